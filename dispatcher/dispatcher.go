@@ -1,0 +1,157 @@
+// Package dispatcher carries requests for locks to Redis and brings the answers back.
+//
+// A Dispatcher is one goroutine (loop.go) that owns the gates of its names. Callers leave letters in its
+// mailbox (mailbox.go); the loop takes all that wait and steps the gates; the commands they ask for leave
+// as one pipeline on the next idle lane (pipeline.go, lane.go), many names in one EVALSHA (wire.go), and
+// come back as mail. What an error means is decided in one place (verdict.go). Times at which something
+// is due are kept in slots and, when they are near, in a heap (timers.go). The link to Redis is watched and
+// probed in link.go, scripts are loaded in scripts.go, unlock messages come in by ear.go.
+//
+// Order: a name has at most one command in flight, so a batch needs no order inside.
+// Loss: when the link breaks, commands that surely did not leave come back as NotSent, others as Unknown;
+// the gates decide what that means for a lock. Nothing is retried behind their back.
+//
+// The package is the engine's own: it may change with any release.
+package dispatcher
+
+import (
+	"log/slog"
+	"time"
+
+	"github.com/redis/rueidis"
+
+	"github.com/wheellock/wheellock/internal/gate"
+	"github.com/wheellock/wheellock/wheel"
+)
+
+// Config is what a Dispatcher needs.
+type Config struct {
+	Client     rueidis.Client // one multiplexed connection; closed by the engine after the dispatcher
+	Gate       *gate.Config   // the dispatcher's own copy
+	Clock      *wheel.Clock
+	Alarm      *wheel.Alarm
+	Logger     *slog.Logger
+	UUID       string        // the engine's: owner fields are "<UUID>:<number>"
+	Publish    string        // PUBLISH, SPUBLISH or BOTH
+	WatchLoss  bool          // after a grant or renewal, have Redis tell when the key changes
+	MaxPerName int           // waiters of one name
+	ProbeTime  time.Duration // how long a probe of a broken link may take
+}
+
+// Tick is the length of the ticks of slots and alarms.
+const Tick = 10 * time.Millisecond
+
+// slots times Tick is the horizon of the slots, 41 s: longer than a renewal interval or a wait usually is.
+const slots = 4096
+
+// lanes is how many pipelines may be on their way at once; with two, one is written while another is read.
+const lanes = 3
+
+// Dispatcher owns the gates of its names.
+type Dispatcher struct {
+	cfg  Config
+	mail *mailbox // any goroutine puts; only loop takes
+	done chan struct{}
+
+	// Owned by loop: no other goroutine touches these.
+	cells    map[string]*gate.Cell
+	heard    map[string]*gate.Cell // by channel: the cells that listen
+	dirty    []*gate.Cell          // stepped in this turn: their alarms are to be set
+	fx       gate.Effects
+	heads    [gate.Ops]int // how much of fx.Commands has left already
+	slots    *wheel.Slots[*gate.Cell]
+	near     nearby
+	idle     []*lane
+	all      []*lane
+	link     link
+	closing  bool
+	closeBy  gate.Time
+	draining chan struct{} // closed when nothing is held any more; nil: nobody asked
+
+	ear     *ear
+	scripts digests
+	server  serverClock
+}
+
+// New starts a dispatcher, its lanes and its ear. The link is up: the scripts must have been loaded by Load.
+func New(cfg Config, loaded *Loaded) *Dispatcher {
+	d := &Dispatcher{
+		cfg: cfg, mail: newMailbox(), done: make(chan struct{}),
+		cells: make(map[string]*gate.Cell), heard: make(map[string]*gate.Cell),
+	}
+	cfg.Gate.Waits = wheel.NewSlots[*gate.Waiter](slots, d.armTick)
+	d.slots = wheel.NewSlots[*gate.Cell](slots, d.armTick)
+	d.scripts.store(loaded.digests)
+	d.server.learn(loaded.serverMillis, loaded.at)
+	d.link.become(linkUp)
+	d.link.probeAt = gate.Never
+	d.near.timer = time.NewTimer(time.Hour)
+	d.ear = newEar(cfg.Client, cfg.Publish, d.mail, cfg.Logger)
+	for range lanes {
+		l := newLane(d)
+		d.all = append(d.all, l)
+		d.idle = append(d.idle, l)
+		go l.run()
+	}
+	go d.loop()
+	return d
+}
+
+// Ask brings a request. False: the dispatcher takes no more. Any goroutine.
+func (d *Dispatcher) Ask(name string, kind gate.Kind, w *gate.Waiter) bool {
+	return d.mail.put(letter{kind: ask, text: name, ref: w, n: int64(kind)})
+}
+
+// Abandon says that the caller of w has gone; w was settled by somebody else. Any goroutine.
+func (d *Dispatcher) Abandon(w *gate.Waiter) { d.mail.put(letter{kind: abandon, ref: w}) }
+
+// Unlock ends a hold; ack hears how the release went. False: the dispatcher has ended. Any goroutine.
+func (d *Dispatcher) Unlock(h *gate.Hold, ack gate.Settler) bool {
+	return d.mail.put(letter{kind: unlock, ref: h, ack: ack})
+}
+
+// Extend prolongs a hold with a fixed lease. False: the dispatcher has ended. Any goroutine.
+func (d *Dispatcher) Extend(h *gate.Hold, lease time.Duration, ack gate.Settler) bool {
+	return d.mail.put(letter{kind: extend, ref: h, ack: ack, n: int64(lease)})
+}
+
+// Force frees the owner that stands in Redis for a name; id is its number when it is one of ours, else 0.
+// False: the dispatcher has ended. Any goroutine.
+func (d *Dispatcher) Force(name string, kind gate.Kind, owner string, id uint64, ack gate.Settler) bool {
+	return d.mail.put(letter{kind: force, text: name, n: int64(kind), ref: forced{owner, id}, ack: ack})
+}
+
+// Suspect says that the key of a name may have changed behind our back; an empty name means every name.
+// Any goroutine; it does not block.
+func (d *Dispatcher) Suspect(name string) { d.mail.put(letter{kind: suspect, text: name}) }
+
+// Ring is the alarm of a tick. It implements wheel.Bell.
+func (d *Dispatcher) Ring(at wheel.Tick) { d.mail.put(letter{kind: bell, n: int64(at)}) }
+
+// Drain settles all waiters with Closed, takes no new requests, and closes the channel it returns when no
+// hold is left. Any goroutine.
+func (d *Dispatcher) Drain() <-chan struct{} {
+	drained := make(chan struct{})
+	d.mail.refuse()
+	if !d.mail.put(letter{kind: drain, ref: drained}) {
+		close(drained)
+	}
+	return drained
+}
+
+// Close ends every wait and hold, frees the keys as far as Redis can be reached, and returns when the loop,
+// the lanes and the ear have ended. Any goroutine; may be repeated.
+func (d *Dispatcher) Close() {
+	d.mail.refuse()
+	d.mail.put(letter{kind: closing})
+	<-d.done
+}
+
+// Oldest returns when the oldest living hold was granted, or gate.Never. It walks all names on the loop.
+func (d *Dispatcher) Oldest() gate.Time {
+	answer := make(chan gate.Time, 1)
+	if !d.mail.put(letter{kind: census, ref: answer}) {
+		return gate.Never
+	}
+	return <-answer
+}

@@ -1,0 +1,155 @@
+package dispatcher
+
+import (
+	"context"
+	"errors"
+
+	"github.com/redis/rueidis"
+
+	"github.com/wheellock/wheellock/internal/gate"
+)
+
+// lane carries one batch at a time to Redis and back. While it is away the lane owns its fields; while it
+// is idle the loop does. The work channel and the returned letter hand it over.
+type lane struct {
+	d       *Dispatcher
+	work    chan struct{}
+	stopped chan struct{}
+
+	batch   []gate.Command
+	probing bool  // no batch: see whether the server is there, and load the scripts
+	askTime bool  // ask for the server's time besides
+	linkErr error // the connection broke
+
+	serverMillis int64     // the server's time, 0 when not asked
+	serverAt     gate.Time // when it was that time
+
+	wire wire
+}
+
+// rounds is how often a part of a batch is sent at most: as it is, after its script was loaded, and one
+// by one. What surely did not run is sent again by the lane itself; everything else the gates decide.
+const rounds = 4
+
+func newLane(d *Dispatcher) *lane {
+	return &lane{d: d, work: make(chan struct{}), stopped: make(chan struct{})}
+}
+
+func (l *lane) run() {
+	defer close(l.stopped)
+	for range l.work {
+		l.linkErr = nil
+		if l.probing {
+			l.probe()
+		} else {
+			l.send()
+		}
+		l.askTime = false
+		l.d.mail.put(letter{kind: returned, ref: l})
+	}
+}
+
+// send carries the batch. No caller's context is passed on: a command that is sent runs to its end.
+func (l *lane) send() {
+	l.wire.cut(l.batch)
+	reload := false
+	for range rounds {
+		if len(l.wire.calls) == 0 {
+			return
+		}
+		sent := l.d.cfg.Clock.Now()
+		extra := l.prelude(reload)
+		l.wire.encode(l.batch, sent, l.d)
+		results := l.d.cfg.Client.DoMulti(context.Background(), l.wire.commands...)
+		l.readPrelude(results[:extra], sent)
+		reload = l.read(results[extra:])
+	}
+	for _, c := range l.wire.calls { // still not loaded: somebody flushes scripts all the time
+		l.fail(c, verdict{result: gate.Again, words: "NOSCRIPT"})
+	}
+}
+
+// prelude puts what goes before the calls into the pipeline, and says how many commands that is.
+func (l *lane) prelude(reload bool) int {
+	b := l.d.cfg.Client.B()
+	l.wire.commands = l.wire.commands[:0]
+	if l.askTime {
+		l.wire.commands = append(l.wire.commands, b.Time().Build())
+	}
+	if reload {
+		for _, s := range scriptOf {
+			if s != nil {
+				l.wire.commands = append(l.wire.commands, b.ScriptLoad().Script(s.Text).Build())
+			}
+		}
+	}
+	return len(l.wire.commands)
+}
+
+func (l *lane) readPrelude(results []rueidis.RedisResult, sent gate.Time) {
+	if l.askTime {
+		l.askTime = false
+		if millis, err := serverMillis(results[0]); err == nil {
+			l.serverMillis, l.serverAt = millis, (sent+l.d.cfg.Clock.Now())/2
+		}
+	}
+}
+
+// read takes the answers apart. What has to be sent again stays in wire.calls; reload says that a script
+// was missing.
+func (l *lane) read(results []rueidis.RedisResult) (reload bool) {
+	calls := l.wire.calls
+	l.wire.calls = l.wire.spare[:0]
+	clean := true
+	for i, c := range calls {
+		err := l.wire.decode(l.batch[c.from:c.to], results[i])
+		if err == nil {
+			continue
+		}
+		v := judge(err)
+		clean = clean && !v.link
+		switch {
+		case v.reload:
+			reload = true
+			l.wire.calls = append(l.wire.calls, c)
+		case v.link:
+			l.linkErr = err
+			l.fail(c, v)
+		case v.result == gate.Denied && c.to-c.from > 1: // one of many is at fault: charged to nobody, sent singly (rule 14)
+			for at := c.from; at < c.to; at++ {
+				l.wire.calls = append(l.wire.calls, call{op: c.op, from: at, to: at + 1})
+			}
+		default:
+			l.fail(c, v)
+		}
+	}
+	l.wire.spare = calls
+	if !clean { // the client may still be reading the slice it was given
+		l.wire.commands = nil
+	}
+	return reload
+}
+
+func (l *lane) fail(c call, v verdict) {
+	for i := c.from; i < c.to; i++ {
+		l.batch[i].Result, l.batch[i].Words, l.batch[i].Reply = v.result, v.words, 0
+	}
+}
+
+var errSilent = errors.New("no answer")
+
+// probe sees whether the server is there, learns its time and loads the scripts.
+func (l *lane) probe() {
+	cfg := &l.d.cfg
+	ctx, cancel := context.WithTimeout(context.Background(), cfg.ProbeTime)
+	defer cancel()
+	loaded, err := Load(ctx, cfg.Client, cfg.Clock)
+	if ctx.Err() != nil && err != nil {
+		err = errors.Join(errSilent, err)
+	}
+	l.linkErr = err
+	if err == nil {
+		l.d.scripts.store(loaded.digests)
+		l.serverMillis, l.serverAt = loaded.serverMillis, loaded.at
+	}
+}

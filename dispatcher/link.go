@@ -1,0 +1,84 @@
+package dispatcher
+
+import (
+	"math/rand/v2"
+	"sync/atomic"
+	"time"
+
+	"github.com/wheellock/wheellock/internal/gate"
+)
+
+// linkState is what is known of the connection.
+type linkState uint8
+
+const (
+	linkUp    linkState = iota
+	linkShaky           // it broke just now; commands wait for the first probe
+	linkDown            // a probe failed; commands are answered NotSent at once
+)
+
+// link watches the connection. It is owned by loop, but for up, which anybody may read.
+type link struct {
+	state   linkState // change it by become
+	up      atomic.Bool
+	probing bool
+	tries   int
+	probeAt gate.Time // when to probe next; Never: not at all
+}
+
+func (l *link) become(s linkState) {
+	l.state = s
+	l.up.Store(s == linkUp)
+}
+
+// Up reports whether the link works, as far as is known. Any goroutine.
+func (d *Dispatcher) Up() bool { return d.link.up.Load() }
+
+// linkBroke is a batch that came back with a broken connection.
+func (d *Dispatcher) linkBroke(now gate.Time, err error) {
+	if d.link.state != linkUp {
+		return
+	}
+	d.cfg.Gate.Epoch++ // what was confirmed before is not handed on (rule 8)
+	d.link.become(linkShaky)
+	d.link.tries, d.link.probeAt = 0, now
+	d.cfg.Logger.Warn("wheellock: connection to Redis broke", "error", err)
+}
+
+// probe sends a probe on an idle lane when it is time.
+func (d *Dispatcher) probe(now gate.Time) {
+	if d.link.probing || now < d.link.probeAt || len(d.idle) == 0 {
+		return
+	}
+	l := d.idle[len(d.idle)-1]
+	d.idle = d.idle[:len(d.idle)-1]
+	d.link.probing, d.link.probeAt = true, gate.Never
+	l.probing, l.askTime = true, true
+	l.work <- struct{}{}
+}
+
+// probed is the answer to a probe.
+func (d *Dispatcher) probed(now gate.Time, err error) {
+	d.link.probing = false
+	if !alive(err) {
+		if d.link.state == linkShaky {
+			d.cfg.Logger.Warn("wheellock: Redis cannot be reached", "error", err)
+		}
+		d.link.become(linkDown)
+		d.link.probeAt = now + pauseBefore(d.link.tries)
+		d.link.tries++
+		return
+	}
+	if d.link.state == linkDown {
+		d.cfg.Logger.Info("wheellock: Redis can be reached again")
+	}
+	d.link.become(linkUp)
+	d.link.probeAt = gate.Never
+	d.each(func(m gate.Machine) { m.LinkUp(now, &d.fx) })
+}
+
+// pauseBefore is how long to wait before the next probe: 10 ms doubling to 1 s, half of it random.
+func pauseBefore(tries int) time.Duration {
+	full := min(10*time.Millisecond<<min(tries, 10), time.Second)
+	return full/2 + time.Duration(rand.Int64N(int64(full/2)))
+}

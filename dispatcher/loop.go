@@ -1,0 +1,255 @@
+package dispatcher
+
+import (
+	"time"
+
+	"github.com/wheellock/wheellock/internal/gate"
+	"github.com/wheellock/wheellock/scripts"
+	"github.com/wheellock/wheellock/wheel"
+)
+
+// closeTime bounds how long Close works on freeing keys: an uncertain acquire is settled after LateWindow.
+const closeTime = gate.LateWindow + time.Second
+
+// loop owns the gates. It returns only when every request it accepted has its answer.
+func (d *Dispatcher) loop() {
+	defer close(d.done)
+	var mail []letter
+	for {
+		select {
+		case <-d.mail.wake:
+		case <-d.near.timer.C:
+			d.near.set = 0
+		}
+		now := d.cfg.Clock.Now()
+		d.ringDue(now) // deadlines that are due come before mail (rule 19)
+		mail = d.mail.take(mail)
+		for i := range mail {
+			d.read(&mail[i])
+		}
+		d.flush()
+		d.settleAlarms()
+		if d.closing && d.finished() {
+			d.end()
+			return
+		}
+	}
+}
+
+// read steps a gate with one letter. The clock is read for each, so that nothing is granted by an old one.
+func (d *Dispatcher) read(l *letter) {
+	now := d.cfg.Clock.Now()
+	switch l.kind {
+	case ask:
+		d.ask(now, l)
+	case abandon:
+		if w := l.ref.(*gate.Waiter); w.Cell != nil {
+			d.cfg.Gate.Waits.Remove(&w.Timer)
+			w.Cell.Machine.Abandon(now, w, &d.fx)
+			d.stepped(w.Cell)
+		}
+	case unlock:
+		h := l.ref.(*gate.Hold)
+		h.Cell.Machine.Unlock(now, h, l.ack, &d.fx)
+		d.stepped(h.Cell)
+	case extend:
+		h := l.ref.(*gate.Hold)
+		h.Cell.Machine.Extend(now, h, time.Duration(l.n), l.ack, &d.fx)
+		d.stepped(h.Cell)
+	case force:
+		f := l.ref.(forced)
+		if c := d.cell(l.text, gate.Kind(l.n)); c != nil {
+			c.Machine.Force(now, f.owner, f.id, l.ack, &d.fx)
+			d.stepped(c)
+		} else {
+			l.ack.Settle(gate.Outcome{Why: gate.OtherKind})
+		}
+	case returned:
+		d.returned(l.ref.(*lane))
+	case message:
+		if c := d.heard[l.text]; c != nil {
+			c.Machine.Message(now, &d.fx)
+			d.stepped(c)
+		}
+	case subscribed:
+		for _, channel := range l.ref.([]string) {
+			if c := d.heard[channel]; c != nil {
+				c.Machine.Subscribed(now, l.text, &d.fx)
+				d.stepped(c)
+			}
+		}
+	case suspect:
+		d.suspect(now, l.text)
+	case bell:
+		if at := wheel.Tick(l.n); at > wheel.Floor(now, Tick) {
+			d.armTick(at)
+		}
+	case census:
+		l.ref.(chan gate.Time) <- d.oldest()
+	case drain:
+		d.draining = l.ref.(chan struct{})
+		d.each(func(m gate.Machine) { m.Drain(now, &d.fx) })
+	case closing:
+		d.close(now)
+	}
+}
+
+// ask brings a request to the gate of its name.
+func (d *Dispatcher) ask(now gate.Time, l *letter) {
+	w := l.ref.(*gate.Waiter)
+	c := d.cell(l.text, gate.Kind(l.n))
+	if c == nil {
+		d.cfg.Gate.Answer(w, gate.Outcome{Why: gate.OtherKind})
+		return
+	}
+	if int(c.Machine.Waiting()) >= d.cfg.MaxPerName {
+		d.cfg.Gate.Answer(w, gate.Outcome{Why: gate.Overloaded})
+		d.stepped(c)
+		return
+	}
+	w.Cell, w.Hold.Cell = c, c
+	if w.Until != 0 {
+		w.Timer.Value = w
+		d.cfg.Gate.Waits.Put(&w.Timer, wheel.Ceil(w.Until, Tick))
+	}
+	c.Machine.Ask(now, w, &d.fx)
+	d.stepped(c)
+}
+
+// cell finds the cell of a name, or makes it. Nil: the name lives as another kind (rule 6).
+func (d *Dispatcher) cell(name string, kind gate.Kind) *gate.Cell {
+	c := d.cells[name]
+	if c == nil {
+		c = gate.NewCell(name, kind, d.cfg.Gate)
+		d.cells[name] = c
+		return c
+	}
+	if c.Kind != kind {
+		return nil
+	}
+	return c
+}
+
+// stepped notes that a cell has changed; its alarm is set at the end of the turn.
+func (d *Dispatcher) stepped(c *gate.Cell) {
+	if !c.Dirty {
+		c.Dirty = true
+		d.dirty = append(d.dirty, c)
+	}
+}
+
+// settleAlarms sets the alarms of what has changed in this turn, and forgets the cells that are idle.
+func (d *Dispatcher) settleAlarms() {
+	now := d.cfg.Clock.Now()
+	for _, c := range d.dirty {
+		c.Dirty = false
+		if c.Machine.Idle() {
+			c.Due = gate.Never
+			d.slots.Remove(&c.Alarm)
+			delete(d.cells, c.Name)
+			continue
+		}
+		d.schedule(c, now)
+	}
+	clear(d.dirty)
+	d.dirty = d.dirty[:0]
+	also := d.link.probeAt
+	if d.closing {
+		also = min(also, d.closeBy)
+	}
+	d.near.aim(now, also)
+	if d.draining != nil && d.cfg.Gate.Stats.Held.Load() == 0 {
+		close(d.draining)
+		d.draining = nil
+	}
+}
+
+// each steps every machine.
+func (d *Dispatcher) each(step func(gate.Machine)) {
+	for _, c := range d.cells {
+		step(c.Machine)
+		d.stepped(c)
+	}
+}
+
+func (d *Dispatcher) suspect(now gate.Time, name string) {
+	if name == "" {
+		d.each(func(m gate.Machine) { m.Suspect(now, &d.fx) })
+	} else if c := d.cells[name]; c != nil {
+		c.Machine.Suspect(now, &d.fx)
+		d.stepped(c)
+	}
+}
+
+func (d *Dispatcher) oldest() gate.Time {
+	oldest := gate.Never
+	for _, c := range d.cells {
+		oldest = min(oldest, c.Machine.Oldest())
+	}
+	return oldest
+}
+
+// listen passes the machines' wishes on to the ear.
+func (d *Dispatcher) listen() {
+	for _, s := range d.fx.Subscriptions {
+		channel := scripts.LockChannel(s.Cell.Name)
+		if s.On {
+			d.heard[channel] = s.Cell
+		} else {
+			delete(d.heard, channel)
+		}
+		d.ear.want(channel, s.On)
+	}
+	clear(d.fx.Subscriptions)
+	d.fx.Subscriptions = d.fx.Subscriptions[:0]
+}
+
+func (d *Dispatcher) close(now gate.Time) {
+	if d.closing {
+		return
+	}
+	d.closing, d.closeBy = true, now+closeTime
+	d.each(func(m gate.Machine) { m.Close(now, &d.fx) })
+}
+
+// finished reports whether nothing is left to free, or it is no use to try any longer.
+func (d *Dispatcher) finished() bool {
+	if len(d.idle) < len(d.all) && d.link.state == linkUp {
+		return false
+	}
+	return len(d.cells) == 0 || d.link.state == linkDown || d.cfg.Clock.Now() >= d.closeBy
+}
+
+// end settles whoever still waits, and stops what the dispatcher started.
+func (d *Dispatcher) end() {
+	const farFuture = 1 << 62
+	for _, c := range d.cells {
+		c.Machine.Wake(farFuture, &d.fx)
+	}
+	for _, l := range d.mail.shutDown() {
+		if l.ack != nil {
+			l.ack.Settle(gate.Outcome{Why: gate.Closed})
+		}
+		switch ref := l.ref.(type) {
+		case *gate.Waiter:
+			if l.kind == ask {
+				ref.By.Settle(gate.Outcome{Why: gate.Closed})
+			}
+		case chan gate.Time:
+			ref <- gate.Never
+		case chan struct{}:
+			close(ref)
+		}
+	}
+	if d.draining != nil {
+		close(d.draining)
+	}
+	d.near.timer.Stop()
+	d.ear.close()
+	for _, l := range d.all {
+		close(l.work)
+	}
+	for _, l := range d.all {
+		<-l.stopped
+	}
+}

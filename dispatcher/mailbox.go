@@ -1,0 +1,102 @@
+package dispatcher
+
+import (
+	"sync"
+
+	"github.com/wheellock/wheellock/internal/gate"
+)
+
+// kind says what a letter brings.
+type kind uint8
+
+const (
+	ask        kind = iota // ref *gate.Waiter, text name, n gate.Kind
+	abandon                // ref *gate.Waiter
+	unlock                 // ref *gate.Hold, ack
+	extend                 // ref *gate.Hold, ack, n lease
+	force                  // text name, n gate.Kind, ref forced, ack
+	returned               // ref *lane: its batch has been answered
+	message                // text channel
+	subscribed             // ref []string channels, text the server's refusal or empty
+	suspect                // text name; empty: all
+	bell                   // n tick
+	census                 // ref chan gate.Time
+	drain                  // ref chan struct{}
+	closing
+)
+
+// letter is one event for the loop.
+type letter struct {
+	ref  any
+	ack  gate.Settler
+	text string
+	n    int64
+	kind kind
+}
+
+type forced struct {
+	owner string
+	id    uint64
+}
+
+// mailbox is where everybody leaves letters for the loop. It is not bounded: bounds apply to new lock
+// requests alone, where they are made (rule 16). A put never blocks.
+type mailbox struct {
+	wake chan struct{} // capacity 1: it says "look", not how many
+
+	mu      sync.Mutex // guards the rest; held for a swap or an append, never while blocking
+	queue   []letter
+	refused bool // no requests for locks any more
+	shut    bool // no letters any more
+}
+
+func newMailbox() *mailbox { return &mailbox{wake: make(chan struct{}, 1)} }
+
+// put leaves a letter. False: the mailbox is shut, or the letter is a request and none are taken.
+//
+// Queue first, wake second: between the two the loop may take the letter and find an empty wake-up later,
+// which costs a turn. The other order could wake it before there is anything to see.
+func (m *mailbox) put(l letter) bool {
+	m.mu.Lock()
+	if m.shut || m.refused && l.kind == ask {
+		m.mu.Unlock()
+		return false
+	}
+	m.queue = append(m.queue, l)
+	first := len(m.queue) == 1
+	m.mu.Unlock()
+	if first { // whoever made the queue non-empty has woken the loop, or is about to
+		select {
+		case m.wake <- struct{}{}:
+		default:
+		}
+	}
+	return true
+}
+
+// take swaps the queue for the letters read last, so two slices serve for ever.
+func (m *mailbox) take(spare []letter) []letter {
+	clear(spare)
+	m.mu.Lock()
+	mail := m.queue
+	m.queue = spare[:0]
+	m.mu.Unlock()
+	return mail
+}
+
+// refuse turns away requests from now on. Everything else is still taken.
+func (m *mailbox) refuse() {
+	m.mu.Lock()
+	m.refused = true
+	m.mu.Unlock()
+}
+
+// shutDown takes what is left and turns away everything from now on, in one step.
+func (m *mailbox) shutDown() []letter {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.shut = true
+	mail := m.queue
+	m.queue = nil
+	return mail
+}

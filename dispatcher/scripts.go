@@ -1,0 +1,123 @@
+package dispatcher
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"sync/atomic"
+
+	"github.com/redis/rueidis"
+
+	"github.com/wheellock/wheellock/internal/gate"
+	"github.com/wheellock/wheellock/scripts"
+	"github.com/wheellock/wheellock/wheel"
+)
+
+// scriptOf is the script that runs an operation.
+var scriptOf = [gate.Ops]*scripts.Script{
+	gate.Renew: &scripts.Renew, gate.Confirm: &scripts.Confirm, gate.Swap: &scripts.Swap,
+	gate.Release: &scripts.Release, gate.Acquire: &scripts.Acquire,
+}
+
+// digests are what the server calls the scripts. They are the same on every server; the first to answer
+// SCRIPT LOAD tells them.
+type digests struct {
+	of atomic.Pointer[[gate.Ops]string]
+}
+
+func (d *digests) store(of [gate.Ops]string) { d.of.Store(&of) }
+
+// Loaded is what Load learned.
+type Loaded struct {
+	digests      [gate.Ops]string
+	serverMillis int64
+	at           gate.Time
+}
+
+// Load brings the scripts to the server and asks for its time. The error says which right is missing.
+func Load(ctx context.Context, client rueidis.Client, clock *wheel.Clock) (*Loaded, error) {
+	loaded := &Loaded{}
+	commands := rueidis.Commands{client.B().Time().Build()}
+	sent := clock.Now()
+	for _, s := range scriptOf {
+		if s != nil {
+			commands = append(commands, client.B().ScriptLoad().Script(s.Text).Build())
+		}
+	}
+	results := client.DoMulti(ctx, commands...)
+	loaded.at = (sent + clock.Now()) / 2
+	millis, err := serverMillis(results[0])
+	if err != nil {
+		return nil, fmt.Errorf("TIME: %w", err)
+	}
+	loaded.serverMillis = millis
+	results = results[1:]
+	for op, s := range scriptOf {
+		if s == nil {
+			continue
+		}
+		if loaded.digests[op], err = results[0].ToString(); err != nil {
+			return nil, fmt.Errorf("SCRIPT LOAD: %w", err)
+		}
+		results = results[1:]
+	}
+	return loaded, nil
+}
+
+// Rights names the commands that the scripts use and this user may not run.
+func Rights(ctx context.Context, client rueidis.Client, uuid string) ([]string, error) {
+	cmd := client.B().Eval().Script(scripts.Rights.Text).Numkeys(0).
+		Arg("wheellock:probe:{"+uuid+"}", scripts.LockChannel("wheellock:probe:"+uuid)).Build()
+	missing, err := client.Do(ctx, cmd).ToString()
+	if err != nil {
+		return nil, fmt.Errorf("EVAL: %w", err)
+	}
+	return strings.Fields(missing), nil
+}
+
+// serverMillis reads the answer to TIME.
+func serverMillis(r rueidis.RedisResult) (int64, error) {
+	parts, err := r.AsIntSlice()
+	if err != nil {
+		return 0, err
+	}
+	if len(parts) != 2 {
+		return 0, fmt.Errorf("TIME answered %d values", len(parts))
+	}
+	return parts[0]*1000 + parts[1]/1000, nil
+}
+
+// serverClock is what is known of the server's clock, for notAfter (rule 12).
+type serverClock struct {
+	ahead atomic.Int64 // of the engine's clock, in ms; lanes read it
+
+	// Owned by loop.
+	asked gate.Time
+}
+
+// relearn is how often the server is asked for its time: clocks drift by at most 0.05 %, 5 ms in this time.
+const relearn = 10_000_000_000
+
+func (s *serverClock) learn(millis int64, at gate.Time) { s.ahead.Store(millis - at.Milliseconds()) }
+
+// notAfter is the server's time, in ms, after which an acquire sent now must do nothing.
+func (s *serverClock) notAfter(sent gate.Time) int64 {
+	return s.ahead.Load() + (sent + gate.LateWindow).Milliseconds()
+}
+
+// stale reports whether the next lane should ask for the time.
+func (s *serverClock) stale(now gate.Time) bool {
+	if now-s.asked < relearn {
+		return false
+	}
+	s.asked = now
+	return true
+}
+
+// take learns what a lane brought.
+func (s *serverClock) take(l *lane) {
+	if l.serverMillis != 0 {
+		s.learn(l.serverMillis, l.serverAt)
+		l.serverMillis = 0
+	}
+}

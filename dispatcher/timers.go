@@ -1,0 +1,104 @@
+package dispatcher
+
+import (
+	"container/heap"
+	"time"
+
+	"github.com/wheellock/wheellock/internal/gate"
+	"github.com/wheellock/wheellock/wheel"
+)
+
+// lead is how long before it is due an alarm leaves its slot for the heap: slots open up to 12 ms late, and
+// the end of a lease must be met exactly.
+const lead = 3
+
+// armTick has the alarm clock ring for a slot that has just got its first entry.
+func (d *Dispatcher) armTick(at wheel.Tick) { d.cfg.Alarm.Set(at, d) }
+
+// schedule puts the next alarm of a cell where it belongs: into a slot, or, when it is near, into the heap.
+func (d *Dispatcher) schedule(c *gate.Cell, now gate.Time) {
+	at := c.Machine.NextAlarm()
+	if at == c.Due {
+		return
+	}
+	c.Due = at
+	if at == gate.Never {
+		d.slots.Remove(&c.Alarm)
+		return
+	}
+	d.place(c, now)
+}
+
+func (d *Dispatcher) place(c *gate.Cell, now gate.Time) {
+	tick := wheel.Floor(c.Due, Tick) - lead
+	if tick > wheel.Floor(now, Tick) {
+		d.slots.Put(&c.Alarm, tick)
+		return
+	}
+	d.slots.Remove(&c.Alarm)
+	heap.Push(&d.near.alarms, nearAlarm{c.Due, c})
+}
+
+// ringDue wakes the machines whose alarms are due and gives up the waiters whose time is over.
+func (d *Dispatcher) ringDue(now gate.Time) {
+	tick := wheel.Floor(now, Tick)
+	for c := range d.slots.Due(tick) {
+		d.place(c, now)
+	}
+	for w := range d.cfg.Gate.Waits.Due(tick) {
+		w.Cell.Machine.Timeout(now, w, &d.fx)
+		d.stepped(w.Cell)
+	}
+	for len(d.near.alarms) > 0 && d.near.alarms[0].at <= now {
+		next := heap.Pop(&d.near.alarms).(nearAlarm)
+		if c := next.cell; c.Due == next.at && !c.Alarm.In() {
+			c.Due = -1 // so that schedule sets it anew
+			c.Machine.Wake(now, &d.fx)
+			d.stepped(c)
+		}
+	}
+}
+
+// nearby is the alarms of the next few ticks, met exactly by one timer for the nearest.
+type nearby struct {
+	timer  *time.Timer
+	set    gate.Time // what the timer is set for; 0: nothing
+	alarms nearHeap
+}
+
+// aim sets the timer for the nearest alarm, or for also when that is nearer.
+func (n *nearby) aim(now, also gate.Time) {
+	at := also
+	if len(n.alarms) > 0 {
+		at = min(at, n.alarms[0].at)
+	}
+	if at == n.set {
+		return
+	}
+	n.set = at
+	if at == gate.Never {
+		n.timer.Stop()
+		return
+	}
+	n.timer.Reset(max(at-now, 0))
+}
+
+// nearAlarm is when a cell wants to be woken. An entry is stale when the cell's Due has changed since.
+type nearAlarm struct {
+	at   gate.Time
+	cell *gate.Cell
+}
+
+type nearHeap []nearAlarm
+
+func (h nearHeap) Len() int           { return len(h) }
+func (h nearHeap) Less(i, j int) bool { return h[i].at < h[j].at }
+func (h nearHeap) Swap(i, j int)      { h[i], h[j] = h[j], h[i] }
+func (h *nearHeap) Push(x any)        { *h = append(*h, x.(nearAlarm)) }
+func (h *nearHeap) Pop() any {
+	old := *h
+	last := old[len(old)-1]
+	old[len(old)-1] = nearAlarm{}
+	*h = old[:len(old)-1]
+	return last
+}

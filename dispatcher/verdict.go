@@ -1,0 +1,80 @@
+package dispatcher
+
+import (
+	"errors"
+	"net"
+	"strings"
+
+	"github.com/redis/rueidis"
+
+	"github.com/wheellock/wheellock/internal/gate"
+)
+
+// verdict is what an error says about the command it answers.
+type verdict struct {
+	result gate.Result
+	words  string // the server's own
+	reload bool   // the script is not loaded: load it and send again
+	link   bool   // the connection is gone
+}
+
+// What surely did not run and may run soon, and what surely did not and will not: the first words of the
+// server's error. Anything else that the server says in an error came out of a script; our scripts turn
+// errors of their commands into replies, so it did not get as far as a write.
+var (
+	passing = []string{"LOADING", "BUSY", "TRYAGAIN", "CLUSTERDOWN", "MASTERDOWN", "MOVED", "ASK", "READONLY", "UNKILLABLE", "NOTBUSY", "ERR max number of clients"}
+	killed  = "Script killed by user"
+)
+
+// judge is the only place that decides what an error means (the table in ARCHITECTURE.md).
+func judge(err error) verdict {
+	if redisErr, ok := rueidis.IsRedisErr(err); ok {
+		words := redisErr.Error()
+		if strings.HasPrefix(words, "NOSCRIPT") {
+			return verdict{result: gate.Again, words: words, reload: true}
+		}
+		for _, p := range passing {
+			if strings.HasPrefix(words, p) {
+				return verdict{result: gate.Again, words: words}
+			}
+		}
+		if strings.Contains(words, killed) {
+			return verdict{result: gate.Again, words: words}
+		}
+		return verdict{result: gate.Denied, words: words}
+	}
+	if errors.Is(err, rueidis.ErrNoSlot) {
+		return verdict{result: gate.Again, words: err.Error()}
+	}
+	if dial := (*net.OpError)(nil); errors.As(err, &dial) && dial.Op == "dial" {
+		return verdict{result: gate.NotSent, link: true}
+	}
+	// Anything else broke the connection after the command was handed to it; whether it was written is not
+	// known, so it counts as written.
+	return verdict{result: gate.Unknown, link: true}
+}
+
+// alive reports whether a server that answers with err is there and will serve scripts: a busy one is.
+func alive(err error) bool {
+	if err == nil {
+		return true
+	}
+	redisErr, ok := rueidis.IsRedisErr(err)
+	if !ok {
+		return false
+	}
+	words := redisErr.Error()
+	return !strings.HasPrefix(words, "LOADING") && !strings.HasPrefix(words, "MASTERDOWN") && !strings.HasPrefix(words, "CLUSTERDOWN")
+}
+
+// Explain says what an error means for a command that only asks.
+func Explain(err error) gate.Why {
+	switch judge(err).result {
+	case gate.NotSent:
+		return gate.Down
+	case gate.Unknown:
+		return gate.Doubtful
+	default:
+		return gate.Refused
+	}
+}

@@ -1,0 +1,117 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"reflect"
+	"strings"
+	"time"
+
+	"github.com/redis/rueidis"
+)
+
+// honoured are the fields of rueidis.ClientOption that users may set.
+var honoured = map[string]bool{
+	"InitAddress": true, "Username": true, "Password": true, "AuthCredentialsFn": true, "SelectDB": true,
+	"ClientName": true, "TLSConfig": true, "Dialer": true, "DialCtxFn": true, "DialFn": true, "ConnWriteTimeout": true,
+	"Sentinel": true, "ShuffleInit": true, "ForceSingleClient": true, "DisableCache": true, "DisableRetry": true,
+}
+
+// connection checks the connection's options and fills in the engine's own.
+func (o *Options) connection() error {
+	r := &o.Redis
+	var complaints []error
+	given := reflect.ValueOf(*r)
+	for i := range given.NumField() {
+		if field := given.Type().Field(i).Name; !honoured[field] && !given.Field(i).IsZero() {
+			complaints = append(complaints, invalid("Redis.%s is set: the engine depends on its own value", field))
+		}
+	}
+	if len(r.InitAddress) == 0 {
+		r.InitAddress = []string{"127.0.0.1:6379"}
+	}
+	if r.ClientName == "" {
+		r.ClientName = "wheellock"
+	}
+	r.AlwaysPipelining = true // a connection with a deadline of its own in sync mode would be closed by it
+	r.PipelineMultiplex = -1  // one connection: two would reorder the commands of a name
+	r.DisableCache = true
+	r.DisableRetry = true // the engine alone decides what is sent twice
+	r.BlockingPipeline = -1
+	r.RingScaleEachConn = 8
+	r.ReadBufferEachConn, r.WriteBufferEachConn = 128<<10, 128<<10
+	complaints = append(complaints, o.timeouts())
+	return errors.Join(complaints...)
+}
+
+// timeouts derives how soon a dead connection must be found: two keep-alive intervals and a write time-out
+// fit into a third of the lease, so that one renewal can fail and the next still be in time.
+func (o *Options) timeouts() error {
+	r := &o.Redis
+	budget := o.Lease / 3
+	if r.Dialer.Timeout == 0 {
+		r.Dialer.Timeout = 1500 * time.Millisecond
+	}
+	if r.Dialer.KeepAlive == 0 {
+		r.Dialer.KeepAlive = min(time.Second, budget/5)
+	}
+	if r.ConnWriteTimeout == 0 {
+		r.ConnWriteTimeout = min(2*time.Second, budget/2)
+	}
+	if 2*r.Dialer.KeepAlive+r.ConnWriteTimeout > budget {
+		return invalid("Redis.Dialer.KeepAlive %v and Redis.ConnWriteTimeout %v: twice the first and the second together must not exceed a third of Lease, %v",
+			r.Dialer.KeepAlive, r.ConnWriteTimeout, budget)
+	}
+	return nil
+}
+
+// connect makes the client. ctx bounds how long that may take.
+func connect(ctx context.Context, o rueidis.ClientOption) (rueidis.Client, error) {
+	type made struct {
+		client rueidis.Client
+		err    error
+	}
+	result := make(chan made, 1)
+	go func() {
+		client, err := rueidis.NewClient(o)
+		result <- made{client, err}
+	}()
+	select {
+	case m := <-result:
+		return m.client, m.err
+	case <-ctx.Done():
+		go func() {
+			if m := <-result; m.err == nil {
+				m.client.Close()
+			}
+		}()
+		return nil, endedBy(ctx)
+	}
+}
+
+// connecting says what to do about a failed Open.
+func connecting(o *Options, err error) error {
+	where := strings.Join(o.Redis.InitAddress, ", ")
+	hint, group := "", ErrUnavailable
+	var dial *net.OpError
+	words := ""
+	if redisErr, ok := rueidis.IsRedisErr(err); ok {
+		words = redisErr.Error()
+	}
+	switch {
+	case strings.HasPrefix(words, "WRONGPASS"), strings.HasPrefix(words, "NOAUTH"), strings.Contains(words, "without any password configured"):
+		hint, group = "check Redis.Username and Redis.Password", ErrRefused
+	case strings.HasPrefix(words, "NOPERM"):
+		hint, group = "grant this user the right that is named; SECURITY.md lists all it needs", ErrRefused
+	case words != "":
+		group = ErrRefused
+	case errors.As(err, &dial):
+		hint, group = "is redis-server running there? Else set Options.Redis.InitAddress", ErrNotSent
+	}
+	if hint != "" {
+		hint = " (" + hint + ")"
+	}
+	return fmt.Errorf("%w: connecting to %s: %w%s", group, where, err, hint)
+}

@@ -1,0 +1,103 @@
+package engine
+
+import (
+	"context"
+	"sync"
+)
+
+// contexts abandons asynchronous requests whose context has ended. Requests that share a context share
+// one entry, so that 100,000 of them cost one registration and no goroutine.
+type contexts struct {
+	mu     sync.Mutex // guards the rest
+	groups map[<-chan struct{}]*group
+}
+
+// group is the requests that wait under one context.
+type group struct {
+	ctx   context.Context
+	stop  func() bool
+	first *request
+}
+
+// watched is a request's place in its group.
+type watched struct {
+	group      *group
+	next, prev *request
+}
+
+// watch abandons r when ctx ends.
+func (c *contexts) watch(ctx context.Context, r *request) {
+	done := ctx.Done()
+	if done == nil {
+		return
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	g := c.groups[done]
+	if g == nil {
+		g = &group{ctx: ctx}
+		if c.groups == nil {
+			c.groups = make(map[<-chan struct{}]*group)
+		}
+		c.groups[done] = g
+		g.stop = context.AfterFunc(ctx, func() { c.end(g) })
+	}
+	r.watched = watched{group: g, next: g.first}
+	if g.first != nil {
+		g.first.watched.prev = r
+	}
+	g.first = r
+}
+
+// forget takes r out of its group, if it is in one.
+func (c *contexts) forget(r *request) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	g := r.watched.group
+	if g == nil {
+		return
+	}
+	c.unlink(r)
+	if g.first == nil {
+		g.stop()
+		c.drop(g)
+	}
+}
+
+func (c *contexts) unlink(r *request) {
+	w := r.watched
+	if w.prev == nil {
+		w.group.first = w.next
+	} else {
+		w.prev.watched.next = w.next
+	}
+	if w.next != nil {
+		w.next.watched.prev = w.prev
+	}
+	r.watched = watched{}
+}
+
+func (c *contexts) drop(g *group) {
+	if c.groups[g.ctx.Done()] == g {
+		delete(c.groups, g.ctx.Done())
+	}
+}
+
+// end abandons a group whose context has ended.
+func (c *contexts) end(g *group) {
+	ended := endedBy(g.ctx)
+	for {
+		c.mu.Lock()
+		r := g.first
+		if r == nil {
+			c.drop(g)
+			c.mu.Unlock()
+			return
+		}
+		c.unlink(r)
+		c.mu.Unlock()
+		if r.promise.Settle(nil, &opError{doing: "lock", name: r.hold.name, err: ended}) {
+			r.Cancelled()
+		}
+	}
+}

@@ -1,0 +1,178 @@
+// Package engine is a distributed lock engine on Redis: asynchronous, and compatible with Redisson.
+//
+//	e, err := engine.Open(ctx, engine.Options{})
+//	hold, err := e.Mutex("stock:7").Lock(ctx)
+//	defer hold.Unlock(context.Background())
+//
+// An Engine (engine.go, options.go, connection.go, url.go) hands out locks by name: Mutex (mutex.go). A call
+// becomes a request (request.go) to the dispatcher, and, when granted, a Hold (hold.go). Blocking calls wait
+// on the same futures that the Async forms return. Callbacks run on a pool (callbacks.go). What can go
+// wrong is in errors.go, what stands in Redis in state.go, what was counted in stats.go.
+//
+// A held lock is renewed by the watchdog until it is unlocked, unless WithLease gives it a fixed lease. A
+// hold that could not be renewed ends, and its contexts with it, before anybody else can have the lock:
+// under the assumption that clocks run at the same speed within 1 % and that Redis keeps its data. What no
+// lock on Redis can promise stands in README.md.
+package engine
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/redis/rueidis"
+	"go.uber.org/atomic"
+
+	"github.com/wheellock/wheellock/dispatcher"
+	"github.com/wheellock/wheellock/internal/gate"
+	"github.com/wheellock/wheellock/wheel"
+)
+
+// Engine takes locks on one Redis. Any goroutine may use it. One engine serves a whole process: it has one
+// connection for commands, one for unlock messages, and a handful of goroutines whatever is held or waits.
+type Engine struct {
+	opts       Options
+	uuid       string // the first part of our owner fields
+	client     rueidis.Client
+	clock      *wheel.Clock
+	alarm      *wheel.Alarm
+	dispatcher *dispatcher.Dispatcher
+	callbacks  callbacks
+	contexts   contexts
+	stats      gate.Stats
+	waiting    atomic.Int64 // requests not answered yet
+	overloaded atomic.Int64 // requests turned away by MaxRequests
+
+	mu     sync.Mutex     // guards closed, and that direct calls are entered before it
+	closed bool           // Close has begun
+	direct sync.WaitGroup // calls that use the client past the dispatcher
+	ended  chan struct{}  // closed when Close is done
+}
+
+// Open connects to Redis, loads the scripts and checks the rights of the user. ctx bounds connecting only.
+// The errors say what to fix: ErrInvalid for options, ErrUnavailable and its group for Redis.
+func Open(ctx context.Context, opts Options) (*Engine, error) {
+	opts, err := opts.withDefaults()
+	if err != nil {
+		return nil, err
+	}
+	e := &Engine{opts: opts, uuid: newUUID(), ended: make(chan struct{})}
+	var suspects suspects
+	if opts.WatchLoss {
+		suspects.ask(&opts.Redis)
+	}
+	if e.client, err = connect(ctx, opts.Redis); err != nil {
+		return nil, connecting(&opts, err)
+	}
+	e.clock = wheel.NewClock()
+	loaded, err := e.prepare(ctx)
+	if err != nil {
+		e.client.Close()
+		return nil, connecting(&opts, err)
+	}
+	if err := e.callbacks.open(opts.Callbacks, opts.Logger); err != nil {
+		e.client.Close()
+		return nil, fmt.Errorf("wheellock: callback pool: %w", err)
+	}
+	e.alarm = wheel.NewAlarm(e.clock, dispatcher.Tick, opts.Logger)
+	e.dispatcher = dispatcher.New(e.dispatcherConfig(), loaded)
+	suspects.tell(e.dispatcher)
+	return e, nil
+}
+
+func (e *Engine) dispatcherConfig() dispatcher.Config {
+	o := &e.opts
+	return dispatcher.Config{
+		Client: e.client, Clock: e.clock, Alarm: e.alarm, Logger: o.Logger, UUID: e.uuid,
+		Publish: o.PubSub.publish(), WatchLoss: o.WatchLoss, MaxPerName: o.MaxWaitersPerName, ProbeTime: o.Lease / 3,
+		Gate: &gate.Config{
+			Lease: o.Lease, HandoffTime: max(o.HandoffTime, 0), PollCap: o.PollCap, MaxHold: o.MaxHold, Stats: &e.stats,
+		},
+	}
+}
+
+// prepare waits until the server has loaded its data, loads the scripts and checks the rights.
+func (e *Engine) prepare(ctx context.Context) (*dispatcher.Loaded, error) {
+	for {
+		loaded, err := dispatcher.Load(ctx, e.client, e.clock)
+		if err == nil {
+			return loaded, e.checkRights(ctx)
+		}
+		if !strings.Contains(err.Error(), "LOADING") {
+			return nil, err
+		}
+		select {
+		case <-ctx.Done():
+			return nil, errors.Join(endedBy(ctx), err)
+		case <-time.After(50 * time.Millisecond):
+		}
+	}
+}
+
+func (e *Engine) checkRights(ctx context.Context) error {
+	missing, err := dispatcher.Rights(ctx, e.client, e.uuid)
+	if err != nil {
+		return err
+	}
+	if len(missing) > 0 {
+		return fmt.Errorf("%w: this user may not run what the scripts need: grant +%s", ErrRefused, strings.Join(missing, " +"))
+	}
+	return nil
+}
+
+// newUUID is a random UUID, version 4, as Redisson's client id.
+func newUUID() string {
+	var b [16]byte
+	rand.Read(b[:])
+	b[6], b[8] = b[6]&0x0f|0x40, b[8]&0x3f|0x80
+	return fmt.Sprintf("%x-%x-%x-%x-%x", b[:4], b[4:6], b[6:8], b[8:10], b[10:])
+}
+
+// Shutdown closes gently: new requests and waiters get ErrClosed, holds go on until they are unlocked or
+// ctx ends; then Close. Its error is ctx's when holds were left.
+func (e *Engine) Shutdown(ctx context.Context) error {
+	var err error
+	select {
+	case <-e.dispatcher.Drain():
+	case <-ctx.Done():
+		err = endedBy(ctx)
+	}
+	return errors.Join(err, e.Close())
+}
+
+// Close ends everything at once: waiters get ErrClosed, holds end with ErrLost and ErrClosed, then their
+// keys are freed. It returns when that is done, or after some three seconds if Redis does not answer; the
+// leases then run out. It may be called again, and waits for the first call. Never call it from inside a callback.
+func (e *Engine) Close() error {
+	e.mu.Lock()
+	first := !e.closed
+	e.closed = true
+	e.mu.Unlock()
+	if !first {
+		<-e.ended
+		return nil
+	}
+	defer close(e.ended)
+	e.dispatcher.Close()
+	e.alarm.Close()
+	e.client.Close()
+	e.direct.Wait()
+	e.callbacks.close()
+	return nil
+}
+
+// enter begins a call that uses the client past the dispatcher. False: the engine closes.
+func (e *Engine) enter() bool {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if !e.closed {
+		e.direct.Add(1)
+	}
+	return !e.closed
+}
+
+func (e *Engine) leave() { e.direct.Done() }

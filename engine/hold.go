@@ -1,0 +1,217 @@
+package engine
+
+import (
+	"context"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/wheellock/wheellock/dispatcher"
+	"github.com/wheellock/wheellock/futures"
+	"github.com/wheellock/wheellock/internal/gate"
+)
+
+// Hold is one grant of a lock. Any goroutine may use it. A Hold that is dropped without Unlock stays held:
+// nothing is released because the garbage collector ran; Options.MaxHold bounds it.
+type Hold struct {
+	core  gate.Hold
+	e     *Engine
+	name  string
+	ended atomic.Uint32 // 0 while held, else 1 + a gate.Why; set once
+	fixed bool
+
+	mu      sync.Mutex // guards endings
+	endings *endings   // nil until somebody wants to hear of the end
+}
+
+// endings is who hears of the end of a hold.
+type endings struct {
+	done     chan struct{}
+	contexts map[*binding]struct{}
+}
+
+type binding struct{ cancel context.CancelCauseFunc }
+
+// Unlock gives the lock back. Nil: it is released, handed on to the next waiter, or one re-entry is undone.
+// ErrLost: it had ended before; ErrUnlocked: this Hold was unlocked already.
+//
+// The release is sent also when ctx has ended; ctx bounds only the wait for its answer, and the error then
+// Is ErrUncertain and the context's. Unlock is never refused by bounds and does not block past Deadline.
+// It ends the hold's contexts before anything is sent.
+func (h *Hold) Unlock(ctx context.Context) error {
+	a, err := h.unlock()
+	if err != nil {
+		return err
+	}
+	return a.wait(ctx)
+}
+
+// UnlockAsync is Unlock without blocking.
+func (h *Hold) UnlockAsync() *futures.Future[struct{}] {
+	a, err := h.unlock()
+	if err != nil {
+		return futures.Settled(&h.e.callbacks, struct{}{}, err)
+	}
+	return a.promise.Future()
+}
+
+func (h *Hold) unlock() (*acknowledgement, error) {
+	if h.e.clock.Now() >= h.core.Deadline() {
+		h.End(gate.Lost) // the loop finds out in this moment too, and releases
+	}
+	if !h.finish(gate.Unlocked) {
+		return nil, &opError{doing: "unlock", name: h.name, err: h.Err()}
+	}
+	a := h.e.acknowledgement("unlock", h.name)
+	if !h.e.dispatcher.Unlock(&h.core, a) {
+		return nil, &opError{doing: "unlock", name: h.name, err: errClosedHold}
+	}
+	return a, nil
+}
+
+// End is the loop's word that the hold has ended. It implements gate.Ender.
+func (h *Hold) End(why gate.Why) { h.finish(why) }
+
+// finish ends the hold, once. False: it had ended before.
+func (h *Hold) finish(why gate.Why) bool {
+	if !h.ended.CompareAndSwap(0, 1+uint32(why)) {
+		return false
+	}
+	h.mu.Lock()
+	endings := h.endings
+	h.endings = nil
+	h.mu.Unlock()
+	if endings == nil {
+		return true
+	}
+	if endings.done != nil {
+		close(endings.done)
+	}
+	for b := range endings.contexts {
+		b.cancel(h.Err())
+	}
+	return true
+}
+
+// closedChan is the Done of holds that had ended when they were asked.
+var closedChan = func() chan struct{} { c := make(chan struct{}); close(c); return c }()
+
+// Done is closed when the hold ends, by Unlock or otherwise; Err then says why.
+func (h *Hold) Done() <-chan struct{} {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.ended.Load() != 0 && (h.endings == nil || h.endings.done == nil) {
+		return closedChan
+	}
+	if h.endings == nil {
+		h.endings = &endings{}
+	}
+	if h.endings.done == nil {
+		h.endings.done = make(chan struct{})
+	}
+	return h.endings.done
+}
+
+// Err is nil while the lock is held; then ErrUnlocked, ErrLost, ErrMaxHold, or ErrLost and ErrClosed. It
+// compares clocks and asks nobody: it is never nil after Deadline.
+func (h *Hold) Err() error {
+	switch ended := h.ended.Load(); {
+	case ended == 0:
+		if h.e.clock.Now() >= h.core.Deadline() {
+			return ErrLost
+		}
+		return nil
+	case gate.Why(ended-1) == gate.Closed:
+		return errClosedHold
+	default:
+		return sentinels[gate.Why(ended-1)]
+	}
+}
+
+// Context is parent, ending too when the hold ends, with Err's answer as its cause: ErrLost before anybody
+// else can have the lock.
+func (h *Hold) Context(parent context.Context) context.Context {
+	ctx, cancel := context.WithCancelCause(parent)
+	b := &binding{cancel}
+	h.mu.Lock()
+	if h.ended.Load() != 0 {
+		h.mu.Unlock()
+		cancel(h.Err())
+		return ctx
+	}
+	if h.endings == nil {
+		h.endings = &endings{}
+	}
+	if h.endings.contexts == nil {
+		h.endings.contexts = make(map[*binding]struct{})
+	}
+	h.endings.contexts[b] = struct{}{}
+	h.mu.Unlock()
+	if parent.Done() != nil {
+		context.AfterFunc(parent, func() { h.unbind(b) })
+	}
+	return ctx
+}
+
+func (h *Hold) unbind(b *binding) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.endings != nil {
+		delete(h.endings.contexts, b)
+	}
+}
+
+// Deadline is when the hold ends unless it is renewed: counted from the moment the command that took or
+// renewed it was sent, less a margin of 1 % of the lease, at least 5 ms.
+func (h *Hold) Deadline() time.Time { return h.e.clock.Time(h.core.Deadline()) }
+
+// Extend makes a hold with a fixed lease last until lease from now, never shorter than it would. ErrInvalid
+// for a hold that the watchdog renews.
+func (h *Hold) Extend(ctx context.Context, lease time.Duration) error {
+	if !h.fixed {
+		return &opError{doing: "extend", name: h.name, err: invalid("the watchdog renews this hold: only a hold WithLease can be extended")}
+	}
+	lease, err := wholeMillis(lease)
+	if err != nil {
+		return &opError{doing: "extend", name: h.name, err: err}
+	}
+	if err := h.Err(); err != nil {
+		return &opError{doing: "extend", name: h.name, err: err}
+	}
+	a := h.e.acknowledgement("extend", h.name)
+	if !h.e.dispatcher.Extend(&h.core, lease, a) {
+		return &opError{doing: "extend", name: h.name, err: ErrClosed}
+	}
+	return a.wait(ctx)
+}
+
+// Token is the fencing token; false unless the lock is fenced.
+func (h *Hold) Token() (int64, bool) { return h.core.Token, h.core.Token != 0 }
+
+// Name is the lock's.
+func (h *Hold) Name() string { return h.name }
+
+// Count is how many holds its Owner has on this lock at the moment.
+func (h *Hold) Count() int { return h.core.Count() }
+
+// TenureID is the owner field in Redis, "<uuid>:<number>".
+func (h *Hold) TenureID() string {
+	return string(dispatcher.AppendOwner(nil, h.e.uuid, h.core.Tenure))
+}
+
+// number reads the number of a tenure of this engine out of an owner field; 0: it is not one of ours.
+func (e *Engine) number(owner string) uint64 {
+	digits, ours := strings.CutPrefix(owner, e.uuid+":")
+	if !ours {
+		return 0
+	}
+	var n uint64
+	for _, c := range []byte(digits) {
+		if c < '0' || c > '9' {
+			return 0
+		}
+		n = n*10 + uint64(c-'0')
+	}
+	return n
+}

@@ -1,0 +1,99 @@
+package engine
+
+import (
+	"math"
+	"sync/atomic"
+	"time"
+)
+
+// LockOption changes one call.
+type LockOption struct {
+	which optionKind
+	value int64
+}
+
+type optionKind uint8
+
+const (
+	noOption optionKind = iota
+	leaseOption
+	waitOption
+	ownerOption
+)
+
+// The bounds of a lease. Below 10 ms the margin that makes a deadline safe would eat it up.
+const (
+	MinLease = 10 * time.Millisecond
+	MaxLease = 30 * 24 * time.Hour
+)
+
+// WithLease gives the hold a fixed lease: no watchdog renews it, it ends by itself. From MinLease to
+// MaxLease, rounded up to whole milliseconds, the unit of Redis; else the call fails with ErrInvalid.
+func WithLease(d time.Duration) LockOption { return LockOption{leaseOption, int64(d)} }
+
+// WithWait makes Lock give up with ErrWaitTimeout after d, which must be positive. It costs a place in a
+// slot of the wheel, not a timer, and may be up to 25 ms late.
+func WithWait(d time.Duration) LockOption { return LockOption{waitOption, int64(d)} }
+
+// WithOwner makes the call o's. It is the only way to re-enter a lock: an o that holds the name is let in
+// at once, and the name is free when all its holds are unlocked.
+func WithOwner(o Owner) LockOption { return LockOption{ownerOption, int64(o.id)} }
+
+// Owner is who holds a lock, for re-entry. Owners are comparable. The zero Owner is nobody.
+type Owner struct{ id uint64 }
+
+var lastOwner atomic.Uint64
+
+// NewOwner makes an owner that is nobody else in this process. Calls with one Owner are one holder:
+// goroutines that share it do not exclude each other. Without WithOwner every call is its own owner.
+func NewOwner() Owner { return Owner{lastOwner.Add(1)} }
+
+// demand is what the options of one call ask for.
+type demand struct {
+	lease time.Duration
+	wait  time.Duration
+	owner uint64
+	fixed bool
+}
+
+// read gathers the options of a call. try: the call does not wait.
+func (o *Options) read(opts []LockOption, try bool) (demand, error) {
+	d := demand{lease: o.Lease}
+	for _, opt := range opts {
+		switch opt.which {
+		case leaseOption:
+			lease, err := wholeMillis(time.Duration(opt.value))
+			if err != nil {
+				return d, err
+			}
+			d.lease, d.fixed = lease, true
+		case waitOption:
+			d.wait = time.Duration(opt.value)
+			if d.wait <= 0 {
+				return d, invalid("a wait of %v: must be positive; TryLock does not wait", d.wait)
+			}
+			if try {
+				return d, invalid("WithWait on a call that does not wait: use Lock")
+			}
+		case ownerOption:
+			if opt.value == 0 {
+				return d, invalid("the zero Owner: make one with NewOwner")
+			}
+			d.owner = uint64(opt.value)
+		default:
+			return d, invalid("the zero LockOption")
+		}
+	}
+	return d, nil
+}
+
+// wholeMillis rounds a lease up to whole milliseconds, and checks its bounds.
+func wholeMillis(d time.Duration) (time.Duration, error) {
+	if d < MinLease || d > MaxLease {
+		return 0, invalid("a lease of %v: must be from %v to %v", d, MinLease, MaxLease)
+	}
+	if d > math.MaxInt64-time.Millisecond { // unreachable with MaxLease, but rounding must never overflow
+		return 0, invalid("a lease of %v", d)
+	}
+	return (d + time.Millisecond - 1).Truncate(time.Millisecond), nil
+}

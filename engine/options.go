@@ -1,0 +1,176 @@
+package engine
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"github.com/redis/rueidis"
+)
+
+// Options say how an Engine works. The zero value works, against 127.0.0.1:6379. Printing or marshalling it
+// never shows a secret.
+type Options struct {
+	// Redis says how to connect. Honoured are InitAddress, Username, Password, AuthCredentialsFn, SelectDB,
+	// ClientName, TLSConfig, Dialer, DialCtxFn, ConnWriteTimeout, Sentinel, ShuffleInit and
+	// ForceSingleClient; DisableCache and DisableRetry are what the engine sets anyway. Any other field that
+	// is set is an error: the engine depends on its value.
+	Redis rueidis.ClientOption
+
+	// Lease is how long Redis keeps a lock that nobody renews any more: Redisson's lockWatchdogTimeout, and
+	// like it one value per fleet. Renewed every third of it. Whole milliseconds, 100ms to 30 days; default 30s.
+	Lease time.Duration
+	// MaxHold is how long a watched hold lasts at most; it then ends with ErrMaxHold. Default 0: no bound.
+	MaxHold time.Duration
+	// HandoffTime is how long a lock is handed on inside this process without asking Redis. Other processes
+	// that listen for the lock get it afterwards. Default 10ms, at most a tenth of Lease; negative: never.
+	HandoffTime time.Duration
+	// PollCap is how long a waiter sleeps at most before it asks again, should every message be lost. Default 2s.
+	PollCap time.Duration
+
+	// MaxRequests is how many requests for locks may wait in the engine; one more is ErrOverloaded. Default 262,144.
+	MaxRequests int
+	// MaxWaitersPerName is the same for one name. Default 131,072.
+	MaxWaitersPerName int
+	// Callbacks is how many workers run the callbacks of futures. Default 256.
+	Callbacks int
+
+	// PubSub is how unlocking is announced. Default PubSubAuto.
+	PubSub PubSub
+	// WatchLoss has Redis tell within a round trip when the key of a held lock is deleted, by DEL, FLUSHALL
+	// or a force-unlock; else that is noticed by the next renewal. It costs a command per call and memory in
+	// Redis for each held key (client tracking), and needs the right to CLIENT TRACKING.
+	WatchLoss bool
+	// NameMapper makes the key of a name, as Redisson's: usually it puts a prefix before it.
+	NameMapper func(name string) string
+	// Logger hears of broken links and refused rights, never of single calls. Nil discards.
+	Logger *slog.Logger
+}
+
+// PubSub says which of Redis' two kinds of channels unlock messages use. They are separate: a fleet must agree.
+type PubSub uint8
+
+// The ways to announce.
+const (
+	PubSubAuto    PubSub = iota // Redisson's rule: sharded in a cluster that has it, else plain
+	PubSubPlain                 // PUBLISH
+	PubSubSharded               // SPUBLISH, Redis 7
+	PubSubBoth                  // both, for a fleet that does not agree
+)
+
+// publish is the word for the scripts.
+func (p PubSub) publish() string {
+	return [...]string{"PUBLISH", "PUBLISH", "SPUBLISH", "BOTH"}[p]
+}
+
+// String names the way.
+func (p PubSub) String() string {
+	names := [...]string{"auto", "plain", "sharded", "both"}
+	if int(p) >= len(names) {
+		return fmt.Sprintf("PubSub(%d)", p)
+	}
+	return names[p]
+}
+
+const (
+	defaultLease       = 30 * time.Second // Redisson's
+	minWatchedLease    = 100 * time.Millisecond
+	defaultHandoffTime = 10 * time.Millisecond
+	defaultPollCap     = 2 * time.Second
+)
+
+// withDefaults fills in what is zero and reports every complaint at once.
+func (o Options) withDefaults() (Options, error) {
+	var complaints []error
+	complain := func(format string, args ...any) { complaints = append(complaints, invalid(format, args...)) }
+
+	o.Lease = orDefault(o.Lease, defaultLease)
+	if o.Lease < minWatchedLease || o.Lease > MaxLease {
+		complain("Lease %v: must be from %v to %v", o.Lease, minWatchedLease, MaxLease)
+		o.Lease = defaultLease
+	}
+	o.Lease = (o.Lease + time.Millisecond - 1).Truncate(time.Millisecond)
+	o.HandoffTime = orDefault(o.HandoffTime, min(defaultHandoffTime, o.Lease/10))
+	if o.HandoffTime > o.Lease/10 {
+		complain("HandoffTime %v: at most a tenth of Lease, %v", o.HandoffTime, o.Lease/10)
+	}
+	o.PollCap = orDefault(o.PollCap, defaultPollCap)
+	if o.PollCap < 10*time.Millisecond {
+		complain("PollCap %v: at least 10ms", o.PollCap)
+	}
+	if o.MaxHold < 0 {
+		complain("MaxHold %v: must not be negative", o.MaxHold)
+	}
+	for _, bound := range []struct {
+		name  string
+		value *int
+		usual int
+	}{{"MaxRequests", &o.MaxRequests, 1 << 18}, {"MaxWaitersPerName", &o.MaxWaitersPerName, 1 << 17}, {"Callbacks", &o.Callbacks, 256}} {
+		*bound.value = orDefault(*bound.value, bound.usual)
+		if *bound.value < 1 {
+			complain("%s %d: must be positive", bound.name, *bound.value)
+		}
+	}
+	if o.PubSub > PubSubBoth {
+		complain("PubSub %d: unknown", o.PubSub)
+	}
+	if o.Logger == nil {
+		o.Logger = slog.New(slog.DiscardHandler)
+	}
+	if err := o.connection(); err != nil {
+		complaints = append(complaints, err)
+	}
+	return o, errors.Join(complaints...)
+}
+
+func orDefault[T comparable](value, usual T) T {
+	var zero T
+	if value == zero {
+		return usual
+	}
+	return value
+}
+
+// key is the key of a name in Redis.
+func (e *Engine) key(name string) (string, error) {
+	if err := checkName(name, "name"); err != nil {
+		return "", err
+	}
+	if e.opts.NameMapper == nil {
+		return name, nil
+	}
+	key := e.opts.NameMapper(name)
+	return key, checkName(key, "key made by NameMapper")
+}
+
+// maxName is how long a name may be, in bytes.
+const maxName = 1024
+
+func checkName(name, what string) error {
+	if len(name) == 0 {
+		return invalid("the %s is empty", what)
+	}
+	if len(name) > maxName {
+		return invalid("the %s has %d bytes: at most %d", what, len(name), maxName)
+	}
+	return nil
+}
+
+// String shows what is set, but no secret.
+func (o Options) String() string {
+	return fmt.Sprintf("{Redis:%v Lease:%v MaxHold:%v HandoffTime:%v PollCap:%v MaxRequests:%d MaxWaitersPerName:%d Callbacks:%d PubSub:%v WatchLoss:%t}",
+		o.Redis.InitAddress, o.Lease, o.MaxHold, o.HandoffTime, o.PollCap, o.MaxRequests, o.MaxWaitersPerName, o.Callbacks, o.PubSub, o.WatchLoss)
+}
+
+// GoString is String: %#v shows no secret either.
+func (o Options) GoString() string { return o.String() }
+
+// Format is String for every verb.
+func (o Options) Format(f fmt.State, _ rune) { fmt.Fprint(f, o.String()) }
+
+// MarshalText is String, for JSON and others.
+func (o Options) MarshalText() ([]byte, error) { return []byte(o.String()), nil }
+
+// LogValue is String, for slog.
+func (o Options) LogValue() slog.Value { return slog.StringValue(o.String()) }

@@ -1,0 +1,5 @@
+//go:build race
+
+package futures
+
+const raceDetector = true

@@ -1,0 +1,15 @@
+module github.com/wheellock/wheellock
+
+go 1.26.8
+
+require (
+	github.com/RussellLuo/timingwheel v0.0.0-20220218152713-54845bda3108
+	github.com/panjf2000/ants/v2 v2.12.1
+	github.com/redis/rueidis v1.0.79
+	go.uber.org/atomic v1.12.0
+	go.uber.org/goleak v1.3.0
+	golang.org/x/sys v0.49.0
+	pgregory.net/rapid v1.3.0
+)
+
+require golang.org/x/sync v0.11.0 // indirect

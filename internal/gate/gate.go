@@ -1,0 +1,166 @@
+// Package gate is what one name is and does next: state machines without I/O, goroutines or clocks.
+//
+// A Cell is one live name (this file); its Machine is the kind's state machine (mutex.go, with its ways
+// of waiting in crowd.go, handing on in handoff.go and ending in ending.go). Callers are Waiters in a
+// queue (waiter.go); a granted Waiter becomes a Hold (hold.go) of the tenure (tenure.go), which is one
+// ownership in Redis. The loop that owns the cells calls one method per event and says what time it is;
+// the machine answers by settling waiters and by appending Commands and subscription wishes to Effects.
+// A machine can so be replayed from a list of events.
+//
+// Rules that bind every machine (numbers as in ARCHITECTURE.md): at most one command in flight per name
+// (11); an owner id is dead once its release was sent (4); loss is final (3).
+package gate
+
+import (
+	"time"
+
+	"github.com/wheellock/wheellock/scripts"
+	"github.com/wheellock/wheellock/wheel"
+)
+
+// Time is an instant of the engine's clock: nanoseconds since the engine was opened.
+type Time = time.Duration
+
+// Never is later than every instant.
+const Never Time = 1<<63 - 1
+
+// Op is what a command does in Redis.
+type Op uint8
+
+// The operations, in the order in which a batch carries them: what keeps locks alive first, then what
+// frees them, then what takes new ones (rule 15).
+const (
+	None Op = iota
+	Renew
+	Confirm
+	Swap
+	Release
+	Acquire
+	Ops
+)
+
+var opNames = [Ops]string{"none", "renew", "confirm", "swap", "release", "acquire"}
+
+func (o Op) String() string { return opNames[o] }
+
+// Result says how far a command got. Only Answered has a Reply.
+type Result uint8
+
+// What can become of a command (the error table of dispatcher/verdict.go decides).
+const (
+	Answered Result = iota // the script ran
+	NotSent                // it surely never left: the link is down
+	Again                  // it surely did not run, and the reason will pass: LOADING, BUSY, ...
+	Denied                 // it surely did not run, and will not: NOAUTH, NOPERM, ...
+	Unknown                // it left and no answer came: it may have run, or may yet
+)
+
+// Command is one name's share of a batch: what a machine wants done, and, coming back, how it went.
+type Command struct {
+	Cell  *Cell
+	Owner string // the owner to release when it is not one of ours; else empty
+	ID    uint64 // the tenure's number: the owner field is "<engine uuid>:<number>"
+	Next  uint64 // Swap: the number of the fresh tenure
+	Lease time.Duration
+	Sent  Time // just before it was sent; a lease counts from here
+	Words string
+	Reply scripts.Reply
+	Op    Op
+	Result
+}
+
+// Subscription is a wish of a cell about the channel on which its unlocking is announced.
+type Subscription struct {
+	Cell *Cell
+	On   bool
+}
+
+// Effects collects what the machines want done outside.
+type Effects struct {
+	Commands      [Ops][]Command
+	Subscriptions []Subscription
+}
+
+func (fx *Effects) send(c Command) { fx.Commands[c.Op] = append(fx.Commands[c.Op], c) }
+
+// Config is what the machines of one engine share. It does not change after the engine was opened,
+// but for the fields that say so.
+type Config struct {
+	Lease       time.Duration // the watchdog's lease
+	HandoffTime time.Duration // how long a tenure is handed on after its last confirmation; 0: never
+	PollCap     time.Duration // how long a waiter sleeps at most before it asks again
+	MaxHold     time.Duration // how long a watched hold lasts at most; 0: no bound
+
+	Epoch  uint32                // of the link to Redis: grows when it breaks. Owned by the loop.
+	RTT    time.Duration         // smoothed time of a round trip. Owned by the loop.
+	LastID uint64                // the number of the newest tenure. Owned by the loop.
+	Waits  *wheel.Slots[*Waiter] // of those who gave a WithWait. Owned by the loop.
+	Stats  *Stats
+}
+
+// Answer settles a waiter and stops its timer. False: its caller has gone.
+func (cfg *Config) Answer(w *Waiter, out Outcome) bool {
+	cfg.Waits.Remove(&w.Timer)
+	if out.Why == Refused || out.Why == Foreign || out.Why == Overloaded {
+		cfg.Stats.Refused.Inc()
+	}
+	return w.By.Settle(out)
+}
+
+// Cell is one live name. The loop keeps it in its map while its machine is not Idle.
+type Cell struct {
+	Name    string
+	Machine Machine
+	Alarm   wheel.Entry[*Cell] // the loop's
+	Due     Time               // when the machine wants to be woken next, as the loop last heard
+	Kind    Kind
+	Dirty   bool // stepped in this turn of the loop
+}
+
+// NewCell makes the cell and the machine of a name.
+func NewCell(name string, kind Kind, cfg *Config) *Cell {
+	m := &mutexCell{}
+	m.Cell = Cell{Name: name, Kind: kind, Due: Never, Machine: &m.Mutex}
+	m.Cell.Alarm.Value = &m.Cell
+	m.Mutex.cell, m.Mutex.cfg = &m.Cell, cfg
+	return &m.Cell
+}
+
+// mutexCell keeps a cell and its machine in one piece of memory.
+type mutexCell struct {
+	Cell
+	Mutex
+}
+
+// Kind is the kind of synchroniser a name is used as; a live name has one.
+type Kind uint8
+
+// The kinds.
+const (
+	MutexKind Kind = iota
+)
+
+// Machine is the state machine of one name. Every method is one event; fx takes what it leads to.
+type Machine interface {
+	Ask(now Time, w *Waiter, fx *Effects)     // a caller wants in
+	Abandon(now Time, w *Waiter, fx *Effects) // its caller went away before it was settled
+	Timeout(now Time, w *Waiter, fx *Effects) // its WithWait is over
+
+	Unlock(now Time, h *Hold, ack Settler, fx *Effects) // ack may be nil
+	Extend(now Time, h *Hold, lease time.Duration, ack Settler, fx *Effects)
+	Force(now Time, owner string, id uint64, ack Settler, fx *Effects) // free this owner; id is its number when it is ours, else 0
+
+	Answer(now Time, c *Command, fx *Effects)         // the command in flight came back
+	Message(now Time, fx *Effects)                    // something was published on the name's channel
+	Subscribed(now Time, refusal string, fx *Effects) // refusal: the server's words, or empty
+	Suspect(now Time, fx *Effects)                    // the key may have changed behind our back
+	LinkUp(now Time, fx *Effects)                     // the link to Redis is there again
+	Drain(now Time, fx *Effects)                      // the engine takes no more: turn the waiters away
+	Close(now Time, fx *Effects)                      // the engine closes: settle all, release all
+	Wake(now Time, fx *Effects)                       // the alarm is due
+
+	NextAlarm() Time // when to Wake; Never: not at all
+	Waiting() int    // how many wait
+	Oldest() Time    // when the oldest living hold was granted; Never: none
+	Idle() bool      // nothing is held, asked, owed or listened to
+}

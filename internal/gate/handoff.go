@@ -1,0 +1,185 @@
+package gate
+
+import (
+	"time"
+
+	"github.com/wheellock/wheellock/scripts"
+)
+
+const (
+	// stintLimit times HandoffTime is how long a process keeps a name at most before it frees it once,
+	// even if nobody is heard: pollers do not subscribe (rule 9: zero proves nothing).
+	stintLimit = 10
+	// aheadAfter handoffs a confirmation is sent ahead of time, so that a busy name need not wait for it.
+	aheadAfter = 4
+	// yieldsInVain is after how many yields that nobody took we stop yielding for yieldRest.
+	yieldsInVain = 4
+	yieldRest    = time.Second
+	minYield     = 2 * time.Millisecond
+)
+
+// admit lets the first waiter in for whom the tenure was taken, straight from the answer.
+func (m *Mutex) admit(now Time, fx *Effects) {
+	if c := m.crowd; c != nil {
+		c.stint, c.outside = now, 0
+	}
+	for w := m.queue.head; w != nil && w.Watch == m.t.Watch && w.Lease == m.t.Lease; w = m.queue.head {
+		m.queue.remove(w)
+		if m.grant(now, w) {
+			m.readmit(now, w, fx)
+			return
+		}
+	}
+	m.decide(now, fx)
+}
+
+// grant makes w a holder. False: its caller had gone.
+func (m *Mutex) grant(now Time, w *Waiter) bool {
+	h := w.Hold
+	h.begin(now, w, &m.t, m.cfg)
+	if !m.cfg.Answer(w, Outcome{}) {
+		h.alive = false
+		return false
+	}
+	h.next, m.holds = m.holds, h
+	m.cfg.Stats.granted()
+	if m.queue.tries > 0 {
+		m.turnAway(Outcome{Why: Taken, TTL: m.ttl(now)}, triesOnce)
+	}
+	m.thin(now)
+	return true
+}
+
+// decide says what becomes of a tenure that nobody holds: the next waiter gets it at once if it is fresh,
+// or after one script confirmed it; else it is freed.
+func (m *Mutex) decide(now Time, fx *Effects) {
+	for w := m.queue.head; w != nil && m.fresh(now, w); w = m.queue.head {
+		m.queue.remove(w)
+		if m.grant(now, w) {
+			m.t.handed++
+			m.cfg.Stats.Handoffs.Inc()
+			m.readmit(now, w, fx)
+			m.confirmAhead(now, fx)
+			return
+		}
+	}
+	w := m.queue.head
+	switch {
+	case w == nil || !m.keeps(now):
+		m.drop(now, m.ack, fx)
+	case m.flight != None: // its answer decides
+	case w.fits(&m.t):
+		m.send(Command{Op: Confirm, ID: m.t.ID, Lease: m.t.Lease}, fx)
+	default:
+		m.cfg.LastID++
+		m.send(Command{Op: Swap, ID: m.t.ID, Next: m.cfg.LastID, Lease: w.Lease}, fx)
+		m.crowded().swapWatch = w.Watch
+	}
+}
+
+// fresh is rule 8, and rule 1 for w: the tenure may be handed to w without asking Redis.
+func (m *Mutex) fresh(now Time, w *Waiter) bool {
+	return w.fits(&m.t) && now < m.t.Deadline && now-m.t.Confirmed < m.cfg.HandoffTime && !m.t.Doubt && m.t.Epoch == m.cfg.Epoch
+}
+
+// keeps reports whether this process may keep the name for its next waiter after the tenure has aged:
+// not while others listen, and never for longer than a stint.
+func (m *Mutex) keeps(now Time) bool {
+	if m.cfg.HandoffTime <= 0 {
+		return false
+	}
+	c := m.crowded()
+	if c.stint == 0 {
+		c.stint = now
+	}
+	return (c.outside == 0 || now < c.yieldFree) && now-c.stint < stintLimit*m.cfg.HandoffTime
+}
+
+// confirmAhead confirms a tenure that changes hands fast when half of its HandoffTime is over.
+func (m *Mutex) confirmAhead(now Time, fx *Effects) {
+	w := m.queue.head
+	if m.flight != None || w == nil || m.t.handed < aheadAfter || !w.fits(&m.t) || now-m.t.Confirmed < m.cfg.HandoffTime/2 || !m.keeps(now) {
+		return
+	}
+	m.send(Command{Op: Confirm, ID: m.t.ID, Lease: m.t.Lease}, fx)
+}
+
+// confirmed is the answer to a Confirm or a Swap.
+func (m *Mutex) confirmed(now Time, c *Command, fx *Effects) {
+	switch {
+	case c.Result == Answered && c.Reply >= 0:
+		crowd := m.crowded()
+		crowd.outside = int32(c.Reply)
+		if crowd.ear == listening {
+			crowd.outside = max(crowd.outside-1, 0)
+		}
+		age := m.t.Confirmed
+		if c.Op == Swap {
+			m.t = Tenure{ID: c.Next, Lease: c.Lease, Watch: crowd.swapWatch}
+		}
+		m.t.confirm(now, c.Sent, c.Lease, m.cfg)
+		m.follow()
+		if c.Op == Swap {
+			m.admit(now, fx)
+			return
+		}
+		if crowd.outside > 0 && now >= crowd.yieldFree {
+			m.t.Confirmed = age // others wait: this tenure is not handed on for longer
+		}
+	case c.Result == Answered && c.Reply == scripts.NotMine:
+		if c.Op == Swap {
+			m.ghost(c.Next, now)
+		}
+		m.gone(now, fx)
+	case c.Op == Swap:
+		m.unswapped(now, c, fx)
+	default:
+		m.unrenewed(now, c)
+		if m.holds == nil { // nobody holds it: better freed than doubtful
+			m.drop(now, m.ack, fx)
+		}
+	}
+}
+
+// unswapped is a swap of which nothing is known: both owner ids are released, the old one first, so that
+// a swap that arrives late finds nothing to swap.
+func (m *Mutex) unswapped(now Time, c *Command, fx *Effects) {
+	if c.Result == Unknown {
+		m.ghost(c.Next, now)
+	}
+	m.drop(now, m.ack, fx)
+}
+
+// swapTooLate deals with the answer to a command about a tenure that has ended meanwhile.
+func (m *Mutex) swapTooLate(now Time, c *Command) {
+	if c.Op == Swap && (c.Result == Unknown || c.Result == Answered && c.Reply >= 0) {
+		m.ghost(c.Next, now)
+	}
+}
+
+// pause is how long we leave a freed name to others that listen.
+func (m *Mutex) pause(now Time, heard int32) time.Duration {
+	c := m.crowd
+	if c == nil || heard <= 0 || now < c.yieldFree || m.queue.head == nil {
+		return 0
+	}
+	c.yielding = true
+	return max(minYield, 2*m.cfg.RTT) << c.yields
+}
+
+// settleYield notes whether somebody took what we yielded.
+func (m *Mutex) settleYield(nobody bool) {
+	c := m.crowd
+	if c == nil || !c.yielding {
+		return
+	}
+	c.yielding = false
+	if !nobody {
+		c.yields = 0
+		return
+	}
+	if c.yields++; c.yields == yieldsInVain {
+		c.yields = 0
+		c.yieldFree = m.t.Confirmed + yieldRest
+	}
+}

@@ -1,0 +1,324 @@
+package gate
+
+import (
+	"time"
+
+	"github.com/wheellock/wheellock/scripts"
+)
+
+// phase is what is known of a name's tenure in Redis.
+type phase uint8
+
+const (
+	free  phase = iota // no tenure of ours is there
+	asked              // an acquire was sent; whether it took the lock is not known
+	ours               // it stands until its deadline
+	dead               // it must go: a release is to be sent, or was sent
+)
+
+// Mutex is the machine of a reentrant lock.
+//
+// free -> asked when somebody wants in; asked -> ours when granted, -> free when refused (crowd.go says
+// when to ask again); ours -> ours by handing on (handoff.go); ours -> dead when the last hold ended;
+// dead -> free when the release was answered (ending.go).
+type Mutex struct {
+	cell  *Cell
+	cfg   *Config
+	holds *Hold   // the living ones, newest first
+	crowd *crowd  // what contention needs; nil for most names
+	ack   Settler // the Unlock that waits for the release
+	queue Queue
+	t     Tenure
+	askAt Time // when the next acquire, or the repetition of a release, may leave
+
+	phase  phase
+	flight Op   // the command in flight
+	again  bool // a hint came that the lock may be free: the next refusal asks at once (rule 11)
+}
+
+// Ask is a caller that wants in.
+func (m *Mutex) Ask(now Time, w *Waiter, fx *Effects) {
+	m.tick(now, fx)
+	if w.Owner != 0 && m.reenter(now, w, fx) {
+		return
+	}
+	if w.Try && (m.holds != nil || m.queue.lasting() > 0) { // rule 10: TryLock never takes a handoff
+		m.cfg.Answer(w, Outcome{Why: Taken, TTL: m.ttl(now)})
+		return
+	}
+	m.queue.push(w)
+	m.pump(now, fx)
+}
+
+// Abandon forgets a waiter whose caller has gone. If its grant was just refused, there is nothing to forget.
+func (m *Mutex) Abandon(now Time, w *Waiter, fx *Effects) {
+	m.queue.remove(w)
+	m.ungrow(w)
+	m.thin(now)
+	m.pump(now, fx)
+}
+
+// Timeout gives up a waiter whose WithWait is over.
+func (m *Mutex) Timeout(now Time, w *Waiter, fx *Effects) {
+	out := Outcome{Why: TimedOut, Last: Down}
+	if m.holds != nil || m.crowd != nil && m.crowd.taken {
+		out.Last = Taken
+	}
+	m.cfg.Answer(w, out)
+	m.Abandon(now, w, fx)
+}
+
+// Answer is the command in flight coming back.
+func (m *Mutex) Answer(now Time, c *Command, fx *Effects) {
+	m.flight = None
+	m.tick(now, fx)
+	switch {
+	case c.Op == Release && (c.Owner != "" || c.ID != m.t.ID || m.phase != dead):
+		m.ghostAnswered(now, c)
+	case c.Op == Release:
+		m.released(now, c)
+	case c.Op == Acquire:
+		m.acquired(now, c, fx)
+	case m.phase != ours || c.ID != m.t.ID: // it ended while the command was on its way
+		m.swapTooLate(now, c)
+	case c.Op == Renew:
+		m.renewed(now, c, fx)
+	default:
+		m.confirmed(now, c, fx)
+	}
+	m.pump(now, fx)
+}
+
+// acquired is the answer to an acquire.
+func (m *Mutex) acquired(now Time, c *Command, fx *Effects) {
+	if c.Result == Answered && c.Reply.Taken() {
+		m.phase, m.again = ours, false
+		m.t.Deadline = 0
+		m.t.confirm(now, c.Sent, c.Lease, m.cfg)
+		m.settleYield(true)
+		if now >= m.t.Deadline { // rule: a grant read after its own deadline is not handed out
+			m.lose(now, Lost, fx)
+			return
+		}
+		m.admit(now, fx)
+		return
+	}
+	if c.Result == Unknown {
+		m.t.unsure(c.Sent)
+		m.cfg.Stats.Uncertain.Inc()
+		m.askAt = now + retryPause
+		m.unanswered(Doubtful)
+		return
+	}
+	m.phase = free
+	m.haunt(now)
+	if ttl, held := c.Reply.Held(); held && c.Result == Answered {
+		m.refused(now, ttl, fx)
+		return
+	}
+	m.declined(now, c)
+}
+
+// declined is an acquire that surely took nothing, for another reason than another owner.
+func (m *Mutex) declined(now Time, c *Command) {
+	m.askAt = now + retryPause
+	fault := c.Reply.Fault()
+	_, late := c.Reply.Late()
+	switch {
+	case c.Result == NotSent:
+		m.unanswered(Down)
+		m.askAt = now + time.Second // LinkUp comes earlier
+	case c.Result == Again, c.Result == Answered && fault == scripts.ReadOnly:
+		m.turnAway(Outcome{Why: Refused, Fault: fault, Words: c.Words}, triesOnce)
+	case c.Result == Answered && late:
+		m.askAt = now
+	default:
+		why := Refused
+		if _, foreign := fault.Foreign(); foreign {
+			why = Foreign
+		}
+		m.turnAway(Outcome{Why: why, Fault: fault, Words: c.Words}, everyone)
+	}
+}
+
+// unanswered tells those who ask only once that Redis said nothing.
+func (m *Mutex) unanswered(why Why) {
+	m.turnAway(Outcome{Why: why}, triesOnce)
+	if m.crowd != nil {
+		m.crowd.taken = false
+	}
+}
+
+// renewed is the answer to a renewal.
+func (m *Mutex) renewed(now Time, c *Command, fx *Effects) {
+	switch {
+	case c.Result == Answered && c.Reply.Taken():
+		m.t.confirm(now, c.Sent, c.Lease, m.cfg)
+		m.grown(now, c)
+		m.follow()
+	case c.Result == Answered && c.Reply == scripts.NotMine:
+		m.gone(now, fx)
+	default:
+		m.unrenewed(now, c)
+	}
+}
+
+// unrenewed is a renewal that proved nothing: the tenure is doubtful, and asked for again until its deadline.
+func (m *Mutex) unrenewed(now Time, c *Command) {
+	m.t.Doubt = true
+	m.t.Renew = now + max(m.t.Lease/50, 5*time.Millisecond)
+	if c.Result == NotSent {
+		m.t.Renew = now + m.t.Lease/10 // LinkUp comes earlier
+	}
+}
+
+// pump sends the next command of the name, if one is due and none is in flight.
+func (m *Mutex) pump(now Time, fx *Effects) {
+	if m.flight != None {
+		if m.phase == ours && m.holds == nil {
+			m.decide(now, fx)
+		}
+		return
+	}
+	switch m.phase {
+	case free:
+		m.pumpFree(now, fx)
+	case asked:
+		if now >= m.askAt || m.again {
+			m.reask(now, fx)
+		}
+	case dead:
+		if now >= m.t.gone() {
+			m.buried(now)
+			m.pumpFree(now, fx)
+		} else if now >= m.askAt {
+			m.send(Command{Op: Release, ID: m.t.ID}, fx)
+		}
+	case ours:
+		m.pumpOurs(now, fx)
+	}
+}
+
+func (m *Mutex) pumpFree(now Time, fx *Effects) {
+	if m.exorcise(now, fx) {
+		return
+	}
+	w := m.queue.head
+	if w == nil || !m.again && now < m.askAt {
+		return
+	}
+	m.cfg.LastID++
+	m.t = Tenure{ID: m.cfg.LastID, Lease: w.Lease, Watch: w.Watch}
+	m.phase = asked
+	m.cfg.Stats.Attempts.Inc()
+	m.send(Command{Op: Acquire, ID: m.t.ID, Lease: w.Lease}, fx)
+}
+
+// reask repeats an acquire whose answer was lost, under the same owner id: asking twice is harmless. If
+// nobody wants it any more, what it may have taken is released.
+func (m *Mutex) reask(now Time, fx *Effects) {
+	w := m.queue.head
+	if w == nil {
+		m.t.Deadline = 0
+		m.drop(now, nil, fx)
+		return
+	}
+	m.t.Lease, m.t.Watch = max(m.t.Lease, w.Lease), w.Watch && w.Lease >= m.t.Lease
+	m.cfg.Stats.Attempts.Inc()
+	m.send(Command{Op: Acquire, ID: m.t.ID, Lease: m.t.Lease}, fx)
+}
+
+func (m *Mutex) pumpOurs(now Time, fx *Effects) {
+	if m.holds == nil {
+		m.decide(now, fx)
+		return
+	}
+	lease, growing := m.growth()
+	switch {
+	case growing && (!m.t.Doubt || now >= m.t.Renew):
+	case m.t.Watch && now >= m.t.Renew:
+		lease = m.t.Lease
+	case !m.t.Watch && m.t.Doubt && now >= m.t.Renew:
+		lease = time.Millisecond // only looks whether it is there: a script never lowers a TTL
+	default:
+		if !m.exorcise(now, fx) {
+			m.confirmAhead(now, fx)
+		}
+		return
+	}
+	m.send(Command{Op: Renew, ID: m.t.ID, Lease: lease}, fx)
+}
+
+func (m *Mutex) send(c Command, fx *Effects) {
+	c.Cell, m.flight = m.cell, c.Op
+	m.again = false
+	fx.send(c)
+}
+
+// Wake is the alarm.
+func (m *Mutex) Wake(now Time, fx *Effects) {
+	m.tick(now, fx)
+	m.endLinger(now, fx)
+	m.pump(now, fx)
+}
+
+// NextAlarm is the first instant at which time alone changes something.
+func (m *Mutex) NextAlarm() Time {
+	at := Never
+	if m.phase == ours {
+		at = m.t.Deadline
+		for h := m.holds; h != nil; h = h.next {
+			at = min(at, h.until)
+		}
+	}
+	if m.ack != nil && m.phase == dead {
+		at = min(at, m.t.Deadline)
+	}
+	if m.crowd != nil {
+		at = min(at, m.crowd.nextAlarm(m))
+	}
+	if m.flight != None {
+		return at
+	}
+	switch m.phase {
+	case ours:
+		if m.t.Watch || m.t.Doubt {
+			at = min(at, m.t.Renew)
+		}
+	case free:
+		if m.queue.head != nil {
+			at = min(at, m.askAt)
+		}
+	case asked, dead:
+		at = min(at, m.askAt)
+	}
+	return at
+}
+
+// Idle reports whether the cell can be forgotten.
+func (m *Mutex) Idle() bool {
+	return m.phase == free && m.flight == None && m.queue.head == nil && (m.crowd == nil || m.crowd.idle())
+}
+
+// ttl is what the local hold's lease has left.
+func (m *Mutex) ttl(now Time) time.Duration {
+	if m.phase == ours {
+		return max(m.t.Deadline-now, 0)
+	}
+	if m.crowd != nil {
+		return max(m.crowd.freeAt-now, 0)
+	}
+	return 0
+}
+
+// Waiting is how many callers wait for the name.
+func (m *Mutex) Waiting() int { return int(m.queue.n) }
+
+// Oldest is when the oldest living hold was granted.
+func (m *Mutex) Oldest() Time {
+	oldest := Never
+	for h := m.holds; h != nil; h = h.next {
+		oldest = min(oldest, h.since)
+	}
+	return oldest
+}

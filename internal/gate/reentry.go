@@ -1,0 +1,187 @@
+package gate
+
+import (
+	"sync/atomic"
+	"time"
+)
+
+// growth is a re-entry or an extension that needs more of the lease than the tenure has: it is granted
+// only after a renewal says so (rule 2).
+type growth struct {
+	w     *Waiter // a re-entry; else nil
+	h     *Hold   // the hold to extend
+	lease time.Duration
+	ack   Settler
+}
+
+func (g *growth) settle(cfg *Config, out Outcome) {
+	if g.w != nil {
+		cfg.Answer(g.w, out)
+	} else {
+		settle(g.ack, out)
+	}
+}
+
+// reenter lets a caller in whose Owner has a living hold (rule 5). False: it has none.
+func (m *Mutex) reenter(now Time, w *Waiter, fx *Effects) bool {
+	first := m.holdOf(w.Owner)
+	if first == nil {
+		return false
+	}
+	if w.Watch && m.t.Watch || !w.Watch && now+w.Lease-margin(w.Lease) <= m.t.Deadline {
+		m.share(now, w, first)
+		return true
+	}
+	c := m.crowded()
+	c.growing = append(c.growing, growth{w: w, lease: w.Lease})
+	m.pump(now, fx)
+	return true
+}
+
+func (m *Mutex) holdOf(owner uint64) *Hold {
+	if m.phase != ours {
+		return nil
+	}
+	for h := m.holds; h != nil; h = h.next {
+		if h.owner == owner {
+			return h
+		}
+	}
+	return nil
+}
+
+// share grants w under the tenure of its first hold, and counts.
+func (m *Mutex) share(now Time, w *Waiter, first *Hold) {
+	n := first.count.Load()
+	if n == nil {
+		n = new(atomic.Int32)
+		n.Store(1)
+		first.count.Store(n)
+	}
+	n.Add(1)
+	w.Hold.count.Store(n)
+	if !m.grant(now, w) {
+		n.Add(-1)
+	}
+}
+
+// readmit lets in what the new holder's Owner has queued besides (rule 5).
+func (m *Mutex) readmit(now Time, granted *Waiter, fx *Effects) {
+	if granted.Owner == 0 || m.queue.owned == 0 {
+		return
+	}
+	for w := m.queue.head; w != nil; {
+		next := w.next
+		if w.Owner == granted.Owner {
+			m.queue.remove(w)
+			m.reenter(now, w, fx)
+		}
+		w = next
+	}
+}
+
+// Extend prolongs a hold with a fixed lease to now + lease; never shorter.
+func (m *Mutex) Extend(now Time, h *Hold, lease time.Duration, ack Settler, fx *Effects) {
+	m.tick(now, fx)
+	if !h.alive {
+		settle(ack, Outcome{Why: Lost})
+		return
+	}
+	until := now + lease - margin(lease)
+	if until <= m.t.Deadline {
+		h.until = max(h.until, until)
+		h.follow(&m.t)
+		settle(ack, Outcome{})
+		return
+	}
+	c := m.crowded()
+	c.growing = append(c.growing, growth{h: h, lease: lease, ack: ack})
+	m.pump(now, fx)
+}
+
+// growth is the largest lease that somebody waits for.
+func (m *Mutex) growth() (lease time.Duration, any bool) {
+	if m.crowd == nil {
+		return 0, false
+	}
+	for _, g := range m.crowd.growing {
+		lease = max(lease, g.lease)
+	}
+	return lease, len(m.crowd.growing) > 0
+}
+
+// grown settles what a renewal with c's lease has made possible.
+func (m *Mutex) grown(now Time, c *Command) {
+	if m.crowd == nil {
+		return
+	}
+	left := m.crowd.growing[:0]
+	for _, g := range m.crowd.growing {
+		switch {
+		case g.lease > c.Lease:
+			left = append(left, g)
+		case g.w == nil && g.h.alive:
+			g.h.until = max(g.h.until, c.Sent+g.lease-margin(g.lease))
+			g.h.follow(&m.t)
+			settle(g.ack, Outcome{})
+		case g.w == nil:
+			settle(g.ack, Outcome{Why: Lost})
+		default:
+			m.growInto(now, g.w)
+		}
+	}
+	m.crowd.growing = left
+}
+
+// growInto grants a re-entry after the renewal it waited for, or queues it when its Owner holds nothing now.
+func (m *Mutex) growInto(now Time, w *Waiter) {
+	first := m.holdOf(w.Owner)
+	if first == nil {
+		m.queue.push(w)
+		return
+	}
+	if w.Watch && !m.t.Watch {
+		m.t.Watch, m.t.Lease = true, w.Lease
+		m.t.Renew = m.t.Confirmed + w.Lease/3
+	}
+	m.share(now, w, first)
+}
+
+// ungrow forgets a re-entry whose caller has gone.
+func (m *Mutex) ungrow(w *Waiter) {
+	if m.crowd == nil {
+		return
+	}
+	for i, g := range m.crowd.growing {
+		if g.w == w {
+			m.crowd.growing = append(m.crowd.growing[:i], m.crowd.growing[i+1:]...)
+			return
+		}
+	}
+}
+
+// abortGrowth ends what waited for a tenure that has ended: re-entries queue like anybody, extensions are lost.
+func (m *Mutex) abortGrowth() {
+	if m.crowd == nil {
+		return
+	}
+	growing := m.crowd.growing
+	m.crowd.growing = nil
+	for _, g := range growing {
+		switch {
+		case g.w == nil:
+			settle(g.ack, Outcome{Why: Lost})
+		case g.w.Try:
+			m.cfg.Answer(g.w, Outcome{Why: Taken})
+		default:
+			m.queue.push(g.w)
+		}
+	}
+}
+
+// follow passes the tenure's new deadline on to its holds.
+func (m *Mutex) follow() {
+	for h := m.holds; h != nil; h = h.next {
+		h.follow(&m.t)
+	}
+}

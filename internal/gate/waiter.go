@@ -1,0 +1,117 @@
+package gate
+
+import (
+	"time"
+
+	"github.com/wheellock/wheellock/scripts"
+	"github.com/wheellock/wheellock/wheel"
+)
+
+// Why is what became of a request or a hold.
+type Why uint8
+
+// The outcomes a machine tells. engine/errors.go turns them into errors.
+const (
+	Granted    Why = iota // also: unlocked, extended
+	Taken                 // another owner has it
+	TimedOut              // WithWait is over; Outcome.Last says what the last answer was
+	Down                  // not sent: the link is down
+	Doubtful              // sent, answer lost
+	Refused               // the server said no
+	Foreign               // the key holds something else
+	Lost                  // the lease ended, or the key was gone
+	TooLong               // MaxHold is over
+	Unlocked              // by its holder
+	Closed                // the engine closes
+	Overloaded            // too many wait already
+	OtherKind             // the name lives as another kind
+)
+
+// Outcome is an answer to a caller.
+type Outcome struct {
+	Why   Why
+	Last  Why           // TimedOut: Taken, or Down when Redis never answered
+	TTL   time.Duration // Taken: what the owner's lease has left; negative: no TTL
+	Fault scripts.Fault // Refused and Foreign, when a script said so
+	Words string        // Refused: the server's own words, when it said so at top level
+}
+
+// Settler is a caller waiting for an outcome.
+type Settler interface {
+	// Settle answers. False: the caller has gone, or was answered before; nothing was handed over.
+	// It is one compare-and-swap (rule 17), does not block and runs no code of users.
+	Settle(Outcome) bool
+}
+
+// Waiter is one request for a name.
+type Waiter struct {
+	// Set by the caller before it asks.
+	By    Settler
+	Hold  *Hold         // what the request becomes when it is granted
+	Owner uint64        // the caller's Owner; 0: an owner of its own
+	Lease time.Duration // whole milliseconds
+	Until Time          // when it gives up; 0: never
+	Watch bool          // the watchdog renews
+	Try   bool          // asks once
+
+	// Owned by the loop.
+	Cell       *Cell
+	Timer      wheel.Entry[*Waiter] // for Until
+	next, prev *Waiter
+	queued     bool
+}
+
+// fits reports whether w can have a tenure as it stands in Redis, without a change of lease (rule 1).
+func (w *Waiter) fits(t *Tenure) bool { return w.Watch && t.Watch && w.Lease == t.Lease }
+
+// Queue is the waiters of one name, in order of arrival.
+type Queue struct {
+	head, tail *Waiter
+	n, owned   int32 // how many wait; how many of them have an Owner
+	tries      int32 // how many of them ask only once
+}
+
+func (q *Queue) push(w *Waiter) {
+	w.queued, w.next, w.prev = true, nil, q.tail
+	if q.tail == nil {
+		q.head = w
+	} else {
+		q.tail.next = w
+	}
+	q.tail = w
+	q.count(w, 1)
+}
+
+func (q *Queue) remove(w *Waiter) {
+	if !w.queued {
+		return
+	}
+	if w.prev == nil {
+		q.head = w.next
+	} else {
+		w.prev.next = w.next
+	}
+	if w.next == nil {
+		q.tail = w.prev
+	} else {
+		w.next.prev = w.prev
+	}
+	w.queued, w.next, w.prev = false, nil, nil
+	q.count(w, -1)
+}
+
+func (q *Queue) count(w *Waiter, by int32) {
+	q.n += by
+	if w.Owner != 0 {
+		q.owned += by
+	}
+	if w.Try {
+		q.tries += by
+	}
+}
+
+// lasting is how many of the waiters wait for as long as it takes.
+func (q *Queue) lasting() int32 { return q.n - q.tries }
+
+func everyone(*Waiter) bool    { return true }
+func triesOnce(w *Waiter) bool { return w.Try }

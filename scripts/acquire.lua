@@ -1,0 +1,28 @@
+-- acquire.lua: take mutexes, or find that they are already taken under the same owner id (asking twice is harmless).
+-- KEYS[i]              lock, a hash of owner -> hold count
+-- ARGV[1]              notAfter: server time in ms after which nothing may be taken; 0: no bound
+-- ARGV[2i], ARGV[2i+1] owner, lease in ms
+-- reply per name: 1 taken; -(pttl+2) held by another owner; LATE - now; a fault
+local deadline = tonumber(ARGV[1])
+if deadline > 0 then
+	local now = clock()
+	if now > deadline then return LATE - now end
+end
+
+return each(#KEYS, function(i)
+	local lock, owner, lease = KEYS[i], ARGV[2 * i], ARGV[2 * i + 1]
+	local ttl = redis.pcall('PTTL', lock)
+	if ttl == -2 then
+		local reply = redis.pcall('HSET', lock, owner, 1)
+		if type(reply) == 'table' then return fault(reply, lock) end
+		redis.call('PEXPIRE', lock, lease)
+		return 1
+	end
+	if type(ttl) == 'table' then return fault(ttl, lock) end
+	local found = redis.pcall('HMGET', lock, owner, 'mode')
+	if found.err then return fault(found, lock) end
+	if found[2] then return foreign() end
+	if not found[1] then return -(ttl + 2) end
+	if ttl < tonumber(lease) then redis.call('PEXPIRE', lock, lease) end -- never a lower TTL for an owner already present
+	return 1
+end)

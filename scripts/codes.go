@@ -1,0 +1,103 @@
+package scripts
+
+import "time"
+
+// Reply is the integer a script answers for one name. This table is the only one:
+//
+//	>= 1            taken (acquire), still held (renew)
+//	>= 0            freed or kept, so many subscribers listen (release, confirm, swap)
+//	-1              not this owner's (release, renew, confirm, swap)
+//	-2              freed, but this user may not publish (release)
+//	-(pttl+2)       taken by another owner, with pttl ms left; -1: that key has no TTL (acquire)
+//	-(2^51)-class   a fault, see Fault
+//	-(2^52)-ms      it came after its notAfter and did nothing; the server's clock stands at ms (acquire)
+type Reply int64
+
+const (
+	faultBase  = -1 << 51
+	lateBase   = -1 << 52
+	foreignGap = 16 // fault classes from here on: the key holds another type
+)
+
+// NotMine is the answer to an owner that does not hold the name.
+const NotMine Reply = -1
+
+// Mute is the answer to a release that freed the name but was not allowed to announce it.
+const Mute Reply = -2
+
+// Taken reports whether an acquire was granted or a renewal found the owner in place.
+func (r Reply) Taken() bool { return r >= 1 }
+
+// Held reports whether an acquire was refused because another owner has the name. ttl is what that
+// owner's lease has left (0 is "still held"), negative when the key has no TTL.
+func (r Reply) Held() (ttl time.Duration, held bool) {
+	if r >= 0 || r <= faultBase {
+		return 0, false
+	}
+	return time.Duration(-r-2) * time.Millisecond, true
+}
+
+// Late reports whether an acquire arrived after its notAfter, and the server's clock at that moment, in ms.
+func (r Reply) Late() (serverMillis int64, late bool) {
+	if r > lateBase {
+		return 0, false
+	}
+	return int64(lateBase - r), true
+}
+
+// Fault is the class of an error that stopped a script before its first write, or None.
+func (r Reply) Fault() Fault {
+	if r > faultBase || r <= lateBase {
+		return None
+	}
+	return Fault(faultBase - r)
+}
+
+// Fault is why the server refused a command inside a script.
+type Fault int64
+
+// The fault classes, in the order of prelude.lua.
+const (
+	None       Fault = 0
+	ReadOnly   Fault = 1 // a replica, or a demoted master
+	OutOfMem   Fault = 2 // maxmemory is reached and nothing may be evicted
+	Misconf    Fault = 3 // the last snapshot failed and writes are stopped
+	NoReplicas Fault = 4 // min-replicas-to-write is not met
+	NoPerm     Fault = 5 // the ACL user may not touch this key or run this command
+	noPermLua  Fault = 6 // the same, in the words of a script
+	wrongType  Fault = 7 // never sent as it is: the type is named by Foreign
+	Other      Fault = 8 // anything else
+)
+
+var faultWords = [...]string{
+	ReadOnly: "READONLY: the server is a replica", OutOfMem: "OOM: the server is at maxmemory",
+	Misconf: "MISCONF: the server cannot save and has stopped writes", NoReplicas: "NOREPLICAS: not enough good replicas",
+	NoPerm: "NOPERM: the user may not use this key or command", noPermLua: "NOPERM: the user may not use this key or command",
+	wrongType: "WRONGTYPE", Other: "an error inside the script",
+}
+
+var foreignTypes = [...]string{"key of another type", "string", "list", "set", "zset", "hash of another kind", "stream"}
+
+// Foreign reports whether the key holds something that is no lock of this kind, and what.
+func (f Fault) Foreign() (what string, foreign bool) {
+	if f < foreignGap || f >= foreignGap+Fault(len(foreignTypes)) {
+		return "", false
+	}
+	return foreignTypes[f-foreignGap], true
+}
+
+// String names the class in the words of Redis.
+func (f Fault) String() string {
+	if what, foreign := f.Foreign(); foreign {
+		return "the key is a " + what
+	}
+	if f <= None || int(f) >= len(faultWords) {
+		return "an error inside the script"
+	}
+	return faultWords[f]
+}
+
+// Passing reports whether the fault can pass by itself, so that a release or renewal is worth repeating.
+func (f Fault) Passing() bool {
+	return f == ReadOnly || f == OutOfMem || f == Misconf || f == NoReplicas
+}

@@ -1,0 +1,40 @@
+package scripts
+
+import "strings"
+
+// Redisson derives every key and channel of a synchroniser from its name in two ways. A name that
+// contains an opening brace anywhere is taken as it is; any other is put into braces, so that all
+// derived keys share its hash slot. (RedissonObject.prefixName and suffixName, Redisson 4.7.)
+
+// PrefixName is Redisson's prefixName: "prefix:{name}".
+func PrefixName(prefix, name string) string {
+	if strings.IndexByte(name, '{') >= 0 {
+		return prefix + ":" + name
+	}
+	return prefix + ":{" + name + "}"
+}
+
+// SuffixName is Redisson's suffixName: "{name}:suffix".
+func SuffixName(name, suffix string) string {
+	if strings.IndexByte(name, '{') >= 0 {
+		return name + ":" + suffix
+	}
+	return "{" + name + "}:" + suffix
+}
+
+// LockChannel is where the unlocking of a mutex is announced, with the message "0".
+func LockChannel(name string) string { return PrefixName("redisson_lock__channel", name) }
+
+// AppendLockChannel appends LockChannel(name) to b.
+func AppendLockChannel(b []byte, name string) []byte {
+	b = append(b, "redisson_lock__channel:"...)
+	if strings.IndexByte(name, '{') >= 0 {
+		return append(b, name...)
+	}
+	b = append(b, '{')
+	b = append(b, name...)
+	return append(b, '}')
+}
+
+// TokenKey is the fencing counter of a fenced mutex.
+func TokenKey(name string) string { return PrefixName("redisson_lock_token", name) }

@@ -1,0 +1,74 @@
+-- prelude.lua: goes before every script. Turns a refused command into a reply code (codes.go holds the table).
+local FAULT = -2251799813685248 -- -(2^51): a fault of class k is FAULT - k
+local LATE = -4503599627370496 -- -(2^52): an acquire that came too late answers LATE - server milliseconds
+local faults = { 'READONLY', 'OOM', 'MISCONF', 'NOREPLICAS', 'NOPERM', 'user executing the script', 'WRONGTYPE' }
+local kinds = { string = 1, list = 2, set = 3, zset = 4, hash = 5, stream = 6 }
+
+-- fault names the class of an error that redis.pcall caught.
+local function fault(reply, key)
+	for class, word in ipairs(faults) do
+		if string.find(reply.err, word, 1, true) then
+			if word == 'WRONGTYPE' then
+				local found = redis.pcall('TYPE', key)
+				return FAULT - 16 - (kinds[found.ok or found] or 0)
+			end
+			return FAULT - class
+		end
+	end
+	return FAULT - 8
+end
+
+-- foreign says that the key is a hash, but not one of this kind of lock.
+local function foreign()
+	return FAULT - 16 - kinds.hash
+end
+
+-- clock is the server's time in milliseconds.
+local function clock()
+	local now = redis.call('TIME')
+	return now[1] * 1000 + math.floor(now[2] / 1000)
+end
+
+-- publish wakes who listens and answers how many; -2 when this user may not publish on the channel.
+local function publish(how, channel, message)
+	local heard = 0
+	if how ~= 'SPUBLISH' then
+		local reply = redis.pcall('PUBLISH', channel, message)
+		if type(reply) == 'table' then return -2 end
+		heard = reply
+	end
+	if how ~= 'PUBLISH' then
+		local reply = redis.pcall('SPUBLISH', channel, message)
+		if type(reply) == 'table' then return -2 end
+		heard = heard + reply
+	end
+	return heard
+end
+
+-- listeners counts the subscribers of a channel; 0 when this user may not ask.
+local function listeners(how, channel)
+	local heard = 0
+	if how ~= 'SPUBLISH' then
+		local reply = redis.pcall('PUBSUB', 'NUMSUB', channel)
+		heard = heard + (reply[2] or 0)
+	end
+	if how ~= 'PUBLISH' then
+		local reply = redis.pcall('PUBSUB', 'SHARDNUMSUB', channel)
+		heard = heard + (reply[2] or 0)
+	end
+	return heard
+end
+
+-- each runs one step per name; where all names answer alike, that one integer stands for all.
+local function each(n, step)
+	local first = step(1)
+	if n == 1 then return first end
+	local replies, alike = { first }, true
+	for i = 2, n do
+		local reply = step(i)
+		replies[i] = reply
+		alike = alike and reply == first
+	end
+	if alike then return first end
+	return replies
+end

@@ -1,0 +1,25 @@
+-- rights.lua: which commands of the other scripts this user may not run. It writes a key of its own and deletes it.
+-- ARGV[1] a key, ARGV[2] a channel that nobody uses; not declared, so that missing rights on names do not matter here
+-- reply the missing commands, separated by spaces; empty when none is missing
+local key, channel = ARGV[1], ARGV[2]
+local missing = {}
+local function try(name, ...)
+	local reply = redis.pcall(...)
+	if type(reply) == 'table' and reply.err and string.find(reply.err, 'run this command', 1, true) then
+		missing[#missing + 1] = name
+	end
+end
+try('time', 'TIME')
+try('pttl', 'PTTL', key)
+try('hset', 'HSET', key, 'probe', 1)
+try('pexpire', 'PEXPIRE', key, 1000)
+try('hmget', 'HMGET', key, 'probe', 'mode')
+try('hexists', 'HEXISTS', key, 'probe')
+try('hgetall', 'HGETALL', key)
+try('hdel', 'HDEL', key, 'probe')
+try('del', 'DEL', key)
+try('type', 'TYPE', key)
+try('get', 'GET', key)
+try('publish', 'PUBLISH', channel, '0')
+try('pubsub|numsub', 'PUBSUB', 'NUMSUB', channel)
+return table.concat(missing, ' ')

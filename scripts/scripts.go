@@ -1,0 +1,53 @@
+// Package scripts holds the Lua that runs inside Redis, and its contract with Go.
+//
+// One .lua file per operation (this file embeds them), each with its keys, arguments and replies in its
+// head; prelude.lua goes before every one. codes.go reads the integers they answer; keys.go makes the
+// names of keys and channels as Redisson makes them. Every script takes many names in one call and
+// answers one integer when all names fared alike, else an integer per name.
+//
+// The package is the engine's own: it may change with any release.
+package scripts
+
+import _ "embed"
+
+// Script is one Lua program. Its digest is what SCRIPT LOAD answers; the client computes none.
+type Script struct {
+	Name string
+	Text string
+}
+
+//go:embed prelude.lua
+var prelude string
+
+//go:embed acquire.lua
+var acquire string
+
+//go:embed release.lua
+var release string
+
+//go:embed renew.lua
+var renew string
+
+//go:embed confirm.lua
+var confirm string
+
+//go:embed swap.lua
+var swap string
+
+//go:embed inspect.lua
+var inspect string
+
+//go:embed rights.lua
+var rights string
+
+// The scripts of the reentrant lock. Releasing by an owner id that Inspect found is the force-unlock: it
+// frees that owner and no later one, however often it is sent.
+var (
+	Acquire = Script{"acquire", prelude + acquire}
+	Release = Script{"release", prelude + release}
+	Renew   = Script{"renew", prelude + renew}
+	Confirm = Script{"confirm", prelude + confirm}
+	Swap    = Script{"swap", prelude + swap}
+	Inspect = Script{"inspect", prelude + inspect}
+	Rights  = Script{"rights", rights}
+)

@@ -1,0 +1,69 @@
+package wheel
+
+import (
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+func TestSuspendAheadReadsTheKernelsClocks(t *testing.T) {
+	first, ok1 := suspendAhead(time.Time{})
+	second, ok2 := suspendAhead(time.Time{})
+	if !ok1 || !ok2 {
+		t.Skip("five readings in a row were interrupted")
+	}
+	if first < -suspendBracket || (second-first).Abs() > suspendTolerance {
+		t.Errorf("the boot clock is ahead by %v, then by %v", first, second)
+	}
+	if _, ok := readClock(-1 << 30); ok {
+		t.Error("a clock that does not exist has been read")
+	}
+	if now, ok := readClock(unix.CLOCK_MONOTONIC); !ok || now <= 0 {
+		t.Errorf("the monotonic clock says %v, %v", now, ok)
+	}
+}
+
+func TestBracketed(t *testing.T) {
+	const offset = time.Hour
+	// machine returns two clocks that tick one nanosecond with each reading, and a pause before some of them.
+	machine := func(pauses map[int]time.Duration) (mono, boot gauge) {
+		var now time.Duration
+		readings := 0
+		read := func() time.Duration {
+			now += 1 + pauses[readings]
+			readings++
+			return now
+		}
+		return func() (time.Duration, bool) { return read(), true },
+			func() (time.Duration, bool) { return offset + read(), true }
+	}
+	t.Run("reads the offset of two clocks", func(t *testing.T) {
+		if ahead, ok := bracketed(machine(nil)); !ok || ahead != offset+1 {
+			t.Errorf("ahead = %v, %v, want %v", ahead, ok, offset+1)
+		}
+	})
+	t.Run("does not believe a reading with a pause inside", func(t *testing.T) {
+		for reading := 1; reading <= 2; reading++ {
+			ahead, ok := bracketed(machine(map[int]time.Duration{reading: time.Minute}))
+			if !ok || ahead != offset+1 {
+				t.Errorf("pause before reading %d: ahead = %v, %v, want %v", reading, ahead, ok, offset+1)
+			}
+		}
+	})
+	t.Run("gives up when each reading is paused", func(t *testing.T) {
+		pauses := map[int]time.Duration{}
+		for reading := range 20 {
+			pauses[reading] = time.Second
+		}
+		if ahead, ok := bracketed(machine(pauses)); ok {
+			t.Errorf("ahead = %v from readings with pauses inside", ahead)
+		}
+	})
+	t.Run("gives up when a clock cannot be read", func(t *testing.T) {
+		mono, _ := machine(nil)
+		if _, ok := bracketed(mono, func() (time.Duration, bool) { return 0, false }); ok {
+			t.Error("believed a clock that cannot be read")
+		}
+	})
+}

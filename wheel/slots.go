@@ -1,0 +1,164 @@
+package wheel
+
+import (
+	"iter"
+	"math/bits"
+)
+
+// Entry is a place in a slot, to be embedded by value in what is put there. Value is the owner's, usually a
+// pointer to the struct around it. The zero Entry is in no slot. It must not be copied while it is in one.
+type Entry[T any] struct {
+	next, prev *Entry[T] // nil when in no slot
+	at         Tick
+	Value      T
+}
+
+// In says whether e is in a slot.
+func (e *Entry[T]) In() bool { return e.next != nil }
+
+// Slots orders entries by the tick at which they are due. It has no goroutine, lock or clock: one event
+// loop owns it and says what tick it is, so a test can turn it by hand. The alarm behind it says "tick t has
+// begun", and may say it late or twice. An alarm that may also be early must be armed again by whoever hears
+// it while the tick is still to come, for Slots asks only once for each tick.
+//
+// A slot holds one tick at a time. An entry beyond the horizon, which is the number of slots, waits in the
+// furthest slot and is moved on when that is opened.
+type Slots[T any] struct {
+	heads  []Entry[T] // slot of tick t: the ring at t modulo length; a head's at is the tick last armed there
+	due    Entry[T]   // ring of the entries in opened slots, not yet yielded or moved on
+	opened Tick       // the last tick opened; the slots hold the ticks after it
+	count  int
+	arm    func(Tick)
+}
+
+// NewSlots returns empty slots, n of them, rounded up to a power of two. They take 32 bytes each when T is a
+// pointer.
+//
+// arm is called, inside Put or Due, when a slot gets an entry and its alarm has not been asked for: the owner
+// must see to it that Due is called once that tick has begun. It is called once for each tick, however often
+// the slot is emptied and filled; and for the tick that an entry beyond the horizon is put off to, which
+// only Slots knows. It must not use the Slots. nil: nobody needs telling.
+func NewSlots[T any](n int, arm func(Tick)) *Slots[T] {
+	if arm == nil {
+		arm = func(Tick) {}
+	}
+	n = 1 << bits.Len(uint(max(n, 1)-1))
+	s := &Slots[T]{heads: make([]Entry[T], n), arm: arm}
+	s.due.clear()
+	for i := range s.heads {
+		s.heads[i].clear()
+	}
+	return s
+}
+
+// Put makes e due at a tick; an e that is in a slot moves. When that tick is opened already, e is due at the
+// next one, so that an entry put again by the body of a Due loop does not come round in the same loop.
+func (s *Slots[T]) Put(e *Entry[T], at Tick) {
+	if e.In() {
+		e.unlink()
+	} else {
+		s.count++
+	}
+	e.at = max(at, s.opened+1)
+	s.place(e)
+}
+
+// place links e into the slot of its tick, or into the furthest one, and asks for that slot's alarm.
+func (s *Slots[T]) place(e *Entry[T]) {
+	tick := min(e.at, s.opened+Tick(len(s.heads)))
+	head := s.slot(tick)
+	head.push(e)
+	if head.at != tick {
+		head.at = tick
+		s.arm(tick)
+	}
+}
+
+// At returns the tick at which e is due, or was when it left its slot.
+func (s *Slots[T]) At(e *Entry[T]) Tick { return e.at }
+
+// Remove takes e out of its slot, which must be one of s. It does nothing when e is in no slot. The alarm of
+// a slot that becomes empty still rings.
+func (s *Slots[T]) Remove(e *Entry[T]) {
+	if e.In() {
+		e.unlink()
+		s.count--
+	}
+}
+
+// Due opens all slots up to now and yields the Value of each entry that is due, once, the entry already out
+// of its slot: slot after slot, within a slot in the order they were put there. The body may Put and Remove
+// any entry, those still to come in the same loop too. Who breaks out finds the rest in the next Due, and has
+// to call it without being told by an alarm. After a long time away it looks at each slot once, not at each
+// tick. A now before the last one opens nothing.
+func (s *Slots[T]) Due(now Tick) iter.Seq[T] {
+	return func(yield func(T) bool) {
+		s.open(now)
+		for !s.due.empty() {
+			e := s.due.next
+			e.unlink()
+			if e.at > s.opened { // was beyond the horizon
+				s.place(e)
+				continue
+			}
+			s.count--
+			if !yield(e.Value) {
+				return
+			}
+		}
+	}
+}
+
+// open moves the slots up to now to the due ring. All of them before any entry is moved on: the slot of now
+// and the furthest slot after it are the same ring.
+func (s *Slots[T]) open(now Tick) {
+	for t := s.opened + 1; t <= min(now, s.opened+Tick(len(s.heads))); t++ {
+		s.due.pushAll(s.slot(t))
+	}
+	s.opened = max(s.opened, now)
+}
+
+// Occupied yields the ticks of the slots that hold entries, soonest first: those a new alarm has to be armed
+// for. It looks at every slot.
+func (s *Slots[T]) Occupied() iter.Seq[Tick] {
+	return func(yield func(Tick) bool) {
+		for t := s.opened + 1; t <= s.opened+Tick(len(s.heads)); t++ {
+			if !s.slot(t).empty() && !yield(t) {
+				return
+			}
+		}
+	}
+}
+
+// Len returns the number of entries in slots.
+func (s *Slots[T]) Len() int { return s.count }
+
+func (s *Slots[T]) slot(t Tick) *Entry[T] { return &s.heads[t&Tick(len(s.heads)-1)] }
+
+// An Entry that heads a ring is never yielded: it is both ends of the list, so that unlink has no special
+// case and need not know the slot.
+
+func (e *Entry[T]) clear()      { e.next, e.prev = e, e }
+func (e *Entry[T]) empty() bool { return e.next == e }
+
+func (e *Entry[T]) unlink() {
+	e.prev.next, e.next.prev = e.next, e.prev
+	e.next, e.prev = nil, nil
+}
+
+// push links last at the end of the ring headed by e.
+func (e *Entry[T]) push(last *Entry[T]) {
+	last.prev, last.next = e.prev, e
+	e.prev.next, e.prev = last, last
+}
+
+// pushAll moves the entries of another ring to the end of the ring headed by e.
+func (e *Entry[T]) pushAll(other *Entry[T]) {
+	if other.empty() {
+		return
+	}
+	first, last := other.next, other.prev
+	first.prev, last.next = e.prev, e
+	e.prev.next, e.prev = first, last
+	other.clear()
+}

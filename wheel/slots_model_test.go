@@ -1,0 +1,193 @@
+package wheel
+
+import (
+	"cmp"
+	"slices"
+	"testing"
+
+	"pgregory.net/rapid"
+)
+
+// naive says what Slots must do, in the plainest way: a list of what waits, searched and sorted each time.
+type naive struct {
+	horizon, opened Tick
+	puts            int
+	waiting         []naiveEntry // in slots not opened
+	due             []naiveEntry // in opened slots
+}
+
+type naiveEntry struct {
+	id       int
+	at, slot Tick
+	put      int
+}
+
+func (m *naive) remove(id int) {
+	same := func(e naiveEntry) bool { return e.id == id }
+	m.waiting = slices.DeleteFunc(m.waiting, same)
+	m.due = slices.DeleteFunc(m.due, same)
+}
+
+func (m *naive) put(id int, at Tick) {
+	m.remove(id)
+	m.place(id, max(at, m.opened+1))
+}
+
+func (m *naive) place(id int, at Tick) {
+	m.puts++
+	m.waiting = append(m.waiting, naiveEntry{id, at, min(at, m.opened+m.horizon), m.puts})
+}
+
+func (m *naive) open(now Tick) {
+	opens := func(e naiveEntry) bool { return e.slot <= now }
+	slices.SortFunc(m.waiting, func(a, b naiveEntry) int {
+		return cmp.Or(cmp.Compare(a.slot, b.slot), cmp.Compare(a.put, b.put))
+	})
+	for _, e := range m.waiting {
+		if opens(e) {
+			m.due = append(m.due, e)
+		}
+	}
+	m.waiting = slices.DeleteFunc(m.waiting, opens)
+	m.opened = max(m.opened, now)
+}
+
+// next returns the next entry that is due, or -1.
+func (m *naive) next() int {
+	for len(m.due) > 0 {
+		e := m.due[0]
+		m.due = m.due[1:]
+		if e.at <= m.opened {
+			return e.id
+		}
+		m.place(e.id, e.at)
+	}
+	return -1
+}
+
+// compared drives Slots and the model side by side.
+type compared struct {
+	*rapid.T
+	slots  *Slots[*lease]
+	leases []*lease
+	model  *naive
+	armed  map[Tick]bool
+}
+
+func newCompared(t *rapid.T) *compared {
+	c := &compared{T: t, leases: newLeases(12), armed: map[Tick]bool{}}
+	n := rapid.SampledFrom([]int{1, 2, 8, 32}).Draw(t, "slots")
+	c.model = &naive{horizon: Tick(n)}
+	c.slots = NewSlots[*lease](n, func(at Tick) {
+		if c.armed[at] || at <= c.model.opened || at > c.model.opened+c.model.horizon {
+			t.Fatalf("asked for the alarm of %d, opened %d, asked before: %v", at, c.model.opened, c.armed[at])
+		}
+		c.armed[at] = true
+	})
+	return c
+}
+
+func (c *compared) put(t *rapid.T) {
+	l := rapid.SampledFrom(c.leases).Draw(t, "lease")
+	at := c.model.opened + Tick(rapid.IntRange(-5, 80).Draw(t, "in"))
+	c.model.put(l.id, at)
+	c.slots.Put(&l.place, at)
+}
+
+func (c *compared) remove(t *rapid.T) {
+	l := rapid.SampledFrom(c.leases).Draw(t, "lease")
+	c.model.remove(l.id)
+	c.slots.Remove(&l.place)
+}
+
+// turn takes what is due while its body puts, removes and perhaps breaks out.
+func (c *compared) turn(t *rapid.T) {
+	jump := rapid.SampledFrom([]int{-2, 0, 1, 1, 2, 7, 40, 1000}).Draw(t, "jump")
+	now := c.model.opened + Tick(jump)
+	c.model.open(now)
+	for l := range c.slots.Due(now) {
+		if want := c.model.next(); l.id != want || l.place.In() {
+			t.Fatalf("Due(%d) yields %d (in a slot: %v), want %d", now, l.id, l.place.In(), want)
+		}
+		switch rapid.IntRange(0, 5).Draw(t, "body") {
+		case 0, 1:
+			c.put(t)
+		case 2:
+			c.remove(t)
+		case 3:
+			return
+		}
+	}
+	if missing := c.model.next(); missing >= 0 {
+		t.Fatalf("Due(%d) does not yield %d", now, missing)
+	}
+}
+
+func (c *compared) check(t *rapid.T) {
+	in := append(slices.Clone(c.model.waiting), c.model.due...)
+	if c.slots.Len() != len(in) {
+		t.Fatalf("Len = %d, want %d", c.slots.Len(), len(in))
+	}
+	for _, l := range c.leases {
+		i := slices.IndexFunc(in, func(e naiveEntry) bool { return e.id == l.id })
+		if l.place.In() != (i >= 0) {
+			t.Fatalf("lease %d in a slot: %v, want %v", l.id, l.place.In(), i >= 0)
+		}
+		if i >= 0 && c.slots.At(&l.place) != in[i].at {
+			t.Fatalf("lease %d is due at %d, want %d", l.id, c.slots.At(&l.place), in[i].at)
+		}
+	}
+	var want []Tick
+	for _, e := range c.model.waiting {
+		want = append(want, e.slot)
+		if !c.armed[e.slot] {
+			t.Fatalf("nobody asked for the alarm of %d, where lease %d waits", e.slot, e.id)
+		}
+	}
+	slices.Sort(want)
+	if got := slices.Collect(c.slots.Occupied()); !slices.Equal(got, slices.Compact(want)) {
+		t.Fatalf("Occupied = %v, want %v", got, slices.Compact(want))
+	}
+}
+
+func TestSlotsDoAsTheModel(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		c := newCompared(t)
+		t.Repeat(map[string]func(*rapid.T){
+			"put": c.put, "remove": c.remove, "turn": c.turn, "": c.check,
+		})
+	})
+}
+
+// An owner that does nothing but follow its alarms gets every entry, none before its tick and none later
+// than its alarms are, though they come late, twice and not in order.
+func TestAlarmsAreEnough(t *testing.T) {
+	const lateness = 9
+	rapid.Check(t, func(t *rapid.T) {
+		var rings []Tick
+		s := NewSlots[*lease](8, func(at Tick) {
+			for range rapid.IntRange(1, 2).Draw(t, "times") {
+				rings = append(rings, at+Tick(rapid.IntRange(0, lateness).Draw(t, "late")))
+			}
+		})
+		leases := newLeases(rapid.IntRange(1, 20).Draw(t, "leases"))
+		for _, l := range leases {
+			s.Put(&l.place, Tick(rapid.IntRange(1, 100).Draw(t, "at")))
+		}
+		yielded := 0
+		for len(rings) > 0 {
+			slices.Sort(rings)
+			now := rings[0]
+			rings = rings[1:]
+			for l := range s.Due(now) {
+				yielded++
+				if at := s.At(&l.place); now < at || now > at+lateness {
+					t.Fatalf("lease due at %d comes at %d", at, now)
+				}
+			}
+		}
+		if yielded != len(leases) || s.Len() != 0 {
+			t.Fatalf("%d of %d leases came, %d are left", yielded, len(leases), s.Len())
+		}
+	})
+}

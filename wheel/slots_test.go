@@ -1,0 +1,231 @@
+package wheel
+
+import (
+	"iter"
+	"slices"
+	"testing"
+	"unsafe"
+)
+
+// lease stands for what a loop keeps in slots.
+type lease struct {
+	id    int
+	place Entry[*lease]
+}
+
+func newLease(id int) *lease {
+	l := &lease{id: id}
+	l.place.Value = l
+	return l
+}
+
+func newLeases(n int) (leases []*lease) {
+	for i := range n {
+		leases = append(leases, newLease(i))
+	}
+	return leases
+}
+
+func ids(due iter.Seq[*lease]) (ids []int) {
+	for l := range due {
+		ids = append(ids, l.id)
+	}
+	return ids
+}
+
+func wantIDs(t *testing.T, what string, got []int, want ...int) {
+	t.Helper()
+	if !slices.Equal(got, want) {
+		t.Errorf("%s yields %v, want %v", what, got, want)
+	}
+}
+
+func TestSlots(t *testing.T) {
+	var armed []Tick
+	setup := func(n int) (*Slots[*lease], []*lease) {
+		armed = nil
+		return NewSlots[*lease](n, func(at Tick) { armed = append(armed, at) }), newLeases(6)
+	}
+	wantArmed := func(t *testing.T, want ...Tick) {
+		t.Helper()
+		if !slices.Equal(armed, want) {
+			t.Errorf("armed %v, want %v", armed, want)
+		}
+	}
+
+	t.Run("yields each entry at its tick, in the order of the slots and of the puts", func(t *testing.T) {
+		s, l := setup(16)
+		s.Put(&l[0].place, 3)
+		s.Put(&l[1].place, 2)
+		s.Put(&l[2].place, 3)
+		s.Put(&l[3].place, 5)
+		wantIDs(t, "Due(1)", ids(s.Due(1)))
+		wantIDs(t, "Due(4)", ids(s.Due(4)), 1, 0, 2)
+		wantIDs(t, "Due(4) again", ids(s.Due(4)))
+		wantIDs(t, "Due(5)", ids(s.Due(5)), 3)
+	})
+	t.Run("asks once for the alarm of a slot, however often it is emptied and filled", func(t *testing.T) {
+		s, l := setup(16)
+		for range 3 {
+			s.Put(&l[0].place, 7)
+			s.Put(&l[1].place, 7)
+			s.Remove(&l[0].place)
+			s.Remove(&l[1].place)
+		}
+		wantArmed(t, 7)
+	})
+	t.Run("asks again for the next round of the same slot", func(t *testing.T) {
+		s, l := setup(8)
+		s.Put(&l[0].place, 7)
+		ids(s.Due(7))
+		s.Put(&l[0].place, 15)
+		wantArmed(t, 7, 15)
+	})
+	t.Run("puts what is late into the next tick", func(t *testing.T) {
+		s, l := setup(16)
+		ids(s.Due(10))
+		s.Put(&l[0].place, 3)
+		if got := s.At(&l[0].place); got != 11 {
+			t.Errorf("At = %d, want 11", got)
+		}
+		wantArmed(t, 11)
+		wantIDs(t, "Due(10)", ids(s.Due(10)))
+		wantIDs(t, "Due(11)", ids(s.Due(11)), 0)
+	})
+	t.Run("moves an entry that is in a slot", func(t *testing.T) {
+		s, l := setup(16)
+		s.Put(&l[0].place, 3)
+		s.Put(&l[0].place, 9)
+		wantIDs(t, "Due(8)", ids(s.Due(8)))
+		wantIDs(t, "Due(9)", ids(s.Due(9)), 0)
+	})
+	t.Run("keeps what is beyond the horizon, and asks for its next alarm", func(t *testing.T) {
+		s, l := setup(8)
+		s.Put(&l[0].place, 20)
+		if got := s.At(&l[0].place); got != 20 {
+			t.Errorf("At = %d, want 20", got)
+		}
+		wantArmed(t, 8)
+		wantIDs(t, "Due(8)", ids(s.Due(8)))
+		wantArmed(t, 8, 16)
+		wantIDs(t, "Due(17)", ids(s.Due(17)))
+		wantArmed(t, 8, 16, 20)
+		wantIDs(t, "Due(20)", ids(s.Due(20)), 0)
+	})
+	t.Run("yields nothing before its time after a jump over several rounds", func(t *testing.T) {
+		s, l := setup(8)
+		s.Put(&l[0].place, 1_000_000)
+		s.Put(&l[1].place, 999_999)
+		s.Put(&l[2].place, 4)
+		wantIDs(t, "Due(999999)", ids(s.Due(999_999)), 2, 1)
+		wantIDs(t, "Due(1000000)", ids(s.Due(1_000_000)), 0)
+	})
+	t.Run("costs a long jump no more than one round", func(t *testing.T) {
+		s, l := setup(8)
+		s.Put(&l[0].place, 5)
+		wantIDs(t, "Due(1<<62)", ids(s.Due(1<<62)), 0) // would never end if it went tick by tick
+	})
+	t.Run("lets the body put the entry again, for the next tick at the earliest", func(t *testing.T) {
+		s, l := setup(8)
+		s.Put(&l[0].place, 1)
+		for l := range s.Due(1) {
+			if l.place.In() {
+				t.Error("the entry yielded is still in its slot")
+			}
+			s.Put(&l.place, 0)
+		}
+		wantIDs(t, "Due(2)", ids(s.Due(2)), 0)
+	})
+	t.Run("lets the body remove and move what is due in the same loop", func(t *testing.T) {
+		s, l := setup(8)
+		for i := range 4 {
+			s.Put(&l[i].place, 1)
+		}
+		var got []int
+		for due := range s.Due(1) {
+			got = append(got, due.id)
+			s.Remove(&l[1].place)
+			s.Put(&l[2].place, 6)
+		}
+		wantIDs(t, "Due(1)", got, 0, 3)
+		wantIDs(t, "Due(6)", ids(s.Due(6)), 2)
+	})
+	t.Run("keeps the rest for the next call when the body breaks out", func(t *testing.T) {
+		s, l := setup(8)
+		for i := range 3 {
+			s.Put(&l[i].place, 1)
+		}
+		for range s.Due(1) {
+			break
+		}
+		if s.Len() != 2 || !l[1].place.In() {
+			t.Errorf("Len = %d, In = %v after one of three, want 2, true", s.Len(), l[1].place.In())
+		}
+		s.Remove(&l[1].place)
+		wantIDs(t, "Due(1)", ids(s.Due(1)), 2)
+	})
+	t.Run("opens nothing when told an earlier tick", func(t *testing.T) {
+		s, l := setup(8)
+		ids(s.Due(5))
+		s.Put(&l[0].place, 6)
+		wantIDs(t, "Due(-3)", ids(s.Due(-3)))
+		wantIDs(t, "Due(6)", ids(s.Due(6)), 0)
+	})
+	t.Run("removes what is in no slot without harm", func(t *testing.T) {
+		s, l := setup(8)
+		s.Remove(&l[0].place)
+		s.Put(&l[0].place, 1)
+		s.Remove(&l[0].place)
+		s.Remove(&l[0].place)
+		if s.Len() != 0 || l[0].place.In() {
+			t.Errorf("Len = %d, In = %v, want 0, false", s.Len(), l[0].place.In())
+		}
+	})
+	t.Run("names the occupied slots, soonest first", func(t *testing.T) {
+		s, l := setup(8)
+		ids(s.Due(4))
+		s.Put(&l[0].place, 30)
+		s.Put(&l[1].place, 6)
+		s.Put(&l[2].place, 9)
+		s.Remove(&l[2].place)
+		if got := slices.Collect(s.Occupied()); !slices.Equal(got, []Tick{6, 12}) {
+			t.Errorf("Occupied = %v, want [6 12]", got)
+		}
+		for at := range s.Occupied() {
+			if at != 6 {
+				t.Errorf("Occupied begins with %d, want 6", at)
+			}
+			break
+		}
+	})
+	t.Run("works with one slot and without an alarm", func(t *testing.T) {
+		s, l := NewSlots[*lease](-1, nil), newLeases(2)
+		s.Put(&l[0].place, 3)
+		s.Put(&l[1].place, 1)
+		wantIDs(t, "Due(2)", ids(s.Due(2)), 1)
+		wantIDs(t, "Due(3)", ids(s.Due(3)), 0)
+	})
+}
+
+func TestEntryIsSmall(t *testing.T) {
+	if size := unsafe.Sizeof(Entry[*lease]{}); size > 40 {
+		t.Errorf("an entry takes %d bytes, want at most 40", size)
+	}
+}
+
+func TestSlotsDoNotAllocate(t *testing.T) {
+	s, leases := NewSlots[*lease](64, func(Tick) {}), newLeases(100)
+	now := Tick(0)
+	allocs := testing.AllocsPerRun(100, func() {
+		now += 7
+		for i, l := range leases {
+			s.Put(&l.place, now+Tick(i))
+		}
+		s.Remove(&leases[50].place)
+		for range s.Due(now) {
+		}
+	})
+	if allocs != 0 {
+		t.Errorf("%v allocations in a turn, want 0", allocs)
+	}
+}
