@@ -56,7 +56,8 @@ type Dispatcher struct {
 	// Owned by loop: no other goroutine touches these.
 	cells    map[string]*gate.Cell
 	heard    map[string]*gate.Cell // by channel: the cells that listen
-	dirty    []*gate.Cell          // stepped in this turn: their alarms are to be set
+	spare    spare
+	dirty    []*gate.Cell // stepped in this turn: their alarms are to be set
 	fx       gate.Effects
 	heads    [gate.Ops]int // how much of fx.Commands has left already
 	slots    *wheel.Slots[*gate.Cell]
@@ -85,7 +86,7 @@ func New(cfg Config, loaded *Loaded) *Dispatcher {
 	d.server.learn(loaded.serverMillis, loaded.at)
 	d.link.become(linkUp)
 	d.link.probeAt = gate.Never
-	d.near.timer = time.NewTimer(time.Hour)
+	d.near.timer = time.AfterFunc(time.Hour, d.mail.rouse)
 	d.ear = newEar(cfg.Client, cfg.Publish, d.mail, cfg.Logger)
 	for range lanes {
 		l := newLane(d)

@@ -66,12 +66,17 @@ func (m *mailbox) put(l letter) bool {
 	first := len(m.queue) == 1
 	m.mu.Unlock()
 	if first { // whoever made the queue non-empty has woken the loop, or is about to
-		select {
-		case m.wake <- struct{}{}:
-		default:
-		}
+		m.rouse()
 	}
 	return true
+}
+
+// rouse wakes the loop, or leaves word that it is to look again.
+func (m *mailbox) rouse() {
+	select {
+	case m.wake <- struct{}{}:
+	default:
+	}
 }
 
 // take swaps the queue for the letters read last, so two slices serve for ever.

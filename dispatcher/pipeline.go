@@ -71,14 +71,16 @@ func (d *Dispatcher) returned(l *lane) {
 		d.measure(now - l.batch[0].Sent)
 	}
 	for i := range l.batch {
-		d.answer(&l.batch[i])
+		if i%clockStride == 0 {
+			now = d.cfg.Clock.Now()
+		}
+		d.answer(now, &l.batch[i])
 	}
 	clear(l.batch)
 	l.batch = l.batch[:0]
 }
 
-func (d *Dispatcher) answer(c *gate.Command) {
-	now := d.cfg.Clock.Now()
+func (d *Dispatcher) answer(now gate.Time, c *gate.Command) {
 	if millis, late := c.Reply.Late(); late && c.Result == gate.Answered {
 		d.server.learn(millis, now)
 	}

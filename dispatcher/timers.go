@@ -62,7 +62,7 @@ func (d *Dispatcher) ringDue(now gate.Time) {
 // nearby is the alarms of the next few ticks, met exactly by one timer for the nearest.
 type nearby struct {
 	timer  *time.Timer
-	set    gate.Time // what the timer is set for; 0: nothing
+	set    gate.Time // what the timer is set for
 	alarms nearHeap
 }
 
@@ -72,7 +72,7 @@ func (n *nearby) aim(now, also gate.Time) {
 	if len(n.alarms) > 0 {
 		at = min(at, n.alarms[0].at)
 	}
-	if at == n.set {
+	if at == n.set && at > now {
 		return
 	}
 	n.set = at

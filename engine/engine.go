@@ -42,6 +42,7 @@ type Engine struct {
 	alarm      *wheel.Alarm
 	dispatcher *dispatcher.Dispatcher
 	callbacks  callbacks
+	calls      calls
 	contexts   contexts
 	stats      gate.Stats
 	waiting    atomic.Int64 // requests not answered yet

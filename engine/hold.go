@@ -40,34 +40,34 @@ type binding struct{ cancel context.CancelCauseFunc }
 // Is ErrUncertain and the context's. Unlock is never refused by bounds and does not block past Deadline.
 // It ends the hold's contexts before anything is sent.
 func (h *Hold) Unlock(ctx context.Context) error {
-	a, err := h.unlock()
-	if err != nil {
+	if err := h.leave(); err != nil {
 		return err
 	}
-	return a.wait(ctx)
+	return h.e.confirm(ctx, "unlock", h.name, errClosedHold, func(ack gate.Settler) bool { return h.e.dispatcher.Unlock(&h.core, ack) })
 }
 
 // UnlockAsync is Unlock without blocking.
 func (h *Hold) UnlockAsync() *futures.Future[struct{}] {
-	a, err := h.unlock()
-	if err != nil {
+	if err := h.leave(); err != nil {
 		return futures.Settled(&h.e.callbacks, struct{}{}, err)
+	}
+	a := &acknowledgement{name: h.name}
+	a.promise.Init(&h.e.callbacks, nil)
+	if !h.e.dispatcher.Unlock(&h.core, a) {
+		a.promise.Settle(struct{}{}, &opError{doing: "unlock", name: h.name, err: errClosedHold})
 	}
 	return a.promise.Future()
 }
 
-func (h *Hold) unlock() (*acknowledgement, error) {
+// leave ends the hold by its holder's wish. An error: it had ended before.
+func (h *Hold) leave() error {
 	if h.e.clock.Now() >= h.core.Deadline() {
 		h.End(gate.Lost) // the loop finds out in this moment too, and releases
 	}
 	if !h.finish(gate.Unlocked) {
-		return nil, &opError{doing: "unlock", name: h.name, err: h.Err()}
+		return &opError{doing: "unlock", name: h.name, err: h.Err()}
 	}
-	a := h.e.acknowledgement("unlock", h.name)
-	if !h.e.dispatcher.Unlock(&h.core, a) {
-		return nil, &opError{doing: "unlock", name: h.name, err: errClosedHold}
-	}
-	return a, nil
+	return nil
 }
 
 // End is the loop's word that the hold has ended. It implements gate.Ender.
@@ -179,11 +179,7 @@ func (h *Hold) Extend(ctx context.Context, lease time.Duration) error {
 	if err := h.Err(); err != nil {
 		return &opError{doing: "extend", name: h.name, err: err}
 	}
-	a := h.e.acknowledgement("extend", h.name)
-	if !h.e.dispatcher.Extend(&h.core, lease, a) {
-		return &opError{doing: "extend", name: h.name, err: ErrClosed}
-	}
-	return a.wait(ctx)
+	return h.e.confirm(ctx, "extend", h.name, ErrClosed, func(ack gate.Settler) bool { return h.e.dispatcher.Extend(&h.core, lease, ack) })
 }
 
 // Token is the fencing token; false unless the lock is fenced.

@@ -27,12 +27,12 @@ func (m *Mutex) sealed() {}
 // Lock waits for the lock. Waiters of this process are served in the order of arrival, but for those who
 // came later with the Owner that holds it.
 func (m *Mutex) Lock(ctx context.Context, opts ...LockOption) (*Hold, error) {
-	return m.wait(ctx, false, opts)
+	return m.block(ctx, false, opts)
 }
 
 // TryLock asks Redis once. While this process holds the name or waits for it, the answer is ErrHeld at once.
 func (m *Mutex) TryLock(ctx context.Context, opts ...LockOption) (*Hold, error) {
-	return m.wait(ctx, true, opts)
+	return m.block(ctx, true, opts)
 }
 
 // LockAsync is Lock without blocking.
@@ -45,26 +45,82 @@ func (m *Mutex) TryLockAsync(ctx context.Context, opts ...LockOption) *futures.F
 	return m.async(ctx, true, opts)
 }
 
-func (m *Mutex) wait(ctx context.Context, try bool, opts []LockOption) (*Hold, error) {
-	r, err := m.request(ctx, try, opts)
+// fill checks a call's options and makes the waiter of its request, and the Hold that it may become.
+func (m *Mutex) fill(ctx context.Context, try bool, opts []LockOption, w *gate.Waiter) (*Hold, error) {
+	d, err := m.e.opts.read(opts, try)
+	if err != nil {
+		return nil, m.failed(err)
+	}
+	if ctx.Err() != nil {
+		return nil, m.failed(endedBy(ctx))
+	}
+	h := &Hold{e: m.e, name: m.name, fixed: d.fixed}
+	h.core.By = h
+	w.Hold, w.Owner, w.Lease, w.Watch, w.Try = &h.core, d.owner, d.lease, !d.fixed, try
+	if d.wait > 0 {
+		w.Until = m.e.clock.Now() + d.wait
+	}
+	return h, nil
+}
+
+func (m *Mutex) failed(err error) error { return &opError{doing: "lock", name: m.name, err: err} }
+
+// send brings a waiter to the loop, within bounds.
+func (m *Mutex) send(w *gate.Waiter) error {
+	e := m.e
+	key, err := e.key(m.name)
+	if err != nil {
+		return m.failed(err)
+	}
+	if e.waiting.Add(1) > int64(e.opts.MaxRequests) {
+		e.waiting.Add(-1)
+		e.overloaded.Inc()
+		return m.failed(ErrOverloaded)
+	}
+	if !e.dispatcher.Ask(key, m.kind, w) {
+		e.waiting.Add(-1)
+		return m.failed(ErrClosed)
+	}
+	return nil
+}
+
+// block asks and waits for the answer.
+func (m *Mutex) block(ctx context.Context, try bool, opts []LockOption) (*Hold, error) {
+	c := m.e.calls.get()
+	h, err := m.fill(ctx, try, opts, &c.waiter)
+	if err == nil {
+		c.waiter.By = c
+		err = m.send(&c.waiter)
+	}
+	if err != nil {
+		m.e.calls.put(c)
+		return nil, err
+	}
+	answered := c.wait(ctx)
+	m.e.waiting.Add(-1)
+	if !answered {
+		m.e.dispatcher.Abandon(&c.waiter)
+		return nil, m.failed(endedBy(ctx))
+	}
+	err = errorOf("lock", m.name, c.out)
+	m.e.calls.put(c)
 	if err != nil {
 		return nil, err
 	}
-	r.promise.Init(&m.e.callbacks, nil)
-	if err := r.ask(m); err != nil {
-		return nil, err
-	}
-	return r.wait(ctx)
+	return h, nil
 }
 
+// async asks and leaves the answer to a future.
 func (m *Mutex) async(ctx context.Context, try bool, opts []LockOption) *futures.Future[*Hold] {
-	r, err := m.request(ctx, try, opts)
+	r := &request{}
+	h, err := m.fill(ctx, try, opts, &r.waiter)
 	if err != nil {
 		return futures.Settled[*Hold](&m.e.callbacks, nil, err)
 	}
+	r.hold, r.waiter.By = h, r
 	r.promise.Init(&m.e.callbacks, r)
 	m.e.contexts.watch(ctx, r)
-	if err := r.ask(m); err != nil {
+	if err := m.send(&r.waiter); err != nil {
 		m.e.contexts.forget(r)
 		r.promise.Settle(nil, err)
 	}

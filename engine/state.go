@@ -8,6 +8,7 @@ import (
 	"github.com/redis/rueidis"
 
 	"github.com/wheellock/wheellock/dispatcher"
+	"github.com/wheellock/wheellock/internal/gate"
 	"github.com/wheellock/wheellock/scripts"
 )
 
@@ -89,11 +90,10 @@ func (m *Mutex) ForceUnlock(ctx context.Context) (bool, error) {
 		return false, err
 	}
 	key, _ := m.e.key(m.name)
-	a := m.e.acknowledgement("force-unlock", m.name)
-	if !m.e.dispatcher.Force(key, m.kind, state.Owner, m.e.number(state.Owner), a) {
-		return false, &opError{doing: "force-unlock", name: m.name, err: ErrClosed}
-	}
-	switch err := a.wait(ctx); {
+	err = m.e.confirm(ctx, "force-unlock", m.name, ErrClosed, func(ack gate.Settler) bool {
+		return m.e.dispatcher.Force(key, m.kind, state.Owner, m.e.number(state.Owner), ack)
+	})
+	switch {
 	case err == nil:
 		return true, nil
 	case isLost(err): // it went away by itself

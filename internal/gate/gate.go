@@ -120,10 +120,22 @@ type Cell struct {
 // NewCell makes the cell and the machine of a name.
 func NewCell(name string, kind Kind, cfg *Config) *Cell {
 	m := &mutexCell{}
-	m.Cell = Cell{Name: name, Kind: kind, Due: Never, Machine: &m.Mutex}
-	m.Cell.Alarm.Value = &m.Cell
-	m.Mutex.cell, m.Mutex.cfg = &m.Cell, cfg
+	m.Cell.reset(name, kind)
+	m.Cell.Machine = &m.Mutex
+	m.Mutex.reset(&m.Cell, cfg)
 	return &m.Cell
+}
+
+// Renew makes an idle cell serve another name. Letters about its former holds and waiters find them not
+// alive and not queued, and do nothing.
+func (c *Cell) Renew(name string, cfg *Config) {
+	c.reset(name, c.Kind)
+	c.Machine.reset(c, cfg)
+}
+
+func (c *Cell) reset(name string, kind Kind) {
+	*c = Cell{Name: name, Kind: kind, Due: Never, Machine: c.Machine}
+	c.Alarm.Value = c
 }
 
 // mutexCell keeps a cell and its machine in one piece of memory.
@@ -163,4 +175,6 @@ type Machine interface {
 	Waiting() int    // how many wait
 	Oldest() Time    // when the oldest living hold was granted; Never: none
 	Idle() bool      // nothing is held, asked, owed or listened to
+
+	reset(c *Cell, cfg *Config) // as new
 }

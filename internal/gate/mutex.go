@@ -36,6 +36,8 @@ type Mutex struct {
 	again  bool // a hint came that the lock may be free: the next refusal asks at once (rule 11)
 }
 
+func (m *Mutex) reset(c *Cell, cfg *Config) { *m = Mutex{cell: c, cfg: cfg} }
+
 // Ask is a caller that wants in.
 func (m *Mutex) Ask(now Time, w *Waiter, fx *Effects) {
 	m.tick(now, fx)
