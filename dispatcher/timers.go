@@ -46,8 +46,9 @@ func (d *Dispatcher) ringDue(now gate.Time) {
 		d.place(c, now)
 	}
 	for w := range d.cfg.Gate.Waits.Due(tick) {
-		w.Cell.Machine.Timeout(now, w, &d.fx)
-		d.stepped(w.Cell)
+		c := w.Cell
+		c.Machine.Timeout(now, w, &d.fx)
+		d.stepped(c) // w may serve another call already
 	}
 	for len(d.near.alarms) > 0 && d.near.alarms[0].at <= now {
 		next := heap.Pop(&d.near.alarms).(nearAlarm)

@@ -25,15 +25,16 @@ func (m *Mutex) admit(now Time, fx *Effects) {
 	}
 	for w := m.queue.head; w != nil && w.Watch == m.t.Watch && w.Lease == m.t.Lease; w = m.queue.head {
 		m.queue.remove(w)
+		owner := w.Owner
 		if m.grant(now, w) {
-			m.readmit(now, w, fx)
+			m.readmit(now, owner, fx)
 			return
 		}
 	}
 	m.decide(now, fx)
 }
 
-// grant makes w a holder. False: its caller had gone.
+// grant makes w a holder. False: its caller had gone. Either way w is not the loop's any more.
 func (m *Mutex) grant(now Time, w *Waiter) bool {
 	h := w.Hold
 	h.begin(now, w, &m.t, m.cfg)
@@ -55,10 +56,11 @@ func (m *Mutex) grant(now Time, w *Waiter) bool {
 func (m *Mutex) decide(now Time, fx *Effects) {
 	for w := m.queue.head; w != nil && m.fresh(now, w); w = m.queue.head {
 		m.queue.remove(w)
+		owner := w.Owner
 		if m.grant(now, w) {
 			m.t.handed++
 			m.cfg.Stats.Handoffs.Inc()
-			m.readmit(now, w, fx)
+			m.readmit(now, owner, fx)
 			m.confirmAhead(now, fx)
 			return
 		}

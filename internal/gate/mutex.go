@@ -66,8 +66,11 @@ func (m *Mutex) Timeout(now Time, w *Waiter, fx *Effects) {
 	if m.holds != nil || m.crowd != nil && m.crowd.taken {
 		out.Last = Taken
 	}
-	m.cfg.Answer(w, out)
-	m.Abandon(now, w, fx)
+	m.queue.remove(w)
+	m.ungrow(w)
+	m.cfg.Answer(w, out) // last: a settled waiter is its caller's again
+	m.thin(now)
+	m.pump(now, fx)
 }
 
 // Answer is the command in flight coming back.

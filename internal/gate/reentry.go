@@ -65,14 +65,14 @@ func (m *Mutex) share(now Time, w *Waiter, first *Hold) {
 	}
 }
 
-// readmit lets in what the new holder's Owner has queued besides (rule 5).
-func (m *Mutex) readmit(now Time, granted *Waiter, fx *Effects) {
-	if granted.Owner == 0 || m.queue.owned == 0 {
+// readmit lets in what the new holder's owner has queued besides (rule 5).
+func (m *Mutex) readmit(now Time, owner uint64, fx *Effects) {
+	if owner == 0 || m.queue.owned == 0 {
 		return
 	}
 	for w := m.queue.head; w != nil; {
 		next := w.next
-		if w.Owner == granted.Owner {
+		if w.Owner == owner {
 			m.queue.remove(w)
 			m.reenter(now, w, fx)
 		}

@@ -39,7 +39,8 @@ type Outcome struct {
 // Settler is a caller waiting for an outcome.
 type Settler interface {
 	// Settle answers. False: the caller has gone, or was answered before; nothing was handed over.
-	// It is one compare-and-swap (rule 17), does not block and runs no code of users.
+	// It is one compare-and-swap (rule 17), does not block and runs no code of users. A waiter that it
+	// answered is its caller's again, who may use it for another call: the loop must not look at it any more.
 	Settle(Outcome) bool
 }
 
