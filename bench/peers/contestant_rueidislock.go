@@ -1,0 +1,56 @@
+package main
+
+import (
+	"context"
+	"time"
+
+	"github.com/redis/rueidis"
+	"github.com/redis/rueidis/rueidislock"
+)
+
+var rueidislockEntry = entry{
+	name:   "rueidislock",
+	module: "github.com/redis/rueidis",
+	settings: "KeyMajority 1, NoLoopTracking, both as its README says for one Redis; TryNextAfter 1 s, as its author advises " +
+		"under load; MaxFlushDelay 20 µs, as rueidis' manual suggests and as it is fastest here",
+	lacks:    "no fencing token, no bound on one call's wait but its context's, no lease per call; order of waiters is by chance",
+	color:    blue,
+	commands: []string{"client|tracking", "hello"},
+	open:     func() Contestant { return &rueidisLock{} },
+}
+
+// rueidisLock renews by itself and wakes waiters by client-side caching, as wheellock does by pub/sub.
+type rueidisLock struct{ locker rueidislock.Locker }
+
+func (r *rueidisLock) Name() string { return rueidislockEntry.name }
+
+func (r *rueidisLock) Open(url string) error {
+	client, err := rueidis.ParseURL(url)
+	if err != nil {
+		return err
+	}
+	client.MaxFlushDelay = 20 * time.Microsecond
+	r.locker, err = rueidislock.NewLocker(rueidislock.LockerOption{
+		ClientOption:   client,
+		KeyValidity:    lease,
+		KeyMajority:    1,
+		NoLoopTracking: true,
+		// The default of 20 ms is also the time-out of every acquire. A caller whose command took longer goes to
+		// sleep and is not woken for a name that nobody else touches (rueidis issues 630 and 653).
+		TryNextAfter: time.Second,
+	})
+	return err
+}
+
+// Pair puts no deadline on ctx: in this library the deadline of the wait would be the deadline of the hold too.
+func (r *rueidisLock) Pair(ctx context.Context, name string, inside func()) error {
+	_, release, err := r.locker.WithContext(ctx, name)
+	if err != nil {
+		return err
+	}
+	inside()
+	release() // returns when Redis has answered
+	return nil
+}
+
+func (r *rueidisLock) Close() { r.locker.Close() }

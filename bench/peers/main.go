@@ -1,0 +1,184 @@
+// Command peers does the same work with wheellock and with the Go lock libraries one would use instead,
+// and prints what each of them made of it.
+//
+// How a figure comes about, in the order of the files:
+//
+//   - main.go reads the flags; work.go is the list of works, contestant.go the list of contestants.
+//   - server.go starts a redis-server of its own; run.go takes the works one by one and, in every round, lets
+//     all contestants have a turn: A B C, A B C. What the machine does in the meantime hits all of them.
+//   - session.go is one turn. It starts the contestant in a process of its own (this program again, child.go),
+//     walks it through warm-up, measuring and stop, and reads Redis' own counters at both ends (info.go).
+//   - In the child a meter (meter.go) counts; callers.go, async.go and handover.go make the load; waits.go keeps
+//     the waiting times; shared.go catches two holders of one name, also across processes.
+//   - The ceiling, what Redis can do without any client library, is pipeline.go and redisbenchmark.go.
+//   - result.go puts a turn in relation to its pairs, summary.go takes medians; report.go writes the files, with the
+//     tables of markdown.go and the pictures of plot.go.
+//
+// contestant_*.go and wheellock.go hold one contestant each: its settings, and how it takes and gives back a lock.
+package main
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// options are the flags, checked.
+type options struct {
+	rounds      int
+	length      time.Duration // of the measured part of one turn
+	warmUp      time.Duration // before it, not counted
+	works       []work
+	entries     []entry
+	base        string // the contestant that ratios are against
+	out         string
+	redisServer string
+}
+
+func main() {
+	if len(os.Args) == 2 && os.Args[1] == childFlag {
+		os.Exit(childMain(os.Stdin, os.Stdout))
+	}
+	opts, err := parseFlags(os.Args[1:])
+	if err == flag.ErrHelp {
+		return
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "peers:", err)
+		os.Exit(2)
+	}
+	// The first Ctrl-C ends the measuring, and what was measured is reported; a second one kills.
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	context.AfterFunc(ctx, stop)
+	if err := compare(ctx, opts); err != nil {
+		fmt.Fprintln(os.Stderr, "peers:", err)
+		os.Exit(1)
+	}
+}
+
+// compare measures everything that was asked for and reports it. A voided turn is an error, after the report.
+func compare(ctx context.Context, opts options) error {
+	server, err := startServer(ctx, opts.redisServer)
+	if err != nil {
+		return err
+	}
+	defer server.Close()
+	results, err := runAll(ctx, opts, server)
+	if err != nil {
+		return err
+	}
+	if len(results) == 0 {
+		return fmt.Errorf("nothing was measured")
+	}
+	report := newReport(opts, server.version, results)
+	if err := report.write(os.Stdout, opts.out); err != nil {
+		return err
+	}
+	if n := report.voided(); n > 0 {
+		return fmt.Errorf("%d of %d turns are void: see the report", n, len(results))
+	}
+	return nil
+}
+
+func parseFlags(args []string) (options, error) {
+	flags := flag.NewFlagSet("peers", flag.ContinueOnError)
+	opts := options{warmUp: 500 * time.Millisecond}
+	flags.IntVar(&opts.rounds, "rounds", 5, "turns of every contestant at every work; medians and spread are over them")
+	flags.DurationVar(&opts.length, "for", 3*time.Second, "measured `time` of one turn; half a second of warm-up goes before it")
+	works := flags.String("work", "all", "comma-separated `works`, from the list below")
+	only := flags.String("only", "all", "comma-separated `contestants`, from the list below")
+	flags.StringVar(&opts.base, "base", "rueidislock", "`contestant` that the ratios are against")
+	flags.StringVar(&opts.out, "out", defaultOut(), "`directory` for results.md, results.json and the pictures")
+	flags.StringVar(&opts.redisServer, "redis-server", "redis-server", "`path` of the server to start; redis-benchmark is expected beside it")
+	jar := flags.String("redisson", "", "`jar` of bench/redisson; adds Redisson, needs java")
+	flags.Usage = func() { usage(flags) }
+	if err := flags.Parse(args); err != nil {
+		return options{}, err
+	}
+	if flags.NArg() > 0 {
+		return options{}, fmt.Errorf("unexpected argument %q; -h explains", flags.Arg(0))
+	}
+	if opts.rounds < 1 || opts.length <= 0 {
+		return options{}, fmt.Errorf("--rounds and --for must be above zero")
+	}
+	var err error
+	if opts.works, err = choose(*works, allWorks, func(w work) string { return w.ID }); err != nil {
+		return options{}, fmt.Errorf("--work: %w", err)
+	}
+	all := contestants()
+	if *jar != "" {
+		all = append(all, redissonEntry(*jar))
+	}
+	if opts.entries, err = choose(*only, all, func(e entry) string { return e.name }); err != nil {
+		return options{}, fmt.Errorf("--only: %w", err)
+	}
+	return opts, nil
+}
+
+// choose picks the named items in their own order; "all" picks every one.
+func choose[T any](list string, items []T, name func(T) string) ([]T, error) {
+	if list == "all" {
+		return items, nil
+	}
+	wanted := make(map[string]bool)
+	for one := range strings.SplitSeq(list, ",") {
+		wanted[strings.TrimSpace(one)] = true
+	}
+	var chosen []T
+	for _, item := range items {
+		if wanted[name(item)] {
+			chosen = append(chosen, item)
+			delete(wanted, name(item))
+		}
+	}
+	for unknown := range wanted {
+		return nil, fmt.Errorf("there is no %q; -h lists what there is", unknown)
+	}
+	return chosen, nil
+}
+
+// defaultOut is this module's results folder, whether the program runs in the module or at the top of the project.
+func defaultOut() string {
+	if fromTop := filepath.Join("bench", "peers"); isDir(fromTop) {
+		return filepath.Join(fromTop, "results")
+	}
+	return "results"
+}
+
+func isDir(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && info.IsDir()
+}
+
+func usage(flags *flag.FlagSet) {
+	out := flags.Output()
+	fmt.Fprint(out, `peers lets wheellock and its rivals do the same work against the same Redis, in turns, and compares.
+
+  peers                                      everything, 5 rounds of 3 s: about a quarter of an hour
+  peers --rounds 1 --for 300ms               a look whether it runs; the figures mean nothing
+  peers --work hot-64,hot-2p --only wheellock,rueidislock
+
+A pair is one lock and one unlock, with nothing done in between. Every contestant gets the same names (24 bytes,
+built for each call), the same lease (30 s), the same longest wait (30 s), a process of its own, an empty Redis.
+A turn in which two callers held one name at once is void, and peers then exits with 1.
+Ctrl-C ends early and still reports what was measured.
+
+Flags:
+`)
+	flags.PrintDefaults()
+	fmt.Fprintln(out, "\nWorks:")
+	for _, w := range allWorks {
+		fmt.Fprintf(out, "  %-15s %s\n", w.ID, w.Title)
+	}
+	fmt.Fprintln(out, "\nContestants:")
+	for _, e := range contestants() {
+		fmt.Fprintf(out, "  %-15s %s\n", e.name, e.settings)
+	}
+	fmt.Fprintf(out, "  %-15s with --redisson: the Java original\n", "redisson")
+}

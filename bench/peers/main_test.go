@@ -1,0 +1,73 @@
+package main
+
+import (
+	"os"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// TestMain lets the test binary be the child of its own tests.
+func TestMain(m *testing.M) {
+	if len(os.Args) == 2 && os.Args[1] == childFlag {
+		os.Exit(childMain(os.Stdin, os.Stdout))
+	}
+	os.Exit(m.Run())
+}
+
+func TestFlags(t *testing.T) {
+	ids := func(works []work) (all []string) {
+		for _, w := range works {
+			all = append(all, w.ID)
+		}
+		return all
+	}
+	t.Run("take everything by default, 5 rounds of 3 s", func(t *testing.T) {
+		opts, err := parseFlags(nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if opts.rounds != 5 || opts.length.Seconds() != 3 || len(opts.works) != len(allWorks) || len(opts.entries) != len(contestants()) {
+			t.Errorf("got %+v", opts)
+		}
+	})
+	t.Run("keep the order of the list, not of the flag", func(t *testing.T) {
+		opts, err := parseFlags([]string{"--work", "hot-2p, distinct-1"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, want := ids(opts.works), []string{"distinct-1", "hot-2p"}; !slices.Equal(got, want) {
+			t.Errorf("works %v, want %v", got, want)
+		}
+	})
+	t.Run("refuse what is not in the lists", func(t *testing.T) {
+		for _, args := range [][]string{{"--work", "hot-65"}, {"--only", "etcd"}, {"--rounds", "0"}, {"--for", "-1s"}, {"distinct-1"}} {
+			if _, err := parseFlags(args); err == nil {
+				t.Errorf("%v was taken", args)
+			}
+		}
+	})
+}
+
+func TestEveryContestantIsComplete(t *testing.T) {
+	for _, e := range append(contestants(), redissonEntry("driver.jar")) {
+		if e.settings == "" || e.lacks == "" || e.color == nil {
+			t.Errorf("%s: the report has nothing to say about it", e.name)
+		}
+		ways := 0
+		for _, set := range []bool{e.open != nil, e.drive != nil, e.measure != nil} {
+			if set {
+				ways++
+			}
+		}
+		if ways != 1 {
+			t.Errorf("%s: %d ways to run it, want 1", e.name, ways)
+		}
+		if e.open != nil && e.open().Name() != e.name {
+			t.Errorf("%s calls itself %s", e.name, e.open().Name())
+		}
+		if strings.Contains(e.settings+e.lacks, "|") {
+			t.Errorf("%s: a | would break the table", e.name)
+		}
+	}
+}

@@ -1,0 +1,184 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+)
+
+// markdown is the report for people.
+func (r *report) markdown(pictures []string) string {
+	var out strings.Builder
+	fmt.Fprintf(&out, "# Side by side\n\n%s.\n`%s`: medians of up to %d rounds of %g s each, contestants in turns.\n\n",
+		r.Environment, r.Command, r.Rounds, r.Seconds)
+	out.WriteString(howToRead)
+	for _, file := range pictures {
+		fmt.Fprintf(&out, "![%s](%s)\n\n", strings.TrimSuffix(file, ".svg"), file)
+	}
+	for _, w := range r.works {
+		r.writeWork(&out, w)
+	}
+	r.writeContestants(&out)
+	r.writeTrouble(&out)
+	return out.String()
+}
+
+const howToRead = `A pair is one lock and one unlock with nothing in between. All contestants get the same names, a lease of 30 s, waits
+of at most 30 s, a process of their own, an empty Redis. *wait* is from the call to the grant; callers still waiting at
+the end count with what they had waited. *client* and *Redis* are processor time per pair; *sent* is commands per pair
+that the client sent; *allocs* and *bytes* are the client's heap allocations per pair, the name's own 1 and 24 among
+them. Jain's index is 1 when all callers (or processes) had the same number of pairs, 1/n when one of n had all.
+
+`
+
+// column is one figure of a table.
+type column struct {
+	title string
+	cell  func(Summary) string
+}
+
+func (r *report) writeWork(out *strings.Builder, w work) {
+	columns := r.columns(w)
+	var titles, rules []string
+	for _, c := range columns {
+		titles, rules = append(titles, c.title), append(rules, "---:")
+	}
+	var rows []string
+	for _, s := range r.Summaries {
+		if s.Work != w.ID {
+			continue
+		}
+		cells := []string{s.Contestant}
+		for _, c := range columns {
+			cell := "void"
+			if s.Rounds > 0 {
+				cell = c.cell(s)
+			}
+			cells = append(cells, cell)
+		}
+		rows = append(rows, "| "+strings.Join(cells, " | ")+" |\n")
+	}
+	if len(rows) == 0 {
+		return
+	}
+	fmt.Fprintf(out, "## %s: %s\n\n| | %s |\n|---|%s|\n%s\n", w.ID, w.Title,
+		strings.Join(titles, " | "), strings.Join(rules, "|"), strings.Join(rows, ""))
+}
+
+// columns are those that say something about the work.
+func (r *report) columns(w work) []column {
+	waits := []column{
+		{"wait p50", func(s Summary) string { return microseconds(s.WaitP50.Median) }},
+		{"p99", func(s Summary) string { return microseconds(s.WaitP99.Median) }},
+		{"max", func(s Summary) string { return microseconds(s.Median.Wait.Max) }},
+	}
+	if w.Load == handover {
+		return append(waits,
+			column{"p50 min–max", func(s Summary) string {
+				return microseconds(s.WaitP50.Min) + "–" + microseconds(s.WaitP50.Max)
+			}},
+			column{"p50 × raw", func(s Summary) string { return r.timesRaw(s) }},
+			column{"lost", func(s Summary) string { return fmt.Sprint(s.Median.Lost) }},
+			column{"sent", func(s Summary) string { return figure(s.Median.Commands) }})
+	}
+	columns := []column{
+		{"pairs/s", func(s Summary) string { return thousands(s.PairsPerSecond.Median) }},
+		{"min–max", func(s Summary) string {
+			return thousands(s.PairsPerSecond.Min) + "–" + thousands(s.PairsPerSecond.Max)
+		}},
+		{"× " + r.Base, func(s Summary) string { return figure(s.Ratio) }},
+	}
+	if manyDistinct(w) {
+		columns = append(columns, column{"of ceiling", func(s Summary) string { return percent(s.OfCeiling) }})
+	}
+	columns = append(columns, waits...)
+	if w.Hot > 0 {
+		columns = append(columns, column{"Jain callers", func(s Summary) string { return figure(s.Median.JainCallers) }})
+	}
+	if w.Processes > 1 {
+		columns = append(columns, column{"processes", func(s Summary) string { return figure(s.Median.JainProcesses) }})
+	}
+	return append(columns,
+		column{"client", func(s Summary) string { return microseconds(s.Median.ClientCPU) }},
+		column{"Redis", func(s Summary) string { return microseconds(s.Median.RedisCPU) }},
+		column{"sent", func(s Summary) string { return figure(s.Median.Commands) }},
+		column{"allocs", func(s Summary) string { return figure(s.Median.Allocations) }},
+		column{"bytes", func(s Summary) string { return thousands(s.Median.Bytes) }})
+}
+
+// timesRaw compares a hand-over with the bare messages that it needs at least.
+func (r *report) timesRaw(s Summary) string {
+	for _, raw := range r.Summaries {
+		if raw.Work == s.Work && raw.Contestant == rawSequenceEntry.name && raw.WaitP50.Median > 0 {
+			return figure(s.WaitP50.Median / raw.WaitP50.Median)
+		}
+	}
+	return "-"
+}
+
+func (r *report) writeContestants(out *strings.Builder) {
+	out.WriteString("## Contestants\n\n| | version | set up | does not do |\n|---|---|---|---|\n")
+	for _, e := range r.entries {
+		version := r.Environment.Modules[e.module]
+		if version == "" {
+			version = "-"
+		}
+		fmt.Fprintf(out, "| %s | %s | %s | %s |\n", e.name, version, e.settings, e.lacks)
+	}
+	out.WriteString("\n")
+}
+
+// writeTrouble lists what went wrong; nothing when nothing did.
+func (r *report) writeTrouble(out *strings.Builder) {
+	var lines []string
+	for _, one := range r.Results {
+		if one.Void != "" {
+			lines = append(lines, fmt.Sprintf("- **VOID**: %s, %s, round %d: %s\n", one.Work, one.Contestant, one.Round, one.Void))
+		}
+	}
+	for _, s := range r.Summaries {
+		if s.Median.Lost > 0 {
+			lines = append(lines, fmt.Sprintf("- %s, %s: %d hand-overs did not come: the lock had been free for a second and its waiter slept; it was made to ask again\n",
+				s.Work, s.Contestant, s.Median.Lost))
+		}
+		if s.Median.Failed > 0 {
+			lines = append(lines, fmt.Sprintf("- %s, %s: %d calls failed, the first with %q\n",
+				s.Work, s.Contestant, s.Median.Failed, s.Median.Failure))
+		}
+	}
+	if len(lines) > 0 {
+		out.WriteString("## What went wrong\n\n" + strings.Join(lines, ""))
+	}
+}
+
+// figure writes a number with as many digits as mean something.
+func figure(value float64) string {
+	switch {
+	case value <= 0:
+		return "-"
+	case value < 10:
+		return fmt.Sprintf("%.2f", value)
+	case value < 100:
+		return fmt.Sprintf("%.1f", value)
+	default:
+		return thousands(value)
+	}
+}
+
+func percent(share float64) string {
+	if share <= 0 {
+		return "-"
+	}
+	return fmt.Sprintf("%.0f %%", share*100)
+}
+
+// thousands writes a whole number with commas; nothing measured is a dash.
+func thousands(value float64) string {
+	if value <= 0 {
+		return "-"
+	}
+	digits := fmt.Sprintf("%.0f", value)
+	for at := len(digits) - 3; at > 0; at -= 3 {
+		digits = digits[:at] + "," + digits[at:]
+	}
+	return digits
+}

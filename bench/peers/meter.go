@@ -1,0 +1,132 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"runtime"
+	"sync/atomic"
+	"syscall"
+	"time"
+)
+
+// A turn goes through these phases; only what happens while measuring counts.
+type phase int32
+
+const (
+	warming phase = iota
+	measuring
+	stopped
+)
+
+// meter counts what the callers of one process do. Any goroutine may call its methods, except start and stop.
+type meter struct {
+	phase   atomic.Int32
+	born    time.Time // the zero of now
+	shared  *shared
+	names   names
+	waits   *waits
+	callers []caller
+	pairs   atomic.Int64 // of load that has no callers
+	failed  atomic.Int64
+	failure atomic.Pointer[string] // the first
+	lost    atomic.Int64           // hand-overs that did not come
+	broken  atomic.Int64           // times that exclusion did not hold
+	breach  atomic.Pointer[string] // the first
+
+	// Owned by the goroutine that calls start and stop.
+	began cost
+}
+
+// cost is what the process has used up so far.
+type cost struct {
+	at          time.Time
+	cpu         time.Duration
+	allocations uint64
+	bytes       uint64
+	collections uint32
+	maxRSSKB    int64
+	goroutines  int
+}
+
+func newMeter(callers int, n names, s *shared) *meter {
+	m := &meter{born: time.Now(), names: n, shared: s, waits: newWaits(), callers: make([]caller, callers)}
+	for i := range m.callers {
+		m.callers[i].init(m, i)
+	}
+	return m
+}
+
+// now is nanoseconds since the meter was made, and never 0.
+func (m *meter) now() int64 { return time.Since(m.born).Nanoseconds() + 1 }
+
+func (m *meter) is(p phase) bool { return phase(m.phase.Load()) == p }
+
+// fail notes an error that a caller got. After the end everybody is told to stop, and that is no failure.
+func (m *meter) fail(err error) {
+	if !m.is(measuring) {
+		return
+	}
+	m.failed.Add(1)
+	text := err.Error()
+	m.failure.CompareAndSwap(nil, &text)
+}
+
+// violate notes that a lock did not exclude. It counts in every phase.
+func (m *meter) violate(what string) {
+	m.broken.Add(1)
+	m.breach.CompareAndSwap(nil, &what)
+}
+
+// start begins the measured part.
+func (m *meter) start() error {
+	var err error
+	m.began, err = costSoFar()
+	m.phase.Store(int32(measuring))
+	return err
+}
+
+// stop ends the measured part. Callers that still wait at that moment count with the time they have waited so far:
+// without them a starved caller would not be seen at all.
+func (m *meter) stop(process int) (sample, error) {
+	m.phase.Store(int32(stopped))
+	ended, err := costSoFar()
+	now := m.now()
+	out := sample{
+		Process: process, Seconds: ended.at.Sub(m.began.at).Seconds(),
+		CPUSeconds:  (ended.cpu - m.began.cpu).Seconds(),
+		Allocations: ended.allocations - m.began.allocations, Bytes: ended.bytes - m.began.bytes,
+		Collections: ended.collections - m.began.collections, MaxRSSKB: ended.maxRSSKB, Goroutines: ended.goroutines,
+		Pairs: m.pairs.Load(), Failed: m.failed.Load(), Lost: m.lost.Load(), Broken: m.broken.Load(),
+	}
+	for i := range m.callers {
+		pairs := m.callers[i].pairs.Load()
+		out.Pairs += pairs
+		out.CallerPairs = append(out.CallerPairs, pairs)
+		if since := m.callers[i].since.Load(); since > 0 {
+			m.waits.record(i, time.Duration(now-since))
+		}
+	}
+	if first := m.failure.Load(); first != nil {
+		out.Failure = *first
+	}
+	if first := m.breach.Load(); first != nil {
+		out.Breach = *first
+	}
+	var encoding error
+	out.Waits, encoding = m.waits.merged().EncodeV2()
+	return out, errors.Join(err, encoding)
+}
+
+func costSoFar() (cost, error) {
+	var memory runtime.MemStats
+	runtime.ReadMemStats(&memory)
+	var usage syscall.Rusage
+	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &usage); err != nil {
+		return cost{}, fmt.Errorf("getrusage: %w", err)
+	}
+	return cost{
+		at: time.Now(), cpu: time.Duration(usage.Utime.Nano() + usage.Stime.Nano()),
+		allocations: memory.Mallocs, bytes: memory.TotalAlloc, collections: memory.NumGC,
+		maxRSSKB: int64(usage.Maxrss), goroutines: runtime.NumGoroutine(),
+	}, nil
+}

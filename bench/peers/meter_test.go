@@ -1,0 +1,162 @@
+package main
+
+import (
+	"context"
+	"path/filepath"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/HdrHistogram/hdrhistogram-go"
+)
+
+func testShared(t *testing.T) *shared {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "shared")
+	if err := createShared(path); err != nil {
+		t.Fatal(err)
+	}
+	s, err := openShared(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { s.close() })
+	return s
+}
+
+func testMeter(t *testing.T, callers int) *meter {
+	t.Helper()
+	m := newMeter(callers, names{prefix: "abcdefg:"}, testShared(t))
+	if err := m.start(); err != nil {
+		t.Fatal(err)
+	}
+	return m
+}
+
+func stopAndRead(t *testing.T, m *meter) (sample, *hdrhistogram.Histogram) {
+	t.Helper()
+	one, err := m.stop(0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	waits, err := hdrhistogram.Decode(one.Waits)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return one, waits
+}
+
+func TestSharedMemorySeesASecondHolder(t *testing.T) {
+	s := testShared(t)
+	if !s.enter(0) || !s.enter(1) {
+		t.Error("first holders of two names were not alone")
+	}
+	if s.enter(0) {
+		t.Error("a second holder thought it was alone")
+	}
+	s.leave(0)
+	s.leave(0)
+	if !s.enter(0) {
+		t.Error("after all had left, a holder was not alone")
+	}
+}
+
+func TestMeterCatchesABrokenLock(t *testing.T) {
+	t.Run("somebody else holds the name", func(t *testing.T) {
+		m := testMeter(t, 1)
+		m.shared.enter(0)
+		c := &m.callers[0]
+		c.hot = 0
+		c.begin()
+		c.inside()
+		c.end(nil)
+		one, _ := stopAndRead(t, m)
+		result := newResult(allWorks[0], entry{name: "broken"}, 1, measurement{samples: []sample{one}}, nil)
+		if one.Broken != 1 || !strings.Contains(result.Void, "NO EXCLUSION") {
+			t.Errorf("broken %d times, void for %q", one.Broken, result.Void)
+		}
+	})
+	t.Run("success without a hold", func(t *testing.T) {
+		m := testMeter(t, 1)
+		m.callers[0].begin()
+		m.callers[0].end(nil)
+		if one, _ := stopAndRead(t, m); one.Broken != 1 {
+			t.Errorf("broken %d times, want 1", one.Broken)
+		}
+	})
+}
+
+func TestOnlyTheMeasuredPartCounts(t *testing.T) {
+	m := newMeter(1, names{prefix: "abcdefg:"}, testShared(t))
+	pair := func() {
+		m.callers[0].begin()
+		m.callers[0].inside()
+		m.callers[0].end(nil)
+	}
+	pair()
+	if err := m.start(); err != nil {
+		t.Fatal(err)
+	}
+	pair()
+	pair()
+	one, waits := stopAndRead(t, m)
+	pair()
+	if one.Pairs != 2 || waits.TotalCount() != 2 {
+		t.Errorf("%d pairs and %d waits, want 2 and 2", one.Pairs, waits.TotalCount())
+	}
+}
+
+func TestAStarvedCallerIsSeen(t *testing.T) {
+	m0 := testShared(t)
+	synctest.Test(t, func(t *testing.T) {
+		m := newMeter(2, names{prefix: "abcdefg:"}, m0)
+		if err := m.start(); err != nil {
+			t.Fatal(err)
+		}
+		m.callers[1].begin() // and never granted
+		time.Sleep(2 * time.Second)
+		_, waits := stopAndRead(t, m)
+		if got := time.Duration(waits.Max()).Round(10 * time.Millisecond); got != 2*time.Second {
+			t.Errorf("longest wait %v, want 2s", got)
+		}
+	})
+}
+
+// deaf never hears that the lock is free.
+type deaf struct{ asked int }
+
+func (d *deaf) Name() string      { return "deaf" }
+func (d *deaf) Open(string) error { return nil }
+func (d *deaf) Close()            {}
+func (d *deaf) Pair(ctx context.Context, _ string, _ func()) error {
+	d.asked++
+	<-ctx.Done()
+	return ctx.Err()
+}
+
+func TestALostHandOverCountsOnceAndTheWaiterAsksAgain(t *testing.T) {
+	memory := testShared(t)
+	synctest.Test(t, func(t *testing.T) {
+		m := newMeter(1, names{prefix: "abcdefg:"}, memory)
+		if err := m.start(); err != nil {
+			t.Fatal(err)
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		contestant := &deaf{}
+		go driveHandover(contestant, 0)(ctx, m)
+		synctest.Wait()
+		m.shared.word(wordReleased).Store(time.Now().UnixNano()) // the other process lets go
+		time.Sleep(5 * lostAfter)
+		one, waits := stopAndRead(t, m)
+		cancel()
+		synctest.Wait()
+		if one.Lost != 1 || waits.TotalCount() != 1 || contestant.asked != 2 {
+			t.Errorf("%d lost, %d waits, asked %d times; want 1, 1, 2", one.Lost, waits.TotalCount(), contestant.asked)
+		}
+		if waited := time.Duration(waits.Max()); waited < lostAfter {
+			t.Errorf("it counted with %v, want at least %v", waited, lostAfter)
+		}
+		time.Sleep(lostAfter) // rescue sees the end
+	})
+}

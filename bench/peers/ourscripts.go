@@ -1,0 +1,49 @@
+package main
+
+import (
+	"fmt"
+	"strconv"
+
+	"github.com/wheellock/wheellock/scripts"
+)
+
+// ourScripts are wheellock's scripts, loaded, for those who call them without wheellock.
+type ourScripts struct{ acquire, release string }
+
+func loadOurScripts(w *wire) (ourScripts, error) {
+	var digests [2]string
+	for i, script := range []scripts.Script{scripts.Acquire, scripts.Release} {
+		loaded, err := w.do("SCRIPT", "LOAD", script.Text)
+		if err != nil {
+			return ourScripts{}, fmt.Errorf("loading %s: %w", script.Name, err)
+		}
+		digests[i] = loaded.text
+	}
+	return ourScripts{acquire: digests[0], release: digests[1]}, nil
+}
+
+// acquireCall takes these names for one owner. Redis answers an integer: over 0 when all are taken.
+func (s ourScripts) acquireCall(owner string, names ...string) []string {
+	call := append([]string{"EVALSHA", s.acquire, strconv.Itoa(len(names))}, names...)
+	call = append(call, "0") // no bound on when it may run
+	for range names {
+		call = append(call, owner, strconv.FormatInt(lease.Milliseconds(), 10))
+	}
+	return call
+}
+
+// releaseCall gives them back. Redis answers an integer: 0 or more when all were this owner's.
+func (s ourScripts) releaseCall(owner string, names ...string) []string {
+	call := append([]string{"EVALSHA", s.release, strconv.Itoa(len(names))}, names...)
+	call = append(call, "PUBLISH")
+	for _, name := range names {
+		call = append(call, owner, scripts.LockChannel(name))
+	}
+	return call
+}
+
+func taken(r reply) bool { return r.kind == ':' && scripts.Reply(r.number).Taken() }
+func freed(r reply) bool { return r.kind == ':' && r.number >= 0 }
+
+// anOwner looks like an owner id of wheellock.
+const anOwner = "0f8fad5b-d9cb-469f-a165-70867728950e:1"

@@ -1,0 +1,72 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+)
+
+// report is everything there is to say about one run of this program; results.json is its JSON.
+type report struct {
+	Environment environment `json:"environment"`
+	Command     string      `json:"command"`
+	Rounds      int         `json:"rounds"`
+	Seconds     float64     `json:"seconds_per_turn"`
+	Base        string      `json:"base_of_ratios"`
+	Summaries   []Summary   `json:"summaries"`
+	Results     []Result    `json:"results"`
+
+	works   []work
+	entries []entry
+}
+
+func newReport(opts options, redisVersion string, results []Result) *report {
+	return &report{
+		Environment: newEnvironment(redisVersion, time.Now()),
+		Command:     strings.Join(append([]string{"peers"}, os.Args[1:]...), " "),
+		Rounds:      opts.rounds,
+		Seconds:     opts.length.Seconds(),
+		Base:        opts.base,
+		Summaries:   summarize(results, opts.base),
+		Results:     results,
+		works:       opts.works,
+		entries:     opts.entries,
+	}
+}
+
+// voided counts the turns that gave no figure.
+func (r *report) voided() (n int) {
+	for _, one := range r.Results {
+		if one.Void != "" {
+			n++
+		}
+	}
+	return n
+}
+
+// write puts the tables on the screen, and with the JSON and the pictures into the folder.
+func (r *report) write(screen io.Writer, folder string) error {
+	if err := os.MkdirAll(folder, 0o755); err != nil {
+		return err
+	}
+	files, err := drawPictures(folder, r.entries, r.Summaries)
+	if err != nil {
+		return fmt.Errorf("drawing: %w", err)
+	}
+	tables := r.markdown(files)
+	if _, err := io.WriteString(screen, tables); err != nil {
+		return err
+	}
+	if err := os.WriteFile(filepath.Join(folder, "results.md"), []byte(tables), 0o644); err != nil {
+		return err
+	}
+	all, err := json.MarshalIndent(r, "", "  ")
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(filepath.Join(folder, "results.json"), append(all, '\n'), 0o644)
+}

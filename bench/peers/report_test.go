@@ -1,0 +1,73 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+)
+
+func TestRatiosAreTakenRoundByRound(t *testing.T) {
+	turn := func(contestant string, round int, pairs float64) Result {
+		return Result{Work: "hot-64", Contestant: contestant, Round: round, PairsPerSecond: pairs}
+	}
+	void := turn("fast", 4, 1)
+	void.Void = "NO EXCLUSION"
+	summaries := summarize([]Result{
+		turn("fast", 1, 200), turn("base", 1, 100),
+		turn("fast", 2, 20), turn("base", 2, 10), // the machine was busy
+		turn("fast", 3, 600), turn("base", 3, 200),
+		void, turn("base", 4, 100),
+	}, "base")
+	fast := summaries[0]
+	if fast.Ratio != 2 || fast.PairsPerSecond != (Spread{Median: 200, Min: 20, Max: 600}) {
+		t.Errorf("ratio %g, spread %+v", fast.Ratio, fast.PairsPerSecond)
+	}
+	if fast.Rounds != 3 || fast.Void != 1 {
+		t.Errorf("%d rounds and %d void, want 3 and 1", fast.Rounds, fast.Void)
+	}
+}
+
+func TestReport(t *testing.T) {
+	opts := options{rounds: 1, length: time.Second, base: "rueidislock", works: allWorks, entries: contestants()}
+	r := newReport(opts, "7.0.15", []Result{
+		{Work: "hot-64", Contestant: "rueidislock", Round: 1, PairsPerSecond: 12345, Wait: Waits{P50: 1, P99: 2500}, JainCallers: 0.5},
+		{Work: "hot-64", Contestant: "redsync", Round: 1, Void: "NO EXCLUSION, 3 times"},
+		{Work: "handover", Contestant: "rueidislock", Round: 1, PairsPerSecond: 9, Wait: Waits{P50: 400, P99: 900}, Lost: 2},
+	})
+	folder := t.TempDir()
+	var screen strings.Builder
+	if err := r.write(&screen, folder); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"12,345", "2.5 ms", "| redsync | void |", "**VOID**: hot-64, redsync, round 1", "2 hand-overs did not come", "![pairs](pairs.svg)"} {
+		if !strings.Contains(screen.String(), want) {
+			t.Errorf("the tables do not say %q:\n%s", want, &screen)
+		}
+	}
+	if strings.Contains(screen.String(), "distinct-1:") {
+		t.Error("there is a table for a work that was not measured")
+	}
+	for _, file := range []string{"results.md", "results.json", "pairs.svg", "hot-p99.svg"} {
+		if info, err := os.Stat(filepath.Join(folder, file)); err != nil || info.Size() == 0 {
+			t.Errorf("%s: %v", file, err)
+		}
+	}
+	if r.voided() != 1 {
+		t.Errorf("%d void, want 1", r.voided())
+	}
+}
+
+func TestFiguresArePlain(t *testing.T) {
+	for value, want := range map[float64]string{0: "-", 999: "999", 1000: "1,000", 1234567: "1,234,567"} {
+		if got := thousands(value); got != want {
+			t.Errorf("thousands(%g) = %q, want %q", value, got, want)
+		}
+	}
+	for us, want := range map[float64]string{0: "-", 0.25: "250ns", 12.34: "12.3 µs", 1500: "1.5 ms", 2e6: "2 s"} {
+		if got := microseconds(us); got != want {
+			t.Errorf("microseconds(%g) = %q, want %q", us, got, want)
+		}
+	}
+}

@@ -1,0 +1,47 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"time"
+)
+
+// runAll lets every contestant have its turns: work by work, and in every round one after the other. When ctx ends
+// it returns what it has.
+func runAll(ctx context.Context, opts options, s *server) ([]Result, error) {
+	var results []Result
+	began := time.Now()
+	turns := countTurns(opts)
+	for _, w := range opts.works {
+		for round := 1; round <= opts.rounds; round++ {
+			for _, e := range opts.entries {
+				if !e.takesPart(w) {
+					continue
+				}
+				turn := session{opts: opts, server: s, work: w, entry: e}
+				measured, err := turn.run(ctx)
+				if ctx.Err() != nil {
+					fmt.Fprintf(os.Stderr, "\nstopped after %d of %d turns\n", len(results), turns)
+					return results, nil
+				}
+				result := newResult(w, e, round, measured, err)
+				results = append(results, result)
+				fmt.Fprintf(os.Stderr, "%4.0fs %3d/%d  round %d  %s\n",
+					time.Since(began).Seconds(), len(results), turns, round, result.line())
+			}
+		}
+	}
+	return results, nil
+}
+
+func countTurns(opts options) (turns int) {
+	for _, w := range opts.works {
+		for _, e := range opts.entries {
+			if e.takesPart(w) {
+				turns += opts.rounds
+			}
+		}
+	}
+	return turns
+}

@@ -1,0 +1,43 @@
+package main
+
+import (
+	"os"
+	"os/exec"
+	"testing"
+	"time"
+)
+
+// TestTurns lets every contestant do a short turn against a real redis-server, in processes of its own.
+func TestTurns(t *testing.T) {
+	if _, err := exec.LookPath("redis-server"); err != nil {
+		if os.Getenv("CI") != "" {
+			t.Fatal("redis-server is missing")
+		}
+		t.Skip("redis-server is missing: NOT proved that any contestant runs")
+	}
+	s, err := startServer(t.Context(), "redis-server")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	opts := options{length: 200 * time.Millisecond, warmUp: 50 * time.Millisecond}
+	for _, id := range []string{"distinct-64", "distinct-async", "hot-2p"} {
+		w, _ := workNamed(id)
+		for _, e := range contestants() {
+			if !e.takesPart(w) {
+				continue
+			}
+			t.Run(id+"/"+e.name, func(t *testing.T) {
+				turn := session{opts: opts, server: s, work: w, entry: e}
+				measured, err := turn.run(t.Context())
+				r := newResult(w, e, 1, measured, err)
+				if r.Void != "" || r.Failed > 0 {
+					t.Fatal(r.line())
+				}
+				if r.Commands <= 0 || r.RedisCPU <= 0 || r.ClientCPU <= 0 {
+					t.Errorf("no cost was measured: %+v", r)
+				}
+			})
+		}
+	}
+}

@@ -1,0 +1,127 @@
+package main
+
+import "slices"
+
+// A Summary is all turns of one contestant at one work.
+type Summary struct {
+	Work       string `json:"work"`
+	Contestant string `json:"contestant"`
+	Rounds     int    `json:"rounds"` // that count
+	Void       int    `json:"void"`   // that do not
+
+	PairsPerSecond Spread  `json:"pairs_per_second"`
+	Ratio          float64 `json:"ratio_to_base,omitempty"`    // of pairs/s, median of the rounds' own ratios
+	OfCeiling      float64 `json:"ratio_to_ceiling,omitempty"` // likewise
+	WaitP50        Spread  `json:"wait_p50_us"`
+	WaitP99        Spread  `json:"wait_p99_us"`
+	Median         Result  `json:"median"` // figure by figure
+}
+
+// Spread is the middle of the rounds and how far they lie apart.
+type Spread struct {
+	Median float64 `json:"median"`
+	Min    float64 `json:"min"`
+	Max    float64 `json:"max"`
+}
+
+// summarize keeps the order of the works and, in each, of the turns. Ratios are taken round by round, between
+// neighbours in time: what the machine did to one it did to the other.
+func summarize(results []Result, base string) []Summary {
+	var summaries []Summary
+	for _, r := range results {
+		known := slices.ContainsFunc(summaries, func(s Summary) bool {
+			return s.Work == r.Work && s.Contestant == r.Contestant
+		})
+		if !known {
+			summaries = append(summaries, summarizeOne(results, r.Work, r.Contestant, base))
+		}
+	}
+	return summaries
+}
+
+func summarizeOne(results []Result, work, contestant, base string) Summary {
+	s := Summary{Work: work, Contestant: contestant}
+	var turns []Result
+	for _, r := range results {
+		if r.Work != work || r.Contestant != contestant {
+			continue
+		}
+		if r.Void != "" {
+			s.Void++
+			continue
+		}
+		turns = append(turns, r)
+	}
+	s.Rounds = len(turns)
+	s.PairsPerSecond = spread(turns, func(r Result) float64 { return r.PairsPerSecond })
+	s.WaitP50 = spread(turns, func(r Result) float64 { return r.Wait.P50 })
+	s.WaitP99 = spread(turns, func(r Result) float64 { return r.Wait.P99 })
+	s.Ratio = medianRatio(results, turns, base)
+	s.OfCeiling = medianRatio(results, turns, pipelineEntry.name)
+	s.Median = medianResult(turns)
+	return s
+}
+
+// medianRatio is that of pairs/s between these turns and those of another contestant in the same rounds.
+func medianRatio(results, turns []Result, other string) float64 {
+	var ratios []float64
+	for _, turn := range turns {
+		i := slices.IndexFunc(results, func(r Result) bool {
+			return r.Contestant == other && r.Work == turn.Work && r.Round == turn.Round && r.Void == ""
+		})
+		if i >= 0 {
+			ratios = append(ratios, turn.PairsPerSecond/results[i].PairsPerSecond)
+		}
+	}
+	return median(ratios)
+}
+
+func spread(turns []Result, figure func(Result) float64) Spread {
+	if len(turns) == 0 {
+		return Spread{}
+	}
+	values := valuesOf(turns, figure)
+	return Spread{Median: median(values), Min: slices.Min(values), Max: slices.Max(values)}
+}
+
+func valuesOf(turns []Result, figure func(Result) float64) []float64 {
+	values := make([]float64, 0, len(turns))
+	for _, r := range turns {
+		values = append(values, figure(r))
+	}
+	return values
+}
+
+// medianResult takes every figure's median by itself; failures and losses add up.
+func medianResult(turns []Result) Result {
+	var m Result
+	if len(turns) == 0 {
+		return m
+	}
+	m.Work, m.Contestant = turns[0].Work, turns[0].Contestant
+	m.Calls = turns[0].Calls
+	of := func(figure func(Result) float64) float64 { return median(valuesOf(turns, figure)) }
+	m.PairsPerSecond = of(func(r Result) float64 { return r.PairsPerSecond })
+	m.Wait.P50 = of(func(r Result) float64 { return r.Wait.P50 })
+	m.Wait.P90 = of(func(r Result) float64 { return r.Wait.P90 })
+	m.Wait.P99 = of(func(r Result) float64 { return r.Wait.P99 })
+	m.Wait.Max = of(func(r Result) float64 { return r.Wait.Max })
+	m.JainCallers = of(func(r Result) float64 { return r.JainCallers })
+	m.JainProcesses = of(func(r Result) float64 { return r.JainProcesses })
+	m.ClientCPU = of(func(r Result) float64 { return r.ClientCPU })
+	m.RedisCPU = of(func(r Result) float64 { return r.RedisCPU })
+	m.Commands = of(func(r Result) float64 { return r.Commands })
+	m.NetIn = of(func(r Result) float64 { return r.NetIn })
+	m.NetOut = of(func(r Result) float64 { return r.NetOut })
+	m.Allocations = of(func(r Result) float64 { return r.Allocations })
+	m.Bytes = of(func(r Result) float64 { return r.Bytes })
+	m.Collections = uint32(of(func(r Result) float64 { return float64(r.Collections) }))
+	m.Goroutines = int(of(func(r Result) float64 { return float64(r.Goroutines) }))
+	m.MaxRSSKB = int64(of(func(r Result) float64 { return float64(r.MaxRSSKB) }))
+	for _, r := range turns {
+		m.Lost += r.Lost
+		m.Failed += r.Failed
+		m.Failure = firstOf(m.Failure, r.Failure)
+	}
+	return m
+}

@@ -1,0 +1,61 @@
+//go:build !rivalsonly
+
+package main
+
+import (
+	"context"
+	"image/color"
+
+	"github.com/wheellock/wheellock/engine"
+	"github.com/wheellock/wheellock/futures"
+)
+
+var wheellockEntry = entry{
+	name:     "wheellock",
+	settings: "Options as they come, with this Redis; Mutex, which is Redisson's RLock",
+	lacks:    "no quorum over several Redis in this work, as for the others; fencing needs FencedMutex, order across processes FairMutex",
+	color:    color.RGBA{R: 0xD5, G: 0x5E, A: 0xFF},
+	commands: []string{"hello", "subscribe", "unsubscribe", "ping"},
+	open:     func() Contestant { return &wheellock{} },
+	takes:    func(work) bool { return true },
+}
+
+// ours is wheellock, first in every round.
+func ours() []entry { return []entry{wheellockEntry} }
+
+type wheellock struct{ engine *engine.Engine }
+
+func (w *wheellock) Name() string { return wheellockEntry.name }
+
+func (w *wheellock) Open(url string) error {
+	opts, err := engine.ParseURL(url)
+	if err != nil {
+		return err
+	}
+	opts.Lease = lease
+	w.engine, err = engine.Open(context.Background(), opts)
+	return err
+}
+
+func (w *wheellock) Pair(ctx context.Context, name string, inside func()) error {
+	hold, err := w.engine.Mutex(name).Lock(ctx, engine.WithWait(longWait))
+	if err != nil {
+		return err
+	}
+	inside()
+	return hold.Unlock(ctx)
+}
+
+func (w *wheellock) PairAsync(ctx context.Context, name string, inside func(), done func(error)) {
+	var granted *futures.Future[*engine.Hold] = w.engine.Mutex(name).LockAsync(ctx, engine.WithWait(longWait))
+	granted.Then(func(hold *engine.Hold, err error) {
+		if err != nil {
+			done(err)
+			return
+		}
+		inside()
+		hold.UnlockAsync().Then(func(_ struct{}, err error) { done(err) })
+	})
+}
+
+func (w *wheellock) Close() { w.engine.Close() }

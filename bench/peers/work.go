@@ -1,0 +1,43 @@
+package main
+
+import "slices"
+
+// A work is one thing that all contestants do. The same work means: the same names, callers and processes.
+type work struct {
+	ID        string
+	Title     string
+	Load      load
+	Hot       int // names that the callers fight for; 0: every call has a name of its own
+	Processes int
+	Callers   int // in each process; for the asynchronous load, pairs in flight
+}
+
+// load is how callers call.
+type load int
+
+const (
+	blocking     load = iota // a goroutine per caller, in a loop
+	asynchronous             // futures with callbacks, no goroutine per caller
+	handover                 // two processes give one lock to and fro
+)
+
+var allWorks = []work{
+	{ID: "distinct-1", Title: "every call its own name, 1 caller", Processes: 1, Callers: 1},
+	{ID: "distinct-64", Title: "every call its own name, 64 callers", Processes: 1, Callers: 64},
+	{ID: "distinct-1024", Title: "every call its own name, 1024 callers", Processes: 1, Callers: 1024},
+	{ID: "distinct-async", Title: "every call its own name, 4096 in flight, futures instead of goroutines",
+		Load: asynchronous, Processes: 1, Callers: 4096},
+	{ID: "hot-64", Title: "one name, 64 callers in one process", Hot: 1, Processes: 1, Callers: 64},
+	{ID: "hot16-1024", Title: "16 names, 64 callers for each, 1024 in one process", Hot: 16, Processes: 1, Callers: 1024},
+	{ID: "hot-2p", Title: "one name, 2 processes with 32 callers each", Hot: 1, Processes: 2, Callers: 32},
+	{ID: "handover", Title: "from unlock in one process to the grant in another, where one caller waits",
+		Load: handover, Hot: 1, Processes: 2, Callers: 1},
+}
+
+func workNamed(id string) (work, bool) {
+	i := slices.IndexFunc(allWorks, func(w work) bool { return w.ID == id })
+	if i < 0 {
+		return work{}, false
+	}
+	return allWorks[i], true
+}
