@@ -3,6 +3,7 @@
 -- ARGV[1]              notAfter: server time in ms after which nothing may be taken; 0: no bound
 -- ARGV[2i], ARGV[2i+1] owner, lease in ms
 -- reply per name: 1 taken; -(pttl+2) held by another owner; LATE - now; a fault
+local KEYS, ARGV = KEYS, ARGV
 local deadline = tonumber(ARGV[1])
 if deadline > 0 then
 	local now = clock()
@@ -11,15 +12,15 @@ end
 
 return each(#KEYS, function(i)
 	local lock, owner, lease = KEYS[i], ARGV[2 * i], ARGV[2 * i + 1]
-	local ttl = redis.pcall('PTTL', lock)
+	local ttl = call('PTTL', lock)
 	if ttl == -2 then
-		local reply = redis.pcall('HSET', lock, owner, 1)
-		if type(reply) == 'table' then return fault(reply, lock) end
-		redis.call('PEXPIRE', lock, lease)
+		local reply = call('HSET', lock, owner, '1')
+		if reply ~= 1 then return fault(reply, lock) end
+		call('PEXPIRE', lock, lease)
 		return 1
 	end
 	if type(ttl) == 'table' then return fault(ttl, lock) end
-	local found = redis.pcall('HMGET', lock, owner, 'mode')
+	local found = call('HMGET', lock, owner, 'mode')
 	if found.err then return fault(found, lock) end
 	if found[2] then return foreign() end
 	if not found[1] then return -(ttl + 2) end

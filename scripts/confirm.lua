@@ -3,9 +3,10 @@
 -- ARGV[1]                      PUBLISH, SPUBLISH or BOTH
 -- ARGV[3i-1], ARGV[3i], ARGV[3i+1]  owner, lease in ms, channel
 -- reply per name: subscribers of the channel, >= 0, still held; -1 not this owner's; a fault
+local KEYS, ARGV = KEYS, ARGV
 return each(#KEYS, function(i)
 	local lock, lease = KEYS[i], ARGV[3 * i]
-	local mine = redis.pcall('HEXISTS', lock, ARGV[3 * i - 1])
+	local mine = call('HEXISTS', lock, ARGV[3 * i - 1])
 	if type(mine) == 'table' then
 		local code = fault(mine, lock)
 		if code <= FAULT - 16 then return -1 end
@@ -13,7 +14,7 @@ return each(#KEYS, function(i)
 	end
 	if mine == 0 then return -1 end
 	if redis.call('PTTL', lock) < tonumber(lease) then
-		local reply = redis.pcall('PEXPIRE', lock, lease)
+		local reply = call('PEXPIRE', lock, lease)
 		if type(reply) == 'table' then return fault(reply, lock) end
 	end
 	return listeners(ARGV[1], ARGV[3 * i + 1])

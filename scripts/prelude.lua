@@ -1,15 +1,16 @@
 -- prelude.lua: goes before every script. Turns a refused command into a reply code (codes.go holds the table).
 local FAULT = -2251799813685248 -- -(2^51): a fault of class k is FAULT - k
 local LATE = -4503599627370496 -- -(2^52): an acquire that came too late answers LATE - server milliseconds
-local faults = { 'READONLY', 'OOM', 'MISCONF', 'NOREPLICAS', 'NOPERM', 'user executing the script', 'WRONGTYPE' }
-local kinds = { string = 1, list = 2, set = 3, zset = 4, hash = 5, stream = 6 }
+local call = redis.pcall
 
--- fault names the class of an error that redis.pcall caught.
+-- fault names the class of an error that call caught.
 local function fault(reply, key)
+	local faults = { 'READONLY', 'OOM', 'MISCONF', 'NOREPLICAS', 'NOPERM', 'user executing the script', 'WRONGTYPE' }
 	for class, word in ipairs(faults) do
 		if string.find(reply.err, word, 1, true) then
 			if word == 'WRONGTYPE' then
-				local found = redis.pcall('TYPE', key)
+				local kinds = { string = 1, list = 2, set = 3, zset = 4, hash = 5, stream = 6 }
+				local found = call('TYPE', key)
 				return FAULT - 16 - (kinds[found.ok or found] or 0)
 			end
 			return FAULT - class
@@ -20,7 +21,7 @@ end
 
 -- foreign says that the key is a hash, but not one of this kind of lock.
 local function foreign()
-	return FAULT - 16 - kinds.hash
+	return FAULT - 16 - 5
 end
 
 -- clock is the server's time in milliseconds.
@@ -33,12 +34,12 @@ end
 local function publish(how, channel, message)
 	local heard = 0
 	if how ~= 'SPUBLISH' then
-		local reply = redis.pcall('PUBLISH', channel, message)
+		local reply = call('PUBLISH', channel, message)
 		if type(reply) == 'table' then return -2 end
 		heard = reply
 	end
 	if how ~= 'PUBLISH' then
-		local reply = redis.pcall('SPUBLISH', channel, message)
+		local reply = call('SPUBLISH', channel, message)
 		if type(reply) == 'table' then return -2 end
 		heard = heard + reply
 	end
@@ -49,11 +50,11 @@ end
 local function listeners(how, channel)
 	local heard = 0
 	if how ~= 'SPUBLISH' then
-		local reply = redis.pcall('PUBSUB', 'NUMSUB', channel)
+		local reply = call('PUBSUB', 'NUMSUB', channel)
 		heard = heard + (reply[2] or 0)
 	end
 	if how ~= 'PUBLISH' then
-		local reply = redis.pcall('PUBSUB', 'SHARDNUMSUB', channel)
+		local reply = call('PUBSUB', 'SHARDNUMSUB', channel)
 		heard = heard + (reply[2] or 0)
 	end
 	return heard

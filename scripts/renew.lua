@@ -2,9 +2,10 @@
 -- KEYS[i]                lock
 -- ARGV[2i-1], ARGV[2i]   owner, lease in ms
 -- reply per name: 1 still held; -1 not this owner's; a fault
+local KEYS, ARGV = KEYS, ARGV
 return each(#KEYS, function(i)
 	local lock, lease = KEYS[i], ARGV[2 * i]
-	local mine = redis.pcall('HEXISTS', lock, ARGV[2 * i - 1])
+	local mine = call('HEXISTS', lock, ARGV[2 * i - 1])
 	if type(mine) == 'table' then
 		local code = fault(mine, lock)
 		if code <= FAULT - 16 then return -1 end
@@ -12,7 +13,7 @@ return each(#KEYS, function(i)
 	end
 	if mine == 0 then return -1 end
 	if redis.call('PTTL', lock) < tonumber(lease) then
-		local reply = redis.pcall('PEXPIRE', lock, lease)
+		local reply = call('PEXPIRE', lock, lease)
 		if type(reply) == 'table' then return fault(reply, lock) end
 	end
 	return 1

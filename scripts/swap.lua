@@ -3,9 +3,10 @@
 -- ARGV[1]                                      PUBLISH, SPUBLISH or BOTH
 -- ARGV[4i-2], ARGV[4i-1], ARGV[4i], ARGV[4i+1] old owner, fresh owner, lease in ms, channel
 -- reply per name: subscribers of the channel, >= 0, the fresh owner has it; -1 the old owner's no more; a fault
+local KEYS, ARGV = KEYS, ARGV
 return each(#KEYS, function(i)
 	local lock, old, fresh, lease = KEYS[i], ARGV[4 * i - 2], ARGV[4 * i - 1], ARGV[4 * i]
-	local found = redis.pcall('HMGET', lock, old, fresh)
+	local found = call('HMGET', lock, old, fresh)
 	if found.err then
 		local code = fault(found, lock)
 		if code <= FAULT - 16 then return -1 end
@@ -14,7 +15,7 @@ return each(#KEYS, function(i)
 	if found[2] then -- asked again after a lost answer: never a lower TTL for an owner already present
 		if redis.call('PTTL', lock) < tonumber(lease) then redis.call('PEXPIRE', lock, lease) end
 	elseif found[1] then
-		local reply = redis.pcall('HSET', lock, fresh, 1) -- refused at maxmemory, and then nothing has changed
+		local reply = call('HSET', lock, fresh, '1') -- refused at maxmemory, and then nothing has changed
 		if type(reply) == 'table' then return fault(reply, lock) end
 		redis.call('HDEL', lock, old)
 		redis.call('PEXPIRE', lock, lease)

@@ -1,6 +1,10 @@
 package gate
 
-import "time"
+import (
+	"time"
+
+	"github.com/wheellock/wheellock/scripts"
+)
 
 // crowd is what a name needs only while callers compete for it, so that the many names nobody competes
 // for stay small.
@@ -13,6 +17,7 @@ type crowd struct {
 	stint     Time  // when this process last began to hold the name without a break
 	outside   int32 // how many others listened at the last count
 	own       int32 // our own unlock messages that have not come back yet
+	published bool  // the release in flight is one of them
 	yields    uint8 // how often in a row nobody took what we yielded
 	yielding  bool  // a yield is under way
 	yieldFree Time  // until when we do not yield
@@ -119,6 +124,42 @@ func (m *Mutex) Message(now Time, fx *Effects) {
 	}
 	m.again = m.queue.head != nil
 	m.pump(now, fx)
+}
+
+// publishing notes that a release leaves whose message will come back to us. It is noted when it leaves: the
+// message and the answer come on two connections, and the message may well be first.
+func (m *Mutex) publishing() {
+	if m.crowd != nil && m.crowd.ear == listening {
+		m.crowd.own++
+		m.crowd.published = true
+	}
+}
+
+// heardBy is how many others heard the message of a release that n subscribers heard.
+func (m *Mutex) heardBy(n scripts.Reply) int32 {
+	heard := int32(max(n, 0))
+	if m.crowd == nil || !m.crowd.published {
+		return heard
+	}
+	if heard == 0 { // not even we did: there will be no message
+		m.unpublished()
+		return 0
+	}
+	m.crowd.published = false
+	return heard - 1
+}
+
+// unpublished is a release that may have published nothing. The message we were going to ignore may be
+// somebody else's, so nothing is ignored; our own, should it still come, costs one question too many.
+func (m *Mutex) unpublished() {
+	if c := m.crowd; c != nil && c.published {
+		c.published = false
+		if c.own > 0 {
+			c.own--
+		} else {
+			m.again = m.queue.head != nil
+		}
+	}
 }
 
 // Suspect asks Redis at once whether the tenure is still there; until the answer nothing is handed on (rule 8).

@@ -137,12 +137,7 @@ func (m *Mutex) released(now Time, c *Command) {
 		m.acknowledge(Outcome{})
 		m.phase = free
 		m.haunt(now)
-		heard := int32(max(c.Reply, 0))
-		if m.crowd != nil && m.crowd.ear == listening && heard > 0 {
-			m.crowd.own++
-			heard--
-		}
-		m.askAt = now + m.pause(now, heard)
+		m.askAt = now + m.pause(now, m.heardBy(c.Reply))
 	case c.Result == Answered && c.Reply == scripts.NotMine:
 		out := Outcome{Why: Lost}
 		if m.t.Resent { // rule 4: the first send, before the deadline, did it
@@ -151,7 +146,9 @@ func (m *Mutex) released(now Time, c *Command) {
 		m.acknowledge(out)
 		m.phase, m.askAt = free, now
 		m.haunt(now)
+		m.unpublished()
 	default:
+		m.unpublished()
 		m.unreleased(now, c)
 	}
 }

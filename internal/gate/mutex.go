@@ -79,6 +79,7 @@ func (m *Mutex) Answer(now Time, c *Command, fx *Effects) {
 	m.tick(now, fx)
 	switch {
 	case c.Op == Release && (c.Owner != "" || c.ID != m.t.ID || m.phase != dead):
+		m.heardBy(c.Reply)
 		m.ghostAnswered(now, c)
 	case c.Op == Release:
 		m.released(now, c)
@@ -257,6 +258,9 @@ func (m *Mutex) pumpOurs(now Time, fx *Effects) {
 func (m *Mutex) send(c Command, fx *Effects) {
 	c.Cell, m.flight = m.cell, c.Op
 	m.again = false
+	if c.Op == Release {
+		m.publishing()
+	}
 	fx.send(c)
 }
 

@@ -1,0 +1,68 @@
+// Package bench measures the engine's hot paths with testing.B, on a redis-server of its own.
+//
+// bench/peers, a module of its own, does the same work with rival libraries beside it.
+package bench
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/redis/rueidis"
+
+	"github.com/wheellock/wheellock/engine"
+)
+
+func open(b *testing.B) *engine.Engine {
+	e, err := engine.Open(context.Background(), engine.Options{Redis: rueidis.ClientOption{InitAddress: []string{os.Getenv("R")}}})
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.Cleanup(func() { e.Close() })
+	return e
+}
+
+// pairs runs b.N Lock and Unlock pairs from so many callers.
+func pairs(b *testing.B, callers int, name func(caller, turn int) string) {
+	e := open(b)
+	b.ReportAllocs()
+	b.ResetTimer()
+	var wg sync.WaitGroup
+	for caller := range callers {
+		wg.Go(func() {
+			for turn := caller; turn < b.N; turn += callers {
+				var l engine.Locker = e.Mutex(name(caller, turn))
+				h, err := l.Lock(context.Background(), engine.WithWait(30*time.Second))
+				if err != nil {
+					b.Error(err)
+					return
+				}
+				if err := h.Unlock(context.Background()); err != nil {
+					b.Error(err)
+					return
+				}
+			}
+		})
+	}
+	wg.Wait()
+	b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "pairs/s")
+}
+
+func BenchmarkDistinct(b *testing.B) {
+	for _, callers := range []int{1, 64, 1024} {
+		b.Run(fmt.Sprint(callers), func(b *testing.B) {
+			pairs(b, callers, func(caller, turn int) string { return fmt.Sprintf("bench:%018d", turn) })
+		})
+	}
+}
+
+func BenchmarkHot(b *testing.B) {
+	for _, callers := range []int{64, 1024} {
+		b.Run(fmt.Sprint(callers), func(b *testing.B) {
+			pairs(b, callers, func(caller, turn int) string { return "bench:000000000000000hot" })
+		})
+	}
+}
