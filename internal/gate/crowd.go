@@ -163,7 +163,9 @@ func (m *Mutex) unpublished() {
 }
 
 // Suspect asks Redis at once whether the tenure is still there; until the answer nothing is handed on (rule 8).
+// The answer to a command that is on its way proves nothing: it may have run before what is suspected.
 func (m *Mutex) Suspect(now Time, fx *Effects) {
+	m.suspected = m.flight != None
 	if m.phase == ours {
 		m.t.Doubt, m.t.Renew = true, now
 		m.pump(now, fx)

@@ -34,6 +34,8 @@ type Mutex struct {
 	phase  phase
 	flight Op   // the command in flight
 	again  bool // a hint came that the lock may be free: the next refusal asks at once (rule 11)
+
+	suspected bool // the tenure was suspected after the command in flight was asked for
 }
 
 func (m *Mutex) reset(c *Cell, cfg *Config) { *m = Mutex{cell: c, cfg: cfg} }
@@ -91,6 +93,9 @@ func (m *Mutex) Answer(now Time, c *Command, fx *Effects) {
 		m.renewed(now, c, fx)
 	default:
 		m.confirmed(now, c, fx)
+	}
+	if m.suspected {
+		m.Suspect(now, fx)
 	}
 	m.pump(now, fx)
 }
@@ -257,7 +262,7 @@ func (m *Mutex) pumpOurs(now Time, fx *Effects) {
 
 func (m *Mutex) send(c Command, fx *Effects) {
 	c.Cell, m.flight = m.cell, c.Op
-	m.again = false
+	m.again, m.suspected = false, false
 	if c.Op == Release {
 		m.publishing()
 	}
