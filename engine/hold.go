@@ -31,7 +31,11 @@ type endings struct {
 	contexts map[*binding]struct{}
 }
 
-type binding struct{ cancel context.CancelCauseFunc }
+// binding is a context that ends with the hold.
+type binding struct {
+	cancel context.CancelCauseFunc
+	stop   func() bool // ends the watch over its parent, if there is one
+}
 
 // Unlock gives the lock back. Nil: it is released, handed on to the next waiter, or one re-entry is undone.
 // ErrLost: it had ended before; ErrUnlocked: this Hold was unlocked already.
@@ -90,6 +94,7 @@ func (h *Hold) finish(why gate.Why) bool {
 	}
 	for b := range endings.contexts {
 		b.cancel(h.Err())
+		b.stop()
 	}
 	return true
 }
@@ -133,10 +138,10 @@ func (h *Hold) Err() error {
 // else can have the lock.
 func (h *Hold) Context(parent context.Context) context.Context {
 	ctx, cancel := context.WithCancelCause(parent)
-	b := &binding{cancel}
+	b := &binding{cancel: cancel}
 	h.mu.Lock()
+	defer h.mu.Unlock()
 	if h.ended.Load() != 0 {
-		h.mu.Unlock()
 		cancel(h.Err())
 		return ctx
 	}
@@ -147,10 +152,7 @@ func (h *Hold) Context(parent context.Context) context.Context {
 		h.endings.contexts = make(map[*binding]struct{})
 	}
 	h.endings.contexts[b] = struct{}{}
-	h.mu.Unlock()
-	if parent.Done() != nil {
-		context.AfterFunc(parent, func() { h.unbind(b) })
-	}
+	b.stop = context.AfterFunc(parent, func() { h.unbind(b) })
 	return ctx
 }
 

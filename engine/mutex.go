@@ -119,10 +119,15 @@ func (m *Mutex) async(ctx context.Context, try bool, opts []LockOption) *futures
 	}
 	r.hold, r.waiter.By = h, r
 	r.promise.Init(&m.e.callbacks, r)
-	m.e.contexts.watch(ctx, r)
 	if err := m.send(&r.waiter); err != nil {
-		m.e.contexts.forget(r)
 		r.promise.Settle(nil, err)
+		return r.promise.Future()
+	}
+	// Sent first, watched second: a context that ends in between is seen by watch. The other order could have
+	// the loop hear that a request was abandoned before it hears of the request, and queue it for nobody.
+	m.e.contexts.watch(ctx, r)
+	if r.promise.Settled() { // the answer came before it was watched, and there was nothing to forget
+		m.e.contexts.forget(r)
 	}
 	return r.promise.Future()
 }
