@@ -32,7 +32,7 @@ type lane struct {
 const rounds = 4
 
 func newLane(d *Dispatcher) *lane {
-	return &lane{d: d, work: make(chan struct{}), stopped: make(chan struct{})}
+	return &lane{d: d, work: make(chan struct{}), stopped: make(chan struct{}), wire: wire{uuid: d.cfg.UUID}}
 }
 
 func (l *lane) run() {
@@ -77,8 +77,8 @@ func (l *lane) prelude(reload bool) int {
 		l.wire.commands = append(l.wire.commands, b.Time().Build())
 	}
 	if reload {
-		for _, s := range scriptOf {
-			if s != nil {
+		for _, op := range operations {
+			if s := op.script; s != nil {
 				l.wire.commands = append(l.wire.commands, b.ScriptLoad().Script(s.Text).Build())
 			}
 		}

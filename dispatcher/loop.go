@@ -4,7 +4,6 @@ import (
 	"time"
 
 	"github.com/wheellock/wheellock/internal/gate"
-	"github.com/wheellock/wheellock/scripts"
 	"github.com/wheellock/wheellock/wheel"
 )
 
@@ -197,13 +196,12 @@ func (d *Dispatcher) oldest() gate.Time {
 // listen passes the machines' wishes on to the ear.
 func (d *Dispatcher) listen() {
 	for _, s := range d.fx.Subscriptions {
-		channel := scripts.LockChannel(s.Cell.Name)
 		if s.On {
-			d.heard[channel] = s.Cell
+			d.heard[s.Channel] = s.Cell
 		} else {
-			delete(d.heard, channel)
+			delete(d.heard, s.Channel)
 		}
-		d.ear.want(channel, s.On)
+		d.ear.want(s.Channel, s.On)
 	}
 	clear(d.fx.Subscriptions)
 	d.fx.Subscriptions = d.fx.Subscriptions[:0]

@@ -13,12 +13,6 @@ import (
 	"github.com/wheellock/wheellock/wheel"
 )
 
-// scriptOf is the script that runs an operation.
-var scriptOf = [gate.Ops]*scripts.Script{
-	gate.Renew: &scripts.Renew, gate.Confirm: &scripts.Confirm, gate.Swap: &scripts.Swap,
-	gate.Release: &scripts.Release, gate.Acquire: &scripts.Acquire,
-}
-
 // digests are what the server calls the scripts. They are the same on every server; the first to answer
 // SCRIPT LOAD tells them.
 type digests struct {
@@ -39,8 +33,8 @@ func Load(ctx context.Context, client rueidis.Client, clock *wheel.Clock) (*Load
 	loaded := &Loaded{}
 	commands := rueidis.Commands{client.B().Time().Build()}
 	sent := clock.Now()
-	for _, s := range scriptOf {
-		if s != nil {
+	for _, op := range operations {
+		if s := op.script; s != nil {
 			commands = append(commands, client.B().ScriptLoad().Script(s.Text).Build())
 		}
 	}
@@ -52,8 +46,8 @@ func Load(ctx context.Context, client rueidis.Client, clock *wheel.Clock) (*Load
 	}
 	loaded.serverMillis = millis
 	results = results[1:]
-	for op, s := range scriptOf {
-		if s == nil {
+	for op := range operations {
+		if operations[op].script == nil {
 			continue
 		}
 		if loaded.digests[op], err = results[0].ToString(); err != nil {

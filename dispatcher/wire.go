@@ -18,6 +18,7 @@ type call struct {
 
 // wire turns commands into EVALSHA calls and answers into replies. A lane owns it.
 type wire struct {
+	uuid         string
 	calls, spare []call
 	commands     rueidis.Commands
 	keys, args   []string
@@ -43,11 +44,14 @@ func (w *wire) encode(batch []gate.Command, sent gate.Time, d *Dispatcher) {
 	digests := d.scripts.of.Load()
 	for _, c := range w.calls {
 		w.keys, w.text, w.ends = w.keys[:0], w.text[:0], w.ends[:0]
-		w.head(c.op, sent, d)
+		op := &operations[c.op]
+		if op.head != nil {
+			op.head(w, sent, d)
+		}
 		for i := c.from; i < c.to; i++ {
 			batch[i].Sent = sent
 			w.keys = append(w.keys, batch[i].Cell.Name)
-			w.arguments(&batch[i], d.cfg.UUID)
+			op.args(w, &batch[i])
 		}
 		w.cutArgs()
 		w.commands = append(w.commands,
@@ -55,46 +59,21 @@ func (w *wire) encode(batch []gate.Command, sent gate.Time, d *Dispatcher) {
 	}
 }
 
-// head writes what the script wants once.
-func (w *wire) head(op gate.Op, sent gate.Time, d *Dispatcher) {
-	switch op {
-	case gate.Acquire:
-		w.number(d.server.notAfter(sent))
-	case gate.Release, gate.Confirm, gate.Swap:
-		w.text = append(w.text, d.cfg.Publish...)
-		w.end()
-	}
-}
-
-// arguments writes what the script wants for one name.
-func (w *wire) arguments(c *gate.Command, uuid string) {
-	w.owner(c, uuid, c.ID)
-	switch c.Op {
-	case gate.Acquire, gate.Renew:
-		w.number(c.Lease.Milliseconds())
-	case gate.Confirm:
-		w.number(c.Lease.Milliseconds())
-		w.channel(c)
-	case gate.Swap:
-		w.owner(c, uuid, c.Next)
-		w.number(c.Lease.Milliseconds())
-		w.channel(c)
-	case gate.Release:
-		w.channel(c)
-	}
-}
-
-func (w *wire) owner(c *gate.Command, uuid string, id uint64) {
-	if c.Owner != "" {
-		w.text = append(w.text, c.Owner...)
-	} else {
-		w.text = AppendOwner(w.text, uuid, id)
-	}
+// owner writes the owner field of a tenure of ours.
+func (w *wire) owner(id uint64) {
+	w.text = AppendOwner(w.text, w.uuid, id)
 	w.end()
 }
 
-func (w *wire) channel(c *gate.Command) {
+func (w *wire) lease(c *gate.Command) { w.number(c.Lease.Milliseconds()) }
+
+func (w *wire) lockChannel(c *gate.Command) {
 	w.text = scripts.AppendLockChannel(w.text, c.Cell.Name)
+	w.end()
+}
+
+func (w *wire) string(text string) {
+	w.text = append(w.text, text...)
 	w.end()
 }
 

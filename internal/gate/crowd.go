@@ -9,42 +9,27 @@ import (
 // crowd is what a name needs only while callers compete for it, so that the many names nobody competes
 // for stay small.
 type crowd struct {
-	ear    ear
-	linger Time // when the subscription ends, if nobody waits
+	listener
 	freeAt Time // when the lease of the owner that refused us ends, as it was last heard
 	taken  bool // the last answer of Redis was "taken"
 
 	stint     Time  // when this process last began to hold the name without a break
 	outside   int32 // how many others listened at the last count
-	own       int32 // our own unlock messages that have not come back yet
-	published bool  // the release in flight is one of them
 	yields    uint8 // how often in a row nobody took what we yielded
 	yielding  bool  // a yield is under way
 	yieldFree Time  // until when we do not yield
 	swapWatch bool  // whether the swap in flight is for a watched hold
 
 	growing []growth
-	ghosts  []ghost
+	ghosts  ghosts
 }
 
-// ear is the state of the subscription.
-type ear uint8
-
-const (
-	deaf      ear = iota // not subscribed
-	turning              // subscription asked for
-	listening            // confirmed
-	barred               // this user may not listen: the poll cap is all there is
-)
-
-const (
-	retryPause = 20 * time.Millisecond // between attempts after an answer that proves nothing
-	lingerTime = time.Second           // a subscription outlives its last waiter by this, for hot names
-)
+// retryPause is between attempts after an answer that proves nothing.
+const retryPause = 20 * time.Millisecond
 
 func (m *Mutex) crowded() *crowd {
 	if m.crowd == nil {
-		m.crowd = &crowd{linger: Never}
+		m.crowd = &crowd{listener: listener{linger: Never}}
 	}
 	return m.crowd
 }
@@ -71,16 +56,13 @@ func (m *Mutex) refused(now Time, ttl time.Duration, fx *Effects) {
 		return
 	}
 	c := m.crowded()
-	c.taken, c.freeAt, c.linger = true, now+ttl, Never
+	c.taken, c.freeAt = true, now+ttl
 	sleep := m.cfg.PollCap - jitter(m.t.ID, m.cfg.PollCap/4)
 	if ttl >= 0 {
 		sleep = min(sleep, ttl+time.Millisecond)
 	}
 	m.askAt = now + sleep
-	if c.ear == deaf {
-		c.ear = turning
-		fx.Subscriptions = append(fx.Subscriptions, Subscription{Cell: m.cell, On: true})
-	}
+	c.want(m.cell, scripts.LockChannel, fx)
 }
 
 // jitter spreads the sleepers of many processes; it is drawn from the number of the tenure, so that a
@@ -104,7 +86,7 @@ func (m *Mutex) Subscribed(now Time, refusal string, fx *Effects) {
 		m.thin(now)
 		return
 	}
-	c.ear, c.own = listening, 0
+	c.confirm()
 	m.thin(now)
 	// What was published before is lost: whoever waits asks again.
 	m.again = m.phase != ours && m.queue.head != nil
@@ -113,8 +95,7 @@ func (m *Mutex) Subscribed(now Time, refusal string, fx *Effects) {
 
 // Message is a hint that the lock was freed.
 func (m *Mutex) Message(now Time, fx *Effects) {
-	if c := m.crowd; c != nil && c.own > 0 {
-		c.own--
+	if c := m.crowd; c != nil && !c.foreign() {
 		return
 	}
 	m.tick(now, fx)
@@ -126,40 +107,14 @@ func (m *Mutex) Message(now Time, fx *Effects) {
 	m.pump(now, fx)
 }
 
-// publishing notes that a release leaves whose message will come back to us. It is noted when it leaves: the
-// message and the answer come on two connections, and the message may well be first.
-func (m *Mutex) publishing() {
-	if m.crowd != nil && m.crowd.ear == listening {
-		m.crowd.own++
-		m.crowd.published = true
+// heardBy is how many others heard the message of a release.
+func (m *Mutex) heardBy(c *Command) int32 {
+	if m.crowd == nil {
+		return int32(max(c.Reply, 0))
 	}
-}
-
-// heardBy is how many others heard the message of a release that n subscribers heard.
-func (m *Mutex) heardBy(n scripts.Reply) int32 {
-	heard := int32(max(n, 0))
-	if m.crowd == nil || !m.crowd.published {
-		return heard
-	}
-	if heard == 0 { // not even we did: there will be no message
-		m.unpublished()
-		return 0
-	}
-	m.crowd.published = false
-	return heard - 1
-}
-
-// unpublished is a release that may have published nothing. The message we were going to ignore may be
-// somebody else's, so nothing is ignored; our own, should it still come, costs one question too many.
-func (m *Mutex) unpublished() {
-	if c := m.crowd; c != nil && c.published {
-		c.published = false
-		if c.own > 0 {
-			c.own--
-		} else {
-			m.again = m.queue.head != nil
-		}
-	}
+	others, sure := m.crowd.heardBy(c.Reply)
+	m.again = m.again || !sure && m.queue.head != nil
+	return others
 }
 
 // Suspect asks Redis at once whether the tenure is still there; until the answer nothing is handed on (rule 8).
@@ -184,42 +139,17 @@ func (m *Mutex) LinkUp(now Time, fx *Effects) {
 	m.pump(now, fx)
 }
 
-// thin starts the linger of the subscription when nobody waits any more, and stops it when somebody does.
 func (m *Mutex) thin(now Time) {
-	c := m.crowd
-	if c == nil || c.ear == deaf {
-		return
+	if m.crowd != nil {
+		m.crowd.thin(now, m.queue.head != nil)
 	}
-	if m.queue.head != nil {
-		c.linger = Never
-	} else if c.linger == Never {
-		c.linger = now + lingerTime
-	}
-}
-
-func (m *Mutex) endLinger(now Time, fx *Effects) {
-	c := m.crowd
-	if c == nil || now < c.linger {
-		return
-	}
-	c.linger = Never
-	if m.queue.head != nil || c.ear == deaf {
-		return
-	}
-	if c.ear != barred {
-		fx.Subscriptions = append(fx.Subscriptions, Subscription{Cell: m.cell})
-	}
-	c.ear = deaf
 }
 
 func (c *crowd) nextAlarm(m *Mutex) Time {
-	at := c.linger
 	if m.flight == None && m.phase != asked && m.phase != dead {
-		for _, g := range c.ghosts {
-			at = min(at, g.at)
-		}
+		return min(c.linger, c.ghosts.nextAlarm())
 	}
-	return at
+	return c.linger
 }
 
 func (c *crowd) idle() bool { return c.ear == deaf && len(c.ghosts) == 0 }

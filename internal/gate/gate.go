@@ -69,10 +69,11 @@ type Command struct {
 	Result
 }
 
-// Subscription is a wish of a cell about the channel on which its unlocking is announced.
+// Subscription is a wish of a cell about a channel on which its freeing is announced.
 type Subscription struct {
-	Cell *Cell
-	On   bool
+	Cell    *Cell
+	Channel string
+	On      bool
 }
 
 // Effects collects what the machines want done outside.

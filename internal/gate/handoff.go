@@ -37,12 +37,12 @@ func (m *Mutex) admit(now Time, fx *Effects) {
 // grant makes w a holder. False: its caller had gone. Either way w is not the loop's any more.
 func (m *Mutex) grant(now Time, w *Waiter) bool {
 	h := w.Hold
-	h.begin(now, w, &m.t, m.cfg)
+	h.begin(now, w, &m.t.Tenure, m.cfg)
 	if !m.cfg.Answer(w, Outcome{}) {
 		h.alive = false
 		return false
 	}
-	h.next, m.holds = m.holds, h
+	m.t.add(h)
 	m.cfg.Stats.granted()
 	if m.queue.tries > 0 {
 		m.turnAway(Outcome{Why: Taken, TTL: m.ttl(now)}, triesOnce)
@@ -70,7 +70,7 @@ func (m *Mutex) decide(now Time, fx *Effects) {
 	case w == nil || !m.keeps(now):
 		m.drop(now, m.ack, fx)
 	case m.flight != None: // its answer decides
-	case w.fits(&m.t):
+	case w.fits(&m.t.Tenure):
 		m.send(Command{Op: Confirm, ID: m.t.ID, Lease: m.t.Lease}, fx)
 	default:
 		m.cfg.LastID++
@@ -81,7 +81,7 @@ func (m *Mutex) decide(now Time, fx *Effects) {
 
 // fresh is rule 8, and rule 1 for w: the tenure may be handed to w without asking Redis.
 func (m *Mutex) fresh(now Time, w *Waiter) bool {
-	return w.fits(&m.t) && now < m.t.Deadline && now-m.t.Confirmed < m.cfg.HandoffTime && !m.t.Doubt && m.t.Epoch == m.cfg.Epoch
+	return w.fits(&m.t.Tenure) && now < m.t.Deadline && now-m.t.Confirmed < m.cfg.HandoffTime && !m.t.Doubt && m.t.Epoch == m.cfg.Epoch
 }
 
 // keeps reports whether this process may keep the name for its next waiter after the tenure has aged:
@@ -100,7 +100,7 @@ func (m *Mutex) keeps(now Time) bool {
 // confirmAhead confirms a tenure that changes hands fast when half of its HandoffTime is over.
 func (m *Mutex) confirmAhead(now Time, fx *Effects) {
 	w := m.queue.head
-	if m.flight != None || w == nil || m.t.handed < aheadAfter || !w.fits(&m.t) || now-m.t.Confirmed < m.cfg.HandoffTime/2 || !m.keeps(now) {
+	if m.flight != None || w == nil || m.t.handed < aheadAfter || !w.fits(&m.t.Tenure) || now-m.t.Confirmed < m.cfg.HandoffTime/2 || !m.keeps(now) {
 		return
 	}
 	m.send(Command{Op: Confirm, ID: m.t.ID, Lease: m.t.Lease}, fx)
@@ -117,10 +117,10 @@ func (m *Mutex) confirmed(now Time, c *Command, fx *Effects) {
 		}
 		age := m.t.Confirmed
 		if c.Op == Swap {
-			m.t = Tenure{ID: c.Next, Lease: c.Lease, Watch: crowd.swapWatch}
+			m.t.Tenure = Tenure{ID: c.Next, Lease: c.Lease, Watch: crowd.swapWatch}
 		}
 		m.t.confirm(now, c.Sent, c.Lease, m.cfg)
-		m.follow()
+		m.t.follow()
 		if c.Op == Swap {
 			m.admit(now, fx)
 			return
@@ -137,7 +137,7 @@ func (m *Mutex) confirmed(now Time, c *Command, fx *Effects) {
 		m.unswapped(now, c, fx)
 	default:
 		m.unrenewed(now, c)
-		if m.holds == nil { // nobody holds it: better freed than doubtful
+		if m.t.holds == nil { // nobody holds it: better freed than doubtful
 			m.drop(now, m.ack, fx)
 		}
 	}

@@ -24,11 +24,10 @@ const (
 type Mutex struct {
 	cell  *Cell
 	cfg   *Config
-	holds *Hold   // the living ones, newest first
 	crowd *crowd  // what contention needs; nil for most names
 	ack   Settler // the Unlock that waits for the release
 	queue Queue
-	t     Tenure
+	t     tenancy
 	askAt Time // when the next acquire, or the repetition of a release, may leave
 
 	phase  phase
@@ -46,7 +45,7 @@ func (m *Mutex) Ask(now Time, w *Waiter, fx *Effects) {
 	if w.Owner != 0 && m.reenter(now, w, fx) {
 		return
 	}
-	if w.Try && (m.holds != nil || m.queue.lasting() > 0) { // rule 10: TryLock never takes a handoff
+	if w.Try && (m.t.holds != nil || m.queue.lasting() > 0) { // rule 10: TryLock never takes a handoff
 		m.cfg.Answer(w, Outcome{Why: Taken, TTL: m.ttl(now)})
 		return
 	}
@@ -65,7 +64,7 @@ func (m *Mutex) Abandon(now Time, w *Waiter, fx *Effects) {
 // Timeout gives up a waiter whose WithWait is over.
 func (m *Mutex) Timeout(now Time, w *Waiter, fx *Effects) {
 	out := Outcome{Why: TimedOut, Last: Down}
-	if m.holds != nil || m.crowd != nil && m.crowd.taken {
+	if m.t.holds != nil || m.crowd != nil && m.crowd.taken {
 		out.Last = Taken
 	}
 	m.queue.remove(w)
@@ -81,8 +80,8 @@ func (m *Mutex) Answer(now Time, c *Command, fx *Effects) {
 	m.tick(now, fx)
 	switch {
 	case c.Op == Release && (c.Owner != "" || c.ID != m.t.ID || m.phase != dead):
-		m.heardBy(c.Reply)
-		m.ghostAnswered(now, c)
+		m.heardBy(c)
+		m.crowded().ghosts.answered(now, c)
 	case c.Op == Release:
 		m.released(now, c)
 	case c.Op == Acquire:
@@ -166,7 +165,7 @@ func (m *Mutex) renewed(now Time, c *Command, fx *Effects) {
 	case c.Result == Answered && c.Reply.Taken():
 		m.t.confirm(now, c.Sent, c.Lease, m.cfg)
 		m.grown(now, c)
-		m.follow()
+		m.t.follow()
 	case c.Result == Answered && c.Reply == scripts.NotMine:
 		m.gone(now, fx)
 	default:
@@ -186,7 +185,7 @@ func (m *Mutex) unrenewed(now Time, c *Command) {
 // pump sends the next command of the name, if one is due and none is in flight.
 func (m *Mutex) pump(now Time, fx *Effects) {
 	if m.flight != None {
-		if m.phase == ours && m.holds == nil {
+		if m.phase == ours && m.t.holds == nil {
 			m.decide(now, fx)
 		}
 		return
@@ -219,7 +218,7 @@ func (m *Mutex) pumpFree(now Time, fx *Effects) {
 		return
 	}
 	m.cfg.LastID++
-	m.t = Tenure{ID: m.cfg.LastID, Lease: w.Lease, Watch: w.Watch}
+	m.t.Tenure = Tenure{ID: m.cfg.LastID, Lease: w.Lease, Watch: w.Watch}
 	m.phase = asked
 	m.cfg.Stats.Attempts.Inc()
 	m.send(Command{Op: Acquire, ID: m.t.ID, Lease: w.Lease}, fx)
@@ -240,7 +239,7 @@ func (m *Mutex) reask(now Time, fx *Effects) {
 }
 
 func (m *Mutex) pumpOurs(now Time, fx *Effects) {
-	if m.holds == nil {
+	if m.t.holds == nil {
 		m.decide(now, fx)
 		return
 	}
@@ -263,8 +262,8 @@ func (m *Mutex) pumpOurs(now Time, fx *Effects) {
 func (m *Mutex) send(c Command, fx *Effects) {
 	c.Cell, m.flight = m.cell, c.Op
 	m.again, m.suspected = false, false
-	if c.Op == Release {
-		m.publishing()
+	if c.Op == Release && m.crowd != nil {
+		m.crowd.publishing()
 	}
 	fx.send(c)
 }
@@ -272,7 +271,9 @@ func (m *Mutex) send(c Command, fx *Effects) {
 // Wake is the alarm.
 func (m *Mutex) Wake(now Time, fx *Effects) {
 	m.tick(now, fx)
-	m.endLinger(now, fx)
+	if m.crowd != nil && m.queue.head == nil {
+		m.crowd.expire(now, m.cell, fx)
+	}
 	m.pump(now, fx)
 }
 
@@ -280,10 +281,7 @@ func (m *Mutex) Wake(now Time, fx *Effects) {
 func (m *Mutex) NextAlarm() Time {
 	at := Never
 	if m.phase == ours {
-		at = m.t.Deadline
-		for h := m.holds; h != nil; h = h.next {
-			at = min(at, h.until)
-		}
+		at = m.t.nextEnd()
 	}
 	if m.ack != nil && m.phase == dead {
 		at = min(at, m.t.Deadline)
@@ -330,9 +328,5 @@ func (m *Mutex) Waiting() int { return int(m.queue.n) }
 
 // Oldest is when the oldest living hold was granted.
 func (m *Mutex) Oldest() Time {
-	oldest := Never
-	for h := m.holds; h != nil; h = h.next {
-		oldest = min(oldest, h.since)
-	}
-	return oldest
+	return m.t.oldest()
 }

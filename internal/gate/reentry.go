@@ -42,12 +42,7 @@ func (m *Mutex) holdOf(owner uint64) *Hold {
 	if m.phase != ours {
 		return nil
 	}
-	for h := m.holds; h != nil; h = h.next {
-		if h.owner == owner {
-			return h
-		}
-	}
-	return nil
+	return m.t.holdOf(owner)
 }
 
 // share grants w under the tenure of its first hold, and counts.
@@ -90,7 +85,7 @@ func (m *Mutex) Extend(now Time, h *Hold, lease time.Duration, ack Settler, fx *
 	until := now + lease - margin(lease)
 	if until <= m.t.Deadline {
 		h.until = max(h.until, until)
-		h.follow(&m.t)
+		h.follow(&m.t.Tenure)
 		settle(ack, Outcome{})
 		return
 	}
@@ -122,7 +117,7 @@ func (m *Mutex) grown(now Time, c *Command) {
 			left = append(left, g)
 		case g.w == nil && g.h.alive:
 			g.h.until = max(g.h.until, c.Sent+g.lease-margin(g.lease))
-			g.h.follow(&m.t)
+			g.h.follow(&m.t.Tenure)
 			settle(g.ack, Outcome{})
 		case g.w == nil:
 			settle(g.ack, Outcome{Why: Lost})
@@ -176,12 +171,5 @@ func (m *Mutex) abortGrowth() {
 		default:
 			m.queue.push(g.w)
 		}
-	}
-}
-
-// follow passes the tenure's new deadline on to its holds.
-func (m *Mutex) follow() {
-	for h := m.holds; h != nil; h = h.next {
-		h.follow(&m.t)
 	}
 }

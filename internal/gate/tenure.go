@@ -37,3 +37,95 @@ const LateWindow = 2 * time.Second
 // unsure notes that an acquire sent then got no answer. A quarter of a second allows for what the
 // engine knows of the server's clock.
 func (t *Tenure) unsure(sent Time) { t.Unsure = sent + LateWindow + 250*time.Millisecond }
+
+// tenancy is a tenure with its living holds.
+type tenancy struct {
+	Tenure
+	holds *Hold // newest first
+}
+
+func (t *tenancy) add(h *Hold) { h.next, t.holds = t.holds, h }
+
+func (t *tenancy) holdOf(owner uint64) *Hold {
+	for h := t.holds; h != nil; h = h.next {
+		if h.owner == owner {
+			return h
+		}
+	}
+	return nil
+}
+
+// end takes a hold out. Without a watched hold the watchdog stops; but the last hold's tenure may be handed
+// on as it is.
+func (t *tenancy) end(h *Hold, stats *Stats) {
+	for at := &t.holds; *at != nil; at = &(*at).next {
+		if *at == h {
+			*at = h.next
+			break
+		}
+	}
+	h.alive, h.next = false, nil
+	if n := h.count.Load(); n != nil {
+		n.Add(-1)
+	}
+	stats.Held.Dec()
+	watched := t.holds == nil && t.Watch
+	for other := t.holds; other != nil; other = other.next {
+		watched = watched || other.watch
+	}
+	t.Watch = watched
+}
+
+// endAll ends every hold and tells its holder.
+func (t *tenancy) endAll(stats *Stats, why Why) {
+	for t.holds != nil {
+		t.tell(t.holds, stats, why)
+	}
+}
+
+// expire ends the holds whose own time is over.
+func (t *tenancy) expire(now Time, stats *Stats) (ended bool) {
+	for h := t.holds; h != nil; {
+		next := h.next
+		if now >= h.until {
+			why := Lost
+			if h.watch {
+				why = TooLong
+			}
+			t.tell(h, stats, why)
+			ended = true
+		}
+		h = next
+	}
+	return ended
+}
+
+func (t *tenancy) tell(h *Hold, stats *Stats, why Why) {
+	t.end(h, stats)
+	stats.Lost.Inc()
+	h.By.End(why)
+}
+
+// nextEnd is when the first hold ends, unless the tenure is renewed.
+func (t *tenancy) nextEnd() Time {
+	at := t.Deadline
+	for h := t.holds; h != nil; h = h.next {
+		at = min(at, h.until)
+	}
+	return at
+}
+
+// follow passes the tenure's new deadline on to its holds.
+func (t *tenancy) follow() {
+	for h := t.holds; h != nil; h = h.next {
+		h.follow(&t.Tenure)
+	}
+}
+
+func (t *tenancy) oldest() Time {
+	oldest := Never
+	for h := t.holds; h != nil; h = h.next {
+		oldest = min(oldest, h.since)
+	}
+	return oldest
+}

@@ -1,0 +1,51 @@
+package dispatcher
+
+import (
+	"github.com/wheellock/wheellock/internal/gate"
+	"github.com/wheellock/wheellock/scripts"
+)
+
+// operation is how commands of one operation are written: its script, what the script wants once, and what
+// it wants for each name besides the key.
+type operation struct {
+	script *scripts.Script
+	head   func(*wire, gate.Time, *Dispatcher) // nil: nothing
+	args   func(*wire, *gate.Command)
+}
+
+// operations is the arguments of every script, as its head in scripts/ says.
+var operations = [gate.Ops]operation{
+	gate.Renew: {&scripts.Renew, nil, func(w *wire, c *gate.Command) {
+		w.owner(c.ID)
+		w.lease(c)
+	}},
+	gate.Confirm: {&scripts.Confirm, publish, func(w *wire, c *gate.Command) {
+		w.owner(c.ID)
+		w.lease(c)
+		w.lockChannel(c)
+	}},
+	gate.Swap: {&scripts.Swap, publish, func(w *wire, c *gate.Command) {
+		w.owner(c.ID)
+		w.owner(c.Next)
+		w.lease(c)
+		w.lockChannel(c)
+	}},
+	gate.Release: {&scripts.Release, publish, func(w *wire, c *gate.Command) {
+		if c.Owner != "" {
+			w.string(c.Owner)
+		} else {
+			w.owner(c.ID)
+		}
+		w.lockChannel(c)
+	}},
+	gate.Acquire: {&scripts.Acquire, notAfter, func(w *wire, c *gate.Command) {
+		w.owner(c.ID)
+		w.lease(c)
+	}},
+}
+
+// publish says by which command a script wakes others.
+func publish(w *wire, _ gate.Time, d *Dispatcher) { w.string(d.cfg.Publish) }
+
+// notAfter is until when a script may take something.
+func notAfter(w *wire, sent gate.Time, d *Dispatcher) { w.number(d.server.notAfter(sent)) }

@@ -1,0 +1,75 @@
+package gate
+
+import (
+	"time"
+
+	"github.com/wheellock/wheellock/scripts"
+)
+
+// ghost is an owner id that may appear in Redis although nobody wants it, or a foreign one that is to be
+// freed: it is released at its time, once no other command is in flight.
+type ghost struct {
+	owner string // not one of ours; else empty
+	id    uint64
+	at    Time
+	ack   Settler
+}
+
+// ghosts are those of one name.
+type ghosts []ghost
+
+func (gs *ghosts) add(g ghost) { *gs = append(*gs, g) }
+
+// due is a ghost whose time has come.
+func (gs ghosts) due(now Time) (ghost, bool) {
+	for _, g := range gs {
+		if now >= g.at {
+			return g, true
+		}
+	}
+	return ghost{}, false
+}
+
+// nextAlarm is when the first of them is due.
+func (gs ghosts) nextAlarm() Time {
+	at := Never
+	for _, g := range gs {
+		at = min(at, g.at)
+	}
+	return at
+}
+
+// ghostPause is between releases of a ghost that proved nothing.
+const ghostPause = 200 * time.Millisecond
+
+// answered settles a ghost, or puts it off when its release proved nothing.
+func (gs *ghosts) answered(now Time, c *Command) {
+	for i, g := range *gs {
+		if g.id != c.ID || g.owner != c.Owner {
+			continue
+		}
+		out := ghostOutcome(c)
+		if out.Why != Granted && out.Why != Lost && g.ack == nil {
+			(*gs)[i].at = now + ghostPause
+			return
+		}
+		*gs = append((*gs)[:i], (*gs)[i+1:]...)
+		settle(g.ack, out)
+		return
+	}
+}
+
+func ghostOutcome(c *Command) Outcome {
+	switch {
+	case c.Result == Answered && (c.Reply >= 0 || c.Reply == scripts.Mute):
+		return Outcome{}
+	case c.Result == Answered && c.Reply == scripts.NotMine:
+		return Outcome{Why: Lost}
+	case c.Result == NotSent:
+		return Outcome{Why: Down}
+	case c.Result == Unknown:
+		return Outcome{Why: Doubtful}
+	default:
+		return Outcome{Why: Refused, Fault: c.Reply.Fault(), Words: c.Words}
+	}
+}

@@ -1,0 +1,114 @@
+package gate
+
+import (
+	"time"
+
+	"github.com/wheellock/wheellock/scripts"
+)
+
+// listener is a name's subscription to one channel, and what is known of our own messages on it.
+type listener struct {
+	channel   string
+	linger    Time  // when the subscription ends if nobody waits
+	own       int32 // our own messages that have not come back yet
+	ear       ear
+	published bool // the release in flight is one of them
+}
+
+// ear is the state of a subscription.
+type ear uint8
+
+const (
+	deaf      ear = iota // not subscribed
+	turning              // subscription asked for
+	listening            // confirmed
+	barred               // this user may not listen: the poll cap is all there is
+)
+
+// lingerTime is how long a subscription outlives its last waiter, for hot names.
+const lingerTime = time.Second
+
+// want subscribes to a channel, unless that was done.
+func (l *listener) want(c *Cell, channel func(string) string, fx *Effects) {
+	l.linger = Never
+	if l.ear != deaf {
+		return
+	}
+	l.ear, l.channel = turning, channel(c.Name)
+	fx.Subscriptions = append(fx.Subscriptions, Subscription{Cell: c, Channel: l.channel, On: true})
+}
+
+// thin starts the linger when nobody waits any more, and stops it when somebody does.
+func (l *listener) thin(now Time, waiting bool) {
+	switch {
+	case l.ear == deaf:
+	case waiting:
+		l.linger = Never
+	case l.linger == Never:
+		l.linger = now + lingerTime
+	}
+}
+
+// expire ends the subscription when its linger is over.
+func (l *listener) expire(now Time, c *Cell, fx *Effects) {
+	if now < l.linger {
+		return
+	}
+	l.linger = Never
+	if l.ear != barred && l.ear != deaf {
+		fx.Subscriptions = append(fx.Subscriptions, Subscription{Cell: c, Channel: l.channel})
+	}
+	l.ear = deaf
+}
+
+// confirm notes that the subscription stands, perhaps again: what was published before is lost.
+func (l *listener) confirm() { l.ear, l.own = listening, 0 }
+
+// close forgets the subscription: the connection closes with the engine.
+func (l *listener) close() { l.ear, l.linger = deaf, Never }
+
+// foreign takes one message; false: it is one of our own.
+func (l *listener) foreign() bool {
+	if l.own > 0 {
+		l.own--
+		return false
+	}
+	return true
+}
+
+// publishing notes that a command leaves whose message will come back to us. It is noted when it leaves:
+// the message and the answer come on two connections, and the message may well be first.
+func (l *listener) publishing() {
+	if l.ear == listening {
+		l.own++
+		l.published = true
+	}
+}
+
+// heardBy is how many others heard the message of a command that n subscribers heard. sure is false when
+// somebody else's message may have been taken for ours.
+func (l *listener) heardBy(n scripts.Reply) (others int32, sure bool) {
+	heard := int32(max(n, 0))
+	if !l.published {
+		return heard, true
+	}
+	if heard == 0 { // not even we did: there will be no message
+		return 0, l.unpublished()
+	}
+	l.published = false
+	return heard - 1, true
+}
+
+// unpublished is a command that may have published nothing. The message we were going to ignore may be
+// somebody else's, so nothing is ignored; our own, should it still come, costs one question too many.
+func (l *listener) unpublished() (sure bool) {
+	if !l.published {
+		return true
+	}
+	l.published = false
+	if l.own > 0 {
+		l.own--
+		return true
+	}
+	return false
+}
