@@ -110,6 +110,7 @@ func (m *Mutex) unreleased(now Time, c *Command) {
 		m.t.Resent = m.t.Resent || c.Sent < m.t.Deadline
 		m.cfg.Stats.Uncertain.Inc()
 	case c.Result == NotSent:
+		m.unanswered(Down)          // whoever asks only once does not wait for this release
 		m.askAt = now + time.Second // LinkUp comes earlier
 	case c.Result == Denied || c.Result == Answered && !fault.Passing():
 		m.acknowledge(Outcome{Why: Refused, Fault: fault, Words: c.Words})

@@ -49,6 +49,9 @@ func (m *Mutex) Ask(now Time, w *Waiter, fx *Effects) {
 		m.cfg.Answer(w, Outcome{Why: Taken, TTL: m.ttl(now)})
 		return
 	}
+	if w.Try { // it does not wait for the end of a pause
+		m.askAt = min(m.askAt, now)
+	}
 	m.queue.push(w)
 	m.pump(now, fx)
 }
@@ -177,8 +180,12 @@ func (m *Mutex) renewed(now Time, c *Command, fx *Effects) {
 func (m *Mutex) unrenewed(now Time, c *Command) {
 	m.t.Doubt = true
 	m.t.Renew = now + max(m.t.Lease/50, 5*time.Millisecond)
-	if c.Result == NotSent {
+	switch c.Result {
+	case NotSent:
 		m.t.Renew = now + m.t.Lease/10 // LinkUp comes earlier
+		m.ungrown(Down)
+	case Unknown:
+		m.ungrown(Doubtful)
 	}
 }
 

@@ -1,6 +1,7 @@
 package gate
 
 import (
+	"slices"
 	"sync/atomic"
 	"time"
 )
@@ -34,6 +35,9 @@ func (m *Mutex) reenter(now Time, w *Waiter, fx *Effects) bool {
 	}
 	c := m.crowded()
 	c.growing = append(c.growing, growth{w: w, lease: w.Lease})
+	if w.Try { // it does not wait for the end of a pause
+		m.t.Renew = min(m.t.Renew, now)
+	}
 	m.pump(now, fx)
 	return true
 }
@@ -153,6 +157,20 @@ func (m *Mutex) ungrow(w *Waiter) {
 			return
 		}
 	}
+}
+
+// ungrown tells those who ask only once that the renewal they need got no answer.
+func (m *Mutex) ungrown(why Why) {
+	if m.crowd == nil {
+		return
+	}
+	m.crowd.growing = slices.DeleteFunc(m.crowd.growing, func(g growth) bool {
+		if g.w == nil || !g.w.Try {
+			return false
+		}
+		m.cfg.Answer(g.w, Outcome{Why: why})
+		return true
+	})
 }
 
 // abortGrowth ends what waited for a tenure that has ended: re-entries queue like anybody, extensions are lost.
