@@ -4,6 +4,7 @@ go 1.26.0
 
 require (
 	github.com/RussellLuo/timingwheel v0.0.0-20220218152713-54845bda3108
+	github.com/alicebob/miniredis/v2 v2.40.0
 	github.com/panjf2000/ants/v2 v2.12.1
 	github.com/redis/rueidis v1.0.79
 	go.uber.org/atomic v1.12.0
@@ -12,4 +13,7 @@ require (
 	pgregory.net/rapid v1.3.0
 )
 
-require golang.org/x/sync v0.11.0 // indirect
+require (
+	github.com/yuin/gopher-lua v1.1.1 // indirect
+	golang.org/x/sync v0.11.0 // indirect
+)

@@ -1,0 +1,242 @@
+package enginetest_test
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/redis/rueidis"
+
+	"github.com/wheellock/wheellock/engine"
+	"github.com/wheellock/wheellock/engine/enginetest"
+)
+
+func lock(t *testing.T, e *engine.Engine, name string, opts ...engine.LockOption) *engine.Hold {
+	t.Helper()
+	h, err := e.Mutex(name).Lock(t.Context(), opts...)
+	if err != nil {
+		t.Fatalf("Lock: %v", err)
+	}
+	return h
+}
+
+func wantKeys(t *testing.T, s *enginetest.Server, want ...string) {
+	t.Helper()
+	if got := s.Keys(); !slices.Equal(got, want) {
+		t.Errorf("keys = %q, want %q", got, want)
+	}
+}
+
+func TestNew(t *testing.T) {
+	locksAndUnlocks := func(t *testing.T) {
+		e, s := enginetest.New(t, engine.Options{})
+		h := lock(t, e, "stock:7")
+		wantKeys(t, s, "stock:7")
+		if err := h.Unlock(t.Context()); err != nil {
+			t.Errorf("Unlock: %v", err)
+		}
+		wantKeys(t, s)
+	}
+	t.Run("outside of a bubble", locksAndUnlocks)
+	t.Run("inside of a bubble", func(t *testing.T) { synctest.Test(t, locksAndUnlocks) })
+
+	t.Run("closes the engine, then the server, when the test ends", func(t *testing.T) {
+		var e *engine.Engine
+		var h *engine.Hold
+		t.Run("test", func(t *testing.T) {
+			e, _ = enginetest.New(t, engine.Options{})
+			h = lock(t, e, "stock:7")
+		})
+		if err := h.Err(); !errors.Is(err, engine.ErrClosed) {
+			t.Errorf("a hold that was left has Err %v, want ErrClosed", err)
+		}
+		if _, err := e.Mutex("stock:7").Lock(t.Context()); !errors.Is(err, engine.ErrClosed) {
+			t.Errorf("Lock afterwards: %v, want ErrClosed", err)
+		}
+	})
+	t.Run("goes on when the test has closed the engine itself", func(t *testing.T) {
+		e, s := enginetest.New(t, engine.Options{})
+		lock(t, e, "stock:7")
+		if err := e.Close(); err != nil {
+			t.Errorf("Close: %v", err)
+		}
+		wantKeys(t, s)
+	})
+}
+
+func TestOptions(t *testing.T) {
+	t.Run("are honoured", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			e, s := enginetest.New(t, engine.Options{
+				Lease: 9 * time.Second, MaxHold: 20 * time.Second, NameMapper: func(name string) string { return "shop:" + name },
+			})
+			h := lock(t, e, "stock:7")
+			wantKeys(t, s, "shop:stock:7")
+			if left := time.Until(h.Deadline()); left > 9*time.Second || left < 8*time.Second {
+				t.Errorf("the deadline is %v away, want a little less than 9s", left)
+			}
+			time.Sleep(20 * time.Second)
+			synctest.Wait()
+			if err := h.Err(); !errors.Is(err, engine.ErrMaxHold) {
+				t.Errorf("after MaxHold Err = %v, want ErrMaxHold", err)
+			}
+		})
+	})
+	t.Run("about the connection are replaced", func(t *testing.T) {
+		e, _ := enginetest.New(t, engine.Options{
+			PubSub: engine.PubSubSharded,
+			Redis:  rueidis.ClientOption{InitAddress: []string{"redis.invalid:6379"}, Password: "secret", SelectDB: 3, ShuffleInit: true},
+		})
+		h := lock(t, e, "stock:7")
+		next := e.Mutex("stock:7").LockAsync(t.Context(), engine.WithLease(time.Minute)) // which has to listen
+		h.Unlock(t.Context())
+		if _, err := next.Wait(t.Context()); err != nil {
+			t.Errorf("Lock of a held name: %v", err)
+		}
+	})
+	t.Run("that are wrong are told", func(t *testing.T) {
+		s := enginetest.Start()
+		defer s.Close()
+		if e, err := s.Open(t.Context(), engine.Options{Lease: -1}); e != nil || !errors.Is(err, engine.ErrInvalid) {
+			t.Errorf("Open = %v, %v; want ErrInvalid", e, err)
+		}
+	})
+}
+
+func TestLeasesRunOnTheClockOfTheBubble(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		e, s := enginetest.New(t, engine.Options{})
+		lock(t, e, "fixed", engine.WithLease(time.Minute))
+		lock(t, e, "watched")
+		e.Close() // its keys are freed
+		wantKeys(t, s)
+
+		other, err := s.Open(t.Context(), engine.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		lock(t, other, "fixed", engine.WithLease(time.Minute))
+		s.SetDown(true) // so that nobody frees it before its time
+		other.Close()
+		time.Sleep(time.Minute - time.Millisecond)
+		wantKeys(t, s, "fixed")
+		time.Sleep(time.Millisecond)
+		wantKeys(t, s)
+	})
+}
+
+func TestServerOpen(t *testing.T) {
+	t.Run("is another process on the same server", func(t *testing.T) {
+		e, s := enginetest.New(t, engine.Options{})
+		other, err := s.Open(t.Context(), engine.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer other.Close()
+		h := lock(t, e, "stock:7")
+		if _, err := other.Mutex("stock:7").TryLock(t.Context()); !errors.Is(err, engine.ErrHeld) {
+			t.Errorf("TryLock of the other: %v, want ErrHeld", err)
+		}
+		waits := other.Mutex("stock:7").LockAsync(t.Context())
+		h.Unlock(t.Context())
+		theirs, err := waits.Wait(t.Context())
+		if err != nil {
+			t.Fatalf("Lock of the other: %v", err)
+		}
+		if state, err := e.Mutex("stock:7").Inspect(t.Context()); err != nil || state.Ours || state.Owner != theirs.TenureID() {
+			t.Errorf("state = %+v, %v; want the other's", state, err)
+		}
+	})
+}
+
+func TestServerLose(t *testing.T) {
+	lose := func(opts engine.Options, told time.Duration) func(*testing.T) {
+		return func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				e, s := enginetest.New(t, opts)
+				h := lock(t, e, "stock:7")
+				kept := lock(t, e, "stock:8")
+				time.Sleep(time.Second)
+				s.Lose("stock:7")
+				s.Lose("of nobody")
+				wantKeys(t, s, "stock:8")
+				lost := time.Now()
+				<-h.Done()
+				if took := time.Since(lost); took > told {
+					t.Errorf("told after %v, want at most %v", took, told)
+				}
+				if err := h.Err(); !errors.Is(err, engine.ErrLost) {
+					t.Errorf("Err = %v, want ErrLost", err)
+				}
+				if err := kept.Err(); err != nil {
+					t.Errorf("Err of another hold = %v", err)
+				}
+			})
+		}
+	}
+	t.Run("is found out by the next renewal", lose(engine.Options{}, 10*time.Second))
+	t.Run("is found out at once with WatchLoss", lose(engine.Options{WatchLoss: true}, 0))
+	t.Run("frees the lock for others", func(t *testing.T) {
+		e, s := enginetest.New(t, engine.Options{})
+		lock(t, e, "stock:7")
+		other, err := s.Open(t.Context(), engine.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer other.Close()
+		s.Lose("stock:7")
+		lock(t, other, "stock:7")
+	})
+	t.Run("works while the server is down", func(t *testing.T) {
+		e, s := enginetest.New(t, engine.Options{})
+		lock(t, e, "stock:7")
+		s.SetDown(true)
+		s.Lose("stock:7")
+		wantKeys(t, s)
+		s.SetDown(false)
+	})
+}
+
+func TestServerSetDown(t *testing.T) {
+	t.Run("cuts connections, and refuses new ones until it is up", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			e, s := enginetest.New(t, engine.Options{})
+			h := lock(t, e, "stock:7")
+			s.SetDown(true)
+			e.Mutex("stock:8").TryLock(t.Context()) // finds out
+			time.Sleep(time.Second)
+			if _, err := e.Mutex("stock:8").TryLock(t.Context()); !errors.Is(err, engine.ErrNotSent) {
+				t.Errorf("TryLock while down: %v, want ErrNotSent", err)
+			}
+			if _, err := s.Open(t.Context(), engine.Options{}); !errors.Is(err, engine.ErrNotSent) {
+				t.Errorf("Open while down: %v, want ErrNotSent", err)
+			}
+			wantKeys(t, s, "stock:7")
+			s.SetDown(false)
+			lock(t, e, "stock:8")
+			if err := h.Unlock(t.Context()); err != nil {
+				t.Errorf("Unlock of what was held before: %v", err)
+			}
+			wantKeys(t, s, "stock:8")
+		})
+	})
+	t.Run("may be repeated", func(t *testing.T) {
+		e, s := enginetest.New(t, engine.Options{})
+		s.SetDown(false)
+		s.SetDown(true)
+		s.SetDown(true)
+		s.SetDown(false)
+		lock(t, e, "stock:7")
+	})
+	t.Run("lets the test end", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			e, s := enginetest.New(t, engine.Options{})
+			lock(t, e, "stock:7")
+			e.Mutex("stock:7").LockAsync(context.Background())
+			s.SetDown(true)
+		})
+	})
+}

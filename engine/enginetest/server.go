@@ -1,0 +1,168 @@
+package enginetest
+
+import (
+	"context"
+	"crypto/tls"
+	"net"
+	"sync"
+	"syscall"
+	"time"
+
+	"github.com/alicebob/miniredis/v2"
+	"github.com/alicebob/miniredis/v2/server"
+	"github.com/redis/rueidis"
+)
+
+// Server is a Redis server in memory. Any goroutine may use it.
+type Server struct {
+	redis *miniredis.Miniredis
+	start time.Time
+
+	mu       sync.Mutex // guards the rest; held for no longer than a few instructions
+	down     bool
+	links    map[*link]struct{}
+	tracking map[*server.Peer]struct{} // who asked to be told of changed keys
+}
+
+// Start starts a server, for those who have no testing.TB at hand: examples, benchmarks, TestMain. Others use New.
+func Start() *Server {
+	s := &Server{
+		redis: miniredis.NewMiniRedis(), start: time.Now(),
+		links: make(map[*link]struct{}), tracking: make(map[*server.Peer]struct{}),
+	}
+	s.redis.SetTime(s.start)
+	s.redis.ClockTTL(true)
+	first, err := s.redis.Dial() // starts the server behind it, without a listener
+	if err != nil {
+		panic(err) // only a listener could fail
+	}
+	first.Close()
+	s.redis.Server().SetPreHook(s.before)
+	return s
+}
+
+// Close ends the server. Engines on it must be closed before.
+func (s *Server) Close() { s.redis.Close() }
+
+// Lose deletes the key of a name, as an operator's DEL would: nobody is told. The holder finds out by its
+// next renewal, or at once with Options.WatchLoss; from now on somebody else may take the lock. With a
+// NameMapper name is the mapped one. Lose works while the server is down, too.
+func (s *Server) Lose(name string) {
+	s.advance()
+	s.redis.Del(name)
+	s.invalidate(name)
+}
+
+// SetDown makes the server unreachable, or reachable again: all connections are cut, and new ones refused
+// until it is up. The keys stay, and their leases run on.
+func (s *Server) SetDown(down bool) {
+	s.mu.Lock()
+	s.down = down
+	var cut []*link
+	if down {
+		for l := range s.links {
+			cut = append(cut, l)
+		}
+	}
+	s.mu.Unlock()
+	for _, l := range cut {
+		l.Close()
+	}
+}
+
+// Keys are the keys that exist, in order: of the locks that are held, and nothing else if nothing was left
+// behind.
+func (s *Server) Keys() []string {
+	s.advance()
+	return s.redis.Keys()
+}
+
+// connection is what an engine needs to come here.
+func (s *Server) connection() rueidis.ClientOption {
+	return rueidis.ClientOption{
+		InitAddress:       []string{"enginetest:6379"},
+		DialCtxFn:         s.dial,
+		ForceSingleClient: true, // the server would pass for a cluster of one
+	}
+}
+
+func (s *Server) dial(_ context.Context, _ string, _ *net.Dialer, _ *tls.Config) (net.Conn, error) {
+	conn, err := s.redis.Dial()
+	if err != nil {
+		return nil, err
+	}
+	l := &link{conn, s}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.down {
+		conn.Close()
+		return nil, &net.OpError{Op: "dial", Net: "memory", Err: syscall.ECONNREFUSED}
+	}
+	s.links[l] = struct{}{}
+	return l, nil
+}
+
+// link is a connection that SetDown can cut.
+type link struct {
+	net.Conn
+	s *Server
+}
+
+// Close may be called by both sides, and twice.
+func (l *link) Close() error {
+	l.s.mu.Lock()
+	delete(l.s.links, l)
+	l.s.mu.Unlock()
+	return l.Conn.Close()
+}
+
+// before runs before every command.
+func (s *Server) before(peer *server.Peer, command string, args ...string) (done bool) {
+	if !peer.Resp3 { // a command of a script, for which time stands still as in Redis, or a greeting
+		return false
+	}
+	s.advance()
+	if command == "CLIENT" && len(args) > 1 && args[0] == "TRACKING" {
+		s.track(peer)
+		return true
+	}
+	return false
+}
+
+// advance moves the server's clock. It is moved by whole milliseconds, the unit of Redis, because each move
+// looks at all keys.
+func (s *Server) advance() {
+	s.mu.Lock()
+	defer s.mu.Unlock() // held until it is moved: moved back, it would count the time in between twice
+	s.redis.SetTime(s.start.Add(time.Since(s.start).Truncate(time.Millisecond)))
+}
+
+// track is CLIENT TRACKING, for Options.WatchLoss. Every key is told of, whether it was read or not.
+func (s *Server) track(peer *server.Peer) {
+	peer.OnDisconnect(func() {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		delete(s.tracking, peer)
+	})
+	s.mu.Lock()
+	s.tracking[peer] = struct{}{}
+	s.mu.Unlock()
+	peer.WriteOK()
+}
+
+func (s *Server) invalidate(key string) {
+	s.mu.Lock()
+	var peers []*server.Peer
+	for peer := range s.tracking {
+		peers = append(peers, peer)
+	}
+	s.mu.Unlock()
+	for _, peer := range peers {
+		peer.Block(func(w *server.Writer) {
+			w.WritePushLen(2)
+			w.WriteBulk("invalidate")
+			w.WriteStrings([]string{key})
+			w.Flush()
+		})
+	}
+}
