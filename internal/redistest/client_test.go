@@ -1,0 +1,89 @@
+package redistest
+
+import (
+	"bufio"
+	"errors"
+	"io"
+	"net"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// client is a bare connection to a server or proxy, with every byte under the test's control.
+type client struct {
+	t      *testing.T
+	conn   *net.TCPConn
+	reader *bufio.Reader
+}
+
+// dial connects; the connection ends with the test. Reads and writes fail after the usual patience.
+func dial(t *testing.T, to Endpoint) *client {
+	t.Helper()
+	conn, err := net.Dial("tcp", to.Addr())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = conn.Close() })
+	if err := conn.SetDeadline(time.Now().Add(patience)); err != nil {
+		t.Fatal(err)
+	}
+	return &client{t: t, conn: conn.(*net.TCPConn), reader: bufio.NewReader(conn)}
+}
+
+func (c *client) send(args ...string) { c.write(appendCommand(nil, args...)) }
+
+func (c *client) write(bytes []byte) {
+	c.t.Helper()
+	if _, err := c.conn.Write(bytes); err != nil {
+		c.t.Fatalf("writing %q: %v", bytes, err)
+	}
+}
+
+func (c *client) read() Reply {
+	c.t.Helper()
+	reply, err := readReply(c.reader)
+	if err != nil {
+		c.t.Fatalf("reading an answer: %v", err)
+	}
+	return reply
+}
+
+func (c *client) ask(args ...string) Reply {
+	c.t.Helper()
+	c.send(args...)
+	return c.read()
+}
+
+// wantReset asserts that the connection ends by a reset, with nothing to read before.
+func (c *client) wantReset() {
+	c.t.Helper()
+	if reply, err := readReply(c.reader); !errors.Is(err, syscall.ECONNRESET) {
+		c.t.Fatalf("read %v, %v; want a reset", reply, err)
+	}
+}
+
+// wantNoConnection asserts that a new connection is soon reset, which the client may learn while it
+// connects or when it reads.
+func wantNoConnection(t *testing.T, to Endpoint) {
+	t.Helper()
+	conn, err := net.Dial("tcp", to.Addr())
+	if err == nil {
+		defer conn.Close()
+		err = conn.SetDeadline(time.Now().Add(patience))
+	}
+	if err == nil {
+		_, err = conn.Read(make([]byte, 1))
+	}
+	if !errors.Is(err, syscall.ECONNRESET) {
+		t.Fatalf("a new connection: %v; want a reset", err)
+	}
+}
+
+// wantEOF asserts that the connection ends in an orderly way, with nothing to read before.
+func (c *client) wantEOF() {
+	c.t.Helper()
+	if reply, err := readReply(c.reader); !errors.Is(err, io.EOF) {
+		c.t.Fatalf("read %v, %v; want EOF", reply, err)
+	}
+}

@@ -1,0 +1,93 @@
+package redistest
+
+import "net"
+
+// send writes bytes to the receiver, short of an answer that is to be swallowed and of what CutAfter
+// forbids, and ends the link where a fault says so.
+func (l *lane) send(to *net.TCPConn, data []byte) {
+	if l.deaf {
+		return
+	}
+	swallow := false
+	if l.dir == serverToClient {
+		data, swallow = l.answers.pass(data)
+	}
+	if l.budget >= 0 {
+		data = data[:min(int64(len(data)), l.budget)]
+		l.budget -= int64(len(data))
+	}
+	l.write(to, data)
+	switch {
+	case l.budget == 0:
+		l.link.cut()
+	case swallow:
+		// Only the client learns of it: what it sent before goes on to the server.
+		reset(to)
+		l.deaf = true
+	}
+}
+
+// write hands bytes to the receiver and counts them.
+func (l *lane) write(to *net.TCPConn, data []byte) {
+	if len(data) == 0 {
+		return
+	}
+	// All is noted before the write, because what it brings about may be quicker than its return.
+	requests := int64(0)
+	if l.dir == clientToServer {
+		requests = l.noteRequests(data)
+	}
+	late := l.senderLeft()
+	l.count(int64(len(data)), requests, late)
+	n, err := to.Write(data)
+	if err != nil {
+		l.count(int64(n-len(data)), -requests, late)
+		l.deaf = true
+		if l.dir == clientToServer {
+			l.link.laneDone(l) // the lane to the client goes on while the server's last words are in it
+		}
+		// Towards the client a broken lane is not done: what the client left behind must still reach the
+		// server, and the server's answers be read, or it would not read on.
+	}
+}
+
+// count adds to what was delivered.
+func (l *lane) count(bytes, requests int64, late bool) {
+	l.link.proxy.count(func(s *Stats) {
+		switch {
+		case l.dir == serverToClient:
+			s.ToClient += bytes
+		case late:
+			s.LateBytes += bytes
+			s.LateRequests += requests
+			fallthrough
+		default:
+			s.ToServer += bytes
+		}
+	})
+}
+
+// noteRequests remembers whose answers are to come, and returns how many requests became complete.
+func (l *lane) noteRequests(data []byte) (complete int64) {
+	for len(data) > 0 && !l.opaque {
+		n, whole, err := l.asked.feed(data)
+		data = data[n:]
+		if err != nil {
+			l.opaque = true
+			l.link.requests.lose()
+			l.link.proxy.count(func(s *Stats) { s.Opaque++ })
+		}
+		if whole {
+			complete++
+			l.link.requests.add(l.asked.args, l.asked.elements)
+		}
+	}
+	return complete
+}
+
+// senderLeft reports whether the sender has ended its stream.
+func (l *lane) senderLeft() bool {
+	l.link.proxy.mu.Lock()
+	defer l.link.proxy.mu.Unlock()
+	return l.left
+}

@@ -1,0 +1,97 @@
+package redistest
+
+import (
+	"strconv"
+	"strings"
+)
+
+// SlotMove is a hash slot on its way from one master to another. Between the steps clients meet what a
+// resharding shows them: the old owner answers ASK for keys that are gone, TRYAGAIN when only some of a
+// command's keys are.
+type SlotMove struct {
+	From, To *Server
+
+	cluster *Cluster
+	number  int
+	slot    string // number, as commands take it
+}
+
+// BeginMove opens the slot on both sides. Nothing has moved yet.
+func (c *Cluster) BeginMove(slot int, to *Server) *SlotMove {
+	c.tb.Helper()
+	m := &SlotMove{From: c.NodeOf(slot), To: to, cluster: c, number: slot, slot: strconv.Itoa(slot)}
+	if m.From == to {
+		c.tb.Fatalf("redistest: slot %d is already served by %s", slot, to.Addr())
+	}
+	// The importing side first: the other order sends clients to a node that turns them away.
+	to.MustDo("CLUSTER", "SETSLOT", m.slot, "IMPORTING", c.ids[m.From])
+	m.From.MustDo("CLUSTER", "SETSLOT", m.slot, "MIGRATING", c.ids[to])
+	return m
+}
+
+// Keys carries up to most keys of the slot over, with their remaining time to live, and returns how many
+// it found; 0 says that the slot is empty. A key that ran out on the way counts as found.
+func (m *SlotMove) Keys(most int) int {
+	m.cluster.tb.Helper()
+	keys := m.From.MustDo("CLUSTER", "GETKEYSINSLOT", m.slot, strconv.Itoa(most)).Texts()
+	if len(keys) == 0 {
+		return 0
+	}
+	migrate := []string{"MIGRATE", "127.0.0.1", strconv.Itoa(m.To.port), "", "0", "5000"}
+	if password := m.To.recipe.password; password != "" {
+		migrate = append(migrate, "AUTH", password)
+	}
+	m.From.MustDo(append(append(migrate, "KEYS"), keys...)...)
+	return len(keys)
+}
+
+// Finish gives the slot to its new owner and returns once every running master says so. Keys that were
+// left behind are lost to clients: call it when Keys gave 0.
+func (m *SlotMove) Finish() {
+	m.cluster.tb.Helper()
+	c, id := m.cluster, m.cluster.ids[m.To]
+	// The new owner first, then the old one: between the two both serve it, never neither.
+	m.To.MustDo("CLUSTER", "SETSLOT", m.slot, "NODE", id)
+	m.From.MustDo("CLUSTER", "SETSLOT", m.slot, "NODE", id)
+	for _, node := range c.Nodes {
+		if node == m.From || node == m.To || !node.running().alive() {
+			continue
+		}
+		err := node.Do("CLUSTER", "SETSLOT", m.slot, "NODE", id).Err()
+		if err != nil && !strings.Contains(err.Error(), "only with masters") {
+			c.tb.Fatalf("redistest: slot %s: %v", m.slot, err)
+		}
+	}
+	Await(c.tb, "masters that agree on slot "+m.slot, func() bool {
+		for _, node := range c.Nodes {
+			if node.running().alive() && !agrees(node, m.number, id) {
+				return false
+			}
+		}
+		return true
+	})
+}
+
+// agrees reports whether a node, if it is a master, holds the one with this id to be the slot's owner.
+func agrees(node *Server, slot int, id string) bool {
+	view := readView(node.Do("CLUSTER", "NODES").Text)
+	if !view.self.master {
+		return true
+	}
+	for _, m := range view.every {
+		if m.serves(slot) != (m.id == id) {
+			return false
+		}
+	}
+	return true
+}
+
+// MoveSlot moves a slot with all its keys to another master, as a resharding does, and returns once
+// every running master knows. Keys that clients add meanwhile move too.
+func (c *Cluster) MoveSlot(slot int, to *Server) {
+	c.tb.Helper()
+	move := c.BeginMove(slot, to)
+	for move.Keys(100) > 0 {
+	}
+	move.Finish()
+}
