@@ -185,6 +185,7 @@ func (m *Mutex) unrenewed(now Time, c *Command) {
 		m.t.Renew = now + m.t.Lease/10 // LinkUp comes earlier
 		m.ungrown(Down)
 	case Unknown:
+		m.t.carried(now+LateWindow, c.Lease)
 		m.ungrown(Doubtful)
 	}
 }
@@ -205,7 +206,7 @@ func (m *Mutex) pump(now Time, fx *Effects) {
 			m.reask(now, fx)
 		}
 	case dead:
-		if now >= m.t.gone() {
+		if now >= m.t.Ends {
 			m.buried(now)
 			m.pumpFree(now, fx)
 		} else if now >= m.askAt {

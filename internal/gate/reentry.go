@@ -140,6 +140,7 @@ func (m *Mutex) growInto(now Time, w *Waiter) {
 		return
 	}
 	if w.Watch && !m.t.Watch {
+		m.t.Stretched = m.t.Stretched || m.t.Lease > w.Lease
 		m.t.Watch, m.t.Lease = true, w.Lease
 		m.t.Renew = m.t.Confirmed + w.Lease/3
 	}

@@ -10,10 +10,12 @@ type Tenure struct {
 	Renew     Time // when the watchdog renews it
 	Confirmed Time // when the last answer said that it is ours
 	Unsure    Time // until when an acquire that got no answer may still run in Redis; 0: none such
+	Ends      Time // when the key has surely run out in Redis, if nothing more is sent for it
 	Epoch     uint32
 	Watch     bool // the watchdog renews it
 	Doubt     bool // something unusual was seen since the last confirmation: no handoff (rule 8)
 	Resent    bool // a release left before the deadline and got no answer
+	Stretched bool // its key may have been given more than Lease: it is not handed on (rule 1)
 	handed    uint16
 }
 
@@ -21,13 +23,14 @@ type Tenure struct {
 func (t *Tenure) confirm(now, sent Time, lease time.Duration, cfg *Config) {
 	t.Deadline = max(t.Deadline, sent+lease-margin(lease))
 	t.Renew = sent + t.Lease/3
+	t.carried(now, lease)
 	t.Confirmed, t.Epoch, t.Doubt, t.handed = now, cfg.Epoch, false, 0
 }
 
-// gone is when the key has surely run out in Redis: its TTL counts from when a command ran, which was
-// before its answer came, or, where none came, before the script began to refuse.
-func (t *Tenure) gone() Time {
-	return max(t.Confirmed, t.Unsure) + t.Lease + 2*margin(t.Lease)
+// carried notes that a command with this lease has run by then, or may have: the key's TTL counts from there.
+func (t *Tenure) carried(by Time, lease time.Duration) {
+	t.Ends = max(t.Ends, by+lease+2*margin(lease))
+	t.Stretched = t.Stretched || lease > t.Lease
 }
 
 // LateWindow is how long after it was sent an acquire may still take the lock: the script refuses it
@@ -36,7 +39,10 @@ const LateWindow = 2 * time.Second
 
 // unsure notes that an acquire sent then got no answer. A quarter of a second allows for what the
 // engine knows of the server's clock.
-func (t *Tenure) unsure(sent Time) { t.Unsure = sent + LateWindow + 250*time.Millisecond }
+func (t *Tenure) unsure(sent Time) {
+	t.Unsure = sent + LateWindow + 250*time.Millisecond
+	t.carried(t.Unsure, t.Lease)
+}
 
 // tenancy is a tenure with its living holds.
 type tenancy struct {

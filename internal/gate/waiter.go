@@ -63,7 +63,9 @@ type Waiter struct {
 }
 
 // fits reports whether w can have a tenure as it stands in Redis, without a change of lease (rule 1).
-func (w *Waiter) fits(t *Tenure) bool { return w.Watch && t.Watch && w.Lease == t.Lease }
+func (w *Waiter) fits(t *Tenure) bool {
+	return w.Watch && t.Watch && w.Lease == t.Lease && !t.Stretched
+}
 
 // Queue is the waiters of one name, in order of arrival.
 type Queue struct {
