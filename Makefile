@@ -1,0 +1,74 @@
+# What this repository can do. `make` alone prints the list.
+
+GO ?= go
+export GO
+# Tools have a modfile of their own: who uses the module never sees them.
+TOOL := $(GO) tool -modfile=tools/go.mod
+# Modules of their own inside the repository.
+NESTED := $(patsubst %/go.mod,%,$(filter-out tools/go.mod,$(wildcard */go.mod */*/go.mod)))
+# Builds that must go through besides the machine's own.
+CROSS := linux/386 darwin/arm64 windows/amd64
+# Packages whose 64-bit atomics must be aligned on 32-bit machines; Linux on amd64 runs 386 by itself.
+ALIGNED := ./futures ./wheel ./scripts ./internal/gate
+
+FUZZTIME ?= 60s
+BENCH ?= .
+COUNT ?= 1
+
+.PHONY: help test prepare lint race cross nested fuzz bench interop
+.NOTPARALLEL:
+
+help: ## this list
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-9s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+test: prepare lint race cross nested ## all that a change must pass, as CI runs it
+	@echo "== make test: passed"
+
+prepare:
+	@.ci/prepare
+
+lint: ## gofmt, go vet, staticcheck, govulncheck
+	@echo "== gofmt"
+	@said=$$("$$($(GO) env GOROOT)/bin/gofmt" -l .) && test -z "$$said" || { echo "not as gofmt writes it: $$said"; exit 1; }
+	@echo "== go vet"
+	@$(GO) vet ./...
+	@echo "== staticcheck"
+	@$(TOOL) staticcheck ./...
+	@echo "== govulncheck"
+	@.ci/vulnerabilities
+
+race: prepare ## the tests, all, under the race detector; V=1 names each
+	@echo "== go test -race ./..."
+	@$(GO) test -race $(if $(V),-v) ./...
+
+cross: ## builds for other machines, 32-bit tests
+	@for target in $(CROSS); do \
+		echo "== go build, go vet: $$target"; \
+		export GOOS=$${target%/*} GOARCH=$${target#*/} CGO_ENABLED=0; \
+		$(GO) build ./... && $(GO) vet ./... || exit 1; \
+	done
+	@if [ "$$($(GO) env GOHOSTOS)/$$($(GO) env GOHOSTARCH)" = linux/amd64 ]; then \
+		echo "== GOARCH=386 go test"; \
+		GOARCH=386 CGO_ENABLED=0 $(GO) test $(ALIGNED); \
+	fi
+
+nested: ## the modules inside: build, vet, tests
+	@for module in $(NESTED); do \
+		echo "== $$module: go vet, go test"; \
+		(cd $$module && $(GO) build ./... && $(GO) vet ./... && $(GO) test ./...) || exit 1; \
+	done
+
+fuzz: ## every fuzz target for FUZZTIME (60s)
+	@for package in $$($(GO) list ./...); do \
+		for target in $$($(GO) test -list '^Fuzz' $$package | grep '^Fuzz'); do \
+			echo "== $$package $$target"; \
+			$(GO) test -run '^$$' -fuzz "^$$target\$$" -fuzztime $(FUZZTIME) $$package || exit 1; \
+		done; \
+	done
+
+bench: ## benchmarks that match BENCH, COUNT times (1); ten through benchstat before a claim
+	@$(GO) test -run '^$$' -bench '$(BENCH)' -benchmem -count $(COUNT) ./...
+
+interop: ## against Redisson itself; needs java 17 and mvn
+	@mvn -q -f bench/redisson/pom.xml package
+	@$(GO) test -v -run Redisson ./...
