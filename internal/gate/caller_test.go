@@ -1,0 +1,162 @@
+package gate
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/wheellock/wheellock/wheel"
+)
+
+// wants is what a caller asks for. The zero value is a lock with the watchdog's lease.
+type wants struct {
+	owner uint64
+	lease time.Duration // 0: watched
+	wait  time.Duration // 0: as long as it takes
+	watch time.Duration // a watched lease other than the Config's
+	try   bool
+}
+
+// caller is one request and what became of it: both ends of it, the user's and the engine's.
+type caller struct {
+	from   *process
+	n      int
+	name   string
+	waiter *Waiter
+	hold   Hold
+
+	gone     bool    // it went away before it was answered
+	answered bool    // out is the answer
+	out      Outcome // what it was told
+	unlocked bool    // it called Unlock
+	over     bool    // the machine said that the hold has ended
+	why      Why     // for what reason
+	counted  bool    // the machine holds it for alive
+	released *ack    // the answer to its Unlock
+}
+
+// ask brings a caller to the machine.
+func (p *process) ask(name string, want wants) *caller {
+	c := &caller{from: p, n: len(p.callers) + 1, name: name}
+	c.hold.By = c
+	w := &Waiter{By: c, Hold: &c.hold, Owner: want.owner, Lease: want.lease, Watch: want.lease == 0, Try: want.try}
+	if w.Watch {
+		w.Lease = p.cfg.Lease
+		if want.watch != 0 {
+			w.Lease = want.watch
+		}
+	}
+	c.waiter = w
+	p.callers = append(p.callers, c)
+	cell := p.cell(name)
+	w.Cell, c.hold.Cell = cell, cell
+	if want.wait != 0 {
+		w.Until = p.now() + want.wait
+		w.Timer.Value = w
+		p.cfg.Waits.Put(&w.Timer, wheel.Ceil(w.Until, waitTick))
+	}
+	p.step(cell, func(m Machine, now Time, fx *Effects) { m.Ask(now, w, fx) }, "%v asks for %s: %+v", c, name, want)
+	return c
+}
+
+func (p *process) lock() *caller    { return p.ask(stock, wants{}) }
+func (p *process) tryLock() *caller { return p.ask(stock, wants{try: true}) }
+
+func (c *caller) String() string { return fmt.Sprintf("%s%d", c.from.uuid, c.n) }
+
+// Settle implements Settler. A waiter that was answered is its caller's again, who uses it for something else.
+func (c *caller) Settle(out Outcome) bool {
+	c.from.world.note("%s   tells %v: %v, accepted %v", c.from.uuid, c, whyNames[out.Why], !c.gone && !c.answered)
+	if c.gone || c.answered {
+		return false
+	}
+	c.answered, c.out = true, out
+	c.counted = out.Why == Granted
+	*c.waiter = Waiter{Owner: 99, Lease: time.Nanosecond}
+	return true
+}
+
+// End implements Ender.
+func (c *caller) End(why Why) {
+	c.from.world.note("%s   ends the hold of %v: %s", c.from.uuid, c, whyNames[why])
+	if c.over || !c.counted {
+		c.from.world.broken("a hold was ended twice, or was none")
+	}
+	c.over, c.why, c.counted = true, why, false
+}
+
+// leave is the caller going away; the machine hears of it later, by abandon.
+func (c *caller) leave() {
+	if !c.answered {
+		c.gone = true
+		c.from.world.note("%v goes away", c)
+	}
+}
+
+func (c *caller) abandon() {
+	p := c.from
+	p.cfg.Waits.Remove(&c.waiter.Timer)
+	p.step(c.waiter.Cell, func(m Machine, now Time, fx *Effects) { m.Abandon(now, c.waiter, fx) }, "abandons %v", c)
+}
+
+func (c *caller) cancel() {
+	c.leave()
+	c.abandon()
+}
+
+// holds is what the user of the hold sees: a comparison of clocks.
+func (c *caller) holds() bool {
+	return c.answered && c.out.Why == Granted && !c.unlocked && !c.over && c.from.now() < c.hold.Deadline()
+}
+
+// unlock is Unlock, heard by the machine at once.
+func (c *caller) unlock() {
+	if c.stop() {
+		c.unlockHeard()
+	}
+}
+
+// stop is the user's side of Unlock: from here on it relies on nothing. False: the hold had ended.
+func (c *caller) stop() bool {
+	if !c.holds() {
+		return false
+	}
+	c.unlocked = true
+	c.from.world.note("%v unlocks", c)
+	return true
+}
+
+func (c *caller) unlockHeard() {
+	c.released = &ack{world: c.from.world}
+	c.from.step(c.hold.Cell, func(m Machine, now Time, fx *Effects) {
+		c.counted = false
+		m.Unlock(now, &c.hold, c.released, fx)
+	}, "hears that %v unlocks", c)
+}
+
+func (c *caller) extend(lease time.Duration) *ack {
+	a := &ack{world: c.from.world}
+	c.from.step(c.hold.Cell, func(m Machine, now Time, fx *Effects) { m.Extend(now, &c.hold, lease, a, fx) }, "%v extends by %v", c, lease)
+	return a
+}
+
+// ack is the caller of an Unlock, Extend or ForceUnlock.
+type ack struct {
+	world *world
+	heard []Outcome
+}
+
+// Settle implements Settler.
+func (a *ack) Settle(out Outcome) bool {
+	a.world.note("    acknowledged: %s", whyNames[out.Why])
+	if a.heard = append(a.heard, out); len(a.heard) > 1 {
+		a.world.broken("an acknowledgement was given twice")
+	}
+	return true
+}
+
+func (a *ack) said(why Why) bool {
+	return slices.ContainsFunc(a.heard, func(out Outcome) bool { return out.Why == why })
+}
+
+var whyNames = [...]string{"granted", "taken", "timed out", "down", "doubtful", "refused", "foreign", "lost", "too long", "unlocked", "closed", "overloaded", "other kind"}

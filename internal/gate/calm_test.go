@@ -1,0 +1,117 @@
+package gate
+
+import (
+	"fmt"
+	"time"
+)
+
+// want is a test's own expectation.
+func (w *world) want(ok bool, format string, args ...any) {
+	if !ok {
+		w.broken("want: " + fmt.Sprintf(format, args...))
+	}
+}
+
+// expect is the one command in flight, which must be this.
+func (p *process) expect(op Op) *parcel {
+	if len(p.outbox) != 1 || p.outbox[0].Op != op {
+		p.world.broken(fmt.Sprintf("want: %s has one command in flight, %v; it has %v", p.uuid, op, p.inFlight()))
+		return nil
+	}
+	return p.outbox[0]
+}
+
+func (p *process) inFlight() []string {
+	var ops []string
+	for _, c := range p.outbox {
+		ops = append(ops, fmt.Sprintf("%v %d", c.Op, c.ID))
+	}
+	return ops
+}
+
+// silent says that nothing is in flight.
+func (p *process) silent() {
+	p.world.want(len(p.outbox) == 0, "%s has nothing in flight; it has %v", p.uuid, p.inFlight())
+}
+
+func (c *caller) wantAnswer(why Why) {
+	c.from.world.want(c.answered && c.out.Why == why, "%v is told %s; it was told %v %+v", c, whyNames[why], c.answered, c.out)
+}
+
+func (c *caller) wantWaiting() {
+	c.from.world.want(!c.answered, "%v waits; it was told %+v", c, c.out)
+}
+
+func (c *caller) wantEnd(why Why) {
+	c.from.world.want(c.over && c.why == why, "the hold of %v ends: %s; it ended %v: %s", c, whyNames[why], c.over, whyNames[c.why])
+}
+
+func (a *ack) want(why Why) {
+	a.world.want(len(a.heard) == 1 && a.heard[0].Why == why, "one acknowledgement, %s; heard %+v", whyNames[why], a.heard)
+}
+
+// calmTime is how long a world may take to come to rest once nothing goes wrong any more: a lease that nobody
+// can release, a ghost, a poll and some.
+const calmTime = 2 * time.Minute
+
+// calm lets everything go well from here on, everybody unlock what it gets, and time pass, until nothing is left
+// to happen. Then nothing may be left at all.
+func (w *world) calm() {
+	w.redis.fault = 0
+	for end := w.now + calmTime; w.now < end; {
+		if w.stir() {
+			continue
+		}
+		at, who, cell := w.nextAlarm()
+		for _, p := range w.procs {
+			for _, c := range p.callers {
+				if !c.answered && !c.gone && c.waiter.Until != 0 {
+					at = min(at, p.real(c.waiter.Until+waitTick))
+				}
+			}
+		}
+		if at == Never {
+			break
+		}
+		w.passTo(max(at, w.now))
+		if who != nil && who.cells[cell.Name] == cell && cell.Machine.NextAlarm() <= who.now() {
+			who.wake(cell)
+		}
+		for _, p := range w.procs {
+			p.ring()
+		}
+	}
+	w.pass(time.Minute) // keys of those who died without a word
+	w.checkQuiet()
+}
+
+// stir does one thing that is waiting to be done. False: nothing is.
+func (w *world) stir() bool {
+	for _, p := range w.procs {
+		switch {
+		case len(p.outbox) > 0:
+			w.pass(time.Millisecond)
+			p.outbox[0].answer()
+		case len(p.wishes) > 0:
+			p.subscribe()
+		case len(p.messages) > 0:
+			p.listen()
+		default:
+			if !p.unlockOne() {
+				continue
+			}
+		}
+		return true
+	}
+	return false
+}
+
+func (p *process) unlockOne() bool {
+	for _, c := range p.callers {
+		if c.holds() {
+			c.unlock()
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,73 @@
+package gate
+
+import "github.com/wheellock/wheellock/scripts"
+
+// parcel is a command on its way. What becomes of it is for the test, or the seed, to say.
+type parcel struct {
+	Command
+	from     *process
+	left     bool  // it was sent: Sent and notAfter stand
+	ran      bool  // it ran in Redis: Reply stands
+	notAfter int64 // the server's time after which an acquire does nothing
+}
+
+// send is the lane taking the command, just before it is written.
+func (c *parcel) send() {
+	if !c.left {
+		c.left, c.Sent = true, c.from.now()
+		c.notAfter = c.from.world.redis.millis() + LateWindow.Milliseconds()
+	}
+}
+
+// run is its arrival in Redis, in time or long after everybody gave it up.
+func (c *parcel) run() {
+	c.send()
+	c.Reply, c.ran = c.from.world.redis.run(&c.Command, c.from.uuid, c.notAfter), true
+	c.from.world.note("  redis: %v %d of %s for %s: %d", c.Op, c.ID, c.Cell.Name, c.from.uuid, c.Reply)
+}
+
+// answer is the answer coming in; the command runs now if it did not before.
+func (c *parcel) answer() {
+	if !c.ran {
+		c.run()
+	}
+	c.settle(Answered, "")
+}
+
+// lose is the connection breaking under it.
+func (c *parcel) lose() {
+	c.send()
+	c.from.cfg.Epoch++
+	c.settle(Unknown, "")
+}
+
+func (c *parcel) notSent() { c.Sent = c.from.now(); c.settle(NotSent, "") }
+func (c *parcel) again()   { c.send(); c.settle(Again, "LOADING Redis is loading the dataset in memory") }
+func (c *parcel) denied()  { c.send(); c.settle(Denied, "NOPERM this user has no permissions") }
+
+// fail is the script answering that it could do nothing.
+func (c *parcel) fail(f scripts.Fault) {
+	c.send()
+	c.Reply, c.ran = faultReply(f), true
+	c.settle(Answered, "")
+}
+
+// settle brings the command back to its machine.
+func (c *parcel) settle(result Result, words string) {
+	p := c.from
+	for i, other := range p.outbox {
+		if other == c {
+			p.outbox = append(p.outbox[:i:i], p.outbox[i+1:]...)
+			break
+		}
+	}
+	back := c.Command
+	back.Result, back.Words = result, words
+	if result != Answered {
+		back.Reply = 0
+	}
+	p.step(c.Cell, func(m Machine, now Time, fx *Effects) { m.Answer(now, &back, fx) },
+		"hears of its %v %d of %s: %s %d", c.Op, c.ID, c.Cell.Name, resultNames[result], back.Reply)
+}
+
+var resultNames = [...]string{"answered", "not sent", "again", "denied", "unknown"}

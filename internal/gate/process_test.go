@@ -1,0 +1,210 @@
+package gate
+
+import (
+	"slices"
+	"time"
+
+	"github.com/wheellock/wheellock/wheel"
+)
+
+// process is one engine's loop as far as machines can tell: it owns their Config, keeps the cells that are not
+// idle, carries commands and hears messages. Its clock has an offset of its own and runs up to 1 % off.
+type process struct {
+	world *world
+	uuid  string
+	ppm   int64 // how much faster than real time its clock runs
+	born  Time  // what its clock showed when the world began
+	cfg   *Config
+
+	cells    map[string]*Cell
+	heard    map[string]*Cell // who listens, as the loop knows it
+	spare    []*Cell          // idle cells, to be used again
+	outbox   []*parcel        // commands that were asked for and not answered yet
+	wishes   []wish           // subscriptions that were asked for and not made yet
+	messages []string         // heard by the connection, not yet by the machines
+	callers  []*caller
+	buried   map[uint64]bool // tenures whose release was asked for
+	frozen   bool            // it does not run: what it believes, it goes on believing
+}
+
+type wish struct {
+	name string
+	on   bool
+}
+
+// newProcess opens an engine with small numbers: a watchdog lease of a second.
+func (w *world) newProcess(uuid string) *process {
+	p := &process{
+		world: w, uuid: uuid, born: time.Hour,
+		cfg: &Config{
+			Lease: time.Second, HandoffTime: 10 * time.Millisecond, PollCap: 2 * time.Second,
+			Waits: wheel.NewSlots[*Waiter](1024, nil), Stats: &Stats{},
+		},
+		cells: make(map[string]*Cell), heard: make(map[string]*Cell), buried: make(map[uint64]bool),
+	}
+	w.procs = append(w.procs, p)
+	return p
+}
+
+// now is the process's own clock; real says when it will show a time.
+func (p *process) now() Time { return p.born + p.world.now + p.skew(p.world.now) }
+
+func (p *process) skew(d time.Duration) time.Duration { return d * time.Duration(p.ppm) / 1_000_000 }
+
+func (p *process) real(local Time) time.Duration {
+	if local == Never {
+		return Never
+	}
+	at := (local - p.born) / time.Duration(1_000_000+p.ppm) * 1_000_000 // rounded down, coarsely
+	for p.born+at+p.skew(at) < local {
+		at += max((local-p.born-at-p.skew(at))*98/100, 1)
+	}
+	return at
+}
+
+func (p *process) names() []string {
+	names := make([]string, 0, len(p.cells))
+	for name := range p.cells {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	return names
+}
+
+// cell finds the cell of a name, or makes one, of old material where there is some.
+func (p *process) cell(name string) *Cell {
+	if c := p.cells[name]; c != nil {
+		return c
+	}
+	var c *Cell
+	if last := len(p.spare) - 1; last >= 0 {
+		c, p.spare = p.spare[last], p.spare[:last]
+		c.Renew(name, p.cfg)
+	} else {
+		c = NewCell(name, MutexKind, p.cfg)
+	}
+	p.cells[name] = c
+	return c
+}
+
+// step is one event for a machine: everything that happens to machines happens here.
+func (p *process) step(c *Cell, event func(m Machine, now Time, fx *Effects), format string, args ...any) {
+	p.world.note(p.uuid+" "+format, args...)
+	var fx Effects
+	event(c.Machine, p.now(), &fx)
+	p.collect(&fx)
+	if p.cells[c.Name] == c && c.Machine.Idle() {
+		delete(p.cells, c.Name)
+		p.spare = append(p.spare, c)
+	}
+	p.world.check()
+}
+
+// collect takes what a machine asked for.
+func (p *process) collect(fx *Effects) {
+	for _, commands := range fx.Commands {
+		for _, c := range commands {
+			p.world.note("%s   asks for %v %d of %s, next %d, lease %v", p.uuid, c.Op, c.ID, c.Cell.Name, c.Next, c.Lease)
+			p.checkCommand(&c)
+			p.outbox = append(p.outbox, &parcel{Command: c, from: p})
+		}
+	}
+	for _, s := range fx.Subscriptions {
+		p.world.note("%s   subscription to %s: %v", p.uuid, s.Cell.Name, s.On)
+		delete(p.heard, s.Cell.Name)
+		if s.On {
+			p.heard[s.Cell.Name] = s.Cell
+		}
+		p.wishes = append(p.wishes, wish{s.Cell.Name, s.On})
+	}
+}
+
+// wake is the alarm of one machine. It must get somewhere.
+func (p *process) wake(c *Cell) {
+	p.step(c, func(m Machine, now Time, fx *Effects) { m.Wake(now, fx) }, "is woken for %s", c.Name)
+	if p.cells[c.Name] == c && c.Machine.NextAlarm() <= p.now() {
+		p.world.broken("an alarm that is due is still due after Wake: the loop would spin")
+	}
+}
+
+// ring is the loop before it reads mail: alarms, then waits that are over.
+func (p *process) ring() {
+	for _, name := range p.names() {
+		if c := p.cells[name]; c != nil && c.Machine.NextAlarm() <= p.now() {
+			p.wake(c)
+		}
+	}
+	for w := range p.cfg.Waits.Due(wheel.Floor(p.now(), waitTick)) {
+		c := w.Cell
+		p.step(c, func(m Machine, now Time, fx *Effects) { m.Timeout(now, w, fx) }, "gives up %s: its wait is over", w.By)
+	}
+}
+
+// waitTick is the tick of the waits' slots.
+const waitTick = 10 * time.Millisecond
+
+// hear implements hearer: the connection has a message, the machine not yet.
+func (p *process) hear(name string) { p.messages = append(p.messages, name) }
+
+// listen brings the oldest message to its machine.
+func (p *process) listen() {
+	name := p.messages[0]
+	p.messages = p.messages[1:]
+	if c := p.heard[name]; c != nil {
+		p.step(c, func(m Machine, now Time, fx *Effects) { m.Message(now, fx) }, "hears of %s", name)
+	}
+}
+
+// subscribe makes the oldest wish come true and, for a subscription, tells the machine.
+func (p *process) subscribe() {
+	w := p.wishes[0]
+	p.wishes = p.wishes[1:]
+	if !w.on {
+		p.world.redis.unsubscribe(w.name, p)
+		return
+	}
+	p.world.redis.subscribe(w.name, p)
+	p.subscribed(w.name, "")
+}
+
+func (p *process) subscribed(name, refusal string) {
+	if c := p.heard[name]; c != nil {
+		p.step(c, func(m Machine, now Time, fx *Effects) { m.Subscribed(now, refusal, fx) }, "subscribed to %s %s", name, refusal)
+	}
+}
+
+// each steps every machine.
+func (p *process) each(event func(m Machine, now Time, fx *Effects), what string) {
+	for _, name := range p.names() {
+		p.step(p.cells[name], event, "%s (%s)", what, name)
+	}
+}
+
+func (p *process) linkUp() {
+	p.each(func(m Machine, now Time, fx *Effects) { m.LinkUp(now, fx) }, "link is up")
+}
+
+func (p *process) suspect() {
+	p.each(func(m Machine, now Time, fx *Effects) { m.Suspect(now, fx) }, "suspects")
+}
+
+func (p *process) drain() {
+	p.each(func(m Machine, now Time, fx *Effects) { m.Drain(now, fx) }, "drains")
+}
+
+func (p *process) close() {
+	p.each(func(m Machine, now Time, fx *Effects) { m.Close(now, fx) }, "closes")
+}
+
+// force is a ForceUnlock of the owner that stands in Redis now.
+func (p *process) force(name string) *ack {
+	owner, id := p.world.redis.owner(name), uint64(0)
+	for n := uint64(1); n <= p.cfg.LastID; n++ {
+		if ownerOf(p.uuid, n) == owner {
+			id = n
+		}
+	}
+	a := &ack{world: p.world}
+	p.step(p.cell(name), func(m Machine, now Time, fx *Effects) { m.Force(now, owner, id, a, fx) }, "forces %s off %s", owner, name)
+	return a
+}

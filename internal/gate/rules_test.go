@@ -1,0 +1,151 @@
+package gate
+
+import "fmt"
+
+// The rules that hold whatever happens, checked after every step and whenever a key has run out.
+
+// check looks at everybody.
+func (w *world) check() {
+	holders := make(map[string]*caller)
+	for _, p := range w.procs {
+		var held int64
+		for _, c := range p.callers {
+			if c.counted {
+				held++
+			}
+			if c.holds() {
+				w.checkHolder(c, holders)
+			}
+		}
+		if got := p.cfg.Stats.Held.Load(); got != held {
+			w.broken(fmt.Sprintf("%s counts %d holds, %d are alive", p.uuid, got, held))
+		}
+		for _, name := range p.names() {
+			p.checkMachine(p.cells[name])
+		}
+		p.checkWaiters()
+	}
+}
+
+// checkHolder is exclusion, and more: the key of a living hold is in Redis, under its owner.
+func (w *world) checkHolder(c *caller, holders map[string]*caller) {
+	other := holders[c.name]
+	holders[c.name] = c
+	if other != nil && (other.from != c.from || other.hold.owner == 0 || other.hold.owner != c.hold.owner || other.hold.Tenure != c.hold.Tenure) {
+		if !w.lossy || other.from == c.from {
+			w.broken(fmt.Sprintf("%v and %v hold %s at the same time", other, c, c.name))
+		}
+	}
+	if owner := w.redis.owner(c.name); !w.lossy && owner != ownerOf(c.from.uuid, c.hold.Tenure) {
+		w.broken(fmt.Sprintf("%v holds %s under %d, but in Redis it is %q's", c, c.name, c.hold.Tenure, owner))
+	}
+}
+
+// checkCommand: one command in flight per name; a dead owner stays dead; a hold knows of its end before its
+// release is asked for.
+func (p *process) checkCommand(c *Command) {
+	for _, other := range p.outbox {
+		if other.Cell == c.Cell {
+			p.world.broken(fmt.Sprintf("%v %d while %v %d is in flight", c.Op, c.ID, other.Op, other.ID))
+		}
+	}
+	if c.Owner != "" && c.ID == 0 {
+		return // a stranger's, to be freed by force
+	}
+	if c.Op != Release {
+		if p.buried[c.ID] || c.Next != 0 && p.buried[c.Next] {
+			p.world.broken(fmt.Sprintf("%v %d: its release was sent before", c.Op, c.ID))
+		}
+		if c.Lease <= 0 {
+			p.world.broken(fmt.Sprintf("%v %d without a lease", c.Op, c.ID))
+		}
+		return
+	}
+	p.buried[c.ID] = true
+	for _, holder := range p.callers {
+		if holder.hold.Tenure == c.ID && (holder.counted || holder.holds()) {
+			p.world.broken(fmt.Sprintf("the release of %d was asked for before %v was told that its hold has ended", c.ID, holder))
+		}
+	}
+}
+
+// checkMachine: a machine that owes anything will be woken or answered.
+func (p *process) checkMachine(c *Cell) {
+	m := c.Machine.(*Mutex)
+	inFlight := false
+	for _, sent := range p.outbox {
+		inFlight = inFlight || sent.Cell == c
+	}
+	if inFlight != (m.flight != None) {
+		p.world.broken(fmt.Sprintf("%s: flight is %v, in flight: %v", p.uuid, m.flight, inFlight))
+	}
+	if m.Waiting() > 0 && m.t.holds == nil && !inFlight && m.NextAlarm() == Never {
+		p.world.broken(fmt.Sprintf("%s: somebody waits and nothing will ever happen", p.uuid))
+	}
+	var n, owned, tries int32
+	var last *Waiter
+	for w := m.queue.head; w != nil; w = w.next {
+		if w.prev != last || !w.queued || w.By.(*caller).answered {
+			p.world.broken(fmt.Sprintf("%s: the queue is torn at %v", p.uuid, w.By))
+		}
+		n++
+		if w.Owner != 0 {
+			owned++
+		}
+		if w.Try {
+			tries++
+		}
+		last = w
+	}
+	if m.queue.tail != last || n != m.queue.n || owned != m.queue.owned || tries != m.queue.tries {
+		p.world.broken(fmt.Sprintf("%s: the queue has %d waiters and counts %d", p.uuid, n, m.queue.n))
+	}
+}
+
+// checkWaiters: whoever waits for an answer is known to the machine of its name.
+func (p *process) checkWaiters() {
+	for _, c := range p.callers {
+		if c.answered || c.gone {
+			continue
+		}
+		m := c.waiter.Cell.Machine.(*Mutex)
+		known := c.waiter.queued
+		if m.crowd != nil {
+			for _, g := range m.crowd.growing {
+				known = known || g.w == c.waiter
+			}
+		}
+		if !known {
+			p.world.broken(fmt.Sprintf("%v was forgotten", c))
+		}
+	}
+}
+
+// checkQuiet: when nobody wants anything any more, nothing is left.
+func (w *world) checkQuiet() {
+	for _, p := range w.procs {
+		for _, c := range p.callers {
+			switch {
+			case !c.answered && !c.gone:
+				w.broken(fmt.Sprintf("%v was never answered", c))
+			case c.counted:
+				w.broken(fmt.Sprintf("%v still holds", c))
+			case c.released != nil && len(c.released.heard) != 1:
+				w.broken(fmt.Sprintf("the Unlock of %v was never acknowledged", c))
+			}
+		}
+		if len(p.cells) > 0 {
+			w.broken(fmt.Sprintf("%s still has machines for %v", p.uuid, p.names()))
+		}
+	}
+	for name, ears := range w.redis.ears {
+		if len(ears) > 0 {
+			w.broken(fmt.Sprintf("%d still listen for %s", len(ears), name))
+		}
+	}
+	for name := range w.redis.keys {
+		if w.redis.key(name) != nil {
+			w.broken(fmt.Sprintf("%s is left locked by %s", name, w.redis.owner(name)))
+		}
+	}
+}

@@ -1,0 +1,170 @@
+package gate
+
+import (
+	"testing"
+	"time"
+)
+
+// refused is a process with one caller whose first question was refused: somebody else holds the name for a
+// minute. It has asked to listen.
+func refused(w *world) (*process, *caller) {
+	w.redis.take(stock, "java:1", time.Minute)
+	a := w.newProcess("A")
+	c := a.lock()
+	a.expect(Acquire).answer()
+	c.wantWaiting()
+	return a, c
+}
+
+// listening is the same, once it listens and has asked again.
+func listeningTo(w *world) (*process, *caller) {
+	a, c := refused(w)
+	a.subscribe()
+	a.expect(Acquire).answer()
+	a.silent()
+	return a, c
+}
+
+func TestRefusal(t *testing.T) {
+	t.Run("subscribes, and asks again once it listens", func(t *testing.T) {
+		w := newWorld(t)
+		a, c := refused(w)
+		w.want(len(a.wishes) == 1 && a.wishes[0] == wish{stock, true}, "one subscription; %v", a.wishes)
+		a.silent()
+		w.redis.free(stock, "java:1") // nobody hears it
+		a.subscribe()
+		a.expect(Acquire).answer()
+		c.wantAnswer(Granted)
+		w.calm()
+	})
+	t.Run("subscribes once for all who wait", func(t *testing.T) {
+		w := newWorld(t)
+		a, _ := refused(w)
+		a.lock()
+		a.subscribe()
+		a.expect(Acquire).answer()
+		w.want(len(a.wishes) == 0, "no more subscriptions; %v", a.wishes)
+		w.redis.free(stock, "java:1")
+		w.calm()
+	})
+	t.Run("sleeps until a message", func(t *testing.T) {
+		w := newWorld(t)
+		a, c := listeningTo(w)
+		w.after(time.Second)
+		a.silent()
+		w.redis.free(stock, "java:1")
+		a.listen()
+		a.expect(Acquire).answer()
+		c.wantAnswer(Granted)
+		w.calm()
+	})
+	t.Run("or until the owner's lease has run out, and one millisecond", func(t *testing.T) {
+		w := newWorld(t)
+		w.redis.take(stock, "java:1", 100*time.Millisecond)
+		a := w.newProcess("A")
+		c := a.lock()
+		a.expect(Acquire).answer()
+		a.subscribe()
+		a.expect(Acquire).answer()
+		w.after(100 * time.Millisecond)
+		a.silent()
+		w.after(time.Millisecond)
+		a.expect(Acquire).answer()
+		c.wantAnswer(Granted)
+		w.calm()
+	})
+	t.Run("or until the poll cap, with jitter", func(t *testing.T) {
+		w := newWorld(t)
+		a, _ := listeningTo(w)
+		w.after(a.cfg.PollCap * 3 / 4)
+		w.after(a.cfg.PollCap / 4)
+		a.expect(Acquire).answer()
+		w.redis.free(stock, "java:1")
+		w.calm()
+	})
+	t.Run("a message during the question makes the refusal ask at once", func(t *testing.T) {
+		w := newWorld(t)
+		a, c := listeningTo(w)
+		w.after(a.cfg.PollCap)
+		ask := a.expect(Acquire)
+		ask.run()
+		w.redis.free(stock, "java:1")
+		a.listen()
+		ask.answer()
+		a.expect(Acquire).answer()
+		c.wantAnswer(Granted)
+		w.calm()
+	})
+	t.Run("so does a subscription confirmed during it", func(t *testing.T) {
+		w := newWorld(t)
+		a, c := refused(w)
+		w.after(a.cfg.PollCap)
+		ask := a.expect(Acquire)
+		ask.run()
+		w.redis.free(stock, "java:1")
+		a.subscribe()
+		ask.answer()
+		a.expect(Acquire).answer()
+		c.wantAnswer(Granted)
+		w.calm()
+	})
+	t.Run("and a reconnected subscription", func(t *testing.T) {
+		w := newWorld(t)
+		a, c := listeningTo(w)
+		w.redis.unsubscribe(stock, a)
+		w.redis.free(stock, "java:1")
+		w.redis.subscribe(stock, a)
+		a.subscribed(stock, "")
+		a.expect(Acquire).answer()
+		c.wantAnswer(Granted)
+		w.calm()
+	})
+	t.Run("one who may not listen is told", func(t *testing.T) {
+		w := newWorld(t)
+		a, c := refused(w)
+		a.wishes = nil
+		a.subscribed(stock, "NOPERM No permissions to access a channel")
+		c.wantAnswer(Refused)
+		w.redis.free(stock, "java:1")
+		w.calm()
+	})
+}
+
+func TestSubscriptionLingers(t *testing.T) {
+	for name, leave := range map[string]func(a *process, c *caller){
+		"after a cancelled waiter": func(a *process, c *caller) { c.cancel() },
+		"after a grant": func(a *process, c *caller) {
+			a.world.redis.free(stock, "java:1")
+			a.listen()
+			a.expect(Acquire).answer()
+			c.wantAnswer(Granted)
+			c.unlock()
+			a.expect(Release).answer()
+			a.listen() // our own message
+		},
+	} {
+		t.Run(name+", then ends", func(t *testing.T) {
+			w := newWorld(t)
+			a, c := listeningTo(w)
+			leave(a, c)
+			w.after(lingerTime - time.Millisecond)
+			w.want(len(a.wishes) == 0, "still listening; %v", a.wishes)
+			w.after(time.Millisecond)
+			w.want(len(a.wishes) == 1 && !a.wishes[0].on, "not listening any more; %v", a.wishes)
+			w.want(len(a.cells) == 0, "no machine left")
+			w.redis.free(stock, "java:1")
+			w.calm()
+		})
+	}
+	t.Run("a confirmation that comes after its end changes nothing", func(t *testing.T) {
+		w := newWorld(t)
+		a, _ := refused(w)
+		a.close()
+		a.subscribed(stock, "")
+		w.want(len(a.cells) == 0, "no machine left")
+		w.redis.unsubscribe(stock, a)
+		a.wishes = nil
+		w.redis.free(stock, "java:1")
+		w.calm()
+	})
+}
