@@ -77,7 +77,10 @@ func jitter(seed uint64, span time.Duration) time.Duration {
 
 // Subscribed is the subscription being confirmed (again, after a reconnect), or refused.
 func (m *Mutex) Subscribed(now Time, refusal string, fx *Effects) {
-	c := m.crowded()
+	c := m.crowd
+	if c == nil || c.ear == deaf { // it was given up meanwhile
+		return
+	}
 	if refusal != "" {
 		if c.ear == turning {
 			m.turnAway(Outcome{Why: Refused, Words: refusal}, everyone)
@@ -87,7 +90,6 @@ func (m *Mutex) Subscribed(now Time, refusal string, fx *Effects) {
 		return
 	}
 	c.confirm()
-	m.thin(now)
 	// What was published before is lost: whoever waits asks again.
 	m.again = m.phase != ours && m.queue.head != nil
 	m.pump(now, fx)

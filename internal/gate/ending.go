@@ -169,7 +169,6 @@ func (m *Mutex) Drain(now Time, fx *Effects) {
 		}
 		c.growing = nil
 	}
-	m.thin(now)
 	m.pump(now, fx)
 }
 

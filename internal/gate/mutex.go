@@ -49,7 +49,7 @@ func (m *Mutex) Ask(now Time, w *Waiter, fx *Effects) {
 		m.cfg.Answer(w, Outcome{Why: Taken, TTL: m.ttl(now)})
 		return
 	}
-	if w.Try { // it does not wait for the end of a pause
+	if w.Try || m.phase == free && m.queue.lasting() == 0 { // no pause is kept that nobody is in, and no TryLock keeps one
 		m.askAt = min(m.askAt, now)
 	}
 	m.queue.push(w)
@@ -60,7 +60,6 @@ func (m *Mutex) Ask(now Time, w *Waiter, fx *Effects) {
 func (m *Mutex) Abandon(now Time, w *Waiter, fx *Effects) {
 	m.queue.remove(w)
 	m.ungrow(w)
-	m.thin(now)
 	m.pump(now, fx)
 }
 
@@ -73,7 +72,6 @@ func (m *Mutex) Timeout(now Time, w *Waiter, fx *Effects) {
 	m.queue.remove(w)
 	m.ungrow(w)
 	m.cfg.Answer(w, out) // last: a settled waiter is its caller's again
-	m.thin(now)
 	m.pump(now, fx)
 }
 
@@ -190,8 +188,9 @@ func (m *Mutex) unrenewed(now Time, c *Command) {
 	}
 }
 
-// pump sends the next command of the name, if one is due and none is in flight.
+// pump sends the next command of the name, if one is due and none is in flight. Every event ends with it.
 func (m *Mutex) pump(now Time, fx *Effects) {
+	m.thin(now)
 	if m.flight != None {
 		if m.phase == ours && m.t.holds == nil {
 			m.decide(now, fx)

@@ -3,6 +3,8 @@ package gate
 import (
 	"testing"
 	"time"
+
+	"github.com/wheellock/wheellock/scripts"
 )
 
 // refused is a process with one caller whose first question was refused: somebody else holds the name for a
@@ -128,6 +130,29 @@ func TestRefusal(t *testing.T) {
 		w.redis.free(stock, "java:1")
 		w.calm()
 	})
+	t.Run("says that the name was free when its message came before anybody waited", func(t *testing.T) {
+		w := newWorld(t)
+		a, c := listeningTo(w)
+		c.cancel() // the subscription lingers
+		w.redis.free(stock, "java:1")
+		a.listen()
+		next := a.lock()
+		a.expect(Acquire).answer()
+		next.wantAnswer(Granted)
+		w.calm()
+	})
+	t.Run("a caller who comes when nobody waits asks at once", func(t *testing.T) {
+		w := newWorld(t)
+		a, c := listeningTo(w)
+		c.cancel()
+		w.after(100 * time.Millisecond)
+		next := a.lock()
+		a.expect(Acquire).answer()
+		next.wantWaiting()
+		a.silent()
+		w.redis.free(stock, "java:1")
+		w.calm()
+	})
 }
 
 func TestSubscriptionLingers(t *testing.T) {
@@ -141,6 +166,19 @@ func TestSubscriptionLingers(t *testing.T) {
 			c.unlock()
 			a.expect(Release).answer()
 			a.listen() // our own message
+		},
+		"after everybody was turned away": func(a *process, c *caller) {
+			a.world.after(a.cfg.PollCap)
+			a.expect(Acquire).fail(scripts.OutOfMem)
+			c.wantAnswer(Refused)
+		},
+		"after a grant that nobody took": func(a *process, c *caller) {
+			a.world.redis.free(stock, "java:1")
+			a.listen()
+			c.leave()
+			a.expect(Acquire).answer()
+			a.expect(Release).answer()
+			a.listen()
 		},
 	} {
 		t.Run(name+", then ends", func(t *testing.T) {
@@ -156,12 +194,27 @@ func TestSubscriptionLingers(t *testing.T) {
 			w.calm()
 		})
 	}
+	t.Run("and is used by who comes meanwhile", func(t *testing.T) {
+		w := newWorld(t)
+		a, c := listeningTo(w)
+		c.cancel()
+		next := a.lock()
+		a.expect(Acquire).answer()
+		w.after(lingerTime)
+		w.want(len(a.wishes) == 0, "no change of the subscription; %v", a.wishes)
+		w.redis.free(stock, "java:1")
+		a.listen()
+		a.expect(Acquire).answer()
+		next.wantAnswer(Granted)
+		w.calm()
+	})
 	t.Run("a confirmation that comes after its end changes nothing", func(t *testing.T) {
 		w := newWorld(t)
 		a, _ := refused(w)
+		cell := a.cells[stock]
 		a.close()
 		a.subscribed(stock, "")
-		w.want(len(a.cells) == 0, "no machine left")
+		w.want(cell.Machine.Idle(), "nothing left to wait for")
 		w.redis.unsubscribe(stock, a)
 		a.wishes = nil
 		w.redis.free(stock, "java:1")
