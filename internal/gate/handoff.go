@@ -72,6 +72,8 @@ func (m *Mutex) decide(now Time, fx *Effects) {
 	case m.flight != None: // its answer decides
 	case w.fits(&m.t.Tenure):
 		m.send(Command{Op: Confirm, ID: m.t.ID, Lease: m.t.Lease}, fx)
+	case m.t.Unsure > now: // a late acquire could take the name for the old owner when the fresh one is gone
+		m.drop(now, m.ack, fx)
 	default:
 		m.cfg.LastID++
 		m.send(Command{Op: Swap, ID: m.t.ID, Next: m.cfg.LastID, Lease: w.Lease}, fx)
@@ -79,9 +81,10 @@ func (m *Mutex) decide(now Time, fx *Effects) {
 	}
 }
 
-// fresh is rule 8, and rule 1 for w: the tenure may be handed to w without asking Redis.
+// fresh is rule 8, and rule 1 for w: the tenure may be handed to w without asking Redis. Not while a swap is on
+// its way: that will end the tenure for a fresh one.
 func (m *Mutex) fresh(now Time, w *Waiter) bool {
-	return w.fits(&m.t.Tenure) && now < m.t.Deadline && now-m.t.Confirmed < m.cfg.HandoffTime && !m.t.Doubt && m.t.Epoch == m.cfg.Epoch
+	return m.flight != Swap && w.fits(&m.t.Tenure) && now < m.t.Deadline && now-m.t.Confirmed < m.cfg.HandoffTime && !m.t.Doubt && m.t.Epoch == m.cfg.Epoch
 }
 
 // keeps reports whether this process may keep the name for its next waiter after the tenure has aged:

@@ -316,6 +316,21 @@ func TestSwap(t *testing.T) {
 		second.wantAnswer(Granted)
 		w.calm()
 	})
+	t.Run("while it is on its way nobody gets the old tenure", func(t *testing.T) {
+		w := newWorld(t)
+		a, holder, _ := heldBy(w, 0)
+		other := a.ask(stock, wants{lease: 100 * time.Millisecond})
+		fits, last := a.lock(), a.ask(stock, wants{lease: 100 * time.Millisecond})
+		holder.unlock()
+		swap := a.expect(Swap)
+		other.cancel()
+		fits.wantWaiting()
+		swap.answer()
+		a.expect(Swap).answer()
+		fits.wantAnswer(Granted)
+		last.wantWaiting()
+		w.calm()
+	})
 	for _, ran := range []bool{true, false} {
 		t.Run("whose answer is lost leaves neither owner behind", func(t *testing.T) {
 			w := newWorld(t)
@@ -377,6 +392,7 @@ func TestSwap(t *testing.T) {
 	t.Run("is not asked for while the tenure's own question may still run", func(t *testing.T) {
 		w := newWorld(t)
 		a := w.newProcess("A")
+		a.cfg.Lease = time.Minute
 		first := a.lock()
 		late := a.expect(Acquire)
 		late.lose()
