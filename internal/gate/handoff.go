@@ -20,9 +20,6 @@ const (
 
 // admit lets the first waiter in for whom the tenure was taken, straight from the answer.
 func (m *Mutex) admit(now Time, fx *Effects) {
-	if c := m.crowd; c != nil {
-		c.stint, c.outside = now, 0
-	}
 	for w := m.queue.head; w != nil && w.Watch == m.t.Watch && w.Lease == m.t.Lease; w = m.queue.head {
 		m.queue.remove(w)
 		owner := w.Owner

@@ -287,6 +287,28 @@ func TestOthersListen(t *testing.T) {
 		w.want(stint >= stintLimit*a.cfg.HandoffTime && stint <= (stintLimit+2)*a.cfg.HandoffTime, "a stint of %v; it was %v", stintLimit*a.cfg.HandoffTime, stint)
 		w.calm()
 	})
+	t.Run("and swaps do not begin it anew", func(t *testing.T) {
+		w := newWorld(t)
+		a := w.newProcess("A")
+		holder := a.lock()
+		a.expect(Acquire).answer()
+		began := w.now
+		for i := range 4 * stintLimit {
+			next := a.ask(stock, wants{watch: time.Second + time.Duration(i+1)*time.Millisecond})
+			a.age()
+			holder.unlock()
+			if a.outbox[0].Op == Release {
+				break
+			}
+			a.expect(Swap).answer()
+			next.wantAnswer(Granted)
+			holder = next
+		}
+		a.expect(Release)
+		stint := w.now - began
+		w.want(stint <= (stintLimit+2)*a.cfg.HandoffTime, "a stint of %v; it was %v", stintLimit*a.cfg.HandoffTime, stint)
+		w.calm()
+	})
 }
 
 // TestSwap is rule 1: a tenure with another lease is another owner.

@@ -111,6 +111,9 @@ func (m *Mutex) acquired(now Time, c *Command, fx *Effects) {
 			m.lose(now, Lost, fx)
 			return
 		}
+		if m.crowd != nil {
+			m.crowd.stint, m.crowd.outside = now, 0
+		}
 		m.admit(now, fx)
 		return
 	}
