@@ -107,7 +107,10 @@ func (d *Dispatcher) ask(now gate.Time, l *letter) {
 		d.stepped(c)
 		return
 	}
-	w.Cell, w.Hold.Cell = c, c
+	w.Cell = c
+	if w.Hold != nil {
+		w.Hold.Cell = c
+	}
 	if w.Until != 0 {
 		w.Timer.Value = w
 		d.cfg.Gate.Waits.Put(&w.Timer, wheel.Ceil(w.Until, Tick))

@@ -16,17 +16,18 @@ type contexts struct {
 type group struct {
 	ctx   context.Context
 	stop  func() bool
-	first *request
+	first *watched
 }
 
 // watched is a request's place in its group.
 type watched struct {
 	group      *group
-	next, prev *request
+	next, prev *watched
+	by         interface{ ended(error) } // the request: told the error of its context
 }
 
 // watch abandons r when ctx ends.
-func (c *contexts) watch(ctx context.Context, r *request) {
+func (c *contexts) watch(ctx context.Context, r *watched) {
 	done := ctx.Done()
 	if done == nil {
 		return
@@ -42,18 +43,18 @@ func (c *contexts) watch(ctx context.Context, r *request) {
 		c.groups[done] = g
 		g.stop = context.AfterFunc(ctx, func() { c.end(g) })
 	}
-	r.watched = watched{group: g, next: g.first}
+	r.group, r.next = g, g.first
 	if g.first != nil {
-		g.first.watched.prev = r
+		g.first.prev = r
 	}
 	g.first = r
 }
 
 // forget takes r out of its group, if it is in one.
-func (c *contexts) forget(r *request) {
+func (c *contexts) forget(r *watched) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	g := r.watched.group
+	g := r.group
 	if g == nil {
 		return
 	}
@@ -64,17 +65,16 @@ func (c *contexts) forget(r *request) {
 	}
 }
 
-func (c *contexts) unlink(r *request) {
-	w := r.watched
-	if w.prev == nil {
-		w.group.first = w.next
+func (c *contexts) unlink(r *watched) {
+	if r.prev == nil {
+		r.group.first = r.next
 	} else {
-		w.prev.watched.next = w.next
+		r.prev.next = r.next
 	}
-	if w.next != nil {
-		w.next.watched.prev = w.prev
+	if r.next != nil {
+		r.next.prev = r.prev
 	}
-	r.watched = watched{}
+	r.group, r.next, r.prev = nil, nil, nil
 }
 
 func (c *contexts) drop(g *group) {
@@ -96,8 +96,6 @@ func (c *contexts) end(g *group) {
 		}
 		c.unlink(r)
 		c.mu.Unlock()
-		if r.promise.Settle(nil, &opError{doing: "lock", name: r.hold.name, err: ended}) {
-			r.Cancelled()
-		}
+		r.by.ended(ended)
 	}
 }

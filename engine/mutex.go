@@ -63,48 +63,20 @@ func (m *Mutex) fill(ctx context.Context, try bool, opts []LockOption, w *gate.W
 	return h, nil
 }
 
-func (m *Mutex) failed(err error) error { return &opError{doing: "lock", name: m.name, err: err} }
+func (m *Mutex) errand() errand { return errand{e: m.e, name: m.name, doing: "lock", kind: m.kind} }
 
-// send brings a waiter to the loop, within bounds.
-func (m *Mutex) send(w *gate.Waiter) error {
-	e := m.e
-	key, err := e.key(m.name)
-	if err != nil {
-		return m.failed(err)
-	}
-	if e.waiting.Add(1) > int64(e.opts.MaxRequests) {
-		e.waiting.Add(-1)
-		e.overloaded.Inc()
-		return m.failed(ErrOverloaded)
-	}
-	if !e.dispatcher.Ask(key, m.kind, w) {
-		e.waiting.Add(-1)
-		return m.failed(ErrClosed)
-	}
-	return nil
-}
+func (m *Mutex) failed(err error) error { return &opError{doing: "lock", name: m.name, err: err} }
 
 // block asks and waits for the answer.
 func (m *Mutex) block(ctx context.Context, try bool, opts []LockOption) (*Hold, error) {
 	c := m.e.calls.get()
 	h, err := m.fill(ctx, try, opts, &c.waiter)
-	if err == nil {
-		c.waiter.By = c
-		err = m.send(&c.waiter)
-	}
 	if err != nil {
 		m.e.calls.put(c)
 		return nil, err
 	}
-	answered := c.wait(ctx)
-	m.e.waiting.Add(-1)
-	if !answered {
-		m.e.dispatcher.Abandon(&c.waiter)
-		return nil, m.failed(endedBy(ctx))
-	}
-	err = errorOf("lock", m.name, c.out)
-	m.e.calls.put(c)
-	if err != nil {
+	t := m.errand()
+	if err := t.block(ctx, c); err != nil {
 		return nil, err
 	}
 	return h, nil
@@ -112,22 +84,11 @@ func (m *Mutex) block(ctx context.Context, try bool, opts []LockOption) (*Hold, 
 
 // async asks and leaves the answer to a future.
 func (m *Mutex) async(ctx context.Context, try bool, opts []LockOption) *futures.Future[*Hold] {
-	r := &request{}
+	r := &request[*Hold]{errand: m.errand()}
 	h, err := m.fill(ctx, try, opts, &r.waiter)
 	if err != nil {
 		return futures.Settled[*Hold](&m.e.callbacks, nil, err)
 	}
-	r.hold, r.waiter.By = h, r
-	r.promise.Init(&m.e.callbacks, r)
-	if err := m.send(&r.waiter); err != nil {
-		r.promise.Settle(nil, err)
-		return r.promise.Future()
-	}
-	// Sent first, watched second: a context that ends in between is seen by watch. The other order could have
-	// the loop hear that a request was abandoned before it hears of the request, and queue it for nobody.
-	m.e.contexts.watch(ctx, r)
-	if r.promise.Settled() { // the answer came before it was watched, and there was nothing to forget
-		m.e.contexts.forget(r)
-	}
-	return r.promise.Future()
+	r.grant = h
+	return r.start(ctx)
 }

@@ -7,36 +7,110 @@ import (
 	"github.com/wheellock/wheellock/internal/gate"
 )
 
-// request is an asynchronous call for a lock, from the call to its answer. Whoever settles its promise first
-// has decided (rule 17): the loop with a grant or an error, or the caller that goes away.
-type request struct {
+// errand is what a call is for, and how its errors are told.
+type errand struct {
+	e     *Engine
+	name  string
+	doing string // "lock", "acquire", ...
+	kind  gate.Kind
+}
+
+func (t *errand) failed(err error) error { return &opError{doing: t.doing, name: t.name, err: err} }
+
+// send brings a waiter to the loop, within bounds.
+func (t *errand) send(w *gate.Waiter) error {
+	e := t.e
+	key, err := e.key(t.name)
+	if err != nil {
+		return t.failed(err)
+	}
+	if e.waiting.Add(1) > int64(e.opts.MaxRequests) {
+		e.waiting.Add(-1)
+		e.overloaded.Inc()
+		return t.failed(ErrOverloaded)
+	}
+	if !e.dispatcher.Ask(key, t.kind, w) {
+		e.waiting.Add(-1)
+		return t.failed(ErrClosed)
+	}
+	return nil
+}
+
+// block sends c's waiter and waits for the answer. c is used up.
+func (t *errand) block(ctx context.Context, c *call) error {
+	c.waiter.By = c
+	if err := t.send(&c.waiter); err != nil {
+		t.e.calls.put(c)
+		return err
+	}
+	answered := c.wait(ctx)
+	t.e.waiting.Add(-1)
+	if !answered {
+		t.e.dispatcher.Abandon(&c.waiter)
+		return t.failed(endedBy(ctx))
+	}
+	err := errorOf(t.doing, t.name, c.out)
+	t.e.calls.put(c)
+	return err
+}
+
+// request is an asynchronous call, from the call to its answer. Whoever settles its promise first has
+// decided (rule 17): the loop with a grant or an error, or the caller that goes away.
+type request[T any] struct {
+	errand
 	waiter  gate.Waiter
-	promise futures.Promise[*Hold]
-	hold    *Hold
+	promise futures.Promise[T]
+	grant   T       // what the future holds when it is granted
 	watched watched // by contexts
 }
 
-// Settle is the loop's answer. It implements gate.Settler.
-func (r *request) Settle(out gate.Outcome) bool {
-	settled := false
-	if out.Why == gate.Granted {
-		settled = r.promise.Settle(r.hold, nil)
-	} else {
-		settled = r.promise.Settle(nil, errorOf("lock", r.hold.name, out))
+// start sends r's waiter and leaves the answer to the future.
+func (r *request[T]) start(ctx context.Context) *futures.Future[T] {
+	r.waiter.By, r.watched.by = r, r
+	r.promise.Init(&r.e.callbacks, r)
+	if err := r.send(&r.waiter); err != nil {
+		r.settle(err)
+		return r.promise.Future()
 	}
+	// Sent first, watched second: a context that ends in between is seen by watch. The other order could have
+	// the loop hear that a request was abandoned before it hears of the request, and queue it for nobody.
+	r.e.contexts.watch(ctx, &r.watched)
+	if r.promise.Settled() { // the answer came before it was watched, and there was nothing to forget
+		r.e.contexts.forget(&r.watched)
+	}
+	return r.promise.Future()
+}
+
+func (r *request[T]) settle(err error) bool {
+	if err != nil {
+		var none T
+		return r.promise.Settle(none, err)
+	}
+	return r.promise.Settle(r.grant, nil)
+}
+
+// Settle is the loop's answer. It implements gate.Settler.
+func (r *request[T]) Settle(out gate.Outcome) bool {
+	settled := r.settle(errorOf(r.doing, r.name, out))
 	if settled {
-		r.hold.e.waiting.Add(-1)
-		r.hold.e.contexts.forget(r)
+		r.e.waiting.Add(-1)
+		r.e.contexts.forget(&r.watched)
 	}
 	return settled
 }
 
+// ended is the end of its context.
+func (r *request[T]) ended(err error) {
+	if r.settle(r.failed(err)) {
+		r.Cancelled()
+	}
+}
+
 // Cancelled abandons the request: its promise was settled by the caller. It implements futures.Canceler.
-func (r *request) Cancelled() {
-	e := r.hold.e
-	e.waiting.Add(-1)
-	e.contexts.forget(r)
-	e.dispatcher.Abandon(&r.waiter)
+func (r *request[T]) Cancelled() {
+	r.e.waiting.Add(-1)
+	r.e.contexts.forget(&r.watched)
+	r.e.dispatcher.Abandon(&r.waiter)
 }
 
 // acknowledgement is the future answer to an UnlockAsync.

@@ -118,13 +118,24 @@ type Cell struct {
 	Dirty   bool // stepped in this turn of the loop
 }
 
+// makers make a cell with its machine, both in one piece of memory.
+var makers = [...]func() *Cell{
+	MutexKind: func() *Cell {
+		m := &struct {
+			Cell
+			Mutex
+		}{}
+		m.Cell.Machine = &m.Mutex
+		return &m.Cell
+	},
+}
+
 // NewCell makes the cell and the machine of a name.
 func NewCell(name string, kind Kind, cfg *Config) *Cell {
-	m := &mutexCell{}
-	m.Cell.reset(name, kind)
-	m.Cell.Machine = &m.Mutex
-	m.Mutex.reset(&m.Cell, cfg)
-	return &m.Cell
+	c := makers[kind]()
+	c.reset(name, kind)
+	c.Machine.reset(c, cfg)
+	return c
 }
 
 // Renew makes an idle cell serve another name. Letters about its former holds and waiters find them not
@@ -137,12 +148,6 @@ func (c *Cell) Renew(name string, cfg *Config) {
 func (c *Cell) reset(name string, kind Kind) {
 	*c = Cell{Name: name, Kind: kind, Due: Never, Machine: c.Machine}
 	c.Alarm.Value = c
-}
-
-// mutexCell keeps a cell and its machine in one piece of memory.
-type mutexCell struct {
-	Cell
-	Mutex
 }
 
 // Kind is the kind of synchroniser a name is used as; a live name has one.
