@@ -81,9 +81,7 @@ func (d *Dispatcher) read(now gate.Time, l *letter) {
 	case suspect:
 		d.suspect(now, l.text)
 	case bell:
-		if at := wheel.Tick(l.n); at > wheel.Floor(now, Tick) {
-			d.armTick(at)
-		}
+		d.rung(now, wheel.Tick(l.n))
 	case census:
 		l.ref.(chan gate.Time) <- d.oldest()
 	case drain:

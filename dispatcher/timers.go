@@ -60,6 +60,17 @@ func (d *Dispatcher) ringDue(now gate.Time) {
 	}
 }
 
+// rung is the alarm of a tick. This turn of the loop may have looked for what is due just before the tick
+// began and taken the alarm just after: then nothing else would ever open the slot. An alarm that seems
+// early, for the clock is not read for every letter, is set again.
+func (d *Dispatcher) rung(now gate.Time, at wheel.Tick) {
+	if at > wheel.Floor(now, Tick) {
+		d.armTick(at)
+		return
+	}
+	d.ringDue(now)
+}
+
 // nearby is the alarms of the next few ticks, met exactly by one timer for the nearest.
 type nearby struct {
 	timer  *time.Timer
