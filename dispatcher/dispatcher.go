@@ -33,6 +33,7 @@ type Config struct {
 	Logger     *slog.Logger
 	UUID       string        // the engine's: owner fields are "<UUID>:<number>"
 	Publish    string        // PUBLISH, SPUBLISH or BOTH
+	FenceTTL   time.Duration // idle fencing counters expire after this; 0: never
 	WatchLoss  bool          // after a grant or renewal, have Redis tell when the key changes
 	MaxPerName int           // waiters of one name
 	ProbeTime  time.Duration // how long a probe of a broken link may take

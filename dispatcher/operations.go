@@ -30,13 +30,12 @@ var operations = [gate.Ops]operation{
 		w.lease(c)
 		w.lockChannel(c)
 	}},
-	gate.Release: {&scripts.Release, publish, func(w *wire, c *gate.Command) {
-		if c.Owner != "" {
-			w.string(c.Owner)
-		} else {
-			w.owner(c.ID)
-		}
-		w.lockChannel(c)
+	gate.Release:        {&scripts.Release, publish, release},
+	gate.ReleaseQuietly: {&scripts.Release, publishNothing, release},
+	gate.AcquireFenced: {&scripts.AcquireFenced, fenced, func(w *wire, c *gate.Command) {
+		w.key(scripts.TokenKey(c.Cell.Name))
+		w.owner(c.ID)
+		w.lease(c)
 	}},
 	gate.Acquire: {&scripts.Acquire, notAfter, func(w *wire, c *gate.Command) {
 		w.owner(c.ID)
@@ -44,8 +43,27 @@ var operations = [gate.Ops]operation{
 	}},
 }
 
+func release(w *wire, c *gate.Command) {
+	if c.Owner != "" {
+		w.string(c.Owner)
+	} else {
+		w.owner(c.ID)
+	}
+	w.lockChannel(c)
+}
+
+// publishNothing has a script wake nobody.
+func publishNothing(w *wire, _ gate.Time, _ *Dispatcher) { w.string("NONE") }
+
 // publish says by which command a script wakes others.
 func publish(w *wire, _ gate.Time, d *Dispatcher) { w.string(d.cfg.Publish) }
 
 // notAfter is until when a script may take something.
 func notAfter(w *wire, sent gate.Time, d *Dispatcher) { w.number(d.server.notAfter(sent)) }
+
+// fenced says besides how many tokens a tenure gets, and how long an idle counter stays.
+func fenced(w *wire, sent gate.Time, d *Dispatcher) {
+	notAfter(w, sent, d)
+	w.number(gate.TokenBlock)
+	w.number(d.cfg.FenceTTL.Milliseconds())
+}

@@ -72,6 +72,9 @@ func (w *wire) lockChannel(c *gate.Command) {
 	w.end()
 }
 
+// key names another key of the command's name, after the name itself.
+func (w *wire) key(key string) { w.keys = append(w.keys, key) }
+
 func (w *wire) string(text string) {
 	w.text = append(w.text, text...)
 	w.end()

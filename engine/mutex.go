@@ -19,6 +19,22 @@ type Mutex struct {
 // Mutex is the lock of a name: 1 to 1,024 bytes, taken as they are.
 func (e *Engine) Mutex(name string) *Mutex { return &Mutex{e: e, name: name, kind: gate.MutexKind} }
 
+// FencedMutex is Redisson's RFencedLock: a Mutex whose Hold has a Token, a number that grows with each new
+// owner. Send it with every write, and have the store refuse numbers lower than the highest it has seen:
+// then a holder that was paused past its lease can do no harm. Re-entry keeps the token.
+//
+// For names that only this engine's fleet locks, tokens do not repeat even if Redis loses its data, unless its
+// clock was set back further than the outage lasted: they are never below the server's time in microseconds.
+// A Java service that locks the same name counts on from the last one, and starts at 1 when the counter is lost.
+func (e *Engine) FencedMutex(name string) *Mutex {
+	return &Mutex{e: e, name: name, kind: gate.FencedKind}
+}
+
+// SpinMutex is Redisson's RSpinLock: a Mutex that uses no messages. Its waiters ask again after 1 ms, doubling to
+// 128 ms, and its unlock wakes nobody. It suits a cluster where messages go to every node, and short waits. It
+// shares its key with Mutex in Redis: do not use both on one name, for the waiters of a Mutex would sleep.
+func (e *Engine) SpinMutex(name string) *Mutex { return &Mutex{e: e, name: name, kind: gate.SpinKind} }
+
 // Name is the name as it was given, before NameMapper.
 func (m *Mutex) Name() string { return m.name }
 

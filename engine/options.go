@@ -23,6 +23,9 @@ type Options struct {
 	Lease time.Duration
 	// MaxHold is how long a watched hold lasts at most; it then ends with ErrMaxHold. Default 0: no bound.
 	MaxHold time.Duration
+	// FenceTTL is how long the counter of a fenced lock outlives its last new owner, in whole milliseconds.
+	// Default 0: for ever, as Redisson's. Tokens grow also after a counter has expired.
+	FenceTTL time.Duration
 	// HandoffTime is how long a lock is handed on inside this process without asking Redis. Other processes
 	// that listen for the lock get it afterwards. Default 10ms, at most a tenth of Lease; negative: never.
 	HandoffTime time.Duration
@@ -101,6 +104,9 @@ func (o Options) withDefaults() (Options, error) {
 	}
 	if o.MaxHold < 0 {
 		complain("MaxHold %v: must not be negative", o.MaxHold)
+	}
+	if o.FenceTTL != 0 && o.FenceTTL < time.Second {
+		complain("FenceTTL %v: at least 1s, or 0 for no end", o.FenceTTL)
 	}
 	for _, bound := range []struct {
 		name  string

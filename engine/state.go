@@ -40,7 +40,11 @@ func (m *Mutex) Inspect(ctx context.Context) (State, error) {
 	go func() {
 		defer m.e.leave()
 		b := m.e.client.B()
-		answer <- m.e.client.Do(context.Background(), b.Eval().Script(scripts.Inspect.Text).Numkeys(1).Key(key).Build())
+		keys := []string{key}
+		if m.kind == gate.FencedKind {
+			keys = append(keys, scripts.TokenKey(key))
+		}
+		answer <- m.e.client.Do(context.Background(), b.Eval().Script(scripts.Inspect.Text).Numkeys(int64(len(keys))).Key(keys...).Build())
 	}()
 	select {
 	case r := <-answer:

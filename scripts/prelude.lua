@@ -30,8 +30,9 @@ local function clock()
 	return now[1] * 1000 + math.floor(now[2] / 1000)
 end
 
--- publish wakes who listens and answers how many; -2 when this user may not publish on the channel.
+-- publish wakes who listens and answers how many; NONE wakes nobody; -2 when this user may not publish on the channel.
 local function publish(how, channel, message)
+	if how == 'NONE' then return 0 end
 	local heard = 0
 	if how ~= 'SPUBLISH' then
 		local reply = call('PUBLISH', channel, message)

@@ -22,6 +22,9 @@ var prelude string
 //go:embed acquire.lua
 var acquire string
 
+//go:embed acquire_fenced.lua
+var acquireFenced string
+
 //go:embed release.lua
 var release string
 
@@ -43,11 +46,12 @@ var rights string
 // The scripts of the reentrant lock. Releasing by an owner id that Inspect found is the force-unlock: it
 // frees that owner and no later one, however often it is sent.
 var (
-	Acquire = Script{"acquire", prelude + acquire}
-	Release = Script{"release", prelude + release}
-	Renew   = Script{"renew", prelude + renew}
-	Confirm = Script{"confirm", prelude + confirm}
-	Swap    = Script{"swap", prelude + swap}
-	Inspect = Script{"inspect", prelude + inspect}
-	Rights  = Script{"rights", rights}
+	Acquire       = Script{"acquire", prelude + acquire}
+	AcquireFenced = Script{"acquire_fenced", prelude + acquireFenced}
+	Release       = Script{"release", prelude + release}
+	Renew         = Script{"renew", prelude + renew}
+	Confirm       = Script{"confirm", prelude + confirm}
+	Swap          = Script{"swap", prelude + swap}
+	Inspect       = Script{"inspect", prelude + inspect}
+	Rights        = Script{"rights", rights}
 )

@@ -20,6 +20,9 @@ type crowd struct {
 	yieldFree Time  // until when we do not yield
 	swapWatch bool  // whether the swap in flight is for a watched hold
 
+	tokens tokens // a fenced tenure's
+	spins  uint8  // refusals in a row, of a waiter that polls
+
 	growing []growth
 	ghosts  ghosts
 }
@@ -62,6 +65,10 @@ func (m *Mutex) refused(now Time, ttl time.Duration, fx *Effects) {
 		sleep = min(sleep, ttl+time.Millisecond)
 	}
 	m.askAt = now + sleep
+	if m.breed().polls {
+		m.askAt = now + min(m.spin(), sleep)
+		return
+	}
 	c.want(m.cell, scripts.LockChannel, fx)
 }
 

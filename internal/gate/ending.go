@@ -86,6 +86,9 @@ func (m *Mutex) released(now Time, c *Command) {
 		m.phase = free
 		m.haunt(now)
 		m.askAt = now + m.pause(now, m.heardBy(c))
+		if m.breed().polls && m.queue.head != nil { // others poll too, and are not heard
+			m.askAt = now + m.spin()
+		}
 	case c.Result == Answered && c.Reply == scripts.NotMine:
 		out := Outcome{Why: Lost}
 		if m.t.Resent { // rule 4: the first send, before the deadline, did it
@@ -142,7 +145,7 @@ func (m *Mutex) exorcise(now Time, fx *Effects) bool {
 	}
 	g, due := m.crowd.ghosts.due(now)
 	if due {
-		m.send(Command{Op: Release, ID: g.id, Owner: g.owner}, fx)
+		m.send(Command{Op: m.breed().release, ID: g.id, Owner: g.owner}, fx)
 		m.again = m.queue.head != nil
 	}
 	return due

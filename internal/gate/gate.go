@@ -35,11 +35,13 @@ const (
 	Confirm
 	Swap
 	Release
+	ReleaseQuietly // tells nobody
 	Acquire
+	AcquireFenced
 	Ops
 )
 
-var opNames = [Ops]string{"none", "renew", "confirm", "swap", "release", "acquire"}
+var opNames = [Ops]string{"none", "renew", "confirm", "swap", "release", "release quietly", "acquire", "acquire fenced"}
 
 func (o Op) String() string { return opNames[o] }
 
@@ -155,7 +157,9 @@ type Kind uint8
 
 // The kinds.
 const (
-	MutexKind Kind = iota
+	MutexKind  Kind = iota
+	FencedKind      // a mutex whose tenures have fencing tokens
+	SpinKind        // a mutex whose waiters poll
 )
 
 // Machine is the state machine of one name. Every method is one event; fx takes what it leads to.

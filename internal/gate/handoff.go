@@ -35,9 +35,15 @@ func (m *Mutex) admit(now Time, fx *Effects) {
 func (m *Mutex) grant(now Time, w *Waiter) bool {
 	h := w.Hold
 	h.begin(now, w, &m.t.Tenure, m.cfg)
+	if h.Token == 0 && m.breed().fenced {
+		h.Token = m.crowd.tokens.next
+	}
 	if !m.cfg.Answer(w, Outcome{}) {
 		h.alive = false
 		return false
+	}
+	if h.Token != 0 && h.Token == m.crowd.tokens.next {
+		m.crowd.tokens.next++ // put into a settled future: used up
 	}
 	m.t.add(h)
 	m.cfg.Stats.granted()
@@ -64,7 +70,7 @@ func (m *Mutex) decide(now Time, fx *Effects) {
 	}
 	w := m.queue.head
 	switch {
-	case w == nil || !m.keeps(now):
+	case w == nil || !m.keeps(now) || !m.fenced(w):
 		m.drop(now, m.ack, fx)
 	case m.flight != None: // its answer decides
 	case w.fits(&m.t.Tenure):
@@ -81,7 +87,7 @@ func (m *Mutex) decide(now Time, fx *Effects) {
 // fresh is rule 8, and rule 1 for w: the tenure may be handed to w without asking Redis. Not while a swap is on
 // its way: that will end the tenure for a fresh one.
 func (m *Mutex) fresh(now Time, w *Waiter) bool {
-	return m.flight != Swap && w.fits(&m.t.Tenure) && now < m.t.Deadline && now-m.t.Confirmed < m.cfg.HandoffTime && !m.t.Doubt && m.t.Epoch == m.cfg.Epoch
+	return m.flight != Swap && w.fits(&m.t.Tenure) && now < m.t.Deadline && now-m.t.Confirmed < m.cfg.HandoffTime && !m.t.Doubt && m.t.Epoch == m.cfg.Epoch && m.fenced(w)
 }
 
 // keeps reports whether this process may keep the name for its next waiter after the tenure has aged:

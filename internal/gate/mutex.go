@@ -80,12 +80,12 @@ func (m *Mutex) Answer(now Time, c *Command, fx *Effects) {
 	m.flight = None
 	m.tick(now, fx)
 	switch {
-	case c.Op == Release && (c.Owner != "" || c.ID != m.t.ID || m.phase != dead):
+	case c.Op == m.breed().release && (c.Owner != "" || c.ID != m.t.ID || m.phase != dead):
 		m.heardBy(c)
 		m.crowded().ghosts.answered(now, c)
-	case c.Op == Release:
+	case c.Op == m.breed().release:
 		m.released(now, c)
-	case c.Op == Acquire:
+	case c.Op == m.breed().acquire:
 		m.acquired(now, c, fx)
 	case m.phase != ours || c.ID != m.t.ID: // it ended while the command was on its way
 		m.swapTooLate(now, c)
@@ -106,13 +106,14 @@ func (m *Mutex) acquired(now Time, c *Command, fx *Effects) {
 		m.phase, m.again = ours, false
 		m.t.Deadline = 0
 		m.t.confirm(now, c.Sent, c.Lease, m.cfg)
+		m.fence(int64(c.Reply))
 		m.settleYield(true)
 		if now >= m.t.Deadline { // rule: a grant read after its own deadline is not handed out
 			m.lose(now, Lost, fx)
 			return
 		}
 		if m.crowd != nil {
-			m.crowd.stint, m.crowd.outside = now, 0
+			m.crowd.stint, m.crowd.outside, m.crowd.spins = now, 0, 0
 		}
 		m.admit(now, fx)
 		return
@@ -212,7 +213,7 @@ func (m *Mutex) pump(now Time, fx *Effects) {
 			m.buried(now)
 			m.pumpFree(now, fx)
 		} else if now >= m.askAt {
-			m.send(Command{Op: Release, ID: m.t.ID}, fx)
+			m.send(Command{Op: m.breed().release, ID: m.t.ID}, fx)
 		}
 	case ours:
 		m.pumpOurs(now, fx)
@@ -231,7 +232,7 @@ func (m *Mutex) pumpFree(now Time, fx *Effects) {
 	m.t.Tenure = Tenure{ID: m.cfg.LastID, Lease: w.Lease, Watch: w.Watch}
 	m.phase = asked
 	m.cfg.Stats.Attempts.Inc()
-	m.send(Command{Op: Acquire, ID: m.t.ID, Lease: w.Lease}, fx)
+	m.send(Command{Op: m.breed().acquire, ID: m.t.ID, Lease: w.Lease}, fx)
 }
 
 // reask repeats an acquire whose answer was lost, under the same owner id: asking twice is harmless. If
@@ -245,7 +246,7 @@ func (m *Mutex) reask(now Time, fx *Effects) {
 	}
 	m.t.Lease, m.t.Watch = max(m.t.Lease, w.Lease), w.Watch && w.Lease >= m.t.Lease
 	m.cfg.Stats.Attempts.Inc()
-	m.send(Command{Op: Acquire, ID: m.t.ID, Lease: m.t.Lease}, fx)
+	m.send(Command{Op: m.breed().acquire, ID: m.t.ID, Lease: m.t.Lease}, fx)
 }
 
 func (m *Mutex) pumpOurs(now Time, fx *Effects) {

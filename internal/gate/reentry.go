@@ -59,6 +59,7 @@ func (m *Mutex) share(now Time, w *Waiter, first *Hold) {
 	}
 	n.Add(1)
 	w.Hold.count.Store(n)
+	w.Hold.Token = first.Token // re-entry is not a new owner
 	if !m.grant(now, w) {
 		n.Add(-1)
 	}

@@ -1,0 +1,56 @@
+package engine_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"testing"
+
+	"github.com/wheellock/wheellock/engine"
+	"github.com/wheellock/wheellock/engine/enginetest"
+)
+
+// store is a storage that knows about fencing: it refuses writes that carry an older token than it has seen.
+type store struct {
+	mu      sync.Mutex
+	highest int64
+	stock   int
+}
+
+var errStale = errors.New("stale token")
+
+func (s *store) write(token int64, stock int) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if token < s.highest {
+		return errStale
+	}
+	s.highest, s.stock = token, stock
+	return nil
+}
+
+// A holder that was paused until its lease had run out still believes in its lock. Its token gives it away.
+func ExampleEngine_FencedMutex() {
+	testing.Init()
+	e, redis := enginetest.New(&testing.T{}, engine.Options{})
+	defer e.Close()
+	ctx := context.Background()
+	shelf := &store{}
+
+	slow, _ := e.FencedMutex("shelf:7").Lock(ctx)
+	redis.Lose("shelf:7") // the lease of slow has run out, but slow has not noticed
+	other, _ := redis.Open(ctx, engine.Options{})
+	defer other.Close()
+	quick, _ := other.FencedMutex("shelf:7").Lock(ctx)
+
+	token, _ := quick.Token()
+	fmt.Println("quick writes:", shelf.write(token, 3))
+	token, _ = slow.Token()
+	fmt.Println("slow writes:", shelf.write(token, 8))
+	fmt.Println("on the shelf:", shelf.stock)
+	// Output:
+	// quick writes: <nil>
+	// slow writes: stale token
+	// on the shelf: 3
+}

@@ -1,0 +1,55 @@
+package gate
+
+import "time"
+
+// breed is what a kind changes in a mutex.
+type breed struct {
+	acquire, release Op
+	fenced           bool // grants have fencing tokens
+	polls            bool // waiters poll: nobody publishes, nobody listens
+}
+
+var breeds = [...]breed{
+	MutexKind:  {acquire: Acquire, release: Release},
+	FencedKind: {acquire: AcquireFenced, release: Release, fenced: true},
+	SpinKind:   {acquire: Acquire, release: ReleaseQuietly, polls: true},
+}
+
+func (m *Mutex) breed() *breed { return &breeds[m.cell.Kind] }
+
+// TokenBlock is how many fencing tokens a tenure has: one for each grant by which it is handed on. Re-entry
+// takes none. A tenure whose tokens are used up is freed and taken anew.
+const TokenBlock = 64
+
+// tokens are those a tenure has left.
+type tokens struct{ next, last int64 }
+
+func (t *tokens) left() bool { return t.next <= t.last }
+
+// fence gives the tenure its block: the numbers that end at last.
+func (m *Mutex) fence(last int64) {
+	if m.breed().fenced {
+		m.crowded().tokens = tokens{last - TokenBlock + 1, last}
+	}
+}
+
+// fenced reports whether the tenure may be handed to w as far as tokens go. A swap has none to give.
+func (m *Mutex) fenced(w *Waiter) bool {
+	return !m.breed().fenced || m.crowd.tokens.left() && w.fits(&m.t.Tenure)
+}
+
+// Between the questions of a waiter that polls: 1 ms doubling to 128 ms as Redisson's spin lock, a part of it random.
+const (
+	firstSpin   = time.Millisecond
+	longestSpin = 128 * time.Millisecond
+)
+
+// spin is how long to sleep after so many refusals in a row.
+func (m *Mutex) spin() time.Duration {
+	c := m.crowded()
+	sleep := min(firstSpin<<c.spins, longestSpin)
+	if sleep < longestSpin {
+		c.spins++
+	}
+	return sleep - jitter(m.t.ID, sleep/2)
+}

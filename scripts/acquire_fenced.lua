@@ -1,0 +1,41 @@
+-- acquire_fenced.lua: take fenced mutexes, each with a block of fencing tokens for its tenure.
+-- KEYS[2i-1], KEYS[2i]       lock, fencing counter
+-- ARGV[1], ARGV[2], ARGV[3]  notAfter (as acquire.lua), tokens in a block, ms after which an idle counter expires (0: never)
+-- ARGV[2i+2], ARGV[2i+3]     owner, lease in ms
+-- reply per name: the last token of the block, > 0; else as acquire.lua
+--
+-- A block ends at the larger of previous + block and the server's time in microseconds: so tokens grow also
+-- after the counter was lost, and stay below 2^53 until the year 2255. Asked again under the same owner, a
+-- fresh block is given: of the first nobody has heard.
+local KEYS, ARGV = KEYS, ARGV
+local time = call('TIME')
+local now, deadline = time[1] * 1000 + math.floor(time[2] / 1000), tonumber(ARGV[1])
+if deadline > 0 and now > deadline then return LATE - now end
+local micros, block, idle = time[1] * 1000000 + time[2], tonumber(ARGV[2]), tonumber(ARGV[3])
+
+return each(#KEYS / 2, function(i)
+	local lock, counter, owner, lease = KEYS[2 * i - 1], KEYS[2 * i], ARGV[2 * i + 2], ARGV[2 * i + 3]
+	local ttl = call('PTTL', lock)
+	if type(ttl) == 'table' then return fault(ttl, lock) end
+	local mine = false
+	if ttl ~= -2 then
+		local found = call('HMGET', lock, owner, 'mode')
+		if found.err then return fault(found, lock) end
+		if found[2] then return foreign() end
+		if not found[1] then return -(ttl + 2) end
+		mine = true
+	end
+	local last = call('GET', counter)
+	if type(last) == 'table' then return fault(last, counter) end
+	local token = math.max((tonumber(last or 0) or 0) + block, micros)
+	local set = call('SET', counter, string.format('%.0f', token))
+	if set.err then return fault(set, counter) end
+	if idle > 0 then call('PEXPIRE', counter, ARGV[3]) end
+	if not mine then
+		call('HSET', lock, owner, '1')
+		call('PEXPIRE', lock, lease)
+	elseif ttl < tonumber(lease) then
+		call('PEXPIRE', lock, lease)
+	end
+	return token
+end)
