@@ -22,6 +22,7 @@ type Hold struct {
 
 	// Owned by the loop.
 	next  *Hold
+	prev  *Hold
 	owner uint64
 	since Time // when it was granted
 	until Time // its own end, when it has one besides the tenure's; Never: the tenure's

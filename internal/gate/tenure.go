@@ -44,13 +44,27 @@ func (t *Tenure) unsure(sent Time) {
 	t.carried(t.Unsure, t.Lease)
 }
 
-// tenancy is a tenure with its living holds.
+// tenancy is a tenure with its living holds. A read lock has thousands, so that nothing but a renewal and
+// the end of a hold's own time looks at all of them.
 type tenancy struct {
 	Tenure
-	holds *Hold // newest first
+	holds   *Hold // newest first
+	watched int32 // how many of them the watchdog keeps
+	soonest Time  // none of them ends by its own time before this
 }
 
-func (t *tenancy) add(h *Hold) { h.next, t.holds = t.holds, h }
+func (t *tenancy) add(h *Hold) {
+	if t.holds == nil {
+		t.soonest = Never
+	} else {
+		t.holds.prev = h
+	}
+	h.next, h.prev, t.holds = t.holds, nil, h
+	t.soonest = min(t.soonest, h.until)
+	if h.watch {
+		t.watched++
+	}
+}
 
 func (t *tenancy) holdOf(owner uint64) *Hold {
 	for h := t.holds; h != nil; h = h.next {
@@ -64,22 +78,23 @@ func (t *tenancy) holdOf(owner uint64) *Hold {
 // end takes a hold out. Without a watched hold the watchdog stops; but the last hold's tenure may be handed
 // on as it is.
 func (t *tenancy) end(h *Hold, stats *Stats) {
-	for at := &t.holds; *at != nil; at = &(*at).next {
-		if *at == h {
-			*at = h.next
-			break
-		}
+	if h.prev == nil {
+		t.holds = h.next
+	} else {
+		h.prev.next = h.next
 	}
-	h.alive, h.next = false, nil
+	if h.next != nil {
+		h.next.prev = h.prev
+	}
+	h.alive, h.next, h.prev = false, nil, nil
 	if n := h.count.Load(); n != nil {
 		n.Add(-1)
 	}
 	stats.Held.Dec()
-	watched := t.holds == nil && t.Watch
-	for other := t.holds; other != nil; other = other.next {
-		watched = watched || other.watch
+	if h.watch {
+		t.watched--
 	}
-	t.Watch = watched
+	t.Watch = t.watched > 0 || t.holds == nil && t.Watch
 }
 
 // endAll ends every hold and tells its holder.
@@ -91,6 +106,10 @@ func (t *tenancy) endAll(stats *Stats, why Why) {
 
 // expire ends the holds whose own time is over.
 func (t *tenancy) expire(now Time, stats *Stats) (ended bool) {
+	if t.holds == nil || now < t.soonest {
+		return false
+	}
+	t.soonest = Never
 	for h := t.holds; h != nil; {
 		next := h.next
 		if now >= h.until {
@@ -100,6 +119,8 @@ func (t *tenancy) expire(now Time, stats *Stats) (ended bool) {
 			}
 			t.tell(h, stats, why)
 			ended = true
+		} else {
+			t.soonest = min(t.soonest, h.until)
 		}
 		h = next
 	}
@@ -112,13 +133,13 @@ func (t *tenancy) tell(h *Hold, stats *Stats, why Why) {
 	h.By.End(why)
 }
 
-// nextEnd is when the first hold ends, unless the tenure is renewed.
+// nextEnd is when the first hold ends, unless the tenure is renewed; perhaps earlier, after a hold was
+// unlocked or extended.
 func (t *tenancy) nextEnd() Time {
-	at := t.Deadline
-	for h := t.holds; h != nil; h = h.next {
-		at = min(at, h.until)
+	if t.holds == nil {
+		return t.Deadline
 	}
-	return at
+	return min(t.Deadline, t.soonest)
 }
 
 // follow passes the tenure's new deadline on to its holds.
