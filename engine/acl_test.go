@@ -1,0 +1,228 @@
+package engine_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/redis/rueidis"
+
+	"github.com/wheellock/wheellock/engine"
+	"github.com/wheellock/wheellock/futures"
+	"github.com/wheellock/wheellock/internal/redistest"
+)
+
+// The rule in SECURITY.md, and what options need besides, are read from there and proved here.
+
+// aclRule is the words of the ACL SETUSER command in SECURITY.md, after the user's name and password.
+func aclRule(t *testing.T) []string {
+	t.Helper()
+	_, after, found := strings.Cut(securityPaper(t), "\nACL SETUSER locks on >password ")
+	rule, _, closed := strings.Cut(after, "```")
+	if !found || !closed {
+		t.Fatal("SECURITY.md has no ACL SETUSER rule")
+	}
+	return strings.Fields(rule)
+}
+
+// aclBesides is what SECURITY.md's table grants for an option, named by how its row begins.
+func aclBesides(t *testing.T, option string) []string {
+	t.Helper()
+	_, row, found := strings.Cut(securityPaper(t), "\n| `"+option)
+	row, _, _ = strings.Cut(row, "\n")
+	words := regexp.MustCompile(`\+[a-z|]+`).FindAllString(strings.ReplaceAll(row, `\|`, "|"), -1)
+	if !found || len(words) == 0 {
+		t.Fatalf("SECURITY.md grants nothing for %s", option)
+	}
+	return words
+}
+
+func securityPaper(t *testing.T) string {
+	t.Helper()
+	text, err := os.ReadFile("../SECURITY.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+// limited is what runs as a user with a rule.
+type limited struct {
+	*testing.T
+	server *redistest.Server
+	opts   engine.Options
+}
+
+// limit makes the user anew with a rule, and forgets what was refused before.
+func limit(t *testing.T, server *redistest.Server, rule []string, opts engine.Options) *limited {
+	t.Helper()
+	server.MustDo(slices.Concat([]string{"ACL", "SETUSER", "locks", "reset", "on", ">password"}, rule)...)
+	server.MustDo("ACL", "LOG", "RESET")
+	opts.Redis.InitAddress = []string{server.Addr()}
+	opts.Redis.Username, opts.Redis.Password = "locks", "password"
+	opts.NameMapper = func(name string) string { return "app:" + name }
+	opts.PollCap = time.Hour // only messages wake waiters
+	return &limited{t, server, opts}
+}
+
+// tour uses everything that an engine does, and then runs last. Its error is the first that came.
+func (l *limited) tour(last func()) error {
+	ctx, stop := context.WithTimeout(l.Context(), time.Minute)
+	defer stop()
+	var engines [2]*engine.Engine
+	for i := range engines {
+		e, err := engine.Open(ctx, l.opts)
+		if err != nil {
+			return fmt.Errorf("Open: %w", err)
+		}
+		defer e.Close()
+		engines[i] = e
+	}
+	for _, name := range []string{"stock:7", "stock:{7}"} {
+		if err := l.contend(ctx, engines[0].Mutex(name), engines[1].Mutex(name)); err != nil {
+			return err
+		}
+	}
+	if err := l.force(ctx, engines[0].Mutex("stock:8"), engines[1].Mutex("stock:8")); err != nil {
+		return err
+	}
+	redistest.Await(l.T, "nobody to listen", func() bool { return l.server.Subscriptions().Count() == 0 })
+	last()
+	return nil
+}
+
+// contend has two callers of one process wait for another process; the one gets the lock by an unlock
+// message, the other by a swap, for its lease is another.
+func (l *limited) contend(ctx context.Context, ours, theirs *engine.Mutex) error {
+	held, err := ours.Lock(ctx)
+	if err != nil {
+		return fmt.Errorf("Lock: %w", err)
+	}
+	first, second := theirs.LockAsync(ctx), theirs.LockAsync(ctx, engine.WithLease(time.Minute))
+	redistest.Await(l.T, "the waiters to listen, or to fail", func() bool {
+		_, err := first.Result()
+		return l.server.Subscriptions().Count() > 0 || !errors.Is(err, futures.ErrPending)
+	})
+	if err := held.Unlock(ctx); err != nil {
+		return fmt.Errorf("Unlock: %w", err)
+	}
+	for _, waiter := range []*futures.Future[*engine.Hold]{first, second} {
+		hold, err := waiter.Wait(ctx)
+		if err != nil {
+			return fmt.Errorf("LockAsync: %w", err)
+		}
+		if err := hold.Unlock(ctx); err != nil {
+			return fmt.Errorf("Unlock: %w", err)
+		}
+	}
+	return nil
+}
+
+// force extends a hold and has it freed by the other process.
+func (l *limited) force(ctx context.Context, ours, theirs *engine.Mutex) error {
+	held, err := ours.Lock(ctx, engine.WithLease(time.Minute))
+	if err != nil {
+		return fmt.Errorf("Lock: %w", err)
+	}
+	if err := held.Extend(ctx, 2*time.Minute); err != nil {
+		return fmt.Errorf("Extend: %w", err)
+	}
+	if freed, err := theirs.ForceUnlock(ctx); err != nil || !freed {
+		return fmt.Errorf("ForceUnlock: %t, %w", freed, err)
+	}
+	if keys := l.server.Keys(); len(keys) > 0 {
+		return fmt.Errorf("left in Redis: %q", keys)
+	}
+	return nil
+}
+
+// refused lists what the server has refused the user: "+command", "~key" or "&channel". What Open asks
+// only to see whether it may is left out.
+func (l *limited) refused() []string {
+	l.Helper()
+	signs := map[string]string{"command": "+", "key": "~", "channel": "&"}
+	var all []string
+	for _, entry := range l.server.MustDo("ACL", "LOG").Items {
+		field := make(map[string]string)
+		for pair := range slices.Chunk(entry.Texts(), 2) {
+			field[pair[0]] = pair[1]
+		}
+		object := signs[field["reason"]] + field["object"]
+		if object != "+cluster|slots" && !strings.Contains(object, "wheellock:probe:") {
+			all = append(all, object)
+		}
+	}
+	return all
+}
+
+// misses reports whether something was refused for want of a right.
+func (l *limited) misses(right string) bool {
+	pattern, isPattern := strings.CutSuffix(right, "*")
+	return slices.ContainsFunc(l.refused(), func(object string) bool {
+		return object == right || isPattern && strings.HasPrefix(object, pattern)
+	})
+}
+
+// wantEnough asserts that a rule lets everything work, with nothing refused.
+func wantEnough(t *testing.T, server *redistest.Server, rule []string, opts engine.Options) {
+	t.Helper()
+	l := limit(t, server, rule, opts)
+	if err := l.tour(func() {}); err != nil {
+		t.Error(err)
+	}
+	if refused := l.refused(); len(refused) > 0 {
+		t.Errorf("refused: %q", refused)
+	}
+}
+
+// wantNeeded asserts that without any one of these rights the server refuses something for want of it.
+func wantNeeded(t *testing.T, server *redistest.Server, rule, rights []string, opts engine.Options) {
+	t.Helper()
+	for _, right := range rights {
+		l := limit(t, server, slices.DeleteFunc(slices.Clone(rule), func(r string) bool { return r == right }), opts)
+		err := l.tour(func() {
+			redistest.Await(t, "a refusal without "+right, func() bool { return l.misses(right) })
+		})
+		if !l.misses(right) {
+			t.Errorf("without %s: nothing was refused, error %v", right, err)
+		}
+		if err != nil && !errors.Is(err, engine.ErrUnavailable) {
+			t.Errorf("without %s: %v, want ErrUnavailable", right, err)
+		}
+	}
+}
+
+func TestLeastPrivilege(t *testing.T) {
+	t.Parallel() // it mostly waits for subscriptions to end
+	server := redistest.Start(t)
+	rule := aclRule(t)
+	t.Run("is enough", func(t *testing.T) { wantEnough(t, server, rule, engine.Options{}) })
+	t.Run("has nothing to spare", func(t *testing.T) {
+		rights := slices.DeleteFunc(slices.Clone(rule), func(word string) bool { return !strings.ContainsAny(word[:1], "~&+") })
+		wantNeeded(t, server, rule, rights, engine.Options{})
+	})
+	t.Run("does not reach other keys", func(t *testing.T) {
+		l := limit(t, server, rule, engine.Options{})
+		l.opts.NameMapper = nil
+		if err := l.tour(func() {}); !errors.Is(err, engine.ErrRefused) || !strings.Contains(err.Error(), "NOPERM") {
+			t.Errorf("error %v, want ErrRefused with NOPERM", err)
+		}
+	})
+	for option, opts := range map[string]engine.Options{
+		"PubSub":         {PubSub: engine.PubSubBoth},
+		"WatchLoss":      {WatchLoss: true},
+		"Redis.SelectDB": {Redis: rueidis.ClientOption{SelectDB: 1}},
+	} {
+		t.Run("grows with "+option, func(t *testing.T) {
+			besides := aclBesides(t, option)
+			wantEnough(t, server, slices.Concat(rule, besides), opts)
+			wantNeeded(t, server, slices.Concat(rule, besides), besides, opts)
+		})
+	}
+}
