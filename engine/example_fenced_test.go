@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"sync"
-	"testing"
 
 	"github.com/wheellock/wheellock/engine"
 	"github.com/wheellock/wheellock/engine/enginetest"
@@ -32,10 +31,11 @@ func (s *store) write(token int64, stock int) error {
 
 // A holder that was paused until its lease had run out still believes in its lock. Its token gives it away.
 func ExampleEngine_FencedMutex() {
-	testing.Init()
-	e, redis := enginetest.New(&testing.T{}, engine.Options{})
-	defer e.Close()
 	ctx := context.Background()
+	redis := enginetest.Start() // a Redis in memory, so that the example runs anywhere
+	defer redis.Close()
+	e, _ := redis.Open(ctx, engine.Options{})
+	defer e.Close()
 	shelf := &store{}
 
 	slow, _ := e.FencedMutex("shelf:7").Lock(ctx)

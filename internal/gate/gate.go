@@ -121,15 +121,15 @@ type Cell struct {
 }
 
 // makers make a cell with its machine, both in one piece of memory.
-var makers = [...]func() *Cell{
-	MutexKind: func() *Cell {
-		m := &struct {
-			Cell
-			Mutex
-		}{}
-		m.Cell.Machine = &m.Mutex
-		return &m.Cell
-	},
+var makers = [...]func() *Cell{MutexKind: newMutex, FencedKind: newMutex, SpinKind: newMutex}
+
+func newMutex() *Cell {
+	m := &struct {
+		Cell
+		Mutex
+	}{}
+	m.Cell.Machine = &m.Mutex
+	return &m.Cell
 }
 
 // NewCell makes the cell and the machine of a name.
