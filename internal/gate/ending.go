@@ -69,13 +69,13 @@ func (m *Mutex) lose(now Time, why Why, fx *Effects) {
 	m.drop(now, m.ack, fx)
 }
 
-// gone is a tenure that is not in Redis any more, as Redis says.
-func (m *Mutex) gone(now Time, fx *Effects) {
+// gone is a tenure that is not in Redis any more, as Redis says in answer to c.
+func (m *Mutex) gone(now Time, c *Command) {
 	m.t.endAll(m.cfg.Stats, Lost)
 	m.abortGrowth()
 	m.acknowledge(Outcome{Why: Lost})
 	m.phase, m.askAt = free, now
-	m.haunt(now)
+	m.haunt(c.Sent)
 }
 
 // released is the answer to the release of the tenure.
@@ -84,7 +84,7 @@ func (m *Mutex) released(now Time, c *Command) {
 	case c.Result == Answered && (c.Reply >= 0 || c.Reply == scripts.Mute):
 		m.acknowledge(Outcome{})
 		m.phase = free
-		m.haunt(now)
+		m.haunt(c.Sent)
 		m.askAt = now + m.pause(now, m.heardBy(c))
 		if m.breed().polls && m.queue.head != nil { // others poll too, and are not heard
 			m.askAt = now + m.spin()
@@ -96,7 +96,7 @@ func (m *Mutex) released(now Time, c *Command) {
 		}
 		m.acknowledge(out)
 		m.phase, m.askAt = free, now
-		m.haunt(now)
+		m.haunt(c.Sent)
 		m.heardBy(c)
 	default:
 		m.heardBy(c)
@@ -127,16 +127,20 @@ func (m *Mutex) buried(now Time) {
 	m.phase, m.askAt = free, now
 }
 
-// haunt remembers the tenure's id if an acquire of it may still arrive: it is released once more when
-// none can (rule 12).
-func (m *Mutex) haunt(now Time) {
-	if m.t.Unsure > now {
-		m.ghost(m.t.ID, m.t.Unsure)
+// haunt remembers the tenure's id if an acquire of it may have arrived after a command, sent then, that found
+// it gone or freed it: it is released once more when none can (rule 12).
+func (m *Mutex) haunt(sent Time) {
+	if m.t.Unsure > sent {
+		m.crowded().ghosts.add(ghost{id: m.t.ID, at: m.t.Unsure, ends: m.t.Ends})
 	}
 	m.t.Unsure = 0
 }
 
-func (m *Mutex) ghost(id uint64, at Time) { m.crowded().ghosts.add(ghost{id: id, at: at}) }
+// ghost has the fresh owner of a swap released, which may have taken the lock for it, or may yet.
+func (m *Mutex) ghost(now Time, swap *Command) {
+	ends := now + LateWindow + swap.Lease + 2*margin(swap.Lease)
+	m.crowded().ghosts.add(ghost{id: swap.Next, at: now, ends: ends})
+}
 
 // exorcise sends the release of a ghost that is due.
 func (m *Mutex) exorcise(now Time, fx *Effects) bool {

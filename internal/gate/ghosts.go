@@ -12,6 +12,7 @@ type ghost struct {
 	owner string // not one of ours; else empty
 	id    uint64
 	at    Time
+	ends  Time // when its key has surely run out
 	ack   Settler
 }
 
@@ -49,7 +50,7 @@ func (gs *ghosts) answered(now Time, c *Command) {
 			continue
 		}
 		out := ghostOutcome(c)
-		if out.Why != Granted && out.Why != Lost && g.ack == nil {
+		if out.Why != Granted && out.Why != Lost && g.ack == nil && now < g.ends {
 			(*gs)[i].at = now + ghostPause
 			return
 		}

@@ -136,9 +136,9 @@ func (m *Mutex) confirmed(now Time, c *Command, fx *Effects) {
 		}
 	case c.Result == Answered && c.Reply == scripts.NotMine:
 		if c.Op == Swap {
-			m.ghost(c.Next, now)
+			m.ghost(now, c)
 		}
-		m.gone(now, fx)
+		m.gone(now, c)
 	case c.Op == Swap:
 		m.unswapped(now, c, fx)
 	default:
@@ -153,7 +153,7 @@ func (m *Mutex) confirmed(now Time, c *Command, fx *Effects) {
 // a swap that arrives late finds nothing to swap.
 func (m *Mutex) unswapped(now Time, c *Command, fx *Effects) {
 	if c.Result == Unknown {
-		m.ghost(c.Next, now)
+		m.ghost(now, c)
 	}
 	m.drop(now, m.ack, fx)
 }
@@ -164,7 +164,7 @@ func (m *Mutex) swapTooLate(now Time, c *Command) {
 		m.t.carried(now+LateWindow, c.Lease)
 	}
 	if c.Op == Swap && (c.Result == Unknown || c.Result == Answered && c.Reply >= 0) {
-		m.ghost(c.Next, now)
+		m.ghost(now, c)
 	}
 }
 

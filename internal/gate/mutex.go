@@ -125,16 +125,19 @@ func (m *Mutex) acquired(now Time, c *Command, fx *Effects) {
 		m.unanswered(Doubtful)
 		return
 	}
-	m.phase = free
-	m.haunt(now)
 	if ttl, held := c.Reply.Held(); held && c.Result == Answered {
+		m.phase = free
+		m.haunt(c.Sent)
 		m.refused(now, ttl, fx)
 		return
+	}
+	if m.t.Unsure == 0 { // else an earlier one may have taken the lock: the same owner asks again, or releases
+		m.phase = free
 	}
 	m.declined(now, c)
 }
 
-// declined is an acquire that surely took nothing, for another reason than another owner.
+// declined is an acquire that surely did nothing, for another reason than another owner.
 func (m *Mutex) declined(now Time, c *Command) {
 	m.askAt = now + retryPause
 	fault := c.Reply.Fault()
@@ -172,7 +175,7 @@ func (m *Mutex) renewed(now Time, c *Command, fx *Effects) {
 		m.grown(now, c)
 		m.t.follow()
 	case c.Result == Answered && c.Reply == scripts.NotMine:
-		m.gone(now, fx)
+		m.gone(now, c)
 	default:
 		m.unrenewed(now, c)
 	}
@@ -235,8 +238,8 @@ func (m *Mutex) pumpFree(now Time, fx *Effects) {
 	m.send(Command{Op: m.breed().acquire, ID: m.t.ID, Lease: w.Lease}, fx)
 }
 
-// reask repeats an acquire whose answer was lost, under the same owner id: asking twice is harmless. If
-// nobody wants it any more, what it may have taken is released.
+// reask repeats an acquire of which an answer was lost, under the same owner id: asking twice is harmless.
+// If nobody wants it any more, what it may have taken is released.
 func (m *Mutex) reask(now Time, fx *Effects) {
 	w := m.queue.head
 	if w == nil {

@@ -1,0 +1,257 @@
+package gate
+
+import (
+	"testing"
+	"time"
+
+	"github.com/wheellock/wheellock/scripts"
+)
+
+// uncertain is a process whose first question got no answer. Its lease is long, so that a key left behind stays.
+func uncertain(w *world, ran bool) (*process, *caller, *parcel) {
+	a := w.newProcess("A")
+	a.cfg.Lease = time.Minute
+	c := a.lock()
+	ask := a.expect(Acquire)
+	if ran {
+		ask.run()
+	}
+	ask.lose()
+	c.wantWaiting()
+	return a, c, ask
+}
+
+// settleAll answers what is in flight until nothing is.
+func (p *process) settleAll() {
+	for len(p.outbox) > 0 {
+		p.outbox[0].answer()
+	}
+}
+
+func TestUncertainAcquire(t *testing.T) {
+	for _, ran := range []bool{true, false} {
+		name := map[bool]string{true: "that ran", false: "that did not run"}[ran]
+		t.Run(name+" is asked again under the same owner", func(t *testing.T) {
+			w := newWorld(t)
+			a, c, ask := uncertain(w, ran)
+			w.after(retryPause)
+			again := a.expect(Acquire)
+			w.want(again.ID == ask.ID, "the same owner")
+			again.answer()
+			c.wantAnswer(Granted)
+			w.calm()
+		})
+		t.Run(name+" stays that owner's while the link is down, or the server busy", func(t *testing.T) {
+			for _, fail := range []func(*parcel){(*parcel).notSent, (*parcel).again, func(c *parcel) { c.fail(scripts.ReadOnly) }} {
+				w := newWorld(t)
+				a, c, ask := uncertain(w, ran)
+				w.after(retryPause)
+				fail(a.expect(Acquire))
+				w.after(LateWindow + time.Second)
+				for _, sent := range a.outbox {
+					w.want(sent.ID == ask.ID, "the same owner")
+				}
+				a.linkUp()
+				a.settleAll()
+				c.wantAnswer(Granted)
+				w.want(c.hold.Tenure == ask.ID, "the same owner")
+				w.calm()
+			}
+		})
+		t.Run(name+" is released when nobody wants it any more", func(t *testing.T) {
+			w := newWorld(t)
+			a, c, ask := uncertain(w, ran)
+			c.cancel()
+			w.after(retryPause)
+			w.want(a.expect(Release).ID == ask.ID, "that owner's release")
+			a.expect(Release).answer()
+			w.want(w.redis.owner(stock) == "", "a free name")
+			w.calm()
+		})
+		t.Run(name+" is released when everybody was turned away", func(t *testing.T) {
+			for _, fail := range []func(*parcel){(*parcel).denied, func(c *parcel) { c.fail(scripts.OutOfMem) }} {
+				w := newWorld(t)
+				a, c, ask := uncertain(w, ran)
+				w.after(LateWindow + time.Second) // longer than it may still arrive
+				fail(a.expect(Acquire))
+				c.wantAnswer(Refused)
+				w.after(retryPause)
+				w.want(a.expect(Release).ID == ask.ID, "that owner's release")
+				a.expect(Release).answer()
+				w.want(w.redis.owner(stock) == "", "a free name")
+				w.calm()
+			}
+		})
+		t.Run(name+" fails those who ask once", func(t *testing.T) {
+			w := newWorld(t)
+			a := w.newProcess("A")
+			c := a.tryLock()
+			ask := a.expect(Acquire)
+			if ran {
+				ask.run()
+			}
+			ask.lose()
+			c.wantAnswer(Doubtful)
+			w.calm()
+		})
+	}
+	t.Run("that was refused meanwhile is over, but for the copy that may still arrive", func(t *testing.T) {
+		w := newWorld(t)
+		a, c, ask := uncertain(w, false)
+		w.redis.take(stock, "java:1", 100*time.Millisecond)
+		w.after(retryPause)
+		a.expect(Acquire).answer()
+		c.wantWaiting()
+		c.cancel()
+		w.after(time.Second)
+		ask.run() // the copy arrives: java has gone
+		w.want(w.redis.owner(stock) != "", "a ghost")
+		w.after(LateWindow + time.Second)
+		w.want(a.expect(Release).ID == ask.ID, "the ghost's release")
+		a.expect(Release).answer()
+		w.want(w.redis.owner(stock) == "", "a free name")
+		w.calm()
+	})
+	t.Run("is not settled by an answer to what left before its copy can have arrived", func(t *testing.T) {
+		w := newWorld(t)
+		a, c, ask := uncertain(w, false)
+		w.after(retryPause)
+		a.expect(Acquire).answer()
+		c.wantAnswer(Granted)
+		w.pass(LateWindow - 2*retryPause)
+		c.unlock()
+		release := a.expect(Release)
+		release.run()
+		w.pass(retryPause / 2)
+		ask.run() // at the last moment, after the release
+		w.want(w.redis.owner(stock) != "", "a ghost")
+		w.pass(time.Second)
+		release.answer()
+		w.after(time.Second)
+		w.want(a.expect(Release).ID == ask.ID, "the ghost's release")
+		a.expect(Release).answer()
+		w.want(w.redis.owner(stock) == "", "a free name")
+		w.calm()
+	})
+	t.Run("leaves a ghost that is given up when its lease has run out", func(t *testing.T) {
+		w := newWorld(t)
+		a, c, _ := uncertain(w, false)
+		w.after(retryPause)
+		a.expect(Acquire).answer()
+		c.unlock()
+		a.expect(Release).answer()
+		for range 1000 {
+			w.after(ghostPause)
+			if len(a.cells) == 0 {
+				break
+			}
+			for len(a.outbox) > 0 {
+				a.outbox[0].denied()
+			}
+		}
+		w.want(len(a.cells) == 0, "no machine left")
+		w.want(w.now < a.cfg.Lease+10*time.Second, "about a lease; it took %v", w.now)
+		w.calm()
+	})
+}
+
+func TestUncertainRelease(t *testing.T) {
+	held := func(w *world) (*process, *caller, *parcel) {
+		a, holder, _ := heldBy(w, 0)
+		holder.unlock()
+		return a, holder, a.expect(Release)
+	}
+	t.Run("is sent again, and not mine is then success", func(t *testing.T) {
+		w := newWorld(t)
+		a, holder, release := held(w)
+		release.run()
+		release.lose()
+		holder.wantHeldBack()
+		w.after(retryPause)
+		a.expect(Release).answer()
+		holder.released.want(Granted)
+		w.calm()
+	})
+	t.Run("first sent after the deadline is not: the lease was lost", func(t *testing.T) {
+		w := newWorld(t)
+		a, holder, release := held(w)
+		w.pass(a.cfg.Lease)
+		release.lose()
+		holder.released.want(Doubtful)
+		w.after(2 * a.cfg.Lease)
+		w.calm()
+	})
+	t.Run("that was never sent before the key went is a loss", func(t *testing.T) {
+		w := newWorld(t)
+		w.lossy = true
+		a, holder, release := held(w)
+		release.notSent()
+		w.redis.free(stock, w.redis.owner(stock))
+		a.linkUp()
+		a.expect(Release).answer()
+		holder.released.want(Lost)
+		w.calm()
+	})
+	t.Run("never blocks Unlock past the deadline", func(t *testing.T) {
+		w := newWorld(t)
+		a, holder, release := held(w)
+		w.after(a.cfg.Lease - margin(a.cfg.Lease) - 1)
+		holder.wantHeldBack()
+		w.after(1)
+		holder.released.want(Doubtful)
+		release.answer()
+		w.calm()
+	})
+	t.Run("is given up when the lease has surely run out, and the next question is asked", func(t *testing.T) {
+		w := newWorld(t)
+		a, holder, _ := heldBy(w, 0)
+		holder.unlock()
+		next := a.lock()
+		for a.outbox[0].Op == Release {
+			a.outbox[0].again()
+			w.after(retryPause)
+		}
+		w.want(w.redis.owner(stock) == "", "the key to have run out")
+		a.expect(Acquire).answer()
+		next.wantAnswer(Granted)
+		w.calm()
+	})
+	t.Run("that is denied is told", func(t *testing.T) {
+		w := newWorld(t)
+		_, holder, release := held(w)
+		release.denied()
+		holder.released.want(Refused)
+		w.calm()
+	})
+	t.Run("that a fault stopped which passes is sent again", func(t *testing.T) {
+		w := newWorld(t)
+		a, holder, release := held(w)
+		release.fail(scripts.ReadOnly)
+		holder.wantHeldBack()
+		w.after(retryPause)
+		a.expect(Release).answer()
+		holder.released.want(Granted)
+		w.calm()
+	})
+	t.Run("that may not publish has freed the name", func(t *testing.T) {
+		w := newWorld(t)
+		_, holder, release := held(w)
+		release.run()
+		release.Reply = scripts.Mute
+		release.answer()
+		holder.released.want(Granted)
+		w.calm()
+	})
+	t.Run("comes before the next question", func(t *testing.T) {
+		w := newWorld(t)
+		a, _, release := held(w)
+		next := a.lock()
+		release.lose()
+		w.want(len(a.outbox) == 0, "no question while it is unknown whether the name is free")
+		w.after(retryPause)
+		a.expect(Release).answer()
+		a.expect(Acquire).answer()
+		next.wantAnswer(Granted)
+		w.calm()
+	})
+}
