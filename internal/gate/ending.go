@@ -155,7 +155,8 @@ func (m *Mutex) exorcise(now Time, fx *Effects) bool {
 	return due
 }
 
-// Force frees an owner. When that is our own tenure, its holds end first.
+// Force frees an owner. When that is our own tenure, its holds end first; when it is one that was granted in
+// Redis but not here yet, it is never handed out.
 func (m *Mutex) Force(now Time, owner string, id uint64, ack Settler, fx *Effects) {
 	m.tick(now, fx)
 	if id != 0 && m.phase == ours && m.t.ID == id {
@@ -165,6 +166,15 @@ func (m *Mutex) Force(now Time, owner string, id uint64, ack Settler, fx *Effect
 	}
 	m.crowded().ghosts.add(ghost{owner: owner, id: id, at: now, ack: ack})
 	m.pump(now, fx)
+}
+
+// forced reports whether the tenure was to be freed by force before the answer came that it is ours.
+func (m *Mutex) forced() (ack Settler, forced bool) {
+	if m.crowd == nil {
+		return nil, false
+	}
+	g, forced := m.crowd.ghosts.take(m.t.ID)
+	return g.ack, forced
 }
 
 // Drain turns everybody away who waits; holds go on.

@@ -1,6 +1,7 @@
 package gate
 
 import (
+	"slices"
 	"time"
 
 	"github.com/wheellock/wheellock/scripts"
@@ -25,6 +26,17 @@ func (gs *ghosts) add(g ghost) { *gs = append(*gs, g) }
 func (gs ghosts) due(now Time) (ghost, bool) {
 	for _, g := range gs {
 		if now >= g.at {
+			return g, true
+		}
+	}
+	return ghost{}, false
+}
+
+// take takes the ghost of an owner of ours away.
+func (gs *ghosts) take(id uint64) (ghost, bool) {
+	for i, g := range *gs {
+		if g.id == id {
+			*gs = slices.Delete(*gs, i, i+1)
 			return g, true
 		}
 	}

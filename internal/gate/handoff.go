@@ -20,6 +20,10 @@ const (
 
 // admit lets the first waiter in for whom the tenure was taken, straight from the answer.
 func (m *Mutex) admit(now Time, fx *Effects) {
+	if ack, forced := m.forced(); forced {
+		m.drop(now, ack, fx)
+		return
+	}
 	for w := m.queue.head; w != nil && w.Watch == m.t.Watch && w.Lease == m.t.Lease; w = m.queue.head {
 		m.queue.remove(w)
 		owner := w.Owner
