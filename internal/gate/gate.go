@@ -67,6 +67,7 @@ type Command struct {
 	Sent  Time // just before it was sent; a lease counts from here
 	Words string
 	Reply scripts.Reply
+	Epoch uint32 // of the link, when it was asked for
 	Op    Op
 	Result
 }

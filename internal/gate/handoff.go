@@ -129,7 +129,7 @@ func (m *Mutex) confirmed(now Time, c *Command, fx *Effects) {
 		if c.Op == Swap {
 			m.t.Tenure = Tenure{ID: c.Next, Lease: c.Lease, Watch: crowd.swapWatch}
 		}
-		m.t.confirm(now, c.Sent, c.Lease, m.cfg)
+		m.t.confirm(now, c)
 		m.t.follow()
 		if c.Op == Swap {
 			m.admit(now, fx)

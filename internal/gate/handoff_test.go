@@ -162,6 +162,18 @@ func TestDoubt(t *testing.T) {
 		next[0].wantAnswer(Granted)
 		w.calm()
 	})
+	t.Run("an answer that left before the link broke proves nothing about after", func(t *testing.T) {
+		w := newWorld(t)
+		a, holder, next := heldBy(w, 1)
+		w.after(a.cfg.Lease / 3)
+		renewal := a.expect(Renew)
+		renewal.run()
+		a.cfg.Epoch++
+		renewal.answer()
+		holder.unlock()
+		next[0].wantWaiting()
+		w.calm()
+	})
 	t.Run("an unanswered renewal stops handing on", func(t *testing.T) {
 		w := newWorld(t)
 		a, holder, next := heldBy(w, 1)

@@ -105,7 +105,7 @@ func (m *Mutex) acquired(now Time, c *Command, fx *Effects) {
 	if c.Result == Answered && c.Reply.Taken() {
 		m.phase, m.again = ours, false
 		m.t.Deadline = 0
-		m.t.confirm(now, c.Sent, c.Lease, m.cfg)
+		m.t.confirm(now, c)
 		m.fence(int64(c.Reply))
 		m.settleYield(true)
 		if now >= m.t.Deadline { // rule: a grant read after its own deadline is not handed out
@@ -171,7 +171,7 @@ func (m *Mutex) unanswered(why Why) {
 func (m *Mutex) renewed(now Time, c *Command, fx *Effects) {
 	switch {
 	case c.Result == Answered && c.Reply.Taken():
-		m.t.confirm(now, c.Sent, c.Lease, m.cfg)
+		m.t.confirm(now, c)
 		m.grown(now, c)
 		m.t.follow()
 	case c.Result == Answered && c.Reply == scripts.NotMine:
@@ -274,7 +274,7 @@ func (m *Mutex) pumpOurs(now Time, fx *Effects) {
 }
 
 func (m *Mutex) send(c Command, fx *Effects) {
-	c.Cell, m.flight = m.cell, c.Op
+	c.Cell, c.Epoch, m.flight = m.cell, m.cfg.Epoch, c.Op
 	m.again, m.suspected = false, false
 	if c.Op == Release && m.crowd != nil {
 		m.crowd.publishing()

@@ -6,25 +6,26 @@ import "time"
 type Tenure struct {
 	ID        uint64
 	Lease     time.Duration
-	Deadline  Time // when it ends for us: sent + lease - margin of the last command that confirmed it
-	Renew     Time // when the watchdog renews it
-	Confirmed Time // when the last answer said that it is ours
-	Unsure    Time // until when an acquire that got no answer may still run in Redis; 0: none such
-	Ends      Time // when the key has surely run out in Redis, if nothing more is sent for it
-	Epoch     uint32
-	Watch     bool // the watchdog renews it
-	Doubt     bool // something unusual was seen since the last confirmation: no handoff (rule 8)
-	Resent    bool // a release left before the deadline and got no answer
-	Stretched bool // its key may have been given more than Lease: it is not handed on (rule 1)
+	Deadline  Time   // when it ends for us: sent + lease - margin of the last command that confirmed it
+	Renew     Time   // when the watchdog renews it
+	Confirmed Time   // when the last answer said that it is ours
+	Unsure    Time   // until when an acquire that got no answer may still run in Redis; 0: none such
+	Ends      Time   // when the key has surely run out in Redis, if nothing more is sent for it
+	Epoch     uint32 // of the link that it was confirmed over
+	Watch     bool   // the watchdog renews it
+	Doubt     bool   // something unusual was seen since the last confirmation: no handoff (rule 8)
+	Resent    bool   // a release left before the deadline and got no answer
+	Stretched bool   // its key may have been given more than Lease: it is not handed on (rule 1)
 	handed    uint16
 }
 
-// confirm counts the lease from sent, when the command that confirmed the tenure left.
-func (t *Tenure) confirm(now, sent Time, lease time.Duration, cfg *Config) {
-	t.Deadline = max(t.Deadline, sent+lease-margin(lease))
-	t.Renew = sent + t.Lease/3
-	t.carried(now, lease)
-	t.Confirmed, t.Epoch, t.Doubt, t.handed = now, cfg.Epoch, false, 0
+// confirm counts the lease from when the command left that confirmed the tenure. If the link has broken since
+// it was asked for, the tenure still belongs to the link before.
+func (t *Tenure) confirm(now Time, c *Command) {
+	t.Deadline = max(t.Deadline, c.Sent+c.Lease-margin(c.Lease))
+	t.Renew = c.Sent + t.Lease/3
+	t.carried(now, c.Lease)
+	t.Confirmed, t.Epoch, t.Doubt, t.handed = now, c.Epoch, false, 0
 }
 
 // carried notes that a command with this lease has run by then, or may have: the key's TTL counts from there.
