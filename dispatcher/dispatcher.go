@@ -68,7 +68,7 @@ type Dispatcher struct {
 	link     link
 	closing  bool
 	closeBy  gate.Time
-	draining chan struct{} // closed when nothing is held any more; nil: nobody asked
+	draining []chan struct{} // closed when nothing is held any more
 
 	ear     *ear
 	scripts digests

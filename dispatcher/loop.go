@@ -85,7 +85,7 @@ func (d *Dispatcher) read(now gate.Time, l *letter) {
 	case census:
 		l.ref.(chan gate.Time) <- d.oldest()
 	case drain:
-		d.draining = l.ref.(chan struct{})
+		d.draining = append(d.draining, l.ref.(chan struct{}))
 		d.each(func(m gate.Machine) { m.Drain(now, &d.fx) })
 	case closing:
 		d.close(now)
@@ -163,10 +163,16 @@ func (d *Dispatcher) settleAlarms() {
 		also = min(also, d.closeBy)
 	}
 	d.near.aim(now, also)
-	if d.draining != nil && d.cfg.Gate.Stats.Held.Load() == 0 {
-		close(d.draining)
-		d.draining = nil
+	if len(d.draining) > 0 && d.cfg.Gate.Stats.Held.Load() == 0 {
+		d.drained()
 	}
+}
+
+func (d *Dispatcher) drained() {
+	for _, drained := range d.draining {
+		close(drained)
+	}
+	d.draining = nil
 }
 
 // each steps every machine.
@@ -245,9 +251,7 @@ func (d *Dispatcher) end() {
 			close(ref)
 		}
 	}
-	if d.draining != nil {
-		close(d.draining)
-	}
+	d.drained()
 	d.near.timer.Stop()
 	d.ear.close()
 	for _, l := range d.all {

@@ -1,0 +1,205 @@
+package engine_test
+
+import (
+	"context"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/wheellock/wheellock/engine"
+)
+
+func TestSpecClose(t *testing.T) {
+	t.Run("ends holds with ErrLost and ErrClosed, and frees their keys", spec(engine.Options{}, func(b *bubble) {
+		me := engine.WithOwner(engine.NewOwner())
+		holds := []*engine.Hold{
+			b.lock(b.Mutex("stock:7"), me), b.lock(b.Mutex("stock:7"), me),
+			b.lock(b.Mutex("stock:8"), engine.WithLease(time.Hour)),
+		}
+		since := time.Now()
+		b.wantNil("Close", b.Close())
+		b.wantKeys()
+		for _, h := range holds {
+			b.wantEnded(h, engine.ErrLost, engine.ErrClosed)
+			b.wantIs("Unlock", h.Unlock(b.Context()), engine.ErrLost, engine.ErrClosed)
+			b.wantIs("UnlockAsync", resultOf(h.UnlockAsync().Wait(b.Context())), engine.ErrClosed)
+		}
+		if took := time.Since(since); took != 0 {
+			b.Errorf("it took %v", took)
+		}
+	}))
+	t.Run("settles waiters with ErrClosed", spec(engine.Options{}, func(b *bubble) {
+		b.lock(b.Mutex("stock:7"))
+		b.lock(b.another(engine.Options{}).Mutex("stock:8"))
+		queue := []*waiting{b.queue(b.Mutex("stock:7")), b.queue(b.Mutex("stock:8"))}
+		future := b.Mutex("stock:7").LockAsync(b.Context())
+		b.Close()
+		for _, w := range queue {
+			if w.waits() {
+				b.Fatal("a waiter still waits")
+			}
+			b.wantIs("Lock", w.err, engine.ErrClosed)
+			b.wantIsNot("Lock", w.err, engine.ErrLost)
+		}
+		b.wantIs("LockAsync", resultOf(future.Wait(b.Context())), engine.ErrClosed)
+		b.wantKeys("stock:8")
+	}))
+	t.Run("settles who waits for Redis to come back", spec(engine.Options{}, func(b *bubble) {
+		h := b.lock(b.Mutex("stock:7"))
+		b.goDown()
+		queue := []*waiting{b.queue(b.Mutex("stock:7")), b.queue(b.Mutex("stock:8"))}
+		since := time.Now()
+		b.wantNil("Close", b.Close())
+		if took := time.Since(since); took > 4*time.Second {
+			b.Errorf("it took %v", took)
+		}
+		b.wantEnded(h, engine.ErrLost, engine.ErrClosed)
+		for _, w := range queue {
+			b.wantIs("Lock", w.err, engine.ErrClosed)
+		}
+	}))
+	t.Run("lets the waiters of other processes in", spec(engine.Options{}, func(b *bubble) {
+		b.lock(b.Mutex("stock:7"))
+		theirs := b.queue(b.another(engine.Options{}).Mutex("stock:7"))
+		b.Close()
+		theirs.granted()
+	}))
+	t.Run("may be repeated, also at the same time", spec(engine.Options{}, func(b *bubble) {
+		h := b.lock(b.Mutex("stock:7"))
+		returned := make(chan error, 10)
+		for range cap(returned) {
+			go func() {
+				err := b.Close()
+				b.wantIs("Err when Close returns", h.Err(), engine.ErrClosed) // to every one of them
+				returned <- err
+			}()
+		}
+		synctest.Wait()
+		for range cap(returned) {
+			b.wantNil("Close", <-returned)
+		}
+		b.wantNil("Close", b.Close())
+	}))
+	t.Run("makes all later calls fail with ErrClosed", spec(engine.Options{}, func(b *bubble) {
+		ctx, m := b.Context(), b.Mutex("stock:7")
+		fixed := b.lock(m, engine.WithLease(time.Hour))
+		b.Close()
+		for what, err := range map[string]error{
+			"Lock":         resultOf(m.Lock(ctx)),
+			"TryLock":      resultOf(m.TryLock(ctx)),
+			"LockAsync":    resultOf(m.LockAsync(ctx).Wait(ctx)),
+			"TryLockAsync": resultOf(m.TryLockAsync(ctx).Wait(ctx)),
+			"Inspect":      resultOf(m.Inspect(ctx)),
+			"ForceUnlock":  resultOf(m.ForceUnlock(ctx)),
+			"Extend":       fixed.Extend(ctx, 2*time.Hour),
+			"Do":           engine.Do(ctx, m, nil),
+		} {
+			b.wantIs(what, err, engine.ErrClosed)
+		}
+		if stats := b.Stats(); stats.Held != 0 || stats.Waiting != 0 || stats.OldestHold != 0 {
+			b.Errorf("Stats: %+v", stats)
+		}
+		b.wantNil("Shutdown", b.Shutdown(ctx))
+	}))
+	t.Run("leaves nothing of requests that are on their way", spec(engine.Options{}, func(b *bubble) {
+		for range 100 {
+			e := b.another(engine.Options{})
+			for range 20 {
+				e.Mutex("stock:7").LockAsync(b.Context())
+				e.Mutex("stock:8").LockAsync(b.Context())
+			}
+			e.Close()
+			b.wantKeys()
+		}
+	}))
+}
+
+func TestSpecShutdown(t *testing.T) {
+	// shutDown calls Shutdown on the side, and returns what becomes of it when it waits.
+	shutDown := func(b *bubble, ctx context.Context) <-chan error {
+		returned := make(chan error, 1)
+		go func() { returned <- b.Shutdown(ctx) }()
+		synctest.Wait()
+		return returned
+	}
+	wantPending := func(b *bubble, returned <-chan error) {
+		b.Helper()
+		synctest.Wait()
+		if len(returned) > 0 {
+			b.Fatalf("Shutdown has returned: %v", <-returned)
+		}
+	}
+	t.Run("waits until every hold is unlocked, and renews them meanwhile", spec(engine.Options{}, func(b *bubble) {
+		first, second := b.lock(b.Mutex("stock:7")), b.lock(b.Mutex("stock:8"))
+		returned := shutDown(b, b.Context())
+		time.Sleep(5 * time.Minute)
+		b.wantHeld(first)
+		b.wantHeld(second)
+		b.unlock(first)
+		wantPending(b, returned)
+		b.unlock(second)
+		b.wantNil("Shutdown", <-returned)
+		b.wantKeys()
+	}))
+	t.Run("returns at once when nothing is held", spec(engine.Options{}, func(b *bubble) {
+		b.unlock(b.lock(b.Mutex("stock:7")))
+		since := time.Now()
+		b.wantNil("Shutdown", b.Shutdown(b.Context()))
+		if took := time.Since(since); took != 0 {
+			b.Errorf("it took %v", took)
+		}
+	}))
+	t.Run("turns waiters and new requests away", spec(engine.Options{}, func(b *bubble) {
+		h := b.lock(b.Mutex("stock:7"))
+		waiter := b.queue(b.Mutex("stock:7"))
+		returned := shutDown(b, b.Context())
+		if waiter.waits() {
+			b.Error("a waiter still waits")
+		}
+		b.wantIs("Lock of a waiter", waiter.err, engine.ErrClosed)
+		b.wantIs("Lock", resultOf(b.Mutex("stock:9").Lock(b.Context())), engine.ErrClosed)
+		b.unlock(h)
+		b.wantNil("Shutdown", <-returned)
+		b.wantKeys()
+	}))
+	t.Run("waits for holds that end by themselves", spec(engine.Options{}, func(b *bubble) {
+		h := b.lock(b.Mutex("stock:7"), engine.WithLease(time.Minute))
+		b.wantNil("Shutdown", b.Shutdown(b.Context()))
+		if now := time.Now(); now.Before(h.Deadline()) || now.After(h.Deadline().Add(time.Second)) {
+			b.Errorf("it returned %v after the deadline", now.Sub(h.Deadline()))
+		}
+		b.wantEnded(h, engine.ErrLost)
+		b.wantIsNot("Err", h.Err(), engine.ErrClosed)
+		b.wantKeys()
+	}))
+	t.Run("closes when its context ends", spec(engine.Options{}, func(b *bubble) {
+		h := b.lock(b.Mutex("stock:7"))
+		ctx, cancel := context.WithTimeout(b.Context(), time.Minute)
+		defer cancel()
+		since := time.Now()
+		b.wantIs("Shutdown", b.Shutdown(ctx), context.DeadlineExceeded)
+		if took := time.Since(since); took != time.Minute {
+			b.Errorf("it took %v", took)
+		}
+		b.wantEnded(h, engine.ErrClosed, engine.ErrLost)
+		b.wantKeys()
+	}))
+	t.Run("may be called more than once", spec(engine.Options{}, func(b *bubble) {
+		h := b.lock(b.Mutex("stock:7"))
+		first, second := shutDown(b, b.Context()), shutDown(b, b.Context())
+		wantPending(b, first)
+		wantPending(b, second)
+		b.unlock(h)
+		b.wantNil("Shutdown", <-first)
+		b.wantNil("Shutdown", <-second)
+		b.wantNil("Shutdown", b.Shutdown(b.Context()))
+	}))
+	t.Run("ends when Close is called meanwhile", spec(engine.Options{}, func(b *bubble) {
+		h := b.lock(b.Mutex("stock:7"))
+		first, second := shutDown(b, b.Context()), shutDown(b, b.Context())
+		b.wantNil("Close", b.Close())
+		b.wantNil("Shutdown", <-first)
+		b.wantNil("Shutdown", <-second)
+		b.wantEnded(h, engine.ErrClosed)
+	}))
+}
