@@ -190,8 +190,14 @@ func (h *Hold) Token() (int64, bool) { return h.core.Token, h.core.Token != 0 }
 // Name is the lock's.
 func (h *Hold) Name() string { return h.name }
 
-// Count is how many holds its Owner has on this lock at the moment.
-func (h *Hold) Count() int { return h.core.Count() }
+// Count is how many holds its Owner has on this lock at the moment; 0 when it has none any more.
+func (h *Hold) Count() int {
+	n := h.core.Count()
+	if n == 0 && h.ended.Load() == 0 { // alone
+		return 1
+	}
+	return n
+}
 
 // TenureID is the owner field in Redis, "<uuid>:<number>".
 func (h *Hold) TenureID() string {

@@ -33,12 +33,12 @@ type Hold struct {
 // Deadline is when the hold ends unless it is renewed. Any goroutine may ask.
 func (h *Hold) Deadline() Time { return Time(h.deadline.Load()) }
 
-// Count is how many holds of this tenure are alive. Any goroutine may ask.
+// Count is how many holds of this tenure are alive, if they were ever more than one; else 0. Any goroutine may ask.
 func (h *Hold) Count() int {
 	if n := h.count.Load(); n != nil {
 		return int(n.Load())
 	}
-	return 1
+	return 0
 }
 
 // begin makes h a hold of t, from now on.

@@ -1,0 +1,148 @@
+package engine_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/wheellock/wheellock/engine"
+)
+
+func TestSpecHoldContext(t *testing.T) {
+	type key struct{}
+	errStop := errors.New("stop")
+
+	t.Run("ends with ErrUnlocked when the hold is unlocked", spec(engine.Options{}, func(b *bubble) {
+		h := b.lock(b.Mutex("stock:7"))
+		ctx := h.Context(b.Context())
+		b.wantNil("ctx.Err", ctx.Err())
+		b.unlock(h)
+		b.wantIs("ctx.Err", ctx.Err(), context.Canceled)
+		b.wantIs("cause", causeOf(ctx), engine.ErrUnlocked)
+		b.wantIsNot("cause", causeOf(ctx), engine.ErrLost)
+	}))
+	t.Run("ends with ErrLost when the hold is lost", spec(engine.Options{}, func(b *bubble) {
+		h := b.lock(b.Mutex("stock:7"), engine.WithLease(time.Second))
+		ctx := h.Context(b.Context())
+		<-ctx.Done()
+		if now := time.Now(); !now.Equal(h.Deadline()) {
+			b.Errorf("it ended %v after the deadline", now.Sub(h.Deadline()))
+		}
+		b.wantIs("cause", causeOf(ctx), engine.ErrLost)
+	}))
+	t.Run("ends with ErrClosed, which is ErrLost, when the engine is closed", spec(engine.Options{}, func(b *bubble) {
+		ctx := b.lock(b.Mutex("stock:7")).Context(b.Context())
+		b.Close()
+		b.wantIs("cause", causeOf(ctx), engine.ErrClosed, engine.ErrLost)
+	}))
+	t.Run("has ended when the hold has", spec(engine.Options{}, func(b *bubble) {
+		h := b.lock(b.Mutex("stock:7"))
+		b.unlock(h)
+		ctx := h.Context(b.Context())
+		b.wantIs("ctx.Err", ctx.Err(), context.Canceled)
+		b.wantIs("cause", causeOf(ctx), engine.ErrUnlocked)
+	}))
+	t.Run("has its parent's values and end", spec(engine.Options{}, func(b *bubble) {
+		parent, cancel := context.WithCancelCause(context.WithValue(b.Context(), key{}, "value"))
+		h := b.lock(b.Mutex("stock:7"))
+		ctx := h.Context(parent)
+		if got := ctx.Value(key{}); got != "value" {
+			b.Errorf("Value = %v", got)
+		}
+		cancel(errStop)
+		<-ctx.Done()
+		b.wantIs("cause", causeOf(ctx), errStop)
+		b.wantHeld(h)
+		b.unlock(h)
+		b.wantIs("cause", causeOf(ctx), errStop)
+	}))
+	t.Run("has its parent's deadline", spec(engine.Options{}, func(b *bubble) {
+		parent, cancel := context.WithTimeout(b.Context(), time.Second)
+		defer cancel()
+		h := b.lock(b.Mutex("stock:7"))
+		ctx := h.Context(parent)
+		time.Sleep(time.Second)
+		<-ctx.Done()
+		b.wantIs("ctx.Err", ctx.Err(), context.DeadlineExceeded)
+		b.wantHeld(h)
+	}))
+	t.Run("is one of any number", spec(engine.Options{}, func(b *bubble) {
+		h := b.lock(b.Mutex("stock:7"))
+		one, cancel := context.WithCancel(b.Context())
+		contexts := []context.Context{h.Context(b.Context()), h.Context(one), h.Context(context.Background()), h.Context(one)}
+		cancel()
+		<-contexts[1].Done()
+		b.wantNil("another's Err", contexts[0].Err())
+		b.unlock(h)
+		b.wantIs("cause", causeOf(contexts[0]), engine.ErrUnlocked)
+		b.wantIs("cause", causeOf(contexts[2]), engine.ErrUnlocked)
+	}))
+	t.Run("ends for each re-entry by itself", spec(engine.Options{}, func(b *bubble) {
+		me := engine.WithOwner(engine.NewOwner())
+		outer, inner := b.lock(b.Mutex("stock:7"), me), b.lock(b.Mutex("stock:7"), me)
+		out, in := outer.Context(b.Context()), inner.Context(b.Context())
+		b.unlock(inner)
+		b.wantIs("cause", causeOf(in), engine.ErrUnlocked)
+		b.wantNil("the other's Err", out.Err())
+	}))
+}
+
+func TestSpecHoldEnd(t *testing.T) {
+	t.Run("Done is one channel, open while Err is nil", spec(engine.Options{}, func(b *bubble) {
+		h := b.lock(b.Mutex("stock:7"))
+		done := h.Done()
+		b.wantHeld(h)
+		b.unlock(h)
+		if !isClosed(done) || !isClosed(h.Done()) {
+			b.Error("Done is open after Unlock")
+		}
+		b.wantEnded(h, engine.ErrUnlocked)
+	}))
+	t.Run("the second Unlock is ErrUnlocked", spec(engine.Options{}, func(b *bubble) {
+		h := b.lock(b.Mutex("stock:7"))
+		b.unlock(h)
+		next := b.lock(b.Mutex("stock:7"))
+		b.wantIs("Unlock", h.Unlock(b.Context()), engine.ErrUnlocked)
+		b.wantIs("UnlockAsync", resultOf(h.UnlockAsync().Wait(b.Context())), engine.ErrUnlocked)
+		b.wantHeld(next)
+		b.wantKeys("stock:7")
+	}))
+	t.Run("Unlock is sent also when its context has ended", spec(engine.Options{}, func(b *bubble) {
+		h := b.lock(b.Mutex("stock:7"))
+		ctx, cancel := context.WithCancel(b.Context())
+		cancel()
+		h.Unlock(ctx)
+		b.wantKeys()
+	}))
+	t.Run("tells what it is", spec(engine.Options{NameMapper: func(name string) string { return "shop:" + name }}, func(b *bubble) {
+		h := b.lock(b.Mutex("stock:7"))
+		if h.Name() != "stock:7" || h.Count() != 1 {
+			b.Errorf("Name %q, Count %d", h.Name(), h.Count())
+		}
+		if token, fenced := h.Token(); token != 0 || fenced {
+			b.Errorf("Token = %d, %t of a lock that is not fenced", token, fenced)
+		}
+		state := b.state("stock:7")
+		want := engine.State{Locked: true, Ours: true, Owner: h.TenureID(), Count: 1, TTL: 30 * time.Second}
+		if state != want {
+			b.Errorf("state = %+v, want %+v", state, want)
+		}
+	}))
+	t.Run("Count of a hold that has ended is what its Owner has left", spec(engine.Options{}, func(b *bubble) {
+		me := engine.WithOwner(engine.NewOwner())
+		first, second := b.lock(b.Mutex("stock:7"), me), b.lock(b.Mutex("stock:7"), me)
+		b.unlock(first)
+		if got := first.Count(); got != 1 {
+			b.Errorf("Count = %d, want 1", got)
+		}
+		b.unlock(second)
+		alone := b.lock(b.Mutex("stock:8"))
+		b.unlock(alone)
+		for _, h := range []*engine.Hold{first, second, alone} {
+			if got := h.Count(); got != 0 {
+				b.Errorf("Count = %d, want 0", got)
+			}
+		}
+	}))
+}
