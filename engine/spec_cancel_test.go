@@ -1,0 +1,213 @@
+package engine_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/wheellock/wheellock/engine"
+	"github.com/wheellock/wheellock/futures"
+)
+
+func TestSpecCancel(t *testing.T) {
+	errStop := errors.New("stop")
+
+	// nothingIsLeft fails the test unless Redis is as if nobody had ever asked.
+	nothingIsLeft := func(b *bubble) {
+		b.Helper()
+		time.Sleep(10 * time.Second)
+		b.wantKeys()
+		if stats := b.Stats(); stats.Waiting != 0 || stats.Held != 0 {
+			b.Errorf("Stats: waiting %d, held %d", stats.Waiting, stats.Held)
+		}
+	}
+	t.Run("Lock returns when its context ends, with its error and its cause", spec(engine.Options{}, func(b *bubble) {
+		h := b.lock(b.Mutex("stock:7"))
+		waiter := b.queue(b.Mutex("stock:7"))
+		waiter.cancel(errStop)
+		if waiter.waits() {
+			b.Fatal("Lock still waits")
+		}
+		b.wantIs("Lock", waiter.err, context.Canceled, errStop)
+		if waiter.hold != nil {
+			b.Error("a Hold and an error")
+		}
+		b.unlock(h)
+		nothingIsLeft(b)
+	}))
+	t.Run("LockAsync settles when its context ends, with its error and its cause", spec(engine.Options{}, func(b *bubble) {
+		h := b.lock(b.Mutex("stock:7"))
+		ctx, cancel := context.WithCancelCause(b.Context())
+		future := b.Mutex("stock:7").LockAsync(ctx)
+		cancel(errStop)
+		b.wantIs("LockAsync", resultOf(future.Wait(b.Context())), context.Canceled, errStop)
+		b.unlock(h)
+		nothingIsLeft(b)
+	}))
+	t.Run("a context that has ended asks nothing", spec(engine.Options{}, func(b *bubble) {
+		ctx, cancel := context.WithCancelCause(b.Context())
+		cancel(errStop)
+		m := b.Mutex("stock:7")
+		for what, err := range map[string]error{
+			"Lock":         resultOf(m.Lock(ctx)),
+			"TryLock":      resultOf(m.TryLock(ctx)),
+			"LockAsync":    resultOf(m.LockAsync(ctx).Wait(b.Context())),
+			"TryLockAsync": resultOf(m.TryLockAsync(ctx).Wait(b.Context())),
+			"Do":           engine.Do(ctx, m, nil),
+			"Inspect":      resultOf(m.Inspect(ctx)),
+			"ForceUnlock":  resultOf(m.ForceUnlock(ctx)),
+		} {
+			b.wantIs(what, err, context.Canceled, errStop)
+		}
+		if attempts := b.Stats().Attempts; attempts != 0 {
+			b.Errorf("Redis was asked %d times", attempts)
+		}
+	}))
+	t.Run("a request that is on its way leaves nothing", spec(engine.Options{}, func(b *bubble) {
+		for i := range 300 {
+			ctx, cancel := context.WithCancel(b.Context())
+			for range 3 {
+				go func() {
+					if h, err := b.Mutex("stock:7").Lock(ctx); err == nil {
+						h.Unlock(b.Context())
+					}
+				}()
+			}
+			future := b.Mutex("stock:8").LockAsync(ctx)
+			for range i % 50 { // somewhere between the call and its answer
+				b.Stats()
+			}
+			cancel()
+			if h, err := future.Wait(b.Context()); err == nil {
+				h.Unlock(b.Context())
+			}
+		}
+		nothingIsLeft(b)
+	}))
+	t.Run("a request on its way to a server that goes down leaves nothing", spec(engine.Options{}, func(b *bubble) {
+		for range 20 {
+			future := b.Mutex("stock:7").LockAsync(b.Context())
+			b.redis.SetDown(true)
+			future.Cancel()
+			if h, err := future.Wait(b.Context()); err == nil {
+				h.UnlockAsync()
+			}
+			time.Sleep(50 * time.Millisecond)
+			b.redis.SetDown(false)
+			time.Sleep(50 * time.Millisecond)
+		}
+		nothingIsLeft(b)
+	}))
+	t.Run("a waiter that goes away does not keep the lock from the next", spec(engine.Options{}, func(b *bubble) {
+		theirs := b.lock(b.another(engine.Options{}).Mutex("stock:7"))
+		first, second := b.queue(b.Mutex("stock:7")), b.queue(b.Mutex("stock:7"))
+		first.cancel(errStop)
+		synctest.Wait()
+		b.unlock(theirs)
+		b.unlock(second.granted())
+		nothingIsLeft(b)
+	}))
+	t.Run("the end of a context during NameMapper is the end of the request", spec(engine.Options{}, func(b *bubble) {
+		var cancel context.CancelFunc
+		mapped := func(name string) string {
+			if cancel != nil {
+				cancel()
+				synctest.Wait()
+			}
+			return name[1:] // of "x" nothing is left
+		}
+		e := b.another(engine.Options{NameMapper: mapped})
+		for _, name := range []string{"xstock:7", "x"} {
+			var ctx context.Context
+			ctx, cancel = context.WithCancel(b.Context())
+			if _, err := e.Mutex(name).LockAsync(ctx).Wait(context.Background()); err == nil {
+				b.Error("LockAsync succeeded")
+			}
+			synctest.Wait()
+		}
+		cancel = nil
+		if waiting := e.Stats().Waiting; waiting != 0 {
+			b.Errorf("Stats().Waiting = %d", waiting)
+		}
+		h := b.lock(e.Mutex("xstock:7"))
+		b.unlock(h)
+		nothingIsLeft(b)
+	}))
+	t.Run("100 requests of one context end together", spec(engine.Options{}, func(b *bubble) {
+		h := b.lock(b.Mutex("stock:7"))
+		ctx, cancel := context.WithTimeout(b.Context(), time.Second)
+		defer cancel()
+		var all []*futures.Future[*engine.Hold]
+		for range 100 {
+			all = append(all, b.Mutex("stock:7").LockAsync(ctx))
+		}
+		for _, f := range all {
+			b.wantIs("LockAsync", resultOf(f.Wait(b.Context())), context.DeadlineExceeded)
+		}
+		b.unlock(h)
+		nothingIsLeft(b)
+	}))
+}
+
+func TestSpecFutureCancel(t *testing.T) {
+	t.Run("abandons a waiter", spec(engine.Options{}, func(b *bubble) {
+		h := b.lock(b.Mutex("stock:7"))
+		future := b.Mutex("stock:7").LockAsync(b.Context())
+		next := b.queue(b.Mutex("stock:7"))
+		if !future.Cancel() || future.Cancel() {
+			b.Error("Cancel of a pending future is true, and then false")
+		}
+		b.wantIs("Result", resultOf(future.Result()), context.Canceled)
+		b.unlock(h)
+		b.unlock(next.wantGrantedNow())
+		b.wantKeys()
+	}))
+	t.Run("of what came from Then and Map abandons the waiter, too", spec(engine.Options{}, func(b *bubble) {
+		h := b.lock(b.Mutex("stock:7"))
+		future := b.Mutex("stock:7").LockAsync(b.Context())
+		called := make(chan error, 1)
+		derived := futures.Map(future.Then(func(_ *engine.Hold, err error) { called <- err }),
+			func(*engine.Hold, error) (int, error) { return 0, nil })
+		derived.Cancel()
+		b.wantIs("source", resultOf(future.Wait(b.Context())), context.Canceled)
+		b.wantIs("callback", <-called, context.Canceled)
+		b.unlock(h)
+		b.wantKeys()
+	}))
+	t.Run("of All abandons all", spec(engine.Options{}, func(b *bubble) {
+		free := b.Mutex("stock:6").LockAsync(b.Context())
+		synctest.Wait()
+		h := b.lock(b.Mutex("stock:7"))
+		future := b.Mutex("stock:7").LockAsync(b.Context())
+		futures.All(free, future).Cancel()
+		b.wantIs("pending", resultOf(future.Wait(b.Context())), context.Canceled)
+		granted, err := free.Wait(b.Context())
+		b.wantNil("settled", err)
+		b.unlock(granted)
+		b.unlock(h)
+		b.wantKeys()
+	}))
+	t.Run("is too late for a lock that is held", spec(engine.Options{}, func(b *bubble) {
+		future := b.Mutex("stock:7").LockAsync(b.Context())
+		synctest.Wait()
+		if future.Cancel() {
+			b.Error("Cancel of a settled future is true")
+		}
+		h, err := future.Result()
+		b.wantNil("Result", err)
+		b.wantHeld(h)
+	}))
+	t.Run("giving up Wait does not cancel", spec(engine.Options{}, func(b *bubble) {
+		h := b.lock(b.Mutex("stock:7"))
+		future := b.Mutex("stock:7").LockAsync(b.Context())
+		ctx, cancel := context.WithTimeout(b.Context(), time.Second)
+		defer cancel()
+		b.wantIs("Wait", resultOf(future.Wait(ctx)), context.DeadlineExceeded)
+		b.unlock(h)
+		next, err := future.Wait(b.Context())
+		b.wantNil("Wait", err)
+		b.wantHeld(next)
+	}))
+}
