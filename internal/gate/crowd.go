@@ -10,20 +10,16 @@ import (
 // for stay small.
 type crowd struct {
 	listener
+	yielding
 	freeAt Time // when the lease of the owner that refused us ends, as it was last heard
 	taken  bool // the last answer of Redis was "taken"
 
-	stint     Time  // when this process last began to hold the name without a break
-	outside   int32 // how many others listened at the last count
-	yields    uint8 // how often in a row nobody took what we yielded
-	yielding  bool  // a yield is under way
-	yieldFree Time  // until when we do not yield
-	swapWatch bool  // whether the swap in flight is for a watched hold
+	swapWatch bool // whether the swap in flight is for a watched hold
 
 	tokens tokens // a fenced tenure's
 	spins  uint8  // refusals in a row, of a waiter that polls
 
-	growing []growth
+	growing growths
 	ghosts  ghosts
 }
 
@@ -37,20 +33,12 @@ func (m *Mutex) crowded() *crowd {
 	return m.crowd
 }
 
-// turnAway answers every waiter that chosen picks and forgets it.
 func (m *Mutex) turnAway(out Outcome, chosen func(*Waiter) bool) {
-	for w := m.queue.head; w != nil; {
-		next := w.next
-		if chosen(w) {
-			m.queue.remove(w)
-			m.cfg.Answer(w, out)
-		}
-		w = next
-	}
+	m.queue.turnAway(m.cfg, out, chosen)
 }
 
 // refused is an acquire that found another owner: the waiters sleep until a message, the end of that
-// owner's lease (its last millisecond is still its own) or the poll cap.
+// owner's lease or the poll cap.
 func (m *Mutex) refused(now Time, ttl time.Duration, fx *Effects) {
 	m.cfg.Stats.Waits.Inc()
 	m.turnAway(Outcome{Why: Taken, TTL: ttl}, triesOnce)
@@ -60,16 +48,23 @@ func (m *Mutex) refused(now Time, ttl time.Duration, fx *Effects) {
 	}
 	c := m.crowded()
 	c.taken, c.freeAt = true, now+ttl
-	sleep := m.cfg.PollCap - jitter(m.t.ID, m.cfg.PollCap/4)
-	if ttl >= 0 {
-		sleep = min(sleep, ttl+time.Millisecond)
-	}
+	sleep := m.cfg.sleep(ttl, m.t.ID)
 	m.askAt = now + sleep
 	if m.breed().polls {
 		m.askAt = now + min(m.spin(), sleep)
 		return
 	}
 	c.want(m.cell, scripts.LockChannel, fx)
+}
+
+// sleep is how long a refused waiter sleeps when no message comes: to the end of the owner's lease, whose last
+// millisecond is still its own, or for the poll cap, less a jitter drawn from seed.
+func (cfg *Config) sleep(ttl time.Duration, seed uint64) time.Duration {
+	sleep := cfg.PollCap - jitter(seed, cfg.PollCap/4)
+	if ttl >= 0 {
+		sleep = min(sleep, ttl+time.Millisecond)
+	}
+	return sleep
 }
 
 // jitter spreads the sleepers of many processes; it is drawn from the number of the tenure, so that a

@@ -181,10 +181,7 @@ func (m *Mutex) forced() (ack Settler, forced bool) {
 func (m *Mutex) Drain(now Time, fx *Effects) {
 	m.turnAway(Outcome{Why: Closed}, everyone)
 	if c := m.crowd; c != nil {
-		for _, g := range c.growing {
-			g.settle(m.cfg, Outcome{Why: Closed})
-		}
-		c.growing = nil
+		c.growing.drain(m.cfg, Outcome{Why: Closed})
 	}
 	m.pump(now, fx)
 }

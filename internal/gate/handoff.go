@@ -6,17 +6,8 @@ import (
 	"github.com/wheellock/wheellock/scripts"
 )
 
-const (
-	// stintLimit times HandoffTime is how long a process keeps a name at most before it frees it once,
-	// even if nobody is heard: pollers do not subscribe (rule 9: zero proves nothing).
-	stintLimit = 10
-	// aheadAfter handoffs a confirmation is sent ahead of time, so that a busy name need not wait for it.
-	aheadAfter = 4
-	// yieldsInVain is after how many yields that nobody took we stop yielding for yieldRest.
-	yieldsInVain = 4
-	yieldRest    = time.Second
-	minYield     = 2 * time.Millisecond
-)
+// aheadAfter handoffs a confirmation is sent ahead of time, so that a busy name need not wait for it.
+const aheadAfter = 4
 
 // admit lets the first waiter in for whom the tenure was taken, straight from the answer.
 func (m *Mutex) admit(now Time, fx *Effects) {
@@ -94,19 +85,6 @@ func (m *Mutex) fresh(now Time, w *Waiter) bool {
 	return m.flight != Swap && w.fits(&m.t.Tenure) && now < m.t.Deadline && now-m.t.Confirmed < m.cfg.HandoffTime && !m.t.Doubt && m.t.Epoch == m.cfg.Epoch && m.fenced(w)
 }
 
-// keeps reports whether this process may keep the name for its next waiter after the tenure has aged:
-// not while others listen, and never for longer than a stint.
-func (m *Mutex) keeps(now Time) bool {
-	if m.cfg.HandoffTime <= 0 {
-		return false
-	}
-	c := m.crowded()
-	if c.stint == 0 {
-		c.stint = now
-	}
-	return (c.outside == 0 || now < c.yieldFree) && now-c.stint < stintLimit*m.cfg.HandoffTime
-}
-
 // confirmAhead confirms a tenure that changes hands fast when half of its HandoffTime is over.
 func (m *Mutex) confirmAhead(now Time, fx *Effects) {
 	w := m.queue.head
@@ -172,29 +150,20 @@ func (m *Mutex) swapTooLate(now Time, c *Command) {
 	}
 }
 
+// keeps reports whether this process may keep the name for its next waiter after the tenure has aged.
+func (m *Mutex) keeps(now Time) bool { return m.cfg.HandoffTime > 0 && m.crowded().keeps(now, m.cfg) }
+
 // pause is how long we leave a freed name to others that listen.
 func (m *Mutex) pause(now Time, heard int32) time.Duration {
-	c := m.crowd
-	if c == nil || heard <= 0 || now < c.yieldFree || m.queue.head == nil {
+	if m.crowd == nil || m.queue.head == nil {
 		return 0
 	}
-	c.yielding = true
-	return max(minYield, 2*m.cfg.RTT) << c.yields
+	return m.crowd.pause(now, heard, m.cfg)
 }
 
 // settleYield notes whether somebody took what we yielded.
 func (m *Mutex) settleYield(nobody bool) {
-	c := m.crowd
-	if c == nil || !c.yielding {
-		return
-	}
-	c.yielding = false
-	if !nobody {
-		c.yields = 0
-		return
-	}
-	if c.yields++; c.yields == yieldsInVain {
-		c.yields = 0
-		c.yieldFree = m.t.Confirmed + yieldRest
+	if m.crowd != nil {
+		m.crowd.settleYield(nobody, m.t.Confirmed)
 	}
 }

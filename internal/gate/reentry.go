@@ -1,27 +1,9 @@
 package gate
 
 import (
-	"slices"
 	"sync/atomic"
 	"time"
 )
-
-// growth is a re-entry or an extension that needs more of the lease than the tenure has: it is granted
-// only after a renewal says so (rule 2).
-type growth struct {
-	w     *Waiter // a re-entry; else nil
-	h     *Hold   // the hold to extend
-	lease time.Duration
-	ack   Settler
-}
-
-func (g *growth) settle(cfg *Config, out Outcome) {
-	if g.w != nil {
-		cfg.Answer(g.w, out)
-	} else {
-		settle(g.ack, out)
-	}
-}
 
 // reenter lets a caller in whose Owner has a living hold (rule 5). False: it has none.
 func (m *Mutex) reenter(now Time, w *Waiter, fx *Effects) bool {
@@ -34,7 +16,7 @@ func (m *Mutex) reenter(now Time, w *Waiter, fx *Effects) bool {
 		return true
 	}
 	c := m.crowded()
-	c.growing = append(c.growing, growth{w: w, lease: w.Lease})
+	c.growing.add(growth{w: w, lease: w.Lease})
 	if w.Try { // it does not wait for the end of a pause
 		m.t.Renew = min(m.t.Renew, now)
 	}
@@ -95,7 +77,7 @@ func (m *Mutex) Extend(now Time, h *Hold, lease time.Duration, ack Settler, fx *
 		return
 	}
 	c := m.crowded()
-	c.growing = append(c.growing, growth{h: h, lease: lease, ack: ack})
+	c.growing.add(growth{h: h, lease: lease, ack: ack})
 	m.pump(now, fx)
 }
 
@@ -104,33 +86,14 @@ func (m *Mutex) growth() (lease time.Duration, any bool) {
 	if m.crowd == nil {
 		return 0, false
 	}
-	for _, g := range m.crowd.growing {
-		lease = max(lease, g.lease)
-	}
-	return lease, len(m.crowd.growing) > 0
+	return m.crowd.growing.lease()
 }
 
 // grown settles what a renewal with c's lease has made possible.
 func (m *Mutex) grown(now Time, c *Command) {
-	if m.crowd == nil {
-		return
+	if m.crowd != nil && len(m.crowd.growing) > 0 {
+		m.crowd.growing.grown(c, &m.t, func(w *Waiter) { m.growInto(now, w) })
 	}
-	left := m.crowd.growing[:0]
-	for _, g := range m.crowd.growing {
-		switch {
-		case g.lease > c.Lease:
-			left = append(left, g)
-		case g.w == nil && g.h.alive:
-			g.h.until = max(g.h.until, c.Sent+g.lease-margin(g.lease))
-			g.h.follow(&m.t.Tenure)
-			settle(g.ack, Outcome{})
-		case g.w == nil:
-			settle(g.ack, Outcome{Why: Lost})
-		default:
-			m.growInto(now, g.w)
-		}
-	}
-	m.crowd.growing = left
 }
 
 // growInto grants a re-entry after the renewal it waited for, or queues it when its Owner holds nothing now.
@@ -150,46 +113,21 @@ func (m *Mutex) growInto(now Time, w *Waiter) {
 
 // ungrow forgets a re-entry whose caller has gone.
 func (m *Mutex) ungrow(w *Waiter) {
-	if m.crowd == nil {
-		return
-	}
-	for i, g := range m.crowd.growing {
-		if g.w == w {
-			m.crowd.growing = append(m.crowd.growing[:i], m.crowd.growing[i+1:]...)
-			return
-		}
+	if m.crowd != nil {
+		m.crowd.growing.forget(w)
 	}
 }
 
 // ungrown tells those who ask only once that the renewal they need got no answer.
 func (m *Mutex) ungrown(why Why) {
-	if m.crowd == nil {
-		return
+	if m.crowd != nil {
+		m.crowd.growing.turnAway(m.cfg, why)
 	}
-	m.crowd.growing = slices.DeleteFunc(m.crowd.growing, func(g growth) bool {
-		if g.w == nil || !g.w.Try {
-			return false
-		}
-		m.cfg.Answer(g.w, Outcome{Why: why})
-		return true
-	})
 }
 
 // abortGrowth ends what waited for a tenure that has ended: re-entries queue like anybody, extensions are lost.
 func (m *Mutex) abortGrowth() {
-	if m.crowd == nil {
-		return
-	}
-	growing := m.crowd.growing
-	m.crowd.growing = nil
-	for _, g := range growing {
-		switch {
-		case g.w == nil:
-			settle(g.ack, Outcome{Why: Lost})
-		case g.w.Try:
-			m.cfg.Answer(g.w, Outcome{Why: Taken})
-		default:
-			m.queue.push(g.w)
-		}
+	if m.crowd != nil {
+		m.crowd.growing.abort(m.cfg, m.queue.push)
 	}
 }

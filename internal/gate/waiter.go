@@ -113,6 +113,18 @@ func (q *Queue) count(w *Waiter, by int32) {
 	}
 }
 
+// turnAway answers every waiter that chosen picks and forgets it.
+func (q *Queue) turnAway(cfg *Config, out Outcome, chosen func(*Waiter) bool) {
+	for w := q.head; w != nil; {
+		next := w.next
+		if chosen(w) {
+			q.remove(w)
+			cfg.Answer(w, out)
+		}
+		w = next
+	}
+}
+
 // lasting is how many of the waiters wait for as long as it takes.
 func (q *Queue) lasting() int32 { return q.n - q.tries }
 
