@@ -44,6 +44,8 @@ type binding struct {
 // Is ErrUncertain and the context's. Unlock is never refused by bounds and does not block past Deadline.
 // It ends the hold's contexts before anything is sent.
 func (h *Hold) Unlock(ctx context.Context) error {
+	ctx, stop := h.outliving(ctx)
+	defer stop()
 	if err := h.leave(); err != nil {
 		return err
 	}
@@ -137,7 +139,7 @@ func (h *Hold) Err() error {
 // Context is parent, ending too when the hold ends, with Err's answer as its cause: ErrLost before anybody
 // else can have the lock.
 func (h *Hold) Context(parent context.Context) context.Context {
-	ctx, cancel := context.WithCancelCause(parent)
+	ctx, cancel := context.WithCancelCause(context.WithValue(parent, parentOf{h}, parent))
 	b := &binding{cancel: cancel}
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -154,6 +156,22 @@ func (h *Hold) Context(parent context.Context) context.Context {
 	h.endings.contexts[b] = struct{}{}
 	b.stop = context.AfterFunc(parent, func() { h.unbind(b) })
 	return ctx
+}
+
+// parentOf is where a context finds the parent of the hold's context that it comes from.
+type parentOf struct{ h *Hold }
+
+// outliving is ctx, or, when that comes from the hold's own contexts, what of it does not end with the hold:
+// h.Unlock(ctx) inside the work that ctx was made for must not end its own waiting.
+func (h *Hold) outliving(ctx context.Context) (context.Context, context.CancelFunc) {
+	parent, own := ctx.Value(parentOf{h}).(context.Context)
+	if !own || ctx.Err() != nil {
+		return ctx, func() {}
+	}
+	if at, bounded := ctx.Deadline(); bounded {
+		return context.WithDeadline(parent, at)
+	}
+	return parent, func() {}
 }
 
 func (h *Hold) unbind(b *binding) {

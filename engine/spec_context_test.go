@@ -115,6 +115,21 @@ func TestSpecHoldEnd(t *testing.T) {
 		h.Unlock(ctx)
 		b.wantKeys()
 	}))
+	t.Run("Unlock waits for its answer under the hold's own context, too", spec(engine.Options{}, func(b *bubble) {
+		h := b.lock(b.Mutex("stock:7"))
+		b.wantNil("Unlock", h.Unlock(h.Context(b.Context())))
+		b.wantKeys()
+
+		h = b.lock(b.Mutex("stock:7"))
+		ctx, cancel := context.WithTimeout(h.Context(b.Context()), time.Second)
+		defer cancel()
+		b.goDown()
+		since := time.Now()
+		b.wantIs("Unlock while down", h.Unlock(ctx), engine.ErrUncertain, context.DeadlineExceeded)
+		if took := time.Since(since); took > time.Second {
+			b.Errorf("it took %v, want what its context allows", took)
+		}
+	}))
 	t.Run("tells what it is", spec(engine.Options{NameMapper: func(name string) string { return "shop:" + name }}, func(b *bubble) {
 		h := b.lock(b.Mutex("stock:7"))
 		if h.Name() != "stock:7" || h.Count() != 1 {
