@@ -43,6 +43,8 @@ type Engine struct {
 	dispatcher *dispatcher.Dispatcher
 	callbacks  callbacks
 	calls      calls
+	quorums    quorumQueues
+	serverID   string // the run_id of the server; empty when it does not tell
 	contexts   contexts
 	stats      gate.Stats
 	waiting    atomic.Int64 // requests not answered yet
@@ -101,6 +103,7 @@ func (e *Engine) prepare(ctx context.Context) (*dispatcher.Loaded, error) {
 	for {
 		loaded, err := dispatcher.Load(ctx, e.client, e.clock)
 		if err == nil {
+			e.serverID = runID(ctx, e.client)
 			return loaded, e.checkRights(ctx)
 		}
 		if !strings.Contains(err.Error(), "LOADING") {
@@ -112,6 +115,14 @@ func (e *Engine) prepare(ctx context.Context) (*dispatcher.Loaded, error) {
 		case <-time.After(50 * time.Millisecond):
 		}
 	}
+}
+
+// runID is who the server says it is; empty when it does not, for want of a right or because it is no Redis.
+func runID(ctx context.Context, client rueidis.Client) string {
+	info, _ := client.Do(ctx, client.B().Info().Section("server").Build()).ToString()
+	_, rest, _ := strings.Cut(info, "run_id:")
+	id, _, _ := strings.Cut(rest, "\r")
+	return id
 }
 
 func (e *Engine) checkRights(ctx context.Context) error {

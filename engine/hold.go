@@ -49,6 +49,9 @@ func (h *Hold) Unlock(ctx context.Context) error {
 	if err := h.leave(); err != nil {
 		return err
 	}
+	if c := h.composite(); c != nil {
+		return c.unlock(ctx)
+	}
 	return h.e.confirm(ctx, "unlock", h.name, errClosedHold, func(ack gate.Settler) bool { return h.e.dispatcher.Unlock(&h.core, ack) })
 }
 
@@ -56,6 +59,9 @@ func (h *Hold) Unlock(ctx context.Context) error {
 func (h *Hold) UnlockAsync() *futures.Future[struct{}] {
 	if err := h.leave(); err != nil {
 		return futures.Settled(&h.e.callbacks, struct{}{}, err)
+	}
+	if c := h.composite(); c != nil {
+		return c.unlockAsync()
 	}
 	a := &acknowledgement{name: h.name}
 	a.promise.Init(&h.e.callbacks, nil)
@@ -67,7 +73,7 @@ func (h *Hold) UnlockAsync() *futures.Future[struct{}] {
 
 // leave ends the hold by its holder's wish. An error: it had ended before.
 func (h *Hold) leave() error {
-	if h.e.clock.Now() >= h.core.Deadline() {
+	if h.over() {
 		h.End(gate.Lost) // the loop finds out in this moment too, and releases
 	}
 	if !h.finish(gate.Unlocked) {
@@ -120,12 +126,51 @@ func (h *Hold) Done() <-chan struct{} {
 	return h.endings.done
 }
 
+// over reports whether the clock says that the hold has ended.
+func (h *Hold) over() bool {
+	if c := h.composite(); c != nil {
+		return c.alive() < c.need
+	}
+	return h.e.clock.Now() >= h.core.Deadline()
+}
+
+// composite is what a hold of several locks is made of; nil for a hold of one.
+func (h *Hold) composite() *composite {
+	c, _ := h.core.By.(*composite)
+	return c
+}
+
+// onEnd calls f, which must not block, with Err's answer when the hold ends, before anything is freed.
+func (h *Hold) onEnd(f func(error)) {
+	b := &binding{cancel: f, stop: func() bool { return true }}
+	if !h.bind(b) {
+		f(h.Err())
+	}
+}
+
+// bind has b hear of the end; false: it has ended.
+func (h *Hold) bind(b *binding) bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.ended.Load() != 0 {
+		return false
+	}
+	if h.endings == nil {
+		h.endings = &endings{}
+	}
+	if h.endings.contexts == nil {
+		h.endings.contexts = make(map[*binding]struct{})
+	}
+	h.endings.contexts[b] = struct{}{}
+	return true
+}
+
 // Err is nil while the lock is held; then ErrUnlocked, ErrLost, ErrMaxHold, or ErrLost and ErrClosed. It
 // compares clocks and asks nobody: it is never nil after Deadline.
 func (h *Hold) Err() error {
 	switch ended := h.ended.Load(); {
 	case ended == 0:
-		if h.e.clock.Now() >= h.core.Deadline() {
+		if h.over() {
 			return ErrLost
 		}
 		return nil
@@ -141,20 +186,11 @@ func (h *Hold) Err() error {
 func (h *Hold) Context(parent context.Context) context.Context {
 	ctx, cancel := context.WithCancelCause(context.WithValue(parent, parentOf{h}, parent))
 	b := &binding{cancel: cancel}
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	if h.ended.Load() != 0 {
-		cancel(h.Err())
-		return ctx
-	}
-	if h.endings == nil {
-		h.endings = &endings{}
-	}
-	if h.endings.contexts == nil {
-		h.endings.contexts = make(map[*binding]struct{})
-	}
-	h.endings.contexts[b] = struct{}{}
 	b.stop = context.AfterFunc(parent, func() { h.unbind(b) })
+	if !h.bind(b) {
+		b.stop()
+		cancel(h.Err())
+	}
 	return ctx
 }
 
@@ -184,11 +220,19 @@ func (h *Hold) unbind(b *binding) {
 
 // Deadline is when the hold ends unless it is renewed: counted from the moment the command that took or
 // renewed it was sent, less a margin of 1 % of the lease, at least 5 ms.
-func (h *Hold) Deadline() time.Time { return h.e.clock.Time(h.core.Deadline()) }
+func (h *Hold) Deadline() time.Time {
+	if c := h.composite(); c != nil {
+		return c.deadline()
+	}
+	return h.e.clock.Time(h.core.Deadline())
+}
 
 // Extend makes a hold with a fixed lease last until lease from now, never shorter than it would. ErrInvalid
 // for a hold that the watchdog renews.
 func (h *Hold) Extend(ctx context.Context, lease time.Duration) error {
+	if c := h.composite(); c != nil {
+		return c.extend(ctx, lease)
+	}
 	if !h.fixed {
 		return &opError{doing: "extend", name: h.name, err: invalid("the watchdog renews this hold: only a hold WithLease can be extended")}
 	}
@@ -202,7 +246,8 @@ func (h *Hold) Extend(ctx context.Context, lease time.Duration) error {
 	return h.e.confirm(ctx, "extend", h.name, ErrClosed, func(ack gate.Settler) bool { return h.e.dispatcher.Extend(&h.core, lease, ack) })
 }
 
-// Token is the fencing token; false unless the lock is fenced.
+// Token is the fencing token; false unless the lock is fenced. A hold of several locks has none: ask its parts'
+// stores by locks of their own.
 func (h *Hold) Token() (int64, bool) { return h.core.Token, h.core.Token != 0 }
 
 // Name is the lock's.
@@ -217,8 +262,12 @@ func (h *Hold) Count() int {
 	return n
 }
 
-// TenureID is the owner field in Redis, "<uuid>:<number>".
+// TenureID is the owner field in Redis, "<uuid>:<number>"; of a hold of several locks, those of its parts with
+// commas between.
 func (h *Hold) TenureID() string {
+	if c := h.composite(); c != nil {
+		return c.tenureID()
+	}
 	return string(dispatcher.AppendOwner(nil, h.e.uuid, h.core.Tenure))
 }
 

@@ -19,7 +19,8 @@ type Locker interface {
 	// TryLockAsync is TryLock without blocking.
 	TryLockAsync(ctx context.Context, opts ...LockOption) *futures.Future[*Hold]
 
-	sealed()
+	keys() ([]lockKey, error) // what it locks
+	home() *Engine            // whose options and workers it uses
 }
 
 // Do locks l, runs fn and unlocks, also when fn panics. fn's context ends when the lock is lost. The error

@@ -38,7 +38,15 @@ func (e *Engine) SpinMutex(name string) *Mutex { return &Mutex{e: e, name: name,
 // Name is the name as it was given, before NameMapper.
 func (m *Mutex) Name() string { return m.name }
 
-func (m *Mutex) sealed() {}
+func (m *Mutex) home() *Engine { return m.e }
+
+func (m *Mutex) keys() ([]lockKey, error) {
+	key, err := m.e.key(m.name)
+	if err != nil {
+		return nil, m.failed(err)
+	}
+	return []lockKey{{m.e, key}}, nil
+}
 
 // Lock waits for the lock. Waiters of this process are served in the order of arrival, but for those who
 // came later with the Owner that holds it.

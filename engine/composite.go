@@ -1,0 +1,203 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/wheellock/wheellock/futures"
+	"github.com/wheellock/wheellock/internal/gate"
+)
+
+// composite is what a Hold of several locks is made of: it lasts while at least need of its parts do. It
+// stands where an ordinary Hold has itself, in core.By.
+type composite struct {
+	need int
+
+	mu    sync.Mutex // guards parts; held while nothing is called but clocks
+	parts []*Hold
+}
+
+// End implements gate.Ender; no loop knows of composites.
+func (c *composite) End(gate.Why) {}
+
+// compose makes one Hold of several.
+func compose(name string, need int, parts []*Hold) *Hold {
+	h := &Hold{e: parts[0].e, name: name}
+	c := &composite{need: need, parts: parts}
+	h.core.By = c
+	for _, part := range parts {
+		c.follow(h, part)
+	}
+	return h
+}
+
+// follow has h end when too few of its parts are left. It hears of a part's end before anybody else can
+// have that part's lock.
+func (c *composite) follow(h, part *Hold) {
+	part.onEnd(func(cause error) {
+		if c.alive() < c.need {
+			c.endParts(h, cause)
+		}
+	})
+}
+
+// join adds a part that came late; false: h has ended.
+func (c *composite) join(h, part *Hold) bool {
+	c.mu.Lock()
+	c.parts = append(c.parts, part)
+	c.mu.Unlock()
+	c.follow(h, part)
+	return h.ended.Load() == 0
+}
+
+func (c *composite) all() []*Hold {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return slices.Clone(c.parts)
+}
+
+func (c *composite) alive() (n int) {
+	for _, part := range c.all() {
+		if part.Err() == nil {
+			n++
+		}
+	}
+	return n
+}
+
+// endParts ends h because a part was lost, and gives the others back.
+func (c *composite) endParts(h *Hold, cause error) {
+	why := gate.Lost
+	if errors.Is(cause, ErrMaxHold) {
+		why = gate.TooLong
+	} else if errors.Is(cause, ErrClosed) {
+		why = gate.Closed
+	}
+	if !h.finish(why) {
+		return
+	}
+	for _, part := range c.all() {
+		part.UnlockAsync()
+	}
+}
+
+// deadline is when so many parts have ended, unless they are renewed, that too few are left.
+func (c *composite) deadline() time.Time {
+	var ends []time.Time
+	for _, part := range c.all() {
+		ends = append(ends, part.Deadline())
+	}
+	slices.SortFunc(ends, func(a, b time.Time) int { return b.Compare(a) })
+	return ends[c.need-1]
+}
+
+// unlock gives every part back. An error: too few of them were still held, or their answers did not come.
+func (c *composite) unlock(ctx context.Context) error {
+	return c.settle(func(part *Hold) error { return part.Unlock(ctx) })
+}
+
+func (c *composite) unlockAsync() *futures.Future[struct{}] {
+	var answers []*futures.Future[struct{}]
+	for _, part := range c.all() {
+		answers = append(answers, part.UnlockAsync())
+	}
+	return futures.Map(futures.All(answers...), func([]struct{}, error) (struct{}, error) {
+		return struct{}{}, c.judge(len(answers), func(i int) error {
+			_, err := answers[i].Result()
+			return err
+		})
+	})
+}
+
+// extend prolongs every part.
+func (c *composite) extend(ctx context.Context, lease time.Duration) error {
+	return c.settle(func(part *Hold) error { return part.Extend(ctx, lease) })
+}
+
+// settle does something to every part at once.
+func (c *composite) settle(do func(*Hold) error) error {
+	var wg sync.WaitGroup
+	parts := c.all()
+	errs := make([]error, len(parts))
+	for i, part := range parts {
+		wg.Go(func() { errs[i] = do(part) })
+	}
+	wg.Wait()
+	return c.judge(len(parts), func(i int) error { return errs[i] })
+}
+
+// judge is nil when what was done to n parts went well with as many as are needed.
+func (c *composite) judge(n int, outcome func(int) error) error {
+	var failed []error
+	for i := range n {
+		if err := outcome(i); err != nil {
+			failed = append(failed, err)
+		}
+	}
+	if n-len(failed) >= c.need {
+		return nil
+	}
+	return errors.Join(failed...)
+}
+
+func (c *composite) tenureID() string {
+	var ids []string
+	for _, part := range c.all() {
+		ids = append(ids, part.TenureID())
+	}
+	return strings.Join(ids, ",")
+}
+
+// giveBack unlocks holds that are not wanted after all. The releases are on their way when it returns.
+func giveBack(holds []*Hold) {
+	for _, h := range holds {
+		if h != nil {
+			h.UnlockAsync()
+		}
+	}
+}
+
+// backOff sleeps a random time that grows with the tries, so that two who collided do not collide again.
+func backOff(ctx context.Context, try int) error {
+	longest := time.Millisecond << min(try, 6)
+	timer := time.NewTimer(longest/4 + time.Duration(rand.Int64N(int64(longest))))
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case <-ctx.Done():
+		return endedBy(ctx)
+	}
+}
+
+// inBackground makes the asynchronous form of a blocking one, by a goroutine. What comes after Cancel or the
+// end of ctx is given back.
+func inBackground(ctx context.Context, e *Engine, lock func(context.Context) (*Hold, error)) *futures.Future[*Hold] {
+	ctx, cancel := context.WithCancel(ctx)
+	p := futures.New[*Hold](&e.callbacks, canceler(cancel))
+	go func() {
+		defer cancel()
+		h, err := lock(ctx)
+		if !p.Settle(h, err) && h != nil {
+			h.UnlockAsync()
+		}
+	}()
+	return p.Future()
+}
+
+type canceler context.CancelFunc
+
+func (c canceler) Cancelled() { c() }
+
+// until is when a wait of d, counted from now, is over; the zero time for a d of 0.
+func until(d time.Duration) time.Time {
+	if d == 0 {
+		return time.Time{}
+	}
+	return time.Now().Add(d)
+}

@@ -1,0 +1,173 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/wheellock/wheellock/futures"
+)
+
+// MultiLock is Redisson's RedissonMultiLock: several locks, all or nothing. It asks all at once without
+// waiting; when one is taken it gives the others back, waits for that one, and asks for the others again
+// while it has it. So it never holds some while waiting for others, and two MultiLocks of the same
+// members in any order cannot deadlock.
+//
+// Its Hold ends when the first of its parts is lost, and the others are then given back. Members may be of any
+// kind and of several engines. Waiting costs a goroutine.
+type MultiLock struct {
+	members []Locker // in the order of their keys
+	name    string
+}
+
+// lockKey is what a lock locks. No member of a MultiLock may lock what another does.
+type lockKey struct {
+	e   *Engine
+	key string
+}
+
+// Multi makes one lock of several. ErrInvalid: there is none, one is nil, or two lock the same key.
+func Multi(locks ...Locker) (*MultiLock, error) {
+	if len(locks) == 0 {
+		return nil, invalid("a MultiLock of no locks")
+	}
+	seen := make(map[lockKey]bool)
+	names := make([]string, len(locks))
+	for i, l := range locks {
+		if l == nil {
+			return nil, invalid("a MultiLock with a nil member")
+		}
+		keys, err := l.keys()
+		if err != nil {
+			return nil, err
+		}
+		for _, k := range keys {
+			if seen[k] {
+				return nil, invalid("a MultiLock with %s twice", quote(k.key))
+			}
+			seen[k] = true
+		}
+		names[i] = l.Name()
+	}
+	members := slices.Clone(locks)
+	slices.SortStableFunc(members, func(a, b Locker) int { return strings.Compare(a.Name(), b.Name()) })
+	return &MultiLock{members: members, name: strings.Join(names, ",")}, nil
+}
+
+// Name is the names of the members, with commas between.
+func (m *MultiLock) Name() string { return m.name }
+
+func (m *MultiLock) keys() (all []lockKey, err error) {
+	for _, l := range m.members {
+		keys, err := l.keys()
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, keys...)
+	}
+	return all, nil
+}
+
+func (m *MultiLock) home() *Engine { return m.members[0].home() }
+
+// Lock waits until all members are held.
+func (m *MultiLock) Lock(ctx context.Context, opts ...LockOption) (*Hold, error) {
+	d, err := m.home().opts.read(opts, false)
+	if err != nil {
+		return nil, m.failed(err)
+	}
+	end := until(d.wait)
+	opts = withoutWait(opts)
+	first, held := -1, (*Hold)(nil) // the member we have waited for
+	for try := 0; ; try++ {
+		holds, refused, err := m.askAll(ctx, first, held, opts)
+		if err == nil {
+			h := compose(m.name, len(holds), holds)
+			if h.Err() == nil {
+				return h, nil
+			}
+			giveBack(holds) // one was lost while the others were asked
+			first, held = -1, nil
+			continue
+		}
+		giveBack(holds)
+		if !passing(err) {
+			return nil, err
+		}
+		if err := backOff(ctx, try); err != nil {
+			return nil, m.failed(err)
+		}
+		first = refused
+		if held, err = m.members[first].Lock(ctx, withWaitUntil(opts, end)...); err != nil {
+			return nil, err
+		}
+	}
+}
+
+// TryLock asks for all members once.
+func (m *MultiLock) TryLock(ctx context.Context, opts ...LockOption) (*Hold, error) {
+	if _, err := m.home().opts.read(opts, true); err != nil {
+		return nil, m.failed(err)
+	}
+	holds, _, err := m.askAll(ctx, -1, nil, opts)
+	if err != nil {
+		giveBack(holds)
+		return nil, err
+	}
+	return compose(m.name, len(holds), holds), nil
+}
+
+// LockAsync is Lock on a goroutine of its own.
+func (m *MultiLock) LockAsync(ctx context.Context, opts ...LockOption) *futures.Future[*Hold] {
+	return inBackground(ctx, m.home(), func(ctx context.Context) (*Hold, error) { return m.Lock(ctx, opts...) })
+}
+
+// TryLockAsync is TryLock on a goroutine of its own.
+func (m *MultiLock) TryLockAsync(ctx context.Context, opts ...LockOption) *futures.Future[*Hold] {
+	return inBackground(ctx, m.home(), func(ctx context.Context) (*Hold, error) { return m.TryLock(ctx, opts...) })
+}
+
+// askAll asks all members but the first, which is held already if there is one, and waits for every answer.
+// On an error the holds are those that were granted, and refused is the first member that was not.
+func (m *MultiLock) askAll(ctx context.Context, first int, held *Hold, opts []LockOption) (holds []*Hold, refused int, err error) {
+	answers := make([]*futures.Future[*Hold], len(m.members))
+	for i, l := range m.members {
+		if i != first {
+			answers[i] = l.TryLockAsync(ctx, opts...)
+		}
+	}
+	refused = -1
+	for i, answer := range answers {
+		h, failed := held, error(nil)
+		if answer != nil {
+			h, failed = answer.Wait(context.Background()) // ctx ends the request itself
+		}
+		if failed == nil {
+			holds = append(holds, h)
+		} else if refused < 0 || !passing(failed) && passing(err) {
+			refused, err = i, failed
+		}
+	}
+	return holds, refused, err
+}
+
+// passing reports whether a member that said err is worth waiting for.
+func passing(err error) bool {
+	return errors.Is(err, ErrHeld) || errors.Is(err, ErrNotSent) || errors.Is(err, ErrUncertain)
+}
+
+func (m *MultiLock) failed(err error) error { return &opError{doing: "lock", name: m.name, err: err} }
+
+func withoutWait(opts []LockOption) []LockOption {
+	return slices.DeleteFunc(slices.Clone(opts), func(o LockOption) bool { return o.which == waitOption })
+}
+
+// withWaitUntil adds a wait that ends at a time; the zero time means none. A time that is over leaves a moment.
+func withWaitUntil(opts []LockOption, end time.Time) []LockOption {
+	if end.IsZero() {
+		return opts
+	}
+	return append(slices.Clone(opts), WithWait(max(time.Until(end), time.Nanosecond)))
+}

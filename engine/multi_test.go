@@ -1,0 +1,139 @@
+package engine_test
+
+import (
+	"context"
+	"errors"
+	"math/rand/v2"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/wheellock/wheellock/engine"
+	"github.com/wheellock/wheellock/internal/redistest"
+)
+
+func multi(t testing.TB, locks ...engine.Locker) *engine.MultiLock {
+	t.Helper()
+	m, err := engine.Multi(locks...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return m
+}
+
+func TestMultiLock(t *testing.T) {
+	t.Run("holds all or nothing", spec(engine.Options{}, func(b *bubble) {
+		m := multi(b, b.Mutex("a"), b.FencedMutex("b"), b.SpinMutex("c"))
+		taken := b.lock(b.FencedMutex("b"))
+		_, err := m.TryLock(b.Context())
+		b.wantIs("TryLock with one member taken", err, engine.ErrHeld)
+		time.Sleep(time.Second)
+		b.wantKeys("b", "redisson_lock_token:{b}")
+		b.unlock(taken)
+		h := b.lock(m)
+		b.wantKeys("a", "b", "c", "redisson_lock_token:{b}")
+		b.unlock(h)
+		b.wantKeys("redisson_lock_token:{b}")
+	}))
+	t.Run("waits for the member that is taken, and holds none meanwhile", spec(engine.Options{}, func(b *bubble) {
+		taken := b.lock(b.Mutex("b"))
+		w := b.queue(multi(b, b.Mutex("a"), b.Mutex("b")))
+		b.wantKeys("b")
+		b.unlock(taken)
+		b.unlock(w.granted())
+	}))
+	t.Run("gives the others back when one part is lost", spec(engine.Options{}, func(b *bubble) {
+		h := b.lock(multi(b, b.Mutex("a"), b.Mutex("b")))
+		ctx := h.Context(b.Context())
+		b.redis.Lose("a")
+		time.Sleep(11 * time.Second)
+		b.wantEnded(h, engine.ErrLost)
+		b.wantIs("the cause of its context", context.Cause(ctx), engine.ErrLost)
+		b.wantKeys()
+		b.wantIs("Unlock", h.Unlock(b.Context()), engine.ErrLost)
+	}))
+	t.Run("is abandoned without a trace", spec(engine.Options{}, func(b *bubble) {
+		taken := b.lock(b.Mutex("b"))
+		ctx, cancel := context.WithCancel(b.Context())
+		f := multi(b, b.Mutex("a"), b.Mutex("b")).LockAsync(ctx)
+		time.Sleep(time.Second)
+		cancel()
+		_, err := f.Wait(b.Context())
+		b.wantIs("the future", err, context.Canceled)
+		b.unlock(taken)
+		time.Sleep(3 * time.Second)
+		b.wantKeys()
+	}))
+	t.Run("gives up when its wait is over", spec(engine.Options{}, func(b *bubble) {
+		taken := b.lock(b.Mutex("b"))
+		start := time.Now()
+		_, err := multi(b, b.Mutex("a"), b.Mutex("b")).Lock(b.Context(), engine.WithWait(3*time.Second))
+		b.wantIs("Lock", err, engine.ErrWaitTimeout, engine.ErrHeld)
+		if waited := time.Since(start); waited < 3*time.Second || waited > 3100*time.Millisecond {
+			b.Errorf("waited for %v, want 3s", waited)
+		}
+		b.unlock(taken)
+		b.wantKeys()
+	}))
+	t.Run("has the earliest deadline, and extends every part", spec(engine.Options{}, func(b *bubble) {
+		h := b.lock(multi(b, b.Mutex("a"), b.Mutex("b")), engine.WithLease(2*time.Second))
+		b.wantNil("Extend", h.Extend(b.Context(), 10*time.Second))
+		if left := time.Until(h.Deadline()); left < 9*time.Second || left > 10*time.Second {
+			b.Errorf("the deadline is %v away, want nearly 10s", left)
+		}
+		b.unlock(h)
+	}))
+}
+
+func TestMultiRefusesBadMembers(t *testing.T) {
+	spec(engine.Options{}, func(b *bubble) {
+		for what, locks := range map[string][]engine.Locker{
+			"no members":               nil,
+			"a nil member":             {b.Mutex("a"), nil},
+			"the same key twice":       {b.Mutex("a"), b.Mutex("a")},
+			"the same key, other kind": {b.Mutex("a"), b.FencedMutex("a")},
+			"a nested one":             {b.Mutex("a"), multi(b, b.Mutex("b"), b.Mutex("a"))},
+			"an empty name":            {b.Mutex("")},
+		} {
+			_, err := engine.Multi(locks...)
+			b.wantIs(what, err, engine.ErrInvalid)
+		}
+	})(t)
+}
+
+// TestMultiLockNeverDeadlocks has callers of two engines take pairs of five names in random order.
+func TestMultiLockNeverDeadlocks(t *testing.T) {
+	server := redistest.Start(t)
+	names := []string{"a", "b", "c", "d", "e"}
+	var inside [5]int
+	var mu sync.Mutex
+	var wg sync.WaitGroup
+	for seed := range 2 {
+		e := open(t, server, engine.Options{})
+		for caller := range 8 {
+			random := rand.New(rand.NewPCG(uint64(seed), uint64(caller)))
+			wg.Go(func() {
+				for range 20 {
+					x := random.IntN(5)
+					y := (x + 1 + random.IntN(4)) % 5
+					err := engine.Do(context.Background(), multi(t, e.Mutex(names[x]), e.Mutex(names[y])), func(context.Context, *engine.Hold) error {
+						mu.Lock()
+						defer mu.Unlock()
+						inside[x]++
+						inside[y]++
+						if inside[x] != 1 || inside[y] != 1 {
+							return errors.New("two holders at once")
+						}
+						inside[x], inside[y] = 0, 0
+						return nil
+					}, engine.WithWait(time.Minute))
+					if err != nil {
+						t.Error(err)
+					}
+				}
+			})
+		}
+	}
+	wg.Wait()
+	redistest.Await(t, "no key is left", func() bool { return len(server.Keys()) == 0 })
+}

@@ -1,0 +1,310 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+
+	"github.com/wheellock/wheellock/futures"
+)
+
+// QuorumLock is a lock held on the majority of several independent Redis servers (Redlock; Redisson's
+// RedissonRedLock): it stays available while a minority is down or cut off. All are asked at once; it is held
+// when a majority said yes and the lease of that majority, less a margin for clocks, is not over. Each server's
+// part is renewed by its own engine; the Hold is lost when the majority is.
+//
+// It is no safer against pauses than a Mutex, and it has no fencing token: tokens of several servers have no
+// common order. A server that restarts without its data within a lease forgets the part it granted. It is
+// not reentrant. Callers of one process queue in the process; waiting costs a goroutine, and processes ask
+// again after random pauses, for no message can tell of a majority.
+type QuorumLock struct {
+	name    string
+	engines []*Engine
+}
+
+// Quorum makes a lock on the majority of engines, which must be on different servers: ErrInvalid when there
+// is none, one is nil, or two are on the same server, as far as the servers tell.
+func Quorum(name string, engines ...*Engine) (*QuorumLock, error) {
+	if len(engines) == 0 {
+		return nil, invalid("a QuorumLock on no servers")
+	}
+	servers := make(map[string]bool)
+	for _, e := range engines {
+		if e == nil {
+			return nil, invalid("a QuorumLock with a nil engine")
+		}
+		id := e.serverID
+		if id == "" {
+			id = e.uuid // it does not tell; at least no engine may come twice
+		}
+		if servers[id] {
+			return nil, invalid("a QuorumLock with two engines on the same server")
+		}
+		servers[id] = true
+		if _, err := e.key(name); err != nil {
+			return nil, err
+		}
+	}
+	return &QuorumLock{name: name, engines: append([]*Engine(nil), engines...)}, nil
+}
+
+// Name is the name as it was given.
+func (q *QuorumLock) Name() string { return q.name }
+
+func (q *QuorumLock) keys() (all []lockKey, err error) {
+	for _, e := range q.engines {
+		key, err := e.key(q.name)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, lockKey{e, key})
+	}
+	return all, nil
+}
+
+func (q *QuorumLock) home() *Engine { return q.engines[0] }
+func (q *QuorumLock) need() int     { return len(q.engines)/2 + 1 }
+
+// Lock waits until a majority is held.
+func (q *QuorumLock) Lock(ctx context.Context, opts ...LockOption) (*Hold, error) {
+	d, err := q.check(opts, false)
+	if err != nil {
+		return nil, err
+	}
+	opts = withoutWait(opts)
+	if d.wait > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeoutCause(ctx, d.wait, errQuorumWait)
+		defer cancel()
+	}
+	turn, err := q.turn(ctx)
+	if err != nil {
+		return nil, err
+	}
+	refused := error(ErrUnavailable)
+	for try := 0; ; try++ {
+		h, err := q.attempt(ctx, d, opts)
+		if err == nil {
+			turn.passAfter(h)
+			return h, nil
+		}
+		if ctx.Err() == nil {
+			refused = err
+		}
+		if ctx.Err() == nil && passing(err) {
+			err = backOff(ctx, try)
+		}
+		if err != nil && (ctx.Err() != nil || !passing(err)) {
+			turn.pass()
+			return nil, q.gaveUp(ctx, err, refused)
+		}
+	}
+}
+
+// errQuorumWait is why the context of a Lock WithWait ends.
+var errQuorumWait = errors.New("wheellock: wait over")
+
+// gaveUp is the error of a Lock that ends with err after it was last refused with another.
+func (q *QuorumLock) gaveUp(ctx context.Context, err, refused error) error {
+	if context.Cause(ctx) != errQuorumWait {
+		if ctx.Err() != nil {
+			err = endedBy(ctx)
+		}
+		return q.failed(err)
+	}
+	last := ErrUnavailable
+	if errors.Is(refused, ErrHeld) {
+		last = ErrHeld
+	}
+	return q.failed(&failure{ErrWaitTimeout.Error(), join2{ErrWaitTimeout, last}})
+}
+
+// TryLock asks every server once. While this process holds the lock or waits for it, it is ErrHeld at once.
+func (q *QuorumLock) TryLock(ctx context.Context, opts ...LockOption) (*Hold, error) {
+	d, err := q.check(opts, true)
+	if err != nil {
+		return nil, err
+	}
+	turn, free := q.tryTurn()
+	if !free {
+		return nil, &HeldError{Name: q.name, TTL: -1}
+	}
+	h, err := q.attempt(ctx, d, opts)
+	if err != nil {
+		turn.pass()
+		return nil, err
+	}
+	turn.passAfter(h)
+	return h, nil
+}
+
+// LockAsync is Lock on a goroutine of its own.
+func (q *QuorumLock) LockAsync(ctx context.Context, opts ...LockOption) *futures.Future[*Hold] {
+	return inBackground(ctx, q.home(), func(ctx context.Context) (*Hold, error) { return q.Lock(ctx, opts...) })
+}
+
+// TryLockAsync is TryLock on a goroutine of its own.
+func (q *QuorumLock) TryLockAsync(ctx context.Context, opts ...LockOption) *futures.Future[*Hold] {
+	return inBackground(ctx, q.home(), func(ctx context.Context) (*Hold, error) { return q.TryLock(ctx, opts...) })
+}
+
+func (q *QuorumLock) check(opts []LockOption, try bool) (demand, error) {
+	d, err := q.home().opts.read(opts, try)
+	if err == nil && d.owner != 0 {
+		err = invalid("a QuorumLock is not reentrant: WithOwner means nothing to it")
+	}
+	if err != nil {
+		return d, q.failed(err)
+	}
+	return d, nil
+}
+
+func (q *QuorumLock) failed(err error) error { return &opError{doing: "lock", name: q.name, err: err} }
+
+// silence is how long a server may take to answer, as a part of the lease: a server that is cut off must not
+// use up the lease that the others have granted.
+const silence = 10
+
+// answer is what one server said.
+type answer struct {
+	hold *Hold
+	err  error
+}
+
+// attempt asks every server once, under owner ids of its own. It returns as soon as a majority has said yes,
+// or cannot any more; what comes later joins the Hold, or is given back.
+func (q *QuorumLock) attempt(ctx context.Context, d demand, opts []LockOption) (*Hold, error) {
+	asking, stop := context.WithTimeout(ctx, max(d.lease/silence, 10*time.Millisecond))
+	answers := make(chan answer, len(q.engines))
+	for _, e := range q.engines {
+		go func() {
+			h, err := e.Mutex(q.name).TryLock(asking, opts...)
+			answers <- answer{h, err}
+		}()
+	}
+	var holds []*Hold
+	var errs []error
+	for len(holds) < q.need() && len(errs) <= len(q.engines)-q.need() {
+		a := <-answers
+		if a.err == nil {
+			holds = append(holds, a.hold)
+		} else {
+			errs = append(errs, a.err)
+		}
+	}
+	left := len(q.engines) - len(holds) - len(errs)
+	if len(holds) < q.need() {
+		stop()
+		giveBack(holds)
+		q.late(answers, left, nil, stop)
+		return nil, q.verdict(errs)
+	}
+	h := compose(q.name, q.need(), holds)
+	q.late(answers, left, h, stop)
+	if h.Err() != nil { // answered too slowly: the lease is over already
+		h.UnlockAsync()
+		return nil, q.failed(ErrUncertain)
+	}
+	return h, nil
+}
+
+// late deals with the answers that are still to come: into h while it lasts, else back.
+func (q *QuorumLock) late(answers <-chan answer, n int, h *Hold, stop context.CancelFunc) {
+	if n == 0 {
+		stop()
+		return
+	}
+	go func() {
+		defer stop()
+		for range n {
+			a := <-answers
+			if a.err == nil && (h == nil || !h.core.By.(*composite).join(h, a.hold)) {
+				a.hold.UnlockAsync()
+			}
+		}
+	}()
+}
+
+// verdict is the error of a majority that was not reached: "taken" when any server said so.
+func (q *QuorumLock) verdict(errs []error) error {
+	for _, err := range errs {
+		if errors.Is(err, ErrHeld) {
+			return err
+		}
+	}
+	return q.failed(errors.Join(append([]error{ErrUncertain}, errs...)...))
+}
+
+// quorumQueues are the local queues of an engine's QuorumLocks: by name, who has the turn to ask.
+type quorumQueues struct {
+	mu     sync.Mutex
+	queues map[string]*quorumQueue
+}
+
+type quorumQueue struct {
+	token chan struct{} // capacity 1; who has put one in has the turn. Senders are served in their order.
+	users int
+}
+
+// turn is the right to ask, or to hold.
+type turn struct {
+	queues *quorumQueues
+	name   string
+	queue  *quorumQueue
+}
+
+func (q *QuorumLock) enter() *turn {
+	qs := &q.home().quorums
+	qs.mu.Lock()
+	defer qs.mu.Unlock()
+	if qs.queues == nil {
+		qs.queues = make(map[string]*quorumQueue)
+	}
+	queue := qs.queues[q.name]
+	if queue == nil {
+		queue = &quorumQueue{token: make(chan struct{}, 1)}
+		qs.queues[q.name] = queue
+	}
+	queue.users++
+	return &turn{qs, q.name, queue}
+}
+
+func (t *turn) leave() {
+	t.queues.mu.Lock()
+	defer t.queues.mu.Unlock()
+	if t.queue.users--; t.queue.users == 0 {
+		delete(t.queues.queues, t.name)
+	}
+}
+
+func (q *QuorumLock) turn(ctx context.Context) (*turn, error) {
+	t := q.enter()
+	select {
+	case t.queue.token <- struct{}{}:
+		return t, nil
+	case <-ctx.Done():
+		t.leave()
+		return nil, q.gaveUp(ctx, endedBy(ctx), ErrHeld)
+	}
+}
+
+func (q *QuorumLock) tryTurn() (*turn, bool) {
+	t := q.enter()
+	select {
+	case t.queue.token <- struct{}{}:
+		return t, true
+	default:
+		t.leave()
+		return nil, false
+	}
+}
+
+// pass lets the next caller of this process ask.
+func (t *turn) pass() {
+	<-t.queue.token
+	t.leave()
+}
+
+// passAfter does so when h ends.
+func (t *turn) passAfter(h *Hold) { h.onEnd(func(error) { t.pass() }) }

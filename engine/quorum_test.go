@@ -1,0 +1,214 @@
+package engine_test
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/redis/rueidis"
+
+	"github.com/wheellock/wheellock/engine"
+	"github.com/wheellock/wheellock/internal/redistest"
+)
+
+// fleet is five servers, each behind a proxy, with an engine on each.
+type fleet struct {
+	servers []*redistest.Server
+	proxies []*redistest.Proxy
+	engines []*engine.Engine
+}
+
+func startFleet(t testing.TB, opts engine.Options) *fleet {
+	t.Helper()
+	f := &fleet{}
+	for range 5 {
+		server := redistest.Start(t)
+		proxy := redistest.NewProxy(t, server.Addr())
+		f.servers, f.proxies = append(f.servers, server), append(f.proxies, proxy)
+		f.engines = append(f.engines, openAt(t, proxy.Addr(), opts))
+	}
+	return f
+}
+
+func openAt(t testing.TB, addr string, opts engine.Options) *engine.Engine {
+	t.Helper()
+	opts.Redis = rueidis.ClientOption{InitAddress: []string{addr}}
+	e, err := engine.Open(context.Background(), opts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { e.Close() })
+	return e
+}
+
+func (f *fleet) lock(t testing.TB) *engine.QuorumLock {
+	t.Helper()
+	q, err := engine.Quorum("stock:7", f.engines...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return q
+}
+
+// holders is on how many servers the key stands.
+func (f *fleet) holders() (n int) {
+	for _, s := range f.servers {
+		n += int(s.MustDo("EXISTS", "stock:7").Int)
+	}
+	return n
+}
+
+func TestQuorumSurvivesAMinority(t *testing.T) {
+	for what, fault := range map[string]func(*fleet, int){
+		"two servers dead":        func(f *fleet, i int) { f.servers[i].Kill() },
+		"two servers black-holed": func(f *fleet, i int) { f.proxies[i].BlackHole(redistest.Both, true) },
+		"one dead, one black-holed": func(f *fleet, i int) {
+			if i == 0 {
+				f.servers[i].Kill()
+			} else {
+				f.proxies[i].BlackHole(redistest.Both, true)
+			}
+		},
+	} {
+		t.Run(what, func(t *testing.T) {
+			f := startFleet(t, engine.Options{Lease: 3 * time.Second})
+			fault(f, 0)
+			fault(f, 1)
+			h, err := f.lock(t).Lock(context.Background(), engine.WithWait(20*time.Second))
+			if err != nil {
+				t.Fatal(err)
+			}
+			select {
+			case <-h.Done():
+				t.Fatalf("not renewed on the majority that is left: %v", h.Err())
+			case <-time.After(5 * time.Second): // nearly two leases
+			}
+			if err := h.Unlock(context.Background()); err != nil {
+				t.Fatal(err)
+			}
+		})
+	}
+}
+
+func TestQuorumRefusesWithoutMajority(t *testing.T) {
+	f := startFleet(t, engine.Options{Lease: 2 * time.Second})
+	for i := range 3 {
+		f.servers[i].Kill()
+	}
+	_, err := f.lock(t).Lock(context.Background(), engine.WithWait(2*time.Second))
+	if !errors.Is(err, engine.ErrWaitTimeout) || !errors.Is(err, engine.ErrUnavailable) {
+		t.Errorf("Lock = %v, want ErrWaitTimeout and ErrUnavailable", err)
+	}
+	redistest.Await(t, "nothing is left on the two that live", func() bool {
+		return len(f.servers[3].Keys())+len(f.servers[4].Keys()) == 0
+	})
+}
+
+func TestQuorumIsLostWithTheMajority(t *testing.T) {
+	f := startFleet(t, engine.Options{Lease: 2 * time.Second})
+	h, err := f.lock(t).Lock(context.Background())
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx := h.Context(context.Background())
+	for i := range 3 {
+		f.proxies[i].BlackHole(redistest.Both, true)
+	}
+	<-ctx.Done()
+	if !errors.Is(context.Cause(ctx), engine.ErrLost) {
+		t.Errorf("the cause is %v, want ErrLost", context.Cause(ctx))
+	}
+	if n := f.holders(); n > 0 && time.Now().After(h.Deadline().Add(time.Second)) {
+		t.Errorf("told %v after the deadline", time.Since(h.Deadline()))
+	}
+}
+
+func TestQuorumExcludes(t *testing.T) {
+	f := startFleet(t, engine.Options{})
+	others := &fleet{servers: f.servers}
+	for _, s := range f.servers {
+		others.engines = append(others.engines, openAt(t, s.Addr(), engine.Options{}))
+	}
+	inside, sections := 0, 0
+	var mu sync.Mutex
+	var wg sync.WaitGroup
+	for _, party := range []*fleet{f, others} {
+		for range 4 {
+			wg.Go(func() {
+				for range 5 {
+					err := engine.Do(context.Background(), party.lock(t), func(context.Context, *engine.Hold) error {
+						mu.Lock()
+						inside++
+						alone := inside == 1
+						mu.Unlock()
+						time.Sleep(time.Millisecond)
+						mu.Lock()
+						defer mu.Unlock()
+						inside--
+						sections++
+						if !alone {
+							return errors.New("two holders at once")
+						}
+						return nil
+					})
+					if err != nil {
+						t.Error(err)
+					}
+				}
+			})
+		}
+	}
+	wg.Wait()
+	if sections != 40 {
+		t.Errorf("%d sections, want 40", sections)
+	}
+	redistest.Await(t, "no key is left", func() bool { return f.holders() == 0 })
+}
+
+// TestQuorumForgetsWithARestart is Kleppmann's second example, and shows what is not protected: a server that
+// comes back without its data has forgotten whom it gave its part, so that a second majority can form.
+func TestQuorumForgetsWithARestart(t *testing.T) {
+	f := startFleet(t, engine.Options{})
+	first, err := f.lock(t).Lock(context.Background())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, i := range []int{0, 1, 2} { // a majority forgets within the lease
+		f.servers[i].Kill()
+		f.servers[i].Restart()
+	}
+	others := &fleet{servers: f.servers}
+	for _, s := range f.servers {
+		others.engines = append(others.engines, openAt(t, s.Addr(), engine.Options{}))
+	}
+	second, err := others.lock(t).Lock(context.Background(), engine.WithWait(20*time.Second))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer second.Unlock(context.Background())
+	<-first.Done() // told when the renewals find nothing, which can be after the second has begun
+	if !errors.Is(first.Err(), engine.ErrLost) {
+		t.Errorf("the first holder was told %v, want ErrLost", first.Err())
+	}
+}
+
+func TestQuorumRefusesBadEngines(t *testing.T) {
+	server := redistest.Start(t)
+	a, b := openAt(t, server.Addr(), engine.Options{}), openAt(t, server.Addr(), engine.Options{})
+	for what, engines := range map[string][]*engine.Engine{
+		"no engine": nil, "a nil engine": {a, nil}, "the same engine twice": {a, a}, "two on one server": {a, b},
+	} {
+		if _, err := engine.Quorum("stock:7", engines...); !errors.Is(err, engine.ErrInvalid) {
+			t.Errorf("%s: %v, want ErrInvalid", what, err)
+		}
+	}
+	q, err := engine.Quorum("stock:7", a)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := q.Lock(context.Background(), engine.WithOwner(engine.NewOwner())); !errors.Is(err, engine.ErrInvalid) {
+		t.Errorf("Lock with an Owner: %v, want ErrInvalid", err)
+	}
+}
