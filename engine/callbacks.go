@@ -7,9 +7,9 @@ import (
 	"time"
 
 	"github.com/panjf2000/ants/v2"
-	"go.uber.org/atomic"
 
 	"github.com/wheellock/wheellock/futures"
+	"github.com/wheellock/wheellock/internal/gate"
 )
 
 // callbacks runs the callbacks of users, on a bounded pool of workers. Nothing of the engine's own needs it
@@ -19,7 +19,7 @@ type callbacks struct {
 	futures.Parkers
 	pool       *ants.PoolWithFuncGeneric[func()]
 	logger     *slog.Logger
-	overflowed atomic.Int64 // callbacks that got a goroutine of their own
+	overflowed gate.Counter // callbacks that got a goroutine of their own
 
 	mu    sync.Mutex // guards the rest
 	line  []late

@@ -25,7 +25,6 @@ import (
 	"time"
 
 	"github.com/redis/rueidis"
-	"go.uber.org/atomic"
 
 	"github.com/wheellock/wheellock/dispatcher"
 	"github.com/wheellock/wheellock/internal/gate"
@@ -47,8 +46,8 @@ type Engine struct {
 	serverID   string // the run_id of the server; empty when it does not tell
 	contexts   contexts
 	stats      gate.Stats
-	waiting    atomic.Int64 // requests not answered yet
-	overloaded atomic.Int64 // requests turned away by MaxRequests
+	waiting    gate.Counter // requests not answered yet
+	overloaded gate.Counter // requests turned away by MaxRequests
 
 	mu     sync.Mutex     // guards closed, and that direct calls are entered before it
 	closed bool           // Close has begun
