@@ -8,8 +8,6 @@ TOOL := $(GO) tool -modfile=tools/go.mod
 NESTED := $(patsubst %/go.mod,%,$(filter-out tools/go.mod,$(wildcard */go.mod */*/go.mod)))
 # Builds that must go through besides the machine's own.
 CROSS := linux/386 darwin/arm64 windows/amd64
-# Packages whose 64-bit atomics must be aligned on 32-bit machines; Linux on amd64 runs 386 by itself.
-ALIGNED := ./futures ./wheel ./scripts ./internal/gate
 
 FUZZTIME ?= 60s
 BENCH ?= .
@@ -47,9 +45,13 @@ cross: ## builds for other machines, 32-bit tests
 		export GOOS=$${target%/*} GOARCH=$${target#*/} CGO_ENABLED=0; \
 		$(GO) build ./... && $(GO) vet ./... || exit 1; \
 	done
+	@# Ints are short there, and 64-bit atomics must be aligned. Linux on amd64 runs it by itself. Of the engine
+	@# the specs, but for one: miniredis cannot read 30 days in milliseconds into an int.
 	@if [ "$$($(GO) env GOHOSTOS)/$$($(GO) env GOHOSTARCH)" = linux/amd64 ]; then \
 		echo "== GOARCH=386 go test"; \
-		GOARCH=386 CGO_ENABLED=0 $(GO) test $(ALIGNED); \
+		export GOARCH=386 CGO_ENABLED=0; \
+		$(GO) test ./futures ./wheel ./scripts ./internal/gate ./dispatcher ./engine/enginetest && \
+		$(GO) test -run '^TestSpec' -skip TestSpecFixedLease/30_days ./engine; \
 	fi
 
 nested: ## the modules inside: build, vet, tests

@@ -1,6 +1,6 @@
 module github.com/wheellock/wheellock/tools
 
-go 1.26.8
+go 1.26.0
 
 tool (
 	golang.org/x/perf/cmd/benchstat
