@@ -41,7 +41,7 @@ func (m *Mutex) acknowledge(out Outcome) {
 // drop frees a tenure of which no hold is left. ack waits for the answer.
 func (m *Mutex) drop(now Time, ack Settler, fx *Effects) {
 	m.ack, m.phase, m.askAt = ack, dead, now
-	m.abortGrowth()
+	m.abortGrowth(now)
 	m.pump(now, fx)
 }
 
@@ -72,7 +72,7 @@ func (m *Mutex) lose(now Time, why Why, fx *Effects) {
 // gone is a tenure that is not in Redis any more, as Redis says in answer to c.
 func (m *Mutex) gone(now Time, c *Command) {
 	m.t.endAll(m.cfg.Stats, Lost)
-	m.abortGrowth()
+	m.abortGrowth(now)
 	m.acknowledge(Outcome{Why: Lost})
 	m.phase, m.askAt = free, now
 	m.haunt(c.Sent)
@@ -104,21 +104,25 @@ func (m *Mutex) released(now Time, c *Command) {
 	}
 }
 
-// unreleased is a release that proved nothing: it is sent again until the lease has surely run out.
+// unreleased is a release that proved nothing: it is sent again until the lease has surely run out. Whoever
+// asks only once does not wait for that.
 func (m *Mutex) unreleased(now Time, c *Command) {
 	fault := c.Reply.Fault()
+	out := Outcome{Why: Refused, Fault: fault, Words: c.Words}
 	m.askAt = now + retryPause
 	switch {
 	case c.Result == Unknown:
 		m.t.Resent = m.t.Resent || c.Sent < m.t.Deadline
 		m.cfg.Stats.Uncertain.Inc()
+		out = Outcome{Why: Down}
 	case c.Result == NotSent:
-		m.unanswered(Down)          // whoever asks only once does not wait for this release
 		m.askAt = now + time.Second // LinkUp comes earlier
+		out = Outcome{Why: Down}
 	case c.Result == Denied || c.Result == Answered && !fault.Passing():
-		m.acknowledge(Outcome{Why: Refused, Fault: fault, Words: c.Words})
+		m.acknowledge(out)
 		m.askAt = now + time.Second
 	}
+	m.turnAway(out, triesOnce)
 }
 
 // buried is a tenure that no command can reach and whose lease has surely run out in Redis.
@@ -177,12 +181,11 @@ func (m *Mutex) forced() (ack Settler, forced bool) {
 	return g.ack, forced
 }
 
-// Drain turns everybody away who waits; holds go on.
+// Drain turns everybody away who waits; holds go on, and can be extended.
 func (m *Mutex) Drain(now Time, fx *Effects) {
-	m.turnAway(Outcome{Why: Closed}, everyone)
-	if c := m.crowd; c != nil {
-		c.growing.drain(m.cfg, Outcome{Why: Closed})
-	}
+	out := Outcome{Why: Closed}
+	m.turnAway(out, everyone)
+	m.ungrown(out, everyone)
 	m.pump(now, fx)
 }
 

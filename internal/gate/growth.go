@@ -11,15 +11,8 @@ type growth struct {
 	w     *Waiter // a re-entry; else nil
 	h     *Hold   // the hold to extend
 	lease time.Duration
+	since Time // an extension counts from here
 	ack   Settler
-}
-
-func (g *growth) settle(cfg *Config, out Outcome) {
-	if g.w != nil {
-		cfg.Answer(g.w, out)
-	} else {
-		settle(g.ack, out)
-	}
 }
 
 // growths are those of one tenure.
@@ -39,7 +32,7 @@ func (gs growths) lease() (lease time.Duration, any bool) {
 func (gs *growths) grown(c *Command, t *tenancy, enter func(*Waiter)) {
 	var now, left growths
 	for _, g := range *gs {
-		if g.lease > c.Lease {
+		if g.lease > c.Lease || c.Sent < g.since {
 			left = append(left, g)
 		} else {
 			now = append(now, g)
@@ -67,39 +60,27 @@ func (gs *growths) forget(w *Waiter) {
 	}
 }
 
-// turnAway tells those who ask only once that the renewal they need got no answer.
-func (gs *growths) turnAway(cfg *Config, why Why) {
+// turnAway answers the re-entries that chosen picks and forgets them.
+func (gs *growths) turnAway(cfg *Config, out Outcome, chosen func(*Waiter) bool) {
 	*gs = slices.DeleteFunc(*gs, func(g growth) bool {
-		if g.w == nil || !g.w.Try {
+		if g.w == nil || !chosen(g.w) {
 			return false
 		}
-		cfg.Answer(g.w, Outcome{Why: why})
+		cfg.Answer(g.w, out)
 		return true
 	})
 }
 
 // abort ends what waited for a tenure that has ended: extensions are lost, re-entries go to the queue like
 // anybody's requests.
-func (gs *growths) abort(cfg *Config, queue func(*Waiter)) {
+func (gs *growths) abort(queue func(*Waiter)) {
 	growing := *gs
 	*gs = nil
 	for _, g := range growing {
-		switch {
-		case g.w == nil:
+		if g.w == nil {
 			settle(g.ack, Outcome{Why: Lost})
-		case g.w.Try:
-			cfg.Answer(g.w, Outcome{Why: Taken})
-		default:
+		} else {
 			queue(g.w)
 		}
-	}
-}
-
-// drain settles all alike.
-func (gs *growths) drain(cfg *Config, out Outcome) {
-	growing := *gs
-	*gs = nil
-	for _, g := range growing {
-		g.settle(cfg, out)
 	}
 }

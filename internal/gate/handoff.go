@@ -43,7 +43,9 @@ func (m *Mutex) grant(now Time, w *Waiter) bool {
 	m.t.add(h)
 	m.cfg.Stats.granted()
 	if m.queue.tries > 0 {
-		m.turnAway(Outcome{Why: Taken, TTL: m.ttl(now)}, triesOnce)
+		m.turnAway(Outcome{Why: Taken, TTL: m.ttl(now)}, func(other *Waiter) bool {
+			return other.Try && (other.Owner == 0 || other.Owner != h.owner) // its own re-enter
+		})
 	}
 	m.thin(now)
 	return true

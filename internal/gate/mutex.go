@@ -122,7 +122,10 @@ func (m *Mutex) acquired(now Time, c *Command, fx *Effects) {
 		m.t.unsure(c.Sent)
 		m.cfg.Stats.Uncertain.Inc()
 		m.askAt = now + retryPause
-		m.unanswered(Doubtful)
+		m.turnAway(Outcome{Why: Doubtful}, triesOnce)
+		if m.crowd != nil {
+			m.crowd.taken = false
+		}
 		return
 	}
 	if ttl, held := c.Reply.Held(); held && c.Result == Answered {
@@ -140,11 +143,14 @@ func (m *Mutex) acquired(now Time, c *Command, fx *Effects) {
 // declined is an acquire that surely did nothing, for another reason than another owner.
 func (m *Mutex) declined(now Time, c *Command) {
 	m.askAt = now + retryPause
+	if m.crowd != nil {
+		m.crowd.taken = false
+	}
 	fault := c.Reply.Fault()
 	_, late := c.Reply.Late()
 	switch {
 	case c.Result == NotSent:
-		m.unanswered(Down)
+		m.turnAway(Outcome{Why: Down}, triesOnce)
 		m.askAt = now + time.Second // LinkUp comes earlier
 	case c.Result == Again, c.Result == Answered && fault == scripts.ReadOnly:
 		m.turnAway(Outcome{Why: Refused, Fault: fault, Words: c.Words}, triesOnce)
@@ -156,14 +162,6 @@ func (m *Mutex) declined(now Time, c *Command) {
 			why = Foreign
 		}
 		m.turnAway(Outcome{Why: why, Fault: fault, Words: c.Words}, everyone)
-	}
-}
-
-// unanswered tells those who ask only once that Redis said nothing.
-func (m *Mutex) unanswered(why Why) {
-	m.turnAway(Outcome{Why: why}, triesOnce)
-	if m.crowd != nil {
-		m.crowd.taken = false
 	}
 }
 
@@ -188,10 +186,10 @@ func (m *Mutex) unrenewed(now Time, c *Command) {
 	switch c.Result {
 	case NotSent:
 		m.t.Renew = now + m.t.Lease/10 // LinkUp comes earlier
-		m.ungrown(Down)
+		m.ungrown(Outcome{Why: Down}, triesOnce)
 	case Unknown:
 		m.t.carried(now+LateWindow, c.Lease)
-		m.ungrown(Doubtful)
+		m.ungrown(Outcome{Why: Doubtful}, triesOnce)
 	}
 }
 
@@ -260,6 +258,9 @@ func (m *Mutex) pumpOurs(now Time, fx *Effects) {
 	lease, growing := m.growth()
 	switch {
 	case growing && (!m.t.Doubt || now >= m.t.Renew):
+		if m.t.Watch { // it is a renewal besides
+			lease = max(lease, m.t.Lease)
+		}
 	case m.t.Watch && now >= m.t.Renew:
 		lease = m.t.Lease
 	case !m.t.Watch && m.t.Doubt && now >= m.t.Renew:

@@ -77,7 +77,7 @@ func (m *Mutex) Extend(now Time, h *Hold, lease time.Duration, ack Settler, fx *
 		return
 	}
 	c := m.crowded()
-	c.growing.add(growth{h: h, lease: lease, ack: ack})
+	c.growing.add(growth{h: h, lease: lease, since: now, ack: ack})
 	m.pump(now, fx)
 }
 
@@ -96,11 +96,11 @@ func (m *Mutex) grown(now Time, c *Command) {
 	}
 }
 
-// growInto grants a re-entry after the renewal it waited for, or queues it when its Owner holds nothing now.
+// growInto grants a re-entry after the renewal it waited for, unless its Owner holds nothing now.
 func (m *Mutex) growInto(now Time, w *Waiter) {
 	first := m.holdOf(w.Owner)
 	if first == nil {
-		m.queue.push(w)
+		m.requeue(now, w)
 		return
 	}
 	if w.Watch && !m.t.Watch {
@@ -111,6 +111,15 @@ func (m *Mutex) growInto(now Time, w *Waiter) {
 	m.share(now, w, first)
 }
 
+// requeue has a re-entry whose Owner holds nothing any more wait like anybody.
+func (m *Mutex) requeue(now Time, w *Waiter) {
+	if w.Try && (m.t.holds != nil || m.queue.lasting() > 0) {
+		m.cfg.Answer(w, Outcome{Why: Taken, TTL: m.ttl(now)})
+		return
+	}
+	m.queue.push(w)
+}
+
 // ungrow forgets a re-entry whose caller has gone.
 func (m *Mutex) ungrow(w *Waiter) {
 	if m.crowd != nil {
@@ -118,16 +127,16 @@ func (m *Mutex) ungrow(w *Waiter) {
 	}
 }
 
-// ungrown tells those who ask only once that the renewal they need got no answer.
-func (m *Mutex) ungrown(why Why) {
+// ungrown answers the re-entries that chosen picks and that wait for a renewal.
+func (m *Mutex) ungrown(out Outcome, chosen func(*Waiter) bool) {
 	if m.crowd != nil {
-		m.crowd.growing.turnAway(m.cfg, why)
+		m.crowd.growing.turnAway(m.cfg, out, chosen)
 	}
 }
 
 // abortGrowth ends what waited for a tenure that has ended: re-entries queue like anybody, extensions are lost.
-func (m *Mutex) abortGrowth() {
+func (m *Mutex) abortGrowth(now Time) {
 	if m.crowd != nil {
-		m.crowd.growing.abort(m.cfg, m.queue.push)
+		m.crowd.growing.abort(func(w *Waiter) { m.requeue(now, w) })
 	}
 }

@@ -1,0 +1,147 @@
+package gate
+
+import (
+	"testing"
+	"time"
+
+	"github.com/wheellock/wheellock/scripts"
+)
+
+// TestTryLock is rule 10: it asks once, waits for nobody and takes no handoff.
+func TestTryLock(t *testing.T) {
+	t.Run("of a free name is granted by the answer", func(t *testing.T) {
+		w := newWorld(t)
+		a := w.newProcess("A")
+		c := a.tryLock()
+		a.expect(Acquire).answer()
+		c.wantAnswer(Granted)
+		w.calm()
+	})
+	t.Run("is refused at once while somebody of the process holds", func(t *testing.T) {
+		w := newWorld(t)
+		a, holder, _ := heldBy(w, 0)
+		c := a.tryLock()
+		c.wantAnswer(Taken)
+		w.want(c.out.TTL == holder.hold.Deadline()-a.now(), "the holder's lease as TTL; it is %v", c.out.TTL)
+		a.silent()
+		w.calm()
+	})
+	t.Run("is refused at once while others of the process wait", func(t *testing.T) {
+		w := newWorld(t)
+		a, _ := refused(w)
+		c := a.tryLock()
+		c.wantAnswer(Taken)
+		w.want(c.out.TTL == time.Minute, "the owner's lease as TTL; it is %v", c.out.TTL)
+		w.redis.free(stock, "java:1")
+		w.calm()
+	})
+	t.Run("is refused by the answer, and does not subscribe", func(t *testing.T) {
+		w := newWorld(t)
+		w.redis.take(stock, "java:1", time.Second)
+		a := w.newProcess("A")
+		c := a.tryLock()
+		a.expect(Acquire).answer()
+		c.wantAnswer(Taken)
+		w.want(c.out.TTL == time.Second, "the owner's lease as TTL; it is %v", c.out.TTL)
+		w.want(len(a.wishes) == 0 && len(a.cells) == 0, "nothing left")
+		w.calm()
+	})
+	t.Run("one gets the name, the others of the same moment do not", func(t *testing.T) {
+		w := newWorld(t)
+		a := w.newProcess("A")
+		first, second := a.tryLock(), a.tryLock()
+		a.expect(Acquire).answer()
+		first.wantAnswer(Granted)
+		second.wantAnswer(Taken)
+		w.calm()
+	})
+	t.Run("whose grant comes too late for it leaves the name to those who wait", func(t *testing.T) {
+		w := newWorld(t)
+		a := w.newProcess("A")
+		once, waits := a.tryLock(), a.lock()
+		once.cancel()
+		a.expect(Acquire).answer()
+		waits.wantAnswer(Granted)
+		w.calm()
+	})
+	t.Run("is not kept waiting by a pause", func(t *testing.T) {
+		w := newWorld(t)
+		a, c := listeningTo(w)
+		c.cancel() // the subscription lingers, the pause of the refused goes on
+		w.redis.free(stock, "java:1")
+		once := a.tryLock()
+		a.expect(Acquire).answer()
+		once.wantAnswer(Granted)
+		w.calm()
+	})
+	t.Run("waits for the release on its way", func(t *testing.T) {
+		w := newWorld(t)
+		a, holder, _ := heldBy(w, 0)
+		holder.unlock()
+		c := a.tryLock()
+		a.expect(Release).answer()
+		a.expect(Acquire).answer()
+		c.wantAnswer(Granted)
+		w.calm()
+	})
+	for name, end := range map[string]struct {
+		fail          func(*parcel)
+		asked, before Why // when it was the question; when it was the release before it
+	}{
+		"not sent":              {(*parcel).notSent, Down, Down},
+		"lost":                  {(*parcel).lose, Doubtful, Down},
+		"answered BUSY":         {(*parcel).again, Refused, Refused},
+		"denied":                {(*parcel).denied, Refused, Refused},
+		"answered by a replica": {func(c *parcel) { c.fail(scripts.ReadOnly) }, Refused, Refused},
+	} {
+		t.Run("hears of a question that was "+name, func(t *testing.T) {
+			w := newWorld(t)
+			a := w.newProcess("A")
+			c := a.tryLock()
+			end.fail(a.expect(Acquire))
+			c.wantAnswer(end.asked)
+			w.calm()
+		})
+		t.Run("hears of a release before it that was "+name, func(t *testing.T) {
+			w := newWorld(t)
+			a, holder, _ := heldBy(w, 0)
+			holder.unlock()
+			c := a.tryLock()
+			end.fail(a.expect(Release))
+			c.wantAnswer(end.before)
+			w.calm()
+		})
+	}
+	t.Run("is not let in by a handoff, but by the next answer about the name", func(t *testing.T) {
+		w := newWorld(t)
+		a := w.newProcess("A")
+		once, waits := a.tryLock(), a.lock()
+		a.expect(Acquire).answer()
+		once.wantAnswer(Granted)
+		late := a.tryLock()
+		late.wantAnswer(Taken)
+		once.unlock()
+		waits.wantAnswer(Granted)
+		w.calm()
+	})
+	t.Run("with an owner re-enters", func(t *testing.T) {
+		w := newWorld(t)
+		a := w.newProcess("A")
+		a.ask(stock, wants{owner: 7})
+		a.expect(Acquire).answer()
+		a.ask(stock, wants{owner: 7, try: true}).wantAnswer(Granted)
+		w.calm()
+	})
+	t.Run("with an owner hears that the tenure it needed more of has ended", func(t *testing.T) {
+		w := newWorld(t)
+		a := w.newProcess("A")
+		outer := a.ask(stock, wants{owner: 7, lease: 100 * time.Millisecond})
+		a.expect(Acquire).answer()
+		inner := a.ask(stock, wants{owner: 7, lease: time.Second, try: true})
+		outer.unlock()
+		a.expect(Renew).answer()
+		a.settleAll()
+		w.want(inner.answered, "an answer")
+		w.calm()
+	})
+}
