@@ -70,6 +70,7 @@ func Open(ctx context.Context, opts Options) (*Engine, error) {
 	if e.client, err = connect(ctx, opts.Redis); err != nil {
 		return nil, connecting(&opts, err)
 	}
+	e.opts.Redis = rueidis.ClientOption{InitAddress: opts.Redis.InitAddress} // no secrets where fmt finds them
 	e.clock = wheel.NewClock()
 	loaded, err := e.prepare(ctx)
 	if err != nil {
@@ -187,3 +188,8 @@ func (e *Engine) enter() bool {
 }
 
 func (e *Engine) leave() { e.direct.Done() }
+
+// Format shows where the engine is connected to, and no secret, for every verb.
+func (e *Engine) Format(f fmt.State, _ rune) {
+	fmt.Fprintf(f, "wheellock engine %s on %v", e.uuid, e.opts.Redis.InitAddress)
+}

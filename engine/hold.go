@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"fmt"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -261,6 +262,12 @@ func (h *Hold) Count() int {
 	}
 	return n
 }
+
+// String tells name and owner.
+func (h *Hold) String() string { return "hold of " + quote(h.name) + " by " + h.TenureID() }
+
+// Format is String for every verb. Without it fmt would look into what other goroutines write.
+func (h *Hold) Format(f fmt.State, _ rune) { fmt.Fprint(f, h.String()) }
 
 // TenureID is the owner field in Redis, "<uuid>:<number>"; of a hold of several locks, those of its parts with
 // commas between.

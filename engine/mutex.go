@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"fmt"
 
 	"github.com/wheellock/wheellock/futures"
 	"github.com/wheellock/wheellock/internal/gate"
@@ -37,6 +38,12 @@ func (e *Engine) SpinMutex(name string) *Mutex { return &Mutex{e: e, name: name,
 
 // Name is the name as it was given, before NameMapper.
 func (m *Mutex) Name() string { return m.name }
+
+// String tells the name.
+func (m *Mutex) String() string { return "lock " + quote(m.name) }
+
+// Format is String for every verb. Without it fmt would look into the engine.
+func (m *Mutex) Format(f fmt.State, _ rune) { fmt.Fprint(f, m.String()) }
 
 func (m *Mutex) home() *Engine { return m.e }
 

@@ -234,7 +234,7 @@ func TestSpecOrder(t *testing.T) {
 				}()
 			}
 		}
-		time.Sleep(20 * time.Second)
+		time.Sleep(5 * time.Second)
 		close(stop)
 		time.Sleep(time.Second)
 		synctest.Wait()
