@@ -63,6 +63,19 @@ func (m *Mutex) tick(now Time, fx *Effects) {
 	}
 }
 
+// prolonged notes what a command about a tenure, which has come back, may have done to its key.
+func (m *Mutex) prolonged(now Time, c *Command) {
+	if c.ID != m.t.ID || c.Op != Renew && c.Op != Confirm {
+		return
+	}
+	switch c.Result {
+	case Answered:
+		m.t.carried(now, c.Lease)
+	case Unknown:
+		m.t.carried(now+LateWindow, c.Lease)
+	}
+}
+
 // lose ends all holds of the tenure and frees it. Their contexts end before the release is sent (rule 3).
 func (m *Mutex) lose(now Time, why Why, fx *Effects) {
 	m.t.endAll(m.cfg.Stats, why)

@@ -144,9 +144,6 @@ func (m *Mutex) unswapped(now Time, c *Command, fx *Effects) {
 
 // swapTooLate deals with the answer to a command about a tenure that has ended meanwhile.
 func (m *Mutex) swapTooLate(now Time, c *Command) {
-	if c.ID == m.t.ID && c.Result != NotSent {
-		m.t.carried(now+LateWindow, c.Lease)
-	}
 	if c.Op == Swap && (c.Result == Unknown || c.Result == Answered && c.Reply >= 0) {
 		m.ghost(now, c)
 	}

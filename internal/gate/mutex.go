@@ -78,6 +78,7 @@ func (m *Mutex) Timeout(now Time, w *Waiter, fx *Effects) {
 // Answer is the command in flight coming back.
 func (m *Mutex) Answer(now Time, c *Command, fx *Effects) {
 	m.flight = None
+	m.prolonged(now, c) // first: what is lost in this moment is released for as long as its key may stand
 	m.tick(now, fx)
 	switch {
 	case c.Op == m.breed().release && (c.Owner != "" || c.ID != m.t.ID || m.phase != dead):
@@ -188,7 +189,6 @@ func (m *Mutex) unrenewed(now Time, c *Command) {
 		m.t.Renew = now + m.t.Lease/10 // LinkUp comes earlier
 		m.ungrown(Outcome{Why: Down}, triesOnce)
 	case Unknown:
-		m.t.carried(now+LateWindow, c.Lease)
 		m.ungrown(Outcome{Why: Doubtful}, triesOnce)
 	}
 }

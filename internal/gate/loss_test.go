@@ -1,0 +1,223 @@
+package gate
+
+import (
+	"testing"
+	"time"
+)
+
+// TestLoss is rule 3: a hold whose deadline has passed is over, told before its key is freed, and never revived.
+func TestLoss(t *testing.T) {
+	t.Run("at the deadline ends the hold, then releases, then asks afresh", func(t *testing.T) {
+		w := newWorld(t)
+		a, holder, next := heldBy(w, 1)
+		w.after(a.cfg.Lease / 3)
+		renewal := a.expect(Renew)
+		w.after(holder.hold.Deadline() - a.now() - 1)
+		holder.wantHolding()
+		w.after(1)
+		holder.wantEnd(Lost) // that it came before the release is a rule of the world
+		renewal.lose()
+		w.want(a.expect(Release).ID == holder.hold.Tenure, "the release of what is lost")
+		a.expect(Release).answer()
+		w.want(a.expect(Acquire).ID != holder.hold.Tenure, "a fresh tenure")
+		a.expect(Acquire).answer()
+		next[0].wantAnswer(Granted)
+		w.calm()
+	})
+	t.Run("is final: a renewal answered after the deadline revives nothing", func(t *testing.T) {
+		w := newWorld(t)
+		a, holder, _ := heldBy(w, 0)
+		w.after(a.cfg.Lease / 3)
+		renewal := a.expect(Renew)
+		renewal.run()
+		w.pass(a.cfg.Lease) // nobody is woken in time
+		renewal.answer()
+		holder.wantEnd(Lost)
+		a.expect(Release).answer()
+		w.want(w.redis.owner(stock) == "", "a free name")
+		w.calm()
+	})
+	t.Run("that a renewal finds is told at once", func(t *testing.T) {
+		w := newWorld(t)
+		w.lossy = true
+		a, holder, next := heldBy(w, 1)
+		w.after(a.cfg.Lease / 3)
+		w.redis.free(stock, w.redis.owner(stock))
+		a.expect(Renew).answer()
+		holder.wantEnd(Lost)
+		a.expect(Acquire).answer()
+		next[0].wantAnswer(Granted)
+		w.calm()
+	})
+	t.Run("frees also what a late renewal has kept in Redis", func(t *testing.T) {
+		w := newWorld(t)
+		a, holder, next := heldBy(w, 1)
+		w.after(a.cfg.Lease / 3)
+		renewal := a.expect(Renew)
+		renewal.send()
+		w.after(a.cfg.Lease * 2 / 3) // lost here, not yet there
+		holder.wantEnd(Lost)
+		renewal.run()
+		w.after(a.cfg.Lease / 2)
+		renewal.answer()
+		w.want(a.expect(Release).ID == holder.hold.Tenure, "the release of what is lost")
+		a.expect(Release).answer()
+		a.expect(Acquire).answer()
+		next[0].wantAnswer(Granted)
+		w.calm()
+	})
+	t.Run("comes not after Unlock", func(t *testing.T) {
+		w := newWorld(t)
+		_, holder, _ := heldBy(w, 0)
+		holder.unlock()
+		w.after(5 * time.Second)
+		w.want(!holder.over, "no end besides Unlock")
+		w.calm()
+	})
+	t.Run("an Unlock that the machine hears after it is lost", func(t *testing.T) {
+		w := newWorld(t)
+		a, holder, _ := heldBy(w, 0)
+		holder.stop()
+		w.pass(a.cfg.Lease)
+		holder.hold.Cell.Machine.NextAlarm()
+		holder.from.step(holder.hold.Cell, func(m Machine, now Time, fx *Effects) { m.Wake(now, fx) }, "is woken")
+		holder.unlockHeard()
+		holder.released.want(Lost)
+		w.calm()
+	})
+}
+
+// TestFixedLease is rule 1: what ends by its own lease is released, not left to its TTL.
+func TestFixedLease(t *testing.T) {
+	t.Run("ends at its deadline and is released", func(t *testing.T) {
+		w := newWorld(t)
+		a := w.newProcess("A")
+		c := a.ask(stock, wants{lease: 100 * time.Millisecond})
+		next := a.lock()
+		a.expect(Acquire).answer()
+		w.after(95 * time.Millisecond)
+		c.wantEnd(Lost)
+		a.expect(Release).answer()
+		w.want(w.redis.owner(stock) == "", "a free name before the TTL")
+		a.expect(Acquire).answer()
+		next.wantAnswer(Granted)
+		w.calm()
+	})
+	t.Run("is not renewed", func(t *testing.T) {
+		w := newWorld(t)
+		a := w.newProcess("A")
+		a.ask(stock, wants{lease: 10 * time.Second})
+		a.expect(Acquire).answer()
+		w.after(9 * time.Second)
+		a.silent()
+		w.calm()
+	})
+}
+
+func TestMaxHold(t *testing.T) {
+	t.Run("ends a watched hold, and releases", func(t *testing.T) {
+		w := newWorld(t)
+		a := w.newProcess("A")
+		a.cfg.MaxHold = 500 * time.Millisecond
+		c := a.lock()
+		next := a.lock()
+		a.expect(Acquire).answer()
+		w.after(400 * time.Millisecond)
+		a.expect(Renew).answer()
+		w.after(100*time.Millisecond - 1)
+		c.wantHolding()
+		w.after(1)
+		c.wantEnd(TooLong)
+		a.expect(Release).answer()
+		a.expect(Acquire).answer()
+		next.wantAnswer(Granted)
+		w.calm()
+	})
+	t.Run("counts for each hold, not for the tenure", func(t *testing.T) {
+		w := newWorld(t)
+		a := w.newProcess("A")
+		a.cfg.MaxHold = 500 * time.Millisecond
+		holder, next := a.lock(), a.lock()
+		a.expect(Acquire).answer()
+		w.after(400 * time.Millisecond)
+		a.settleAll()
+		holder.unlock()
+		a.settleAll()
+		next.wantAnswer(Granted)
+		w.after(300 * time.Millisecond)
+		next.wantHolding()
+		w.after(200 * time.Millisecond)
+		next.wantEnd(TooLong)
+		w.calm()
+	})
+	t.Run("leaves a fixed lease alone", func(t *testing.T) {
+		w := newWorld(t)
+		a := w.newProcess("A")
+		a.cfg.MaxHold = 500 * time.Millisecond
+		c := a.ask(stock, wants{lease: time.Second})
+		a.expect(Acquire).answer()
+		w.after(900 * time.Millisecond)
+		c.wantHolding()
+		w.calm()
+	})
+}
+
+func TestTimeout(t *testing.T) {
+	t.Run("says that another owner has it, when that was the last answer", func(t *testing.T) {
+		w := newWorld(t)
+		w.redis.take(stock, "java:1", time.Minute)
+		a := w.newProcess("A")
+		c := a.ask(stock, wants{wait: 50 * time.Millisecond})
+		a.expect(Acquire).answer()
+		w.after(60 * time.Millisecond)
+		a.ring()
+		c.wantAnswer(TimedOut)
+		w.want(c.out.Last == Taken, "taken; it is %s", whyNames[c.out.Last])
+		w.redis.free(stock, "java:1")
+		w.calm()
+	})
+	t.Run("says that one of this process has it", func(t *testing.T) {
+		w := newWorld(t)
+		a, _, _ := heldBy(w, 0)
+		c := a.ask(stock, wants{wait: 50 * time.Millisecond})
+		w.after(60 * time.Millisecond)
+		a.ring()
+		c.wantAnswer(TimedOut)
+		w.want(c.out.Last == Taken, "taken; it is %s", whyNames[c.out.Last])
+		w.calm()
+	})
+	for name, fail := range map[string]func(*parcel){"lost": (*parcel).lose, "not sent": (*parcel).notSent, "answered LOADING": (*parcel).again} {
+		t.Run("says that there was no answer when the last one was "+name, func(t *testing.T) {
+			w := newWorld(t)
+			w.redis.take(stock, "java:1", 10*time.Millisecond)
+			a := w.newProcess("A")
+			c := a.ask(stock, wants{wait: 100 * time.Millisecond})
+			a.expect(Acquire).answer()
+			a.subscribe()
+			fail(a.expect(Acquire))
+			w.after(15 * time.Millisecond)
+			w.pass(100 * time.Millisecond)
+			for w := range a.cfg.Waits.Due(1 << 40) {
+				a.step(w.Cell, func(m Machine, now Time, fx *Effects) { m.Timeout(now, w, fx) }, "gives up")
+			}
+			c.wantAnswer(TimedOut)
+			w.want(c.out.Last == Down, "no answer; it is %s", whyNames[c.out.Last])
+			w.calm()
+		})
+	}
+	t.Run("of one waiter leaves the others their places", func(t *testing.T) {
+		w := newWorld(t)
+		a, holder, first := heldBy(w, 1)
+		c := a.ask(stock, wants{wait: 5 * time.Millisecond})
+		last := a.lock()
+		w.after(20 * time.Millisecond)
+		a.ring()
+		c.wantAnswer(TimedOut)
+		holder.unlock()
+		a.settleAll()
+		first[0].wantAnswer(Granted)
+		first[0].unlock()
+		last.wantAnswer(Granted)
+		w.calm()
+	})
+}
