@@ -1,0 +1,173 @@
+package engine_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"maps"
+	"reflect"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/redis/rueidis"
+
+	"github.com/wheellock/wheellock/engine"
+	"github.com/wheellock/wheellock/engine/enginetest"
+	"github.com/wheellock/wheellock/futures"
+)
+
+// What follows is the contract: programs outside compile against it. Every name here stays, with exactly this
+// type; only additions are free.
+var (
+	_ func(context.Context, engine.Options) (*engine.Engine, error) = engine.Open
+	_ func(string) (engine.Options, error)                          = engine.ParseURL
+	_ func(*engine.Engine) error                                    = (*engine.Engine).Close
+	_ func(*engine.Engine, context.Context) error                   = (*engine.Engine).Shutdown
+	_ func(*engine.Engine) engine.Stats                             = (*engine.Engine).Stats
+	_ io.Closer                                                     = (*engine.Engine)(nil)
+
+	_ func(*engine.Engine, string) *engine.Mutex                                                                  = (*engine.Engine).Mutex
+	_ func(*engine.Engine, string) *engine.Mutex                                                                  = (*engine.Engine).FencedMutex
+	_ func(*engine.Engine, string) *engine.Mutex                                                                  = (*engine.Engine).SpinMutex
+	_ func(...engine.Locker) (*engine.MultiLock, error)                                                           = engine.Multi
+	_ func(string, ...*engine.Engine) (*engine.QuorumLock, error)                                                 = engine.Quorum
+	_ func(context.Context, engine.Locker, func(context.Context, *engine.Hold) error, ...engine.LockOption) error = engine.Do
+
+	_ func(engine.Locker) string                                                               = engine.Locker.Name
+	_ func(engine.Locker, context.Context, ...engine.LockOption) (*engine.Hold, error)         = engine.Locker.Lock
+	_ func(engine.Locker, context.Context, ...engine.LockOption) (*engine.Hold, error)         = engine.Locker.TryLock
+	_ func(engine.Locker, context.Context, ...engine.LockOption) *futures.Future[*engine.Hold] = engine.Locker.LockAsync
+	_ func(engine.Locker, context.Context, ...engine.LockOption) *futures.Future[*engine.Hold] = engine.Locker.TryLockAsync
+	_ engine.Locker                                                                            = (*engine.Mutex)(nil)
+	_ engine.Locker                                                                            = (*engine.MultiLock)(nil)
+	_ engine.Locker                                                                            = (*engine.QuorumLock)(nil)
+
+	_ func(*engine.Mutex, context.Context) (bool, error)         = (*engine.Mutex).ForceUnlock
+	_ func(*engine.Mutex, context.Context) (engine.State, error) = (*engine.Mutex).Inspect
+
+	_ func(time.Duration) engine.LockOption = engine.WithLease
+	_ func(time.Duration) engine.LockOption = engine.WithWait
+	_ func(engine.Owner) engine.LockOption  = engine.WithOwner
+	_ func() engine.Owner                   = engine.NewOwner
+	_ map[engine.Owner]bool                 // comparable
+
+	_ func(*engine.Hold, context.Context) error                = (*engine.Hold).Unlock
+	_ func(*engine.Hold) *futures.Future[struct{}]             = (*engine.Hold).UnlockAsync
+	_ func(*engine.Hold, context.Context) context.Context      = (*engine.Hold).Context
+	_ func(*engine.Hold) <-chan struct{}                       = (*engine.Hold).Done
+	_ func(*engine.Hold) error                                 = (*engine.Hold).Err
+	_ func(*engine.Hold) time.Time                             = (*engine.Hold).Deadline
+	_ func(*engine.Hold, context.Context, time.Duration) error = (*engine.Hold).Extend
+	_ func(*engine.Hold) (int64, bool)                         = (*engine.Hold).Token
+	_ func(*engine.Hold) string                                = (*engine.Hold).Name
+	_ func(*engine.Hold) int                                   = (*engine.Hold).Count
+	_ func(*engine.Hold) string                                = (*engine.Hold).TenureID
+
+	_ func(*futures.Future[*engine.Hold], func(*engine.Hold, error)) *futures.Future[*engine.Hold]     = (*futures.Future[*engine.Hold]).Then
+	_ func(*futures.Future[*engine.Hold], context.Context) (*engine.Hold, error)                       = (*futures.Future[*engine.Hold]).Wait
+	_ func(*futures.Future[*engine.Hold]) bool                                                         = (*futures.Future[*engine.Hold]).Cancel
+	_ func(*futures.Future[*engine.Hold]) <-chan struct{}                                              = (*futures.Future[*engine.Hold]).Done
+	_ func(*futures.Future[*engine.Hold]) (*engine.Hold, error)                                        = (*futures.Future[*engine.Hold]).Result
+	_ func(*futures.Future[*engine.Hold], func(*engine.Hold, error) (int, error)) *futures.Future[int] = futures.Map[*engine.Hold, int]
+	_ func(...*futures.Future[*engine.Hold]) *futures.Future[[]*engine.Hold]                           = futures.All[*engine.Hold]
+	_ error                                                                                            = futures.ErrPending
+	_ error                                                                                            = (*futures.PanicError)(nil)
+
+	_ func(testing.TB, engine.Options) (*engine.Engine, *enginetest.Server) = enginetest.New
+	_ func(*enginetest.Server, string)                                      = (*enginetest.Server).Lose
+	_ func(*enginetest.Server, bool)                                        = (*enginetest.Server).SetDown
+
+	_ = engine.State{Locked: true, Ours: true, Owner: "", Count: int(0), TTL: time.Duration(0), Token: int64(0)}
+	_ = engine.HeldError{Name: "", TTL: time.Duration(0)}
+	_ = engine.Options{
+		Redis: rueidis.ClientOption{}, Lease: time.Duration(0), MaxHold: time.Duration(0), HandoffTime: time.Duration(0),
+		MaxRequests: int(0), MaxWaitersPerName: int(0), Callbacks: int(0), PubSub: engine.PubSubAuto, WatchLoss: false,
+		NameMapper: func(string) string { return "" }, Logger: (*slog.Logger)(nil),
+	}
+	_ = [...]engine.PubSub{engine.PubSubAuto, engine.PubSubPlain, engine.PubSubSharded, engine.PubSubBoth}
+)
+
+func TestContractGroupsOfErrors(t *testing.T) {
+	sentinels := []error{
+		engine.ErrHeld, engine.ErrWaitTimeout,
+		engine.ErrUnavailable, engine.ErrNotSent, engine.ErrUncertain, engine.ErrOverloaded, engine.ErrRefused, engine.ErrNotReplicated,
+		engine.ErrLost, engine.ErrMaxHold, engine.ErrUnlocked,
+		engine.ErrInvalid, engine.ErrForeignKey, engine.ErrDeadlock, engine.ErrClosed,
+	}
+	groups := map[error][]error{
+		engine.ErrNotSent:       {engine.ErrUnavailable},
+		engine.ErrUncertain:     {engine.ErrUnavailable},
+		engine.ErrOverloaded:    {engine.ErrUnavailable},
+		engine.ErrRefused:       {engine.ErrUnavailable},
+		engine.ErrNotReplicated: {engine.ErrUnavailable},
+		engine.ErrMaxHold:       {engine.ErrLost},
+	}
+	held := &engine.HeldError{Name: "stock:7", TTL: time.Second}
+	groups[held] = []error{engine.ErrHeld}
+	for _, err := range append(slices.Clone(sentinels), held) {
+		for _, target := range sentinels {
+			want := err == target || slices.Contains(groups[err], target)
+			for _, err := range []error{err, fmt.Errorf("taking stock: %w", err)} {
+				if got := errors.Is(err, target); got != want {
+					t.Errorf("errors.Is(%q, %q) = %t, want %t", err, target, got, want)
+				}
+			}
+		}
+	}
+	if found, ok := errors.AsType[*engine.HeldError](fmt.Errorf("taking stock: %w", held)); !ok || found != held {
+		t.Errorf("AsType = %v, %t", found, ok)
+	}
+}
+
+func TestContractLockerIsSealed(t *testing.T) {
+	locker := reflect.TypeFor[engine.Locker]()
+	for m := range locker.Methods() {
+		if !m.IsExported() {
+			return
+		}
+	}
+	t.Error("anybody can implement Locker")
+}
+
+func TestContractOptionsOfCallsCostNoMemory(t *testing.T) {
+	var sink engine.LockOption
+	owner := engine.NewOwner()
+	allocs := testing.AllocsPerRun(100, func() {
+		for _, sink = range [...]engine.LockOption{engine.WithLease(time.Minute), engine.WithWait(time.Second), engine.WithOwner(owner)} {
+		}
+	})
+	if allocs != 0 || reflect.TypeOf(sink).Kind() != reflect.Struct {
+		t.Errorf("%v allocations, want 0", allocs)
+	}
+}
+
+func TestContractOwnersAreDistinct(t *testing.T) {
+	seen := map[engine.Owner]bool{{}: true}
+	for range 1000 {
+		o := engine.NewOwner()
+		if seen[o] {
+			t.Fatal("NewOwner returned an owner twice, or the zero Owner")
+		}
+		seen[o] = true
+	}
+}
+
+func TestContractStatsInJSON(t *testing.T) {
+	text, err := json.Marshal(engine.Stats{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var fields map[string]any
+	if err := json.Unmarshal(text, &fields); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"up", "held", "waiting", "granted", "lost", "refused", "uncertain", "overflowed", "oldest_hold", "waits", "batches"} {
+		if _, ok := fields[name]; !ok {
+			t.Errorf("no %q in %v", name, slices.Sorted(maps.Keys(fields)))
+		}
+	}
+}

@@ -1,0 +1,96 @@
+package engine_test
+
+import (
+	"encoding/json"
+	"errors"
+	"io"
+	"os/exec"
+	"slices"
+	"strings"
+	"testing"
+)
+
+const module = "github.com/wheellock/wheellock"
+
+// pack is a package as go list tells it.
+type pack struct {
+	ImportPath string
+	Imports    []string
+	Standard   bool
+	Module     *struct{ Path string }
+}
+
+// list runs go list with these arguments.
+func list(t *testing.T, args ...string) []pack {
+	t.Helper()
+	goTool, err := exec.LookPath("go")
+	if err != nil {
+		t.Skipf("no go command: %v", err)
+	}
+	cmd := exec.Command(goTool, append([]string{"list", "-json=ImportPath,Imports,Standard,Module"}, args...)...)
+	var complaints strings.Builder
+	cmd.Stderr = &complaints
+	out, err := cmd.Output()
+	if err != nil {
+		t.Fatalf("%v: %v\n%s", cmd, err, complaints.String())
+	}
+	var packs []pack
+	for decoder := json.NewDecoder(strings.NewReader(string(out))); ; {
+		var p pack
+		if err := decoder.Decode(&p); errors.Is(err, io.EOF) {
+			return packs
+		} else if err != nil {
+			t.Fatal(err)
+		}
+		packs = append(packs, p)
+	}
+}
+
+// A program that imports the engine links the four packages it is built on, what these need, and nothing else.
+func TestEngineLinksLittle(t *testing.T) {
+	allowed := []string{
+		module,
+		"github.com/redis/rueidis", "golang.org/x/sys", // which rueidis and the wheel's clock need
+		"github.com/panjf2000/ants/v2", "golang.org/x/sync", // which ants needs
+		"github.com/RussellLuo/timingwheel",
+		"go.uber.org/atomic",
+	}
+	seen := map[string]bool{}
+	for _, p := range list(t, "-deps", module+"/engine") {
+		if p.Standard {
+			continue
+		}
+		seen[p.Module.Path] = true
+		if !slices.Contains(allowed, p.Module.Path) {
+			t.Errorf("the engine links %s", p.ImportPath)
+		}
+	}
+	for _, path := range allowed {
+		if !seen[path] {
+			t.Errorf("the engine does not link %s any more: take it off the list", path)
+		}
+	}
+}
+
+// Every room imports only the rooms below it.
+func TestRoomsImportOnlyWhatTheyMay(t *testing.T) {
+	may := map[string][]string{
+		"scripts":       {},
+		"futures":       {},
+		"wheel":         {},
+		"internal/gate": {"scripts", "wheel"},
+		"dispatcher":    {"scripts", "futures", "wheel", "internal/gate"},
+		"engine":        {"scripts", "futures", "wheel", "internal/gate", "dispatcher"},
+		// for tests
+		"engine/enginetest":  {"engine"},
+		"internal/redistest": {},
+	}
+	for room, allowed := range may {
+		for _, imported := range list(t, module+"/"+room)[0].Imports {
+			ours, isOurs := strings.CutPrefix(imported, module+"/")
+			if isOurs && !slices.Contains(allowed, ours) {
+				t.Errorf("%s imports %s", room, ours)
+			}
+		}
+	}
+}
