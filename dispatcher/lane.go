@@ -24,7 +24,8 @@ type lane struct {
 	serverMillis int64     // the server's time, 0 when not asked
 	serverAt     gate.Time // when it was that time
 
-	wire wire
+	wire     wire
+	watching watch
 }
 
 // rounds is how often a part of a batch is sent at most: as it is, after its script was loaded, and one
@@ -45,7 +46,11 @@ func (l *lane) run() {
 			l.send()
 		}
 		l.askTime = false
+		suspects := l.suspects()
 		l.d.mail.put(letter{kind: returned, ref: l})
+		for _, name := range suspects { // after the answers that made them ours
+			l.d.Suspect(name)
+		}
 	}
 }
 
@@ -60,9 +65,12 @@ func (l *lane) send() {
 		sent := l.d.cfg.Clock.Now()
 		extra := l.prelude(reload)
 		l.wire.encode(l.batch, sent, l.d)
+		l.watch()
 		results := l.d.cfg.Client.DoMulti(context.Background(), l.wire.commands...)
+		calls := extra + len(l.wire.calls)
 		l.readPrelude(results[:extra], sent)
-		reload = l.read(results[extra:])
+		l.readWatch(results[calls:])
+		reload = l.read(results[extra:calls])
 	}
 	for _, c := range l.wire.calls { // still not loaded: somebody flushes scripts all the time
 		l.fail(c, verdict{result: gate.Again, words: "NOSCRIPT"})

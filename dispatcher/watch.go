@@ -1,0 +1,63 @@
+package dispatcher
+
+import (
+	"github.com/redis/rueidis"
+
+	"github.com/wheellock/wheellock/internal/gate"
+)
+
+// watch is WatchLoss in a lane. Redis tells a tracking connection once about each key that it has read and
+// that somebody then changes. A script's own write of a key ends that, so after a call that may leave a key
+// ours, the same pipeline reads its keys again.
+//
+// Between the two somebody may have deleted a key, and of that Redis tells nothing: the read itself does,
+// for it counts the keys that are there.
+type watch struct {
+	calls []call   // whose keys are read, in the order of the reads
+	gone  []string // names that may have lost their keys between call and read
+}
+
+// watched are the operations after which a key may be ours.
+var watched = [gate.Ops]bool{gate.Acquire: true, gate.Renew: true, gate.Confirm: true, gate.Swap: true}
+
+// watch appends the reads to the pipeline.
+func (l *lane) watch() {
+	l.watching.calls = l.watching.calls[:0]
+	if !l.d.cfg.WatchLoss {
+		return
+	}
+	b := l.d.cfg.Client.B()
+	for _, c := range l.wire.calls {
+		if !watched[c.op] {
+			continue
+		}
+		keys := l.wire.keys[:0]
+		for i := c.from; i < c.to; i++ {
+			keys = append(keys, l.batch[i].Cell.Name)
+		}
+		l.wire.keys = keys
+		l.wire.commands = append(l.wire.commands, b.Exists().Key(keys...).Build())
+		l.watching.calls = append(l.watching.calls, c)
+	}
+}
+
+// readWatch takes the answers to the reads. Where keys are missing, every name of the call is suspected: the
+// count does not say which.
+func (l *lane) readWatch(results []rueidis.RedisResult) {
+	for i, c := range l.watching.calls {
+		there, err := results[i].AsInt64()
+		if err != nil || there == int64(c.to-c.from) {
+			continue
+		}
+		for at := c.from; at < c.to; at++ {
+			l.watching.gone = append(l.watching.gone, l.batch[at].Cell.Name)
+		}
+	}
+}
+
+// suspects gives away what readWatch found.
+func (l *lane) suspects() []string {
+	gone := l.watching.gone
+	l.watching.gone = nil
+	return gone
+}

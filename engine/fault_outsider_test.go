@@ -1,0 +1,99 @@
+package engine_test
+
+import (
+	"context"
+	"strconv"
+	"testing"
+	"time"
+
+	"github.com/redis/rueidis"
+
+	"github.com/wheellock/wheellock/scripts"
+)
+
+// outsider is another program that uses the same locks by Redisson's plain protocol: its two scripts, its
+// channel, nothing of ours. It has connections of its own, straight to the server.
+type outsider struct {
+	tb     testing.TB
+	client rueidis.Client
+	owner  string
+}
+
+// Redisson's acquire and release, by their meaning.
+const (
+	redissonAcquire = `if redis.call('EXISTS', KEYS[1]) == 0 or redis.call('HEXISTS', KEYS[1], ARGV[2]) == 1 then
+	redis.call('HINCRBY', KEYS[1], ARGV[2], 1)
+	redis.call('PEXPIRE', KEYS[1], ARGV[1])
+	return nil
+end
+return redis.call('PTTL', KEYS[1])`
+	redissonRelease = `if redis.call('HEXISTS', KEYS[1], ARGV[2]) == 0 then return nil end
+if redis.call('HINCRBY', KEYS[1], ARGV[2], -1) > 0 then return 0 end
+redis.call('DEL', KEYS[1])
+redis.call('PUBLISH', KEYS[2], ARGV[1])
+return 1`
+)
+
+var (
+	acquireScript = rueidis.NewLuaScript(redissonAcquire)
+	releaseScript = rueidis.NewLuaScript(redissonRelease)
+)
+
+// newOutsider connects another program until the end of the test.
+func newOutsider(tb testing.TB, addr string) *outsider {
+	tb.Helper()
+	client, err := rueidis.NewClient(rueidis.ClientOption{InitAddress: []string{addr}, DisableCache: true})
+	if err != nil {
+		tb.Fatalf("outsider: %v", err)
+	}
+	tb.Cleanup(client.Close)
+	return &outsider{tb: tb, client: client, owner: "0b7d4c7e-0000-4000-8000-00000000feed:1"}
+}
+
+// try asks once. granted is the moment at which the answer was read.
+func (o *outsider) try(name string, lease time.Duration) (granted time.Time, taken bool) {
+	err := acquireScript.Exec(context.Background(), o.client, []string{name},
+		[]string{strconv.FormatInt(lease.Milliseconds(), 10), o.owner}).Error()
+	if rueidis.IsRedisNil(err) {
+		return time.Now(), true
+	}
+	if err != nil {
+		o.tb.Errorf("outsider: acquire: %v", err)
+	}
+	return time.Time{}, false
+}
+
+// take asks once and must get it.
+func (o *outsider) take(name string, lease time.Duration) {
+	o.tb.Helper()
+	if _, taken := o.try(name, lease); !taken {
+		o.tb.Fatalf("outsider: %s is taken", name)
+	}
+}
+
+// free gives it back and wakes who listens; false: it was not the outsider's.
+func (o *outsider) free(name string) bool {
+	err := releaseScript.Exec(context.Background(), o.client, []string{name, scripts.LockChannel(name)}, []string{"0", o.owner}).Error()
+	if err != nil && !rueidis.IsRedisNil(err) {
+		o.tb.Errorf("outsider: release: %v", err)
+	}
+	return err == nil
+}
+
+// listen hears the channel of a name until ctx ends. The returned channel holds a token when a message came.
+func (o *outsider) listen(ctx context.Context, name string) <-chan struct{} {
+	o.tb.Helper()
+	conn, release := o.client.Dedicate()
+	heard := make(chan struct{}, 1)
+	conn.SetPubSubHooks(rueidis.PubSubHooks{OnMessage: func(rueidis.PubSubMessage) {
+		select {
+		case heard <- struct{}{}:
+		default:
+		}
+	}})
+	if err := conn.Do(ctx, conn.B().Subscribe().Channel(scripts.LockChannel(name)).Build()).Error(); err != nil {
+		o.tb.Fatalf("outsider: subscribe: %v", err)
+	}
+	o.tb.Cleanup(func() { conn.Close(); release() })
+	return heard
+}
