@@ -22,7 +22,10 @@ var removals = []struct {
 	{"FLUSHALL", func(s *redistest.Server, key string) { s.MustDo("FLUSHALL") }},
 	{"FLUSHDB ASYNC", func(s *redistest.Server, key string) { s.MustDo("FLUSHDB", "ASYNC") }},
 	{"PEXPIRE", func(s *redistest.Server, key string) { s.MustDo("PEXPIRE", key, "-1") }}, // "1" would be renewed in time
-	{"RENAME", func(s *redistest.Server, key string) { s.MustDo("RENAME", key, key+":moved"); s.MustDo("DEL", key+":moved") }},
+	{"RENAME", func(s *redistest.Server, key string) {
+		s.MustDo("RENAME", key, key+":moved")
+		s.MustDo("DEL", key+":moved")
+	}},
 	{"SET", func(s *redistest.Server, key string) { s.MustDo("SET", key, "something else"); s.MustDo("DEL", key) }},
 }
 
@@ -43,7 +46,7 @@ func loses(t *testing.T, s *redistest.Server, h *engine.Hold, remove func(*redis
 // With a lease of 3 s the next renewal comes within a second.
 func TestFaultLostKeyIsToldByTheNextRenewal(t *testing.T) {
 	server := redistest.Start(t)
-	e := open(t, server.Addr(), lease(3*time.Second))
+	e := connect(t, server.Addr(), lease(3*time.Second))
 	for _, r := range removals {
 		h := mustLock(t, e.Mutex("watched"))
 		time.Sleep(rand.N(200 * time.Millisecond))
@@ -60,7 +63,7 @@ func TestFaultLostKeyIsToldByTheNextRenewal(t *testing.T) {
 // With a lease of 30 s no renewal comes within ten: it is Redis who tells.
 func TestFaultWatchLossTellsWithinARoundTrip(t *testing.T) {
 	server := redistest.Start(t)
-	e := open(t, server.Addr(), func(o *engine.Options) { o.WatchLoss = true })
+	e := connect(t, server.Addr(), func(o *engine.Options) { o.WatchLoss = true })
 	for _, r := range removals {
 		t.Run(r.name, func(t *testing.T) {
 			var told []time.Duration
@@ -73,7 +76,7 @@ func TestFaultWatchLossTellsWithinARoundTrip(t *testing.T) {
 		})
 	}
 	t.Run("force-unlock", func(t *testing.T) {
-		other := open(t, server.Addr())
+		other := connect(t, server.Addr())
 		var told []time.Duration
 		for range times(t, 200, 10) {
 			h := mustLock(t, e.Mutex("watched"))
@@ -110,13 +113,13 @@ func TestFaultWatchLossAfterEveryCommand(t *testing.T) {
 		}
 	}
 	t.Run("a renewal", func(t *testing.T) { // every 4 s
-		e := open(t, server.Addr(), watch, lease(12*time.Second))
+		e := connect(t, server.Addr(), watch, lease(12*time.Second))
 		h := mustLock(t, e.Mutex("renewed"))
 		before := h.Deadline()
 		redistest.Await(t, "a renewal", func() bool { return h.Deadline().After(before.Add(time.Second)) })
 		check(t, h, 2*time.Second)
 	})
-	e := open(t, server.Addr(), watch)
+	e := connect(t, server.Addr(), watch)
 	passOn := func(t *testing.T, script string, opts ...engine.LockOption) *engine.Hold {
 		t.Helper()
 		first := mustLock(t, e.Mutex("passed"))
@@ -142,7 +145,7 @@ func TestFaultWatchLossAfterEveryCommand(t *testing.T) {
 // of the server's return, new locks work, and that the scripts are gone too is nobody's concern.
 func TestFaultRestartWithoutPersistence(t *testing.T) {
 	server := redistest.Start(t)
-	e := open(t, server.Addr(), lease(6*time.Second)) // renewed every 2 s
+	e := connect(t, server.Addr(), lease(6*time.Second)) // renewed every 2 s
 	for range times(t, 20, 1) {
 		holds := make([]*engine.Hold, 1000)
 		for i := range holds {

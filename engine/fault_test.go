@@ -59,8 +59,8 @@ func lasting(tb testing.TB, full, least time.Duration) time.Duration {
 	return max(least, time.Duration(float64(full)*s))
 }
 
-// open makes an engine on a server or proxy until the end of the test.
-func open(tb testing.TB, addr string, change ...func(*engine.Options)) *engine.Engine {
+// connect makes an engine on a server or proxy until the end of the test.
+func connect(tb testing.TB, addr string, change ...func(*engine.Options)) *engine.Engine {
 	tb.Helper()
 	opts := engine.Options{Logger: slog.New(slog.NewTextHandler(tb.Output(), nil))}
 	opts.Redis.InitAddress = []string{addr}
@@ -132,12 +132,6 @@ func ended(h *engine.Hold) bool {
 	default:
 		return false
 	}
-}
-
-// locks lists the keys of a server that are hashes: locks. Other tests' keys do not exist, for every test has
-// a server of its own.
-func locks(s *redistest.Server) []string {
-	return slices.DeleteFunc(s.Keys(), func(key string) bool { return s.MustDo("TYPE", key).Text != "hash" })
 }
 
 // owners reads who holds a name in Redis, and how often.
