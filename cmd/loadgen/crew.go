@@ -1,0 +1,231 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/wheellock/wheellock/cmd/loadgen/internal/load"
+	"github.com/wheellock/wheellock/cmd/loadgen/internal/proc"
+)
+
+// crew is the callers of a run of several processes: children of this one.
+type crew struct {
+	members []*member
+	news    chan event
+	length  time.Duration // of the run
+	limit   time.Duration // how much longer it may take to end
+	late    *time.Timer   // kills who takes longer
+}
+
+// member is one child. Its reader goroutine passes on what it says, and reaps it.
+type member struct {
+	process int
+	cmd     *exec.Cmd
+	in      io.WriteCloser
+	ready   chan error // one value: it can begin, or why it cannot
+
+	mu sync.Mutex // held while writing to in
+}
+
+func openCrew(s *session) (callers, error) {
+	p := &s.settings.plan
+	shared, err := load.SharedFile(p.Names)
+	switch {
+	case err == nil:
+		defer shared.Close() // the children have it
+		s.facts.SharedMemory = true
+	case !errors.Is(err, errors.ErrUnsupported):
+		return nil, err
+	}
+	c := &crew{news: make(chan event, 16*p.Processes), limit: p.LeaseTime() + 30*time.Second, length: p.Warmup + p.Duration}
+	err = c.hire(s, shared)
+	for _, m := range c.members {
+		if err == nil {
+			err = m.await(s)
+		}
+	}
+	if err != nil {
+		c.dismiss()
+		return nil, err
+	}
+	return c, nil
+}
+
+// hire starts the children.
+func (c *crew) hire(s *session, shared *os.File) error {
+	var readers sync.WaitGroup
+	defer func() {
+		go func() {
+			readers.Wait()
+			close(c.news)
+		}()
+	}()
+	p := &s.settings.plan
+	for i := range p.Processes {
+		m := &member{process: i, ready: make(chan error, 1)}
+		share := &shareOrder{Plan: *p, Process: i, Address: s.target.Address, Shared: shared != nil}
+		out, err := m.start(s.self, share, shared)
+		if err != nil {
+			return fmt.Errorf("starting process %d: %w", i+1, err)
+		}
+		c.members = append(c.members, m)
+		readers.Go(func() { m.read(out, c.news) })
+	}
+	return nil
+}
+
+// start runs the program as a child.
+func (m *member) start(self string, share *shareOrder, shared *os.File) (out io.Reader, err error) {
+	m.cmd = exec.Command(self, childRole)
+	proc.Apart(m.cmd)
+	if shared != nil {
+		m.cmd.ExtraFiles = []*os.File{shared}
+	}
+	m.cmd.Stderr = &tail{} // of a child that panics
+	if m.in, err = m.cmd.StdinPipe(); err != nil {
+		return nil, err
+	}
+	if out, err = m.cmd.StdoutPipe(); err != nil {
+		return nil, err
+	}
+	if err := m.cmd.Start(); err != nil {
+		return nil, err
+	}
+	m.order(order{Share: share})
+	return out, nil
+}
+
+// order writes an order. A child that has ended needs none.
+func (m *member) order(o order) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	json.NewEncoder(m.in).Encode(o)
+}
+
+func (m *member) await(s *session) error {
+	select {
+	case err := <-m.ready:
+		if err != nil {
+			err = fmt.Errorf("process %d: %w", m.process+1, err)
+		}
+		return err
+	case <-s.end.Done():
+		return errors.New("interrupted before the load began")
+	}
+}
+
+// read passes on what the child says until it has ended.
+func (m *member) read(out io.Reader, news chan<- event) {
+	complete, failure := false, ""
+	for lines := json.NewDecoder(out); ; {
+		var a answer
+		if err := lines.Decode(&a); err != nil {
+			if err != io.EOF {
+				failure = "it said what makes no sense: " + err.Error()
+				m.cmd.Process.Kill() // it may wait for ever for somebody to read on
+			}
+			break
+		}
+		switch {
+		case a.Ready:
+			m.ready <- nil
+		case a.Error != "":
+			failure = a.Error
+		case a.Note != "":
+			news <- event{process: m.process, note: a.Note}
+		case a.Sample != nil:
+			complete = complete || a.Sample.Ending != nil
+			news <- event{process: m.process, sample: a.Sample}
+		}
+	}
+	err := m.cmd.Wait()
+	if !complete {
+		died := m.causeOf(err, failure)
+		select {
+		case m.ready <- errors.New(died):
+		default:
+		}
+		news <- event{process: m.process, died: died}
+	}
+	news <- event{process: m.process, gone: true}
+}
+
+// causeOf says why a child ended too early.
+func (m *member) causeOf(err error, failure string) string {
+	if failure != "" {
+		return failure
+	}
+	cause := "it ended too early"
+	if err != nil {
+		cause = err.Error()
+	}
+	if words := m.cmd.Stderr.(*tail).String(); words != "" {
+		cause += ": " + words
+	}
+	return cause
+}
+
+func (c *crew) begin() error {
+	for _, m := range c.members {
+		m.order(order{Go: true})
+	}
+	c.late = time.AfterFunc(c.length+c.limit, c.kill)
+	return nil
+}
+
+func (c *crew) events() <-chan event { return c.news }
+
+// stop tells all to stop. Who has not ended a good while later is killed, and so reported as dead.
+func (c *crew) stop(hurry bool) {
+	for _, m := range c.members {
+		m.order(order{Stop: true, Hurry: hurry})
+	}
+	if hurry {
+		c.limit = min(c.limit, 30*time.Second)
+	}
+	if c.late != nil {
+		c.late.Stop()
+	}
+	c.late = time.AfterFunc(c.limit, c.kill)
+}
+
+func (c *crew) kill() {
+	for _, m := range c.members {
+		m.cmd.Process.Kill()
+	}
+}
+
+// dismiss ends a crew that will not begin.
+func (c *crew) dismiss() {
+	c.stop(true)
+	for range c.news {
+	}
+	c.late.Stop()
+}
+
+// tail keeps the beginning of what a child writes to its standard error: a panic says first what it is.
+type tail struct {
+	mu   sync.Mutex // guards the rest
+	text []byte
+}
+
+func (t *tail) Write(p []byte) (int, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.text = append(t.text, p[:min(len(p), 1<<10-len(t.text))]...)
+	return len(p), nil
+}
+
+// String is that beginning, in one line.
+func (t *tail) String() string {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return strings.Join(strings.Fields(string(t.text)), " ")
+}

@@ -1,0 +1,158 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/wheellock/wheellock/cmd/loadgen/internal/load"
+	"github.com/wheellock/wheellock/cmd/loadgen/internal/target"
+)
+
+// follow shows what the callers do until the last has ended, and passes on who wants them to end before.
+func (s *session) follow(callers callers) (problems []string) {
+	end, hurry := s.end.Done(), s.hurry.Done()
+	abandon := func(problem string) {
+		problems = append(problems, problem)
+		callers.stop(true)
+	}
+	move := time.NewTicker(250 * time.Millisecond)
+	defer move.Stop()
+	phase := phaseOf(&s.settings.plan)
+	for events := callers.events(); ; {
+		select {
+		case e, more := <-events:
+			if !more {
+				return problems
+			}
+			if e.died != "" { // its lock is not freed before its lease is over: who waits would wait for that
+				s.facts.Died[e.process] = e.died
+				s.live.Note("process %d died: %s; the run ends here", e.process+1, e.died)
+				callers.stop(true)
+			}
+			s.take(&e, phase)
+		case <-move.C:
+			s.live.Progress(phase.now())
+		case <-end:
+			end = nil
+			s.facts.EndedEarly = phase.name != load.Drain
+			phase.enter(load.Drain, 0)
+			callers.stop(false)
+		case <-hurry:
+			hurry = nil
+			callers.stop(true)
+		case err := <-s.target.Failed():
+			s.live.Note("%v; the run ends here", err)
+			abandon(err.Error())
+		}
+	}
+}
+
+// take files one event.
+func (s *session) take(e *event, phase *phase) {
+	var complete []*load.Sample
+	switch {
+	case e.note != "":
+		s.live.Note("%s%s", s.whose(e.process), e.note)
+	case e.gone:
+		complete = s.sums.Gone(e.process)
+	case e.sample != nil:
+		complete = s.sums.Take(e.sample)
+	}
+	for _, sum := range complete {
+		s.live.Line(sum, s.sums.Violations())
+		s.turn(sum, phase)
+	}
+}
+
+// turn goes on to the next phase when one is over, and reads the server's counters in between.
+func (s *session) turn(sum *load.Sample, phase *phase) {
+	switch {
+	case !sum.Last || phase.name == load.Drain && sum.Phase == load.WarmUp:
+	case sum.Phase == load.WarmUp:
+		s.before = s.read()
+		phase.enter(load.Measured, s.settings.plan.Duration)
+	case sum.Phase == load.Measured:
+		s.after = s.read()
+		phase.enter(load.Drain, 0)
+	}
+}
+
+// read reads the server's counters, if it answers.
+func (s *session) read() target.Reading {
+	ctx, cancel := context.WithTimeout(s.hurry, 5*time.Second)
+	defer cancel()
+	return s.target.Read(ctx)
+}
+
+// whose names a process, when there are several.
+func (s *session) whose(process int) string {
+	if s.settings.plan.Processes == 1 {
+		return ""
+	}
+	return fmt.Sprintf("process %d: ", process+1)
+}
+
+// phase is where a run stands, for the progress bar.
+type phase struct {
+	name  load.Phase
+	start time.Time
+	all   time.Duration
+}
+
+func phaseOf(p *load.Plan) *phase {
+	f := &phase{}
+	if p.Warmup > 0 {
+		f.enter(load.WarmUp, p.Warmup)
+	} else {
+		f.enter(load.Measured, p.Duration)
+	}
+	return f
+}
+
+func (f *phase) enter(name load.Phase, all time.Duration) {
+	*f = phase{name: name, start: time.Now(), all: all}
+}
+
+func (f *phase) now() (load.Phase, time.Duration, time.Duration) {
+	return f.name, time.Since(f.start), f.all
+}
+
+// leftovers lists the keys of this run that are still there although nobody holds them. When a process died,
+// its locks may stand until their leases are over. The counters of the checks are removed: they are ours.
+func (s *session) leftovers() ([]string, error) {
+	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
+	defer cancel()
+	p := &s.settings.plan
+	patient := time.Now()
+	if len(s.facts.Died) > 0 {
+		patient = patient.Add(p.LeaseTime() + 5*time.Second)
+		s.live.Note("waiting up to %v for the leases of the process that died", p.LeaseTime())
+	}
+	for {
+		keys, err := s.target.Keys(ctx, p.Prefix)
+		if err != nil {
+			return nil, err
+		}
+		var locks, counters []string
+		for _, key := range keys {
+			if strings.HasPrefix(key, load.CheckPrefix(p.Prefix)) {
+				counters = append(counters, key)
+			} else {
+				locks = append(locks, key)
+			}
+		}
+		if err := s.target.Remove(ctx, counters); err != nil {
+			return nil, err
+		}
+		if len(locks) == 0 || !time.Now().Before(patient) {
+			return locks, nil
+		}
+		select {
+		case <-s.hurry.Done():
+			patient = time.Now()
+		case <-time.After(200 * time.Millisecond):
+		}
+	}
+}

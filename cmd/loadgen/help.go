@@ -1,0 +1,73 @@
+package main
+
+// help is what -h prints. Every flag works with one dash and with two.
+const help = `loadgen puts a lock under contention and measures what that costs.
+
+  loadgen [flags]
+
+Alone it starts a redis-server from the PATH for itself (or, where there is none, an
+emulation of Redis in its own process, and says so), loads it for ten seconds and leaves
+nothing behind. It never runs against a server that nobody named.
+
+Where
+  --redis URL       the Redis to load: redis://user:password@host:port/db, rediss:// (TLS),
+                    unix:///path, Sentinel and Cluster as in engine.ParseURL. All keys of a
+                    run begin with loadgen:<random>: and no other key is ever touched
+
+Who asks, and when
+  --workers N       callers in all, 64: in a closed loop each asks again when it is done;
+                    in an open loop, how many calls may be under way at once
+  --async           callers are futures with callbacks (LockAsync), not goroutines
+  --rate N          open loop: N calls a second in all are due, at even distances, however
+                    slow the lock is; latency counts from when a call was due
+  --think TIME      closed loop: pause of a caller after each unlock, 0
+  --processes N     child processes that contend for the same names, 1
+
+What they ask for
+  --names N         different names, 16
+  --zipf S          popularity: the i-th name is wanted in proportion to 1/i^S; 0: all alike
+  --hold TIME       how long a lock is held, 0
+  --lease TIME      a fixed lease, 10ms or more; left out: renewed by the watchdog
+  --wait TIME       how long a caller waits before it gives up; 0: until it has the lock
+  --handoff TIME    how long a lock goes from caller to caller inside a process before Redis
+                    is asked again, 10ms; "off": each lock is taken from Redis
+
+How long, and how it is recorded
+  --duration TIME   what is measured, 10s
+  --warmup TIME     what is run before and left out, 1s
+  --seed N          of the choice of names; printed, so that a run can be repeated
+  --check N         exclusion is checked in memory in every critical section, and in one of N
+                    also by a counter in Redis: 100, with --processes 10 at most; 0: none
+  --json FILE       write everything there too, "-" for standard output (the table then goes
+                    to standard error)
+
+Numbers may end in k or M. Ctrl-C ends a run early and still prints the table; a second one
+does not wait for the last calls.
+
+What the table says
+  acquire           from the call (open loop: from when it was due) to the lock
+  hand-over         from one caller's unlock to the lock in the hands of one who waited for it
+  start lag         open loop: from when a call was due to the call. What it shows, this
+                    machine was late with, and is in acquire too
+  fairness          Jain's index: 1 when all got as many locks, 1/n when one got everything
+  attempts          how often Redis was asked for a lock, for each one granted
+  handoffs          locks that passed from caller to caller without Redis
+
+Exit code: 0 all is well; 1 two callers were in one critical section, a key was left behind
+or a waiter was forgotten; 2 the flags are wrong; 3 the load could not run to its end.
+
+Examples
+  loadgen
+        a first impression of this machine
+  loadgen --names 1 --workers 256
+        one hot name: how fast is it handed on, and how fairly?
+  loadgen --names 100k --workers 1k --async
+        hardly any contention: how many locks a second can this Redis serve?
+  loadgen --redis redis://10.0.0.5 --rate 20k --workers 2k --names 5k --zipf 0.99 --hold 1ms
+        is that Redis large enough for 20,000 calls a second, skewed as real ones are?
+        Look at start lag and at calls that began late: none means yes
+  loadgen --names 1 --processes 4 --handoff off --json before.json
+        four processes that contend for one name, with Redis asked each time
+  loadgen --lease 100ms --hold 20ms --wait 50ms
+        impatient callers and leases that end by themselves
+`

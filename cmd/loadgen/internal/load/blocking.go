@@ -1,0 +1,60 @@
+package load
+
+import (
+	"context"
+	"time"
+)
+
+// glance is how often a caller that stays in its section looks whether its hold has ended: well within the
+// margin of a watched lease, 300 ms, that a holder has for leaving. Hold.Done would cost each hold a channel.
+const glance = 50 * time.Millisecond
+
+// goroutine is a caller as a goroutine, which blocks.
+type goroutine struct {
+	*caller
+	woken chan struct{} // by the bell; never more than one is on its way
+	wake  func()
+}
+
+func newGoroutine(c *caller) *goroutine {
+	g := &goroutine{caller: c, woken: make(chan struct{}, 1)}
+	g.wake = func() { g.woken <- struct{}{} }
+	return g
+}
+
+func (g *goroutine) run() {
+	defer g.rig.running.Done()
+	for g.sleep(g.untilDue()) {
+		lock := g.begin()
+		h, err := lock.Lock(g.rig.waits, g.rig.options...)
+		entered, rest := g.granted(h, err)
+		if !entered {
+			g.sleep(rest)
+			continue
+		}
+		g.stay()
+		g.leave()
+		g.released(h.Unlock(context.Background()))
+		g.sleep(g.rig.plan.Think)
+	}
+}
+
+// stay is the critical section.
+func (g *goroutine) stay() {
+	if g.rig.plan.Hold == 0 {
+		return
+	}
+	until := Now() + Instant(g.rig.plan.Hold)
+	for left := g.rig.plan.Hold; left > 0 && !g.mustLeave(); left = until.Sub(Now()) {
+		g.sleep(min(left, glance))
+	}
+}
+
+// sleep is over after d, or when the run ends: then it is false.
+func (g *goroutine) sleep(d time.Duration) bool {
+	if d > 0 {
+		g.rig.bell.at(Now()+Instant(d), g.wake)
+		<-g.woken
+	}
+	return !g.rig.isEnding()
+}

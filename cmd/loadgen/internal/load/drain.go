@@ -1,0 +1,101 @@
+package load
+
+import (
+	"context"
+	"time"
+)
+
+const (
+	patience      = 2 * time.Second // for as long everybody who still waits may get the lock
+	strandedAfter = 5 * time.Second // a name that is free for so long has forgotten its waiter: the engine polls every 2s
+	comeBack      = 5 * time.Second // a cancelled call that has not returned by then is stuck
+	lookEvery     = 10 * time.Millisecond
+)
+
+// drain ends a run whose callers begin no new calls: it lets those who wait have the lock for a while, then
+// tells who waits for a name in use (and is given up) from who waits for one that is free (and is stranded),
+// cancels them all and closes the engine.
+func (r *Rig) drain(hurry context.Context) *Ending {
+	ending := &Ending{}
+	finished := r.running.zero()
+	start := Now()
+	look := time.NewTicker(lookEvery)
+	defer look.Stop()
+	for waiting := true; waiting; {
+		select {
+		case <-finished:
+			waiting = false
+		case <-hurry.Done():
+			waiting = false
+		case <-look.C:
+			waiting = r.undecided(start)
+		}
+	}
+	if hurry.Err() == nil {
+		r.judge(start, ending)
+	}
+	r.giveUp()
+	select {
+	case <-finished:
+	case <-time.After(comeBack):
+	}
+	ending.Down = !r.engine.Stats().Up
+	r.disconnect() // settles what is left, at the latest
+	select {
+	case <-finished:
+	case <-time.After(comeBack):
+		ending.Stuck = r.running.left.Load()
+	}
+	return ending
+}
+
+// undecided reports whether waiting longer can show something about those who wait.
+func (r *Rig) undecided(start Instant) bool {
+	now := Now()
+	if now.Sub(start) < patience {
+		return true
+	}
+	limit := r.limit()
+	for _, c := range r.callers {
+		if quiet, waits := r.quiet(c, start, now); waits && quiet > time.Second && quiet < limit {
+			return true
+		}
+	}
+	return false
+}
+
+// judge sorts those who still wait.
+func (r *Rig) judge(start Instant, ending *Ending) {
+	now, limit := Now(), r.limit()
+	for _, c := range r.callers {
+		switch quiet, waits := r.quiet(c, start, now); {
+		case !waits:
+		case quiet >= limit && r.engine.Stats().Up:
+			ending.Stranded = append(ending.Stranded, r.lockFor(c.id, int(c.at.Load())).Name())
+		default:
+			ending.GivenUp++
+		}
+	}
+}
+
+// quiet is for how long nothing has happened with the name that c waits for, while it was free.
+func (r *Rig) quiet(c *caller, start, now Instant) (quiet time.Duration, waits bool) {
+	asked := Instant(c.waiting.Load())
+	if asked == 0 {
+		return 0, false
+	}
+	cell := r.places[c.at.Load()].cell
+	if cell.mark.Load() != 0 {
+		return 0, true
+	}
+	return now.Sub(max(start, asked, Instant(cell.released.Load()))), true
+}
+
+// limit is how long a name may be free in vain. When commands or holds were lost, their leases have to run
+// out in Redis first.
+func (r *Rig) limit() time.Duration {
+	if stats := r.engine.Stats(); stats.Uncertain > 0 || stats.Lost > 0 {
+		return strandedAfter + r.plan.LeaseTime()
+	}
+	return strandedAfter
+}

@@ -1,0 +1,40 @@
+package load
+
+import "time"
+
+// Plan says what one run does, in all its processes. It goes to child processes and into reports as JSON.
+type Plan struct {
+	Prefix    string        `json:"prefix"` // of every key the run touches
+	Names     int           `json:"names"`
+	Zipf      float64       `json:"zipf"`    // exponent of the names' popularity; 0: all alike
+	Workers   int           `json:"workers"` // callers, over all processes
+	Rate      float64       `json:"rate"`    // calls per second over all processes; 0: closed loop
+	Async     bool          `json:"async"`   // callers are futures, not goroutines
+	Hold      time.Duration `json:"hold_ns"`
+	Think     time.Duration `json:"think_ns"`
+	Lease     time.Duration `json:"lease_ns"`   // fixed lease; 0: the watchdog renews
+	Wait      time.Duration `json:"wait_ns"`    // 0: for as long as it takes
+	Handoff   time.Duration `json:"handoff_ns"` // engine.Options.HandoffTime; 0: its default, negative: off
+	Check     int           `json:"check"`      // one section in so many is counted in Redis too; 0: none
+	Processes int           `json:"processes"`
+	Duration  time.Duration `json:"duration_ns"`
+	Warmup    time.Duration `json:"warmup_ns"`
+	Seed      uint64        `json:"seed"`
+}
+
+// WatchedLease is how long Redis keeps the lock of a process that died, when the watchdog renews it: the
+// engine's default.
+const WatchedLease = 30 * time.Second
+
+// LeaseTime is how long a lock outlives a process that dies with it.
+func (p *Plan) LeaseTime() time.Duration {
+	if p.Lease > 0 {
+		return p.Lease
+	}
+	return WatchedLease
+}
+
+// share is how many of the callers belong to a process: the i-th caller belongs to process i % Processes.
+func (p *Plan) share(process int) int {
+	return (p.Workers - process + p.Processes - 1) / p.Processes
+}

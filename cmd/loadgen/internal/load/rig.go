@@ -1,0 +1,190 @@
+package load
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"math/rand/v2"
+	"runtime"
+	"strconv"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/wheellock/wheellock/engine"
+)
+
+// Config is what a Rig needs.
+type Config struct {
+	Plan    Plan
+	Process int            // which of Plan.Processes this is, from 0
+	Redis   engine.Options // how to connect; nothing else of it is used
+	Cells   *Cells
+	Logger  *slog.Logger // hears of broken links; nil discards
+
+	// NameFor is for tests: it gives callers different locks for what they take for one name, and so makes
+	// an engine that does not exclude. Nil: every caller gets the lock of the name.
+	NameFor func(caller, name int) string
+}
+
+// Rig is the share of a run that falls to one process.
+type Rig struct {
+	plan    Plan
+	process int
+	engine  *engine.Engine
+	witness *witness // nil: no section is checked in Redis
+	places  []place
+	nameFor func(caller, name int) string
+	picker  picker
+	options []engine.LockOption
+	callers []*caller
+	tally   *tally
+	pace    pace
+	bell    *bell
+
+	failures failures
+	ending   atomic.Bool // no new call is to begin, and sections are to end
+	waits    context.Context
+	giveUp   context.CancelFunc // ends waits: whoever still waits for a lock stops doing so
+	running  counted
+
+	// Owned by Run.
+	last cut
+	base []int64 // pairs of each caller when the warm-up was over
+}
+
+// cut is where the last sample ended.
+type cut struct {
+	at     time.Time
+	engine Engine
+	usage  Usage
+}
+
+// Open connects to Redis and makes everything ready. ctx bounds that.
+func Open(ctx context.Context, cfg Config) (*Rig, error) {
+	p := cfg.Plan
+	r := &Rig{
+		plan: p, process: cfg.Process, nameFor: cfg.NameFor, picker: newPicker(p.Names, p.Zipf),
+		pace: pace{rate: p.Rate, process: float64(cfg.Process), processes: float64(p.Processes)},
+	}
+	r.waits, r.giveUp = context.WithCancel(context.Background())
+	if p.Lease > 0 {
+		r.options = append(r.options, engine.WithLease(p.Lease))
+	}
+	if p.Wait > 0 {
+		r.options = append(r.options, engine.WithWait(p.Wait))
+	}
+	if err := r.connect(ctx, &cfg); err != nil {
+		r.giveUp()
+		return nil, err
+	}
+	var err error
+	if r.bell, err = newBell(); err != nil {
+		r.disconnect()
+		return nil, err
+	}
+	r.places = make([]place, p.Names)
+	for i := range r.places {
+		r.places[i] = place{r.engine.Mutex(p.Prefix + strconv.Itoa(i)), &cfg.Cells.cells[i]}
+	}
+	n := p.share(cfg.Process)
+	r.tally = newTally(min(n, 4*runtime.GOMAXPROCS(0)))
+	for i := range n {
+		id := i*p.Processes + cfg.Process
+		r.callers = append(r.callers, &caller{
+			rig: r, id: id, shard: &r.tally.shards[i%len(r.tally.shards)], random: rand.New(rand.NewPCG(p.Seed, uint64(id))),
+		})
+	}
+	return r, nil
+}
+
+func (r *Rig) connect(ctx context.Context, cfg *Config) error {
+	o := engine.Options{Redis: cfg.Redis.Redis, HandoffTime: r.plan.Handoff, Logger: cfg.Logger}
+	o.Redis.ClientName = "loadgen"
+	o.MaxRequests = max(1<<18, 2*r.plan.Workers)
+	o.MaxWaitersPerName = o.MaxRequests
+	if r.plan.Check > 0 {
+		w, err := newWitness(o.Redis, &r.plan)
+		if err != nil {
+			return fmt.Errorf("connecting for the checks: %w", err)
+		}
+		r.witness = w
+	}
+	e, err := engine.Open(ctx, o)
+	if err != nil {
+		if r.witness != nil {
+			r.witness.close()
+		}
+		return err
+	}
+	r.engine = e
+	return nil
+}
+
+func (r *Rig) lockFor(caller, name int) *engine.Mutex {
+	if r.nameFor != nil {
+		return r.engine.Mutex(r.nameFor(caller, name))
+	}
+	return r.places[name].lock
+}
+
+func (r *Rig) isEnding() bool { return r.ending.Load() }
+
+// start sets all callers going.
+func (r *Rig) start() {
+	r.pace.start = Now()
+	r.running.Add(len(r.callers))
+	for _, c := range r.callers {
+		if r.plan.Async {
+			newChain(c).toPlan()
+		} else {
+			go newGoroutine(c).run()
+		}
+	}
+}
+
+// stop has no new call begin, and sections end.
+func (r *Rig) stop() {
+	r.ending.Store(true)
+	r.bell.stop()
+}
+
+// Close closes a rig that is not to run.
+func (r *Rig) Close() {
+	r.bell.stop()
+	r.disconnect()
+}
+
+func (r *Rig) disconnect() {
+	r.giveUp()
+	r.engine.Close()
+	if r.witness != nil {
+		r.witness.close()
+	}
+}
+
+// counted is a WaitGroup that can be asked.
+type counted struct {
+	wg   sync.WaitGroup
+	left atomic.Int64
+}
+
+func (c *counted) Add(n int) {
+	c.wg.Add(n)
+	c.left.Add(int64(n))
+}
+
+func (c *counted) Done() {
+	c.left.Add(-1)
+	c.wg.Done()
+}
+
+// zero is closed when nobody is left.
+func (c *counted) zero() <-chan struct{} {
+	zero := make(chan struct{})
+	go func() {
+		c.wg.Wait()
+		close(zero)
+	}()
+	return zero
+}

@@ -1,0 +1,155 @@
+package load
+
+import (
+	"time"
+
+	"github.com/wheellock/wheellock/engine"
+)
+
+// Phase is a part of a run.
+type Phase string
+
+// The phases, in their order. Only what is measured counts for the figures; a violation counts in each.
+const (
+	WarmUp   Phase = "warm-up"
+	Measured Phase = "measured"
+	Drain    Phase = "drain" // no new calls; those under way end
+)
+
+// Counts are what callers did.
+type Counts struct {
+	Pairs       int64 `json:"pairs"`         // locked and unlocked
+	Timeouts    int64 `json:"timeouts"`      // calls that gave up after --wait
+	Failed      int64 `json:"failed"`        // calls that ended in any other error
+	Overstayed  int64 `json:"overstayed"`    // sections whose hold ended before they did
+	Late        int64 `json:"late"`          // open loop: calls begun over LateAfter after they were due
+	Sections    int64 `json:"sections"`      // checked in memory: all that were entered
+	Witnessed   int64 `json:"witnessed"`     // of these, also checked in Redis
+	Unwitnessed int64 `json:"unwitnessed"`   // checks in Redis that gave no verdict
+	Violations  int64 `json:"violations"`    // two inside at once, found in memory
+	SeenInRedis int64 `json:"seen_by_redis"` // the same, found by the counter in Redis
+}
+
+func (c *Counts) add(o *Counts) {
+	c.Pairs += o.Pairs
+	c.Timeouts += o.Timeouts
+	c.Failed += o.Failed
+	c.Overstayed += o.Overstayed
+	c.Late += o.Late
+	c.Sections += o.Sections
+	c.Witnessed += o.Witnessed
+	c.Unwitnessed += o.Unwitnessed
+	c.Violations += o.Violations
+	c.SeenInRedis += o.SeenInRedis
+}
+
+// Times are the durations that are recorded.
+type Times struct {
+	Acquire  Histogram `json:"acquire"`   // from the call, in an open loop from when it was due, to the hold
+	Handover Histogram `json:"handover"`  // from Unlock to the hold of one who was waiting, in one process
+	Across   Histogram `json:"across"`    // the same, from one process to another
+	StartLag Histogram `json:"start_lag"` // open loop: from when a call was due to the call
+	Check    Histogram `json:"check"`     // what a check in Redis adds to its section
+}
+
+func (t *Times) add(o *Times) {
+	t.Acquire.Add(&o.Acquire)
+	t.Handover.Add(&o.Handover)
+	t.Across.Add(&o.Across)
+	t.StartLag.Add(&o.StartLag)
+	t.Check.Add(&o.Check)
+}
+
+func (t *Times) reset() {
+	t.Acquire.Reset()
+	t.Handover.Reset()
+	t.Across.Reset()
+	t.StartLag.Reset()
+	t.Check.Reset()
+}
+
+// Engine is what the engine counted: the counters of engine.Stats.
+type Engine struct {
+	Granted    int64 `json:"granted"`
+	Handoffs   int64 `json:"handoffs"`
+	Attempts   int64 `json:"attempts"`
+	Waits      int64 `json:"waits"`
+	Lost       int64 `json:"lost"`
+	Refused    int64 `json:"refused"`
+	Uncertain  int64 `json:"uncertain"`
+	Batches    int64 `json:"batches"`
+	Overflowed int64 `json:"overflowed"`
+}
+
+func (e *Engine) add(s *Engine, sign int64) {
+	e.Granted += sign * s.Granted
+	e.Handoffs += sign * s.Handoffs
+	e.Attempts += sign * s.Attempts
+	e.Waits += sign * s.Waits
+	e.Lost += sign * s.Lost
+	e.Refused += sign * s.Refused
+	e.Uncertain += sign * s.Uncertain
+	e.Batches += sign * s.Batches
+	e.Overflowed += sign * s.Overflowed
+}
+
+func engineCounts(s *engine.Stats) Engine {
+	return Engine{s.Granted, s.Handoffs, s.Attempts, s.Waits, s.Lost, s.Refused, s.Uncertain, s.Batches, s.Overflowed}
+}
+
+// Sample is what one process did since its sample before. Samples of the same interval can be added up over
+// processes, and samples of one process over time.
+type Sample struct {
+	Process int              `json:"process"`
+	Phase   Phase            `json:"phase"`
+	Elapsed time.Duration    `json:"elapsed_ns"`
+	Last    bool             `json:"last,omitempty"` // of its phase
+	Counts  Counts           `json:"counts"`
+	Times   Times            `json:"times"`
+	Engine  Engine           `json:"engine"`
+	Usage   Usage            `json:"usage"`
+	Errors  map[string]int64 `json:"errors,omitempty"` // failed calls by what their errors say
+
+	// At the end of the interval.
+	Waiting    int64 `json:"waiting"` // callers that wait for a lock
+	Backlog    int64 `json:"backlog"` // open loop: calls due and not begun
+	Goroutines int64 `json:"goroutines"`
+
+	Callers []int64 `json:"callers,omitempty"` // in the last measured sample: pairs of each caller while measured
+	Ending  *Ending `json:"ending,omitempty"`  // in the last sample of the process
+}
+
+// Ending is how the run of one process ended.
+type Ending struct {
+	GivenUp  int64    `json:"given_up"` // calls that still waited for names in use, and were abandoned
+	Stranded []string `json:"stranded"` // names that were free, and still somebody waited, one entry for each waiter
+	Stuck    int64    `json:"stuck"`    // calls that did not come back, although they were cancelled
+	Down     bool     `json:"down"`     // Redis could not be reached, so that nobody knows
+}
+
+// Add puts what o says into s. along: o comes after s, in the same process, or is a sum like s; else it is
+// of the same interval, in another process.
+func (s *Sample) Add(o *Sample, along bool) {
+	s.Counts.add(&o.Counts)
+	s.Times.add(&o.Times)
+	s.Engine.add(&o.Engine, 1)
+	s.Usage.add(&o.Usage)
+	for text, n := range o.Errors {
+		if s.Errors == nil {
+			s.Errors = make(map[string]int64)
+		}
+		s.Errors[text] += n
+	}
+	s.Callers = append(s.Callers, o.Callers...)
+	s.Last = s.Last || o.Last
+	if along {
+		s.Elapsed += o.Elapsed
+		s.Waiting, s.Backlog = o.Waiting, o.Backlog
+		s.Goroutines = max(s.Goroutines, o.Goroutines)
+		return
+	}
+	s.Elapsed = max(s.Elapsed, o.Elapsed)
+	s.Waiting += o.Waiting
+	s.Backlog += o.Backlog
+	s.Goroutines += o.Goroutines
+}

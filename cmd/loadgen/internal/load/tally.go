@@ -1,0 +1,131 @@
+package load
+
+import (
+	"sync"
+	"time"
+)
+
+// LateAfter is how long after it was due a call of an open loop counts as begun late: more than the timers of
+// an idle machine are off.
+const LateAfter = time.Millisecond
+
+// shard is where some callers record what they do: histograms are not safe for several goroutines, and one
+// for each of 100,000 callers would need gigabytes. A caller records in the same shard all its life.
+type shard struct {
+	mu     sync.Mutex // guards the rest; held for one record
+	counts Counts
+	times  *Times
+
+	_ [64]byte // neighbours do not share a cache line
+}
+
+// entered records a grant.
+func (s *shard) entered(acquire time.Duration, e entry) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.counts.Sections++
+	s.times.Acquire.Record(acquire)
+	if e.violated {
+		s.counts.Violations++
+	}
+	switch {
+	case e.handover == 0:
+	case e.across:
+		s.times.Across.Record(e.handover)
+	default:
+		s.times.Handover.Record(e.handover)
+	}
+}
+
+// begun records how late a call of an open loop began.
+func (s *shard) begun(lag time.Duration) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.times.StartLag.Record(lag)
+	if lag > LateAfter {
+		s.counts.Late++
+	}
+}
+
+// checked records a check in Redis.
+func (s *shard) checked(c *check) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.counts.Witnessed++
+	s.times.Check.Record(c.took)
+	switch {
+	case !c.sure:
+		s.counts.Unwitnessed++
+	case !c.single:
+		s.counts.SeenInRedis++
+	}
+}
+
+func (s *shard) count(what func(*Counts)) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	what(&s.counts)
+}
+
+func pair(c *Counts)       { c.Pairs++ }
+func timeout(c *Counts)    { c.Timeouts++ }
+func failed(c *Counts)     { c.Failed++ }
+func overstayed(c *Counts) { c.Overstayed++ }
+
+// tally is all shards.
+type tally struct {
+	shards []shard
+	spare  *Times // empty; owned by who takes
+}
+
+func newTally(shards int) *tally {
+	t := &tally{shards: make([]shard, shards), spare: &Times{}}
+	for i := range t.shards {
+		t.shards[i].times = &Times{}
+	}
+	return t
+}
+
+// take moves everything recorded into s. It holds up a caller for a swap, not for the adding.
+func (t *tally) take(s *Sample) {
+	for i := range t.shards {
+		shard := &t.shards[i]
+		shard.mu.Lock()
+		counts, times := shard.counts, shard.times
+		shard.counts, shard.times = Counts{}, t.spare
+		shard.mu.Unlock()
+		s.Counts.add(&counts)
+		s.Times.add(times)
+		times.reset()
+		t.spare = times
+	}
+}
+
+// failures counts calls that failed by what their errors say. Failing is rare, or speed does not matter.
+type failures struct {
+	mu   sync.Mutex // guards the rest
+	seen map[string]int64
+}
+
+// kinds is how many different texts are kept apart.
+const kinds = 16
+
+func (f *failures) note(text string) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.seen == nil {
+		f.seen = make(map[string]int64)
+	}
+	if _, known := f.seen[text]; !known && len(f.seen) >= kinds {
+		text = "other errors"
+	}
+	f.seen[text]++
+}
+
+func (f *failures) take() map[string]int64 {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	seen := f.seen
+	f.seen = nil
+	return seen
+}

@@ -1,0 +1,167 @@
+package report
+
+import (
+	"fmt"
+	"maps"
+	"runtime"
+	"time"
+
+	"github.com/wheellock/wheellock/cmd/loadgen/internal/load"
+	"github.com/wheellock/wheellock/cmd/loadgen/internal/target"
+)
+
+// Facts are what a run knows besides the samples.
+type Facts struct {
+	Started      time.Time
+	Plan         load.Plan
+	Server       Server
+	Redis        target.Reading // what the server did while it was measured
+	SharedMemory bool
+	EndedEarly   bool
+	KeysLeft     []string
+	Problems     []string       // why the run is not what it should be
+	Died         map[int]string // processes that did not last to the end, and why
+}
+
+// Account makes the result.
+func (c *Collector) Account(f *Facts) *Result {
+	m := &c.measured
+	pairs := float64(m.Counts.Pairs)
+	r := &Result{
+		Format: Format, Started: f.Started.UTC().Truncate(time.Second), Server: f.Server, Plan: f.Plan, EndedEarly: f.EndedEarly,
+		Machine: Machine{runtime.Version(), runtime.GOOS, runtime.GOARCH, runtime.NumCPU()},
+		Seconds: m.Elapsed.Seconds(), Pairs: m.Counts.Pairs, PairsPerSecond: share(pairs, m.Elapsed.Seconds()),
+		Latency: Latencies{
+			Acquire: latency(&m.Times.Acquire), Handover: latency(&m.Times.Handover),
+			Across: latency(&m.Times.Across), StartLag: latency(&m.Times.StartLag), Check: latency(&m.Times.Check),
+		},
+		Engine: EngineCounts{
+			Engine: m.Engine, AttemptsPerGrant: share(float64(m.Engine.Attempts), float64(m.Engine.Granted)),
+			HandoffShare: share(float64(m.Engine.Handoffs), float64(m.Engine.Granted)),
+		},
+		Client: ClientCosts{
+			CPUPerPair: share(micros(m.Usage.CPU), pairs), AllocsPerPair: share(float64(m.Usage.Allocs), pairs),
+			BytesPerPair: share(float64(m.Usage.Bytes), pairs), Goroutines: m.Goroutines,
+		},
+		Calls: Calls{
+			Timeouts: m.Counts.Timeouts, Failed: m.Counts.Failed, Errors: m.Errors, Overstayed: m.Counts.Overstayed,
+			Late: m.Counts.Late, NotStarted: m.Backlog,
+		},
+		Checks: Checks{
+			Sections: m.Counts.Sections, SharedMemory: f.SharedMemory, InRedis: m.Counts.Witnessed, NoVerdict: m.Counts.Unwitnessed,
+			Violations: m.Counts.Violations + c.unplaced.Violations, SeenByRedis: m.Counts.SeenInRedis + c.unplaced.SeenInRedis,
+			KeysLeft: append([]string{}, f.KeysLeft...), Stranded: []string{},
+		},
+		PerSecond: append([]Second{}, c.seconds...), Problems: append([]string{}, f.Problems...),
+	}
+	if m.Usage.CPU == 0 {
+		r.Client.CPUPerPair = nil
+	}
+	if r.Calls.Errors == nil {
+		r.Calls.Errors = map[string]int64{}
+	}
+	r.Redis = redisCosts(&f.Redis, m)
+	r.Fairness = c.fairness(f)
+	c.endProcesses(r, f)
+	r.judge(c)
+	return r
+}
+
+func redisCosts(read *target.Reading, m *load.Sample) RedisCosts {
+	costs := RedisCosts{Known: read.Known, Commands: map[string]int64{}}
+	costs.CheckCommands = int64(len(load.WitnessCommands)) * m.Counts.Witnessed
+	if !read.Known {
+		return costs
+	}
+	maps.Copy(costs.Commands, read.Commands)
+	for _, command := range load.WitnessCommands {
+		costs.Commands[command] = max(costs.Commands[command]-m.Counts.Witnessed, 0)
+	}
+	total := int64(0)
+	for _, n := range costs.Commands {
+		total += n
+	}
+	pairs := float64(m.Counts.Pairs)
+	costs.CommandsPerPair = share(float64(total), pairs)
+	costs.ScriptsPerPair = share(float64(costs.Commands["evalsha"]+costs.Commands["eval"]), pairs)
+	costs.CPUPerPair = share(micros(read.CPU), pairs)
+	costs.CheckShare = share(float64(costs.CheckCommands), float64(total+costs.CheckCommands))
+	return costs
+}
+
+func (c *Collector) fairness(f *Facts) (fair Fairnesses) {
+	if f.Plan.Rate == 0 {
+		fair.Workers = fairness(c.measured.Callers)
+	}
+	var processes []int64
+	for i := range c.processes {
+		processes = append(processes, c.processes[i].Counts.Pairs)
+	}
+	fair.Processes = fairness(processes)
+	return fair
+}
+
+func (c *Collector) endProcesses(r *Result, f *Facts) {
+	down := ""
+	for i := range c.processes {
+		r.Processes = append(r.Processes, Process{Pairs: c.processes[i].Counts.Pairs, Died: f.Died[i]})
+		if died := f.Died[i]; died != "" {
+			r.Problems = append(r.Problems, fmt.Sprintf("process %d died: %s", i+1, died))
+		}
+		e := c.endings[i]
+		if e == nil {
+			continue
+		}
+		r.Calls.GivenUp += e.GivenUp
+		r.Checks.Stranded = append(r.Checks.Stranded, e.Stranded...)
+		r.Checks.Stuck += e.Stuck
+		if e.Down {
+			down = "Redis could not be reached at the end: nobody knows whether waiters were stranded"
+		}
+	}
+	if down != "" {
+		r.Problems = append(r.Problems, down)
+	}
+}
+
+func fairness(x []int64) *Fairness {
+	if len(x) < 2 {
+		return nil
+	}
+	f := &Fairness{Of: len(x), Least: x[0], Most: x[0]}
+	sum, squares := 0.0, 0.0
+	for _, n := range x {
+		f.Least, f.Most = min(f.Least, n), max(f.Most, n)
+		sum += float64(n)
+		squares += float64(n) * float64(n)
+	}
+	if squares == 0 {
+		return nil
+	}
+	f.Jain = sum * sum / (float64(len(x)) * squares)
+	return f
+}
+
+func latency(h *load.Histogram) *Latency {
+	if h.Count() == 0 {
+		return nil
+	}
+	at := func(p float64) float64 { return micros(h.Percentile(p)) }
+	return &Latency{h.Count(), micros(h.Mean()), at(50), at(90), at(99), at(99.9), at(100), *h}
+}
+
+func secondOf(s *load.Sample, end time.Duration) Second {
+	acquire := func(p float64) float64 { return micros(s.Times.Acquire.Percentile(p)) }
+	second := Second{
+		End: end.Seconds(), AcquireP50: acquire(50), AcquireP99: acquire(99), AcquireMax: acquire(100),
+		HandoverP50: micros(s.Times.Handover.Percentile(50)), HandoverP99: micros(s.Times.Handover.Percentile(99)),
+		HandoffShare: share(float64(s.Engine.Handoffs), float64(s.Engine.Granted)),
+		Waiting:      s.Waiting, Backlog: s.Backlog, Failed: s.Counts.Failed,
+	}
+	if s.Elapsed > 0 {
+		second.PairsPerSecond = float64(s.Counts.Pairs) / s.Elapsed.Seconds()
+	}
+	return second
+}
+
+func micros(d time.Duration) float64 { return float64(d) / 1e3 }

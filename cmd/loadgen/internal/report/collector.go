@@ -1,0 +1,89 @@
+package report
+
+import (
+	"github.com/wheellock/wheellock/cmd/loadgen/internal/load"
+)
+
+// Collector adds up the samples of all processes. One goroutine uses it.
+type Collector struct {
+	queues [][]*load.Sample // samples of each process that wait for those of the others
+	gone   []bool           // no more samples will come
+
+	measured  load.Sample   // all that was measured
+	unplaced  load.Counts   // counts outside of the measured time: violations count there too
+	processes []load.Sample // what was measured in each process
+	endings   []*load.Ending
+	seconds   []Second
+}
+
+// NewCollector makes one for so many processes.
+func NewCollector(processes int) *Collector {
+	return &Collector{
+		queues: make([][]*load.Sample, processes), gone: make([]bool, processes),
+		processes: make([]load.Sample, processes), endings: make([]*load.Ending, processes),
+	}
+}
+
+// Take adds a sample, and returns those intervals that are now complete, each summed over the processes.
+func (c *Collector) Take(s *load.Sample) (complete []*load.Sample) {
+	c.queues[s.Process] = append(c.queues[s.Process], s)
+	if s.Phase == load.Measured {
+		c.processes[s.Process].Add(s, true)
+	}
+	if s.Ending != nil {
+		c.endings[s.Process] = s.Ending
+	}
+	return c.complete()
+}
+
+// Gone says that a process has ended. Others do not wait for its samples any more.
+func (c *Collector) Gone(process int) (complete []*load.Sample) {
+	c.gone[process] = true
+	return c.complete()
+}
+
+func (c *Collector) complete() (sums []*load.Sample) {
+	for {
+		var sum *load.Sample
+		for i, queue := range c.queues {
+			switch {
+			case len(queue) > 0:
+			case c.gone[i]:
+			default:
+				return sums
+			}
+		}
+		for i, queue := range c.queues {
+			if len(queue) == 0 {
+				continue
+			}
+			if sum == nil {
+				sum = &load.Sample{Phase: queue[0].Phase}
+			}
+			sum.Add(queue[0], false)
+			c.queues[i] = queue[1:]
+		}
+		if sum == nil {
+			return sums
+		}
+		c.file(sum)
+		sums = append(sums, sum)
+	}
+}
+
+// file puts a sum where it belongs.
+func (c *Collector) file(s *load.Sample) {
+	if s.Phase != load.Measured {
+		c.unplaced.Violations += s.Counts.Violations
+		c.unplaced.SeenInRedis += s.Counts.SeenInRedis
+		return
+	}
+	c.measured.Add(s, true)
+	c.seconds = append(c.seconds, secondOf(s, c.measured.Elapsed))
+}
+
+// Violations is how many were found up to now, in memory and in Redis.
+func (c *Collector) Violations() int64 {
+	m, u := &c.measured.Counts, &c.unplaced
+	return m.Violations + m.SeenInRedis + u.Violations + u.SeenInRedis
+}

@@ -1,0 +1,192 @@
+package report
+
+import (
+	"fmt"
+	"io"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/wheellock/wheellock/cmd/loadgen/internal/load"
+)
+
+// Live shows a run while it lasts, a line for each second. On a terminal the lines are a table with a
+// progress bar below, which moves in place; elsewhere each line is complete in itself, for logs. Any
+// goroutine may use it: everything goes out in whole lines, one Write each, so that nothing flickers.
+type Live struct {
+	plan  *load.Plan
+	width int // of the terminal; 0: it is none
+
+	mu    sync.Mutex // guards the rest
+	out   io.Writer
+	lines int           // since the last heading
+	bar   string        // what stands in the last line; empty: nothing does
+	ended time.Duration // where the last line of the phase ended
+}
+
+// NewLive makes a view. width is that of the terminal, 0 where out is no terminal.
+func NewLive(out io.Writer, plan *load.Plan, width int) *Live {
+	return &Live{out: out, plan: plan, width: width}
+}
+
+// perHeading is how many lines a heading serves: about a screen.
+const perHeading = 30
+
+// Line shows one interval, of all processes. violations is how many there were up to now.
+func (l *Live) Line(s *load.Sample, violations int64) {
+	if s.Phase == load.Drain {
+		return
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.ended += s.Elapsed
+	defer func() {
+		if s.Last {
+			l.ended = 0
+		}
+	}()
+	second := secondOf(s, l.ended)
+	if l.width == 0 {
+		l.print(l.logLine(s, &second, violations))
+		return
+	}
+	text := l.row(s, &second, violations)
+	if l.lines%perHeading == 0 {
+		text = l.heading() + text
+	}
+	l.lines++
+	l.print(text)
+}
+
+// Note puts a remark between the lines.
+func (l *Live) Note(format string, args ...any) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.print("loadgen: " + strings.TrimSpace(fmt.Sprintf(format, args...)) + "\n")
+}
+
+// Progress moves the bar, on a terminal. done and all are of the phase.
+func (l *Live) Progress(phase load.Phase, done, all time.Duration) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.width == 0 {
+		return
+	}
+	const cells = 24
+	full := cells
+	if all > 0 {
+		full = int(min(max(done, 0), all) * cells / all)
+	}
+	bar := fmt.Sprintf(" %s%s %s", strings.Repeat("█", full), strings.Repeat("░", cells-full), phase)
+	if phase != load.Drain {
+		bar += fmt.Sprintf(" %.1f s of %s", min(done, all).Seconds(), all)
+		bar += " · Ctrl-C ends it early"
+	} else {
+		bar += ": waiting for the last calls · Ctrl-C stops waiting"
+	}
+	l.bar = cut(bar, l.width-1)
+	l.print("")
+}
+
+// End takes the bar away.
+func (l *Live) End() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.bar != "" {
+		l.bar = ""
+		l.print("\r\x1b[K")
+	}
+}
+
+// print writes lines, and the bar below them, in one go.
+func (l *Live) print(lines string) {
+	if l.bar != "" {
+		lines = "\r" + strings.ReplaceAll(lines, "\n", "\x1b[K\n") + l.bar + "\x1b[K"
+	}
+	io.WriteString(l.out, lines) // what cannot be shown is lost, the run is not
+}
+
+// cut shortens a line to so many places.
+func cut(line string, places int) string {
+	runes := []rune(line)
+	if places > 0 && len(runes) > places {
+		return string(runes[:places])
+	}
+	return line
+}
+
+const rowForm = "%7s %10s %9s %9s %9s %9s %9s %9s %8s%s\n"
+
+func (l *Live) heading() string {
+	top := fmt.Sprintf("%18s %29s %19s\n", "", centred("acquire", 27), centred("hand-over", 17))
+	last := ""
+	if l.plan.Rate > 0 {
+		last = "  backlog"
+	}
+	return top + fmt.Sprintf(rowForm, "time", "pairs/s", "p50", "p99", "max", "p50", "p99", "handoffs", "waiting", last)
+}
+
+// centred puts a title in the middle of a rule.
+func centred(title string, places int) string {
+	left := (places - len(title) - 2) / 2
+	right := places - len(title) - 2 - left
+	return strings.Repeat("─", left) + " " + title + " " + strings.Repeat("─", right)
+}
+
+func (l *Live) row(s *load.Sample, second *Second, violations int64) string {
+	last := ""
+	if l.plan.Rate > 0 {
+		last = fmt.Sprintf(" %8s", many(s.Backlog))
+	}
+	when := fmt.Sprintf("%.0f s", second.End)
+	if s.Phase == load.WarmUp {
+		when = "warm-up"
+	}
+	for _, remark := range remarks(s, violations) {
+		last += "  " + remark
+	}
+	t := &s.Times
+	return fmt.Sprintf(rowForm, when, grouped(int64(second.PairsPerSecond)),
+		known(&t.Acquire, 50), known(&t.Acquire, 99), known(&t.Acquire, 100), known(&t.Handover, 50), known(&t.Handover, 99),
+		shown(second.HandoffShare, percent), many(s.Waiting), last)
+}
+
+// known is a percentile, or a dash where nothing was recorded.
+func known(h *load.Histogram, p float64) string {
+	if h.Count() == 0 {
+		return "-"
+	}
+	return short(h.Percentile(p))
+}
+
+// remarks are what is worth saying only when it happens.
+func remarks(s *load.Sample, violations int64) (remarks []string) {
+	add := func(n int64, what string) {
+		if n > 0 {
+			remarks = append(remarks, grouped(n)+" "+what)
+		}
+	}
+	add(violations, "VIOLATIONS")
+	add(s.Counts.Failed, "failed")
+	add(s.Counts.Timeouts, "timed out")
+	add(s.Counts.Overstayed, "overstayed")
+	add(s.Counts.Late, "late")
+	return remarks
+}
+
+// logLine is a row for logs, in words that can be searched for.
+func (l *Live) logLine(s *load.Sample, second *Second, violations int64) string {
+	t := &s.Times
+	at := func(h *load.Histogram, p float64) string { return strings.ReplaceAll(known(h, p), " ", "") }
+	line := fmt.Sprintf("t=%.1fs phase=%s pairs/s=%.0f acquire.p50=%s acquire.p99=%s acquire.max=%s handover.p50=%s handover.p99=%s",
+		second.End, s.Phase, second.PairsPerSecond, at(&t.Acquire, 50), at(&t.Acquire, 99), at(&t.Acquire, 100),
+		at(&t.Handover, 50), at(&t.Handover, 99))
+	if second.HandoffShare != nil {
+		line += " handoffs=" + percent(*second.HandoffShare)
+	}
+	line += fmt.Sprintf(" waiting=%d", s.Waiting)
+	if l.plan.Rate > 0 {
+		line += fmt.Sprintf(" backlog=%d late=%d", s.Backlog, s.Counts.Late)
+	}
+	return line + fmt.Sprintf(" timeouts=%d failed=%d violations=%d\n", s.Counts.Timeouts, s.Counts.Failed, violations)
+}

@@ -1,0 +1,138 @@
+package target
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os/exec"
+	"runtime"
+	"sync"
+	"time"
+
+	"github.com/redis/rueidis"
+
+	"github.com/wheellock/wheellock/engine"
+)
+
+// Kind says whose Redis it is.
+type Kind string
+
+// The kinds.
+const (
+	Private  Kind = "private"  // a redis-server of this run's own
+	Embedded Kind = "embedded" // an emulation inside this process
+	Given    Kind = "given"    // named by the user
+)
+
+// Address is how to connect to a Target, in a form that can be sent to another process.
+type Address struct {
+	URL    string `json:"url"`    // may hold a password: it is never shown, nor put on a command line
+	Single bool   `json:"single"` // ask nothing about clusters
+}
+
+// Options is the address as the engine takes it. Its error never quotes the URL.
+func (a Address) Options() (engine.Options, error) {
+	o, err := engine.ParseURL(a.URL)
+	o.Redis.ForceSingleClient = a.Single
+	return o, err
+}
+
+// Target is a Redis to run against. Any goroutine may use it.
+type Target struct {
+	Kind    Kind
+	Address Address
+	Place   string // the address for people, without secrets
+	Version string // of the server; empty: unknown
+	network string // how a server of our own is reached, for people
+
+	client rueidis.Client // for meter and leftovers; not measured
+	failed chan error     // what ended a server of our own before Close
+	shut   func() error   // ends a server of our own
+	once   sync.Once
+	err    error // of shut
+}
+
+// Own starts a Redis for this run alone: a private redis-server where there is one on the PATH, an emulation
+// else. keeper is the command that runs Keep.
+func Own(ctx context.Context, keeper []string) (*Target, error) {
+	for _, name := range []string{"redis-server", "valkey-server"} {
+		switch program, err := exec.LookPath(name); {
+		case err == nil:
+			return startPrivate(ctx, keeper, program)
+		case !errors.Is(err, exec.ErrNotFound):
+			return nil, fmt.Errorf("looking for %s: %w", name, err)
+		}
+	}
+	return startEmbedded(ctx)
+}
+
+// Meaning says in a line what the load runs against, and what that means for the figures.
+func (t *Target) Meaning() string {
+	version := t.Version
+	if version != "" {
+		version = " " + version
+	}
+	switch t.Kind {
+	case Private:
+		return fmt.Sprintf("private redis-server%s on a %s: it shares the %d CPUs of this machine with the load, and no network is between them",
+			version, t.network, runtime.NumCPU())
+	case Embedded:
+		return "no redis-server on the PATH, so an emulation of it in this process (miniredis): the figures are of the emulation, not of Redis"
+	default:
+		return fmt.Sprintf("your Redis%s on %s: what else it does counts in its figures", version, t.Place)
+	}
+}
+
+// Failed tells when a server of our own ends before Close.
+func (t *Target) Failed() <-chan error { return t.failed }
+
+// Close ends a server of our own, and leaves nothing of it; from one that somebody named it disconnects.
+func (t *Target) Close() error {
+	t.once.Do(func() {
+		if t.client != nil {
+			t.client.Close()
+		}
+		if t.shut != nil {
+			t.err = t.shut()
+		}
+	})
+	return t.err
+}
+
+// connect makes the client that is not measured, and learns the version.
+func (t *Target) connect(ctx context.Context) error {
+	o, err := t.Address.Options()
+	if err != nil {
+		return err
+	}
+	r := o.Redis
+	t.Place = placeOf(r.InitAddress, t.Place)
+	r.ClientName = "loadgen-meter"
+	r.DisableCache, r.DisableRetry, r.AlwaysPipelining = true, true, true
+	r.PipelineMultiplex = -1
+	if r.ConnWriteTimeout == 0 {
+		r.ConnWriteTimeout = 5 * time.Second
+	}
+	if t.client, err = rueidis.NewClient(r); err != nil {
+		return fmt.Errorf("connecting to %s: %w", t.Place, err)
+	}
+	info, err := t.client.Do(ctx, t.client.B().Info().Section("server").Build()).ToString()
+	if err == nil {
+		t.Version = fields(info)["redis_version"]
+	}
+	return nil
+}
+
+func placeOf(addresses []string, known string) string {
+	if known != "" {
+		return known
+	}
+	place := ""
+	for _, a := range addresses {
+		if place != "" {
+			place += ", "
+		}
+		place += a
+	}
+	return place
+}

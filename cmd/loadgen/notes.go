@@ -1,0 +1,51 @@
+package main
+
+import (
+	"context"
+	"log/slog"
+	"strings"
+	"sync"
+	"time"
+)
+
+// logger passes on what an engine logs: broken links and the like. The same words are told once in a while.
+func logger(tell func(format string, args ...any)) *slog.Logger {
+	return slog.New(&notes{tell: tell, told: make(map[string]time.Time)})
+}
+
+// notes is a slog.Handler.
+type notes struct {
+	tell func(format string, args ...any)
+
+	mu   sync.Mutex // guards the rest
+	told map[string]time.Time
+}
+
+// between is how often the same words are told.
+const between = 5 * time.Second
+
+// Enabled implements slog.Handler.
+func (n *notes) Enabled(_ context.Context, level slog.Level) bool { return level >= slog.LevelInfo }
+
+// Handle implements slog.Handler.
+func (n *notes) Handle(_ context.Context, r slog.Record) error {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if r.Time.Sub(n.told[r.Message]) < between {
+		return nil
+	}
+	n.told[r.Message] = r.Time
+	text := strings.TrimPrefix(r.Message, "wheellock: ")
+	r.Attrs(func(a slog.Attr) bool {
+		text += " " + a.String()
+		return true
+	})
+	n.tell("%s", text)
+	return nil
+}
+
+// WithAttrs implements slog.Handler; engines do not use it.
+func (n *notes) WithAttrs([]slog.Attr) slog.Handler { return n }
+
+// WithGroup implements slog.Handler; engines do not use it.
+func (n *notes) WithGroup(string) slog.Handler { return n }

@@ -1,0 +1,64 @@
+package main
+
+import (
+	"context"
+
+	"github.com/wheellock/wheellock/cmd/loadgen/internal/load"
+)
+
+// solo is the callers of a run of one process: this one.
+type solo struct {
+	rig     *load.Rig
+	news    chan event
+	control control
+}
+
+func openSolo(s *session) (callers, error) {
+	o, err := s.target.Address.Options()
+	if err != nil {
+		return nil, err
+	}
+	c := &solo{news: make(chan event, 16), control: newControl()}
+	c.rig, err = load.Open(s.end, load.Config{
+		Plan: s.settings.plan, Redis: o, Cells: load.PrivateCells(s.settings.plan.Names), Logger: logger(s.live.Note), NameFor: s.nameFor,
+	})
+	if err != nil {
+		return nil, err
+	}
+	s.facts.SharedMemory = true
+	return c, nil
+}
+
+func (c *solo) begin() error {
+	go func() {
+		defer close(c.news)
+		defer c.control.stop(true)
+		c.rig.Run(c.control.end, c.control.hurry, func(s *load.Sample) { c.news <- event{sample: s} })
+		c.news <- event{gone: true}
+	}()
+	return nil
+}
+
+func (c *solo) events() <-chan event { return c.news }
+
+func (c *solo) stop(hurry bool) { c.control.stop(hurry) }
+
+// control is how a load is told to end.
+type control struct {
+	end, hurry       context.Context
+	endNow, hurryNow context.CancelFunc
+}
+
+func newControl() control {
+	c := control{}
+	c.end, c.endNow = context.WithCancel(context.Background())
+	c.hurry, c.hurryNow = context.WithCancel(context.Background())
+	return c
+}
+
+func (c *control) stop(hurry bool) {
+	c.endNow()
+	if hurry {
+		c.hurryNow()
+	}
+}
