@@ -77,7 +77,7 @@ func (m *Mutex) state(r rueidis.RedisResult) (State, error) {
 	if ttl == -2 || len(parts) < 5 {
 		return state, nil
 	}
-	state.Locked, state.TTL = true, time.Duration(ttl)*time.Millisecond
+	state.Locked, state.TTL = true, scripts.TTL(ttl)
 	state.Owner, _ = parts[3].ToString()
 	count, _ := parts[4].ToString()
 	state.Count, _ = strconv.Atoi(count)

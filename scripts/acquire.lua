@@ -23,7 +23,7 @@ return each(#KEYS, function(i)
 	local found = call('HMGET', lock, owner, 'mode')
 	if found.err then return fault(found, lock) end
 	if found[2] then return foreign() end
-	if not found[1] then return -(ttl + 2) end
+	if not found[1] then return taken(ttl) end
 	if ttl < tonumber(lease) then redis.call('PEXPIRE', lock, lease) end -- never a lower TTL for an owner already present
 	return 1
 end)

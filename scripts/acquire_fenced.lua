@@ -22,7 +22,7 @@ return each(#KEYS / 2, function(i)
 		local found = call('HMGET', lock, owner, 'mode')
 		if found.err then return fault(found, lock) end
 		if found[2] then return foreign() end
-		if not found[1] then return -(ttl + 2) end
+		if not found[1] then return taken(ttl) end
 		mine = true
 	end
 	local last = call('GET', counter)

@@ -8,7 +8,7 @@ import "time"
 //	>= 0            freed or kept, so many subscribers listen (release, confirm, swap)
 //	-1              not this owner's (release, renew, confirm, swap)
 //	-2              freed, but this user may not publish (release)
-//	-(pttl+2)       taken by another owner, with pttl ms left; -1: that key has no TTL (acquire)
+//	-(pttl+2)       taken by another owner, with pttl ms left, 2^42 at most; -1: that key has no TTL (acquire)
 //	-(2^51)-class   a fault, see Fault
 //	-(2^52)-ms      it came after its notAfter and did nothing; the server's clock stands at ms (acquire)
 type Reply int64
@@ -17,6 +17,8 @@ const (
 	faultBase  = -1 << 51
 	lateBase   = -1 << 52
 	foreignGap = 16 // fault classes from here on: the key holds another type
+
+	longestTTL = 1 << 42 // ms, 139 years; prelude.lua cuts what is longer to this, and a Duration still holds it
 )
 
 // NotMine is the answer to an owner that does not hold the name.
@@ -34,7 +36,12 @@ func (r Reply) Held() (ttl time.Duration, held bool) {
 	if r >= 0 || r <= faultBase {
 		return 0, false
 	}
-	return time.Duration(-r-2) * time.Millisecond, true
+	return TTL(int64(-r - 2)), true
+}
+
+// TTL is what PTTL answers, negative when the key has no TTL. It is cut to 139 years.
+func TTL(millis int64) time.Duration {
+	return time.Duration(min(millis, longestTTL)) * time.Millisecond
 }
 
 // Late reports whether an acquire arrived after its notAfter, and the server's clock at that moment, in ms.

@@ -30,6 +30,13 @@ local function clock()
 	return now[1] * 1000 + math.floor(now[2] / 1000)
 end
 
+-- taken is the answer to an acquire that found another owner. 2^42 ms, 139 years, stand for anything longer: the
+-- numbers beyond mean something else.
+local function taken(ttl)
+	if ttl > 4398046511104 then ttl = 4398046511104 end
+	return -(ttl + 2)
+end
+
 -- publish wakes who listens and answers how many; NONE wakes nobody; -2 when this user may not publish on the channel.
 local function publish(how, channel, message)
 	if how == 'NONE' then return 0 end
