@@ -123,6 +123,12 @@ func (d *Dispatcher) Force(name string, kind gate.Kind, owner string, id uint64,
 	return d.mail.put(letter{kind: force, text: name, n: int64(kind), ref: forced{owner, id}, ack: ack})
 }
 
+// Change makes a change on a name without owners; ack hears how it went. False: the dispatcher has ended.
+// Any goroutine.
+func (d *Dispatcher) Change(name string, kind gate.Kind, op gate.Op, n int64, ack gate.Settler) bool {
+	return d.mail.put(letter{kind: change, text: name, ref: &changing{kind, gate.Change{Op: op, N: n}}, ack: ack})
+}
+
 // Suspect says that the key of a name may have changed behind our back; an empty name means every name.
 // Any goroutine; it does not block.
 func (d *Dispatcher) Suspect(name string) { d.mail.put(letter{kind: suspect, text: name}) }

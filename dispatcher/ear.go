@@ -3,6 +3,7 @@ package dispatcher
 import (
 	"context"
 	"log/slog"
+	"strconv"
 	"sync"
 	"time"
 
@@ -120,7 +121,11 @@ func (e *ear) listen(ctx context.Context, tries *int) error {
 	defer release()
 	defer conn.Close()
 	broke := conn.SetPubSubHooks(rueidis.PubSubHooks{OnMessage: func(m rueidis.PubSubMessage) {
-		e.mail.put(letter{kind: message, text: m.Channel})
+		n, err := strconv.ParseInt(m.Message, 10, 64)
+		if err != nil { // not Redisson's; news all the same
+			n = 1
+		}
+		e.mail.put(letter{kind: message, text: m.Channel, n: n})
 	}})
 	stop := context.AfterFunc(ctx, conn.Close) // cuts a stuck call
 	defer stop()

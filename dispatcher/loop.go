@@ -64,11 +64,17 @@ func (d *Dispatcher) read(now gate.Time, l *letter) {
 		} else {
 			l.ack.Settle(gate.Outcome{Why: gate.OtherKind})
 		}
+	case change:
+		d.change(now, l)
 	case returned:
 		d.returned(l.ref.(*lane))
 	case message:
 		if c := d.heard[l.text]; c != nil {
-			c.Machine.Message(now, &d.fx)
+			if r, reads := c.Machine.(gate.Reader); reads {
+				r.News(now, l.n, &d.fx)
+			} else {
+				c.Machine.Message(now, &d.fx)
+			}
 			d.stepped(c)
 		}
 	case subscribed:
@@ -114,6 +120,23 @@ func (d *Dispatcher) ask(now gate.Time, l *letter) {
 		d.cfg.Gate.Waits.Put(&w.Timer, wheel.Ceil(w.Until, Tick))
 	}
 	c.Machine.Ask(now, w, &d.fx)
+	d.stepped(c)
+}
+
+// change brings a change to the gate of its name.
+func (d *Dispatcher) change(now gate.Time, l *letter) {
+	ch := l.ref.(*changing)
+	ch.change.Ack = l.ack
+	c := d.cell(l.text, ch.kind)
+	switch {
+	case d.closing:
+		l.ack.Settle(gate.Outcome{Why: gate.Closed})
+	case c == nil:
+		l.ack.Settle(gate.Outcome{Why: gate.OtherKind})
+		return
+	default:
+		c.Machine.(gate.Counting).Change(now, ch.change, &d.fx)
+	}
 	d.stepped(c)
 }
 
@@ -232,9 +255,8 @@ func (d *Dispatcher) finished() bool {
 
 // end settles whoever still waits, and stops what the dispatcher started.
 func (d *Dispatcher) end() {
-	const farFuture = 1 << 62
 	for _, c := range d.cells {
-		c.Machine.Wake(farFuture, &d.fx)
+		c.Machine.Wake(gate.Centuries, &d.fx)
 	}
 	for _, l := range d.mail.shutDown() {
 		if l.ack != nil {

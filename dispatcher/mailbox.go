@@ -14,9 +14,10 @@ const (
 	abandon                // ref *gate.Waiter
 	unlock                 // ref *gate.Hold, ack
 	extend                 // ref *gate.Hold, ack, n lease
+	change                 // text name, ref changing, ack in it
 	force                  // text name, n gate.Kind, ref forced, ack
 	returned               // ref *lane: its batch has been answered
-	message                // text channel
+	message                // text channel, n the payload
 	subscribed             // ref []string channels, text the server's refusal or empty
 	suspect                // text name; empty: all
 	bell                   // n tick
@@ -32,6 +33,11 @@ type letter struct {
 	text string
 	n    int64
 	kind kind
+}
+
+type changing struct {
+	kind   gate.Kind
+	change gate.Change
 }
 
 type forced struct {

@@ -41,6 +41,30 @@ var operations = [gate.Ops]operation{
 		w.owner(c.ID)
 		w.lease(c)
 	}},
+	gate.Take: {&scripts.Take, notAfter, func(w *wire, c *gate.Command) {
+		w.receipt(c)
+		w.number(int64(c.ID))
+		w.number(int64(c.Next))
+		w.string(c.Owner)
+	}},
+	gate.Look:         {&scripts.Look, nil, func(*wire, *gate.Command) {}},
+	gate.Give:         permits(&scripts.Give),
+	gate.AddPermits:   permits(&scripts.AddPermits),
+	gate.SetPermits:   permits(&scripts.SetPermits),
+	gate.DrainPermits: permits(&scripts.DrainPermits),
+	gate.CountDown:    counts(&scripts.CountDown),
+	gate.SetCount:     counts(&scripts.SetCount),
+	gate.DeleteCount:  counts(&scripts.DeleteCount),
+}
+
+// permits is a change of a semaphore.
+func permits(s *scripts.Script) operation {
+	return operation{s, publishUntil, func(w *wire, c *gate.Command) { w.change(c, scripts.SemaphoreChannel) }}
+}
+
+// counts is a change of a latch.
+func counts(s *scripts.Script) operation {
+	return operation{s, publishUntil, func(w *wire, c *gate.Command) { w.change(c, scripts.LatchChannel) }}
 }
 
 func release(w *wire, c *gate.Command) {
@@ -66,4 +90,10 @@ func fenced(w *wire, sent gate.Time, d *Dispatcher) {
 	notAfter(w, sent, d)
 	w.number(gate.TokenBlock)
 	w.number(d.cfg.FenceTTL.Milliseconds())
+}
+
+// publishUntil is both.
+func publishUntil(w *wire, sent gate.Time, d *Dispatcher) {
+	publish(w, sent, d)
+	notAfter(w, sent, d)
 }

@@ -65,6 +65,19 @@ func (w *wire) owner(id uint64) {
 	w.end()
 }
 
+// receipt names the key of this engine's receipt.
+func (w *wire) receipt(c *gate.Command) {
+	w.keys = append(w.keys, scripts.ReceiptKey(c.Cell.Name, w.uuid))
+}
+
+// change writes what a name without owners is changed by.
+func (w *wire) change(c *gate.Command, channel func(string) string) {
+	w.receipt(c)
+	w.number(int64(c.ID))
+	w.number(c.N)
+	w.string(channel(c.Cell.Name))
+}
+
 func (w *wire) lease(c *gate.Command) { w.number(c.Lease.Milliseconds()) }
 
 func (w *wire) lockChannel(c *gate.Command) {

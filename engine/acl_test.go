@@ -97,6 +97,14 @@ func (l *limited) tour(last func()) error {
 	if err := l.force(ctx, engines[0].Mutex("stock:8"), engines[1].Mutex("stock:8")); err != nil {
 		return err
 	}
+	for name, channel := range map[string]string{"pool": "redisson_sc:{app:pool}", "{pool}": "redisson_sc:app:{pool}"} {
+		if err := l.pool(ctx, channel, engines[0].Semaphore(name), engines[1].Semaphore(name)); err != nil {
+			return err
+		}
+	}
+	if err := l.start(ctx, engines[0].CountDownLatch("start"), engines[1].CountDownLatch("start")); err != nil {
+		return err
+	}
 	redistest.Await(l.T, "nobody to listen", func() bool { return l.server.Subscriptions().Count() == 0 })
 	last()
 	return nil
@@ -142,11 +150,50 @@ func (l *limited) force(ctx context.Context, ours, theirs *engine.Mutex) error {
 		return fmt.Errorf("ForceUnlock: %t, %w", freed, err)
 	}
 	for _, key := range l.server.Keys() {
-		if strings.HasPrefix(key, "app:") {
+		if strings.HasPrefix(key, "app:stock") {
 			return fmt.Errorf("left in Redis: %q", key)
 		}
 	}
 	return nil
+}
+
+// pool has a caller wait for a permit of another process.
+func (l *limited) pool(ctx context.Context, channel string, ours, theirs *engine.Semaphore) error {
+	waiter := theirs.AcquireAsync(ctx, 1)
+	l.awaitEar(channel, waiter)
+	if err := ours.Release(ctx, 1); err != nil {
+		return fmt.Errorf("Release: %w", err)
+	}
+	if _, err := waiter.Wait(ctx); err != nil {
+		return fmt.Errorf("AcquireAsync: %w", err)
+	}
+	return nil
+}
+
+// start has a caller wait for another process to count down.
+func (l *limited) start(ctx context.Context, ours, theirs *engine.CountDownLatch) error {
+	if _, err := ours.TrySetCount(ctx, 2); err != nil {
+		return fmt.Errorf("TrySetCount: %w", err)
+	}
+	waiter := theirs.WaitAsync(ctx)
+	l.awaitEar("redisson_countdownlatch__channel__{app:start}", waiter)
+	for range 2 {
+		if err := ours.CountDown(ctx); err != nil {
+			return fmt.Errorf("CountDown: %w", err)
+		}
+	}
+	if _, err := waiter.Wait(ctx); err != nil {
+		return fmt.Errorf("WaitAsync: %w", err)
+	}
+	return nil
+}
+
+// awaitEar returns when somebody listens to a channel, or the waiter will not.
+func (l *limited) awaitEar(channel string, waiter *futures.Future[struct{}]) {
+	redistest.Await(l.T, "the waiter to listen, or to fail", func() bool {
+		_, err := waiter.Result()
+		return slices.Contains(l.server.Subscriptions().Channels, channel) || slices.Contains(l.server.Subscriptions().Shard, channel) || !errors.Is(err, futures.ErrPending)
+	})
 }
 
 // refused lists what the server has refused the user: "+command", "~key" or "&channel". What Open asks

@@ -25,33 +25,18 @@ type State struct {
 // Inspect asks Redis who has the lock. It passes by the lock's own queue, so its answer may be older than
 // that of a Lock that returned meanwhile.
 func (m *Mutex) Inspect(ctx context.Context) (State, error) {
-	key, err := m.e.key(m.name)
-	if err != nil {
-		return State{}, &opError{doing: "inspect", name: m.name, err: err}
-	}
-	if ctx.Err() != nil {
-		return State{}, &opError{doing: "inspect", name: m.name, err: endedBy(ctx)}
-	}
-	if !m.e.enter() {
-		return State{}, &opError{doing: "inspect", name: m.name, err: ErrClosed}
-	}
-	// A caller's context never reaches the client: its deadline would be put on the shared connection.
-	answer := make(chan rueidis.RedisResult, 1)
-	go func() {
-		defer m.e.leave()
-		b := m.e.client.B()
+	t := errand{e: m.e, name: m.name, doing: "inspect", kind: m.kind}
+	r, err := t.query(ctx, func(b rueidis.Builder, key string) rueidis.Completed {
 		keys := []string{key}
 		if m.kind == gate.FencedKind {
 			keys = append(keys, scripts.TokenKey(key))
 		}
-		answer <- m.e.client.Do(context.Background(), b.Eval().Script(scripts.Inspect.Text).Numkeys(int64(len(keys))).Key(keys...).Build())
-	}()
-	select {
-	case r := <-answer:
-		return m.state(r)
-	case <-ctx.Done():
-		return State{}, &opError{doing: "inspect", name: m.name, err: endedBy(ctx)}
+		return b.Eval().Script(scripts.Inspect.Text).Numkeys(int64(len(keys))).Key(keys...).Build()
+	})
+	if err != nil {
+		return State{}, err
 	}
+	return m.state(r)
 }
 
 // state reads the answer of inspect.lua.

@@ -5,7 +5,9 @@ import "time"
 // Reply is the integer a script answers for one name. This table is the only one:
 //
 //	>= 1            taken (acquire), still held (renew)
-//	>= 0            freed or kept, so many subscribers listen (release, confirm, swap)
+//	>= 0            freed or kept, so many subscribers listen (release, confirm, swap, give, addpermits)
+//	>= 0            so many permits taken, so much still to be counted down (take, look)
+//	0, 1            not done, done (setpermits, setcount, deletecount)
 //	-1              not this owner's (release, renew, confirm, swap)
 //	-2              freed, but this user may not publish (release)
 //	-(pttl+2)       taken by another owner, with pttl ms left, 2^42 at most; -1: that key has no TTL (acquire)

@@ -24,6 +24,9 @@ type Time = time.Duration
 // Never is later than every instant.
 const Never Time = 1<<63 - 1
 
+// Centuries is when everything is over: a Wake then settles what nobody will work on any more.
+const Centuries Time = 1 << 62
+
 // Op is what a command does in Redis.
 type Op uint8
 
@@ -36,12 +39,26 @@ const (
 	Swap
 	Release
 	ReleaseQuietly // tells nobody
+	Give
+	CountDown
+	AddPermits
+	SetPermits
+	DrainPermits
+	SetCount
+	DeleteCount
 	Acquire
 	AcquireFenced
+	Take
+	Look
 	Ops
 )
 
-var opNames = [Ops]string{"none", "renew", "confirm", "swap", "release", "release quietly", "acquire", "acquire fenced"}
+var opNames = [Ops]string{
+	None: "none", Renew: "renew", Confirm: "confirm", Swap: "swap", Release: "release", ReleaseQuietly: "release quietly",
+	Give: "give", CountDown: "count down", AddPermits: "add permits", SetPermits: "set permits", DrainPermits: "drain permits",
+	SetCount: "set count", DeleteCount: "delete count",
+	Acquire: "acquire", AcquireFenced: "acquire fenced", Take: "take", Look: "look",
+}
 
 func (o Op) String() string { return opNames[o] }
 
@@ -60,9 +77,10 @@ const (
 // Command is one name's share of a batch: what a machine wants done, and, coming back, how it went.
 type Command struct {
 	Cell  *Cell
-	Owner string // the owner to release when it is not one of ours; else empty
-	ID    uint64 // the tenure's number: the owner field is "<engine uuid>:<number>"
+	Owner string // the owner to release when it is not one of ours, else empty; Take: the callers in line
+	ID    uint64 // the tenure's number: the owner field is "<engine uuid>:<number>"; without owner, the call's
 	Next  uint64 // Swap: the number of the fresh tenure
+	N     int64  // changes: how many permits or counts
 	Lease time.Duration
 	Sent  Time // just before it was sent; a lease counts from here
 	Words string
@@ -122,7 +140,10 @@ type Cell struct {
 }
 
 // makers make a cell with its machine, both in one piece of memory.
-var makers = [...]func() *Cell{MutexKind: newMutex, FencedKind: newMutex, SpinKind: newMutex}
+var makers = [...]func() *Cell{
+	MutexKind: newMutex, FencedKind: newMutex, SpinKind: newMutex,
+	SemaphoreKind: newSemaphore, LatchKind: newLatch,
+}
 
 func newMutex() *Cell {
 	m := &struct {
@@ -161,6 +182,8 @@ const (
 	MutexKind  Kind = iota
 	FencedKind      // a mutex whose tenures have fencing tokens
 	SpinKind        // a mutex whose waiters poll
+	SemaphoreKind
+	LatchKind
 )
 
 // Machine is the state machine of one name. Every method is one event; fx takes what it leads to.

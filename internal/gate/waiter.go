@@ -32,6 +32,7 @@ type Outcome struct {
 	Why   Why
 	Last  Why           // TimedOut: Taken, or Down when Redis never answered
 	TTL   time.Duration // Taken: what the owner's lease has left; negative: no TTL
+	N     int64         // Granted, for changes: the script's answer
 	Fault scripts.Fault // Refused and Foreign, when a script said so
 	Words string        // Refused: the server's own words, when it said so at top level
 }
@@ -51,6 +52,7 @@ type Waiter struct {
 	Hold  *Hold         // what the request becomes when it is granted
 	Owner uint64        // the caller's Owner; 0: an owner of its own
 	Lease time.Duration // whole milliseconds
+	N     int64         // how many permits
 	Until Time          // when it gives up; 0: never
 	Watch bool          // the watchdog renews
 	Try   bool          // asks once
@@ -60,6 +62,7 @@ type Waiter struct {
 	Timer      wheel.Entry[*Waiter] // for Until
 	next, prev *Waiter
 	queued     bool
+	asked      bool // Redis was asked for it, and has not answered
 }
 
 // fits reports whether w can have a tenure as it stands in Redis, without a change of lease (rule 1).

@@ -1,0 +1,85 @@
+package engine
+
+import (
+	"context"
+
+	"github.com/wheellock/wheellock/futures"
+	"github.com/wheellock/wheellock/internal/gate"
+)
+
+// mostPermits is how many permits or counts one call may name: every number up to a multiple of it is exact in Lua.
+const mostPermits = 1 << 50
+
+// checkCount checks how many permits or counts a call names.
+func checkCount(what string, n, least int64) error {
+	if n < least || n > mostPermits {
+		return invalid("%s of %d: must be from %d to %d", what, n, least, int64(mostPermits))
+	}
+	return nil
+}
+
+// change makes a change on a name without owners and returns what the script answers. When ctx ends first the
+// change still runs its course, and the error is ErrUncertain besides the context's.
+func (t *errand) change(ctx context.Context, op gate.Op, n int64) (int64, error) {
+	key, err := t.e.key(t.name)
+	if err != nil {
+		return 0, t.failed(err)
+	}
+	c := t.e.calls.get()
+	if !t.e.dispatcher.Change(key, t.kind, op, n, c) {
+		t.e.calls.put(c)
+		return 0, t.failed(ErrClosed)
+	}
+	if !c.wait(ctx) {
+		return 0, t.failed(join2{ErrUncertain, endedBy(ctx)})
+	}
+	answer, err := c.out.N, errorOf(t.doing, t.name, c.out)
+	t.e.calls.put(c)
+	return answer, err
+}
+
+// decide is change for those that a context that has ended forbids.
+func (t *errand) decide(ctx context.Context, op gate.Op, n int64) (int64, error) {
+	if ctx.Err() != nil {
+		return 0, t.failed(endedBy(ctx))
+	}
+	return t.change(ctx, op, n)
+}
+
+// changeAsync is change without blocking.
+func (t *errand) changeAsync(ctx context.Context, op gate.Op, n int64) *futures.Future[struct{}] {
+	key, err := t.e.key(t.name)
+	if err != nil {
+		return futures.Settled(&t.e.callbacks, struct{}{}, t.failed(err))
+	}
+	c := &changing{errand: *t}
+	c.watched.by = c
+	c.promise.Init(&t.e.callbacks, nil)
+	if !t.e.dispatcher.Change(key, t.kind, op, n, c) {
+		c.promise.Settle(struct{}{}, t.failed(ErrClosed))
+		return c.promise.Future()
+	}
+	t.e.contexts.watch(ctx, &c.watched)
+	if c.promise.Settled() { // the answer came before it was watched
+		t.e.contexts.forget(&c.watched)
+	}
+	return c.promise.Future()
+}
+
+// changing is a change somebody has a future of.
+type changing struct {
+	errand
+	promise futures.Promise[struct{}]
+	watched watched
+}
+
+// Settle implements gate.Settler.
+func (c *changing) Settle(out gate.Outcome) bool {
+	c.e.contexts.forget(&c.watched)
+	return c.promise.Settle(struct{}{}, errorOf(c.doing, c.name, out))
+}
+
+// ended is the end of its context.
+func (c *changing) ended(err error) {
+	c.promise.Settle(struct{}{}, c.failed(join2{ErrUncertain, err}))
+}

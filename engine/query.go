@@ -1,0 +1,66 @@
+package engine
+
+import (
+	"context"
+	"strconv"
+	"strings"
+
+	"github.com/redis/rueidis"
+
+	"github.com/wheellock/wheellock/dispatcher"
+)
+
+// count reads the integer at the name's key, past the dispatcher; 0 when there is none.
+func (t *errand) count(ctx context.Context) (int64, error) {
+	r, err := t.query(ctx, func(b rueidis.Builder, key string) rueidis.Completed { return b.Get().Key(key).Build() })
+	if err != nil {
+		return 0, err
+	}
+	text, err := r.ToString()
+	if rueidis.IsRedisNil(err) {
+		return 0, nil
+	}
+	if err != nil {
+		return 0, t.unread(err)
+	}
+	n, err := strconv.ParseInt(text, 10, 64)
+	if err != nil {
+		return 0, t.failed(ErrForeignKey)
+	}
+	return n, nil
+}
+
+// query runs one command that only reads past the dispatcher: its answer may be older than that of a call that returned meanwhile.
+func (t *errand) query(ctx context.Context, build func(rueidis.Builder, string) rueidis.Completed) (rueidis.RedisResult, error) {
+	key, err := t.e.key(t.name)
+	if err != nil {
+		return rueidis.RedisResult{}, t.failed(err)
+	}
+	if ctx.Err() != nil {
+		return rueidis.RedisResult{}, t.failed(endedBy(ctx))
+	}
+	if !t.e.enter() {
+		return rueidis.RedisResult{}, t.failed(ErrClosed)
+	}
+	// A caller's context never reaches the client: its deadline would be put on the shared connection.
+	answer := make(chan rueidis.RedisResult, 1)
+	go func() {
+		defer t.e.leave()
+		answer <- t.e.client.Do(context.Background(), build(t.e.client.B(), key))
+	}()
+	select {
+	case r := <-answer:
+		return r, nil
+	case <-ctx.Done():
+		return rueidis.RedisResult{}, t.failed(endedBy(ctx))
+	}
+}
+
+// unread is a query that Redis did not answer.
+func (t *errand) unread(err error) error {
+	words := wordsOf(err)
+	if strings.HasPrefix(words, "WRONGTYPE") {
+		return t.failed(ErrForeignKey)
+	}
+	return &opError{doing: t.doing, name: t.name, err: sentinels[dispatcher.Explain(err)], words: words}
+}

@@ -1,0 +1,115 @@
+package gate
+
+import (
+	"time"
+
+	"github.com/wheellock/wheellock/scripts"
+)
+
+// Change is one call on a name without owners that does not wait in line: it gives permits back, counts a
+// latch down, and the like.
+type Change struct {
+	Op  Op
+	N   int64
+	Ack Settler // may be nil
+}
+
+// lasting reports whether the change is to be made as soon as Redis can be reached, as the release of a lock
+// is: who gives something back does not wait to repeat it. The others fail at once while the link is down.
+func (c *Change) lasting() bool { return c.Op == Give || c.Op == CountDown }
+
+// Counting is the machine of a kind that has such changes.
+type Counting interface {
+	Machine
+	Change(now Time, c Change, fx *Effects)
+}
+
+// Reader is the machine of a kind whose messages say something besides that there are news.
+type Reader interface {
+	News(now Time, payload int64, fx *Effects)
+}
+
+// changes is a queue of them. The front ones, n of them, are the call under way.
+type changes struct {
+	queue []Change
+	n     int
+}
+
+// mostMerged bounds what one call gives: sums must stay whole numbers in Lua.
+const mostMerged = 1 << 51
+
+// next makes the next call: one change, or as many as do the same and add up.
+func (cs *changes) next() Command {
+	first := cs.queue[0]
+	c := Command{Op: first.Op, N: first.N}
+	for cs.n = 1; first.lasting() && cs.n < len(cs.queue); cs.n++ {
+		other := cs.queue[cs.n]
+		if other.Op != first.Op || c.N+other.N > mostMerged {
+			break
+		}
+		c.N += other.N
+	}
+	return c
+}
+
+// settle ends the call under way and answers for it.
+func (cs *changes) settle(out Outcome) {
+	done := cs.queue[:cs.n]
+	for _, c := range done {
+		settle(c.Ack, out)
+	}
+	clear(done)
+	cs.queue = cs.queue[cs.n:]
+	if len(cs.queue) == 0 {
+		cs.queue = nil
+	}
+	cs.n = 0
+}
+
+// turnAway answers those that do not last, but for the call under way.
+func (cs *changes) turnAway(out Outcome) {
+	kept := cs.queue[:cs.n]
+	for _, c := range cs.queue[cs.n:] {
+		if c.lasting() {
+			kept = append(kept, c)
+		} else {
+			settle(c.Ack, out)
+		}
+	}
+	clear(cs.queue[len(kept):])
+	cs.queue = kept
+	if len(kept) == 0 {
+		cs.queue = nil
+	}
+}
+
+// settleAll answers for everything, whether under way or not.
+func (cs *changes) settleAll(out Outcome) {
+	cs.n = len(cs.queue)
+	cs.settle(out)
+}
+
+// changed is the answer to a change that ran, or was refused by its script.
+func changed(c *Command) Outcome {
+	fault := c.Reply.Fault()
+	if fault == scripts.None {
+		return Outcome{N: int64(c.Reply)}
+	}
+	return refusal(fault, "")
+}
+
+// refusal is a no of the server: by a script's fault, or in its own words.
+func refusal(fault scripts.Fault, words string) Outcome {
+	if _, foreign := fault.Foreign(); foreign {
+		return Outcome{Why: Foreign, Fault: fault, Words: words}
+	}
+	return Outcome{Why: Refused, Fault: fault, Words: words}
+}
+
+const (
+	// receiptTime is for how long after it was sent first a call is sent again: its receipt lies in Redis for
+	// 60 s, and a copy may be on its way for LateWindow.
+	receiptTime = 50 * time.Second
+	// refusalTime is for how long a lasting change is repeated that the server refuses for a reason that may pass.
+	refusalTime = 30 * time.Second
+)

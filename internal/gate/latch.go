@@ -1,0 +1,60 @@
+package gate
+
+import "github.com/wheellock/wheellock/scripts"
+
+// Latch is the machine of a count-down latch: all who wait are let through when the count is 0.
+type Latch struct{ ledger }
+
+func newLatch() *Cell {
+	m := &struct {
+		Cell
+		Latch
+	}{}
+	m.Cell.Machine = &m.Latch
+	return &m.Cell
+}
+
+func (l *Latch) reset(c *Cell, cfg *Config) {
+	*l = Latch{}
+	l.ledger.reset(c, cfg, l)
+}
+
+// Ask is a caller that waits for the latch. It looks for itself, whatever was heard before.
+func (l *Latch) Ask(now Time, w *Waiter, fx *Effects) {
+	l.again = true
+	l.ledger.Ask(now, w, fx)
+}
+
+// ask looks at the count, for all who wait now. An answer is of no use to those who come later: it may be
+// older than they are.
+func (l *Latch) ask(Time) Command {
+	for w := l.queue.tail; w != nil && !w.asked; w = w.prev {
+		w.asked = true
+	}
+	return Command{Op: Look}
+}
+
+// heard lets through those for whom it looked, if the latch is open.
+func (l *Latch) heard(now Time, c *Command, fx *Effects) {
+	w := l.queue.head
+	for ; w != nil && w.asked && c.Reply == 0; w = l.queue.head {
+		l.queue.remove(w)
+		if l.cfg.Answer(w, Outcome{}) {
+			l.cfg.Stats.Granted.Inc()
+		}
+	}
+	l.thin(now, w != nil)
+	switch {
+	case w == nil:
+	case l.again || !w.asked:
+		l.askAt = now
+	default:
+		l.refused(now, fx)
+	}
+}
+
+func (l *Latch) left() (Change, bool) { return Change{}, false }
+
+func (l *Latch) lost(Time) {}
+
+func (l *Latch) channel() func(string) string { return scripts.LatchChannel }

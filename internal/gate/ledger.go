@@ -1,0 +1,287 @@
+package gate
+
+import (
+	"time"
+
+	"github.com/wheellock/wheellock/scripts"
+)
+
+// ledger is what the machines of names without owners share: who waits, what is to be changed, and the one
+// call that is under way. A call has a number, and whatever happens to its answer it is sent again under
+// that number until Redis has said what it did (rule 22); only then comes the next.
+type ledger struct {
+	cell *Cell
+	cfg  *Config
+	rule rule
+	listener
+	queue   Queue
+	changes changes
+
+	call   Command // under way; Op None: nothing is
+	out    bool    // it is on its way; else it waits for callAt
+	unsure Time    // when it was sent and got no answer first; 0: it never did
+	denied Time    // when it was refused first, for a reason that may pass; 0: it never was
+	callAt Time    // when it, or the next change, may be sent
+	askAt  Time    // when Redis may be asked for the waiters again
+	taken  bool    // the last answer about the waiters was no
+	again  bool    // a hint came that the next answer may be yes
+}
+
+// rule is what differs between the kinds.
+type rule interface {
+	ask(now Time) Command                    // the question for those at the head of the queue; Op None: nothing to ask
+	heard(now Time, c *Command, fx *Effects) // its answer
+	channel() func(string) string            // where news is announced
+	left() (Change, bool)                    // what is to be changed besides what was asked for
+	lost(now Time)                           // its answer will never come
+}
+
+func (l *ledger) reset(c *Cell, cfg *Config, r rule) {
+	*l = ledger{cell: c, cfg: cfg, rule: r, listener: listener{linger: Never}}
+}
+
+// Ask is a caller that wants in.
+func (l *ledger) Ask(now Time, w *Waiter, fx *Effects) {
+	if w.Try && l.queue.lasting() > 0 { // those who wait come first
+		l.cfg.Answer(w, Outcome{Why: Taken, TTL: -1})
+		return
+	}
+	if l.queue.head == nil {
+		l.askAt, l.taken = min(l.askAt, now), false
+	}
+	if w.Try { // it does not wait for the end of a pause
+		l.callAt = min(l.callAt, now)
+	}
+	w.asked = false
+	l.queue.push(w)
+	l.thin(now, true)
+	l.pump(now, fx)
+}
+
+// Abandon forgets a waiter whose caller has gone. Redis may have been asked for more than is wanted now, and
+// so have given nothing: those behind are asked for anew.
+func (l *ledger) Abandon(now Time, w *Waiter, fx *Effects) {
+	l.again = l.again || w.asked
+	l.queue.remove(w)
+	l.thin(now, l.queue.head != nil)
+	l.pump(now, fx)
+}
+
+// Timeout gives up a waiter whose WithWait is over.
+func (l *ledger) Timeout(now Time, w *Waiter, fx *Effects) {
+	out := Outcome{Why: TimedOut, Last: Down}
+	if l.taken {
+		out.Last = Taken
+	}
+	l.again = l.again || w.asked
+	l.queue.remove(w)
+	l.cfg.Answer(w, out) // last: a settled waiter is its caller's again
+	l.thin(now, l.queue.head != nil)
+	l.pump(now, fx)
+}
+
+// Change is a call that does not wait in line.
+func (l *ledger) Change(now Time, c Change, fx *Effects) {
+	if !c.lasting() { // it does not wait for the end of a pause
+		l.callAt = min(l.callAt, now)
+	}
+	l.changes.queue = append(l.changes.queue, c)
+	l.pump(now, fx)
+}
+
+// pump sends the next call, if one is due and none is on its way.
+func (l *ledger) pump(now Time, fx *Effects) {
+	if l.out {
+		return
+	}
+	if l.call.Op != None {
+		l.repeat(now, fx)
+	}
+	if l.call.Op != None {
+		return
+	}
+	if c, any := l.rule.left(); any {
+		l.changes.queue = append(l.changes.queue, c)
+	}
+	switch {
+	case l.changes.queue != nil:
+		if now >= l.callAt {
+			l.begin(l.changes.next(), fx)
+		}
+	case l.queue.head == nil:
+		l.again = false
+	case l.again || now >= l.askAt:
+		l.again = false
+		if c := l.rule.ask(now); c.Op != None {
+			l.cfg.Stats.Attempts.Inc()
+			l.begin(c, fx)
+		}
+	}
+}
+
+func (l *ledger) begin(c Command, fx *Effects) {
+	l.cfg.LastID++
+	c.Cell, c.ID = l.cell, l.cfg.LastID
+	l.call, l.unsure, l.denied = c, 0, 0
+	l.send(fx)
+}
+
+func (l *ledger) send(fx *Effects) {
+	l.out = true
+	if l.call.Op == Give {
+		l.publishing()
+	}
+	fx.send(l.call)
+}
+
+// repeat sends the call that is not settled once more, or gives it up.
+func (l *ledger) repeat(now Time, fx *Effects) {
+	switch {
+	case l.unsure != 0 && now >= l.unsure+receiptTime:
+		l.giveUp(now, Outcome{Why: Doubtful})
+	case now >= l.callAt:
+		if l.changes.n == 0 { // the same question, for those who wait now
+			l.call.Next = 1
+			l.call.Owner = l.rule.ask(now).Owner
+		}
+		l.send(fx)
+	}
+}
+
+// giveUp ends the call without an answer.
+func (l *ledger) giveUp(now Time, out Outcome) {
+	if l.changes.n > 0 {
+		l.changes.settle(out)
+	} else {
+		l.rule.lost(now)
+	}
+	l.call = Command{}
+}
+
+// Answer is the call coming back.
+func (l *ledger) Answer(now Time, c *Command, fx *Effects) {
+	l.out = false
+	if c.Op == Give {
+		l.unpublish(c)
+	}
+	fault := c.Reply.Fault()
+	_, late := c.Reply.Late()
+	switch {
+	case c.Result == Unknown:
+		l.unanswered(now, c)
+	case c.Result == Answered && late: // this copy did nothing; an earlier one may have
+		l.callAt = now
+	case c.Result == Answered && (fault == scripts.None || !l.doubtful(now)):
+		l.answered(now, c, fx)
+	case l.unsure != 0: // this copy did nothing either
+		l.callAt = now + retryPause
+		l.downhearted(now, c)
+	case l.changes.n > 0:
+		l.unchanged(now, c)
+	default:
+		l.unasked(now, c)
+	}
+	l.pump(now, fx)
+}
+
+// doubtful reports whether an earlier copy of the call may still run.
+func (l *ledger) doubtful(now Time) bool {
+	return l.unsure != 0 && now < l.unsure+LateWindow+250*time.Millisecond
+}
+
+// unpublish is a Give coming back: its message is known as ours, or was none.
+func (l *ledger) unpublish(c *Command) {
+	reply := c.Reply
+	if c.Result != Answered {
+		reply = 0
+	}
+	if _, sure := l.heardBy(reply); !sure {
+		l.again = l.queue.head != nil
+	}
+}
+
+// unanswered is an answer that was lost: the call is sent again until there is one.
+func (l *ledger) unanswered(now Time, c *Command) {
+	if l.unsure == 0 {
+		l.unsure = c.Sent
+	}
+	l.cfg.Stats.Uncertain.Inc()
+	l.callAt = now + retryPause
+	l.taken = false
+	l.queue.turnAway(l.cfg, Outcome{Why: Doubtful}, triesOnce)
+}
+
+// downhearted tells those who ask only once that there is nobody to answer.
+func (l *ledger) downhearted(now Time, c *Command) {
+	l.taken = false
+	if c.Result != NotSent {
+		l.queue.turnAway(l.cfg, refusal(c.Reply.Fault(), c.Words), triesOnce)
+		return
+	}
+	l.queue.turnAway(l.cfg, Outcome{Why: Down}, triesOnce)
+	l.changes.turnAway(Outcome{Why: Down})
+	l.callAt = now + time.Second // LinkUp comes earlier
+}
+
+// answered is an answer of the script.
+func (l *ledger) answered(now Time, c *Command, fx *Effects) {
+	fault := c.Reply.Fault()
+	switch {
+	case l.changes.n == 0 && fault == scripts.None:
+		l.call = Command{}
+		l.again = l.again || l.unsure != 0 // it may be the answer to a question for others
+		l.rule.heard(now, c, fx)
+	case l.changes.n == 0:
+		l.unasked(now, c)
+	case fault != scripts.None && fault.Passing():
+		l.unchanged(now, c)
+	default:
+		l.changes.settle(changed(c))
+		l.call = Command{}
+		l.again = l.queue.head != nil
+	}
+}
+
+// unchanged is a change that surely was not made. Those that last are tried again.
+func (l *ledger) unchanged(now Time, c *Command) {
+	fault := c.Reply.Fault()
+	passing := c.Result == Again || c.Result == Answered && fault.Passing()
+	l.downhearted(now, c)
+	switch {
+	case !l.changes.queue[0].lasting() && c.Result == NotSent:
+		l.giveUp(now, Outcome{Why: Down})
+	case c.Result == NotSent: // as if it had not been tried: by the next time there may be more of it
+		l.changes.n, l.call = 0, Command{}
+	case !passing || !l.changes.queue[0].lasting() || l.denied != 0 && now >= l.denied+refusalTime:
+		l.giveUp(now, refusal(fault, c.Words))
+	default:
+		if l.denied == 0 {
+			l.denied = now
+		}
+		l.callAt = now + retryPause
+	}
+}
+
+// unasked is a question that surely took nothing, for another reason than that there is nothing.
+func (l *ledger) unasked(now Time, c *Command) {
+	fault := c.Reply.Fault()
+	l.call = Command{}
+	l.downhearted(now, c)
+	l.askAt = now + retryPause
+	switch {
+	case c.Result == NotSent:
+		l.askAt = now + time.Second // LinkUp comes earlier
+	case c.Result == Again, c.Result == Answered && fault == scripts.ReadOnly:
+	default:
+		l.queue.turnAway(l.cfg, refusal(fault, c.Words), everyone)
+	}
+}
+
+// refused is an answer that those at the head cannot be served: they sleep until news comes, or the poll cap.
+func (l *ledger) refused(now Time, fx *Effects) {
+	l.cfg.Stats.Waits.Inc()
+	l.taken = true
+	l.queue.turnAway(l.cfg, Outcome{Why: Taken, TTL: -1}, triesOnce)
+	l.askAt = now + l.cfg.PollCap - jitter(l.cfg.LastID, l.cfg.PollCap/4)
+	l.want(l.cell, l.rule.channel(), fx)
+}

@@ -1,0 +1,117 @@
+package gate
+
+import "time"
+
+// Message is news on the channel.
+func (l *ledger) Message(now Time, fx *Effects) {
+	if !l.foreign() {
+		return
+	}
+	l.hint(now, fx)
+}
+
+// hint says that the next answer may be yes.
+func (l *ledger) hint(now Time, fx *Effects) {
+	l.again = true
+	l.pump(now, fx)
+}
+
+// Subscribed is the subscription being confirmed (again, after a reconnect), or refused.
+func (l *ledger) Subscribed(now Time, words string, fx *Effects) {
+	if words != "" {
+		if l.ear == turning {
+			l.queue.turnAway(l.cfg, Outcome{Why: Refused, Words: words}, everyone)
+		}
+		l.ear = barred
+		l.thin(now, l.queue.head != nil)
+		return
+	}
+	l.confirm()
+	l.thin(now, l.queue.head != nil)
+	l.hint(now, fx) // what was announced before is lost
+}
+
+// Suspect is a change of the key behind our back.
+func (l *ledger) Suspect(now Time, fx *Effects) { l.hint(now, fx) }
+
+// LinkUp is the end of a break of the link.
+func (l *ledger) LinkUp(now Time, fx *Effects) {
+	l.askAt, l.callAt = min(l.askAt, now), min(l.callAt, now)
+	l.hint(now, fx)
+}
+
+// Drain turns everybody away who waits; what is to be given back is still given.
+func (l *ledger) Drain(now Time, fx *Effects) {
+	l.queue.turnAway(l.cfg, Outcome{Why: Closed}, everyone)
+	l.thin(now, false)
+	l.pump(now, fx)
+}
+
+// Close is Drain, for good.
+func (l *ledger) Close(now Time, fx *Effects) {
+	l.listener.close()
+	l.Drain(now, fx)
+}
+
+// Wake is the alarm.
+func (l *ledger) Wake(now Time, fx *Effects) {
+	if now >= Centuries {
+		l.end(now)
+		return
+	}
+	if l.queue.head == nil {
+		l.expire(now, l.cell, fx)
+	}
+	l.pump(now, fx)
+}
+
+// end settles what nobody will work on any more.
+func (l *ledger) end(now Time) {
+	l.queue.turnAway(l.cfg, Outcome{Why: Closed}, everyone)
+	if l.call.Op != None && l.changes.n > 0 && (l.out || l.unsure != 0) {
+		l.giveUp(now, Outcome{Why: Doubtful})
+	}
+	l.changes.settleAll(Outcome{Why: Down})
+}
+
+// NextAlarm is the first instant at which time alone changes something.
+func (l *ledger) NextAlarm() Time {
+	at := l.linger
+	switch {
+	case l.out:
+	case l.call.Op != None:
+		at = min(at, l.callAt)
+		if l.unsure != 0 {
+			at = min(at, l.unsure+receiptTime)
+		}
+	case l.changes.queue != nil:
+		at = min(at, l.callAt)
+	case l.queue.head != nil:
+		at = min(at, l.askAt)
+	}
+	return at
+}
+
+// Idle reports whether the cell can be forgotten.
+func (l *ledger) Idle() bool {
+	return l.call.Op == None && l.queue.head == nil && l.changes.queue == nil && l.ear == deaf
+}
+
+// Waiting is how many callers wait for the name.
+func (l *ledger) Waiting() int { return int(l.queue.n) }
+
+// Oldest is Never: nobody holds anything.
+func (l *ledger) Oldest() Time { return Never }
+
+// Unlock, Extend and Force are for kinds that have owners.
+func (l *ledger) Unlock(_ Time, _ *Hold, ack Settler, _ *Effects) { settle(ack, Outcome{Why: Lost}) }
+
+// Extend is Unlock's like.
+func (l *ledger) Extend(_ Time, _ *Hold, _ time.Duration, ack Settler, _ *Effects) {
+	settle(ack, Outcome{Why: Lost})
+}
+
+// Force is Unlock's like.
+func (l *ledger) Force(_ Time, _ string, _ uint64, ack Settler, _ *Effects) {
+	settle(ack, Outcome{Why: Lost})
+}

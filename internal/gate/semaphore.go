@@ -1,0 +1,112 @@
+package gate
+
+import (
+	"strconv"
+
+	"github.com/wheellock/wheellock/scripts"
+)
+
+// Semaphore is the machine of a counting semaphore without owners.
+//
+// One call takes for as many waiters from the front as there are permits (take.lua). What it took lies loose
+// until it is handed out, to the first who wants it: so permits that were taken for a caller who has gone
+// meanwhile go to the next, or back.
+type Semaphore struct {
+	ledger
+	loose int64 // taken, and nobody's yet
+}
+
+func newSemaphore() *Cell {
+	m := &struct {
+		Cell
+		Semaphore
+	}{}
+	m.Cell.Machine = &m.Semaphore
+	return &m.Cell
+}
+
+func (s *Semaphore) reset(c *Cell, cfg *Config) {
+	*s = Semaphore{}
+	s.ledger.reset(c, cfg, s)
+}
+
+// mostServed is how many callers one call takes for at most.
+const mostServed = 128
+
+// mostTaken bounds what one call takes: sums must stay whole numbers in Lua.
+const mostTaken = 1 << 51
+
+// ask takes for those at the head of the queue: "<permits>x<how many>", runs of those who want the same.
+func (s *Semaphore) ask(Time) Command {
+	text := make([]byte, 0, 32)
+	sum := int64(0)
+	w := s.queue.head
+	for served := 0; w != nil && served < mostServed && sum+w.N <= mostTaken; {
+		want, run := w.N, int64(0)
+		for ; w != nil && w.N == want && served < mostServed && sum+want <= mostTaken; w = w.next {
+			w.asked = true
+			run++
+			served++
+			sum += want
+		}
+		text = strconv.AppendInt(text, want, 10)
+		text = append(text, 'x')
+		text = strconv.AppendInt(text, run, 10)
+		text = append(text, ',')
+	}
+	for ; w != nil && w.asked; w = w.next { // of a question that is asked again for others
+		w.asked = false
+	}
+	return Command{Op: Take, Owner: string(text)}
+}
+
+// News is a message: how many permits there are now.
+func (s *Semaphore) News(now Time, permits int64, fx *Effects) {
+	if s.foreign() && permits > 0 {
+		s.hint(now, fx)
+	}
+}
+
+// heard hands out what was taken.
+func (s *Semaphore) heard(now Time, c *Command, fx *Effects) {
+	s.loose += int64(c.Reply)
+	for w := s.queue.head; w != nil && w.N <= s.loose; w = s.queue.head {
+		n := w.N
+		s.queue.remove(w)
+		if s.cfg.Answer(w, Outcome{}) {
+			s.loose -= n
+			s.cfg.Stats.Granted.Inc()
+		}
+	}
+	w := s.queue.head
+	s.thin(now, w != nil)
+	switch {
+	case w == nil:
+	case s.again || !w.asked: // Redis has not been asked for these
+		s.askAt = now
+	case w.Try: // it was refused, and with it all who want as much
+		s.cfg.Stats.Waits.Inc()
+		want := w.N
+		s.queue.turnAway(s.cfg, Outcome{Why: Taken, TTL: -1}, func(w *Waiter) bool { return w.Try && w.asked && w.N >= want })
+		s.askAt = now
+	default:
+		s.refused(now, fx)
+	}
+}
+
+// left gives back what nobody wants.
+func (s *Semaphore) left() (Change, bool) {
+	n := s.loose
+	s.loose = 0
+	return Change{Op: Give, N: n}, n > 0
+}
+
+// lost is a question whose answer will never come: what it took for those at the head is gone, and they are told.
+func (s *Semaphore) lost(Time) {
+	s.queue.turnAway(s.cfg, Outcome{Why: Doubtful}, func(w *Waiter) bool { return w.asked })
+}
+
+func (s *Semaphore) channel() func(string) string { return scripts.SemaphoreChannel }
+
+// Idle reports whether the cell can be forgotten.
+func (s *Semaphore) Idle() bool { return s.ledger.Idle() && s.loose == 0 }

@@ -1,0 +1,57 @@
+-- receipt.lua: goes before the scripts of names that have no owner in Redis: semaphores and latches.
+-- A call that is sent twice must have its effect once. So each call has a number that grows, and leaves a receipt,
+-- "<number>:<answer>", in one key per name and engine. The engine has one call per name on its way and settles it before the
+-- next; so a receipt with a higher number means that this call is a late double, whose answer nobody reads.
+local RECEIPT = 60000 -- ms; the engine asks again for at most 50 s
+
+-- late answers a call that came after its notAfter; nil: it is in time.
+local function late(notAfter)
+	local bound = tonumber(notAfter)
+	if bound == 0 then return nil end
+	local now = clock()
+	if now > bound then return LATE - now end
+end
+
+-- earlier is the answer that this call got when it ran before; nil: it did not.
+local function earlier(receipt, number)
+	local found = call('GET', receipt)
+	if not found then return nil end
+	if type(found) == 'table' then return fault(found, receipt) end
+	local last, answer = string.match(found, '^(%d+):(%-?%d+)$')
+	if not last or tonumber(last) < tonumber(number) then return nil end
+	if last == number then return tonumber(answer) end
+	return 0
+end
+
+-- note writes the receipt; an answer means that it could not.
+local function note(receipt, number, answer)
+	local reply = call('SET', receipt, number .. ':' .. string.format('%.0f', answer), 'PX', RECEIPT)
+	if reply.err then return fault(reply, receipt) end
+end
+
+-- mayGrow makes Redis allow the script's writes at maxmemory: it does once the first one, of a harmless kind, is done.
+local function mayGrow(receipt) call('PEXPIRE', receipt, RECEIPT) end
+
+-- number is what a counter holds, 0 when there is none, and whether there is one; nil and a fault when it is something else.
+local function number(key)
+	local found = call('GET', key)
+	if not found then return 0, false end
+	if type(found) == 'table' then return nil, fault(found, key) end
+	if not string.match(found, '^%-?%d+$') then return nil, FAULT - 17 end -- a string of another kind
+	return tonumber(found), true
+end
+
+-- once leaves the receipt, with the answer that is expected, and runs step, the one command that changes something; if that is
+-- refused, the receipt says so. after does what comes then, and may give the answer more exactly.
+local function once(receipt, id, expected, step, after)
+	local refused = note(receipt, id, expected)
+	if refused then return refused end
+	local reply = step()
+	if type(reply) == 'table' and reply.err then
+		local code = fault(reply, receipt)
+		note(receipt, id, code)
+		return code
+	end
+	if after then return after(reply) end
+	return expected
+end
