@@ -4,19 +4,20 @@ import (
 	"context"
 	"fmt"
 	"math"
-	"os"
 	"strconv"
 	"strings"
 	"testing"
 
 	"github.com/redis/rueidis"
 
+	"github.com/wheellock/wheellock/internal/redistest"
 	"github.com/wheellock/wheellock/scripts"
 )
 
 // BenchmarkScripts measures what a pair costs redis-server: its own count of the time in EVALSHA.
 func BenchmarkScripts(b *testing.B) {
-	client, err := rueidis.NewClient(rueidis.ClientOption{InitAddress: []string{os.Getenv("R")}, DisableCache: true})
+	server := redistest.Start(b)
+	client, err := rueidis.NewClient(rueidis.ClientOption{InitAddress: []string{server.Addr()}, DisableCache: true})
 	if err != nil {
 		b.Fatal(err)
 	}

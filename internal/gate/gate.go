@@ -62,6 +62,9 @@ var opNames = [Ops]string{
 
 func (o Op) String() string { return opNames[o] }
 
+// KeepsAlive reports whether what is held depends on the operation: it waits for nothing.
+func (o Op) KeepsAlive() bool { return o < Release }
+
 // Result says how far a command got. Only Answered has a Reply.
 type Result uint8
 
