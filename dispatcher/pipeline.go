@@ -68,9 +68,10 @@ func (d *Dispatcher) fill(l *lane) {
 		from := d.heads[op]
 		l.batch = append(l.batch, (*queue)[from:from+take]...)
 		d.heads[op] += take
-		if d.heads[op] == len(*queue) {
-			clear(*queue)
-			*queue, d.heads[op] = (*queue)[:0], 0
+		if 2*d.heads[op] >= len(*queue) { // else a queue that is never empty grows for ever
+			left := copy(*queue, (*queue)[d.heads[op]:])
+			clear((*queue)[left:])
+			*queue, d.heads[op] = (*queue)[:left], 0
 		}
 	}
 }
