@@ -38,3 +38,7 @@ func AppendLockChannel(b []byte, name string) []byte {
 
 // TokenKey is the fencing counter of a fenced mutex.
 func TokenKey(name string) string { return PrefixName("redisson_lock_token", name) }
+
+// RWChannel is where the unlocking of a read-write lock is announced: with the message "0" when no reader is
+// left, with "1" when a writer has gone.
+func RWChannel(name string) string { return PrefixName("redisson_rwlock", name) }

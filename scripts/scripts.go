@@ -1,7 +1,7 @@
 // Package scripts holds the Lua that runs inside Redis, and its contract with Go.
 //
 // One .lua file per operation (this file embeds them), each with its keys, arguments and replies in its
-// head; prelude.lua goes before every one. codes.go reads the integers they answer; keys.go makes the
+// head; prelude.lua goes before every one, rw.lua besides before those of the read-write lock. codes.go reads the integers they answer; keys.go makes the
 // names of keys and channels as Redisson makes them. Every script takes many names in one call and
 // answers one integer when all names fared alike, else an integer per name. The scripts of semaphores and
 // latches are in counting.go.
@@ -41,6 +41,27 @@ var swap string
 //go:embed inspect.lua
 var inspect string
 
+//go:embed rw.lua
+var rw string
+
+//go:embed acquire_read.lua
+var acquireRead string
+
+//go:embed acquire_write.lua
+var acquireWrite string
+
+//go:embed release_read.lua
+var releaseRead string
+
+//go:embed release_write.lua
+var releaseWrite string
+
+//go:embed renew_read.lua
+var renewRead string
+
+//go:embed downgrade.lua
+var downgrade string
+
 //go:embed rights.lua
 var rights string
 
@@ -55,4 +76,14 @@ var (
 	Swap          = Script{"swap", prelude + swap}
 	Inspect       = Script{"inspect", prelude + inspect}
 	Rights        = Script{"rights", rights}
+)
+
+// The scripts of the read-write lock. A writer is renewed and confirmed by those of the reentrant lock.
+var (
+	AcquireRead  = Script{"acquire_read", prelude + rw + acquireRead}
+	AcquireWrite = Script{"acquire_write", prelude + rw + acquireWrite}
+	ReleaseRead  = Script{"release_read", prelude + rw + releaseRead}
+	ReleaseWrite = Script{"release_write", prelude + rw + releaseWrite}
+	RenewRead    = Script{"renew_read", prelude + rw + renewRead}
+	Downgrade    = Script{"downgrade", prelude + rw + downgrade}
 )

@@ -1,0 +1,35 @@
+-- acquire_read.lua: take locks for reading, beside other readers. Asked twice under one owner id it is taken once.
+-- KEYS[i]                        lock
+-- ARGV[1]                        notAfter: server time in ms after which nothing may be taken; 0: no bound
+-- ARGV[2]                        PUBLISH, SPUBLISH or BOTH
+-- ARGV[4i-1], ARGV[4i], ARGV[4i+1], ARGV[4i+2]
+--                                owner, lease in ms, channel, own subscriptions to it: when more listen, somebody waits
+--                                to write and comes first; -1: do not look
+-- reply per name: 1 taken; -(pttl+2) a writer has it, or waits for it; LATE - now; a fault
+local KEYS, ARGV = KEYS, ARGV
+local deadline = tonumber(ARGV[1])
+if deadline > 0 then
+	local now = clock()
+	if now > deadline then return LATE - now end
+end
+
+return each(#KEYS, function(i)
+	local lock, owner, lease, own = KEYS[i], ARGV[4 * i - 1], ARGV[4 * i], tonumber(ARGV[4 * i + 2])
+	local found = call('HMGET', lock, 'mode', owner)
+	if found.err then return fault(found, lock) end
+	local ttl = redis.call('PTTL', lock)
+	if not found[1] and ttl ~= -2 then return foreign() end
+	if found[1] == 'write' then return taken(ttl) end
+	if found[1] and own >= 0 then
+		if ARGV[2] == 'BOTH' then own = 2 * own end
+		if listeners(ARGV[2], ARGV[4 * i + 1]) > own then return taken(ttl) end
+	end
+	local hold = holdkey(lock, owner, 1)
+	local left = call('PTTL', hold)
+	if type(left) == 'table' then return fault(left, hold) end
+	local reply = call('HSET', lock, 'mode', 'read', owner, '1')
+	if type(reply) == 'table' then return fault(reply, lock) end
+	prolonghold(hold, left, lease)
+	prolong(lock, lease)
+	return 1
+end)

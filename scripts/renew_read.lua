@@ -1,0 +1,21 @@
+-- renew_read.lua: prolong what readers hold, each by itself: the holds of others run out.
+-- KEYS[i]                          lock
+-- ARGV[1]                          PUBLISH, SPUBLISH or BOTH
+-- ARGV[3i-1], ARGV[3i], ARGV[3i+1] owner, lease in ms, channel whose subscribers are to be counted, or empty
+-- reply per name: 1 still held; with a channel its subscribers, >= 0; -1 not this owner's; a fault
+local KEYS, ARGV = KEYS, ARGV
+return each(#KEYS, function(i)
+	local lock, owner, lease, channel = KEYS[i], ARGV[3 * i - 1], ARGV[3 * i], ARGV[3 * i + 1]
+	local mine = call('HEXISTS', lock, owner)
+	if type(mine) == 'table' then return lostor(mine, lock) end
+	if mine == 0 then return -1 end
+	local hold = holdkey(lock, owner, 1)
+	local left = call('PTTL', hold)
+	if type(left) == 'table' then return fault(left, hold) end
+	-- Also when it lasts long enough: a first write that Redis allows at maxmemory, before that of the hold key.
+	local reply = call('PEXPIRE', lock, math.max(redis.call('PTTL', lock), tonumber(lease)))
+	if type(reply) == 'table' then return fault(reply, lock) end
+	prolonghold(hold, left, lease)
+	if channel == '' then return 1 end
+	return listeners(ARGV[1], channel)
+end)

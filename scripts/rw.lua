@@ -1,0 +1,35 @@
+-- rw.lua: goes between the prelude and the scripts of the read-write lock.
+--
+-- The lock is Redisson's: a hash with a field mode, read or write, and a field for each owner with its hold count;
+-- a writer's field is its owner id with ":write" behind. Each hold of a reader has a key of its own besides, with
+-- that hold's lease: when all of these are gone, the readers in the hash are dead.
+
+-- holdkey names the key of a reader's nth hold. It is in the hash slot of the lock, and not declared, as in Redisson.
+local function holdkey(lock, owner, n)
+	local tag = string.find(lock, '{', 1, true) and lock or '{' .. lock .. '}'
+	return tag .. ':' .. owner .. ':rwlock_timeout:' .. n
+end
+
+-- prolong makes a key last for lease ms at least.
+local function prolong(key, lease)
+	if redis.call('PTTL', key) < tonumber(lease) then redis.call('PEXPIRE', key, lease) end
+end
+
+-- prolonghold makes a hold key, which has left ms left, last for lease ms at least. A lost one is made anew: without it
+-- the readers who leave would free the lock. The script must have looked at the key, for its rights, before its first
+-- write, and have written before this, or maxmemory could refuse it.
+local function prolonghold(key, left, lease)
+	if left == -2 then
+		redis.call('SET', key, '1', 'PX', lease)
+	elseif left < tonumber(lease) then
+		redis.call('PEXPIRE', key, lease)
+	end
+end
+
+-- lostor reads an error of a command about an owner that should be there: another type stands there, so the lock is
+-- gone; else a fault.
+local function lostor(reply, lock)
+	local code = fault(reply, lock)
+	if code <= FAULT - 16 then return -1 end
+	return code
+end
