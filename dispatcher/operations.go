@@ -30,8 +30,59 @@ var operations = [gate.Ops]operation{
 		w.lease(c)
 		w.lockChannel(c)
 	}},
+	gate.RenewRead: {&scripts.RenewRead, publish, func(w *wire, c *gate.Command) {
+		w.owner(c.ID)
+		w.lease(c)
+		w.string("")
+	}},
+	gate.RenewWrite: {&scripts.Renew, nil, func(w *wire, c *gate.Command) {
+		w.writer(c.ID)
+		w.lease(c)
+	}},
+	gate.ConfirmRead: {&scripts.RenewRead, publish, func(w *wire, c *gate.Command) {
+		w.owner(c.ID)
+		w.lease(c)
+		w.rwChannel(c)
+	}},
+	gate.ConfirmWrite: {&scripts.Confirm, publish, func(w *wire, c *gate.Command) {
+		w.writer(c.ID)
+		w.lease(c)
+		w.rwChannel(c)
+	}},
+	gate.Downgrade: {&scripts.Downgrade, publish, func(w *wire, c *gate.Command) {
+		w.writer(c.ID)
+		w.owner(c.ID)
+		w.lease(c)
+		w.rwChannel(c)
+	}},
 	gate.Release:        {&scripts.Release, publish, release},
 	gate.ReleaseQuietly: {&scripts.Release, publishNothing, release},
+	gate.ReleaseRead: {&scripts.ReleaseRead, publish, func(w *wire, c *gate.Command) {
+		if c.Owner != "" {
+			w.string(c.Owner)
+		} else {
+			w.owner(c.ID)
+		}
+		w.rwChannel(c)
+	}},
+	gate.ReleaseWrite: {&scripts.ReleaseWrite, publish, func(w *wire, c *gate.Command) {
+		if c.Owner != "" {
+			w.string(c.Owner)
+		} else {
+			w.writer(c.ID)
+		}
+		w.rwChannel(c)
+	}},
+	gate.AcquireRead: {&scripts.AcquireRead, notAfterAndPublish, func(w *wire, c *gate.Command) {
+		w.owner(c.ID)
+		w.lease(c)
+		w.rwChannel(c)
+		w.number(c.N)
+	}},
+	gate.AcquireWrite: {&scripts.AcquireWrite, notAfter, func(w *wire, c *gate.Command) {
+		w.writer(c.ID)
+		w.lease(c)
+	}},
 	gate.AcquireFenced: {&scripts.AcquireFenced, fenced, func(w *wire, c *gate.Command) {
 		w.key(scripts.TokenKey(c.Cell.Name))
 		w.owner(c.ID)
@@ -84,6 +135,12 @@ func publish(w *wire, _ gate.Time, d *Dispatcher) { w.string(d.cfg.Publish) }
 
 // notAfter is until when a script may take something.
 func notAfter(w *wire, sent gate.Time, d *Dispatcher) { w.number(d.server.notAfter(sent)) }
+
+// notAfterAndPublish says both.
+func notAfterAndPublish(w *wire, sent gate.Time, d *Dispatcher) {
+	notAfter(w, sent, d)
+	publish(w, sent, d)
+}
 
 // fenced says besides how many tokens a tenure gets, and how long an idle counter stays.
 func fenced(w *wire, sent gate.Time, d *Dispatcher) {

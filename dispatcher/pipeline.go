@@ -7,8 +7,6 @@ import (
 const (
 	// maxBatch is how many names one lane carries at once: its answers are seen only when all are there.
 	maxBatch = 512
-	// worthALane is how many commands make a batch that is sent while others are away.
-	worthALane = 32
 	// maxNames is how many names one EVALSHA takes: about a quarter of a millisecond of the server's time.
 	maxNames = 128
 )
@@ -25,7 +23,7 @@ func (d *Dispatcher) flush() {
 		}
 		return
 	}
-	for len(d.idle) > 0 && d.worth() {
+	for len(d.idle) > 0 {
 		l := d.idle[len(d.idle)-1]
 		d.fill(l)
 		if len(l.batch) == 0 {
@@ -36,24 +34,6 @@ func (d *Dispatcher) flush() {
 		d.cfg.Gate.Stats.Batches.Inc()
 		l.work <- struct{}{}
 	}
-}
-
-// worth reports whether a lane should leave now. The first one always does; while others are away, a batch
-// that is small waits for one of them to come back and leaves with what has collected by then: at 64 callers
-// that takes a fifth off the client's CPU per pair. What keeps locks alive does not wait.
-func (d *Dispatcher) worth() bool {
-	if len(d.idle) == len(d.all) {
-		return true
-	}
-	waiting := 0
-	for op := range d.fx.Commands {
-		n := len(d.fx.Commands[op]) - d.heads[op]
-		if n > 0 && gate.Op(op).KeepsAlive() {
-			return true
-		}
-		waiting += n
-	}
-	return waiting >= worthALane
 }
 
 // fill moves waiting commands to a lane, renewals first (rule 15).
@@ -68,10 +48,9 @@ func (d *Dispatcher) fill(l *lane) {
 		from := d.heads[op]
 		l.batch = append(l.batch, (*queue)[from:from+take]...)
 		d.heads[op] += take
-		if 2*d.heads[op] >= len(*queue) { // else a queue that is never empty grows for ever
-			left := copy(*queue, (*queue)[d.heads[op]:])
-			clear((*queue)[left:])
-			*queue, d.heads[op] = (*queue)[:left], 0
+		if d.heads[op] == len(*queue) {
+			clear(*queue)
+			*queue, d.heads[op] = (*queue)[:0], 0
 		}
 	}
 }

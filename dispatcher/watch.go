@@ -18,7 +18,11 @@ type watch struct {
 }
 
 // watched are the operations after which a key may be ours.
-var watched = [gate.Ops]bool{gate.Acquire: true, gate.Renew: true, gate.Confirm: true, gate.Swap: true}
+var watched = [gate.Ops]bool{
+	gate.Acquire: true, gate.AcquireFenced: true, gate.Renew: true, gate.Confirm: true, gate.Swap: true,
+	gate.AcquireRead: true, gate.RenewRead: true, gate.ConfirmRead: true, gate.Downgrade: true,
+	gate.AcquireWrite: true, gate.RenewWrite: true, gate.ConfirmWrite: true,
+}
 
 // watch appends the reads to the pipeline.
 func (l *lane) watch() {

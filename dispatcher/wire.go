@@ -78,6 +78,12 @@ func (w *wire) change(c *gate.Command, channel func(string) string) {
 	w.string(channel(c.Cell.Name))
 }
 
+// writer writes the owner field of a tenure of ours that writes.
+func (w *wire) writer(id uint64) {
+	w.text = append(AppendOwner(w.text, w.uuid, id), gate.WriterSuffix...)
+	w.end()
+}
+
 func (w *wire) lease(c *gate.Command) { w.number(c.Lease.Milliseconds()) }
 
 func (w *wire) lockChannel(c *gate.Command) {
@@ -87,6 +93,8 @@ func (w *wire) lockChannel(c *gate.Command) {
 
 // key names another key of the command's name, after the name itself.
 func (w *wire) key(key string) { w.keys = append(w.keys, key) }
+
+func (w *wire) rwChannel(c *gate.Command) { w.string(scripts.RWChannel(c.Cell.Name)) }
 
 func (w *wire) string(text string) {
 	w.text = append(w.text, text...)

@@ -159,4 +159,4 @@ func (a *ack) said(why Why) bool {
 	return slices.ContainsFunc(a.heard, func(out Outcome) bool { return out.Why == why })
 }
 
-var whyNames = [...]string{"granted", "taken", "timed out", "down", "doubtful", "refused", "foreign", "lost", "too long", "unlocked", "closed", "overloaded", "other kind"}
+var whyNames = [...]string{"granted", "taken", "timed out", "down", "doubtful", "refused", "foreign", "lost", "too long", "unlocked", "closed", "overloaded", "other kind", "deadlock"}

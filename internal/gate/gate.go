@@ -1,7 +1,8 @@
 // Package gate is what one name is and does next: state machines without I/O, goroutines or clocks.
 //
-// A Cell is one live name (this file); its Machine is the kind's state machine (mutex.go, with its ways
-// of waiting in crowd.go, handing on in handoff.go and ending in ending.go). Callers are Waiters in a
+// A Cell is one live name (this file); its Machine is the kind's state machine: the Mutex (mutex.go, with its ways
+// of waiting in crowd.go, handing on in handoff.go and ending in ending.go), the read-write lock RW (rw.go, rwask.go,
+// rwenter.go, rwend.go). Callers are Waiters in a
 // queue (waiter.go); a granted Waiter becomes a Hold (hold.go) of the tenure (tenure.go), which is one
 // ownership in Redis. The loop that owns the cells calls one method per event and says what time it is;
 // the machine answers by settling waiters and by appending Commands and subscription wishes to Effects.
@@ -37,8 +38,15 @@ const (
 	Renew
 	Confirm
 	Swap
+	RenewRead
+	RenewWrite
+	ConfirmRead
+	ConfirmWrite
+	Downgrade
 	Release
 	ReleaseQuietly // tells nobody
+	ReleaseRead
+	ReleaseWrite
 	Give
 	CountDown
 	AddPermits
@@ -48,22 +56,24 @@ const (
 	DeleteCount
 	Acquire
 	AcquireFenced
+	AcquireRead
+	AcquireWrite
 	Take
 	Look
 	Ops
 )
 
 var opNames = [Ops]string{
-	None: "none", Renew: "renew", Confirm: "confirm", Swap: "swap", Release: "release", ReleaseQuietly: "release quietly",
+	None: "none", Renew: "renew", Confirm: "confirm", Swap: "swap",
+	RenewRead: "renew read", RenewWrite: "renew write", ConfirmRead: "confirm read", ConfirmWrite: "confirm write", Downgrade: "downgrade",
+	ReleaseRead: "release read", ReleaseWrite: "release write", AcquireRead: "acquire read", AcquireWrite: "acquire write",
+	Release: "release", ReleaseQuietly: "release quietly",
 	Give: "give", CountDown: "count down", AddPermits: "add permits", SetPermits: "set permits", DrainPermits: "drain permits",
 	SetCount: "set count", DeleteCount: "delete count",
 	Acquire: "acquire", AcquireFenced: "acquire fenced", Take: "take", Look: "look",
 }
 
 func (o Op) String() string { return opNames[o] }
-
-// KeepsAlive reports whether what is held depends on the operation: it waits for nothing.
-func (o Op) KeepsAlive() bool { return o < Release }
 
 // Result says how far a command got. Only Answered has a Reply.
 type Result uint8
@@ -83,7 +93,7 @@ type Command struct {
 	Owner string // the owner to release when it is not one of ours, else empty; Take: the callers in line
 	ID    uint64 // the tenure's number: the owner field is "<engine uuid>:<number>"; without owner, the call's
 	Next  uint64 // Swap: the number of the fresh tenure
-	N     int64  // changes: how many permits or counts
+	N     int64  // changes: how many permits or counts; AcquireRead: how many subscriptions to the channel are our own, -1: whoever listens is let wait
 	Lease time.Duration
 	Sent  Time // just before it was sent; a lease counts from here
 	Words string
@@ -145,7 +155,7 @@ type Cell struct {
 // makers make a cell with its machine, both in one piece of memory.
 var makers = [...]func() *Cell{
 	MutexKind: newMutex, FencedKind: newMutex, SpinKind: newMutex,
-	SemaphoreKind: newSemaphore, LatchKind: newLatch,
+	SemaphoreKind: newSemaphore, LatchKind: newLatch, RWKind: newRW,
 }
 
 func newMutex() *Cell {
@@ -155,6 +165,15 @@ func newMutex() *Cell {
 	}{}
 	m.Cell.Machine = &m.Mutex
 	return &m.Cell
+}
+
+func newRW() *Cell {
+	r := &struct {
+		Cell
+		RW
+	}{}
+	r.Cell.Machine = &r.RW
+	return &r.Cell
 }
 
 // NewCell makes the cell and the machine of a name.
@@ -187,6 +206,7 @@ const (
 	SpinKind        // a mutex whose waiters poll
 	SemaphoreKind
 	LatchKind
+	RWKind // a read-write lock
 )
 
 // Machine is the state machine of one name. Every method is one event; fx takes what it leads to.

@@ -12,6 +12,7 @@ import (
 type ghost struct {
 	owner string // not one of ours; else empty
 	id    uint64
+	op    Op // how it is released, in kinds that know several ways
 	at    Time
 	ends  Time // when its key has surely run out
 	ack   Settler
@@ -58,7 +59,7 @@ const ghostPause = 200 * time.Millisecond
 // answered settles a ghost, or puts it off when its release proved nothing.
 func (gs *ghosts) answered(now Time, c *Command) {
 	for i, g := range *gs {
-		if g.id != c.ID || g.owner != c.Owner {
+		if g.id != c.ID || g.owner != c.Owner || g.op != None && g.op != c.Op {
 			continue
 		}
 		out := ghostOutcome(c)

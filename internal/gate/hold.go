@@ -28,7 +28,11 @@ type Hold struct {
 	until Time // its own end, when it has one besides the tenure's; Never: the tenure's
 	watch bool
 	alive bool
+	write bool // of a read-write lock: it excludes. Set before it is granted; anybody may read it afterwards.
 }
+
+// Write reports whether it is a writer's hold of a read-write lock.
+func (h *Hold) Write() bool { return h.write }
 
 // Deadline is when the hold ends unless it is renewed. Any goroutine may ask.
 func (h *Hold) Deadline() Time { return Time(h.deadline.Load()) }
@@ -44,7 +48,7 @@ func (h *Hold) Count() int {
 // begin makes h a hold of t, from now on.
 func (h *Hold) begin(now Time, w *Waiter, t *Tenure, cfg *Config) {
 	h.Tenure, h.owner, h.watch, h.alive = t.ID, w.Owner, w.Watch, true
-	h.since = now
+	h.since, h.write = now, w.Write
 	h.until = Never
 	if !w.Watch {
 		h.until = min(now+w.Lease-margin(w.Lease), t.Deadline)

@@ -25,6 +25,7 @@ const (
 	Closed                // the engine closes
 	Overloaded            // too many wait already
 	OtherKind             // the name lives as another kind
+	Deadlock              // its Owner reads, and would wait for itself
 )
 
 // Outcome is an answer to a caller.
@@ -56,6 +57,7 @@ type Waiter struct {
 	Until Time          // when it gives up; 0: never
 	Watch bool          // the watchdog renews
 	Try   bool          // asks once
+	Write bool          // of a read-write lock: to exclude
 
 	// Owned by the loop.
 	Cell       *Cell
@@ -75,6 +77,7 @@ type Queue struct {
 	head, tail *Waiter
 	n, owned   int32 // how many wait; how many of them have an Owner
 	tries      int32 // how many of them ask only once
+	writers    int32 // how many of them want to exclude
 }
 
 func (q *Queue) push(w *Waiter) {
@@ -85,6 +88,17 @@ func (q *Queue) push(w *Waiter) {
 		q.tail.next = w
 	}
 	q.tail = w
+	q.count(w, 1)
+}
+
+// pushFront lets w in before everybody who waits.
+func (q *Queue) pushFront(w *Waiter) {
+	if q.head == nil {
+		q.push(w)
+		return
+	}
+	w.queued, w.next, w.prev = true, q.head, nil
+	q.head.prev, q.head = w, w
 	q.count(w, 1)
 }
 
@@ -113,6 +127,9 @@ func (q *Queue) count(w *Waiter, by int32) {
 	}
 	if w.Try {
 		q.tries += by
+	}
+	if w.Write {
+		q.writers += by
 	}
 }
 

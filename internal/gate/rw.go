@@ -1,0 +1,327 @@
+package gate
+
+import (
+	"time"
+
+	"github.com/wheellock/wheellock/scripts"
+)
+
+// RW is the machine of a read-write lock.
+//
+// Readers of this process share a tenure: who comes while it is joinable costs no command (rwenter.go). When that
+// time is over later readers ask under a second tenure, and when there are two, for the newer one again
+// (rwask.go). Such a question finds out who else listens: while this process reads, nobody but a writer has reason
+// to wait, so that the readers let it come first and wait until what runs has ended. A writer has a tenure alone;
+// it is handed on from writer to writer, and reads of its own Owner live under it, to become an ordinary read
+// tenure when the last write ends, by a downgrade (rwend.go).
+//
+// Here, requests are served in the order of arrival. Readers who follow each other enter together. A reader that
+// comes while a writer waits, waits behind it; only who reads or writes already, by its Owner, is let in at once.
+type RW struct {
+	cell *Cell
+	cfg  *Config
+	listener
+	yielding
+	ghosts ghosts
+	queue  Queue
+	owners map[uint64]*presence // Owners with living holds
+	grips  []*grip              // tenures, the newest last: of readers, or of one writer
+	flying *grip                // whom the command in flight is about; nil: a ghost
+	askAt  Time                 // when the next acquire may leave
+	freeAt Time                 // when the lease of the owner that refused us ends, as it was last heard
+
+	flight    Op   // the command in flight
+	courteous bool // it, asking for readers, is for nothing if others listen
+	again     bool // a hint came that the lock may be free: the next refusal asks at once (rule 11)
+	taken     bool // the last answer of Redis was "taken"
+	suspected bool // the tenures were suspected after the command in flight was asked for
+}
+
+// grip is a tenure of a read-write lock, from the question for it until it is freed.
+type grip struct {
+	tenancy
+	growing growths
+	ack     Settler // the Unlock that waits for the release or the downgrade
+	joinBy  Time    // until when readers may join
+	askAt   Time    // when the release or the downgrade may be sent, again
+	writes  int32   // living holds that exclude
+	phase   phase   // asked, ours or dead
+	writer  bool    // it was taken as a writer's
+	write   bool    // in Redis it is a writer's, unless it is torn
+	torn    bool    // a downgrade got no answer: it may be a reader's
+}
+
+// maxShares is how many read tenures this process has at most at once.
+const maxShares = 2
+
+func (r *RW) reset(c *Cell, cfg *Config) {
+	*r = RW{cell: c, cfg: cfg, listener: listener{linger: Never}}
+}
+
+// lowering reports whether the writes have ended and reads of the same Owner are left: a downgrade is due.
+func (g *grip) lowering() bool { return g.phase == ours && g.write && g.writes == 0 && g.holds != nil }
+
+// Ask is a caller that wants in.
+func (r *RW) Ask(now Time, w *Waiter, fx *Effects) {
+	r.tick(now)
+	switch {
+	case w.Owner != 0 && r.reenter(now, w):
+	case !w.Write && r.queue.writers == 0 && r.join(now, w):
+	case w.Try && r.shut(w.Write): // rule 10
+		r.cfg.Answer(w, Outcome{Why: Taken, TTL: r.ttl(now)})
+	default:
+		if w.Try || len(r.grips) == 0 && r.queue.lasting() == 0 { // no pause is kept that nobody is in, and no TryLock keeps one
+			r.askAt = min(r.askAt, now)
+		}
+		r.queue.push(w)
+	}
+	r.pump(now, fx)
+}
+
+// shut reports whether a TryLock has no chance, by what lives and waits here.
+func (r *RW) shut(write bool) bool {
+	if write && r.queue.lasting() > 0 || !write && r.queue.writers > 0 {
+		return true
+	}
+	for _, g := range r.grips {
+		if g.holds != nil && (write || g.write) {
+			return true
+		}
+	}
+	return false
+}
+
+// Abandon forgets a waiter whose caller has gone. If its grant was just refused, there is nothing to forget.
+func (r *RW) Abandon(now Time, w *Waiter, fx *Effects) {
+	r.forget(w)
+	r.enter(now)
+	r.pump(now, fx)
+}
+
+func (r *RW) forget(w *Waiter) {
+	r.queue.remove(w)
+	for _, g := range r.grips {
+		g.growing.forget(w)
+	}
+}
+
+// Timeout gives up a waiter whose WithWait is over.
+func (r *RW) Timeout(now Time, w *Waiter, fx *Effects) {
+	out := Outcome{Why: TimedOut, Last: Down}
+	if r.taken || r.Oldest() != Never {
+		out.Last = Taken
+	}
+	r.forget(w)
+	r.cfg.Answer(w, out) // last: a settled waiter is its caller's again
+	r.enter(now)
+	r.pump(now, fx)
+}
+
+// Answer is the command in flight coming back.
+func (r *RW) Answer(now Time, c *Command, fx *Effects) {
+	g := r.flying
+	r.flight, r.flying = None, nil
+	if g != nil {
+		g.prolonged(now, c) // first: what is lost in this moment is released for as long as its key may stand
+	}
+	r.tick(now)
+	switch {
+	case g == nil:
+		r.hear(c)
+		r.ghosts.answered(now, c)
+	case c.Op == ReleaseRead || c.Op == ReleaseWrite:
+		r.released(now, g, c)
+	case c.Op == Downgrade:
+		r.lowered(now, g, c)
+	case c.Op == AcquireRead || c.Op == AcquireWrite:
+		r.acquired(now, g, c, fx)
+	case g.phase != ours: // it ended while the command was on its way
+	case c.Op == ConfirmRead || c.Op == ConfirmWrite:
+		r.confirmed(now, g, c, fx)
+	default:
+		r.renewed(now, g, c)
+	}
+	if r.suspected {
+		r.suspect(now)
+	}
+	r.pump(now, fx)
+}
+
+// pump sends the next command of the name, if one is due and none is in flight. Every event ends with it.
+func (r *RW) pump(now Time, fx *Effects) {
+	for _, g := range r.grips {
+		if g.phase == ours && g.holds == nil {
+			r.decide(now, g, fx)
+		}
+	}
+	r.thin(now, r.queue.head != nil)
+	if r.flight != None || r.renew(now, fx) || r.free(now, fx) || r.exorcise(now, fx) {
+		return
+	}
+	r.ask(now, fx)
+}
+
+// renew sends the renewal or the downgrade that is due.
+func (r *RW) renew(now Time, fx *Effects) bool {
+	for _, g := range r.grips {
+		if g.lowering() && now >= g.askAt {
+			g.torn = true // until the answer says what is
+			r.send(Command{Op: Downgrade, ID: g.ID, Lease: g.rest(now)}, g, fx)
+			return true
+		}
+		if now >= g.renewAt() {
+			lease, _ := g.growing.lease()
+			op := RenewRead
+			if g.write {
+				op = RenewWrite
+			}
+			r.send(Command{Op: op, ID: g.ID, Lease: max(lease, g.rest(now))}, g, fx)
+			return true
+		}
+	}
+	return false
+}
+
+// rest is the lease that a renewal asks for: the watchdog's, or what a fixed lease has left. The latter is
+// asserted again and again for readers, for Redisson's renewals lower the TTL of what they share.
+func (g *grip) rest(now Time) time.Duration {
+	if g.Watch {
+		return g.Lease
+	}
+	return max((g.Deadline - now + time.Millisecond - 1).Truncate(time.Millisecond), time.Millisecond)
+}
+
+// renewAt is when to renew; Never: not by time alone.
+func (g *grip) renewAt() Time {
+	switch {
+	case g.phase != ours || g.holds == nil || g.lowering():
+		return Never
+	case len(g.growing) > 0 && !g.Doubt:
+		return 0
+	case g.Watch || g.Doubt || !g.write:
+		return g.Renew
+	default:
+		return Never
+	}
+}
+
+// confirm counts the tenure's lease anew.
+func (r *RW) confirm(now Time, g *grip, c *Command) {
+	g.tenancy.confirm(now, c)
+	if !g.Watch {
+		g.Renew = c.Sent + r.cfg.Lease/3
+	}
+}
+
+// prolonged notes what a command about a tenure, which has come back, may have done to its key.
+func (g *grip) prolonged(now Time, c *Command) {
+	switch c.Op {
+	case RenewRead, RenewWrite, ConfirmRead, ConfirmWrite, Downgrade:
+		switch c.Result {
+		case Answered:
+			g.carried(now, c.Lease)
+		case Unknown:
+			g.carried(now+LateWindow, c.Lease)
+		}
+	}
+}
+
+// renewed is the answer to a renewal.
+func (r *RW) renewed(now Time, g *grip, c *Command) {
+	switch {
+	case c.Result == Answered && c.Reply.Taken():
+		r.confirm(now, g, c)
+		g.growing.grown(c, &g.tenancy, func(w *Waiter) { r.growInto(now, g, w) })
+		g.follow()
+	case c.Result == Answered && c.Reply == scripts.NotMine:
+		r.gone(now, g, c)
+	default:
+		r.unrenewed(now, g, c)
+	}
+}
+
+// unrenewed is a renewal that proved nothing: the tenure is doubtful, and asked for again until its deadline.
+func (r *RW) unrenewed(now Time, g *grip, c *Command) {
+	g.Doubt = true
+	g.Renew = now + max(g.Lease/50, 5*time.Millisecond)
+	switch c.Result {
+	case NotSent:
+		g.Renew = now + g.Lease/10 // LinkUp comes earlier
+		g.growing.turnAway(r.cfg, Outcome{Why: Down}, triesOnce)
+	case Unknown:
+		g.growing.turnAway(r.cfg, Outcome{Why: Doubtful}, triesOnce)
+	}
+}
+
+func (r *RW) send(c Command, g *grip, fx *Effects) {
+	c.Cell, c.Epoch = r.cell, r.cfg.Epoch
+	r.flight, r.flying, r.suspected = c.Op, g, false
+	if c.Op == ReleaseRead || c.Op == ReleaseWrite || c.Op == Downgrade {
+		r.publishing()
+	}
+	fx.send(c)
+}
+
+// Wake is the alarm.
+func (r *RW) Wake(now Time, fx *Effects) {
+	r.tick(now)
+	if r.queue.head == nil {
+		r.expire(now, r.cell, fx)
+	}
+	r.pump(now, fx)
+}
+
+// NextAlarm is the first instant at which time alone changes something.
+func (r *RW) NextAlarm() Time {
+	at := r.linger
+	for _, g := range r.grips {
+		if g.phase == ours {
+			at = min(at, g.nextEnd())
+		}
+		if g.ack != nil {
+			at = min(at, g.Deadline)
+		}
+	}
+	if r.flight != None {
+		return at
+	}
+	at = min(at, r.ghosts.nextAlarm())
+	for _, g := range r.grips {
+		if g.phase == dead || g.lowering() {
+			at = min(at, g.askAt)
+		}
+		at = min(at, g.renewAt())
+	}
+	if r.asking() != nil || r.mayAsk() {
+		at = min(at, r.askAt)
+	}
+	return at
+}
+
+// Idle reports whether the cell can be forgotten.
+func (r *RW) Idle() bool {
+	return len(r.grips) == 0 && r.flight == None && r.queue.head == nil && len(r.ghosts) == 0 && r.ear == deaf
+}
+
+// ttl is what the local holds' lease has left, or what was last heard of others'.
+func (r *RW) ttl(now Time) time.Duration {
+	at := r.freeAt
+	for _, g := range r.grips {
+		if g.phase == ours {
+			at = max(at, g.Deadline)
+		}
+	}
+	return max(at-now, 0)
+}
+
+// Waiting is how many callers wait for the name.
+func (r *RW) Waiting() int { return int(r.queue.n) }
+
+// Oldest is when the oldest living hold was granted.
+func (r *RW) Oldest() Time {
+	oldest := Never
+	for _, g := range r.grips {
+		oldest = min(oldest, g.oldest())
+	}
+	return oldest
+}

@@ -1,0 +1,295 @@
+package gate
+
+import (
+	"time"
+
+	"github.com/wheellock/wheellock/scripts"
+)
+
+// asking is the tenure that was asked for and of which nothing is known yet.
+func (r *RW) asking() *grip {
+	for _, g := range r.grips {
+		if g.phase == asked {
+			return g
+		}
+	}
+	return nil
+}
+
+// mayAsk reports whether the head of the queue could be granted, as far as our own tenures go. What is being freed
+// is settled first (rule 4).
+func (r *RW) mayAsk() bool {
+	w := r.queue.head
+	if w == nil {
+		return false
+	}
+	for _, g := range r.grips {
+		if w.Write || g.write || g.phase != ours {
+			return false
+		}
+	}
+	return true
+}
+
+// ask sends the next question for the head of the queue.
+func (r *RW) ask(now Time, fx *Effects) {
+	if !r.again && now < r.askAt {
+		return
+	}
+	if g := r.asking(); g != nil {
+		r.reask(now, g, fx)
+		return
+	}
+	if !r.mayAsk() {
+		return
+	}
+	r.again = false
+	r.cfg.Stats.Attempts.Inc()
+	w := r.queue.head
+	if len(r.grips) == maxShares {
+		g := r.grips[maxShares-1]
+		r.courteous = r.courtesy(now, w)
+		r.send(Command{Op: ConfirmRead, ID: g.ID, Lease: max(r.need(), g.rest(now))}, g, fx)
+		return
+	}
+	r.courteous = len(r.grips) > 0 && r.courtesy(now, w)
+	r.cfg.LastID++
+	g := &grip{phase: asked, writer: w.Write, write: w.Write}
+	g.Tenure = Tenure{ID: r.cfg.LastID, Lease: w.Lease, Watch: w.Watch}
+	if !w.Watch && !w.Write {
+		g.Lease = r.need()
+	}
+	r.grips = append(r.grips, g)
+	r.question(g, fx)
+}
+
+// need is the lease for the readers at the head of the queue: the watchdog's, or the longest of fixed ones.
+func (r *RW) need() time.Duration {
+	head := r.queue.head
+	lease := head.Lease
+	for w := head.next; w != nil && !w.Write && !head.Watch; w = w.next {
+		if !w.Watch {
+			lease = max(lease, w.Lease)
+		}
+	}
+	return lease
+}
+
+// courtesy reports whether readers let outside writers come first: not an Owner that reads already, who would wait
+// for itself, and not after nobody took what we left to others.
+func (r *RW) courtesy(now Time, w *Waiter) bool {
+	return now >= r.yieldFree && (w.Owner == 0 || r.owners[w.Owner] == nil)
+}
+
+// ownEars is how many of the channel's subscribers we are ourselves.
+func (r *RW) ownEars() int64 {
+	if r.ear == listening || r.ear == turning {
+		return 1
+	}
+	return 0
+}
+
+// question sends the acquire of g.
+func (r *RW) question(g *grip, fx *Effects) {
+	c := Command{Op: AcquireRead, ID: g.ID, Lease: g.Lease, N: -1}
+	if g.write {
+		c.Op = AcquireWrite
+	} else if r.courteous {
+		c.N = r.ownEars()
+	}
+	r.send(c, g, fx)
+}
+
+// reask repeats an acquire of which an answer was lost, under the same owner id: asking twice is harmless. If
+// nobody wants it any more, what it may have taken is released.
+func (r *RW) reask(now Time, g *grip, fx *Effects) {
+	w := r.queue.head
+	if w == nil || w.Write != g.write {
+		g.Deadline = 0
+		r.drop(now, g, nil)
+		r.free(now, fx)
+		return
+	}
+	g.Lease, g.Watch = max(g.Lease, w.Lease), w.Watch && w.Lease >= g.Lease
+	r.again, r.courteous = false, false
+	r.cfg.Stats.Attempts.Inc()
+	r.question(g, fx)
+}
+
+// acquired is the answer to an acquire.
+func (r *RW) acquired(now Time, g *grip, c *Command, fx *Effects) {
+	switch ttl, held := c.Reply.Held(); {
+	case c.Result == Answered && c.Reply.Taken():
+		g.phase, g.Deadline, r.again = ours, 0, false
+		r.confirm(now, g, c)
+		r.settleYield(true, now)
+		r.begun(now, g, c)
+	case c.Result == Unknown:
+		g.unsure(c.Sent)
+		r.cfg.Stats.Uncertain.Inc()
+		r.unanswered(now)
+	case c.Result == Answered && held:
+		r.remove(g)
+		r.haunt(g, c.Sent)
+		r.refused(now, ttl, g.ID, fx)
+	default:
+		if g.Unsure == 0 { // else an earlier one may have taken the lock: the same owner asks again, or releases
+			r.remove(g)
+		}
+		r.declined(now, c)
+	}
+}
+
+// begun is a tenure that has just been granted.
+func (r *RW) begun(now Time, g *grip, c *Command) {
+	ghost, forced := r.ghosts.take(g.ID)
+	switch {
+	case now >= g.Deadline: // a grant read after its own deadline is not handed out
+		r.lose(now, g, Lost)
+		settle(ghost.ack, Outcome{})
+	case forced: // it was to be freed by force before the answer came that it is ours
+		r.drop(now, g, ghost.ack)
+	default:
+		r.stint, r.outside, g.joinBy = now, 0, c.Sent+r.cfg.HandoffTime
+		r.admit(now, g, c)
+	}
+}
+
+// refused is an acquire that found another owner, or others whom readers let come first: the waiters sleep until a
+// message, the end of a lease, the end of our own reading or the poll cap.
+func (r *RW) refused(now Time, ttl time.Duration, seed uint64, fx *Effects) {
+	r.cfg.Stats.Waits.Inc()
+	r.queue.turnAway(r.cfg, Outcome{Why: Taken, TTL: ttl}, triesOnce)
+	r.settleYield(false, now)
+	if r.queue.head == nil {
+		return
+	}
+	r.taken, r.freeAt = true, now+ttl
+	r.askAt = now + r.cfg.sleep(ttl, seed)
+	r.want(r.cell, scripts.RWChannel, fx)
+}
+
+// unanswered is a question that Redis may have heard.
+func (r *RW) unanswered(now Time) {
+	r.askAt, r.taken = now+retryPause, false
+	r.queue.turnAway(r.cfg, Outcome{Why: Doubtful}, triesOnce)
+}
+
+// declined is an acquire that surely did nothing, for another reason than another owner.
+func (r *RW) declined(now Time, c *Command) {
+	r.askAt, r.taken = now+retryPause, false
+	fault := c.Reply.Fault()
+	_, late := c.Reply.Late()
+	switch {
+	case c.Result == NotSent:
+		r.queue.turnAway(r.cfg, Outcome{Why: Down}, triesOnce)
+		r.askAt = now + time.Second // LinkUp comes earlier
+	case c.Result == Again, c.Result == Answered && fault == scripts.ReadOnly:
+		r.queue.turnAway(r.cfg, Outcome{Why: Refused, Fault: fault, Words: c.Words}, triesOnce)
+	case c.Result == Answered && late:
+		r.askAt = now
+	default:
+		why := Refused
+		if _, foreign := fault.Foreign(); foreign {
+			why = Foreign
+		}
+		r.queue.turnAway(r.cfg, Outcome{Why: why, Fault: fault, Words: c.Words}, everyone)
+	}
+}
+
+// confirmed is the answer to a confirmation: of a writer's tenure that nobody holds, or of one that readers want to join.
+func (r *RW) confirmed(now Time, g *grip, c *Command, fx *Effects) {
+	switch {
+	case c.Result == Answered && c.Reply >= 0:
+		r.outside = max(int32(c.Reply)-int32(r.ownEars()), 0)
+		age := g.Confirmed
+		r.confirm(now, g, c)
+		g.follow()
+		switch {
+		case g.write && r.outside > 0 && now >= r.yieldFree:
+			g.Confirmed = age // others wait: this tenure is not handed on for longer
+		case g.write:
+		case r.courteous && r.outside > 0:
+			r.refused(now, g.Deadline-now, g.ID, fx)
+		default:
+			g.joinBy = c.Sent + r.cfg.HandoffTime
+			r.admit(now, g, c)
+		}
+	case c.Result == Answered && c.Reply == scripts.NotMine:
+		r.gone(now, g, c)
+	default:
+		r.unrenewed(now, g, c)
+		switch {
+		case g.write && g.holds == nil: // nobody holds it: better freed than doubtful
+			r.drop(now, g, nil)
+		case g.write:
+		case c.Result == Unknown:
+			r.unanswered(now)
+		default:
+			r.declined(now, c)
+		}
+	}
+}
+
+// Subscribed is the subscription being confirmed (again, after a reconnect), or refused.
+func (r *RW) Subscribed(now Time, refusal string, fx *Effects) {
+	if r.ear == deaf { // it was given up meanwhile
+		return
+	}
+	if refusal != "" {
+		if r.ear == turning {
+			r.queue.turnAway(r.cfg, Outcome{Why: Refused, Words: refusal}, everyone)
+		}
+		r.ear = barred
+	} else {
+		r.listener.confirm()
+		r.again = r.queue.head != nil // what was published before is lost: whoever waits asks again
+	}
+	r.pump(now, fx)
+}
+
+// Message is a hint that the lock was freed.
+func (r *RW) Message(now Time, fx *Effects) {
+	if !r.foreign() {
+		return
+	}
+	r.tick(now)
+	r.again = r.queue.head != nil
+	r.suspect(now)
+	r.pump(now, fx)
+}
+
+// hear counts who heard the message of a release.
+func (r *RW) hear(c *Command) int32 {
+	others, sure := r.heardBy(c.Reply)
+	r.again = r.again || !sure && r.queue.head != nil
+	return others
+}
+
+// Suspect asks Redis at once whether the tenures are still there; until the answer nothing is handed on and nobody
+// joins (rule 8). The answer to a command that is on its way proves nothing: it may have run before.
+func (r *RW) Suspect(now Time, fx *Effects) {
+	r.suspect(now)
+	r.pump(now, fx)
+}
+
+func (r *RW) suspect(now Time) {
+	r.suspected = r.flight != None
+	for _, g := range r.grips {
+		if g.phase == ours {
+			g.Doubt, g.Renew, g.askAt = true, now, min(g.askAt, now)
+		}
+	}
+}
+
+// LinkUp is the end of a break of the link: tenures are verified, waiters ask again.
+func (r *RW) LinkUp(now Time, fx *Effects) {
+	r.tick(now)
+	r.askAt = min(r.askAt, now)
+	for _, g := range r.grips {
+		g.askAt = min(g.askAt, now)
+	}
+	r.again = r.queue.head != nil
+	r.suspect(now)
+	r.pump(now, fx)
+}
