@@ -1,24 +1,23 @@
-//go:build unix
-
+// Package bench measures the engine's hot paths with testing.B, on a redis-server of its own.
+//
+// bench/peers, a module of its own, does the same work with rival libraries beside it.
 package bench
 
 import (
 	"context"
 	"fmt"
+	"os"
 	"sync"
-	"syscall"
 	"testing"
 	"time"
 
 	"github.com/redis/rueidis"
 
 	"github.com/wheellock/wheellock/engine"
-	"github.com/wheellock/wheellock/internal/redistest"
 )
 
 func open(b *testing.B) *engine.Engine {
-	server := redistest.Start(b)
-	e, err := engine.Open(context.Background(), engine.Options{Redis: rueidis.ClientOption{InitAddress: []string{server.Addr()}}})
+	e, err := engine.Open(context.Background(), engine.Options{Redis: rueidis.ClientOption{InitAddress: []string{os.Getenv("R")}}})
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -31,7 +30,6 @@ func pairs(b *testing.B, callers int, name func(caller, turn int) string) {
 	e := open(b)
 	b.ReportAllocs()
 	b.ResetTimer()
-	before := cpuTime()
 	var wg sync.WaitGroup
 	for caller := range callers {
 		wg.Go(func() {
@@ -50,17 +48,7 @@ func pairs(b *testing.B, callers int, name func(caller, turn int) string) {
 		})
 	}
 	wg.Wait()
-	b.ReportMetric(float64((cpuTime()-before).Nanoseconds())/1000/float64(b.N), "client-µs/pair")
 	b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "pairs/s")
-}
-
-// cpuTime is what this process has used.
-func cpuTime() time.Duration {
-	var u syscall.Rusage
-	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
-		panic(err)
-	}
-	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }
 
 func BenchmarkDistinct(b *testing.B) {
@@ -77,34 +65,4 @@ func BenchmarkHot(b *testing.B) {
 			pairs(b, callers, func(caller, turn int) string { return "bench:000000000000000hot" })
 		})
 	}
-}
-
-// BenchmarkAsync keeps 4096 LockAsync().Then in flight.
-func BenchmarkAsync(b *testing.B) {
-	e := open(b)
-	b.ReportAllocs()
-	b.ResetTimer()
-	before := cpuTime()
-	room := make(chan struct{}, 4096)
-	for turn := range b.N {
-		room <- struct{}{}
-		e.Mutex(fmt.Sprintf("bench:%018d", turn)).LockAsync(context.Background()).Then(func(h *engine.Hold, err error) {
-			if err != nil {
-				b.Error(err)
-				<-room
-				return
-			}
-			h.UnlockAsync().Then(func(_ struct{}, err error) {
-				if err != nil {
-					b.Error(err)
-				}
-				<-room
-			})
-		})
-	}
-	for range cap(room) {
-		room <- struct{}{}
-	}
-	b.ReportMetric(float64((cpuTime()-before).Nanoseconds())/1000/float64(b.N), "client-µs/pair")
-	b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "pairs/s")
 }

@@ -94,6 +94,15 @@ func (l *limited) tour(last func()) error {
 			return err
 		}
 	}
+	for _, name := range []string{"stock:10", "stock:{10}"} {
+		reader, writer := engines[0].RWMutex(name).Reader(), engines[1].RWMutex(name).Writer()
+		if err := l.contend(ctx, reader, writer); err != nil {
+			return err
+		}
+		if err := l.contend(ctx, writer, reader); err != nil {
+			return err
+		}
+	}
 	if err := l.force(ctx, engines[0].Mutex("stock:8"), engines[1].Mutex("stock:8")); err != nil {
 		return err
 	}

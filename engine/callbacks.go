@@ -13,149 +13,89 @@ import (
 )
 
 // callbacks runs the callbacks of users, on a bounded pool of workers. Nothing of the engine's own needs it
-// to go on (rule 18).
-//
-// Callbacks stand in line; a worker runs one after the other until the line is empty, so that a burst of
-// short ones costs a few wake-ups, not one each. More workers join when the line is long, and when somebody
-// at its head has waited for a look: then the workers that are there are held up. A callback that has waited
-// for patience because all workers are busy gets a goroutine of its own, so that callbacks that wait for each
-// other do not stand still for ever. None is dropped.
+// to go on (rule 18). When all workers are busy a callback waits in line; after patience it gets a goroutine
+// of its own, so that callbacks that wait for each other do not stand still for ever. None is dropped.
 type callbacks struct {
 	futures.Parkers
-	pool       *ants.Pool
+	pool       *ants.PoolWithFuncGeneric[func()]
 	logger     *slog.Logger
 	overflowed gate.Counter // callbacks that got a goroutine of their own
 
-	mu      sync.Mutex // guards the rest
-	line    []inLine
-	head    int // how many of line are gone
-	workers int
-	size    int
-	looker  *time.Timer // runs while somebody is in line
-	looking bool
-	closed  bool
+	mu    sync.Mutex // guards the rest
+	line  []late
+	timer *time.Timer // runs while somebody is in line
 }
 
-type inLine struct {
+type late struct {
 	fn    func()
 	since time.Time
 }
 
-const (
-	// patience is how long a callback waits when all workers are busy.
-	patience = 50 * time.Millisecond
-	// look is how long one waits at most before more workers join.
-	look = 250 * time.Microsecond
-	// perWorker callbacks in line for each worker are a long line.
-	perWorker = 8
-)
+// patience is how long a callback waits for a worker.
+const patience = 50 * time.Millisecond
 
 func (c *callbacks) open(size int, logger *slog.Logger) error {
-	c.logger, c.size = logger, size
-	pool, err := ants.NewPool(size, ants.WithNonblocking(true), ants.WithExpiryDuration(30*time.Second))
+	c.logger = logger
+	pool, err := ants.NewPoolWithFuncGeneric(size, c.work,
+		ants.WithNonblocking(true), ants.WithExpiryDuration(30*time.Second))
 	c.pool = pool
 	return err
 }
 
 // Go runs fn soon. It does not block. It implements futures.Runner.
 func (c *callbacks) Go(fn func()) {
-	c.mu.Lock()
-	if c.closed {
-		c.mu.Unlock()
+	if c.pool.Invoke(fn) == nil {
+		return
+	}
+	if c.pool.IsClosed() {
 		go c.run(fn)
 		return
 	}
-	c.line = append(c.line, inLine{fn, time.Now()})
-	start := 0
-	if waiting := len(c.line) - c.head; c.workers == 0 || waiting > perWorker*c.workers {
-		start = c.hire(1)
-	}
-	if !c.looking {
-		c.look()
-	}
-	c.mu.Unlock()
-	c.put(start)
-}
-
-// hire counts up to n more workers, as far as there are any. It needs mu.
-func (c *callbacks) hire(n int) int {
-	n = min(n, c.size-c.workers)
-	c.workers += n
-	return n
-}
-
-// put n workers to work. A pool that refuses has been closed meanwhile.
-func (c *callbacks) put(n int) {
-	for range n {
-		if c.pool.Submit(c.work) != nil {
-			go c.work()
-		}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.line = append(c.line, late{fn, time.Now()})
+	if c.timer == nil {
+		c.timer = time.AfterFunc(patience, c.relieve)
 	}
 }
 
-// work runs callbacks until the line is empty.
-func (c *callbacks) work() {
-	for {
-		fn := c.next()
-		if fn == nil {
-			return
-		}
+// work is a worker: it runs fn, and then whoever is in line.
+func (c *callbacks) work(fn func()) {
+	for ; fn != nil; fn = c.next() {
 		c.run(fn)
 	}
 }
 
-// next takes the head of the line; nil, and one worker less, when there is none.
 func (c *callbacks) next() func() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.head == len(c.line) {
-		c.workers--
+	if len(c.line) == 0 {
 		return nil
 	}
-	return c.pop()
-}
-
-func (c *callbacks) pop() func() {
-	fn := c.line[c.head].fn
-	c.line[c.head] = inLine{}
-	if c.head++; c.head == len(c.line) {
-		c.line, c.head = c.line[:0], 0
-	}
+	fn := c.line[0].fn
+	c.line[0] = late{}
+	c.line = c.line[1:]
 	return fn
 }
 
-// look has the line looked at after a while. It needs mu.
-func (c *callbacks) look() {
-	c.looking = true
-	if c.looker == nil {
-		c.looker = time.AfterFunc(look, c.relieve)
-	} else {
-		c.looker.Reset(look)
-	}
-}
-
-// relieve hires for a line that does not move, and gives goroutines to those who have waited too long.
+// relieve gives goroutines to those who have waited too long.
 func (c *callbacks) relieve() {
 	c.mu.Lock()
-	if c.looking = false; c.head == len(c.line) || c.closed {
-		c.mu.Unlock()
-		return
-	}
-	now, start := time.Now(), 0
-	if now.Sub(c.line[c.head].since) >= look {
-		start = c.hire(min(max(c.workers, 1), len(c.line)-c.head))
-	}
-	n := 0
-	for c.workers-start == c.size && c.head < len(c.line) && now.Sub(c.line[c.head].since) >= patience {
-		go c.run(c.pop())
+	defer c.mu.Unlock()
+	now, n := time.Now(), 0
+	for len(c.line) > 0 && now.Sub(c.line[0].since) >= patience {
+		go c.run(c.line[0].fn)
+		c.line[0] = late{}
+		c.line = c.line[1:]
 		n++
 	}
-	c.look()
-	c.mu.Unlock()
-	c.put(start)
 	if n > 0 {
 		c.overflowed.Add(int64(n))
-		c.logger.Warn("wheellock: all callback workers are busy", "callbacks given goroutines of their own", n, "workers", c.size)
+		c.logger.Warn("wheellock: all callback workers are busy", "callbacks given goroutines of their own", n, "workers", c.pool.Cap())
+	}
+	c.timer = nil
+	if len(c.line) > 0 {
+		c.timer = time.AfterFunc(patience-now.Sub(c.line[0].since), c.relieve)
 	}
 }
 
@@ -173,16 +113,17 @@ func (c *callbacks) HandlePanic(p *futures.PanicError) {
 	c.logger.Error("wheellock: a callback panicked", "panic", p.Value, "stack", string(p.Stack))
 }
 
-// close lets running callbacks go on by themselves; those in line and later ones get goroutines.
+// close lets running callbacks go on by themselves; later ones get goroutines.
 func (c *callbacks) close() {
-	c.mu.Lock()
-	c.closed = true
-	for c.head < len(c.line) {
-		go c.run(c.pop())
-	}
-	if c.looker != nil {
-		c.looker.Stop()
-	}
-	c.mu.Unlock()
 	c.pool.Release()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, l := range c.line {
+		go c.run(l.fn)
+	}
+	c.line = nil
+	if c.timer != nil {
+		c.timer.Stop()
+		c.timer = nil
+	}
 }

@@ -4,7 +4,8 @@
 //	hold, err := e.Mutex("stock:7").Lock(ctx)
 //	defer hold.Unlock(context.Background())
 //
-// An Engine (engine.go, options.go, connection.go, url.go) hands out locks by name: Mutex (mutex.go). A call
+// An Engine (engine.go, options.go, connection.go, url.go) hands out locks by name: Mutex (mutex.go)
+// and RWMutex (rwmutex.go). A call
 // becomes a request (request.go) to the dispatcher, and, when granted, a Hold (hold.go). Blocking calls wait
 // on the same futures that the Async forms return. Callbacks run on a pool (callbacks.go). What can go
 // wrong is in errors.go, what stands in Redis in state.go, what was counted in stats.go.

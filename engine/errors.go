@@ -62,7 +62,7 @@ var (
 	ErrInvalid = errors.New("wheellock: invalid")
 	// ErrForeignKey means that the key of this name holds something that is no lock of this kind. It was not touched.
 	ErrForeignKey = errors.New("wheellock: the key holds something else")
-	// ErrDeadlock means that the caller's Owner waits for itself.
+	// ErrDeadlock means that the caller's Owner would wait for itself: it reads, and asks for the writer.
 	ErrDeadlock = errors.New("wheellock: would wait for itself")
 )
 
@@ -156,8 +156,8 @@ func (j join2) Unwrap() []error { return j[:] }
 var sentinels = map[gate.Why]error{
 	gate.Down: ErrNotSent, gate.Doubtful: ErrUncertain, gate.Refused: ErrRefused, gate.Foreign: ErrForeignKey,
 	gate.Lost: ErrLost, gate.TooLong: ErrMaxHold, gate.Unlocked: ErrUnlocked, gate.Closed: ErrClosed,
-	gate.Overloaded: ErrOverloaded,
-	gate.OtherKind:  fmt.Errorf("%w: the name is in use as another kind of lock", ErrInvalid),
+	gate.Overloaded: ErrOverloaded, gate.Deadlock: ErrDeadlock,
+	gate.OtherKind: fmt.Errorf("%w: the name is in use as another kind of lock", ErrInvalid),
 }
 
 // endedBy is the error of a context that has ended: both its Err and its Cause.

@@ -269,18 +269,22 @@ func (h *Hold) String() string { return "hold of " + quote(h.name) + " by " + h.
 // Format is String for every verb. Without it fmt would look into what other goroutines write.
 func (h *Hold) Format(f fmt.State, _ rune) { fmt.Fprint(f, h.String()) }
 
-// TenureID is the owner field in Redis, "<uuid>:<number>"; of a hold of several locks, those of its parts with
-// commas between.
+// TenureID is the owner field in Redis, "<uuid>:<number>"; of a RWMutex's writer with ":write" behind; of a hold of
+// several locks, those of its parts with commas between.
 func (h *Hold) TenureID() string {
 	if c := h.composite(); c != nil {
 		return c.tenureID()
 	}
-	return string(dispatcher.AppendOwner(nil, h.e.uuid, h.core.Tenure))
+	id := dispatcher.AppendOwner(nil, h.e.uuid, h.core.Tenure)
+	if h.core.Write() {
+		id = append(id, gate.WriterSuffix...)
+	}
+	return string(id)
 }
 
 // number reads the number of a tenure of this engine out of an owner field; 0: it is not one of ours.
 func (e *Engine) number(owner string) uint64 {
-	digits, ours := strings.CutPrefix(owner, e.uuid+":")
+	digits, ours := strings.CutPrefix(strings.TrimSuffix(owner, gate.WriterSuffix), e.uuid+":")
 	if !ours {
 		return 0
 	}

@@ -12,9 +12,10 @@ import (
 // any number of handles on one name are the same lock. Making one costs nothing and cannot fail: the name
 // is checked when it is used.
 type Mutex struct {
-	e    *Engine
-	name string
-	kind gate.Kind
+	e     *Engine
+	name  string
+	kind  gate.Kind
+	write bool // of a RWMutex: the writer
 }
 
 // Mutex is the lock of a name: 1 to 1,024 bytes, taken as they are.
@@ -87,7 +88,7 @@ func (m *Mutex) fill(ctx context.Context, try bool, opts []LockOption, w *gate.W
 	}
 	h := &Hold{e: m.e, name: m.name, fixed: d.fixed}
 	h.core.By = h
-	w.Hold, w.Owner, w.Lease, w.Watch, w.Try = &h.core, d.owner, d.lease, !d.fixed, try
+	w.Hold, w.Owner, w.Lease, w.Watch, w.Try, w.Write = &h.core, d.owner, d.lease, !d.fixed, try, m.write
 	if d.wait > 0 {
 		w.Until = m.e.clock.Now() + d.wait
 	}

@@ -25,6 +25,12 @@ type State struct {
 // Inspect asks Redis who has the lock. It passes by the lock's own queue, so its answer may be older than
 // that of a Lock that returned meanwhile.
 func (m *Mutex) Inspect(ctx context.Context) (State, error) {
+	state, _, err := m.inspect(ctx)
+	return state, err
+}
+
+// inspect is Inspect, with the owners that ForceUnlock frees.
+func (m *Mutex) inspect(ctx context.Context) (State, []string, error) {
 	t := errand{e: m.e, name: m.name, doing: "inspect", kind: m.kind}
 	r, err := t.query(ctx, func(b rueidis.Builder, key string) rueidis.Completed {
 		keys := []string{key}
@@ -34,19 +40,22 @@ func (m *Mutex) Inspect(ctx context.Context) (State, error) {
 		return b.Eval().Script(scripts.Inspect.Text).Numkeys(int64(len(keys))).Key(keys...).Build()
 	})
 	if err != nil {
-		return State{}, err
+		return State{}, nil, err
 	}
 	return m.state(r)
 }
 
 // state reads the answer of inspect.lua.
-func (m *Mutex) state(r rueidis.RedisResult) (State, error) {
+func (m *Mutex) state(r rueidis.RedisResult) (State, []string, error) {
+	failed := func(err error, words string) (State, []string, error) {
+		return State{}, nil, &opError{doing: "inspect", name: m.name, err: err, words: words}
+	}
 	parts, err := r.ToArray()
 	if err != nil {
-		return State{}, &opError{doing: "inspect", name: m.name, err: sentinels[dispatcher.Explain(err)], words: wordsOf(err)}
+		return failed(sentinels[dispatcher.Explain(err)], wordsOf(err))
 	}
 	if len(parts) < 3 {
-		return State{}, &opError{doing: "inspect", name: m.name, err: ErrForeignKey}
+		return failed(ErrForeignKey, "")
 	}
 	code, _ := parts[0].AsInt64()
 	if fault := scripts.Reply(code).Fault(); fault != scripts.None {
@@ -54,40 +63,72 @@ func (m *Mutex) state(r rueidis.RedisResult) (State, error) {
 		if _, foreign := fault.Foreign(); foreign {
 			sentinel = ErrForeignKey
 		}
-		return State{}, &opError{doing: "inspect", name: m.name, err: sentinel, words: fault.String()}
+		return failed(sentinel, fault.String())
 	}
 	ttl, _ := parts[1].AsInt64()
 	token, _ := parts[2].AsInt64()
 	state := State{Token: token}
 	if ttl == -2 || len(parts) < 5 {
-		return state, nil
+		return state, nil, nil
 	}
-	state.Locked, state.TTL = true, scripts.TTL(ttl)
-	state.Owner, _ = parts[3].ToString()
-	count, _ := parts[4].ToString()
-	state.Count, _ = strconv.Atoi(count)
-	state.Ours = m.e.number(state.Owner) != 0
-	return state, nil
+	state.TTL = scripts.TTL(ttl)
+	var fields fields
+	for i := 3; i+1 < len(parts); i += 2 {
+		name, _ := parts[i].ToString()
+		value, _ := parts[i+1].ToString()
+		fields = append(fields, field{name, value})
+	}
+	if (fields.mode() != "") != (m.kind == gate.RWKind) {
+		return failed(ErrForeignKey, "the key is a hash of another kind")
+	}
+	if m.kind == gate.RWKind {
+		return m.view(state, fields)
+	}
+	state.set(m.e, fields[0])
+	return state, []string{state.Owner}, nil
+}
+
+// field is one of a lock's hash.
+type field struct{ name, value string }
+
+type fields []field
+
+// mode is that of a read-write lock; empty for others.
+func (fs fields) mode() string {
+	for _, f := range fs {
+		if f.name == "mode" {
+			return f.value
+		}
+	}
+	return ""
+}
+
+// set makes f the owner.
+func (s *State) set(e *Engine, f field) {
+	s.Locked, s.Owner = true, f.name
+	s.Count, _ = strconv.Atoi(f.value)
+	s.Ours = e.number(f.name) != 0
 }
 
 // ForceUnlock frees the owner it finds, and no later one; false: there was none. If that is a hold of this
 // engine, it ends with ErrLost before the key is freed. A hold of another process learns of it by its next
-// renewal, or at once with WatchLoss.
+// renewal, or at once with WatchLoss. Of a RWMutex, the Reader's frees all readers it finds and no writer, the
+// Writer's the writer, with the reads of its own, and no reader.
 func (m *Mutex) ForceUnlock(ctx context.Context) (bool, error) {
-	state, err := m.Inspect(ctx)
-	if err != nil || !state.Locked {
+	_, owners, err := m.inspect(ctx)
+	if err != nil {
 		return false, err
 	}
 	key, _ := m.e.key(m.name)
-	err = m.e.confirm(ctx, "force-unlock", m.name, ErrClosed, func(ack gate.Settler) bool {
-		return m.e.dispatcher.Force(key, m.kind, state.Owner, m.e.number(state.Owner), ack)
-	})
-	switch {
-	case err == nil:
-		return true, nil
-	case isLost(err): // it went away by itself
-		return false, nil
-	default:
-		return false, err
+	freed := false
+	for _, owner := range owners {
+		err := m.e.confirm(ctx, "force-unlock", m.name, ErrClosed, func(ack gate.Settler) bool {
+			return m.e.dispatcher.Force(key, m.kind, owner, m.e.number(owner), ack)
+		})
+		if err != nil && !isLost(err) { // lost: it went away by itself
+			return freed, err
+		}
+		freed = freed || err == nil
 	}
+	return freed, nil
 }
