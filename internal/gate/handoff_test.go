@@ -256,7 +256,7 @@ func TestOthersListen(t *testing.T) {
 		b.messages = nil
 		w.calm()
 	})
-	t.Run("yields that nobody takes pause for a second", func(t *testing.T) {
+	t.Run("after yields that nobody takes there are none for a while", func(t *testing.T) {
 		w := newWorld(t)
 		a, holder, next := heldBy(w, 9)
 		b := w.newProcess("B")

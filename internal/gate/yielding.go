@@ -6,9 +6,12 @@ const (
 	// stintLimit times HandoffTime is how long a process keeps a name at most before it frees it once,
 	// even if nobody is heard: pollers do not subscribe (rule 9: zero proves nothing).
 	stintLimit = 10
-	// yieldsInVain is after how many yields that nobody took we stop yielding for yieldRest.
+	// yieldsInVain is after how many yields that nobody took we rest from yielding: who listens does not
+	// always wait, for a subscription outlives its waiters. The rest doubles from firstRest to longestRest as
+	// long as nobody takes what is yielded; one second at once would starve a process that was only slow.
 	yieldsInVain = 4
-	yieldRest    = time.Second
+	firstRest    = 50 * time.Millisecond
+	longestRest  = time.Second
 	minYield     = 2 * time.Millisecond
 )
 
@@ -36,7 +39,7 @@ func (y *yielding) pause(now Time, heard int32, cfg *Config) time.Duration {
 		return 0
 	}
 	y.yielding = true
-	return max(minYield, 2*cfg.RTT) << y.yields
+	return max(minYield, 2*cfg.RTT) << min(y.yields, yieldsInVain-1)
 }
 
 // settleYield notes whether somebody took what we yielded.
@@ -49,8 +52,8 @@ func (y *yielding) settleYield(nobody bool, now Time) {
 		y.yields = 0
 		return
 	}
-	if y.yields++; y.yields == yieldsInVain {
-		y.yields = 0
-		y.yieldFree = now + yieldRest
+	if y.yields++; y.yields >= yieldsInVain {
+		y.yields = min(y.yields, yieldsInVain+5)
+		y.yieldFree = now + min(firstRest<<(y.yields-yieldsInVain), longestRest)
 	}
 }
