@@ -49,6 +49,26 @@ var (
 	_ func(*engine.Mutex, context.Context) (bool, error)         = (*engine.Mutex).ForceUnlock
 	_ func(*engine.Mutex, context.Context) (engine.State, error) = (*engine.Mutex).Inspect
 
+	_ func(*engine.Engine, string) *engine.Semaphore                                                  = (*engine.Engine).Semaphore
+	_ func(*engine.Semaphore, context.Context, int64, ...engine.LockOption) error                     = (*engine.Semaphore).Acquire
+	_ func(*engine.Semaphore, context.Context, int64, ...engine.LockOption) error                     = (*engine.Semaphore).TryAcquire
+	_ func(*engine.Semaphore, context.Context, int64, ...engine.LockOption) *futures.Future[struct{}] = (*engine.Semaphore).AcquireAsync
+	_ func(*engine.Semaphore, context.Context, int64, ...engine.LockOption) *futures.Future[struct{}] = (*engine.Semaphore).TryAcquireAsync
+	_ func(*engine.Semaphore, context.Context, int64) error                                           = (*engine.Semaphore).Release
+	_ func(*engine.Semaphore, context.Context, int64) *futures.Future[struct{}]                       = (*engine.Semaphore).ReleaseAsync
+	_ func(*engine.Semaphore, context.Context, int64) (bool, error)                                   = (*engine.Semaphore).TrySetPermits
+	_ func(*engine.Semaphore, context.Context, int64) error                                           = (*engine.Semaphore).AddPermits
+	_ func(*engine.Semaphore, context.Context) (int64, error)                                         = (*engine.Semaphore).Drain
+	_ func(*engine.Semaphore, context.Context) (int64, error)                                         = (*engine.Semaphore).Available
+
+	_ func(*engine.Engine, string) *engine.CountDownLatch                                           = (*engine.Engine).CountDownLatch
+	_ func(*engine.CountDownLatch, context.Context, ...engine.LockOption) error                     = (*engine.CountDownLatch).Wait
+	_ func(*engine.CountDownLatch, context.Context, ...engine.LockOption) *futures.Future[struct{}] = (*engine.CountDownLatch).WaitAsync
+	_ func(*engine.CountDownLatch, context.Context) error                                           = (*engine.CountDownLatch).CountDown
+	_ func(*engine.CountDownLatch, context.Context) (int64, error)                                  = (*engine.CountDownLatch).Count
+	_ func(*engine.CountDownLatch, context.Context, int64) (bool, error)                            = (*engine.CountDownLatch).TrySetCount
+	_ func(*engine.CountDownLatch, context.Context) (bool, error)                                   = (*engine.CountDownLatch).Delete
+
 	_ func(time.Duration) engine.LockOption = engine.WithLease
 	_ func(time.Duration) engine.LockOption = engine.WithWait
 	_ func(engine.Owner) engine.LockOption  = engine.WithOwner

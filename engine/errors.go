@@ -80,6 +80,9 @@ type HeldError struct {
 
 // Error says who waits for how long.
 func (e *HeldError) Error() string {
+	if e.TTL < 0 {
+		return fmt.Sprintf("wheellock: %s is taken, and has no end that is known", quote(e.Name))
+	}
 	return fmt.Sprintf("wheellock: %s is held by another owner, lease ends in %v", quote(e.Name), e.TTL)
 }
 
