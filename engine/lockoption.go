@@ -27,6 +27,9 @@ const (
 	MaxLease = 30 * 24 * time.Hour
 )
 
+// longest is 146 years: any instant of the clock and longest together are still an instant.
+const longest time.Duration = 1 << 62
+
 // WithLease gives the hold a fixed lease: no watchdog renews it, it ends by itself. From MinLease to
 // MaxLease, rounded up to whole milliseconds, the unit of Redis; else the call fails with ErrInvalid.
 func WithLease(d time.Duration) LockOption { return LockOption{leaseOption, int64(d)} }
@@ -75,6 +78,7 @@ func (o *Options) read(opts []LockOption, try bool) (demand, error) {
 			if try {
 				return d, invalid("WithWait on a call that does not wait: use Lock")
 			}
+			d.wait = min(d.wait, longest)
 		case ownerOption:
 			if opt.value == 0 {
 				return d, invalid("the zero Owner: make one with NewOwner")

@@ -102,6 +102,7 @@ func (o Options) withDefaults() (Options, error) {
 	if o.PollCap < 10*time.Millisecond {
 		complain("PollCap %v: at least 10ms", o.PollCap)
 	}
+	o.PollCap, o.MaxHold = min(o.PollCap, longest), min(o.MaxHold, longest)
 	if o.MaxHold < 0 {
 		complain("MaxHold %v: must not be negative", o.MaxHold)
 	}

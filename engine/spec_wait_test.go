@@ -3,6 +3,7 @@ package engine_test
 import (
 	"context"
 	"errors"
+	"math"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -57,6 +58,22 @@ func TestSpecWithWait(t *testing.T) {
 		<-w.answered
 		givesUp(b, w.err, since)
 		b.wantIs("Lock", w.err, engine.ErrUnavailable)
+	}))
+	t.Run("waits for ever when that is asked for", spec(engine.Options{PollCap: math.MaxInt64, MaxHold: math.MaxInt64}, func(b *bubble) {
+		other := b.another(engine.Options{})
+		h := b.lock(other.Mutex("stock:7"))
+		time.Sleep(time.Second)
+		w := b.queue(b.Mutex("stock:7"), engine.WithWait(math.MaxInt64))
+		before := b.Stats().Attempts
+		time.Sleep(time.Hour)
+		w.wantWaiting()
+		if asked := b.Stats().Attempts - before; asked > 200 { // when the owner's lease might have ended
+			b.Errorf("Redis was asked %d times in an hour", asked)
+		}
+		b.unlock(h)
+		next := w.granted()
+		time.Sleep(time.Minute)
+		b.wantHeld(next)
 	}))
 	t.Run("gives up asynchronously, too", spec(engine.Options{}, func(b *bubble) {
 		b.lock(b.Mutex("stock:7"))
