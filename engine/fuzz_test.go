@@ -1,0 +1,162 @@
+package engine_test
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"math"
+	"net"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/wheellock/wheellock/engine"
+	"github.com/wheellock/wheellock/engine/enginetest"
+)
+
+// FuzzLock: whatever the name and the options, a call gives a Hold or an error, never both, never neither.
+func FuzzLock(f *testing.F) {
+	f.Add("stock:7", int64(0), int64(0), uint8(0))
+	f.Add("stock:7", int64(time.Minute), int64(time.Second), uint8(7))
+	f.Add("", int64(9*time.Millisecond), int64(-1), uint8(3))
+	f.Add("\x00\xff{}\r\n", int64(10*time.Millisecond+1), int64(1), uint8(15))
+	f.Add(longName(1024), int64(30*24*time.Hour), int64(math.MaxInt64), uint8(31))
+	f.Add(longName(1025), int64(math.MinInt64), int64(math.MinInt64), uint8(63))
+	redis := enginetest.Start()
+	f.Cleanup(redis.Close)
+	e, err := redis.Open(f.Context(), engine.Options{})
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Cleanup(func() { e.Close() })
+
+	f.Fuzz(func(t *testing.T, name string, lease, wait int64, which uint8) {
+		var opts []engine.LockOption
+		if which&1 != 0 {
+			opts = append(opts, engine.WithLease(time.Duration(lease)))
+		}
+		if which&2 != 0 {
+			opts = append(opts, engine.WithWait(time.Duration(wait)))
+		}
+		if which&4 != 0 {
+			opts = append(opts, engine.WithOwner(engine.NewOwner()))
+		}
+		if which&8 != 0 {
+			opts = append(opts, engine.WithOwner(engine.Owner{}))
+		}
+		if which&16 != 0 {
+			opts = append(opts, engine.LockOption{})
+		}
+		lock := e.Mutex(name).Lock
+		if which&32 != 0 {
+			lock = e.Mutex(name).TryLock
+		}
+		h, err := lock(t.Context(), opts...)
+		checkGrant(t, name, h, err)
+	})
+}
+
+// checkGrant checks what came of a lock that nobody has, and unlocks it.
+func checkGrant(t *testing.T, name string, h *engine.Hold, err error) {
+	t.Helper()
+	if (h == nil) == (err == nil) {
+		t.Fatalf("%v and %v: want one of them", h, err)
+	}
+	if err != nil {
+		if !errors.Is(err, engine.ErrInvalid) && !errors.Is(err, engine.ErrWaitTimeout) {
+			t.Errorf("the error of a free lock: %v", err)
+		}
+		if len(err.Error()) > 500 {
+			t.Errorf("an error of %d bytes", len(err.Error()))
+		}
+		return
+	}
+	if h.Name() != name {
+		t.Errorf("Name = %q, want %q", h.Name(), name)
+	}
+	if err := h.Unlock(t.Context()); err != nil && time.Now().Before(h.Deadline()) {
+		t.Errorf("Unlock: %v", err)
+	}
+}
+
+// FuzzOpen: whatever the options, Open gives an Engine or an error that says which option, never both, never
+// neither; and an engine that was opened works.
+func FuzzOpen(f *testing.F) {
+	f.Add(int64(0), int64(0), int64(0), int64(0), 0, 0, 0, uint8(0), false)
+	f.Add(int64(time.Minute), int64(time.Hour), int64(time.Millisecond), int64(time.Second), 1, 1, 1, uint8(3), true)
+	f.Add(int64(100*time.Millisecond+1), int64(1), int64(-1), int64(10*time.Millisecond), 1<<20, 1<<20, 1000, uint8(2), false)
+	f.Add(int64(math.MaxInt64), int64(math.MaxInt64), int64(math.MaxInt64), int64(math.MaxInt64), math.MaxInt, math.MaxInt, math.MaxInt32, uint8(255), true)
+	f.Add(int64(math.MinInt64), int64(math.MinInt64), int64(math.MinInt64), int64(math.MinInt64), math.MinInt, math.MinInt, math.MinInt32, uint8(4), true)
+	redis := enginetest.Start()
+	f.Cleanup(redis.Close)
+
+	f.Fuzz(func(t *testing.T, lease, maxHold, handoff, pollCap int64, requests, waiters, callbacks int, pubsub uint8, watch bool) {
+		opts := engine.Options{
+			Lease: time.Duration(lease), MaxHold: time.Duration(maxHold), HandoffTime: time.Duration(handoff), PollCap: time.Duration(pollCap),
+			MaxRequests: requests, MaxWaitersPerName: waiters, Callbacks: callbacks, PubSub: engine.PubSub(pubsub), WatchLoss: watch,
+		}
+		_ = fmt.Sprintf("%v %+v", opts, &opts)
+		refused := opts
+		refused.Redis.ForceSingleClient = true
+		refused.Redis.DialCtxFn = func(context.Context, string, *net.Dialer, *tls.Config) (net.Conn, error) {
+			return nil, &net.OpError{Op: "dial", Err: syscall.ECONNREFUSED}
+		}
+		e, err := engine.Open(t.Context(), refused)
+		if e != nil || !errors.Is(err, engine.ErrInvalid) && !errors.Is(err, engine.ErrNotSent) {
+			t.Fatalf("Open without a server = %v, %v", e, err)
+		}
+		e, err = redis.Open(t.Context(), opts)
+		if (e == nil) == (err == nil) {
+			t.Fatalf("%v and %v: want one of them", e, err)
+		}
+		// Under a short lease a server is taken for dead soon, as a busy machine may make it look.
+		busy := lease > 0 && time.Duration(lease) < 10*time.Second
+		if err != nil {
+			if !errors.Is(err, engine.ErrInvalid) && !(busy && errors.Is(err, engine.ErrUnavailable)) {
+				t.Errorf("Open: %v", err)
+			}
+			return
+		}
+		h, err := e.Mutex("stock:7").Lock(t.Context(), engine.WithWait(time.Second))
+		if !busy {
+			checkGrant(t, "stock:7", h, err)
+		}
+		if err := e.Close(); err != nil {
+			t.Errorf("Close: %v", err)
+		}
+	})
+}
+
+// FuzzParseURL: a URL makes options or an error, and the error never shows the password.
+func FuzzParseURL(f *testing.F) {
+	const canary = "canary7f3a"
+	for _, url := range []string{
+		"redis://127.0.0.1:6379", "redis://user:" + canary + "@127.0.0.1:6379/3?dial_timeout=1s&write_timeout=1s&client_name=gateway",
+		"rediss://:" + canary + "@redis.example:6380", "unix:///run/redis.sock?db=1", "valkey://user:" + canary + "@[::1]:6379",
+		"redis://user:" + canary + "@host:port/x", "redis://user:" + canary + "@host:6379/notanumber", "://user:" + canary + "@host",
+		"redis://user:" + canary + "@%zz", "redis://user:" + canary + "\x7f@host", "http://user:" + canary + "@host",
+		"redis://user:" + canary + "@host:6379?dial_timeout=" + canary, "redis://host:26379?addr=host2:26379&master_set=mymaster",
+		"redis://host:7000?addr=host2:7000&addr=user:" + canary + "@host3", "user:" + canary + "@host", canary, "",
+	} {
+		f.Add(url)
+	}
+	f.Fuzz(func(t *testing.T, url string) {
+		for _, url := range []string{url, "redis://user:" + canary + "@" + url, "redis://" + canary + url, url + "?password=" + canary} {
+			opts, err := engine.ParseURL(url)
+			if err == nil {
+				continue
+			}
+			if !errors.Is(err, engine.ErrInvalid) {
+				t.Errorf("ParseURL(%q): %v, which is not ErrInvalid", url, err)
+			}
+			if strings.Contains(err.Error(), canary) {
+				t.Errorf("the error of %q shows the password: %v", url, err)
+			}
+			if opts.Redis.Password != "" || opts.Redis.InitAddress != nil {
+				t.Errorf("ParseURL(%q): options and an error", url)
+			}
+		}
+	})
+}
