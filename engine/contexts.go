@@ -23,8 +23,11 @@ type group struct {
 type watched struct {
 	group      *group
 	next, prev *watched
-	by         interface{ ended(error) } // the request: told the error of its context
+	by         endable // the request
 }
+
+// endable is a request, told the error of its context.
+type endable interface{ ended(error) }
 
 // watch abandons r when ctx ends.
 func (c *contexts) watch(ctx context.Context, r *watched) {

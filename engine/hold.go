@@ -26,6 +26,12 @@ type Hold struct {
 	endings *endings   // nil until somebody wants to hear of the end
 }
 
+func newHold(e *Engine, name string, fixed bool) *Hold {
+	h := &Hold{e: e, name: name, fixed: fixed}
+	h.core.By = h
+	return h
+}
+
 // endings is who hears of the end of a hold.
 type endings struct {
 	done     chan struct{}

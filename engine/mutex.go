@@ -77,22 +77,20 @@ func (m *Mutex) TryLockAsync(ctx context.Context, opts ...LockOption) *futures.F
 	return m.async(ctx, true, opts)
 }
 
-// fill checks a call's options and makes the waiter of its request, and the Hold that it may become.
-func (m *Mutex) fill(ctx context.Context, try bool, opts []LockOption, w *gate.Waiter) (*Hold, error) {
+// fill checks a call's options and makes the waiter of its request.
+func (m *Mutex) fill(ctx context.Context, try bool, opts []LockOption, w *gate.Waiter) error {
 	d, err := m.e.opts.read(opts, try)
 	if err != nil {
-		return nil, m.failed(err)
+		return m.failed(err)
 	}
 	if ctx.Err() != nil {
-		return nil, m.failed(endedBy(ctx))
+		return m.failed(endedBy(ctx))
 	}
-	h := &Hold{e: m.e, name: m.name, fixed: d.fixed}
-	h.core.By = h
-	w.Hold, w.Owner, w.Lease, w.Watch, w.Try, w.Write = &h.core, d.owner, d.lease, !d.fixed, try, m.write
+	w.Owner, w.Lease, w.Watch, w.Try, w.Write = d.owner, d.lease, !d.fixed, try, m.write
 	if d.wait > 0 {
 		w.Until = m.e.clock.Now() + d.wait
 	}
-	return h, nil
+	return nil
 }
 
 func (m *Mutex) errand() errand { return errand{e: m.e, name: m.name, doing: "lock", kind: m.kind} }
@@ -102,11 +100,12 @@ func (m *Mutex) failed(err error) error { return &opError{doing: "lock", name: m
 // block asks and waits for the answer.
 func (m *Mutex) block(ctx context.Context, try bool, opts []LockOption) (*Hold, error) {
 	c := m.e.calls.get()
-	h, err := m.fill(ctx, try, opts, &c.waiter)
-	if err != nil {
+	if err := m.fill(ctx, try, opts, &c.waiter); err != nil {
 		m.e.calls.put(c)
 		return nil, err
 	}
+	h := newHold(m.e, m.name, !c.waiter.Watch)
+	c.waiter.Hold = &h.core
 	t := m.errand()
 	if err := t.block(ctx, c); err != nil {
 		return nil, err
@@ -114,13 +113,11 @@ func (m *Mutex) block(ctx context.Context, try bool, opts []LockOption) (*Hold, 
 	return h, nil
 }
 
-// async asks and leaves the answer to a future.
+// async asks and leaves the answer to a future. Its hold is made when it is granted.
 func (m *Mutex) async(ctx context.Context, try bool, opts []LockOption) *futures.Future[*Hold] {
 	r := &request[*Hold]{errand: m.errand()}
-	h, err := m.fill(ctx, try, opts, &r.waiter)
-	if err != nil {
+	if err := m.fill(ctx, try, opts, &r.waiter); err != nil {
 		return futures.Settled[*Hold](&m.e.callbacks, nil, err)
 	}
-	r.grant = h
 	return r.start(ctx)
 }

@@ -99,6 +99,13 @@ func (r *request[T]) Settle(out gate.Outcome) bool {
 	return settled
 }
 
+// Hold makes the hold that a request for one becomes. It implements gate.Maker.
+func (r *request[T]) Hold() *gate.Hold {
+	h := newHold(r.e, r.name, !r.waiter.Watch)
+	r.grant = any(h).(T)
+	return &h.core
+}
+
 // ended is the end of its context.
 func (r *request[T]) ended(err error) {
 	if r.settle(r.failed(err)) {

@@ -61,7 +61,7 @@ func TestCancel(t *testing.T) {
 				}
 				w.redis.free(stock, "java:1")
 				w.calm()
-				var last Time
+				var last uint32
 				for _, c := range waiters {
 					if !c.gone {
 						c.wantAnswer(Granted)

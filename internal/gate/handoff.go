@@ -28,7 +28,7 @@ func (m *Mutex) admit(now Time, fx *Effects) {
 
 // grant makes w a holder. False: its caller had gone. Either way w is not the loop's any more.
 func (m *Mutex) grant(now Time, w *Waiter) bool {
-	h := w.Hold
+	h := w.hold()
 	h.begin(now, w, &m.t.Tenure, m.cfg)
 	if h.Token == 0 && m.breed().fenced {
 		h.Token = m.crowd.tokens.next

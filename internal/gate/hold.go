@@ -24,8 +24,8 @@ type Hold struct {
 	next  *Hold
 	prev  *Hold
 	owner uint64
-	since Time // when it was granted
-	until Time // its own end, when it has one besides the tenure's; Never: the tenure's
+	until Time   // its own end, when it has one besides the tenure's; Never: the tenure's
+	since uint32 // when it was granted, in hundredths of a second: 497 days
 	watch bool
 	alive bool
 	write bool // of a read-write lock: it excludes. Set before it is granted; anybody may read it afterwards.
@@ -48,7 +48,7 @@ func (h *Hold) Count() int {
 // begin makes h a hold of t, from now on.
 func (h *Hold) begin(now Time, w *Waiter, t *Tenure, cfg *Config) {
 	h.Tenure, h.owner, h.watch, h.alive = t.ID, w.Owner, w.Watch, true
-	h.since, h.write = now, w.Write
+	h.since, h.write = uint32(now/sinceUnit), w.Write
 	h.until = Never
 	if !w.Watch {
 		h.until = min(now+w.Lease-margin(w.Lease), t.Deadline)
@@ -57,6 +57,9 @@ func (h *Hold) begin(now Time, w *Waiter, t *Tenure, cfg *Config) {
 	}
 	h.follow(t)
 }
+
+// sinceUnit is the unit of Hold.since.
+const sinceUnit = 10 * time.Millisecond
 
 // follow sets the hold's deadline after the tenure's has changed (rule 2: at most the tenure's).
 func (h *Hold) follow(t *Tenure) { h.deadline.Store(int64(min(h.until, t.Deadline))) }

@@ -40,8 +40,8 @@ func (m *Mutex) share(now Time, w *Waiter, first *Hold) {
 		first.count.Store(n)
 	}
 	n.Add(1)
-	w.Hold.count.Store(n)
-	w.Hold.Token = first.Token // re-entry is not a new owner
+	w.hold().count.Store(n)
+	w.hold().Token = first.Token // re-entry is not a new owner
 	if !m.grant(now, w) {
 		n.Add(-1)
 	}

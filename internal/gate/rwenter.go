@@ -37,7 +37,7 @@ func (r *RW) ended(g *grip) {
 
 // grant makes w a holder. False: its caller had gone. Either way w is not the loop's any more.
 func (r *RW) grant(now Time, w *Waiter, g *grip) bool {
-	h, owner := w.Hold, w.Owner
+	h, owner := w.hold(), w.Owner
 	h.begin(now, w, &g.Tenure, r.cfg)
 	var count *atomic.Int32
 	if owner != 0 {

@@ -16,7 +16,6 @@ type Tenure struct {
 	Doubt     bool   // something unusual was seen since the last confirmation: no handoff (rule 8)
 	Resent    bool   // a release left before the deadline and got no answer
 	Stretched bool   // its key may have been given more than Lease: it is not handed on (rule 1)
-	handed    uint16
 }
 
 // confirm counts the lease from when the command left that confirmed the tenure. If the link has broken since
@@ -25,7 +24,7 @@ func (t *Tenure) confirm(now Time, c *Command) {
 	t.Deadline = max(t.Deadline, c.Sent+c.Lease-margin(c.Lease))
 	t.Renew = c.Sent + t.Lease/3
 	t.carried(now, c.Lease)
-	t.Confirmed, t.Epoch, t.Doubt, t.handed = now, c.Epoch, false, 0
+	t.Confirmed, t.Epoch, t.Doubt = now, c.Epoch, false
 }
 
 // carried notes that a command with this lease has run by then, or may have: the key's TTL counts from there.
@@ -49,9 +48,16 @@ func (t *Tenure) unsure(sent Time) {
 // the end of a hold's own time looks at all of them.
 type tenancy struct {
 	Tenure
-	holds   *Hold // newest first
-	watched int32 // how many of them the watchdog keeps
-	soonest Time  // none of them ends by its own time before this
+	holds   *Hold  // newest first
+	soonest Time   // none of them ends by its own time before this
+	watched int32  // how many of them the watchdog keeps
+	handed  uint16 // how often the tenure was handed on since its last confirmation
+}
+
+// confirm is Tenure's, and begins to count handoffs anew.
+func (t *tenancy) confirm(now Time, c *Command) {
+	t.Tenure.confirm(now, c)
+	t.handed = 0
 }
 
 func (t *tenancy) add(h *Hold) {
@@ -153,7 +159,7 @@ func (t *tenancy) follow() {
 func (t *tenancy) oldest() Time {
 	oldest := Never
 	for h := t.holds; h != nil; h = h.next {
-		oldest = min(oldest, h.since)
+		oldest = min(oldest, Time(h.since)*sinceUnit)
 	}
 	return oldest
 }

@@ -50,7 +50,7 @@ type Settler interface {
 type Waiter struct {
 	// Set by the caller before it asks.
 	By    Settler
-	Hold  *Hold         // what the request becomes when it is granted
+	Hold  *Hold         // what the request becomes when it is granted; nil: By is a Maker
 	Owner uint64        // the caller's Owner; 0: an owner of its own
 	Lease time.Duration // whole milliseconds
 	N     int64         // how many permits
@@ -60,11 +60,23 @@ type Waiter struct {
 	Write bool          // of a read-write lock: to exclude
 
 	// Owned by the loop.
+	queued     bool
+	asked      bool // Redis was asked for it, and has not answered
 	Cell       *Cell
 	Timer      wheel.Entry[*Waiter] // for Until
 	next, prev *Waiter
-	queued     bool
-	asked      bool // Redis was asked for it, and has not answered
+}
+
+// Maker is a caller that makes its hold only when it is granted one, so that waiting costs less memory.
+type Maker interface{ Hold() *Hold }
+
+// hold is what w becomes.
+func (w *Waiter) hold() *Hold {
+	if w.Hold == nil {
+		w.Hold = w.By.(Maker).Hold()
+		w.Hold.Cell = w.Cell
+	}
+	return w.Hold
 }
 
 // fits reports whether w can have a tenure as it stands in Redis, without a change of lease (rule 1).
