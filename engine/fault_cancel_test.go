@@ -29,6 +29,7 @@ func (m moment) String() string { return [...]string{"queued", "in flight", "jus
 // cancelling makes calls and cancels them.
 type cancelling struct {
 	t         *testing.T
+	ctx       context.Context // for all waits together
 	e         *engine.Engine
 	direct    *outsider // sees what stands in Redis before the engine does
 	taken     []string  // names that others have, all the time
@@ -36,7 +37,7 @@ type cancelling struct {
 	late      atomic.Int64 // calls whose grant was quicker than the cancelling
 }
 
-// call is one call under way.
+// callUnderWay is a call that has not been answered yet.
 type callUnderWay struct {
 	cancel func()
 	answer func() (*engine.Hold, error)
@@ -53,10 +54,10 @@ func (c *cancelling) start(way int, name string) callUnderWay {
 		return blocking(cancel, func() (*engine.Hold, error) { return m.TryLock(ctx) })
 	case 2:
 		f := m.LockAsync(ctx)
-		return callUnderWay{cancel, func() (*engine.Hold, error) { return f.Wait(soon(c.t)) }}
+		return callUnderWay{cancel, func() (*engine.Hold, error) { return f.Wait(c.ctx) }}
 	default:
 		f := m.LockAsync(ctx)
-		return callUnderWay{func() { f.Cancel() }, func() (*engine.Hold, error) { defer cancel(); return f.Wait(soon(c.t)) }}
+		return callUnderWay{func() { f.Cancel() }, func() (*engine.Hold, error) { defer cancel(); return f.Wait(c.ctx) }}
 	}
 }
 
@@ -130,7 +131,9 @@ func TestFaultCancelledCallsLeaveNothing(t *testing.T) {
 	server := redistest.Start(t)
 	proxy := redistest.NewProxy(t, server.Addr())
 	proxy.Latency(redistest.Both, 5*time.Millisecond, 0)
-	c := &cancelling{t: t, e: connect(t, proxy.Addr()), direct: newOutsider(t, server.Addr())}
+	ctx, stop := context.WithTimeout(context.Background(), 10*time.Minute)
+	defer stop()
+	c := &cancelling{t: t, ctx: ctx, e: connect(t, proxy.Addr()), direct: newOutsider(t, server.Addr())}
 	var living []*engine.Hold
 	for i := range 8 {
 		ours, others := fmt.Sprintf("taken:ours:%d", i), fmt.Sprintf("taken:others:%d", i)

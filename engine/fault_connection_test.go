@@ -40,7 +40,7 @@ func TestFaultConnectionCutEvery30ms(t *testing.T) {
 		others.Go(func() {
 			for time.Now().Before(until) {
 				tries.Add(1)
-				h, err := e.Mutex(fmt.Sprintf("contest:%d", i)).TryLock(soon(t))
+				h, err := e.Mutex(fmt.Sprintf("contest:%d", i)).TryLock(context.Background())
 				if err == nil {
 					granted.Add(1)
 					c.enter(i)
@@ -97,7 +97,7 @@ func TestFaultAcquireDeliveredAfterItsCleanUp(t *testing.T) {
 		callers.Wait()
 		proxy.HoldRequests(0) // new connections get through
 		redistest.Await(t, "the link to be up", func() bool { return e.Stats().Up })
-		mustUnlock(t, mustLock(t, e.Mutex("passes"))) // and so has what was asked before it
+		mustUnlock(t, mustLock(t, e.Mutex("passes"), engine.WithLease(time.Minute))) // and so has what was asked before it
 		before := proxy.Stats().LateRequests
 		proxy.Release()
 		released := time.Now()

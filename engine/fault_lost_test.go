@@ -43,21 +43,23 @@ func loses(t *testing.T, s *redistest.Server, h *engine.Hold, remove func(*redis
 	return time.Since(gone)
 }
 
-// With a lease of 3 s the next renewal comes within a second.
+// With a lease of 15 s the next renewal comes within five.
 func TestFaultLostKeyIsToldByTheNextRenewal(t *testing.T) {
-	server := redistest.Start(t)
-	e := connect(t, server.Addr(), lease(3*time.Second))
 	for _, r := range removals {
-		h := mustLock(t, e.Mutex("watched"))
-		time.Sleep(rand.N(200 * time.Millisecond))
-		deadline := h.Deadline()
-		took := loses(t, server, h, r.remove)
-		t.Logf("%s: told after %v", r.name, took.Round(time.Millisecond))
-		if !time.Now().Before(deadline) {
-			t.Errorf("%s: told only when the lease was over, after %v", r.name, took)
-		}
+		t.Run(r.name, func(t *testing.T) {
+			t.Parallel()
+			server := redistest.Start(t)
+			e := connect(t, server.Addr(), lease(15*time.Second))
+			h := mustLock(t, e.Mutex("watched"))
+			deadline := h.Deadline()
+			took := loses(t, server, h, r.remove)
+			t.Logf("told after %v", took.Round(time.Millisecond))
+			if !time.Now().Before(deadline) {
+				t.Errorf("told only when the lease was over, after %v", took)
+			}
+			checkQuiet(t, server, e, 0)
+		})
 	}
-	checkQuiet(t, server, e, 0)
 }
 
 // With a lease of 30 s no renewal comes within ten: it is Redis who tells.
@@ -106,20 +108,20 @@ func reportTold(t *testing.T, told []time.Duration) {
 func TestFaultWatchLossAfterEveryCommand(t *testing.T) {
 	server := redistest.Start(t)
 	watch := func(o *engine.Options) { o.WatchLoss, o.HandoffTime = true, time.Millisecond }
-	check := func(t *testing.T, h *engine.Hold, within time.Duration) {
+	check := func(t *testing.T, h *engine.Hold) {
 		t.Helper()
-		if took := loses(t, server, h, removals[0].remove); took > within {
+		if took := loses(t, server, h, removals[0].remove); took > 5*time.Second { // the next renewal comes after ten
 			t.Errorf("told only after %v", took)
 		}
 	}
-	t.Run("a renewal", func(t *testing.T) { // every 4 s
-		e := connect(t, server.Addr(), watch, lease(12*time.Second))
+	e := connect(t, server.Addr(), watch)
+	t.Run("a renewal", func(t *testing.T) {
 		h := mustLock(t, e.Mutex("renewed"))
 		before := h.Deadline()
-		redistest.Await(t, "a renewal", func() bool { return h.Deadline().After(before.Add(time.Second)) })
-		check(t, h, 2*time.Second)
+		server.MustDo("PEXPIRE", "renewed", "20000") // it is told of this too, and renews at once
+		redistest.Await(t, "a renewal", func() bool { return h.Deadline().After(before) })
+		check(t, h)
 	})
-	e := connect(t, server.Addr(), watch)
 	passOn := func(t *testing.T, script string, opts ...engine.LockOption) *engine.Hold {
 		t.Helper()
 		first := mustLock(t, e.Mutex("passed"))
@@ -137,15 +139,15 @@ func TestFaultWatchLossAfterEveryCommand(t *testing.T) {
 		}
 		return h
 	}
-	t.Run("a confirmation", func(t *testing.T) { check(t, passOn(t, "confirm"), 5*time.Second) })
-	t.Run("a swap", func(t *testing.T) { check(t, passOn(t, "swap", engine.WithLease(time.Minute)), 5*time.Second) })
+	t.Run("a confirmation", func(t *testing.T) { check(t, passOn(t, "confirm")) })
+	t.Run("a swap", func(t *testing.T) { check(t, passOn(t, "swap", engine.WithLease(time.Minute))) })
 }
 
 // A restart without persistence loses every lock: each of 1,000 holders is told within one renewal interval
 // of the server's return, new locks work, and that the scripts are gone too is nobody's concern.
 func TestFaultRestartWithoutPersistence(t *testing.T) {
 	server := redistest.Start(t)
-	e := connect(t, server.Addr(), lease(6*time.Second)) // renewed every 2 s
+	e := connect(t, server.Addr(), lease(15*time.Second)) // renewed every 5 s
 	for range times(t, 20, 1) {
 		holds := make([]*engine.Hold, 1000)
 		for i := range holds {
@@ -161,7 +163,7 @@ func TestFaultRestartWithoutPersistence(t *testing.T) {
 			told = max(told, time.Since(back))
 		}
 		t.Logf("1000 holders told, the last %v after the restart", told.Round(time.Millisecond))
-		if told > 4*time.Second { // two of which are for a busy machine
+		if told > 9*time.Second { // four of which are for a busy machine
 			t.Errorf("the last of them was told %v after the restart", told)
 		}
 		for i := range 100 {
