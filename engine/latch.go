@@ -33,7 +33,7 @@ func (l *CountDownLatch) errand(doing string) errand {
 // Wait returns nil when the count is 0. WithWait bounds the wait; WithLease and WithOwner are ErrInvalid.
 func (l *CountDownLatch) Wait(ctx context.Context, opts ...LockOption) error {
 	c := l.e.calls.get()
-	if err := l.fill(ctx, opts, &c.waiter); err != nil {
+	if err := l.fill(opts, &c.waiter); err != nil {
 		l.e.calls.put(c)
 		return err
 	}
@@ -44,20 +44,17 @@ func (l *CountDownLatch) Wait(ctx context.Context, opts ...LockOption) error {
 // WaitAsync is Wait without blocking. The end of ctx, or Cancel, abandons it.
 func (l *CountDownLatch) WaitAsync(ctx context.Context, opts ...LockOption) *futures.Future[struct{}] {
 	r := &request[struct{}]{errand: l.errand("wait for")}
-	if err := l.fill(ctx, opts, &r.waiter); err != nil {
+	if err := l.fill(opts, &r.waiter); err != nil {
 		return futures.Settled(&l.e.callbacks, struct{}{}, err)
 	}
 	return r.start(ctx)
 }
 
-func (l *CountDownLatch) fill(ctx context.Context, opts []LockOption, w *gate.Waiter) error {
+func (l *CountDownLatch) fill(opts []LockOption, w *gate.Waiter) error {
 	t := l.errand("wait for")
 	d, err := l.e.opts.read(opts, false)
 	if err == nil && (d.fixed || d.owner != 0) {
 		err = invalid("WithLease or WithOwner on a name that has no owners")
-	}
-	if err == nil && ctx.Err() != nil {
-		err = endedBy(ctx)
 	}
 	if err != nil {
 		return t.failed(err)

@@ -78,13 +78,10 @@ func (m *Mutex) TryLockAsync(ctx context.Context, opts ...LockOption) *futures.F
 }
 
 // fill checks a call's options and makes the waiter of its request.
-func (m *Mutex) fill(ctx context.Context, try bool, opts []LockOption, w *gate.Waiter) error {
+func (m *Mutex) fill(try bool, opts []LockOption, w *gate.Waiter) error {
 	d, err := m.e.opts.read(opts, try)
 	if err != nil {
 		return m.failed(err)
-	}
-	if ctx.Err() != nil {
-		return m.failed(endedBy(ctx))
 	}
 	w.Owner, w.Lease, w.Watch, w.Try, w.Write = d.owner, d.lease, !d.fixed, try, m.write
 	if d.wait > 0 {
@@ -100,7 +97,7 @@ func (m *Mutex) failed(err error) error { return &opError{doing: "lock", name: m
 // block asks and waits for the answer.
 func (m *Mutex) block(ctx context.Context, try bool, opts []LockOption) (*Hold, error) {
 	c := m.e.calls.get()
-	if err := m.fill(ctx, try, opts, &c.waiter); err != nil {
+	if err := m.fill(try, opts, &c.waiter); err != nil {
 		m.e.calls.put(c)
 		return nil, err
 	}
@@ -116,7 +113,7 @@ func (m *Mutex) block(ctx context.Context, try bool, opts []LockOption) (*Hold, 
 // async asks and leaves the answer to a future. Its hold is made when it is granted.
 func (m *Mutex) async(ctx context.Context, try bool, opts []LockOption) *futures.Future[*Hold] {
 	r := &request[*Hold]{errand: m.errand()}
-	if err := m.fill(ctx, try, opts, &r.waiter); err != nil {
+	if err := m.fill(try, opts, &r.waiter); err != nil {
 		return futures.Settled[*Hold](&m.e.callbacks, nil, err)
 	}
 	return r.start(ctx)

@@ -17,10 +17,14 @@ type errand struct {
 
 func (t *errand) failed(err error) error { return &opError{doing: t.doing, name: t.name, err: err} }
 
-// send brings a waiter to the loop, within bounds.
-func (t *errand) send(w *gate.Waiter) error {
+// send brings a waiter to the loop, within bounds. A ctx that has ended sends nothing, also when it ended
+// while NameMapper made the key.
+func (t *errand) send(ctx context.Context, w *gate.Waiter) error {
 	e := t.e
 	key, err := e.key(t.name)
+	if err == nil && ctx.Err() != nil {
+		err = endedBy(ctx)
+	}
 	if err != nil {
 		return t.failed(err)
 	}
@@ -39,7 +43,7 @@ func (t *errand) send(w *gate.Waiter) error {
 // block sends c's waiter and waits for the answer. c is used up.
 func (t *errand) block(ctx context.Context, c *call) error {
 	c.waiter.By = c
-	if err := t.send(&c.waiter); err != nil {
+	if err := t.send(ctx, &c.waiter); err != nil {
 		t.e.calls.put(c)
 		return err
 	}
@@ -68,7 +72,7 @@ type request[T any] struct {
 func (r *request[T]) start(ctx context.Context) *futures.Future[T] {
 	r.waiter.By, r.watched.by = r, r
 	r.promise.Init(&r.e.callbacks, r)
-	if err := r.send(&r.waiter); err != nil {
+	if err := r.send(ctx, &r.waiter); err != nil {
 		r.settle(err)
 		return r.promise.Future()
 	}
