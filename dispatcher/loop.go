@@ -83,6 +83,9 @@ func (d *Dispatcher) read(now gate.Time, l *letter) {
 				c.Machine.Subscribed(now, l.text, &d.fx)
 				d.stepped(c)
 			}
+			if l.text != "" { // nothing will be heard there, and nobody will say that it is over
+				delete(d.heard, channel)
+			}
 		}
 	case suspect:
 		d.suspect(now, l.text)
