@@ -2,7 +2,6 @@ package gate
 
 import (
 	"fmt"
-	"slices"
 	"time"
 
 	"github.com/wheellock/wheellock/wheel"
@@ -71,7 +70,11 @@ func (c *caller) Settle(out Outcome) bool {
 		return false
 	}
 	c.answered, c.out = true, out
-	c.counted = out.Why == Granted
+	if out.Why == Granted {
+		c.counted = true
+		c.from.world.checkToken(c)
+		c.from.world.granted = append(c.from.world.granted, c)
+	}
 	*c.waiter = Waiter{Owner: 99, Lease: time.Nanosecond}
 	return true
 }
@@ -129,8 +132,8 @@ func (c *caller) stop() bool {
 func (c *caller) unlockHeard() {
 	c.released = &ack{world: c.from.world}
 	c.from.step(c.hold.Cell, func(m Machine, now Time, fx *Effects) {
-		c.counted = false
 		m.Unlock(now, &c.hold, c.released, fx)
+		c.counted = false
 	}, "hears that %v unlocks", c)
 }
 
@@ -153,10 +156,6 @@ func (a *ack) Settle(out Outcome) bool {
 		a.world.broken("an acknowledgement was given twice")
 	}
 	return true
-}
-
-func (a *ack) said(why Why) bool {
-	return slices.ContainsFunc(a.heard, func(out Outcome) bool { return out.Why == why })
 }
 
 var whyNames = [...]string{"granted", "taken", "timed out", "down", "doubtful", "refused", "foreign", "lost", "too long", "unlocked", "closed", "overloaded", "other kind", "deadlock"}

@@ -24,7 +24,6 @@ type process struct {
 	messages []string         // heard by the connection, not yet by the machines
 	callers  []*caller
 	buried   map[uint64]bool // tenures whose release was asked for
-	frozen   bool            // it does not run: what it believes, it goes on believing
 }
 
 type wish struct {
@@ -81,7 +80,7 @@ func (p *process) cell(name string) *Cell {
 		c, p.spare = p.spare[last], p.spare[:last]
 		c.Renew(name, p.cfg)
 	} else {
-		c = NewCell(name, MutexKind, p.cfg)
+		c = NewCell(name, p.world.kind, p.cfg)
 	}
 	p.cells[name] = c
 	return c
@@ -170,6 +169,9 @@ func (p *process) subscribe() {
 func (p *process) subscribed(name, refusal string) {
 	if c := p.heard[name]; c != nil {
 		p.step(c, func(m Machine, now Time, fx *Effects) { m.Subscribed(now, refusal, fx) }, "subscribed to %s %s", name, refusal)
+	}
+	if refusal != "" {
+		delete(p.heard, name)
 	}
 }
 

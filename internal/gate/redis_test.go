@@ -14,7 +14,8 @@ type simRedis struct {
 	world *world
 	keys  map[string]*lockKey
 	ears  map[string][]hearer
-	fault scripts.Fault // what every script answers instead of running; None: the server is well
+	last  map[string]int64 // the last fencing token given out
+	fault scripts.Fault    // what every script answers instead of running; None: the server is well
 }
 
 // lockKey is a key: alive at until, the server's milliseconds, and gone one later.
@@ -30,7 +31,7 @@ type hearer interface{ hear(name string) }
 const serverEpoch = 1_700_000_000_000
 
 func newSimRedis(w *world) *simRedis {
-	return &simRedis{world: w, keys: make(map[string]*lockKey), ears: make(map[string][]hearer)}
+	return &simRedis{world: w, keys: make(map[string]*lockKey), ears: make(map[string][]hearer), last: make(map[string]int64)}
 }
 
 func (r *simRedis) millis() int64 { return serverEpoch + r.world.now.Milliseconds() }
@@ -68,7 +69,7 @@ func (r *simRedis) run(c *Command, uuid string, notAfter int64) scripts.Reply {
 	k := r.key(name)
 	mine := k != nil && k.owner == owner
 	switch c.Op {
-	case Acquire:
+	case Acquire, AcquireFenced:
 		switch {
 		case now > notAfter:
 			return scripts.Reply(-(1 << 52) - now)
@@ -79,12 +80,19 @@ func (r *simRedis) run(c *Command, uuid string, notAfter int64) scripts.Reply {
 		default:
 			k.raise(until)
 		}
-		return 1
-	case Release:
+		if c.Op == Acquire {
+			return 1
+		}
+		r.last[name] = max(r.last[name]+TokenBlock, serverEpoch*1000+r.world.now.Microseconds())
+		return scripts.Reply(r.last[name])
+	case Release, ReleaseQuietly:
 		if !mine {
 			return scripts.NotMine
 		}
 		delete(r.keys, name)
+		if c.Op == ReleaseQuietly {
+			return 0
+		}
 		return scripts.Reply(r.publish(name))
 	case Renew:
 		if !mine {

@@ -41,6 +41,26 @@ func (w *world) checkHolder(c *caller, holders map[string]*caller) {
 	}
 }
 
+// checkToken: every grant of a fenced name has a larger token than all before, in all processes; a re-entry has
+// its tenure's. Where keys are lost, who does not know yet goes on with smaller ones; but none is given twice.
+func (w *world) checkToken(c *caller) {
+	if w.kind != FencedKind {
+		return
+	}
+	for _, other := range c.from.callers {
+		if other != c && other.hold.alive && other.name == c.name && other.hold.Tenure == c.hold.Tenure {
+			if other.hold.Token != c.hold.Token {
+				w.broken(fmt.Sprintf("%v re-entered with token %d, not %d", c, c.hold.Token, other.hold.Token))
+			}
+			return
+		}
+	}
+	if c.hold.Token <= w.token && !w.lossy || w.tokens[c.hold.Token] {
+		w.broken(fmt.Sprintf("%v was given token %d after %d", c, c.hold.Token, w.token))
+	}
+	w.token, w.tokens[c.hold.Token] = c.hold.Token, true
+}
+
 // checkCommand: one command in flight per name; a dead owner stays dead; a hold knows of its end before its
 // release is asked for.
 func (p *process) checkCommand(c *Command) {
@@ -52,7 +72,7 @@ func (p *process) checkCommand(c *Command) {
 	if c.Owner != "" && c.ID == 0 {
 		return // a stranger's, to be freed by force
 	}
-	if c.Op != Release {
+	if c.Op != breeds[p.world.kind].release {
 		if p.buried[c.ID] || c.Next != 0 && p.buried[c.Next] {
 			p.world.broken(fmt.Sprintf("%v %d: its release was sent before", c.Op, c.ID))
 		}

@@ -12,10 +12,15 @@ import (
 type world struct {
 	now    time.Duration // real time since the world began
 	redis  *simRedis
+	kind   Kind // of its names
 	procs  []*process
 	diary  strings.Builder
 	broken func(rule string) // a rule does not hold; does not return
 	lossy  bool              // keys vanish behind everybody's back: who holds them is not promised to know
+
+	token   int64          // the last fencing token a caller was given
+	tokens  map[int64]bool // all of them
+	granted []*caller      // since somebody last looked
 }
 
 // stock is the name that tests fight for when one is enough.
@@ -32,7 +37,7 @@ func newWorld(t *testing.T) *world {
 }
 
 func bareWorld() *world {
-	w := &world{now: time.Second}
+	w := &world{now: time.Second, tokens: make(map[int64]bool)}
 	w.redis = newSimRedis(w)
 	return w
 }

@@ -1,0 +1,80 @@
+package gate
+
+import (
+	"flag"
+	"fmt"
+	"testing"
+)
+
+var (
+	seedFlag   = flag.Uint64("gate.seed", 0, "play the worlds from this seed on; 0: from 1")
+	worldsFlag = flag.Int("gate.worlds", 0, "how many worlds to play of each kind; 0: a few thousand, fewer with -short")
+)
+
+// brokenRule is what a world panics with, so that it stops where it stands.
+type brokenRule string
+
+// play plays the world of a seed. Empty: every rule held.
+func play(seed uint64, kind Kind) (diary, broken string) {
+	s := newStorm(seed, kind, func(rule string) { panic(brokenRule(rule)) })
+	defer func() {
+		diary = s.diary.String()
+		switch p := recover().(type) {
+		case nil:
+		case brokenRule:
+			broken = string(p)
+		default:
+			broken = fmt.Sprintf("panic: %v", p)
+		}
+	}()
+	s.run()
+	s.pass(calmTime)
+	s.checkQuiet()
+	return
+}
+
+// TestWorlds plays thousands of short worlds, in fair weather and foul. A failure names its seed, which plays
+// the same world again:
+//
+//	go test ./internal/gate -run TestWorlds -gate.seed 1234 -gate.worlds 1
+func TestWorlds(t *testing.T) {
+	for name, kind := range map[string]Kind{"mutex": MutexKind, "fenced": FencedKind, "spin": SpinKind} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			first, n := max(*seedFlag, 1), *worldsFlag
+			if n == 0 {
+				n = 1000
+				if testing.Short() {
+					n = 100
+				}
+			}
+			for seed := first; seed < first+uint64(n); seed++ {
+				if diary, broken := play(seed, kind); broken != "" {
+					t.Fatalf("seed %d: %s\n%s", seed, broken, lastLines(diary, 150))
+				}
+			}
+		})
+	}
+}
+
+// TestSameSeedSameWorld is what makes a failure worth reporting.
+func TestSameSeedSameWorld(t *testing.T) {
+	for seed := range uint64(50) {
+		first, _ := play(seed, MutexKind)
+		again, _ := play(seed, MutexKind)
+		if first != again {
+			t.Fatalf("seed %d: two different diaries", seed)
+		}
+	}
+}
+
+func lastLines(text string, n int) string {
+	for i := len(text) - 1; i > 0; i-- {
+		if text[i-1] == '\n' {
+			if n--; n == 0 {
+				return "...\n" + text[i:]
+			}
+		}
+	}
+	return text
+}
