@@ -3,13 +3,11 @@ package dispatcher
 import (
 	"context"
 	"fmt"
-	"strings"
 	"sync/atomic"
 
 	"github.com/redis/rueidis"
 
 	"github.com/wheellock/wheellock/internal/gate"
-	"github.com/wheellock/wheellock/scripts"
 	"github.com/wheellock/wheellock/wheel"
 )
 
@@ -56,17 +54,6 @@ func Load(ctx context.Context, client rueidis.Client, clock *wheel.Clock) (*Load
 		results = results[1:]
 	}
 	return loaded, nil
-}
-
-// Rights names the commands that the scripts use and this user may not run.
-func Rights(ctx context.Context, client rueidis.Client, uuid string) ([]string, error) {
-	cmd := client.B().Eval().Script(scripts.Rights.Text).Numkeys(0).
-		Arg("wheellock:probe:{"+uuid+"}", scripts.LockChannel("wheellock:probe:"+uuid)).Build()
-	missing, err := client.Do(ctx, cmd).ToString()
-	if err != nil {
-		return nil, fmt.Errorf("EVAL: %w", err)
-	}
-	return strings.Fields(missing), nil
 }
 
 // serverMillis reads the answer to TIME.

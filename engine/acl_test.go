@@ -217,7 +217,7 @@ func (l *limited) refused() []string {
 			field[pair[0]] = pair[1]
 		}
 		object := signs[field["reason"]] + field["object"]
-		if object != "+cluster|slots" && !strings.Contains(object, "wheellock:probe:") {
+		if object != "+cluster|slots" && object != "+info" && !strings.Contains(object, "wheellock:probe:") {
 			all = append(all, object)
 		}
 	}

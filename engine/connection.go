@@ -107,6 +107,9 @@ func connecting(o *Options, err error) error {
 		hint, group = "grant this user the right that is named; SECURITY.md lists all it needs", ErrRefused
 	case words != "":
 		group = ErrRefused
+	case errors.Is(err, rueidis.ErrNoCache): // what the client makes of a refused CLIENT TRACKING; its own advice does not fit
+		err = errors.New(strings.TrimSuffix(err.Error(), "\n"+rueidis.ErrNoCache.Error()))
+		hint, group = "WatchLoss needs the right to CLIENT TRACKING, and Redis 6 or newer", ErrRefused
 	case errors.As(err, &dial):
 		hint, group = "is redis-server running there? Else set Options.Redis.InitAddress", ErrNotSent
 	}

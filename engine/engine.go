@@ -105,7 +105,7 @@ func (e *Engine) prepare(ctx context.Context) (*dispatcher.Loaded, error) {
 		loaded, err := dispatcher.Load(ctx, e.client, e.clock)
 		if err == nil {
 			e.serverID = runID(ctx, e.client)
-			return loaded, e.checkRights(ctx)
+			return loaded, e.checkRights(ctx, loaded)
 		}
 		if !strings.Contains(err.Error(), "LOADING") {
 			return nil, err
@@ -126,13 +126,15 @@ func runID(ctx context.Context, client rueidis.Client) string {
 	return id
 }
 
-func (e *Engine) checkRights(ctx context.Context) error {
-	missing, err := dispatcher.Rights(ctx, e.client, e.uuid)
+func (e *Engine) checkRights(ctx context.Context, loaded *dispatcher.Loaded) error {
+	o := &e.opts
+	rights := dispatcher.Rights{Client: e.client, Loaded: loaded, UUID: e.uuid, Publish: o.PubSub.publish(), WatchLoss: o.WatchLoss}
+	missing, err := rights.Missing(ctx)
 	if err != nil {
 		return err
 	}
 	if len(missing) > 0 {
-		return fmt.Errorf("%w: this user may not run what the scripts need: grant +%s", ErrRefused, strings.Join(missing, " +"))
+		return fmt.Errorf("%w: this user may not run what the engine needs: grant +%s", ErrRefused, strings.Join(missing, " +"))
 	}
 	return nil
 }

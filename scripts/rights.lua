@@ -1,11 +1,14 @@
 -- rights.lua: which commands of the other scripts this user may not run. It writes a key of its own and deletes it.
 -- ARGV[1] a key, ARGV[2] a channel that nobody uses; not declared, so that missing rights on names do not matter here
+-- ARGV[3] PUBLISH, SPUBLISH or BOTH
 -- reply the missing commands, separated by spaces; empty when none is missing
 local key, channel = ARGV[1], ARGV[2]
 local missing = {}
 local function try(name, ...)
 	local reply = redis.pcall(...)
-	if type(reply) == 'table' and reply.err and string.find(reply.err, 'run this command', 1, true) then
+	if type(reply) ~= 'table' or not reply.err then return end
+	-- Redis 7.0 and before; since 7.2
+	if string.find(reply.err, 'run this command', 1, true) or string.find(reply.err, 'permissions to run', 1, true) then
 		missing[#missing + 1] = name
 	end
 end
@@ -25,6 +28,12 @@ try('incrby', 'INCRBY', key, 1)
 try('decrby', 'DECRBY', key, 1)
 try('del', 'DEL', key)
 try('type', 'TYPE', key)
-try('publish', 'PUBLISH', channel, '0')
-try('pubsub|numsub', 'PUBSUB', 'NUMSUB', channel)
+if ARGV[3] ~= 'SPUBLISH' then
+	try('publish', 'PUBLISH', channel, '0')
+	try('pubsub|numsub', 'PUBSUB', 'NUMSUB', channel)
+end
+if ARGV[3] ~= 'PUBLISH' then
+	try('spublish', 'SPUBLISH', channel, '0')
+	try('pubsub|shardnumsub', 'PUBSUB', 'SHARDNUMSUB', channel)
+end
 return table.concat(missing, ' ')
