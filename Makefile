@@ -72,5 +72,4 @@ bench: ## benchmarks that match BENCH, COUNT times (1); ten through benchstat be
 	@$(GO) test -run '^$$' -bench '$(BENCH)' -benchmem -count $(COUNT) ./...
 
 interop: ## against Redisson itself; needs java 17 and mvn
-	@mvn -q -f bench/redisson/pom.xml package
-	@$(GO) test -v -run Redisson ./...
+	@WHEELLOCK_CONTEND=$${WHEELLOCK_CONTEND:-20s} $(GO) test -v -timeout 30m -count 1 ./internal/interop
