@@ -125,8 +125,8 @@ func (d *Dispatcher) Force(name string, kind gate.Kind, owner string, id uint64,
 
 // Change makes a change on a name without owners; ack hears how it went. False: the dispatcher has ended.
 // Any goroutine.
-func (d *Dispatcher) Change(name string, kind gate.Kind, op gate.Op, n int64, ack gate.Settler) bool {
-	return d.mail.put(letter{kind: change, text: name, ref: &changing{kind, gate.Change{Op: op, N: n}}, ack: ack})
+func (d *Dispatcher) Change(name string, kind gate.Kind, c gate.Change, ack gate.Settler) bool {
+	return d.mail.put(letter{kind: change, text: name, ref: &changing{kind, c}, ack: ack})
 }
 
 // Suspect says that the key of a name may have changed behind our back; an empty name means every name.

@@ -98,6 +98,26 @@ var operations = [gate.Ops]operation{
 		w.number(int64(c.Next))
 		w.string(c.Owner)
 	}},
+	gate.PermitTake: {&scripts.PermitTake, permitHead, func(w *wire, c *gate.Command) {
+		w.held(c)
+		w.number(int64(c.ID))
+		w.number(int64(c.Next))
+		w.number(c.N)
+		w.lease(c)
+		w.string(scripts.SemaphoreChannel(c.Cell.Name))
+	}},
+	gate.PermitFree: {&scripts.PermitFree, permitHead, func(w *wire, c *gate.Command) {
+		w.held(c)
+		w.number(int64(c.ID))
+		w.number(int64(c.Next))
+		w.number(c.N)
+		w.string(c.Owner)
+		w.string(scripts.SemaphoreChannel(c.Cell.Name))
+	}},
+	gate.PermitRenew: {&scripts.PermitRenew, permitBytes, func(w *wire, c *gate.Command) {
+		w.keys[len(w.keys)-1] = scripts.PermitsKey(c.Cell.Name)
+		w.string(c.Owner)
+	}},
 	gate.Look:         {&scripts.Look, nil, func(*wire, *gate.Command) {}},
 	gate.Give:         permits(&scripts.Give),
 	gate.AddPermits:   permits(&scripts.AddPermits),
@@ -153,4 +173,13 @@ func fenced(w *wire, sent gate.Time, d *Dispatcher) {
 func publishUntil(w *wire, sent gate.Time, d *Dispatcher) {
 	publish(w, sent, d)
 	notAfter(w, sent, d)
+}
+
+// permitBytes is this engine's half of a permit id.
+func permitBytes(w *wire, _ gate.Time, _ *Dispatcher) { w.string(scripts.PermitBytes(w.uuid)) }
+
+// permitHead is all three.
+func permitHead(w *wire, sent gate.Time, d *Dispatcher) {
+	publishUntil(w, sent, d)
+	permitBytes(w, sent, d)
 }

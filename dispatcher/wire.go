@@ -65,6 +65,12 @@ func (w *wire) owner(id uint64) {
 	w.end()
 }
 
+// held names the set of the permits that are held, and the receipt.
+func (w *wire) held(c *gate.Command) {
+	w.keys = append(w.keys, scripts.PermitsKey(c.Cell.Name))
+	w.receipt(c)
+}
+
 // receipt names the key of this engine's receipt.
 func (w *wire) receipt(c *gate.Command) {
 	w.keys = append(w.keys, scripts.ReceiptKey(c.Cell.Name, w.uuid))

@@ -111,6 +111,9 @@ func (l *limited) tour(last func()) error {
 			return err
 		}
 	}
+	if err := l.permits(ctx, engines[0].PermitSemaphore("permits")); err != nil {
+		return err
+	}
 	if err := l.start(ctx, engines[0].CountDownLatch("start"), engines[1].CountDownLatch("start")); err != nil {
 		return err
 	}
@@ -175,6 +178,27 @@ func (l *limited) pool(ctx context.Context, channel string, ours, theirs *engine
 	}
 	if _, err := waiter.Wait(ctx); err != nil {
 		return fmt.Errorf("AcquireAsync: %w", err)
+	}
+	return nil
+}
+
+// permits has permits held and counted.
+func (l *limited) permits(ctx context.Context, p *engine.PermitSemaphore) error {
+	if _, err := p.TrySetPermits(ctx, 1); err != nil {
+		return fmt.Errorf("TrySetPermits: %w", err)
+	}
+	held, err := p.Acquire(ctx, 1, engine.WithLease(time.Minute))
+	if err != nil {
+		return fmt.Errorf("Acquire: %w", err)
+	}
+	if _, err := p.TryAcquire(ctx, 1); !errors.Is(err, engine.ErrHeld) {
+		return fmt.Errorf("TryAcquire: %w", err)
+	}
+	if _, err := p.Acquired(ctx); err != nil {
+		return fmt.Errorf("Acquired: %w", err)
+	}
+	if err := held.Unlock(ctx); err != nil {
+		return fmt.Errorf("Unlock: %w", err)
 	}
 	return nil
 }

@@ -20,13 +20,13 @@ func checkCount(what string, n, least int64) error {
 
 // change makes a change on a name without owners and returns what the script answers. When ctx ends first the
 // change still runs its course, and the error is ErrUncertain besides the context's.
-func (t *errand) change(ctx context.Context, op gate.Op, n int64) (int64, error) {
+func (t *errand) change(ctx context.Context, ch gate.Change) (int64, error) {
 	key, err := t.e.key(t.name)
 	if err != nil {
 		return 0, t.failed(err)
 	}
 	c := t.e.calls.get()
-	if !t.e.dispatcher.Change(key, t.kind, op, n, c) {
+	if !t.e.dispatcher.Change(key, t.kind, ch, c) {
 		t.e.calls.put(c)
 		return 0, t.failed(ErrClosed)
 	}
@@ -39,15 +39,15 @@ func (t *errand) change(ctx context.Context, op gate.Op, n int64) (int64, error)
 }
 
 // decide is change for those that a context that has ended forbids.
-func (t *errand) decide(ctx context.Context, op gate.Op, n int64) (int64, error) {
+func (t *errand) decide(ctx context.Context, ch gate.Change) (int64, error) {
 	if ctx.Err() != nil {
 		return 0, t.failed(endedBy(ctx))
 	}
-	return t.change(ctx, op, n)
+	return t.change(ctx, ch)
 }
 
 // changeAsync is change without blocking.
-func (t *errand) changeAsync(ctx context.Context, op gate.Op, n int64) *futures.Future[struct{}] {
+func (t *errand) changeAsync(ctx context.Context, ch gate.Change) *futures.Future[struct{}] {
 	key, err := t.e.key(t.name)
 	if err != nil {
 		return futures.Settled(&t.e.callbacks, struct{}{}, t.failed(err))
@@ -55,7 +55,7 @@ func (t *errand) changeAsync(ctx context.Context, op gate.Op, n int64) *futures.
 	c := &changing{errand: *t}
 	c.watched.by = c
 	c.promise.Init(&t.e.callbacks, nil)
-	if !t.e.dispatcher.Change(key, t.kind, op, n, c) {
+	if !t.e.dispatcher.Change(key, t.kind, ch, c) {
 		c.promise.Settle(struct{}{}, t.failed(ErrClosed))
 		return c.promise.Future()
 	}

@@ -61,6 +61,18 @@ var (
 	_ func(*engine.Semaphore, context.Context) (int64, error)                                         = (*engine.Semaphore).Drain
 	_ func(*engine.Semaphore, context.Context) (int64, error)                                         = (*engine.Semaphore).Available
 
+	_ func(*engine.Engine, string) *engine.PermitSemaphore                                                    = (*engine.Engine).PermitSemaphore
+	_ func(*engine.PermitSemaphore, context.Context, int, ...engine.LockOption) (*engine.Hold, error)         = (*engine.PermitSemaphore).Acquire
+	_ func(*engine.PermitSemaphore, context.Context, int, ...engine.LockOption) (*engine.Hold, error)         = (*engine.PermitSemaphore).TryAcquire
+	_ func(*engine.PermitSemaphore, context.Context, int, ...engine.LockOption) *futures.Future[*engine.Hold] = (*engine.PermitSemaphore).AcquireAsync
+	_ func(*engine.PermitSemaphore, context.Context, int, ...engine.LockOption) *futures.Future[*engine.Hold] = (*engine.PermitSemaphore).TryAcquireAsync
+	_ func(*engine.PermitSemaphore, context.Context, ...string) error                                         = (*engine.PermitSemaphore).Release
+	_ func(*engine.PermitSemaphore, context.Context, int64) (bool, error)                                     = (*engine.PermitSemaphore).TrySetPermits
+	_ func(*engine.PermitSemaphore, context.Context, int64) error                                             = (*engine.PermitSemaphore).AddPermits
+	_ func(*engine.PermitSemaphore, context.Context) (int64, error)                                           = (*engine.PermitSemaphore).Available
+	_ func(*engine.PermitSemaphore, context.Context) (int64, error)                                           = (*engine.PermitSemaphore).Acquired
+	_ func(*engine.Hold) []string                                                                             = (*engine.Hold).PermitIDs
+
 	_ func(*engine.Engine, string) *engine.CountDownLatch                                           = (*engine.Engine).CountDownLatch
 	_ func(*engine.CountDownLatch, context.Context, ...engine.LockOption) error                     = (*engine.CountDownLatch).Wait
 	_ func(*engine.CountDownLatch, context.Context, ...engine.LockOption) *futures.Future[struct{}] = (*engine.CountDownLatch).WaitAsync

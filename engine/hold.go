@@ -22,6 +22,8 @@ type Hold struct {
 	ended atomic.Uint32 // 0 while held, else 1 + a gate.Why; set once
 	fixed bool
 
+	permits int32 // how many it has; 0: it is a lock's
+
 	mu      sync.Mutex // guards endings
 	endings *endings   // nil until somebody wants to hear of the end
 }

@@ -73,7 +73,7 @@ func (l *CountDownLatch) fill(opts []LockOption, w *gate.Waiter) error {
 // was counted. ErrUncertain alone: there was no answer for 50 s, and nobody can tell any more.
 func (l *CountDownLatch) CountDown(ctx context.Context) error {
 	t := l.errand("count down")
-	_, err := t.change(ctx, gate.CountDown, 1)
+	_, err := t.change(ctx, gate.Change{Op: gate.CountDown, N: 1})
 	return err
 }
 
@@ -91,7 +91,7 @@ func (l *CountDownLatch) TrySetCount(ctx context.Context, n int64) (bool, error)
 	if err := checkCount("a count", n, 0); err != nil {
 		return false, t.failed(err)
 	}
-	set, err := t.decide(ctx, gate.SetCount, n)
+	set, err := t.decide(ctx, gate.Change{Op: gate.SetCount, N: n})
 	return set == 1, err
 }
 
@@ -99,6 +99,6 @@ func (l *CountDownLatch) TrySetCount(ctx context.Context, n int64) (bool, error)
 // there was none.
 func (l *CountDownLatch) Delete(ctx context.Context) (bool, error) {
 	t := l.errand("delete")
-	deleted, err := t.decide(ctx, gate.DeleteCount, 0)
+	deleted, err := t.decide(ctx, gate.Change{Op: gate.DeleteCount})
 	return deleted == 1, err
 }

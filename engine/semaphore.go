@@ -69,7 +69,7 @@ func (s *Semaphore) Release(ctx context.Context, n int64) error {
 	if n == 0 {
 		return nil
 	}
-	_, err := t.change(ctx, gate.Give, n)
+	_, err := t.change(ctx, gate.Change{Op: gate.Give, N: n})
 	return err
 }
 
@@ -82,7 +82,7 @@ func (s *Semaphore) ReleaseAsync(ctx context.Context, n int64) *futures.Future[s
 		}
 		return futures.Settled(&s.e.callbacks, struct{}{}, err)
 	}
-	return t.changeAsync(ctx, gate.Give, n)
+	return t.changeAsync(ctx, gate.Change{Op: gate.Give, N: n})
 }
 
 // TrySetPermits gives the semaphore n permits if it was never given any; false: it was, and nothing changed.
@@ -92,7 +92,7 @@ func (s *Semaphore) TrySetPermits(ctx context.Context, n int64) (bool, error) {
 	if err := checkCount("permits", n, 0); err != nil {
 		return false, t.failed(err)
 	}
-	set, err := t.decide(ctx, gate.SetPermits, n)
+	set, err := t.decide(ctx, gate.Change{Op: gate.SetPermits, N: n})
 	return set == 1, err
 }
 
@@ -103,7 +103,7 @@ func (s *Semaphore) AddPermits(ctx context.Context, n int64) error {
 	if err := checkCount("an addition", n, -mostPermits); err != nil {
 		return t.failed(err)
 	}
-	_, err := t.decide(ctx, gate.AddPermits, n)
+	_, err := t.decide(ctx, gate.Change{Op: gate.AddPermits, N: n})
 	return err
 }
 
@@ -111,7 +111,7 @@ func (s *Semaphore) AddPermits(ctx context.Context, n int64) error {
 // made it so, which Drain makes 0.
 func (s *Semaphore) Drain(ctx context.Context) (int64, error) {
 	t := s.errand("drain")
-	return t.decide(ctx, gate.DrainPermits, 0)
+	return t.decide(ctx, gate.Change{Op: gate.DrainPermits})
 }
 
 // Available is how many permits there are. It passes by the semaphore's own queue, so its answer may be older

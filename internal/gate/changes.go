@@ -9,14 +9,20 @@ import (
 // Change is one call on a name without owners that does not wait in line: it gives permits back, counts a
 // latch down, and the like.
 type Change struct {
-	Op  Op
-	N   int64
-	Ack Settler // may be nil
+	Op      Op
+	N       int64
+	First   uint64   // PermitFree: the number of the first id; 0: the ids are in Text
+	Numbers []uint64 // PermitFree: of the ids in Text, those that are ours; 0: not ours
+	Text    string   // PermitFree: ids, 16 bytes each; PermitRenew: the holds
+	Ack     Settler  // may be nil
 }
 
 // lasting reports whether the change is to be made as soon as Redis can be reached, as the release of a lock
 // is: who gives something back does not wait to repeat it. The others fail at once while the link is down.
-func (c *Change) lasting() bool { return c.Op == Give || c.Op == CountDown }
+func (c *Change) lasting() bool { return c.adds() || c.Op == PermitFree }
+
+// adds reports whether two such changes are as good as one of both together.
+func (c *Change) adds() bool { return c.Op == Give || c.Op == CountDown }
 
 // Counting is the machine of a kind that has such changes.
 type Counting interface {
@@ -41,8 +47,8 @@ const mostMerged = 1 << 51
 // next makes the next call: one change, or as many as do the same and add up.
 func (cs *changes) next() Command {
 	first := cs.queue[0]
-	c := Command{Op: first.Op, N: first.N}
-	for cs.n = 1; first.lasting() && cs.n < len(cs.queue); cs.n++ {
+	c := Command{Op: first.Op, N: first.N, Next: first.First, Owner: first.Text}
+	for cs.n = 1; first.adds() && cs.n < len(cs.queue); cs.n++ {
 		other := cs.queue[cs.n]
 		if other.Op != first.Op || c.N+other.N > mostMerged {
 			break
@@ -92,6 +98,9 @@ func (cs *changes) settleAll(out Outcome) {
 // changed is the answer to a change that ran, or was refused by its script.
 func changed(c *Command) Outcome {
 	fault := c.Reply.Fault()
+	if fault == scripts.None && c.Op == PermitFree && c.Reply == scripts.NotMine {
+		return Outcome{Why: Lost}
+	}
 	if fault == scripts.None {
 		return Outcome{N: int64(c.Reply)}
 	}

@@ -43,10 +43,12 @@ const (
 	ConfirmRead
 	ConfirmWrite
 	Downgrade
+	PermitRenew
 	Release
 	ReleaseQuietly // tells nobody
 	ReleaseRead
 	ReleaseWrite
+	PermitFree
 	Give
 	CountDown
 	AddPermits
@@ -58,6 +60,7 @@ const (
 	AcquireFenced
 	AcquireRead
 	AcquireWrite
+	PermitTake
 	Take
 	Look
 	Ops
@@ -66,6 +69,7 @@ const (
 var opNames = [Ops]string{
 	None: "none", Renew: "renew", Confirm: "confirm", Swap: "swap",
 	RenewRead: "renew read", RenewWrite: "renew write", ConfirmRead: "confirm read", ConfirmWrite: "confirm write", Downgrade: "downgrade",
+	PermitRenew: "permit renew", PermitFree: "permit free", PermitTake: "permit take",
 	ReleaseRead: "release read", ReleaseWrite: "release write", AcquireRead: "acquire read", AcquireWrite: "acquire write",
 	Release: "release", ReleaseQuietly: "release quietly",
 	Give: "give", CountDown: "count down", AddPermits: "add permits", SetPermits: "set permits", DrainPermits: "drain permits",
@@ -155,7 +159,7 @@ type Cell struct {
 // makers make a cell with its machine, both in one piece of memory.
 var makers = [...]func() *Cell{
 	MutexKind: newMutex, FencedKind: newMutex, SpinKind: newMutex,
-	SemaphoreKind: newSemaphore, LatchKind: newLatch, RWKind: newRW,
+	SemaphoreKind: newSemaphore, LatchKind: newLatch, PermitKind: newPermits, RWKind: newRW,
 }
 
 func newMutex() *Cell {
@@ -206,6 +210,7 @@ const (
 	SpinKind        // a mutex whose waiters poll
 	SemaphoreKind
 	LatchKind
+	PermitKind
 	RWKind // a read-write lock
 )
 

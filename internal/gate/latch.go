@@ -53,7 +53,9 @@ func (l *Latch) heard(now Time, c *Command, fx *Effects) {
 	}
 }
 
-func (l *Latch) left() (Change, bool) { return Change{}, false }
+func (l *Latch) reask(Time, *Command) {}
+
+func (l *Latch) left(Time) (Change, bool) { return Change{}, false }
 
 func (l *Latch) lost(Time) {}
 

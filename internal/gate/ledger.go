@@ -32,7 +32,8 @@ type rule interface {
 	ask(now Time) Command                    // the question for those at the head of the queue; Op None: nothing to ask
 	heard(now Time, c *Command, fx *Effects) // its answer
 	channel() func(string) string            // where news is announced
-	left() (Change, bool)                    // what is to be changed besides what was asked for
+	reask(now Time, c *Command)              // the question is asked again: change it to what is wanted now
+	left(now Time) (Change, bool)            // what is to be changed besides what was asked for
 	lost(now Time)                           // its answer will never come
 }
 
@@ -100,8 +101,8 @@ func (l *ledger) pump(now Time, fx *Effects) {
 	if l.call.Op != None {
 		return
 	}
-	if c, any := l.rule.left(); any {
-		l.changes.queue = append(l.changes.queue, c)
+	if c, any := l.rule.left(now); any {
+		l.changes.queue = append([]Change{c}, l.changes.queue...)
 	}
 	switch {
 	case l.changes.queue != nil:
@@ -122,13 +123,16 @@ func (l *ledger) pump(now Time, fx *Effects) {
 func (l *ledger) begin(c Command, fx *Effects) {
 	l.cfg.LastID++
 	c.Cell, c.ID = l.cell, l.cfg.LastID
+	if c.Op == PermitTake { // it gives numbers to its ids
+		l.cfg.LastID += uint64(c.N) - 1
+	}
 	l.call, l.unsure, l.denied = c, 0, 0
 	l.send(fx)
 }
 
 func (l *ledger) send(fx *Effects) {
 	l.out = true
-	if l.call.Op == Give {
+	if l.call.Op == Give || l.call.Op == PermitFree {
 		l.publishing()
 	}
 	fx.send(l.call)
@@ -142,7 +146,7 @@ func (l *ledger) repeat(now Time, fx *Effects) {
 	case now >= l.callAt:
 		if l.changes.n == 0 { // the same question, for those who wait now
 			l.call.Next = 1
-			l.call.Owner = l.rule.ask(now).Owner
+			l.rule.reask(now, &l.call)
 		}
 		l.send(fx)
 	}
@@ -161,7 +165,7 @@ func (l *ledger) giveUp(now Time, out Outcome) {
 // Answer is the call coming back.
 func (l *ledger) Answer(now Time, c *Command, fx *Effects) {
 	l.out = false
-	if c.Op == Give {
+	if c.Op == Give || c.Op == PermitFree {
 		l.unpublish(c)
 	}
 	fault := c.Reply.Fault()

@@ -60,6 +60,9 @@ func (s *Semaphore) ask(Time) Command {
 	return Command{Op: Take, Owner: string(text)}
 }
 
+// reask takes for those who wait now.
+func (s *Semaphore) reask(now Time, c *Command) { c.Owner = s.ask(now).Owner }
+
 // News is a message: how many permits there are now.
 func (s *Semaphore) News(now Time, permits int64, fx *Effects) {
 	if s.foreign() && permits > 0 {
@@ -95,7 +98,7 @@ func (s *Semaphore) heard(now Time, c *Command, fx *Effects) {
 }
 
 // left gives back what nobody wants.
-func (s *Semaphore) left() (Change, bool) {
+func (s *Semaphore) left(Time) (Change, bool) {
 	n := s.loose
 	s.loose = 0
 	return Change{Op: Give, N: n}, n > 0

@@ -1,0 +1,204 @@
+package engine_test
+
+import (
+	"errors"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/wheellock/wheellock/engine"
+)
+
+// permitPool gives a semaphore of permits that are held its first permits.
+func (b *bubble) permitPool(e *engine.Engine, n int64) *engine.PermitSemaphore {
+	b.Helper()
+	p := e.PermitSemaphore("pool")
+	if set, err := p.TrySetPermits(b.Context(), n); !set || err != nil {
+		b.Fatalf("TrySetPermits = %t, %v", set, err)
+	}
+	return p
+}
+
+func (b *bubble) acquire(p *engine.PermitSemaphore, n int, opts ...engine.LockOption) *engine.Hold {
+	b.Helper()
+	h, err := p.Acquire(b.Context(), n, opts...)
+	if err != nil {
+		b.Fatalf("Acquire(%d): %v", n, err)
+	}
+	return h
+}
+
+func (b *bubble) wantPermits(p *engine.PermitSemaphore, free, held int64) {
+	b.Helper()
+	synctest.Wait()
+	if n, err := p.Available(b.Context()); n != free || err != nil {
+		b.Errorf("Available = %d, %v, want %d", n, err, free)
+	}
+	if n, err := p.Acquired(b.Context()); n != held || err != nil {
+		b.Errorf("Acquired = %d, %v, want %d", n, err, held)
+	}
+}
+
+func TestPermits(t *testing.T) {
+	t.Run("are none until some are given", spec(engine.Options{}, func(b *bubble) {
+		p := b.PermitSemaphore("pool")
+		_, err := p.TryAcquire(b.Context(), 1)
+		b.wantIs("TryAcquire", err, engine.ErrHeld)
+		b.wantPermits(p, 0, 0)
+	}))
+	t.Run("are held under ids of their own, and freed", spec(engine.Options{}, func(b *bubble) {
+		p := b.permitPool(b.Engine, 5)
+		h := b.acquire(p, 3)
+		seen := map[string]bool{}
+		for _, id := range h.PermitIDs() {
+			seen[id] = len(id) == 32
+		}
+		if len(seen) != 3 {
+			b.Errorf("ids = %q, want three of 32 digits", h.PermitIDs())
+		}
+		b.wantPermits(p, 2, 3)
+		b.unlock(h)
+		b.wantEnded(h, engine.ErrUnlocked)
+		b.wantPermits(p, 5, 0)
+	}))
+	t.Run("are renewed by the watchdog, all holds of them", spec(engine.Options{}, func(b *bubble) {
+		p := b.permitPool(b.Engine, 100)
+		var holds []*engine.Hold
+		for range 100 {
+			holds = append(holds, b.acquire(p, 1))
+		}
+		time.Sleep(time.Hour)
+		b.wantPermits(p, 0, 100)
+		for _, h := range holds {
+			b.wantHeld(h)
+			b.unlock(h)
+		}
+		b.wantPermits(p, 100, 0)
+	}))
+	t.Run("end by themselves with a fixed lease, and wake who waits, in any process", spec(engine.Options{PollCap: time.Hour}, func(b *bubble) {
+		p := b.permitPool(b.Engine, 1)
+		h := b.acquire(p, 1, engine.WithLease(10*time.Second))
+		began := time.Now()
+		next, err := b.another(engine.Options{PollCap: time.Hour}).PermitSemaphore("pool").Acquire(b.Context(), 1)
+		if err != nil || time.Since(began) > 10100*time.Millisecond {
+			b.Fatalf("Acquire: %v after %v, want nil after 10s", err, time.Since(began))
+		}
+		b.wantEnded(h, engine.ErrLost)
+		b.wantPermits(p, 0, 1)
+		b.unlock(next)
+	}))
+	t.Run("are extended", spec(engine.Options{}, func(b *bubble) {
+		p := b.permitPool(b.Engine, 1)
+		h := b.acquire(p, 1, engine.WithLease(10*time.Second))
+		b.wantNil("Extend", h.Extend(b.Context(), time.Minute))
+		time.Sleep(50 * time.Second)
+		b.wantHeld(h)
+		b.wantPermits(p, 0, 1)
+		time.Sleep(10 * time.Second)
+		b.wantEnded(h, engine.ErrLost)
+		b.wantPermits(p, 1, 0)
+	}))
+	t.Run("that are lost are told", spec(engine.Options{}, func(b *bubble) {
+		p := b.permitPool(b.Engine, 2)
+		h, kept := b.acquire(p, 1), b.acquire(p, 1)
+		b.wantNil("Release", b.another(engine.Options{}).PermitSemaphore("pool").Release(b.Context(), h.PermitIDs()...))
+		time.Sleep(10 * time.Second)
+		b.wantEnded(h, engine.ErrLost)
+		b.wantHeld(kept)
+		b.wantPermits(p, 1, 1)
+	}))
+	t.Run("are lost when the link is down for too long, and come back", spec(engine.Options{}, func(b *bubble) {
+		p := b.permitPool(b.Engine, 1)
+		h := b.acquire(p, 1)
+		b.redis.SetDown(true)
+		time.Sleep(30 * time.Second)
+		b.wantEnded(h, engine.ErrLost)
+		b.redis.SetDown(false)
+		time.Sleep(5 * time.Second)
+		b.wantPermits(p, 1, 0)
+	}))
+	t.Run("are freed by Close", spec(engine.Options{}, func(b *bubble) {
+		other := b.another(engine.Options{})
+		p := b.permitPool(other, 3)
+		h := b.acquire(p, 2)
+		b.wantNil("Close", other.Close())
+		b.wantEnded(h, engine.ErrLost, engine.ErrClosed)
+		b.wantPermits(b.PermitSemaphore("pool"), 3, 0)
+	}))
+	t.Run("end with MaxHold", spec(engine.Options{MaxHold: time.Minute}, func(b *bubble) {
+		p := b.permitPool(b.Engine, 1)
+		h := b.acquire(p, 1)
+		time.Sleep(time.Minute)
+		b.wantEnded(h, engine.ErrMaxHold)
+		b.wantPermits(p, 1, 0)
+	}))
+}
+
+func TestPermitRelease(t *testing.T) {
+	t.Run("by id ends the hold", spec(engine.Options{}, func(b *bubble) {
+		p := b.permitPool(b.Engine, 4)
+		h, other := b.acquire(p, 2), b.acquire(p, 1)
+		b.wantNil("Release", p.Release(b.Context(), h.PermitIDs()...))
+		b.wantEnded(h, engine.ErrUnlocked)
+		b.wantHeld(other)
+		b.wantPermits(p, 3, 1)
+		b.wantIs("Release again", p.Release(b.Context(), h.PermitIDs()...), engine.ErrLost)
+		b.wantPermits(p, 3, 1)
+	}))
+	t.Run("is all or nothing", spec(engine.Options{}, func(b *bubble) {
+		p := b.permitPool(b.Engine, 4)
+		h := b.acquire(p, 2)
+		ids := append(h.PermitIDs(), "00000000000000000000000000000000")
+		b.wantIs("Release", b.another(engine.Options{}).PermitSemaphore("pool").Release(b.Context(), ids...), engine.ErrLost)
+		b.wantPermits(p, 2, 2)
+		b.wantHeld(h)
+	}))
+	t.Run("of what is no id is ErrInvalid", spec(engine.Options{}, func(b *bubble) {
+		p := b.PermitSemaphore("pool")
+		b.wantIs("Release()", p.Release(b.Context()), engine.ErrInvalid)
+		b.wantIs("Release(x)", p.Release(b.Context(), "x"), engine.ErrInvalid)
+		for _, n := range []int{0, -1, 1001} {
+			_, err := p.Acquire(b.Context(), n)
+			b.wantIs("Acquire", err, engine.ErrInvalid)
+		}
+		_, err := p.Acquire(b.Context(), 1, engine.WithOwner(engine.NewOwner()))
+		b.wantIs("Acquire with an owner", err, engine.ErrInvalid)
+	}))
+}
+
+func TestPermitWaiters(t *testing.T) {
+	t.Run("are served in order", spec(engine.Options{}, func(b *bubble) {
+		p := b.permitPool(b.Engine, 2)
+		h := b.acquire(p, 2)
+		large, small := p.AcquireAsync(b.Context(), 2), p.AcquireAsync(b.Context(), 1)
+		b.unlock(h)
+		if !settled(large) || settled(small) {
+			b.Error("the first was not served alone")
+		}
+	}))
+	t.Run("that go away let those behind them in", spec(engine.Options{}, func(b *bubble) {
+		p := b.permitPool(b.Engine, 1)
+		large, small := p.AcquireAsync(b.Context(), 2), p.AcquireAsync(b.Context(), 1)
+		synctest.Wait()
+		large.Cancel()
+		if !settled(small) {
+			b.Error("the one behind still waits")
+		}
+		b.wantPermits(p, 0, 1)
+	}))
+	t.Run("that try are told when the next permit ends", spec(engine.Options{}, func(b *bubble) {
+		p := b.permitPool(b.Engine, 1)
+		b.acquire(p, 1, engine.WithLease(10*time.Second))
+		_, err := p.TryAcquire(b.Context(), 1)
+		held, is := errors.AsType[*engine.HeldError](err)
+		if !is || held.TTL != 10*time.Second {
+			b.Errorf("TryAcquire = %v, want ErrHeld for 10s", err)
+		}
+	}))
+	t.Run("give up when their wait is over", spec(engine.Options{}, func(b *bubble) {
+		p := b.permitPool(b.Engine, 1)
+		b.acquire(p, 1)
+		_, err := p.Acquire(b.Context(), 1, engine.WithWait(time.Second))
+		b.wantIs("Acquire", err, engine.ErrWaitTimeout, engine.ErrHeld)
+	}))
+}

@@ -1,0 +1,296 @@
+package gate
+
+import (
+	"strconv"
+	"time"
+)
+
+// Permits is the machine of a semaphore whose permits are held: each hold has some, under ids of its own,
+// for a lease of its own. One call asks for the hold at the head of the queue (permit_take.lua); one call
+// renews up to 48 holds (permit_renew.lua).
+type Permits struct {
+	ledger
+	held    map[*Hold]*permit
+	owed    []*owed
+	watch   bool // whether the hold that is asked for is watched
+	renewAt Time // no hold is to be renewed earlier
+	endAt   Time // no hold ends earlier, and nobody who unlocks must be answered earlier
+	sent    Time // when the call that is being answered left
+	now     Time
+}
+
+// permit is a hold and its permits in Redis: ids from Tenure.ID on, n of them.
+type permit struct {
+	Tenure
+	h      *Hold
+	n      int64
+	extend time.Duration // the lease that Extend asked for; 0: nothing
+	ack    Settler       // of Extend
+}
+
+// owed is an Unlock that waits for the answer, at most until its hold would have ended.
+type owed struct {
+	ack   Settler
+	until Time
+}
+
+// Settle implements Settler.
+func (o *owed) Settle(out Outcome) bool {
+	ack := o.ack
+	o.ack = nil
+	settle(ack, out)
+	return true
+}
+
+// renewal is the holds of one call that renews.
+type renewal struct {
+	m    *Permits
+	some []*permit
+}
+
+// mostRenewed is how many holds one call renews: its answer is a sum of powers of 2, below the codes of faults.
+const mostRenewed = 48
+
+func newPermits() *Cell {
+	m := &struct {
+		Cell
+		Permits
+	}{}
+	m.Cell.Machine = &m.Permits
+	return &m.Cell
+}
+
+func (m *Permits) reset(c *Cell, cfg *Config) {
+	*m = Permits{renewAt: Never, endAt: Never}
+	m.ledger.reset(c, cfg, m)
+}
+
+// ask is for the head of the queue alone.
+func (m *Permits) ask(Time) Command {
+	w := m.queue.head
+	for other := w; other != nil; other = other.next {
+		other.asked = other == w
+	}
+	m.watch = w.Watch
+	return Command{Op: PermitTake, N: w.N, Lease: w.Lease}
+}
+
+// reask leaves the call as it is: the ids are those that it may have taken.
+func (m *Permits) reask(Time, *Command) {}
+
+// heard grants what was taken to the first who wants just that, or frees it.
+func (m *Permits) heard(now Time, c *Command, fx *Effects) {
+	if ttl, held := c.Reply.Held(); held {
+		m.declined(now, ttl, fx)
+		return
+	}
+	p := &permit{Tenure: Tenure{ID: c.ID, Lease: c.Lease, Watch: m.watch}, n: c.N}
+	p.Deadline, p.Renew = c.Sent+c.Lease-margin(c.Lease), Never
+	if m.watch {
+		p.Renew = c.Sent + c.Lease/3
+	}
+	granted := false
+	for w := m.queue.head; !granted && now < p.Deadline && w != nil && w.N == p.n && w.Lease == p.Lease && w.Watch == p.Watch; w = m.queue.head {
+		p.h = w.hold()
+		p.h.begin(now, w, &p.Tenure, m.cfg)
+		m.queue.remove(w)
+		granted = m.cfg.Answer(w, Outcome{})
+		p.h.alive = granted
+	}
+	m.askAt = now
+	m.thin(now, m.queue.head != nil)
+	if !granted {
+		m.free(p, nil)
+		return
+	}
+	if m.held == nil {
+		m.held = make(map[*Hold]*permit)
+	}
+	m.held[p.h] = p
+	m.cfg.Stats.granted()
+	m.expect(p)
+}
+
+// declined is too few permits: the waiters sleep until news comes, the first of the held ones ends, or the poll cap.
+func (m *Permits) declined(now Time, ttl time.Duration, fx *Effects) {
+	w := m.queue.head
+	m.thin(now, w != nil)
+	switch {
+	case w == nil:
+	case m.again || !w.asked:
+		m.askAt = now
+	case w.Try: // and with it all who want as much
+		m.cfg.Stats.Waits.Inc()
+		want := w.N
+		m.queue.turnAway(m.cfg, Outcome{Why: Taken, TTL: ttl}, func(w *Waiter) bool { return w.Try && w.N >= want })
+		m.askAt = now
+	default:
+		m.refused(now, fx)
+		if ttl >= 0 {
+			m.askAt = min(m.askAt, now+ttl+time.Millisecond)
+		}
+	}
+}
+
+// expect notes when something is to be done about p.
+func (m *Permits) expect(p *permit) {
+	m.renewAt = min(m.renewAt, p.Renew)
+	m.endAt = min(m.endAt, p.Deadline, p.h.until)
+}
+
+// free frees the permits of a hold that is over.
+func (m *Permits) free(p *permit, ack Settler) {
+	m.changes.queue = append(m.changes.queue, Change{Op: PermitFree, N: p.n, First: p.ID, Ack: ack})
+}
+
+// end takes a hold out. Its permits are freed by the next call.
+func (m *Permits) end(p *permit, ack Settler) {
+	delete(m.held, p.h)
+	p.h.alive = false
+	m.cfg.Stats.Held.Dec()
+	settle(p.ack, Outcome{Why: Lost})
+	p.ack = nil
+	m.free(p, ack)
+}
+
+// tell ends a hold by anything but its holder's wish.
+func (m *Permits) tell(p *permit, why Why) {
+	m.cfg.Stats.Lost.Inc()
+	p.h.By.End(why) // before its permits are freed (rule 3)
+	m.end(p, nil)
+}
+
+// Unlock ends a hold by its holder's wish.
+func (m *Permits) Unlock(now Time, h *Hold, ack Settler, fx *Effects) {
+	m.tick(now)
+	p := m.held[h]
+	if p == nil {
+		settle(ack, Outcome{Why: Lost})
+		m.pump(now, fx)
+		return
+	}
+	o := &owed{ack: ack, until: p.Deadline}
+	if ack != nil {
+		m.owed = append(m.owed, o)
+		m.endAt = min(m.endAt, o.until)
+	}
+	m.end(p, o)
+	m.pump(now, fx)
+}
+
+// Extend prolongs a hold with a fixed lease to now + lease; never shorter.
+func (m *Permits) Extend(now Time, h *Hold, lease time.Duration, ack Settler, fx *Effects) {
+	m.tick(now)
+	p := m.held[h]
+	if p == nil || p.ack != nil && p.ack != ack {
+		why := Lost
+		if p != nil {
+			why = Refused
+		}
+		settle(ack, Outcome{Why: why})
+	} else {
+		p.extend, p.ack, p.Renew = lease, ack, now
+		m.renewAt = now
+	}
+	m.pump(now, fx)
+}
+
+// left is the renewal of those that are due.
+func (m *Permits) left(now Time) (Change, bool) {
+	if now < m.renewAt {
+		return Change{}, false
+	}
+	m.renewAt = Never
+	r := &renewal{m: m}
+	var text []byte
+	for _, p := range m.held {
+		if p.Renew <= now && len(r.some) < mostRenewed {
+			p.Renew = Never // until the answer
+			r.some = append(r.some, p)
+			text = append(strconv.AppendUint(text, p.ID, 10), ',')
+			text = append(strconv.AppendInt(text, p.n, 10), ',')
+			text = append(strconv.AppendInt(text, max(p.extend, p.carry(now)).Milliseconds(), 10), ';')
+		}
+		m.renewAt = min(m.renewAt, p.Renew)
+	}
+	return Change{Op: PermitRenew, Text: string(text), Ack: r}, len(r.some) > 0
+}
+
+// carry is the lease to renew a hold with: a fixed one is only looked for.
+func (p *permit) carry(Time) time.Duration {
+	if p.Watch {
+		return p.Lease
+	}
+	return time.Millisecond
+}
+
+// Settle is the answer to a renewal. It implements Settler.
+func (r *renewal) Settle(out Outcome) bool {
+	m := r.m
+	for k, p := range r.some {
+		switch {
+		case m.held[p.h] != p: // it ended meanwhile
+		case out.Why != Granted: // doubtful; asked for again until its deadline
+			p.Renew = m.now + max(p.Lease/50, 5*time.Millisecond)
+			if p.ack != nil && out.Why != Down {
+				settle(p.ack, out)
+				p.ack, p.extend = nil, 0
+			}
+			m.expect(p)
+		case out.N>>k&1 == 0:
+			m.tell(p, Lost) // and what may be left of its permits is freed
+		default:
+			m.renewed(p)
+		}
+	}
+	return true
+}
+
+func (m *Permits) renewed(p *permit) {
+	p.Renew = Never
+	lease := p.extend
+	if p.Watch {
+		lease = max(lease, p.Lease)
+		p.Renew = m.sent + p.Lease/3
+	}
+	if lease > 0 {
+		p.Deadline = max(p.Deadline, m.sent+lease-margin(lease))
+		if !p.Watch {
+			p.h.until = max(p.h.until, p.Deadline)
+		}
+		p.h.follow(&p.Tenure)
+	}
+	settle(p.ack, Outcome{})
+	p.ack, p.extend = nil, 0
+	m.expect(p)
+}
+
+// tick ends what time has ended.
+func (m *Permits) tick(now Time) {
+	if now < m.endAt {
+		return
+	}
+	m.endAt = Never
+	for _, p := range m.held {
+		switch {
+		case now >= p.Deadline || now >= p.h.until && !p.h.watch:
+			m.tell(p, Lost)
+		case now >= p.h.until:
+			m.tell(p, TooLong)
+		default:
+			m.endAt = min(m.endAt, p.Deadline, p.h.until)
+		}
+	}
+	left := m.owed[:0]
+	for _, o := range m.owed {
+		if now >= o.until {
+			o.Settle(Outcome{Why: Doubtful}) // Unlock never blocks past the deadline
+		}
+		if o.ack != nil {
+			left = append(left, o)
+			m.endAt = min(m.endAt, o.until)
+		}
+	}
+	clear(m.owed[len(left):])
+	m.owed = left
+}

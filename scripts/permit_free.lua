@@ -1,0 +1,35 @@
+-- permit_free.lua: free permits, whoever holds them, and wake who waits.
+-- KEYS[3i-2], KEYS[3i-1], KEYS[3i]  permits, an integer; those held, a sorted set; this engine's receipt
+-- ARGV[1], ARGV[2], ARGV[3]         PUBLISH, SPUBLISH or BOTH; notAfter; the engine's 8 bytes
+-- ARGV[5i-1] ... ARGV[5i+3]         number of the call; number of the first id, 0: the ids are given; how many; the ids, 16 bytes each; channel
+-- reply per name: subscribers woken, >= 0; -1 none was held, or of given ids one was not, and nothing is freed; -2 freed, but this
+-- user may not publish; LATE - now; a fault
+local KEYS, ARGV = KEYS, ARGV
+local tardy = late(ARGV[2])
+if tardy then return tardy end
+
+return each(#KEYS / 3, function(i)
+	local key, held, receipt = KEYS[3 * i - 2], KEYS[3 * i - 1], KEYS[3 * i]
+	local id, first, n, given = ARGV[5 * i - 1], ARGV[5 * i], ARGV[5 * i + 1], ARGV[5 * i + 2]
+	local before = earlier(receipt, id)
+	if before then return before end
+	local free, bad = number(key)
+	if not free then return bad end
+	local now, there, all = clock(), {}, {}
+	if first ~= '0' then
+		all = ids(ARGV[3], first, n)
+	else
+		for at = 1, tonumber(n) do all[at] = string.sub(given, 16 * at - 15, 16 * at) end
+	end
+	for _, one in ipairs(all) do
+		local score = call('ZSCORE', held, one)
+		if type(score) == 'table' then return fault(score, held) end
+		if score and (first ~= '0' or tonumber(score) > now) then there[#there + 1] = one end
+	end
+	mayGrow(receipt)
+	if #there == 0 or first == '0' and #there < #all then return note(receipt, id, -1) or -1 end
+	return once(receipt, id, 0, function() return call('ZREM', held, unpack(there)) end, function()
+		local now = call('INCRBY', key, #there)
+		return publish(ARGV[1], ARGV[5 * i + 3], string.format('%.0f', now))
+	end)
+end)

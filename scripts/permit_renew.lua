@@ -1,0 +1,30 @@
+-- permit_renew.lua: prolong permits that are still held.
+-- KEYS[i]             those held, a sorted set
+-- ARGV[1]             the engine's 8 bytes
+-- ARGV[i+1]           the holds: "<number of the first id>,<how many>,<lease in ms>;..." up to 48 of them
+-- reply per name: the sum of 2^k of those holds, from 0, that are there in whole; a fault
+local KEYS, ARGV = KEYS, ARGV
+local now = clock()
+return each(#KEYS, function(i)
+	local there, bit = 0, 1
+	for first, n, lease in string.gmatch(ARGV[i + 1], '(%d+),(%d+),(%d+);') do
+		local whole, ends = true, now + tonumber(lease)
+		for _, one in ipairs(ids(ARGV[1], first, n)) do
+			local score = call('ZSCORE', KEYS[i], one)
+			if type(score) == 'table' then
+				local code = fault(score, KEYS[i])
+				if code > FAULT - 16 then return code end
+				score = false -- another type stands there: they are gone
+			end
+			if not score then
+				whole = false
+			elseif tonumber(score) < ends then
+				local reply = call('ZADD', KEYS[i], 'XX', string.format('%.0f', ends), one)
+				if type(reply) == 'table' then return fault(reply, KEYS[i]) end
+			end
+		end
+		if whole then there = there + bit end
+		bit = bit * 2
+	end
+	return there
+end)

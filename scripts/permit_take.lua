@@ -1,0 +1,40 @@
+-- permit_take.lua: take permits that expire, for one caller per name; or find that they are taken already under the same ids.
+-- KEYS[3i-2], KEYS[3i-1], KEYS[3i]  permits, an integer; those held, a sorted set; this engine's receipt
+-- ARGV[1], ARGV[2], ARGV[3]         PUBLISH, SPUBLISH or BOTH; notAfter; the engine's 8 bytes
+-- ARGV[5i-1] ... ARGV[5i+3]         number of the call, and of the first id; 1 when it was sent before, else 0; how many; lease in ms; channel
+-- reply per name: 1 taken; -(ms+2) too few, the first of the held ones ends in so many ms; -1 none of them ever ends; LATE - now; a fault
+local KEYS, ARGV = KEYS, ARGV
+local tardy = late(ARGV[2])
+if tardy then return tardy end
+
+return each(#KEYS / 3, function(i)
+	local key, held, receipt = KEYS[3 * i - 2], KEYS[3 * i - 1], KEYS[3 * i]
+	local id, again, n = ARGV[5 * i - 1], ARGV[5 * i] == '1', tonumber(ARGV[5 * i + 1])
+	local now = clock()
+	local ends = now + tonumber(ARGV[5 * i + 2])
+	local mine = ids(ARGV[3], id, n)
+	local score = call('ZSCORE', held, mine[1])
+	if type(score) == 'table' then return fault(score, held) end
+	if score then -- asked again after a lost answer: they last as long as was asked for now
+		for _, one in ipairs(mine) do call('ZADD', held, 'XX', string.format('%.0f', math.max(ends, tonumber(score))), one) end
+		return 1
+	end
+	local before = earlier(receipt, id)
+	if before == 1 then return -1 end -- taken, and over meanwhile
+	if before then return before end
+	local bad = reclaim(key, held, ARGV[1], ARGV[5 * i + 3], now)
+	if bad then return bad end
+	local free, wrong = number(key)
+	if not free then return wrong end
+	if free < n then
+		local first = call('ZRANGE', held, 0, 0, 'WITHSCORES')
+		local left = first[2] and tonumber(first[2]) < 922337203685477 and -(math.max(0, tonumber(first[2]) - now) + 2) or -1
+		return again and note(receipt, id, left) or left
+	end
+	return once(receipt, id, 1, function() return call('DECRBY', key, n) end, function()
+		for _, one in ipairs(mine) do call('ZADD', held, string.format('%.0f', ends), one) end
+		local life = call('PTTL', key)
+		if life > 0 then call('PEXPIRE', held, life) end -- a key with an end of life takes the held ones along
+		return 1
+	end)
+end)
