@@ -43,6 +43,7 @@ type grip struct {
 	growing growths
 	ack     Settler // the Unlock that waits for the release or the downgrade
 	joinBy  Time    // until when readers may join
+	extent  Time    // when its keys run out, less a margin, if nobody lowers their TTL; for a writer, Deadline
 	askAt   Time    // when the release or the downgrade may be sent, again
 	writes  int32   // living holds that exclude
 	phase   phase   // asked, ours or dead
@@ -182,13 +183,14 @@ func (r *RW) renew(now Time, fx *Effects) bool {
 	return false
 }
 
-// rest is the lease that a renewal asks for: the watchdog's, or what a fixed lease has left. The latter is
-// asserted again and again for readers, for Redisson's renewals lower the TTL of what they share.
+// rest is the lease that a renewal asks for: the watchdog's, or what fixed leases have left and a little more, so
+// that the deadline that follows from it, a margin earlier, is not before their end.
 func (g *grip) rest(now Time) time.Duration {
 	if g.Watch {
 		return g.Lease
 	}
-	return max((g.Deadline - now + time.Millisecond - 1).Truncate(time.Millisecond), time.Millisecond)
+	left := max(g.extent-now, 0)
+	return (left + margin(left) + margin(left)/50 + 2*time.Millisecond).Truncate(time.Millisecond)
 }
 
 // renewAt is when to renew; Never: not by time alone.
@@ -198,16 +200,24 @@ func (g *grip) renewAt() Time {
 		return Never
 	case len(g.growing) > 0 && !g.Doubt:
 		return 0
-	case g.Watch || g.Doubt || !g.write:
+	case g.Watch || g.Doubt || len(g.growing) > 0 || g.Deadline < g.extent:
 		return g.Renew
 	default:
 		return Never
 	}
 }
 
-// confirm counts the tenure's lease anew.
+// confirm counts the tenure's lease anew. A longer one than the watchdog's does not last by itself among readers:
+// Redisson's renewals of other readers lower the TTL of the lock that they share to that of the watchdog. So it is
+// asserted again every third of that, and the deadline is never further away.
 func (r *RW) confirm(now Time, g *grip, c *Command) {
-	g.tenancy.confirm(now, c)
+	g.extent = max(g.extent, c.Sent+c.Lease-margin(c.Lease))
+	sure := *c
+	if !g.write {
+		sure.Lease = min(c.Lease, r.cfg.Lease)
+	}
+	g.tenancy.confirm(now, &sure)
+	g.carried(now, c.Lease)
 	if !g.Watch {
 		g.Renew = c.Sent + r.cfg.Lease/3
 	}

@@ -107,7 +107,9 @@ func (r *RW) reask(now Time, g *grip, fx *Effects) {
 	if w == nil || w.Write != g.write {
 		g.Deadline = 0
 		r.drop(now, g, nil)
-		r.free(now, fx)
+		if !r.free(now, fx) { // it has run out already
+			r.ask(now, fx)
+		}
 		return
 	}
 	g.Lease, g.Watch = max(g.Lease, w.Lease), w.Watch && w.Lease >= g.Lease

@@ -73,7 +73,7 @@ func (r *RW) decide(now Time, g *grip, fx *Effects) {
 	}
 	w := r.queue.head
 	switch {
-	case w == nil || !g.write || !w.Write || !w.fits(&g.Tenure) || r.cfg.HandoffTime <= 0 || !r.keeps(now, r.cfg):
+	case w == nil || !g.write || g.torn || !w.Write || !w.fits(&g.Tenure) || r.cfg.HandoffTime <= 0 || !r.keeps(now, r.cfg):
 		r.drop(now, g, nil)
 	case r.flight == None:
 		r.send(Command{Op: ConfirmWrite, ID: g.ID, Lease: g.Lease}, g, fx)
@@ -82,7 +82,7 @@ func (r *RW) decide(now Time, g *grip, fx *Effects) {
 
 // fresh is rule 8, and rules 1 and 20 for w: the tenure may be handed to w without asking Redis.
 func (r *RW) fresh(now Time, g *grip, w *Waiter) bool {
-	return g.write && w.Write && w.fits(&g.Tenure) && now < g.Deadline && now-g.Confirmed < r.cfg.HandoffTime && !g.Doubt && g.Epoch == r.cfg.Epoch
+	return g.write && !g.torn && w.Write && w.fits(&g.Tenure) && now < g.Deadline && now-g.Confirmed < r.cfg.HandoffTime && !g.Doubt && g.Epoch == r.cfg.Epoch
 }
 
 // tick ends what time has ended. Every event that may grant something calls it first.
@@ -232,6 +232,7 @@ func (r *RW) lowered(now Time, g *grip, c *Command) {
 			return
 		}
 		g.acknowledge(Outcome{})
+		g.Deadline = 0 // a reader's may be nearer
 		r.confirm(now, g, c)
 		g.follow()
 		r.outside, g.joinBy = max(heard, 0), c.Sent+r.cfg.HandoffTime

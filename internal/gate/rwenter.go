@@ -39,6 +39,10 @@ func (r *RW) ended(g *grip) {
 func (r *RW) grant(now Time, w *Waiter, g *grip) bool {
 	h, owner := w.hold(), w.Owner
 	h.begin(now, w, &g.Tenure, r.cfg)
+	if !w.Watch { // which may be later than the deadline as it is now
+		h.until = min(now+w.Lease-margin(w.Lease), g.extent)
+		h.follow(&g.Tenure)
+	}
 	var count *atomic.Int32
 	if owner != 0 {
 		p := r.owners[owner]
@@ -99,7 +103,7 @@ func (g *grip) lasts(now Time, w *Waiter) bool {
 	if w.Watch {
 		return g.Watch && w.Lease <= g.Lease
 	}
-	return now+w.Lease-margin(w.Lease) <= g.Deadline
+	return now+w.Lease-margin(w.Lease) <= g.extent
 }
 
 // enter lets in the readers at the head of the queue who may join: a writer before them has gone.
@@ -214,7 +218,7 @@ func (r *RW) Extend(now Time, h *Hold, lease Time, ack Settler, fx *Effects) {
 	switch until := now + lease - margin(lease); {
 	case g == nil:
 		settle(ack, Outcome{Why: Lost})
-	case until <= g.Deadline:
+	case until <= g.extent:
 		h.until = max(h.until, until)
 		h.follow(&g.Tenure)
 		settle(ack, Outcome{})
