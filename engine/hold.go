@@ -252,7 +252,7 @@ func (h *Hold) Extend(ctx context.Context, lease time.Duration) error {
 	if err := h.Err(); err != nil {
 		return &opError{doing: "extend", name: h.name, err: err}
 	}
-	return h.e.confirm(ctx, "extend", h.name, ErrClosed, func(ack gate.Settler) bool { return h.e.dispatcher.Extend(&h.core, lease, ack) })
+	return h.e.confirm(ctx, "extend", h.name, errClosedHold, func(ack gate.Settler) bool { return h.e.dispatcher.Extend(&h.core, lease, ack) })
 }
 
 // Token is the fencing token; false unless the lock is fenced. A hold of several locks has none: ask its parts'

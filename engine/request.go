@@ -133,12 +133,12 @@ type acknowledgement struct {
 
 // Settle implements gate.Settler.
 func (a *acknowledgement) Settle(out gate.Outcome) bool {
-	return a.promise.Settle(struct{}{}, errorOf("unlock", a.name, out))
+	return a.promise.Settle(struct{}{}, closedOr("unlock", a.name, out, errClosedHold))
 }
 
 // confirm sends something to the loop and waits for its acknowledgement. When ctx ends first the command
 // still runs its course, and the error is ErrUncertain besides the context's. gone is the error when the
-// loop has ended.
+// engine closes.
 func (e *Engine) confirm(ctx context.Context, doing, name string, gone error, send func(gate.Settler) bool) error {
 	c := e.calls.get()
 	if !send(c) {
@@ -148,7 +148,15 @@ func (e *Engine) confirm(ctx context.Context, doing, name string, gone error, se
 	if !c.wait(ctx) {
 		return &opError{doing: doing, name: name, err: join2{ErrUncertain, endedBy(ctx)}}
 	}
-	err := errorOf(doing, name, c.out)
+	err := closedOr(doing, name, c.out, gone)
 	e.calls.put(c)
 	return err
+}
+
+// closedOr is errorOf, but gone when the engine closes.
+func closedOr(doing, name string, out gate.Outcome, gone error) error {
+	if out.Why == gate.Closed {
+		return &opError{doing: doing, name: name, err: gone}
+	}
+	return errorOf(doing, name, out)
 }

@@ -9,8 +9,8 @@ import (
 // Unlock ends a hold.
 func (m *Mutex) Unlock(now Time, h *Hold, ack Settler, fx *Effects) {
 	m.tick(now, fx)
-	if !h.alive {
-		settle(ack, Outcome{Why: Lost})
+	if !h.alive { // it ended while this was on its way
+		settle(ack, Outcome{Why: h.why})
 		return
 	}
 	m.t.end(h, m.cfg.Stats)

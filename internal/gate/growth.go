@@ -48,7 +48,7 @@ func (gs *growths) grown(c *Command, t *tenancy, enter func(*Waiter)) {
 			g.h.follow(&t.Tenure)
 			settle(g.ack, Outcome{})
 		default:
-			settle(g.ack, Outcome{Why: Lost})
+			settle(g.ack, Outcome{Why: g.h.why})
 		}
 	}
 }
@@ -78,7 +78,7 @@ func (gs *growths) abort(queue func(*Waiter)) {
 	*gs = nil
 	for _, g := range growing {
 		if g.w == nil {
-			settle(g.ack, Outcome{Why: Lost})
+			settle(g.ack, Outcome{Why: g.h.why})
 		} else {
 			queue(g.w)
 		}

@@ -28,6 +28,7 @@ type Hold struct {
 	since uint32 // when it was granted, in hundredths of a second: 497 days
 	watch bool
 	alive bool
+	why   Why  // what ended it, when not its own Unlock
 	write bool // of a read-write lock: it excludes. Set before it is granted; anybody may read it afterwards.
 }
 
@@ -47,7 +48,7 @@ func (h *Hold) Count() int {
 
 // begin makes h a hold of t, from now on.
 func (h *Hold) begin(now Time, w *Waiter, t *Tenure, cfg *Config) {
-	h.Tenure, h.owner, h.watch, h.alive = t.ID, w.Owner, w.Watch, true
+	h.Tenure, h.owner, h.watch, h.alive, h.why = t.ID, w.Owner, w.Watch, true, Lost
 	h.since, h.write = uint32(now/sinceUnit), w.Write
 	h.until = Never
 	if !w.Watch {

@@ -66,7 +66,7 @@ func (m *Mutex) readmit(now Time, owner uint64, fx *Effects) {
 func (m *Mutex) Extend(now Time, h *Hold, lease time.Duration, ack Settler, fx *Effects) {
 	m.tick(now, fx)
 	if !h.alive {
-		settle(ack, Outcome{Why: Lost})
+		settle(ack, Outcome{Why: h.why})
 		return
 	}
 	until := now + lease - margin(lease)

@@ -13,7 +13,7 @@ func (r *RW) Unlock(now Time, h *Hold, ack Settler, fx *Effects) {
 	r.tick(now)
 	g := r.gripOf(h)
 	if g == nil {
-		settle(ack, Outcome{Why: Lost})
+		settle(ack, Outcome{Why: h.why})
 		r.pump(now, fx)
 		return
 	}

@@ -217,7 +217,7 @@ func (r *RW) Extend(now Time, h *Hold, lease Time, ack Settler, fx *Effects) {
 	g := r.gripOf(h)
 	switch until := now + lease - margin(lease); {
 	case g == nil:
-		settle(ack, Outcome{Why: Lost})
+		settle(ack, Outcome{Why: h.why})
 	case until <= g.extent:
 		h.until = max(h.until, until)
 		h.follow(&g.Tenure)

@@ -136,6 +136,7 @@ func (t *tenancy) expire(now Time, stats *Stats) (ended bool) {
 
 func (t *tenancy) tell(h *Hold, stats *Stats, why Why) {
 	t.end(h, stats)
+	h.why = why
 	stats.Lost.Inc()
 	h.By.End(why)
 }
