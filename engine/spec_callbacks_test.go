@@ -52,7 +52,7 @@ func TestSpecCallbacks(t *testing.T) {
 		close(unblock)
 		b.wantKeys()
 	}))
-	t.Run("rule 18: the queue drains in order, and none is dropped", spec(few, func(b *bubble) {
+	t.Run("rule 18: the queue drains, and none is dropped", spec(few, func(b *bubble) {
 		const queued = 1_000
 		unblock := make(chan struct{})
 		for range 2 {
