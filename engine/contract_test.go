@@ -10,6 +10,7 @@ import (
 	"maps"
 	"reflect"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -81,6 +82,30 @@ var (
 	_ func(*engine.CountDownLatch, context.Context, int64) (bool, error)                            = (*engine.CountDownLatch).TrySetCount
 	_ func(*engine.CountDownLatch, context.Context) (bool, error)                                   = (*engine.CountDownLatch).Delete
 
+	_ func(*engine.Engine, string) *engine.RWMutex = (*engine.Engine).RWMutex
+	_ func(*engine.RWMutex) *engine.Mutex          = (*engine.RWMutex).Reader
+	_ func(*engine.RWMutex) *engine.Mutex          = (*engine.RWMutex).Writer
+
+	_ func(*engine.Engine, string) *engine.Semaphore                                                  = (*engine.Engine).Semaphore
+	_ func(*engine.Semaphore, context.Context, int64, ...engine.LockOption) error                     = (*engine.Semaphore).Acquire
+	_ func(*engine.Semaphore, context.Context, int64, ...engine.LockOption) error                     = (*engine.Semaphore).TryAcquire
+	_ func(*engine.Semaphore, context.Context, int64, ...engine.LockOption) *futures.Future[struct{}] = (*engine.Semaphore).AcquireAsync
+	_ func(*engine.Semaphore, context.Context, int64, ...engine.LockOption) *futures.Future[struct{}] = (*engine.Semaphore).TryAcquireAsync
+	_ func(*engine.Semaphore, context.Context, int64) error                                           = (*engine.Semaphore).Release
+	_ func(*engine.Semaphore, context.Context, int64) *futures.Future[struct{}]                       = (*engine.Semaphore).ReleaseAsync
+	_ func(*engine.Semaphore, context.Context, int64) (bool, error)                                   = (*engine.Semaphore).TrySetPermits
+	_ func(*engine.Semaphore, context.Context, int64) error                                           = (*engine.Semaphore).AddPermits
+	_ func(*engine.Semaphore, context.Context) (int64, error)                                         = (*engine.Semaphore).Drain
+	_ func(*engine.Semaphore, context.Context) (int64, error)                                         = (*engine.Semaphore).Available
+
+	_ func(*engine.Engine, string) *engine.CountDownLatch                                           = (*engine.Engine).CountDownLatch
+	_ func(*engine.CountDownLatch, context.Context, ...engine.LockOption) error                     = (*engine.CountDownLatch).Wait
+	_ func(*engine.CountDownLatch, context.Context, ...engine.LockOption) *futures.Future[struct{}] = (*engine.CountDownLatch).WaitAsync
+	_ func(*engine.CountDownLatch, context.Context) error                                           = (*engine.CountDownLatch).CountDown
+	_ func(*engine.CountDownLatch, context.Context) (int64, error)                                  = (*engine.CountDownLatch).Count
+	_ func(*engine.CountDownLatch, context.Context, int64) (bool, error)                            = (*engine.CountDownLatch).TrySetCount
+	_ func(*engine.CountDownLatch, context.Context) (bool, error)                                   = (*engine.CountDownLatch).Delete
+
 	_ func(time.Duration) engine.LockOption = engine.WithLease
 	_ func(time.Duration) engine.LockOption = engine.WithWait
 	_ func(engine.Owner) engine.LockOption  = engine.WithOwner
@@ -116,7 +141,7 @@ var (
 	_ = engine.State{Locked: true, Ours: true, Owner: "", Count: int(0), TTL: time.Duration(0), Token: int64(0)}
 	_ = engine.HeldError{Name: "", TTL: time.Duration(0)}
 	_ = engine.Options{
-		Redis: rueidis.ClientOption{}, Lease: time.Duration(0), MaxHold: time.Duration(0), HandoffTime: time.Duration(0),
+		Redis: rueidis.ClientOption{}, Lease: time.Duration(0), MaxHold: time.Duration(0), FenceTTL: time.Duration(0), HandoffTime: time.Duration(0),
 		MaxRequests: int(0), MaxWaitersPerName: int(0), Callbacks: int(0), PubSub: engine.PubSubAuto, WatchLoss: false,
 		NameMapper: func(string) string { return "" }, Logger: (*slog.Logger)(nil),
 	}
@@ -163,6 +188,35 @@ func TestContractLockerIsSealed(t *testing.T) {
 		}
 	}
 	t.Error("anybody can implement Locker")
+}
+
+// What is exported by mistake cannot be taken back.
+func TestContractShowsNothingInternal(t *testing.T) {
+	for _, v := range []any{
+		(*engine.Engine)(nil), (*engine.Mutex)(nil), (*engine.MultiLock)(nil), (*engine.QuorumLock)(nil), (*engine.RWMutex)(nil),
+		(*engine.Semaphore)(nil), (*engine.CountDownLatch)(nil), (*engine.Hold)(nil), (*enginetest.Server)(nil),
+	} {
+		for m := range reflect.TypeOf(v).Methods() {
+			for in := range m.Type.Ins() {
+				wantPublic(t, m, in)
+			}
+			for out := range m.Type.Outs() {
+				wantPublic(t, m, out)
+			}
+		}
+	}
+}
+
+func wantPublic(t *testing.T, m reflect.Method, shown reflect.Type) {
+	t.Helper()
+	for shown.Kind() == reflect.Pointer || shown.Kind() == reflect.Slice {
+		shown = shown.Elem()
+	}
+	for _, hidden := range []string{"/internal/", "/dispatcher", "/scripts", "/wheel"} {
+		if strings.Contains(strings.TrimPrefix(shown.PkgPath(), module), hidden) {
+			t.Errorf("%v shows %v", m.Func.Type(), shown)
+		}
+	}
 }
 
 func TestContractOptionsOfCallsCostNoMemory(t *testing.T) {

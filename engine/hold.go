@@ -30,7 +30,7 @@ type Hold struct {
 
 func newHold(e *Engine, name string, fixed bool) *Hold {
 	h := &Hold{e: e, name: name, fixed: fixed}
-	h.core.By = h
+	h.core.By = (*held)(h)
 	return h
 }
 
@@ -83,7 +83,7 @@ func (h *Hold) UnlockAsync() *futures.Future[struct{}] {
 // leave ends the hold by its holder's wish. An error: it had ended before.
 func (h *Hold) leave() error {
 	if h.over() {
-		h.End(gate.Lost) // the loop finds out in this moment too, and releases
+		h.finish(gate.Lost) // the loop finds out in this moment too, and releases
 	}
 	if !h.finish(gate.Unlocked) {
 		return &opError{doing: "unlock", name: h.name, err: h.Err()}
@@ -91,8 +91,11 @@ func (h *Hold) leave() error {
 	return nil
 }
 
+// held is a Hold as the loop sees it: users can end one by Unlock only.
+type held Hold
+
 // End is the loop's word that the hold has ended. It implements gate.Ender.
-func (h *Hold) End(why gate.Why) { h.finish(why) }
+func (h *held) End(why gate.Why) { (*Hold)(h).finish(why) }
 
 // finish ends the hold, once. False: it had ended before.
 func (h *Hold) finish(why gate.Why) bool {
