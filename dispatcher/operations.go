@@ -57,6 +57,27 @@ var operations = [gate.Ops]operation{
 	}},
 	gate.Release:        {&scripts.Release, publish, release},
 	gate.ReleaseQuietly: {&scripts.Release, publishNothing, release},
+	gate.FairRelease: {&scripts.FairRelease, fairWake, func(w *wire, c *gate.Command) {
+		w.fairKeys(c)
+		releasing(w, c)
+		w.number(int64(c.Next))
+		w.lease(c)
+		w.lockChannel(c)
+	}},
+	gate.FairLeave: {&scripts.FairLeave, fairWake, func(w *wire, c *gate.Command) {
+		w.fairKeys(c)
+		w.number(c.N)
+		w.number(int64(c.ID))
+		w.lockChannel(c)
+	}},
+	gate.FairAsk: {&scripts.FairAsk, fairLife, func(w *wire, c *gate.Command) {
+		w.fairKeys(c)
+		w.number(int64(c.ID))
+		w.string(fairPlaces[c.M])
+		w.lease(c)
+		w.number(c.N)
+		w.number(int64(c.Next))
+	}},
 	gate.ReleaseRead: {&scripts.ReleaseRead, publish, func(w *wire, c *gate.Command) {
 		if c.Owner != "" {
 			w.string(c.Owner)
@@ -139,12 +160,33 @@ func counts(s *scripts.Script) operation {
 }
 
 func release(w *wire, c *gate.Command) {
+	releasing(w, c)
+	w.lockChannel(c)
+}
+
+// releasing says who is to lose the name.
+func releasing(w *wire, c *gate.Command) {
 	if c.Owner != "" {
 		w.string(c.Owner)
 	} else {
 		w.owner(c.ID)
 	}
-	w.lockChannel(c)
+}
+
+// fairPlaces is how fair_ask.lua calls where somebody stands, in the order of the gate's constants.
+var fairPlaces = [...]string{"TRY", "NEW", "OLD"}
+
+// fairLife says besides for how long who waits for a fair lock lives.
+func fairLife(w *wire, sent gate.Time, d *Dispatcher) {
+	notAfter(w, sent, d)
+	w.string(d.cfg.UUID)
+	w.number(d.cfg.Gate.FairWaiterLease.Milliseconds())
+}
+
+// fairWake says besides whose waiters are ours.
+func fairWake(w *wire, sent gate.Time, d *Dispatcher) {
+	publish(w, sent, d)
+	w.string(d.cfg.UUID)
 }
 
 // publishNothing has a script wake nobody.

@@ -100,6 +100,13 @@ func (w *wire) lockChannel(c *gate.Command) {
 // key names another key of the command's name, after the name itself.
 func (w *wire) key(key string) { w.keys = append(w.keys, key) }
 
+// fairKeys names the keys of a fair lock's queue.
+func (w *wire) fairKeys(c *gate.Command) {
+	w.key(scripts.FairQueue(c.Cell.Name))
+	w.key(scripts.FairDeadlines(c.Cell.Name))
+	w.key(scripts.FairAlive(c.Cell.Name))
+}
+
 func (w *wire) rwChannel(c *gate.Command) { w.string(scripts.RWChannel(c.Cell.Name)) }
 
 func (w *wire) string(text string) {

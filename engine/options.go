@@ -32,6 +32,11 @@ type Options struct {
 	// PollCap is how long a waiter sleeps at most before it asks again, should every message be lost. Default 2s.
 	PollCap time.Duration
 
+	// FairWaiterLease is how long waiters of a process that died stand in the queues of fair locks, and so for how
+	// long they may delay it. While waiters wait, a third of it is the longest pause between two questions.
+	// Whole milliseconds, 100ms to an hour; default 5s.
+	FairWaiterLease time.Duration
+
 	// MaxRequests is how many requests for locks may wait in the engine; one more is ErrOverloaded. Default 262,144.
 	MaxRequests int
 	// MaxWaitersPerName is the same for one name. Default 131,072.
@@ -81,6 +86,8 @@ const (
 	minWatchedLease    = 100 * time.Millisecond
 	defaultHandoffTime = 10 * time.Millisecond
 	defaultPollCap     = 2 * time.Second
+
+	defaultFairWaiterLease = 5 * time.Second
 )
 
 // withDefaults fills in what is zero and reports every complaint at once.
@@ -94,6 +101,11 @@ func (o Options) withDefaults() (Options, error) {
 		o.Lease = defaultLease
 	}
 	o.Lease = (o.Lease + time.Millisecond - 1).Truncate(time.Millisecond)
+	o.FairWaiterLease = orDefault(o.FairWaiterLease, defaultFairWaiterLease)
+	if o.FairWaiterLease < minWatchedLease || o.FairWaiterLease > time.Hour {
+		complain("FairWaiterLease %v: must be from %v to 1h", o.FairWaiterLease, minWatchedLease)
+	}
+	o.FairWaiterLease = (o.FairWaiterLease + time.Millisecond - 1).Truncate(time.Millisecond)
 	o.HandoffTime = orDefault(o.HandoffTime, min(defaultHandoffTime, o.Lease/10))
 	if o.HandoffTime > o.Lease/10 {
 		complain("HandoffTime %v: at most a tenth of Lease, %v", o.HandoffTime, o.Lease/10)
@@ -166,8 +178,8 @@ func checkName(name, what string) error {
 
 // String shows what is set, but no secret.
 func (o Options) String() string {
-	return fmt.Sprintf("{Redis:%v Lease:%v MaxHold:%v HandoffTime:%v PollCap:%v MaxRequests:%d MaxWaitersPerName:%d Callbacks:%d PubSub:%v WatchLoss:%t}",
-		o.Redis.InitAddress, o.Lease, o.MaxHold, o.HandoffTime, o.PollCap, o.MaxRequests, o.MaxWaitersPerName, o.Callbacks, o.PubSub, o.WatchLoss)
+	return fmt.Sprintf("{Redis:%v Lease:%v MaxHold:%v HandoffTime:%v PollCap:%v FairWaiterLease:%v MaxRequests:%d MaxWaitersPerName:%d Callbacks:%d PubSub:%v WatchLoss:%t}",
+		o.Redis.InitAddress, o.Lease, o.MaxHold, o.HandoffTime, o.PollCap, o.FairWaiterLease, o.MaxRequests, o.MaxWaitersPerName, o.Callbacks, o.PubSub, o.WatchLoss)
 }
 
 // GoString is String: %#v shows no secret either.

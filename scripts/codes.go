@@ -5,6 +5,7 @@ import "time"
 // Reply is the integer a script answers for one name. This table is the only one:
 //
 //	>= 1            taken (acquire), still held (renew)
+//	2^50            freed, and taken for the engine's next waiter (release of a fair lock)
 //	>= 0            freed or kept, so many subscribers listen (release, confirm, swap, give, addpermits)
 //	>= 0            so many permits taken, so much still to be counted down (take, look)
 //	0, 1            not done, done (setpermits, setcount, deletecount)
@@ -28,6 +29,9 @@ const NotMine Reply = -1
 
 // Mute is the answer to a release that freed the name but was not allowed to announce it.
 const Mute Reply = -2
+
+// Passed is the answer to a release that freed the name and took it for the next waiter of the same engine.
+const Passed Reply = 1 << 50
 
 // Taken reports whether an acquire was granted or a renewal found the owner in place.
 func (r Reply) Taken() bool { return r >= 1 }

@@ -42,3 +42,16 @@ func TokenKey(name string) string { return PrefixName("redisson_lock_token", nam
 // RWChannel is where the unlocking of a read-write lock is announced: with the message "0" when no reader is
 // left, with "1" when a writer has gone.
 func RWChannel(name string) string { return PrefixName("redisson_rwlock", name) }
+
+// FairQueue is the list of those who wait for a fair mutex, the next one first.
+func FairQueue(name string) string { return PrefixName("redisson_lock_queue", name) }
+
+// FairDeadlines is the sorted set of until when, in ms, they are believed to live.
+func FairDeadlines(name string) string { return PrefixName("redisson_lock_timeout", name) }
+
+// FairAlive is the sorted set of until when, in ms of the server's clock, the engines live that wait for a fair
+// mutex. Redisson does not know it.
+func FairAlive(name string) string { return SuffixName(name, "wheellock:alive") }
+
+// FairChannel is where a waiter for a fair mutex hears that it is its turn, with the message "0".
+func FairChannel(name, owner string) string { return LockChannel(name) + ":" + owner }

@@ -62,6 +62,18 @@ var renewRead string
 //go:embed downgrade.lua
 var downgrade string
 
+//go:embed fair.lua
+var fair string
+
+//go:embed fair_ask.lua
+var fairAsk string
+
+//go:embed fair_release.lua
+var fairRelease string
+
+//go:embed fair_leave.lua
+var fairLeave string
+
 //go:embed rights.lua
 var rights string
 
@@ -86,4 +98,11 @@ var (
 	ReleaseWrite = Script{"release_write", prelude + rw + releaseWrite}
 	RenewRead    = Script{"renew_read", prelude + rw + renewRead}
 	Downgrade    = Script{"downgrade", prelude + rw + downgrade}
+)
+
+// The scripts of the fair lock, besides Renew and Inspect.
+var (
+	FairAsk     = Script{"fair_ask", prelude + fair + fairAsk}
+	FairRelease = Script{"fair_release", prelude + fair + fairRelease}
+	FairLeave   = Script{"fair_leave", prelude + fair + fairLeave}
 )

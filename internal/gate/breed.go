@@ -7,12 +7,14 @@ type breed struct {
 	acquire, release Op
 	fenced           bool // grants have fencing tokens
 	polls            bool // waiters poll: nobody publishes, nobody listens
+	fair             bool // waiters stand in a queue in Redis
 }
 
 var breeds = [...]breed{
 	MutexKind:  {acquire: Acquire, release: Release},
 	FencedKind: {acquire: AcquireFenced, release: Release, fenced: true},
 	SpinKind:   {acquire: Acquire, release: ReleaseQuietly, polls: true},
+	FairKind:   {acquire: FairAsk, release: FairRelease, fair: true},
 }
 
 func (m *Mutex) breed() *breed { return &breeds[m.cell.Kind] }

@@ -54,6 +54,10 @@ func (m *Mutex) refused(now Time, ttl time.Duration, fx *Effects) {
 		m.askAt = now + min(m.spin(), sleep)
 		return
 	}
+	if m.queue.line != nil {
+		m.sleepInLine(now, sleep, fx)
+		return
+	}
 	c.want(m.cell, scripts.LockChannel, fx)
 }
 
@@ -79,6 +83,11 @@ func jitter(seed uint64, span time.Duration) time.Duration {
 
 // Subscribed is the subscription being confirmed (again, after a reconnect), or refused.
 func (m *Mutex) Subscribed(now Time, refusal string, fx *Effects) {
+	if m.queue.line != nil {
+		m.subscribedInLine(now, refusal)
+		m.pump(now, fx)
+		return
+	}
 	c := m.crowd
 	if c == nil || c.ear == deaf { // it was given up meanwhile
 		return
@@ -135,6 +144,9 @@ func (m *Mutex) Suspect(now Time, fx *Effects) {
 func (m *Mutex) LinkUp(now Time, fx *Effects) {
 	m.tick(now, fx)
 	m.askAt = min(m.askAt, now)
+	if l := m.queue.line; l != nil {
+		l.joinAt, l.leaveAt = 0, 0
+	}
 	if m.phase == ours {
 		m.Suspect(now, fx)
 		return

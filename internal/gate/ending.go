@@ -92,8 +92,10 @@ func (m *Mutex) gone(now Time, c *Command) {
 }
 
 // released is the answer to the release of the tenure.
-func (m *Mutex) released(now Time, c *Command) {
+func (m *Mutex) released(now Time, c *Command, fx *Effects) {
 	switch {
+	case c.Result == Answered && c.Reply == scripts.Passed:
+		m.inherit(now, c, fx)
 	case c.Result == Answered && (c.Reply >= 0 || c.Reply == scripts.Mute):
 		m.acknowledge(Outcome{})
 		m.phase = free
@@ -102,6 +104,7 @@ func (m *Mutex) released(now Time, c *Command) {
 		if m.breed().polls && m.queue.head != nil { // others poll too, and are not heard
 			m.askAt = now + m.spin()
 		}
+		m.outOfTurn(now, fx)
 	case c.Result == Answered && c.Reply == scripts.NotMine:
 		out := Outcome{Why: Lost}
 		if m.t.Resent { // rule 4: the first send, before the deadline, did it
@@ -112,6 +115,9 @@ func (m *Mutex) released(now Time, c *Command) {
 		m.haunt(c.Sent)
 		m.heardBy(c)
 	default:
+		if m.queue.line != nil && c.Result == Unknown { // it may have taken the lock for the heir
+			m.queue.line.unsure(c.Sent)
+		}
 		m.heardBy(c)
 		m.unreleased(now, c)
 	}
@@ -161,6 +167,9 @@ func (m *Mutex) ghost(now Time, swap *Command) {
 
 // exorcise sends the release of a ghost that is due.
 func (m *Mutex) exorcise(now Time, fx *Effects) bool {
+	if m.depart(now, fx) {
+		return true
+	}
 	if m.crowd == nil {
 		return false
 	}

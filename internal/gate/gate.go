@@ -49,6 +49,8 @@ const (
 	ReleaseRead
 	ReleaseWrite
 	PermitFree
+	FairRelease
+	FairLeave // the queue
 	Give
 	CountDown
 	AddPermits
@@ -61,6 +63,7 @@ const (
 	AcquireRead
 	AcquireWrite
 	PermitTake
+	FairAsk
 	Take
 	Look
 	Ops
@@ -72,9 +75,10 @@ var opNames = [Ops]string{
 	PermitRenew: "permit renew", PermitFree: "permit free", PermitTake: "permit take",
 	ReleaseRead: "release read", ReleaseWrite: "release write", AcquireRead: "acquire read", AcquireWrite: "acquire write",
 	Release: "release", ReleaseQuietly: "release quietly",
+	FairRelease: "fair release", FairLeave: "fair leave",
 	Give: "give", CountDown: "count down", AddPermits: "add permits", SetPermits: "set permits", DrainPermits: "drain permits",
 	SetCount: "set count", DeleteCount: "delete count",
-	Acquire: "acquire", AcquireFenced: "acquire fenced", Take: "take", Look: "look",
+	Acquire: "acquire", AcquireFenced: "acquire fenced", FairAsk: "fair ask", Take: "take", Look: "look",
 }
 
 func (o Op) String() string { return opNames[o] }
@@ -96,8 +100,9 @@ type Command struct {
 	Cell  *Cell
 	Owner string // the owner to release when it is not one of ours, else empty; Take: the callers in line
 	ID    uint64 // the tenure's number: the owner field is "<engine uuid>:<number>"; without owner, the call's
-	Next  uint64 // Swap: the number of the fresh tenure
-	N     int64  // changes: how many permits or counts; AcquireRead: how many subscriptions to the channel are our own, -1: whoever listens is let wait
+	Next  uint64 // Swap: the number of the fresh tenure; FairAsk: of the first who joins; FairRelease: of the heir
+	N     int64  // changes: how many permits or counts; FairAsk, FairLeave: how many join or leave; AcquireRead: how many subscriptions to the channel are our own, -1: whoever listens is let wait
+	M     int64  // FairAsk: how ID stands in the queue
 	Lease time.Duration
 	Sent  Time // just before it was sent; a lease counts from here
 	Words string
@@ -129,6 +134,9 @@ type Config struct {
 	HandoffTime time.Duration // how long a tenure is handed on after its last confirmation; 0: never
 	PollCap     time.Duration // how long a waiter sleeps at most before it asks again
 	MaxHold     time.Duration // how long a watched hold lasts at most; 0: no bound
+	UUID        string        // the engine's: owner fields are "<UUID>:<number>"
+
+	FairWaiterLease time.Duration // how long the places of an engine that died stand in a fair queue
 
 	Epoch  uint32                // of the link to Redis: grows when it breaks. Owned by the loop.
 	RTT    time.Duration         // smoothed time of a round trip. Owned by the loop.
@@ -158,7 +166,7 @@ type Cell struct {
 
 // makers make a cell with its machine, both in one piece of memory.
 var makers = [...]func() *Cell{
-	MutexKind: newMutex, FencedKind: newMutex, SpinKind: newMutex,
+	MutexKind: newMutex, FencedKind: newMutex, SpinKind: newMutex, FairKind: newMutex,
 	SemaphoreKind: newSemaphore, LatchKind: newLatch, PermitKind: newPermits, RWKind: newRW,
 }
 
@@ -208,6 +216,7 @@ const (
 	MutexKind  Kind = iota
 	FencedKind      // a mutex whose tenures have fencing tokens
 	SpinKind        // a mutex whose waiters poll
+	FairKind        // a mutex that serves in the order of arrival, across processes
 	SemaphoreKind
 	LatchKind
 	PermitKind

@@ -15,6 +15,10 @@ func (m *Mutex) admit(now Time, fx *Effects) {
 		m.drop(now, ack, fx)
 		return
 	}
+	if m.queue.line != nil {
+		m.admitInLine(now, fx)
+		return
+	}
 	for w := m.queue.head; w != nil && w.Watch == m.t.Watch && w.Lease == m.t.Lease; w = m.queue.head {
 		m.queue.remove(w)
 		owner := w.Owner
@@ -54,6 +58,10 @@ func (m *Mutex) grant(now Time, w *Waiter) bool {
 // decide says what becomes of a tenure that nobody holds: the next waiter gets it at once if it is fresh,
 // or after one script confirmed it; else it is freed.
 func (m *Mutex) decide(now Time, fx *Effects) {
+	if m.queue.line != nil { // the queue in Redis decides
+		m.drop(now, m.ack, fx)
+		return
+	}
 	for w := m.queue.head; w != nil && m.fresh(now, w); w = m.queue.head {
 		m.queue.remove(w)
 		owner := w.Owner
@@ -154,7 +162,7 @@ func (m *Mutex) keeps(now Time) bool { return m.cfg.HandoffTime > 0 && m.crowded
 
 // pause is how long we leave a freed name to others that listen.
 func (m *Mutex) pause(now Time, heard int32) time.Duration {
-	if m.crowd == nil || m.queue.head == nil {
+	if m.crowd == nil || m.queue.head == nil || m.queue.line != nil { // a fair lock is left to whose turn it is
 		return 0
 	}
 	return m.crowd.pause(now, heard, m.cfg)

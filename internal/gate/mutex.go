@@ -37,7 +37,12 @@ type Mutex struct {
 	suspected bool // the tenure was suspected after the command in flight was asked for
 }
 
-func (m *Mutex) reset(c *Cell, cfg *Config) { *m = Mutex{cell: c, cfg: cfg} }
+func (m *Mutex) reset(c *Cell, cfg *Config) {
+	*m = Mutex{cell: c, cfg: cfg}
+	if m.breed().fair {
+		m.queue.line = &line{}
+	}
+}
 
 // Ask is a caller that wants in.
 func (m *Mutex) Ask(now Time, w *Waiter, fx *Effects) {
@@ -85,9 +90,11 @@ func (m *Mutex) Answer(now Time, c *Command, fx *Effects) {
 		m.heardBy(c)
 		m.crowded().ghosts.answered(now, c)
 	case c.Op == m.breed().release:
-		m.released(now, c)
+		m.released(now, c, fx)
 	case c.Op == m.breed().acquire:
 		m.acquired(now, c, fx)
+	case c.Op == FairLeave:
+		m.queue.line.given(now, c)
 	case m.phase != ours || c.ID != m.t.ID: // it ended while the command was on its way
 		m.swapTooLate(now, c)
 	case c.Op == Renew:
@@ -103,6 +110,9 @@ func (m *Mutex) Answer(now Time, c *Command, fx *Effects) {
 
 // acquired is the answer to an acquire.
 func (m *Mutex) acquired(now Time, c *Command, fx *Effects) {
+	if m.queue.line != nil && m.answeredInLine(now, c, fx) {
+		return
+	}
 	if c.Result == Answered && c.Reply.Taken() {
 		m.phase, m.again = ours, false
 		m.t.Deadline = 0
@@ -196,6 +206,9 @@ func (m *Mutex) unrenewed(now Time, c *Command) {
 // pump sends the next command of the name, if one is due and none is in flight. Every event ends with it.
 func (m *Mutex) pump(now Time, fx *Effects) {
 	m.thin(now)
+	if m.queue.line != nil {
+		m.queue.line.hush(m.cell, m.cfg, fx)
+	}
 	if m.flight != None {
 		if m.phase == ours && m.t.holds == nil {
 			m.decide(now, fx)
@@ -214,7 +227,7 @@ func (m *Mutex) pump(now Time, fx *Effects) {
 			m.buried(now)
 			m.pumpFree(now, fx)
 		} else if now >= m.askAt {
-			m.send(Command{Op: m.breed().release, ID: m.t.ID}, fx)
+			m.sendRelease(fx)
 		}
 	case ours:
 		m.pumpOurs(now, fx)
@@ -223,6 +236,10 @@ func (m *Mutex) pump(now Time, fx *Effects) {
 
 func (m *Mutex) pumpFree(now Time, fx *Effects) {
 	if m.exorcise(now, fx) {
+		return
+	}
+	if m.queue.line != nil {
+		m.askInLine(now, fx)
 		return
 	}
 	w := m.queue.head
@@ -266,7 +283,7 @@ func (m *Mutex) pumpOurs(now Time, fx *Effects) {
 	case !m.t.Watch && m.t.Doubt && now >= m.t.Renew:
 		lease = time.Millisecond // only looks whether it is there: a script never lowers a TTL
 	default:
-		if !m.exorcise(now, fx) {
+		if !m.exorcise(now, fx) && !m.stayInLine(now, fx) {
 			m.confirmAhead(now, fx)
 		}
 		return
@@ -307,6 +324,9 @@ func (m *Mutex) NextAlarm() Time {
 	if m.flight != None {
 		return at
 	}
+	if m.queue.line != nil && m.phase != dead {
+		at = min(at, m.lineAlarm())
+	}
 	switch m.phase {
 	case ours:
 		if m.t.Watch || m.t.Doubt {
@@ -324,7 +344,8 @@ func (m *Mutex) NextAlarm() Time {
 
 // Idle reports whether the cell can be forgotten.
 func (m *Mutex) Idle() bool {
-	return m.phase == free && m.flight == None && m.queue.head == nil && (m.crowd == nil || m.crowd.idle())
+	return m.phase == free && m.flight == None && m.queue.head == nil && (m.crowd == nil || m.crowd.idle()) &&
+		(m.queue.line == nil || m.queue.line.idle())
 }
 
 // ttl is what the local hold's lease has left.

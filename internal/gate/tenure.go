@@ -37,12 +37,15 @@ func (t *Tenure) carried(by Time, lease time.Duration) {
 // afterwards by the server's clock (rule 12). A link that takes longer than this is no link.
 const LateWindow = 2 * time.Second
 
-// unsure notes that an acquire sent then got no answer. A quarter of a second allows for what the
-// engine knows of the server's clock.
+// unsure notes that an acquire sent then got no answer.
 func (t *Tenure) unsure(sent Time) {
-	t.Unsure = sent + LateWindow + 250*time.Millisecond
+	t.Unsure = lateAfter(sent)
 	t.carried(t.Unsure, t.Lease)
 }
+
+// lateAfter is when an acquire sent then cannot run any more. A quarter of a second allows for what the engine
+// knows of the server's clock.
+func lateAfter(sent Time) Time { return sent + LateWindow + 250*time.Millisecond }
 
 // tenancy is a tenure with its living holds. A read lock has thousands, so that nothing but a renewal and
 // the end of a hold's own time looks at all of them.

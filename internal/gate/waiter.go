@@ -61,7 +61,9 @@ type Waiter struct {
 
 	// Owned by the loop.
 	queued     bool
-	asked      bool // Redis was asked for it, and has not answered
+	asked      bool   // Redis was asked for it, and has not answered
+	heard      bool   // it listens, in the queue of a fair lock in Redis
+	place      uint64 // there; 0: it does not stand in it
 	Cell       *Cell
 	Timer      wheel.Entry[*Waiter] // for Until
 	next, prev *Waiter
@@ -90,6 +92,7 @@ type Queue struct {
 	n, owned   int32 // how many wait; how many of them have an Owner
 	tries      int32 // how many of them ask only once
 	writers    int32 // how many of them want to exclude
+	line       *line // where they stand in Redis, when the lock is fair; else nil
 }
 
 func (q *Queue) push(w *Waiter) {
@@ -101,6 +104,9 @@ func (q *Queue) push(w *Waiter) {
 	}
 	q.tail = w
 	q.count(w, 1)
+	if q.line != nil {
+		q.line.arrived(w)
+	}
 }
 
 // pushFront lets w in before everybody who waits.
@@ -117,6 +123,9 @@ func (q *Queue) pushFront(w *Waiter) {
 func (q *Queue) remove(w *Waiter) {
 	if !w.queued {
 		return
+	}
+	if q.line != nil {
+		q.line.gone(w)
 	}
 	if w.prev == nil {
 		q.head = w.next

@@ -1,0 +1,220 @@
+package gate
+
+import (
+	"time"
+
+	"github.com/wheellock/wheellock/scripts"
+)
+
+// A fair mutex is a mutex whose waiters stand in a queue in Redis, which decides who is next: nothing is handed
+// on without asking it. Its release takes the lock for the first waiter of this process in the same script when
+// it is that one's turn. Here is what it does otherwise than a Mutex; line.go keeps its places.
+
+// askInLine asks whether it is our turn, brings in those who do not stand in the queue yet, and says that we live.
+func (m *Mutex) askInLine(now Time, fx *Effects) {
+	l, w := m.queue.line, m.queue.head
+	if w == nil || !m.again && now < m.askAt && (l.next == nil || now < l.joinAt) {
+		return
+	}
+	place := stands
+	switch w {
+	case l.next:
+		place = standsFirst
+	default:
+		if w.Try {
+			place = standsNot
+			m.cfg.LastID++
+			w.place = m.cfg.LastID
+		}
+	}
+	first, n := l.joining(m.cfg)
+	m.t.Tenure = Tenure{ID: w.place, Lease: w.Lease, Watch: w.Watch, Unsure: l.unsureSince(now)}
+	m.phase = asked
+	m.cfg.Stats.Attempts.Inc()
+	m.send(Command{Op: FairAsk, ID: w.place, Lease: w.Lease, Next: first, N: n, M: place}, fx)
+}
+
+// unsureSince is until when a command without an answer may still put somebody in; 0: none can.
+func (l *line) unsureSince(now Time) Time {
+	if l.lateAt > now {
+		return l.lateAt
+	}
+	return 0
+}
+
+// stayInLine does the same while we hold the lock, without asking for it.
+func (m *Mutex) stayInLine(now Time, fx *Effects) bool {
+	l := m.queue.line
+	if l == nil || m.queue.head == nil || (l.next == nil || now < l.joinAt) && now < l.freshAt {
+		return false
+	}
+	first, n := l.joining(m.cfg)
+	m.send(Command{Op: FairAsk, Next: first, N: n, M: stands}, fx)
+	return true
+}
+
+// answeredInLine is the answer to both. False: the lock is ours.
+func (m *Mutex) answeredInLine(now Time, c *Command, fx *Effects) bool {
+	l := m.queue.line
+	_, late := c.Reply.Late()
+	ran := c.Result == Answered && !late && c.Reply.Fault() == scripts.None
+	if ran {
+		l.joined(c)
+		l.freshAt, l.joinAt = c.Sent+m.cfg.FairWaiterLease/3, 0
+	}
+	switch {
+	case ran && c.Reply.Taken():
+		return false
+	case c.Result == Unknown:
+		m.unsureInLine(now, c)
+	case ran && c.ID == 0:
+	case ran:
+		m.phase = free
+		ttl, _ := c.Reply.Held()
+		m.refused(now, ttl, fx)
+	default:
+		if c.ID != 0 {
+			m.phase = free
+		}
+		m.declined(now, c)
+		l.joinAt, l.freshAt = m.askAt, max(l.freshAt, m.askAt)
+	}
+	return true
+}
+
+// unsureInLine is a lost answer: whoever was to join may stand in the queue, and whoever asked may have the
+// lock. The same command is sent again; for those who go away meanwhile, places are given up, and once more when
+// nothing can bring them back.
+func (m *Mutex) unsureInLine(now Time, c *Command) {
+	l := m.queue.line
+	l.unsure(c.Sent)
+	l.joinAt = now + retryPause
+	l.freshAt = max(l.freshAt, l.joinAt)
+	if c.ID == 0 {
+		return
+	}
+	m.phase, m.askAt = free, now+retryPause
+	m.cfg.Stats.Uncertain.Inc()
+	if c.M == standsNot {
+		l.leave(c.ID)
+	}
+	m.turnAway(Outcome{Why: Doubtful}, triesOnce)
+	m.crowded().taken = false
+}
+
+// sleepInLine is the rest of a refusal: the first waiters listen, and ask again in time to stay alive.
+func (m *Mutex) sleepInLine(now Time, sleep time.Duration, fx *Effects) {
+	third := m.cfg.FairWaiterLease / 3
+	m.askAt = now + min(sleep, third-jitter(m.t.ID, third/4))
+	m.queue.line.listen(m.cell, m.queue.head, m.cfg, fx)
+}
+
+// heir puts into a release for whom the lock is to be taken when it is our turn.
+func (m *Mutex) heir(c *Command) {
+	l, w := m.queue.line, m.queue.head
+	if l != nil && w != nil && w != l.next && !w.Try {
+		c.Next, c.Lease = w.place, w.Lease
+	}
+}
+
+// inherit is the answer to a release that took the lock for our next waiter.
+func (m *Mutex) inherit(now Time, c *Command, fx *Effects) {
+	m.acknowledge(Outcome{})
+	m.haunt(c.Sent)
+	m.phase = ours
+	m.t.Tenure = Tenure{ID: c.Next, Lease: c.Lease, Unsure: m.queue.line.unsureSince(now)}
+	m.t.confirm(now, c)
+	if now >= m.t.Deadline {
+		m.lose(now, Lost, fx)
+		return
+	}
+	m.admit(now, fx)
+}
+
+// admitInLine lets in the one for whom the tenure was taken. If he has gone, the queue in Redis says who is next.
+func (m *Mutex) admitInLine(now Time, fx *Effects) {
+	w := m.queue.head
+	if w == nil || w.place != m.t.ID {
+		m.drop(now, m.ack, fx)
+		return
+	}
+	m.t.Watch = w.Watch
+	w.place = 0 // it stands in the queue no more
+	if w.heard {
+		m.queue.line.deafen(w, m.t.ID)
+	}
+	m.queue.remove(w)
+	owner := w.Owner
+	if !m.grant(now, w) {
+		m.drop(now, m.ack, fx)
+		return
+	}
+	m.readmit(now, owner, fx)
+}
+
+func (l *line) deafen(w *Waiter, place uint64) {
+	w.heard = false
+	l.ears--
+	l.quiet = append(l.quiet, place)
+}
+
+// depart gives up places in the queue. Not twice in a row while somebody wants to ask.
+func (m *Mutex) depart(now Time, fx *Effects) bool {
+	l := m.queue.line
+	if l == nil {
+		return false
+	}
+	if l.left && m.phase == free && m.queue.head != nil && (m.again || now >= m.askAt) {
+		l.left = false
+		return false
+	}
+	if l.left = l.give(now); !l.left {
+		return false
+	}
+	again := m.again
+	m.send(Command{Op: FairLeave, ID: l.out.first, N: l.out.n}, fx)
+	m.again = again // leaving asks nothing
+	return true
+}
+
+// subscribedInLine is one of our channels being confirmed, perhaps again, or refused.
+func (m *Mutex) subscribedInLine(now Time, refusal string) {
+	l := m.queue.line
+	if refusal != "" {
+		if !l.hears {
+			m.turnAway(Outcome{Why: Refused, Words: refusal}, everyone)
+		}
+		l.barred = true
+		return
+	}
+	// What was published before is lost. One question is enough for channels that were confirmed together.
+	if !l.hears || l.heardAt != now {
+		m.again = m.phase != ours && m.queue.head != nil
+	}
+	l.hears, l.heardAt = true, now
+}
+
+// outOfTurn is a release after which it was not our turn, as the queue in Redis has it: our first waiter listens
+// for the turn, and asks when it can hear.
+func (m *Mutex) outOfTurn(now Time, fx *Effects) {
+	if m.queue.line == nil || m.queue.head == nil {
+		return
+	}
+	m.sleepInLine(now, m.cfg.PollCap, fx)
+}
+
+// sendRelease sends the release of the tenure.
+func (m *Mutex) sendRelease(fx *Effects) {
+	c := Command{Op: m.breed().release, ID: m.t.ID}
+	m.heir(&c)
+	m.send(c, fx)
+}
+
+// lineAlarm is when something about the queue is due.
+func (m *Mutex) lineAlarm() Time {
+	at := m.queue.line.nextAlarm()
+	if m.phase == ours && m.queue.head != nil {
+		at = min(at, m.queue.line.freshAt)
+	}
+	return at
+}

@@ -1,0 +1,207 @@
+package gate
+
+import (
+	"strconv"
+	"time"
+
+	"github.com/wheellock/wheellock/scripts"
+)
+
+// line is where a process stands in the queue of a fair lock in Redis. Each waiter has a place of its own there,
+// the number of the tenure that it will become; its places are in the order of its waiters. All that can be done
+// for many waiters is done in one command: joining, leaving, and staying alive, which the engine does as one.
+type line struct {
+	next *Waiter // the first waiter who does not stand in Redis, as far as is known: those before him do
+
+	leaving []places // given up here, to be given up in Redis
+	out     places   // those that are being given up by the command in flight
+	late    []places // given up, once more when nothing can bring them back any more
+	lateAt  Time     // when that is, for commands without an answer
+	left    bool     // the last command gave up places: others may have their turn
+
+	joinAt  Time // when the next may join, after a command that proved nothing
+	leaveAt Time // when the next may leave, likewise
+	freshAt Time // when the engine must say again that it lives
+
+	quiet   []uint64 // places whose channels are to be given up
+	ears    int32    // how many waiters have been given an ear
+	hears   bool     // a channel was subscribed to at some time
+	barred  bool     // this user may not listen: the poll cap is all there is
+	heardAt Time     // when a subscription was confirmed last
+}
+
+// places are n places from first on.
+type places struct {
+	first uint64
+	n     int64
+	at    Time // when they may be given up
+	ends  Time // when nobody believes in them any more; 0: not asked yet
+}
+
+const (
+	// maxJoin and maxLeave are how many places one command takes or gives up: a fraction of a millisecond of the
+	// server's time. Leaving looks for each in the queue.
+	maxJoin  = 128
+	maxLeave = 16
+	// earshot is how many waiters of a process listen: only the head of the whole queue is called, which is the
+	// first of its process; the others are given an ear ahead of time, a few at once.
+	earshot = 8
+	// forgotten is when the deadline of a place in Redis is over, whatever happened (WAIT in scripts/fair.lua).
+	forgotten = 5 * time.Minute
+)
+
+// What the number that an ask is for does in the queue.
+const (
+	standsNot   int64 = iota // it asks once
+	standsFirst              // it is the first of those who join
+	stands                   // it has joined
+)
+
+// arrived notes a waiter who was put at the end of the queue.
+func (l *line) arrived(w *Waiter) {
+	if l.next == nil && !w.Try {
+		l.next = w
+	}
+}
+
+// gone notes a waiter who is about to be taken out of the queue. What stands for him in Redis must go.
+func (l *line) gone(w *Waiter) {
+	if l.next == w {
+		l.next = lasting(w.next)
+	}
+	if w.heard {
+		l.deafen(w, w.place)
+	}
+	if w.place != 0 && !w.Try {
+		l.leave(w.place)
+	}
+	w.place = 0
+}
+
+// leave has a place given up.
+func (l *line) leave(place uint64) {
+	if last := len(l.leaving) - 1; last >= 0 {
+		if p := &l.leaving[last]; p.first+uint64(p.n) == place && p.n < maxLeave && p.ends == 0 {
+			p.n++
+			return
+		}
+	}
+	l.leaving = append(l.leaving, places{first: place, n: 1})
+}
+
+// lasting is the first waiter from w on who does not ask only once.
+func lasting(w *Waiter) *Waiter {
+	for w != nil && w.Try {
+		w = w.next
+	}
+	return w
+}
+
+// joining gives places to those who are to join, and says which.
+func (l *line) joining(cfg *Config) (first uint64, n int64) {
+	if l.next == nil {
+		return 0, 0
+	}
+	fresh := l.next.place == 0
+	for w := l.next; w != nil && n < maxJoin; w = lasting(w.next) {
+		if fresh && w.place == 0 {
+			cfg.LastID++
+			w.place = cfg.LastID
+		}
+		if first == 0 {
+			first = w.place
+		} else if w.place != first+uint64(n) {
+			break
+		}
+		n++
+	}
+	return first, n
+}
+
+// joined notes that those who were to join stand.
+func (l *line) joined(c *Command) {
+	for w := l.next; w != nil && w.place >= c.Next && w.place < c.Next+uint64(c.N); w = l.next {
+		l.next = lasting(w.next)
+	}
+}
+
+// unsure notes that the answer to a command about the queue was lost.
+func (l *line) unsure(sent Time) { l.lateAt = max(l.lateAt, lateAfter(sent)) }
+
+// give takes the next places that are to be given up.
+func (l *line) give(now Time) bool {
+	if len(l.leaving) == 0 && len(l.late) > 0 && now >= l.late[0].at {
+		l.leaving = append(l.leaving, l.late[0])
+		l.late = l.late[1:]
+	}
+	if len(l.leaving) == 0 || now < l.leaveAt {
+		return false
+	}
+	l.out, l.leaving = l.leaving[0], l.leaving[1:]
+	return true
+}
+
+// given is the answer to the command that gave places up.
+func (l *line) given(now Time, c *Command) {
+	fault := c.Reply.Fault()
+	if c.Result == Answered && fault == scripts.None {
+		if l.lateAt > c.Sent { // somebody may still put them in
+			l.late = append(l.late, places{first: l.out.first, n: l.out.n, at: l.lateAt})
+		}
+		return
+	}
+	l.leaveAt = now + retryPause
+	if c.Result != Unknown && c.Result != Again && !fault.Passing() {
+		l.leaveAt = now + time.Second // LinkUp comes earlier
+	}
+	if l.out.ends == 0 {
+		l.out.ends = now + forgotten
+	}
+	if now < l.out.ends {
+		l.leaving = append([]places{l.out}, l.leaving...)
+	}
+}
+
+// listen gives the first waiters an ear, for the message that says that it is their turn.
+func (l *line) listen(c *Cell, head *Waiter, cfg *Config, fx *Effects) {
+	if l.barred || head.heard && l.ears > earshot/2 {
+		return
+	}
+	n := 0
+	for w := lasting(head); w != nil && w != l.next && n < earshot; w = lasting(w.next) {
+		n++
+		if !w.heard {
+			w.heard = true
+			l.ears++
+			fx.Subscriptions = append(fx.Subscriptions, Subscription{Cell: c, Channel: cfg.channelOf(c, w.place), On: true})
+		}
+	}
+}
+
+// hush gives up the channels of those who do not wait any more.
+func (l *line) hush(c *Cell, cfg *Config, fx *Effects) {
+	for _, place := range l.quiet {
+		fx.Subscriptions = append(fx.Subscriptions, Subscription{Cell: c, Channel: cfg.channelOf(c, place)})
+	}
+	l.quiet = l.quiet[:0]
+}
+
+func (cfg *Config) channelOf(c *Cell, place uint64) string {
+	return scripts.FairChannel(c.Name, cfg.UUID+":"+strconv.FormatUint(place, 10))
+}
+
+// nextAlarm is when something about the queue is due while no command is in flight.
+func (l *line) nextAlarm() Time {
+	at := Never
+	if len(l.leaving) > 0 {
+		at = l.leaveAt
+	} else if len(l.late) > 0 {
+		at = max(l.late[0].at, l.leaveAt)
+	}
+	if l.next != nil {
+		at = min(at, l.joinAt)
+	}
+	return at
+}
+
+func (l *line) idle() bool { return len(l.leaving) == 0 && len(l.late) == 0 }

@@ -1,0 +1,133 @@
+-- fair.lua: goes between prelude.lua and the scripts of the fair lock. What a queue is, and who in it is alive.
+--
+-- The queue and its deadlines are Redisson's: the list says who is next, the sorted set until when a waiter is
+-- believed to live. Redisson purges nobody but the head, so that in a queue of ours alone only the head and the
+-- tail (which the next one of Redisson's counts from) need a deadline in the future; both are lifted when they
+-- get old. What counts for ours is whether the engine lives, until when it said in the key alive.
+local WAIT = 300000 -- ms a waiter of ours is good for to Redisson, whose own are worth the same
+local KEEP = 2 * WAIT -- ms after which nobody asks when an engine has died: its deadlines are over, too
+local MOST = 100 -- dead waiters that one call removes
+
+local function line(i)
+	return { lock = KEYS[4 * i - 3], queue = KEYS[4 * i - 2], deadlines = KEYS[4 * i - 1], alive = KEYS[4 * i] }
+end
+
+local function at(l, place)
+	return redis.call('LINDEX', l.queue, place)
+end
+
+local function engineOf(owner)
+	return string.match(owner, '^(.*):') or owner
+end
+
+-- deadlineOf is the deadline of a waiter; nil: it has none.
+local function deadlineOf(l, owner)
+	local score = redis.call('ZSCORE', l.deadlines, owner)
+	return score and tonumber(score) or nil
+end
+
+-- lifeOf is until when the engine of a waiter lives; nil: it is one of Redisson's.
+local function lifeOf(l, owner)
+	local score = redis.call('ZSCORE', l.alive, engineOf(owner))
+	return score and tonumber(score) or nil
+end
+
+-- setDeadline and shift change deadlines of waiters that stand. What maxmemory refuses is left as it is.
+local function setDeadline(l, owner, deadline)
+	call('ZADD', l.deadlines, 'XX', string.format('%.0f', deadline), owner)
+end
+
+local function shift(l, from, by)
+	if by == 0 then return end
+	by = string.format('%.0f', by)
+	for _, owner in ipairs(redis.call('LRANGE', l.queue, from, -1)) do
+		call('ZADD', l.deadlines, 'XX', 'INCR', by, owner)
+	end
+end
+
+-- lift gives the head, a waiter of ours, a deadline that Redisson respects. One of Redisson's right behind it
+-- counts from it, as do those behind that one: then all move together.
+local function lift(l, now, head, deadline)
+	if deadline and deadline >= now + WAIT / 2 then return end
+	local second = at(l, 1)
+	if deadline and second and not lifeOf(l, second) then
+		shift(l, 0, now + WAIT - deadline)
+	else
+		setDeadline(l, head, now + WAIT)
+	end
+end
+
+-- advance follows the leaving of a head of ours, whose deadline was old. One of Redisson's at the head now is
+-- given what Redisson's arithmetic gives it: its own wait from now on, or from the end of the lease that runs;
+-- whoever stands behind it keeps his distance. That is the only step that looks at all waiters.
+local function advance(l, now, old)
+	local head = at(l, 0)
+	if not head then
+		redis.call('DEL', l.alive)
+		return
+	end
+	local deadline, life = deadlineOf(l, head), lifeOf(l, head)
+	if life then
+		if life > now then lift(l, now, head, deadline) end
+	elseif deadline then
+		local wait = old and deadline - old or 0
+		if wait <= 0 then wait = WAIT end
+		local lease = redis.call('PTTL', l.lock)
+		shift(l, 0, now + math.max(lease, 0) + wait - deadline)
+	end
+end
+
+-- pop takes the head out.
+local function pop(l, now, head, life)
+	local old = deadlineOf(l, head)
+	redis.call('LPOP', l.queue)
+	redis.call('ZREM', l.deadlines, head)
+	if life then advance(l, now, old) end
+end
+
+-- purge takes the dead from the head: ours when their engine is, Redisson's when their deadline is over.
+local function purge(l, now)
+	for _ = 1, MOST do
+		local head = at(l, 0)
+		if not head then return end
+		local life = lifeOf(l, head)
+		local ends = life or deadlineOf(l, head)
+		if not ends or ends > now then return end
+		pop(l, now, head, life)
+	end
+end
+
+-- leave takes a waiter of ours out, wherever it stands. Redisson's behind it who counted from it get no longer
+-- for it.
+local function leave(l, now, owner)
+	if at(l, 0) == owner then
+		pop(l, now, owner, now)
+		return
+	end
+	local deadline = deadlineOf(l, owner)
+	local place = redis.call('LPOS', l.queue, owner)
+	if place then
+		local before = at(l, place - 1)
+		local from = deadline and not lifeOf(l, before) and deadlineOf(l, before)
+		if from and deadline > from then shift(l, place + 1, from - deadline) end
+		redis.call('LREM', l.queue, 1, owner)
+	end
+	redis.call('ZREM', l.deadlines, owner)
+end
+
+-- take gives a free lock to an owner whose turn it is: it, or another of its engine, is the head, or nobody
+-- waits. An error: nothing has changed.
+local function take(l, now, owner, lease)
+	local reply = call('HSET', l.lock, owner, '1')
+	if reply ~= 1 then return reply end
+	redis.call('PEXPIRE', l.lock, lease)
+	if at(l, 0) then leave(l, now, owner) end
+	return 1
+end
+
+-- wake tells the head that the lock is free, and answers how many heard it.
+local function wake(l, how, channel)
+	local head = at(l, 0)
+	if not head then return 0 end
+	return publish(how, channel .. ':' .. head, '0')
+end

@@ -1,0 +1,105 @@
+-- fair_ask.lua: join the queues of fair locks, stay alive in them, and take the lock when it is our turn. Asking
+-- twice is harmless.
+-- KEYS[4i-3..4i] lock, a hash of owner -> hold count; queue, a list of owners; deadlines, a sorted set of owner ->
+--                ms; alive, a sorted set of engine -> until when its waiters live, ms: ours alone. One hash tag.
+-- ARGV[1]        notAfter: server time in ms after which nothing may be done
+-- ARGV[2], [3]   the engine's uuid; for how long from now it lives, in ms
+-- per name       5 arguments from ARGV[5i-1] on: the number that is to take the lock, 0 for none; its place: TRY it
+--                stands in no queue, NEW it is the first of those who join, OLD it stands already; its lease in
+--                ms; how many join, and the number of the first: the others' follow
+-- reply per name 1 taken; 0 nothing was to be taken; -(ms+2) not our turn for so long, unless somebody wakes us;
+--                LATE - now; a fault
+local now = clock()
+if now > tonumber(ARGV[1]) then return LATE - now end
+local engine, life = ARGV[2], now + tonumber(ARGV[3])
+
+-- live says that the engine lives, and keeps the deadlines that Redisson looks at in the future.
+local function live(l)
+	local reply = call('ZADD', l.alive, string.format('%.0f', life), engine)
+	if type(reply) == 'table' then return reply end
+	redis.call('PEXPIRE', l.alive, KEEP)
+	redis.call('ZREMRANGEBYSCORE', l.alive, '-inf', string.format('%.0f', now - KEEP))
+end
+
+local function freshen(l)
+	local head, tail = at(l, 0), at(l, -1)
+	if not head then return end
+	if lifeOf(l, head) then lift(l, now, head, deadlineOf(l, head)) end
+	if tail ~= head and lifeOf(l, tail) then
+		local deadline = deadlineOf(l, tail)
+		if deadline and deadline < now + WAIT / 2 then setDeadline(l, tail, now + WAIT) end
+	end
+end
+
+-- join puts waiters at the tail, with a deadline as Redisson would give them: behind one of its own, counted
+-- from that; but behind one of ours no later, for it is our engine that keeps the queue moving.
+local function join(l, n, first, except)
+	local deadline, tail = now + WAIT, at(l, -1)
+	local from = tail and deadlineOf(l, tail)
+	if from then deadline = math.max(deadline, lifeOf(l, tail) and from or from + WAIT) end
+	deadline = string.format('%.0f', deadline)
+	local owners, scores = {}, {}
+	for k = first, first + n - 1 do
+		local owner = engine .. ':' .. string.format('%.0f', k)
+		if owner ~= except and not redis.call('ZSCORE', l.deadlines, owner) then
+			owners[#owners + 1] = owner
+			scores[#scores + 1], scores[#scores + 2] = deadline, owner
+		end
+	end
+	if #owners == 0 then return end
+	local reply = call('ZADD', l.deadlines, unpack(scores))
+	if type(reply) == 'table' then return reply end
+	redis.call('RPUSH', l.queue, unpack(owners))
+end
+
+-- claim is for how long the head has a claim to the free lock.
+local function claim(l)
+	local head = at(l, 0)
+	if not head then return 1 end
+	local ends = lifeOf(l, head) or deadlineOf(l, head) or now + WAIT
+	return math.max(ends - now, 1)
+end
+
+return each(#KEYS / 4, function(i)
+	local l, arg = line(i), 5 * i - 1
+	local id, place, lease, n, first = ARGV[arg], ARGV[arg + 1], ARGV[arg + 2], tonumber(ARGV[arg + 3]), tonumber(ARGV[arg + 4])
+	local me = id ~= '0' and engine .. ':' .. id
+	local head = call('LINDEX', l.queue, 0)
+	if type(head) == 'table' then return fault(head, l.queue) end
+	local ttl = redis.call('PTTL', l.lock)
+	local mine = false
+	if ttl ~= -2 then
+		local found = call('HMGET', l.lock, me or engine, 'mode')
+		if found.err then return fault(found, l.lock) end
+		if found[2] then return foreign() end
+		mine = found[1]
+	end
+	if head then purge(l, now) end
+	local unqueued = ttl == -2 and me and place ~= 'OLD' and not at(l, 0)
+	if n > 0 or place == 'OLD' or not me then
+		if not (unqueued and n == 1 and place == 'NEW') then
+			local refused = live(l) or join(l, n, first, (unqueued or mine) and me)
+			if refused then return fault(refused, l.queue) end
+		end
+		-- Redisson purges only heads: who stood and does not any more stood there, so he goes back to it.
+		if me and place == 'OLD' and not mine and not deadlineOf(l, me) then
+			redis.call('LREM', l.queue, 0, me)
+			redis.call('LPUSH', l.queue, me)
+			redis.call('ZADD', l.deadlines, string.format('%.0f', now + WAIT), me)
+		end
+		freshen(l)
+	end
+	if not me then return 0 end
+	if mine then
+		if ttl < tonumber(lease) then redis.call('PEXPIRE', l.lock, lease) end -- never a lower TTL for an owner already present
+		return 1
+	end
+	if ttl ~= -2 then return -(ttl + 2) end
+	head = at(l, 0)
+	if unqueued or head and place ~= 'TRY' and engineOf(head) == engine then
+		local reply = take(l, now, me, lease)
+		if reply ~= 1 then return fault(reply, l.lock) end
+		return 1
+	end
+	return -(claim(l) + 2)
+end)

@@ -1,0 +1,28 @@
+-- fair_leave.lua: take waiters of ours out of the queues of fair locks, and free the locks they got meanwhile. Who
+-- becomes the head of a free lock's queue is woken.
+-- KEYS[4i-3..4i] as fair_ask.lua
+-- ARGV[1], [2]   PUBLISH, SPUBLISH or BOTH; the engine's uuid
+-- per name       3 arguments from ARGV[3i] on: how many leave, the number of the first, channel
+-- reply per name 0; a fault
+local now, how, engine = clock(), ARGV[1], ARGV[2]
+return each(#KEYS / 4, function(i)
+	local l, arg = line(i), 3 * i
+	local n, first, channel = tonumber(ARGV[arg]), tonumber(ARGV[arg + 1]), ARGV[arg + 2]
+	local before = call('LINDEX', l.queue, 0)
+	if type(before) == 'table' then return fault(before, l.queue) end
+	local freed = 0
+	for k = first, first + n - 1 do
+		local owner = engine .. ':' .. string.format('%.0f', k)
+		local had = call('HDEL', l.lock, owner)
+		if type(had) == 'table' then
+			local code = fault(had, l.lock)
+			if code > FAULT - 16 then return code end -- else another type stands there: not ours to free
+		elseif had == 1 then
+			freed = 1
+		end
+		leave(l, now, owner)
+	end
+	purge(l, now)
+	if redis.call('EXISTS', l.lock) == 0 and (freed == 1 or at(l, 0) ~= before) then wake(l, how, channel) end
+	return 0
+end)

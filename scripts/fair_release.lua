@@ -1,0 +1,39 @@
+-- fair_release.lua: free fair locks if this owner has them, pass them on to the next of the same engine when it is
+-- its turn, or else wake whose turn it is. An owner that has no lock is taken out of the queue. Also frees a
+-- foreign owner by its id (force-unlock).
+-- KEYS[4i-3..4i] as fair_ask.lua
+-- ARGV[1], [2]   PUBLISH, SPUBLISH or BOTH; the engine's uuid
+-- per name       4 arguments from ARGV[4i-1] on: owner; the number of the engine's first waiter, 0 for none; that
+--                one's lease in ms; channel
+-- reply per name PASSED on; subscribers woken, >= 0; -1 not this owner's; -2 freed, but this user may not publish; a fault
+local PASSED = 1125899906842624 -- 2^50
+local now, how, engine = clock(), ARGV[1], ARGV[2]
+return each(#KEYS / 4, function(i)
+	local l, arg = line(i), 4 * i - 1
+	local owner, lease, channel = ARGV[arg], ARGV[arg + 2], ARGV[arg + 3]
+	local heir = ARGV[arg + 1] ~= '0' and engine .. ':' .. ARGV[arg + 1]
+	local freed = call('HDEL', l.lock, owner) -- a write that Redis allows at maxmemory; the last field takes the key along
+	if type(freed) == 'table' then
+		local code = fault(freed, l.lock)
+		if code > FAULT - 16 then return code end
+		freed = 0 -- another type stands there: the lock is gone
+	end
+	local standing = redis.call('EXISTS', l.lock) == 1
+	if freed == 0 then
+		if standing and heir and call('HEXISTS', l.lock, heir) == 1 then -- asked again after a lost answer
+			if redis.call('PTTL', l.lock) < tonumber(lease) then redis.call('PEXPIRE', l.lock, lease) end
+			return PASSED
+		end
+		if engineOf(owner) == engine then leave(l, now, owner) end
+	end
+	purge(l, now)
+	local heard = 0
+	if not standing then
+		local head = at(l, 0)
+		local turn = heir and head and engineOf(head) == engine and deadlineOf(l, heir)
+		if turn and take(l, now, heir, lease) == 1 then return PASSED end
+		heard = wake(l, how, channel)
+	end
+	if freed == 0 then return -1 end
+	return heard
+end)
