@@ -103,6 +103,11 @@ func (l *limited) tour(last func()) error {
 			return err
 		}
 	}
+	for _, name := range []string{"stock:6", "stock:{6}"} {
+		if err := l.line(ctx, engines[0].FairMutex(name), engines[1].FairMutex(name)); err != nil {
+			return err
+		}
+	}
 	if err := l.force(ctx, engines[0].Mutex("stock:8"), engines[1].Mutex("stock:8")); err != nil {
 		return err
 	}
@@ -145,6 +150,24 @@ func (l *limited) contend(ctx context.Context, ours, theirs *engine.Mutex) error
 		if err := hold.Unlock(ctx); err != nil {
 			return fmt.Errorf("Unlock: %w", err)
 		}
+	}
+	return nil
+}
+
+// line is contend for a fair lock, with a waiter that gives up, and one of Redisson behind one of ours.
+func (l *limited) line(ctx context.Context, ours, theirs *engine.Mutex) error {
+	if err := l.contend(ctx, ours, theirs); err != nil {
+		return err
+	}
+	held, err := ours.Lock(ctx)
+	if err != nil {
+		return fmt.Errorf("Lock: %w", err)
+	}
+	if _, err := theirs.Lock(ctx, engine.WithWait(20*time.Millisecond)); !errors.Is(err, engine.ErrWaitTimeout) {
+		return fmt.Errorf("Lock with a wait: %w", err)
+	}
+	if err := held.Unlock(ctx); err != nil {
+		return fmt.Errorf("Unlock: %w", err)
 	}
 	return nil
 }
