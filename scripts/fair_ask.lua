@@ -94,12 +94,12 @@ return each(#KEYS / 4, function(i)
 		if ttl < tonumber(lease) then redis.call('PEXPIRE', l.lock, lease) end -- never a lower TTL for an owner already present
 		return 1
 	end
-	if ttl ~= -2 then return -(ttl + 2) end
+	if ttl ~= -2 then return taken(ttl) end
 	head = at(l, 0)
 	if unqueued or head and place ~= 'TRY' and engineOf(head) == engine then
 		local reply = take(l, now, me, lease)
 		if reply ~= 1 then return fault(reply, l.lock) end
 		return 1
 	end
-	return -(claim(l) + 2)
+	return taken(claim(l))
 end)

@@ -28,18 +28,19 @@ func (m *Mutex) askInLine(now Time, fx *Effects) {
 		}
 	}
 	first, n := l.joining(m.cfg)
-	m.t.Tenure = Tenure{ID: w.place, Lease: w.Lease, Watch: w.Watch, Unsure: l.unsureSince(now)}
+	m.t.Tenure = Tenure{ID: w.place, Lease: w.Lease, Watch: w.Watch}
+	l.doubt(now, &m.t.Tenure)
 	m.phase = asked
 	m.cfg.Stats.Attempts.Inc()
 	m.send(Command{Op: FairAsk, ID: w.place, Lease: w.Lease, Next: first, N: n, M: place}, fx)
 }
 
-// unsureSince is until when a command without an answer may still put somebody in; 0: none can.
-func (l *line) unsureSince(now Time) Time {
+// doubt notes for a fresh tenure that a command without an answer may still take the lock for it.
+func (l *line) doubt(now Time, t *Tenure) {
 	if l.lateAt > now {
-		return l.lateAt
+		t.Unsure = l.lateAt
+		t.carried(l.lateAt, t.Lease)
 	}
-	return 0
 }
 
 // stayInLine does the same while we hold the lock, without asking for it.
@@ -122,7 +123,8 @@ func (m *Mutex) inherit(now Time, c *Command, fx *Effects) {
 	m.acknowledge(Outcome{})
 	m.haunt(c.Sent)
 	m.phase = ours
-	m.t.Tenure = Tenure{ID: c.Next, Lease: c.Lease, Unsure: m.queue.line.unsureSince(now)}
+	m.t.Tenure = Tenure{ID: c.Next, Lease: c.Lease}
+	m.queue.line.doubt(now, &m.t.Tenure)
 	m.t.confirm(now, c)
 	if now >= m.t.Deadline {
 		m.lose(now, Lost, fx)
