@@ -68,14 +68,10 @@ func Open(ctx context.Context, opts Options) (*Engine, error) {
 	if opts.WatchLoss {
 		suspects.ask(&opts.Redis)
 	}
-	if e.client, err = connect(ctx, opts.Redis); err != nil {
-		return nil, connecting(&opts, err)
-	}
 	e.opts.Redis = rueidis.ClientOption{InitAddress: opts.Redis.InitAddress} // no secrets where fmt finds them
 	e.clock = wheel.NewClock()
-	loaded, err := e.prepare(ctx)
+	loaded, err := e.reach(ctx, opts.Redis)
 	if err != nil {
-		e.client.Close()
 		return nil, connecting(&opts, err)
 	}
 	if err := e.callbacks.open(opts.Callbacks, opts.Logger); err != nil {
@@ -100,16 +96,12 @@ func (e *Engine) dispatcherConfig() dispatcher.Config {
 	}
 }
 
-// prepare waits until the server has loaded its data, loads the scripts and checks the rights.
-func (e *Engine) prepare(ctx context.Context) (*dispatcher.Loaded, error) {
+// reach connects and prepares, again and again while the server is still loading its data.
+func (e *Engine) reach(ctx context.Context, o rueidis.ClientOption) (*dispatcher.Loaded, error) {
 	for {
-		loaded, err := dispatcher.Load(ctx, e.client, e.clock)
-		if err == nil {
-			e.serverID = runID(ctx, e.client)
-			return loaded, e.checkRights(ctx, loaded)
-		}
-		if !strings.Contains(err.Error(), "LOADING") {
-			return nil, err
+		loaded, err := e.prepare(ctx, o)
+		if err == nil || !strings.Contains(err.Error(), "LOADING") {
+			return loaded, err
 		}
 		select {
 		case <-ctx.Done():
@@ -117,6 +109,25 @@ func (e *Engine) prepare(ctx context.Context) (*dispatcher.Loaded, error) {
 		case <-time.After(50 * time.Millisecond):
 		}
 	}
+}
+
+// prepare connects, loads the scripts and checks the rights.
+func (e *Engine) prepare(ctx context.Context, o rueidis.ClientOption) (*dispatcher.Loaded, error) {
+	client, err := connect(ctx, o)
+	if err != nil {
+		return nil, err
+	}
+	e.client = client
+	loaded, err := dispatcher.Load(ctx, client, e.clock)
+	if err == nil {
+		e.serverID = runID(ctx, client)
+		err = e.checkRights(ctx, loaded)
+	}
+	if err != nil {
+		client.Close()
+		return nil, err
+	}
+	return loaded, nil
 }
 
 // runID is who the server says it is; empty when it does not, for want of a right or because it is no Redis.
