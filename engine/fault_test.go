@@ -12,6 +12,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/redis/rueidis"
+
 	"github.com/wheellock/wheellock/engine"
 	"github.com/wheellock/wheellock/internal/redistest"
 )
@@ -62,8 +64,8 @@ func lasting(tb testing.TB, full, least time.Duration) time.Duration {
 // connect makes an engine on a server or proxy until the end of the test.
 func connect(tb testing.TB, addr string, change ...func(*engine.Options)) *engine.Engine {
 	tb.Helper()
-	opts := engine.Options{Logger: slog.New(slog.NewTextHandler(tb.Output(), nil))}
-	opts.Redis.InitAddress = []string{addr}
+	opts := optionsFor(addr)
+	opts.Logger = slog.New(slog.NewTextHandler(tb.Output(), nil))
 	for _, c := range change {
 		c(&opts)
 	}
@@ -77,6 +79,10 @@ func connect(tb testing.TB, addr string, change ...func(*engine.Options)) *engin
 		}
 	})
 	return e
+}
+
+func optionsFor(addr string) engine.Options {
+	return engine.Options{Redis: rueidis.ClientOption{InitAddress: []string{addr}}}
 }
 
 // lease sets the watchdog's lease.

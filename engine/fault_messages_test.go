@@ -1,0 +1,173 @@
+package engine_test
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/wheellock/wheellock/engine"
+	"github.com/wheellock/wheellock/internal/redistest"
+)
+
+// wakeUps has another process hold and free names for which the engine waits, and returns how long each wait
+// went on after its name was free.
+func wakeUps(t *testing.T, e *engine.Engine, outside *outsider, names, rounds int) []time.Duration {
+	t.Helper()
+	var mu sync.Mutex // guards waits
+	var waits []time.Duration
+	var wg sync.WaitGroup
+	for i := range names {
+		wg.Go(func() {
+			name := fmt.Sprintf("woken:%d", i)
+			for range rounds {
+				outside.take(name, time.Hour)
+				ctx, cancel := context.WithTimeout(context.Background(), patience)
+				f := e.Mutex(name).LockAsync(ctx)
+				time.Sleep(rand.N(300 * time.Millisecond))
+				if !outside.free(name) {
+					t.Errorf("%s was taken from its owner", name)
+				}
+				freed := time.Now()
+				h, err := f.Wait(ctx)
+				waited := time.Since(freed)
+				if err == nil {
+					err = h.Unlock(ctx)
+				}
+				cancel()
+				if err != nil {
+					t.Errorf("%s, %v after it was free: %v", name, waited, err)
+					return
+				}
+				mu.Lock()
+				waits = append(waits, waited)
+				mu.Unlock()
+			}
+		})
+	}
+	wg.Wait()
+	slices.Sort(waits)
+	return waits
+}
+
+// reportWaits prints the distribution and returns its middle and its worst.
+func reportWaits(t *testing.T, waits []time.Duration) (median, worst time.Duration) {
+	t.Helper()
+	if len(waits) == 0 {
+		t.Fatal("nobody was woken")
+	}
+	median, worst = waits[len(waits)/2], waits[len(waits)-1]
+	t.Logf("%d waits went on after the name was free for %v in the middle, %v at worst", len(waits), median.Round(time.Microsecond), worst.Round(time.Microsecond))
+	return median, worst
+}
+
+// pollSlack is what a busy machine gets on top of the poll cap.
+const pollSlack = 3 * time.Second
+
+// A message that is lost with its connection costs at most the poll cap.
+func TestFaultSubscriberKilledEvery200ms(t *testing.T) {
+	server := redistest.Start(t)
+	e := connect(t, server.Addr())
+	outside := newOutsider(t, server.Addr())
+	stop, stopped := make(chan struct{}), make(chan struct{})
+	kills := 0
+	go func() {
+		defer close(stopped)
+		tick := time.NewTicker(200 * time.Millisecond)
+		defer tick.Stop()
+		for {
+			select {
+			case <-stop:
+				return
+			case <-tick.C:
+				kills += int(server.Do("CLIENT", "KILL", "TYPE", "pubsub").Int)
+			}
+		}
+	}()
+	waits := wakeUps(t, e, outside, 8, times(t, 200, 20))
+	close(stop)
+	<-stopped
+	t.Logf("%d subscribers killed", kills)
+	if kills < 5 {
+		t.Errorf("only %d subscribers were killed", kills)
+	}
+	if _, worst := reportWaits(t, waits); worst > 2*time.Second+pollSlack {
+		t.Errorf("a waiter waited %v after its name was free, with a poll cap of 2s", worst)
+	}
+	checkQuiet(t, server, e, 0)
+}
+
+// A message that is lost on the way costs at most the poll cap.
+func TestFaultMessagesLost(t *testing.T) {
+	for _, share := range []float64{0.1, 1} {
+		t.Run(fmt.Sprintf("%.0f%%", 100*share), func(t *testing.T) {
+			t.Parallel()
+			server := redistest.Start(t)
+			proxy := redistest.NewProxy(t, server.Addr())
+			proxy.LoseMessages(share)
+			e := connect(t, proxy.Addr())
+			waits := wakeUps(t, e, newOutsider(t, server.Addr()), 8, times(t, 100, 3))
+			if proxy.Stats().LostMessages == 0 {
+				t.Error("no message was lost")
+			}
+			if _, worst := reportWaits(t, waits); worst > 2*time.Second+pollSlack {
+				t.Errorf("a waiter waited %v after its name was free, with a poll cap of 2s", worst)
+			}
+			checkQuiet(t, server, e, 0)
+		})
+	}
+}
+
+// With a poll cap of an hour and owners whose leases end in an hour, only a message can wake a waiter.
+func TestFaultOnlyMessagesWake(t *testing.T) {
+	server := redistest.Start(t)
+	hourly := func(o *engine.Options) { o.PollCap = time.Hour }
+	t.Run("who waits for another program", func(t *testing.T) {
+		e := connect(t, server.Addr(), hourly)
+		median, worst := reportWaits(t, wakeUps(t, e, newOutsider(t, server.Addr()), 8, times(t, 100, 10)))
+		if median > 50*time.Millisecond {
+			t.Errorf("woken %v after the name was free in the middle, want 50ms at most", median)
+		}
+		if worst > 10*time.Second {
+			t.Errorf("a waiter was woken only after %v", worst)
+		}
+		checkQuiet(t, server, e, 0)
+	})
+	t.Run("among engines that pass names on", func(t *testing.T) { // their own messages and others' come mixed
+		engines := []*engine.Engine{connect(t, server.Addr(), hourly), connect(t, server.Addr(), hourly), connect(t, server.Addr(), hourly)}
+		until := time.Now().Add(lasting(t, time.Minute, 3*time.Second))
+		var wg sync.WaitGroup
+		var grants, worst atomic.Int64
+		for i := range 24 {
+			wg.Go(func() {
+				m := engines[i%3].Mutex(fmt.Sprintf("mixed:%d", i%4))
+				for time.Now().Before(until) && !t.Failed() {
+					asked := time.Now()
+					ctx, cancel := context.WithTimeout(context.Background(), patience)
+					h, err := m.Lock(ctx)
+					if err == nil {
+						grants.Add(1)
+						for waited := int64(time.Since(asked)); waited > worst.Load(); {
+							worst.Store(waited)
+						}
+						time.Sleep(rand.N(time.Millisecond))
+						err = h.Unlock(ctx)
+					}
+					cancel()
+					if err != nil {
+						t.Errorf("%s: %v", m.Name(), err)
+					}
+					if rand.IntN(4) == 0 {
+						time.Sleep(rand.N(5 * time.Millisecond))
+					}
+				}
+			})
+		}
+		wg.Wait()
+		t.Logf("%d grants, the longest wait %v", grants.Load(), time.Duration(worst.Load()).Round(time.Millisecond))
+	})
+}

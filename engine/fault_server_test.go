@@ -1,0 +1,284 @@
+package engine_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/wheellock/wheellock/engine"
+	"github.com/wheellock/wheellock/futures"
+	"github.com/wheellock/wheellock/internal/redistest"
+)
+
+// mustRefuse checks that a lock is refused with the server's words, by Lock too when it is no use to wait.
+func mustRefuse(t *testing.T, m *engine.Mutex, words string, lockToo bool) {
+	t.Helper()
+	_, err := m.TryLock(soon(t))
+	if !errors.Is(err, engine.ErrRefused) {
+		t.Errorf("TryLock: %v, want ErrRefused", err)
+	}
+	mentions(t, err, words)
+	if !lockToo {
+		return
+	}
+	if _, err = m.Lock(soon(t)); !errors.Is(err, engine.ErrRefused) {
+		t.Errorf("Lock: %v, want ErrRefused", err)
+	}
+	mentions(t, err, words)
+}
+
+// mustWait checks that a call is still under way after it had time to fail.
+func mustWait[T any](t *testing.T, what string, f *futures.Future[T]) {
+	t.Helper()
+	time.Sleep(150 * time.Millisecond)
+	if _, err := f.Result(); !errors.Is(err, futures.ErrPending) {
+		t.Errorf("%s does not wait: %v", what, err)
+	}
+}
+
+// mustGet waits for a lock that was asked for before, and gives it back.
+func mustGet(t *testing.T, f *futures.Future[*engine.Hold]) {
+	t.Helper()
+	h, err := f.Wait(soon(t))
+	if err != nil {
+		t.Fatalf("a lock that waited: %v", err)
+	}
+	mustUnlock(t, h)
+}
+
+// mustRenew waits until the watchdog has renewed a hold.
+func mustRenew(t *testing.T, h *engine.Hold) {
+	t.Helper()
+	before := h.Deadline()
+	redistest.Await(t, "a renewal", func() bool { return h.Deadline().After(before.Add(100 * time.Millisecond)) })
+}
+
+// A server without memory takes no new locks, but those that are held can be kept and given back.
+func TestFaultServerOutOfMemory(t *testing.T) {
+	server := redistest.Start(t)
+	e := connect(t, server.Addr(), lease(6*time.Second))
+	for range times(t, 100, 2) {
+		watched, fixed := mustLock(t, e.Mutex("watched")), mustLock(t, e.Mutex("fixed"), engine.WithLease(10*time.Second))
+		server.MustDo("CONFIG", "SET", "maxmemory", "1")
+		mustRefuse(t, e.Mutex("another"), "OOM", true)
+		mustRenew(t, watched)
+		before := fixed.Deadline()
+		if err := fixed.Extend(soon(t), time.Minute); err != nil || !fixed.Deadline().After(before.Add(30*time.Second)) {
+			t.Errorf("extend: %v, deadline moved by %v", err, fixed.Deadline().Sub(before))
+		}
+		mustUnlock(t, watched)
+		mustUnlock(t, fixed)
+		if keys := server.Keys(); len(keys) > 0 {
+			t.Errorf("keys left: %q", keys)
+		}
+		server.MustDo("CONFIG", "SET", "maxmemory", "0")
+		mustUnlock(t, mustLock(t, e.Mutex("another")))
+	}
+	checkQuiet(t, server, e, 0)
+}
+
+// A replica, or a demoted master, takes no locks; who waits gets it when there is a master again, and so
+// does who gives one back.
+func TestFaultServerReadOnly(t *testing.T) {
+	server := redistest.Start(t)
+	e := connect(t, server.Addr())
+	h := mustLock(t, e.Mutex("held"))
+	server.MustDo("REPLICAOF", "127.0.0.1", "1")
+	mustRefuse(t, e.Mutex("another"), "READONLY", false)
+	waits := e.Mutex("another").LockAsync(soon(t))
+	mustWait(t, "Lock", waits)
+	freed := h.UnlockAsync()
+	mustWait(t, "Unlock", freed)
+	server.MustDo("REPLICAOF", "NO", "ONE")
+	mustGet(t, waits)
+	if _, err := freed.Wait(soon(t)); err != nil {
+		t.Errorf("unlock: %v", err)
+	}
+	checkQuiet(t, server, e, 0)
+}
+
+// A server that cannot save and has stopped writes takes no locks; who gives one back waits.
+func TestFaultServerCannotSave(t *testing.T) {
+	server := redistest.Start(t, "--save", "3600 1")
+	e := connect(t, server.Addr())
+	h := mustLock(t, e.Mutex("held"))
+	dump := filepath.Join(server.MustDo("CONFIG", "GET", "dir").Texts()[1], "dump.rdb")
+	if err := os.Mkdir(dump, 0o700); err != nil { // what is to be saved there cannot be
+		t.Fatal(err)
+	}
+	save := func(status string) {
+		server.MustDo("BGSAVE")
+		redistest.Await(t, "the end of a save", func() bool {
+			info := server.MustDo("INFO", "persistence").Text
+			return strings.Contains(info, "rdb_bgsave_in_progress:0") && strings.Contains(info, "rdb_last_bgsave_status:"+status)
+		})
+	}
+	save("err")
+	mustRefuse(t, e.Mutex("another"), "MISCONF", true)
+	freed := h.UnlockAsync()
+	mustWait(t, "Unlock", freed)
+	if err := os.Remove(dump); err != nil {
+		t.Fatal(err)
+	}
+	save("ok")
+	if _, err := freed.Wait(soon(t)); err != nil {
+		t.Errorf("unlock: %v", err)
+	}
+	mustUnlock(t, mustLock(t, e.Mutex("another")))
+	checkQuiet(t, server, e, 0)
+}
+
+// A server that is still loading its data keeps callers waiting, Open too.
+func TestFaultServerLoading(t *testing.T) {
+	server := redistest.Start(t, "--key-load-delay", "50", "--loading-process-events-interval-bytes", "1024", "--enable-debug-command", "local")
+	server.MustDo("DEBUG", "POPULATE", "12000", "filling")
+	e := connect(t, server.Addr())
+	mustUnlock(t, mustLock(t, e.Mutex("before")))
+	server.MustDo("SAVE")
+
+	waits, opened := make(chan *futures.Future[*engine.Hold], 1), make(chan error, 1)
+	go func() {
+		loading := func() bool {
+			err := server.Do("PING").Err()
+			return err != nil && strings.HasPrefix(err.Error(), "LOADING")
+		}
+		for !loading() && !t.Failed() {
+			time.Sleep(time.Millisecond)
+		}
+		waits <- e.Mutex("meanwhile").LockAsync(soon(t))
+		another, err := engine.Open(soon(t), optionsFor(server.Addr()))
+		opened <- err
+		if err == nil {
+			opened <- another.Close()
+		}
+		close(opened)
+	}()
+	server.Restart() // returns when the data is there
+	mustGet(t, <-waits)
+	for err := range opened {
+		if err != nil {
+			t.Errorf("an engine opened meanwhile: %v", err)
+		}
+	}
+}
+
+// A script that does not end makes the server answer BUSY to everything; when it is killed all goes on.
+func TestFaultServerBusy(t *testing.T) {
+	server := redistest.Start(t, "--busy-reply-threshold", "50")
+	e := connect(t, server.Addr())
+	outside := newOutsider(t, server.Addr())
+	for range times(t, 50, 2) {
+		h := mustLock(t, e.Mutex("held"))
+		ended := make(chan error, 1)
+		go func() {
+			b := outside.client.B()
+			ended <- outside.client.Do(context.Background(), b.Eval().Script("while true do end").Numkeys(0).Build()).Error()
+		}()
+		redistest.Await(t, "the server to be busy", func() bool {
+			err := server.Do("PING").Err()
+			return err != nil && strings.HasPrefix(err.Error(), "BUSY")
+		})
+		waits, freed := e.Mutex("another").LockAsync(soon(t)), h.UnlockAsync()
+		mustRefuse(t, e.Mutex("third"), "BUSY", false)
+		mustWait(t, "Lock", waits)
+		server.MustDo("SCRIPT", "KILL")
+		if err := <-ended; err == nil {
+			t.Error("the script ended by itself")
+		}
+		mustGet(t, waits)
+		if _, err := freed.Wait(soon(t)); err != nil {
+			t.Errorf("unlock: %v", err)
+		}
+	}
+	checkQuiet(t, server, e, 0)
+}
+
+// A server that stands still for longer than the lease: every hold ends by its deadline, and an acquire that
+// it runs afterwards is not handed out by an answer that is older than its lease.
+func TestFaultServerFrozen(t *testing.T) {
+	server := redistest.Start(t)
+	e := connect(t, server.Addr(), lease(time.Second))
+	for range times(t, 100, 3) {
+		holds := make([]*engine.Hold, 20)
+		for i := range holds {
+			holds[i] = mustLock(t, e.Mutex(fmt.Sprintf("held:%d", i)))
+		}
+		server.Freeze()
+		waits := e.Mutex("asked").LockAsync(soon(t))
+		for _, h := range holds {
+			if err := mustEnd(t, h); !errors.Is(err, engine.ErrLost) {
+				t.Errorf("%s ended with %v", h.Name(), err)
+			}
+			if late := time.Since(h.Deadline()); late > 3*time.Second {
+				t.Errorf("%s ended %v after its deadline", h.Name(), late)
+			}
+		}
+		time.Sleep(200 * time.Millisecond)
+		server.Thaw()
+		h, err := waits.Wait(soon(t))
+		if err != nil {
+			t.Fatalf("a lock that waited: %v", err)
+		}
+		if err := h.Err(); err == nil {
+			if got := owners(server, "asked"); len(got) != 2 || got[0] != h.TenureID() {
+				if h.Err() == nil { // else its lease ended while we looked
+					t.Errorf("handed out was %s, in Redis stands %q", h.TenureID(), got)
+				}
+			}
+		}
+		if err := h.Unlock(soon(t)); err != nil && !errors.Is(err, engine.ErrLost) {
+			t.Errorf("unlock: %v", err)
+		}
+	}
+	checkQuiet(t, server, e, 0)
+}
+
+// A server that takes no more connections keeps callers waiting whose connection broke.
+func TestFaultServerFull(t *testing.T) {
+	server := redistest.Start(t)
+	proxy := redistest.NewProxy(t, server.Addr())
+	e := connect(t, proxy.Addr())
+	h := mustLock(t, e.Mutex("held"))
+	server.MustDo("CONFIG", "SET", "maxclients", "1") // the test's own is the one
+	proxy.Cut()
+	waits := e.Mutex("another").LockAsync(soon(t))
+	mustWait(t, "Lock", waits)
+	server.MustDo("CONFIG", "SET", "maxclients", "1000")
+	mustGet(t, waits)
+	mustUnlock(t, h)
+	checkQuiet(t, server, e, 0)
+}
+
+// Scripts that are flushed all the time are nobody's concern.
+func TestFaultScriptsFlushed(t *testing.T) {
+	server := redistest.Start(t)
+	e := connect(t, server.Addr(), func(o *engine.Options) { o.HandoffTime = time.Millisecond })
+	stop, stopped := make(chan struct{}), make(chan struct{})
+	flushes := 0
+	go func() {
+		defer close(stopped)
+		tick := time.NewTicker(50 * time.Millisecond)
+		defer tick.Stop()
+		for {
+			select {
+			case <-stop:
+				return
+			case <-tick.C:
+				server.Do("SCRIPT", "FLUSH")
+				flushes++
+			}
+		}
+	}()
+	c := newContest(t, server, e, 4, true)
+	until := time.Now().Add(time.Duration(times(t, 5000, 40)) * 50 * time.Millisecond)
+	c.run(16, func() bool { return time.Now().After(until) })
+	close(stop)
+	<-stopped
+	t.Logf("%d grants under %d flushes", c.grants.Load(), flushes)
+	checkQuiet(t, server, e, 0)
+}
