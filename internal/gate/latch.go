@@ -43,7 +43,6 @@ func (l *Latch) heard(now Time, c *Command, fx *Effects) {
 			l.cfg.Stats.Granted.Inc()
 		}
 	}
-	l.thin(now, w != nil)
 	switch {
 	case w == nil:
 	case l.again || !w.asked:

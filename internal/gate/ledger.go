@@ -55,7 +55,6 @@ func (l *ledger) Ask(now Time, w *Waiter, fx *Effects) {
 	}
 	w.asked = false
 	l.queue.push(w)
-	l.thin(now, true)
 	l.pump(now, fx)
 }
 
@@ -64,7 +63,6 @@ func (l *ledger) Ask(now Time, w *Waiter, fx *Effects) {
 func (l *ledger) Abandon(now Time, w *Waiter, fx *Effects) {
 	l.again = l.again || w.asked
 	l.queue.remove(w)
-	l.thin(now, l.queue.head != nil)
 	l.pump(now, fx)
 }
 
@@ -77,7 +75,6 @@ func (l *ledger) Timeout(now Time, w *Waiter, fx *Effects) {
 	l.again = l.again || w.asked
 	l.queue.remove(w)
 	l.cfg.Answer(w, out) // last: a settled waiter is its caller's again
-	l.thin(now, l.queue.head != nil)
 	l.pump(now, fx)
 }
 
@@ -90,8 +87,14 @@ func (l *ledger) Change(now Time, c Change, fx *Effects) {
 	l.pump(now, fx)
 }
 
-// pump sends the next call, if one is due and none is on its way.
+// pump sends the next call, if one is due and none is on its way, and notes whether anybody still has to listen.
+// Every event ends with it.
 func (l *ledger) pump(now Time, fx *Effects) {
+	l.advance(now, fx)
+	l.thin(now, l.queue.head != nil)
+}
+
+func (l *ledger) advance(now Time, fx *Effects) {
 	if l.out {
 		return
 	}

@@ -23,11 +23,10 @@ func (l *ledger) Subscribed(now Time, words string, fx *Effects) {
 			l.queue.turnAway(l.cfg, Outcome{Why: Refused, Words: words}, everyone)
 		}
 		l.ear = barred
-		l.thin(now, l.queue.head != nil)
+		l.pump(now, fx)
 		return
 	}
 	l.confirm()
-	l.thin(now, l.queue.head != nil)
 	l.hint(now, fx) // what was announced before is lost
 }
 
@@ -43,7 +42,6 @@ func (l *ledger) LinkUp(now Time, fx *Effects) {
 // Drain turns everybody away who waits; what is to be given back is still given.
 func (l *ledger) Drain(now Time, fx *Effects) {
 	l.queue.turnAway(l.cfg, Outcome{Why: Closed}, everyone)
-	l.thin(now, false)
 	l.pump(now, fx)
 }
 

@@ -98,7 +98,6 @@ func (m *Permits) heard(now Time, c *Command, fx *Effects) {
 		p.h.alive = granted
 	}
 	m.askAt = now
-	m.thin(now, m.queue.head != nil)
 	if !granted {
 		m.free(p, nil)
 		return
@@ -114,7 +113,6 @@ func (m *Permits) heard(now Time, c *Command, fx *Effects) {
 // declined is too few permits: the waiters sleep until news comes, the first of the held ones ends, or the poll cap.
 func (m *Permits) declined(now Time, ttl time.Duration, fx *Effects) {
 	w := m.queue.head
-	m.thin(now, w != nil)
 	switch {
 	case w == nil:
 	case m.again || !w.asked:

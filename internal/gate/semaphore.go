@@ -82,7 +82,6 @@ func (s *Semaphore) heard(now Time, c *Command, fx *Effects) {
 		}
 	}
 	w := s.queue.head
-	s.thin(now, w != nil)
 	switch {
 	case w == nil:
 	case s.again || !w.asked: // Redis has not been asked for these

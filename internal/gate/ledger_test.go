@@ -1,0 +1,270 @@
+package gate
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/wheellock/wheellock/scripts"
+	"github.com/wheellock/wheellock/wheel"
+)
+
+// counter is take.lua and give.lua on one semaphore: permits and a receipt per engine.
+type counter struct {
+	permits int64
+	last    [2]uint64
+	answer  [2]scripts.Reply
+}
+
+func (r *counter) run(engine int, c Command) scripts.Reply {
+	switch {
+	case c.ID == r.last[engine]:
+		return r.answer[engine]
+	case c.ID < r.last[engine]:
+		return 0
+	}
+	taken := int64(0)
+	if c.Op == Give {
+		r.permits += c.N
+	} else {
+		for run := range strings.SplitSeq(strings.TrimSuffix(c.Owner, ","), ",") {
+			var want, callers int64
+			fmt.Sscanf(run, "%dx%d", &want, &callers)
+			for ; callers > 0 && r.permits-taken >= want; callers-- {
+				taken += want
+			}
+			if callers > 0 {
+				break
+			}
+		}
+		if taken == 0 && c.Next == 0 {
+			return 0
+		}
+		r.permits -= taken
+	}
+	r.last[engine], r.answer[engine] = c.ID, scripts.Reply(taken)
+	return scripts.Reply(taken)
+}
+
+// borrower is a caller of a semaphore.
+type borrower struct {
+	w       Waiter
+	gone    bool
+	granted bool
+	done    bool
+}
+
+func (b *borrower) Settle(out Outcome) bool {
+	if b.gone || b.done {
+		return false
+	}
+	b.done, b.granted = true, out.Why == Granted
+	return true
+}
+
+// duel is two engines that share a semaphore, over a network that loses and doubles.
+type duel struct {
+	*rand.Rand
+	t       *testing.T
+	redis   counter
+	now     Time
+	cfgs    [2]*Config
+	cells   [2]*Cell
+	boxes   [2][]Command // on their way
+	doubles []double
+	callers [2][]*borrower
+	owed    [2]int64 // released, and not answered yet
+}
+
+// double is a copy that arrives late.
+type double struct {
+	Command
+	engine int
+	until  Time
+}
+
+const poolSize = 5
+
+func newDuel(t *testing.T, seed uint64) *duel {
+	c := &duel{Rand: rand.New(rand.NewPCG(seed, 1)), t: t, now: time.Second, redis: counter{permits: poolSize}}
+	for i := range c.cells {
+		c.cfgs[i] = &Config{Lease: time.Second, PollCap: 2 * time.Second, Stats: &Stats{}, Waits: wheel.NewSlots[*Waiter](64, func(wheel.Tick) {})}
+		c.cells[i] = NewCell(stock, SemaphoreKind, c.cfgs[i])
+	}
+	return c
+}
+
+// step is one event of engine i's loop.
+func (c *duel) step(i int, event func(Machine, *Effects)) {
+	var fx Effects
+	event(c.cells[i].Machine, &fx)
+	for _, commands := range fx.Commands {
+		for _, command := range commands {
+			command.Sent = c.now
+			c.boxes[i] = append(c.boxes[i], command)
+		}
+	}
+	if len(c.boxes[i]) > 1 {
+		c.t.Fatalf("engine %d has %d commands in flight", i, len(c.boxes[i]))
+	}
+	for _, s := range fx.Subscriptions {
+		if s.On {
+			c.step(i, func(m Machine, fx *Effects) { m.Subscribed(c.now, "", fx) })
+		}
+	}
+}
+
+// carry answers engine i's command: loss says how likely it goes wrong.
+func (c *duel) carry(i int, loss float64) {
+	if len(c.boxes[i]) == 0 {
+		return
+	}
+	command := c.boxes[i][0]
+	c.boxes[i] = nil
+	switch fate := c.Float64(); {
+	case fate < loss/3: // lost on the way there, or only late
+		command.Result = Unknown
+		if c.IntN(2) == 0 {
+			c.doubles = append(c.doubles, double{command, i, command.Sent + LateWindow})
+		}
+	case fate < loss*2/3: // lost on the way back
+		c.redis.run(i, command)
+		command.Result = Unknown
+	case fate < loss:
+		command.Result = NotSent
+	default:
+		command.Reply = c.redis.run(i, command)
+		if command.Op == Give { // the other engine hears of it
+			c.step(1-i, func(m Machine, fx *Effects) { m.Message(c.now, fx) })
+		}
+	}
+	c.step(i, func(m Machine, fx *Effects) { m.Answer(c.now, &command, fx) })
+}
+
+// act does something at random.
+func (c *duel) act() {
+	i := c.IntN(2)
+	switch c.IntN(8) {
+	case 0, 1:
+		b := &borrower{}
+		b.w = Waiter{By: b, N: 1 + c.Int64N(3), Try: c.IntN(4) == 0}
+		c.callers[i] = append(c.callers[i], b)
+		c.step(i, func(m Machine, fx *Effects) { m.Ask(c.now, &b.w, fx) })
+	case 2: // a caller goes away
+		for _, b := range c.callers[i] {
+			if !b.done && !b.gone && c.IntN(3) == 0 {
+				b.gone = true
+				c.step(i, func(m Machine, fx *Effects) { m.Abandon(c.now, &b.w, fx) })
+				return
+			}
+		}
+	case 3:
+		c.release(i)
+	case 4:
+		for k := range c.doubles {
+			if d := c.doubles[k]; d.until > c.now {
+				c.redis.run(d.engine, d.Command)
+				c.doubles = append(c.doubles[:k], c.doubles[k+1:]...)
+				return
+			}
+		}
+	case 5:
+		c.now += time.Duration(c.IntN(40)) * time.Millisecond
+		c.wake()
+	default:
+		c.carry(i, 0.5)
+	}
+	c.check()
+}
+
+func (c *duel) release(i int) bool {
+	for k, b := range c.callers[i] {
+		if b.granted {
+			c.callers[i] = append(c.callers[i][:k], c.callers[i][k+1:]...)
+			c.owed[i] += b.w.N
+			c.step(i, func(m Machine, fx *Effects) {
+				m.(Counting).Change(c.now, Change{Op: Give, N: b.w.N, Ack: &returned{c, i, b.w.N}}, fx)
+			})
+			return true
+		}
+	}
+	return false
+}
+
+// returned is the answer to a release.
+type returned struct {
+	c *duel
+	i int
+	n int64
+}
+
+func (r *returned) Settle(out Outcome) bool {
+	if out.Why != Granted {
+		r.c.t.Fatalf("a release was answered %v", out)
+	}
+	r.c.owed[r.i] -= r.n
+	return true
+}
+
+func (c *duel) wake() {
+	for i := range c.cells {
+		if c.cells[i].Machine.NextAlarm() <= c.now {
+			c.step(i, func(m Machine, fx *Effects) { m.Wake(c.now, fx) })
+		}
+	}
+}
+
+// out is what callers have.
+func (c *duel) out() (n int64) {
+	for _, callers := range c.callers {
+		for _, b := range callers {
+			if b.granted {
+				n += b.w.N
+			}
+		}
+	}
+	return n
+}
+
+func (c *duel) check() {
+	if c.redis.permits < 0 || c.redis.permits+c.out() > poolSize {
+		c.t.Fatalf("%d in Redis and %d with callers, of %d", c.redis.permits, c.out(), poolSize)
+	}
+}
+
+// settle lets the network work until nothing moves.
+func (c *duel) settle() {
+	for range 2000 {
+		c.now += 10 * time.Millisecond
+		c.wake()
+		for i := range c.boxes {
+			c.carry(i, 0)
+		}
+		c.check()
+	}
+}
+
+func TestPermitsByReplay(t *testing.T) {
+	for seed := range uint64(200) {
+		t.Run(fmt.Sprint("seed ", seed), func(t *testing.T) {
+			c := newDuel(t, seed)
+			for range 400 {
+				c.act()
+			}
+			c.settle()
+			for c.release(0) || c.release(1) { // whoever waits gets his turn
+				c.settle()
+			}
+			for i := range c.cells {
+				if n := c.cells[i].Machine.Waiting(); n != 0 || !c.cells[i].Machine.Idle() {
+					t.Errorf("engine %d: %d wait, idle %v", i, n, c.cells[i].Machine.Idle())
+				}
+			}
+			if c.redis.permits != poolSize || c.owed != [2]int64{} {
+				t.Errorf("%d permits in Redis, want %d; releases not answered: %v", c.redis.permits, poolSize, c.owed)
+			}
+		})
+	}
+}
