@@ -3,8 +3,10 @@ package enginetest
 import (
 	"context"
 	"crypto/tls"
+	"fmt"
 	"net"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -17,6 +19,7 @@ import (
 type Server struct {
 	redis *miniredis.Miniredis
 	start time.Time
+	runID string
 
 	mu       sync.Mutex // guards the rest; held for no longer than a few instructions
 	down     bool
@@ -24,10 +27,12 @@ type Server struct {
 	tracking map[*server.Peer]struct{} // who asked to be told of changed keys
 }
 
+var servers atomic.Uint64 // started so far
+
 // Start starts a server, for those who have no testing.TB at hand: examples, benchmarks, TestMain. Others use New.
 func Start() *Server {
 	s := &Server{
-		redis: miniredis.NewMiniRedis(), start: time.Now(),
+		redis: miniredis.NewMiniRedis(), start: time.Now(), runID: fmt.Sprintf("%040x", servers.Add(1)),
 		links: make(map[*link]struct{}), tracking: make(map[*server.Peer]struct{}),
 	}
 	s.redis.SetTime(s.start)
@@ -122,11 +127,15 @@ func (s *Server) before(peer *server.Peer, command string, args ...string) (done
 		return false
 	}
 	s.advance()
-	if command == "CLIENT" && len(args) > 1 && args[0] == "TRACKING" {
+	switch {
+	case command == "CLIENT" && len(args) > 1 && args[0] == "TRACKING":
 		s.track(peer)
-		return true
+	case command == "INFO": // by which engine.Quorum tells servers apart
+		peer.WriteBulk("# Server\r\nrun_id:" + s.runID + "\r\n")
+	default:
+		return false
 	}
-	return false
+	return true
 }
 
 // advance moves the server's clock. It is moved by whole milliseconds, the unit of Redis, because each move
