@@ -1,0 +1,102 @@
+package interop
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"sync"
+	"testing"
+
+	"github.com/wheellock/wheellock/engine"
+	"github.com/wheellock/wheellock/internal/redistest"
+)
+
+// TestFairOrderWithRedisson: Go and Java waiters in one queue are served as they came.
+func TestFairOrderWithRedisson(t *testing.T) {
+	server := redistest.Start(t)
+	java := StartRedisson(t, server)
+	e := open(t, server, engine.Options{})
+	ctx := context.Background()
+	first, err := e.FairMutex("counter").Lock(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	const waiters = 12
+	var mu sync.Mutex
+	var served []int
+	note := func(i int) {
+		mu.Lock()
+		defer mu.Unlock()
+		served = append(served, i)
+	}
+	var wg sync.WaitGroup
+	for i := range waiters {
+		if i%3 == 1 {
+			thread := fmt.Sprint("t", i)
+			answer := java.Start("lock fair counter %s", thread)
+			wg.Go(func() {
+				if said, ok := read(<-answer); !ok {
+					t.Errorf("Redisson's waiter %d: %s", i, said)
+				}
+				note(i)
+				java.Do("unlock fair counter %s", thread)
+			})
+		} else {
+			waiter := e.FairMutex("counter").LockAsync(ctx)
+			wg.Go(func() {
+				h, err := waiter.Wait(ctx)
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				note(i)
+				unlock(t, h)
+			})
+		}
+		redistest.Await(t, fmt.Sprint("waiter ", i, " is in the queue"), func() bool {
+			return server.MustDo("LLEN", "redisson_lock_queue:{counter}").Int == int64(i+1)
+		})
+	}
+	unlock(t, first)
+	wg.Wait()
+	if !slices.IsSorted(served) || len(served) != waiters {
+		t.Errorf("served in the order %v", served)
+	}
+}
+
+// TestPermitsWithRedisson: permits that are held and expire, taken and given on both sides.
+func TestPermitsWithRedisson(t *testing.T) {
+	server := redistest.Start(t)
+	java := StartRedisson(t, server)
+	p := open(t, server, engine.Options{}).PermitSemaphore("desks")
+	ctx := context.Background()
+	if got := java.Do("set-permits permit desks 2"); got != "true" {
+		t.Fatalf("set-permits = %s", got)
+	}
+	h, err := p.Acquire(ctx, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	id := java.Do("acquire permit desks t1 1")
+	if n := java.Do("acquired permit desks"); n != "2" {
+		t.Errorf("Redisson sees %s permits taken, want 2", n)
+	}
+	if n, err := p.Available(ctx); n != 0 || err != nil {
+		t.Errorf("Available = %d, %v", n, err)
+	}
+	answer := java.Start("acquire permit desks t2 1")
+	awaitWaiter(t, server, false)
+	unlock(t, h)
+	woken(t, answer, "Redisson's waiter")
+	waiter := p.AcquireAsync(ctx, 1)
+	redistest.Await(t, "ours listens", func() bool { return server.Subscriptions().Count() > 0 })
+	java.Do("release permit desks %s", id)
+	within, cancel := context.WithTimeout(ctx, byMessage)
+	defer cancel()
+	if h, err = waiter.Wait(within); err != nil {
+		t.Fatal(err)
+	}
+	if ids := h.PermitIDs(); len(ids) != 1 || java.Do("release permit desks %s", ids[0]) != "" {
+		t.Errorf("Redisson released our permit %v badly", ids)
+	}
+}
