@@ -34,6 +34,9 @@ var (
 	_ func(*engine.Engine, string) *engine.Mutex                                                                  = (*engine.Engine).Mutex
 	_ func(*engine.Engine, string) *engine.Mutex                                                                  = (*engine.Engine).FencedMutex
 	_ func(*engine.Engine, string) *engine.Mutex                                                                  = (*engine.Engine).SpinMutex
+	_ func(*engine.Engine, string) *engine.RWMutex                                                                = (*engine.Engine).RWMutex
+	_ func(*engine.RWMutex) *engine.Mutex                                                                         = (*engine.RWMutex).Reader
+	_ func(*engine.RWMutex) *engine.Mutex                                                                         = (*engine.RWMutex).Writer
 	_ func(...engine.Locker) (*engine.MultiLock, error)                                                           = engine.Multi
 	_ func(string, ...*engine.Engine) (*engine.QuorumLock, error)                                                 = engine.Quorum
 	_ func(context.Context, engine.Locker, func(context.Context, *engine.Hold) error, ...engine.LockOption) error = engine.Do

@@ -1,0 +1,181 @@
+package engine_test
+
+import (
+	"context"
+	"errors"
+	"math/rand/v2"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/wheellock/wheellock/engine"
+	"github.com/wheellock/wheellock/internal/redistest"
+	"github.com/wheellock/wheellock/scripts"
+)
+
+// rwContest is readers and writers of one name, who check that a writer is alone.
+type rwContest struct {
+	t       *testing.T
+	engines []*engine.Engine
+	cancel  bool // a third of the calls is cancelled at some moment
+	readers atomic.Int32
+	writers atomic.Int32
+	grants  atomic.Int64
+}
+
+// run has callers compete until until says so.
+func (c *rwContest) run(callers int, until func() bool) {
+	var wg sync.WaitGroup
+	for i := range callers {
+		wg.Go(func() {
+			for !until() && !c.t.Failed() {
+				rw := c.engines[i%len(c.engines)].RWMutex("stock:7")
+				switch rand.IntN(5) {
+				case 0:
+					c.write(rw)
+				case 1:
+					c.lower(rw)
+				default:
+					c.read(rw)
+				}
+			}
+		})
+	}
+	wg.Wait()
+}
+
+// take locks, or gives up when it is cancelled.
+func (c *rwContest) take(m *engine.Mutex, opts ...engine.LockOption) *engine.Hold {
+	ctx, stop := context.WithTimeout(context.Background(), patience)
+	defer stop()
+	if c.cancel && rand.IntN(3) == 0 {
+		ctx, stop = context.WithTimeout(ctx, time.Duration(rand.IntN(3000))*time.Microsecond)
+		defer stop()
+	}
+	h, err := m.Lock(ctx, opts...)
+	if err != nil {
+		if !c.cancel || !errors.Is(err, context.DeadlineExceeded) {
+			c.t.Errorf("lock: %v", err)
+		}
+		return nil
+	}
+	c.grants.Add(1)
+	return h
+}
+
+func (c *rwContest) free(h *engine.Hold) {
+	if err := h.Unlock(context.Background()); err != nil {
+		c.t.Errorf("unlock: %v", err)
+	}
+}
+
+func (c *rwContest) read(rw *engine.RWMutex) {
+	h := c.take(rw.Reader())
+	if h == nil {
+		return
+	}
+	c.readers.Add(1)
+	time.Sleep(rand.N(200 * time.Microsecond))
+	if n := c.writers.Load(); n != 0 {
+		c.t.Errorf("%d writers beside a reader", n)
+	}
+	c.readers.Add(-1)
+	c.free(h)
+}
+
+func (c *rwContest) write(rw *engine.RWMutex) {
+	h := c.take(rw.Writer())
+	if h == nil {
+		return
+	}
+	c.alone()
+	c.free(h)
+}
+
+func (c *rwContest) alone() {
+	if w, r := c.writers.Add(1), c.readers.Load(); w != 1 || r != 0 {
+		c.t.Errorf("%d writers and %d readers at once", w, r)
+	}
+	time.Sleep(rand.N(200 * time.Microsecond))
+	c.writers.Add(-1)
+}
+
+// lower writes, reads, and goes on reading when it has ceased to write.
+func (c *rwContest) lower(rw *engine.RWMutex) {
+	me := engine.WithOwner(engine.NewOwner())
+	write := c.take(rw.Writer(), me)
+	if write == nil {
+		return
+	}
+	c.alone()
+	read := c.take(rw.Reader(), me)
+	c.free(write)
+	if read == nil {
+		return
+	}
+	c.readers.Add(1)
+	time.Sleep(rand.N(200 * time.Microsecond))
+	if n := c.writers.Load(); n != 0 {
+		c.t.Errorf("%d writers beside a reader that wrote before", n)
+	}
+	c.readers.Add(-1)
+	c.free(read)
+}
+
+// A lost answer makes nobody a reader or a writer twice, nor strands the lock.
+func TestFaultRWSwallowedAnswerHasOneEffect(t *testing.T) {
+	for _, s := range []scripts.Script{scripts.AcquireRead, scripts.AcquireWrite, scripts.ReleaseRead, scripts.ReleaseWrite, scripts.Downgrade, scripts.RenewRead} {
+		t.Run(s.Name, func(t *testing.T) {
+			server := redistest.Start(t)
+			proxy := redistest.NewProxy(t, server.Addr())
+			short := func(o *engine.Options) { o.HandoffTime = time.Millisecond } // the more is asked of Redis
+			e, other := connect(t, proxy.Addr(), short), connect(t, server.Addr(), short)
+			c := &rwContest{t: t, engines: []*engine.Engine{e, e, e, other}}
+			want := int64(times(t, 1_000, 40))
+			proxy.SwallowReply(redistest.Swallow{Match: runs(s), Nth: 3, Times: int(want)})
+			began := time.Now()
+			c.run(16, func() bool {
+				return proxy.Stats().Swallowed >= want || time.Since(began) > time.Duration(want)*time.Second
+			})
+			if got := proxy.Stats().Swallowed; got < want {
+				t.Errorf("only %d of %d answers were swallowed in %v", got, want, time.Since(began))
+			}
+			t.Logf("%d answers swallowed under %d grants in %v", proxy.Stats().Swallowed, c.grants.Load(), time.Since(began).Round(time.Millisecond))
+			checkQuiet(t, server, e, 0)
+		})
+	}
+}
+
+// Calls that are cancelled while queued, in flight or just granted leave nothing.
+func TestFaultRWCancelledCallsLeaveNothing(t *testing.T) {
+	server := redistest.Start(t)
+	proxy := redistest.NewProxy(t, server.Addr())
+	proxy.Latency(redistest.Both, time.Millisecond, time.Millisecond)
+	e, other := connect(t, proxy.Addr()), connect(t, server.Addr())
+	c := &rwContest{t: t, engines: []*engine.Engine{e, e, e, other}, cancel: true}
+	until := time.Now().Add(lasting(t, 2*time.Minute, 3*time.Second))
+	c.run(32, func() bool { return time.Now().After(until) })
+	t.Logf("%d grants", c.grants.Load())
+	checkQuiet(t, server, e, 0)
+}
+
+// Whoever waits when the subscription breaks is not stranded, although nobody polls here.
+func TestFaultRWKilledSubscriptionStrandsNobody(t *testing.T) {
+	server := redistest.Start(t)
+	e, other := connect(t, server.Addr(), onlyMessages), connect(t, server.Addr(), onlyMessages)
+	c := &rwContest{t: t, engines: []*engine.Engine{e, other}}
+	until := time.Now().Add(lasting(t, time.Minute, 3*time.Second))
+	stopped := make(chan struct{})
+	go func() {
+		defer close(stopped)
+		for time.Now().Before(until) {
+			server.KillClients("pubsub")
+			time.Sleep(20 * time.Millisecond)
+		}
+	}()
+	c.run(16, func() bool { return time.Now().After(until) })
+	<-stopped
+	t.Logf("%d grants", c.grants.Load())
+	checkQuiet(t, server, e, 0)
+}
