@@ -56,7 +56,7 @@ type Dispatcher struct {
 
 	// Owned by loop: no other goroutine touches these.
 	cells    map[string]*gate.Cell
-	heard    map[string]*gate.Cell // by channel: the cells that listen
+	heard    routes
 	spare    spare
 	dirty    []*gate.Cell // stepped in this turn: their alarms are to be set
 	fx       gate.Effects
@@ -79,7 +79,7 @@ type Dispatcher struct {
 func New(cfg Config, loaded *Loaded) *Dispatcher {
 	d := &Dispatcher{
 		cfg: cfg, mail: newMailbox(), done: make(chan struct{}),
-		cells: make(map[string]*gate.Cell), heard: make(map[string]*gate.Cell),
+		cells: make(map[string]*gate.Cell), heard: make(routes),
 	}
 	cfg.Gate.Waits = wheel.NewSlots[*gate.Waiter](slots, d.armTick)
 	d.slots = wheel.NewSlots[*gate.Cell](slots, d.armTick)

@@ -69,24 +69,9 @@ func (d *Dispatcher) read(now gate.Time, l *letter) {
 	case returned:
 		d.returned(l.ref.(*lane))
 	case message:
-		if c := d.heard[l.text]; c != nil {
-			if r, reads := c.Machine.(gate.Reader); reads {
-				r.News(now, l.n, &d.fx)
-			} else {
-				c.Machine.Message(now, &d.fx)
-			}
-			d.stepped(c)
-		}
+		d.message(now, l)
 	case subscribed:
-		for _, channel := range l.ref.([]string) {
-			if c := d.heard[channel]; c != nil {
-				c.Machine.Subscribed(now, l.text, &d.fx)
-				d.stepped(c)
-			}
-			if l.text != "" { // nothing will be heard there, and nobody will say that it is over
-				delete(d.heard, channel)
-			}
-		}
+		d.subscribed(now, l)
 	case suspect:
 		d.suspect(now, l.text)
 	case bell:
@@ -224,20 +209,6 @@ func (d *Dispatcher) oldest() gate.Time {
 		oldest = min(oldest, c.Machine.Oldest())
 	}
 	return oldest
-}
-
-// listen passes the machines' wishes on to the ear.
-func (d *Dispatcher) listen() {
-	for _, s := range d.fx.Subscriptions {
-		if s.On {
-			d.heard[s.Channel] = s.Cell
-		} else {
-			delete(d.heard, s.Channel)
-		}
-		d.ear.want(s.Channel, s.On)
-	}
-	clear(d.fx.Subscriptions)
-	d.fx.Subscriptions = d.fx.Subscriptions[:0]
 }
 
 func (d *Dispatcher) close(now gate.Time) {

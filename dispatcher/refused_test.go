@@ -9,7 +9,7 @@ import (
 // A user without rights to the channels of its names would otherwise leave an entry behind for each of them.
 func TestRefusedChannelIsForgotten(t *testing.T) {
 	c := gate.NewCell("stock:7", gate.MutexKind, &gate.Config{Stats: &gate.Stats{}})
-	d := &Dispatcher{heard: map[string]*gate.Cell{"a": c, "b": c}}
+	d := &Dispatcher{heard: routes{"a": {c}, "b": {c}}}
 	d.read(0, &letter{kind: subscribed, ref: []string{"a"}, text: "NOPERM this user has no permissions to access one of the channels"})
 	d.read(0, &letter{kind: subscribed, ref: []string{"b"}})
 	if d.heard["a"] != nil || d.heard["b"] == nil {
