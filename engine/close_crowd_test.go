@@ -67,7 +67,7 @@ func atAnyMoment(t *testing.T, rounds int, closeIt func(*closing)) {
 			t.Errorf("%d keys are left, want those %d of others", len(keys), len(theirs))
 		}
 		c.wantDeaths()
-		goleak.VerifyNone(t, others)
+		goleak.VerifyNone(t, slices.Concat(notOurs, []goleak.Option{others})...)
 		if t.Failed() {
 			return
 		}
