@@ -79,21 +79,3 @@ func (o *outsider) free(name string) bool {
 	}
 	return err == nil
 }
-
-// listen hears the channel of a name until ctx ends. The returned channel holds a token when a message came.
-func (o *outsider) listen(ctx context.Context, name string) <-chan struct{} {
-	o.tb.Helper()
-	conn, release := o.client.Dedicate()
-	heard := make(chan struct{}, 1)
-	conn.SetPubSubHooks(rueidis.PubSubHooks{OnMessage: func(rueidis.PubSubMessage) {
-		select {
-		case heard <- struct{}{}:
-		default:
-		}
-	}})
-	if err := conn.Do(ctx, conn.B().Subscribe().Channel(scripts.LockChannel(name)).Build()).Error(); err != nil {
-		o.tb.Fatalf("outsider: subscribe: %v", err)
-	}
-	o.tb.Cleanup(func() { conn.Close(); release() })
-	return heard
-}
