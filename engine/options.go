@@ -72,6 +72,14 @@ func (p PubSub) publish() string {
 	return [...]string{"PUBLISH", "PUBLISH", "SPUBLISH", "BOTH"}[p]
 }
 
+// echo is how often a message of ours comes back to us.
+func (p PubSub) echo() int32 {
+	if p == PubSubBoth {
+		return 2
+	}
+	return 1
+}
+
 // String names the way.
 func (p PubSub) String() string {
 	names := [...]string{"auto", "plain", "sharded", "both"}

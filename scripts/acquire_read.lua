@@ -21,7 +21,6 @@ return each(#KEYS, function(i)
 	if not found[1] and ttl ~= -2 then return foreign() end
 	if found[1] == 'write' then return taken(ttl) end
 	if found[1] and own >= 0 then
-		if ARGV[2] == 'BOTH' then own = 2 * own end
 		if listeners(ARGV[2], ARGV[4 * i + 1]) > own then return taken(ttl) end
 	end
 	local hold = holdkey(lock, owner, 1)

@@ -37,6 +37,9 @@ local function taken(ttl)
 	return -(ttl + 2)
 end
 
+-- Who speaks BOTH ways also listens both ways, and is one. Others may listen one way. So of the two counts the larger
+-- one tells whether there are others.
+
 -- publish wakes who listens and answers how many; NONE wakes nobody; -2 when this user may not publish on the channel.
 local function publish(how, channel, message)
 	if how == 'NONE' then return 0 end
@@ -49,7 +52,7 @@ local function publish(how, channel, message)
 	if how ~= 'PUBLISH' then
 		local reply = call('SPUBLISH', channel, message)
 		if type(reply) == 'table' then return -2 end
-		heard = heard + reply
+		heard = math.max(heard, reply)
 	end
 	return heard
 end
@@ -59,11 +62,11 @@ local function listeners(how, channel)
 	local heard = 0
 	if how ~= 'SPUBLISH' then
 		local reply = call('PUBSUB', 'NUMSUB', channel)
-		heard = heard + (reply[2] or 0)
+		heard = reply[2] or 0
 	end
 	if how ~= 'PUBLISH' then
 		local reply = call('PUBSUB', 'SHARDNUMSUB', channel)
-		heard = heard + (reply[2] or 0)
+		heard = math.max(heard, reply[2] or 0)
 	end
 	return heard
 end

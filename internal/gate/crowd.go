@@ -28,7 +28,7 @@ const retryPause = 20 * time.Millisecond
 
 func (m *Mutex) crowded() *crowd {
 	if m.crowd == nil {
-		m.crowd = &crowd{listener: listener{linger: Never}}
+		m.crowd = &crowd{listener: newListener(m.cfg)}
 	}
 	return m.crowd
 }

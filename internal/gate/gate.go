@@ -133,6 +133,7 @@ type Config struct {
 	Lease       time.Duration // the watchdog's lease
 	HandoffTime time.Duration // how long a tenure is handed on after its last confirmation; 0: never
 	PollCap     time.Duration // how long a waiter sleeps at most before it asks again
+	Echo        int32         // how often a message of ours comes back to us; 0: once
 	MaxHold     time.Duration // how long a watched hold lasts at most; 0: no bound
 	UUID        string        // the engine's: owner fields are "<UUID>:<number>"
 

@@ -38,7 +38,7 @@ type rule interface {
 }
 
 func (l *ledger) reset(c *Cell, cfg *Config, r rule) {
-	*l = ledger{cell: c, cfg: cfg, rule: r, listener: listener{linger: Never}}
+	*l = ledger{cell: c, cfg: cfg, rule: r, listener: newListener(cfg)}
 }
 
 // Ask is a caller that wants in.

@@ -11,9 +11,12 @@ type listener struct {
 	channel   string
 	linger    Time  // when the subscription ends if nobody waits
 	own       int32 // our own messages that have not come back yet
+	echo      int32 // how often each of them comes back
 	ear       ear
 	published bool // the release in flight is one of them
 }
+
+func newListener(cfg *Config) listener { return listener{linger: Never, echo: max(cfg.Echo, 1)} }
 
 // ear is the state of a subscription.
 type ear uint8
@@ -80,7 +83,7 @@ func (l *listener) foreign() bool {
 // the message and the answer come on two connections, and the message may well be first.
 func (l *listener) publishing() {
 	if l.ear == listening {
-		l.own++
+		l.own += l.echo
 		l.published = true
 	}
 }
@@ -106,9 +109,8 @@ func (l *listener) unpublished() (sure bool) {
 		return true
 	}
 	l.published = false
-	if l.own > 0 {
-		l.own--
-		return true
-	}
-	return false
+	l.own -= l.echo
+	sure = l.own >= 0
+	l.own = max(l.own, 0)
+	return sure
 }

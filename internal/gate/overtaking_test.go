@@ -18,9 +18,9 @@ func answerLast(m *Mutex, op Op, now Time, fx *Effects, reply scripts.Reply) {
 
 // contested is a name that this process has just freed: one caller waits for it, and it listens. The release
 // is on its way.
-func contested(t *testing.T, fx *Effects) (*Mutex, *reuser) {
+func contested(t *testing.T, fx *Effects, echo int32) (*Mutex, *reuser) {
 	_, m := settledGate()
-	m.cfg.HandoffTime = 0
+	m.cfg.HandoffTime, m.cfg.Echo = 0, echo
 	first, second := asks(0), asks(0)
 	m.Ask(time.Second, &first.waiter, fx)
 	m.Ask(time.Second, &second.waiter, fx)
@@ -37,7 +37,7 @@ func contested(t *testing.T, fx *Effects) (*Mutex, *reuser) {
 func TestMessageMayOvertakeTheAnswerToItsRelease(t *testing.T) {
 	t.Run("then it was our own, and the next one is somebody else's", func(t *testing.T) {
 		fx := &Effects{}
-		m, _ := contested(t, fx)
+		m, _ := contested(t, fx, 1)
 		m.Message(time.Second, fx)
 		answerLast(m, Release, time.Second, fx, 1)
 		answerLast(m, Acquire, time.Second, fx, -10_002) // another process was quicker
@@ -51,7 +51,7 @@ func TestMessageMayOvertakeTheAnswerToItsRelease(t *testing.T) {
 	})
 	t.Run("and does not cut short what is yielded to others who listen", func(t *testing.T) {
 		fx := &Effects{}
-		m, _ := contested(t, fx)
+		m, _ := contested(t, fx, 1)
 		m.Message(time.Second, fx)
 		answerLast(m, Release, time.Second, fx, 2)
 		if n := len(fx.Commands[Acquire]); n != 0 {
@@ -63,7 +63,7 @@ func TestMessageMayOvertakeTheAnswerToItsRelease(t *testing.T) {
 	})
 	t.Run("but one that came when our release woke nobody is somebody else's", func(t *testing.T) {
 		fx := &Effects{}
-		m, _ := contested(t, fx)
+		m, _ := contested(t, fx, 1)
 		m.Message(time.Second, fx)
 		answerLast(m, Release, time.Second, fx, scripts.Mute)
 		answerLast(m, Acquire, time.Second, fx, -10_002)
@@ -101,4 +101,21 @@ func TestSuspicionOutlivesTheCommandOnItsWay(t *testing.T) {
 			t.Errorf("renewals after the grant = %d, want 1", n)
 		}
 	})
+}
+
+// With PubSubBoth each of our messages comes back twice, and is not somebody else's the second time.
+func TestMessageThatGoesBothWaysIsOurOwnTwice(t *testing.T) {
+	fx := &Effects{}
+	m, _ := contested(t, fx, 2)
+	m.Message(time.Second, fx)
+	answerLast(m, Release, time.Second, fx, 1)
+	answerLast(m, Acquire, time.Second, fx, -10_002) // another process was quicker
+	m.Message(time.Second, fx)
+	if n := len(fx.Commands[Acquire]); n != 0 {
+		t.Fatalf("asked again at our own message: %d acquires", n)
+	}
+	m.Message(2*time.Second, fx)
+	if n := len(fx.Commands[Acquire]); n != 1 {
+		t.Errorf("acquires after the other's unlocking = %d, want 1", n)
+	}
 }

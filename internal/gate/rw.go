@@ -56,7 +56,7 @@ type grip struct {
 const maxShares = 2
 
 func (r *RW) reset(c *Cell, cfg *Config) {
-	*r = RW{cell: c, cfg: cfg, listener: listener{linger: Never}}
+	*r = RW{cell: c, cfg: cfg, listener: newListener(cfg)}
 }
 
 // lowering reports whether the writes have ended and reads of the same Owner are left: a downgrade is due.

@@ -1,0 +1,52 @@
+package scripts_test
+
+import (
+	"context"
+	"testing"
+
+	"github.com/redis/rueidis"
+
+	"github.com/wheellock/wheellock/internal/redistest"
+	"github.com/wheellock/wheellock/scripts"
+)
+
+// Who listens both ways is one listener; who listens one way besides is another.
+func TestListenersOfBothWaysAreCountedOnce(t *testing.T) {
+	redis := redistest.Start(t)
+	channel := scripts.LockChannel("stock:7")
+	listen := func(plain, sharded bool) {
+		client, err := rueidis.NewClient(rueidis.ClientOption{InitAddress: []string{redis.Addr()}, DisableCache: true, ForceSingleClient: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		conn, release := client.Dedicate()
+		t.Cleanup(func() { conn.Close(); release(); client.Close() })
+		conn.SetPubSubHooks(rueidis.PubSubHooks{OnMessage: func(rueidis.PubSubMessage) {}})
+		if plain {
+			err = conn.Do(context.Background(), conn.B().Subscribe().Channel(channel).Build()).Error()
+		}
+		if sharded && err == nil {
+			err = conn.Do(context.Background(), conn.B().Ssubscribe().Channel(channel).Build()).Error()
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	want := func(who string, n int64) {
+		t.Helper()
+		redis.MustDo("HSET", "stock:7", "me:1", "1")
+		if got := redis.MustDo("EVAL", scripts.Confirm.Text, "1", "stock:7", "BOTH", "me:1", "30000", channel).Int; got != n {
+			t.Errorf("%s: confirm counts %d, want %d", who, got, n)
+		}
+		if got := redis.MustDo("EVAL", scripts.Release.Text, "1", "stock:7", "BOTH", "me:1", channel).Int; got != n {
+			t.Errorf("%s: release wakes %d, want %d", who, got, n)
+		}
+	}
+	want("nobody", 0)
+	listen(true, true)
+	want("one of ours", 1)
+	listen(true, false)
+	want("one of ours and a plain one", 2)
+	listen(false, true)
+	want("one of ours, a plain and a sharded one", 2)
+}
