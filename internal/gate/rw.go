@@ -1,10 +1,6 @@
 package gate
 
-import (
-	"time"
-
-	"github.com/wheellock/wheellock/scripts"
-)
+import "time"
 
 // RW is the machine of a read-write lock.
 //
@@ -160,107 +156,6 @@ func (r *RW) pump(now Time, fx *Effects) {
 		return
 	}
 	r.ask(now, fx)
-}
-
-// renew sends the renewal or the downgrade that is due.
-func (r *RW) renew(now Time, fx *Effects) bool {
-	for _, g := range r.grips {
-		if g.lowering() && now >= g.askAt {
-			g.torn = true // until the answer says what is
-			r.send(Command{Op: Downgrade, ID: g.ID, Lease: g.rest(now)}, g, fx)
-			return true
-		}
-		if now >= g.renewAt() {
-			lease, _ := g.growing.lease()
-			op := RenewRead
-			if g.write {
-				op = RenewWrite
-			}
-			r.send(Command{Op: op, ID: g.ID, Lease: max(lease, g.rest(now))}, g, fx)
-			return true
-		}
-	}
-	return false
-}
-
-// rest is the lease that a renewal asks for: the watchdog's, or what fixed leases have left and a little more, so
-// that the deadline that follows from it, a margin earlier, is not before their end.
-func (g *grip) rest(now Time) time.Duration {
-	if g.Watch {
-		return g.Lease
-	}
-	left := max(g.extent-now, 0)
-	return (left + margin(left) + margin(left)/50 + 2*time.Millisecond).Truncate(time.Millisecond)
-}
-
-// renewAt is when to renew; Never: not by time alone.
-func (g *grip) renewAt() Time {
-	switch {
-	case g.phase != ours || g.holds == nil || g.lowering():
-		return Never
-	case len(g.growing) > 0 && !g.Doubt:
-		return 0
-	case g.Watch || g.Doubt || len(g.growing) > 0 || g.Deadline < g.extent:
-		return g.Renew
-	default:
-		return Never
-	}
-}
-
-// confirm counts the tenure's lease anew. A longer one than the watchdog's does not last by itself among readers:
-// Redisson's renewals of other readers lower the TTL of the lock that they share to that of the watchdog. So it is
-// asserted again every third of that, and the deadline is never further away.
-func (r *RW) confirm(now Time, g *grip, c *Command) {
-	g.extent = max(g.extent, c.Sent+c.Lease-margin(c.Lease))
-	sure := *c
-	if !g.write {
-		sure.Lease = min(c.Lease, r.cfg.Lease)
-	}
-	g.tenancy.confirm(now, &sure)
-	g.carried(now, c.Lease)
-	if !g.Watch {
-		g.Renew = c.Sent + r.cfg.Lease/3
-	}
-}
-
-// prolonged notes what a command about a tenure, which has come back, may have done to its key.
-func (g *grip) prolonged(now Time, c *Command) {
-	switch c.Op {
-	case RenewRead, RenewWrite, ConfirmRead, ConfirmWrite, Downgrade:
-		switch c.Result {
-		case Answered:
-			g.carried(now, c.Lease)
-		case Unknown:
-			g.carried(now+LateWindow, c.Lease)
-		}
-	}
-}
-
-// renewed is the answer to a renewal.
-func (r *RW) renewed(now Time, g *grip, c *Command) {
-	switch {
-	case c.Result == Answered && c.Reply.Taken():
-		r.confirm(now, g, c)
-		g.growing.grown(c, &g.tenancy, func(w *Waiter) { r.growInto(now, g, w) })
-		g.follow()
-	case c.Result == Answered && c.Reply == scripts.NotMine:
-		r.gone(now, g, c)
-	default:
-		r.unrenewed(now, g, c)
-	}
-}
-
-// unrenewed is a renewal that proved nothing: the tenure is doubtful, and asked for again until its deadline.
-func (r *RW) unrenewed(now Time, g *grip, c *Command) {
-	g.Doubt = true
-	g.Renew = now + max(g.Lease/50, 5*time.Millisecond)
-	switch c.Result {
-	case NotSent:
-		g.Renew = now + g.Lease/10 // LinkUp comes earlier
-		g.growing.turnAway(r.cfg, Outcome{Why: Down}, triesOnce)
-	case Unknown:
-		g.growing.turnAway(r.cfg, Outcome{Why: Doubtful}, triesOnce)
-	}
 }
 
 func (r *RW) send(c Command, g *grip, fx *Effects) {

@@ -1,0 +1,247 @@
+package gate
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+)
+
+// rwProcess is one engine's loop.
+type rwProcess struct {
+	w        *rwWorld
+	uuid     string
+	cfg      *Config
+	cell     *Cell
+	rw       *RW
+	flight   *rwParcel
+	late     []*rwParcel // lost, and may run yet
+	wishes   []bool
+	listens  bool
+	messages int
+	callers  []*rwCaller
+	closed   bool
+}
+
+type rwParcel struct {
+	Command
+	left     bool
+	ran      bool
+	notAfter time.Duration
+}
+
+// rwCaller is one request and what became of it.
+type rwCaller struct {
+	p        *rwProcess
+	n        int
+	waiter   *Waiter
+	write    bool
+	hold     Hold
+	gone     bool
+	answered bool
+	out      Outcome
+	unlocked bool
+	over     bool
+	acks     int
+	owed     bool
+}
+
+func (c *rwCaller) String() string {
+	return fmt.Sprintf("%s%d(write %t, owner %d)", c.p.uuid, c.n, c.write, c.hold.owner)
+}
+
+func (c *rwCaller) Settle(out Outcome) bool {
+	c.p.w.note("  tells %v: %s, accepted %t", c, whyNames[out.Why], !c.gone && !c.answered)
+	if c.gone || c.answered {
+		return false
+	}
+	c.answered, c.out = true, out
+	*c.waiter = Waiter{Owner: 99}
+	return true
+}
+
+func (c *rwCaller) End(why Why) {
+	c.p.w.note("  ends %v: %s", c, whyNames[why])
+	c.over = true
+}
+
+func (c *rwCaller) granted() bool { return c.answered && c.out.Why == Granted }
+
+func (c *rwCaller) holds() bool {
+	return c.granted() && !c.unlocked && !c.over && c.p.w.now < c.hold.Deadline()
+}
+
+// rwAck is the caller of an Unlock or an Extend.
+type rwAck struct{ c *rwCaller }
+
+func (a rwAck) Settle(out Outcome) bool {
+	a.c.p.w.note("  acknowledges %v: %s", a.c, whyNames[out.Why])
+	a.c.acks++
+	return true
+}
+
+// step is one event for a machine.
+func (p *rwProcess) step(what string, event func(fx *Effects)) {
+	p.w.note("%s %s", p.uuid, what)
+	var fx Effects
+	event(&fx)
+	for _, commands := range fx.Commands {
+		for _, c := range commands {
+			p.w.note("%s   asks for %v %d lease %v n %d %s", p.uuid, c.Op, c.ID, c.Lease, c.N, c.Owner)
+			if p.flight != nil {
+				p.w.broken("%s: two commands in flight", p.uuid)
+			}
+			p.checkRelease(&c)
+			p.flight = &rwParcel{Command: c}
+		}
+	}
+	for _, s := range fx.Subscriptions {
+		p.wishes = append(p.wishes, s.On)
+	}
+	p.w.check()
+}
+
+// checkRelease: whoever holds under a tenure knows of its end before its release is asked for.
+func (p *rwProcess) checkRelease(c *Command) {
+	for _, holder := range p.callers {
+		if (c.Op == ReleaseRead || c.Op == ReleaseWrite) && c.ID != 0 && holder.hold.Tenure == c.ID && holder.holds() && holder.hold.write == (c.Op == ReleaseWrite) {
+			p.w.broken("the release of %d was asked for while %v holds", c.ID, holder)
+		}
+	}
+}
+
+func (p *rwProcess) knows(c *rwCaller) bool {
+	known := c.waiter.queued
+	for _, g := range p.rw.grips {
+		known = known || slices.ContainsFunc(g.growing, func(g growth) bool { return g.w == c.waiter })
+	}
+	return known
+}
+
+func (p *rwProcess) ask() {
+	w := p.w
+	c := &rwCaller{p: p, n: len(p.callers) + 1, write: w.IntN(3) == 0}
+	c.hold.By = c
+	c.waiter = &Waiter{By: c, Hold: &c.hold, Write: c.write, Lease: time.Second, Watch: true, Try: w.IntN(5) == 0, Cell: p.cell}
+	if w.IntN(3) == 0 {
+		c.waiter.Owner = 1 + w.Uint64N(3)
+	}
+	if w.IntN(4) == 0 {
+		c.waiter.Watch, c.waiter.Lease = false, time.Duration(100+w.IntN(3000))*time.Millisecond
+	}
+	p.callers = append(p.callers, c)
+	p.step(fmt.Sprintf("%v asks: owner %d, watch %t, lease %v, try %t", c, c.waiter.Owner, c.waiter.Watch, c.waiter.Lease, c.waiter.Try),
+		func(fx *Effects) { p.rw.Ask(w.now, c.waiter, fx) })
+}
+
+func (p *rwProcess) pick(ok func(*rwCaller) bool) *rwCaller {
+	var fit []*rwCaller
+	for _, c := range p.callers {
+		if ok(c) {
+			fit = append(fit, c)
+		}
+	}
+	if len(fit) == 0 {
+		return nil
+	}
+	return fit[p.w.IntN(len(fit))]
+}
+
+func (p *rwProcess) unlock(c *rwCaller) {
+	c.unlocked = true
+	c.owed = true
+	p.step(fmt.Sprintf("hears that %v unlocks", c), func(fx *Effects) { p.rw.Unlock(p.w.now, &c.hold, rwAck{c}, fx) })
+}
+
+func (p *rwProcess) extend(c *rwCaller) {
+	lease := time.Duration(100+p.w.IntN(5000)) * time.Millisecond
+	p.step(fmt.Sprintf("%v extends by %v", c, lease), func(fx *Effects) { p.rw.Extend(p.w.now, &c.hold, lease, rwAck{&rwCaller{p: p}}, fx) })
+}
+
+// force is a ForceUnlock of an owner that stands in Redis now.
+func (p *rwProcess) force() {
+	for _, owner := range slices.Sorted(maps.Keys(p.w.redis.fields)) {
+		var id uint64
+		for n := uint64(1); n <= p.cfg.LastID; n++ {
+			if ownerOf(p.uuid, n) == strings.TrimSuffix(owner, WriterSuffix) {
+				id = n
+			}
+		}
+		forced := &rwCaller{p: p, owed: true, answered: true}
+		p.callers = append(p.callers, forced)
+		p.step("forces "+owner, func(fx *Effects) { p.rw.Force(p.w.now, owner, id, rwAck{forced}, fx) })
+		return
+	}
+}
+
+// carry moves the command in flight: it leaves, runs, and is answered, or something goes wrong.
+func (p *rwProcess) carry(mishaps bool) {
+	f := p.flight
+	if !f.left {
+		f.left, f.Sent, f.notAfter = true, p.w.now, p.w.now+LateWindow
+	}
+	luck := p.w.IntN(100)
+	switch {
+	case mishaps && luck < 4:
+		p.flight.Result = NotSent
+		p.back(f)
+	case mishaps && luck < 10: // the link breaks; it ran, or may run yet
+		if !f.ran {
+			p.late = append(p.late, &rwParcel{Command: f.Command, notAfter: f.notAfter})
+		}
+		p.cfg.Epoch++
+		f.Result = Unknown
+		p.back(f)
+	case mishaps && luck < 12:
+		f.Reply, f.Result = faultReply(1), Answered
+		if f.ran {
+			f.Result = Unknown
+		}
+		p.back(f)
+	case !f.ran:
+		f.Reply, f.ran = p.w.redis.run(&f.Command, p.uuid, f.notAfter), true
+		p.w.note("  redis: %v %d for %s: %d", f.Op, f.ID, p.uuid, f.Reply)
+		p.w.check()
+	default:
+		f.Result = Answered
+		p.back(f)
+	}
+}
+
+func (p *rwProcess) back(f *rwParcel) {
+	c := f.Command
+	if c.Result != Answered {
+		c.Reply = 0
+	}
+	p.flight = nil
+	p.step(fmt.Sprintf("hears of its %v %d: %s %d", c.Op, c.ID, resultNames[c.Result], c.Reply), func(fx *Effects) { p.rw.Answer(p.w.now, &c, fx) })
+}
+
+// runLate is a lost command arriving after all.
+func (p *rwProcess) runLate() {
+	l := p.late[0]
+	p.late = p.late[1:]
+	reply := p.w.redis.run(&l.Command, p.uuid, l.notAfter)
+	p.w.note("  redis, late: %v %d for %s: %d", l.Op, l.ID, p.uuid, reply)
+	p.w.check()
+}
+
+func (p *rwProcess) hear() {
+	if len(p.wishes) > 0 {
+		on := p.wishes[0]
+		p.wishes = p.wishes[1:]
+		p.w.redis.ears = slices.DeleteFunc(p.w.redis.ears, func(other *rwProcess) bool { return other == p })
+		if p.listens = on; on {
+			p.w.redis.ears = append(p.w.redis.ears, p)
+			p.step("listens", func(fx *Effects) { p.rw.Subscribed(p.w.now, "", fx) })
+		}
+		return
+	}
+	if p.messages > 0 {
+		p.messages--
+		if p.listens {
+			p.step("hears a message", func(fx *Effects) { p.rw.Message(p.w.now, fx) })
+		}
+	}
+}

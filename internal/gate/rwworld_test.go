@@ -1,0 +1,232 @@
+package gate
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/wheellock/wheellock/wheel"
+)
+
+// rwWorld is one Redis, processes and Redisson's clients that contend for one read-write lock, in simulated time.
+type rwWorld struct {
+	*rand.Rand
+	t     *testing.T
+	now   time.Duration
+	redis *rwRedis
+	procs []*rwProcess
+	java  []*java
+	diary strings.Builder
+	lossy bool // the key vanishes at times
+}
+
+func newRWWorld(t *testing.T, seed uint64) *rwWorld {
+	w := &rwWorld{Rand: rand.New(rand.NewPCG(seed, 7)), t: t, now: time.Hour}
+	w.redis = &rwRedis{w: w, holds: make(map[string]time.Duration)}
+	for _, uuid := range []string{"a", "b"} {
+		p := &rwProcess{w: w, uuid: uuid, cfg: &Config{
+			Lease: time.Second, HandoffTime: 10 * time.Millisecond, PollCap: 2 * time.Second, Stats: &Stats{},
+			Waits: wheel.NewSlots[*Waiter](64, nil),
+		}}
+		p.cell = NewCell("stock:7", RWKind, p.cfg)
+		p.rw = p.cell.Machine.(*RW)
+		w.procs = append(w.procs, p)
+	}
+	w.java = []*java{{owner: "j:1"}, {owner: "j:2"}}
+	return w
+}
+
+func (w *rwWorld) note(format string, args ...any) {
+	fmt.Fprintf(&w.diary, "%v "+format+"\n", append([]any{w.now}, args...)...)
+}
+
+func (w *rwWorld) broken(format string, args ...any) {
+	w.t.Helper()
+	text := w.diary.String()
+	w.t.Fatalf("%s\n%s", fmt.Sprintf(format, args...), text[max(0, len(text)-6000):])
+}
+
+// check is exclusion, that Redis knows of every living hold, and that nobody is forgotten.
+func (w *rwWorld) check() {
+	w.redis.settle()
+	var all []*rwCaller
+	for _, p := range w.procs {
+		for _, c := range p.callers {
+			if c.holds() {
+				all = append(all, c)
+			}
+			if !c.answered && !c.gone && !p.knows(c) {
+				w.broken("%v was forgotten", c)
+			}
+		}
+		if (p.flight != nil) != (p.rw.flight != None) {
+			w.broken("%s: flight is %v", p.uuid, p.rw.flight)
+		}
+		if p.rw.Waiting() > 0 && p.flight == nil && p.rw.NextAlarm() == Never {
+			w.broken("%s: somebody waits and nothing will ever happen", p.uuid)
+		}
+	}
+	for i, c := range all {
+		w.checkHold(c)
+		for _, other := range all[:i] {
+			mine := c.p == other.p && c.hold.owner != 0 && c.hold.owner == other.hold.owner
+			if (c.write || other.write) && !mine && !w.lossy {
+				w.broken("%v beside %v", c, other)
+			}
+		}
+	}
+}
+
+func (w *rwWorld) checkHold(c *rwCaller) {
+	if w.lossy {
+		return
+	}
+	id := ownerOf(c.p.uuid, c.hold.Tenure)
+	writes, reads := w.redis.has(id+WriterSuffix), w.redis.has(id)
+	if !writes && (c.write || !reads) {
+		w.broken("%v holds under %s, but Redis has %v", c, id, w.redis.fields)
+	}
+	if reads && w.redis.holds[id] == 0 {
+		w.broken("the hold key of %s is gone", id)
+	}
+	for _, j := range w.java {
+		if j.until > w.now && (c.write || j.write) {
+			w.broken("%v beside Redisson's %+v", c, *j)
+		}
+	}
+}
+
+// pass lets time go by, waking everybody on time.
+func (w *rwWorld) pass(d time.Duration) {
+	for end := w.now + d; ; {
+		at := end
+		for _, p := range w.procs {
+			at = min(at, p.rw.NextAlarm())
+		}
+		w.now = max(w.now, at)
+		w.check()
+		for _, p := range w.procs {
+			if p.rw.NextAlarm() <= w.now {
+				p.step("is woken", func(fx *Effects) { p.rw.Wake(w.now, fx) })
+				if at := p.rw.NextAlarm(); at <= w.now {
+					w.broken("%s: an alarm that was due at %v is still due after Wake", p.uuid, at)
+				}
+			}
+		}
+		if w.now >= end {
+			return
+		}
+	}
+}
+
+// turn is one thing that happens, as the seed says.
+func (w *rwWorld) turn(mishaps bool) {
+	p := w.procs[w.IntN(len(w.procs))]
+	switch n := w.IntN(100); {
+	case n < 18 && !p.closed:
+		p.ask()
+	case n < 24:
+		if c := p.pick(func(c *rwCaller) bool { return !c.answered && !c.gone }); c != nil {
+			c.gone = true
+			p.step(fmt.Sprintf("abandons %v", c), func(fx *Effects) { p.rw.Abandon(w.now, c.waiter, fx) })
+		}
+	case n < 27:
+		if c := p.pick(func(c *rwCaller) bool { return !c.answered && !c.gone }); c != nil {
+			p.step(fmt.Sprintf("gives up %v", c), func(fx *Effects) { p.rw.Timeout(w.now, c.waiter, fx) })
+		}
+	case n < 42:
+		if c := p.pick((*rwCaller).holds); c != nil {
+			p.unlock(c)
+		}
+	case n < 44:
+		if c := p.pick(func(c *rwCaller) bool { return c.holds() && !c.hold.watch }); c != nil {
+			p.extend(c)
+		}
+	case n < 70:
+		if p.flight != nil {
+			p.carry(mishaps)
+		}
+	case n < 80:
+		p.hear()
+	case n < 83:
+		if len(p.late) > 0 {
+			p.runLate()
+		}
+	case n < 88:
+		w.javaTurn()
+	case n < 89 && mishaps:
+		p.step("link is up", func(fx *Effects) { p.rw.LinkUp(w.now, fx) })
+	case n < 90:
+		p.step("suspects", func(fx *Effects) { p.rw.Suspect(w.now, fx) })
+	case n < 91 && w.lossy && w.IntN(2) == 0:
+		p.force()
+	case n < 91 && w.lossy:
+		w.note("the lock vanishes")
+		w.redis.clear()
+	case n < 98:
+		w.pass(time.Duration(w.IntN(5000)) * time.Microsecond)
+	default:
+		w.pass(time.Duration(w.IntN(1500)) * time.Millisecond)
+	}
+}
+
+func (w *rwWorld) javaTurn() {
+	j := w.java[w.IntN(len(w.java))]
+	switch w.IntN(4) {
+	case 0:
+		w.redis.take(j, w.IntN(2) == 0, time.Duration(500+w.IntN(500))*time.Millisecond) // not above the watchdog's, which Redisson's own renewals would lower
+	case 1:
+		w.redis.renew(j, time.Second)
+	default:
+		w.redis.free(j)
+	}
+	w.note("redisson: %+v; %s %v", *j, w.redis.mode, w.redis.fields)
+	w.check()
+}
+
+// calm lets everything go well from here on and everybody unlock; then nothing may be left.
+func (w *rwWorld) calm() {
+	for _, j := range w.java {
+		w.redis.free(j)
+	}
+	for range 4000 {
+		busy := false
+		for _, p := range w.procs {
+			for len(p.late) > 0 {
+				p.runLate()
+			}
+			switch c := p.pick((*rwCaller).holds); {
+			case p.flight != nil:
+				p.carry(false)
+			case len(p.wishes) > 0 || p.messages > 0:
+				p.hear()
+			case c != nil:
+				p.unlock(c)
+			default:
+				continue
+			}
+			busy = true
+		}
+		if !busy {
+			w.pass(500 * time.Millisecond)
+		}
+	}
+	for _, p := range w.procs {
+		for _, c := range p.callers {
+			switch {
+			case !c.answered && !c.gone:
+				w.broken("%v was never answered", c)
+			case c.owed && c.acks != 1:
+				w.broken("the Unlock of %v was acknowledged %d times", c, c.acks)
+			}
+		}
+		if !p.rw.Idle() || len(p.rw.owners) > 0 || p.cfg.Stats.Held.Load() != 0 {
+			w.broken("%s is left with %d tenures, %d owners, %d holds", p.uuid, len(p.rw.grips), len(p.rw.owners), p.cfg.Stats.Held.Load())
+		}
+	}
+	if w.redis.mode != "" || len(w.redis.ears) > 0 {
+		w.broken("left in Redis: %s %v, %d ears", w.redis.mode, w.redis.fields, len(w.redis.ears))
+	}
+}
