@@ -13,13 +13,13 @@ FUZZTIME ?= 60s
 BENCH ?= .
 COUNT ?= 1
 
-.PHONY: help test prepare lint race cross nested fuzz bench interop
+.PHONY: help test prepare lint race figures cross nested fuzz bench interop
 .NOTPARALLEL:
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-9s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
-test: prepare lint race cross nested ## all that a change must pass, as CI runs it
+test: prepare lint race figures cross nested ## all that a change must pass, as CI runs it
 	@echo "== make test: passed"
 
 prepare:
@@ -38,6 +38,10 @@ lint: ## gofmt, go vet, staticcheck, govulncheck
 race: prepare ## the tests, all, under the race detector; V=1 names each
 	@echo "== go test -race ./..."
 	@$(GO) test -race $(if $(V),-v) ./...
+
+figures: prepare ## what the race detector distorts: memory, allocations, times
+	@echo "== go test -v, for the figures"
+	@$(GO) test -v -run 'Allocations|TestScale|AnyMoment' -skip Renewals ./futures ./engine
 
 cross: ## builds for other machines, 32-bit tests
 	@for target in $(CROSS); do \
