@@ -102,7 +102,7 @@ func TestSpecClose(t *testing.T) {
 		b.wantNil("Shutdown", b.Shutdown(ctx))
 	}))
 	t.Run("leaves nothing of requests that are on their way", spec(engine.Options{}, func(b *bubble) {
-		for range 100 {
+		for range 25 {
 			e := b.another(engine.Options{})
 			for range 20 {
 				e.Mutex("stock:7").LockAsync(b.Context())
