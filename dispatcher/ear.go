@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/redis/rueidis"
+
+	"github.com/wheellock/wheellock/internal/gate"
 )
 
 // ear hears unlock messages. It is one goroutine with a connection of its own, made when the first channel
@@ -227,7 +229,8 @@ func (e *ear) subscribe(conn rueidis.DedicatedClient, channels []string) error {
 		some := channels[:n]
 		channels = channels[n:]
 		err := e.tell(conn, some, subscribe, ssubscribe)
-		if _, refused := rueidis.IsRedisErr(err); refused && n > 1 { // one of many is at fault
+		refused := err != nil && judge(err).result == gate.Denied // anything else passes, or broke the connection
+		if refused && n > 1 {                                     // one of many is at fault
 			for i := range some {
 				if err := e.subscribe(conn, some[i:i+1]); err != nil {
 					return err
@@ -236,8 +239,8 @@ func (e *ear) subscribe(conn rueidis.DedicatedClient, channels []string) error {
 			continue
 		}
 		words := ""
-		if redisErr, refused := rueidis.IsRedisErr(err); refused {
-			words = redisErr.Error()
+		if refused {
+			words, _ = Said(err)
 			delete(e.channels, some[0])
 			e.logger.Warn("wheellock: may not listen for unlock messages", "channel", some[0], "error", words)
 		} else if err != nil {

@@ -14,11 +14,10 @@ import (
 // Rights finds out which commands a user may not run, by running each on a key and a channel that nobody
 // uses. Rights to keys and channels it cannot see: names are not known yet.
 type Rights struct {
-	Client    rueidis.Client
-	Loaded    *Loaded
-	UUID      string // the engine's
-	Publish   string // PUBLISH, SPUBLISH or BOTH
-	WatchLoss bool
+	Client  rueidis.Client
+	Loaded  *Loaded
+	UUID    string // the engine's
+	Publish string // PUBLISH, SPUBLISH or BOTH
 }
 
 // Missing names what the engine needs and this user may not run.
@@ -37,9 +36,6 @@ func (r *Rights) Missing(ctx context.Context) ([]string, error) {
 	}
 	// An acquire of nothing that comes too late: the script looks at the clock and answers.
 	try("evalsha", r.Client.Do(ctx, b.Evalsha().Sha1(r.Loaded.digests[gate.Acquire]).Numkeys(0).Arg("1").Build()).Error())
-	if r.WatchLoss {
-		try("exists", r.Client.Do(ctx, b.Exists().Key(key).Build()).Error())
-	}
 	r.listening(ctx, channel, try)
 	return missing, nil
 }
@@ -62,6 +58,6 @@ func (r *Rights) listening(ctx context.Context, channel string, try func(string,
 
 // mayNotRun reports whether the server refused a command as such. The words are those of Redis 6 to 8.
 func mayNotRun(err error) bool {
-	redisErr, ok := rueidis.IsRedisErr(err)
-	return ok && strings.HasPrefix(redisErr.Error(), "NOPERM") && strings.Contains(redisErr.Error(), "permissions to run")
+	words, ok := Said(err)
+	return ok && strings.HasPrefix(words, "NOPERM") && strings.Contains(words, "permissions to run")
 }

@@ -3,6 +3,7 @@ package dispatcher
 import (
 	"errors"
 	"net"
+	"slices"
 	"strings"
 
 	"github.com/redis/rueidis"
@@ -26,10 +27,18 @@ var (
 	killed  = "Script killed by user"
 )
 
+// Said is what the server said in an error, also in one that was wrapped; false: it did not come from the server.
+func Said(err error) (words string, ok bool) {
+	var redisErr *rueidis.RedisError
+	if !errors.As(err, &redisErr) || redisErr.IsNil() {
+		return "", false
+	}
+	return redisErr.Error(), true
+}
+
 // judge is the only place that decides what an error means (the table in ARCHITECTURE.md).
 func judge(err error) verdict {
-	if redisErr, ok := rueidis.IsRedisErr(err); ok {
-		words := redisErr.Error()
+	if words, ok := Said(err); ok {
 		if strings.HasPrefix(words, "NOSCRIPT") {
 			return verdict{result: gate.Again, words: words, reload: true}
 		}
@@ -54,17 +63,17 @@ func judge(err error) verdict {
 	return verdict{result: gate.Unknown, link: true}
 }
 
-// alive reports whether a server that answers with err is there and will serve scripts: a busy one is.
+// absent are the first words of servers that are there, but will not serve scripts.
+var absent = []string{"LOADING", "MASTERDOWN", "CLUSTERDOWN", "ERR max number of clients"}
+
+// alive reports whether a server that answers with err is there and will serve scripts, or refuse them: a
+// busy one will, and one that does not like the user says so to each caller.
 func alive(err error) bool {
 	if err == nil {
 		return true
 	}
-	redisErr, ok := rueidis.IsRedisErr(err)
-	if !ok {
-		return false
-	}
-	words := redisErr.Error()
-	return !strings.HasPrefix(words, "LOADING") && !strings.HasPrefix(words, "MASTERDOWN") && !strings.HasPrefix(words, "CLUSTERDOWN")
+	words, ok := Said(err)
+	return ok && !slices.ContainsFunc(absent, func(first string) bool { return strings.HasPrefix(words, first) })
 }
 
 // Explain says what an error means for a command that only asks.

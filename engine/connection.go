@@ -4,12 +4,17 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net"
+	"os"
 	"reflect"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/redis/rueidis"
+
+	"github.com/wheellock/wheellock/dispatcher"
 )
 
 // honoured are the fields of rueidis.ClientOption that users may set.
@@ -96,10 +101,7 @@ func connecting(o *Options, err error) error {
 	where := strings.Join(o.Redis.InitAddress, ", ")
 	hint, group := "", ErrUnavailable
 	var dial *net.OpError
-	words := ""
-	if redisErr, ok := rueidis.IsRedisErr(err); ok {
-		words = redisErr.Error()
-	}
+	words, _ := dispatcher.Said(err)
 	switch {
 	case strings.HasPrefix(words, "WRONGPASS"), strings.HasPrefix(words, "NOAUTH"), strings.Contains(words, "without any password configured"):
 		hint, group = "check Redis.Username and Redis.Password", ErrRefused
@@ -110,7 +112,11 @@ func connecting(o *Options, err error) error {
 	case errors.Is(err, rueidis.ErrNoCache): // what the client makes of a refused CLIENT TRACKING; its own advice does not fit
 		err = errors.New(strings.TrimSuffix(err.Error(), "\n"+rueidis.ErrNoCache.Error()))
 		hint, group = "WatchLoss needs the right to CLIENT TRACKING, and Redis 6 or newer", ErrRefused
-	case errors.As(err, &dial):
+	case errors.Is(err, io.EOF), errors.Is(err, syscall.ECONNRESET):
+		hint, group = "the server hung up at once: is maxclients reached, does it want TLS, is it Redis?", ErrRefused
+	case errors.Is(err, os.ErrDeadlineExceeded), errors.Is(err, context.DeadlineExceeded):
+		hint = "the server does not answer"
+	case errors.As(err, &dial) && dial.Op == "dial":
 		hint, group = "is redis-server running there? Else set Options.Redis.InitAddress", ErrNotSent
 	}
 	if hint != "" {

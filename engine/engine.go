@@ -139,8 +139,7 @@ func runID(ctx context.Context, client rueidis.Client) string {
 }
 
 func (e *Engine) checkRights(ctx context.Context, loaded *dispatcher.Loaded) error {
-	o := &e.opts
-	rights := dispatcher.Rights{Client: e.client, Loaded: loaded, UUID: e.uuid, Publish: o.PubSub.publish(), WatchLoss: o.WatchLoss}
+	rights := dispatcher.Rights{Client: e.client, Loaded: loaded, UUID: e.uuid, Publish: e.opts.PubSub.publish()}
 	missing, err := rights.Missing(ctx)
 	if err != nil {
 		return err

@@ -6,8 +6,6 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/redis/rueidis"
-
 	"github.com/wheellock/wheellock/internal/gate"
 )
 
@@ -173,11 +171,3 @@ func endedBy(ctx context.Context) error {
 }
 
 func isLost(err error) bool { return errors.Is(err, ErrLost) }
-
-// wordsOf is what the server said, if it was the server.
-func wordsOf(err error) string {
-	if redisErr, ok := rueidis.IsRedisErr(err); ok {
-		return redisErr.Error()
-	}
-	return ""
-}

@@ -58,7 +58,7 @@ func (t *errand) query(ctx context.Context, build func(rueidis.Builder, string) 
 
 // unread is a query that Redis did not answer.
 func (t *errand) unread(err error) error {
-	words := wordsOf(err)
+	words, _ := dispatcher.Said(err)
 	if strings.HasPrefix(words, "WRONGTYPE") {
 		return t.failed(ErrForeignKey)
 	}

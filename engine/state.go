@@ -52,7 +52,8 @@ func (m *Mutex) state(r rueidis.RedisResult) (State, []string, error) {
 	}
 	parts, err := r.ToArray()
 	if err != nil {
-		return failed(sentinels[dispatcher.Explain(err)], wordsOf(err))
+		words, _ := dispatcher.Said(err)
+		return failed(sentinels[dispatcher.Explain(err)], words)
 	}
 	if len(parts) < 3 {
 		return failed(ErrForeignKey, "")
