@@ -174,27 +174,57 @@ func TestFaultServerBusy(t *testing.T) {
 	outside := newOutsider(t, server.Addr())
 	for range times(t, 50, 2) {
 		h := mustLock(t, e.Mutex("held"))
-		ended := make(chan error, 1)
-		go func() {
-			b := outside.client.B()
-			ended <- outside.client.Do(context.Background(), b.Eval().Script("while true do end").Numkeys(0).Build()).Error()
-		}()
-		redistest.Await(t, "the server to be busy", func() bool {
-			err := server.Do("PING").Err()
-			return err != nil && strings.HasPrefix(err.Error(), "BUSY")
-		})
+		kill := busy(t, server, outside)
 		waits, freed := e.Mutex("another").LockAsync(soon(t)), h.UnlockAsync()
 		mustRefuse(t, e.Mutex("third"), "BUSY", false)
 		mustWait(t, "Lock", waits)
-		server.MustDo("SCRIPT", "KILL")
-		if err := <-ended; err == nil {
-			t.Error("the script ended by itself")
-		}
+		kill()
 		mustGet(t, waits)
 		if _, err := freed.Wait(soon(t)); err != nil {
 			t.Errorf("unlock: %v", err)
 		}
 	}
+	checkQuiet(t, server, e, 0)
+}
+
+// busy has a script run until the returned func kills it.
+func busy(t *testing.T, server *redistest.Server, outside *outsider) (kill func()) {
+	t.Helper()
+	ended := make(chan error, 1)
+	go func() {
+		b := outside.client.B()
+		ended <- outside.client.Do(context.Background(), b.Eval().Script("while true do end").Numkeys(0).Build()).Error()
+	}()
+	redistest.Await(t, "the server to be busy", func() bool {
+		err := server.Do("PING").Err()
+		return err != nil && strings.HasPrefix(err.Error(), "BUSY")
+	})
+	return func() {
+		t.Helper()
+		server.MustDo("SCRIPT", "KILL")
+		if err := <-ended; err == nil {
+			t.Error("the script ended by itself")
+		}
+	}
+}
+
+// A busy server refuses subscriptions as well. That is no word about rights: they are asked for again, and
+// messages wake as before.
+func TestFaultServerBusyWhenAskedToListen(t *testing.T) {
+	server := redistest.Start(t, "--busy-reply-threshold", "50")
+	proxy := redistest.NewProxy(t, server.Addr())
+	e := connect(t, proxy.Addr(), func(o *engine.Options) { o.PollCap = time.Hour })
+	outside := newOutsider(t, server.Addr())
+	outside.take("taken", time.Hour)
+	waits := e.Mutex("taken").LockAsync(soon(t))
+	redistest.Await(t, "a subscription", func() bool { return server.Subscriptions().Count() == 1 })
+	kill := busy(t, server, outside)
+	proxy.Cut()
+	mustWait(t, "Lock", waits) // meanwhile a new connection asks, and is told BUSY
+	kill()
+	redistest.Await(t, "a subscription", func() bool { return server.Subscriptions().Count() == 1 })
+	outside.free("taken")
+	mustGet(t, waits)
 	checkQuiet(t, server, e, 0)
 }
 
