@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-var rwSeeds = flag.Int("rwseeds", 300, "how many seeds TestRWReplay replays")
+var rwSeeds = flag.Int("rwseeds", 150, "how many seeds TestRWReplay replays")
 
 var rwSeed = flag.Uint64("rwseed", 0, "replay one seed of TestRWReplay, and tell what happened")
 

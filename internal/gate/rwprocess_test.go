@@ -161,18 +161,19 @@ func (p *rwProcess) extend(c *rwCaller) {
 
 // force is a ForceUnlock of an owner that stands in Redis now.
 func (p *rwProcess) force() {
-	for _, owner := range slices.Sorted(maps.Keys(p.w.redis.fields)) {
-		var id uint64
-		for n := uint64(1); n <= p.cfg.LastID; n++ {
-			if ownerOf(p.uuid, n) == strings.TrimSuffix(owner, WriterSuffix) {
-				id = n
-			}
-		}
-		forced := &rwCaller{p: p, owed: true, answered: true}
-		p.callers = append(p.callers, forced)
-		p.step("forces "+owner, func(fx *Effects) { p.rw.Force(p.w.now, owner, id, rwAck{forced}, fx) })
+	owners := slices.Sorted(maps.Keys(p.w.redis.fields))
+	if len(owners) == 0 {
 		return
 	}
+	var id uint64
+	for n := uint64(1); n <= p.cfg.LastID; n++ {
+		if ownerOf(p.uuid, n) == strings.TrimSuffix(owners[0], WriterSuffix) {
+			id = n
+		}
+	}
+	forced := &rwCaller{p: p, owed: true, answered: true}
+	p.callers = append(p.callers, forced)
+	p.step("forces "+owners[0], func(fx *Effects) { p.rw.Force(p.w.now, owners[0], id, rwAck{forced}, fx) })
 }
 
 // carry moves the command in flight: it leaves, runs, and is answered, or something goes wrong.
