@@ -22,6 +22,7 @@ type caller struct {
 	rig    *Rig
 	id     int // among the callers of all processes
 	shard  *shard
+	place  int // in the shard
 	random *rand.Rand
 	turn   uint32 // number of the call, for marks
 
@@ -36,8 +37,6 @@ type caller struct {
 	// Read by the drain.
 	waiting atomic.Int64 // Instant since when it waits for the lock; 0: it does not
 	at      atomic.Int32 // name it waits for
-
-	pairs atomic.Int64
 }
 
 // afterFailure is how long a caller rests after an error, which would likely come again at once.
@@ -172,7 +171,6 @@ func (c *caller) released(err error) {
 	case err != nil:
 		c.fail(err)
 	default:
-		c.pairs.Add(1)
-		c.shard.count(pair)
+		c.shard.pair(c.place)
 	}
 }

@@ -5,12 +5,18 @@ import (
 	"time"
 )
 
-const (
-	patience      = 2 * time.Second // for as long everybody who still waits may get the lock
-	strandedAfter = 5 * time.Second // a name that is free for so long has forgotten its waiter: the engine polls every 2s
-	comeBack      = 5 * time.Second // a cancelled call that has not returned by then is stuck
-	lookEvery     = 10 * time.Millisecond
-)
+// limits are the times of a drain. They are a value so that tests need not wait as long.
+type limits struct {
+	patience time.Duration // for as long everybody who still waits may get the lock
+	recent   time.Duration // a name that was released so short a time ago is in use
+	stranded time.Duration // a name that is free for so long has forgotten its waiters: the engine asks again every 2s
+	comeBack time.Duration // a cancelled call that has not returned by then is stuck
+}
+
+var usualLimits = limits{patience: 2 * time.Second, recent: time.Second, stranded: 5 * time.Second, comeBack: 5 * time.Second}
+
+// lookEvery is how often the drain looks who waits.
+const lookEvery = 10 * time.Millisecond
 
 // drain ends a run whose callers begin no new calls: it lets those who wait have the lock for a while, then
 // tells who waits for a name in use (and is given up) from who waits for one that is free (and is stranded),
@@ -31,19 +37,17 @@ func (r *Rig) drain(hurry context.Context) *Ending {
 			waiting = r.undecided(start)
 		}
 	}
-	if hurry.Err() == nil {
-		r.judge(start, ending)
-	}
+	r.judge(start, ending, hurry.Err() == nil)
 	r.giveUp()
 	select {
 	case <-finished:
-	case <-time.After(comeBack):
+	case <-time.After(r.limits.comeBack):
 	}
 	ending.Down = !r.engine.Stats().Up
 	r.disconnect() // settles what is left, at the latest
 	select {
 	case <-finished:
-	case <-time.After(comeBack):
+	case <-time.After(r.limits.comeBack):
 		ending.Stuck = r.running.left.Load()
 	}
 	return ending
@@ -52,25 +56,25 @@ func (r *Rig) drain(hurry context.Context) *Ending {
 // undecided reports whether waiting longer can show something about those who wait.
 func (r *Rig) undecided(start Instant) bool {
 	now := Now()
-	if now.Sub(start) < patience {
+	if now.Sub(start) < r.limits.patience {
 		return true
 	}
 	limit := r.limit()
 	for _, c := range r.callers {
-		if quiet, waits := r.quiet(c, start, now); waits && quiet > time.Second && quiet < limit {
+		if quiet, waits := r.quiet(c, start, now); waits && quiet > r.limits.recent && quiet < limit {
 			return true
 		}
 	}
 	return false
 }
 
-// judge sorts those who still wait.
-func (r *Rig) judge(start Instant, ending *Ending) {
+// judge sorts those who still wait. surely: they were given the time to show what becomes of them.
+func (r *Rig) judge(start Instant, ending *Ending, surely bool) {
 	now, limit := Now(), r.limit()
 	for _, c := range r.callers {
 		switch quiet, waits := r.quiet(c, start, now); {
 		case !waits:
-		case quiet >= limit && r.engine.Stats().Up:
+		case quiet >= limit && surely && r.engine.Stats().Up:
 			ending.Stranded = append(ending.Stranded, r.lockFor(c.id, int(c.at.Load())).Name())
 		default:
 			ending.GivenUp++
@@ -95,7 +99,7 @@ func (r *Rig) quiet(c *caller, start, now Instant) (quiet time.Duration, waits b
 // out in Redis first.
 func (r *Rig) limit() time.Duration {
 	if stats := r.engine.Stats(); stats.Uncertain > 0 || stats.Lost > 0 {
-		return strandedAfter + r.plan.LeaseTime()
+		return r.limits.stranded + r.plan.LeaseTime()
 	}
-	return strandedAfter
+	return r.limits.stranded
 }

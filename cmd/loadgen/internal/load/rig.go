@@ -47,10 +47,11 @@ type Rig struct {
 	waits    context.Context
 	giveUp   context.CancelFunc // ends waits: whoever still waits for a lock stops doing so
 	running  counted
+	limits   limits
+	interval time.Duration // between samples
 
 	// Owned by Run.
 	last cut
-	base []int64 // pairs of each caller when the warm-up was over
 }
 
 // cut is where the last sample ended.
@@ -64,7 +65,7 @@ type cut struct {
 func Open(ctx context.Context, cfg Config) (*Rig, error) {
 	p := cfg.Plan
 	r := &Rig{
-		plan: p, process: cfg.Process, nameFor: cfg.NameFor, picker: newPicker(p.Names, p.Zipf),
+		plan: p, process: cfg.Process, nameFor: cfg.NameFor, picker: newPicker(p.Names, p.Zipf), limits: usualLimits, interval: time.Second,
 		pace: pace{rate: p.Rate, process: float64(cfg.Process), processes: float64(p.Processes)},
 	}
 	r.waits, r.giveUp = context.WithCancel(context.Background())
@@ -88,11 +89,12 @@ func Open(ctx context.Context, cfg Config) (*Rig, error) {
 		r.places[i] = place{r.engine.Mutex(p.Prefix + strconv.Itoa(i)), &cfg.Cells.cells[i]}
 	}
 	n := p.share(cfg.Process)
-	r.tally = newTally(min(n, 4*runtime.GOMAXPROCS(0)))
+	shards := min(n, 4*runtime.GOMAXPROCS(0))
+	r.tally = newTally(shards, n)
 	for i := range n {
 		id := i*p.Processes + cfg.Process
 		r.callers = append(r.callers, &caller{
-			rig: r, id: id, shard: &r.tally.shards[i%len(r.tally.shards)], random: rand.New(rand.NewPCG(p.Seed, uint64(id))),
+			rig: r, id: id, shard: &r.tally.shards[i%shards], place: i / shards, random: rand.New(rand.NewPCG(p.Seed, uint64(id))),
 		})
 	}
 	return r, nil

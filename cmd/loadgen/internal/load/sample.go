@@ -115,7 +115,7 @@ type Sample struct {
 	Backlog    int64 `json:"backlog"` // open loop: calls due and not begun
 	Goroutines int64 `json:"goroutines"`
 
-	Callers []int64 `json:"callers,omitempty"` // in the last measured sample: pairs of each caller while measured
+	Callers []int64 `json:"callers,omitempty"` // in the last sample of a phase: pairs of each caller in all of it
 	Ending  *Ending `json:"ending,omitempty"`  // in the last sample of the process
 }
 

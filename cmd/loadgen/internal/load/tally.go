@@ -15,6 +15,7 @@ type shard struct {
 	mu     sync.Mutex // guards the rest; held for one record
 	counts Counts
 	times  *Times
+	pairs  []int64 // of each of its callers, since a take that asked for them
 
 	_ [64]byte // neighbours do not share a cache line
 }
@@ -61,13 +62,20 @@ func (s *shard) checked(c *check) {
 	}
 }
 
+// pair records one of a caller of this shard.
+func (s *shard) pair(caller int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.counts.Pairs++
+	s.pairs[caller]++
+}
+
 func (s *shard) count(what func(*Counts)) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	what(&s.counts)
 }
 
-func pair(c *Counts)       { c.Pairs++ }
 func timeout(c *Counts)    { c.Timeouts++ }
 func failed(c *Counts)     { c.Failed++ }
 func overstayed(c *Counts) { c.Overstayed++ }
@@ -78,21 +86,28 @@ type tally struct {
 	spare  *Times // empty; owned by who takes
 }
 
-func newTally(shards int) *tally {
+// newTally makes shards for so many callers. The i-th caller is the (i / shards)-th of shard i % shards.
+func newTally(shards, callers int) *tally {
 	t := &tally{shards: make([]shard, shards), spare: &Times{}}
 	for i := range t.shards {
 		t.shards[i].times = &Times{}
+		t.shards[i].pairs = make([]int64, (callers-i+shards-1)/shards)
 	}
 	return t
 }
 
-// take moves everything recorded into s. It holds up a caller for a swap, not for the adding.
-func (t *tally) take(s *Sample) {
+// take moves everything recorded into s. It holds up a caller for a swap, not for the adding. callers: also
+// the pairs of each caller, since the last take that asked for them.
+func (t *tally) take(s *Sample, callers bool) {
 	for i := range t.shards {
 		shard := &t.shards[i]
 		shard.mu.Lock()
 		counts, times := shard.counts, shard.times
 		shard.counts, shard.times = Counts{}, t.spare
+		if callers {
+			s.Callers = append(s.Callers, shard.pairs...)
+			clear(shard.pairs)
+		}
 		shard.mu.Unlock()
 		s.Counts.add(&counts)
 		s.Times.add(times)

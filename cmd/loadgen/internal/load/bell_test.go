@@ -1,0 +1,88 @@
+package load
+
+import (
+	"math/rand/v2"
+	"slices"
+	"testing"
+	"time"
+)
+
+func TestBellWakesInOrderAndNotBefore(t *testing.T) {
+	b, err := newBell()
+	if err != nil {
+		t.Fatal(err)
+	}
+	const sleepers = 200
+	woken := make(chan Instant, sleepers)
+	start := Now()
+	b.mu.Lock() // all come at once: one who comes when he is due already would be woken late, not out of order
+	for _, i := range rand.New(rand.NewPCG(1, 1)).Perm(sleepers) {
+		due := start + Instant(i)*50*Instant(time.Microsecond)
+		b.push(sleeper{due, func() {
+			if early := due.Sub(Now()); early > 0 {
+				t.Errorf("woken %v early", early)
+			}
+			woken <- due
+		}})
+	}
+	b.alarm.set(0)
+	b.mu.Unlock()
+	for i := range Instant(sleepers) {
+		if due, want := <-woken, start+i*50*Instant(time.Microsecond); due != want {
+			t.Errorf("sleeper %d is due at %d, want %d", i, due, want)
+		}
+	}
+	b.stop()
+}
+
+// One who wants to be woken before all others is not kept waiting for them.
+func TestBellHearsOfSomebodyEarlier(t *testing.T) {
+	b, err := newBell()
+	if err != nil {
+		t.Fatal(err)
+	}
+	woken := make(chan string, 2)
+	b.at(Now()+Instant(time.Hour), func() { woken <- "later" })
+	b.at(Now()+ms, func() { woken <- "earlier" })
+	if who := <-woken; who != "earlier" {
+		t.Errorf("%s was woken first", who)
+	}
+	b.stop()
+}
+
+func TestBellStopWakesEverybody(t *testing.T) {
+	b, err := newBell()
+	if err != nil {
+		t.Fatal(err)
+	}
+	woken := make(chan string, 4)
+	for range 3 {
+		b.at(Now()+Instant(time.Hour), func() { woken <- "sleeper" })
+	}
+	b.stop()
+	if n := len(woken); n != 3 {
+		t.Errorf("%d of 3 sleepers are awake when stop returns", n)
+	}
+	b.at(Now()+Instant(time.Hour), func() { woken <- "latecomer" })
+	if n := len(woken); n != 4 {
+		t.Error("one who wants to sleep after stop is not woken at once")
+	}
+}
+
+func TestBellHeap(t *testing.T) {
+	var b bell
+	random := rand.New(rand.NewPCG(3, 4))
+	var got, want []Instant
+	for range 1000 {
+		at := Instant(random.IntN(300))
+		want = append(want, at)
+		b.push(sleeper{at, func() { got = append(got, at) }})
+	}
+	for len(b.heap) > 0 {
+		b.pop()()
+	}
+	slices.Sort(want)
+	if !slices.Equal(got, want) {
+		t.Error("the heap gives its sleepers out of order")
+	}
+}

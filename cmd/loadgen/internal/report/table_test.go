@@ -1,0 +1,48 @@
+package report
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/wheellock/wheellock/cmd/loadgen/internal/load"
+	"github.com/wheellock/wheellock/cmd/loadgen/internal/target"
+)
+
+func TestTable(t *testing.T) {
+	var out strings.Builder
+	collected().Account(facts()).Table(&out)
+	wantGolden(t, "table.golden", out.String())
+}
+
+func TestTableOfOneProcess(t *testing.T) {
+	c := NewCollector(1)
+	s := last(0)
+	s.Counts = load.Counts{Pairs: 1000, Sections: 1000}
+	s.Times.Across, s.Times.Check, s.Errors, s.Backlog = load.Histogram{}, load.Histogram{}, nil, 0
+	c.Take(s)
+	c.Take(ended(0, load.Ending{}))
+	f := facts()
+	f.Plan.Processes, f.Redis, f.Server.Kind, f.EndedEarly = 1, target.Reading{}, target.Embedded, true
+	var out strings.Builder
+	c.Account(f).Table(&out)
+	wantGolden(t, "table_embedded.golden", out.String())
+}
+
+func TestDescribe(t *testing.T) {
+	plain := load.Plan{Workers: 1, Names: 1, Processes: 1, Seed: 3}
+	open := aPlan()
+	open.Rate, open.Async, open.Handoff = 20000, true, 5*time.Millisecond
+	for _, c := range []struct {
+		plan load.Plan
+		want string
+	}{
+		{plain, "1 blocking caller · closed loop · 1 name · leases renewed by the watchdog · 1 process · seed 3"},
+		{aPlan(), "4 blocking callers · closed loop · 100 names (Zipf 0.99) · hold 1ms · wait at most 1m0s · leases of 1s · no local handoff · 2 processes · seed 7"},
+		{open, "4 asynchronous callers · open loop at 20,000 calls/s · 100 names (Zipf 0.99) · hold 1ms · wait at most 1m0s · leases of 1s · local handoff for 5ms · 2 processes · seed 7"},
+	} {
+		if got := Describe(&c.plan); got != c.want {
+			t.Errorf("got  %s\nwant %s", got, c.want)
+		}
+	}
+}

@@ -1,0 +1,46 @@
+package target
+
+import (
+	"context"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/wheellock/wheellock/engine"
+)
+
+func TestEmbeddedWhereThereIsNoServer(t *testing.T) {
+	t.Setenv("PATH", t.TempDir())
+	target, err := Own(context.Background(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer target.Close()
+	if target.Kind != Embedded || !strings.Contains(target.Meaning(), "not of Redis") {
+		t.Errorf("kind %q, meaning %q: want to be told that it is no Redis", target.Kind, target.Meaning())
+	}
+	if target.Read(context.Background()).Known {
+		t.Error("it says that it knows what it costs")
+	}
+	opts, err := target.Address.Options()
+	if err != nil {
+		t.Fatal(err)
+	}
+	e, err := engine.Open(context.Background(), opts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer e.Close()
+	hold, err := e.Mutex("loadgen:x").Lock(context.Background(), engine.WithLease(50*time.Millisecond))
+	if err != nil {
+		t.Fatal(err)
+	}
+	keys, err := target.Keys(context.Background(), "loadgen:")
+	if err != nil || len(keys) != 1 || keys[0] != "loadgen:x" {
+		t.Errorf("keys %q, %v; want the lock", keys, err)
+	}
+	<-hold.Done()
+	if _, err := e.Mutex("loadgen:x").Lock(context.Background()); err != nil {
+		t.Errorf("after the lease, which must run by the clock: %v", err)
+	}
+}

@@ -1,0 +1,114 @@
+package target
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/wheellock/wheellock/internal/redistest"
+)
+
+func connect(t *testing.T, url string) *Target {
+	t.Helper()
+	target, err := Connect(context.Background(), url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { target.Close() })
+	return target
+}
+
+func TestGivenServer(t *testing.T) {
+	server := redistest.Start(t)
+	target := connect(t, server.URL())
+	if target.Kind != Given || target.Place != server.Addr() || target.Version == "" {
+		t.Errorf("kind %q, place %q, version %q", target.Kind, target.Place, target.Version)
+	}
+	target.Close()
+	server.MustDo("PING") // it is not ours to end
+}
+
+func TestGivenServerNeverShowsItsPassword(t *testing.T) {
+	server := redistest.Start(t, "--requirepass", "hunter2")
+	target := connect(t, server.URL())
+	if said := target.Meaning() + target.Place; strings.Contains(said, "hunter2") {
+		t.Errorf("%q has the password", said)
+	}
+	_, err := Connect(context.Background(), strings.Replace(server.URL(), "hunter2", "sesame", 1))
+	if err == nil || strings.Contains(err.Error(), "sesame") {
+		t.Errorf("error %v: want one, without the password", err)
+	}
+}
+
+func TestKeysAndRemoveTouchOnlyThePrefix(t *testing.T) {
+	server := redistest.Start(t)
+	target := connect(t, server.URL())
+	for _, key := range []string{"loadgen:a:1", "loadgen:a:2", "loadgen:b:1", "mine"} {
+		server.MustDo("SET", key, "x")
+	}
+	keys, err := target.Keys(context.Background(), "loadgen:a:")
+	if want := []string{"loadgen:a:1", "loadgen:a:2"}; err != nil || !slices.Equal(keys, want) {
+		t.Errorf("keys %q, %v; want %q", keys, err, want)
+	}
+	if err := target.Remove(context.Background(), keys); err != nil {
+		t.Error(err)
+	}
+	if left, want := server.Keys(), []string{"loadgen:b:1", "mine"}; !slices.Equal(left, want) {
+		t.Errorf("left %q, want %q", left, want)
+	}
+}
+
+func TestMeterCountsWhatRuns(t *testing.T) {
+	server := redistest.Start(t)
+	target := connect(t, server.URL())
+	before := target.Read(context.Background())
+	for range 50 {
+		server.MustDo("EVAL", "redis.call('SET', KEYS[1], 1) for i = 1, 20000 do local x = i % 7 end return 1", "1", "k")
+	}
+	did := target.Read(context.Background()).Since(before)
+	if !did.Known || did.CPU <= 0 {
+		t.Errorf("known %t, CPU %v; want some", did.Known, did.CPU)
+	}
+	if did.Commands["eval"] != 50 || did.Commands["set"] != 50 || did.Commands["info"] != 0 {
+		t.Errorf("commands %v; want 50 eval, 50 set, and the meter's own left out", did.Commands)
+	}
+}
+
+func TestMeterWithoutTheRight(t *testing.T) {
+	server := redistest.Start(t)
+	server.MustDo("ACL", "SETUSER", "blind", "on", ">pw", "~*", "&*", "+@all", "-info")
+	target := connect(t, strings.Replace(server.URL(), "redis://", "redis://blind:pw@", 1))
+	if r := target.Read(context.Background()); r.Known || r.Since(Reading{Known: true}).Known {
+		t.Errorf("%+v: want nothing known", r)
+	}
+}
+
+func TestCluster(t *testing.T) {
+	cluster := redistest.StartCluster(t, 3, 0)
+	target := connect(t, "redis://"+cluster.Addrs()[0])
+	before := target.Read(context.Background())
+	client := target.client
+	var want []string
+	for _, key := range []string{"loadgen:a", "loadgen:b", "loadgen:c", "loadgen:d", "other"} { // on all nodes
+		if err := client.Do(context.Background(), client.B().Set().Key(key).Value("x").Build()).Error(); err != nil {
+			t.Fatal(err)
+		}
+		if key != "other" {
+			want = append(want, key)
+		}
+	}
+	if did := target.Read(context.Background()).Since(before); did.Commands["set"] != 5 {
+		t.Errorf("commands %v, want 5 set, of all nodes together", did.Commands)
+	}
+	keys, err := target.Keys(context.Background(), "loadgen:")
+	if err != nil || !slices.Equal(keys, want) {
+		t.Errorf("keys %q, %v; want %q", keys, err, want)
+	}
+	if err := target.Remove(context.Background(), keys); err != nil {
+		t.Error(err)
+	}
+	if keys, err := target.Keys(context.Background(), "loadgen:"); err != nil || len(keys) > 0 {
+		t.Errorf("keys %q, %v after Remove", keys, err)
+	}
+}
