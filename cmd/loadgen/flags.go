@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"math/rand/v2"
-	"strconv"
 	"strings"
 	"time"
 
@@ -32,9 +31,16 @@ const (
 	maxDuration  = 24 * time.Hour
 )
 
-// parse reads the flags. All complaints are in one error, of one line.
-func parse(args []string) (settings, error) {
-	s := settings{}
+// bound is a count that must be from 1 to most.
+type bound struct {
+	name  string
+	value *int
+	usual int
+	most  int
+}
+
+// define says which flags there are, and their defaults. What they mean is in help.go.
+func define(s *settings) (*flag.FlagSet, []bound) {
 	p := &s.plan
 	flags := flag.NewFlagSet("loadgen", flag.ContinueOnError)
 	flags.SetOutput(io.Discard)
@@ -42,29 +48,29 @@ func parse(args []string) (settings, error) {
 	flags.StringVar(&s.redis, "redis", "", "")
 	flags.StringVar(&s.json, "json", "", "")
 	flags.BoolVar(&p.Async, "async", false, "")
-	counts := []struct {
-		name  string
-		value *int
-		usual int
-		most  int
-	}{
-		{"workers", &p.Workers, 64, maxMany}, {"names", &p.Names, 16, maxMany}, {"processes", &p.Processes, 1, maxProcesses},
-	}
-	for _, c := range counts {
-		*c.value = c.usual
-		flags.Var((*count)(c.value), c.name, "")
-	}
-	flags.Var((*count)(&p.Check), "check", "")
+	flags.Uint64Var(&p.Seed, "seed", rand.Uint64N(1e6), "")
+	flags.Var((*decimal)(&p.Rate), "rate", "")
+	flags.Var((*decimal)(&p.Zipf), "zipf", "")
+	p.Duration, p.Warmup = 10*time.Second, time.Second
 	for name, d := range map[string]*time.Duration{
 		"hold": &p.Hold, "think": &p.Think, "lease": &p.Lease, "wait": &p.Wait, "duration": &p.Duration, "warmup": &p.Warmup,
 	} {
 		flags.Var((*duration)(d), name, "")
 	}
 	flags.Var((*handoff)(&p.Handoff), "handoff", "")
-	p.Duration, p.Warmup = 10*time.Second, time.Second
-	flags.Var((*decimal)(&p.Rate), "rate", "")
-	flags.Var((*decimal)(&p.Zipf), "zipf", "")
-	flags.Uint64Var(&p.Seed, "seed", rand.Uint64N(1e6), "")
+	bounds := []bound{{"workers", &p.Workers, 64, maxMany}, {"names", &p.Names, 16, maxMany}, {"processes", &p.Processes, 1, maxProcesses}}
+	for _, b := range bounds {
+		*b.value = b.usual
+		flags.Var((*count)(b.value), b.name, "")
+	}
+	flags.Var((*count)(&p.Check), "check", "")
+	return flags, bounds
+}
+
+// parse reads the flags. All complaints are in one error, of one line.
+func parse(args []string) (settings, error) {
+	s := settings{}
+	flags, bounds := define(&s)
 	if err := flags.Parse(args); err != nil {
 		return s, plainly(err)
 	}
@@ -75,12 +81,12 @@ func parse(args []string) (settings, error) {
 	if flags.NArg() > 0 {
 		complain("what is %q? everything is said with flags", flags.Arg(0))
 	}
-	for _, c := range counts {
-		if *c.value < 1 || *c.value > c.most {
-			complain("--%s %d: must be from 1 to %d", c.name, *c.value, c.most)
+	for _, b := range bounds {
+		if *b.value < 1 || *b.value > b.most {
+			complain("--%s %d: must be from 1 to %d", b.name, *b.value, b.most)
 		}
 	}
-	checkPlan(p, given, complain)
+	checkPlan(&s.plan, given, complain)
 	checkRedis(&s, given, complain)
 	if len(complaints) > 0 {
 		return s, errors.New(strings.Join(complaints, "; "))
@@ -173,77 +179,4 @@ func plainly(err error) error {
 	text = strings.Replace(text, "flag provided but not defined: -", "there is no flag --", 1)
 	text = strings.Replace(text, "flag needs an argument: -", "a value is missing after --", 1)
 	return errors.New(strings.Replace(text, "for flag -", "for --", 1))
-}
-
-// duration is a flag.Value that explains itself.
-type duration time.Duration
-
-func (d *duration) String() string { return time.Duration(*d).String() }
-
-func (d *duration) Set(text string) error {
-	v, err := time.ParseDuration(text)
-	if err != nil {
-		return errors.New("want a time with its unit, such as 500us, 5ms or 1m30s")
-	}
-	*d = duration(v)
-	return nil
-}
-
-// handoff is a duration that may be "off", which 0 means too.
-type handoff time.Duration
-
-func (h *handoff) String() string { return time.Duration(*h).String() }
-
-func (h *handoff) Set(text string) error {
-	if text != "off" {
-		if err := (*duration)(h).Set(text); err != nil {
-			return errors.New("want a time with its unit, such as 10ms, or off")
-		}
-	}
-	if text == "off" || *h <= 0 {
-		*h = -1
-	}
-	return nil
-}
-
-// count is a whole number, that may have a k or M behind it.
-type count int
-
-func (c *count) String() string { return strconv.Itoa(int(*c)) }
-
-func (c *count) Set(text string) error {
-	v, err := number(text)
-	if err != nil || v != float64(int(v)) {
-		return errors.New("want a whole number, such as 64 or 10k")
-	}
-	*c = count(v)
-	return nil
-}
-
-// decimal is a number, that may have a k or M behind it.
-type decimal float64
-
-func (d *decimal) String() string { return strconv.FormatFloat(float64(*d), 'g', -1, 64) }
-
-func (d *decimal) Set(text string) error {
-	v, err := number(text)
-	if err != nil {
-		return errors.New("want a number, such as 0.99 or 20k")
-	}
-	*d = decimal(v)
-	return nil
-}
-
-func number(text string) (float64, error) {
-	factor := 1.0
-	for suffix, f := range map[string]float64{"k": 1e3, "M": 1e6} {
-		if digits, found := strings.CutSuffix(text, suffix); found {
-			text, factor = digits, f
-		}
-	}
-	v, err := strconv.ParseFloat(text, 64)
-	if v != v || v > 1e15 || v < -1e15 {
-		err = strconv.ErrRange
-	}
-	return v * factor, err
 }

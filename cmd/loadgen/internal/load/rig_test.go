@@ -263,6 +263,26 @@ func TestRigGivesUpWhoWaitsForANameInUse(t *testing.T) {
 	}
 }
 
+// Who is in a hurry gets an end at once, and no verdict on those who wait.
+func TestRigHurries(t *testing.T) {
+	server := redistest.Start(t)
+	plan := aPlan()
+	plan.Names, plan.Workers = 1, 2
+	server.MustDo("HSET", plan.Prefix+"0", "somebody:1", "1")
+	r := open(t, server, Config{Plan: plan})
+	r.limits.patience = time.Hour
+	hurry, now := context.WithCancel(context.Background())
+	var all samples
+	r.Run(hurry, hurry, func(s *Sample) {
+		if all.emit(s); s.Waiting == 2 {
+			now()
+		}
+	})
+	if e := all.ending(t); e.GivenUp != 2 || len(e.Stranded) != 0 || e.Stuck != 0 {
+		t.Errorf("ending %+v, want 2 given up", e)
+	}
+}
+
 func TestRigEndsEarly(t *testing.T) {
 	server := redistest.Start(t)
 	for _, async := range []bool{false, true} {

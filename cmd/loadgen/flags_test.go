@@ -1,0 +1,157 @@
+package main
+
+import (
+	"context"
+	"flag"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/wheellock/wheellock/cmd/loadgen/internal/load"
+)
+
+func TestFlagsDefaults(t *testing.T) {
+	s, err := parse(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.plan.Seed = 0 // another one each time
+	want := load.Plan{Names: 16, Workers: 64, Check: 100, Processes: 1, Duration: 10 * time.Second, Warmup: time.Second}
+	if s.plan != want || s.redis != "" || s.json != "" {
+		t.Errorf("%+v\nwant the plan %+v, and no server that nobody named", s, want)
+	}
+}
+
+func TestFlagsAreUnderstood(t *testing.T) {
+	for args, change := range map[string]func(*settings){
+		"--names 100k":                     func(s *settings) { s.plan.Names = 100_000 },
+		"-names 3":                         func(s *settings) { s.plan.Names = 3 },
+		"--workers=2k":                     func(s *settings) { s.plan.Workers = 2000 },
+		"--async":                          func(s *settings) { s.plan.Async = true },
+		"--rate 20k":                       func(s *settings) { s.plan.Rate = 20_000 },
+		"--rate 0.5":                       func(s *settings) { s.plan.Rate = 0.5 },
+		"--zipf 0.99":                      func(s *settings) { s.plan.Zipf = 0.99 },
+		"--hold 2ms --think 500us":         func(s *settings) { s.plan.Hold, s.plan.Think = 2*time.Millisecond, 500*time.Microsecond },
+		"--lease 100ms --wait 1m30s":       func(s *settings) { s.plan.Lease, s.plan.Wait = 100*time.Millisecond, 90*time.Second },
+		"--handoff off":                    func(s *settings) { s.plan.Handoff = -1 },
+		"--handoff 0":                      func(s *settings) { s.plan.Handoff = -1 },
+		"--handoff 5ms":                    func(s *settings) { s.plan.Handoff = 5 * time.Millisecond },
+		"--processes 4":                    func(s *settings) { s.plan.Processes, s.plan.Check = 4, 10 },
+		"--processes 4 --check 3":          func(s *settings) { s.plan.Processes, s.plan.Check = 4, 3 },
+		"--check 0":                        func(s *settings) { s.plan.Check = 0 },
+		"--duration 1m --warmup 0":         func(s *settings) { s.plan.Duration, s.plan.Warmup = time.Minute, 0 },
+		"--redis redis://h:1 --json x":     func(s *settings) { s.redis, s.json = "redis://h:1", "x" },
+		"--seed 18446744073709551615":      func(s *settings) { s.plan.Seed = 1<<64 - 1 },
+		"--workers 1M --names 1M --zipf 2": func(s *settings) { s.plan.Workers, s.plan.Names, s.plan.Zipf = 1_000_000, 1_000_000, 2 },
+	} {
+		got, err := parse(strings.Fields(args))
+		if err != nil {
+			t.Errorf("%s: %v", args, err)
+			continue
+		}
+		want, err := parse([]string{"--seed", "0"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if change(&want); want.plan.Seed == 0 {
+			got.plan.Seed = 0
+		}
+		if got != want {
+			t.Errorf("%s:\ngot  %+v\nwant %+v", args, got, want)
+		}
+	}
+}
+
+// badFlags are command lines that cannot be, and what is to be said about them.
+var badFlags = map[string]string{
+	"--nmaes 3":                              "there is no flag --nmaes",
+	"--names":                                "a value is missing after --names",
+	"--hold 5":                               `invalid value "5" for --hold: want a time with its unit`,
+	"--hold soon":                            "want a time with its unit",
+	"--hold -1s":                             "--hold -1s: must be from 0",
+	"--names many":                           `invalid value "many" for --names: want a whole number`,
+	"--names 0":                              "--names 0: must be from 1 to 1000000",
+	"--names 2M":                             "--names 2000000: must be from 1",
+	"--names 1.5":                            "want a whole number",
+	"--workers -3":                           "--workers -3: must be from 1",
+	"--workers 1e99":                         "want a whole number",
+	"--processes 65":                         "--processes 65: must be from 1 to 64",
+	"--processes 4 --workers 3":              "--workers 3 for --processes 4: each needs one at least",
+	"--rate 0":                               "--rate 0: must be above 0",
+	"--rate -5":                              "--rate -5: must be above 0",
+	"--rate NaN":                             "want a number",
+	"--rate 100M":                            "at most 10000000 calls a second",
+	"--rate 5 --think 1s":                    "--think with --rate",
+	"--zipf -1":                              "--zipf -1: must be from 0",
+	"--zipf 11":                              "to 10",
+	"--lease 5ms":                            "--lease 5ms: must be from 10ms",
+	"--lease 0":                              "--lease 0s: must be from 10ms",
+	"--lease 20ms --hold 15ms":               "--lease 20ms with --hold 15ms: every hold would end before its holder is done (it ends 5ms before the lease)",
+	"--wait -1s":                             "--wait -1s: must be from 0",
+	"--handoff 4s":                           "--handoff 4s: at most 3s, or off",
+	"--handoff soon":                         "want a time with its unit, such as 10ms, or off",
+	"--duration 0":                           "--duration 0s: must be from 10ms",
+	"--duration 25h":                         "to 24h",
+	"--warmup -1s":                           "--warmup -1s: must be from 0",
+	"--check -1":                             "--check -1: must be from 1",
+	"--processes 2 --check 11":               "across processes it must be from 1 to 10",
+	"--processes 2 --check 0":                "across processes it must be from 1 to 10",
+	"--seed x":                               `invalid value "x" for --seed`,
+	"--async=maybe":                          `invalid boolean value "maybe" for -async`,
+	"--json=":                                "--json names no file",
+	"--redis=":                               "--redis is empty: name a server, or leave the flag out",
+	"--redis localhost":                      "--redis: ",
+	"--redis ftp://user:hunter2@h":           "--redis: ",
+	"ten":                                    `what is "ten"? everything is said with flags`,
+	"--names 0 --workers 0 --hold -1s --x 1": "there is no flag --x",
+	"--names 0 --hold -1s":                   "--names 0: must be from 1 to 1000000; --hold -1s: must be",
+}
+
+// Bad flags get one line, on standard error, and exit code 2; nothing is started, and no secret is told.
+func TestFlagsThatCannotBe(t *testing.T) {
+	t.Setenv("TMPDIR", "/nonexistent") // no server of our own could start
+	for args, want := range badFlags {
+		var stdout, stderr strings.Builder
+		exit := run(context.Background(), context.Background(), strings.Fields(args), &stdout, &stderr)
+		said := stderr.String()
+		if exit != exitUsage || stdout.Len() > 0 {
+			t.Errorf("%s: exit %d, standard output %q; want %d and nothing", args, exit, stdout.String(), exitUsage)
+		}
+		if !strings.Contains(said, want) || strings.Count(said, "\n") != 1 || !strings.HasSuffix(said, "loadgen -h explains the flags\n") {
+			t.Errorf("%s:\nsaid %q\nwant one line with %q", args, said, want)
+		}
+		if strings.Contains(said, "hunter2") {
+			t.Errorf("%s: the password is told", args)
+		}
+	}
+}
+
+func TestHelpExplainsEveryFlag(t *testing.T) {
+	for _, ask := range []string{"-h", "--help", "-help"} {
+		var stdout, stderr strings.Builder
+		if exit := run(context.Background(), context.Background(), []string{ask}, &stdout, &stderr); exit != exitOK || stderr.Len() > 0 || stdout.String() != help {
+			t.Errorf("%s: exit %d, standard error %q, %d bytes of help", ask, exit, stderr.String(), stdout.Len())
+		}
+	}
+	flags, _ := define(&settings{})
+	flags.VisitAll(func(f *flag.Flag) {
+		if !strings.Contains(help, "\n  --"+f.Name+" ") {
+			t.Errorf("the help says nothing of --%s", f.Name)
+		}
+	})
+	for _, word := range strings.Fields(help) {
+		if name, found := strings.CutPrefix(strings.Trim(word, ",.;:"), "--"); found && flags.Lookup(name) == nil {
+			t.Errorf("the help speaks of --%s, which there is not", name)
+		}
+	}
+	for line := range strings.Lines(help) {
+		if n := len([]rune(strings.TrimRight(line, "\n"))); n > 100 {
+			t.Errorf("a line of %d characters: %s", n, line)
+		}
+		if args, found := strings.CutPrefix(line, "  loadgen "); found && !strings.Contains(args, "[flags]") {
+			if _, err := parse(strings.Fields(args)); err != nil {
+				t.Errorf("the example %q: %v", strings.TrimSpace(line), err)
+			}
+		}
+	}
+}

@@ -1,0 +1,266 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/wheellock/wheellock/cmd/loadgen/internal/report"
+	"github.com/wheellock/wheellock/internal/redistest"
+)
+
+// game is one run of loadgen inside of a test.
+type game struct {
+	stdout, stderr bytes.Buffer
+	exit           int
+	nameFor        func(caller, name int) string
+	on             map[string]func(line string) // what to do when standard output says something, once
+	end, hurry     context.CancelFunc
+}
+
+// play runs loadgen to its end.
+func (g *game) play(args ...string) {
+	s := session{self: os.Args[0], stdout: g, stderr: &g.stderr, nameFor: g.nameFor}
+	s.end, g.end = context.WithCancel(context.Background())
+	defer g.end()
+	s.hurry, g.hurry = context.WithCancel(context.Background())
+	defer g.hurry()
+	g.exit = s.run(args)
+}
+
+// Write is the run's standard output.
+func (g *game) Write(p []byte) (int, error) {
+	g.stdout.Write(p)
+	for word, do := range g.on {
+		if strings.Contains(string(p), word) {
+			delete(g.on, word)
+			do(string(p))
+		}
+	}
+	return len(p), nil
+}
+
+// want fails unless the run ended with a code, and said these words.
+func (g *game) want(t *testing.T, exit int, words ...string) {
+	t.Helper()
+	if g.exit != exit {
+		t.Errorf("exit code %d, want %d", g.exit, exit)
+	}
+	for _, word := range words {
+		if !strings.Contains(g.stdout.String(), word) {
+			t.Errorf("it does not say %q", word)
+		}
+	}
+	if t.Failed() {
+		t.Logf("standard output:\n%s\nstandard error:\n%s", g.stdout.String(), g.stderr.String())
+	}
+}
+
+// result reads what --json wrote.
+func result(t *testing.T, path string) (r report.Result) {
+	t.Helper()
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := json.Unmarshal(text, &r); err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+// temporary is a directory for temporary files, with a path short enough for unix sockets, that must be empty
+// at the end of the test.
+func temporary(t *testing.T) {
+	t.Helper()
+	tmp, err := os.MkdirTemp("", "t")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("TMPDIR", tmp)
+	t.Cleanup(func() {
+		if left, err := filepath.Glob(filepath.Join(tmp, "*")); err != nil || len(left) > 0 {
+			t.Errorf("left behind: %q, %v", left, err)
+		}
+		os.RemoveAll(tmp)
+	})
+}
+
+// prefix is what the keys of a run begin with, from the line that says so.
+func prefix(line string) string { return regexp.MustCompile(`loadgen:\w+:`).FindString(line) }
+
+func TestRunAloneStartsAServerAndLeavesNothing(t *testing.T) {
+	redistest.Require(t, "redis-server")
+	file := filepath.Join(t.TempDir(), "result.json")
+	temporary(t)
+	var g game
+	g.play("--processes", "2", "--names", "2", "--workers", "8", "--think", "1ms", "--warmup", "100ms", "--duration", "1s", "--json", file)
+	g.want(t, exitOK, "no violation, no key left behind, nobody stranded")
+	if first, _, _ := strings.Cut(g.stdout.String(), "\n"); !regexp.MustCompile(`^loadgen: private redis-server \S+ on a unix socket: `).MatchString(first) {
+		t.Errorf("the first line is %q", first)
+	}
+	r := result(t, file)
+	if !r.OK || r.Pairs == 0 || len(r.Processes) != 2 || r.Processes[0].Pairs == 0 || r.Processes[1].Pairs == 0 {
+		t.Errorf("ok %t, %d pairs, processes %+v", r.OK, r.Pairs, r.Processes)
+	}
+	if c := r.Checks; c.InRedis*15 < c.Sections || !c.SharedMemory {
+		t.Errorf("%d of %d sections checked in Redis, memory shared: %t; want one in ten, and yes", c.InRedis, c.Sections, c.SharedMemory)
+	}
+	if r.Latency.Across == nil || !r.Redis.Known || r.Client.AllocsPerPair == nil {
+		t.Errorf("missing: across %v, Redis %+v, client %+v", r.Latency.Across, r.Redis, r.Client)
+	}
+}
+
+func TestRunWithoutAServerOnThePath(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "result.json")
+	t.Setenv("PATH", t.TempDir())
+	temporary(t)
+	for _, processes := range []string{"1", "2"} {
+		var g game
+		g.play("--processes", processes, "--workers", "8", "--think", "1ms", "--warmup", "0", "--duration", "500ms", "--json", file)
+		g.want(t, exitOK, "loadgen: no redis-server on the PATH, so an emulation", "Redis           n/a")
+		if r := result(t, file); r.Pairs == 0 || r.Server.Kind != "embedded" {
+			t.Errorf("%d pairs, server %+v", r.Pairs, r.Server)
+		}
+	}
+}
+
+func TestRunAgainstANamedServerTouchesOnlyItsOwnKeys(t *testing.T) {
+	server := redistest.Start(t, "--requirepass", "hunter2")
+	server.MustDo("SET", "mine", "x")
+	for _, async := range []string{"--async=false", "--async"} {
+		var g game
+		mine := ""
+		g.on = map[string]func(string){
+			"every key of this run begins with": func(line string) { mine = prefix(line) },
+			"phase=measured": func(string) {
+				for _, key := range server.Keys() {
+					if key != "mine" && !strings.HasPrefix(key, mine) {
+						t.Errorf("a key outside of %q: %q", mine, key)
+					}
+				}
+			},
+		}
+		g.play("--redis", server.URL(), async, "--hold", "5ms", "--warmup", "50ms", "--duration", "1200ms")
+		g.want(t, exitOK, "your Redis", server.Addr(), "pairs/s")
+		if mine == "" || strings.Contains(g.stdout.String()+g.stderr.String(), "hunter2") {
+			t.Errorf("prefix %q; the password must not be shown:\n%s", mine, g.stdout.String())
+		}
+		if keys := server.Keys(); !slices.Equal(keys, []string{"mine"}) {
+			t.Errorf("keys after the run: %q", keys)
+		}
+	}
+}
+
+// A server nobody named is not used, wherever other programs would look for one.
+func TestRunAgainstNoServerThatNobodyNamed(t *testing.T) {
+	server := redistest.Start(t)
+	host, port, _ := strings.Cut(server.Addr(), ":")
+	for name, value := range map[string]string{"REDIS_URL": server.URL(), "REDIS_ADDR": server.Addr(), "REDIS_HOST": host, "REDIS_PORT": port} {
+		t.Setenv(name, value)
+	}
+	temporary(t)
+	var g game
+	g.play("--think", "5ms", "--warmup", "0", "--duration", "200ms")
+	g.want(t, exitOK, "private redis-server")
+	if n := server.CommandCounts()["hello"]; n != 0 {
+		t.Errorf("%d clients came to the server that nobody named", n)
+	}
+}
+
+// A lock that excludes nobody is found out: exit code 1, and it says so.
+func TestRunFindsALockThatDoesNotExclude(t *testing.T) {
+	server := redistest.Start(t)
+	file := filepath.Join(t.TempDir(), "result.json")
+	for _, async := range []string{"--async=false", "--async"} {
+		var g game
+		own := ""
+		g.on = map[string]func(string){"every key of this run begins with": func(line string) { own = prefix(line) }}
+		g.nameFor = func(caller, name int) string { return fmt.Sprintf("%s%d for caller %d alone", own, name, caller) }
+		g.play("--redis", server.URL(), async, "--names", "1", "--hold", "1ms", "--warmup", "0", "--duration", "1s", "--json", file)
+		g.want(t, exitBroken, "EXCLUSION VIOLATED", "VIOLATED: ", "violations=")
+		if r := result(t, file); r.OK || r.Checks.Violations == 0 || len(r.Problems) == 0 {
+			t.Errorf("ok %t, checks %+v, problems %q", r.OK, r.Checks, r.Problems)
+		}
+	}
+}
+
+func TestRunFindsAKeyLeft(t *testing.T) {
+	server := redistest.Start(t)
+	var g game
+	ghost := ""
+	g.on = map[string]func(string){"every key of this run begins with": func(line string) {
+		ghost = prefix(line) + "ghost"
+		server.MustDo("HSET", ghost, "somebody:1", "1")
+	}}
+	g.play("--redis", server.URL(), "--think", "5ms", "--warmup", "0", "--duration", "200ms")
+	g.want(t, exitBroken, "KEYS LEFT in Redis though nobody holds them: "+ghost)
+}
+
+func TestRunEndsEarly(t *testing.T) {
+	server := redistest.Start(t)
+	file := filepath.Join(t.TempDir(), "result.json")
+	for _, processes := range []string{"1", "2"} {
+		t.Run(processes+" processes", func(t *testing.T) {
+			var g game
+			g.on = map[string]func(string){"phase=measured": func(string) { g.end() }}
+			g.play("--redis", server.URL(), "--processes", processes, "--warmup", "100ms", "--duration", "1h", "--hold", "30s", "--think", "1h", "--json", file)
+			g.want(t, exitOK, "ended early)", "checked ")
+			if r := result(t, file); !r.EndedEarly {
+				t.Error("the JSON does not say that it ended early")
+			}
+			if keys := server.Keys(); len(keys) > 0 {
+				t.Errorf("keys left: %q", keys)
+			}
+		})
+	}
+}
+
+func TestRunThatCannot(t *testing.T) {
+	server := redistest.Start(t)
+	url := strings.Replace(server.URL(), "redis://", "redis://:hunter2@", 1)
+	server.Kill()
+	temporary(t)
+	for _, args := range [][]string{
+		{"--redis", url}, {"--redis", url, "--processes", "2"}, {"--json", "/nonexistent/result.json"},
+	} {
+		var g game
+		g.play(args...)
+		g.want(t, exitFailed)
+		if said := g.stderr.String(); strings.Count(said, "\n") != 1 || !strings.HasPrefix(said, "loadgen: ") || strings.Contains(said, "hunter2") {
+			t.Errorf("%q: said %q, want one line without the password", args, said)
+		}
+	}
+}
+
+func TestRunInterruptedBeforeItBegins(t *testing.T) {
+	temporary(t)
+	end, cancel := context.WithCancel(context.Background())
+	cancel()
+	for _, processes := range []string{"1", "2"} {
+		var out, said strings.Builder
+		if exit := run(end, context.Background(), []string{"--processes", processes}, &out, &said); exit != exitFailed || !strings.Contains(said.String(), "interrupted") {
+			t.Errorf("exit %d, said %q", exit, said.String())
+		}
+	}
+}
+
+func TestRunWritesJSONToStandardOutput(t *testing.T) {
+	server := redistest.Start(t)
+	var g game
+	g.play("--redis", server.URL(), "--think", "5ms", "--warmup", "0", "--duration", "200ms", "--json", "-")
+	var r report.Result
+	if err := json.Unmarshal(g.stdout.Bytes(), &r); err != nil || g.exit != exitOK {
+		t.Errorf("exit %d, %v, standard output:\n%s", g.exit, err, g.stdout.String())
+	}
+	if !strings.Contains(g.stderr.String(), "throughput") {
+		t.Errorf("the table is not on standard error:\n%s", g.stderr.String())
+	}
+}
