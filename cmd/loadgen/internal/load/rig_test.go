@@ -71,9 +71,13 @@ func (s samples) ending(t *testing.T) *Ending {
 func run(r *Rig, enough func(measured *Sample) bool) (all samples) {
 	end, stop := context.WithCancel(context.Background())
 	defer stop()
+	var measured Sample
 	r.Run(end, context.Background(), func(s *Sample) {
 		all.emit(s)
-		if measured := all.of(Measured); enough(&measured) {
+		if s.Phase == Measured {
+			measured.Add(s, true)
+		}
+		if enough(&measured) {
 			stop()
 		}
 	})
@@ -168,7 +172,7 @@ func TestRigFindsViolationsInRedis(t *testing.T) {
 			Plan: plan, Process: process, NameFor: func(_, name int) string { return fmt.Sprintf("%s%d of %d", plan.Prefix, name, process) },
 		})
 		go func() {
-			found <- run(r, func(m *Sample) bool { seen.Add(m.Counts.SeenInRedis); return seen.Load() > 0 }).of("")
+			found <- run(r, func(m *Sample) bool { return seen.Add(m.Counts.SeenInRedis) > 0 }).of("")
 		}()
 	}
 	a, b := <-found, <-found
@@ -191,7 +195,7 @@ func TestRigProcessesShareNames(t *testing.T) {
 	for process := range 2 {
 		r := open(t, server, Config{Plan: plan, Process: process, Cells: cells})
 		go func() {
-			found <- run(r, func(m *Sample) bool { passed.Add(m.Times.Across.Count()); return passed.Load() > 0 })
+			found <- run(r, func(m *Sample) bool { return passed.Add(m.Times.Across.Count()) > 0 })
 		}()
 	}
 	across := int64(0)
