@@ -125,9 +125,13 @@ local function take(l, now, owner, lease)
 	return 1
 end
 
--- wake tells the head that the lock is free, and answers how many heard it.
+-- wake tells the head that the lock is free, and answers how many heard it. When Redisson's was the last to leave
+-- the queue, our key is left.
 local function wake(l, how, channel)
 	local head = at(l, 0)
-	if not head then return 0 end
+	if not head then
+		redis.call('DEL', l.alive)
+		return 0
+	end
 	return publish(how, channel .. ':' .. head, '0')
 end
