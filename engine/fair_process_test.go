@@ -25,6 +25,7 @@ const fairName = "stock:7"
 var (
 	fairQueue     = scripts.FairQueue(fairName)
 	fairDeadlines = scripts.FairDeadlines(fairName)
+	fairAlive     = scripts.FairAlive(fairName)
 )
 
 // addrOfParent is the environment variable by which a test makes a process of its own of this binary.
