@@ -24,6 +24,8 @@ type process struct {
 	messages []string         // heard by the connection, not yet by the machines
 	callers  []*caller
 	buried   map[uint64]bool // tenures whose release was asked for
+	ended    bool            // its connections are closed
+	fx       Effects         // what the machine that is stepped has asked for so far
 }
 
 type wish struct {
@@ -89,9 +91,9 @@ func (p *process) cell(name string) *Cell {
 // step is one event for a machine: everything that happens to machines happens here.
 func (p *process) step(c *Cell, event func(m Machine, now Time, fx *Effects), format string, args ...any) {
 	p.world.note(p.uuid+" "+format, args...)
-	var fx Effects
-	event(c.Machine, p.now(), &fx)
-	p.collect(&fx)
+	p.fx = Effects{}
+	event(c.Machine, p.now(), &p.fx)
+	p.collect(&p.fx)
 	if p.cells[c.Name] == c && c.Machine.Idle() {
 		delete(p.cells, c.Name)
 		p.spare = append(p.spare, c)

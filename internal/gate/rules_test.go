@@ -1,6 +1,11 @@
 package gate
 
-import "fmt"
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+)
 
 // The rules that hold whatever happens, checked after every step and whenever a key has run out.
 
@@ -24,6 +29,9 @@ func (w *world) check() {
 			p.checkMachine(p.cells[name])
 		}
 		p.checkWaiters()
+		for name := range p.world.redis.keys {
+			p.checkKey(name)
+		}
 	}
 }
 
@@ -120,6 +128,29 @@ func (p *process) checkMachine(c *Cell) {
 	if m.queue.tail != last || n != m.queue.n || owned != m.queue.owned || tries != m.queue.tries {
 		p.world.broken(fmt.Sprintf("%s: the queue has %d waiters and counts %d", p.uuid, n, m.queue.n))
 	}
+}
+
+// checkKey: a key of this process is one that its machine knows of and will free.
+func (p *process) checkKey(name string) {
+	digits, ours := strings.CutPrefix(p.world.redis.owner(name), p.uuid+":")
+	if !ours || p.ended {
+		return
+	}
+	id, _ := strconv.ParseUint(digits, 10, 64)
+	for _, sent := range p.outbox {
+		if sent.Cell.Name == name && (sent.ID == id || sent.Next == id) {
+			return
+		}
+	}
+	c := p.cells[name]
+	if c == nil {
+		p.world.broken(fmt.Sprintf("%s has forgotten %s, which it holds in Redis under %d", p.uuid, name, id))
+	}
+	m := c.Machine.(*Mutex)
+	if m.phase != free && m.t.ID == id || m.crowd != nil && slices.ContainsFunc(m.crowd.ghosts, func(g ghost) bool { return g.id == id }) {
+		return
+	}
+	p.world.broken(fmt.Sprintf("%s does not know that it holds %s in Redis under %d", p.uuid, name, id))
 }
 
 // checkWaiters: whoever waits for an answer is known to the machine of its name.

@@ -59,7 +59,6 @@ type site struct {
 	mail     int // messages planned to be heard
 	asking   int // wishes planned to come true
 	closed   bool
-	ended    bool // its connections are closed
 }
 
 func (s *storm) chance(p float64) bool { return p > 0 && !s.over && s.rand.Float64() < p }
