@@ -82,6 +82,18 @@ func TestUncertainAcquire(t *testing.T) {
 				w.calm()
 			}
 		})
+		t.Run(name+" is not handed to one who wants a shorter lease", func(t *testing.T) {
+			w := newWorld(t)
+			a, c, ask := uncertain(w, ran)
+			next := a.ask(stock, wants{lease: 100 * time.Millisecond})
+			c.cancel()
+			w.after(retryPause)
+			a.settleAll()
+			next.wantAnswer(Granted)
+			w.want(next.hold.Tenure != ask.ID, "a tenure of its own")
+			w.want(w.redis.key(stock).until <= w.redis.millis()+100, "a key with its own lease")
+			w.calm()
+		})
 		t.Run(name+" fails those who ask once", func(t *testing.T) {
 			w := newWorld(t)
 			a := w.newProcess("A")

@@ -15,6 +15,7 @@ type world struct {
 	kind   Kind // of its names
 	procs  []*process
 	diary  strings.Builder
+	hushed bool              // the diary is not kept: who needs it plays the same again
 	broken func(rule string) // a rule does not hold; does not return
 	lossy  bool              // keys vanish behind everybody's back: who holds them is not promised to know
 
@@ -43,6 +44,9 @@ func bareWorld() *world {
 }
 
 func (w *world) note(format string, args ...any) {
+	if w.hushed {
+		return
+	}
 	fmt.Fprintf(&w.diary, "%12v  %s\n", w.now, fmt.Sprintf(format, args...))
 }
 
