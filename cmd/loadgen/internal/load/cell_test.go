@@ -1,6 +1,7 @@
 package load
 
 import (
+	"errors"
 	"sync"
 	"testing"
 	"time"
@@ -125,6 +126,9 @@ func TestCellUnderLoad(t *testing.T) {
 func TestSharedCells(t *testing.T) {
 	const names = 1000
 	f, err := SharedFile(names)
+	if errors.Is(err, errors.ErrUnsupported) {
+		t.Skip("SKIPPED: this system does not share memory between processes. NOT PROVED: checks across processes in memory.")
+	}
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -115,15 +115,27 @@ func cut(line string, places int) string {
 	return line
 }
 
-const rowForm = "%7s %10s %9s %9s %9s %9s %9s %9s %8s%s\n"
+// rowForm fits into the 80 places of a small terminal.
+const rowForm = "%7s%11s%9s%8s%8s%9s%8s%10s%9s%s\n"
 
 func (l *Live) heading() string {
-	top := fmt.Sprintf("%18s %29s %19s\n", "", centred("acquire", 27), centred("hand-over", 17))
-	last := ""
-	if l.plan.Rate > 0 {
-		last = "  backlog"
+	top := fmt.Sprintf("%18s%25s%17s\n", "", centred("acquire", 23), centred("hand-over", 15))
+	return top + fmt.Sprintf(rowForm, "time", "pairs/s", "p50", "p99", "max", "p50", "p99", "handoffs", l.queue(nil), "")
+}
+
+// queue is the number that tells whether the lock keeps up: who waits for it, or in an open loop what was due
+// and is not even begun; of no sample, its name.
+func (l *Live) queue(s *load.Sample) string {
+	switch {
+	case s == nil && l.plan.Rate > 0:
+		return "backlog"
+	case s == nil:
+		return "waiting"
+	case l.plan.Rate > 0:
+		return many(s.Backlog)
+	default:
+		return many(s.Waiting)
 	}
-	return top + fmt.Sprintf(rowForm, "time", "pairs/s", "p50", "p99", "max", "p50", "p99", "handoffs", "waiting", last)
 }
 
 // centred puts a title in the middle of a rule.
@@ -135,9 +147,6 @@ func centred(title string, places int) string {
 
 func (l *Live) row(s *load.Sample, second *Second, violations int64) string {
 	last := ""
-	if l.plan.Rate > 0 {
-		last = fmt.Sprintf(" %8s", many(s.Backlog))
-	}
 	when := fmt.Sprintf("%.0f s", second.End)
 	if s.Phase == load.WarmUp {
 		when = "warm-up"
@@ -148,7 +157,7 @@ func (l *Live) row(s *load.Sample, second *Second, violations int64) string {
 	t := &s.Times
 	return fmt.Sprintf(rowForm, when, grouped(int64(second.PairsPerSecond)),
 		known(&t.Acquire, 50), known(&t.Acquire, 99), known(&t.Acquire, 100), known(&t.Handover, 50), known(&t.Handover, 99),
-		shown(second.HandoffShare, percent), many(s.Waiting), last)
+		shown(second.HandoffShare, percent), l.queue(s), last)
 }
 
 // known is a percentile, or a dash where nothing was recorded.

@@ -100,27 +100,25 @@ func (r *Result) spread(t *table) {
 		t.row([]string{"fairness", ""}[i], "%s", line)
 	}
 	t.row("attempts", "%s per grant", shown(r.Engine.AttemptsPerGrant, three))
-	t.row("handoffs", "%s of all grants, without asking Redis", shown(r.Engine.HandoffShare, percent))
+	t.row("handoffs", "%s of grants, without asking Redis", shown(r.Engine.HandoffShare, percent))
 }
 
 func (r *Result) costs(t *table) {
 	if r.Redis.Known {
-		t.row("Redis", "%s CPU per pair, %s commands per pair, of these %s scripts", shown(r.Redis.CPUPerPair, micro),
+		t.row("Redis", "%s CPU, %s commands per pair, %s of them scripts", shown(r.Redis.CPUPerPair, micro),
 			shown(r.Redis.CommandsPerPair, three), shown(r.Redis.ScriptsPerPair, three))
 		if r.Redis.CheckCommands > 0 {
-			t.row("", "apart from these %s for the checks (%s of all), whose CPU is in the above",
+			t.row("", "besides %s for checks (%s), whose CPU is in it",
 				number(r.Redis.CheckCommands, "command"), shown(r.Redis.CheckShare, percent))
 		}
 	} else {
-		t.row("Redis", "n/a: the server does not tell what it does")
+		t.row("Redis", "n/a: the server does not tell what it did")
 	}
-	with := ""
-	if r.Server.Kind == target.Embedded {
-		with = ", the emulated Redis included"
+	t.row("client", "%s CPU, %s allocations (%s) per pair; %s", shown(r.Client.CPUPerPair, micro),
+		shown(r.Client.AllocsPerPair, three), shown(r.Client.BytesPerPair, bytes), number(r.Client.Goroutines, "goroutine"))
+	if r.Server.Kind == target.Embedded && r.Plan.Processes == 1 {
+		t.row("", "with those of the emulated Redis")
 	}
-	t.row("client", "%s CPU per pair, %s allocations per pair (%s)%s", shown(r.Client.CPUPerPair, micro),
-		shown(r.Client.AllocsPerPair, three), shown(r.Client.BytesPerPair, bytes), with)
-	t.row("", "%s", number(r.Client.Goroutines, "goroutine"))
 }
 
 // calls lists what did not end as a pair, if there is any.
@@ -150,16 +148,16 @@ func (r *Result) checks(t *table) {
 	k := &r.Checks
 	memory := "in memory"
 	if r.Plan.Processes > 1 && k.SharedMemory {
-		memory = "in memory that the processes share"
+		memory = "in shared memory"
 	} else if r.Plan.Processes > 1 {
 		memory = "in the memory of each process"
 	}
-	t.row("checked", "%s %s, %s of them in Redis too", number(k.Sections, "critical section"), memory, grouped(k.InRedis))
+	t.row("checked", "%s %s, %s of them in Redis too", number(k.Sections, "section"), memory, grouped(k.InRedis))
 	if l := r.Latency.Check; l != nil {
-		t.row("", "a check in Redis makes its section %s longer (p50, p99 %s)", micro(l.P50), micro(l.P99))
+		t.row("", "a check in Redis adds %s to its section (p50; p99 %s)", micro(l.P50), micro(l.P99))
 	}
 	if k.NoVerdict > 0 {
-		t.row("", "%s in Redis gave no verdict: an answer was lost, or the lease had ended", grouped(k.NoVerdict))
+		t.row("", "%s in Redis gave no verdict: answer lost, or lease over", grouped(k.NoVerdict))
 	}
 	if r.OK {
 		t.row("", "no violation, no key left behind, nobody stranded")

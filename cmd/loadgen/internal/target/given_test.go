@@ -75,6 +75,20 @@ func TestMeterCountsWhatRuns(t *testing.T) {
 	}
 }
 
+func TestMeterAcrossARestart(t *testing.T) {
+	server := redistest.Start(t)
+	target := connect(t, server.URL())
+	before := target.Read(context.Background())
+	server.Restart()
+	after := target.Read(context.Background())
+	for !after.Known { // the first command finds out that the connection is gone
+		after = target.Read(context.Background())
+	}
+	if did := after.Since(before); did.Known {
+		t.Errorf("%+v: want nothing known, for the counters began anew", did)
+	}
+}
+
 func TestMeterWithoutTheRight(t *testing.T) {
 	server := redistest.Start(t)
 	server.MustDo("ACL", "SETUSER", "blind", "on", ">pw", "~*", "&*", "+@all", "-info")

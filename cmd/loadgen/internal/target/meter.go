@@ -3,6 +3,7 @@ package target
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -14,6 +15,7 @@ import (
 // does not tell: miniredis cannot, and a user may lack the right to INFO.
 type Reading struct {
 	Known    bool
+	servers  []string         // run ids: after a restart or a failover there is nothing to compare with
 	CPU      time.Duration    // of redis-server, all its threads, in user and kernel
 	Commands map[string]int64 // executed, also inside scripts, by their names in INFO commandstats
 }
@@ -23,7 +25,7 @@ func (t *Target) Read(ctx context.Context) Reading {
 	sum := Reading{Known: true, Commands: make(map[string]int64)}
 	for _, node := range t.nodes() {
 		text := ""
-		for _, section := range []string{"cpu", "commandstats"} { // before 7.0, INFO takes one at a time
+		for _, section := range []string{"server", "cpu", "commandstats"} { // before 7.0, INFO takes one at a time
 			info, err := node.Do(ctx, node.B().Info().Section(section).Build()).ToString()
 			if err != nil {
 				return Reading{}
@@ -39,6 +41,8 @@ func (t *Target) Read(ctx context.Context) Reading {
 
 func (r *Reading) add(info string) error {
 	values := fields(info)
+	r.servers = append(r.servers, values["run_id"])
+	slices.Sort(r.servers)
 	for _, name := range []string{"used_cpu_sys", "used_cpu_user"} {
 		seconds, err := strconv.ParseFloat(values[name], 64)
 		if err != nil {
@@ -61,9 +65,9 @@ func (r *Reading) add(info string) error {
 	return nil
 }
 
-// Since is what was done between an earlier reading and this one.
+// Since is what was done between an earlier reading and this one, of the same servers; else nothing is known.
 func (r Reading) Since(before Reading) Reading {
-	if !r.Known || !before.Known {
+	if !r.Known || !before.Known || !slices.Equal(r.servers, before.servers) {
 		return Reading{}
 	}
 	d := Reading{Known: true, CPU: r.CPU - before.CPU, Commands: make(map[string]int64)}
