@@ -37,7 +37,7 @@ lint: ## gofmt, go vet, staticcheck, govulncheck
 
 race: prepare ## the tests, all, under the race detector; V=1 names each
 	@echo "== go test -race ./..."
-	@$(GO) test -race $(if $(V),-v) ./...
+	@$(GO) test -race -timeout 15m $(if $(V),-v) ./...
 
 figures: prepare ## what the race detector distorts: memory, allocations, times
 	@echo "== go test -v, for the figures"
@@ -76,4 +76,4 @@ bench: ## benchmarks that match BENCH, COUNT times (1); ten through benchstat be
 	@$(GO) test -run '^$$' -bench '$(BENCH)' -benchmem -count $(COUNT) ./...
 
 interop: ## against Redisson itself; needs java 17, mvn, and once Maven Central
-	@WHEELLOCK_INTEROP=1 $(GO) test -v ./internal/interop
+	@WHEELLOCK_INTEROP=1 WHEELLOCK_CONTEND=$${WHEELLOCK_CONTEND:-20s} $(GO) test -v -timeout 30m -count 1 ./internal/interop
