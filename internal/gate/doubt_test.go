@@ -1,0 +1,121 @@
+package gate
+
+import (
+	"testing"
+	"time"
+
+	"github.com/wheellock/wheellock/scripts"
+)
+
+// TestDoubt is rule 8: nothing is handed on while it is unknown whether the key is still there.
+func TestDoubt(t *testing.T) {
+	for name, doubt := range map[string]func(a *process){
+		"a message that is not our own": func(a *process) { a.heard[stock] = a.cells[stock]; a.hear(stock); a.listen() },
+		"a changed key":                 func(a *process) { a.suspect() },
+		"a reconnect":                   func(a *process) { a.cfg.Epoch++; a.linkUp() },
+	} {
+		t.Run(name+" stops handing on until a renewal is answered", func(t *testing.T) {
+			w := newWorld(t)
+			a, holder, next := heldBy(w, 2)
+			doubt(a)
+			renewal := a.expect(Renew)
+			holder.unlock()
+			next[0].wantWaiting()
+			renewal.answer()
+			next[0].wantAnswer(Granted)
+			next[0].unlock()
+			next[1].wantAnswer(Granted) // without network: it is fresh again
+			a.silent()
+			w.calm()
+		})
+		t.Run(name+" finds a key that is gone", func(t *testing.T) {
+			w := newWorld(t)
+			w.lossy = true
+			a, holder, next := heldBy(w, 1)
+			w.redis.free(stock, w.redis.owner(stock))
+			doubt(a)
+			holder.wantHolding()
+			a.expect(Renew).answer()
+			holder.wantEnd(Lost)
+			next[0].wantWaiting()
+			a.expect(Acquire).answer()
+			next[0].wantAnswer(Granted)
+			w.calm()
+		})
+		t.Run(name+" is not settled by an answer to what left before", func(t *testing.T) {
+			w := newWorld(t)
+			w.lossy = true
+			a, holder, next := heldBy(w, 1)
+			w.after(a.cfg.Lease / 3)
+			early := a.expect(Renew)
+			early.run()
+			w.pass(time.Millisecond)
+			w.redis.free(stock, w.redis.owner(stock))
+			doubt(a)
+			w.pass(time.Millisecond)
+			early.answer()
+			holder.unlock()
+			next[0].wantWaiting()
+			a.expect(Renew).answer()
+			next[0].wantWaiting()
+			w.calm()
+		})
+	}
+	t.Run("a broken link stops handing on at once", func(t *testing.T) {
+		w := newWorld(t)
+		a, holder, next := heldBy(w, 1)
+		a.cfg.Epoch++
+		holder.unlock()
+		next[0].wantWaiting()
+		a.expect(Confirm).answer()
+		next[0].wantAnswer(Granted)
+		w.calm()
+	})
+	t.Run("an answer that left before the link broke proves nothing about after", func(t *testing.T) {
+		w := newWorld(t)
+		a, holder, next := heldBy(w, 1)
+		w.after(a.cfg.Lease / 3)
+		renewal := a.expect(Renew)
+		renewal.run()
+		a.cfg.Epoch++
+		renewal.answer()
+		holder.unlock()
+		next[0].wantWaiting()
+		w.calm()
+	})
+	t.Run("an unanswered renewal stops handing on", func(t *testing.T) {
+		w := newWorld(t)
+		a, holder, next := heldBy(w, 1)
+		w.after(a.cfg.Lease / 3)
+		a.expect(Renew).again()
+		holder.unlock()
+		next[0].wantWaiting()
+		a.expect(Confirm).answer()
+		next[0].wantAnswer(Granted)
+		w.calm()
+	})
+	t.Run("an unanswered confirmation frees the tenure", func(t *testing.T) {
+		w := newWorld(t)
+		a, holder, next := heldBy(w, 1)
+		a.age()
+		holder.unlock()
+		a.expect(Confirm).lose()
+		a.expect(Release).answer()
+		a.expect(Acquire).answer()
+		next[0].wantAnswer(Granted)
+		w.calm()
+	})
+	t.Run("a renewal that was unanswered is repeated until the deadline", func(t *testing.T) {
+		w := newWorld(t)
+		a, holder, _ := heldBy(w, 0)
+		w.after(a.cfg.Lease / 3)
+		for holder.holds() {
+			a.expect(Renew).fail(scripts.ReadOnly)
+			w.after(a.cfg.Lease / 50)
+		}
+		holder.wantEnd(Lost)
+		w.calm()
+	})
+}
+
+func (c *caller) wantHolding() { c.from.world.want(c.holds(), "%v to hold", c) }

@@ -1,0 +1,118 @@
+package gate
+
+import (
+	"testing"
+	"time"
+)
+
+// TestOthersListen is rule 9: who else listens makes us yield, and nobody listening proves nothing.
+func TestOthersListen(t *testing.T) {
+	t.Run("a confirmation that finds others is the last of its stint", func(t *testing.T) {
+		w := newWorld(t)
+		a, holder, next := heldBy(w, 2)
+		b := w.newProcess("B")
+		w.redis.subscribe(stock, b)
+		a.age()
+		holder.unlock()
+		a.expect(Confirm).answer()
+		a.expect(Release).answer()
+		a.silent() // it yields
+		next[0].wantWaiting()
+		w.after(minYield)
+		a.expect(Acquire).answer()
+		next[0].wantAnswer(Granted)
+		w.redis.unsubscribe(stock, b)
+		b.messages = nil
+		w.calm()
+	})
+	t.Run("a message ends the yield", func(t *testing.T) {
+		w := newWorld(t)
+		a, _ := listeningTo(w)
+		b := w.newProcess("B")
+		w.redis.subscribe(stock, b)
+		second := a.lock()
+		a.cfg.RTT = 100 * time.Millisecond
+		w.redis.free(stock, "java:1")
+		a.listen()
+		a.expect(Acquire).answer()
+		a.age()
+		a.callers[0].unlock()
+		a.expect(Confirm).answer()
+		a.expect(Release).answer()
+		a.listen() // our own
+		a.silent()
+		w.redis.take(stock, "java:2", time.Second)
+		w.redis.free(stock, "java:2")
+		a.listen()
+		a.expect(Acquire).answer()
+		second.wantAnswer(Granted)
+		w.redis.unsubscribe(stock, b)
+		b.messages = nil
+		w.calm()
+	})
+	t.Run("after yields that nobody takes there are none for a while", func(t *testing.T) {
+		w := newWorld(t)
+		a, holder, next := heldBy(w, 9)
+		b := w.newProcess("B")
+		w.redis.subscribe(stock, b)
+		for _, c := range next[:yieldsInVain] {
+			a.age()
+			holder.unlock()
+			a.expect(Confirm).answer()
+			a.expect(Release).answer()
+			a.silent()
+			w.after(minYield << yieldsInVain)
+			a.expect(Acquire).answer()
+			c.wantAnswer(Granted)
+			holder = c
+		}
+		a.age()
+		holder.unlock()
+		a.expect(Confirm).answer()
+		next[yieldsInVain].wantAnswer(Granted)
+		w.redis.unsubscribe(stock, b)
+		b.messages = nil
+		w.calm()
+	})
+	t.Run("a stint has an end even when nobody is heard", func(t *testing.T) {
+		w := newWorld(t)
+		a, holder, next := heldBy(w, 2*stintLimit)
+		began := w.now
+		for _, c := range next {
+			a.age()
+			holder.unlock()
+			if a.outbox[0].Op == Release {
+				break
+			}
+			a.expect(Confirm).answer()
+			c.wantAnswer(Granted)
+			holder = c
+		}
+		a.expect(Release)
+		stint := w.now - began
+		w.want(stint >= stintLimit*a.cfg.HandoffTime && stint <= (stintLimit+2)*a.cfg.HandoffTime, "a stint of %v; it was %v", stintLimit*a.cfg.HandoffTime, stint)
+		w.calm()
+	})
+	t.Run("and swaps do not begin it anew", func(t *testing.T) {
+		w := newWorld(t)
+		a := w.newProcess("A")
+		holder := a.lock()
+		a.expect(Acquire).answer()
+		began := w.now
+		for i := range 4 * stintLimit {
+			next := a.ask(stock, wants{watch: time.Second + time.Duration(i+1)*time.Millisecond})
+			a.age()
+			holder.unlock()
+			if a.outbox[0].Op == Release {
+				break
+			}
+			a.expect(Swap).answer()
+			next.wantAnswer(Granted)
+			holder = next
+		}
+		a.expect(Release)
+		stint := w.now - began
+		w.want(stint <= (stintLimit+2)*a.cfg.HandoffTime, "a stint of %v; it was %v", stintLimit*a.cfg.HandoffTime, stint)
+		w.calm()
+	})
+}
