@@ -150,6 +150,16 @@ func TestReentry(t *testing.T) {
 		a.expect(Renew).answer()
 		w.calm()
 	})
+	t.Run("a handoff to an owner settles all it has queued", func(t *testing.T) {
+		w := newWorld(t)
+		a, holder, _ := heldBy(w, 0)
+		first, other, second := a.ask(stock, wants{owner: 7}), a.lock(), a.ask(stock, wants{owner: 7})
+		holder.unlock()
+		first.wantAnswer(Granted)
+		second.wantAnswer(Granted)
+		other.wantWaiting()
+		w.calm()
+	})
 	t.Run("a grant to an owner settles all it has queued", func(t *testing.T) {
 		w := newWorld(t)
 		a := w.newProcess("A")

@@ -118,6 +118,9 @@ func (p *process) checkMachine(c *Cell) {
 		}
 		n++
 		if w.Owner != 0 {
+			if m.holdOf(w.Owner) != nil {
+				p.world.broken(fmt.Sprintf("%v waits although its owner holds", w.By))
+			}
 			owned++
 		}
 		if w.Try {
