@@ -25,6 +25,32 @@ func TestOthersListen(t *testing.T) {
 		b.messages = nil
 		w.calm()
 	})
+	t.Run("we are no others when we listen in both of Redis' name spaces", func(t *testing.T) {
+		w := newWorld(t)
+		w.redis.take(stock, "java:1", time.Minute)
+		a := w.newProcess("A")
+		a.cfg.Echo = 2
+		holder, second, third := a.lock(), a.lock(), a.lock()
+		a.expect(Acquire).answer()
+		a.subscribe()
+		w.redis.ears[stock] = append(w.redis.ears[stock], a)
+		a.expect(Acquire).answer()
+		w.redis.free(stock, "java:1")
+		a.listen()
+		a.expect(Acquire).answer()
+		a.listen() // the same message, as it came by the other name space
+		a.settleAll()
+		a.age()
+		holder.unlock()
+		a.expect(Confirm).answer()
+		second.wantAnswer(Granted)
+		a.cfg.HandoffTime = 0
+		second.unlock()
+		a.expect(Release).answer()
+		a.expect(Acquire).answer() // at once: there is nobody to yield to
+		third.wantAnswer(Granted)
+		w.calm()
+	})
 	t.Run("a message ends the yield", func(t *testing.T) {
 		w := newWorld(t)
 		a, _ := listeningTo(w)
