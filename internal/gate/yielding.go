@@ -8,10 +8,11 @@ const (
 	stintLimit = 10
 	// yieldsInVain is after how many yields that nobody took we rest from yielding: who listens does not
 	// always wait, for a subscription outlives its waiters. The rest doubles from firstRest to longestRest as
-	// long as nobody takes what is yielded; one second at once would starve a process that was only slow.
+	// long as nobody takes what is yielded. It is short: a process that was only slow gets nothing meanwhile,
+	// and a yield in vain costs no more than a sixth of the time between two.
 	yieldsInVain = 4
-	firstRest    = 50 * time.Millisecond
-	longestRest  = time.Second
+	firstRest    = 25 * time.Millisecond
+	longestRest  = 100 * time.Millisecond
 	minYield     = 2 * time.Millisecond
 )
 
