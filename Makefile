@@ -13,7 +13,7 @@ FUZZTIME ?= 60s
 BENCH ?= .
 COUNT ?= 1
 
-.PHONY: help test prepare lint race figures cross nested fuzz bench interop
+.PHONY: help test prepare lint race figures cross nested fuzz bench micro interop
 .NOTPARALLEL:
 
 help: ## this list
@@ -72,7 +72,10 @@ fuzz: ## every fuzz target for FUZZTIME (60s)
 		done; \
 	done
 
-bench: ## benchmarks that match BENCH, COUNT times (1); ten through benchstat before a claim
+bench: prepare ## rivals side by side, about 15 minutes: a table, JSON and pictures; PEERS="--rounds 3 ..." for less
+	@$(GO) -C bench/peers run . $(PEERS)
+
+micro: ## benchmarks of ours that match BENCH, COUNT times (1); ten through benchstat before a claim
 	@$(GO) test -run '^$$' -bench '$(BENCH)' -benchmem -count $(COUNT) ./...
 
 interop: ## against Redisson itself; needs java 17, mvn, and once Maven Central

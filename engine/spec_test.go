@@ -12,7 +12,7 @@ import (
 	"github.com/wheellock/wheellock/engine/enginetest"
 )
 
-// The spec_*_test.go files say what the engine does as time goes by: each test is a promise of DESIGN.md's
+// The spec_*_test.go files say what the engine does as time goes by: each test is a promise of the
 // contract or one of its rules. They run in bubbles of testing/synctest on a Redis in memory, so that a day
 // takes no time, and "at" means at that nanosecond.
 
