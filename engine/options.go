@@ -44,6 +44,10 @@ type Options struct {
 	// Callbacks is how many workers run the callbacks of futures. Default 256.
 	Callbacks int
 
+	// Replicas is how many replicas must have a grant before it counts. Only 0 is taken so far: waiting for
+	// replicas is not built yet, and Open says so.
+	Replicas int
+
 	// PubSub is how unlocking is announced. Default PubSubAuto.
 	PubSub PubSub
 	// WatchLoss has Redis tell within a round trip when the key of a held lock is deleted, by DEL, FLUSHALL
@@ -138,6 +142,9 @@ func (o Options) withDefaults() (Options, error) {
 		if *bound.value < 1 {
 			complain("%s %d: must be positive", bound.name, *bound.value)
 		}
+	}
+	if o.Replicas != 0 {
+		complain("Replicas %d: waiting for replicas is not built yet, only 0 is taken", o.Replicas)
 	}
 	if o.PubSub > PubSubBoth {
 		complain("PubSub %d: unknown", o.PubSub)
