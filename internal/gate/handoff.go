@@ -111,7 +111,7 @@ func (m *Mutex) confirmed(now Time, c *Command, fx *Effects) {
 		crowd := m.crowded()
 		crowd.outside = int32(c.Reply)
 		if crowd.ear == listening {
-			crowd.outside = max(crowd.outside-crowd.echo, 0)
+			crowd.outside = max(crowd.outside-1, 0)
 		}
 		age := m.t.Confirmed
 		if c.Op == Swap {

@@ -99,7 +99,7 @@ func (l *listener) heardBy(n scripts.Reply) (others int32, sure bool) {
 		return 0, l.unpublished()
 	}
 	l.published = false
-	return max(heard-l.echo, 0), true
+	return heard - 1, true
 }
 
 // unpublished is a command that may have published nothing. The message we were going to ignore may be

@@ -14,6 +14,7 @@ type simRedis struct {
 	world *world
 	keys  map[string]*lockKey
 	ears  map[string][]hearer
+	echo  int              // how often each hears a message: 2 with PubSubBoth
 	last  map[string]int64 // the last fencing token given out
 	fault scripts.Fault    // what every script answers instead of running; None: the server is well
 }
@@ -121,7 +122,9 @@ func (r *simRedis) run(c *Command, uuid string, notAfter int64) scripts.Reply {
 
 func (r *simRedis) publish(name string) int {
 	for _, l := range r.ears[name] {
-		l.hear(name)
+		for range max(r.echo, 1) {
+			l.hear(name)
+		}
 	}
 	return len(r.ears[name])
 }

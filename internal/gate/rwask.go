@@ -81,10 +81,10 @@ func (r *RW) courtesy(now Time, w *Waiter) bool {
 	return now >= r.yieldFree && (w.Owner == 0 || r.owners[w.Owner] == nil)
 }
 
-// ownEars is how many of the channel's subscribers we are ourselves: two when it is heard in both name spaces.
+// ownEars is how many of the channel's subscribers we are ourselves.
 func (r *RW) ownEars() int64 {
 	if r.ear == listening || r.ear == turning {
-		return int64(r.echo)
+		return 1
 	}
 	return 0
 }
