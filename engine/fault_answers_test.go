@@ -18,9 +18,12 @@ import (
 )
 
 // runs matches the calls of a script.
-func runs(s scripts.Script) func([]string) bool {
+func runs(s scripts.Script) func([]string) bool { return redistest.Command("EVALSHA", digest(s)) }
+
+// digest is what Redis calls a script.
+func digest(s scripts.Script) string {
 	sum := sha1.Sum([]byte(s.Text))
-	return redistest.Command("EVALSHA", hex.EncodeToString(sum[:]))
+	return hex.EncodeToString(sum[:])
 }
 
 // contest is callers who compete for a few names and check that they have them alone.
@@ -94,6 +97,7 @@ func TestFaultSwallowedAnswerHasOneEffect(t *testing.T) {
 		{scripts.Acquire, -1}, {scripts.Release, -1}, {scripts.Confirm, time.Millisecond}, {scripts.Swap, time.Millisecond},
 	} {
 		t.Run(c.script.Name, func(t *testing.T) {
+			t.Parallel() // mostly it waits for late deliveries before it closes
 			script := c.script
 			server := redistest.Start(t)
 			proxy := redistest.NewProxy(t, server.Addr())
@@ -118,6 +122,7 @@ func TestFaultSwallowedAnswerHasOneEffect(t *testing.T) {
 // is lost breaks the link, and each link that comes back has every hold verified, by a renewal: so answers are
 // lost one after the other, in runs that are shorter than the lease.
 func TestFaultSwallowedRenewalLosesNothing(t *testing.T) {
+	t.Parallel()
 	server := redistest.Start(t)
 	proxy := redistest.NewProxy(t, server.Addr())
 	e := connect(t, proxy.Addr())

@@ -71,6 +71,7 @@ func TestFaultConnectionCutEvery30ms(t *testing.T) {
 // An acquire that reaches Redis after its connection was given up, and after the clean-up for it has passed,
 // makes no ghost: the script refuses it when it is late, and it is released again when it is not.
 func TestFaultAcquireDeliveredAfterItsCleanUp(t *testing.T) {
+	t.Parallel()
 	server := redistest.Start(t)
 	proxy := redistest.NewProxy(t, server.Addr())
 	e := connect(t, proxy.Addr(), lease(time.Second)) // a short lease finds a dead link fast

@@ -45,6 +45,7 @@ func loses(t *testing.T, s *redistest.Server, h *engine.Hold, remove func(*redis
 
 // With a lease of 15 s the next renewal comes within five.
 func TestFaultLostKeyIsToldByTheNextRenewal(t *testing.T) {
+	t.Parallel()
 	for _, r := range removals {
 		t.Run(r.name, func(t *testing.T) {
 			t.Parallel()
@@ -146,6 +147,7 @@ func TestFaultWatchLossAfterEveryCommand(t *testing.T) {
 // A restart without persistence loses every lock: each of 1,000 holders is told within one renewal interval
 // of the server's return, new locks work, and that the scripts are gone too is nobody's concern.
 func TestFaultRestartWithoutPersistence(t *testing.T) {
+	t.Parallel()
 	server := redistest.Start(t)
 	e := connect(t, server.Addr(), lease(15*time.Second)) // renewed every 5 s
 	for range times(t, 20, 1) {

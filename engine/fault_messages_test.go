@@ -103,6 +103,7 @@ func TestFaultSubscriberKilledEvery200ms(t *testing.T) {
 
 // A message that is lost on the way costs at most the poll cap.
 func TestFaultMessagesLost(t *testing.T) {
+	t.Parallel()
 	for _, share := range []float64{0.1, 1} {
 		t.Run(fmt.Sprintf("%.0f%%", 100*share), func(t *testing.T) {
 			t.Parallel()

@@ -39,6 +39,7 @@ func mustNotOpen(t *testing.T, opts engine.Options, class error, words ...string
 }
 
 func TestFaultOpenSaysWhatToDo(t *testing.T) {
+	t.Parallel()
 	t.Run("without a server", func(t *testing.T) {
 		nobody, err := net.Listen("tcp", "127.0.0.1:0")
 		if err != nil {
@@ -134,6 +135,7 @@ func shown(v any) []string {
 // A password turns up in no error, log, option or statistic, whether it is right or wrong, the user known or
 // not, and also while the server goes and comes and changes its mind.
 func TestFaultPasswordIsNeverShown(t *testing.T) {
+	t.Parallel()
 	server := redistest.Start(t, "--requirepass", canary)
 	server.MustDo("ACL", "SETUSER", "locks", "on", ">"+canary, "~*", "&*", "+@all")
 	proxy := redistest.NewProxy(t, server.Addr())

@@ -79,3 +79,21 @@ func (o *outsider) free(name string) bool {
 	}
 	return err == nil
 }
+
+// listen hears the channel of a name until stop. The channel heard holds a token when a message came.
+func (o *outsider) listen(name string) (heard chan struct{}, stop func()) {
+	o.tb.Helper()
+	conn, release := o.client.Dedicate()
+	heard = make(chan struct{}, 1)
+	conn.SetPubSubHooks(rueidis.PubSubHooks{OnMessage: func(rueidis.PubSubMessage) {
+		select {
+		case heard <- struct{}{}:
+		default:
+		}
+	}})
+	subscribe := conn.B().Subscribe().Channel(scripts.LockChannel(name)).Build()
+	if err := conn.Do(context.Background(), subscribe).Error(); err != nil {
+		o.tb.Fatalf("outsider: subscribe: %v", err)
+	}
+	return heard, func() { conn.Close(); release() }
+}

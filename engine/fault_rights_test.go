@@ -32,6 +32,7 @@ func openLimited(t *testing.T, opts engine.Options) *engine.Engine {
 
 // SECURITY.md says which commands the engine needs; without any one of them Open fails and names it.
 func TestFaultMissingCommandIsNamedAtOpen(t *testing.T) {
+	t.Parallel()
 	server := redistest.Start(t)
 	for name, c := range map[string]struct {
 		change func(*engine.Options)
@@ -99,6 +100,7 @@ func TestFaultMissingChannelPattern(t *testing.T) {
 }
 
 func TestFaultRightsRevokedWhileRunning(t *testing.T) {
+	t.Parallel()
 	t.Run("to a channel: who waits asks every two seconds", func(t *testing.T) {
 		server := redistest.Start(t)
 		e := openLimited(t, limitedTo(server, "~*", "&*", "+@all"))

@@ -60,6 +60,7 @@ func mustRenew(t *testing.T, h *engine.Hold) {
 
 // A server without memory takes no new locks, but those that are held can be kept and given back.
 func TestFaultServerOutOfMemory(t *testing.T) {
+	t.Parallel()
 	server := redistest.Start(t)
 	e := connect(t, server.Addr(), lease(6*time.Second))
 	for range times(t, 100, 2) {
@@ -85,6 +86,7 @@ func TestFaultServerOutOfMemory(t *testing.T) {
 // A replica, or a demoted master, takes no locks; who waits gets it when there is a master again, and so
 // does who gives one back.
 func TestFaultServerReadOnly(t *testing.T) {
+	t.Parallel()
 	server := redistest.Start(t)
 	e := connect(t, server.Addr())
 	h := mustLock(t, e.Mutex("held"))
@@ -104,6 +106,7 @@ func TestFaultServerReadOnly(t *testing.T) {
 
 // A server that cannot save and has stopped writes takes no locks; who gives one back waits.
 func TestFaultServerCannotSave(t *testing.T) {
+	t.Parallel()
 	server := redistest.Start(t, "--save", "3600 1")
 	e := connect(t, server.Addr())
 	h := mustLock(t, e.Mutex("held"))
@@ -135,6 +138,7 @@ func TestFaultServerCannotSave(t *testing.T) {
 
 // A server that is still loading its data keeps callers waiting, Open too.
 func TestFaultServerLoading(t *testing.T) {
+	t.Parallel()
 	server := redistest.Start(t, "--key-load-delay", "50", "--loading-process-events-interval-bytes", "1024", "--enable-debug-command", "local")
 	server.MustDo("DEBUG", "POPULATE", "12000", "filling")
 	e := connect(t, server.Addr())
@@ -169,6 +173,7 @@ func TestFaultServerLoading(t *testing.T) {
 
 // A script that does not end makes the server answer BUSY to everything; when it is killed all goes on.
 func TestFaultServerBusy(t *testing.T) {
+	t.Parallel()
 	server := redistest.Start(t, "--busy-reply-threshold", "50")
 	e := connect(t, server.Addr())
 	outside := newOutsider(t, server.Addr())
@@ -211,6 +216,7 @@ func busy(t *testing.T, server *redistest.Server, outside *outsider) (kill func(
 // A busy server refuses subscriptions as well. That is no word about rights: they are asked for again, and
 // messages wake as before.
 func TestFaultServerBusyWhenAskedToListen(t *testing.T) {
+	t.Parallel()
 	server := redistest.Start(t, "--busy-reply-threshold", "50")
 	proxy := redistest.NewProxy(t, server.Addr())
 	e := connect(t, proxy.Addr(), func(o *engine.Options) { o.PollCap = time.Hour })
@@ -270,6 +276,7 @@ func TestFaultServerFrozen(t *testing.T) {
 
 // A server that takes no more connections keeps callers waiting whose connection broke.
 func TestFaultServerFull(t *testing.T) {
+	t.Parallel()
 	server := redistest.Start(t)
 	proxy := redistest.NewProxy(t, server.Addr())
 	e := connect(t, proxy.Addr())

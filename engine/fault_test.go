@@ -161,7 +161,7 @@ func checkQuiet(tb testing.TB, s *redistest.Server, e *engine.Engine, held int, 
 		tb.Errorf("%d keys stand, want %d; the first not wanted: %q", len(keys), len(living), firstOf(keys, living))
 	}
 	if subs := s.Subscriptions(); subs.Count() != 0 {
-		tb.Errorf("somebody listens to %d channels: %.3q", subs.Count(), subs.Channels)
+		tb.Errorf("somebody listens to %d channels: %q", subs.Count(), subs.Channels[:min(3, len(subs.Channels))])
 	}
 	if stats := e.Stats(); stats.Waiting != 0 || stats.Held != int64(held) {
 		tb.Errorf("waiting = %d, held = %d; want 0, %d", stats.Waiting, stats.Held, held)
