@@ -117,6 +117,10 @@ func (e *Engine) prepare(ctx context.Context, o rueidis.ClientOption) (*dispatch
 	if err != nil {
 		return nil, err
 	}
+	if client.Mode() == rueidis.ClientModeCluster {
+		client.Close()
+		return nil, errCluster
+	}
 	e.client = client
 	loaded, err := dispatcher.Load(ctx, client, e.clock)
 	if err == nil {

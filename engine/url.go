@@ -11,7 +11,6 @@ import (
 //
 //	redis://user:password@host:6379/0?dial_timeout=1s&write_timeout=1s&client_name=gateway
 //	redis://host1:26379?addr=host2:26379&master_set=mymaster      Sentinel
-//	redis://host1:7000?addr=host2:7000                            Cluster
 //	unix:///run/redis.sock?db=1
 //
 // The parameters are those of rueidis.ParseURL. Errors are ErrInvalid and never quote the URL, which may
