@@ -85,14 +85,21 @@ local function pop(l, now, head, life)
 	if life then advance(l, now, old) end
 end
 
--- purge takes the dead from the head: ours when their engine is, Redisson's when their deadline is over.
-local function purge(l, now)
+-- isLeft reports whether a place is one that its engine has given up: its waiters stand in the order of their
+-- numbers, so those before its first one are.
+local function isLeft(owner, engine, first)
+	return first and engineOf(owner) == engine and tonumber(string.match(owner, '%d+$') or first) < first
+end
+
+-- purge takes the dead from the head: ours when their engine is, or when it says by the number of its first waiter
+-- that it has given them up; Redisson's when their deadline is over.
+local function purge(l, now, engine, first)
 	for _ = 1, MOST do
 		local head = at(l, 0)
 		if not head then return end
 		local life = lifeOf(l, head)
 		local ends = life or deadlineOf(l, head)
-		if not ends or ends > now then return end
+		if (not ends or ends > now) and not isLeft(head, engine, first) then return end
 		pop(l, now, head, life)
 	end
 end
@@ -115,13 +122,12 @@ local function leave(l, now, owner)
 	redis.call('ZREM', l.deadlines, owner)
 end
 
--- take gives a free lock to an owner whose turn it is: it, or another of its engine, is the head, or nobody
--- waits. An error: nothing has changed.
+-- take gives a free lock to an owner whose turn it is: it is the head, or nobody waits. An error: nothing has changed.
 local function take(l, now, owner, lease)
 	local reply = call('HSET', l.lock, owner, '1')
 	if reply ~= 1 then return reply end
 	redis.call('PEXPIRE', l.lock, lease)
-	if at(l, 0) then leave(l, now, owner) end
+	if at(l, 0) == owner then pop(l, now, owner, now) end
 	return 1
 end
 

@@ -74,9 +74,9 @@ return each(#KEYS / 4, function(i)
 		if found[2] then return foreign() end
 		mine = found[1]
 	end
-	if head then purge(l, now) end
+	if head then purge(l, now, engine, me and place ~= 'TRY' and tonumber(id)) end
 	local unqueued = ttl == -2 and me and place ~= 'OLD' and not at(l, 0)
-	if n > 0 or place == 'OLD' or not me then
+	if n > 0 or me and place == 'OLD' or not me and at(l, 0) then
 		if not (unqueued and n == 1 and place == 'NEW') then
 			local refused = live(l) or join(l, n, first, (unqueued or mine) and me)
 			if refused then return fault(refused, l.queue) end
@@ -95,8 +95,7 @@ return each(#KEYS / 4, function(i)
 		return 1
 	end
 	if ttl ~= -2 then return taken(ttl) end
-	head = at(l, 0)
-	if unqueued or head and place ~= 'TRY' and engineOf(head) == engine then
+	if unqueued or at(l, 0) == me then
 		local reply = take(l, now, me, lease)
 		if reply ~= 1 then return fault(reply, l.lock) end
 		return 1

@@ -26,12 +26,10 @@ return each(#KEYS / 4, function(i)
 		end
 		if engineOf(owner) == engine then leave(l, now, owner) end
 	end
-	purge(l, now)
+	purge(l, now, engine, heir and tonumber(ARGV[arg + 1]))
 	local heard = 0
 	if not standing then
-		local head = at(l, 0)
-		local turn = heir and head and engineOf(head) == engine and deadlineOf(l, heir)
-		if turn and take(l, now, heir, lease) == 1 then return PASSED end
+		if heir and at(l, 0) == heir and take(l, now, heir, lease) == 1 then return PASSED end
 		heard = wake(l, how, channel)
 	end
 	if freed == 0 then return -1 end
