@@ -33,7 +33,7 @@ func TestReplyToAnAcquire(t *testing.T) {
 }
 
 func TestReplyThatCameTooLate(t *testing.T) {
-	const now = 1_700_000_000_000
+	const now int64 = 1_700_000_000_000
 	if millis, late := scripts.Reply(-(1<<52 + now)).Late(); !late || millis != now {
 		t.Errorf("late %t at %d, want %d", late, millis, now)
 	}
