@@ -16,8 +16,7 @@ return each(#KEYS, function(i)
 	if ttl == -2 then
 		local reply = call('HSET', lock, owner, '1')
 		if reply ~= 1 then return fault(reply, lock) end
-		call('PEXPIRE', lock, lease)
-		return 1
+		return bound(lock, owner, lease) or 1
 	end
 	if type(ttl) == 'table' then return fault(ttl, lock) end
 	local found = call('HMGET', lock, owner, 'mode')

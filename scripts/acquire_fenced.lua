@@ -32,8 +32,9 @@ return each(#KEYS / 2, function(i)
 	if set.err then return fault(set, counter) end
 	if idle > 0 then call('PEXPIRE', counter, ARGV[3]) end
 	if not mine then
-		call('HSET', lock, owner, '1')
-		call('PEXPIRE', lock, lease)
+		local reply = call('HSET', lock, owner, '1')
+		if reply ~= 1 then return fault(reply, lock) end
+		return bound(lock, owner, lease) or token
 	elseif ttl < tonumber(lease) then
 		call('PEXPIRE', lock, lease)
 	end

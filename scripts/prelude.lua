@@ -37,6 +37,15 @@ local function taken(ttl)
 	return -(ttl + 2)
 end
 
+-- bound gives a lock that was just taken its TTL. A lock without one would stand for ever: it is given back, and the
+-- answer says why.
+local function bound(lock, owner, lease)
+	local reply = call('PEXPIRE', lock, lease)
+	if reply == 1 then return nil end
+	call('HDEL', lock, owner)
+	return fault(reply, lock)
+end
+
 -- Who speaks BOTH ways also listens both ways, and is one. Others may listen one way. So of the two counts the larger
 -- one tells whether there are others.
 

@@ -9,7 +9,8 @@ local function try(name, ...)
 	if type(reply) ~= 'table' or not reply.err then return end
 	-- Redis 7.0 and before; since 7.2
 	if string.find(reply.err, 'run this command', 1, true) or string.find(reply.err, 'permissions to run', 1, true) then
-		missing[#missing + 1] = name
+		if not missing[name] then missing[#missing + 1] = name end
+		missing[name] = true
 	end
 end
 try('time', 'TIME')

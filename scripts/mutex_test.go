@@ -1,0 +1,275 @@
+package scripts_test
+
+import (
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/wheellock/wheellock/scripts"
+)
+
+func TestAcquire(t *testing.T) {
+	onBoth(t, func(t *testing.T, b *box) {
+		t.Run("takes a free name: a hash of owner and count, with a TTL, as Redisson's", func(t *testing.T) {
+			b := b.fresh(t)
+			b.want(b.eval(scripts.Acquire, []string{one}, 0, "me:1", hour), "1")
+			b.stands(one, "me:1=1")
+			b.lasts(one, hour)
+		})
+		t.Run("asked twice takes once", func(t *testing.T) {
+			b := b.fresh(t)
+			for range 2 {
+				b.want(b.eval(scripts.Acquire, []string{one}, 0, "me:1", hour), "1")
+			}
+			b.stands(one, "me:1=1")
+		})
+		t.Run("asked again raises a TTL and never lowers it", func(t *testing.T) {
+			b := b.fresh(t)
+			for _, lease := range []time.Duration{hour, twoHour, hour} {
+				b.want(b.eval(scripts.Acquire, []string{one}, 0, "me:1", lease), "1")
+			}
+			b.lasts(one, twoHour)
+		})
+		t.Run("of another owner's name tells what its lease has left", func(t *testing.T) {
+			b := b.fresh(t)
+			b.eval(scripts.Acquire, []string{one}, 0, "java:1", hour)
+			reply, _ := strconv.ParseInt(b.eval(scripts.Acquire, []string{one}, 0, "me:1", time.Minute), 10, 64)
+			ttl, held := scripts.Reply(reply).Held()
+			if !held || ttl > hour || ttl < hour-time.Minute {
+				t.Errorf("held %t for %v, want an hour", held, ttl)
+			}
+			b.stands(one, "java:1=1")
+		})
+		t.Run("of a name without TTL says so", func(t *testing.T) {
+			b := b.fresh(t)
+			b.must("HSET", one, "java:1", "3")
+			b.want(b.eval(scripts.Acquire, []string{one}, 0, "me:1", hour), "-1")
+		})
+		t.Run("before its notAfter takes, after it does nothing and tells the server's time", func(t *testing.T) {
+			b := b.fresh(t)
+			now := b.serverMillis()
+			b.want(b.eval(scripts.Acquire, []string{one}, now+60_000, "me:1", hour), "1")
+			for _, names := range [][]string{{one}, {one, two}} { // also for an owner that has it
+				reply, _ := strconv.ParseInt(b.eval(scripts.Acquire, names, now-1, "me:1", twoHour, "me:2", twoHour), 10, 64)
+				millis, late := scripts.Reply(reply).Late()
+				if !late || millis < now || millis > b.serverMillis() {
+					t.Errorf("late %t at %d, want between %d and now", late, millis, now)
+				}
+			}
+			b.lasts(one, hour)
+			b.want(b.must("EXISTS", two), "0")
+		})
+		t.Run("takes many names in one call", func(t *testing.T) {
+			b := b.fresh(t)
+			b.want(b.eval(scripts.Acquire, []string{one, two, three}, 0, "me:1", hour, "me:2", twoHour, "me:3", hour), "1")
+			b.stands(one, "me:1=1")
+			b.stands(two, "me:2=1")
+			b.stands(three, "me:3=1")
+			b.lasts(two, twoHour)
+		})
+		t.Run("answers each name when they fared differently", func(t *testing.T) {
+			b := b.fresh(t)
+			b.must("HSET", two, "java:1", "1")
+			b.must("SET", three, "x")
+			got := b.eval(scripts.Acquire, []string{one, two, three}, 0, "me:1", hour, "me:2", hour, "me:3", hour)
+			b.want(got, "[1 -1 "+fault(17)+"]")
+			b.stands(two, "java:1=1")
+		})
+		t.Run("with a lease that is none takes nothing", func(t *testing.T) {
+			b := b.fresh(t)
+			b.want(b.eval(scripts.Acquire, []string{one}, 0, "me:1", "soon"), fault(scripts.Other))
+			b.want(b.must("EXISTS", one), "0", "EXISTS")
+		})
+	})
+}
+
+func TestRelease(t *testing.T) {
+	onBoth(t, func(t *testing.T, b *box) {
+		t.Run("frees, and tells who listens: 0 on Redisson's channel", func(t *testing.T) {
+			b := b.fresh(t)
+			b.want(channel, "redisson_lock__channel:{stock:7}", "the channel")
+			heard := b.listen(channel)
+			b.eval(scripts.Acquire, []string{one}, 0, "me:1", hour)
+			b.want(b.eval(scripts.Release, []string{one}, "PUBLISH", "me:1", channel), "1")
+			b.want(b.must("EXISTS", one), "0", "EXISTS")
+			b.want(<-heard, "0", "the message")
+		})
+		t.Run("that nobody hears wakes nobody", func(t *testing.T) {
+			b := b.fresh(t)
+			b.eval(scripts.Acquire, []string{one}, 0, "me:1", hour)
+			b.want(b.eval(scripts.Release, []string{one}, "PUBLISH", "me:1", scripts.LockChannel("nobody")), "0")
+		})
+		t.Run("of a spin lock says nothing", func(t *testing.T) {
+			b := b.fresh(t)
+			heard := b.listen(channel)
+			b.eval(scripts.Acquire, []string{one}, 0, "me:1", hour)
+			b.want(b.eval(scripts.Release, []string{one}, "NONE", "me:1", channel), "0")
+			b.must("PUBLISH", channel, "the next")
+			b.want(<-heard, "the next", "the message")
+		})
+		t.Run("of what is lost, or another owner's, is not mine and changes nothing", func(t *testing.T) {
+			b := b.fresh(t)
+			b.want(b.eval(scripts.Release, []string{one}, "PUBLISH", "me:1", channel), "-1")
+			b.eval(scripts.Acquire, []string{one}, 0, "java:1", hour)
+			b.want(b.eval(scripts.Release, []string{one}, "PUBLISH", "me:1", channel), "-1")
+			b.stands(one, "java:1=1")
+		})
+		t.Run("of many names answers each", func(t *testing.T) {
+			b := b.fresh(t)
+			heard := b.listen(scripts.LockChannel(two))
+			b.eval(scripts.Acquire, []string{one, two}, 0, "me:1", hour, "me:2", hour)
+			got := b.eval(scripts.Release, []string{one, two, three}, "PUBLISH",
+				"me:1", scripts.LockChannel("nobody"), "me:2", scripts.LockChannel(two), "me:3", channel)
+			b.want(got, "[0 1 -1]")
+			b.want(<-heard, "0", "the message")
+		})
+		t.Run("by force frees a stranger, whatever it counts", func(t *testing.T) {
+			b := b.fresh(t)
+			b.must("HSET", one, "java:1", "3")
+			b.want(b.eval(scripts.Release, []string{one}, "PUBLISH", "java:1", scripts.LockChannel("nobody")), "0")
+			b.want(b.must("EXISTS", one), "0", "EXISTS")
+		})
+	})
+}
+
+func TestRenew(t *testing.T) {
+	onBoth(t, func(t *testing.T, b *box) {
+		t.Run("raises the TTL of an owner, never lowers it", func(t *testing.T) {
+			b := b.fresh(t)
+			b.eval(scripts.Acquire, []string{one}, 0, "me:1", time.Minute)
+			for _, lease := range []time.Duration{hour, twoHour, time.Millisecond} {
+				b.want(b.eval(scripts.Renew, []string{one}, "me:1", lease), "1")
+			}
+			b.lasts(one, twoHour)
+		})
+		t.Run("of what is lost, or another owner's, is not mine and changes nothing", func(t *testing.T) {
+			b := b.fresh(t)
+			b.want(b.eval(scripts.Renew, []string{one}, "me:1", hour), "-1")
+			b.eval(scripts.Acquire, []string{one}, 0, "java:1", hour)
+			b.want(b.eval(scripts.Renew, []string{one}, "me:1", twoHour), "-1")
+			b.lasts(one, hour)
+		})
+		t.Run("of many names answers each", func(t *testing.T) {
+			b := b.fresh(t)
+			b.eval(scripts.Acquire, []string{one, three}, 0, "me:1", time.Minute, "me:3", time.Minute)
+			b.want(b.eval(scripts.Renew, []string{one, two, three}, "me:1", hour, "me:2", hour, "me:3", twoHour), "[1 -1 1]")
+			b.lasts(one, hour)
+			b.lasts(three, twoHour)
+			b.want(b.eval(scripts.Renew, []string{one, three}, "me:1", hour, "me:3", hour), "1")
+		})
+	})
+}
+
+func TestConfirm(t *testing.T) {
+	onBoth(t, func(t *testing.T, b *box) {
+		t.Run("counts who listens, and renews", func(t *testing.T) {
+			b := b.fresh(t)
+			b.eval(scripts.Acquire, []string{one}, 0, "me:1", time.Minute)
+			b.want(b.eval(scripts.Confirm, []string{one}, "PUBLISH", "me:1", hour, scripts.LockChannel("nobody")), "0")
+			b.listen(channel)
+			b.want(b.eval(scripts.Confirm, []string{one}, "PUBLISH", "me:1", time.Minute, channel), "1")
+			b.lasts(one, hour)
+		})
+		t.Run("of what is lost, or another owner's, is not mine and changes nothing", func(t *testing.T) {
+			b := b.fresh(t)
+			b.want(b.eval(scripts.Confirm, []string{one}, "PUBLISH", "me:1", hour, channel), "-1")
+			b.eval(scripts.Acquire, []string{one}, 0, "java:1", hour)
+			b.want(b.eval(scripts.Confirm, []string{one}, "PUBLISH", "me:1", twoHour, channel), "-1")
+			b.lasts(one, hour)
+		})
+		t.Run("of many names answers each", func(t *testing.T) {
+			b := b.fresh(t)
+			b.listen(scripts.LockChannel(two))
+			b.eval(scripts.Acquire, []string{one, two}, 0, "me:1", hour, "me:2", hour)
+			got := b.eval(scripts.Confirm, []string{one, two, three}, "PUBLISH", "me:1", hour, scripts.LockChannel("nobody"),
+				"me:2", hour, scripts.LockChannel(two), "me:3", hour, channel)
+			b.want(got, "[0 1 -1]")
+		})
+	})
+}
+
+func TestSwap(t *testing.T) {
+	swap := func(b *box, name, old, fresh string, lease time.Duration) string {
+		return b.eval(scripts.Swap, []string{name}, "PUBLISH", old, fresh, lease, scripts.LockChannel("nobody"))
+	}
+	onBoth(t, func(t *testing.T, b *box) {
+		t.Run("puts a fresh owner in place of the old one, with its own lease, longer or shorter", func(t *testing.T) {
+			b := b.fresh(t)
+			b.eval(scripts.Acquire, []string{one}, 0, "me:1", hour)
+			b.want(swap(b, one, "me:1", "me:2", 5*time.Minute), "0")
+			b.stands(one, "me:2=1")
+			b.lasts(one, 5*time.Minute)
+			b.want(swap(b, one, "me:2", "me:3", twoHour), "0")
+			b.lasts(one, twoHour)
+		})
+		t.Run("asked twice swaps once, and does not lower the TTL", func(t *testing.T) {
+			b := b.fresh(t)
+			b.eval(scripts.Acquire, []string{one}, 0, "me:1", hour)
+			swap(b, one, "me:1", "me:2", hour)
+			b.eval(scripts.Renew, []string{one}, "me:2", twoHour)
+			b.want(swap(b, one, "me:1", "me:2", hour), "0")
+			b.stands(one, "me:2=1")
+			b.lasts(one, twoHour)
+		})
+		t.Run("of what is lost, or another owner's, is not mine and changes nothing", func(t *testing.T) {
+			b := b.fresh(t)
+			b.want(swap(b, one, "me:1", "me:2", hour), "-1")
+			b.want(b.must("EXISTS", one), "0", "EXISTS")
+			b.eval(scripts.Acquire, []string{one}, 0, "java:1", hour)
+			b.want(swap(b, one, "me:1", "me:2", twoHour), "-1")
+			b.stands(one, "java:1=1")
+			b.lasts(one, hour)
+		})
+		t.Run("of many names answers each, and counts who listens", func(t *testing.T) {
+			b := b.fresh(t)
+			b.listen(channel)
+			b.eval(scripts.Acquire, []string{one, two}, 0, "me:1", hour, "me:2", hour)
+			got := b.eval(scripts.Swap, []string{one, two, three}, "PUBLISH", "me:1", "me:11", hour, channel,
+				"me:2", "me:12", hour, scripts.LockChannel("nobody"), "me:3", "me:13", hour, channel)
+			b.want(got, "[1 0 -1]")
+			b.stands(two, "me:12=1")
+		})
+	})
+}
+
+func TestInspect(t *testing.T) {
+	onBoth(t, func(t *testing.T, b *box) {
+		t.Run("of a free name", func(t *testing.T) {
+			b := b.fresh(t)
+			b.want(b.eval(scripts.Inspect, []string{one}), "[0 -2 0]")
+		})
+		t.Run("of a held one, with and without TTL", func(t *testing.T) {
+			b := b.fresh(t)
+			b.must("HSET", one, "java:1", "3")
+			b.want(b.eval(scripts.Inspect, []string{one}), "[0 -1 0 java:1 3]")
+			b.must("PEXPIRE", one, "3600000")
+			if got := b.eval(scripts.Inspect, []string{one}); !strings.HasSuffix(got, " 0 java:1 3]") || !strings.HasPrefix(got, "[0 3") {
+				t.Errorf("answered %s", got)
+			}
+		})
+		t.Run("tells the last fencing token where there is one", func(t *testing.T) {
+			b := b.fresh(t)
+			b.must("SET", two, "42")
+			b.want(b.eval(scripts.Inspect, []string{one, two}), "[0 -2 42]")
+			b.want(b.eval(scripts.Inspect, []string{one, three}), "[0 -2 0]")
+			b.must("HSET", three, "not", "a counter")
+			b.want(b.eval(scripts.Inspect, []string{one, three}), "[0 -2 0]")
+		})
+	})
+}
+
+// fresh is the box with nothing in it, for another test.
+func (b *box) fresh(t *testing.T) *box {
+	t.Helper()
+	b.must("FLUSHALL")
+	return &box{t, b.client, b.redis}
+}
+
+func (b *box) serverMillis() int64 {
+	b.Helper()
+	parts := strings.Fields(strings.Trim(b.must("TIME"), "[]"))
+	seconds, _ := strconv.ParseInt(parts[0], 10, 64)
+	micros, _ := strconv.ParseInt(parts[1], 10, 64)
+	return seconds*1000 + micros/1000
+}

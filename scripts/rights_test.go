@@ -1,0 +1,75 @@
+package scripts_test
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/wheellock/wheellock/internal/redistest"
+	"github.com/wheellock/wheellock/scripts"
+)
+
+// needed are the commands that rights.lua tries, as it tries them.
+func needed(how string) []string {
+	var names []string
+	for _, found := range regexp.MustCompile(`(?m)^\t?try\('([^']+)'`).FindAllStringSubmatch(scripts.Rights.Text, -1) {
+		name := found[1]
+		plain, sharded := name == "publish" || name == "pubsub|numsub", name == "spublish" || name == "pubsub|shardnumsub"
+		if !plain && !sharded || plain && how != "SPUBLISH" || sharded && how != "PUBLISH" {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	return slices.Compact(names)
+}
+
+func TestRights(t *testing.T) {
+	b := realBox(t)
+	probe := func(t *testing.T, how string, rights ...string) string {
+		t.Helper()
+		user := b.limited(t, append([]string{"&*", "~*", "+@all"}, rights...)...)
+		return user.eval(scripts.Rights, nil, "probe", "probe:channel", how)
+	}
+	for _, how := range []string{"PUBLISH", "SPUBLISH", "BOTH"} {
+		t.Run("a user with all has them all: "+how, func(t *testing.T) {
+			b.want(probe(t, how), "", "rights")
+		})
+		for _, command := range needed(how) {
+			t.Run("without "+command+" it is named, once: "+how, func(t *testing.T) {
+				b.want(probe(t, how, "-"+command), command, "rights")
+			})
+		}
+	}
+	t.Run("without several all are named", func(t *testing.T) {
+		b.want(probe(t, "PUBLISH", "-hset", "-publish"), "hset publish", "rights")
+	})
+	t.Run("nothing of the probe is left", func(t *testing.T) {
+		redistest.Await(t, "the last probe's key to run out", func() bool { return b.must("DBSIZE") == "0" })
+	})
+}
+
+// Every command in a script is one that rights.lua tries, so that Open names it when it is missing.
+func TestRightsKnowEveryCommand(t *testing.T) {
+	tried := needed("BOTH")
+	for _, s := range all {
+		for _, found := range regexp.MustCompile(`\bp?call\('([A-Z]+)'(?:, '(NUMSUB|SHARDNUMSUB)')?`).FindAllStringSubmatch(s.Text, -1) {
+			name := strings.ToLower(found[1])
+			if found[2] != "" {
+				name += "|" + strings.ToLower(found[2])
+			}
+			if !slices.Contains(tried, name) {
+				t.Errorf("%s uses %s, which rights.lua does not try", s.Name, name)
+			}
+		}
+	}
+}
+
+// all are the scripts that the engine loads.
+var all = []scripts.Script{
+	scripts.Acquire, scripts.AcquireFenced, scripts.Release, scripts.Renew, scripts.Confirm, scripts.Swap, scripts.Inspect,
+	scripts.AcquireRead, scripts.AcquireWrite, scripts.ReleaseRead, scripts.ReleaseWrite, scripts.RenewRead, scripts.Downgrade,
+	scripts.FairAsk, scripts.FairRelease, scripts.FairLeave,
+	scripts.Take, scripts.Give, scripts.AddPermits, scripts.SetPermits, scripts.DrainPermits, scripts.CountDown, scripts.SetCount,
+	scripts.DeleteCount, scripts.Look, scripts.PermitTake, scripts.PermitRenew, scripts.PermitFree, scripts.PermitCount,
+}
