@@ -32,6 +32,7 @@ var (
 	_ io.Closer                                                     = (*engine.Engine)(nil)
 
 	_ func(*engine.Engine, string) *engine.Mutex                                                                  = (*engine.Engine).Mutex
+	_ func(*engine.Engine, string) *engine.Mutex                                                                  = (*engine.Engine).FairMutex
 	_ func(*engine.Engine, string) *engine.Mutex                                                                  = (*engine.Engine).FencedMutex
 	_ func(*engine.Engine, string) *engine.Mutex                                                                  = (*engine.Engine).SpinMutex
 	_ func(*engine.Engine, string) *engine.RWMutex                                                                = (*engine.Engine).RWMutex
@@ -144,7 +145,7 @@ var (
 	_ = engine.State{Locked: true, Ours: true, Owner: "", Count: int(0), TTL: time.Duration(0), Token: int64(0)}
 	_ = engine.HeldError{Name: "", TTL: time.Duration(0)}
 	_ = engine.Options{
-		Redis: rueidis.ClientOption{}, Lease: time.Duration(0), MaxHold: time.Duration(0), FenceTTL: time.Duration(0), HandoffTime: time.Duration(0),
+		Redis: rueidis.ClientOption{}, Lease: time.Duration(0), MaxHold: time.Duration(0), FairWaiterLease: time.Duration(0), FenceTTL: time.Duration(0), HandoffTime: time.Duration(0),
 		MaxRequests: int(0), MaxWaitersPerName: int(0), Callbacks: int(0), PubSub: engine.PubSubAuto, WatchLoss: false,
 		NameMapper: func(string) string { return "" }, Logger: (*slog.Logger)(nil),
 	}
