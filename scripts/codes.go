@@ -104,7 +104,7 @@ func (f Fault) String() string {
 	if what, foreign := f.Foreign(); foreign {
 		return "the key is a " + what
 	}
-	if f <= None || int(f) >= len(faultWords) {
+	if f <= None || f >= Fault(len(faultWords)) {
 		return "an error inside the script"
 	}
 	return faultWords[f]
