@@ -142,6 +142,7 @@ var operations = [gate.Ops]operation{
 	gate.Look:         {&scripts.Look, nil, func(*wire, *gate.Command) {}},
 	gate.Give:         permits(&scripts.Give),
 	gate.AddPermits:   permits(&scripts.AddPermits),
+	gate.PermitAdd:    permits(&scripts.PermitAdd),
 	gate.SetPermits:   permits(&scripts.SetPermits),
 	gate.DrainPermits: permits(&scripts.DrainPermits),
 	gate.CountDown:    counts(&scripts.CountDown),

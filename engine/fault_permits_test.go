@@ -77,6 +77,31 @@ func hold(t *testing.T, p *engine.PermitSemaphore, n int, permits int64, inside,
 	}
 }
 
+// Redisson's waiters let so many in as the message says: of one permit freed it is how many there are now, of
+// several and of new ones how many came.
+func TestPermitMessages(t *testing.T) {
+	server := redistest.Start(t)
+	proxy := redistest.NewProxy(t, server.Addr())
+	p, monitor := connect(t, proxy.Addr()).PermitSemaphore("pool"), server.Monitor()
+	if set, err := p.TrySetPermits(soon(t), 7); !set || err != nil {
+		t.Fatalf("TrySetPermits = %t, %v", set, err)
+	}
+	proxy.SwallowReply(redistest.Swallow{Match: runs(scripts.PermitAdd)}) // rule 22: sent again it adds and tells nothing
+	check(t, "AddPermits", p.AddPermits(soon(t), 3))
+	check(t, "AddPermits", p.AddPermits(soon(t), -4))
+	for _, n := range []int{1, 2} {
+		h, err := p.Acquire(soon(t), n)
+		if err != nil {
+			t.Fatal(err)
+		}
+		mustUnlock(t, h)
+	}
+	if free := server.MustDo("GET", "pool").Text; free != "6" {
+		t.Errorf("free = %s, want 7 + 3 - 4", free)
+	}
+	wantPublished(t, monitor, scripts.SemaphoreChannel("pool"), "7", "3", "6", "2")
+}
+
 // The other party runs what Redisson's scripts run.
 func TestHeldPermitsBesideRedisson(t *testing.T) {
 	server := redistest.Start(t)

@@ -115,7 +115,7 @@ func (p *PermitSemaphore) AddPermits(ctx context.Context, n int64) error {
 	if err := checkCount("an addition", n, -mostPermits); err != nil {
 		return t.failed(err)
 	}
-	_, err := t.decide(ctx, gate.Change{Op: gate.AddPermits, N: n})
+	_, err := t.decide(ctx, gate.Change{Op: gate.PermitAdd, N: n})
 	return err
 }
 

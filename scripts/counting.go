@@ -46,7 +46,8 @@ var (
 	Look         = Script{"look", prelude + receipt + look}
 )
 
-// SemaphoreChannel is where permits are announced: the message is how many there are now.
+// SemaphoreChannel is where permits are announced: the message is how many there are now, or, of permits that
+// expire, how many came.
 func SemaphoreChannel(name string) string { return PrefixName("redisson_sc", name) }
 
 // LatchChannel is where a latch is announced: "0" when it has opened, "1" when it was set or deleted.

@@ -19,14 +19,18 @@ var permitRenew string
 //go:embed permit_free.lua
 var permitFree string
 
+//go:embed permit_add.lua
+var permitAdd string
+
 //go:embed permit_count.lua
 var permitCount string
 
-// The scripts of permits that expire. They are set and added by those of semaphores.
+// The scripts of permits that expire. They are set by that of semaphores.
 var (
 	PermitTake  = Script{"permit_take", prelude + receipt + permits + permitTake}
 	PermitRenew = Script{"permit_renew", prelude + receipt + permits + permitRenew}
 	PermitFree  = Script{"permit_free", prelude + receipt + permits + permitFree}
+	PermitAdd   = Script{"permit_add", prelude + receipt + permitAdd}
 	PermitCount = Script{"permit_count", prelude + receipt + permits + permitCount}
 )
 

@@ -30,6 +30,7 @@ return each(#KEYS / 3, function(i)
 	if #there == 0 or first == '0' and #there < #all then return note(receipt, id, -1) or -1 end
 	return once(receipt, id, 0, function() return call('ZREM', held, unpack(there)) end, function()
 		local now = call('INCRBY', key, #there)
-		return publish(ARGV[1], ARGV[5 * i + 3], string.format('%.0f', now))
+		-- As Redisson tells it: of one permit how many are free now, of several how many came.
+		return publish(ARGV[1], ARGV[5 * i + 3], string.format('%.0f', #there == 1 and now or #there))
 	end)
 end)

@@ -54,6 +54,7 @@ const (
 	Give
 	CountDown
 	AddPermits
+	PermitAdd
 	SetPermits
 	DrainPermits
 	SetCount
@@ -72,7 +73,7 @@ const (
 var opNames = [Ops]string{
 	None: "none", Renew: "renew", Confirm: "confirm", Swap: "swap",
 	RenewRead: "renew read", RenewWrite: "renew write", ConfirmRead: "confirm read", ConfirmWrite: "confirm write", Downgrade: "downgrade",
-	PermitRenew: "permit renew", PermitFree: "permit free", PermitTake: "permit take",
+	PermitRenew: "permit renew", PermitFree: "permit free", PermitAdd: "permit add", PermitTake: "permit take",
 	ReleaseRead: "release read", ReleaseWrite: "release write", AcquireRead: "acquire read", AcquireWrite: "acquire write",
 	Release: "release", ReleaseQuietly: "release quietly",
 	FairRelease: "fair release", FairLeave: "fair leave",

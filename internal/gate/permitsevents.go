@@ -62,7 +62,7 @@ func (m *Permits) holder(number uint64) *permit {
 	return nil
 }
 
-// News is a message: how many permits there are now.
+// News is a message: how many permits there are now, or how many came.
 func (m *Permits) News(now Time, permits int64, fx *Effects) {
 	if m.foreign() && permits > 0 {
 		m.hint(now, fx)
