@@ -62,10 +62,16 @@ final class SemaphoreVerbs {
     }
 
     private String release(Arguments a) {
-        if (isPermit(a)) {
-            permit(a).release(List.of(a.list("n|ids")));
-        } else {
+        if (!isPermit(a)) {
             semaphore(a).release(a.count("n|ids"));
+            return "";
+        }
+        String[] ids = a.list("n|ids");
+        // One is another script than a list of one: it publishes another number.
+        if (ids.length == 1) {
+            permit(a).release(ids[0]);
+        } else {
+            permit(a).release(List.of(ids));
         }
         return "";
     }
