@@ -1,11 +1,12 @@
 // Package dispatcher carries requests for locks to Redis and brings the answers back.
 //
 // A Dispatcher is one goroutine (loop.go) that owns the gates of its names. Callers leave letters in its
-// mailbox (mailbox.go); the loop takes all that wait and steps the gates; the commands they ask for leave
-// as one pipeline on the next idle lane (pipeline.go, lane.go), many names in one EVALSHA (wire.go), and
-// come back as mail. What an error means is decided in one place (verdict.go). Times at which something
-// is due are kept in slots and, when they are near, in a heap (timers.go). The link to Redis is watched and
-// probed in link.go, scripts are loaded in scripts.go, unlock messages come in by ear.go.
+// mailbox (mailbox.go); the loop takes all that wait and steps the gates; the commands they ask for wait in
+// the outbox (outbox.go) of the node that serves the name (node.go), leave as one pipeline on its next idle
+// lane (pipeline.go, lane.go), many names in one EVALSHA (wire.go), and come back as mail. What an error means
+// is decided in one place (verdict.go). Times at which something is due are kept in slots and, when they are
+// near, in a heap (timers.go). The link to each node is watched and probed in link.go, scripts are loaded in
+// scripts.go, unlock messages come in by ear.go.
 //
 // Order: a name has at most one command in flight, so a batch needs no order inside.
 // Loss: when the link breaks, commands that surely did not leave come back as NotSent, others as Unknown;
@@ -45,9 +46,6 @@ const Tick = 10 * time.Millisecond
 // slots times Tick is the horizon of the slots, 41 s: longer than a renewal interval or a wait usually is.
 const slots = 4096
 
-// lanes is how many pipelines may be on their way at once; with two, one is written while another is read.
-const lanes = 3
-
 // Dispatcher owns the gates of its names.
 type Dispatcher struct {
 	cfg  Config
@@ -60,22 +58,17 @@ type Dispatcher struct {
 	spare    spare
 	dirty    []*gate.Cell // stepped in this turn: their alarms are to be set
 	fx       gate.Effects
-	heads    [gate.Ops]int // how much of fx.Commands has left already
 	slots    *wheel.Slots[*gate.Cell]
 	near     nearby
-	idle     []*lane
-	all      []*lane
-	link     link
+	nodes    []*node
 	closing  bool
 	closeBy  gate.Time
 	draining []chan struct{} // closed when nothing is held any more
 
-	ear     *ear
 	scripts digests
-	server  serverClock
 }
 
-// New starts a dispatcher, its lanes and its ear. The link is up: the scripts must have been loaded by Load.
+// New starts a dispatcher and its node. The link is up: the scripts must have been loaded by Load.
 func New(cfg Config, loaded *Loaded) *Dispatcher {
 	d := &Dispatcher{
 		cfg: cfg, mail: newMailbox(), done: make(chan struct{}),
@@ -84,17 +77,10 @@ func New(cfg Config, loaded *Loaded) *Dispatcher {
 	cfg.Gate.Waits = wheel.NewSlots[*gate.Waiter](slots, d.armTick)
 	d.slots = wheel.NewSlots[*gate.Cell](slots, d.armTick)
 	d.scripts.store(loaded.digests)
-	d.server.learn(loaded.serverMillis, loaded.at)
-	d.link.become(linkUp)
-	d.link.probeAt = gate.Never
 	d.near.timer = time.AfterFunc(time.Hour, d.mail.rouse)
-	d.ear = newEar(cfg.Client, cfg.Publish, d.mail, cfg.Logger)
-	for range lanes {
-		l := newLane(d)
-		d.all = append(d.all, l)
-		d.idle = append(d.idle, l)
-		go l.run()
-	}
+	n := newNode(d, cfg.Client, &d.fx.Commands)
+	n.server.learn(loaded.serverMillis, loaded.at)
+	d.nodes = []*node{n}
 	go d.loop()
 	return d
 }
@@ -147,8 +133,8 @@ func (d *Dispatcher) Drain() <-chan struct{} {
 	return drained
 }
 
-// Close ends every wait and hold, frees the keys as far as Redis can be reached, and returns when the loop,
-// the lanes and the ear have ended. Any goroutine; may be repeated.
+// Close ends every wait and hold, frees the keys as far as Redis can be reached, and returns when the loop
+// and the nodes have ended. Any goroutine; may be repeated.
 func (d *Dispatcher) Close() {
 	d.mail.refuse()
 	d.mail.put(letter{kind: closing})

@@ -9,9 +9,10 @@ import (
 	"github.com/wheellock/wheellock/internal/gate"
 )
 
-// lane carries one batch at a time to Redis and back. While it is away the lane owns its fields; while it
+// lane carries one batch at a time to its node and back. While it is away the lane owns its fields; while it
 // is idle the loop does. The work channel and the returned letter hand it over.
 type lane struct {
+	n       *node
 	d       *Dispatcher
 	work    chan struct{}
 	stopped chan struct{}
@@ -32,8 +33,9 @@ type lane struct {
 // by one. What surely did not run is sent again by the lane itself; everything else the gates decide.
 const rounds = 4
 
-func newLane(d *Dispatcher) *lane {
-	return &lane{d: d, work: make(chan struct{}), stopped: make(chan struct{}), wire: wire{uuid: d.cfg.UUID}}
+func newLane(n *node) *lane {
+	d := n.d
+	return &lane{n: n, d: d, work: make(chan struct{}), stopped: make(chan struct{}), wire: wire{uuid: d.cfg.UUID}}
 }
 
 func (l *lane) run() {
@@ -64,9 +66,9 @@ func (l *lane) send() {
 		}
 		sent := l.d.cfg.Clock.Now()
 		extra := l.prelude(reload)
-		l.wire.encode(l.batch, sent, l.d)
+		l.wire.encode(l.batch, sent, l.n)
 		l.watch()
-		results := l.d.cfg.Client.DoMulti(context.Background(), l.wire.commands...)
+		results := l.n.client.DoMulti(context.Background(), l.wire.commands...)
 		calls := extra + len(l.wire.calls)
 		l.readPrelude(results[:extra], sent)
 		l.readWatch(results[calls:])
@@ -79,7 +81,7 @@ func (l *lane) send() {
 
 // prelude puts what goes before the calls into the pipeline, and says how many commands that is.
 func (l *lane) prelude(reload bool) int {
-	b := l.d.cfg.Client.B()
+	b := l.n.client.B()
 	l.wire.commands = l.wire.commands[:0]
 	if l.askTime {
 		l.wire.commands = append(l.wire.commands, b.Time().Build())
@@ -151,7 +153,7 @@ func (l *lane) probe() {
 	cfg := &l.d.cfg
 	ctx, cancel := context.WithTimeout(context.Background(), cfg.ProbeTime)
 	defer cancel()
-	loaded, err := Load(ctx, cfg.Client, cfg.Clock)
+	loaded, err := Load(ctx, l.n.client, cfg.Clock)
 	if ctx.Err() != nil && err != nil {
 		err = errors.Join(errSilent, err)
 	}

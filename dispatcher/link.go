@@ -17,7 +17,7 @@ const (
 	linkDown            // a probe failed; commands are answered NotSent at once
 )
 
-// link watches the connection. It is owned by loop, but for up, which anybody may read.
+// link watches the connection to a node. It is owned by loop, but for up, which anybody may read.
 type link struct {
 	state   linkState // change it by become
 	up      atomic.Bool
@@ -32,48 +32,49 @@ func (l *link) become(s linkState) {
 }
 
 // Up reports whether the link works, as far as is known. Any goroutine.
-func (d *Dispatcher) Up() bool { return d.link.up.Load() }
+func (d *Dispatcher) Up() bool { return d.nodes[0].link.up.Load() }
 
 // linkBroke is a batch that came back with a broken connection.
-func (d *Dispatcher) linkBroke(now gate.Time, err error) {
-	if d.link.state != linkUp {
+func (n *node) linkBroke(now gate.Time, err error) {
+	d := n.d
+	if n.link.state != linkUp {
 		return
 	}
 	d.cfg.Gate.Epoch++ // what was confirmed before is not handed on (rule 8)
-	d.link.become(linkShaky)
-	d.link.tries, d.link.probeAt = 0, now
+	n.link.become(linkShaky)
+	n.link.tries, n.link.probeAt = 0, now
 	d.cfg.Logger.Warn("wheellock: connection to Redis broke", "error", err)
 }
 
 // probe sends a probe on an idle lane when it is time.
-func (d *Dispatcher) probe(now gate.Time) {
-	if d.link.probing || now < d.link.probeAt || len(d.idle) == 0 {
+func (n *node) probe(now gate.Time) {
+	if n.link.probing || now < n.link.probeAt || len(n.idle) == 0 {
 		return
 	}
-	l := d.idle[len(d.idle)-1]
-	d.idle = d.idle[:len(d.idle)-1]
-	d.link.probing, d.link.probeAt = true, gate.Never
+	l := n.lend()
+	n.link.probing, n.link.probeAt = true, gate.Never
 	l.probing, l.askTime = true, true
 	l.work <- struct{}{}
 }
 
 // probed is the answer to a probe.
-func (d *Dispatcher) probed(now gate.Time, err error) {
-	d.link.probing = false
+func (n *node) probed(now gate.Time, err error) {
+	d := n.d
+	n.link.probing = false
 	if !alive(err) {
-		if d.link.state == linkShaky {
+		if n.link.state == linkShaky {
 			d.cfg.Logger.Warn("wheellock: Redis cannot be reached", "error", err)
 		}
-		d.link.become(linkDown)
-		d.link.probeAt = now + pauseBefore(d.link.tries)
-		d.link.tries++
+		n.link.become(linkDown)
+		n.link.probeAt = now + pauseBefore(n.link.tries)
+		n.link.tries++
 		return
 	}
-	if d.link.state == linkDown {
+	if n.link.state == linkDown {
 		d.cfg.Logger.Info("wheellock: Redis can be reached again")
 	}
-	d.link.become(linkUp)
-	d.link.probeAt = gate.Never
+	n.link.become(linkUp)
+	n.link.probeAt = gate.Never
 	d.each(func(m gate.Machine) { m.LinkUp(now, &d.fx) })
 }
 

@@ -166,9 +166,9 @@ func (d *Dispatcher) settleAlarms() {
 	}
 	clear(d.dirty)
 	d.dirty = d.dirty[:0]
-	also := d.link.probeAt
-	if len(d.idle) == 0 {
-		also = gate.Never // a returning lane wakes the loop
+	also := gate.Never
+	for _, n := range d.nodes {
+		also = min(also, n.alarm())
 	}
 	if d.closing {
 		also = min(also, d.closeBy)
@@ -221,10 +221,14 @@ func (d *Dispatcher) close(now gate.Time) {
 
 // finished reports whether nothing is left to free, or it is no use to try any longer.
 func (d *Dispatcher) finished() bool {
-	if len(d.idle) < len(d.all) && d.link.state == linkUp {
-		return false
+	down := true
+	for _, n := range d.nodes {
+		if n.busy() {
+			return false
+		}
+		down = down && n.link.state == linkDown
 	}
-	return len(d.cells) == 0 || d.link.state == linkDown || d.cfg.Clock.Now() >= d.closeBy
+	return len(d.cells) == 0 || down || d.cfg.Clock.Now() >= d.closeBy
 }
 
 // end settles whoever still waits, and stops what the dispatcher started.
@@ -249,11 +253,7 @@ func (d *Dispatcher) end() {
 	}
 	d.drained()
 	d.near.timer.Stop()
-	d.ear.close()
-	for _, l := range d.all {
-		close(l.work)
-	}
-	for _, l := range d.all {
-		<-l.stopped
+	for _, n := range d.nodes {
+		n.stop()
 	}
 }

@@ -9,7 +9,7 @@ import (
 // it wants for each name besides the key.
 type operation struct {
 	script *scripts.Script
-	head   func(*wire, gate.Time, *Dispatcher) // nil: nothing
+	head   func(*wire, gate.Time, *node) // nil: nothing
 	args   func(*wire, *gate.Command)
 }
 
@@ -178,51 +178,51 @@ func releasing(w *wire, c *gate.Command) {
 var fairPlaces = [...]string{"TRY", "NEW", "OLD"}
 
 // fairLife says besides for how long who waits for a fair lock lives.
-func fairLife(w *wire, sent gate.Time, d *Dispatcher) {
-	notAfter(w, sent, d)
-	w.string(d.cfg.UUID)
-	w.number(d.cfg.Gate.FairWaiterLease.Milliseconds())
+func fairLife(w *wire, sent gate.Time, n *node) {
+	notAfter(w, sent, n)
+	w.string(n.d.cfg.UUID)
+	w.number(n.d.cfg.Gate.FairWaiterLease.Milliseconds())
 }
 
 // fairWake says besides whose waiters are ours.
-func fairWake(w *wire, sent gate.Time, d *Dispatcher) {
-	publish(w, sent, d)
-	w.string(d.cfg.UUID)
+func fairWake(w *wire, sent gate.Time, n *node) {
+	publish(w, sent, n)
+	w.string(n.d.cfg.UUID)
 }
 
 // publishNothing has a script wake nobody.
-func publishNothing(w *wire, _ gate.Time, _ *Dispatcher) { w.string("NONE") }
+func publishNothing(w *wire, _ gate.Time, _ *node) { w.string("NONE") }
 
 // publish says by which command a script wakes others.
-func publish(w *wire, _ gate.Time, d *Dispatcher) { w.string(d.cfg.Publish) }
+func publish(w *wire, _ gate.Time, n *node) { w.string(n.d.cfg.Publish) }
 
 // notAfter is until when a script may take something.
-func notAfter(w *wire, sent gate.Time, d *Dispatcher) { w.number(d.server.notAfter(sent)) }
+func notAfter(w *wire, sent gate.Time, n *node) { w.number(n.server.notAfter(sent)) }
 
 // notAfterAndPublish says both.
-func notAfterAndPublish(w *wire, sent gate.Time, d *Dispatcher) {
-	notAfter(w, sent, d)
-	publish(w, sent, d)
+func notAfterAndPublish(w *wire, sent gate.Time, n *node) {
+	notAfter(w, sent, n)
+	publish(w, sent, n)
 }
 
 // fenced says besides how many tokens a tenure gets, and how long an idle counter stays.
-func fenced(w *wire, sent gate.Time, d *Dispatcher) {
-	notAfter(w, sent, d)
+func fenced(w *wire, sent gate.Time, n *node) {
+	notAfter(w, sent, n)
 	w.number(gate.TokenBlock)
-	w.number(d.cfg.FenceTTL.Milliseconds())
+	w.number(n.d.cfg.FenceTTL.Milliseconds())
 }
 
 // publishUntil is both.
-func publishUntil(w *wire, sent gate.Time, d *Dispatcher) {
-	publish(w, sent, d)
-	notAfter(w, sent, d)
+func publishUntil(w *wire, sent gate.Time, n *node) {
+	publish(w, sent, n)
+	notAfter(w, sent, n)
 }
 
 // permitBytes is this engine's half of a permit id.
-func permitBytes(w *wire, _ gate.Time, _ *Dispatcher) { w.string(scripts.PermitBytes(w.uuid)) }
+func permitBytes(w *wire, _ gate.Time, _ *node) { w.string(scripts.PermitBytes(w.uuid)) }
 
 // permitHead is all three.
-func permitHead(w *wire, sent gate.Time, d *Dispatcher) {
-	publishUntil(w, sent, d)
-	permitBytes(w, sent, d)
+func permitHead(w *wire, sent gate.Time, n *node) {
+	publishUntil(w, sent, n)
+	permitBytes(w, sent, n)
 }

@@ -11,62 +11,50 @@ const (
 	maxNames = 128
 )
 
-// flush sends what the machines asked for: as much as the idle lanes take. What is left over leaves when a
-// lane returns; until then mail collects, and that is the batch.
+// flush sends what the machines asked for.
 func (d *Dispatcher) flush() {
 	d.listen()
 	now := d.cfg.Clock.Now()
-	if d.link.state != linkUp {
-		d.probe(now)
-		if d.link.state == linkDown {
-			d.bounce(now)
-		}
-		return
-	}
-	for len(d.idle) > 0 {
-		l := d.idle[len(d.idle)-1]
-		d.fill(l)
-		if len(l.batch) == 0 {
-			return
-		}
-		d.idle = d.idle[:len(d.idle)-1]
-		l.askTime = d.server.stale(now)
-		d.cfg.Gate.Stats.Batches.Inc()
-		l.work <- struct{}{}
+	for _, n := range d.nodes {
+		n.flush(now)
 	}
 }
 
-// fill moves waiting commands to a lane, renewals first (rule 15).
-func (d *Dispatcher) fill(l *lane) {
-	l.batch = l.batch[:0]
-	for op := range d.fx.Commands {
-		queue := &d.fx.Commands[op]
-		take := min(len(*queue)-d.heads[op], maxBatch-len(l.batch))
-		if take == 0 {
-			continue
+// flush sends as much as the idle lanes take. What is left over leaves when a lane returns; until then mail
+// collects, and that is the batch.
+func (n *node) flush(now gate.Time) {
+	if n.link.state != linkUp {
+		n.probe(now)
+		if n.link.state == linkDown {
+			n.bounce(now)
 		}
-		from := d.heads[op]
-		l.batch = append(l.batch, (*queue)[from:from+take]...)
-		d.heads[op] += take
-		if d.heads[op] == len(*queue) {
-			clear(*queue)
-			*queue, d.heads[op] = (*queue)[:0], 0
+		return
+	}
+	for len(n.idle) > 0 {
+		l := n.idle[len(n.idle)-1]
+		if l.batch = n.out.fill(l.batch[:0]); len(l.batch) == 0 {
+			return
 		}
+		n.idle = n.idle[:len(n.idle)-1]
+		l.askTime = n.server.stale(now)
+		n.d.cfg.Gate.Stats.Batches.Inc()
+		l.work <- struct{}{}
 	}
 }
 
 // returned steps the gates with the answers of a lane.
 func (d *Dispatcher) returned(l *lane) {
-	d.idle = append(d.idle, l)
+	n := l.n
+	n.idle = append(n.idle, l)
 	now := d.cfg.Clock.Now()
-	d.server.take(l)
+	n.server.take(l)
 	if l.probing {
 		l.probing = false
-		d.probed(now, l.linkErr)
+		n.probed(now, l.linkErr)
 		return
 	}
 	if l.linkErr != nil {
-		d.linkBroke(now, l.linkErr)
+		n.linkBroke(now, l.linkErr)
 	} else if len(l.batch) > 0 {
 		d.measure(now - l.batch[0].Sent)
 	}
@@ -74,16 +62,20 @@ func (d *Dispatcher) returned(l *lane) {
 		if i%clockStride == 0 {
 			now = d.cfg.Clock.Now()
 		}
-		d.answer(now, &l.batch[i])
+		n.answer(now, &l.batch[i])
 	}
 	clear(l.batch)
 	l.batch = l.batch[:0]
 }
 
-func (d *Dispatcher) answer(now gate.Time, c *gate.Command) {
+func (n *node) answer(now gate.Time, c *gate.Command) {
 	if millis, late := c.Reply.Late(); late && c.Result == gate.Answered {
-		d.server.learn(millis, now)
+		n.server.learn(millis, now)
 	}
+	n.d.answer(now, c)
+}
+
+func (d *Dispatcher) answer(now gate.Time, c *gate.Command) {
 	cell := c.Cell
 	cell.Machine.Answer(now, c, &d.fx)
 	d.stepped(cell)
@@ -99,16 +91,15 @@ func (d *Dispatcher) measure(rtt gate.Time) {
 
 // bounce answers what waits to be sent while the link is down. An answer may ask for another command;
 // none asks for one that leaves at once, so this ends.
-func (d *Dispatcher) bounce(now gate.Time) {
-	for op := range d.fx.Commands {
-		for d.heads[op] < len(d.fx.Commands[op]) {
-			c := d.fx.Commands[op][d.heads[op]]
-			d.heads[op]++
+func (n *node) bounce(now gate.Time) {
+	o := &n.out
+	for op := range o.commands {
+		for o.heads[op] < len(o.commands[op]) {
+			c := o.commands[op][o.heads[op]]
+			o.heads[op]++
 			c.Sent, c.Result, c.Reply = now, gate.NotSent, 0
-			c.Cell.Machine.Answer(now, &c, &d.fx)
-			d.stepped(c.Cell)
+			n.d.answer(now, &c)
 		}
-		clear(d.fx.Commands[op])
-		d.fx.Commands[op], d.heads[op] = d.fx.Commands[op][:0], 0
+		o.emptied(op)
 	}
 }

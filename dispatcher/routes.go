@@ -32,9 +32,9 @@ func (d *Dispatcher) listen() {
 	for _, s := range d.fx.Subscriptions {
 		if s.On {
 			d.heard.add(s.Channel, s.Cell)
-			d.ear.want(s.Channel, true)
+			d.nodes[0].ear.want(s.Channel, true)
 		} else if d.heard.remove(s.Channel, s.Cell) {
-			d.ear.want(s.Channel, false)
+			d.nodes[0].ear.want(s.Channel, false)
 		}
 	}
 	clear(d.fx.Subscriptions)

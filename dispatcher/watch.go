@@ -30,7 +30,7 @@ func (l *lane) watch() {
 	if !l.d.cfg.WatchLoss {
 		return
 	}
-	b := l.d.cfg.Client.B()
+	b := l.n.client.B()
 	for _, c := range l.wire.calls {
 		if !watched[c.op] {
 			continue

@@ -40,13 +40,13 @@ func (w *wire) cut(batch []gate.Command) {
 }
 
 // encode appends the calls to the pipeline.
-func (w *wire) encode(batch []gate.Command, sent gate.Time, d *Dispatcher) {
-	digests := d.scripts.of.Load()
+func (w *wire) encode(batch []gate.Command, sent gate.Time, n *node) {
+	digests := n.d.scripts.of.Load()
 	for _, c := range w.calls {
 		w.keys, w.text, w.ends = w.keys[:0], w.text[:0], w.ends[:0]
 		op := &operations[c.op]
 		if op.head != nil {
-			op.head(w, sent, d)
+			op.head(w, sent, n)
 		}
 		for i := c.from; i < c.to; i++ {
 			batch[i].Sent = sent
@@ -55,7 +55,7 @@ func (w *wire) encode(batch []gate.Command, sent gate.Time, d *Dispatcher) {
 		}
 		w.cutArgs()
 		w.commands = append(w.commands,
-			d.cfg.Client.B().Evalsha().Sha1(digests[c.op]).Numkeys(int64(len(w.keys))).Key(w.keys...).Arg(w.args...).Build())
+			n.client.B().Evalsha().Sha1(digests[c.op]).Numkeys(int64(len(w.keys))).Key(w.keys...).Arg(w.args...).Build())
 	}
 }
 

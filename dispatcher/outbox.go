@@ -1,0 +1,34 @@
+package dispatcher
+
+import "github.com/wheellock/wheellock/internal/gate"
+
+// outbox is what waits to be sent to one node, by operation. That of a single server is the place into which the
+// machines write: there is nothing to sort.
+type outbox struct {
+	commands *[gate.Ops][]gate.Command
+	heads    [gate.Ops]int // how much of commands has left already
+}
+
+// fill moves waiting commands to a batch, renewals first (rule 15).
+func (o *outbox) fill(batch []gate.Command) []gate.Command {
+	for op := range o.commands {
+		queue := &o.commands[op]
+		take := min(len(*queue)-o.heads[op], maxBatch-len(batch))
+		if take == 0 {
+			continue
+		}
+		from := o.heads[op]
+		batch = append(batch, (*queue)[from:from+take]...)
+		o.heads[op] += take
+		if o.heads[op] == len(*queue) {
+			o.emptied(op)
+		}
+	}
+	return batch
+}
+
+// emptied makes the queue of an operation, of which everything has left, as new.
+func (o *outbox) emptied(op int) {
+	clear(o.commands[op])
+	o.commands[op], o.heads[op] = o.commands[op][:0], 0
+}
