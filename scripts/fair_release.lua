@@ -18,6 +18,7 @@ return each(#KEYS / 4, function(i)
 		if code > FAULT - 16 then return code end
 		freed = 0 -- another type stands there: the lock is gone
 	end
+	if type(call('LINDEX', l.queue, 0)) == 'table' then return freed - 1 end -- no list: there is nobody to wake
 	local standing = redis.call('EXISTS', l.lock) == 1
 	if freed == 0 then
 		if standing and heir and call('HEXISTS', l.lock, heir) == 1 then -- asked again after a lost answer

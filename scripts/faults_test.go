@@ -55,6 +55,19 @@ func TestForeignKeys(t *testing.T) {
 	})
 }
 
+// A fair lock is freed also when somebody has put something else where its queue belongs.
+func TestFairLockWithAForeignQueueIsFreed(t *testing.T) {
+	onBoth(t, func(t *testing.T, b *box) {
+		keys := []string{one, scripts.FairQueue(one), scripts.FairDeadlines(one), scripts.FairAlive(one)}
+		b.must("SET", keys[1], "no queue")
+		b.must("HSET", one, "me:1", "1")
+		release := func() string { return b.eval(scripts.FairRelease, keys, "PUBLISH", "me", "me:1", 0, hour, channel) }
+		b.want(release(), "0", "release")
+		b.want(b.must("EXISTS", one), "0", "EXISTS")
+		b.want(release(), "-1", "release again")
+	})
+}
+
 func number(t *testing.T, s string) (n int64) {
 	t.Helper()
 	if _, err := fmt.Sscan(s, &n); err != nil {
