@@ -77,6 +77,16 @@ func (b *box) as(client rueidis.Client, args ...string) string {
 	return text(message)
 }
 
+// list is do for a command that answers a list of texts, which may be any bytes.
+func (b *box) list(args ...string) []string {
+	b.Helper()
+	texts, err := b.client.Do(context.Background(), b.client.B().Arbitrary(args...).Build()).AsStrSlice()
+	if err != nil {
+		b.Fatalf("%q: %v", args, err)
+	}
+	return texts
+}
+
 func text(m rueidis.RedisMessage) string {
 	switch {
 	case m.IsNil():
@@ -95,6 +105,9 @@ func text(m rueidis.RedisMessage) string {
 			texts[i] = text(items[i])
 		}
 		return "[" + strings.Join(texts, " ") + "]"
+	case m.IsFloat64():
+		f, _ := m.AsFloat64()
+		return strconv.FormatFloat(f, 'f', 0, 64)
 	case m.IsInt64():
 		n, _ := m.AsInt64()
 		return strconv.FormatInt(n, 10)
