@@ -202,7 +202,8 @@ func TestFaultNoHoldOutlivesItsLease(t *testing.T) {
 							t.Errorf("extend: %v", err)
 						}
 					}
-					if err := h.Unlock(ctx); err != nil && !errors.Is(err, engine.ErrLost) {
+					// Where the lease ends before the answer to the release is there, nobody can tell any more.
+					if err := h.Unlock(ctx); err != nil && !isAny(err, engine.ErrLost, engine.ErrUncertain) {
 						t.Errorf("unlock: %v", err)
 					}
 				}

@@ -8,6 +8,7 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -339,21 +340,21 @@ func TestFaultTrapSlowCallbackHoldsUpNobody(t *testing.T) {
 	checkQuiet(t, server, e, 0)
 }
 
-// watchers counts who watches a context without having let go of it.
+// watchers is a context that does not end, and counts who watches it and has not let go of it.
 type watchers struct {
 	context.Context
-	n atomic.Int64
+	done chan struct{}
+	n    atomic.Int64
 }
 
+func (w *watchers) Done() <-chan struct{} { return w.done }
+
 // AfterFunc is what package context calls on a parent of another make.
-func (w *watchers) AfterFunc(f func()) (stop func() bool) {
+func (w *watchers) AfterFunc(func()) (stop func() bool) {
 	w.n.Add(1)
-	inner := context.AfterFunc(w.Context, f)
-	return func() bool {
-		stopped := inner()
-		if stopped {
-			w.n.Add(-1)
-		}
+	var once sync.Once
+	return func() (stopped bool) {
+		once.Do(func() { w.n.Add(-1); stopped = true })
 		return stopped
 	}
 }
@@ -363,9 +364,7 @@ func (w *watchers) AfterFunc(f func()) (stop func() bool) {
 func TestFaultTrapNothingIsLeftOfUnlockedHolds(t *testing.T) {
 	server := redistest.Start(t)
 	e := connect(t, server.Addr(), lease(3*time.Second))
-	parent, cancel := context.WithCancel(context.Background())
-	defer cancel()
-	day := &watchers{Context: parent}
+	day := &watchers{Context: context.Background(), done: make(chan struct{})}
 	mustUnlock(t, mustLock(t, e.Mutex("first")))
 	goroutines := runtime.NumGoroutine()
 	for i := range times(t, 100_000, 2000) {
