@@ -3,290 +3,196 @@ package interop
 import (
 	"context"
 	"errors"
-	"fmt"
-	"os"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
 	"testing"
-	"time"
-
-	"github.com/redis/rueidis"
 
 	"github.com/wheellock/wheellock/engine"
 	"github.com/wheellock/wheellock/internal/redistest"
 )
 
-// kinds are the locks that have an owner, by Redisson's name.
-var kinds = []struct {
-	redisson string
-	lock     func(e *engine.Engine, name string) *engine.Mutex
-	polls    bool // its waiters poll, so no message wakes them
-	shared   bool // holders do not exclude each other
-}{
-	{redisson: "lock", lock: (*engine.Engine).Mutex},
-	{redisson: "fenced", lock: (*engine.Engine).FencedMutex},
-	{redisson: "spin", lock: (*engine.Engine).SpinMutex, polls: true},
-	{redisson: "fair", lock: (*engine.Engine).FairMutex},
-	{redisson: "write", lock: func(e *engine.Engine, name string) *engine.Mutex { return e.RWMutex(name).Writer() }},
-	{redisson: "read", lock: func(e *engine.Engine, name string) *engine.Mutex { return e.RWMutex(name).Reader() }, shared: true},
+// pair is Redisson and an engine of ours on one server.
+type pair struct {
+	server *redistest.Server
+	java   *Side
+	*engine.Engine
 }
 
-// byMessage is below any lease and any poll of what waits in this package's tests, and far above a message's way,
-// also on a machine so busy that Java hardly runs.
-const byMessage = 15 * time.Second
-
-// contention is how long both sides contend: WHEELLOCK_CONTEND=20s for a full run.
-func contention(t *testing.T) time.Duration {
-	if text := os.Getenv("WHEELLOCK_CONTEND"); text != "" {
-		d, err := time.ParseDuration(text)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return d
-	}
-	return 2 * time.Second
-}
-
-// open opens an engine whose waiters are woken by messages or not at all.
-func open(t *testing.T, server *redistest.Server, opts engine.Options) *engine.Engine {
+func newPair(t *testing.T, opts engine.Options, flags ...string) *pair {
 	t.Helper()
-	opts.Redis = rueidis.ClientOption{InitAddress: []string{server.Addr()}}
-	if opts.PollCap == 0 {
-		opts.PollCap = time.Hour
-	}
-	e, err := engine.Open(context.Background(), opts)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { e.Close() })
-	return e
-}
-
-func unlock(t *testing.T, h *engine.Hold) {
-	t.Helper()
-	if err := h.Unlock(context.Background()); err != nil {
-		t.Error(err)
-	}
-}
-
-func TestRedissonAndWheellock(t *testing.T) {
 	server := redistest.Start(t)
-	java := StartRedisson(t, server)
-	e := open(t, server, engine.Options{})
-	ctx := context.Background()
+	return &pair{server, StartRedisson(t, server, flags...), open(t, server, opts)}
+}
+
+// TestMatrix: each side waits for the other and is woken by its message, sees its hold, and can force it.
+func TestMatrix(t *testing.T) {
+	p := newPair(t, engine.Options{})
 	for _, k := range kinds {
-		// A reader waits for a writer; everybody else for one of their own.
-		holder, holds := k.redisson, k.lock
-		if k.shared {
-			holder, holds = "write", func(e *engine.Engine, name string) *engine.Mutex { return e.RWMutex(name).Writer() }
-		}
-		t.Run(k.redisson+": ours holds, Redisson waits", func(t *testing.T) {
-			name := "held:" + k.redisson
-			h, err := holds(e, name).Lock(ctx)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if got := java.Do("try %s %s t1", k.redisson, name); got != "false" {
-				t.Errorf("Redisson's tryLock beside our hold = %s", got)
-			}
-			answer := java.Start("lock %s %s t1", k.redisson, name)
-			awaitWaiter(t, server, k.polls)
-			unlock(t, h)
-			woken(t, answer, "Redisson's waiter")
-			java.Do("unlock %s %s t1", k.redisson, name)
-		})
-		t.Run(k.redisson+": Redisson holds, ours waits", func(t *testing.T) {
-			name := "theirs:" + k.redisson
-			java.Do("lock %s %s t1", holder, name)
-			if _, err := k.lock(e, name).TryLock(ctx); !errors.Is(err, engine.ErrHeld) {
-				t.Errorf("our TryLock beside Redisson's hold = %v", err)
-			}
-			waiter := k.lock(e, name).LockAsync(ctx)
-			awaitWaiter(t, server, k.polls)
-			java.Do("unlock %s %s t1", holder, name)
-			within, cancel := context.WithTimeout(ctx, byMessage)
-			defer cancel()
-			h, err := waiter.Wait(within)
-			if err != nil {
-				t.Fatalf("our waiter after Redisson's unlock: %v", err)
-			}
-			unlock(t, h)
-		})
-		t.Run(k.redisson+": seen from the other side", func(t *testing.T) {
-			name := "seen:" + k.redisson
-			h, err := k.lock(e, name).Lock(ctx)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if got := java.Do("locked %s %s", k.redisson, name); got != "true" {
-				t.Errorf("Redisson's isLocked of our hold = %s", got)
-			}
-			if ttl, _ := strconv.Atoi(java.Do("ttl %s %s", k.redisson, name)); ttl < 20_000 || ttl > 30_000 {
-				t.Errorf("Redisson's remainTimeToLive of our hold = %d ms, want nearly 30 s", ttl)
-			}
-			unlock(t, h)
-			java.Do("lock %s %s t1", k.redisson, name)
-			state, err := k.lock(e, name).Inspect(ctx)
-			if err != nil || !state.Locked || state.Ours || !strings.HasPrefix(state.Owner, java.Do("owner t1")) || state.Count != 1 {
-				t.Errorf("Inspect of Redisson's hold = %+v, %v", state, err)
-			}
-			java.Do("unlock %s %s t1", k.redisson, name)
-		})
-		t.Run(k.redisson+": forced from the other side", func(t *testing.T) {
-			name := "forced:" + k.redisson
-			h, err := k.lock(e, name).Lock(ctx)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if got := java.Do("force %s %s", k.redisson, name); got != "true" {
-				t.Errorf("Redisson's forceUnlock of our hold = %s", got)
-			}
-			if err := h.Unlock(ctx); !errors.Is(err, engine.ErrLost) {
-				t.Errorf("Unlock after Redisson's forceUnlock = %v, want ErrLost", err)
-			}
-			java.Do("lock %s %s t1", k.redisson, name)
-			if freed, err := k.lock(e, name).ForceUnlock(ctx); !freed || err != nil {
-				t.Errorf("ForceUnlock of Redisson's hold = %t, %v", freed, err)
-			}
-			// Redisson's fair lock takes the unlocking of a lock that is gone for success.
-			if answer, ok := java.Try("unlock %s %s t1", k.redisson, name); ok != (k.redisson == "fair") || !ok && !strings.Contains(answer, "IllegalMonitorState") {
-				t.Errorf("Redisson's unlock after our ForceUnlock = %s", answer)
-			}
-		})
-		t.Run(k.redisson+": both contend", func(t *testing.T) { contend(t, server, java, e, k.redisson, k.lock, k.shared) })
+		t.Run(k.redisson+": ours holds, Redisson waits", func(t *testing.T) { p.theyWait(t, k) })
+		t.Run(k.redisson+": Redisson holds, ours waits", func(t *testing.T) { p.weWait(t, k) })
+		t.Run(k.redisson+": ours is seen by Redisson", func(t *testing.T) { p.theySee(t, k) })
+		t.Run(k.redisson+": Redisson's is seen by us", func(t *testing.T) { p.weSee(t, k) })
+		t.Run(k.redisson+": ours is forced by Redisson", func(t *testing.T) { p.theyForce(t, k) })
+		t.Run(k.redisson+": Redisson's is forced by us", func(t *testing.T) { p.weForce(t, k) })
 	}
 }
 
-// awaitWaiter returns when somebody listens for an unlocking; pollers are given the time to poll.
-func awaitWaiter(t *testing.T, server *redistest.Server, polls bool) {
-	t.Helper()
-	if polls {
-		time.Sleep(20 * time.Millisecond) // nothing tells that somebody polls
-		return
-	}
-	redistest.Await(t, "somebody listens", func() bool { return server.Subscriptions().Count() > 0 })
-}
-
-func woken(t *testing.T, answer <-chan string, who string) {
-	t.Helper()
-	select {
-	case line := <-answer:
-		if said, ok := read(line); !ok {
-			t.Errorf("%s: %s", who, said)
-		}
-	case <-time.After(byMessage):
-		t.Fatalf("%s was not woken", who)
-	}
-}
-
-// contend has both sides enter three names for a while. Inside, each adds one to a counter by two commands: a
-// lost addition, or a second party inside, proves that they did not exclude each other.
-func contend(t *testing.T, server *redistest.Server, java *Redisson, e *engine.Engine, kind string, lock func(*engine.Engine, string) *engine.Mutex, shared bool) {
-	names := []string{"x:" + kind, "y:" + kind, "z:" + kind}
-	prefix := "counters:" + kind
-	d := contention(t)
-	theirs := java.Start("contend %s %s 4 %g %s", kind, strings.Join(names, ","), d.Seconds(), prefix)
-	var mu sync.Mutex
-	var wg sync.WaitGroup
-	sections, violations := map[string]int{}, 0
-	end := time.Now().Add(d)
-	counters, err := rueidis.NewClient(rueidis.ClientOption{InitAddress: []string{server.Addr()}, DisableCache: true})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer counters.Close()
-	for caller := range 8 {
-		wg.Go(func() {
-			for turn := caller; time.Now().Before(end); turn++ {
-				name := names[turn%len(names)]
-				h, err := lock(e, name).Lock(context.Background())
-				if err != nil {
-					t.Error(err)
-					return
-				}
-				ok := shared || section(counters, prefix+":"+name)
-				unlock(t, h)
-				mu.Lock()
-				sections[name]++
-				if !ok {
-					violations++
-				}
-				mu.Unlock()
-			}
-		})
-	}
-	wg.Wait()
-	answer, ok := read(<-theirs)
-	if !ok {
-		t.Fatal(answer)
-	}
-	if n := field(t, answer, "violations") + int64(violations); n > 0 || field(t, answer, "errors") > 0 {
-		t.Errorf("%d violations; Redisson said %s", n, answer)
-	}
-	if field(t, answer, "sections") == 0 || len(sections) == 0 {
-		t.Errorf("one side never got in: ours %v, Redisson's %s", sections, answer)
-	}
-	if shared {
-		return
-	}
-	total := field(t, answer, "sections")
-	var counted int64
-	for _, name := range names {
-		total += int64(sections[name])
-		n, _ := strconv.ParseInt(server.MustDo("GET", prefix+":"+name+":count").Text, 10, 64)
-		counted += n
-	}
-	if counted != total {
-		t.Errorf("%d sections, but the counters stand at %d", total, counted)
-	}
-	t.Logf("%s: ours %v, Redisson's %s", kind, sections, answer)
-}
-
-// section is what one party does inside. False: it was not alone.
-func section(c rueidis.Client, counter string) bool {
-	ctx := context.Background()
-	inside, _ := c.Do(ctx, c.B().Incr().Key(counter+":inside").Build()).AsInt64()
-	n, _ := c.Do(ctx, c.B().Get().Key(counter+":count").Build()).AsInt64()
-	c.Do(ctx, c.B().Set().Key(counter+":count").Value(fmt.Sprint(n+1)).Build())
-	c.Do(ctx, c.B().Decr().Key(counter+":inside").Build())
-	return inside == 1
-}
-
-// TestWatchdogsAndDeath: either side's watchdog carries a lock through three leases; when it is killed the
-// other side gets in after the lease.
-func TestWatchdogsAndDeath(t *testing.T) {
-	const lease = 1500 * time.Millisecond
-	server := redistest.Start(t)
-	e := open(t, server, engine.Options{Lease: lease})
-	ctx := context.Background()
+// TestMatrixWithNameMapper is the same with a prefix on both sides.
+func TestMatrixWithNameMapper(t *testing.T) {
+	p := newPair(t, engine.Options{NameMapper: func(name string) string { return "shop:" + name }}, "--prefix", "shop:")
 	for _, k := range kinds {
 		t.Run(k.redisson, func(t *testing.T) {
-			java := StartRedisson(t, server, "--watchdog-ms", strconv.Itoa(int(lease.Milliseconds())))
-			other, waits := k.redisson, k.lock
-			if k.shared {
-				other, waits = "write", func(e *engine.Engine, name string) *engine.Mutex { return e.RWMutex(name).Writer() }
-			}
-			name := "watched:" + k.redisson
-			h, err := k.lock(e, name).Lock(ctx)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if got := java.Do("try %s %s t1 %d", other, name, (3 * lease).Milliseconds()); got != "false" {
-				t.Errorf("Redisson got in beside our watched hold: %s", got)
-			}
-			unlock(t, h)
-
-			java.Do("lock %s %s t1", k.redisson, name)
-			if _, err := waits(e, name).Lock(ctx, engine.WithWait(3*lease)); !errors.Is(err, engine.ErrWaitTimeout) {
-				t.Errorf("our Lock beside Redisson's watched hold = %v", err)
-			}
-			java.Kill()
-			h, err = waits(e, name).Lock(ctx, engine.WithWait(lease+byMessage))
-			if err != nil {
-				t.Fatalf("after the death of Redisson's holder: %v", err)
-			}
-			unlock(t, h)
+			p.theyWait(t, k)
+			p.weWait(t, k)
+			p.theySee(t, k)
+			p.weSee(t, k)
+			p.theyForce(t, k)
+			p.weForce(t, k)
 		})
 	}
+	names := append(p.server.Keys(), p.server.Subscriptions().Channels...)
+	if stray := slices.DeleteFunc(names, func(name string) bool { return strings.HasPrefix(name, "shop:") || strings.Contains(name, "{shop:") }); len(stray) > 0 {
+		t.Errorf("without the prefix: %q", stray)
+	}
+}
+
+func (p *pair) theyWait(t *testing.T, k kind) {
+	name := "held:" + k.redisson
+	h := lock(t, k.other().lock(p.Engine, name))
+	if got := p.java.Do("try %s %s %s", k.redisson, name, k.redisson); got != "false" {
+		t.Errorf("Redisson's tryLock beside our hold = %s", got)
+	}
+	answer := p.java.Start("lock %s %s %s", k.redisson, name, k.redisson)
+	p.awaitWaiter(t, k, name)
+	unlock(t, h)
+	woken(t, answer, "Redisson's waiter")
+	p.java.Do("unlock %s %s %s", k.redisson, name, k.redisson)
+}
+
+func (p *pair) weWait(t *testing.T, k kind) {
+	name, holder := "theirs:"+k.redisson, k.other().redisson
+	p.java.Do("lock %s %s %s", holder, name, k.redisson)
+	if _, err := k.lock(p.Engine, name).TryLock(context.Background()); !errors.Is(err, engine.ErrHeld) {
+		t.Errorf("our TryLock beside Redisson's hold = %v", err)
+	}
+	waiter := k.lock(p.Engine, name).LockAsync(context.Background())
+	p.awaitWaiter(t, k, name)
+	p.java.Do("unlock %s %s %s", holder, name, k.redisson)
+	within, cancel := context.WithTimeout(context.Background(), byMessage)
+	defer cancel()
+	h, err := waiter.Wait(within)
+	if err != nil {
+		t.Fatalf("our waiter after Redisson's unlock: %v", err)
+	}
+	unlock(t, h)
+}
+
+func (p *pair) theySee(t *testing.T, k kind) {
+	name := "ours:" + k.redisson
+	p.wantTheirView(t, k, name, "false", "free")
+	h := lock(t, k.lock(p.Engine, name))
+	p.wantTheirView(t, k, name, "true", "held")
+	if token, fenced := h.Token(); fenced {
+		if seen := number(p.java.Do("token %s", name)); seen < token {
+			t.Errorf("Redisson sees token %d after ours was %d", seen, token)
+		}
+	}
+	unlock(t, h)
+	p.wantTheirView(t, k, name, "false", "free")
+}
+
+// wantTheirView asks what Redisson sees: it holds nothing itself.
+func (p *pair) wantTheirView(t *testing.T, k kind, name, locked, when string) {
+	t.Helper()
+	for question, want := range map[string]string{"locked %s %s": locked, "heldby %[1]s %[2]s %[1]s": "false", "count %[1]s %[2]s %[1]s": "0"} {
+		if got := p.java.Do(question, k.redisson, name); got != want {
+			t.Errorf("%s: Redisson's "+question+" of our lock = %s, want %s", when, k.redisson, name, got, want)
+		}
+	}
+	ttl := number(p.java.Do("ttl %s %s", k.redisson, name))
+	if locked == "true" && (ttl <= 20_000-byMessage.Milliseconds() || ttl > 30_000) || locked == "false" && ttl != -2 {
+		t.Errorf("%s: Redisson's remainTimeToLive of our lock = %d ms", when, ttl)
+	}
+}
+
+func (p *pair) weSee(t *testing.T, k kind) {
+	name, m := "seen:"+k.redisson, k.lock(p.Engine, "seen:"+k.redisson)
+	p.java.Do("lock %s %s %s", k.redisson, name, k.redisson)
+	p.java.Do("lock %s %s %s", k.redisson, name, k.redisson)
+	state, err := m.Inspect(context.Background())
+	if err != nil || !state.Locked || state.Ours || !strings.HasPrefix(state.Owner, p.java.Do("owner %s", k.redisson)) || state.Count != 2 || state.TTL <= 0 {
+		t.Errorf("Inspect of Redisson's hold = %+v, %v", state, err)
+	}
+	if token := p.java.Do("token %s", name); k.redisson == "fenced" && token != strconv.FormatInt(state.Token, 10) {
+		t.Errorf("Inspect tells the token %d, Redisson %s", state.Token, token)
+	}
+	p.java.Do("unlock %s %s %s", k.redisson, name, k.redisson)
+	p.java.Do("unlock %s %s %s", k.redisson, name, k.redisson)
+	if state, err := m.Inspect(context.Background()); err != nil || state.Locked {
+		t.Errorf("Inspect after Redisson's unlock = %+v, %v", state, err)
+	}
+}
+
+func (p *pair) theyForce(t *testing.T, k kind) {
+	name := "forced:" + k.redisson
+	h := lock(t, k.lock(p.Engine, name))
+	if got := p.java.Do("force %s %s", k.redisson, name); got != "true" {
+		t.Errorf("Redisson's forceUnlock of our hold = %s", got)
+	}
+	if err := h.Unlock(context.Background()); !errors.Is(err, engine.ErrLost) {
+		t.Errorf("Unlock after Redisson's forceUnlock = %v, want ErrLost", err)
+	}
+}
+
+func (p *pair) weForce(t *testing.T, k kind) {
+	name := "ours-forces:" + k.redisson
+	p.java.Do("lock %s %s %s", k.redisson, name, k.redisson)
+	if freed, err := k.lock(p.Engine, name).ForceUnlock(context.Background()); !freed || err != nil {
+		t.Errorf("ForceUnlock of Redisson's hold = %t, %v", freed, err)
+	}
+	// Redisson's fair lock takes the unlocking of a lock that is gone for success.
+	if answer, ok := p.java.Try("unlock %s %s %s", k.redisson, name, k.redisson); ok != (k.redisson == "fair") || !ok && !strings.Contains(answer, "IllegalMonitorState") {
+		t.Errorf("Redisson's unlock after our ForceUnlock = %s", answer)
+	}
+}
+
+// TestReadersOfBothSides read together, and keep the writers of both sides out, until the last of them has left.
+func TestReadersOfBothSides(t *testing.T) {
+	p := newPair(t, engine.Options{})
+	rw, ctx := p.RWMutex("shelf"), context.Background()
+	p.java.Do("lock read shelf r1")
+	first, second := lock(t, rw.Reader()), lock(t, p.RWMutex("shelf").Reader())
+	p.java.Do("lock read shelf r2")
+	if _, err := rw.Writer().TryLock(ctx); !errors.Is(err, engine.ErrHeld) {
+		t.Errorf("our writer beside readers = %v", err)
+	}
+	if got := p.java.Do("try write shelf w1"); got != "false" {
+		t.Errorf("Redisson's writer beside readers = %s", got)
+	}
+	theirs := p.java.Start("lock write shelf w1")
+	p.awaitWaiter(t, kind{}, "shelf")
+	ours := rw.Writer().LockAsync(ctx)
+	p.java.Do("unlock read shelf r1")
+	unlock(t, first)
+	unlock(t, second)
+	if _, err := ours.Result(); err == nil || len(theirs) > 0 {
+		t.Error("a writer came in beside Redisson's second reader")
+	}
+	p.java.Do("unlock read shelf r2")
+	var wg sync.WaitGroup
+	wg.Go(func() { // one writer after the other, in whatever order
+		within, cancel := context.WithTimeout(ctx, byMessage)
+		defer cancel()
+		h, err := ours.Wait(within)
+		if err != nil {
+			t.Errorf("our writer after the last reader: %v", err)
+			return
+		}
+		unlock(t, h)
+	})
+	woken(t, theirs, "Redisson's writer")
+	p.java.Do("unlock write shelf w1")
+	wg.Wait()
 }

@@ -73,7 +73,7 @@ func TestSameMessages(t *testing.T) {
 	for _, s := range scenes {
 		t.Run(s.what, func(t *testing.T) {
 			// Ours may announce themselves to somebody only once: engines of their own for every scene.
-			ours := NewOurs(t, func() *engine.Engine { return open(t, server, engine.Options{}) })
+			ours := NewOurs(func() *engine.Engine { return open(t, server, engine.Options{}) })
 			if got := s.play(t, server, java); !slices.Equal(got, s.want) {
 				t.Errorf("Redisson published %q, want %q", got, s.want)
 			}

@@ -7,7 +7,6 @@ import (
 	"strconv"
 	"strings"
 	"sync"
-	"testing"
 	"time"
 
 	"github.com/wheellock/wheellock/engine"
@@ -16,7 +15,6 @@ import (
 // Ours obeys the driver's commands (bench/redisson/README.md) with engines of ours, so that one script can be played
 // by both sides. Each thread is an engine and an owner of its own, as if it were a process.
 type Ours struct {
-	t    testing.TB
 	open func() *engine.Engine
 
 	mu      sync.Mutex // guards the rest
@@ -31,8 +29,8 @@ type thread struct {
 }
 
 // NewOurs opens engines when their threads first do something.
-func NewOurs(t testing.TB, open func() *engine.Engine) *Ours {
-	return &Ours{t: t, open: open, threads: make(map[string]*thread)}
+func NewOurs(open func() *engine.Engine) *Ours {
+	return &Ours{open: open, threads: make(map[string]*thread)}
 }
 
 func (o *Ours) thread(label string) *thread {

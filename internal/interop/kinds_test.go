@@ -1,0 +1,122 @@
+package interop
+
+import (
+	"context"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/redis/rueidis"
+
+	"github.com/wheellock/wheellock/engine"
+	"github.com/wheellock/wheellock/internal/redistest"
+)
+
+// kind is a lock that has an owner.
+type kind struct {
+	redisson string // its name
+	lock     func(e *engine.Engine, name string) *engine.Mutex
+	polls    bool   // its waiters poll, so no message wakes them
+	excluder string // the kind for whose unlocking it waits, when not its own
+}
+
+// kinds are all of them.
+var kinds = []kind{
+	{redisson: "lock", lock: (*engine.Engine).Mutex},
+	{redisson: "fenced", lock: (*engine.Engine).FencedMutex},
+	{redisson: "spin", lock: (*engine.Engine).SpinMutex, polls: true},
+	{redisson: "fair", lock: (*engine.Engine).FairMutex},
+	{redisson: "write", lock: func(e *engine.Engine, name string) *engine.Mutex { return e.RWMutex(name).Writer() }},
+	{redisson: "read", lock: func(e *engine.Engine, name string) *engine.Mutex { return e.RWMutex(name).Reader() }, excluder: "write"},
+}
+
+// other is the kind that k waits for.
+func (k kind) other() kind {
+	for _, other := range kinds {
+		if other.redisson == k.excluder {
+			return other
+		}
+	}
+	return k
+}
+
+// byMessage is below any lease and any poll of what waits in this package's tests, and far above a message's way,
+// also on a machine so busy that Java hardly runs.
+const byMessage = 15 * time.Second
+
+// contention is how long both sides contend: WHEELLOCK_CONTEND=20s for a full run.
+func contention(t *testing.T) time.Duration {
+	if text := os.Getenv("WHEELLOCK_CONTEND"); text != "" {
+		d, err := time.ParseDuration(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return d
+	}
+	return 2 * time.Second
+}
+
+// open opens an engine whose waiters are woken by messages or not at all.
+func open(t *testing.T, server *redistest.Server, opts engine.Options) *engine.Engine {
+	t.Helper()
+	opts.Redis = rueidis.ClientOption{InitAddress: []string{server.Addr()}}
+	if opts.PollCap == 0 {
+		opts.PollCap = time.Hour
+	}
+	e, err := engine.Open(context.Background(), opts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { e.Close() })
+	return e
+}
+
+func unlock(t *testing.T, h *engine.Hold) {
+	t.Helper()
+	if err := h.Unlock(context.Background()); err != nil {
+		t.Error(err)
+	}
+}
+
+func lock(t *testing.T, m *engine.Mutex) *engine.Hold {
+	t.Helper()
+	h, err := m.Lock(context.Background())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return h
+}
+
+// woken expects who waits to get what he waits for, soon.
+func woken(t *testing.T, answer <-chan string, who string) {
+	t.Helper()
+	select {
+	case line := <-answer:
+		if said, ok := read(line); !ok {
+			t.Errorf("%s: %s", who, said)
+		}
+	case <-time.After(byMessage):
+		t.Fatalf("%s was not woken", who)
+	}
+}
+
+// awaitWaiter returns when somebody listens for the unlocking of a name, or polls for it.
+func (p *pair) awaitWaiter(t *testing.T, k kind, name string) {
+	t.Helper()
+	if !k.polls {
+		awaitListener(t, p.server, name)
+		return
+	}
+	before := p.server.CommandCounts()["evalsha"]
+	redistest.Await(t, "somebody polls for "+name, func() bool { return p.server.CommandCounts()["evalsha"] > before+2 })
+}
+
+// awaitListener returns when somebody listens for a name.
+func awaitListener(t *testing.T, server *redistest.Server, name string) {
+	t.Helper()
+	redistest.Await(t, "somebody listens for "+name, func() bool {
+		return slices.ContainsFunc(server.Subscriptions().Channels, func(channel string) bool { return strings.Contains(channel, name) })
+	})
+}
