@@ -89,11 +89,12 @@ type Result uint8
 
 // What can become of a command (the error table of dispatcher/verdict.go decides).
 const (
-	Answered Result = iota // the script ran
-	NotSent                // it surely never left: the link is down
-	Again                  // it surely did not run, and the reason will pass: LOADING, BUSY, ...
-	Denied                 // it surely did not run, and will not: NOAUTH, NOPERM, ...
-	Unknown                // it left and no answer came: it may have run, or may yet
+	Answered  Result = iota // the script ran
+	NotSent                 // it surely never left: the link is down
+	Again                   // it surely did not run, and the reason will pass: LOADING, BUSY, ...
+	Denied                  // it surely did not run, and will not: NOAUTH, NOPERM, ...
+	Unknown                 // it left and no answer came: it may have run, or may yet
+	Elsewhere               // it surely did not run: another node serves the name. The dispatcher sends it there; no machine sees this
 )
 
 // Command is one name's share of a batch: what a machine wants done, and, coming back, how it went.
@@ -111,6 +112,8 @@ type Command struct {
 	Epoch uint32 // of the link, when it was asked for
 	Op    Op
 	Result
+	Hops   uint8 // how often it was sent to another node; the dispatcher's
+	Asking bool  // another node has sent it, once, to one that does not serve the name yet; the dispatcher's
 }
 
 // Subscription is a wish of a cell about a channel on which its freeing is announced.
@@ -162,6 +165,7 @@ type Cell struct {
 	Machine Machine
 	Alarm   wheel.Entry[*Cell] // the loop's
 	Due     Time               // when the machine wants to be woken next, as the loop last heard
+	Slot    uint16             // the hash slot of the name; only in a cluster
 	Kind    Kind
 	Dirty   bool // stepped in this turn of the loop
 }
