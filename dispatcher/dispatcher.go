@@ -6,7 +6,8 @@
 // lane (pipeline.go, lane.go), many names in one EVALSHA (wire.go), and come back as mail. What an error means
 // is decided in one place (verdict.go). Times at which something is due are kept in slots and, when they are
 // near, in a heap (timers.go). The link to each node is watched and probed in link.go, scripts are loaded in
-// scripts.go, unlock messages come in by ear.go.
+// scripts.go, unlock messages come in by ear.go. A cluster has many nodes: cluster.go knows which serves a name,
+// redirect.go follows it when it moves, survey.go asks who serves what (topology.go).
 //
 // Order: a name has at most one command in flight, so a batch needs no order inside.
 // Loss: when the link breaks, commands that surely did not leave come back as NotSent, others as Unknown;
@@ -17,6 +18,7 @@ package dispatcher
 
 import (
 	"log/slog"
+	"sync/atomic"
 	"time"
 
 	"github.com/redis/rueidis"
@@ -27,7 +29,8 @@ import (
 
 // Config is what a Dispatcher needs.
 type Config struct {
-	Client     rueidis.Client // one multiplexed connection; closed by the engine after the dispatcher
+	Client     rueidis.Client // of a single server: one multiplexed connection; closed by the engine after the dispatcher
+	Cluster    *Cluster       // or a cluster
 	Gate       *gate.Config   // the dispatcher's own copy
 	Clock      *wheel.Clock
 	Alarm      *wheel.Alarm
@@ -61,14 +64,18 @@ type Dispatcher struct {
 	slots    *wheel.Slots[*gate.Cell]
 	near     nearby
 	nodes    []*node
+	nodeID   int64    // of the last one
+	cluster  *cluster // nil: a single server, the only node; set once
 	closing  bool
 	closeBy  gate.Time
 	draining []chan struct{} // closed when nothing is held any more
 
 	scripts digests
+	up      atomic.Bool // every link that names depend on works; anybody reads it
 }
 
-// New starts a dispatcher and its node. The link is up: the scripts must have been loaded by Load.
+// New starts a dispatcher and its nodes. The scripts have been loaded by Load, into the single server or into the nodes
+// of a cluster that were reached; loaded is of one of them.
 func New(cfg Config, loaded *Loaded) *Dispatcher {
 	d := &Dispatcher{
 		cfg: cfg, mail: newMailbox(), done: make(chan struct{}),
@@ -78,9 +85,12 @@ func New(cfg Config, loaded *Loaded) *Dispatcher {
 	d.slots = wheel.NewSlots[*gate.Cell](slots, d.armTick)
 	d.scripts.store(loaded.digests)
 	d.near.timer = time.AfterFunc(time.Hour, d.mail.rouse)
-	n := newNode(d, cfg.Client, &d.fx.Commands)
-	n.server.learn(loaded.serverMillis, loaded.at)
-	d.nodes = []*node{n}
+	if cfg.Cluster != nil {
+		d.join(cfg.Cluster)
+	} else {
+		d.nodes = []*node{newNode(d, "", cfg.Client, loaded)}
+		d.weather()
+	}
 	go d.loop()
 	return d
 }

@@ -8,8 +8,6 @@ import (
 	"time"
 
 	"github.com/redis/rueidis"
-
-	"github.com/wheellock/wheellock/internal/gate"
 )
 
 // ear hears unlock messages. It is one goroutine with a connection of its own, made when the first channel
@@ -17,9 +15,11 @@ import (
 // After every reconnect it listens to everything again and says so, because what was published meanwhile
 // is lost; the gates then ask again.
 type ear struct {
+	node    int64 // whose
 	client  rueidis.Client
 	plain   bool // SUBSCRIBE
 	sharded bool // SSUBSCRIBE; the two name spaces are separate in Redis
+	strays  bool // in a cluster: its node may come to serve a channel no more
 	mail    *mailbox
 	logger  *slog.Logger
 	wake    chan struct{}
@@ -38,14 +38,12 @@ type want struct {
 	on      bool
 }
 
-// maxChannels is how many channels one SUBSCRIBE names.
-const maxChannels = 500
-
-func newEar(client rueidis.Client, publish string, mail *mailbox, logger *slog.Logger) *ear {
+func newEar(n *node) *ear {
 	ctx, stop := context.WithCancel(context.Background())
+	cfg := &n.d.cfg
 	e := &ear{
-		client: client, mail: mail, logger: logger, stop: stop,
-		plain: publish != "SPUBLISH", sharded: publish != "PUBLISH",
+		node: n.id, client: n.client, mail: n.d.mail, logger: cfg.Logger, stop: stop,
+		plain: cfg.Publish != "SPUBLISH", sharded: cfg.Publish != "PUBLISH", strays: n.d.cluster != nil,
 		wake: make(chan struct{}, 1), stopped: make(chan struct{}), channels: make(map[string]struct{}),
 	}
 	go e.run(ctx)
@@ -122,13 +120,7 @@ func (e *ear) listen(ctx context.Context, tries *int) error {
 	conn, release := e.client.Dedicate()
 	defer release()
 	defer conn.Close()
-	broke := conn.SetPubSubHooks(rueidis.PubSubHooks{OnMessage: func(m rueidis.PubSubMessage) {
-		n, err := strconv.ParseInt(m.Message, 10, 64)
-		if err != nil { // not Redisson's; news all the same
-			n = 1
-		}
-		e.mail.put(letter{kind: message, text: m.Channel, n: n})
-	}})
+	broke := conn.SetPubSubHooks(rueidis.PubSubHooks{OnMessage: e.message, OnSubscription: e.ended})
 	stop := context.AfterFunc(ctx, conn.Close) // cuts a stuck call
 	defer stop()
 	all := make([]string, 0, len(e.channels))
@@ -153,6 +145,28 @@ func (e *ear) listen(ctx context.Context, tries *int) error {
 	}
 }
 
+// message is what somebody published.
+func (e *ear) message(m rueidis.PubSubMessage) {
+	n, err := strconv.ParseInt(m.Message, 10, 64)
+	if err != nil { // not Redisson's; news all the same
+		n = 1
+	}
+	e.mail.put(letter{kind: message, text: m.Channel, n: n})
+}
+
+// ended is the end of a subscription to a sharded channel: a node says so by itself when it serves the hash slot no
+// more, and the connection stays. It says the same when we have asked for it; the loop then knows of no such channel.
+func (e *ear) ended(s rueidis.PubSubSubscription) {
+	if e.strays && s.Kind == "sunsubscribe" {
+		e.astray(s.Channel, "")
+	}
+}
+
+// astray reports a channel that is not heard, although nobody refused it.
+func (e *ear) astray(channel, words string) {
+	e.mail.put(letter{kind: astray, text: channel, ref: words, n: e.node})
+}
+
 // follow subscribes and unsubscribes. A channel that was given up and is wanted again is only subscribed,
 // one that was wanted and given up at once is left alone.
 func (e *ear) follow(conn rueidis.DedicatedClient, wants []want) error {
@@ -173,80 +187,5 @@ func (e *ear) follow(conn rueidis.DedicatedClient, wants []want) error {
 	if err := e.subscribe(conn, on); err != nil {
 		return err
 	}
-	for len(off) > 0 {
-		n := e.portion(len(off))
-		if err := e.tell(conn, off[:n], unsubscribe, sunsubscribe); err != nil {
-			return err
-		}
-		off = off[n:]
-	}
-	return nil
-}
-
-// portion is how many of n channels one command names: a sharded one names one, for each has its hash slot.
-func (e *ear) portion(n int) int {
-	if e.sharded {
-		return 1
-	}
-	return min(n, maxChannels)
-}
-
-// tell runs a command about channels in the name spaces in use. Its answer proves that it has taken effect.
-func (e *ear) tell(conn rueidis.DedicatedClient, channels []string, plain, sharded command) error {
-	if e.plain {
-		if err := conn.Do(context.Background(), plain(conn.B(), channels)).Error(); err != nil {
-			return err
-		}
-	}
-	if e.sharded {
-		return conn.Do(context.Background(), sharded(conn.B(), channels)).Error()
-	}
-	return nil
-}
-
-type command func(rueidis.Builder, []string) rueidis.Completed
-
-func subscribe(b rueidis.Builder, channels []string) rueidis.Completed {
-	return b.Subscribe().Channel(channels...).Build()
-}
-
-func ssubscribe(b rueidis.Builder, channels []string) rueidis.Completed {
-	return b.Ssubscribe().Channel(channels...).Build()
-}
-
-func unsubscribe(b rueidis.Builder, channels []string) rueidis.Completed {
-	return b.Unsubscribe().Channel(channels...).Build()
-}
-
-func sunsubscribe(b rueidis.Builder, channels []string) rueidis.Completed {
-	return b.Sunsubscribe().Channel(channels...).Build()
-}
-
-// subscribe listens to channels and reports them. Those that the server refuses are reported with its words.
-func (e *ear) subscribe(conn rueidis.DedicatedClient, channels []string) error {
-	for len(channels) > 0 {
-		n := e.portion(len(channels))
-		some := channels[:n]
-		channels = channels[n:]
-		err := e.tell(conn, some, subscribe, ssubscribe)
-		refused := err != nil && judge(err).result == gate.Denied // anything else passes, or broke the connection
-		if refused && n > 1 {                                     // one of many is at fault
-			for i := range some {
-				if err := e.subscribe(conn, some[i:i+1]); err != nil {
-					return err
-				}
-			}
-			continue
-		}
-		words := ""
-		if refused {
-			words, _ = Said(err)
-			delete(e.channels, some[0])
-			e.logger.Warn("wheellock: may not listen for unlock messages", "channel", some[0], "error", words)
-		} else if err != nil {
-			return err
-		}
-		e.mail.put(letter{kind: subscribed, ref: some, text: words})
-	}
-	return nil
+	return e.unsubscribe(conn, off)
 }

@@ -17,10 +17,11 @@ type lane struct {
 	work    chan struct{}
 	stopped chan struct{}
 
-	batch   []gate.Command
-	probing bool  // no batch: see whether the server is there, and load the scripts
-	askTime bool  // ask for the server's time besides
-	linkErr error // the connection broke
+	doing    errand
+	batch    []gate.Command
+	askTime  bool      // ask for the server's time besides
+	linkErr  error     // the connection broke
+	topology *Topology // what a survey has found out
 
 	serverMillis int64     // the server's time, 0 when not asked
 	serverAt     gate.Time // when it was that time
@@ -28,6 +29,15 @@ type lane struct {
 	wire     wire
 	watching watch
 }
+
+// errand is what a lane goes for.
+type errand uint8
+
+const (
+	carrying  errand = iota // to carry a batch
+	probing                 // to see whether the server is there, and load the scripts
+	surveying               // to ask who serves what in a cluster
+)
 
 // rounds is how often a part of a batch is sent at most: as it is, after its script was loaded, and one
 // by one. What surely did not run is sent again by the lane itself; everything else the gates decide.
@@ -42,10 +52,13 @@ func (l *lane) run() {
 	defer close(l.stopped)
 	for range l.work {
 		l.linkErr = nil
-		if l.probing {
-			l.probe()
-		} else {
+		switch l.doing {
+		case carrying:
 			l.send()
+		case probing:
+			l.probe()
+		case surveying:
+			l.survey()
 		}
 		l.askTime = false
 		suspects := l.suspects()
@@ -58,7 +71,7 @@ func (l *lane) run() {
 
 // send carries the batch. No caller's context is passed on: a command that is sent runs to its end.
 func (l *lane) send() {
-	l.wire.cut(l.batch)
+	l.wire.cut(l.batch, l.d.cluster != nil)
 	reload := false
 	for range rounds {
 		if len(l.wire.calls) == 0 {
@@ -69,7 +82,7 @@ func (l *lane) send() {
 		l.wire.encode(l.batch, sent, l.n)
 		l.watch()
 		results := l.n.client.DoMulti(context.Background(), l.wire.commands...)
-		calls := extra + len(l.wire.calls)
+		calls := len(results) - l.watching.sent
 		l.readPrelude(results[:extra], sent)
 		l.readWatch(results[calls:])
 		reload = l.read(results[extra:calls])
@@ -112,6 +125,9 @@ func (l *lane) read(results []rueidis.RedisResult) (reload bool) {
 	l.wire.calls = l.wire.spare[:0]
 	clean := true
 	for i, c := range calls {
+		if c.asking {
+			results = results[1:] // of ASKING; were it refused, so would be the call
+		}
 		err := l.wire.decode(l.batch[c.from:c.to], results[i])
 		if err == nil {
 			continue
@@ -119,13 +135,16 @@ func (l *lane) read(results []rueidis.RedisResult) (reload bool) {
 		v := judge(err)
 		clean = clean && !v.link
 		switch {
+		case l.d.cluster != nil && redirects(v.words):
+			v.result = gate.Elsewhere
+			l.fail(c, v)
 		case v.reload:
 			reload = true
 			l.wire.calls = append(l.wire.calls, c)
 		case v.link:
 			l.linkErr = err
 			l.fail(c, v)
-		case v.result == gate.Denied && c.to-c.from > 1: // one of many is at fault: charged to nobody, sent singly (rule 14)
+		case (v.result == gate.Denied || v.split) && c.to-c.from > 1: // one of many is at fault: charged to nobody, sent singly (rule 14)
 			for at := c.from; at < c.to; at++ {
 				l.wire.calls = append(l.wire.calls, call{op: c.op, from: at, to: at + 1})
 			}
@@ -151,8 +170,13 @@ var errSilent = errors.New("no answer")
 // probe sees whether the server is there, learns its time and loads the scripts.
 func (l *lane) probe() {
 	cfg := &l.d.cfg
-	ctx, cancel := context.WithTimeout(context.Background(), cfg.ProbeTime)
+	ctx, cancel := context.WithTimeout(l.n.ctx, cfg.ProbeTime)
 	defer cancel()
+	if l.n.client == nil { // the first probe of a node; until it is back nobody else looks
+		if l.n.client, l.linkErr = cfg.Cluster.Connect(l.n.addr); l.linkErr != nil {
+			return
+		}
+	}
 	loaded, err := Load(ctx, l.n.client, cfg.Clock)
 	if ctx.Err() != nil && err != nil {
 		err = errors.Join(errSilent, err)

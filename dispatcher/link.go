@@ -2,7 +2,6 @@ package dispatcher
 
 import (
 	"math/rand/v2"
-	"sync/atomic"
 	"time"
 
 	"github.com/wheellock/wheellock/internal/gate"
@@ -17,22 +16,31 @@ const (
 	linkDown            // a probe failed; commands are answered NotSent at once
 )
 
-// link watches the connection to a node. It is owned by loop, but for up, which anybody may read.
+// link watches the connection to a node. It is owned by loop.
 type link struct {
-	state   linkState // change it by become
-	up      atomic.Bool
+	state   linkState // change it by node.become
 	probing bool
 	tries   int
 	probeAt gate.Time // when to probe next; Never: not at all
 }
 
-func (l *link) become(s linkState) {
-	l.state = s
-	l.up.Store(s == linkUp)
+func (n *node) become(s linkState) {
+	n.link.state = s
+	n.d.weather()
 }
 
-// Up reports whether the link works, as far as is known. Any goroutine.
-func (d *Dispatcher) Up() bool { return d.nodes[0].link.up.Load() }
+// weather notes whether all links work.
+func (d *Dispatcher) weather() {
+	up := d.cluster == nil || d.cluster.nowhere.slots == 0
+	for _, n := range d.nodes {
+		up = up && (n.link.state == linkUp || n.slots == 0)
+	}
+	d.up.Store(up)
+}
+
+// Up reports whether the link works, in a cluster those to all nodes that serve anything, as far as is known. Any
+// goroutine.
+func (d *Dispatcher) Up() bool { return d.up.Load() }
 
 // linkBroke is a batch that came back with a broken connection.
 func (n *node) linkBroke(now gate.Time, err error) {
@@ -41,9 +49,12 @@ func (n *node) linkBroke(now gate.Time, err error) {
 		return
 	}
 	d.cfg.Gate.Epoch++ // what was confirmed before is not handed on (rule 8)
-	n.link.become(linkShaky)
+	n.become(linkShaky)
 	n.link.tries, n.link.probeAt = 0, now
-	d.cfg.Logger.Warn("wheellock: connection to Redis broke", "error", err)
+	if d.cluster != nil {
+		d.cluster.survey.hurry(now)
+	}
+	d.cfg.Logger.Warn("wheellock: connection to Redis broke", n.where("error", err)...)
 }
 
 // probe sends a probe on an idle lane when it is time.
@@ -53,7 +64,7 @@ func (n *node) probe(now gate.Time) {
 	}
 	l := n.lend()
 	n.link.probing, n.link.probeAt = true, gate.Never
-	l.probing, l.askTime = true, true
+	l.doing, l.askTime = probing, true
 	l.work <- struct{}{}
 }
 
@@ -61,21 +72,32 @@ func (n *node) probe(now gate.Time) {
 func (n *node) probed(now gate.Time, err error) {
 	d := n.d
 	n.link.probing = false
+	if n.ear == nil && n.client != nil {
+		n.listen()
+	}
 	if !alive(err) {
 		if n.link.state == linkShaky {
-			d.cfg.Logger.Warn("wheellock: Redis cannot be reached", "error", err)
+			d.cfg.Logger.Warn("wheellock: Redis cannot be reached", n.where("error", err)...)
 		}
-		n.link.become(linkDown)
+		n.become(linkDown)
 		n.link.probeAt = now + pauseBefore(n.link.tries)
 		n.link.tries++
 		return
 	}
 	if n.link.state == linkDown {
-		d.cfg.Logger.Info("wheellock: Redis can be reached again")
+		d.cfg.Logger.Info("wheellock: Redis can be reached again", n.where()...)
 	}
-	n.link.become(linkUp)
+	n.become(linkUp)
 	n.link.probeAt = gate.Never
-	d.each(func(m gate.Machine) { m.LinkUp(now, &d.fx) })
+	d.linkUp(now, func(c *gate.Cell) bool { return d.home(c.Slot) == n })
+}
+
+// where says to a logger which node it is about.
+func (n *node) where(besides ...any) []any {
+	if n.addr == "" {
+		return besides
+	}
+	return append(besides, "node", n.addr)
 }
 
 // pauseBefore is how long to wait before the next probe: 10 ms doubling to 1 s, half of it random.

@@ -1,9 +1,11 @@
 package dispatcher
 
 import (
+	"sync"
 	"time"
 
 	"github.com/wheellock/wheellock/internal/gate"
+	"github.com/wheellock/wheellock/scripts"
 	"github.com/wheellock/wheellock/wheel"
 )
 
@@ -72,6 +74,8 @@ func (d *Dispatcher) read(now gate.Time, l *letter) {
 		d.message(now, l)
 	case subscribed:
 		d.subscribed(now, l)
+	case astray:
+		d.astray(now, l)
 	case suspect:
 		d.suspect(now, l.text)
 	case bell:
@@ -133,6 +137,9 @@ func (d *Dispatcher) cell(name string, kind gate.Kind) *gate.Cell {
 	c := d.cells[name]
 	if c == nil {
 		c = d.spare.cell(name, kind, d.cfg.Gate)
+		if d.cluster != nil {
+			c.Slot = scripts.HashSlot(name)
+		}
 		d.cells[name] = c
 		return c
 	}
@@ -170,6 +177,9 @@ func (d *Dispatcher) settleAlarms() {
 	for _, n := range d.nodes {
 		also = min(also, n.alarm())
 	}
+	if d.cluster != nil {
+		also = min(also, d.cluster.survey.alarm(d))
+	}
 	if d.closing {
 		also = min(also, d.closeBy)
 	}
@@ -184,6 +194,16 @@ func (d *Dispatcher) drained() {
 		close(drained)
 	}
 	d.draining = nil
+}
+
+// linkUp tells the machines of some cells that the link to their node is there again.
+func (d *Dispatcher) linkUp(now gate.Time, whose func(*gate.Cell) bool) {
+	for _, c := range d.cells {
+		if whose(c) {
+			c.Machine.LinkUp(now, &d.fx)
+			d.stepped(c)
+		}
+	}
 }
 
 // each steps every machine.
@@ -253,7 +273,12 @@ func (d *Dispatcher) end() {
 	}
 	d.drained()
 	d.near.timer.Stop()
+	var nodes sync.WaitGroup
 	for _, n := range d.nodes {
-		n.stop()
+		nodes.Go(n.stop)
+	}
+	nodes.Wait()
+	if d.cluster != nil {
+		d.cluster.gone.Wait()
 	}
 }

@@ -18,7 +18,8 @@ const (
 	force                  // text name, n gate.Kind, ref forced, ack
 	returned               // ref *lane: its batch has been answered
 	message                // text channel, n the payload
-	subscribed             // ref []string channels, text the server's refusal or empty
+	subscribed             // ref []string channels, text the server's refusal or empty, n the node
+	astray                 // text channel, ref the node's words, n the node
 	suspect                // text name; empty: all
 	bell                   // n tick
 	census                 // ref chan gate.Time

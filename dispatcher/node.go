@@ -1,6 +1,8 @@
 package dispatcher
 
 import (
+	"context"
+
 	"github.com/redis/rueidis"
 
 	"github.com/wheellock/wheellock/internal/gate"
@@ -11,25 +13,45 @@ import (
 // lane reads client and server.
 type node struct {
 	d      *Dispatcher
-	client rueidis.Client // one multiplexed connection
+	id     int64
+	addr   string          // in a cluster
+	ctx    context.Context // ends with the node
+	cancel context.CancelFunc
+	client rueidis.Client // one multiplexed connection; nil: the first probe makes it
 	server serverClock
 
-	out  outbox
-	idle []*lane
-	all  []*lane
-	link link
-	ear  *ear
+	out      outbox
+	idle     []*lane
+	all      []*lane
+	carrying int // lanes that are away with commands
+	link     link
+	ear      *ear      // nil: there is no client yet
+	channels int       // that are listened to here
+	slots    int       // hash slots it serves
+	usedAt   gate.Time // when it was last named in a redirect, or made
 }
 
 // lanes is how many pipelines may be on their way at once; with two, one is written while another is read.
 const lanes = 3
 
-// newNode starts the lanes and the ear of a node whose link is up. What is to be sent there is put into commands.
-func newNode(d *Dispatcher, client rueidis.Client, commands *[gate.Ops][]gate.Command) *node {
-	n := &node{d: d, client: client, out: outbox{commands: commands}}
-	n.link.become(linkUp)
-	n.link.probeAt = gate.Never
-	n.ear = newEar(client, d.cfg.Publish, d.mail, d.cfg.Logger)
+// newNode starts the lanes and the ear of a node. loaded is what Load said of it; without it the first probe does
+// the loading, and connects when there is no client either.
+func newNode(d *Dispatcher, addr string, client rueidis.Client, loaded *Loaded) *node {
+	n := &node{d: d, id: d.nodeID, addr: addr, client: client, slots: 1}
+	d.nodeID++
+	n.ctx, n.cancel = context.WithCancel(context.Background())
+	n.out.commands = &d.fx.Commands
+	if d.cluster != nil {
+		n.out.commands, n.slots = new([gate.Ops][]gate.Command), 0
+	}
+	n.link = link{state: linkShaky}
+	if loaded != nil {
+		n.server.learn(loaded.serverMillis, loaded.at)
+		n.link = link{state: linkUp, probeAt: gate.Never}
+	}
+	if client != nil {
+		n.listen()
+	}
 	for range lanes {
 		l := newLane(n)
 		n.all = append(n.all, l)
@@ -37,6 +59,23 @@ func newNode(d *Dispatcher, client rueidis.Client, commands *[gate.Ops][]gate.Co
 		go l.run()
 	}
 	return n
+}
+
+// listen gives the node its ear, which begins with the channels that wait for it.
+func (n *node) listen() {
+	n.ear = newEar(n)
+	for channel, r := range n.d.heard {
+		if r.node == n {
+			n.ear.want(channel, true)
+		}
+	}
+}
+
+// hear listens to a channel, or does not any more.
+func (n *node) hear(channel string, on bool) {
+	if n.ear != nil {
+		n.ear.want(channel, on)
+	}
 }
 
 // lend takes an idle lane; nil: all are away.
@@ -50,8 +89,11 @@ func (n *node) lend() *lane {
 	return l
 }
 
-// busy reports whether an answer is on its way that can be waited for.
-func (n *node) busy() bool { return len(n.idle) < len(n.all) && n.link.state == linkUp }
+// busy reports whether answers are on their way that can be waited for.
+func (n *node) busy() bool { return n.carrying > 0 && n.link.state == linkUp }
+
+// quiet reports whether nothing is to be done here.
+func (n *node) quiet() bool { return len(n.idle) == len(n.all) && n.channels == 0 && n.out.empty() }
 
 // alarm is when the loop is to look at the node again; a lane that comes back wakes it by itself.
 func (n *node) alarm() gate.Time {
@@ -61,13 +103,20 @@ func (n *node) alarm() gate.Time {
 	return n.link.probeAt
 }
 
-// stop ends the ear and the lanes; those that are away first come back.
+// stop ends the ear and the lanes; those that are away first come back. The client of a single server is the
+// engine's.
 func (n *node) stop() {
-	n.ear.close()
+	n.cancel()
+	if n.ear != nil {
+		n.ear.close()
+	}
 	for _, l := range n.all {
 		close(l.work)
 	}
 	for _, l := range n.all {
 		<-l.stopped
+	}
+	if n.d.cluster != nil && n.client != nil { // perhaps made by a probe that came back to nobody
+		n.client.Close()
 	}
 }

@@ -3,7 +3,7 @@ package dispatcher
 import "github.com/wheellock/wheellock/internal/gate"
 
 // outbox is what waits to be sent to one node, by operation. That of a single server is the place into which the
-// machines write: there is nothing to sort.
+// machines write: there is nothing to share out.
 type outbox struct {
 	commands *[gate.Ops][]gate.Command
 	heads    [gate.Ops]int // how much of commands has left already
@@ -31,4 +31,33 @@ func (o *outbox) fill(batch []gate.Command) []gate.Command {
 func (o *outbox) emptied(op int) {
 	clear(o.commands[op])
 	o.commands[op], o.heads[op] = o.commands[op][:0], 0
+}
+
+func (o *outbox) put(c *gate.Command) { o.commands[c.Op] = append(o.commands[c.Op], *c) }
+
+func (o *outbox) empty() bool {
+	for op := range o.commands {
+		if o.heads[op] < len(o.commands[op]) {
+			return false
+		}
+	}
+	return true
+}
+
+// withdraw takes back to the machines' effects what is not to be sent from here any more.
+func (o *outbox) withdraw(fx *gate.Effects, astray func(*gate.Command) bool) {
+	for op := range o.commands {
+		waiting := o.commands[op][o.heads[op]:]
+		kept := o.commands[op][:0]
+		for i := range waiting {
+			if c := waiting[i]; astray(&c) {
+				c.Asking = false
+				fx.Commands[op] = append(fx.Commands[op], c)
+			} else {
+				kept = append(kept, c)
+			}
+		}
+		clear(o.commands[op][len(kept):])
+		o.commands[op], o.heads[op] = kept, 0
+	}
 }

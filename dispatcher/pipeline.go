@@ -15,9 +15,19 @@ const (
 func (d *Dispatcher) flush() {
 	d.listen()
 	now := d.cfg.Clock.Now()
-	for _, n := range d.nodes {
-		n.flush(now)
+	if d.cluster == nil {
+		d.nodes[0].flush(now)
+		return
 	}
+	d.inquire(now)
+	for again := true; again; again = d.asked() { // what a node that is down gives back may ask for something else
+		d.share()
+		for _, n := range d.nodes {
+			n.flush(now)
+		}
+		d.cluster.nowhere.bounce(now)
+	}
+	d.dismiss(now)
 }
 
 // flush sends as much as the idle lanes take. What is left over leaves when a lane returns; until then mail
@@ -36,6 +46,8 @@ func (n *node) flush(now gate.Time) {
 			return
 		}
 		n.idle = n.idle[:len(n.idle)-1]
+		n.carrying++
+		l.doing = carrying
 		l.askTime = n.server.stale(now)
 		n.d.cfg.Gate.Stats.Batches.Inc()
 		l.work <- struct{}{}
@@ -48,11 +60,15 @@ func (d *Dispatcher) returned(l *lane) {
 	n.idle = append(n.idle, l)
 	now := d.cfg.Clock.Now()
 	n.server.take(l)
-	if l.probing {
-		l.probing = false
+	switch l.doing {
+	case probing:
 		n.probed(now, l.linkErr)
 		return
+	case surveying:
+		d.surveyed(now, l)
+		return
 	}
+	n.carrying--
 	if l.linkErr != nil {
 		n.linkBroke(now, l.linkErr)
 	} else if len(l.batch) > 0 {
@@ -62,17 +78,28 @@ func (d *Dispatcher) returned(l *lane) {
 		if i%clockStride == 0 {
 			now = d.cfg.Clock.Now()
 		}
-		n.answer(now, &l.batch[i])
+		d.back(now, n, &l.batch[i])
 	}
 	clear(l.batch)
 	l.batch = l.batch[:0]
 }
 
-func (n *node) answer(now gate.Time, c *gate.Command) {
-	if millis, late := c.Reply.Late(); late && c.Result == gate.Answered {
-		n.server.learn(millis, now)
+// back is a command that a node has answered.
+func (d *Dispatcher) back(now gate.Time, n *node, c *gate.Command) {
+	switch c.Result {
+	case gate.Answered:
+		if millis, late := c.Reply.Late(); late {
+			n.server.learn(millis, now)
+		}
+	case gate.Elsewhere:
+		d.follow(now, n, c)
+		return
+	case gate.Again:
+		if d.cluster != nil {
+			d.cluster.survey.soon(now)
+		}
 	}
-	n.d.answer(now, c)
+	d.answer(now, c)
 }
 
 func (d *Dispatcher) answer(now gate.Time, c *gate.Command) {

@@ -18,6 +18,7 @@ type Rights struct {
 	Loaded  *Loaded
 	UUID    string // the engine's
 	Publish string // PUBLISH, SPUBLISH or BOTH
+	Cluster bool
 }
 
 // Missing names what the engine needs and this user may not run.
@@ -36,6 +37,9 @@ func (r *Rights) Missing(ctx context.Context) ([]string, error) {
 	}
 	// An acquire of nothing that comes too late: the script looks at the clock and answers.
 	try("evalsha", r.Client.Do(ctx, b.Evalsha().Sha1(r.Loaded.digests[gate.Acquire]).Numkeys(0).Arg("1").Build()).Error())
+	if r.Cluster { // CLUSTER SLOTS has been asked before
+		try("asking", r.Client.Do(ctx, b.Asking().Build()).Error())
+	}
 	r.listening(ctx, channel, try)
 	return missing, nil
 }

@@ -6,44 +6,95 @@ import (
 	"github.com/wheellock/wheellock/internal/gate"
 )
 
-// routes says which cells listen to a channel. Mostly it is one; but Redisson's names for channels let two
-// names, "a" and "{a}", share one.
-type routes map[string][]*gate.Cell
+// routes says which cells listen to a channel.
+type routes map[string]route
 
-func (r routes) add(channel string, c *gate.Cell) {
-	if !slices.Contains(r[channel], c) {
-		r[channel] = append(r[channel], c)
+// route is one channel: its cells, and the node at which it is listened to, which is the one that serves their hash
+// slot. Mostly it is one cell; but Redisson's names for channels let two names, "a" and "{a}", share one.
+type route struct {
+	cells []*gate.Cell
+	node  *node // nil: nowhere, until it is known who serves the hash slot
+	hops  uint8 // how often it was sent to another node since it was last heard
+}
+
+// tune listens at another node, or at the same one anew.
+func (r *route) tune(channel string, to *node) {
+	if r.node != to {
+		r.leave(channel)
+	}
+	if to == nil {
+		return
+	}
+	if r.node == nil {
+		to.channels++
+	}
+	r.node = to
+	to.hear(channel, true)
+}
+
+// leave stops listening.
+func (r *route) leave(channel string) {
+	if r.node != nil {
+		r.node.hear(channel, false)
+		r.node.channels--
+		r.node = nil
 	}
 }
 
-// remove takes a cell off a channel, and reports whether nobody listens to it now.
-func (r routes) remove(channel string, c *gate.Cell) (silent bool) {
-	left := slices.DeleteFunc(r[channel], func(other *gate.Cell) bool { return other == c })
-	if len(left) > 0 {
-		r[channel] = left
-		return false
-	}
-	delete(r, channel)
-	return true
-}
-
-// listen passes the machines' wishes on to the ear. A cell that joins others on a channel has it confirmed anew.
+// listen passes the machines' wishes on to the ears. A cell that joins others on a channel has it confirmed anew.
 func (d *Dispatcher) listen() {
 	for _, s := range d.fx.Subscriptions {
 		if s.On {
-			d.heard.add(s.Channel, s.Cell)
-			d.nodes[0].ear.want(s.Channel, true)
-		} else if d.heard.remove(s.Channel, s.Cell) {
-			d.nodes[0].ear.want(s.Channel, false)
+			d.tuneIn(s.Channel, s.Cell)
+		} else {
+			d.tuneOut(s.Channel, s.Cell)
 		}
 	}
 	clear(d.fx.Subscriptions)
 	d.fx.Subscriptions = d.fx.Subscriptions[:0]
 }
 
+func (d *Dispatcher) tuneIn(channel string, c *gate.Cell) {
+	r := d.heard[channel]
+	if !slices.Contains(r.cells, c) {
+		r.cells = append(r.cells, c)
+	}
+	to := r.node
+	if to == nil {
+		to = d.home(c.Slot)
+	}
+	r.tune(channel, to)
+	d.heard[channel] = r
+}
+
+func (d *Dispatcher) tuneOut(channel string, c *gate.Cell) {
+	r, ok := d.heard[channel]
+	if !ok {
+		return
+	}
+	r.cells = slices.DeleteFunc(r.cells, func(other *gate.Cell) bool { return other == c })
+	if len(r.cells) > 0 {
+		d.heard[channel] = r
+		return
+	}
+	r.leave(channel)
+	delete(d.heard, channel)
+}
+
+// retune listens to every channel where its hash slot is served now.
+func (d *Dispatcher) retune() {
+	for channel, r := range d.heard {
+		if to := d.home(r.cells[0].Slot); r.node != to {
+			r.hops = 0
+			r.tune(channel, to)
+			d.heard[channel] = r
+		}
+	}
+}
+
 // message brings what was published to the gates of its channel.
 func (d *Dispatcher) message(now gate.Time, l *letter) {
-	for _, c := range d.heard[l.text] {
+	for _, c := range d.heard[l.text].cells {
 		if r, reads := c.Machine.(gate.Reader); reads {
 			r.News(now, l.n, &d.fx)
 		} else {
@@ -53,15 +104,24 @@ func (d *Dispatcher) message(now gate.Time, l *letter) {
 	}
 }
 
-// subscribed tells the gates of the letter's channels that they are heard now, or that the server refused.
+// subscribed tells the gates of the letter's channels that they are heard now, or that the server refused. What a
+// node says of a channel that has moved on is of no meaning any more.
 func (d *Dispatcher) subscribed(now gate.Time, l *letter) {
 	for _, channel := range l.ref.([]string) {
-		for _, c := range d.heard[channel] {
+		r, ok := d.heard[channel]
+		if !ok || r.node == nil || r.node.id != l.n {
+			continue
+		}
+		for _, c := range r.cells {
 			c.Machine.Subscribed(now, l.text, &d.fx)
 			d.stepped(c)
 		}
 		if l.text != "" { // nothing will be heard there, and nobody will say that it is over
+			r.node.channels--
 			delete(d.heard, channel)
+		} else if r.hops > 0 {
+			r.hops = 0
+			d.heard[channel] = r
 		}
 	}
 }

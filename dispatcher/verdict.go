@@ -17,6 +17,7 @@ type verdict struct {
 	words  string // the server's own
 	reload bool   // the script is not loaded: load it and send again
 	link   bool   // the connection is gone
+	split  bool   // a call with many names: it may be about some of them
 }
 
 // What surely did not run and may run soon, and what surely did not and will not: the first words of the
@@ -43,8 +44,8 @@ func judge(err error) verdict {
 			return verdict{result: gate.Again, words: words, reload: true}
 		}
 		for _, p := range passing {
-			if strings.HasPrefix(words, p) {
-				return verdict{result: gate.Again, words: words}
+			if strings.HasPrefix(words, p) { // TRYAGAIN: some keys of a slot that moves are here, others are not
+				return verdict{result: gate.Again, words: words, split: p == "TRYAGAIN"}
 			}
 		}
 		if strings.Contains(words, killed) {

@@ -14,6 +14,7 @@ import (
 // for it counts the keys that are there.
 type watch struct {
 	calls []call   // whose keys are read, in the order of the reads
+	sent  int      // how many commands that took
 	gone  []string // names that may have lost their keys between call and read
 }
 
@@ -26,7 +27,7 @@ var watched = [gate.Ops]bool{
 
 // watch appends the reads to the pipeline.
 func (l *lane) watch() {
-	l.watching.calls = l.watching.calls[:0]
+	l.watching.calls, l.watching.sent = l.watching.calls[:0], 0
 	if !l.d.cfg.WatchLoss {
 		return
 	}
@@ -40,8 +41,10 @@ func (l *lane) watch() {
 			keys = append(keys, l.batch[i].Cell.Name)
 		}
 		l.wire.keys = keys
+		l.wire.asking(c, b)
 		l.wire.commands = append(l.wire.commands, b.Exists().Key(keys...).Build())
 		l.watching.calls = append(l.watching.calls, c)
+		l.watching.sent += c.commands()
 	}
 }
 
@@ -49,6 +52,9 @@ func (l *lane) watch() {
 // count does not say which.
 func (l *lane) readWatch(results []rueidis.RedisResult) {
 	for i, c := range l.watching.calls {
+		if c.asking {
+			results = results[1:]
+		}
 		there, err := results[i].AsInt64()
 		if err != nil || there == int64(c.to-c.from) {
 			continue

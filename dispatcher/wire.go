@@ -1,7 +1,9 @@
 package dispatcher
 
 import (
+	"cmp"
 	"fmt"
+	"slices"
 	"strconv"
 
 	"github.com/redis/rueidis"
@@ -10,10 +12,19 @@ import (
 	"github.com/wheellock/wheellock/scripts"
 )
 
-// call is one EVALSHA: the commands from..to of a batch, all of one operation.
+// call is one EVALSHA: the commands from..to of a batch, all of one operation, and in a cluster of one hash slot.
 type call struct {
 	op       gate.Op
 	from, to int
+	asking   bool // ASKING goes before it
+}
+
+// commands is how many it takes.
+func (c call) commands() int {
+	if c.asking {
+		return 2
+	}
+	return 1
 }
 
 // wire turns commands into EVALSHA calls and answers into replies. A lane owns it.
@@ -26,16 +37,29 @@ type wire struct {
 	ends         []int  // where each arg ends in text
 }
 
-// cut divides a batch, which is ordered by operation, into calls.
-func (w *wire) cut(batch []gate.Command) {
+// cut divides a batch, which is ordered by operation, into calls. In a cluster it is ordered by hash slot besides, and
+// a command that comes with ASKING goes alone: of many keys some might not be there yet.
+func (w *wire) cut(batch []gate.Command, slotted bool) {
+	if slotted {
+		slices.SortFunc(batch, func(a, b gate.Command) int {
+			return cmp.Or(cmp.Compare(a.Op, b.Op), cmp.Compare(a.Cell.Slot, b.Cell.Slot))
+		})
+	}
 	w.calls = w.calls[:0]
 	for from := 0; from < len(batch); {
-		to := from + 1
-		for to < len(batch) && to-from < maxNames && batch[to].Op == batch[from].Op {
+		first, to := &batch[from], from+1
+		for to < len(batch) && to-from < maxNames && batch[to].Op == first.Op && batch[to].Cell.Slot == first.Cell.Slot && !first.Asking && !batch[to].Asking {
 			to++
 		}
-		w.calls = append(w.calls, call{batch[from].Op, from, to})
+		w.calls = append(w.calls, call{first.Op, from, to, first.Asking})
 		from = to
+	}
+}
+
+// asking says that the next command is for a hash slot which the node does not serve yet.
+func (w *wire) asking(c call, b rueidis.Builder) {
+	if c.asking {
+		w.commands = append(w.commands, b.Asking().Build())
 	}
 }
 
@@ -54,6 +78,7 @@ func (w *wire) encode(batch []gate.Command, sent gate.Time, n *node) {
 			op.args(w, &batch[i])
 		}
 		w.cutArgs()
+		w.asking(c, n.client.B())
 		w.commands = append(w.commands,
 			n.client.B().Evalsha().Sha1(digests[c.op]).Numkeys(int64(len(w.keys))).Key(w.keys...).Arg(w.args...).Build())
 	}

@@ -21,7 +21,7 @@ func checkCount(what string, n, least int64) error {
 // change makes a change on a name without owners and returns what the script answers. When ctx ends first the
 // change still runs its course, and the error is ErrUncertain besides the context's.
 func (t *errand) change(ctx context.Context, ch gate.Change) (int64, error) {
-	key, err := t.e.key(t.name)
+	key, err := t.e.key(t.name, t.kind)
 	if err != nil {
 		return 0, t.failed(err)
 	}
@@ -48,7 +48,7 @@ func (t *errand) decide(ctx context.Context, ch gate.Change) (int64, error) {
 
 // changeAsync is change without blocking.
 func (t *errand) changeAsync(ctx context.Context, ch gate.Change) *futures.Future[struct{}] {
-	key, err := t.e.key(t.name)
+	key, err := t.e.key(t.name, t.kind)
 	if err != nil {
 		return futures.Settled(&t.e.callbacks, struct{}{}, t.failed(err))
 	}

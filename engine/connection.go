@@ -96,14 +96,8 @@ func connect(ctx context.Context, o rueidis.ClientOption) (rueidis.Client, error
 	}
 }
 
-// errCluster refuses what is not built yet: many names of one call would lie on several nodes.
-var errCluster = invalid("this is a Redis Cluster, which is not supported yet; for a single node that has cluster mode on, set Redis.ForceSingleClient")
-
 // connecting says what to do about a failed Open.
 func connecting(o *Options, err error) error {
-	if errors.Is(err, errCluster) {
-		return err
-	}
 	where := strings.Join(o.Redis.InitAddress, ", ")
 	hint, group := "", ErrUnavailable
 	var dial *net.OpError

@@ -4,7 +4,7 @@
 //	hold, err := e.Mutex("stock:7").Lock(ctx)
 //	defer hold.Unlock(context.Background())
 //
-// An Engine (engine.go, options.go, connection.go, url.go) hands out locks by name: Mutex (mutex.go)
+// An Engine (engine.go, options.go, connection.go, cluster.go, url.go) hands out locks by name: Mutex (mutex.go)
 // and RWMutex (rwmutex.go). A call
 // becomes a request (request.go) to the dispatcher, and, when granted, a Hold (hold.go). Blocking calls wait
 // on the same futures that the Async forms return. Callbacks run on a pool (callbacks.go). What can go
@@ -32,19 +32,21 @@ import (
 	"github.com/wheellock/wheellock/wheel"
 )
 
-// Engine takes locks on one Redis. Any goroutine may use it. One engine serves a whole process: it has one
-// connection for commands, one for unlock messages, and a handful of goroutines whatever is held or waits.
+// Engine takes locks on one Redis, or one Redis Cluster. Any goroutine may use it. One engine serves a whole process: it
+// has one connection for commands, one for unlock messages, and a handful of goroutines whatever is held or waits; in a
+// cluster so many for each master.
 type Engine struct {
 	opts       Options
-	uuid       string // the first part of our owner fields
-	client     rueidis.Client
+	uuid       string              // the first part of our owner fields
+	client     rueidis.Client      // of a cluster, for queries alone
+	cluster    *dispatcher.Cluster // nil: a single server, or a Sentinel's
 	clock      *wheel.Clock
 	alarm      *wheel.Alarm
 	dispatcher *dispatcher.Dispatcher
 	callbacks  callbacks
 	calls      calls
 	quorums    quorumQueues
-	serverID   string // the run_id of the server; empty when it does not tell
+	servers    []string // the run_id of the server, or of those of a cluster, as far as they tell
 	contexts   contexts
 	stats      gate.Stats
 	waiting    gate.Counter // requests not answered yet
@@ -75,7 +77,7 @@ func Open(ctx context.Context, opts Options) (*Engine, error) {
 		return nil, connecting(&opts, err)
 	}
 	if err := e.callbacks.open(opts.Callbacks, opts.Logger); err != nil {
-		e.client.Close()
+		e.disconnect()
 		return nil, fmt.Errorf("wheellock: callback pool: %w", err)
 	}
 	e.alarm = wheel.NewAlarm(e.clock, dispatcher.Tick, opts.Logger)
@@ -87,7 +89,7 @@ func Open(ctx context.Context, opts Options) (*Engine, error) {
 func (e *Engine) dispatcherConfig() dispatcher.Config {
 	o := &e.opts
 	return dispatcher.Config{
-		Client: e.client, Clock: e.clock, Alarm: e.alarm, Logger: o.Logger, UUID: e.uuid,
+		Client: e.client, Cluster: e.cluster, Clock: e.clock, Alarm: e.alarm, Logger: o.Logger, UUID: e.uuid,
 		Publish: o.PubSub.publish(), WatchLoss: o.WatchLoss, FenceTTL: o.FenceTTL, MaxPerName: o.MaxWaitersPerName, ProbeTime: o.Lease / 3,
 		Gate: &gate.Config{
 			UUID: e.uuid, FairWaiterLease: o.FairWaiterLease,
@@ -117,33 +119,42 @@ func (e *Engine) prepare(ctx context.Context, o rueidis.ClientOption) (*dispatch
 	if err != nil {
 		return nil, err
 	}
+	e.client, e.servers = client, nil
+	var loaded *dispatcher.Loaded
 	if client.Mode() == rueidis.ClientModeCluster {
-		client.Close()
-		return nil, errCluster
-	}
-	e.client = client
-	loaded, err := dispatcher.Load(ctx, client, e.clock)
-	if err == nil {
-		e.serverID = runID(ctx, client)
-		err = e.checkRights(ctx, loaded)
+		loaded, err = e.prepareCluster(ctx, o)
+	} else if loaded, err = dispatcher.Load(ctx, client, e.clock); err == nil {
+		e.identify(ctx, client)
+		err = e.checkRights(ctx, client, loaded)
 	}
 	if err != nil {
-		client.Close()
+		e.disconnect()
 		return nil, err
 	}
 	return loaded, nil
 }
 
-// runID is who the server says it is; empty when it does not, for want of a right or because it is no Redis.
-func runID(ctx context.Context, client rueidis.Client) string {
-	info, _ := client.Do(ctx, client.B().Info().Section("server").Build()).ToString()
-	_, rest, _ := strings.Cut(info, "run_id:")
-	id, _, _ := strings.Cut(rest, "\r")
-	return id
+// disconnect closes what was to become the dispatcher's.
+func (e *Engine) disconnect() {
+	if e.cluster != nil {
+		for _, r := range e.cluster.Reached {
+			r.Client.Close()
+		}
+	}
+	e.client.Close()
 }
 
-func (e *Engine) checkRights(ctx context.Context, loaded *dispatcher.Loaded) error {
-	rights := dispatcher.Rights{Client: e.client, Loaded: loaded, UUID: e.uuid, Publish: e.opts.PubSub.publish()}
+// identify notes who the server says it is; it does not for want of a right, or because it is no Redis.
+func (e *Engine) identify(ctx context.Context, client rueidis.Client) {
+	info, _ := client.Do(ctx, client.B().Info().Section("server").Build()).ToString()
+	_, rest, _ := strings.Cut(info, "run_id:")
+	if id, _, _ := strings.Cut(rest, "\r"); id != "" {
+		e.servers = append(e.servers, id)
+	}
+}
+
+func (e *Engine) checkRights(ctx context.Context, client rueidis.Client, loaded *dispatcher.Loaded) error {
+	rights := dispatcher.Rights{Client: client, Loaded: loaded, UUID: e.uuid, Publish: e.opts.PubSub.publish(), Cluster: e.cluster != nil}
 	missing, err := rights.Missing(ctx)
 	if err != nil {
 		return err

@@ -49,7 +49,7 @@ func (m *Mutex) Format(f fmt.State, _ rune) { fmt.Fprint(f, m.String()) }
 func (m *Mutex) home() *Engine { return m.e }
 
 func (m *Mutex) keys() ([]lockKey, error) {
-	key, err := m.e.key(m.name)
+	key, err := m.e.key(m.name, m.kind)
 	if err != nil {
 		return nil, m.failed(err)
 	}

@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"github.com/redis/rueidis"
+
+	"github.com/wheellock/wheellock/internal/gate"
 )
 
 // Options say how an Engine works. The zero value works, against 127.0.0.1:6379. Printing or marshalling it
@@ -16,6 +18,9 @@ type Options struct {
 	// ClientName, TLSConfig, Dialer, DialCtxFn, ConnWriteTimeout, Sentinel, ShuffleInit and
 	// ForceSingleClient; DisableCache and DisableRetry are what the engine sets anyway. Any other field that
 	// is set is an error: the engine depends on its value.
+	//
+	// InitAddress names a server, or any nodes of a Redis Cluster: which it is Open finds out by itself. A single node
+	// of a cluster is taken for a server with ForceSingleClient.
 	Redis rueidis.ClientOption
 
 	// Lease is how long Redis keeps a lock that nobody renews any more: Redisson's lockWatchdogTimeout, and
@@ -167,15 +172,21 @@ func orDefault[T comparable](value, usual T) T {
 }
 
 // key is the key of a name in Redis.
-func (e *Engine) key(name string) (string, error) {
+func (e *Engine) key(name string, kind gate.Kind) (string, error) {
 	if err := checkName(name, "name"); err != nil {
 		return "", err
 	}
-	if e.opts.NameMapper == nil {
-		return name, nil
+	key := name
+	if e.opts.NameMapper != nil {
+		key = e.opts.NameMapper(name)
+		if err := checkName(key, "key made by NameMapper"); err != nil {
+			return "", err
+		}
 	}
-	key := e.opts.NameMapper(name)
-	return key, checkName(key, "key made by NameMapper")
+	if e.cluster != nil {
+		return key, clustered(key, kind)
+	}
+	return key, nil
 }
 
 // maxName is how long a name may be, in bytes.

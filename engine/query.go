@@ -32,7 +32,7 @@ func (t *errand) count(ctx context.Context) (int64, error) {
 
 // query runs one command that only reads past the dispatcher: its answer may be older than that of a call that returned meanwhile.
 func (t *errand) query(ctx context.Context, build func(rueidis.Builder, string) rueidis.Completed) (rueidis.RedisResult, error) {
-	key, err := t.e.key(t.name)
+	key, err := t.e.key(t.name, t.kind)
 	if err != nil {
 		return rueidis.RedisResult{}, t.failed(err)
 	}

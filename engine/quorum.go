@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/wheellock/wheellock/futures"
+	"github.com/wheellock/wheellock/internal/gate"
 )
 
 // QuorumLock is a lock held on the majority of several independent Redis servers (Redlock; Redisson's
@@ -34,15 +35,13 @@ func Quorum(name string, engines ...*Engine) (*QuorumLock, error) {
 		if e == nil {
 			return nil, invalid("a QuorumLock with a nil engine")
 		}
-		id := e.serverID
-		if id == "" {
-			id = e.uuid // it does not tell; at least no engine may come twice
+		for _, id := range append(e.servers[:len(e.servers):len(e.servers)], e.uuid) { // when it does not tell, at least no engine may come twice
+			if servers[id] {
+				return nil, invalid("a QuorumLock with two engines on the same server")
+			}
+			servers[id] = true
 		}
-		if servers[id] {
-			return nil, invalid("a QuorumLock with two engines on the same server")
-		}
-		servers[id] = true
-		if _, err := e.key(name); err != nil {
+		if _, err := e.key(name, gate.MutexKind); err != nil {
 			return nil, err
 		}
 	}
@@ -54,7 +53,7 @@ func (q *QuorumLock) Name() string { return q.name }
 
 func (q *QuorumLock) keys() (all []lockKey, err error) {
 	for _, e := range q.engines {
-		key, err := e.key(q.name)
+		key, err := e.key(q.name, gate.MutexKind)
 		if err != nil {
 			return nil, err
 		}

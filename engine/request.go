@@ -21,7 +21,7 @@ func (t *errand) failed(err error) error { return &opError{doing: t.doing, name:
 // while NameMapper made the key.
 func (t *errand) send(ctx context.Context, w *gate.Waiter) error {
 	e := t.e
-	key, err := e.key(t.name)
+	key, err := e.key(t.name, t.kind)
 	if err == nil && ctx.Err() != nil {
 		err = endedBy(ctx)
 	}

@@ -135,7 +135,7 @@ func (s *Semaphore) fill(ctx context.Context, n int64, try bool, opts []LockOpti
 		err = endedBy(ctx)
 	}
 	if err == nil && n == 0 {
-		_, err = s.e.key(s.name)
+		_, err = s.e.key(s.name, t.kind)
 		done = true
 	}
 	if err != nil {

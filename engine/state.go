@@ -120,7 +120,7 @@ func (m *Mutex) ForceUnlock(ctx context.Context) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	key, _ := m.e.key(m.name)
+	key, _ := m.e.key(m.name, m.kind)
 	freed := false
 	for _, owner := range owners {
 		err := m.e.confirm(ctx, "force-unlock", m.name, ErrClosed, func(ack gate.Settler) bool {

@@ -1,0 +1,116 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/redis/rueidis"
+
+	"github.com/wheellock/wheellock/dispatcher"
+	"github.com/wheellock/wheellock/internal/gate"
+	"github.com/wheellock/wheellock/scripts"
+)
+
+// askTime bounds asking one node of a cluster who serves what.
+const askTime = 2 * time.Second
+
+// prepareCluster connects to every master, each by a client of its own, loads the scripts and checks the rights.
+// Masters that cannot be reached are left to the dispatcher; it is an error when none can, or when one refuses us.
+func (e *Engine) prepareCluster(ctx context.Context, o rueidis.ClientOption) (*dispatcher.Loaded, error) {
+	cluster := &dispatcher.Cluster{Seeds: o.InitAddress, Connect: func(addr string) (rueidis.Client, error) {
+		return connectNode(context.Background(), o, addr)
+	}}
+	e.cluster = cluster
+	var err, unreached error
+	if cluster.Topology, err = e.topology(ctx); err != nil {
+		return nil, err
+	}
+	for _, addr := range cluster.Topology.Masters() {
+		r, err := e.reachNode(ctx, o, addr)
+		if err == nil {
+			cluster.Reached = append(cluster.Reached, r)
+		} else if unreached = fmt.Errorf("%s: %w", addr, err); refused(err) || ctx.Err() != nil {
+			return nil, unreached
+		}
+	}
+	if len(cluster.Reached) == 0 {
+		return nil, unreached
+	}
+	return cluster.Reached[0].Loaded, nil
+}
+
+// topology asks the nodes that the client knows, one after the other, who serves what.
+func (e *Engine) topology(ctx context.Context) (t *dispatcher.Topology, err error) {
+	for addr, node := range e.client.Nodes() {
+		asking, cancel := context.WithTimeout(ctx, askTime)
+		t, err = dispatcher.AskTopology(asking, node, addr)
+		cancel()
+		if err == nil {
+			return t, nil
+		}
+	}
+	return nil, err
+}
+
+// reachNode prepares one master.
+func (e *Engine) reachNode(ctx context.Context, o rueidis.ClientOption, addr string) (r dispatcher.Reached, err error) {
+	r.Addr = addr
+	if r.Client, err = connectNode(ctx, o, addr); err != nil {
+		return r, err
+	}
+	if r.Loaded, err = dispatcher.Load(ctx, r.Client, e.clock); err == nil {
+		e.choosePubSub(ctx, r.Client)
+		e.identify(ctx, r.Client)
+		err = e.checkRights(ctx, r.Client, r.Loaded)
+	}
+	if err != nil {
+		r.Client.Close()
+	}
+	return r, err
+}
+
+// connectNode makes a client of one node. It need not be there yet: the client dials when it is used.
+func connectNode(ctx context.Context, o rueidis.ClientOption, addr string) (rueidis.Client, error) {
+	o.InitAddress, o.ForceSingleClient, o.ShuffleInit = []string{addr}, true, false
+	client, err := connect(ctx, o)
+	if client != nil {
+		return client, nil
+	}
+	return nil, err
+}
+
+// choosePubSub is Redisson's rule: sharded channels where the first node asked has them.
+func (e *Engine) choosePubSub(ctx context.Context, node rueidis.Client) {
+	if e.opts.PubSub != PubSubAuto {
+		return
+	}
+	err := node.Do(ctx, node.B().PubsubShardnumsub().Build()).Error()
+	words, said := dispatcher.Said(err)
+	switch {
+	case err == nil, strings.HasPrefix(words, "NOPERM"): // the right to it is then missed by name
+		e.opts.PubSub = PubSubSharded
+	case said:
+		e.opts.PubSub = PubSubPlain
+	}
+}
+
+// refused reports whether the server itself said no, for a reason that does not pass by waiting.
+func refused(err error) bool {
+	words, said := dispatcher.Said(err)
+	return said && !strings.HasPrefix(words, "LOADING") || errors.Is(err, ErrRefused)
+}
+
+// clustered complains about a key of a kind that cannot live in a cluster, where all that belongs to a name must share
+// its hash slot.
+func clustered(key string, kind gate.Kind) error {
+	if kind == gate.LatchKind && !scripts.LatchTogether(key) {
+		return invalid("the name %s of a latch in a Redis Cluster: it must have no braces, for Redisson puts its channel's into braces once more", quote(key))
+	}
+	if !scripts.Together(key) {
+		return invalid("the name %s in a Redis Cluster: its keys would lie in different hash slots; it must have no braces, or a hash tag, {like this}", quote(key))
+	}
+	return nil
+}
