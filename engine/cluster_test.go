@@ -12,7 +12,6 @@ import (
 
 	"github.com/wheellock/wheellock/engine"
 	"github.com/wheellock/wheellock/internal/redistest"
-	"github.com/wheellock/wheellock/scripts"
 )
 
 // The cluster_*_test.go files run the engine on a real Redis Cluster, and move, kill and cut off what it stands on.
@@ -30,18 +29,6 @@ func spread(room string, n int) []string {
 		names[i] = fmt.Sprintf("%s:%d", room, i)
 	}
 	return names
-}
-
-// nameAt is a name that the server serves.
-func nameAt(tb testing.TB, c *redistest.Cluster, room string, at *redistest.Server) string {
-	tb.Helper()
-	for i := range 1000 {
-		if name := fmt.Sprintf("%s:%d", room, i); c.NodeOf(int(scripts.HashSlot(name))) == at {
-			return name
-		}
-	}
-	tb.Fatal("none of a thousand names lies there")
-	return ""
 }
 
 // keysIn lists what stands in the masters of a cluster.
