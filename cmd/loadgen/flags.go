@@ -58,6 +58,10 @@ func define(s *settings) (*flag.FlagSet, []bound) {
 		flags.Var((*duration)(d), name, "")
 	}
 	flags.Var((*handoff)(&p.Handoff), "handoff", "")
+	p.Kind = load.Mutex
+	flags.Var((*kind)(&p.Kind), "kind", "")
+	flags.Var((*decimal)(&p.Readers), "readers", "")
+	flags.Var((*count)(&p.Permits), "permits", "")
 	bounds := []bound{{"workers", &p.Workers, 64, maxMany}, {"names", &p.Names, 16, maxMany}, {"processes", &p.Processes, 1, maxProcesses}}
 	for _, b := range bounds {
 		*b.value = b.usual
@@ -87,6 +91,7 @@ func parse(args []string) (settings, error) {
 		}
 	}
 	checkPlan(&s.plan, given, complain)
+	checkKind(&s.plan, given, complain)
 	checkRedis(&s, given, complain)
 	if len(complaints) > 0 {
 		return s, errors.New(strings.Join(complaints, "; "))
@@ -145,6 +150,11 @@ const leastCheck = 10
 
 func checkCheck(p *load.Plan, given map[string]bool, complain func(string, ...any)) {
 	switch {
+	case p.Kind == load.Latch && !given["check"]:
+		p.Check = 0 // there is nothing to count
+	case p.Kind == load.Latch && p.Check != 0:
+		complain("--check %d with --kind latch: who passes a latch cannot be counted", p.Check)
+	case p.Kind == load.Latch:
 	case !given["check"] && p.Processes > 1:
 		p.Check = leastCheck
 	case !given["check"]:

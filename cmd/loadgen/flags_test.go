@@ -16,7 +16,7 @@ func TestFlagsDefaults(t *testing.T) {
 		t.Fatal(err)
 	}
 	s.plan.Seed = 0 // another one each time
-	want := load.Plan{Names: 16, Workers: 64, Check: 100, Processes: 1, Duration: 10 * time.Second, Warmup: time.Second}
+	want := load.Plan{Kind: load.Mutex, Names: 16, Workers: 64, Check: 100, Processes: 1, Duration: 10 * time.Second, Warmup: time.Second}
 	if s.plan != want || s.redis != "" || s.json != "" {
 		t.Errorf("%+v\nwant the plan %+v, and no server that nobody named", s, want)
 	}
@@ -41,6 +41,12 @@ func TestFlagsAreUnderstood(t *testing.T) {
 		"--check 0":                        func(s *settings) { s.plan.Check = 0 },
 		"--duration 1m --warmup 0":         func(s *settings) { s.plan.Duration, s.plan.Warmup = time.Minute, 0 },
 		"--redis redis://h:1 --json x":     func(s *settings) { s.redis, s.json = "redis://h:1", "x" },
+		"--kind fair":                      func(s *settings) { s.plan.Kind = load.Fair },
+		"--kind rw":                        func(s *settings) { s.plan.Kind, s.plan.Readers = load.RW, 0.9 },
+		"--kind rw --readers 0":            func(s *settings) { s.plan.Kind = load.RW },
+		"--kind semaphore":                 func(s *settings) { s.plan.Kind, s.plan.Permits = load.Semaphore, 4 },
+		"--permits 1k --kind permits":      func(s *settings) { s.plan.Kind, s.plan.Permits = load.Permits, 1000 },
+		"--kind latch":                     func(s *settings) { s.plan.Kind, s.plan.Check = load.Latch, 0 },
 		"--seed 18446744073709551615":      func(s *settings) { s.plan.Seed = 1<<64 - 1 },
 		"--workers 1M --names 1M --zipf 2": func(s *settings) { s.plan.Workers, s.plan.Names, s.plan.Zipf = 1_000_000, 1_000_000, 2 },
 	} {
@@ -96,6 +102,15 @@ var badFlags = map[string]string{
 	"--check -1":                             "--check -1: must be from 1",
 	"--processes 2 --check 11":               "across processes it must be from 1 to 10",
 	"--processes 2 --check 0":                "across processes it must be from 1 to 10",
+	"--kind mutx":                            `invalid value "mutx" for --kind: want one of mutex fair fenced spin rw multi semaphore permits latch`,
+	"--readers 0.5":                          "--readers with --kind mutex: only rw has readers",
+	"--kind rw --readers 2":                  "--readers 2: must be from 0 to 1",
+	"--permits 3":                            "--permits with --kind mutex",
+	"--kind permits --permits 0":             "--permits 0: must be from 1",
+	"--kind latch --lease 1s":                "it has no holders",
+	"--kind rw --lease 1s":                   "who is inside is counted",
+	"--kind latch --check 1":                 "who passes a latch cannot be counted",
+	"--kind multi --names 1":                 "each call takes two names",
 	"--seed x":                               `invalid value "x" for --seed`,
 	"--async=maybe":                          `invalid boolean value "maybe" for -async`,
 	"--json=":                                "--json names no file",

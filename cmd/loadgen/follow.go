@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"fmt"
-	"strings"
 	"time"
 
 	"github.com/wheellock/wheellock/cmd/loadgen/internal/load"
@@ -117,42 +116,4 @@ func (f *phase) enter(name load.Phase, all time.Duration) {
 
 func (f *phase) now() (load.Phase, time.Duration, time.Duration) {
 	return f.name, time.Since(f.start), f.all
-}
-
-// leftovers lists the keys of this run that are still there although nobody holds them. When a process died,
-// its locks may stand until their leases are over. The counters of the checks are removed: they are ours.
-func (s *session) leftovers() ([]string, error) {
-	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
-	defer cancel()
-	p := &s.settings.plan
-	patient := time.Now()
-	if len(s.facts.Died) > 0 {
-		patient = patient.Add(p.LeaseTime() + 5*time.Second)
-		s.live.Note("waiting up to %v for the leases of the process that died", p.LeaseTime())
-	}
-	for {
-		keys, err := s.target.Keys(ctx, p.Prefix)
-		if err != nil {
-			return nil, err
-		}
-		var locks, counters []string
-		for _, key := range keys {
-			if strings.HasPrefix(key, load.CheckPrefix(p.Prefix)) {
-				counters = append(counters, key)
-			} else {
-				locks = append(locks, key)
-			}
-		}
-		if err := s.target.Remove(ctx, counters); err != nil {
-			return nil, err
-		}
-		if len(locks) == 0 || !time.Now().Before(patient) {
-			return locks, nil
-		}
-		select {
-		case <-s.hurry.Done():
-			patient = time.Now()
-		case <-time.After(200 * time.Millisecond):
-		}
-	}
 }

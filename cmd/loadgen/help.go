@@ -12,7 +12,7 @@ nothing behind. It never runs against a server that nobody named.
 Where
   --redis URL       the Redis to load: redis://user:password@host:port/db, rediss:// (TLS),
                     unix:///path, Sentinel and Cluster as in engine.ParseURL. All keys of a
-                    run begin with loadgen:<random>: and no other key is ever touched
+                    run have loadgen:<random>: in their names and no other key is ever touched
 
 Who asks, and when
   --workers N       callers in all, 64: in a closed loop each asks again when it is done;
@@ -24,6 +24,14 @@ Who asks, and when
   --processes N     child processes that contend for the same names, 1
 
 What they ask for
+  --kind KIND       mutex, fair, fenced, spin: locks that exclude all others
+                    rw: a read-write lock
+                    multi: two mutexes at once, of names that stand side by side
+                    semaphore, permits: one permit, of a semaphore without or with holders
+                    latch: a caller who finds it open shuts it, and opens it after --hold; the
+                    others wait for that. Usual: mutex
+  --readers S       rw: the share of calls that read, from 0 to 1; 0.9
+  --permits N       semaphore, permits: how many each name has, 4
   --names N         different names, 16
   --zipf S          popularity: the i-th name is wanted in proportion to 1/i^S; 0: all alike
   --hold TIME       how long a lock is held, 0
@@ -44,6 +52,16 @@ How long, and how it is recorded
 Numbers may end in k or M. Ctrl-C ends a run early and still prints the table; a second one
 does not wait for the last calls.
 
+What is proved, whatever the load
+  in each case      nobody is left waiting for a name that is free, no key stays behind
+  exclusive kinds   one is inside, of each name; of multi in both of its names
+  fenced            besides, tokens grow from owner to owner
+  fair              besides, nobody is served who asked 10 s or more after another who still waits
+                    ("out of turn": by how much less than that; callers race to the queue)
+  rw                a writer is alone; readers are not alone, but without writers
+  semaphore,permits no more are inside than there are permits, and in the end all are back
+  latch             nobody passes before it was opened; it is shut by one at a time
+
 What the table says
   acquire           from the call (open loop: from when it was due) to the lock
   hand-over         from one caller's unlock to the lock in the hands of one who waited for it
@@ -53,8 +71,8 @@ What the table says
   attempts          how often Redis was asked for a lock, for each one granted
   handoffs          locks that passed from caller to caller without Redis
 
-Exit code: 0 all is well; 1 two callers were in one critical section, a key was left behind
-or a waiter was forgotten; 2 the flags are wrong; 3 the load could not run to its end.
+Exit code: 0 all is well; 1 a proof failed: two callers were in one critical section, say, or a
+waiter was forgotten; 2 the flags are wrong; 3 the load could not run to its end.
 
 Examples
   loadgen
@@ -68,6 +86,10 @@ Examples
         Look at start lag and at calls that began late: none means yes
   loadgen --names 1 --processes 4 --handoff off --json before.json
         four processes that contend for one name, with Redis asked each time
+  loadgen --kind rw --names 1 --readers 0.99 --hold 1ms
+        many readers, few writers: what does a writer wait?
+  loadgen --kind permits --permits 10 --names 1 --processes 4 --hold 5ms
+        ten places for four processes: are there ever eleven inside?
   loadgen --lease 100ms --hold 20ms --wait 50ms
         impatient callers and leases that end by themselves
 `

@@ -75,7 +75,7 @@ func (s *session) measure() (result *report.Result, err error) {
 	p.Prefix = "loadgen:" + rand.Text()[:10] + ":"
 	fmt.Fprintln(s.out, report.Describe(p))
 	if s.target.Kind == target.Given {
-		fmt.Fprintf(s.out, "every key of this run begins with %s\n", p.Prefix)
+		fmt.Fprintf(s.out, "every key of this run has %s in its name\n", p.Prefix)
 	}
 	fmt.Fprintln(s.out)
 	s.facts = report.Facts{
@@ -129,11 +129,11 @@ func (s *session) load() (problems []string, err error) {
 
 // account looks at what is left in Redis and draws up the result.
 func (s *session) account(problems []string) *report.Result {
-	left, err := s.leftovers()
+	left, permits, err := s.leftovers()
 	if err != nil {
 		problems = append(problems, err.Error())
 	}
-	s.facts.Redis, s.facts.KeysLeft, s.facts.Problems = s.after.Since(s.before), left, problems
+	s.facts.Redis, s.facts.KeysLeft, s.facts.PermitsWrong, s.facts.Problems = s.after.Since(s.before), left, permits, problems
 	return s.sums.Account(&s.facts)
 }
 

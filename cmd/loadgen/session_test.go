@@ -12,6 +12,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/wheellock/wheellock/cmd/loadgen/internal/load"
 	"github.com/wheellock/wheellock/cmd/loadgen/internal/report"
 	"github.com/wheellock/wheellock/internal/redistest"
 )
@@ -139,10 +140,10 @@ func TestRunAgainstANamedServerTouchesOnlyItsOwnKeys(t *testing.T) {
 		var g game
 		mine := ""
 		g.on = map[string]func(string){
-			"every key of this run begins with": func(line string) { mine = prefix(line) },
+			"every key of this run has": func(line string) { mine = prefix(line) },
 			"phase=measured": func(string) {
 				for _, key := range server.Keys() {
-					if key != "mine" && !strings.HasPrefix(key, mine) {
+					if key != "mine" && !strings.Contains(key, mine) {
 						t.Errorf("a key outside of %q: %q", mine, key)
 					}
 				}
@@ -156,6 +157,40 @@ func TestRunAgainstANamedServerTouchesOnlyItsOwnKeys(t *testing.T) {
 		if keys := server.Keys(); !slices.Equal(keys, []string{"mine"}) {
 			t.Errorf("keys after the run: %q", keys)
 		}
+	}
+}
+
+// Whatever the kind, a run proves it and leaves nothing.
+func TestRunKinds(t *testing.T) {
+	server := redistest.Start(t)
+	server.MustDo("SET", "mine", "x")
+	for _, kind := range load.Kinds {
+		for _, processes := range []string{"1", "2"} {
+			t.Run(string(kind)+", processes "+processes, func(t *testing.T) {
+				var g game
+				g.play("--redis", server.URL(), "--kind", string(kind), "--names", "2", "--workers", "8", "--think", "2ms", "--hold", "1ms",
+					"--processes", processes, "--warmup", "0", "--duration", "300ms")
+				g.want(t, exitOK, "no violation, no key left behind, nobody stranded")
+				if keys := server.Keys(); !slices.Equal(keys, []string{"mine"}) {
+					t.Errorf("keys after the run: %q", keys)
+				}
+			})
+		}
+	}
+}
+
+// Permits that are not all back in the end, or more than there were, are found out.
+func TestRunFindsPermitsThatAreLostOrMade(t *testing.T) {
+	server := redistest.Start(t)
+	for _, kind := range []string{"semaphore", "permits"} {
+		var g game
+		own := ""
+		g.on = map[string]func(string){
+			"every key of this run has": func(line string) { own = prefix(line) },
+			"phase=measured":            func(string) { server.MustDo("DECR", own+"0") },
+		}
+		g.play("--redis", server.URL(), "--kind", kind, "--names", "2", "--permits", "3", "--think", "5ms", "--warmup", "0", "--duration", "1200ms")
+		g.want(t, exitBroken, "PERMITS LOST OR MADE: not all are back, or more: "+own+"0 (2 of 3)")
 	}
 }
 
@@ -182,7 +217,7 @@ func TestRunFindsALockThatDoesNotExclude(t *testing.T) {
 	for _, async := range []string{"--async=false", "--async"} {
 		var g game
 		own := ""
-		g.on = map[string]func(string){"every key of this run begins with": func(line string) { own = prefix(line) }}
+		g.on = map[string]func(string){"every key of this run has": func(line string) { own = prefix(line) }}
 		g.nameFor = func(caller, name int) string { return fmt.Sprintf("%s%d for caller %d alone", own, name, caller) }
 		g.play("--redis", server.URL(), async, "--names", "1", "--hold", "1ms", "--warmup", "0", "--duration", "1s", "--json", file)
 		g.want(t, exitBroken, "EXCLUSION VIOLATED", "VIOLATED: ", "violations=")
@@ -196,7 +231,7 @@ func TestRunFindsAKeyLeft(t *testing.T) {
 	server := redistest.Start(t)
 	var g game
 	ghost := ""
-	g.on = map[string]func(string){"every key of this run begins with": func(line string) {
+	g.on = map[string]func(string){"every key of this run has": func(line string) {
 		ghost = prefix(line) + "ghost"
 		server.MustDo("HSET", ghost, "somebody:1", "1")
 	}}

@@ -14,7 +14,8 @@ type chain struct {
 	plan       func()
 	ask        func()
 	stay       func()
-	onGranted  func(*engine.Hold, error)
+	onHold     func(*engine.Hold, error)
+	onPermit   func(struct{}, error)
 	onReleased func(struct{}, error)
 }
 
@@ -22,7 +23,9 @@ func newChain(c *caller) *chain {
 	ch := &chain{caller: c}
 	// The bell's goroutine must not do a chain's work: a check in Redis would hold up all others.
 	ch.plan, ch.ask, ch.stay = func() { go ch.toPlan() }, func() { go ch.toAsk() }, func() { go ch.toStay() }
-	ch.onGranted, ch.onReleased = ch.toEnter, ch.toFinish
+	ch.onHold = func(h *engine.Hold, err error) { ch.toEnter(held(h, err)) }
+	ch.onPermit = func(_ struct{}, err error) { ch.toEnter(ch.ware.(semaphore), err) }
+	ch.onReleased = ch.toFinish
 	return ch
 }
 
@@ -42,11 +45,12 @@ func (ch *chain) toAsk() {
 		ch.rig.running.Done()
 		return
 	}
-	ch.begin().LockAsync(ch.rig.waits, ch.rig.options...).Then(ch.onGranted)
+	ch.begin()
+	ch.ware.getAsync(ch.rig.waits, ch.rig.options, ch)
 }
 
-func (ch *chain) toEnter(h *engine.Hold, err error) {
-	entered, rest := ch.granted(h, err)
+func (ch *chain) toEnter(g grant, err error) {
+	entered, rest := ch.granted(g, err)
 	if !entered {
 		ch.rest(rest)
 		return
@@ -66,7 +70,7 @@ func (ch *chain) toStay() {
 		}
 	}
 	ch.leave()
-	ch.hold.UnlockAsync().Then(ch.onReleased)
+	ch.giveBack()
 }
 
 func (ch *chain) toFinish(_ struct{}, err error) {

@@ -25,16 +25,15 @@ func newGoroutine(c *caller) *goroutine {
 func (g *goroutine) run() {
 	defer g.rig.running.Done()
 	for g.sleep(g.untilDue()) {
-		lock := g.begin()
-		h, err := lock.Lock(g.rig.waits, g.rig.options...)
-		entered, rest := g.granted(h, err)
+		g.begin()
+		entered, rest := g.granted(g.ware.get(g.rig.waits, g.rig.options))
 		if !entered {
 			g.sleep(rest)
 			continue
 		}
 		g.stay()
 		g.leave()
-		g.released(h.Unlock(context.Background()))
+		g.released(g.hold.Unlock(context.Background()))
 		g.sleep(g.rig.plan.Think)
 	}
 }

@@ -12,8 +12,9 @@ import (
 
 // place is one name, as this process sees it.
 type place struct {
-	lock *engine.Mutex
-	cell *cell
+	ware   ware
+	reader ware    // of a read-write lock; then ware is the writer
+	cells  []*cell // of all names that are locked together, its own first
 }
 
 // caller locks and unlocks, one call after the other. Its steps below are the same whether it is a goroutine
@@ -29,7 +30,9 @@ type caller struct {
 	// The call under way.
 	due, asked Instant
 	name       int
-	hold       *engine.Hold
+	reads      bool // of a read-write lock
+	ware       ware
+	hold       grant
 	mark       mark
 	lost       bool
 	check      check
@@ -51,10 +54,12 @@ func (c *caller) untilDue() time.Duration {
 	return c.due.Sub(Now())
 }
 
-// begin chooses a name and notes the time.
-func (c *caller) begin() *engine.Mutex {
+// begin chooses what to ask for, and notes the time.
+func (c *caller) begin() {
 	r := c.rig
 	c.name = r.picker.pick(c.random)
+	c.reads = r.plan.Kind == RW && c.random.Float64() < r.plan.Readers
+	c.ware = r.wareFor(c.id, c.name, c.reads)
 	c.turn++
 	c.asked = Now()
 	if c.due == 0 {
@@ -65,54 +70,56 @@ func (c *caller) begin() *engine.Mutex {
 	}
 	c.at.Store(int32(c.name))
 	c.waiting.Store(int64(c.asked))
-	return r.lockFor(c.id, c.name)
 }
 
-// granted enters the critical section, if there is a hold. Else rest is how long to wait before the next call.
-func (c *caller) granted(h *engine.Hold, err error) (entered bool, rest time.Duration) {
+// granted enters the critical section, if there is a grant. Else rest is how long to wait before the next call.
+func (c *caller) granted(g grant, err error) (entered bool, rest time.Duration) {
 	now := Now()
 	c.waiting.Store(0)
 	if err != nil {
 		return false, c.refused(err)
 	}
-	c.hold, c.lost = h, false
+	c.hold, c.lost = g, false
 	if c.mark = watchedMark(c.id, c.turn); c.rig.plan.Lease > 0 {
-		c.mark = leasedMark(h.Deadline())
+		c.mark = leasedMark(g.Deadline())
 	}
-	e := c.rig.places[c.name].cell.enter(c.mark, now, c.asked, c.rig.process)
+	e := c.rig.proof.enter(c, now)
 	c.shard.entered(now.Sub(c.due), e)
 	// With somebody inside whose lease is over, the counter in Redis would prove nothing.
 	every := c.rig.plan.Check
-	if c.check.on = every > 0 && e.alone && c.random.IntN(every) == 0; c.check.on {
+	if c.check.on = every > 0 && e.countable && c.random.IntN(every) == 0; c.check.on {
 		c.enterWitness()
 	}
 	return true, 0
 }
 
+// cell is that of the name.
+func (c *caller) cell() *cell { return c.rig.places[c.name].cells[0] }
+
 // check is what Redis says of a section.
 type check struct {
-	on     bool
-	single bool // nobody else was counted
-	sure   bool // that counts: no answer was lost, and the lease lasted
-	took   time.Duration
+	on   bool
+	fits bool // no more were counted than may be inside
+	sure bool // that counts: no answer was lost, and the lease lasted
+	took time.Duration
 }
 
 // enterWitness has Redis count the section.
 func (c *caller) enterWitness() {
-	before, cell := Now(), c.rig.places[c.name].cell
-	single, err := c.rig.witness.enter(c.name)
+	before, cell := Now(), c.cell()
+	fits, err := c.rig.witness.enter(c.name, c.weight())
 	if err != nil {
 		cell.tainted.Store(true) // the counter may be too high from now on
 	}
-	c.check.single, c.check.sure = single, !cell.tainted.Load() && c.hold.Err() == nil
+	c.check.fits, c.check.sure = fits, !cell.tainted.Load() && c.hold.Err() == nil
 	c.check.took = Now().Sub(before)
 }
 
 // leaveWitness takes the section out of the count.
 func (c *caller) leaveWitness() {
 	before := Now()
-	if err := c.rig.witness.leave(c.name); err != nil {
-		c.rig.places[c.name].cell.tainted.Store(true)
+	if err := c.rig.witness.leave(c.name, c.weight()); err != nil {
+		c.cell().tainted.Store(true)
 	}
 	c.check.took += Now().Sub(before)
 	c.shard.checked(&c.check)
@@ -154,12 +161,11 @@ func (c *caller) mustLeave() bool { return c.rig.isEnding() || c.hold.Err() != n
 
 // leave ends the critical section; the unlock comes after it.
 func (c *caller) leave() {
-	cell := c.rig.places[c.name].cell
 	if c.check.on {
 		c.leaveWitness()
 	}
 	c.lost = c.hold.Err() != nil
-	cell.leave(c.mark, Now(), c.rig.process, c.lost)
+	c.rig.proof.leave(c, Now())
 }
 
 // released records how the unlock went.

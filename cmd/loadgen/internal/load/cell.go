@@ -8,13 +8,18 @@ import (
 // cell is where the holders of one name would meet, if the lock let them. It may lie in memory that several
 // processes share, so it holds no pointers; its zero value is a name that nobody holds.
 type cell struct {
-	inside   atomic.Int32 // sections that have entered and not left: 0, 1, 0, 1 ... as long as leases last
+	inside   atomic.Int64 // the weights of sections that have entered and not left; an exclusive one weighs 1
 	tainted  atomic.Bool  // the counter in Redis is not to be trusted any more
 	last     atomic.Int32 // 1 + the process that released last
 	mark     atomic.Int64 // of who entered last, 0 when that one has left
 	released atomic.Int64 // Instant at which the last holder called Unlock; 0: never
 
-	_ [64 - 32]byte // neighbours do not share a cache line, or they would slow each other down
+	token  atomic.Int64 // the largest that a holder had
+	latest atomic.Int64 // of all who have got it, the Instant at which the last to ask did
+	shut   atomic.Int64 // number of the last shutting of a latch
+	opened atomic.Int64 // and of the last one that was opened
+
+	// These are 64 bytes: neighbours do not share a cache line, or they would slow each other down.
 }
 
 // mark stands for one hold in a cell, and says until when it excludes others: a watched one until it
@@ -31,10 +36,19 @@ func (m mark) excludes(now Instant) bool { return m&unbounded != 0 || Instant(m)
 
 // entry is what somebody finds who enters.
 type entry struct {
-	alone    bool          // nobody else is inside, not even one whose lease is over
-	violated bool          // somebody is inside whose hold has not ended
-	handover time.Duration // since the holder before called Unlock; 0: nobody did while we waited
-	across   bool          // that holder was in another process
+	countable  bool          // all who are inside are so by right: no lease of theirs is over
+	violated   bool          // somebody is inside who excludes us, or there are too many
+	early      bool          // a latch was passed that nobody had opened
+	tokenBack  bool          // the fencing token is not larger than one before
+	disordered bool          // somebody who asked long after us was served before
+	overtaken  time.Duration // how much later that one had asked; 0: nobody was served too early
+	handover   time.Duration // since the holder before called Unlock; 0: nobody did while we waited
+	across     bool          // that holder was in another process
+}
+
+func (e *entry) add(o *entry) {
+	e.countable = e.countable && o.countable
+	e.violated = e.violated || o.violated
 }
 
 // enter is called with a hold in hands, at now. Who enters last is the only one who may be inside by right,
@@ -42,22 +56,71 @@ type entry struct {
 //
 // It errs on the side of the lock: a lease that ends between the grant and now counts as having ended before.
 func (c *cell) enter(m mark, now, asked Instant, process int) entry {
-	e := entry{alone: c.inside.Add(1) == 1}
+	e := entry{countable: c.inside.Add(1) == 1}
 	before := mark(c.mark.Swap(int64(m)))
 	e.violated = before != 0 && before.excludes(now)
+	c.passed(&e, now, asked, process)
+	return e
+}
+
+// passed notes from whom the lock came.
+func (c *cell) passed(e *entry, now, asked Instant, process int) {
 	if released := Instant(c.released.Load()); released != 0 && asked <= released {
 		e.handover = max(now.Sub(released), 1)
 		e.across = int(c.last.Load()) != process+1
 	}
-	return e
 }
 
 // leave is called before Unlock. over: the hold has ended by itself; somebody else may have entered.
 func (c *cell) leave(m mark, now Instant, process int, over bool) {
 	if !over {
-		c.last.Store(int32(process + 1))
-		c.released.Store(int64(now))
+		c.pass(now, process)
 	}
 	c.mark.CompareAndSwap(int64(m), 0)
 	c.inside.Add(-1)
+}
+
+// pass is called when somebody is about to unlock.
+func (c *cell) pass(now Instant, process int) {
+	c.last.Store(int32(process + 1))
+	c.released.Store(int64(now))
+}
+
+// join is enter where several may be inside: their weights are at most room.
+func (c *cell) join(weight, room int64, now, asked Instant, process int) entry {
+	e := entry{countable: true, violated: c.inside.Add(weight) > room}
+	c.passed(&e, now, asked, process)
+	return e
+}
+
+// part is leave after join.
+func (c *cell) part(weight int64, now Instant, process int) {
+	c.pass(now, process)
+	c.inside.Add(-weight)
+}
+
+// grows reports whether a token is larger than all before.
+func (c *cell) grows(token int64) bool {
+	for {
+		before := c.token.Load()
+		if token <= before {
+			return false
+		}
+		if c.token.CompareAndSwap(before, token) {
+			return true
+		}
+	}
+}
+
+// overtaken is by how much somebody who asked later was served before one who asked at asked.
+func (c *cell) overtaken(asked Instant) time.Duration {
+	for {
+		latest := c.latest.Load()
+		if int64(asked) <= latest {
+			return Instant(latest).Sub(asked)
+		}
+		if c.latest.CompareAndSwap(latest, int64(asked)) {
+			return 0
+		}
+	}
 }

@@ -19,7 +19,7 @@ func TestCellExclusion(t *testing.T) {
 		var c cell
 		for turn := range uint32(3) {
 			m := watchedMark(1, turn)
-			if e := c.enter(m, now, now, 0); e.violated || !e.alone {
+			if e := c.enter(m, now, now, 0); e.violated || !e.countable {
 				t.Errorf("turn %d: entry %+v, want alone and no violation", turn, e)
 			}
 			c.leave(m, now, 0, false)
@@ -28,7 +28,7 @@ func TestCellExclusion(t *testing.T) {
 	t.Run("finds two watched holds at once", func(t *testing.T) {
 		var c cell
 		c.enter(a, now, now, 0)
-		if e := c.enter(b, now, now, 0); !e.violated || e.alone {
+		if e := c.enter(b, now, now, 0); !e.violated || e.countable {
 			t.Errorf("second entry %+v, want a violation", e)
 		}
 	})
@@ -51,7 +51,7 @@ func TestCellExclusion(t *testing.T) {
 	t.Run("lets one in whose predecessor's lease is over, but not as one who is alone", func(t *testing.T) {
 		var c cell
 		c.enter(leased(now+10*ms), now, now, 0)
-		if e := c.enter(leased(now+20*ms), now+11*ms, now, 0); e.violated || e.alone {
+		if e := c.enter(leased(now+20*ms), now+11*ms, now, 0); e.violated || e.countable {
 			t.Errorf("second entry %+v, want no violation, and company", e)
 		}
 	})

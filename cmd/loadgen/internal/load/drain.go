@@ -5,15 +5,22 @@ import (
 	"time"
 )
 
-// limits are the times of a drain. They are a value so that tests need not wait as long.
+// limits are the times of a drain, and of other judgements. They are a value so that tests need not wait as long.
 type limits struct {
 	patience time.Duration // for as long everybody who still waits may get the lock
 	recent   time.Duration // a name that was released so short a time ago is in use
 	stranded time.Duration // a name that is free for so long has forgotten its waiters: the engine asks again every 2s
 	comeBack time.Duration // a cancelled call that has not returned by then is stuck
+
+	// And, at any time: a fair lock that went to one who asked so much later was given out of turn. Whoever asks
+	// takes his place in Redis a moment later, and loses it for a while when his process stands still for longer
+	// than engine.Options.FairWaiterLease, 5s.
+	overtaking time.Duration
 }
 
-var usualLimits = limits{patience: 2 * time.Second, recent: time.Second, stranded: 5 * time.Second, comeBack: 5 * time.Second}
+var usualLimits = limits{
+	patience: 2 * time.Second, recent: time.Second, stranded: 5 * time.Second, comeBack: 5 * time.Second, overtaking: 10 * time.Second,
+}
 
 // lookEvery is how often the drain looks who waits.
 const lookEvery = 10 * time.Millisecond
@@ -75,7 +82,7 @@ func (r *Rig) judge(start Instant, ending *Ending, surely bool) {
 		switch quiet, waits := r.quiet(c, start, now); {
 		case !waits:
 		case quiet >= limit && surely && r.engine.Stats().Up:
-			ending.Stranded = append(ending.Stranded, r.lockFor(c.id, int(c.at.Load())).Name())
+			ending.Stranded = append(ending.Stranded, r.wareFor(c.id, int(c.at.Load()), false).Name())
 		default:
 			ending.GivenUp++
 		}
@@ -88,11 +95,15 @@ func (r *Rig) quiet(c *caller, start, now Instant) (quiet time.Duration, waits b
 	if asked == 0 {
 		return 0, false
 	}
-	cell := r.places[c.at.Load()].cell
-	if cell.mark.Load() != 0 {
+	p := &r.places[c.at.Load()]
+	if r.proof.inUse(p) {
 		return 0, true
 	}
-	return now.Sub(max(start, asked, Instant(cell.released.Load()))), true
+	last := max(start, asked)
+	for _, cell := range p.cells {
+		last = max(last, Instant(cell.released.Load()))
+	}
+	return now.Sub(last), true
 }
 
 // limit is how long a name may be free in vain. When commands or holds were lost, their leases have to run

@@ -5,6 +5,9 @@ import "time"
 // Plan says what one run does, in all its processes. It goes to child processes and into reports as JSON.
 type Plan struct {
 	Prefix    string        `json:"prefix"` // of every key the run touches
+	Kind      Kind          `json:"kind"`
+	Readers   float64       `json:"readers"` // rw: the share of calls that read
+	Permits   int           `json:"permits"` // semaphore, permits: of each name
 	Names     int           `json:"names"`
 	Zipf      float64       `json:"zipf"`    // exponent of the names' popularity; 0: all alike
 	Workers   int           `json:"workers"` // callers, over all processes

@@ -2,11 +2,11 @@ package load
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"math/rand/v2"
 	"runtime"
-	"strconv"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -34,6 +34,7 @@ type Rig struct {
 	engine  *engine.Engine
 	witness *witness // nil: no section is checked in Redis
 	places  []place
+	proof   proof
 	nameFor func(caller, name int) string
 	picker  picker
 	options []engine.LockOption
@@ -65,7 +66,8 @@ type cut struct {
 func Open(ctx context.Context, cfg Config) (*Rig, error) {
 	p := cfg.Plan
 	r := &Rig{
-		plan: p, process: cfg.Process, nameFor: cfg.NameFor, picker: newPicker(p.Names, p.Zipf), limits: usualLimits, interval: time.Second,
+		plan: p, process: cfg.Process, nameFor: cfg.NameFor, picker: newPicker(p.Names, p.Zipf), proof: proofOf(p.Kind),
+		limits: usualLimits, interval: time.Second,
 		pace: pace{rate: p.Rate, process: float64(cfg.Process), processes: float64(p.Processes)},
 	}
 	r.waits, r.giveUp = context.WithCancel(context.Background())
@@ -84,9 +86,9 @@ func Open(ctx context.Context, cfg Config) (*Rig, error) {
 		r.disconnect()
 		return nil, err
 	}
-	r.places = make([]place, p.Names)
-	for i := range r.places {
-		r.places[i] = place{r.engine.Mutex(p.Prefix + strconv.Itoa(i)), &cfg.Cells.cells[i]}
+	if err := errors.Join(r.makePlaces(cfg.Cells), r.setPermits(ctx)); err != nil {
+		r.Close()
+		return nil, err
 	}
 	n := p.share(cfg.Process)
 	shards := min(n, 4*runtime.GOMAXPROCS(0))
@@ -121,13 +123,6 @@ func (r *Rig) connect(ctx context.Context, cfg *Config) error {
 	}
 	r.engine = e
 	return nil
-}
-
-func (r *Rig) lockFor(caller, name int) *engine.Mutex {
-	if r.nameFor != nil {
-		return r.engine.Mutex(r.nameFor(caller, name))
-	}
-	return r.places[name].lock
 }
 
 func (r *Rig) isEnding() bool { return r.ending.Load() }

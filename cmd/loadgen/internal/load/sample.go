@@ -26,8 +26,16 @@ type Counts struct {
 	Sections    int64 `json:"sections"`      // checked in memory: all that were entered
 	Witnessed   int64 `json:"witnessed"`     // of these, also checked in Redis
 	Unwitnessed int64 `json:"unwitnessed"`   // checks in Redis that gave no verdict
-	Violations  int64 `json:"violations"`    // two inside at once, found in memory
+	Violations  int64 `json:"violations"`    // two inside at once, or too many, found in memory
 	SeenInRedis int64 `json:"seen_by_redis"` // the same, found by the counter in Redis
+	Early       int64 `json:"early"`         // latches passed before they were opened
+	TokensBack  int64 `json:"tokens_back"`   // fencing tokens not larger than one before
+	Disordered  int64 `json:"disordered"`    // fair locks given long out of turn
+}
+
+// Broken is how often the promise of a kind was found broken.
+func (c *Counts) Broken() int64 {
+	return c.Violations + c.SeenInRedis + c.Early + c.TokensBack + c.Disordered
 }
 
 func (c *Counts) add(o *Counts) {
@@ -39,8 +47,16 @@ func (c *Counts) add(o *Counts) {
 	c.Sections += o.Sections
 	c.Witnessed += o.Witnessed
 	c.Unwitnessed += o.Unwitnessed
+	c.AddBroken(o)
+}
+
+// AddBroken adds what Broken counts, and nothing else.
+func (c *Counts) AddBroken(o *Counts) {
 	c.Violations += o.Violations
 	c.SeenInRedis += o.SeenInRedis
+	c.Early += o.Early
+	c.TokensBack += o.TokensBack
+	c.Disordered += o.Disordered
 }
 
 // Times are the durations that are recorded.
@@ -50,6 +66,8 @@ type Times struct {
 	Across   Histogram `json:"across"`    // the same, from one process to another
 	StartLag Histogram `json:"start_lag"` // open loop: from when a call was due to the call
 	Check    Histogram `json:"check"`     // what a check in Redis adds to its section
+
+	Overtaken Histogram `json:"overtaken"` // fair locks: how much later one had asked who was served before
 }
 
 func (t *Times) add(o *Times) {
@@ -58,6 +76,7 @@ func (t *Times) add(o *Times) {
 	t.Across.Add(&o.Across)
 	t.StartLag.Add(&o.StartLag)
 	t.Check.Add(&o.Check)
+	t.Overtaken.Add(&o.Overtaken)
 }
 
 func (t *Times) reset() {
@@ -66,6 +85,7 @@ func (t *Times) reset() {
 	t.Across.Reset()
 	t.StartLag.Reset()
 	t.Check.Reset()
+	t.Overtaken.Reset()
 }
 
 // Engine is what the engine counted: the counters of engine.Stats.

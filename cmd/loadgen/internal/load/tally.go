@@ -26,8 +26,16 @@ func (s *shard) entered(acquire time.Duration, e entry) {
 	defer s.mu.Unlock()
 	s.counts.Sections++
 	s.times.Acquire.Record(acquire)
-	if e.violated {
-		s.counts.Violations++
+	for _, found := range []struct {
+		is    bool
+		count *int64
+	}{{e.violated, &s.counts.Violations}, {e.early, &s.counts.Early}, {e.tokenBack, &s.counts.TokensBack}, {e.disordered, &s.counts.Disordered}} {
+		if found.is {
+			*found.count++
+		}
+	}
+	if e.overtaken > 0 {
+		s.times.Overtaken.Record(e.overtaken)
 	}
 	switch {
 	case e.handover == 0:
@@ -57,7 +65,7 @@ func (s *shard) checked(c *check) {
 	switch {
 	case !c.sure:
 		s.counts.Unwitnessed++
-	case !c.single:
+	case !c.fits:
 		s.counts.SeenInRedis++
 	}
 }

@@ -15,7 +15,7 @@ func TestTallyLosesNothing(t *testing.T) {
 		shard := &tally.shards[w%3]
 		wg.Go(func() {
 			for range records {
-				shard.entered(time.Microsecond, entry{alone: true, handover: time.Microsecond})
+				shard.entered(time.Microsecond, entry{countable: true, handover: time.Microsecond})
 				shard.pair(w / 3)
 			}
 		})
@@ -60,9 +60,9 @@ func TestTallyCountsWhatItSaw(t *testing.T) {
 	s.entered(1, entry{handover: 5, across: true})
 	s.begun(LateAfter)
 	s.begun(LateAfter + 1)
-	s.checked(&check{sure: true, single: true})
-	s.checked(&check{sure: true, single: false})
-	s.checked(&check{sure: false, single: false})
+	s.checked(&check{sure: true, fits: true})
+	s.checked(&check{sure: true, fits: false})
+	s.checked(&check{sure: false, fits: false})
 	var got Sample
 	tally.take(&got, true)
 	want := Counts{Sections: 2, Violations: 1, Late: 1, Witnessed: 3, Unwitnessed: 1, SeenInRedis: 1}

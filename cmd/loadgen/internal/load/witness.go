@@ -9,16 +9,15 @@ import (
 )
 
 // witness counts sections in Redis, through a client of its own: a second proof of exclusion, which shares
-// nothing with the engine and its connection. A section adds one to the counter of its name and must find
-// that it is the only one; it takes the counter away when it leaves, so that nothing stays behind.
+// nothing with the engine and its connection. A section adds its weight to the counter of its name and must
+// find no more there than may be inside; it takes it away when it leaves.
 type witness struct {
 	client rueidis.Client
 	prefix string
+	shares bool          // others may be inside, too
+	room   int64         // how many
 	life   time.Duration // of a counter whose process was killed
 }
-
-// WitnessCommands are the commands one checked section costs Redis, by their names in commandstats.
-var WitnessCommands = []string{"incr", "pexpire", "del"}
 
 func newWitness(o rueidis.ClientOption, plan *Plan) (*witness, error) {
 	o.ClientName = "loadgen-witness"
@@ -33,7 +32,7 @@ func newWitness(o rueidis.ClientOption, plan *Plan) (*witness, error) {
 		return nil, err
 	}
 	life := plan.Warmup + plan.Duration + plan.Hold + plan.LeaseTime() + time.Minute
-	return &witness{client: client, prefix: CheckPrefix(plan.Prefix), life: life}, nil
+	return &witness{client: client, prefix: CheckPrefix(plan.Prefix), shares: plan.Kind.Shares(), room: plan.room(), life: life}, nil
 }
 
 // CheckPrefix is the prefix of the witness's keys under that of a run.
@@ -41,18 +40,26 @@ func CheckPrefix(prefix string) string { return prefix + "check:" }
 
 func (w *witness) key(name int) string { return w.prefix + strconv.Itoa(name) }
 
-// enter reports whether this section is the only one. An error means that nobody knows, and that the
-// counter may be wrong from now on.
-func (w *witness) enter(name int) (alone bool, err error) {
+// enter adds a section, and reports whether no more are inside than there is room for. An error means that
+// nobody knows, and that the counter may be wrong from now on.
+func (w *witness) enter(name int, weight int64) (fits bool, err error) {
 	key, b := w.key(name), w.client.B()
+	add := b.Incr().Key(key).Build()
+	if w.shares {
+		add = b.Incrby().Key(key).Increment(weight).Build()
+	}
 	answers := w.client.DoMulti(context.Background(), // a caller's context would be the connection's
-		b.Incr().Key(key).Build(), b.Pexpire().Key(key).Milliseconds(w.life.Milliseconds()).Build())
+		add, b.Pexpire().Key(key).Milliseconds(w.life.Milliseconds()).Build())
 	n, err := answers[0].AsInt64()
-	return n == 1, err
+	return n <= w.room, err
 }
 
-func (w *witness) leave(name int) error {
-	return w.client.Do(context.Background(), w.client.B().Del().Key(w.key(name)).Build()).Error()
+func (w *witness) leave(name int, weight int64) error {
+	leave := w.client.B().Del().Key(w.key(name)).Build()
+	if w.shares {
+		leave = w.client.B().Decrby().Key(w.key(name)).Decrement(weight).Build()
+	}
+	return w.client.Do(context.Background(), leave).Error()
 }
 
 func (w *witness) close() { w.client.Close() }

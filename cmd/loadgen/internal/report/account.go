@@ -19,6 +19,7 @@ type Facts struct {
 	SharedMemory bool
 	EndedEarly   bool
 	KeysLeft     []string
+	PermitsWrong []string
 	Problems     []string       // why the run is not what it should be
 	Died         map[int]string // processes that did not last to the end, and why
 }
@@ -34,6 +35,7 @@ func (c *Collector) Account(f *Facts) *Result {
 		Latency: Latencies{
 			Acquire: latency(&m.Times.Acquire), Handover: latency(&m.Times.Handover),
 			Across: latency(&m.Times.Across), StartLag: latency(&m.Times.StartLag), Check: latency(&m.Times.Check),
+			Overtaken: latency(&m.Times.Overtaken),
 		},
 		Engine: EngineCounts{
 			Engine: m.Engine, AttemptsPerGrant: share(float64(m.Engine.Attempts), float64(m.Engine.Granted)),
@@ -50,7 +52,9 @@ func (c *Collector) Account(f *Facts) *Result {
 		Checks: Checks{
 			Sections: m.Counts.Sections, SharedMemory: f.SharedMemory, InRedis: m.Counts.Witnessed, NoVerdict: m.Counts.Unwitnessed,
 			Violations: m.Counts.Violations + c.unplaced.Violations, SeenByRedis: m.Counts.SeenInRedis + c.unplaced.SeenInRedis,
-			KeysLeft: append([]string{}, f.KeysLeft...), Stranded: []string{},
+			Early: m.Counts.Early + c.unplaced.Early, TokensBack: m.Counts.TokensBack + c.unplaced.TokensBack,
+			Disordered: m.Counts.Disordered + c.unplaced.Disordered,
+			KeysLeft:   append([]string{}, f.KeysLeft...), PermitsWrong: append([]string{}, f.PermitsWrong...), Stranded: []string{},
 		},
 		PerSecond: append([]Second{}, c.seconds...), Problems: append([]string{}, f.Problems...),
 	}
@@ -60,21 +64,21 @@ func (c *Collector) Account(f *Facts) *Result {
 	if r.Calls.Errors == nil {
 		r.Calls.Errors = map[string]int64{}
 	}
-	r.Redis = redisCosts(&f.Redis, m)
+	r.Redis = redisCosts(&f.Redis, m, f.Plan.Kind.WitnessCommands())
 	r.Fairness = c.fairness(f)
 	c.endProcesses(r, f)
 	r.judge(c)
 	return r
 }
 
-func redisCosts(read *target.Reading, m *load.Sample) RedisCosts {
+func redisCosts(read *target.Reading, m *load.Sample, checks []string) RedisCosts {
 	costs := RedisCosts{Known: read.Known, Commands: map[string]int64{}}
-	costs.CheckCommands = int64(len(load.WitnessCommands)) * m.Counts.Witnessed
+	costs.CheckCommands = int64(len(checks)) * m.Counts.Witnessed
 	if !read.Known {
 		return costs
 	}
 	maps.Copy(costs.Commands, read.Commands)
-	for _, command := range load.WitnessCommands {
+	for _, command := range checks {
 		costs.Commands[command] = max(costs.Commands[command]-m.Counts.Witnessed, 0)
 	}
 	total := int64(0)

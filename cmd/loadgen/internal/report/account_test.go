@@ -16,7 +16,7 @@ import (
 func TestJSONSchema(t *testing.T) {
 	r := broken(func(c *Collector, f *Facts) {
 		f.Died[1] = "killed"
-		f.KeysLeft = names(1)
+		f.KeysLeft, f.PermitsWrong = names(1), names(1)
 		c.endings[0].Stranded = names(1)
 	})
 	text, err := json.Marshal(r)

@@ -74,16 +74,12 @@ func (c *Collector) complete() (sums []*load.Sample) {
 // file puts a sum where it belongs.
 func (c *Collector) file(s *load.Sample) {
 	if s.Phase != load.Measured {
-		c.unplaced.Violations += s.Counts.Violations
-		c.unplaced.SeenInRedis += s.Counts.SeenInRedis
+		c.unplaced.AddBroken(&s.Counts)
 		return
 	}
 	c.measured.Add(s, true)
 	c.seconds = append(c.seconds, secondOf(s, c.measured.Elapsed))
 }
 
-// Violations is how many were found up to now, in memory and in Redis.
-func (c *Collector) Violations() int64 {
-	m, u := &c.measured.Counts, &c.unplaced
-	return m.Violations + m.SeenInRedis + u.Violations + u.SeenInRedis
-}
+// Violations is how often a promise was found broken up to now, in memory and in Redis.
+func (c *Collector) Violations() int64 { return c.measured.Counts.Broken() + c.unplaced.Broken() }

@@ -62,6 +62,8 @@ type Latencies struct {
 	Across   *Latency `json:"across"`    // the same, in another process
 	StartLag *Latency `json:"start_lag"` // open loop: from when a call was due to the call
 	Check    *Latency `json:"check"`     // what a check in Redis adds to its critical section
+
+	Overtaken *Latency `json:"overtaken"` // fair locks: how much later one had asked who was served before
 }
 
 // Latency is a distribution.
@@ -136,9 +138,13 @@ type Checks struct {
 	NoVerdict    int64    `json:"no_verdict"`    // of these, how many proved nothing
 	Violations   int64    `json:"violations"`
 	SeenByRedis  int64    `json:"seen_by_redis"`
+	Early        int64    `json:"early"`       // latches passed before they were opened
+	TokensBack   int64    `json:"tokens_back"` // fencing tokens not larger than one before
+	Disordered   int64    `json:"disordered"`  // fair locks given long out of turn
 	KeysLeft     []string `json:"keys_left"`
-	Stranded     []string `json:"stranded"` // names, one entry for each waiter
-	Stuck        int64    `json:"stuck"`    // calls that did not come back
+	PermitsWrong []string `json:"permits_wrong"` // semaphores that have not all their permits back
+	Stranded     []string `json:"stranded"`      // names, one entry for each waiter
+	Stuck        int64    `json:"stuck"`         // calls that did not come back
 }
 
 // Process is one process of the run.

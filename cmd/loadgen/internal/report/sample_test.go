@@ -32,6 +32,7 @@ func aSample(process int, phase load.Phase) *load.Sample {
 		s.Times.Across.Record(2 * d)
 		s.Times.StartLag.Record(d / 20)
 		s.Times.Check.Record(d / 5)
+		s.Times.Overtaken.Record(d / 2)
 	}
 	return s
 }

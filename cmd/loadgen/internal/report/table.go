@@ -24,7 +24,7 @@ func Describe(p *load.Plan) string {
 	if p.Lease > 0 {
 		lease = fmt.Sprintf("leases of %v", p.Lease)
 	}
-	words := []string{number(int64(p.Workers), callers), loop, number(int64(p.Names), "name")}
+	words := []string{number(int64(p.Workers), callers) + kindOf(p), loop, number(int64(p.Names), "name")}
 	if p.Zipf > 0 {
 		words[2] += fmt.Sprintf(" (Zipf %g)", p.Zipf)
 	}
@@ -45,6 +45,20 @@ func Describe(p *load.Plan) string {
 	return strings.Join(append(words, number(int64(p.Processes), "process"), fmt.Sprintf("seed %d", p.Seed)), " · ")
 }
 
+// kindOf says what they ask for, unless it is mutexes.
+func kindOf(p *load.Plan) string {
+	switch {
+	case p.Kind == "" || p.Kind == load.Mutex:
+		return ""
+	case p.Kind.HasPermits():
+		return fmt.Sprintf(" · %s (%s)", p.Kind, number(int64(p.Permits), "permit"))
+	case p.Kind == load.RW:
+		return fmt.Sprintf(" · %s (%s read)", p.Kind, percent(p.Readers))
+	default:
+		return " · " + string(p.Kind)
+	}
+}
+
 // Table writes the result for people.
 func (r *Result) Table(w io.Writer) {
 	t := &table{w: w}
@@ -61,6 +75,9 @@ func (r *Result) Table(w io.Writer) {
 	}
 	if r.Plan.Rate > 0 {
 		t.latency("start lag", r.Latency.StartLag)
+	}
+	if r.Plan.Kind == load.Fair {
+		t.latency("out of turn", r.Latency.Overtaken)
 	}
 	r.spread(t)
 	r.costs(t)

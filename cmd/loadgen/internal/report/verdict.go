@@ -3,20 +3,29 @@ package report
 import (
 	"fmt"
 	"strings"
+
+	"github.com/wheellock/wheellock/cmd/loadgen/internal/load"
 )
 
 // judge finishes the list of problems. What breaks the promise of a lock comes first.
 func (r *Result) judge(c *Collector) {
 	var broken []string
 	k := &r.Checks
-	if n := k.Violations; n > 0 {
-		broken = append(broken, fmt.Sprintf("EXCLUSION VIOLATED: %s found in memory: two callers were in the critical section of one name at once", number(n, "time")))
+	broke := func(n int64, format, how string) {
+		if n > 0 {
+			broken = append(broken, fmt.Sprintf(format, number(n, "time"), how))
+		}
 	}
-	if n := k.SeenByRedis; n > 0 {
-		broken = append(broken, fmt.Sprintf("EXCLUSION VIOLATED: %s found by the counter in Redis: two callers were in the critical section of one name at once", number(n, "time")))
-	}
+	broke(k.Violations, "EXCLUSION VIOLATED: %s found in memory: %s", crowded(&r.Plan))
+	broke(k.SeenByRedis, "EXCLUSION VIOLATED: %s found by the counter in Redis: %s", crowded(&r.Plan))
+	broke(k.Early, "PASSED EARLY: %s: %s", "a latch let a caller through before it was opened")
+	broke(k.TokensBack, "TOKENS WENT BACK: %s: %s", "a new owner's fencing token was not larger than one before")
+	broke(k.Disordered, "OUT OF TURN: %s: %s", "a fair lock went to one who had asked long after another who still waited")
 	if n := len(k.KeysLeft); n > 0 {
 		broken = append(broken, fmt.Sprintf("KEYS LEFT in Redis though nobody holds them: %s", few(k.KeysLeft)))
+	}
+	if n := len(k.PermitsWrong); n > 0 {
+		broken = append(broken, fmt.Sprintf("PERMITS LOST OR MADE: not all are back, or more: %s", few(k.PermitsWrong)))
 	}
 	if n := len(k.Stranded); n > 0 {
 		broken = append(broken, fmt.Sprintf("STRANDED: %s left waiting for names that were free: %s", number(int64(n), "caller"), few(k.Stranded)))
@@ -34,7 +43,20 @@ func (r *Result) judge(c *Collector) {
 // Broken reports whether the lock broke its promise: a violation, a key left, a waiter stranded or stuck.
 func (r *Result) Broken() bool {
 	k := &r.Checks
-	return k.Violations > 0 || k.SeenByRedis > 0 || len(k.KeysLeft) > 0 || len(k.Stranded) > 0 || k.Stuck > 0
+	found := k.Violations + k.SeenByRedis + k.Early + k.TokensBack + k.Disordered + k.Stuck
+	return found > 0 || len(k.KeysLeft) > 0 || len(k.PermitsWrong) > 0 || len(k.Stranded) > 0
+}
+
+// crowded says what a violation is.
+func crowded(p *load.Plan) string {
+	switch {
+	case p.Kind.HasPermits():
+		return "more permits were out than there are"
+	case p.Kind == load.RW:
+		return "a writer was not alone"
+	default:
+		return "two callers were in the critical section of one name at once"
+	}
 }
 
 // few lists some of many names.

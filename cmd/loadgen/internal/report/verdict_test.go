@@ -3,6 +3,8 @@ package report
 import (
 	"strings"
 	"testing"
+
+	"github.com/wheellock/wheellock/cmd/loadgen/internal/load"
 )
 
 func TestVerdict(t *testing.T) {
@@ -15,6 +17,12 @@ func TestVerdict(t *testing.T) {
 		"a violation in the warm-up":       {func(c *Collector, _ *Facts) { c.unplaced.Violations = 2 }, true, "EXCLUSION VIOLATED: 2 times found in memory"},
 		"a violation that Redis saw":       {func(c *Collector, _ *Facts) { c.measured.Counts.SeenInRedis = 1 }, true, "by the counter in Redis"},
 		"a violation Redis saw in between": {func(c *Collector, _ *Facts) { c.unplaced.SeenInRedis = 1 }, true, "by the counter in Redis"},
+		"too many permits":                 {func(c *Collector, f *Facts) { f.Plan.Kind, c.measured.Counts.Violations = load.Permits, 1 }, true, "more permits were out"},
+		"a writer with company":            {func(c *Collector, f *Facts) { f.Plan.Kind, c.measured.Counts.Violations = load.RW, 1 }, true, "a writer was not alone"},
+		"a latch passed early":             {func(c *Collector, _ *Facts) { c.measured.Counts.Early = 2 }, true, "PASSED EARLY: 2 times"},
+		"a token that went back":           {func(c *Collector, _ *Facts) { c.unplaced.TokensBack = 1 }, true, "TOKENS WENT BACK: 1 time"},
+		"a fair lock out of turn":          {func(c *Collector, _ *Facts) { c.measured.Counts.Disordered = 1 }, true, "OUT OF TURN: 1 time"},
+		"permits that are not back":        {func(_ *Collector, f *Facts) { f.PermitsWrong = []string{"loadgen:X:0 (3 of 4)"} }, true, "PERMITS LOST OR MADE: not all are back, or more: loadgen:X:0 (3 of 4)"},
 		"a key left":                       {func(_ *Collector, f *Facts) { f.KeysLeft = names(1) }, true, "KEYS LEFT in Redis though nobody holds them: loadgen:X:0"},
 		"many keys left":                   {func(_ *Collector, f *Facts) { f.KeysLeft = names(9) }, true, "loadgen:X:4 and 4 more"},
 		"a stranded waiter":                {func(c *Collector, _ *Facts) { c.endings[1].Stranded = names(1) }, true, "STRANDED: 1 caller left waiting"},

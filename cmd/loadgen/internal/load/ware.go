@@ -1,0 +1,83 @@
+package load
+
+import (
+	"context"
+	"time"
+
+	"github.com/wheellock/wheellock/engine"
+)
+
+// ware is one synchroniser of some kind, as callers use it.
+type ware interface {
+	Name() string
+	// get waits for a grant.
+	get(ctx context.Context, opts []engine.LockOption) (grant, error)
+	// getAsync tells ch of it.
+	getAsync(ctx context.Context, opts []engine.LockOption, ch *chain)
+}
+
+// grant is what a caller has got, and must give back.
+type grant interface {
+	Unlock(ctx context.Context) error
+	Err() error          // not nil: it has ended by itself
+	Deadline() time.Time // when it ends at the latest, if it has a fixed lease
+}
+
+// locker is a lock.
+type locker struct{ engine.Locker }
+
+func (l locker) get(ctx context.Context, opts []engine.LockOption) (grant, error) {
+	return held(l.Lock(ctx, opts...))
+}
+
+func (l locker) getAsync(ctx context.Context, opts []engine.LockOption, ch *chain) {
+	l.LockAsync(ctx, opts...).Then(ch.onHold)
+}
+
+// held is a hold, or nothing at all.
+func held(h *engine.Hold, err error) (grant, error) {
+	if err != nil {
+		return nil, err
+	}
+	return h, nil
+}
+
+// permits is one permit of a semaphore whose permits have holders.
+type permits struct{ *engine.PermitSemaphore }
+
+func (p permits) get(ctx context.Context, opts []engine.LockOption) (grant, error) {
+	return held(p.Acquire(ctx, 1, opts...))
+}
+
+func (p permits) getAsync(ctx context.Context, opts []engine.LockOption, ch *chain) {
+	p.AcquireAsync(ctx, 1, opts...).Then(ch.onHold)
+}
+
+// semaphore is one permit of a semaphore, both before it is taken and after: it has no holders.
+type semaphore struct{ *engine.Semaphore }
+
+func (s semaphore) get(ctx context.Context, opts []engine.LockOption) (grant, error) {
+	return s, s.Acquire(ctx, 1, opts...)
+}
+
+func (s semaphore) getAsync(ctx context.Context, opts []engine.LockOption, ch *chain) {
+	s.AcquireAsync(ctx, 1, opts...).Then(ch.onPermit)
+}
+
+func (s semaphore) Unlock(ctx context.Context) error { return s.Release(ctx, 1) }
+
+func (s semaphore) Err() error { return nil }
+
+func (s semaphore) Deadline() time.Time { return time.Time{} }
+
+// giveBack gives back what a chain has got.
+func (ch *chain) giveBack() {
+	switch g := ch.hold.(type) {
+	case *engine.Hold:
+		g.UnlockAsync().Then(ch.onReleased)
+	case semaphore:
+		g.ReleaseAsync(context.Background(), 1).Then(ch.onReleased)
+	default: // there is no asynchronous way to count down
+		go func() { ch.toFinish(struct{}{}, g.Unlock(context.Background())) }()
+	}
+}

@@ -1,0 +1,91 @@
+package load
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+
+	"github.com/wheellock/wheellock/engine"
+)
+
+// makePlaces makes what callers ask for, one place for each name.
+func (r *Rig) makePlaces(cells *Cells) error {
+	r.places = make([]place, r.plan.Names)
+	for i := range r.places {
+		p := &r.places[i]
+		p.cells = []*cell{&cells.cells[i]}
+		var err error
+		if p.ware, p.reader, err = r.makeWare(r.plan.name(i), i, p.cells[0]); err != nil {
+			return err
+		}
+		if r.plan.Kind == Multi {
+			p.cells = append(p.cells, &cells.cells[(i+1)%r.plan.Names])
+		}
+	}
+	return nil
+}
+
+// makeWare makes the ware under a name, for place i. reader: besides, of a read-write lock.
+func (r *Rig) makeWare(name string, i int, cell *cell) (made, reader ware, err error) {
+	e := r.engine
+	switch r.plan.Kind {
+	case Fair:
+		return locker{e.FairMutex(name)}, nil, nil
+	case Fenced:
+		return locker{e.FencedMutex(name)}, nil, nil
+	case Spin:
+		return locker{e.SpinMutex(name)}, nil, nil
+	case RW:
+		rw := e.RWMutex(name)
+		return locker{rw.Writer()}, locker{rw.Reader()}, nil
+	case Multi:
+		both, err := engine.Multi(e.Mutex(name), e.Mutex(r.plan.name((i+1)%r.plan.Names)))
+		return locker{both}, nil, err
+	case Semaphore:
+		return semaphore{e.Semaphore(name)}, nil, nil
+	case Permits:
+		return permits{e.PermitSemaphore(name)}, nil, nil
+	case Latch:
+		return latch{e.CountDownLatch(name), cell}, nil, nil
+	default:
+		return locker{e.Mutex(name)}, nil, nil
+	}
+}
+
+// wareFor is what a caller asks for.
+func (r *Rig) wareFor(caller, name int, reads bool) ware {
+	p := &r.places[name]
+	made, reader := p.ware, p.reader
+	if r.nameFor != nil {
+		made, reader, _ = r.makeWare(r.nameFor(caller, name), name, p.cells[0])
+	}
+	if reads {
+		return reader
+	}
+	return made
+}
+
+// setters is how many names get their permits at once.
+const setters = 64
+
+// setPermits gives every name its permits, unless another process has.
+func (r *Rig) setPermits(ctx context.Context) error {
+	if !r.plan.Kind.HasPermits() {
+		return nil
+	}
+	var wg sync.WaitGroup
+	failed := make([]error, min(setters, r.plan.Names))
+	for k := range failed {
+		wg.Go(func() {
+			for i := k; i < r.plan.Names && failed[k] == nil; i += len(failed) {
+				_, failed[k] = r.engine.Semaphore(r.plan.name(i)).TrySetPermits(ctx, int64(r.plan.Permits))
+			}
+		})
+	}
+	wg.Wait()
+	if err := errors.Join(failed...); err != nil {
+		return fmt.Errorf("setting the permits: %w", err)
+	}
+	return nil
+}
