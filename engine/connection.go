@@ -47,6 +47,7 @@ func (o *Options) connection() error {
 	r.BlockingPipeline = -1
 	r.RingScaleEachConn = 8
 	r.ReadBufferEachConn, r.WriteBufferEachConn = 128<<10, 128<<10
+	dispatcher.Guard(r)
 	complaints = append(complaints, o.timeouts())
 	return errors.Join(complaints...)
 }

@@ -234,6 +234,29 @@ func TestFaultServerBusyWhenAskedToListen(t *testing.T) {
 	checkQuiet(t, server, e, 0)
 }
 
+// A busy server refuses to end a subscription too, and that must not be the end of the process. What is given up then
+// is not listened to afterwards, and messages wake as before.
+func TestFaultServerBusyWhenAskedToListenNoMore(t *testing.T) {
+	t.Parallel()
+	server := redistest.Start(t, "--busy-reply-threshold", "50")
+	e := connect(t, server.Addr(), func(o *engine.Options) { o.PollCap = time.Hour })
+	outside := newOutsider(t, server.Addr())
+	for _, name := range []string{"given up", "taken"} {
+		outside.take(name, time.Hour)
+	}
+	waits, leaves := e.Mutex("taken").LockAsync(soon(t)), e.Mutex("given up").LockAsync(soon(t))
+	redistest.Await(t, "two subscriptions", func() bool { return server.Subscriptions().Count() == 2 })
+	kill := busy(t, server, outside)
+	leaves.Cancel()
+	time.Sleep(1500 * time.Millisecond) // a subscription outlives its last waiter by a second
+	kill()
+	redistest.Await(t, "one subscription", func() bool { return server.Subscriptions().Count() == 1 })
+	outside.free("taken")
+	mustGet(t, waits)
+	outside.free("given up")
+	checkQuiet(t, server, e, 0)
+}
+
 // A server that stands still for longer than the lease: every hold ends by its deadline, and an acquire that
 // it runs afterwards is not handed out by an answer that is older than its lease.
 func TestFaultServerFrozen(t *testing.T) {
