@@ -26,6 +26,7 @@ type verdict struct {
 var (
 	passing = []string{"LOADING", "BUSY", "TRYAGAIN", "CLUSTERDOWN", "MASTERDOWN", "MOVED", "ASK", "READONLY", "UNKILLABLE", "NOTBUSY", "ERR max number of clients"}
 	killed  = "Script killed by user"
+	astride = "non local key" // in the midst of a script: a key that was here, and was deleted, is in a hash slot on its way
 )
 
 // Said is what the server said in an error, also in one that was wrapped; false: it did not come from the server.
@@ -50,6 +51,9 @@ func judge(err error) verdict {
 		}
 		if strings.Contains(words, killed) {
 			return verdict{result: gate.Again, words: words}
+		}
+		if strings.Contains(words, astride) { // what the script had done by then is done
+			return verdict{result: gate.Unknown, words: words}
 		}
 		return verdict{result: gate.Denied, words: words}
 	}

@@ -173,7 +173,7 @@ func (w *wire) decode(batch []gate.Command, r rueidis.RedisResult) error {
 	if answer.IsInt64() {
 		n, _ := answer.AsInt64()
 		for i := range batch {
-			batch[i].Result, batch[i].Reply = gate.Answered, scripts.Reply(n)
+			answered(&batch[i], scripts.Reply(n))
 		}
 		return nil
 	}
@@ -186,7 +186,16 @@ func (w *wire) decode(batch []gate.Command, r rueidis.RedisResult) error {
 		if err != nil {
 			return fmt.Errorf("wheellock: a script answered no integer: %w", err)
 		}
-		batch[i].Result, batch[i].Reply = gate.Answered, scripts.Reply(n)
+		answered(&batch[i], scripts.Reply(n))
 	}
 	return nil
+}
+
+// answered notes the reply to a command. One that met a key on its way to another node did nothing, and is as one that
+// the node did not take.
+func answered(c *gate.Command, r scripts.Reply) {
+	c.Result, c.Reply = gate.Answered, r
+	if fault := r.Fault(); fault == scripts.Moving {
+		c.Result, c.Reply, c.Words = gate.Again, 0, fault.String()
+	}
 }

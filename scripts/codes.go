@@ -80,13 +80,14 @@ const (
 	noPermLua  Fault = 6 // the same, in the words of a script
 	wrongType  Fault = 7 // never sent as it is: the type is named by Foreign
 	Other      Fault = 8 // anything else
+	Moving     Fault = 9 // a key is on its way to another node of the cluster; it passes
 )
 
 var faultWords = [...]string{
 	ReadOnly: "READONLY: the server is a replica", OutOfMem: "OOM: the server is at maxmemory",
 	Misconf: "MISCONF: the server cannot save and has stopped writes", NoReplicas: "NOREPLICAS: not enough good replicas",
 	NoPerm: "NOPERM: the user may not use this key or command", noPermLua: "NOPERM: the user may not use this key or command",
-	wrongType: "WRONGTYPE", Other: "an error inside the script",
+	wrongType: "WRONGTYPE", Other: "an error inside the script", Moving: "TRYAGAIN: a key is on its way to another node",
 }
 
 var foreignTypes = [...]string{"key of another type", "string", "list", "set", "zset", "hash of another kind", "stream"}
@@ -112,5 +113,5 @@ func (f Fault) String() string {
 
 // Passing reports whether the fault can pass by itself, so that a release or renewal is worth repeating.
 func (f Fault) Passing() bool {
-	return f == ReadOnly || f == OutOfMem || f == Misconf || f == NoReplicas
+	return f == ReadOnly || f == OutOfMem || f == Misconf || f == NoReplicas || f == Moving
 }

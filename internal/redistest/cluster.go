@@ -24,14 +24,7 @@ func StartCluster(tb testing.TB, masters, replicas int) *Cluster {
 	tb.Helper()
 	c := &Cluster{tb: tb, ids: make(map[*Server]string)}
 	for range masters * (1 + replicas) {
-		bus, err := freePort()
-		if err != nil {
-			tb.Fatal(err)
-		}
-		node := Start(tb, "--cluster-enabled", "yes", "--cluster-port", strconv.Itoa(bus),
-			"--cluster-node-timeout", "1000", "--cluster-replica-validity-factor", "0")
-		c.Nodes = append(c.Nodes, node)
-		c.ids[node] = node.MustDo("CLUSTER", "MYID").Text
+		c.startNode()
 	}
 	c.shareSlots(masters)
 	c.introduce()
@@ -43,6 +36,30 @@ func StartCluster(tb testing.TB, masters, replicas int) *Cluster {
 		replica.awaitSync(c.Nodes[i/replicas].admin)
 	}
 	return c
+}
+
+// startNode starts a node that knows nobody yet.
+func (c *Cluster) startNode() *Server {
+	c.tb.Helper()
+	bus, err := freePort()
+	if err != nil {
+		c.tb.Fatal(err)
+	}
+	node := Start(c.tb, "--cluster-enabled", "yes", "--cluster-port", strconv.Itoa(bus),
+		"--cluster-node-timeout", "1000", "--cluster-replica-validity-factor", "0")
+	c.Nodes = append(c.Nodes, node)
+	c.ids[node] = node.MustDo("CLUSTER", "MYID").Text
+	return node
+}
+
+// AddMaster starts one more master, which serves no slot yet, and returns once every node knows it.
+func (c *Cluster) AddMaster() *Server {
+	c.tb.Helper()
+	node := c.startNode()
+	node.MustDo("CLUSTER", "SET-CONFIG-EPOCH", strconv.Itoa(1000+len(c.Nodes))) // of its own
+	c.introduce()
+	c.AwaitOK()
+	return node
 }
 
 // shareSlots gives the first nodes equal ranges, and to each an epoch of its own so that they need not
@@ -62,13 +79,22 @@ func (c *Cluster) shareSlots(masters int) {
 func (c *Cluster) introduce() {
 	c.tb.Helper()
 	for i, node := range c.Nodes {
+		if !node.running().alive() {
+			continue
+		}
 		for _, other := range c.Nodes[i+1:] {
+			if !other.running().alive() {
+				continue
+			}
 			bus := other.MustDo("CONFIG", "GET", "cluster-port").fields()["cluster-port"]
 			node.MustDo("CLUSTER", "MEET", "127.0.0.1", strconv.Itoa(other.port), bus)
 		}
 	}
 	Await(c.tb, "cluster nodes that know each other", func() bool {
 		return !slices.ContainsFunc(c.Nodes, func(node *Server) bool {
+			if !node.running().alive() {
+				return false
+			}
 			known := node.Do("CLUSTER", "NODES").Text
 			return strings.Count(known, "\n") != len(c.Nodes) || strings.Contains(known, "handshake")
 		})
