@@ -16,6 +16,7 @@ import (
 // is lost; the gates then ask again.
 type ear struct {
 	node    int64 // whose
+	where   func(besides ...any) []any
 	client  rueidis.Client
 	plain   bool // SUBSCRIBE
 	sharded bool // SSUBSCRIBE; the two name spaces are separate in Redis
@@ -42,7 +43,7 @@ func newEar(n *node) *ear {
 	ctx, stop := context.WithCancel(context.Background())
 	cfg := &n.d.cfg
 	e := &ear{
-		node: n.id, client: n.client, mail: n.d.mail, logger: cfg.Logger, stop: stop,
+		node: n.id, where: n.where, client: n.client, mail: n.d.mail, logger: cfg.Logger, stop: stop,
 		plain: cfg.Publish != "SPUBLISH", sharded: cfg.Publish != "PUBLISH", strays: n.d.cluster != nil,
 		wake: make(chan struct{}, 1), stopped: make(chan struct{}), channels: make(map[string]struct{}),
 	}
@@ -88,7 +89,7 @@ func (e *ear) run(ctx context.Context) {
 			}
 		}
 		if err := e.listen(ctx, &tries); err != nil && ctx.Err() == nil {
-			e.logger.Warn("wheellock: the connection for unlock messages broke", "error", err)
+			e.logger.Warn("wheellock: the connection for unlock messages broke", e.where("error", err)...)
 			pause(ctx, pauseBefore(tries))
 			tries++
 		}

@@ -1,6 +1,7 @@
 package engine_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"sync"
@@ -38,36 +39,45 @@ func other(c *redistest.Cluster, slot int) *redistest.Server {
 // crowd locks and unlocks until it is stopped, and sees to it that no two hold one lock at a time.
 type crowd struct {
 	t       *testing.T
-	stop    chan struct{}
+	stop    func()
+	stopped chan struct{}
 	wg      sync.WaitGroup
 	pairs   atomic.Int64
 	holders sync.Map // *atomic.Int32 by name
 }
 
-func newCrowd(t *testing.T) *crowd { return &crowd{t: t, stop: make(chan struct{})} }
+// newCrowd makes a crowd that is gone at the end of the test at the latest, before the engines that were there first.
+func newCrowd(t *testing.T) *crowd {
+	c := &crowd{t: t, stopped: make(chan struct{})}
+	c.stop = sync.OnceFunc(func() { close(c.stopped) })
+	t.Cleanup(func() { c.finish() })
+	return c
+}
 
 // contend has so many callers take a lock again and again.
 func (c *crowd) contend(callers int, l engine.Locker) {
 	inside, _ := c.holders.LoadOrStore(l.Name(), new(atomic.Int32))
 	for range callers {
 		c.wg.Go(func() {
-			for {
+			for c.pair(l, inside.(*atomic.Int32)) {
 				select {
-				case <-c.stop:
+				case <-c.stopped:
 					return
 				default:
 				}
-				c.pair(l, inside.(*atomic.Int32))
 			}
 		})
 	}
 }
 
-func (c *crowd) pair(l engine.Locker, inside *atomic.Int32) {
-	h, err := l.Lock(soon(c.t))
+// pair takes a lock and gives it back. False: something was wrong.
+func (c *crowd) pair(l engine.Locker, inside *atomic.Int32) bool {
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	h, err := l.Lock(ctx)
 	if err != nil {
 		c.t.Errorf("Lock(%s): %v", l.Name(), err)
-		return
+		return false
 	}
 	_, shared := l.(readers)
 	if n := inside.Add(1); n != 1 && !shared {
@@ -75,10 +85,12 @@ func (c *crowd) pair(l engine.Locker, inside *atomic.Int32) {
 	}
 	time.Sleep(50 * time.Microsecond)
 	inside.Add(-1)
-	if err := h.Unlock(soon(c.t)); err != nil {
+	if err := h.Unlock(ctx); err != nil {
 		c.t.Errorf("Unlock(%s): %v", l.Name(), err)
+		return false
 	}
 	c.pairs.Add(1)
+	return true
 }
 
 // readers is a lock that several hold at a time.
@@ -86,7 +98,7 @@ type readers struct{ engine.Locker }
 
 // finish stops the crowd and returns how often locks were taken.
 func (c *crowd) finish() int64 {
-	close(c.stop)
+	c.stop()
 	c.wg.Wait()
 	return c.pairs.Load()
 }

@@ -5,6 +5,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 )
 
 // slots is the number of hash slots of every Redis Cluster.
@@ -118,6 +119,24 @@ func (c *Cluster) AwaitOK() {
 		}
 		return ok > 0
 	})
+}
+
+// Failover has a replica take over from its master in good order, and returns once every node knows. Redis gives such an
+// order up after 5 s; it is then given again.
+func (c *Cluster) Failover(replica *Server) {
+	c.tb.Helper()
+	var ordered time.Time
+	Await(c.tb, "master in place of its own: "+replica.Addr(), func() bool {
+		if readView(replica.Do("CLUSTER", "NODES").Text).self.master {
+			return true
+		}
+		if time.Since(ordered) > 6*time.Second {
+			replica.Do("CLUSTER", "FAILOVER") // refused while it has no link to its master
+			ordered = time.Now()
+		}
+		return false
+	})
+	c.AwaitOK()
 }
 
 // Addrs are the addresses of all nodes.
