@@ -77,6 +77,7 @@ var operations = [gate.Ops]operation{
 		w.lease(c)
 		w.number(c.N)
 		w.number(int64(c.Next))
+		w.lockChannel(c)
 	}},
 	gate.ReleaseRead: {&scripts.ReleaseRead, publish, func(w *wire, c *gate.Command) {
 		if c.Owner != "" {
@@ -177,11 +178,12 @@ func releasing(w *wire, c *gate.Command) {
 // fairPlaces is how fair_ask.lua calls where somebody stands, in the order of the gate's constants.
 var fairPlaces = [...]string{"TRY", "NEW", "OLD"}
 
-// fairLife says besides for how long who waits for a fair lock lives.
+// fairLife says besides for how long who waits for a fair lock lives, and how to wake others.
 func fairLife(w *wire, sent gate.Time, n *node) {
 	notAfter(w, sent, n)
 	w.string(n.d.cfg.UUID)
 	w.number(n.d.cfg.Gate.FairWaiterLease.Milliseconds())
+	publish(w, sent, n)
 }
 
 // fairWake says besides whose waiters are ours.

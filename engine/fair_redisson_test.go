@@ -141,6 +141,19 @@ func (j *javaCaller) called() {
 	}
 }
 
+// giveUp is the end of a tryLock that has waited long enough.
+func (j *javaCaller) giveUp() {
+	j.t.Helper()
+	for _, command := range []rueidis.Completed{
+		j.client.B().Zrem().Key(fairDeadlines).Member(j.owner).Build(),
+		j.client.B().Lrem().Key(fairQueue).Count(0).Element(j.owner).Build(),
+	} {
+		if err := j.client.Do(context.Background(), command).Error(); err != nil {
+			j.t.Fatalf("%s gives up: %v", j.owner, err)
+		}
+	}
+}
+
 func (j *javaCaller) unlock() {
 	j.t.Helper()
 	err := j.client.Do(context.Background(), j.client.B().Eval().Script(fairJavaUnlock).Numkeys(4).
@@ -387,4 +400,31 @@ func TestFairWaiterThatDied(t *testing.T) {
 			t.Error("Redisson's still waits for the dead")
 		}
 	})
+}
+
+// Redisson's waiter that gives up just when it was called calls nobody else: the next of its kind would sleep beside
+// a free lock until the last lease had run out, and ours behind it.
+func TestFairWaiterBehindAGiverUpIsCalled(t *testing.T) {
+	s := redistest.Start(t)
+	m := connect(t, s.Addr(), func(o *engine.Options) { o.PollCap, o.FairWaiterLease = time.Hour, time.Second }).FairMutex(fairName)
+	held := mustLock(t, m)
+	first, second := java(t, s.Addr(), "1", time.Minute), java(t, s.Addr(), "2", time.Minute)
+	first.queue()
+	second.queue()
+	ours := m.LockAsync(context.Background())
+	wantQueue(t, s, 3)
+	mustUnlock(t, held)
+	select {
+	case <-first.granted:
+	case <-time.After(patience):
+		t.Fatal("the first one was not called")
+	}
+	first.giveUp()
+	second.called()
+	second.unlock()
+	h, err := ours.Wait(soon(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	mustUnlock(t, h)
 }

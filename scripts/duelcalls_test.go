@@ -203,10 +203,10 @@ func (c *call) fair() []string {
 	c.script = oneOf(c.duel, []scripts.Script{scripts.FairAsk, scripts.FairAsk, scripts.FairRelease, scripts.FairLeave})
 	switch c.script.Name {
 	case "fair_ask":
-		c.arg(oneOf(c.duel, []string{"9000000000000", "9000000000000", "1"}), c.engine, "3600000")
+		c.arg(oneOf(c.duel, []string{"9000000000000", "9000000000000", "1"}), c.engine, "3600000", "PUBLISH")
 		return c.each(func(name string) {
 			keys(name)
-			c.arg(number(), oneOf(c.duel, []string{"TRY", "NEW", "OLD"})).lease().arg(number(), number())
+			c.arg(number(), oneOf(c.duel, []string{"TRY", "NEW", "OLD"})).lease().arg(number(), number(), scripts.LockChannel(name))
 		})
 	case "fair_release":
 		c.arg("PUBLISH", c.engine)
@@ -238,7 +238,7 @@ func (c *call) counting(channel func(string) string, among ...scripts.Script) []
 		c.arg("PUBLISH").until()
 		return c.each(func(name string) {
 			n := 1 + c.IntN(5)
-			if c.script.Name == "add_permits" && c.IntN(2) == 0 {
+			if strings.Contains(c.script.Name, "add") && c.IntN(2) == 0 {
 				n = -n
 			}
 			c.key(name, receipt(name)).fresh().arg(strconv.Itoa(n), channel(name))
@@ -249,7 +249,7 @@ func (c *call) counting(channel func(string) string, among ...scripts.Script) []
 func (c *call) permits() []string {
 	receipt := func(name string) string { return scripts.ReceiptKey(name, c.engine) }
 	held, channel, half := scripts.PermitsKey, scripts.SemaphoreChannel, scripts.PermitBytes(c.engine)
-	c.script = oneOf(c.duel, []scripts.Script{scripts.SetPermits, scripts.PermitTake, scripts.PermitTake, scripts.PermitRenew, scripts.PermitFree, scripts.PermitCount})
+	c.script = oneOf(c.duel, []scripts.Script{scripts.SetPermits, scripts.PermitAdd, scripts.PermitTake, scripts.PermitTake, scripts.PermitRenew, scripts.PermitFree, scripts.PermitCount})
 	switch c.script.Name {
 	case "permit_take":
 		c.arg("PUBLISH").until().arg(half)
@@ -272,6 +272,6 @@ func (c *call) permits() []string {
 		c.arg("PUBLISH")
 		return c.each(func(name string) { c.key(name, held(name)).arg(channel(name)) })
 	default:
-		return c.counting(channel, scripts.SetPermits)
+		return c.counting(channel, c.script)
 	}
 }

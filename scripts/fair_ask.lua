@@ -4,14 +4,15 @@
 --                ms; alive, a sorted set of engine -> until when its waiters live, ms: ours alone. One hash tag.
 -- ARGV[1]        notAfter: server time in ms after which nothing may be done
 -- ARGV[2], [3]   the engine's uuid; for how long from now it lives, in ms
--- per name       5 arguments from ARGV[5i-1] on: the number that is to take the lock, 0 for none; its place: TRY it
+-- ARGV[4]        PUBLISH, SPUBLISH or BOTH
+-- per name       6 arguments from ARGV[6i-1] on: the number that is to take the lock, 0 for none; its place: TRY it
 --                stands in no queue, NEW it is the first of those who join, OLD it stands already; its lease in
---                ms; how many join, and the number of the first: the others' follow
+--                ms; how many join, and the number of the first: the others' follow; channel
 -- reply per name 1 taken; 0 nothing was to be taken; -(ms+2) not our turn for so long, unless somebody wakes us;
 --                LATE - now; a fault
 local now = clock()
 if now > tonumber(ARGV[1]) then return LATE - now end
-local engine, life = ARGV[2], now + tonumber(ARGV[3])
+local engine, life, how = ARGV[2], now + tonumber(ARGV[3]), ARGV[4]
 
 -- live says that the engine lives, and keeps the deadlines that Redisson looks at in the future.
 local function live(l)
@@ -61,7 +62,7 @@ local function claim(l)
 end
 
 return each(#KEYS / 4, function(i)
-	local l, arg = line(i), 5 * i - 1
+	local l, arg = line(i), 6 * i - 1
 	local id, place, lease, n, first = ARGV[arg], ARGV[arg + 1], ARGV[arg + 2], tonumber(ARGV[arg + 3]), tonumber(ARGV[arg + 4])
 	local me = id ~= '0' and engine .. ':' .. id
 	local head = call('LINDEX', l.queue, 0)
@@ -100,5 +101,9 @@ return each(#KEYS / 4, function(i)
 		if reply ~= 1 then return fault(reply, l.lock) end
 		return 1
 	end
+	-- Redisson's waiter that gives up when it was just called tells nobody: the next one of its kind sleeps on beside
+	-- a free lock, until the lease would have run out. We who stand behind it ask now and then, and call it.
+	local first = at(l, 0)
+	if place == 'OLD' and first and not lifeOf(l, first) then wake(l, how, ARGV[arg + 5]) end
 	return taken(claim(l))
 end)

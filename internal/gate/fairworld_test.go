@@ -196,7 +196,7 @@ func (w *fairWorld) run(p *fairProcess, c *Command) scripts.Reply {
 		script, keys, args = scripts.Renew, keys[:1], []string{owner, lease}
 	case FairAsk:
 		place := []string{"TRY", "NEW", "OLD"}[c.M]
-		args = []string{server(c.Sent + LateWindow), p.cfg.UUID, number(fairLife.Milliseconds()), number(int64(c.ID)), place, lease, number(c.N), number(int64(c.Next))}
+		args = []string{server(c.Sent + LateWindow), p.cfg.UUID, number(fairLife.Milliseconds()), "PUBLISH", number(int64(c.ID)), place, lease, number(c.N), number(int64(c.Next)), scripts.LockChannel(stock)}
 		script = scripts.FairAsk
 	case FairRelease:
 		script, args = scripts.FairRelease, []string{"PUBLISH", p.cfg.UUID, owner, number(int64(c.Next)), lease, scripts.LockChannel(stock)}
