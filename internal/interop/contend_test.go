@@ -2,9 +2,11 @@ package interop
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -57,10 +59,10 @@ func TestContention(t *testing.T) {
 	for _, c := range contests() {
 		t.Run(c.what, func(t *testing.T) {
 			t.Parallel()
-			f := newFight(t, p, c.what)
-			theirs := f.redisson(c.what, 4)
+			f := newFight(t, p, c.what, contention(t))
+			f.redisson(c.what, 4)
 			f.ours(8, func(name string) (func() error, error) { return c.enter(p.Engine, name) }, f.add)
-			f.end(c.polls, theirs)
+			f.end(c.polls)
 		})
 	}
 }
@@ -68,15 +70,16 @@ func TestContention(t *testing.T) {
 // TestReadersAndWritersContend: writers of both sides exclude everybody, and readers find none inside.
 func TestReadersAndWritersContend(t *testing.T) {
 	p := newPair(t, engine.Options{})
-	f := newFight(t, p, "rw")
-	writers, readers := f.redisson("write", 2), f.redisson("read", 4)
+	f := newFight(t, p, "rw", contention(t))
+	f.redisson("write", 2)
+	f.redisson("read", 4)
 	f.ours(3, func(name string) (func() error, error) {
 		return entered(p.RWMutex(name).Writer().Lock(context.Background()))
 	}, f.add)
 	f.ours(5, func(name string) (func() error, error) {
 		return entered(p.RWMutex(name).Reader().Lock(context.Background()))
 	}, f.look)
-	f.end(false, writers, readers)
+	f.end(false)
 }
 
 // fight is both sides entering three names for a while. Inside, each adds one to a counter by two commands: a lost
@@ -88,8 +91,10 @@ type fight struct {
 	names    []string
 	prefix   string // of the counters
 	lasts    time.Duration
-	until    time.Time
+	over     func() bool // our callers are to end
+	theirs   []crew
 	wg       sync.WaitGroup // our callers
+	gaveUp   atomic.Int64   // those of them who went without
 
 	mu              sync.Mutex // guards the rest
 	entered, passed int        // all sections of ours, and those in which nobody else was seen
@@ -97,37 +102,48 @@ type fight struct {
 	longest         time.Duration // wait
 }
 
-func newFight(t *testing.T, p *pair, what string) *fight {
+// crew is some threads of Redisson's.
+type crew struct {
+	answer <-chan string // what they did
+	adds   bool          // each section added one
+}
+
+func newFight(t *testing.T, p *pair, what string, lasts time.Duration) *fight {
 	t.Helper()
 	counters, err := rueidis.NewClient(rueidis.ClientOption{InitAddress: []string{p.server.Addr()}, DisableCache: true})
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(counters.Close)
-	lasts, name := contention(t), strings.ReplaceAll(what, ",", "+")
+	until, name := time.Now().Add(lasts), strings.ReplaceAll(what, ",", "+")
 	return &fight{
-		t: t, p: p, counters: counters, prefix: "counters:" + what, lasts: lasts, until: time.Now().Add(lasts),
+		t: t, p: p, counters: counters, prefix: "counters:" + what, lasts: lasts, over: func() bool { return time.Now().After(until) },
 		names: []string{"x:" + name, "y:" + name, "z:" + name},
 	}
 }
 
 // redisson has Redisson's threads enter the names, by the same rules.
-func (f *fight) redisson(kind string, threads int) <-chan string {
+func (f *fight) redisson(kind string, threads int, more ...string) {
 	names := f.names
 	if strings.HasPrefix(kind, "multi:") { // whatever the name, it is the same locks
 		names = names[:1]
 	}
-	return f.p.java.Start("contend %s %s %d %g %s", kind, strings.Join(names, ","), threads, f.lasts.Seconds(), f.prefix)
+	answer := f.p.java.Start("contend %s %s %d %g %s %s", kind, strings.Join(names, ","), threads, f.lasts.Seconds(), f.prefix, strings.Join(more, " "))
+	f.theirs = append(f.theirs, crew{answer, kind != "read"})
 }
 
 // ours has callers of ours enter the names.
 func (f *fight) ours(callers int, enter func(name string) (func() error, error), inside func(name string) bool) {
 	for caller := range callers {
 		f.wg.Go(func() {
-			for turn := caller; time.Now().Before(f.until); turn++ {
+			for turn := caller; !f.over(); turn++ {
 				name := f.names[turn%len(f.names)]
 				asked := time.Now()
 				leave, err := enter(name)
+				if errors.Is(err, engine.ErrWaitTimeout) || errors.Is(err, context.DeadlineExceeded) {
+					f.gaveUp.Add(1)
+					continue
+				}
 				if err != nil {
 					f.t.Errorf("%s: %v", name, err)
 					return
@@ -178,26 +194,26 @@ func (f *fight) look(name string) bool {
 	return true
 }
 
-// end waits for everybody and judges. Of Redisson's threads the first add, the others look.
-func (f *fight) end(polls bool, theirs ...<-chan string) {
+// end waits for everybody and judges.
+func (f *fight) end(polls bool) {
 	f.t.Helper()
 	f.wg.Wait()
 	total := f.added
-	for i, answer := range theirs {
-		said, ok := read(<-answer)
+	for _, crew := range f.theirs {
+		said, ok := read(<-crew.answer)
 		if !ok {
 			f.t.Fatal(said)
 		}
 		if field(f.t, said, "violations") > 0 || field(f.t, said, "errors") > 0 || field(f.t, said, "sections") == 0 {
 			f.t.Errorf("Redisson: %s", said)
 		}
-		if i == 0 {
+		if crew.adds {
 			total += field(f.t, said, "sections")
 		}
 		f.longest = max(f.longest, time.Duration(field(f.t, said, "maxWaitMs"))*time.Millisecond)
 		f.t.Logf("Redisson: %s", said)
 	}
-	f.t.Logf("ours: sections=%d; longest wait of both %v", f.entered, f.longest)
+	f.t.Logf("ours: sections=%d gaveUp=%d; longest wait of both %v", f.entered, f.gaveUp.Load(), f.longest)
 	if f.entered != f.passed || f.entered == 0 {
 		f.t.Errorf("ours: in %d of %d sections we were alone", f.passed, f.entered)
 	}

@@ -57,6 +57,15 @@ func (m *Monitor) collect(from *bufio.Reader) {
 	}
 }
 
+// Take returns the commands that have come in and were not taken before, and forgets them: a long watch does not grow.
+func (m *Monitor) Take() []string {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	lines := m.lines
+	m.lines = nil
+	return lines
+}
+
 // Stop ends the collecting and returns every command that was answered before Stop was called, and
 // perhaps later ones. When the server is dead it returns what there was. Stopping again gives the same.
 func (m *Monitor) Stop() []string {

@@ -27,6 +27,16 @@ func TestMonitor(t *testing.T) {
 			t.Errorf("stopped again it has %d lines, want the same %d", len(again), len(lines))
 		}
 	})
+	t.Run("gives each command once", func(t *testing.T) {
+		m := s.Monitor()
+		s.MustDo("SET", "k", "first")
+		var taken []string
+		Await(t, "the line", func() bool { taken = append(taken, m.Take()...); return len(taken) > 0 })
+		s.MustDo("SET", "k", "second")
+		if taken = append(taken, m.Stop()...); len(taken) != 2 || !strings.Contains(taken[0], "first") || !strings.Contains(taken[1], "second") {
+			t.Errorf("taken are %q", taken)
+		}
+	})
 	t.Run("keeps what it has when the server dies", func(t *testing.T) {
 		m := s.Monitor()
 		s.MustDo("SET", "last", "words")

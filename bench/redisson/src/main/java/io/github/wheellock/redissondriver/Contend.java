@@ -18,15 +18,17 @@ final class Contend {
     private final Counters counters;
     private final String kind;
     private final List<String> names;
+    private final long longestWaitMs; // before somebody gives up; 0: nobody does
 
-    Contend(Kinds kinds, Counters counters, String kind, List<String> names) {
+    Contend(Kinds kinds, Counters counters, String kind, List<String> names, long longestWaitMs) {
         this.kinds = kinds;
         this.counters = counters;
         this.kind = kind;
         this.names = names;
+        this.longestWaitMs = longestWaitMs;
     }
 
-    /** Runs until the time is up and everybody has left. Waiting for a lock has no limit of its own. */
+    /** Runs until the time is up and everybody has left. Who waits has no limit, or a random one. */
     String run(int threads, long nanos) throws InterruptedException, ExecutionException {
         names.forEach(name -> kinds.prepare(kind, name));
         long end = System.nanoTime() + nanos;
@@ -54,11 +56,22 @@ final class Contend {
 
     private void section(String name, Tally tally) throws InterruptedException {
         long asked = System.nanoTime();
-        try (Kinds.Section held = kinds.enter(kind, name)) {
+        try (Kinds.Section held = enter(name)) {
+            if (held == null) {
+                tally.gaveUp();
+                return;
+            }
             tally.waited(System.nanoTime() - asked);
             boolean alone = kind.equals("read") ? look(name) : change(name);
             tally.section(name, alone);
         }
+    }
+
+    private Kinds.Section enter(String name) throws InterruptedException {
+        if (longestWaitMs == 0) {
+            return kinds.enter(kind, name);
+        }
+        return kinds.tryEnter(kind, name, ThreadLocalRandom.current().nextLong(longestWaitMs) + 1);
     }
 
     private boolean look(String name) {
@@ -81,6 +94,7 @@ final class Contend {
         private long sections;
         private long violations;
         private long errors;
+        private long gaveUp;
         private long longestWaitNanos;
         private final Map<String, Long> perName = new TreeMap<>();
 
@@ -94,6 +108,10 @@ final class Contend {
             perName.merge(name, 1L, Long::sum);
         }
 
+        void gaveUp() {
+            gaveUp++;
+        }
+
         // One report per thread: a Redis that is down would bring thousands.
         void error(String name, RuntimeException cause) {
             if (errors++ == 0) {
@@ -105,6 +123,7 @@ final class Contend {
             sections += other.sections;
             violations += other.violations;
             errors += other.errors;
+            gaveUp += other.gaveUp;
             waited(other.longestWaitNanos);
             other.perName.forEach((name, count) -> perName.merge(name, count, Long::sum));
         }
@@ -115,7 +134,7 @@ final class Contend {
                     .map(entry -> entry.getKey() + ":" + entry.getValue())
                     .collect(Collectors.joining(","));
             return "sections=" + sections + " violations=" + violations + " perName=" + names
-                    + " errors=" + errors + " maxWaitMs=" + longestWaitNanos / 1_000_000;
+                    + " errors=" + errors + " maxWaitMs=" + longestWaitNanos / 1_000_000 + " gaveUp=" + gaveUp;
         }
     }
 }

@@ -1,5 +1,7 @@
 package io.github.wheellock.redissondriver;
 
+import static java.util.concurrent.TimeUnit.MILLISECONDS;
+
 import java.util.Arrays;
 import org.redisson.api.RCountDownLatch;
 import org.redisson.api.RFencedLock;
@@ -99,6 +101,12 @@ final class Kinds {
                 return lock::unlock;
             }
         }
+    }
+
+    /** Waits at most so long for the lock, and returns null when it gives up. Only locks can be tried. */
+    Section tryEnter(String kind, String name, long waitMs) throws InterruptedException {
+        RLock lock = lock(kind, name);
+        return lock.tryLock(waitMs, MILLISECONDS) ? lock::unlock : null;
     }
 
     static IllegalArgumentException unfit(String kind) {

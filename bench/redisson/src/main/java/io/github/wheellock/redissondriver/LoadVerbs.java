@@ -15,13 +15,14 @@ final class LoadVerbs {
 
     List<Verb> all() {
         return List.of(
-                new Verb("contend kind names threads seconds counterPrefix", this::contend),
+                new Verb("contend kind names threads seconds counterPrefix [waitMs]", this::contend),
                 new Verb("bench kind mode threads seconds", this::bench));
     }
 
     private String contend(Arguments a) throws Exception {
         Counters counters = new Counters(connection.counters(), a.text("counterPrefix"));
-        return new Contend(kinds, counters, a.text("kind"), List.of(a.list("names")))
+        long waitMs = a.has("waitMs") ? a.number("waitMs") : 0;
+        return new Contend(kinds, counters, a.text("kind"), List.of(a.list("names")), waitMs)
                 .run(a.count("threads"), a.secondsAsNanos("seconds"));
     }
 
