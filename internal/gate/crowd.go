@@ -12,7 +12,7 @@ type crowd struct {
 	listener
 	yielding
 	freeAt Time // when the lease of the owner that refused us ends, as it was last heard
-	taken  bool // the last answer of Redis was "taken"
+	last   Why  // the last answer of Redis: Taken or TooFew; else Down
 
 	swapWatch bool // whether the swap in flight is for a watched hold
 
@@ -28,7 +28,7 @@ const retryPause = 20 * time.Millisecond
 
 func (m *Mutex) crowded() *crowd {
 	if m.crowd == nil {
-		m.crowd = &crowd{listener: newListener(m.cfg)}
+		m.crowd = &crowd{listener: newListener(m.cfg), last: Down}
 	}
 	return m.crowd
 }
@@ -47,7 +47,7 @@ func (m *Mutex) refused(now Time, ttl time.Duration, fx *Effects) {
 		return
 	}
 	c := m.crowded()
-	c.taken, c.freeAt = true, now+ttl
+	c.last, c.freeAt = Taken, now+ttl
 	sleep := m.cfg.sleep(ttl, m.t.ID)
 	m.askAt = now + sleep
 	if m.breed().polls {

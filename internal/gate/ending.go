@@ -69,7 +69,7 @@ func (m *Mutex) prolonged(now Time, c *Command) {
 		return
 	}
 	switch c.Result {
-	case Answered:
+	case Answered, Alone:
 		m.t.carried(now, c.Lease)
 	case Unknown:
 		m.t.carried(now+LateWindow, c.Lease)
@@ -94,7 +94,7 @@ func (m *Mutex) gone(now Time, c *Command) {
 // released is the answer to the release of the tenure.
 func (m *Mutex) released(now Time, c *Command, fx *Effects) {
 	switch {
-	case c.Result == Answered && c.Reply == scripts.Passed:
+	case c.ran() && c.Reply == scripts.Passed:
 		m.inherit(now, c, fx)
 	case c.Result == Answered && (c.Reply >= 0 || c.Reply == scripts.Mute):
 		m.acknowledge(Outcome{})
@@ -105,6 +105,9 @@ func (m *Mutex) released(now Time, c *Command, fx *Effects) {
 			m.askAt = now + m.spin()
 		}
 		m.outOfTurn(now, fx)
+		if m.crowd != nil {
+			m.askAt = max(m.askAt, m.crowd.last.recovery(now))
+		}
 	case c.Result == Answered && c.Reply == scripts.NotMine:
 		out := Outcome{Why: Lost}
 		if m.t.Resent { // rule 4: the first send, before the deadline, did it

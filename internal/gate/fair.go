@@ -58,7 +58,7 @@ func (m *Mutex) stayInLine(now Time, fx *Effects) bool {
 func (m *Mutex) answeredInLine(now Time, c *Command, fx *Effects) bool {
 	l := m.queue.line
 	_, late := c.Reply.Late()
-	ran := c.Result == Answered && !late && c.Reply.Fault() == scripts.None
+	ran := c.ran() && !late && c.Reply.Fault() == scripts.None
 	if ran {
 		l.joined(c)
 		l.freshAt, l.joinAt = c.Sent+m.cfg.FairWaiterLease/3, 0
@@ -100,7 +100,7 @@ func (m *Mutex) unsureInLine(now Time, c *Command) {
 		l.leave(c.ID)
 	}
 	m.turnAway(Outcome{Why: Doubtful}, triesOnce)
-	m.crowded().taken = false
+	m.crowded().last = Down
 }
 
 // sleepInLine is the rest of a refusal: the first waiters listen, and ask again in time to stay alive.
@@ -128,6 +128,10 @@ func (m *Mutex) inherit(now Time, c *Command, fx *Effects) {
 	m.t.confirm(now, c)
 	if now >= m.t.Deadline {
 		m.lose(now, Lost, fx)
+		return
+	}
+	if c.Result == Alone {
+		m.giveBack(now, fx)
 		return
 	}
 	m.admit(now, fx)
@@ -200,6 +204,10 @@ func (m *Mutex) subscribedInLine(now Time, refusal string) {
 // for the turn, and asks when it can hear.
 func (m *Mutex) outOfTurn(now Time, fx *Effects) {
 	if m.queue.line == nil || m.queue.head == nil {
+		return
+	}
+	if m.queue.head.place == m.t.ID { // it had been taken for him, in vain: he stands nowhere until he asks
+		m.askAt = now
 		return
 	}
 	m.sleepInLine(now, m.cfg.PollCap, fx)

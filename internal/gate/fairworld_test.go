@@ -331,16 +331,33 @@ func (p *fairProcess) carry(luck int) {
 		late := c
 		w.late = append(w.late, &lateRun{w.now + w.upTo(4*time.Second), func() { w.run(p, &late) }, "late"})
 		c.Result = Unknown
+	case 4: // too few replicas have it
+		c.Reply = w.run(p, &c)
+		c.Unreplicated()
 	default:
 		c.Reply = w.run(p, &c)
 	}
-	if c.Result != Answered {
+	if !c.ran() {
 		p.cfg.Epoch++
 	}
+	relied := p.relied()
 	p.step(fmt.Sprintf("is answered: %d, %d", c.Result, c.Reply), func(m Machine, fx *Effects) { m.Answer(w.now, &c, fx) })
+	if c.Result == Alone && p.relied() > relied {
+		w.broken("rule 25: somebody relies on what too few replicas have")
+	}
 	if c.Result == NotSent && w.rng.IntN(2) == 0 {
 		p.step("has its link again", func(m Machine, fx *Effects) { m.LinkUp(w.now, fx) })
 	}
+}
+
+// relied is until when callers may rely on what they have, in sum: it grows by grants and renewals.
+func (p *fairProcess) relied() (sum Time) {
+	for _, c := range p.calls {
+		if c.holds() {
+			sum += c.hold.Deadline()
+		}
+	}
+	return sum
 }
 
 // listen makes the wishes about channels come true.

@@ -84,7 +84,7 @@ var opNames = [Ops]string{
 
 func (o Op) String() string { return opNames[o] }
 
-// Result says how far a command got. Only Answered has a Reply.
+// Result says how far a command got. Only Answered and Alone have a Reply.
 type Result uint8
 
 // What can become of a command (the error table of dispatcher/verdict.go decides).
@@ -94,6 +94,7 @@ const (
 	Again                   // it surely did not run, and the reason will pass: LOADING, BUSY, ...
 	Denied                  // it surely did not run, and will not: NOAUTH, NOPERM, ...
 	Unknown                 // it left and no answer came: it may have run, or may yet
+	Alone                   // it ran, but too few replicas have what it did (rule 25)
 	Elsewhere               // it surely did not run: another node serves the name. The dispatcher sends it there; no machine sees this
 )
 

@@ -144,7 +144,7 @@ func (m *Mutex) confirmed(now Time, c *Command, fx *Effects) {
 // unswapped is a swap of which nothing is known: both owner ids are released, the old one first, so that
 // a swap that arrives late finds nothing to swap.
 func (m *Mutex) unswapped(now Time, c *Command, fx *Effects) {
-	if c.Result == Unknown {
+	if c.Result == Unknown || c.Result == Alone {
 		m.ghost(now, c)
 	}
 	m.drop(now, m.ack, fx)
@@ -152,7 +152,7 @@ func (m *Mutex) unswapped(now Time, c *Command, fx *Effects) {
 
 // swapTooLate deals with the answer to a command about a tenure that has ended meanwhile.
 func (m *Mutex) swapTooLate(now Time, c *Command) {
-	if c.Op == Swap && (c.Result == Unknown || c.Result == Answered && c.Reply >= 0) {
+	if c.Op == Swap && (c.Result == Unknown || c.ran() && c.Reply >= 0) {
 		m.ghost(now, c)
 	}
 }

@@ -23,7 +23,7 @@ type ledger struct {
 	denied Time    // when it was refused first, for a reason that may pass; 0: it never was
 	callAt Time    // when it, or the next change, may be sent
 	askAt  Time    // when Redis may be asked for the waiters again
-	taken  bool    // the last answer about the waiters was no
+	last   Why     // the last answer about the waiters: Taken, which is no, or TooFew; else Down
 	again  bool    // a hint came that the next answer may be yes
 }
 
@@ -35,10 +35,11 @@ type rule interface {
 	reask(now Time, c *Command)              // the question is asked again: change it to what is wanted now
 	left(now Time) (Change, bool)            // what is to be changed besides what was asked for
 	lost(now Time)                           // its answer will never come
+	giveBack(c *Command)                     // its answer is Alone
 }
 
 func (l *ledger) reset(c *Cell, cfg *Config, r rule) {
-	*l = ledger{cell: c, cfg: cfg, rule: r, listener: newListener(cfg)}
+	*l = ledger{cell: c, cfg: cfg, rule: r, listener: newListener(cfg), last: Down}
 }
 
 // Ask is a caller that wants in.
@@ -48,7 +49,7 @@ func (l *ledger) Ask(now Time, w *Waiter, fx *Effects) {
 		return
 	}
 	if l.queue.head == nil {
-		l.askAt, l.taken = min(l.askAt, now), false
+		l.askAt, l.last = min(l.askAt, now), Down
 	}
 	if w.Try { // it does not wait for the end of a pause
 		l.callAt = min(l.callAt, now)
@@ -68,10 +69,7 @@ func (l *ledger) Abandon(now Time, w *Waiter, fx *Effects) {
 
 // Timeout gives up a waiter whose WithWait is over.
 func (l *ledger) Timeout(now Time, w *Waiter, fx *Effects) {
-	out := Outcome{Why: TimedOut, Last: Down}
-	if l.taken {
-		out.Last = Taken
-	}
+	out := Outcome{Why: TimedOut, Last: l.last}
 	l.again = l.again || w.asked
 	l.queue.remove(w)
 	l.cfg.Answer(w, out) // last: a settled waiter is its caller's again
@@ -176,6 +174,8 @@ func (l *ledger) Answer(now Time, c *Command, fx *Effects) {
 	switch {
 	case c.Result == Unknown:
 		l.unanswered(now, c)
+	case c.Result == Alone:
+		l.unreplicated(now, c)
 	case c.Result == Answered && late: // this copy did nothing; an earlier one may have
 		l.callAt = now
 	case c.Result == Answered && (fault == scripts.None || !l.doubtful(now)):
@@ -199,7 +199,7 @@ func (l *ledger) doubtful(now Time) bool {
 // unpublish is a Give coming back: its message is known as ours, or was none.
 func (l *ledger) unpublish(c *Command) {
 	reply := c.Reply
-	if c.Result != Answered {
+	if !c.ran() {
 		reply = 0
 	}
 	if _, sure := l.heardBy(reply); !sure {
@@ -214,13 +214,13 @@ func (l *ledger) unanswered(now Time, c *Command) {
 	}
 	l.cfg.Stats.Uncertain.Inc()
 	l.callAt = now + retryPause
-	l.taken = false
+	l.last = Down
 	l.queue.turnAway(l.cfg, Outcome{Why: Doubtful}, triesOnce)
 }
 
 // downhearted tells those who ask only once that there is nobody to answer.
 func (l *ledger) downhearted(now Time, c *Command) {
-	l.taken = false
+	l.last = Down
 	if c.Result != NotSent {
 		l.queue.turnAway(l.cfg, refusal(c.Reply.Fault(), c.Words), triesOnce)
 		return
@@ -236,6 +236,7 @@ func (l *ledger) answered(now Time, c *Command, fx *Effects) {
 	switch {
 	case l.changes.n == 0 && fault == scripts.None:
 		l.call = Command{}
+		l.last.heal()
 		l.again = l.again || l.unsure != 0 // it may be the answer to a question for others
 		l.rule.heard(now, c, fx)
 	case l.changes.n == 0:
@@ -245,7 +246,7 @@ func (l *ledger) answered(now Time, c *Command, fx *Effects) {
 	default:
 		l.changes.settle(changed(c))
 		l.call = Command{}
-		l.again = l.queue.head != nil
+		l.again = l.queue.head != nil && l.last != TooFew
 	}
 }
 
@@ -287,7 +288,7 @@ func (l *ledger) unasked(now Time, c *Command) {
 // refused is an answer that those at the head cannot be served: they sleep until news comes, or the poll cap.
 func (l *ledger) refused(now Time, fx *Effects) {
 	l.cfg.Stats.Waits.Inc()
-	l.taken = true
+	l.last = Taken
 	l.queue.turnAway(l.cfg, Outcome{Why: Taken, TTL: -1}, triesOnce)
 	l.askAt = now + l.cfg.PollCap - jitter(l.cfg.LastID, l.cfg.PollCap/4)
 	l.want(l.cell, l.rule.channel(), fx)

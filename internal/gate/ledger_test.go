@@ -136,11 +136,18 @@ func (c *duel) carry(i int, loss float64) {
 		command.Result = NotSent
 	default:
 		command.Reply = c.redis.run(i, command)
+		if loss > 0 && fate > 0.9 {
+			command.Unreplicated()
+		}
 		if command.Op == Give { // the other engine hears of it
 			c.step(1-i, func(m Machine, fx *Effects) { m.Message(c.now, fx) })
 		}
 	}
+	granted := c.cfgs[i].Stats.Granted.Load()
 	c.step(i, func(m Machine, fx *Effects) { m.Answer(c.now, &command, fx) })
+	if command.Result == Alone && c.cfgs[i].Stats.Granted.Load() > granted {
+		c.t.Fatal("rule 25: permits were granted that too few replicas know of")
+	}
 }
 
 // act does something at random.

@@ -71,7 +71,10 @@ func (m *Mutex) Abandon(now Time, w *Waiter, fx *Effects) {
 // Timeout gives up a waiter whose WithWait is over.
 func (m *Mutex) Timeout(now Time, w *Waiter, fx *Effects) {
 	out := Outcome{Why: TimedOut, Last: Down}
-	if m.t.holds != nil || m.crowd != nil && m.crowd.taken {
+	if m.crowd != nil {
+		out.Last = m.crowd.last
+	}
+	if m.t.holds != nil {
 		out.Last = Taken
 	}
 	m.queue.remove(w)
@@ -113,7 +116,7 @@ func (m *Mutex) acquired(now Time, c *Command, fx *Effects) {
 	if m.queue.line != nil && m.answeredInLine(now, c, fx) {
 		return
 	}
-	if c.Result == Answered && c.Reply.Taken() {
+	if c.ran() && c.Reply.Taken() {
 		m.phase, m.again = ours, false
 		m.t.Deadline = 0
 		m.t.confirm(now, c)
@@ -123,8 +126,13 @@ func (m *Mutex) acquired(now Time, c *Command, fx *Effects) {
 			m.lose(now, Lost, fx)
 			return
 		}
+		if c.Result == Alone {
+			m.giveBack(now, fx)
+			return
+		}
 		if m.crowd != nil {
 			m.crowd.stint, m.crowd.outside, m.crowd.spins = now, 0, 0
+			m.crowd.last.heal()
 		}
 		m.admit(now, fx)
 		return
@@ -135,7 +143,7 @@ func (m *Mutex) acquired(now Time, c *Command, fx *Effects) {
 		m.askAt = now + retryPause
 		m.turnAway(Outcome{Why: Doubtful}, triesOnce)
 		if m.crowd != nil {
-			m.crowd.taken = false
+			m.crowd.last = Down
 		}
 		return
 	}
@@ -155,7 +163,7 @@ func (m *Mutex) acquired(now Time, c *Command, fx *Effects) {
 func (m *Mutex) declined(now Time, c *Command) {
 	m.askAt = now + retryPause
 	if m.crowd != nil {
-		m.crowd.taken = false
+		m.crowd.last = Down
 	}
 	fault := c.Reply.Fault()
 	_, late := c.Reply.Late()
@@ -200,6 +208,8 @@ func (m *Mutex) unrenewed(now Time, c *Command) {
 		m.ungrown(Outcome{Why: Down}, triesOnce)
 	case Unknown:
 		m.ungrown(Outcome{Why: Doubtful}, triesOnce)
+	case Alone:
+		m.ungrown(Outcome{Why: TooFew}, triesOnce)
 	}
 }
 

@@ -31,7 +31,25 @@ func (c *parcel) answer() {
 	if !c.ran {
 		c.run()
 	}
+	c.replicate()
 	c.settle(Answered, "")
+}
+
+// replicate is a replica having what was done to the name.
+func (c *parcel) replicate() {
+	w, name := c.from.world, c.Cell.Name
+	if k := w.redis.key(name); w.replica != nil && k != nil {
+		w.replica[name] = *k
+	}
+}
+
+// alone is the answer coming in, and the word that too few replicas have what the command did.
+func (c *parcel) alone() {
+	if !c.ran {
+		c.run()
+	}
+	c.Command.Unreplicated()
+	c.settle(c.Result, "")
 }
 
 // lose is the connection breaking under it.
@@ -63,11 +81,11 @@ func (c *parcel) settle(result Result, words string) {
 	}
 	back := c.Command
 	back.Result, back.Words = result, words
-	if result != Answered {
+	if !back.ran() {
 		back.Reply = 0
 	}
 	p.step(c.Cell, func(m Machine, now Time, fx *Effects) { m.Answer(now, &back, fx) },
 		"hears of its %v %d of %s: %s %d", c.Op, c.ID, c.Cell.Name, resultNames[result], back.Reply)
 }
 
-var resultNames = [...]string{"answered", "not sent", "again", "denied", "unknown"}
+var resultNames = [...]string{"answered", "not sent", "again", "denied", "unknown", "alone"}

@@ -20,6 +20,7 @@ func (w *world) check() {
 			}
 			if c.holds() {
 				w.checkHolder(c, holders)
+				w.checkReplica(c)
 			}
 		}
 		if got := p.cfg.Stats.Held.Load(); got != held {
@@ -46,6 +47,14 @@ func (w *world) checkHolder(c *caller, holders map[string]*caller) {
 	}
 	if owner := w.redis.owner(c.name); !w.lossy && owner != ownerOf(c.from.uuid, c.hold.Tenure) {
 		w.broken(fmt.Sprintf("%v holds %s under %d, but in Redis it is %q's", c, c.name, c.hold.Tenure, owner))
+	}
+}
+
+// checkReplica is rule 25: what somebody relies on is known to the replica, and stands there for as long.
+func (w *world) checkReplica(c *caller) {
+	k := w.replica[c.name]
+	if w.replica != nil && !w.lossy && (k.owner != ownerOf(c.from.uuid, c.hold.Tenure) || k.until < w.redis.millis()) {
+		w.broken(fmt.Sprintf("%v holds %s under %d until %v, but the replica has %+v", c, c.name, c.hold.Tenure, c.hold.Deadline(), k))
 	}
 }
 

@@ -29,7 +29,7 @@ type RW struct {
 	flight    Op   // the command in flight
 	courteous bool // it, asking for readers, is for nothing if others listen
 	again     bool // a hint came that the lock may be free: the next refusal asks at once (rule 11)
-	taken     bool // the last answer of Redis was "taken"
+	last      Why  // the last answer of Redis: Taken or TooFew; else Down
 	suspected bool // the tenures were suspected after the command in flight was asked for
 }
 
@@ -52,7 +52,7 @@ type grip struct {
 const maxShares = 2
 
 func (r *RW) reset(c *Cell, cfg *Config) {
-	*r = RW{cell: c, cfg: cfg, listener: newListener(cfg)}
+	*r = RW{cell: c, cfg: cfg, listener: newListener(cfg), last: Down}
 }
 
 // lowering reports whether the writes have ended and reads of the same Owner are left: a downgrade is due.
@@ -104,8 +104,8 @@ func (r *RW) forget(w *Waiter) {
 
 // Timeout gives up a waiter whose WithWait is over.
 func (r *RW) Timeout(now Time, w *Waiter, fx *Effects) {
-	out := Outcome{Why: TimedOut, Last: Down}
-	if r.taken || r.Oldest() != Never {
+	out := Outcome{Why: TimedOut, Last: r.last}
+	if r.Oldest() != Never {
 		out.Last = Taken
 	}
 	r.forget(w)

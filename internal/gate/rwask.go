@@ -121,7 +121,7 @@ func (r *RW) reask(now Time, g *grip, fx *Effects) {
 // acquired is the answer to an acquire.
 func (r *RW) acquired(now Time, g *grip, c *Command, fx *Effects) {
 	switch ttl, held := c.Reply.Held(); {
-	case c.Result == Answered && c.Reply.Taken():
+	case c.ran() && c.Reply.Taken():
 		g.phase, g.Deadline, r.again = ours, 0, false
 		r.confirm(now, g, c)
 		r.settleYield(true, now)
@@ -149,9 +149,12 @@ func (r *RW) begun(now Time, g *grip, c *Command) {
 	case now >= g.Deadline: // a grant read after its own deadline is not handed out
 		r.lose(now, g, Lost)
 		settle(ghost.ack, Outcome{})
+	case c.Result == Alone:
+		r.giveBack(now, g, ghost.ack)
 	case forced: // it was to be freed by force before the answer came that it is ours
 		r.drop(now, g, ghost.ack)
 	default:
+		r.last.heal()
 		r.stint, r.outside, g.joinBy = now, 0, c.Sent+r.cfg.HandoffTime
 		r.admit(now, g, c)
 	}
@@ -166,20 +169,20 @@ func (r *RW) refused(now Time, ttl time.Duration, seed uint64, fx *Effects) {
 	if r.queue.head == nil {
 		return
 	}
-	r.taken, r.freeAt = true, now+ttl
+	r.last, r.freeAt = Taken, now+ttl
 	r.askAt = now + r.cfg.sleep(ttl, seed)
 	r.want(r.cell, scripts.RWChannel, fx)
 }
 
 // unanswered is a question that Redis may have heard.
 func (r *RW) unanswered(now Time) {
-	r.askAt, r.taken = now+retryPause, false
+	r.askAt, r.last = now+retryPause, Down
 	r.queue.turnAway(r.cfg, Outcome{Why: Doubtful}, triesOnce)
 }
 
 // declined is an acquire that surely did nothing, for another reason than another owner.
 func (r *RW) declined(now Time, c *Command) {
-	r.askAt, r.taken = now+retryPause, false
+	r.askAt, r.last = now+retryPause, Down
 	fault := c.Reply.Fault()
 	_, late := c.Reply.Late()
 	switch {
@@ -227,6 +230,8 @@ func (r *RW) confirmed(now Time, g *grip, c *Command, fx *Effects) {
 		case g.write:
 		case c.Result == Unknown:
 			r.unanswered(now)
+		case c.Result == Alone:
+			r.tooFew(now)
 		default:
 			r.declined(now, c)
 		}

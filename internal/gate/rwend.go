@@ -184,6 +184,7 @@ func (r *RW) released(now Time, g *grip, c *Command) {
 		if r.queue.head != nil {
 			r.askAt += r.pause(now, heard, r.cfg)
 		}
+		r.askAt = max(r.askAt, r.last.recovery(now))
 	case c.Result == Answered && c.Reply == scripts.NotMine && g.torn:
 		g.torn, g.write, g.askAt = false, false, now // the downgrade ran: it is to be freed as a reader
 	case c.Result == Answered && c.Reply == scripts.NotMine:
@@ -226,12 +227,16 @@ func (r *RW) unfreed(now Time, g *grip, c *Command) {
 func (r *RW) lowered(now Time, g *grip, c *Command) {
 	heard := r.hear(c)
 	switch {
-	case c.Result == Answered && (c.Reply >= 0 || c.Reply == scripts.Mute):
+	case c.ran() && (c.Reply >= 0 || c.Reply == scripts.Mute):
 		g.write, g.torn = false, false
 		if g.phase != ours {
 			return
 		}
 		g.acknowledge(Outcome{})
+		if c.Result == Alone {
+			r.loneReader(now, g, c)
+			return
+		}
 		g.Deadline = 0 // a reader's may be nearer
 		r.confirm(now, g, c)
 		g.follow()

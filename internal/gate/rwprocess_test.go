@@ -206,17 +206,34 @@ func (p *rwProcess) carry(mishaps bool) {
 		p.w.check()
 	default:
 		f.Result = Answered
+		if mishaps && luck > 90 {
+			f.Unreplicated()
+		}
 		p.back(f)
 	}
 }
 
+// relied is until when callers may rely on what they have, in sum: it grows by grants and renewals.
+func (p *rwProcess) relied() (sum Time) {
+	for _, c := range p.callers {
+		if c.holds() {
+			sum += c.hold.Deadline()
+		}
+	}
+	return sum
+}
+
 func (p *rwProcess) back(f *rwParcel) {
 	c := f.Command
-	if c.Result != Answered {
+	if !c.ran() {
 		c.Reply = 0
 	}
 	p.flight = nil
+	relied := p.relied()
 	p.step(fmt.Sprintf("hears of its %v %d: %s %d", c.Op, c.ID, resultNames[c.Result], c.Reply), func(fx *Effects) { p.rw.Answer(p.w.now, &c, fx) })
+	if c.Result == Alone && p.relied() > relied {
+		p.w.broken("rule 25: somebody of %s relies on what too few replicas have", p.uuid)
+	}
 }
 
 // runLate is a lost command arriving after all.

@@ -72,7 +72,7 @@ func (g *grip) prolonged(now Time, c *Command) {
 	switch c.Op {
 	case RenewRead, RenewWrite, ConfirmRead, ConfirmWrite, Downgrade:
 		switch c.Result {
-		case Answered:
+		case Answered, Alone:
 			g.carried(now, c.Lease)
 		case Unknown:
 			g.carried(now+LateWindow, c.Lease)
@@ -104,5 +104,7 @@ func (r *RW) unrenewed(now Time, g *grip, c *Command) {
 		g.growing.turnAway(r.cfg, Outcome{Why: Down}, triesOnce)
 	case Unknown:
 		g.growing.turnAway(r.cfg, Outcome{Why: Doubtful}, triesOnce)
+	case Alone:
+		g.growing.turnAway(r.cfg, Outcome{Why: TooFew}, triesOnce)
 	}
 }

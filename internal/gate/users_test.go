@@ -12,6 +12,9 @@ func newStorm(seed uint64, kind Kind, broken func(rule string)) *storm {
 	r := rand.New(rand.NewPCG(seed, 1))
 	s := &storm{world: bareWorld(), weather: drawWeather(r), rand: r, freed: make(map[string]time.Duration)}
 	s.kind = kind
+	if replicas := rand.New(rand.NewPCG(seed, 2)); replicas.IntN(3) == 0 { // on dice of their own: other seeds play as they did
+		s.replica, s.alone, s.strict = make(map[string]lockKey), pick(replicas, 0.05, 0.3), false
+	}
 	s.world.broken = broken
 	s.world.lossy = s.losses > 0
 	s.ends = s.now + pick(r, 300*time.Millisecond, time.Second, 3*time.Second)

@@ -26,12 +26,13 @@ const (
 	Overloaded            // too many wait already
 	OtherKind             // the name lives as another kind
 	Deadlock              // its Owner reads, and would wait for itself
+	TooFew                // replicas have it: it was given back
 )
 
 // Outcome is an answer to a caller.
 type Outcome struct {
 	Why   Why
-	Last  Why           // TimedOut: Taken, or Down when Redis never answered
+	Last  Why           // TimedOut: Taken, TooFew, or Down when Redis never answered
 	TTL   time.Duration // Taken: what the owner's lease has left; negative: no TTL
 	N     int64         // Granted, for changes: the script's answer
 	Fault scripts.Fault // Refused and Foreign, when a script said so

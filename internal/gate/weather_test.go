@@ -16,6 +16,7 @@ type weather struct {
 	losses    float64       // how likely, for each event, the key is lost
 	strict    bool          // nothing goes wrong, so nobody may wait for a free name
 	strangers bool          // a client that is not ours takes part
+	alone     float64       // how likely too few replicas have what a command did
 }
 
 func drawWeather(r *rand.Rand) weather {
@@ -170,7 +171,11 @@ func (s *storm) send(p *site, c *parcel) {
 				c.run()
 			}
 		})
-		s.at(p, there+back, func() { s.settle(p, c, func() { p.cfg.RTT = p.now() - c.Sent; c.answer() }) })
+		answer := c.answer
+		if s.chance(s.alone) {
+			answer = c.alone
+		}
+		s.at(p, there+back, func() { s.settle(p, c, func() { p.cfg.RTT = p.now() - c.Sent; answer() }) })
 		return
 	}
 	switch s.rand.IntN(8) {

@@ -10,14 +10,15 @@ import (
 // world is one Redis and the processes that contend there, in simulated time: it moves only when a test, or a
 // seed, says so. Everything that happens is written down, and every rule is checked after every step.
 type world struct {
-	now    time.Duration // real time since the world began
-	redis  *simRedis
-	kind   Kind // of its names
-	procs  []*process
-	diary  strings.Builder
-	hushed bool              // the diary is not kept: who needs it plays the same again
-	broken func(rule string) // a rule does not hold; does not return
-	lossy  bool              // keys vanish behind everybody's back: who holds them is not promised to know
+	now     time.Duration // real time since the world began
+	redis   *simRedis
+	kind    Kind // of its names
+	procs   []*process
+	diary   strings.Builder
+	hushed  bool               // the diary is not kept: who needs it plays the same again
+	broken  func(rule string)  // a rule does not hold; does not return
+	replica map[string]lockKey // what a replica has of which it was said so; nil: there is none
+	lossy   bool               // keys vanish behind everybody's back: who holds them is not promised to know
 
 	token   int64          // the last fencing token a caller was given
 	tokens  map[int64]bool // all of them
@@ -58,6 +59,11 @@ func (w *world) passTo(at time.Duration) {
 	for {
 		next := at
 		for _, k := range w.redis.keys {
+			if gone := time.Duration(k.until+1-serverEpoch) * time.Millisecond; gone > w.now {
+				next = min(next, gone)
+			}
+		}
+		for _, k := range w.replica {
 			if gone := time.Duration(k.until+1-serverEpoch) * time.Millisecond; gone > w.now {
 				next = min(next, gone)
 			}

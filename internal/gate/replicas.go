@@ -1,0 +1,98 @@
+package gate
+
+import "github.com/wheellock/wheellock/scripts"
+
+// Rule 25: with Options.Replicas a grant counts only when so many replicas have it, and so does what keeps one
+// alive. Whether they have is asked after the command ran. If they have not, it comes back as Alone: what it gave
+// is given back, and asked for again; what it prolonged ends when it would have ended without it.
+
+// confirming are the operations after which somebody has something that he had not, or has it for longer.
+var confirming = [Ops]bool{
+	Renew: true, Confirm: true, Swap: true, RenewRead: true, RenewWrite: true, ConfirmRead: true, ConfirmWrite: true,
+	Downgrade: true, PermitRenew: true, FairRelease: true, Acquire: true, AcquireFenced: true, AcquireRead: true,
+	AcquireWrite: true, PermitTake: true, FairAsk: true, Take: true,
+}
+
+// Confirms reports whether replicas are to have what the operation did before it counts.
+func (o Op) Confirms() bool { return confirming[o] }
+
+// Unreplicated notes that too few replicas have what c did. A refusal needs none.
+func (c *Command) Unreplicated() {
+	gave := confirming[c.Op] && c.Reply.Taken()
+	switch c.Op {
+	case Confirm, Swap, ConfirmRead, ConfirmWrite:
+		gave = c.Reply >= 0
+	case Downgrade:
+		gave = c.Reply >= 0 || c.Reply == scripts.Mute
+	case FairRelease:
+		gave = c.Reply == scripts.Passed
+	}
+	if gave && c.Result == Answered {
+		c.Result = Alone
+	}
+}
+
+// ran reports whether c has run in Redis and Reply is its answer.
+func (c *Command) ran() bool { return c.Result == Answered || c.Result == Alone }
+
+// recovery is until when it is no use to ask again after w was the last answer.
+func (w Why) recovery(now Time) Time {
+	if w == TooFew {
+		return now + retryPause
+	}
+	return now
+}
+
+// heal forgets that too few replicas had what was given last: this time enough have.
+func (w *Why) heal() {
+	if *w == TooFew {
+		*w = Down
+	}
+}
+
+// giveBack frees a tenure that was taken and that too few replicas have. Waiters ask again; whoever asks only once
+// is told.
+func (m *Mutex) giveBack(now Time, fx *Effects) {
+	m.crowded().last = TooFew
+	m.turnAway(Outcome{Why: TooFew}, triesOnce)
+	ack, _ := m.forced()
+	m.drop(now, ack, fx)
+}
+
+// giveBack is Mutex's. ack is who wanted it freed besides.
+func (r *RW) giveBack(now Time, g *grip, ack Settler) {
+	r.tooFew(now)
+	r.drop(now, g, ack)
+}
+
+// tooFew is a question that too few replicas have heard of.
+func (r *RW) tooFew(now Time) {
+	r.askAt, r.last = now+retryPause, TooFew
+	r.queue.turnAway(r.cfg, Outcome{Why: TooFew}, triesOnce)
+}
+
+// loneReader is a writer that has become a reader by a downgrade that too few replicas have: where it is not known
+// its keys run out when they would have.
+func (r *RW) loneReader(now Time, g *grip, c *Command) {
+	g.Deadline = min(g.Deadline, c.Sent+c.Lease-margin(c.Lease))
+	g.follow()
+	r.unrenewed(now, g, c)
+}
+
+// unreplicated is a call that ran, but too few replicas have what it did. What it took goes back.
+func (l *ledger) unreplicated(now Time, c *Command) {
+	l.call = Command{}
+	if l.changes.n > 0 {
+		l.changes.settle(Outcome{Why: TooFew})
+		return
+	}
+	l.last, l.askAt = TooFew, now+retryPause
+	l.queue.turnAway(l.cfg, Outcome{Why: TooFew}, triesOnce)
+	l.rule.giveBack(c)
+}
+
+func (s *Semaphore) giveBack(c *Command) { s.loose += int64(c.Reply) }
+
+func (m *Permits) giveBack(c *Command) { m.free(&permit{Tenure: Tenure{ID: c.ID}, n: c.N}, nil) }
+
+func (l *Latch) giveBack(*Command) {}

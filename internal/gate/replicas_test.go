@@ -1,0 +1,166 @@
+package gate
+
+import (
+	"testing"
+	"time"
+)
+
+// TestReplicas is rule 25: what too few replicas have does not count.
+func TestReplicas(t *testing.T) {
+	t.Run("a try that took the lock alone gives it back and is told", func(t *testing.T) {
+		w := newWorld(t)
+		a := w.newProcess("A")
+		c := a.tryLock()
+		a.expect(Acquire).alone()
+		c.wantAnswer(TooFew)
+		a.expect(Release).answer()
+		w.want(w.redis.owner(stock) == "", "a free name")
+		w.calm()
+	})
+	t.Run("a wait that took it alone gives it back, and asks again after a pause, as another owner", func(t *testing.T) {
+		w := newWorld(t)
+		a := w.newProcess("A")
+		c := a.lock()
+		first := a.expect(Acquire)
+		first.alone()
+		c.wantWaiting()
+		a.expect(Release).answer()
+		w.want(w.redis.owner(stock) == "", "a free name meanwhile")
+		a.silent()
+		w.after(retryPause)
+		again := a.expect(Acquire)
+		w.want(again.ID != first.ID, "a fresh owner")
+		again.answer()
+		c.wantAnswer(Granted)
+		w.calm()
+	})
+	t.Run("a wait that ends meanwhile says why there is no lock", func(t *testing.T) {
+		w := newWorld(t)
+		a := w.newProcess("A")
+		c := a.ask(stock, wants{wait: 50 * time.Millisecond})
+		a.expect(Acquire).alone()
+		a.expect(Release).answer()
+		w.pass(60 * time.Millisecond)
+		a.ring()
+		c.wantAnswer(TimedOut)
+		w.want(c.out.Last == TooFew, "the last answer is %s", whyNames[c.out.Last])
+		w.calm()
+	})
+	t.Run("a renewal does not move the deadline, and is asked for again", func(t *testing.T) {
+		w := newWorld(t)
+		a, holder, _ := heldBy(w, 0)
+		deadline := holder.hold.Deadline()
+		w.after(a.cfg.Lease / 3)
+		a.expect(Renew).alone()
+		w.want(holder.hold.Deadline() == deadline, "the deadline to stay")
+		a.silent()
+		w.after(a.cfg.Lease / 10)
+		a.expect(Renew).answer()
+		w.want(holder.hold.Deadline() > deadline, "the deadline to move")
+		w.calm()
+	})
+	t.Run("renewals until the deadline end the hold, and its key is freed", func(t *testing.T) {
+		w := newWorld(t)
+		a, holder, _ := heldBy(w, 0)
+		for !holder.over {
+			w.after(time.Millisecond)
+			if len(a.outbox) > 0 && a.outbox[0].Op == Renew {
+				a.outbox[0].alone()
+			}
+		}
+		holder.wantEnd(Lost)
+		w.want(w.redis.owner(stock) != "", "the key, which the renewals kept")
+		a.expect(Release).answer()
+		w.want(w.redis.owner(stock) == "", "a free name")
+		w.calm()
+	})
+	t.Run("a renewal prolongs the key all the same: it is freed for as long as it may stand", func(t *testing.T) {
+		w := newWorld(t)
+		a, holder, _ := heldBy(w, 0)
+		w.after(a.cfg.Lease / 3)
+		a.expect(Renew).alone()
+		for !holder.over {
+			w.after(time.Millisecond)
+			for len(a.outbox) > 0 {
+				a.outbox[0].notSent()
+			}
+		}
+		w.after(a.cfg.Lease / 5) // past the deadline as it was, and the key stands
+		w.want(w.redis.owner(stock) != "", "the key")
+		a.linkUp()
+		a.expect(Release).answer()
+		w.want(w.redis.owner(stock) == "", "a free name")
+		w.calm()
+	})
+	t.Run("nobody is handed a tenure that was confirmed alone", func(t *testing.T) {
+		w := newWorld(t)
+		a, holder, _ := heldBy(w, 0)
+		next := a.lock()
+		w.pass(2 * a.cfg.HandoffTime)
+		holder.unlock()
+		a.expect(Confirm).alone()
+		next.wantWaiting()
+		a.expect(Release).answer()
+		w.after(retryPause)
+		a.expect(Acquire).answer()
+		next.wantAnswer(Granted)
+		w.calm()
+	})
+	t.Run("a swap leaves neither owner behind", func(t *testing.T) {
+		w := newWorld(t)
+		a, holder, _ := heldBy(w, 0)
+		next := a.ask(stock, wants{lease: 100 * time.Millisecond})
+		holder.unlock()
+		swap := a.expect(Swap)
+		swap.alone()
+		next.wantWaiting()
+		for !next.answered {
+			w.want(len(a.outbox) > 0, "something to be done")
+			w.want(a.outbox[0].Op != Acquire || w.redis.owner(stock) == "", "a free name before it is asked for")
+			a.outbox[0].answer()
+			w.after(retryPause)
+		}
+		w.want(next.hold.Tenure != swap.Next, "a tenure of its own")
+		w.calm()
+	})
+	t.Run("a re-entry that needs more of the lease is told when it asks once, and waits else", func(t *testing.T) {
+		w := newWorld(t)
+		a := w.newProcess("A")
+		a.ask(stock, wants{owner: 7, lease: 200 * time.Millisecond})
+		a.expect(Acquire).answer()
+		once := a.ask(stock, wants{owner: 7, lease: 500 * time.Millisecond, try: true})
+		waits := a.ask(stock, wants{owner: 7, lease: 500 * time.Millisecond})
+		a.expect(Renew).alone()
+		once.wantAnswer(TooFew)
+		waits.wantWaiting()
+		w.after(20 * time.Millisecond)
+		a.expect(Renew).answer()
+		waits.wantAnswer(Granted)
+		w.calm()
+	})
+	t.Run("what was given back once slows nobody down after a grant that enough have", func(t *testing.T) {
+		w := newWorld(t)
+		a := w.newProcess("A")
+		a.cfg.HandoffTime = 0
+		c, next := a.lock(), a.lock()
+		a.expect(Acquire).alone()
+		a.expect(Release).answer()
+		w.after(retryPause)
+		a.expect(Acquire).answer()
+		c.unlock()
+		a.expect(Release).answer()
+		a.expect(Acquire).answer()
+		next.wantAnswer(Granted)
+		w.calm()
+	})
+	t.Run("a refusal needs no replicas", func(t *testing.T) {
+		w := newWorld(t)
+		w.redis.take(stock, "java:1", time.Minute)
+		a := w.newProcess("A")
+		c := a.tryLock()
+		a.expect(Acquire).alone()
+		c.wantAnswer(Taken)
+		w.redis.free(stock, "java:1")
+		w.calm()
+	})
+}
