@@ -7,7 +7,8 @@
 // is decided in one place (verdict.go). Times at which something is due are kept in slots and, when they are
 // near, in a heap (timers.go). The link to each node is watched and probed in link.go, scripts are loaded in
 // scripts.go, unlock messages come in by ear.go. A cluster has many nodes: cluster.go knows which serves a name,
-// redirect.go follows it when it moves, survey.go asks who serves what (topology.go).
+// redirect.go follows it when it moves, survey.go asks who serves what (topology.go). Replicas are
+// waited for in replicas.go.
 //
 // Order: a name has at most one command in flight, so a batch needs no order inside.
 // Loss: when the link breaks, commands that surely did not leave come back as NotSent, others as Unknown;
@@ -41,6 +42,9 @@ type Config struct {
 	WatchLoss  bool          // after a grant or renewal, have Redis tell when the key changes
 	MaxPerName int           // waiters of one name
 	ProbeTime  time.Duration // how long a probe of a broken link may take
+
+	Replicas    int           // how many replicas must have what is granted or renewed before it counts
+	ReplicaTime time.Duration // how long they have for it
 }
 
 // Tick is the length of the ticks of slots and alarms.

@@ -28,6 +28,8 @@ type lane struct {
 
 	wire     wire
 	watching watch
+	cargo    cargo
+	voucher  *voucher // of a lane whose cargo is vouched
 }
 
 // errand is what a lane goes for.
@@ -43,13 +45,20 @@ const (
 // by one. What surely did not run is sent again by the lane itself; everything else the gates decide.
 const rounds = 4
 
-func newLane(n *node) *lane {
+func newLane(n *node, of cargo) *lane {
 	d := n.d
-	return &lane{n: n, d: d, work: make(chan struct{}), stopped: make(chan struct{}), wire: wire{uuid: d.cfg.UUID}}
+	l := &lane{n: n, d: d, work: make(chan struct{}), stopped: make(chan struct{}), wire: wire{uuid: d.cfg.UUID}, cargo: of}
+	if of == vouched {
+		l.voucher = &voucher{n: d.cfg.Replicas, time: d.cfg.ReplicaTime}
+	}
+	return l
 }
 
 func (l *lane) run() {
 	defer close(l.stopped)
+	if l.voucher != nil {
+		defer l.voucher.close()
+	}
 	for range l.work {
 		l.linkErr = nil
 		switch l.doing {
@@ -81,11 +90,14 @@ func (l *lane) send() {
 		extra := l.prelude(reload)
 		l.wire.encode(l.batch, sent, l.n)
 		l.watch()
-		results := l.n.client.DoMulti(context.Background(), l.wire.commands...)
+		results, enough := l.carry()
 		calls := len(results) - l.watching.sent
 		l.readPrelude(results[:extra], sent)
 		l.readWatch(results[calls:])
 		reload = l.read(results[extra:calls])
+		if !enough {
+			l.unreplicated(l.wire.spare)
+		}
 	}
 	for _, c := range l.wire.calls { // still not loaded: somebody flushes scripts all the time
 		l.fail(c, verdict{result: gate.Again, words: "NOSCRIPT"})

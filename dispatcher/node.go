@@ -31,7 +31,8 @@ type node struct {
 	usedAt   gate.Time // when it was last named in a redirect, or made
 }
 
-// lanes is how many pipelines may be on their way at once; with two, one is written while another is read.
+// lanes is how many pipelines may be on their way at once; with two, one is written while another is read. With
+// replicas to wait for there are as many for what they are to have.
 const lanes = 3
 
 // newNode starts the lanes and the ear of a node. loaded is what Load said of it; without it the first probe does
@@ -52,13 +53,22 @@ func newNode(d *Dispatcher, addr string, client rueidis.Client, loaded *Loaded) 
 	if client != nil {
 		n.listen()
 	}
-	for range lanes {
-		l := newLane(n)
+	if d.cfg.Replicas == 0 {
+		n.addLanes(lanes, everything)
+	} else {
+		n.addLanes(lanes, unvouched)
+		n.addLanes(lanes, vouched)
+	}
+	return n
+}
+
+func (n *node) addLanes(count int, of cargo) {
+	for range count {
+		l := newLane(n, of)
 		n.all = append(n.all, l)
 		n.idle = append(n.idle, l)
 		go l.run()
 	}
-	return n
 }
 
 // listen gives the node its ear, which begins with the channels that wait for it.

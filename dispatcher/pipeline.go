@@ -1,6 +1,8 @@
 package dispatcher
 
 import (
+	"slices"
+
 	"github.com/wheellock/wheellock/internal/gate"
 )
 
@@ -40,12 +42,15 @@ func (n *node) flush(now gate.Time) {
 		}
 		return
 	}
-	for len(n.idle) > 0 {
-		l := n.idle[len(n.idle)-1]
-		if l.batch = n.out.fill(l.batch[:0]); len(l.batch) == 0 {
-			return
+	for i := len(n.idle) - 1; i >= 0; i-- {
+		l := n.idle[i]
+		if l.batch = n.out.fill(l.batch[:0], l.cargo); len(l.batch) == 0 {
+			if l.cargo == everything {
+				return
+			}
+			continue
 		}
-		n.idle = n.idle[:len(n.idle)-1]
+		n.idle = slices.Delete(n.idle, i, i+1)
 		n.carrying++
 		l.doing = carrying
 		l.askTime = n.server.stale(now)

@@ -19,6 +19,7 @@ type Rights struct {
 	UUID    string // the engine's
 	Publish string // PUBLISH, SPUBLISH or BOTH
 	Cluster bool
+	Wait    bool // whether replicas are waited for
 }
 
 // Missing names what the engine needs and this user may not run.
@@ -39,6 +40,9 @@ func (r *Rights) Missing(ctx context.Context) ([]string, error) {
 	try("evalsha", r.Client.Do(ctx, b.Evalsha().Sha1(r.Loaded.digests[gate.Acquire]).Numkeys(0).Arg("1").Build()).Error())
 	if r.Cluster { // CLUSTER SLOTS has been asked before
 		try("asking", r.Client.Do(ctx, b.Asking().Build()).Error())
+	}
+	if r.Wait {
+		try("wait", r.Client.Do(ctx, b.Arbitrary("WAIT", "0", "1").Build()).Error())
 	}
 	r.listening(ctx, channel, try)
 	return missing, nil

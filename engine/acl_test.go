@@ -311,6 +311,7 @@ func wantNeeded(t *testing.T, server *redistest.Server, rule, rights []string, o
 func TestLeastPrivilege(t *testing.T) {
 	t.Parallel() // it mostly waits for subscriptions to end
 	server := redistest.Start(t)
+	redistest.StartReplica(t, server)
 	rule := aclRule(t)
 	t.Run("is enough", func(t *testing.T) { wantEnough(t, server, rule, engine.Options{}) })
 	t.Run("has nothing to spare", func(t *testing.T) {
@@ -327,6 +328,7 @@ func TestLeastPrivilege(t *testing.T) {
 	for option, opts := range map[string]engine.Options{
 		"PubSub":         {PubSub: engine.PubSubBoth},
 		"WatchLoss":      {WatchLoss: true},
+		"Replicas":       {Replicas: 1, Lease: time.Minute},
 		"Redis.SelectDB": {Redis: rueidis.ClientOption{SelectDB: 1}},
 	} {
 		t.Run("grows with "+option, func(t *testing.T) {

@@ -73,6 +73,12 @@ func (o *Options) timeouts() error {
 	return nil
 }
 
+// replicaTime is how long replicas have to get what is granted or renewed: far less than a third of the lease, in which
+// a renewal must come through, and less than a connection may be silent before it counts as dead.
+func (o *Options) replicaTime() time.Duration {
+	return max(min(o.Lease/10, o.Redis.ConnWriteTimeout/2, time.Second), time.Millisecond)
+}
+
 // connect makes the client. ctx bounds how long that may take.
 func connect(ctx context.Context, o rueidis.ClientOption) (rueidis.Client, error) {
 	type made struct {

@@ -52,6 +52,8 @@ type Engine struct {
 	waiting    gate.Counter // requests not answered yet
 	overloaded gate.Counter // requests turned away by MaxRequests
 
+	replicaTime time.Duration // how long replicas have to get what is granted
+
 	mu     sync.Mutex     // guards closed, and that direct calls are entered before it
 	closed bool           // Close has begun
 	direct sync.WaitGroup // calls that use the client past the dispatcher
@@ -70,6 +72,7 @@ func Open(ctx context.Context, opts Options) (*Engine, error) {
 	if opts.WatchLoss {
 		suspects.ask(&opts.Redis)
 	}
+	e.replicaTime = opts.replicaTime()
 	e.opts.Redis = rueidis.ClientOption{InitAddress: opts.Redis.InitAddress} // no secrets where fmt finds them
 	e.clock = wheel.NewClock()
 	loaded, err := e.reach(ctx, opts.Redis)
@@ -90,6 +93,7 @@ func (e *Engine) dispatcherConfig() dispatcher.Config {
 	o := &e.opts
 	return dispatcher.Config{
 		Client: e.client, Cluster: e.cluster, Clock: e.clock, Alarm: e.alarm, Logger: o.Logger, UUID: e.uuid,
+		Replicas: o.Replicas, ReplicaTime: e.replicaTime,
 		Publish: o.PubSub.publish(), WatchLoss: o.WatchLoss, FenceTTL: o.FenceTTL, MaxPerName: o.MaxWaitersPerName, ProbeTime: o.Lease / 3,
 		Gate: &gate.Config{
 			UUID: e.uuid, FairWaiterLease: o.FairWaiterLease,
@@ -154,7 +158,7 @@ func (e *Engine) identify(ctx context.Context, client rueidis.Client) {
 }
 
 func (e *Engine) checkRights(ctx context.Context, client rueidis.Client, loaded *dispatcher.Loaded) error {
-	rights := dispatcher.Rights{Client: client, Loaded: loaded, UUID: e.uuid, Publish: e.opts.PubSub.publish(), Cluster: e.cluster != nil}
+	rights := dispatcher.Rights{Client: client, Loaded: loaded, UUID: e.uuid, Publish: e.opts.PubSub.publish(), Cluster: e.cluster != nil, Wait: e.opts.Replicas > 0}
 	missing, err := rights.Missing(ctx)
 	if err != nil {
 		return err

@@ -23,7 +23,7 @@ var (
 	// ErrHeld means that nothing changed in Redis: another owner has the name. Try later. HeldError has more.
 	ErrHeld = errors.New("wheellock: held by another owner")
 	// ErrWaitTimeout means that WithWait is over and nothing is held. It is also ErrHeld when the last answer
-	// of Redis was "taken", and ErrUnavailable when there was no answer.
+	// of Redis was "taken", ErrNotReplicated when too few replicas had it, and ErrUnavailable when there was no answer.
 	ErrWaitTimeout = errors.New("wheellock: waited as long as was asked for")
 )
 
@@ -39,7 +39,8 @@ var (
 	ErrOverloaded error = &failure{"wheellock: too many requests wait already", ErrUnavailable}
 	// ErrRefused means that the server said no, in the words that the error ends with; nothing changed.
 	ErrRefused error = &failure{"wheellock: refused by Redis", ErrUnavailable}
-	// ErrNotReplicated means that too few replicas had the grant in time; it was released again.
+	// ErrNotReplicated means that too few replicas had the grant in time (Options.Replicas); it is released again.
+	// TryLock says so at once; Lock goes on asking, and an ErrWaitTimeout is also this when that was the last answer.
 	ErrNotReplicated error = &failure{"wheellock: not enough replicas have it", ErrUnavailable}
 )
 
@@ -136,8 +137,11 @@ func errorOf(doing, name string, out gate.Outcome) error {
 		return &HeldError{Name: name, TTL: out.TTL}
 	case gate.TimedOut:
 		last := ErrUnavailable
-		if out.Last == gate.Taken {
+		switch out.Last {
+		case gate.Taken:
 			last = ErrHeld
+		case gate.TooFew:
+			last = ErrNotReplicated
 		}
 		return &opError{doing: doing, name: name, err: &failure{ErrWaitTimeout.Error(), join2{ErrWaitTimeout, last}}}
 	}
@@ -157,7 +161,7 @@ func (j join2) Unwrap() []error { return j[:] }
 var sentinels = map[gate.Why]error{
 	gate.Down: ErrNotSent, gate.Doubtful: ErrUncertain, gate.Refused: ErrRefused, gate.Foreign: ErrForeignKey,
 	gate.Lost: ErrLost, gate.TooLong: ErrMaxHold, gate.Unlocked: ErrUnlocked, gate.Closed: ErrClosed,
-	gate.Overloaded: ErrOverloaded, gate.Deadlock: ErrDeadlock,
+	gate.Overloaded: ErrOverloaded, gate.Deadlock: ErrDeadlock, gate.TooFew: ErrNotReplicated,
 	gate.OtherKind: fmt.Errorf("%w: the name is in use as another kind of lock", ErrInvalid),
 }
 

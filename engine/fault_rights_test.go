@@ -40,6 +40,7 @@ func TestFaultMissingCommandIsNamedAtOpen(t *testing.T) {
 	}{
 		"default":   {func(*engine.Options) {}, aclRule(t)},
 		"PubSub":    {func(o *engine.Options) { o.PubSub = engine.PubSubBoth }, slices.Concat(aclRule(t), aclBesides(t, "PubSub"))},
+		"Replicas":  {func(o *engine.Options) { o.Replicas = 1 }, slices.Concat(aclRule(t), aclBesides(t, "Replicas"))},
 		"WatchLoss": {func(o *engine.Options) { o.WatchLoss = true }, slices.Concat(aclRule(t), aclBesides(t, "WatchLoss"))},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -49,8 +49,11 @@ type Options struct {
 	// Callbacks is how many workers run the callbacks of futures. Default 256.
 	Callbacks int
 
-	// Replicas is how many replicas must have a grant before it counts. Only 0 is taken so far: waiting for
-	// replicas is not built yet, and Open says so.
+	// Replicas is how many replicas must have a grant before it counts (Redis' WAIT), and a renewal before it moves
+	// Deadline: so many, also when fewer are connected. A lock that was granted so is still there when one of these
+	// replicas takes over. A grant that fewer have within a tenth of Lease, at most a second, is released again:
+	// TryLock fails with ErrNotReplicated, Lock goes on asking for as long as it may wait; a hold that is not renewed
+	// on so many replicas ends at its Deadline. Needs the right to WAIT. Default 0: the master's word is enough.
 	Replicas int
 
 	// PubSub is how unlocking is announced. Default PubSubAuto.
@@ -148,8 +151,8 @@ func (o Options) withDefaults() (Options, error) {
 			complain("%s %d: must be positive", bound.name, *bound.value)
 		}
 	}
-	if o.Replicas != 0 {
-		complain("Replicas %d: waiting for replicas is not built yet, only 0 is taken", o.Replicas)
+	if o.Replicas < 0 {
+		complain("Replicas %d: must not be negative", o.Replicas)
 	}
 	if o.PubSub > PubSubBoth {
 		complain("PubSub %d: unknown", o.PubSub)
@@ -204,8 +207,8 @@ func checkName(name, what string) error {
 
 // String shows what is set, but no secret.
 func (o Options) String() string {
-	return fmt.Sprintf("{Redis:%v Lease:%v MaxHold:%v HandoffTime:%v PollCap:%v FairWaiterLease:%v MaxRequests:%d MaxWaitersPerName:%d Callbacks:%d PubSub:%v WatchLoss:%t}",
-		o.Redis.InitAddress, o.Lease, o.MaxHold, o.HandoffTime, o.PollCap, o.FairWaiterLease, o.MaxRequests, o.MaxWaitersPerName, o.Callbacks, o.PubSub, o.WatchLoss)
+	return fmt.Sprintf("{Redis:%v Lease:%v MaxHold:%v HandoffTime:%v PollCap:%v FairWaiterLease:%v MaxRequests:%d MaxWaitersPerName:%d Callbacks:%d Replicas:%d PubSub:%v WatchLoss:%t}",
+		o.Redis.InitAddress, o.Lease, o.MaxHold, o.HandoffTime, o.PollCap, o.FairWaiterLease, o.MaxRequests, o.MaxWaitersPerName, o.Callbacks, o.Replicas, o.PubSub, o.WatchLoss)
 }
 
 // GoString is String: %#v shows no secret either.
