@@ -8,7 +8,7 @@
 // near, in a heap (timers.go). The link to each node is watched and probed in link.go, scripts are loaded in
 // scripts.go, unlock messages come in by ear.go. A cluster has many nodes: cluster.go knows which serves a name,
 // redirect.go follows it when it moves, survey.go asks who serves what (topology.go). Replicas are
-// waited for in replicas.go.
+// waited for in replicas.go; follower.go notices that Sentinel has made another server the master.
 //
 // Order: a name has at most one command in flight, so a batch needs no order inside.
 // Loss: when the link breaks, commands that surely did not leave come back as NotSent, others as Unknown;

@@ -24,6 +24,7 @@ type ear struct {
 	mail    *mailbox
 	logger  *slog.Logger
 	wake    chan struct{}
+	moved   chan struct{} // the server listened to is not the master any more
 	stop    context.CancelFunc
 	stopped chan struct{}
 
@@ -45,7 +46,7 @@ func newEar(n *node) *ear {
 	e := &ear{
 		node: n.id, where: n.where, client: n.client, mail: n.d.mail, logger: cfg.Logger, stop: stop,
 		plain: cfg.Publish != "SPUBLISH", sharded: cfg.Publish != "PUBLISH", strays: n.d.cluster != nil,
-		wake: make(chan struct{}, 1), stopped: make(chan struct{}), channels: make(map[string]struct{}),
+		wake: make(chan struct{}, 1), moved: make(chan struct{}, 1), stopped: make(chan struct{}), channels: make(map[string]struct{}),
 	}
 	go e.run(ctx)
 	return e
@@ -58,6 +59,14 @@ func (e *ear) want(channel string, on bool) {
 	e.mu.Unlock()
 	select {
 	case e.wake <- struct{}{}:
+	default:
+	}
+}
+
+// move has the ear listen to the master of now. It does not block.
+func (e *ear) move() {
+	select {
+	case e.moved <- struct{}{}:
 	default:
 	}
 }
@@ -138,6 +147,8 @@ func (e *ear) listen(ctx context.Context, tries *int) error {
 			return nil
 		case err := <-broke:
 			return err
+		case <-e.moved:
+			return errSwitched
 		case <-e.wake:
 			if err := e.follow(conn, e.take()); err != nil {
 				return err

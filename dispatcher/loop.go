@@ -76,6 +76,8 @@ func (d *Dispatcher) read(now gate.Time, l *letter) {
 		d.subscribed(now, l)
 	case astray:
 		d.astray(now, l)
+	case switched:
+		l.ref.(*node).switched(now)
 	case suspect:
 		d.suspect(now, l.text)
 	case bell:

@@ -24,6 +24,7 @@ const (
 	bell                   // n tick
 	census                 // ref chan gate.Time
 	drain                  // ref chan struct{}
+	switched               // ref *node: another server is its master
 	closing
 )
 

@@ -29,6 +29,8 @@ type node struct {
 	channels int       // that are listened to here
 	slots    int       // hash slots it serves
 	usedAt   gate.Time // when it was last named in a redirect, or made
+
+	follower *follower // nil: the master does not change
 }
 
 // lanes is how many pipelines may be on their way at once; with two, one is written while another is read. With
@@ -59,6 +61,7 @@ func newNode(d *Dispatcher, addr string, client rueidis.Client, loaded *Loaded) 
 		n.addLanes(lanes, unvouched)
 		n.addLanes(lanes, vouched)
 	}
+	n.follower = n.follow()
 	return n
 }
 
@@ -116,6 +119,7 @@ func (n *node) alarm() gate.Time {
 // stop ends the ear and the lanes; those that are away first come back. The client of a single server is the
 // engine's.
 func (n *node) stop() {
+	n.follower.close()
 	n.cancel()
 	if n.ear != nil {
 		n.ear.close()

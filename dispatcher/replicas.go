@@ -2,6 +2,7 @@ package dispatcher
 
 import (
 	"context"
+	"errors"
 	"strconv"
 	"time"
 
@@ -82,6 +83,9 @@ func (l *lane) unreplicated(calls []call) {
 		}
 	}
 }
+
+// errSwitched is the end of a connection to a server that is not the master any more.
+var errSwitched = errors.New("the sentinels have made another server the master")
 
 // masterOf is the address of the server that a client talks to, when that can change: with Sentinel; else nothing.
 func masterOf(client rueidis.Client) string {

@@ -48,9 +48,16 @@ func (o *Options) connection() error {
 	r.RingScaleEachConn = 8
 	r.ReadBufferEachConn, r.WriteBufferEachConn = 128<<10, 128<<10
 	dispatcher.Guard(r)
+	if r.Sentinel.MasterSet != "" && r.Sentinel.TopologyRefreshInterval == 0 {
+		r.Sentinel.TopologyRefreshInterval = sentinelRefresh
+	}
 	complaints = append(complaints, o.timeouts())
 	return errors.Join(complaints...)
 }
+
+// sentinelRefresh is how often the sentinels are asked who is the master, should their message that it is another be
+// lost: an old master that lives breaks no connection.
+const sentinelRefresh = 2 * time.Second
 
 // timeouts derives how soon a dead connection must be found: two keep-alive intervals and a write time-out
 // fit into a third of the lease, so that one renewal can fail and the next still be in time.

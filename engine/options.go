@@ -20,7 +20,8 @@ type Options struct {
 	// is set is an error: the engine depends on its value.
 	//
 	// InitAddress names a server, or any nodes of a Redis Cluster: which it is Open finds out by itself. A single node
-	// of a cluster is taken for a server with ForceSingleClient.
+	// of a cluster is taken for a server with ForceSingleClient. With Sentinel.MasterSet they are the sentinels, who are asked every two seconds besides
+	// what they tell, unless Sentinel.TopologyRefreshInterval says otherwise.
 	Redis rueidis.ClientOption
 
 	// Lease is how long Redis keeps a lock that nobody renews any more: Redisson's lockWatchdogTimeout, and

@@ -1,0 +1,333 @@
+package engine_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/redis/rueidis"
+
+	"github.com/wheellock/wheellock/engine"
+	"github.com/wheellock/wheellock/internal/redistest"
+	"github.com/wheellock/wheellock/scripts"
+)
+
+// switches are the ways in which another server becomes the master. Each returns when the sentinels have settled
+// and the old master follows the new one.
+var switches = []struct {
+	name string
+	run  func(s *redistest.Sentinel) (master *redistest.Server)
+}{
+	{"on demand", func(s *redistest.Sentinel) *redistest.Server { return s.Node(s.Failover()) }},
+	{"when the old one dies", func(s *redistest.Sentinel) *redistest.Server {
+		old := s.Node(s.Master())
+		old.Kill()
+		s.AwaitMaster(old.Addr())
+		old.Restart()
+		return s.Node(s.AwaitMaster(old.Addr()))
+	}},
+	{"when the old one stands still", func(s *redistest.Sentinel) *redistest.Server {
+		old := s.Node(s.Master())
+		old.Freeze()
+		s.AwaitMaster(old.Addr())
+		old.Thaw()
+		return s.Node(s.AwaitMaster(old.Addr()))
+	}},
+	{"and the sentinel that would say so stands still", func(s *redistest.Sentinel) *redistest.Server {
+		for _, sentinel := range s.Sentinels {
+			if sentinel.ClientCount("pubsub") > 2 { // the two others, and us
+				sentinel.Freeze()
+				defer sentinel.Thaw()
+				break
+			}
+		}
+		return s.Node(s.Failover())
+	}},
+}
+
+// bySentinel makes an engine that asks sentinels who is the master, until the end of the test.
+func bySentinel(t *testing.T, s *redistest.Sentinel, change ...func(*engine.Options)) *engine.Engine {
+	t.Helper()
+	opts := engine.Options{Redis: rueidis.ClientOption{
+		InitAddress: s.Addrs(), Sentinel: rueidis.SentinelOption{MasterSet: redistest.MasterName},
+	}}
+	opts.Logger = slog.New(slog.NewTextHandler(t.Output(), nil))
+	for _, c := range change {
+		c(&opts)
+	}
+	e, err := engine.Open(soon(t), opts)
+	if err != nil {
+		t.Fatalf("open: %v", err)
+	}
+	t.Cleanup(func() {
+		if err := e.Close(); err != nil {
+			t.Errorf("close: %v", err)
+		}
+	})
+	return e
+}
+
+// siege is callers of two processes who compete for a few names while masters come and go.
+type siege struct {
+	t       *testing.T
+	engines []*engine.Engine
+	tokens  [4]atomic.Int64 // by name: the largest that was granted
+	grants  atomic.Int64
+	lost    atomic.Int64
+}
+
+// begin has so many callers lock and unlock until stop.
+func (s *siege) begin(callers int) (stop func()) {
+	ctx, cancel := context.WithCancel(context.Background())
+	var wg sync.WaitGroup
+	for i := range callers {
+		wg.Go(func() {
+			for ctx.Err() == nil && !s.t.Failed() {
+				s.once(i)
+			}
+		})
+	}
+	return func() { cancel(); wg.Wait() }
+}
+
+// once locks and unlocks. Nobody waits for ever, and tokens grow: a grant's is larger than all that were granted
+// before it was asked for.
+func (s *siege) once(i int) {
+	n := i % len(s.tokens)
+	name, before := fmt.Sprintf("siege:%d", n), s.tokens[n].Load()
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	h, err := s.engines[i%len(s.engines)].FencedMutex(name).Lock(ctx)
+	if err != nil {
+		s.t.Errorf("lock %s: %v", name, err)
+		return
+	}
+	s.grants.Add(1)
+	token, _ := h.Token()
+	if token <= before {
+		s.t.Errorf("%s: token %d after %d", name, token, before)
+	}
+	for last := s.tokens[n].Load(); last < token && !s.tokens[n].CompareAndSwap(last, token); {
+		last = s.tokens[n].Load()
+	}
+	switch err := h.Unlock(ctx); {
+	case isAny(err, engine.ErrLost, engine.ErrUncertain):
+		s.lost.Add(1)
+	case err != nil:
+		s.t.Errorf("unlock %s: %v", name, err)
+	}
+}
+
+// Whatever becomes of a master, the locks go on at the next one: who waits is served, who lost a lock is told,
+// tokens grow, messages are heard.
+func TestFaultSentinelSwitch(t *testing.T) {
+	s := redistest.StartSentinel(t, 2)
+	short := func(o *engine.Options) { o.Lease, o.PollCap = 6*time.Second, time.Hour } // only messages wake, and the end of a lease
+	e := bySentinel(t, s, short)
+	load := &siege{t: t, engines: []*engine.Engine{e, bySentinel(t, s, short)}}
+	kept, lost := 0, 0
+	for round := range times(t, 50, len(switches)) {
+		way := switches[round%len(switches)]
+		t.Run(fmt.Sprintf("%d %s", round, way.name), func(t *testing.T) {
+			load.t = t
+			stop := load.begin(16)
+			holds := make([]*engine.Hold, 20)
+			for i := range holds {
+				holds[i] = mustLock(t, e.Mutex(fmt.Sprintf("kept:%d:%d", round, i)))
+			}
+			waits := waitFor(t, s, e, fmt.Sprintf("taken:%d", round))
+
+			master := way.run(s)
+
+			waits(master)
+			for _, h := range holds {
+				redistest.Await(t, "the truth about "+h.Name(), func() bool {
+					return ended(h) || slices.Equal(owners(master, h.Name()), []string{h.TenureID(), "1"})
+				})
+				if err := h.Unlock(soon(t)); err == nil {
+					kept++
+				} else if lost++; !errors.Is(err, engine.ErrLost) {
+					t.Errorf("unlock: %v", err)
+				}
+			}
+			before := load.grants.Load()
+			redistest.Await(t, "grants by the new master", func() bool { return load.grants.Load() > before+100 })
+			stop()
+			redistest.Await(t, "nothing to be left", func() bool {
+				return !slices.ContainsFunc(master.Keys(), func(key string) bool { return !strings.HasPrefix(key, "redisson_lock_token:") })
+			})
+		})
+	}
+	t.Logf("%d grants, of which %d were lost; of the locks held through a switch %d were kept and %d lost",
+		load.grants.Load(), load.lost.Load(), kept, lost)
+}
+
+// waitFor has the engine wait for a name that another program holds for an hour. What it returns frees it at the
+// new master, when the engine listens there, and has the waiter get it.
+func waitFor(t *testing.T, s *redistest.Sentinel, e *engine.Engine, name string) func(master *redistest.Server) {
+	t.Helper()
+	old := s.Node(s.Master())
+	newOutsider(t, old.Addr()).take(name, time.Hour)
+	old.MustDo("PING") // WAIT is for what came before the last command of its connection
+	old.MustDo("WAIT", strconv.Itoa(len(s.Nodes)-1), "4000")
+	waits := e.Mutex(name).LockAsync(context.Background())
+	listens := func(server *redistest.Server) func() bool {
+		return func() bool { return slices.Contains(server.Subscriptions().Channels, scripts.LockChannel(name)) }
+	}
+	redistest.Await(t, "the waiter to listen", listens(old))
+	return func(master *redistest.Server) {
+		t.Helper()
+		redistest.Await(t, "the waiter to listen at the new master", listens(master))
+		if !newOutsider(t, master.Addr()).free(name) {
+			t.Errorf("the new master does not know %s", name) // and the waiter has it already
+		}
+		mustGet(t, waits)
+	}
+}
+
+// With Replicas as many as there are no lock is lost, whichever of them takes over.
+func TestFaultSentinelSwitchLosesNoReplicatedLock(t *testing.T) {
+	s := redistest.StartSentinel(t, 2)
+	e := bySentinel(t, s, replicas(2))
+	held := 0
+	for round := range times(t, 50, 2) {
+		var holds []*engine.Hold
+		ctx, stop := context.WithCancel(context.Background())
+		var mu sync.Mutex // guards holds
+		var callers sync.WaitGroup
+		for i := range 8 {
+			callers.Go(func() {
+				for n := 0; ctx.Err() == nil; n++ {
+					if h, err := e.Mutex(fmt.Sprintf("held:%d:%d:%d", round, i, n)).Lock(ctx); err == nil {
+						mu.Lock()
+						holds = append(holds, h)
+						mu.Unlock()
+						time.Sleep(time.Millisecond)
+					}
+				}
+			})
+		}
+		redistest.Await(t, "locks to be held", func() bool { return e.Stats().Held > 100 })
+		old := s.Node(s.Master())
+		old.Kill()
+		stop()
+		callers.Wait()
+		master := s.Node(s.AwaitMaster(old.Addr()))
+		for _, h := range holds {
+			if h.Err() == nil && !slices.Equal(owners(master, h.Name()), []string{h.TenureID(), "1"}) {
+				t.Errorf("%s is held, but not at the new master", h)
+			}
+		}
+		old.Restart()
+		s.AwaitMaster(old.Addr())
+		for _, h := range holds {
+			if err := h.Unlock(soon(t)); err != nil && time.Now().Before(h.Deadline()) {
+				t.Errorf("unlock: %v", err)
+			}
+		}
+		held += len(holds)
+	}
+	t.Logf("%d locks were held through switches, and none was lost", held)
+}
+
+// The sentinels cannot reach the old master to make it a replica, but we can: no connection to it breaks. All the
+// same who lost a lock by the switch is told long before the next renewal, and messages of the new master are heard.
+func TestFaultSentinelOldMasterLivesOn(t *testing.T) {
+	t.Parallel()
+	s := redistest.StartSentinel(t, 1)
+	for _, node := range s.Nodes {
+		node.MustDo("ACL", "SETUSER", "locks", "on", ">password", "~*", "&*", "+@all")
+	}
+	old, replica := s.Nodes[0], s.Nodes[1]
+	e := bySentinel(t, s, func(o *engine.Options) {
+		o.Lease, o.PollCap = time.Hour, time.Hour
+		o.Redis.Username, o.Redis.Password = "locks", "password"
+	})
+	kept, lost := mustLock(t, e.Mutex("kept")), mustLock(t, e.Mutex("lost"))
+	wake := waitFor(t, s, e, "taken")
+	replica.MustDo("CONFIG", "SET", "replica-read-only", "no")
+	replica.MustDo("DEL", "lost")                                     // as if it had not arrived
+	old.MustDo("ACL", "SETUSER", "default", "-slaveof", "-replicaof") // which the sentinels' user is
+	s.Sentinels[0].MustDo("SENTINEL", "FAILOVER", redistest.MasterName)
+	redistest.Await(t, "another master", func() bool { return s.Master() == replica.Addr() })
+	if err := mustEnd(t, lost); !errors.Is(err, engine.ErrLost) {
+		t.Errorf("the lost hold ended with %v", err)
+	}
+	wake(replica)
+	mustUnlock(t, kept)
+	if role := old.MustDo("ROLE").Texts(); role[0] != "master" {
+		t.Errorf("the old master is a %s: nothing was seen", role[0])
+	}
+}
+
+// The sentinel's word that another server is the master is lost, and the old one lives on as a replica: the
+// sentinels are asked every two seconds.
+func TestFaultSentinelSwitchUnheard(t *testing.T) {
+	t.Parallel()
+	s := redistest.StartSentinel(t, 1)
+	proxy := redistest.NewProxy(t, s.Sentinels[0].Addr())
+	proxy.LoseMessages(1)
+	e := bySentinel(t, s, func(o *engine.Options) { o.Redis.InitAddress = []string{proxy.Addr()} })
+	kept := mustLock(t, e.Mutex("kept"))
+	master := s.Node(s.Failover())
+	mustUnlock(t, kept)
+	h := mustLock(t, e.Mutex("new"))
+	if !slices.Equal(owners(master, "new"), []string{h.TenureID(), "1"}) {
+		t.Error("the new master does not know the lock")
+	}
+	mustUnlock(t, h)
+}
+
+// SECURITY.md says what a user may do at servers behind sentinels; without it Open fails and names it.
+func TestFaultSentinelLeastPrivilege(t *testing.T) {
+	t.Parallel()
+	s := redistest.StartSentinel(t, 1)
+	besides := aclBesides(t, "Redis.Sentinel")
+	options := func(rule ...string) engine.Options {
+		var opts engine.Options
+		for _, node := range s.Nodes {
+			opts = limitedTo(node, rule...)
+		}
+		opts.Redis.InitAddress, opts.Redis.Sentinel = s.Addrs(), rueidis.SentinelOption{MasterSet: redistest.MasterName}
+		opts.NameMapper = func(name string) string { return "app:" + name }
+		return opts
+	}
+	e := openLimited(t, options(slices.Concat(aclRule(t), besides)...))
+	h := mustLock(t, e.Mutex("stock:7"))
+	s.Failover()
+	mustUnlock(t, h)
+	for _, right := range besides {
+		mustNotOpen(t, options(aclRule(t)...), engine.ErrRefused, strings.TrimPrefix(right, "+"))
+	}
+}
+
+// The form of a URL for Sentinel.
+func TestFaultSentinelURL(t *testing.T) {
+	t.Parallel()
+	s := redistest.StartSentinel(t, 1)
+	url := "redis://" + s.Addrs()[0] + "?addr=" + s.Addrs()[1] + "&addr=" + s.Addrs()[2] + "&master_set="
+	opts, err := engine.ParseURL(url + redistest.MasterName)
+	if err != nil {
+		t.Fatal(err)
+	}
+	e := openLimited(t, opts)
+	h := mustLock(t, e.Mutex("stock:7"))
+	if master := s.Node(s.Master()); !slices.Equal(owners(master, "stock:7"), []string{h.TenureID(), "1"}) {
+		t.Error("the master does not know the lock")
+	}
+	mustUnlock(t, h)
+
+	opts, err = engine.ParseURL(url + "nobody")
+	if err != nil {
+		t.Fatal(err)
+	}
+	mustNotOpen(t, opts, engine.ErrUnavailable, s.Addrs()[0])
+}
