@@ -22,6 +22,22 @@ func (p *Proxy) cutLocked() int {
 	return len(links)
 }
 
+// CutHoled resets the connections that lost something to Drop, as the servers' and clients' keep-alive would some
+// time, and returns how many there were.
+func (p *Proxy) CutHoled() int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	n := 0
+	for _, l := range slices.Collect(maps.Keys(p.links)) { // resetLocked takes them out of the map
+		if l.toServer.holed || l.toClient.holed {
+			p.stats.Cut++
+			l.resetLocked()
+			n++
+		}
+	}
+	return n
+}
+
 // CutAfter lets each connection accepted from now on carry exactly n bytes in the direction, counted from
 // its first, and then resets both sides. On Linux the receiver can still read what it got. Under 0 ends it.
 func (p *Proxy) CutAfter(dir Direction, n int64) {

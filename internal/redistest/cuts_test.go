@@ -22,6 +22,23 @@ func TestCut(t *testing.T) {
 	dial(t, p).ask("PING")
 }
 
+func TestCutHoled(t *testing.T) {
+	t.Parallel()
+	s, p, c := onOpenLink(t)
+	holed := dial(t, p)
+	holed.ask("PING")
+	p.Drop(ClientToServer, true)
+	holed.send("PING")
+	Await(t, "the request to be lost", func() bool { return p.Stats().Dropped > 0 })
+	p.Drop(ClientToServer, false)
+	if got := p.CutHoled(); got != 1 {
+		t.Errorf("cut %d connections, want 1", got)
+	}
+	holed.wantReset()
+	c.ask("PING")
+	Await(t, "a server with one client", func() bool { return s.ClientCount("normal") == 1 })
+}
+
 func TestCutAfterEveryByteOfARequest(t *testing.T) {
 	t.Parallel()
 	s := Start(t)

@@ -10,6 +10,8 @@
 // switches. It knows just enough RESP (splitter.go) to tell which answer belongs to which request
 // (requests.go) and so to lose one chosen answer or message (answers.go).
 //
+// Children of the test's own, such as clients that are to be killed: child.go.
+//
 // Life: everything ends with the test that started it, or on Linux with its process, however that dies
 // (process.go). Nothing is left behind: no process, goroutine, socket or file.
 //

@@ -13,11 +13,15 @@ type process struct {
 	done chan struct{} // closed once the child is reaped
 }
 
-// startProcess runs a program in dir, with its output going to log. The child dies with this process
-// (Linux; elsewhere only an orderly end takes it along).
+// startProcess runs a program in dir, with its output going to log.
 func startProcess(program string, args []string, dir string, log *os.File) (*process, error) {
 	cmd := exec.Command(program, args...)
 	cmd.Dir, cmd.Stdout, cmd.Stderr = dir, log, log
+	return start(cmd)
+}
+
+// start runs cmd. The child dies with this process (Linux; elsewhere only an orderly end takes it along).
+func start(cmd *exec.Cmd) (*process, error) {
 	dieWithParent(cmd)
 	if err := children.start(cmd); err != nil {
 		return nil, err
