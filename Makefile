@@ -11,13 +11,14 @@ CROSS := linux/386 darwin/arm64 windows/amd64
 
 FUZZTIME ?= 60s
 BENCH ?= .
+FOR ?= 10m
 COUNT ?= 1
 
-.PHONY: help test prepare lint race figures cross nested fuzz bench micro interop
+.PHONY: help test prepare lint race figures cross nested fuzz bench micro interop chaos chaos-selftest
 .NOTPARALLEL:
 
 help: ## this list
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-9s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 test: prepare lint race figures cross nested ## all that a change must pass, as CI runs it
 	@echo "== make test: passed"
@@ -78,6 +79,10 @@ bench: prepare ## rivals side by side, about 15 minutes: a table, JSON and pictu
 
 micro: ## benchmarks of ours that match BENCH, COUNT times (1); ten through benchstat before a claim
 	@$(GO) test -run '^$$' -bench '$(BENCH)' -benchmem -count $(COUNT) ./...
+
+chaos: prepare ## many processes under every fault, for FOR (10m) in all; SEED=n repeats a run, JSON=file keeps its result
+	@$(GO) -C internal/chaos test -count 1 -timeout 0 -v -run '^TestChaos$$' . -args -for $(FOR) \
+		$(if $(SEED),-seed $(SEED)) $(if $(JSON),-json $(abspath $(JSON)))
 
 interop: ## against Redisson itself; needs java 17, mvn, and once Maven Central
 	@WHEELLOCK_INTEROP=1 WHEELLOCK_CONTEND=$${WHEELLOCK_CONTEND:-20s} $(GO) test -v -timeout 30m -count 1 ./internal/interop

@@ -1,0 +1,84 @@
+package chaos
+
+import (
+	"flag"
+	"math/rand/v2"
+	"os"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+)
+
+var (
+	lasting = flag.Duration("for", 40*time.Second, "how long the faults of a run last, in all")
+	seed    = flag.Uint64("seed", 0, "of the run; 0: a new one")
+	only    = flag.String("phases", "", "a regular expression: the phases to run")
+	chosen  = flag.String("faults", "", "names of faults, with commas between: one phase with just these, on locks alone")
+	save    = flag.String("json", "", "a file for the result")
+)
+
+func TestMain(m *testing.M) {
+	if isClient, code := RunClient(); isClient {
+		os.Exit(code)
+	}
+	goleak.VerifyTestMain(m, NotOurs...)
+}
+
+// What many processes see of the engine under every fault is what the contract promises.
+func TestChaos(t *testing.T) {
+	r := result{Seed: *seed, Began: time.Now(), Hits: make(map[string]int)}
+	if r.Seed == 0 {
+		r.Seed = rand.Uint64N(1 << 40)
+	}
+	wanted, err := regexp.Compile(*only)
+	if err != nil {
+		t.Fatal(err)
+	}
+	next := r.Seed
+	var under, round time.Duration // under faults: so far, in one round
+	for under+round <= *lasting && !t.Failed() {
+		before := under
+		for _, p := range wantedPlans() {
+			next += 100
+			if wanted.MatchString(p.name) {
+				under += p.lasts
+				t.Run(p.name, func(t *testing.T) { r.phase(t, p, next) })
+			}
+		}
+		if under == 0 {
+			t.Fatalf("no phase is called %q", *only)
+		}
+		round = under - before
+	}
+	r.Lasted = time.Since(r.Began)
+	t.Log("\n" + r.table())
+	if *save != "" {
+		if err := r.save(*save); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+func wantedPlans() []plan {
+	all := plans(*lasting)
+	if *chosen == "" {
+		return all
+	}
+	p := all[0]
+	p.name, p.kinds, p.faults = "chosen", lockKind, pick(strings.Split(*chosen, ",")...)
+	return []plan{p}
+}
+
+// phase runs one.
+func (r *result) phase(t *testing.T, p plan, seed uint64) {
+	h := run(t, p, seed)
+	h.judge()
+	r.add(h)
+	t.Logf("seed %d: %s", seed, h.line())
+	for _, v := range h.violations {
+		t.Errorf("%s: %s", v.Oracle, v.Text)
+	}
+}

@@ -1,0 +1,186 @@
+package chaos
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/redis/rueidis"
+	"go.uber.org/goleak"
+
+	"github.com/wheellock/wheellock/engine"
+)
+
+// settingVariable carries a client's setting to it; a process that has it is a client.
+const settingVariable = "WHEELLOCK_CHAOS_CLIENT"
+
+// maxHold ends what its holder has forgotten.
+const maxHold = 3 * time.Second
+
+// recordsFD is the pipe for records in a client.
+const recordsFD = 3
+
+// client is one process that uses the engine.
+type client struct {
+	setting
+	e        *engine.Engine
+	resource *resourceClient // nil: none
+	records  *os.File
+	calls    atomic.Uint32
+	resting  context.Context // ends when no further call is to be made
+}
+
+// NotOurs are goroutines that outlive an engine for a moment, or live as long as the program.
+var NotOurs = []goleak.Option{
+	goleak.IgnoreAnyFunction("github.com/panjf2000/ants/v2.(*poolCommon).purgeStaleWorkers"),
+	goleak.IgnoreAnyFunction("github.com/panjf2000/ants/v2.(*poolCommon).ticktock"),
+	goleak.IgnoreAnyFunction("github.com/redis/rueidis.(*call).DelayDo.func1"),
+}
+
+// RunClient is a client process, from its start to its end. It says whether this process is one.
+func RunClient() (isClient bool, exitCode int) {
+	text, isClient := os.LookupEnv(settingVariable)
+	if !isClient {
+		return false, 0
+	}
+	c := &client{records: os.NewFile(recordsFD, "records")}
+	if err := c.run(text); err != nil {
+		fmt.Fprintf(os.Stderr, "client %d: %v\n", c.Number, err)
+		return true, 1
+	}
+	return true, 0
+}
+
+// run works until it is told to rest, and lives until it is told to close, by lines on its standard input. When
+// its parent dies that ends, and so does the client.
+func (c *client) run(text string) error {
+	if err := json.Unmarshal([]byte(text), &c.setting); err != nil {
+		return err
+	}
+	orders := make(chan struct{})
+	go func() {
+		for lines := bufio.NewScanner(os.Stdin); lines.Scan(); {
+			orders <- struct{}{}
+		}
+		close(orders)
+	}()
+	if err := c.open(); err != nil {
+		return err
+	}
+	resting, rest := context.WithCancel(context.Background())
+	c.resting = resting
+	var working, pacing sync.WaitGroup
+	paced, stopPace := context.WithCancel(context.Background())
+	pacing.Go(func() { pace(paced, c.tell) })
+	for i := range c.Workers {
+		working.Go(func() { c.work(i) })
+	}
+	for range c.Waiters {
+		working.Go(c.hang)
+	}
+	_, told := <-orders
+	rest()
+	if told {
+		working.Wait()
+		c.report()
+		_, told = <-orders
+	}
+	stopPace()
+	pacing.Wait()
+	if !told {
+		os.Exit(2) // orphaned
+	}
+	return c.close(orders)
+}
+
+func (c *client) open() (err error) {
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	for { // the weather may be bad already
+		c.e, err = engine.Open(ctx, engine.Options{Redis: rueidis.ClientOption{InitAddress: []string{c.Addr}},
+			Lease: c.Lease, FairWaiterLease: c.Lease, MaxHold: maxHold})
+		if err == nil || ctx.Err() != nil {
+			break
+		}
+	}
+	if err == nil && c.Resource != "" {
+		c.resource, err = dialResource(c.Resource)
+	}
+	return err
+}
+
+// report says, until nothing is left, what the engine believes to have once all workers have stopped.
+func (c *client) report() {
+	for looks := 0; ; looks++ {
+		s := c.e.Stats()
+		if s.Held+s.Waiting == 0 || looks == 2000 { // ten seconds of a process that runs
+			c.tell(record{What: rested, At: now(), N: int32(s.Held + s.Waiting)})
+			return
+		}
+		time.Sleep(5 * time.Millisecond)
+	}
+}
+
+// close ends the engine and looks for goroutines that it left.
+func (c *client) close(orders <-chan struct{}) error {
+	if c.resource != nil {
+		c.resource.close()
+	}
+	if err := c.e.Close(); err != nil {
+		return fmt.Errorf("close: %w", err)
+	}
+	for range orders { // until the parent hangs up, and the reader with it
+	}
+	return goleak.Find(NotOurs...)
+}
+
+// tell says something, at once and in one piece.
+func (c *client) tell(r record) {
+	if _, err := c.records.Write(r.append(make([]byte, 0, 128))); err != nil {
+		os.Exit(3) // nobody listens any more
+	}
+}
+
+// number makes the number of a call.
+func (c *client) number() uint32 { return c.calls.Add(1) }
+
+// hang makes one call and keeps what it gives, or the waiting, until the process dies.
+func (c *client) hang() {
+	w := c.worker(rand.NewPCG(c.Seed, 1))
+	w.place = 0
+	h, _ := w.lock(demand{way: unbound})
+	if h != nil && c.Hold {
+		<-c.resting.Done()
+	}
+	if h != nil {
+		w.unlock(h)
+	}
+}
+
+// lateTick is how late a tick may come before the process counts as stalled.
+const lateTick = 5 * time.Millisecond
+
+// pace says when this process, or the machine, did not run, until ctx ends.
+func pace(ctx context.Context, tell func(record)) {
+	const beat = 2 * time.Millisecond
+	tick := time.NewTicker(beat)
+	defer tick.Stop()
+	for last := now(); ; {
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			return
+		}
+		at := now()
+		if at.sub(last) > beat+lateTick {
+			tell(record{What: stalled, At: last, Until: at})
+		}
+		last = at
+	}
+}

@@ -1,0 +1,129 @@
+package chaos
+
+import (
+	"fmt"
+	"slices"
+	"time"
+)
+
+// figures are what a phase, or a run, counted. They add up.
+type figures struct {
+	Calls        int           `json:"calls"`
+	Acquisitions int           `json:"acquisitions"`
+	Cancelled    int           `json:"cancelled"`
+	Lost         int           `json:"lost"`
+	Strikes      int           `json:"strikes"`
+	Checked      int           `json:"checked_by_intervals"`
+	Operations   int           `json:"checked_by_porcupine"`
+	Tokens       int           `json:"tokens"`
+	Writes       int           `json:"fenced_writes"`
+	Fenced       int           `json:"fenced_writes_refused"`
+	Pairs        int           `json:"fair_pairs"`
+	Told         int           `json:"holders_told"`
+	Void         int           `json:"holders_stalled"`
+	Margin       time.Duration `json:"smallest_margin"` // from a holder's notice to the next grant
+	Gap          time.Duration `json:"longest_gap"`     // of a free name with waiters, in calm
+	Quiet        time.Duration `json:"longest_quiet"`   // until Redis was empty
+	Violations   int           `json:"violations"`
+}
+
+func (f *figures) add(o figures) {
+	if o.Told > 0 && (f.Told == 0 || o.Margin < f.Margin) {
+		f.Margin = o.Margin
+	}
+	f.Calls += o.Calls
+	f.Acquisitions += o.Acquisitions
+	f.Cancelled += o.Cancelled
+	f.Lost += o.Lost
+	f.Strikes += o.Strikes
+	f.Checked += o.Checked
+	f.Operations += o.Operations
+	f.Tokens += o.Tokens
+	f.Writes += o.Writes
+	f.Fenced += o.Fenced
+	f.Pairs += o.Pairs
+	f.Told += o.Told
+	f.Void += o.Void
+	f.Gap = max(f.Gap, o.Gap)
+	f.Quiet = max(f.Quiet, o.Quiet)
+	f.Violations += o.Violations
+}
+
+// judge brings the history before every oracle.
+func (h *history) judge() {
+	h.exclusion()
+	h.tokens()
+	h.models()
+	h.errors()
+	h.order()
+	h.liveness()
+	h.notice()
+	h.sum()
+	h.strikes()
+}
+
+func (h *history) sum() {
+	f := &h.figures
+	f.Calls, f.Quiet = len(h.calls), h.quiet
+	for _, c := range h.calls {
+		if c.grantedAt != 0 {
+			f.Acquisitions++
+		}
+		if c.denied&isContext != 0 {
+			f.Cancelled++
+		}
+		if c.lost() {
+			f.Lost++
+		}
+	}
+}
+
+// strikes checks that every fault of the phase has hit something: else the run shows nothing. A fault hits when it
+// says so, within a tenth of a second of when somebody held a lock and somebody waited for an answer.
+func (h *history) strikes() {
+	for i := range h.phase.faults {
+		f := &h.phase.faults[i]
+		hits := 0
+		for _, b := range h.phase.blows {
+			if b.fault == f && b.hit {
+				hits++
+			}
+		}
+		h.figures.Strikes += hits
+		if hits == 0 {
+			h.fail("void", "%s never hit anything", f.name)
+			continue
+		}
+		spans := h.blows(func(b blow) bool { return b.fault == f && b.hit })
+		for i := range spans {
+			spans[i] = span{spans[i].from.plus(-100 * time.Millisecond), spans[i].to.plus(100 * time.Millisecond)}
+		}
+		holding := slices.ContainsFunc(h.calls, func(c *hold) bool {
+			return c.grantedAt != 0 && (span{c.grantedAt, max(c.unlockAt, c.endedAt, c.grantedAt)}).touched(spans)
+		})
+		waiting := slices.ContainsFunc(h.calls, func(c *hold) bool {
+			return c.way != tried && (span{c.calledAt, max(c.answeredAt(), c.calledAt)}).touched(spans)
+		})
+		if !holding || !waiting {
+			h.fail("void", "%s hit %d times, never while somebody held (%v) and somebody waited (%v)", f.name, hits, holding, waiting)
+		}
+	}
+}
+
+// hits counts strikes that hit, by fault.
+func (h *history) hits() map[string]int {
+	hits := make(map[string]int)
+	for _, b := range h.phase.blows {
+		if b.hit {
+			hits[b.fault.name]++
+		}
+	}
+	return hits
+}
+
+// line sums the phase up.
+func (h *history) line() string {
+	f := h.figures
+	return fmt.Sprintf("%-18s %8d acquired %6d cancelled %5d lost %6d strikes  told %4d margin %-8v gap %-8v quiet %-8v %d violations", h.phase.name,
+		f.Acquisitions, f.Cancelled, f.Lost, f.Strikes, f.Told, f.Margin.Round(time.Microsecond), f.Gap.Round(time.Millisecond), f.Quiet.Round(time.Millisecond), f.Violations)
+}

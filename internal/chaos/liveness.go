@@ -1,0 +1,94 @@
+package chaos
+
+import (
+	"cmp"
+	"slices"
+	"time"
+)
+
+// Bounds of what callers wait for, beside the stalls of the machine.
+const (
+	late     = 2 * time.Second         // after a call's own bound
+	stranded = 1500 * time.Millisecond // with a name free, the network working and somebody waiting
+)
+
+// liveness checks that nobody was left behind: every call of a living client was answered, those with a bound soon
+// after it, and no name stood free while somebody waited, in times in which nothing was broken.
+func (h *history) liveness() {
+	for _, c := range h.calls {
+		if c.client.wasKilled() {
+			continue
+		}
+		at := c.answeredAt()
+		if at == 0 {
+			h.fail("liveness", "%s, a call of way %d, was never answered", c.name(), c.way)
+			continue
+		}
+		if c.bound == 0 || at <= c.bound.plus(late) {
+			continue
+		}
+		over := span{c.calledAt, at}
+		slept := over.shared(h.stalls[c.client]) + over.shared(h.phase.stalls) + over.shared(c.client.freezes())
+		if at.sub(c.bound) > late+slept {
+			h.fail("liveness", "%s was answered %v after its bound", c.name(), at.sub(c.bound))
+		}
+	}
+	h.gaps()
+}
+
+// change is what happens to a name at an instant.
+type change struct {
+	at            instant
+	held, waiting int // more or less
+}
+
+// gaps looks for names that nobody can have held while somebody waited for them.
+func (h *history) gaps() {
+	disturbed := []span{{0, h.phase.began.plus(lease)}}
+	for _, b := range h.phase.blows {
+		disturbed = append(disturbed, span{b.when.from, b.when.to.plus(lease + lease/2)})
+	}
+	by := make(map[*place][]change)
+	for _, c := range h.calls {
+		if c.place.Permits == 0 && c.place.Kind != latches && !c.client.wasKilled() {
+			by[c.place] = append(by[c.place], c.changes()...)
+		}
+	}
+	for p, changes := range by {
+		slices.SortFunc(changes, func(a, b change) int { return cmp.Compare(a.at, b.at) })
+		var held, waiting int
+		var since instant
+		for _, ch := range changes {
+			if gap := (span{since, ch.at}); held == 0 && waiting > 0 && !gap.touched(disturbed) {
+				h.figures.Gap = max(h.figures.Gap, ch.at.sub(since))
+				if ch.at.sub(since) > stranded+gap.shared(h.phase.stalls) {
+					h.fail("liveness", "%s was free from %d for %v while %d waited for it", p.Name, since, ch.at.sub(since), waiting)
+				}
+			}
+			wasGap := held == 0 && waiting > 0
+			held, waiting = held+ch.held, waiting+ch.waiting
+			if !wasGap {
+				since = ch.at
+			}
+		}
+	}
+}
+
+// changes are those that a call makes to its name.
+func (c *hold) changes() []change {
+	var all []change
+	if at := c.answeredAt(); at != 0 && c.way != tried {
+		all = append(all, change{at: c.calledAt, waiting: 1}, change{at: at, waiting: -1})
+	}
+	if c.grantedAt != 0 {
+		end := max(c.deadline.plus(lease/10), c.endedAt)
+		if c.unlockedAt != 0 {
+			end = c.unlockedAt
+			if c.unlocked != 0 {
+				end = max(end, c.deadline)
+			}
+		}
+		all = append(all, change{at: c.grantedAt, held: 1}, change{at: max(end, c.grantedAt), held: -1})
+	}
+	return all
+}

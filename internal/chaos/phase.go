@@ -1,0 +1,197 @@
+package chaos
+
+import (
+	"context"
+	"math/rand/v2"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/wheellock/wheellock/internal/redistest"
+)
+
+// lease is the watchdog's in all clients: short, so that a partition outlasts it often.
+const lease = time.Second
+
+// plan is what a phase is made of.
+type plan struct {
+	name    string
+	kinds   []kind
+	each    int // names of each kind
+	clients int
+	workers int // in each client
+	faults  []fault
+	slow    int // pauses between strikes are so many times as long; 0: once
+	habits  habits
+	aof     string        // appendfsync; empty: Redis keeps nothing on disk
+	lasts   time.Duration // under faults
+	calm    time.Duration // and then without
+}
+
+// phase is a plan at work.
+type phase struct {
+	plan
+	tb       testing.TB
+	seed     uint64
+	random   *rand.Rand // of the phase's own goroutine
+	server   *redistest.Server
+	resource *resource
+	places   []place
+	struck   sync.Mutex // held by the fault that is at work on the server
+	began    instant
+	calmFrom instant // the last fault was over by then
+
+	mu      sync.Mutex // guards the rest
+	clients []*process // those at work
+	gone    []*process // those that were killed
+	blows   []blow
+	stalls  []span // of this process
+}
+
+// all clients are struck.
+const all = -1
+
+// blow is a strike that hit.
+type blow struct {
+	fault  *fault
+	when   span
+	client int    // its number, or all
+	place  *place // nil: all
+	hit    bool
+}
+
+// run carries a plan out and returns what was seen.
+func run(tb testing.TB, p plan, seed uint64) *history {
+	tb.Helper()
+	ph := &phase{plan: p, tb: tb, seed: seed, random: rand.New(rand.NewPCG(seed, 0)), places: places(p.kinds, p.each)}
+	args := []string{"--enable-debug-command", "yes", "--busy-reply-threshold", "20"}
+	if p.aof != "" {
+		args = append(args, "--appendonly", "yes", "--appendfsync", p.aof, "--auto-aof-rewrite-percentage", "0")
+	}
+	ph.server, ph.resource = redistest.Start(tb, args...), serveResource(tb)
+	ph.furnish()
+	stopPace := ph.pace()
+	ph.began = now()
+	for i := range p.clients {
+		ph.clients = append(ph.clients, ph.start(i, redistest.NewProxy(tb, ph.server.Addr())))
+	}
+	ph.storm()
+	ph.calmFrom = now()
+	time.Sleep(p.calm)
+	h := ph.settle()
+	stopPace()
+	h.read(ph)
+	return h
+}
+
+// start starts the client with a number, which is its seed too.
+func (ph *phase) start(number int, proxy *redistest.Proxy) *process {
+	p := startClient(ph.tb, setting{Number: number, Seed: ph.seed + uint64(number), Addr: proxy.Addr(), Resource: ph.resource.addr(),
+		Workers: ph.workers, Lease: lease, Places: ph.places, Habits: ph.habits}, nil)
+	p.proxy = proxy
+	return p
+}
+
+// replace starts another client in the place of one that was killed.
+func (ph *phase) replace(dead *process) {
+	ph.mu.Lock()
+	defer ph.mu.Unlock()
+	i := slices.Index(ph.clients, dead)
+	ph.gone = append(ph.gone, dead)
+	ph.clients[i] = ph.start(len(ph.clients)+len(ph.gone)-1, dead.proxy)
+}
+
+// anyone draws a client.
+func (ph *phase) anyone(random *rand.Rand) *process {
+	ph.mu.Lock()
+	defer ph.mu.Unlock()
+	return ph.clients[random.IntN(len(ph.clients))]
+}
+
+// storm lets every fault of the plan strike again and again until the time is over.
+func (ph *phase) storm() {
+	end := ph.began.plus(ph.lasts)
+	over := func() bool { return now() >= end && (ph.allHit() || now() >= end.plus(overtime)) || ph.tb.Failed() }
+	var running sync.WaitGroup
+	for i := range ph.faults {
+		f := &ph.faults[i]
+		random := rand.New(rand.NewPCG(ph.seed, uint64(1000+i)))
+		running.Go(func() {
+			for !over() {
+				pause := f.pause
+				if pause == 0 {
+					pause = 300 * time.Millisecond
+				}
+				time.Sleep(time.Duration(random.Int64N(int64(pause * time.Duration(max(ph.slow, 1))))))
+				ph.strike(f, random)
+			}
+		})
+	}
+	running.Wait()
+	for !over() { // there may be no faults
+		time.Sleep(10 * time.Millisecond)
+	}
+}
+
+// overtime is how much longer a storm lasts at most, on a machine that was busy with something else, until each fault
+// has hit.
+const overtime = time.Minute
+
+// allHit reports whether each fault has hit something, three times.
+func (ph *phase) allHit() bool {
+	ph.mu.Lock()
+	defer ph.mu.Unlock()
+	for i := range ph.faults {
+		hits := 0
+		for _, b := range ph.blows {
+			if b.hit && b.fault == &ph.faults[i] {
+				hits++
+			}
+		}
+		if hits < 3 {
+			return false
+		}
+	}
+	return true
+}
+
+// strike lets a fault strike once. One at a time works on the server, and on each client.
+func (ph *phase) strike(f *fault, random *rand.Rand) {
+	s := &strike{phase: ph, Rand: random}
+	b := blow{fault: f, client: all}
+	if f.onServer {
+		ph.struck.Lock()
+		defer ph.struck.Unlock()
+	} else {
+		s.victim = ph.anyone(random)
+		if !s.victim.disturbing.TryLock() {
+			return
+		}
+		defer s.victim.disturbing.Unlock()
+		if s.victim.wasKilled() {
+			return
+		}
+		b.client = s.victim.Number
+	}
+	b.when.from = now()
+	b.hit = f.strike(s)
+	b.when.to, b.place = now(), s.place
+	ph.mu.Lock()
+	defer ph.mu.Unlock()
+	ph.blows = append(ph.blows, b)
+}
+
+// pace notes when this process did not run; call what it returns to end that.
+func (ph *phase) pace() (stop func()) {
+	ctx, cancel := context.WithCancel(context.Background())
+	var running sync.WaitGroup
+	running.Go(func() {
+		pace(ctx, func(r record) {
+			ph.mu.Lock()
+			defer ph.mu.Unlock()
+			ph.stalls = append(ph.stalls, span{r.At, r.Until})
+		})
+	})
+	return func() { cancel(); running.Wait() }
+}

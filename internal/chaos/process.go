@@ -1,0 +1,152 @@
+package chaos
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"errors"
+	"io"
+	"os"
+	"os/exec"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/wheellock/wheellock/internal/redistest"
+)
+
+// process is a client seen from its parent: what it has said, and the ways to disturb it.
+type process struct {
+	setting
+	child  *redistest.Child
+	proxy  *redistest.Proxy // its own way to Redis; nil: none
+	orders io.WriteCloser
+	stderr *bytes.Buffer // to be read once the child is done
+	read   chan struct{} // closed when everything it said was read
+	rests  chan struct{} // closed when it rests
+
+	disturbing sync.Mutex // held by the fault that is at work on the process or its link
+
+	mu      sync.Mutex // guards the rest
+	records []record
+	onEach  func(record) // nil: nothing
+	killed  bool
+	broken  error // a record that could not be read
+	frozen  []span
+}
+
+// startClient runs a client. onEach, which may be nil, sees each record at once.
+func startClient(tb testing.TB, s setting, onEach func(record)) *process {
+	tb.Helper()
+	text, err := json.Marshal(s)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	from, to, err := os.Pipe()
+	if err != nil {
+		tb.Fatal(err)
+	}
+	cmd := exec.Command(os.Args[0])
+	cmd.Env = append(os.Environ(), settingVariable+"="+string(text))
+	cmd.ExtraFiles = []*os.File{to}
+	p := &process{setting: s, stderr: &bytes.Buffer{}, read: make(chan struct{}), rests: make(chan struct{}), onEach: onEach}
+	cmd.Stderr = p.stderr
+	if p.orders, err = cmd.StdinPipe(); err != nil {
+		tb.Fatal(err)
+	}
+	p.child = redistest.StartChild(tb, cmd)
+	_ = to.Close() // the child has its own
+	go p.listen(from)
+	tb.Cleanup(func() { p.child.Kill(); <-p.read })
+	return p
+}
+
+// listen reads records until the process has ended.
+func (p *process) listen(from *os.File) {
+	defer close(p.read)
+	defer func() { _ = from.Close() }()
+	reader := bufio.NewReaderSize(from, 1<<18)
+	for {
+		var r record
+		err := r.read(reader)
+		p.mu.Lock()
+		if err != nil {
+			if !errors.Is(err, io.EOF) {
+				p.broken = err
+			}
+			p.mu.Unlock()
+			return
+		}
+		p.records = append(p.records, r)
+		each := p.onEach
+		p.mu.Unlock()
+		if each != nil {
+			each(r)
+		}
+		if r.What == rested {
+			close(p.rests)
+		}
+	}
+}
+
+// said is everything that the process has said so far.
+func (p *process) said() []record {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.records[:len(p.records):len(p.records)]
+}
+
+// order writes one line to the process: the first has it rest, the second close its engine.
+func (p *process) order() { _, _ = p.orders.Write([]byte("\n")) }
+
+// hangUp ends its standard input, after which it exits.
+func (p *process) hangUp() { _ = p.orders.Close() }
+
+// kill ends the process with SIGKILL and returns when all it said is read.
+func (p *process) kill() instant {
+	p.mu.Lock()
+	p.killed = true
+	p.mu.Unlock()
+	at := now()
+	p.child.Kill()
+	<-p.read
+	return at
+}
+
+func (p *process) wasKilled() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.killed
+}
+
+// freeze stops the process for d. False: it has ended.
+func (p *process) freeze(d time.Duration) bool {
+	at := now()
+	if !p.child.Freeze() {
+		return false
+	}
+	time.Sleep(d)
+	p.child.Thaw()
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.frozen = append(p.frozen, span{at, now()})
+	return true
+}
+
+func (p *process) freezes() []span {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.frozen
+}
+
+// within reports whether c is closed before d is over.
+func within(c <-chan struct{}, d time.Duration) bool {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-c:
+		return true
+	case <-timer.C:
+		return false
+	}
+}

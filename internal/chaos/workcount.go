@@ -1,0 +1,110 @@
+package chaos
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/wheellock/wheellock/engine"
+)
+
+// useSemaphore takes and gives permits of a semaphore, which makes no holds.
+func (w *worker) useSemaphore() {
+	d := w.choose()
+	n := int64(1 + w.random.IntN(2))
+	call := w.client.number()
+	s := w.e.Semaphore(w.Places[w.place].Name)
+	ctx, cancel := context.Background(), context.CancelFunc(func() {})
+	var opts []engine.LockOption
+	r := record{What: called, Way: d.way, Place: uint16(w.place), Call: call, N: int32(n)}
+	switch d.way {
+	case ctxEnded:
+		ctx, cancel = context.WithTimeout(ctx, d.wait)
+	case waited:
+		opts = append(opts, engine.WithWait(d.wait))
+	}
+	defer cancel()
+	r.At = now()
+	if d.way == tried {
+		r.Until = r.At.plus(w.Lease)
+	} else if d.way != unbound {
+		r.Until = r.At.plus(d.wait)
+	}
+	w.tell(r)
+	var err error
+	switch d.way {
+	case tried:
+		err = s.TryAcquire(ctx, n)
+	case dropped:
+		f := s.AcquireAsync(ctx, n)
+		timer := time.AfterFunc(d.wait, func() { f.Cancel() })
+		_, err = f.Wait(ctx)
+		timer.Stop()
+	default:
+		err = s.Acquire(ctx, n, opts...)
+	}
+	if c, text := classify(err); err != nil {
+		w.tell(record{What: denied, At: now(), Call: call, Classes: c, Text: text})
+		return
+	}
+	w.tell(record{What: granted, At: now(), Call: call, Until: never})
+	if w.chance(w.Habits.Middle) {
+		w.sleep(w.upTo(30 * time.Millisecond))
+	}
+	w.tell(record{What: unlocking, At: now(), Call: call, Until: never})
+	c, text := w.insist(func() error { return s.Release(context.Background(), n) })
+	w.tell(record{What: unlocked, At: now(), Call: call, Classes: c, Text: text})
+}
+
+// insist does it again as long as Redis refuses it: then nothing was done.
+func (w *worker) insist(do func() error) (c classes, text string) {
+	for {
+		if c, text = classify(do()); c != isRefused {
+			return c, text
+		}
+		time.Sleep(5 * time.Millisecond)
+	}
+}
+
+// latchCount is what a latch counts down from.
+const latchCount = 3
+
+// useLatch sets a latch of its own, lets somebody wait, and counts it down. A count that had its effect twice
+// lets the waiter through before the last one was called; one without effect leaves him waiting.
+func (w *worker) useLatch() {
+	call := w.client.number()
+	l := w.e.CountDownLatch(fmt.Sprintf("%s:%d:%d", w.Places[w.place].Name, w.client.Number, call))
+	at := now()
+	for { // fails while the link is down, and may have set it nevertheless
+		if _, err := l.TrySetCount(context.Background(), latchCount); err == nil {
+			break
+		}
+		if w.resting.Err() != nil {
+			_, _ = l.Delete(context.Background())
+			return
+		}
+		w.sleep(10 * time.Millisecond)
+	}
+	w.tell(record{What: called, Way: unbound, Place: uint16(w.place), Call: call, N: latchCount, At: at})
+	waiting := l.WaitAsync(context.Background())
+	var last instant
+	for range latchCount {
+		if w.chance(w.Habits.Middle) {
+			w.sleep(w.upTo(30 * time.Millisecond))
+		}
+		last = now()
+		if c, text := w.insist(func() error { return l.CountDown(context.Background()) }); c != 0 {
+			waiting.Cancel()
+			_, _ = l.Delete(context.Background())
+			w.tell(record{What: denied, At: now(), Call: call, Classes: c, Text: text})
+			return
+		}
+	}
+	_, err := waiting.Wait(context.Background())
+	at = now()
+	if c, text := classify(err); err != nil {
+		w.tell(record{What: denied, At: at, Call: call, Classes: c, Text: text})
+		return
+	}
+	w.tell(record{What: latched, At: at, Call: call, Until: last})
+}
