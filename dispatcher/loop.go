@@ -151,9 +151,11 @@ func (d *Dispatcher) cell(name string, kind gate.Kind) *gate.Cell {
 	return c
 }
 
-// stepped notes that a cell has changed; its alarm is set at the end of the turn.
+// stepped notes that a cell has changed; its alarm is set at the end of the turn. A spare one has not, whatever
+// letter came for it: a caller that went away while he was answered has his letter read when the name is idle and
+// forgotten. Were that one forgotten again, two names would get the same cell, or one that lives would lose its own.
 func (d *Dispatcher) stepped(c *gate.Cell) {
-	if !c.Dirty {
+	if !c.Dirty && !c.Spare {
 		c.Dirty = true
 		d.dirty = append(d.dirty, c)
 	}
@@ -168,6 +170,7 @@ func (d *Dispatcher) settleAlarms() {
 			c.Due = gate.Never
 			d.slots.Remove(&c.Alarm)
 			delete(d.cells, c.Name)
+			c.Spare = true
 			d.spare.keep(c)
 			continue
 		}

@@ -169,6 +169,7 @@ type Cell struct {
 	Slot    uint16             // the hash slot of the name; only in a cluster
 	Kind    Kind
 	Dirty   bool // stepped in this turn of the loop
+	Spare   bool // it serves no name any more, or not yet another
 }
 
 // makers make a cell with its machine, both in one piece of memory.

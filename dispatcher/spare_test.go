@@ -1,0 +1,55 @@
+package dispatcher
+
+import (
+	"testing"
+	"time"
+
+	"github.com/wheellock/wheellock/internal/gate"
+	"github.com/wheellock/wheellock/wheel"
+)
+
+// leaver is a caller that goes away before he is answered.
+type leaver struct{ waiter gate.Waiter }
+
+func (*leaver) Settle(gate.Outcome) bool { return false }
+
+// At most one command of a name is in flight (rule 11), and a cell is one name's: a caller goes away, and before
+// his letter is read his answer comes and his name is idle; the letter must not free the cell a second time.
+func TestALateLetterFreesNoCellTwice(t *testing.T) {
+	cfg := &gate.Config{Lease: 30 * time.Second, PollCap: 2 * time.Second, Stats: &gate.Stats{}}
+	cfg.Waits = wheel.NewSlots[*gate.Waiter](64, nil)
+	d := &Dispatcher{cfg: Config{Gate: cfg, Clock: wheel.NewClock(), MaxPerName: 1}, cells: make(map[string]*gate.Cell)}
+	d.slots = wheel.NewSlots[*gate.Cell](64, nil)
+	d.near.timer = time.AfterFunc(time.Hour, func() {})
+	defer d.near.timer.Stop()
+	ask := func(name string) *leaver {
+		l := &leaver{gate.Waiter{Lease: 30 * time.Second, Watch: true, Try: true}}
+		l.waiter.By, l.waiter.Hold = l, &gate.Hold{}
+		d.read(0, &letter{kind: ask, text: name, ref: &l.waiter})
+		return l
+	}
+	taken := func() { // says Redis
+		c := d.fx.Commands[gate.Acquire][0]
+		d.fx.Commands[gate.Acquire] = d.fx.Commands[gate.Acquire][:0]
+		c.Result, c.Reply = gate.Answered, -10_002
+		d.answer(0, &c)
+		d.settleAlarms()
+	}
+
+	first := ask("stock:7")
+	used := d.cells["stock:7"]
+	taken()
+	if len(d.cells) != 0 || len(d.spare.cells) != 1 || d.spare.cells[0] != used {
+		t.Fatalf("%d names live and %d cells are spare, want 0 and 1", len(d.cells), len(d.spare.cells))
+	}
+	d.read(0, &letter{kind: abandon, ref: &first.waiter})
+	d.settleAlarms()
+	if n := len(d.spare.cells); n != 1 {
+		t.Errorf("%d cells are spare after the letter, want 1", n)
+	}
+	ask("stock:8")
+	ask("stock:9")
+	if d.cells["stock:8"] == d.cells["stock:9"] {
+		t.Error("two names have one cell")
+	}
+}
