@@ -14,13 +14,13 @@ BENCH ?= .
 FOR ?= 10m
 COUNT ?= 1
 
-.PHONY: help test prepare lint race figures cross nested fuzz bench micro interop chaos chaos-selftest
+.PHONY: help test prepare lint race redisson figures cross nested fuzz bench micro interop chaos chaos-selftest
 .NOTPARALLEL:
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
-test: prepare lint race figures cross nested ## all that a change must pass, as CI runs it
+test: prepare lint race redisson figures cross nested ## all that a change must pass, as CI runs it
 	@echo "== make test: passed"
 
 prepare:
@@ -39,6 +39,9 @@ lint: ## gofmt, go vet, staticcheck, govulncheck
 race: prepare ## the tests, all, under the race detector; V=1 names each
 	@echo "== go test -race ./..."
 	@$(GO) test -race -timeout 15m $(if $(V),-v) ./...
+
+redisson: prepare ## beside a real Redisson, briefly; needs a JDK 17, mvn, and once Maven Central
+	@.ci/redisson
 
 figures: prepare ## what the race detector distorts: memory, allocations, times
 	@echo "== go test -v, for the figures"
@@ -84,5 +87,5 @@ chaos: prepare ## many processes under every fault, for FOR (10m) in all; SEED=n
 	@$(GO) -C internal/chaos test -count 1 -timeout 0 -v -run '^TestChaos$$' . -args -for $(FOR) \
 		$(if $(SEED),-seed $(SEED)) $(if $(JSON),-json $(abspath $(JSON)))
 
-interop: ## against Redisson itself; needs java 17, mvn, and once Maven Central
-	@WHEELLOCK_INTEROP=1 WHEELLOCK_CONTEND=$${WHEELLOCK_CONTEND:-20s} $(GO) test -v -timeout 30m -count 1 ./internal/interop
+interop: ## the same at length: WHEELLOCK_CONTEND (20s) for each kind, WHEELLOCK_CHURN (1m) in fair queues
+	@CI=1 WHEELLOCK_CONTEND=$${WHEELLOCK_CONTEND:-20s} WHEELLOCK_CHURN=$${WHEELLOCK_CHURN:-1m} .ci/redisson -v -count 1 -timeout 60m

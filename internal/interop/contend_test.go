@@ -204,7 +204,7 @@ func (f *fight) end(polls bool) {
 		if !ok {
 			f.t.Fatal(said)
 		}
-		if field(f.t, said, "violations") > 0 || field(f.t, said, "errors") > 0 || field(f.t, said, "sections") == 0 {
+		if field(f.t, said, "violations") > 0 || field(f.t, said, "errors") > 0 || field(f.t, said, "sections")+field(f.t, said, "gaveUp") == 0 {
 			f.t.Errorf("Redisson: %s", said)
 		}
 		if crew.adds {

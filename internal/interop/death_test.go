@@ -20,44 +20,46 @@ import (
 	"github.com/wheellock/wheellock/scripts"
 )
 
-// lease is that of the tests in which somebody dies, on both sides.
-const lease = 1500 * time.Millisecond
+// lease is that of the tests in which somebody dies, on both sides: a machine may stand still for a third of it without
+// taking a lock from the living. These tests sleep, so they run side by side.
+const lease = 10 * time.Second
 
 // newMortals is a pair with that lease.
 func newMortals(t *testing.T, flags ...string) *pair {
 	t.Helper()
+	t.Parallel()
 	return newPair(t, engine.Options{Lease: lease}, append(flags, "--watchdog-ms", fmt.Sprint(lease.Milliseconds()))...)
 }
 
-// TestWatchdogs: either side's watchdog carries a lock of each kind through three leases.
+// TestWatchdogs: either side's watchdog carries a lock of each kind through three leases, while the other side waits.
 func TestWatchdogs(t *testing.T) {
 	p := newMortals(t)
+	holds := make(map[string]*engine.Hold)
+	tries := make(map[string]<-chan string)
+	waits := make(map[string]*futures.Future[*engine.Hold])
 	for _, k := range kinds {
-		t.Run(k.redisson+": ours", func(t *testing.T) {
-			t.Parallel()
-			h := lock(t, k.lock(p.Engine, "ours:"+k.redisson))
-			if got := p.java.Do("try %s ours:%s %s %d", k.other().redisson, k.redisson, k.redisson, 3*lease.Milliseconds()); got != "false" {
-				t.Errorf("Redisson got in beside our watched hold: %s", got)
-			}
-			unlock(t, h)
-		})
-		t.Run(k.redisson+": Redisson's", func(t *testing.T) {
-			t.Parallel()
-			p.java.Do("lock %s theirs:%s keeps-%s", k.redisson, k.redisson, k.redisson)
-			if _, err := k.other().lock(p.Engine, "theirs:"+k.redisson).Lock(context.Background(), engine.WithWait(3*lease)); !errors.Is(err, engine.ErrWaitTimeout) {
-				t.Errorf("our Lock beside Redisson's watched hold = %v", err)
-			}
-			p.java.Do("unlock %s theirs:%s keeps-%s", k.redisson, k.redisson, k.redisson)
-		})
+		name := k.redisson
+		holds[name] = lock(t, k.lock(p.Engine, "ours:"+name))
+		tries[name] = p.java.Start("try %s ours:%s %s %d", k.other().redisson, name, name, 3*lease.Milliseconds())
+		p.java.Do("lock %s theirs:%s keeps-%s", name, name, name)
+		waits[name] = k.other().lock(p.Engine, "theirs:"+name).LockAsync(context.Background(), engine.WithWait(3*lease))
 	}
-	t.Run("permit: ours", func(t *testing.T) {
-		t.Parallel()
-		h := p.lastPermit(t, "desk")
-		if got := p.java.Do("acquire permit desk permit 1 %d", 3*lease.Milliseconds()); got != "-" {
-			t.Errorf("Redisson got our watched permit: %s", got)
+	holds["permit"] = p.lastPermit(t, "desk")
+	tries["permit"] = p.java.Start("acquire permit desk permit 1 %d", 3*lease.Milliseconds())
+	for name, try := range tries {
+		if said, ok := read(<-try); !ok || said != "false" && said != "-" {
+			t.Errorf("%s: Redisson got in beside our watched hold: %s", name, said)
 		}
-		unlock(t, h)
-	})
+		unlock(t, holds[name])
+	}
+	for name, wait := range waits {
+		if _, err := wait.Wait(context.Background()); !errors.Is(err, engine.ErrWaitTimeout) {
+			t.Errorf("%s: our Lock beside Redisson's watched hold = %v", name, err)
+		}
+		if said, ok := p.java.Try("unlock %s theirs:%s keeps-%s", name, name, name); !ok {
+			t.Errorf("%s: Redisson lost its hold: %s", name, said)
+		}
+	}
 }
 
 // lastPermit takes the only permit there is.
@@ -129,7 +131,7 @@ func TestOursIsKilled(t *testing.T) {
 	}
 	mortal.Kill()
 	for name, waiter := range waiters {
-		woken(t, waiter, "Redisson's waiter for "+name)
+		wokenWithin(t, waiter, "Redisson's waiter for "+name, lease+byMessage)
 	}
 }
 
@@ -156,7 +158,7 @@ func TestWaitersInLineAreKilled(t *testing.T) {
 	p.java.Kill()
 	mortal.Kill()
 	unlock(t, h)
-	woken(t, theirs, "Redisson's waiter behind two dead")
+	wokenWithin(t, theirs, "Redisson's waiter behind two dead", lease+byMessage)
 	survivor.Do("unlock fair line t1")
 	within, cancel := context.WithTimeout(ctx, byMessage)
 	defer cancel()

@@ -92,13 +92,18 @@ func lock(t *testing.T, m *engine.Mutex) *engine.Hold {
 // woken expects who waits to get what he waits for, soon.
 func woken(t *testing.T, answer <-chan string, who string) {
 	t.Helper()
+	wokenWithin(t, answer, who, byMessage)
+}
+
+func wokenWithin(t *testing.T, answer <-chan string, who string, d time.Duration) {
+	t.Helper()
 	select {
 	case line := <-answer:
 		if said, ok := read(line); !ok {
 			t.Errorf("%s: %s", who, said)
 		}
-	case <-time.After(byMessage):
-		t.Fatalf("%s was not woken", who)
+	case <-time.After(d):
+		t.Fatalf("%s was not woken within %v", who, d)
 	}
 }
 

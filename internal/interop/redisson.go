@@ -14,11 +14,11 @@ import (
 
 // StartRedisson starts a client of the server. args are flags of the driver, as bench/redisson/README.md
 // names them. It takes Java, Maven and, the first time, Maven Central; so it runs only where WHEELLOCK_INTEROP is
-// set, as make interop does, and elsewhere the test is skipped loudly.
+// set, as make test and make interop do, and elsewhere the test is skipped loudly.
 func StartRedisson(tb testing.TB, server *redistest.Server, args ...string) *Side {
 	tb.Helper()
 	if os.Getenv("WHEELLOCK_INTEROP") == "" {
-		tb.Skip("SKIPPED: make interop runs it. NOT PROVED: that Redisson and wheellock agree")
+		tb.Skip("SKIPPED: make redisson runs it. NOT PROVED: that Redisson and wheellock agree")
 	}
 	redistest.Require(tb, "java", "mvn")
 	args = append([]string{"-jar", jar(tb), "--redis", server.URL()}, args...)
