@@ -59,6 +59,7 @@ type place uint8
 const (
 	lineStart place = iota
 	afterDash
+	afterM
 	inLine
 )
 
@@ -92,7 +93,10 @@ func (g *guarded) refused(b []byte) bool {
 			g.at = lineStart
 		case g.at == lineStart && c == '-':
 			g.at = afterDash
-		case g.at == afterDash && c >= 'A' && c <= 'Z' && c != 'N': // NOPERM, NOAUTH
+		case g.at == afterDash && c == 'M':
+			g.at = afterM
+		case g.at == afterM && c != 'O', // MOVED: a cluster says so of a channel whose hash slot has left, and rueidis counts it well
+			g.at == afterDash && c >= 'A' && c <= 'Z' && c != 'N': // NOPERM, NOAUTH
 			return true
 		default:
 			g.at = inLine
