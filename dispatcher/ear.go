@@ -99,6 +99,9 @@ func (e *ear) run(ctx context.Context) {
 		}
 		if err := e.listen(ctx, &tries); err != nil && ctx.Err() == nil {
 			e.logger.Warn("wheellock: the connection for unlock messages broke", e.where("error", err)...)
+			if e.strays {
+				e.mail.put(letter{kind: deafened})
+			}
 			pause(ctx, pauseBefore(tries))
 			tries++
 		}

@@ -78,6 +78,8 @@ func (d *Dispatcher) read(now gate.Time, l *letter) {
 		d.astray(now, l)
 	case switched:
 		l.ref.(*node).switched(now)
+	case deafened: // who only waits sends nothing by which the loop would find out that the node is gone
+		d.cluster.survey.soon(now)
 	case suspect:
 		d.suspect(now, l.text)
 	case bell:

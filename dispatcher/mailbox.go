@@ -20,6 +20,7 @@ const (
 	message                // text channel, n the payload
 	subscribed             // ref []string channels, text the server's refusal or empty, n the node
 	astray                 // text channel, ref the node's words, n the node
+	deafened               // the connection for messages of a cluster's node broke
 	suspect                // text name; empty: all
 	bell                   // n tick
 	census                 // ref chan gate.Time

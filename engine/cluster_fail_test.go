@@ -30,7 +30,8 @@ func awaitKey(t *testing.T, s *redistest.Server, key string) {
 func TestClusterFailsOver(t *testing.T) {
 	t.Parallel()
 	c := redistest.StartCluster(t, 3, 1)
-	a, b := join(t, c, lease(10*time.Second)), join(t, c, lease(10*time.Second))
+	slow := func(o *engine.Options) { o.Lease, o.PollCap = time.Hour, time.Hour } // nobody asks for want of something to do
+	a, b := join(t, c, slow), join(t, c, slow)
 	dying := nameAt(t, c, "dying", c.Nodes[0])
 	held := mustLock(t, a.Mutex(dying))
 	elsewhere := mustLock(t, a.Mutex(nameAt(t, c, "living", c.Nodes[1])))
@@ -40,6 +41,7 @@ func TestClusterFailsOver(t *testing.T) {
 
 	c.Nodes[0].Kill()
 	c.AwaitOK()
+	awaitListeners(t, replicaOf(c, 0), 1)
 	redistest.Await(t, "an answer to a query", func() bool { // which is told that it was not sent, until it is known where to
 		state, err := a.Mutex(dying).Inspect(soon(t))
 		if err == nil && state.Owner != held.TenureID() {

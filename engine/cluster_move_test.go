@@ -138,10 +138,13 @@ func TestClusterLocksInASlotOnItsWay(t *testing.T) {
 	t.Parallel()
 	c := redistest.StartCluster(t, 3, 0)
 	e := join(t, c)
-	first, second := mustLock(t, e.Mutex("{half}:first")), mustLock(t, e.Mutex("{half}:second"))
+	var held []*engine.Hold
+	for i := range 40 {
+		held = append(held, mustLock(t, e.Mutex(fmt.Sprintf("{half}:held:%d", i))))
+	}
 	slot := slotOf("{half}")
 	move := c.BeginMove(slot, other(c, slot))
-	move.Keys(1)
+	move.Keys(15)
 	for i := range 20 { // in one batch, of which each is somewhere else
 		h, err := e.Mutex(fmt.Sprintf("{half}:%d", i)).TryLock(soon(t))
 		if err != nil {
@@ -158,6 +161,11 @@ func TestClusterLocksInASlotOnItsWay(t *testing.T) {
 	if _, err := e.FencedMutex("{half}:fenced").TryLock(soon(t)); !errors.Is(err, engine.ErrRefused) {
 		t.Errorf("TryLock of a lock whose keys are in between = %v, want ErrRefused", err)
 	}
+	for _, h := range held { // a call for many of these names finds some keys here and others there
+		wg.Go(func() { mustUnlock(t, h) })
+	}
+	wg.Wait()
+	last := mustLock(t, e.Mutex("{half}:last"))
 	waiter := e.FencedMutex("{half}:fenced").LockAsync(soon(t))
 	for move.Keys(10) > 0 {
 	}
@@ -166,9 +174,8 @@ func TestClusterLocksInASlotOnItsWay(t *testing.T) {
 	if err != nil {
 		t.Fatalf("Lock of a lock whose keys were in between: %v", err)
 	}
-	for _, h := range []*engine.Hold{first, second, h} {
-		mustUnlock(t, h)
-	}
+	mustUnlock(t, h)
+	mustUnlock(t, last)
 }
 
 // Waiters hear of an unlock wherever the slot has gone meanwhile: with an hour until they would ask by themselves,
