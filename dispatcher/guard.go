@@ -22,10 +22,19 @@ func Guard(o *rueidis.ClientOption) {
 	o.DialCtxFn = func(ctx context.Context, addr string, dialer *net.Dialer, config *tls.Config) (net.Conn, error) {
 		conn, err := dial(ctx, addr, dialer, config, given, old)
 		if err != nil {
-			return nil, err
+			return nil, unsent(err)
 		}
 		return &guarded{Conn: conn}, nil
 	}
+}
+
+// unsent marks an error as one of dialling, if it is not marked already: a handshake that fails, or a function of the
+// user's, has sent no command, whatever its error looks like.
+func unsent(err error) error {
+	if dial := (*net.OpError)(nil); errors.As(err, &dial) && dial.Op == "dial" {
+		return err
+	}
+	return &net.OpError{Op: "dial", Net: "tcp", Err: err}
 }
 
 // dial is what rueidis would have done.

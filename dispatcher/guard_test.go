@@ -1,8 +1,15 @@
 package dispatcher
 
 import (
+	"context"
+	"crypto/tls"
+	"errors"
 	"net"
 	"testing"
+
+	"github.com/redis/rueidis"
+
+	"github.com/wheellock/wheellock/internal/gate"
 )
 
 // scripted is a connection whose reads are given.
@@ -52,5 +59,17 @@ func TestGuard(t *testing.T) {
 				t.Errorf("read: %v, want an error: %v", err, c.breaks)
 			}
 		})
+	}
+}
+
+// A connection that was never made has sent nothing, whatever the error looks like: a handshake's is none of the net
+// package's.
+func TestFailedHandshakeHasSentNothing(t *testing.T) {
+	handshake := errors.New("tls: failed to verify certificate")
+	o := rueidis.ClientOption{DialCtxFn: func(context.Context, string, *net.Dialer, *tls.Config) (net.Conn, error) { return nil, handshake }}
+	Guard(&o)
+	_, err := o.DialCtxFn(t.Context(), "redis:6379", &net.Dialer{}, nil)
+	if v := judge(err); v.result != gate.NotSent || !v.link || !errors.Is(err, handshake) {
+		t.Errorf("%v is judged %+v, want NotSent", err, v)
 	}
 }
