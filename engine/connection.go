@@ -2,6 +2,8 @@ package engine
 
 import (
 	"context"
+	"crypto/tls"
+	"crypto/x509"
 	"errors"
 	"fmt"
 	"io"
@@ -110,13 +112,37 @@ func connect(ctx context.Context, o rueidis.ClientOption) (rueidis.Client, error
 	}
 }
 
+// privacy says what to do about a connection that is not private as it was asked for; empty: it is nothing of the
+// kind. refused: it was the server who said no.
+func privacy(err error) (hint string, refused bool) {
+	var remote *net.OpError
+	switch {
+	case errors.As(err, new(x509.UnknownAuthorityError)):
+		return "if the server's certificate is what you expect, put who signed it into Redis.TLSConfig.RootCAs", false
+	case errors.As(err, new(x509.HostnameError)):
+		return "set Redis.TLSConfig.ServerName to a name in the server's certificate, if that is the server you mean", false
+	case errors.As(err, new(*tls.CertificateVerificationError)):
+		return "the server's certificate is not good", false
+	case errors.As(err, new(tls.RecordHeaderError)):
+		return "the server speaks no TLS there", false
+	case errors.As(err, &remote) && remote.Op == "remote error": // what crypto/tls calls an alert of the other side
+		return "it is the server who says so: does it want a certificate that it trusts in Redis.TLSConfig.Certificates?", true
+	}
+	return "", false
+}
+
 // connecting says what to do about a failed Open.
 func connecting(o *Options, err error) error {
 	where := strings.Join(o.Redis.InitAddress, ", ")
 	hint, group := "", ErrUnavailable
 	var dial *net.OpError
 	words, _ := dispatcher.Said(err)
+	private, refused := privacy(err)
 	switch {
+	case refused:
+		hint, group = private, ErrRefused
+	case private != "":
+		hint, group = private, ErrNotSent
 	case strings.HasPrefix(words, "WRONGPASS"), strings.HasPrefix(words, "NOAUTH"), strings.Contains(words, "without any password configured"):
 		hint, group = "check Redis.Username and Redis.Password", ErrRefused
 	case strings.HasPrefix(words, "NOPERM"):
@@ -130,6 +156,9 @@ func connecting(o *Options, err error) error {
 		hint, group = "the server hung up at once: is maxclients reached, does it want TLS, is it Redis?", ErrRefused
 	case errors.Is(err, os.ErrDeadlineExceeded), errors.Is(err, context.DeadlineExceeded):
 		hint = "the server does not answer"
+		if o.Redis.TLSConfig != nil {
+			hint += "; does it speak TLS there?"
+		}
 	case errors.As(err, &dial) && dial.Op == "dial":
 		hint, group = "is redis-server running there? Else set Options.Redis.InitAddress", ErrNotSent
 	}

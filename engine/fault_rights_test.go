@@ -4,8 +4,11 @@ import (
 	"errors"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
+
+	"github.com/redis/rueidis"
 
 	"github.com/wheellock/wheellock/engine"
 	"github.com/wheellock/wheellock/internal/redistest"
@@ -154,6 +157,44 @@ func TestFaultRightsRevokedWhileRunning(t *testing.T) {
 		mustUnlock(t, h)
 		checkQuiet(t, server, e, 0)
 	})
+}
+
+// Credentials that change are asked for anew by every connection, and before they end by those that are open.
+func TestFaultCredentialsRotate(t *testing.T) {
+	t.Parallel()
+	server := redistest.Start(t)
+	var current atomic.Value
+	current.Store("first")
+	server.MustDo("ACL", "SETUSER", "locks", "on", ">first", "~*", "&*", "+@all")
+	refreshed := make(chan struct{}, 100)
+	opts := optionsFor(server.Addr())
+	opts.Redis.AuthCredentialsFn = func(rueidis.AuthCredentialsContext) (rueidis.AuthCredentials, error) {
+		select {
+		case refreshed <- struct{}{}:
+		default:
+		}
+		return rueidis.AuthCredentials{Username: "locks", Password: current.Load().(string), RefreshAfter: time.Now().Add(time.Second)}, nil
+	}
+	e := openLimited(t, opts)
+	h := mustLock(t, e.Mutex("held"))
+	for len(refreshed) > 0 {
+		<-refreshed
+	}
+	select {
+	case <-refreshed: // on an open connection
+	case <-time.After(patience):
+		t.Error("nobody asked for credentials before they ended")
+	}
+	server.MustDo("ACL", "SETUSER", "locks", ">second")
+	current.Store("second")
+	server.MustDo("ACL", "SETUSER", "locks", "<first")
+	if server.KillClients("normal") == 0 {
+		t.Error("nobody was connected")
+	}
+	waits := e.Mutex("another").LockAsync(soon(t))
+	mustGet(t, waits)
+	mustUnlock(t, h)
+	checkQuiet(t, server, e, 0)
 }
 
 // A key that holds something else is left alone, and named for what it is.

@@ -6,6 +6,7 @@ import (
 	"net"
 	"strconv"
 	"sync"
+	"testing"
 )
 
 // Ports are taken below the range Linux uses for outgoing connections (32768 up): a killed server's port
@@ -40,3 +41,14 @@ func freePort() (int, error) {
 
 // loopback is the address of a port on this machine.
 func loopback(port int) string { return net.JoinHostPort("127.0.0.1", strconv.Itoa(port)) }
+
+// FreePort is a loopback port that nobody listens on and that no Server of this process will take: for what a
+// server listens on besides.
+func FreePort(tb testing.TB) int {
+	tb.Helper()
+	port, err := freePort()
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return port
+}
