@@ -225,8 +225,18 @@ func (q *QuorumLock) late(answers <-chan answer, n int, h *Hold, stop context.Ca
 	}()
 }
 
-// verdict is the error of a majority that was not reached: "taken" when any server said so.
+// verdict is the error of a majority that was not reached: "taken" when any server said so, unless so many have
+// said what will not change that asking again is of no use.
 func (q *QuorumLock) verdict(errs []error) error {
+	var final []error
+	for _, err := range errs {
+		if errors.Is(err, ErrClosed) || errors.Is(err, ErrInvalid) || errors.Is(err, ErrForeignKey) {
+			final = append(final, err)
+		}
+	}
+	if len(q.engines)-len(final) < q.need() {
+		return errors.Join(final...)
+	}
 	for _, err := range errs {
 		if errors.Is(err, ErrHeld) {
 			return err

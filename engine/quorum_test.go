@@ -212,3 +212,32 @@ func TestQuorumRefusesBadEngines(t *testing.T) {
 		t.Errorf("Lock with an Owner: %v, want ErrInvalid", err)
 	}
 }
+
+// Who waits for a majority that can never be reached again is told so, instead of asking for ever.
+func TestQuorumOfClosedEnginesIsClosed(t *testing.T) {
+	f, others := startFleet(t, engine.Options{}), &fleet{}
+	for _, s := range f.servers {
+		others.engines = append(others.engines, openAt(t, s.Addr(), engine.Options{}))
+	}
+	held, err := others.lock(t).Lock(soon(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer mustUnlock(t, held)
+	var waiters []func() error
+	for range 3 {
+		waiter := f.lock(t).LockAsync(context.Background())
+		waiters = append(waiters, func() error { return resultOf(waiter.Wait(soon(t))) })
+	}
+	for _, e := range f.engines[:3] {
+		if err := e.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+	waiters = append(waiters, func() error { return resultOf(f.lock(t).TryLock(soon(t))) })
+	for i, answer := range waiters {
+		if err := answer(); !errors.Is(err, engine.ErrClosed) || errors.Is(err, engine.ErrUncertain) {
+			t.Errorf("caller %d: %v, want ErrClosed", i, err)
+		}
+	}
+}
