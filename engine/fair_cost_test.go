@@ -22,13 +22,15 @@ func TestFairHandOverIsCheap(t *testing.T) {
 		t.Errorf("%d channels for two processes that wait: nothing may grow with the number of waiters", n)
 	}
 	queue := s.MustDo("LRANGE", fairQueue, "0", "-1").Texts()
+	s.MustDo("CONFIG", "SET", "slowlog-log-slower-than", "1000", "slowlog-max-len", "100000")
 	s.MustDo("CONFIG", "RESETSTAT")
 	mustUnlock(t, held)
 	checkServed(t, s, queue)
 	calls := s.MustDo("INFO", "commandstats").Text
 	perCall := statOf(t, calls, "evalsha", "usec_per_call")
 	perGrant := statOf(t, calls, "evalsha", "usec") / (2 * rounds * each)
-	t.Logf("%d grants: %.0f µs of the server's time per script, %.0f µs per grant", 2*rounds*each, perCall, perGrant)
+	slow := s.MustDo("SLOWLOG", "LEN").Int // a server that was interrupted is slow, too: so it is told, not judged
+	t.Logf("%d grants: %.0f µs of the server's time per script, %.0f µs per grant; %d calls took over 1 ms", 2*rounds*each, perCall, perGrant, slow)
 	// An average, over many processes' noise. Redisson's takes some 20 ms, for it touches all who wait.
 	if perCall > 1000 || perGrant > 1000 {
 		t.Errorf("a hand-over with %d waiters keeps the server busy for %.0f µs per script and %.0f µs per grant, want less than 1,000", len(queue), perCall, perGrant)
