@@ -22,12 +22,22 @@ var removals = []struct {
 	{"FLUSHALL", func(s *redistest.Server, key string) { s.MustDo("FLUSHALL") }},
 	{"FLUSHDB ASYNC", func(s *redistest.Server, key string) { s.MustDo("FLUSHDB", "ASYNC") }},
 	{"PEXPIRE", func(s *redistest.Server, key string) { s.MustDo("PEXPIRE", key, "-1") }}, // "1" would be renewed in time
+	{"expiry", func(s *redistest.Server, key string) { // while the server is busy, or it would be renewed in time
+		s.MustDo("EVAL", expire, "1", key)
+	}},
 	{"RENAME", func(s *redistest.Server, key string) {
 		s.MustDo("RENAME", key, key+":moved")
 		s.MustDo("DEL", key+":moved")
 	}},
 	{"SET", func(s *redistest.Server, key string) { s.MustDo("SET", key, "something else"); s.MustDo("DEL", key) }},
 }
+
+// expire has a key run out before anybody else is served.
+const expire = `redis.call('PEXPIRE', KEYS[1], 1)
+local from = redis.call('TIME')
+repeat
+	local now = redis.call('TIME')
+until (now[1] - from[1]) * 1000000 + now[2] - from[2] > 3000`
 
 // loses takes the key of a hold away and returns how long it took until the hold had ended.
 func loses(t *testing.T, s *redistest.Server, h *engine.Hold, remove func(*redistest.Server, string)) time.Duration {
