@@ -28,8 +28,8 @@ type lane struct {
 
 	wire     wire
 	watching watch
+	conn     connection
 	cargo    cargo
-	voucher  *voucher // of a lane whose cargo is vouched
 }
 
 // errand is what a lane goes for.
@@ -47,18 +47,12 @@ const rounds = 4
 
 func newLane(n *node, of cargo) *lane {
 	d := n.d
-	l := &lane{n: n, d: d, work: make(chan struct{}), stopped: make(chan struct{}), wire: wire{uuid: d.cfg.UUID}, cargo: of}
-	if of == vouched {
-		l.voucher = &voucher{n: d.cfg.Replicas, time: d.cfg.ReplicaTime}
-	}
-	return l
+	return &lane{n: n, d: d, work: make(chan struct{}), stopped: make(chan struct{}), wire: wire{uuid: d.cfg.UUID}, cargo: of}
 }
 
 func (l *lane) run() {
 	defer close(l.stopped)
-	if l.voucher != nil {
-		defer l.voucher.close()
-	}
+	defer l.conn.hangUp()
 	for range l.work {
 		l.linkErr = nil
 		switch l.doing {
@@ -70,6 +64,9 @@ func (l *lane) run() {
 			l.survey()
 		}
 		l.askTime = false
+		if l.linkErr != nil {
+			l.conn.hangUp()
+		}
 		suspects := l.suspects()
 		l.d.mail.put(letter{kind: returned, ref: l})
 		for _, name := range suspects { // after the answers that made them ours
@@ -90,7 +87,7 @@ func (l *lane) send() {
 		extra := l.prelude(reload)
 		l.wire.encode(l.batch, sent, l.n)
 		l.watch()
-		results, enough := l.carry()
+		results, enough := l.carry(sent)
 		calls := len(results) - l.watching.sent
 		l.readPrelude(results[:extra], sent)
 		l.readWatch(results[calls:])
@@ -189,7 +186,7 @@ func (l *lane) probe() {
 			return
 		}
 	}
-	loaded, err := Load(ctx, l.n.client, cfg.Clock)
+	loaded, err := Load(ctx, l.conn.open(cfg.Clock.Now(), l.n), cfg.Clock)
 	if ctx.Err() != nil && err != nil {
 		err = errors.Join(errSilent, err)
 	}

@@ -51,6 +51,9 @@ func (n *node) linkBroke(now gate.Time, err error) {
 	d.cfg.Gate.Epoch++ // what was confirmed before is not handed on (rule 8)
 	n.become(linkShaky)
 	n.link.tries, n.link.probeAt = 0, now
+	for _, l := range n.idle {
+		l.conn.stale = true
+	}
 	if d.cluster != nil {
 		d.cluster.survey.hurry(now)
 	}

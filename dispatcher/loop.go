@@ -1,6 +1,7 @@
 package dispatcher
 
 import (
+	"runtime"
 	"sync"
 	"time"
 
@@ -17,6 +18,7 @@ func (d *Dispatcher) loop() {
 	defer close(d.done)
 	var mail []letter
 	for range d.mail.wake { // by a letter, or by the timer
+		runtime.Gosched() // whoever can run now has its letter in the same turn, and the batch
 		now := d.cfg.Clock.Now()
 		d.ringDue(now) // deadlines that are due come before mail (rule 19)
 		mail = d.mail.take(mail)

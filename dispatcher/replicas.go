@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"strconv"
-	"time"
 
 	"github.com/redis/rueidis"
 
@@ -22,57 +21,24 @@ const (
 
 func (c cargo) takes(op gate.Op) bool { return c == everything || (c == vouched) == op.Confirms() }
 
-// voucher is how the replicas are made to have what a lane has carried before it counts (rule 25): by a WAIT at the
-// end of its pipeline. A WAIT holds up its connection, so each such lane has one of its own, and what needs no
-// replica, releases above all, goes by other lanes.
-type voucher struct {
-	conn    rueidis.DedicatedClient // nil: none yet, or it broke
-	release func()
-	at      string // where conn leads, if that can change
-	n       int    // how many replicas
-	time    time.Duration
-}
-
-// do runs a pipeline and reports whether enough replicas have it.
-func (v *voucher) do(client rueidis.Client, commands rueidis.Commands) (results []rueidis.RedisResult, enough bool, err error) {
-	if at := masterOf(client); v.conn == nil || at != v.at {
-		v.close()
-		v.at = at
-		v.conn, v.release = client.Dedicate()
+// carry runs the lane's pipeline. What replicas are to have before it counts (rule 25) ends with a WAIT; enough
+// reports whether so many have it. A WAIT holds up its connection, so what needs no replica, releases above all,
+// goes by other lanes.
+func (l *lane) carry(sent gate.Time) (results []rueidis.RedisResult, enough bool) {
+	conn, cfg := l.conn.open(sent, l.n), &l.d.cfg
+	if l.cargo != vouched {
+		return conn.DoMulti(context.Background(), l.wire.commands...), true
 	}
 	// Not the builder's own Wait: what it marks as blocking is not watched for a dead connection.
-	wait := client.B().Arbitrary("WAIT", strconv.Itoa(v.n), strconv.FormatInt(v.time.Milliseconds(), 10)).Build()
-	results = v.conn.DoMulti(context.Background(), append(commands, wait)...)
+	wait := conn.B().Arbitrary("WAIT", strconv.Itoa(cfg.Replicas), strconv.FormatInt(cfg.ReplicaTime.Milliseconds(), 10)).Build()
+	results = conn.DoMulti(context.Background(), append(l.wire.commands, wait)...)
 	last := len(results) - 1
 	have, err := results[last].AsInt64()
-	if err != nil {
-		v.close()
-	}
-	if _, said := Said(err); said { // the connection lives
-		return results[:last], false, nil
-	}
-	return results[:last], have >= int64(v.n), err
-}
-
-func (v *voucher) close() {
-	if v.conn != nil {
-		v.conn.Close()
-		v.release()
-		v.conn = nil
-	}
-}
-
-// carry runs the lane's pipeline, on the node's connection or, when replicas are to have it, on its own.
-func (l *lane) carry() (results []rueidis.RedisResult, enough bool) {
-	if l.cargo != vouched {
-		return l.n.client.DoMulti(context.Background(), l.wire.commands...), true
-	}
-	results, enough, err := l.voucher.do(l.n.client, l.wire.commands)
-	if err != nil {
+	if _, said := Said(err); err != nil && !said {
 		l.linkErr = err
 		l.wire.commands = nil // the client may still be reading the slice it was given
 	}
-	return results, enough
+	return results[:last], err == nil && have >= int64(cfg.Replicas)
 }
 
 // unreplicated notes that too few replicas have what the calls of this round did.

@@ -27,7 +27,7 @@ type Loaded struct {
 }
 
 // Load brings the scripts to the server and asks for its time. The error says which right is missing.
-func Load(ctx context.Context, client rueidis.Client, clock *wheel.Clock) (*Loaded, error) {
+func Load(ctx context.Context, client rueidis.CoreClient, clock *wheel.Clock) (*Loaded, error) {
 	loaded := &Loaded{}
 	commands := rueidis.Commands{client.B().Time().Build()}
 	sent := clock.Now()

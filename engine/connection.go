@@ -23,7 +23,7 @@ import (
 var honoured = map[string]bool{
 	"InitAddress": true, "Username": true, "Password": true, "AuthCredentialsFn": true, "SelectDB": true,
 	"ClientName": true, "TLSConfig": true, "Dialer": true, "DialCtxFn": true, "DialFn": true, "ConnWriteTimeout": true,
-	"Sentinel": true, "ShuffleInit": true, "ForceSingleClient": true, "DisableCache": true, "DisableRetry": true,
+	"Sentinel": true, "ShuffleInit": true, "AlwaysPipelining": true, "ForceSingleClient": true, "DisableCache": true, "DisableRetry": true,
 }
 
 // connection checks the connection's options and fills in the engine's own.
@@ -42,8 +42,7 @@ func (o *Options) connection() error {
 	if r.ClientName == "" {
 		r.ClientName = "wheellock"
 	}
-	r.AlwaysPipelining = true // a connection with a deadline of its own in sync mode would be closed by it
-	r.PipelineMultiplex = -1  // one connection: two would reorder the commands of a name
+	r.PipelineMultiplex = -1
 	r.DisableCache = true
 	r.DisableRetry = true // the engine alone decides what is sent twice
 	r.BlockingPipeline = -1

@@ -88,6 +88,7 @@ func (s *Server) connection() rueidis.ClientOption {
 		InitAddress:       []string{"enginetest:6379"},
 		DialCtxFn:         s.dial,
 		ForceSingleClient: true, // the server would pass for a cluster of one
+		AlwaysPipelining:  true, // its connections hold nothing: who writes must not be who reads
 	}
 }
 

@@ -1,0 +1,48 @@
+package dispatcher
+
+import (
+	"time"
+
+	"github.com/redis/rueidis"
+
+	"github.com/wheellock/wheellock/internal/gate"
+)
+
+// connection is a lane's own, on which nobody else sends: then the lane itself writes its pipeline and reads the
+// answers, which saves two goroutines and their wake-ups on each way. The lane owns it while it is away, the loop
+// while it is idle.
+type connection struct {
+	own    rueidis.DedicatedClient // nil: not open
+	rest   func()                  // gives it back to the client
+	at     string                  // where it leads, if that can change
+	usedAt gate.Time
+	stale  bool // another one to this node broke: this one is not to be relied upon
+}
+
+// restTime is after how much idleness a connection may have been found dead: the client looks once a second.
+const restTime = time.Second
+
+// open is where a lane sends.
+func (c *connection) open(now gate.Time, n *node) rueidis.CoreClient {
+	at := masterOf(n.client)
+	if c.stale || c.at != at {
+		c.hangUp()
+	}
+	if c.own != nil && now-c.usedAt > restTime { // the client takes back any, and gives out none that is dead
+		c.rest()
+		c.own = nil
+	}
+	if c.own == nil {
+		c.own, c.rest = n.client.Dedicate()
+	}
+	c.usedAt, c.at = now, at
+	return c.own
+}
+
+// hangUp closes the connection, if it is open.
+func (c *connection) hangUp() {
+	if c.own != nil {
+		c.own.Close()
+	}
+	*c = connection{}
+}
