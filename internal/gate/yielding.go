@@ -6,23 +6,23 @@ const (
 	// stintLimit times HandoffTime is how long a process keeps a name at most before it frees it once,
 	// even if nobody is heard: pollers do not subscribe (rule 9: zero proves nothing).
 	stintLimit = 10
-	// yieldsInVain is after how many yields that nobody took we rest from yielding: who listens does not
-	// always wait, for a subscription outlives its waiters. The rest doubles from firstRest to longestRest as
-	// long as nobody takes what is yielded. It is short: a process that was only slow gets nothing meanwhile,
-	// and a yield in vain costs no more than a sixth of the time between two.
-	yieldsInVain = 4
-	firstRest    = 25 * time.Millisecond
-	longestRest  = 100 * time.Millisecond
+	// A yield that nobody takes is followed by one twice as long, up to longestYield: whoever is far away, or gets
+	// no processor, needs longer to ask. A yield that was taken is followed by one half as long.
 	minYield     = 2 * time.Millisecond
+	longestYield = 128 * time.Millisecond
+	// yieldsInVain is after how many yields that nobody took we rest from yielding, for restLength times the last:
+	// who listens does not always wait, for a subscription outlives its waiters.
+	yieldsInVain = 4
+	restLength   = 3
 )
 
 // yielding is what a process owes to others that want a name it keeps (rule 9).
 type yielding struct {
-	stint     Time  // when this process last began to hold the name without a break
-	outside   int32 // how many others listened at the last count
-	yields    uint8 // how often in a row nobody took what we yielded
-	yielding  bool  // a yield is under way
-	yieldFree Time  // until when we do not yield
+	stint     Time          // when this process last began to hold the name without a break
+	outside   int32         // how many others listened at the last count
+	yields    uint8         // how many yields more were in vain than were taken
+	yield     time.Duration // the one that is under way; 0: none
+	yieldFree Time          // until when we do not yield
 }
 
 // keeps reports whether this process may keep the name for its next waiter: not while others listen, and
@@ -39,22 +39,25 @@ func (y *yielding) pause(now Time, heard int32, cfg *Config) time.Duration {
 	if heard <= 0 || now < y.yieldFree {
 		return 0
 	}
-	y.yielding = true
-	return max(minYield, 2*cfg.RTT) << min(y.yields, yieldsInVain-1)
+	first := max(minYield, 2*cfg.RTT)
+	y.yield = max(first, min(first<<y.yields, longestYield))
+	return y.yield
 }
 
 // settleYield notes whether somebody took what we yielded.
 func (y *yielding) settleYield(nobody bool, now Time) {
-	if !y.yielding {
+	if y.yield == 0 {
 		return
 	}
-	y.yielding = false
 	if !nobody {
-		y.yields = 0
-		return
+		y.yields -= min(y.yields, 1)
+	} else {
+		if y.yield < longestYield {
+			y.yields++
+		}
+		if y.yields >= yieldsInVain {
+			y.yieldFree = now + restLength*y.yield
+		}
 	}
-	if y.yields++; y.yields >= yieldsInVain {
-		y.yields = min(y.yields, yieldsInVain+5)
-		y.yieldFree = now + min(firstRest<<(y.yields-yieldsInVain), longestRest)
-	}
+	y.yield = 0
 }

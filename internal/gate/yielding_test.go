@@ -1,6 +1,7 @@
 package gate
 
 import (
+	"slices"
 	"testing"
 	"time"
 )
@@ -99,6 +100,32 @@ func TestOthersListen(t *testing.T) {
 		w.redis.unsubscribe(stock, b)
 		b.messages = nil
 		w.calm()
+	})
+	t.Run("yields grow until one is long enough for who is far away", func(t *testing.T) {
+		y, cfg := &yielding{}, &Config{}
+		var lengths []time.Duration
+		for now := time.Second; len(lengths) < 8; now += time.Millisecond {
+			if length := y.pause(now, 1, cfg); length != 0 {
+				lengths = append(lengths, length/time.Millisecond)
+				now += length
+				y.settleYield(length < 60*time.Millisecond, now)
+			}
+		}
+		if want := []time.Duration{2, 4, 8, 16, 32, 64, 32, 64}; !slices.Equal(lengths, want) {
+			t.Errorf("yields of %v ms; want %v", lengths, want)
+		}
+	})
+	t.Run("but take little more than a quarter of the time", func(t *testing.T) {
+		y, cfg := &yielding{}, &Config{}
+		var yielded, now Time
+		for now = time.Second; now < time.Minute; now += time.Millisecond {
+			length := y.pause(now, 1, cfg)
+			yielded, now = yielded+length, now+length
+			y.settleYield(true, now)
+		}
+		if yielded > (now-time.Second)*3/10 {
+			t.Errorf("%v of %v", yielded, now-time.Second)
+		}
 	})
 	t.Run("a stint has an end even when nobody is heard", func(t *testing.T) {
 		w := newWorld(t)
