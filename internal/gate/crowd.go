@@ -102,7 +102,7 @@ func (m *Mutex) Subscribed(now Time, refusal string, fx *Effects) {
 	}
 	c.confirm()
 	// What was published before is lost: whoever waits asks again.
-	m.again = m.phase != ours && m.queue.head != nil
+	m.cell.again = m.t.phase != ours && m.queue.head != nil
 	m.pump(now, fx)
 }
 
@@ -112,11 +112,11 @@ func (m *Mutex) Message(now Time, fx *Effects) {
 		return
 	}
 	m.tick(now, fx)
-	if m.phase == ours {
+	if m.t.phase == ours {
 		m.Suspect(now, fx)
 		return
 	}
-	m.again = m.queue.head != nil
+	m.cell.again = m.queue.head != nil
 	m.pump(now, fx)
 }
 
@@ -126,15 +126,15 @@ func (m *Mutex) heardBy(c *Command) int32 {
 		return int32(max(c.Reply, 0))
 	}
 	others, sure := m.crowd.heardBy(c.Reply)
-	m.again = m.again || !sure && m.queue.head != nil
+	m.cell.again = m.cell.again || !sure && m.queue.head != nil
 	return others
 }
 
 // Suspect asks Redis at once whether the tenure is still there; until the answer nothing is handed on (rule 8).
 // The answer to a command that is on its way proves nothing: it may have run before what is suspected.
 func (m *Mutex) Suspect(now Time, fx *Effects) {
-	m.suspected = m.flight != None
-	if m.phase == ours {
+	m.t.suspected = m.cell.flight != None
+	if m.t.phase == ours {
 		m.t.Doubt, m.t.Renew = true, now
 		m.pump(now, fx)
 	}
@@ -147,11 +147,11 @@ func (m *Mutex) LinkUp(now Time, fx *Effects) {
 	if l := m.queue.line; l != nil {
 		l.joinAt, l.leaveAt = 0, 0
 	}
-	if m.phase == ours {
+	if m.t.phase == ours {
 		m.Suspect(now, fx)
 		return
 	}
-	m.again = m.queue.head != nil
+	m.cell.again = m.queue.head != nil
 	m.pump(now, fx)
 }
 
@@ -162,7 +162,7 @@ func (m *Mutex) thin(now Time) {
 }
 
 func (c *crowd) nextAlarm(m *Mutex) Time {
-	if m.flight == None && m.phase != asked && m.phase != dead {
+	if m.cell.flight == None && m.t.phase != asked && m.t.phase != dead {
 		return min(c.linger, c.ghosts.nextAlarm())
 	}
 	return c.linger

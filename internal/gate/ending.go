@@ -21,7 +21,7 @@ func (m *Mutex) Unlock(now Time, h *Hold, ack Settler, fx *Effects) {
 	}
 	m.ack = ack
 	m.decide(now, fx)
-	if m.phase != dead { // handed on, or about to be
+	if m.t.phase != dead { // handed on, or about to be
 		m.acknowledge(Outcome{})
 	}
 	m.pump(now, fx)
@@ -40,17 +40,17 @@ func (m *Mutex) acknowledge(out Outcome) {
 
 // drop frees a tenure of which no hold is left. ack waits for the answer.
 func (m *Mutex) drop(now Time, ack Settler, fx *Effects) {
-	m.ack, m.phase, m.askAt = ack, dead, now
+	m.ack, m.t.phase, m.askAt = ack, dead, now
 	m.abortGrowth(now)
 	m.pump(now, fx)
 }
 
 // tick ends what time has ended. Every event that may grant something calls it first.
 func (m *Mutex) tick(now Time, fx *Effects) {
-	if m.phase == dead && m.ack != nil && now >= m.t.Deadline {
+	if m.t.phase == dead && m.ack != nil && now >= m.t.Deadline {
 		m.acknowledge(Outcome{Why: Doubtful}) // Unlock never blocks past the deadline
 	}
-	if m.phase != ours {
+	if m.t.phase != ours {
 		return
 	}
 	if now >= m.t.Deadline {
@@ -87,7 +87,7 @@ func (m *Mutex) gone(now Time, c *Command) {
 	m.t.endAll(m.cfg.Stats, Lost)
 	m.abortGrowth(now)
 	m.acknowledge(Outcome{Why: Lost})
-	m.phase, m.askAt = free, now
+	m.t.phase, m.askAt = free, now
 	m.haunt(c.Sent)
 }
 
@@ -98,7 +98,7 @@ func (m *Mutex) released(now Time, c *Command, fx *Effects) {
 		m.inherit(now, c, fx)
 	case c.Result == Answered && (c.Reply >= 0 || c.Reply == scripts.Mute):
 		m.acknowledge(Outcome{})
-		m.phase = free
+		m.t.phase = free
 		m.haunt(c.Sent)
 		m.askAt = now + m.pause(now, m.heardBy(c))
 		if m.breed().polls && m.queue.head != nil { // others poll too, and are not heard
@@ -114,7 +114,7 @@ func (m *Mutex) released(now Time, c *Command, fx *Effects) {
 			out = Outcome{}
 		}
 		m.acknowledge(out)
-		m.phase, m.askAt = free, now
+		m.t.phase, m.askAt = free, now
 		m.haunt(c.Sent)
 		m.heardBy(c)
 	default:
@@ -150,7 +150,7 @@ func (m *Mutex) unreleased(now Time, c *Command) {
 // buried is a tenure that no command can reach and whose lease has surely run out in Redis.
 func (m *Mutex) buried(now Time) {
 	m.acknowledge(Outcome{Why: Doubtful})
-	m.phase, m.askAt = free, now
+	m.t.phase, m.askAt = free, now
 }
 
 // haunt remembers the tenure's id if an acquire of it may have arrived after a command, sent then, that found
@@ -179,7 +179,7 @@ func (m *Mutex) exorcise(now Time, fx *Effects) bool {
 	g, due := m.crowd.ghosts.due(now)
 	if due {
 		m.send(Command{Op: m.breed().release, ID: g.id, Owner: g.owner}, fx)
-		m.again = m.queue.head != nil
+		m.cell.again = m.queue.head != nil
 	}
 	return due
 }
@@ -188,7 +188,7 @@ func (m *Mutex) exorcise(now Time, fx *Effects) bool {
 // Redis but not here yet, it is never handed out.
 func (m *Mutex) Force(now Time, owner string, id uint64, ack Settler, fx *Effects) {
 	m.tick(now, fx)
-	if id != 0 && m.phase == ours && m.t.ID == id {
+	if id != 0 && m.t.phase == ours && m.t.ID == id {
 		m.t.endAll(m.cfg.Stats, Lost)
 		m.drop(now, ack, fx)
 		return
@@ -220,7 +220,7 @@ func (m *Mutex) Close(now Time, fx *Effects) {
 	if c := m.crowd; c != nil {
 		c.listener.close()
 	}
-	if m.phase == ours {
+	if m.t.phase == ours {
 		m.t.endAll(m.cfg.Stats, Closed)
 		m.drop(now, m.ack, fx)
 	}

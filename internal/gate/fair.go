@@ -13,7 +13,7 @@ import (
 // askInLine asks whether it is our turn, brings in those who do not stand in the queue yet, and says that we live.
 func (m *Mutex) askInLine(now Time, fx *Effects) {
 	l, w := m.queue.line, m.queue.head
-	if w == nil || !m.again && now < m.askAt && (l.next == nil || now < l.joinAt) {
+	if w == nil || !m.cell.again && now < m.askAt && (l.next == nil || now < l.joinAt) {
 		return
 	}
 	place := stands
@@ -30,7 +30,7 @@ func (m *Mutex) askInLine(now Time, fx *Effects) {
 	first, n := l.joining(m.cfg)
 	m.t.Tenure = Tenure{ID: w.place, Lease: w.Lease, Watch: w.Watch}
 	l.doubt(now, &m.t.Tenure)
-	m.phase = asked
+	m.t.phase = asked
 	m.cfg.Stats.Attempts.Inc()
 	m.send(Command{Op: FairAsk, ID: w.place, Lease: w.Lease, Next: first, N: n, M: place}, fx)
 }
@@ -70,12 +70,12 @@ func (m *Mutex) answeredInLine(now Time, c *Command, fx *Effects) bool {
 		m.unsureInLine(now, c)
 	case ran && c.ID == 0:
 	case ran:
-		m.phase = free
+		m.t.phase = free
 		ttl, _ := c.Reply.Held()
 		m.refused(now, ttl, fx)
 	default:
 		if c.ID != 0 {
-			m.phase = free
+			m.t.phase = free
 		}
 		m.declined(now, c)
 		l.joinAt, l.freshAt = m.askAt, max(l.freshAt, m.askAt)
@@ -94,7 +94,7 @@ func (m *Mutex) unsureInLine(now Time, c *Command) {
 	if c.ID == 0 {
 		return
 	}
-	m.phase, m.askAt = free, now+retryPause
+	m.t.phase, m.askAt = free, now+retryPause
 	m.cfg.Stats.Uncertain.Inc()
 	if c.M == standsNot {
 		l.leave(c.ID)
@@ -122,7 +122,7 @@ func (m *Mutex) heir(c *Command) {
 func (m *Mutex) inherit(now Time, c *Command, fx *Effects) {
 	m.acknowledge(Outcome{})
 	m.haunt(c.Sent)
-	m.phase = ours
+	m.t.phase = ours
 	m.t.Tenure = Tenure{ID: c.Next, Lease: c.Lease}
 	m.queue.line.doubt(now, &m.t.Tenure)
 	m.t.confirm(now, c)
@@ -170,16 +170,16 @@ func (m *Mutex) depart(now Time, fx *Effects) bool {
 	if l == nil {
 		return false
 	}
-	if l.left && m.phase == free && m.queue.head != nil && (m.again || now >= m.askAt) {
+	if l.left && m.t.phase == free && m.queue.head != nil && (m.cell.again || now >= m.askAt) {
 		l.left = false
 		return false
 	}
 	if l.left = l.give(now); !l.left {
 		return false
 	}
-	again := m.again
+	again := m.cell.again
 	m.send(Command{Op: FairLeave, ID: l.out.first, N: l.out.n}, fx)
-	m.again = again // leaving asks nothing
+	m.cell.again = again // leaving asks nothing
 	return true
 }
 
@@ -195,7 +195,7 @@ func (m *Mutex) subscribedInLine(now Time, refusal string) {
 	}
 	// What was published before is lost. One question is enough for channels that were confirmed together.
 	if !l.hears || l.heardAt != now {
-		m.again = m.phase != ours && m.queue.head != nil
+		m.cell.again = m.t.phase != ours && m.queue.head != nil
 	}
 	l.hears, l.heardAt = true, now
 }
@@ -223,7 +223,7 @@ func (m *Mutex) sendRelease(fx *Effects) {
 // lineAlarm is when something about the queue is due.
 func (m *Mutex) lineAlarm() Time {
 	at := m.queue.line.nextAlarm()
-	if m.phase == ours && m.queue.head != nil {
+	if m.t.phase == ours && m.queue.head != nil {
 		at = min(at, m.queue.line.freshAt)
 	}
 	return at

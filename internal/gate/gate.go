@@ -170,6 +170,10 @@ type Cell struct {
 	Kind    Kind
 	Dirty   bool // stepped in this turn of the loop
 	Spare   bool // it serves no name any more, or not yet another
+
+	// The machine's.
+	flight Op   // the command in flight (rule 11: at most one)
+	again  bool // a hint came that the lock may be free: the next refusal asks at once
 }
 
 // makers make a cell with its machine, both in one piece of memory.

@@ -6,16 +6,6 @@ import (
 	"github.com/wheellock/wheellock/scripts"
 )
 
-// phase is what is known of a name's tenure in Redis.
-type phase uint8
-
-const (
-	free  phase = iota // no tenure of ours is there
-	asked              // an acquire was sent; whether it took the lock is not known
-	ours               // it stands until its deadline
-	dead               // it must go: a release is to be sent, or was sent
-)
-
 // Mutex is the machine of a reentrant lock.
 //
 // free -> asked when somebody wants in; asked -> ours when granted, -> free when refused (crowd.go says
@@ -29,12 +19,6 @@ type Mutex struct {
 	queue Queue
 	t     tenancy
 	askAt Time // when the next acquire, or the repetition of a release, may leave
-
-	phase  phase
-	flight Op   // the command in flight
-	again  bool // a hint came that the lock may be free: the next refusal asks at once (rule 11)
-
-	suspected bool // the tenure was suspected after the command in flight was asked for
 }
 
 func (m *Mutex) reset(c *Cell, cfg *Config) {
@@ -54,7 +38,7 @@ func (m *Mutex) Ask(now Time, w *Waiter, fx *Effects) {
 		m.cfg.Answer(w, Outcome{Why: Taken, TTL: m.ttl(now)})
 		return
 	}
-	if w.Try || m.phase == free && m.queue.lasting() == 0 { // no pause is kept that nobody is in, and no TryLock keeps one
+	if w.Try || m.t.phase == free && m.queue.lasting() == 0 { // no pause is kept that nobody is in, and no TryLock keeps one
 		m.askAt = min(m.askAt, now)
 	}
 	m.queue.push(w)
@@ -85,11 +69,11 @@ func (m *Mutex) Timeout(now Time, w *Waiter, fx *Effects) {
 
 // Answer is the command in flight coming back.
 func (m *Mutex) Answer(now Time, c *Command, fx *Effects) {
-	m.flight = None
+	m.cell.flight = None
 	m.prolonged(now, c) // first: what is lost in this moment is released for as long as its key may stand
 	m.tick(now, fx)
 	switch {
-	case c.Op == m.breed().release && (c.Owner != "" || c.ID != m.t.ID || m.phase != dead):
+	case c.Op == m.breed().release && (c.Owner != "" || c.ID != m.t.ID || m.t.phase != dead):
 		m.heardBy(c)
 		m.crowded().ghosts.answered(now, c)
 	case c.Op == m.breed().release:
@@ -98,14 +82,14 @@ func (m *Mutex) Answer(now Time, c *Command, fx *Effects) {
 		m.acquired(now, c, fx)
 	case c.Op == FairLeave:
 		m.queue.line.given(now, c)
-	case m.phase != ours || c.ID != m.t.ID: // it ended while the command was on its way
+	case m.t.phase != ours || c.ID != m.t.ID: // it ended while the command was on its way
 		m.swapTooLate(now, c)
 	case c.Op == Renew:
 		m.renewed(now, c, fx)
 	default:
 		m.confirmed(now, c, fx)
 	}
-	if m.suspected {
+	if m.t.suspected {
 		m.Suspect(now, fx)
 	}
 	m.pump(now, fx)
@@ -117,7 +101,7 @@ func (m *Mutex) acquired(now Time, c *Command, fx *Effects) {
 		return
 	}
 	if c.ran() && c.Reply.Taken() {
-		m.phase, m.again = ours, false
+		m.t.phase, m.cell.again = ours, false
 		m.t.Deadline = 0
 		m.t.confirm(now, c)
 		m.fence(int64(c.Reply))
@@ -148,13 +132,13 @@ func (m *Mutex) acquired(now Time, c *Command, fx *Effects) {
 		return
 	}
 	if ttl, held := c.Reply.Held(); held && c.Result == Answered {
-		m.phase = free
+		m.t.phase = free
 		m.haunt(c.Sent)
 		m.refused(now, ttl, fx)
 		return
 	}
 	if m.t.Unsure == 0 { // else an earlier one may have taken the lock: the same owner asks again, or releases
-		m.phase = free
+		m.t.phase = free
 	}
 	m.declined(now, c)
 }
@@ -219,17 +203,17 @@ func (m *Mutex) pump(now Time, fx *Effects) {
 	if m.queue.line != nil {
 		m.queue.line.hush(m.cell, m.cfg, fx)
 	}
-	if m.flight != None {
-		if m.phase == ours && m.t.holds == nil {
+	if m.cell.flight != None {
+		if m.t.phase == ours && m.t.holds == nil {
 			m.decide(now, fx)
 		}
 		return
 	}
-	switch m.phase {
+	switch m.t.phase {
 	case free:
 		m.pumpFree(now, fx)
 	case asked:
-		if now >= m.askAt || m.again {
+		if now >= m.askAt || m.cell.again {
 			m.reask(now, fx)
 		}
 	case dead:
@@ -253,12 +237,12 @@ func (m *Mutex) pumpFree(now Time, fx *Effects) {
 		return
 	}
 	w := m.queue.head
-	if w == nil || !m.again && now < m.askAt {
+	if w == nil || !m.cell.again && now < m.askAt {
 		return
 	}
 	m.cfg.LastID++
 	m.t.Tenure = Tenure{ID: m.cfg.LastID, Lease: w.Lease, Watch: w.Watch}
-	m.phase = asked
+	m.t.phase = asked
 	m.cfg.Stats.Attempts.Inc()
 	m.send(Command{Op: m.breed().acquire, ID: m.t.ID, Lease: w.Lease}, fx)
 }
@@ -302,8 +286,8 @@ func (m *Mutex) pumpOurs(now Time, fx *Effects) {
 }
 
 func (m *Mutex) send(c Command, fx *Effects) {
-	c.Cell, c.Epoch, m.flight = m.cell, m.cfg.Epoch, c.Op
-	m.again, m.suspected = false, false
+	c.Cell, c.Epoch, m.cell.flight = m.cell, m.cfg.Epoch, c.Op
+	m.cell.again, m.t.suspected = false, false
 	if c.Op == Release && m.crowd != nil {
 		m.crowd.publishing()
 	}
@@ -322,22 +306,22 @@ func (m *Mutex) Wake(now Time, fx *Effects) {
 // NextAlarm is the first instant at which time alone changes something.
 func (m *Mutex) NextAlarm() Time {
 	at := Never
-	if m.phase == ours {
+	if m.t.phase == ours {
 		at = m.t.nextEnd()
 	}
-	if m.ack != nil && m.phase == dead {
+	if m.ack != nil && m.t.phase == dead {
 		at = min(at, m.t.Deadline)
 	}
 	if m.crowd != nil {
 		at = min(at, m.crowd.nextAlarm(m))
 	}
-	if m.flight != None {
+	if m.cell.flight != None {
 		return at
 	}
-	if m.queue.line != nil && m.phase != dead {
+	if m.queue.line != nil && m.t.phase != dead {
 		at = min(at, m.lineAlarm())
 	}
-	switch m.phase {
+	switch m.t.phase {
 	case ours:
 		if m.t.Watch || m.t.Doubt {
 			at = min(at, m.t.Renew)
@@ -354,13 +338,13 @@ func (m *Mutex) NextAlarm() Time {
 
 // Idle reports whether the cell can be forgotten.
 func (m *Mutex) Idle() bool {
-	return m.phase == free && m.flight == None && m.queue.head == nil && (m.crowd == nil || m.crowd.idle()) &&
+	return m.t.phase == free && m.cell.flight == None && m.queue.head == nil && (m.crowd == nil || m.crowd.idle()) &&
 		(m.queue.line == nil || m.queue.line.idle())
 }
 
 // ttl is what the local hold's lease has left.
 func (m *Mutex) ttl(now Time) time.Duration {
-	if m.phase == ours {
+	if m.t.phase == ours {
 		return max(m.t.Deadline-now, 0)
 	}
 	if m.crowd != nil {

@@ -25,7 +25,7 @@ func (m *Mutex) reenter(now Time, w *Waiter, fx *Effects) bool {
 }
 
 func (m *Mutex) holdOf(owner uint64) *Hold {
-	if m.phase != ours {
+	if m.t.phase != ours {
 		return nil
 	}
 	return m.t.holdOf(owner)

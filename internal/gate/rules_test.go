@@ -113,8 +113,8 @@ func (p *process) checkMachine(c *Cell) {
 	for _, sent := range p.outbox {
 		inFlight = inFlight || sent.Cell == c
 	}
-	if inFlight != (m.flight != None) {
-		p.world.broken(fmt.Sprintf("%s: flight is %v, in flight: %v", p.uuid, m.flight, inFlight))
+	if inFlight != (m.cell.flight != None) {
+		p.world.broken(fmt.Sprintf("%s: flight is %v, in flight: %v", p.uuid, m.cell.flight, inFlight))
 	}
 	if m.Waiting() > 0 && m.t.holds == nil && !inFlight && m.NextAlarm() == Never {
 		p.world.broken(fmt.Sprintf("%s: somebody waits and nothing will ever happen", p.uuid))
@@ -159,7 +159,7 @@ func (p *process) checkKey(name string) {
 		p.world.broken(fmt.Sprintf("%s has forgotten %s, which it holds in Redis under %d", p.uuid, name, id))
 	}
 	m := c.Machine.(*Mutex)
-	if m.phase != free && m.t.ID == id || m.crowd != nil && slices.ContainsFunc(m.crowd.ghosts, func(g ghost) bool { return g.id == id }) {
+	if m.t.phase != free && m.t.ID == id || m.crowd != nil && slices.ContainsFunc(m.crowd.ghosts, func(g ghost) bool { return g.id == id }) {
 		return
 	}
 	p.world.broken(fmt.Sprintf("%s does not know that it holds %s in Redis under %d", p.uuid, name, id))

@@ -26,9 +26,7 @@ type RW struct {
 	askAt  Time                 // when the next acquire may leave
 	freeAt Time                 // when the lease of the owner that refused us ends, as it was last heard
 
-	flight    Op   // the command in flight
 	courteous bool // it, asking for readers, is for nothing if others listen
-	again     bool // a hint came that the lock may be free: the next refusal asks at once (rule 11)
 	last      Why  // the last answer of Redis: Taken or TooFew; else Down
 	suspected bool // the tenures were suspected after the command in flight was asked for
 }
@@ -42,7 +40,6 @@ type grip struct {
 	extent  Time    // when its keys run out, less a margin, if nobody lowers their TTL; for a writer, Deadline
 	askAt   Time    // when the release or the downgrade may be sent, again
 	writes  int32   // living holds that exclude
-	phase   phase   // asked, ours or dead
 	writer  bool    // it was taken as a writer's
 	write   bool    // in Redis it is a writer's, unless it is torn
 	torn    bool    // a downgrade got no answer: it may be a reader's
@@ -117,7 +114,7 @@ func (r *RW) Timeout(now Time, w *Waiter, fx *Effects) {
 // Answer is the command in flight coming back.
 func (r *RW) Answer(now Time, c *Command, fx *Effects) {
 	g := r.flying
-	r.flight, r.flying = None, nil
+	r.cell.flight, r.flying = None, nil
 	if g != nil {
 		g.prolonged(now, c) // first: what is lost in this moment is released for as long as its key may stand
 	}
@@ -152,7 +149,7 @@ func (r *RW) pump(now Time, fx *Effects) {
 		}
 	}
 	r.thin(now, r.queue.head != nil)
-	if r.flight != None || r.renew(now, fx) || r.free(now, fx) || r.exorcise(now, fx) {
+	if r.cell.flight != None || r.renew(now, fx) || r.free(now, fx) || r.exorcise(now, fx) {
 		return
 	}
 	r.ask(now, fx)
@@ -160,7 +157,7 @@ func (r *RW) pump(now Time, fx *Effects) {
 
 func (r *RW) send(c Command, g *grip, fx *Effects) {
 	c.Cell, c.Epoch = r.cell, r.cfg.Epoch
-	r.flight, r.flying, r.suspected = c.Op, g, false
+	r.cell.flight, r.flying, r.suspected = c.Op, g, false
 	if c.Op == ReleaseRead || c.Op == ReleaseWrite || c.Op == Downgrade {
 		r.publishing()
 	}
@@ -187,7 +184,7 @@ func (r *RW) NextAlarm() Time {
 			at = min(at, g.Deadline)
 		}
 	}
-	if r.flight != None {
+	if r.cell.flight != None {
 		return at
 	}
 	at = min(at, r.ghosts.nextAlarm())
@@ -205,7 +202,7 @@ func (r *RW) NextAlarm() Time {
 
 // Idle reports whether the cell can be forgotten.
 func (r *RW) Idle() bool {
-	return len(r.grips) == 0 && r.flight == None && r.queue.head == nil && len(r.ghosts) == 0 && r.ear == deaf
+	return len(r.grips) == 0 && r.cell.flight == None && r.queue.head == nil && len(r.ghosts) == 0 && r.ear == deaf
 }
 
 // ttl is what the local holds' lease has left, or what was last heard of others'.

@@ -33,7 +33,7 @@ func (r *RW) mayAsk() bool {
 
 // ask sends the next question for the head of the queue.
 func (r *RW) ask(now Time, fx *Effects) {
-	if !r.again && now < r.askAt {
+	if !r.cell.again && now < r.askAt {
 		return
 	}
 	if g := r.asking(); g != nil {
@@ -43,7 +43,7 @@ func (r *RW) ask(now Time, fx *Effects) {
 	if !r.mayAsk() {
 		return
 	}
-	r.again = false
+	r.cell.again = false
 	r.cfg.Stats.Attempts.Inc()
 	w := r.queue.head
 	if len(r.grips) == maxShares {
@@ -54,7 +54,8 @@ func (r *RW) ask(now Time, fx *Effects) {
 	}
 	r.courteous = len(r.grips) > 0 && r.courtesy(now, w)
 	r.cfg.LastID++
-	g := &grip{phase: asked, writer: w.Write, write: w.Write}
+	g := &grip{writer: w.Write, write: w.Write}
+	g.phase = asked
 	g.Tenure = Tenure{ID: r.cfg.LastID, Lease: w.Lease, Watch: w.Watch}
 	if !w.Watch && !w.Write {
 		g.Lease = r.need()
@@ -113,7 +114,7 @@ func (r *RW) reask(now Time, g *grip, fx *Effects) {
 		return
 	}
 	g.Lease, g.Watch = max(g.Lease, w.Lease), w.Watch && w.Lease >= g.Lease
-	r.again, r.courteous = false, false
+	r.cell.again, r.courteous = false, false
 	r.cfg.Stats.Attempts.Inc()
 	r.question(g, fx)
 }
@@ -122,7 +123,7 @@ func (r *RW) reask(now Time, g *grip, fx *Effects) {
 func (r *RW) acquired(now Time, g *grip, c *Command, fx *Effects) {
 	switch ttl, held := c.Reply.Held(); {
 	case c.ran() && c.Reply.Taken():
-		g.phase, g.Deadline, r.again = ours, 0, false
+		g.phase, g.Deadline, r.cell.again = ours, 0, false
 		r.confirm(now, g, c)
 		r.settleYield(true, now)
 		r.begun(now, g, c)
@@ -250,7 +251,7 @@ func (r *RW) Subscribed(now Time, refusal string, fx *Effects) {
 		r.ear = barred
 	} else {
 		r.listener.confirm()
-		r.again = r.queue.head != nil // what was published before is lost: whoever waits asks again
+		r.cell.again = r.queue.head != nil // what was published before is lost: whoever waits asks again
 	}
 	r.pump(now, fx)
 }
@@ -261,7 +262,7 @@ func (r *RW) Message(now Time, fx *Effects) {
 		return
 	}
 	r.tick(now)
-	r.again = r.queue.head != nil
+	r.cell.again = r.queue.head != nil
 	r.suspect(now)
 	r.pump(now, fx)
 }
@@ -269,7 +270,7 @@ func (r *RW) Message(now Time, fx *Effects) {
 // hear counts who heard the message of a release.
 func (r *RW) hear(c *Command) int32 {
 	others, sure := r.heardBy(c.Reply)
-	r.again = r.again || !sure && r.queue.head != nil
+	r.cell.again = r.cell.again || !sure && r.queue.head != nil
 	return others
 }
 
@@ -281,7 +282,7 @@ func (r *RW) Suspect(now Time, fx *Effects) {
 }
 
 func (r *RW) suspect(now Time) {
-	r.suspected = r.flight != None
+	r.suspected = r.cell.flight != None
 	for _, g := range r.grips {
 		if g.phase == ours {
 			g.Doubt, g.Renew, g.askAt = true, now, min(g.askAt, now)
@@ -296,7 +297,7 @@ func (r *RW) LinkUp(now Time, fx *Effects) {
 	for _, g := range r.grips {
 		g.askAt = min(g.askAt, now)
 	}
-	r.again = r.queue.head != nil
+	r.cell.again = r.queue.head != nil
 	r.suspect(now)
 	r.pump(now, fx)
 }

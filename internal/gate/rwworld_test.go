@@ -61,8 +61,8 @@ func (w *rwWorld) check() {
 				w.broken("%v was forgotten", c)
 			}
 		}
-		if (p.flight != nil) != (p.rw.flight != None) {
-			w.broken("%s: flight is %v", p.uuid, p.rw.flight)
+		if (p.flight != nil) != (p.rw.cell.flight != None) {
+			w.broken("%s: flight is %v", p.uuid, p.rw.cell.flight)
 		}
 		if p.rw.Waiting() > 0 && p.flight == nil && p.rw.NextAlarm() == Never {
 			w.broken("%s: somebody waits and nothing will ever happen", p.uuid)

@@ -47,6 +47,16 @@ func (t *Tenure) unsure(sent Time) {
 // knows of the server's clock.
 func lateAfter(sent Time) Time { return sent + LateWindow + 250*time.Millisecond }
 
+// phase is what is known of a name's tenure in Redis.
+type phase uint8
+
+const (
+	free  phase = iota // no tenure of ours is there
+	asked              // an acquire was sent; whether it took the lock is not known
+	ours               // it stands until its deadline
+	dead               // it must go: a release is to be sent, or was sent
+)
+
 // tenancy is a tenure with its living holds. A read lock has thousands, so that nothing but a renewal and
 // the end of a hold's own time looks at all of them.
 type tenancy struct {
@@ -55,6 +65,9 @@ type tenancy struct {
 	soonest Time   // none of them ends by its own time before this
 	watched int32  // how many of them the watchdog keeps
 	handed  uint16 // how often the tenure was handed on since its last confirmation
+
+	phase     phase
+	suspected bool // it was suspected after the command in flight was asked for
 }
 
 // confirm is Tenure's, and begins to count handoffs anew.
