@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"time"
 
@@ -20,30 +19,17 @@ type Hold struct {
 	e     *Engine
 	name  string
 	ended atomic.Uint32 // 0 while held, else 1 + a gate.Why; set once
-	fixed bool
 
 	permits int32 // how many it has; 0: it is a lock's
+	fixed   bool
 
-	mu      sync.Mutex // guards endings
-	endings *endings   // nil until somebody wants to hear of the end
+	endings atomic.Pointer[endings] // nil until somebody wants to hear of the end
 }
 
 func newHold(e *Engine, name string, fixed bool) *Hold {
 	h := &Hold{e: e, name: name, fixed: fixed}
 	h.core.By = (*held)(h)
 	return h
-}
-
-// endings is who hears of the end of a hold.
-type endings struct {
-	done     chan struct{}
-	contexts map[*binding]struct{}
-}
-
-// binding is a context that ends with the hold.
-type binding struct {
-	cancel context.CancelCauseFunc
-	stop   func() bool // ends the watch over its parent, if there is one
 }
 
 // Unlock gives the lock back. Nil: it is released, handed on to the next waiter, or one re-entry is undone.
@@ -97,47 +83,6 @@ type held Hold
 // End is the loop's word that the hold has ended. It implements gate.Ender.
 func (h *held) End(why gate.Why) { (*Hold)(h).finish(why) }
 
-// finish ends the hold, once. False: it had ended before.
-func (h *Hold) finish(why gate.Why) bool {
-	if !h.ended.CompareAndSwap(0, 1+uint32(why)) {
-		return false
-	}
-	h.mu.Lock()
-	endings := h.endings
-	h.endings = nil
-	h.mu.Unlock()
-	if endings == nil {
-		return true
-	}
-	if endings.done != nil {
-		close(endings.done)
-	}
-	for b := range endings.contexts {
-		b.cancel(h.Err())
-		b.stop()
-	}
-	return true
-}
-
-// closedChan is the Done of holds that had ended when they were asked.
-var closedChan = func() chan struct{} { c := make(chan struct{}); close(c); return c }()
-
-// Done is closed when the hold ends, by Unlock or otherwise; Err then says why.
-func (h *Hold) Done() <-chan struct{} {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	if h.ended.Load() != 0 && (h.endings == nil || h.endings.done == nil) {
-		return closedChan
-	}
-	if h.endings == nil {
-		h.endings = &endings{}
-	}
-	if h.endings.done == nil {
-		h.endings.done = make(chan struct{})
-	}
-	return h.endings.done
-}
-
 // over reports whether the clock says that the hold has ended.
 func (h *Hold) over() bool {
 	if c := h.composite(); c != nil {
@@ -150,31 +95,6 @@ func (h *Hold) over() bool {
 func (h *Hold) composite() *composite {
 	c, _ := h.core.By.(*composite)
 	return c
-}
-
-// onEnd calls f, which must not block, with Err's answer when the hold ends, before anything is freed.
-func (h *Hold) onEnd(f func(error)) {
-	b := &binding{cancel: f, stop: func() bool { return true }}
-	if !h.bind(b) {
-		f(h.Err())
-	}
-}
-
-// bind has b hear of the end; false: it has ended.
-func (h *Hold) bind(b *binding) bool {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	if h.ended.Load() != 0 {
-		return false
-	}
-	if h.endings == nil {
-		h.endings = &endings{}
-	}
-	if h.endings.contexts == nil {
-		h.endings.contexts = make(map[*binding]struct{})
-	}
-	h.endings.contexts[b] = struct{}{}
-	return true
 }
 
 // Err is nil while the lock is held; then ErrUnlocked, ErrLost, ErrMaxHold, or ErrLost and ErrClosed. It
@@ -190,43 +110,6 @@ func (h *Hold) Err() error {
 		return errClosedHold
 	default:
 		return sentinels[gate.Why(ended-1)]
-	}
-}
-
-// Context is parent, ending too when the hold ends, with Err's answer as its cause: ErrLost before anybody
-// else can have the lock.
-func (h *Hold) Context(parent context.Context) context.Context {
-	ctx, cancel := context.WithCancelCause(context.WithValue(parent, parentOf{h}, parent))
-	b := &binding{cancel: cancel}
-	b.stop = context.AfterFunc(parent, func() { h.unbind(b) })
-	if !h.bind(b) {
-		b.stop()
-		cancel(h.Err())
-	}
-	return ctx
-}
-
-// parentOf is where a context finds the parent of the hold's context that it comes from.
-type parentOf struct{ h *Hold }
-
-// outliving is ctx, or, when that comes from the hold's own contexts, what of it does not end with the hold:
-// h.Unlock(ctx) inside the work that ctx was made for must not end its own waiting.
-func (h *Hold) outliving(ctx context.Context) (context.Context, context.CancelFunc) {
-	parent, own := ctx.Value(parentOf{h}).(context.Context)
-	if !own || ctx.Err() != nil {
-		return ctx, func() {}
-	}
-	if at, bounded := ctx.Deadline(); bounded {
-		return context.WithDeadline(parent, at)
-	}
-	return parent, func() {}
-}
-
-func (h *Hold) unbind(b *binding) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	if h.endings != nil {
-		delete(h.endings.contexts, b)
 	}
 }
 
