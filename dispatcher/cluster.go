@@ -112,8 +112,7 @@ func (d *Dispatcher) share() {
 		for i := range queue {
 			d.cluster.serves[queue[i].Cell.Slot].out.put(&queue[i])
 		}
-		clear(queue)
-		d.fx.Commands[op] = queue[:0]
+		d.fx.Commands[op] = again(queue)
 	}
 }
 

@@ -67,6 +67,7 @@ type Dispatcher struct {
 	fx       gate.Effects
 	slots    *wheel.Slots[*gate.Cell]
 	near     nearby
+	courtesy courtesy
 	nodes    []*node
 	nodeID   int64    // of the last one
 	cluster  *cluster // nil: a single server, the only node; set once

@@ -1,7 +1,6 @@
 package dispatcher
 
 import (
-	"runtime"
 	"sync"
 	"time"
 
@@ -18,10 +17,11 @@ func (d *Dispatcher) loop() {
 	defer close(d.done)
 	var mail []letter
 	for range d.mail.wake { // by a letter, or by the timer
-		runtime.Gosched() // whoever can run now has its letter in the same turn, and the batch
+		d.courtesy.show(d.cfg.Clock.Now(), d.near.next())
 		now := d.cfg.Clock.Now()
 		d.ringDue(now) // deadlines that are due come before mail (rule 19)
 		mail = d.mail.take(mail)
+		d.courtesy.judge(now, len(mail))
 		for i := range mail {
 			if i%clockStride == 0 {
 				now = d.cfg.Clock.Now()
@@ -180,8 +180,7 @@ func (d *Dispatcher) settleAlarms() {
 		}
 		d.schedule(c, now)
 	}
-	clear(d.dirty)
-	d.dirty = d.dirty[:0]
+	d.dirty = again(d.dirty)
 	also := gate.Never
 	for _, n := range d.nodes {
 		also = min(also, n.alarm())
@@ -189,7 +188,7 @@ func (d *Dispatcher) settleAlarms() {
 	if d.cluster != nil {
 		also = min(also, d.cluster.survey.alarm(d))
 	}
-	if d.closing {
+	if d.closing && now < d.closeBy { // afterwards a returning lane wakes the loop
 		also = min(also, d.closeBy)
 	}
 	d.near.aim(now, also)

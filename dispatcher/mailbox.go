@@ -90,10 +90,10 @@ func (m *mailbox) rouse() {
 
 // take swaps the queue for the letters read last, so two slices serve for ever.
 func (m *mailbox) take(spare []letter) []letter {
-	clear(spare)
+	spare = again(spare)
 	m.mu.Lock()
 	mail := m.queue
-	m.queue = spare[:0]
+	m.queue = spare
 	m.mu.Unlock()
 	return mail
 }

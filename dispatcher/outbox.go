@@ -19,18 +19,36 @@ func (o *outbox) fill(batch []gate.Command, of cargo) []gate.Command {
 		}
 		from := o.heads[op]
 		batch = append(batch, (*queue)[from:from+take]...)
-		o.heads[op] += take
-		if o.heads[op] == len(*queue) {
-			o.emptied(op)
-		}
+		o.left(op, take)
 	}
 	return batch
 }
 
-// emptied makes the queue of an operation, of which everything has left, as new.
-func (o *outbox) emptied(op int) {
-	clear(o.commands[op])
-	o.commands[op], o.heads[op] = o.commands[op][:0], 0
+// left notes that so many commands of an operation have left. When more have left than wait, those that wait move to
+// the front: a queue that is never empty would grow for ever.
+func (o *outbox) left(op, n int) {
+	o.heads[op] += n
+	queue := o.commands[op]
+	switch waiting := len(queue) - o.heads[op]; {
+	case waiting == 0:
+		o.commands[op], o.heads[op] = again(queue), 0
+	case waiting < o.heads[op]:
+		copy(queue, queue[o.heads[op]:])
+		clear(queue[waiting:])
+		o.commands[op], o.heads[op] = queue[:waiting], 0
+	}
+}
+
+// maxRoom is how many elements the place of a burst may have had that is kept for the next one.
+const maxRoom = 8192
+
+// again is an empty slice for what a slice was for: itself, unless it has become very large.
+func again[T any](s []T) []T {
+	if cap(s) > maxRoom {
+		return nil
+	}
+	clear(s)
+	return s[:0]
 }
 
 func (o *outbox) put(c *gate.Command) { o.commands[c.Op] = append(o.commands[c.Op], *c) }

@@ -132,6 +132,6 @@ func (n *node) bounce(now gate.Time) {
 			c.Sent, c.Result, c.Reply = now, gate.NotSent, 0
 			n.d.answer(now, &c)
 		}
-		o.emptied(op)
+		o.left(op, 0)
 	}
 }

@@ -50,8 +50,7 @@ func (d *Dispatcher) listen() {
 			d.tuneOut(s.Channel, s.Cell)
 		}
 	}
-	clear(d.fx.Subscriptions)
-	d.fx.Subscriptions = d.fx.Subscriptions[:0]
+	d.fx.Subscriptions = again(d.fx.Subscriptions)
 }
 
 func (d *Dispatcher) tuneIn(channel string, c *gate.Cell) {

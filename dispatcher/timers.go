@@ -80,10 +80,7 @@ type nearby struct {
 
 // aim sets the timer for the nearest alarm, or for also when that is nearer.
 func (n *nearby) aim(now, also gate.Time) {
-	at := also
-	if len(n.alarms) > 0 {
-		at = min(at, n.alarms[0].at)
-	}
+	at := min(also, n.next())
 	if at == n.set && at > now {
 		return
 	}
@@ -93,6 +90,14 @@ func (n *nearby) aim(now, also gate.Time) {
 		return
 	}
 	n.timer.Reset(max(at-now, 0))
+}
+
+// next is when the nearest alarm is due; Never when none is near.
+func (n *nearby) next() gate.Time {
+	if len(n.alarms) == 0 {
+		return gate.Never
+	}
+	return n.alarms[0].at
 }
 
 // nearAlarm is when a cell wants to be woken. An entry is stale when the cell's Due has changed since.
