@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"os"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -52,7 +53,7 @@ func pairs(b *testing.B, callers int, name func(caller, turn int) string) {
 }
 
 func BenchmarkDistinct(b *testing.B) {
-	for _, callers := range []int{1, 64, 1024} {
+	for _, callers := range []int{1, 64, 1024, 4096} {
 		b.Run(fmt.Sprint(callers), func(b *testing.B) {
 			pairs(b, callers, func(caller, turn int) string { return fmt.Sprintf("bench:%018d", turn) })
 		})
@@ -65,4 +66,43 @@ func BenchmarkHot(b *testing.B) {
 			pairs(b, callers, func(caller, turn int) string { return "bench:000000000000000hot" })
 		})
 	}
+}
+
+// BenchmarkAsync is the work of BenchmarkDistinct with so many pairs in flight, without goroutines of callers.
+func BenchmarkAsync(b *testing.B) {
+	const inFlight = 4096
+	e := open(b)
+	b.ReportAllocs()
+	b.ResetTimer()
+	var turns atomic.Int64
+	var running sync.WaitGroup
+	running.Add(inFlight)
+	var next func()
+	unlocked := func(_ struct{}, err error) {
+		if err != nil {
+			b.Error(err)
+		}
+		next()
+	}
+	locked := func(h *engine.Hold, err error) {
+		if err != nil {
+			b.Error(err)
+			running.Done()
+			return
+		}
+		h.UnlockAsync().Then(unlocked)
+	}
+	next = func() {
+		turn := turns.Add(1)
+		if turn > int64(b.N) {
+			running.Done()
+			return
+		}
+		e.Mutex(fmt.Sprintf("bench:%018d", turn)).LockAsync(context.Background(), engine.WithWait(30*time.Second)).Then(locked)
+	}
+	for range inFlight {
+		next()
+	}
+	running.Wait()
+	b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "pairs/s")
 }
