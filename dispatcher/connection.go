@@ -16,6 +16,7 @@ type connection struct {
 	rest   func()                  // gives it back to the client
 	at     string                  // where it leads, if that can change
 	usedAt gate.Time
+	fresh  bool // nothing has come over it yet
 	stale  bool // another one to this node broke: this one is not to be relied upon
 }
 
@@ -34,9 +35,19 @@ func (c *connection) open(now gate.Time, n *node) rueidis.CoreClient {
 	}
 	if c.own == nil {
 		c.own, c.rest = n.client.Dedicate()
+		c.fresh = true
 	}
 	c.usedAt, c.at = now, at
 	return c.own
+}
+
+// proved notes whether anything came over the connection. One over which nothing ever came may be no connection at all:
+// its errors are those of the login, for good.
+func (c *connection) proved(well bool) {
+	if c.fresh && !well {
+		c.hangUp()
+	}
+	c.fresh = false
 }
 
 // hangUp closes the connection, if it is open.

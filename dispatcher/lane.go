@@ -132,13 +132,14 @@ func (l *lane) readPrelude(results []rueidis.RedisResult, sent gate.Time) {
 func (l *lane) read(results []rueidis.RedisResult) (reload bool) {
 	calls := l.wire.calls
 	l.wire.calls = l.wire.spare[:0]
-	clean := true
+	clean, well := true, false
 	for i, c := range calls {
 		if c.asking {
 			results = results[1:] // of ASKING; were it refused, so would be the call
 		}
 		err := l.wire.decode(l.batch[c.from:c.to], results[i])
 		if err == nil {
+			well = true
 			continue
 		}
 		v := judge(err)
@@ -148,7 +149,7 @@ func (l *lane) read(results []rueidis.RedisResult) (reload bool) {
 			v.result = gate.Elsewhere
 			l.fail(c, v)
 		case v.reload:
-			reload = true
+			reload, well = true, true
 			l.wire.calls = append(l.wire.calls, c)
 		case v.link:
 			l.linkErr = err
@@ -162,6 +163,7 @@ func (l *lane) read(results []rueidis.RedisResult) (reload bool) {
 		}
 	}
 	l.wire.spare = calls
+	l.conn.proved(well)
 	if !clean { // the client may still be reading the slice it was given
 		l.wire.commands = nil
 	}

@@ -141,9 +141,9 @@ func TestFaultWaitersOfCountsAreNotStranded(t *testing.T) {
 	for range times(t, 200, 10) {
 		acquires, waits := e.Semaphore("pool").AcquireAsync(soon(t), 1), e.CountDownLatch("start").WaitAsync(soon(t))
 		redistest.Await(t, "both to listen", func() bool { return len(server.Subscriptions().Channels) == 2 })
-		server.KillClients("pubsub")
 		server.MustDo("SET", "pool", "1") // told to nobody
 		server.MustDo("DEL", "start")
+		server.KillClients("pubsub")
 		if _, err := acquires.Wait(soon(t)); err != nil {
 			t.Fatalf("Acquire: %v", err)
 		}

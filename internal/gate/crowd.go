@@ -112,6 +112,7 @@ func (m *Mutex) Message(now Time, fx *Effects) {
 		return
 	}
 	m.tick(now, fx)
+	m.settleYield(false) // somebody had it, to free it
 	if m.t.phase == ours {
 		m.Suspect(now, fx)
 		return

@@ -262,6 +262,7 @@ func (r *RW) Message(now Time, fx *Effects) {
 		return
 	}
 	r.tick(now)
+	r.settleYield(false, now) // somebody had it, to free it
 	r.cell.again = r.queue.head != nil
 	r.suspect(now)
 	r.pump(now, fx)

@@ -73,6 +73,7 @@ func TestOthersListen(t *testing.T) {
 		a.listen()
 		a.expect(Acquire).answer()
 		second.wantAnswer(Granted)
+		w.want(a.cell(stock).Machine.(*Mutex).crowd.yields == 0, "a yield that somebody took; it counts as in vain")
 		w.redis.unsubscribe(stock, b)
 		b.messages = nil
 		w.calm()
