@@ -18,7 +18,7 @@ func TestOutboxNeverEmpty(t *testing.T) {
 			o.put(&gate.Command{Op: gate.Acquire, ID: put})
 		}
 		if put > 3*maxBatch { // three batches always wait
-			batch = o.fill(batch[:0])
+			batch = o.fill(batch[:0], everything)
 		}
 		for _, c := range batch {
 			if sent++; c.ID != sent {
