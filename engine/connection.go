@@ -69,10 +69,10 @@ func (o *Options) timeouts() error {
 		r.Dialer.Timeout = 1500 * time.Millisecond
 	}
 	if r.Dialer.KeepAlive == 0 {
-		r.Dialer.KeepAlive = min(time.Second, budget/5)
+		r.Dialer.KeepAlive = min(time.Second, budget/8)
 	}
 	if r.ConnWriteTimeout == 0 {
-		r.ConnWriteTimeout = min(2*time.Second, budget/2)
+		r.ConnWriteTimeout = min(2*time.Second, budget*3/4)
 	}
 	if 2*r.Dialer.KeepAlive+r.ConnWriteTimeout > budget {
 		return invalid("Redis.Dialer.KeepAlive %v and Redis.ConnWriteTimeout %v: twice the first and the second together must not exceed a third of Lease, %v",

@@ -22,7 +22,7 @@ func TestScaleOfManyHolds(t *testing.T) {
 	e := open(t, server, engine.Options{Lease: lease, MaxRequests: 2 * n})
 	before := readGauge()
 	holds := lockMany(t, e, "ours", n)
-	wantCheap(t, "holds", n, before, 500)
+	wantCheap(t, "holds", n, before, 500+4<<20/int64(n)) // and what the engine keeps in any case
 
 	const leases = 5
 	began, client, redis, calls := time.Now(), ownTime(t), serverTime(server), evalshas(t, server)
