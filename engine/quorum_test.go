@@ -83,7 +83,8 @@ func TestQuorumSurvivesAMinority(t *testing.T) {
 		},
 	} {
 		t.Run(what, func(t *testing.T) {
-			f := startFleet(t, engine.Options{Lease: 3 * time.Second})
+			t.Parallel() // mostly it waits
+			f := startFleet(t, engine.Options{Lease: 6 * time.Second}) // a busy machine must not be taken for a loss
 			fault(f, 0)
 			fault(f, 1)
 			h, err := f.lock(t).Lock(context.Background(), engine.WithWait(20*time.Second))
@@ -93,7 +94,7 @@ func TestQuorumSurvivesAMinority(t *testing.T) {
 			select {
 			case <-h.Done():
 				t.Fatalf("not renewed on the majority that is left: %v", h.Err())
-			case <-time.After(5 * time.Second): // nearly two leases
+			case <-time.After(10 * time.Second): // nearly two leases
 			}
 			if err := h.Unlock(context.Background()); err != nil {
 				t.Fatal(err)
