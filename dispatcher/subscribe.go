@@ -64,7 +64,7 @@ func (e *ear) subscribeSharded(conn rueidis.DedicatedClient, channels []string) 
 		switch {
 		case err == nil:
 			heard = append(heard, channel)
-		case judge(err).result == gate.Denied:
+		case judge(err).result == gate.Denied && !(e.strays && redirects(words)):
 			e.refuse(channel, err)
 		case e.strays && words != "":
 			delete(e.channels, channel)

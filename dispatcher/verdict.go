@@ -24,7 +24,7 @@ type verdict struct {
 // server's error. Anything else that the server says in an error came out of a script; our scripts turn
 // errors of their commands into replies, so it did not get as far as a write.
 var (
-	passing = []string{"LOADING", "BUSY", "TRYAGAIN", "CLUSTERDOWN", "MASTERDOWN", "MOVED", "ASK", "READONLY", "UNKILLABLE", "NOTBUSY", "ERR max number of clients"}
+	passing = []string{"LOADING", "BUSY", "TRYAGAIN", "CLUSTERDOWN", "MASTERDOWN", "READONLY", "UNKILLABLE", "NOTBUSY", "ERR max number of clients"}
 	killed  = "Script killed by user"
 	astride = "non local key" // in the midst of a script: a key that was here, and was deleted, is in a hash slot on its way
 )

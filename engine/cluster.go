@@ -14,6 +14,17 @@ import (
 	"github.com/wheellock/wheellock/scripts"
 )
 
+// errUnseen is a cluster that was taken for a server, for the client was not told who serves what.
+var errUnseen = fmt.Errorf("%w: this is a node of a Redis Cluster, but this user may not ask for the others: grant +cluster|slots, or set Redis.ForceSingleClient to use this node alone", ErrRefused)
+
+// ofCluster reports whether a server says that it is a node of a cluster. HELLO needs no right.
+func ofCluster(ctx context.Context, client rueidis.Client) bool {
+	said, _ := client.Do(ctx, client.B().Arbitrary("HELLO").Build()).AsMap()
+	mode := said["mode"]
+	text, _ := mode.ToString()
+	return text == "cluster"
+}
+
 // askTime bounds asking one node of a cluster who serves what.
 const askTime = 2 * time.Second
 

@@ -21,6 +21,16 @@ func replicaOf(c *redistest.Cluster, master int) *redistest.Server {
 	return c.Nodes[len(c.Nodes)/2+master]
 }
 
+// awaitMaster waits until a replica has taken over.
+func awaitMaster(t *testing.T, c *redistest.Cluster, replica *redistest.Server) {
+	t.Helper()
+	redistest.Await(t, "a master in "+replica.Addr(), func() bool {
+		role := replica.Do("ROLE").Items
+		return len(role) > 0 && role[0].Text == "master"
+	})
+	c.AwaitOK()
+}
+
 func awaitKey(t *testing.T, s *redistest.Server, key string) {
 	t.Helper()
 	redistest.Await(t, key+" at "+s.Addr(), func() bool { return slices.Contains(s.Keys(), key) })
@@ -40,7 +50,7 @@ func TestClusterFailsOver(t *testing.T) {
 	awaitKey(t, replicaOf(c, 0), dying)
 
 	c.Nodes[0].Kill()
-	c.AwaitOK()
+	awaitMaster(t, c, replicaOf(c, 0))
 	awaitListeners(t, replicaOf(c, 0), 1)
 	redistest.Await(t, "an answer to a query", func() bool { // which is told that it was not sent, until it is known where to
 		state, err := a.Mutex(dying).Inspect(soon(t))

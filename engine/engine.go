@@ -129,7 +129,9 @@ func (e *Engine) prepare(ctx context.Context, o rueidis.ClientOption) (*dispatch
 		loaded, err = e.prepareCluster(ctx, o)
 	} else if loaded, err = dispatcher.Load(ctx, client, e.clock); err == nil {
 		e.identify(ctx, client)
-		err = e.checkRights(ctx, client, loaded)
+		if err = e.checkRights(ctx, client, loaded); err == nil && !o.ForceSingleClient && ofCluster(ctx, client) {
+			err = errUnseen
+		}
 	}
 	if err != nil {
 		e.disconnect()
