@@ -130,9 +130,12 @@ func (d *Dispatcher) Change(name string, kind gate.Kind, c gate.Change, ack gate
 	return d.mail.put(letter{kind: change, text: name, ref: &changing{kind, c}, ack: ack})
 }
 
-// Suspect says that the key of a name may have changed behind our back; an empty name means every name.
-// Any goroutine; it does not block.
+// Suspect says that the key of a name may have changed behind our back. Any goroutine; it does not block.
 func (d *Dispatcher) Suspect(name string) { d.mail.put(letter{kind: suspect, text: name}) }
+
+// SuspectNode says so of every name that a node serves: that of a cluster at this address, or, at none, the single
+// server. Any goroutine; it does not block.
+func (d *Dispatcher) SuspectNode(addr string) { d.mail.put(letter{kind: suspectNode, text: addr}) }
 
 // Ring is the alarm of a tick. It implements wheel.Bell.
 func (d *Dispatcher) Ring(at wheel.Tick) { d.mail.put(letter{kind: bell, n: int64(at)}) }

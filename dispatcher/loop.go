@@ -83,7 +83,12 @@ func (d *Dispatcher) read(now gate.Time, l *letter) {
 	case deafened: // who only waits sends nothing by which the loop would find out that the node is gone
 		d.cluster.survey.soon(now)
 	case suspect:
-		d.suspect(now, l.text)
+		if c := d.cells[l.text]; c != nil {
+			c.Machine.Suspect(now, &d.fx)
+			d.stepped(c)
+		}
+	case suspectNode:
+		d.suspectNode(now, l.text)
 	case bell:
 		d.rung(now, wheel.Tick(l.n))
 	case census:
@@ -222,12 +227,12 @@ func (d *Dispatcher) each(step func(gate.Machine)) {
 	}
 }
 
-func (d *Dispatcher) suspect(now gate.Time, name string) {
-	if name == "" {
-		d.each(func(m gate.Machine) { m.Suspect(now, &d.fx) })
-	} else if c := d.cells[name]; c != nil {
-		c.Machine.Suspect(now, &d.fx)
-		d.stepped(c)
+func (d *Dispatcher) suspectNode(now gate.Time, addr string) {
+	for _, c := range d.cells {
+		if d.home(c.Slot).addr == addr {
+			c.Machine.Suspect(now, &d.fx)
+			d.stepped(c)
+		}
 	}
 }
 

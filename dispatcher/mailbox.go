@@ -10,22 +10,23 @@ import (
 type kind uint8
 
 const (
-	ask        kind = iota // ref *gate.Waiter, text name, n gate.Kind
-	abandon                // ref *gate.Waiter
-	unlock                 // ref *gate.Hold, ack
-	extend                 // ref *gate.Hold, ack, n lease
-	change                 // text name, ref changing, ack in it
-	force                  // text name, n gate.Kind, ref forced, ack
-	returned               // ref *lane: its batch has been answered
-	message                // text channel, n the payload
-	subscribed             // ref []string channels, text the server's refusal or empty, n the node
-	astray                 // text channel, ref the node's words, n the node
-	deafened               // the connection for messages of a cluster's node broke
-	suspect                // text name; empty: all
-	bell                   // n tick
-	census                 // ref chan gate.Time
-	drain                  // ref chan struct{}
-	switched               // ref *node: another server is its master
+	ask         kind = iota // ref *gate.Waiter, text name, n gate.Kind
+	abandon                 // ref *gate.Waiter
+	unlock                  // ref *gate.Hold, ack
+	extend                  // ref *gate.Hold, ack, n lease
+	change                  // text name, ref changing, ack in it
+	force                   // text name, n gate.Kind, ref forced, ack
+	returned                // ref *lane: its batch has been answered
+	message                 // text channel, n the payload
+	subscribed              // ref []string channels, text the server's refusal or empty, n the node
+	astray                  // text channel, ref the node's words, n the node
+	deafened                // the connection for messages of a cluster's node broke
+	suspect                 // text name
+	suspectNode             // text address
+	bell                    // n tick
+	census                  // ref chan gate.Time
+	drain                   // ref chan struct{}
+	switched                // ref *node: another server is its master
 	closing
 )
 

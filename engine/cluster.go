@@ -32,7 +32,7 @@ const askTime = 2 * time.Second
 // Masters that cannot be reached are left to the dispatcher; it is an error when none can, or when one refuses us.
 func (e *Engine) prepareCluster(ctx context.Context, o rueidis.ClientOption) (*dispatcher.Loaded, error) {
 	cluster := &dispatcher.Cluster{Seeds: o.InitAddress, Connect: func(addr string) (rueidis.Client, error) {
-		return connectNode(context.Background(), o, addr)
+		return e.connectNode(context.Background(), o, addr)
 	}}
 	e.cluster = cluster
 	var err, unreached error
@@ -69,7 +69,7 @@ func (e *Engine) topology(ctx context.Context) (t *dispatcher.Topology, err erro
 // reachNode prepares one master.
 func (e *Engine) reachNode(ctx context.Context, o rueidis.ClientOption, addr string) (r dispatcher.Reached, err error) {
 	r.Addr = addr
-	if r.Client, err = connectNode(ctx, o, addr); err != nil {
+	if r.Client, err = e.connectNode(ctx, o, addr); err != nil {
 		return r, err
 	}
 	if r.Loaded, err = dispatcher.Load(ctx, r.Client, e.clock); err == nil {
@@ -84,7 +84,8 @@ func (e *Engine) reachNode(ctx context.Context, o rueidis.ClientOption, addr str
 }
 
 // connectNode makes a client of one node. It need not be there yet: the client dials when it is used.
-func connectNode(ctx context.Context, o rueidis.ClientOption, addr string) (rueidis.Client, error) {
+func (e *Engine) connectNode(ctx context.Context, o rueidis.ClientOption, addr string) (rueidis.Client, error) {
+	e.suspects.hear(&o, addr)
 	o.InitAddress, o.ForceSingleClient, o.ShuffleInit = []string{addr}, true, false
 	client, err := connect(ctx, o)
 	if client != nil {

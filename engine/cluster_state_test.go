@@ -60,6 +60,16 @@ func TestClusterWatchesForLoss(t *testing.T) {
 	if err := mustEnd(t, held); !errors.Is(err, engine.ErrLost) {
 		t.Errorf("the moved hold ended with %v, want ErrLost", err)
 	}
+	// A node whose watch broke has its own names looked at, and no other has anything to do with it.
+	mustLock(t, e.Mutex(nameAt(t, c, "shaken", c.Nodes[0])))
+	mustLock(t, e.Mutex(nameAt(t, c, "calm", c.Nodes[2])))
+	asked := func(node *redistest.Server) int64 { return node.CommandCounts()["evalsha"] }
+	shaken, calm := asked(c.Nodes[0]), asked(c.Nodes[2])
+	c.Nodes[0].KillClients("normal")
+	redistest.Await(t, "a look at the names of the node", func() bool { return asked(c.Nodes[0]) > shaken })
+	if now := asked(c.Nodes[2]); now != calm {
+		t.Errorf("another node was asked %d times", now-calm)
+	}
 }
 
 // With replicas to wait for, what was granted stands on the one that takes over.

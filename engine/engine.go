@@ -43,6 +43,7 @@ type Engine struct {
 	clock      *wheel.Clock
 	alarm      *wheel.Alarm
 	dispatcher *dispatcher.Dispatcher
+	suspects   suspects
 	callbacks  callbacks
 	calls      calls
 	quorums    quorumQueues
@@ -68,9 +69,8 @@ func Open(ctx context.Context, opts Options) (*Engine, error) {
 		return nil, err
 	}
 	e := &Engine{opts: opts, uuid: newUUID(), ended: make(chan struct{})}
-	var suspects suspects
 	if opts.WatchLoss {
-		suspects.ask(&opts.Redis)
+		e.suspects.ask(&opts.Redis)
 	}
 	e.replicaTime = opts.replicaTime()
 	e.opts.Redis = rueidis.ClientOption{InitAddress: opts.Redis.InitAddress} // no secrets where fmt finds them
@@ -85,7 +85,7 @@ func Open(ctx context.Context, opts Options) (*Engine, error) {
 	}
 	e.alarm = wheel.NewAlarm(e.clock, dispatcher.Tick, opts.Logger)
 	e.dispatcher = dispatcher.New(e.dispatcherConfig(), loaded)
-	suspects.tell(e.dispatcher)
+	e.suspects.tell(e.dispatcher)
 	return e, nil
 }
 

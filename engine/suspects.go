@@ -17,16 +17,25 @@ type suspects struct {
 // ask has the client track the keys that its connection reads. NOLOOP: our own writes are not told.
 func (s *suspects) ask(o *rueidis.ClientOption) {
 	s.to = &atomic.Pointer[dispatcher.Dispatcher]{}
-	to := s.to
 	o.DisableCache = false
 	o.ClientTrackingOptions = []string{"NOLOOP"}
+	s.hear(o, "")
+}
+
+// hear has a client tell. node is the address of a cluster's node; empty: a single server, or the client of a cluster
+// that is for queries alone.
+func (s suspects) hear(o *rueidis.ClientOption, node string) {
+	to := s.to
+	if to == nil {
+		return
+	}
 	o.OnInvalidations = func(keys []rueidis.RedisMessage) {
 		d := to.Load()
 		if d == nil {
 			return
 		}
 		if keys == nil { // everything was flushed, or the connection broke
-			d.Suspect("")
+			d.SuspectNode(node)
 			return
 		}
 		for i := range keys {
