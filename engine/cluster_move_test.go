@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strconv"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -233,4 +234,31 @@ func TestClusterGrows(t *testing.T) {
 	if state, err := e.Mutex("grown").Inspect(soon(t)); err != nil || state.Locked {
 		t.Errorf("Inspect = %+v, %v; want it free", state, err)
 	}
+}
+
+// Two nodes that each take the other for the master of a slot send a command to and fro: not for ever, and whoever
+// waits has the lock when they agree.
+func TestClusterNodesThatDisagree(t *testing.T) {
+	t.Parallel()
+	c := redistest.StartCluster(t, 3, 0)
+	e := join(t, c)
+	slot := slotOf("disputed")
+	one := c.NodeOf(slot)
+	two := other(c, slot)
+	number, ids := strconv.Itoa(slot), map[*redistest.Server]string{one: one.MustDo("CLUSTER", "MYID").Text, two: two.MustDo("CLUSTER", "MYID").Text}
+	one.MustDo("CLUSTER", "SETSLOT", number, "NODE", ids[two])
+	two.MustDo("CLUSTER", "SETSLOT", number, "NODE", ids[one])
+	_, err := e.Mutex("disputed").TryLock(soon(t))
+	if mentions(t, err, "MOVED"); !errors.Is(err, engine.ErrRefused) {
+		t.Errorf("TryLock = %v, want ErrRefused", err)
+	}
+	waiter := e.Mutex("disputed").LockAsync(soon(t))
+	for _, node := range []*redistest.Server{two, one} {
+		node.MustDo("CLUSTER", "SETSLOT", number, "NODE", ids[two])
+	}
+	h, err := waiter.Wait(soon(t))
+	if err != nil {
+		t.Fatalf("Lock: %v", err)
+	}
+	mustUnlock(t, h)
 }
