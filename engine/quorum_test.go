@@ -83,7 +83,7 @@ func TestQuorumSurvivesAMinority(t *testing.T) {
 		},
 	} {
 		t.Run(what, func(t *testing.T) {
-			t.Parallel() // mostly it waits
+			t.Parallel()                                               // mostly it waits
 			f := startFleet(t, engine.Options{Lease: 6 * time.Second}) // a busy machine must not be taken for a loss
 			fault(f, 0)
 			fault(f, 1)
