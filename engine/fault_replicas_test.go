@@ -268,3 +268,27 @@ func TestFaultReplicasHaveWhatIsHeld(t *testing.T) {
 		}
 	}
 }
+
+// In a cluster each master has its own replicas, which are waited for where the name lies.
+func TestFaultReplicasInACluster(t *testing.T) {
+	t.Parallel()
+	c := redistest.StartCluster(t, 3, 1)
+	enough, tooMany := join(t, c, replicas(1)), join(t, c, replicas(2), lease(3*time.Second))
+	var callers sync.WaitGroup
+	for _, name := range spread("order", 12) {
+		callers.Go(func() {
+			h, err := enough.Mutex(name).Lock(context.Background())
+			if err == nil {
+				err = h.Unlock(context.Background())
+			}
+			if err != nil {
+				t.Errorf("%s, with a replica: %v", name, err)
+			}
+			if _, err := tooMany.Mutex(name).TryLock(context.Background()); !errors.Is(err, engine.ErrNotReplicated) {
+				t.Errorf("%s, with one of two: %v, want ErrNotReplicated", name, err)
+			}
+		})
+	}
+	callers.Wait()
+	redistest.Await(t, "nothing to be left", func() bool { return len(keysIn(c)) == 0 })
+}
