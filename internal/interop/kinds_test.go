@@ -61,7 +61,12 @@ func contention(t *testing.T) time.Duration {
 // open opens an engine whose waiters are woken by messages or not at all.
 func open(t *testing.T, server *redistest.Server, opts engine.Options) *engine.Engine {
 	t.Helper()
-	opts.Redis = rueidis.ClientOption{InitAddress: []string{server.Addr()}}
+	return openAt(t, []string{server.Addr()}, opts)
+}
+
+func openAt(t *testing.T, addrs []string, opts engine.Options) *engine.Engine {
+	t.Helper()
+	opts.Redis = rueidis.ClientOption{InitAddress: addrs}
 	if opts.PollCap == 0 {
 		opts.PollCap = time.Hour
 	}
@@ -111,17 +116,28 @@ func wokenWithin(t *testing.T, answer <-chan string, who string, d time.Duration
 func (p *pair) awaitWaiter(t *testing.T, k kind, name string) {
 	t.Helper()
 	if !k.polls {
-		awaitListener(t, p.server, name)
+		redistest.Await(t, "somebody listens for "+name, func() bool {
+			return slices.ContainsFunc(p.nodes, func(node *redistest.Server) bool { return listensFor(node, name) })
+		})
 		return
 	}
-	before := p.server.CommandCounts()["evalsha"]
-	redistest.Await(t, "somebody polls for "+name, func() bool { return p.server.CommandCounts()["evalsha"] > before+2 })
+	asked := func() (n int64) {
+		for _, node := range p.nodes {
+			n += node.CommandCounts()["evalsha"]
+		}
+		return n
+	}
+	before := asked()
+	redistest.Await(t, "somebody polls for "+name, func() bool { return asked() > before+2 })
 }
 
 // awaitListener returns when somebody listens for a name.
 func awaitListener(t *testing.T, server *redistest.Server, name string) {
 	t.Helper()
-	redistest.Await(t, "somebody listens for "+name, func() bool {
-		return slices.ContainsFunc(server.Subscriptions().Channels, func(channel string) bool { return strings.Contains(channel, name) })
-	})
+	redistest.Await(t, "somebody listens for "+name, func() bool { return listensFor(server, name) })
+}
+
+func listensFor(server *redistest.Server, name string) bool {
+	now := server.Subscriptions()
+	return slices.ContainsFunc(append(now.Channels, now.Shard...), func(channel string) bool { return strings.Contains(channel, name) })
 }

@@ -13,9 +13,10 @@ import (
 	"github.com/wheellock/wheellock/internal/redistest"
 )
 
-// pair is Redisson and an engine of ours on one server.
+// pair is Redisson and an engine of ours on one server, or on the nodes of a cluster.
 type pair struct {
-	server *redistest.Server
+	server *redistest.Server   // the first of nodes
+	nodes  []*redistest.Server // masters
 	java   *Side
 	*engine.Engine
 }
@@ -23,7 +24,16 @@ type pair struct {
 func newPair(t *testing.T, opts engine.Options, flags ...string) *pair {
 	t.Helper()
 	server := redistest.Start(t)
-	return &pair{server, StartRedisson(t, server, flags...), open(t, server, opts)}
+	return &pair{server, []*redistest.Server{server}, StartRedisson(t, server, flags...), open(t, server, opts)}
+}
+
+// addrs are those of the nodes.
+func (p *pair) addrs() []string {
+	var all []string
+	for _, node := range p.nodes {
+		all = append(all, node.Addr())
+	}
+	return all
 }
 
 // TestMatrix: each side waits for the other and is woken by its message, sees its hold, and can force it.

@@ -17,12 +17,16 @@ import (
 // set, as make test and make interop do, and elsewhere the test is skipped loudly.
 func StartRedisson(tb testing.TB, server *redistest.Server, args ...string) *Side {
 	tb.Helper()
+	return startRedisson(tb, append([]string{"--redis", server.URL()}, args...)...)
+}
+
+func startRedisson(tb testing.TB, args ...string) *Side {
+	tb.Helper()
 	if os.Getenv("WHEELLOCK_INTEROP") == "" {
 		tb.Skip("SKIPPED: make redisson runs it. NOT PROVED: that Redisson and wheellock agree")
 	}
 	redistest.Require(tb, "java", "mvn")
-	args = append([]string{"-jar", jar(tb), "--redis", server.URL()}, args...)
-	return start(tb, exec.Command("java", args...))
+	return start(tb, exec.Command("java", append([]string{"-jar", jar(tb)}, args...)...))
 }
 
 var build sync.Once

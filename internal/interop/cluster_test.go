@@ -1,0 +1,79 @@
+package interop
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/wheellock/wheellock/engine"
+	"github.com/wheellock/wheellock/internal/redistest"
+)
+
+// newClusterPair is both sides in a cluster of three masters, each finding the nodes by itself. Redisson speaks over sharded
+// channels there, and so do we.
+func newClusterPair(t *testing.T) *pair {
+	t.Helper()
+	cluster := redistest.StartCluster(t, 3, 0)
+	p := &pair{server: cluster.Nodes[0], nodes: cluster.Nodes}
+	var urls []string
+	for _, node := range cluster.Nodes {
+		urls = append(urls, node.URL())
+	}
+	p.java = startRedisson(t, "--cluster", "--redis", strings.Join(urls, ","))
+	p.Engine = openAt(t, p.addrs(), engine.Options{})
+	return p
+}
+
+// TestInACluster: what holds on one server holds here.
+func TestInACluster(t *testing.T) {
+	p := newClusterPair(t)
+	t.Run("matrix", p.matrixInACluster)
+	t.Run("counts", p.countsInACluster)
+	t.Run("contention", func(t *testing.T) { contendForAll(t, p) })
+	t.Run("readers and writers", func(t *testing.T) { readAndWrite(t, p) })
+}
+
+// Each side waits for the other and is woken by its sharded message, sees its hold and forces it.
+func (p *pair) matrixInACluster(t *testing.T) {
+	for _, k := range kinds {
+		t.Run(k.redisson, func(t *testing.T) {
+			p.theyWait(t, k)
+			p.weWait(t, k)
+			p.theySee(t, k)
+			p.weSee(t, k)
+			p.theyForce(t, k)
+			p.weForce(t, k)
+		})
+	}
+	var plain, sharded []string
+	for _, node := range p.nodes {
+		now := node.Subscriptions()
+		plain, sharded = append(plain, now.Channels...), append(sharded, now.Shard...)
+	}
+	if plain = slices.DeleteFunc(plain, func(channel string) bool { return !strings.Contains(channel, "redisson") }); len(plain) > 0 || len(sharded) == 0 {
+		t.Errorf("somebody listens to plain channels %q, or nobody to sharded ones %q", plain, sharded)
+	}
+}
+
+// Permits and latches of one side wake the other.
+func (p *pair) countsInACluster(t *testing.T) {
+	ours := NewOurs(func() *engine.Engine { return openAt(t, p.addrs(), engine.Options{}) })
+	for _, sides := range []struct {
+		name          string
+		waits, wakens party
+	}{{"theirs", p.java, ours}, {"ours", ours, p.java}} {
+		t.Run(sides.name, func(t *testing.T) {
+			for _, step := range []struct{ name, before, waits, wakens string }{
+				{"pool", "set-permits semaphore pool-%s 1", "acquire semaphore pool-%s t1 2", "release semaphore pool-%s 1"},
+				{"desks", "set-permits permit desks-%s 0", "acquire permit desks-%s t1 1", "add-permits permit desks-%s 1"},
+				{"start", "set-count start-%s 1", "await start-%s t1", "count-down start-%s"},
+			} {
+				mustAnswer(t, step.before, <-sides.wakens.Start(step.before, sides.name))
+				waits := sides.waits.Start(step.waits, sides.name)
+				p.awaitWaiter(t, kind{}, step.name+"-"+sides.name)
+				mustAnswer(t, step.wakens, <-sides.wakens.Start(step.wakens, sides.name))
+				woken(t, waits, "who waits: "+step.waits)
+			}
+		})
+	}
+}
