@@ -194,14 +194,17 @@ func TestFaultKindsHoldersAreToldOfLoss(t *testing.T) {
 				s.Fatal(err)
 			}
 		}
+		redistest.Await(s, "it to stand on every server", func() bool { return s.standsOn("stock:7") == len(s.servers) })
 		ctx := got.hold.Context(s.Context())
 		for _, server := range s.servers[:len(s.servers)/2+1] {
 			server.MustDo("FLUSHALL")
 		}
 		gone, deadline := time.Now(), got.hold.Deadline()
-		<-ctx.Done()
-		if cause := context.Cause(ctx); !errors.Is(cause, engine.ErrLost) {
-			s.Errorf("the context ended with %v, want ErrLost", cause)
+		if err := mustEnd(s.T, got.hold); !errors.Is(err, engine.ErrLost) {
+			s.Errorf("the hold ended with %v, want ErrLost", err)
+		}
+		if <-ctx.Done(); !errors.Is(context.Cause(ctx), engine.ErrLost) {
+			s.Errorf("the context ended with %v, want ErrLost", context.Cause(ctx))
 		}
 		if told := time.Now(); told.After(deadline.Add(time.Second)) {
 			s.Errorf("told %v after the deadline", told.Sub(deadline))
