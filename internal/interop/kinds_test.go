@@ -121,14 +121,30 @@ func (p *pair) awaitWaiter(t *testing.T, k kind, name string) {
 		})
 		return
 	}
-	asked := func() (n int64) {
-		for _, node := range p.nodes {
-			n += node.CommandCounts()["evalsha"]
-		}
-		return n
+	before := p.asked()
+	redistest.Await(t, "somebody polls for "+name, func() bool { return p.asked() > before+2 })
+}
+
+// asked is how many scripts have run.
+func (p *pair) asked() (n int64) {
+	for _, node := range p.nodes {
+		n += node.CommandCounts()["evalsha"]
 	}
-	before := asked()
-	redistest.Await(t, "somebody polls for "+name, func() bool { return asked() > before+2 })
+	return n
+}
+
+// awaitSleeper returns when whoever of Redisson's waits has asked once more after his subscription, and had the time to go to
+// sleep. Nothing tells that; but the message of a writer wakes only who sleeps already, and one that comes a moment
+// before leaves him to sleep until the lease would be over.
+func (p *pair) awaitSleeper(t *testing.T) {
+	t.Helper()
+	last, since := int64(-1), time.Now()
+	redistest.Await(t, "nobody asks", func() bool {
+		if now := p.asked(); now != last {
+			last, since = now, time.Now()
+		}
+		return time.Since(since) > 300*time.Millisecond
+	})
 }
 
 // awaitListener returns when somebody listens for a name.

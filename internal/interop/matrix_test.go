@@ -76,6 +76,9 @@ func (p *pair) theyWait(t *testing.T, k kind) {
 	}
 	answer := p.java.Start("lock %s %s %s", k.redisson, name, k.redisson)
 	p.awaitWaiter(t, k, name)
+	if !k.polls {
+		p.awaitSleeper(t)
+	}
 	unlock(t, h)
 	woken(t, answer, "Redisson's waiter")
 	p.java.Do("unlock %s %s %s", k.redisson, name, k.redisson)
