@@ -63,8 +63,10 @@ func (m *SlotMove) Finish() {
 		}
 	}
 	Await(c.tb, "masters that agree on slot "+m.slot, func() bool {
+		// Also on its epoch: were the slot moved on by who does not know it, two would claim it with the same right.
+		epoch := readView(m.To.Do("CLUSTER", "NODES").Text).self.epoch
 		for _, node := range c.Nodes {
-			if node.running().alive() && !agrees(node, m.number, id) {
+			if node.running().alive() && !agrees(node, m.number, id, epoch) {
 				return false
 			}
 		}
@@ -72,14 +74,14 @@ func (m *SlotMove) Finish() {
 	})
 }
 
-// agrees reports whether a node, if it is a master, holds the one with this id to be the slot's owner.
-func agrees(node *Server, slot int, id string) bool {
+// agrees reports whether a node, if it is a master, holds the one with this id and epoch to be the slot's owner.
+func agrees(node *Server, slot int, id string, epoch int64) bool {
 	view := readView(node.Do("CLUSTER", "NODES").Text)
 	if !view.self.master {
 		return true
 	}
 	for _, m := range view.every {
-		if m.serves(slot) != (m.id == id) {
+		if m.serves(slot) != (m.id == id) || m.id == id && m.epoch != epoch {
 			return false
 		}
 	}
