@@ -104,7 +104,7 @@ func (c *client) open() (err error) {
 	defer cancel()
 	for { // the weather may be bad already
 		c.e, err = engine.Open(ctx, engine.Options{Redis: rueidis.ClientOption{InitAddress: []string{c.Addr}},
-			Lease: c.Lease, FairWaiterLease: c.Lease, MaxHold: maxHold})
+			Lease: c.Lease, FairWaiterLease: shortLease, MaxHold: maxHold})
 		if err == nil || ctx.Err() != nil {
 			break
 		}

@@ -21,10 +21,10 @@ func (h *history) cuts() {
 			}
 			heard, inherits := 150*time.Millisecond, 20*time.Millisecond
 			if way := (span{b.when.from, c.grantedAt}); h.stalledIn(c.client, way) || way.touched(links[c.client.Number]) || way.touched(links[all]) {
-				heard = 2 * lease
+				heard = 2 * h.phase.lease
 			}
 			if c.place.Kind == reentrant {
-				heard, inherits = 2*lease, 2*lease
+				heard, inherits = 2*h.phase.lease, 2*h.phase.lease
 			}
 			if c.calledAt > b.when.to.plus(inherits) || c.grantedAt > b.when.to.plus(heard) {
 				continue

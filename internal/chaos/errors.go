@@ -1,5 +1,7 @@
 package chaos
 
+import "time"
+
 // rights are the errors that a phase's faults allow.
 type rights struct{ try, lock, unlock classes }
 
@@ -31,7 +33,7 @@ func (h *history) errors() {
 			mayEnd |= isUncertain
 		}
 		if h.mayBeLost(c) {
-			mayEnd |= isLost
+			mayEnd |= isLost | isUncertain // Unlock does not wait past the deadline for its answer
 		}
 		if wrong := (c.unlocked | c.extended) &^ mayEnd; wrong != 0 {
 			h.fail("errors", "%s was unlocked with %v, of which %v is not allowed: %q", c.name(), c.unlocked|c.extended, wrong, c.unlockText)
@@ -66,10 +68,10 @@ func (h *history) mayBeLost(c *hold) bool {
 	if c.fixed {
 		return end >= c.deadline || c.unlockedAt >= c.deadline
 	}
-	if end.sub(c.grantedAt) >= maxHold-lease/10 {
+	if end.sub(c.grantedAt) >= maxHold-100*time.Millisecond {
 		return true
 	}
 	whole := span{c.grantedAt, end}
 	slept := max(whole.shared(h.stalls[c.client]), whole.shared(h.phase.stalls))
-	return slept > lease/4
+	return slept > h.phase.lease/4
 }

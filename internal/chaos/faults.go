@@ -19,6 +19,8 @@ type fault struct {
 	try, lock, unlock classes
 	// destroys says that keys are gone afterwards, though their leases were not over.
 	destroys bool
+	// unnoticed: nobody may have to wait because of it.
+	unnoticed bool
 	// onServer: it befalls all clients at once.
 	onServer bool
 	// pause is that between two strikes, at most; 0: 300ms.

@@ -9,6 +9,7 @@ import (
 // Bounds of what callers wait for, beside the stalls of the machine.
 const (
 	late     = 2 * time.Second         // after a call's own bound
+	settling = 1500 * time.Millisecond // after a fault, until everything is as if it had not been
 	stranded = 1500 * time.Millisecond // with a name free, the network working and somebody waiting
 )
 
@@ -44,9 +45,12 @@ type change struct {
 
 // gaps looks for names that nobody can have held while somebody waited for them.
 func (h *history) gaps() {
-	disturbed := []span{{0, h.phase.began.plus(lease)}}
+	disturbed := []span{{0, h.phase.began.plus(settling)}}
 	for _, b := range h.phase.blows {
-		disturbed = append(disturbed, span{b.when.from, b.when.to.plus(lease + lease/2)})
+		if b.fault.unnoticed {
+			continue
+		}
+		disturbed = append(disturbed, span{b.when.from, b.when.to.plus(settling)})
 	}
 	by := make(map[*place][]change)
 	for _, c := range h.calls {
@@ -81,7 +85,7 @@ func (c *hold) changes() []change {
 		all = append(all, change{at: c.calledAt, waiting: 1}, change{at: at, waiting: -1})
 	}
 	if c.grantedAt != 0 {
-		end := max(c.deadline.plus(lease/10), c.endedAt)
+		end := max(c.deadline.plus(100*time.Millisecond), c.endedAt)
 		if c.unlockedAt != 0 {
 			end = c.unlockedAt
 			if c.unlocked != 0 {

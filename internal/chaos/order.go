@@ -14,7 +14,10 @@ const inLine = 500 * time.Millisecond
 func (h *history) order() {
 	var disturbed []span
 	for _, b := range h.phase.blows {
-		disturbed = append(disturbed, span{b.when.from, b.when.to.plus(2 * lease)})
+		if b.fault.unnoticed {
+			continue
+		}
+		disturbed = append(disturbed, span{b.when.from, b.when.to.plus(2 * h.phase.lease)})
 	}
 	by := make(map[*place][]*hold)
 	for _, c := range h.calls {

@@ -11,8 +11,9 @@ import (
 	"github.com/wheellock/wheellock/internal/redistest"
 )
 
-// lease is the watchdog's in all clients: short, so that a partition outlasts it often.
-const lease = time.Second
+// shortLease is the watchdog's in clients of plans that say nothing else: so short that a partition outlasts it often.
+// A long one shows what is left behind.
+const shortLease = time.Second
 
 // plan is what a phase is made of.
 type plan struct {
@@ -24,6 +25,8 @@ type plan struct {
 	faults  []fault
 	slow    int // pauses between strikes are so many times as long; 0: once
 	habits  habits
+	lease   time.Duration // the watchdog's; 0: shortLease
+	latency time.Duration // of every link, each way, when nothing is wrong
 	aof     string        // appendfsync; empty: Redis keeps nothing on disk
 	lasts   time.Duration // under faults
 	calm    time.Duration // and then without
@@ -65,6 +68,9 @@ type blow struct {
 func run(tb testing.TB, p plan, seed uint64) *history {
 	tb.Helper()
 	ph := &phase{plan: p, tb: tb, seed: seed, random: rand.New(rand.NewPCG(seed, 0)), places: places(p.kinds, p.each)}
+	if ph.lease == 0 {
+		ph.lease = shortLease
+	}
 	args := []string{"--enable-debug-command", "yes", "--busy-reply-threshold", "20"}
 	if p.aof != "" {
 		args = append(args, "--appendonly", "yes", "--appendfsync", p.aof, "--auto-aof-rewrite-percentage", "0")
@@ -74,7 +80,9 @@ func run(tb testing.TB, p plan, seed uint64) *history {
 	stopPace := ph.pace()
 	ph.began = now()
 	for i := range p.clients {
-		ph.clients = append(ph.clients, ph.start(i, redistest.NewProxy(tb, ph.server.Addr())))
+		proxy := redistest.NewProxy(tb, ph.server.Addr())
+		proxy.Latency(redistest.Both, p.latency, 0)
+		ph.clients = append(ph.clients, ph.start(i, proxy))
 	}
 	ph.storm()
 	ph.calmFrom = now()
@@ -88,7 +96,7 @@ func run(tb testing.TB, p plan, seed uint64) *history {
 // start starts the client with a number, which is its seed too.
 func (ph *phase) start(number int, proxy *redistest.Proxy) *process {
 	p := startClient(ph.tb, setting{Number: number, Seed: ph.seed + uint64(number), Addr: proxy.Addr(), Resource: ph.resource.addr(),
-		Workers: ph.workers, Lease: lease, Places: ph.places, Habits: ph.habits}, nil)
+		Workers: ph.workers, Lease: ph.lease, Places: ph.places, Habits: ph.habits}, nil)
 	p.proxy = proxy
 	return p
 }

@@ -27,16 +27,18 @@ func pick(names ...string) []fault {
 	return all
 }
 
-// Bounds of a phase's time under its faults: each of them has to hit. All at once they need the longer one.
+// Bounds of a phase's time under its faults: each of them has to hit.
 const (
-	shortest           = 3 * time.Second
-	longest            = 20 * time.Second
-	shortestEverything = 15 * time.Second
+	shortest = 3 * time.Second
+	longest  = 20 * time.Second
 )
+
+// onlyLong are the phases for runs of some minutes: they show something when they last.
+var onlyLong = []string{"sparse", "everything"}
 
 // plans are the phases of a run whose faults are to last so long in all.
 func plans(whole time.Duration) []plan {
-	lasts := min(max(whole/9, shortest), longest)
+	lasts := min(max(whole/10, shortest), longest)
 	base := plan{kinds: everyKind, each: 8, clients: 4, workers: 24, habits: everyday, lasts: lasts, calm: 2 * time.Second}
 	with := func(name string, change func(*plan), faults ...string) plan {
 		p := base
@@ -48,9 +50,17 @@ func plans(whole time.Duration) []plan {
 	}
 	locks := func(p *plan) { p.kinds = lockKind }
 	leased := func(p *plan) { p.kinds = leasedKind }
-	all := []plan{
-		with("weather", nil, "latency", "jitter", "10 kB/s", "slow close", "messages lost", "callers go away"),
-		with("cuts", nil, "reset", "reset at a byte", "half-close", "connections refused", "answer swallowed", "CLIENT KILL normal",
+	long := func(p *plan) { p.lease, p.habits.Forget = 10*time.Second, 0 } // what is left behind is seen
+	// Where few call, nobody else comes by to free who was left behind.
+	sparse := func(p *plan) {
+		p.kinds, p.clients, p.workers, p.lease, p.latency = lockKind, 2, 10, 10*time.Second, 30*time.Millisecond
+		p.habits.Pause, p.habits.Middle = time.Second, 500
+		p.habits.Try, p.habits.Wait, p.habits.CtxEnd, p.habits.Drop = 100, 0, 100, 50
+		p.lasts = 3 * lasts
+	}
+	return []plan{
+		with("weather", func(p *plan) { p.habits.Forget = 20 }, "latency", "jitter", "10 kB/s", "slow close", "messages lost", "callers go away"),
+		with("cuts", long, "reset", "reset at a byte", "half-close", "connections refused", "answer swallowed", "CLIENT KILL normal",
 			"CLIENT KILL pubsub", "SCRIPT FLUSH"),
 		with("partitions", nil, "black hole, in", "black hole, out", "black hole, both", "lost by a firewall", "late delivery"),
 		with("server ill", func(p *plan) { p.lasts, p.slow = 2*lasts, 2 }, "redis SIGSTOP", "DEBUG SLEEP", "BUSY script", "CLIENT PAUSE", "maxmemory", "foreign key", "READONLY", "too many clients"),
@@ -58,12 +68,9 @@ func plans(whole time.Duration) []plan {
 		with("restarts, always", func(p *plan) { p.aof = "always" }, "redis kill -9, fsync always", "SCRIPT FLUSH"),
 		with("data loss", locks, "redis kill -9, no AOF", "FLUSHALL", "DEL by an operator"),
 		with("clients", leased, "client SIGSTOP", "client kill -9", "CPU starvation"),
+		with("sparse", sparse, "SCRIPT FLUSH", "callers go away"),
 		with("everything", func(p *plan) { p.kinds, p.slow = lockKind, 5 }, "latency", "reset at a byte", "answer swallowed", "black hole, both", "black hole, in", "late delivery", "messages lost",
 			"SCRIPT FLUSH", "CLIENT KILL normal", "CLIENT KILL pubsub", "redis SIGSTOP", "BUSY script", "maxmemory", "READONLY", "CLIENT PAUSE",
 			"redis kill -9, no AOF", "FLUSHALL", "DEL by an operator", "client SIGSTOP", "client kill -9", "CPU starvation"),
 	}
-	if lasts < shortestEverything {
-		all = all[:len(all)-1]
-	}
-	return all
 }

@@ -110,7 +110,7 @@ func (h *history) awaitQuiet() {
 	began := now()
 	bound := quietWithin
 	if len(ph.gone) > 0 {
-		bound += 2 * lease // what the dead held runs out
+		bound += 2 * ph.lease // what the dead held runs out
 	}
 	for {
 		left := ph.leftovers()

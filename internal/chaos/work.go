@@ -151,7 +151,7 @@ func (w *worker) affirm(h *engine.Hold, call uint32) {
 
 // watch waits, and says when the hold tells its end, and that it lives until then.
 func (w *worker) watch(h *engine.Hold, call uint32, d time.Duration) {
-	timer, tick := time.NewTimer(d), time.NewTicker(lease/5)
+	timer, tick := time.NewTimer(d), time.NewTicker(shortLease/5)
 	defer timer.Stop()
 	defer tick.Stop()
 	for {
