@@ -87,5 +87,8 @@ chaos: prepare ## many processes under every fault, for FOR (10m) in all; SEED=n
 	@$(GO) -C internal/chaos test -count 1 -timeout 0 -v -run '^TestChaos$$' . -args -for $(FOR) \
 		$(if $(SEED),-seed $(SEED)) $(if $(JSON),-json $(abspath $(JSON)))
 
+chaos-selftest: prepare ## the harness on engines with planted bugs: each must be caught
+	@$(GO) -C internal/chaos test -count 1 -timeout 0 -v -run '^TestPlanted$$' . -args -planted
+
 interop: ## the same at length: WHEELLOCK_CONTEND (20s) for each kind, WHEELLOCK_CHURN (1m) in fair queues
 	@CI=1 WHEELLOCK_CONTEND=$${WHEELLOCK_CONTEND:-20s} WHEELLOCK_CHURN=$${WHEELLOCK_CHURN:-1m} .ci/redisson -v -count 1 -timeout 60m

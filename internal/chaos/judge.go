@@ -13,6 +13,9 @@ type figures struct {
 	Cancelled    int           `json:"cancelled"`
 	Lost         int           `json:"lost"`
 	Strikes      int           `json:"strikes"`
+	Cut          int           `json:"connections_cut"`
+	Swallowed    int           `json:"answers_swallowed"`
+	Late         int           `json:"requests_delivered_late"`
 	Checked      int           `json:"checked_by_intervals"`
 	Operations   int           `json:"checked_by_porcupine"`
 	Tokens       int           `json:"tokens"`
@@ -36,6 +39,9 @@ func (f *figures) add(o figures) {
 	f.Cancelled += o.Cancelled
 	f.Lost += o.Lost
 	f.Strikes += o.Strikes
+	f.Cut += o.Cut
+	f.Swallowed += o.Swallowed
+	f.Late += o.Late
 	f.Checked += o.Checked
 	f.Operations += o.Operations
 	f.Tokens += o.Tokens
@@ -65,6 +71,12 @@ func (h *history) judge() {
 func (h *history) sum() {
 	f := &h.figures
 	f.Calls, f.Quiet = len(h.calls), h.quiet
+	for _, p := range h.phase.clients {
+		if p.proxy != nil {
+			stats := p.proxy.Stats()
+			f.Cut, f.Swallowed, f.Late = f.Cut+int(stats.Cut), f.Swallowed+int(stats.Swallowed), f.Late+int(stats.LateRequests)
+		}
+	}
 	for _, c := range h.calls {
 		if c.grantedAt != 0 {
 			f.Acquisitions++

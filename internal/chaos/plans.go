@@ -34,11 +34,11 @@ const (
 )
 
 // onlyLong are the phases for runs of some minutes: they show something when they last.
-var onlyLong = []string{"sparse", "everything"}
+var onlyLong = []string{"answers lost", "sparse", "everything"}
 
 // plans are the phases of a run whose faults are to last so long in all.
 func plans(whole time.Duration) []plan {
-	lasts := min(max(whole/10, shortest), longest)
+	lasts := min(max(whole/11, shortest), longest)
 	base := plan{kinds: everyKind, each: 8, clients: 4, workers: 24, habits: everyday, lasts: lasts, calm: 2 * time.Second}
 	with := func(name string, change func(*plan), faults ...string) plan {
 		p := base
@@ -51,6 +51,7 @@ func plans(whole time.Duration) []plan {
 	locks := func(p *plan) { p.kinds = lockKind }
 	leased := func(p *plan) { p.kinds = leasedKind }
 	long := func(p *plan) { p.lease, p.habits.Forget = 10*time.Second, 0 } // what is left behind is seen
+	lost := func(p *plan) { long(p); p.lasts, p.calm = 2*lasts, 5*time.Second }
 	// Where few call, nobody else comes by to free who was left behind.
 	sparse := func(p *plan) {
 		p.kinds, p.clients, p.workers, p.lease, p.latency = lockKind, 2, 10, 10*time.Second, 30*time.Millisecond
@@ -68,6 +69,7 @@ func plans(whole time.Duration) []plan {
 		with("restarts, always", func(p *plan) { p.aof = "always" }, "redis kill -9, fsync always", "SCRIPT FLUSH"),
 		with("data loss", locks, "redis kill -9, no AOF", "FLUSHALL", "DEL by an operator"),
 		with("clients", leased, "client SIGSTOP", "client kill -9", "CPU starvation"),
+		with("answers lost", lost, "answer swallowed", "reset"),
 		with("sparse", sparse, "SCRIPT FLUSH", "callers go away"),
 		with("everything", func(p *plan) { p.kinds, p.slow = lockKind, 5 }, "latency", "reset at a byte", "answer swallowed", "black hole, both", "black hole, in", "late delivery", "messages lost",
 			"SCRIPT FLUSH", "CLIENT KILL normal", "CLIENT KILL pubsub", "redis SIGSTOP", "BUSY script", "maxmemory", "READONLY", "CLIENT PAUSE",

@@ -27,7 +27,7 @@ type bug struct {
 
 var bugs = []bug{
 	{"none", "cuts|partitions|data loss|sparse", nil},
-	{"an acquire that counts, sent twice", "cuts", []edit{
+	{"an acquire that counts, sent twice", "answers lost", []edit{
 		{"scripts/acquire.lua", "	if ttl < tonumber(lease) then redis.call('PEXPIRE', lock, lease) end", "	redis.call('HINCRBY', lock, owner, 1)"},
 		{"scripts/release.lua", "local freed = call('HDEL', KEYS[i], ARGV[2 * i])", "local freed = call('HEXISTS', KEYS[i], ARGV[2 * i])\n" +
 			"	if freed == 1 and redis.call('HINCRBY', KEYS[i], ARGV[2 * i], -1) == 0 then freed = call('HDEL', KEYS[i], ARGV[2 * i]) end"},
@@ -53,7 +53,7 @@ var bugs = []bug{
 		{"internal/gate/mutex.go", "fx *Effects) {\n	m.queue.remove(w)\n	m.ungrow(w)\n	m.pump(now, fx)\n", "fx *Effects) {\n	m.pump(now, fx)\n"},
 		{"internal/gate/handoff.go", "	if !m.cfg.Answer(w, Outcome{}) {\n		h.alive = false\n		return false\n	}\n", "	m.cfg.Answer(w, Outcome{})\n"},
 	}},
-	{"a change that has its effect twice", "cuts", []edit{
+	{"a change that has its effect twice", "answers lost", []edit{
 		{"scripts/receipt.lua", "	if last == number then return tonumber(answer) end\n", "	if last == number then return nil end\n"},
 	}},
 	{"a reader let in beside the writer", "weather", []edit{

@@ -34,7 +34,7 @@ func TestTableOfFaults(t *testing.T) {
 		}
 	}
 	for _, f := range table {
-		if !slices.ContainsFunc(plans(longest*9), func(p plan) bool {
+		if !slices.ContainsFunc(plans(0), func(p plan) bool {
 			return slices.ContainsFunc(p.faults, func(o fault) bool { return o.name == f.name })
 		}) {
 			t.Errorf("%q strikes in no phase", f.name)
