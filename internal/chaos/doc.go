@@ -6,10 +6,10 @@
 // (record.go) over a pipe (process.go), one write each: a kill -9 loses nothing of what was said. Fenced holders
 // write to a resource in another process (resource.go) that takes growing tokens only.
 //
-// A phase (phase.go) is a server, some clients, and a set of faults (faults*.go) that strike at random moments
-// (strike.go); then a calm, in which nobody may be left behind (quiet.go). Its history (history.go) goes before
-// every oracle: exclusion.go, tokens.go, models.go (porcupine), errors.go, order.go, liveness.go, notice.go,
-// counting.go. report.go sums up.
+// A phase (phase.go) is a server, some clients, and a set of faults (faults*.go) that strike at random moments;
+// then a calm, in which nobody may be left behind (quiet.go). Its history (history.go) goes before every oracle:
+// exclusion.go, tokens.go, models.go (porcupine), errors.go, order.go, liveness.go, notice.go
+// (judge.go calls them). pulse.go knows when Redis itself stood still; report.go sums up.
 //
 // What a run cannot repeat is the schedule of a real machine; its seed repeats what was called and what broke.
 package chaos

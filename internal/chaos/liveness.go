@@ -65,7 +65,7 @@ func (h *history) gaps() {
 		for _, ch := range changes {
 			if gap := (span{since, ch.at}); held == 0 && waiting > 0 && !gap.touched(disturbed) {
 				h.figures.Gap = max(h.figures.Gap, ch.at.sub(since))
-				if ch.at.sub(since) > stranded+gap.shared(h.phase.stalls) {
+				if ch.at.sub(since) > stranded+gap.shared(h.phase.stalls)+gap.shared(h.phase.faints) {
 					h.fail("liveness", "%s was free from %d for %v while %d waited for it", p.Name, since, ch.at.sub(since), waiting)
 				}
 			}

@@ -50,6 +50,7 @@ type phase struct {
 	gone    []*process // those that were killed
 	blows   []blow
 	stalls  []span // of this process
+	faints  []span // of Redis, whatever the reason
 }
 
 // all clients are struck.
@@ -87,8 +88,7 @@ func run(tb testing.TB, p plan, seed uint64) *history {
 	ph.storm()
 	ph.calmFrom = now()
 	time.Sleep(p.calm)
-	h := ph.settle()
-	stopPace()
+	h := ph.settle(stopPace)
 	h.read(ph)
 	return h
 }
@@ -190,7 +190,7 @@ func (ph *phase) strike(f *fault, random *rand.Rand) {
 	ph.blows = append(ph.blows, b)
 }
 
-// pace notes when this process did not run; call what it returns to end that.
+// pace notes when this process, or Redis, did not run; call what it returns to end that.
 func (ph *phase) pace() (stop func()) {
 	ctx, cancel := context.WithCancel(context.Background())
 	var running sync.WaitGroup
@@ -199,6 +199,13 @@ func (ph *phase) pace() (stop func()) {
 			ph.mu.Lock()
 			defer ph.mu.Unlock()
 			ph.stalls = append(ph.stalls, span{r.At, r.Until})
+		})
+	})
+	running.Go(func() {
+		pulse(ctx, ph.server.Addr(), func(s span) {
+			ph.mu.Lock()
+			defer ph.mu.Unlock()
+			ph.faints = append(ph.faints, s)
 		})
 	})
 	return func() { cancel(); running.Wait() }

@@ -52,7 +52,7 @@ func (ph *phase) withEngine(f func(context.Context, *engine.Engine) error) {
 }
 
 // settle brings the phase to its end: everybody rests, Redis is empty, everybody leaves.
-func (ph *phase) settle() *history {
+func (ph *phase) settle(stopPace func()) *history {
 	h := &history{phase: ph}
 	ph.mu.Lock()
 	living := ph.clients
@@ -83,6 +83,7 @@ func (ph *phase) settle() *history {
 			h.fail("quiet", "client %d ended with %d:\n%s", p.Number, code, p.stderr)
 		}
 	}
+	stopPace() // and its connection
 	for began := time.Now(); ph.server.ClientCount("normal")+ph.server.ClientCount("pubsub") > 0; time.Sleep(time.Millisecond) {
 		if time.Since(began) > quietWithin {
 			h.fail("quiet", "%d connections are left", ph.server.ClientCount("normal")+ph.server.ClientCount("pubsub"))
