@@ -41,8 +41,8 @@ const (
 	surveying               // to ask who serves what in a cluster
 )
 
-// rounds is how often a part of a batch is sent at most: as it is, after its script was loaded, and one
-// by one. What surely did not run is sent again by the lane itself; everything else the gates decide.
+// rounds is how often a part of a batch is sent at most: as it is, after its script was loaded, one by one, and at
+// last with its script, should somebody flush these all the time. What surely did not run is sent again by the lane itself; everything else the gates decide.
 const rounds = 4
 
 func newLane(n *node, of cargo) *lane {
@@ -79,13 +79,13 @@ func (l *lane) run() {
 func (l *lane) send() {
 	l.wire.cut(l.batch, l.d.cluster != nil)
 	reload := false
-	for range rounds {
+	for round := range rounds {
 		if len(l.wire.calls) == 0 {
 			return
 		}
 		sent := l.d.cfg.Clock.Now()
 		extra := l.prelude(reload)
-		l.wire.encode(l.batch, sent, l.n)
+		l.wire.encode(l.batch, sent, l.n, round == rounds-1)
 		l.watch()
 		results, enough := l.carry(sent)
 		calls := len(results) - l.watching.sent
@@ -96,7 +96,7 @@ func (l *lane) send() {
 			l.unreplicated(l.wire.spare)
 		}
 	}
-	for _, c := range l.wire.calls { // still not loaded: somebody flushes scripts all the time
+	for _, c := range l.wire.calls { // not even with their scripts
 		l.fail(c, verdict{result: gate.Again, words: "NOSCRIPT"})
 	}
 }

@@ -63,8 +63,8 @@ func (w *wire) asking(c call, b rueidis.Builder) {
 	}
 }
 
-// encode appends the calls to the pipeline.
-func (w *wire) encode(batch []gate.Command, sent gate.Time, n *node) {
+// encode appends the calls to the pipeline; whole: with their scripts, and not by their digests.
+func (w *wire) encode(batch []gate.Command, sent gate.Time, n *node, whole bool) {
 	digests := n.d.scripts.of.Load()
 	for _, c := range w.calls {
 		w.keys, w.text, w.ends = w.keys[:0], w.text[:0], w.ends[:0]
@@ -79,6 +79,11 @@ func (w *wire) encode(batch []gate.Command, sent gate.Time, n *node) {
 		}
 		w.cutArgs()
 		w.asking(c, n.client.B())
+		if whole {
+			w.commands = append(w.commands,
+				n.client.B().Eval().Script(op.script.Text).Numkeys(int64(len(w.keys))).Key(w.keys...).Arg(w.args...).Build())
+			continue
+		}
 		w.commands = append(w.commands,
 			n.client.B().Evalsha().Sha1(digests[c.op]).Numkeys(int64(len(w.keys))).Key(w.keys...).Arg(w.args...).Build())
 	}

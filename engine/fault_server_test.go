@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -311,6 +312,45 @@ func TestFaultServerFull(t *testing.T) {
 	server.MustDo("CONFIG", "SET", "maxclients", "1000")
 	mustGet(t, waits)
 	mustUnlock(t, h)
+	checkQuiet(t, server, e, 0)
+}
+
+// Nobody who asks once is told that a script is missing, not even when they are flushed before each call.
+func TestFaultScriptsFlushedWithoutEnd(t *testing.T) {
+	server := redistest.Start(t)
+	e := connect(t, server.Addr())
+	stop := make(chan struct{})
+	var flushing, trying sync.WaitGroup
+	for range 4 {
+		outside := newOutsider(t, server.Addr())
+		flushing.Go(func() {
+			for {
+				select {
+				case <-stop:
+					return
+				default:
+					outside.client.Do(context.Background(), outside.client.B().ScriptFlush().Build())
+				}
+			}
+		})
+	}
+	for i := range 8 {
+		trying.Go(func() {
+			for range times(t, 5000, 100) {
+				h, err := e.Mutex(fmt.Sprintf("mine:%d", i)).TryLock(context.Background())
+				if err != nil {
+					t.Errorf("try: %v", err)
+					return
+				}
+				if err := h.Unlock(context.Background()); err != nil {
+					t.Errorf("unlock: %v", err)
+				}
+			}
+		})
+	}
+	trying.Wait()
+	close(stop)
+	flushing.Wait()
 	checkQuiet(t, server, e, 0)
 }
 
