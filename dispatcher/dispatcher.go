@@ -30,7 +30,7 @@ import (
 
 // Config is what a Dispatcher needs.
 type Config struct {
-	Client     rueidis.Client // of a single server: one multiplexed connection; closed by the engine after the dispatcher
+	Client     rueidis.Client // of a single server; lanes and ear have connections of their own from it; closed by the engine after the dispatcher
 	Cluster    *Cluster       // or a cluster
 	Gate       *gate.Config   // the dispatcher's own copy
 	Clock      *wheel.Clock

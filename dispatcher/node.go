@@ -17,7 +17,7 @@ type node struct {
 	addr   string          // in a cluster
 	ctx    context.Context // ends with the node
 	cancel context.CancelFunc
-	client rueidis.Client // one multiplexed connection; nil: the first probe makes it
+	client rueidis.Client // lanes and ear have connections of their own from it; nil: the first probe makes it
 	server serverClock
 
 	out      outbox

@@ -32,9 +32,9 @@ import (
 	"github.com/wheellock/wheellock/wheel"
 )
 
-// Engine takes locks on one Redis, or one Redis Cluster. Any goroutine may use it. One engine serves a whole process: it
-// has one connection for commands, one for unlock messages, and a handful of goroutines whatever is held or waits; in a
-// cluster so many for each master.
+// Engine takes locks on one Redis, or one Redis Cluster. Any goroutine may use it. One engine serves a whole process:
+// it has up to three connections for commands, one for unlock messages and one for questions, and a handful of
+// goroutines whatever is held or waits; in a cluster so many for each master.
 type Engine struct {
 	opts       Options
 	uuid       string              // the first part of our owner fields
