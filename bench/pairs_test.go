@@ -17,8 +17,13 @@ import (
 	"github.com/wheellock/wheellock/engine"
 )
 
-func open(b *testing.B) *engine.Engine {
-	e, err := engine.Open(context.Background(), engine.Options{Redis: rueidis.ClientOption{InitAddress: []string{os.Getenv("R")}}})
+func open(b *testing.B) *engine.Engine { return openFor(b, 0) }
+
+// openFor opens an engine that takes so many requests at once; 0: the default.
+func openFor(b *testing.B, requests int) *engine.Engine {
+	e, err := engine.Open(context.Background(), engine.Options{
+		Redis: rueidis.ClientOption{InitAddress: []string{os.Getenv("R")}}, MaxRequests: requests,
+	})
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -28,7 +33,10 @@ func open(b *testing.B) *engine.Engine {
 
 // pairs runs b.N Lock and Unlock pairs from so many callers.
 func pairs(b *testing.B, callers int, name func(caller, turn int) string) {
-	e := open(b)
+	pairsOn(b, open(b), callers, name)
+}
+
+func pairsOn(b *testing.B, e *engine.Engine, callers int, name func(caller, turn int) string) {
 	b.ReportAllocs()
 	b.ResetTimer()
 	var wg sync.WaitGroup
@@ -55,10 +63,12 @@ func pairs(b *testing.B, callers int, name func(caller, turn int) string) {
 func BenchmarkDistinct(b *testing.B) {
 	for _, callers := range []int{1, 64, 1024, 4096} {
 		b.Run(fmt.Sprint(callers), func(b *testing.B) {
-			pairs(b, callers, func(caller, turn int) string { return fmt.Sprintf("bench:%018d", turn) })
+			pairs(b, callers, distinct)
 		})
 	}
 }
+
+func distinct(_, turn int) string { return fmt.Sprintf("bench:%018d", turn) }
 
 func BenchmarkHot(b *testing.B) {
 	for _, callers := range []int{64, 1024} {
