@@ -153,6 +153,9 @@ func connecting(o *Options, err error) error {
 		hint, group = "WatchLoss needs the right to CLIENT TRACKING, and Redis 6 or newer", ErrRefused
 	case errors.Is(err, io.EOF), errors.Is(err, syscall.ECONNRESET):
 		hint, group = "the server hung up at once: is maxclients reached, does it want TLS, is it Redis?", ErrRefused
+		if o.Redis.TLSConfig != nil { // its word that it wants a certificate may be lost in the break
+			hint = "the server hung up at once: does it want a certificate that it trusts in Redis.TLSConfig.Certificates, is maxclients reached?"
+		}
 	case errors.Is(err, os.ErrDeadlineExceeded), errors.Is(err, context.DeadlineExceeded):
 		hint = "the server does not answer"
 		if o.Redis.TLSConfig != nil {
