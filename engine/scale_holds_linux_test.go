@@ -14,9 +14,9 @@ import (
 
 // Many locks that are held for long: what they cost is memory, and a few commands per third of the lease.
 func TestScaleOfManyHolds(t *testing.T) {
-	n, lease := times(t, 1_000_000, 20_000), 3*time.Second
+	n, lease, leases := times(t, 1_000_000, 20_000), 6*time.Second, time.Duration(3)
 	if n >= 1_000_000 {
-		lease = 30 * time.Second
+		lease, leases = 30*time.Second, 5
 	}
 	server := redistest.Start(t)
 	e := open(t, server, engine.Options{Lease: lease, MaxRequests: 2 * n})
@@ -24,7 +24,6 @@ func TestScaleOfManyHolds(t *testing.T) {
 	holds := lockMany(t, e, "ours", n)
 	wantCheap(t, "holds", n, before, 500+4<<20/int64(n)) // and what the engine keeps in any case
 
-	const leases = 5
 	began, client, redis, calls := time.Now(), ownTime(t), serverTime(server), evalshas(t, server)
 	time.Sleep(leases * lease)
 	took := time.Since(began).Seconds()
