@@ -216,7 +216,7 @@ func TestFaultSentinelSwitchLosesNoReplicatedLock(t *testing.T) {
 	held := 0
 	for round := range times(t, 50, len(switches)) {
 		var holds []*engine.Hold
-		ctx, stop := context.WithCancel(context.Background())
+		ctx, stop := context.WithCancel(t.Context()) // which ends when the test fails
 		var mu sync.Mutex // guards holds
 		var callers sync.WaitGroup
 		for i := range 8 {
