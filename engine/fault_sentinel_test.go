@@ -217,7 +217,7 @@ func TestFaultSentinelSwitchLosesNoReplicatedLock(t *testing.T) {
 	for round := range times(t, 50, len(switches)) {
 		var holds []*engine.Hold
 		ctx, stop := context.WithCancel(t.Context()) // which ends when the test fails
-		var mu sync.Mutex // guards holds
+		var mu sync.Mutex                            // guards holds
 		var callers sync.WaitGroup
 		for i := range 8 {
 			callers.Go(func() {
