@@ -38,7 +38,7 @@ lint: ## gofmt, go vet, staticcheck, govulncheck
 
 race: prepare ## the tests, all, under the race detector; V=1 names each
 	@echo "== go test -race ./..."
-	@$(GO) test -race -timeout 15m $(if $(V),-v) ./...
+	@$(GO) test -race -parallel 4 -timeout 15m $(if $(V),-v) ./...
 
 redisson: prepare ## beside a real Redisson, briefly; needs a JDK 17, mvn, and once Maven Central
 	@.ci/redisson

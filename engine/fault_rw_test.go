@@ -125,6 +125,7 @@ func (c *rwContest) lower(rw *engine.RWMutex) {
 
 // A lost answer makes nobody a reader or a writer twice, nor strands the lock.
 func TestFaultRWSwallowedAnswerHasOneEffect(t *testing.T) {
+	t.Parallel() // mostly it waits
 	for _, s := range []scripts.Script{scripts.AcquireRead, scripts.AcquireWrite, scripts.ReleaseRead, scripts.ReleaseWrite, scripts.Downgrade, scripts.RenewRead} {
 		t.Run(s.Name, func(t *testing.T) {
 			server := redistest.Start(t)

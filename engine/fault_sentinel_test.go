@@ -136,6 +136,7 @@ func (s *siege) once(i int) {
 // Whatever becomes of a master, the locks go on at the next one: who waits is served, who lost a lock is told,
 // tokens grow, messages are heard.
 func TestFaultSentinelSwitch(t *testing.T) {
+	t.Parallel() // mostly it waits
 	s := redistest.StartSentinel(t, 2)
 	short := func(o *engine.Options) { o.Lease, o.PollCap = 6*time.Second, time.Hour } // only messages wake, and the end of a lease
 	e := bySentinel(t, s, short)
