@@ -107,14 +107,6 @@ func changed(c *Command) Outcome {
 	return refusal(fault, "")
 }
 
-// refusal is a no of the server: by a script's fault, or in its own words.
-func refusal(fault scripts.Fault, words string) Outcome {
-	if _, foreign := fault.Foreign(); foreign {
-		return Outcome{Why: Foreign, Fault: fault, Words: words}
-	}
-	return Outcome{Why: Refused, Fault: fault, Words: words}
-}
-
 const (
 	// receiptTime is for how long after it was sent first a call is sent again: its receipt lies in Redis for
 	// 60 s, and a copy may be on its way for LateWindow.

@@ -183,24 +183,7 @@ func (r *RW) unanswered(now Time) {
 
 // declined is an acquire that surely did nothing, for another reason than another owner.
 func (r *RW) declined(now Time, c *Command) {
-	r.askAt, r.last = now+retryPause, Down
-	fault := c.Reply.Fault()
-	_, late := c.Reply.Late()
-	switch {
-	case c.Result == NotSent:
-		r.queue.turnAway(r.cfg, Outcome{Why: Down}, triesOnce)
-		r.askAt = now + time.Second // LinkUp comes earlier
-	case c.Result == Again, c.Result == Answered && fault == scripts.ReadOnly:
-		r.queue.turnAway(r.cfg, Outcome{Why: Refused, Fault: fault, Words: c.Words}, triesOnce)
-	case c.Result == Answered && late:
-		r.askAt = now
-	default:
-		why := Refused
-		if _, foreign := fault.Foreign(); foreign {
-			why = Foreign
-		}
-		r.queue.turnAway(r.cfg, Outcome{Why: why, Fault: fault, Words: c.Words}, everyone)
-	}
+	r.askAt, r.last = r.queue.declined(r.cfg, now, c), Down
 }
 
 // confirmed is the answer to a confirmation: of a writer's tenure that nobody holds, or of one that readers want to join.

@@ -1,0 +1,91 @@
+package gate
+
+// pumpFree asks for the head of the queue when it is time, once nothing of us may be left in Redis.
+func (m *Mutex) pumpFree(now Time, fx *Effects) {
+	if m.exorcise(now, fx) {
+		return
+	}
+	if m.queue.line != nil {
+		m.askInLine(now, fx)
+		return
+	}
+	w := m.queue.head
+	if w == nil || !m.cell.again && now < m.askAt {
+		return
+	}
+	m.cfg.LastID++
+	m.t.Tenure = Tenure{ID: m.cfg.LastID, Lease: w.Lease, Watch: w.Watch}
+	m.t.phase = asked
+	m.cfg.Stats.Attempts.Inc()
+	m.send(Command{Op: m.breed().acquire, ID: m.t.ID, Lease: w.Lease}, fx)
+}
+
+// reask repeats an acquire of which an answer was lost, under the same owner id: asking twice is harmless.
+// If nobody wants it any more, what it may have taken is released.
+func (m *Mutex) reask(now Time, fx *Effects) {
+	w := m.queue.head
+	if w == nil {
+		m.t.Deadline = 0
+		m.drop(now, nil, fx)
+		return
+	}
+	m.t.Lease, m.t.Watch = max(m.t.Lease, w.Lease), w.Watch && w.Lease >= m.t.Lease
+	m.cfg.Stats.Attempts.Inc()
+	m.send(Command{Op: m.breed().acquire, ID: m.t.ID, Lease: m.t.Lease}, fx)
+}
+
+// acquired is the answer to an acquire.
+func (m *Mutex) acquired(now Time, c *Command, fx *Effects) {
+	if m.queue.line != nil && m.answeredInLine(now, c, fx) {
+		return
+	}
+	if c.ran() && c.Reply.Taken() {
+		m.t.phase, m.cell.again = ours, false
+		m.t.Deadline = 0
+		m.t.confirm(now, c)
+		m.fence(int64(c.Reply))
+		m.settleYield(true)
+		if now >= m.t.Deadline { // rule: a grant read after its own deadline is not handed out
+			m.lose(now, Lost, fx)
+			return
+		}
+		if c.Result == Alone {
+			m.giveBack(now, fx)
+			return
+		}
+		if m.crowd != nil {
+			m.crowd.stint, m.crowd.outside, m.crowd.spins = now, 0, 0
+			m.crowd.last.heal()
+		}
+		m.admit(now, fx)
+		return
+	}
+	if c.Result == Unknown {
+		m.t.unsure(c.Sent)
+		m.cfg.Stats.Uncertain.Inc()
+		m.askAt = now + retryPause
+		m.turnAway(Outcome{Why: Doubtful}, triesOnce)
+		if m.crowd != nil {
+			m.crowd.last = Down
+		}
+		return
+	}
+	if ttl, held := c.Reply.Held(); held && c.Result == Answered {
+		m.t.phase = free
+		m.haunt(c.Sent)
+		m.refused(now, ttl, fx)
+		return
+	}
+	if m.t.Unsure == 0 { // else an earlier one may have taken the lock: the same owner asks again, or releases
+		m.t.phase = free
+	}
+	m.declined(now, c)
+}
+
+// declined is an acquire that surely did nothing, for another reason than another owner.
+func (m *Mutex) declined(now Time, c *Command) {
+	m.askAt = m.queue.declined(m.cfg, now, c)
+	if m.crowd != nil {
+		m.crowd.last = Down
+	}
+}
