@@ -3,7 +3,6 @@ package engine
 import (
 	"context"
 	"errors"
-	"sync"
 	"time"
 
 	"github.com/wheellock/wheellock/futures"
@@ -244,76 +243,3 @@ func (q *QuorumLock) verdict(errs []error) error {
 	}
 	return q.failed(errors.Join(append([]error{ErrUncertain}, errs...)...))
 }
-
-// quorumQueues are the local queues of an engine's QuorumLocks: by name, who has the turn to ask.
-type quorumQueues struct {
-	mu     sync.Mutex
-	queues map[string]*quorumQueue
-}
-
-type quorumQueue struct {
-	token chan struct{} // capacity 1; who has put one in has the turn. Senders are served in their order.
-	users int
-}
-
-// turn is the right to ask, or to hold.
-type turn struct {
-	queues *quorumQueues
-	name   string
-	queue  *quorumQueue
-}
-
-func (q *QuorumLock) enter() *turn {
-	qs := &q.home().quorums
-	qs.mu.Lock()
-	defer qs.mu.Unlock()
-	if qs.queues == nil {
-		qs.queues = make(map[string]*quorumQueue)
-	}
-	queue := qs.queues[q.name]
-	if queue == nil {
-		queue = &quorumQueue{token: make(chan struct{}, 1)}
-		qs.queues[q.name] = queue
-	}
-	queue.users++
-	return &turn{qs, q.name, queue}
-}
-
-func (t *turn) leave() {
-	t.queues.mu.Lock()
-	defer t.queues.mu.Unlock()
-	if t.queue.users--; t.queue.users == 0 {
-		delete(t.queues.queues, t.name)
-	}
-}
-
-func (q *QuorumLock) turn(ctx context.Context) (*turn, error) {
-	t := q.enter()
-	select {
-	case t.queue.token <- struct{}{}:
-		return t, nil
-	case <-ctx.Done():
-		t.leave()
-		return nil, q.gaveUp(ctx, endedBy(ctx), ErrHeld)
-	}
-}
-
-func (q *QuorumLock) tryTurn() (*turn, bool) {
-	t := q.enter()
-	select {
-	case t.queue.token <- struct{}{}:
-		return t, true
-	default:
-		t.leave()
-		return nil, false
-	}
-}
-
-// pass lets the next caller of this process ask.
-func (t *turn) pass() {
-	<-t.queue.token
-	t.leave()
-}
-
-// passAfter does so when h ends.
-func (t *turn) passAfter(h *Hold) { h.onEnd(func(error) { t.pass() }) }
