@@ -1,7 +1,6 @@
 package engine
 
 import (
-	"math"
 	"sync/atomic"
 	"time"
 )
@@ -96,8 +95,10 @@ func wholeMillis(d time.Duration) (time.Duration, error) {
 	if d < MinLease || d > MaxLease {
 		return 0, invalid("a lease of %v: must be from %v to %v", d, MinLease, MaxLease)
 	}
-	if d > math.MaxInt64-time.Millisecond { // unreachable with MaxLease, but rounding must never overflow
-		return 0, invalid("a lease of %v", d)
-	}
-	return (d + time.Millisecond - 1).Truncate(time.Millisecond), nil
+	return ceilMillis(d), nil
+}
+
+// ceilMillis rounds up to whole milliseconds, which is what Redis counts in.
+func ceilMillis(d time.Duration) time.Duration {
+	return (d + time.Millisecond - 1).Truncate(time.Millisecond)
 }

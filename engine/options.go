@@ -121,12 +121,12 @@ func (o Options) withDefaults() (Options, error) {
 		complain("Lease %v: must be from %v to %v", o.Lease, minWatchedLease, MaxLease)
 		o.Lease = defaultLease
 	}
-	o.Lease = (o.Lease + time.Millisecond - 1).Truncate(time.Millisecond)
+	o.Lease = ceilMillis(o.Lease)
 	o.FairWaiterLease = orDefault(o.FairWaiterLease, defaultFairWaiterLease)
 	if o.FairWaiterLease < minWatchedLease || o.FairWaiterLease > time.Hour {
 		complain("FairWaiterLease %v: must be from %v to 1h", o.FairWaiterLease, minWatchedLease)
 	}
-	o.FairWaiterLease = (o.FairWaiterLease + time.Millisecond - 1).Truncate(time.Millisecond)
+	o.FairWaiterLease = ceilMillis(o.FairWaiterLease)
 	o.HandoffTime = orDefault(o.HandoffTime, min(defaultHandoffTime, o.Lease/10))
 	if o.HandoffTime > o.Lease/10 {
 		complain("HandoffTime %v: at most a tenth of Lease, %v", o.HandoffTime, o.Lease/10)
