@@ -23,11 +23,7 @@ type pack struct {
 // list runs go list with these arguments.
 func list(t *testing.T, args ...string) []pack {
 	t.Helper()
-	goTool, err := exec.LookPath("go")
-	if err != nil {
-		t.Skipf("no go command: %v", err)
-	}
-	cmd := exec.Command(goTool, append([]string{"list", "-json=ImportPath,Imports,Standard,Module"}, args...)...)
+	cmd := exec.Command("go", append([]string{"list", "-json=ImportPath,Imports,Standard,Module"}, args...)...)
 	var complaints strings.Builder
 	cmd.Stderr = &complaints
 	out, err := cmd.Output()

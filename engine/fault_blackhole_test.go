@@ -26,24 +26,12 @@ const lateBeat = 3 * time.Millisecond
 func newPacemaker(t *testing.T) *pacemaker {
 	p := &pacemaker{began: time.Now()}
 	p.stall.Store(-1)
-	stop, stopped := make(chan struct{}), make(chan struct{})
-	go func() {
-		defer close(stopped)
-		tick := time.NewTicker(time.Millisecond)
-		defer tick.Stop()
-		for {
-			select {
-			case <-stop:
-				return
-			case <-tick.C:
-			}
-			now := time.Since(p.began)
-			if now-time.Duration(p.beat.Swap(int64(now))) > time.Millisecond+lateBeat {
-				p.stall.Store(int64(now))
-			}
+	every(t, time.Millisecond, func() {
+		now := time.Since(p.began)
+		if now-time.Duration(p.beat.Swap(int64(now))) > time.Millisecond+lateBeat {
+			p.stall.Store(int64(now))
 		}
-	}()
-	t.Cleanup(func() { close(stop); <-stopped })
+	})
 	return p
 }
 

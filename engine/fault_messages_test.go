@@ -73,24 +73,10 @@ func TestFaultSubscriberKilledEvery200ms(t *testing.T) {
 	server := redistest.Start(t)
 	e := connect(t, server.Addr())
 	outside := newOutsider(t, server.Addr())
-	stop, stopped := make(chan struct{}), make(chan struct{})
 	kills := 0
-	go func() {
-		defer close(stopped)
-		tick := time.NewTicker(200 * time.Millisecond)
-		defer tick.Stop()
-		for {
-			select {
-			case <-stop:
-				return
-			case <-tick.C:
-				kills += int(server.Do("CLIENT", "KILL", "TYPE", "pubsub").Int)
-			}
-		}
-	}()
+	stop := every(t, 200*time.Millisecond, func() { kills += int(server.Do("CLIENT", "KILL", "TYPE", "pubsub").Int) })
 	waits := wakeUps(t, e, outside, 8, times(t, 200, 20))
-	close(stop)
-	<-stopped
+	stop()
 	t.Logf("%d subscribers killed", kills)
 	if kills < 5 {
 		t.Errorf("only %d subscribers were killed", kills)

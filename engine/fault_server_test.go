@@ -358,27 +358,12 @@ func TestFaultScriptsFlushedWithoutEnd(t *testing.T) {
 func TestFaultScriptsFlushed(t *testing.T) {
 	server := redistest.Start(t)
 	e := connect(t, server.Addr(), func(o *engine.Options) { o.HandoffTime = time.Millisecond })
-	stop, stopped := make(chan struct{}), make(chan struct{})
 	flushes := 0
-	go func() {
-		defer close(stopped)
-		tick := time.NewTicker(50 * time.Millisecond)
-		defer tick.Stop()
-		for {
-			select {
-			case <-stop:
-				return
-			case <-tick.C:
-				server.Do("SCRIPT", "FLUSH")
-				flushes++
-			}
-		}
-	}()
+	stop := every(t, 50*time.Millisecond, func() { server.Do("SCRIPT", "FLUSH"); flushes++ })
 	c := newContest(t, server, e, 4, true)
 	until := time.Now().Add(time.Duration(times(t, 5000, 40)) * 50 * time.Millisecond)
 	c.run(16, func() bool { return time.Now().After(until) })
-	close(stop)
-	<-stopped
+	stop()
 	t.Logf("%d grants under %d flushes", c.grants.Load(), flushes)
 	checkQuiet(t, server, e, 0)
 }

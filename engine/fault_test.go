@@ -61,6 +61,27 @@ func lasting(tb testing.TB, full, least time.Duration) time.Duration {
 	return max(least, time.Duration(float64(full)*s))
 }
 
+// every does it again and again, d apart, until stop is called or the test ends.
+func every(tb testing.TB, d time.Duration, do func()) (stop func()) {
+	stopping, stopped := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(stopped)
+		tick := time.NewTicker(d)
+		defer tick.Stop()
+		for {
+			select {
+			case <-stopping:
+				return
+			case <-tick.C:
+				do()
+			}
+		}
+	}()
+	stop = sync.OnceFunc(func() { close(stopping); <-stopped })
+	tb.Cleanup(stop)
+	return stop
+}
+
 // connect makes an engine on a server or proxy until the end of the test.
 func connect(tb testing.TB, addr string, change ...func(*engine.Options)) *engine.Engine {
 	tb.Helper()
