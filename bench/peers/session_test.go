@@ -1,20 +1,15 @@
 package main
 
 import (
-	"os"
-	"os/exec"
 	"testing"
 	"time"
+
+	"github.com/wheellock/wheellock/internal/redistest"
 )
 
 // TestTurns lets every contestant do a short turn against a real redis-server, in processes of its own.
 func TestTurns(t *testing.T) {
-	if _, err := exec.LookPath("redis-server"); err != nil {
-		if os.Getenv("CI") != "" {
-			t.Fatal("redis-server is missing")
-		}
-		t.Skip("redis-server is missing: NOT proved that any contestant runs")
-	}
+	redistest.Require(t, "redis-server")
 	s, err := startServer(t.Context(), "redis-server")
 	if err != nil {
 		t.Fatal(err)
