@@ -42,7 +42,8 @@ const (
 )
 
 // rounds is how often a part of a batch is sent at most: as it is, after its script was loaded, one by one, and at
-// last with its script, should somebody flush these all the time. What surely did not run is sent again by the lane itself; everything else the gates decide.
+// last with its script, should somebody flush these all the time. What surely did not run is sent again by the lane
+// itself; everything else the gates decide.
 const rounds = 4
 
 func newLane(n *node, of cargo) *lane {

@@ -4,11 +4,11 @@
 //	hold, err := e.Mutex("stock:7").Lock(ctx)
 //	defer hold.Unlock(context.Background())
 //
-// An Engine (engine.go, options.go, connection.go, cluster.go, url.go) hands out locks by name: Mutex (mutex.go)
-// and RWMutex (rwmutex.go). A call
-// becomes a request (request.go) to the dispatcher, and, when granted, a Hold (hold.go). Blocking calls wait
-// on the same futures that the Async forms return. Callbacks run on a pool (callbacks.go). What can go
-// wrong is in errors.go, what stands in Redis in state.go, what was counted in stats.go.
+// An Engine (engine.go, options.go, connection.go, cluster.go, url.go) hands out locks by name: Mutex (mutex.go),
+// RWMutex (rwmutex.go), and what stands beside them in files of their own names. A blocking call waits on a call
+// that is used again (call.go); an Async form is a request with a future (request.go), whose callbacks run on a pool
+// (callbacks.go). Both go to the dispatcher and become, when granted, a Hold (hold.go; endings.go says who hears of
+// its end). What can go wrong is in errors.go, what stands in Redis in state.go, what was counted in stats.go.
 //
 // A held lock is renewed by the watchdog until it is unlocked, unless WithLease gives it a fixed lease. A
 // hold that could not be renewed ends, and its contexts with it, before anybody else can have the lock:
