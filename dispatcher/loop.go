@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"github.com/wheellock/wheellock/internal/gate"
-	"github.com/wheellock/wheellock/scripts"
 	"github.com/wheellock/wheellock/wheel"
 )
 
@@ -62,11 +61,11 @@ func (d *Dispatcher) read(now gate.Time, l *letter) {
 		d.stepped(h.Cell)
 	case force:
 		f := l.ref.(forced)
-		if c := d.cell(l.text, gate.Kind(l.n)); c != nil {
+		if c, why := d.cell(l.text, gate.Kind(l.n)); c != nil {
 			c.Machine.Force(now, f.owner, f.id, l.ack, &d.fx)
 			d.stepped(c)
 		} else {
-			l.ack.Settle(gate.Outcome{Why: gate.OtherKind})
+			l.ack.Settle(gate.Outcome{Why: why})
 		}
 	case change:
 		d.change(now, l)
@@ -104,9 +103,9 @@ func (d *Dispatcher) read(now gate.Time, l *letter) {
 // ask brings a request to the gate of its name.
 func (d *Dispatcher) ask(now gate.Time, l *letter) {
 	w := l.ref.(*gate.Waiter)
-	c := d.cell(l.text, gate.Kind(l.n))
+	c, why := d.cell(l.text, gate.Kind(l.n))
 	if c == nil {
-		d.cfg.Gate.Answer(w, gate.Outcome{Why: gate.OtherKind})
+		d.cfg.Gate.Answer(w, gate.Outcome{Why: why})
 		return
 	}
 	if int(c.Machine.Waiting()) >= d.cfg.MaxPerName {
@@ -130,34 +129,17 @@ func (d *Dispatcher) ask(now gate.Time, l *letter) {
 func (d *Dispatcher) change(now gate.Time, l *letter) {
 	ch := l.ref.(*changing)
 	ch.change.Ack = l.ack
-	c := d.cell(l.text, ch.kind)
+	c, why := d.cell(l.text, ch.kind)
 	switch {
 	case d.closing:
 		l.ack.Settle(gate.Outcome{Why: gate.Closed})
 	case c == nil:
-		l.ack.Settle(gate.Outcome{Why: gate.OtherKind})
+		l.ack.Settle(gate.Outcome{Why: why})
 		return
 	default:
 		c.Machine.(gate.Counting).Change(now, ch.change, &d.fx)
 	}
 	d.stepped(c)
-}
-
-// cell finds the cell of a name, or makes it. Nil: the name lives as another kind (rule 6).
-func (d *Dispatcher) cell(name string, kind gate.Kind) *gate.Cell {
-	c := d.cells[name]
-	if c == nil {
-		c = d.spare.cell(name, kind, d.cfg.Gate)
-		if d.cluster != nil {
-			c.Slot = scripts.HashSlot(name)
-		}
-		d.cells[name] = c
-		return c
-	}
-	if c.Kind != kind {
-		return nil
-	}
-	return c
 }
 
 // stepped notes that a cell has changed; its alarm is set at the end of the turn. A spare one has not, whatever

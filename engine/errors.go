@@ -163,6 +163,7 @@ var sentinels = map[gate.Why]error{
 	gate.Lost: ErrLost, gate.TooLong: ErrMaxHold, gate.Unlocked: ErrUnlocked, gate.Closed: ErrClosed,
 	gate.Overloaded: ErrOverloaded, gate.Deadlock: ErrDeadlock, gate.TooFew: ErrNotReplicated,
 	gate.OtherKind: fmt.Errorf("%w: the name is in use as another kind of lock", ErrInvalid),
+	gate.TwinLives: fmt.Errorf("%w: the name is in use with braces around it, or without, and both have the same keys", ErrInvalid),
 }
 
 // endedBy is the error of a context that has ended: both its Err and its Cause.

@@ -12,5 +12,6 @@ import "github.com/wheellock/wheellock/internal/gate"
 // before it was served (fairLockWaitTimeout of Redisson).
 //
 // TryLock takes the lock when nobody has it and nobody waits; it never joins the queue. On one name use FairMutex
-// alone: other kinds would take the lock past the queue.
+// alone: other kinds would take the lock past the queue. By Redisson's rule "a" and "{a}" have one queue, so while one
+// of them is in use the other is ErrInvalid.
 func (e *Engine) FairMutex(name string) *Mutex { return &Mutex{e: e, name: name, kind: gate.FairKind} }

@@ -18,7 +18,8 @@ type Mutex struct {
 	write bool // of a RWMutex: the writer
 }
 
-// Mutex is the lock of a name: 1 to 1,024 bytes, taken as they are.
+// Mutex is the lock of a name: 1 to 1,024 bytes, taken as they are. ErrInvalid is a name that Redisson's rules give to a
+// key of another lock, of any kind, such as "redisson_lock_token:{a}", the fencing counter of "a".
 func (e *Engine) Mutex(name string) *Mutex { return &Mutex{e: e, name: name, kind: gate.MutexKind} }
 
 // FencedMutex is Redisson's RFencedLock: a Mutex whose Hold has a Token, a number that grows with each new

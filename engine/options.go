@@ -7,8 +7,6 @@ import (
 	"time"
 
 	"github.com/redis/rueidis"
-
-	"github.com/wheellock/wheellock/internal/gate"
 )
 
 // Options say how an Engine works. The zero value works, against 127.0.0.1:6379. Printing or marshalling it
@@ -173,37 +171,6 @@ func orDefault[T comparable](value, usual T) T {
 		return usual
 	}
 	return value
-}
-
-// key is the key of a name in Redis.
-func (e *Engine) key(name string, kind gate.Kind) (string, error) {
-	if err := checkName(name, "name"); err != nil {
-		return "", err
-	}
-	key := name
-	if e.opts.NameMapper != nil {
-		key = e.opts.NameMapper(name)
-		if err := checkName(key, "key made by NameMapper"); err != nil {
-			return "", err
-		}
-	}
-	if e.cluster != nil {
-		return key, clustered(key, kind)
-	}
-	return key, nil
-}
-
-// maxName is how long a name may be, in bytes.
-const maxName = 1024
-
-func checkName(name, what string) error {
-	if len(name) == 0 {
-		return invalid("the %s is empty", what)
-	}
-	if len(name) > maxName {
-		return invalid("the %s has %d bytes: at most %d", what, len(name), maxName)
-	}
-	return nil
 }
 
 // String shows what is set, but no secret.

@@ -25,7 +25,9 @@ type PermitSemaphore struct {
 	name string
 }
 
-// PermitSemaphore is the semaphore of a name: 1 to 1,024 bytes, taken as they are.
+// PermitSemaphore is the semaphore of a name: 1 to 1,024 bytes, taken as they are. By Redisson's rule "a" and "{a}" keep
+// what is held under one key, so while one of them is in use the other is ErrInvalid. Do not use one in this process
+// and the other in another.
 func (e *Engine) PermitSemaphore(name string) *PermitSemaphore {
 	return &PermitSemaphore{e: e, name: name}
 }

@@ -1,6 +1,9 @@
 package scripts
 
-import _ "embed"
+import (
+	_ "embed"
+	"strings"
+)
 
 //go:embed receipt.lua
 var receipt string
@@ -55,5 +58,10 @@ func SemaphoreChannel(name string) string { return PrefixName("redisson_sc", nam
 func LatchChannel(name string) string { return "redisson_countdownlatch__channel__{" + name + "}" }
 
 // ReceiptKey is where an engine keeps the receipt of its last call on a name: a key of ours alone, in the
-// name's hash slot.
-func ReceiptKey(name, uuid string) string { return SuffixName(name, "wheellock:receipt:"+uuid) }
+// name's hash slot. Not even the name's twin shares it.
+func ReceiptKey(name, uuid string) string {
+	if strings.IndexByte(name, '{') >= 0 {
+		name += ":"
+	}
+	return SuffixName(name, "wheellock:receipt:"+uuid)
+}

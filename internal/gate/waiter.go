@@ -25,6 +25,7 @@ const (
 	Closed                // the engine closes
 	Overloaded            // too many wait already
 	OtherKind             // the name lives as another kind
+	TwinLives             // its twin lives, with which it would share keys
 	Deadlock              // its Owner reads, and would wait for itself
 	TooFew                // replicas have it: it was given back
 )

@@ -70,6 +70,6 @@ func (p *Plan) Remains(key string) bool {
 
 // What the keys of receipts have inside, and the keys of tokens in front.
 var (
-	receipt   = strings.TrimPrefix(scripts.ReceiptKey("{}", ""), "{}")
+	receipt   = strings.TrimPrefix(scripts.ReceiptKey("", ""), "{}")
 	tokens, _ = strings.CutSuffix(scripts.TokenKey("{}"), "{}")
 )

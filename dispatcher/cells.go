@@ -1,0 +1,35 @@
+package dispatcher
+
+import (
+	"github.com/wheellock/wheellock/internal/gate"
+	"github.com/wheellock/wheellock/scripts"
+)
+
+// cell finds the cell of a name, or makes it. Nil, and why: the name lives as another kind, or its twin lives (rule 6).
+func (d *Dispatcher) cell(name string, kind gate.Kind) (*gate.Cell, gate.Why) {
+	c := d.cells[name]
+	switch {
+	case c == nil && d.twinLives(name, kind):
+		return nil, gate.TwinLives
+	case c == nil:
+		c = d.spare.cell(name, kind, d.cfg.Gate)
+		if d.cluster != nil {
+			c.Slot = scripts.HashSlot(name)
+		}
+		d.cells[name] = c
+	case c.Kind != kind:
+		return nil, gate.OtherKind
+	}
+	return c, 0
+}
+
+// twinLives reports whether what is asked for as "a" lives as "{a}", or the other way round. By Redisson's rule both have
+// the same derived keys. Fair mutexes would stand in one queue; of permits, what one name reclaims would be the other's. The
+// other kinds share nothing but channels, whose messages are hints, and a counter, which grows for both.
+func (d *Dispatcher) twinLives(name string, kind gate.Kind) bool {
+	if kind != gate.FairKind && kind != gate.PermitKind {
+		return false
+	}
+	twin := d.cells[scripts.Twin(name)]
+	return twin != nil && twin.Kind == kind
+}
