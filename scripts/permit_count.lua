@@ -6,4 +6,6 @@ local bad = reclaim(KEYS[1], KEYS[2], ARGV[1], ARGV[2], clock())
 if bad then return { bad, 0, 0 } end
 local free, wrong = number(KEYS[1])
 if not free then return { wrong, 0, 0 } end
-return { 0, free, call('ZCARD', KEYS[2]) }
+local held = call('ZCARD', KEYS[2])
+if type(held) == 'table' then held = 0 end -- it was emptied just now, in a hash slot on its way
+return { 0, free, held }

@@ -28,8 +28,12 @@ return each(#KEYS / 3, function(i)
 	end
 	mayGrow(receipt)
 	if #there == 0 or first == '0' and #there < #all then return note(receipt, id, -1) or -1 end
-	return once(receipt, id, 0, function() return call('ZREM', held, unpack(there)) end, function()
-		local now = call('INCRBY', key, #there)
+	return once(receipt, id, 0, function() return call('INCRBY', key, #there) end, function(now)
+		local reply = call('ZREM', held, unpack(there))
+		if type(reply) == 'table' then
+			call('DECRBY', key, #there)
+			return noted(receipt, id, fault(reply, held))
+		end
 		-- As Redisson tells it: of one permit how many are free now, of several how many came.
 		return publish(ARGV[1], ARGV[5 * i + 3], string.format('%.0f', #there == 1 and now or #there))
 	end)

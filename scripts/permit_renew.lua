@@ -5,6 +5,7 @@
 -- reply per name: the sum of 2^k of those holds, from 0, that are there in whole; a fault
 local KEYS, ARGV = KEYS, ARGV
 local now = clock()
+call('ZREM', KEYS[1], '') -- of nothing: a first write that Redis allows at maxmemory, so that it allows the others
 return each(#KEYS, function(i)
 	local there, bit = 0, 1
 	for first, n, lease in string.gmatch(ARGV[i + 1], '(%d+),(%d+),(%d+);') do

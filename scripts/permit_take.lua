@@ -16,23 +16,32 @@ return each(#KEYS / 3, function(i)
 	local score = call('ZSCORE', held, mine[1])
 	if type(score) == 'table' then return fault(score, held) end
 	if score then -- asked again after a lost answer: they last as long as was asked for now
+		mayGrow(receipt)
 		for _, one in ipairs(mine) do call('ZADD', held, 'XX', string.format('%.0f', math.max(ends, tonumber(score))), one) end
 		return 1
 	end
 	local before = earlier(receipt, id)
 	if before == 1 then return -1 end -- taken, and over meanwhile
 	if before then return before end
-	local bad = reclaim(key, held, ARGV[1], ARGV[5 * i + 3], now)
-	if bad then return bad end
 	local free, wrong = number(key)
 	if not free then return wrong end
-	if free < n then
+	if free + over(held, now) < n then
+		local bad = reclaim(key, held, ARGV[1], ARGV[5 * i + 3], now)
+		if bad then return bad end
 		local first = call('ZRANGE', held, 0, 0, 'WITHSCORES')
 		local left = first[2] and tonumber(first[2]) < 922337203685477 and -(math.max(0, tonumber(first[2]) - now) + 2) or -1
 		return again and note(receipt, id, left) or left
 	end
 	return once(receipt, id, 1, function() return call('DECRBY', key, n) end, function()
-		for _, one in ipairs(mine) do call('ZADD', held, string.format('%.0f', ends), one) end
+		local added = {}
+		for at, one in ipairs(mine) do added[2 * at - 1], added[2 * at] = string.format('%.0f', ends), one end
+		local reply = call('ZADD', held, unpack(added))
+		if type(reply) == 'table' then
+			call('INCRBY', key, n)
+			return noted(receipt, id, fault(reply, held))
+		end
+		-- Last: in a hash slot on its way, a set that was emptied could not be filled again.
+		reclaim(key, held, ARGV[1], ARGV[5 * i + 3], now)
 		local life = call('PTTL', key)
 		if life > 0 then call('PEXPIRE', held, life) end -- a key with an end of life takes the held ones along
 		return 1

@@ -17,6 +17,13 @@ local function ids(engine, first, n)
 	return all
 end
 
+-- over is how many are held whose time is over.
+local function over(held, now)
+	local first = call('ZRANGE', held, 0, 0, 'WITHSCORES')
+	if not first[2] or tonumber(first[2]) > now then return 0 end
+	return #call('ZRANGE', held, '-inf', string.format('%.0f', now), 'BYSCORE')
+end
+
 -- reclaim frees the permits whose time is over, and wakes who waits for them.
 local function reclaim(key, held, how, channel, now)
 	local over = call('ZREMRANGEBYSCORE', held, '-inf', string.format('%.0f', now))

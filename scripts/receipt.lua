@@ -41,6 +41,12 @@ local function number(key)
 	return tonumber(found), true
 end
 
+-- noted is an answer that the receipt tells instead of the expected one.
+local function noted(receipt, id, code)
+	note(receipt, id, code)
+	return code
+end
+
 -- once leaves the receipt, with the answer that is expected, and runs step, the one command that changes something; if that is
 -- refused, the receipt says so. after does what comes then, and may give the answer more exactly.
 local function once(receipt, id, expected, step, after)
@@ -48,9 +54,7 @@ local function once(receipt, id, expected, step, after)
 	if refused then return refused end
 	local reply = step()
 	if type(reply) == 'table' and reply.err then
-		local code = fault(reply, receipt)
-		note(receipt, id, code)
-		return code
+		return noted(receipt, id, fault(reply, receipt))
 	end
 	if after then return after(reply) end
 	return expected
