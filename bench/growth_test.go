@@ -8,22 +8,24 @@ import (
 
 	"github.com/wheellock/wheellock/engine"
 	"github.com/wheellock/wheellock/futures"
+	"github.com/wheellock/wheellock/internal/redistest"
 )
 
 // BenchmarkGrowth is BenchmarkDistinct/1024 beside names that are held, and beside callers who wait for others.
 func BenchmarkGrowth(b *testing.B) {
+	server := redistest.Start(b)
 	for _, held := range []int{1_000, 100_000, 1_000_000} {
 		b.Run(fmt.Sprintf("held=%d", held), func(b *testing.B) {
-			e := openFor(b, 2*held)
+			e := open(b, server, 2*held)
 			holdMany(b, e, held)
-			pairsOn(b, e, 1024, distinct)
+			pairs(b, e, 1024, distinct)
 		})
 	}
 	for _, waiting := range []int{1, 100_000} {
 		b.Run(fmt.Sprintf("waiting=%d", waiting), func(b *testing.B) {
 			const names = 1_000
-			holdMany(b, openFor(b, 2*names), names)
-			e := openFor(b, 2*waiting+2048)
+			holdMany(b, open(b, server, 2*names), names)
+			e := open(b, server, 2*waiting+2048)
 			ctx, cancel := context.WithCancel(context.Background())
 			b.Cleanup(cancel)
 			for i := range waiting {
@@ -32,7 +34,7 @@ func BenchmarkGrowth(b *testing.B) {
 			for e.Stats().Waits < int64(min(waiting, names)) { // refused, and so asleep
 				time.Sleep(10 * time.Millisecond)
 			}
-			pairsOn(b, e, 1024, distinct)
+			pairs(b, e, 1024, distinct)
 		})
 	}
 }

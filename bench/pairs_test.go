@@ -6,7 +6,6 @@ package bench
 import (
 	"context"
 	"fmt"
-	"os"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -15,14 +14,13 @@ import (
 	"github.com/redis/rueidis"
 
 	"github.com/wheellock/wheellock/engine"
+	"github.com/wheellock/wheellock/internal/redistest"
 )
 
-func open(b *testing.B) *engine.Engine { return openFor(b, 0) }
-
-// openFor opens an engine that takes so many requests at once; 0: the default.
-func openFor(b *testing.B, requests int) *engine.Engine {
+// open opens an engine that takes so many requests at once; 0: the default.
+func open(b *testing.B, s *redistest.Server, requests int) *engine.Engine {
 	e, err := engine.Open(context.Background(), engine.Options{
-		Redis: rueidis.ClientOption{InitAddress: []string{os.Getenv("R")}}, MaxRequests: requests,
+		Redis: rueidis.ClientOption{InitAddress: []string{s.Addr()}}, MaxRequests: requests,
 	})
 	if err != nil {
 		b.Fatal(err)
@@ -32,11 +30,7 @@ func openFor(b *testing.B, requests int) *engine.Engine {
 }
 
 // pairs runs b.N Lock and Unlock pairs from so many callers.
-func pairs(b *testing.B, callers int, name func(caller, turn int) string) {
-	pairsOn(b, open(b), callers, name)
-}
-
-func pairsOn(b *testing.B, e *engine.Engine, callers int, name func(caller, turn int) string) {
+func pairs(b *testing.B, e *engine.Engine, callers int, name func(caller, turn int) string) {
 	b.ReportAllocs()
 	b.ResetTimer()
 	var wg sync.WaitGroup
@@ -61,9 +55,10 @@ func pairsOn(b *testing.B, e *engine.Engine, callers int, name func(caller, turn
 }
 
 func BenchmarkDistinct(b *testing.B) {
+	server := redistest.Start(b)
 	for _, callers := range []int{1, 64, 1024, 4096} {
 		b.Run(fmt.Sprint(callers), func(b *testing.B) {
-			pairs(b, callers, distinct)
+			pairs(b, open(b, server, 0), callers, distinct)
 		})
 	}
 }
@@ -71,9 +66,10 @@ func BenchmarkDistinct(b *testing.B) {
 func distinct(_, turn int) string { return fmt.Sprintf("bench:%018d", turn) }
 
 func BenchmarkHot(b *testing.B) {
+	server := redistest.Start(b)
 	for _, callers := range []int{64, 1024} {
 		b.Run(fmt.Sprint(callers), func(b *testing.B) {
-			pairs(b, callers, func(caller, turn int) string { return "bench:000000000000000hot" })
+			pairs(b, open(b, server, 0), callers, func(caller, turn int) string { return "bench:000000000000000hot" })
 		})
 	}
 }
@@ -81,7 +77,7 @@ func BenchmarkHot(b *testing.B) {
 // BenchmarkAsync is the work of BenchmarkDistinct with so many pairs in flight, without goroutines of callers.
 func BenchmarkAsync(b *testing.B) {
 	const inFlight = 4096
-	e := open(b)
+	e := open(b, redistest.Start(b), 0)
 	b.ReportAllocs()
 	b.ResetTimer()
 	var turns atomic.Int64

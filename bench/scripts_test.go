@@ -4,19 +4,19 @@ import (
 	"context"
 	"fmt"
 	"math"
-	"os"
 	"strconv"
 	"strings"
 	"testing"
 
 	"github.com/redis/rueidis"
 
+	"github.com/wheellock/wheellock/internal/redistest"
 	"github.com/wheellock/wheellock/scripts"
 )
 
 // BenchmarkScripts measures what a pair costs redis-server: its own count of the time in EVALSHA.
 func BenchmarkScripts(b *testing.B) {
-	client, err := rueidis.NewClient(rueidis.ClientOption{InitAddress: []string{os.Getenv("R")}, DisableCache: true})
+	client, err := rueidis.NewClient(rueidis.ClientOption{InitAddress: []string{redistest.Start(b).Addr()}, DisableCache: true})
 	if err != nil {
 		b.Fatal(err)
 	}
