@@ -2,7 +2,6 @@ package engine
 
 import (
 	"log/slog"
-	"runtime/debug"
 	"sync"
 	"time"
 
@@ -12,100 +11,131 @@ import (
 	"github.com/wheellock/wheellock/internal/gate"
 )
 
-// callbacks runs the callbacks of users, on a bounded pool of workers. Nothing of the engine's own needs it
-// to go on (rule 18). When all workers are busy a callback waits in line; after patience it gets a goroutine
-// of its own, so that callbacks that wait for each other do not stand still for ever. None is dropped.
+// callbacks runs the callbacks of users, on a bounded number of workers. Nothing of the engine's own needs it
+// to go on (rule 18). All wait in one line. A worker that takes the first while others wait asks for one more worker
+// before it runs it: callbacks that block soon have all workers, and short ones are run by the few that find
+// a processor, one after the other, without a goroutine to be woken for each.
+//
+// When all workers are busy, whoever has waited for patience gets a goroutine of its own, so that callbacks that
+// wait for each other do not stand still for ever. None is dropped.
 type callbacks struct {
 	futures.Parkers
-	pool       *ants.PoolWithFuncGeneric[func()]
+	pool       *ants.Pool
+	worker     func() // work, made once
+	size       int
 	logger     *slog.Logger
 	overflowed gate.Counter // callbacks that got a goroutine of their own
 
-	mu    sync.Mutex // guards the rest
-	line  []late
-	timer *time.Timer // runs while somebody is in line
-}
-
-type late struct {
-	fn    func()
-	since time.Time
+	mu      sync.Mutex // guards the rest
+	line    line
+	working int  // workers that were asked for and have not left
+	coming  bool // the last of them has not taken anything yet: no other is asked for
+	closed  bool
+	timer   *time.Timer // runs while somebody is in line and all workers are busy
 }
 
 // patience is how long a callback waits for a worker.
 const patience = 50 * time.Millisecond
 
 func (c *callbacks) open(size int, logger *slog.Logger) error {
-	c.logger = logger
-	pool, err := ants.NewPoolWithFuncGeneric(size, c.work,
-		ants.WithNonblocking(true), ants.WithExpiryDuration(30*time.Second))
+	c.size, c.logger, c.worker = size, logger, c.work
+	pool, err := ants.NewPool(size, ants.WithNonblocking(true), ants.WithExpiryDuration(30*time.Second))
 	c.pool = pool
 	return err
 }
 
-// Go runs fn soon. It does not block. It implements futures.Runner.
-func (c *callbacks) Go(fn func()) {
-	if c.pool.Invoke(fn) == nil {
-		return
-	}
-	if c.pool.IsClosed() {
-		go c.run(fn)
-		return
-	}
+// Go runs t soon. It does not block. It implements futures.Runner.
+func (c *callbacks) Go(t futures.Task) {
 	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.line = append(c.line, late{fn, time.Now()})
+	if c.closed {
+		c.mu.Unlock()
+		go t.Run()
+		return
+	}
+	c.line.push(t)
+	wanted := c.wanted()
+	c.mu.Unlock()
+	c.ask(wanted)
+}
+
+// wanted reports whether one more worker is to be asked for. c.mu is held.
+func (c *callbacks) wanted() bool {
+	if c.line.empty() || c.coming {
+		return false
+	}
+	if c.working < c.size {
+		c.working++
+		c.coming = true
+		return true
+	}
 	if c.timer == nil {
-		c.timer = time.AfterFunc(patience, c.relieve)
+		c.timer = time.AfterFunc(patience-c.line.waited(time.Now()), c.relieve)
+	}
+	return false
+}
+
+// ask brings a worker if one is wanted.
+func (c *callbacks) ask(wanted bool) {
+	if wanted && c.pool.Submit(c.worker) != nil { // one that has left is still on its way back to the pool, or it is closed
+		go c.work()
 	}
 }
 
-// work is a worker: it runs fn, and then whoever is in line.
-func (c *callbacks) work(fn func()) {
-	for ; fn != nil; fn = c.next() {
-		c.run(fn)
+// work is a worker: it runs what is in line until nothing is.
+func (c *callbacks) work() {
+	left := false
+	defer func() {
+		if !left { // a callback has ended the goroutine
+			c.gone()
+		}
+	}()
+	for t := c.take(true); t != nil; t = c.take(false) {
+		t.Run()
 	}
+	left = true
 }
 
-func (c *callbacks) next() func() {
+// take is the next for a worker that has come, or has run another; nil: it leaves.
+func (c *callbacks) take(came bool) futures.Task {
 	c.mu.Lock()
-	defer c.mu.Unlock()
-	if len(c.line) == 0 {
-		return nil
+	if came {
+		c.coming = false
 	}
-	fn := c.line[0].fn
-	c.line[0] = late{}
-	c.line = c.line[1:]
-	return fn
+	t := c.line.pop()
+	if t == nil {
+		c.working--
+	}
+	wanted := c.wanted()
+	c.mu.Unlock()
+	c.ask(wanted)
+	return t
+}
+
+// gone is a worker that has ended without leaving.
+func (c *callbacks) gone() {
+	c.mu.Lock()
+	c.working--
+	wanted := c.wanted()
+	c.mu.Unlock()
+	c.ask(wanted)
 }
 
 // relieve gives goroutines to those who have waited too long.
 func (c *callbacks) relieve() {
 	c.mu.Lock()
-	defer c.mu.Unlock()
 	now, n := time.Now(), 0
-	for len(c.line) > 0 && now.Sub(c.line[0].since) >= patience {
-		go c.run(c.line[0].fn)
-		c.line[0] = late{}
-		c.line = c.line[1:]
+	for !c.line.empty() && c.line.waited(now) >= patience {
+		go c.line.pop().Run()
 		n++
 	}
+	c.timer = nil
+	wanted := c.wanted()
+	c.mu.Unlock()
+	c.ask(wanted)
 	if n > 0 {
 		c.overflowed.Add(int64(n))
-		c.logger.Warn("wheellock: all callback workers are busy", "callbacks given goroutines of their own", n, "workers", c.pool.Cap())
+		c.logger.Warn("wheellock: all callback workers are busy", "callbacks given goroutines of their own", n, "workers", c.size)
 	}
-	c.timer = nil
-	if len(c.line) > 0 {
-		c.timer = time.AfterFunc(patience-now.Sub(c.line[0].since), c.relieve)
-	}
-}
-
-func (c *callbacks) run(fn func()) {
-	defer func() {
-		if v := recover(); v != nil { // futures recover by themselves; this is for what else may come
-			c.HandlePanic(&futures.PanicError{Value: v, Stack: debug.Stack()})
-		}
-	}()
-	fn()
 }
 
 // HandlePanic hears of every callback that panicked. It implements futures.PanicHandler.
@@ -113,17 +143,56 @@ func (c *callbacks) HandlePanic(p *futures.PanicError) {
 	c.logger.Error("wheellock: a callback panicked", "panic", p.Value, "stack", string(p.Stack))
 }
 
-// close lets running callbacks go on by themselves; later ones get goroutines.
+// close lets running callbacks go on by themselves; those in line and later ones get goroutines.
 func (c *callbacks) close() {
 	c.pool.Release()
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	for _, l := range c.line {
-		go c.run(l.fn)
+	c.closed = true
+	for t := c.line.pop(); t != nil; t = c.line.pop() {
+		go t.Run()
 	}
-	c.line = nil
 	if c.timer != nil {
 		c.timer.Stop()
 		c.timer = nil
 	}
+}
+
+// line is the callbacks that wait, first in, first out.
+type line struct {
+	waiting []late
+	first   int // what is before it is taken
+}
+
+type late struct {
+	task  futures.Task
+	since time.Time
+}
+
+// lineRoom is for how many the room is kept when nobody waits.
+const lineRoom = 4096
+
+func (l *line) push(t futures.Task)                { l.waiting = append(l.waiting, late{t, time.Now()}) }
+func (l *line) empty() bool                        { return l.first == len(l.waiting) }
+func (l *line) waited(now time.Time) time.Duration { return now.Sub(l.waiting[l.first].since) }
+
+// pop is the first, nil if there is none.
+func (l *line) pop() futures.Task {
+	if l.empty() {
+		return nil
+	}
+	t := l.waiting[l.first].task
+	l.waiting[l.first] = late{}
+	l.first++
+	switch {
+	case l.empty() && cap(l.waiting) > lineRoom:
+		*l = line{}
+	case l.empty():
+		*l = line{waiting: l.waiting[:0]}
+	case l.first > len(l.waiting)/2 && l.first > lineRoom: // a line that is never empty would grow for ever
+		n := copy(l.waiting, l.waiting[l.first:])
+		clear(l.waiting[n:])
+		*l = line{waiting: l.waiting[:n]}
+	}
+	return t
 }

@@ -3,6 +3,7 @@ package engine_test
 import (
 	"errors"
 	"fmt"
+	"runtime"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -121,6 +122,18 @@ func TestSpecCallbacks(t *testing.T) {
 		}
 		wg.Wait()
 		b.wantKeys()
+	}))
+	t.Run("a callback that ends its goroutine frees its worker", spec(few, func(b *bubble) {
+		for range 10 {
+			err := resultOf(settledBy(b).Then(func(*engine.Hold, error) { runtime.Goexit() }).Wait(b.Context()))
+			if !errors.Is(err, futures.ErrGoexit) {
+				b.Errorf("the future of Then has %v, want ErrGoexit", err)
+			}
+		}
+		b.wantNil("Then", resultOf(settledBy(b).Then(func(*engine.Hold, error) {}).Wait(b.Context())))
+		if overflowed := b.Stats().Overflowed; overflowed != 0 {
+			b.Errorf("%d overflowed though the workers were free", overflowed)
+		}
 	}))
 	t.Run("callbacks that wait for each other go on", spec(few, func(b *bubble) {
 		h := b.lock(b.Mutex("stock:7"))

@@ -50,7 +50,7 @@ type branch[T any] struct {
 	index  int
 }
 
-// answered implements the owner of a waiter: source has its answer.
+// answered implements owner: source has its answer.
 func (b *branch[T]) answered() {
 	a := b.all
 	v, err := b.source.Result()

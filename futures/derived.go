@@ -14,66 +14,89 @@ import (
 // value stays that of f. Cancelling the new future cancels f; fn is called all the same, with the answer
 // f has then.
 func (f *Future[T]) Then(fn func(T, error)) *Future[T] {
-	return derive(f, func(v T, err error, out *answer[T]) {
-		out.value, out.err = v, err // first, so that it stays when fn does not return
-		fn(v, err)
-	})
+	d := &then[T]{fn: fn}
+	d.join(f, d)
+	return &d.future
+}
+
+// then is a future from Then.
+type then[T any] struct {
+	derived[T, T]
+	fn func(T, error)
+}
+
+// answered implements owner.
+func (d *then[T]) answered() { d.source.run(d) }
+
+// Run implements Task.
+func (d *then[T]) Run() {
+	fn := d.fn
+	d.fn = nil // it may have captured much
+	v, err := d.source.Result()
+	d.run(v, err, func() (T, error) { fn(v, err); return v, err })
 }
 
 // Map has fn called once with the answer of f, as [Future.Then] does, and returns a future for what fn
 // returns. If fn does not return, the value is zero and the error as with Then. Cancelling the new future
 // cancels f; fn is called all the same and its result dropped.
 func Map[T, U any](f *Future[T], fn func(T, error) (U, error)) *Future[U] {
-	return derive(f, func(v T, err error, out *answer[U]) {
-		out.value, out.err = fn(v, err)
-	})
+	d := &mapped[T, U]{fn: fn}
+	d.join(f, d)
+	return &d.future
 }
 
-type answer[T any] struct {
-	value T
-	err   error
+// mapped is a future from Map.
+type mapped[T, U any] struct {
+	derived[T, U]
+	fn func(T, error) (U, error)
 }
 
-// derived is a future made from another one by a callback.
+// answered implements owner.
+func (d *mapped[T, U]) answered() { d.source.run(d) }
+
+// Run implements Task.
+func (d *mapped[T, U]) Run() {
+	fn := d.fn
+	d.fn = nil // it may have captured much
+	v, err := d.source.Result()
+	var zero U
+	d.run(zero, err, func() (U, error) { return fn(v, err) })
+}
+
+// derived is a future made from another one by a callback. It costs one allocation with all that it needs.
 type derived[T, U any] struct {
 	future Future[U]
 	waiter waiter     // in the queue of source
 	source *Future[T] // cleared by run once no Cancelled can come: a long chain must not keep its beginning
-	task   func()     // run with the callback, bound at registration so that settling allocates nothing
 }
 
-func derive[T, U any](source *Future[T], callback func(T, error, *answer[U])) *Future[U] {
-	d := &derived[T, U]{source: source}
+// join tells whole, which d is a part of, when source has its answer.
+func (d *derived[T, U]) join(source *Future[T], whole owner) {
+	d.source = source
 	d.future.runner, d.future.canceler = source.runner, d
-	d.waiter.owner = d
-	d.task = func() { d.run(callback) }
+	d.waiter.owner = whole
 	if !source.join(&d.waiter) {
-		d.answered()
+		whole.answered()
 	}
-	return &d.future
 }
-
-// answered implements the owner of a waiter: source has its answer.
-func (d *derived[T, U]) answered() { d.source.run(d.task) }
 
 // Cancelled implements Canceler: future was cancelled, and the wish goes on to its source.
 func (d *derived[T, U]) Cancelled() { d.source.Cancel() }
 
-// run is the task of the Runner. future settles in any case, also while a Goexit unwinds the goroutine.
-func (d *derived[T, U]) run(callback func(T, error, *answer[U])) {
-	d.task = nil // holds the callback and all it captured
-	v, err := d.source.Result()
-	var out answer[U]
+// run calls back and settles future with what comes of it, in any case, also while a Goexit unwinds the goroutine:
+// then with value, and the failure joined with err, the error of source.
+func (d *derived[T, U]) run(value U, err error, callback func() (U, error)) {
 	returned := false
+	result := error(nil)
 	defer func() {
 		if !returned {
-			out.err = d.failure(recover(), err)
+			result = d.failure(recover(), err)
 		}
-		if d.future.settle(out.value, out.err) {
+		if d.future.settle(value, result) {
 			d.source = nil // the only other reader is Cancelled, and Cancel has lost
 		}
 	}()
-	callback(v, err, &out)
+	value, result = callback()
 	returned = true
 }
 

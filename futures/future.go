@@ -142,10 +142,10 @@ func (f *Future[T]) leave(w *waiter) bool {
 
 func (f *Future[T]) answered() bool { return f.state.Load() >= answered }
 
-func (f *Future[T]) run(task func()) {
+func (f *Future[T]) run(t Task) {
 	if f.runner == nil {
-		go task()
+		go t.Run()
 		return
 	}
-	f.runner.Go(task)
+	f.runner.Go(t)
 }

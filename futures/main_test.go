@@ -17,18 +17,18 @@ type goroutines struct {
 	sync.WaitGroup
 }
 
-func (g *goroutines) Go(fn func()) { g.WaitGroup.Go(fn) }
+func (g *goroutines) Go(t futures.Task) { g.WaitGroup.Go(t.Run) }
 
 // byHand keeps callbacks until the test runs them, on the goroutine of the test.
 type byHand struct {
 	futures.Parkers
-	tasks  []func()
+	tasks  []futures.Task
 	onGo   func() // called by Go
 	panics []*futures.PanicError
 }
 
-func (b *byHand) Go(fn func()) {
-	b.tasks = append(b.tasks, fn)
+func (b *byHand) Go(t futures.Task) {
+	b.tasks = append(b.tasks, t)
 	if b.onGo != nil {
 		b.onGo()
 	}
@@ -41,7 +41,7 @@ func (b *byHand) runAll() (n int) {
 	for ; len(b.tasks) > 0; n++ {
 		task := b.tasks[0]
 		b.tasks = b.tasks[1:]
-		task()
+		task.Run()
 	}
 	return n
 }

@@ -1,13 +1,18 @@
 package futures
 
-// Runner runs callbacks. Go must not block and must not drop fn: a future derived from the callback stays
-// pending until fn has run. Go is called from any goroutine, also from the one that settles, and should
-// leave fn to another goroutine. A nil Runner stands for the go statement.
+// Runner runs callbacks. Go must not block and must not drop t: a future derived from the callback stays
+// pending until t has run. Go is called from any goroutine, also from the one that settles, and should
+// leave t to another goroutine. A nil Runner stands for the go statement.
 //
 // A Runner that embeds [Parkers] makes blocking in Wait free of allocations; one that is a [PanicHandler]
 // hears of the panics of callbacks.
 type Runner interface {
-	Go(fn func())
+	Go(t Task)
+}
+
+// Task is a callback whose answer is there. Run is to be called once; it does not panic, whatever the callback does.
+type Task interface {
+	Run()
 }
 
 // Canceler is told that a pending future was cancelled, at most once, on the goroutine that called

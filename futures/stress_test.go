@@ -169,7 +169,7 @@ func TestStressOfOrder(t *testing.T) {
 		wg.Go(func() { p.Settle(1, nil) })
 		wg.Wait()
 		for _, task := range runner.tasks {
-			task()
+			task.Run()
 		}
 		if len(seen) != callbacks {
 			t.Fatalf("%d callbacks ran, want %d", len(seen), callbacks)
@@ -185,13 +185,13 @@ func TestStressOfOrder(t *testing.T) {
 // inOrder keeps tasks in the order of the Go calls.
 type inOrder struct {
 	mu    sync.Mutex
-	tasks []func()
+	tasks []futures.Task
 }
 
-func (r *inOrder) Go(fn func()) {
+func (r *inOrder) Go(t futures.Task) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.tasks = append(r.tasks, fn)
+	r.tasks = append(r.tasks, t)
 }
 
 // TestStressOfParkers waits on many futures at once with few parkers going round: a stale wake-up would
@@ -208,9 +208,9 @@ func TestStressOfParkers(t *testing.T) {
 				p := futures.New[int](runner, nil)
 				ctx, cancel := context.WithCancel(t.Context())
 				if random.IntN(2) == 0 {
-					runner.Go(cancel)
+					runner.WaitGroup.Go(cancel)
 				}
-				runner.Go(func() { p.Settle(i+1, nil) })
+				runner.WaitGroup.Go(func() { p.Settle(i+1, nil) })
 				if v, err := p.Future().Wait(ctx); v != i+1 && ctx.Err() == nil || v == 0 && err == nil {
 					t.Errorf("Wait = %d, %v; want %d", v, err, i+1)
 				}

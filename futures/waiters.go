@@ -4,11 +4,14 @@ package futures
 // so that standing in the queue costs no memory of its own.
 type waiter struct {
 	next, prev *waiter // nil outside a queue
-	owner      interface {
-		// answered says that the answer of the future can be read. It is called once, with no lock held,
-		// on the goroutine that settled: it must not block nor run the user's code.
-		answered()
-	}
+	owner      owner
+}
+
+// owner is whoever waits.
+type owner interface {
+	// answered says that the answer of the future can be read. It is called once, with no lock held,
+	// on the goroutine that settled: it must not block nor run the user's code.
+	answered()
 }
 
 // waiters is a queue of waiters: first in, first out, and anyone may leave from the middle. It is a ring,
