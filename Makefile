@@ -14,7 +14,7 @@ BENCH ?= .
 FOR ?= 10m
 COUNT ?= 1
 
-.PHONY: help test prepare lint race redisson figures cross nested fuzz bench micro interop chaos chaos-selftest
+.PHONY: help test prepare lint race redisson figures cross nested fuzz bench micro interop chaos chaos-selftest chaos-rivals
 .NOTPARALLEL:
 
 help: ## this list
@@ -89,6 +89,10 @@ chaos: prepare ## many processes under every fault, for FOR (10m) in all; SEED=n
 
 chaos-selftest: prepare ## the harness on engines with planted bugs: each must be caught
 	@$(GO) -C internal/chaos test -count 1 -timeout 0 -v -run '^TestPlanted$$' . -args -planted
+
+chaos-rivals: prepare ## other lock libraries and ours under the same faults, about three minutes; JSON=file, MARKDOWN=file
+	@$(GO) -C internal/chaos test -count 1 -timeout 0 -v -run '^TestRivals$$' ./rivals -args -at-length \
+		$(if $(JSON),-json $(abspath $(JSON))) $(if $(MARKDOWN),-markdown $(abspath $(MARKDOWN)))
 
 interop: ## the same at length: WHEELLOCK_CONTEND (20s) for each kind, WHEELLOCK_CHURN (1m) in fair queues
 	@CI=1 WHEELLOCK_CONTEND=$${WHEELLOCK_CONTEND:-20s} WHEELLOCK_CHURN=$${WHEELLOCK_CHURN:-1m} .ci/redisson -v -count 1 -timeout 60m

@@ -1,0 +1,113 @@
+package rivals
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// When a call is cancelled.
+const (
+	inFlight = iota // the name is free, and the acquire or its answer is under way
+	waiting         // another has the name, and frees it at about the same time
+	moments
+)
+
+// cancelled is what came of calls whose context ended before they returned.
+type cancelled struct {
+	Rival   string
+	Calls   [moments]int
+	Granted int // of them: returned a hold all the same, which was unlocked
+	Late    spread
+	Ghosts  [moments]int
+	Blocks  spread
+	Stay    int // ghosts that outlive their lease
+	Void    int // not counted, or not looked for: the machine stood still
+}
+
+// canceller makes calls and cancels them.
+type canceller struct {
+	*field
+	far    rival // its packets take 5 ms each way
+	other  rival // holds what the far one waits for
+	ghosts *ghosts
+
+	mu   sync.Mutex // guards the rest
+	sum  cancelled
+	late []time.Duration
+}
+
+// cancelCalls makes n calls from 32 callers and cancels each at some moment.
+func cancelCalls(f *field, n int) cancelled {
+	c := &canceller{field: f, other: f.connect(f.server.Addr())}
+	c.far, _ = f.behind(5 * time.Millisecond)
+	_ = unlock(f.mustLock(c.far, "warm")) // scripts are loaded, connections made
+	c.ghosts = f.watchGhosts()
+	f.turn.Lock()
+	var next atomic.Int64
+	var callers sync.WaitGroup
+	for range 32 {
+		callers.Go(func() {
+			for i := int(next.Add(1)); i <= n; i = int(next.Add(1)) {
+				c.one(fmt.Sprintf("order:%d", i), i%moments)
+			}
+		})
+	}
+	callers.Wait()
+	f.turn.Unlock()
+	c.sum.Stay = c.ghosts.end()
+	c.sum.Rival, c.sum.Late, c.sum.Blocks, c.sum.Void = f.name, spreadOf(c.late), c.ghosts.blocks(), c.sum.Void+c.ghosts.void
+	for m := range moments {
+		c.sum.Ghosts[m] = c.ghosts.ofKind(m)
+	}
+	return c.sum
+}
+
+// endingAt is a context that ends then, by its deadline or because somebody cancels it.
+func endingAt(end time.Time) (context.Context, context.CancelFunc) {
+	if rand.N(2) == 0 {
+		return context.WithDeadline(background, end)
+	}
+	ctx, cancel := context.WithCancel(background)
+	alarm := time.AfterFunc(time.Until(end), cancel)
+	return ctx, func() { alarm.Stop(); cancel() }
+}
+
+// one makes one call whose context ends at some moment, unless it is granted sooner.
+func (c *canceller) one(name string, moment int) {
+	var freeing sync.WaitGroup
+	lasts := 20 * time.Millisecond
+	if moment == waiting {
+		lasts = 60 * time.Millisecond
+		h := c.mustLock(c.other, name)
+		freeing.Go(func() { time.Sleep(rand.N(lasts)); _ = unlock(h) })
+	}
+	end := time.Now().Add(rand.N(lasts))
+	ctx, stop := endingAt(end)
+	h, err := c.far.lock(ctx, name)
+	late := time.Since(end)
+	if err == nil {
+		_ = unlock(h)
+	}
+	stop()
+	freeing.Wait()
+	if err == nil && late < 0 {
+		return // the grant was quicker
+	}
+	void := c.pace.stood(end) > tolerable
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if void {
+		c.sum.Void++
+		return
+	}
+	c.ghosts.suspect(c.far.key(name), end, moment)
+	c.sum.Calls[moment]++
+	c.late = append(c.late, max(late, 0))
+	if err == nil {
+		c.sum.Granted++
+	}
+}

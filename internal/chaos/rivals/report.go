@@ -1,0 +1,139 @@
+package rivals
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/wheellock/wheellock/internal/redistest"
+)
+
+// result is what a run found out. Durations are in ns.
+type result struct {
+	Began      time.Time
+	Lasted     time.Duration
+	Stood      time.Duration // the longest time that the process did not run
+	Lease      time.Duration
+	Redis      string
+	Versions   []string
+	Cancelled  []cancelled
+	Broken     []broken
+	Partitions []partitioned
+	Deleted    []deleted
+	Stranded   []stranded
+}
+
+// redisVersion is what a server says of itself.
+func redisVersion(server *redistest.Server) string {
+	for line := range strings.Lines(server.MustDo("INFO", "server").Text) {
+		if version, ok := strings.CutPrefix(line, "redis_version:"); ok {
+			return strings.TrimSpace(version)
+		}
+	}
+	return "of no version"
+}
+
+// versions are those of the libraries, as go.mod has them.
+func versions() (all []string) {
+	text, err := os.ReadFile("../go.mod")
+	if err != nil {
+		return []string{err.Error()}
+	}
+	for line := range strings.Lines(string(text)) {
+		for _, module := range []string{"redis/rueidis ", "bsm/redislock ", "go-redsync/redsync/", "redis/go-redis/"} {
+			if strings.HasPrefix(line, "\tgithub.com/"+module) {
+				all = append(all, strings.TrimSpace(line))
+			}
+		}
+	}
+	return all
+}
+
+// save writes the result as JSON.
+func (r *result) save(path string) error {
+	text, err := json.MarshalIndent(r, "", "\t")
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(path, append(text, '\n'), 0o644)
+}
+
+// A page is Markdown in the making.
+type page struct{ strings.Builder }
+
+// table begins one whose columns are aligned so.
+func (p *page) table(title, align string, columns ...string) {
+	fmt.Fprintf(p, "\n%s\n\n| | %s |\n|---|%s\n", title, strings.Join(columns, " | "), strings.Repeat(align, len(columns)))
+}
+
+// How the columns of a table are aligned.
+const (
+	left  = "---|"
+	right = "---:|"
+)
+
+func (p *page) row(name string, cells ...any) {
+	fmt.Fprintf(p, "| %s |", name)
+	for _, c := range cells {
+		fmt.Fprintf(p, " %v |", c)
+	}
+	p.WriteString("\n")
+}
+
+// two shows a pair of figures.
+func two(a, b any) string { return fmt.Sprintf("%v, %v", a, b) }
+
+// markdown is the whole result as tables.
+func (r *result) markdown() string {
+	p := &page{}
+	fmt.Fprintf(p, "%s, %v, in which the machine stood still for up to %v; Redis %s, a lease of %v; %s\n", r.Began.UTC().Format(time.DateOnly),
+		r.Lasted.Round(time.Second), r.Stood.Round(time.Millisecond), r.Redis, r.Lease, strings.Join(r.Versions, ", "))
+	p.table("Calls cancelled in flight, while waiting", right, "cancelled", "keys without a holder after 2 s", "not looked for", "they block the name for: median, worst",
+		"granted all the same", "returned after the context's end: p99, worst")
+	for _, c := range r.Cancelled {
+		p.row(c.Rival, two(c.Calls[inFlight], c.Calls[waiting]), two(c.Ghosts[inFlight], c.Ghosts[waiting]), c.Void, c.Blocks.block(c.Stay),
+			c.Granted, two(c.Late.show(c.Late.P99), c.Late.show(c.Late.Worst)))
+	}
+	p.table("Calls whose connection was reset, whose answer was lost", right, "acquires hit", "told an error", "keys without a holder after 2 s",
+		"releases hit", "told an error", "keys left after 2 s", "not looked for", "they block the name for: median, worst")
+	for _, b := range r.Broken {
+		pair := func(of [breaks]int, first int) string { return two(of[first], of[first+1]) }
+		p.row(b.Rival, pair(b.Hits, acquireReset), pair(b.Failed, acquireReset), pair(b.Ghosts, acquireReset),
+			pair(b.Hits, releaseReset), pair(b.Failed, releaseReset), pair(b.Ghosts, releaseReset), b.Void, b.Blocks.block(b.Stay))
+	}
+	p.table("Holders partitioned for longer than the lease", right, "partitions", "told before the next grant", "told after it", "never told",
+		"not counted", "told before it by: smallest, median", "two believed to hold for: median, worst")
+	for _, d := range r.Partitions {
+		p.row(d.Rival, d.Rounds, d.Before, d.After, d.Never, d.Void, two(d.Margin.show(d.Margin.Smallest), d.Margin.show(d.Margin.Median)),
+			two(d.Both.show(d.Both.Median), d.Both.show(d.Both.Worst)))
+	}
+	p.table("Until a holder is told of a loss", right, "of what", "holders", "never told", "not counted", "told after: median, worst")
+	for _, d := range r.Deleted {
+		p.row(d.Rival, "key deleted", d.Rounds, d.Never, d.Void, two(d.Noticed.show(d.Noticed.Median), d.Noticed.show(d.Noticed.Worst)))
+	}
+	for _, d := range r.Partitions {
+		p.row(d.Rival, "partition", d.Rounds, d.Never, d.Void, two(d.Noticed.show(d.Noticed.Median), d.Noticed.show(d.Noticed.Worst)))
+	}
+	p.table("Waiters whose connections were killed when the name became free", right, "waits", "connections killed", "told an error",
+		"longer than half a lease", "not granted in two", "not counted", "granted after: median, p99, worst")
+	for _, s := range r.Stranded {
+		p.row(s.Rival, s.Rounds, s.Killed, s.Failed, s.Long, s.NeverIn, s.Void,
+			fmt.Sprintf("%s, %s, %s", s.Waits.show(s.Waits.Median), s.Waits.show(s.Waits.P99), s.Waits.show(s.Waits.Worst)))
+	}
+	p.table("What was set, and what is promised", left, "settings", "promise")
+	for _, e := range everybody {
+		p.row(e.name, e.settings, e.promise)
+	}
+	return p.String()
+}
+
+// block shows for how long ghosts block their names, and how many are there still after a lease.
+func (s spread) block(stay int) string {
+	text := two(s.show(s.Median), s.show(s.Worst))
+	if stay > 0 {
+		text += fmt.Sprintf("; %d for longer than a lease", stay)
+	}
+	return text
+}
