@@ -20,23 +20,31 @@ type rounds struct {
 	inside atomic.Int64
 	grants atomic.Int64
 	token  atomic.Int64 // the largest of a fenced lock
+
+	mu      sync.Mutex
+	longest time.Duration // that somebody waited
 }
 
 // once takes the name and gives it back; one in four callers goes away after a moment.
 func (r *rounds) once(engines []*engine.Engine, name string) {
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
-	if rand.IntN(4) == 0 {
+	leaves := rand.IntN(4) == 0
+	if leaves {
 		ctx, cancel = context.WithTimeout(ctx, time.Duration(rand.IntN(4000))*time.Microsecond)
 		defer cancel()
 	}
+	asked := time.Now()
 	got, err := r.source(engines, name).get(ctx)
 	if err != nil {
-		if !errors.Is(err, context.DeadlineExceeded) {
+		if !leaves || !errors.Is(err, context.DeadlineExceeded) {
 			r.Errorf("get: %v", err)
 		}
 		return
 	}
+	r.mu.Lock()
+	r.longest = max(r.longest, time.Since(asked))
+	r.mu.Unlock()
 	r.grants.Add(1)
 	if n := r.inside.Add(1); n > r.room {
 		r.Errorf("%d are inside, of %d", n, r.room)

@@ -2,6 +2,7 @@ package redistest
 
 import (
 	"maps"
+	"math/rand/v2"
 	"slices"
 	"time"
 )
@@ -48,6 +49,31 @@ func (p *Proxy) CutAfter(dir Direction, n int64) {
 			p.cutAfter[i] = n
 		}
 	}
+}
+
+// CutWithin lets each connection that is open now carry up to most bytes more in the direction, drawn for each by
+// chance, and then resets both sides, as CutAfter does. A connection that is to be cut already keeps its last byte.
+// 0 spares those that have not come to theirs.
+func (p *Proxy) CutWithin(dir Direction, most int64) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for l := range p.links {
+		if most > 0 && (l.toServer.budget >= 0 || l.toClient.budget >= 0) {
+			continue
+		}
+		for i, lane := range []*lane{l.toServer, l.toClient} {
+			if dir&(1<<i) != 0 {
+				lane.budget = lastByte(most)
+			}
+		}
+	}
+}
+
+func lastByte(most int64) int64 {
+	if most == 0 {
+		return -1
+	}
+	return 1 + rand.Int64N(most)
 }
 
 // CutEvery resets all connections again and again, d apart, the first time after d; 0 ends it, and once it

@@ -1,6 +1,8 @@
 package redistest
 
 import (
+	"errors"
+	"syscall"
 	"testing"
 	"time"
 )
@@ -79,6 +81,29 @@ func TestCutAfterBytesOfAnAnswer(t *testing.T) {
 	c.wantReset()
 	p.CutAfter(Both, -1)
 	dial(t, p).ask("PING")
+}
+
+func TestCutWithin(t *testing.T) {
+	t.Parallel()
+	s, p, c := onOpenLink(t)
+	p.CutWithin(ClientToServer, 14)
+	p.CutWithin(Both, 0)
+	c.ask("PING")
+	p.CutWithin(ClientToServer, 14) // a PING, whole or in part
+	p.CutWithin(ClientToServer, 1<<40)
+	later := dial(t, p)
+	later.ask("PING")
+	c.send("PING")
+	if reply, err := readReply(c.reader); err == nil && reply.Text == "PONG" { // the whole of it, and no byte more
+		c.wantReset()
+	} else if !errors.Is(err, syscall.ECONNRESET) {
+		t.Errorf("read %v, %v; want a reset", reply, err)
+	}
+	later.ask("PING")
+	Await(t, "a server with one client", func() bool { return s.ClientCount("normal") == 1 })
+	if got := p.Stats().Cut; got != 1 {
+		t.Errorf("%d cut, want 1", got)
+	}
 }
 
 func TestCutEvery(t *testing.T) {

@@ -20,15 +20,15 @@ type lane struct {
 
 	// Guarded by Proxy.mu.
 	queue  []parcel
-	queued int  // bytes in queue
-	shut   bool // an end is queued, or was delivered; nothing more is taken in
-	left   bool // the sender has ended its stream
-	holed  bool // Drop took bytes: a stream with a hole cannot go on
-	done   bool // has delivered its end, or cannot deliver any more
+	queued int   // bytes in queue
+	shut   bool  // an end is queued, or was delivered; nothing more is taken in
+	left   bool  // the sender has ended its stream
+	holed  bool  // Drop took bytes: a stream with a hole cannot go on
+	done   bool  // has delivered its end, or cannot deliver any more
+	budget int64 // bytes until CutAfter or CutWithin cuts; under 0: no limit
 
 	// Owned by the delivering goroutine.
 	notBefore time.Time // when the bandwidth allows the next bytes
-	budget    int64     // bytes until CutAfter cuts; under 0: no limit
 	deaf      bool      // the receiver takes no more; what comes is thrown away
 	answers   answers   // of the lane to the client
 	asked     splitter  // of the lane to the server
@@ -150,7 +150,7 @@ func poke(token chan struct{}) {
 // deliver hands parcels to the receiver as they become due. It returns after the end of the stream, or
 // when the link is over.
 func (l *lane) deliver(to *net.TCPConn) {
-	if l.budget == 0 {
+	if _, last := l.spend(nil); last { // CutAfter may allow nothing at all
 		l.link.cut()
 	}
 	for {

@@ -3,7 +3,7 @@ package redistest
 import "net"
 
 // send writes bytes to the receiver, short of an answer that is to be swallowed and of what CutAfter
-// forbids, and ends the link where a fault says so.
+// or CutWithin forbids, and ends the link where a fault says so.
 func (l *lane) send(to *net.TCPConn, data []byte) {
 	if l.deaf {
 		return
@@ -12,19 +12,28 @@ func (l *lane) send(to *net.TCPConn, data []byte) {
 	if l.dir == serverToClient {
 		data, swallow = l.answers.pass(data)
 	}
-	if l.budget >= 0 {
-		data = data[:min(int64(len(data)), l.budget)]
-		l.budget -= int64(len(data))
-	}
+	data, last := l.spend(data)
 	l.write(to, data)
 	switch {
-	case l.budget == 0:
+	case last:
 		l.link.cut()
 	case swallow:
 		// Only the client learns of it: what it sent before goes on to the server.
 		reset(to)
 		l.deaf = true
 	}
+}
+
+// spend takes data out of the budget, as far as it goes; last says that nothing may follow.
+func (l *lane) spend(data []byte) (allowed []byte, last bool) {
+	l.link.proxy.mu.Lock()
+	defer l.link.proxy.mu.Unlock()
+	if l.budget < 0 {
+		return data, false
+	}
+	data = data[:min(int64(len(data)), l.budget)]
+	l.budget -= int64(len(data))
+	return data, l.budget == 0
 }
 
 // write hands bytes to the receiver and counts them.
