@@ -14,7 +14,7 @@ BENCH ?= .
 FOR ?= 10m
 COUNT ?= 1
 
-.PHONY: help test prepare lint race redisson figures cross nested fuzz bench micro interop chaos chaos-selftest chaos-rivals
+.PHONY: help test prepare lint race redisson figures cross nested fuzz bench micro interop chaos chaos-selftest chaos-rivals soak
 .NOTPARALLEL:
 
 help: ## this list
@@ -93,6 +93,10 @@ chaos-selftest: prepare ## the harness on engines with planted bugs: each must b
 chaos-rivals: prepare ## other lock libraries and ours under the same faults, about three minutes; JSON=file, MARKDOWN=file
 	@$(GO) -C internal/chaos test -count 1 -timeout 0 -v -run '^TestRivals$$' ./rivals -args -at-length \
 		$(if $(JSON),-json $(abspath $(JSON))) $(if $(MARKDOWN),-markdown $(abspath $(MARKDOWN)))
+
+soak: prepare ## mixed work for FOR (10m), during which nothing may grow; SEED=n repeats its calls, JSON=file keeps its result
+	@$(GO) -C internal/chaos test -count 1 -timeout 0 -v -run '^TestSoak$$' . -args -soak $(FOR) \
+		$(if $(SEED),-seed $(SEED)) $(if $(JSON),-json $(abspath $(JSON)))
 
 interop: ## the same at length: WHEELLOCK_CONTEND (20s) for each kind, WHEELLOCK_CHURN (1m) in fair queues
 	@CI=1 WHEELLOCK_CONTEND=$${WHEELLOCK_CONTEND:-20s} WHEELLOCK_CHURN=$${WHEELLOCK_CHURN:-1m} .ci/redisson -v -count 1 -timeout 60m

@@ -34,6 +34,8 @@ func (w *worker) locker(d demand) locker {
 		}
 	case fenced:
 		m = w.e.FencedMutex(p.Name)
+	case spins:
+		m = w.e.SpinMutex(p.Name)
 	case fairs:
 		m = w.e.FairMutex(p.Name)
 	case rws:

@@ -42,18 +42,24 @@ func TestChaos(t *testing.T) {
 			next += 100
 			under += p.lasts
 			t.Run(p.name, func(t *testing.T) { r.phase(t, p, next) })
+			r.Lasted = time.Since(r.Began)
+			r.keep(t) // also of a run that somebody ends
 		}
 		if under == 0 {
 			t.Fatalf("no phase is called %q", *only)
 		}
 		round = under - before
 	}
-	r.Lasted = time.Since(r.Began)
 	t.Log("\n" + r.table())
-	if *save != "" {
-		if err := r.save(*save); err != nil {
-			t.Error(err)
-		}
+}
+
+// keep writes what is known so far to the file for the result.
+func (r *result) keep(t *testing.T) {
+	if *save == "" {
+		return
+	}
+	if err := saveJSON(*save, r); err != nil {
+		t.Error(err)
 	}
 }
 
@@ -73,8 +79,11 @@ func wantedPlans() []plan {
 
 // phase runs one.
 func (r *result) phase(t *testing.T, p plan, seed uint64) {
+	n := len(r.Phases)
+	r.Phases = append(r.Phases, phaseResult{Name: p.name, Seed: seed, Violations: []violation{{"void", "broken off"}}}) // until it ends
 	h := run(t, p, seed)
 	h.judge()
+	r.Phases = r.Phases[:n]
 	r.add(h)
 	t.Logf("seed %d: %s", seed, h.line())
 	for _, v := range h.violations {

@@ -33,6 +33,7 @@ type client struct {
 	resource *resourceClient // nil: none
 	records  *os.File
 	calls    atomic.Uint32
+	tally    tally
 	resting  context.Context // ends when no further call is to be made
 }
 
@@ -78,6 +79,9 @@ func (c *client) run(text string) error {
 	var working, pacing sync.WaitGroup
 	paced, stopPace := context.WithCancel(context.Background())
 	pacing.Go(func() { pace(paced, c.tell) })
+	if c.Sample > 0 {
+		pacing.Go(func() { c.sample(paced) })
+	}
 	for i := range c.Workers {
 		working.Go(func() { c.work(i) })
 	}
@@ -140,8 +144,11 @@ func (c *client) close(orders <-chan struct{}) error {
 	return goleak.Find(NotOurs...)
 }
 
-// tell says something, at once and in one piece.
+// tell says something, at once and in one piece; in a soak only what has to be known.
 func (c *client) tell(r record) {
+	if c.Sample > 0 && c.tally.takes(r) {
+		return
+	}
 	if _, err := c.records.Write(r.append(make([]byte, 0, 128))); err != nil {
 		os.Exit(3) // nobody listens any more
 	}

@@ -11,5 +11,8 @@
 // exclusion.go, tokens.go, models.go (porcupine), errors.go, order.go, liveness.go, notice.go
 // (judge.go calls them). pulse.go knows when Redis itself stood still; report.go sums up.
 //
+// A soak (soak.go, worksoak.go) is one long phase with mild faults. Its clients tell nothing of their calls, but what
+// they take of the machine (gauge.go); flat.go judges whether that grew.
+//
 // What a run cannot repeat is the schedule of a real machine; its seed repeats what was called and what broke.
 package chaos

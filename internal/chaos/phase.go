@@ -30,6 +30,8 @@ type plan struct {
 	aof     string        // appendfsync; empty: Redis keeps nothing on disk
 	lasts   time.Duration // under faults
 	calm    time.Duration // and then without
+	sample  time.Duration // of a soak: how often everything is measured; 0: it is none
+	leak    bool          // of a soak that is to fail
 }
 
 // phase is a plan at work.
@@ -51,6 +53,7 @@ type phase struct {
 	blows   []blow
 	stalls  []span // of this process
 	faints  []span // of Redis, whatever the reason
+	served  []serverGauge
 }
 
 // all clients are struck.
@@ -68,6 +71,14 @@ type blow struct {
 // run carries a plan out and returns what was seen.
 func run(tb testing.TB, p plan, seed uint64) *history {
 	tb.Helper()
+	h := carryOut(tb, p, seed)
+	h.read(h.phase)
+	return h
+}
+
+// carryOut carries a plan out, to its quiet end.
+func carryOut(tb testing.TB, p plan, seed uint64) *history {
+	tb.Helper()
 	ph := &phase{plan: p, tb: tb, seed: seed, random: rand.New(rand.NewPCG(seed, 0)), places: places(p.kinds, p.each)}
 	if ph.lease == 0 {
 		ph.lease = shortLease
@@ -78,25 +89,26 @@ func run(tb testing.TB, p plan, seed uint64) *history {
 	}
 	ph.server, ph.resource = redistest.Start(tb, args...), serveResource(tb)
 	ph.furnish()
-	stopPace := ph.pace()
 	ph.began = now()
+	stopPace := ph.pace()
 	for i := range p.clients {
 		proxy := redistest.NewProxy(tb, ph.server.Addr())
 		proxy.Latency(redistest.Both, p.latency, 0)
-		ph.clients = append(ph.clients, ph.start(i, proxy))
+		client := ph.start(i, proxy)
+		ph.mu.Lock()
+		ph.clients = append(ph.clients, client)
+		ph.mu.Unlock()
 	}
 	ph.storm()
 	ph.calmFrom = now()
 	time.Sleep(p.calm)
-	h := ph.settle(stopPace)
-	h.read(ph)
-	return h
+	return ph.settle(stopPace)
 }
 
 // start starts the client with a number, which is its seed too.
 func (ph *phase) start(number int, proxy *redistest.Proxy) *process {
 	p := startClient(ph.tb, setting{Number: number, Seed: ph.seed + uint64(number), Addr: proxy.Addr(), Resource: ph.resource.addr(),
-		Workers: ph.workers, Lease: ph.lease, Places: ph.places, Habits: ph.habits}, nil)
+		Workers: ph.workers, Lease: ph.lease, Places: ph.places, Habits: ph.habits, Sample: ph.sample, Leak: ph.leak}, nil)
 	p.proxy = proxy
 	return p
 }
@@ -190,7 +202,7 @@ func (ph *phase) strike(f *fault, random *rand.Rand) {
 	ph.blows = append(ph.blows, b)
 }
 
-// pace notes when this process, or Redis, did not run; call what it returns to end that.
+// pace notes when this process, or Redis, did not run, and in a soak what Redis takes; call what it returns to end that.
 func (ph *phase) pace() (stop func()) {
 	ctx, cancel := context.WithCancel(context.Background())
 	var running sync.WaitGroup
@@ -208,5 +220,8 @@ func (ph *phase) pace() (stop func()) {
 			ph.faints = append(ph.faints, s)
 		})
 	})
+	if ph.sample > 0 {
+		running.Go(func() { ph.watch(ctx) })
+	}
 	return func() { cancel(); running.Wait() }
 }

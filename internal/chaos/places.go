@@ -17,6 +17,9 @@ const (
 	semaphores kind = "semaphore"
 	permits    kind = "permits"
 	latches    kind = "latch"
+	spins      kind = "spin"     // of a soak alone, as the next ones
+	distinct   kind = "distinct" // a mutex that nobody else asks for, and nobody ever again
+	callbacks  kind = "callback" // mutexes that are taken and given back in callbacks
 )
 
 // place is a name that clients contend for.
@@ -71,4 +74,6 @@ type setting struct {
 	Habits   habits
 	Waiters  int // this many calls are made and nothing else; Hold says what becomes of them
 	Hold     bool
+	Sample   time.Duration // how often it says what it takes, and then nothing of its calls; 0: never
+	Leak     bool          // with each sample something is lost, as a bug would
 }

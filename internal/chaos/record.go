@@ -23,6 +23,7 @@ const (
 	wrote                 // the resource took a write, or refused it: Classes is 0 or 1
 	stalled               // the process did not run from Until to At
 	rested                // every worker has stopped; N is how many holds the engine believes it has
+	sampled               // Text is a gauge, as JSON
 	latched               // a latch let a waiter through; Until is when the last count down was called
 )
 

@@ -37,8 +37,8 @@ func (r *result) add(h *history) {
 	}
 }
 
-// save writes the result as JSON.
-func (r *result) save(path string) error {
+// saveJSON writes a result to a file.
+func saveJSON(path string, r any) error {
 	text, err := json.MarshalIndent(r, "", "\t")
 	if err != nil {
 		return err

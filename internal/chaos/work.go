@@ -39,7 +39,13 @@ func (c *client) work(i int) {
 		case semaphores:
 			w.useSemaphore()
 		case latches:
-			w.useLatch()
+			if w.Sample == 0 || i < latchWorkers {
+				w.useLatch()
+			}
+		case distinct:
+			w.useDistinct()
+		case callbacks:
+			w.useCallbacks()
 		case mutexes:
 			if w.chance(100) {
 				w.useTwo()

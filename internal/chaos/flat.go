@@ -1,0 +1,42 @@
+package chaos
+
+import "slices"
+
+// measure is something that a soak counts, and by how much it may grow: what is under way varies.
+type measure struct {
+	name  string
+	share float64 // of what it was
+	slack float64 // and so much besides
+}
+
+// trend is how a measure went.
+type trend struct {
+	What    string  `json:"what"`
+	Second  float64 `json:"second_quarter"` // median
+	Last    float64 `json:"last_quarter"`   // median
+	Most    float64 `json:"most"`
+	Allowed float64 `json:"allowed"` // of Last
+	Grew    bool    `json:"grew"`    // by more than is allowed
+}
+
+// fewest values are needed for a judgement.
+const fewest = 8
+
+// judge compares the medians of the second and the last quarter of the values: the first quarter is for warming up, and
+// a median does not mind single values. Too few values count as growth: they show nothing.
+func (m measure) judge(values []float64) trend {
+	t := trend{What: m.name, Grew: true}
+	if len(values) < fewest {
+		return t
+	}
+	quarter := len(values) / 4
+	t.Second, t.Last, t.Most = median(values[quarter:2*quarter]), median(values[len(values)-quarter:]), slices.Max(values)
+	t.Allowed = t.Second*(1+m.share) + m.slack
+	t.Grew = t.Last > t.Allowed
+	return t
+}
+
+func median(values []float64) float64 {
+	sorted := slices.Sorted(slices.Values(values))
+	return sorted[len(sorted)/2]
+}

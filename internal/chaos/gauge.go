@@ -1,0 +1,154 @@
+package chaos
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"runtime"
+	"runtime/metrics"
+	"strings"
+	"sync/atomic"
+	"time"
+)
+
+// gauge is what a client takes of the machine, and what it has done so far. It fits into the text of a record.
+type gauge struct {
+	At          instant `json:"at"`
+	Goroutines  int64   `json:"goroutines"`
+	Heap        int64   `json:"heap"` // bytes that live, after a collection
+	RSS         int64   `json:"rss"`  // bytes
+	Descriptors int64   `json:"descriptors"`
+	Granted     int64   `json:"granted"`
+	Cancelled   int64   `json:"cancelled"`
+	Lost        int64   `json:"lost"`
+}
+
+// serverGauge is what Redis has.
+type serverGauge struct {
+	At       instant `json:"at"`
+	Memory   int64   `json:"memory"` // bytes
+	Clients  int64   `json:"clients"`
+	Keys     int64   `json:"keys"`     // without receipts
+	Receipts int64   `json:"receipts"` // which stay for a minute
+	Channels int64   `json:"channels"` // that somebody listens to
+}
+
+// tally counts what a client in a soak does not tell.
+type tally struct{ granted, cancelled, lost atomic.Int64 }
+
+// takes counts a record, unless it has to be told: a gauge, the end, or an error that nobody should get.
+func (t *tally) takes(r record) bool {
+	switch {
+	case r.What == granted, r.What == latched:
+		t.granted.Add(1)
+	case r.Classes&isContext != 0 && r.What == denied:
+		t.cancelled.Add(1)
+	case r.Classes&isLost != 0:
+		t.lost.Add(1)
+	}
+	return r.What != sampled && r.What != rested && r.Text == ""
+}
+
+// sample tells again and again what the client takes, until ctx ends.
+func (c *client) sample(ctx context.Context) {
+	tick := time.NewTicker(c.Sample)
+	defer tick.Stop()
+	for n := 0; ctx.Err() == nil; n++ {
+		g, err := c.gauge()
+		text, _ := json.Marshal(g) // numbers alone
+		if err != nil {
+			text = []byte(err.Error()) // no gauge: that is found out
+		}
+		c.tell(record{What: sampled, At: g.At, Text: string(text)})
+		if c.Leak && c.resting.Err() == nil {
+			c.leak(n)
+		}
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+		}
+	}
+}
+
+// gauge reads what Linux and the runtime know of this process.
+func (c *client) gauge() (gauge, error) {
+	runtime.GC()
+	heap := []metrics.Sample{{Name: "/gc/heap/live:bytes"}}
+	metrics.Read(heap)
+	g := gauge{At: now(), Goroutines: int64(runtime.NumGoroutine()), Heap: int64(heap[0].Value.Uint64()),
+		Granted: c.tally.granted.Load(), Cancelled: c.tally.cancelled.Load(), Lost: c.tally.lost.Load()}
+	open, err := os.ReadDir("/proc/self/fd")
+	if err != nil {
+		return g, err
+	}
+	g.Descriptors = int64(len(open))
+	pages, err := os.ReadFile("/proc/self/statm")
+	if err != nil {
+		return g, err
+	}
+	_, err = fmt.Sscanf(string(pages), "%d %d", new(int64), &g.RSS)
+	g.RSS *= int64(os.Getpagesize())
+	return g, err
+}
+
+// leak loses some of everything that a soak counts, until the client is to rest.
+func (c *client) leak(n int) {
+	for i := range 8 {
+		conn, err := net.Dial("tcp", c.Addr)
+		if err != nil {
+			return // there are enough others
+		}
+		name, kept := fmt.Sprintf("leaked:%d:%d:%d", c.Number, n, i), strings.Repeat("x", 256<<10)
+		_, _ = fmt.Fprintf(conn, "HELLO 3\r\nSET %s %s\r\nSUBSCRIBE %[1]s\r\n", name, kept[:32<<10])
+		go func() {
+			<-c.resting.Done()
+			_, _ = fmt.Fprintf(conn, "DEL %s\r\nQUIT\r\n", name)
+			_, _ = io.Copy(io.Discard, conn)
+			_ = conn.Close()
+			runtime.KeepAlive(kept)
+		}()
+	}
+}
+
+// watch notes again and again what Redis has, until ctx ends, and says how it goes.
+func (ph *phase) watch(ctx context.Context) {
+	tick := time.NewTicker(ph.sample)
+	defer tick.Stop()
+	said := ph.began
+	for {
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			return
+		}
+		g := ph.gauge()
+		ph.mu.Lock()
+		ph.served = append(ph.served, g)
+		ph.mu.Unlock()
+		if g.At.sub(said) >= min(30*time.Second, ph.lasts/5) {
+			said = g.At
+			ph.tb.Log(ph.progress(g))
+		}
+	}
+}
+
+// gauge asks Redis what it has.
+func (ph *phase) gauge() serverGauge {
+	g := serverGauge{At: now(), Clients: int64(ph.server.ClientCount("normal") + ph.server.ClientCount("pubsub")),
+		Channels: int64(ph.server.Subscriptions().Count())}
+	_, memory, _ := strings.Cut(ph.server.MustDo("INFO", "memory").Text, "used_memory:")
+	if _, err := fmt.Sscan(memory, &g.Memory); err != nil {
+		ph.tb.Errorf("Redis does not say what memory it uses: %v", err)
+	}
+	for _, key := range ph.server.Keys() {
+		if strings.Contains(key, ":wheellock:receipt:") {
+			g.Receipts++
+		} else {
+			g.Keys++
+		}
+	}
+	return g
+}

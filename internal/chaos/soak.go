@@ -1,0 +1,167 @@
+package chaos
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+)
+
+// soakKinds is work of all kinds.
+var soakKinds = []kind{mutexes, reentrant, fenced, fairs, rws, semaphores, permits, latches, spins, distinct, callbacks}
+
+// soakPlan is a long time of mixed work with a mild fault now and then. Pauses make the work much the same on a machine
+// that is busy with something else.
+func soakPlan(lasts time.Duration) plan {
+	p := plan{name: "soak", kinds: soakKinds, each: 2, clients: 2, workers: 48, habits: everyday, lease: 2 * time.Second,
+		faults: pick("reset", "SCRIPT FLUSH", "CLIENT KILL pubsub"), slow: 20,
+		lasts: lasts, calm: time.Second, sample: min(max(lasts/360, 250*time.Millisecond), 5*time.Second)}
+	p.habits.Pause, p.habits.Forget = 40*time.Millisecond, 1
+	return p
+}
+
+// Measures of a client and of Redis. What is under way, of each worker one thing or none, makes the counts vary; a key
+// more or less in Redis is a lock that is held. The memory of half an hour is a byte for each acquisition.
+var (
+	ofClient = []measure{{"goroutines", 0.05, 32}, {"live heap, kB", 0.2, 1 << 10}, {"RSS, kB", 0.2, 16 << 10}, {"descriptors", 0, 8}}
+	ofServer = []measure{{"memory, kB", 0.2, 1 << 10}, {"clients", 0, 8}, {"keys", 0.1, 100}, {"receipts", 0.25, 1000}, {"channels", 0.5, 50}}
+)
+
+func (g gauge) values() []float64 {
+	return []float64{float64(g.Goroutines), float64(g.Heap) / 1024, float64(g.RSS) / 1024, float64(g.Descriptors)}
+}
+
+func (g serverGauge) values() []float64 {
+	return []float64{float64(g.Memory) / 1024, float64(g.Clients), float64(g.Keys), float64(g.Receipts), float64(g.Channels)}
+}
+
+// soakResult is what a soak found out.
+type soakResult struct {
+	Seed         uint64         `json:"seed"`
+	Began        time.Time      `json:"began"`
+	Lasted       time.Duration  `json:"lasted"` // under faults
+	Acquisitions int64          `json:"acquisitions"`
+	Cancelled    int64          `json:"cancelled"`
+	Lost         int64          `json:"lost"`
+	Hits         map[string]int `json:"hits"`
+	Quiet        time.Duration  `json:"quiet"` // until Redis was empty in the end
+	Trends       []trend        `json:"trends"`
+	Violations   []violation    `json:"violations,omitempty"`
+	Redis        []serverGauge  `json:"redis"`
+	Clients      [][]gauge      `json:"clients"`
+}
+
+// soak carries a soak out.
+func soak(tb testing.TB, p plan, seed uint64) *soakResult {
+	tb.Helper()
+	r := &soakResult{Seed: seed, Began: time.Now()}
+	h := carryOut(tb, p, seed)
+	ph := h.phase
+	r.Lasted, r.Quiet, r.Hits, r.Redis = ph.calmFrom.sub(ph.began), h.quiet, h.hits(), ph.served
+	for _, f := range ph.faults {
+		if r.Hits[f.name] == 0 {
+			h.fail("void", "%s never hit anything", f.name)
+		}
+	}
+	var served [][]float64
+	for _, g := range ph.served {
+		if g.At <= ph.calmFrom {
+			served = append(served, g.values())
+		}
+	}
+	r.judge("Redis", ofServer, served)
+	for _, client := range ph.clients {
+		r.take(h, client)
+	}
+	for _, t := range r.Trends {
+		if t.Grew {
+			h.fail("flat", "%s: %.0f in the second quarter, %.0f in the last, and %.0f are allowed", t.What, t.Second, t.Last, t.Allowed)
+		}
+	}
+	r.Violations = h.violations
+	return r
+}
+
+// take reads what a client has said.
+func (r *soakResult) take(h *history, p *process) {
+	var gauges []gauge
+	var values [][]float64
+	for _, said := range p.said() {
+		var g gauge
+		switch {
+		case said.What == sampled && json.Unmarshal([]byte(said.Text), &g) == nil:
+			gauges = append(gauges, g)
+			if g.At <= h.phase.calmFrom {
+				values = append(values, g.values())
+			}
+		case said.What == rested && said.N > 0:
+			h.fail("quiet", "client %d believes in %d holds and waiters after everybody has left", p.Number, said.N)
+		case said.Text != "":
+			h.fail("errors", "client %d was told %q", p.Number, said.Text)
+		}
+	}
+	r.judge(fmt.Sprintf("client %d", p.Number), ofClient, values)
+	r.Clients = append(r.Clients, gauges)
+	if len(gauges) == 0 {
+		return // which judge has said
+	}
+	last := gauges[len(gauges)-1]
+	r.Acquisitions, r.Cancelled, r.Lost = r.Acquisitions+last.Granted, r.Cancelled+last.Cancelled, r.Lost+last.Lost
+	if last.Granted == 0 {
+		h.fail("void", "client %d was never granted anything", p.Number)
+	}
+}
+
+// judge looks at the measures of somebody; values are by sample and by measure.
+func (r *soakResult) judge(whose string, measures []measure, values [][]float64) {
+	for i, m := range measures {
+		series := make([]float64, len(values))
+		for n := range values {
+			series[n] = values[n][i]
+		}
+		t := m.judge(series)
+		t.What = whose + ", " + m.name
+		r.Trends = append(r.Trends, t)
+	}
+}
+
+// table sums up.
+func (r *soakResult) table() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "seed %d, %v: %d acquisitions, %d cancelled, %d lost, quiet after %v\n", r.Seed, r.Lasted.Round(time.Second),
+		r.Acquisitions, r.Cancelled, r.Lost, r.Quiet.Round(time.Millisecond))
+	for _, name := range slices.Sorted(maps.Keys(r.Hits)) {
+		fmt.Fprintf(&b, "%s: %d times\n", name, r.Hits[name])
+	}
+	fmt.Fprintf(&b, "%-26s %15s %13s %9s %9s\n", "median", "second quarter", "last quarter", "allowed", "most")
+	for _, t := range r.Trends {
+		fmt.Fprintf(&b, "%-26s %15.0f %13.0f %9.0f %9.0f\n", t.What, t.Second, t.Last, t.Allowed, t.Most)
+	}
+	return b.String()
+}
+
+// progress is how a soak goes, in a line.
+func (ph *phase) progress(g serverGauge) string {
+	var b strings.Builder
+	var granted int64
+	ph.mu.Lock()
+	clients := slices.Clone(ph.clients)
+	ph.mu.Unlock()
+	for _, p := range clients {
+		said := p.said()
+		for i := len(said) - 1; i >= 0; i-- {
+			var last gauge
+			if said[i].What == sampled && json.Unmarshal([]byte(said[i].Text), &last) == nil {
+				granted += last.Granted
+				fmt.Fprintf(&b, "; client %d: %d goroutines, %d kB live, %d kB RSS, %d descriptors", p.Number,
+					last.Goroutines, last.Heap>>10, last.RSS>>10, last.Descriptors)
+				break
+			}
+		}
+	}
+	return fmt.Sprintf("%v: %d acquisitions%s; Redis: %d kB, %d clients, %d keys, %d receipts, %d channels",
+		g.At.sub(ph.began).Round(time.Second), granted, &b, g.Memory>>10, g.Clients, g.Keys, g.Receipts, g.Channels)
+}
