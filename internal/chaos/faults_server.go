@@ -31,11 +31,13 @@ var serverFaults = []fault{
 	}},
 	{onServer: true, name: "BUSY script", rules: "14 15", unlock: brokenUnlock | isRefused, try: brokenTry | isRefused, pause: time.Second, strike: func(s *strike) bool {
 		ran := make(chan struct{})
-		go func() { defer close(ran); say(s.server.Addr(), `EVAL "while true do end" 0`) }()
+		go func() { defer close(ran); say(s.server.Addr(), `EVAL "while true do end" 0`, time.Hour) }()
 		s.last(300 * time.Millisecond)
 		killed := false
 		for ; !within(ran, 5*time.Millisecond); killed = true { // it may not even have begun
-			say(s.server.Addr(), "SCRIPT KILL") // on a new connection, which needs no name
+			// On a new connection, which needs no name. What waited for the end of a CLIENT PAUSE is not heard any more
+			// once a script is busy: then another has to say it.
+			say(s.server.Addr(), "SCRIPT KILL", 100*time.Millisecond)
 		}
 		return killed
 	}},
@@ -60,7 +62,7 @@ var serverFaults = []fault{
 	{onServer: true, name: "CLIENT PAUSE", rules: "3 11 15", unlock: brokenUnlock, try: brokenTry, strike: func(s *strike) bool {
 		on := s.server.Do("CLIENT", "PAUSE", strconv.Itoa(1+s.IntN(400)), []string{"WRITE", "ALL"}[s.IntN(2)]).Err() == nil
 		s.last(400 * time.Millisecond)
-		return on
+		return s.server.Do("CLIENT", "UNPAUSE").Err() == nil && on // this waits, too, where all are paused
 	}},
 	{onServer: true, name: "too many clients", rules: "15 16", unlock: brokenUnlock | isRefused, try: brokenTry | isRefused, strike: func(s *strike) bool {
 		on := s.server.Do("CONFIG", "SET", "maxclients", "1").Err() == nil
@@ -92,13 +94,14 @@ func restart(s *strike) bool {
 	return true
 }
 
-// say sends Redis a command on a connection of its own, and returns when there is an answer.
-func say(addr, command string) {
+// say sends Redis a command on a connection of its own, and returns when there is an answer, or after so long.
+func say(addr, command string, patience time.Duration) {
 	conn, err := net.Dial("tcp", addr)
 	if err != nil {
 		return
 	}
 	defer func() { _ = conn.Close() }()
+	_ = conn.SetDeadline(time.Now().Add(patience))
 	if _, err = conn.Write([]byte(command + "\r\n")); err == nil {
 		_, _ = conn.Read(make([]byte, 1))
 	}

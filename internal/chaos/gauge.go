@@ -36,7 +36,7 @@ type serverGauge struct {
 	Channels int64   `json:"channels"` // that somebody listens to
 }
 
-// tally counts what a client in a soak does not tell.
+// tally counts what a client in a soak does not tell. Lost are holds of which the holder heard when he unlocked.
 type tally struct{ granted, cancelled, lost atomic.Int64 }
 
 // takes counts a record, unless it has to be told: a gauge, the end, or an error that nobody should get.
@@ -44,9 +44,9 @@ func (t *tally) takes(r record) bool {
 	switch {
 	case r.What == granted, r.What == latched:
 		t.granted.Add(1)
-	case r.Classes&isContext != 0 && r.What == denied:
+	case r.What == denied && r.Classes&isContext != 0:
 		t.cancelled.Add(1)
-	case r.Classes&isLost != 0:
+	case r.What == unlocked && r.Classes&isLost != 0:
 		t.lost.Add(1)
 	}
 	return r.What != sampled && r.What != rested && r.Text == ""

@@ -23,8 +23,8 @@ func soakPlan(lasts time.Duration) plan {
 	return p
 }
 
-// Measures of a client and of Redis. What is under way, of each worker one thing or none, makes the counts vary; a key
-// more or less in Redis is a lock that is held. The memory of half an hour is a byte for each acquisition.
+// Measures of a client and of Redis. They may grow by what varies: of each worker one thing or none is under way. After
+// half an hour that is little: two bytes lost in each acquisition, or a key in each ten thousand, are too much.
 var (
 	ofClient = []measure{{"goroutines", 0.05, 32}, {"live heap, kB", 0.2, 1 << 10}, {"RSS, kB", 0.2, 16 << 10}, {"descriptors", 0, 8}}
 	ofServer = []measure{{"memory, kB", 0.2, 1 << 10}, {"clients", 0, 8}, {"keys", 0.1, 100}, {"receipts", 0.25, 1000}, {"channels", 0.5, 50}}
