@@ -21,16 +21,17 @@ var everybody = []entry{
 	{
 		name:     "rueidislock",
 		settings: "KeyMajority 1 and NoLoopTracking, as its README says for one Redis; TryNextAfter 1 s, as its author advises under load",
-		promise: "the hold's context is \"canceled automatically and immediately once the KeyMajority is not held anymore, for example: Redis " +
-			"are down, acquired keys have been deleted\"; a waiter tries again \"automatically and immediately once it has been released\"; of calls that fail, nothing",
+		promise: "the hold's context is \"canceled automatically and immediately once the KeyMajority is not held anymore\", also when Redis is " +
+			"down or keys were deleted; a waiter tries again \"automatically and immediately once it has been released\"; of calls that fail, nothing",
 		open: openRueidislock,
 	},
 	{
 		name: "redislock",
 		settings: "go-redis with ContextTimeoutEnabled, its time-outs a sixth of the lease, as its 5 s are of the README's 30 s; exponential back-off " +
 			"from 16 to 250 ms; renewed by a careful user's loop (careful.go), which is no part of the library",
-		promise: "an error of Refresh says that the lock was lost; it \"deliberately does not bundle\" a watchdog and tells nothing by itself; of calls that fail, nothing",
-		open:    openRedislock(heedsDeadlines, careful),
+		promise: "ErrNotObtained of Refresh \"means the lock was lost\"; it \"deliberately does not bundle a built-in watchdog\" and tells nothing " +
+			"by itself; of calls that fail, nothing",
+		open: openRedislock(heedsDeadlines, careful),
 	},
 	{
 		name: "redislock, README's watchdog",
@@ -51,7 +52,7 @@ var everybody = []entry{
 		name: "redsync",
 		settings: "go-redis as for redislock; its own delay between tries, 50 to 250 ms; renewed by the careful user's loop with Extend, no part of " +
 			"the library",
-		promise: "Until \"returns the time of validity\"; it renews nothing and tells nothing by itself; of calls that fail, nothing",
+		promise: "Until is \"the time of validity\"; it renews nothing and tells nothing by itself; of calls that fail, nothing",
 		open:    openRedsync(heedsDeadlines),
 	},
 	{

@@ -17,7 +17,7 @@ type partitioned struct {
 	Before  int    // told before the next was granted
 	After   int    // told after it
 	Never   int    // not told within two leases of the next grant, nor within one after the network had healed
-	Void    int    // told less than 0.1 s late, because this process did not run: not counted as After
+	Void    int    // told late by no more than the machine stood still, and 0.1 s: not counted as After
 	Margin  spread // by which they were told before
 	Both    spread // for how long two believed to hold
 	Noticed spread // from the beginning of the partition until told
@@ -61,8 +61,8 @@ func (d *divider) one(r rival, proxy *redistest.Proxy, name string) {
 	proxy.BlackHole(redistest.Both, true)
 	second := d.comeNext(r.key(name), name)
 	granted := time.Now()
-	stood := d.pace.stood(granted.Add(-100*time.Millisecond)) > 0
 	at, ok := within(2*d.lease, when)
+	stood := d.pace.stood(began)
 	proxy.BlackHole(redistest.Both, false)
 	if !ok {
 		at, ok = within(d.lease, when)
@@ -82,7 +82,7 @@ func (d *divider) one(r rival, proxy *redistest.Proxy, name string) {
 	case late < 0:
 		d.sum.Before++
 		d.margin = append(d.margin, -late)
-	case late < 100*time.Millisecond && stood:
+	case stood > 0 && late < stood+100*time.Millisecond:
 		d.sum.Void++
 	default:
 		d.sum.After++
