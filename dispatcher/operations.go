@@ -31,6 +31,7 @@ var operations = [gate.Ops]operation{
 		w.lockChannel(c)
 	}},
 	gate.RenewRead: {&scripts.RenewRead, publish, func(w *wire, c *gate.Command) {
+		w.holdKey(c)
 		w.owner(c.ID)
 		w.lease(c)
 		w.string("")
@@ -40,6 +41,7 @@ var operations = [gate.Ops]operation{
 		w.lease(c)
 	}},
 	gate.ConfirmRead: {&scripts.RenewRead, publish, func(w *wire, c *gate.Command) {
+		w.holdKey(c)
 		w.owner(c.ID)
 		w.lease(c)
 		w.rwChannel(c)
@@ -50,6 +52,7 @@ var operations = [gate.Ops]operation{
 		w.rwChannel(c)
 	}},
 	gate.Downgrade: {&scripts.Downgrade, publish, func(w *wire, c *gate.Command) {
+		w.holdKey(c)
 		w.writer(c.ID)
 		w.owner(c.ID)
 		w.lease(c)
@@ -79,12 +82,9 @@ var operations = [gate.Ops]operation{
 		w.number(int64(c.Next))
 		w.lockChannel(c)
 	}},
-	gate.ReleaseRead: {&scripts.ReleaseRead, publish, func(w *wire, c *gate.Command) {
-		if c.Owner != "" {
-			w.string(c.Owner)
-		} else {
-			w.owner(c.ID)
-		}
+	gate.ReleaseRead: {&scripts.ReleaseRead, publishAsking, func(w *wire, c *gate.Command) {
+		w.holdKey(c)
+		releasing(w, c)
 		w.rwChannel(c)
 	}},
 	gate.ReleaseWrite: {&scripts.ReleaseWrite, publish, func(w *wire, c *gate.Command) {
@@ -96,6 +96,7 @@ var operations = [gate.Ops]operation{
 		w.rwChannel(c)
 	}},
 	gate.AcquireRead: {&scripts.AcquireRead, notAfterAndPublish, func(w *wire, c *gate.Command) {
+		w.holdKey(c)
 		w.owner(c.ID)
 		w.lease(c)
 		w.rwChannel(c)
@@ -197,6 +198,16 @@ func publishNothing(w *wire, _ gate.Time, _ *node) { w.string("NONE") }
 
 // publish says by which command a script wakes others.
 func publish(w *wire, _ gate.Time, n *node) { w.string(n.d.cfg.Publish) }
+
+// publishAsking says besides whether the hash slot is on its way to the node, which has not got all of its keys then.
+func publishAsking(w *wire, sent gate.Time, n *node) {
+	publish(w, sent, n)
+	if w.asks {
+		w.number(1)
+	} else {
+		w.number(0)
+	}
+}
 
 // notAfter is until when a script may take something.
 func notAfter(w *wire, sent gate.Time, n *node) { w.number(n.server.notAfter(sent)) }

@@ -35,6 +35,7 @@ type wire struct {
 	keys, args   []string
 	text         []byte // what the args are cut from
 	ends         []int  // where each arg ends in text
+	asks         bool   // the call that is being written goes with ASKING
 }
 
 // cut divides a batch, which is ordered by operation, into calls. In a cluster it is ordered by hash slot besides, and
@@ -69,6 +70,7 @@ func (w *wire) encode(batch []gate.Command, sent gate.Time, n *node, whole bool)
 	for _, c := range w.calls {
 		w.keys, w.text, w.ends = w.keys[:0], w.text[:0], w.ends[:0]
 		op := &operations[c.op]
+		w.asks = c.asking
 		if op.head != nil {
 			op.head(w, sent, n)
 		}
@@ -135,6 +137,15 @@ func (w *wire) fairKeys(c *gate.Command) {
 	w.key(scripts.FairQueue(c.Cell.Name))
 	w.key(scripts.FairDeadlines(c.Cell.Name))
 	w.key(scripts.FairAlive(c.Cell.Name))
+}
+
+// holdKey names the key of a reader's hold.
+func (w *wire) holdKey(c *gate.Command) {
+	owner := c.Owner
+	if owner == "" {
+		owner = string(AppendOwner(nil, w.uuid, c.ID))
+	}
+	w.key(scripts.HoldKey(c.Cell.Name, owner))
 }
 
 func (w *wire) rwChannel(c *gate.Command) { w.string(scripts.RWChannel(c.Cell.Name)) }

@@ -14,6 +14,9 @@ import (
 	"github.com/wheellock/wheellock/scripts"
 )
 
+// contested is the name that they compete for.
+const contested = "stock:7"
+
 // rwContest is readers and writers of one name, who check that a writer is alone.
 type rwContest struct {
 	t       *testing.T
@@ -30,7 +33,7 @@ func (c *rwContest) run(callers int, until func() bool) {
 	for i := range callers {
 		wg.Go(func() {
 			for !until() && !c.t.Failed() {
-				rw := c.engines[i%len(c.engines)].RWMutex("stock:7")
+				rw := c.engines[i%len(c.engines)].RWMutex(contested)
 				switch rand.IntN(5) {
 				case 0:
 					c.write(rw)

@@ -1,5 +1,5 @@
 -- acquire_read.lua: take locks for reading, beside other readers. Asked twice under one owner id it is taken once.
--- KEYS[i]                        lock
+-- KEYS[2i-1], KEYS[2i]           lock, the hold's key
 -- ARGV[1]                        notAfter: server time in ms after which nothing may be taken; 0: no bound
 -- ARGV[2]                        PUBLISH, SPUBLISH or BOTH
 -- ARGV[4i-1], ARGV[4i], ARGV[4i+1], ARGV[4i+2]
@@ -13,8 +13,8 @@ if deadline > 0 then
 	if now > deadline then return LATE - now end
 end
 
-return each(#KEYS, function(i)
-	local lock, owner, lease, own = KEYS[i], ARGV[4 * i - 1], ARGV[4 * i], tonumber(ARGV[4 * i + 2])
+return each(#KEYS / 2, function(i)
+	local lock, hold, owner, lease, own = KEYS[2 * i - 1], KEYS[2 * i], ARGV[4 * i - 1], ARGV[4 * i], tonumber(ARGV[4 * i + 2])
 	local found = call('HMGET', lock, 'mode', owner)
 	if found.err then return fault(found, lock) end
 	local ttl = redis.call('PTTL', lock)
@@ -23,7 +23,6 @@ return each(#KEYS, function(i)
 	if found[1] and own >= 0 then
 		if listeners(ARGV[2], ARGV[4 * i + 1]) > own then return taken(ttl) end
 	end
-	local hold = holdkey(lock, owner, 1)
 	local left = call('PTTL', hold)
 	if type(left) == 'table' then return fault(left, hold) end
 	local reply = call('HSET', lock, 'mode', 'read', owner, '1')

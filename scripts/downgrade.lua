@@ -1,16 +1,15 @@
 -- downgrade.lua: make a writer, whose write holds have ended, the reader that it is too, and wake everybody who waits:
 -- other readers may come in. Asked again after a lost answer it finds that done.
--- KEYS[i]                                      lock
+-- KEYS[2i-1], KEYS[2i]                         lock, the key of the reader's hold
 -- ARGV[1]                                      PUBLISH, SPUBLISH or BOTH
 -- ARGV[4i-2], ARGV[4i-1], ARGV[4i], ARGV[4i+1] owner with :write, owner, lease in ms, channel
 -- reply per name: subscribers woken, >= 0; -1 not this owner's; -2 done, but this user may not publish; a fault
 local KEYS, ARGV = KEYS, ARGV
-return each(#KEYS, function(i)
-	local lock, writer, reader, lease = KEYS[i], ARGV[4 * i - 2], ARGV[4 * i - 1], ARGV[4 * i]
+return each(#KEYS / 2, function(i)
+	local lock, hold, writer, reader, lease = KEYS[2 * i - 1], KEYS[2 * i], ARGV[4 * i - 2], ARGV[4 * i - 1], ARGV[4 * i]
 	local found = call('HMGET', lock, writer, reader)
 	if found.err then return lostor(found, lock) end
 	if not found[1] and not found[2] then return -1 end
-	local hold = holdkey(lock, reader, 1)
 	local left = call('PTTL', hold)
 	if type(left) == 'table' then return fault(left, hold) end
 	if found[1] then

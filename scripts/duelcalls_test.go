@@ -165,27 +165,32 @@ func (c *call) readWrite() []string {
 	case "acquire_read":
 		c.until().arg("PUBLISH")
 		return c.each(func(name string) {
-			c.key(name).arg(c.owner()).lease().arg(channel(name), oneOf(c.duel, []string{"-1", "0"}))
+			owner := c.owner()
+			c.key(name, scripts.HoldKey(name, owner)).arg(owner).lease().arg(channel(name), oneOf(c.duel, []string{"-1", "0"}))
 		})
 	case "acquire_write":
 		c.until()
 		return c.each(func(name string) { c.key(name).arg(c.owner() + ":write").lease() })
 	case "release_read":
-		c.arg("PUBLISH")
-		return c.each(func(name string) { c.key(name).arg(c.holder(name), channel(name)) })
+		c.arg("PUBLISH", oneOf(c.duel, []string{"0", "0", "0", "1"}))
+		return c.each(func(name string) {
+			owner := c.holder(name)
+			c.key(name, scripts.HoldKey(name, owner)).arg(owner, channel(name))
+		})
 	case "release_write":
 		c.arg("PUBLISH")
 		return c.each(func(name string) { c.key(name).arg(c.holder(name)+":write", channel(name)) })
 	case "renew_read":
 		c.arg("PUBLISH")
 		return c.each(func(name string) {
-			c.key(name).arg(c.holder(name)).lease().arg(oneOf(c.duel, []string{"", channel(name)}))
+			owner := c.holder(name)
+			c.key(name, scripts.HoldKey(name, owner)).arg(owner).lease().arg(oneOf(c.duel, []string{"", channel(name)}))
 		})
 	case "downgrade":
 		c.arg("PUBLISH")
 		return c.each(func(name string) {
 			owner := c.holder(name)
-			c.key(name).arg(owner+":write", owner).lease().arg(channel(name))
+			c.key(name, scripts.HoldKey(name, owner)).arg(owner+":write", owner).lease().arg(channel(name))
 		})
 	case "renew":
 		return c.each(func(name string) { c.key(name).arg(c.holder(name) + ":write").lease() })

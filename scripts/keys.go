@@ -43,6 +43,9 @@ func TokenKey(name string) string { return PrefixName("redisson_lock_token", nam
 // left, with "1" when a writer has gone.
 func RWChannel(name string) string { return PrefixName("redisson_rwlock", name) }
 
+// HoldKey is the key of a reader's first hold; the readers of an engine have no more.
+func HoldKey(name, owner string) string { return SuffixName(name, owner+":rwlock_timeout:1") }
+
 // FairQueue is the list of those who wait for a fair mutex, the next one first.
 func FairQueue(name string) string { return PrefixName("redisson_lock_queue", name) }
 

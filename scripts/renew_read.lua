@@ -1,15 +1,14 @@
 -- renew_read.lua: prolong what readers hold, each by itself: the holds of others run out.
--- KEYS[i]                          lock
+-- KEYS[2i-1], KEYS[2i]             lock, the hold's key
 -- ARGV[1]                          PUBLISH, SPUBLISH or BOTH
 -- ARGV[3i-1], ARGV[3i], ARGV[3i+1] owner, lease in ms, channel whose subscribers are to be counted, or empty
 -- reply per name: 1 still held; with a channel its subscribers, >= 0; -1 not this owner's; a fault
 local KEYS, ARGV = KEYS, ARGV
-return each(#KEYS, function(i)
-	local lock, owner, lease, channel = KEYS[i], ARGV[3 * i - 1], ARGV[3 * i], ARGV[3 * i + 1]
+return each(#KEYS / 2, function(i)
+	local lock, hold, owner, lease, channel = KEYS[2 * i - 1], KEYS[2 * i], ARGV[3 * i - 1], ARGV[3 * i], ARGV[3 * i + 1]
 	local mine = call('HEXISTS', lock, owner)
 	if type(mine) == 'table' then return lostor(mine, lock) end
 	if mine == 0 then return -1 end
-	local hold = holdkey(lock, owner, 1)
 	local left = call('PTTL', hold)
 	if type(left) == 'table' then return fault(left, hold) end
 	-- Also when it lasts long enough: a first write that Redis allows at maxmemory, before that of the hold key.

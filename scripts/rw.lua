@@ -4,7 +4,8 @@
 -- a writer's field is its owner id with ":write" behind. Each hold of a reader has a key of its own besides, with
 -- that hold's lease: when all of these are gone, the readers in the hash are dead.
 
--- holdkey names the key of a reader's nth hold. It is in the hash slot of the lock, and not declared, as in Redisson.
+-- holdkey names the key of a reader's nth hold. It is in the hash slot of the lock. Those of ours are declared; those of
+-- others cannot be, for who reads only the script sees.
 local function holdkey(lock, owner, n)
 	local tag = string.find(lock, '{', 1, true) and lock or '{' .. lock .. '}'
 	return tag .. ':' .. owner .. ':rwlock_timeout:' .. n

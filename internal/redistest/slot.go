@@ -34,15 +34,20 @@ func (c *Cluster) BeginMove(slot int, to *Server) *SlotMove {
 func (m *SlotMove) Keys(most int) int {
 	m.cluster.tb.Helper()
 	keys := m.From.MustDo("CLUSTER", "GETKEYSINSLOT", m.slot, strconv.Itoa(most)).Texts()
-	if len(keys) == 0 {
-		return 0
+	if len(keys) > 0 {
+		m.Carry(keys...)
 	}
+	return len(keys)
+}
+
+// Carry carries these keys of the slot over, as Keys does.
+func (m *SlotMove) Carry(keys ...string) {
+	m.cluster.tb.Helper()
 	migrate := []string{"MIGRATE", "127.0.0.1", strconv.Itoa(m.To.port), "", "0", "5000"}
 	if password := m.To.recipe.password; password != "" {
 		migrate = append(migrate, "AUTH", password)
 	}
 	m.From.MustDo(append(append(migrate, "KEYS"), keys...)...)
-	return len(keys)
 }
 
 // Finish gives the slot to its new owner and returns once every running master says so. Keys that were
