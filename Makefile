@@ -77,8 +77,8 @@ fuzz: ## every fuzz target for FUZZTIME (60s)
 		done; \
 	done
 
-bench: prepare ## rivals side by side, about 15 minutes: a table, JSON and pictures; PEERS="--rounds 3 ..." for less
-	@$(GO) -C bench/peers run . $(PEERS)
+bench: prepare ## rivals side by side, Redisson where Java is: table, JSON, pictures; 15 minutes, PEERS="--rounds 3 ..." for less
+	@jar=$$(.ci/redisson-jar) || echo "without Redisson"; $(GO) -C bench/peers run . $${jar:+--redisson "$$jar"} $(PEERS)
 
 micro: ## benchmarks of ours that match BENCH, COUNT times (1); ten through benchstat before a claim
 	@$(GO) test -run '^$$' -bench '$(BENCH)' -benchmem -count $(COUNT) ./...
