@@ -23,6 +23,12 @@ func (d *Dispatcher) cell(name string, kind gate.Kind) (*gate.Cell, gate.Why) {
 	return c, 0
 }
 
+// nobodyKnows reports whether a name may be free or not: its node cannot be reached, and no hold of ours excludes others.
+// That others of this process wait says nothing then.
+func (d *Dispatcher) nobodyKnows(c *gate.Cell) bool {
+	return d.home(c.Slot).link.state == linkDown && (c.Kind == gate.PermitKind || c.Machine.Oldest() == gate.Never)
+}
+
 // twinLives reports whether what is asked for as "a" lives as "{a}", or the other way round. By Redisson's rule both have
 // the same derived keys. Fair mutexes would stand in one queue; of permits, what one name reclaims would be the other's. The
 // other kinds share nothing but channels, whose messages are hints, and a counter, which grows for both.

@@ -113,6 +113,11 @@ func (d *Dispatcher) ask(now gate.Time, l *letter) {
 		d.stepped(c)
 		return
 	}
+	if w.Try && d.nobodyKnows(c) {
+		d.cfg.Gate.Answer(w, gate.Outcome{Why: gate.Down})
+		d.stepped(c)
+		return
+	}
 	w.Cell = c
 	if w.Hold != nil {
 		w.Hold.Cell = c

@@ -41,7 +41,7 @@ func (o *outage) come(calls int) {
 				switch {
 				case n%2 == 0:
 					began := time.Now()
-					_, err := o.e.Mutex("once:" + m.Name()).TryLock(context.Background()) // where others wait it is ErrHeld (rule 10)
+					_, err := m.TryLock(context.Background())
 					o.told(err, time.Since(began))
 				case n%16 == 1:
 					o.bounded(m, time.Duration(n%10)*time.Millisecond)

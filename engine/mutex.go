@@ -63,7 +63,8 @@ func (m *Mutex) Lock(ctx context.Context, opts ...LockOption) (*Hold, error) {
 	return m.block(ctx, false, opts)
 }
 
-// TryLock asks Redis once. While this process holds the name or waits for it, the answer is ErrHeld at once.
+// TryLock asks Redis once. While this process holds the name or waits for it, the answer is ErrHeld at once; but
+// ErrNotSent when Redis cannot be reached and no hold of this process says that the name is held.
 func (m *Mutex) TryLock(ctx context.Context, opts ...LockOption) (*Hold, error) {
 	return m.block(ctx, true, opts)
 }

@@ -1,0 +1,78 @@
+package engine_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/wheellock/wheellock/engine"
+)
+
+// everyMutex makes locks of a name, of every kind.
+var everyMutex = map[string]func(*engine.Engine, string) *engine.Mutex{
+	"Mutex": (*engine.Engine).Mutex, "FairMutex": (*engine.Engine).FairMutex, "FencedMutex": (*engine.Engine).FencedMutex, "SpinMutex": (*engine.Engine).SpinMutex,
+	"Reader": func(e *engine.Engine, name string) *engine.Mutex { return e.RWMutex(name).Reader() },
+	"Writer": func(e *engine.Engine, name string) *engine.Mutex { return e.RWMutex(name).Writer() },
+}
+
+// While Redis cannot be reached, nobody knows whether a name is held, unless by a hold of this process.
+func TestSpecTryLockWhileRedisIsDown(t *testing.T) {
+	for kind, of := range everyMutex {
+		t.Run(kind+": that others of this process wait does not mean that it is held", spec(engine.Options{}, func(b *bubble) {
+			m := of(b.Engine, "stock:7")
+			b.goDown()
+			waiter := b.queue(m)
+			time.Sleep(time.Second)
+			began := time.Now()
+			err := resultOf(m.TryLock(b.Context()))
+			b.wantIs("TryLock", err, engine.ErrNotSent, engine.ErrUnavailable)
+			b.wantIsNot("TryLock", err, engine.ErrHeld)
+			if took := time.Since(began); took != 0 {
+				b.Errorf("TryLock took %v", took)
+			}
+			waiter.wantWaiting()
+			b.redis.SetDown(false)
+			b.unlock(waiter.granted())
+		}))
+		t.Run(kind+": what a hold of this process excludes is held", spec(engine.Options{}, func(b *bubble) {
+			held := b.lock(of(b.Engine, "stock:7"))
+			m := of(b.Engine, "stock:7")
+			if kind == "Reader" {
+				m = b.RWMutex("stock:7").Writer()
+			}
+			b.goDown()
+			b.wantIs("TryLock", resultOf(m.TryLock(b.Context())), engine.ErrHeld)
+			b.wantHeld(held)
+			b.redis.SetDown(false)
+			b.unlock(held)
+		}))
+	}
+	t.Run("permits that this process holds are not all there are", spec(engine.Options{}, func(b *bubble) {
+		p := b.PermitSemaphore("stock:7")
+		b.wantNil("TrySetPermits", resultOf(p.TrySetPermits(b.Context(), 2)))
+		held, err := p.Acquire(b.Context(), 1)
+		b.wantNil("Acquire", err)
+		b.goDown()
+		waiter := p.AcquireAsync(b.Context(), 1)
+		time.Sleep(time.Second)
+		err = resultOf(p.TryAcquire(b.Context(), 1))
+		b.wantIs("TryAcquire", err, engine.ErrNotSent)
+		b.wantIsNot("TryAcquire", err, engine.ErrHeld)
+		b.redis.SetDown(false)
+		b.unlock(held)
+		held, err = waiter.Wait(b.Context())
+		b.wantNil("Acquire of the waiter", err)
+		b.unlock(held)
+	}))
+	t.Run("permits of a semaphore neither", spec(engine.Options{}, func(b *bubble) {
+		s := b.Semaphore("stock:7")
+		b.wantNil("TrySetPermits", resultOf(s.TrySetPermits(b.Context(), 1)))
+		b.goDown()
+		waiter := s.AcquireAsync(b.Context(), 1)
+		time.Sleep(time.Second)
+		err := s.TryAcquire(b.Context(), 1)
+		b.wantIs("TryAcquire", err, engine.ErrNotSent)
+		b.wantIsNot("TryAcquire", err, engine.ErrHeld)
+		b.redis.SetDown(false)
+		b.wantNil("Acquire of the waiter", resultOf(waiter.Wait(b.Context())))
+	}))
+}
