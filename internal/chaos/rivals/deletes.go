@@ -19,7 +19,7 @@ type deleted struct {
 // deleteKeys lets n holders hold, and deletes their keys, each at some moment between renewals.
 func deleteKeys(f *field, n int) deleted {
 	r := f.connect(f.server.Addr())
-	var mu sync.Mutex // guards these two
+	var mu sync.Mutex // guards the next two
 	var noticed []time.Duration
 	sum := deleted{Rival: f.name, Rounds: n}
 	var holders sync.WaitGroup
@@ -39,7 +39,6 @@ func deleteKeys(f *field, n int) deleted {
 			switch {
 			case void:
 				sum.Void++
-				return
 			case ok:
 				noticed = append(noticed, at.Sub(began))
 			default:

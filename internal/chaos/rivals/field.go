@@ -25,7 +25,7 @@ type field struct {
 	turn   *sync.Mutex // who makes load and measures time has it
 }
 
-// tolerable is how long this process may stand still in a wait that is to be counted.
+// tolerable is how long the machine may stand still in a wait that is to be counted.
 const tolerable = 500 * time.Millisecond
 
 // compete has everybody who takes part in a row go through it, side by side.

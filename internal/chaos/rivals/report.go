@@ -14,7 +14,7 @@ import (
 type result struct {
 	Began      time.Time
 	Lasted     time.Duration
-	Stood      time.Duration // the longest time that the process did not run
+	Stood      time.Duration // the longest time that the machine did not let the process run
 	Lease      time.Duration
 	Redis      string
 	Versions   []string
@@ -90,8 +90,8 @@ func (r *result) markdown() string {
 	p := &page{}
 	fmt.Fprintf(p, "%s, %v, in which the machine stood still for up to %v; Redis %s, a lease of %v; %s\n", r.Began.UTC().Format(time.DateOnly),
 		r.Lasted.Round(time.Second), r.Stood.Round(time.Millisecond), r.Redis, r.Lease, strings.Join(r.Versions, ", "))
-	p.table("Calls cancelled in flight, while waiting", right, "cancelled", "keys without a holder after 2 s", "not looked for", "they block the name for: median, worst",
-		"granted all the same", "returned after the context's end: p99, worst")
+	p.table("Calls cancelled in flight, while waiting", right, "cancelled", "keys without a holder after 2 s", "not looked for",
+		"they block the name for: median, worst", "granted all the same", "returned after the context's end: p99, worst")
 	for _, c := range r.Cancelled {
 		p.row(c.Rival, two(c.Calls[inFlight], c.Calls[waiting]), two(c.Ghosts[inFlight], c.Ghosts[waiting]), c.Void, c.Blocks.block(c.Stay),
 			c.Granted, two(c.Late.show(c.Late.P99), c.Late.show(c.Late.Worst)))

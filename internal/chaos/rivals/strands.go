@@ -61,9 +61,9 @@ func (k *killing) one(r rival, user, name string) {
 	ctx, cancel := context.WithCancel(background)
 	defer cancel()
 	type answer struct {
-		hold
-		error
-		at time.Time
+		hold hold
+		err  error
+		at   time.Time
 	}
 	answers := make(chan answer, 1)
 	go func() { h, err := r.lock(ctx, name); answers <- answer{h, err, time.Now()} }()
@@ -80,7 +80,7 @@ func (k *killing) one(r rival, user, name string) {
 	bound := time.AfterFunc(2*k.lease, cancel)
 	got := <-answers
 	inTime := bound.Stop()
-	if got.error == nil {
+	if got.err == nil {
 		_ = unlock(got.hold)
 	}
 	wait := max(got.at.Sub(freed), 0)
@@ -93,7 +93,7 @@ func (k *killing) one(r rival, user, name string) {
 	case void:
 		k.sum.Void++
 		return
-	case got.error != nil && inTime:
+	case got.err != nil && inTime:
 		k.sum.Failed++
 		return
 	case !inTime:
