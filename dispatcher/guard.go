@@ -54,8 +54,9 @@ func dial(ctx context.Context, addr string, dialer *net.Dialer, config *tls.Conf
 }
 
 // guarded is a connection that ends with the first refusal after an UNSUBSCRIBE. A connection that listens gives
-// nothing else to lose: the ear takes every refusal for the end of it, but that of a right (NOPERM), which rueidis
-// counts well.
+// nothing else to lose: the ear takes every refusal for the end of it, but that of a right (NOPERM), and what a cluster
+// says of a channel whose hash slot has left (MOVED) or is served by nobody (CLUSTERDOWN): these leave the PING alone, so
+// that rueidis counts well. A node may go on saying them; were they the end, the other channels would be cut off each time.
 type guarded struct {
 	net.Conn
 	unsubscribes atomic.Bool
@@ -104,8 +105,8 @@ func (g *guarded) refused(b []byte) bool {
 			g.at = afterDash
 		case g.at == afterDash && c == 'M':
 			g.at = afterM
-		case g.at == afterM && c != 'O', // MOVED: a cluster says so of a channel whose hash slot has left, and rueidis counts it well
-			g.at == afterDash && c >= 'A' && c <= 'Z' && c != 'N': // NOPERM, NOAUTH
+		case g.at == afterM && c != 'O', // MOVED
+			g.at == afterDash && c >= 'A' && c <= 'Z' && c != 'N' && c != 'C': // NOPERM, NOAUTH, CLUSTERDOWN
 			return true
 		default:
 			g.at = inLine

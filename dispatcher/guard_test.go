@@ -42,6 +42,7 @@ func TestGuard(t *testing.T) {
 		{"behind a keep-alive", "*1\r\n$4\r\nPING\r\n" + unsubscribe, []string{"-BUSY a script\r\n"}, true},
 		{"no right to PING", unsubscribe, []string{"-NOPERM no\r\n+PONG\r\n"}, false},
 		{"a hash slot that has left", unsubscribe, []string{"-M", "OVED 7 10.0.0.1:6379\r\n+PONG\r\n"}, false},
+		{"a hash slot that nobody serves", unsubscribe, []string{"-CLUSTERDOWN Hash slot not served\r\n+PONG\r\n"}, false},
 		{"permits below none", unsubscribe, []string{">3\r\n$7\r\nmessage\r\n$1\r\nc\r\n$2\r\n-1\r\n+PONG\r\n"}, false},
 		{"commands", "*3\r\n$7\r\nEVALSHA\r\n", []string{"-BUSY a script\r\n-OOM memory\r\n"}, false},
 		{"subscribing", "*2\r\n$9\r\nSUBSCRIBE\r\n$1\r\nc\r\n", []string{"-BUSY a script\r\n"}, false},
