@@ -21,7 +21,7 @@ type rounds struct {
 	grants atomic.Int64
 	token  atomic.Int64 // the largest of a fenced lock
 
-	mu      sync.Mutex
+	mu      sync.Mutex    // guards the next
 	longest time.Duration // that somebody waited
 }
 
