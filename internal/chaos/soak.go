@@ -24,7 +24,7 @@ func soakPlan(lasts time.Duration) plan {
 }
 
 // Measures of a client and of Redis. They may grow by what varies: of each worker one thing or none is under way. After
-// half an hour that is little: two bytes lost in each acquisition, or a key in each ten thousand, are too much.
+// half an hour that is little: three bytes lost in each acquisition, or a key in each ten thousand, are too much.
 var (
 	ofClient = []measure{{"goroutines", 0.05, 32}, {"live heap, kB", 0.2, 1 << 10}, {"RSS, kB", 0.2, 16 << 10}, {"descriptors", 0, 8}}
 	ofServer = []measure{{"memory, kB", 0.2, 1 << 10}, {"clients", 0, 8}, {"keys", 0.1, 100}, {"receipts", 0.25, 1000}, {"channels", 0.5, 50}}
