@@ -1,6 +1,6 @@
 // Package dispatcher carries requests for locks to Redis and brings the answers back.
 //
-// A Dispatcher is one goroutine (loop.go) that owns the gates of its names. Callers leave letters in its
+// A Dispatcher is one goroutine (loop.go) that owns the gates of its names (cells.go). Callers leave letters in its
 // mailbox (mailbox.go); the loop takes all that wait and steps the gates; the commands they ask for wait in
 // the outbox (outbox.go) of the node that serves the name (node.go), leave as one pipeline on its next idle
 // lane (pipeline.go, lane.go), many names in one EVALSHA (wire.go), and come back as mail. What an error means

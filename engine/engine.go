@@ -4,7 +4,7 @@
 //	hold, err := e.Mutex("stock:7").Lock(ctx)
 //	defer hold.Unlock(context.Background())
 //
-// An Engine (engine.go, options.go, connection.go, cluster.go, url.go) hands out locks by name: Mutex (mutex.go),
+// An Engine (engine.go, options.go, names.go, connection.go, cluster.go, url.go) hands out locks by name: Mutex (mutex.go),
 // RWMutex (rwmutex.go), and what stands beside them in files of their own names. A blocking call waits on a call
 // that is used again (call.go); an Async form is a request with a future (request.go), whose callbacks run on a pool
 // (callbacks.go). Both go to the dispatcher and become, when granted, a Hold (hold.go; endings.go says who hears of

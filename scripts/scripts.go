@@ -1,10 +1,10 @@
 // Package scripts holds the Lua that runs inside Redis, and its contract with Go.
 //
-// One .lua file per operation (this file embeds them), each with its keys, arguments and replies in its
-// head; prelude.lua goes before every one, rw.lua besides before those of the read-write lock. codes.go reads the integers they answer; keys.go makes the
-// names of keys and channels as Redisson makes them. Every script takes many names in one call and
-// answers one integer when all names fared alike, else an integer per name. The scripts of semaphores and
-// latches are in counting.go.
+// One .lua file per operation (this file embeds them), each with its keys, arguments and replies in its head; prelude.lua
+// goes before every one, rw.lua besides before those of the read-write lock. codes.go reads the integers they answer;
+// keys.go makes the names of keys and channels as Redisson makes them, derived.go says which names are such keys. Every
+// script takes many names in one call and answers one integer when all names fared alike, else an integer per name. The
+// scripts of semaphores and latches are in counting.go.
 //
 // The package is the engine's own: it may change with any release.
 package scripts
