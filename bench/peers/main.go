@@ -39,6 +39,7 @@ type options struct {
 	base        string // the contestant that ratios are against
 	out         string
 	redisServer string
+	redisCPU    string // that it keeps to; empty: any
 }
 
 func main() {
@@ -64,7 +65,7 @@ func main() {
 
 // compare measures everything that was asked for and reports it. A voided turn is an error, after the report.
 func compare(ctx context.Context, opts options) error {
-	server, err := startServer(ctx, opts.redisServer)
+	server, err := startServer(ctx, opts.redisServer, opts.redisCPU)
 	if err != nil {
 		return err
 	}
@@ -96,6 +97,7 @@ func parseFlags(args []string) (options, error) {
 	flags.StringVar(&opts.base, "base", "rueidislock", "`contestant` that the ratios are against")
 	flags.StringVar(&opts.out, "out", defaultOut(), "`directory` for results.md, results.json and the pictures")
 	flags.StringVar(&opts.redisServer, "redis-server", "redis-server", "`path` of the server to start; redis-benchmark is expected beside it")
+	flags.StringVar(&opts.redisCPU, "redis-cpu", "", "`processor` that redis-server keeps to, by taskset; else the system moves it about")
 	jar := flags.String("redisson", "", "`jar` of bench/redisson; adds Redisson, needs java")
 	flags.Usage = func() { usage(flags) }
 	if err := flags.Parse(args); err != nil {
@@ -163,6 +165,7 @@ func usage(flags *flag.FlagSet) {
   peers                                      everything, 5 rounds of 3 s: about a quarter of an hour
   peers --rounds 1 --for 300ms               a look whether it runs; the figures mean nothing
   peers --work hot-64,hot-2p --only wheellock,rueidislock
+  taskset -c 1 peers --redis-cpu 0 --work distinct-1    contestants on one processor, Redis on another
 
 A pair is one lock and one unlock, with nothing done in between. Every contestant gets the same names (24 bytes,
 built for each call), the same lease (30 s), the same longest wait (30 s), a process of its own, an empty Redis.

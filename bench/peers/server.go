@@ -25,8 +25,8 @@ type server struct {
 
 const serverStart = 10 * time.Second
 
-// startServer returns when the server answers.
-func startServer(ctx context.Context, path string) (*server, error) {
+// startServer returns when the server answers. It keeps to the processor cpu, unless that is empty.
+func startServer(ctx context.Context, path, cpu string) (*server, error) {
 	folder, err := os.MkdirTemp("", "peers")
 	if err != nil {
 		return nil, err
@@ -36,8 +36,12 @@ func startServer(ctx context.Context, path string) (*server, error) {
 		return nil, err
 	}
 	s := &server{url: "redis://127.0.0.1:" + port, benchmark: besidePath(path, "redis-benchmark"), folder: folder}
-	s.process = exec.Command(path, "--port", port, "--bind", "127.0.0.1", "--save", "", "--appendonly", "no",
-		"--dir", folder, "--logfile", filepath.Join(folder, "redis.log"))
+	command := []string{path, "--port", port, "--bind", "127.0.0.1", "--save", "", "--appendonly", "no",
+		"--dir", folder, "--logfile", filepath.Join(folder, "redis.log")}
+	if cpu != "" {
+		command = append([]string{"taskset", "--cpu-list", cpu}, command...)
+	}
+	s.process = exec.Command(command[0], command[1:]...)
 	s.process.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // Ctrl-C is for us alone
 	if err := s.process.Start(); err != nil {
 		os.RemoveAll(folder)
