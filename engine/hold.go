@@ -15,19 +15,17 @@ import (
 // Hold is one grant of a lock. Any goroutine may use it. A Hold that is dropped without Unlock stays held:
 // nothing is released because the garbage collector ran; Options.MaxHold bounds it.
 type Hold struct {
-	core  gate.Hold
-	e     *Engine
-	name  string
-	ended atomic.Uint32 // 0 while held, else 1 + a gate.Why; set once
-
-	permits int32 // how many it has; 0: it is a lock's
-	fixed   bool
+	core    gate.Hold
+	e       *Engine
+	name    string
+	permits int32         // how many it has; 0: it is a lock's
+	ended   atomic.Uint32 // 0 while held, else 1 + a gate.Why; set once
 
 	endings atomic.Pointer[endings] // nil until somebody wants to hear of the end
 }
 
-func newHold(e *Engine, name string, fixed bool) *Hold {
-	h := &Hold{e: e, name: name, fixed: fixed}
+func newHold(e *Engine, name string) *Hold {
+	h := &Hold{e: e, name: name}
 	h.core.By = (*held)(h)
 	return h
 }
@@ -128,7 +126,7 @@ func (h *Hold) Extend(ctx context.Context, lease time.Duration) error {
 	if c := h.composite(); c != nil {
 		return c.extend(ctx, lease)
 	}
-	if !h.fixed {
+	if h.core.Watched() {
 		return &opError{doing: "extend", name: h.name, err: invalid("the watchdog renews this hold: only a hold WithLease can be extended")}
 	}
 	lease, err := wholeMillis(lease)

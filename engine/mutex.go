@@ -103,7 +103,7 @@ func (m *Mutex) block(ctx context.Context, try bool, opts []LockOption) (*Hold, 
 		m.e.calls.put(c)
 		return nil, err
 	}
-	h := newHold(m.e, m.name, !c.waiter.Watch)
+	h := newHold(m.e, m.name)
 	c.waiter.Hold = &h.core
 	t := m.errand()
 	if err := t.block(ctx, c); err != nil {

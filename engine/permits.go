@@ -183,7 +183,7 @@ func (p *PermitSemaphore) block(ctx context.Context, n int, try bool, opts []Loc
 		p.e.calls.put(c)
 		return nil, err
 	}
-	h := newHold(p.e, p.name, !c.waiter.Watch)
+	h := newHold(p.e, p.name)
 	h.permits = int32(n)
 	c.waiter.Hold = &h.core
 	t := p.errand("acquire")

@@ -105,7 +105,7 @@ func (r *request[T]) Settle(out gate.Outcome) bool {
 
 // Hold makes the hold that a request for one becomes. It implements gate.Maker.
 func (r *request[T]) Hold() *gate.Hold {
-	h := newHold(r.e, r.name, !r.waiter.Watch)
+	h := newHold(r.e, r.name)
 	h.permits = int32(r.waiter.N)
 	r.grant = any(h).(T)
 	return &h.core

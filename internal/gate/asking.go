@@ -10,7 +10,7 @@ func (m *Mutex) pumpFree(now Time, fx *Effects) {
 		return
 	}
 	w := m.queue.head
-	if w == nil || !m.cell.again && now < m.askAt {
+	if w == nil || !m.again && now < m.askAt {
 		return
 	}
 	m.cfg.LastID++
@@ -40,7 +40,7 @@ func (m *Mutex) acquired(now Time, c *Command, fx *Effects) {
 		return
 	}
 	if c.ran() && c.Reply.Taken() {
-		m.t.phase, m.cell.again = ours, false
+		m.t.phase, m.again = ours, false
 		m.t.Deadline = 0
 		m.t.confirm(now, c)
 		m.fence(int64(c.Reply))

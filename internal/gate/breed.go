@@ -17,7 +17,7 @@ var breeds = [...]breed{
 	FairKind:   {acquire: FairAsk, release: FairRelease, fair: true},
 }
 
-func (m *Mutex) breed() *breed { return &breeds[m.cell.Kind] }
+func (m *Mutex) breed() *breed { return &breeds[m.Kind] }
 
 // TokenBlock is how many fencing tokens a tenure has: one for each grant by which it is handed on. Re-entry
 // takes none. A tenure whose tokens are used up is freed and taken anew.

@@ -58,7 +58,7 @@ func (m *Mutex) refused(now Time, ttl time.Duration, fx *Effects) {
 		m.sleepInLine(now, sleep, fx)
 		return
 	}
-	c.want(m.cell, scripts.LockChannel, fx)
+	c.want(&m.Cell, scripts.LockChannel, fx)
 }
 
 // sleep is how long a refused waiter sleeps when no message comes: to the end of the owner's lease, whose last
@@ -102,7 +102,7 @@ func (m *Mutex) Subscribed(now Time, refusal string, fx *Effects) {
 	}
 	c.confirm()
 	// What was published before is lost: whoever waits asks again.
-	m.cell.again = m.t.phase != ours && m.queue.head != nil
+	m.again = m.t.phase != ours && m.queue.head != nil
 	m.pump(now, fx)
 }
 
@@ -117,7 +117,7 @@ func (m *Mutex) Message(now Time, fx *Effects) {
 		m.Suspect(now, fx)
 		return
 	}
-	m.cell.again = m.queue.head != nil
+	m.again = m.queue.head != nil
 	m.pump(now, fx)
 }
 
@@ -127,14 +127,14 @@ func (m *Mutex) heardBy(c *Command) int32 {
 		return int32(max(c.Reply, 0))
 	}
 	others, sure := m.crowd.heardBy(c.Reply)
-	m.cell.again = m.cell.again || !sure && m.queue.head != nil
+	m.again = m.again || !sure && m.queue.head != nil
 	return others
 }
 
 // Suspect asks Redis at once whether the tenure is still there; until the answer nothing is handed on (rule 8).
 // The answer to a command that is on its way proves nothing: it may have run before what is suspected.
 func (m *Mutex) Suspect(now Time, fx *Effects) {
-	m.t.suspected = m.cell.flight != None
+	m.t.suspected = m.flight != None
 	if m.t.phase == ours {
 		m.t.Doubt, m.t.Renew = true, now
 		m.pump(now, fx)
@@ -152,7 +152,7 @@ func (m *Mutex) LinkUp(now Time, fx *Effects) {
 		m.Suspect(now, fx)
 		return
 	}
-	m.cell.again = m.queue.head != nil
+	m.again = m.queue.head != nil
 	m.pump(now, fx)
 }
 
@@ -163,7 +163,7 @@ func (m *Mutex) thin(now Time) {
 }
 
 func (c *crowd) nextAlarm(m *Mutex) Time {
-	if m.cell.flight == None && m.t.phase != asked && m.t.phase != dead {
+	if m.flight == None && m.t.phase != asked && m.t.phase != dead {
 		return min(c.linger, c.ghosts.nextAlarm())
 	}
 	return c.linger

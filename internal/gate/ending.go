@@ -179,7 +179,7 @@ func (m *Mutex) exorcise(now Time, fx *Effects) bool {
 	g, due := m.crowd.ghosts.due(now)
 	if due {
 		m.send(Command{Op: m.breed().release, ID: g.id, Owner: g.owner}, fx)
-		m.cell.again = m.queue.head != nil
+		m.again = m.queue.head != nil
 	}
 	return due
 }

@@ -13,7 +13,7 @@ import (
 // askInLine asks whether it is our turn, brings in those who do not stand in the queue yet, and says that we live.
 func (m *Mutex) askInLine(now Time, fx *Effects) {
 	l, w := m.queue.line, m.queue.head
-	if w == nil || !m.cell.again && now < m.askAt && (l.next == nil || now < l.joinAt) {
+	if w == nil || !m.again && now < m.askAt && (l.next == nil || now < l.joinAt) {
 		return
 	}
 	place := stands
@@ -107,7 +107,7 @@ func (m *Mutex) unsureInLine(now Time, c *Command) {
 func (m *Mutex) sleepInLine(now Time, sleep time.Duration, fx *Effects) {
 	third := m.cfg.FairWaiterLease / 3
 	m.askAt = now + min(sleep, third-jitter(m.t.ID, third/4))
-	m.queue.line.listen(m.cell, m.queue.head, m.cfg, fx)
+	m.queue.line.listen(&m.Cell, m.queue.head, m.cfg, fx)
 }
 
 // heir puts into a release for whom the lock is to be taken when it is our turn.
@@ -170,16 +170,16 @@ func (m *Mutex) depart(now Time, fx *Effects) bool {
 	if l == nil {
 		return false
 	}
-	if l.left && m.t.phase == free && m.queue.head != nil && (m.cell.again || now >= m.askAt) {
+	if l.left && m.t.phase == free && m.queue.head != nil && (m.again || now >= m.askAt) {
 		l.left = false
 		return false
 	}
 	if l.left = l.give(now); !l.left {
 		return false
 	}
-	again := m.cell.again
+	again := m.again
 	m.send(Command{Op: FairLeave, ID: l.out.first, N: l.out.n}, fx)
-	m.cell.again = again // leaving asks nothing
+	m.again = again // leaving asks nothing
 	return true
 }
 
@@ -195,7 +195,7 @@ func (m *Mutex) subscribedInLine(now Time, refusal string) {
 	}
 	// What was published before is lost. One question is enough for channels that were confirmed together.
 	if !l.hears || l.heardAt != now {
-		m.cell.again = m.t.phase != ours && m.queue.head != nil
+		m.again = m.t.phase != ours && m.queue.head != nil
 	}
 	l.hears, l.heardAt = true, now
 }

@@ -160,7 +160,8 @@ func (cfg *Config) Answer(w *Waiter, out Outcome) bool {
 	return w.By.Settle(out)
 }
 
-// Cell is one live name. The loop keeps it in its map while its machine is not Idle.
+// Cell is one live name. Its machine is built around it, so that both are one piece of memory. The loop keeps it in
+// its map while the machine is not Idle.
 type Cell struct {
 	Name    string
 	Machine Machine
@@ -173,52 +174,33 @@ type Cell struct {
 
 	// The machine's.
 	flight Op   // the command in flight (rule 11: at most one)
-	again  bool // a hint came that the lock may be free: the next refusal asks at once
+	again  bool // a hint came that the next answer may be yes: a refusal asks at once
 }
 
-// makers make a cell with its machine, both in one piece of memory.
-var makers = [...]func() *Cell{
+// machines make the machine of a kind.
+var machines = [...]func() Machine{
 	MutexKind: newMutex, FencedKind: newMutex, SpinKind: newMutex, FairKind: newMutex,
 	SemaphoreKind: newSemaphore, LatchKind: newLatch, PermitKind: newPermits, RWKind: newRW,
 }
 
-func newMutex() *Cell {
-	m := &struct {
-		Cell
-		Mutex
-	}{}
-	m.Cell.Machine = &m.Mutex
-	return &m.Cell
-}
-
-func newRW() *Cell {
-	r := &struct {
-		Cell
-		RW
-	}{}
-	r.Cell.Machine = &r.RW
-	return &r.Cell
-}
-
 // NewCell makes the cell and the machine of a name.
 func NewCell(name string, kind Kind, cfg *Config) *Cell {
-	c := makers[kind]()
-	c.reset(name, kind)
-	c.Machine.reset(c, cfg)
+	m := machines[kind]()
+	c := m.cell()
+	c.Machine, c.Kind = m, kind
+	c.Renew(name, cfg)
 	return c
 }
 
 // Renew makes an idle cell serve another name. Letters about its former holds and waiters find them not
 // alive and not queued, and do nothing.
 func (c *Cell) Renew(name string, cfg *Config) {
-	c.reset(name, c.Kind)
-	c.Machine.reset(c, cfg)
+	*c = Cell{Name: name, Kind: c.Kind, Due: Never, Machine: c.Machine}
+	c.Alarm.Value = c
+	c.Machine.reset(cfg)
 }
 
-func (c *Cell) reset(name string, kind Kind) {
-	*c = Cell{Name: name, Kind: kind, Due: Never, Machine: c.Machine}
-	c.Alarm.Value = c
-}
+func (c *Cell) cell() *Cell { return c }
 
 // Kind is the kind of synchroniser a name is used as; a live name has one.
 type Kind uint8
@@ -259,5 +241,6 @@ type Machine interface {
 	Oldest() Time    // when the oldest living hold was granted; Never: none
 	Idle() bool      // nothing is held, asked, owed or listened to
 
-	reset(c *Cell, cfg *Config) // as new
+	cell() *Cell       // around which it is built
+	reset(cfg *Config) // as new, but for its cell
 }

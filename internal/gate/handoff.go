@@ -38,7 +38,7 @@ func (m *Mutex) grant(now Time, w *Waiter) bool {
 		h.Token = m.crowd.tokens.next
 	}
 	if !m.cfg.Answer(w, Outcome{}) {
-		h.alive = false
+		h.end()
 		return false
 	}
 	if h.Token != 0 && h.Token == m.crowd.tokens.next {
@@ -48,7 +48,7 @@ func (m *Mutex) grant(now Time, w *Waiter) bool {
 	m.cfg.Stats.granted()
 	if m.queue.tries > 0 {
 		m.turnAway(Outcome{Why: Taken, TTL: m.ttl(now)}, func(other *Waiter) bool {
-			return other.Try && (other.Owner == 0 || other.Owner != h.owner) // its own re-enter
+			return other.Try && (other.Owner == 0 || other.Owner != h.owner()) // its own re-enter
 		})
 	}
 	m.thin(now)
@@ -77,7 +77,7 @@ func (m *Mutex) decide(now Time, fx *Effects) {
 	switch {
 	case w == nil || !m.keeps(now) || !m.fenced(w):
 		m.drop(now, m.ack, fx)
-	case m.cell.flight != None: // its answer decides
+	case m.flight != None: // its answer decides
 	case w.fits(&m.t.Tenure):
 		m.send(Command{Op: Confirm, ID: m.t.ID, Lease: m.t.Lease}, fx)
 	case m.t.Unsure > now: // a late acquire could take the name for the old owner when the fresh one is gone
@@ -92,13 +92,13 @@ func (m *Mutex) decide(now Time, fx *Effects) {
 // fresh is rule 8, and rule 1 for w: the tenure may be handed to w without asking Redis. Not while a swap is on
 // its way: that will end the tenure for a fresh one.
 func (m *Mutex) fresh(now Time, w *Waiter) bool {
-	return m.cell.flight != Swap && w.fits(&m.t.Tenure) && now < m.t.Deadline && now-m.t.Confirmed < m.cfg.HandoffTime && !m.t.Doubt && m.t.Epoch == m.cfg.Epoch && m.fenced(w)
+	return m.flight != Swap && w.fits(&m.t.Tenure) && now < m.t.Deadline && now-m.t.Confirmed < m.cfg.HandoffTime && !m.t.Doubt && m.t.Epoch == m.cfg.Epoch && m.fenced(w)
 }
 
 // confirmAhead confirms a tenure that changes hands fast when half of its HandoffTime is over.
 func (m *Mutex) confirmAhead(now Time, fx *Effects) {
 	w := m.queue.head
-	if m.cell.flight != None || w == nil || m.t.handed < aheadAfter || !w.fits(&m.t.Tenure) || now-m.t.Confirmed < m.cfg.HandoffTime/2 || !m.keeps(now) {
+	if m.flight != None || w == nil || m.t.handed < aheadAfter || !w.fits(&m.t.Tenure) || now-m.t.Confirmed < m.cfg.HandoffTime/2 || !m.keeps(now) {
 		return
 	}
 	m.send(Command{Op: Confirm, ID: m.t.ID, Lease: m.t.Lease}, fx)

@@ -16,21 +16,43 @@ type Hold struct {
 	Cell   *Cell
 	Tenure uint64 // the number of the tenure, in the owner field in Redis
 	Token  int64  // fencing token; 0: none
-
-	deadline atomic.Int64                 // a Time; grows by renewals
-	count    atomic.Pointer[atomic.Int32] // living holds of the same tenure; nil: this one alone
+	kin    *kin   // the holds of the same Owner; nil: it has none
+	watch  bool   // the watchdog renews it
+	write  bool   // of a read-write lock: it excludes
 
 	// Owned by the loop.
+	alive bool
+	why   Why    // what ended it, when not its own Unlock
+	since uint32 // when it was granted, in hundredths of a second: 497 days
+	until Time   // its own end, when it has one besides the tenure's; Never: the tenure's
 	next  *Hold
 	prev  *Hold
-	owner uint64
-	until Time   // its own end, when it has one besides the tenure's; Never: the tenure's
-	since uint32 // when it was granted, in hundredths of a second: 497 days
-	watch bool
-	alive bool
-	why   Why  // what ended it, when not its own Unlock
-	write bool // of a read-write lock: it excludes. Set before it is granted; anybody may read it afterwards.
+
+	deadline atomic.Int64 // a Time; grows by renewals
 }
+
+// kin counts the living holds of one Owner under one tenure; of a read-write lock those that read, or those that
+// write. Most holds have no Owner, and no kin.
+type kin struct {
+	owner  uint64
+	living atomic.Int32
+}
+
+func (k *kin) add(n int32) {
+	if k != nil {
+		k.living.Add(n)
+	}
+}
+
+func (k *kin) count() int32 {
+	if k == nil {
+		return 0
+	}
+	return k.living.Load()
+}
+
+// Watched reports whether the watchdog renews it.
+func (h *Hold) Watched() bool { return h.watch }
 
 // Write reports whether it is a writer's hold of a read-write lock.
 func (h *Hold) Write() bool { return h.write }
@@ -38,18 +60,25 @@ func (h *Hold) Write() bool { return h.write }
 // Deadline is when the hold ends unless it is renewed. Any goroutine may ask.
 func (h *Hold) Deadline() Time { return Time(h.deadline.Load()) }
 
-// Count is how many holds of this tenure are alive, if they were ever more than one; else 0. Any goroutine may ask.
-func (h *Hold) Count() int {
-	if n := h.count.Load(); n != nil {
-		return int(n.Load())
+// Count is how many holds of its Owner are alive, if it has one; else 0. Any goroutine may ask.
+func (h *Hold) Count() int { return int(h.kin.count()) }
+
+// owner is the Owner of a hold that was granted; 0: it has none.
+func (h *Hold) owner() uint64 {
+	if h.kin == nil {
+		return 0
 	}
-	return 0
+	return h.kin.owner
 }
 
-// begin makes h a hold of t, from now on.
+// begin makes h a hold of t, from now on. It is the first of its kin unless it was given some.
 func (h *Hold) begin(now Time, w *Waiter, t *Tenure, cfg *Config) {
-	h.Tenure, h.owner, h.watch, h.alive, h.why = t.ID, w.Owner, w.Watch, true, Lost
-	h.since, h.write = uint32(now/sinceUnit), w.Write
+	if h.kin == nil && w.Owner != 0 {
+		h.kin = &kin{owner: w.Owner}
+	}
+	h.kin.add(1)
+	h.Tenure, h.watch, h.write = t.ID, w.Watch, w.Write
+	h.alive, h.why, h.since = true, Lost, uint32(now/sinceUnit)
 	h.until = Never
 	if !w.Watch {
 		h.until = min(now+w.Lease-margin(w.Lease), t.Deadline)
@@ -57,6 +86,12 @@ func (h *Hold) begin(now Time, w *Waiter, t *Tenure, cfg *Config) {
 		h.until = now + cfg.MaxHold
 	}
 	h.follow(t)
+}
+
+// end is the end of h, also of one whose caller had gone when it was granted.
+func (h *Hold) end() {
+	h.alive = false
+	h.kin.add(-1)
 }
 
 // sinceUnit is the unit of Hold.since.

@@ -5,19 +5,9 @@ import "github.com/wheellock/wheellock/scripts"
 // Latch is the machine of a count-down latch: all who wait are let through when the count is 0.
 type Latch struct{ ledger }
 
-func newLatch() *Cell {
-	m := &struct {
-		Cell
-		Latch
-	}{}
-	m.Cell.Machine = &m.Latch
-	return &m.Cell
-}
+func newLatch() Machine { return &Latch{} }
 
-func (l *Latch) reset(c *Cell, cfg *Config) {
-	*l = Latch{}
-	l.ledger.reset(c, cfg, l)
-}
+func (l *Latch) reset(cfg *Config) { l.ledger.reset(cfg, l) }
 
 // Ask is a caller that waits for the latch. It looks for itself, whatever was heard before.
 func (l *Latch) Ask(now Time, w *Waiter, fx *Effects) {

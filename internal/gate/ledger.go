@@ -10,7 +10,7 @@ import (
 // call that is under way. A call has a number, and whatever happens to its answer it is sent again under
 // that number until Redis has said what it did (rule 22); only then comes the next.
 type ledger struct {
-	cell *Cell
+	Cell
 	cfg  *Config
 	rule rule
 	listener
@@ -24,7 +24,6 @@ type ledger struct {
 	callAt Time    // when it, or the next change, may be sent
 	askAt  Time    // when Redis may be asked for the waiters again
 	last   Why     // the last answer about the waiters: Taken, which is no, or TooFew; else Down
-	again  bool    // a hint came that the next answer may be yes
 }
 
 // rule is what differs between the kinds.
@@ -38,8 +37,8 @@ type rule interface {
 	giveBack(c *Command)                     // its answer is Alone
 }
 
-func (l *ledger) reset(c *Cell, cfg *Config, r rule) {
-	*l = ledger{cell: c, cfg: cfg, rule: r, listener: newListener(cfg), last: Down}
+func (l *ledger) reset(cfg *Config, r rule) {
+	*l = ledger{Cell: l.Cell, cfg: cfg, rule: r, listener: newListener(cfg), last: Down}
 }
 
 // Ask is a caller that wants in.
@@ -123,7 +122,7 @@ func (l *ledger) advance(now Time, fx *Effects) {
 
 func (l *ledger) begin(c Command, fx *Effects) {
 	l.cfg.LastID++
-	c.Cell, c.ID = l.cell, l.cfg.LastID
+	c.Cell, c.ID = &l.Cell, l.cfg.LastID
 	if c.Op == PermitTake { // it gives numbers to its ids
 		l.cfg.LastID += uint64(c.N) - 1
 	}
@@ -291,5 +290,5 @@ func (l *ledger) refused(now Time, fx *Effects) {
 	l.last = Taken
 	l.queue.turnAway(l.cfg, Outcome{Why: Taken, TTL: -1}, triesOnce)
 	l.askAt = now + l.cfg.PollCap - jitter(l.cfg.LastID, l.cfg.PollCap/4)
-	l.want(l.cell, l.rule.channel(), fx)
+	l.want(&l.Cell, l.rule.channel(), fx)
 }

@@ -58,7 +58,7 @@ func (l *ledger) Wake(now Time, fx *Effects) {
 		return
 	}
 	if l.queue.head == nil {
-		l.expire(now, l.cell, fx)
+		l.expire(now, &l.Cell, fx)
 	}
 	l.pump(now, fx)
 }

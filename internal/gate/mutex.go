@@ -12,7 +12,7 @@ import (
 // when to ask again); ours -> ours by handing on (handoff.go); ours -> dead when the last hold ended;
 // dead -> free when the release was answered (ending.go).
 type Mutex struct {
-	cell  *Cell
+	Cell
 	cfg   *Config
 	crowd *crowd  // what contention needs; nil for most names
 	ack   Settler // the Unlock that waits for the release
@@ -21,8 +21,10 @@ type Mutex struct {
 	askAt Time // when the next acquire, or the repetition of a release, may leave
 }
 
-func (m *Mutex) reset(c *Cell, cfg *Config) {
-	*m = Mutex{cell: c, cfg: cfg}
+func newMutex() Machine { return &Mutex{} }
+
+func (m *Mutex) reset(cfg *Config) {
+	*m = Mutex{Cell: m.Cell, cfg: cfg}
 	if m.breed().fair {
 		m.queue.line = &line{}
 	}
@@ -69,7 +71,7 @@ func (m *Mutex) Timeout(now Time, w *Waiter, fx *Effects) {
 
 // Answer is the command in flight coming back.
 func (m *Mutex) Answer(now Time, c *Command, fx *Effects) {
-	m.cell.flight = None
+	m.flight = None
 	m.prolonged(now, c) // first: what is lost in this moment is released for as long as its key may stand
 	m.tick(now, fx)
 	switch {
@@ -128,9 +130,9 @@ func (m *Mutex) unrenewed(now Time, c *Command) {
 func (m *Mutex) pump(now Time, fx *Effects) {
 	m.thin(now)
 	if m.queue.line != nil {
-		m.queue.line.hush(m.cell, m.cfg, fx)
+		m.queue.line.hush(&m.Cell, m.cfg, fx)
 	}
-	if m.cell.flight != None {
+	if m.flight != None {
 		if m.t.phase == ours && m.t.holds == nil {
 			m.decide(now, fx)
 		}
@@ -140,7 +142,7 @@ func (m *Mutex) pump(now Time, fx *Effects) {
 	case free:
 		m.pumpFree(now, fx)
 	case asked:
-		if now >= m.askAt || m.cell.again {
+		if now >= m.askAt || m.again {
 			m.reask(now, fx)
 		}
 	case dead:
@@ -180,8 +182,8 @@ func (m *Mutex) pumpOurs(now Time, fx *Effects) {
 }
 
 func (m *Mutex) send(c Command, fx *Effects) {
-	c.Cell, c.Epoch, m.cell.flight = m.cell, m.cfg.Epoch, c.Op
-	m.cell.again, m.t.suspected = false, false
+	c.Cell, c.Epoch, m.flight = &m.Cell, m.cfg.Epoch, c.Op
+	m.again, m.t.suspected = false, false
 	if c.Op == Release && m.crowd != nil {
 		m.crowd.publishing()
 	}
@@ -192,7 +194,7 @@ func (m *Mutex) send(c Command, fx *Effects) {
 func (m *Mutex) Wake(now Time, fx *Effects) {
 	m.tick(now, fx)
 	if m.crowd != nil && m.queue.head == nil {
-		m.crowd.expire(now, m.cell, fx)
+		m.crowd.expire(now, &m.Cell, fx)
 	}
 	m.pump(now, fx)
 }
@@ -209,7 +211,7 @@ func (m *Mutex) NextAlarm() Time {
 	if m.crowd != nil {
 		at = min(at, m.crowd.nextAlarm(m))
 	}
-	if m.cell.flight != None {
+	if m.flight != None {
 		return at
 	}
 	if m.queue.line != nil && m.t.phase != dead {
@@ -232,7 +234,7 @@ func (m *Mutex) NextAlarm() Time {
 
 // Idle reports whether the cell can be forgotten.
 func (m *Mutex) Idle() bool {
-	return m.t.phase == free && m.cell.flight == None && m.queue.head == nil && (m.crowd == nil || m.crowd.idle()) &&
+	return m.t.phase == free && m.flight == None && m.queue.head == nil && (m.crowd == nil || m.crowd.idle()) &&
 		(m.queue.line == nil || m.queue.line.idle())
 }
 

@@ -95,7 +95,7 @@ func (b *board) state(seed maphash.Seed) uint64 {
 	}
 	if c := b.a.cells[stock]; c != nil {
 		m := c.Machine.(*Mutex)
-		fmt.Fprint(&s, m.t.phase, m.cell.flight, m.cell.again, m.t.suspected, m.askAt, m.t.Tenure, m.t.watched, m.ack != nil)
+		fmt.Fprint(&s, m.t.phase, m.flight, m.again, m.t.suspected, m.askAt, m.t.Tenure, m.t.watched, m.ack != nil)
 		for w := m.queue.head; w != nil; w = w.next {
 			fmt.Fprint(&s, w.By)
 		}

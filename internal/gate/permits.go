@@ -51,18 +51,11 @@ type renewal struct {
 // mostRenewed is how many holds one call renews: its answer is a sum of powers of 2, below the codes of faults.
 const mostRenewed = 48
 
-func newPermits() *Cell {
-	m := &struct {
-		Cell
-		Permits
-	}{}
-	m.Cell.Machine = &m.Permits
-	return &m.Cell
-}
+func newPermits() Machine { return &Permits{} }
 
-func (m *Permits) reset(c *Cell, cfg *Config) {
-	*m = Permits{renewAt: Never, endAt: Never}
-	m.ledger.reset(c, cfg, m)
+func (m *Permits) reset(cfg *Config) {
+	*m = Permits{ledger: m.ledger, renewAt: Never, endAt: Never}
+	m.ledger.reset(cfg, m)
 }
 
 // ask is for the head of the queue alone.

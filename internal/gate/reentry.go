@@ -1,9 +1,6 @@
 package gate
 
-import (
-	"sync/atomic"
-	"time"
-)
+import "time"
 
 // reenter lets a caller in whose Owner has a living hold (rule 5). False: it has none.
 func (m *Mutex) reenter(now Time, w *Waiter, fx *Effects) bool {
@@ -31,20 +28,11 @@ func (m *Mutex) holdOf(owner uint64) *Hold {
 	return m.t.holdOf(owner)
 }
 
-// share grants w under the tenure of its first hold, and counts.
+// share grants w beside the first hold of its Owner, under the same tenure.
 func (m *Mutex) share(now Time, w *Waiter, first *Hold) {
-	n := first.count.Load()
-	if n == nil {
-		n = new(atomic.Int32)
-		n.Store(1)
-		first.count.Store(n)
-	}
-	n.Add(1)
-	w.hold().count.Store(n)
-	w.hold().Token = first.Token // re-entry is not a new owner
-	if !m.grant(now, w) {
-		n.Add(-1)
-	}
+	h := w.hold()
+	h.kin, h.Token = first.kin, first.Token // re-entry is not a new owner
+	m.grant(now, w)
 }
 
 // readmit lets in what the new holder's owner has queued besides (rule 5).

@@ -40,7 +40,7 @@ func (w *world) check() {
 func (w *world) checkHolder(c *caller, holders map[string]*caller) {
 	other := holders[c.name]
 	holders[c.name] = c
-	if other != nil && (other.from != c.from || other.hold.owner == 0 || other.hold.owner != c.hold.owner || other.hold.Tenure != c.hold.Tenure) {
+	if other != nil && (other.from != c.from || other.hold.owner() == 0 || other.hold.owner() != c.hold.owner() || other.hold.Tenure != c.hold.Tenure) {
 		if !w.lossy || other.from == c.from {
 			w.broken(fmt.Sprintf("%v and %v hold %s at the same time", other, c, c.name))
 		}
@@ -113,8 +113,8 @@ func (p *process) checkMachine(c *Cell) {
 	for _, sent := range p.outbox {
 		inFlight = inFlight || sent.Cell == c
 	}
-	if inFlight != (m.cell.flight != None) {
-		p.world.broken(fmt.Sprintf("%s: flight is %v, in flight: %v", p.uuid, m.cell.flight, inFlight))
+	if inFlight != (m.flight != None) {
+		p.world.broken(fmt.Sprintf("%s: flight is %v, in flight: %v", p.uuid, m.flight, inFlight))
 	}
 	if m.Waiting() > 0 && m.t.holds == nil && !inFlight && m.NextAlarm() == Never {
 		p.world.broken(fmt.Sprintf("%s: somebody waits and nothing will ever happen", p.uuid))

@@ -14,8 +14,8 @@ import "time"
 // Here, requests are served in the order of arrival. Readers who follow each other enter together. A reader that
 // comes while a writer waits, waits behind it; only who reads or writes already, by its Owner, is let in at once.
 type RW struct {
-	cell *Cell
-	cfg  *Config
+	Cell
+	cfg *Config
 	listener
 	yielding
 	ghosts ghosts
@@ -48,8 +48,10 @@ type grip struct {
 // maxShares is how many read tenures this process has at most at once.
 const maxShares = 2
 
-func (r *RW) reset(c *Cell, cfg *Config) {
-	*r = RW{cell: c, cfg: cfg, listener: newListener(cfg), last: Down}
+func newRW() Machine { return &RW{} }
+
+func (r *RW) reset(cfg *Config) {
+	*r = RW{Cell: r.Cell, cfg: cfg, listener: newListener(cfg), last: Down}
 }
 
 // lowering reports whether the writes have ended and reads of the same Owner are left: a downgrade is due.
@@ -114,7 +116,7 @@ func (r *RW) Timeout(now Time, w *Waiter, fx *Effects) {
 // Answer is the command in flight coming back.
 func (r *RW) Answer(now Time, c *Command, fx *Effects) {
 	g := r.flying
-	r.cell.flight, r.flying = None, nil
+	r.flight, r.flying = None, nil
 	if g != nil {
 		g.prolonged(now, c) // first: what is lost in this moment is released for as long as its key may stand
 	}
@@ -149,15 +151,15 @@ func (r *RW) pump(now Time, fx *Effects) {
 		}
 	}
 	r.thin(now, r.queue.head != nil)
-	if r.cell.flight != None || r.renew(now, fx) || r.free(now, fx) || r.exorcise(now, fx) {
+	if r.flight != None || r.renew(now, fx) || r.free(now, fx) || r.exorcise(now, fx) {
 		return
 	}
 	r.ask(now, fx)
 }
 
 func (r *RW) send(c Command, g *grip, fx *Effects) {
-	c.Cell, c.Epoch = r.cell, r.cfg.Epoch
-	r.cell.flight, r.flying, r.suspected = c.Op, g, false
+	c.Cell, c.Epoch = &r.Cell, r.cfg.Epoch
+	r.flight, r.flying, r.suspected = c.Op, g, false
 	if c.Op == ReleaseRead || c.Op == ReleaseWrite || c.Op == Downgrade {
 		r.publishing()
 	}
@@ -168,7 +170,7 @@ func (r *RW) send(c Command, g *grip, fx *Effects) {
 func (r *RW) Wake(now Time, fx *Effects) {
 	r.tick(now)
 	if r.queue.head == nil {
-		r.expire(now, r.cell, fx)
+		r.expire(now, &r.Cell, fx)
 	}
 	r.pump(now, fx)
 }
@@ -184,7 +186,7 @@ func (r *RW) NextAlarm() Time {
 			at = min(at, g.Deadline)
 		}
 	}
-	if r.cell.flight != None {
+	if r.flight != None {
 		return at
 	}
 	at = min(at, r.ghosts.nextAlarm())
@@ -202,7 +204,7 @@ func (r *RW) NextAlarm() Time {
 
 // Idle reports whether the cell can be forgotten.
 func (r *RW) Idle() bool {
-	return len(r.grips) == 0 && r.cell.flight == None && r.queue.head == nil && len(r.ghosts) == 0 && r.ear == deaf
+	return len(r.grips) == 0 && r.flight == None && r.queue.head == nil && len(r.ghosts) == 0 && r.ear == deaf
 }
 
 // ttl is what the local holds' lease has left, or what was last heard of others'.

@@ -33,7 +33,7 @@ func (r *RW) mayAsk() bool {
 
 // ask sends the next question for the head of the queue.
 func (r *RW) ask(now Time, fx *Effects) {
-	if !r.cell.again && now < r.askAt {
+	if !r.again && now < r.askAt {
 		return
 	}
 	if g := r.asking(); g != nil {
@@ -43,7 +43,7 @@ func (r *RW) ask(now Time, fx *Effects) {
 	if !r.mayAsk() {
 		return
 	}
-	r.cell.again = false
+	r.again = false
 	r.cfg.Stats.Attempts.Inc()
 	w := r.queue.head
 	if len(r.grips) == maxShares {
@@ -114,7 +114,7 @@ func (r *RW) reask(now Time, g *grip, fx *Effects) {
 		return
 	}
 	g.Lease, g.Watch = max(g.Lease, w.Lease), w.Watch && w.Lease >= g.Lease
-	r.cell.again, r.courteous = false, false
+	r.again, r.courteous = false, false
 	r.cfg.Stats.Attempts.Inc()
 	r.question(g, fx)
 }
@@ -123,7 +123,7 @@ func (r *RW) reask(now Time, g *grip, fx *Effects) {
 func (r *RW) acquired(now Time, g *grip, c *Command, fx *Effects) {
 	switch ttl, held := c.Reply.Held(); {
 	case c.ran() && c.Reply.Taken():
-		g.phase, g.Deadline, r.cell.again = ours, 0, false
+		g.phase, g.Deadline, r.again = ours, 0, false
 		r.confirm(now, g, c)
 		r.settleYield(true, now)
 		r.begun(now, g, c)
@@ -172,7 +172,7 @@ func (r *RW) refused(now Time, ttl time.Duration, seed uint64, fx *Effects) {
 	}
 	r.last, r.freeAt = Taken, now+ttl
 	r.askAt = now + r.cfg.sleep(ttl, seed)
-	r.want(r.cell, scripts.RWChannel, fx)
+	r.want(&r.Cell, scripts.RWChannel, fx)
 }
 
 // unanswered is a question that Redis may have heard.
@@ -234,7 +234,7 @@ func (r *RW) Subscribed(now Time, refusal string, fx *Effects) {
 		r.ear = barred
 	} else {
 		r.listener.confirm()
-		r.cell.again = r.queue.head != nil // what was published before is lost: whoever waits asks again
+		r.again = r.queue.head != nil // what was published before is lost: whoever waits asks again
 	}
 	r.pump(now, fx)
 }
@@ -246,7 +246,7 @@ func (r *RW) Message(now Time, fx *Effects) {
 	}
 	r.tick(now)
 	r.settleYield(false, now) // somebody had it, to free it
-	r.cell.again = r.queue.head != nil
+	r.again = r.queue.head != nil
 	r.suspect(now)
 	r.pump(now, fx)
 }
@@ -254,7 +254,7 @@ func (r *RW) Message(now Time, fx *Effects) {
 // hear counts who heard the message of a release.
 func (r *RW) hear(c *Command) int32 {
 	others, sure := r.heardBy(c.Reply)
-	r.cell.again = r.cell.again || !sure && r.queue.head != nil
+	r.again = r.again || !sure && r.queue.head != nil
 	return others
 }
 
@@ -266,7 +266,7 @@ func (r *RW) Suspect(now Time, fx *Effects) {
 }
 
 func (r *RW) suspect(now Time) {
-	r.suspected = r.cell.flight != None
+	r.suspected = r.flight != None
 	for _, g := range r.grips {
 		if g.phase == ours {
 			g.Doubt, g.Renew, g.askAt = true, now, min(g.askAt, now)
@@ -281,7 +281,7 @@ func (r *RW) LinkUp(now Time, fx *Effects) {
 	for _, g := range r.grips {
 		g.askAt = min(g.askAt, now)
 	}
-	r.cell.again = r.queue.head != nil
+	r.again = r.queue.head != nil
 	r.suspect(now)
 	r.pump(now, fx)
 }

@@ -18,7 +18,7 @@ func (r *RW) Unlock(now Time, h *Hold, ack Settler, fx *Effects) {
 		return
 	}
 	g.end(h, r.cfg.Stats)
-	r.left(h.owner)
+	r.left(h.owner())
 	if h.write {
 		g.writes--
 	}
@@ -75,7 +75,7 @@ func (r *RW) decide(now Time, g *grip, fx *Effects) {
 	switch {
 	case w == nil || !g.write || g.torn || !w.Write || !w.fits(&g.Tenure) || r.cfg.HandoffTime <= 0 || !r.keeps(now, r.cfg):
 		r.drop(now, g, nil)
-	case r.cell.flight == None:
+	case r.flight == None:
 		r.send(Command{Op: ConfirmWrite, ID: g.ID, Lease: g.Lease}, g, fx)
 	}
 }
@@ -263,7 +263,7 @@ func (r *RW) exorcise(now Time, fx *Effects) bool {
 	g, due := r.ghosts.due(now)
 	if due {
 		r.send(Command{Op: g.op, ID: g.id, Owner: g.owner}, nil, fx)
-		r.cell.again = r.queue.head != nil
+		r.again = r.queue.head != nil
 	}
 	return due
 }

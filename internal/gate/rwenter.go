@@ -1,23 +1,36 @@
 package gate
 
-import (
-	"slices"
-	"sync/atomic"
-)
+import "slices"
 
-// presence counts the living holds of one Owner.
-type presence struct{ reads, writes atomic.Int32 }
+// presence is the living holds of one Owner.
+type presence struct{ reads, writes kin }
 
-func (p *presence) of(write bool) *atomic.Int32 {
+func (p *presence) of(write bool) *kin {
 	if write {
 		return &p.writes
 	}
 	return &p.reads
 }
 
+// kin is that of an Owner's next hold.
+func (r *RW) kin(owner uint64, write bool) *kin {
+	if owner == 0 {
+		return nil
+	}
+	p := r.owners[owner]
+	if p == nil {
+		p = &presence{reads: kin{owner: owner}, writes: kin{owner: owner}}
+		if r.owners == nil {
+			r.owners = make(map[uint64]*presence)
+		}
+		r.owners[owner] = p
+	}
+	return p.of(write)
+}
+
 // left forgets an Owner that holds nothing any more.
 func (r *RW) left(owner uint64) {
-	if p := r.owners[owner]; p != nil && p.reads.Load() == 0 && p.writes.Load() == 0 {
+	if p := r.owners[owner]; p != nil && p.reads.count() == 0 && p.writes.count() == 0 {
 		delete(r.owners, owner)
 	}
 }
@@ -38,31 +51,15 @@ func (r *RW) ended(g *grip) {
 // grant makes w a holder. False: its caller had gone. Either way w is not the loop's any more.
 func (r *RW) grant(now Time, w *Waiter, g *grip) bool {
 	h, owner := w.hold(), w.Owner
+	h.kin = r.kin(owner, w.Write)
 	h.begin(now, w, &g.Tenure, r.cfg)
 	if !w.Watch { // which may be later than the deadline as it is now
 		h.until = min(now+w.Lease-margin(w.Lease), g.extent)
 		h.follow(&g.Tenure)
 	}
-	var count *atomic.Int32
-	if owner != 0 {
-		p := r.owners[owner]
-		if p == nil {
-			p = &presence{}
-			if r.owners == nil {
-				r.owners = make(map[uint64]*presence)
-			}
-			r.owners[owner] = p
-		}
-		count = p.of(h.write)
-		count.Add(1)
-		h.count.Store(count)
-	}
 	if !r.cfg.Answer(w, Outcome{}) {
-		h.alive = false
-		if count != nil {
-			count.Add(-1)
-			r.left(owner)
-		}
+		h.end()
+		r.left(owner)
 		return false
 	}
 	g.add(h)
@@ -170,19 +167,19 @@ func (r *RW) reenter(now Time, w *Waiter) bool {
 	if p == nil {
 		return false
 	}
-	if w.Write && p.writes.Load() == 0 {
+	if w.Write && p.writes.count() == 0 {
 		r.cfg.Answer(w, Outcome{Why: Deadlock})
 		return true
 	}
 	for _, g := range r.grips {
-		if g.phase != ours || g.write && !g.lowering() && p.writes.Load() == 0 {
+		if g.phase != ours || g.write && !g.lowering() && p.writes.count() == 0 {
 			continue
 		}
 		if g.lasts(now, w) {
 			r.grant(now, w, g)
 			return true
 		}
-		if p.writes.Load() > 0 {
+		if p.writes.count() > 0 {
 			g.growing.add(growth{w: w, lease: w.Lease})
 			if w.Try { // it does not wait for the end of a pause
 				g.Renew = min(g.Renew, now)
@@ -199,7 +196,7 @@ func (r *RW) reenter(now Time, w *Waiter) bool {
 
 // growInto grants a re-entry after the renewal it waited for, or queues it when its Owner writes no more.
 func (r *RW) growInto(now Time, g *grip, w *Waiter) {
-	if p := r.owners[w.Owner]; p == nil || p.writes.Load() == 0 {
+	if p := r.owners[w.Owner]; p == nil || p.writes.count() == 0 {
 		r.requeue(now, w)
 		return
 	}

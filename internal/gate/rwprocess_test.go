@@ -48,7 +48,7 @@ type rwCaller struct {
 }
 
 func (c *rwCaller) String() string {
-	return fmt.Sprintf("%s%d(write %t, owner %d)", c.p.uuid, c.n, c.write, c.hold.owner)
+	return fmt.Sprintf("%s%d(write %t, owner %d)", c.p.uuid, c.n, c.write, c.hold.owner())
 }
 
 func (c *rwCaller) Settle(out Outcome) bool {

@@ -61,8 +61,8 @@ func (w *rwWorld) check() {
 				w.broken("%v was forgotten", c)
 			}
 		}
-		if (p.flight != nil) != (p.rw.cell.flight != None) {
-			w.broken("%s: flight is %v", p.uuid, p.rw.cell.flight)
+		if (p.flight != nil) != (p.rw.flight != None) {
+			w.broken("%s: flight is %v", p.uuid, p.rw.flight)
 		}
 		if p.rw.Waiting() > 0 && p.flight == nil && p.rw.NextAlarm() == Never {
 			w.broken("%s: somebody waits and nothing will ever happen", p.uuid)
@@ -71,7 +71,7 @@ func (w *rwWorld) check() {
 	for i, c := range all {
 		w.checkHold(c)
 		for _, other := range all[:i] {
-			mine := c.p == other.p && c.hold.owner != 0 && c.hold.owner == other.hold.owner
+			mine := c.p == other.p && c.hold.owner() != 0 && c.hold.owner() == other.hold.owner()
 			if (c.write || other.write) && !mine && !w.lossy {
 				w.broken("%v beside %v", c, other)
 			}

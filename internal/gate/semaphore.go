@@ -16,18 +16,11 @@ type Semaphore struct {
 	loose int64 // taken, and nobody's yet
 }
 
-func newSemaphore() *Cell {
-	m := &struct {
-		Cell
-		Semaphore
-	}{}
-	m.Cell.Machine = &m.Semaphore
-	return &m.Cell
-}
+func newSemaphore() Machine { return &Semaphore{} }
 
-func (s *Semaphore) reset(c *Cell, cfg *Config) {
-	*s = Semaphore{}
-	s.ledger.reset(c, cfg, s)
+func (s *Semaphore) reset(cfg *Config) {
+	s.loose = 0
+	s.ledger.reset(cfg, s)
 }
 
 // mostServed is how many callers one call takes for at most.

@@ -91,7 +91,7 @@ func (t *tenancy) add(h *Hold) {
 
 func (t *tenancy) holdOf(owner uint64) *Hold {
 	for h := t.holds; h != nil; h = h.next {
-		if h.owner == owner {
+		if h.owner() == owner {
 			return h
 		}
 	}
@@ -109,10 +109,8 @@ func (t *tenancy) end(h *Hold, stats *Stats) {
 	if h.next != nil {
 		h.next.prev = h.prev
 	}
-	h.alive, h.next, h.prev = false, nil, nil
-	if n := h.count.Load(); n != nil {
-		n.Add(-1)
-	}
+	h.next, h.prev = nil, nil
+	h.end()
 	stats.Held.Dec()
 	if h.watch {
 		t.watched--
