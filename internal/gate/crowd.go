@@ -97,7 +97,7 @@ func (m *Mutex) Subscribed(now Time, refusal string, fx *Effects) {
 			m.turnAway(Outcome{Why: Refused, Words: refusal}, everyone)
 		}
 		c.ear = barred
-		m.thin(now)
+		m.pump(now, fx)
 		return
 	}
 	c.confirm()

@@ -19,7 +19,7 @@ func (m *Mutex) Unlock(now Time, h *Hold, ack Settler, fx *Effects) {
 		m.pump(now, fx)
 		return
 	}
-	m.ack = ack
+	m.owe(ack)
 	m.decide(now, fx)
 	if m.t.phase != dead { // handed on, or about to be
 		m.acknowledge(Outcome{})
@@ -33,14 +33,10 @@ func settle(ack Settler, out Outcome) {
 	}
 }
 
-func (m *Mutex) acknowledge(out Outcome) {
-	settle(m.ack, out)
-	m.ack = nil
-}
-
 // drop frees a tenure of which no hold is left. ack waits for the answer.
 func (m *Mutex) drop(now Time, ack Settler, fx *Effects) {
-	m.ack, m.t.phase, m.askAt = ack, dead, now
+	m.owe(ack)
+	m.t.phase, m.askAt = dead, now
 	m.abortGrowth(now)
 	m.pump(now, fx)
 }

@@ -148,6 +148,7 @@ type Config struct {
 	RTT    time.Duration         // smoothed time of a round trip. Owned by the loop.
 	LastID uint64                // the number of the newest tenure. Owned by the loop.
 	Waits  *wheel.Slots[*Waiter] // of those who gave a WithWait. Owned by the loop.
+	idle   []*callers            // to be borrowed. Owned by the loop.
 	Stats  *Stats
 }
 

@@ -13,10 +13,9 @@ import (
 // dead -> free when the release was answered (ending.go).
 type Mutex struct {
 	Cell
+	*callers
 	cfg   *Config
-	crowd *crowd  // what contention needs; nil for most names
-	ack   Settler // the Unlock that waits for the release
-	queue Queue
+	crowd *crowd // what contention needs; nil for most names
 	t     tenancy
 	askAt Time // when the next acquire, or the repetition of a release, may leave
 }
@@ -24,9 +23,9 @@ type Mutex struct {
 func newMutex() Machine { return &Mutex{} }
 
 func (m *Mutex) reset(cfg *Config) {
-	*m = Mutex{Cell: m.Cell, cfg: cfg}
+	*m = Mutex{Cell: m.Cell, callers: &nobody, cfg: cfg}
 	if m.breed().fair {
-		m.queue.line = &line{}
+		m.borrowed().queue.line = &line{}
 	}
 }
 
@@ -43,7 +42,7 @@ func (m *Mutex) Ask(now Time, w *Waiter, fx *Effects) {
 	if w.Try || m.t.phase == free && m.queue.lasting() == 0 { // no pause is kept that nobody is in, and no TryLock keeps one
 		m.askAt = min(m.askAt, now)
 	}
-	m.queue.push(w)
+	m.borrowed().queue.push(w)
 	m.pump(now, fx)
 }
 
@@ -129,6 +128,11 @@ func (m *Mutex) unrenewed(now Time, c *Command) {
 // pump sends the next command of the name, if one is due and none is in flight. Every event ends with it.
 func (m *Mutex) pump(now Time, fx *Effects) {
 	m.thin(now)
+	m.advance(now, fx)
+	m.rest()
+}
+
+func (m *Mutex) advance(now Time, fx *Effects) {
 	if m.queue.line != nil {
 		m.queue.line.hush(&m.Cell, m.cfg, fx)
 	}

@@ -105,7 +105,7 @@ func (m *Mutex) requeue(now Time, w *Waiter) {
 		m.cfg.Answer(w, Outcome{Why: Taken, TTL: m.ttl(now)})
 		return
 	}
-	m.queue.push(w)
+	m.borrowed().queue.push(w)
 }
 
 // ungrow forgets a re-entry whose caller has gone.

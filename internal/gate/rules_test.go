@@ -140,6 +140,9 @@ func (p *process) checkMachine(c *Cell) {
 	if m.queue.tail != last || n != m.queue.n || owned != m.queue.owned || tries != m.queue.tries {
 		p.world.broken(fmt.Sprintf("%s: the queue has %d waiters and counts %d", p.uuid, n, m.queue.n))
 	}
+	if some := m.queue.head != nil || m.ack != nil; some != (m.callers != &nobody) || nobody != (callers{}) {
+		p.world.broken(fmt.Sprintf("%s: somebody waits: %v; borrowed %+v, nobody is %+v", p.uuid, some, m.callers, nobody))
+	}
 }
 
 // checkKey: a key of this process is one that its machine knows of and will free.
