@@ -7,7 +7,7 @@ import (
 
 // cell finds the cell of a name, or makes it. Nil, and why: the name lives as another kind, or its twin lives (rule 6).
 func (d *Dispatcher) cell(name string, kind gate.Kind) (*gate.Cell, gate.Why) {
-	c := d.cells[name]
+	c := d.names.find(name)
 	switch {
 	case c == nil && d.twinLives(name, kind):
 		return nil, gate.TwinLives
@@ -16,7 +16,7 @@ func (d *Dispatcher) cell(name string, kind gate.Kind) (*gate.Cell, gate.Why) {
 		if d.cluster != nil {
 			c.Slot = scripts.HashSlot(name)
 		}
-		d.cells[name] = c
+		d.names.add(c)
 	case c.Kind != kind:
 		return nil, gate.OtherKind
 	}
@@ -36,6 +36,6 @@ func (d *Dispatcher) twinLives(name string, kind gate.Kind) bool {
 	if kind != gate.FairKind && kind != gate.PermitKind {
 		return false
 	}
-	twin := d.cells[scripts.Twin(name)]
+	twin := d.names.find(scripts.Twin(name))
 	return twin != nil && twin.Kind == kind
 }

@@ -60,7 +60,7 @@ type Dispatcher struct {
 	done chan struct{}
 
 	// Owned by loop: no other goroutine touches these.
-	cells    map[string]*gate.Cell
+	names    names
 	heard    routes
 	spare    spare
 	dirty    []*gate.Cell // stepped in this turn: their alarms are to be set
@@ -84,7 +84,7 @@ type Dispatcher struct {
 func New(cfg Config, loaded *Loaded) *Dispatcher {
 	d := &Dispatcher{
 		cfg: cfg, mail: newMailbox(), done: make(chan struct{}),
-		cells: make(map[string]*gate.Cell), heard: make(routes),
+		names: newNames(), heard: make(routes),
 	}
 	cfg.Gate.Waits = wheel.NewSlots[*gate.Waiter](slots, d.armTick)
 	d.slots = wheel.NewSlots[*gate.Cell](slots, d.armTick)

@@ -82,7 +82,7 @@ func (d *Dispatcher) read(now gate.Time, l *letter) {
 	case deafened: // who only waits sends nothing by which the loop would find out that the node is gone
 		d.cluster.survey.soon(now)
 	case suspect:
-		if c := d.cells[l.text]; c != nil {
+		if c := d.names.find(l.text); c != nil {
 			c.Machine.Suspect(now, &d.fx)
 			d.stepped(c)
 		}
@@ -165,7 +165,7 @@ func (d *Dispatcher) settleAlarms() {
 		if c.Machine.Idle() {
 			c.Due = gate.Never
 			d.slots.Remove(&c.Alarm)
-			delete(d.cells, c.Name)
+			d.names.remove(c)
 			c.Spare = true
 			d.spare.keep(c)
 			continue
@@ -198,7 +198,7 @@ func (d *Dispatcher) drained() {
 
 // linkUp tells the machines of some cells that the link to their node is there again.
 func (d *Dispatcher) linkUp(now gate.Time, whose func(*gate.Cell) bool) {
-	for _, c := range d.cells {
+	for c := range d.names.all() {
 		if whose(c) {
 			c.Machine.LinkUp(now, &d.fx)
 			d.stepped(c)
@@ -208,14 +208,14 @@ func (d *Dispatcher) linkUp(now gate.Time, whose func(*gate.Cell) bool) {
 
 // each steps every machine.
 func (d *Dispatcher) each(step func(gate.Machine)) {
-	for _, c := range d.cells {
+	for c := range d.names.all() {
 		step(c.Machine)
 		d.stepped(c)
 	}
 }
 
 func (d *Dispatcher) suspectNode(now gate.Time, addr string) {
-	for _, c := range d.cells {
+	for c := range d.names.all() {
 		if d.home(c.Slot).addr == addr {
 			c.Machine.Suspect(now, &d.fx)
 			d.stepped(c)
@@ -225,7 +225,7 @@ func (d *Dispatcher) suspectNode(now gate.Time, addr string) {
 
 func (d *Dispatcher) oldest() gate.Time {
 	oldest := gate.Never
-	for _, c := range d.cells {
+	for c := range d.names.all() {
 		oldest = min(oldest, c.Machine.Oldest())
 	}
 	return oldest
@@ -248,12 +248,12 @@ func (d *Dispatcher) finished() bool {
 		}
 		down = down && n.link.state == linkDown
 	}
-	return len(d.cells) == 0 || down || d.cfg.Clock.Now() >= d.closeBy
+	return d.names.live == 0 || down || d.cfg.Clock.Now() >= d.closeBy
 }
 
 // end settles whoever still waits, and stops what the dispatcher started.
 func (d *Dispatcher) end() {
-	for _, c := range d.cells {
+	for c := range d.names.all() {
 		c.Machine.Wake(gate.Centuries, &d.fx)
 	}
 	for _, l := range d.mail.shutDown() {

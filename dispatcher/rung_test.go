@@ -22,7 +22,7 @@ func (a *asker) Settle(out gate.Outcome) bool { a.heard = append(a.heard, out); 
 func TestAlarmOfATickThatBeganAfterTheLookOpensItsSlot(t *testing.T) {
 	cfg := &gate.Config{Lease: 30 * time.Second, PollCap: 2 * time.Second, Stats: &gate.Stats{}}
 	cfg.Waits = wheel.NewSlots[*gate.Waiter](64, nil)
-	d := &Dispatcher{cfg: Config{Gate: cfg, MaxPerName: 1}, cells: make(map[string]*gate.Cell)}
+	d := &Dispatcher{cfg: Config{Gate: cfg, MaxPerName: 1}, names: newNames()}
 	d.slots = wheel.NewSlots[*gate.Cell](64, nil)
 	a := &asker{}
 	a.waiter = gate.Waiter{By: a, Hold: &a.hold, Lease: 30 * time.Second, Watch: true, Until: 50 * time.Millisecond}

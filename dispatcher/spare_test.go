@@ -18,7 +18,7 @@ func (*leaver) Settle(gate.Outcome) bool { return false }
 func TestALateLetterFreesNoCellTwice(t *testing.T) {
 	cfg := &gate.Config{Lease: 30 * time.Second, PollCap: 2 * time.Second, Stats: &gate.Stats{}}
 	cfg.Waits = wheel.NewSlots[*gate.Waiter](64, nil)
-	d := &Dispatcher{cfg: Config{Gate: cfg, Clock: wheel.NewClock(), MaxPerName: 1}, cells: make(map[string]*gate.Cell)}
+	d := &Dispatcher{cfg: Config{Gate: cfg, Clock: wheel.NewClock(), MaxPerName: 1}, names: newNames()}
 	d.slots = wheel.NewSlots[*gate.Cell](64, nil)
 	d.near.timer = time.AfterFunc(time.Hour, func() {})
 	defer d.near.timer.Stop()
@@ -37,10 +37,10 @@ func TestALateLetterFreesNoCellTwice(t *testing.T) {
 	}
 
 	first := ask("stock:7")
-	used := d.cells["stock:7"]
+	used := d.names.find("stock:7")
 	taken()
-	if len(d.cells) != 0 || len(d.spare.cells) != 1 || d.spare.cells[0] != used {
-		t.Fatalf("%d names live and %d cells are spare, want 0 and 1", len(d.cells), len(d.spare.cells))
+	if d.names.live != 0 || len(d.spare.cells) != 1 || d.spare.cells[0] != used {
+		t.Fatalf("%d names live and %d cells are spare, want 0 and 1", d.names.live, len(d.spare.cells))
 	}
 	d.read(0, &letter{kind: abandon, ref: &first.waiter})
 	d.settleAlarms()
@@ -49,7 +49,7 @@ func TestALateLetterFreesNoCellTwice(t *testing.T) {
 	}
 	ask("stock:8")
 	ask("stock:9")
-	if d.cells["stock:8"] == d.cells["stock:9"] {
+	if d.names.find("stock:8") == d.names.find("stock:9") {
 		t.Error("two names have one cell")
 	}
 }

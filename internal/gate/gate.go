@@ -166,6 +166,7 @@ func (cfg *Config) Answer(w *Waiter, out Outcome) bool {
 type Cell struct {
 	Name    string
 	Machine Machine
+	Next    *Cell              // the loop's: in its table of names
 	Alarm   wheel.Entry[*Cell] // the loop's
 	Due     Time               // when the machine wants to be woken next, as the loop last heard
 	Slot    uint16             // the hash slot of the name; only in a cluster

@@ -1,0 +1,74 @@
+package dispatcher
+
+import (
+	"math/rand/v2"
+	"strconv"
+	"testing"
+
+	"github.com/wheellock/wheellock/internal/gate"
+)
+
+// TestNamesAreAMap plays what a map does, through growth over many pages and back to few names.
+func TestNamesAreAMap(t *testing.T) {
+	seed := rand.Uint64()
+	rng := rand.New(rand.NewPCG(seed, 0))
+	ns, model := newNames(), make(map[string]*gate.Cell)
+	for step := range 60_000 {
+		adds := 4 // of 5 that are new to it
+		if step > 40_000 {
+			adds = 1
+		}
+		name := strconv.Itoa(rng.IntN(20_000))
+		c := model[name]
+		if got := ns.find(name); got != c {
+			t.Fatalf("seed %d, step %d: %q is at %p, want %p", seed, step, name, got, c)
+		}
+		switch {
+		case c == nil && rng.IntN(5) < adds:
+			model[name] = &gate.Cell{Name: name}
+			ns.add(model[name])
+		case c != nil && rng.IntN(5) >= adds:
+			ns.remove(c)
+			delete(model, name)
+		}
+		if ns.live != len(model) {
+			t.Fatalf("seed %d, step %d: %d live, want %d", seed, step, ns.live, len(model))
+		}
+	}
+	if len(ns.pages) < 4 {
+		t.Errorf("%d pages, want growth", len(ns.pages))
+	}
+	seen := make(map[*gate.Cell]bool)
+	for c := range ns.all() {
+		if model[c.Name] != c || seen[c] {
+			t.Errorf("seed %d: %q, seen before: %v, live: %v", seed, c.Name, seen[c], model[c.Name] == c)
+		}
+		seen[c] = true
+	}
+	if len(seen) != len(model) {
+		t.Errorf("seed %d: %d cells, want %d", seed, len(seen), len(model))
+	}
+}
+
+// TestNamesStayApart is that growth shares them out: the longest chain of many names is short.
+func TestNamesStayApart(t *testing.T) {
+	const n = 100_000
+	ns := newNames()
+	for i := range n {
+		ns.add(&gate.Cell{Name: strconv.Itoa(i)})
+	}
+	if ns.buckets != n {
+		t.Errorf("%d buckets, want one for each of %d names", ns.buckets, n)
+	}
+	longest := 0
+	for i := range ns.buckets {
+		chain := 0
+		for c := *ns.at(i); c != nil; c = c.Next {
+			chain++
+		}
+		longest = max(longest, chain)
+	}
+	if longest > 30 { // not by chance: once in 10^20 tables
+		t.Errorf("%d names in one bucket", longest)
+	}
+}
