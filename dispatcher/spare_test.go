@@ -18,7 +18,7 @@ func (*leaver) Settle(gate.Outcome) bool { return false }
 func TestALateLetterFreesNoCellTwice(t *testing.T) {
 	cfg := &gate.Config{Lease: 30 * time.Second, PollCap: 2 * time.Second, Stats: &gate.Stats{}}
 	cfg.Waits = wheel.NewSlots[*gate.Waiter](64, nil)
-	d := &Dispatcher{cfg: Config{Gate: cfg, Clock: wheel.NewClock(), MaxPerName: 1}, names: newNames()}
+	d := &Dispatcher{cfg: Config{Gate: cfg, Clock: wheel.NewClock(), MaxPerName: 1}, names: newNames(), nodes: []*node{{}}}
 	d.slots = wheel.NewSlots[*gate.Cell](64, nil)
 	d.near.timer = time.AfterFunc(time.Hour, func() {})
 	defer d.near.timer.Stop()
