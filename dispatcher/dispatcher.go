@@ -1,14 +1,14 @@
 // Package dispatcher carries requests for locks to Redis and brings the answers back.
 //
-// A Dispatcher is one goroutine (loop.go) that owns the gates of its names (cells.go). Callers leave letters in its
-// mailbox (mailbox.go); the loop takes all that wait and steps the gates; the commands they ask for wait in
-// the outbox (outbox.go) of the node that serves the name (node.go), leave as one pipeline on its next idle
-// lane (pipeline.go, lane.go), many names in one EVALSHA (wire.go), and come back as mail. What an error means
-// is decided in one place (verdict.go). Times at which something is due are kept in slots and, when they are
-// near, in a heap (timers.go). The link to each node is watched and probed in link.go, scripts are loaded in
-// scripts.go, unlock messages come in by ear.go. A cluster has many nodes: cluster.go knows which serves a name,
-// redirect.go follows it when it moves, survey.go asks who serves what (topology.go). Replicas are
-// waited for in replicas.go; follower.go notices that Sentinel has made another server the master.
+// A Dispatcher is one goroutine (loop.go) that owns the gates of its names (cells.go, names.go). Callers leave
+// letters in its mailbox (mailbox.go); the loop takes all that wait and steps the gates; the commands they ask for
+// wait in the outbox (outbox.go) of the node that serves the name (node.go), leave as one pipeline on its next idle
+// lane (pipeline.go, lane.go), many names in one EVALSHA (wire.go), and come back as mail. What an error means is
+// decided in one place (verdict.go). Times at which something is due are kept in slots and, when they are near, in a
+// heap (timers.go). The link to each node is watched and probed in link.go, scripts are loaded in scripts.go, unlock
+// messages come in by ear.go. A cluster has many nodes: cluster.go knows which serves a name, redirect.go follows it
+// when it moves, survey.go asks who serves what (topology.go). Replicas are waited for in replicas.go; follower.go
+// notices that Sentinel has made another server the master.
 //
 // Order: a name has at most one command in flight, so a batch needs no order inside.
 // Loss: when the link breaks, commands that surely did not leave come back as NotSent, others as Unknown;

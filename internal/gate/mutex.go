@@ -13,11 +13,11 @@ import (
 // dead -> free when the release was answered (ending.go).
 type Mutex struct {
 	Cell
-	*callers
-	cfg   *Config
-	crowd *crowd // what contention needs; nil for most names
-	t     tenancy
-	askAt Time // when the next acquire, or the repetition of a release, may leave
+	*callers // borrowed while there are some; else nobody
+	cfg      *Config
+	crowd    *crowd // what contention needs; nil for most names
+	t        tenancy
+	askAt    Time // when the next acquire, or the repetition of a release, may leave
 }
 
 func newMutex() Machine { return &Mutex{} }
@@ -125,13 +125,14 @@ func (m *Mutex) unrenewed(now Time, c *Command) {
 	}
 }
 
-// pump sends the next command of the name, if one is due and none is in flight. Every event ends with it.
+// pump moves the name on and lets go of what it needs no more. Every event ends with it.
 func (m *Mutex) pump(now Time, fx *Effects) {
 	m.thin(now)
 	m.advance(now, fx)
 	m.rest()
 }
 
+// advance sends the next command of the name, if one is due and none is in flight.
 func (m *Mutex) advance(now Time, fx *Effects) {
 	if m.queue.line != nil {
 		m.queue.line.hush(&m.Cell, m.cfg, fx)
