@@ -53,9 +53,7 @@ func (c *callbacks) Go(t futures.Task) {
 		return
 	}
 	c.line.push(t)
-	wanted := c.wanted()
-	c.mu.Unlock()
-	c.ask(wanted)
+	c.unlock()
 }
 
 // wanted reports whether one more worker is to be asked for. c.mu is held.
@@ -74,8 +72,10 @@ func (c *callbacks) wanted() bool {
 	return false
 }
 
-// ask brings a worker if one is wanted.
-func (c *callbacks) ask(wanted bool) {
+// unlock gives c.mu back, and then brings a worker if one is wanted.
+func (c *callbacks) unlock() {
+	wanted := c.wanted()
+	c.mu.Unlock()
 	if wanted && c.pool.Submit(c.worker) != nil { // one that has left is still on its way back to the pool, or it is closed
 		go c.work()
 	}
@@ -105,9 +105,7 @@ func (c *callbacks) take(came bool) futures.Task {
 	if t == nil {
 		c.working--
 	}
-	wanted := c.wanted()
-	c.mu.Unlock()
-	c.ask(wanted)
+	c.unlock()
 	return t
 }
 
@@ -115,9 +113,7 @@ func (c *callbacks) take(came bool) futures.Task {
 func (c *callbacks) gone() {
 	c.mu.Lock()
 	c.working--
-	wanted := c.wanted()
-	c.mu.Unlock()
-	c.ask(wanted)
+	c.unlock()
 }
 
 // relieve gives goroutines to those who have waited too long.
@@ -129,9 +125,7 @@ func (c *callbacks) relieve() {
 		n++
 	}
 	c.timer = nil
-	wanted := c.wanted()
-	c.mu.Unlock()
-	c.ask(wanted)
+	c.unlock()
 	if n > 0 {
 		c.overflowed.Add(int64(n))
 		c.logger.Warn("wheellock: all callback workers are busy", "callbacks given goroutines of their own", n, "workers", c.size)
