@@ -1,5 +1,5 @@
 -- acquire.lua: take mutexes, or find that they are already taken under the same owner id (asking twice is harmless).
--- KEYS[i]              lock, a hash of owner -> hold count
+-- KEYS[i]              lock, a hash of owner -> hold count; none of them twice
 -- ARGV[1]              notAfter: server time in ms after which nothing may be taken; 0: no bound
 -- ARGV[2i], ARGV[2i+1] owner, lease in ms
 -- reply per name: 1 taken; -(pttl+2) held by another owner; LATE - now; a fault
@@ -10,9 +10,10 @@ if deadline > 0 then
 	if now > deadline then return LATE - now end
 end
 
+local allFree = call('EXISTS', unpack(KEYS)) == 0 -- one look for all names; when it is refused, one at each
 return each(#KEYS, function(i)
 	local lock, owner, lease = KEYS[i], ARGV[2 * i], ARGV[2 * i + 1]
-	local ttl = call('PTTL', lock)
+	local ttl = allFree and -2 or call('PTTL', lock)
 	if ttl == -2 then
 		local reply = call('HSET', lock, owner, '1')
 		if reply ~= 1 then return fault(reply, lock) end
@@ -23,6 +24,6 @@ return each(#KEYS, function(i)
 	if found.err then return fault(found, lock) end
 	if found[2] then return foreign() end
 	if not found[1] then return taken(ttl) end
-	if ttl < tonumber(lease) then redis.call('PEXPIRE', lock, lease) end -- never a lower TTL for an owner already present
+	prolong(lock, lease)
 	return 1
 end)

@@ -5,7 +5,7 @@
 -- reply per name: subscribers of the channel, >= 0, still held; -1 not this owner's; a fault
 local KEYS, ARGV = KEYS, ARGV
 return each(#KEYS, function(i)
-	local lock, lease = KEYS[i], ARGV[3 * i]
+	local lock = KEYS[i]
 	local mine = call('HEXISTS', lock, ARGV[3 * i - 1])
 	if type(mine) == 'table' then
 		local code = fault(mine, lock)
@@ -13,9 +13,5 @@ return each(#KEYS, function(i)
 		return code
 	end
 	if mine == 0 then return -1 end
-	if redis.call('PTTL', lock) < tonumber(lease) then
-		local reply = call('PEXPIRE', lock, lease)
-		if type(reply) == 'table' then return fault(reply, lock) end
-	end
-	return listeners(ARGV[1], ARGV[3 * i + 1])
+	return prolong(lock, ARGV[3 * i]) or listeners(ARGV[1], ARGV[3 * i + 1])
 end)

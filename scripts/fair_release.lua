@@ -22,7 +22,7 @@ return each(#KEYS / 4, function(i)
 	local standing = redis.call('EXISTS', l.lock) == 1
 	if freed == 0 then
 		if standing and heir and call('HEXISTS', l.lock, heir) == 1 then -- asked again after a lost answer
-			if redis.call('PTTL', l.lock) < tonumber(lease) then redis.call('PEXPIRE', l.lock, lease) end
+			prolong(l.lock, lease)
 			return PASSED
 		end
 		if engineOf(owner) == engine then leave(l, now, owner) end

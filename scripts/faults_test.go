@@ -163,13 +163,16 @@ func TestUserWithoutRights(t *testing.T) {
 		}
 	})
 	t.Run("to a command hears so, and nothing half done is left", func(t *testing.T) {
-		for _, command := range []string{"pttl", "hset", "pexpire"} {
+		for _, command := range []string{"hset", "pexpire"} {
 			b := b.fresh(t)
 			user := b.limited(t, "+@all", "&*", "~*", "-"+command)
 			noPerm(t, user.eval(scripts.Acquire, []string{one}, 0, "me:1", hour))
 			noPerm(t, user.eval(scripts.AcquireFenced, []string{two, three}, 0, 64, 0, "me:2", hour))
 			b.want(b.must("EXISTS", one, two), "0", "without "+command+": EXISTS")
 		}
+		b := b.fresh(t)
+		b.must("HSET", one, "java:1", "1")
+		noPerm(t, b.limited(t, "+@all", "&*", "~*", "-pttl").eval(scripts.Acquire, []string{one}, 0, "me:1", hour))
 		for _, command := range []string{"hexists", "pexpire"} {
 			b := b.fresh(t)
 			b.eval(scripts.Acquire, []string{one}, 0, "me:1", hour)
@@ -178,11 +181,17 @@ func TestUserWithoutRights(t *testing.T) {
 			noPerm(t, user.eval(scripts.Confirm, []string{one}, "PUBLISH", "me:1", twoHour, channel))
 			b.lasts(one, hour)
 		}
-		b := b.fresh(t)
+		b = b.fresh(t)
 		b.eval(scripts.Acquire, []string{one}, 0, "me:1", hour)
 		user := b.limited(t, "+@all", "&*", "~*", "-hdel")
 		noPerm(t, user.eval(scripts.Release, []string{one}, "PUBLISH", "me:1", channel))
 		b.stands(one, "me:1=1")
+	})
+	t.Run("to look at many names at once looks at each", func(t *testing.T) {
+		b := b.fresh(t)
+		b.must("HSET", two, "java:1", "1")
+		user := b.limited(t, "+@all", "&*", "~*", "-exists")
+		b.want(user.eval(scripts.Acquire, []string{one, two, three}, 0, "me:1", hour, "me:2", hour, "me:3", hour), "[1 -1 1]")
 	})
 	t.Run("to channels frees, and says that nobody was told", func(t *testing.T) {
 		b := b.fresh(t)

@@ -143,6 +143,12 @@ func TestRenew(t *testing.T) {
 			}
 			b.lasts(one, twoHour)
 		})
+		t.Run("gives a TTL to what has none", func(t *testing.T) {
+			b := b.fresh(t)
+			b.must("HSET", one, "me:1", "1")
+			b.want(b.eval(scripts.Renew, []string{one}, "me:1", hour), "1")
+			b.lasts(one, hour)
+		})
 		t.Run("of what is lost, or another owner's, is not mine and changes nothing", func(t *testing.T) {
 			b := b.fresh(t)
 			b.want(b.eval(scripts.Renew, []string{one}, "me:1", hour), "-1")

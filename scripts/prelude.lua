@@ -38,6 +38,15 @@ local function taken(ttl)
 	return -(ttl + 2)
 end
 
+-- prolong makes a key that is there last for lease ms at least: never a lower TTL for an owner already present. It
+-- answers the fault by which Redis refused. Redis 7 compares by itself, and takes no TTL for the longest.
+local function prolong(key, lease)
+	local longer = redis.REDIS_VERSION_NUM and call('PEXPIRE', key, lease, 'GT')
+	if longer == 1 or redis.call('PTTL', key) >= tonumber(lease) then return nil end
+	local reply = call('PEXPIRE', key, lease)
+	if type(reply) == 'table' then return fault(reply, key) end
+end
+
 -- bound gives a lock that was just taken its TTL. A lock without one would stand for ever: it is given back, and the
 -- answer says why.
 local function bound(lock, owner, lease)

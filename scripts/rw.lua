@@ -11,11 +11,6 @@ local function holdkey(lock, owner, n)
 	return tag .. ':' .. owner .. ':rwlock_timeout:' .. n
 end
 
--- prolong makes a key last for lease ms at least.
-local function prolong(key, lease)
-	if redis.call('PTTL', key) < tonumber(lease) then redis.call('PEXPIRE', key, lease) end
-end
-
 -- prolonghold makes a hold key, which has left ms left, last for lease ms at least. A lost one is made anew: without it
 -- the readers who leave would free the lock. The script must have looked at the key, for its rights, before its first
 -- write, and have written before this, or maxmemory could refuse it.

@@ -12,8 +12,8 @@ return each(#KEYS, function(i)
 		if code <= FAULT - 16 then return -1 end
 		return code
 	end
-	if found[2] then -- asked again after a lost answer: never a lower TTL for an owner already present
-		if redis.call('PTTL', lock) < tonumber(lease) then redis.call('PEXPIRE', lock, lease) end
+	if found[2] then -- asked again after a lost answer
+		prolong(lock, lease)
 	elseif found[1] then
 		local reply = call('HSET', lock, fresh, '1') -- refused at maxmemory, and then nothing has changed
 		if type(reply) == 'table' then return fault(reply, lock) end
