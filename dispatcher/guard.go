@@ -24,7 +24,7 @@ func Guard(o *rueidis.ClientOption) {
 		if err != nil {
 			return nil, unsent(err)
 		}
-		return &guarded{Conn: conn}, nil
+		return &guarded{Conn: quieten(conn)}, nil
 	}
 }
 

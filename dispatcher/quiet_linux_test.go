@@ -1,0 +1,81 @@
+package dispatcher
+
+import (
+	"bufio"
+	"net"
+	"path/filepath"
+	"runtime"
+	"testing"
+	"time"
+
+	"golang.org/x/net/nettest"
+
+	"github.com/wheellock/wheellock/internal/redistest"
+)
+
+// A quiet socket is a socket: whatever a net.Conn promises holds.
+func TestQuietSockets(t *testing.T) {
+	for network, addr := range map[string]string{"tcp": "127.0.0.1:0", "unix": filepath.Join(t.TempDir(), "socket")} {
+		t.Run(network, func(t *testing.T) {
+			listener, err := net.Listen(network, addr)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer listener.Close()
+			nettest.TestConn(t, func() (near, far net.Conn, stop func(), err error) {
+				if near, err = net.Dial(network, listener.Addr().String()); err != nil {
+					return
+				}
+				if far, err = listener.Accept(); err != nil {
+					return
+				}
+				near, far = quieten(near), quieten(far)
+				if _, is := near.(*quiet); !is {
+					t.Fatalf("a %T is left as it is", near)
+				}
+				return near, far, func() { near.Close(); far.Close() }, nil
+			})
+		})
+	}
+}
+
+// What is more than a socket reads and writes in its own way.
+func TestQuietLeavesOthersAlone(t *testing.T) {
+	wrapped := struct{ *net.TCPConn }{new(net.TCPConn)}
+	if got := quieten(wrapped); got != net.Conn(wrapped) {
+		t.Errorf("made a %T of it", got)
+	}
+}
+
+// Who computes for long after an answer came over a quiet socket does not keep the others from the only processor: the
+// runtime's monitor is awake. (With reads of which it never hears, the others wait here until the computing ends.)
+func TestQuietSocketsLeaveTheMonitorAwake(t *testing.T) {
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
+	conn, err := net.Dial("tcp", redistest.Start(t).Addr())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	conn = quieten(conn)
+	answers := bufio.NewReader(conn)
+	const computes, most = 2 * time.Second, 500 * time.Millisecond
+	for turn := range 3 {
+		began, other := make(chan time.Time), make(chan time.Duration, 1)
+		go func() { other <- time.Since(<-began) }()
+		for start := time.Now(); time.Since(start) < 5*monitorTime; { // the monitor falls asleep between the answers
+			if _, err := conn.Write([]byte("PING\r\n")); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := answers.ReadString('\n'); err != nil {
+				t.Fatal(err)
+			}
+		}
+		now := time.Now()
+		began <- now
+		for time.Since(now) < computes && len(other) == 0 {
+		}
+		if waited := <-other; waited > most {
+			t.Errorf("turn %d: another goroutine waited for %v", turn, waited)
+		}
+	}
+}
