@@ -27,14 +27,15 @@ const (
 	nearAlarms = 5 * time.Millisecond
 )
 
-// show steps aside, unless it does not pay or an alarm is due soon.
-func (c *courtesy) show(now, alarm gate.Time) {
+// show steps aside, unless it does not pay or an alarm is due soon, and reports whether it did.
+func (c *courtesy) show(now, alarm gate.Time) bool {
 	c.began = 0
 	if now < c.notBefore || alarm-now < nearAlarms {
-		return
+		return false
 	}
 	c.began = now
 	runtime.Gosched()
+	return true
 }
 
 // judge looks at what it has brought.

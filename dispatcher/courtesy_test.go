@@ -11,7 +11,7 @@ import (
 // is short of processors, nor while a deadline is near.
 func TestCourtesyHasAPrice(t *testing.T) {
 	c := &courtesy{}
-	shown := func(now, alarm gate.Time) bool { c.show(now, alarm); return c.began != 0 }
+	shown := c.show
 	now := time.Second
 	if !shown(now, gate.Never) {
 		t.Fatal("the first was not shown")

@@ -16,19 +16,22 @@ func (d *Dispatcher) loop() {
 	defer close(d.done)
 	var mail []letter
 	for range d.mail.wake { // by a letter, or by the timer
-		d.courtesy.show(d.cfg.Clock.Now(), d.near.next())
 		now := d.cfg.Clock.Now()
+		if d.courtesy.show(now, d.near.next()) {
+			now = d.cfg.Clock.Now()
+		}
 		d.ringDue(now) // deadlines that are due come before mail (rule 19)
 		mail = d.mail.take(mail)
 		d.courtesy.judge(now, len(mail))
 		for i := range mail {
-			if i%clockStride == 0 {
+			if i%clockStride == clockStride-1 {
 				now = d.cfg.Clock.Now()
 			}
 			d.read(now, &mail[i])
 		}
-		d.flush()
-		d.settleAlarms()
+		now = d.cfg.Clock.Now()
+		d.flush(now)
+		d.settleAlarms(now)
 		if d.closing && d.finished() {
 			d.end()
 			return
@@ -158,8 +161,7 @@ func (d *Dispatcher) stepped(c *gate.Cell) {
 }
 
 // settleAlarms sets the alarms of what has changed in this turn, and forgets the cells that are idle.
-func (d *Dispatcher) settleAlarms() {
-	now := d.cfg.Clock.Now()
+func (d *Dispatcher) settleAlarms(now gate.Time) {
 	for _, c := range d.dirty {
 		c.Dirty = false
 		if c.Machine.Idle() {

@@ -15,9 +15,8 @@ const (
 )
 
 // flush sends what the machines asked for.
-func (d *Dispatcher) flush() {
+func (d *Dispatcher) flush(now gate.Time) {
 	d.listen()
-	now := d.cfg.Clock.Now()
 	if d.cluster == nil {
 		d.nodes[0].flush(now)
 		return

@@ -33,7 +33,7 @@ func TestALateLetterFreesNoCellTwice(t *testing.T) {
 		d.fx.Commands[gate.Acquire] = d.fx.Commands[gate.Acquire][:0]
 		c.Result, c.Reply = gate.Answered, -10_002
 		d.answer(0, &c)
-		d.settleAlarms()
+		d.settleAlarms(d.cfg.Clock.Now())
 	}
 
 	first := ask("stock:7")
@@ -43,7 +43,7 @@ func TestALateLetterFreesNoCellTwice(t *testing.T) {
 		t.Fatalf("%d names live and %d cells are spare, want 0 and 1", d.names.live, len(d.spare.cells))
 	}
 	d.read(0, &letter{kind: abandon, ref: &first.waiter})
-	d.settleAlarms()
+	d.settleAlarms(d.cfg.Clock.Now())
 	if n := len(d.spare.cells); n != 1 {
 		t.Errorf("%d cells are spare after the letter, want 1", n)
 	}
