@@ -33,10 +33,10 @@ func BenchmarkScripts(b *testing.B) {
 				for i := range keys {
 					keys[i] = fmt.Sprintf("bench:%018d", turn*names+i)
 					owner := "7eee6b7e-3cac-43bf-a9a1-ccbfe8a8b4f3:" + strconv.Itoa(turn*names+i)
-					take = append(take, owner, "30000")
+					take = append(take, owner)
 					free = append(free, owner, scripts.LockChannel(keys[i]))
 				}
-				client.Do(ctx, client.B().Evalsha().Sha1(acquire).Numkeys(int64(names)).Key(keys...).Arg(take...).Build())
+				client.Do(ctx, client.B().Evalsha().Sha1(acquire).Numkeys(int64(names)).Key(keys...).Arg(append(take, "30000")...).Build())
 				client.Do(ctx, client.B().Evalsha().Sha1(release).Numkeys(int64(names)).Key(keys...).Arg(free...).Build())
 				after := evalTime(b, client)
 				best, before = min(best, (after-before)/float64(names)), after

@@ -17,7 +17,7 @@ type operation struct {
 var operations = [gate.Ops]operation{
 	gate.Renew: {&scripts.Renew, nil, func(w *wire, c *gate.Command) {
 		w.owner(c.ID)
-		w.lease(c)
+		w.leaseBehind(c)
 	}},
 	gate.Confirm: {&scripts.Confirm, publish, func(w *wire, c *gate.Command) {
 		w.owner(c.ID)
@@ -38,7 +38,7 @@ var operations = [gate.Ops]operation{
 	}},
 	gate.RenewWrite: {&scripts.Renew, nil, func(w *wire, c *gate.Command) {
 		w.writer(c.ID)
-		w.lease(c)
+		w.leaseBehind(c)
 	}},
 	gate.ConfirmRead: {&scripts.RenewRead, publish, func(w *wire, c *gate.Command) {
 		w.holdKey(c)
@@ -113,7 +113,7 @@ var operations = [gate.Ops]operation{
 	}},
 	gate.Acquire: {&scripts.Acquire, notAfter, func(w *wire, c *gate.Command) {
 		w.owner(c.ID)
-		w.lease(c)
+		w.leaseBehind(c)
 	}},
 	gate.Take: {&scripts.Take, notAfter, func(w *wire, c *gate.Command) {
 		w.receipt(c)

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+	"time"
 
 	"github.com/redis/rueidis"
 
@@ -33,9 +34,10 @@ type wire struct {
 	calls, spare []call
 	commands     rueidis.Commands
 	keys, args   []string
-	text         []byte // what the args are cut from
-	ends         []int  // where each arg ends in text
-	asks         bool   // the call that is being written goes with ASKING
+	text         []byte          // what the args are cut from
+	ends         []int           // where each arg ends in text
+	leases       []time.Duration // that go behind all
+	asks         bool            // the call that is being written goes with ASKING
 }
 
 // cut divides a batch, which is ordered by operation, into calls. In a cluster it is ordered by hash slot besides, and
@@ -79,6 +81,7 @@ func (w *wire) encode(batch []gate.Command, sent gate.Time, n *node, whole bool)
 			w.keys = append(w.keys, batch[i].Cell.Name)
 			op.args(w, &batch[i])
 		}
+		w.writeLeases()
 		w.cutArgs()
 		w.asking(c, n.client.B())
 		if whole {
@@ -123,6 +126,20 @@ func (w *wire) writer(id uint64) {
 }
 
 func (w *wire) lease(c *gate.Command) { w.number(c.Lease.Milliseconds()) }
+
+// leaseBehind has the lease written behind everything else of the call.
+func (w *wire) leaseBehind(c *gate.Command) { w.leases = append(w.leases, c.Lease) }
+
+// writeLeases writes them: one, if all are alike.
+func (w *wire) writeLeases() {
+	if !slices.ContainsFunc(w.leases, func(lease time.Duration) bool { return lease != w.leases[0] }) {
+		w.leases = w.leases[:min(len(w.leases), 1)]
+	}
+	for _, lease := range w.leases {
+		w.number(lease.Milliseconds())
+	}
+	w.leases = w.leases[:0]
+}
 
 func (w *wire) lockChannel(c *gate.Command) {
 	w.text = scripts.AppendLockChannel(w.text, c.Cell.Name)

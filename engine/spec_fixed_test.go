@@ -2,7 +2,9 @@ package engine_test
 
 import (
 	"context"
+	"fmt"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/wheellock/wheellock/engine"
@@ -16,6 +18,16 @@ func TestSpecFixedLease(t *testing.T) {
 		b.wantTTL("stock:7", time.Minute)
 		time.Sleep(59 * time.Second)
 		b.wantTTL("stock:7", time.Second)
+	}))
+	t.Run("is each one's own where many are asked for at once", spec(engine.Options{}, func(b *bubble) {
+		lease := func(i int) time.Duration { return time.Hour + time.Duration(i/200)*time.Duration(i)*time.Minute }
+		for i := range 400 { // of the first half all leases are alike
+			b.Mutex(fmt.Sprint("stock:", i)).LockAsync(b.Context(), engine.WithLease(lease(i)))
+		}
+		synctest.Wait()
+		for i := range 400 {
+			b.wantTTL(fmt.Sprint("stock:", i), lease(i))
+		}
 	}))
 	t.Run("ends by itself, at its deadline and not before", spec(engine.Options{}, func(b *bubble) {
 		for _, lease := range []time.Duration{10 * time.Millisecond, time.Second, time.Minute, time.Hour} {

@@ -1,7 +1,8 @@
 -- acquire.lua: take mutexes, or find that they are already taken under the same owner id (asking twice is harmless).
 -- KEYS[i]              lock, a hash of owner -> hold count; none of them twice
 -- ARGV[1]              notAfter: server time in ms after which nothing may be taken; 0: no bound
--- ARGV[2i], ARGV[2i+1] owner, lease in ms
+-- ARGV[i+1]            owner
+-- behind them          lease in ms of all, or of each
 -- reply per name: 1 taken; -(pttl+2) held by another owner; LATE - now; a fault
 local KEYS, ARGV = KEYS, ARGV
 local deadline = tonumber(ARGV[1])
@@ -11,8 +12,9 @@ if deadline > 0 then
 end
 
 local allFree = call('EXISTS', unpack(KEYS)) == 0 -- one look for all names; when it is refused, one at each
-return each(#KEYS, function(i)
-	local lock, owner, lease = KEYS[i], ARGV[2 * i], ARGV[2 * i + 1]
+local n = #KEYS
+return each(n, function(i)
+	local lock, owner, lease = KEYS[i], ARGV[i + 1], ARGV[n + i + 1] or ARGV[n + 2]
 	local ttl = allFree and -2 or call('PTTL', lock)
 	if ttl == -2 then
 		local reply = call('HSET', lock, owner, '1')

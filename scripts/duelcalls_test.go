@@ -68,10 +68,24 @@ func (c *call) fresh() *call {
 
 func oneOf[T any](d *duel, among []T) T { return among[d.IntN(len(among))] }
 
-// each gives every name its keys and arguments.
-func (c *call) each(give func(name string)) []string {
+// leasesBehind gives one lease for all names, or one for each.
+func (c *call) leasesBehind() {
+	n := 1
+	if c.IntN(2) == 0 {
+		n = len(c.names)
+	}
+	for range n {
+		c.lease()
+	}
+}
+
+// each gives every name its keys and arguments, and what comes behind them all.
+func (c *call) each(give func(name string), behind ...func()) []string {
 	for _, name := range c.names {
 		give(name)
+	}
+	for _, more := range behind {
+		more()
 	}
 	command := append([]string{"EVAL", c.script.Text, strconv.Itoa(len(c.keys))}, c.keys...)
 	return append(command, c.args...)
@@ -130,9 +144,9 @@ func (c *call) mutex() []string {
 	switch c.script = oneOf(c.duel, []scripts.Script{scripts.Acquire, scripts.Acquire, scripts.Release, scripts.Renew, scripts.Confirm, scripts.Swap, scripts.Inspect}); c.script.Name {
 	case "acquire":
 		c.until()
-		return c.each(func(name string) { c.key(name).arg(c.owner()).lease() })
+		return c.each(func(name string) { c.key(name).arg(c.owner()) }, c.leasesBehind)
 	case "renew":
-		return c.each(func(name string) { c.key(name).arg(c.holder(name)).lease() })
+		return c.each(func(name string) { c.key(name).arg(c.holder(name)) }, c.leasesBehind)
 	case "confirm":
 		c.arg("PUBLISH")
 		return c.each(func(name string) { c.key(name).arg(c.holder(name)).lease().arg(channel(name)) })
@@ -193,7 +207,7 @@ func (c *call) readWrite() []string {
 			c.key(name, scripts.HoldKey(name, owner)).arg(owner+":write", owner).lease().arg(channel(name))
 		})
 	case "renew":
-		return c.each(func(name string) { c.key(name).arg(c.holder(name) + ":write").lease() })
+		return c.each(func(name string) { c.key(name).arg(c.holder(name) + ":write") }, c.leasesBehind)
 	default:
 		c.arg("PUBLISH")
 		return c.each(func(name string) { c.key(name).arg(c.holder(name) + ":write").lease().arg(channel(name)) })

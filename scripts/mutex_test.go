@@ -51,7 +51,7 @@ func TestAcquire(t *testing.T) {
 			now := b.serverMillis()
 			b.want(b.eval(scripts.Acquire, []string{one}, now+60_000, "me:1", hour), "1")
 			for _, names := range [][]string{{one}, {one, two}} { // also for an owner that has it
-				reply, _ := strconv.ParseInt(b.eval(scripts.Acquire, names, now-1, "me:1", twoHour, "me:2", twoHour), 10, 64)
+				reply, _ := strconv.ParseInt(b.eval(scripts.Acquire, names, now-1, "me:1", "me:2", twoHour), 10, 64)
 				millis, late := scripts.Reply(reply).Late()
 				if !late || millis < now || millis > b.serverMillis() {
 					t.Errorf("late %t at %d, want between %d and now", late, millis, now)
@@ -62,7 +62,7 @@ func TestAcquire(t *testing.T) {
 		})
 		t.Run("takes many names in one call", func(t *testing.T) {
 			b := b.fresh(t)
-			b.want(b.eval(scripts.Acquire, []string{one, two, three}, 0, "me:1", hour, "me:2", twoHour, "me:3", hour), "1")
+			b.want(b.eval(scripts.Acquire, []string{one, two, three}, 0, "me:1", "me:2", "me:3", hour, twoHour, hour), "1")
 			b.stands(one, "me:1=1")
 			b.stands(two, "me:2=1")
 			b.stands(three, "me:3=1")
@@ -72,7 +72,7 @@ func TestAcquire(t *testing.T) {
 			b := b.fresh(t)
 			b.must("HSET", two, "java:1", "1")
 			b.must("SET", three, "x")
-			got := b.eval(scripts.Acquire, []string{one, two, three}, 0, "me:1", hour, "me:2", hour, "me:3", hour)
+			got := b.eval(scripts.Acquire, []string{one, two, three}, 0, "me:1", "me:2", "me:3", hour)
 			b.want(got, "[1 -1 "+fault(17)+"]")
 			b.stands(two, "java:1=1")
 		})
@@ -118,7 +118,7 @@ func TestRelease(t *testing.T) {
 		t.Run("of many names answers each", func(t *testing.T) {
 			b := b.fresh(t)
 			heard := b.listen(scripts.LockChannel(two))
-			b.eval(scripts.Acquire, []string{one, two}, 0, "me:1", hour, "me:2", hour)
+			b.eval(scripts.Acquire, []string{one, two}, 0, "me:1", "me:2", hour)
 			got := b.eval(scripts.Release, []string{one, two, three}, "PUBLISH",
 				"me:1", scripts.LockChannel("nobody"), "me:2", scripts.LockChannel(two), "me:3", channel)
 			b.want(got, "[0 1 -1]")
@@ -158,11 +158,11 @@ func TestRenew(t *testing.T) {
 		})
 		t.Run("of many names answers each", func(t *testing.T) {
 			b := b.fresh(t)
-			b.eval(scripts.Acquire, []string{one, three}, 0, "me:1", time.Minute, "me:3", time.Minute)
-			b.want(b.eval(scripts.Renew, []string{one, two, three}, "me:1", hour, "me:2", hour, "me:3", twoHour), "[1 -1 1]")
+			b.eval(scripts.Acquire, []string{one, three}, 0, "me:1", "me:3", time.Minute)
+			b.want(b.eval(scripts.Renew, []string{one, two, three}, "me:1", "me:2", "me:3", hour, hour, twoHour), "[1 -1 1]")
 			b.lasts(one, hour)
 			b.lasts(three, twoHour)
-			b.want(b.eval(scripts.Renew, []string{one, three}, "me:1", hour, "me:3", hour), "1")
+			b.want(b.eval(scripts.Renew, []string{one, three}, "me:1", "me:3", hour), "1")
 		})
 	})
 }
@@ -187,7 +187,7 @@ func TestConfirm(t *testing.T) {
 		t.Run("of many names answers each", func(t *testing.T) {
 			b := b.fresh(t)
 			b.listen(scripts.LockChannel(two))
-			b.eval(scripts.Acquire, []string{one, two}, 0, "me:1", hour, "me:2", hour)
+			b.eval(scripts.Acquire, []string{one, two}, 0, "me:1", "me:2", hour)
 			got := b.eval(scripts.Confirm, []string{one, two, three}, "PUBLISH", "me:1", hour, scripts.LockChannel("nobody"),
 				"me:2", hour, scripts.LockChannel(two), "me:3", hour, channel)
 			b.want(got, "[0 1 -1]")
@@ -230,7 +230,7 @@ func TestSwap(t *testing.T) {
 		t.Run("of many names answers each, and counts who listens", func(t *testing.T) {
 			b := b.fresh(t)
 			b.listen(channel)
-			b.eval(scripts.Acquire, []string{one, two}, 0, "me:1", hour, "me:2", hour)
+			b.eval(scripts.Acquire, []string{one, two}, 0, "me:1", "me:2", hour)
 			got := b.eval(scripts.Swap, []string{one, two, three}, "PUBLISH", "me:1", "me:11", hour, channel,
 				"me:2", "me:12", hour, scripts.LockChannel("nobody"), "me:3", "me:13", hour, channel)
 			b.want(got, "[1 0 -1]")

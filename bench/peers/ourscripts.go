@@ -27,9 +27,9 @@ func (s ourScripts) acquireCall(owner string, names ...string) []string {
 	call := append([]string{"EVALSHA", s.acquire, strconv.Itoa(len(names))}, names...)
 	call = append(call, "0") // no bound on when it may run
 	for range names {
-		call = append(call, owner, strconv.FormatInt(lease.Milliseconds(), 10))
+		call = append(call, owner)
 	}
-	return call
+	return append(call, strconv.FormatInt(lease.Milliseconds(), 10))
 }
 
 // releaseCall gives them back. Redis answers an integer: 0 or more when all were this owner's.
