@@ -64,6 +64,7 @@ type Dispatcher struct {
 	heard    routes
 	spare    spare
 	dirty    []*gate.Cell // stepped in this turn: their alarms are to be set
+	leaving  []*lane      // to be sent off at the end of this turn
 	fx       gate.Effects
 	slots    *wheel.Slots[*gate.Cell]
 	near     nearby

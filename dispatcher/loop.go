@@ -32,6 +32,7 @@ func (d *Dispatcher) loop() {
 		now = d.cfg.Clock.Now()
 		d.flush(now)
 		d.settleAlarms(now)
+		d.launch()
 		if d.closing && d.finished() {
 			d.end()
 			return

@@ -55,8 +55,17 @@ func (n *node) flush(now gate.Time) {
 		l.doing = carrying
 		l.askTime = n.server.stale(now)
 		n.d.cfg.Gate.Stats.Batches.Inc()
+		n.d.leaving = append(n.d.leaving, l)
+	}
+}
+
+// launch sends the lanes off. It is the last of a turn: then the loop goes to sleep, and a lane runs where it ran, before
+// another processor is awake to take it over.
+func (d *Dispatcher) launch() {
+	for _, l := range d.leaving {
 		l.work <- struct{}{}
 	}
+	d.leaving = d.leaving[:0]
 }
 
 // returned steps the gates with the answers of a lane.
