@@ -1,0 +1,136 @@
+package gate
+
+import (
+	"slices"
+	"time"
+
+	"github.com/wheellock/wheellock/scripts"
+)
+
+// free sends the release that is due, and forgets what has run out.
+func (r *RW) free(now Time, fx *Effects) bool {
+	for _, g := range slices.Clone(r.grips) {
+		if g.phase != dead || now < g.askAt {
+			continue
+		}
+		if now >= g.Ends { // no command can reach it, and its lease has surely run out in Redis
+			g.acknowledge(Outcome{Why: Doubtful})
+			r.remove(g)
+			r.askAt = now
+			continue
+		}
+		r.send(Command{Op: releaseOf(g.write), ID: g.ID}, g, fx)
+		return true
+	}
+	return false
+}
+
+func releaseOf(write bool) Op {
+	if write {
+		return ReleaseWrite
+	}
+	return ReleaseRead
+}
+
+// released is the answer to the release of a tenure.
+func (r *RW) released(now Time, g *grip, c *Command) {
+	heard := r.hear(c)
+	switch {
+	case c.Result == Answered && (c.Reply >= 0 || c.Reply == scripts.Mute):
+		g.acknowledge(Outcome{})
+		r.remove(g)
+		r.haunt(g, c.Sent)
+		r.askAt = now
+		if r.queue.head != nil {
+			r.askAt += r.pause(now, heard, r.cfg)
+		}
+		r.askAt = max(r.askAt, r.last.recovery(now))
+	case c.Result == Answered && c.Reply == scripts.NotMine && g.torn:
+		g.torn, g.write, g.askAt = false, false, now // the downgrade ran: it is to be freed as a reader
+	case c.Result == Answered && c.Reply == scripts.NotMine:
+		out := Outcome{Why: Lost}
+		if g.Resent { // rule 4: the first send, before the deadline, did it
+			out = Outcome{}
+		}
+		g.acknowledge(out)
+		r.remove(g)
+		r.askAt = now
+		r.haunt(g, c.Sent)
+	default:
+		r.unfreed(now, g, c)
+	}
+}
+
+// unfreed is a release or a downgrade that proved nothing: it is sent again until the lease has surely run out.
+// Whoever asks only once does not wait for that.
+func (r *RW) unfreed(now Time, g *grip, c *Command) {
+	fault := c.Reply.Fault()
+	out := Outcome{Why: Refused, Fault: fault, Words: c.Words}
+	g.askAt = now + retryPause
+	switch {
+	case c.Result == Unknown:
+		g.Resent = g.Resent || c.Sent < g.Deadline
+		r.cfg.Stats.Uncertain.Inc()
+		out = Outcome{Why: Down}
+	case c.Result == NotSent:
+		g.askAt = now + time.Second // LinkUp comes earlier
+		out = Outcome{Why: Down}
+	case c.Result == Denied || c.Result == Answered && !fault.Passing():
+		g.acknowledge(out)
+		g.askAt = now + time.Second
+	}
+	r.queue.turnAway(r.cfg, out, triesOnce)
+}
+
+// lowered is the answer to a downgrade: the writer is a reader now, beside whom others may read. It may have ended
+// altogether meanwhile; then it is released as what it is.
+func (r *RW) lowered(now Time, g *grip, c *Command) {
+	heard := r.hear(c)
+	switch {
+	case c.ran() && (c.Reply >= 0 || c.Reply == scripts.Mute):
+		g.write, g.torn = false, false
+		if g.phase != ours {
+			return
+		}
+		g.acknowledge(Outcome{})
+		if c.Result == Alone {
+			r.loneReader(now, g, c)
+			return
+		}
+		g.Deadline = 0 // a reader's may be nearer
+		r.confirm(now, g, c)
+		g.follow()
+		r.outside, g.joinBy = max(heard, 0), c.Sent+r.cfg.HandoffTime
+		r.enter(now)
+	case c.Result == Answered && c.Reply == scripts.NotMine && g.phase == ours:
+		r.gone(now, g, c)
+	case g.phase == ours:
+		g.Doubt = true
+		r.unfreed(now, g, c)
+	}
+}
+
+// haunt remembers a tenure's id if an acquire of it may have arrived after a command, sent then, that found it gone
+// or freed it: it is released once more when none can (rule 12).
+func (r *RW) haunt(g *grip, sent Time) {
+	if g.Unsure > sent {
+		r.ghosts.add(ghost{id: g.ID, op: releaseOf(g.writer), at: g.Unsure, ends: g.Ends})
+	}
+}
+
+// exorcise sends the release of a ghost that is due.
+func (r *RW) exorcise(now Time, fx *Effects) bool {
+	g, due := r.ghosts.due(now)
+	if due {
+		r.send(Command{Op: g.op, ID: g.id, Owner: g.owner}, nil, fx)
+		r.again = r.queue.head != nil
+	}
+	return due
+}
+
+// WriterSuffix ends the owner field of a writer, as in Redisson.
+const WriterSuffix = ":write"
+
+func (r *RW) remove(g *grip) {
+	r.grips = slices.DeleteFunc(r.grips, func(other *grip) bool { return other == g })
+}
