@@ -15,7 +15,7 @@ import (
 )
 
 // errUnseen is a cluster that was taken for a server, for the client was not told who serves what.
-var errUnseen = fmt.Errorf("%w: this is a node of a Redis Cluster, but this user may not ask for the others: grant +cluster|slots, or set Redis.ForceSingleClient to use this node alone", ErrRefused)
+var errUnseen = fmt.Errorf("%w: this is a node of a Redis Cluster, but this user may not ask for the others: grant +cluster|slots, from Redis 8 on +cluster|shards, or set Redis.ForceSingleClient to use this node alone", ErrRefused)
 
 // ofCluster reports whether a server says that it is a node of a cluster. HELLO needs no right.
 func ofCluster(ctx context.Context, client rueidis.Client) bool {

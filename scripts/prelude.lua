@@ -16,6 +16,7 @@ local function fault(reply, key)
 			return FAULT - class
 		end
 	end
+	if string.find(reply.err, 'ACL failure in script', 1, true) then return FAULT - 6 end -- since Redis 7.2
 	if string.find(reply.err, 'non local key', 1, true) then return FAULT - 9 end
 	return FAULT - 8
 end
