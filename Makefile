@@ -78,7 +78,7 @@ fuzz: ## every fuzz target for FUZZTIME (60s)
 	done
 
 bench: prepare ## rivals side by side, Redisson where Java is: table, JSON, pictures; 15 minutes, PEERS="--rounds 3 ..." for less
-	@jar=$$(.ci/redisson-jar) || echo "without Redisson"; $(GO) -C bench/peers run . $${jar:+--redisson "$$jar"} $(PEERS)
+	@jar=$$(.ci/redisson-jar) || echo "without Redisson"; $(GO) -C bench/peers run . $${jar:+--redisson "../../$$jar"} $(PEERS)
 
 micro: ## benchmarks of ours that match BENCH, COUNT times (1); ten through benchstat before a claim
 	@$(GO) test -run '^$$' -bench '$(BENCH)' -benchmem -count $(COUNT) ./...
