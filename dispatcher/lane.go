@@ -90,7 +90,7 @@ func (l *lane) send() {
 		l.watch()
 		results, enough := l.carry(sent)
 		calls := len(results) - l.watching.sent
-		l.readPrelude(results[:extra], sent)
+		l.readPrelude(results[:extra])
 		l.readWatch(results[calls:])
 		reload = l.read(results[extra:calls])
 		if !enough {
@@ -119,11 +119,11 @@ func (l *lane) prelude(reload bool) int {
 	return len(l.wire.commands)
 }
 
-func (l *lane) readPrelude(results []rueidis.RedisResult, sent gate.Time) {
+func (l *lane) readPrelude(results []rueidis.RedisResult) {
 	if l.askTime {
 		l.askTime = false
 		if millis, err := serverMillis(results[0]); err == nil {
-			l.serverMillis, l.serverAt = millis, (sent+l.d.cfg.Clock.Now())/2
+			l.serverMillis, l.serverAt = millis, l.d.cfg.Clock.Now()
 		}
 	}
 }

@@ -21,7 +21,7 @@ type link struct {
 	state   linkState // change it by node.become
 	probing bool
 	tries   int
-	probeAt gate.Time // when to probe next; Never: not at all
+	probeAt gate.Time // when to probe next; Never: not at all. Set while a probe is out: its answer does not count
 }
 
 func (n *node) become(s linkState) {
@@ -71,12 +71,16 @@ func (n *node) probe(now gate.Time) {
 	l.work <- struct{}{}
 }
 
-// probed is the answer to a probe.
+// probed is the answer to a probe. When another probe was asked for meanwhile, this one may have gone to a server that is
+// not the master any more, and says nothing.
 func (n *node) probed(now gate.Time, err error) {
 	d := n.d
 	n.link.probing = false
 	if n.ear == nil && n.client != nil {
 		n.listen()
+	}
+	if n.link.probeAt != gate.Never {
+		return
 	}
 	if !alive(err) {
 		if n.link.state == linkShaky {

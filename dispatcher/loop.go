@@ -16,7 +16,7 @@ func (d *Dispatcher) loop() {
 	defer close(d.done)
 	var mail []letter
 	for range d.mail.wake { // by a letter, or by the timer
-		now := d.cfg.Clock.Now()
+		now := d.cfg.Clock.Checked()
 		if d.courtesy.show(now, d.near.next()) {
 			now = d.cfg.Clock.Now()
 		}
@@ -138,16 +138,16 @@ func (d *Dispatcher) ask(now gate.Time, l *letter) {
 func (d *Dispatcher) change(now gate.Time, l *letter) {
 	ch := l.ref.(*changing)
 	ch.change.Ack = l.ack
-	c, why := d.cell(l.text, ch.kind)
-	switch {
-	case d.closing:
+	if d.closing {
 		l.ack.Settle(gate.Outcome{Why: gate.Closed})
-	case c == nil:
+		return
+	}
+	c, why := d.cell(l.text, ch.kind)
+	if c == nil {
 		l.ack.Settle(gate.Outcome{Why: why})
 		return
-	default:
-		c.Machine.(gate.Counting).Change(now, ch.change, &d.fx)
 	}
+	c.Machine.(gate.Counting).Change(now, ch.change, &d.fx)
 	d.stepped(c)
 }
 

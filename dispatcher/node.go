@@ -108,9 +108,9 @@ func (n *node) busy() bool { return n.carrying > 0 && n.link.state == linkUp }
 // quiet reports whether nothing is to be done here.
 func (n *node) quiet() bool { return len(n.idle) == len(n.all) && n.channels == 0 && n.out.empty() }
 
-// alarm is when the loop is to look at the node again; a lane that comes back wakes it by itself.
+// alarm is when the loop is to look at the node again; a lane that comes back, a probe's too, wakes it by itself.
 func (n *node) alarm() gate.Time {
-	if len(n.idle) == 0 {
+	if len(n.idle) == 0 || n.link.probing {
 		return gate.Never
 	}
 	return n.link.probeAt

@@ -22,7 +22,7 @@ func (d *Dispatcher) flush(now gate.Time) {
 		return
 	}
 	d.inquire(now)
-	for again := true; again; again = d.asked() { // what a node that is down gives back may ask for something else
+	for again, pass := true, 0; again && pass < maxPasses; again, pass = d.asked(), pass+1 { // what a node that is down gives back may ask for something else
 		d.share()
 		for _, n := range d.nodes {
 			n.flush(now)
@@ -31,6 +31,11 @@ func (d *Dispatcher) flush(now gate.Time) {
 	}
 	d.dismiss(now)
 }
+
+// maxPasses bounds how often one turn answers commands for a link that is down. The answer to one may ask for another: a
+// confirmation in vain is followed by a release. What is left after so many waits for the next turn, so that a turn ends
+// whatever the machines ask for.
+const maxPasses = 4
 
 // flush sends as much as the idle lanes take. What is left over leaves when a lane returns; until then mail
 // collects, and that is the batch.
@@ -130,17 +135,23 @@ func (d *Dispatcher) measure(rtt gate.Time) {
 	d.cfg.Gate.RTT += (rtt - d.cfg.Gate.RTT) / 8
 }
 
-// bounce answers what waits to be sent while the link is down. An answer may ask for another command;
-// none asks for one that leaves at once, so this ends.
+// bounce answers what waits to be sent while the link is down: in each pass what waited when the pass began, for the
+// answer to one command may ask for another.
 func (n *node) bounce(now gate.Time) {
-	o := &n.out
-	for op := range o.commands {
-		for o.heads[op] < len(o.commands[op]) {
-			c := o.commands[op][o.heads[op]]
-			o.heads[op]++
-			c.Sent, c.Result, c.Reply = now, gate.NotSent, 0
-			n.d.answer(now, &c)
+	for pass := 0; pass < maxPasses && !n.out.empty(); pass++ {
+		for op := range n.out.commands {
+			n.bounceOp(now, op)
 		}
-		o.left(op, 0)
 	}
+}
+
+func (n *node) bounceOp(now gate.Time, op int) {
+	o := &n.out
+	for end := len(o.commands[op]); o.heads[op] < end; {
+		c := o.commands[op][o.heads[op]]
+		o.heads[op]++
+		c.Sent, c.Result, c.Reply = now, gate.NotSent, 0
+		n.d.answer(now, &c)
+	}
+	o.left(op, 0)
 }

@@ -30,14 +30,13 @@ type Loaded struct {
 func Load(ctx context.Context, client rueidis.CoreClient, clock *wheel.Clock) (*Loaded, error) {
 	loaded := &Loaded{}
 	commands := rueidis.Commands{client.B().Time().Build()}
-	sent := clock.Now()
 	for _, op := range operations {
 		if s := op.script; s != nil {
 			commands = append(commands, client.B().ScriptLoad().Script(s.Text).Build())
 		}
 	}
 	results := client.DoMulti(ctx, commands...)
-	loaded.at = (sent + clock.Now()) / 2
+	loaded.at = clock.Now()
 	millis, err := serverMillis(results[0])
 	if err != nil {
 		return nil, fmt.Errorf("TIME: %w", err)
@@ -68,9 +67,11 @@ func serverMillis(r rueidis.RedisResult) (int64, error) {
 	return parts[0]*1000 + parts[1]/1000, nil
 }
 
-// serverClock is what is known of the server's clock, for notAfter (rule 12).
+// serverClock is what is known of the server's clock, for notAfter (rule 12). A reading of it counts from when its answer
+// was read here, which is later than when the server read its clock: so the estimate is never ahead of the truth, and
+// notAfter never too late. A slow answer makes notAfter too early; the script's refusal, which says the time, mends that.
 type serverClock struct {
-	ahead atomic.Int64 // of the engine's clock, in ms; lanes read it
+	ahead atomic.Int64 // of the engine's clock, in ms, at most; lanes read it
 
 	// Owned by loop.
 	asked gate.Time

@@ -2,6 +2,7 @@ package dispatcher
 
 import (
 	"container/heap"
+	"slices"
 	"time"
 
 	"github.com/wheellock/wheellock/internal/gate"
@@ -12,6 +13,16 @@ import (
 // the end of a lease must be met exactly.
 const lead = 3
 
+const (
+	// woken is the Due of a cell that was woken in this turn, so that schedule sets its alarm anew.
+	woken gate.Time = -1
+	// minAlarm is between two alarms of one name: one that asks at once again for what it could not do must not keep
+	// the loop busy.
+	minAlarm = time.Millisecond
+	// minSleep is how long the loop sleeps at least for something that is due already, with the same intent.
+	minSleep = 100 * time.Microsecond
+)
+
 // armTick has the alarm clock ring for a slot that has just got its first entry.
 func (d *Dispatcher) armTick(at wheel.Tick) { d.cfg.Alarm.Set(at, d) }
 
@@ -20,6 +31,9 @@ func (d *Dispatcher) schedule(c *gate.Cell, now gate.Time) {
 	at := c.Machine.NextAlarm()
 	if at == c.Due {
 		return
+	}
+	if c.Due == woken {
+		at = max(at, now+minAlarm)
 	}
 	c.Due = at
 	if at == gate.Never {
@@ -36,7 +50,7 @@ func (d *Dispatcher) place(c *gate.Cell, now gate.Time) {
 		return
 	}
 	d.slots.Remove(&c.Alarm)
-	heap.Push(&d.near.alarms, nearAlarm{c.Due, c})
+	d.near.add(c)
 }
 
 // ringDue wakes the machines whose alarms are due and gives up the waiters whose time is over.
@@ -52,8 +66,8 @@ func (d *Dispatcher) ringDue(now gate.Time) {
 	}
 	for len(d.near.alarms) > 0 && d.near.alarms[0].at <= now {
 		next := heap.Pop(&d.near.alarms).(nearAlarm)
-		if c := next.cell; c.Due == next.at && !c.Alarm.In() {
-			c.Due = -1 // so that schedule sets it anew
+		if c := next.cell; !next.stale() {
+			c.Due = woken
 			c.Machine.Wake(now, &d.fx)
 			d.stepped(c)
 		}
@@ -76,6 +90,32 @@ type nearby struct {
 	timer  *time.Timer
 	set    gate.Time // what the timer is set for
 	alarms nearHeap
+	most   int // how many alarms there may be before the stale ones are thrown out
+}
+
+// minNear is how many alarms are kept in any case.
+const minNear = 64
+
+// add sets the alarm of a cell at its Due. The cell's former alarm stays in the heap, stale, until it is due; when more
+// than half of the heap may be stale, it is cleared of them, so that a cell whose alarm changes all the time cannot make
+// it grow without bound.
+func (n *nearby) add(c *gate.Cell) {
+	heap.Push(&n.alarms, nearAlarm{c.Due, c})
+	if len(n.alarms) > max(n.most, minNear) {
+		n.clean()
+		n.most = 2 * len(n.alarms)
+	}
+}
+
+// clean keeps one alarm for each cell whose Due it is.
+func (n *nearby) clean() {
+	kept := make(map[*gate.Cell]bool, len(n.alarms)/2)
+	n.alarms = slices.DeleteFunc(n.alarms, func(a nearAlarm) bool {
+		stale := a.stale() || kept[a.cell]
+		kept[a.cell] = kept[a.cell] || !stale
+		return stale
+	})
+	heap.Init(&n.alarms)
 }
 
 // aim sets the timer for the nearest alarm, or for also when that is nearer.
@@ -89,7 +129,7 @@ func (n *nearby) aim(now, also gate.Time) {
 		n.timer.Stop()
 		return
 	}
-	n.timer.Reset(max(at-now, 0))
+	n.timer.Reset(max(at-now, minSleep))
 }
 
 // next is when the nearest alarm is due; Never when none is near.
@@ -100,11 +140,14 @@ func (n *nearby) next() gate.Time {
 	return n.alarms[0].at
 }
 
-// nearAlarm is when a cell wants to be woken. An entry is stale when the cell's Due has changed since.
+// nearAlarm is when a cell wants to be woken.
 type nearAlarm struct {
 	at   gate.Time
 	cell *gate.Cell
 }
+
+// stale reports whether the cell's Due has changed since.
+func (a nearAlarm) stale() bool { return a.cell.Due != a.at || a.cell.Alarm.In() }
 
 type nearHeap []nearAlarm
 

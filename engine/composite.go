@@ -70,7 +70,8 @@ func (c *composite) alive() (n int) {
 	return n
 }
 
-// endParts ends h because a part was lost, and gives the others back.
+// endParts ends h because a part was lost, and gives the others back. Whoever ends h gives its parts back: this, Hold.lose
+// or Hold.Unlock.
 func (c *composite) endParts(h *Hold, cause error) {
 	why := gate.Lost
 	if errors.Is(cause, ErrMaxHold) {
@@ -81,9 +82,7 @@ func (c *composite) endParts(h *Hold, cause error) {
 	if !h.finish(why) {
 		return
 	}
-	for _, part := range c.all() {
-		part.UnlockAsync()
-	}
+	giveBack(c.all())
 }
 
 // deadline is when so many parts have ended, unless they are renewed, that too few are left.

@@ -12,6 +12,7 @@ type endings struct {
 	mu       sync.Mutex    // guards the rest
 	done     chan struct{} // nil until it is asked for
 	contexts map[*binding]struct{}
+	endless  context.Context // that of all parents that never end; nil until it is asked for
 }
 
 // binding is a context that ends with the hold.
@@ -72,17 +73,25 @@ func (h *Hold) Done() <-chan struct{} {
 
 // onEnd calls f, which must not block, with Err's answer when the hold ends, before anything is freed.
 func (h *Hold) onEnd(f func(error)) {
-	b := &binding{cancel: f, stop: func() bool { return true }}
+	b := &binding{cancel: f, stop: noWatch}
 	if !h.bind(b) {
 		f(h.Err())
 	}
 }
+
+// noWatch is the stop of a binding that watches no parent.
+func noWatch() bool { return true }
 
 // bind has b hear of the end; false: it has ended.
 func (h *Hold) bind(b *binding) bool {
 	l := h.listeners()
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	return l.bind(h, b)
+}
+
+// bind is Hold.bind for who has l.mu.
+func (l *endings) bind(h *Hold, b *binding) bool {
 	if h.ended.Load() != 0 {
 		return false
 	}
@@ -94,16 +103,67 @@ func (h *Hold) bind(b *binding) bool {
 }
 
 // Context is parent, ending too when the hold ends, with Err's answer as its cause: ErrLost before anybody
-// else can have the lock.
+// else can have the lock. Its Err compares clocks as Hold.Err does, and so is never nil after Deadline, also when nobody has
+// had a processor yet to close its Done. It costs memory until parent or the hold ends; for parents that never end it
+// costs that once for a hold.
 func (h *Hold) Context(parent context.Context) context.Context {
-	ctx, cancel := context.WithCancelCause(context.WithValue(parent, parentOf{h}, parent))
+	if parent.Done() == nil {
+		return &holdContext{Context: h.endlessContext(), h: h, parent: parent}
+	}
+	ctx, cancel := context.WithCancelCause(parent)
 	b := &binding{cancel: cancel}
 	b.stop = context.AfterFunc(parent, func() { h.unbind(b) })
 	if !h.bind(b) {
 		b.stop()
 		cancel(h.Err())
+	} else if parent.Err() != nil { // then unbind may have come before bind
+		h.unbind(b)
 	}
-	return ctx
+	return &holdContext{Context: ctx, h: h, parent: parent}
+}
+
+// endlessContext is the context that ends with the hold and with nothing else.
+func (h *Hold) endlessContext() context.Context {
+	l := h.listeners()
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.endless == nil {
+		ctx, cancel := context.WithCancelCause(context.Background())
+		l.endless = ctx
+		if !l.bind(h, &binding{cancel: cancel, stop: noWatch}) {
+			cancel(h.cause())
+		}
+	}
+	return l.endless
+}
+
+// holdContext is a context that ends with a hold.
+type holdContext struct {
+	context.Context
+	h      *Hold
+	parent context.Context
+}
+
+// Err is never nil after the hold's Deadline.
+func (c *holdContext) Err() error {
+	if err := c.Context.Err(); err != nil {
+		return err
+	}
+	if c.h.Err() != nil {
+		return context.Canceled
+	}
+	return nil
+}
+
+// Value is parent's.
+func (c *holdContext) Value(key any) any {
+	if key == (parentOf{c.h}) {
+		return c.parent
+	}
+	if value := c.parent.Value(key); value != nil && c.parent.Done() == nil {
+		return value
+	}
+	return c.Context.Value(key)
 }
 
 // unbind forgets a binding whose parent has ended.

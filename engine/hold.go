@@ -66,13 +66,28 @@ func (h *Hold) UnlockAsync() *futures.Future[struct{}] {
 
 // leave ends the hold by its holder's wish. An error: it had ended before.
 func (h *Hold) leave() error {
-	if h.over() {
-		h.finish(gate.Lost) // the loop finds out in this moment too, and releases
-	}
-	if !h.finish(gate.Unlocked) {
+	if h.Err() != nil || !h.finish(gate.Unlocked) {
 		return &opError{doing: "unlock", name: h.name, err: h.Err()}
 	}
 	return nil
+}
+
+// lose ends a hold whose time is over, whoever finds that out first: its holder by a look at the clock, or the loop (End).
+// The compare-and-swap in finish decides between them, and loss is final: a renewal that is answered afterwards changes
+// nothing, for the loop is told to release what it may have prolonged. Without that, this would leak a lock for ever:
+//
+//  1. The loop reads the clock and is paused before it handles the answer to a renewal.
+//  2. The deadline passes. The holder finds its hold over, and goes.
+//  3. The loop goes on with the old time, takes the renewal for good, and renews for nobody.
+func (h *Hold) lose() {
+	if !h.finish(gate.Lost) {
+		return
+	}
+	if c := h.composite(); c != nil {
+		giveBack(c.all())
+		return
+	}
+	h.e.dispatcher.Unlock(&h.core, nil)
 }
 
 // held is a Hold as the loop sees it: users can end one by Unlock only.
@@ -86,7 +101,7 @@ func (h *Hold) over() bool {
 	if c := h.composite(); c != nil {
 		return c.alive() < c.need
 	}
-	return h.e.clock.Now() >= h.core.Deadline()
+	return h.e.clock.Checked() >= h.core.Deadline()
 }
 
 // composite is what a hold of several locks is made of; nil for a hold of one.
@@ -96,19 +111,24 @@ func (h *Hold) composite() *composite {
 }
 
 // Err is nil while the lock is held; then ErrUnlocked, ErrLost, ErrMaxHold, or ErrLost and ErrClosed. It
-// compares clocks and asks nobody: it is never nil after Deadline.
+// compares clocks and asks nobody: it is never nil after Deadline, and once it is not nil it never is again.
 func (h *Hold) Err() error {
-	switch ended := h.ended.Load(); {
-	case ended == 0:
-		if h.over() {
-			return ErrLost
+	if h.ended.Load() == 0 {
+		if !h.over() {
+			return nil
 		}
-		return nil
-	case gate.Why(ended-1) == gate.Closed:
-		return errClosedHold
-	default:
-		return sentinels[gate.Why(ended-1)]
+		h.lose()
 	}
+	return h.cause()
+}
+
+// cause is why the hold has ended.
+func (h *Hold) cause() error {
+	why := gate.Why(h.ended.Load() - 1)
+	if why == gate.Closed {
+		return errClosedHold
+	}
+	return sentinels[why]
 }
 
 // Deadline is when the hold ends unless it is renewed: counted from the moment the command that took or

@@ -37,7 +37,7 @@ func Do(ctx context.Context, l Locker, fn func(context.Context, *Hold) error, op
 			err = errors.Join(err, unlocked)
 		}
 	}()
-	inside, leave := context.WithCancelCause(h.Context(ctx))
+	inside, leave := context.WithCancelCause(ctx)
 	defer leave(nil)
-	return fn(inside, h)
+	return fn(h.Context(inside), h)
 }

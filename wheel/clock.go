@@ -13,9 +13,16 @@ import (
 // Suspension is found by Check, on Linux exactly, from the boot-time clock. Elsewhere only the wall clock
 // shows it, so there a wall clock set forward by more than the tolerance counts as suspension too, and holds
 // end early; one set back while the machine is suspended hides that much of it.
+//
+// Check is too dear to be called for every reading. But suspension moves the wall clock away from the monotonic one on
+// every system, and one reading of the time tells both: Checked compares them and calls Check only when they have moved
+// apart. An Alarm calls Check once a second besides.
 type Clock struct {
 	start     time.Time    // read for its monotonic part
 	suspended atomic.Int64 // nanoseconds found so far; only grows
+	apart     atomic.Int64 // what hint said when Checked last called Check
+
+	hint func(start, at time.Time) time.Duration // how far the wall clock has run ahead of the monotonic one; wallAheadAt but in tests
 
 	mu    sync.Mutex // guards the rest
 	gauge gauge
@@ -34,7 +41,7 @@ func NewClock() *Clock {
 }
 
 func newClock(start time.Time, g gauge) *Clock {
-	c := &Clock{start: start, gauge: g}
+	c := &Clock{start: start, gauge: g, hint: wallAheadAt}
 	c.last, c.known = g()
 	return c
 }
@@ -44,14 +51,25 @@ func (c *Clock) Now() time.Duration {
 	return time.Since(c.start) + c.Suspended()
 }
 
+// Checked is Now after a look for suspension: to be called before a lease is trusted. Inside a turn of a loop Now is enough.
+func (c *Clock) Checked() time.Duration {
+	t := time.Now()
+	apart := c.hint(c.start, t)
+	if (apart - time.Duration(c.apart.Load())).Abs() > suspendTolerance {
+		c.Check()
+		c.apart.Store(int64(apart))
+	}
+	return t.Sub(c.start) + c.Suspended()
+}
+
 // Suspended returns the suspension found so far, which only grows. Several loops can each compare it with
 // what they saw last, whoever of them called the Check that found more.
 func (c *Clock) Suspended() time.Duration {
 	return time.Duration(c.suspended.Load())
 }
 
-// Check looks for suspension since the last Check, adds it to Now and returns it. It is to be called about
-// once a second, which an Alarm does, and before a lease is trusted.
+// Check looks for suspension since the last Check, adds it to Now and returns it. An Alarm calls it about once a second,
+// Checked when there is a sign of suspension.
 //
 // A difference up to suspendTolerance is noise. A negative one is not a suspension but, where the wall clock
 // is the gauge, a wall clock set back; it must not make Now go back. Both clocks of a gauge must be of one
@@ -85,7 +103,8 @@ func (c *Clock) Time(at time.Duration) time.Time {
 
 // wallAhead says how far the wall clock has run ahead of the monotonic one since start. Both come from one
 // reading, so no pause can get between them.
-func wallAhead(start time.Time) time.Duration {
-	t := time.Now()
-	return t.Round(0).Sub(start.Round(0)) - t.Sub(start)
+func wallAhead(start time.Time) time.Duration { return wallAheadAt(start, time.Now()) }
+
+func wallAheadAt(start, at time.Time) time.Duration {
+	return at.Round(0).Sub(start.Round(0)) - at.Sub(start)
 }

@@ -148,3 +148,21 @@ func TestClockNeverGoesBack(t *testing.T) {
 func inBubble(test func(t *testing.T)) func(*testing.T) {
 	return func(t *testing.T) { synctest.Test(t, test) }
 }
+
+// Invariant: suspension is noticed before a lease is trusted, not at the next check a second later.
+func TestClockNoticesSuspensionBeforeALeaseIsTrusted(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c, g := plantedClock()
+		apart := time.Duration(0)
+		c.hint = func(_, _ time.Time) time.Duration { return apart }
+		time.Sleep(time.Second)
+		wantDuration(t, "Checked", c.Checked(), time.Second)
+
+		g.move(time.Minute) // the machine was suspended, which moves the wall clock away from the monotonic one
+		apart = time.Minute
+		wantDuration(t, "Checked after suspension", c.Checked(), time.Minute+time.Second)
+
+		apart += time.Hour // the wall clock is set: a sign of suspension, and no suspension
+		wantDuration(t, "Checked after the wall clock was set", c.Checked(), time.Minute+time.Second)
+	})
+}

@@ -53,6 +53,14 @@ func (gs ghosts) nextAlarm() Time {
 	return at
 }
 
+// settleAll answers those who wait for a release of which nothing more will be heard.
+func (gs *ghosts) settleAll(out Outcome) {
+	for i := range *gs {
+		settle((*gs)[i].ack, out)
+		(*gs)[i].ack = nil
+	}
+}
+
 // ghostPause is between releases of a ghost that proved nothing.
 const ghostPause = 200 * time.Millisecond
 

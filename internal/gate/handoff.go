@@ -95,10 +95,11 @@ func (m *Mutex) fresh(now Time, w *Waiter) bool {
 	return m.flight != Swap && w.fits(&m.t.Tenure) && now < m.t.Deadline && now-m.t.Confirmed < m.cfg.HandoffTime && !m.t.Doubt && m.t.Epoch == m.cfg.Epoch && m.fenced(w)
 }
 
-// confirmAhead confirms a tenure that changes hands fast when half of its HandoffTime is over.
+// confirmAhead confirms a tenure that changes hands fast when half of its HandoffTime is over. A doubtful tenure is not
+// confirmed ahead: the command that made it doubtful came back in vain, and is repeated when its pause is over.
 func (m *Mutex) confirmAhead(now Time, fx *Effects) {
 	w := m.queue.head
-	if m.flight != None || w == nil || m.t.handed < aheadAfter || !w.fits(&m.t.Tenure) || now-m.t.Confirmed < m.cfg.HandoffTime/2 || !m.keeps(now) {
+	if m.flight != None || w == nil || m.t.Doubt || m.t.handed < aheadAfter || !w.fits(&m.t.Tenure) || now-m.t.Confirmed < m.cfg.HandoffTime/2 || !m.keeps(now) {
 		return
 	}
 	m.send(Command{Op: Confirm, ID: m.t.ID, Lease: m.t.Lease}, fx)

@@ -198,6 +198,9 @@ func (m *Mutex) send(c Command, fx *Effects) {
 // Wake is the alarm.
 func (m *Mutex) Wake(now Time, fx *Effects) {
 	m.tick(now, fx)
+	if now >= Centuries && m.crowd != nil {
+		m.crowd.ghosts.settleAll(Outcome{Why: Closed})
+	}
 	if m.crowd != nil && m.queue.head == nil {
 		m.crowd.expire(now, &m.Cell, fx)
 	}

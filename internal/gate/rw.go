@@ -169,6 +169,9 @@ func (r *RW) send(c Command, g *grip, fx *Effects) {
 // Wake is the alarm.
 func (r *RW) Wake(now Time, fx *Effects) {
 	r.tick(now)
+	if now >= Centuries {
+		r.ghosts.settleAll(Outcome{Why: Closed})
+	}
 	if r.queue.head == nil {
 		r.expire(now, &r.Cell, fx)
 	}
