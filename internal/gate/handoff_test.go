@@ -2,6 +2,9 @@ package gate
 
 import (
 	"testing"
+	"time"
+
+	"github.com/wheellock/wheellock/scripts"
 )
 
 // heldBy is a process with a hold, just granted, and so many waiters.
@@ -93,4 +96,33 @@ func TestHandoff(t *testing.T) {
 		holder.wantEnd(Lost)
 		w.calm()
 	})
+}
+
+// Invariant: an answer that says nothing is not followed by another command at once. A confirmation ahead of time that is
+// not sent makes the tenure doubtful, and a doubtful tenure waits for its renewal: the loop answers commands for a link that
+// is down at once, and would never come to an end of its turn.
+func TestConfirmationInVainIsNotRepeatedAtOnce(t *testing.T) {
+	for name, inVain := range map[string]func(*parcel){
+		"not sent":       (*parcel).notSent,
+		"no answer":      (*parcel).lose,
+		"passing words":  (*parcel).again,
+		"refused writes": func(c *parcel) { c.fail(scripts.NoReplicas) },
+		"replica":        func(c *parcel) { c.fail(scripts.ReadOnly) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t)
+			a, holder, next := heldBy(w, 2*aheadAfter)
+			for _, w := range next[:aheadAfter] {
+				holder.unlock()
+				w.wantAnswer(Granted)
+				holder = w
+			}
+			w.pass(a.cfg.HandoffTime / 2)
+			holder.unlock()
+			inVain(a.expect(Confirm))
+			a.silent()
+			at := a.cells[stock].Machine.NextAlarm()
+			w.want(at >= a.now()+5*time.Millisecond, "to be woken after a pause, not in %v", at-a.now())
+		})
+	}
 }

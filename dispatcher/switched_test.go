@@ -1,0 +1,53 @@
+package dispatcher
+
+import (
+	"log/slog"
+	"testing"
+	"time"
+
+	"github.com/wheellock/wheellock/internal/gate"
+)
+
+// Invariant: nothing is due at once twice without progress. Sentinel makes another server the master while a probe of the
+// old one is out: the loop must wait for the probe, whose answer says nothing any more, and send another.
+func TestSwitchedWhileProbing(t *testing.T) {
+	d := &Dispatcher{cfg: Config{Gate: &gate.Config{Stats: &gate.Stats{}}, Logger: slog.New(slog.DiscardHandler)}, names: newNames()}
+	n := &node{d: d, slots: 1, ear: &ear{moved: make(chan struct{}, 1)}, idle: []*lane{{}}}
+	d.nodes = []*node{n}
+	n.link = link{state: linkShaky, probing: true, probeAt: gate.Never}
+
+	n.switched(time.Second)
+	if at := n.alarm(); at != gate.Never {
+		t.Errorf("with a probe out the node is to be looked at %v", at)
+	}
+	n.probed(2*time.Second, nil)
+	if n.link.state == linkUp {
+		t.Error("the answer of the old master is taken for that of the new one")
+	}
+	if at := n.alarm(); at > 2*time.Second {
+		t.Errorf("the next probe is due at %v, want at once", at)
+	}
+}
+
+// A cell whose alarm changes all the time leaves stale alarms behind: they must not make the heap grow without bound.
+func TestNearAlarmsAreBounded(t *testing.T) {
+	var n nearby
+	cells := make([]gate.Cell, 10)
+	for i := range 100_000 {
+		c := &cells[i%len(cells)]
+		c.Due = gate.Time(i % 1000)
+		n.add(c)
+	}
+	if len(n.alarms) > 2*minNear {
+		t.Errorf("%d alarms are kept for %d cells", len(n.alarms), len(cells))
+	}
+	for i := range cells {
+		found := false
+		for _, a := range n.alarms {
+			found = found || a.cell == &cells[i] && !a.stale()
+		}
+		if !found {
+			t.Errorf("the alarm of cell %d is lost", i)
+		}
+	}
+}
