@@ -3,11 +3,14 @@ package dispatcher
 import (
 	"context"
 	"log/slog"
+	"math"
 	"strconv"
 	"sync"
 	"time"
 
 	"github.com/redis/rueidis"
+
+	"github.com/wheellock/wheellock/internal/gate"
 )
 
 // ear hears unlock messages. It is one goroutine with a connection of its own, made when the first channel
@@ -28,8 +31,9 @@ type ear struct {
 	stop    context.CancelFunc
 	stopped chan struct{}
 
-	mu    sync.Mutex // guards wants
-	wants []want
+	mu         sync.Mutex // guards the rest
+	wants      []want
+	news, read map[string]gate.News // by channel: what was heard since the loop looked; an empty one to go on with
 
 	// Owned by run.
 	channels map[string]struct{}
@@ -47,6 +51,7 @@ func newEar(n *node) *ear {
 		node: n.id, where: n.where, client: n.client, mail: n.d.mail, logger: cfg.Logger, stop: stop,
 		plain: cfg.Publish != "SPUBLISH", sharded: cfg.Publish != "PUBLISH", strays: n.d.cluster != nil,
 		wake: make(chan struct{}, 1), moved: make(chan struct{}, 1), stopped: make(chan struct{}), channels: make(map[string]struct{}),
+		news: make(map[string]gate.News), read: make(map[string]gate.News),
 	}
 	go e.run(ctx)
 	return e
@@ -160,13 +165,39 @@ func (e *ear) listen(ctx context.Context, tries *int) error {
 	}
 }
 
-// message is what somebody published.
+// message is what somebody published. The loop is told once that there is something to hear, however much comes until it
+// looks: so what a flood of messages takes is bounded by the channels that are listened to.
 func (e *ear) message(m rueidis.PubSubMessage) {
-	n, err := strconv.ParseInt(m.Message, 10, 64)
+	said, err := strconv.ParseInt(m.Message, 10, 64)
 	if err != nil { // not Redisson's; news all the same
-		n = 1
+		said = 1
 	}
-	e.mail.put(letter{kind: message, text: m.Channel, n: n})
+	e.mu.Lock()
+	first := len(e.news) == 0
+	news, before := e.news[m.Channel]
+	if !before || said > news.Most {
+		news.Most = said
+	}
+	if news.N < math.MaxInt32 {
+		news.N++
+	}
+	e.news[m.Channel] = news
+	e.mu.Unlock()
+	if first {
+		e.mail.put(letter{kind: message, ref: e})
+	}
+}
+
+// hear takes what was heard. It is valid until the next call.
+func (e *ear) hear() map[string]gate.News {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if len(e.read) > maxRoom {
+		e.read = make(map[string]gate.News)
+	}
+	clear(e.read)
+	e.news, e.read = e.read, e.news
+	return e.read
 }
 
 // ended is the end of a subscription to a sharded channel: a node says so by itself when it serves the hash slot no

@@ -30,6 +30,7 @@ func (d *Dispatcher) loop() {
 			d.read(now, &mail[i])
 		}
 		now = d.cfg.Clock.Now()
+		d.ringDue(now)
 		d.flush(now)
 		d.settleAlarms(now)
 		d.launch()
@@ -40,8 +41,21 @@ func (d *Dispatcher) loop() {
 	}
 }
 
-// clockStride is how many letters or answers are handled by one reading of the clock: a few microseconds'
-// work, against margins of milliseconds.
+// clockStride is how many letters or answers are handled by one reading of the clock: a few microseconds' work when the
+// goroutine runs.
+//
+// It may not run: preemption, SIGSTOP or a suspended machine can make now older than the truth by any time. So the loop may
+// trust now only where an older time is the safe side, or where it does not matter for who holds a lock:
+//
+//   - A lease counts from Sent, which is read before the command is written: earlier is safe.
+//   - Whether a hold is valid its holder decides, by a reading of its own (engine.Hold.Err). What the loop takes for alive
+//     with an old now is over for the holder, who tells the loop so; loss is final by one compare-and-swap.
+//   - A hold that is granted with an old now has its deadline from Sent, and may be over when it is handed out: its first
+//     look at the clock says so.
+//   - When a key has surely run out (Tenure.Ends) is counted from when the answer was taken back, after the command had run.
+//   - Pauses, yields, handing on within HandoffTime: too late or too early costs time, not exclusion.
+//
+// What came due while mail was handled is looked for again before anything is sent.
 const clockStride = 16
 
 // read steps a gate with one letter.
@@ -76,7 +90,9 @@ func (d *Dispatcher) read(now gate.Time, l *letter) {
 	case returned:
 		d.returned(l.ref.(*lane))
 	case message:
-		d.message(now, l)
+		for channel, news := range l.ref.(*ear).hear() {
+			d.message(now, channel, news)
+		}
 	case subscribed:
 		d.subscribed(now, l)
 	case astray:

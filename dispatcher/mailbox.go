@@ -17,7 +17,7 @@ const (
 	change                  // text name, ref changing, ack in it
 	force                   // text name, n gate.Kind, ref forced, ack
 	returned                // ref *lane: its batch has been answered
-	message                 // text channel, n the payload
+	message                 // ref *ear: it has heard messages
 	subscribed              // ref []string channels, text the server's refusal or empty, n the node
 	astray                  // text channel, ref the node's words, n the node
 	deafened                // the connection for messages of a cluster's node broke

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/wheellock/wheellock/internal/gate"
+	"github.com/wheellock/wheellock/internal/stall"
 )
 
 const (
@@ -97,11 +98,15 @@ func (d *Dispatcher) returned(l *lane) {
 		if i%clockStride == 0 {
 			now = d.cfg.Clock.Now()
 		}
+		stall.At(ClockRead)
 		d.back(now, n, &l.batch[i])
 	}
 	clear(l.batch)
 	l.batch = l.batch[:0]
 }
+
+// ClockRead is the point between the loop's reading of the clock and what it does with an answer.
+const ClockRead = "dispatcher: clock read, answer not handled"
 
 // back is a command that a node has answered.
 func (d *Dispatcher) back(now gate.Time, n *node, c *gate.Command) {

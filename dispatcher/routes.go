@@ -92,13 +92,9 @@ func (d *Dispatcher) retune() {
 }
 
 // message brings what was published to the gates of its channel.
-func (d *Dispatcher) message(now gate.Time, l *letter) {
-	for _, c := range d.heard[l.text].cells {
-		if r, reads := c.Machine.(gate.Reader); reads {
-			r.News(now, l.n, &d.fx)
-		} else {
-			c.Machine.Message(now, &d.fx)
-		}
+func (d *Dispatcher) message(now gate.Time, channel string, news gate.News) {
+	for _, c := range d.heard[channel].cells {
+		c.Machine.Message(now, news, &d.fx)
 		d.stepped(c)
 	}
 }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/wheellock/wheellock/engine"
 	"github.com/wheellock/wheellock/internal/redistest"
+	"github.com/wheellock/wheellock/scripts"
 )
 
 // wakeUps has another process hold and free names for which the engine waits, and returns how long each wait
@@ -161,4 +162,27 @@ func TestFaultOnlyMessagesWake(t *testing.T) {
 		wg.Wait()
 		t.Logf("%d grants, the longest wait %v", grants.Load(), time.Duration(worst.Load()).Round(time.Millisecond))
 	})
+}
+
+// Invariant: what messages make an engine do is bounded for each name, however many are published.
+func TestFaultFloodOfMessages(t *testing.T) {
+	server := redistest.Start(t)
+	e := connect(t, server.Addr())
+	outside := newOutsider(t, server.Addr())
+	const names = 50
+	for i := range names {
+		name := fmt.Sprint("wait:", i)
+		outside.take(name, time.Hour)
+		e.Mutex(name).LockAsync(t.Context())
+	}
+	redistest.Await(t, "all channels to be heard", func() bool { return server.Subscriptions().Count() == names })
+	before, began, messages := e.Stats().Attempts, time.Now(), 0
+	for ; time.Since(began) < time.Second; messages++ {
+		server.MustDo("PUBLISH", scripts.LockChannel(fmt.Sprint("wait:", messages%names)), "0")
+	}
+	asked := e.Stats().Attempts - before
+	t.Logf("%d messages in %v led to %d questions about %d names", messages, time.Since(began), asked, names)
+	if most := int64(names * 100); asked > most {
+		t.Errorf("%d messages led to %d questions, want at most %d", messages, asked, most)
+	}
 }

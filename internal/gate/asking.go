@@ -55,6 +55,7 @@ func (m *Mutex) acquired(now Time, c *Command, fx *Effects) {
 		}
 		if m.crowd != nil {
 			m.crowd.stint, m.crowd.outside, m.crowd.spins = now, 0, 0
+			m.crowd.found(now, true)
 			m.crowd.last.heal()
 		}
 		m.admit(now, fx)

@@ -30,11 +30,6 @@ type Counting interface {
 	Change(now Time, c Change, fx *Effects)
 }
 
-// Reader is the machine of a kind whose messages say something besides that there are news.
-type Reader interface {
-	News(now Time, payload int64, fx *Effects)
-}
-
 // changes is a queue of them. The front ones, n of them, are the call under way.
 type changes struct {
 	queue []Change

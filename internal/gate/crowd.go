@@ -47,9 +47,13 @@ func (m *Mutex) refused(now Time, ttl time.Duration, fx *Effects) {
 		return
 	}
 	c := m.crowded()
+	c.found(now, c.last != Taken || (now+ttl-c.freeAt).Abs() > sameLease)
 	c.last, c.freeAt = Taken, now+ttl
 	sleep := m.cfg.sleep(ttl, m.t.ID)
 	m.askAt = now + sleep
+	if m.again && now < c.heedAt {
+		m.again, m.askAt = false, min(m.askAt, c.heedAt)
+	}
 	if m.breed().polls {
 		m.askAt = now + min(m.spin(), sleep)
 		return
@@ -60,6 +64,10 @@ func (m *Mutex) refused(now Time, ttl time.Duration, fx *Effects) {
 	}
 	c.want(&m.Cell, scripts.LockChannel, fx)
 }
+
+// sameLease is by how much the end of another owner's lease may seem to move between two answers although nobody has taken
+// the lock anew: Redis tells whole milliseconds.
+const sameLease = 2 * time.Millisecond
 
 // sleep is how long a refused waiter sleeps when no message comes: to the end of the owner's lease, whose last
 // millisecond is still its own, or for the poll cap, less a jitter drawn from seed.
@@ -106,18 +114,25 @@ func (m *Mutex) Subscribed(now Time, refusal string, fx *Effects) {
 	m.pump(now, fx)
 }
 
-// Message is a hint that the lock was freed.
-func (m *Mutex) Message(now Time, fx *Effects) {
-	if c := m.crowd; c != nil && !c.foreign() {
+// Message is a hint that the lock was freed. While we hold it, it is a hint that we do not.
+func (m *Mutex) Message(now Time, news News, fx *Effects) {
+	c := m.crowded()
+	if !c.foreign(news) {
 		return
 	}
 	m.tick(now, fx)
 	m.settleYield(false) // somebody had it, to free it
-	if m.t.phase == ours {
-		m.Suspect(now, fx)
-		return
+	switch {
+	case m.t.phase == ours:
+		c.found(now, false)
+		m.suspectAt(now, c.heedAt)
+	case m.queue.head == nil:
+		m.again = false
+	case now < c.heedAt:
+		m.askAt = min(m.askAt, c.heedAt)
+	default:
+		m.again = true
 	}
-	m.again = m.queue.head != nil
 	m.pump(now, fx)
 }
 
@@ -134,10 +149,23 @@ func (m *Mutex) heardBy(c *Command) int32 {
 // Suspect asks Redis at once whether the tenure is still there; until the answer nothing is handed on (rule 8).
 // The answer to a command that is on its way proves nothing: it may have run before what is suspected.
 func (m *Mutex) Suspect(now Time, fx *Effects) {
+	m.suspectAt(now, now)
+	m.pump(now, fx)
+}
+
+// heedAt is from when on messages lead to questions.
+func (m *Mutex) heedAt() Time {
+	if m.crowd == nil {
+		return 0
+	}
+	return m.crowd.heedAt
+}
+
+// suspectAt has Redis asked at that time at the latest.
+func (m *Mutex) suspectAt(now, at Time) {
 	m.t.suspected = m.flight != None
 	if m.t.phase == ours {
-		m.t.Doubt, m.t.Renew = true, now
-		m.pump(now, fx)
+		m.t.Doubt, m.t.Renew = true, min(m.t.Renew, max(now, at))
 	}
 }
 

@@ -225,7 +225,7 @@ func (w *fairWorld) publish() {
 		for _, p := range w.procs {
 			if p.hears[channel.(string)] && (w.calm || w.rng.IntN(4) > 0) {
 				w.late = append(w.late, &lateRun{w.now + w.upTo(5*time.Millisecond), func() {
-					p.step("hears that it is its turn", func(m Machine, fx *Effects) { m.Message(w.now, fx) })
+					p.step("hears that it is its turn", func(m Machine, fx *Effects) { m.Message(w.now, oneMessage, fx) })
 				}, "message"})
 			}
 		}

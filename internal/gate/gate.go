@@ -230,7 +230,7 @@ type Machine interface {
 	Force(now Time, owner string, id uint64, ack Settler, fx *Effects) // free this owner; id is its number when it is ours, else 0
 
 	Answer(now Time, c *Command, fx *Effects)         // the command in flight came back
-	Message(now Time, fx *Effects)                    // something was published on the name's channel
+	Message(now Time, news News, fx *Effects)         // something was published on the name's channel
 	Subscribed(now Time, refusal string, fx *Effects) // refusal: the server's words, or empty
 	Suspect(now Time, fx *Effects)                    // the key may have changed behind our back
 	LinkUp(now Time, fx *Effects)                     // the link to Redis is there again

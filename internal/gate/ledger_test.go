@@ -140,7 +140,7 @@ func (c *duel) carry(i int, loss float64) {
 			command.Unreplicated()
 		}
 		if command.Op == Give { // the other engine hears of it
-			c.step(1-i, func(m Machine, fx *Effects) { m.Message(c.now, fx) })
+			c.step(1-i, func(m Machine, fx *Effects) { m.Message(c.now, oneMessage, fx) })
 		}
 	}
 	granted := c.cfgs[i].Stats.Granted.Load()

@@ -2,12 +2,29 @@ package gate
 
 import "time"
 
-// Message is news on the channel.
-func (l *ledger) Message(now Time, fx *Effects) {
-	if !l.foreign() {
+// Message is news on the channel: that a latch has changed.
+func (l *ledger) Message(now Time, news News, fx *Effects) {
+	if l.foreign(news) {
+		l.heed(now, fx)
+	}
+}
+
+// permitNews is news on the channel of permits: how many there are now, or how many came.
+func (l *ledger) permitNews(now Time, news News, fx *Effects) {
+	if l.foreign(news) && news.Most > 0 {
+		l.heed(now, fx)
+	}
+}
+
+// heed is a hint by a message. What nobody is granted by counts as a message in vain.
+func (l *ledger) heed(now Time, fx *Effects) {
+	l.found(now, false)
+	if now >= l.heedAt {
+		l.hint(now, fx)
 		return
 	}
-	l.hint(now, fx)
+	l.askAt = min(l.askAt, l.heedAt)
+	l.pump(now, fx)
 }
 
 // hint says that the next answer may be yes.

@@ -6,14 +6,22 @@ import (
 	"github.com/wheellock/wheellock/scripts"
 )
 
+// News is the messages that came on a channel since it was last looked at.
+type News struct {
+	N    int32 // how many
+	Most int64 // the largest number that one of them said
+}
+
 // listener is a name's subscription to one channel, and what is known of our own messages on it.
 type listener struct {
 	channel   string
 	linger    Time  // when the subscription ends if nobody waits
+	heedAt    Time  // from when on a message leads to a question again
 	own       int32 // our own messages that have not come back yet
 	echo      int32 // how often each of them comes back
 	ear       ear
-	published bool // the release in flight is one of them
+	published bool  // the release in flight is one of them
+	vain      uint8 // questions in a row that a message may have led to and that found nothing changed
 }
 
 func newListener(cfg *Config) listener { return listener{linger: Never, echo: max(cfg.Echo, 1)} }
@@ -70,13 +78,41 @@ func (l *listener) confirm() { l.ear, l.own = listening, 0 }
 // close forgets the subscription: the connection closes with the engine.
 func (l *listener) close() { l.ear, l.linger = deaf, Never }
 
-// foreign takes one message; false: it is one of our own.
-func (l *listener) foreign() bool {
-	if l.own > 0 {
-		l.own--
-		return false
+// foreign takes messages; false: they are our own.
+func (l *listener) foreign(news News) bool {
+	own := min(news.N, l.own)
+	l.own -= own
+	return news.N > own
+}
+
+const (
+	// vainQuestions is how many questions in a row may find nothing changed before messages are heeded less often.
+	vainQuestions = 10
+	// Then a message leads to a question 1 ms after the last one at the earliest, doubling to 16 ms: whoever floods a
+	// channel makes each engine ask for a name 60 times a second at most.
+	firstHeed   = time.Millisecond
+	longestHeed = 16 * time.Millisecond
+)
+
+// found notes what a question has found: whether anything had changed since the one before. Somebody who has taken the
+// lock meanwhile is a change, so that a lock over which many compete is asked for as often as it is freed.
+func (l *listener) found(now Time, changed bool) {
+	if changed {
+		l.vain, l.heedAt = 0, 0
+		return
 	}
-	return true
+	if l.vain < vainQuestions {
+		l.vain++
+		return
+	}
+	if now < l.heedAt {
+		return
+	}
+	pause := min(firstHeed<<(l.vain-vainQuestions), longestHeed)
+	if pause < longestHeed {
+		l.vain++
+	}
+	l.heedAt = now + pause
 }
 
 // publishing notes that a command leaves whose message will come back to us. It is noted when it leaves:

@@ -91,7 +91,7 @@ func (m *Mutex) Answer(now Time, c *Command, fx *Effects) {
 		m.confirmed(now, c, fx)
 	}
 	if m.t.suspected {
-		m.Suspect(now, fx)
+		m.suspectAt(now, m.heedAt())
 	}
 	m.pump(now, fx)
 }

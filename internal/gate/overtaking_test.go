@@ -38,13 +38,13 @@ func TestMessageMayOvertakeTheAnswerToItsRelease(t *testing.T) {
 	t.Run("then it was our own, and the next one is somebody else's", func(t *testing.T) {
 		fx := &Effects{}
 		m, _ := contested(t, fx, 1)
-		m.Message(time.Second, fx)
+		m.Message(time.Second, oneMessage, fx)
 		answerLast(m, Release, time.Second, fx, 1)
 		answerLast(m, Acquire, time.Second, fx, -10_002) // another process was quicker
 		if n := len(fx.Commands[Acquire]); n != 0 {
 			t.Fatalf("asked again at once: %d acquires", n)
 		}
-		m.Message(2*time.Second, fx)
+		m.Message(2*time.Second, oneMessage, fx)
 		if n := len(fx.Commands[Acquire]); n != 1 {
 			t.Errorf("acquires after the other's unlocking = %d, want 1", n)
 		}
@@ -52,7 +52,7 @@ func TestMessageMayOvertakeTheAnswerToItsRelease(t *testing.T) {
 	t.Run("and does not cut short what is yielded to others who listen", func(t *testing.T) {
 		fx := &Effects{}
 		m, _ := contested(t, fx, 1)
-		m.Message(time.Second, fx)
+		m.Message(time.Second, oneMessage, fx)
 		answerLast(m, Release, time.Second, fx, 2)
 		if n := len(fx.Commands[Acquire]); n != 0 {
 			t.Errorf("acquires while the name is left to others = %d, want 0", n)
@@ -64,10 +64,10 @@ func TestMessageMayOvertakeTheAnswerToItsRelease(t *testing.T) {
 	t.Run("but one that came when our release woke nobody is somebody else's", func(t *testing.T) {
 		fx := &Effects{}
 		m, _ := contested(t, fx, 1)
-		m.Message(time.Second, fx)
+		m.Message(time.Second, oneMessage, fx)
 		answerLast(m, Release, time.Second, fx, scripts.Mute)
 		answerLast(m, Acquire, time.Second, fx, -10_002)
-		m.Message(2*time.Second, fx)
+		m.Message(2*time.Second, oneMessage, fx)
 		if n := len(fx.Commands[Acquire]); n != 1 {
 			t.Errorf("acquires after the next message = %d, want 1", n)
 		}
@@ -107,14 +107,14 @@ func TestSuspicionOutlivesTheCommandOnItsWay(t *testing.T) {
 func TestMessageThatGoesBothWaysIsOurOwnTwice(t *testing.T) {
 	fx := &Effects{}
 	m, _ := contested(t, fx, 2)
-	m.Message(time.Second, fx)
+	m.Message(time.Second, oneMessage, fx)
 	answerLast(m, Release, time.Second, fx, 1)
 	answerLast(m, Acquire, time.Second, fx, -10_002) // another process was quicker
-	m.Message(time.Second, fx)
+	m.Message(time.Second, oneMessage, fx)
 	if n := len(fx.Commands[Acquire]); n != 0 {
 		t.Fatalf("asked again at our own message: %d acquires", n)
 	}
-	m.Message(2*time.Second, fx)
+	m.Message(2*time.Second, oneMessage, fx)
 	if n := len(fx.Commands[Acquire]); n != 1 {
 		t.Errorf("acquires after the other's unlocking = %d, want 1", n)
 	}

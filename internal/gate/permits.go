@@ -100,6 +100,7 @@ func (m *Permits) heard(now Time, c *Command, fx *Effects) {
 	}
 	m.held[p.h] = p
 	m.cfg.Stats.granted()
+	m.found(now, true)
 	m.expect(p)
 }
 

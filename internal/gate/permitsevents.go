@@ -62,12 +62,8 @@ func (m *Permits) holder(number uint64) *permit {
 	return nil
 }
 
-// News is a message: how many permits there are now, or how many came.
-func (m *Permits) News(now Time, permits int64, fx *Effects) {
-	if m.foreign() && permits > 0 {
-		m.hint(now, fx)
-	}
-}
+// Message says how many permits there are now, or how many came.
+func (m *Permits) Message(now Time, news News, fx *Effects) { m.permitNews(now, news, fx) }
 
 // Suspect has all holds verified.
 func (m *Permits) Suspect(now Time, fx *Effects) {

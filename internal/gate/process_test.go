@@ -152,7 +152,7 @@ func (p *process) listen() {
 	name := p.messages[0]
 	p.messages = p.messages[1:]
 	if c := p.heard[name]; c != nil {
-		p.step(c, func(m Machine, now Time, fx *Effects) { m.Message(now, fx) }, "hears of %s", name)
+		p.step(c, func(m Machine, now Time, fx *Effects) { m.Message(now, oneMessage, fx) }, "hears of %s", name)
 	}
 }
 

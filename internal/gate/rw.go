@@ -138,7 +138,7 @@ func (r *RW) Answer(now Time, c *Command, fx *Effects) {
 		r.renewed(now, g, c)
 	}
 	if r.suspected {
-		r.suspect(now)
+		r.suspectAt(now, r.heedAt)
 	}
 	r.pump(now, fx)
 }

@@ -156,6 +156,7 @@ func (r *RW) begun(now Time, g *grip, c *Command) {
 		r.drop(now, g, ghost.ack)
 	default:
 		r.last.heal()
+		r.found(now, true)
 		r.stint, r.outside, g.joinBy = now, 0, c.Sent+r.cfg.HandoffTime
 		r.admit(now, g, c)
 	}
@@ -170,8 +171,12 @@ func (r *RW) refused(now Time, ttl time.Duration, seed uint64, fx *Effects) {
 	if r.queue.head == nil {
 		return
 	}
+	r.found(now, r.last != Taken || (now+ttl-r.freeAt).Abs() > sameLease)
 	r.last, r.freeAt = Taken, now+ttl
 	r.askAt = now + r.cfg.sleep(ttl, seed)
+	if r.again && now < r.heedAt {
+		r.again, r.askAt = false, min(r.askAt, r.heedAt)
+	}
 	r.want(&r.Cell, scripts.RWChannel, fx)
 }
 
@@ -240,14 +245,19 @@ func (r *RW) Subscribed(now Time, refusal string, fx *Effects) {
 }
 
 // Message is a hint that the lock was freed.
-func (r *RW) Message(now Time, fx *Effects) {
-	if !r.foreign() {
+func (r *RW) Message(now Time, news News, fx *Effects) {
+	if !r.foreign(news) {
 		return
 	}
 	r.tick(now)
 	r.settleYield(false, now) // somebody had it, to free it
-	r.again = r.queue.head != nil
-	r.suspect(now)
+	if len(r.grips) > 0 {
+		r.found(now, false)
+	}
+	if r.again = r.queue.head != nil && now >= r.heedAt; !r.again {
+		r.askAt = min(r.askAt, max(now, r.heedAt))
+	}
+	r.suspectAt(now, r.heedAt)
 	r.pump(now, fx)
 }
 
@@ -265,11 +275,15 @@ func (r *RW) Suspect(now Time, fx *Effects) {
 	r.pump(now, fx)
 }
 
-func (r *RW) suspect(now Time) {
+func (r *RW) suspect(now Time) { r.suspectAt(now, now) }
+
+// suspectAt has Redis asked at that time at the latest.
+func (r *RW) suspectAt(now, at Time) {
 	r.suspected = r.flight != None
+	at = max(now, at)
 	for _, g := range r.grips {
 		if g.phase == ours {
-			g.Doubt, g.Renew, g.askAt = true, now, min(g.askAt, now)
+			g.Doubt, g.Renew, g.askAt = true, min(g.Renew, at), min(g.askAt, at)
 		}
 	}
 }

@@ -259,7 +259,7 @@ func (p *rwProcess) hear() {
 	if p.messages > 0 {
 		p.messages--
 		if p.listens {
-			p.step("hears a message", func(fx *Effects) { p.rw.Message(p.w.now, fx) })
+			p.step("hears a message", func(fx *Effects) { p.rw.Message(p.w.now, oneMessage, fx) })
 		}
 	}
 }

@@ -56,12 +56,8 @@ func (s *Semaphore) ask(Time) Command {
 // reask takes for those who wait now.
 func (s *Semaphore) reask(now Time, c *Command) { c.Owner = s.ask(now).Owner }
 
-// News is a message: how many permits there are now.
-func (s *Semaphore) News(now Time, permits int64, fx *Effects) {
-	if s.foreign() && permits > 0 {
-		s.hint(now, fx)
-	}
-}
+// Message says how many permits there are now.
+func (s *Semaphore) Message(now Time, news News, fx *Effects) { s.permitNews(now, news, fx) }
 
 // heard hands out what was taken.
 func (s *Semaphore) heard(now Time, c *Command, fx *Effects) {
@@ -72,6 +68,7 @@ func (s *Semaphore) heard(now Time, c *Command, fx *Effects) {
 		if s.cfg.Answer(w, Outcome{}) {
 			s.loose -= n
 			s.cfg.Stats.Granted.Inc()
+			s.found(now, true)
 		}
 	}
 	w := s.queue.head

@@ -65,7 +65,7 @@ func TestSettledWaiterIsItsCallersAgain(t *testing.T) {
 		if m.Waiting() != 2 {
 			t.Errorf("waiting = %d, want 2", m.Waiting())
 		}
-		m.Message(3*time.Second, fx)
+		m.Message(3*time.Second, oneMessage, fx)
 		answerAcquire(m, 3*time.Second, fx, 1)
 		m.Unlock(3*time.Second, &first.hold, nil, fx)
 		if len(third.heard) != 1 || third.heard[0].Why != Granted {

@@ -1,0 +1,93 @@
+package gate
+
+import (
+	"testing"
+	"time"
+
+	"github.com/wheellock/wheellock/scripts"
+)
+
+// flooded is a machine whose channel is flooded with messages while every command about it is answered at once.
+type flooded struct {
+	m    Machine
+	fx   Effects
+	asks int
+}
+
+// step makes one event happen and answers what it asks for.
+func (f *flooded) step(now Time, event func(), answer func(*Command)) {
+	event()
+	for again := true; again; {
+		again = false
+		for op := range f.fx.Commands {
+			commands := f.fx.Commands[op]
+			f.fx.Commands[op] = nil
+			for i := range commands {
+				again = true
+				f.asks++
+				c := commands[i]
+				c.Sent = now
+				answer(&c)
+				f.m.Answer(now, &c, &f.fx)
+			}
+		}
+	}
+}
+
+// Invariant: how often a name is asked for because of messages is bounded, whoever publishes them: a flood must cost
+// its sender more than it costs the engines that listen.
+func TestFloodOfMessagesIsBoundedForEachName(t *testing.T) {
+	const lease = time.Hour
+	held := func(now Time) func(*Command) {
+		return func(c *Command) {
+			switch c.Op {
+			case AcquireRead, AcquireWrite, Acquire, AcquireFenced:
+				c.Reply = scripts.Reply(-(lease - now).Milliseconds() - 2) // the same owner all the time
+			case PermitTake:
+				c.Reply = scripts.Reply(-lease.Milliseconds() - 2)
+			case Look:
+				c.Reply = 1
+			}
+		}
+	}
+	ours := func(Time) func(*Command) { return func(c *Command) { c.Reply = 1 } }
+	for name, tt := range map[string]struct {
+		kind   Kind
+		answer func(Time) func(*Command)
+	}{
+		"a mutex that another owner has": {MutexKind, held}, "a fenced mutex": {FencedKind, held}, "a writer": {RWKind, held},
+		"a semaphore": {SemaphoreKind, held}, "permits": {PermitKind, held}, "a latch": {LatchKind, held},
+		"a mutex of ours": {MutexKind, ours}, "a writer of ours": {RWKind, ours},
+	} {
+		t.Run(name, func(t *testing.T) {
+			cfg := &Config{Lease: 30 * time.Second, HandoffTime: 10 * time.Millisecond, PollCap: 2 * time.Second, Stats: &Stats{}, UUID: "A"}
+			f := &flooded{m: NewCell("stock:7", tt.kind, cfg).Machine}
+			for range 2 { // with an hold of ours: its holder, and one who waits
+				w := &Waiter{By: &answers{}, Hold: &Hold{By: nobodyEnds{}}, Lease: cfg.Lease, Watch: true, Write: true, N: 1, Cell: f.m.cell()}
+				f.step(0, func() { f.m.Ask(0, w, &f.fx) }, tt.answer(0))
+			}
+			f.step(0, func() { f.m.Subscribed(0, "", &f.fx) }, tt.answer(0))
+			f.asks = 0
+			const lasts, messages = 2 * time.Second, 20_000
+			for i := range messages {
+				now := lasts * Time(i) / messages
+				f.step(now, func() {
+					if now >= f.m.NextAlarm() {
+						f.m.Wake(now, &f.fx)
+					}
+					f.m.Message(now, oneMessage, &f.fx)
+				}, tt.answer(now))
+			}
+			if most := 150; f.asks > most {
+				t.Errorf("%d messages in %v led to %d commands, want at most %d", messages, lasts, f.asks, most)
+			}
+			if f.asks < 10 {
+				t.Errorf("%d messages in %v led to %d commands: they are hints, and must be heeded", messages, lasts, f.asks)
+			}
+		})
+	}
+}
+
+type nobodyEnds struct{}
+
+func (nobodyEnds) End(Why) {}
