@@ -39,6 +39,8 @@ lint: ## gofmt, go vet, staticcheck, govulncheck
 race: prepare ## the tests, all, under the race detector; V=1 names each
 	@echo "== go test -race ./..."
 	@$(GO) test -race -parallel 4 -timeout 15m $(if $(V),-v) ./...
+	@echo "== go test -tags wheellock_stall, with goroutines stalled at named points"
+	@$(GO) test -tags wheellock_stall -run Stalled $(if $(V),-v) ./engine
 
 redisson: prepare ## beside a real Redisson, briefly; needs a JDK 17, mvn, and once Maven Central
 	@.ci/redisson

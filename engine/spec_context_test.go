@@ -3,7 +3,9 @@ package engine_test
 import (
 	"context"
 	"errors"
+	"runtime"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/wheellock/wheellock/engine"
@@ -158,6 +160,56 @@ func TestSpecHoldEnd(t *testing.T) {
 			if got := h.Count(); got != 0 {
 				b.Errorf("Count = %d, want 0", got)
 			}
+		}
+	}))
+}
+
+// A server that takes a context of one long hold for each request must not keep them all: what a context costs is given
+// back when its parent ends, and parents that never end cost once.
+func TestContextsOfALongHoldAreGivenBack(t *testing.T) {
+	t.Run("parents that end or never do", spec(engine.Options{}, func(b *bubble) {
+		h := b.lock(b.Mutex("x"))
+		ended, cancel := context.WithCancel(b.Context())
+		cancel()
+		live := func() uint64 {
+			runtime.GC()
+			var m runtime.MemStats
+			runtime.ReadMemStats(&m)
+			return m.HeapObjects
+		}
+		use := func(times int) {
+			for range times {
+				h.Context(context.Background())
+				h.Context(context.WithValue(context.Background(), any(1), 2))
+				h.Context(ended)
+				parent, done := context.WithCancel(b.Context())
+				h.Context(parent)
+				done()
+			}
+			synctest.Wait()
+		}
+		use(100)
+		before := live()
+		use(10_000)
+		if after := live(); after > before+5000 {
+			b.Errorf("40,000 contexts left %d objects behind", after-before)
+		}
+	}))
+	t.Run("a parent that never ends keeps its values, and the context ends with the hold", spec(engine.Options{}, func(b *bubble) {
+		h := b.lock(b.Mutex("x"))
+		type key struct{}
+		ctx := h.Context(context.WithValue(context.Background(), key{}, "value"))
+		child, cancel := context.WithCancel(ctx)
+		defer cancel()
+		if got := child.Value(key{}); got != "value" {
+			b.Errorf("the child's value is %v", got)
+		}
+		if err := h.Unlock(ctx); err != nil {
+			b.Errorf("Unlock with the hold's own context: %v", err)
+		}
+		synctest.Wait()
+		if cause := context.Cause(child); !errors.Is(cause, engine.ErrUnlocked) || ctx.Err() == nil {
+			b.Errorf("after Unlock the child's cause is %v, the context's Err %v", cause, ctx.Err())
 		}
 	}))
 }
