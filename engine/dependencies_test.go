@@ -74,9 +74,10 @@ func TestRoomsImportOnlyWhatTheyMay(t *testing.T) {
 		"scripts":       {},
 		"futures":       {},
 		"wheel":         {},
-		"internal/gate": {"scripts", "wheel"},
-		"dispatcher":    {"scripts", "futures", "wheel", "internal/gate"},
-		"engine":        {"scripts", "futures", "wheel", "internal/gate", "dispatcher"},
+		"internal/gate":  {"scripts", "wheel"},
+		"internal/stall": {},
+		"dispatcher":     {"scripts", "futures", "wheel", "internal/gate", "internal/stall"},
+		"engine":         {"scripts", "futures", "wheel", "internal/gate", "dispatcher"},
 		// for tests
 		"engine/enginetest":  {"engine"},
 		"internal/redistest": {},
