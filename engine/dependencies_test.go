@@ -71,9 +71,9 @@ func TestEngineLinksLittle(t *testing.T) {
 // Every room imports only the rooms below it.
 func TestRoomsImportOnlyWhatTheyMay(t *testing.T) {
 	may := map[string][]string{
-		"scripts":       {},
-		"futures":       {},
-		"wheel":         {},
+		"scripts":        {},
+		"futures":        {},
+		"wheel":          {},
 		"internal/gate":  {"scripts", "wheel"},
 		"internal/stall": {},
 		"dispatcher":     {"scripts", "futures", "wheel", "internal/gate", "internal/stall"},
