@@ -19,7 +19,12 @@ return each(#KEYS / 3, function(i)
 	if first ~= '0' then
 		all = ids(ARGV[3], first, n)
 	else
-		for at = 1, tonumber(n) do all[at] = string.sub(given, 16 * at - 15, 16 * at) end
+		local seen = {}
+		for at = 1, tonumber(n) do -- one that is given twice is freed once
+			local one = string.sub(given, 16 * at - 15, 16 * at)
+			if not seen[one] then all[#all + 1] = one end
+			seen[one] = true
+		end
 	end
 	for _, one in ipairs(all) do
 		local score = call('ZSCORE', held, one)
@@ -29,12 +34,11 @@ return each(#KEYS / 3, function(i)
 	mayGrow(receipt)
 	if #there == 0 or first == '0' and #there < #all then return note(receipt, id, -1) or -1 end
 	return once(receipt, id, 0, function() return call('INCRBY', key, #there) end, function(now)
-		local reply = call('ZREM', held, unpack(there))
-		if type(reply) == 'table' then
-			call('DECRBY', key, #there)
-			return noted(receipt, id, fault(reply, held))
-		end
+		local gone = call('ZREM', held, unpack(there))
+		local n = type(gone) == 'number' and gone or 0
+		if n < #there then call('INCRBY', key, n - #there) end -- unchecked: it was allowed just now
+		if n == 0 then return noted(receipt, id, fault(gone, held)) end
 		-- As Redisson tells it: of one permit how many are free now, of several how many came.
-		return publish(ARGV[1], ARGV[5 * i + 3], string.format('%.0f', #there == 1 and now or #there))
+		return publish(ARGV[1], ARGV[5 * i + 3], string.format('%.0f', n == 1 and now or n))
 	end)
 end)

@@ -24,12 +24,25 @@ local function over(held, now)
 	return #call('ZRANGE', held, '-inf', string.format('%.0f', now), 'BYSCORE')
 end
 
--- reclaim frees the permits whose time is over, and wakes who waits for them.
+-- reclaim frees the permits whose time is over, and wakes who waits for them. They are counted as free first: what is
+-- refused then is undone by the command that was allowed.
 local function reclaim(key, held, how, channel, now)
-	local over = call('ZREMRANGEBYSCORE', held, '-inf', string.format('%.0f', now))
-	if type(over) == 'table' then return fault(over, held) end
-	if over == 0 then return nil end
-	local free = call('INCRBY', key, over)
+	local n = over(held, now)
+	if n == 0 then return nil end
+	call('ZREM', held, '') -- unchecked: of nothing; a first write that Redis allows at maxmemory, so that it allows the next
+	local free = call('INCRBY', key, n)
 	if type(free) == 'table' then return fault(free, key) end
+	local gone = call('ZREMRANGEBYSCORE', held, '-inf', string.format('%.0f', now))
+	if gone ~= n then
+		call('INCRBY', key, -n) -- unchecked: it was allowed just now
+		return fault(gone, held)
+	end
 	if free > 0 then publish(how, channel, string.format('%.0f', free)) end
+end
+
+-- extend makes a permit, which ends at score, last until ends at least, and a millisecond longer in any case: an equal score
+-- would be no write, and a WAIT that follows covers only what its connection has written. It answers a fault.
+local function extend(held, one, score, ends)
+	local reply = call('ZADD', held, 'XX', string.format('%.0f', math.max(ends, tonumber(score) + 1)), one)
+	if type(reply) == 'table' then return fault(reply, held) end
 end
