@@ -43,7 +43,9 @@ func said(text string, at int, word string) bool {
 }
 
 // dropped is whether what is called at some place of a text is a statement of its own. Comments must be blank.
-func dropped(text string, at int) bool { return !used.MatchString(strings.TrimRight(text[:at], " \t\n")) }
+func dropped(text string, at int) bool {
+	return !used.MatchString(strings.TrimRight(text[:at], " \t\n"))
+}
 
 // Whoever does not look at the answer of a write believes in what Redis has refused. An exception says "unchecked:" and why
 // in its line.

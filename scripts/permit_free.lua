@@ -26,19 +26,24 @@ return each(#KEYS / 3, function(i)
 			seen[one] = true
 		end
 	end
+	local removed = {} -- id and score in turn
 	for _, one in ipairs(all) do
 		local score = call('ZSCORE', held, one)
 		if type(score) == 'table' then return fault(score, held) end
-		if score and (first ~= '0' or tonumber(score) > now) then there[#there + 1] = one end
+		if score and (first ~= '0' or tonumber(score) > now) then
+			there[#there + 1] = one
+			removed[#removed + 1], removed[#removed + 2] = one, score
+		end
 	end
 	mayGrow(receipt)
 	if #there == 0 or first == '0' and #there < #all then return note(receipt, id, -1) or -1 end
-	return once(receipt, id, 0, function() return call('INCRBY', key, #there) end, function(now)
-		local gone = call('ZREM', held, unpack(there))
-		local n = type(gone) == 'number' and gone or 0
-		if n < #there then call('INCRBY', key, n - #there) end -- unchecked: it was allowed just now
-		if n == 0 then return noted(receipt, id, fault(gone, held)) end
+	return once(receipt, id, 0, function() return call('ZREM', held, unpack(there)) end, function(gone)
+		local sum = call('INCRBY', key, gone)
+		if type(sum) == 'table' then
+			putBack(held, removed)
+			return noted(receipt, id, fault(sum, key))
+		end
 		-- As Redisson tells it: of one permit how many are free now, of several how many came.
-		return publish(ARGV[1], ARGV[5 * i + 3], string.format('%.0f', n == 1 and now or n))
+		return publish(ARGV[1], ARGV[5 * i + 3], string.format('%.0f', gone == 1 and sum or gone))
 	end)
 end)
