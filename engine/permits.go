@@ -78,7 +78,7 @@ func (h *Hold) PermitIDs() []string {
 }
 
 // Release frees permits by their ids, whoever holds them: all, or none and ErrLost when one is not held any
-// more. The id of a living Hold of this engine ends that Hold, with ErrUnlocked, and frees all its permits: prefer Unlock.
+// more. An id that is given twice counts once. The id of a living Hold of this engine ends that Hold, with ErrUnlocked, and frees all its permits: prefer Unlock.
 func (p *PermitSemaphore) Release(ctx context.Context, ids ...string) error {
 	t := p.errand("release")
 	if len(ids) == 0 || len(ids) > maxPermits {

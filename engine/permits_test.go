@@ -2,6 +2,7 @@ package engine_test
 
 import (
 	"errors"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -152,6 +153,17 @@ func TestPermitRelease(t *testing.T) {
 		b.wantIs("Release", b.another(engine.Options{}).PermitSemaphore("pool").Release(b.Context(), ids...), engine.ErrLost)
 		b.wantPermits(p, 2, 2)
 		b.wantHeld(h)
+	}))
+	t.Run("of an id that is given twice frees it once", spec(engine.Options{}, func(b *bubble) {
+		p := b.permitPool(b.Engine, 4)
+		h, kept := b.acquire(p, 1), b.acquire(p, 1)
+		id, other := h.PermitIDs()[0], b.another(engine.Options{}).PermitSemaphore("pool")
+		b.wantNil("Release", other.Release(b.Context(), id, strings.ToUpper(id), id))
+		b.wantPermits(p, 3, 1)
+		b.wantIs("Release again", other.Release(b.Context(), id, id), engine.ErrLost)
+		id = kept.PermitIDs()[0]
+		b.wantNil("Release of our own", p.Release(b.Context(), id, id))
+		b.wantPermits(p, 4, 0)
 	}))
 	t.Run("of what is no id is ErrInvalid", spec(engine.Options{}, func(b *bubble) {
 		p := b.PermitSemaphore("pool")

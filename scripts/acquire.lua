@@ -19,13 +19,12 @@ return each(n, function(i)
 	if ttl == -2 then
 		local reply = call('HSET', lock, owner, '1')
 		if reply ~= 1 then return fault(reply, lock) end
-		return bound(lock, owner, lease) or 1
+		return bound(lock, lease, owner) or 1
 	end
 	if type(ttl) == 'table' then return fault(ttl, lock) end
 	local found = call('HMGET', lock, owner, 'mode')
 	if found.err then return fault(found, lock) end
 	if found[2] then return foreign() end
 	if not found[1] then return taken(ttl) end
-	prolong(lock, lease)
-	return 1
+	return prolong(lock, lease) or 1
 end)

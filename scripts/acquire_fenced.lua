@@ -8,7 +8,7 @@
 -- after the counter was lost, and stay below 2^53 until the year 2255. Asked again under the same owner, a
 -- fresh block is given: of the first nobody has heard.
 local KEYS, ARGV = KEYS, ARGV
-local time = call('TIME')
+local time = redis.call('TIME') -- raises: before the first write, and then nothing can be done
 local now, deadline = time[1] * 1000 + math.floor(time[2] / 1000), tonumber(ARGV[1])
 if deadline > 0 and now > deadline then return LATE - now end
 local micros, block, idle = time[1] * 1000000 + time[2], tonumber(ARGV[2]), tonumber(ARGV[3])
@@ -28,15 +28,12 @@ return each(#KEYS / 2, function(i)
 	local last = call('GET', counter)
 	if type(last) == 'table' then return fault(last, counter) end
 	local token = math.max((tonumber(last or 0) or 0) + block, micros)
-	local set = call('SET', counter, string.format('%.0f', token))
+	if token >= EXACT then return RANGE end -- two tenures could get the same tokens
+	local text = string.format('%.0f', token)
+	local set = idle > 0 and call('SET', counter, text, 'PX', ARGV[3]) or call('SET', counter, text)
 	if set.err then return fault(set, counter) end
-	if idle > 0 then call('PEXPIRE', counter, ARGV[3]) end
-	if not mine then
-		local reply = call('HSET', lock, owner, '1')
-		if reply ~= 1 then return fault(reply, lock) end
-		return bound(lock, owner, lease) or token
-	elseif ttl < tonumber(lease) then
-		call('PEXPIRE', lock, lease)
-	end
-	return token
+	if mine then return prolong(lock, lease) or token end
+	local reply = call('HSET', lock, owner, '1')
+	if reply ~= 1 then return fault(reply, lock) end
+	return bound(lock, lease, owner) or token
 end)

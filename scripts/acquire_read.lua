@@ -17,7 +17,8 @@ return each(#KEYS / 2, function(i)
 	local lock, hold, owner, lease, own = KEYS[2 * i - 1], KEYS[2 * i], ARGV[4 * i - 1], ARGV[4 * i], tonumber(ARGV[4 * i + 2])
 	local found = call('HMGET', lock, 'mode', owner)
 	if found.err then return fault(found, lock) end
-	local ttl = redis.call('PTTL', lock)
+	local ttl = call('PTTL', lock)
+	if type(ttl) == 'table' then return fault(ttl, lock) end
 	if not found[1] and ttl ~= -2 then return foreign() end
 	if found[1] == 'write' then return taken(ttl) end
 	if found[1] and own >= 0 then
@@ -25,9 +26,13 @@ return each(#KEYS / 2, function(i)
 	end
 	local left = call('PTTL', hold)
 	if type(left) == 'table' then return fault(left, hold) end
+	if found[2] then return prolong(lock, lease) or prolonghold(hold, left, lease) or 1 end -- asked again
+	local refused = prolonghold(hold, left, lease) -- first: alone it means nothing, and it ends by itself
+	if refused then return refused end
 	local reply = call('HSET', lock, 'mode', 'read', owner, '1')
 	if type(reply) == 'table' then return fault(reply, lock) end
-	prolonghold(hold, left, lease)
-	prolong(lock, lease)
-	return 1
+	if not found[1] then return bound(lock, lease, 'mode', owner) or 1 end
+	refused = prolong(lock, lease)
+	if refused then call('HDEL', lock, owner) end -- unchecked: the answer is the fault in any case
+	return refused or 1
 end)

@@ -14,11 +14,12 @@ return each(#KEYS, function(i)
 	local lock, owner, lease = KEYS[i], ARGV[2 * i], ARGV[2 * i + 1]
 	local found = call('HMGET', lock, 'mode', owner)
 	if found.err then return fault(found, lock) end
-	local ttl = redis.call('PTTL', lock)
+	local ttl = call('PTTL', lock)
+	if type(ttl) == 'table' then return fault(ttl, lock) end
 	if not found[1] and ttl ~= -2 then return foreign() end
 	if found[1] and not found[2] then return taken(ttl) end
+	if found[2] then return prolong(lock, lease) or 1 end -- asked again
 	local reply = call('HSET', lock, 'mode', 'write', owner, '1')
 	if type(reply) == 'table' then return fault(reply, lock) end
-	prolong(lock, lease)
-	return 1
+	return bound(lock, lease, 'mode', owner) or 1
 end)

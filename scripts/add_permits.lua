@@ -11,7 +11,9 @@ return each(#KEYS / 2, function(i)
 	if before then return before end
 	local free, bad = number(semaphore)
 	if not free then return bad end
-	local sum = string.format('%.0f', free + tonumber(ARGV[3 * i + 1]))
+	local sum = free + tonumber(ARGV[3 * i + 1])
+	if math.abs(sum) >= EXACT then return RANGE end
+	sum = string.format('%.0f', sum)
 	return once(receipt, id, 0, function() return call('SET', semaphore, sum) end, function()
 		return publish(ARGV[1], ARGV[3 * i + 2], sum)
 	end)

@@ -58,7 +58,7 @@ func (r Reply) Late() (serverMillis int64, late bool) {
 	return int64(lateBase - r), true
 }
 
-// Fault is the class of an error that stopped a script before its first write, or None.
+// Fault is the class of an error that stopped a script, or None. What the script had written by then it has taken back.
 func (r Reply) Fault() Fault {
 	if r > faultBase || r <= lateBase {
 		return None
@@ -72,15 +72,16 @@ type Fault int64
 // The fault classes, in the order of prelude.lua.
 const (
 	None       Fault = 0
-	ReadOnly   Fault = 1 // a replica, or a demoted master
-	OutOfMem   Fault = 2 // maxmemory is reached and nothing may be evicted
-	Misconf    Fault = 3 // the last snapshot failed and writes are stopped
-	NoReplicas Fault = 4 // min-replicas-to-write is not met
-	NoPerm     Fault = 5 // the ACL user may not touch this key or run this command
-	noPermLua  Fault = 6 // the same, in the words of a script
-	wrongType  Fault = 7 // never sent as it is: the type is named by Foreign
-	Other      Fault = 8 // anything else
-	Moving     Fault = 9 // a key is on its way to another node of the cluster; it passes
+	ReadOnly   Fault = 1  // a replica, or a demoted master
+	OutOfMem   Fault = 2  // maxmemory is reached and nothing may be evicted
+	Misconf    Fault = 3  // the last snapshot failed and writes are stopped
+	NoReplicas Fault = 4  // min-replicas-to-write is not met
+	NoPerm     Fault = 5  // the ACL user may not touch this key or run this command
+	noPermLua  Fault = 6  // the same, in the words of a script
+	wrongType  Fault = 7  // never sent as it is: the type is named by Foreign
+	Other      Fault = 8  // anything else
+	Moving     Fault = 9  // a key is on its way to another node of the cluster; it passes
+	OutOfRange Fault = 10 // a number is, or would be, 2^53 or more: scripts count exactly below that
 )
 
 var faultWords = [...]string{
@@ -88,6 +89,7 @@ var faultWords = [...]string{
 	Misconf: "MISCONF: the server cannot save and has stopped writes", NoReplicas: "NOREPLICAS: not enough good replicas",
 	NoPerm: "NOPERM: the user may not use this key or command", noPermLua: "NOPERM: the user may not use this key or command",
 	wrongType: "WRONGTYPE", Other: "an error inside the script", Moving: "TRYAGAIN: a key is on its way to another node",
+	OutOfRange: "a number is out of range: scripts count up to 2^53",
 }
 
 var foreignTypes = [...]string{"key of another type", "string", "list", "set", "zset", "hash of another kind", "stream"}

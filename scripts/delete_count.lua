@@ -10,7 +10,7 @@ return each(#KEYS / 2, function(i)
 	local before = earlier(receipt, id)
 	if before then return before end
 	local left, there = number(latch)
-	if not left then return there end
+	if not left and there ~= RANGE then return there end
 	if not there then return note(receipt, id, 0) or 0 end
 	mayGrow(receipt)
 	return once(receipt, id, 1, function() return call('DEL', latch) end, function()

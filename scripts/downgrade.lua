@@ -12,16 +12,21 @@ return each(#KEYS / 2, function(i)
 	if not found[1] and not found[2] then return -1 end
 	local left = call('PTTL', hold)
 	if type(left) == 'table' then return fault(left, hold) end
-	if found[1] then
-		local gone = call('HDEL', lock, writer) -- a write that Redis allows at maxmemory
-		if type(gone) == 'table' then return fault(gone, lock) end
-		redis.call('HSET', lock, 'mode', 'read', reader, '1')
-	else
-		local reply = call('PEXPIRE', lock, math.max(redis.call('PTTL', lock), tonumber(lease)))
-		if type(reply) == 'table' then return fault(reply, lock) end
-	end
-	prolong(lock, lease)
-	prolonghold(hold, left, redis.call('PTTL', lock))
+	-- What the reader needs is made before the writer goes: a script that is refused half-way leaves the writer as it was.
+	local refused = prolong(lock, lease) -- first: a write that Redis allows at maxmemory
+	if refused then return refused end
+	local ttl = call('PTTL', lock)
+	if type(ttl) == 'table' then return fault(ttl, lock) end
+	refused = prolonghold(hold, left, string.format('%.0f', ttl))
+	if refused then return refused end
 	if not found[1] then return 0 end
+	local made = call('HSET', lock, 'mode', 'read', reader, '1')
+	if type(made) == 'table' then return fault(made, lock) end
+	local gone = call('HDEL', lock, writer)
+	if gone ~= 1 then
+		call('HSET', lock, 'mode', 'write') -- unchecked: the answer is the fault in any case
+		if not found[2] then call('HDEL', lock, reader) end -- unchecked: so it is
+		return fault(gone, lock)
+	end
 	return publish(ARGV[1], ARGV[4 * i + 1], '1')
 end)

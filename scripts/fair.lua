@@ -12,8 +12,20 @@ local function line(i)
 	return { lock = KEYS[4 * i - 3], queue = KEYS[4 * i - 2], deadlines = KEYS[4 * i - 1], alive = KEYS[4 * i] }
 end
 
+-- ask runs a command about a lock's queue. One that is refused answers nil, and the first such leaves its fault in l.fault: no
+-- script ends half-way for it. Who is next is told by the queue, but whether the lock is free only by its own key: a
+-- queue that cannot be kept costs the order, never the lock.
+local function ask(l, command, key, ...)
+	local reply = call(command, key, ...)
+	if type(reply) == 'table' and reply.err then
+		l.fault = l.fault or fault(reply, key)
+		return nil
+	end
+	return reply
+end
+
 local function at(l, place)
-	return redis.call('LINDEX', l.queue, place)
+	return ask(l, 'LINDEX', l.queue, place)
 end
 
 local function engineOf(owner)
@@ -22,26 +34,27 @@ end
 
 -- deadlineOf is the deadline of a waiter; nil: it has none.
 local function deadlineOf(l, owner)
-	local score = redis.call('ZSCORE', l.deadlines, owner)
+	local score = ask(l, 'ZSCORE', l.deadlines, owner)
 	return score and tonumber(score) or nil
 end
 
 -- lifeOf is until when the engine of a waiter lives; nil: it is one of Redisson's.
 local function lifeOf(l, owner)
-	local score = redis.call('ZSCORE', l.alive, engineOf(owner))
+	local score = ask(l, 'ZSCORE', l.alive, engineOf(owner))
 	return score and tonumber(score) or nil
 end
 
--- setDeadline and shift change deadlines of waiters that stand. What maxmemory refuses is left as it is.
+-- setDeadline and shift change deadlines of waiters that stand. One that is refused stays as it was: Redisson may then skip a
+-- waiter too early, which joins again, or too late.
 local function setDeadline(l, owner, deadline)
-	call('ZADD', l.deadlines, 'XX', string.format('%.0f', deadline), owner)
+	ask(l, 'ZADD', l.deadlines, 'XX', string.format('%.0f', deadline), owner)
 end
 
 local function shift(l, from, by)
 	if by == 0 then return end
 	by = string.format('%.0f', by)
-	for _, owner in ipairs(redis.call('LRANGE', l.queue, from, -1)) do
-		call('ZADD', l.deadlines, 'XX', 'INCR', by, owner)
+	for _, owner in ipairs(ask(l, 'LRANGE', l.queue, from, -1) or {}) do
+		ask(l, 'ZADD', l.deadlines, 'XX', 'INCR', by, owner)
 	end
 end
 
@@ -63,7 +76,7 @@ end
 local function advance(l, now, old)
 	local head = at(l, 0)
 	if not head then
-		redis.call('DEL', l.alive)
+		ask(l, 'DEL', l.alive)
 		return
 	end
 	local deadline, life = deadlineOf(l, head), lifeOf(l, head)
@@ -72,17 +85,18 @@ local function advance(l, now, old)
 	elseif deadline then
 		local wait = old and deadline - old or 0
 		if wait <= 0 then wait = WAIT end
-		local lease = redis.call('PTTL', l.lock)
+		local lease = ask(l, 'PTTL', l.lock) or 0
 		shift(l, 0, now + math.max(lease, 0) + wait - deadline)
 	end
 end
 
--- pop takes the head out.
+-- pop takes the head out. False: it still stands.
 local function pop(l, now, head, life)
 	local old = deadlineOf(l, head)
-	redis.call('LPOP', l.queue)
-	redis.call('ZREM', l.deadlines, head)
+	if not ask(l, 'LPOP', l.queue) then return false end
+	ask(l, 'ZREM', l.deadlines, head)
 	if life then advance(l, now, old) end
+	return true
 end
 
 -- isLeft reports whether a place is one that its engine has given up: its waiters stand in the order of their
@@ -100,7 +114,7 @@ local function purge(l, now, engine, first)
 		local life = lifeOf(l, head)
 		local ends = life or deadlineOf(l, head)
 		if (not ends or ends > now) and not isLeft(head, engine, first) then return end
-		pop(l, now, head, life)
+		if not pop(l, now, head, life) then return end
 	end
 end
 
@@ -112,21 +126,23 @@ local function leave(l, now, owner)
 		return
 	end
 	local deadline = deadlineOf(l, owner)
-	local place = redis.call('LPOS', l.queue, owner)
+	local place = ask(l, 'LPOS', l.queue, owner)
 	if place then
 		local before = at(l, place - 1)
 		local from = deadline and not lifeOf(l, before) and deadlineOf(l, before)
 		if from and deadline > from then shift(l, place + 1, from - deadline) end
-		redis.call('LREM', l.queue, 1, owner)
+		if not ask(l, 'LREM', l.queue, 1, owner) then return end
 	end
-	redis.call('ZREM', l.deadlines, owner)
+	ask(l, 'ZREM', l.deadlines, owner)
 end
 
--- take gives a free lock to an owner whose turn it is: it is the head, or nobody waits. An error: nothing has changed.
+-- take gives a free lock to an owner whose turn it is: it is the head, or nobody waits. It answers 1, or the fault by which
+-- Redis refused: then the lock is as free as it was.
 local function take(l, now, owner, lease)
 	local reply = call('HSET', l.lock, owner, '1')
-	if reply ~= 1 then return reply end
-	redis.call('PEXPIRE', l.lock, lease)
+	if reply ~= 1 then return fault(reply, l.lock) end
+	local refused = bound(l.lock, lease, owner)
+	if refused then return refused end
 	if at(l, 0) == owner then pop(l, now, owner, now) end
 	return 1
 end
@@ -136,7 +152,7 @@ end
 local function wake(l, how, channel)
 	local head = at(l, 0)
 	if not head then
-		redis.call('DEL', l.alive)
+		ask(l, 'DEL', l.alive)
 		return 0
 	end
 	return publish(how, channel .. ':' .. head, '0')

@@ -18,8 +18,8 @@ local engine, life, how = ARGV[2], now + tonumber(ARGV[3]), ARGV[4]
 local function live(l)
 	local reply = call('ZADD', l.alive, string.format('%.0f', life), engine)
 	if type(reply) == 'table' then return reply end
-	redis.call('PEXPIRE', l.alive, KEEP)
-	redis.call('ZREMRANGEBYSCORE', l.alive, '-inf', string.format('%.0f', now - KEEP))
+	ask(l, 'PEXPIRE', l.alive, KEEP)
+	ask(l, 'ZREMRANGEBYSCORE', l.alive, '-inf', string.format('%.0f', now - KEEP))
 end
 
 local function freshen(l)
@@ -42,7 +42,7 @@ local function join(l, n, first, except)
 	local owners, scores = {}, {}
 	for k = first, first + n - 1 do
 		local owner = engine .. ':' .. string.format('%.0f', k)
-		if owner ~= except and not redis.call('ZSCORE', l.deadlines, owner) then
+		if owner ~= except and not deadlineOf(l, owner) then
 			owners[#owners + 1] = owner
 			scores[#scores + 1], scores[#scores + 2] = deadline, owner
 		end
@@ -50,7 +50,15 @@ local function join(l, n, first, except)
 	if #owners == 0 then return end
 	local reply = call('ZADD', l.deadlines, unpack(scores))
 	if type(reply) == 'table' then return reply end
-	redis.call('RPUSH', l.queue, unpack(owners))
+	if ask(l, 'RPUSH', l.queue, unpack(owners)) then return end
+	ask(l, 'ZREM', l.deadlines, unpack(owners)) -- who has a deadline is believed to stand
+end
+
+-- goBack puts a waiter to the head: Redisson purges only heads, so who stood and does not any more stood there. The deadline
+-- comes last: who has one is believed to stand.
+local function goBack(l, me)
+	return ask(l, 'LREM', l.queue, 0, me) and ask(l, 'LPUSH', l.queue, me)
+		and ask(l, 'ZADD', l.deadlines, string.format('%.0f', now + WAIT), me)
 end
 
 -- claim is for how long the head has a claim to the free lock.
@@ -67,7 +75,8 @@ return each(#KEYS / 4, function(i)
 	local me = id ~= '0' and engine .. ':' .. id
 	local head = call('LINDEX', l.queue, 0)
 	if type(head) == 'table' then return fault(head, l.queue) end
-	local ttl = redis.call('PTTL', l.lock)
+	local ttl = call('PTTL', l.lock)
+	if type(ttl) == 'table' then return fault(ttl, l.lock) end
 	local mine = false
 	if ttl ~= -2 then
 		local found = call('HMGET', l.lock, me or engine, 'mode')
@@ -82,28 +91,18 @@ return each(#KEYS / 4, function(i)
 			local refused = live(l) or join(l, n, first, (unqueued or mine) and me)
 			if refused then return fault(refused, l.queue) end
 		end
-		-- Redisson purges only heads: who stood and does not any more stood there, so he goes back to it.
-		if me and place == 'OLD' and not mine and not deadlineOf(l, me) then
-			redis.call('LREM', l.queue, 0, me)
-			redis.call('LPUSH', l.queue, me)
-			redis.call('ZADD', l.deadlines, string.format('%.0f', now + WAIT), me)
-		end
+		if me and place == 'OLD' and not mine and not deadlineOf(l, me) then goBack(l, me) end
 		freshen(l)
 	end
+	if mine then return prolong(l.lock, lease) or 1 end
+	if l.fault then return l.fault end -- who stands, or who is next, cannot be told
 	if not me then return 0 end
-	if mine then
-		if ttl < tonumber(lease) then redis.call('PEXPIRE', l.lock, lease) end -- never a lower TTL for an owner already present
-		return 1
-	end
 	if ttl ~= -2 then return taken(ttl) end
-	if unqueued or at(l, 0) == me then
-		local reply = take(l, now, me, lease)
-		if reply ~= 1 then return fault(reply, l.lock) end
-		return 1
-	end
+	local first = not unqueued and at(l, 0)
+	if unqueued or first == me then return take(l, now, me, lease) end
 	-- Redisson's waiter that gives up when it was just called tells nobody: the next one of its kind sleeps on beside
 	-- a free lock, until the lease would have run out. We who stand behind it ask now and then, and call it.
-	local first = at(l, 0)
 	if place == 'OLD' and first and not lifeOf(l, first) then wake(l, how, ARGV[arg + 5]) end
-	return taken(claim(l))
+	local left = claim(l)
+	return l.fault or taken(left)
 end)

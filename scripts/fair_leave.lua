@@ -14,15 +14,16 @@ return each(#KEYS / 4, function(i)
 	for k = first, first + n - 1 do
 		local owner = engine .. ':' .. string.format('%.0f', k)
 		local had = call('HDEL', l.lock, owner)
-		if type(had) == 'table' then
-			local code = fault(had, l.lock)
-			if code > FAULT - 16 then return code end -- else another type stands there: not ours to free
-		elseif had == 1 then
-			freed = 1
+		local code = type(had) == 'table' and fault(had, l.lock) or 0
+		if had == 1 then freed = 1 end
+		if code < 0 and code > FAULT - 16 then -- else another type stands there: not ours to free
+			l.fault = code
+		else
+			leave(l, now, owner)
 		end
-		leave(l, now, owner)
 	end
 	purge(l, now)
-	if redis.call('EXISTS', l.lock) == 0 and (freed == 1 or at(l, 0) ~= before) then wake(l, how, channel) end
-	return 0
+	local refused = l.fault -- somebody may still stand
+	if call('EXISTS', l.lock) == 0 and (freed == 1 or at(l, 0) ~= before) then wake(l, how, channel) end
+	return refused or 0
 end)

@@ -19,11 +19,10 @@ return each(#KEYS / 4, function(i)
 		freed = 0 -- another type stands there: the lock is gone
 	end
 	if type(call('LINDEX', l.queue, 0)) == 'table' then return freed - 1 end -- no list: there is nobody to wake
-	local standing = redis.call('EXISTS', l.lock) == 1
+	local standing = call('EXISTS', l.lock) ~= 0 -- also when that is refused: then nobody is let in
 	if freed == 0 then
 		if standing and heir and call('HEXISTS', l.lock, heir) == 1 then -- asked again after a lost answer
-			prolong(l.lock, lease)
-			return PASSED
+			return prolong(l.lock, lease) or PASSED
 		end
 		if engineOf(owner) == engine then leave(l, now, owner) end
 	end

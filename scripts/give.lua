@@ -13,6 +13,7 @@ return each(#KEYS / 2, function(i)
 	if before then return before end
 	local free, bad = number(semaphore)
 	if not free then return bad end
+	if free + tonumber(ARGV[3 * i + 1]) >= EXACT then return RANGE end
 	mayGrow(receipt)
 	return once(receipt, id, 0, function() return call('INCRBY', semaphore, ARGV[3 * i + 1]) end, function(now)
 		return publish(ARGV[1], ARGV[3 * i + 2], string.format('%.0f', now))

@@ -12,7 +12,9 @@ return each(#KEYS / 2, function(i)
 	if before then return before end
 	local free, bad = number(key)
 	if not free then return bad end
-	local sum = string.format('%.0f', free + tonumber(permits))
+	local sum = free + tonumber(permits)
+	if math.abs(sum) >= EXACT then return RANGE end
+	sum = string.format('%.0f', sum)
 	return once(receipt, id, 0, function() return call('SET', key, sum) end, function()
 		if tonumber(permits) <= 0 then return 0 end
 		return publish(ARGV[1], ARGV[3 * i + 2], permits)

@@ -19,22 +19,31 @@ return each(#KEYS / 3, function(i)
 	if first ~= '0' then
 		all = ids(ARGV[3], first, n)
 	else
-		for at = 1, tonumber(n) do all[at] = string.sub(given, 16 * at - 15, 16 * at) end
+		local seen = {}
+		for at = 1, tonumber(n) do -- one that is given twice is freed once
+			local one = string.sub(given, 16 * at - 15, 16 * at)
+			if not seen[one] then all[#all + 1] = one end
+			seen[one] = true
+		end
 	end
+	local removed = {} -- id and score in turn
 	for _, one in ipairs(all) do
 		local score = call('ZSCORE', held, one)
 		if type(score) == 'table' then return fault(score, held) end
-		if score and (first ~= '0' or tonumber(score) > now) then there[#there + 1] = one end
+		if score and (first ~= '0' or tonumber(score) > now) then
+			there[#there + 1] = one
+			removed[#removed + 1], removed[#removed + 2] = one, score
+		end
 	end
 	mayGrow(receipt)
 	if #there == 0 or first == '0' and #there < #all then return note(receipt, id, -1) or -1 end
-	return once(receipt, id, 0, function() return call('INCRBY', key, #there) end, function(now)
-		local reply = call('ZREM', held, unpack(there))
-		if type(reply) == 'table' then
-			call('DECRBY', key, #there)
-			return noted(receipt, id, fault(reply, held))
+	return once(receipt, id, 0, function() return call('ZREM', held, unpack(there)) end, function(gone)
+		local sum = call('INCRBY', key, gone)
+		if type(sum) == 'table' then
+			putBack(held, removed)
+			return noted(receipt, id, fault(sum, key))
 		end
 		-- As Redisson tells it: of one permit how many are free now, of several how many came.
-		return publish(ARGV[1], ARGV[5 * i + 3], string.format('%.0f', #there == 1 and now or #there))
+		return publish(ARGV[1], ARGV[5 * i + 3], string.format('%.0f', gone == 1 and sum or gone))
 	end)
 end)

@@ -5,7 +5,7 @@
 -- reply per name: the sum of 2^k of those holds, from 0, that are there in whole; a fault
 local KEYS, ARGV = KEYS, ARGV
 local now = clock()
-call('ZREM', KEYS[1], '') -- of nothing: a first write that Redis allows at maxmemory, so that it allows the others
+call('ZREM', KEYS[1], '') -- unchecked: of nothing; a first write that Redis allows at maxmemory, so that it allows the others
 return each(#KEYS, function(i)
 	local there, bit = 0, 1
 	for first, n, lease in string.gmatch(ARGV[i + 1], '(%d+),(%d+),(%d+);') do
@@ -19,9 +19,9 @@ return each(#KEYS, function(i)
 			end
 			if not score then
 				whole = false
-			elseif tonumber(score) < ends then
-				local reply = call('ZADD', KEYS[i], 'XX', string.format('%.0f', ends), one)
-				if type(reply) == 'table' then return fault(reply, KEYS[i]) end
+			else
+				local refused = extend(KEYS[i], one, score, ends)
+				if refused then return refused end
 			end
 		end
 		if whole then there = there + bit end

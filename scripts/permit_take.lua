@@ -17,7 +17,12 @@ return each(#KEYS / 3, function(i)
 	if type(score) == 'table' then return fault(score, held) end
 	if score then -- asked again after a lost answer: they last as long as was asked for now
 		mayGrow(receipt)
-		for _, one in ipairs(mine) do call('ZADD', held, 'XX', string.format('%.0f', math.max(ends, tonumber(score))), one) end
+		for _, one in ipairs(mine) do
+			score = call('ZSCORE', held, one)
+			if not score then return -1 end -- somebody has freed it meanwhile
+			local refused = extend(held, one, score, ends)
+			if refused then return refused end
+		end
 		return 1
 	end
 	local before = earlier(receipt, id)
@@ -25,7 +30,7 @@ return each(#KEYS / 3, function(i)
 	if before then return before end
 	local free, wrong = number(key)
 	if not free then return wrong end
-	if free + over(held, now) < n then
+	if free + #over(held, now) / 2 < n then
 		local bad = reclaim(key, held, ARGV[1], ARGV[5 * i + 3], now)
 		if bad then return bad end
 		local first = call('ZRANGE', held, 0, 0, 'WITHSCORES')
@@ -37,13 +42,15 @@ return each(#KEYS / 3, function(i)
 		for at, one in ipairs(mine) do added[2 * at - 1], added[2 * at] = string.format('%.0f', ends), one end
 		local reply = call('ZADD', held, unpack(added))
 		if type(reply) == 'table' then
-			call('INCRBY', key, n)
+			call('DECRBY', key, -n) -- unchecked: it was allowed just now
 			return noted(receipt, id, fault(reply, held))
 		end
 		-- Last: in a hash slot on its way, a set that was emptied could not be filled again.
-		reclaim(key, held, ARGV[1], ARGV[5 * i + 3], now)
+		reclaim(key, held, ARGV[1], ARGV[5 * i + 3], now) -- unchecked: who asks next does it
 		local life = call('PTTL', key)
-		if life > 0 then call('PEXPIRE', held, life) end -- a key with an end of life takes the held ones along
+		if type(life) == 'number' and life > 0 then -- a key with an end of life takes the held ones along
+			call('PEXPIRE', held, life) -- unchecked: else they end as they would have
+		end
 		return 1
 	end)
 end)

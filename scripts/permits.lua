@@ -17,19 +17,38 @@ local function ids(engine, first, n)
 	return all
 end
 
--- over is how many are held whose time is over.
+-- over is those that are held and whose time is over: id and score in turn.
 local function over(held, now)
 	local first = call('ZRANGE', held, 0, 0, 'WITHSCORES')
-	if not first[2] or tonumber(first[2]) > now then return 0 end
-	return #call('ZRANGE', held, '-inf', string.format('%.0f', now), 'BYSCORE')
+	if not first[2] or tonumber(first[2]) > now then return {} end
+	return call('ZRANGE', held, '-inf', string.format('%.0f', now), 'BYSCORE', 'WITHSCORES')
+end
+
+-- putBack undoes the removal of held permits, which are id and score in turn. Where that is refused, too, permits are lost and
+-- none are made.
+local function putBack(held, removed)
+	for at = 1, #removed, 2 do
+		call('ZADD', held, removed[at + 1], removed[at]) -- unchecked: the answer is the fault in any case
+	end
 end
 
 -- reclaim frees the permits whose time is over, and wakes who waits for them.
 local function reclaim(key, held, how, channel, now)
-	local over = call('ZREMRANGEBYSCORE', held, '-inf', string.format('%.0f', now))
-	if type(over) == 'table' then return fault(over, held) end
-	if over == 0 then return nil end
-	local free = call('INCRBY', key, over)
-	if type(free) == 'table' then return fault(free, key) end
+	local ended = over(held, now)
+	if #ended == 0 then return nil end
+	local gone = call('ZREMRANGEBYSCORE', held, '-inf', string.format('%.0f', now)) -- first: a write that Redis allows at maxmemory
+	if type(gone) == 'table' then return fault(gone, held) end
+	local free = call('INCRBY', key, gone)
+	if type(free) == 'table' then
+		putBack(held, ended)
+		return fault(free, key)
+	end
 	if free > 0 then publish(how, channel, string.format('%.0f', free)) end
+end
+
+-- extend makes a permit, which ends at score, last until ends at least, and a millisecond longer in any case: an equal score
+-- would be no write, and a WAIT that follows covers only what its connection has written. It answers a fault.
+local function extend(held, one, score, ends)
+	local reply = call('ZADD', held, 'XX', string.format('%.0f', math.max(ends, tonumber(score) + 1)), one)
+	if type(reply) == 'table' then return fault(reply, held) end
 end

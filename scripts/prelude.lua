@@ -1,10 +1,14 @@
 -- prelude.lua: goes before every script. Turns a refused command into a reply code (codes.go holds the table).
 local FAULT = -2251799813685248 -- -(2^51): a fault of class k is FAULT - k
 local LATE = -4503599627370496 -- -(2^52): an acquire that came too late answers LATE - server milliseconds
+local RANGE = FAULT - 10 -- a number is, or would be, one that Lua cannot count with
+local EXACT = 9007199254740992 -- 2^53: a Lua number below it is exact
 local call = redis.pcall
+local unpack = table.unpack or unpack -- where scripts run in Lua 5.4 there is only the first
 
--- fault names the class of an error that call caught.
+-- fault names the class of an error that call caught. What is no error is an answer that nobody expected.
 local function fault(reply, key)
+	if type(reply) ~= 'table' or not reply.err then return FAULT - 8 end
 	local faults = { 'READONLY', 'OOM', 'MISCONF', 'NOREPLICAS', 'NOPERM', 'user executing the script', 'WRONGTYPE' }
 	for class, word in ipairs(faults) do
 		if string.find(reply.err, word, 1, true) then
@@ -28,7 +32,7 @@ end
 
 -- clock is the server's time in milliseconds.
 local function clock()
-	local now = redis.call('TIME')
+	local now = redis.call('TIME') -- raises: before the first write, and then nothing can be done
 	return now[1] * 1000 + math.floor(now[2] / 1000)
 end
 
@@ -40,20 +44,27 @@ local function taken(ttl)
 end
 
 -- prolong makes a key that is there last for lease ms at least: never a lower TTL for an owner already present. It
--- answers the fault by which Redis refused. Redis 7 compares by itself, and takes no TTL for the longest.
+-- answers the fault by which Redis refused. It writes in any case: a WAIT that follows covers what its connection has
+-- written, and would else vouch for what an earlier connection wrote. Redis 7 compares by itself, and takes no TTL for the
+-- longest; it refuses a TTL that is not longer, as when the same was asked twice in a millisecond.
 local function prolong(key, lease)
-	local longer = redis.REDIS_VERSION_NUM and call('PEXPIRE', key, lease, 'GT')
-	if longer == 1 or redis.call('PTTL', key) >= tonumber(lease) then return nil end
-	local reply = call('PEXPIRE', key, lease)
-	if type(reply) == 'table' then return fault(reply, key) end
+	if redis.REDIS_VERSION_NUM then
+		local reply = call('PEXPIRE', key, lease, 'GT')
+		if reply == 1 then return nil end
+		if reply ~= 0 then return fault(reply, key) end
+	end
+	local ttl = call('PTTL', key)
+	if type(ttl) == 'table' then return fault(ttl, key) end
+	local reply = call('PEXPIRE', key, string.format('%.0f', math.min(math.max(ttl, tonumber(lease)), EXACT)))
+	if reply ~= 1 then return fault(reply, key) end
 end
 
--- bound gives a lock that was just taken its TTL. A lock without one would stand for ever: it is given back, and the
--- answer says why.
-local function bound(lock, owner, lease)
+-- bound gives a lock that was just taken its TTL. A lock without one would stand for ever: the fields that were made are
+-- taken back, and the answer says why.
+local function bound(lock, lease, ...)
 	local reply = call('PEXPIRE', lock, lease)
 	if reply == 1 then return nil end
-	call('HDEL', lock, owner)
+	call('HDEL', lock, ...) -- unchecked: the answer is the fault in any case
 	return fault(reply, lock)
 end
 

@@ -30,20 +30,25 @@ local function note(receipt, number, answer)
 end
 
 -- mayGrow makes Redis allow the script's writes at maxmemory: it does once the first one, of a harmless kind, is done.
-local function mayGrow(receipt) call('PEXPIRE', receipt, RECEIPT) end
+local function mayGrow(receipt)
+	call('PEXPIRE', receipt, RECEIPT) -- unchecked: where it is refused, so are the writes that count
+end
 
--- number is what a counter holds, 0 when there is none, and whether there is one; nil and a fault when it is something else.
+-- number is what a counter holds, 0 when there is none, and whether there is one; nil and a fault when it is something else, or
+-- more than Lua can count with.
 local function number(key)
 	local found = call('GET', key)
 	if not found then return 0, false end
 	if type(found) == 'table' then return nil, fault(found, key) end
 	if not string.match(found, '^%-?%d+$') then return nil, FAULT - 17 end -- a string of another kind
-	return tonumber(found), true
+	local n = tonumber(found)
+	if math.abs(n) >= EXACT then return nil, RANGE end
+	return n, true
 end
 
 -- noted is an answer that the receipt tells instead of the expected one.
 local function noted(receipt, id, code)
-	note(receipt, id, code)
+	note(receipt, id, code) -- unchecked: the one before was not refused
 	return code
 end
 

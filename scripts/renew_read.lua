@@ -11,10 +11,9 @@ return each(#KEYS / 2, function(i)
 	if mine == 0 then return -1 end
 	local left = call('PTTL', hold)
 	if type(left) == 'table' then return fault(left, hold) end
-	-- Also when it lasts long enough: a first write that Redis allows at maxmemory, before that of the hold key.
-	local reply = call('PEXPIRE', lock, math.max(redis.call('PTTL', lock), tonumber(lease)))
-	if type(reply) == 'table' then return fault(reply, lock) end
-	prolonghold(hold, left, lease)
+	-- The lock first: a write that Redis allows at maxmemory, before that of the hold key.
+	local refused = prolong(lock, lease) or prolonghold(hold, left, lease)
+	if refused then return refused end
 	if channel == '' then return 1 end
 	return listeners(ARGV[1], channel)
 end)

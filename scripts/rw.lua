@@ -11,15 +11,17 @@ local function holdkey(lock, owner, n)
 	return tag .. ':' .. owner .. ':rwlock_timeout:' .. n
 end
 
--- prolonghold makes a hold key, which has left ms left, last for lease ms at least. A lost one is made anew: without it
--- the readers who leave would free the lock. The script must have looked at the key, for its rights, before its first
--- write, and have written before this, or maxmemory could refuse it.
+-- prolonghold makes a hold key, which has left ms left, last for lease ms at least, and answers the fault by which Redis
+-- refused. A lost one is made anew: without it the readers who leave would free the lock. Where maxmemory must not refuse
+-- that, the script has written something before.
 local function prolonghold(key, left, lease)
+	local reply
 	if left == -2 then
-		redis.call('SET', key, '1', 'PX', lease)
+		reply = call('SET', key, '1', 'PX', lease)
 	elseif left < tonumber(lease) then
-		redis.call('PEXPIRE', key, lease)
+		reply = call('PEXPIRE', key, lease)
 	end
+	if type(reply) == 'table' and reply.err then return fault(reply, key) end
 end
 
 -- lostor reads an error of a command about an owner that should be there: another type stands there, so the lock is

@@ -12,15 +12,18 @@ return each(#KEYS, function(i)
 		if code <= FAULT - 16 then return -1 end
 		return code
 	end
-	if found[2] then -- asked again after a lost answer
-		prolong(lock, lease)
-	elseif found[1] then
-		local reply = call('HSET', lock, fresh, '1') -- refused at maxmemory, and then nothing has changed
-		if type(reply) == 'table' then return fault(reply, lock) end
-		redis.call('HDEL', lock, old)
-		redis.call('PEXPIRE', lock, lease)
-	else
-		return -1
+	if not found[1] then -- asked again after a lost answer, or lost
+		if not found[2] then return -1 end
+		return prolong(lock, lease) or listeners(ARGV[1], ARGV[4 * i + 1])
+	end
+	local made = call('HSET', lock, fresh, '1') -- refused at maxmemory, and then nothing has changed
+	if type(made) == 'table' then return fault(made, lock) end
+	local gone = call('HDEL', lock, old)
+	local timed = gone == 1 and call('PEXPIRE', lock, lease)
+	if timed ~= 1 then -- the old owner keeps the lock, for as long as it had it
+		if gone == 1 then call('HSET', lock, old, found[1]) end -- unchecked: the answer is the fault in any case
+		call('HDEL', lock, fresh) -- unchecked: so it is
+		return fault(timed or gone, lock)
 	end
 	return listeners(ARGV[1], ARGV[4 * i + 1])
 end)

@@ -177,7 +177,7 @@ func (l *ledger) Answer(now Time, c *Command, fx *Effects) {
 		l.unreplicated(now, c)
 	case c.Result == Answered && late: // this copy did nothing; an earlier one may have
 		l.callAt = now
-	case c.Result == Answered && (fault == scripts.None || !l.doubtful(now)):
+	case c.Result == Answered && (fault == scripts.None || !l.doubtful(now, fault)):
 		l.answered(now, c, fx)
 	case l.unsure != 0: // this copy did nothing either
 		l.callAt = now + retryPause
@@ -190,9 +190,10 @@ func (l *ledger) Answer(now Time, c *Command, fx *Effects) {
 	l.pump(now, fx)
 }
 
-// doubtful reports whether an earlier copy of the call may still run.
-func (l *ledger) doubtful(now Time) bool {
-	return l.unsure != 0 && now < l.unsure+LateWindow+250*time.Millisecond
+// doubtful reports whether an earlier copy of the call may still run, or may have run in spite of this fault: a question
+// that took something writes also when it is asked again, so a server that refuses writes does not say what it took.
+func (l *ledger) doubtful(now Time, fault scripts.Fault) bool {
+	return l.unsure != 0 && (now < l.unsure+LateWindow+250*time.Millisecond || l.changes.n == 0 && fault.Passing())
 }
 
 // unpublish is a Give coming back: its message is known as ours, or was none.

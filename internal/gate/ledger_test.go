@@ -275,3 +275,37 @@ func TestPermitsByReplay(t *testing.T) {
 		})
 	}
 }
+
+// A question that took something writes also when it is asked again. So a server that has come to refuse writes does not say
+// that nothing was taken, however late: the question is asked again, and what it took is somebody's.
+func TestARefusalNeverHidesWhatAnEarlierCopyTook(t *testing.T) {
+	c := newDuel(t, 1)
+	b := &borrower{}
+	b.w = Waiter{By: b, N: 2}
+	c.step(0, func(m Machine, fx *Effects) { m.Ask(c.now, &b.w, fx) })
+	answer := func(ran bool, result Result, reply scripts.Reply) {
+		t.Helper()
+		if len(c.boxes[0]) != 1 || c.boxes[0][0].Op != Take {
+			t.Fatalf("on their way are %v, want a Take", c.boxes[0])
+		}
+		command := c.boxes[0][0]
+		c.boxes[0] = nil
+		if ran {
+			reply = c.redis.run(0, command)
+		}
+		command.Result, command.Reply = result, reply
+		c.step(0, func(m Machine, fx *Effects) { m.Answer(c.now, &command, fx) })
+	}
+	again := func(later time.Duration) {
+		c.now += later
+		c.step(0, func(m Machine, fx *Effects) { m.Wake(c.now, fx) })
+	}
+	answer(true, Unknown, 0) // 1. it took two permits; the answer was lost
+	again(LateWindow + time.Second)
+	answer(false, Answered, -1<<51-scripts.Reply(scripts.NoReplicas)) // 2. asked again, where writes are refused now
+	again(time.Second)
+	answer(true, Answered, 0) // 3. and once more, where they are not any more
+	if !b.granted {
+		t.Errorf("%d of %d permits are left, and nobody has the others", c.redis.permits, poolSize)
+	}
+}

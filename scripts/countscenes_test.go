@@ -1,0 +1,115 @@
+package scripts_test
+
+import (
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/wheellock/wheellock/scripts"
+)
+
+// The scenes of what has no owner in Redis. Each call has a number, and its effect once.
+
+var countKeys = []string{one, scripts.ReceiptKey(one, someUUID)}
+
+// counted sets up a number.
+func counted(n int) func(*box) {
+	return func(b *box) { b.must("SET", one, strconv.Itoa(n)) }
+}
+
+// counts is the check of a call that changes a number from one value to another.
+func counts(least scripts.Reply, to string) func(*outcome) {
+	return func(o *outcome) {
+		o.Helper()
+		if o.granted(least) {
+			o.want(o.thing(one).value, to, "answer ", o.reply, ": the number")
+		} else {
+			o.kept(one)
+		}
+	}
+}
+
+var countingScenes = []scene{
+	{"take", scripts.Take, counted(5), countKeys, []any{0, 7, 1, "2x1,"}, counts(1, "3")},
+	{"take too many", scripts.Take, counted(1), countKeys, []any{0, 7, 1, "2x1,"}, counts(0, "1")},
+	{"give", scripts.Give, counted(5), countKeys, []any{"PUBLISH", 0, 7, 2, nobody}, counts(0, "7")},
+	{"add", scripts.AddPermits, counted(5), countKeys, []any{"PUBLISH", 0, 7, -7, nobody}, counts(0, "-2")},
+	{"set", scripts.SetPermits, nil, countKeys, []any{"PUBLISH", 0, 7, 5, nobody}, counts(1, "5")},
+	{"drain", scripts.DrainPermits, counted(5), countKeys, []any{"PUBLISH", 0, 7, 0, nobody}, counts(1, "0")},
+	{"count down", scripts.CountDown, counted(5), countKeys, []any{"PUBLISH", 0, 7, 2, nobody}, counts(0, "3")},
+	{"count down to 0", scripts.CountDown, counted(2), countKeys, []any{"PUBLISH", 0, 7, 2, nobody}, counts(0, "")},
+	{"set a latch", scripts.SetCount, nil, countKeys, []any{"PUBLISH", 0, 7, 5, nobody}, counts(1, "5")},
+	{"delete a latch", scripts.DeleteCount, counted(5), countKeys, []any{"PUBLISH", 0, 7, 0, nobody}, counts(1, "")},
+	{"add permits that expire", scripts.PermitAdd, counted(5), countKeys, []any{"PUBLISH", 0, 7, 2, nobody}, counts(0, "7")},
+}
+
+var (
+	permitKeys  = []string{one, scripts.PermitsKey(one), countKeys[1]}
+	engineBytes = scripts.PermitBytes(someUUID)
+)
+
+// pooled sets up permits that are free, and others under numbers from 1 on, of which those before the living one are over.
+func pooled(free, held, living int) func(*box) {
+	return func(b *box) {
+		counted(free)(b)
+		for id := 1; id <= held; id++ {
+			ends := "1000"
+			if id >= living {
+				ends = strconv.FormatInt(b.serverMillis()+half.Milliseconds(), 10)
+			}
+			b.must("ZADD", permitKeys[1], ends, string(scripts.PermitID(someUUID, uint64(id))))
+		}
+	}
+}
+
+// pool checks that permits are neither lost nor made, and that those with these numbers are held, for an hour, or are not.
+func pool(least scripts.Reply, held bool, numbers ...uint64) func(*outcome) {
+	return func(o *outcome) {
+		o.Helper()
+		free, _ := strconv.ParseInt(o.before[one].value, 10, 64)
+		total := free + int64(len(o.before[permitKeys[1]].value)/16) // ids of 16 bytes, and blanks between them
+		if sum := o.number(one) + number(o.TB.(*testing.T), o.must("ZCARD", permitKeys[1])); o.undoing && sum != total || sum > total {
+			o.Errorf("answer %d: there are %d permits, of %d", o.reply, sum, total)
+		}
+		if !o.granted(least) {
+			if o.reply.Fault() == scripts.None && o.reply != -1 {
+				o.Errorf("answered %d", o.reply)
+			}
+			return
+		}
+		for _, n := range numbers {
+			score, _ := strconv.ParseInt(strings.Trim(o.must("ZMSCORE", permitKeys[1], idOf(n)), "[]"), 10, 64)
+			if left := score - o.serverMillis(); held != (left > 0) || held && left < hour.Milliseconds()-10_000 {
+				o.Errorf("answer %d: permit %d ends in %d ms", o.reply, n, left)
+			}
+		}
+	}
+}
+
+var permitScenes = []scene{
+	{"take permits", scripts.PermitTake, pooled(3, 1, 1), permitKeys, []any{"PUBLISH", 0, engineBytes, 100, 1, 2, hour, nobody}, pool(1, true, 100, 101)},
+	{"take permits that are over", scripts.PermitTake, pooled(0, 3, 3), permitKeys, []any{"PUBLISH", 0, engineBytes, 100, 1, 2, hour, nobody}, pool(1, true, 100, 101)},
+	{"take too many, some are over", scripts.PermitTake, pooled(0, 3, 3), permitKeys, []any{"PUBLISH", 0, engineBytes, 100, 1, 9, hour, nobody},
+		func(o *outcome) {
+			if _, refused := o.reply.Held(); refused {
+				o.reply = -1
+			}
+			pool(1, true, 100)(o)
+		}},
+	{"take permits again", scripts.PermitTake, pooled(3, 2, 1), permitKeys, []any{"PUBLISH", 0, engineBytes, 1, 1, 2, hour, nobody}, pool(1, true, 1, 2)},
+	{"renew permits", scripts.PermitRenew, pooled(3, 2, 1), permitKeys[1:2], []any{engineBytes, "1,2,3600000;"}, pool(1, true, 1, 2)},
+	{"free permits", scripts.PermitFree, pooled(3, 2, 1), permitKeys, []any{"PUBLISH", 0, engineBytes, 7, 1, 2, "", nobody}, pool(0, false, 1, 2)},
+	{"free permits by their ids, one of them twice", scripts.PermitFree, pooled(3, 3, 1), permitKeys,
+		[]any{"PUBLISH", 0, engineBytes, 7, 0, 3, idOf(1) + idOf(2) + idOf(1), nobody}, pool(0, false, 1, 2)},
+	{"count permits of which some are over", countOnly, pooled(3, 3, 3), permitKeys[:2], []any{"PUBLISH", nobody}, func(o *outcome) {
+		if o.reply == 0 {
+			o.want(o.must("ZCARD", permitKeys[1]), "1", "answer ", o.reply, ": held")
+		}
+		pool(0, false)(o)
+	}},
+}
+
+func idOf(n uint64) string { return string(scripts.PermitID(someUUID, n)) }
+
+// countOnly is permit_count.lua, but for its numbers.
+var countOnly = scripts.Script{Name: scripts.PermitCount.Name, Text: "local function count()\n" + scripts.PermitCount.Text + "\nend\nreturn count()[1]\n"}

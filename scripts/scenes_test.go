@@ -1,0 +1,180 @@
+package scripts_test
+
+import (
+	"slices"
+	"time"
+
+	"github.com/wheellock/wheellock/scripts"
+)
+
+// The scenes of locks. What stands lasts for half an hour, and an hour is asked for.
+
+const half = 30 * time.Minute
+
+// standing sets up a lock with fields and values.
+func standing(fields ...string) func(*box) {
+	return func(b *box) {
+		b.must(append([]string{"HSET", one}, fields...)...)
+		b.must("PEXPIRE", one, "1800000")
+	}
+}
+
+// reading sets up hold keys of readers besides.
+func reading(setup func(*box), owners ...string) func(*box) {
+	return func(b *box) {
+		setup(b)
+		for _, owner := range owners {
+			b.must("SET", scripts.HoldKey(one, owner), "1", "PX", "1800000")
+		}
+	}
+}
+
+var (
+	names     = []string{one}
+	nobody    = scripts.LockChannel("nobody")
+	counter   = scripts.TokenKey(one)
+	readNames = []string{one, scripts.HoldKey(one, "me:1")}
+)
+
+var lockScenes = []scene{
+	{"acquire", scripts.Acquire, nil, names, []any{0, "me:1", hour}, gives(1, "me:1")},
+	{"acquire again", scripts.Acquire, standing("me:1", "1"), names, []any{0, "me:1", hour}, gives(1, "me:1")},
+	{"acquire fenced", scripts.AcquireFenced, nil, []string{one, counter}, []any{0, 64, 86400000, "me:1", hour}, gives(1, "me:1")},
+	{"acquire fenced again", scripts.AcquireFenced, standing("me:1", "1"), []string{one, counter}, []any{0, 64, 0, "me:1", hour}, gives(1, "me:1")},
+	{"renew", scripts.Renew, standing("me:1", "1"), names, []any{"me:1", hour}, gives(1, "me:1")},
+	{"confirm", scripts.Confirm, standing("me:1", "1"), names, []any{"PUBLISH", "me:1", hour, nobody}, gives(0, "me:1")},
+	{"swap", scripts.Swap, standing("me:1", "1"), names, []any{"PUBLISH", "me:1", "me:2", hour, nobody}, func(o *outcome) {
+		gives(0, "me:2")(o)
+		if o.granted(0) {
+			o.hasNot("me:1")
+		}
+	}},
+	{"swap again", scripts.Swap, standing("me:2", "1"), names, []any{"PUBLISH", "me:1", "me:2", hour, nobody}, gives(0, "me:2")},
+	{"release", scripts.Release, standing("me:1", "1"), names, []any{"PUBLISH", "me:1", nobody}, frees("me:1")},
+}
+
+var rwScenes = []scene{
+	{"read", scripts.AcquireRead, nil, readNames, []any{0, "PUBLISH", "me:1", hour, nobody, -1}, gives(1, "me:1", readNames[1])},
+	{"read beside another", scripts.AcquireRead, standing("mode", "read", "java:1", "1"), readNames,
+		[]any{0, "PUBLISH", "me:1", hour, nobody, -1}, gives(1, "me:1", readNames[1])},
+	{"read again", scripts.AcquireRead, reading(standing("mode", "read", "me:1", "1"), "me:1"), readNames,
+		[]any{0, "PUBLISH", "me:1", hour, nobody, -1}, gives(1, "me:1", readNames[1])},
+	{"read again without its key", scripts.AcquireRead, standing("mode", "read", "me:1", "1"), readNames,
+		[]any{0, "PUBLISH", "me:1", hour, nobody, -1}, gives(1, "me:1", readNames[1])},
+	{"write", scripts.AcquireWrite, nil, names, []any{0, "me:1:write", hour}, gives(1, "me:1:write")},
+	{"write again", scripts.AcquireWrite, standing("mode", "write", "me:1:write", "1"), names, []any{0, "me:1:write", hour}, gives(1, "me:1:write")},
+	{"renew a reader", scripts.RenewRead, reading(standing("mode", "read", "me:1", "1"), "me:1"), readNames,
+		[]any{"PUBLISH", "me:1", hour, ""}, gives(1, "me:1", readNames[1])},
+	{"renew a reader without its key", scripts.RenewRead, standing("mode", "read", "me:1", "1"), readNames,
+		[]any{"PUBLISH", "me:1", hour, nobody}, gives(0, "me:1", readNames[1])},
+	{"release the last reader", scripts.ReleaseRead, reading(standing("mode", "read", "me:1", "1"), "me:1"), readNames,
+		[]any{"PUBLISH", 0, "me:1", nobody}, func(o *outcome) {
+			frees("me:1")(o)
+			if o.granted(0) {
+				o.want(o.must("EXISTS", one), "0", "answer ", o.reply, ": EXISTS")
+			}
+		}},
+	{"release a reader beside another", scripts.ReleaseRead, reading(standing("mode", "read", "me:1", "2", "java:1", "1"), "me:1", "java:1"), readNames,
+		[]any{"PUBLISH", 0, "me:1", nobody}, frees("me:1")},
+	{"release a reader beside a dead one", scripts.ReleaseRead, reading(standing("mode", "read", "me:1", "1", "java:1", "1"), "me:1"), readNames,
+		[]any{"PUBLISH", 0, "me:1", nobody}, frees("me:1")},
+	{"release a writer", scripts.ReleaseWrite, standing("mode", "write", "me:1:write", "1"), names, []any{"PUBLISH", "me:1:write", nobody}, frees("me:1:write")},
+	{"release a writer that reads", scripts.ReleaseWrite, reading(standing("mode", "write", "me:1:write", "1", "me:1", "1"), "me:1"), names,
+		[]any{"PUBLISH", "me:1:write", nobody}, frees("me:1:write")},
+	{"downgrade", scripts.Downgrade, standing("mode", "write", "me:1:write", "1"), readNames, []any{"PUBLISH", "me:1:write", "me:1", hour, nobody},
+		func(o *outcome) {
+			gives(0, "me:1", readNames[1])(o)
+			if o.granted(0) {
+				o.hasNot("me:1:write")
+				o.want(o.must("HGET", one, "mode"), "read", "the mode")
+			}
+		}},
+	{"downgrade again", scripts.Downgrade, standing("mode", "read", "me:1", "1"), readNames, []any{"PUBLISH", "me:1:write", "me:1", hour, nobody},
+		gives(0, "me:1", readNames[1])},
+}
+
+var fairKeys = []string{one, scripts.FairQueue(one), scripts.FairDeadlines(one), scripts.FairAlive(one)}
+
+// asking is what a waiter of a fair lock asks.
+func asking(id int, place string, n, first int) []any {
+	return []any{9000000000000, "me", hour, "PUBLISH", id, place, hour, n, first, nobody}
+}
+
+// queued puts waiters of ours into the queue of a lock that another has, which then goes or stays.
+func queued(n int, free bool) func(*box) {
+	return func(b *box) {
+		standing("java:1", "1")(b)
+		b.eval(scripts.FairAsk, fairKeys, asking(0, "TRY", n, 1)...)
+		if free {
+			b.must("DEL", one)
+		}
+	}
+}
+
+// inLine checks that whoever stands in the queue has a deadline, when nothing is refused any more.
+func inLine(o *outcome) {
+	o.Helper()
+	deadlines := o.list("ZRANGE", fairKeys[2], "0", "-1")
+	for _, owner := range o.list("LRANGE", fairKeys[1], "0", "-1") {
+		if o.why == scripts.None && !slices.Contains(deadlines, owner) {
+			o.Errorf("answer %d: %s stands in the queue; deadlines have %q", o.reply, owner, deadlines)
+		}
+	}
+}
+
+// fairly is gives, of a lock with a queue.
+func fairly(owner string) func(*outcome) {
+	return func(o *outcome) {
+		o.Helper()
+		gives(1, owner)(o)
+		inLine(o)
+	}
+}
+
+var fairScenes = []scene{
+	{"ask for a free fair lock", scripts.FairAsk, nil, fairKeys, asking(1, "NEW", 1, 1), fairly("me:1")},
+	{"ask for it again", scripts.FairAsk, standing("me:1", "1"), fairKeys, asking(1, "NEW", 1, 1), fairly("me:1")},
+	{"ask when it is our turn", scripts.FairAsk, queued(2, true), fairKeys, asking(1, "OLD", 0, 0), fairly("me:1")},
+	{"join", scripts.FairAsk, standing("java:1", "1"), fairKeys, asking(1, "NEW", 2, 1), func(o *outcome) {
+		if _, held := o.reply.Held(); !held {
+			o.kept(one)
+		} else {
+			o.want(o.must("LRANGE", fairKeys[1], "0", "-1"), "[me:1 me:2]", "answer ", o.reply, ": the queue")
+			o.want(o.must("ZCARD", fairKeys[2]), "2", "answer ", o.reply, ": the deadlines")
+		}
+		inLine(o)
+	}},
+	{"go back to the head", scripts.FairAsk, queued(0, false), fairKeys, asking(1, "OLD", 0, 0), func(o *outcome) {
+		if _, held := o.reply.Held(); !held {
+			o.kept(one)
+		} else {
+			o.want(o.must("LRANGE", fairKeys[1], "0", "-1"), "[me:1]", "answer ", o.reply, ": the queue")
+		}
+		inLine(o)
+	}},
+	{"release to the next of ours", scripts.FairRelease, func(b *box) {
+		queued(2, true)(b)
+		standing("me:9", "1")(b)
+	}, fairKeys, []any{"PUBLISH", "me", "me:9", 1, hour, nobody}, func(o *outcome) {
+		frees("me:9")(o)
+		if o.reply == scripts.Passed {
+			o.has("me:1")
+		}
+		inLine(o)
+	}},
+	{"release to nobody", scripts.FairRelease, standing("me:9", "1"), fairKeys, []any{"PUBLISH", "me", "me:9", 0, hour, nobody}, frees("me:9")},
+	{"leave", scripts.FairLeave, func(b *box) {
+		queued(3, true)(b)
+		standing("me:1", "1")(b)
+	}, fairKeys, []any{"PUBLISH", "me", 2, 1, nobody}, func(o *outcome) {
+		if o.reply == 0 {
+			if o.why != wrongType { // of another type it is not ours to free
+				o.hasNot("me:1")
+			}
+			o.want(o.must("LRANGE", fairKeys[1], "0", "-1"), "[me:3]", "answer ", o.reply, ": the queue")
+			inLine(o)
+		} else if o.reply.Fault() == scripts.None {
+			o.Errorf("answered %d", o.reply)
+		}
+	}},
+}
