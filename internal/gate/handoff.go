@@ -98,7 +98,7 @@ func (m *Mutex) fresh(now Time, w *Waiter) bool {
 // confirmAhead confirms a tenure that changes hands fast when half of its HandoffTime is over.
 func (m *Mutex) confirmAhead(now Time, fx *Effects) {
 	w := m.queue.head
-	if m.flight != None || w == nil || m.t.handed < aheadAfter || !w.fits(&m.t.Tenure) || now-m.t.Confirmed < m.cfg.HandoffTime/2 || !m.keeps(now) {
+	if m.flight != None || w == nil || m.t.handed < aheadAfter || !w.fits(&m.t.Tenure) || now-m.t.Confirmed < m.cfg.HandoffTime/2 || !m.keeps(now) || m.t.Doubt {
 		return
 	}
 	m.send(Command{Op: Confirm, ID: m.t.ID, Lease: m.t.Lease}, fx)
@@ -120,9 +120,12 @@ func (m *Mutex) confirmed(now Time, c *Command, fx *Effects) {
 		m.t.confirm(now, c)
 		m.t.follow()
 		if c.Op == Swap {
-			m.admit(now, fx)
+			if !m.givenInVain(now, c, fx) {
+				m.admit(now, fx)
+			}
 			return
 		}
+		m.tries = 0
 		if crowd.outside > 0 && now >= crowd.yieldFree {
 			m.t.Confirmed = age // others wait: this tenure is not handed on for longer
 		}

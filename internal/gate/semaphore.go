@@ -65,6 +65,7 @@ func (s *Semaphore) News(now Time, permits int64, fx *Effects) {
 
 // heard hands out what was taken.
 func (s *Semaphore) heard(now Time, c *Command, fx *Effects) {
+	s.tries = 0
 	s.loose += int64(c.Reply)
 	for w := s.queue.head; w != nil && w.N <= s.loose; w = s.queue.head {
 		n := w.N
