@@ -71,12 +71,12 @@ func (m *Mutex) acquired(now Time, c *Command, fx *Effects) {
 	if m.t.Unsure == 0 { // else an earlier one may have taken the lock: the same owner asks again, or releases
 		m.t.phase = free
 	}
-	m.declined(now, c)
+	m.declined(now, c, &m.tries)
 }
 
 // declined is an acquire that surely did nothing, for another reason than another owner.
-func (m *Mutex) declined(now Time, c *Command) {
-	out, pause := declined(c, &m.tries)
+func (m *Mutex) declined(now Time, c *Command, tries *retries) {
+	out, pause := declined(c, tries)
 	m.askAt = now + pause
 	m.tell(out)
 }

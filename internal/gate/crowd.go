@@ -179,7 +179,7 @@ func (m *Mutex) LinkUp(now Time, fx *Effects) {
 		m.crowd.ghosts.hurry(now)
 	}
 	if l := m.queue.line; l != nil {
-		l.joinAt, l.leaveAt, l.tries = 0, 0, 0
+		l.joinAt, l.leaveAt, l.stays, l.leaves = 0, 0, 0, 0
 	}
 	if m.t.phase == ours {
 		m.Suspect(now, fx)

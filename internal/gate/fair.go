@@ -69,7 +69,7 @@ func (m *Mutex) answeredInLine(now Time, c *Command, fx *Effects) bool {
 	case c.Result == Unknown:
 		m.unsureInLine(now, c)
 	case ran && c.ID == 0:
-		m.tries = 0
+		l.stays = 0
 	case ran:
 		m.t.phase = free
 		ttl, _ := c.Reply.Held()
@@ -78,10 +78,18 @@ func (m *Mutex) answeredInLine(now Time, c *Command, fx *Effects) bool {
 		if c.ID != 0 {
 			m.t.phase = free
 		}
-		m.declined(now, c)
+		m.declined(now, c, m.asks(c))
 		l.joinAt, l.freshAt = m.askAt, max(l.freshAt, m.askAt)
 	}
 	return true
+}
+
+// asks counts the attempts in vain at what c does: asking for the lock, or staying in the queue while we hold it.
+func (m *Mutex) asks(c *Command) *retries {
+	if c.ID == 0 {
+		return &m.queue.line.stays
+	}
+	return &m.tries
 }
 
 // unsureInLine is a lost answer: whoever was to join may stand in the queue, and whoever asked may have the
@@ -90,7 +98,7 @@ func (m *Mutex) answeredInLine(now Time, c *Command, fx *Effects) bool {
 func (m *Mutex) unsureInLine(now Time, c *Command) {
 	l := m.queue.line
 	l.unsure(c.Sent)
-	l.joinAt = now + m.tries.next(c.ID)
+	l.joinAt = now + m.asks(c).next(c.ID)
 	l.freshAt = max(l.freshAt, l.joinAt)
 	if c.ID == 0 {
 		return

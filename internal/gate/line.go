@@ -21,7 +21,8 @@ type line struct {
 
 	joinAt  Time    // when the next may join, after a command that proved nothing
 	leaveAt Time    // when the next may leave, likewise
-	tries   retries // leaving, in vain
+	stays   retries // while we hold the lock, in vain
+	leaves  retries // likewise
 	freshAt Time    // when the engine must say again that it lives
 
 	quiet   []uint64 // places whose channels are to be given up
@@ -146,13 +147,13 @@ func (l *line) give(now Time) bool {
 func (l *line) given(now Time, c *Command) {
 	fault := c.Reply.Fault()
 	if c.Result == Answered && fault == scripts.None {
-		l.tries = 0
+		l.leaves = 0
 		if l.lateAt > c.Sent { // somebody may still put them in
 			l.late = append(l.late, places{first: l.out.first, n: l.out.n, at: l.lateAt})
 		}
 		return
 	}
-	_, pause := unfreed(c, &l.tries)
+	_, pause := unfreed(c, &l.leaves)
 	l.leaveAt = now + pause
 	if l.out.ends == 0 {
 		l.out.ends = now + forgotten

@@ -63,7 +63,7 @@ func (m *Mutex) giveBack(now Time, out Outcome, fx *Effects) {
 
 // giveBack is Mutex's. ack is who wanted it freed besides.
 func (r *RW) giveBack(now Time, g *grip, out Outcome, ack Settler) {
-	pause := r.tries.next(g.ID)
+	pause := r.asks.next(g.ID)
 	r.tell(out)
 	if r.queue.head != nil {
 		r.last.notBefore = now + pause

@@ -27,8 +27,9 @@ type RW struct {
 	freeAt Time                 // when the lease of the owner that refused us ends, as it was last heard
 	last   *lastAnswer          // about those who wait
 
-	courteous bool // it, asking for readers, is for nothing if others listen
-	suspected bool // the tenures were suspected after the command in flight was asked for
+	courteous bool    // it, asking for readers, is for nothing if others listen
+	asks      retries // for the head of the queue, in vain
+	suspected bool    // the tenures were suspected after the command in flight was asked for
 }
 
 // grip is a tenure of a read-write lock, from the question for it until it is freed.

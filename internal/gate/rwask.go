@@ -180,7 +180,7 @@ func (r *RW) begun(now Time, g *grip, c *Command) {
 	case forced: // it was to be freed by force before the answer came that it is ours
 		r.drop(now, g, ghost.ack)
 	default:
-		r.tries = 0
+		r.asks = 0
 		if r.last != nil {
 			r.last = r.last.noted(Outcome{Why: Taken})
 		}
@@ -193,7 +193,7 @@ func (r *RW) begun(now Time, g *grip, c *Command) {
 // message, the end of a lease, the end of our own reading or the poll cap.
 func (r *RW) refused(now Time, ttl time.Duration, seed uint64, fx *Effects) {
 	r.cfg.Stats.Waits.Inc()
-	r.tries = 0
+	r.asks = 0
 	r.tell(Outcome{Why: Taken, TTL: ttl})
 	r.settleYield(false, now)
 	if r.queue.head == nil {
@@ -206,13 +206,13 @@ func (r *RW) refused(now Time, ttl time.Duration, seed uint64, fx *Effects) {
 
 // inVain is a question to which there is no answer that counts.
 func (r *RW) inVain(now Time, c *Command, out Outcome) {
-	r.askAt = now + r.tries.next(c.ID)
+	r.askAt = now + r.asks.next(c.ID)
 	r.tell(out)
 }
 
 // declined is an acquire that surely did nothing, for another reason than another owner.
 func (r *RW) declined(now Time, c *Command) {
-	out, pause := declined(c, &r.tries)
+	out, pause := declined(c, &r.asks)
 	r.askAt = now + pause
 	r.tell(out)
 }
@@ -233,6 +233,7 @@ func (r *RW) confirmed(now Time, g *grip, c *Command, fx *Effects) {
 		case r.courteous && r.outside > 0:
 			r.refused(now, g.Deadline-now, g.ID, fx)
 		default:
+			r.asks = 0
 			g.joinBy = c.Sent + r.cfg.HandoffTime
 			r.admit(now, g, c)
 		}
@@ -310,7 +311,7 @@ func (r *RW) suspect(now Time) {
 func (r *RW) LinkUp(now Time, fx *Effects) {
 	r.tick(now)
 	r.hurry(now)
-	r.tries = 0
+	r.tries, r.asks = 0, 0
 	r.ghosts.hurry(now)
 	for _, g := range r.grips {
 		g.askAt = min(g.askAt, now)
