@@ -69,7 +69,8 @@ func (l *ledger) Abandon(now Time, w *Waiter, fx *Effects) {
 
 // Timeout gives up a waiter whose WithWait is over.
 func (l *ledger) Timeout(now Time, w *Waiter, fx *Effects) {
-	out := l.last.outcome(TimedOut)
+	out := l.last.outcome()
+	out.Why = TimedOut
 	l.again = l.again || w.asked
 	l.queue.remove(w)
 	l.cfg.Answer(w, out) // last: a settled waiter is its caller's again

@@ -55,22 +55,23 @@ func (m *Mutex) Abandon(now Time, w *Waiter, fx *Effects) {
 
 // Timeout gives up a waiter whose WithWait is over.
 func (m *Mutex) Timeout(now Time, w *Waiter, fx *Effects) {
-	out := m.ending(now, TimedOut)
+	out := m.lastOutcome(now)
+	out.Why = TimedOut
 	m.queue.remove(w)
 	m.ungrow(w)
 	m.cfg.Answer(w, out) // last: a settled waiter is its caller's again
 	m.pump(now, fx)
 }
 
-// ending is the outcome of a waiter who gives up: why, and what the last answer was.
-func (m *Mutex) ending(now Time, why Why) Outcome {
+// lastOutcome is what is known of the name, as the answer to a waiter that gives up.
+func (m *Mutex) lastOutcome(now Time) Outcome {
 	switch {
 	case m.t.holds != nil:
-		return Outcome{Why: why, Last: Taken, TTL: m.ttl(now)}
+		return Outcome{Last: Taken, TTL: m.ttl(now)}
 	case m.crowd != nil:
-		return m.crowd.last.outcome(why)
+		return m.crowd.last.outcome()
 	}
-	return Outcome{Why: why, Last: Down}
+	return Outcome{Last: Down}
 }
 
 // Answer is the command in flight coming back.

@@ -47,13 +47,13 @@ type lastAnswer struct {
 	notBefore Time // when the name may be asked for again at the earliest, whatever is published: it was given back
 }
 
-// outcome is the outcome of a waiter who gives up: why it does, and what the last answer was.
-func (l *lastAnswer) outcome(why Why) Outcome {
+// outcome is what is known of the name, as the answer to a waiter that gives up.
+func (l *lastAnswer) outcome() Outcome {
 	if l == nil {
-		return Outcome{Why: why, Last: Down}
+		return Outcome{Last: Down}
 	}
 	out := l.Outcome
-	out.Why, out.Last = why, l.Why
+	out.Last = l.Why
 	return out
 }
 

@@ -104,19 +104,20 @@ func (r *RW) forget(w *Waiter) {
 
 // Timeout gives up a waiter whose WithWait is over.
 func (r *RW) Timeout(now Time, w *Waiter, fx *Effects) {
-	out := r.ending(now, TimedOut)
+	out := r.lastOutcome(now)
+	out.Why = TimedOut
 	r.forget(w)
 	r.cfg.Answer(w, out) // last: a settled waiter is its caller's again
 	r.enter(now)
 	r.pump(now, fx)
 }
 
-// ending is the outcome of a waiter who gives up: why, and what the last answer was.
-func (r *RW) ending(now Time, why Why) Outcome {
+// lastOutcome is what is known of the name, as the answer to a waiter that gives up.
+func (r *RW) lastOutcome(now Time) Outcome {
 	if r.Oldest() != Never {
-		return Outcome{Why: why, Last: Taken, TTL: r.ttl(now)}
+		return Outcome{Last: Taken, TTL: r.ttl(now)}
 	}
-	return r.last.outcome(why)
+	return r.last.outcome()
 }
 
 // Answer is the command in flight coming back.
