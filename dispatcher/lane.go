@@ -7,6 +7,7 @@ import (
 	"github.com/redis/rueidis"
 
 	"github.com/wheellock/wheellock/internal/gate"
+	"github.com/wheellock/wheellock/scripts"
 )
 
 // lane carries one batch at a time to its node and back. While it is away the lane owns its fields; while it
@@ -174,6 +175,9 @@ func (l *lane) read(results []rueidis.RedisResult) (reload bool) {
 func (l *lane) fail(c call, v verdict) {
 	for i := c.from; i < c.to; i++ {
 		l.batch[i].Result, l.batch[i].Words, l.batch[i].Reply = v.result, v.words, 0
+		if v.fault != scripts.None {
+			l.batch[i].Result, l.batch[i].Words, l.batch[i].Reply = gate.Answered, "", v.fault.Reply()
+		}
 	}
 }
 

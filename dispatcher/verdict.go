@@ -3,40 +3,52 @@ package dispatcher
 import (
 	"errors"
 	"net"
+	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/redis/rueidis"
 
 	"github.com/wheellock/wheellock/internal/gate"
+	"github.com/wheellock/wheellock/scripts"
 )
 
 // verdict is what an error says about the command it answers.
 type verdict struct {
 	result gate.Result
-	words  string // the server's own
-	reload bool   // the script is not loaded: load it and send again
-	link   bool   // the connection is gone
-	split  bool   // a call with many names: it may be about some of them
+	words  string        // the server's own
+	reload bool          // the script is not loaded: load it and send again
+	link   bool          // the connection is gone
+	split  bool          // a call with many names: it may be about some of them
+	fault  scripts.Fault // what a script should have answered: then that is the answer
 }
 
 // What surely did not run and may run soon, and what surely did not and will not: the first words of the
 // server's error. Anything else that the server says in an error came out of a script; our scripts turn
 // errors of their commands into replies, so it did not get as far as a write.
 var (
-	passing = []string{"LOADING", "BUSY", "TRYAGAIN", "CLUSTERDOWN", "MASTERDOWN", "READONLY", "UNKILLABLE", "NOTBUSY", "ERR max number of clients"}
+	passing = []string{"LOADING", "BUSY", "TRYAGAIN", "CLUSTERDOWN", "MASTERDOWN", "READONLY", "NOREPLICAS", "MISCONF", "OOM", "UNKILLABLE", "NOTBUSY", "ERR max number of clients"}
+	partly  = []string{"TRYAGAIN", "NOREPLICAS", "MISCONF", "OOM"} // of those, what may be about some names of a call: some keys of a slot that moves are here, some names are written to
 	killed  = "Script killed by user"
 	astride = "non local key" // in the midst of a script: a key that was here, and was deleted, is in a hash slot on its way
 )
 
-// Said is what the server said in an error, also in one that was wrapped; false: it did not come from the server.
+// Said is what the server said in an error, also in one that was wrapped, without what it adds about the script in which
+// it said so; false: it did not come from the server.
 func Said(err error) (words string, ok bool) {
 	var redisErr *rueidis.RedisError
 	if !errors.As(err, &redisErr) || redisErr.IsNil() {
 		return "", false
 	}
-	return redisErr.Error(), true
+	return plain(redisErr.Error()), true
 }
+
+// inScript is what servers add to an error that came out of a script: until Redis 6.2 before it, since 7.0 behind.
+var inScript = regexp.MustCompile(`^ERR Error running script .*@user_script: ?\d+: -?| script: [0-9a-f]{40}, on @\S+$`)
+
+// plain is an error of the server in its own words. A digest and a line number tell nobody anything who has not written
+// the script.
+func plain(words string) string { return inScript.ReplaceAllString(words, "") }
 
 // judge is the only place that decides what an error means (the table in ARCHITECTURE.md).
 func judge(err error) verdict {
@@ -45,8 +57,8 @@ func judge(err error) verdict {
 			return verdict{result: gate.Again, words: words, reload: true}
 		}
 		for _, p := range passing {
-			if strings.HasPrefix(words, p) { // TRYAGAIN: some keys of a slot that moves are here, others are not
-				return verdict{result: gate.Again, words: words, split: p == "TRYAGAIN"}
+			if strings.HasPrefix(words, p) {
+				return verdict{result: gate.Again, words: words, split: slices.Contains(partly, p)}
 			}
 		}
 		if strings.Contains(words, killed) {
@@ -54,6 +66,9 @@ func judge(err error) verdict {
 		}
 		if strings.Contains(words, astride) { // what the script had done by then is done
 			return verdict{result: gate.Unknown, words: words}
+		}
+		if strings.HasPrefix(words, "WRONGTYPE") {
+			return verdict{result: gate.Denied, words: words, fault: scripts.AnotherType}
 		}
 		return verdict{result: gate.Denied, words: words}
 	}

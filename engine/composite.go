@@ -161,9 +161,14 @@ func giveBack(holds []*Hold) {
 	}
 }
 
-// backOff sleeps a random time that grows with the tries, so that two who collided do not collide again.
-func backOff(ctx context.Context, try int) error {
-	longest := time.Millisecond << min(try, 6)
+// backOff sleeps a random time that grows with the tries, so that two who collided do not collide again: up to 80 ms
+// while another has the lock, of which no message may tell, and up to 160 ms when the last attempt ended with another
+// error.
+func backOff(ctx context.Context, try int, last error) error {
+	longest := time.Millisecond << min(try, 7)
+	if errors.Is(last, ErrHeld) {
+		longest = min(longest, 64*time.Millisecond)
+	}
 	timer := time.NewTimer(longest/4 + time.Duration(rand.Int64N(int64(longest))))
 	defer timer.Stop()
 	select {

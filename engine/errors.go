@@ -22,8 +22,9 @@ func (f *failure) Unwrap() error { return f.group }
 var (
 	// ErrHeld means that nothing changed in Redis: another owner has the name. Try later. HeldError has more.
 	ErrHeld = errors.New("wheellock: held by another owner")
-	// ErrWaitTimeout means that WithWait is over and nothing is held. It is also ErrHeld when the last answer
-	// of Redis was "taken", ErrNotReplicated when too few replicas had it, and ErrUnavailable when there was no answer.
+	// ErrWaitTimeout means that WithWait is over and nothing is held. It says why besides: it is also ErrHeld when the
+	// last answer of Redis was "taken", ErrNotReplicated when too few replicas had it, ErrRefused when the server said no
+	// for a reason that can pass, ErrUncertain when the answer was lost or too late, and ErrUnavailable when there was none.
 	ErrWaitTimeout = errors.New("wheellock: waited as long as was asked for")
 )
 
@@ -33,11 +34,13 @@ var (
 	ErrUnavailable = errors.New("wheellock: Redis cannot serve")
 	// ErrNotSent means that nothing changed in Redis: the connection is known to be down. Safe to repeat.
 	ErrNotSent error = &failure{"wheellock: not sent, Redis cannot be reached", ErrUnavailable}
-	// ErrUncertain means that the command left and its answer did not come. The engine keeps cleaning up.
+	// ErrUncertain means that the command left and its answer did not come, or came when the lease was over already.
+	// Nothing is held; the engine keeps cleaning up.
 	ErrUncertain error = &failure{"wheellock: sent, answer lost", ErrUnavailable}
 	// ErrOverloaded means that nothing was sent: MaxRequests or MaxWaitersPerName is reached.
 	ErrOverloaded error = &failure{"wheellock: too many requests wait already", ErrUnavailable}
-	// ErrRefused means that the server said no, in the words that the error ends with; nothing changed.
+	// ErrRefused means that the server said no, in the words that the error ends with; nothing changed. Lock goes on
+	// asking when the reason can pass by itself: READONLY, NOREPLICAS, OOM, MISCONF, LOADING, BUSY, CLUSTERDOWN and so on.
 	ErrRefused error = &failure{"wheellock: refused by Redis", ErrUnavailable}
 	// ErrNotReplicated means that too few replicas had the grant in time (Options.Replicas); it is released again.
 	// TryLock says so at once; Lock goes on asking, and an ErrWaitTimeout is also this when that was the last answer.
@@ -90,10 +93,11 @@ func (e *HeldError) Is(target error) bool { return target == ErrHeld }
 
 // opError says what was being done to which name. It is formatted only when it is read.
 type opError struct {
-	doing string // "lock", "unlock", ...
-	name  string
-	err   error
-	words string // the server's
+	doing  string // "lock", "unlock", ...
+	name   string
+	err    error
+	words  string // the server's
+	passes bool   // the reason can pass by itself
 }
 
 func (e *opError) Error() string {
@@ -105,6 +109,9 @@ func (e *opError) Error() string {
 }
 
 func (e *opError) Unwrap() error { return e.err }
+
+// Is makes it errPasses when waiting may help.
+func (e *opError) Is(target error) bool { return e.passes && target == errPasses }
 
 // trim takes our own prefix off an error that is put behind another one.
 func trim(text string) string {
@@ -136,21 +143,44 @@ func errorOf(doing, name string, out gate.Outcome) error {
 	case gate.Taken:
 		return &HeldError{Name: name, TTL: out.TTL}
 	case gate.TimedOut:
-		last := ErrUnavailable
-		switch out.Last {
-		case gate.Taken:
-			last = ErrHeld
-		case gate.TooFew:
-			last = ErrNotReplicated
-		}
-		return &opError{doing: doing, name: name, err: &failure{ErrWaitTimeout.Error(), join2{ErrWaitTimeout, last}}}
+		return &opError{doing: doing, name: name, err: &unmet{ErrWaitTimeout, lastError(name, out)}}
 	}
-	e := &opError{doing: doing, name: name, err: sentinels[out.Why], words: out.Words}
-	if out.Fault != 0 && e.words == "" {
-		e.words = out.Fault.String()
-	}
-	return e
+	return &opError{doing: doing, name: name, err: sentinels[out.Why], words: wordsOf(out), passes: out.Passes}
 }
+
+// wordsOf is what is to be said besides the kind of the outcome.
+func wordsOf(out gate.Outcome) string {
+	if out.Fault != 0 && out.Words == "" {
+		return out.Fault.String()
+	}
+	return out.Words
+}
+
+// unmet is a wait that ended without what it was for: why it ended, and what was last heard.
+type unmet struct{ why, last error }
+
+func (e *unmet) Error() string   { return trim(e.why.Error()) + ": " + trim(e.last.Error()) }
+func (e *unmet) Unwrap() []error { return []error{e.why, e.last} }
+
+// lastError is what was last heard before a wait ended.
+func lastError(name string, out gate.Outcome) error {
+	switch out.Last {
+	case gate.Taken:
+		return &HeldError{Name: name, TTL: out.TTL}
+	case gate.Refused, gate.TooLate:
+		sentinel := sentinels[out.Last]
+		return &failure{sentinel.Error() + ": " + wordsOf(out), sentinel}
+	case gate.Doubtful, gate.TooFew:
+		return sentinels[out.Last]
+	}
+	return ErrUnavailable
+}
+
+// errPasses is what waiting may help against. Only errors.Is sees it.
+var errPasses = errors.New("wheellock: for now")
+
+// errTooLate is a grant that could not be handed out: it is being given back.
+var errTooLate error = &failure{"wheellock: too late", ErrUncertain}
 
 // join2 is two errors in one, without text of its own.
 type join2 [2]error
@@ -161,7 +191,7 @@ func (j join2) Unwrap() []error { return j[:] }
 var sentinels = map[gate.Why]error{
 	gate.Down: ErrNotSent, gate.Doubtful: ErrUncertain, gate.Refused: ErrRefused, gate.Foreign: ErrForeignKey,
 	gate.Lost: ErrLost, gate.TooLong: ErrMaxHold, gate.Unlocked: ErrUnlocked, gate.Closed: ErrClosed,
-	gate.Overloaded: ErrOverloaded, gate.Deadlock: ErrDeadlock, gate.TooFew: ErrNotReplicated,
+	gate.Overloaded: ErrOverloaded, gate.Deadlock: ErrDeadlock, gate.TooFew: ErrNotReplicated, gate.TooLate: errTooLate,
 	gate.OtherKind: fmt.Errorf("%w: the name is in use as another kind of lock", ErrInvalid),
 	gate.TwinLives: fmt.Errorf("%w: the name is in use with braces around it, or without, and both have the same keys", ErrInvalid),
 }

@@ -20,7 +20,7 @@ func TestFaultServerWantsReplicas(t *testing.T) {
 	for range times(t, 50, 1) {
 		unlocked, kept := mustLock(t, e.Mutex("unlocked"), engine.WithLease(time.Minute)), mustLock(t, e.Mutex("kept"))
 		server.MustDo("CONFIG", "SET", "min-replicas-to-write", "1")
-		mustRefuse(t, e.Mutex("another"), "NOREPLICAS", true)
+		mustRefuse(t, e.Mutex("another"), "NOREPLICAS")
 		freed := unlocked.UnlockAsync()
 		mustWait(t, "Unlock", freed)
 		if err := mustEnd(t, kept); !errors.Is(err, engine.ErrLost) {

@@ -135,7 +135,7 @@ func TestFaultRightsRevokedWhileRunning(t *testing.T) {
 		} else {
 			mentions(t, err, "NOPERM")
 		}
-		mustRefuse(t, e.Mutex("another"), "NOPERM", true)
+		mustRefuse(t, e.Mutex("another"), "NOPERM")
 		if err := mustEnd(t, h); !errors.Is(err, engine.ErrLost) {
 			t.Errorf("the hold ended with %v", err)
 		}

@@ -16,19 +16,17 @@ import (
 	"github.com/wheellock/wheellock/internal/redistest"
 )
 
-// mustRefuse checks that a lock is refused with the server's words, by Lock too when it is no use to wait.
-func mustRefuse(t *testing.T, m *engine.Mutex, words string, lockToo bool) {
+// mustRefuse checks that TryLock is refused with the server's words, and that Lock waits, and tells them when it gives up.
+func mustRefuse(t *testing.T, m *engine.Mutex, words string) {
 	t.Helper()
 	_, err := m.TryLock(soon(t))
 	if !errors.Is(err, engine.ErrRefused) {
 		t.Errorf("TryLock: %v, want ErrRefused", err)
 	}
 	mentions(t, err, words)
-	if !lockToo {
-		return
-	}
-	if _, err = m.Lock(soon(t)); !errors.Is(err, engine.ErrRefused) {
-		t.Errorf("Lock: %v, want ErrRefused", err)
+	_, err = m.Lock(soon(t), engine.WithWait(100*time.Millisecond))
+	if !errors.Is(err, engine.ErrWaitTimeout) || !errors.Is(err, engine.ErrRefused) {
+		t.Errorf("Lock: %v, want ErrWaitTimeout that is ErrRefused", err)
 	}
 	mentions(t, err, words)
 }
@@ -67,7 +65,7 @@ func TestFaultServerOutOfMemory(t *testing.T) {
 	for range times(t, 100, 2) {
 		watched, fixed := mustLock(t, e.Mutex("watched")), mustLock(t, e.Mutex("fixed"), engine.WithLease(10*time.Second))
 		server.MustDo("CONFIG", "SET", "maxmemory", "1")
-		mustRefuse(t, e.Mutex("another"), "OOM", true)
+		mustRefuse(t, e.Mutex("another"), "OOM")
 		mustRenew(t, watched)
 		before := fixed.Deadline()
 		if err := fixed.Extend(soon(t), time.Minute); err != nil || !fixed.Deadline().After(before.Add(30*time.Second)) {
@@ -92,7 +90,7 @@ func TestFaultServerReadOnly(t *testing.T) {
 	e := connect(t, server.Addr())
 	h := mustLock(t, e.Mutex("held"))
 	server.MustDo("REPLICAOF", "127.0.0.1", "1")
-	mustRefuse(t, e.Mutex("another"), "READONLY", false)
+	mustRefuse(t, e.Mutex("another"), "READONLY")
 	waits := e.Mutex("another").LockAsync(soon(t))
 	mustWait(t, "Lock", waits)
 	freed := h.UnlockAsync()
@@ -123,7 +121,7 @@ func TestFaultServerCannotSave(t *testing.T) {
 		})
 	}
 	save("err")
-	mustRefuse(t, e.Mutex("another"), "MISCONF", true)
+	mustRefuse(t, e.Mutex("another"), "MISCONF")
 	freed := h.UnlockAsync()
 	mustWait(t, "Unlock", freed)
 	if err := os.Remove(dump); err != nil {
@@ -182,7 +180,7 @@ func TestFaultServerBusy(t *testing.T) {
 		h := mustLock(t, e.Mutex("held"))
 		kill := busy(t, server, outside)
 		waits, freed := e.Mutex("another").LockAsync(soon(t)), h.UnlockAsync()
-		mustRefuse(t, e.Mutex("third"), "BUSY", false)
+		mustRefuse(t, e.Mutex("third"), "BUSY")
 		mustWait(t, "Lock", waits)
 		kill()
 		mustGet(t, waits)

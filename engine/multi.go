@@ -88,16 +88,16 @@ func (m *MultiLock) Lock(ctx context.Context, opts ...LockOption) (*Hold, error)
 			if h.Err() == nil {
 				return h, nil
 			}
-			giveBack(holds) // one was lost while the others were asked
+			giveBack(holds)
 			first, held = -1, nil
+			if err := m.pause(ctx, end, try, m.tooLate(h)); err != nil {
+				return nil, err
+			}
 			continue
 		}
 		giveBack(holds)
-		if !passing(err) {
+		if err := m.pause(ctx, end, try, err); err != nil {
 			return nil, err
-		}
-		if err := backOff(ctx, try); err != nil {
-			return nil, m.failed(err)
 		}
 		first = refused
 		if held, err = m.members[first].Lock(ctx, withWaitUntil(opts, end)...); err != nil {
@@ -116,7 +116,35 @@ func (m *MultiLock) TryLock(ctx context.Context, opts ...LockOption) (*Hold, err
 		giveBack(holds)
 		return nil, err
 	}
-	return compose(m.name, len(holds), holds), nil
+	h := compose(m.name, len(holds), holds)
+	if h.Err() != nil {
+		giveBack(holds)
+		return nil, m.tooLate(h)
+	}
+	return h, nil
+}
+
+// tooLate is the error of a hold of all members of which one was lost while the others were asked.
+func (m *MultiLock) tooLate(h *Hold) error {
+	if errors.Is(h.Err(), ErrClosed) {
+		return m.failed(ErrClosed)
+	}
+	return &opError{doing: "lock", name: m.name, err: errTooLate, words: "the lease of a member was over before all were held: ask with a longer lease"}
+}
+
+// pause is between an attempt that ended with last and the next. An error: there is no next one, for last does not
+// pass, ctx has ended or the wait is over.
+func (m *MultiLock) pause(ctx context.Context, end time.Time, try int, last error) error {
+	if !passing(last) {
+		return last
+	}
+	if err := backOff(ctx, try, last); err != nil {
+		return m.failed(err)
+	}
+	if !end.IsZero() && !time.Now().Before(end) {
+		return m.failed(&unmet{ErrWaitTimeout, last})
+	}
+	return nil
 }
 
 // LockAsync is Lock on a goroutine of its own.
@@ -155,7 +183,8 @@ func (m *MultiLock) askAll(ctx context.Context, first int, held *Hold, opts []Lo
 
 // passing reports whether a member that said err is worth waiting for.
 func passing(err error) bool {
-	return errors.Is(err, ErrHeld) || errors.Is(err, ErrNotSent) || errors.Is(err, ErrUncertain)
+	return errors.Is(err, ErrHeld) || errors.Is(err, ErrNotSent) || errors.Is(err, ErrUncertain) ||
+		errors.Is(err, ErrNotReplicated) || errors.Is(err, errPasses)
 }
 
 func (m *MultiLock) failed(err error) error { return &opError{doing: "lock", name: m.name, err: err} }

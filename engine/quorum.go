@@ -91,7 +91,7 @@ func (q *QuorumLock) Lock(ctx context.Context, opts ...LockOption) (*Hold, error
 			refused = err
 		}
 		if ctx.Err() == nil && passing(err) {
-			err = backOff(ctx, try)
+			err = backOff(ctx, try, err)
 		}
 		if err != nil && (ctx.Err() != nil || !passing(err)) {
 			turn.pass()
@@ -111,11 +111,7 @@ func (q *QuorumLock) gaveUp(ctx context.Context, err, refused error) error {
 		}
 		return q.failed(err)
 	}
-	last := ErrUnavailable
-	if errors.Is(refused, ErrHeld) {
-		last = ErrHeld
-	}
-	return q.failed(&failure{ErrWaitTimeout.Error(), join2{ErrWaitTimeout, last}})
+	return q.failed(&unmet{ErrWaitTimeout, refused})
 }
 
 // TryLock asks every server once. While this process holds the lock or waits for it, it is ErrHeld at once.
@@ -202,7 +198,7 @@ func (q *QuorumLock) attempt(ctx context.Context, d demand, opts []LockOption) (
 	q.late(answers, left, h, stop)
 	if h.Err() != nil { // answered too slowly: the lease is over already
 		h.UnlockAsync()
-		return nil, q.failed(ErrUncertain)
+		return nil, &opError{doing: "lock", name: q.name, err: errTooLate, words: "the lease was over before a majority had answered: ask with a longer lease"}
 	}
 	return h, nil
 }
@@ -225,11 +221,11 @@ func (q *QuorumLock) late(answers <-chan answer, n int, h *Hold, stop context.Ca
 }
 
 // verdict is the error of a majority that was not reached: "taken" when any server said so, unless so many have
-// said what will not change that asking again is of no use.
+// said what will not change that asking again is of no use. A server that did not answer in time is uncertain.
 func (q *QuorumLock) verdict(errs []error) error {
 	var final []error
 	for _, err := range errs {
-		if errors.Is(err, ErrClosed) || errors.Is(err, ErrInvalid) || errors.Is(err, ErrForeignKey) {
+		if errors.Is(err, ErrClosed) || errors.Is(err, ErrInvalid) || errors.Is(err, ErrForeignKey) || errors.Is(err, ErrRefused) && !passing(err) {
 			final = append(final, err)
 		}
 	}
@@ -241,5 +237,11 @@ func (q *QuorumLock) verdict(errs []error) error {
 			return err
 		}
 	}
-	return q.failed(errors.Join(append([]error{ErrUncertain}, errs...)...))
+	for _, err := range errs {
+		if !errors.Is(err, ErrUnavailable) { // such as the end of the time that one server has
+			errs = append([]error{ErrUncertain}, errs...)
+			break
+		}
+	}
+	return q.failed(errors.Join(errs...))
 }

@@ -94,6 +94,12 @@ var faultWords = [...]string{
 
 var foreignTypes = [...]string{"key of another type", "string", "list", "set", "zset", "hash of another kind", "stream"}
 
+// AnotherType is that of a key of a type that is not known.
+const AnotherType Fault = foreignGap
+
+// Reply is the answer of a script that was stopped by f.
+func (f Fault) Reply() Reply { return faultBase - Reply(f) }
+
 // Foreign reports whether the key holds something that is no lock of this kind, and what.
 func (f Fault) Foreign() (what string, foreign bool) {
 	if f < foreignGap || f >= foreignGap+Fault(len(foreignTypes)) {

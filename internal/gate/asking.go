@@ -10,7 +10,7 @@ func (m *Mutex) pumpFree(now Time, fx *Effects) {
 		return
 	}
 	w := m.queue.head
-	if w == nil || !m.again && now < m.askAt {
+	if w == nil || now < m.askTime() {
 		return
 	}
 	m.cfg.LastID++
@@ -45,18 +45,13 @@ func (m *Mutex) acquired(now Time, c *Command, fx *Effects) {
 		m.t.confirm(now, c)
 		m.fence(int64(c.Reply))
 		m.settleYield(true)
-		if now >= m.t.Deadline { // rule: a grant read after its own deadline is not handed out
-			m.lose(now, Lost, fx)
-			return
-		}
-		if c.Result == Alone {
-			m.giveBack(now, fx)
+		if m.givenInVain(now, c, fx) {
 			return
 		}
 		if m.crowd != nil {
 			m.crowd.stint, m.crowd.outside, m.crowd.spins = now, 0, 0
 			m.crowd.found(now, true)
-			m.crowd.last.heal()
+			m.crowd.last = m.crowd.last.noted(Outcome{Why: Taken})
 		}
 		m.admit(now, fx)
 		return
@@ -64,11 +59,8 @@ func (m *Mutex) acquired(now Time, c *Command, fx *Effects) {
 	if c.Result == Unknown {
 		m.t.unsure(c.Sent)
 		m.cfg.Stats.Uncertain.Inc()
-		m.askAt = now + retryPause
-		m.turnAway(Outcome{Why: Doubtful}, triesOnce)
-		if m.crowd != nil {
-			m.crowd.last = Down
-		}
+		m.askAt = now + m.tries.next(m.t.ID)
+		m.tell(Outcome{Why: Doubtful})
 		return
 	}
 	if ttl, held := c.Reply.Held(); held && c.Result == Answered {
@@ -80,13 +72,12 @@ func (m *Mutex) acquired(now Time, c *Command, fx *Effects) {
 	if m.t.Unsure == 0 { // else an earlier one may have taken the lock: the same owner asks again, or releases
 		m.t.phase = free
 	}
-	m.declined(now, c)
+	m.declined(now, c, &m.tries)
 }
 
 // declined is an acquire that surely did nothing, for another reason than another owner.
-func (m *Mutex) declined(now Time, c *Command) {
-	m.askAt = m.queue.declined(m.cfg, now, c)
-	if m.crowd != nil {
-		m.crowd.last = Down
-	}
+func (m *Mutex) declined(now Time, c *Command, tries *retries) {
+	out, pause := declined(c, tries)
+	m.askAt = now + pause
+	m.tell(out)
 }

@@ -163,4 +163,4 @@ func (a *ack) Settle(out Outcome) bool {
 	return true
 }
 
-var whyNames = [...]string{"granted", "taken", "timed out", "down", "doubtful", "refused", "foreign", "lost", "too long", "unlocked", "closed", "overloaded", "other kind", "twin lives", "deadlock", "too few"}
+var whyNames = [...]string{"granted", "taken", "timed out", "down", "doubtful", "refused", "foreign", "lost", "too long", "unlocked", "closed", "overloaded", "other kind", "twin lives", "deadlock", "too few", "too late"}

@@ -21,6 +21,18 @@ func (p *process) expect(op Op) *parcel {
 	return p.outbox[0]
 }
 
+// await lets time go by until there is a command in flight, which must be this.
+func (p *process) await(op Op) *parcel {
+	for len(p.outbox) == 0 {
+		at, _, _ := p.world.nextAlarm()
+		if at == Never {
+			break
+		}
+		p.world.after(max(at-p.world.now, 0))
+	}
+	return p.expect(op)
+}
+
 func (p *process) inFlight() []string {
 	var ops []string
 	for _, c := range p.outbox {

@@ -11,10 +11,11 @@ import (
 type Change struct {
 	Op      Op
 	N       int64
-	First   uint64   // PermitFree: the number of the first id; 0: the ids are in Text
-	Numbers []uint64 // PermitFree: of the ids in Text, those that are ours; 0: not ours
-	Text    string   // PermitFree: ids, 16 bytes each; PermitRenew: the holds
-	Ack     Settler  // may be nil
+	First   uint64        // PermitFree: the number of the first id; 0: the ids are in Text
+	Numbers []uint64      // PermitFree: of the ids in Text, those that are ours; 0: not ours
+	Text    string        // PermitFree: ids, 16 bytes each; PermitRenew: the holds
+	Lease   time.Duration // PermitRenew: the shortest lease that it renews
+	Ack     Settler       // may be nil
 }
 
 // lasting reports whether the change is to be made as soon as Redis can be reached, as the release of a lock
@@ -34,6 +35,7 @@ type Counting interface {
 type changes struct {
 	queue []Change
 	n     int
+	tries retries
 }
 
 // mostMerged bounds what one call gives: sums must stay whole numbers in Lua.
@@ -42,7 +44,7 @@ const mostMerged = 1 << 51
 // next makes the next call: one change, or as many as do the same and add up.
 func (cs *changes) next() Command {
 	first := cs.queue[0]
-	c := Command{Op: first.Op, N: first.N, Next: first.First, Owner: first.Text}
+	c := Command{Op: first.Op, N: first.N, Next: first.First, Owner: first.Text, Lease: first.Lease}
 	for cs.n = 1; first.adds() && cs.n < len(cs.queue); cs.n++ {
 		other := cs.queue[cs.n]
 		if other.Op != first.Op || c.N+other.N > mostMerged {
@@ -99,7 +101,7 @@ func changed(c *Command) Outcome {
 	if fault == scripts.None {
 		return Outcome{N: int64(c.Reply)}
 	}
-	return refusal(fault, "")
+	return refusal(c)
 }
 
 const (

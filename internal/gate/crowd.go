@@ -11,24 +11,20 @@ import (
 type crowd struct {
 	listener
 	yielding
-	freeAt Time // when the lease of the owner that refused us ends, as it was last heard
-	last   Why  // the last answer of Redis: Taken or TooFew; else Down
+	freeAt Time        // when the lease of the owner that refused us ends, as it was last heard
+	last   *lastAnswer // about those who wait
 
-	swapWatch bool // whether the swap in flight is for a watched hold
-
-	tokens tokens // a fenced tenure's
-	spins  uint8  // refusals in a row, of a waiter that polls
+	swapWatch bool   // whether the swap in flight is for a watched hold
+	spins     uint8  // refusals in a row, of a waiter that polls
+	tokens    tokens // a fenced tenure's
 
 	growing growths
 	ghosts  ghosts
 }
 
-// retryPause is between attempts after an answer that proves nothing.
-const retryPause = 20 * time.Millisecond
-
 func (m *Mutex) crowded() *crowd {
 	if m.crowd == nil {
-		m.crowd = &crowd{listener: newListener(m.cfg), last: Down}
+		m.crowd = &crowd{listener: newListener(m.cfg)}
 	}
 	return m.crowd
 }
@@ -37,18 +33,51 @@ func (m *Mutex) turnAway(out Outcome, chosen func(*Waiter) bool) {
 	m.queue.turnAway(m.cfg, out, chosen)
 }
 
+// tell passes an answer on to those whom it concerns, and notes it for those who go on waiting.
+func (m *Mutex) tell(out Outcome) {
+	if out.Why == Granted { // nothing is to be said yet
+		return
+	}
+	m.queue.tell(m.cfg, out)
+	if m.queue.head != nil {
+		c := m.crowded()
+		c.last = c.last.noted(out)
+	}
+}
+
+// askTime is when the next acquire may leave.
+func (m *Mutex) askTime() Time {
+	at := m.askAt
+	if m.again {
+		at = 0
+	}
+	if m.crowd != nil {
+		at = max(at, m.crowd.last.earliest())
+	}
+	return at
+}
+
+// hurry ends the pause before the next attempt.
+func (m *Mutex) hurry(now Time) {
+	m.askAt = min(m.askAt, now)
+	if m.crowd != nil {
+		m.crowd.last.hurry()
+	}
+}
+
 // refused is an acquire that found another owner: the waiters sleep until a message, the end of that
 // owner's lease or the poll cap.
 func (m *Mutex) refused(now Time, ttl time.Duration, fx *Effects) {
 	m.cfg.Stats.Waits.Inc()
-	m.turnAway(Outcome{Why: Taken, TTL: ttl}, triesOnce)
+	m.tries = 0
+	m.tell(Outcome{Why: Taken, TTL: ttl})
 	m.settleYield(false)
 	if m.queue.head == nil {
 		return
 	}
 	c := m.crowded()
-	c.found(now, c.last != Taken || (now+ttl-c.freeAt).Abs() > sameLease)
-	c.last, c.freeAt = Taken, now+ttl
+	c.found(now, (now+ttl-c.freeAt).Abs() > sameLease)
+	c.freeAt = now + ttl
 	sleep := m.cfg.sleep(ttl, m.t.ID)
 	m.askAt = now + sleep
 	if m.again && now < c.heedAt {
@@ -172,9 +201,13 @@ func (m *Mutex) suspectAt(now, at Time) {
 // LinkUp is the end of a break of the link: holds are verified, waiters ask again.
 func (m *Mutex) LinkUp(now Time, fx *Effects) {
 	m.tick(now, fx)
-	m.askAt = min(m.askAt, now)
+	m.hurry(now)
+	m.tries = 0
+	if m.crowd != nil {
+		m.crowd.ghosts.hurry(now)
+	}
 	if l := m.queue.line; l != nil {
-		l.joinAt, l.leaveAt = 0, 0
+		l.joinAt, l.leaveAt, l.stays, l.leaves = 0, 0, 0, 0
 	}
 	if m.t.phase == ours {
 		m.Suspect(now, fx)

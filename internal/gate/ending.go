@@ -1,10 +1,6 @@
 package gate
 
-import (
-	"time"
-
-	"github.com/wheellock/wheellock/scripts"
-)
+import "github.com/wheellock/wheellock/scripts"
 
 // Unlock ends a hold.
 func (m *Mutex) Unlock(now Time, h *Hold, ack Settler, fx *Effects) {
@@ -101,9 +97,6 @@ func (m *Mutex) released(now Time, c *Command, fx *Effects) {
 			m.askAt = now + m.spin()
 		}
 		m.outOfTurn(now, fx)
-		if m.crowd != nil {
-			m.askAt = max(m.askAt, m.crowd.last.recovery(now))
-		}
 	case c.Result == Answered && c.Reply == scripts.NotMine:
 		out := Outcome{Why: Lost}
 		if m.t.Resent { // rule 4: the first send, before the deadline, did it
@@ -125,22 +118,19 @@ func (m *Mutex) released(now Time, c *Command, fx *Effects) {
 // unreleased is a release that proved nothing: it is sent again until the lease has surely run out. Whoever
 // asks only once does not wait for that.
 func (m *Mutex) unreleased(now Time, c *Command) {
-	fault := c.Reply.Fault()
-	out := Outcome{Why: Refused, Fault: fault, Words: c.Words}
-	m.askAt = now + retryPause
-	switch {
-	case c.Result == Unknown:
+	out, pause := unfreed(c, &m.tries)
+	m.askAt = now + pause
+	if c.Result == Unknown {
 		m.t.Resent = m.t.Resent || c.Sent < m.t.Deadline
 		m.cfg.Stats.Uncertain.Inc()
-		out = Outcome{Why: Down}
-	case c.Result == NotSent:
-		m.askAt = now + time.Second // LinkUp comes earlier
-		out = Outcome{Why: Down}
-	case c.Result == Denied || c.Result == Answered && !fault.Passing():
+	}
+	if out.final() {
 		m.acknowledge(out)
-		m.askAt = now + time.Second
 	}
 	m.turnAway(out, triesOnce)
+	if m.queue.head != nil {
+		m.crowded().last = m.crowded().last.noted(out)
+	}
 }
 
 // buried is a tenure that no command can reach and whose lease has surely run out in Redis.

@@ -13,7 +13,7 @@ import (
 // askInLine asks whether it is our turn, brings in those who do not stand in the queue yet, and says that we live.
 func (m *Mutex) askInLine(now Time, fx *Effects) {
 	l, w := m.queue.line, m.queue.head
-	if w == nil || !m.again && now < m.askAt && (l.next == nil || now < l.joinAt) {
+	if w == nil || now < m.askTime() && (l.next == nil || now < l.joinAt) {
 		return
 	}
 	place := stands
@@ -69,6 +69,7 @@ func (m *Mutex) answeredInLine(now Time, c *Command, fx *Effects) bool {
 	case c.Result == Unknown:
 		m.unsureInLine(now, c)
 	case ran && c.ID == 0:
+		l.stays = 0
 	case ran:
 		m.t.phase = free
 		ttl, _ := c.Reply.Held()
@@ -77,10 +78,18 @@ func (m *Mutex) answeredInLine(now Time, c *Command, fx *Effects) bool {
 		if c.ID != 0 {
 			m.t.phase = free
 		}
-		m.declined(now, c)
+		m.declined(now, c, m.asks(c))
 		l.joinAt, l.freshAt = m.askAt, max(l.freshAt, m.askAt)
 	}
 	return true
+}
+
+// asks counts the attempts in vain at what c does: asking for the lock, or staying in the queue while we hold it.
+func (m *Mutex) asks(c *Command) *retries {
+	if c.ID == 0 {
+		return &m.queue.line.stays
+	}
+	return &m.tries
 }
 
 // unsureInLine is a lost answer: whoever was to join may stand in the queue, and whoever asked may have the
@@ -89,18 +98,17 @@ func (m *Mutex) answeredInLine(now Time, c *Command, fx *Effects) bool {
 func (m *Mutex) unsureInLine(now Time, c *Command) {
 	l := m.queue.line
 	l.unsure(c.Sent)
-	l.joinAt = now + retryPause
+	l.joinAt = now + m.asks(c).next(c.ID)
 	l.freshAt = max(l.freshAt, l.joinAt)
 	if c.ID == 0 {
 		return
 	}
-	m.t.phase, m.askAt = free, now+retryPause
+	m.t.phase, m.askAt = free, l.joinAt
 	m.cfg.Stats.Uncertain.Inc()
 	if c.M == standsNot {
 		l.leave(c.ID)
 	}
-	m.turnAway(Outcome{Why: Doubtful}, triesOnce)
-	m.crowded().last = Down
+	m.tell(Outcome{Why: Doubtful})
 }
 
 // sleepInLine is the rest of a refusal: the first waiters listen, and ask again in time to stay alive.
@@ -126,15 +134,9 @@ func (m *Mutex) inherit(now Time, c *Command, fx *Effects) {
 	m.t.Tenure = Tenure{ID: c.Next, Lease: c.Lease}
 	m.queue.line.doubt(now, &m.t.Tenure)
 	m.t.confirm(now, c)
-	if now >= m.t.Deadline {
-		m.lose(now, Lost, fx)
-		return
+	if !m.givenInVain(now, c, fx) {
+		m.admit(now, fx)
 	}
-	if c.Result == Alone {
-		m.giveBack(now, fx)
-		return
-	}
-	m.admit(now, fx)
 }
 
 // admitInLine lets in the one for whom the tenure was taken. If he has gone, the queue in Redis says who is next.

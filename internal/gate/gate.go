@@ -3,7 +3,7 @@
 // A Cell is one live name (this file); its Machine is the kind's state machine: the Mutex (mutex.go, with its ways of
 // asking in asking.go, waiting in crowd.go, handing on in handoff.go and ending in ending.go), the read-write lock RW
 // (rw.go, rwask.go, rwenter.go, rwrenew.go, rwend.go, rwfree.go). Callers are Waiters in a queue (waiter.go;
-// refusal.go says what they hear when Redis refuses), which a Mutex has only while somebody waits (callers.go); a
+// retry.go says what they hear when Redis is asked in vain, and when it is asked again), which a Mutex has only while somebody waits (callers.go); a
 // granted Waiter becomes a Hold (hold.go) of the tenure (tenure.go), which is one ownership in Redis. The loop that
 // owns the cells calls one method per event and says what time it is; the machine answers by settling waiters and by
 // appending Commands and subscription wishes to Effects. A machine can so be replayed from a list of events.
@@ -177,6 +177,7 @@ type Cell struct {
 	// The machine's.
 	flight Op   // the command in flight (rule 11: at most one)
 	again  bool // a hint came that the next answer may be yes: a refusal asks at once
+	tries  retries
 }
 
 // machines make the machine of a kind.

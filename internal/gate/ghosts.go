@@ -2,7 +2,6 @@ package gate
 
 import (
 	"slices"
-	"time"
 
 	"github.com/wheellock/wheellock/scripts"
 )
@@ -13,6 +12,7 @@ type ghost struct {
 	owner string // not one of ours; else empty
 	id    uint64
 	op    Op // how it is released, in kinds that know several ways
+	tries retries
 	at    Time
 	ends  Time // when its key has surely run out
 	ack   Settler
@@ -61,8 +61,14 @@ func (gs *ghosts) settleAll(out Outcome) {
 	}
 }
 
-// ghostPause is between releases of a ghost that proved nothing.
-const ghostPause = 200 * time.Millisecond
+// hurry has those released at once that were released in vain.
+func (gs ghosts) hurry(now Time) {
+	for i := range gs {
+		if g := &gs[i]; g.tries > 0 {
+			g.at, g.tries = min(g.at, now), 0
+		}
+	}
+}
 
 // answered settles a ghost, or puts it off when its release proved nothing.
 func (gs *ghosts) answered(now Time, c *Command) {
@@ -72,7 +78,7 @@ func (gs *ghosts) answered(now Time, c *Command) {
 		}
 		out := ghostOutcome(c)
 		if out.Why != Granted && out.Why != Lost && g.ack == nil && now < g.ends {
-			(*gs)[i].at = now + ghostPause
+			(*gs)[i].at = now + (*gs)[i].tries.next(g.id)
 			return
 		}
 		*gs = append((*gs)[:i], (*gs)[i+1:]...)
@@ -92,6 +98,6 @@ func ghostOutcome(c *Command) Outcome {
 	case c.Result == Unknown:
 		return Outcome{Why: Doubtful}
 	default:
-		return Outcome{Why: Refused, Fault: c.Reply.Fault(), Words: c.Words}
+		return refusal(c)
 	}
 }

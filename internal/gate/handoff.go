@@ -121,9 +121,12 @@ func (m *Mutex) confirmed(now Time, c *Command, fx *Effects) {
 		m.t.confirm(now, c)
 		m.t.follow()
 		if c.Op == Swap {
-			m.admit(now, fx)
+			if !m.givenInVain(now, c, fx) {
+				m.admit(now, fx)
+			}
 			return
 		}
+		m.tries = 0
 		if crowd.outside > 0 && now >= crowd.yieldFree {
 			m.t.Confirmed = age // others wait: this tenure is not handed on for longer
 		}

@@ -26,6 +26,7 @@ func (l *Latch) ask(Time) Command {
 
 // heard lets through those for whom it looked, if the latch is open.
 func (l *Latch) heard(now Time, c *Command, fx *Effects) {
+	l.tries = 0
 	w := l.queue.head
 	for ; w != nil && w.asked && c.Reply == 0; w = l.queue.head {
 		l.queue.remove(w)

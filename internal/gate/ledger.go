@@ -17,13 +17,13 @@ type ledger struct {
 	queue   Queue
 	changes changes
 
-	call   Command // under way; Op None: nothing is
-	out    bool    // it is on its way; else it waits for callAt
-	unsure Time    // when it was sent and got no answer first; 0: it never did
-	denied Time    // when it was refused first, for a reason that may pass; 0: it never was
-	callAt Time    // when it, or the next change, may be sent
-	askAt  Time    // when Redis may be asked for the waiters again
-	last   Why     // the last answer about the waiters: Taken, which is no, or TooFew; else Down
+	call   Command     // under way; Op None: nothing is
+	out    bool        // it is on its way; else it waits for callAt
+	unsure Time        // when it was sent and got no answer first; 0: it never did
+	denied Time        // when it was refused first, for a reason that may pass; 0: it never was
+	callAt Time        // when it, or the next change, may be sent
+	askAt  Time        // when Redis may be asked for the waiters again
+	last   *lastAnswer // about the waiters
 }
 
 // rule is what differs between the kinds.
@@ -38,7 +38,7 @@ type rule interface {
 }
 
 func (l *ledger) reset(cfg *Config, r rule) {
-	*l = ledger{Cell: l.Cell, cfg: cfg, rule: r, listener: newListener(cfg), last: Down}
+	*l = ledger{Cell: l.Cell, cfg: cfg, rule: r, listener: newListener(cfg)}
 }
 
 // Ask is a caller that wants in.
@@ -48,7 +48,8 @@ func (l *ledger) Ask(now Time, w *Waiter, fx *Effects) {
 		return
 	}
 	if l.queue.head == nil {
-		l.askAt, l.last = min(l.askAt, now), Down
+		l.askAt = min(l.askAt, now)
+		l.last.forget()
 	}
 	if w.Try { // it does not wait for the end of a pause
 		l.callAt = min(l.callAt, now)
@@ -68,7 +69,8 @@ func (l *ledger) Abandon(now Time, w *Waiter, fx *Effects) {
 
 // Timeout gives up a waiter whose WithWait is over.
 func (l *ledger) Timeout(now Time, w *Waiter, fx *Effects) {
-	out := Outcome{Why: TimedOut, Last: l.last}
+	out := l.last.outcome()
+	out.Why = TimedOut
 	l.again = l.again || w.asked
 	l.queue.remove(w)
 	l.cfg.Answer(w, out) // last: a settled waiter is its caller's again
@@ -111,7 +113,7 @@ func (l *ledger) advance(now Time, fx *Effects) {
 		}
 	case l.queue.head == nil:
 		l.again = false
-	case l.again || now >= l.askAt:
+	case now >= l.askTime():
 		l.again = false
 		if c := l.rule.ask(now); c.Op != None {
 			l.cfg.Stats.Attempts.Inc()
@@ -176,11 +178,11 @@ func (l *ledger) Answer(now Time, c *Command, fx *Effects) {
 	case c.Result == Alone:
 		l.unreplicated(now, c)
 	case c.Result == Answered && late: // this copy did nothing; an earlier one may have
-		l.callAt = now
+		l.late(now, c)
 	case c.Result == Answered && (fault == scripts.None || !l.doubtful(now, fault)):
 		l.answered(now, c, fx)
 	case l.unsure != 0: // this copy did nothing either
-		l.callAt = now + retryPause
+		l.callAt = now + l.pause()
 		l.downhearted(now, c)
 	case l.changes.n > 0:
 		l.unchanged(now, c)
@@ -213,21 +215,21 @@ func (l *ledger) unanswered(now Time, c *Command) {
 		l.unsure = c.Sent
 	}
 	l.cfg.Stats.Uncertain.Inc()
-	l.callAt = now + retryPause
-	l.last = Down
-	l.queue.turnAway(l.cfg, Outcome{Why: Doubtful}, triesOnce)
+	l.callAt = now + l.pause()
+	l.tell(Outcome{Why: Doubtful})
 }
 
 // downhearted tells those who ask only once that there is nobody to answer.
 func (l *ledger) downhearted(now Time, c *Command) {
-	l.last = Down
 	if c.Result != NotSent {
-		l.queue.turnAway(l.cfg, refusal(c.Reply.Fault(), c.Words), triesOnce)
+		out := refusal(c)
+		l.queue.turnAway(l.cfg, out, triesOnce)
+		l.note(out)
 		return
 	}
-	l.queue.turnAway(l.cfg, Outcome{Why: Down}, triesOnce)
+	l.tell(Outcome{Why: Down})
 	l.changes.turnAway(Outcome{Why: Down})
-	l.callAt = now + time.Second // LinkUp comes earlier
+	l.callAt = now + deniedPause
 }
 
 // answered is an answer of the script.
@@ -236,7 +238,6 @@ func (l *ledger) answered(now Time, c *Command, fx *Effects) {
 	switch {
 	case l.changes.n == 0 && fault == scripts.None:
 		l.call = Command{}
-		l.last.heal()
 		l.again = l.again || l.unsure != 0 // it may be the answer to a question for others
 		l.rule.heard(now, c, fx)
 	case l.changes.n == 0:
@@ -244,10 +245,69 @@ func (l *ledger) answered(now Time, c *Command, fx *Effects) {
 	case fault != scripts.None && fault.Passing():
 		l.unchanged(now, c)
 	default:
+		l.changes.tries = 0
 		l.changes.settle(changed(c))
 		l.call = Command{}
-		l.again = l.queue.head != nil && l.last != TooFew
+		l.again = l.queue.head != nil
 	}
+}
+
+// late is a call that came to Redis too late: the server's clock is known by then, and it is sent again at once,
+// after a pause if that was in vain.
+func (l *ledger) late(now Time, c *Command) {
+	out, pause := declined(c, l.retries())
+	l.callAt = now + pause
+	l.tell(out)
+}
+
+// retries counts the attempts at the call under way, or at others like it.
+func (l *ledger) retries() *retries {
+	if l.changes.n > 0 {
+		return &l.changes.tries
+	}
+	return &l.tries
+}
+
+// pause is how long to wait before the next attempt at the call under way.
+func (l *ledger) pause() time.Duration {
+	pause := l.retries().next(l.cfg.LastID)
+	if l.changes.n > 0 && l.call.Lease > 0 {
+		return within(pause, l.call.Lease)
+	}
+	return pause
+}
+
+// tell passes an answer on to those whom it concerns, and notes it for those who go on waiting.
+func (l *ledger) tell(out Outcome) {
+	if out.Why == Granted { // nothing is to be said yet
+		return
+	}
+	l.queue.tell(l.cfg, out)
+	l.note(out)
+}
+
+func (l *ledger) note(out Outcome) {
+	if l.queue.head != nil {
+		l.last = l.last.noted(out)
+	}
+}
+
+// inVain is a question whose answer gave what must be given back.
+func (l *ledger) inVain(now Time, out Outcome) {
+	pause := l.tries.next(l.cfg.LastID)
+	l.tell(out)
+	if l.queue.head != nil {
+		l.last.notBefore = now + pause
+	}
+}
+
+// askTime is when Redis may be asked for the waiters again.
+func (l *ledger) askTime() Time {
+	at := l.askAt
+	if l.again {
+		at = 0
+	}
+	return max(at, l.last.earliest())
 }
 
 // unchanged is a change that surely was not made. Those that last are tried again.
@@ -261,35 +321,29 @@ func (l *ledger) unchanged(now Time, c *Command) {
 	case c.Result == NotSent: // as if it had not been tried: by the next time there may be more of it
 		l.changes.n, l.call = 0, Command{}
 	case !passing || !l.changes.queue[0].lasting() || l.denied != 0 && now >= l.denied+refusalTime:
-		l.giveUp(now, refusal(fault, c.Words))
+		l.giveUp(now, refusal(c))
 	default:
 		if l.denied == 0 {
 			l.denied = now
 		}
-		l.callAt = now + retryPause
+		l.callAt = now + l.pause()
 	}
 }
 
 // unasked is a question that surely took nothing, for another reason than that there is nothing.
 func (l *ledger) unasked(now Time, c *Command) {
-	fault := c.Reply.Fault()
 	l.call = Command{}
 	l.downhearted(now, c)
-	l.askAt = now + retryPause
-	switch {
-	case c.Result == NotSent:
-		l.askAt = now + time.Second // LinkUp comes earlier
-	case c.Result == Again, c.Result == Answered && fault == scripts.ReadOnly:
-	default:
-		l.queue.turnAway(l.cfg, refusal(fault, c.Words), everyone)
-	}
+	out, pause := declined(c, &l.tries)
+	l.askAt = now + pause
+	l.tell(out)
 }
 
 // refused is an answer that those at the head cannot be served: they sleep until news comes, or the poll cap.
 func (l *ledger) refused(now Time, fx *Effects) {
 	l.cfg.Stats.Waits.Inc()
-	l.last = Taken
-	l.queue.turnAway(l.cfg, Outcome{Why: Taken, TTL: -1}, triesOnce)
+	l.tries = 0
+	l.tell(Outcome{Why: Taken, TTL: -1})
 	l.askAt = now + l.cfg.PollCap - jitter(l.cfg.LastID, l.cfg.PollCap/4)
 	l.want(&l.Cell, l.rule.channel(), fx)
 }

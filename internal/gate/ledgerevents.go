@@ -53,6 +53,8 @@ func (l *ledger) Suspect(now Time, fx *Effects) { l.hint(now, fx) }
 // LinkUp is the end of a break of the link.
 func (l *ledger) LinkUp(now Time, fx *Effects) {
 	l.askAt, l.callAt = min(l.askAt, now), min(l.callAt, now)
+	l.tries, l.changes.tries = 0, 0
+	l.last.hurry()
 	l.hint(now, fx)
 }
 
@@ -102,7 +104,7 @@ func (l *ledger) NextAlarm() Time {
 	case l.changes.queue != nil:
 		at = min(at, l.callAt)
 	case l.queue.head != nil:
-		at = min(at, l.askAt)
+		at = min(at, l.askTime())
 	}
 	return at
 }

@@ -19,9 +19,11 @@ type line struct {
 	lateAt  Time     // when that is, for commands without an answer
 	left    bool     // the last command gave up places: others may have their turn
 
-	joinAt  Time // when the next may join, after a command that proved nothing
-	leaveAt Time // when the next may leave, likewise
-	freshAt Time // when the engine must say again that it lives
+	joinAt  Time    // when the next may join, after a command that proved nothing
+	leaveAt Time    // when the next may leave, likewise
+	stays   retries // while we hold the lock, in vain
+	leaves  retries // likewise
+	freshAt Time    // when the engine must say again that it lives
 
 	quiet   []uint64 // places whose channels are to be given up
 	ears    int32    // how many waiters have been given an ear
@@ -145,15 +147,14 @@ func (l *line) give(now Time) bool {
 func (l *line) given(now Time, c *Command) {
 	fault := c.Reply.Fault()
 	if c.Result == Answered && fault == scripts.None {
+		l.leaves = 0
 		if l.lateAt > c.Sent { // somebody may still put them in
 			l.late = append(l.late, places{first: l.out.first, n: l.out.n, at: l.lateAt})
 		}
 		return
 	}
-	l.leaveAt = now + retryPause
-	if c.Result != Unknown && c.Result != Again && !fault.Passing() {
-		l.leaveAt = now + time.Second // LinkUp comes earlier
-	}
+	_, pause := unfreed(c, &l.leaves)
+	l.leaveAt = now + pause
 	if l.out.ends == 0 {
 		l.out.ends = now + forgotten
 	}

@@ -186,22 +186,26 @@ func TestTimeout(t *testing.T) {
 		w.want(c.out.Last == Taken, "taken; it is %s", whyNames[c.out.Last])
 		w.calm()
 	})
-	for name, fail := range map[string]func(*parcel){"lost": (*parcel).lose, "not sent": (*parcel).notSent, "answered LOADING": (*parcel).again} {
-		t.Run("says that there was no answer when the last one was "+name, func(t *testing.T) {
+	for name, last := range map[string]struct {
+		fail func(*parcel)
+		why  Why
+	}{"lost": {(*parcel).lose, Doubtful}, "not sent": {(*parcel).notSent, Down}, "answered LOADING": {(*parcel).again, Refused}} {
+		t.Run("says why when the last answer was "+name, func(t *testing.T) {
 			w := newWorld(t)
 			w.redis.take(stock, "java:1", 10*time.Millisecond)
 			a := w.newProcess("A")
 			c := a.ask(stock, wants{wait: 100 * time.Millisecond})
 			a.expect(Acquire).answer()
 			a.subscribe()
-			fail(a.expect(Acquire))
+			last.fail(a.expect(Acquire))
 			w.after(15 * time.Millisecond)
 			w.pass(100 * time.Millisecond)
 			for w := range a.cfg.Waits.Due(1 << 40) {
 				a.step(w.Cell, func(m Machine, now Time, fx *Effects) { m.Timeout(now, w, fx) }, "gives up")
 			}
 			c.wantAnswer(TimedOut)
-			w.want(c.out.Last == Down, "no answer; it is %s", whyNames[c.out.Last])
+			w.want(c.out.Last == last.why, "the last answer, %s; it is %s", whyNames[last.why], whyNames[c.out.Last])
+			w.want(last.why != Refused || c.out.Words != "", "the words of the server")
 			w.calm()
 		})
 	}

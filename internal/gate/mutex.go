@@ -40,7 +40,7 @@ func (m *Mutex) Ask(now Time, w *Waiter, fx *Effects) {
 		return
 	}
 	if w.Try || m.t.phase == free && m.queue.lasting() == 0 { // no pause is kept that nobody is in, and no TryLock keeps one
-		m.askAt = min(m.askAt, now)
+		m.hurry(now)
 	}
 	m.borrowed().queue.push(w)
 	m.pump(now, fx)
@@ -55,17 +55,23 @@ func (m *Mutex) Abandon(now Time, w *Waiter, fx *Effects) {
 
 // Timeout gives up a waiter whose WithWait is over.
 func (m *Mutex) Timeout(now Time, w *Waiter, fx *Effects) {
-	out := Outcome{Why: TimedOut, Last: Down}
-	if m.crowd != nil {
-		out.Last = m.crowd.last
-	}
-	if m.t.holds != nil {
-		out.Last = Taken
-	}
+	out := m.lastOutcome(now)
+	out.Why = TimedOut
 	m.queue.remove(w)
 	m.ungrow(w)
 	m.cfg.Answer(w, out) // last: a settled waiter is its caller's again
 	m.pump(now, fx)
+}
+
+// lastOutcome is what is known of the name, as the answer to a waiter that gives up.
+func (m *Mutex) lastOutcome(now Time) Outcome {
+	switch {
+	case m.t.holds != nil:
+		return Outcome{Last: Taken, TTL: m.ttl(now)}
+	case m.crowd != nil:
+		return m.crowd.last.outcome()
+	}
+	return Outcome{Last: Down}
 }
 
 // Answer is the command in flight coming back.
@@ -100,6 +106,7 @@ func (m *Mutex) Answer(now Time, c *Command, fx *Effects) {
 func (m *Mutex) renewed(now Time, c *Command, fx *Effects) {
 	switch {
 	case c.Result == Answered && c.Reply.Taken():
+		m.tries = 0
 		m.t.confirm(now, c)
 		m.grown(now, c)
 		m.t.follow()
@@ -113,7 +120,7 @@ func (m *Mutex) renewed(now Time, c *Command, fx *Effects) {
 // unrenewed is a renewal that proved nothing: the tenure is doubtful, and asked for again until its deadline.
 func (m *Mutex) unrenewed(now Time, c *Command) {
 	m.t.Doubt = true
-	m.t.Renew = now + max(m.t.Lease/50, 5*time.Millisecond)
+	m.t.Renew = now + m.tries.nextWithin(m.t.Lease, m.t.ID)
 	switch c.Result {
 	case NotSent:
 		m.t.Renew = now + m.t.Lease/10 // LinkUp comes earlier
@@ -232,7 +239,7 @@ func (m *Mutex) NextAlarm() Time {
 		}
 	case free:
 		if m.queue.head != nil {
-			at = min(at, m.askAt)
+			at = min(at, m.askTime())
 		}
 	case asked, dead:
 		at = min(at, m.askAt)

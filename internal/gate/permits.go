@@ -10,13 +10,14 @@ import (
 // renews up to 48 holds (permit_renew.lua).
 type Permits struct {
 	ledger
-	held    map[*Hold]*permit
-	owed    []*owed
-	watch   bool // whether the hold that is asked for is watched
-	renewAt Time // no hold is to be renewed earlier
-	endAt   Time // no hold ends earlier, and nobody who unlocks must be answered earlier
-	sent    Time // when the call that is being answered left
-	now     Time
+	held     map[*Hold]*permit
+	owed     []*owed
+	watch    bool // whether the hold that is asked for is watched
+	renewAt  Time // no hold is to be renewed earlier
+	endAt    Time // no hold ends earlier, and nobody who unlocks must be answered earlier
+	sent     Time // when the call that is being answered left
+	now      Time
+	renewals retries // in vain
 }
 
 // permit is a hold and its permits in Redis: ids from Tenure.ID on, n of them.
@@ -82,15 +83,21 @@ func (m *Permits) heard(now Time, c *Command, fx *Effects) {
 	if m.watch {
 		p.Renew = c.Sent + c.Lease/3
 	}
+	m.askAt = now
+	if now >= p.Deadline { // a grant read after its own deadline is not handed out
+		m.inVain(now, overdue(now, c, c.Lease))
+		m.free(p, nil)
+		return
+	}
+	m.tries = 0
 	granted := false
-	for w := m.queue.head; !granted && now < p.Deadline && w != nil && w.N == p.n && w.Lease == p.Lease && w.Watch == p.Watch; w = m.queue.head {
+	for w := m.queue.head; !granted && w != nil && w.N == p.n && w.Lease == p.Lease && w.Watch == p.Watch; w = m.queue.head {
 		p.h = w.hold()
 		p.h.begin(now, w, &p.Tenure, m.cfg)
 		m.queue.remove(w)
 		granted = m.cfg.Answer(w, Outcome{})
 		p.h.alive = granted
 	}
-	m.askAt = now
 	if !granted {
 		m.free(p, nil)
 		return
@@ -106,6 +113,7 @@ func (m *Permits) heard(now Time, c *Command, fx *Effects) {
 
 // declined is too few permits: the waiters sleep until news comes, the first of the held ones ends, or the poll cap.
 func (m *Permits) declined(now Time, ttl time.Duration, fx *Effects) {
+	m.tries = 0
 	w := m.queue.head
 	switch {
 	case w == nil:
@@ -195,17 +203,19 @@ func (m *Permits) left(now Time) (Change, bool) {
 	m.renewAt = Never
 	r := &renewal{m: m}
 	var text []byte
+	shortest := Never
 	for _, p := range m.held {
 		if p.Renew <= now && len(r.some) < mostRenewed {
 			p.Renew = Never // until the answer
 			r.some = append(r.some, p)
+			shortest = min(shortest, p.Lease)
 			text = append(strconv.AppendUint(text, p.ID, 10), ',')
 			text = append(strconv.AppendInt(text, p.n, 10), ',')
 			text = append(strconv.AppendInt(text, max(p.extend, p.carry(now)).Milliseconds(), 10), ';')
 		}
 		m.renewAt = min(m.renewAt, p.Renew)
 	}
-	return Change{Op: PermitRenew, Text: string(text), Ack: r}, len(r.some) > 0
+	return Change{Op: PermitRenew, Text: string(text), Lease: shortest, Ack: r}, len(r.some) > 0
 }
 
 // carry is the lease to renew a hold with: a fixed one is only looked for.
@@ -218,12 +228,17 @@ func (p *permit) carry(Time) time.Duration {
 
 // Settle is the answer to a renewal. It implements Settler.
 func (r *renewal) Settle(out Outcome) bool {
-	m := r.m
+	m, pause := r.m, time.Duration(0)
+	if out.Why == Granted {
+		m.renewals = 0
+	} else { // the same for all, so that one call asks for them again
+		pause = m.renewals.next(m.cfg.LastID)
+	}
 	for k, p := range r.some {
 		switch {
 		case m.held[p.h] != p: // it ended meanwhile
 		case out.Why != Granted: // doubtful; asked for again until its deadline
-			p.Renew = m.now + max(p.Lease/50, 5*time.Millisecond)
+			p.Renew = m.now + within(pause, p.Lease)
 			if p.ack != nil && out.Why != Down {
 				settle(p.ack, out)
 				p.ack, p.extend = nil, 0

@@ -35,40 +35,40 @@ func (c *Command) Unreplicated() {
 // ran reports whether c has run in Redis and Reply is its answer.
 func (c *Command) ran() bool { return c.Result == Answered || c.Result == Alone }
 
-// recovery is until when it is no use to ask again after w was the last answer.
-func (w Why) recovery(now Time) Time {
-	if w == TooFew {
-		return now + retryPause
+// givenInVain gives back what c took if its lease was over when the answer came, or too few replicas have it. A
+// grant that is read after its own deadline is not handed out.
+func (m *Mutex) givenInVain(now Time, c *Command, fx *Effects) bool {
+	switch {
+	case now >= m.t.Deadline:
+		m.giveBack(now, overdue(now, c, c.Lease), fx)
+	case c.Result == Alone:
+		m.giveBack(now, Outcome{Why: TooFew}, fx)
+	default:
+		m.tries = 0
+		return false
 	}
-	return now
+	return true
 }
 
-// heal forgets that too few replicas had what was given last: this time enough have.
-func (w *Why) heal() {
-	if *w == TooFew {
-		*w = Down
+// giveBack frees a tenure that was taken in vain. Waiters ask again after a pause; whoever asks only once is told.
+func (m *Mutex) giveBack(now Time, out Outcome, fx *Effects) {
+	pause := m.tries.next(m.t.ID)
+	m.tell(out)
+	if m.queue.head != nil {
+		m.crowd.last.notBefore = now + pause
 	}
-}
-
-// giveBack frees a tenure that was taken and that too few replicas have. Waiters ask again; whoever asks only once
-// is told.
-func (m *Mutex) giveBack(now Time, fx *Effects) {
-	m.crowded().last = TooFew
-	m.turnAway(Outcome{Why: TooFew}, triesOnce)
 	ack, _ := m.forced()
 	m.drop(now, ack, fx)
 }
 
 // giveBack is Mutex's. ack is who wanted it freed besides.
-func (r *RW) giveBack(now Time, g *grip, ack Settler) {
-	r.tooFew(now)
+func (r *RW) giveBack(now Time, g *grip, out Outcome, ack Settler) {
+	pause := r.asks.next(g.ID)
+	r.tell(out)
+	if r.queue.head != nil {
+		r.last.notBefore = now + pause
+	}
 	r.drop(now, g, ack)
-}
-
-// tooFew is a question that too few replicas have heard of.
-func (r *RW) tooFew(now Time) {
-	r.askAt, r.last = now+retryPause, TooFew
-	r.queue.turnAway(r.cfg, Outcome{Why: TooFew}, triesOnce)
 }
 
 // loneReader is a writer that has become a reader by a downgrade that too few replicas have: where it is not known
@@ -86,8 +86,7 @@ func (l *ledger) unreplicated(now Time, c *Command) {
 		l.changes.settle(Outcome{Why: TooFew})
 		return
 	}
-	l.last, l.askAt = TooFew, now+retryPause
-	l.queue.turnAway(l.cfg, Outcome{Why: TooFew}, triesOnce)
+	l.inVain(now, Outcome{Why: TooFew})
 	l.rule.giveBack(c)
 }
 

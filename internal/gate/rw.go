@@ -25,10 +25,11 @@ type RW struct {
 	flying *grip                // whom the command in flight is about; nil: a ghost
 	askAt  Time                 // when the next acquire may leave
 	freeAt Time                 // when the lease of the owner that refused us ends, as it was last heard
+	last   *lastAnswer          // about those who wait
 
-	courteous bool // it, asking for readers, is for nothing if others listen
-	last      Why  // the last answer of Redis: Taken or TooFew; else Down
-	suspected bool // the tenures were suspected after the command in flight was asked for
+	courteous bool    // it, asking for readers, is for nothing if others listen
+	asks      retries // for the head of the queue, in vain
+	suspected bool    // the tenures were suspected after the command in flight was asked for
 }
 
 // grip is a tenure of a read-write lock, from the question for it until it is freed.
@@ -51,7 +52,7 @@ const maxShares = 2
 func newRW() Machine { return &RW{} }
 
 func (r *RW) reset(cfg *Config) {
-	*r = RW{Cell: r.Cell, cfg: cfg, listener: newListener(cfg), last: Down}
+	*r = RW{Cell: r.Cell, cfg: cfg, listener: newListener(cfg)}
 }
 
 // lowering reports whether the writes have ended and reads of the same Owner are left: a downgrade is due.
@@ -67,7 +68,7 @@ func (r *RW) Ask(now Time, w *Waiter, fx *Effects) {
 		r.cfg.Answer(w, Outcome{Why: Taken, TTL: r.ttl(now)})
 	default:
 		if w.Try || len(r.grips) == 0 && r.queue.lasting() == 0 { // no pause is kept that nobody is in, and no TryLock keeps one
-			r.askAt = min(r.askAt, now)
+			r.hurry(now)
 		}
 		r.queue.push(w)
 	}
@@ -103,14 +104,20 @@ func (r *RW) forget(w *Waiter) {
 
 // Timeout gives up a waiter whose WithWait is over.
 func (r *RW) Timeout(now Time, w *Waiter, fx *Effects) {
-	out := Outcome{Why: TimedOut, Last: r.last}
-	if r.Oldest() != Never {
-		out.Last = Taken
-	}
+	out := r.lastOutcome(now)
+	out.Why = TimedOut
 	r.forget(w)
 	r.cfg.Answer(w, out) // last: a settled waiter is its caller's again
 	r.enter(now)
 	r.pump(now, fx)
+}
+
+// lastOutcome is what is known of the name, as the answer to a waiter that gives up.
+func (r *RW) lastOutcome(now Time) Outcome {
+	if r.Oldest() != Never {
+		return Outcome{Last: Taken, TTL: r.ttl(now)}
+	}
+	return r.last.outcome()
 }
 
 // Answer is the command in flight coming back.
@@ -200,7 +207,7 @@ func (r *RW) NextAlarm() Time {
 		at = min(at, g.renewAt())
 	}
 	if r.asking() != nil || r.mayAsk() {
-		at = min(at, r.askAt)
+		at = min(at, r.askTime())
 	}
 	return at
 }

@@ -31,9 +31,35 @@ func (r *RW) mayAsk() bool {
 	return true
 }
 
+// askTime is when the next question may leave.
+func (r *RW) askTime() Time {
+	at := r.askAt
+	if r.again {
+		at = 0
+	}
+	return max(at, r.last.earliest())
+}
+
+// hurry ends the pause before the next question.
+func (r *RW) hurry(now Time) {
+	r.askAt = min(r.askAt, now)
+	r.last.hurry()
+}
+
+// tell passes an answer on to those whom it concerns, and notes it for those who go on waiting.
+func (r *RW) tell(out Outcome) {
+	if out.Why == Granted { // nothing is to be said yet
+		return
+	}
+	r.queue.tell(r.cfg, out)
+	if r.queue.head != nil {
+		r.last = r.last.noted(out)
+	}
+}
+
 // ask sends the next question for the head of the queue.
 func (r *RW) ask(now Time, fx *Effects) {
-	if !r.again && now < r.askAt {
+	if now < r.askTime() {
 		return
 	}
 	if g := r.asking(); g != nil {
@@ -130,7 +156,7 @@ func (r *RW) acquired(now Time, g *grip, c *Command, fx *Effects) {
 	case c.Result == Unknown:
 		g.unsure(c.Sent)
 		r.cfg.Stats.Uncertain.Inc()
-		r.unanswered(now)
+		r.inVain(now, c, Outcome{Why: Doubtful})
 	case c.Result == Answered && held:
 		r.remove(g)
 		r.haunt(g, c.Sent)
@@ -148,15 +174,17 @@ func (r *RW) begun(now Time, g *grip, c *Command) {
 	ghost, forced := r.ghosts.take(g.ID)
 	switch {
 	case now >= g.Deadline: // a grant read after its own deadline is not handed out
-		r.lose(now, g, Lost)
-		settle(ghost.ack, Outcome{})
+		r.giveBack(now, g, overdue(now, c, g.counted(c.Lease, r.cfg)), ghost.ack)
 	case c.Result == Alone:
-		r.giveBack(now, g, ghost.ack)
+		r.giveBack(now, g, Outcome{Why: TooFew}, ghost.ack)
 	case forced: // it was to be freed by force before the answer came that it is ours
 		r.drop(now, g, ghost.ack)
 	default:
-		r.last.heal()
 		r.found(now, true)
+		r.asks = 0
+		if r.last != nil {
+			r.last = r.last.noted(Outcome{Why: Taken})
+		}
 		r.stint, r.outside, g.joinBy = now, 0, c.Sent+r.cfg.HandoffTime
 		r.admit(now, g, c)
 	}
@@ -166,13 +194,14 @@ func (r *RW) begun(now Time, g *grip, c *Command) {
 // message, the end of a lease, the end of our own reading or the poll cap.
 func (r *RW) refused(now Time, ttl time.Duration, seed uint64, fx *Effects) {
 	r.cfg.Stats.Waits.Inc()
-	r.queue.turnAway(r.cfg, Outcome{Why: Taken, TTL: ttl}, triesOnce)
+	r.asks = 0
+	r.tell(Outcome{Why: Taken, TTL: ttl})
 	r.settleYield(false, now)
 	if r.queue.head == nil {
 		return
 	}
-	r.found(now, r.last != Taken || (now+ttl-r.freeAt).Abs() > sameLease)
-	r.last, r.freeAt = Taken, now+ttl
+	r.found(now, (now+ttl-r.freeAt).Abs() > sameLease)
+	r.freeAt = now + ttl
 	r.askAt = now + r.cfg.sleep(ttl, seed)
 	if r.again && now < r.heedAt {
 		r.again, r.askAt = false, min(r.askAt, r.heedAt)
@@ -180,15 +209,17 @@ func (r *RW) refused(now Time, ttl time.Duration, seed uint64, fx *Effects) {
 	r.want(&r.Cell, scripts.RWChannel, fx)
 }
 
-// unanswered is a question that Redis may have heard.
-func (r *RW) unanswered(now Time) {
-	r.askAt, r.last = now+retryPause, Down
-	r.queue.turnAway(r.cfg, Outcome{Why: Doubtful}, triesOnce)
+// inVain is a question to which there is no answer that counts.
+func (r *RW) inVain(now Time, c *Command, out Outcome) {
+	r.askAt = now + r.asks.next(c.ID)
+	r.tell(out)
 }
 
 // declined is an acquire that surely did nothing, for another reason than another owner.
 func (r *RW) declined(now Time, c *Command) {
-	r.askAt, r.last = r.queue.declined(r.cfg, now, c), Down
+	out, pause := declined(c, &r.asks)
+	r.askAt = now + pause
+	r.tell(out)
 }
 
 // confirmed is the answer to a confirmation: of a writer's tenure that nobody holds, or of one that readers want to join.
@@ -196,6 +227,7 @@ func (r *RW) confirmed(now Time, g *grip, c *Command, fx *Effects) {
 	switch {
 	case c.Result == Answered && c.Reply >= 0:
 		r.outside = max(int32(c.Reply)-int32(r.ownEars()), 0)
+		r.tries = 0
 		age := g.Confirmed
 		r.confirm(now, g, c)
 		g.follow()
@@ -206,6 +238,7 @@ func (r *RW) confirmed(now Time, g *grip, c *Command, fx *Effects) {
 		case r.courteous && r.outside > 0:
 			r.refused(now, g.Deadline-now, g.ID, fx)
 		default:
+			r.asks = 0
 			g.joinBy = c.Sent + r.cfg.HandoffTime
 			r.admit(now, g, c)
 		}
@@ -218,9 +251,9 @@ func (r *RW) confirmed(now Time, g *grip, c *Command, fx *Effects) {
 			r.drop(now, g, nil)
 		case g.write:
 		case c.Result == Unknown:
-			r.unanswered(now)
+			r.inVain(now, c, Outcome{Why: Doubtful})
 		case c.Result == Alone:
-			r.tooFew(now)
+			r.inVain(now, c, Outcome{Why: TooFew})
 		default:
 			r.declined(now, c)
 		}
@@ -291,7 +324,9 @@ func (r *RW) suspectAt(now, at Time) {
 // LinkUp is the end of a break of the link: tenures are verified, waiters ask again.
 func (r *RW) LinkUp(now Time, fx *Effects) {
 	r.tick(now)
-	r.askAt = min(r.askAt, now)
+	r.hurry(now)
+	r.tries, r.asks = 0, 0
+	r.ghosts.hurry(now)
 	for _, g := range r.grips {
 		g.askAt = min(g.askAt, now)
 	}

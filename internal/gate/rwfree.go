@@ -2,7 +2,6 @@ package gate
 
 import (
 	"slices"
-	"time"
 
 	"github.com/wheellock/wheellock/scripts"
 )
@@ -44,7 +43,6 @@ func (r *RW) released(now Time, g *grip, c *Command) {
 		if r.queue.head != nil {
 			r.askAt += r.pause(now, heard, r.cfg)
 		}
-		r.askAt = max(r.askAt, r.last.recovery(now))
 	case c.Result == Answered && c.Reply == scripts.NotMine && g.torn:
 		g.torn, g.write, g.askAt = false, false, now // the downgrade ran: it is to be freed as a reader
 	case c.Result == Answered && c.Reply == scripts.NotMine:
@@ -64,22 +62,19 @@ func (r *RW) released(now Time, g *grip, c *Command) {
 // unfreed is a release or a downgrade that proved nothing: it is sent again until the lease has surely run out.
 // Whoever asks only once does not wait for that.
 func (r *RW) unfreed(now Time, g *grip, c *Command) {
-	fault := c.Reply.Fault()
-	out := Outcome{Why: Refused, Fault: fault, Words: c.Words}
-	g.askAt = now + retryPause
-	switch {
-	case c.Result == Unknown:
+	out, pause := unfreed(c, &r.tries)
+	g.askAt = now + pause
+	if c.Result == Unknown {
 		g.Resent = g.Resent || c.Sent < g.Deadline
 		r.cfg.Stats.Uncertain.Inc()
-		out = Outcome{Why: Down}
-	case c.Result == NotSent:
-		g.askAt = now + time.Second // LinkUp comes earlier
-		out = Outcome{Why: Down}
-	case c.Result == Denied || c.Result == Answered && !fault.Passing():
+	}
+	if out.final() {
 		g.acknowledge(out)
-		g.askAt = now + time.Second
 	}
 	r.queue.turnAway(r.cfg, out, triesOnce)
+	if r.queue.head != nil {
+		r.last = r.last.noted(out)
+	}
 }
 
 // lowered is the answer to a downgrade: the writer is a reader now, beside whom others may read. It may have ended

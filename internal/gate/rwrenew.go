@@ -57,14 +57,20 @@ func (g *grip) renewAt() Time {
 func (r *RW) confirm(now Time, g *grip, c *Command) {
 	g.extent = max(g.extent, c.Sent+c.Lease-margin(c.Lease))
 	sure := *c
-	if !g.write {
-		sure.Lease = min(c.Lease, r.cfg.Lease)
-	}
+	sure.Lease = g.counted(c.Lease, r.cfg)
 	g.tenancy.confirm(now, &sure)
 	g.carried(now, c.Lease)
 	if !g.Watch {
 		g.Renew = c.Sent + r.cfg.Lease/3
 	}
+}
+
+// counted is how much of a lease counts: of a reader's no more than the watchdog's.
+func (g *grip) counted(lease time.Duration, cfg *Config) time.Duration {
+	if g.write {
+		return lease
+	}
+	return min(lease, cfg.Lease)
 }
 
 // prolonged notes what a command about a tenure, which has come back, may have done to its key.
@@ -84,6 +90,7 @@ func (g *grip) prolonged(now Time, c *Command) {
 func (r *RW) renewed(now Time, g *grip, c *Command) {
 	switch {
 	case c.Result == Answered && c.Reply.Taken():
+		r.tries = 0
 		r.confirm(now, g, c)
 		g.growing.grown(c, &g.tenancy, func(w *Waiter) { r.growInto(now, g, w) })
 		g.follow()
@@ -97,7 +104,7 @@ func (r *RW) renewed(now Time, g *grip, c *Command) {
 // unrenewed is a renewal that proved nothing: the tenure is doubtful, and asked for again until its deadline.
 func (r *RW) unrenewed(now Time, g *grip, c *Command) {
 	g.Doubt = true
-	g.Renew = now + max(g.Lease/50, 5*time.Millisecond)
+	g.Renew = now + r.tries.nextWithin(g.Lease, g.ID)
 	switch c.Result {
 	case NotSent:
 		g.Renew = now + g.Lease/10 // LinkUp comes earlier

@@ -61,6 +61,7 @@ func (s *Semaphore) Message(now Time, news News, fx *Effects) { s.permitNews(now
 
 // heard hands out what was taken.
 func (s *Semaphore) heard(now Time, c *Command, fx *Effects) {
+	s.tries = 0
 	s.loose += int64(c.Reply)
 	for w := s.queue.head; w != nil && w.N <= s.loose; w = s.queue.head {
 		n := w.N

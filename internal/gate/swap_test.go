@@ -92,7 +92,7 @@ func TestSwap(t *testing.T) {
 		holder.unlock()
 		a.expect(Swap).fail(scripts.OutOfMem)
 		a.expect(Release).answer()
-		a.expect(Acquire).fail(scripts.OutOfMem)
+		a.expect(Acquire).fail(scripts.NoPerm)
 		next.wantAnswer(Refused)
 		w.calm()
 	})

@@ -69,14 +69,13 @@ func TestUncertainAcquire(t *testing.T) {
 			w.calm()
 		})
 		t.Run(name+" is released when everybody was turned away", func(t *testing.T) {
-			for _, fail := range []func(*parcel){(*parcel).denied, func(c *parcel) { c.fail(scripts.OutOfMem) }} {
+			for _, fail := range []func(*parcel){(*parcel).denied, func(c *parcel) { c.fail(scripts.NoPerm) }} {
 				w := newWorld(t)
 				a, c, ask := uncertain(w, ran)
 				w.after(LateWindow + time.Second) // longer than it may still arrive
 				fail(a.expect(Acquire))
 				c.wantAnswer(Refused)
-				w.after(retryPause)
-				w.want(a.expect(Release).ID == ask.ID, "that owner's release")
+				w.want(a.await(Release).ID == ask.ID, "that owner's release")
 				a.expect(Release).answer()
 				w.want(w.redis.owner(stock) == "", "a free name")
 				w.calm()
@@ -153,7 +152,7 @@ func TestUncertainAcquire(t *testing.T) {
 		c.unlock()
 		a.expect(Release).answer()
 		for range 1000 {
-			w.after(ghostPause)
+			w.after(longestPause)
 			if len(a.cells) == 0 {
 				break
 			}
@@ -221,7 +220,9 @@ func TestUncertainRelease(t *testing.T) {
 		next := a.lock()
 		for a.outbox[0].Op == Release {
 			a.outbox[0].again()
-			w.after(retryPause)
+			for len(a.outbox) == 0 {
+				w.after(retryPause)
+			}
 		}
 		w.want(w.redis.owner(stock) == "", "the key to have run out")
 		a.expect(Acquire).answer()

@@ -28,16 +28,18 @@ const (
 	TwinLives             // its twin lives, with which it would share keys
 	Deadlock              // its Owner reads, and would wait for itself
 	TooFew                // replicas have it: it was given back
+	TooLate               // the lease was over when its answer came, or it reached Redis too late: nothing is held
 )
 
 // Outcome is an answer to a caller.
 type Outcome struct {
-	Why   Why
-	Last  Why           // TimedOut: Taken, TooFew, or Down when Redis never answered
-	TTL   time.Duration // Taken: what the owner's lease has left; negative: no TTL
-	N     int64         // Granted, for changes: the script's answer
-	Fault scripts.Fault // Refused and Foreign, when a script said so
-	Words string        // Refused: the server's own words, when it said so at top level
+	Why    Why
+	Last   Why           // TimedOut: the last answer, with what belongs to it; Down: Redis never answered
+	TTL    time.Duration // Taken: what the owner's lease has left; negative: no TTL
+	N      int64         // Granted, for changes: the script's answer
+	Fault  scripts.Fault // Refused and Foreign, when a script said so
+	Words  string        // Refused: the server's own words, when it said so at top level; TooLate: how late
+	Passes bool          // Refused: the reason can pass by itself
 }
 
 // Settler is a caller waiting for an outcome.

@@ -169,7 +169,7 @@ func TestSubscriptionLingers(t *testing.T) {
 		},
 		"after everybody was turned away": func(a *process, c *caller) {
 			a.world.after(a.cfg.PollCap)
-			a.expect(Acquire).fail(scripts.OutOfMem)
+			a.expect(Acquire).fail(scripts.NoPerm)
 			c.wantAnswer(Refused)
 		},
 		"after a grant that nobody took": func(a *process, c *caller) {

@@ -1,0 +1,149 @@
+package gate
+
+import (
+	"fmt"
+	"time"
+)
+
+// retries is how often in a row something was asked for in vain. It says how long to pause before the next attempt.
+// An answer that is no failure starts it anew, and so does a link that is there again.
+type retries uint8
+
+const (
+	// retryPause is the first pause: some round trips.
+	retryPause = 20 * time.Millisecond
+	// longestPause makes six to eight attempts a second of what stays in vain, and who waits hears of the end of a
+	// fault within as long.
+	longestPause = 160 * time.Millisecond
+	// deniedPause is between attempts at what the server refuses for a reason that does not pass by itself, and of
+	// what waits for LinkUp, which comes earlier.
+	deniedPause = time.Second
+)
+
+// next is the pause before the next attempt: retryPause doubling to longestPause, up to a quarter less by a jitter
+// drawn from seed.
+func (r *retries) next(seed uint64) time.Duration {
+	pause := min(retryPause<<min(*r, 8), longestPause)
+	if *r < 255 {
+		*r++
+	}
+	return pause - jitter(seed+uint64(*r), pause/4)
+}
+
+// nextWithin is next for what keeps a lease alive: several attempts fit into what a failed renewal leaves of the
+// lease, and a long lease, of which there may be very many, is asked for less often.
+func (r *retries) nextWithin(lease time.Duration, seed uint64) time.Duration {
+	return within(r.next(seed), lease)
+}
+
+func within(pause, lease time.Duration) time.Duration {
+	return max(min(pause, lease/10), lease/50, 5*time.Millisecond)
+}
+
+// lastAnswer is the last answer about those who wait for a name; nil: there was none. It is made when there is one,
+// so that a name for which nobody waits stays small.
+type lastAnswer struct {
+	Outcome
+	notBefore Time // when the name may be asked for again at the earliest, whatever is published: it was given back
+}
+
+// outcome is what is known of the name, as the answer to a waiter that gives up.
+func (l *lastAnswer) outcome() Outcome {
+	if l == nil {
+		return Outcome{Last: Down}
+	}
+	out := l.Outcome
+	out.Last = l.Why
+	return out
+}
+
+// earliest is when the name may be asked for again after a grant that was given back.
+func (l *lastAnswer) earliest() Time {
+	if l == nil {
+		return 0
+	}
+	return l.notBefore
+}
+
+// hurry forgets that a grant was given back.
+func (l *lastAnswer) hurry() {
+	if l != nil {
+		l.notBefore = 0
+	}
+}
+
+// forget is as if there had been no answer.
+func (l *lastAnswer) forget() {
+	if l != nil {
+		*l = lastAnswer{Outcome: Outcome{Why: Down}}
+	}
+}
+
+// noted is l with a new answer.
+func (l *lastAnswer) noted(out Outcome) *lastAnswer {
+	if l == nil {
+		l = &lastAnswer{}
+	}
+	l.Outcome = out
+	return l
+}
+
+// overdue is a grant of a lease that was over when the answer came.
+func overdue(now Time, c *Command, lease time.Duration) Outcome {
+	return Outcome{Why: TooLate, Words: fmt.Sprintf(
+		"the lease of %v, less a margin of %v, was over when the answer came, %v after it was asked for: ask with a longer lease",
+		lease, margin(lease), (now - c.Sent).Round(100*time.Microsecond))}
+}
+
+// declined is what to say of an acquire that surely did nothing, for another reason than another owner, and how long
+// to pause before the next. What came to Redis too late is first asked for again at once and nothing is said: the
+// server's clock is known by then.
+func declined(c *Command, tries *retries) (out Outcome, pause time.Duration) {
+	if c.Result == NotSent {
+		return Outcome{Why: Down}, deniedPause
+	}
+	_, late := c.Reply.Late()
+	if late = late && c.Result == Answered; late && *tries == 0 {
+		*tries++
+		return Outcome{}, 0
+	}
+	pause = tries.next(c.ID)
+	if late {
+		return Outcome{Why: TooLate, Words: fmt.Sprintf("it came to Redis more than %v after it was sent, and did nothing", LateWindow)}, pause
+	}
+	return refusal(c), pause
+}
+
+// refusal is a no of the server: by a script's fault, or in its own words.
+func refusal(c *Command) Outcome {
+	fault := c.Reply.Fault()
+	out := Outcome{Why: Refused, Fault: fault, Words: c.Words, Passes: c.Result == Again || fault.Passing()}
+	if _, foreign := fault.Foreign(); foreign {
+		out.Why = Foreign
+	}
+	return out
+}
+
+// final reports whether it is no use to wait after this answer.
+func (out Outcome) final() bool {
+	return out.Why == Foreign || out.Why == Refused && !out.Passes
+}
+
+// tell passes an answer on to those who ask only once; to everybody if it is no use to wait.
+func (q *Queue) tell(cfg *Config, out Outcome) {
+	q.turnAway(cfg, out, func(w *Waiter) bool { return w.Try || out.final() })
+}
+
+// unfreed is what to say of a release that proved nothing, and how long to pause before the next.
+func unfreed(c *Command, tries *retries) (out Outcome, pause time.Duration) {
+	switch c.Result {
+	case NotSent:
+		return Outcome{Why: Down}, deniedPause
+	case Unknown:
+		return Outcome{Why: Down}, tries.next(c.ID)
+	}
+	if out = refusal(c); out.final() {
+		return out, deniedPause
+	}
+	return out, tries.next(c.ID)
+}

@@ -1,0 +1,394 @@
+package gate
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/wheellock/wheellock/scripts"
+	"github.com/wheellock/wheellock/wheel"
+)
+
+// bench is one name of one engine and a server whose answers a test makes, in simulated time.
+type bench struct {
+	t       *testing.T
+	now     Time
+	cfg     *Config
+	cell    *Cell
+	rtt     time.Duration
+	answer  func(c *Command) // what becomes of a command
+	answers []Command        // on their way
+	at      []Time           // when they arrive
+	sent    map[Op][]Time
+	fx      Effects
+	user    func(*benchUser) // called for whoever is granted
+}
+
+type benchUser struct {
+	b    *bench
+	hold Hold
+	w    Waiter
+	out  *Outcome
+	over bool
+}
+
+func (u *benchUser) Settle(out Outcome) bool {
+	if u.out != nil {
+		return false
+	}
+	u.out = &out
+	return true
+}
+
+func (u *benchUser) End(Why) { u.over = true }
+
+func newBench(t *testing.T, kind Kind, lease time.Duration) *bench {
+	cfg := &Config{Lease: lease, HandoffTime: 10 * time.Millisecond, PollCap: 5 * time.Second, FairWaiterLease: 30 * time.Second, UUID: "u",
+		Waits: wheel.NewSlots[*Waiter](1024, nil), Stats: &Stats{}}
+	b := &bench{t: t, now: time.Hour, cfg: cfg, cell: NewCell("stock", kind, cfg), rtt: time.Millisecond, answer: well, sent: make(map[Op][]Time)}
+	return b
+}
+
+// ask brings a caller to the machine.
+func (b *bench) ask(change func(w *Waiter)) *benchUser {
+	u := &benchUser{b: b}
+	u.hold.By, u.hold.Cell = u, b.cell
+	u.w = Waiter{By: u, Hold: &u.hold, Lease: b.cfg.Lease, Watch: true, N: 1, Cell: b.cell}
+	if change != nil {
+		change(&u.w)
+	}
+	b.step(func(m Machine) { m.Ask(b.now, &u.w, &b.fx) })
+	return u
+}
+
+func (b *bench) step(event func(Machine)) {
+	event(b.cell.Machine)
+	for op := range b.fx.Commands {
+		for _, c := range b.fx.Commands[op] {
+			c.Sent = b.now
+			b.sent[c.Op] = append(b.sent[c.Op], b.now)
+			b.answers, b.at = append(b.answers, c), append(b.at, b.now+b.rtt)
+		}
+	}
+	b.fx = Effects{}
+}
+
+// run lets time go by.
+func (b *bench) run(d time.Duration) {
+	end := b.now + d
+	for steps := 0; ; steps++ {
+		if steps > 100_000 {
+			b.t.Fatalf("it does not come to rest; sent: %s", b.counts())
+		}
+		at := b.cell.Machine.NextAlarm()
+		answer := len(b.at) > 0 && b.at[0] <= max(at, b.now)
+		if answer {
+			at = b.at[0]
+		}
+		if at > end {
+			break
+		}
+		b.now = max(b.now, at)
+		if !answer {
+			b.step(func(m Machine) { m.Wake(b.now, &b.fx) })
+			continue
+		}
+		c := b.answers[0]
+		b.answers, b.at = b.answers[1:], b.at[1:]
+		b.answer(&c)
+		b.step(func(m Machine) { m.Answer(b.now, &c, &b.fx) })
+	}
+	b.now = end
+}
+
+func (b *bench) counts() string {
+	var all []string
+	for op, times := range b.sent {
+		all = append(all, fmt.Sprintf("%v: %d", op, len(times)))
+	}
+	return strings.Join(all, ", ")
+}
+
+// rate is the most commands of one operation within a second, after a time.
+func (b *bench) rate(after Time) (most int, of Op) {
+	for op, times := range b.sent {
+		for i := range times {
+			n := 0
+			for _, at := range times[i:] {
+				if times[i] >= after && at < times[i]+time.Second {
+					n++
+				}
+			}
+			if n > most {
+				most, of = n, op
+			}
+		}
+	}
+	return most, of
+}
+
+// well answers as a server that is well, where the name is free.
+func well(c *Command) {
+	c.Result = Answered
+	switch c.Op {
+	case Acquire, AcquireRead, AcquireWrite, PermitTake, FairAsk, Renew, RenewRead, RenewWrite:
+		c.Reply = 1
+	case AcquireFenced:
+		c.Reply = 1 << 40
+	case Take:
+		c.Reply = scripts.Reply(strings.Count(c.Owner, "x"))
+	case PermitRenew:
+		c.Reply = 1<<strings.Count(c.Owner, ";") - 1
+	case Look:
+		c.Reply = 1
+	default:
+		c.Reply = 0
+	}
+	if c.Op == FairAsk && c.ID == 0 {
+		c.Reply = -100
+	}
+}
+
+// ills are what a server may answer for a while.
+var ills = map[string]func(*Command){
+	"READONLY":   func(c *Command) { c.Result, c.Reply = Answered, faultReply(scripts.ReadOnly) },
+	"NOREPLICAS": func(c *Command) { c.Result, c.Reply = Answered, faultReply(scripts.NoReplicas) },
+	"LOADING":    func(c *Command) { c.Result, c.Words = Again, "LOADING" },
+	"lost":       func(c *Command) { c.Result = Unknown },
+	"alone":      func(c *Command) { well(c); c.Unreplicated() },
+	"too late": func(c *Command) {
+		if well(c); c.Op >= Give {
+			c.Reply = -(1 << 52) - 1
+		}
+	},
+	"OOM": func(c *Command) {
+		if well(c); c.Op >= Give {
+			c.Reply = faultReply(scripts.OutOfMem)
+		}
+	},
+}
+
+var kindNames = map[Kind]string{MutexKind: "mutex", FencedKind: "fenced", SpinKind: "spin", FairKind: "fair",
+	SemaphoreKind: "semaphore", LatchKind: "latch", PermitKind: "permits", RWKind: "rw"}
+
+// mostInVain is how many commands of one operation a name sends within a second, of those that are in vain.
+const mostInVain = 10
+
+func (b *bench) wantFew(after Time) {
+	b.t.Helper()
+	if n, op := b.rate(after); n > mostInVain {
+		b.t.Errorf("%d commands within a second: %v; in all %s", n, op, b.counts())
+	}
+}
+
+// What is asked for in vain is asked for ever more rarely, whatever it is: a server that is ill, or a link that is
+// slow, gets no more than some commands a second for each name.
+func TestWhatIsInVainIsRepeatedRarely(t *testing.T) {
+	for illName, ill := range ills {
+		for kind, kindName := range kindNames {
+			for doing, begin := range map[string]func(b *bench){
+				"waiters": func(b *bench) { b.answer = ill; b.ask(nil); b.ask(nil) },
+				"holders": func(b *bench) { b.ask(nil); b.run(100 * time.Millisecond); b.answer = ill; b.ask(nil) },
+				"unlocks": unlocksUnder(ill),
+				"busy":    busyUnder(ill),
+				"changes": changesUnder(ill),
+				"gone": func(b *bench) {
+					b.answer = ill
+					u := b.ask(nil)
+					b.step(func(m Machine) { u.out = &Outcome{}; m.Abandon(b.now, &u.w, &b.fx) })
+				},
+				"freed": func(b *bench) {
+					b.answer = ill
+					b.ask(nil)
+					b.step(func(m Machine) { m.Force(b.now, "java:1", 0, nil, &b.fx) })
+				},
+				"re-entry": reentryUnder(ill),
+			} {
+				for _, lease := range []time.Duration{time.Second, 30 * time.Second} {
+					t.Run(fmt.Sprintf("%s/%s/%s/%v", illName, kindName, doing, lease), func(t *testing.T) {
+						b := newBench(t, kind, lease)
+						begin(b)
+						began := b.now
+						b.run(10 * time.Second)
+						b.wantFew(began + time.Second)
+					})
+				}
+			}
+		}
+	}
+}
+
+func unlocksUnder(ill func(*Command)) func(*bench) {
+	return func(b *bench) {
+		first, other := b.ask(nil), b.ask(func(w *Waiter) { w.Lease = b.cfg.Lease / 2 })
+		b.run(100 * time.Millisecond)
+		b.answer = ill
+		for _, u := range []*benchUser{first, other} {
+			if u.out != nil && u.hold.alive {
+				b.step(func(m Machine) { m.Unlock(b.now, &u.hold, nil, &b.fx) })
+			}
+		}
+	}
+}
+
+// busyUnder is a name that is handed on within the process, all the time.
+func busyUnder(ill func(*Command)) func(*bench) {
+	return func(b *bench) {
+		users := []*benchUser{b.ask(nil), b.ask(nil), b.ask(nil)}
+		for i := range 2000 {
+			if i == 100 {
+				b.answer = ill
+			}
+			b.run(time.Millisecond)
+			for k, u := range users {
+				if u.out != nil && u.hold.alive {
+					b.step(func(m Machine) { m.Unlock(b.now, &u.hold, nil, &b.fx) })
+				}
+				if u.out != nil && !u.hold.alive {
+					users[k] = b.ask(nil)
+				}
+			}
+			if i > 1000 { // long in vain
+				b.wantFew(b.now - 500*time.Millisecond)
+			}
+			if b.t.Failed() {
+				return
+			}
+		}
+	}
+}
+
+func changesUnder(ill func(*Command)) func(*bench) {
+	return func(b *bench) {
+		b.answer = ill
+		m, counts := b.cell.Machine.(Counting)
+		if !counts {
+			return
+		}
+		op := Give
+		switch b.cell.Kind {
+		case LatchKind:
+			op = CountDown
+		case PermitKind:
+			op = PermitFree
+		}
+		b.step(func(Machine) {
+			m.Change(b.now, Change{Op: op, N: 1, Text: strings.Repeat("x", 16), Numbers: []uint64{0}}, &b.fx)
+		})
+	}
+}
+
+func reentryUnder(ill func(*Command)) func(*bench) {
+	return func(b *bench) {
+		b.ask(func(w *Waiter) { w.Owner, w.Watch, w.Write = 7, false, true })
+		b.run(100 * time.Millisecond)
+		b.answer = ill
+		b.ask(func(w *Waiter) { w.Owner, w.Lease, w.Watch, w.Write = 7, 2*b.cfg.Lease, false, true })
+	}
+}
+
+// A lease shorter than the round trip is over before its holder hears of it. Who asks once is told so, who waits asks
+// again and again, rarely, also when messages say that the name is free, and hears the reason when it gives up.
+func TestALeaseShorterThanTheRoundTrip(t *testing.T) {
+	short := func(w *Waiter) { w.Lease, w.Watch = 20*time.Millisecond, false }
+	for kind, name := range kindNames {
+		if kind == SemaphoreKind || kind == LatchKind { // no leases
+			continue
+		}
+		for _, write := range []bool{false, true} {
+			t.Run(fmt.Sprintf("%s, write %v", name, write), func(t *testing.T) {
+				slow := func() *bench {
+					b := newBench(t, kind, time.Second)
+					b.rtt = 23 * time.Millisecond
+					return b
+				}
+				b := slow()
+				u := b.ask(func(w *Waiter) { short(w); w.Try, w.Write = true, write })
+				b.run(10 * time.Second)
+				if u.out == nil || u.out.Why != TooLate || !strings.Contains(u.out.Words, "the lease of 20ms") || !strings.Contains(u.out.Words, "23ms after") {
+					t.Errorf("a try is told %+v", u.out)
+				}
+				if n, _ := b.rate(0); n != 1 {
+					t.Errorf("a try asks once, and gives back once; sent: %s", b.counts())
+				}
+
+				b = slow()
+				u = b.ask(func(w *Waiter) { short(w); w.Write = write })
+				began := b.now
+				for range 2000 {
+					b.run(5 * time.Millisecond)
+					b.step(func(m Machine) { m.Message(b.now, oneMessage, &b.fx) })
+				}
+				b.wantFew(began + time.Second)
+				if u.out != nil {
+					t.Fatalf("a waiter is told %+v", u.out)
+				}
+				b.step(func(m Machine) { m.Timeout(b.now, &u.w, &b.fx) })
+				if u.out == nil || u.out.Why != TimedOut || u.out.Last != TooLate || u.out.Words == "" {
+					t.Errorf("a waiter that gives up is told %+v", u.out)
+				}
+				b.run(time.Minute)
+				if !b.cell.Machine.Idle() {
+					t.Error("something is left")
+				}
+			})
+		}
+	}
+}
+
+// A link that is there again, or another one after hash slots have moved, ends the pauses.
+func TestALinkThatIsThereAgainIsAskedAtOnce(t *testing.T) {
+	for kind, name := range kindNames {
+		for illName, ill := range ills {
+			t.Run(name+"/"+illName, func(t *testing.T) {
+				b := newBench(t, kind, time.Minute)
+				b.answer = ill
+				u := b.ask(nil)
+				b.run(3 * time.Second)
+				b.answer = func(c *Command) {
+					if well(c); c.Op == Look {
+						c.Reply = 0
+					}
+				}
+				for len(b.answers) > 0 {
+					b.run(time.Millisecond)
+				}
+				if u.out == nil {
+					b.step(func(m Machine) { m.LinkUp(b.now, &b.fx) })
+					b.run(2 * b.rtt)
+				}
+				if u.out == nil || u.out.Why != Granted {
+					t.Errorf("a waiter is told %+v", u.out)
+				}
+			})
+		}
+	}
+}
+
+// A renewal that fails is tried again several times within what is left of the lease, however short or long it is.
+func TestARenewalIsTriedSeveralTimesWithinItsLease(t *testing.T) {
+	for _, kind := range []Kind{MutexKind, FencedKind, SpinKind, FairKind, PermitKind, RWKind} {
+		for _, lease := range []time.Duration{100 * time.Millisecond, time.Second, 10 * time.Second, time.Minute} {
+			for illName, ill := range ills {
+				t.Run(fmt.Sprintf("%s/%s/%v", illName, kindNames[kind], lease), func(t *testing.T) {
+					b := newBench(t, kind, lease)
+					u := b.ask(nil)
+					b.run(lease / 10)
+					b.answer = ill
+					b.sent = make(map[Op][]Time)
+					for !u.over && b.now < time.Hour+2*lease {
+						b.run(time.Millisecond)
+					}
+					most := 0
+					for _, op := range []Op{Renew, RenewRead, PermitRenew} {
+						most = max(most, len(b.sent[op]))
+					}
+					if most < 5 && u.over {
+						t.Errorf("sent: %s", b.counts())
+					}
+				})
+			}
+		}
+	}
+}
