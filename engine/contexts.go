@@ -26,8 +26,8 @@ type watched struct {
 	by         endable // the request
 }
 
-// endable is a request, told the error of its context.
-type endable interface{ ended(error) }
+// endable is a request, told that its context has ended.
+type endable interface{ ended(context.Context) }
 
 // watch abandons r when ctx ends.
 func (c *contexts) watch(ctx context.Context, r *watched) {
@@ -88,7 +88,6 @@ func (c *contexts) drop(g *group) {
 
 // end abandons a group whose context has ended.
 func (c *contexts) end(g *group) {
-	ended := endedBy(g.ctx)
 	for {
 		c.mu.Lock()
 		r := g.first
@@ -99,6 +98,6 @@ func (c *contexts) end(g *group) {
 		}
 		c.unlink(r)
 		c.mu.Unlock()
-		r.by.ended(ended)
+		r.by.ended(g.ctx)
 	}
 }

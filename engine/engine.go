@@ -54,6 +54,7 @@ type Engine struct {
 	overloaded gate.Counter // requests turned away by MaxRequests
 
 	replicaTime time.Duration // how long replicas have to get what is granted
+	patience    time.Duration // AnswerTimeout, with the replicas' time; 0: no bound
 
 	mu     sync.Mutex     // guards closed, and that direct calls are entered before it
 	closed bool           // Close has begun
@@ -73,6 +74,7 @@ func Open(ctx context.Context, opts Options) (*Engine, error) {
 		e.suspects.ask(&opts.Redis)
 	}
 	e.replicaTime = opts.replicaTime()
+	e.patience = opts.patience()
 	e.opts.Redis = rueidis.ClientOption{InitAddress: opts.Redis.InitAddress} // no secrets where fmt finds them
 	e.clock = wheel.NewClock()
 	loaded, err := e.reach(ctx, opts.Redis)

@@ -81,6 +81,7 @@ func (m *MultiLock) Lock(ctx context.Context, opts ...LockOption) (*Hold, error)
 	end := until(d.wait)
 	opts = withoutWait(opts)
 	first, held := -1, (*Hold)(nil) // the member we have waited for
+	last := ErrUnavailable          // what was last heard of any member
 	for try := 0; ; try++ {
 		holds, refused, err := m.askAll(ctx, first, held, opts)
 		if err == nil {
@@ -93,11 +94,15 @@ func (m *MultiLock) Lock(ctx context.Context, opts ...LockOption) (*Hold, error)
 			continue
 		}
 		giveBack(holds)
+		if ctx.Err() != nil { // err may be of a member that was not asked any more
+			return nil, m.failed(unmetAfter(endedBy(ctx), last))
+		}
 		if !passing(err) {
 			return nil, err
 		}
+		last = err
 		if err := backOff(ctx, try); err != nil {
-			return nil, m.failed(err)
+			return nil, m.failed(unmetAfter(err, last))
 		}
 		first = refused
 		if held, err = m.members[first].Lock(ctx, withWaitUntil(opts, end)...); err != nil {

@@ -105,17 +105,19 @@ var errQuorumWait = errors.New("wheellock: wait over")
 
 // gaveUp is the error of a Lock that ends with err after it was last refused with another.
 func (q *QuorumLock) gaveUp(ctx context.Context, err, refused error) error {
-	if context.Cause(ctx) != errQuorumWait {
-		if ctx.Err() != nil {
-			err = endedBy(ctx)
-		}
+	switch {
+	case context.Cause(ctx) == errQuorumWait:
+		err = ErrWaitTimeout
+	case ctx.Err() != nil:
+		err = endedBy(ctx)
+	default:
 		return q.failed(err)
 	}
-	last := ErrUnavailable
-	if errors.Is(refused, ErrHeld) {
-		last = ErrHeld
+	words := "no majority answered"
+	if held, ok := errors.AsType[*HeldError](refused); ok {
+		words = trim(held.Error())
 	}
-	return q.failed(&failure{ErrWaitTimeout.Error(), join2{ErrWaitTimeout, last}})
+	return q.failed(&unmet{err, refused, words})
 }
 
 // TryLock asks every server once. While this process holds the lock or waits for it, it is ErrHeld at once.

@@ -11,7 +11,7 @@ import (
 type crowd struct {
 	listener
 	yielding
-	freeAt Time // when the lease of the owner that refused us ends, as it was last heard
+	freeAt Time // when the lease of the owner that refused us ends, as it was last heard; Never: it has no end
 	last   Why  // the last answer of Redis: Taken or TooFew; else Down
 
 	swapWatch bool // whether the swap in flight is for a watched hold
@@ -47,7 +47,7 @@ func (m *Mutex) refused(now Time, ttl time.Duration, fx *Effects) {
 		return
 	}
 	c := m.crowded()
-	c.last, c.freeAt = Taken, now+ttl
+	c.last, c.freeAt = Taken, leaseEnd(now, ttl)
 	sleep := m.cfg.sleep(ttl, m.t.ID)
 	m.askAt = now + sleep
 	if m.breed().polls {
@@ -59,6 +59,22 @@ func (m *Mutex) refused(now Time, ttl time.Duration, fx *Effects) {
 		return
 	}
 	c.want(&m.Cell, scripts.LockChannel, fx)
+}
+
+// leaseEnd is when a lease of which ttl is left ends; a negative one has no end.
+func leaseEnd(now Time, ttl time.Duration) Time {
+	if ttl < 0 {
+		return Never
+	}
+	return now + ttl
+}
+
+// timeLeft is what is left of a lease that ends then; negative when it has no end.
+func timeLeft(now, end Time) time.Duration {
+	if end == Never {
+		return -1
+	}
+	return max(end-now, 0)
 }
 
 // sleep is how long a refused waiter sleeps when no message comes: to the end of the owner's lease, whose last

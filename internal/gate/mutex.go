@@ -46,26 +46,35 @@ func (m *Mutex) Ask(now Time, w *Waiter, fx *Effects) {
 	m.pump(now, fx)
 }
 
-// Abandon forgets a waiter whose caller has gone. If its grant was just refused, there is nothing to forget.
-func (m *Mutex) Abandon(now Time, w *Waiter, fx *Effects) {
-	m.queue.remove(w)
-	m.ungrow(w)
+// Abandon gives up a waiter whose caller waits no longer.
+func (m *Mutex) Abandon(now Time, w *Waiter, fx *Effects) { m.endWait(now, w, GaveUp, fx) }
+
+// Timeout gives up a waiter whose Until is over.
+func (m *Mutex) Timeout(now Time, w *Waiter, fx *Effects) { m.endWait(now, w, TimedOut, fx) }
+
+// endWait answers a waiter that waits no longer. One that has had its answer is left alone.
+func (m *Mutex) endWait(now Time, w *Waiter, why Why, fx *Effects) {
+	if w.queued || m.ungrow(w) {
+		out := w.gaveUp(why, m.lastOutcome(now))
+		m.queue.remove(w)
+		m.cfg.Answer(w, out) // last: a settled waiter is its caller's again
+	}
 	m.pump(now, fx)
 }
 
-// Timeout gives up a waiter whose WithWait is over.
-func (m *Mutex) Timeout(now Time, w *Waiter, fx *Effects) {
-	out := Outcome{Why: TimedOut, Last: Down}
+// lastOutcome is what is known of the name, as the answer to a waiter that gives up.
+func (m *Mutex) lastOutcome(now Time) Outcome {
+	out := Outcome{Last: Down}
 	if m.crowd != nil {
 		out.Last = m.crowd.last
 	}
 	if m.t.holds != nil {
 		out.Last = Taken
 	}
-	m.queue.remove(w)
-	m.ungrow(w)
-	m.cfg.Answer(w, out) // last: a settled waiter is its caller's again
-	m.pump(now, fx)
+	if out.Last == Taken {
+		out.TTL = m.ttl(now)
+	}
+	return out
 }
 
 // Answer is the command in flight coming back.
@@ -249,7 +258,7 @@ func (m *Mutex) ttl(now Time) time.Duration {
 		return max(m.t.Deadline-now, 0)
 	}
 	if m.crowd != nil {
-		return max(m.crowd.freeAt-now, 0)
+		return timeLeft(now, m.crowd.freeAt)
 	}
 	return 0
 }

@@ -170,7 +170,7 @@ func (r *RW) refused(now Time, ttl time.Duration, seed uint64, fx *Effects) {
 	if r.queue.head == nil {
 		return
 	}
-	r.last, r.freeAt = Taken, now+ttl
+	r.last, r.freeAt = Taken, leaseEnd(now, ttl)
 	r.askAt = now + r.cfg.sleep(ttl, seed)
 	r.want(&r.Cell, scripts.RWChannel, fx)
 }
