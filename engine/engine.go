@@ -7,7 +7,7 @@
 // An Engine (engine.go, options.go, names.go, connection.go, cluster.go, url.go) hands out locks by name: Mutex (mutex.go),
 // RWMutex (rwmutex.go), and what stands beside them in files of their own names. A blocking call waits on a call
 // that is used again (call.go); an Async form is a request with a future (request.go), whose callbacks run on a pool
-// (callbacks.go). Both go to the dispatcher and become, when granted, a Hold (hold.go; endings.go says who hears of
+// (callbacks.go). Log records are handed to the user's handler by a goroutine of their own (logging.go). Both go to the dispatcher and become, when granted, a Hold (hold.go; endings.go says who hears of
 // its end). What can go wrong is in errors.go, what stands in Redis in state.go, what was counted in stats.go.
 //
 // A held lock is renewed by the watchdog until it is unlocked, unless WithLease gives it a fixed lease. A
@@ -45,6 +45,7 @@ type Engine struct {
 	dispatcher *dispatcher.Dispatcher
 	suspects   suspects
 	callbacks  callbacks
+	log        *relay
 	calls      calls
 	quorums    quorumQueues
 	servers    []string // the run_id of the server, or of those of a cluster, as far as they tell
@@ -69,7 +70,9 @@ func Open(ctx context.Context, opts Options) (*Engine, error) {
 	if err != nil {
 		return nil, err
 	}
-	e := &Engine{opts: opts, uuid: newUUID(), ended: make(chan struct{})}
+	e := &Engine{uuid: newUUID(), ended: make(chan struct{})}
+	opts.Logger, e.log = relayTo(opts.Logger)
+	e.opts = opts
 	if opts.WatchLoss {
 		e.suspects.ask(&opts.Redis)
 	}
@@ -211,6 +214,7 @@ func (e *Engine) Close() error {
 	e.client.Close()
 	e.direct.Wait()
 	e.callbacks.close()
+	e.log.flush()
 	return nil
 }
 
