@@ -49,6 +49,7 @@ type Engine struct {
 	calls      calls
 	quorums    quorumQueues
 	servers    []string // the run_id of the server, or of those of a cluster, as far as they tell
+	database   int      // there
 	contexts   contexts
 	stats      gate.Stats
 	waiting    gate.Counter // requests not answered yet
@@ -76,7 +77,7 @@ func Open(ctx context.Context, opts Options) (*Engine, error) {
 	if opts.WatchLoss {
 		e.suspects.ask(&opts.Redis)
 	}
-	e.replicaTime = opts.replicaTime()
+	e.replicaTime, e.database = opts.replicaTime(), opts.Redis.SelectDB
 	e.patience = opts.patience()
 	e.opts.Redis = rueidis.ClientOption{InitAddress: opts.Redis.InitAddress} // no secrets where fmt finds them
 	e.clock = wheel.NewClock()

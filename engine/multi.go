@@ -28,12 +28,24 @@ type lockKey struct {
 	key string
 }
 
-// Multi makes one lock of several. ErrInvalid: there is none, one is nil, or two lock the same key.
+// same reports whether two keys are one in Redis, as far as the servers tell: through one engine, or through two on the
+// same database of the same server.
+func (k lockKey) same(other lockKey) bool {
+	if k.key != other.key || k.e == other.e {
+		return k == other
+	}
+	return k.e.database == other.e.database && slices.ContainsFunc(k.e.servers, func(id string) bool { return slices.Contains(other.e.servers, id) })
+}
+
+// Multi makes one lock of several. ErrInvalid: there is none, one is nil, or two lock the same key, for such a MultiLock
+// would wait for itself. Two engines that reach one database of one server are found out by the run_id that the server
+// told each of them at Open: not where the user may not run INFO, where what answers is no Redis and has none, or where
+// the server was restarted or another became the master between the two.
 func Multi(locks ...Locker) (*MultiLock, error) {
 	if len(locks) == 0 {
 		return nil, invalid("a MultiLock of no locks")
 	}
-	seen := make(map[lockKey]bool)
+	seen := make(map[string][]lockKey)
 	names := make([]string, len(locks))
 	for i, l := range locks {
 		if l == nil {
@@ -44,10 +56,10 @@ func Multi(locks ...Locker) (*MultiLock, error) {
 			return nil, err
 		}
 		for _, k := range keys {
-			if seen[k] {
+			if slices.ContainsFunc(seen[k.key], k.same) {
 				return nil, invalid("a MultiLock with %s twice", quote(k.key))
 			}
-			seen[k] = true
+			seen[k.key] = append(seen[k.key], k)
 		}
 		names[i] = l.Name()
 	}
