@@ -5,7 +5,7 @@
 // wait in the outbox (outbox.go) of the node that serves the name (node.go), leave as one pipeline on its next idle
 // lane (pipeline.go, lane.go), many names in one EVALSHA (wire.go), and come back as mail. What an error means is
 // decided in one place (verdict.go). Times at which something is due are kept in slots and, when they are near, in a
-// heap (timers.go). The link to each node is watched and probed in link.go, scripts are loaded in scripts.go, unlock
+// heap (timers.go); who waits only so long for an answer stands in ack.go. The link to each node is watched and probed in link.go, scripts are loaded in scripts.go, unlock
 // messages come in by ear.go. A cluster has many nodes: cluster.go knows which serves a name, redirect.go follows it
 // when it moves, survey.go asks who serves what (topology.go). Replicas are waited for in replicas.go; follower.go
 // notices that Sentinel has made another server the master.
@@ -67,6 +67,7 @@ type Dispatcher struct {
 	leaving  []*lane      // to be sent off at the end of this turn
 	fx       gate.Effects
 	slots    *wheel.Slots[*gate.Cell]
+	acks     *wheel.Slots[*Ack]
 	near     nearby
 	courtesy courtesy
 	nodes    []*node
@@ -89,6 +90,7 @@ func New(cfg Config, loaded *Loaded) *Dispatcher {
 	}
 	cfg.Gate.Waits = wheel.NewSlots[*gate.Waiter](slots, d.armTick)
 	d.slots = wheel.NewSlots[*gate.Cell](slots, d.armTick)
+	d.acks = wheel.NewSlots[*Ack](ackSlots, d.armTick)
 	d.scripts.store(loaded.digests)
 	d.near.timer = time.AfterFunc(time.Hour, d.mail.rouse)
 	if cfg.Cluster != nil {
@@ -106,7 +108,9 @@ func (d *Dispatcher) Ask(name string, kind gate.Kind, w *gate.Waiter) bool {
 	return d.mail.put(letter{kind: ask, text: name, ref: w, n: int64(kind)})
 }
 
-// Abandon says that the caller of w has gone; w was settled by somebody else. Any goroutine.
+// Abandon says that the caller of w waits no longer. The loop settles w at once, with GaveUp, unless something else has
+// settled it first: the caller may rely on an answer. w must not be used for another call before the loop has read this;
+// GaveUp says that it has. Any goroutine.
 func (d *Dispatcher) Abandon(w *gate.Waiter) { d.mail.put(letter{kind: abandon, ref: w}) }
 
 // Unlock ends a hold; ack hears how the release went. False: the dispatcher has ended. Any goroutine.

@@ -31,6 +31,7 @@ func (d *Dispatcher) loop() {
 		}
 		now = d.cfg.Clock.Now()
 		d.ringDue(now)
+		d.giveUpDue(now)
 		d.flush(now)
 		d.settleAlarms(now)
 		d.launch()
@@ -60,14 +61,14 @@ const clockStride = 16
 
 // read steps a gate with one letter.
 func (d *Dispatcher) read(now gate.Time, l *letter) {
+	d.await(now, l.ack)
 	switch l.kind {
 	case ask:
 		d.ask(now, l)
 	case abandon:
-		if w := l.ref.(*gate.Waiter); w.Cell != nil {
-			d.cfg.Gate.Waits.Remove(&w.Timer)
-			w.Cell.Machine.Abandon(now, w, &d.fx)
-			d.stepped(w.Cell)
+		if c := l.ref.(*gate.Waiter).Cell; c != nil { // else it was turned away before any machine heard of it
+			c.Machine.Abandon(now, l.ref.(*gate.Waiter), &d.fx)
+			d.stepped(c)
 		}
 	case unlock:
 		h := l.ref.(*gate.Hold)

@@ -53,16 +53,11 @@ func (d *Dispatcher) place(c *gate.Cell, now gate.Time) {
 	d.near.add(c)
 }
 
-// ringDue wakes the machines whose alarms are due and gives up the waiters whose time is over.
+// ringDue wakes the machines whose alarms are due.
 func (d *Dispatcher) ringDue(now gate.Time) {
 	tick := wheel.Floor(now, Tick)
 	for c := range d.slots.Due(tick) {
 		d.place(c, now)
-	}
-	for w := range d.cfg.Gate.Waits.Due(tick) {
-		c := w.Cell
-		c.Machine.Timeout(now, w, &d.fx)
-		d.stepped(c) // w may serve another call already
 	}
 	for len(d.near.alarms) > 0 && d.near.alarms[0].at <= now {
 		next := heap.Pop(&d.near.alarms).(nearAlarm)

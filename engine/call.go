@@ -3,41 +3,32 @@ package engine
 import (
 	"context"
 	"sync"
-	"sync/atomic"
 
+	"github.com/wheellock/wheellock/dispatcher"
 	"github.com/wheellock/wheellock/internal/gate"
 )
 
 // call is a blocking caller that waits for the loop: for a lock, or for the answer to an unlock. Calls are
 // used again and again, which futures cannot be: a future may have been given to anybody.
 //
-// Whoever moves state away from pending has decided (rule 17). The loop writes out, then sends on done, and
-// never touches the call again; a caller that has received from done therefore owns it alone and may give
-// it back. A caller that went away first must not: the loop still has it in a queue.
+// The loop answers each call once (rule 17): it writes out, then sends on done, and never touches the call again. A
+// caller that has received from done therefore owns it alone and may give it back, unless something in the loop's
+// mailbox still speaks of it.
 type call struct {
 	waiter gate.Waiter
+	ack    dispatcher.Ack
 	out    gate.Outcome
-	done   chan struct{} // capacity 1
-	state  atomic.Uint32
+	done   chan struct{} // capacity 1: the loop does not wait for a caller that has gone
 }
-
-const (
-	pending uint32 = iota
-	answered
-	abandoned
-)
 
 // Settle implements gate.Settler.
 func (c *call) Settle(out gate.Outcome) bool {
-	if !c.state.CompareAndSwap(pending, answered) {
-		return false
-	}
 	c.out = out
 	c.done <- struct{}{}
 	return true
 }
 
-// wait blocks until the call is answered; false: ctx ended first, and the call is abandoned.
+// wait blocks until the call is answered; false: ctx ended first, and the loop still has the call.
 func (c *call) wait(ctx context.Context) bool {
 	done := ctx.Done()
 	if done == nil {
@@ -48,11 +39,12 @@ func (c *call) wait(ctx context.Context) bool {
 	case <-c.done:
 		return true
 	case <-done:
-		if c.state.CompareAndSwap(pending, abandoned) {
-			return false
-		}
-		<-c.done // it was answered at the same moment, and that counts
+	}
+	select {
+	case <-c.done: // it was answered at the same moment, and that counts
 		return true
+	default:
+		return false
 	}
 }
 
@@ -66,8 +58,11 @@ func (cs *calls) get() *call {
 	return &call{done: make(chan struct{}, 1)}
 }
 
+// put gives a call back that is answered.
 func (cs *calls) put(c *call) {
-	c.waiter, c.out = gate.Waiter{}, gate.Outcome{}
-	c.state.Store(pending)
+	if c.ack.Overdue() { // its answer is still to come
+		return
+	}
+	c.waiter, c.ack, c.out = gate.Waiter{}, dispatcher.Ack{}, gate.Outcome{}
 	cs.pool.Put(c)
 }

@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 
+	"github.com/wheellock/wheellock/dispatcher"
 	"github.com/wheellock/wheellock/futures"
 	"github.com/wheellock/wheellock/internal/gate"
 )
@@ -19,14 +20,16 @@ func checkCount(what string, n, least int64) error {
 }
 
 // change makes a change on a name without owners and returns what the script answers. When ctx ends first the
-// change still runs its course, and the error is ErrUncertain besides the context's.
+// change still runs its course, and the error is ErrUncertain besides the context's; ErrUncertain alone when AnswerTimeout
+// is over.
 func (t *errand) change(ctx context.Context, ch gate.Change) (int64, error) {
 	key, err := t.e.key(t.name, t.kind)
 	if err != nil {
 		return 0, t.failed(err)
 	}
 	c := t.e.calls.get()
-	if !t.e.dispatcher.Change(key, t.kind, ch, c) {
+	c.ack = dispatcher.Ack{By: c, Within: t.e.answerTime(ctx)}
+	if !t.e.dispatcher.Change(key, t.kind, ch, &c.ack) {
 		t.e.calls.put(c)
 		return 0, t.failed(ErrClosed)
 	}
@@ -80,6 +83,6 @@ func (c *changing) Settle(out gate.Outcome) bool {
 }
 
 // ended is the end of its context.
-func (c *changing) ended(err error) {
-	c.promise.Settle(struct{}{}, c.failed(join2{ErrUncertain, err}))
+func (c *changing) ended(ctx context.Context) {
+	c.promise.Settle(struct{}{}, c.failed(join2{ErrUncertain, endedBy(ctx)}))
 }

@@ -7,15 +7,22 @@ import (
 
 // contexts abandons asynchronous requests whose context has ended. Requests that share a context share
 // one entry, so that 100,000 of them cost one registration and no goroutine.
+//
+// A context may be of a type of the user's. Its methods never run under mu, and not on the loop, which forgets requests:
+// registrations are ended by a goroutine that lives while there are some to end.
 type contexts struct {
-	mu     sync.Mutex // guards the rest
-	groups map[<-chan struct{}]*group
+	mu       sync.Mutex // guards the rest
+	groups   map[<-chan struct{}]*group
+	stopping []func() bool // registrations to be ended
+	stops    bool          // there is a goroutine that ends them
 }
 
 // group is the requests that wait under one context.
 type group struct {
 	ctx   context.Context
-	stop  func() bool
+	done  <-chan struct{} // of ctx
+	stop  func() bool     // ends the registration; nil while it is being made
+	over  bool            // it has left the map
 	first *watched
 }
 
@@ -26,8 +33,8 @@ type watched struct {
 	by         endable // the request
 }
 
-// endable is a request, told the error of its context.
-type endable interface{ ended(error) }
+// endable is a request, told that its context has ended.
+type endable interface{ ended(context.Context) }
 
 // watch abandons r when ctx ends.
 func (c *contexts) watch(ctx context.Context, r *watched) {
@@ -35,22 +42,41 @@ func (c *contexts) watch(ctx context.Context, r *watched) {
 	if done == nil {
 		return
 	}
+	if g, fresh := c.join(ctx, done, r); fresh {
+		c.registered(g, context.AfterFunc(ctx, func() { c.end(g) }))
+	}
+}
+
+// join puts r into the group of its context. fresh: the group was made for it.
+func (c *contexts) join(ctx context.Context, done <-chan struct{}, r *watched) (g *group, fresh bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	g := c.groups[done]
+	g = c.groups[done]
 	if g == nil {
-		g = &group{ctx: ctx}
+		g, fresh = &group{ctx: ctx, done: done}, true
 		if c.groups == nil {
 			c.groups = make(map[<-chan struct{}]*group)
 		}
 		c.groups[done] = g
-		g.stop = context.AfterFunc(ctx, func() { c.end(g) })
 	}
 	r.group, r.next = g, g.first
 	if g.first != nil {
 		g.first.prev = r
 	}
 	g.first = r
+	return g, fresh
+}
+
+// registered notes how the registration of g is ended, or ends it when g is over: all its requests were answered while
+// it was made.
+func (c *contexts) registered(g *group, stop func() bool) {
+	c.mu.Lock()
+	g.stop = stop
+	over := g.over
+	c.mu.Unlock()
+	if over {
+		stop()
+	}
 }
 
 // forget takes r out of its group, if it is in one.
@@ -63,8 +89,36 @@ func (c *contexts) forget(r *watched) {
 	}
 	c.unlink(r)
 	if g.first == nil {
-		g.stop()
 		c.drop(g)
+		if g.stop != nil { // else whoever makes the registration ends it
+			c.unregister(g.stop)
+		}
+	}
+}
+
+// unregister has a registration ended soon. c.mu is held.
+func (c *contexts) unregister(stop func() bool) {
+	c.stopping = append(c.stopping, stop)
+	if !c.stops {
+		c.stops = true
+		go c.stopAll()
+	}
+}
+
+func (c *contexts) stopAll() {
+	var stopping []func() bool
+	for {
+		c.mu.Lock()
+		clear(stopping)
+		stopping, c.stopping = c.stopping, stopping[:0]
+		c.stops = len(stopping) > 0
+		c.mu.Unlock()
+		if len(stopping) == 0 {
+			return
+		}
+		for _, stop := range stopping {
+			stop()
+		}
 	}
 }
 
@@ -81,14 +135,14 @@ func (c *contexts) unlink(r *watched) {
 }
 
 func (c *contexts) drop(g *group) {
-	if c.groups[g.ctx.Done()] == g {
-		delete(c.groups, g.ctx.Done())
+	g.over = true
+	if c.groups[g.done] == g {
+		delete(c.groups, g.done)
 	}
 }
 
 // end abandons a group whose context has ended.
 func (c *contexts) end(g *group) {
-	ended := endedBy(g.ctx)
 	for {
 		c.mu.Lock()
 		r := g.first
@@ -99,6 +153,6 @@ func (c *contexts) end(g *group) {
 		}
 		c.unlink(r)
 		c.mu.Unlock()
-		r.by.ended(ended)
+		r.by.ended(g.ctx)
 	}
 }

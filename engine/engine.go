@@ -7,7 +7,7 @@
 // An Engine (engine.go, options.go, names.go, connection.go, cluster.go, url.go) hands out locks by name: Mutex (mutex.go),
 // RWMutex (rwmutex.go), and what stands beside them in files of their own names. A blocking call waits on a call
 // that is used again (call.go); an Async form is a request with a future (request.go), whose callbacks run on a pool
-// (callbacks.go). Both go to the dispatcher and become, when granted, a Hold (hold.go; endings.go says who hears of
+// (callbacks.go). Log records are handed to the user's handler by a goroutine of their own (logging.go). Both go to the dispatcher and become, when granted, a Hold (hold.go; endings.go says who hears of
 // its end). What can go wrong is in errors.go, what stands in Redis in state.go, what was counted in stats.go.
 //
 // A held lock is renewed by the watchdog until it is unlocked, unless WithLease gives it a fixed lease. A
@@ -45,15 +45,18 @@ type Engine struct {
 	dispatcher *dispatcher.Dispatcher
 	suspects   suspects
 	callbacks  callbacks
+	log        *relay
 	calls      calls
 	quorums    quorumQueues
 	servers    []string // the run_id of the server, or of those of a cluster, as far as they tell
+	database   int      // there
 	contexts   contexts
 	stats      gate.Stats
 	waiting    gate.Counter // requests not answered yet
 	overloaded gate.Counter // requests turned away by MaxRequests
 
 	replicaTime time.Duration // how long replicas have to get what is granted
+	patience    time.Duration // AnswerTimeout, with the replicas' time; 0: no bound
 
 	mu     sync.Mutex     // guards closed, and that direct calls are entered before it
 	closed bool           // Close has begun
@@ -68,11 +71,14 @@ func Open(ctx context.Context, opts Options) (*Engine, error) {
 	if err != nil {
 		return nil, err
 	}
-	e := &Engine{opts: opts, uuid: newUUID(), ended: make(chan struct{})}
+	e := &Engine{uuid: newUUID(), ended: make(chan struct{})}
+	opts.Logger, e.log = relayTo(opts.Logger)
+	e.opts = opts
 	if opts.WatchLoss {
 		e.suspects.ask(&opts.Redis)
 	}
-	e.replicaTime = opts.replicaTime()
+	e.replicaTime, e.database = opts.replicaTime(), opts.Redis.SelectDB
+	e.patience = opts.patience()
 	e.opts.Redis = rueidis.ClientOption{InitAddress: opts.Redis.InitAddress} // no secrets where fmt finds them
 	e.clock = wheel.NewClock()
 	loaded, err := e.reach(ctx, opts.Redis)
@@ -209,6 +215,7 @@ func (e *Engine) Close() error {
 	e.client.Close()
 	e.direct.Wait()
 	e.callbacks.close()
+	e.log.flush()
 	return nil
 }
 

@@ -22,9 +22,10 @@ func (f *failure) Unwrap() error { return f.group }
 var (
 	// ErrHeld means that nothing changed in Redis: another owner has the name. Try later. HeldError has more.
 	ErrHeld = errors.New("wheellock: held by another owner")
-	// ErrWaitTimeout means that WithWait is over and nothing is held. It says why besides: it is also ErrHeld when the
-	// last answer of Redis was "taken", ErrNotReplicated when too few replicas had it, ErrRefused when the server said no
-	// for a reason that can pass, ErrUncertain when the answer was lost or too late, and ErrUnavailable when there was none.
+	// ErrWaitTimeout means that WithWait is over and nothing is held. It says besides what was last known, as the error of
+	// a wait that the end of its context has ended: it is also ErrHeld, with a HeldError for errors.As, when the last answer
+	// of Redis was "taken", ErrNotReplicated when too few replicas had it, ErrRefused when the server said no for a reason
+	// that may pass, ErrUncertain when the answer was lost or came too late, and ErrUnavailable when there was none.
 	ErrWaitTimeout = errors.New("wheellock: waited as long as was asked for")
 )
 
@@ -34,8 +35,8 @@ var (
 	ErrUnavailable = errors.New("wheellock: Redis cannot serve")
 	// ErrNotSent means that nothing changed in Redis: the connection is known to be down. Safe to repeat.
 	ErrNotSent error = &failure{"wheellock: not sent, Redis cannot be reached", ErrUnavailable}
-	// ErrUncertain means that the command left and its answer did not come, or came when the lease was over already.
-	// Nothing is held; the engine keeps cleaning up.
+	// ErrUncertain means that the command left and its answer did not come, not in time (Options.AnswerTimeout), or when the
+	// lease was over already. Nothing is held; the engine keeps cleaning up.
 	ErrUncertain error = &failure{"wheellock: sent, answer lost", ErrUnavailable}
 	// ErrOverloaded means that nothing was sent: MaxRequests or MaxWaitersPerName is reached.
 	ErrOverloaded error = &failure{"wheellock: too many requests wait already", ErrUnavailable}
@@ -85,11 +86,51 @@ func (e *HeldError) Error() string {
 	if e.TTL < 0 {
 		return fmt.Sprintf("wheellock: %s is taken, and has no end that is known", quote(e.Name))
 	}
-	return fmt.Sprintf("wheellock: %s is held by another owner, lease ends in %v", quote(e.Name), e.TTL)
+	return fmt.Sprintf("wheellock: %s is held by another owner, lease ends in %v", quote(e.Name), e.TTL.Round(time.Millisecond))
 }
 
 // Is makes a HeldError an ErrHeld.
 func (e *HeldError) Is(target error) bool { return target == ErrHeld }
+
+// unmet is a wait that ended without what it was for: why it ended, and what was last known.
+type unmet struct {
+	why, last error
+	words     string // of what was last known
+}
+
+func (e *unmet) Error() string   { return trim(e.why.Error()) + ": " + e.words }
+func (e *unmet) Unwrap() []error { return []error{e.why, e.last} }
+
+// unmet is a wait for t that ended for that reason. The words for "taken" are those of its kind.
+func (t *errand) unmet(why error, out gate.Outcome) error {
+	switch out.Last {
+	case gate.Taken:
+		return &unmet{why, &HeldError{Name: t.name, TTL: out.TTL}, t.taken(out.TTL)}
+	case gate.Refused, gate.TooLate:
+		sentinel := sentinels[out.Last]
+		return &unmet{why, sentinel, trim(sentinel.Error()) + ": " + wordsOf(out)}
+	case gate.TooFew, gate.Doubtful:
+		return unmetAfter(why, sentinels[out.Last])
+	}
+	return &unmet{why, ErrUnavailable, "Redis did not answer"}
+}
+
+func (t *errand) taken(ttl time.Duration) string {
+	switch {
+	case t.kind == gate.LatchKind:
+		return "it is not open"
+	case t.kind == gate.SemaphoreKind, t.kind == gate.PermitKind && ttl < 0:
+		return "too few permits are free"
+	case t.kind == gate.PermitKind:
+		return fmt.Sprintf("too few permits are free, the next lease ends in %v", ttl.Round(time.Millisecond))
+	case ttl < 0:
+		return "held by another owner, without an end that is known"
+	}
+	return fmt.Sprintf("held by another owner, lease ends in %v", ttl.Round(time.Millisecond))
+}
+
+// unmetAfter is a wait that ended after an error had been the last answer.
+func unmetAfter(why, last error) error { return &unmet{why, last, trim(last.Error())} }
 
 // opError says what was being done to which name. It is formatted only when it is read.
 type opError struct {
@@ -142,8 +183,6 @@ func errorOf(doing, name string, out gate.Outcome) error {
 		return nil
 	case gate.Taken:
 		return &HeldError{Name: name, TTL: out.TTL}
-	case gate.TimedOut:
-		return &opError{doing: doing, name: name, err: &unmet{ErrWaitTimeout, lastError(name, out)}}
 	}
 	return &opError{doing: doing, name: name, err: sentinels[out.Why], words: wordsOf(out), passes: out.Passes}
 }
@@ -154,26 +193,6 @@ func wordsOf(out gate.Outcome) string {
 		return out.Fault.String()
 	}
 	return out.Words
-}
-
-// unmet is a wait that ended without what it was for: why it ended, and what was last heard.
-type unmet struct{ why, last error }
-
-func (e *unmet) Error() string   { return trim(e.why.Error()) + ": " + trim(e.last.Error()) }
-func (e *unmet) Unwrap() []error { return []error{e.why, e.last} }
-
-// lastError is what was last heard before a wait ended.
-func lastError(name string, out gate.Outcome) error {
-	switch out.Last {
-	case gate.Taken:
-		return &HeldError{Name: name, TTL: out.TTL}
-	case gate.Refused, gate.TooLate:
-		sentinel := sentinels[out.Last]
-		return &failure{sentinel.Error() + ": " + wordsOf(out), sentinel}
-	case gate.Doubtful, gate.TooFew:
-		return sentinels[out.Last]
-	}
-	return ErrUnavailable
 }
 
 // errPasses is what waiting may help against. Only errors.Is sees it.

@@ -34,7 +34,9 @@ func newHold(e *Engine, name string) *Hold {
 // ErrLost: it had ended before; ErrUnlocked: this Hold was unlocked already.
 //
 // The release is sent also when ctx has ended; ctx bounds only the wait for its answer, and the error then
-// Is ErrUncertain and the context's. Unlock is never refused by bounds and does not block past Deadline.
+// Is ErrUncertain and the context's. Without a deadline in ctx it waits for Options.AnswerTimeout, and the error then Is
+// ErrUncertain; the engine goes on releasing until the lease has run out. Unlock is never refused by bounds and does
+// not block past Deadline.
 // It ends the hold's contexts before anything is sent.
 func (h *Hold) Unlock(ctx context.Context) error {
 	ctx, stop := h.outliving(ctx)
@@ -48,7 +50,8 @@ func (h *Hold) Unlock(ctx context.Context) error {
 	return h.e.confirm(ctx, "unlock", h.name, errClosedHold, func(ack gate.Settler) bool { return h.e.dispatcher.Unlock(&h.core, ack) })
 }
 
-// UnlockAsync is Unlock without blocking.
+// UnlockAsync is Unlock without blocking. The future is settled by the answer, or at Deadline: a future that waits costs no
+// goroutine, so that AnswerTimeout does not end it.
 func (h *Hold) UnlockAsync() *futures.Future[struct{}] {
 	if err := h.leave(); err != nil {
 		return futures.Settled(&h.e.callbacks, struct{}{}, err)

@@ -30,10 +30,11 @@ func (l *CountDownLatch) errand(doing string) errand {
 	return errand{e: l.e, name: l.name, doing: doing, kind: gate.LatchKind}
 }
 
-// Wait returns nil when the count is 0. WithWait bounds the wait; WithLease and WithOwner are ErrInvalid.
+// Wait returns nil when the count is 0. WithWait bounds the wait; WithLease and WithOwner are ErrInvalid. When the wait
+// ends while the latch is not open the error Is ErrHeld besides.
 func (l *CountDownLatch) Wait(ctx context.Context, opts ...LockOption) error {
 	c := l.e.calls.get()
-	if err := l.fill(opts, &c.waiter); err != nil {
+	if err := l.fill(ctx, opts, &c.waiter); err != nil {
 		l.e.calls.put(c)
 		return err
 	}
@@ -44,13 +45,13 @@ func (l *CountDownLatch) Wait(ctx context.Context, opts ...LockOption) error {
 // WaitAsync is Wait without blocking. The end of ctx, or Cancel, abandons it.
 func (l *CountDownLatch) WaitAsync(ctx context.Context, opts ...LockOption) *futures.Future[struct{}] {
 	r := &request[struct{}]{errand: l.errand("wait for")}
-	if err := l.fill(opts, &r.waiter); err != nil {
+	if err := l.fill(ctx, opts, &r.waiter); err != nil {
 		return futures.Settled(&l.e.callbacks, struct{}{}, err)
 	}
 	return r.start(ctx)
 }
 
-func (l *CountDownLatch) fill(opts []LockOption, w *gate.Waiter) error {
+func (l *CountDownLatch) fill(ctx context.Context, opts []LockOption, w *gate.Waiter) error {
 	t := l.errand("wait for")
 	d, err := l.e.opts.read(opts, false)
 	if err == nil && (d.fixed || d.owner != 0) {
@@ -59,9 +60,7 @@ func (l *CountDownLatch) fill(opts []LockOption, w *gate.Waiter) error {
 	if err != nil {
 		return t.failed(err)
 	}
-	if d.wait > 0 {
-		w.Until = l.e.clock.Now() + d.wait
-	}
+	w.Until = l.e.until(ctx, false, d.wait)
 	return nil
 }
 
@@ -69,8 +68,9 @@ func (l *CountDownLatch) fill(opts []LockOption, w *gate.Waiter) error {
 // does nothing.
 //
 // It is sent also when ctx has ended, and as soon as Redis can be reached; ctx bounds only the wait for its
-// answer, and the error then Is ErrUncertain and the context's: it must not be repeated. ErrRefused: nothing
-// was counted. ErrUncertain alone: there was no answer for 50 s, and nobody can tell any more.
+// answer, and the error then Is ErrUncertain and the context's: it must not be repeated. Without a deadline in ctx that
+// wait lasts for Options.AnswerTimeout, and the error then is ErrUncertain alone; it must not be repeated either.
+// ErrRefused: nothing was counted. The engine goes on for up to 50 s after the first answer that was lost.
 func (l *CountDownLatch) CountDown(ctx context.Context) error {
 	t := l.errand("count down")
 	_, err := t.change(ctx, gate.Change{Op: gate.CountDown, N: 1})

@@ -1,8 +1,11 @@
 package engine
 
 import (
+	"context"
 	"sync/atomic"
 	"time"
+
+	"github.com/wheellock/wheellock/internal/gate"
 )
 
 // LockOption changes one call.
@@ -88,6 +91,17 @@ func (o *Options) read(opts []LockOption, try bool) (demand, error) {
 		}
 	}
 	return d, nil
+}
+
+// until is when a request gives up; 0: never. One that asks only once waits for the answer for AnswerTimeout.
+func (e *Engine) until(ctx context.Context, try bool, wait time.Duration) gate.Time {
+	if try {
+		wait = e.answerTime(ctx)
+	}
+	if wait <= 0 {
+		return 0
+	}
+	return e.clock.Now() + wait
 }
 
 // wholeMillis rounds a lease up to whole milliseconds, and checks its bounds.

@@ -28,12 +28,24 @@ type lockKey struct {
 	key string
 }
 
-// Multi makes one lock of several. ErrInvalid: there is none, one is nil, or two lock the same key.
+// same reports whether two keys are one in Redis, as far as the servers tell: through one engine, or through two on the
+// same database of the same server.
+func (k lockKey) same(other lockKey) bool {
+	if k.key != other.key || k.e == other.e {
+		return k == other
+	}
+	return k.e.database == other.e.database && slices.ContainsFunc(k.e.servers, func(id string) bool { return slices.Contains(other.e.servers, id) })
+}
+
+// Multi makes one lock of several. ErrInvalid: there is none, one is nil, or two lock the same key, for such a MultiLock
+// would wait for itself. Two engines that reach one database of one server are found out by the run_id that the server
+// told each of them at Open: not where the user may not run INFO, where what answers is no Redis and has none, or where
+// the server was restarted or another became the master between the two.
 func Multi(locks ...Locker) (*MultiLock, error) {
 	if len(locks) == 0 {
 		return nil, invalid("a MultiLock of no locks")
 	}
-	seen := make(map[lockKey]bool)
+	seen := make(map[string][]lockKey)
 	names := make([]string, len(locks))
 	for i, l := range locks {
 		if l == nil {
@@ -44,10 +56,10 @@ func Multi(locks ...Locker) (*MultiLock, error) {
 			return nil, err
 		}
 		for _, k := range keys {
-			if seen[k] {
+			if slices.ContainsFunc(seen[k.key], k.same) {
 				return nil, invalid("a MultiLock with %s twice", quote(k.key))
 			}
-			seen[k] = true
+			seen[k.key] = append(seen[k.key], k)
 		}
 		names[i] = l.Name()
 	}
@@ -81,6 +93,7 @@ func (m *MultiLock) Lock(ctx context.Context, opts ...LockOption) (*Hold, error)
 	end := until(d.wait)
 	opts = withoutWait(opts)
 	first, held := -1, (*Hold)(nil) // the member we have waited for
+	last := ErrUnavailable          // what was last heard of any member
 	for try := 0; ; try++ {
 		holds, refused, err := m.askAll(ctx, first, held, opts)
 		if err == nil {
@@ -96,6 +109,10 @@ func (m *MultiLock) Lock(ctx context.Context, opts ...LockOption) (*Hold, error)
 			continue
 		}
 		giveBack(holds)
+		if ctx.Err() != nil { // err may be of a member that was not asked any more
+			return nil, m.failed(unmetAfter(endedBy(ctx), last))
+		}
+		last = err
 		if err := m.pause(ctx, end, try, err); err != nil {
 			return nil, err
 		}
@@ -142,7 +159,7 @@ func (m *MultiLock) pause(ctx context.Context, end time.Time, try int, last erro
 		return m.failed(err)
 	}
 	if !end.IsZero() && !time.Now().Before(end) {
-		return m.failed(&unmet{ErrWaitTimeout, last})
+		return m.failed(unmetAfter(ErrWaitTimeout, last))
 	}
 	return nil
 }

@@ -137,3 +137,31 @@ func TestMultiLockNeverDeadlocks(t *testing.T) {
 	wg.Wait()
 	redistest.Await(t, "no key is left", func() bool { return len(server.Keys()) == 0 })
 }
+
+// Through two engines one key is two members that wait for each other: the MultiLock would never be held.
+func TestMultiRefusesOneKeyThroughTwoEngines(t *testing.T) {
+	server, elsewhere := redistest.Start(t), redistest.Start(t)
+	a, b := connect(t, server.Addr()), connect(t, server.Addr())
+	database := connect(t, server.Addr(), func(o *engine.Options) { o.Redis.SelectDB = 1 })
+	prefixed := connect(t, server.Addr(), func(o *engine.Options) { o.NameMapper = func(name string) string { return "shop:" + name } })
+	other := connect(t, elsewhere.Addr())
+	quorum, err := engine.Quorum("stock:7", b, other)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for what, members := range map[string][]engine.Locker{
+		"one key":                  {a.Mutex("stock:7"), b.Mutex("stock:7")},
+		"one key as two kinds":     {a.Mutex("stock:7"), other.Mutex("stock:7"), b.RWMutex("stock:7").Reader()},
+		"one key after mapping":    {a.Mutex("shop:stock:7"), prefixed.Mutex("stock:7")},
+		"one key, of a QuorumLock": {a.Mutex("stock:7"), quorum},
+	} {
+		if _, err := engine.Multi(members...); !errors.Is(err, engine.ErrInvalid) {
+			t.Errorf("%s: %v, want ErrInvalid", what, err)
+		}
+	}
+	m, err := engine.Multi(a.Mutex("stock:7"), b.Mutex("stock:8"), database.Mutex("stock:7"), prefixed.Mutex("stock:7"), other.Mutex("stock:7"))
+	if err != nil {
+		t.Fatalf("different locks of one name: %v", err)
+	}
+	mustUnlock(t, mustLock(t, m))
+}

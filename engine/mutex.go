@@ -58,13 +58,15 @@ func (m *Mutex) keys() ([]lockKey, error) {
 }
 
 // Lock waits for the lock. Waiters of this process are served in the order of arrival, but for those who
-// came later with the Owner that holds it.
+// came later with the Owner that holds it. The error of a wait that ctx has ended says besides what was last known: it
+// Is ErrHeld, for instance (see ErrWaitTimeout).
 func (m *Mutex) Lock(ctx context.Context, opts ...LockOption) (*Hold, error) {
 	return m.block(ctx, false, opts)
 }
 
 // TryLock asks Redis once. While this process holds the name or waits for it, the answer is ErrHeld at once; but
-// ErrNotSent when Redis cannot be reached and no hold of this process says that the name is held.
+// ErrNotSent when Redis cannot be reached and no hold of this process says that the name is held. Without a deadline in
+// ctx it waits for the answer for Options.AnswerTimeout, and then fails with ErrUncertain.
 func (m *Mutex) TryLock(ctx context.Context, opts ...LockOption) (*Hold, error) {
 	return m.block(ctx, true, opts)
 }
@@ -80,15 +82,13 @@ func (m *Mutex) TryLockAsync(ctx context.Context, opts ...LockOption) *futures.F
 }
 
 // fill checks a call's options and makes the waiter of its request.
-func (m *Mutex) fill(try bool, opts []LockOption, w *gate.Waiter) error {
+func (m *Mutex) fill(ctx context.Context, try bool, opts []LockOption, w *gate.Waiter) error {
 	d, err := m.e.opts.read(opts, try)
 	if err != nil {
 		return m.failed(err)
 	}
 	w.Owner, w.Lease, w.Watch, w.Try, w.Write = d.owner, d.lease, !d.fixed, try, m.write
-	if d.wait > 0 {
-		w.Until = m.e.clock.Now() + d.wait
-	}
+	w.Until = m.e.until(ctx, try, d.wait)
 	return nil
 }
 
@@ -99,7 +99,7 @@ func (m *Mutex) failed(err error) error { return &opError{doing: "lock", name: m
 // block asks and waits for the answer.
 func (m *Mutex) block(ctx context.Context, try bool, opts []LockOption) (*Hold, error) {
 	c := m.e.calls.get()
-	if err := m.fill(try, opts, &c.waiter); err != nil {
+	if err := m.fill(ctx, try, opts, &c.waiter); err != nil {
 		m.e.calls.put(c)
 		return nil, err
 	}
@@ -115,7 +115,7 @@ func (m *Mutex) block(ctx context.Context, try bool, opts []LockOption) (*Hold, 
 // async asks and leaves the answer to a future. Its hold is made when it is granted.
 func (m *Mutex) async(ctx context.Context, try bool, opts []LockOption) *futures.Future[*Hold] {
 	r := &request[*Hold]{errand: m.errand()}
-	if err := m.fill(try, opts, &r.waiter); err != nil {
+	if err := m.fill(ctx, try, opts, &r.waiter); err != nil {
 		return futures.Settled[*Hold](&m.e.callbacks, nil, err)
 	}
 	return r.start(ctx)

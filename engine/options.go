@@ -36,6 +36,15 @@ type Options struct {
 	// PollCap is how long a waiter sleeps at most before it asks again, should every message be lost. Default 2s.
 	PollCap time.Duration
 
+	// AnswerTimeout is how long calls that do not wait for a lock wait for an answer of Redis when their context has no
+	// deadline: TryLock, TryAcquire, also Async; Unlock, Extend, ForceUnlock, Inspect, and what changes or counts permits
+	// and latches. Then they fail with ErrUncertain, and the engine goes on by itself: it releases what was to be unlocked,
+	// or what a TryLock may have taken, until the lease has run out. UnlockAsync and ReleaseAsync go on waiting: their
+	// futures cost no goroutine. With Replicas it is so much longer as these have. It is up to 25 ms late. Default 1s, or
+	// a third of Lease when that is shorter; negative: no bound, so that a TryLock waits until the connection is found
+	// dead, and an Unlock until the hold's Deadline.
+	AnswerTimeout time.Duration
+
 	// FairWaiterLease is how long waiters of a process that died stand in the queues of fair locks, and so for how
 	// long they may delay it. While waiters wait, a third of it is the longest pause between two questions.
 	// Whole milliseconds, 100ms to an hour; default 5s.
@@ -63,7 +72,9 @@ type Options struct {
 	WatchLoss bool
 	// NameMapper makes the key of a name, as Redisson's: usually it puts a prefix before it.
 	NameMapper func(name string) string
-	// Logger hears of broken links and refused rights, never of single calls. Nil discards.
+	// Logger hears of broken links and refused rights, never of single calls. Its handler runs on a goroutine of its own:
+	// one that is slow or blocks holds up nothing, but that records are dropped when 1,024 wait, which it is told. Close
+	// waits for it for 100 ms at most. Nil discards.
 	Logger *slog.Logger
 }
 
@@ -106,6 +117,8 @@ const (
 	defaultHandoffTime = 10 * time.Millisecond
 	defaultPollCap     = 2 * time.Second
 
+	defaultAnswerTimeout = time.Second
+
 	defaultFairWaiterLease = 5 * time.Second
 )
 
@@ -130,6 +143,11 @@ func (o Options) withDefaults() (Options, error) {
 		complain("HandoffTime %v: at most a tenth of Lease, %v", o.HandoffTime, o.Lease/10)
 	}
 	o.PollCap = orDefault(o.PollCap, defaultPollCap)
+	o.AnswerTimeout = orDefault(o.AnswerTimeout, min(defaultAnswerTimeout, o.Lease/3))
+	if o.AnswerTimeout > 0 && o.AnswerTimeout < 10*time.Millisecond {
+		complain("AnswerTimeout %v: at least 10ms, or negative for no bound", o.AnswerTimeout)
+	}
+	o.AnswerTimeout = min(o.AnswerTimeout, longest)
 	if o.PollCap < 10*time.Millisecond {
 		complain("PollCap %v: at least 10ms", o.PollCap)
 	}
@@ -165,6 +183,17 @@ func (o Options) withDefaults() (Options, error) {
 	return o, errors.Join(complaints...)
 }
 
+// patience is how long an answer is waited for; 0: as long as it takes.
+func (o *Options) patience() time.Duration {
+	switch {
+	case o.AnswerTimeout < 0:
+		return 0
+	case o.Replicas > 0:
+		return o.AnswerTimeout + o.replicaTime()
+	}
+	return o.AnswerTimeout
+}
+
 func orDefault[T comparable](value, usual T) T {
 	var zero T
 	if value == zero {
@@ -175,8 +204,8 @@ func orDefault[T comparable](value, usual T) T {
 
 // String shows what is set, but no secret.
 func (o Options) String() string {
-	return fmt.Sprintf("{Redis:%v Lease:%v MaxHold:%v HandoffTime:%v PollCap:%v FairWaiterLease:%v MaxRequests:%d MaxWaitersPerName:%d Callbacks:%d Replicas:%d PubSub:%v WatchLoss:%t}",
-		o.Redis.InitAddress, o.Lease, o.MaxHold, o.HandoffTime, o.PollCap, o.FairWaiterLease, o.MaxRequests, o.MaxWaitersPerName, o.Callbacks, o.Replicas, o.PubSub, o.WatchLoss)
+	return fmt.Sprintf("{Redis:%v Lease:%v MaxHold:%v HandoffTime:%v PollCap:%v AnswerTimeout:%v FairWaiterLease:%v MaxRequests:%d MaxWaitersPerName:%d Callbacks:%d Replicas:%d PubSub:%v WatchLoss:%t}",
+		o.Redis.InitAddress, o.Lease, o.MaxHold, o.HandoffTime, o.PollCap, o.AnswerTimeout, o.FairWaiterLease, o.MaxRequests, o.MaxWaitersPerName, o.Callbacks, o.Replicas, o.PubSub, o.WatchLoss)
 }
 
 // GoString is String: %#v shows no secret either.

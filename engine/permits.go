@@ -49,7 +49,8 @@ func (p *PermitSemaphore) Acquire(ctx context.Context, n int, opts ...LockOption
 }
 
 // TryAcquire asks once. When there are fewer than n permits, or others of this process wait, the error is
-// ErrHeld; the TTL of its HeldError is when the next held permit ends, if nobody renews it.
+// ErrHeld; the TTL of its HeldError is when the next held permit ends, if nobody renews it. Without a deadline in ctx it
+// waits for the answer for Options.AnswerTimeout, and then fails with ErrUncertain.
 func (p *PermitSemaphore) TryAcquire(ctx context.Context, n int, opts ...LockOption) (*Hold, error) {
 	return p.block(ctx, n, true, opts)
 }
@@ -158,7 +159,7 @@ func (p *PermitSemaphore) counts(ctx context.Context) (free, held int64, err err
 }
 
 // fill checks a call and makes the waiter of its request.
-func (p *PermitSemaphore) fill(n int, try bool, opts []LockOption, w *gate.Waiter) error {
+func (p *PermitSemaphore) fill(ctx context.Context, n int, try bool, opts []LockOption, w *gate.Waiter) error {
 	t := p.errand("acquire")
 	d, err := p.e.opts.read(opts, try)
 	if err == nil && d.owner != 0 {
@@ -171,15 +172,13 @@ func (p *PermitSemaphore) fill(n int, try bool, opts []LockOption, w *gate.Waite
 		return t.failed(err)
 	}
 	w.N, w.Lease, w.Watch, w.Try = int64(n), d.lease, !d.fixed, try
-	if d.wait > 0 {
-		w.Until = p.e.clock.Now() + d.wait
-	}
+	w.Until = p.e.until(ctx, try, d.wait)
 	return nil
 }
 
 func (p *PermitSemaphore) block(ctx context.Context, n int, try bool, opts []LockOption) (*Hold, error) {
 	c := p.e.calls.get()
-	if err := p.fill(n, try, opts, &c.waiter); err != nil {
+	if err := p.fill(ctx, n, try, opts, &c.waiter); err != nil {
 		p.e.calls.put(c)
 		return nil, err
 	}
@@ -195,7 +194,7 @@ func (p *PermitSemaphore) block(ctx context.Context, n int, try bool, opts []Loc
 
 func (p *PermitSemaphore) async(ctx context.Context, n int, try bool, opts []LockOption) *futures.Future[*Hold] {
 	r := &request[*Hold]{errand: p.errand("acquire")}
-	if err := p.fill(n, try, opts, &r.waiter); err != nil {
+	if err := p.fill(ctx, n, try, opts, &r.waiter); err != nil {
 		return futures.Settled[*Hold](&p.e.callbacks, nil, err)
 	}
 	return r.start(ctx)

@@ -2,12 +2,14 @@ package engine
 
 import (
 	"context"
+	"errors"
 	"strconv"
 	"strings"
 
 	"github.com/redis/rueidis"
 
 	"github.com/wheellock/wheellock/dispatcher"
+	"github.com/wheellock/wheellock/internal/gate"
 )
 
 // count reads the integer at the name's key, past the dispatcher; 0 when there is none.
@@ -30,6 +32,9 @@ func (t *errand) count(ctx context.Context) (int64, error) {
 	return n, nil
 }
 
+// errUnanswered is why the context of a query ends when AnswerTimeout is over.
+var errUnanswered = errors.New("wheellock: not answered in time")
+
 // query runs one command that only reads past the dispatcher: its answer may be older than that of a call that returned meanwhile.
 func (t *errand) query(ctx context.Context, build func(rueidis.Builder, string) rueidis.Completed) (rueidis.RedisResult, error) {
 	key, err := t.e.key(t.name, t.kind)
@@ -48,10 +53,18 @@ func (t *errand) query(ctx context.Context, build func(rueidis.Builder, string) 
 		defer t.e.leave()
 		answer <- t.e.client.Do(context.Background(), build(t.e.client.B(), key))
 	}()
+	if within := t.e.answerTime(ctx); within > 0 {
+		var stop context.CancelFunc
+		ctx, stop = context.WithTimeoutCause(ctx, within, errUnanswered)
+		defer stop()
+	}
 	select {
 	case r := <-answer:
 		return r, nil
 	case <-ctx.Done():
+		if context.Cause(ctx) == errUnanswered {
+			return rueidis.RedisResult{}, errorOf(t.doing, t.name, gate.Unanswered)
+		}
 		return rueidis.RedisResult{}, t.failed(endedBy(ctx))
 	}
 }

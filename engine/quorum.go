@@ -105,13 +105,15 @@ var errQuorumWait = errors.New("wheellock: wait over")
 
 // gaveUp is the error of a Lock that ends with err after it was last refused with another.
 func (q *QuorumLock) gaveUp(ctx context.Context, err, refused error) error {
-	if context.Cause(ctx) != errQuorumWait {
-		if ctx.Err() != nil {
-			err = endedBy(ctx)
-		}
+	switch {
+	case context.Cause(ctx) == errQuorumWait:
+		err = ErrWaitTimeout
+	case ctx.Err() != nil:
+		err = endedBy(ctx)
+	default:
 		return q.failed(err)
 	}
-	return q.failed(&unmet{ErrWaitTimeout, refused})
+	return q.failed(unmetAfter(err, refused))
 }
 
 // TryLock asks every server once. While this process holds the lock or waits for it, it is ErrHeld at once.

@@ -54,7 +54,7 @@ func (q *QuorumLock) turn(ctx context.Context) (*turn, error) {
 		return t, nil
 	case <-ctx.Done():
 		t.leave()
-		return nil, q.gaveUp(ctx, endedBy(ctx), ErrHeld)
+		return nil, q.gaveUp(ctx, endedBy(ctx), &HeldError{Name: q.name, TTL: -1})
 	}
 }
 

@@ -2,7 +2,9 @@ package engine
 
 import (
 	"context"
+	"time"
 
+	"github.com/wheellock/wheellock/dispatcher"
 	"github.com/wheellock/wheellock/futures"
 	"github.com/wheellock/wheellock/internal/gate"
 )
@@ -48,24 +50,40 @@ func (t *errand) block(ctx context.Context, c *call) error {
 		return err
 	}
 	answered := c.wait(ctx)
-	t.e.waiting.Add(-1)
 	if !answered {
+		// The loop settles it: with the last answer that is known, or with the grant that came first. When the mailbox
+		// is shut everybody has been settled.
 		t.e.dispatcher.Abandon(&c.waiter)
-		return t.failed(endedBy(ctx))
+		<-c.done
 	}
-	err := errorOf(t.doing, t.name, c.out)
-	t.e.calls.put(c)
+	t.e.waiting.Add(-1)
+	err := t.answer(ctx, c.out)
+	if answered || c.out.Why == gate.GaveUp { // else the loop is still to read that it was abandoned
+		t.e.calls.put(c)
+	}
 	return err
 }
 
+// answer is the error of a request's outcome. ctx is the one whose end may have ended the wait.
+func (t *errand) answer(ctx context.Context, out gate.Outcome) error {
+	switch out.Why {
+	case gate.TimedOut:
+		return t.failed(t.unmet(ErrWaitTimeout, out))
+	case gate.GaveUp:
+		return t.failed(t.unmet(endedBy(ctx), out))
+	}
+	return errorOf(t.doing, t.name, out)
+}
+
 // request is an asynchronous call, from the call to its answer. Whoever settles its promise first has
-// decided (rule 17): the loop with a grant or an error, or the caller that goes away.
+// decided (rule 17): the loop with a grant or an error, or the caller that cancels the future.
 type request[T any] struct {
 	errand
 	waiter  gate.Waiter
 	promise futures.Promise[T]
-	grant   T       // what the future holds when it is granted
-	watched watched // by contexts
+	grant   T               // what the future holds when it is granted
+	watched watched         // by contexts
+	over    context.Context // its context, when that has ended; set before the loop hears of it
 }
 
 // start sends r's waiter and leaves the answer to the future.
@@ -95,7 +113,14 @@ func (r *request[T]) settle(err error) bool {
 
 // Settle is the loop's answer. It implements gate.Settler.
 func (r *request[T]) Settle(out gate.Outcome) bool {
-	settled := r.settle(errorOf(r.doing, r.name, out))
+	if r.promise.Settled() { // cancelled; its context may be ending just now
+		return false
+	}
+	var over context.Context
+	if out.Why == gate.GaveUp { // else it may be written just now
+		over = r.over
+	}
+	settled := r.settle(r.answer(over, out))
 	if settled {
 		r.e.waiting.Add(-1)
 		r.e.contexts.forget(&r.watched)
@@ -111,11 +136,10 @@ func (r *request[T]) Hold() *gate.Hold {
 	return &h.core
 }
 
-// ended is the end of its context.
-func (r *request[T]) ended(err error) {
-	if r.settle(r.failed(err)) {
-		r.Cancelled()
-	}
+// ended is the end of its context: the loop settles it, with the last answer that is known.
+func (r *request[T]) ended(ctx context.Context) {
+	r.over = ctx
+	r.e.dispatcher.Abandon(&r.waiter)
 }
 
 // Cancelled abandons the request: its promise was settled by the caller. It implements futures.Canceler.
@@ -137,11 +161,12 @@ func (a *acknowledgement) Settle(out gate.Outcome) bool {
 }
 
 // confirm sends something to the loop and waits for its acknowledgement. When ctx ends first the command
-// still runs its course, and the error is ErrUncertain besides the context's. gone is the error when the
-// engine closes.
+// still runs its course, and the error is ErrUncertain besides the context's; ErrUncertain alone when AnswerTimeout is
+// over. gone is the error when the engine closes.
 func (e *Engine) confirm(ctx context.Context, doing, name string, gone error, send func(gate.Settler) bool) error {
 	c := e.calls.get()
-	if !send(c) {
+	c.ack = dispatcher.Ack{By: c, Within: e.answerTime(ctx)}
+	if !send(&c.ack) {
 		e.calls.put(c)
 		return &opError{doing: doing, name: name, err: gone}
 	}
@@ -151,6 +176,14 @@ func (e *Engine) confirm(ctx context.Context, doing, name string, gone error, se
 	err := closedOr(doing, name, c.out, gone)
 	e.calls.put(c)
 	return err
+}
+
+// answerTime is how long a call waits for an answer of Redis; 0: as long as it takes. A deadline of its own counts.
+func (e *Engine) answerTime(ctx context.Context) time.Duration {
+	if _, own := ctx.Deadline(); own {
+		return 0
+	}
+	return e.patience
 }
 
 // closedOr is errorOf, but gone when the engine closes.

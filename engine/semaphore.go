@@ -41,7 +41,8 @@ func (s *Semaphore) Acquire(ctx context.Context, n int64, opts ...LockOption) er
 }
 
 // TryAcquire asks once. When there are fewer than n permits, or others of this process wait, the error is
-// ErrHeld, and its HeldError has a negative TTL: nobody knows when permits come back.
+// ErrHeld, and its HeldError has a negative TTL: nobody knows when permits come back. Without a deadline in ctx it waits
+// for the answer for Options.AnswerTimeout, and then fails with ErrUncertain.
 func (s *Semaphore) TryAcquire(ctx context.Context, n int64, opts ...LockOption) error {
 	return s.block(ctx, n, true, opts)
 }
@@ -59,8 +60,9 @@ func (s *Semaphore) TryAcquireAsync(ctx context.Context, n int64, opts ...LockOp
 // Release gives n permits to the semaphore, acquired before or new. n 0 does nothing.
 //
 // It is sent also when ctx has ended, and as soon as Redis can be reached; ctx bounds only the wait for its
-// answer, and the error then Is ErrUncertain and the context's: it must not be repeated. ErrRefused: nothing
-// was given. ErrUncertain alone: there was no answer for 50 s, and nobody can tell any more.
+// answer, and the error then Is ErrUncertain and the context's: it must not be repeated. Without a deadline in ctx that
+// wait lasts for Options.AnswerTimeout, and the error then is ErrUncertain alone; it must not be repeated either.
+// ErrRefused: nothing was given. The engine goes on for up to 50 s after the first answer that was lost.
 func (s *Semaphore) Release(ctx context.Context, n int64) error {
 	t := s.errand("release")
 	if err := checkCount("a release", n, 0); err != nil {
@@ -142,9 +144,7 @@ func (s *Semaphore) fill(ctx context.Context, n int64, try bool, opts []LockOpti
 		return true, t.failed(err)
 	}
 	w.N, w.Try = n, try
-	if d.wait > 0 {
-		w.Until = s.e.clock.Now() + d.wait
-	}
+	w.Until = s.e.until(ctx, try, d.wait)
 	return done, nil
 }
 

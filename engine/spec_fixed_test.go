@@ -158,7 +158,7 @@ func TestSpecExtend(t *testing.T) {
 		b.wantEnded(h, engine.ErrLost)
 		b.wantKeys()
 	}))
-	t.Run("waits no longer than its context while Redis is down", spec(engine.Options{}, func(b *bubble) {
+	t.Run("waits no longer than its context while Redis is down", spec(engine.Options{AnswerTimeout: -1}, func(b *bubble) {
 		h := b.lock(b.Mutex("stock:7"), engine.WithLease(10*time.Second))
 		b.goDown()
 		ctx, cancel := context.WithTimeout(b.Context(), time.Second)

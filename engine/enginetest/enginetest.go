@@ -13,6 +13,11 @@
 // the test has slept for 30 seconds, which takes no time. New must then be called inside, with the bubble's
 // T, whose Cleanup runs inside too.
 //
+// A test that looks for goroutines left behind (go.uber.org/goleak, with VerifyTestMain) needs no exceptions: after Close
+// of engine and server none is left. To that end importing this package releases the default pool of package ants
+// (github.com/panjf2000/ants), which starts two goroutines for good when it is imported. The engine does not use that
+// pool. A program that does, by ants.Submit, calls ants.Reboot in its tests.
+//
 // What Redis itself decides is copied, not proven: the double is no cluster, has no replicas and no users,
 // and persists nothing. It is made for some thousands of locks at a time.
 package enginetest
@@ -21,8 +26,13 @@ import (
 	"context"
 	"testing"
 
+	"github.com/panjf2000/ants/v2"
+
 	"github.com/wheellock/wheellock/engine"
 )
+
+// init is here and not in package engine: a program may use the default pool, and only a test counts goroutines.
+func init() { ants.Release() }
 
 // New starts a server in memory and opens an engine on it. Both are closed when the test and its subtests
 // have ended; no goroutine is left then. A test that cannot have them fails at once.

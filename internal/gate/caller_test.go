@@ -25,6 +25,7 @@ type caller struct {
 	hold   Hold
 
 	gone     bool    // it went away before it was answered
+	stays    bool    // it waits no longer, but for the answer to that
 	answered bool    // out is the answer
 	out      Outcome // what it was told
 	unlocked bool    // it called Unlock
@@ -66,7 +67,10 @@ func (c *caller) String() string { return fmt.Sprintf("%s%d", c.from.uuid, c.n) 
 // Settle implements Settler. A waiter that was answered is its caller's again, who uses it for something else.
 func (c *caller) Settle(out Outcome) bool {
 	c.from.world.note("%s   tells %v: %v, accepted %v", c.from.uuid, c, whyNames[out.Why], !c.gone && !c.answered)
-	if c.gone || c.answered {
+	if c.answered {
+		c.from.world.broken("a caller was answered twice")
+	}
+	if c.gone {
 		return false
 	}
 	c.answered, c.out = true, out
@@ -75,7 +79,9 @@ func (c *caller) Settle(out Outcome) bool {
 		c.from.world.checkToken(c)
 		c.from.world.granted = append(c.from.world.granted, c)
 	}
-	*c.waiter = Waiter{Owner: 99, Lease: time.Nanosecond}
+	if !c.stays || out.Why == GaveUp { // else the machine may still hear that it is abandoned
+		*c.waiter = Waiter{Owner: 99, Lease: time.Nanosecond}
+	}
 	return true
 }
 
@@ -101,10 +107,19 @@ func (c *caller) leave() {
 	}
 }
 
+// stay is the caller ceasing to wait: it goes when it is answered, which is when the machine hears of it.
+func (c *caller) stay() { c.stays = !c.answered }
+
 func (c *caller) abandon() {
 	p := c.from
+	if c.waiter.Cell == nil {
+		return
+	}
 	p.cfg.Waits.Remove(&c.waiter.Timer)
 	p.step(c.waiter.Cell, func(m Machine, now Time, fx *Effects) { m.Abandon(now, c.waiter, fx) }, "abandons %v", c)
+	if c.stays && !c.answered {
+		p.world.broken("a caller that waits no longer was not answered")
+	}
 }
 
 func (c *caller) cancel() {
@@ -163,4 +178,4 @@ func (a *ack) Settle(out Outcome) bool {
 	return true
 }
 
-var whyNames = [...]string{"granted", "taken", "timed out", "down", "doubtful", "refused", "foreign", "lost", "too long", "unlocked", "closed", "overloaded", "other kind", "twin lives", "deadlock", "too few", "too late"}
+var whyNames = [...]string{"granted", "taken", "timed out", "down", "doubtful", "refused", "foreign", "lost", "too long", "unlocked", "closed", "overloaded", "other kind", "twin lives", "deadlock", "too few", "too late", "gave up"}

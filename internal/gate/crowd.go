@@ -11,7 +11,7 @@ import (
 type crowd struct {
 	listener
 	yielding
-	freeAt Time        // when the lease of the owner that refused us ends, as it was last heard
+	freeAt Time        // when the lease of the owner that refused us ends, as it was last heard; Never: it has no end
 	last   *lastAnswer // about those who wait
 
 	swapWatch bool   // whether the swap in flight is for a watched hold
@@ -76,8 +76,9 @@ func (m *Mutex) refused(now Time, ttl time.Duration, fx *Effects) {
 		return
 	}
 	c := m.crowded()
-	c.found(now, (now+ttl-c.freeAt).Abs() > sameLease)
-	c.freeAt = now + ttl
+	free := leaseEnd(now, ttl)
+	c.found(now, (free-c.freeAt).Abs() > sameLease)
+	c.freeAt = free
 	sleep := m.cfg.sleep(ttl, m.t.ID)
 	m.askAt = now + sleep
 	if m.again && now < c.heedAt {
@@ -97,6 +98,22 @@ func (m *Mutex) refused(now Time, ttl time.Duration, fx *Effects) {
 // sameLease is by how much the end of another owner's lease may seem to move between two answers although nobody has taken
 // the lock anew: Redis tells whole milliseconds.
 const sameLease = 2 * time.Millisecond
+
+// leaseEnd is when a lease of which ttl is left ends; a negative one has no end.
+func leaseEnd(now Time, ttl time.Duration) Time {
+	if ttl < 0 {
+		return Never
+	}
+	return now + ttl
+}
+
+// timeLeft is what is left of a lease that ends then; negative when it has no end.
+func timeLeft(now, end Time) time.Duration {
+	if end == Never {
+		return -1
+	}
+	return max(end-now, 0)
+}
 
 // sleep is how long a refused waiter sleeps when no message comes: to the end of the owner's lease, whose last
 // millisecond is still its own, or for the poll cap, less a jitter drawn from seed.

@@ -223,8 +223,8 @@ const (
 // Machine is the state machine of one name. Every method is one event; fx takes what it leads to.
 type Machine interface {
 	Ask(now Time, w *Waiter, fx *Effects)     // a caller wants in
-	Abandon(now Time, w *Waiter, fx *Effects) // its caller went away before it was settled
-	Timeout(now Time, w *Waiter, fx *Effects) // its WithWait is over
+	Abandon(now Time, w *Waiter, fx *Effects) // its caller waits no longer: it is answered with GaveUp, unless it was answered before
+	Timeout(now Time, w *Waiter, fx *Effects) // its Until is over
 
 	Unlock(now Time, h *Hold, ack Settler, fx *Effects) // ack may be nil
 	Extend(now Time, h *Hold, lease time.Duration, ack Settler, fx *Effects)

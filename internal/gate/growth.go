@@ -53,11 +53,13 @@ func (gs *growths) grown(c *Command, t *tenancy, enter func(*Waiter)) {
 	}
 }
 
-// forget leaves out a re-entry whose caller has gone.
-func (gs *growths) forget(w *Waiter) {
-	if i := slices.IndexFunc(*gs, func(g growth) bool { return g.w == w }); i >= 0 {
+// forget leaves out a re-entry whose caller waits no longer. False: it is not among them.
+func (gs *growths) forget(w *Waiter) bool {
+	i := slices.IndexFunc(*gs, func(g growth) bool { return g.w == w })
+	if i >= 0 {
 		*gs = slices.Delete(*gs, i, i+1)
 	}
+	return i >= 0
 }
 
 // turnAway answers the re-entries that chosen picks and forgets them.

@@ -40,7 +40,7 @@ func (l *Latch) heard(now Time, c *Command, fx *Effects) {
 	case l.again || !w.asked:
 		l.askAt = now
 	default:
-		l.refused(now, fx)
+		l.refused(now, -1, fx)
 	}
 }
 

@@ -24,6 +24,7 @@ type ledger struct {
 	callAt Time        // when it, or the next change, may be sent
 	askAt  Time        // when Redis may be asked for the waiters again
 	last   *lastAnswer // about the waiters
+	freeAt Time        // when the first of the held permits comes back, as it was last heard; Never: that is not known
 }
 
 // rule is what differs between the kinds.
@@ -56,24 +57,6 @@ func (l *ledger) Ask(now Time, w *Waiter, fx *Effects) {
 	}
 	w.asked = false
 	l.queue.push(w)
-	l.pump(now, fx)
-}
-
-// Abandon forgets a waiter whose caller has gone. Redis may have been asked for more than is wanted now, and
-// so have given nothing: those behind are asked for anew.
-func (l *ledger) Abandon(now Time, w *Waiter, fx *Effects) {
-	l.again = l.again || w.asked
-	l.queue.remove(w)
-	l.pump(now, fx)
-}
-
-// Timeout gives up a waiter whose WithWait is over.
-func (l *ledger) Timeout(now Time, w *Waiter, fx *Effects) {
-	out := l.last.outcome()
-	out.Why = TimedOut
-	l.again = l.again || w.asked
-	l.queue.remove(w)
-	l.cfg.Answer(w, out) // last: a settled waiter is its caller's again
 	l.pump(now, fx)
 }
 
@@ -339,10 +322,11 @@ func (l *ledger) unasked(now Time, c *Command) {
 	l.tell(out)
 }
 
-// refused is an answer that those at the head cannot be served: they sleep until news comes, or the poll cap.
-func (l *ledger) refused(now Time, fx *Effects) {
+// refused is an answer that those at the head cannot be served: they sleep until news comes, or the poll cap. ttl is
+// when the first of the held permits comes back, if nobody renews it; negative: that is not known.
+func (l *ledger) refused(now Time, ttl time.Duration, fx *Effects) {
 	l.cfg.Stats.Waits.Inc()
-	l.tries = 0
+	l.tries, l.freeAt = 0, leaseEnd(now, ttl)
 	l.tell(Outcome{Why: Taken, TTL: -1})
 	l.askAt = now + l.cfg.PollCap - jitter(l.cfg.LastID, l.cfg.PollCap/4)
 	l.want(&l.Cell, l.rule.channel(), fx)

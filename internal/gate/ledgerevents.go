@@ -2,6 +2,29 @@ package gate
 
 import "time"
 
+// Abandon gives up a waiter whose caller waits no longer.
+func (l *ledger) Abandon(now Time, w *Waiter, fx *Effects) { l.endWait(now, w, GaveUp, fx) }
+
+// Timeout gives up a waiter whose Until is over.
+func (l *ledger) Timeout(now Time, w *Waiter, fx *Effects) { l.endWait(now, w, TimedOut, fx) }
+
+// endWait answers a waiter that waits no longer. Redis may have been asked for more than is wanted now, and so have
+// given nothing: those behind are asked for anew. A waiter that has had its answer is left alone.
+func (l *ledger) endWait(now Time, w *Waiter, why Why, fx *Effects) {
+	if w.queued {
+		out := w.gaveUp(why, l.lastOutcome(now))
+		l.again = l.again || w.asked
+		l.queue.remove(w)
+		l.cfg.Answer(w, out) // last: a settled waiter is its caller's again
+	}
+	l.pump(now, fx)
+}
+
+// lastOutcome is what is known of the name, as the answer to a waiter that gives up.
+func (l *ledger) lastOutcome(now Time) Outcome {
+	return l.last.outcome(now, l.freeAt)
+}
+
 // Message is news on the channel: that a latch has changed.
 func (l *ledger) Message(now Time, news News, fx *Effects) {
 	if l.foreign(news) {

@@ -46,20 +46,19 @@ func (m *Mutex) Ask(now Time, w *Waiter, fx *Effects) {
 	m.pump(now, fx)
 }
 
-// Abandon forgets a waiter whose caller has gone. If its grant was just refused, there is nothing to forget.
-func (m *Mutex) Abandon(now Time, w *Waiter, fx *Effects) {
-	m.queue.remove(w)
-	m.ungrow(w)
-	m.pump(now, fx)
-}
+// Abandon gives up a waiter whose caller waits no longer.
+func (m *Mutex) Abandon(now Time, w *Waiter, fx *Effects) { m.endWait(now, w, GaveUp, fx) }
 
-// Timeout gives up a waiter whose WithWait is over.
-func (m *Mutex) Timeout(now Time, w *Waiter, fx *Effects) {
-	out := m.lastOutcome(now)
-	out.Why = TimedOut
-	m.queue.remove(w)
-	m.ungrow(w)
-	m.cfg.Answer(w, out) // last: a settled waiter is its caller's again
+// Timeout gives up a waiter whose Until is over.
+func (m *Mutex) Timeout(now Time, w *Waiter, fx *Effects) { m.endWait(now, w, TimedOut, fx) }
+
+// endWait answers a waiter that waits no longer. One that has had its answer is left alone.
+func (m *Mutex) endWait(now Time, w *Waiter, why Why, fx *Effects) {
+	if w.queued || m.ungrow(w) {
+		out := w.gaveUp(why, m.lastOutcome(now))
+		m.queue.remove(w)
+		m.cfg.Answer(w, out) // last: a settled waiter is its caller's again
+	}
 	m.pump(now, fx)
 }
 
@@ -69,7 +68,7 @@ func (m *Mutex) lastOutcome(now Time) Outcome {
 	case m.t.holds != nil:
 		return Outcome{Last: Taken, TTL: m.ttl(now)}
 	case m.crowd != nil:
-		return m.crowd.last.outcome()
+		return m.crowd.last.outcome(now, m.crowd.freeAt)
 	}
 	return Outcome{Last: Down}
 }
@@ -259,7 +258,7 @@ func (m *Mutex) ttl(now Time) time.Duration {
 		return max(m.t.Deadline-now, 0)
 	}
 	if m.crowd != nil {
-		return max(m.crowd.freeAt-now, 0)
+		return timeLeft(now, m.crowd.freeAt)
 	}
 	return 0
 }

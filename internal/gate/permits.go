@@ -125,7 +125,7 @@ func (m *Permits) declined(now Time, ttl time.Duration, fx *Effects) {
 		m.queue.turnAway(m.cfg, Outcome{Why: Taken, TTL: ttl}, func(w *Waiter) bool { return w.Try && w.N >= want })
 		m.askAt = now
 	default:
-		m.refused(now, fx)
+		m.refused(now, ttl, fx)
 		if ttl >= 0 {
 			m.askAt = min(m.askAt, now+ttl+time.Millisecond)
 		}

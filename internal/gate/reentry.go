@@ -108,11 +108,9 @@ func (m *Mutex) requeue(now Time, w *Waiter) {
 	m.borrowed().queue.push(w)
 }
 
-// ungrow forgets a re-entry whose caller has gone.
-func (m *Mutex) ungrow(w *Waiter) {
-	if m.crowd != nil {
-		m.crowd.growing.forget(w)
-	}
+// ungrow forgets a re-entry. False: w waits for no renewal.
+func (m *Mutex) ungrow(w *Waiter) bool {
+	return m.crowd != nil && m.crowd.growing.forget(w)
 }
 
 // ungrown answers the re-entries that chosen picks and that wait for a renewal.

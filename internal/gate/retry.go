@@ -47,13 +47,16 @@ type lastAnswer struct {
 	notBefore Time // when the name may be asked for again at the earliest, whatever is published: it was given back
 }
 
-// outcome is what is known of the name, as the answer to a waiter that gives up.
-func (l *lastAnswer) outcome() Outcome {
+// outcome is what is known of the name, as the answer to a waiter that gives up; freeAt is when the owner's lease ends.
+func (l *lastAnswer) outcome(now, freeAt Time) Outcome {
 	if l == nil {
 		return Outcome{Last: Down}
 	}
 	out := l.Outcome
 	out.Last = l.Why
+	if out.Last == Taken {
+		out.TTL = timeLeft(now, freeAt)
+	}
 	return out
 }
 

@@ -24,7 +24,7 @@ type RW struct {
 	grips  []*grip              // tenures, the newest last: of readers, or of one writer
 	flying *grip                // whom the command in flight is about; nil: a ghost
 	askAt  Time                 // when the next acquire may leave
-	freeAt Time                 // when the lease of the owner that refused us ends, as it was last heard
+	freeAt Time                 // when the lease of the owner that refused us ends, as it was last heard; Never: it has no end
 	last   *lastAnswer          // about those who wait
 
 	courteous bool    // it, asking for readers, is for nothing if others listen
@@ -88,28 +88,29 @@ func (r *RW) shut(write bool) bool {
 	return false
 }
 
-// Abandon forgets a waiter whose caller has gone. If its grant was just refused, there is nothing to forget.
-func (r *RW) Abandon(now Time, w *Waiter, fx *Effects) {
-	r.forget(w)
+// Abandon gives up a waiter whose caller waits no longer.
+func (r *RW) Abandon(now Time, w *Waiter, fx *Effects) { r.endWait(now, w, GaveUp, fx) }
+
+// Timeout gives up a waiter whose Until is over.
+func (r *RW) Timeout(now Time, w *Waiter, fx *Effects) { r.endWait(now, w, TimedOut, fx) }
+
+// endWait answers a waiter that waits no longer. One that has had its answer is left alone.
+func (r *RW) endWait(now Time, w *Waiter, why Why, fx *Effects) {
+	if out := w.gaveUp(why, r.lastOutcome(now)); r.forget(w) {
+		r.cfg.Answer(w, out) // last: a settled waiter is its caller's again
+	}
 	r.enter(now)
 	r.pump(now, fx)
 }
 
-func (r *RW) forget(w *Waiter) {
+// forget takes a waiter out. False: it does not wait.
+func (r *RW) forget(w *Waiter) bool {
+	waited := w.queued
 	r.queue.remove(w)
 	for _, g := range r.grips {
-		g.growing.forget(w)
+		waited = g.growing.forget(w) || waited
 	}
-}
-
-// Timeout gives up a waiter whose WithWait is over.
-func (r *RW) Timeout(now Time, w *Waiter, fx *Effects) {
-	out := r.lastOutcome(now)
-	out.Why = TimedOut
-	r.forget(w)
-	r.cfg.Answer(w, out) // last: a settled waiter is its caller's again
-	r.enter(now)
-	r.pump(now, fx)
+	return waited
 }
 
 // lastOutcome is what is known of the name, as the answer to a waiter that gives up.
@@ -117,7 +118,7 @@ func (r *RW) lastOutcome(now Time) Outcome {
 	if r.Oldest() != Never {
 		return Outcome{Last: Taken, TTL: r.ttl(now)}
 	}
-	return r.last.outcome()
+	return r.last.outcome(now, r.freeAt)
 }
 
 // Answer is the command in flight coming back.
@@ -219,13 +220,16 @@ func (r *RW) Idle() bool {
 
 // ttl is what the local holds' lease has left, or what was last heard of others'.
 func (r *RW) ttl(now Time) time.Duration {
-	at := r.freeAt
+	at, held := Time(0), false
 	for _, g := range r.grips {
 		if g.phase == ours {
-			at = max(at, g.Deadline)
+			at, held = max(at, g.Deadline), true
 		}
 	}
-	return max(at-now, 0)
+	if !held {
+		at = r.freeAt
+	}
+	return timeLeft(now, at)
 }
 
 // Waiting is how many callers wait for the name.

@@ -200,8 +200,9 @@ func (r *RW) refused(now Time, ttl time.Duration, seed uint64, fx *Effects) {
 	if r.queue.head == nil {
 		return
 	}
-	r.found(now, (now+ttl-r.freeAt).Abs() > sameLease)
-	r.freeAt = now + ttl
+	free := leaseEnd(now, ttl)
+	r.found(now, (free-r.freeAt).Abs() > sameLease)
+	r.freeAt = free
 	r.askAt = now + r.cfg.sleep(ttl, seed)
 	if r.again && now < r.heedAt {
 		r.again, r.askAt = false, min(r.askAt, r.heedAt)

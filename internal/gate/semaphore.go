@@ -83,7 +83,7 @@ func (s *Semaphore) heard(now Time, c *Command, fx *Effects) {
 		s.queue.turnAway(s.cfg, Outcome{Why: Taken, TTL: -1}, func(w *Waiter) bool { return w.Try && w.asked && w.N >= want })
 		s.askAt = now
 	default:
-		s.refused(now, fx)
+		s.refused(now, -1, fx)
 	}
 }
 

@@ -83,7 +83,12 @@ func (s *storm) come(p *site) {
 
 // leave is a caller going away; its process hears of it a little later.
 func (s *storm) leave(c *caller) {
-	if c.leave(); c.gone {
+	if c.n%2 == 0 {
+		c.stay()
+	} else {
+		c.leave()
+	}
+	if c.gone || c.stays {
 		s.at(s.siteOf(c), s.upTo(time.Millisecond), c.abandon)
 	}
 }

@@ -14,7 +14,7 @@ type Why uint8
 const (
 	Granted    Why = iota // also: unlocked, extended
 	Taken                 // another owner has it
-	TimedOut              // WithWait is over; Outcome.Last says what the last answer was
+	TimedOut              // Until is over; Outcome.Last says what the last answer was
 	Down                  // not sent: the link is down
 	Doubtful              // sent, answer lost
 	Refused               // the server said no
@@ -29,23 +29,40 @@ const (
 	Deadlock              // its Owner reads, and would wait for itself
 	TooFew                // replicas have it: it was given back
 	TooLate               // the lease was over when its answer came, or it reached Redis too late: nothing is held
+	GaveUp                // its caller waits no longer; Outcome.Last says what the last answer was
 )
 
 // Outcome is an answer to a caller.
 type Outcome struct {
 	Why    Why
-	Last   Why           // TimedOut: the last answer, with what belongs to it; Down: Redis never answered
-	TTL    time.Duration // Taken: what the owner's lease has left; negative: no TTL
+	Last   Why           // TimedOut and GaveUp: the last answer, with what belongs to it; Down: Redis did not answer
+	TTL    time.Duration // Taken, also as Last: what the owner's lease has left; negative: no TTL
 	N      int64         // Granted, for changes: the script's answer
-	Fault  scripts.Fault // Refused and Foreign, when a script said so
-	Words  string        // Refused: the server's own words, when it said so at top level; TooLate: how late
+	Fault  scripts.Fault // Refused, also as Last, and Foreign, when a script said so
+	Words  string        // Refused, also as Last: the server's own words, when it said so at top level; TooLate: how late
 	Passes bool          // Refused: the reason can pass by itself
 }
 
+// gaveUp is the answer to a waiter that waits no longer, from what is known of its name. A waiter that asks only once
+// was asked for, perhaps, and heard nothing.
+func (w *Waiter) gaveUp(why Why, known Outcome) Outcome {
+	switch {
+	case w.Try && why == TimedOut:
+		return Unanswered
+	case w.Try:
+		return Outcome{Why: why, Last: Down}
+	}
+	known.Why = why
+	return known
+}
+
+// Unanswered is the answer in Redis's place to who waits only so long for one.
+var Unanswered = Outcome{Why: Doubtful, Words: "there was no answer within AnswerTimeout"}
+
 // Settler is a caller waiting for an outcome.
 type Settler interface {
-	// Settle answers. False: the caller has gone, or was answered before; nothing was handed over.
-	// It is one compare-and-swap (rule 17), does not block and runs no code of users. A waiter that it
+	// Settle answers, and is called once. False: the caller has gone; nothing was handed over.
+	// It does not block (rule 17) and runs no code of users. A waiter that it
 	// answered is its caller's again, who may use it for another call: the loop must not look at it any more.
 	Settle(Outcome) bool
 }
@@ -58,7 +75,7 @@ type Waiter struct {
 	Owner uint64        // the caller's Owner; 0: an owner of its own
 	Lease time.Duration // whole milliseconds
 	N     int64         // how many permits
-	Until Time          // when it gives up; 0: never
+	Until Time          // when it gives up; 0: never. Of a Try: for how long it waits for the answer
 	Watch bool          // the watchdog renews
 	Try   bool          // asks once
 	Write bool          // of a read-write lock: to exclude

@@ -1,0 +1,66 @@
+package dispatcher
+
+import (
+	"time"
+
+	"github.com/wheellock/wheellock/internal/gate"
+	"github.com/wheellock/wheellock/wheel"
+)
+
+// Ack is who waits for the answer to an unlock, an extension, a force or a change, and for how long. When that time is
+// over the loop answers in Redis's place; what was sent runs its course, and its answer is heard by nobody. It costs a
+// place in a slot, as a wait does, not a timer.
+type Ack struct {
+	By     gate.Settler
+	Within time.Duration // counted from when the loop hears of it; 0: as long as it takes
+
+	// Owned by loop until By is settled; then by whoever was settled.
+	place   wheel.Entry[*Ack]
+	slots   *wheel.Slots[*Ack]
+	settled bool
+	overdue bool
+}
+
+// ackSlots times Tick is the horizon of their slots, 5 s: further away they are put off.
+const ackSlots = 512
+
+// Overdue reports whether time has settled it: then the answer is still to come, and it must not be used again.
+// Only who was settled by it may ask.
+func (a *Ack) Overdue() bool { return a.overdue }
+
+// Settle is the answer. It implements gate.Settler.
+func (a *Ack) Settle(out gate.Outcome) bool {
+	if a.settled {
+		return false
+	}
+	a.settled = true
+	if a.place.In() {
+		a.slots.Remove(&a.place)
+	}
+	return a.By.Settle(out)
+}
+
+// await has ack settled when its time is over, if it has a bound.
+func (d *Dispatcher) await(now gate.Time, ack gate.Settler) {
+	a, bounded := ack.(*Ack)
+	if !bounded || a.Within == 0 {
+		return
+	}
+	a.slots, a.place.Value = d.acks, a
+	d.acks.Put(&a.place, wheel.Ceil(now+a.Within, Tick))
+}
+
+// giveUpDue settles who has waited for as long as was asked for. It comes after the mail: an answer that is there counts,
+// also when this process stood still meanwhile.
+func (d *Dispatcher) giveUpDue(now gate.Time) {
+	tick := wheel.Floor(now, Tick)
+	for w := range d.cfg.Gate.Waits.Due(tick) {
+		c := w.Cell
+		c.Machine.Timeout(now, w, &d.fx)
+		d.stepped(c) // w may serve another call already
+	}
+	for a := range d.acks.Due(tick) {
+		a.overdue = true
+		a.Settle(gate.Unanswered)
+	}
+}

@@ -1,0 +1,149 @@
+package engine
+
+import (
+	"context"
+	"log/slog"
+	"slices"
+	"sync"
+	"time"
+)
+
+// relay stands between the engine and the handler of Options.Logger, which is the user's code: it may be slow, block, or
+// call the engine, and the loop must not wait for it. Records wait in a queue, and a goroutine that lives while there
+// are some hands them on, in their order. Whether the handler wants a record is asked there too.
+type relay struct {
+	handler slog.Handler
+
+	mu      sync.Mutex // guards the rest
+	queue   []relayed
+	dropped int           // since the last one that was handed on: the queue was full
+	running bool          // there is a goroutine
+	idle    chan struct{} // closed when nothing is left; nil until somebody waits for that
+}
+
+// relayed is a record on its way, and what is to be put around it.
+type relayed struct {
+	ctx    context.Context
+	within []func(slog.Handler) slog.Handler
+	record slog.Record
+}
+
+const (
+	// mostRelayed is how many records wait at most. More are dropped, and counted.
+	mostRelayed = 1024
+	// relayTime bounds how long Close waits for the handler.
+	relayTime = 100 * time.Millisecond
+)
+
+// relayTo makes the logger of an engine. Nothing is relayed to a handler that discards all.
+func relayTo(logger *slog.Logger) (*slog.Logger, *relay) {
+	r := &relay{handler: logger.Handler()}
+	if r.handler == slog.DiscardHandler {
+		return logger, r
+	}
+	return slog.New(&relayHandler{relay: r}), r
+}
+
+// relayHandler is the slog.Handler of a relay. The attributes and groups of a logger made from it are remembered, for
+// the handler's own methods must not run here either.
+type relayHandler struct {
+	relay  *relay
+	within []func(slog.Handler) slog.Handler
+}
+
+// Enabled is always true: what the handler wants is asked when it is its turn.
+func (h *relayHandler) Enabled(context.Context, slog.Level) bool { return true }
+
+// Handle does not block.
+func (h *relayHandler) Handle(ctx context.Context, record slog.Record) error {
+	h.relay.put(relayed{ctx, h.within, record.Clone()})
+	return nil
+}
+
+// WithAttrs implements slog.Handler.
+func (h *relayHandler) WithAttrs(attrs []slog.Attr) slog.Handler {
+	return h.with(func(to slog.Handler) slog.Handler { return to.WithAttrs(attrs) })
+}
+
+// WithGroup implements slog.Handler.
+func (h *relayHandler) WithGroup(name string) slog.Handler {
+	return h.with(func(to slog.Handler) slog.Handler { return to.WithGroup(name) })
+}
+
+func (h *relayHandler) with(wrap func(slog.Handler) slog.Handler) slog.Handler {
+	return &relayHandler{h.relay, append(slices.Clip(h.within), wrap)}
+}
+
+func (r *relay) put(rec relayed) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if len(r.queue) >= mostRelayed {
+		r.dropped++
+		return
+	}
+	r.queue = append(r.queue, rec)
+	if !r.running {
+		r.running = true
+		go r.run()
+	}
+}
+
+// run hands on what waits, until nothing does.
+func (r *relay) run() {
+	for records, dropped := r.take(); records != nil; records, dropped = r.take() {
+		for _, rec := range records {
+			r.handOn(rec)
+		}
+		if dropped > 0 {
+			told := slog.NewRecord(time.Now(), slog.LevelWarn, "wheellock: log records were dropped, for the log handler is slow", 0)
+			told.AddAttrs(slog.Int("records", dropped))
+			r.handOn(relayed{ctx: context.Background(), record: told})
+		}
+	}
+}
+
+// take takes all that waits; nil: nothing does, and the goroutine ends.
+func (r *relay) take() (records []relayed, dropped int) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	records, dropped = r.queue, r.dropped
+	r.queue, r.dropped = nil, 0
+	if records == nil {
+		r.running = false
+		if r.idle != nil {
+			close(r.idle)
+			r.idle = nil
+		}
+	}
+	return records, dropped
+}
+
+func (r *relay) handOn(rec relayed) {
+	to := r.handler
+	for _, wrap := range rec.within {
+		to = wrap(to)
+	}
+	if to.Enabled(rec.ctx, rec.record.Level) {
+		_ = to.Handle(rec.ctx, rec.record) // there is nobody to be told of its error
+	}
+}
+
+// flush waits until everything is handed on, for relayTime at most: a handler that blocks for ever keeps nobody.
+func (r *relay) flush() {
+	r.mu.Lock()
+	if !r.running {
+		r.mu.Unlock()
+		return
+	}
+	if r.idle == nil {
+		r.idle = make(chan struct{})
+	}
+	idle := r.idle
+	r.mu.Unlock()
+	timer := time.NewTimer(relayTime)
+	defer timer.Stop()
+	select {
+	case <-idle:
+	case <-timer.C:
+	}
+}

@@ -1,0 +1,77 @@
+package engine
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"log/slog"
+	"strings"
+	"sync"
+	"testing"
+	"testing/slogtest"
+	"testing/synctest"
+	"time"
+)
+
+func TestTheRelayIsAHandler(t *testing.T) {
+	var out bytes.Buffer
+	logger, r := relayTo(slog.New(slog.NewJSONHandler(&out, nil)))
+	results := func() (all []map[string]any) {
+		r.flush()
+		for line := range strings.Lines(out.String()) {
+			var m map[string]any
+			if err := json.Unmarshal([]byte(line), &m); err != nil {
+				t.Fatal(err)
+			}
+			all = append(all, m)
+		}
+		return all
+	}
+	if err := slogtest.TestHandler(logger.Handler(), results); err != nil {
+		t.Error(err)
+	}
+}
+
+// stuckHandler blocks in all that it does until it is let go.
+type stuckHandler struct {
+	slog.Handler
+	free chan struct{}
+}
+
+func (h stuckHandler) Enabled(context.Context, slog.Level) bool { <-h.free; return true }
+
+func TestTheRelayBoundsWhatWaitsAndTellsWhatItDropped(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var out bytes.Buffer
+		h := stuckHandler{slog.NewTextHandler(&out, nil), make(chan struct{})}
+		logger, r := relayTo(slog.New(h))
+		var wg sync.WaitGroup
+		for range 3 {
+			wg.Go(func() {
+				for range 1000 {
+					logger.Info("one")
+				}
+			})
+		}
+		wg.Wait()
+		since := time.Now()
+		r.flush()
+		if took := time.Since(since); took != relayTime {
+			t.Errorf("flush took %v, want %v", took, relayTime)
+		}
+		close(h.free)
+		r.flush()
+		text := out.String()
+		one, lines := strings.Count(text, "msg=one"), strings.Count(text, "dropped")
+		if one < mostRelayed || one > 2*mostRelayed || lines != 1 {
+			t.Errorf("%d records of 3000 and %d lines about the rest", one, lines)
+		}
+	})
+}
+
+func TestTheRelayLeavesADiscardingHandlerAlone(t *testing.T) {
+	quiet := slog.New(slog.DiscardHandler)
+	if logger, _ := relayTo(quiet); logger != quiet {
+		t.Error("records would be relayed to nobody")
+	}
+}
