@@ -48,7 +48,7 @@ var inScript = regexp.MustCompile(`^ERR Error running script .*@user_script: ?\d
 
 // plain is an error of the server in its own words. A digest and a line number tell nobody anything who has not written
 // the script.
-func plain(words string) string { return inScript.ReplaceAllString(words, "") }
+func plain(words string) string { return strings.TrimSpace(inScript.ReplaceAllString(words, "")) }
 
 // judge is the only place that decides what an error means (the table in ARCHITECTURE.md).
 func judge(err error) verdict {

@@ -120,15 +120,10 @@ func (m *Mutex) renewed(now Time, c *Command, fx *Effects) {
 func (m *Mutex) unrenewed(now Time, c *Command) {
 	m.t.Doubt = true
 	m.t.Renew = now + m.tries.nextWithin(m.t.Lease, m.t.ID)
-	switch c.Result {
-	case NotSent:
+	if c.Result == NotSent {
 		m.t.Renew = now + m.t.Lease/10 // LinkUp comes earlier
-		m.ungrown(Outcome{Why: Down}, triesOnce)
-	case Unknown:
-		m.ungrown(Outcome{Why: Doubtful}, triesOnce)
-	case Alone:
-		m.ungrown(Outcome{Why: TooFew}, triesOnce)
 	}
+	m.ungrown(unrenewed(c), triesOnce)
 }
 
 // pump moves the name on and lets go of what it needs no more. Every event ends with it.

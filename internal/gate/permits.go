@@ -202,8 +202,7 @@ func (m *Permits) left(now Time) (Change, bool) {
 	}
 	m.renewAt = Never
 	r := &renewal{m: m}
-	var text []byte
-	shortest := Never
+	shortest, text := Never, []byte(nil)
 	for _, p := range m.held {
 		if p.Renew <= now && len(r.some) < mostRenewed {
 			p.Renew = Never // until the answer
@@ -228,11 +227,10 @@ func (p *permit) carry(Time) time.Duration {
 
 // Settle is the answer to a renewal. It implements Settler.
 func (r *renewal) Settle(out Outcome) bool {
-	m, pause := r.m, time.Duration(0)
+	m := r.m
+	pause := m.renewals.next(m.cfg.LastID) // the same for all, so that one call asks for them again
 	if out.Why == Granted {
 		m.renewals = 0
-	} else { // the same for all, so that one call asks for them again
-		pause = m.renewals.next(m.cfg.LastID)
 	}
 	for k, p := range r.some {
 		switch {

@@ -112,7 +112,7 @@ func declined(c *Command, tries *retries) (out Outcome, pause time.Duration) {
 	}
 	pause = tries.next(c.ID)
 	if late {
-		return Outcome{Why: TooLate, Words: fmt.Sprintf("it came to Redis more than %v after it was sent, and did nothing", LateWindow)}, pause
+		return Outcome{Why: TooLate, Words: fmt.Sprintf("by the clock of Redis it came more than %v after it was sent, and did nothing", LateWindow)}, pause
 	}
 	return refusal(c), pause
 }
@@ -149,4 +149,17 @@ func unfreed(c *Command, tries *retries) (out Outcome, pause time.Duration) {
 		return out, deniedPause
 	}
 	return out, tries.next(c.ID)
+}
+
+// unrenewed is what to say of a renewal that proved nothing.
+func unrenewed(c *Command) Outcome {
+	switch c.Result {
+	case NotSent:
+		return Outcome{Why: Down}
+	case Unknown:
+		return Outcome{Why: Doubtful}
+	case Alone:
+		return Outcome{Why: TooFew}
+	}
+	return refusal(c)
 }

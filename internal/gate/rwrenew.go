@@ -105,13 +105,8 @@ func (r *RW) renewed(now Time, g *grip, c *Command) {
 func (r *RW) unrenewed(now Time, g *grip, c *Command) {
 	g.Doubt = true
 	g.Renew = now + r.tries.nextWithin(g.Lease, g.ID)
-	switch c.Result {
-	case NotSent:
+	if c.Result == NotSent {
 		g.Renew = now + g.Lease/10 // LinkUp comes earlier
-		g.growing.turnAway(r.cfg, Outcome{Why: Down}, triesOnce)
-	case Unknown:
-		g.growing.turnAway(r.cfg, Outcome{Why: Doubtful}, triesOnce)
-	case Alone:
-		g.growing.turnAway(r.cfg, Outcome{Why: TooFew}, triesOnce)
 	}
+	g.growing.turnAway(r.cfg, unrenewed(c), triesOnce)
 }
