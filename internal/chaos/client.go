@@ -50,6 +50,7 @@ func RunClient() (isClient bool, exitCode int) {
 	if !isClient {
 		return false, 0
 	}
+	limitMemory()
 	c := &client{records: os.NewFile(recordsFD, "records")}
 	if err := c.run(text); err != nil {
 		fmt.Fprintf(os.Stderr, "client %d: %v\n", c.Number, err)
@@ -78,7 +79,11 @@ func (c *client) run(text string) error {
 	c.resting = resting
 	var working, pacing sync.WaitGroup
 	paced, stopPace := context.WithCancel(context.Background())
-	pacing.Go(func() { pace(paced, c.tell) })
+	beat := paceBeat
+	if c.Hot {
+		beat *= 5 // what the engine takes is measured, and a beat takes a little, too
+	}
+	pacing.Go(func() { pace(paced, beat, c.tell) })
 	if c.Sample > 0 {
 		pacing.Go(func() { c.sample(paced) })
 	}
@@ -170,12 +175,14 @@ func (c *client) hang() {
 	}
 }
 
+// paceBeat is how often a process looks whether it runs.
+const paceBeat = 2 * time.Millisecond
+
 // lateTick is how late a tick may come before the process counts as stalled.
 const lateTick = 5 * time.Millisecond
 
 // pace says when this process, or the machine, did not run, until ctx ends.
-func pace(ctx context.Context, tell func(record)) {
-	const beat = 2 * time.Millisecond
+func pace(ctx context.Context, beat time.Duration, tell func(record)) {
 	tick := time.NewTicker(beat)
 	defer tick.Stop()
 	for last := now(); ; {

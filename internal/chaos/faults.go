@@ -33,6 +33,7 @@ type strike struct {
 	*rand.Rand
 	victim *process // nil: all
 	place  *place   // the only name that was struck; nil: all
+	down   span     // Redis was gone; 0: it was not
 }
 
 // upTo is a time up to d, and not 0.

@@ -78,6 +78,7 @@ var serverFaults = []fault{
 var dataFaults = []fault{
 	{onServer: true, name: "redis kill -9, everysec", rules: "3 4 12 21", destroys: true, unlock: brokenUnlock | isRefused, try: brokenTry | isRefused, pause: time.Second, strike: restart},
 	{onServer: true, name: "redis kill -9, no AOF", rules: "3 4 12 21", destroys: true, unlock: brokenUnlock | isRefused, try: brokenTry | isRefused, pause: time.Second, strike: restart},
+	{onServer: true, name: "redis kill -9, hot locks", rules: "3 8 16", destroys: true, unlock: brokenUnlock | isRefused, try: brokenTry | isRefused, pause: 400 * time.Millisecond, strike: hotDeath},
 	{onServer: true, name: "FLUSHALL", rules: "3 4 21", destroys: true, unlock: isLost, pause: time.Second, strike: func(s *strike) bool {
 		return s.server.Do("FLUSHALL").Err() == nil
 	}},

@@ -27,6 +27,8 @@ type figures struct {
 	Margin       time.Duration `json:"smallest_margin"` // from a holder's notice to the next grant
 	Gap          time.Duration `json:"longest_gap"`     // of a free name with waiters, in calm
 	Quiet        time.Duration `json:"longest_quiet"`   // until Redis was empty
+	Outages      int           `json:"outages"`         // of Redis, each for each client
+	Share        float64       `json:"outage_share"`    // of a processor that a client took in one, at most
 	Violations   int           `json:"violations"`
 }
 
@@ -52,6 +54,8 @@ func (f *figures) add(o figures) {
 	f.Void += o.Void
 	f.Gap = max(f.Gap, o.Gap)
 	f.Quiet = max(f.Quiet, o.Quiet)
+	f.Outages += o.Outages
+	f.Share = max(f.Share, o.Share)
 	f.Violations += o.Violations
 }
 
@@ -64,6 +68,7 @@ func (h *history) judge() {
 	h.order()
 	h.liveness()
 	h.notice()
+	h.outages()
 	h.sum()
 	h.strikes()
 }

@@ -50,25 +50,31 @@ type habits struct {
 	Fixed                   int // of holds: a fixed lease
 	Forget                  int // of those: is left to run out
 	Extend                  int // of those: is extended
-	Middle                  int // of holds: lasts up to 30ms
+	Middle                  int // of holds: lasts up to MiddleHold
 	Long                    int // of holds: lasts up to LongHold
 	DeadCtx                 int // of unlocks: under a context that has ended
-	LongHold                time.Duration
+	MiddleHold, LongHold    time.Duration
 	CtxEndIn                time.Duration // contexts end within this
 	Pause                   time.Duration // between two calls of a worker, at most
 }
 
 // everyday is the mix of a phase that says nothing else.
 var everyday = habits{Try: 250, Wait: 200, CtxEnd: 150, Drop: 100, Fixed: 300, Forget: 5, Extend: 100, Middle: 30, Long: 3,
-	DeadCtx: 50, LongHold: 1500 * time.Millisecond, CtxEndIn: 40 * time.Millisecond}
+	DeadCtx: 50, MiddleHold: 30 * time.Millisecond, LongHold: 1500 * time.Millisecond, CtxEndIn: 40 * time.Millisecond}
+
+// eager is the mix of callers who all want the same lock, for moments: they wait, so that a call that nobody serves costs
+// nothing.
+var eager = habits{Middle: 1000, MiddleHold: 2 * time.Millisecond}
 
 // setting is what a client process is told at its start.
 type setting struct {
 	Number   int
 	Seed     uint64
-	Addr     string // of Redis, or of a proxy
-	Resource string // the socket of the fenced resource; empty: none
+	Addr     string   // of Redis, or of a proxy
+	Resource string   // the socket of the fenced resource; empty: none
+	More     []string // the same of further servers
 	Workers  int
+	Hot      bool // keep to one name
 	Lease    time.Duration
 	Places   []place
 	Habits   habits

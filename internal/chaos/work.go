@@ -34,7 +34,9 @@ func (c *client) work(i int) {
 	w := c.worker(rand.NewPCG(c.Seed, uint64(i)))
 	w.number = uint32(i + 1)
 	for c.resting.Err() == nil {
-		w.place = w.random.IntN(len(c.Places))
+		if w.place = w.random.IntN(len(c.Places)); c.Hot {
+			w.place = c.Number % len(c.Places)
+		}
 		switch c.Places[w.place].Kind {
 		case semaphores:
 			w.useSemaphore()
@@ -136,7 +138,7 @@ func (w *worker) think(h *engine.Hold, call uint32, d demand) {
 	case w.chance(w.Habits.Long):
 		w.watch(h, call, w.upTo(w.Habits.LongHold))
 	case w.chance(w.Habits.Middle):
-		w.watch(h, call, w.upTo(30*time.Millisecond))
+		w.watch(h, call, w.upTo(w.Habits.MiddleHold))
 	}
 	if d.lease > 0 && w.chance(w.Habits.Extend) {
 		w.tell(record{What: extending, At: now(), Call: call, Until: now().plus(d.lease)})
