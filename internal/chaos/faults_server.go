@@ -59,6 +59,7 @@ var serverFaults = []fault{
 		s.last(300 * time.Millisecond)
 		return s.server.Do("REPLICAOF", "NO", "ONE").Err() == nil && on
 	}},
+	{onServer: true, name: "refused after a lost answer", rules: "2 4 13 22", unlock: brokenUnlock | isRefused, lock: isRefused, try: brokenTry | isRefused, strike: refuseAfterLoss},
 	{onServer: true, name: "CLIENT PAUSE", rules: "3 11 15", unlock: brokenUnlock, try: brokenTry, strike: func(s *strike) bool {
 		on := s.server.Do("CLIENT", "PAUSE", strconv.Itoa(1+s.IntN(400)), []string{"WRITE", "ALL"}[s.IntN(2)]).Err() == nil
 		s.last(400 * time.Millisecond)

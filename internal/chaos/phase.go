@@ -149,6 +149,27 @@ func (ph *phase) anyone(random *rand.Rand) *process {
 	return ph.clients[random.IntN(len(ph.clients))]
 }
 
+// victims are clients that no other fault disturbs.
+type victims []*process
+
+// everyone is all clients that live and that no fault disturbs, until they are released.
+func (ph *phase) everyone() (all victims) {
+	ph.mu.Lock()
+	defer ph.mu.Unlock()
+	for _, p := range ph.clients {
+		if p.disturbing.TryLock() {
+			all = append(all, p)
+		}
+	}
+	return all
+}
+
+func (v victims) release() {
+	for _, p := range v {
+		p.disturbing.Unlock()
+	}
+}
+
 // storm lets every fault of the plan strike again and again until the time is over.
 func (ph *phase) storm() {
 	end := ph.began.plus(ph.lasts)

@@ -47,20 +47,26 @@ func places(kinds []kind, each int) []place {
 // habits is how clients behave: shares of a thousand, and times.
 type habits struct {
 	Try, Wait, CtxEnd, Drop int // of calls; the rest waits without bound
-	Fixed                   int // of holds: a fixed lease
+	Fixed                   int // of holds: a fixed lease, at least Shortest
 	Forget                  int // of those: is left to run out
 	Extend                  int // of those: is extended
 	Middle                  int // of holds: lasts up to MiddleHold
 	Long                    int // of holds: lasts up to LongHold
 	DeadCtx                 int // of unlocks: under a context that has ended
 	MiddleHold, LongHold    time.Duration
+	Shortest                time.Duration
+	WaitFor                 time.Duration // of those that wait, at most
 	CtxEndIn                time.Duration // contexts end within this
 	Pause                   time.Duration // between two calls of a worker, at most
 }
 
 // everyday is the mix of a phase that says nothing else.
 var everyday = habits{Try: 250, Wait: 200, CtxEnd: 150, Drop: 100, Fixed: 300, Forget: 5, Extend: 100, Middle: 30, Long: 3,
-	DeadCtx: 50, MiddleHold: 30 * time.Millisecond, LongHold: 1500 * time.Millisecond, CtxEndIn: 40 * time.Millisecond}
+	DeadCtx: 50, MiddleHold: 30 * time.Millisecond, LongHold: 1500 * time.Millisecond, Shortest: 100 * time.Millisecond, WaitFor: 500 * time.Millisecond, CtxEndIn: 40 * time.Millisecond}
+
+// lastingHolds is the mix of holders who keep what they have to the end of a fixed lease of one to three seconds, with a
+// lease of the phase of two.
+var lastingHolds = habits{Try: 100, Wait: 900, Fixed: 800, Shortest: time.Second, WaitFor: 2 * time.Second, Forget: 700, Middle: 100, MiddleHold: 30 * time.Millisecond}
 
 // eager is the mix of callers who all want the same lock, for moments: they wait, so that a call that nobody serves costs
 // nothing.

@@ -56,6 +56,9 @@ func plans(whole time.Duration) []plan {
 		p.kinds, p.each, p.clients, p.workers, p.hot, p.habits = []kind{mutexes, fenced}, 2, 4, 64, true, eager
 		p.calm = time.Second
 	}
+	refused := func(p *plan) {
+		p.kinds, p.each, p.workers, p.lease, p.habits = []kind{mutexes, rws, permits}, 32, 40, 2*time.Second, lastingHolds
+	}
 	// Where few call, nobody else comes by to free who was left behind.
 	sparse := func(p *plan) {
 		p.kinds, p.clients, p.workers, p.lease, p.latency = lockKind, 2, 10, 10*time.Second, 30*time.Millisecond
@@ -74,6 +77,7 @@ func plans(whole time.Duration) []plan {
 		with("data loss", locks, "redis kill -9, no AOF", "FLUSHALL", "DEL by an operator"),
 		with("clients", leased, "client SIGSTOP", "client kill -9", "CPU starvation"),
 		with("hot locks, Redis gone", hot, "redis kill -9, hot locks"),
+		with("refused", refused, "refused after a lost answer"),
 		with("answers lost", lost, "answer swallowed", "reset"),
 		with("sparse", sparse, "SCRIPT FLUSH", "callers go away"),
 		with("everything", func(p *plan) { p.kinds, p.slow = lockKind, 5 }, "latency", "reset at a byte", "answer swallowed", "black hole, both", "black hole, in", "late delivery", "messages lost",

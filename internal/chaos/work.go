@@ -87,14 +87,14 @@ func (w *worker) choose() demand {
 	case x < h.Try:
 		d.way = tried
 	case x < h.Try+h.Wait:
-		d.way, d.wait = waited, 1+w.upTo(500*time.Millisecond)
+		d.way, d.wait = waited, 1+w.upTo(h.WaitFor)
 	case x < h.Try+h.Wait+h.CtxEnd:
 		d.way, d.wait = ctxEnded, w.upTo(h.CtxEndIn)
 	case x < h.Try+h.Wait+h.CtxEnd+h.Drop:
 		d.way, d.wait = dropped, w.upTo(h.CtxEndIn)
 	}
 	if w.chance(h.Fixed) {
-		d.lease = 100*time.Millisecond + w.upTo(w.Lease)
+		d.lease = h.Shortest + w.upTo(w.Lease)
 	}
 	return d
 }
