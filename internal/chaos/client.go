@@ -30,7 +30,8 @@ const recordsFD = 3
 type client struct {
 	setting
 	e        *engine.Engine
-	resource *resourceClient // nil: none
+	engines  []*engine.Engine // e, and those on further servers
+	resource *resourceClient  // nil: none
 	records  *os.File
 	calls    atomic.Uint32
 	tally    tally
@@ -111,25 +112,45 @@ func (c *client) run(text string) error {
 func (c *client) open() (err error) {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
-	for { // the weather may be bad already
-		c.e, err = engine.Open(ctx, engine.Options{Redis: rueidis.ClientOption{InitAddress: []string{c.Addr}},
-			Lease: c.Lease, FairWaiterLease: shortLease, MaxHold: maxHold})
-		if err == nil || ctx.Err() != nil {
-			break
+	for _, addr := range append([]string{c.Addr}, c.More...) {
+		o := engine.Options{Redis: rueidis.ClientOption{InitAddress: []string{addr}}, Lease: c.Lease, FairWaiterLease: shortLease, MaxHold: maxHold}
+		if len(c.More) > 0 {
+			o.MaxHold = 0 // what is renewed for ever is to be seen
 		}
+		e, err := openUntil(ctx, o)
+		if err != nil {
+			return err
+		}
+		c.engines = append(c.engines, e)
 	}
-	if err == nil && c.Resource != "" {
+	c.e = c.engines[0]
+	if c.Resource != "" {
 		c.resource, err = dialResource(c.Resource)
 	}
 	return err
 }
 
+// openUntil opens an engine although something may be broken already, until ctx ends.
+func openUntil(ctx context.Context, o engine.Options) (*engine.Engine, error) {
+	for {
+		e, err := engine.Open(ctx, o)
+		if err == nil || ctx.Err() != nil {
+			return e, err
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+}
+
 // report says, until nothing is left, what the engine believes to have once all workers have stopped.
 func (c *client) report() {
 	for looks := 0; ; looks++ {
-		s := c.e.Stats()
-		if s.Held+s.Waiting == 0 || looks == 2000 { // ten seconds of a process that runs
-			c.tell(record{What: rested, At: now(), N: int32(s.Held + s.Waiting)})
+		left := 0
+		for _, e := range c.engines {
+			s := e.Stats()
+			left += int(s.Held + s.Waiting)
+		}
+		if left == 0 || looks == 2000 { // ten seconds of a process that runs
+			c.tell(record{What: rested, At: now(), N: int32(left)})
 			return
 		}
 		time.Sleep(5 * time.Millisecond)
@@ -141,8 +162,10 @@ func (c *client) close(orders <-chan struct{}) error {
 	if c.resource != nil {
 		c.resource.close()
 	}
-	if err := c.e.Close(); err != nil {
-		return fmt.Errorf("close: %w", err)
+	for _, e := range c.engines {
+		if err := e.Close(); err != nil {
+			return fmt.Errorf("close: %w", err)
+		}
 	}
 	for range orders { // until the parent hangs up, and the reader with it
 	}

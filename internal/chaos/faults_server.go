@@ -119,6 +119,7 @@ var clientFaults = []fault{
 	{name: "client SIGSTOP", rules: "3 19 21", unlock: brokenUnlock, try: brokenTry, strike: func(s *strike) bool {
 		return s.victim.freeze(s.upTo(3 * s.victim.Lease))
 	}},
+	{name: "client asleep over a deadline", rules: "2 3 19 24", unlock: brokenUnlock, try: brokenTry, strike: sleepOverDeadlines},
 	{name: "client kill -9", rules: "1 7 23 27", pause: time.Second, strike: func(s *strike) bool {
 		s.victim.kill()
 		s.replace(s.victim)

@@ -35,6 +35,7 @@ type hold struct {
 	unlockText string
 	extended   classes
 	cut        instant // when a strike may have destroyed what it stands on in Redis; 0: never
+	sights     []sight // of its holder, in their order
 	latch      span    // of a latch: last count down, and the waiter let through
 }
 
@@ -132,6 +133,8 @@ func (c *hold) note(r record) {
 		c.unlockedAt, c.unlocked, c.unlockText = r.At, r.Classes, r.Text
 	case extended:
 		c.extended, c.deadline = r.Classes, max(c.deadline, r.Until)
+	case looked:
+		c.sights = append(c.sights, sight{r.At, r.Classes, r.Write})
 	case latched:
 		c.latch = span{r.Until, r.At}
 	}
@@ -185,7 +188,7 @@ func (h *history) blows(which func(blow) bool) []span {
 func (h *history) granted() map[*place][]*hold {
 	by := make(map[*place][]*hold)
 	for _, c := range h.calls {
-		if c.grantedAt != 0 {
+		if c.grantedAt != 0 && c.place.Kind != edges {
 			by[c.place] = append(by[c.place], c)
 		}
 	}

@@ -27,6 +27,7 @@ type figures struct {
 	Margin       time.Duration `json:"smallest_margin"` // from a holder's notice to the next grant
 	Gap          time.Duration `json:"longest_gap"`     // of a free name with waiters, in calm
 	Quiet        time.Duration `json:"longest_quiet"`   // until Redis was empty
+	Looks        int           `json:"looks"`           // at holds around their deadlines
 	Outages      int           `json:"outages"`         // of Redis, each for each client
 	Share        float64       `json:"outage_share"`    // of a processor that a client took in one, at most
 	Violations   int           `json:"violations"`
@@ -54,6 +55,7 @@ func (f *figures) add(o figures) {
 	f.Void += o.Void
 	f.Gap = max(f.Gap, o.Gap)
 	f.Quiet = max(f.Quiet, o.Quiet)
+	f.Looks += o.Looks
 	f.Outages += o.Outages
 	f.Share = max(f.Share, o.Share)
 	f.Violations += o.Violations
@@ -69,6 +71,7 @@ func (h *history) judge() {
 	h.liveness()
 	h.notice()
 	h.outages()
+	h.finality()
 	h.sum()
 	h.strikes()
 }

@@ -17,6 +17,7 @@ const (
 	semaphores kind = "semaphore"
 	permits    kind = "permits"
 	latches    kind = "latch"
+	edges      kind = "edge"     // names of one hold each, which is looked at around its deadline
 	spins      kind = "spin"     // of a soak alone, as the next ones
 	distinct   kind = "distinct" // a mutex that nobody else asks for, and nobody ever again
 	callbacks  kind = "callback" // mutexes that are taken and given back in callbacks
@@ -67,6 +68,9 @@ var everyday = habits{Try: 250, Wait: 200, CtxEnd: 150, Drop: 100, Fixed: 300, F
 // lastingHolds is the mix of holders who keep what they have to the end of a fixed lease of one to three seconds, with a
 // lease of the phase of two.
 var lastingHolds = habits{Try: 100, Wait: 900, Fixed: 800, Shortest: time.Second, WaitFor: 2 * time.Second, Forget: 700, Middle: 100, MiddleHold: 30 * time.Millisecond}
+
+// brink is the mix of holders who let their deadlines come.
+var brink = habits{Fixed: 300, Shortest: 300 * time.Millisecond}
 
 // eager is the mix of callers who all want the same lock, for moments: they wait, so that a call that nobody serves costs
 // nothing.

@@ -58,6 +58,10 @@ func plans(whole time.Duration) []plan {
 	}
 	refused := func(p *plan) {
 		p.kinds, p.each, p.workers, p.lease, p.habits = []kind{mutexes, rws, permits}, 32, 40, 2*time.Second, lastingHolds
+		p.calm = 500 * time.Millisecond
+	}
+	brinks := func(p *plan) {
+		p.kinds, p.each, p.clients, p.workers, p.more, p.habits, p.calm = []kind{edges}, 1, 3, 100, 2, brink, 500*time.Millisecond
 	}
 	// Where few call, nobody else comes by to free who was left behind.
 	sparse := func(p *plan) {
@@ -78,6 +82,7 @@ func plans(whole time.Duration) []plan {
 		with("clients", leased, "client SIGSTOP", "client kill -9", "CPU starvation"),
 		with("hot locks, Redis gone", hot, "redis kill -9, hot locks"),
 		with("refused", refused, "refused after a lost answer"),
+		with("deadlines", brinks, "client asleep over a deadline"),
 		with("answers lost", lost, "answer swallowed", "reset"),
 		with("sparse", sparse, "SCRIPT FLUSH", "callers go away"),
 		with("everything", func(p *plan) { p.kinds, p.slow = lockKind, 5 }, "latency", "reset at a byte", "answer swallowed", "black hole, both", "black hole, in", "late delivery", "messages lost",

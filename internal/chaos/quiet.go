@@ -3,6 +3,7 @@ package chaos
 import (
 	"context"
 	"fmt"
+	"strconv"
 	"strings"
 	"time"
 
@@ -172,9 +173,11 @@ func (ph *phase) leftovers() []string {
 	return left
 }
 
-// idlePermits tells whether a key keeps permits that have run out, and are reclaimed when somebody asks.
+// idlePermits tells whether a key keeps permits that have run out, and are reclaimed when somebody asks, or the complete
+// number of a pool that was used once.
 func (ph *phase) idlePermits(key string) bool {
-	return strings.HasPrefix(key, "{permits:") && ph.server.Do("TYPE", key).Text == "zset"
+	return (strings.HasPrefix(key, "{permits:") || strings.HasPrefix(key, "{edge:")) && ph.server.Do("TYPE", key).Text == "zset" ||
+		strings.HasPrefix(key, "edge:") && ph.server.Do("GET", key).Text == strconv.Itoa(edgePermits)
 }
 
 // checkCounts compares what is left of permits with what there was: each taking and giving must have had its

@@ -38,6 +38,8 @@ func (c *client) work(i int) {
 			w.place = c.Number % len(c.Places)
 		}
 		switch c.Places[w.place].Kind {
+		case edges:
+			w.edge()
 		case semaphores:
 			w.useSemaphore()
 		case latches:
