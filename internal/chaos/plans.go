@@ -63,6 +63,7 @@ func plans(whole time.Duration) []plan {
 	brinks := func(p *plan) {
 		p.kinds, p.each, p.clients, p.workers, p.more, p.habits, p.calm = []kind{edges}, 1, 3, 100, 2, brink, 500*time.Millisecond
 	}
+	foreign := func(p *plan) { p.kinds, p.calm = lockKind, time.Second }
 	// Where few call, nobody else comes by to free who was left behind.
 	sparse := func(p *plan) {
 		p.kinds, p.clients, p.workers, p.lease, p.latency = lockKind, 2, 10, 10*time.Second, 30*time.Millisecond
@@ -83,6 +84,7 @@ func plans(whole time.Duration) []plan {
 		with("hot locks, Redis gone", hot, "redis kill -9, hot locks"),
 		with("refused", refused, "refused after a lost answer"),
 		with("deadlines", brinks, "client asleep over a deadline"),
+		with("foreign bytes", foreign, "bytes nobody asked for"),
 		with("answers lost", lost, "answer swallowed", "reset"),
 		with("sparse", sparse, "SCRIPT FLUSH", "callers go away"),
 		with("everything", func(p *plan) { p.kinds, p.slow = lockKind, 5 }, "latency", "reset at a byte", "answer swallowed", "black hole, both", "black hole, in", "late delivery", "messages lost",

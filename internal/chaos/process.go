@@ -152,13 +152,16 @@ func (p *process) ruin() string {
 	return p.fate
 }
 
-// freeze stops the process for d. False: it has ended.
-func (p *process) freeze(d time.Duration) bool {
+// freeze stops the process for d, and does something before it goes on. False: it has ended.
+func (p *process) freeze(d time.Duration, meanwhile ...func()) bool {
 	at := now()
 	if !p.child.Freeze() {
 		return false
 	}
 	time.Sleep(d)
+	for _, do := range meanwhile {
+		do()
+	}
 	p.child.Thaw()
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"runtime/debug"
+	"strings"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -22,6 +23,7 @@ type usage struct {
 	at     instant
 	cpu    time.Duration // processor time of all its threads
 	memory int64         // resident bytes
+	peak   int64         // the most there ever were
 }
 
 // usageOf asks Linux what a process takes.
@@ -33,13 +35,21 @@ func usageOf(pid int) (u usage, err error) {
 		return u, err
 	}
 	u.at, u.cpu = now(), time.Duration(ts.Nano())
-	pages, err := os.ReadFile(fmt.Sprintf("/proc/%d/statm", pid))
+	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
 	if err != nil {
 		return u, err
 	}
-	_, err = fmt.Sscanf(string(pages), "%d %d", new(int64), &u.memory)
-	u.memory *= int64(os.Getpagesize())
+	if u.memory, err = kilobytes(status, "VmRSS:"); err == nil {
+		u.peak, err = kilobytes(status, "VmHWM:")
+	}
 	return u, err
+}
+
+// kilobytes reads a line of a process's status.
+func kilobytes(status []byte, name string) (bytes int64, err error) {
+	_, line, _ := strings.Cut(string(status), name)
+	_, err = fmt.Sscan(line, &bytes)
+	return bytes << 10, err
 }
 
 // watch notes what the process takes until it has ended, and kills it when that is too much.
