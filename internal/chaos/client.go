@@ -91,6 +91,12 @@ func (c *client) run(text string) error {
 	for i := range c.Workers {
 		working.Go(func() { c.work(i) })
 	}
+	for i := range c.Keepers + c.Queued {
+		if i >= c.Keepers {
+			i %= queuedNames
+		}
+		working.Go(func() { c.keep(i) })
+	}
 	for range c.Waiters {
 		working.Go(c.hang)
 	}
@@ -114,7 +120,7 @@ func (c *client) open() (err error) {
 	defer cancel()
 	for _, addr := range append([]string{c.Addr}, c.More...) {
 		o := engine.Options{Redis: rueidis.ClientOption{InitAddress: []string{addr}}, Lease: c.Lease, FairWaiterLease: shortLease, MaxHold: maxHold}
-		if len(c.More) > 0 {
+		if len(c.More)+c.Keepers > 0 {
 			o.MaxHold = 0 // what is renewed for ever is to be seen
 		}
 		e, err := openUntil(ctx, o)
@@ -200,6 +206,33 @@ func (c *client) hang() {
 
 // paceBeat is how often a process looks whether it runs.
 const paceBeat = 2 * time.Millisecond
+
+// queuedNames are as many names as those share who queue for what keepers have.
+const queuedNames = 20
+
+// keep takes a lock, keeps it until it is lost, and takes it again, until the client is to rest.
+func (c *client) keep(i int) {
+	w := c.worker(rand.NewPCG(c.Seed, uint64(i)))
+	w.place = len(c.Places) - 1
+	m := c.e.Mutex(fmt.Sprintf("%s:%d", c.Places[w.place].Name, i))
+	for c.resting.Err() == nil {
+		call := c.number()
+		c.tell(record{What: called, At: now(), Way: ctxEnded, Place: uint16(w.place), Call: call, N: 1})
+		h, err := m.Lock(c.resting)
+		w.answer(h, err, call)
+		if err != nil {
+			w.sleep(10 * time.Millisecond)
+			continue
+		}
+		select {
+		case <-h.Done():
+			c, text := classify(h.Err())
+			w.tell(record{What: ended, At: now(), Call: call, Classes: c, Text: text})
+		case <-c.resting.Done():
+			w.unlock(h)
+		}
+	}
+}
 
 // lateTick is how late a tick may come before the process counts as stalled.
 const lateTick = 5 * time.Millisecond

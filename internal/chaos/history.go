@@ -76,30 +76,35 @@ func (h *history) fail(oracle, format string, args ...any) {
 func (h *history) read(ph *phase) {
 	h.stalls = make(map[*process][]span)
 	for _, p := range append(slices.Clone(ph.gone), ph.clients...) {
-		calls := make(map[uint32]*hold)
-		for _, r := range p.said() {
-			switch r.What {
-			case called:
-				c := h.call(ph, p, r)
-				calls[r.Call] = c
-				h.calls = append(h.calls, c)
-			case stalled:
-				h.stalls[p] = append(h.stalls[p], span{r.At, r.Until})
-			case rested:
-				h.rests += r.N
-				if r.N > 0 {
-					h.fail("quiet", "client %d believes in %d holds and waiters after everybody has left", p.Number, r.N)
-				}
-			default:
-				calls[r.Call].note(r)
-			}
-		}
-		if p.broken != nil && !p.wasKilled() {
-			h.fail("quiet", "client %d: %v", p.Number, p.broken)
-		}
+		h.hear(ph, p)
 	}
 	slices.SortFunc(h.calls, func(a, b *hold) int { return cmp.Compare(a.calledAt, b.calledAt) })
 	h.cuts()
+}
+
+// hear takes in what a client said.
+func (h *history) hear(ph *phase, p *process) {
+	calls := make(map[uint32]*hold)
+	for _, r := range p.said() {
+		switch r.What {
+		case called:
+			c := h.call(ph, p, r)
+			calls[r.Call] = c
+			h.calls = append(h.calls, c)
+		case stalled:
+			h.stalls[p] = append(h.stalls[p], span{r.At, r.Until})
+		case rested:
+			h.rests += r.N
+			if r.N > 0 {
+				h.fail("quiet", "client %d believes in %d holds and waiters after everybody has left", p.Number, r.N)
+			}
+		default:
+			calls[r.Call].note(r)
+		}
+	}
+	if p.broken != nil && !p.wasKilled() {
+		h.fail("quiet", "client %d: %v", p.Number, p.broken)
+	}
 }
 
 func (h *history) call(ph *phase, p *process, r record) *hold {

@@ -7,12 +7,12 @@ import (
 
 // Bounds of what a client may take while Redis is gone and its callers wait, and of how soon they go on afterwards.
 const (
-	outageShare  = 0.05                               // of a processor, over outageWindow
-	outageWindow = time.Second                        //
-	outageAfter  = 300 * time.Millisecond             // from the end of Redis until the bounds hold
-	outageGrowth = 32 << 20                           // resident bytes
-	outageReturn = time.Second + 250*time.Millisecond // until everybody who waited goes on; probes are up to a second apart
-	outageLasts  = outageAfter + outageWindow*11/10   // at least: a window must fit in
+	outageShare  = 0.05                             // of a processor, over outageWindow
+	outageWindow = time.Second                      //
+	outageAfter  = 300 * time.Millisecond           // from the end of Redis until the bounds hold
+	outageGrowth = 32 << 20                         // resident bytes
+	outageReturn = 1500 * time.Millisecond          // until all who waited have gone on: probes are up to a second apart, and 64 hold it in turns
+	outageLasts  = outageAfter + outageWindow*11/10 // at least: a window must fit in
 )
 
 // hotDeath ends Redis while callers of one process have and want the same lock.
@@ -30,8 +30,8 @@ type outage struct {
 	Share  float64       `json:"share"`  // of a processor, in the worst window
 	Before int64         `json:"before"` // resident bytes
 	Most   int64         `json:"most"`
-	First  time.Duration `json:"first"` // from the return of Redis to the next grant; under 0: there was none
-	Left   int           `json:"left"`  // callers who waited at the return and still did outageReturn later
+	All    time.Duration `json:"all"`  // from the return of Redis until all who waited for it had an answer
+	Left   int           `json:"left"` // of these, callers who had none outageReturn later
 }
 
 // during reads what a client took from the end of Redis until it was started again.
@@ -68,13 +68,12 @@ func share(from, to usage) float64 {
 
 // resumed reads how the callers went on who waited when Redis was back.
 func (o *outage) resumed(calls []*hold, back instant, slack time.Duration) {
-	o.First = -1
 	for _, c := range calls {
-		if c.grantedAt > back && (o.First < 0 || c.grantedAt.sub(back) < o.First) {
-			o.First = c.grantedAt.sub(back)
-		}
-		if at := c.answeredAt(); c.calledAt < back && (at == 0 || at > back.plus(outageReturn+slack)) {
-			o.Left++
+		if at := c.answeredAt(); c.calledAt < back && (at == 0 || at > back) {
+			o.All = max(o.All, at.sub(back))
+			if at == 0 || at > back.plus(outageReturn+slack) {
+				o.Left++
+			}
 		}
 	}
 }
@@ -95,7 +94,8 @@ func (h *history) outages() {
 		}
 		for _, p := range h.phase.clients {
 			o := during(p.used(), b.down)
-			slack := (span{b.when.to, b.when.to.plus(outageReturn)}).shared(h.phase.stalls)
+			after := span{b.when.to, b.when.to.plus(outageReturn)}
+			slack := max(after.shared(h.phase.stalls), after.shared(h.stalls[p]))
 			o.resumed(by[p], b.when.to, slack)
 			if next < b.when.to.plus(outageReturn+slack) {
 				o.Left = 0 // there was no time to see

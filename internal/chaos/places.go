@@ -88,6 +88,8 @@ type setting struct {
 	Lease    time.Duration
 	Places   []place
 	Habits   habits
+	Keepers  int // so many take a lock each and keep it, under the last of the places
+	Queued   int // so many more want one of the first queuedNames of these
 	Waiters  int // this many calls are made and nothing else; Hold says what becomes of them
 	Hold     bool
 	Sample   time.Duration // how often it says what it takes, and then nothing of its calls; 0: never

@@ -35,7 +35,7 @@ func (c *client) work(i int) {
 	w.number = uint32(i + 1)
 	for c.resting.Err() == nil {
 		if w.place = w.random.IntN(len(c.Places)); c.Hot {
-			w.place = c.Number % len(c.Places)
+			w.place = c.Number % max(1, len(c.Places)-min(c.Keepers, 1)) // the last is for keepers
 		}
 		switch c.Places[w.place].Kind {
 		case edges:
@@ -51,7 +51,7 @@ func (c *client) work(i int) {
 		case callbacks:
 			w.useCallbacks()
 		case mutexes:
-			if w.chance(100) {
+			if !c.Hot && w.chance(100) {
 				w.useTwo()
 				break
 			}
