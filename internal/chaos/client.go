@@ -30,7 +30,8 @@ const recordsFD = 3
 type client struct {
 	setting
 	e        *engine.Engine
-	resource *resourceClient // nil: none
+	engines  []*engine.Engine // e, and those on further servers
+	resource *resourceClient  // nil: none
 	records  *os.File
 	calls    atomic.Uint32
 	tally    tally
@@ -50,6 +51,7 @@ func RunClient() (isClient bool, exitCode int) {
 	if !isClient {
 		return false, 0
 	}
+	limitMemory()
 	c := &client{records: os.NewFile(recordsFD, "records")}
 	if err := c.run(text); err != nil {
 		fmt.Fprintf(os.Stderr, "client %d: %v\n", c.Number, err)
@@ -78,12 +80,22 @@ func (c *client) run(text string) error {
 	c.resting = resting
 	var working, pacing sync.WaitGroup
 	paced, stopPace := context.WithCancel(context.Background())
-	pacing.Go(func() { pace(paced, c.tell) })
+	beat := paceBeat
+	if c.Hot {
+		beat *= 5 // what the engine takes is measured, and a beat takes a little, too
+	}
+	pacing.Go(func() { pace(paced, beat, c.tell) })
 	if c.Sample > 0 {
 		pacing.Go(func() { c.sample(paced) })
 	}
 	for i := range c.Workers {
 		working.Go(func() { c.work(i) })
+	}
+	for i := range c.Keepers + c.Queued {
+		if i >= c.Keepers {
+			i %= queuedNames
+		}
+		working.Go(func() { c.keep(i) })
 	}
 	for range c.Waiters {
 		working.Go(c.hang)
@@ -106,25 +118,45 @@ func (c *client) run(text string) error {
 func (c *client) open() (err error) {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
-	for { // the weather may be bad already
-		c.e, err = engine.Open(ctx, engine.Options{Redis: rueidis.ClientOption{InitAddress: []string{c.Addr}},
-			Lease: c.Lease, FairWaiterLease: shortLease, MaxHold: maxHold})
-		if err == nil || ctx.Err() != nil {
-			break
+	for _, addr := range append([]string{c.Addr}, c.More...) {
+		o := engine.Options{Redis: rueidis.ClientOption{InitAddress: []string{addr}}, Lease: c.Lease, FairWaiterLease: shortLease, MaxHold: maxHold}
+		if len(c.More)+c.Keepers > 0 {
+			o.MaxHold = 0 // what is renewed for ever is to be seen
 		}
+		e, err := openUntil(ctx, o)
+		if err != nil {
+			return err
+		}
+		c.engines = append(c.engines, e)
 	}
-	if err == nil && c.Resource != "" {
+	c.e = c.engines[0]
+	if c.Resource != "" {
 		c.resource, err = dialResource(c.Resource)
 	}
 	return err
 }
 
+// openUntil opens an engine although something may be broken already, until ctx ends.
+func openUntil(ctx context.Context, o engine.Options) (*engine.Engine, error) {
+	for {
+		e, err := engine.Open(ctx, o)
+		if err == nil || ctx.Err() != nil {
+			return e, err
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+}
+
 // report says, until nothing is left, what the engine believes to have once all workers have stopped.
 func (c *client) report() {
 	for looks := 0; ; looks++ {
-		s := c.e.Stats()
-		if s.Held+s.Waiting == 0 || looks == 2000 { // ten seconds of a process that runs
-			c.tell(record{What: rested, At: now(), N: int32(s.Held + s.Waiting)})
+		left := 0
+		for _, e := range c.engines {
+			s := e.Stats()
+			left += int(s.Held + s.Waiting)
+		}
+		if left == 0 || looks == 2000 { // ten seconds of a process that runs
+			c.tell(record{What: rested, At: now(), N: int32(left)})
 			return
 		}
 		time.Sleep(5 * time.Millisecond)
@@ -136,8 +168,10 @@ func (c *client) close(orders <-chan struct{}) error {
 	if c.resource != nil {
 		c.resource.close()
 	}
-	if err := c.e.Close(); err != nil {
-		return fmt.Errorf("close: %w", err)
+	for _, e := range c.engines {
+		if err := e.Close(); err != nil {
+			return fmt.Errorf("close: %w", err)
+		}
 	}
 	for range orders { // until the parent hangs up, and the reader with it
 	}
@@ -170,12 +204,41 @@ func (c *client) hang() {
 	}
 }
 
+// paceBeat is how often a process looks whether it runs.
+const paceBeat = 2 * time.Millisecond
+
+// queuedNames are as many names as those share who queue for what keepers have.
+const queuedNames = 20
+
+// keep takes a lock, keeps it until it is lost, and takes it again, until the client is to rest.
+func (c *client) keep(i int) {
+	w := c.worker(rand.NewPCG(c.Seed, uint64(i)))
+	w.place = len(c.Places) - 1
+	m := c.e.Mutex(fmt.Sprintf("%s:%d", c.Places[w.place].Name, i))
+	for c.resting.Err() == nil {
+		call := c.number()
+		c.tell(record{What: called, At: now(), Way: ctxEnded, Place: uint16(w.place), Call: call, N: 1})
+		h, err := m.Lock(c.resting)
+		w.answer(h, err, call)
+		if err != nil {
+			w.sleep(10 * time.Millisecond)
+			continue
+		}
+		select {
+		case <-h.Done():
+			c, text := classify(h.Err())
+			w.tell(record{What: ended, At: now(), Call: call, Classes: c, Text: text})
+		case <-c.resting.Done():
+			w.unlock(h)
+		}
+	}
+}
+
 // lateTick is how late a tick may come before the process counts as stalled.
 const lateTick = 5 * time.Millisecond
 
 // pace says when this process, or the machine, did not run, until ctx ends.
-func pace(ctx context.Context, tell func(record)) {
-	const beat = 2 * time.Millisecond
+func pace(ctx context.Context, beat time.Duration, tell func(record)) {
 	tick := time.NewTicker(beat)
 	defer tick.Stop()
 	for last := now(); ; {

@@ -33,6 +33,7 @@ type strike struct {
 	*rand.Rand
 	victim *process // nil: all
 	place  *place   // the only name that was struck; nil: all
+	down   span     // Redis was gone; 0: it was not
 }
 
 // upTo is a time up to d, and not 0.
@@ -113,6 +114,7 @@ var linkFaults = []fault{
 		s.victim.proxy.SwallowNothing()
 		return s.victim.proxy.Stats().Swallowed > before
 	}},
+	{name: "bytes nobody asked for", rules: "4 12 13 14", unlock: brokenUnlock | isRefused, lock: isRefused, try: brokenTry | isRefused, strike: sayUnasked},
 	blackHole("black hole, in", redistest.ServerToClient),
 	blackHole("black hole, out", redistest.ClientToServer),
 	blackHole("black hole, both", redistest.Both),

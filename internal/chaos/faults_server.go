@@ -59,6 +59,7 @@ var serverFaults = []fault{
 		s.last(300 * time.Millisecond)
 		return s.server.Do("REPLICAOF", "NO", "ONE").Err() == nil && on
 	}},
+	{onServer: true, name: "refused after a lost answer", rules: "2 4 13 22", unlock: brokenUnlock | isRefused, lock: isRefused, try: brokenTry | isRefused, strike: refuseAfterLoss},
 	{onServer: true, name: "CLIENT PAUSE", rules: "3 11 15", unlock: brokenUnlock, try: brokenTry, strike: func(s *strike) bool {
 		on := s.server.Do("CLIENT", "PAUSE", strconv.Itoa(1+s.IntN(400)), []string{"WRITE", "ALL"}[s.IntN(2)]).Err() == nil
 		s.last(400 * time.Millisecond)
@@ -78,6 +79,7 @@ var serverFaults = []fault{
 var dataFaults = []fault{
 	{onServer: true, name: "redis kill -9, everysec", rules: "3 4 12 21", destroys: true, unlock: brokenUnlock | isRefused, try: brokenTry | isRefused, pause: time.Second, strike: restart},
 	{onServer: true, name: "redis kill -9, no AOF", rules: "3 4 12 21", destroys: true, unlock: brokenUnlock | isRefused, try: brokenTry | isRefused, pause: time.Second, strike: restart},
+	{onServer: true, name: "redis kill -9, hot locks", rules: "3 8 16", destroys: true, unlock: brokenUnlock | isRefused, try: brokenTry | isRefused, pause: 400 * time.Millisecond, strike: hotDeath},
 	{onServer: true, name: "FLUSHALL", rules: "3 4 21", destroys: true, unlock: isLost, pause: time.Second, strike: func(s *strike) bool {
 		return s.server.Do("FLUSHALL").Err() == nil
 	}},
@@ -117,6 +119,7 @@ var clientFaults = []fault{
 	{name: "client SIGSTOP", rules: "3 19 21", unlock: brokenUnlock, try: brokenTry, strike: func(s *strike) bool {
 		return s.victim.freeze(s.upTo(3 * s.victim.Lease))
 	}},
+	{name: "client asleep over a deadline", rules: "2 3 19 24", unlock: brokenUnlock, try: brokenTry, strike: sleepOverDeadlines},
 	{name: "client kill -9", rules: "1 7 23 27", pause: time.Second, strike: func(s *strike) bool {
 		s.victim.kill()
 		s.replace(s.victim)

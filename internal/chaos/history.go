@@ -35,6 +35,7 @@ type hold struct {
 	unlockText string
 	extended   classes
 	cut        instant // when a strike may have destroyed what it stands on in Redis; 0: never
+	sights     []sight // of its holder, in their order
 	latch      span    // of a latch: last count down, and the waiter let through
 }
 
@@ -75,30 +76,35 @@ func (h *history) fail(oracle, format string, args ...any) {
 func (h *history) read(ph *phase) {
 	h.stalls = make(map[*process][]span)
 	for _, p := range append(slices.Clone(ph.gone), ph.clients...) {
-		calls := make(map[uint32]*hold)
-		for _, r := range p.said() {
-			switch r.What {
-			case called:
-				c := h.call(ph, p, r)
-				calls[r.Call] = c
-				h.calls = append(h.calls, c)
-			case stalled:
-				h.stalls[p] = append(h.stalls[p], span{r.At, r.Until})
-			case rested:
-				h.rests += r.N
-				if r.N > 0 {
-					h.fail("quiet", "client %d believes in %d holds and waiters after everybody has left", p.Number, r.N)
-				}
-			default:
-				calls[r.Call].note(r)
-			}
-		}
-		if p.broken != nil && !p.wasKilled() {
-			h.fail("quiet", "client %d: %v", p.Number, p.broken)
-		}
+		h.hear(ph, p)
 	}
 	slices.SortFunc(h.calls, func(a, b *hold) int { return cmp.Compare(a.calledAt, b.calledAt) })
 	h.cuts()
+}
+
+// hear takes in what a client said.
+func (h *history) hear(ph *phase, p *process) {
+	calls := make(map[uint32]*hold)
+	for _, r := range p.said() {
+		switch r.What {
+		case called:
+			c := h.call(ph, p, r)
+			calls[r.Call] = c
+			h.calls = append(h.calls, c)
+		case stalled:
+			h.stalls[p] = append(h.stalls[p], span{r.At, r.Until})
+		case rested:
+			h.rests += r.N
+			if r.N > 0 {
+				h.fail("quiet", "client %d believes in %d holds and waiters after everybody has left", p.Number, r.N)
+			}
+		default:
+			calls[r.Call].note(r)
+		}
+	}
+	if p.broken != nil && !p.wasKilled() {
+		h.fail("quiet", "client %d: %v", p.Number, p.broken)
+	}
 }
 
 func (h *history) call(ph *phase, p *process, r record) *hold {
@@ -132,6 +138,8 @@ func (c *hold) note(r record) {
 		c.unlockedAt, c.unlocked, c.unlockText = r.At, r.Classes, r.Text
 	case extended:
 		c.extended, c.deadline = r.Classes, max(c.deadline, r.Until)
+	case looked:
+		c.sights = append(c.sights, sight{r.At, r.Classes, r.Write})
 	case latched:
 		c.latch = span{r.Until, r.At}
 	}
@@ -185,7 +193,7 @@ func (h *history) blows(which func(blow) bool) []span {
 func (h *history) granted() map[*place][]*hold {
 	by := make(map[*place][]*hold)
 	for _, c := range h.calls {
-		if c.grantedAt != 0 {
+		if c.grantedAt != 0 && c.place.Kind != edges {
 			by[c.place] = append(by[c.place], c)
 		}
 	}

@@ -47,7 +47,7 @@ func newGraveyard(t *testing.T) *graveyard {
 	ctx, stop := context.WithCancel(context.Background())
 	var pacing sync.WaitGroup
 	pacing.Go(func() {
-		pace(ctx, func(r record) {
+		pace(ctx, paceBeat, func(r record) {
 			g.mu.Lock()
 			defer g.mu.Unlock()
 			g.stall = append(g.stall, span{r.At, r.Until})

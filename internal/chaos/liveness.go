@@ -54,7 +54,7 @@ func (h *history) gaps() {
 	}
 	by := make(map[*place][]change)
 	for _, c := range h.calls {
-		if c.place.Permits == 0 && c.place.Kind != latches && !c.client.wasKilled() {
+		if c.place.Permits == 0 && c.place.Kind != latches && c.place.Kind != edges && !c.client.wasKilled() {
 			by[c.place] = append(by[c.place], c.changes()...)
 		}
 	}

@@ -21,7 +21,9 @@ type plan struct {
 	kinds   []kind
 	each    int // names of each kind
 	clients int
-	workers int // in each client
+	workers int  // in each client
+	hot     bool // each client keeps to one name, which no other asks for
+	more    int  // servers, beside the first, for what is held on several
 	faults  []fault
 	slow    int // pauses between strikes are so many times as long; 0: once
 	habits  habits
@@ -41,6 +43,7 @@ type phase struct {
 	seed     uint64
 	random   *rand.Rand // of the phase's own goroutine
 	server   *redistest.Server
+	others   []*redistest.Server // for what is held on several
 	resource *resource
 	places   []place
 	struck   sync.Mutex // held by the fault that is at work on the server
@@ -65,6 +68,7 @@ type blow struct {
 	when   span
 	client int    // its number, or all
 	place  *place // nil: all
+	down   span   // Redis was gone; 0: it was not
 	hit    bool
 }
 
@@ -83,18 +87,25 @@ func carryOut(tb testing.TB, p plan, seed uint64) *history {
 	if ph.lease == 0 {
 		ph.lease = shortLease
 	}
-	args := []string{"--enable-debug-command", "yes", "--busy-reply-threshold", "20"}
+	args := []string{"--enable-debug-command", "yes", "--enable-protected-configs", "yes", "--busy-reply-threshold", "20"}
 	if p.aof != "" {
 		args = append(args, "--appendonly", "yes", "--appendfsync", p.aof, "--auto-aof-rewrite-percentage", "0")
 	}
 	ph.server, ph.resource = redistest.Start(tb, args...), serveResource(tb)
+	for range p.more {
+		ph.others = append(ph.others, redistest.Start(tb))
+	}
 	ph.furnish()
 	ph.began = now()
 	stopPace := ph.pace()
 	for i := range p.clients {
-		proxy := redistest.NewProxy(tb, ph.server.Addr())
-		proxy.Latency(redistest.Both, p.latency, 0)
-		client := ph.start(i, proxy)
+		var proxies []*redistest.Proxy
+		for _, s := range ph.servers() {
+			proxy := redistest.NewProxy(tb, s.Addr())
+			proxy.Latency(redistest.Both, p.latency, 0)
+			proxies = append(proxies, proxy)
+		}
+		client := ph.start(i, proxies)
 		ph.mu.Lock()
 		ph.clients = append(ph.clients, client)
 		ph.mu.Unlock()
@@ -106,11 +117,20 @@ func carryOut(tb testing.TB, p plan, seed uint64) *history {
 }
 
 // start starts the client with a number, which is its seed too.
-func (ph *phase) start(number int, proxy *redistest.Proxy) *process {
-	p := startClient(ph.tb, setting{Number: number, Seed: ph.seed + uint64(number), Addr: proxy.Addr(), Resource: ph.resource.addr(),
-		Workers: ph.workers, Lease: ph.lease, Places: ph.places, Habits: ph.habits, Sample: ph.sample, Leak: ph.leak}, nil)
-	p.proxy = proxy
+func (ph *phase) start(number int, proxies []*redistest.Proxy) *process {
+	s := setting{Number: number, Seed: ph.seed + uint64(number), Addr: proxies[0].Addr(), Resource: ph.resource.addr(),
+		Workers: ph.workers, Hot: ph.hot, Lease: ph.lease, Places: ph.places, Habits: ph.habits, Sample: ph.sample, Leak: ph.leak}
+	for _, proxy := range proxies[1:] {
+		s.More = append(s.More, proxy.Addr())
+	}
+	p := startClient(ph.tb, s, nil)
+	p.proxy, p.proxies = proxies[0], proxies
 	return p
+}
+
+// servers are all of the phase.
+func (ph *phase) servers() []*redistest.Server {
+	return append([]*redistest.Server{ph.server}, ph.others...)
 }
 
 // replace starts another client in the place of one that was killed.
@@ -119,7 +139,7 @@ func (ph *phase) replace(dead *process) {
 	defer ph.mu.Unlock()
 	i := slices.Index(ph.clients, dead)
 	ph.gone = append(ph.gone, dead)
-	ph.clients[i] = ph.start(len(ph.clients)+len(ph.gone)-1, dead.proxy)
+	ph.clients[i] = ph.start(len(ph.clients)+len(ph.gone)-1, dead.proxies)
 }
 
 // anyone draws a client.
@@ -129,10 +149,33 @@ func (ph *phase) anyone(random *rand.Rand) *process {
 	return ph.clients[random.IntN(len(ph.clients))]
 }
 
+// victims are clients that no other fault disturbs.
+type victims []*process
+
+// everyone is all clients that live and that no fault disturbs, until they are released.
+func (ph *phase) everyone() (all victims) {
+	ph.mu.Lock()
+	defer ph.mu.Unlock()
+	for _, p := range ph.clients {
+		if p.disturbing.TryLock() {
+			all = append(all, p)
+		}
+	}
+	return all
+}
+
+func (v victims) release() {
+	for _, p := range v {
+		p.disturbing.Unlock()
+	}
+}
+
 // storm lets every fault of the plan strike again and again until the time is over.
 func (ph *phase) storm() {
 	end := ph.began.plus(ph.lasts)
-	over := func() bool { return now() >= end && (ph.allHit() || now() >= end.plus(overtime)) || ph.tb.Failed() }
+	over := func() bool {
+		return now() >= end && (ph.allHit() || now() >= end.plus(overtime)) || ph.tb.Failed() || ph.ruined()
+	}
 	var running sync.WaitGroup
 	for i := range ph.faults {
 		f := &ph.faults[i]
@@ -152,6 +195,13 @@ func (ph *phase) storm() {
 	for !over() { // there may be no faults
 		time.Sleep(10 * time.Millisecond)
 	}
+}
+
+// ruined reports whether a client has ended that nobody was to end: then the phase is over.
+func (ph *phase) ruined() bool {
+	ph.mu.Lock()
+	defer ph.mu.Unlock()
+	return slices.ContainsFunc(ph.clients, func(p *process) bool { return p.ruin() != "" })
 }
 
 // overtime is how much longer a storm lasts at most, on a machine that was busy with something else, until each fault
@@ -196,7 +246,7 @@ func (ph *phase) strike(f *fault, random *rand.Rand) {
 	}
 	b.when.from = now()
 	b.hit = f.strike(s)
-	b.when.to, b.place = now(), s.place
+	b.when.to, b.place, b.down = now(), s.place, s.down
 	ph.mu.Lock()
 	defer ph.mu.Unlock()
 	ph.blows = append(ph.blows, b)
@@ -207,7 +257,7 @@ func (ph *phase) pace() (stop func()) {
 	ctx, cancel := context.WithCancel(context.Background())
 	var running sync.WaitGroup
 	running.Go(func() {
-		pace(ctx, func(r record) {
+		pace(ctx, paceBeat, func(r record) {
 			ph.mu.Lock()
 			defer ph.mu.Unlock()
 			ph.stalls = append(ph.stalls, span{r.At, r.Until})

@@ -52,6 +52,18 @@ func plans(whole time.Duration) []plan {
 	leased := func(p *plan) { p.kinds = leasedKind }
 	long := func(p *plan) { p.lease, p.habits.Forget = 10*time.Second, 0 } // what is left behind is seen
 	lost := func(p *plan) { long(p); p.lasts, p.calm = 2*lasts, 5*time.Second }
+	hot := func(p *plan) {
+		p.kinds, p.each, p.clients, p.workers, p.hot, p.habits = []kind{mutexes, fenced}, 2, 4, 64, true, eager
+		p.calm = time.Second
+	}
+	refused := func(p *plan) {
+		p.kinds, p.each, p.workers, p.lease, p.habits = []kind{mutexes, rws, permits}, 32, 40, 2*time.Second, lastingHolds
+		p.calm = 500 * time.Millisecond
+	}
+	brinks := func(p *plan) {
+		p.kinds, p.each, p.clients, p.workers, p.more, p.habits, p.calm = []kind{edges}, 1, 3, 100, 2, brink, 500*time.Millisecond
+	}
+	foreign := func(p *plan) { p.kinds, p.calm = lockKind, time.Second }
 	// Where few call, nobody else comes by to free who was left behind.
 	sparse := func(p *plan) {
 		p.kinds, p.clients, p.workers, p.lease, p.latency = lockKind, 2, 10, 10*time.Second, 30*time.Millisecond
@@ -69,6 +81,10 @@ func plans(whole time.Duration) []plan {
 		with("restarts, always", func(p *plan) { p.aof = "always" }, "redis kill -9, fsync always", "SCRIPT FLUSH"),
 		with("data loss", locks, "redis kill -9, no AOF", "FLUSHALL", "DEL by an operator"),
 		with("clients", leased, "client SIGSTOP", "client kill -9", "CPU starvation"),
+		with("hot locks, Redis gone", hot, "redis kill -9, hot locks"),
+		with("refused", refused, "refused after a lost answer"),
+		with("deadlines", brinks, "client asleep over a deadline"),
+		with("foreign bytes", foreign, "bytes nobody asked for"),
 		with("answers lost", lost, "answer swallowed", "reset"),
 		with("sparse", sparse, "SCRIPT FLUSH", "callers go away"),
 		with("everything", func(p *plan) { p.kinds, p.slow = lockKind, 5 }, "latency", "reset at a byte", "answer swallowed", "black hole, both", "black hole, in", "late delivery", "messages lost",

@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"os"
 	"os/exec"
@@ -18,12 +19,14 @@ import (
 // process is a client seen from its parent: what it has said, and the ways to disturb it.
 type process struct {
 	setting
-	child  *redistest.Child
-	proxy  *redistest.Proxy // its own way to Redis; nil: none
-	orders io.WriteCloser
-	stderr *bytes.Buffer // to be read once the child is done
-	read   chan struct{} // closed when everything it said was read
-	rests  chan struct{} // closed when it rests
+	child   *redistest.Child
+	proxy   *redistest.Proxy   // its own way to Redis; nil: none
+	proxies []*redistest.Proxy // to all servers
+	orders  io.WriteCloser
+	stderr  *bytes.Buffer // to be read once the child is done
+	read    chan struct{} // closed when everything it said was read
+	rests   chan struct{} // closed when it rests
+	watched chan struct{} // closed when nobody looks any more at what it takes
 
 	disturbing sync.Mutex // held by the fault that is at work on the process or its link
 
@@ -33,6 +36,8 @@ type process struct {
 	killed  bool
 	broken  error // a record that could not be read
 	frozen  []span
+	usages  []usage
+	fate    string // why it ended before its time; empty: it did not
 }
 
 // startClient runs a client. onEach, which may be nil, sees each record at once.
@@ -49,7 +54,8 @@ func startClient(tb testing.TB, s setting, onEach func(record)) *process {
 	cmd := exec.Command(os.Args[0])
 	cmd.Env = append(os.Environ(), settingVariable+"="+string(text))
 	cmd.ExtraFiles = []*os.File{to}
-	p := &process{setting: s, stderr: &bytes.Buffer{}, read: make(chan struct{}), rests: make(chan struct{}), onEach: onEach}
+	p := &process{setting: s, stderr: &bytes.Buffer{}, read: make(chan struct{}), rests: make(chan struct{}),
+		watched: make(chan struct{}), onEach: onEach}
 	cmd.Stderr = p.stderr
 	if p.orders, err = cmd.StdinPipe(); err != nil {
 		tb.Fatal(err)
@@ -57,7 +63,8 @@ func startClient(tb testing.TB, s setting, onEach func(record)) *process {
 	p.child = redistest.StartChild(tb, cmd)
 	_ = to.Close() // the child has its own
 	go p.listen(from)
-	tb.Cleanup(func() { p.child.Kill(); <-p.read })
+	go p.watch()
+	tb.Cleanup(func() { p.child.Kill(); <-p.read; <-p.watched })
 	return p
 }
 
@@ -119,13 +126,42 @@ func (p *process) wasKilled() bool {
 	return p.killed
 }
 
-// freeze stops the process for d. False: it has ended.
-func (p *process) freeze(d time.Duration) bool {
+// end kills the process because of something that must not be, unless it is killed already.
+func (p *process) end(why string) {
+	p.mu.Lock()
+	if !p.killed {
+		p.killed, p.fate = true, why
+	}
+	p.mu.Unlock()
+	p.child.Kill()
+}
+
+// ruin is why the process ended before its time; empty: it did not. One that ended by itself counts as killed.
+func (p *process) ruin() string {
+	select {
+	case <-p.child.Done():
+	default:
+		return ""
+	}
+	<-p.read
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if !p.killed {
+		p.killed, p.fate = true, fmt.Sprintf("ended by itself with %d: %.1500s", p.child.ExitCode(), p.stderr)
+	}
+	return p.fate
+}
+
+// freeze stops the process for d, and does something before it goes on. False: it has ended.
+func (p *process) freeze(d time.Duration, meanwhile ...func()) bool {
 	at := now()
 	if !p.child.Freeze() {
 		return false
 	}
 	time.Sleep(d)
+	for _, do := range meanwhile {
+		do()
+	}
 	p.child.Thaw()
 	p.mu.Lock()
 	defer p.mu.Unlock()

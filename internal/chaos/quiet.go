@@ -3,6 +3,7 @@ package chaos
 import (
 	"context"
 	"fmt"
+	"strconv"
 	"strings"
 	"time"
 
@@ -62,9 +63,14 @@ func (ph *phase) settle(stopPace func()) *history {
 	}
 	left := restWithin
 	for _, p := range living {
-		if !running(p.rests, &left) {
+		if p.ruin() == "" && !running(p.rests, &left) && p.ruin() == "" {
 			h.fail("liveness", "client %d did not come to rest within %v of the last fault", p.Number, restWithin)
 			p.kill()
+		}
+	}
+	for _, p := range living {
+		if why := p.ruin(); why != "" {
+			h.fail("death", "client %d %s", p.Number, why)
 		}
 	}
 	h.awaitQuiet()
@@ -84,13 +90,21 @@ func (ph *phase) settle(stopPace func()) *history {
 		}
 	}
 	stopPace() // and its connection
-	for began := time.Now(); ph.server.ClientCount("normal")+ph.server.ClientCount("pubsub") > 0; time.Sleep(time.Millisecond) {
+	for began := time.Now(); ph.connections() > 0; time.Sleep(time.Millisecond) {
 		if time.Since(began) > quietWithin {
-			h.fail("quiet", "%d connections are left", ph.server.ClientCount("normal")+ph.server.ClientCount("pubsub"))
+			h.fail("quiet", "%d connections are left", ph.connections())
 			break
 		}
 	}
 	return h
+}
+
+// connections is how many there are to all servers.
+func (ph *phase) connections() (n int) {
+	for _, s := range ph.servers() {
+		n += s.ClientCount("normal") + s.ClientCount("pubsub")
+	}
+	return n
 }
 
 // running reports whether c is closed before what is left is over, which it lowers. Only time counts in which this
@@ -110,7 +124,7 @@ func (h *history) awaitQuiet() {
 	ph := h.phase
 	began := now()
 	bound := quietWithin
-	if len(ph.gone) > 0 {
+	if len(ph.gone) > 0 || ph.ruined() {
 		bound += 2 * ph.lease // what the dead held runs out
 	}
 	for {
@@ -149,13 +163,21 @@ func (ph *phase) leftovers() []string {
 		}
 		left = append(left, key)
 	}
-	subs := ph.server.Subscriptions()
-	return append(append(left, subs.Channels...), subs.Shard...)
+	for _, s := range ph.others {
+		left = append(left, s.Keys()...)
+	}
+	for _, s := range ph.servers() {
+		subs := s.Subscriptions()
+		left = append(append(left, subs.Channels...), subs.Shard...)
+	}
+	return left
 }
 
-// idlePermits tells whether a key keeps permits that have run out, and are reclaimed when somebody asks.
+// idlePermits tells whether a key keeps permits that have run out, and are reclaimed when somebody asks, or the complete
+// number of a pool that was used once.
 func (ph *phase) idlePermits(key string) bool {
-	return strings.HasPrefix(key, "{permits:") && ph.server.Do("TYPE", key).Text == "zset"
+	return (strings.HasPrefix(key, "{permits:") || strings.HasPrefix(key, "{edge:")) && ph.server.Do("TYPE", key).Text == "zset" ||
+		strings.HasPrefix(key, "edge:") && ph.server.Do("GET", key).Text == strconv.Itoa(edgePermits)
 }
 
 // checkCounts compares what is left of permits with what there was: each taking and giving must have had its

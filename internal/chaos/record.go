@@ -24,6 +24,7 @@ const (
 	stalled               // the process did not run from Until to At
 	rested                // every worker has stopped; N is how many holds the engine believes it has
 	sampled               // Text is a gauge, as JSON
+	looked                // at a hold: Classes is its Err, Write whether its context lived after that
 	latched               // a latch let a waiter through; Until is when the last count down was called
 )
 

@@ -72,6 +72,9 @@ func (r *result) table() string {
 		r.Total.Checked, r.Total.Operations, r.Total.Tokens, r.Total.Writes, r.Total.Fenced, r.Total.Pairs)
 	fmt.Fprintf(&b, "%d connections cut, %d answers swallowed, %d requests delivered after their sender had left\n",
 		r.Total.Cut, r.Total.Swallowed, r.Total.Late)
+	fmt.Fprintf(&b, "%d times a hold was looked at around its deadline\n", r.Total.Looks)
+	fmt.Fprintf(&b, "%d times a client with a hot lock lived through an outage of Redis, with %.1f %% of a processor at most; no client had more than %d MB\n",
+		r.Total.Outages, 100*r.Total.Share, r.Total.Memory>>20)
 	fmt.Fprintf(&b, "%d holders were told of their loss before the next grant was compared; %d more had not been running\n%-22s %7s  %s\n",
 		r.Total.Told, r.Total.Void, "fault", "hits", "rules")
 	for _, f := range slices.Concat(linkFaults, serverFaults, dataFaults, clientFaults) {

@@ -34,8 +34,12 @@ func (c *client) work(i int) {
 	w := c.worker(rand.NewPCG(c.Seed, uint64(i)))
 	w.number = uint32(i + 1)
 	for c.resting.Err() == nil {
-		w.place = w.random.IntN(len(c.Places))
+		if w.place = w.random.IntN(len(c.Places)); c.Hot {
+			w.place = c.Number % max(1, len(c.Places)-min(c.Keepers, 1)) // the last is for keepers
+		}
 		switch c.Places[w.place].Kind {
+		case edges:
+			w.edge()
 		case semaphores:
 			w.useSemaphore()
 		case latches:
@@ -47,7 +51,7 @@ func (c *client) work(i int) {
 		case callbacks:
 			w.useCallbacks()
 		case mutexes:
-			if w.chance(100) {
+			if !c.Hot && w.chance(100) {
 				w.useTwo()
 				break
 			}
@@ -85,14 +89,14 @@ func (w *worker) choose() demand {
 	case x < h.Try:
 		d.way = tried
 	case x < h.Try+h.Wait:
-		d.way, d.wait = waited, 1+w.upTo(500*time.Millisecond)
+		d.way, d.wait = waited, 1+w.upTo(h.WaitFor)
 	case x < h.Try+h.Wait+h.CtxEnd:
 		d.way, d.wait = ctxEnded, w.upTo(h.CtxEndIn)
 	case x < h.Try+h.Wait+h.CtxEnd+h.Drop:
 		d.way, d.wait = dropped, w.upTo(h.CtxEndIn)
 	}
 	if w.chance(h.Fixed) {
-		d.lease = 100*time.Millisecond + w.upTo(w.Lease)
+		d.lease = h.Shortest + w.upTo(w.Lease)
 	}
 	return d
 }
@@ -136,7 +140,7 @@ func (w *worker) think(h *engine.Hold, call uint32, d demand) {
 	case w.chance(w.Habits.Long):
 		w.watch(h, call, w.upTo(w.Habits.LongHold))
 	case w.chance(w.Habits.Middle):
-		w.watch(h, call, w.upTo(30*time.Millisecond))
+		w.watch(h, call, w.upTo(w.Habits.MiddleHold))
 	}
 	if d.lease > 0 && w.chance(w.Habits.Extend) {
 		w.tell(record{What: extending, At: now(), Call: call, Until: now().plus(d.lease)})

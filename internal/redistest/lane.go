@@ -37,10 +37,11 @@ type lane struct {
 
 // parcel is a piece of the stream, or its end.
 type parcel struct {
-	data []byte
-	end  ending
-	due  time.Time // not delivered before
-	held bool      // by HoldRequests: due can be brought forward by Release
+	data    []byte
+	end     ending
+	due     time.Time // not delivered before
+	held    bool      // by HoldRequests: due can be brought forward by Release
+	foreign bool      // the server did not send it
 }
 
 // ending is how a stream ends.
@@ -158,7 +159,10 @@ func (l *lane) deliver(to *net.TCPConn) {
 		if !ok {
 			return
 		}
-		if len(item.data) > 0 {
+		switch {
+		case item.foreign:
+			l.write(to, item.data)
+		case len(item.data) > 0:
 			l.send(to, item.data)
 		}
 		if item.end != goesOn {

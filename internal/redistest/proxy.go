@@ -22,8 +22,9 @@ type Proxy struct {
 	faults    [2]fault // by lane
 	cutAfter  [2]int64 // bytes a new link may carry, by lane; under 0: no limit
 	refuse    bool
-	lostShare float64       // of published messages
-	swallow   *swallowing   // nil: nothing
+	lostShare float64     // of published messages
+	swallow   *swallowing // nil: nothing
+	injected  injection
 	cutter    chan struct{} // ends CutEvery; nil: none runs
 	closed    bool
 	stats     Stats
@@ -44,6 +45,7 @@ type Stats struct {
 	WaitingToClient int64
 
 	Swallowed    int64 // answers lost by SwallowReply
+	Injected     int64 // times InjectIdle or Inject put bytes into a stream
 	LostMessages int64 // messages lost by LoseMessages
 	LateBytes    int64 // bytes delivered to the server after their client had left
 	LateRequests int64 // requests whose last byte was such
