@@ -41,6 +41,7 @@ type Config struct {
 	FenceTTL   time.Duration // idle fencing counters expire after this; 0: never
 	WatchLoss  bool          // after a grant or renewal, have Redis tell when the key changes
 	MaxPerName int           // waiters of one name
+	Declared   bool          // no script may touch a key that its call does not declare
 	ProbeTime  time.Duration // how long a probe of a broken link may take
 
 	Replicas    int           // how many replicas must have what is granted or renewed before it counts

@@ -199,10 +199,11 @@ func publishNothing(w *wire, _ gate.Time, _ *node) { w.string("NONE") }
 // publish says by which command a script wakes others.
 func publish(w *wire, _ gate.Time, n *node) { w.string(n.d.cfg.Publish) }
 
-// publishAsking says besides whether the hash slot is on its way to the node, which has not got all of its keys then.
+// publishAsking says besides whether keys that are not declared must not be looked at: the hash slot is on its way to the
+// node, which has not got all of its keys then, or the engine keeps to declared keys.
 func publishAsking(w *wire, sent gate.Time, n *node) {
 	publish(w, sent, n)
-	if w.asks {
+	if w.asks || n.d.cfg.Declared {
 		w.number(1)
 	} else {
 		w.number(0)

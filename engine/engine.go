@@ -101,6 +101,7 @@ func (e *Engine) dispatcherConfig() dispatcher.Config {
 		Client: e.client, Cluster: e.cluster, Clock: e.clock, Alarm: e.alarm, Logger: o.Logger, UUID: e.uuid,
 		Replicas: o.Replicas, ReplicaTime: e.replicaTime,
 		Publish: o.PubSub.publish(), WatchLoss: o.WatchLoss, FenceTTL: o.FenceTTL, MaxPerName: o.MaxWaitersPerName, ProbeTime: o.Lease / 3,
+		Declared: o.DeclaredKeysOnly,
 		Gate: &gate.Config{
 			UUID: e.uuid, FairWaiterLease: o.FairWaiterLease,
 			Lease: o.Lease, HandoffTime: max(o.HandoffTime, 0), PollCap: o.PollCap, Echo: o.PubSub.echo(), MaxHold: o.MaxHold, Stats: &e.stats,
@@ -166,7 +167,7 @@ func (e *Engine) identify(ctx context.Context, client rueidis.Client) {
 }
 
 func (e *Engine) checkRights(ctx context.Context, client rueidis.Client, loaded *dispatcher.Loaded) error {
-	rights := dispatcher.Rights{Client: client, Loaded: loaded, UUID: e.uuid, Publish: e.opts.PubSub.publish(), Cluster: e.cluster != nil, Wait: e.opts.Replicas > 0}
+	rights := dispatcher.Rights{Client: client, Loaded: loaded, UUID: e.uuid, Publish: e.opts.PubSub.publish(), Cluster: e.cluster != nil, Wait: e.opts.Replicas > 0, Declared: e.opts.DeclaredKeysOnly}
 	missing, err := rights.Missing(ctx)
 	if err != nil {
 		return err

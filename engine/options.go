@@ -64,6 +64,13 @@ type Options struct {
 	// on so many replicas ends at its Deadline. Needs the right to WAIT. Default 0: the master's word is enough.
 	Replicas int
 
+	// DeclaredKeysOnly has no script touch a key that its call does not name, for servers and proxies that refuse that
+	// (Dragonfly, for one). By default only the release of a read lock does: it looks whether the other readers in the lock
+	// are alive, at keys that nobody but the script can know. Without that look, readers who leave while others stand in the
+	// lock leave it to its TTL: where a reader's process has died, writers wait for up to the longest lease that a reader
+	// asked for after the last living one has left; else nothing changes. Channels are not keys, and never declared.
+	DeclaredKeysOnly bool
+
 	// PubSub is how unlocking is announced. Default PubSubAuto.
 	PubSub PubSub
 	// WatchLoss has Redis tell within a round trip when the key of a held lock is deleted, by DEL, FLUSHALL
@@ -204,8 +211,8 @@ func orDefault[T comparable](value, usual T) T {
 
 // String shows what is set, but no secret.
 func (o Options) String() string {
-	return fmt.Sprintf("{Redis:%v Lease:%v MaxHold:%v HandoffTime:%v PollCap:%v AnswerTimeout:%v FairWaiterLease:%v MaxRequests:%d MaxWaitersPerName:%d Callbacks:%d Replicas:%d PubSub:%v WatchLoss:%t}",
-		o.Redis.InitAddress, o.Lease, o.MaxHold, o.HandoffTime, o.PollCap, o.AnswerTimeout, o.FairWaiterLease, o.MaxRequests, o.MaxWaitersPerName, o.Callbacks, o.Replicas, o.PubSub, o.WatchLoss)
+	return fmt.Sprintf("{Redis:%v Lease:%v MaxHold:%v HandoffTime:%v PollCap:%v AnswerTimeout:%v FairWaiterLease:%v MaxRequests:%d MaxWaitersPerName:%d Callbacks:%d Replicas:%d DeclaredKeysOnly:%t PubSub:%v WatchLoss:%t}",
+		o.Redis.InitAddress, o.Lease, o.MaxHold, o.HandoffTime, o.PollCap, o.AnswerTimeout, o.FairWaiterLease, o.MaxRequests, o.MaxWaitersPerName, o.Callbacks, o.Replicas, o.DeclaredKeysOnly, o.PubSub, o.WatchLoss)
 }
 
 // GoString is String: %#v shows no secret either.

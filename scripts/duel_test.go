@@ -45,6 +45,9 @@ func TestDuel(t *testing.T) {
 		command := d.command()
 		ours, theirs := fieldsInOrder(command, d.real.do(command...)), fieldsInOrder(command, d.mini.do(command...))
 		d.answered(command, ours)
+		if command[0] == "EVAL" && strings.HasPrefix(ours, "!") {
+			t.Fatalf("seed %d, call %d: %s ended with an error: %s", *seedFlag, i, shown(command), ours)
+		}
 		d.log = append(d.log, fmt.Sprintf("%s -> %s", shown(command), ours))
 		if !alike(inFull(ours, theirs), inFull(theirs, ours)) {
 			t.Fatalf("seed %d, call %d: redis-server answered %s, miniredis %s\n%s", *seedFlag, i, ours, theirs, d.last())

@@ -1,0 +1,152 @@
+package scripts_test
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/wheellock/wheellock/internal/redistest"
+	"github.com/wheellock/wheellock/scripts"
+)
+
+// states are how a server comes to refuse writes, and to take them again.
+var states = map[scripts.Fault]struct{ fall, recover []string }{
+	scripts.ReadOnly:   {[]string{"REPLICAOF", "127.0.0.1", "1"}, []string{"REPLICAOF", "NO", "ONE"}},
+	scripts.NoReplicas: {[]string{"CONFIG", "SET", "min-replicas-to-write", "1"}, []string{"CONFIG", "SET", "min-replicas-to-write", "0"}},
+	scripts.OutOfMem:   {[]string{"CONFIG", "SET", "maxmemory", "1"}, []string{"CONFIG", "SET", "maxmemory", "0"}},
+	scripts.Misconf:    {[]string{"CONFIG", "SET", "save", "3600 1"}, []string{"CONFIG", "SET", "save", ""}},
+}
+
+// unsavable is a server whose last snapshot has failed: where snapshots are asked for, it refuses writes.
+func unsavable(t *testing.T) *box {
+	b := realBox(t)
+	dir := strings.Fields(strings.Trim(b.must("CONFIG", "GET", "dir"), "[]"))[1]
+	if err := os.Mkdir(filepath.Join(dir, "dump.rdb"), 0o700); err != nil { // where the snapshot belongs
+		t.Fatal(err)
+	}
+	b.must("BGSAVE")
+	redistest.Await(t, "the snapshot to fail", func() bool {
+		return strings.Contains(b.must("INFO", "persistence"), "rdb_last_bgsave_status:err")
+	})
+	return b
+}
+
+// later makes what stands end in half an hour, as if half of its hour had passed.
+func (b *box) later() {
+	b.Helper()
+	for _, key := range b.list("KEYS", "*") {
+		if n, _ := strconv.Atoi(b.must("PTTL", key)); n > 0 && !slices.Contains(countKeys, key) {
+			b.must("PEXPIRE", key, "1800000")
+		}
+	}
+	for _, id := range b.list("ZRANGE", permitKeys[1], "0", "-1") {
+		b.must("ZADD", permitKeys[1], "XX", strconv.FormatInt(b.serverMillis()+half.Milliseconds(), 10), id)
+	}
+}
+
+// A call runs, and is sent again where the server has come to refuse writes, and once more where it takes them again.
+func TestAReplyOfAServerThatRefusesWritesIsTrue(t *testing.T) {
+	b := unsavable(t)
+	for why, state := range states {
+		for _, s := range slices.Concat(lockScenes, rwScenes, fairScenes, countingScenes, permitScenes) {
+			for _, ran := range []bool{false, true} {
+				t.Run(why.String()[:3]+": "+s.name+map[bool]string{true: ", again"}[ran], func(t *testing.T) {
+					b := b.fresh(t)
+					if s.setup != nil {
+						s.setup(b)
+					}
+					before := b.things()
+					if ran {
+						s.run(t, b, before, s.script, scripts.None, true)
+						b.later()
+						before = b.things()
+					}
+					b.must(state.fall...)
+					s.run(t, b, before, s.script, why, true)
+					b.must(state.recover...)
+					s.run(t, b, before, s.script, scripts.None, true)
+				})
+			}
+		}
+	}
+}
+
+// confirming are the scenes of what counts with Options.Replicas when a WAIT says so.
+func confirming() []scene {
+	var some []scene
+	for _, s := range slices.Concat(lockScenes, rwScenes, fairScenes, countingScenes, permitScenes) {
+		if slices.Contains([]string{
+			"acquire", "acquire_fenced", "renew", "confirm", "swap", "acquire_read", "acquire_write", "renew_read", "downgrade", "fair_ask",
+			"fair_release", "take", "permit_take", "permit_renew",
+		}, s.script.Name) {
+			some = append(some, s)
+		}
+	}
+	return append(some,
+		scene{"look for a hold", scripts.Renew, standing("me:1", "1"), names, []any{"me:1", 1}, nil},
+		scene{"look for permits", scripts.PermitRenew, pooled(3, 2, 1), permitKeys[1:2], []any{engineBytes, "1,2,1;"}, nil})
+}
+
+// offset is how far the stream to replicas has come.
+func (b *box) offset() int64 {
+	b.Helper()
+	_, rest, _ := strings.Cut(b.must("INFO", "replication"), "master_repl_offset:")
+	line, _, _ := strings.Cut(rest, "\r")
+	n, _ := strconv.ParseInt(line, 10, 64)
+	return n
+}
+
+// A WAIT covers what its connection has written. So whatever gives or prolongs something writes, also when the same is asked
+// twice within a millisecond: in the script that asks twice, time stands still.
+func TestAGrantIsAlwaysWritten(t *testing.T) {
+	b := realBox(t, "--repl-ping-replica-period", "3600") // no other bytes in the stream
+	redistest.StartReplica(t, b.redis)
+	for _, s := range confirming() {
+		t.Run(s.name, func(t *testing.T) {
+			grown := func(script scripts.Script) (int64, scripts.Reply) {
+				b := b.fresh(t)
+				if s.setup != nil {
+					s.setup(b)
+				}
+				was := b.offset()
+				reply := scripts.Reply(number(t, b.eval(script, s.keys, s.args...)))
+				return b.offset() - was, reply
+			}
+			twice := wrapped(s.script, "", "return nil", "reply = script()")
+			once, first := grown(s.script)
+			both, second := grown(twice)
+			if first < 0 || first == 0 && slices.Contains([]string{"take", "fair_release"}, s.script.Name) {
+				return // it gave nothing
+			}
+			if (first > 0) != (second > 0) || second < 0 {
+				t.Errorf("answered %d, then %d", first, second)
+			}
+			if both <= once {
+				t.Errorf("once wrote %d, twice %d", once, both)
+			}
+		})
+	}
+}
+
+// What the busiest scripts cost.
+func TestTheUsualCallRunsFewCommands(t *testing.T) {
+	b := realBox(t)
+	for want, s := range map[string]scene{
+		"EXISTS HSET PEXPIRE":       {"acquire", scripts.Acquire, nil, names, []any{0, "me:1", hour}, nil},
+		"HDEL PUBLISH":              {"release", scripts.Release, standing("me:1", "1"), names, []any{"PUBLISH", "me:1", nobody}, nil},
+		"HEXISTS PEXPIRE":           {"renew", scripts.Renew, standing("me:1", "1"), names, []any{"me:1", hour}, nil},
+		"HMGET PTTL HSET PEXPIRE":   {"write", scripts.AcquireWrite, nil, names, []any{0, "me:1:write", hour}, nil},
+		"HEXISTS HLEN DEL PUBLISH":  {"release a writer", scripts.ReleaseWrite, standing("mode", "write", "me:1:write", "1"), names, []any{"PUBLISH", "me:1:write", nobody}, nil},
+		"HGET HLEN DEL DEL PUBLISH": {"release a reader", scripts.ReleaseRead, standing("mode", "read", "me:1", "1"), readNames, []any{"PUBLISH", 0, "me:1", nobody}, nil},
+	} {
+		b := b.fresh(t)
+		if s.setup != nil {
+			s.setup(b)
+		}
+		counted := wrapped(s.script, "local names = {}", "names[#names + 1] = name", "reply = table.concat(names, ' ')")
+		b.want(b.eval(counted, s.keys, s.args...), want, s.name)
+	}
+}
