@@ -1,6 +1,7 @@
 package dispatcher
 
 import (
+	"context"
 	"time"
 
 	"github.com/redis/rueidis"
@@ -14,6 +15,7 @@ import (
 type connection struct {
 	own    rueidis.DedicatedClient // nil: not open
 	rest   func()                  // gives it back to the client
+	kept   func() bool             // ends the watch over the node's end, which closes it
 	at     string                  // where it leads, if that can change
 	usedAt gate.Time
 	fresh  bool // nothing has come over it yet
@@ -30,11 +32,13 @@ func (c *connection) open(now gate.Time, n *node) rueidis.CoreClient {
 		c.hangUp()
 	}
 	if c.own != nil && now-c.usedAt > restTime { // the client takes back any, and gives out none that is dead
+		c.kept()
 		c.rest()
 		c.own = nil
 	}
 	if c.own == nil {
 		c.own, c.rest = n.client.Dedicate()
+		c.kept = context.AfterFunc(n.ctx, c.own.Close) // cuts a stuck call
 		c.fresh = true
 	}
 	c.usedAt, c.at = now, at
@@ -53,6 +57,7 @@ func (c *connection) proved(well bool) {
 // hangUp closes the connection, if it is open.
 func (c *connection) hangUp() {
 	if c.own != nil {
+		c.kept()
 		c.own.Close()
 	}
 	*c = connection{}

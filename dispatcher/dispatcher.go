@@ -8,7 +8,7 @@
 // heap (timers.go); who waits only so long for an answer stands in ack.go. The link to each node is watched and probed in link.go, scripts are loaded in scripts.go, unlock
 // messages come in by ear.go. A cluster has many nodes: cluster.go knows which serves a name, redirect.go follows it
 // when it moves, survey.go asks who serves what (topology.go). Replicas are waited for in replicas.go; follower.go
-// notices that Sentinel has made another server the master.
+// notices that Sentinel has made another server the master. What fails again and again is logged by outage.go.
 //
 // Order: a name has at most one command in flight, so a batch needs no order inside.
 // Loss: when the link breaks, commands that surely did not leave come back as NotSent, others as Unknown;

@@ -37,6 +37,8 @@ type ear struct {
 
 	// Owned by run.
 	channels map[string]struct{}
+	outage   outage // of the connection
+	refusals outage // of channels that this user may not listen to: they do not end
 }
 
 type want struct {
@@ -103,7 +105,7 @@ func (e *ear) run(ctx context.Context) {
 			}
 		}
 		if err := e.listen(ctx, &tries); err != nil && ctx.Err() == nil {
-			e.logger.Warn("wheellock: the connection for unlock messages broke", e.where("error", err)...)
+			e.outage.failure(e.logger, "wheellock: the connection for unlock messages broke", e.where("error", err)...)
 			if e.strays {
 				e.mail.put(letter{kind: deafened})
 			}
@@ -149,6 +151,7 @@ func (e *ear) listen(ctx context.Context, tries *int) error {
 		return err
 	}
 	*tries = 0
+	e.outage.over(e.logger, "wheellock: unlock messages are heard again", e.where()...)
 	for {
 		select {
 		case <-ctx.Done():

@@ -22,6 +22,7 @@ type link struct {
 	probing bool
 	tries   int
 	probeAt gate.Time // when to probe next; Never: not at all. Set while a probe is out: its answer does not count
+	outage  outage
 }
 
 func (n *node) become(s linkState) {
@@ -57,7 +58,7 @@ func (n *node) linkBroke(now gate.Time, err error) {
 	if d.cluster != nil {
 		d.cluster.survey.hurry(now)
 	}
-	d.cfg.Logger.Warn("wheellock: connection to Redis broke", n.where("error", err)...)
+	n.link.outage.failure(d.cfg.Logger, "wheellock: connection to Redis broke", n.where("error", err)...)
 }
 
 // probe sends a probe on an idle lane when it is time.
@@ -83,17 +84,13 @@ func (n *node) probed(now gate.Time, err error) {
 		return
 	}
 	if !alive(err) {
-		if n.link.state == linkShaky {
-			d.cfg.Logger.Warn("wheellock: Redis cannot be reached", n.where("error", err)...)
-		}
+		n.link.outage.failure(d.cfg.Logger, "wheellock: Redis cannot be reached", n.where("error", err)...)
 		n.become(linkDown)
 		n.link.probeAt = now + pauseBefore(n.link.tries)
 		n.link.tries++
 		return
 	}
-	if n.link.state == linkDown {
-		d.cfg.Logger.Info("wheellock: Redis can be reached again", n.where()...)
-	}
+	n.link.outage.over(d.cfg.Logger, "wheellock: Redis can be reached again", n.where()...)
 	n.become(linkUp)
 	n.link.probeAt = gate.Never
 	d.linkUp(now, func(c *gate.Cell) bool { return d.home(c.Slot) == n })

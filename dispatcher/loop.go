@@ -200,7 +200,7 @@ func (d *Dispatcher) settleAlarms(now gate.Time) {
 	if d.cluster != nil {
 		also = min(also, d.cluster.survey.alarm(d))
 	}
-	if d.closing && now < d.closeBy { // afterwards a returning lane wakes the loop
+	if d.closing {
 		also = min(also, d.closeBy)
 	}
 	d.near.aim(now, also)
@@ -259,8 +259,12 @@ func (d *Dispatcher) close(now gate.Time) {
 	d.each(func(m gate.Machine) { m.Close(now, &d.fx) })
 }
 
-// finished reports whether nothing is left to free, or it is no use to try any longer.
+// finished reports whether nothing is left to free, or it is no use to try any longer. A lane that is still away when the
+// time is over is cut off by the end of its node.
 func (d *Dispatcher) finished() bool {
+	if d.cfg.Clock.Now() >= d.closeBy {
+		return true
+	}
 	down := true
 	for _, n := range d.nodes {
 		if n.busy() {
@@ -268,7 +272,7 @@ func (d *Dispatcher) finished() bool {
 		}
 		down = down && n.link.state == linkDown
 	}
-	return d.names.live == 0 || down || d.cfg.Clock.Now() >= d.closeBy
+	return d.names.live == 0 || down
 }
 
 // end settles whoever still waits, and stops what the dispatcher started.

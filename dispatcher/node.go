@@ -116,7 +116,7 @@ func (n *node) alarm() gate.Time {
 	return n.link.probeAt
 }
 
-// stop ends the ear and the lanes; those that are away first come back. The client of a single server is the
+// stop ends the ear and the lanes; the connections of those that are away are cut. The client of a single server is the
 // engine's.
 func (n *node) stop() {
 	n.follower.close()

@@ -117,7 +117,7 @@ func (e *ear) each(conn rueidis.DedicatedClient, channels []string, build comman
 func (e *ear) refuse(channel string, err error) {
 	words, _ := Said(err)
 	delete(e.channels, channel)
-	e.logger.Warn("wheellock: may not listen for unlock messages", "channel", channel, "error", words)
+	e.refusals.failure(e.logger, "wheellock: may not listen for unlock messages", "channel", channel, "error", words)
 	e.report([]string{channel}, words)
 }
 

@@ -16,6 +16,7 @@ type survey struct {
 	answered gate.Time // the last one that was
 	turn     int       // whom to ask next: one node may know less than another
 	away     bool
+	outage   outage
 }
 
 const (
@@ -97,11 +98,12 @@ func (d *Dispatcher) surveyed(now gate.Time, l *lane) {
 	t := l.topology
 	l.topology = nil
 	if t == nil {
-		d.cfg.Logger.Warn("wheellock: a node does not tell who serves what", "node", l.n.addr, "error", l.linkErr)
+		s.outage.failure(d.cfg.Logger, "wheellock: a node does not tell who serves what", "node", l.n.addr, "error", l.linkErr)
 		s.hurry(now + surveyPause)
 		return
 	}
 	s.answered = now
+	s.outage.over(d.cfg.Logger, "wheellock: it is known again who serves what", "node", l.n.addr)
 	d.adopt(now, t)
 	d.resettle(now)
 	if d.ill() {

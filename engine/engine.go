@@ -199,8 +199,10 @@ func (e *Engine) Shutdown(ctx context.Context) error {
 }
 
 // Close ends everything at once: waiters get ErrClosed, holds end with ErrLost and ErrClosed, then their
-// keys are freed. It returns when that is done, or after some three seconds if Redis does not answer; the
-// leases then run out. It may be called again, and waits for the first call. Never call it from inside a callback.
+// keys are freed. It returns when that is done. When Redis does not answer it gives up after three seconds, and the
+// leases run out; connections on which nothing comes take two more to close. So it lasts for five seconds at most, but
+// for a timing wheel that is stuck (one more) and a log handler that is slow (100 ms). It may be called again, and waits
+// for the first call. Never call it from inside a callback.
 func (e *Engine) Close() error {
 	e.mu.Lock()
 	first := !e.closed

@@ -1,7 +1,6 @@
 package engine_test
 
 import (
-	"runtime"
 	"sync/atomic"
 	"syscall"
 	"testing"
@@ -41,13 +40,13 @@ func TestFaultOutageUnderHotLockIsQuiet(t *testing.T) {
 				redistest.Await(t, "a name that is hot", func() bool { return grants.Load() > before+100 })
 				server.Kill()
 				time.Sleep(300 * time.Millisecond) // what was under way is answered
-				used, memory := processorTime(), allocatedBytes()
+				used, memory := processorTime(), allocated()
 				const lasts = time.Second
 				time.Sleep(lasts)
 				if cpu := processorTime() - used; cpu > lasts/4 { // of all that the test binary does; the engine's share is far less
 					t.Errorf("in %v without a server the process used %v of processor time", lasts, cpu)
 				}
-				if grown := allocatedBytes() - memory; grown > 20<<20 {
+				if grown := allocated() - memory; grown > 20<<20 {
 					t.Errorf("in %v without a server the process allocated %d MB", lasts, grown>>20)
 				}
 				if t.Failed() {
@@ -66,11 +65,4 @@ func processorTime() time.Duration {
 	var r syscall.Rusage
 	syscall.Getrusage(syscall.RUSAGE_SELF, &r)
 	return time.Duration(r.Utime.Nano() + r.Stime.Nano())
-}
-
-// allocatedBytes is how many bytes this process has allocated so far.
-func allocatedBytes() uint64 {
-	var m runtime.MemStats
-	runtime.ReadMemStats(&m)
-	return m.TotalAlloc
 }

@@ -1,0 +1,43 @@
+package engine_test
+
+import (
+	"bytes"
+	"log/slog"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/wheellock/wheellock/engine"
+)
+
+// An outage is told when it begins, once a minute, and when it is over; by the link and by the subscriber.
+func TestAnOutageIsToldInAFewLines(t *testing.T) {
+	outage := func(lasts time.Duration, each int) func(*testing.T) {
+		return spec(engine.Options{}, func(b *bubble) {
+			var log bytes.Buffer
+			e := b.another(engine.Options{Logger: slog.New(slog.NewTextHandler(&log, nil))})
+			b.lock(b.Mutex("stock:7"), engine.WithLease(time.Hour))
+			waiter := b.queue(e.Mutex("stock:7")) // so that there is a subscriber
+			b.redis.SetDown(true)
+			time.Sleep(lasts)
+			b.redis.SetDown(false)
+			time.Sleep(5 * time.Second)
+			waiter.wantWaiting()
+			b.wantNil("Close", e.Close())
+			text := log.String()
+			for what, want := range map[string]int{
+				"Redis": each, "unlock messages": each,
+				`level=INFO msg="wheellock: Redis can be reached again" after=`: 1, `level=INFO msg="wheellock: unlock messages are heard again" after=`: 1,
+			} {
+				if n := strings.Count(text, what); n != want {
+					b.Errorf("%d lines with %q, want %d", n, what, want)
+				}
+			}
+			if b.Failed() {
+				b.Log(text)
+			}
+		})
+	}
+	t.Run("of 5s", outage(5*time.Second, 2))
+	t.Run("of 150s", outage(150*time.Second, 4))
+}
