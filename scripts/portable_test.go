@@ -79,6 +79,19 @@ func TestScriptsKeepToDeclaredKeys(t *testing.T) {
 			t.Fatalf("%q answered %s", command[2:], answer)
 		}
 	}
+	for _, s := range slices.Concat(lockScenes, rwScenes, fairScenes, countingScenes, permitScenes) {
+		b := b.fresh(t)
+		if s.setup != nil {
+			s.setup(b)
+		}
+		args := slices.Clone(s.args)
+		if s.script.Name == scripts.ReleaseRead.Name {
+			args[1] = 1
+		}
+		if answer := b.eval(undeclared(s.script), s.keys, args...); strings.HasPrefix(answer, "!") {
+			t.Errorf("%s: answered %s", s.name, answer)
+		}
+	}
 	b.want(b.eval(undeclared(scripts.Rights), []string{"probe"}, "probe", "probe:channel", "PUBLISH"), "", "rights")
 }
 
