@@ -123,6 +123,7 @@ func (c *closing) comeAndGo(l engine.Locker) {
 		}
 		if err != nil {
 			c.Errorf("%s: %v", l.Name(), err)
+			return
 		}
 	}
 }

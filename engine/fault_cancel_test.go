@@ -146,7 +146,7 @@ func TestFaultCancelledCallsLeaveNothing(t *testing.T) {
 	var workers sync.WaitGroup
 	for range 64 {
 		workers.Go(func() {
-			for c.total() < want && next.Load() < 3*want {
+			for c.total() < want && next.Load() < 3*want && !t.Failed() {
 				n := int(next.Add(1))
 				c.one(n, moment(n%int(moments)))
 			}

@@ -16,10 +16,11 @@ import (
 	"github.com/wheellock/wheellock/internal/redistest"
 )
 
-// hot is 64 callers who lock and unlock one name as fast as they can, until stop.
+// hot is 64 callers who lock and unlock one name as fast as they can, until stop, or an error, or the end of the test:
+// they leave before its engine is closed.
 func hot(t *testing.T, e *engine.Engine) (grants *atomic.Int64, stop func()) {
 	t.Helper()
-	ctx, cancel := context.WithCancel(context.Background())
+	ctx, cancel := context.WithCancel(t.Context())
 	grants = new(atomic.Int64)
 	var callers sync.WaitGroup
 	for range 64 {
@@ -30,14 +31,19 @@ func hot(t *testing.T, e *engine.Engine) (grants *atomic.Int64, stop func()) {
 					grants.Add(1)
 					err = h.Unlock(context.Background())
 				}
-				if err != nil && ctx.Err() == nil {
-					t.Errorf("a hot caller: %v", err)
+				if err != nil {
+					if ctx.Err() == nil {
+						t.Errorf("a hot caller: %v", err)
+					}
+					return
 				}
 			}
 		})
 	}
+	stop = func() { cancel(); callers.Wait() }
+	t.Cleanup(stop)
 	redistest.Await(t, "a name that is hot", func() bool { return grants.Load() > 1000 })
-	return grants, func() { cancel(); callers.Wait() }
+	return grants, stop
 }
 
 // visit has the outsider get the hot name again and again by Redisson's plain protocol: it listens, and asks

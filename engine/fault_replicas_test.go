@@ -232,8 +232,8 @@ func TestFaultReplicasHaveWhatIsHeld(t *testing.T) {
 		master := redistest.Start(t)
 		both := []*redistest.Server{redistest.StartReplica(t, master), redistest.StartReplica(t, master)}
 		e := connect(t, master.Addr(), replicas(2))
-		ctx, stop := context.WithCancel(context.Background())
-		var mu sync.Mutex // guards holds
+		ctx, stop := context.WithCancel(t.Context()) // which ends when the test fails, before the engine is closed
+		var mu sync.Mutex                            // guards holds
 		var holds []*engine.Hold
 		var callers sync.WaitGroup
 		for i := range 16 {
@@ -241,7 +241,8 @@ func TestFaultReplicasHaveWhatIsHeld(t *testing.T) {
 				for n := 0; ctx.Err() == nil; n++ {
 					h, err := e.Mutex(fmt.Sprintf("held:%d:%d", i, n)).Lock(ctx)
 					if err != nil {
-						continue // the master has died
+						time.Sleep(5 * time.Millisecond) // the master has died
+						continue
 					}
 					mu.Lock()
 					holds = append(holds, h)

@@ -234,8 +234,8 @@ func TestFaultSentinelSwitchLosesNoReplicatedLock(t *testing.T) {
 						mu.Lock()
 						holds = append(holds, h)
 						mu.Unlock()
-						time.Sleep(5 * time.Millisecond)
 					}
+					time.Sleep(5 * time.Millisecond)
 				}
 			})
 		}

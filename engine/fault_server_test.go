@@ -317,18 +317,14 @@ func TestFaultServerFull(t *testing.T) {
 func TestFaultScriptsFlushedWithoutEnd(t *testing.T) {
 	server := redistest.Start(t)
 	e := connect(t, server.Addr())
-	stop := make(chan struct{})
+	ctx, stop := context.WithCancel(t.Context())
+	defer stop()
 	var flushing, trying sync.WaitGroup
 	for range 4 {
 		outside := newOutsider(t, server.Addr())
 		flushing.Go(func() {
-			for {
-				select {
-				case <-stop:
-					return
-				default:
-					outside.client.Do(context.Background(), outside.client.B().ScriptFlush().Build())
-				}
+			for ctx.Err() == nil {
+				outside.client.Do(ctx, outside.client.B().ScriptFlush().Build())
 			}
 		})
 	}
@@ -347,7 +343,7 @@ func TestFaultScriptsFlushedWithoutEnd(t *testing.T) {
 		})
 	}
 	trying.Wait()
-	close(stop)
+	stop()
 	flushing.Wait()
 	checkQuiet(t, server, e, 0)
 }

@@ -336,7 +336,7 @@ func TestRWOutsideWriterGetsIn(t *testing.T) {
 	server := redistest.Start(t)
 	e := connect(t, server.Addr())
 	java := newRedisson(t, server, "stock:7")
-	ctx, stop := context.WithCancel(context.Background())
+	ctx, stop := context.WithCancel(t.Context())
 	defer stop()
 	var readers sync.WaitGroup
 	for range 64 {

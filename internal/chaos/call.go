@@ -105,7 +105,15 @@ func (w *worker) lock(d demand) (*engine.Hold, uint32) {
 		h, err = l.lock(ctx, opts...)
 	}
 	w.answer(h, err, call)
+	w.pauseAfter(err)
 	return h, call
+}
+
+// pauseAfter keeps a worker from calling again and again who is refused at once.
+func (w *worker) pauseAfter(err error) {
+	if c, _ := classify(err); c&(isNotSent|isRefused|isOverloaded|isClosed) != 0 {
+		w.sleep(w.upTo(5 * time.Millisecond))
+	}
 }
 
 // answer tells what came of a call.

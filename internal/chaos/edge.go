@@ -58,6 +58,9 @@ func (w *worker) shape(name string) func(context.Context, ...engine.LockOption) 
 			if _, err := s.TrySetPermits(context.Background(), edgePermits); err == nil {
 				break
 			}
+			if w.resting.Err() != nil {
+				return w.e.Mutex(name).Lock
+			}
 			time.Sleep(10 * time.Millisecond)
 		}
 		return func(ctx context.Context, opts ...engine.LockOption) (*engine.Hold, error) {

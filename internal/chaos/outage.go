@@ -17,8 +17,8 @@ const (
 
 // hotDeath ends Redis while callers of one process have and want the same lock.
 func hotDeath(s *strike) bool {
-	s.down.from = now()
 	s.server.Kill()
+	s.down.from = now() // it is gone
 	time.Sleep(outageLasts + s.upTo(outageWindow/4))
 	s.down.to = now()
 	s.server.Restart()

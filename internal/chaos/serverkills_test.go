@@ -89,8 +89,8 @@ func (s *stand) ensure() {
 func (s *stand) kill() killed {
 	s.ensure()
 	time.Sleep(rand.N(100 * time.Millisecond))
-	down := span{from: now()}
 	s.server.Kill()
+	down := span{from: now()}
 	time.Sleep(outageLasts + rand.N(3*time.Second-outageLasts))
 	down.to = now()
 	s.server.Restart()

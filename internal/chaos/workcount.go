@@ -45,6 +45,7 @@ func (w *worker) useSemaphore() {
 	}
 	if c, text := classify(err); err != nil {
 		w.tell(record{What: denied, At: now(), Call: call, Classes: c, Text: text})
+		w.pauseAfter(err)
 		return
 	}
 	w.tell(record{What: granted, At: now(), Call: call, Until: never})

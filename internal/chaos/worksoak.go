@@ -24,6 +24,7 @@ func (w *worker) useDistinct() {
 	})
 	c, text := classify(err)
 	w.tell(record{What: unlocked, At: now(), Call: call, Classes: c, Text: text})
+	w.pauseAfter(err)
 }
 
 // useCallbacks takes some locks and gives them back, as a program does in which nobody waits; at times it has thought
@@ -45,5 +46,6 @@ func (w *worker) useCallbacks() {
 		}
 		done = append(done, f)
 	}
-	_, _ = futures.All(done...).Wait(context.Background()) // the callbacks have told
+	_, err := futures.All(done...).Wait(context.Background()) // the callbacks have told
+	w.pauseAfter(err)
 }

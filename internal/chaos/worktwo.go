@@ -41,6 +41,7 @@ func (w *worker) useTwo() {
 	at = now()
 	if c, text := classify(err); err != nil {
 		each(record{What: denied, At: at, Classes: c, Text: text})
+		w.pauseAfter(err)
 		return
 	}
 	each(record{What: granted, At: at, Until: of(h.Deadline())})
