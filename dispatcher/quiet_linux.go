@@ -31,7 +31,7 @@ type quiet struct {
 	net.Conn
 	in, out  transfer
 	ahead    transfer
-	shown    time.Time   // the last read of which the runtime was told; the reader's
+	shown    time.Time   // the last call of which the runtime was told; the reader's
 	monitors *time.Timer // does nothing
 }
 
@@ -52,6 +52,7 @@ func quieten(conn net.Conn) net.Conn {
 		return conn
 	}
 	q := &quiet{Conn: conn, monitors: time.AfterFunc(monitorTime, func() {})}
+	q.in.tell = q.tell
 	q.in.open(raw.Read, syscall.SYS_RECVFROM, syscall.MSG_DONTWAIT)
 	q.out.open(raw.Write, syscall.SYS_SENDTO, syscall.MSG_DONTWAIT|syscall.MSG_NOSIGNAL)
 	look := func(fd uintptr) { q.ahead.seen = q.ahead.ready(fd) }
@@ -65,11 +66,6 @@ func (q *quiet) Read(b []byte) (int, error) {
 	if len(b) == 0 {
 		return 0, nil
 	}
-	now := time.Now()
-	if q.in.told = now.Sub(q.shown) >= monitorTime; q.in.told {
-		q.shown = now
-		q.monitors.Reset(monitorTime)
-	}
 	n, err := q.in.move(b)
 	switch {
 	case err != nil:
@@ -78,6 +74,18 @@ func (q *quiet) Read(b []byte) (int, error) {
 		return 0, io.EOF
 	}
 	return n, nil
+}
+
+// tell reports whether the runtime is to be told of the next call. It is asked before every call, also before the one that
+// reads what a read has waited for: after a long wait the monitor is asleep, and who gets the answer may compute.
+func (q *quiet) tell() bool {
+	now := time.Now()
+	if now.Sub(q.shown) < monitorTime {
+		return false
+	}
+	q.shown = now
+	q.monitors.Reset(monitorTime)
+	return true
 }
 
 func (q *quiet) Write(b []byte) (written int, err error) {
@@ -117,8 +125,8 @@ type transfer struct {
 	turn  sync.Mutex
 	wait  func(ready func(fd uintptr) bool) error // calls ready again when the poller finds the socket ready
 	ready func(fd uintptr) bool
-	told  bool // the runtime is told of the next call
-	seen  bool // of ahead: the last call did not find the socket empty
+	tell  func() bool // reports whether the runtime is told of the next call; nil: never
+	seen  bool        // of ahead: the last call did not find the socket empty
 	b     []byte
 	n     int
 	errno syscall.Errno
@@ -130,7 +138,7 @@ func (t *transfer) open(wait func(func(uintptr) bool) error, trap, flags uintptr
 		for {
 			var n uintptr
 			var errno syscall.Errno
-			if t.told {
+			if t.tell != nil && t.tell() {
 				n, _, errno = syscall.Syscall6(trap, fd, uintptr(unsafe.Pointer(unsafe.SliceData(t.b))), uintptr(len(t.b)), flags, 0, 0)
 			} else {
 				n, _, errno = syscall.RawSyscall6(trap, fd, uintptr(unsafe.Pointer(unsafe.SliceData(t.b))), uintptr(len(t.b)), flags, 0, 0)

@@ -81,3 +81,35 @@ func TestQuietSocketsLeaveTheMonitorAwake(t *testing.T) {
 		}
 	}
 }
+
+// The same when the answer was long in coming: by then the monitor is asleep, and no ordinary read has woken it.
+func TestQuietSocketsWakeTheMonitorAfterALongWait(t *testing.T) {
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
+	conn, err := net.Dial("tcp", redistest.Start(t).Addr())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	conn = quieten(conn)
+	answers := bufio.NewReader(conn)
+	const computes, most = 2 * time.Second, 500 * time.Millisecond
+	for turn := range 5 {
+		began, other := make(chan time.Time), make(chan time.Duration, 1)
+		go func() { other <- time.Since(<-began) }()
+		for _, ask := range []string{"PING", "PING", "BLPOP nothing 0.1"} { // the last answer comes after 100 ms
+			if _, err := conn.Write([]byte(ask + "\r\n")); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := answers.ReadString('\n'); err != nil {
+				t.Fatal(err)
+			}
+		}
+		now := time.Now()
+		began <- now
+		for time.Since(now) < computes && len(other) == 0 {
+		}
+		if waited := <-other; waited > most {
+			t.Errorf("turn %d: another goroutine waited for %v", turn, waited)
+		}
+	}
+}
