@@ -58,7 +58,8 @@ func (r Reply) Late() (serverMillis int64, late bool) {
 	return int64(lateBase - r), true
 }
 
-// Fault is the class of an error that stopped a script, or None. What the script had written by then it has taken back.
+// Fault is the class of an error that stopped a script, or None. What the script had
+// written by then it has taken back, or nobody is misled by it.
 func (r Reply) Fault() Fault {
 	if r > faultBase || r <= lateBase {
 		return None

@@ -119,6 +119,16 @@ func TestPermitsAskedForAgainAtMaxmemory(t *testing.T) {
 	s.wants(0, 1)
 }
 
+// Asked again after somebody has freed one of them, permits are not all held any more.
+func TestPermitsAskedForAgainAreAllHeldOrNone(t *testing.T) {
+	onBoth(t, func(t *testing.T, b *box) {
+		s := stocked(b, one, 2, 0, 1)
+		b.want(s.take(100, 2), "1", "take")
+		b.must("ZREM", s.keys[1], string(scripts.PermitID(someUUID, 101)))
+		b.want(s.take(100, 2), "-1", "take again")
+	})
+}
+
 // A user who lacks a right leaves nothing half done: a permit is free or held.
 func TestPermitsOfAUserWithoutRights(t *testing.T) {
 	b := realBox(t)

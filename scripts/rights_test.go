@@ -53,7 +53,7 @@ func TestRights(t *testing.T) {
 func TestRightsKnowEveryCommand(t *testing.T) {
 	tried := needed("BOTH")
 	for _, s := range all {
-		for _, found := range regexp.MustCompile(`\bp?call\('([A-Z]+)'(?:, '(NUMSUB|SHARDNUMSUB)')?`).FindAllStringSubmatch(s.Text, -1) {
+		for _, found := range regexp.MustCompile(`\b(?:p?call\(|ask\(l, )'([A-Z]+)'(?:, '(NUMSUB|SHARDNUMSUB)')?`).FindAllStringSubmatch(s.Text, -1) {
 			name := strings.ToLower(found[1])
 			if found[2] != "" {
 				name += "|" + strings.ToLower(found[2])

@@ -97,7 +97,7 @@ var fairKeys = []string{one, scripts.FairQueue(one), scripts.FairDeadlines(one),
 
 // asking is what a waiter of a fair lock asks.
 func asking(id int, place string, n, first int) []any {
-	return []any{9000000000000, "me", hour, "PUBLISH", id, place, hour, n, first, nobody}
+	return []any{"9000000000000", "me", hour, "PUBLISH", id, place, hour, n, first, nobody}
 }
 
 // queued puts waiters of ours into the queue of a lock that another has, which then goes or stays.
