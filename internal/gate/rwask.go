@@ -76,12 +76,6 @@ func (r *RW) need() time.Duration {
 	return lease
 }
 
-// courtesy reports whether readers let outside writers come first: not an Owner that reads already, who would wait
-// for itself, and not after nobody took what we left to others.
-func (r *RW) courtesy(now Time, w *Waiter) bool {
-	return now >= r.yieldFree && (w.Owner == 0 || r.owners[w.Owner] == nil)
-}
-
 // ownEars is how many of the channel's subscribers we are ourselves.
 func (r *RW) ownEars() int64 {
 	if r.ear == listening || r.ear == turning {
@@ -135,6 +129,7 @@ func (r *RW) acquired(now Time, g *grip, c *Command, fx *Effects) {
 		r.remove(g)
 		r.haunt(g, c.Sent)
 		r.refused(now, ttl, g.ID, fx)
+		r.letPass(now)
 	default:
 		if g.Unsure == 0 { // else an earlier one may have taken the lock: the same owner asks again, or releases
 			r.remove(g)
@@ -166,7 +161,7 @@ func (r *RW) begun(now Time, g *grip, c *Command) {
 func (r *RW) refused(now Time, ttl time.Duration, seed uint64, fx *Effects) {
 	r.cfg.Stats.Waits.Inc()
 	r.queue.turnAway(r.cfg, Outcome{Why: Taken, TTL: ttl}, triesOnce)
-	r.settleYield(false, now)
+	r.settleYield(r.reads(), now) // beside our own readers nobody writes: who listens has taken nothing
 	if r.queue.head == nil {
 		return
 	}
@@ -200,6 +195,7 @@ func (r *RW) confirmed(now Time, g *grip, c *Command, fx *Effects) {
 		case g.write:
 		case r.courteous && r.outside > 0:
 			r.refused(now, g.Deadline-now, g.ID, fx)
+			r.letPass(now)
 		default:
 			g.joinBy = c.Sent + r.cfg.HandoffTime
 			r.admit(now, g, c)

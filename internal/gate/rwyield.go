@@ -1,0 +1,23 @@
+package gate
+
+import "slices"
+
+// courtesy reports whether readers let outside writers come first: not an Owner that reads already, who would wait
+// for itself, and not after nobody took what we left to others.
+func (r *RW) courtesy(now Time, w *Waiter) bool {
+	return now >= r.yieldFree && (w.Owner == 0 || r.owners[w.Owner] == nil)
+}
+
+// reads reports whether readers of ours have the name.
+func (r *RW) reads() bool {
+	return slices.ContainsFunc(r.grips, func(g *grip) bool { return g.phase == ours && !g.write })
+}
+
+// letPass bounds how long readers wait, beside those of ours who read, for others who listen: these may wait to write,
+// or only listen, and a hold may last for hours. It is a yield like any other, and in vain when we read still.
+func (r *RW) letPass(now Time) {
+	if r.queue.head == nil || !r.reads() {
+		return
+	}
+	r.askAt = min(r.askAt, now+r.pause(now, 1, r.cfg))
+}
