@@ -44,7 +44,7 @@ func (m *Mutex) acquired(now Time, c *Command, fx *Effects) {
 		m.t.Deadline = 0
 		m.t.confirm(now, c)
 		m.fence(int64(c.Reply))
-		m.settleYield(true)
+		m.settleYield(true, now)
 		if now >= m.t.Deadline { // rule: a grant read after its own deadline is not handed out
 			m.lose(now, Lost, fx)
 			return
@@ -54,7 +54,7 @@ func (m *Mutex) acquired(now Time, c *Command, fx *Effects) {
 			return
 		}
 		if m.crowd != nil {
-			m.crowd.stint, m.crowd.outside, m.crowd.spins = now, 0, 0
+			m.crowd.enter(now, m.cfg)
 			m.crowd.last.heal()
 		}
 		m.admit(now, fx)

@@ -11,8 +11,10 @@ import (
 type crowd struct {
 	listener
 	yielding
-	freeAt Time // when the lease of the owner that refused us ends, as it was last heard
-	last   Why  // the last answer of Redis: Taken or TooFew; else Down
+	turns  turns // of a name whose waiters poll
+	keep   Time  // until when the turns are remembered, although nobody wants the name here; Never: they are not
+	freeAt Time  // when the lease of the owner that refused us ends, as it was last heard
+	last   Why   // the last answer of Redis: Taken or TooFew; else Down
 
 	swapWatch bool // whether the swap in flight is for a watched hold
 
@@ -28,7 +30,7 @@ const retryPause = 20 * time.Millisecond
 
 func (m *Mutex) crowded() *crowd {
 	if m.crowd == nil {
-		m.crowd = &crowd{listener: newListener(m.cfg), last: Down}
+		m.crowd = &crowd{listener: newListener(m.cfg), last: Down, keep: Never}
 	}
 	return m.crowd
 }
@@ -42,12 +44,12 @@ func (m *Mutex) turnAway(out Outcome, chosen func(*Waiter) bool) {
 func (m *Mutex) refused(now Time, ttl time.Duration, fx *Effects) {
 	m.cfg.Stats.Waits.Inc()
 	m.turnAway(Outcome{Why: Taken, TTL: ttl}, triesOnce)
-	m.settleYield(false)
+	m.settleYield(false, now)
 	if m.queue.head == nil {
 		return
 	}
 	c := m.crowded()
-	c.last, c.freeAt = Taken, now+ttl
+	c.last, c.freeAt, c.turns.taken = Taken, now+ttl, true
 	sleep := m.cfg.sleep(ttl, m.t.ID)
 	m.askAt = now + sleep
 	if m.breed().polls {
@@ -112,7 +114,7 @@ func (m *Mutex) Message(now Time, fx *Effects) {
 		return
 	}
 	m.tick(now, fx)
-	m.settleYield(false) // somebody had it, to free it
+	m.settleYield(false, now) // somebody had it, to free it
 	if m.t.phase == ours {
 		m.Suspect(now, fx)
 		return
@@ -164,9 +166,23 @@ func (m *Mutex) thin(now Time) {
 
 func (c *crowd) nextAlarm(m *Mutex) Time {
 	if m.flight == None && m.t.phase != asked && m.t.phase != dead {
-		return min(c.linger, c.ghosts.nextAlarm())
+		return min(c.linger, c.keep, c.ghosts.nextAlarm())
 	}
-	return c.linger
+	return min(c.linger, c.keep)
 }
 
-func (c *crowd) idle() bool { return c.ear == deaf && len(c.ghosts) == 0 }
+// enter notes that the name is ours.
+func (c *crowd) enter(now Time, cfg *Config) {
+	c.yielding.enter(now, cfg)
+	c.turns.enter(now)
+	c.spins = 0
+}
+
+// forget ends the memory of the turns when it is time.
+func (c *crowd) forget(now Time) {
+	if now >= c.keep {
+		c.keep = Never
+	}
+}
+
+func (c *crowd) idle() bool { return c.ear == deaf && c.keep == Never && len(c.ghosts) == 0 }
