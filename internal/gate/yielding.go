@@ -60,9 +60,9 @@ func (y *yielding) longest(now Time, cfg *Config) time.Duration {
 // short reports whether others, who listen, have the name for one grant at a time.
 func (y *yielding) short() bool { return y.shorts >= shortAfter }
 
-// over reports whether so many callers here have had as many grants as is fair: about half of them one each, for the
-// others are at least one.
-func (y *yielding) over(callers int32) bool { return y.short() && y.handed >= callers/2 }
+// over reports whether so many callers here have had as many grants as is fair: about a third of them one each, for the
+// others are at least one, and some of our turns are long.
+func (y *yielding) over(callers int32) bool { return y.short() && y.handed >= max(callers/3, 1) }
 
 // pause is how long to leave a name, whose freeing so many others heard, to them.
 func (y *yielding) pause(now Time, heard int32, cfg *Config) time.Duration {
