@@ -102,9 +102,9 @@ func TestFaultMessagesLost(t *testing.T) {
 			proxy := redistest.NewProxy(t, server.Addr())
 			proxy.LoseMessages(share)
 			e := connect(t, proxy.Addr())
-			waits := wakeUps(t, e, newOutsider(t, server.Addr()), 8, times(t, 100, 3))
-			if proxy.Stats().LostMessages == 0 {
-				t.Error("no message was lost")
+			var waits []time.Duration
+			for proxy.Stats().LostMessages == 0 { // of two dozen messages none may be among a tenth
+				waits = append(waits, wakeUps(t, e, newOutsider(t, server.Addr()), 8, times(t, 100, 3))...)
 			}
 			if _, worst := reportWaits(t, waits); worst > 2*time.Second+pollSlack {
 				t.Errorf("a waiter waited %v after its name was free, with a poll cap of 2s", worst)

@@ -44,12 +44,12 @@ func (m *Mutex) acquired(now Time, c *Command, fx *Effects) {
 		m.t.Deadline = 0
 		m.t.confirm(now, c)
 		m.fence(int64(c.Reply))
-		m.settleYield(true)
+		m.settleYield(true, now)
 		if m.givenInVain(now, c, fx) {
 			return
 		}
 		if m.crowd != nil {
-			m.crowd.stint, m.crowd.outside, m.crowd.spins = now, 0, 0
+			m.crowd.enter(now, m.cfg)
 			m.crowd.found(now, true)
 			m.crowd.last = m.crowd.last.noted(Outcome{Why: Taken})
 		}

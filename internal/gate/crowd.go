@@ -11,6 +11,8 @@ import (
 type crowd struct {
 	listener
 	yielding
+	turns  turns       // of a name whose waiters poll
+	keep   Time        // until when the turns are remembered, although nobody wants the name here; Never: they are not
 	freeAt Time        // when the lease of the owner that refused us ends, as it was last heard; Never: it has no end
 	last   *lastAnswer // about those who wait
 
@@ -24,7 +26,7 @@ type crowd struct {
 
 func (m *Mutex) crowded() *crowd {
 	if m.crowd == nil {
-		m.crowd = &crowd{listener: newListener(m.cfg)}
+		m.crowd = &crowd{listener: newListener(m.cfg), keep: Never}
 	}
 	return m.crowd
 }
@@ -71,14 +73,14 @@ func (m *Mutex) refused(now Time, ttl time.Duration, fx *Effects) {
 	m.cfg.Stats.Waits.Inc()
 	m.tries = 0
 	m.tell(Outcome{Why: Taken, TTL: ttl})
-	m.settleYield(false)
+	m.settleYield(false, now)
 	if m.queue.head == nil {
 		return
 	}
 	c := m.crowded()
 	free := leaseEnd(now, ttl)
 	c.found(now, (free-c.freeAt).Abs() > sameLease)
-	c.freeAt = free
+	c.freeAt, c.turns.taken = free, true
 	sleep := m.cfg.sleep(ttl, m.t.ID)
 	m.askAt = now + sleep
 	if m.again && now < c.heedAt {
@@ -167,7 +169,7 @@ func (m *Mutex) Message(now Time, news News, fx *Effects) {
 		return
 	}
 	m.tick(now, fx)
-	m.settleYield(false) // somebody had it, to free it
+	m.settleYield(false, now) // somebody had it, to free it
 	switch {
 	case m.t.phase == ours:
 		c.found(now, false)
@@ -242,9 +244,23 @@ func (m *Mutex) thin(now Time) {
 
 func (c *crowd) nextAlarm(m *Mutex) Time {
 	if m.flight == None && m.t.phase != asked && m.t.phase != dead {
-		return min(c.linger, c.ghosts.nextAlarm())
+		return min(c.linger, c.keep, c.ghosts.nextAlarm())
 	}
-	return c.linger
+	return min(c.linger, c.keep)
 }
 
-func (c *crowd) idle() bool { return c.ear == deaf && len(c.ghosts) == 0 }
+// enter notes that the name is ours.
+func (c *crowd) enter(now Time, cfg *Config) {
+	c.yielding.enter(now, cfg)
+	c.turns.enter(now)
+	c.spins = 0
+}
+
+// forget ends the memory of the turns when it is time.
+func (c *crowd) forget(now Time) {
+	if now >= c.keep {
+		c.keep = Never
+	}
+}
+
+func (c *crowd) idle() bool { return c.ear == deaf && c.keep == Never && len(c.ghosts) == 0 }

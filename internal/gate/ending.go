@@ -93,9 +93,6 @@ func (m *Mutex) released(now Time, c *Command, fx *Effects) {
 		m.t.phase = free
 		m.haunt(c.Sent)
 		m.askAt = now + m.pause(now, m.heardBy(c))
-		if m.breed().polls && m.queue.head != nil { // others poll too, and are not heard
-			m.askAt = now + m.spin()
-		}
 		m.outOfTurn(now, fx)
 	case c.Result == Answered && c.Reply == scripts.NotMine:
 		out := Outcome{Why: Lost}
@@ -205,6 +202,7 @@ func (m *Mutex) Close(now Time, fx *Effects) {
 	m.Drain(now, fx)
 	if c := m.crowd; c != nil {
 		c.listener.close()
+		c.keep = Never
 	}
 	if m.t.phase == ours {
 		m.t.endAll(m.cfg.Stats, Closed)

@@ -1,9 +1,10 @@
 // Package gate is what one name is and does next: state machines without I/O, goroutines or clocks.
 //
 // A Cell is one live name (this file); its Machine is the kind's state machine: the Mutex (mutex.go, with its ways of
-// asking in asking.go, waiting in crowd.go, handing on in handoff.go and ending in ending.go), the read-write lock RW
-// (rw.go, rwask.go, rwenter.go, rwrenew.go, rwend.go, rwfree.go). Callers are Waiters in a queue (waiter.go;
-// retry.go says what they hear when Redis is asked in vain, and when it is asked again), which a Mutex has only while somebody waits (callers.go); a
+// asking in asking.go, waiting in crowd.go, handing on in handoff.go and ending in ending.go; what it leaves to other
+// processes is in yielding.go, and where these poll in turns.go), the read-write lock RW (rw.go, rwask.go, rwyield.go,
+// rwenter.go, rwrenew.go, rwend.go, rwfree.go). Callers are Waiters in a queue (waiter.go; retry.go says what they hear when
+// Redis is asked in vain, and when it is asked again), which a Mutex has only while somebody waits (callers.go); a
 // granted Waiter becomes a Hold (hold.go) of the tenure (tenure.go), which is one ownership in Redis. The loop that
 // owns the cells calls one method per event and says what time it is; the machine answers by settling waiters and by
 // appending Commands and subscription wishes to Effects. A machine can so be replayed from a list of events.

@@ -66,8 +66,7 @@ func (m *Mutex) decide(now Time, fx *Effects) {
 		m.queue.remove(w)
 		owner := w.Owner
 		if m.grant(now, w) {
-			m.t.handed++
-			m.cfg.Stats.Handoffs.Inc()
+			m.handedOn(now)
 			m.readmit(now, owner, fx)
 			m.confirmAhead(now, fx)
 			return
@@ -92,7 +91,7 @@ func (m *Mutex) decide(now Time, fx *Effects) {
 // fresh is rule 8, and rule 1 for w: the tenure may be handed to w without asking Redis. Not while a swap is on
 // its way: that will end the tenure for a fresh one.
 func (m *Mutex) fresh(now Time, w *Waiter) bool {
-	return m.flight != Swap && w.fits(&m.t.Tenure) && now < m.t.Deadline && now-m.t.Confirmed < m.cfg.HandoffTime && !m.t.Doubt && m.t.Epoch == m.cfg.Epoch && m.fenced(w)
+	return m.flight != Swap && w.fits(&m.t.Tenure) && now < m.t.Deadline && now-m.t.Confirmed < m.cfg.HandoffTime && !m.t.Doubt && m.t.Epoch == m.cfg.Epoch && m.fenced(w) && !m.turnOver(now)
 }
 
 // confirmAhead confirms a tenure that changes hands fast when half of its HandoffTime is over. A doubtful tenure is not
@@ -122,6 +121,7 @@ func (m *Mutex) confirmed(now Time, c *Command, fx *Effects) {
 		m.t.follow()
 		if c.Op == Swap {
 			if !m.givenInVain(now, c, fx) {
+				crowd.turns.hand(now)
 				m.admit(now, fx)
 			}
 			return
@@ -162,19 +162,73 @@ func (m *Mutex) swapTooLate(now Time, c *Command) {
 }
 
 // keeps reports whether this process may keep the name for its next waiter after the tenure has aged.
-func (m *Mutex) keeps(now Time) bool { return m.cfg.HandoffTime > 0 && m.crowded().keeps(now, m.cfg) }
+func (m *Mutex) keeps(now Time) bool {
+	return m.cfg.HandoffTime > 0 && m.crowded().keeps(now, m.breed().polls, m.cfg) && !m.turnOver(now)
+}
 
-// pause is how long we leave a freed name to others that listen.
-func (m *Mutex) pause(now Time, heard int32) time.Duration {
-	if m.crowd == nil || m.queue.head == nil || m.queue.line != nil { // a fair lock is left to whose turn it is
-		return 0
+// turnOver reports whether it is the turn of others, who have shown that they want the name.
+func (m *Mutex) turnOver(now Time) bool {
+	switch callers := m.queue.n + 1; {
+	case m.crowd == nil:
+		return false
+	case m.breed().polls:
+		return m.crowd.turns.over(now, callers, m.cfg)
+	default:
+		return m.crowd.yielding.over(callers)
 	}
-	return m.crowd.pause(now, heard, m.cfg)
+}
+
+// handedOn counts a grant without asking Redis.
+func (m *Mutex) handedOn(now Time) {
+	m.t.handed++
+	m.cfg.Stats.Handoffs.Inc()
+	if m.breed().polls {
+		m.crowded().turns.hand(now)
+	} else if m.crowd != nil {
+		m.crowd.yielding.handed++
+	}
+}
+
+// pause is how long we leave a freed name to others.
+func (m *Mutex) pause(now Time, heard int32) time.Duration {
+	c := m.crowd
+	switch {
+	case c == nil || m.queue.line != nil: // a fair lock is left to whose turn it is
+		return 0
+	case m.breed().polls:
+		return m.pausePolling(now)
+	case m.queue.head == nil && !c.yielding.short(): // no pause is kept that nobody is in
+		return 0
+	default:
+		return c.yielding.pause(now, heard, m.cfg)
+	}
+}
+
+// pausePolling is how long we leave a freed name to others that poll. The end of our turn counts also if nobody waits
+// here at this moment: callers that come again soon have the name as much as those who wait.
+func (m *Mutex) pausePolling(now Time) time.Duration {
+	t := &m.crowd.turns
+	t.left = now
+	m.crowd.keep = t.settled()
+	switch {
+	case m.turnOver(now):
+		return t.leave(now, m.t.ID)
+	case m.queue.head == nil:
+		return 0
+	default:
+		return m.spin()
+	}
+}
+
+// pausing reports whether a freed name is left to others although nobody waits here.
+func (m *Mutex) pausing() bool {
+	c := m.crowd
+	return c != nil && (c.turns.pause || c.yield != 0 && c.short())
 }
 
 // settleYield notes whether somebody took what we yielded.
-func (m *Mutex) settleYield(nobody bool) {
+func (m *Mutex) settleYield(nobody bool, now Time) {
 	if m.crowd != nil {
-		m.crowd.settleYield(nobody, m.t.Confirmed)
+		m.crowd.settleYield(nobody, now)
 	}
 }

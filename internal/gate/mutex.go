@@ -39,7 +39,7 @@ func (m *Mutex) Ask(now Time, w *Waiter, fx *Effects) {
 		m.cfg.Answer(w, Outcome{Why: Taken, TTL: m.ttl(now)})
 		return
 	}
-	if w.Try || m.t.phase == free && m.queue.lasting() == 0 { // no pause is kept that nobody is in, and no TryLock keeps one
+	if w.Try || m.t.phase == free && m.queue.lasting() == 0 && !m.pausing() { // no TryLock keeps a pause
 		m.hurry(now)
 	}
 	m.borrowed().queue.push(w)
@@ -199,11 +199,14 @@ func (m *Mutex) send(c Command, fx *Effects) {
 // Wake is the alarm.
 func (m *Mutex) Wake(now Time, fx *Effects) {
 	m.tick(now, fx)
-	if now >= Centuries && m.crowd != nil {
-		m.crowd.ghosts.settleAll(Outcome{Why: Closed})
-	}
-	if m.crowd != nil && m.queue.head == nil {
-		m.crowd.expire(now, &m.Cell, fx)
+	if m.crowd != nil {
+		if now >= Centuries {
+			m.crowd.ghosts.settleAll(Outcome{Why: Closed})
+		}
+		m.crowd.forget(now)
+		if m.queue.head == nil {
+			m.crowd.expire(now, &m.Cell, fx)
+		}
 	}
 	m.pump(now, fx)
 }

@@ -70,7 +70,7 @@ func (r *RW) decide(now Time, g *grip, fx *Effects) {
 	}
 	w := r.queue.head
 	switch {
-	case w == nil || !g.write || g.torn || !w.Write || !w.fits(&g.Tenure) || r.cfg.HandoffTime <= 0 || !r.keeps(now, r.cfg):
+	case w == nil || !g.write || g.torn || !w.Write || !w.fits(&g.Tenure) || r.cfg.HandoffTime <= 0 || !r.keeps(now, false, r.cfg):
 		r.drop(now, g, nil)
 	case r.flight == None:
 		r.send(Command{Op: ConfirmWrite, ID: g.ID, Lease: g.Lease}, g, fx)

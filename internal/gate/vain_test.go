@@ -108,7 +108,7 @@ func busyUnder(ill func(*Command)) func(*bench) {
 					users[k] = b.ask(nil)
 				}
 			}
-			if i > 1000 { // long in vain
+			if i > 1500 { // long in vain: the longest turn of a spin lock, in which its confirmations may go well, is over
 				b.wantFew(b.now - 500*time.Millisecond)
 			}
 			if b.t.Failed() {

@@ -14,29 +14,62 @@ const (
 	// who listens does not always wait, for a subscription outlives its waiters.
 	yieldsInVain = 4
 	restLength   = 3
+	// Our turns are short from when shortAfter more yields than not were taken by others who soon gave the name back:
+	// each turn of the others is one grant, as Redisson's are. shortMost bounds the count. After shortTime it is set
+	// back, so that two of our turns are long.
+	shortAfter = 4
+	shortMost  = shortAfter + 1
+	shortTime  = 2 * time.Second
+	// pollMemory is how long somebody who was not heard, but took what we left alone, is taken to poll.
+	pollMemory = 2 * time.Second
 )
 
 // yielding is what a process owes to others that want a name it keeps (rule 9).
 type yielding struct {
 	stint     Time          // when this process last began to hold the name without a break
 	outside   int32         // how many others listened at the last count
+	handed    int32         // grants without asking Redis since we have the name
 	yields    uint8         // how many yields more were in vain than were taken
+	shorts    uint8         // how many turns of others were short, less one for each that was not or was in vain
+	unheard   bool          // the yield under way is for somebody who does not listen
+	taken     bool          // the last yield was taken
 	yield     time.Duration // the one that is under way; 0: none
 	yieldFree Time          // until when we do not yield
+	seen      Time          // when we saw that it was
+	shortEnds Time          // until when our turns are short
+	pollEnds  Time          // until when somebody is taken to poll
 }
 
 // keeps reports whether this process may keep the name for its next waiter: not while others listen, and
-// never for longer than a stint.
-func (y *yielding) keeps(now Time, cfg *Config) bool {
+// never for longer than a stint. A name whose waiters poll has turns instead of stints.
+func (y *yielding) keeps(now Time, polls bool, cfg *Config) bool {
 	if y.stint == 0 {
 		y.stint = now
 	}
-	return (y.outside == 0 || now < y.yieldFree) && now-y.stint < stintLimit*cfg.HandoffTime
+	return (y.outside == 0 || now < y.yieldFree) && (polls || now-y.stint < y.longest(now, cfg))
 }
+
+// longest is how long a stint lasts at most.
+func (y *yielding) longest(now Time, cfg *Config) time.Duration {
+	if now < y.pollEnds {
+		return cfg.HandoffTime
+	}
+	return stintLimit * cfg.HandoffTime
+}
+
+// short reports whether others, who listen, have the name for one grant at a time.
+func (y *yielding) short() bool { return y.shorts >= shortAfter }
+
+// over reports whether so many callers here have had as many grants as is fair: about a third of them one each, for the
+// others are at least one, and some of our turns are long.
+func (y *yielding) over(callers int32) bool { return y.short() && y.handed >= max(callers/3, 1) }
 
 // pause is how long to leave a name, whose freeing so many others heard, to them.
 func (y *yielding) pause(now Time, heard int32, cfg *Config) time.Duration {
-	if heard <= 0 || now < y.yieldFree {
+	if heard <= 0 {
+		return y.pauseUnheard(now, cfg)
+	}
+	if now < y.yieldFree {
 		return 0
 	}
 	first := max(minYield, 2*cfg.RTT)
@@ -44,20 +77,56 @@ func (y *yielding) pause(now Time, heard int32, cfg *Config) time.Duration {
 	return y.yield
 }
 
+// pauseUnheard is the pause at the end of a stint for who polls without listening. He is met by chance: that he gets
+// in for certain would take a pause as long as his sleep.
+func (y *yielding) pauseUnheard(now Time, cfg *Config) time.Duration {
+	if cfg.HandoffTime <= 0 || y.stint == 0 || now-y.stint < y.longest(now, cfg) {
+		return 0
+	}
+	y.yield, y.unheard = minYield, true
+	if now < y.pollEnds {
+		y.yield = max(minYield, cfg.HandoffTime/4)
+	}
+	return y.yield
+}
+
 // settleYield notes whether somebody took what we yielded.
 func (y *yielding) settleYield(nobody bool, now Time) {
-	if y.yield == 0 {
+	switch {
+	case y.yield == 0:
 		return
-	}
-	if !nobody {
-		y.yields -= min(y.yields, 1)
-	} else {
+	case y.unheard:
+		if !nobody {
+			y.pollEnds = now + pollMemory
+		}
+	case nobody:
+		y.shorts -= min(y.shorts, 1)
 		if y.yield < longestYield {
 			y.yields++
 		}
 		if y.yields >= yieldsInVain {
 			y.yieldFree = now + restLength*y.yield
 		}
+	default:
+		y.taken, y.seen = true, now
+		y.yields -= min(y.yields, 1)
 	}
-	y.yield = 0
+	y.yield, y.unheard = 0, false
+}
+
+// enter notes that the name is ours. Who kept it for a while hands it on among its own callers, as we do: two processes
+// with short turns would spend their time on messages. Where both have begun to, neither finds out about the other, so
+// after a while we try long turns, which the other sees.
+func (y *yielding) enter(now Time, cfg *Config) {
+	switch {
+	case y.short() && now >= y.shortEnds:
+		y.shorts = shortAfter - 2
+	case y.taken && now-y.seen >= cfg.HandoffTime/2:
+		y.shorts -= min(y.shorts, 1)
+	case y.taken:
+		if y.shorts = min(y.shorts+1, shortMost); y.shorts == shortAfter {
+			y.shortEnds = now + shortTime
+		}
+	}
+	y.stint, y.outside, y.handed, y.taken = now, 0, 0, false
 }

@@ -65,10 +65,6 @@ func contendForAll(t *testing.T, p *pair) {
 			t.Parallel()
 			f := newFight(t, p, c.what, contention(t))
 			f.redisson(c.what, 4)
-			if c.polls { // a spinner of Redisson's may not get in before ours end
-				end := time.Now().Add(2 * f.lasts)
-				f.over = func() bool { return f.theirsAreOver() || time.Now().After(end) }
-			}
 			f.ours(8, func(name string) (func() error, error) { return c.enter(p.Engine, name) }, f.add)
 			f.end(c.polls)
 		})
@@ -106,6 +102,7 @@ type fight struct {
 	theirs   []crew
 	wg       sync.WaitGroup // our callers
 	gaveUp   atomic.Int64   // those of them who went without
+	said     []string       // by Redisson's threads at their end
 
 	mu              sync.Mutex // guards the rest
 	entered, passed int        // all sections of ours, and those in which nobody else was seen
@@ -229,6 +226,7 @@ func (f *fight) end(polls bool) {
 			total += field(f.t, said, "sections")
 		}
 		f.longest = max(f.longest, time.Duration(field(f.t, said, "maxWaitMs"))*time.Millisecond)
+		f.said = append(f.said, said)
 		f.t.Logf("Redisson: %s", said)
 	}
 	f.t.Logf("ours: sections=%d gaveUp=%d; longest wait of both %v", f.entered, f.gaveUp.Load(), f.longest)

@@ -19,13 +19,15 @@ final class Contend {
     private final String kind;
     private final List<String> names;
     private final long longestWaitMs; // before somebody gives up; 0: nobody does
+    private final long holdMs; // how long each sleeps inside
 
-    Contend(Kinds kinds, Counters counters, String kind, List<String> names, long longestWaitMs) {
+    Contend(Kinds kinds, Counters counters, String kind, List<String> names, long longestWaitMs, long holdMs) {
         this.kinds = kinds;
         this.counters = counters;
         this.kind = kind;
         this.names = names;
         this.longestWaitMs = longestWaitMs;
+        this.holdMs = holdMs;
     }
 
     /** Runs until the time is up and everybody has left. Who waits has no limit, or a random one. */
@@ -64,6 +66,7 @@ final class Contend {
             tally.waited(System.nanoTime() - asked);
             boolean alone = kind.equals("read") ? look(name) : change(name);
             tally.section(name, alone);
+            Thread.sleep(holdMs);
         }
     }
 

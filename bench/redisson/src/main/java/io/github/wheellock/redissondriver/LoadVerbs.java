@@ -15,14 +15,15 @@ final class LoadVerbs {
 
     List<Verb> all() {
         return List.of(
-                new Verb("contend kind names threads seconds counterPrefix [waitMs]", this::contend),
+                new Verb("contend kind names threads seconds counterPrefix [waitMs [holdMs]]", this::contend),
                 new Verb("bench kind mode threads seconds", this::bench));
     }
 
     private String contend(Arguments a) throws Exception {
         Counters counters = new Counters(connection.counters(), a.text("counterPrefix"));
         long waitMs = a.has("waitMs") ? a.number("waitMs") : 0;
-        return new Contend(kinds, counters, a.text("kind"), List.of(a.list("names")), waitMs)
+        long holdMs = a.has("holdMs") ? a.number("holdMs") : 0;
+        return new Contend(kinds, counters, a.text("kind"), List.of(a.list("names")), waitMs, holdMs)
                 .run(a.count("threads"), a.secondsAsNanos("seconds"));
     }
 

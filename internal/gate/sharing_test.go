@@ -1,0 +1,153 @@
+package gate
+
+import (
+	"fmt"
+	"testing"
+	"time"
+)
+
+// contests plays each with some holds and some seeds.
+func contests(t *testing.T, kind Kind, play func(t *testing.T, c *contest)) {
+	for _, hold := range []time.Duration{150 * time.Microsecond, 3 * time.Millisecond} {
+		for seed := range uint64(3) {
+			t.Run(fmt.Sprintf("held for %v, seed %d", hold, seed), func(t *testing.T) {
+				t.Parallel()
+				play(t, newContest(t, seed, kind, hold))
+			})
+		}
+	}
+}
+
+// wantShares: the others have at least a third of the grants that would be theirs if every caller had as many, and we
+// at least a fifth.
+func (c *contest) wantShares(t *testing.T, p *process, callers int, theirs []*stranger) {
+	t.Helper()
+	ours, others := c.ours[p], 0
+	for _, s := range theirs {
+		others += s.grants
+	}
+	all := callers + len(theirs)
+	if 3*others*all < (ours+others)*len(theirs) {
+		t.Errorf("%d pollers beside %d callers of ours had %d of %d grants", len(theirs), callers, others, ours+others)
+	}
+	if 5*ours*all < (ours+others)*callers {
+		t.Errorf("%d callers of ours beside %d others had %d of %d grants", callers, len(theirs), ours, ours+others)
+	}
+}
+
+// TestPollersGetTheirShareOfASpinLock, once they have been met.
+func TestPollersGetTheirShareOfASpinLock(t *testing.T) {
+	for _, threads := range []int{1, 4} {
+		for _, callers := range []int{2, 8} {
+			t.Run(fmt.Sprintf("%d pollers, %d callers", threads, callers), func(t *testing.T) {
+				contests(t, SpinKind, func(t *testing.T, c *contest) {
+					p, all := c.engine("A", callers), []*stranger(nil)
+					for n := range threads {
+						all = append(all, c.spinner(n, 0))
+					}
+					c.run(1500 * time.Millisecond) // until they have been met
+					c.begin(all...)
+					c.run(3 * time.Second)
+					c.wantShares(t, p, callers, all)
+					if c.drawn > time.Second {
+						t.Errorf("no poller got in for %v", c.drawn)
+					}
+				})
+			})
+		}
+	}
+}
+
+// TestFreshPollerGetsInWithinASecond: also when nobody outside has wanted the name for long.
+func TestFreshPollerGetsInWithinASecond(t *testing.T) {
+	contests(t, SpinKind, func(t *testing.T, c *contest) {
+		c.engine("A", 8)
+		s := c.spinner(0, 6*time.Second)
+		c.run(30 * time.Second)
+		if s.grants < 4 || s.waited() > time.Second {
+			t.Errorf("the longest of %d waits: %v", s.grants, s.waited())
+		}
+	})
+}
+
+// TestWaitersOfOthersGetTheirShare: those who listen, each of whose turns is one grant.
+func TestWaitersOfOthersGetTheirShare(t *testing.T) {
+	for _, threads := range []int{1, 4} {
+		for _, callers := range []int{2, 8} {
+			t.Run(fmt.Sprintf("%d waiters, %d callers", threads, callers), func(t *testing.T) {
+				contests(t, MutexKind, func(t *testing.T, c *contest) {
+					p, r := c.engine("A", callers), c.redisson(threads)
+					c.run(time.Second)
+					c.begin(r.threads...)
+					c.run(2 * time.Second)
+					c.wantShares(t, p, callers, r.threads)
+					if c.drawn > 300*time.Millisecond {
+						t.Errorf("none of them got in for %v", c.drawn)
+					}
+				})
+			})
+		}
+	}
+}
+
+// TestProcessesThatHandOnKeepLongTurns: two of ours lose little of what one alone would get, and have the same.
+func TestProcessesThatHandOnKeepLongTurns(t *testing.T) {
+	for seed := range uint64(2) {
+		const hold = 20 * time.Microsecond
+		c := newContest(t, seed, MutexKind, hold)
+		a, b := c.engine("A", 32), c.engine("B", 32)
+		c.run(time.Second)
+		if n, most := c.ours[a]+c.ours[b], int(time.Second/hold); n < most*8/10 {
+			t.Errorf("seed %d: %d grants of at most %d", seed, n, most)
+		}
+		if low, high := min(c.ours[a], c.ours[b]), max(c.ours[a], c.ours[b]); low < high*8/10 {
+			t.Errorf("seed %d: one had %d grants, the other %d", seed, low, high)
+		}
+	}
+}
+
+// TestProcessesShareASpinLock: neither keeps the other out.
+func TestProcessesShareASpinLock(t *testing.T) {
+	for seed := range uint64(3) {
+		c := newContest(t, seed, SpinKind, 300*time.Microsecond)
+		a, b := c.engine("A", 8), c.engine("B", 8)
+		c.run(8 * time.Second)
+		if low, sum := min(c.ours[a], c.ours[b]), c.ours[a]+c.ours[b]; low < sum/6 {
+			t.Errorf("seed %d: one had %d of %d grants", seed, low, sum)
+		}
+	}
+}
+
+// TestWhatIsLeftToPollersInVain is the price where nobody outside wants the name.
+func TestWhatIsLeftToPollersInVain(t *testing.T) {
+	const hold, lasts = time.Millisecond, 10 * time.Second
+	got := func(kind Kind, callers int) int {
+		c := newContest(t, 1, kind, hold)
+		p := c.engine("A", callers)
+		c.run(lasts)
+		return c.ours[p]
+	}
+	if n, most := got(SpinKind, 8), int(lasts/hold); n < most*84/100 {
+		t.Errorf("a spin lock: %d grants of at most %d", n, most)
+	}
+	if n, most := got(MutexKind, 8), int(lasts/hold); n < most*97/100 {
+		t.Errorf("a lock: %d grants of at most %d", n, most)
+	}
+	if spin, lock := got(SpinKind, 1), got(MutexKind, 1); spin < lock*99/100 {
+		t.Errorf("one caller alone: %d grants of a spin lock, %d of a lock", spin, lock)
+	}
+}
+
+// TestPollersOfALockGetIn: of a plain lock they are met by chance, and more often for a while after they were.
+func TestPollersOfALockGetIn(t *testing.T) {
+	for seed := range uint64(3) {
+		c := newContest(t, seed, MutexKind, time.Millisecond)
+		c.engine("A", 8)
+		every := 50 * time.Millisecond
+		s := c.stranger(1, every, func(int) time.Duration { return every })
+		c.run(30 * time.Second)
+		if s.grants < 30 || s.waited() > 5*time.Second {
+			t.Errorf("seed %d: %d grants in 30s, the longest wait %v", seed, s.grants, s.waited())
+		}
+	}
+}
