@@ -1,22 +1,18 @@
 package dispatcher
 
 import (
-	"bytes"
 	"context"
 	"crypto/tls"
 	"errors"
 	"net"
-	"sync/atomic"
+	"sync"
 
 	"github.com/redis/rueidis"
 )
 
-// Guard has the client's connections break where rueidis (1.0.79) would end the process. It sends a PING behind
-// each UNSUBSCRIBE, because the confirmation of that is no answer, and takes BUSY for what the PING was told. A
-// server that is busy with a script refuses both: the second answer belongs to nothing, which rueidis calls a
-// protocol bug and panics, on a goroutine of its own. A server that refuses the PING alone, by MISCONF or
-// MASTERDOWN, has it lose count, and the next call waits for ever. A broken connection is made again, and listens
-// again.
+// Guard puts a guard before every connection of a client: it follows what leaves (requests.go) and what comes
+// (replies.go), and ends the connection before a server can end the process. A broken connection is made again, and
+// listens again.
 func Guard(o *rueidis.ClientOption) {
 	given, old := o.DialCtxFn, o.DialFn
 	o.DialCtxFn = func(ctx context.Context, addr string, dialer *net.Dialer, config *tls.Config) (net.Conn, error) {
@@ -24,7 +20,7 @@ func Guard(o *rueidis.ClientOption) {
 		if err != nil {
 			return nil, unsent(err)
 		}
-		return &guarded{Conn: quieten(conn)}, nil
+		return guard(quieten(conn)), nil
 	}
 }
 
@@ -53,64 +49,90 @@ func dial(ctx context.Context, addr string, dialer *net.Dialer, config *tls.Conf
 	}
 }
 
-// guarded is a connection that ends with the first refusal after an UNSUBSCRIBE. A connection that listens gives
-// nothing else to lose: the ear takes every refusal for the end of it, but that of a right (NOPERM), and what a cluster
-// says of a channel whose hash slot has left (MOVED) or is served by nobody (CLUSTERDOWN): these leave the PING alone, so
-// that rueidis counts well. A node may go on saying them; were they the end, the other channels would be cut off each time.
+// guarded is a connection whose both directions are followed. As rueidis does, one goroutine at a time reads it, and one
+// writes it.
 type guarded struct {
 	net.Conn
-	unsubscribes atomic.Bool
-	at           place // owned by the reader
+	peeks peeker // nil: what waits to be read cannot be looked at
+	owed  owed
+	out   requests
+
+	reading sync.Mutex // guards the rest
+	in      replies
+	failed  error // why it cannot be read any more
+	told    bool  // it has answered
+	ahead   [64]byte
 }
 
-// place is where in an answer a connection is read.
-type place uint8
+// peeker is a connection of which can be seen what waits to be read. It does not block; under 1: nothing is seen.
+type peeker interface{ peek(b []byte) int }
 
-const (
-	lineStart place = iota
-	afterDash
-	afterM
-	inLine
-)
-
-// errRefused ends a connection that cannot be counted on any more.
-var errRefused = errors.New("wheellock: the server refused to unsubscribe")
-
-// commandBytes is how far into a write the name of its command stands, with a PING of the keep-alive before it.
-const commandBytes = 64
+func guard(conn net.Conn) *guarded {
+	g := &guarded{Conn: conn}
+	g.peeks, _ = conn.(peeker)
+	g.out.owed, g.in.owed = &g.owed, &g.owed
+	return g
+}
 
 func (g *guarded) Write(b []byte) (int, error) {
-	if start := b[:min(len(b), commandBytes)]; bytes.Contains(start, []byte("UNSUBSCRIBE\r\n")) {
-		g.unsubscribes.Store(true)
+	if err := g.unasked(); err != nil {
+		return 0, err
+	}
+	if err := g.out.follow(b); err != nil {
+		return 0, err
 	}
 	return g.Conn.Write(b)
 }
 
+// unasked looks for a reply that came before anything was asked: the next command would take it for its answer. It is
+// looked for where nothing is owed and nobody reads; a reader finds it at once. Before the first answer a server may say
+// why it will not serve us (maxclients). Where nobody can peek, as under TLS, it is found with the answer it came before.
+func (g *guarded) unasked() error {
+	if g.peeks == nil || !g.reading.TryLock() {
+		return nil
+	}
+	defer g.reading.Unlock()
+	if !g.told || g.owed.any() {
+		return nil
+	}
+	n := g.peeks.peek(g.ahead[:])
+	if n < 1 {
+		return nil
+	}
+	seen := g.in // read from there on, and forgotten: Read will come to it
+	_, err := seen.follow(g.ahead[:n], false)
+	return err
+}
+
+// Read reads what the server sends. It returns nothing of a read in which the protocol was broken.
 func (g *guarded) Read(b []byte) (int, error) {
+	g.reading.Lock()
+	defer g.reading.Unlock()
+	if g.failed != nil {
+		return 0, g.failed
+	}
 	n, err := g.Conn.Read(b)
-	if g.unsubscribes.Load() && g.refused(b[:n]) {
-		return 0, errRefused
+	if n > 0 {
+		g.told = true
+		if n, g.failed = g.follow(b, n); g.failed != nil {
+			return 0, g.failed
+		}
 	}
 	return n, err
 }
 
-// refused looks for an answer that is an error: a line of a dash and a capital. The text of a message may look like
-// one; then the connection is made anew for nothing.
-func (g *guarded) refused(b []byte) bool {
-	for _, c := range b {
-		switch {
-		case c == '\n':
-			g.at = lineStart
-		case g.at == lineStart && c == '-':
-			g.at = afterDash
-		case g.at == afterDash && c == 'M':
-			g.at = afterM
-		case g.at == afterM && c != 'O', // MOVED
-			g.at == afterDash && c >= 'A' && c <= 'Z' && c != 'N' && c != 'C': // NOPERM, NOAUTH, CLUSTERDOWN
-			return true
-		default:
-			g.at = inLine
+// follow follows the first n bytes of b. It returns how many there are then.
+func (g *guarded) follow(b []byte, n int) (int, error) {
+	for from, pass := 0, false; from < n; pass = true {
+		used, err := g.in.follow(b[from:n], pass)
+		if err != nil {
+			return 0, err
+		}
+		if from += used; from < n {
+			if n, err = g.refusal(b, from, n); err != nil {
+				return 0, err
+			}
 		}
 	}
-	return false
+	return n, nil
 }

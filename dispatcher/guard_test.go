@@ -5,6 +5,7 @@ import (
 	"crypto/tls"
 	"errors"
 	"net"
+	"strings"
 	"testing"
 
 	"github.com/redis/rueidis"
@@ -39,16 +40,16 @@ func TestGuard(t *testing.T) {
 		{"the PING alone refused", unsubscribe, []string{">3\r\n$11\r\nunsubscribe\r\n$1\r\nc\r\n:0\r\n-MISCONF disk\r\n"}, true},
 		{"in pieces", unsubscribe, []string{"+PONG\r\n", "-", "BUSY\r\n"}, true},
 		{"a shard's channel", "*2\r\n$12\r\nSUNSUBSCRIBE\r\n$1\r\nc\r\n", []string{"-BUSY a script\r\n"}, true},
-		{"behind a keep-alive", "*1\r\n$4\r\nPING\r\n" + unsubscribe, []string{"-BUSY a script\r\n"}, true},
+		{"behind a keep-alive", "*1\r\n$4\r\nPING\r\n" + unsubscribe, []string{"-BUSY a script\r\n-BUSY a script\r\n"}, true},
 		{"no right to PING", unsubscribe, []string{"-NOPERM no\r\n+PONG\r\n"}, false},
 		{"a hash slot that has left", unsubscribe, []string{"-M", "OVED 7 10.0.0.1:6379\r\n+PONG\r\n"}, false},
 		{"a hash slot that nobody serves", unsubscribe, []string{"-CLUSTERDOWN Hash slot not served\r\n+PONG\r\n"}, false},
 		{"permits below none", unsubscribe, []string{">3\r\n$7\r\nmessage\r\n$1\r\nc\r\n$2\r\n-1\r\n+PONG\r\n"}, false},
-		{"commands", "*3\r\n$7\r\nEVALSHA\r\n", []string{"-BUSY a script\r\n-OOM memory\r\n"}, false},
+		{"commands", strings.Repeat("*2\r\n$3\r\nGET\r\n$1\r\na\r\n", 2), []string{"-BUSY a script\r\n-OOM memory\r\n"}, false},
 		{"subscribing", "*2\r\n$9\r\nSUBSCRIBE\r\n$1\r\nc\r\n", []string{"-BUSY a script\r\n"}, false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			g := &guarded{Conn: &scripted{reads: c.reads}}
+			g := guard(&scripted{reads: c.reads})
 			if _, err := g.Write([]byte(c.write)); err != nil {
 				t.Fatal(err)
 			}
