@@ -2,6 +2,7 @@ package dispatcher
 
 import (
 	"bytes"
+	"slices"
 	"sync"
 	"sync/atomic"
 )
@@ -97,7 +98,7 @@ func (o *owed) answered(typ byte, text []byte) error {
 // commands: the second refusal then belongs to nothing, and rueidis panics. A server that refuses the PING alone, by
 // MISCONF or MASTERDOWN, has rueidis wait for an answer that never comes. So these end the connection. What is left: a
 // missing right (NOPERM), and what a cluster says of a channel whose hash slot has left (MOVED) or is served by nobody
-// (CLUSTERDOWN). These leave the PING alone, and a node may go on saying them: were they the end, the other
+// (CLUSTERDOWN), and that the server has no such command. These leave the PING alone, and a node may go on saying them: were they the end, the other
 // channels would be cut off each time.
 func (o *owed) unsubscribing(typ byte, text []byte) error {
 	switch {
@@ -105,12 +106,15 @@ func (o *owed) unsubscribing(typ byte, text []byte) error {
 		o.head.n, o.refused = 0, false
 		return nil
 	case o.refused || typ != '-':
-	case bytes.HasPrefix(text, []byte("NOPERM")), bytes.HasPrefix(text, []byte("MOVED")), bytes.HasPrefix(text, []byte("CLUSTERDOWN")):
+	case slices.ContainsFunc(harmless, func(first string) bool { return bytes.HasPrefix(text, []byte(first)) }):
 		o.refused = true
 		return nil
 	}
 	return errRefused
 }
+
+// harmless are the first words of those refusals of an UNSUBSCRIBE that leave the PING behind it alone.
+var harmless = []string{"NOPERM", "MOVED", "CLUSTERDOWN", "ERR unknown command"}
 
 // isPong reports whether a reply is one that rueidis takes for the answer to the PING behind an UNSUBSCRIBE. A list is
 // one whose first element has been looked at already.

@@ -1,3 +1,5 @@
+//go:build !386 && !s390x && !wheellock_plainsockets
+
 package dispatcher
 
 import (
@@ -10,12 +12,17 @@ import (
 	"unsafe"
 )
 
-// quiet is a socket whose reads and writes Go's runtime does not hear of.
+// quiet is a socket that is read and written by system calls of which Go's runtime is not told.
 //
 // The runtime takes every system call for one that may last, and wakes its monitor (sysmon), a thread that looks every
 // 20 µs whether a processor is stuck in one, until all are idle. Where the callers wait for Redis again and again that
-// is all the time: it takes a tenth of a core, and redis-server's processor away from it. Reads and writes of a Go
-// socket never block, so nothing is to be watched; one that is not ready is left to the poller, as ever.
+// is all the time: it takes a tenth of a core, and redis-server's processor away from it. These reads
+// and writes never block (MSG_DONTWAIT), whatever mode the socket is in, so nothing is to be watched; one that is not ready
+// is left to the poller, as ever. The build tag wheellock_plainsockets does without all this.
+//
+// MSG_DONTWAIT, because a socket may be in blocking mode: the user's DialCtxFn that calls conn.File().Fd(), to set an
+// option, leaves it so. 1. A goroutine reads it by a call of which the runtime does not know; the call waits. 2. A garbage
+// collection stops all goroutines. 3. Nobody can take the processor from that one: the process stands still.
 //
 // But the monitor also takes the processor from a goroutine that computes for longer than 10 ms. It must not stay asleep
 // while such a one begins, of a caller that was granted a lock, say. So one read in every monitorTime is an ordinary one,
@@ -23,7 +30,8 @@ import (
 type quiet struct {
 	net.Conn
 	in, out  transfer
-	shown    time.Time   // the last ordinary read; the reader's
+	ahead    transfer
+	shown    time.Time   // the last read of which the runtime was told; the reader's
 	monitors *time.Timer // does nothing
 }
 
@@ -44,18 +52,23 @@ func quieten(conn net.Conn) net.Conn {
 		return conn
 	}
 	q := &quiet{Conn: conn, monitors: time.AfterFunc(monitorTime, func() {})}
-	q.in.open(raw.Read, syscall.SYS_READ)
-	q.out.open(raw.Write, syscall.SYS_WRITE)
+	q.in.open(raw.Read, syscall.SYS_RECVFROM, syscall.MSG_DONTWAIT)
+	q.out.open(raw.Write, syscall.SYS_SENDTO, syscall.MSG_DONTWAIT|syscall.MSG_NOSIGNAL)
+	look := func(fd uintptr) { q.ahead.seen = q.ahead.ready(fd) }
+	q.ahead.open(func(func(uintptr) bool) error { return raw.Control(look) }, syscall.SYS_RECVFROM, syscall.MSG_DONTWAIT|syscall.MSG_PEEK)
 	return q
 }
 
 func (q *quiet) Read(b []byte) (int, error) {
 	q.in.turn.Lock()
 	defer q.in.turn.Unlock()
-	if now := time.Now(); now.Sub(q.shown) >= monitorTime || len(b) == 0 {
+	if len(b) == 0 {
+		return 0, nil
+	}
+	now := time.Now()
+	if q.in.told = now.Sub(q.shown) >= monitorTime; q.in.told {
 		q.shown = now
 		q.monitors.Reset(monitorTime)
-		return q.Conn.Read(b)
 	}
 	n, err := q.in.move(b)
 	switch {
@@ -80,6 +93,17 @@ func (q *quiet) Write(b []byte) (written int, err error) {
 	return written, nil
 }
 
+// peek copies what waits to be read, as far as b holds it. 0: nothing does, or the connection has ended.
+func (q *quiet) peek(b []byte) int {
+	q.ahead.turn.Lock()
+	defer q.ahead.turn.Unlock()
+	n, err := q.ahead.move(b)
+	if err != nil || !q.ahead.seen {
+		return 0
+	}
+	return n
+}
+
 func (q *quiet) failed(what string, err error) error {
 	if errno, refused := err.(syscall.Errno); refused {
 		err = os.NewSyscallError(what, errno)
@@ -93,16 +117,24 @@ type transfer struct {
 	turn  sync.Mutex
 	wait  func(ready func(fd uintptr) bool) error // calls ready again when the poller finds the socket ready
 	ready func(fd uintptr) bool
+	told  bool // the runtime is told of the next call
+	seen  bool // of ahead: the last call did not find the socket empty
 	b     []byte
 	n     int
 	errno syscall.Errno
 }
 
-func (t *transfer) open(wait func(func(uintptr) bool) error, trap uintptr) {
+func (t *transfer) open(wait func(func(uintptr) bool) error, trap, flags uintptr) {
 	t.wait = wait
 	t.ready = func(fd uintptr) bool {
 		for {
-			n, _, errno := syscall.RawSyscall(trap, fd, uintptr(unsafe.Pointer(unsafe.SliceData(t.b))), uintptr(len(t.b)))
+			var n uintptr
+			var errno syscall.Errno
+			if t.told {
+				n, _, errno = syscall.Syscall6(trap, fd, uintptr(unsafe.Pointer(unsafe.SliceData(t.b))), uintptr(len(t.b)), flags, 0, 0)
+			} else {
+				n, _, errno = syscall.RawSyscall6(trap, fd, uintptr(unsafe.Pointer(unsafe.SliceData(t.b))), uintptr(len(t.b)), flags, 0, 0)
+			}
 			switch errno {
 			case syscall.EINTR:
 				continue

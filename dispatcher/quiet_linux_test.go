@@ -1,3 +1,5 @@
+//go:build !386 && !s390x && !wheellock_plainsockets
+
 package dispatcher
 
 import (

@@ -111,6 +111,8 @@ func (r *replies) begin(typ byte) error {
 		r.class = either
 	case !r.owed.any():
 		return errUnasked
+	case typ == '*' && r.owed.head.how == unsubscription: // a PONG has this form, too
+		r.class = either
 	case r.owed.head.how == wideReply:
 		r.bound = maxWide
 	}
@@ -216,6 +218,9 @@ func (r *replies) look() error {
 	case atKind:
 		if r.class == either && string(text) == "pong" {
 			return r.inBand()
+		}
+		if r.class == either && r.owed.resp3 {
+			return errRefused
 		}
 		r.class = pushed
 		if string(text) == "message" {
