@@ -23,7 +23,7 @@ import (
 var honoured = map[string]bool{
 	"InitAddress": true, "Username": true, "Password": true, "AuthCredentialsFn": true, "SelectDB": true,
 	"ClientName": true, "TLSConfig": true, "Dialer": true, "DialCtxFn": true, "DialFn": true, "ConnWriteTimeout": true,
-	"Sentinel": true, "ShuffleInit": true, "AlwaysPipelining": true, "ForceSingleClient": true, "DisableCache": true, "DisableRetry": true,
+	"Sentinel": true, "AlwaysRESP2": true, "ShuffleInit": true, "AlwaysPipelining": true, "ForceSingleClient": true, "DisableCache": true, "DisableRetry": true,
 }
 
 // connection checks the connection's options and fills in the engine's own.

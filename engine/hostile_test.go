@@ -1,0 +1,241 @@
+package engine_test
+
+import (
+	"context"
+	"io"
+	"math/rand/v2"
+	"net"
+	"runtime"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/wheellock/wheellock/engine"
+	"github.com/wheellock/wheellock/internal/redistest"
+)
+
+// spoiler stands between clients and a server, and says things to clients that the server did not say.
+type spoiler struct {
+	listener net.Listener
+	server   string
+	running  sync.WaitGroup
+
+	mu      sync.Mutex // guards the rest
+	clients map[net.Conn]bool
+	first   []byte // goes to a new client in place of the server's first bytes
+	instead []byte // goes to the next client that is answered, in place of the answer
+	closed  bool
+}
+
+func newSpoiler(t *testing.T, server string) *spoiler {
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := &spoiler{listener: listener, server: server, clients: make(map[net.Conn]bool)}
+	s.running.Go(func() {
+		for {
+			client, err := listener.Accept()
+			if err != nil {
+				return
+			}
+			s.running.Go(func() { s.serve(client) })
+		}
+	})
+	t.Cleanup(s.close)
+	return s
+}
+
+func (s *spoiler) close() {
+	s.listener.Close()
+	s.mu.Lock()
+	s.closed = true
+	for client := range s.clients {
+		client.Close()
+	}
+	s.mu.Unlock()
+	s.running.Wait()
+}
+
+func (s *spoiler) serve(client net.Conn) {
+	defer client.Close()
+	server, err := net.Dial("tcp", s.server)
+	if err != nil {
+		return
+	}
+	defer server.Close()
+	s.mu.Lock()
+	if s.closed {
+		s.mu.Unlock()
+		return
+	}
+	s.clients[client] = true
+	first := s.first
+	s.mu.Unlock()
+	s.running.Go(func() {
+		_, _ = io.Copy(server, client)
+		server.Close()
+	})
+	defer func() {
+		s.mu.Lock()
+		delete(s.clients, client)
+		s.mu.Unlock()
+	}()
+	b := make([]byte, 64<<10)
+	for {
+		n, err := server.Read(b)
+		if err != nil {
+			return
+		}
+		answer := b[:n]
+		if first != nil {
+			answer, first = first, nil
+		}
+		s.mu.Lock()
+		if s.instead != nil {
+			answer, s.instead = s.instead, nil
+		}
+		_, err = client.Write(answer)
+		s.mu.Unlock()
+		if err != nil {
+			return
+		}
+	}
+}
+
+// say tells every client something that nobody asked for.
+func (s *spoiler) say(what []byte) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for client := range s.clients {
+		_, _ = client.Write(what)
+	}
+}
+
+func (s *spoiler) set(first, instead []byte) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.first, s.instead = first, instead
+}
+
+// hostile are what a server never says, at least not there.
+func hostile() []string {
+	kinds := []string{
+		"+OK\r\n", "+PONG\r\n", "+QUEUED\r\n", "+\r\n", "-ERR x\r\n", "-BUSY x\r\n", "-LOADING x\r\n", "-MOVED x\r\n", "-ASK\r\n", "-REDIRECT\r\n",
+		":1\r\n", ":\r\n", ":x\r\n", ":99999999999999999999999\r\n", "$-1\r\n", "$-5\r\n", "$5\r\nhello\r\n", "$5\r\nhelloxx", "$999999999999\r\n", "$1000000000\r\n", "$?\r\n;4\r\nhell\r\n;0\r\n",
+		"*0\r\n", "*-1\r\n", "*-3\r\n", "*1000000000\r\n", "*99999999\r\n", "*?\r\n:1\r\n.\r\n", "*1\r\n*-7\r\n", "*2\r\n:1\r\n", "%1\r\n", "%-1\r\n", "%1000000000\r\n", "~-1\r\n", "~0\r\n", "~99999999\r\n",
+		">0\r\n", ">-1\r\n", ">1\r\n", ">2\r\n", ">99999999\r\n", ">3\r\n$9\r\nsubscribe\r\n$1\r\nc\r\n:1\r\n", ">3\r\n$11\r\nunsubscribe\r\n$1\r\nc\r\n:1\r\n", ">2\r\n$10\r\ninvalidate\r\n*-9\r\n",
+		">1\r\n$9\r\nsubscribe\r\n", "(", "(1\r\n", "=", "=-1\r\n", "=3\r\ntxt\r\n", "|", "|1\r\n", "|-1\r\n", "|1000000000\r\n", ",", ",1\r\n", "#", "#t\r\n", "#tttttt\r\n", "_", "_\r\n", "_xxx\r\n", "!-1\r\n", "!3\r\nERR\r\n", "!5\r\nMOVED\r\n", ";4\r\n", ".\r\n",
+		"\r\n", "\x00", "HTTP/1.1 400 Bad Request\r\n\r\n", "+OK", ":1", "$5\r\nhe", strings.Repeat("*1\r\n", 200_000), strings.Repeat(">1\r\n", 1000), strings.Repeat("|1\r\n", 1000), strings.Repeat("+", 300<<10), strings.Repeat("1", 300<<10),
+		"*3\r\n$7\r\nmessage\r\n$1\r\nc\r\n$1\r\n0\r\n", "*2\r\n$4\r\npong\r\n$0\r\n\r\n", strings.Repeat(":1\r\n", 1000), "$1048577\r\n",
+	}
+	const signs = "+-:$*%~>(|,#_=!;.?\r\n0123456789x"
+	r := rand.New(rand.NewPCG(7, 11))
+	for range 40 { // some of them, changed by chance
+		k := []byte(kinds[r.IntN(len(kinds))])
+		k = k[:min(len(k), 64)]
+		for range 1 + r.IntN(3) {
+			k[r.IntN(len(k))] = signs[r.IntN(len(signs))]
+		}
+		kinds = append(kinds, string(k))
+	}
+	return kinds
+}
+
+// mostMemory is what one of these may cost, with the connections that are made anew: each has buffers of 256 KB.
+const mostMemory = 48 << 20
+
+func allocated() uint64 {
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return m.TotalAlloc
+}
+
+// Whatever a server says ends at most the connection: the process lives, its memory is bounded, and the engine works again.
+func TestBytesOfAServerEndNoMoreThanAConnection(t *testing.T) {
+	server := redistest.Start(t)
+	short := func(o *engine.Options) {
+		o.Redis.ConnWriteTimeout, o.Redis.Dialer.KeepAlive, o.Redis.Dialer.Timeout = 200*time.Millisecond, 100*time.Millisecond, 300*time.Millisecond
+	}
+	names := 0
+	works := func(t *testing.T, e *engine.Engine, what string) {
+		t.Helper()
+		redistest.Await(t, "a lock after "+strconv.Quote(what[:min(len(what), 40)]), func() bool {
+			names++
+			ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+			defer cancel()
+			h, err := e.Mutex("name:" + strconv.Itoa(names)).Lock(ctx)
+			return err == nil && h.Unlock(ctx) == nil
+		})
+	}
+	each := func(t *testing.T, do func(what string)) {
+		for _, what := range hostile() {
+			before := allocated()
+			do(what)
+			if took := allocated() - before; took > mostMemory {
+				t.Errorf("%q took %d MB", what[:min(len(what), 40)], took>>20)
+			}
+		}
+	}
+	open := func(t *testing.T, change ...func(*engine.Options)) (*spoiler, *engine.Engine) {
+		s := newSpoiler(t, server.Addr())
+		return s, connect(t, s.listener.Addr().String(), append(change, short)...)
+	}
+	t.Run("to a new connection", func(t *testing.T) {
+		s := newSpoiler(t, server.Addr())
+		opts := optionsFor(s.listener.Addr().String())
+		short(&opts)
+		each(t, func(what string) {
+			s.set([]byte(what), nil)
+			ctx, cancel := context.WithTimeout(t.Context(), 400*time.Millisecond)
+			defer cancel()
+			if e, err := engine.Open(ctx, opts); err == nil {
+				e.Close()
+			}
+		})
+		s.set(nil, nil)
+	})
+	t.Run("when nothing is asked", func(t *testing.T) {
+		s, e := open(t)
+		works(t, e, "nothing")
+		each(t, func(what string) {
+			s.say([]byte(what))
+			works(t, e, what)
+		})
+	})
+	t.Run("in place of an answer", func(t *testing.T) {
+		s, e := open(t)
+		each(t, func(what string) {
+			s.set(nil, []byte(what))
+			works(t, e, what)
+		})
+	})
+	t.Run("while somebody listens", func(t *testing.T) {
+		s, e := open(t)
+		outside := newOutsider(t, server.Addr())
+		outside.take("taken", time.Hour)
+		waiter := e.Mutex("taken").LockAsync(t.Context())
+		each(t, func(what string) {
+			redistest.Await(t, "a subscription", func() bool { return server.Subscriptions().Count() == 1 })
+			s.say([]byte(what))
+			works(t, e, what)
+		})
+		outside.free("taken")
+		mustGet(t, waiter)
+	})
+	t.Run("while somebody listens in RESP2", func(t *testing.T) {
+		s, e := open(t, func(o *engine.Options) { o.Redis.AlwaysRESP2 = true })
+		outside := newOutsider(t, server.Addr())
+		outside.take("taken", time.Hour)
+		waiter := e.Mutex("taken").LockAsync(t.Context())
+		each(t, func(what string) {
+			redistest.Await(t, "a subscription", func() bool { return server.Subscriptions().Count() == 1 })
+			s.say([]byte(what))
+			works(t, e, what)
+		})
+		outside.free("taken")
+		mustGet(t, waiter)
+	})
+}
