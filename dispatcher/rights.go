@@ -2,6 +2,7 @@ package dispatcher
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 
@@ -11,8 +12,8 @@ import (
 	"github.com/wheellock/wheellock/scripts"
 )
 
-// Rights finds out which commands a user may not run, by running each on a key and a channel that nobody
-// uses. Rights to keys and channels it cannot see: names are not known yet.
+// Rights finds out which commands a user may not run, or the server does not have, by running each on a key and a
+// channel that nobody uses. Rights to keys and channels it cannot see: names are not known yet.
 type Rights struct {
 	Client  rueidis.Client
 	Loaded  *Loaded
@@ -22,20 +23,57 @@ type Rights struct {
 	Wait    bool // whether replicas are waited for
 }
 
-// Missing names what the engine needs and this user may not run.
-func (r *Rights) Missing(ctx context.Context) ([]string, error) {
+// Missing is what the engine needs and cannot run, by name.
+type Missing struct {
+	Refused []string // this user may not
+	Absent  []string // the server has no such command: it was renamed, or is not supported
+}
+
+// Err names what is missing; nil: nothing is.
+func (m *Missing) Err() error {
+	var complaints []string
+	if len(m.Refused) > 0 {
+		complaints = append(complaints, "this user may not run what the engine needs: grant +"+strings.Join(m.Refused, " +"))
+	}
+	if len(m.Absent) > 0 {
+		complaints = append(complaints, "the server does not have what the engine needs: "+strings.Join(m.Absent, ", ")+" ("+WhyAbsent+")")
+	}
+	if complaints == nil {
+		return nil
+	}
+	return errors.New(strings.Join(complaints, "; "))
+}
+
+// WhyAbsent is why a server may not know a command.
+const WhyAbsent = "renamed by rename-command, or not supported"
+
+// note notes what the answer to a command says about it.
+func (m *Missing) note(name string, err error) {
+	switch {
+	case mayNotRun(err):
+		m.Refused = append(m.Refused, name)
+	case IsAbsent(err):
+		m.Absent = append(m.Absent, name)
+	}
+}
+
+// Find finds what is missing.
+func (r *Rights) Find(ctx context.Context) (*Missing, error) {
 	key, channel := "wheellock:probe:{"+r.UUID+"}", scripts.LockChannel("wheellock:probe:"+r.UUID)
 	b := r.Client.B()
 	inside, err := r.Client.Do(ctx, b.Eval().Script(scripts.Rights.Text).Numkeys(0).Arg(key, channel, r.Publish).Build()).ToString()
 	if err != nil {
 		return nil, fmt.Errorf("EVAL: %w", err)
 	}
-	missing := strings.Fields(inside)
-	try := func(name string, err error) {
-		if mayNotRun(err) {
-			missing = append(missing, name)
+	m := &Missing{}
+	for _, name := range strings.Fields(inside) {
+		if absent, is := strings.CutPrefix(name, "?"); is {
+			m.Absent = append(m.Absent, absent)
+		} else {
+			m.Refused = append(m.Refused, name)
 		}
 	}
+	try := m.note
 	// An acquire of nothing that comes too late: the script looks at the clock and answers.
 	try("evalsha", r.Client.Do(ctx, b.Evalsha().Sha1(r.Loaded.digests[gate.Acquire]).Numkeys(0).Arg("1").Build()).Error())
 	if r.Cluster { // CLUSTER SLOTS has been asked before
@@ -44,8 +82,12 @@ func (r *Rights) Missing(ctx context.Context) ([]string, error) {
 	if r.Wait {
 		try("wait", r.Client.Do(ctx, b.Arbitrary("WAIT", "0", "1").Build()).Error())
 	}
+	// Who may not run it is answered all the same, and that is all it is for.
+	if err := r.Client.Do(ctx, b.Ping().Build()).Error(); IsAbsent(err) {
+		try("ping", err)
+	}
 	r.listening(ctx, channel, try)
-	return missing, nil
+	return m, nil
 }
 
 // listening tries what the ear does, on a connection of its own as it has one.
@@ -62,6 +104,13 @@ func (r *Rights) listening(ctx context.Context, channel string, try func(string,
 		try("ssubscribe", conn.Do(ctx, ssubscribe(conn.B(), channels)).Error())
 		try("sunsubscribe", conn.Do(ctx, sunsubscribe(conn.B(), channels)).Error())
 	}
+}
+
+// IsAbsent reports whether the server said that it has no such command.
+func IsAbsent(err error) bool {
+	words, ok := Said(err)
+	words = strings.TrimPrefix(words, "ERR ") // rueidis does so in most cases
+	return ok && (strings.HasPrefix(words, "unknown command") || strings.HasPrefix(words, "unknown subcommand"))
 }
 
 // mayNotRun reports whether the server refused a command as such. The words are those of Redis 6 to 8.

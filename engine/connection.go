@@ -146,6 +146,8 @@ func connecting(o *Options, err error) error {
 		hint, group = "check Redis.Username and Redis.Password", ErrRefused
 	case strings.HasPrefix(words, "NOPERM"):
 		hint, group = "grant this user the right that is named; SECURITY.md lists all it needs", ErrRefused
+	case dispatcher.IsAbsent(err):
+		hint, group = "the server does not have a command that the engine needs: "+dispatcher.WhyAbsent, ErrRefused
 	case words != "":
 		group = ErrRefused
 	case errors.Is(err, rueidis.ErrNoCache): // what the client makes of a refused CLIENT TRACKING; its own advice does not fit

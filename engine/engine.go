@@ -161,12 +161,12 @@ func (e *Engine) identify(ctx context.Context, client rueidis.Client) {
 
 func (e *Engine) checkRights(ctx context.Context, client rueidis.Client, loaded *dispatcher.Loaded) error {
 	rights := dispatcher.Rights{Client: client, Loaded: loaded, UUID: e.uuid, Publish: e.opts.PubSub.publish(), Cluster: e.cluster != nil, Wait: e.opts.Replicas > 0}
-	missing, err := rights.Missing(ctx)
+	missing, err := rights.Find(ctx)
 	if err != nil {
 		return err
 	}
-	if len(missing) > 0 {
-		return fmt.Errorf("%w: this user may not run what the engine needs: grant +%s", ErrRefused, strings.Join(missing, " +"))
+	if err := missing.Err(); err != nil {
+		return fmt.Errorf("%w: %w", ErrRefused, err)
 	}
 	return nil
 }

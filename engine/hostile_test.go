@@ -121,7 +121,7 @@ func (s *spoiler) set(first, instead []byte) {
 }
 
 // hostile are what a server never says, at least not there.
-func hostile() []string {
+func hostile(tb testing.TB) []string {
 	kinds := []string{
 		"+OK\r\n", "+PONG\r\n", "+QUEUED\r\n", "+\r\n", "-ERR x\r\n", "-BUSY x\r\n", "-LOADING x\r\n", "-MOVED x\r\n", "-ASK\r\n", "-REDIRECT\r\n",
 		":1\r\n", ":\r\n", ":x\r\n", ":99999999999999999999999\r\n", "$-1\r\n", "$-5\r\n", "$5\r\nhello\r\n", "$5\r\nhelloxx", "$999999999999\r\n", "$1000000000\r\n", "$?\r\n;4\r\nhell\r\n;0\r\n",
@@ -133,7 +133,7 @@ func hostile() []string {
 	}
 	const signs = "+-:$*%~>(|,#_=!;.?\r\n0123456789x"
 	r := rand.New(rand.NewPCG(7, 11))
-	for range 40 { // some of them, changed by chance
+	for range times(tb, 1000, 20) { // some of them, changed by chance
 		k := []byte(kinds[r.IntN(len(kinds))])
 		k = k[:min(len(k), 64)]
 		for range 1 + r.IntN(3) {
@@ -171,7 +171,7 @@ func TestBytesOfAServerEndNoMoreThanAConnection(t *testing.T) {
 		})
 	}
 	each := func(t *testing.T, do func(what string)) {
-		for _, what := range hostile() {
+		for _, what := range hostile(t) {
 			before := allocated()
 			do(what)
 			if took := allocated() - before; took > mostMemory {

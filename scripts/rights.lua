@@ -1,15 +1,18 @@
--- rights.lua: which commands of the other scripts this user may not run. It writes a key of its own and deletes it.
+-- rights.lua: which commands of the other scripts this user may not run, and which the server does not have. It writes a
+-- key of its own and deletes it.
 -- ARGV[1] a key, ARGV[2] a channel that nobody uses; not declared, so that missing rights on names do not matter here
 -- ARGV[3] PUBLISH, SPUBLISH or BOTH
--- reply the missing commands, separated by spaces; empty when none is missing
+-- reply the missing commands, separated by spaces; a ? before those that the server does not have; empty when none is missing
 local key, channel = ARGV[1], ARGV[2]
 local missing = {}
 local function try(name, ...)
 	local reply = redis.pcall(...)
 	if type(reply) ~= 'table' or not reply.err then return end
+	local function says(words) return string.find(reply.err, words, 1, true) end
+	local absent = says('Unknown Redis command') or says('nknown subcommand') or says('Unknown PUBSUB subcommand')
 	-- Redis 7.0 and before; since 7.2
-	if string.find(reply.err, 'run this command', 1, true) or string.find(reply.err, 'permissions to run', 1, true) then
-		if not missing[name] then missing[#missing + 1] = name end
+	if absent or says('run this command') or says('permissions to run') then
+		if not missing[name] then missing[#missing + 1] = (absent and '?' or '') .. name end
 		missing[name] = true
 	end
 end
