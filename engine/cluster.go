@@ -17,9 +17,14 @@ import (
 // errUnseen is a cluster that was taken for a server, for the client was not told who serves what.
 var errUnseen = fmt.Errorf("%w: this is a node of a Redis Cluster, but this user may not ask for the others: grant +cluster|slots, from Redis 8 on +cluster|shards, or set Redis.ForceSingleClient to use this node alone", ErrRefused)
 
-// ofCluster reports whether a server says that it is a node of a cluster. HELLO needs no right.
+// ofCluster reports whether a server says that it is a node of a cluster. HELLO needs no right; where it does not exist
+// INFO says the same.
 func ofCluster(ctx context.Context, client rueidis.Client) bool {
-	said, _ := client.Do(ctx, client.B().Arbitrary("HELLO").Build()).AsMap()
+	said, err := client.Do(ctx, client.B().Arbitrary("HELLO").Build()).AsMap()
+	if err != nil {
+		info, _ := client.Do(ctx, client.B().Info().Section("server").Build()).ToString()
+		return strings.Contains(info, "redis_mode:cluster")
+	}
 	mode := said["mode"]
 	text, _ := mode.ToString()
 	return text == "cluster"

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"crypto/x509"
@@ -51,6 +52,9 @@ func (o *Options) connection() error {
 	dispatcher.Guard(r)
 	if r.Sentinel.MasterSet != "" && r.Sentinel.TopologyRefreshInterval == 0 {
 		r.Sentinel.TopologyRefreshInterval = sentinelRefresh
+	}
+	if o.WatchLoss && r.AlwaysRESP2 {
+		complaints = append(complaints, invalid("WatchLoss with Redis.AlwaysRESP2: the server tells of lost keys by RESP3"))
 	}
 	complaints = append(complaints, o.timeouts())
 	return errors.Join(complaints...)
@@ -151,8 +155,9 @@ func connecting(o *Options, err error) error {
 	case words != "":
 		group = ErrRefused
 	case errors.Is(err, rueidis.ErrNoCache): // what the client makes of a refused CLIENT TRACKING; its own advice does not fit
-		err = errors.New(strings.TrimSuffix(err.Error(), "\n"+rueidis.ErrNoCache.Error()))
-		hint, group = "WatchLoss needs the right to CLIENT TRACKING, and Redis 6 or newer", ErrRefused
+		said := strings.TrimSuffix(strings.TrimSuffix(err.Error(), rueidis.ErrNoCache.Error()), "\n")
+		err = errors.New(cmp.Or(said, "the server does not speak RESP3"))
+		hint, group = "WatchLoss needs the right to CLIENT TRACKING, and RESP3, which Redis has since 6", ErrRefused
 	case errors.Is(err, io.EOF), errors.Is(err, syscall.ECONNRESET):
 		hint, group = "the server hung up at once: is maxclients reached, does it want TLS, is it Redis?", ErrRefused
 		if o.Redis.TLSConfig != nil { // its word that it wants a certificate may be lost in the break

@@ -27,6 +27,8 @@ type spoiler struct {
 	first   []byte // goes to a new client in place of the server's first bytes
 	instead []byte // goes to the next client that is answered, in place of the answer
 	closed  bool
+
+	rewrite func(answer []byte) []byte // of the server's; nil: as it is. Set before the first client
 }
 
 func newSpoiler(t *testing.T, server string) *spoiler {
@@ -90,6 +92,9 @@ func (s *spoiler) serve(client net.Conn) {
 			return
 		}
 		answer := b[:n]
+		if s.rewrite != nil {
+			answer = s.rewrite(answer)
+		}
 		if first != nil {
 			answer, first = first, nil
 		}
