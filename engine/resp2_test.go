@@ -95,3 +95,27 @@ func TestWatchLossNeedsRESP3(t *testing.T) {
 	opts.WatchLoss, opts.Redis.AlwaysRESP2 = true, true
 	mustNotOpen(t, opts, engine.ErrInvalid, "WatchLoss", "AlwaysRESP2")
 }
+
+// A cluster's nodes and sentinels are spoken to in RESP2 as well, and heard.
+func TestRESP2WithClusterAndSentinel(t *testing.T) {
+	t.Parallel()
+	resp2 := func(o *engine.Options) { o.Redis.AlwaysRESP2, o.PollCap = true, time.Hour }
+	t.Run("cluster", func(t *testing.T) {
+		c := redistest.StartCluster(t, 3, 0)
+		a, b := join(t, c, resp2), join(t, c, resp2)
+		for _, name := range spread("resp2", 6) {
+			everyKind(t, a, b, name)
+		}
+	})
+	t.Run("sentinel", func(t *testing.T) {
+		s := redistest.StartSentinel(t, 1)
+		a, b := bySentinel(t, s, resp2), bySentinel(t, s, resp2)
+		everyKind(t, a, b, "name")
+		s.Failover()
+		redistest.Await(t, "the new master", func() bool {
+			h, err := a.Mutex("other").TryLock(soon(t))
+			return err == nil && h.Unlock(soon(t)) == nil
+		})
+		everyKind(t, a, b, "another")
+	})
+}
