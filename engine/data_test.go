@@ -47,7 +47,9 @@ func TestAMessageIsNeverTakenForAReply(t *testing.T) {
 	_, _ = e.Mutex("first").Lock(ctx)
 	outside.take("second", time.Hour)
 	waits := e.Mutex("second").LockAsync(soon(t))
-	redistest.Await(t, "an UNSUBSCRIBE", func() bool { return server.CommandCounts()["unsubscribe"] > opened && server.Subscriptions().Count() == 1 })
+	redistest.Await(t, "an UNSUBSCRIBE", func() bool {
+		return server.CommandCounts()["unsubscribe"] > opened && server.Subscriptions().Count() == 1
+	})
 	before := server.CommandCounts()
 	for _, text := range []string{"-B", "-BUSY x\r\n", "\r\n-ERR x\r\n", "+PONG\r\n", ">3\r\n$9\r\nsubscribe\r\n$1\r\nc\r\n:1\r\n", "*1000000000\r\n", ""} {
 		server.MustDo("PUBLISH", scripts.LockChannel("second"), text)
