@@ -10,6 +10,10 @@
 // when it moves, survey.go asks who serves what (topology.go). Replicas are waited for in replicas.go; follower.go
 // notices that Sentinel has made another server the master. What fails again and again is logged by outage.go.
 //
+// Every connection of the client passes a guard (guard.go): what leaves is counted (requests.go), what comes must be
+// RESP within bounds (frames.go) and owed (replies.go, owed.go), or the connection ends. A server that has no RESP3 is
+// found out in hello.go. On Linux the sockets are read and written without the runtime's monitor (quiet_linux.go).
+//
 // Order: a name has at most one command in flight, so a batch needs no order inside.
 // Loss: when the link breaks, commands that surely did not leave come back as NotSent, others as Unknown;
 // the gates decide what that means for a lock. Nothing is retried behind their back.

@@ -41,6 +41,11 @@ func (q *requests) follow(b []byte) error {
 			q.state, q.number = commandNumber, 0
 			i++
 		case argumentStart:
+			if n := argument(b[i:]); n > 0 && q.given-q.args > 1 {
+				i += n
+				q.argued()
+				break
+			}
 			q.state, q.number = argumentNumber, 0
 			i++
 		case commandNumber, argumentNumber:
@@ -67,6 +72,19 @@ func (q *requests) follow(b []byte) error {
 	}
 	q.flush()
 	return nil
+}
+
+// argument is how long an argument with its header is, if b holds all of it: the usual case, and the short way.
+func argument(b []byte) int {
+	number, i := 0, 1
+	for i < len(b) && b[i]-'0' <= 9 {
+		number = number*10 + int(b[i]-'0')
+		i++
+	}
+	if i += len("\r\n") + number + len("\r\n"); i > len(b) {
+		return 0
+	}
+	return i
 }
 
 // counted is the end of a header.

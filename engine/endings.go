@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 	"sync"
+	"time"
 
 	"github.com/wheellock/wheellock/internal/gate"
 )
@@ -48,7 +49,13 @@ func (h *Hold) finish(why gate.Why) bool {
 	l.mu.Unlock()
 	for b := range contexts {
 		b.cancel(h.Err())
-		b.stop()
+	}
+	if len(contexts) > 0 { // stop calls methods of the parent, which may be of a type of the user's; this may be the loop
+		go func() {
+			for b := range contexts {
+				b.stop()
+			}
+		}()
 	}
 	return true
 }
@@ -110,9 +117,14 @@ func (h *Hold) Context(parent context.Context) context.Context {
 	if parent.Done() == nil {
 		return &holdContext{Context: h.endlessContext(), h: h, parent: parent}
 	}
-	ctx, cancel := context.WithCancelCause(parent)
+	// Not a child of parent: to end it would call methods of parent, which may be of a type of the user's, and it is the
+	// loop that ends it.
+	ctx, cancel := context.WithCancelCause(context.Background())
 	b := &binding{cancel: cancel}
-	b.stop = context.AfterFunc(parent, func() { h.unbind(b) })
+	b.stop = context.AfterFunc(parent, func() {
+		cancel(context.Cause(parent))
+		h.unbind(b)
+	})
 	if !h.bind(b) {
 		b.stop()
 		cancel(h.Err())
@@ -146,24 +158,27 @@ type holdContext struct {
 
 // Err is never nil after the hold's Deadline.
 func (c *holdContext) Err() error {
-	if err := c.Context.Err(); err != nil {
+	if err := c.parent.Err(); err != nil {
 		return err
 	}
-	if c.h.Err() != nil {
+	if c.Context.Err() != nil || c.h.Err() != nil {
 		return context.Canceled
 	}
 	return nil
 }
 
-// Value is parent's.
+// Deadline is parent's: that of the hold moves.
+func (c *holdContext) Deadline() (time.Time, bool) { return c.parent.Deadline() }
+
+// Value is parent's, but for what package context finds its own contexts by.
 func (c *holdContext) Value(key any) any {
 	if key == (parentOf{c.h}) {
 		return c.parent
 	}
-	if value := c.parent.Value(key); value != nil && c.parent.Done() == nil {
-		return value
+	if own := c.Context.Value(key); own != nil {
+		return own
 	}
-	return c.Context.Value(key)
+	return c.parent.Value(key)
 }
 
 // unbind forgets a binding whose parent has ended.

@@ -40,7 +40,7 @@ func TestFaultGrantNeverOutlivesItsKey(t *testing.T) {
 			redistest.Await(t, "the engine to ask again, and to be answered", func() bool { return server.CommandCounts()["evalsha"] > refused+2 }) // 3.
 			select {
 			case a := <-asked:
-				t.Errorf("granted (%v) while the server refuses writes", a.err)
+				t.Fatalf("answered (%v) while the server refuses writes", a.err)
 			default:
 			}
 			server.MustDo("CONFIG", "SET", "min-replicas-to-write", "0")
