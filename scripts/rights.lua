@@ -1,7 +1,5 @@
 -- rights.lua: which commands of the other scripts this user may not run, and which the server does not have. It writes a
 -- key of its own and deletes it.
--- rights.lua: which commands of the other scripts this user may not run, and which the server does not have. It writes a
--- key of its own and deletes it.
 -- ARGV[1] a key, ARGV[2] a channel that nobody uses. Only an engine that keeps to declared keys declares the key; else it is not
 --         declared, so that missing rights on names do not matter here.
 -- ARGV[3] PUBLISH, SPUBLISH or BOTH
