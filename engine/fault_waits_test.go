@@ -3,7 +3,6 @@ package engine_test
 import (
 	"context"
 	"errors"
-	"fmt"
 	"strings"
 	"sync"
 	"testing"
@@ -158,7 +157,7 @@ func TestALeaseShorterThanTheRoundTripIsTold(t *testing.T) {
 					t.Errorf("%s: %v after %v, %d calls", doing, err, took.Round(time.Millisecond), asked)
 				} else if a.name != "multi" {
 					mentions(t, err, "the lease of 20ms")
-					mentions(t, err, fmt.Sprint("ask with a longer lease"))
+					mentions(t, err, "ask with a longer lease")
 				}
 			}
 		})

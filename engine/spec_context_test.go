@@ -167,6 +167,7 @@ func TestSpecHoldEnd(t *testing.T) {
 // A server that takes a context of one long hold for each request must not keep them all: what a context costs is given
 // back when its parent ends, and parents that never end cost once.
 func TestContextsOfALongHoldAreGivenBack(t *testing.T) {
+	type key struct{}
 	t.Run("parents that end or never do", spec(engine.Options{}, func(b *bubble) {
 		h := b.lock(b.Mutex("x"))
 		ended, cancel := context.WithCancel(b.Context())
@@ -180,7 +181,7 @@ func TestContextsOfALongHoldAreGivenBack(t *testing.T) {
 		use := func(times int) {
 			for range times {
 				h.Context(context.Background())
-				h.Context(context.WithValue(context.Background(), any(1), 2))
+				h.Context(context.WithValue(context.Background(), key{}, 2))
 				h.Context(ended)
 				parent, done := context.WithCancel(b.Context())
 				h.Context(parent)
@@ -197,7 +198,6 @@ func TestContextsOfALongHoldAreGivenBack(t *testing.T) {
 	}))
 	t.Run("a parent that never ends keeps its values, and the context ends with the hold", spec(engine.Options{}, func(b *bubble) {
 		h := b.lock(b.Mutex("x"))
-		type key struct{}
 		ctx := h.Context(context.WithValue(context.Background(), key{}, "value"))
 		child, cancel := context.WithCancel(ctx)
 		defer cancel()

@@ -22,7 +22,6 @@ type bench struct {
 	at      []Time           // when they arrive
 	sent    map[Op][]Time
 	fx      Effects
-	user    func(*benchUser) // called for whoever is granted
 }
 
 type benchUser struct {
