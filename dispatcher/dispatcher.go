@@ -5,10 +5,11 @@
 // wait in the outbox (outbox.go) of the node that serves the name (node.go), leave as one pipeline on its next idle
 // lane (pipeline.go, lane.go), many names in one EVALSHA (wire.go), and come back as mail. What an error means is
 // decided in one place (verdict.go). Times at which something is due are kept in slots and, when they are near, in a
-// heap (timers.go); who waits only so long for an answer stands in ack.go. The link to each node is watched and probed in link.go, scripts are loaded in scripts.go, unlock
-// messages come in by ear.go. A cluster has many nodes: cluster.go knows which serves a name, redirect.go follows it
-// when it moves, survey.go asks who serves what (topology.go). Replicas are waited for in replicas.go; follower.go
-// notices that Sentinel has made another server the master. What fails again and again is logged by outage.go.
+// heap (timers.go); who waits only so long for an answer stands in ack.go; close.go ends it all. The link to each node
+// is watched and probed in link.go, scripts are loaded in scripts.go, unlock messages come in by ear.go. A cluster has
+// many nodes: cluster.go knows which serves a name, redirect.go follows it when it moves, survey.go asks who serves what
+// (topology.go). Replicas are waited for in replicas.go; follower.go notices that Sentinel has made another server the
+// master. What fails again and again is logged by outage.go.
 //
 // Every connection of the client passes a guard (guard.go): what leaves is counted (requests.go), what comes must be
 // RESP within bounds (frames.go) and owed (replies.go, owed.go), or the connection ends. A server that has no RESP3 is

@@ -1,15 +1,11 @@
 package dispatcher
 
 import (
-	"sync"
 	"time"
 
 	"github.com/wheellock/wheellock/internal/gate"
 	"github.com/wheellock/wheellock/wheel"
 )
-
-// closeTime bounds how long Close works on freeing keys: an uncertain acquire is settled after LateWindow.
-const closeTime = gate.LateWindow + time.Second
 
 // loop owns the gates. It returns only when every request it accepted has its answer.
 func (d *Dispatcher) loop() {
@@ -209,13 +205,6 @@ func (d *Dispatcher) settleAlarms(now gate.Time) {
 	}
 }
 
-func (d *Dispatcher) drained() {
-	for _, drained := range d.draining {
-		close(drained)
-	}
-	d.draining = nil
-}
-
 // linkUp tells the machines of some cells that the link to their node is there again.
 func (d *Dispatcher) linkUp(now gate.Time, whose func(*gate.Cell) bool) {
 	for c := range d.names.all() {
@@ -249,60 +238,4 @@ func (d *Dispatcher) oldest() gate.Time {
 		oldest = min(oldest, c.Machine.Oldest())
 	}
 	return oldest
-}
-
-func (d *Dispatcher) close(now gate.Time) {
-	if d.closing {
-		return
-	}
-	d.closing, d.closeBy = true, now+closeTime
-	d.each(func(m gate.Machine) { m.Close(now, &d.fx) })
-}
-
-// finished reports whether nothing is left to free, or it is no use to try any longer. A lane that is still away when the
-// time is over is cut off by the end of its node.
-func (d *Dispatcher) finished() bool {
-	if d.cfg.Clock.Now() >= d.closeBy {
-		return true
-	}
-	down := true
-	for _, n := range d.nodes {
-		if n.busy() {
-			return false
-		}
-		down = down && n.link.state == linkDown
-	}
-	return d.names.live == 0 || down
-}
-
-// end settles whoever still waits, and stops what the dispatcher started.
-func (d *Dispatcher) end() {
-	for c := range d.names.all() {
-		c.Machine.Wake(gate.Centuries, &d.fx)
-	}
-	for _, l := range d.mail.shutDown() {
-		if l.ack != nil {
-			l.ack.Settle(gate.Outcome{Why: gate.Closed})
-		}
-		switch ref := l.ref.(type) {
-		case *gate.Waiter:
-			if l.kind == ask {
-				ref.By.Settle(gate.Outcome{Why: gate.Closed})
-			}
-		case chan gate.Time:
-			ref <- gate.Never
-		case chan struct{}:
-			close(ref)
-		}
-	}
-	d.drained()
-	d.near.timer.Stop()
-	var nodes sync.WaitGroup
-	for _, n := range d.nodes {
-		nodes.Go(n.stop)
-	}
-	nodes.Wait()
-	if d.cluster != nil {
-		d.cluster.gone.Wait()
-	}
 }

@@ -1,7 +1,6 @@
 package gate
 
 import (
-	"strconv"
 	"time"
 )
 
@@ -42,15 +41,6 @@ func (o *owed) Settle(out Outcome) bool {
 	settle(ack, out)
 	return true
 }
-
-// renewal is the holds of one call that renews.
-type renewal struct {
-	m    *Permits
-	some []*permit
-}
-
-// mostRenewed is how many holds one call renews: its answer is a sum of powers of 2, below the codes of faults.
-const mostRenewed = 48
 
 func newPermits() Machine { return &Permits{} }
 
@@ -193,81 +183,6 @@ func (m *Permits) Extend(now Time, h *Hold, lease time.Duration, ack Settler, fx
 		m.renewAt = now
 	}
 	m.pump(now, fx)
-}
-
-// left is the renewal of those that are due.
-func (m *Permits) left(now Time) (Change, bool) {
-	if now < m.renewAt {
-		return Change{}, false
-	}
-	m.renewAt = Never
-	r := &renewal{m: m}
-	shortest, text := Never, []byte(nil)
-	for _, p := range m.held {
-		if p.Renew <= now && len(r.some) < mostRenewed {
-			p.Renew = Never // until the answer
-			r.some = append(r.some, p)
-			shortest = min(shortest, p.Lease)
-			text = append(strconv.AppendUint(text, p.ID, 10), ',')
-			text = append(strconv.AppendInt(text, p.n, 10), ',')
-			text = append(strconv.AppendInt(text, max(p.extend, p.carry(now)).Milliseconds(), 10), ';')
-		}
-		m.renewAt = min(m.renewAt, p.Renew)
-	}
-	return Change{Op: PermitRenew, Text: string(text), Lease: shortest, Ack: r}, len(r.some) > 0
-}
-
-// carry is the lease to renew a hold with: a fixed one is only looked for.
-func (p *permit) carry(Time) time.Duration {
-	if p.Watch {
-		return p.Lease
-	}
-	return time.Millisecond
-}
-
-// Settle is the answer to a renewal. It implements Settler.
-func (r *renewal) Settle(out Outcome) bool {
-	m := r.m
-	pause := m.renewals.next(m.cfg.LastID) // the same for all, so that one call asks for them again
-	if out.Why == Granted {
-		m.renewals = 0
-	}
-	for k, p := range r.some {
-		switch {
-		case m.held[p.h] != p: // it ended meanwhile
-		case out.Why != Granted: // doubtful; asked for again until its deadline
-			p.Renew = m.now + within(pause, p.Lease)
-			if p.ack != nil && out.Why != Down {
-				settle(p.ack, out)
-				p.ack, p.extend = nil, 0
-			}
-			m.expect(p)
-		case out.N>>k&1 == 0:
-			m.tell(p, Lost) // and what may be left of its permits is freed
-		default:
-			m.renewed(p)
-		}
-	}
-	return true
-}
-
-func (m *Permits) renewed(p *permit) {
-	p.Renew = Never
-	lease := p.extend
-	if p.Watch {
-		lease = max(lease, p.Lease)
-		p.Renew = m.sent + p.Lease/3
-	}
-	if lease > 0 {
-		p.Deadline = max(p.Deadline, m.sent+lease-margin(lease))
-		if !p.Watch {
-			p.h.until = max(p.h.until, p.Deadline)
-		}
-		p.h.follow(&p.Tenure)
-	}
-	settle(p.ack, Outcome{})
-	p.ack, p.extend = nil, 0
-	m.expect(p)
 }
 
 // tick ends what time has ended.
