@@ -74,7 +74,7 @@ func (s *spoiler) serve(client net.Conn) {
 		return
 	}
 	s.clients[client] = true
-	first := s.first
+	first, rewrite := s.first, s.rewrite
 	s.mu.Unlock()
 	s.running.Go(func() {
 		_, _ = io.Copy(server, client)
@@ -92,8 +92,8 @@ func (s *spoiler) serve(client net.Conn) {
 			return
 		}
 		answer := b[:n]
-		if s.rewrite != nil {
-			answer = s.rewrite(answer)
+		if rewrite != nil {
+			answer = rewrite(answer)
 		}
 		if first != nil {
 			answer, first = first, nil

@@ -18,6 +18,8 @@ func withoutHello(t *testing.T, words string, args ...string) (server *redistest
 	}
 	s := newSpoiler(t, server.Addr())
 	own := regexp.MustCompile(`-ERR unknown command 'HELLO'[^\r]*\r\n`)
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	s.rewrite = func(answer []byte) []byte { return own.ReplaceAll(answer, []byte(words+"\r\n")) }
 	return server, s.listener.Addr().String()
 }

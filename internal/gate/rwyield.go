@@ -14,10 +14,15 @@ func (r *RW) reads() bool {
 }
 
 // letPass bounds how long readers wait, beside those of ours who read, for others who listen: these may wait to write,
-// or only listen, and a hold may last for hours. It is a yield like any other, and in vain when we read still.
+// or only listen, and a hold may last for hours. It is a yield of the longest kind, for a writer gets in only when all
+// reads that run have ended; it was in vain when we read still. After yieldsInVain of them readers rest from waiting.
 func (r *RW) letPass(now Time) {
-	if r.queue.head == nil || !r.reads() {
-		return
+	switch {
+	case r.queue.head == nil || !r.reads():
+	case now < r.yieldFree:
+		r.askAt = now
+	default:
+		r.yield = longestYield
+		r.askAt = min(r.askAt, now+longestYield)
 	}
-	r.askAt = min(r.askAt, now+r.pause(now, 1, r.cfg))
 }

@@ -101,7 +101,7 @@ func (y *yielding) settleYield(nobody bool, now Time) {
 		}
 	case nobody:
 		y.shorts -= min(y.shorts, 1)
-		if y.yield < longestYield {
+		if y.yield < longestYield || y.yields < yieldsInVain {
 			y.yields++
 		}
 		if y.yields >= yieldsInVain {
