@@ -37,8 +37,9 @@ type ear struct {
 
 	// Owned by run.
 	channels map[string]struct{}
-	outage   outage // of the connection
-	refusals outage // of channels that this user may not listen to: they do not end
+	heardFor time.Duration // how long the last connection was listened to; 0: not at all
+	outage   outage        // of the connection
+	refusals outage        // of channels that this user may not listen to: they do not end
 }
 
 type want struct {
@@ -104,10 +105,16 @@ func (e *ear) run(ctx context.Context) {
 				continue
 			}
 		}
-		if err := e.listen(ctx, &tries); err != nil && ctx.Err() == nil {
+		if err := e.listen(ctx); err != nil && ctx.Err() == nil {
 			e.outage.failure(e.logger, "wheellock: the connection for unlock messages broke", e.where("error", err)...)
 			if e.strays {
 				e.mail.put(letter{kind: deafened})
+			}
+			switch { // what heard nothing yet may be a server that is not there
+			case e.heardFor >= steady:
+				tries = 0
+			case e.heardFor > 0:
+				tries = min(tries, flaps)
 			}
 			pause(ctx, pauseBefore(tries))
 			tries++
@@ -136,7 +143,8 @@ func (e *ear) note(wants []want) {
 }
 
 // listen makes a connection, listens to every channel, and follows the wishes until the connection breaks.
-func (e *ear) listen(ctx context.Context, tries *int) error {
+func (e *ear) listen(ctx context.Context) error {
+	e.heardFor = 0
 	conn, release := e.client.Dedicate()
 	defer release()
 	defer conn.Close()
@@ -150,7 +158,8 @@ func (e *ear) listen(ctx context.Context, tries *int) error {
 	if err := e.subscribe(conn, all); err != nil {
 		return err
 	}
-	*tries = 0
+	since := time.Now()
+	defer func() { e.heardFor = max(time.Since(since), 1) }()
 	e.outage.over(e.logger, "wheellock: unlock messages are heard again", e.where()...)
 	for {
 		select {

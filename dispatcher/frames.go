@@ -108,7 +108,7 @@ func (f *frames) open(typ byte) error {
 func (f *frames) readNumber(b []byte, n int) (int, error) {
 	for ; n < len(b); n++ {
 		switch c := b[n]; {
-		case c-'0' <= 9 && f.digits < maxDigits:
+		case c-'0' <= 9 && (f.digits < maxDigits || f.typ == ':' && f.digits == maxDigits): // the value of an integer is the client's
 			f.number = f.number*10 + int64(c-'0')
 			f.digits++
 		case c == '-' && f.digits == 0 && !f.negative:

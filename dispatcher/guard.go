@@ -61,7 +61,7 @@ type guarded struct {
 	in      replies
 	failed  error // why it cannot be read any more
 	told    bool  // it has answered
-	ahead   [64]byte
+	ahead   [1024]byte
 }
 
 // peeker is a connection of which can be seen what waits to be read. It does not block; under 1: nothing is seen.
@@ -86,7 +86,8 @@ func (g *guarded) Write(b []byte) (int, error) {
 
 // unasked looks for a reply that came before anything was asked: the next command would take it for its answer. It is
 // looked for where nothing is owed and nobody reads; a reader finds it at once. Before the first answer a server may say
-// why it will not serve us (maxclients). Where nobody can peek, as under TLS, it is found with the answer it came before.
+// why it will not serve us (maxclients). Where nobody can peek, as under TLS, it is found only if it comes in one read
+// with the answer that it came before, or while a reader waits.
 func (g *guarded) unasked() error {
 	if g.peeks == nil || !g.reading.TryLock() {
 		return nil

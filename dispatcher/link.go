@@ -22,8 +22,17 @@ type link struct {
 	probing bool
 	tries   int
 	probeAt gate.Time // when to probe next; Never: not at all. Set while a probe is out: its answer does not count
+	upAt    gate.Time // since when it works
 	outage  outage
 }
+
+const (
+	// steady is how long a connection lasts that is made again at once when it breaks.
+	steady = time.Second
+	// flaps bounds the pauses, at 160 ms, before one is made again that breaks sooner: a server that answers probes and
+	// cuts what comes then is not asked at full speed.
+	flaps = 4
+)
 
 func (n *node) become(s linkState) {
 	n.link.state = s
@@ -51,7 +60,12 @@ func (n *node) linkBroke(now gate.Time, err error) {
 	}
 	d.cfg.Gate.Epoch++ // what was confirmed before is not handed on (rule 8)
 	n.become(linkShaky)
-	n.link.tries, n.link.probeAt = 0, now
+	if n.link.probeAt = now; now-n.link.upAt >= steady {
+		n.link.tries = 0
+	} else {
+		n.link.probeAt += pauseBefore(n.link.tries)
+		n.link.tries = min(n.link.tries+1, flaps)
+	}
 	for _, l := range n.idle {
 		l.conn.stale = true
 	}
@@ -92,7 +106,7 @@ func (n *node) probed(now gate.Time, err error) {
 	}
 	n.link.outage.over(d.cfg.Logger, "wheellock: Redis can be reached again", n.where()...)
 	n.become(linkUp)
-	n.link.probeAt = gate.Never
+	n.link.probeAt, n.link.upAt = gate.Never, now
 	d.linkUp(now, func(c *gate.Cell) bool { return d.home(c.Slot) == n })
 }
 

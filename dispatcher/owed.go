@@ -50,8 +50,9 @@ func (o *owed) add(d debt) {
 		o.queue[last].n += d.n
 		return
 	}
-	if o.from == len(o.queue) {
-		o.queue, o.from = o.queue[:0], 0
+	if o.from > 0 && (o.from == len(o.queue) || len(o.queue) == cap(o.queue) && 2*o.from >= len(o.queue)) {
+		n := copy(o.queue, o.queue[o.from:]) // a queue that is never empty would grow for ever
+		o.queue, o.from = o.queue[:n], 0
 	}
 	o.queue = append(o.queue, d)
 }

@@ -2,6 +2,7 @@ package dispatcher
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -215,10 +216,10 @@ func (w *wire) decode(batch []gate.Command, r rueidis.RedisResult) error {
 		return fmt.Errorf("wheellock: a script answered %d values for %d names", len(each), len(batch))
 	}
 	for i := range each {
-		n, err := each[i].AsInt64()
-		if err != nil {
-			return fmt.Errorf("wheellock: a script answered no integer: %w", err)
+		if !each[i].IsInt64() { // a string of digits is another command's answer
+			return errors.New("wheellock: a script answered no integer")
 		}
+		n, _ := each[i].AsInt64()
 		answered(&batch[i], scripts.Reply(n))
 	}
 	return nil

@@ -118,7 +118,6 @@ func connect(ctx context.Context, o rueidis.ClientOption) (rueidis.Client, error
 // privacy says what to do about a connection that is not private as it was asked for; empty: it is nothing of the
 // kind. refused: it was the server who said no.
 func privacy(err error) (hint string, refused bool) {
-	var remote *net.OpError
 	switch {
 	case errors.As(err, new(x509.UnknownAuthorityError)):
 		return "if the server's certificate is what you expect, put who signed it into Redis.TLSConfig.RootCAs", false
@@ -128,10 +127,20 @@ func privacy(err error) (hint string, refused bool) {
 		return "the server's certificate is not good", false
 	case errors.As(err, new(tls.RecordHeaderError)):
 		return "the server speaks no TLS there", false
-	case errors.As(err, &remote) && remote.Op == "remote error": // what crypto/tls calls an alert of the other side
+	case alerted(err):
 		return "it is the server who says so: does it want a certificate that it trusts in Redis.TLSConfig.Certificates?", true
 	}
 	return "", false
+}
+
+// alerted reports whether the other side has ended the handshake by what crypto/tls calls a remote error, an alert.
+func alerted(err error) bool {
+	for remote := (*net.OpError)(nil); errors.As(err, &remote); err = remote.Err {
+		if remote.Op == "remote error" {
+			return true
+		}
+	}
+	return false
 }
 
 // connecting says what to do about a failed Open.

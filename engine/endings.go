@@ -13,13 +13,15 @@ type endings struct {
 	mu       sync.Mutex    // guards the rest
 	done     chan struct{} // nil until it is asked for
 	contexts map[*binding]struct{}
-	endless  context.Context // that of all parents that never end; nil until it is asked for
+
+	endless    context.Context // that of all parents that never end; nil until it is asked for
+	endEndless context.CancelCauseFunc
 }
 
 // binding is a context that ends with the hold.
 type binding struct {
 	cancel context.CancelCauseFunc
-	stop   func() bool // ends the watch over its parent, if there is one
+	stop   func() bool // ends the watch over its parent; nil: there is none
 }
 
 // listeners are those who hear of the end. Whoever joins them looks afterwards, under their mutex, whether the hold has
@@ -47,13 +49,17 @@ func (h *Hold) finish(why gate.Why) bool {
 		close(l.done)
 	}
 	l.mu.Unlock()
+	var stops []func() bool
 	for b := range contexts {
 		b.cancel(h.Err())
+		if b.stop != nil {
+			stops = append(stops, b.stop)
+		}
 	}
-	if len(contexts) > 0 { // stop calls methods of the parent, which may be of a type of the user's; this may be the loop
+	if len(stops) > 0 { // they call methods of the parents, which may be of types of the user's; this may be the loop
 		go func() {
-			for b := range contexts {
-				b.stop()
+			for _, stop := range stops {
+				stop()
 			}
 		}()
 	}
@@ -80,14 +86,11 @@ func (h *Hold) Done() <-chan struct{} {
 
 // onEnd calls f, which must not block, with Err's answer when the hold ends, before anything is freed.
 func (h *Hold) onEnd(f func(error)) {
-	b := &binding{cancel: f, stop: noWatch}
+	b := &binding{cancel: f}
 	if !h.bind(b) {
 		f(h.Err())
 	}
 }
-
-// noWatch is the stop of a binding that watches no parent.
-func noWatch() bool { return true }
 
 // bind has b hear of the end; false: it has ended.
 func (h *Hold) bind(b *binding) bool {
@@ -115,7 +118,8 @@ func (l *endings) bind(h *Hold, b *binding) bool {
 // costs that once for a hold.
 func (h *Hold) Context(parent context.Context) context.Context {
 	if parent.Done() == nil {
-		return &holdContext{Context: h.endlessContext(), h: h, parent: parent}
+		ctx, cancel := h.endlessContext()
+		return &holdContext{Context: ctx, cancel: cancel, h: h, parent: parent}
 	}
 	// Not a child of parent: to end it would call methods of parent, which may be of a type of the user's, and it is the
 	// loop that ends it.
@@ -131,40 +135,47 @@ func (h *Hold) Context(parent context.Context) context.Context {
 	} else if parent.Err() != nil { // then unbind may have come before bind
 		h.unbind(b)
 	}
-	return &holdContext{Context: ctx, h: h, parent: parent}
+	return &holdContext{Context: ctx, cancel: cancel, h: h, parent: parent}
 }
 
 // endlessContext is the context that ends with the hold and with nothing else.
-func (h *Hold) endlessContext() context.Context {
+func (h *Hold) endlessContext() (context.Context, context.CancelCauseFunc) {
 	l := h.listeners()
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.endless == nil {
-		ctx, cancel := context.WithCancelCause(context.Background())
-		l.endless = ctx
-		if !l.bind(h, &binding{cancel: cancel, stop: noWatch}) {
-			cancel(h.cause())
+		l.endless, l.endEndless = context.WithCancelCause(context.Background())
+		if !l.bind(h, &binding{cancel: l.endEndless}) {
+			l.endEndless(h.cause())
 		}
 	}
-	return l.endless
+	return l.endless, l.endEndless
 }
 
-// holdContext is a context that ends with a hold.
+// holdContext is a context that ends with a hold, or with its parent. The context in it is of package context alone.
 type holdContext struct {
 	context.Context
+	cancel context.CancelCauseFunc
 	h      *Hold
 	parent context.Context
 }
 
-// Err is never nil after the hold's Deadline.
+// Err is never nil after the hold's Deadline. What has ended the context first decides its Err and its cause.
 func (c *holdContext) Err() error {
-	if err := c.parent.Err(); err != nil {
-		return err
+	if c.Context.Err() == nil {
+		switch {
+		case c.parent.Err() != nil:
+			c.cancel(context.Cause(c.parent))
+		case c.h.Err() != nil:
+			c.cancel(c.h.cause())
+		default:
+			return nil
+		}
 	}
-	if c.Context.Err() != nil || c.h.Err() != nil {
+	if c.h.ended.Load() != 0 && context.Cause(c.Context) == c.h.cause() {
 		return context.Canceled
 	}
-	return nil
+	return c.parent.Err()
 }
 
 // Deadline is parent's: that of the hold moves.

@@ -7,8 +7,9 @@
 // An Engine (engine.go, options.go, names.go, connection.go, cluster.go, url.go) hands out locks by name: Mutex (mutex.go),
 // RWMutex (rwmutex.go), and what stands beside them in files of their own names. A blocking call waits on a call
 // that is used again (call.go); an Async form is a request with a future (request.go), whose callbacks run on a pool
-// (callbacks.go). Log records are handed to the user's handler by a goroutine of their own (logging.go). Both go to the dispatcher and become, when granted, a Hold (hold.go; endings.go says who hears of
-// its end). What can go wrong is in errors.go, what stands in Redis in state.go, what was counted in stats.go.
+// (callbacks.go). A call or a request goes to the dispatcher and becomes, when granted, a Hold (hold.go; endings.go says
+// who hears of its end). What can go wrong is in errors.go, what stands in Redis in state.go, what was counted in
+// stats.go. Log records are handed to the user's handler by a goroutine of their own (logging.go).
 //
 // A held lock is renewed by the watchdog until it is unlocked, unless WithLease gives it a fixed lease. A
 // hold that could not be renewed ends, and its contexts with it, before anybody else can have the lock:
@@ -130,7 +131,7 @@ func (e *Engine) prepare(ctx context.Context, o rueidis.ClientOption) (*dispatch
 	if err != nil {
 		return nil, err
 	}
-	e.client, e.servers = client, nil
+	e.client, e.cluster, e.servers = client, nil, nil
 	var loaded *dispatcher.Loaded
 	if client.Mode() == rueidis.ClientModeCluster {
 		loaded, err = e.prepareCluster(ctx, o)

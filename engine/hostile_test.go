@@ -28,7 +28,7 @@ type spoiler struct {
 	instead []byte // goes to the next client that is answered, in place of the answer
 	closed  bool
 
-	rewrite func(answer []byte) []byte // of the server's; nil: as it is. Set before the first client
+	rewrite func(answer []byte) []byte // of the server's; nil: as it is
 }
 
 func newSpoiler(t *testing.T, server string) *spoiler {

@@ -155,8 +155,13 @@ func (m *MultiLock) pause(ctx context.Context, end time.Time, try int, last erro
 	if !passing(last) {
 		return last
 	}
-	if err := backOff(ctx, try, last); err != nil {
-		return m.failed(err)
+	if !end.IsZero() {
+		var stop context.CancelFunc
+		ctx, stop = context.WithDeadlineCause(ctx, end, ErrWaitTimeout)
+		defer stop()
+	}
+	if err := backOff(ctx, try, last); err != nil && context.Cause(ctx) != ErrWaitTimeout {
+		return m.failed(unmetAfter(err, last))
 	}
 	if !end.IsZero() && !time.Now().Before(end) {
 		return m.failed(unmetAfter(ErrWaitTimeout, last))

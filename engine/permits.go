@@ -148,12 +148,8 @@ func (p *PermitSemaphore) counts(ctx context.Context) (free, held int64, err err
 	if err != nil || len(parts) != 3 {
 		return 0, 0, t.unread(err)
 	}
-	if fault := scripts.Reply(parts[0]).Fault(); fault != scripts.None {
-		sentinel := ErrRefused
-		if _, foreign := fault.Foreign(); foreign {
-			sentinel = ErrForeignKey
-		}
-		return 0, 0, &opError{doing: t.doing, name: t.name, err: sentinel, words: fault.String()}
+	if err := t.faulty(parts[0]); err != nil {
+		return 0, 0, err
 	}
 	return parts[1], parts[2], nil
 }

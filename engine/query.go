@@ -3,33 +3,42 @@ package engine
 import (
 	"context"
 	"errors"
-	"strconv"
 	"strings"
 
 	"github.com/redis/rueidis"
 
 	"github.com/wheellock/wheellock/dispatcher"
 	"github.com/wheellock/wheellock/internal/gate"
+	"github.com/wheellock/wheellock/scripts"
 )
 
-// count reads the integer at the name's key, past the dispatcher; 0 when there is none.
+// count reads the integer at the name's key, past the dispatcher; 0 when there is none. It asks by a script, for what
+// another kind of key holds may be of any size.
 func (t *errand) count(ctx context.Context) (int64, error) {
-	r, err := t.query(ctx, func(b rueidis.Builder, key string) rueidis.Completed { return b.Get().Key(key).Build() })
+	r, err := t.query(ctx, func(b rueidis.Builder, key string) rueidis.Completed {
+		return b.Eval().Script(scripts.Count.Text).Numkeys(1).Key(key).Build()
+	})
 	if err != nil {
 		return 0, err
 	}
-	text, err := r.ToString()
-	if rueidis.IsRedisNil(err) {
-		return 0, nil
-	}
-	if err != nil {
+	parts, err := r.AsIntSlice()
+	if err != nil || len(parts) != 2 {
 		return 0, t.unread(err)
 	}
-	n, err := strconv.ParseInt(text, 10, 64)
-	if err != nil {
-		return 0, t.failed(ErrForeignKey)
+	return parts[1], t.faulty(parts[0])
+}
+
+// faulty is the error that the code of a script's answer stands for; nil: none.
+func (t *errand) faulty(code int64) error {
+	fault := scripts.Reply(code).Fault()
+	if fault == scripts.None {
+		return nil
 	}
-	return n, nil
+	sentinel := ErrRefused
+	if _, foreign := fault.Foreign(); foreign {
+		sentinel = ErrForeignKey
+	}
+	return &opError{doing: t.doing, name: t.name, err: sentinel, words: fault.String()}
 }
 
 // errUnanswered is why the context of a query ends when AnswerTimeout is over.

@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 	"errors"
+	"slices"
 	"time"
 
 	"github.com/wheellock/wheellock/futures"
@@ -239,11 +240,8 @@ func (q *QuorumLock) verdict(errs []error) error {
 			return err
 		}
 	}
-	for _, err := range errs {
-		if !errors.Is(err, ErrUnavailable) { // such as the end of the time that one server has
-			errs = append([]error{ErrUncertain}, errs...)
-			break
-		}
+	if !slices.ContainsFunc(errs, passing) { // such as the end of the time that one server has
+		errs = append([]error{ErrUncertain}, errs...)
 	}
 	return q.failed(errors.Join(errs...))
 }

@@ -35,6 +35,9 @@ var deleteCount string
 //go:embed look.lua
 var look string
 
+//go:embed count.lua
+var count string
+
 // The scripts of semaphores and latches. What they hold has no owner in Redis, so each call that changes
 // something leaves a receipt (receipt.lua): sent twice, it has its effect once.
 var (
@@ -47,6 +50,7 @@ var (
 	SetCount     = Script{"set_count", prelude + receipt + setCount}
 	DeleteCount  = Script{"delete_count", prelude + receipt + deleteCount}
 	Look         = Script{"look", prelude + receipt + look}
+	Count        = Script{"count", prelude + receipt + count}
 )
 
 // SemaphoreChannel is where permits are announced: the message is how many there are now, or, of permits that

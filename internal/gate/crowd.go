@@ -176,7 +176,7 @@ func (m *Mutex) Message(now Time, news News, fx *Effects) {
 		m.suspectAt(now, c.heedAt)
 	case m.queue.head == nil:
 		m.again = false
-	case now < c.heedAt:
+	case now < c.heedAt && m.flight == None: // a refusal that is on its way waits until then
 		m.askAt = min(m.askAt, c.heedAt)
 	default:
 		m.again = true

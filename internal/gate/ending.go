@@ -202,7 +202,7 @@ func (m *Mutex) Close(now Time, fx *Effects) {
 	m.Drain(now, fx)
 	if c := m.crowd; c != nil {
 		c.listener.close()
-		c.keep = Never
+		c.keep, c.turns = Never, turns{}
 	}
 	if m.t.phase == ours {
 		m.t.endAll(m.cfg.Stats, Closed)

@@ -103,6 +103,3 @@ func (h *Hold) follow(t *Tenure) { h.deadline.Store(int64(min(h.until, t.Deadlin
 // margin is what a client's deadline lies before the server's: 1 % of the lease for clocks that run at
 // different speeds, and at least 5 ms for the server's own rounding and wake-up.
 func margin(lease time.Duration) time.Duration { return max(lease/100, 5*time.Millisecond) }
-
-// Margin is how long before its lease runs out in Redis a hold ends here.
-func Margin(lease time.Duration) time.Duration { return margin(lease) }

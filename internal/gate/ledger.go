@@ -271,5 +271,8 @@ func (l *ledger) refused(now Time, ttl time.Duration, fx *Effects) {
 	l.tries, l.freeAt = 0, leaseEnd(now, ttl)
 	l.tell(Outcome{Why: Taken, TTL: -1})
 	l.askAt = now + l.cfg.PollCap - jitter(l.cfg.LastID, l.cfg.PollCap/4)
+	if l.missed {
+		l.missed, l.askAt = false, min(l.askAt, max(now, l.heedAt))
+	}
 	l.want(&l.Cell, l.rule.channel(), fx)
 }

@@ -46,7 +46,7 @@ func (l *ledger) heed(now Time, fx *Effects) {
 		l.hint(now, fx)
 		return
 	}
-	l.askAt = min(l.askAt, l.heedAt)
+	l.askAt, l.missed = min(l.askAt, l.heedAt), l.out
 	l.pump(now, fx)
 }
 

@@ -21,6 +21,7 @@ type listener struct {
 	echo      int32 // how often each of them comes back
 	ear       ear
 	published bool  // the release in flight is one of them
+	missed    bool  // a message that was not heeded came while a question was on its way: it asks at heedAt
 	vain      uint8 // questions in a row that a message may have led to and that found nothing changed
 }
 

@@ -172,13 +172,13 @@ func (m *Permits) Unlock(now Time, h *Hold, ack Settler, fx *Effects) {
 func (m *Permits) Extend(now Time, h *Hold, lease time.Duration, ack Settler, fx *Effects) {
 	m.tick(now)
 	p := m.held[h]
-	if p == nil || p.ack != nil && p.ack != ack {
-		why := Lost
-		if p != nil {
-			why = Refused
-		}
-		settle(ack, Outcome{Why: why})
-	} else {
+	switch {
+	case p == nil:
+		settle(ack, Outcome{Why: Lost})
+	case p.ack != nil: // the answer to the one before is on its way, or is to be asked for again
+		p.extend, p.ack, p.Renew = max(p.extend, lease), both{p.ack, ack}, now
+		m.renewAt = now
+	default:
 		p.extend, p.ack, p.Renew = lease, ack, now
 		m.renewAt = now
 	}

@@ -129,7 +129,9 @@ func (r *RW) acquired(now Time, g *grip, c *Command, fx *Effects) {
 		r.remove(g)
 		r.haunt(g, c.Sent)
 		r.refused(now, ttl, g.ID, fx)
-		r.letPass(now)
+		if r.courteous { // else another owner has the name, whatever we take our readers for
+			r.letPass(now)
+		}
 	default:
 		if g.Unsure == 0 { // else an earlier one may have taken the lock: the same owner asks again, or releases
 			r.remove(g)
@@ -245,8 +247,13 @@ func (r *RW) Message(now Time, news News, fx *Effects) {
 	if len(r.grips) > 0 {
 		r.found(now, false)
 	}
-	if r.again = r.queue.head != nil && now >= r.heedAt; !r.again {
-		r.askAt = min(r.askAt, max(now, r.heedAt))
+	switch {
+	case r.queue.head == nil:
+		r.again = false
+	case r.flight != None || now >= r.heedAt: // a refusal that is on its way waits until heedAt
+		r.again = true
+	default:
+		r.askAt = min(r.askAt, r.heedAt)
 	}
 	r.suspectAt(now, r.heedAt)
 	r.pump(now, fx)
