@@ -68,8 +68,9 @@ func serverMillis(r rueidis.RedisResult) (int64, error) {
 }
 
 // serverClock is what is known of the server's clock, for notAfter (rule 12). A reading of it counts from when its answer
-// was read here, which is later than when the server read its clock: so the estimate is never ahead of the truth, and
-// notAfter never too late. A slow answer makes notAfter too early; the script's refusal, which says the time, mends that.
+// was read here, which is later than when the server read its clock: so the estimate is never ahead of the truth by more
+// than the millisecond to which both are cut, and notAfter never later than that. A slow answer makes notAfter too early;
+// the script's refusal, which says the time, mends that.
 type serverClock struct {
 	ahead atomic.Int64 // of the engine's clock, in ms, at most; lanes read it
 

@@ -35,7 +35,8 @@ import (
 
 // Engine takes locks on one Redis, or one Redis Cluster. Any goroutine may use it. One engine serves a whole process:
 // it has up to three connections for commands, one for unlock messages and one for questions, and a handful of
-// goroutines whatever is held or waits; in a cluster so many for each master.
+// goroutines whatever is held or waits; in a cluster so many for each master. With a server that speaks RESP2 alone each
+// connection may bring another one along, which is idle.
 type Engine struct {
 	opts       Options
 	uuid       string              // the first part of our owner fields
@@ -168,7 +169,10 @@ func (e *Engine) identify(ctx context.Context, client rueidis.Client) {
 }
 
 func (e *Engine) checkRights(ctx context.Context, client rueidis.Client, loaded *dispatcher.Loaded) error {
-	rights := dispatcher.Rights{Client: client, Loaded: loaded, UUID: e.uuid, Publish: e.opts.PubSub.publish(), Cluster: e.cluster != nil, Wait: e.opts.Replicas > 0, Declared: e.opts.DeclaredKeysOnly}
+	rights := dispatcher.Rights{
+		Client: client, Loaded: loaded, UUID: e.uuid, Publish: e.opts.PubSub.publish(),
+		Cluster: e.cluster != nil, Wait: e.opts.Replicas > 0, Declared: e.opts.DeclaredKeysOnly,
+	}
 	missing, err := rights.Find(ctx)
 	if err != nil {
 		return err

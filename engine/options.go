@@ -13,9 +13,10 @@ import (
 // never shows a secret.
 type Options struct {
 	// Redis says how to connect. Honoured are InitAddress, Username, Password, AuthCredentialsFn, SelectDB,
-	// ClientName, TLSConfig, Dialer, DialCtxFn, ConnWriteTimeout, Sentinel, ShuffleInit, ForceSingleClient, and
+	// ClientName, TLSConfig, Dialer, DialCtxFn, DialFn, ConnWriteTimeout, Sentinel, ShuffleInit, ForceSingleClient, and
 	// AlwaysPipelining, which has connections read by goroutines of their own; AlwaysRESP2 for a server whose RESP3 is
-	// not to be used (that it has none is found out); DisableCache and DisableRetry are what the engine sets anyway. Any other field that is set is an error: the engine depends on its value.
+	// not to be used (that it has none is found out); DisableCache and DisableRetry are what the engine sets anyway. Any
+	// other field that is set is an error: the engine depends on its value.
 	//
 	// InitAddress names a server, or any nodes of a Redis Cluster: which it is Open finds out by itself. A single node
 	// of a cluster is taken for a server with ForceSingleClient. With Sentinel.MasterSet they are the sentinels, who

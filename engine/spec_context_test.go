@@ -213,3 +213,35 @@ func TestContextsOfALongHoldAreGivenBack(t *testing.T) {
 		}
 	}))
 }
+
+// What ends a context of a hold first decides its Err and its cause, for good.
+func TestContextOfAHoldKeepsItsErr(t *testing.T) {
+	t.Run("the hold ends before the parent", spec(engine.Options{}, func(b *bubble) {
+		h := b.lock(b.Mutex("x"))
+		parent, cancel := context.WithTimeout(b.Context(), time.Second)
+		defer cancel()
+		ctx := h.Context(parent)
+		b.unlock(h)
+		for range 2 {
+			if err, cause := ctx.Err(), context.Cause(ctx); err != context.Canceled || !errors.Is(cause, engine.ErrUnlocked) {
+				b.Errorf("Err %v, cause %v", err, cause)
+			}
+			time.Sleep(2 * time.Second)
+		}
+	}))
+	t.Run("the parent ends before the hold", spec(engine.Options{}, func(b *bubble) {
+		h := b.lock(b.Mutex("x"))
+		parent, cancel := context.WithTimeout(b.Context(), time.Second)
+		defer cancel()
+		ctx := h.Context(parent)
+		<-ctx.Done()
+		for range 2 {
+			if err, cause := ctx.Err(), context.Cause(ctx); err != context.DeadlineExceeded || cause != context.DeadlineExceeded {
+				b.Errorf("Err %v, cause %v", err, cause)
+			}
+			if h.Err() == nil {
+				b.unlock(h)
+			}
+		}
+	}))
+}
