@@ -22,7 +22,7 @@ type link struct {
 	probing bool
 	tries   int
 	probeAt gate.Time // when to probe next; Never: not at all. Set while a probe is out: its answer does not count
-	upAt    gate.Time // since when it works
+	upAt    gate.Time // when it was last found to work; before the first time long ago
 	outage  outage
 }
 

@@ -50,7 +50,7 @@ func newNode(d *Dispatcher, addr string, client rueidis.Client, loaded *Loaded) 
 	n.link = link{state: linkShaky}
 	if loaded != nil {
 		n.server.learn(loaded.serverMillis, loaded.at)
-		n.link = link{state: linkUp, probeAt: gate.Never}
+		n.link = link{state: linkUp, probeAt: gate.Never, upAt: -steady}
 	}
 	if client != nil {
 		n.listen()
