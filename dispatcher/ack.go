@@ -17,6 +17,7 @@ type Ack struct {
 	// Owned by loop until By is settled; then by whoever was settled.
 	place   wheel.Entry[*Ack]
 	slots   *wheel.Slots[*Ack]
+	at      *bool // while the letter is read that brought it: where to note that it is settled
 	settled bool
 	overdue bool
 }
@@ -34,19 +35,32 @@ func (a *Ack) Settle(out gate.Outcome) bool {
 		return false
 	}
 	a.settled = true
+	if a.at != nil {
+		*a.at = true
+	}
 	if a.place.In() {
 		a.slots.Remove(&a.place)
 	}
 	return a.By.Settle(out)
 }
 
-// await has ack settled when its time is over, if it has a bound.
-func (d *Dispatcher) await(now gate.Time, ack gate.Settler) {
-	a, bounded := ack.(*Ack)
-	if !bounded || a.Within == 0 {
+// bounded is what a letter's ack is if it has a bound; else nil. Most are settled while the letter is read, as those of
+// locks that are handed on, and then are their caller's again: only those that are not get a place in the slots (await).
+func (d *Dispatcher) bounded(ack gate.Settler) *Ack {
+	a, is := ack.(*Ack)
+	if !is || a.Within == 0 {
+		return nil
+	}
+	d.settled, a.at = false, &d.settled
+	return a
+}
+
+// await has a settled when its time is over, unless that has happened.
+func (d *Dispatcher) await(now gate.Time, a *Ack) {
+	if a == nil || d.settled {
 		return
 	}
-	a.slots, a.place.Value = d.acks, a
+	a.at, a.slots, a.place.Value = nil, d.acks, a
 	d.acks.Put(&a.place, wheel.Ceil(now+a.Within, Tick))
 }
 
@@ -54,6 +68,9 @@ func (d *Dispatcher) await(now gate.Time, ack gate.Settler) {
 // also when this process stood still meanwhile.
 func (d *Dispatcher) giveUpDue(now gate.Time) {
 	tick := wheel.Floor(now, Tick)
+	if d.cfg.Gate.Waits.Quiet(tick) && d.acks.Quiet(tick) {
+		return
+	}
 	for w := range d.cfg.Gate.Waits.Due(tick) {
 		c := w.Cell
 		c.Machine.Timeout(now, w, &d.fx)

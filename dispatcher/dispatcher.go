@@ -77,8 +77,10 @@ type Dispatcher struct {
 	near     nearby
 	courtesy courtesy
 	nodes    []*node
-	nodeID   int64    // of the last one
-	cluster  *cluster // nil: a single server, the only node; set once
+	nodeID   int64     // of the last one
+	cluster  *cluster  // nil: a single server, the only node; set once
+	settled  bool      // the ack of the letter that is being read
+	checked  gate.Time // when the clock was last looked at for suspension
 	closing  bool
 	closeBy  gate.Time
 	draining []chan struct{} // closed when nothing is held any more

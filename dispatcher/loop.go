@@ -12,7 +12,7 @@ func (d *Dispatcher) loop() {
 	defer close(d.done)
 	var mail []letter
 	for range d.mail.wake { // by a letter, or by the timer
-		now := d.cfg.Clock.Checked()
+		now := d.now()
 		if d.courtesy.show(now, d.near.next()) {
 			now = d.cfg.Clock.Now()
 		}
@@ -38,6 +38,19 @@ func (d *Dispatcher) loop() {
 	}
 }
 
+// now reads the clock at the beginning of a turn, every now and then after a look for suspension, which takes longer.
+func (d *Dispatcher) now() gate.Time {
+	now := d.cfg.Clock.Now()
+	if now-d.checked >= checkEvery {
+		now = d.cfg.Clock.Checked()
+		d.checked = now
+	}
+	return now
+}
+
+// checkEvery is between two looks for suspension. A holder looks for itself.
+const checkEvery = time.Millisecond
+
 // clockStride is how many letters or answers are handled by one reading of the clock: a few microseconds' work when the
 // goroutine runs.
 //
@@ -57,7 +70,12 @@ const clockStride = 16
 
 // read steps a gate with one letter.
 func (d *Dispatcher) read(now gate.Time, l *letter) {
-	d.await(now, l.ack)
+	ack := d.bounded(l.ack)
+	d.step(now, l)
+	d.await(now, ack)
+}
+
+func (d *Dispatcher) step(now gate.Time, l *letter) {
 	switch l.kind {
 	case ask:
 		d.ask(now, l)

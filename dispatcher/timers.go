@@ -55,9 +55,10 @@ func (d *Dispatcher) place(c *gate.Cell, now gate.Time) {
 
 // ringDue wakes the machines whose alarms are due.
 func (d *Dispatcher) ringDue(now gate.Time) {
-	tick := wheel.Floor(now, Tick)
-	for c := range d.slots.Due(tick) {
-		d.place(c, now)
+	if tick := wheel.Floor(now, Tick); !d.slots.Quiet(tick) {
+		for c := range d.slots.Due(tick) {
+			d.place(c, now)
+		}
 	}
 	for len(d.near.alarms) > 0 && d.near.alarms[0].at <= now {
 		next := heap.Pop(&d.near.alarms).(nearAlarm)

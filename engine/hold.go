@@ -69,8 +69,11 @@ func (h *Hold) UnlockAsync() *futures.Future[struct{}] {
 
 // leave ends the hold by its holder's wish. An error: it had ended before.
 func (h *Hold) leave() error {
-	if h.Err() != nil || !h.finish(gate.Unlocked) {
-		return &opError{doing: "unlock", name: h.name, err: h.Err()}
+	if h.over(false) { // what the release finds in Redis tells of a suspension
+		h.lose()
+	}
+	if !h.finish(gate.Unlocked) {
+		return &opError{doing: "unlock", name: h.name, err: h.cause()}
 	}
 	return nil
 }
@@ -99,12 +102,16 @@ type held Hold
 // End is the loop's word that the hold has ended. It implements gate.Ender.
 func (h *held) End(why gate.Why) { (*Hold)(h).finish(why) }
 
-// over reports whether the clock says that the hold has ended.
-func (h *Hold) over() bool {
+// over reports whether the clock says that the hold has ended; suspended: after a look for suspension.
+func (h *Hold) over(suspended bool) bool {
 	if c := h.composite(); c != nil {
 		return c.alive() < c.need
 	}
-	return h.e.clock.Checked() >= h.core.Deadline()
+	now := h.e.clock.Now
+	if suspended {
+		now = h.e.clock.Checked
+	}
+	return now() >= h.core.Deadline()
 }
 
 // composite is what a hold of several locks is made of; nil for a hold of one.
@@ -117,7 +124,7 @@ func (h *Hold) composite() *composite {
 // compares clocks and asks nobody: it is never nil after Deadline, and once it is not nil it never is again.
 func (h *Hold) Err() error {
 	if h.ended.Load() == 0 {
-		if !h.over() {
+		if !h.over(true) {
 			return nil
 		}
 		h.lose()

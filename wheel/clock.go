@@ -20,9 +20,10 @@ import (
 type Clock struct {
 	start     time.Time    // read for its monotonic part
 	suspended atomic.Int64 // nanoseconds found so far; only grows
-	apart     atomic.Int64 // what hint said when Checked last called Check
+	wall      int64        // start, by the wall clock, in nanoseconds
+	apart     atomic.Int64 // what ahead said when Checked last called Check
 
-	hint func(start, at time.Time) time.Duration // how far the wall clock has run ahead of the monotonic one; wallAheadAt but in tests
+	hint func() time.Duration // stands for ahead in tests
 
 	mu    sync.Mutex // guards the rest
 	gauge gauge
@@ -41,7 +42,7 @@ func NewClock() *Clock {
 }
 
 func newClock(start time.Time, g gauge) *Clock {
-	c := &Clock{start: start, gauge: g, hint: wallAheadAt}
+	c := &Clock{start: start, wall: start.UnixNano(), gauge: g}
 	c.last, c.known = g()
 	return c
 }
@@ -54,12 +55,21 @@ func (c *Clock) Now() time.Duration {
 // Checked is Now after a look for suspension: to be called before a lease is trusted. Inside a turn of a loop Now is enough.
 func (c *Clock) Checked() time.Duration {
 	t := time.Now()
-	apart := c.hint(c.start, t)
+	since := t.Sub(c.start)
+	apart := c.ahead(t, since)
 	if (apart - time.Duration(c.apart.Load())).Abs() > suspendTolerance {
 		c.Check()
 		c.apart.Store(int64(apart))
 	}
-	return t.Sub(c.start) + c.Suspended()
+	return since + c.Suspended()
+}
+
+// ahead is how far the wall clock has run ahead of the monotonic one, which counted since, when t was read.
+func (c *Clock) ahead(t time.Time, since time.Duration) time.Duration {
+	if c.hint != nil {
+		return c.hint()
+	}
+	return time.Duration(t.UnixNano()-c.wall) - since
 }
 
 // Suspended returns the suspension found so far, which only grows. Several loops can each compare it with
@@ -103,8 +113,7 @@ func (c *Clock) Time(at time.Duration) time.Time {
 
 // wallAhead says how far the wall clock has run ahead of the monotonic one since start. Both come from one
 // reading, so no pause can get between them.
-func wallAhead(start time.Time) time.Duration { return wallAheadAt(start, time.Now()) }
-
-func wallAheadAt(start, at time.Time) time.Duration {
-	return at.Round(0).Sub(start.Round(0)) - at.Sub(start)
+func wallAhead(start time.Time) time.Duration {
+	t := time.Now()
+	return t.Round(0).Sub(start.Round(0)) - t.Sub(start)
 }

@@ -154,7 +154,7 @@ func TestClockNoticesSuspensionBeforeALeaseIsTrusted(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c, g := plantedClock()
 		apart := time.Duration(0)
-		c.hint = func(_, _ time.Time) time.Duration { return apart }
+		c.hint = func() time.Duration { return apart }
 		time.Sleep(time.Second)
 		wantDuration(t, "Checked", c.Checked(), time.Second)
 

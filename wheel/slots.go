@@ -109,6 +109,9 @@ func (s *Slots[T]) Due(now Tick) iter.Seq[T] {
 	}
 }
 
+// Quiet reports whether Due would yield nothing and open no slot: a loop that looks often spares itself that.
+func (s *Slots[T]) Quiet(now Tick) bool { return now <= s.opened && s.due.empty() }
+
 // open moves the slots up to now to the due ring. All of them before any entry is moved on: the slot of now
 // and the furthest slot after it are the same ring.
 func (s *Slots[T]) open(now Tick) {

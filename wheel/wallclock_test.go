@@ -18,7 +18,9 @@ func TestWallClockIsNotRead(t *testing.T) {
 		"Time: time.Now":      true, // what users get carries the wall time too
 		"Checked: time.Now":   true, // a sign of suspension, on which the boot-time clock is read
 		"wallAhead: time.Now": true, // how far the wall clock has gone
-		"wallAheadAt: .Round": true,
+		"wallAhead: .Round":   true,
+		"newClock: .UnixNano": true, // what ahead compares with
+		"ahead: .UnixNano":    true, // for Checked
 		"NewAlarm: wallAhead": true, // the check for a jump asks that
 	}
 	linux := build.Default
