@@ -61,9 +61,10 @@ func plans(whole time.Duration) []plan {
 		p.calm = 500 * time.Millisecond
 	}
 	brinks := func(p *plan) {
-		p.kinds, p.each, p.clients, p.workers, p.more, p.habits, p.calm = []kind{edges}, 1, 3, 100, 2, brink, 500*time.Millisecond
+		p.kinds, p.each, p.clients, p.workers, p.more, p.habits = []kind{edges}, 1, 3, 100, 2, brink
+		p.lasts, p.calm = lasts*2/3, 500*time.Millisecond
 	}
-	foreign := func(p *plan) { p.kinds, p.lasts, p.calm = lockKind, lasts*2/3, time.Second }
+	foreign := func(p *plan) { p.kinds, p.lasts, p.calm = lockKind, lasts*2/3, 500*time.Millisecond }
 	// Where few call, nobody else comes by to free who was left behind.
 	sparse := func(p *plan) {
 		p.kinds, p.clients, p.workers, p.lease, p.latency = lockKind, 2, 10, 10*time.Second, 30*time.Millisecond
