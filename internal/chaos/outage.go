@@ -17,6 +17,11 @@ const (
 
 // hotDeath ends Redis while callers of one process have and want the same lock.
 func hotDeath(s *strike) bool {
+	for end := now().plus(restWithin); !s.hotNow(); time.Sleep(5 * time.Millisecond) {
+		if now() >= end || s.ruined() {
+			return false
+		}
+	}
 	s.server.Kill()
 	s.down.from = now() // it is gone
 	time.Sleep(outageLasts + s.upTo(outageWindow/4))
@@ -27,6 +32,17 @@ func hotDeath(s *strike) bool {
 		time.Sleep(outageReturn)
 	}
 	return true
+}
+
+// hotNow reports whether every client has just been granted something.
+func (ph *phase) hotNow() bool {
+	ph.mu.Lock()
+	defer ph.mu.Unlock()
+	recent := now().plus(-50 * time.Millisecond)
+	return !slices.ContainsFunc(ph.clients, func(p *process) bool {
+		said := p.said()
+		return !slices.ContainsFunc(said[max(0, len(said)-200):], func(r record) bool { return r.What == granted && r.At > recent })
+	})
 }
 
 // outage is what a client did while Redis was gone.
