@@ -88,7 +88,7 @@ func (w *worker) awaitEdge(h *engine.Hold, call uint32) {
 		deadline := h.Deadline()
 		w.affirm(h, call)
 		time.Sleep(time.Until(deadline) - 2*time.Millisecond + w.upTo(4*time.Millisecond))
-		if !h.Deadline().After(deadline) {
+		if !h.Deadline().After(deadline) || w.resting.Err() != nil {
 			return
 		}
 	}

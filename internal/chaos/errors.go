@@ -50,7 +50,10 @@ func (c *hold) mayBeDenied(may rights) classes {
 	case tried:
 		return may.try | isHeld
 	case waited:
-		return may.lock | isWaitTimeout | isHeld
+		if c.denied&isWaitTimeout != 0 { // it may say what the last answer was
+			return may.try | isWaitTimeout | isHeld
+		}
+		return may.lock | isHeld
 	case ctxEnded, dropped:
 		return may.lock | isContext
 	default:

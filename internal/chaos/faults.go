@@ -34,6 +34,7 @@ type strike struct {
 	victim *process // nil: all
 	place  *place   // the only name that was struck; nil: all
 	down   span     // Redis was gone; 0: it was not
+	back   instant  // it answered again
 }
 
 // upTo is a time up to d, and not 0.

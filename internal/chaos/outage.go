@@ -7,8 +7,8 @@ import (
 
 // Bounds of what a client may take while Redis is gone and its callers wait, and of how soon they go on afterwards.
 const (
-	outageShare  = 0.05                             // of a processor, over outageWindow
-	outageWindow = time.Second                      //
+	outageShare  = 0.05 // of a processor, over outageWindow
+	outageWindow = time.Second
 	outageAfter  = 300 * time.Millisecond           // from the end of Redis until the bounds hold
 	outageGrowth = 32 << 20                         // resident bytes
 	outageReturn = 1500 * time.Millisecond          // until all who waited have gone on: probes are up to a second apart, and 64 hold it in turns
@@ -17,12 +17,32 @@ const (
 
 // hotDeath ends Redis while callers of one process have and want the same lock.
 func hotDeath(s *strike) bool {
+	for end := now().plus(restWithin); !s.hotNow(); time.Sleep(5 * time.Millisecond) {
+		if now() >= end || s.ruined() {
+			return false
+		}
+	}
 	s.server.Kill()
 	s.down.from = now() // it is gone
 	time.Sleep(outageLasts + s.upTo(outageWindow/4))
 	s.down.to = now()
 	s.server.Restart()
+	s.back = now()
+	if s.IntN(3) == 0 { // or the next one strikes while some may not have gone on
+		time.Sleep(outageReturn)
+	}
 	return true
+}
+
+// hotNow reports whether every client has just been granted something.
+func (ph *phase) hotNow() bool {
+	ph.mu.Lock()
+	defer ph.mu.Unlock()
+	recent := now().plus(-50 * time.Millisecond)
+	return !slices.ContainsFunc(ph.clients, func(p *process) bool {
+		said := p.said()
+		return !slices.ContainsFunc(said[max(0, len(said)-200):], func(r record) bool { return r.What == granted && r.At > recent })
+	})
 }
 
 // outage is what a client did while Redis was gone.
@@ -94,10 +114,10 @@ func (h *history) outages() {
 		}
 		for _, p := range h.phase.clients {
 			o := during(p.used(), b.down)
-			after := span{b.when.to, b.when.to.plus(outageReturn)}
+			after := span{b.back, b.back.plus(outageReturn)}
 			slack := max(after.shared(h.phase.stalls), after.shared(h.stalls[p]))
-			o.resumed(by[p], b.when.to, slack)
-			if next < b.when.to.plus(outageReturn+slack) {
+			o.resumed(by[p], b.back, slack)
+			if next < b.back.plus(outageReturn+slack) {
 				o.Left = 0 // there was no time to see
 			}
 			h.figures.Outages++

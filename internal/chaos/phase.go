@@ -66,9 +66,10 @@ const all = -1
 type blow struct {
 	fault  *fault
 	when   span
-	client int    // its number, or all
-	place  *place // nil: all
-	down   span   // Redis was gone; 0: it was not
+	client int     // its number, or all
+	place  *place  // nil: all
+	down   span    // Redis was gone; 0: it was not
+	back   instant // it answered again
 	hit    bool
 }
 
@@ -246,7 +247,7 @@ func (ph *phase) strike(f *fault, random *rand.Rand) {
 	}
 	b.when.from = now()
 	b.hit = f.strike(s)
-	b.when.to, b.place, b.down = now(), s.place, s.down
+	b.when.to, b.place, b.down, b.back = now(), s.place, s.down, s.back
 	ph.mu.Lock()
 	defer ph.mu.Unlock()
 	ph.blows = append(ph.blows, b)

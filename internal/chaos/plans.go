@@ -30,7 +30,7 @@ func pick(names ...string) []fault {
 // Bounds of a phase's time under its faults: each of them has to hit.
 const (
 	shortest = 3 * time.Second
-	longest  = 20 * time.Second
+	longest  = 15 * time.Second
 )
 
 // onlyLong are the phases for runs of some minutes: they show something when they last.
@@ -38,7 +38,7 @@ var onlyLong = []string{"answers lost", "sparse", "everything"}
 
 // plans are the phases of a run whose faults are to last so long in all.
 func plans(whole time.Duration) []plan {
-	lasts := min(max(whole/11, shortest), longest)
+	lasts := min(max(whole/13, shortest), longest)
 	base := plan{kinds: everyKind, each: 8, clients: 4, workers: 24, habits: everyday, lasts: lasts, calm: 2 * time.Second}
 	with := func(name string, change func(*plan), faults ...string) plan {
 		p := base
@@ -61,9 +61,10 @@ func plans(whole time.Duration) []plan {
 		p.calm = 500 * time.Millisecond
 	}
 	brinks := func(p *plan) {
-		p.kinds, p.each, p.clients, p.workers, p.more, p.habits, p.calm = []kind{edges}, 1, 3, 100, 2, brink, 500*time.Millisecond
+		p.kinds, p.each, p.clients, p.workers, p.more, p.habits = []kind{edges}, 1, 3, 100, 2, brink
+		p.lasts, p.calm = lasts*2/3, 500*time.Millisecond
 	}
-	foreign := func(p *plan) { p.kinds, p.calm = lockKind, time.Second }
+	foreign := func(p *plan) { p.kinds, p.lasts, p.calm = lockKind, lasts*2/3, 500*time.Millisecond }
 	// Where few call, nobody else comes by to free who was left behind.
 	sparse := func(p *plan) {
 		p.kinds, p.clients, p.workers, p.lease, p.latency = lockKind, 2, 10, 10*time.Second, 30*time.Millisecond

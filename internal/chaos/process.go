@@ -30,6 +30,8 @@ type process struct {
 
 	disturbing sync.Mutex // held by the fault that is at work on the process or its link
 
+	most int64 // resident bytes at which it is killed
+
 	mu      sync.Mutex // guards the rest
 	records []record
 	onEach  func(record) // nil: nothing
@@ -55,7 +57,7 @@ func startClient(tb testing.TB, s setting, onEach func(record)) *process {
 	cmd.Env = append(os.Environ(), settingVariable+"="+string(text))
 	cmd.ExtraFiles = []*os.File{to}
 	p := &process{setting: s, stderr: &bytes.Buffer{}, read: make(chan struct{}), rests: make(chan struct{}),
-		watched: make(chan struct{}), onEach: onEach}
+		watched: make(chan struct{}), onEach: onEach, most: mostMemory}
 	cmd.Stderr = p.stderr
 	if p.orders, err = cmd.StdinPipe(); err != nil {
 		tb.Fatal(err)

@@ -63,7 +63,7 @@ func (p *process) watch() {
 		p.mu.Lock()
 		p.usages = append(p.usages, u)
 		p.mu.Unlock()
-		if u.memory > mostMemory {
+		if u.memory > p.most {
 			p.end(fmt.Sprintf("was killed at %d MB", u.memory>>20))
 		}
 	}

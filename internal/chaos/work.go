@@ -128,8 +128,9 @@ func (w *worker) useLock(depth int) {
 		w.writeResource(h, call, state)
 	}
 	if w.chance(w.Habits.Forget) && (d.lease > 0 || w.chance(50)) { // it ends by its lease, or by MaxHold
-		w.watch(h, call, time.Minute)
-		return
+		if w.watch(h, call, time.Minute); h.Err() != nil {
+			return
+		} // or else the client is to rest
 	}
 	w.giveBack(h, call)
 }
@@ -174,6 +175,8 @@ func (w *worker) watch(h *engine.Hold, call uint32, d time.Duration) {
 		case <-tick.C:
 			w.affirm(h, call)
 		case <-timer.C:
+			return
+		case <-w.resting.Done():
 			return
 		}
 	}
