@@ -44,15 +44,16 @@ func (h *history) errors() {
 	}
 }
 
-// mayBeDenied are the errors that a call may get.
+// mayBeDenied are the errors that a call may get. That of a wait says besides what the last answer was.
 func (c *hold) mayBeDenied(may rights) classes {
+	last := isHeld | may.try&isRefused
 	switch c.way {
 	case tried:
 		return may.try | isHeld
 	case waited:
-		return may.lock | isWaitTimeout | isHeld
+		return may.lock | isWaitTimeout | last
 	case ctxEnded, dropped:
-		return may.lock | isContext
+		return may.lock | isContext | last
 	default:
 		return may.lock
 	}
