@@ -83,6 +83,6 @@ func (c *changing) Settle(out gate.Outcome) bool {
 }
 
 // ended is the end of its context.
-func (c *changing) ended(ctx context.Context) {
-	c.promise.Settle(struct{}{}, c.failed(join2{ErrUncertain, endedBy(ctx)}))
+func (c *changing) ended(err error) {
+	c.promise.Settle(struct{}{}, c.failed(join2{ErrUncertain, err}))
 }

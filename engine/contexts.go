@@ -33,8 +33,8 @@ type watched struct {
 	by         endable // the request
 }
 
-// endable is a request, told that its context has ended.
-type endable interface{ ended(context.Context) }
+// endable is a request, told the error of its context.
+type endable interface{ ended(error) }
 
 // watch abandons r when ctx ends.
 func (c *contexts) watch(ctx context.Context, r *watched) {
@@ -143,6 +143,7 @@ func (c *contexts) drop(g *group) {
 
 // end abandons a group whose context has ended.
 func (c *contexts) end(g *group) {
+	ended := endedBy(g.ctx)
 	for {
 		c.mu.Lock()
 		r := g.first
@@ -153,6 +154,6 @@ func (c *contexts) end(g *group) {
 		}
 		c.unlink(r)
 		c.mu.Unlock()
-		r.by.ended(g.ctx)
+		r.by.ended(ended)
 	}
 }

@@ -57,20 +57,24 @@ func (t *errand) block(ctx context.Context, c *call) error {
 		<-c.done
 	}
 	t.e.waiting.Add(-1)
-	err := t.answer(ctx, c.out)
+	var over error
+	if c.out.Why == gate.GaveUp {
+		over = endedBy(ctx)
+	}
+	err := t.answer(c.out, over)
 	if answered || c.out.Why == gate.GaveUp { // else the loop is still to read that it was abandoned
 		t.e.calls.put(c)
 	}
 	return err
 }
 
-// answer is the error of a request's outcome. ctx is the one whose end may have ended the wait.
-func (t *errand) answer(ctx context.Context, out gate.Outcome) error {
+// answer is the error of a request's outcome; over is that of its context, when the end of that has ended the wait.
+func (t *errand) answer(out gate.Outcome, over error) error {
 	switch out.Why {
 	case gate.TimedOut:
 		return t.failed(t.unmet(ErrWaitTimeout, out))
 	case gate.GaveUp:
-		return t.failed(t.unmet(endedBy(ctx), out))
+		return t.failed(t.unmet(over, out))
 	}
 	return errorOf(t.doing, t.name, out)
 }
@@ -81,9 +85,9 @@ type request[T any] struct {
 	errand
 	waiter  gate.Waiter
 	promise futures.Promise[T]
-	grant   T               // what the future holds when it is granted
-	watched watched         // by contexts
-	over    context.Context // its context, when that has ended; set before the loop hears of it
+	grant   T       // what the future holds when it is granted
+	watched watched // by contexts
+	over    error   // its context's, when that has ended; set before the loop hears of it
 }
 
 // start sends r's waiter and leaves the answer to the future.
@@ -116,11 +120,11 @@ func (r *request[T]) Settle(out gate.Outcome) bool {
 	if r.promise.Settled() { // cancelled; its context may be ending just now
 		return false
 	}
-	var over context.Context
+	var over error
 	if out.Why == gate.GaveUp { // else it may be written just now
 		over = r.over
 	}
-	settled := r.settle(r.answer(over, out))
+	settled := r.settle(r.answer(out, over))
 	if settled {
 		r.e.waiting.Add(-1)
 		r.e.contexts.forget(&r.watched)
@@ -137,8 +141,8 @@ func (r *request[T]) Hold() *gate.Hold {
 }
 
 // ended is the end of its context: the loop settles it, with the last answer that is known.
-func (r *request[T]) ended(ctx context.Context) {
-	r.over = ctx
+func (r *request[T]) ended(err error) {
+	r.over = err
 	r.e.dispatcher.Abandon(&r.waiter)
 }
 

@@ -44,18 +44,19 @@ func (h *history) errors() {
 	}
 }
 
-// mayBeDenied are the errors that a call may get.
+// mayBeDenied are the errors that a call may get. That of a wait says besides what the last answer was.
 func (c *hold) mayBeDenied(may rights) classes {
+	last := isHeld | may.try
 	switch c.way {
 	case tried:
 		return may.try | isHeld
 	case waited:
-		if c.denied&isWaitTimeout != 0 { // it may say what the last answer was
-			return may.try | isWaitTimeout | isHeld
+		if c.denied&isWaitTimeout != 0 { // it says what the last answer was
+			return may.try | isWaitTimeout | last
 		}
-		return may.lock | isHeld
+		return may.lock | last
 	case ctxEnded, dropped:
-		return may.lock | isContext
+		return may.lock | isContext | last
 	default:
 		return may.lock
 	}

@@ -53,14 +53,17 @@ func (w *worker) useSemaphore() {
 		w.sleep(w.upTo(30 * time.Millisecond))
 	}
 	w.tell(record{What: unlocking, At: now(), Call: call, Until: never})
-	c, text := w.insist(func() error { return s.Release(context.Background(), n) })
+	c, text := w.insist(func(ctx context.Context) error { return s.Release(ctx, n) })
 	w.tell(record{What: unlocked, At: now(), Call: call, Classes: c, Text: text})
 }
 
-// insist does it again as long as Redis refuses it: then nothing was done.
-func (w *worker) insist(do func() error) (c classes, text string) {
+// insist does it again as long as Redis refuses it: then nothing was done. It waits for the answer for longer than any
+// outage lasts, for only the answer says that it was done.
+func (w *worker) insist(do func(context.Context) error) (c classes, text string) {
+	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
+	defer cancel()
 	for {
-		if c, text = classify(do()); c != isRefused {
+		if c, text = classify(do(ctx)); c != isRefused {
 			return c, text
 		}
 		time.Sleep(5 * time.Millisecond)
@@ -94,7 +97,7 @@ func (w *worker) useLatch() {
 			w.sleep(w.upTo(30 * time.Millisecond))
 		}
 		last = now()
-		if c, text := w.insist(func() error { return l.CountDown(context.Background()) }); c != 0 {
+		if c, text := w.insist(l.CountDown); c != 0 {
 			waiting.Cancel()
 			_, _ = l.Delete(context.Background())
 			w.tell(record{What: denied, At: now(), Call: call, Classes: c, Text: text})

@@ -1,0 +1,43 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/wheellock/wheellock/internal/gate"
+	"github.com/wheellock/wheellock/scripts"
+)
+
+// What a server said last is told in its words, whatever ended the wait.
+func TestTheErrorOfAWaitHasTheWordsOfTheLastAnswer(t *testing.T) {
+	mutex := &errand{name: "stock:7", doing: "lock"}
+	for _, c := range []struct {
+		last gate.Outcome
+		is   error
+		text string
+	}{
+		{gate.Outcome{Last: gate.Taken, TTL: 12 * time.Second}, ErrHeld, "held by another owner, lease ends in 12s"},
+		{gate.Outcome{Last: gate.Taken, TTL: -1}, ErrHeld, "held by another owner, without an end that is known"},
+		{gate.Outcome{Last: gate.TooFew}, ErrNotReplicated, "not enough replicas have it"},
+		{gate.Outcome{Last: gate.Refused, Words: "LOADING Redis is loading"}, ErrRefused, "refused by Redis: LOADING Redis is loading"},
+		{gate.Outcome{Last: gate.Refused, Fault: scripts.ReadOnly}, ErrRefused, "refused by Redis: " + scripts.ReadOnly.String()},
+		{gate.Outcome{Last: gate.Down}, ErrUnavailable, "Redis did not answer"},
+	} {
+		for why, text := range map[error]string{context.DeadlineExceeded: "context deadline exceeded", ErrWaitTimeout: "waited as long as was asked for"} {
+			out := c.last
+			out.Why = gate.GaveUp
+			if why == ErrWaitTimeout {
+				out.Why = gate.TimedOut
+			}
+			err := mutex.answer(out, context.DeadlineExceeded)
+			if !errors.Is(err, why) || !errors.Is(err, c.is) {
+				t.Errorf("%v is not %v and %v", err, why, c.is)
+			}
+			if want := `wheellock: lock "stock:7": ` + text + ": " + c.text; err.Error() != want {
+				t.Errorf("the text is %q, want %q", err, want)
+			}
+		}
+	}
+}
