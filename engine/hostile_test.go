@@ -1,6 +1,7 @@
 package engine_test
 
 import (
+	"bytes"
 	"context"
 	"io"
 	"math/rand/v2"
@@ -23,7 +24,7 @@ type spoiler struct {
 	running  sync.WaitGroup
 
 	mu      sync.Mutex // guards the rest
-	clients map[net.Conn]bool
+	clients map[net.Conn]bool // whether it was told that it has subscribed
 	first   []byte // goes to a new client in place of the server's first bytes
 	instead []byte // goes to the next client that is answered, in place of the answer
 	closed  bool
@@ -73,7 +74,7 @@ func (s *spoiler) serve(client net.Conn) {
 		s.mu.Unlock()
 		return
 	}
-	s.clients[client] = true
+	s.clients[client] = false
 	first, rewrite := s.first, s.rewrite
 	s.mu.Unlock()
 	s.running.Go(func() {
@@ -103,11 +104,27 @@ func (s *spoiler) serve(client net.Conn) {
 			answer, s.instead = s.instead, nil
 		}
 		_, err = client.Write(answer)
+		if _, here := s.clients[client]; here && bytes.Contains(answer, []byte("\r\nsubscribe\r\n")) {
+			s.clients[client] = true
+		}
 		s.mu.Unlock()
 		if err != nil {
 			return
 		}
 	}
+}
+
+// listens reports whether a client was told that it has subscribed. The server knows that before: what is said then could
+// overtake the confirmation, and be the answer to the question.
+func (s *spoiler) listens() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, told := range s.clients {
+		if told {
+			return true
+		}
+	}
+	return false
 }
 
 // say tells every client something that nobody asked for.
@@ -223,7 +240,7 @@ func TestBytesOfAServerEndNoMoreThanAConnection(t *testing.T) {
 		outside.take("taken", time.Hour)
 		waiter := e.Mutex("taken").LockAsync(t.Context())
 		each(t, func(what string) {
-			redistest.Await(t, "a subscription", func() bool { return server.Subscriptions().Count() == 1 })
+			redistest.Await(t, "a subscription", func() bool { return server.Subscriptions().Count() == 1 && s.listens() })
 			s.say([]byte(what))
 			works(t, e, what)
 		})
@@ -236,7 +253,7 @@ func TestBytesOfAServerEndNoMoreThanAConnection(t *testing.T) {
 		outside.take("taken", time.Hour)
 		waiter := e.Mutex("taken").LockAsync(t.Context())
 		each(t, func(what string) {
-			redistest.Await(t, "a subscription", func() bool { return server.Subscriptions().Count() == 1 })
+			redistest.Await(t, "a subscription", func() bool { return server.Subscriptions().Count() == 1 && s.listens() })
 			s.say([]byte(what))
 			works(t, e, what)
 		})
