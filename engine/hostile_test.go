@@ -23,10 +23,10 @@ type spoiler struct {
 	server   string
 	running  sync.WaitGroup
 
-	mu      sync.Mutex // guards the rest
+	mu      sync.Mutex        // guards the rest
 	clients map[net.Conn]bool // whether it was told that it has subscribed
-	first   []byte // goes to a new client in place of the server's first bytes
-	instead []byte // goes to the next client that is answered, in place of the answer
+	first   []byte            // goes to a new client in place of the server's first bytes
+	instead []byte            // goes to the next client that is answered, in place of the answer
 	closed  bool
 
 	rewrite func(answer []byte) []byte // of the server's; nil: as it is
