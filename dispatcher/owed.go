@@ -98,9 +98,9 @@ func (o *owed) answered(typ byte, text []byte) error {
 // rueidis takes BUSY and LOADING for what the PING was told. A server that is busy with a script refuses both
 // commands: the second refusal then belongs to nothing, and rueidis panics. A server that refuses the PING alone, by
 // MISCONF or MASTERDOWN, has rueidis wait for an answer that never comes. So these end the connection. What is left: a
-// missing right (NOPERM), and what a cluster says of a channel whose hash slot has left (MOVED) or is served by nobody
-// (CLUSTERDOWN), and that the server has no such command. These leave the PING alone, and a node may go on saying them: were they the end, the other
-// channels would be cut off each time.
+// missing right (NOPERM), what a cluster says of a channel whose hash slot has left (MOVED) or is served by nobody
+// (CLUSTERDOWN), and that the server has no such command. These leave the PING alone, and a node may go on saying them:
+// were they the end, the other channels would be cut off each time.
 func (o *owed) unsubscribing(typ byte, text []byte) error {
 	switch {
 	case isPong(typ, text):

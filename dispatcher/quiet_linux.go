@@ -16,9 +16,9 @@ import (
 //
 // The runtime takes every system call for one that may last, and wakes its monitor (sysmon), a thread that looks every
 // 20 µs whether a processor is stuck in one, until all are idle. Where the callers wait for Redis again and again that
-// is all the time: it takes a tenth of a core, and redis-server's processor away from it. These reads
-// and writes never block (MSG_DONTWAIT), whatever mode the socket is in, so nothing is to be watched; one that is not ready
-// is left to the poller, as ever. The build tag wheellock_plainsockets does without all this.
+// is all the time: it takes a tenth of a core, and redis-server's processor away from it. These reads and writes never
+// block (MSG_DONTWAIT), whatever mode the socket is in, so nothing is to be watched; one that is not ready is left to the
+// poller, as ever. The build tag wheellock_plainsockets does without all this.
 //
 // MSG_DONTWAIT, because a socket may be in blocking mode: the user's DialCtxFn that calls conn.File().Fd(), to set an
 // option, leaves it so. 1. A goroutine reads it by a call of which the runtime does not know; the call waits. 2. A garbage

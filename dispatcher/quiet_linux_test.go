@@ -52,38 +52,25 @@ func TestQuietLeavesOthersAlone(t *testing.T) {
 // Who computes for long after an answer came over a quiet socket does not keep the others from the only processor: the
 // runtime's monitor is awake. (With reads of which it never hears, the others wait here until the computing ends.)
 func TestQuietSocketsLeaveTheMonitorAwake(t *testing.T) {
-	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
-	conn, err := net.Dial("tcp", redistest.Start(t).Addr())
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer conn.Close()
-	conn = quieten(conn)
-	answers := bufio.NewReader(conn)
-	const computes, most = 2 * time.Second, 500 * time.Millisecond
-	for turn := range 3 {
-		began, other := make(chan time.Time), make(chan time.Duration, 1)
-		go func() { other <- time.Since(<-began) }()
+	leaveMonitorAwake(t, 3, func(ask func(command string)) {
 		for start := time.Now(); time.Since(start) < 5*monitorTime; { // the monitor falls asleep between the answers
-			if _, err := conn.Write([]byte("PING\r\n")); err != nil {
-				t.Fatal(err)
-			}
-			if _, err := answers.ReadString('\n'); err != nil {
-				t.Fatal(err)
-			}
+			ask("PING")
 		}
-		now := time.Now()
-		began <- now
-		for time.Since(now) < computes && len(other) == 0 {
-		}
-		if waited := <-other; waited > most {
-			t.Errorf("turn %d: another goroutine waited for %v", turn, waited)
-		}
-	}
+	})
 }
 
 // The same when the answer was long in coming: by then the monitor is asleep, and no ordinary read has woken it.
 func TestQuietSocketsWakeTheMonitorAfterALongWait(t *testing.T) {
+	leaveMonitorAwake(t, 5, func(ask func(command string)) {
+		ask("PING")
+		ask("PING")
+		ask("BLPOP nothing 0.1") // the answer comes after 100 ms
+	})
+}
+
+// leaveMonitorAwake computes after the answers to what is asked, with one processor for all, and has another goroutine
+// wait for it.
+func leaveMonitorAwake(t *testing.T, turns int, talk func(ask func(command string))) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
 	conn, err := net.Dial("tcp", redistest.Start(t).Addr())
 	if err != nil {
@@ -92,18 +79,19 @@ func TestQuietSocketsWakeTheMonitorAfterALongWait(t *testing.T) {
 	defer conn.Close()
 	conn = quieten(conn)
 	answers := bufio.NewReader(conn)
+	ask := func(command string) {
+		if _, err := conn.Write([]byte(command + "\r\n")); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := answers.ReadString('\n'); err != nil {
+			t.Fatal(err)
+		}
+	}
 	const computes, most = 2 * time.Second, 500 * time.Millisecond
-	for turn := range 5 {
+	for turn := range turns {
 		began, other := make(chan time.Time), make(chan time.Duration, 1)
 		go func() { other <- time.Since(<-began) }()
-		for _, ask := range []string{"PING", "PING", "BLPOP nothing 0.1"} { // the last answer comes after 100 ms
-			if _, err := conn.Write([]byte(ask + "\r\n")); err != nil {
-				t.Fatal(err)
-			}
-			if _, err := answers.ReadString('\n'); err != nil {
-				t.Fatal(err)
-			}
-		}
+		talk(ask)
 		now := time.Now()
 		began <- now
 		for time.Since(now) < computes && len(other) == 0 {

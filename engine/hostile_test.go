@@ -3,6 +3,7 @@ package engine_test
 import (
 	"bytes"
 	"context"
+	"fmt"
 	"io"
 	"math/rand/v2"
 	"net"
@@ -234,30 +235,19 @@ func TestBytesOfAServerEndNoMoreThanAConnection(t *testing.T) {
 			works(t, e, what)
 		})
 	})
-	t.Run("while somebody listens", func(t *testing.T) {
-		s, e := open(t)
-		outside := newOutsider(t, server.Addr())
-		outside.take("taken", time.Hour)
-		waiter := e.Mutex("taken").LockAsync(t.Context())
-		each(t, func(what string) {
-			redistest.Await(t, "a subscription", func() bool { return server.Subscriptions().Count() == 1 && s.listens() })
-			s.say([]byte(what))
-			works(t, e, what)
+	for _, resp2 := range []bool{false, true} {
+		t.Run(fmt.Sprintf("while somebody listens, in RESP2 %v", resp2), func(t *testing.T) {
+			s, e := open(t, func(o *engine.Options) { o.Redis.AlwaysRESP2 = resp2 })
+			outside := newOutsider(t, server.Addr())
+			outside.take("taken", time.Hour)
+			waiter := e.Mutex("taken").LockAsync(t.Context())
+			each(t, func(what string) {
+				redistest.Await(t, "a subscription", func() bool { return server.Subscriptions().Count() == 1 && s.listens() })
+				s.say([]byte(what))
+				works(t, e, what)
+			})
+			outside.free("taken")
+			mustGet(t, waiter)
 		})
-		outside.free("taken")
-		mustGet(t, waiter)
-	})
-	t.Run("while somebody listens in RESP2", func(t *testing.T) {
-		s, e := open(t, func(o *engine.Options) { o.Redis.AlwaysRESP2 = true })
-		outside := newOutsider(t, server.Addr())
-		outside.take("taken", time.Hour)
-		waiter := e.Mutex("taken").LockAsync(t.Context())
-		each(t, func(what string) {
-			redistest.Await(t, "a subscription", func() bool { return server.Subscriptions().Count() == 1 && s.listens() })
-			s.say([]byte(what))
-			works(t, e, what)
-		})
-		outside.free("taken")
-		mustGet(t, waiter)
-	})
+	}
 }
