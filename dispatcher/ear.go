@@ -96,12 +96,12 @@ func (e *ear) close() {
 func (e *ear) run(ctx context.Context) {
 	defer close(e.stopped)
 	for tries := 0; ctx.Err() == nil; {
+		e.note(e.take())
 		if len(e.channels) == 0 {
 			select {
 			case <-ctx.Done():
 				return
 			case <-e.wake:
-				e.note(e.take())
 				continue
 			}
 		}

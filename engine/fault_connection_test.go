@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -12,6 +13,7 @@ import (
 
 	"github.com/wheellock/wheellock/engine"
 	"github.com/wheellock/wheellock/internal/redistest"
+	"github.com/wheellock/wheellock/scripts"
 )
 
 // A connection that is cut again and again leaves no ghost and strands nobody, and what callers are told is
@@ -65,7 +67,27 @@ func TestFaultConnectionCutEvery30ms(t *testing.T) {
 	if proxy.Stats().Cut < 20 {
 		t.Errorf("only %d connections were cut", proxy.Stats().Cut)
 	}
+	awaitListening(t, server, e, outside)
 	checkQuiet(t, server, e, 0)
+}
+
+// awaitListening returns when an engine hears unlock messages, of everything that it listens to: while its connection
+// for them is broken, it would look as if it listened to nothing.
+func awaitListening(t *testing.T, server *redistest.Server, e *engine.Engine, outside *outsider) {
+	t.Helper()
+	const name = "listened for"
+	outside.take(name, time.Minute)
+	granted := e.Mutex(name).LockAsync(soon(t))
+	redistest.Await(t, "the engine to listen", func() bool {
+		return slices.Contains(server.Subscriptions().Channels, scripts.LockChannel(name))
+	})
+	outside.free(name)
+	<-granted.Done()
+	h, err := granted.Result()
+	if err != nil {
+		t.Fatalf("lock %s: %v", name, err)
+	}
+	mustUnlock(t, h)
 }
 
 // An acquire that reaches Redis after its connection was given up, and after the clean-up for it has passed,
