@@ -1,0 +1,180 @@
+package redismodel
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// fields finds a hash to read; nil when there is none, and wrong when another type stands there.
+func (s *Server) read(key string, kind kind) (o *object, wrong bool) {
+	o = s.find(key)
+	return o, o != nil && o.kind != kind
+}
+
+// put sets a field, and reports whether it is new.
+func (o *object) put(field, value string) (fresh bool) {
+	if i := o.index(field); i >= 0 {
+		o.parts[i].value = value
+		return false
+	}
+	o.parts = append(o.parts, element{name: field, value: value})
+	return true
+}
+
+// hset is HSET and HMSET.
+func hset(s *Server, args []string) Value {
+	if len(args)%2 != 0 {
+		return countError(args[0])
+	}
+	o := s.have(args[1], aHash)
+	if o == nil {
+		return wrongType
+	}
+	fresh := 0
+	for i := 2; i < len(args); i += 2 {
+		if o.put(args[i], args[i+1]) {
+			fresh++
+		}
+	}
+	if strings.EqualFold(args[0], "HMSET") {
+		return ok
+	}
+	return integer(fresh)
+}
+
+func hsetnx(s *Server, args []string) Value {
+	o, wrong := s.read(args[1], aHash)
+	switch {
+	case wrong:
+		return wrongType
+	case o != nil && o.index(args[2]) >= 0:
+		return integer(0)
+	}
+	s.have(args[1], aHash).put(args[2], args[3])
+	return integer(1)
+}
+
+func hget(s *Server, args []string) Value {
+	o, wrong := s.read(args[1], aHash)
+	if wrong {
+		return wrongType
+	}
+	return o.field(args[2])
+}
+
+// field is the value of a field; o may be nil.
+func (o *object) field(name string) Value {
+	if o != nil {
+		if i := o.index(name); i >= 0 {
+			return text(o.parts[i].value)
+		}
+	}
+	return null
+}
+
+func hmget(s *Server, args []string) Value {
+	o, wrong := s.read(args[1], aHash)
+	if wrong {
+		return wrongType
+	}
+	answer := Value{Kind: Array, Array: make([]Value, len(args)-2)}
+	for i, name := range args[2:] {
+		answer.Array[i] = o.field(name)
+	}
+	return answer
+}
+
+func hexists(s *Server, args []string) Value {
+	o, wrong := s.read(args[1], aHash)
+	if wrong {
+		return wrongType
+	}
+	return flag(o != nil && o.index(args[2]) >= 0)
+}
+
+// size answers how many parts there are.
+func (s *Server) size(key string, kind kind) Value {
+	o, wrong := s.read(key, kind)
+	switch {
+	case wrong:
+		return wrongType
+	case o == nil:
+		return integer(0)
+	}
+	return integer(len(o.parts))
+}
+
+func hlen(s *Server, args []string) Value { return s.size(args[1], aHash) }
+
+func hgetall(s *Server, args []string) Value { return s.fields(args[1], true, true) }
+func hkeys(s *Server, args []string) Value   { return s.fields(args[1], true, false) }
+func hvals(s *Server, args []string) Value   { return s.fields(args[1], false, true) }
+
+// fields lists a hash, in the order in which its fields came.
+func (s *Server) fields(key string, names, values bool) Value {
+	o, wrong := s.read(key, aHash)
+	switch {
+	case wrong:
+		return wrongType
+	case o == nil:
+		return empty
+	}
+	answer := Value{Kind: Array, Array: make([]Value, 0, 2*len(o.parts))}
+	for i := range o.parts {
+		if names {
+			answer.Array = append(answer.Array, text(o.parts[i].name))
+		}
+		if values {
+			answer.Array = append(answer.Array, text(o.parts[i].value))
+		}
+	}
+	return answer
+}
+
+func hdel(s *Server, args []string) Value { return s.take(args[1], aHash, args[2:]) }
+
+// take removes parts by their names, and the key with the last, and answers how many they were.
+func (s *Server) take(key string, kind kind, names []string) Value {
+	o, wrong := s.read(key, kind)
+	switch {
+	case wrong:
+		return wrongType
+	case o == nil:
+		return integer(0)
+	}
+	gone := 0
+	for _, name := range names {
+		i := o.index(name)
+		if i < 0 {
+			continue
+		}
+		o = s.have(key, kind)
+		o.parts = slices.Delete(o.parts, i, i+1)
+		gone++
+	}
+	s.dropIfEmpty(key, o)
+	return integer(gone)
+}
+
+func hincrby(s *Server, args []string) Value {
+	by, read := parseInt(args[3])
+	if !read {
+		return notInteger
+	}
+	o, wrong := s.read(args[1], aHash)
+	if wrong {
+		return wrongType
+	}
+	n := int64(0)
+	if old := o.field(args[2]); old.Kind == Str {
+		if n, read = parseInt(old.Str); !read {
+			return failure("ERR hash value is not an integer")
+		}
+	}
+	if addOverflows(n, by) {
+		return failure("ERR increment or decrement would overflow")
+	}
+	s.have(args[1], aHash).put(args[2], strconv.FormatInt(n+by, 10))
+	return integer(n + by)
+}

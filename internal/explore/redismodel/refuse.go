@@ -1,0 +1,50 @@
+package redismodel
+
+import "strings"
+
+// refusal is how a server refuses writes.
+type refusal struct {
+	words   string // "": it does not
+	left    int    // writes that are let through before
+	memory  bool   // it is at maxmemory
+	rights  string // the words for a user without a right
+	missing string // commands that this user may not run, in lower case, between spaces
+}
+
+// Refuse makes the server refuse writes, in the words of Redis without the dash ("READONLY You can't write against a read only
+// replica."), once it has let so many more through, whoever asks: also in the midst of a script, where redis-server changes its
+// mind only about a user's rights. "" ends it.
+//
+// Of OOM it makes what Redis makes of it: commands that need no memory go on, and so do all of a script that has written already.
+func (s *Server) Refuse(words string, after int) {
+	s.refusal.words, s.refusal.left = words, after
+	s.refusal.memory = strings.HasPrefix(words, "OOM")
+}
+
+// Forbid takes the right to run these commands from everybody: they answer these words. It takes the place of an earlier Forbid;
+// none ends it.
+func (s *Server) Forbid(words string, commands ...string) {
+	s.refusal.rights, s.refusal.missing = words, ""
+	if len(commands) > 0 {
+		s.refusal.missing = " " + strings.ToLower(strings.Join(commands, " ")) + " "
+	}
+}
+
+// refused answers whether a command is refused, and counts the writes.
+func (s *Server) refused(c *command) (words string) {
+	if s.refusal.missing != "" && strings.Contains(s.refusal.missing, " "+c.name+" ") {
+		return s.refusal.rights
+	}
+	if !c.writes {
+		return ""
+	}
+	if s.refusal.words != "" {
+		if s.refusal.left <= 0 && (!s.refusal.memory || c.grows && !(s.inScript && s.wrote)) {
+			return s.refusal.words
+		}
+		s.refusal.left--
+	}
+	s.wrote = true
+	s.Writes++
+	return ""
+}

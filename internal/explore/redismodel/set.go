@@ -1,0 +1,49 @@
+package redismodel
+
+// Sets are here for the sake of keys of another type: a script must tell what stands in its way.
+
+func sadd(s *Server, args []string) Value {
+	o := s.have(args[1], aSet)
+	if o == nil {
+		return wrongType
+	}
+	fresh := 0
+	for _, member := range args[2:] {
+		if o.put(member, "") {
+			fresh++
+		}
+	}
+	return integer(fresh)
+}
+
+func srem(s *Server, args []string) Value  { return s.take(args[1], aSet, args[2:]) }
+func scard(s *Server, args []string) Value { return s.size(args[1], aSet) }
+
+func sismember(s *Server, args []string) Value {
+	o, wrong := s.read(args[1], aSet)
+	if wrong {
+		return wrongType
+	}
+	return flag(o != nil && o.index(args[2]) >= 0)
+}
+
+// smembers lists them in the order in which they came; that of Redis is another.
+func smembers(s *Server, args []string) Value {
+	o, wrong := s.read(args[1], aSet)
+	switch {
+	case wrong:
+		return wrongType
+	case o == nil:
+		return empty
+	}
+	return names(o.parts)
+}
+
+// names lists parts by their names.
+func names(parts []element) Value {
+	answer := Value{Kind: Array, Array: make([]Value, len(parts))}
+	for i := range parts {
+		answer.Array[i] = text(parts[i].name)
+	}
+	return answer
+}

@@ -1,0 +1,79 @@
+package redismodel
+
+import (
+	"bytes"
+	"testing"
+
+	"github.com/wheellock/wheellock/scripts"
+)
+
+func TestASnapshotIsValidForEver(t *testing.T) {
+	s := New(NewInterpreter())
+	s.Micros = benchMicros
+	fill := func() {
+		s.Do("HSET", "hash", "a", "1", "b", "2")
+		s.Do("RPUSH", "list", "a", "b")
+		s.Do("ZADD", "zset", "1", "a", "2", "b")
+		s.Do("SET", "string", "x", "PX", "1000")
+	}
+	fill()
+	was, state := s.Snapshot(), s.AppendState(nil)
+	for _, change := range [][]string{
+		{"HSET", "hash", "a", "2"}, {"HDEL", "hash", "a"}, {"LPUSH", "list", "x"}, {"LREM", "list", "0", "b"}, {"ZADD", "zset", "9", "a"},
+		{"ZREM", "zset", "a"}, {"PEXPIRE", "string", "5"}, {"SET", "string", "y"}, {"DEL", "hash", "list"}, {"FLUSHALL"}, {"APPEND", "string", "z"},
+	} {
+		s.Do(change...)
+		if bytes.Equal(s.AppendState(nil), state) {
+			t.Errorf("%q changed nothing", change)
+		}
+		s.Restore(was)
+		if got := s.AppendState(nil); !bytes.Equal(got, state) {
+			t.Fatalf("after %q and back: %q, want %q", change, got, state)
+		}
+	}
+	other := New(NewInterpreter())
+	other.Restore(was)
+	other.Do("HSET", "hash", "a", "2")
+	if got := s.AppendState(nil); !bytes.Equal(got, state) {
+		t.Errorf("a server wrote into what stands on another: %q, want %q", got, state)
+	}
+}
+
+func TestStatesAreEqualWhateverTheWay(t *testing.T) {
+	a, b := New(NewInterpreter()), New(NewInterpreter())
+	a.Do("HSET", "one", "a", "1", "b", "2")
+	a.Do("SET", "two", "x")
+	b.Do("SET", "two", "x")
+	b.Do("HSET", "one", "b", "2")
+	b.Do("HSET", "one", "a", "1")
+	b.Do("SET", "three", "x", "PX", "5")
+	b.Micros += 6000 // the key lives through its last millisecond
+	if x, y := a.AppendState(nil), b.AppendState(nil); !bytes.Equal(x, y) {
+		t.Errorf("%q and %q", x, y)
+	}
+}
+
+func TestScriptsRun(t *testing.T) {
+	s := New(NewInterpreter())
+	s.Micros = benchMicros
+	keys, me, you := []string{"stock:7"}, []string{"0", "me:1", "30000"}, []string{"0", "you:1", "30000"}
+	for _, want := range []struct {
+		args   []string
+		answer int64
+	}{{me, 1}, {you, -30002}, {me, 1}} {
+		if got := s.Eval(scripts.Acquire.Text, keys, want.args); got.Int != want.answer {
+			t.Fatalf("acquire %v: %v, want %d", want.args, got, want.answer)
+		}
+	}
+	s.Refuse("READONLY You can't write against a read only replica.", 0)
+	if got := s.Eval(scripts.Release.Text, keys, []string{"PUBLISH", "me:1", "channel"}); got.Int != int64(scripts.ReadOnly.Reply()) {
+		t.Fatalf("release: %v", got)
+	}
+	s.Refuse("", 0)
+	heard := ""
+	s.Publish = func(channel, message string, sharded bool) { heard = channel + " " + message }
+	s.Subscribers = func(string, bool) int { return 3 }
+	if got := s.Eval(scripts.Release.Text, keys, []string{"PUBLISH", "me:1", "channel"}); got.Int != 3 || heard != "channel 0" {
+		t.Fatalf("release: %v, heard %q", got, heard)
+	}
+}
