@@ -99,6 +99,9 @@ return each(#KEYS / 4, function(i)
 	if not me then return 0 end
 	if ttl ~= -2 then return taken(ttl) end
 	local first = not unqueued and at(l, 0)
+	-- A later one of ours may stand before our first, who had the lock and lost it while his answer was. Nobody asks for that one
+	-- as long as our first waits: it is his turn.
+	if first and first ~= me and place ~= 'TRY' and engineOf(first) == engine and goBack(l, me) then first = me end
 	if unqueued or first == me then return take(l, now, me, lease) end
 	-- Redisson's waiter that gives up when it was just called tells nobody: the next one of its kind sleeps on beside
 	-- a free lock, until the lease would have run out. We who stand behind it ask now and then, and call it.

@@ -33,6 +33,7 @@ func settle(ack Settler, out Outcome) {
 func (m *Mutex) drop(now Time, ack Settler, fx *Effects) {
 	m.owe(ack)
 	m.t.phase, m.askAt = dead, now
+	m.takenInVain(now, m.t.ID)
 	m.abortGrowth(now)
 	m.pump(now, fx)
 }
@@ -177,6 +178,9 @@ func (m *Mutex) Force(now Time, owner string, id uint64, ack Settler, fx *Effect
 		return
 	}
 	m.crowded().ghosts.add(ghost{owner: owner, id: id, at: now, ack: ack})
+	if m.t.phase == free {
+		m.takenInVain(now, id)
+	}
 	m.pump(now, fx)
 }
 

@@ -139,6 +139,14 @@ func (m *Mutex) inherit(now Time, c *Command, fx *Effects) {
 	}
 }
 
+// takenInVain has all who wait join anew when the first of them does not get the lock that was taken under his number: it is given
+// back, or he was forced off.
+func (m *Mutex) takenInVain(now Time, id uint64) {
+	if w := m.queue.head; m.queue.line != nil && w != nil && id != 0 && w.place == id {
+		m.queue.line.startOver(w, max(now, m.askTime()))
+	}
+}
+
 // admitInLine lets in the one for whom the tenure was taken. If he has gone, the queue in Redis says who is next.
 func (m *Mutex) admitInLine(now Time, fx *Effects) {
 	w := m.queue.head
@@ -148,6 +156,10 @@ func (m *Mutex) admitInLine(now Time, fx *Effects) {
 	}
 	m.t.Watch = w.Watch
 	w.place = 0 // it stands in the queue no more
+	m.queue.line.returned()
+	if now < m.queue.line.lateAt {
+		m.queue.line.returning = m.t.ID
+	}
 	if w.heard {
 		m.queue.line.deafen(w, m.t.ID)
 	}
@@ -208,7 +220,7 @@ func (m *Mutex) outOfTurn(now Time, fx *Effects) {
 	if m.queue.line == nil || m.queue.head == nil {
 		return
 	}
-	if m.queue.head.place == m.t.ID { // it had been taken for him, in vain: he stands nowhere until he asks
+	if m.queue.head.place == 0 { // he stands nowhere until he asks
 		m.askAt = now
 		return
 	}
@@ -218,6 +230,9 @@ func (m *Mutex) outOfTurn(now Time, fx *Effects) {
 // sendRelease sends the release of the tenure.
 func (m *Mutex) sendRelease(fx *Effects) {
 	c := Command{Op: m.breed().release, ID: m.t.ID}
+	if l := m.queue.line; l != nil {
+		l.returned()
+	}
 	m.heir(&c)
 	m.send(c, fx)
 }

@@ -19,6 +19,8 @@ type line struct {
 	lateAt  Time     // when that is, for commands without an answer
 	left    bool     // the last command gave up places: others may have their turn
 
+	returning uint64 // the number of the tenure, if its place may come back; else 0
+
 	joinAt  Time    // when the next may join, after a command that proved nothing
 	leaveAt Time    // when the next may leave, likewise
 	stays   retries // while we hold the lock, in vain
@@ -78,6 +80,22 @@ func (l *line) gone(w *Waiter) {
 		l.leave(w.place)
 	}
 	w.place = 0
+}
+
+// startOver gives up the places of all who wait, from head on, and has them join again. The number of the first is that of a
+// tenure whose release is sent, and a copy of that may arrive at any time: were it to ask under the same number, the copy
+// would free the lock that it gets. The others follow it, for places are in the order of their numbers.
+func (l *line) startOver(head *Waiter, joinAt Time) {
+	l.next, l.joinAt = lasting(head), joinAt
+	for w := l.next; w != nil; w = lasting(w.next) {
+		if w.heard {
+			l.deafen(w, w.place)
+		}
+		if w.place != 0 {
+			l.leave(w.place)
+			w.place = 0
+		}
+	}
 }
 
 // leave has a place given up.
@@ -141,6 +159,16 @@ func (l *line) give(now Time) bool {
 	}
 	l.out, l.leaving = l.leaving[0], l.leaving[1:]
 	return true
+}
+
+// returned has the place of the tenure that is released given up, if a command without an answer may have put it back into the
+// queue, or may yet: everybody behind it would wait until the engine is believed to have died. Not earlier, for giving up a
+// place also frees what its owner holds.
+func (l *line) returned() {
+	if l.returning != 0 {
+		l.late = append(l.late, places{first: l.returning, n: 1, at: l.lateAt})
+		l.returning = 0
+	}
 }
 
 // given is the answer to the command that gave places up.
