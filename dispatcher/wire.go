@@ -71,28 +71,33 @@ func (w *wire) asking(c call, b rueidis.Builder) {
 func (w *wire) encode(batch []gate.Command, sent gate.Time, n *node, whole bool) {
 	digests := n.d.scripts.of.Load()
 	for _, c := range w.calls {
-		w.keys, w.text, w.ends = w.keys[:0], w.text[:0], w.ends[:0]
-		op := &operations[c.op]
-		w.asks = c.asking
-		if op.head != nil {
-			op.head(w, sent, n)
-		}
-		for i := c.from; i < c.to; i++ {
-			batch[i].Sent = sent
-			w.keys = append(w.keys, batch[i].Cell.Name)
-			op.args(w, &batch[i])
-		}
-		w.writeLeases()
-		w.cutArgs()
+		w.write(batch[c.from:c.to], c, sent, n)
 		w.asking(c, n.client.B())
 		if whole {
 			w.commands = append(w.commands,
-				n.client.B().Eval().Script(op.script.Text).Numkeys(int64(len(w.keys))).Key(w.keys...).Arg(w.args...).Build())
+				n.client.B().Eval().Script(operations[c.op].script.Text).Numkeys(int64(len(w.keys))).Key(w.keys...).Arg(w.args...).Build())
 			continue
 		}
 		w.commands = append(w.commands,
 			n.client.B().Evalsha().Sha1(digests[c.op]).Numkeys(int64(len(w.keys))).Key(w.keys...).Arg(w.args...).Build())
 	}
+}
+
+// write writes the keys and arguments of one call.
+func (w *wire) write(batch []gate.Command, c call, sent gate.Time, n *node) {
+	w.keys, w.text, w.ends = w.keys[:0], w.text[:0], w.ends[:0]
+	op := &operations[c.op]
+	w.asks = c.asking
+	if op.head != nil {
+		op.head(w, sent, n)
+	}
+	for i := range batch {
+		batch[i].Sent = sent
+		w.keys = append(w.keys, batch[i].Cell.Name)
+		op.args(w, &batch[i])
+	}
+	w.writeLeases()
+	w.cutArgs()
 }
 
 // owner writes the owner field of a tenure of ours.

@@ -7,4 +7,11 @@ require (
 	github.com/yuin/gopher-lua v1.1.1
 )
 
+require (
+	github.com/RussellLuo/timingwheel v0.0.0-20220218152713-54845bda3108 // indirect
+	github.com/redis/rueidis v1.0.79 // indirect
+	go.uber.org/atomic v1.12.0 // indirect
+	golang.org/x/sys v0.49.0 // indirect
+)
+
 replace github.com/wheellock/wheellock => ../..

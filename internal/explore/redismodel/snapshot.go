@@ -37,7 +37,7 @@ func (s *Server) Keys() []string {
 	return keys
 }
 
-// AppendState appends what stands: keys, values and the ms at which they end, without what has run out (which is deleted), and
+// AppendState appends what stands: keys, values and the ms that they have left, without what has run out (which is deleted), and
 // without the clock. Equal states give equal bytes, others do not; the order in which the fields of a hash came is no part of it.
 func (s *Server) AppendState(b []byte) []byte {
 	s.sweep()

@@ -1,0 +1,119 @@
+package explore
+
+import "github.com/wheellock/wheellock/internal/gate"
+
+// What callers do, as engine does it.
+
+// ask brings the request to the gate.
+func (c *caller) ask() {
+	e, want := c.e, c.kept
+	c.s.callers = append(c.s.callers, c)
+	c.hold.By = c
+	c.waiter = &gate.Waiter{By: c, Hold: &c.hold, Owner: want.owner, Lease: want.lease, N: want.n, Watch: want.watch, Try: want.try, Write: want.write}
+	if want.try {
+		c.waiter.Until = e.now() + answerTime
+	}
+	e.post(c, c.call.String(), func(now gate.Time) {
+		if e.closing {
+			c.Settle(gate.Outcome{Why: gate.Closed})
+			return
+		}
+		cell := e.cell(c.name)
+		if want.try && e.link == linkDown && (c.s.w.Kind == gate.PermitKind || cell.Machine.Oldest() == gate.Never) {
+			e.cfg.Answer(c.waiter, gate.Outcome{Why: gate.Down})
+			return
+		}
+		c.waiter.Cell, c.hold.Cell = cell, cell
+		cell.Machine.Ask(now, c.waiter, &e.fx)
+	})
+}
+
+// drop is the caller going away before it is answered.
+func (c *caller) drop() {
+	c.dropped = true
+	c.e.post(c, "has gone", func(now gate.Time) {
+		if cell := c.waiter.Cell; cell != nil {
+			cell.Machine.Abandon(now, c.waiter, &c.e.fx)
+		}
+	})
+}
+
+// unlock gives the hold back. A holder that finds it over tells the loop so, and has lost it for good.
+func (c *caller) unlock() {
+	e := c.e
+	if e.now() >= c.hold.Deadline() {
+		c.over = true
+		e.post(c, "has found its hold over", func(now gate.Time) {
+			c.hold.Cell.Machine.Unlock(now, &c.hold, nil, &e.fx)
+		})
+		return
+	}
+	c.unlocked = true
+	c.release = &ack{s: c.s, what: "Unlock", by: c}
+	e.post(c, "unlocks", func(now gate.Time) {
+		c.hold.Cell.Machine.Unlock(now, &c.hold, c.release, &e.fx)
+	})
+}
+
+// force frees whoever stands in Redis for the name.
+func (c *caller) force() {
+	e, owner := c.e, c.s.ownerOf(c.name)
+	id := uint64(0)
+	for n := uint64(1); n <= e.cfg.LastID; n++ {
+		if f := ownerField(e.uuid, n); owner == f || owner == f+gate.WriterSuffix {
+			id = n
+		}
+	}
+	c.s.forced(owner)
+	c.s.callers = append(c.s.callers, c)
+	c.release = &ack{s: c.s, what: "ForceUnlock", by: c}
+	e.post(c, "forces the owner off", func(now gate.Time) {
+		e.cell(c.name).Machine.Force(now, owner, id, c.release, &e.fx)
+	})
+}
+
+// change gives a permit back, or counts a latch down.
+func (c *caller) change() {
+	e, op := c.e, gate.Give
+	if c.call == CountDown {
+		op = gate.CountDown
+	}
+	c.s.callers = append(c.s.callers, c)
+	c.s.counted.asked++
+	c.release = &ack{s: c.s, what: c.call.String(), by: c}
+	e.post(c, c.call.String(), func(now gate.Time) {
+		if e.closing {
+			c.release.Settle(gate.Outcome{Why: gate.Closed})
+			return
+		}
+		e.cell(c.name).Machine.(gate.Counting).Change(now, gate.Change{Op: op, N: 1, Ack: c.release}, &e.fx)
+	})
+}
+
+// close begins to close the engine.
+func (e *engine) close() {
+	e.closing, e.closeBy = true, gate.Never
+	e.post(nil, "it closes", func(now gate.Time) {
+		e.closeBy = now + gate.LateWindow + closeGrace
+		e.each(func(m gate.Machine) { m.Close(now, &e.fx) })
+	})
+}
+
+// closeGrace is what a closing dispatcher gives itself besides LateWindow.
+const closeGrace = 1_000_000_000
+
+// end is the end of a closing engine: whoever still waits is settled.
+func (e *engine) end() {
+	e.s.note("    %v: it has closed", e)
+	e.each(func(m gate.Machine) { m.Wake(gate.Centuries, &e.fx) })
+	e.cutOff = e.link != linkUp || e.now() >= e.closeBy
+	e.die()
+}
+
+// die ends an engine. What it has sent may still run.
+func (e *engine) die() {
+	e.dead = true
+	e.scatter()
+	clear(e.s.subscribers[e.number])
+	e.messages, e.mail, e.wishes, e.outbox, e.paused = nil, nil, nil, nil, false
+}

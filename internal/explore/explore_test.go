@@ -1,0 +1,140 @@
+package explore
+
+import (
+	"flag"
+	"runtime"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/wheellock/wheellock/internal/explore/redismodel"
+)
+
+var (
+	fullFlag   = flag.Bool("full", false, "search every small world, not only the quick ones")
+	walksFlag  = flag.Int("walks", 5_000, "how many random walks")
+	stepsFlag  = flag.Int("steps", 150, "the moves of each, at most")
+	seedFlag   = flag.Uint64("seed", 1, "the seed of the first")
+	statesFlag = flag.Int("states", 20_000_000, "the states of a small world, at most")
+	worldFlag  = flag.String("world", "", "only this one")
+)
+
+// quick are the worlds that are searched in every run.
+var quick = map[string]bool{
+	"mutex paused": true, "mutex swap": true, "semaphore": true, "two of a mutex": true, "two of a fair": true,
+	"two of a read-write": true, "two of permits": true, "three faults of a mutex": true,
+}
+
+// Every order of events in small worlds.
+func TestSearch(t *testing.T) {
+	for _, w := range SmallWorlds {
+		if *worldFlag != "" && *worldFlag != w.Name || *worldFlag == "" && !*fullFlag && !quick[w.Name] {
+			continue
+		}
+		t.Run(w.Name, func(t *testing.T) {
+			t.Parallel()
+			r := Search(w, *statesFlag)
+			t.Logf("%d states, %d steps, %d ends, at most %d moves, %v, complete: %v", r.States, r.Steps, r.Ends, r.Depth, r.Elapsed.Round(time.Millisecond), r.Complete)
+			if r.Found != nil {
+				t.Fatalf("%v", r.Found)
+			}
+			if !r.Complete {
+				t.Errorf("it was not seen whole")
+			}
+		})
+	}
+}
+
+// Random paths through bigger worlds.
+func TestWalk(t *testing.T) {
+	var (
+		mu    sync.Mutex
+		next  int
+		group sync.WaitGroup
+		steps int
+		began = time.Now()
+	)
+	for range runtime.GOMAXPROCS(0) {
+		group.Go(func() {
+			in := redismodel.NewInterpreter()
+			for {
+				mu.Lock()
+				n := next
+				next++
+				mu.Unlock()
+				if n >= *walksFlag || t.Failed() {
+					return
+				}
+				w := BigWorlds[n%len(BigWorlds)]
+				if *worldFlag != "" && *worldFlag != w.Name {
+					continue
+				}
+				seed := *seedFlag + uint64(n)
+				r := Walk(w, in, seed, *stepsFlag)
+				mu.Lock()
+				steps += r.Steps
+				mu.Unlock()
+				if r.Found != nil {
+					t.Errorf("world %s, seed %d: %v", w.Name, seed, r.Found)
+				}
+			}
+		})
+	}
+	group.Wait()
+	t.Logf("%d walks from seed %d, %d moves, %v", next, *seedFlag, steps, time.Since(began).Round(time.Millisecond))
+}
+
+// replayed plays a finding of former times: no invariant may break.
+func replayed(t *testing.T, world, moves string) {
+	t.Helper()
+	w := worldNamed(world)
+	if w == nil {
+		t.Fatalf("there is no world %q", world)
+	}
+	list, err := ParseMoves(moves)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if v := replay(w, redismodel.NewInterpreter(), list, nil); v != nil {
+		t.Errorf("%v", &Finding{w, v.invariant, v.text, list})
+	}
+}
+
+// What a move is called leads back to it.
+func TestMovesAreRead(t *testing.T) {
+	for do := range actions {
+		for call := range calls {
+			for fault := range faults {
+				m := Move{do: do, engine: 1, index: 2, name: 1}
+				switch do {
+				case doCall:
+					m.call = call
+				case doFault:
+					m.fault = fault
+				}
+				if got, err := ParseMoves(m.String()); err != nil || got[0] != m {
+					t.Fatalf("%v is read as %v: %v", m, got, err)
+				}
+			}
+		}
+	}
+	for _, wrong := range []string{"A.nothing", "tick#x", "A.lock@z", "tick#300"} {
+		if _, err := ParseMoves(wrong); err == nil {
+			t.Errorf("%q was read", wrong)
+		}
+	}
+}
+
+// What the search has found, and was mended. Each list of moves is as it was printed.
+func TestFindings(t *testing.T) {
+	for name, f := range map[string]struct{ world, moves string }{
+		"a tenure's number is used again after its release was sent": {"fair in every order",
+			`B.lock B.run hold tick B.arrive B.break B.mend B.run B.arrive B.run run-stray`},
+		"a place comes back after its waiter was let in": {"fair in every order",
+			`A.lock A.run A.arrive A.lock A.break unlock B.lock B.run B.arrive B.confirm B.run B.arrive tick A.mend A.run A.arrive B.hear B.run B.arrive unlock#2 B.run A.run A.arrive B.arrive run-stray tick`},
+		"a later waiter of the same engine stands first": {"big fair",
+			`B.try-fixed@1 B.run C.lock-owned failover-1 run-stray C.try@1 C.lock@1 tick C.lock@1 C.mend failover-1 run-stray run-stray C.force@1`},
+	} {
+		t.Run(name, func(t *testing.T) { replayed(t, f.world, f.moves) })
+	}
+}

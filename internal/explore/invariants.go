@@ -1,0 +1,154 @@
+package explore
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/wheellock/wheellock/internal/gate"
+)
+
+// check holds every invariant against the state, on true time.
+func (s *state) check() {
+	for i, c := range s.callers {
+		if c.e.crashed {
+			continue // nobody runs there who could believe anything
+		}
+		s.checkFinal(c)
+		if !c.holds() {
+			continue
+		}
+		s.checkKey(c)
+		for _, other := range s.callers[:i] {
+			if other.holds() && !other.e.crashed {
+				s.checkExclusion(other, c)
+			}
+		}
+	}
+	s.counted.check(s)
+}
+
+// checkFinal: a hold that was over once is over.
+func (s *state) checkFinal(c *caller) {
+	held := c.settled && c.out.Why == gate.Granted && c.waitsForLock()
+	switch {
+	case !held:
+	case c.invalid && c.holds():
+		s.violate("loss-is-final", "the hold of %v was over, and is valid again", c)
+	case !c.holds():
+		c.invalid = true
+	}
+}
+
+// checkExclusion: two holds that exclude each other are never both valid.
+func (s *state) checkExclusion(a, b *caller) {
+	if a.name != b.name || s.w.Kind == gate.PermitKind || a.isLossy() || b.isLossy() {
+		return
+	}
+	if s.w.Kind == gate.RWKind && !a.kept.write && !b.kept.write {
+		return
+	}
+	if a.e == b.e && a.kept.owner != 0 && a.kept.owner == b.kept.owner {
+		return
+	}
+	s.violate("exclusion", "%v and %v hold %s at the same time", a, b, nameOf(a.name))
+}
+
+func (c *caller) isLossy() bool { return c.lossy || c.hold.Tenure <= c.e.lossy }
+
+// forced ends the promise to those whose owner was forced off.
+func (s *state) forced(owner string) {
+	for _, c := range s.callers {
+		if c.settled && c.field() == owner || c.settled && strings.TrimSuffix(owner, gate.WriterSuffix) == ownerField(c.e.uuid, c.hold.Tenure) {
+			c.e.lossy = max(c.e.lossy, c.hold.Tenure)
+		}
+	}
+	for _, e := range s.engines {
+		if strings.HasPrefix(owner, e.uuid) {
+			e.lossy = e.cfg.LastID
+		}
+	}
+}
+
+// checkKey: the deadline of a hold is never after the end of its key.
+func (s *state) checkKey(c *caller) {
+	if c.isLossy() || s.w.Kind == gate.PermitKind {
+		return
+	}
+	name := nameOf(c.name)
+	if s.do("HEXISTS", name, c.field()).Int != 1 && s.do("HEXISTS", name, c.field()+gate.WriterSuffix).Int != 1 { // a writer's own read
+		s.violate("holds-have-keys", "%v holds %s, but %s does not stand in Redis", c, name, c.field())
+	}
+	ttl := s.do("PTTL", name).Int
+	if ends := (s.now/1e6 + ttl + 1) * 1e6; ttl >= 0 && ends < c.e.truth(c.hold.Deadline()) {
+		s.violate("deadline-before-expiry", "%v holds %s for %v ms, its key stands for %d ms", c, name, (c.e.truth(c.hold.Deadline())-s.now)/1e6, ttl)
+	}
+}
+
+// keyLease is a key of a lock before a script runs.
+type keyLease struct {
+	fields []string
+	ttl    int64
+}
+
+// leases reads the keys of mutexes before a script runs.
+func (s *state) leases() []keyLease {
+	if s.w.Kind > gate.FairKind {
+		return nil
+	}
+	all := make([]keyLease, s.w.Names)
+	for i := range all {
+		for _, v := range s.do("HKEYS", nameOf(i)).Array {
+			all[i].fields = append(all[i].fields, v.Str)
+		}
+		all[i].ttl = s.do("PTTL", nameOf(i)).Int
+	}
+	return all
+}
+
+// checkLeases: no script lowers the TTL of an owner already present.
+func (s *state) checkLeases(f *flight, before []keyLease) {
+	for i, k := range s.leases() {
+		for _, field := range k.fields {
+			if slices.Contains(before[i].fields, field) && k.ttl < before[i].ttl {
+				s.violate("no-lower-ttl", "%v of %s lowers the TTL of %s from %d to %d", f.Op, nameOf(i), field, before[i].ttl, k.ttl)
+			}
+		}
+	}
+}
+
+// checkToken: tokens grow from grant to grant; a re-entry has that of its tenure.
+func (s *state) checkToken(c *caller) {
+	for _, other := range s.callers {
+		if other != c && other.e == c.e && other.name == c.name && other.hasHold() && other.hold.Tenure == c.hold.Tenure {
+			if other.hold.Token != c.hold.Token {
+				s.violate("tokens-grow", "%v re-entered with token %d, not %d", c, c.hold.Token, other.hold.Token)
+			}
+			return
+		}
+	}
+	if c.hold.Token <= s.token && c.name == 0 && !c.isLossy() {
+		s.violate("tokens-grow", "%v was given token %d after %d", c, c.hold.Token, s.token)
+	}
+	if c.name == 0 {
+		s.token = max(s.token, c.hold.Token)
+	}
+}
+
+// checkCommand: holders hear of the end of their holds before the release is asked for, and one command of a name is on
+// its way.
+func (s *state) checkCommand(e *engine, c *gate.Command) {
+	if slices.ContainsFunc(e.flights, func(f *flight) bool { return f.Cell == c.Cell }) ||
+		slices.ContainsFunc(e.outbox, func(other gate.Command) bool { return other.Cell == c.Cell }) {
+		s.violate("one-command-per-name", "%v: %v of %s while another command is on its way", e, c.Op, c.Cell.Name)
+	}
+	switch c.Op {
+	case gate.Release, gate.ReleaseQuietly, gate.FairRelease, gate.ReleaseRead, gate.ReleaseWrite:
+	default:
+		return
+	}
+	for _, holder := range s.callers {
+		if holder.e == e && holder.hold.Cell == c.Cell && holder.hold.Tenure == c.ID && holder.holds() {
+			s.violate("told-before-release", "%v: %v %d was asked for while %v holds it", e, c.Op, c.ID, holder)
+		}
+	}
+}

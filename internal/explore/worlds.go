@@ -1,0 +1,112 @@
+package explore
+
+import (
+	"slices"
+	"time"
+
+	"github.com/wheellock/wheellock/internal/gate"
+)
+
+// SmallWorlds are searched completely.
+var SmallWorlds = slices.Concat(
+	// Four calls besides Unlock, and one fault.
+	worlds("mutex", gate.MutexKind, 1, []Call{Lock, Lock}, []Call{Lock, TryFixed}, Break),
+	worlds("mutex refused", gate.MutexKind, 1, []Call{Lock, LockFixed}, []Call{TryFixed, TryFixed}, Break, ReadOnly, Twice),
+	worlds("mutex paused", gate.MutexKind, 1, []Call{Lock, Lock}, []Call{Lock, Drop}, Pause, PauseInTurn),
+	worlds("mutex swap", gate.MutexKind, 1, []Call{Lock, LockFixed, Extend}, []Call{Lock}, Break, Hold),
+	worlds("mutex owners", gate.MutexKind, 1, []Call{LockOwned, LockOwned}, []Call{TryOwned, ForceUnlock}, Break, LoseKey),
+	worlds("mutex closes", gate.MutexKind, 1, []Call{Lock, Lock, Close}, []Call{Lock}, Break, Down),
+	worlds("fenced", gate.FencedKind, 1, []Call{Lock, LockFixed}, []Call{Lock, TryLock}, Break),
+	worlds("spin", gate.SpinKind, 1, []Call{Lock, Lock}, []Call{Lock, TryFixed}, Break),
+	worlds("fair", gate.FairKind, 1, []Call{Lock, Lock}, []Call{Lock, TryFixed}, Break),
+	worlds("read-write", gate.RWKind, 1, []Call{Read, Write}, []Call{Read, Write}, Break),
+	worlds("read-write owners", gate.RWKind, 1, []Call{WriteOwned, ReadOwned}, []Call{Read, TryWrite}, Break),
+	counted(1, worlds("permits", gate.PermitKind, 1, []Call{Acquire, Acquire}, []Call{Acquire, TryAcquire}, Break)),
+	counted(1, worlds("semaphore", gate.SemaphoreKind, 1, []Call{Acquire, Give}, []Call{AcquireTwo, Give}, Break, Hold, BreakEar)),
+	counted(2, worlds("latch", gate.LatchKind, 1, []Call{Await, CountDown}, []Call{Await, CountDown}, Break, Hold, BreakEar)),
+
+	// Four calls with Unlock, and two faults.
+	worlds("two of a mutex", gate.MutexKind, 2, []Call{Lock}, []Call{TryFixed}, Break, ReadOnly),
+	worlds("two of a mutex, paused", gate.MutexKind, 2, []Call{Lock}, []Call{Lock}, PauseInTurn),
+	worlds("two of a fenced", gate.FencedKind, 2, []Call{Lock}, []Call{TryLock}, Break),
+	worlds("two of a fair", gate.FairKind, 2, []Call{Lock}, []Call{LockFixed}, Break),
+	worlds("two of a read-write", gate.RWKind, 2, []Call{Read}, []Call{Write}, Break),
+	counted(1, worlds("two of permits", gate.PermitKind, 2, []Call{Acquire}, []Call{TryAcquire}, Break)),
+
+	// Four calls with Unlock, and three faults.
+	worlds("three faults of a mutex", gate.MutexKind, 3, []Call{TryFixed}, []Call{TryFixed}, Break),
+	[]*World{{
+		Name: "mutex in every order", Kind: gate.MutexKind, Engines: 2, Names: 1, Handoff: 10 * time.Millisecond,
+		Programs: [][]Call{{Lock, Lock}, {Lock}}, MostTicks: 2, EveryOrder: true,
+	}, {
+		Name: "fair in every order", Kind: gate.FairKind, Engines: 2, Names: 1, Handoff: 10 * time.Millisecond,
+		Programs: [][]Call{{Lock, Lock}, {Lock}}, MostTicks: 2, EveryOrder: true,
+	}},
+)
+
+// worlds are two engines and one name, and a program of calls for each.
+func worlds(name string, kind gate.Kind, most int, a, b []Call, may ...Fault) []*World {
+	return []*World{{
+		Name: name, Kind: kind, Engines: 2, Names: 1, Handoff: 10 * time.Millisecond,
+		Programs: [][]Call{a, b}, Faults: may, MostFaults: most, MostTicks: 3, Patience: 3,
+	}}
+}
+
+func counted(count int64, all []*World) []*World {
+	for _, w := range all {
+		w.Count = count
+	}
+	return all
+}
+
+// BigWorlds are walked through at random.
+var BigWorlds = []*World{
+	big("mutex", gate.MutexKind, Lock, LockOwned, LockFixed, TryLock, TryFixed, TryOwned, Extend, Drop, ForceUnlock, Close),
+	big("fenced", gate.FencedKind, Lock, LockOwned, LockFixed, TryLock, TryFixed, Extend, Drop, ForceUnlock, Close),
+	big("spin", gate.SpinKind, Lock, LockOwned, LockFixed, TryLock, Extend, Drop, ForceUnlock, Close),
+	big("fair", gate.FairKind, Lock, LockOwned, LockFixed, TryLock, TryFixed, Extend, Drop, ForceUnlock, Close),
+	big("read-write", gate.RWKind, Read, Write, ReadOwned, WriteOwned, TryRead, TryWrite, Drop, Close),
+	bigCount("permits", gate.PermitKind, Acquire, AcquireTwo, TryAcquire, Drop, Close),
+	bigCount("semaphore", gate.SemaphoreKind, Acquire, AcquireTwo, TryAcquire, Give, Drop, Close),
+	bigCount("latch", gate.LatchKind, Await, CountDown, Drop, Close),
+}
+
+// allFaults are those that a world without replicas may have.
+var allFaults = []Fault{
+	Break, Down, Twice, BreakEar, LoseMessage, TwiceMessage, ReadOnly, NoReplicas, Misconf, OutOfMemory, NoPerm,
+	LoseKey, Failover1, Failover2, Pause, PauseInTurn, Die, Delay,
+}
+
+// once are the faults without Twice. No connection delivers a command twice whose answer came; owners make it harmless in spite
+// of that, but for a waiter who so gets into the queue of a fair lock again, and for what has no owner.
+func once() []Fault {
+	return slices.DeleteFunc(slices.Clone(allFaults), func(f Fault) bool { return f == Twice })
+}
+
+func big(name string, kind gate.Kind, calls ...Call) *World {
+	w := &World{
+		Name: "big " + name, Kind: kind, Engines: 4, Names: 3, Handoff: 10 * time.Millisecond, EveryOrder: true,
+		Calls: calls, Faults: allFaults, MostCalls: 50, MostFaults: 10, MostTicks: 60,
+	}
+	if kind != gate.RWKind && kind >= gate.FairKind {
+		w.Faults = once()
+	}
+	return w
+}
+
+func bigCount(name string, kind gate.Kind, calls ...Call) *World {
+	w := big(name, kind, calls...)
+	w.Names, w.Count = 1, 3
+	return w
+}
+
+func worldNamed(name string) *World {
+	for _, all := range [][]*World{SmallWorlds, BigWorlds} {
+		for _, w := range all {
+			if w.Name == name {
+				return w
+			}
+		}
+	}
+	return nil
+}
