@@ -39,7 +39,7 @@ func toNumber(l *lua.LState) int {
 
 // luaNumber reads a number as Lua does: as C does, with spaces round it.
 func luaNumber(s string) (f float64, read bool) {
-	s, _, _ = strings.Cut(s, "\x00")
+	s = untilZero(s)
 	if n, is := shortInt(s); is {
 		return float64(n), true
 	}
@@ -121,7 +121,7 @@ func formatOne(l *lua.LState, flags string, letter byte, arg int) string {
 
 // wholeNumber is C's %.0f.
 func wholeNumber(f float64) string {
-	if f == math.Trunc(f) && math.Abs(f) < 1<<53 && (f != 0 || !math.Signbit(f)) {
+	if isWhole(f, 1<<53) {
 		return strconv.FormatInt(int64(f), 10)
 	}
 	if math.IsInf(f, 0) || math.IsNaN(f) {

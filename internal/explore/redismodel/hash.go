@@ -90,7 +90,7 @@ func hexists(s *Server, args []string) Value {
 	if wrong {
 		return wrongType
 	}
-	return flag(o != nil && o.index(args[2]) >= 0)
+	return boolean(o != nil && o.index(args[2]) >= 0)
 }
 
 // size answers how many parts there are.

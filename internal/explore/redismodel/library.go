@@ -85,7 +85,7 @@ func (in *Interpreter) call(protected bool) int {
 		case lua.LString:
 			in.words = append(in.words, string(word))
 		case lua.LNumber:
-			in.words = append(in.words, argument(float64(word)))
+			in.words = append(in.words, in.server.argument(float64(word)))
 		default:
 			answer = in.misuse("Lua redis lib command arguments must be strings or integers")
 		}

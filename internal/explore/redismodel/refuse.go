@@ -36,6 +36,9 @@ func (s *Server) refused(c *command) (words string) {
 		return s.refusal.rights
 	}
 	if !c.writes {
+		if c.name == "ping" && !s.inScript && strings.HasPrefix(s.refusal.words, "MISCONF") {
+			return s.refusal.words
+		}
 		return ""
 	}
 	if s.refusal.words != "" {

@@ -24,7 +24,7 @@ func sismember(s *Server, args []string) Value {
 	if wrong {
 		return wrongType
 	}
-	return flag(o != nil && o.index(args[2]) >= 0)
+	return boolean(o != nil && o.index(args[2]) >= 0)
 }
 
 // smembers lists them in the order in which they came; that of Redis is another.

@@ -174,7 +174,7 @@ func setnx(s *Server, args []string) Value {
 	if !found {
 		s.set(args[1], args[2], 0)
 	}
-	return flag(!found)
+	return boolean(!found)
 }
 
 func incr(s *Server, args []string) Value { return s.add(args[1], 1) }
@@ -193,7 +193,7 @@ func decrby(s *Server, args []string) Value {
 	switch {
 	case !read:
 		return notInteger
-	case by == math.MinInt64:
+	case by == math.MinInt64 && s.since(7, 0):
 		return failure("ERR decrement would overflow")
 	}
 	return s.add(args[1], -by)

@@ -8,32 +8,35 @@ import (
 
 // bounds is a range of scores.
 type bounds struct {
-	min, max                   float64
-	withoutMinimum, withoutMax bool // "(" before it
+	min, max               float64
+	withoutMin, withoutMax bool // "(" before it
 }
 
-func readBounds(low, high string) (b bounds, read bool) {
-	b.min, b.withoutMinimum, read = readBound(low)
+func (s *Server) readBounds(low, high string) (b bounds, read bool) {
+	b.min, b.withoutMin, read = s.readBound(low)
 	if !read {
 		return b, false
 	}
-	b.max, b.withoutMax, read = readBound(high)
+	b.max, b.withoutMax, read = s.readBound(high)
 	return b, read
 }
 
-// readBound takes nothing for 0, as C does.
-func readBound(s string) (score float64, without, read bool) {
-	s, without = strings.CutPrefix(s, "(")
-	if s == "" {
+// readBound takes nothing for 0, as C does. Redis 8 reads neither spaces nor hexadecimal numbers there.
+func (s *Server) readBound(bound string) (score float64, without, read bool) {
+	bound, without = strings.CutPrefix(bound, "(")
+	if bound == "" {
 		return 0, without, true
 	}
-	score, read, _ = strtod(s)
+	if s.since(8, 0) && (isSpace(bound[0]) || strings.ContainsAny(bound, "xX")) {
+		return 0, false, false
+	}
+	score, read, _ = strtod(bound)
 	return score, without, read && !math.IsNaN(score)
 }
 
 // within is the part of a sorted set that is in the bounds.
 func (b bounds) within(parts []element) (from, to int) {
-	for from < len(parts) && (parts[from].score < b.min || b.withoutMinimum && parts[from].score == b.min) {
+	for from < len(parts) && (parts[from].score < b.min || b.withoutMin && parts[from].score == b.min) {
 		from++
 	}
 	to = from
@@ -79,7 +82,7 @@ func (s *Server) zrange(args []string, byScore bool) Value {
 	if limited && !byScore && count != -1 {
 		return failure("ERR syntax error, LIMIT is only supported in combination with either BYSCORE or BYLEX")
 	}
-	pick, bad := picker(args[2], args[3], byScore, reversed)
+	pick, bad := s.picker(args[2], args[3], byScore, reversed)
 	if bad.Kind == Err {
 		return bad
 	}
@@ -110,12 +113,12 @@ func (s *Server) zrange(args []string, byScore bool) Value {
 }
 
 // picker reads the ends of a range, by place or by score, and gives what finds it in a sorted set.
-func picker(first, last string, byScore, reversed bool) (pick func([]element) (from, to int), bad Value) {
+func (s *Server) picker(first, last string, byScore, reversed bool) (pick func([]element) (from, to int), bad Value) {
 	if byScore {
 		if reversed {
 			first, last = last, first
 		}
-		b, read := readBounds(first, last)
+		b, read := s.readBounds(first, last)
 		if !read {
 			return nil, notBound
 		}
@@ -148,7 +151,7 @@ func limit(some []element, offset, count int64) []element {
 }
 
 func zcount(s *Server, args []string) Value {
-	b, read := readBounds(args[2], args[3])
+	b, read := s.readBounds(args[2], args[3])
 	if !read {
 		return notBound
 	}
@@ -164,7 +167,7 @@ func zcount(s *Server, args []string) Value {
 }
 
 func zremrangebyscore(s *Server, args []string) Value {
-	b, read := readBounds(args[2], args[3])
+	b, read := s.readBounds(args[2], args[3])
 	if !read {
 		return notBound
 	}
