@@ -17,6 +17,18 @@ var refusals = map[string]struct{ begin, end []string }{
 	"MISCONF":    {[]string{"CONFIG", "SET", "save", "3600 1"}, []string{"CONFIG", "SET", "save", ""}},
 }
 
+// rights are commands that a user may be forbidden, and rightsBack allows them again.
+var (
+	rights = []string{
+		"hset", "hdel", "pexpire", "pttl", "hmget", "hexists", "hgetall", "hget", "hlen", "set", "get", "incrby", "decrby", "del", "exists", "type", "time", "publish",
+		"pubsub", "spublish", "zadd", "zrem", "zscore", "zrange", "zremrangebyscore", "lindex", "lrange", "lpos", "rpush", "lpush", "lrem", "lpop",
+	}
+	rightsBack = []string{"ACL", "SETUSER", "default", "+@all"}
+)
+
+// rightsWords are those by which a script hears of a right that is missing.
+var rightsWords string
+
 // refusalWords are the words of the server at hand.
 var refusalWords map[string]string
 
@@ -43,6 +55,9 @@ func (r *rival) learnRefusals() {
 			r.Fatalf("%q answered %q", refusal.begin, refusalWords[name])
 		}
 	}
+	r.MustDo("ACL", "SETUSER", "default", "-get")
+	rightsWords = r.MustDo("EVAL", "return redis.pcall('GET', 'x').err .. ''", "0").Text
+	r.MustDo(rightsBack...)
 }
 
 // asModel runs a command of a duel on the model.
@@ -56,6 +71,13 @@ func (r *rival) asModel(s *Server, command []string) Value {
 			case strings.Join(refusal.end, " "):
 				s.Refuse("", 0)
 			}
+		}
+		return ok
+	case "ACL":
+		if command[3] == rightsBack[3] {
+			s.Forbid("")
+		} else {
+			s.Forbid(rightsWords, command[3][1:])
 		}
 		return ok
 	case "EVAL":
