@@ -11,6 +11,19 @@ import (
 
 // Functions of Lua that gopher-lua has otherwise than C.
 
+// typeNames are the answers of type, made once: gopher-lua makes one for each call.
+var typeNames = func() (names [int(lua.LTChannel) + 1]lua.LValue) {
+	for i := range names {
+		names[i] = lua.LString(lua.LValueType(i).String())
+	}
+	return names
+}()
+
+func luaType(l *lua.LState) int {
+	l.Push(typeNames[l.CheckAny(1).Type()])
+	return 1
+}
+
 // toNumber is tonumber. gopher-lua's takes no exponent without a point.
 func toNumber(l *lua.LState) int {
 	switch v := l.CheckAny(1).(type) {

@@ -22,6 +22,7 @@ func (in *Interpreter) openLibrary() {
 		in.globals.RawSetString(name, lua.LNil)
 	}
 	in.globals.RawSetString("tonumber", in.function(toNumber))
+	in.globals.RawSetString("type", in.function(luaType))
 	in.globals.RawGetString("string").(*lua.LTable).RawSetString("format", in.function(stringFormat))
 	in.openRedis()
 	in.protect()
