@@ -91,11 +91,14 @@ func comparable(command []string, v Value) string {
 		v.Array = slices.Clone(v.Array)
 		slices.SortFunc(v.Array, func(a, b Value) int { return strings.Compare(a.Str, b.Str) })
 	}
-	return brand.ReplaceAllString(v.String(), "")
+	return scriptLine.ReplaceAllString(brand.Replace(v.String()), "")
 }
 
-// brand is what the servers that come of Redis call themselves where Redis says its name, and the line of a script that Redis 6 tells.
-var brand = regexp.MustCompile(`(Redis|Valkey|Redict) |^!?@user_script: \d+: `)
+// scriptLine is the line of a script that Redis 6 tells in front of some errors.
+var scriptLine = regexp.MustCompile(`^!?@user_script: \d+: `)
+
+// brand leaves out the name of Redis, where the servers that come of it say their own or none.
+var brand = strings.NewReplacer("Redis ", "", "Redict ", "", "Valkey ", "", "redis lib ", "", "redict lib ", "", "Lua redis lib command", "Command", "Lua redict lib command", "Command")
 
 func shown(steps []step, answers []Value) string {
 	var b strings.Builder

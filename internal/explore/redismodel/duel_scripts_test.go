@@ -182,7 +182,7 @@ func (d *scriptDuel) onRival(calls []*call, at int64) []Value {
 }
 
 // luaError finds an error of Lua itself, which words it in its own way.
-var luaError = regexp.MustCompile(`^!ERR .*user_script:.*`)
+var luaError = regexp.MustCompile(`^!ERR .*user_script.*`)
 
 // comparable is an answer as text: of an error of Lua itself only that it is one.
 func (d *scriptDuel) comparable(c *call, v Value) string {

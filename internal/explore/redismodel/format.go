@@ -50,6 +50,16 @@ func toNumber(l *lua.LState) int {
 	return 1
 }
 
+// toString is tostring. A number that is joined with ".." is still written by gopher-lua, in full where C takes 14 digits.
+func toString(l *lua.LState) int {
+	if n, is := l.CheckAny(1).(lua.LNumber); is {
+		l.Push(lua.LString(formatG(float64(n), 14)))
+	} else {
+		l.Push(l.ToStringMeta(l.Get(1)))
+	}
+	return 1
+}
+
 // luaNumber reads a number as Lua does: as C does, with spaces round it.
 func luaNumber(s string) (f float64, read bool) {
 	s = untilZero(s)

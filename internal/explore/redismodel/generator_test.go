@@ -11,6 +11,8 @@ type generator struct {
 	*rand.Rand
 	now int64 // µs, at the end of what it has made
 	old bool  // for Redis 6
+
+	focus int // the type that most commands are about
 }
 
 func (g *generator) one(among ...string) string { return among[g.IntN(len(among))] }
@@ -132,6 +134,10 @@ var makers = [][]func(g *generator) []string{
 		},
 		func(g *generator) []string { return join("PEXPIRE", g.key(), g.duration()) },
 		func(g *generator) []string {
+			return join("PEXPIRE", g.key(), g.one("1000", "1001"), g.maybe(g.one("GT", "LT")))
+		},
+		func(g *generator) []string { return join("PEXPIRE", g.key(), g.one("1000", "1001"), g.one("GT", "LT")) },
+		func(g *generator) []string {
 			unit := g.IntN(2)
 			return join([]string{"PEXPIREAT", "EXPIREAT"}[unit], g.key(), g.moment([]int64{1, 1000}[unit]), g.maybe(g.one("GT", "LT", "NX", "XX")))
 		},
@@ -190,6 +196,9 @@ var makers = [][]func(g *generator) []string{
 			return join("ZADD", g.key(), g.maybe(g.one("XX", "NX", "xx")), g.maybe(g.one("GT", "LT")), g.maybe(g.one("CH", "ch")), g.maybe("INCR"),
 				g.some(1, 2, func() []string { return []string{g.score(), g.member()} }))
 		},
+		func(g *generator) []string {
+			return join("ZADD", g.key(), g.one("LT", "GT", "XX"), g.maybe("CH"), g.maybe("INCR"), g.one("0", "-0", "1", "2", "-1"), g.member())
+		},
 		func(g *generator) []string { return join("ZINCRBY", g.key(), g.score(), g.member()) },
 		func(g *generator) []string {
 			return join("ZREM", g.key(), g.some(1, 3, func() []string { return []string{g.member()} }))
@@ -207,6 +216,9 @@ var makers = [][]func(g *generator) []string{
 			return join("ZRANGEBYSCORE", g.key(), g.bound(), g.bound(), g.maybe("WITHSCORES"), g.maybe("LIMIT", g.small(), g.small()), g.some(0, 1, func() []string { return g.maybe("REV") }))
 		},
 		func(g *generator) []string { return join("ZREMRANGEBYSCORE", g.key(), g.bound(), g.bound()) },
+		func(g *generator) []string {
+			return join("ZRANGEBYSCORE", g.key(), g.one("(0", "(1", "(2", "0", "1", "2"), g.one("(1", "(2", "(3", "1", "2", "3"))
+		},
 	},
 	{ // sets
 		func(g *generator) []string {
@@ -241,6 +253,9 @@ return redis.pcall(unpack(ARGV))`
 // command makes one. Now and then a word of it is missing or is one too many; now and then a script runs it.
 func (g *generator) command() []string {
 	kind := makers[g.IntN(len(makers))]
+	if g.IntN(2) == 0 {
+		kind = makers[g.focus]
+	}
 	command := kind[g.IntN(len(kind))](g)
 	switch g.IntN(60) {
 	case 0:
@@ -263,6 +278,7 @@ func (g *generator) command() []string {
 // sequence makes some twenty commands, what they end with being what stands.
 func (g *generator) sequence() (steps []step) {
 	ill := ""
+	g.focus = g.IntN(len(makers))
 	for range 15 + g.IntN(11) {
 		passes := int64(0)
 		switch g.IntN(12) {
