@@ -38,12 +38,3 @@ func smembers(s *Server, args []string) Value {
 	}
 	return names(o.parts)
 }
-
-// names lists parts by their names.
-func names(parts []element) Value {
-	answer := Value{Kind: Array, Array: make([]Value, len(parts))}
-	for i := range parts {
-		answer.Array[i] = text(parts[i].name)
-	}
-	return answer
-}

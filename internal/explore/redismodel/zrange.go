@@ -48,41 +48,53 @@ func (b bounds) within(parts []element) (from, to int) {
 
 var notBound = failure("ERR min or max is not a float")
 
+// rangeOptions are those of ZRANGE and ZRANGEBYSCORE.
+type rangeOptions struct {
+	byScore, reversed, withScores bool
+	offset, count                 int64 // of LIMIT
+}
+
+// readRangeOptions reads them; old: those of ZRANGEBYSCORE.
+func (s *Server) readRangeOptions(words []string, old bool) (how rangeOptions, bad Value) {
+	how = rangeOptions{byScore: old, count: -1}
+	for i := 0; i < len(words); i++ {
+		switch option := strings.ToUpper(words[i]); {
+		case option == "WITHSCORES":
+			how.withScores = true
+		case option == "LIMIT" && i+2 < len(words):
+			var read, read2 bool
+			how.offset, read = parseInt(words[i+1])
+			how.count, read2 = parseInt(words[i+2])
+			if !read || !read2 {
+				return how, notInteger
+			}
+			i += 2
+		case option == "REV" && !old && s.since(6, 2):
+			how.reversed = true
+		case option == "BYSCORE" && !old && s.since(6, 2):
+			how.byScore = true
+		default:
+			return how, syntaxError
+		}
+	}
+	if !how.byScore && how.count != -1 {
+		return how, failure("ERR syntax error, LIMIT is only supported in combination with either BYSCORE or BYLEX")
+	}
+	return how, Value{}
+}
+
 // zrange is ZRANGE key start stop [BYSCORE] [REV] [LIMIT offset count] [WITHSCORES].
 func zrange(s *Server, args []string) Value { return s.zrange(args, false) }
 
 // zrangebyscore is ZRANGEBYSCORE key min max [WITHSCORES] [LIMIT offset count].
 func zrangebyscore(s *Server, args []string) Value { return s.zrange(args, true) }
 
-func (s *Server) zrange(args []string, byScore bool) Value {
-	old := byScore
-	var reversed, withScores, limited bool
-	offset, count := int64(0), int64(-1)
-	for i := 4; i < len(args); i++ {
-		switch option := strings.ToUpper(args[i]); {
-		case option == "WITHSCORES":
-			withScores = true
-		case option == "LIMIT" && i+2 < len(args):
-			var read, read2 bool
-			offset, read = parseInt(args[i+1])
-			count, read2 = parseInt(args[i+2])
-			if !read || !read2 {
-				return notInteger
-			}
-			limited = true
-			i += 2
-		case option == "REV" && !old && s.since(6, 2):
-			reversed = true
-		case option == "BYSCORE" && !old && s.since(6, 2):
-			byScore = true
-		default:
-			return syntaxError
-		}
+func (s *Server) zrange(args []string, old bool) Value {
+	how, bad := s.readRangeOptions(args[4:], old)
+	if bad.Kind == Err {
+		return bad
 	}
-	if limited && !byScore && count != -1 {
-		return failure("ERR syntax error, LIMIT is only supported in combination with either BYSCORE or BYLEX")
-	}
-	pick, bad := s.picker(args[2], args[3], byScore, reversed)
+	pick, bad := s.picker(args[2], args[3], how)
 	if bad.Kind == Err {
 		return bad
 	}
@@ -95,14 +107,14 @@ func (s *Server) zrange(args []string, byScore bool) Value {
 	}
 	from, to := pick(o.parts)
 	some := o.parts[from:to]
-	if reversed {
+	if how.reversed {
 		some = slices.Clone(some)
 		slices.Reverse(some)
 	}
-	if byScore {
-		some = limit(some, offset, count)
+	if how.byScore {
+		some = limit(some, how.offset, how.count)
 	}
-	if !withScores {
+	if !how.withScores {
 		return names(some)
 	}
 	answer := Value{Kind: Array, Array: make([]Value, 0, 2*len(some))}
@@ -113,9 +125,9 @@ func (s *Server) zrange(args []string, byScore bool) Value {
 }
 
 // picker reads the ends of a range, by place or by score, and gives what finds it in a sorted set.
-func (s *Server) picker(first, last string, byScore, reversed bool) (pick func([]element) (from, to int), bad Value) {
-	if byScore {
-		if reversed {
+func (s *Server) picker(first, last string, how rangeOptions) (pick func([]element) (from, to int), bad Value) {
+	if how.byScore {
+		if how.reversed {
 			first, last = last, first
 		}
 		b, read := s.readBounds(first, last)
@@ -131,7 +143,7 @@ func (s *Server) picker(first, last string, byScore, reversed bool) (pick func([
 	}
 	return func(parts []element) (from, to int) {
 		from, to = between(low, high, len(parts))
-		if reversed {
+		if how.reversed {
 			return len(parts) - to, len(parts) - from
 		}
 		return from, to
