@@ -24,7 +24,10 @@ func (in *Interpreter) openLibrary() {
 	in.globals.RawSetString("tonumber", in.function(toNumber))
 	in.globals.RawSetString("tostring", in.function(toString))
 	in.globals.RawSetString("type", in.function(luaType))
-	in.globals.RawGetString("string").(*lua.LTable).RawSetString("format", in.function(stringFormat))
+	texts := in.globals.RawGetString("string").(*lua.LTable)
+	for name, f := range map[string]lua.LGFunction{"find": stringFind, "format": stringFormat, "gmatch": stringGmatch, "match": stringMatch} {
+		texts.RawSetString(name, in.function(f))
+	}
 	in.openRedis()
 	in.protect()
 }

@@ -231,6 +231,9 @@ func notNegative(what, given string) (n int64, bad Value) {
 // places are where a member is in a list: from the rank-th on, count of them (0: all, -1: one), looking at most members at most.
 func (o *object) places(member string, rank, count, most int64) (found []Value) {
 	skip := max(rank, -rank) - 1
+	if rank == math.MinInt64 { // which before 7.2 is its own negative, and below any count
+		skip = 0
+	}
 	for step := range o.parts {
 		if most > 0 && int64(step) >= most {
 			break
