@@ -7,8 +7,9 @@ import (
 
 // command is one of Redis.
 type command struct {
-	name  string // in lower case
-	arity int    // words with the name; -n: n at least
+	name   string // in lower case
+	arity  int    // words with the name; -n: n at least
+	arity6 int    // before 7.0, where that was another
 	// writes: a server that refuses writes refuses it. grows: so does one at maxmemory.
 	writes, grows bool
 	major, minor  int                                  // since which version; 0: since long
@@ -31,8 +32,8 @@ var commands = func() map[string]*command {
 	add("DEL", -2, writes, del)
 	add("ECHO", 2, reads, echo)
 	add("EXISTS", -2, reads, exists)
-	add("EXPIRE", -3, writes, expire)
-	add("EXPIREAT", -3, writes, expireat)
+	add("EXPIRE", -3, writes, expire).arity6 = 3
+	add("EXPIREAT", -3, writes, expireat).arity6 = 3
 	add("EXPIRETIME", 2, reads, expiretime).major = 7
 	add("FLUSHALL", -1, writes, flushall)
 	add("FLUSHDB", -1, writes, flushall)
@@ -63,8 +64,8 @@ var commands = func() map[string]*command {
 	add("LREM", 4, writes, lrem)
 	add("MGET", -2, reads, mget)
 	add("PERSIST", 2, writes, persist)
-	add("PEXPIRE", -3, writes, pexpire)
-	add("PEXPIREAT", -3, writes, pexpireat)
+	add("PEXPIRE", -3, writes, pexpire).arity6 = 3
+	add("PEXPIREAT", -3, writes, pexpireat).arity6 = 3
 	add("PEXPIRETIME", 2, reads, pexpiretime).major = 7
 	add("PING", -1, reads, ping)
 	add("PSETEX", 4, grows, psetex)
@@ -94,7 +95,6 @@ var commands = func() map[string]*command {
 	add("ZINCRBY", 4, grows, zincrby)
 	add("ZRANGE", -4, reads, zrange)
 	add("ZRANGEBYSCORE", -4, reads, zrangebyscore)
-	add("ZRANK", 3, reads, zrank)
 	add("ZREM", -3, writes, zrem)
 	add("ZREMRANGEBYSCORE", 4, writes, zremrangebyscore)
 	add("ZSCORE", 3, reads, zscore)
@@ -112,10 +112,17 @@ func (s *Server) run(args []string) Value {
 	if c.major != 0 && !s.since(c.major, c.minor) {
 		return s.unknown(args)
 	}
-	if len(args) != c.arity && (c.arity > 0 || len(args) < -c.arity) {
+	arity := c.arity
+	if c.arity6 != 0 && !s.since(7, 0) {
+		arity = c.arity6
+	}
+	if len(args) != arity && (arity > 0 || len(args) < -arity) {
 		return s.wrongCount(c.name)
 	}
 	if words := s.refused(c); words != "" {
+		if s.inScript && !s.since(7, 0) {
+			words = "@user_script: 1: -" + words + "\r\n"
+		}
 		return failure(words)
 	}
 	return c.run(s, args)
@@ -135,9 +142,15 @@ func (s *Server) unknown(args []string) Value {
 	}
 	var given strings.Builder
 	for _, arg := range args[1:] {
-		fmt.Fprintf(&given, "%s%s%s%s", open, arg, shut, map[bool]string{true: " ", false: ", "}[s.since(7, 0)])
+		fmt.Fprintf(&given, "%s%s%s%s", open, untilZero(arg), shut, map[bool]string{true: " ", false: ", "}[s.since(7, 0)])
 	}
-	return failure("ERR unknown command " + open + args[0] + shut + ", with args beginning with: " + given.String())
+	return failure("ERR unknown command " + open + untilZero(args[0]) + shut + ", with args beginning with: " + given.String())
+}
+
+// untilZero is what C sees of a text.
+func untilZero(text string) string {
+	text, _, _ = strings.Cut(text, "\x00")
+	return text
 }
 
 // wrongCount is the answer to a command with too few or too many words.

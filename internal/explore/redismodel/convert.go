@@ -102,11 +102,14 @@ func truncate(f float64) int64 {
 }
 
 // argument is a number as an argument of a command.
-func argument(f float64) string {
-	if f == math.Trunc(f) && math.Abs(f) < 1<<53 && (f != 0 || !math.Signbit(f)) {
-		return strconv.FormatInt(int64(f), 10)
+func (s *Server) argument(f float64) string {
+	switch {
+	case math.IsNaN(f):
+		return formatG(f, 17)
+	case f == 0 && s.since(7, 2):
+		return "0"
 	}
-	return formatG(f, 17)
+	return s.formatFloat(f)
 }
 
 // formatG is C's %g with so many digits.

@@ -12,9 +12,6 @@ func pexpireat(s *Server, args []string) Value { return s.expireAt(args, 1, 0) }
 
 // expireAt is EXPIRE and its like: key, time, [NX | XX | GT | LT ...], in units of so many ms from a time on.
 func (s *Server) expireAt(args []string, unit, from int64) Value {
-	if len(args) > 3 && !s.since(7, 0) {
-		return s.wrongCount(strings.ToLower(args[0]))
-	}
 	var nx, xx, gt, lt bool
 	for _, option := range args[3:] {
 		switch strings.ToUpper(option) {
@@ -27,7 +24,7 @@ func (s *Server) expireAt(args []string, unit, from int64) Value {
 		case "LT":
 			lt = true
 		default:
-			return failure("ERR Unsupported option " + option)
+			return failure("ERR Unsupported option " + untilZero(option))
 		}
 	}
 	switch {

@@ -11,6 +11,19 @@ import (
 
 // Functions of Lua that gopher-lua has otherwise than C.
 
+// typeNames are the answers of type, made once: gopher-lua makes one for each call.
+var typeNames = func() (names [int(lua.LTChannel) + 1]lua.LValue) {
+	for i := range names {
+		names[i] = lua.LString(lua.LValueType(i).String())
+	}
+	return names
+}()
+
+func luaType(l *lua.LState) int {
+	l.Push(typeNames[l.CheckAny(1).Type()])
+	return 1
+}
+
 // toNumber is tonumber. gopher-lua's takes no exponent without a point.
 func toNumber(l *lua.LState) int {
 	switch v := l.CheckAny(1).(type) {
@@ -37,9 +50,19 @@ func toNumber(l *lua.LState) int {
 	return 1
 }
 
+// toString is tostring. A number that is joined with ".." is still written by gopher-lua, in full where C takes 14 digits.
+func toString(l *lua.LState) int {
+	if n, is := l.CheckAny(1).(lua.LNumber); is {
+		l.Push(lua.LString(formatG(float64(n), 14)))
+	} else {
+		l.Push(l.ToStringMeta(l.Get(1)))
+	}
+	return 1
+}
+
 // luaNumber reads a number as Lua does: as C does, with spaces round it.
 func luaNumber(s string) (f float64, read bool) {
-	s, _, _ = strings.Cut(s, "\x00")
+	s = untilZero(s)
 	if n, is := shortInt(s); is {
 		return float64(n), true
 	}
@@ -121,7 +144,7 @@ func formatOne(l *lua.LState, flags string, letter byte, arg int) string {
 
 // wholeNumber is C's %.0f.
 func wholeNumber(f float64) string {
-	if f == math.Trunc(f) && math.Abs(f) < 1<<53 && (f != 0 || !math.Signbit(f)) {
+	if isWhole(f, 1<<53) {
 		return strconv.FormatInt(int64(f), 10)
 	}
 	if math.IsInf(f, 0) || math.IsNaN(f) {

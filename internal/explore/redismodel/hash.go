@@ -1,16 +1,9 @@
 package redismodel
 
 import (
-	"slices"
 	"strconv"
 	"strings"
 )
-
-// fields finds a hash to read; nil when there is none, and wrong when another type stands there.
-func (s *Server) read(key string, kind kind) (o *object, wrong bool) {
-	o = s.find(key)
-	return o, o != nil && o.kind != kind
-}
 
 // put sets a field, and reports whether it is new.
 func (o *object) put(field, value string) (fresh bool) {
@@ -90,19 +83,7 @@ func hexists(s *Server, args []string) Value {
 	if wrong {
 		return wrongType
 	}
-	return flag(o != nil && o.index(args[2]) >= 0)
-}
-
-// size answers how many parts there are.
-func (s *Server) size(key string, kind kind) Value {
-	o, wrong := s.read(key, kind)
-	switch {
-	case wrong:
-		return wrongType
-	case o == nil:
-		return integer(0)
-	}
-	return integer(len(o.parts))
+	return boolean(o != nil && o.index(args[2]) >= 0)
 }
 
 func hlen(s *Server, args []string) Value { return s.size(args[1], aHash) }
@@ -133,29 +114,6 @@ func (s *Server) fields(key string, names, values bool) Value {
 }
 
 func hdel(s *Server, args []string) Value { return s.take(args[1], aHash, args[2:]) }
-
-// take removes parts by their names, and the key with the last, and answers how many they were.
-func (s *Server) take(key string, kind kind, names []string) Value {
-	o, wrong := s.read(key, kind)
-	switch {
-	case wrong:
-		return wrongType
-	case o == nil:
-		return integer(0)
-	}
-	gone := 0
-	for _, name := range names {
-		i := o.index(name)
-		if i < 0 {
-			continue
-		}
-		o = s.have(key, kind)
-		o.parts = slices.Delete(o.parts, i, i+1)
-		gone++
-	}
-	s.dropIfEmpty(key, o)
-	return integer(gone)
-}
 
 func hincrby(s *Server, args []string) Value {
 	by, read := parseInt(args[3])

@@ -152,20 +152,3 @@ func (s *Server) drop(key string) bool {
 	}
 	return found
 }
-
-// dropIfEmpty deletes a key whose last part has gone.
-func (s *Server) dropIfEmpty(key string, o *object) {
-	if len(o.parts) == 0 {
-		s.drop(key)
-	}
-}
-
-// index is where a part of that name is, -1: nowhere.
-func (o *object) index(name string) int {
-	for i := range o.parts {
-		if o.parts[i].name == name {
-			return i
-		}
-	}
-	return -1
-}

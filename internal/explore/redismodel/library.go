@@ -22,7 +22,12 @@ func (in *Interpreter) openLibrary() {
 		in.globals.RawSetString(name, lua.LNil)
 	}
 	in.globals.RawSetString("tonumber", in.function(toNumber))
-	in.globals.RawGetString("string").(*lua.LTable).RawSetString("format", in.function(stringFormat))
+	in.globals.RawSetString("tostring", in.function(toString))
+	in.globals.RawSetString("type", in.function(luaType))
+	texts := in.globals.RawGetString("string").(*lua.LTable)
+	for name, f := range map[string]lua.LGFunction{"find": stringFind, "format": stringFormat, "gmatch": stringGmatch, "match": stringMatch} {
+		texts.RawSetString(name, in.function(f))
+	}
 	in.openRedis()
 	in.protect()
 }
@@ -85,15 +90,15 @@ func (in *Interpreter) call(protected bool) int {
 		case lua.LString:
 			in.words = append(in.words, string(word))
 		case lua.LNumber:
-			in.words = append(in.words, argument(float64(word)))
+			in.words = append(in.words, in.server.argument(float64(word)))
 		default:
-			answer = in.misuse("Lua redis lib command arguments must be strings or integers")
+			answer = in.misuse("Lua redis lib command arguments must be strings or integers", "Lua redis() command arguments must be strings or integers")
 		}
 	}
 	switch {
 	case answer.Kind == Err:
 	case len(in.words) == 0:
-		answer = in.misuse("Please specify at least one argument for this redis.call() call")
+		answer = in.misuse("Please specify at least one argument for this redis lib call", "Please specify at least one argument for redis.call()")
 	default:
 		answer = in.server.run(in.words)
 	}
@@ -108,21 +113,20 @@ func (in *Interpreter) call(protected bool) int {
 	return 0
 }
 
-// misuse is the error of a call that never became a command.
-func (in *Interpreter) misuse(words string) Value {
+// misuse is the error of a call that never became a command: in the words of Redis 7, and of those before.
+func (in *Interpreter) misuse(words, before string) Value {
 	if in.server.since(7, 0) {
 		return failure("ERR " + words)
 	}
-	return failure("@user_script: 1: " + words)
+	return failure("@user_script: 1: " + before)
 }
 
-// errorReply is redis.error_reply: since 7.0 a text without a code in front gets one.
+// errorReply is redis.error_reply: since 7.0 a text of one word gets a code in front.
 func (in *Interpreter) errorReply(l *lua.LState) int {
 	words := l.CheckString(1)
 	if in.server.since(7, 0) {
-		if bare, dashed := strings.CutPrefix(words, "-"); dashed {
-			words = bare
-		} else {
+		words = strings.TrimPrefix(words, "-")
+		if !strings.Contains(words, " ") {
 			words = "ERR " + words
 		}
 	}

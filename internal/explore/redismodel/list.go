@@ -1,6 +1,7 @@
 package redismodel
 
 import (
+	"math"
 	"slices"
 	"strings"
 )
@@ -48,9 +49,6 @@ func lpop(s *Server, args []string) Value {
 	case o == nil:
 		return null
 	case count == 0:
-		if !s.since(7, 0) {
-			return null
-		}
 		return empty
 	}
 	o = s.have(args[1], aList)
@@ -127,10 +125,16 @@ func lrange(s *Server, args []string) Value {
 	return names(o.parts[from:to])
 }
 
+// beyond is since 7.2 the answer to a number that has no negative.
+var beyond = failure("ERR value is out of range, value must between -9223372036854775807 and 9223372036854775807")
+
 func lrem(s *Server, args []string) Value {
 	count, read := parseInt(args[2])
-	if !read {
+	switch {
+	case !read:
 		return notInteger
+	case count == math.MinInt64 && s.since(7, 2):
+		return beyond
 	}
 	o, wrong := s.read(args[1], aList)
 	switch {
@@ -177,6 +181,8 @@ func lpos(s *Server, args []string) Value {
 				bad = notInteger
 			case rank == 0:
 				bad = s.rankZero()
+			case rank == math.MinInt64 && s.since(7, 2):
+				bad = beyond
 			}
 		case "COUNT":
 			count, bad = notNegative("COUNT", args[i+1])
@@ -225,6 +231,9 @@ func notNegative(what, given string) (n int64, bad Value) {
 // places are where a member is in a list: from the rank-th on, count of them (0: all, -1: one), looking at most members at most.
 func (o *object) places(member string, rank, count, most int64) (found []Value) {
 	skip := max(rank, -rank) - 1
+	if rank == math.MinInt64 { // which before 7.2 is its own negative, and below any count
+		skip = 0
+	}
 	for step := range o.parts {
 		if most > 0 && int64(step) >= most {
 			break

@@ -54,12 +54,41 @@ func (s *Server) formatFloat(f float64) string {
 		return "inf"
 	case math.IsInf(f, -1):
 		return "-inf"
-	case f == math.Trunc(f) && math.Abs(f) < 1<<52 && (f != 0 || !math.Signbit(f)):
+	case isWhole(f, 1<<52):
+		return strconv.FormatInt(int64(f), 10)
+	case s.since(7, 2) && isWhole(f, 1<<62):
 		return strconv.FormatInt(int64(f), 10)
 	case s.since(7, 2):
-		return strconv.FormatFloat(f, 'g', -1, 64)
+		return shortest(f)
 	}
 	return strconv.FormatFloat(f, 'g', 17, 64)
+}
+
+// isWhole reports whether a number is an integer below a bound, and not the negative zero.
+func isWhole(f, bound float64) bool {
+	return f == math.Trunc(f) && math.Abs(f) < bound && (f != 0 || !math.Signbit(f))
+}
+
+// shortest writes the fewest digits that are read as the same number, as fpconv does: plain where that is about as short.
+func shortest(f float64) string {
+	sign, mantissa, power := "", "", ""
+	mantissa, power, _ = strings.Cut(strconv.FormatFloat(f, 'e', -1, 64), "e")
+	if rest, negative := strings.CutPrefix(mantissa, "-"); negative {
+		sign, mantissa = "-", rest
+	}
+	digits := strings.Replace(mantissa, ".", "", 1)
+	exponent, _ := strconv.Atoi(power)
+	zeros := exponent + 1 - len(digits) // behind the digits; below 0: some of these are behind the point
+	switch {
+	case zeros >= 0 && exponent < len(digits)+7:
+		return sign + digits + strings.Repeat("0", zeros)
+	case zeros < 0 && (zeros > -7 || max(exponent, -exponent) < 4):
+		if exponent < 0 {
+			return sign + "0." + strings.Repeat("0", -exponent-1) + digits
+		}
+		return sign + digits[:exponent+1] + "." + digits[exponent+1:]
+	}
+	return sign + mantissa + "e" + power[:1] + strings.TrimLeft(power[1:], "0")
 }
 
 // addOverflows reports whether a sum of two is none that 64 bits hold.

@@ -25,11 +25,11 @@ func pubsub(s *Server, args []string) Value {
 	if !sharded && !strings.EqualFold(args[1], "NUMSUB") || sharded && !s.since(7, 0) {
 		switch {
 		case !s.since(7, 0):
-			return failure("ERR Unknown subcommand or wrong number of arguments for '" + args[1] + "'. Try PUBSUB HELP.")
+			return failure("ERR Unknown subcommand or wrong number of arguments for '" + untilZero(args[1]) + "'. Try PUBSUB HELP.")
 		case s.inScript:
 			return s.unknown(args)
 		}
-		return failure("ERR unknown subcommand '" + args[1] + "'. Try PUBSUB HELP.")
+		return failure("ERR unknown subcommand '" + untilZero(args[1]) + "'. Try PUBSUB HELP.")
 	}
 	answer := Value{Kind: Array, Array: make([]Value, 0, 2*len(args)-4)}
 	for _, channel := range args[2:] {

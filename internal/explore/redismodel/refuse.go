@@ -12,8 +12,10 @@ type refusal struct {
 }
 
 // Refuse makes the server refuse writes, in the words of Redis without the dash ("READONLY You can't write against a read only
-// replica."), once it has let so many more through, whoever asks: also in the midst of a script, where redis-server changes its
-// mind only about a user's rights. "" ends it.
+// replica."), once it has let so many more through, whoever asks. "" ends it.
+//
+// It may begin in the midst of a script. redis-server looks before the first write of a script only: what it does is
+// Refuse(words, 0) between two calls. A script that is refused half-way there may leave what it leaves nowhere else.
 //
 // Of OOM it makes what Redis makes of it: commands that need no memory go on, and so do all of a script that has written already.
 func (s *Server) Refuse(words string, after int) {
@@ -36,6 +38,9 @@ func (s *Server) refused(c *command) (words string) {
 		return s.refusal.rights
 	}
 	if !c.writes {
+		if c.name == "ping" && !s.inScript && strings.HasPrefix(s.refusal.words, "MISCONF") {
+			return s.refusal.words
+		}
 		return ""
 	}
 	if s.refusal.words != "" {

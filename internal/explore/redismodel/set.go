@@ -24,7 +24,7 @@ func sismember(s *Server, args []string) Value {
 	if wrong {
 		return wrongType
 	}
-	return flag(o != nil && o.index(args[2]) >= 0)
+	return boolean(o != nil && o.index(args[2]) >= 0)
 }
 
 // smembers lists them in the order in which they came; that of Redis is another.
@@ -37,13 +37,4 @@ func smembers(s *Server, args []string) Value {
 		return empty
 	}
 	return names(o.parts)
-}
-
-// names lists parts by their names.
-func names(parts []element) Value {
-	answer := Value{Kind: Array, Array: make([]Value, len(parts))}
-	for i := range parts {
-		answer.Array[i] = text(parts[i].name)
-	}
-	return answer
 }

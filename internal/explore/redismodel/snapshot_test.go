@@ -15,11 +15,12 @@ func TestASnapshotIsValidForEver(t *testing.T) {
 		s.Do("RPUSH", "list", "a", "b")
 		s.Do("ZADD", "zset", "1", "a", "2", "b")
 		s.Do("SET", "string", "x", "PX", "1000")
+		s.Do("SADD", "set", "a", "b")
 	}
 	fill()
 	was, state := s.Snapshot(), s.AppendState(nil)
 	for _, change := range [][]string{
-		{"HSET", "hash", "a", "2"}, {"HDEL", "hash", "a"}, {"LPUSH", "list", "x"}, {"LREM", "list", "0", "b"}, {"ZADD", "zset", "9", "a"},
+		{"HSET", "hash", "a", "2"}, {"HDEL", "hash", "a"}, {"LPUSH", "list", "x"}, {"LREM", "list", "0", "b"}, {"ZADD", "zset", "1.5", "a"}, {"ZADD", "zset", "9", "a"},
 		{"ZREM", "zset", "a"}, {"PEXPIRE", "string", "5"}, {"SET", "string", "y"}, {"DEL", "hash", "list"}, {"FLUSHALL"}, {"APPEND", "string", "z"},
 	} {
 		s.Do(change...)
@@ -31,6 +32,12 @@ func TestASnapshotIsValidForEver(t *testing.T) {
 			t.Fatalf("after %q and back: %q, want %q", change, got, state)
 		}
 	}
+	s.Do("DEL", "set")
+	s.Do("RPUSH", "set", "a", "b")
+	if bytes.Equal(s.AppendState(nil), state) {
+		t.Error("a list is a set")
+	}
+	s.Restore(was)
 	other := New(NewInterpreter())
 	other.Restore(was)
 	other.Do("HSET", "hash", "a", "2")

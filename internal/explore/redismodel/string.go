@@ -69,50 +69,61 @@ func appendString(s *Server, args []string) Value {
 	return integer(len(o.text))
 }
 
-// set is SET key value [NX | XX] [GET] [EX s | PX ms | EXAT s | PXAT ms | KEEPTTL].
-func set(s *Server, args []string) Value {
-	var nx, xx, giveOld, keep bool
-	var unit, amount string
-	for i := 3; i < len(args); i++ {
-		option := strings.ToUpper(args[i])
-		last := i == len(args)-1
+// setOptions are those of SET.
+type setOptions struct {
+	nx, xx, giveOld, keep bool
+	unit, amount          string // of EX and its like
+}
+
+func (s *Server) readSetOptions(words []string) (how setOptions, read bool) {
+	for i := 0; i < len(words); i++ {
+		option := strings.ToUpper(words[i])
 		switch {
-		case option == "NX" && !xx && (!giveOld || s.since(7, 0)):
-			nx = true
-		case option == "XX" && !nx:
-			xx = true
-		case option == "GET" && (!nx || s.since(7, 0)):
-			giveOld = true
-		case option == "KEEPTTL" && unit == "":
-			keep = true
-		case (option == "EX" || option == "PX" || option == "EXAT" || option == "PXAT") && unit == "" && !keep && !last:
+		case option == "NX" && !how.xx && (!how.giveOld || s.since(7, 0)):
+			how.nx = true
+		case option == "XX" && !how.nx:
+			how.xx = true
+		case option == "GET" && (!how.nx || s.since(7, 0)):
+			how.giveOld = true
+		case option == "KEEPTTL" && how.unit == "":
+			how.keep = true
+		case (option == "EX" || option == "PX" || option == "EXAT" || option == "PXAT") && how.unit == "" && !how.keep && i+1 < len(words):
 			i++
-			unit, amount = option, args[i]
+			how.unit, how.amount = option, words[i]
 		default:
-			return syntaxError
+			return how, false
 		}
 	}
+	return how, true
+}
+
+// set is SET key value [NX | XX] [GET] [EX s | PX ms | EXAT s | PXAT ms | KEEPTTL].
+func set(s *Server, args []string) Value {
+	how, read := s.readSetOptions(args[3:])
+	if !read {
+		return syntaxError
+	}
 	var expires int64
-	if unit != "" {
+	if how.unit != "" {
 		var bad Value
-		if expires, bad = s.end("set", unit, amount); bad.Kind == Err {
+		if expires, bad = s.end("set", how.unit, how.amount); bad.Kind == Err {
 			return bad
 		}
 	}
 	answer := ok
-	if giveOld {
+	if how.giveOld {
 		if answer = get(s, args[:2]); answer.Kind == Err {
 			return answer
 		}
 	}
 	at, found := s.at(args[1])
-	if nx && found || xx && !found {
-		if giveOld {
+	if how.nx && found || how.xx && !found {
+		if how.giveOld {
 			return answer
 		}
 		return null
 	}
-	if keep && found {
+	if how.keep && found {
 		expires = s.keys.items[at].expires
 	}
 	s.set(args[1], args[2], expires)
@@ -174,7 +185,7 @@ func setnx(s *Server, args []string) Value {
 	if !found {
 		s.set(args[1], args[2], 0)
 	}
-	return flag(!found)
+	return boolean(!found)
 }
 
 func incr(s *Server, args []string) Value { return s.add(args[1], 1) }
@@ -193,7 +204,7 @@ func decrby(s *Server, args []string) Value {
 	switch {
 	case !read:
 		return notInteger
-	case by == math.MinInt64:
+	case by == math.MinInt64 && s.since(7, 0):
 		return failure("ERR decrement would overflow")
 	}
 	return s.add(args[1], -by)

@@ -26,14 +26,6 @@ type Value struct {
 	Array []Value // of Array
 }
 
-// Error is the text of an error answer; "" for any other.
-func (v Value) Error() string {
-	if v.Kind != Err {
-		return ""
-	}
-	return v.Str
-}
-
 // String shows the answer for a message: texts in quotes, lists in brackets, errors behind an exclamation mark.
 func (v Value) String() string {
 	switch v.Kind {
@@ -59,8 +51,8 @@ func integer[T int | int64](n T) Value { return Value{Kind: Int, Int: int64(n)} 
 func text(s string) Value              { return Value{Kind: Str, Str: s} }
 func failure(words string) Value       { return Value{Kind: Err, Str: words} }
 
-// flag is the answer of a command that says whether it changed something.
-func flag(changed bool) Value {
+// boolean is the answer of a command that says whether it changed something.
+func boolean(changed bool) Value {
 	if changed {
 		return Value{Kind: Int, Int: 1}
 	}

@@ -8,32 +8,35 @@ import (
 
 // bounds is a range of scores.
 type bounds struct {
-	min, max                   float64
-	withoutMinimum, withoutMax bool // "(" before it
+	min, max               float64
+	withoutMin, withoutMax bool // "(" before it
 }
 
-func readBounds(low, high string) (b bounds, read bool) {
-	b.min, b.withoutMinimum, read = readBound(low)
+func (s *Server) readBounds(low, high string) (b bounds, read bool) {
+	b.min, b.withoutMin, read = s.readBound(low)
 	if !read {
 		return b, false
 	}
-	b.max, b.withoutMax, read = readBound(high)
+	b.max, b.withoutMax, read = s.readBound(high)
 	return b, read
 }
 
-// readBound takes nothing for 0, as C does.
-func readBound(s string) (score float64, without, read bool) {
-	s, without = strings.CutPrefix(s, "(")
-	if s == "" {
+// readBound takes nothing for 0, as C does. Redis 8 reads neither spaces nor hexadecimal numbers there.
+func (s *Server) readBound(bound string) (score float64, without, read bool) {
+	bound, without = strings.CutPrefix(bound, "(")
+	if bound == "" {
 		return 0, without, true
 	}
-	score, read, _ = strtod(s)
+	if s.since(8, 0) && (isSpace(bound[0]) || strings.ContainsAny(bound, "xX")) {
+		return 0, false, false
+	}
+	score, read, _ = strtod(bound)
 	return score, without, read && !math.IsNaN(score)
 }
 
 // within is the part of a sorted set that is in the bounds.
 func (b bounds) within(parts []element) (from, to int) {
-	for from < len(parts) && (parts[from].score < b.min || b.withoutMinimum && parts[from].score == b.min) {
+	for from < len(parts) && (parts[from].score < b.min || b.withoutMin && parts[from].score == b.min) {
 		from++
 	}
 	to = from
@@ -45,41 +48,53 @@ func (b bounds) within(parts []element) (from, to int) {
 
 var notBound = failure("ERR min or max is not a float")
 
+// rangeOptions are those of ZRANGE and ZRANGEBYSCORE.
+type rangeOptions struct {
+	byScore, reversed, withScores bool
+	offset, count                 int64 // of LIMIT
+}
+
+// readRangeOptions reads them; old: those of ZRANGEBYSCORE.
+func (s *Server) readRangeOptions(words []string, old bool) (how rangeOptions, bad Value) {
+	how = rangeOptions{byScore: old, count: -1}
+	for i := 0; i < len(words); i++ {
+		switch option := strings.ToUpper(words[i]); {
+		case option == "WITHSCORES":
+			how.withScores = true
+		case option == "LIMIT" && i+2 < len(words):
+			var read, read2 bool
+			how.offset, read = parseInt(words[i+1])
+			how.count, read2 = parseInt(words[i+2])
+			if !read || !read2 {
+				return how, notInteger
+			}
+			i += 2
+		case option == "REV" && !old && s.since(6, 2):
+			how.reversed = true
+		case option == "BYSCORE" && !old && s.since(6, 2):
+			how.byScore = true
+		default:
+			return how, syntaxError
+		}
+	}
+	if !how.byScore && how.count != -1 {
+		return how, failure("ERR syntax error, LIMIT is only supported in combination with either BYSCORE or BYLEX")
+	}
+	return how, Value{}
+}
+
 // zrange is ZRANGE key start stop [BYSCORE] [REV] [LIMIT offset count] [WITHSCORES].
 func zrange(s *Server, args []string) Value { return s.zrange(args, false) }
 
 // zrangebyscore is ZRANGEBYSCORE key min max [WITHSCORES] [LIMIT offset count].
 func zrangebyscore(s *Server, args []string) Value { return s.zrange(args, true) }
 
-func (s *Server) zrange(args []string, byScore bool) Value {
-	old := byScore
-	var reversed, withScores, limited bool
-	offset, count := int64(0), int64(-1)
-	for i := 4; i < len(args); i++ {
-		switch option := strings.ToUpper(args[i]); {
-		case option == "WITHSCORES":
-			withScores = true
-		case option == "LIMIT" && i+2 < len(args):
-			var read, read2 bool
-			offset, read = parseInt(args[i+1])
-			count, read2 = parseInt(args[i+2])
-			if !read || !read2 {
-				return notInteger
-			}
-			limited = true
-			i += 2
-		case option == "REV" && !old && s.since(6, 2):
-			reversed = true
-		case option == "BYSCORE" && !old && s.since(6, 2):
-			byScore = true
-		default:
-			return syntaxError
-		}
+func (s *Server) zrange(args []string, old bool) Value {
+	how, bad := s.readRangeOptions(args[4:], old)
+	if bad.Kind == Err {
+		return bad
 	}
-	if limited && !byScore && count != -1 {
-		return failure("ERR syntax error, LIMIT is only supported in combination with either BYSCORE or BYLEX")
-	}
-	pick, bad := picker(args[2], args[3], byScore, reversed)
+	pick, bad := s.picker(args[2], args[3], how)
 	if bad.Kind == Err {
 		return bad
 	}
@@ -92,14 +107,14 @@ func (s *Server) zrange(args []string, byScore bool) Value {
 	}
 	from, to := pick(o.parts)
 	some := o.parts[from:to]
-	if reversed {
+	if how.reversed {
 		some = slices.Clone(some)
 		slices.Reverse(some)
 	}
-	if byScore {
-		some = limit(some, offset, count)
+	if how.byScore {
+		some = limit(some, how.offset, how.count)
 	}
-	if !withScores {
+	if !how.withScores {
 		return names(some)
 	}
 	answer := Value{Kind: Array, Array: make([]Value, 0, 2*len(some))}
@@ -110,12 +125,12 @@ func (s *Server) zrange(args []string, byScore bool) Value {
 }
 
 // picker reads the ends of a range, by place or by score, and gives what finds it in a sorted set.
-func picker(first, last string, byScore, reversed bool) (pick func([]element) (from, to int), bad Value) {
-	if byScore {
-		if reversed {
+func (s *Server) picker(first, last string, how rangeOptions) (pick func([]element) (from, to int), bad Value) {
+	if how.byScore {
+		if how.reversed {
 			first, last = last, first
 		}
-		b, read := readBounds(first, last)
+		b, read := s.readBounds(first, last)
 		if !read {
 			return nil, notBound
 		}
@@ -128,7 +143,7 @@ func picker(first, last string, byScore, reversed bool) (pick func([]element) (f
 	}
 	return func(parts []element) (from, to int) {
 		from, to = between(low, high, len(parts))
-		if reversed {
+		if how.reversed {
 			return len(parts) - to, len(parts) - from
 		}
 		return from, to
@@ -148,7 +163,7 @@ func limit(some []element, offset, count int64) []element {
 }
 
 func zcount(s *Server, args []string) Value {
-	b, read := readBounds(args[2], args[3])
+	b, read := s.readBounds(args[2], args[3])
 	if !read {
 		return notBound
 	}
@@ -164,7 +179,7 @@ func zcount(s *Server, args []string) Value {
 }
 
 func zremrangebyscore(s *Server, args []string) Value {
-	b, read := readBounds(args[2], args[3])
+	b, read := s.readBounds(args[2], args[3])
 	if !read {
 		return notBound
 	}

@@ -17,8 +17,11 @@ func earlier(a, b element) int {
 	return strings.Compare(a.name, b.name)
 }
 
-// score sets that of a member, and keeps the order.
-func (o *object) setScore(member string, score float64) {
+// setScore sets the score of a member, and keeps the order. Since Redis 7.0 a small set knows no negative zero.
+func (s *Server) setScore(o *object, member string, score float64) {
+	if score == 0 && s.since(7, 0) {
+		score = 0
+	}
 	if i := o.index(member); i >= 0 {
 		o.parts = slices.Delete(o.parts, i, i+1)
 	}
@@ -106,7 +109,7 @@ func (s *Server) scores(key string, how scoreOptions, pairs []string) Value {
 				continue
 			}
 			o = s.have(key, aZset)
-			o.setScore(member, score)
+			s.setScore(o, member, score)
 			added++
 			last = text(s.formatFloat(score))
 			continue
@@ -125,7 +128,7 @@ func (s *Server) scores(key string, how scoreOptions, pairs []string) Value {
 		}
 		if score != was {
 			o = s.have(key, aZset)
-			o.setScore(member, score)
+			s.setScore(o, member, score)
 			updated++
 		}
 		last = text(s.formatFloat(score))
@@ -150,19 +153,6 @@ func zscore(s *Server, args []string) Value {
 	if o != nil {
 		if i := o.index(args[2]); i >= 0 {
 			return text(s.formatFloat(o.parts[i].score))
-		}
-	}
-	return null
-}
-
-func zrank(s *Server, args []string) Value {
-	o, wrong := s.read(args[1], aZset)
-	if wrong {
-		return wrongType
-	}
-	if o != nil {
-		if i := o.index(args[2]); i >= 0 {
-			return integer(i)
 		}
 	}
 	return null

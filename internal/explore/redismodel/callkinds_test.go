@@ -1,0 +1,180 @@
+package redismodel
+
+import (
+	"strconv"
+	"strings"
+
+	"github.com/wheellock/wheellock/scripts"
+)
+
+// The calls of each kind of lock and counter.
+
+// each gives every name its keys and arguments, and what comes behind them all.
+func (c *caller) each(names []string, give func(name string), behind ...func()) {
+	for _, name := range names {
+		give(name)
+	}
+	for _, more := range behind {
+		more()
+	}
+}
+
+// leasesBehind gives one lease for all names, or one for each.
+func (c *caller) leasesBehind(names []string) func() {
+	return func() {
+		c.lease()
+		if c.IntN(2) == 0 {
+			for range names[1:] {
+				c.lease()
+			}
+		}
+	}
+}
+
+func (c *caller) pick(among ...scripts.Script) string {
+	c.script = among[c.IntN(len(among))]
+	return c.script.Name
+}
+
+func (c *caller) mutex(names []string) {
+	channel := scripts.LockChannel
+	switch c.pick(scripts.Acquire, scripts.Acquire, scripts.Release, scripts.Renew, scripts.Confirm, scripts.Swap, scripts.Inspect) {
+	case "acquire":
+		c.until()
+		c.each(names, func(name string) { c.key(name).arg(c.owner()) }, c.leasesBehind(names))
+	case "renew":
+		c.each(names, func(name string) { c.key(name).arg(c.holder(name)) }, c.leasesBehind(names))
+	case "confirm":
+		c.how().each(names, func(name string) { c.key(name).arg(c.holder(name)).lease().arg(channel(name)) })
+	case "swap":
+		c.how().each(names, func(name string) { c.key(name).arg(c.holder(name), c.owner()).lease().arg(channel(name)) })
+	case "release":
+		c.arg(c.one("PUBLISH", "NONE", "BOTH")).each(names, func(name string) { c.key(name).arg(c.holder(name), channel(name)) })
+	default:
+		c.key(names[0], scripts.TokenKey(names[0]))
+	}
+}
+
+func (c *caller) fenced(names []string) {
+	if c.IntN(2) == 0 {
+		c.mutex(names)
+		return
+	}
+	c.script = scripts.AcquireFenced
+	c.until().arg("64", c.one("0", "86400000", "1000"))
+	c.each(names, func(name string) { c.key(name, scripts.TokenKey(name)).arg(c.owner()).lease() })
+}
+
+func (c *caller) readWrite(names []string) {
+	channel := scripts.RWChannel
+	switch c.pick(scripts.AcquireRead, scripts.AcquireRead, scripts.AcquireWrite, scripts.AcquireWrite, scripts.ReleaseRead, scripts.ReleaseRead, scripts.ReleaseRead,
+		scripts.ReleaseWrite, scripts.ReleaseWrite, scripts.RenewRead, scripts.Downgrade, scripts.Renew, scripts.Confirm) {
+	case "acquire_read":
+		c.until().how().each(names, func(name string) {
+			owner := c.owner()
+			c.key(name, scripts.HoldKey(name, owner)).arg(owner).lease().arg(channel(name), c.one("-1", "0", "1", "2"))
+		})
+	case "acquire_write":
+		c.until().each(names, func(name string) { c.key(name).arg(c.owner() + ":write").lease() })
+	case "release_read":
+		c.how().arg(c.one("0", "0", "0", "1")).each(names, func(name string) {
+			owner := c.holder(name)
+			c.key(name, scripts.HoldKey(name, owner)).arg(owner, channel(name))
+		})
+	case "release_write":
+		c.how().each(names, func(name string) { c.key(name).arg(c.holder(name)+":write", channel(name)) })
+	case "renew_read":
+		c.how().each(names, func(name string) {
+			owner := c.holder(name)
+			c.key(name, scripts.HoldKey(name, owner)).arg(owner).lease().arg(c.one("", channel(name)))
+		})
+	case "downgrade":
+		c.how().each(names, func(name string) {
+			owner := c.holder(name)
+			c.key(name, scripts.HoldKey(name, owner)).arg(owner+":write", owner).lease().arg(channel(name))
+		})
+	case "renew":
+		c.each(names, func(name string) { c.key(name).arg(c.holder(name) + ":write") }, c.leasesBehind(names))
+	default:
+		c.how().each(names, func(name string) { c.key(name).arg(c.holder(name) + ":write").lease().arg(channel(name)) })
+	}
+}
+
+func (c *caller) fair(names []string) {
+	number := func() string { return strconv.Itoa(c.IntN(5)) }
+	keys := func(name string) {
+		c.key(name, scripts.FairQueue(name), scripts.FairDeadlines(name), scripts.FairAlive(name))
+	}
+	switch c.pick(scripts.FairAsk, scripts.FairAsk, scripts.FairAsk, scripts.FairRelease, scripts.FairLeave) {
+	case "fair_ask":
+		c.arg(c.one("9000000000000", "9000000000000", "1", strconv.FormatInt(c.s.millis(), 10)), c.engine, c.one("1", "1500", "60000", "3600000")).how()
+		c.each(names, func(name string) {
+			keys(name)
+			c.arg(number(), c.one("TRY", "NEW", "OLD")).lease().arg(number(), number(), scripts.LockChannel(name))
+		})
+	case "fair_release":
+		c.how().arg(c.engine).each(names, func(name string) {
+			keys(name)
+			c.arg(c.holder(name), number()).lease().arg(scripts.LockChannel(name))
+		})
+	default:
+		c.how().arg(c.engine).each(names, func(name string) {
+			keys(name)
+			c.arg(number(), number(), scripts.LockChannel(name))
+		})
+	}
+}
+
+func (c *caller) counting(names []string, channel func(string) string, among ...scripts.Script) {
+	receipt := func(name string) string { return scripts.ReceiptKey(name, c.engine) }
+	switch c.pick(among...) {
+	case "look":
+		c.each(names, func(name string) { c.key(name) })
+	case "count":
+		c.key(names[0])
+	case "take":
+		c.until().each(names, func(name string) {
+			c.key(name, receipt(name)).fresh().arg(c.one("0", "1"), c.one("1x1", "2x3,1x2", "9x1", "1x3"))
+		})
+	default:
+		c.how().until().each(names, func(name string) {
+			n := 1 + c.IntN(5)
+			if strings.Contains(c.script.Name, "add") && c.IntN(2) == 0 {
+				n = -n
+			}
+			c.key(name, receipt(name)).fresh().arg(strconv.Itoa(n), channel(name))
+		})
+	}
+}
+
+func (c *caller) permits(names []string) {
+	receipt := func(name string) string { return scripts.ReceiptKey(name, c.engine) }
+	held, channel, half := scripts.PermitsKey, scripts.SemaphoreChannel, scripts.PermitBytes(c.engine)
+	switch c.pick(scripts.SetPermits, scripts.PermitAdd, scripts.PermitTake, scripts.PermitTake, scripts.PermitTake, scripts.PermitRenew, scripts.PermitFree, scripts.PermitFree, scripts.PermitCount) {
+	case "permit_take":
+		c.how().until().arg(half).each(names, func(name string) {
+			c.key(name, held(name), receipt(name)).fresh()
+			c.arg(c.one("0", "1"), c.one("1", "2", "3")).lease().arg(channel(name))
+		})
+	case "permit_renew":
+		c.arg(half).each(names, func(name string) {
+			lease := c.one("1", "2000", "7200000")
+			c.key(held(name)).arg(c.held(name) + ",1," + lease + ";" + strconv.FormatUint(c.calls, 10) + ",2," + lease + ";")
+		})
+	case "permit_free":
+		c.how().until().arg(half).each(names, func(name string) {
+			n, first, ids := 1+c.IntN(2), c.held(name), ""
+			if c.IntN(3) == 0 { // by their ids, whoever has them
+				first = "0"
+				for range n {
+					ids += c.one(append(c.parts(held(name), aZset), "0123456789abcdef")...)
+				}
+			}
+			c.key(name, held(name), receipt(name)).fresh().arg(first, strconv.Itoa(n), ids, channel(name))
+		})
+	case "permit_count":
+		c.how().key(names[0], held(names[0])).arg(channel(names[0]))
+	default:
+		c.counting(names, channel, c.script)
+	}
+}

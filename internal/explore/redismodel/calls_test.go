@@ -1,0 +1,244 @@
+package redismodel
+
+import (
+	"encoding/binary"
+	"math/rand/v2"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/wheellock/wheellock/scripts"
+)
+
+// all are the scripts of the engine.
+var all = []scripts.Script{
+	scripts.Acquire, scripts.AcquireFenced, scripts.Release, scripts.Renew, scripts.Confirm, scripts.Swap, scripts.Inspect, scripts.Rights,
+	scripts.AcquireRead, scripts.AcquireWrite, scripts.ReleaseRead, scripts.ReleaseWrite, scripts.RenewRead, scripts.Downgrade,
+	scripts.FairAsk, scripts.FairRelease, scripts.FairLeave,
+	scripts.Take, scripts.Give, scripts.AddPermits, scripts.SetPermits, scripts.DrainPermits, scripts.CountDown, scripts.SetCount, scripts.DeleteCount,
+	scripts.Look, scripts.Count, scripts.PermitTake, scripts.PermitRenew, scripts.PermitFree, scripts.PermitAdd, scripts.PermitCount,
+}
+
+const engine1, engine2 = "11111111-1111-1111-1111-111111111111", "22222222-2222-2222-2222-222222222222"
+
+// rightsKey is the key that rights.lua writes; without the right to DEL it stands for a second.
+const rightsKey = "rights"
+
+// call is one of a script, in the making, or a command of somebody else.
+type call struct {
+	script  scripts.Script
+	keys    []string
+	args    []string
+	command []string // of somebody else, or of the administrator; nil: the script runs
+	passes  int64    // µs, before
+}
+
+// words is the call as a command.
+func (c *call) words(digests map[string]string) []string {
+	if c.command != nil {
+		return c.command
+	}
+	return slices.Concat([]string{"EVALSHA", digests[c.script.Name], strconv.Itoa(len(c.keys))}, c.keys, c.args)
+}
+
+func (c *call) String() string {
+	if c.command != nil {
+		return step{c.passes, c.command}.String()
+	}
+	return step{c.passes, slices.Concat([]string{c.script.Name}, c.keys, []string{"|"}, c.args)}.String()
+}
+
+// caller makes calls that the engines would make where the model stands, and others. It looks into the model, which runs them
+// as they are made.
+type caller struct {
+	*rand.Rand
+	s      *Server
+	calls  uint64          // numbers those that leave receipts
+	keys   map[string]bool // all that were named
+	kind   string          // what most of them are about
+	alone  bool            // nobody else comes in between
+	engine string
+	*call
+}
+
+func (c *caller) one(among ...string) string { return among[c.IntN(len(among))] }
+
+func (c *caller) key(keys ...string) *caller {
+	c.call.keys = append(c.call.keys, keys...)
+	return c
+}
+
+func (c *caller) arg(args ...string) *caller {
+	c.args = append(c.args, args...)
+	return c
+}
+
+func (c *caller) lease() *caller {
+	if c.IntN(40) == 0 {
+		return c.arg(c.one("0", "-1", "x", "", "1.5", "9007199254740993", "9223372036854775807", "4398046511105", "1e3", "0x10", " 7"))
+	}
+	return c.arg(c.one("1", "2", "50", "1000", "1500", "30000", "60000", "3600000"))
+}
+
+func (c *caller) owner() string { return c.engine + ":" + c.one("1", "2", "3") }
+
+// until is a notAfter: none, to come, now, or over.
+func (c *caller) until() *caller {
+	now := c.s.millis()
+	return c.arg(c.one("0", "0", "9000000000000", "1", strconv.FormatInt(now, 10), strconv.FormatInt(now-1, 10), strconv.FormatInt(now+1, 10)))
+}
+
+func (c *caller) how() *caller { return c.arg(c.one("PUBLISH", "PUBLISH", "BOTH", "SPUBLISH")) }
+
+// fresh is the number of a call that leaves a receipt; sometimes it is the last one's, sent twice, or one before.
+func (c *caller) fresh() *caller {
+	switch c.IntN(6) {
+	case 0:
+	case 1:
+		return c.arg(strconv.FormatUint(max(c.calls, 3)-2, 10))
+	default:
+		c.calls++
+	}
+	return c.arg(strconv.FormatUint(c.calls, 10))
+}
+
+// parts are the names of what stands in a key of a type.
+func (c *caller) parts(key string, kind kind) (names []string) {
+	if o, wrong := c.s.read(key, kind); o != nil && !wrong {
+		for _, part := range o.parts {
+			names = append(names, part.name)
+		}
+	}
+	return names
+}
+
+// holder is mostly an owner that stands in the lock, if one does.
+func (c *caller) holder(name string) string {
+	fields := c.parts(name, aHash)
+	if len(fields) == 0 || c.IntN(4) == 0 {
+		return c.owner()
+	}
+	return strings.TrimSuffix(c.one(fields...), ":write")
+}
+
+// held is mostly the number of a permit that this engine has, if it has one.
+func (c *caller) held(name string) string {
+	for _, member := range c.parts(scripts.PermitsKey(name), aZset) {
+		if number, ours := strings.CutPrefix(member, scripts.PermitBytes(c.engine)); ours && len(number) == 8 && c.IntN(4) > 0 {
+			return strconv.FormatUint(binary.BigEndian.Uint64([]byte(number)), 10)
+		}
+	}
+	return strconv.FormatUint(c.calls, 10)
+}
+
+// kinds of locks and counters; each has three names of its own.
+var kinds = []string{"lock", "fenced", "rw", "fair", "sem", "latch", "permits"}
+
+func namesOf(kind string) []string {
+	return []string{"{" + kind + "}1", "{" + kind + "}2", kind + ":3"}
+}
+
+// next makes a call.
+func (c *caller) next() {
+	c.call = &call{passes: c.pause()}
+	c.s.Micros += c.passes
+	c.engine = c.one(engine1, engine2)
+	kind := c.kind
+	if c.IntN(10) == 0 {
+		kind = c.one(kinds...)
+	}
+	names := namesOf(kind)
+	c.Shuffle(len(names), func(i, j int) { names[i], names[j] = names[j], names[i] })
+	names = names[:1+max(0, c.IntN(5)-2)]
+	if c.IntN(6) == 0 && !c.alone {
+		c.call.command = c.outsider(names[0])
+		return
+	}
+	if c.IntN(15) == 0 {
+		kind = c.one(kinds...) // another kind's script
+	}
+	switch kind {
+	case "lock":
+		c.mutex(names)
+	case "fenced":
+		c.fenced(names)
+	case "rw":
+		c.readWrite(names)
+	case "fair":
+		c.fair(names)
+	case "sem":
+		c.counting(names, scripts.SemaphoreChannel, scripts.Take, scripts.Give, scripts.AddPermits, scripts.SetPermits, scripts.DrainPermits, scripts.Count)
+	case "latch":
+		c.counting(names, scripts.LatchChannel, scripts.Look, scripts.CountDown, scripts.SetCount, scripts.DeleteCount)
+	default:
+		c.permits(names)
+	}
+	if c.IntN(200) == 0 {
+		c.script, c.call.keys, c.args = scripts.Rights, nil, []string{rightsKey, "nobody", c.one("PUBLISH", "BOTH", "SPUBLISH")}
+	}
+	if c.IntN(12) == 0 {
+		c.spoil()
+	}
+}
+
+// pause lets time pass: none, a little, or until just about a key ends.
+func (c *caller) pause() int64 {
+	switch c.IntN(6) {
+	case 0:
+		return c.Int64N(2_000_000)
+	case 1:
+		return c.Int64N(3000)
+	case 2:
+		if n := len(c.s.keys.items); n > 0 {
+			ends := c.s.keys.items[c.IntN(n)].expires*1000 + []int64{-1000, -1, 0, 999, 1000}[c.IntN(5)]
+			if passes := ends - c.s.Micros; passes > 0 && passes < 100_000_000 {
+				return passes
+			}
+		}
+	}
+	return 0
+}
+
+// spoil makes a call one that no engine makes.
+func (c *caller) spoil() {
+	switch n := c.IntN(10); {
+	case n == 0 && len(c.args) > 0:
+		c.args = c.args[:len(c.args)-1]
+	case n == 1:
+		c.arg(c.one("", "x", "1"))
+	case n == 2 && len(c.call.keys) > 1:
+		c.call.keys[0] = c.call.keys[len(c.call.keys)-1]
+	case n == 3 && len(c.call.keys) > 1:
+		c.Shuffle(len(c.call.keys), func(i, j int) { c.call.keys[i], c.call.keys[j] = c.call.keys[j], c.call.keys[i] })
+	case n == 4 && len(c.call.keys) > 1:
+		c.call.keys = c.call.keys[:len(c.call.keys)-1]
+	case len(c.args) > 0: // no large number: some tell how often
+		c.args[c.IntN(len(c.args))] = c.one("", "x", "-1", "0", "1.5", "1e1", "0x10", " 7", "7 ", "nan", "mode", "-3x", "2x2", "a:b:c", "\x00")
+	}
+}
+
+// outsider is somebody else, or a mistake.
+func (c *caller) outsider(name string) []string {
+	now := c.s.millis()
+	moment := strconv.FormatInt(now+c.Int64N(4000)-1000, 10)
+	queue, deadlines, alive := scripts.FairQueue(name), scripts.FairDeadlines(name), scripts.FairAlive(name)
+	held, counter, receipt := scripts.PermitsKey(name), scripts.TokenKey(name), scripts.ReceiptKey(name, c.engine)
+	count := c.one("1", "2", "3", "x", "")
+	commands := [][]string{
+		{"DEL", name}, {"DEL", name}, {"DEL", name}, {"DEL", name}, {"DEL", name}, {"DEL", held}, {"DEL", queue}, {"DEL", deadlines}, {"DEL", alive}, {"DEL", receipt},
+		{"SET", name, "5"}, {"SET", name, "no number"}, {"SET", name, c.one("-2", "9007199254740991", "9007199254740992", "1.5", "007", "9223372036854775807")},
+		{"HSET", name, "java:1", count}, {"HSET", name, c.owner(), count}, {"HSET", name, "mode", c.one("read", "write", "x")}, {"HSET", name, c.owner() + ":write", "1"},
+		{"HSET", name, "mode", "read", "java:1", count}, {"SET", scripts.HoldKey(name, "java:1"), "1", "PX", c.one("1", "500", "5000")},
+		{"SET", scripts.SuffixName(name, "java:1:rwlock_timeout:2"), "1", "PX", c.one("1", "500", "5000")}, {"SADD", scripts.HoldKey(name, c.owner()), "x"},
+		{"PERSIST", name}, {"PEXPIRE", name, c.one("1", "2000", "36000000")}, {"RPUSH", name, "x"}, {"SADD", name, "x"}, {"ZADD", name, "1", "x"},
+		{"SET", queue, "x"}, {"RPUSH", queue, "java:7"}, {"RPUSH", queue, "java:7", "java:8"}, {"LPUSH", queue, c.owner()}, {"RPUSH", queue, c.owner()}, {"LPOP", queue},
+		{"ZADD", deadlines, moment, "java:7"}, {"ZADD", deadlines, moment, c.owner()}, {"ZADD", deadlines, strconv.FormatInt(now+300000, 10), "java:8"}, {"SET", deadlines, "x"},
+		{"ZADD", alive, moment, c.engine}, {"ZADD", alive, moment, "33333333-3333-3333-3333-333333333333"}, {"HSET", alive, "x", "1"},
+		{"SET", counter, c.one("4000000000000000", "9007199254740991", "x", "-5", "1e3")}, {"RPUSH", counter, "x"}, {"PEXPIRE", counter, "1000"},
+		{"ZADD", held, moment, "0123456789abcdef"}, {"ZADD", held, c.one("1", "inf", "922337203685477580"), "0123456789abcdef"}, {"SET", held, "x"}, {"PEXPIRE", held, "1500"},
+		{"SET", receipt, c.one("x", "1:1", strconv.FormatUint(c.calls, 10)+":-1", "999999:2", strconv.FormatUint(c.calls+1, 10)+":0")}, {"SADD", receipt, "x"},
+	}
+	command := commands[c.IntN(len(commands))]
+	c.keys[command[1]] = true
+	return command
+}
