@@ -116,7 +116,7 @@ func (c *closing) comeAndGo(l engine.Locker) {
 	for {
 		h, err := l.Lock(context.Background())
 		if err == nil {
-			err = h.Unlock(context.Background())
+			err = patiently(h.Unlock)
 		}
 		if errors.Is(err, engine.ErrClosed) {
 			return

@@ -56,6 +56,7 @@ func TestAUsersContextRunsNeitherUnderAMutexNorOnTheLoop(t *testing.T) {
 
 // Requests come and go under one context that ends meanwhile. Each is answered, and none twice.
 func TestRequestsUnderOneContextThatEnds(t *testing.T) {
+	t.Parallel()
 	e, _ := enginetest.New(t, engine.Options{})
 	for range 200 {
 		ctx, cancel := context.WithCancel(t.Context())

@@ -70,6 +70,7 @@ func TestEngineLinksLittle(t *testing.T) {
 
 // Every room imports only the rooms below it.
 func TestRoomsImportOnlyWhatTheyMay(t *testing.T) {
+	t.Parallel()
 	may := map[string][]string{
 		"scripts":        {},
 		"futures":        {},

@@ -21,6 +21,7 @@ func checkFree(t *testing.T, s *redistest.Server, another *engine.Engine) {
 }
 
 func TestFairCancelledWaiterLeavesTheQueue(t *testing.T) {
+	t.Parallel()
 	s := redistest.Start(t)
 	proxy := redistest.NewProxy(t, s.Addr())
 	e, another := connect(t, proxy.Addr()), connect(t, s.Addr())
@@ -47,7 +48,7 @@ func TestFairCancelledWaiterLeavesTheQueue(t *testing.T) {
 	})
 	t.Run("when its wait is over", func(t *testing.T) {
 		held := mustLock(t, another.FairMutex(fairName))
-		_, err := m.Lock(soon(t), engine.WithWait(30*time.Millisecond))
+		_, err := m.Lock(soon(t), engine.WithWait(300*time.Millisecond))
 		if !errors.Is(err, engine.ErrWaitTimeout) || !errors.Is(err, engine.ErrHeld) {
 			t.Errorf("Lock = %v, want ErrWaitTimeout and ErrHeld", err)
 		}

@@ -84,7 +84,7 @@ func (w *fairWaiters) wait(n int) {
 			if err := w.client.Do(context.Background(), w.client.B().Rpush().Key(servedKey).Element(h.TenureID()).Build()).Error(); err != nil {
 				w.t.Errorf("RPUSH: %v", err)
 			}
-			if err := h.Unlock(context.Background()); err != nil {
+			if err := patiently(h.Unlock); err != nil {
 				w.t.Errorf("Unlock: %v", err)
 			}
 		})
@@ -147,6 +147,7 @@ func checkNoQueue(t *testing.T, s *redistest.Server) {
 }
 
 func TestFairServesProcessesInTheOrderOfArrival(t *testing.T) {
+	t.Parallel()
 	s := redistest.Start(t)
 	holder := connect(t, s.Addr())
 	held := mustLock(t, holder.FairMutex(fairName))
@@ -168,6 +169,7 @@ func TestFairServesProcessesInTheOrderOfArrival(t *testing.T) {
 }
 
 func TestFairProcessesThatDieDelayAllByOneLease(t *testing.T) {
+	t.Parallel()
 	s := redistest.Start(t)
 	here := newFairWaiters(t, s.Addr())
 	var others []*otherProcess

@@ -228,6 +228,7 @@ func TestFairSharesTheQueueWithRedisson(t *testing.T) {
 }
 
 func TestFairDeadlinesSuitRedisson(t *testing.T) {
+	t.Parallel()
 	const redissons = 5 * time.Minute // its fairLockWaitTimeout
 	near := func(t *testing.T, what string, got, want time.Duration) {
 		t.Helper()
@@ -351,6 +352,7 @@ func TestFairDeadlinesSuitRedisson(t *testing.T) {
 }
 
 func TestFairWaiterThatDied(t *testing.T) {
+	t.Parallel()
 	dead := "dead0000-0000-4000-8000-000000000000"
 	stand := func(s *redistest.Server, life, deadline time.Duration) string {
 		now := time.Now()

@@ -76,7 +76,7 @@ func (c *cancelling) settle(call callUnderWay, at moment) {
 	switch {
 	case err == nil:
 		c.late.Add(1)
-		if err := h.Unlock(context.Background()); err != nil {
+		if err := patiently(h.Unlock); err != nil {
 			c.t.Errorf("unlock: %v", err)
 		}
 	case errors.Is(err, context.Canceled):

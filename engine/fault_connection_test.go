@@ -19,6 +19,7 @@ import (
 // A connection that is cut again and again leaves no ghost and strands nobody, and what callers are told is
 // in the contract: a Lock waits, a TryLock is taken, not sent or uncertain, an Unlock works or waits.
 func TestFaultConnectionCutEvery30ms(t *testing.T) {
+	t.Parallel()
 	server := redistest.Start(t)
 	proxy := redistest.NewProxy(t, server.Addr())
 	e := connect(t, proxy.Addr())
@@ -47,7 +48,7 @@ func TestFaultConnectionCutEvery30ms(t *testing.T) {
 					granted.Add(1)
 					c.enter(i)
 					c.inside[i].Add(-1)
-					err = h.Unlock(context.Background())
+					err = patiently(h.Unlock)
 				} else if isAny(err, engine.ErrHeld, engine.ErrNotSent, engine.ErrUncertain) {
 					refused.Add(1)
 					err = nil

@@ -140,7 +140,7 @@ func TestFaultDownWhileCallsArrive(t *testing.T) {
 	for i, f := range o.waits {
 		all[i] = f.Then(func(h *engine.Hold, err error) {
 			if err == nil {
-				err = h.Unlock(context.Background())
+				err = patiently(h.Unlock)
 			}
 			if err != nil {
 				t.Errorf("a lock that waited: %v", err)

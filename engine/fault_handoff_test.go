@@ -29,7 +29,7 @@ func hot(t *testing.T, e *engine.Engine) (grants *atomic.Int64, stop func()) {
 				h, err := e.Mutex("hot").Lock(ctx)
 				if err == nil {
 					grants.Add(1)
-					err = h.Unlock(context.Background())
+					err = patiently(h.Unlock)
 				}
 				if err != nil {
 					if ctx.Err() == nil {
@@ -158,6 +158,7 @@ var lifeOf = rueidis.NewLuaScript(`return {redis.call('HEXISTS', KEYS[1], ARGV[1
 
 // However a name is passed on, between whatever leases: no hold believes to last longer than its key.
 func TestFaultNoHoldOutlivesItsLease(t *testing.T) {
+	t.Parallel()
 	server := redistest.Start(t)
 	e := connect(t, server.Addr(), func(o *engine.Options) { o.Lease, o.HandoffTime = 2*time.Second, 20*time.Millisecond })
 	outside := newOutsider(t, server.Addr())

@@ -55,7 +55,7 @@ func (r *rounds) once(engines []*engine.Engine, name string) {
 		}
 	}
 	r.inside.Add(-1)
-	if err := got.back(context.Background()); err != nil {
+	if err := patiently(got.back); err != nil {
 		r.Errorf("give back: %v", err)
 	}
 }
@@ -70,6 +70,7 @@ func fencing(got taken) (int64, bool) {
 // Whatever answer of whatever script is lost, of asking, renewing or giving back: nothing is done twice, nobody is
 // let in beside another, no permit is lost or made, and nothing is left.
 func TestFaultKindsSwallowedAnswersHaveOneEffect(t *testing.T) {
+	t.Parallel()
 	isHeld := func(k *kind) bool { return k.room > 0 }
 	onEveryKind(t, isHeld, func(s *stage) {
 		r := &rounds{stage: s}
@@ -109,6 +110,7 @@ func TestFaultKindsSwallowedAnswersHaveOneEffect(t *testing.T) {
 // A latch counts each call once, whatever answer is lost: it is opened by the last of those who count down, and nobody
 // passes before that.
 func TestFaultKindsLatchIsNotPassedEarly(t *testing.T) {
+	t.Parallel()
 	server := redistest.Start(t)
 	proxy := redistest.NewProxy(t, server.Addr())
 	e, other := connect(t, proxy.Addr()), connect(t, server.Addr())

@@ -43,6 +43,7 @@ func (s *stage) cuts() (n int64) {
 // another, nobody is stranded, no permit is lost or made, and no ghost is left. The lease is longer than the test: what
 // is left behind does not go away by itself, and keeps out who comes next.
 func TestFaultKindsCutAtAnyByte(t *testing.T) {
+	t.Parallel()
 	isHeld := func(k *kind) bool { return k.room > 0 }
 	onEveryKind(t, isHeld, func(s *stage) {
 		r := &rounds{stage: s}

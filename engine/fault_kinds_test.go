@@ -49,7 +49,7 @@ func (c *cancelKinds) settle(call under, at moment) {
 	switch {
 	case err == nil:
 		c.late.Add(1)
-		if err := got.back(context.Background()); err != nil {
+		if err := patiently(got.back); err != nil {
 			c.Errorf("give back: %v", err)
 		}
 	case errors.Is(err, context.Canceled):
@@ -88,6 +88,7 @@ func (c *cancelKinds) total() (n int64) {
 // Whenever a call is cancelled, and in whichever way: no ghost is left, no permit is lost or made, and nobody
 // stands in a queue who does not wait any more.
 func TestFaultKindsCancelledCallsLeaveNothing(t *testing.T) {
+	t.Parallel()
 	const workers, names = 32, 8 // of each worker, in turn: what a call leaves goes while the others are used
 	onEveryKind(t, everything, func(s *stage) {
 		c := &cancelKinds{stage: s}
@@ -142,6 +143,7 @@ func TestFaultKindsCancelledCallsLeaveNothing(t *testing.T) {
 // Whoever waits when his connection for messages is killed is not stranded, although nobody polls here: what was
 // announced meanwhile is found out by asking again.
 func TestFaultKindsKilledSubscriptionsStrandNobody(t *testing.T) {
+	t.Parallel()
 	hourly := func(o *engine.Options) { o.PollCap = time.Hour }
 	hears := func(k *kind) bool { return k.name != "spin" && k.name != "quorum" }
 	onEveryKind(t, hears, func(s *stage) {
@@ -182,6 +184,7 @@ func TestFaultKindsKilledSubscriptionsStrandNobody(t *testing.T) {
 // Holders are told that what they hold is gone, by the next renewal at the latest, and may not give it back as
 // if it were theirs.
 func TestFaultKindsHoldersAreToldOfLoss(t *testing.T) {
+	t.Parallel()
 	onEveryKind(t, (*kind).hasHolders, func(s *stage) {
 		s.stock("stock:7")
 		got := s.block(s.T, s.ours, "stock:7")
@@ -223,6 +226,7 @@ func TestFaultKindsHoldersAreToldOfLoss(t *testing.T) {
 // Close leaves what somebody else may use at once: holders' keys are freed, places in queues given up, waiters told.
 // Only what has no holders stays: permits of a plain semaphore that were acquired, and a latch that is shut.
 func TestFaultKindsCloseLeavesNothing(t *testing.T) {
+	t.Parallel()
 	onEveryKind(t, everything, func(s *stage) {
 		s.stock("held", "theirs")
 		others, mine := s.block(s.T, s.theirs, "theirs"), s.block(s.T, s.ours, "held")
@@ -268,6 +272,7 @@ func TestFaultKindsCloseLeavesNothing(t *testing.T) {
 
 // What cannot be right is ErrInvalid in every kind, and nothing is sent.
 func TestKindsRefuseWhatCannotBeRight(t *testing.T) {
+	t.Parallel()
 	owner := engine.WithOwner(engine.Owner{})
 	lease := func(d time.Duration) []engine.LockOption { return []engine.LockOption{engine.WithLease(d)} }
 	onEveryKind(t, everything, func(s *stage) {

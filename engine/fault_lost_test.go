@@ -72,6 +72,7 @@ func TestFaultLostKeyIsToldByTheNextRenewal(t *testing.T) {
 
 // With a lease of 30 s no renewal comes within ten: it is Redis who tells.
 func TestFaultWatchLossTellsWithinARoundTrip(t *testing.T) {
+	t.Parallel()
 	server := redistest.Start(t)
 	e := connect(t, server.Addr(), func(o *engine.Options) { o.WatchLoss = true })
 	for _, r := range removals {

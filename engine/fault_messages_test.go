@@ -71,6 +71,7 @@ const pollSlack = 3 * time.Second
 
 // A message that is lost with its connection costs at most the poll cap.
 func TestFaultSubscriberKilledEvery200ms(t *testing.T) {
+	t.Parallel()
 	server := redistest.Start(t)
 	e := connect(t, server.Addr())
 	outside := newOutsider(t, server.Addr())
@@ -166,6 +167,7 @@ func TestFaultOnlyMessagesWake(t *testing.T) {
 
 // Invariant: what messages make an engine do is bounded for each name, however many are published.
 func TestFaultFloodOfMessages(t *testing.T) {
+	t.Parallel()
 	server := redistest.Start(t)
 	e := connect(t, server.Addr())
 	outside := newOutsider(t, server.Addr())

@@ -16,11 +16,12 @@ import (
 // and handed on many times. What the process uses through the outage must be next to nothing, and callers go on when
 // the server is back.
 func TestFaultOutageUnderHotLockIsQuiet(t *testing.T) {
+	t.Parallel()
 	for name, lock := range map[string]func(*engine.Engine) *engine.Mutex{
 		"mutex":  func(e *engine.Engine) *engine.Mutex { return e.Mutex("hot") },
 		"fenced": func(e *engine.Engine) *engine.Mutex { return e.FencedMutex("hot") },
 	} {
-		t.Run(name, func(t *testing.T) {
+		t.Run(name, apart(func(t *testing.T) {
 			server := redistest.Start(t)
 			e := connect(t, server.Addr(), lease(3*time.Second))
 			var grants atomic.Int64
@@ -45,7 +46,7 @@ func TestFaultOutageUnderHotLockIsQuiet(t *testing.T) {
 				used, memory := processorTime(), allocated()
 				const lasts = time.Second
 				time.Sleep(lasts)
-				if cpu := processorTime() - used; cpu > lasts/4 { // of all that the test binary does; the engine's share is far less
+				if cpu := processorTime() - used; cpu > lasts/4 { // of all that the process does; the engine's share is far less
 					t.Errorf("in %v without a server the process used %v of processor time", lasts, cpu)
 				}
 				if grown := allocated() - memory; grown > 20<<20 {
@@ -58,7 +59,7 @@ func TestFaultOutageUnderHotLockIsQuiet(t *testing.T) {
 				back := grants.Load()
 				redistest.Await(t, "callers to go on", func() bool { return grants.Load() > back+10 })
 			}
-		})
+		}))
 	}
 }
 

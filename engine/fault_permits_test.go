@@ -20,6 +20,7 @@ import (
 // Permits that are held come back whatever happened to the calls that took them, and no hold believes in
 // permits that it has not.
 func TestFaultHeldPermitsAreNeitherLostNorMade(t *testing.T) {
+	t.Parallel()
 	const permits = 5
 	server := redistest.Start(t)
 	proxy := redistest.NewProxy(t, server.Addr())
@@ -72,7 +73,7 @@ func hold(t *testing.T, p *engine.PermitSemaphore, n int, permits int64, inside,
 		t.Errorf("%d permits are out, of %d", in, permits)
 	}
 	inside.Add(-int64(n))
-	if err := h.Unlock(context.Background()); err != nil {
+	if err := patiently(h.Unlock); err != nil {
 		t.Errorf("Unlock: %v", err)
 	}
 }

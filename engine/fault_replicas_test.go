@@ -280,7 +280,7 @@ func TestFaultReplicasInACluster(t *testing.T) {
 		callers.Go(func() {
 			h, err := enough.Mutex(name).Lock(context.Background())
 			if err == nil {
-				err = h.Unlock(context.Background())
+				err = patiently(h.Unlock)
 			}
 			if err != nil {
 				t.Errorf("%s, with a replica: %v", name, err)

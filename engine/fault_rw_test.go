@@ -68,7 +68,7 @@ func (c *rwContest) take(m *engine.Mutex, opts ...engine.LockOption) *engine.Hol
 }
 
 func (c *rwContest) free(h *engine.Hold) {
-	if err := h.Unlock(context.Background()); err != nil {
+	if err := patiently(h.Unlock); err != nil {
 		c.t.Errorf("unlock: %v", err)
 	}
 }
@@ -128,9 +128,10 @@ func (c *rwContest) lower(rw *engine.RWMutex) {
 
 // A lost answer makes nobody a reader or a writer twice, nor strands the lock.
 func TestFaultRWSwallowedAnswerHasOneEffect(t *testing.T) {
-	t.Parallel() // mostly it waits
+	t.Parallel()
 	for _, s := range []scripts.Script{scripts.AcquireRead, scripts.AcquireWrite, scripts.ReleaseRead, scripts.ReleaseWrite, scripts.Downgrade, scripts.RenewRead} {
 		t.Run(s.Name, func(t *testing.T) {
+			t.Parallel() // mostly it waits
 			server := redistest.Start(t)
 			proxy := redistest.NewProxy(t, server.Addr())
 			short := func(o *engine.Options) { o.HandoffTime = time.Millisecond } // the more is asked of Redis
@@ -153,6 +154,7 @@ func TestFaultRWSwallowedAnswerHasOneEffect(t *testing.T) {
 
 // Calls that are cancelled while queued, in flight or just granted leave nothing.
 func TestFaultRWCancelledCallsLeaveNothing(t *testing.T) {
+	t.Parallel()
 	server := redistest.Start(t)
 	proxy := redistest.NewProxy(t, server.Addr())
 	proxy.Latency(redistest.Both, time.Millisecond, time.Millisecond)
@@ -166,6 +168,7 @@ func TestFaultRWCancelledCallsLeaveNothing(t *testing.T) {
 
 // Whoever waits when the subscription breaks is not stranded, although nobody polls here.
 func TestFaultRWKilledSubscriptionStrandsNobody(t *testing.T) {
+	t.Parallel()
 	server := redistest.Start(t)
 	e, other := connect(t, server.Addr(), onlyMessages), connect(t, server.Addr(), onlyMessages)
 	c := &rwContest{t: t, engines: []*engine.Engine{e, other}}

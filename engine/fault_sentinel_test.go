@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"math/rand/v2"
 	"net"
 	"slices"
 	"strconv"
@@ -99,6 +100,7 @@ func (s *siege) begin(callers int) (stop func()) {
 		wg.Go(func() {
 			for ctx.Err() == nil && !s.t.Failed() {
 				s.once(i)
+				time.Sleep(rand.N(10 * time.Millisecond)) // or they take the machine, from the servers too
 			}
 		})
 	}

@@ -122,6 +122,14 @@ func soon(tb testing.TB) context.Context {
 	return ctx
 }
 
+// patiently makes a call that is to be answered some time. Its deadline counts in place of AnswerTimeout, a second: on a
+// busy machine the link may be away for longer.
+func patiently(call func(context.Context) error) error {
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	return call(ctx)
+}
+
 // mustLock takes a lock.
 func mustLock(tb testing.TB, l engine.Locker, opts ...engine.LockOption) *engine.Hold {
 	tb.Helper()

@@ -44,6 +44,7 @@ import (
 // The name is freed after the acquire was refused and before the subscription is there: nobody hears the
 // message, and only asking again after the subscription finds out.
 func TestFaultTrapUnlockBeforeSubscribed(t *testing.T) {
+	t.Parallel()
 	server := redistest.Start(t)
 	proxy := redistest.NewProxy(t, server.Addr())
 	e := connect(t, proxy.Addr(), func(o *engine.Options) { o.PollCap = time.Hour })
@@ -220,6 +221,7 @@ func TestFaultTrapNoWallClockInScripts(t *testing.T) {
 
 // The release is sent, its answer is lost, another process takes the lock, the release is sent again.
 func TestFaultTrapStaleUnlockSparesTheNext(t *testing.T) {
+	t.Parallel()
 	server := redistest.Start(t)
 	proxy := redistest.NewProxy(t, server.Addr())
 	e := connect(t, proxy.Addr())

@@ -59,6 +59,7 @@ func askers(t *testing.T, e, other, third *engine.Engine) []asker {
 // A master that has no replica yet takes no locks for a while: who waits waits as it was asked to and is served soon
 // after, and who does not is told at once and in the words of the server.
 func TestLockWaitsThroughWhatPasses(t *testing.T) {
+	t.Parallel()
 	for _, fault := range []struct {
 		words     string
 		set, mend []string
@@ -129,6 +130,7 @@ func TestLockWaitsThroughWhatPasses(t *testing.T) {
 // On a link whose round trip is longer than a lease, who asks once is told so at once, and who waits is told so when its
 // wait is over; both ask rarely.
 func TestALeaseShorterThanTheRoundTripIsTold(t *testing.T) {
+	t.Parallel()
 	server, second, third := redistest.Start(t), redistest.Start(t), redistest.Start(t)
 	proxy := redistest.NewProxy(t, server.Addr())
 	e := connect(t, proxy.Addr())

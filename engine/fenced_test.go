@@ -83,6 +83,7 @@ func TestFencedTokens(t *testing.T) {
 // TestFencedTokensUnderContention has two engines contend; what is written under a token must never be older
 // than what was written before.
 func TestFencedTokensUnderContention(t *testing.T) {
+	t.Parallel()
 	server := redistest.Start(t)
 	var mu sync.Mutex
 	highest, repeated := int64(0), 0
@@ -117,6 +118,7 @@ func TestFencedTokensUnderContention(t *testing.T) {
 
 // TestFencedTokensAfterLossOfData: INCR would start again at 1 when the server has lost its data.
 func TestFencedTokensAfterLossOfData(t *testing.T) {
+	t.Parallel()
 	server := redistest.Start(t)
 	e := open(t, server, engine.Options{Lease: time.Second})
 	last := int64(0)

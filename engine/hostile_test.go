@@ -176,43 +176,58 @@ func allocated() uint64 {
 	return m.TotalAlloc
 }
 
-// Whatever a server says ends at most the connection: the process lives, its memory is bounded, and the engine works again.
-func TestBytesOfAServerEndNoMoreThanAConnection(t *testing.T) {
-	server := redistest.Start(t)
-	short := func(o *engine.Options) {
-		o.Redis.ConnWriteTimeout, o.Redis.Dialer.KeepAlive, o.Redis.Dialer.Timeout = 200*time.Millisecond, 100*time.Millisecond, 300*time.Millisecond
-	}
-	names := 0
-	works := func(t *testing.T, e *engine.Engine, what string) {
-		t.Helper()
-		redistest.Await(t, "a lock after "+strconv.Quote(what[:min(len(what), 40)]), func() bool {
-			names++
-			ctx, cancel := context.WithTimeout(t.Context(), time.Second)
-			defer cancel()
-			h, err := e.Mutex("name:" + strconv.Itoa(names)).Lock(ctx)
-			return err == nil && h.Unlock(ctx) == nil
-		})
-	}
-	each := func(t *testing.T, do func(what string)) {
-		for _, what := range hostile(t) {
-			before := allocated()
-			do(what)
-			if took := allocated() - before; took > mostMemory {
-				t.Errorf("%q took %d MB", what[:min(len(what), 40)], took>>20)
-			}
+// hostility is one test of what a server says, in a process of its own.
+type hostility struct {
+	*testing.T
+	server *redistest.Server
+	names  int // that were used
+}
+
+func short(o *engine.Options) {
+	o.Redis.ConnWriteTimeout, o.Redis.Dialer.KeepAlive, o.Redis.Dialer.Timeout = 200*time.Millisecond, 100*time.Millisecond, 300*time.Millisecond
+}
+
+func (h *hostility) open(change ...func(*engine.Options)) (*spoiler, *engine.Engine) {
+	s := newSpoiler(h.T, h.server.Addr())
+	return s, connect(h.T, s.listener.Addr().String(), append(change, short)...)
+}
+
+// works waits until the engine gives locks again.
+func (h *hostility) works(e *engine.Engine, what string) {
+	h.Helper()
+	redistest.Await(h, "a lock after "+strconv.Quote(what[:min(len(what), 40)]), func() bool {
+		h.names++
+		ctx, cancel := context.WithTimeout(h.Context(), time.Second)
+		defer cancel()
+		hold, err := e.Mutex("name:" + strconv.Itoa(h.names)).Lock(ctx)
+		return err == nil && hold.Unlock(ctx) == nil
+	})
+}
+
+// each does it with everything that is hostile, and looks at the memory that each takes.
+func (h *hostility) each(do func(what string)) {
+	for _, what := range hostile(h) {
+		before := allocated()
+		do(what)
+		if took := allocated() - before; took > mostMemory {
+			h.Errorf("%q took %d MB", what[:min(len(what), 40)], took>>20)
 		}
 	}
-	open := func(t *testing.T, change ...func(*engine.Options)) (*spoiler, *engine.Engine) {
-		s := newSpoiler(t, server.Addr())
-		return s, connect(t, s.listener.Addr().String(), append(change, short)...)
+}
+
+// Whatever a server says ends at most the connection: the process lives, its memory is bounded, and the engine works again.
+func TestBytesOfAServerEndNoMoreThanAConnection(t *testing.T) {
+	t.Parallel()
+	run := func(name string, test func(h *hostility)) {
+		t.Run(name, apart(func(t *testing.T) { test(&hostility{T: t, server: redistest.Start(t)}) }))
 	}
-	t.Run("to a new connection", func(t *testing.T) {
-		s := newSpoiler(t, server.Addr())
+	run("to a new connection", func(h *hostility) {
+		s := newSpoiler(h.T, h.server.Addr())
 		opts := optionsFor(s.listener.Addr().String())
 		short(&opts)
-		each(t, func(what string) {
+		h.each(func(what string) {
 			s.set([]byte(what), nil)
-			ctx, cancel := context.WithTimeout(t.Context(), 400*time.Millisecond)
+			ctx, cancel := context.WithTimeout(h.Context(), 400*time.Millisecond)
 			defer cancel()
 			if e, err := engine.Open(ctx, opts); err == nil {
 				e.Close()
@@ -220,34 +235,34 @@ func TestBytesOfAServerEndNoMoreThanAConnection(t *testing.T) {
 		})
 		s.set(nil, nil)
 	})
-	t.Run("when nothing is asked", func(t *testing.T) {
-		s, e := open(t)
-		works(t, e, "nothing")
-		each(t, func(what string) {
+	run("when nothing is asked", func(h *hostility) {
+		s, e := h.open()
+		h.works(e, "nothing")
+		h.each(func(what string) {
 			s.say([]byte(what))
-			works(t, e, what)
+			h.works(e, what)
 		})
 	})
-	t.Run("in place of an answer", func(t *testing.T) {
-		s, e := open(t)
-		each(t, func(what string) {
+	run("in place of an answer", func(h *hostility) {
+		s, e := h.open()
+		h.each(func(what string) {
 			s.set(nil, []byte(what))
-			works(t, e, what)
+			h.works(e, what)
 		})
 	})
 	for _, resp2 := range []bool{false, true} {
-		t.Run(fmt.Sprintf("while somebody listens, in RESP2 %v", resp2), func(t *testing.T) {
-			s, e := open(t, func(o *engine.Options) { o.Redis.AlwaysRESP2 = resp2 })
-			outside := newOutsider(t, server.Addr())
+		run(fmt.Sprintf("while somebody listens, in RESP2 %v", resp2), func(h *hostility) {
+			s, e := h.open(func(o *engine.Options) { o.Redis.AlwaysRESP2 = resp2 })
+			outside := newOutsider(h.T, h.server.Addr())
 			outside.take("taken", time.Hour)
-			waiter := e.Mutex("taken").LockAsync(t.Context())
-			each(t, func(what string) {
-				redistest.Await(t, "a subscription", func() bool { return server.Subscriptions().Count() == 1 && s.listens() })
+			waiter := e.Mutex("taken").LockAsync(h.Context())
+			h.each(func(what string) {
+				redistest.Await(h, "a subscription", func() bool { return h.server.Subscriptions().Count() == 1 && s.listens() })
 				s.say([]byte(what))
-				works(t, e, what)
+				h.works(e, what)
 			})
 			outside.free("taken")
-			mustGet(t, waiter)
+			mustGet(h.T, waiter)
 		})
 	}
 }

@@ -120,9 +120,8 @@ func onEveryKind(t *testing.T, isFor func(*kind) bool, test func(s *stage), chan
 	for _, k := range kindsOfAll {
 		if isFor(&k) {
 			t.Run(k.name, func(t *testing.T) {
-				stage := newStage(t, k, change...) // one after the other: to connect takes the machine
 				t.Parallel()
-				test(stage)
+				test(newStage(t, k, change...))
 			})
 		}
 	}

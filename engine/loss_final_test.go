@@ -16,6 +16,7 @@ import (
 // A MultiLock's part is cut off from its server, so that the hold ends by the clock. Its holder looks at the clock and
 // unlocks before the loop has noticed: the part on the other server, which lives, must be given back all the same.
 func TestLossIsFinalGivesLivingPartsBack(t *testing.T) {
+	t.Parallel()
 	a, b := redistest.Start(t), redistest.Start(t)
 	for round := range 4 {
 		t.Run(fmt.Sprint(round), func(t *testing.T) {

@@ -103,6 +103,7 @@ func TestMultiRefusesBadMembers(t *testing.T) {
 
 // TestMultiLockNeverDeadlocks has callers of two engines take pairs of five names in random order.
 func TestMultiLockNeverDeadlocks(t *testing.T) {
+	t.Parallel()
 	server := redistest.Start(t)
 	names := []string{"a", "b", "c", "d", "e"}
 	var inside [5]int

@@ -15,6 +15,7 @@ import (
 
 // The clock of a server jumps, so that the lock there is over before its time. An operator's PEXPIRE stands for that.
 func TestQuorumKleppmannClockJump(t *testing.T) {
+	t.Parallel()
 	jump := func(s *redistest.Server) { s.MustDo("PEXPIRE", "stock:7", "-1") }
 	t.Run("on one of five that hold it lets nobody in", func(t *testing.T) {
 		f := startFleet(t, engine.Options{})
@@ -46,6 +47,7 @@ func TestQuorumKleppmannClockJump(t *testing.T) {
 
 // A server comes back without its data, and has forgotten whom it gave its part: a second majority can form.
 func TestQuorumKleppmannRestart(t *testing.T) {
+	t.Parallel()
 	t.Run("of a minority lets nobody in", func(t *testing.T) {
 		f := startFleet(t, engine.Options{})
 		first := mustLock(t, f.lock(t))

@@ -71,6 +71,7 @@ func (f *fleet) holders() (n int) {
 }
 
 func TestQuorumSurvivesAMinority(t *testing.T) {
+	t.Parallel()
 	for what, fault := range map[string]func(*fleet, int){
 		"two servers dead":        func(f *fleet, i int) { f.servers[i].Kill() },
 		"two servers black-holed": func(f *fleet, i int) { f.proxies[i].BlackHole(redistest.Both, true) },
@@ -96,7 +97,7 @@ func TestQuorumSurvivesAMinority(t *testing.T) {
 				t.Fatalf("not renewed on the majority that is left: %v", h.Err())
 			case <-time.After(10 * time.Second): // nearly two leases
 			}
-			if err := h.Unlock(context.Background()); err != nil {
+			if err := patiently(h.Unlock); err != nil {
 				t.Fatal(err)
 			}
 		})
@@ -104,6 +105,7 @@ func TestQuorumSurvivesAMinority(t *testing.T) {
 }
 
 func TestQuorumRefusesWithoutMajority(t *testing.T) {
+	t.Parallel()
 	f := startFleet(t, engine.Options{Lease: 2 * time.Second})
 	for i := range 3 {
 		f.servers[i].Kill()
@@ -118,6 +120,7 @@ func TestQuorumRefusesWithoutMajority(t *testing.T) {
 }
 
 func TestQuorumIsLostWithTheMajority(t *testing.T) {
+	t.Parallel()
 	f := startFleet(t, engine.Options{Lease: 2 * time.Second})
 	h, err := f.lock(t).Lock(context.Background())
 	if err != nil {
@@ -137,6 +140,7 @@ func TestQuorumIsLostWithTheMajority(t *testing.T) {
 }
 
 func TestQuorumExcludes(t *testing.T) {
+	t.Parallel()
 	f := startFleet(t, engine.Options{})
 	others := f.another(t)
 	inside, sections := 0, 0

@@ -33,19 +33,23 @@ func TestAServerWithoutRESP3Serves(t *testing.T) {
 		"unknown, in lower case": "-ERR unknown command `hello`, with args beginning with: `3`, ",
 	} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel() // mostly it waits for subscriptions to end
 			server, addr := withoutHello(t, words)
 			servesInRESP2(t, server, addr)
 		})
 	}
 	t.Run("with a password and another database", func(t *testing.T) {
+		t.Parallel()
 		server, addr := withoutHello(t, "-NOPROTO unsupported protocol version", "--requirepass", "secret")
 		servesInRESP2(t, server, addr, func(o *engine.Options) { o.Redis.Password = "secret" })
 	})
 	t.Run("because RESP2 is asked for", func(t *testing.T) {
+		t.Parallel()
 		server := redistest.Start(t)
 		servesInRESP2(t, server, server.Addr(), func(o *engine.Options) { o.Redis.AlwaysRESP2 = true })
 	})
 	t.Run("with connections read in the background", func(t *testing.T) {
+		t.Parallel()
 		server, addr := withoutHello(t, "-NOPROTO unsupported protocol version")
 		servesInRESP2(t, server, addr, func(o *engine.Options) { o.Redis.AlwaysPipelining = true })
 	})
@@ -103,6 +107,7 @@ func TestRESP2WithClusterAndSentinel(t *testing.T) {
 	t.Parallel()
 	resp2 := func(o *engine.Options) { o.Redis.AlwaysRESP2, o.PollCap = true, time.Hour }
 	t.Run("cluster", func(t *testing.T) {
+		t.Parallel()
 		c := redistest.StartCluster(t, 3, 0)
 		a, b := join(t, c, resp2), join(t, c, resp2)
 		for _, name := range spread("resp2", 6) {
@@ -110,6 +115,7 @@ func TestRESP2WithClusterAndSentinel(t *testing.T) {
 		}
 	})
 	t.Run("sentinel", func(t *testing.T) {
+		t.Parallel()
 		s := redistest.StartSentinel(t, 1)
 		a, b := bySentinel(t, s, resp2), bySentinel(t, s, resp2)
 		everyKind(t, a, b, "name")

@@ -279,6 +279,7 @@ func TestRWReadersThatDied(t *testing.T) {
 // Redisson's renewal gives the lock that readers share the TTL of its watchdog. Ours give it back its length, and
 // make a lost hold key anew.
 func TestRWFixedLeaseIsAssertedAgain(t *testing.T) {
+	t.Parallel()
 	server := redistest.Start(t)
 	e := connect(t, server.Addr(), lease(2*time.Second))
 	h := mustLock(t, e.RWMutex("stock:7").Reader(), engine.WithLease(time.Hour))
@@ -332,6 +333,7 @@ func TestRWReadersCostTwoCommands(t *testing.T) {
 // longest running read, which is 60 ms here. A slow machine gets time for turns that it missed; without courtesy it
 // is seconds each time.
 func TestRWOutsideWriterGetsIn(t *testing.T) {
+	t.Parallel()
 	const read = 50 * time.Millisecond
 	server := redistest.Start(t)
 	e := connect(t, server.Addr())

@@ -13,6 +13,7 @@ import (
 
 // TestStatsAfterAKnownSequence also holds the JSON form, in which others keep what they read.
 func TestStatsAfterAKnownSequence(t *testing.T) {
+	t.Parallel()
 	server := redistest.Start(t)
 	e := open(t, server, engine.Options{HandoffTime: 3 * time.Second, MaxWaitersPerName: 2})
 	wantJSON(t, e.Stats(), `{"up":true,"held":0,"waiting":0,"granted":0,"handoffs":0,"attempts":0,"waits":0,"lost":0,`+

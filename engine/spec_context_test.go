@@ -168,7 +168,7 @@ func TestSpecHoldEnd(t *testing.T) {
 // back when its parent ends, and parents that never end cost once.
 func TestContextsOfALongHoldAreGivenBack(t *testing.T) {
 	type key struct{}
-	t.Run("parents that end or never do", spec(engine.Options{}, func(b *bubble) {
+	t.Run("parents that end or never do", specAlone(engine.Options{}, func(b *bubble) {
 		h := b.lock(b.Mutex("x"))
 		ended, cancel := context.WithCancel(b.Context())
 		cancel()

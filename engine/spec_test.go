@@ -23,8 +23,17 @@ type bubble struct {
 	redis *enginetest.Server
 }
 
-// spec makes a test that runs in a bubble.
+// spec makes a test that runs in a bubble, beside others: what is slow in one does not move the clock of another.
 func spec(opts engine.Options, test func(b *bubble)) func(*testing.T) {
+	alone := specAlone(opts, test)
+	return func(t *testing.T) {
+		t.Parallel()
+		alone(t)
+	}
+}
+
+// specAlone is spec for a test that measures something of the whole process.
+func specAlone(opts engine.Options, test func(b *bubble)) func(*testing.T) {
 	return func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			e, redis := enginetest.New(t, opts)

@@ -14,6 +14,7 @@ import (
 // However many wait, and for however many names, an engine listens over one connection; and some time after the last
 // one was served it listens to nothing.
 func TestSubscriptionsShareAConnectionAndEnd(t *testing.T) {
+	t.Parallel()
 	server := redistest.Start(t)
 	onlyMessages := func(o *engine.Options) { o.PollCap = time.Hour }
 	engines := []*engine.Engine{connect(t, server.Addr(), onlyMessages), connect(t, server.Addr(), onlyMessages)}

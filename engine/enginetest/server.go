@@ -1,9 +1,13 @@
 package enginetest
 
 import (
+	"bufio"
 	"context"
+	"crypto/sha1"
 	"crypto/tls"
+	"encoding/hex"
 	"fmt"
+	"io"
 	"net"
 	"sync"
 	"sync/atomic"
@@ -25,6 +29,10 @@ type Server struct {
 	down     bool
 	links    map[*link]struct{}
 	tracking map[*server.Peer]struct{} // who asked to be told of changed keys
+
+	loading sync.Mutex        // guards the next two; held while a script is parsed
+	scripts map[string]string // by digest: loaded by an engine, and called by none
+	loaded  map[string]bool   // by digest: called
 }
 
 var servers atomic.Uint64 // started so far
@@ -34,6 +42,7 @@ func Start() *Server {
 	s := &Server{
 		redis: miniredis.NewMiniRedis(), start: time.Now(), runID: fmt.Sprintf("%040x", servers.Add(1)),
 		links: make(map[*link]struct{}), tracking: make(map[*server.Peer]struct{}),
+		scripts: make(map[string]string), loaded: make(map[string]bool),
 	}
 	s.redis.SetTime(s.start)
 	s.redis.ClockTTL(true)
@@ -129,6 +138,11 @@ func (s *Server) before(peer *server.Peer, command string, args ...string) (done
 	}
 	s.advance()
 	switch {
+	case command == "SCRIPT" && len(args) == 2 && args[0] == "LOAD":
+		peer.WriteBulk(s.keep(args[1]))
+	case command == "EVALSHA" && len(args) > 0:
+		s.load(args[0])
+		return false
 	case command == "CLIENT" && len(args) > 1 && args[0] == "TRACKING":
 		s.track(peer)
 	case command == "INFO": // by which engine.Quorum tells servers apart
@@ -137,6 +151,32 @@ func (s *Server) before(peer *server.Peer, command string, args ...string) (done
 		return false
 	}
 	return true
+}
+
+// keep keeps a script until it is called, and returns its digest. An engine loads every script when it is opened, and a
+// test calls a few of them: to parse all of them took most of the time of a test.
+func (s *Server) keep(script string) (digest string) {
+	sum := sha1.Sum([]byte(script))
+	digest = hex.EncodeToString(sum[:])
+	s.loading.Lock()
+	defer s.loading.Unlock()
+	if !s.loaded[digest] {
+		s.scripts[digest] = script
+	}
+	return digest
+}
+
+// load loads a script that was kept. Who calls it at the same time waits until it is loaded.
+func (s *Server) load(digest string) {
+	s.loading.Lock()
+	defer s.loading.Unlock()
+	script, kept := s.scripts[digest]
+	if !kept {
+		return
+	}
+	delete(s.scripts, digest)
+	s.loaded[digest] = true
+	s.redis.Server().Dispatch(server.NewPeer(bufio.NewWriter(io.Discard)), []string{"SCRIPT", "LOAD", script})
 }
 
 // advance moves the server's clock. It is moved by whole milliseconds, the unit of Redis, because each move

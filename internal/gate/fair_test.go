@@ -90,7 +90,8 @@ func (w *fairWorld) settle() {
 	}
 }
 
-// fairSeeds are those to play: all up to WHEELLOCK_FAIR_SEEDS, or the one that WHEELLOCK_FAIR_SEED names.
+// fairSeeds are those to play: all up to WHEELLOCK_FAIR_SEEDS, or the one that WHEELLOCK_FAIR_SEED names. With -short or
+// -race a fifth of the usual ones.
 func fairSeeds(t *testing.T, usual int) (from, to int) {
 	if text := os.Getenv("WHEELLOCK_FAIR_SEED"); text != "" {
 		n, err := strconv.Atoi(text)
@@ -105,6 +106,9 @@ func fairSeeds(t *testing.T, usual int) (from, to int) {
 			t.Fatal(err)
 		}
 		return 0, n
+	}
+	if few() {
+		usual /= 5
 	}
 	return 0, usual
 }

@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-var depthFlag = flag.Int("gate.depth", 0, "how many events in a row TestEveryOrder plays; 0: 5, or 4 with -short")
+var depthFlag = flag.Int("gate.depth", 0, "how many events in a row TestEveryOrder plays; 0: 5, or 4 with -short or -race")
 
 // board is a process with two callers, and all that can happen to them next.
 type board struct {
@@ -188,7 +188,7 @@ func TestEveryOrder(t *testing.T) {
 	depth := *depthFlag
 	if depth == 0 {
 		depth = 5
-		if testing.Short() {
+		if few() {
 			depth = 4
 		}
 	}

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-var rwSeeds = flag.Int("rwseeds", 150, "how many seeds TestRWReplay replays")
+var rwSeeds = flag.Int("rwseeds", 0, "how many seeds TestRWReplay replays; 0: 150, or 30 with -short or -race")
 
 var rwSeed = flag.Uint64("rwseed", 0, "replay one seed of TestRWReplay, and tell what happened")
 
@@ -40,7 +40,14 @@ func TestRWReplay(t *testing.T) {
 		replay(*rwSeed)
 		return
 	}
-	for seed := uint64(1); seed <= uint64(*rwSeeds); seed++ {
+	n := *rwSeeds
+	if n == 0 {
+		n = 150
+		if few() {
+			n = 30
+		}
+	}
+	for seed := uint64(1); seed <= uint64(n); seed++ {
 		replay(seed)
 	}
 }

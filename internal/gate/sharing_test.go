@@ -6,10 +6,14 @@ import (
 	"time"
 )
 
-// contests plays each with some holds and some seeds.
+// contests plays each with some holds and some seeds; with -short or -race one seed.
 func contests(t *testing.T, kind Kind, play func(t *testing.T, c *contest)) {
+	seeds := uint64(3)
+	if few() {
+		seeds = 1
+	}
 	for _, hold := range []time.Duration{150 * time.Microsecond, 3 * time.Millisecond} {
-		for seed := range uint64(3) {
+		for seed := range seeds {
 			t.Run(fmt.Sprintf("held for %v, seed %d", hold, seed), func(t *testing.T) {
 				t.Parallel()
 				play(t, newContest(t, seed, kind, hold))

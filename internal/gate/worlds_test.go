@@ -8,7 +8,7 @@ import (
 
 var (
 	seedFlag   = flag.Uint64("gate.seed", 0, "play the worlds from this seed on; 0: from 1")
-	worldsFlag = flag.Int("gate.worlds", 0, "how many worlds to play of each kind; 0: a few thousand, fewer with -short")
+	worldsFlag = flag.Int("gate.worlds", 0, "how many worlds to play of each kind; 0: a few thousand, fewer with -short or -race")
 )
 
 // brokenRule is what a world panics with, so that it stops where it stands.
@@ -45,7 +45,7 @@ func TestWorlds(t *testing.T) {
 			first, n := max(*seedFlag, 1), *worldsFlag
 			if n == 0 {
 				n = 2000
-				if testing.Short() {
+				if few() {
 					n = 100
 				}
 			}

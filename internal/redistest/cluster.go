@@ -11,19 +11,24 @@ import (
 // slots is the number of hash slots of every Redis Cluster.
 const slots = 16384
 
-// Cluster is a Redis Cluster on loopback. A node counts as failed after 1 s of silence.
+// Cluster is a Redis Cluster on loopback. A node counts as failed after 1 s of silence; in a cluster without replicas,
+// where nobody could take over, after 5 s: a busy machine can keep a node silent for a second.
 type Cluster struct {
 	Nodes []*Server // masters of the beginning first, then their replicas, master by master
 
-	tb  testing.TB
-	ids map[*Server]string // CLUSTER MYID; never changes
+	tb      testing.TB
+	silence time.Duration      // after which a node counts as failed
+	ids     map[*Server]string // CLUSTER MYID; never changes
 }
 
 // StartCluster runs so many masters with so many replicas each, the slots shared out evenly, and returns
 // once every node finds the cluster whole. Redis lets a new master wait 2 s before that.
 func StartCluster(tb testing.TB, masters, replicas int) *Cluster {
 	tb.Helper()
-	c := &Cluster{tb: tb, ids: make(map[*Server]string)}
+	c := &Cluster{tb: tb, silence: 5 * time.Second, ids: make(map[*Server]string)}
+	if replicas > 0 {
+		c.silence = time.Second
+	}
 	for range masters * (1 + replicas) {
 		c.startNode()
 	}
@@ -47,7 +52,7 @@ func (c *Cluster) startNode() *Server {
 		c.tb.Fatal(err)
 	}
 	node := Start(c.tb, "--cluster-enabled", "yes", "--cluster-port", strconv.Itoa(bus),
-		"--cluster-node-timeout", "1000", "--cluster-replica-validity-factor", "0")
+		"--cluster-node-timeout", strconv.FormatInt(c.silence.Milliseconds(), 10), "--cluster-replica-validity-factor", "0")
 	c.Nodes = append(c.Nodes, node)
 	c.ids[node] = node.MustDo("CLUSTER", "MYID").Text
 	return node
