@@ -17,7 +17,7 @@ BENCH ?= .
 FOR ?= 10m
 COUNT ?= 1
 
-.PHONY: help test prepare lint race redisson figures cross nested fuzz bench micro interop chaos chaos-selftest chaos-rivals soak
+.PHONY: help test prepare lint race redisson figures cross nested explore fuzz bench micro interop chaos chaos-selftest chaos-rivals soak
 .NOTPARALLEL:
 
 help: ## this list
@@ -82,6 +82,9 @@ nested: ## the modules inside: build, vet, tests
 		echo "== $$module: go vet, go test"; \
 		(cd $$module && $(GO) build ./... && $(GO) vet ./... && $(GO) test ./...) || exit 1; \
 	done
+
+explore: ## every order of events in small worlds, and DEEP (20000) random paths through big ones; SEED=n begins there
+	@$(GO) -C internal/explore test -count 1 -timeout 0 -v -run '^(TestSearch|TestWalk)$$' . -args -full -walks $(or $(DEEP),20000) $(if $(SEED),-seed $(SEED))
 
 fuzz: ## every fuzz target for FUZZTIME (60s)
 	@for package in $$($(GO) list ./...); do \

@@ -18,12 +18,18 @@ import (
 type hasher struct {
 	seed  maphash.Seed
 	bytes []byte
-	met   map[uintptr]uint32
+	met   map[object]uint32
 	now   int64
 	age   age
 }
 
-func newHasher() *hasher { return &hasher{seed: maphash.MakeSeed(), met: make(map[uintptr]uint32)} }
+// object is what a pointer points to; the first field of a struct is another one at the same address.
+type object struct {
+	at uintptr
+	of reflect.Type
+}
+
+func newHasher() *hasher { return &hasher{seed: maphash.MakeSeed(), met: make(map[object]uint32)} }
 
 // opaque are the types that are told otherwise, or make no difference.
 var opaque = map[reflect.Type]bool{
@@ -135,7 +141,7 @@ func (h *hasher) pointer(v reflect.Value) {
 		h.number(bit(!v.IsNil()))
 		return
 	}
-	at := v.Pointer() ^ uintptr(reflect.ValueOf(v.Type()).Pointer())
+	at := object{v.Pointer(), v.Type()}
 	if n, met := h.met[at]; met {
 		h.number(uint64(n))
 		return
