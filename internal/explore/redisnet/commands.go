@@ -20,15 +20,15 @@ var ok = redismodel.Value{Kind: redismodel.Status, Str: "OK"}
 
 // answer runs one command of a client. False: the connection ends.
 func (s *Server) answer(c *session, args []string) bool {
-	s.commands++
 	if s.stopped {
 		return false
 	}
 	s.turn()
-	if s.Before != nil {
-		s.Before(args)
-	}
+	s.arm()
 	name := strings.ToUpper(args[0])
+	if name != "PING" {
+		s.commands++
+	}
 	if s.listening(c, name, args[1:]) {
 		return true
 	}
@@ -43,9 +43,6 @@ func (s *Server) answer(c *session, args []string) bool {
 	v, refused := s.trouble.refuses(name, s.now())
 	if !refused {
 		v = s.run(name, args)
-	}
-	if s.After != nil {
-		s.After(args, v)
 	}
 	c.late += s.trouble.late(name)
 	c.pending = appendValue(c.pending, v, c.resp3)
@@ -137,7 +134,7 @@ func (s *Server) eval(script string, rest []string) redismodel.Value {
 // listening is what changes what a client listens to; false: it is another command.
 func (s *Server) listening(c *session, name string, names []string) bool {
 	plain := strings.TrimPrefix(name, "S")
-	sharded := plain == "SUBSCRIBE" || plain == "UNSUBSCRIBE"
+	sharded := name == "SSUBSCRIBE" || name == "SUNSUBSCRIBE"
 	if !sharded {
 		plain = name
 	}

@@ -97,13 +97,19 @@ func (c *conn) Close() error {
 	return nil
 }
 
+func (c *conn) isOpen() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return !c.closed
+}
+
 // cut breaks the connection for both sides at once.
 func (c *conn) cut() {
 	c.in.reset(syscall.ECONNRESET)
 	c.out.reset(syscall.ECONNRESET)
 }
 
-// cutBehind breaks it when so many more bytes have been written by this side.
+// cutBehind breaks it when so many more bytes have been written by this side; -1: not.
 func (c *conn) cutBehind(bytes int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

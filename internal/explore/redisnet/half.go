@@ -59,6 +59,13 @@ func (h *half) lose() {
 	h.lost = true
 }
 
+// isLost reports whether something has vanished.
+func (h *half) isLost() bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.lost
+}
+
 // loseFor has everything vanish, and ends the direction when the reader finds out by himself.
 func (h *half) loseFor(d time.Duration) {
 	h.mu.Lock()

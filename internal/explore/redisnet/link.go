@@ -12,6 +12,7 @@ import (
 // Link is the way from one client to one server. Any goroutine may use it.
 type Link struct {
 	Up, Down Direction
+	client   string
 	server   *Server
 	stop     func()
 
@@ -29,9 +30,9 @@ type Direction struct {
 	lossy time.Time            // what is sent before then vanishes
 }
 
-// NewLink makes a way to a server. stop, if there is one, is called by the client's side before it writes and after it has read.
-func NewLink(s *Server, stop func()) *Link {
-	return &Link{server: s, stop: stop, conns: make(map[*conn]*conn)}
+// NewLink makes a way to a server, for a client of that name. stop, if there is one, is called by the client's side before it writes and after it has read.
+func NewLink(client string, s *Server, stop func()) *Link {
+	return &Link{client: client, server: s, stop: stop, conns: make(map[*conn]*conn)}
 }
 
 // Delay has everything take the time that is asked for each time; nil: none.
@@ -110,11 +111,28 @@ func (l *Link) each(do func(client, server *conn)) {
 	}
 }
 
-// Conns is how many connections there are.
-func (l *Link) Conns() int {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return len(l.conns)
+// Open is how many connections the client has not closed.
+func (l *Link) Open() (n int) {
+	l.each(func(client, _ *conn) {
+		if client.isOpen() {
+			n++
+		}
+	})
+	return n
+}
+
+// Mend ends all that is wrong with the way; what is held arrives at its time. Everything takes the time that is asked for.
+func (l *Link) Mend(delay func() time.Duration) {
+	now := time.Now()
+	for _, d := range []*Direction{&l.Up, &l.Down} {
+		d.Hold(now)
+		d.Lose(now)
+		d.Delay(delay)
+	}
+	l.Refuse(now)
+	l.Silence(now)
+	l.CutBehind(-1, false)
+	l.CutBehind(-1, true)
 }
 
 // Dial connects. It is a rueidis.ClientOption.DialCtxFn.
@@ -144,7 +162,7 @@ func (l *Link) Dial(ctx context.Context, _ string, dialer *net.Dialer, _ *tls.Co
 	l.mu.Lock()
 	l.conns[client] = server
 	l.mu.Unlock()
-	if !l.server.serve(server, func() {
+	if !l.server.serve(l.client, server, func() {
 		l.mu.Lock()
 		delete(l.conns, client)
 		l.mu.Unlock()

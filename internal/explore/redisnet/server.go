@@ -10,9 +10,7 @@ import (
 
 // Server is a Redis server. Any goroutine may use it.
 type Server struct {
-	Name   string
-	Before func(args []string) // nil, or called before each command of a client, with the server locked
-	After  func(args []string, answer redismodel.Value)
+	Name string
 
 	mu       sync.Mutex // guards the rest; never held while blocking
 	model    *redismodel.Server
@@ -65,7 +63,7 @@ func (s *Server) now() time.Time { return time.Now().Add(s.ahead) }
 // turn turns the model's clock.
 func (s *Server) turn() { s.model.Micros = s.now().UnixMicro() }
 
-// Commands is how many commands clients have sent.
+// Commands is how many commands clients have sent, without PING.
 func (s *Server) Commands() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -79,13 +77,16 @@ func (s *Server) Sessions() int {
 	return len(s.sessions)
 }
 
-// Subscriptions lists the channels that are listened to.
+// Subscriptions lists who listens to which channels, but for clients that have gone without a word.
 func (s *Server) Subscriptions() (channels []string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, c := range s.order {
+		if c.conn.in.isLost() {
+			continue
+		}
 		for channel := range c.channels {
-			channels = append(channels, channel.name)
+			channels = append(channels, c.client+" "+channel.name)
 		}
 	}
 	return channels
@@ -105,8 +106,8 @@ func (s *Server) down() bool {
 }
 
 // serve begins to serve a connection; false: it is down. ended is called when it has ended.
-func (s *Server) serve(conn *conn, ended func()) bool {
-	c := &session{s: s, conn: conn, channels: make(map[channel]struct{})}
+func (s *Server) serve(client string, conn *conn, ended func()) bool {
+	c := &session{s: s, client: client, conn: conn, channels: make(map[channel]struct{})}
 	s.mu.Lock()
 	if s.stopped {
 		s.mu.Unlock()

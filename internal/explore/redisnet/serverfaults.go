@@ -9,6 +9,8 @@ import (
 // trouble is what a server does wrong, besides refusing writes.
 type trouble struct {
 	loading  time.Time     // until then everything is LOADING
+	behind   int           // commands until it refuses writes
+	words    string        // in which it will
 	slowTime time.Duration // how long an answer to TIME is on its way, and what comes behind it
 }
 
@@ -32,7 +34,27 @@ func (t *trouble) late(name string) time.Duration {
 func (s *Server) Refuse(words string, after int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	s.trouble.words = ""
 	s.model.Refuse(words, after)
+}
+
+// RefuseBehind has it refuse writes when so many more commands of clients have run, as a server does between two of them.
+func (s *Server) RefuseBehind(commands int, words string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.trouble.behind, s.trouble.words = commands, words
+}
+
+// arm begins to refuse writes when it is time.
+func (s *Server) arm() {
+	if s.trouble.words == "" {
+		return
+	}
+	if s.trouble.behind == 0 {
+		s.model.Refuse(s.trouble.words, 0)
+		s.trouble.words = ""
+	}
+	s.trouble.behind--
 }
 
 // SlowTime has answers to TIME take so much longer.

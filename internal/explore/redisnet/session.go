@@ -9,6 +9,7 @@ import (
 // session is a connection as the server sees it. Its channels and protocol are guarded by the server's mutex.
 type session struct {
 	s        *Server
+	client   string
 	conn     *conn
 	resp3    bool
 	channels map[channel]struct{}
