@@ -29,6 +29,10 @@ func (w *World) mend() {
 	for _, p := range w.processes {
 		for _, l := range p.links {
 			l.Mend(p.travel)
+			if w.seed%2 == 0 { // nor does what is held up arrive
+				l.Cut()
+			}
 		}
+		p.mend(time.Duration(w.seed%2) * 4 * w.plan.lease)
 	}
 }

@@ -55,7 +55,7 @@ func (p *process) open() error {
 	p.clock.start()
 	var engines []*engine.Engine
 	for _, s := range p.w.servers {
-		l := redisnet.NewLink(p.String(), s, p.stand)
+		l := redisnet.NewLink(p.String(), s)
 		l.Up.Delay(p.travel)
 		l.Down.Delay(p.travel)
 		p.links = append(p.links, l)
@@ -118,11 +118,17 @@ func (p *process) stand() {
 	}
 }
 
-// stop stops it, as SIGSTOP does.
+// stop stops it, as SIGSTOP does, as far as that can be: its callers, its engines at their points, and what its goroutines send and
+// hear. (Were they stopped in Read or Write, goroutines of the client would spin that wait for them to come back, and that stop time.)
 func (p *process) stop(d time.Duration) {
+	until := time.Now().Add(d)
 	p.mu.Lock()
-	p.standing = time.Now().Add(d)
+	p.standing = until
 	p.mu.Unlock()
+	for _, l := range p.links {
+		l.Up.Hold(until)
+		l.Down.Hold(until)
+	}
 	p.keep(d)
 }
 
@@ -157,6 +163,15 @@ func (p *process) trouble(d time.Duration) {
 	defer p.mu.Unlock()
 	if until := time.Now().Add(d); until.After(p.troubled) {
 		p.troubled = until
+	}
+}
+
+// mend notes that what befalls it ends after a time at the latest.
+func (p *process) mend(within time.Duration) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if at := time.Now().Add(within); p.troubled.After(at) {
+		p.troubled = at
 	}
 }
 

@@ -18,7 +18,7 @@ type watcher struct {
 
 const (
 	// stuckTime is how long time may stand still in a bubble.
-	stuckTime = 20 * time.Second
+	stuckTime = 8 * time.Second
 	// mostMemory is what a bubble may take.
 	mostMemory = 2 << 30
 )

@@ -15,7 +15,6 @@ const keepAlive = time.Minute
 type conn struct {
 	in, out *half
 	way     *Direction // on which it writes
-	stop    func()     // nil, or called before each read that has come and each write: the process may stand still
 
 	mu       sync.Mutex
 	deadline time.Time // of writes
@@ -24,27 +23,15 @@ type conn struct {
 }
 
 // pair makes the two sides of a connection: what the first writes goes by up, what the second writes by down.
-func pair(up, down *Direction, stop func()) (client, server *conn) {
+func pair(up, down *Direction) (client, server *conn) {
 	there, back := newHalf(), newHalf()
-	client = &conn{in: back, out: there, way: up, stop: stop, cutAfter: -1}
+	client = &conn{in: back, out: there, way: up, cutAfter: -1}
 	server = &conn{in: there, out: back, way: down, cutAfter: -1}
 	return client, server
 }
 
-func (c *conn) Read(b []byte) (int, error) {
-	n, err := c.in.read(b)
-	if c.stop != nil {
-		c.stop()
-	}
-	return n, err
-}
-
-func (c *conn) Write(b []byte) (int, error) {
-	if c.stop != nil {
-		c.stop()
-	}
-	return c.send(b, 0)
-}
+func (c *conn) Read(b []byte) (int, error)  { return c.in.read(b) }
+func (c *conn) Write(b []byte) (int, error) { return c.send(b, 0) }
 
 // send is Write, to arrive so much later.
 func (c *conn) send(b []byte, later time.Duration) (int, error) {

@@ -14,7 +14,6 @@ type Link struct {
 	Up, Down Direction
 	client   string
 	server   *Server
-	stop     func()
 
 	mu      sync.Mutex // guards the rest
 	refused time.Time  // until then nobody connects
@@ -30,9 +29,9 @@ type Direction struct {
 	lossy time.Time            // what is sent before then vanishes
 }
 
-// NewLink makes a way to a server, for a client of that name. stop, if there is one, is called by the client's side before it writes and after it has read.
-func NewLink(client string, s *Server, stop func()) *Link {
-	return &Link{client: client, server: s, stop: stop, conns: make(map[*conn]*conn)}
+// NewLink makes a way to a server, for a client of that name.
+func NewLink(client string, s *Server) *Link {
+	return &Link{client: client, server: s, conns: make(map[*conn]*conn)}
 }
 
 // Delay has everything take the time that is asked for each time; nil: none.
@@ -46,7 +45,16 @@ func (d *Direction) Delay(of func() time.Duration) {
 func (d *Direction) Hold(until time.Time) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	d.held = until
+	if until.After(d.held) {
+		d.held = until
+	}
+}
+
+// mend ends what is wrong with it.
+func (d *Direction) mend(delay func() time.Duration) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.delay, d.held, d.lossy = delay, time.Time{}, time.Time{}
 }
 
 // Lose has what is sent before that time vanish, and all behind it on the same connection.
@@ -124,11 +132,8 @@ func (l *Link) Open() (n int) {
 // Mend ends all that is wrong with the way; what is held arrives at its time. Everything takes the time that is asked for.
 func (l *Link) Mend(delay func() time.Duration) {
 	now := time.Now()
-	for _, d := range []*Direction{&l.Up, &l.Down} {
-		d.Hold(now)
-		d.Lose(now)
-		d.Delay(delay)
-	}
+	l.Up.mend(delay)
+	l.Down.mend(delay)
 	l.Refuse(now)
 	l.Silence(now)
 	l.CutBehind(-1, false)
@@ -158,7 +163,7 @@ func (l *Link) Dial(ctx context.Context, _ string, dialer *net.Dialer, _ *tls.Co
 			return nil, &net.OpError{Op: "dial", Net: "memory", Err: ctx.Err()}
 		}
 	}
-	client, server := pair(&l.Up, &l.Down, l.stop)
+	client, server := pair(&l.Up, &l.Down)
 	l.mu.Lock()
 	l.conns[client] = server
 	l.mu.Unlock()
