@@ -41,7 +41,7 @@ func stands(s *redisnet.Server, key, id string) (left time.Duration, there bool)
 		return 0, false
 	}
 	ms := s.Do("PTTL", key).Int
-	return time.Duration(ms+1) * time.Millisecond, true
+	return s.Truly(time.Duration(ms+1) * time.Millisecond), true
 }
 
 // owners are the owner fields on a server, by their keys.

@@ -122,12 +122,16 @@ func (f *faults) everybody(d time.Duration) {
 	}
 }
 
+// noticeTime is after how long an engine has noticed a suspension, at most. Its timers are the bubble's and have rung meanwhile.
+const noticeTime = 1100 * time.Millisecond
+
 // suspend suspends the machine of a process: it stands still, and its clock does not count that. Without stalls it only stands still.
 func (f *faults) suspend(p *process, d time.Duration) {
 	f.w.note("%v: machine suspended for %v", p, d)
 	p.stop(d)
 	if stalls {
-		p.clock.suspended.Add(int64(d))
+		p.clock.suspend(d)
+		p.keep(d + noticeTime)
 	}
 	f.undo(d, func() { f.w.judge.look() })
 }

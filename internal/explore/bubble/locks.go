@@ -54,7 +54,7 @@ func (c *caller) useLock(alive context.Context, s *subject, owner engine.Owner, 
 	}
 	asked := c.w.judge.ask(c.p, s)
 	last := s.ledger.token()
-	h, err := c.take(alive, l, opts)
+	h, err := c.take(alive, s, l, opts)
 	if err != nil {
 		asked()
 		return
@@ -73,13 +73,17 @@ func (c *caller) useLock(alive context.Context, s *subject, owner engine.Owner, 
 }
 
 // take asks for a lock in one of all ways.
-func (c *caller) take(alive context.Context, l engine.Locker, opts []engine.LockOption) (h *engine.Hold, err error) {
+func (c *caller) take(alive context.Context, s *subject, l engine.Locker, opts []engine.LockOption) (h *engine.Hold, err error) {
 	ctx, cancel := context.WithCancel(alive)
 	defer cancel()
 	wait := spread(c.r, time.Millisecond, 3*c.w.plan.lease)
 	late := time.Duration(0)
 	if _, is := l.(*engine.MultiLock); is { // it asks all members once in any case
 		late = c.answerTime()
+	}
+	ask := c.answerTime()
+	if s.kind == quorumKind { // each server has a tenth of the lease
+		ask = max(ask, c.w.plan.lease/5)
 	}
 	switch how := c.r.IntN(8); how {
 	case 0, 1, 2:
@@ -90,9 +94,9 @@ func (c *caller) take(alive context.Context, l engine.Locker, opts []engine.Lock
 		defer cancel()
 		err = c.call(wait, fmt.Sprintf("Lock %s, context of %v", l.Name(), wait), func() error { h, err = l.Lock(ctx, opts...); return err })
 	case 4, 5:
-		err = c.call(c.answerTime(), "TryLock "+l.Name(), func() error { h, err = l.TryLock(ctx, opts...); return err })
+		err = c.call(ask, "TryLock "+l.Name(), func() error { h, err = l.TryLock(ctx, opts...); return err })
 	case 6:
-		err = c.call(c.answerTime(), "TryLockAsync "+l.Name(), func() error {
+		err = c.call(ask, "TryLockAsync "+l.Name(), func() error {
 			h, err = l.TryLockAsync(ctx, opts...).Wait(context.Background())
 			return err
 		})

@@ -47,5 +47,5 @@ func (p *process) pass(point string) {
 
 // opens gives the next engine the clock of this process, until the function it returns is called.
 func (p *process) opens() (undo func()) {
-	return stall.SetWatch(func() stall.Watch { return stall.Watch{Count: p.clock.count, Suspended: p.clock.hidden} })
+	return stall.SetWatch(func() stall.Watch { return stall.Watch{Count: p.clock.count, Suspended: p.clock.suspended} })
 }

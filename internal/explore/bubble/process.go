@@ -41,7 +41,7 @@ type process struct {
 
 func newProcess(w *World, n int) *process {
 	p := &process{w: w, n: n, r: w.chance(processChance + uint64(n)), uuids: make(map[string]bool)}
-	p.clock.rate = w.plan.drift * (2*p.r.Float64() - 1)
+	p.clock.rate = w.plan.drift * p.r.Float64()
 	return p
 }
 
@@ -79,7 +79,7 @@ func (p *process) connect(s *redisnet.Server, l *redisnet.Link) (*engine.Engine,
 	defer p.opens()()
 	o := p.w.plan.options
 	o.Redis = rueidis.ClientOption{InitAddress: []string{s.Name + ":6379"}, DialCtxFn: l.Dial, ForceSingleClient: true}
-	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Minute)
 	defer cancel()
 	for {
 		e, err := engine.Open(ctx, o)

@@ -21,6 +21,8 @@ const (
 	stuckTime = 8 * time.Second
 	// mostMemory is what a bubble may take.
 	mostMemory = 2 << 30
+	// endTime is how many seconds a world has to end after something was wrong.
+	endTime = 5
 )
 
 func watch(seed uint64) *watcher {
@@ -36,7 +38,7 @@ func (o *watcher) stop() { close(o.end) }
 func (o *watcher) run() {
 	tick := time.NewTicker(time.Second)
 	defer tick.Stop()
-	last, since := int64(-1), time.Now()
+	last, since, ending := int64(-1), time.Now(), 0
 	for {
 		select {
 		case <-o.end:
@@ -51,6 +53,11 @@ func (o *watcher) run() {
 			last, since = now, time.Now()
 		} else if time.Since(since) > stuckTime {
 			o.give(w, "time stands still")
+		}
+		if w.failed() {
+			if ending++; ending > endTime {
+				o.give(w, "it does not end")
+			}
 		}
 		var m runtime.MemStats
 		runtime.ReadMemStats(&m)

@@ -43,9 +43,11 @@ type subject struct {
 func newWorld(seed uint64, in *redismodel.Interpreter) *World {
 	w := &World{seed: seed, done: make(chan struct{})}
 	w.began = time.Now()
-	w.plan = draw(w.chance(0))
+	r := w.chance(planChance)
+	w.plan = draw(r)
 	for i := range w.plan.servers {
 		s := redisnet.New(string(rune('a'+i)), in)
+		s.Drift(w.plan.drift * (2*r.Float64() - 1))
 		w.servers = append(w.servers, s)
 	}
 	for i, k := range w.plan.kinds {

@@ -19,7 +19,8 @@ type Server struct {
 	order    []*session // of the sessions, so that messages leave in one order
 	runs     int        // how often it was started
 	stopped  bool
-	ahead    time.Duration // of the bubble's clock
+	began    time.Time
+	rate     float64 // how much faster than true time its clock runs
 	trouble  trouble
 	commands int
 	unknown  map[string]int // commands that it does not know
@@ -28,7 +29,7 @@ type Server struct {
 // New starts an empty server, whose scripts run by in.
 func New(name string, in *redismodel.Interpreter) *Server {
 	s := &Server{
-		Name: name, model: redismodel.New(in), scripts: make(map[string]string),
+		Name: name, began: time.Now(), model: redismodel.New(in), scripts: make(map[string]string),
 		sessions: make(map[*session]struct{}), runs: 1, unknown: make(map[string]int),
 	}
 	s.model.Subscribers, s.model.Publish = s.subscribers, s.publish
@@ -58,7 +59,23 @@ func (s *Server) Now() time.Time {
 	return s.now()
 }
 
-func (s *Server) now() time.Time { return time.Now().Add(s.ahead) }
+func (s *Server) now() time.Time {
+	return time.Now().Add(time.Duration(float64(time.Since(s.began)) * s.rate))
+}
+
+// Drift has its clock run so much faster, 0.01 being 1 %, or slower.
+func (s *Server) Drift(rate float64) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.rate = rate
+}
+
+// Truly is how long d by its clock is.
+func (s *Server) Truly(d time.Duration) time.Duration {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return time.Duration(float64(d) / (1 + s.rate))
+}
 
 // turn turns the model's clock.
 func (s *Server) turn() { s.model.Micros = s.now().UnixMicro() }
