@@ -19,6 +19,7 @@ import (
 var (
 	seed   = flag.Uint64("seed", 0, "the first seed; 0: 1")
 	length = flag.Duration("for", 10*time.Minute, "virtual time, in all")
+	trace  = flag.Bool("trace", false, "print the events of every world")
 	events = flag.Int("events", 200, "how many events are printed when something is wrong")
 )
 
@@ -40,6 +41,9 @@ func TestBubble(t *testing.T) {
 		w := live(t, s, in)
 		virtual += w.lived
 		worlds++
+		if *trace {
+			t.Logf("seed %d:\n%s", s, w.list(mostEvents))
+		}
 		if w.failed() {
 			t.Fatalf("seed %d, after %d worlds:\n%s\n%s", s, worlds, w.list(*events), strings.Join(w.wrong, "\n"))
 		}

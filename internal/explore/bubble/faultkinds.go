@@ -32,7 +32,7 @@ func (f *faults) one(p *process) {
 	s, l := w.servers[at], p.links[at]
 	until := time.Now().Add(d)
 	p.trouble(d)
-	switch n := r.IntN(40); {
+	switch n := r.IntN(44); {
 	case n < 3:
 		late := spread(r, w.plan.travel, d)
 		w.note("%v %s: up %v later, for %v", p, s.Name, late, d)
@@ -90,7 +90,7 @@ func (f *faults) one(p *process) {
 		w.note("%s forgets its scripts", s.Name)
 		s.FlushScripts()
 	case n < 33:
-		late := spread(r, time.Millisecond, 2*time.Second)
+		late := spread(r, 100*time.Millisecond, 2*time.Second)
 		w.note("%s answers TIME %v late for %v", s.Name, late, d)
 		f.everybody(d + late)
 		s.SlowTime(late)
@@ -101,6 +101,11 @@ func (f *faults) one(p *process) {
 		f.undo(d, func() { w.judge.look() })
 	case n < 38:
 		f.suspend(p, d)
+	case n < 42: // what comes after what has replaced it
+		late := spread(r, 100*time.Millisecond, 4*time.Second)
+		w.note("%v %s: up on the connections of now is held for %v", p, s.Name, late)
+		l.HoldUp(time.Now().Add(late))
+		p.trouble(late)
 	default:
 		crash := r.IntN(2) == 0
 		p.restart(crash)

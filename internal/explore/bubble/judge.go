@@ -148,6 +148,13 @@ func (j *judge) exempt(one *held) bool {
 	return left < len(one.ids)
 }
 
+// spared is exempt, for who does not judge.
+func (j *judge) spared(one *held) bool {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return j.exempt(one)
+}
+
 // destroy notes that what stands on a server now is about to be destroyed, in whole or in part.
 func (j *judge) destroy(ids []string) {
 	j.mu.Lock()

@@ -67,7 +67,7 @@ func (c *caller) useLock(alive context.Context, s *subject, owner engine.Owner, 
 	}
 	c.w.judge.add(one)
 	asked()
-	s.ledger.tokenAfter(c, h, last)
+	s.ledger.tokenAfter(c, one, last)
 	c.have(alive, one, fixed, depth)
 	c.giveBack(one)
 }
@@ -77,10 +77,6 @@ func (c *caller) take(alive context.Context, s *subject, l engine.Locker, opts [
 	ctx, cancel := context.WithCancel(alive)
 	defer cancel()
 	wait := spread(c.r, time.Millisecond, 3*c.w.plan.lease)
-	late := time.Duration(0)
-	if _, is := l.(*engine.MultiLock); is { // it asks all members once in any case
-		late = c.answerTime()
-	}
 	ask := c.answerTime()
 	if s.kind == quorumKind { // each server has a tenth of the lease
 		ask = max(ask, c.w.plan.lease/5)
@@ -88,7 +84,7 @@ func (c *caller) take(alive context.Context, s *subject, l engine.Locker, opts [
 	switch how := c.r.IntN(8); how {
 	case 0, 1, 2:
 		opts = append(opts, engine.WithWait(wait))
-		err = c.call(wait+late, fmt.Sprintf("Lock %s, wait %v", l.Name(), wait), func() error { h, err = l.Lock(ctx, opts...); return err })
+		err = c.call(wait, fmt.Sprintf("Lock %s, wait %v", l.Name(), wait), func() error { h, err = l.Lock(ctx, opts...); return err })
 	case 3:
 		ctx, cancel := context.WithTimeout(ctx, wait)
 		defer cancel()

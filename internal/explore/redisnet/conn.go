@@ -19,7 +19,8 @@ type conn struct {
 	mu       sync.Mutex
 	deadline time.Time // of writes
 	closed   bool
-	cutAfter int // bytes that may still be written; -1: all
+	cutAfter int       // bytes that may still be written; -1: all
+	held     time.Time // what is written before then arrives then
 }
 
 // pair makes the two sides of a connection: what the first writes goes by up, what the second writes by down.
@@ -36,6 +37,7 @@ func (c *conn) Write(b []byte) (int, error) { return c.send(b, 0) }
 // send is Write, to arrive so much later.
 func (c *conn) send(b []byte, later time.Duration) (int, error) {
 	c.mu.Lock()
+	held := c.held
 	closed, late := c.closed, !c.deadline.IsZero() && !time.Now().Before(c.deadline)
 	n, cut := len(b), false
 	if c.cutAfter >= 0 && n > c.cutAfter {
@@ -55,7 +57,9 @@ func (c *conn) send(b []byte, later time.Duration) (int, error) {
 	if !arrives {
 		c.out.lose()
 	}
-	at = at.Add(later)
+	if at = at.Add(later); at.Before(held) {
+		at = held
+	}
 	c.out.put(b[:n], at)
 	if cut {
 		c.out.finish(syscall.ECONNRESET, at)
@@ -88,6 +92,13 @@ func (c *conn) isOpen() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return !c.closed
+}
+
+// hold has what this side writes before that time arrive then.
+func (c *conn) hold(until time.Time) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.held = until
 }
 
 // cut breaks the connection for both sides at once.

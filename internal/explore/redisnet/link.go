@@ -100,6 +100,11 @@ func (l *Link) Cut() {
 	l.each(func(client, _ *conn) { client.cut() })
 }
 
+// HoldUp has what clients send on the connections of now arrive at that time at the earliest; who connects anew is not held up.
+func (l *Link) HoldUp(until time.Time) {
+	l.each(func(client, _ *conn) { client.hold(until) })
+}
+
 // CutBehind breaks each connection when so many more bytes have passed: of the client's, or of the server's.
 func (l *Link) CutBehind(bytes int, answers bool) {
 	l.each(func(client, server *conn) {
