@@ -1,12 +1,14 @@
 package bubble
 
 import (
+	"context"
 	"runtime"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/wheellock/wheellock/engine"
+	"github.com/wheellock/wheellock/scripts"
 )
 
 // furnish sets what counts.
@@ -14,17 +16,17 @@ func (w *World) furnish() {
 	ctx := w.processes[0].alive
 	for _, s := range w.subjects {
 		e := w.processes[0].engine(0)
-		var err error
+		set := func(context.Context, int64) (bool, error) { return false, nil }
 		switch s.kind {
 		case permitKind:
-			_, err = e.PermitSemaphore(s.name).TrySetPermits(ctx, 3)
+			set = e.PermitSemaphore(s.name).TrySetPermits
 		case semaphoreKind:
-			_, err = e.Semaphore(s.name).TrySetPermits(ctx, 3)
+			set = e.Semaphore(s.name).TrySetPermits
 		default:
 			continue
 		}
-		if err != nil {
-			w.violation("open", "setting permits: %v", err)
+		for _, err := set(ctx, 3); err != nil; _, err = set(ctx, 3) { // a goroutine is kept from running
+			w.note("setting permits: %v", err)
 		}
 		s.ledger.total = 3
 	}
@@ -52,6 +54,7 @@ func (w *World) settle() {
 	}
 	w.judge.lookForGhosts()
 	w.judge.look()
+	w.queues()
 	before := w.commands()
 	time.Sleep(4 * time.Second)
 	if n := w.commands() - before; n > w.idleMost() {
@@ -60,6 +63,20 @@ func (w *World) settle() {
 	for _, s := range w.servers {
 		if channels := s.Subscriptions(); len(channels) > 0 {
 			w.violation("calm", "%s: subscriptions left: %v", s.Name, channels)
+		}
+	}
+}
+
+// queues judges that nobody stands in the queue of a fair lock but who died: those are skipped by who asks next.
+func (w *World) queues() {
+	for _, s := range w.subjects {
+		if s.kind != fairKind {
+			continue
+		}
+		for _, place := range w.servers[0].Do("LRANGE", scripts.FairQueue(s.name), "0", "-1").Array {
+			if p := w.judge.owner(place.Str); p != nil && p.lives(place.Str) {
+				w.violation("calm", "%v stands in the queue of %s as %s, and wants nothing", p, s.name, place.Str)
+			}
 		}
 	}
 }
@@ -78,6 +95,8 @@ func (w *World) commands() (n int) {
 // mayStay reports whether a key is for good.
 func (w *World) mayStay(key string) bool {
 	return strings.Contains(key, "redisson_lock_token") || slices.ContainsFunc(w.subjects, func(s *subject) bool {
+		return s.kind == fairKind && (key == scripts.FairQueue(s.name) || key == scripts.FairDeadlines(s.name) || key == scripts.FairAlive(s.name))
+	}) || slices.ContainsFunc(w.subjects, func(s *subject) bool {
 		return (s.kind == permitKind || s.kind == semaphoreKind || s.kind == latchKind) && (key == s.name || key == "{"+s.name+"}:timeout")
 	})
 }

@@ -28,7 +28,9 @@ func (c *caller) useSemaphore(s *subject) {
 	}
 	s.ledger.move(n, 0)
 	c.w.judge.look()
-	c.sleep(spread(c.r, time.Millisecond, c.w.plan.lease))
+	if !c.w.plan.hot {
+		c.sleep(spread(c.r, time.Millisecond, c.w.plan.lease))
+	}
 	s.ledger.move(-n, n) // from now on it may be counted
 	err = c.call(c.answerTime(), fmt.Sprintf("Release %d of %s", n, s.name), func() error { return sem.Release(alive, n) })
 	if err == nil || errors.Is(err, engine.ErrRefused) || errors.Is(err, engine.ErrClosed) && !errors.Is(err, engine.ErrUncertain) {

@@ -114,6 +114,9 @@ func (c *caller) take(alive context.Context, s *subject, l engine.Locker, opts [
 // have does something with a lock.
 func (c *caller) have(alive context.Context, one *held, fixed bool, depth int) {
 	h := one.h
+	if c.w.plan.hot && c.r.IntN(20) > 0 {
+		return
+	}
 	for range c.r.IntN(4) {
 		if alive.Err() != nil || c.w.calm.Load() || c.w.failed() {
 			return

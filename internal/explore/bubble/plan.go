@@ -42,6 +42,7 @@ type plan struct {
 	think     time.Duration // between two things that a caller does, about
 	faults    time.Duration // between two bursts of faults, about
 	stalls    float64       // how likely it is that a goroutine is kept at a point
+	hot       bool          // many want one name, and have it for a moment
 	drift     float64       // how much faster or slower clocks run, at most
 }
 
@@ -50,6 +51,7 @@ const (
 	worldLeases = 60
 	leastWorld  = 15 * time.Second
 	mostWorld   = 10 * time.Minute
+	hotWorld    = 6 * time.Second // where many want one name
 )
 
 // draw makes the plan of a seed.
@@ -76,6 +78,11 @@ func draw(r *rand.Rand) plan {
 	}
 	if r.IntN(8) == 0 {
 		p.stalls = 0
+	}
+	if p.hot = r.IntN(5) == 0; p.hot {
+		p.kinds, p.callers = p.kinds[:1], 4+r.IntN(5)
+		p.lasts = hotWorld/2 + time.Duration(r.Int64N(int64(hotWorld)))
+		p.think, p.faults = spread(r, 200*time.Microsecond, 5*time.Millisecond), spread(r, 200*time.Millisecond, 2*time.Second)
 	}
 	p.options = engine.Options{
 		Lease:            p.lease,
