@@ -18,7 +18,7 @@ import (
 
 var (
 	seed   = flag.Uint64("seed", 0, "the first seed; 0: 1")
-	length = flag.Duration("for", 10*time.Minute, "virtual time, in all")
+	length = flag.Duration("for", 30*time.Minute, "virtual time, in all")
 	trace  = flag.Bool("trace", false, "print the events of every world")
 	events = flag.Int("events", 200, "how many events are printed when something is wrong")
 )

@@ -25,6 +25,7 @@ func (w *World) mend() {
 	for _, s := range w.servers {
 		s.Refuse("", 0)
 		s.SlowTime(0)
+		s.Load(0)
 	}
 	for _, p := range w.processes {
 		for _, l := range p.links {

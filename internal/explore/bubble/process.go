@@ -170,7 +170,11 @@ func (p *process) trouble(d time.Duration) {
 func (p *process) mend(within time.Duration) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if at := time.Now().Add(within); p.troubled.After(at) {
+	at := time.Now().Add(within)
+	if p.kept.After(at) { // a goroutine is still kept from running
+		at = p.kept
+	}
+	if p.troubled.After(at) {
 		p.troubled = at
 	}
 }
