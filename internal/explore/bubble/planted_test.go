@@ -31,6 +31,7 @@ type bug struct {
 var bugs = []bug{
 	{"R2: parts of a lost Multi that nobody gives back", []edit{
 		{"engine/hold.go", "		giveBack(c.all())\n		return\n", "		return\n"},
+		{"engine/composite.go", "		if part.Err() == nil {\n			n++", "		if part.ended.Load() == 0 && !part.over(true) {\n			n++"},
 	}},
 	{"R3: a loss that is not final", []edit{
 		{"engine/hold.go", "			return nil\n		}\n		h.lose()\n	}\n	return h.cause()", "			return nil\n		}\n		return ErrLost\n	}\n	return h.cause()"},
