@@ -11,6 +11,7 @@ import (
 	"github.com/redis/rueidis"
 
 	"github.com/wheellock/wheellock/internal/gate"
+	"github.com/wheellock/wheellock/internal/stall"
 )
 
 // ear hears unlock messages. It is one goroutine with a connection of its own, made when the first channel
@@ -19,6 +20,7 @@ import (
 // is lost; the gates then ask again.
 type ear struct {
 	node    int64 // whose
+	engine  string
 	where   func(besides ...any) []any
 	client  rueidis.Client
 	plain   bool // SUBSCRIBE
@@ -51,7 +53,7 @@ func newEar(n *node) *ear {
 	ctx, stop := context.WithCancel(context.Background())
 	cfg := &n.d.cfg
 	e := &ear{
-		node: n.id, where: n.where, client: n.client, mail: n.d.mail, logger: cfg.Logger, stop: stop,
+		node: n.id, engine: cfg.UUID, where: n.where, client: n.client, mail: n.d.mail, logger: cfg.Logger, stop: stop,
 		plain: cfg.Publish != "SPUBLISH", sharded: cfg.Publish != "PUBLISH", strays: n.d.cluster != nil,
 		wake: make(chan struct{}, 1), moved: make(chan struct{}, 1), stopped: make(chan struct{}), channels: make(map[string]struct{}),
 		news: make(map[string]gate.News), read: make(map[string]gate.News),
@@ -196,6 +198,7 @@ func (e *ear) message(m rueidis.PubSubMessage) {
 	e.news[m.Channel] = news
 	e.mu.Unlock()
 	if first {
+		stall.At("ear: message heard, loop not told", e.engine)
 		e.mail.put(letter{kind: message, ref: e})
 	}
 }

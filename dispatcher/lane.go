@@ -7,6 +7,7 @@ import (
 	"github.com/redis/rueidis"
 
 	"github.com/wheellock/wheellock/internal/gate"
+	"github.com/wheellock/wheellock/internal/stall"
 	"github.com/wheellock/wheellock/scripts"
 )
 
@@ -70,6 +71,7 @@ func (l *lane) run() {
 			l.conn.hangUp()
 		}
 		suspects := l.suspects()
+		stall.At("lane: answered, loop not told", l.d.cfg.UUID)
 		l.d.mail.put(letter{kind: returned, ref: l})
 		for _, name := range suspects { // after the answers that made them ours
 			l.d.Suspect(name)
@@ -86,10 +88,12 @@ func (l *lane) send() {
 			return
 		}
 		sent := l.d.cfg.Clock.Now()
+		stall.At("lane: clock read, nothing sent", l.d.cfg.UUID)
 		extra := l.prelude(reload)
 		l.wire.encode(l.batch, sent, l.n, round == rounds-1)
 		l.watch()
 		results, enough := l.carry(sent)
+		stall.At("lane: answers read, clock not", l.d.cfg.UUID)
 		calls := len(results) - l.watching.sent
 		l.readPrelude(results[:extra])
 		l.readWatch(results[calls:])

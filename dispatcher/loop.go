@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/wheellock/wheellock/internal/gate"
+	"github.com/wheellock/wheellock/internal/stall"
 	"github.com/wheellock/wheellock/wheel"
 )
 
@@ -12,7 +13,9 @@ func (d *Dispatcher) loop() {
 	defer close(d.done)
 	var mail []letter
 	for range d.mail.wake { // by a letter, or by the timer
+		stall.At("dispatcher: woken", d.cfg.UUID)
 		now := d.now()
+		stall.At("dispatcher: clock read, nothing due handled", d.cfg.UUID)
 		if d.courtesy.show(now, d.near.next()) {
 			now = d.cfg.Clock.Now()
 		}
@@ -26,6 +29,7 @@ func (d *Dispatcher) loop() {
 			d.read(now, &mail[i])
 		}
 		now = d.cfg.Clock.Now()
+		stall.At("dispatcher: clock read, nothing sent", d.cfg.UUID)
 		d.ringDue(now)
 		d.giveUpDue(now)
 		d.flush(now)

@@ -98,7 +98,7 @@ func (d *Dispatcher) returned(l *lane) {
 		if i%clockStride == 0 {
 			now = d.cfg.Clock.Now()
 		}
-		stall.At(ClockRead)
+		stall.At(ClockRead, d.cfg.UUID)
 		d.back(now, n, &l.batch[i])
 	}
 	clear(l.batch)

@@ -7,6 +7,7 @@ import (
 	"github.com/redis/rueidis"
 
 	"github.com/wheellock/wheellock/internal/gate"
+	"github.com/wheellock/wheellock/internal/stall"
 )
 
 // maxChannels is how many channels one SUBSCRIBE names, and how many SSUBSCRIBE go in one pipeline.
@@ -126,6 +127,7 @@ func (e *ear) report(channels []string, words string) {
 	if len(channels) == 0 {
 		return
 	}
+	stall.At("ear: subscribed, loop not told", e.engine)
 	e.mail.put(letter{kind: subscribed, ref: channels, text: words, n: e.node})
 }
 

@@ -11,6 +11,7 @@ import (
 
 	"github.com/wheellock/wheellock/futures"
 	"github.com/wheellock/wheellock/internal/gate"
+	"github.com/wheellock/wheellock/internal/stall"
 )
 
 // composite is what a Hold of several locks is made of: it lasts while at least need of its parts do. It
@@ -51,6 +52,7 @@ func (c *composite) join(h, part *Hold) bool {
 	c.mu.Lock()
 	c.parts = append(c.parts, part)
 	c.mu.Unlock()
+	stall.At("composite: part joined, not followed", h.e.uuid)
 	c.follow(h, part)
 	return h.ended.Load() == 0
 }
@@ -79,9 +81,11 @@ func (c *composite) endParts(h *Hold, cause error) {
 	} else if errors.Is(cause, ErrClosed) {
 		why = gate.Closed
 	}
+	stall.At("composite: part lost, not ended", h.e.uuid)
 	if !h.finish(why) {
 		return
 	}
+	stall.At("composite: ended, parts not given back", h.e.uuid)
 	giveBack(c.all())
 }
 

@@ -10,6 +10,7 @@ import (
 	"github.com/wheellock/wheellock/dispatcher"
 	"github.com/wheellock/wheellock/futures"
 	"github.com/wheellock/wheellock/internal/gate"
+	"github.com/wheellock/wheellock/internal/stall"
 )
 
 // Hold is one grant of a lock. Any goroutine may use it. A Hold that is dropped without Unlock stays held:
@@ -72,6 +73,7 @@ func (h *Hold) leave() error {
 	if h.over(false) { // what the release finds in Redis tells of a suspension
 		h.lose()
 	}
+	stall.At("hold: not over, not ended", h.e.uuid)
 	if !h.finish(gate.Unlocked) {
 		return &opError{doing: "unlock", name: h.name, err: h.cause()}
 	}
@@ -93,6 +95,7 @@ func (h *Hold) lose() {
 		giveBack(c.all())
 		return
 	}
+	stall.At("hold: lost, loop not told", h.e.uuid)
 	h.e.dispatcher.Unlock(&h.core, nil)
 }
 
@@ -166,6 +169,7 @@ func (h *Hold) Extend(ctx context.Context, lease time.Duration) error {
 	if err := h.Err(); err != nil {
 		return &opError{doing: "extend", name: h.name, err: err}
 	}
+	stall.At("hold: not over, not extended", h.e.uuid)
 	return h.e.confirm(ctx, "extend", h.name, errClosedHold, func(ack gate.Settler) bool { return h.e.dispatcher.Extend(&h.core, lease, ack) })
 }
 

@@ -32,7 +32,7 @@ func TestStalledLossIsFinal(t *testing.T) {
 				e := connect(t, proxy.Addr(), lease(600*time.Millisecond))
 				h := mustLock(t, e.Mutex("x"))
 				granted := time.Now()
-				undo := stall.Set(func(point string) {
+				undo := stall.Set(func(point, _ string) {
 					if point == dispatcher.ClockRead {
 						time.Sleep(150 * time.Millisecond)
 					}

@@ -91,11 +91,17 @@ func (m *MultiLock) Lock(ctx context.Context, opts ...LockOption) (*Hold, error)
 		return nil, m.failed(err)
 	}
 	end := until(d.wait)
+	asking := ctx // ends with the wait, too: a server that does not answer must not outlast it
+	if !end.IsZero() {
+		var stop context.CancelFunc
+		asking, stop = context.WithDeadline(ctx, end)
+		defer stop()
+	}
 	opts = withoutWait(opts)
 	first, held := -1, (*Hold)(nil) // the member we have waited for
 	last := ErrUnavailable          // what was last heard of any member
 	for try := 0; ; try++ {
-		holds, refused, err := m.askAll(ctx, first, held, opts)
+		holds, refused, err := m.askAll(asking, first, held, opts)
 		if err == nil {
 			h := compose(m.name, len(holds), holds)
 			if h.Err() == nil {
@@ -111,6 +117,12 @@ func (m *MultiLock) Lock(ctx context.Context, opts ...LockOption) (*Hold, error)
 		giveBack(holds)
 		if ctx.Err() != nil { // err may be of a member that was not asked any more
 			return nil, m.failed(unmetAfter(endedBy(ctx), last))
+		}
+		if asking.Err() != nil {
+			if passing(err) {
+				last = err
+			}
+			return nil, m.failed(unmetAfter(ErrWaitTimeout, last))
 		}
 		last = err
 		if err := m.pause(ctx, end, try, err); err != nil {

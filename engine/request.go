@@ -7,6 +7,7 @@ import (
 	"github.com/wheellock/wheellock/dispatcher"
 	"github.com/wheellock/wheellock/futures"
 	"github.com/wheellock/wheellock/internal/gate"
+	"github.com/wheellock/wheellock/internal/stall"
 )
 
 // errand is what a call is for, and how its errors are told.
@@ -50,6 +51,7 @@ func (t *errand) block(ctx context.Context, c *call) error {
 		return err
 	}
 	answered := c.wait(ctx)
+	stall.At("call: waited, request not abandoned", t.e.uuid)
 	if !answered {
 		// The loop settles it: with the last answer that is known, or with the grant that came first. When the mailbox
 		// is shut everybody has been settled.
@@ -98,6 +100,7 @@ func (r *request[T]) start(ctx context.Context) *futures.Future[T] {
 		r.settle(err)
 		return r.promise.Future()
 	}
+	stall.At("request: sent, context not watched", r.e.uuid)
 	// Sent first, watched second: a context that ends in between is seen by watch. The other order could have
 	// the loop hear that a request was abandoned before it hears of the request, and queue it for nobody.
 	r.e.contexts.watch(ctx, &r.watched)

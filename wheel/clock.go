@@ -4,6 +4,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/wheellock/wheellock/internal/stall"
 )
 
 // Clock says how long ago it was started. It never goes back, is not moved by changes of the wall clock, and
@@ -23,7 +25,8 @@ type Clock struct {
 	wall      int64        // start, by the wall clock, in nanoseconds
 	apart     atomic.Int64 // what ahead said when Checked last called Check
 
-	hint func() time.Duration // stands for ahead in tests
+	watch stall.Watch
+	hint  func() time.Duration // stands for ahead in tests
 
 	mu    sync.Mutex // guards the rest
 	gauge gauge
@@ -38,6 +41,12 @@ type gauge func() (ahead time.Duration, ok bool)
 // NewClock starts a clock. In a synctest bubble it must be started inside.
 func NewClock() *Clock {
 	start := time.Now()
+	watch := stall.NewWatch()
+	if gauge := watch.Gauge(); gauge != nil {
+		c := newClock(start, func() (time.Duration, bool) { return gauge(), true })
+		c.watch, c.hint = watch, gauge
+		return c
+	}
 	return newClock(start, func() (time.Duration, bool) { return suspendAhead(start) })
 }
 
@@ -49,13 +58,13 @@ func newClock(start time.Time, g gauge) *Clock {
 
 // Now returns the time since the start: what the monotonic clock counted and the suspension found so far.
 func (c *Clock) Now() time.Duration {
-	return time.Since(c.start) + c.Suspended()
+	return c.watch.Counted(time.Since(c.start)) + c.Suspended()
 }
 
 // Checked is Now after a look for suspension: to be called before a lease is trusted. Inside a turn of a loop Now is enough.
 func (c *Clock) Checked() time.Duration {
 	t := time.Now()
-	since := t.Sub(c.start)
+	since := c.watch.Counted(t.Sub(c.start))
 	apart := c.ahead(t, since)
 	if (apart - time.Duration(c.apart.Load())).Abs() > suspendTolerance {
 		c.Check()
@@ -107,7 +116,7 @@ func (c *Clock) Check() (suspended time.Duration) {
 // makes of it.
 func (c *Clock) Time(at time.Duration) time.Time {
 	t := time.Now()
-	now := t.Sub(c.start) + c.Suspended()
+	now := c.watch.Counted(t.Sub(c.start)) + c.Suspended()
 	return t.Add(at - now)
 }
 

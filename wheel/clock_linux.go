@@ -6,9 +6,10 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// suspendTolerance is far below the margin of any lease. The two clocks tick at one rate, so only the time
-// between two readings (at most suspendBracket each) comes between them.
-const suspendTolerance = 10 * time.Millisecond
+// suspendTolerance is below the margin of any lease, which is 5 ms at least (internal/gate): what is not noticed must not
+// make a hold outlast its key. The two clocks tick at one rate, so only the time between two readings (at most suspendBracket
+// each) comes between them.
+const suspendTolerance = 2 * time.Millisecond
 
 // suspendBracket is how long the reading of both clocks may take to be believed.
 const suspendBracket = time.Millisecond

@@ -2,6 +2,7 @@ package wheel
 
 import (
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -22,6 +23,21 @@ func TestSuspendAheadReadsTheKernelsClocks(t *testing.T) {
 	if now, ok := readClock(unix.CLOCK_MONOTONIC); !ok || now <= 0 {
 		t.Errorf("the monotonic clock says %v, %v", now, ok)
 	}
+}
+
+// Invariant: a suspension that is taken for noise is shorter than the smallest margin of a lease, 5 ms. With a tolerance of
+// 10 ms, a hold with a lease of 100 ms outlasted its key by 3 ms after a suspension of 9 ms.
+func TestSuspensionOfSomeMillisecondsIsNoticed(t *testing.T) {
+	const leastMargin = 5 * time.Millisecond
+	if suspendTolerance < suspendBracket || suspendTolerance+suspendBracket >= leastMargin {
+		t.Errorf("a tolerance of %v, for readings within %v", suspendTolerance, suspendBracket)
+	}
+	synctest.Test(t, func(t *testing.T) {
+		c, g := plantedClock()
+		c.hint = func() time.Duration { return time.Duration(g.ahead.Load()) - 7*time.Hour }
+		g.move(4 * time.Millisecond)
+		wantDuration(t, "Checked", c.Checked(), 4*time.Millisecond)
+	})
 }
 
 func TestBracketed(t *testing.T) {

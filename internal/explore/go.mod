@@ -3,14 +3,16 @@ module github.com/wheellock/wheellock/internal/explore
 go 1.26.0
 
 require (
+	github.com/panjf2000/ants/v2 v2.12.1
+	github.com/redis/rueidis v1.0.79
 	github.com/wheellock/wheellock v0.0.0
 	github.com/yuin/gopher-lua v1.1.1
 )
 
 require (
 	github.com/RussellLuo/timingwheel v0.0.0-20220218152713-54845bda3108 // indirect
-	github.com/redis/rueidis v1.0.79 // indirect
 	go.uber.org/atomic v1.12.0 // indirect
+	golang.org/x/sync v0.11.0 // indirect
 	golang.org/x/sys v0.49.0 // indirect
 )
 

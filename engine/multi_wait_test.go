@@ -1,0 +1,30 @@
+package engine_test
+
+import (
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/wheellock/wheellock/engine"
+	"github.com/wheellock/wheellock/internal/redistest"
+)
+
+// Invariant: WithWait bounds a MultiLock also while a server does not answer.
+func TestMultiWaitEndsWhileNobodyAnswers(t *testing.T) {
+	proxy := redistest.NewProxy(t, redistest.Start(t).Addr())
+	e := connect(t, proxy.Addr())
+	m, err := engine.Multi(e.Mutex("x"), e.Mutex("y"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	proxy.BlackHole(redistest.Both, true)
+	const wait = 50 * time.Millisecond
+	began := time.Now()
+	_, err = m.Lock(t.Context(), engine.WithWait(wait))
+	if took := time.Since(began); took > 500*time.Millisecond {
+		t.Errorf("Lock with a wait of %v took %v", wait, took)
+	}
+	if !errors.Is(err, engine.ErrWaitTimeout) || !errors.Is(err, engine.ErrUnavailable) {
+		t.Errorf("Lock: %v, want ErrWaitTimeout and ErrUnavailable", err)
+	}
+}

@@ -1,0 +1,186 @@
+package bubble
+
+import (
+	"math/rand/v2"
+	"sync"
+	"time"
+
+	"github.com/wheellock/wheellock/internal/explore/redisnet"
+)
+
+// faults makes things go wrong.
+type faults struct {
+	w      *World
+	r      *rand.Rand
+	undone sync.WaitGroup
+	saved  map[*redisnet.Server]redisnet.Saved
+}
+
+// refusals are the words of servers that refuse writes.
+var refusals = []string{
+	"READONLY You can't write against a read only replica.",
+	"NOREPLICAS Not enough good replicas to write.",
+	"MISCONF Redis is configured to save RDB snapshots, but it's currently unable to persist to disk.",
+	"OOM command not allowed when used memory > 'maxmemory'.",
+}
+
+// one has something go wrong, mostly for one process.
+func (f *faults) one(p *process) {
+	r, w := f.r, f.w
+	d := spread(r, time.Millisecond, 2*w.plan.lease)
+	at := r.IntN(len(w.servers))
+	s, l := w.servers[at], p.links[at]
+	until := time.Now().Add(d)
+	p.trouble(d)
+	switch n := r.IntN(44); {
+	case n < 3:
+		late := spread(r, w.plan.travel, d)
+		w.note("%v %s: up %v later, for %v", p, s.Name, late, d)
+		l.Up.Delay(func() time.Duration { return p.travel() + late })
+		p.trouble(d + late)
+		f.undo(d, func() { l.Up.Delay(p.travel) })
+	case n < 6:
+		late := spread(r, w.plan.travel, d)
+		w.note("%v %s: down %v later, for %v", p, s.Name, late, d)
+		l.Down.Delay(func() time.Duration { return p.travel() + late })
+		p.trouble(d + late)
+		f.undo(d, func() { l.Down.Delay(p.travel) })
+	case n < 9:
+		w.note("%v %s: up is held for %v", p, s.Name, d)
+		l.Up.Hold(until)
+	case n < 12:
+		w.note("%v %s: down is held for %v", p, s.Name, d)
+		l.Down.Hold(until)
+	case n < 14:
+		w.note("%v %s: up is lost for %v", p, s.Name, d)
+		l.Up.Lose(until)
+		p.trouble(d + w.plan.lease/3)
+	case n < 17:
+		w.note("%v %s: down is lost for %v", p, s.Name, d)
+		l.Down.Lose(until)
+		p.trouble(d + w.plan.lease/3)
+	case n < 18:
+		w.note("%v %s: cut", p, s.Name)
+		l.Cut()
+	case n < 21:
+		bytes, answers := r.IntN(2000), r.IntN(2) == 0
+		w.note("%v %s: cut %d bytes further, of answers: %t", p, s.Name, bytes, answers)
+		l.CutBehind(bytes, answers)
+		p.trouble(w.plan.lasts) // until it happens
+	case n < 22:
+		w.note("%v %s: cut, and connections refused for %v", p, s.Name, d)
+		l.Refuse(until)
+		l.Cut()
+	case n < 23:
+		w.note("%v %s: cut, and who connects hears nothing for %v", p, s.Name, d)
+		l.Silence(until)
+		l.Cut()
+		p.trouble(d + 2*time.Second)
+	case n < 27:
+		words, after := refusals[r.IntN(len(refusals))], r.IntN(6)
+		w.note("%s refuses behind %d commands for %v: %s", s.Name, after, d, words)
+		f.everybody(d)
+		s.RefuseBehind(after, words)
+		f.undo(d, func() { w.note("%s refuses no more", s.Name); s.Refuse("", 0) })
+	case n < 28:
+		f.loseKey(s)
+	case n < 29:
+		f.restart(s, d)
+	case n < 30:
+		w.note("%s forgets its scripts", s.Name)
+		s.FlushScripts()
+	case n < 33:
+		late := spread(r, 100*time.Millisecond, 2*time.Second)
+		w.note("%s answers TIME %v late for %v", s.Name, late, d)
+		f.everybody(d + late)
+		s.SlowTime(late)
+		f.undo(d, func() { s.SlowTime(0) })
+	case n < 35:
+		w.note("%v stands still for %v", p, d)
+		p.stop(d)
+		f.undo(d, func() { w.judge.look() })
+	case n < 38:
+		f.suspend(p, d)
+	case n < 42: // what comes after what has replaced it
+		late := spread(r, 100*time.Millisecond, 4*time.Second)
+		w.note("%v %s: up on the connections of now is held for %v", p, s.Name, late)
+		l.HoldUp(time.Now().Add(late))
+		p.trouble(late)
+	default:
+		crash := r.IntN(2) == 0
+		p.restart(crash)
+	}
+}
+
+// undo does something later.
+func (f *faults) undo(later time.Duration, what func()) {
+	f.undone.Go(func() {
+		time.Sleep(later)
+		what()
+	})
+}
+
+// everybody notes that something befalls all processes.
+func (f *faults) everybody(d time.Duration) {
+	for _, p := range f.w.processes {
+		p.trouble(d + f.w.plan.lease/3)
+	}
+}
+
+// noticeTime is after how long an engine has noticed a suspension, at most. Its timers are the bubble's and have rung meanwhile.
+const noticeTime = 1100 * time.Millisecond
+
+// suspend suspends the machine of a process: it stands still, and its clock does not count that. Without stalls it only stands still.
+func (f *faults) suspend(p *process, d time.Duration) {
+	f.w.note("%v: machine suspended for %v", p, d)
+	p.stop(d)
+	if stalls {
+		p.clock.suspend(d)
+		p.keep(d + noticeTime)
+	}
+	f.undo(d, func() { f.w.judge.look() })
+}
+
+// loseKey deletes a name, as an operator does.
+func (f *faults) loseKey(s *redisnet.Server) {
+	sub := f.w.subjects[f.r.IntN(len(f.w.subjects))]
+	part := sub.parts[f.r.IntN(len(sub.parts))]
+	f.w.note("%s: DEL %s", s.Name, part)
+	f.everybody(0)
+	f.w.judge.destroy(ids(s))
+	sub.ledger.destroy()
+	s.Do("DEL", part)
+}
+
+// restart ends a server and starts it again: with what it knew, with nothing, or with what it knew once.
+func (f *faults) restart(s *redisnet.Server, d time.Duration) {
+	with := f.r.IntN(4)
+	f.everybody(d + time.Second)
+	f.w.note("%s dies for %v, and comes back %s", s.Name, d, []string{"as it was", "as it was", "empty", "as it was once"}[with])
+	s.Stop()
+	if with >= 2 {
+		f.w.judge.destroy(ids(s))
+		for _, sub := range f.w.subjects {
+			sub.ledger.destroy()
+		}
+	}
+	var was *redisnet.Saved
+	switch with {
+	case 2:
+		was = new(redisnet.Saved)
+	case 3:
+		once := f.saved[s]
+		was = &once
+	}
+	if f.saved == nil {
+		f.saved = make(map[*redisnet.Server]redisnet.Saved)
+	}
+	f.saved[s] = s.Save()
+	time.Sleep(d)
+	s.Start(was)
+	f.w.judge.destroy(ids(s))
+	if f.r.IntN(3) == 0 {
+		f.w.note("%s is loading", s.Name)
+		s.Load(d)
+	}
+}

@@ -1,0 +1,78 @@
+package bubble
+
+import (
+	"slices"
+	"time"
+)
+
+// ghost is an owner in Redis for whom no hold stands.
+type ghost struct{ server, key, id string }
+
+// ghostTime is how long one may stand in Redis while nothing befalls its process: an uncertain acquire is released when no copy
+// of it can arrive any more, 2.25 s after it was sent, and a release that finds no connection is repeated after a second at most.
+const ghostTime = 5 * time.Second
+
+// ask notes that a process asks for a name, until the function it returns is called: it may have an owner there.
+func (j *judge) ask(p *process, s *subject) (done func()) {
+	count := func(n int) {
+		j.mu.Lock()
+		defer j.mu.Unlock()
+		if j.asking == nil {
+			j.asking = make(map[*process]map[string]int)
+		}
+		if j.asking[p] == nil {
+			j.asking[p] = make(map[string]int)
+		}
+		for _, part := range s.parts {
+			j.asking[p][part] += n
+		}
+	}
+	count(1)
+	return func() { count(-1) }
+}
+
+// lookForGhosts judges that no owner stays in Redis for whom nobody holds anything.
+func (j *judge) lookForGhosts() {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	seen := make(map[ghost]time.Time)
+	for _, s := range j.w.servers {
+		for key, fields := range owners(s) {
+			for _, id := range fields {
+				if p := j.owner(id); p == nil || j.destroyed[id] || j.wanted(p, key, id) {
+					continue
+				}
+				g := ghost{s.Name, key, id}
+				seen[g] = time.Now()
+				if since, known := j.ghosts[g]; known {
+					seen[g] = since
+				}
+				if age := time.Since(seen[g]); age > ghostTime {
+					j.w.violation("ghost", "%s has stood in %s for %v, and nobody holds it", id, key, age)
+					j.destroyed[id] = true
+				}
+			}
+		}
+	}
+	j.ghosts = seen
+}
+
+// owner is the process whose owner field it is.
+func (j *judge) owner(id string) *process {
+	for _, p := range j.w.processes {
+		if p.ours(id) {
+			return p
+		}
+	}
+	return nil
+}
+
+// wanted reports whether there may be a reason for an owner to stand in Redis.
+func (j *judge) wanted(p *process, key, id string) bool {
+	if !p.lives(id) { // it freed what it could; the rest runs out
+		return true
+	}
+	return p.well() < 3*time.Second || j.asking[p][key] > 0 || slices.ContainsFunc(j.holds, func(one *held) bool {
+		return one.p == p && slices.Contains(one.s.parts, key)
+	})
+}

@@ -1,0 +1,168 @@
+package bubble
+
+import (
+	"errors"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/wheellock/wheellock/engine"
+)
+
+// judge looks at all holds, again and again, on true time.
+type judge struct {
+	w *World
+
+	mu        sync.Mutex // guards the rest; held while clocks are read, never while blocking
+	holds     []*held
+	destroyed map[string]bool // owner ids whose keys somebody has deleted or put back
+	asking    map[*process]map[string]int
+	ghosts    map[ghost]time.Time
+}
+
+// held is a hold that its caller has not given back.
+type held struct {
+	h       *engine.Hold
+	p       *process
+	s       *subject
+	shared  bool
+	owner   engine.Owner
+	permits int
+	ids     []string // its owner fields
+	over    error    // what Err said when it was first not nil
+}
+
+// add takes up a hold that was granted, and judges it.
+func (j *judge) add(one *held) {
+	one.ids = strings.Split(one.h.TenureID(), ",")
+	j.mu.Lock()
+	j.holds = append(j.holds, one)
+	j.mu.Unlock()
+	j.w.note("%v %s holds %s by %v until %v", one.p, one.mode(), one.s.name, one.ids, one.h.Deadline().Sub(j.w.began))
+	j.look()
+}
+
+func (one *held) mode() string {
+	if one.shared {
+		return "shared"
+	}
+	return "alone"
+}
+
+// remove forgets a hold, before it is given back.
+func (j *judge) remove(one *held) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	j.holds = slices.DeleteFunc(j.holds, func(other *held) bool { return other == one })
+}
+
+// drop forgets the holds of a process that ends.
+func (j *judge) drop(p *process) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	j.holds = slices.DeleteFunc(j.holds, func(other *held) bool { return other.p == p })
+}
+
+// run looks at times drawn by chance.
+func (j *judge) run() {
+	r := j.w.chance(judgeChance)
+	for {
+		select {
+		case <-j.w.done:
+			return
+		case <-time.After(spread(r, 100*time.Microsecond, 300*time.Millisecond)):
+		}
+		j.w.pulse.Store(int64(time.Since(j.w.began)))
+		j.look()
+		j.lookForGhosts()
+	}
+}
+
+// look judges all holds against each other, and against what stands in Redis.
+func (j *judge) look() {
+	j.w.judging.Store(true)
+	defer j.w.judging.Store(false)
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	var valid []*held
+	for _, one := range j.holds {
+		if one.p.stands() { // nobody can do anything there
+			continue
+		}
+		err := one.h.Err()
+		if one.over != nil && err == nil {
+			j.w.violation("final", "%v: the hold of %s by %v was over (%v) and is valid again", one.p, one.s.name, one.ids, one.over)
+			one.over = nil
+		}
+		if err != nil {
+			j.note(one, err)
+			continue
+		}
+		valid = append(valid, one)
+	}
+	for i, one := range valid {
+		if j.exempt(one) {
+			continue
+		}
+		for _, other := range valid[:i] {
+			if !j.exempt(other) && one.excludes(other) {
+				j.w.violation("exclusion", "%s is held by %v (%v, until %v) and by %v (%v, until %v)", one.s.name,
+					other.p, other.ids, other.h.Deadline().Sub(j.w.began), one.p, one.ids, one.h.Deadline().Sub(j.w.began))
+			}
+		}
+		j.deadline(one)
+	}
+	j.count(valid)
+}
+
+func (j *judge) note(one *held, err error) {
+	if one.over == nil {
+		one.over = err
+		j.w.note("%v: the hold of %s by %v is over: %v", one.p, one.s.name, one.ids, err)
+	}
+	if !errors.Is(err, engine.ErrLost) && !errors.Is(err, engine.ErrUnlocked) {
+		j.w.violation("errors", "%v: a hold ended with %v", one.p, err)
+	}
+}
+
+// excludes reports whether two holds must never be valid at once.
+func (one *held) excludes(other *held) bool {
+	if one.permits > 0 || one.shared && other.shared || one.owner != (engine.Owner{}) && one.owner == other.owner {
+		return false
+	}
+	return slices.ContainsFunc(one.s.parts, func(part string) bool { return slices.Contains(other.s.parts, part) })
+}
+
+// exempt reports whether what a hold stands on was destroyed: then no lock on Redis can keep its word.
+func (j *judge) exempt(one *held) bool {
+	left := 0
+	for _, id := range one.ids {
+		if !j.destroyed[id] {
+			left++
+		}
+	}
+	if one.s.kind == quorumKind {
+		return left < len(j.w.servers)/2+1
+	}
+	return left < len(one.ids)
+}
+
+// spared is exempt, for who does not judge.
+func (j *judge) spared(one *held) bool {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return j.exempt(one)
+}
+
+// destroy notes that what stands on a server now is about to be destroyed, in whole or in part.
+func (j *judge) destroy(ids []string) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if j.destroyed == nil {
+		j.destroyed = make(map[string]bool)
+	}
+	for _, id := range ids {
+		j.destroyed[id] = true
+	}
+}

@@ -1,0 +1,45 @@
+package bubble
+
+import (
+	"sync"
+)
+
+// ledger is what is known of a name that counts: permits, semaphores, latches.
+type ledger struct {
+	mu      sync.Mutex // guards the rest
+	total   int64      // that were set
+	taken   int64      // of a semaphore: by calls that said so, and not given back
+	unsure  int64      // given back or counted by calls of which nobody knows
+	void    bool       // data was destroyed
+	highest int64      // fencing token
+	ids     []string   // of permits that were granted last
+}
+
+// destroy notes that what stood in Redis was destroyed.
+func (l *ledger) destroy() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.void = true
+}
+
+func (l *ledger) read() (total, taken, unsure int64, void bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.total, l.taken, l.unsure, l.void
+}
+
+// move changes what is taken, and what nobody knows.
+func (l *ledger) move(taken, unsure int64) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.taken += taken
+	l.unsure += unsure
+}
+
+// lose notes that what was to be given back surely was not.
+func (l *ledger) lose(n int64) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.unsure -= n
+	l.taken += n
+}

@@ -1,0 +1,199 @@
+package bubble
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/wheellock/wheellock/engine"
+)
+
+// locker is the lock of a name in the present life of the process.
+func (p *process) locker(s *subject, shared bool) (engine.Locker, error) {
+	e := p.engine(0)
+	switch s.kind {
+	case fencedKind:
+		return e.FencedMutex(s.name), nil
+	case spinKind:
+		return e.SpinMutex(s.name), nil
+	case fairKind:
+		return e.FairMutex(s.name), nil
+	case rwKind:
+		if shared {
+			return e.RWMutex(s.name).Reader(), nil
+		}
+		return e.RWMutex(s.name).Writer(), nil
+	case multiKind:
+		return engine.Multi(e.Mutex(s.parts[0]), e.Mutex(s.parts[1]))
+	case quorumKind:
+		engines, _ := p.all()
+		return engine.Quorum(s.name, engines...)
+	}
+	return e.Mutex(s.name), nil
+}
+
+// useLock takes a lock, has it for a while, and gives it back. owner is one who has it already, if there is one.
+func (c *caller) useLock(alive context.Context, s *subject, owner engine.Owner, depth int) {
+	shared := s.kind == rwKind && c.r.IntN(3) > 0
+	l, err := c.p.locker(s, shared)
+	if err != nil {
+		c.w.violation("errors", "%v: %s: %v", c, s.name, err)
+		return
+	}
+	if owner == (engine.Owner{}) && s.kind != quorumKind && s.kind != multiKind && c.r.IntN(3) == 0 {
+		owner = engine.NewOwner()
+	}
+	var opts []engine.LockOption
+	if owner != (engine.Owner{}) {
+		opts = append(opts, engine.WithOwner(owner))
+	}
+	fixed := c.r.IntN(3) == 0
+	if fixed {
+		opts = append(opts, engine.WithLease(spread(c.r, 10*time.Millisecond, 2*c.w.plan.lease)))
+	}
+	asked := c.w.judge.ask(c.p, s)
+	last := s.ledger.token()
+	h, err := c.take(alive, s, l, opts)
+	if err != nil {
+		asked()
+		return
+	}
+	one := &held{h: h, p: c.p, s: s, shared: shared, owner: owner}
+	if alive.Err() != nil { // the judge has dropped what this life had
+		asked()
+		h.UnlockAsync()
+		return
+	}
+	c.w.judge.add(one)
+	asked()
+	s.ledger.tokenAfter(c, one, last)
+	c.have(alive, one, fixed, depth)
+	c.giveBack(one)
+}
+
+// take asks for a lock in one of all ways.
+func (c *caller) take(alive context.Context, s *subject, l engine.Locker, opts []engine.LockOption) (h *engine.Hold, err error) {
+	ctx, cancel := context.WithCancel(alive)
+	defer cancel()
+	wait := spread(c.r, time.Millisecond, 3*c.w.plan.lease)
+	ask := c.answerTime()
+	if s.kind == quorumKind { // each server has a tenth of the lease
+		ask = max(ask, c.w.plan.lease/5)
+	}
+	switch how := c.r.IntN(8); how {
+	case 0, 1, 2:
+		opts = append(opts, engine.WithWait(wait))
+		err = c.call(wait, fmt.Sprintf("Lock %s, wait %v", l.Name(), wait), func() error { h, err = l.Lock(ctx, opts...); return err })
+	case 3:
+		ctx, cancel := context.WithTimeout(ctx, wait)
+		defer cancel()
+		err = c.call(wait, fmt.Sprintf("Lock %s, context of %v", l.Name(), wait), func() error { h, err = l.Lock(ctx, opts...); return err })
+	case 4, 5:
+		err = c.call(ask, "TryLock "+l.Name(), func() error { h, err = l.TryLock(ctx, opts...); return err })
+	case 6:
+		err = c.call(ask, "TryLockAsync "+l.Name(), func() error {
+			h, err = l.TryLockAsync(ctx, opts...).Wait(context.Background())
+			return err
+		})
+	case 7:
+		err = c.call(wait, fmt.Sprintf("LockAsync %s, cancelled after %v", l.Name(), wait), func() error {
+			f := l.LockAsync(ctx, opts...)
+			select {
+			case <-f.Done():
+			case <-time.After(wait):
+				f.Cancel()
+			}
+			h, err = f.Wait(context.Background())
+			return err
+		})
+	}
+	return h, err
+}
+
+// have does something with a lock.
+func (c *caller) have(alive context.Context, one *held, fixed bool, depth int) {
+	h := one.h
+	if c.w.plan.hot && c.r.IntN(20) > 0 {
+		return
+	}
+	for range c.r.IntN(4) {
+		if alive.Err() != nil || c.w.calm.Load() || c.w.failed() {
+			return
+		}
+		switch c.r.IntN(10) {
+		case 0, 1:
+			c.sleep(spread(c.r, 100*time.Microsecond, c.w.plan.lease))
+		case 2:
+			c.sleep(spread(c.r, time.Millisecond, 50*time.Millisecond))
+		case 3: // to the very end, or a hair before
+			c.sleep(time.Until(h.Deadline()) - time.Duration(c.r.IntN(3))*time.Microsecond)
+		case 4:
+			if fixed {
+				lease := spread(c.r, 10*time.Millisecond, 2*c.w.plan.lease)
+				c.call(c.answerTime(), fmt.Sprintf("Extend %s, lease %v", h.Name(), lease), func() error { return h.Extend(alive, lease) })
+			}
+		case 5:
+			ctx, cancel := context.WithTimeout(h.Context(alive), spread(c.r, time.Millisecond, c.w.plan.lease))
+			<-ctx.Done()
+			cancel()
+			c.p.stand()
+		case 6:
+			if one.owner != (engine.Owner{}) && depth < 2 {
+				c.useLock(alive, one.s, one.owner, depth+1)
+			}
+		case 7:
+			if m, is := c.mutex(one.s); is && c.r.IntN(6) == 0 {
+				c.force(alive, one.s, m)
+			} else if is {
+				c.call(c.answerTime()+c.w.plan.lease/3, "Inspect "+m.Name(), func() error { _, err := m.Inspect(alive); return err })
+			}
+		case 8:
+			h.Err()
+		case 9:
+			h.Count()
+		}
+	}
+}
+
+func (c *caller) mutex(s *subject) (*engine.Mutex, bool) {
+	if s.kind == permitKind {
+		return nil, false
+	}
+	l, _ := c.p.locker(s, false)
+	m, is := l.(*engine.Mutex)
+	return m, is
+}
+
+// force frees a lock, whoever has it.
+func (c *caller) force(alive context.Context, s *subject, m *engine.Mutex) {
+	c.w.judge.destroy(ids(c.w.servers[0]))
+	c.call(2*c.answerTime()+c.w.plan.lease/3, "ForceUnlock "+m.Name(), func() error { _, err := m.ForceUnlock(alive); return err })
+}
+
+// giveBack unlocks.
+func (c *caller) giveBack(one *held) {
+	c.w.judge.remove(one)
+	h, ctx := one.h, context.Background()
+	what := "Unlock " + h.Name()
+	if c.r.IntN(8) == 0 {
+		ended, cancel := context.WithCancel(ctx)
+		cancel()
+		ctx, what = ended, what+", context ended"
+	}
+	var err error
+	if c.r.IntN(4) == 0 {
+		err = c.call(max(time.Until(h.Deadline()), c.w.plan.lease)+c.answerTime(), "UnlockAsync "+h.Name(), func() error {
+			_, err := h.UnlockAsync().Wait(context.Background())
+			return err
+		})
+	} else {
+		err = c.call(c.answerTime(), what, func() error { return h.Unlock(ctx) })
+	}
+	if over := h.Err(); over == nil {
+		c.w.violation("unlock", "%v: Unlock of %s said %v, and Err is nil", c, h.Name(), err)
+	}
+	if again := h.Unlock(context.Background()); again == nil || !errors.Is(again, engine.ErrUnlocked) && !errors.Is(again, engine.ErrLost) {
+		c.w.violation("unlock", "%v: the second Unlock of %s said %v", c, h.Name(), again)
+	}
+}

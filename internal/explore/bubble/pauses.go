@@ -1,0 +1,51 @@
+//go:build wheellock_stall
+
+package bubble
+
+import (
+	"time"
+
+	"github.com/wheellock/wheellock/internal/stall"
+)
+
+// stalls says that goroutines of engines can be kept from running.
+const stalls = true
+
+// stall lets time pass at the points of engines, until the function it returns is called.
+func (w *World) stall() (undo func()) {
+	return stall.Set(func(point, engine string) {
+		if w.judging.Load() {
+			return
+		}
+		for _, p := range w.processes {
+			if p.ours(engine) {
+				p.pass(point)
+				return
+			}
+		}
+	})
+}
+
+// pass is a goroutine at a point.
+func (p *process) pass(point string) {
+	p.points.Add(1)
+	p.stand()
+	if p.w.calm.Load() {
+		return
+	}
+	p.mu.Lock()
+	kept, d := p.r.Float64() < p.w.plan.stalls, spread(p.r, time.Microsecond, 2*p.w.plan.lease)
+	p.mu.Unlock()
+	if !kept {
+		return
+	}
+	p.keep(d)
+	p.w.note("%v is kept for %v at %q", p, d, point)
+	time.Sleep(d)
+	p.stand()
+}
+
+// opens gives the next engine the clock of this process, until the function it returns is called.
+func (p *process) opens() (undo func()) {
+	return stall.SetWatch(func() stall.Watch { return stall.Watch{Count: p.clock.count, Suspended: p.clock.suspended} })
+}

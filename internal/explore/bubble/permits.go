@@ -1,0 +1,91 @@
+package bubble
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/wheellock/wheellock/engine"
+)
+
+// usePermits takes permits that have a lease.
+func (c *caller) usePermits(s *subject) {
+	_, alive := c.p.all()
+	sem := c.p.engine(0).PermitSemaphore(s.name)
+	n := 1 + c.r.IntN(2)
+	var opts []engine.LockOption
+	fixed := c.r.IntN(3) == 0
+	if fixed {
+		opts = append(opts, engine.WithLease(spread(c.r, 10*time.Millisecond, 2*c.w.plan.lease)))
+	}
+	asked := c.w.judge.ask(c.p, s)
+	defer asked()
+	var h *engine.Hold
+	var err error
+	if c.r.IntN(2) == 0 {
+		err = c.call(c.answerTime(), "TryAcquire "+s.name, func() error { h, err = sem.TryAcquire(alive, n, opts...); return err })
+	} else {
+		wait := spread(c.r, time.Millisecond, 3*c.w.plan.lease)
+		opts = append(opts, engine.WithWait(wait))
+		err = c.call(wait, fmt.Sprintf("Acquire %d of %s, wait %v", n, s.name, wait), func() error { h, err = sem.Acquire(alive, n, opts...); return err })
+	}
+	if err != nil {
+		return
+	}
+	if alive.Err() != nil {
+		h.UnlockAsync()
+		return
+	}
+	one := &held{h: h, p: c.p, s: s, permits: n}
+	s.ledger.given(h.PermitIDs())
+	c.w.judge.add(one)
+	c.have(alive, one, fixed, 0)
+	if c.r.IntN(8) == 0 {
+		c.freePermits(alive, s, sem)
+	}
+	c.giveBack(one)
+}
+
+// freePermits frees permits by ids that some holder told, perhaps one twice, perhaps some that are free already.
+func (c *caller) freePermits(alive context.Context, s *subject, sem *engine.PermitSemaphore) {
+	known := s.ledger.known()
+	var ids []string
+	for range 1 + c.r.IntN(3) {
+		ids = append(ids, known[c.r.IntN(len(known))])
+	}
+	c.w.judge.free(s, ids)
+	err := c.call(c.answerTime(), fmt.Sprintf("Release %v of %s", ids, s.name), func() error { return sem.Release(alive, ids...) })
+	if err != nil && errors.Is(err, engine.ErrInvalid) {
+		c.w.violation("errors", "%v: %v", c, err)
+	}
+}
+
+// knownIDs is how many ids of permits are remembered.
+const knownIDs = 8
+
+func (l *ledger) given(ids []string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.ids = append(l.ids, ids...)
+	l.ids = l.ids[max(0, len(l.ids)-knownIDs):]
+}
+
+func (l *ledger) known() []string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return append([]string(nil), l.ids...)
+}
+
+// free notes that somebody frees the permits of others: their holders hear of it later.
+func (j *judge) free(s *subject, ids []string) {
+	j.mu.Lock()
+	var owners []string
+	for _, one := range j.holds {
+		if one.s == s {
+			owners = append(owners, one.ids...)
+		}
+	}
+	j.mu.Unlock()
+	j.destroy(owners)
+}

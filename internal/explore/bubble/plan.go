@@ -1,0 +1,105 @@
+package bubble
+
+import (
+	"math"
+	"math/rand/v2"
+	"time"
+
+	"github.com/wheellock/wheellock/engine"
+)
+
+// kind is that of a name.
+type kind int
+
+const (
+	mutexKind kind = iota
+	fencedKind
+	spinKind
+	fairKind
+	rwKind
+	permitKind
+	semaphoreKind
+	latchKind
+	multiKind
+	quorumKind
+	kinds
+)
+
+var kindNames = [kinds]string{"mutex", "fenced", "spin", "fair", "rw", "permits", "semaphore", "latch", "multi", "quorum"}
+
+func (k kind) String() string { return kindNames[k] }
+
+// plan is what a world is like.
+type plan struct {
+	processes int
+	callers   int // of each process
+	servers   int
+	kinds     []kind
+	lasts     time.Duration // until it is mended
+	lease     time.Duration // of watched holds
+	options   engine.Options
+	travel    time.Duration // of bytes, one way, at most
+	think     time.Duration // between two things that a caller does, about
+	faults    time.Duration // between two bursts of faults, about
+	stalls    float64       // how likely it is that a goroutine is kept at a point
+	hot       bool          // many want one name, and have it for a moment
+	drift     float64       // how much faster or slower clocks run, at most
+}
+
+// How long a world lasts until it is mended, about: so many leases, within bounds.
+const (
+	worldLeases = 60
+	leastWorld  = 15 * time.Second
+	mostWorld   = 10 * time.Minute
+	hotWorld    = 6 * time.Second // where many want one name
+)
+
+// draw makes the plan of a seed.
+func draw(r *rand.Rand) plan {
+	p := plan{
+		processes: 2 + r.IntN(3),
+		callers:   1 + r.IntN(4),
+		servers:   1,
+		lease:     []time.Duration{100, 300, 1000, 1000, 3000, 3000, 10_000, 30_000}[r.IntN(8)] * time.Millisecond,
+		think:     spread(r, 20*time.Millisecond, 2*time.Second),
+		faults:    spread(r, 300*time.Millisecond, 20*time.Second),
+		stalls:    math.Pow(10, -1-3*r.Float64()),
+		drift:     0.004 * r.Float64(),
+	}
+	p.lasts = time.Duration((0.5 + r.Float64()) * float64(min(max(worldLeases*p.lease, leastWorld), mostWorld)))
+	p.travel = spread(r, 20*time.Microsecond, min(30*time.Millisecond, p.lease/10))
+	for range 1 + r.IntN(4) {
+		p.kinds = append(p.kinds, kind(r.IntN(int(kinds))))
+	}
+	for _, k := range p.kinds {
+		if k == quorumKind {
+			p.servers = 3
+		}
+	}
+	if r.IntN(8) == 0 {
+		p.stalls = 0
+	}
+	if p.hot = r.IntN(5) == 0; p.hot {
+		p.kinds, p.callers = p.kinds[:1], 4+r.IntN(5)
+		p.lasts = hotWorld/2 + time.Duration(r.Int64N(int64(hotWorld)))
+		p.think, p.faults = spread(r, 200*time.Microsecond, 5*time.Millisecond), spread(r, 200*time.Millisecond, 2*time.Second)
+	}
+	p.options = engine.Options{
+		Lease:            p.lease,
+		DeclaredKeysOnly: r.IntN(6) == 0,
+		PubSub:           []engine.PubSub{engine.PubSubPlain, engine.PubSubPlain, engine.PubSubSharded, engine.PubSubBoth}[r.IntN(4)],
+		PollCap:          []time.Duration{0, 0, 100 * time.Millisecond}[r.IntN(3)],
+		HandoffTime:      []time.Duration{0, 0, 0, -1}[r.IntN(4)],
+		MaxHold:          []time.Duration{0, 0, 0, 2 * p.lease}[r.IntN(4)],
+		FairWaiterLease:  []time.Duration{0, 500 * time.Millisecond}[r.IntN(2)],
+	}
+	return p
+}
+
+// spread draws a duration of any size between two: as likely between 1 and 10 ms as between 10 and 100.
+func spread(r *rand.Rand, least, most time.Duration) time.Duration {
+	if most <= least {
+		return least
+	}
+	return time.Duration(float64(least) * math.Pow(float64(most)/float64(least), r.Float64()))
+}

@@ -1,0 +1,183 @@
+package redisnet
+
+import (
+	"context"
+	"crypto/tls"
+	"net"
+	"sync"
+	"syscall"
+	"time"
+)
+
+// Link is the way from one client to one server. Any goroutine may use it.
+type Link struct {
+	Up, Down Direction
+	client   string
+	server   *Server
+
+	mu      sync.Mutex // guards the rest
+	refused time.Time  // until then nobody connects
+	silent  time.Time  // until then who connects hears nothing
+	conns   map[*conn]*conn
+}
+
+// Direction is one direction of a Link.
+type Direction struct {
+	mu    sync.Mutex           // guards the rest
+	delay func() time.Duration // nil: none
+	held  time.Time            // what is sent before then arrives then
+	lossy time.Time            // what is sent before then vanishes
+}
+
+// NewLink makes a way to a server, for a client of that name.
+func NewLink(client string, s *Server) *Link {
+	return &Link{client: client, server: s, conns: make(map[*conn]*conn)}
+}
+
+// Delay has everything take the time that is asked for each time; nil: none.
+func (d *Direction) Delay(of func() time.Duration) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.delay = of
+}
+
+// Hold has what is sent arrive at that time at the earliest.
+func (d *Direction) Hold(until time.Time) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if until.After(d.held) {
+		d.held = until
+	}
+}
+
+// mend ends what is wrong with it.
+func (d *Direction) mend(delay func() time.Duration) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.delay, d.held, d.lossy = delay, time.Time{}, time.Time{}
+}
+
+// Lose has what is sent before that time vanish, and all behind it on the same connection.
+func (d *Direction) Lose(until time.Time) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.lossy = until
+}
+
+// arrival is when what is sent now arrives; false: never.
+func (d *Direction) arrival() (time.Time, bool) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	at := time.Now()
+	if at.Before(d.lossy) {
+		return at, false
+	}
+	if d.delay != nil {
+		at = at.Add(d.delay())
+	}
+	if at.Before(d.held) {
+		at = d.held
+	}
+	return at, true
+}
+
+// Refuse has nobody connect before that time.
+func (l *Link) Refuse(until time.Time) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.refused = until
+}
+
+// Silence has whoever connects wait until that time, or until his patience ends.
+func (l *Link) Silence(until time.Time) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.silent = until
+}
+
+// Cut breaks all connections.
+func (l *Link) Cut() {
+	l.each(func(client, _ *conn) { client.cut() })
+}
+
+// HoldUp has what clients send on the connections of now arrive at that time at the earliest; who connects anew is not held up.
+func (l *Link) HoldUp(until time.Time) {
+	l.each(func(client, _ *conn) { client.hold(until) })
+}
+
+// CutBehind breaks each connection when so many more bytes have passed: of the client's, or of the server's.
+func (l *Link) CutBehind(bytes int, answers bool) {
+	l.each(func(client, server *conn) {
+		if answers {
+			server.cutBehind(bytes)
+		} else {
+			client.cutBehind(bytes)
+		}
+	})
+}
+
+func (l *Link) each(do func(client, server *conn)) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for client, server := range l.conns {
+		do(client, server)
+	}
+}
+
+// Open is how many connections the client has not closed.
+func (l *Link) Open() (n int) {
+	l.each(func(client, _ *conn) {
+		if client.isOpen() {
+			n++
+		}
+	})
+	return n
+}
+
+// Mend ends all that is wrong with the way; what is held arrives at its time. Everything takes the time that is asked for.
+func (l *Link) Mend(delay func() time.Duration) {
+	now := time.Now()
+	l.Up.mend(delay)
+	l.Down.mend(delay)
+	l.Refuse(now)
+	l.Silence(now)
+	l.CutBehind(-1, false)
+	l.CutBehind(-1, true)
+}
+
+// Dial connects. It is a rueidis.ClientOption.DialCtxFn.
+func (l *Link) Dial(ctx context.Context, _ string, dialer *net.Dialer, _ *tls.Config) (net.Conn, error) {
+	l.mu.Lock()
+	refused, silent := l.refused, l.silent
+	l.mu.Unlock()
+	now := time.Now()
+	if now.Before(refused) || l.server.down() {
+		return nil, &net.OpError{Op: "dial", Net: "memory", Err: syscall.ECONNREFUSED}
+	}
+	if now.Before(silent) {
+		if dialer != nil && dialer.Timeout > 0 {
+			var cancel context.CancelFunc
+			ctx, cancel = context.WithTimeout(ctx, dialer.Timeout)
+			defer cancel()
+		}
+		timer := time.NewTimer(time.Until(silent))
+		defer timer.Stop()
+		select {
+		case <-timer.C:
+		case <-ctx.Done():
+			return nil, &net.OpError{Op: "dial", Net: "memory", Err: ctx.Err()}
+		}
+	}
+	client, server := pair(&l.Up, &l.Down)
+	l.mu.Lock()
+	l.conns[client] = server
+	l.mu.Unlock()
+	if !l.server.serve(l.client, server, func() {
+		l.mu.Lock()
+		delete(l.conns, client)
+		l.mu.Unlock()
+	}) {
+		return nil, &net.OpError{Op: "dial", Net: "memory", Err: syscall.ECONNREFUSED}
+	}
+	return client, nil
+}

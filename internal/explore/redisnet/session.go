@@ -1,0 +1,70 @@
+package redisnet
+
+import (
+	"bufio"
+	"slices"
+	"time"
+)
+
+// session is a connection as the server sees it. Its channels and protocol are guarded by the server's mutex.
+type session struct {
+	s        *Server
+	client   string
+	conn     *conn
+	resp3    bool
+	channels map[channel]struct{}
+	asked    bool   // it listens, or did
+	pending  []byte // answers that leave when nothing more is to be read
+	late     time.Duration
+}
+
+// channel is one of the two kinds, which are separate.
+type channel struct {
+	name    string
+	sharded bool
+}
+
+// run answers until the connection ends.
+func (c *session) run() {
+	defer c.leave()
+	r := bufio.NewReaderSize(c.conn, 64<<10)
+	for {
+		args, err := readCommand(r)
+		if err != nil || len(args) == 0 {
+			return
+		}
+		c.s.mu.Lock()
+		goes := c.s.answer(c, args)
+		if r.Buffered() == 0 || !goes {
+			c.flush()
+		}
+		c.s.mu.Unlock()
+		if !goes {
+			return
+		}
+	}
+}
+
+// flush sends what has been answered.
+func (c *session) flush() {
+	if len(c.pending) > 0 {
+		c.conn.send(c.pending, c.late)
+		c.pending, c.late = c.pending[:0], 0
+	}
+}
+
+// tell sends what the client did not ask for, behind what it was answered.
+func (c *session) tell(b []byte) {
+	c.pending = append(c.pending, b...)
+	c.flush()
+}
+
+func (c *session) leave() {
+	c.s.mu.Lock()
+	delete(c.s.sessions, c)
+	if at := slices.Index(c.s.order, c); at >= 0 {
+		c.s.order = slices.Delete(c.s.order, at, at+1)
+	}
+	c.s.mu.Unlock()
+	c.conn.Close()
+}
