@@ -10,14 +10,14 @@ NESTED := $(patsubst %/go.mod,%,$(filter-out tools/go.mod,$(wildcard */go.mod */
 CROSS := linux/386 darwin/arm64 windows/amd64
 
 # What make test does, in this order.
-STAGES := prepare lint race redisson figures cross nested
+STAGES := prepare lint race redisson figures cross nested bubble
 
 FUZZTIME ?= 60s
 BENCH ?= .
 FOR ?= 10m
 COUNT ?= 1
 
-.PHONY: help test prepare lint race redisson figures cross nested explore fuzz bench micro interop chaos chaos-selftest chaos-rivals soak
+.PHONY: help test prepare lint race redisson figures cross nested explore bubble fuzz bench micro interop chaos chaos-selftest chaos-rivals soak
 .NOTPARALLEL:
 
 help: ## this list
@@ -85,6 +85,10 @@ nested: ## the modules inside: build, vet, tests
 
 explore: ## every order of events in small worlds, and DEEP (20000) random paths through big ones; SEED=n begins there
 	@$(GO) -C internal/explore test -count 1 -timeout 0 -v -run '^(TestSearch|TestWalk)$$' . -args -full -walks $(or $(DEEP),20000) $(if $(SEED),-seed $(SEED))
+
+bubble: ## whole engines in virtual time, with faults and pauses, for VIRTUAL (1h) in all; SEED=n begins there
+	@echo "== go test -tags wheellock_stall, engines in virtual time"
+	@$(GO) -C internal/explore test -count 1 -timeout 0 -tags wheellock_stall -v -run '^TestBubble' ./bubble -args -for $(or $(VIRTUAL),1h) $(if $(SEED),-seed $(SEED))
 
 fuzz: ## every fuzz target for FUZZTIME (60s)
 	@for package in $$($(GO) list ./...); do \

@@ -91,7 +91,7 @@ func (s *Server) run(name string, args []string) redismodel.Value {
 		return s.eval(script, args[2:])
 	}
 	v := s.model.Do(args...)
-	if strings.HasPrefix(v.Error(), "ERR unknown command") {
+	if v.Kind == redismodel.Err && strings.HasPrefix(v.Str, "ERR unknown command") {
 		s.unknown[name]++
 	}
 	return v
