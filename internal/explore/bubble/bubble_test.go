@@ -23,6 +23,8 @@ var (
 	events = flag.Int("events", 200, "how many events are printed when something is wrong")
 )
 
+func init() { flag.StringVar(onlyKind, "kind", "", "the only kind of names, such as rw") }
+
 func TestMain(m *testing.M) {
 	flag.Parse()
 	ants.Release() // its goroutines are outside of any bubble

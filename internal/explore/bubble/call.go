@@ -22,9 +22,6 @@ type pending struct {
 	paused time.Duration // for how long the process had been kept from running by then
 }
 
-// slack is how much later than its bound a call may return: slots open late, and the loop has to run.
-const slack = 60 * time.Millisecond
-
 // bounded runs a call that must return within a time, in which its process runs.
 func (c *calls) bounded(p *process, what string, within time.Duration, call func()) {
 	one := &pending{p, what, time.Now(), within + slack, time.Duration(p.paused.Load()) - p.keptFor()}

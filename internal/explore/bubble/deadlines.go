@@ -4,6 +4,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/wheellock/wheellock/engine"
 	"github.com/wheellock/wheellock/internal/explore/redismodel"
 	"github.com/wheellock/wheellock/internal/explore/redisnet"
 )
@@ -18,7 +19,7 @@ func (j *judge) deadline(one *held) {
 		s := j.w.servers[0]
 		left, there := stands(s, part, j.id(one, i))
 		switch {
-		case !there && one.shared: // a reader of a writer of its own is not seen in Redis
+		case !there && one.shared && one.owner != (engine.Owner{}): // a reader of a writer of its own is not seen in Redis
 		case !there:
 			j.w.violation("deadline", "%v holds %s until %v as %v, which is not there", one.p, part, truly.Sub(j.w.began), one.ids)
 		case left >= 0 && time.Now().Add(left).Before(truly):
@@ -45,13 +46,18 @@ func stands(s *redisnet.Server, key, id string) (left time.Duration, there bool)
 }
 
 // owners are the owner fields on a server, by their keys.
-func owners(s *redisnet.Server) map[string][]string {
+func owners(s *redisnet.Server) (all map[string][]string) {
+	s.Look(func(m *redismodel.Server) { all = ownersIn(m) })
+	return all
+}
+
+func ownersIn(m *redismodel.Server) map[string][]string {
 	all := make(map[string][]string)
-	for _, key := range s.Keys() {
-		if s.Do("TYPE", key).Str != "hash" {
+	for _, key := range m.Keys() {
+		if m.Do("TYPE", key).Str != "hash" {
 			continue
 		}
-		for _, field := range s.Do("HKEYS", key).Array {
+		for _, field := range m.Do("HKEYS", key).Array {
 			if field.Kind == redismodel.Str && field.Str != "mode" && strings.Count(field.Str, "-") == 4 {
 				all[key] = append(all[key], field.Str)
 			}
@@ -62,7 +68,12 @@ func owners(s *redisnet.Server) map[string][]string {
 
 // ids are the owner fields on a server.
 func ids(s *redisnet.Server) (all []string) {
-	for _, fields := range owners(s) {
+	s.Look(func(m *redismodel.Server) { all = idsIn(m) })
+	return all
+}
+
+func idsIn(m *redismodel.Server) (all []string) {
+	for _, fields := range ownersIn(m) {
 		all = append(all, fields...)
 	}
 	return all

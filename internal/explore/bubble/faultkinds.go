@@ -91,6 +91,7 @@ func (f *faults) one(p *process) {
 		s.FlushScripts()
 	case n < 33:
 		late := spread(r, 100*time.Millisecond, 2*time.Second)
+		d = spread(r, time.Millisecond, max(d, 20*time.Second)) // they are asked for every 10 s
 		w.note("%s answers TIME %v late for %v", s.Name, late, d)
 		f.everybody(d + late)
 		s.SlowTime(late)
@@ -103,6 +104,9 @@ func (f *faults) one(p *process) {
 		f.suspend(p, d)
 	case n < 42: // what comes after what has replaced it
 		late := spread(r, 100*time.Millisecond, 4*time.Second)
+		if r.IntN(2) == 0 { // about when what is late does nothing any more
+			late = 2*time.Second + time.Duration(r.Int64N(int64(time.Second)))
+		}
 		w.note("%v %s: up on the connections of now is held for %v", p, s.Name, late)
 		l.HoldUp(time.Now().Add(late))
 		p.trouble(late)

@@ -2,6 +2,7 @@ package bubble
 
 import (
 	"slices"
+	"strings"
 	"time"
 )
 
@@ -67,12 +68,17 @@ func (j *judge) owner(id string) *process {
 	return nil
 }
 
-// wanted reports whether there may be a reason for an owner to stand in Redis.
+// wanted reports whether there may be a reason for an owner to stand in Redis. A question that takes a lock has its answer long
+// before ghostTime is over; that for a quorum waits for other servers.
 func (j *judge) wanted(p *process, key, id string) bool {
-	if !p.lives(id) { // it freed what it could; the rest runs out
+	if !p.lives(id) || p.well() < 3*time.Second { // who is dead freed what he could; the rest runs out
 		return true
 	}
-	return p.well() < 3*time.Second || j.asking[p][key] > 0 || slices.ContainsFunc(j.holds, func(one *held) bool {
-		return one.p == p && slices.Contains(one.s.parts, key)
+	if strings.HasPrefix(key, quorumKind.String()) && j.asking[p][key] > 0 {
+		return true
+	}
+	bare := strings.TrimSuffix(id, ":write")
+	return slices.ContainsFunc(j.holds, func(one *held) bool {
+		return one.p == p && slices.ContainsFunc(one.ids, func(own string) bool { return strings.TrimSuffix(own, ":write") == bare })
 	})
 }

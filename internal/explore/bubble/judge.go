@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/wheellock/wheellock/engine"
+	"github.com/wheellock/wheellock/internal/explore/redismodel"
 )
 
 // judge looks at all holds, again and again, on true time.
@@ -17,6 +18,8 @@ type judge struct {
 	mu        sync.Mutex // guards the rest; held while clocks are read, never while blocking
 	holds     []*held
 	destroyed map[string]bool // owner ids whose keys somebody has deleted or put back
+	forces    int             // calls of ForceUnlock
+	doomed    doomed
 	asking    map[*process]map[string]int
 	ghosts    map[ghost]time.Time
 }
@@ -64,14 +67,14 @@ func (j *judge) drop(p *process) {
 	j.holds = slices.DeleteFunc(j.holds, func(other *held) bool { return other.p == p })
 }
 
-// run looks at times drawn by chance.
+// run looks at times drawn by chance, and when a hold is to end.
 func (j *judge) run() {
 	r := j.w.chance(judgeChance)
 	for {
 		select {
 		case <-j.w.done:
 			return
-		case <-time.After(spread(r, 100*time.Microsecond, 300*time.Millisecond)):
+		case <-time.After(min(spread(r, 100*time.Microsecond, 300*time.Millisecond), j.nextEnd())):
 		}
 		j.w.pulse.Store(int64(time.Since(j.w.began)))
 		j.look()
@@ -79,8 +82,22 @@ func (j *judge) run() {
 	}
 }
 
+// nextEnd is after how long the next hold ends if it is not renewed.
+func (j *judge) nextEnd() time.Duration {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	next := time.Second
+	for _, one := range j.holds {
+		if rest := time.Until(one.h.Deadline()) + time.Microsecond; rest > 0 && one.over == nil {
+			next = min(next, rest)
+		}
+	}
+	return next
+}
+
 // look judges all holds against each other, and against what stands in Redis.
 func (j *judge) look() {
+	j.destroy(j.doomed.take())
 	j.w.judging.Store(true)
 	defer j.w.judging.Store(false)
 	j.mu.Lock()
@@ -146,6 +163,21 @@ func (j *judge) exempt(one *held) bool {
 		return left < len(j.w.servers)/2+1
 	}
 	return left < len(one.ids)
+}
+
+// forcing notes that somebody begins to force a lock, or has done so: whoever stands in Redis meanwhile may lose his.
+func (j *judge) forcing(n int) {
+	j.mu.Lock()
+	j.forces += n
+	first, last := j.forces == 1 && n > 0, j.forces == 0
+	j.mu.Unlock()
+	switch {
+	case first:
+		j.w.servers[0].After(func(m *redismodel.Server) { j.doomed.add(idsIn(m)) })
+	case last:
+		j.w.servers[0].After(nil)
+	}
+	j.destroy(j.doomed.take())
 }
 
 // spared is exempt, for who does not judge.

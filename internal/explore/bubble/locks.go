@@ -165,9 +165,10 @@ func (c *caller) mutex(s *subject) (*engine.Mutex, bool) {
 	return m, is
 }
 
-// force frees a lock, whoever has it.
+// force frees a lock, whoever has it: that may be who got it after the call began.
 func (c *caller) force(alive context.Context, s *subject, m *engine.Mutex) {
-	c.w.judge.destroy(ids(c.w.servers[0]))
+	c.w.judge.forcing(1)
+	defer c.w.judge.forcing(-1)
 	c.call(2*c.answerTime()+c.w.plan.lease/3, "ForceUnlock "+m.Name(), func() error { _, err := m.ForceUnlock(alive); return err })
 }
 

@@ -11,6 +11,10 @@ import (
 // stalls says that goroutines of engines can be kept from running.
 const stalls = true
 
+// slack is how much later than its bound a call may return. Timers do not stand still while a machine is suspended, as they should: they
+// ring before their time by the engine's clock, and are set again.
+const slack = 150 * time.Millisecond
+
 // stall lets time pass at the points of engines, until the function it returns is called.
 func (w *World) stall() (undo func()) {
 	return stall.Set(func(point, engine string) {

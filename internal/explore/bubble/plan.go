@@ -3,6 +3,7 @@ package bubble
 import (
 	"math"
 	"math/rand/v2"
+	"slices"
 	"time"
 
 	"github.com/wheellock/wheellock/engine"
@@ -28,6 +29,9 @@ const (
 var kindNames = [kinds]string{"mutex", "fenced", "spin", "fair", "rw", "permits", "semaphore", "latch", "multi", "quorum"}
 
 func (k kind) String() string { return kindNames[k] }
+
+// onlyKind is the only kind that there is, if it is one.
+var onlyKind = new(string)
 
 // plan is what a world is like.
 type plan struct {
@@ -70,6 +74,9 @@ func draw(r *rand.Rand) plan {
 	p.travel = spread(r, 20*time.Microsecond, min(30*time.Millisecond, p.lease/10))
 	for range 1 + r.IntN(4) {
 		p.kinds = append(p.kinds, kind(r.IntN(int(kinds))))
+	}
+	if only := slices.Index(kindNames[:], *onlyKind); only >= 0 {
+		p.kinds = []kind{kind(only)}
 	}
 	for _, k := range p.kinds {
 		if k == quorumKind {

@@ -23,7 +23,8 @@ type Server struct {
 	rate     float64 // how much faster than true time its clock runs
 	trouble  trouble
 	commands int
-	unknown  map[string]int // commands that it does not know
+	after    func(*redismodel.Server) // nil, or called after each command
+	unknown  map[string]int           // commands that it does not know
 }
 
 // New starts an empty server, whose scripts run by in.
@@ -42,6 +43,25 @@ func (s *Server) Do(args ...string) redismodel.Value {
 	defer s.mu.Unlock()
 	s.turn()
 	return s.model.Do(args...)
+}
+
+// After has f look after each command of a client; nil: nobody does. f must not use the Server.
+func (s *Server) After(f func(*redismodel.Server)) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.after = f
+	if f != nil {
+		s.turn()
+		f(s.model)
+	}
+}
+
+// Look calls f with the model.
+func (s *Server) Look(f func(*redismodel.Server)) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.turn()
+	f(s.model)
 }
 
 // Keys are the keys that exist.
