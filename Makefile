@@ -77,11 +77,9 @@ cross: ## builds for other machines, 32-bit tests
 		$(GO) test -skip 'Fair|Permits|Semaphore' ./internal/gate; \
 	fi
 
-nested: ## the modules inside: build, vet, tests
-	@for module in $(NESTED); do \
-		echo "== $$module: go vet, go test"; \
-		(cd $$module && $(GO) build ./... && $(GO) vet ./... && $(GO) test ./...) || exit 1; \
-	done
+nested: ## the modules inside, two at a time: build, vet, tests
+	@printf '%s\n' $(NESTED) | xargs -P 2 -I{} sh -c 'said=$$(cd {} && $(GO) build ./... && $(GO) vet ./... && $(GO) test ./... 2>&1); rc=$$?; \
+		printf "== %s: go vet, go test\n%s\n" {} "$$said"; exit $$rc'
 
 explore: ## every order of events in small worlds, and DEEP (20000) random paths through big ones; SEED=n begins there
 	@$(GO) -C internal/explore test -count 1 -timeout 0 -v -run '^(TestSearch|TestWalk)$$' . -args -full -walks $(or $(DEEP),20000) $(if $(SEED),-seed $(SEED))
