@@ -11,7 +11,7 @@ type ghost struct{ server, key, id string }
 
 // ghostTime is how long one may stand in Redis while nothing befalls its process: an uncertain acquire is released when no copy
 // of it can arrive any more, 2.25 s after it was sent, and a release that finds no connection is repeated after a second at most.
-const ghostTime = 5 * time.Second
+const ghostTime = 4 * time.Second
 
 // ask notes that a process asks for a name, until the function it returns is called: it may have an owner there.
 func (j *judge) ask(p *process, s *subject) (done func()) {
@@ -71,7 +71,7 @@ func (j *judge) owner(id string) *process {
 // wanted reports whether there may be a reason for an owner to stand in Redis. A question that takes a lock has its answer long
 // before ghostTime is over; that for a quorum waits for other servers.
 func (j *judge) wanted(p *process, key, id string) bool {
-	if !p.lives(id) || p.well() < 3*time.Second { // who is dead freed what he could; the rest runs out
+	if !p.lives(id) || p.well() < time.Second { // who is dead freed what he could; the rest runs out
 		return true
 	}
 	if strings.HasPrefix(key, quorumKind.String()) && j.asking[p][key] > 0 {
