@@ -4,6 +4,9 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/wheellock/wheellock/internal/explore/redisnet"
+	"github.com/wheellock/wheellock/scripts"
 )
 
 // ghost is an owner in Redis for whom no hold stands.
@@ -40,7 +43,7 @@ func (j *judge) lookForGhosts() {
 	for _, s := range j.w.servers {
 		for key, fields := range owners(s) {
 			for _, id := range fields {
-				if p := j.owner(id); p == nil || j.destroyed[id] || j.wanted(p, key, id) {
+				if p := j.owner(id); p == nil || j.destroyed[id] || j.wanted(p, key, id) || lapsed(s, key, id) {
 					continue
 				}
 				g := ghost{s.Name, key, id}
@@ -56,6 +59,12 @@ func (j *judge) lookForGhosts() {
 		}
 	}
 	j.ghosts = seen
+}
+
+// lapsed reports whether it is a reader whose own lease has run out, among readers who keep the lock: his field stays, as Redisson's
+// do, and nobody heeds it.
+func lapsed(s *redisnet.Server, key, id string) bool {
+	return s.Do("HGET", key, "mode").Str == "read" && s.Do("EXISTS", scripts.HoldKey(key, id)).Int == 0
 }
 
 // owner is the process whose owner field it is.
