@@ -32,7 +32,11 @@ func (f *faults) one(p *process) {
 	s, l := w.servers[at], p.links[at]
 	until := time.Now().Add(d)
 	p.trouble(d)
-	switch n := r.IntN(44); {
+	n := r.IntN(44)
+	if w.plan.hot && r.IntN(3) == 0 { // the link breaks under a hot lock
+		n = []int{17, 21, 28}[r.IntN(3)]
+	}
+	switch {
 	case n < 3:
 		late := spread(r, w.plan.travel, d)
 		w.note("%v %s: up %v later, for %v", p, s.Name, late, d)
@@ -95,6 +99,9 @@ func (f *faults) one(p *process) {
 		w.note("%s answers TIME %v late for %v", s.Name, late, d)
 		f.everybody(d + late)
 		s.SlowTime(late)
+		if r.IntN(2) == 0 { // who connects asks for it
+			l.Cut()
+		}
 		f.undo(d, func() { s.SlowTime(0) })
 	case n < 35:
 		w.note("%v stands still for %v", p, d)
@@ -113,6 +120,33 @@ func (f *faults) one(p *process) {
 	default:
 		crash := r.IntN(2) == 0
 		p.restart(crash)
+	}
+}
+
+// strike waits until the process asks for something, for a while, and loses the answer, in whole or in part: the others of the burst
+// follow at once.
+func (f *faults) strike(p *process) {
+	at := f.r.IntN(len(f.w.servers))
+	l, how := p.links[at], f.r.IntN(3)
+	d, bytes := spread(f.r, time.Millisecond, f.w.plan.lease), f.r.IntN(8)
+	struck := make(chan struct{}, 1)
+	f.w.servers[at].AtNextScript(p.String(), func() {
+		switch how {
+		case 0:
+			l.Down.Lose(time.Now().Add(d))
+		case 1:
+			l.Down.Hold(time.Now().Add(d))
+		case 2:
+			l.CutBehind(bytes, true)
+		}
+		struck <- struct{}{}
+	})
+	select {
+	case <-struck:
+		f.w.note("%v %s: the answer is %s", p, f.w.servers[at].Name, []string{"lost", "held up", "cut"}[how])
+		p.trouble(d + f.w.plan.lease/3)
+	case <-time.After(f.w.plan.faults):
+		f.w.servers[at].AtNextScript("", nil)
 	}
 }
 

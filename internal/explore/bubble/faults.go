@@ -10,6 +10,9 @@ func (w *World) befall() {
 	for end := w.began.Add(w.plan.lasts); time.Now().Before(end) && !w.failed(); {
 		time.Sleep(spread(r, w.plan.faults/10, 2*w.plan.faults))
 		p := w.processes[r.IntN(len(w.processes))]
+		if r.IntN(2) == 0 {
+			f.strike(p)
+		}
 		for range 1 + r.IntN(3) {
 			f.one(p)
 			time.Sleep(spread(r, 10*time.Microsecond, 2*w.plan.travel))
@@ -28,6 +31,9 @@ func (w *World) mend() {
 		s.Load(0)
 	}
 	for _, p := range w.processes {
+		for _, l := range p.past {
+			l.Cut()
+		}
 		for _, l := range p.links {
 			l.Mend(p.travel)
 			if w.seed%2 == 0 { // nor does what is held up arrive

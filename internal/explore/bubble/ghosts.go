@@ -4,6 +4,9 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/wheellock/wheellock/internal/explore/redisnet"
+	"github.com/wheellock/wheellock/scripts"
 )
 
 // ghost is an owner in Redis for whom no hold stands.
@@ -11,7 +14,7 @@ type ghost struct{ server, key, id string }
 
 // ghostTime is how long one may stand in Redis while nothing befalls its process: an uncertain acquire is released when no copy
 // of it can arrive any more, 2.25 s after it was sent, and a release that finds no connection is repeated after a second at most.
-const ghostTime = 5 * time.Second
+const ghostTime = 4 * time.Second
 
 // ask notes that a process asks for a name, until the function it returns is called: it may have an owner there.
 func (j *judge) ask(p *process, s *subject) (done func()) {
@@ -40,7 +43,7 @@ func (j *judge) lookForGhosts() {
 	for _, s := range j.w.servers {
 		for key, fields := range owners(s) {
 			for _, id := range fields {
-				if p := j.owner(id); p == nil || j.destroyed[id] || j.wanted(p, key, id) {
+				if p := j.owner(id); p == nil || j.destroyed[id] || j.wanted(p, key, id) || lapsed(s, key, id) {
 					continue
 				}
 				g := ghost{s.Name, key, id}
@@ -58,6 +61,12 @@ func (j *judge) lookForGhosts() {
 	j.ghosts = seen
 }
 
+// lapsed reports whether it is a reader whose own lease has run out, among readers who keep the lock: his field stays, as Redisson's
+// do, and nobody heeds it.
+func lapsed(s *redisnet.Server, key, id string) bool {
+	return s.Do("HGET", key, "mode").Str == "read" && s.Do("EXISTS", scripts.HoldKey(key, id)).Int == 0
+}
+
 // owner is the process whose owner field it is.
 func (j *judge) owner(id string) *process {
 	for _, p := range j.w.processes {
@@ -71,7 +80,7 @@ func (j *judge) owner(id string) *process {
 // wanted reports whether there may be a reason for an owner to stand in Redis. A question that takes a lock has its answer long
 // before ghostTime is over; that for a quorum waits for other servers.
 func (j *judge) wanted(p *process, key, id string) bool {
-	if !p.lives(id) || p.well() < 3*time.Second { // who is dead freed what he could; the rest runs out
+	if !p.lives(id) || p.well() < time.Second { // who is dead freed what he could; the rest runs out
 		return true
 	}
 	if strings.HasPrefix(key, quorumKind.String()) && j.asking[p][key] > 0 {

@@ -49,6 +49,9 @@ func (c *caller) useLock(alive context.Context, s *subject, owner engine.Owner, 
 		opts = append(opts, engine.WithOwner(owner))
 	}
 	fixed := c.r.IntN(3) == 0
+	if c.w.plan.hot { // who asks for the same lease is handed the lock
+		fixed = c.r.IntN(20) == 0
+	}
 	if fixed {
 		opts = append(opts, engine.WithLease(spread(c.r, 10*time.Millisecond, 2*c.w.plan.lease)))
 	}
@@ -115,6 +118,7 @@ func (c *caller) take(alive context.Context, s *subject, l engine.Locker, opts [
 func (c *caller) have(alive context.Context, one *held, fixed bool, depth int) {
 	h := one.h
 	if c.w.plan.hot && c.r.IntN(20) > 0 {
+		c.sleep(spread(c.r, 20*time.Microsecond, 20*time.Millisecond))
 		return
 	}
 	for range c.r.IntN(4) {

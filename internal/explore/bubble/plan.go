@@ -75,6 +75,9 @@ func draw(r *rand.Rand) plan {
 	for range 1 + r.IntN(4) {
 		p.kinds = append(p.kinds, kind(r.IntN(int(kinds))))
 	}
+	if r.IntN(4) == 0 { // most locks are of this kind
+		p.kinds = []kind{mutexKind}
+	}
 	if only := slices.Index(kindNames[:], *onlyKind); only >= 0 {
 		p.kinds = []kind{kind(only)}
 	}

@@ -66,9 +66,6 @@ var bugs = []bug{
 	{"a deadline that counts from the answer", []edit{
 		{"internal/gate/tenure.go", "c.Sent+c.Lease-margin(c.Lease))", "now+c.Lease-margin(c.Lease))"},
 	}},
-	{"no second question once the subscription is confirmed", []edit{
-		{"internal/gate/crowd.go", "	m.again = m.t.phase != ours && m.queue.head != nil\n", ""},
-	}},
 	{"a change that has its effect twice", []edit{
 		{"scripts/receipt.lua", "	if last == number then return tonumber(answer) end\n", "	if last == number then return nil end\n"},
 	}},

@@ -22,6 +22,7 @@ type process struct {
 	w     *World
 	n     int
 	links []*redisnet.Link
+	past  []*redisnet.Link // of former lives: what they sent may still arrive
 	clock clock
 
 	mu       sync.Mutex // guards the rest; never held while blocking
@@ -50,7 +51,7 @@ func (p *process) String() string { return fmt.Sprintf("p%d.%d", p.n, p.life) }
 // open starts a life.
 func (p *process) open() error {
 	p.life++
-	p.links = nil
+	p.past, p.links = append(p.past, p.links...), nil
 	p.alive, p.die = context.WithCancel(context.Background())
 	p.clock.start()
 	var engines []*engine.Engine

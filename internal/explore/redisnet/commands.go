@@ -44,6 +44,10 @@ func (s *Server) answer(c *session, args []string) bool {
 	if !refused {
 		v = s.run(name, args)
 	}
+	if s.next != nil && c.client == s.nextOf && strings.HasPrefix(name, "EVAL") {
+		s.next()
+		s.next = nil
+	}
 	if s.after != nil {
 		s.after(s.model)
 	}

@@ -24,6 +24,8 @@ type Server struct {
 	trouble  trouble
 	commands int
 	after    func(*redismodel.Server) // nil, or called after each command
+	next     func()                   // nil, or called when a client's script has run
+	nextOf   string                   // whose
 	unknown  map[string]int           // commands that it does not know
 }
 
@@ -54,6 +56,14 @@ func (s *Server) After(f func(*redismodel.Server)) {
 		s.turn()
 		f(s.model)
 	}
+}
+
+// AtNextScript has f called once, when the next script of a client has run and before it is answered; nil: no more. f must not use the
+// Server.
+func (s *Server) AtNextScript(client string, f func()) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.next, s.nextOf = f, client
 }
 
 // Look calls f with the model.
