@@ -3,6 +3,7 @@ package engine_test
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"math/rand/v2"
@@ -15,6 +16,7 @@ import (
 	"time"
 
 	"github.com/wheellock/wheellock/engine"
+	"github.com/wheellock/wheellock/futures"
 	"github.com/wheellock/wheellock/internal/redistest"
 )
 
@@ -207,6 +209,23 @@ func (h *hostility) works(e *engine.Engine, what string) {
 	})
 }
 
+// stillWaits returns the call of Lock, or another one if it has ended. It may end in two ways: a waiter asks once more when it is
+// subscribed, and what the server says at that moment is the answer to its question, a refusal or even a grant.
+func (h *hostility) stillWaits(e *engine.Engine, waiter *futures.Future[*engine.Hold]) *futures.Future[*engine.Hold] {
+	h.Helper()
+	select {
+	case <-waiter.Done():
+	default:
+		return waiter
+	}
+	if hold, err := waiter.Result(); err == nil {
+		_ = hold.Unlock(h.Context())
+	} else if !errors.Is(err, engine.ErrRefused) {
+		h.Fatalf("the lock that waited: %v", err)
+	}
+	return e.Mutex("taken").LockAsync(h.Context())
+}
+
 // each does it with everything that is hostile, and looks at the memory that each takes.
 func (h *hostility) each(do func(what string)) {
 	for _, what := range hostile(h) {
@@ -260,10 +279,14 @@ func TestBytesOfAServerEndNoMoreThanAConnection(t *testing.T) {
 			outside.take("taken", time.Hour)
 			waiter := e.Mutex("taken").LockAsync(h.Context())
 			h.each(func(what string) {
-				redistest.Await(h, fmt.Sprintf("a subscription, before %q", what), func() bool { return h.server.Subscriptions().Count() == 1 && s.listens() })
+				redistest.Await(h, fmt.Sprintf("a subscription, before %q", what), func() bool {
+					waiter = h.stillWaits(e, waiter)
+					return h.server.Subscriptions().Count() == 1 && s.listens()
+				})
 				s.say([]byte(what))
 				h.works(e, what)
 			})
+			waiter = h.stillWaits(e, waiter)
 			outside.free("taken")
 			mustGet(h.T, waiter)
 		})
