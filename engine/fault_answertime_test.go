@@ -111,6 +111,7 @@ func TestFaultAFrozenServerKeepsNobodyForLongerThanAnswerTimeout(t *testing.T) {
 }
 
 func TestSpecAnswerTimeout(t *testing.T) {
+	t.Parallel()
 	const late = 25 * time.Millisecond
 	took := func(b *bubble, what string, want time.Duration, call func() error, targets ...error) {
 		b.Helper()

@@ -23,6 +23,7 @@ func token(t testing.TB, h *engine.Hold) int64 {
 }
 
 func TestFencedTokens(t *testing.T) {
+	t.Parallel()
 	t.Run("a plain mutex has none", spec(engine.Options{}, func(b *bubble) {
 		h := b.lock(b.Mutex("stock:7"))
 		if _, fenced := h.Token(); fenced {

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"math/rand/v2"
 	"net"
 	"runtime"
@@ -192,9 +193,22 @@ func short(o *engine.Options) {
 	o.Redis.ConnWriteTimeout, o.Redis.Dialer.KeepAlive, o.Redis.Dialer.Timeout = 200*time.Millisecond, 100*time.Millisecond, 300*time.Millisecond
 }
 
+// open tries more than once: on a busy machine 200 ms are short for a first answer.
 func (h *hostility) open(change ...func(*engine.Options)) (*spoiler, *engine.Engine) {
 	s := newSpoiler(h.T, h.server.Addr())
-	return s, connect(h.T, s.listener.Addr().String(), append(change, short)...)
+	opts := optionsFor(s.listener.Addr().String())
+	opts.Logger = slog.New(slog.NewTextHandler(h.Output(), nil))
+	for _, c := range append(change, short) {
+		c(&opts)
+	}
+	var e *engine.Engine
+	redistest.Await(h, "an engine", func() (open bool) {
+		var err error
+		e, err = engine.Open(h.Context(), opts)
+		return err == nil
+	})
+	h.Cleanup(func() { e.Close() })
+	return s, e
 }
 
 // works waits until the engine gives locks again.

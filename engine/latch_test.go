@@ -27,6 +27,7 @@ func (b *bubble) setCount(l *engine.CountDownLatch, n int64) {
 }
 
 func TestLatchCount(t *testing.T) {
+	t.Parallel()
 	t.Run("is set once, until it is used up", spec(engine.Options{}, func(b *bubble) {
 		l := b.CountDownLatch("start")
 		b.count(l, 0)
@@ -79,6 +80,7 @@ func TestLatchCount(t *testing.T) {
 }
 
 func TestLatchWait(t *testing.T) {
+	t.Parallel()
 	t.Run("returns at once when there is no latch", spec(engine.Options{}, func(b *bubble) {
 		b.wantNil("Wait", b.CountDownLatch("start").Wait(b.Context()))
 	}))

@@ -22,6 +22,7 @@ func multi(t testing.TB, locks ...engine.Locker) *engine.MultiLock {
 }
 
 func TestMultiLock(t *testing.T) {
+	t.Parallel()
 	t.Run("holds all or nothing", spec(engine.Options{}, func(b *bubble) {
 		m := multi(b, b.Mutex("a"), b.FencedMutex("b"), b.SpinMutex("c"))
 		taken := b.lock(b.FencedMutex("b"))

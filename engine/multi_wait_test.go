@@ -11,6 +11,7 @@ import (
 
 // Invariant: WithWait bounds a MultiLock also while a server does not answer.
 func TestMultiWaitEndsWhileNobodyAnswers(t *testing.T) {
+	t.Parallel()
 	proxy := redistest.NewProxy(t, redistest.Start(t).Addr())
 	e := connect(t, proxy.Addr())
 	m, err := engine.Multi(e.Mutex("x"), e.Mutex("y"))

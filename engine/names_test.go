@@ -31,6 +31,7 @@ func askAsEveryKind(b *bubble, e *engine.Engine, name string) map[string]error {
 }
 
 func TestSpecNames(t *testing.T) {
+	t.Parallel()
 	t.Run("a name that is a key of another name is ErrInvalid", spec(engine.Options{}, func(b *bubble) {
 		held := b.lock(b.FencedMutex("stock"))
 		for _, name := range []string{

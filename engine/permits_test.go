@@ -41,6 +41,7 @@ func (b *bubble) wantPermits(p *engine.PermitSemaphore, free, held int64) {
 }
 
 func TestPermits(t *testing.T) {
+	t.Parallel()
 	t.Run("are none until some are given", spec(engine.Options{}, func(b *bubble) {
 		p := b.PermitSemaphore("pool")
 		_, err := p.TryAcquire(b.Context(), 1)
@@ -136,6 +137,7 @@ func TestPermits(t *testing.T) {
 }
 
 func TestPermitRelease(t *testing.T) {
+	t.Parallel()
 	t.Run("by id ends the hold", spec(engine.Options{}, func(b *bubble) {
 		p := b.permitPool(b.Engine, 4)
 		h, other := b.acquire(p, 2), b.acquire(p, 1)
@@ -179,6 +181,7 @@ func TestPermitRelease(t *testing.T) {
 }
 
 func TestPermitWaiters(t *testing.T) {
+	t.Parallel()
 	t.Run("are served in order", spec(engine.Options{}, func(b *bubble) {
 		p := b.permitPool(b.Engine, 2)
 		h := b.acquire(p, 2)

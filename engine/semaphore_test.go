@@ -34,6 +34,7 @@ func settled[T any](f *futures.Future[T]) bool {
 }
 
 func TestSemaphorePermits(t *testing.T) {
+	t.Parallel()
 	t.Run("are none until some are given", spec(engine.Options{}, func(b *bubble) {
 		s := b.Semaphore("pool")
 		b.permits(s, 0)
@@ -93,6 +94,7 @@ func TestSemaphorePermits(t *testing.T) {
 }
 
 func TestSemaphoreWaiters(t *testing.T) {
+	t.Parallel()
 	t.Run("get their permits all at once", spec(engine.Options{}, func(b *bubble) {
 		s := b.Semaphore("pool")
 		f := s.AcquireAsync(b.Context(), 2)
@@ -179,6 +181,7 @@ func TestSemaphoreWaiters(t *testing.T) {
 }
 
 func TestSemaphoreTryAcquire(t *testing.T) {
+	t.Parallel()
 	t.Run("says at once that there are too few", spec(engine.Options{}, func(b *bubble) {
 		s := b.Semaphore("pool")
 		b.setPermits(s, 1)
@@ -232,6 +235,7 @@ func TestSemaphoreTryAcquire(t *testing.T) {
 }
 
 func TestSemaphoreCallsThatCannotBeRight(t *testing.T) {
+	t.Parallel()
 	t.Run("are ErrInvalid", spec(engine.Options{}, func(b *bubble) {
 		s, ctx := b.Semaphore("pool"), b.Context()
 		for what, err := range map[string]error{

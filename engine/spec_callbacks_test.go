@@ -15,6 +15,7 @@ import (
 )
 
 func TestSpecCallbacks(t *testing.T) {
+	t.Parallel()
 	few := engine.Options{Callbacks: 2}
 
 	t.Run("rule 18: blocked callbacks stop neither renewals nor other callers", spec(few, func(b *bubble) {

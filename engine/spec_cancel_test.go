@@ -12,6 +12,7 @@ import (
 )
 
 func TestSpecCancel(t *testing.T) {
+	t.Parallel()
 	errStop := errors.New("stop")
 
 	// nothingIsLeft fails the test unless Redis is as if nobody had ever asked.
@@ -152,6 +153,7 @@ func TestSpecCancel(t *testing.T) {
 }
 
 func TestSpecFutureCancel(t *testing.T) {
+	t.Parallel()
 	t.Run("abandons a waiter", spec(engine.Options{}, func(b *bubble) {
 		h := b.lock(b.Mutex("stock:7"))
 		future := b.Mutex("stock:7").LockAsync(b.Context())

@@ -10,6 +10,7 @@ import (
 )
 
 func TestSpecClose(t *testing.T) {
+	t.Parallel()
 	t.Run("ends holds with ErrLost and ErrClosed, and frees their keys", spec(engine.Options{}, func(b *bubble) {
 		me := engine.WithOwner(engine.NewOwner())
 		holds := []*engine.Hold{
@@ -115,6 +116,7 @@ func TestSpecClose(t *testing.T) {
 }
 
 func TestSpecShutdown(t *testing.T) {
+	t.Parallel()
 	// shutDown calls Shutdown on the side, and returns what becomes of it when it waits.
 	shutDown := func(b *bubble, ctx context.Context) <-chan error {
 		returned := make(chan error, 1)

@@ -12,6 +12,7 @@ import (
 )
 
 func TestSpecHoldContext(t *testing.T) {
+	t.Parallel()
 	type key struct{}
 	errStop := errors.New("stop")
 
@@ -91,6 +92,7 @@ func TestSpecHoldContext(t *testing.T) {
 }
 
 func TestSpecHoldEnd(t *testing.T) {
+	t.Parallel()
 	t.Run("Done is one channel, open while Err is nil", spec(engine.Options{}, func(b *bubble) {
 		h := b.lock(b.Mutex("stock:7"))
 		done := h.Done()
@@ -216,6 +218,7 @@ func TestContextsOfALongHoldAreGivenBack(t *testing.T) {
 
 // What ends a context of a hold first decides its Err and its cause, for good.
 func TestContextOfAHoldKeepsItsErr(t *testing.T) {
+	t.Parallel()
 	t.Run("the hold ends before the parent", spec(engine.Options{}, func(b *bubble) {
 		h := b.lock(b.Mutex("x"))
 		parent, cancel := context.WithTimeout(b.Context(), time.Second)

@@ -11,6 +11,7 @@ import (
 )
 
 func TestSpecDo(t *testing.T) {
+	t.Parallel()
 	errWork := errors.New("work failed")
 
 	t.Run("runs fn under the lock, and unlocks", spec(engine.Options{}, func(b *bubble) {
@@ -117,6 +118,7 @@ func TestSpecDo(t *testing.T) {
 }
 
 func TestSpecBounds(t *testing.T) {
+	t.Parallel()
 	t.Run("rule 16: one request over MaxRequests is ErrOverloaded, at once", spec(engine.Options{MaxRequests: 3}, func(b *bubble) {
 		holds := []*engine.Hold{b.lock(b.Mutex("stock:7")), b.lock(b.Mutex("stock:8"))}
 		b.redis.SetDown(true) // so that all requests wait
@@ -185,6 +187,7 @@ func TestSpecBounds(t *testing.T) {
 }
 
 func TestSpecNameMapper(t *testing.T) {
+	t.Parallel()
 	prefix := engine.Options{NameMapper: func(name string) string { return "shop:" + name }}
 	t.Run("makes the key, and users see the name", spec(prefix, func(b *bubble) {
 		h := b.lock(b.Mutex("stock:7"))

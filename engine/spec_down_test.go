@@ -16,6 +16,7 @@ var everyMutex = map[string]func(*engine.Engine, string) *engine.Mutex{
 
 // While Redis cannot be reached, nobody knows whether a name is held, unless by a hold of this process.
 func TestSpecTryLockWhileRedisIsDown(t *testing.T) {
+	t.Parallel()
 	for kind, of := range everyMutex {
 		t.Run(kind+": that others of this process wait does not mean that it is held", spec(engine.Options{}, func(b *bubble) {
 			m := of(b.Engine, "stock:7")

@@ -9,6 +9,7 @@ import (
 )
 
 func TestSpecFairMutex(t *testing.T) {
+	t.Parallel()
 	t.Run("is a lock, and leaves nothing", spec(engine.Options{}, func(b *bubble) {
 		h := b.lock(b.FairMutex("stock:7"))
 		b.wantKeys("stock:7")

@@ -13,6 +13,7 @@ import (
 func causeOf(ctx context.Context) error { return context.Cause(ctx) }
 
 func TestSpecFixedLease(t *testing.T) {
+	t.Parallel()
 	t.Run("is not renewed", spec(engine.Options{}, func(b *bubble) {
 		b.lock(b.Mutex("stock:7"), engine.WithLease(time.Minute))
 		b.wantTTL("stock:7", time.Minute)
@@ -97,6 +98,7 @@ func TestSpecFixedLease(t *testing.T) {
 }
 
 func TestSpecExtend(t *testing.T) {
+	t.Parallel()
 	t.Run("makes a fixed lease last until lease from now", spec(engine.Options{}, func(b *bubble) {
 		h := b.lock(b.Mutex("stock:7"), engine.WithLease(10*time.Second))
 		time.Sleep(4 * time.Second)

@@ -8,6 +8,7 @@ import (
 )
 
 func TestSpecHandoff(t *testing.T) {
+	t.Parallel()
 	t.Run("rule 8: a fresh lock goes to the next waiter without asking Redis", spec(engine.Options{}, func(b *bubble) {
 		h := b.lock(b.Mutex("stock:7"))
 		waiter := b.queue(b.Mutex("stock:7"))

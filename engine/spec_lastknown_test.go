@@ -132,6 +132,7 @@ func ends(t *testing.T, prepare func(b *bubble, w waitable), check func(b *bubbl
 }
 
 func TestTheErrorOfAWaitSaysWhatWasLastKnown(t *testing.T) {
+	t.Parallel()
 	t.Run("taken", func(t *testing.T) {
 		ends(t, func(b *bubble, w waitable) { w.take(b, b.another(engine.Options{})) }, func(b *bubble, w waitable, err error) {
 			b.wantIs("the wait", err, engine.ErrHeld)

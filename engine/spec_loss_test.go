@@ -10,6 +10,7 @@ import (
 )
 
 func TestSpecLoss(t *testing.T) {
+	t.Parallel()
 	t.Run("a holder whose key is gone is told at the next renewal", spec(engine.Options{}, func(b *bubble) {
 		h := b.lock(b.Mutex("stock:7"))
 		ctx := h.Context(b.Context())
@@ -98,6 +99,7 @@ func TestSpecLoss(t *testing.T) {
 func resultOf[T any](_ T, err error) error { return err }
 
 func TestSpecDown(t *testing.T) {
+	t.Parallel()
 	t.Run("a hold ends at its deadline, and not before", spec(engine.Options{}, func(b *bubble) {
 		h := b.lock(b.Mutex("stock:7"))
 		ctx := h.Context(b.Context())

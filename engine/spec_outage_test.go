@@ -12,6 +12,7 @@ import (
 
 // An outage is told when it begins, once a minute, and when it is over; by the link and by the subscriber.
 func TestAnOutageIsToldInAFewLines(t *testing.T) {
+	t.Parallel()
 	outage := func(lasts time.Duration, each int) func(*testing.T) {
 		return spec(engine.Options{}, func(b *bubble) {
 			var log bytes.Buffer

@@ -8,6 +8,7 @@ import (
 )
 
 func TestSpecReentry(t *testing.T) {
+	t.Parallel()
 	count := func(b *bubble, h *engine.Hold, want int) {
 		b.Helper()
 		if got := h.Count(); got != want {
@@ -117,6 +118,7 @@ func TestSpecReentry(t *testing.T) {
 }
 
 func TestSpecNesting(t *testing.T) {
+	t.Parallel()
 	t.Run("rule 2: fixed in watched ends by itself, and the watched one goes on", spec(engine.Options{}, func(b *bubble) {
 		me := engine.WithOwner(engine.NewOwner())
 		outer := b.lock(b.Mutex("stock:7"), me)

@@ -16,6 +16,7 @@ func (b *bubble) inspect(m *engine.Mutex) engine.State {
 }
 
 func TestSpecReaders(t *testing.T) {
+	t.Parallel()
 	t.Run("read together, and exclude writers", spec(engine.Options{}, func(b *bubble) {
 		rw, other := b.RWMutex("stock:7"), b.another(engine.Options{}).RWMutex("stock:7")
 		first, second, third := b.lock(rw.Reader()), b.lock(rw.Reader()), b.lock(other.Reader())
@@ -178,6 +179,7 @@ func TestSpecReaders(t *testing.T) {
 }
 
 func TestSpecWriter(t *testing.T) {
+	t.Parallel()
 	t.Run("lets all waiting readers in together", spec(engine.Options{}, func(b *bubble) {
 		rw, other := b.RWMutex("stock:7"), b.another(engine.Options{}).RWMutex("stock:7")
 		h := b.lock(rw.Writer())
@@ -276,6 +278,7 @@ func TestSpecWriter(t *testing.T) {
 }
 
 func TestSpecRWViews(t *testing.T) {
+	t.Parallel()
 	t.Run("tell readers from writers", spec(engine.Options{}, func(b *bubble) {
 		rw := b.RWMutex("stock:7")
 		for _, m := range []*engine.Mutex{rw.Reader(), rw.Writer()} {

@@ -12,6 +12,7 @@ import (
 )
 
 func TestSpecWithWait(t *testing.T) {
+	t.Parallel()
 	// late is how much later than asked for WithWait may give up: it costs a place in a slot, not a timer.
 	const late = 25 * time.Millisecond
 
@@ -115,6 +116,7 @@ func TestSpecWithWait(t *testing.T) {
 }
 
 func TestSpecTryLock(t *testing.T) {
+	t.Parallel()
 	t.Run("takes a free lock", spec(engine.Options{}, func(b *bubble) {
 		h, err := b.Mutex("stock:7").TryLock(b.Context())
 		if err != nil {
@@ -208,6 +210,7 @@ func TestSpecTryLock(t *testing.T) {
 }
 
 func TestSpecOrder(t *testing.T) {
+	t.Parallel()
 	t.Run("waiters are served in the order of arrival", spec(engine.Options{}, func(b *bubble) {
 		h := b.lock(b.Mutex("stock:7"))
 		var queue []*waiting

@@ -10,6 +10,7 @@ import (
 )
 
 func TestSpecWatchdog(t *testing.T) {
+	t.Parallel()
 	t.Run("renews when a third of the lease has passed", spec(engine.Options{}, func(b *bubble) {
 		start := time.Now()
 		b.lock(b.Mutex("stock:7"))
@@ -85,6 +86,7 @@ func TestSpecWatchdog(t *testing.T) {
 }
 
 func TestSpecMaxHold(t *testing.T) {
+	t.Parallel()
 	bounded := engine.Options{MaxHold: 45 * time.Second}
 	t.Run("ends a watched hold with ErrMaxHold, which is ErrLost", spec(bounded, func(b *bubble) {
 		h := b.lock(b.Mutex("stock:7"))

@@ -64,6 +64,7 @@ func TestSpinMutex(t *testing.T) {
 }
 
 func TestSpinMutexWaitsAndTries(t *testing.T) {
+	t.Parallel()
 	t.Run("like a mutex", spec(engine.Options{}, func(b *bubble) {
 		m := b.SpinMutex("stock:7")
 		other := b.another(engine.Options{})

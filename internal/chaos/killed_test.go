@@ -36,13 +36,14 @@ type graveyard struct {
 func newGraveyard(t *testing.T) *graveyard {
 	g := &graveyard{t: t, server: redistest.Start(t)}
 	for _, e := range []**engine.Engine{&g.first, &g.second} {
-		made, err := engine.Open(t.Context(), engine.Options{Redis: rueidis.ClientOption{InitAddress: []string{g.server.Addr()}},
-			Lease: shortLease, FairWaiterLease: shortLease, Logger: slog.New(slog.NewTextHandler(t.Output(), nil))})
-		if err != nil {
-			t.Fatal(err)
-		}
-		t.Cleanup(func() { _ = made.Close() })
-		*e = made
+		// A short lease makes short timeouts, of which one may pass before the first answer on a machine that is busy.
+		redistest.Await(t, "an engine", func() (open bool) {
+			var err error
+			*e, err = engine.Open(t.Context(), engine.Options{Redis: rueidis.ClientOption{InitAddress: []string{g.server.Addr()}},
+				Lease: shortLease, FairWaiterLease: shortLease, Logger: slog.New(slog.NewTextHandler(t.Output(), nil))})
+			return err == nil
+		})
+		t.Cleanup(func() { _ = (*e).Close() })
 	}
 	ctx, stop := context.WithCancel(context.Background())
 	var pacing sync.WaitGroup

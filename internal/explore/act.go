@@ -59,7 +59,7 @@ func (c *caller) unlock() {
 func (c *caller) force() {
 	e, owner := c.e, c.s.ownerOf(c.name)
 	id := uint64(0)
-	for n := uint64(1); n <= e.cfg.LastID; n++ {
+	for n := uint64(firstID); n <= e.cfg.LastID; n++ {
 		if f := ownerField(e.uuid, n); owner == f || owner == f+gate.WriterSuffix {
 			id = n
 		}

@@ -11,7 +11,7 @@ import (
 type caller struct {
 	s      *state
 	e      *engine
-	number int // of all callers, from 0
+	number ordinal // of all callers, from 0
 	name   int
 	call   Call
 	waiter *gate.Waiter // nil: the call waits for no grant
@@ -27,6 +27,9 @@ type caller struct {
 	lossy    bool // its key was destroyed behind everybody's back: no promise is left
 	release  *ack // of its Unlock
 }
+
+// ordinal is a number that only counts.
+type ordinal int
 
 // Settle implements gate.Settler. A waiter that was answered is its caller's again, who uses it for something else.
 func (c *caller) Settle(out gate.Outcome) bool {
@@ -63,6 +66,9 @@ func (c *caller) End(why gate.Why) {
 
 // finished reports whether nothing more will become of it.
 func (c *caller) finished() bool {
+	if c.e.crashed {
+		return true
+	}
 	if c.release != nil && !c.release.settled {
 		return false
 	}

@@ -28,7 +28,7 @@ type engine struct {
 	messages []message               // heard by the subscriber, not yet by the loop
 	mail     []letter                // for a loop that stands still
 
-	failed   age // when something last failed here, for World.Patience
+	failed   age // when something last failed here that does not work again yet, for World.Patience; noAge: all works
 	link     linkState
 	earDown  bool
 	earHeld  bool // it is not subscribed for now
@@ -58,18 +58,21 @@ const (
 type flight struct {
 	gate.Command
 	encoded
+	by     int // the engine
 	ran    bool
 	held   bool // it goes no further for now
-	since  age  // when it was held up, or became a stray
+	since  age  // when it was held up, or became a stray; noAge: neither
 	answer int64
 	late   int64 // of a stray: the true time from which on its notAfter is over
 }
 
 // encoded is how a command is written.
 type encoded struct {
-	text       string
+	text       script
 	keys, args []string
 }
+
+type script string
 
 // message is what was published on a channel.
 type message struct {
@@ -85,19 +88,22 @@ type letter struct {
 }
 
 // firstHour is what the clock of the first engine shows when a world begins, twice that the second's, and so on.
+// The numbers of tenures begin after firstID: no other number is as large but for times.
 const (
 	firstHour  = 1000 * time.Hour
+	firstID    = 10_000_000_000_000
 	maxEngines = 4
+	uuidLength = 36
 )
 
 func newEngine(s *state, number int) *engine {
 	e := &engine{
 		s: s, number: number, uuid: string(rune('a'+number)) + "0000000-0000-4000-8000-000000000000", born: time.Duration(number+1) * firstHour,
-		cells: make([]*gate.Cell, s.w.Names), heard: make(map[string][]*gate.Cell),
+		cells: make([]*gate.Cell, s.w.Names), heard: make(map[string][]*gate.Cell), failed: noAge,
 	}
 	e.cfg = &gate.Config{
 		Lease: lease, HandoffTime: s.w.Handoff, PollCap: pollCap, UUID: e.uuid, FairWaiterLease: waiterLease, RTT: roundTrip,
-		Waits: noWaits, Stats: &gate.Stats{},
+		Waits: noWaits, Stats: &gate.Stats{}, LastID: firstID,
 	}
 	e.encoder = dispatcher.NewEncoder(dispatcher.Config{UUID: e.uuid, Publish: "PUBLISH", Gate: e.cfg})
 	e.learn()
@@ -204,6 +210,11 @@ func (e *engine) timeOut(now gate.Time) {
 	}
 }
 
+// works reports whether nothing has failed that must work again.
+func (e *engine) works() bool {
+	return e.link == linkUp && !e.earDown && !e.earHeld && !e.deaf && !e.paused
+}
+
 // due reports whether the loop has something to do although nothing arrives.
 func (e *engine) due() bool { return e.nextAlarm() <= e.s.now }
 
@@ -266,9 +277,9 @@ func (e *engine) collect() bool {
 // send writes what waits.
 func (e *engine) send(now gate.Time) {
 	for _, c := range e.outbox {
-		f := &flight{Command: c}
+		f := &flight{Command: c, by: e.number, since: noAge}
 		text, keys, args := e.encoder.Encode(&f.Command, now)
-		f.text, f.keys, f.args = text, append([]string(nil), keys...), append([]string(nil), args...)
+		f.text, f.keys, f.args = script(text), append([]string(nil), keys...), append([]string(nil), args...)
 		if e.s.log != nil {
 			e.s.note("      %v sends %v %s", e, c.Op, describe(f))
 		}

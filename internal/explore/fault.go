@@ -257,14 +257,13 @@ func (l *letter) note(e *engine) {
 
 // resume lets a loop that stood still go on. In the middle of a turn it takes its mail with the time that it had read.
 func (e *engine) resume() {
-	e.paused = false
-	mail := e.mail
-	e.mail = nil
-	if e.inTurn {
+	mail, inTurn, before := e.mail, e.inTurn, e.pausedAt
+	e.mail, e.paused, e.inTurn, e.pausedAt = nil, false, false, 0
+	if inTurn {
 		e.s.note("    %v: it goes on in its turn, with an old reading of the clock", e)
 		for _, l := range mail {
 			l.note(e)
-			l.do(e.pausedAt)
+			l.do(before)
 		}
 		for _, c := range e.s.callers {
 			if c.e == e && c.hasHold() { // nobody has looked at a hold that was over, and was prolonged unseen

@@ -7,6 +7,7 @@ import (
 	"maps"
 	"reflect"
 	"slices"
+	"strconv"
 
 	"github.com/wheellock/wheellock/dispatcher"
 	"github.com/wheellock/wheellock/internal/gate"
@@ -14,13 +15,18 @@ import (
 )
 
 // hasher makes a number of a state that is the same for states alike: it follows every field of the gates, whatever they
-// are called, and counts pointers in the order in which they are met.
+// are called, and counts pointers in the order in which they are met. Times count by what is left until then or has passed
+// since, and numbers of tenures by their order, so that a state is the same however it was reached.
 type hasher struct {
-	seed  maphash.Seed
-	bytes []byte
-	met   map[object]uint32
-	now   int64
-	age   age
+	seed   maphash.Seed
+	bytes  []byte
+	met    map[object]uint32
+	ids    []idAt
+	sorted []idAt
+	engine int // whose fields are followed
+	now    int64
+	age    age
+	most   age // World.Patience
 }
 
 // object is what a pointer points to; the first field of a struct is another one at the same address.
@@ -29,7 +35,14 @@ type object struct {
 	of reflect.Type
 }
 
-func newHasher() *hasher { return &hasher{seed: maphash.MakeSeed(), met: make(map[object]uint32)} }
+// idAt is a number of a tenure, and where it stands in what is hashed.
+type idAt struct {
+	engine int
+	id     uint64
+	at     int
+}
+
+func newHasher(seed maphash.Seed) *hasher { return &hasher{seed: seed, met: make(map[object]uint32)} }
 
 // opaque are the types that are told otherwise, or make no difference.
 var opaque = map[reflect.Type]bool{
@@ -42,35 +55,64 @@ var opaque = map[reflect.Type]bool{
 	reflect.TypeFor[wheel.Entry[*gate.Waiter]]():  true,
 	reflect.TypeFor[gate.Effects]():               true,
 	reflect.TypeFor[func(now gate.Time)]():        true,
+	reflect.TypeFor[ordinal]():                    true,
+	reflect.TypeFor[script]():                     true,
 }
 
-// hash is the number of a state, with what may still happen.
+// hash is the number of a state. What is left of the world's bounds is not in it, but for the calls of its programs.
 func (h *hasher) hash(s *state) uint64 {
-	h.bytes = h.bytes[:0]
+	h.bytes, h.ids = h.bytes[:0], h.ids[:0]
 	clear(h.met)
-	h.now, h.age = s.now, s.age
-	h.value(reflect.ValueOf(s.refusedAt))
+	h.now, h.age, h.most = s.now, s.age, age(s.w.Patience)
+	if s.refusing != faults {
+		h.value(reflect.ValueOf(s.refusedAt))
+	}
 	h.number(uint64(s.now % 1e6)) // what Redis does not see of it
-	h.number(uint64(s.calls)<<40 | uint64(s.faults)<<20 | uint64(s.ticks))
 	h.number(uint64(s.refusing))
-	h.bytes = s.server.AppendRelative(h.bytes)
+	h.bytes = s.server.AppendRelative(h.bytes, func(b []byte, text string) []byte {
+		h.bytes = b
+		h.text(text)
+		return h.bytes
+	})
 	h.value(reflect.ValueOf(s.counted))
 	for i, e := range s.engines {
-		h.number(e.cfg.LastID<<8 | uint64(e.cfg.Epoch))
+		h.engine = i
+		if e.dead {
+			h.number(bit(e.cutOff)<<2 | bit(e.crashed)<<1 | 1)
+			continue
+		}
 		h.value(reflect.ValueOf(e).Elem())
 		for _, channel := range sortedKeys(s.subscribers[i]) {
 			h.text(channel)
 		}
 	}
-	h.value(reflect.ValueOf(s.strays))
+	for _, f := range s.strays {
+		h.engine = f.by
+		h.number(uint64(f.Op))
+		h.value(reflect.ValueOf(f.encoded))
+		h.time(f.late + int64(firstHour))
+		h.value(reflect.ValueOf(f.since))
+	}
 	for _, c := range s.callers {
-		if c.finished() {
-			h.number(uint64(c.call)<<8 | uint64(c.name))
-		} else {
+		if h.engine = c.e.number; !c.finished() {
 			h.value(reflect.ValueOf(c))
 		}
 	}
+	h.rank()
 	return maphash.Bytes(h.seed, h.bytes)
+}
+
+// rank puts in place of the numbers of an engine's tenures how many smaller ones there are.
+func (h *hasher) rank() {
+	h.sorted = append(h.sorted[:0], h.ids...)
+	slices.SortFunc(h.sorted, func(a, b idAt) int { return cmp.Or(cmp.Compare(a.engine, b.engine), cmp.Compare(a.id, b.id)) })
+	rank := uint64(0)
+	for i, id := range h.sorted {
+		if i > 0 && (id.engine != h.sorted[i-1].engine || id.id != h.sorted[i-1].id) {
+			rank++
+		}
+		binary.LittleEndian.PutUint64(h.bytes[id.at:], rank)
+	}
 }
 
 func bit(b bool) uint64 {
@@ -82,9 +124,49 @@ func bit(b bool) uint64 {
 
 func (h *hasher) number(n uint64) { h.bytes = binary.LittleEndian.AppendUint64(h.bytes, n) }
 
+// id takes the number of a tenure of an engine.
+func (h *hasher) id(engine int, n uint64) {
+	h.ids = append(h.ids, idAt{engine, n, len(h.bytes)})
+	h.number(0)
+}
+
+// text takes words, with the times and numbers of tenures in them.
 func (h *hasher) text(t string) {
 	h.number(uint64(len(t)))
-	h.bytes = append(h.bytes, t...)
+	for from, at := 0, 0; at < len(t); from = at {
+		for at < len(t) && !digit(t[at]) {
+			at++
+		}
+		h.bytes = append(h.bytes, t[from:at]...)
+		for from = at; at < len(t) && digit(t[at]); {
+			at++
+		}
+		h.digits(t, from, at)
+	}
+}
+
+func digit(c byte) bool { return c >= '0' && c <= '9' }
+
+// digits takes the number t[from:to]: of a tenure, a time of the server in ms or us, or any other.
+func (h *hasher) digits(t string, from, to int) {
+	n, err := strconv.ParseUint(t[from:to], 10, 64)
+	micros := uint64(serverEpoch + h.now/1000)
+	switch {
+	case err != nil || n < firstID:
+		if n < serverEpoch/1000 || err != nil {
+			h.bytes = append(h.bytes, t[from:to]...)
+			return
+		}
+		h.number(n - micros/1000)
+	case n < serverEpoch:
+		engine := h.engine
+		if uuid := from - uuidLength - 1; uuid >= 0 && t[from-1] == ':' {
+			engine = int(t[uuid] - 'a')
+		}
+		h.id(engine, n)
+	default:
+		h.number(n - micros)
+	}
 }
 
 func (h *hasher) value(v reflect.Value) {
@@ -93,13 +175,19 @@ func (h *hasher) value(v reflect.Value) {
 		h.bytes = append(h.bytes, byte(bit(v.Bool())))
 	case reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32:
 		if v.Type() == reflect.TypeFor[age]() {
-			h.number(uint64(min(h.age-age(v.Int()), 16))) // how long ago, for World.Patience
+			h.number(uint64(min(h.age-age(v.Int()), h.most))) // how long ago
 			return
 		}
 		h.number(uint64(v.Int()))
 	case reflect.Int64:
 		h.time(v.Int())
-	case reflect.Uint, reflect.Uint8, reflect.Uint16, reflect.Uint32, reflect.Uint64, reflect.Uintptr:
+	case reflect.Uint64:
+		if n := v.Uint(); n >= firstID && n < serverEpoch {
+			h.id(h.engine, n)
+		} else {
+			h.number(n)
+		}
+	case reflect.Uint, reflect.Uint8, reflect.Uint16, reflect.Uint32, reflect.Uintptr:
 		h.number(v.Uint())
 	case reflect.String:
 		h.text(v.String())

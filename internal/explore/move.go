@@ -456,7 +456,7 @@ func (s *state) apply(m Move) bool {
 		if i >= len(e.flights) || !e.flights[i].held {
 			return false
 		}
-		e.flights[i].held = false
+		e.flights[i].held, e.flights[i].since = false, noAge
 	case letSubscribe:
 		if !e.earHeld {
 			return false
@@ -490,6 +490,9 @@ func (s *state) apply(m Move) bool {
 		s.ages()
 		s.pass(at)
 	}
+	if e != nil && e.works() {
+		e.failed = noAge
+	}
 	return true
 }
 
@@ -506,7 +509,7 @@ func (s *state) callIs(e *engine, name int, call Call) bool {
 	s.ages()
 	e.called++
 	e.touched = true
-	c := &caller{s: s, e: e, number: len(s.callers), name: name, call: call, kept: requests[call]}
+	c := &caller{s: s, e: e, number: ordinal(len(s.callers)), name: name, call: call, kept: requests[call]}
 	switch call {
 	case Extend:
 		held := s.extendable(e, name)

@@ -2,7 +2,11 @@ package explore
 
 import (
 	"fmt"
+	"runtime"
+	"slices"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/wheellock/wheellock/internal/explore/redismodel"
@@ -17,6 +21,16 @@ type Result struct {
 	Complete bool // every order was seen
 	Elapsed  time.Duration
 	Found    *Finding // nil: every invariant held
+}
+
+// add takes what another has seen of the same world.
+func (r *Result) add(of *Result) {
+	r.Steps += of.Steps
+	r.Ends += of.Ends
+	r.Depth = max(r.Depth, of.Depth)
+	if r.Found == nil {
+		r.Found = of.Found
+	}
 }
 
 // Finding is a list of moves after which an invariant does not hold.
@@ -36,30 +50,66 @@ func (f *Finding) String() string {
 	return b.String()
 }
 
-// Search visits every order of events of a world, unless there are more than mostStates.
+// Search visits every order of events of a world, unless there are more than mostStates. It sees what can happen without a
+// fault first, then with one, and so on: a state that was seen with fewer faults behind it leads to nothing new.
 func Search(w *World, mostStates int) Result {
 	began := time.Now()
-	d := &search{w: w, in: redismodel.NewInterpreter(), hasher: newHasher(), seen: make(map[uint64]struct{}), most: mostStates}
-	d.result.Complete = true
-	d.found(func() { d.visit(d.start()) })
-	d.result.States, d.result.Elapsed = len(d.seen), time.Since(began)
-	if f := d.result.Found; f != nil {
-		d.result.Complete = false
-		f.shrink(d.in)
+	seen := newVisited(mostStates)
+	later := []putOff{{}}
+	var r Result
+	for len(later) > 0 && r.Found == nil {
+		later = level(w, seen, later, &r)
 	}
-	return d.result
+	r.States, r.Elapsed = seen.count(), time.Since(began)
+	r.Complete = r.Found == nil && !seen.full()
+	if r.Found != nil {
+		r.Found.shrink(redismodel.NewInterpreter())
+	}
+	return r
 }
 
-// search is a depth-first one. To go back it plays the path to a state again: scripts are not run again for that.
+// level visits what comes after faults that were put off, and returns the next ones. All processors share the work.
+func level(w *World, seen *visited, from []putOff, r *Result) (later []putOff) {
+	var (
+		mu    sync.Mutex
+		group sync.WaitGroup
+		next  atomic.Int64
+	)
+	for range min(runtime.GOMAXPROCS(0), len(from)) {
+		group.Go(func() {
+			d := &search{w: w, in: redismodel.NewInterpreter(), hasher: newHasher(seen.seed), seen: seen}
+			d.found(func() {
+				for n := next.Add(1) - 1; n < int64(len(from)) && !seen.over.Load(); n = next.Add(1) - 1 {
+					d.from(&from[n])
+				}
+			})
+			mu.Lock()
+			defer mu.Unlock()
+			later = append(later, d.later...)
+			r.add(&d.result)
+		})
+	}
+	group.Wait()
+	return later
+}
+
+// search is one worker's: a depth-first search between two faults. To go back it plays the path to a state again; scripts are
+// not run again for that.
 type search struct {
 	w      *World
 	in     *redismodel.Interpreter
 	hasher *hasher
-	seen   map[uint64]struct{}
-	most   int
+	seen   *visited
 	path   []Move
+	later  []putOff
 	tape   tape
 	result Result
+}
+
+// putOff is a path whose last move is a fault behind which nothing was seen yet, with what scripts answered along it.
+type putOff struct {
+	path    []Move
+	records []record
 }
 
 func (d *search) start() *state {
@@ -67,10 +117,30 @@ func (d *search) start() *state {
 	return newState(d.w, d.in, &d.tape, nil)
 }
 
+// replay plays the path.
+func (d *search) replay() *state {
+	s := d.start()
+	for _, m := range d.path {
+		s.apply(m)
+	}
+	return s
+}
+
+// from visits what comes after a path, unless its end was reached with fewer faults or ticks meanwhile.
+func (d *search) from(p *putOff) {
+	d.path, d.tape.records = p.path, p.records
+	*p = putOff{}
+	s := d.replay()
+	if len(d.path) == 0 || d.seen.still(d.hasher.hash(s), spentBy(s)) {
+		d.visit(s)
+	}
+}
+
 // found turns a violation into the result.
 func (d *search) found(play func()) {
 	defer func() {
 		if v := caught(recover()); v != nil {
+			d.seen.over.Store(true)
 			d.result.Found = &Finding{d.w, v.invariant, v.text, append([]Move(nil), d.path...)}
 		}
 	}()
@@ -95,12 +165,12 @@ func caught(recovered any) *violation {
 func (d *search) visit(s *state) {
 	length := len(d.path)
 	moves := s.moves(nil)
-	for len(moves) == 1 { // there is no other way
+	for len(moves) == 1 && moves[0].do != doFault { // there is no other way
 		d.play(s, moves[0])
 		moves = s.moves(moves[:0])
 	}
 	d.result.Depth = max(d.result.Depth, len(d.path))
-	if len(d.path) > length && d.known(d.hasher.hash(s)) {
+	if len(d.path) > length && !d.isNew(s) {
 		d.path = d.path[:length]
 		return
 	}
@@ -113,19 +183,19 @@ func (d *search) visit(s *state) {
 	}
 	here, scripts := len(d.path), d.tape.at
 	for i, m := range moves {
-		if len(d.seen) >= d.most {
-			d.result.Complete = false
+		if d.seen.over.Load() {
 			return
 		}
 		if i > 0 {
 			d.tape.records = d.tape.records[:scripts]
-			s = d.start()
-			for _, m := range d.path {
-				s.apply(m)
-			}
+			s = d.replay()
 		}
 		d.play(s, m)
-		if !d.known(d.hasher.hash(s)) {
+		switch {
+		case !d.isNew(s):
+		case m.do == doFault:
+			d.later = append(d.later, putOff{slices.Clone(d.path), slices.Clone(d.tape.records)})
+		default:
 			d.visit(s)
 		}
 		d.path = d.path[:here]
@@ -143,13 +213,8 @@ func (d *search) play(s *state, m Move) {
 	s.check()
 }
 
-func (d *search) known(h uint64) bool {
-	if _, known := d.seen[h]; known {
-		return true
-	}
-	d.seen[h] = struct{}{}
-	return false
-}
+// isNew reports whether a state is seen for the first time, or with less spent than before.
+func (d *search) isNew(s *state) bool { return d.seen.add(d.hasher.hash(s), spentBy(s)) }
 
 // replay plays moves, and then calm. Moves that are not possible are left out. Nil: every invariant held.
 func replay(w *World, in *redismodel.Interpreter, moves []Move, log *[]string) (v *violation) {

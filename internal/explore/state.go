@@ -39,6 +39,9 @@ type state struct {
 // age is a time that is counted in calls, unlocks and ticks.
 type age int
 
+// noAge is the age of nothing.
+const noAge age = -1 << 30
+
 // tape keeps what scripts answered along a path, so that the path can be played again without running them.
 type tape struct {
 	records []record
@@ -136,7 +139,7 @@ func (s *state) eval(f *flight) record {
 		s.server.Refuse(refusals[s.refusing], 0)
 	}
 	s.remember()
-	r.answer = s.server.Eval(f.text, f.keys, f.args)
+	r.answer = s.server.Eval(string(f.text), f.keys, f.args)
 	s.server.Refuse("", 0)
 	r.after = s.server.Snapshot()
 	s.checkLeases(f, before)

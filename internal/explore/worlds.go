@@ -34,7 +34,14 @@ var SmallWorlds = slices.Concat(
 	counted(1, worlds("two of permits", gate.PermitKind, 2, []Call{Acquire}, []Call{TryAcquire}, Break)),
 
 	// Four calls with Unlock, and three faults.
-	worlds("three faults of a mutex", gate.MutexKind, 3, []Call{TryFixed}, []Call{TryFixed}, Break),
+	worlds("three of two attempts", gate.MutexKind, 3, []Call{TryFixed}, []Call{TryFixed}, Break),
+	worlds("three of a mutex", gate.MutexKind, 3, []Call{Lock}, []Call{Lock}, Break),
+	worlds("three of a fenced", gate.FencedKind, 3, []Call{Lock}, []Call{Lock}, Break),
+	worlds("three of a fair", gate.FairKind, 3, []Call{Lock}, []Call{Lock}, Break),
+	worlds("three of a read-write", gate.RWKind, 3, []Call{Read}, []Call{Write}, Break),
+	counted(1, worlds("three of permits", gate.PermitKind, 3, []Call{Acquire}, []Call{Acquire}, Break)),
+	counted(1, worlds("three of a semaphore", gate.SemaphoreKind, 3, []Call{Acquire, Give}, []Call{Acquire, Give}, Break)),
+	counted(2, worlds("three of a latch", gate.LatchKind, 3, []Call{Await, CountDown}, []Call{Await, CountDown}, Break)),
 	[]*World{{
 		Name: "mutex in every order", Kind: gate.MutexKind, Engines: 2, Names: 1, Handoff: 10 * time.Millisecond,
 		Programs: [][]Call{{Lock, Lock}, {Lock}}, MostTicks: 2, EveryOrder: true,

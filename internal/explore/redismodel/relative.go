@@ -6,27 +6,27 @@ import (
 )
 
 // AppendRelative is AppendState for who cares how much time is left, not when: the ms at which keys end are counted from the
-// clock, and so are the scores of sorted sets that are ms since 1970.
-func (s *Server) AppendRelative(b []byte) []byte {
+// clock, and so are the scores of sorted sets that are ms since 1970. Keys, fields and values are appended by text.
+func (s *Server) AppendRelative(b []byte, text func(b []byte, text string) []byte) []byte {
 	s.sweep()
 	now := s.millis()
 	for i := range s.keys.items {
 		it := &s.keys.items[i]
-		b = appendText(b, it.key)
+		b = text(b, it.key)
 		b = append(b, byte(it.object.kind))
 		if it.expires != 0 {
 			b = binary.AppendVarint(b, it.expires-now+1)
 		}
 		if it.object.kind == aString {
-			b = appendText(b, it.object.text)
+			b = text(b, it.object.text)
 			continue
 		}
 		b = binary.AppendUvarint(b, uint64(len(it.object.parts)))
 		for _, part := range s.canonical(it.object) {
-			b = appendText(b, part.name)
+			b = text(b, part.name)
 			switch it.object.kind {
 			case aHash:
-				b = appendText(b, part.value)
+				b = text(b, part.value)
 			case aZset:
 				score := part.score
 				if score > 1e12 {

@@ -1,0 +1,101 @@
+package planted
+
+// bugs are those that there have been, and those that locks have been made with.
+var bugs = []Bug{
+	{"an acquire that counts, sent twice", []edit{
+		{"scripts/acquire.lua", "	return prolong(lock, lease) or 1\n", "	redis.call('HINCRBY', lock, owner, 1)\n	return 1\n"},
+		{"scripts/release.lua", "local freed = call('HDEL', KEYS[i], ARGV[2 * i])", "local freed = call('HEXISTS', KEYS[i], ARGV[2 * i])\n" +
+			"	if freed == 1 and redis.call('HINCRBY', KEYS[i], ARGV[2 * i], -1) == 0 then freed = call('HDEL', KEYS[i], ARGV[2 * i]) end"},
+	}},
+	{"no second question once the subscription is confirmed", []edit{
+		{"internal/gate/crowd.go", "	m.again = m.t.phase != ours && m.queue.head != nil\n", ""},
+	}},
+	{"a deadline that counts from the answer", []edit{
+		{"internal/gate/tenure.go", "c.Sent+c.Lease-margin(c.Lease))", "now+c.Lease-margin(c.Lease))"},
+	}},
+	{"a release that does not look who the owner is", []edit{
+		{"scripts/release.lua", "call('HDEL', KEYS[i], ARGV[2 * i])", "call('DEL', KEYS[i])"},
+	}},
+	{"a token that INCR gives", []edit{
+		{"scripts/acquire_fenced.lua", "math.max((tonumber(last or 0) or 0) + block, micros)", "(tonumber(last or 0) or 0) + block"},
+	}},
+	{"a renewal after the unlock", []edit{
+		{"scripts/renew.lua", "	if mine == 0 then return -1 end", "	if mine == 0 then call('HSET', lock, ARGV[i], '1') end"},
+		{"internal/gate/ending.go", "		m.askAt = now + m.pause(now, m.heardBy(c))\n", "		m.askAt = now + m.pause(now, m.heardBy(c))\n" +
+			"		if m.t.ID%16 == 0 {\n			m.send(Command{Op: Renew, ID: m.t.ID, Lease: m.t.Lease}, fx)\n		}\n"},
+	}},
+	{"a cancelled call that is forgotten", []edit{
+		{"internal/gate/mutex.go", "		m.queue.remove(w)\n		m.cfg.Answer(w, out) // last", "		m.cfg.Answer(w, out) // last"},
+		{"internal/gate/handoff.go", "	if !m.cfg.Answer(w, Outcome{}) {\n		h.end()\n		return false\n	}\n", "	m.cfg.Answer(w, Outcome{})\n"},
+	}},
+	{"a change that has its effect twice", []edit{
+		{"scripts/receipt.lua", "	if last == number then return tonumber(answer) end\n", "	if last == number then return nil end\n"},
+	}},
+	{"a reader let in beside the writer", []edit{
+		{"scripts/acquire_read.lua", "	if found[1] == 'write' then return taken(ttl) end\n", ""},
+	}},
+	{"a confirmation in vain that is repeated at once", []edit{
+		{"internal/gate/handoff.go", "w == nil || m.t.Doubt || m.t.handed", "w == nil || m.t.handed"},
+		{"dispatcher/pipeline.go", "pass < maxPasses && !n.out.empty()", "!n.out.empty()"},
+		{"dispatcher/pipeline.go", "for end := len(o.commands[op]); o.heads[op] < end; {", "for o.heads[op] < len(o.commands[op]) {"},
+	}},
+	{"an acquire that ignores that its TTL was refused", []edit{
+		{"scripts/acquire.lua", "	return prolong(lock, lease) or 1\n", "	prolong(lock, lease)\n	return 1\n"},
+	}},
+	{"a loss that the loop is not told of", []edit{
+		{"engine/hold.go", "		giveBack(c.all())\n		return\n", "		return\n"},
+		{"engine/hold.go", "	h.e.dispatcher.Unlock(&h.core, nil)\n", ""},
+	}},
+	{"bytes of a server that are not looked at", []edit{
+		{"dispatcher/guard.go", "		return guard(quieten(conn)), nil\n", "		return quieten(conn), nil\n"},
+	}},
+	{"parts of a lost MultiLock that nobody gives back", []edit{
+		{"engine/hold.go", "		giveBack(c.all())\n		return\n", "		return\n"},
+		{"engine/composite.go", "		if part.Err() == nil {\n			n++", "		if part.ended.Load() == 0 && !part.over(true) {\n			n++"},
+	}},
+	{"a loss that is not final", []edit{
+		{"engine/hold.go", "			return nil\n		}\n		h.lose()\n	}\n	return h.cause()", "			return nil\n		}\n		return ErrLost\n	}\n	return h.cause()"},
+		{"engine/hold.go", "		h.lose()\n	}\n	stall.At", "		h.finish(gate.Lost)\n	}\n	stall.At"},
+	}},
+	{"a suspension that is noticed a second late", []edit{
+		{"engine/hold.go", "		now = h.e.clock.Checked\n", "		now = h.e.clock.Now\n"},
+	}},
+	{"a server's clock that is taken for the middle of a round trip", []edit{
+		{"dispatcher/lane.go", "l.serverMillis, l.serverAt = millis, l.d.cfg.Clock.Now()", "l.serverMillis, l.serverAt = millis, (l.batch[0].Sent+l.d.cfg.Clock.Now())/2"},
+		{"dispatcher/scripts.go", "	results := client.DoMulti(ctx, commands...)\n	loaded.at = clock.Now()\n", "	began := clock.Now()\n	results := client.DoMulti(ctx, commands...)\n	loaded.at = (began + clock.Now()) / 2\n"},
+	}},
+	{"permits that are given back twice", []edit{
+		{"scripts/permit_free.lua", "			if not seen[one] then all[#all + 1] = one end\n", "			all[#all + 1] = one\n"},
+		{"scripts/permit_free.lua", "call('INCRBY', key, gone)", "call('INCRBY', key, #there)"},
+	}},
+	{"a hold found over, of which the loop is not told", []edit{
+		{"engine/hold.go", "	h.e.dispatcher.Unlock(&h.core, nil)\n", ""},
+	}},
+	{"a TryLock whose lease is over when its answer comes, asked again", []edit{
+		{"internal/gate/replicas.go", "	pause := m.tries.next(m.t.ID)\n	m.tell(out)\n", "	pause := now - now\n"},
+		{"engine/lockoption.go", "		wait = e.answerTime(ctx)\n", "		wait = 0\n"},
+	}},
+	{"a swap that ignores that its TTL was refused", []edit{
+		{"scripts/swap.lua", "		return prolong(lock, lease) or listeners(ARGV[1], ARGV[4 * i + 1])\n	end\n	local made", "		prolong(lock, lease)\n		return listeners(ARGV[1], ARGV[4 * i + 1])\n	end\n	local made"},
+	}},
+	{"a permit_take that ignores that a lease was refused", []edit{
+		{"scripts/permit_take.lua", "			if refused then return refused end\n", ""},
+	}},
+	{"a number in a fair queue that is used again after its release", []edit{
+		{"internal/gate/ending.go", "	m.takenInVain(now, m.t.ID)\n", ""},
+		{"internal/gate/fair.go", "	if m.queue.head.place == 0 {", "	if m.queue.head.place == m.t.ID || m.queue.head.place == 0 {"},
+	}},
+	{"a later waiter that stands before the first", []edit{
+		{"scripts/fair_ask.lua", "	if first and first ~= me and place ~= 'TRY' and engineOf(first) == engine and goBack(l, me) then first = me end\n", ""},
+		{"internal/gate/ending.go", "		m.takenInVain(now, id)\n", ""},
+	}},
+	{"a place that comes back and is not given up", []edit{
+		{"internal/gate/fair.go", "		m.queue.line.returning = m.t.ID\n", ""},
+	}},
+	{"a hold that lasts as long as its tenure", []edit{
+		{"internal/gate/hold.go", "h.deadline.Store(int64(min(h.until, t.Deadline)))", "h.deadline.Store(int64(h.until))"},
+	}},
+	{"an uncertain acquire that is not released when nothing can arrive any more", []edit{
+		{"internal/gate/tenure.go", "const LateWindow = 2 * time.Second", "const LateWindow = 2 * time.Hour"},
+	}},
+}
