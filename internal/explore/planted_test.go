@@ -54,6 +54,7 @@ func TestPlanted(t *testing.T) {
 			if found == "" {
 				t.Error("not found")
 			}
+			t.Logf("%s: %s", name, found)
 			fmt.Fprintf(&table, "| %s | %s |\n", name, found)
 		})
 	}

@@ -6,8 +6,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 	"testing"
+	"time"
 
 	"github.com/wheellock/wheellock/engine"
 	"github.com/wheellock/wheellock/internal/redistest"
@@ -194,18 +194,29 @@ func TestReadersOfBothSides(t *testing.T) {
 		t.Error("a writer came in beside Redisson's second reader")
 	}
 	p.java.Do("unlock read shelf r2")
-	var wg sync.WaitGroup
-	wg.Go(func() { // one writer after the other, in whatever order
+	select { // one writer after the other, in whatever order
+	case <-ours.Done():
+		h, err := ours.Result()
+		if err != nil {
+			t.Fatalf("our writer after the last reader: %v", err)
+		}
+		p.awaitSleeper(t) // our message wakes Redisson's writer only when it sleeps
+		unlock(t, h)
+		woken(t, theirs, "Redisson's writer")
+		p.java.Do("unlock write shelf w1")
+	case line := <-theirs:
+		if said, ok := read(line); !ok {
+			t.Fatalf("Redisson's writer after the last reader: %s", said)
+		}
+		p.java.Do("unlock write shelf w1")
 		within, cancel := context.WithTimeout(ctx, byMessage)
 		defer cancel()
 		h, err := ours.Wait(within)
 		if err != nil {
-			t.Errorf("our writer after the last reader: %v", err)
-			return
+			t.Fatalf("our writer after Redisson's: %v", err)
 		}
 		unlock(t, h)
-	})
-	woken(t, theirs, "Redisson's writer")
-	p.java.Do("unlock write shelf w1")
-	wg.Wait()
+	case <-time.After(byMessage):
+		t.Fatal("no writer came in after the last reader")
+	}
 }
