@@ -17,9 +17,9 @@ BENCH ?= .
 FOR ?= 10m
 COUNT ?= 1
 
-.PHONY: help test prepare lint race redisson figures cross nested explore bubble fuzz bench micro interop chaos chaos-selftest chaos-rivals soak
+.PHONY: help test prepare lint race redisson figures cross nested explore bubble explore-selftest fuzz bench micro interop chaos chaos-selftest chaos-rivals soak
 help: ## this list
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-17s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 test: ## all that a change must pass, as CI runs it
 	@took=; for stage in $(STAGES); do \
@@ -88,6 +88,9 @@ bubble: ## whole engines in virtual time, with faults and pauses, for VIRTUAL (1
 	@echo "== go test -tags wheellock_stall, engines in virtual time"
 	@$(GO) -C internal/explore test -count 1 -timeout 0 -tags wheellock_stall -v -run '^TestBubble' ./bubble -args -for $(or $(VIRTUAL),1h) $(if $(SEED),-seed $(SEED))
 
+explore-selftest: ## explorer and bubble on engines with planted bugs: each must be found
+	@$(GO) -C internal/explore test -count 1 -timeout 0 -v -run '^TestPlanted$$' . ./bubble -args -planted
+
 fuzz: ## every fuzz target for FUZZTIME (60s)
 	@for package in $$($(GO) list ./...); do \
 		for target in $$($(GO) test -list '^Fuzz' $$package | grep '^Fuzz'); do \
@@ -96,7 +99,7 @@ fuzz: ## every fuzz target for FUZZTIME (60s)
 		done; \
 	done
 
-bench: prepare ## rivals side by side, Redisson where Java is: table, JSON, pictures; 15 minutes, PEERS="--rounds 3 ..." for less
+bench: prepare ## rivals side by side, Redisson where Java is: table, JSON, pictures; 20 minutes, PEERS="--rounds 3 ..." for less
 	@jar=$$(.ci/redisson-jar) || echo "without Redisson"; $(GO) -C bench/peers run . $${jar:+--redisson "../../$$jar"} $(PEERS)
 
 micro: ## benchmarks of ours that match BENCH, COUNT times (1); ten through benchstat before a claim
