@@ -70,6 +70,15 @@ func (w *worker) insist(do func(context.Context) error) (c classes, text string)
 	}
 }
 
+// remove deletes a latch. It asks until it is told that nothing is left: a server that waits for its disk may not answer in time.
+func remove(l *engine.CountDownLatch) {
+	for end := now().plus(2 * time.Minute); now() < end; time.Sleep(10 * time.Millisecond) {
+		if _, err := l.Delete(context.Background()); err == nil {
+			return
+		}
+	}
+}
+
 // latchCount is what a latch counts down from.
 const latchCount = 3
 
@@ -84,7 +93,7 @@ func (w *worker) useLatch() {
 			break
 		}
 		if w.resting.Err() != nil {
-			_, _ = l.Delete(context.Background())
+			remove(l)
 			return
 		}
 		w.sleep(10 * time.Millisecond)
@@ -99,7 +108,7 @@ func (w *worker) useLatch() {
 		last = now()
 		if c, text := w.insist(l.CountDown); c != 0 {
 			waiting.Cancel()
-			_, _ = l.Delete(context.Background())
+			remove(l)
 			w.tell(record{What: denied, At: now(), Call: call, Classes: c, Text: text})
 			return
 		}
