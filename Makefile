@@ -17,7 +17,7 @@ BENCH ?= .
 FOR ?= 10m
 COUNT ?= 1
 
-.PHONY: help test prepare lint race redisson figures cross nested explore bubble fuzz bench micro interop chaos chaos-selftest chaos-rivals soak
+.PHONY: help test prepare lint race redisson figures cross nested explore bubble mutants fuzz bench micro interop chaos chaos-selftest chaos-rivals soak
 .NOTPARALLEL:
 
 help: ## this list
@@ -87,6 +87,10 @@ explore: ## every order of events in small worlds, and DEEP (20000) random paths
 bubble: ## whole engines in virtual time, with faults and pauses, for VIRTUAL (1h) in all; SEED=n begins there
 	@echo "== go test -tags wheellock_stall, engines in virtual time"
 	@$(GO) -C internal/explore test -count 1 -timeout 0 -tags wheellock_stall -v -run '^TestBubble' ./bubble -args -for $(or $(VIRTUAL),1h) $(if $(SEED),-seed $(SEED))
+
+mutants: prepare ## mistakes in scripts and gates, one at a time: do tests notice? ONLY=lua|go PACKAGE=x SHARD=1/4 JSON=file AGAIN=1
+	@$(GO) -C internal/mutants run . -results $(abspath $(or $(JSON),mutants.json)) $(if $(ONLY),-only $(ONLY)) \
+		$(if $(PACKAGE),-package $(PACKAGE)) $(if $(SHARD),-shard $(SHARD)) $(if $(AGAIN),-again)
 
 fuzz: ## every fuzz target for FUZZTIME (60s)
 	@for package in $$($(GO) list ./...); do \

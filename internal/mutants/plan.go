@@ -1,0 +1,117 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+)
+
+// plan is what is needed to try some mutants: how to switch one on, and what may find it.
+type plan struct {
+	name    string // as the option -only has it
+	least   int    // percent that must be killed
+	all     []*Mutant
+	killers []*Killer
+	groups  []*quickTests
+	// ready prepares a folder for a mutant; nil: for none. It answers the environment that switches the mutant on.
+	ready func(dir string, m *Mutant) ([]string, error)
+}
+
+// quickTests are unit tests that run in one process, for each takes less time than to start one.
+type quickTests struct {
+	binary, dir string
+	tests       []*Killer
+}
+
+const quickTest = 150 * time.Millisecond
+
+// group takes the quick unit tests out of the killers.
+func (p *plan) group() {
+	byBinary := make(map[string]*quickTests)
+	p.killers = slices.DeleteFunc(p.killers, func(k *Killer) bool {
+		if k.Explorer || k.took >= quickTest {
+			return false
+		}
+		if byBinary[k.binary] == nil {
+			byBinary[k.binary] = &quickTests{binary: k.binary, dir: k.dir}
+			p.groups = append(p.groups, byBinary[k.binary])
+		}
+		byBinary[k.binary].tests = append(byBinary[k.binary].tests, k)
+		return true
+	})
+	slices.SortFunc(p.killers, func(a, b *Killer) int { return int(a.took - b.took) })
+}
+
+// killersOf are those that reach a mutant, the quickest first.
+func (p *plan) killersOf(m *Mutant) []*Killer {
+	var some []*Killer
+	for _, g := range p.groups {
+		var names []string
+		took := time.Duration(0)
+		for _, k := range g.tests {
+			if k.reaches(m) {
+				names = append(names, k.Name)
+				took += k.took
+			}
+		}
+		if names != nil {
+			some = append(some, &Killer{
+				Name: "quick tests", binary: g.binary, dir: g.dir, took: took,
+				args: []string{"-test.failfast", "-test.run=^(" + strings.Join(names, "|") + ")$"},
+			})
+		}
+	}
+	for _, k := range p.killers {
+		if k.reaches(m) {
+			some = append(some, k)
+		}
+	}
+	return some
+}
+
+// unitKillers are the tests of a binary, one by one.
+func unitKillers(binary, dir string, args ...string) ([]*Killer, error) {
+	names, err := testsIn(binary, dir)
+	if err != nil {
+		return nil, err
+	}
+	var all []*Killer
+	for _, name := range names {
+		all = append(all, &Killer{Name: name, binary: binary, dir: dir, args: append([]string{"-test.failfast", "-test.run=^" + name + "$"}, args...)})
+	}
+	return all, nil
+}
+
+// measure runs every killer without a mutant, and drops those that fail: what they say would mean nothing.
+func (p *plan) measure(say func(string, ...any), reach func(k *Killer, file string) error, dir string) error {
+	env, err := p.ready(dir, nil)
+	if err != nil {
+		return err
+	}
+	began := time.Now()
+	var kept []*Killer
+	for i, k := range p.killers {
+		say("%d of %d test runs without a mutant, %v", i, len(p.killers), time.Since(began).Round(time.Second))
+		file := filepath.Join(dir, "reached")
+		os.Remove(file)
+		k.took = time.Minute // for the limit
+		at := time.Now()
+		o := k.run(dir, nil, append(env, "WHEELLOCK_REACHED="+file)...)
+		k.took = time.Since(at)
+		if o.failed {
+			fmt.Fprintf(os.Stderr, "%s fails without a mutant, and is left out: %s\n", k.Name, o.why)
+			continue
+		}
+		if reach != nil {
+			if err := reach(k, file); err != nil {
+				return err
+			}
+		}
+		kept = append(kept, k)
+	}
+	p.killers = kept
+	return nil
+}

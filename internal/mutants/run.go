@@ -1,0 +1,112 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"sync"
+	"time"
+)
+
+// run tries every mutant of which it is not known what becomes of it.
+func (p *plan) run(o *options, work string, results *Results, explained Explained, progress *progress) error {
+	var left []*Mutant
+	for _, m := range p.all {
+		known, ok := results.of(m)
+		if !o.all && explained.reason(m) != "" || ok && (known.Killed || !o.again) {
+			continue
+		}
+		left = append(left, m)
+	}
+	progress.begin(len(left))
+	var (
+		mu     sync.Mutex // guards next and failed
+		next   int
+		failed error
+		group  sync.WaitGroup
+		last   = &latest{by: make(map[string]string)}
+	)
+	for i := range o.parallel {
+		dir := filepath.Join(work, strconv.Itoa(i))
+		if err := os.Mkdir(dir, 0o700); err != nil {
+			return err
+		}
+		group.Go(func() {
+			for {
+				mu.Lock()
+				n := next
+				next++
+				stop := n >= len(left) || failed != nil
+				mu.Unlock()
+				if stop {
+					return
+				}
+				result, err := p.kill(left[n], dir, last)
+				if err == nil {
+					err = results.add(left[n], result)
+				}
+				if err != nil {
+					mu.Lock()
+					failed = err
+					mu.Unlock()
+					return
+				}
+				progress.done(left[n], result)
+			}
+		})
+	}
+	group.Wait()
+	if err := results.save(); err != nil {
+		return err
+	}
+	return failed
+}
+
+// latest remembers by which killer the last mutant of each file was found: that one is tried first on the next.
+type latest struct {
+	mu sync.Mutex
+	by map[string]string
+}
+
+func (l *latest) sort(file string, killers []*Killer) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	slices.SortStableFunc(killers, func(a, b *Killer) int {
+		first := func(k *Killer) int {
+			if k.Name == l.by[file] {
+				return 0
+			}
+			return 1
+		}
+		return first(a) - first(b)
+	})
+}
+
+func (l *latest) note(file, killer string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.by[file] = killer
+}
+
+// kill runs the killers of a mutant until one finds it.
+func (p *plan) kill(m *Mutant, dir string, last *latest) (Result, error) {
+	began := time.Now()
+	result := Result{Where: fmt.Sprintf("%s:%d", m.File, m.Line), From: m.From, To: m.To}
+	env, err := p.ready(dir, m)
+	if err != nil {
+		return result, err
+	}
+	killers := p.killersOf(m)
+	last.sort(m.File, killers)
+	for _, k := range killers {
+		if o := k.run(dir, m, env...); o.failed {
+			result.Killed, result.By, result.Explore, result.Why = true, k.Name, k.Explorer, o.why
+			last.note(m.File, k.Name)
+			break
+		}
+	}
+	result.Seconds = float64(time.Since(began).Milliseconds()) / 1000
+	return result, nil
+}
