@@ -62,8 +62,10 @@ func TestNotAfterIsTheLastMillisecond(t *testing.T) {
 		} else if _, late := reply.Late(); late {
 			t.Errorf("%s: it was late in its last millisecond", s.name)
 		}
-		if millis, late := ask(frozenNow - 1).Late(); !late || millis != frozenNow {
-			t.Errorf("%s: late %t at %d, want at %d", s.name, late, millis, frozenNow)
+		for _, notAfter := range []int64{frozenNow - 1, 1} {
+			if millis, late := ask(notAfter).Late(); !late || millis != frozenNow {
+				t.Errorf("%s: late %t at %d, want at %d", s.name, late, millis, frozenNow)
+			}
 		}
 	}
 	for name := range notAfterAt {
