@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"go/ast"
 	"go/token"
-	"strings"
+	"regexp"
 )
 
 // goSites rewrites one file so that it contains every mutant, and lists them. What is put in asks for the number that is switched on
@@ -76,12 +76,14 @@ func (s *goSites) skipped(n ast.Node) bool {
 		return true
 	case *ast.CallExpr:
 		said := s.source(n.Fun)
-		return said == "panic" || said == "recover" || said == "fmt.Errorf" || said == "errors.New" || strings.HasPrefix(said, "slog.")
+		return said == "panic" || said == "recover" || said == "fmt.Errorf" || said == "errors.New" || logs.MatchString(said)
 	case ast.Expr:
 		return s.info.Types[n].Value != nil && !isLiteralBool(n)
 	}
 	return false
 }
+
+var logs = regexp.MustCompile(`\b(?:slog|logger|log)\.\w+$`)
 
 func isLiteralBool(n ast.Expr) bool {
 	name, is := n.(*ast.Ident)

@@ -35,6 +35,7 @@ const (
 // outcome is what a run of a killer came to.
 type outcome struct {
 	failed bool
+	test   string // that failed; empty: it is not known
 	why    string // the first lines of the output that tell
 }
 
@@ -66,11 +67,15 @@ func (k *Killer) run(dir string, m *Mutant, env ...string) outcome {
 	case err == nil:
 		return outcome{}
 	case ctx.Err() != nil:
-		return outcome{true, "timed out"}
+		return outcome{true, "", "timed out"}
 	case errors.As(err, &exit) && !exit.Exited():
-		return outcome{true, "took too much processor time"}
+		return outcome{true, "", "took too much processor time"}
 	}
-	return outcome{true, telling(said.String())}
+	test := ""
+	if found := failed.FindStringSubmatch(said.String()); found != nil {
+		test = found[1]
+	}
+	return outcome{true, test, telling(said.String())}
 }
 
 // limited keeps the beginning of what a test says.
@@ -83,12 +88,14 @@ func (l *limited) Write(text []byte) (int, error) {
 	return len(text), nil
 }
 
+var failed = regexp.MustCompile(`(?m)^--- FAIL: (\w+)`)
+
 var fails = regexp.MustCompile(`(?m)^\s*(?:\S+\.go:\d+: .*|panic: .*|fatal error: .*|--- FAIL: .*)$`)
 
 // telling is the line of a test's output that says what failed.
 func telling(text string) string {
 	if found := fails.FindAllString(text, 3); found != nil {
-		return short(strings.Join(strings.Fields(strings.Join(found, " ")), " "))
+		return cut(strings.Join(strings.Fields(strings.Join(found, " ")), " "))
 	}
-	return short(strings.TrimSpace(text))
+	return cut(strings.TrimSpace(text))
 }

@@ -13,6 +13,7 @@ type options struct {
 	root, only, group, shard, results string
 	walks, parallel                   int
 	again, all, long, list            bool
+	most                              time.Duration
 }
 
 const usage = `Mutants makes small mistakes in the scripts and the gates, one at a time, and runs the tests and the explorer: each mistake
@@ -41,6 +42,7 @@ func main() {
 	flag.BoolVar(&o.again, "again", false, "try those again that survived")
 	flag.BoolVar(&o.all, "explained", false, "try those, too, that are explained")
 	flag.BoolVar(&o.long, "long", false, "search every small world of the explorer, not only the quick ones")
+	flag.DurationVar(&o.most, "most", time.Minute, "leave out tests that take longer than this; what survives may be tried with them later, with -again")
 	flag.BoolVar(&o.list, "list", false, "only list the mutants")
 	flag.Usage = func() {
 		fmt.Fprint(os.Stderr, usage)

@@ -35,11 +35,11 @@ func (m *Mutant) Key() string {
 }
 
 func (m *Mutant) String() string {
-	return fmt.Sprintf("%s:%d: %s\n\t-> %s", m.File, m.Line, short(m.From), short(m.To))
+	return fmt.Sprintf("%s:%d: %s\n\t-> %s", m.File, m.Line, cut(m.From), cut(m.To))
 }
 
-// short keeps a line readable.
-func short(text string) string {
+// cut keeps a line readable.
+func cut(text string) string {
 	const most = 220
 	if len(text) > most {
 		return text[:most] + "..."

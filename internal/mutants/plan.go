@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 )
@@ -23,8 +24,12 @@ type plan struct {
 // quickTests are unit tests that run in one process, for each takes less time than to start one.
 type quickTests struct {
 	binary, dir string
+	short       bool
 	tests       []*Killer
 }
+
+// short has tests play fewer worlds.
+const short = "-test.short"
 
 const quickTest = 150 * time.Millisecond
 
@@ -36,7 +41,7 @@ func (p *plan) group() {
 			return false
 		}
 		if byBinary[k.binary] == nil {
-			byBinary[k.binary] = &quickTests{binary: k.binary, dir: k.dir}
+			byBinary[k.binary] = &quickTests{binary: k.binary, dir: k.dir, short: slices.Contains(k.args, short)}
 			p.groups = append(p.groups, byBinary[k.binary])
 		}
 		byBinary[k.binary].tests = append(byBinary[k.binary].tests, k)
@@ -45,31 +50,47 @@ func (p *plan) group() {
 	slices.SortFunc(p.killers, func(a, b *Killer) int { return int(a.took - b.took) })
 }
 
-// killersOf are those that reach a mutant, the quickest first.
-func (p *plan) killersOf(m *Mutant) []*Killer {
+// killersOf are those that reach a mutant, the quickest first; among the quick tests first those that have found others of its file.
+func (p *plan) killersOf(m *Mutant, found []string) []*Killer {
 	var some []*Killer
 	for _, g := range p.groups {
-		var names []string
-		took := time.Duration(0)
-		for _, k := range g.tests {
-			if k.reaches(m) {
-				names = append(names, k.Name)
-				took += k.took
-			}
-		}
-		if names != nil {
-			some = append(some, &Killer{
-				Name: "quick tests", binary: g.binary, dir: g.dir, took: took,
-				args: []string{"-test.failfast", "-test.run=^(" + strings.Join(names, "|") + ")$"},
-			})
-		}
+		some = append(some, g.killer(m, func(name string) bool { return slices.Contains(found, name) })...)
+		some = append(some, g.killer(m, func(name string) bool { return !slices.Contains(found, name) })...)
 	}
 	for _, k := range p.killers {
 		if k.reaches(m) {
 			some = append(some, k)
 		}
 	}
+	slices.SortStableFunc(some, func(a, b *Killer) int { return rank(found, a.Name) - rank(found, b.Name) })
 	return some
+}
+
+// rank is the place of a killer among those that have found others, latest first; the rest are behind all of them.
+func rank(found []string, name string) int {
+	if at := slices.Index(found, name); at >= 0 {
+		return at
+	}
+	return len(found)
+}
+
+// killer runs some of the quick tests, if any of them reaches the mutant.
+func (g *quickTests) killer(m *Mutant, chosen func(name string) bool) []*Killer {
+	var names []string
+	took := time.Duration(0)
+	for _, k := range g.tests {
+		if chosen(k.Name) && k.reaches(m) {
+			names = append(names, k.Name)
+			took += k.took
+		}
+	}
+	if names == nil {
+		return nil
+	}
+	return []*Killer{{
+		Name: names[0], binary: g.binary, dir: g.dir, took: took,
+		args: []string{"-test.failfast", "-test.short=" + strconv.FormatBool(g.short), "-test.run=^(" + strings.Join(names, "|") + ")$"},
+	}}
 }
 
 // unitKillers are the tests of a binary, one by one.
@@ -85,8 +106,8 @@ func unitKillers(binary, dir string, args ...string) ([]*Killer, error) {
 	return all, nil
 }
 
-// measure runs every killer without a mutant, and drops those that fail: what they say would mean nothing.
-func (p *plan) measure(say func(string, ...any), reach func(k *Killer, file string) error, dir string) error {
+// measure runs every killer without a mutant, and drops those that take too long, and those that fail: what they say would mean nothing.
+func (p *plan) measure(most time.Duration, say func(string, ...any), reach func(k *Killer, file string) error, dir string) error {
 	env, err := p.ready(dir, nil)
 	if err != nil {
 		return err
@@ -97,10 +118,13 @@ func (p *plan) measure(say func(string, ...any), reach func(k *Killer, file stri
 		say("%d of %d test runs without a mutant, %v", i, len(p.killers), time.Since(began).Round(time.Second))
 		file := filepath.Join(dir, "reached")
 		os.Remove(file)
-		k.took = time.Minute // for the limit
+		k.took = most/slower + 1 // for the limit
 		at := time.Now()
 		o := k.run(dir, nil, append(env, "WHEELLOCK_REACHED="+file)...)
 		k.took = time.Since(at)
+		if k.took > most {
+			continue
+		}
 		if o.failed {
 			fmt.Fprintf(os.Stderr, "%s fails without a mutant, and is left out: %s\n", k.Name, o.why)
 			continue

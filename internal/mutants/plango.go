@@ -71,7 +71,7 @@ func planGo(o *options, work string, say func(string, ...any)) (*plan, error) {
 		if err := laid.build(of.dir, binary); err != nil {
 			return nil, err
 		}
-		some, err := unitKillers(binary, of.dir, "-test.short")
+		some, err := unitKillers(binary, of.dir, short)
 		if err != nil {
 			return nil, err
 		}
@@ -86,7 +86,7 @@ func planGo(o *options, work string, say func(string, ...any)) (*plan, error) {
 		return nil, err
 	}
 	p.killers = append(p.killers, some...)
-	if err := p.measure(say, traced, work); err != nil {
+	if err := p.measure(o.most, say, traced, work); err != nil {
 		return nil, err
 	}
 	p.group()

@@ -26,7 +26,7 @@ func (p *plan) run(o *options, work string, results *Results, explained Explaine
 		next   int
 		failed error
 		group  sync.WaitGroup
-		last   = &latest{by: make(map[string]string)}
+		last   = &latest{by: make(map[string][]string)}
 	)
 	for i := range o.parallel {
 		dir := filepath.Join(work, strconv.Itoa(i))
@@ -64,30 +64,26 @@ func (p *plan) run(o *options, work string, results *Results, explained Explaine
 	return failed
 }
 
-// latest remembers by which killer the last mutant of each file was found: that one is tried first on the next.
+// latest remembers by which tests the last mutants of each file were found: those are tried first on the next.
 type latest struct {
-	mu sync.Mutex
-	by map[string]string
+	mu sync.Mutex // guards by
+	by map[string][]string
 }
 
-func (l *latest) sort(file string, killers []*Killer) {
+const remembered = 4
+
+func (l *latest) of(file string) []string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	slices.SortStableFunc(killers, func(a, b *Killer) int {
-		first := func(k *Killer) int {
-			if k.Name == l.by[file] {
-				return 0
-			}
-			return 1
-		}
-		return first(a) - first(b)
-	})
+	return slices.Clone(l.by[file])
 }
 
 func (l *latest) note(file, killer string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.by[file] = killer
+	names := slices.DeleteFunc(l.by[file], func(name string) bool { return name == killer })
+	names = slices.Insert(names, 0, killer)
+	l.by[file] = names[:min(len(names), remembered)]
 }
 
 // kill runs the killers of a mutant until one finds it.
@@ -98,12 +94,13 @@ func (p *plan) kill(m *Mutant, dir string, last *latest) (Result, error) {
 	if err != nil {
 		return result, err
 	}
-	killers := p.killersOf(m)
-	last.sort(m.File, killers)
-	for _, k := range killers {
+	for _, k := range p.killersOf(m, last.of(m.File)) {
 		if o := k.run(dir, m, env...); o.failed {
 			result.Killed, result.By, result.Explore, result.Why = true, k.Name, k.Explorer, o.why
-			last.note(m.File, k.Name)
+			if o.test != "" && !k.Explorer {
+				result.By = o.test
+			}
+			last.note(m.File, result.By)
 			break
 		}
 	}
