@@ -22,6 +22,7 @@ type Killer struct {
 	args     []string
 	argsOf   func(m *Mutant) []string // instead of args, where they depend on the mutant
 	took     time.Duration            // without a mutant
+	bound    time.Duration            // the longest that it may take, by the clock; 0: it is told by took
 	reaches  func(m *Mutant) bool     // whether it runs the code that was changed
 }
 
@@ -29,14 +30,15 @@ const (
 	memory     = 6_000_000 // kB of address space; redis-server and Go reserve more than they use
 	slower     = 5         // how many times longer than without a mutant a test may take, on a busy machine
 	leastLimit = 4 * time.Second
-	patience   = 6 * time.Second // more than that, by the clock
+	patience   = 12 * time.Second // more than that, by the clock
 )
 
 // outcome is what a run of a killer came to.
 type outcome struct {
 	failed bool
-	test   string // that failed; empty: it is not known
-	why    string // the first lines of the output that tell
+	took   time.Duration // of processor time
+	test   string        // that failed; empty: it is not known
+	why    string        // the first lines of the output that tell
 }
 
 // run runs the tests, with what the environment says besides. A mutant that loops is stopped by the limit of processor time, and
@@ -47,7 +49,11 @@ func (k *Killer) run(dir string, m *Mutant, env ...string) outcome {
 		args = k.argsOf(m)
 	}
 	limit := max(slower*k.took, leastLimit)
-	ctx, cancel := context.WithTimeout(context.Background(), limit+patience)
+	wait := limit + patience
+	if k.bound > 0 {
+		wait = k.bound
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), wait)
 	defer cancel()
 	script := fmt.Sprintf(`ulimit -v %d; ulimit -t %d; exec "$0" "$@"`, memory, int(limit.Seconds())+1)
 	cmd := exec.CommandContext(ctx, "sh", append([]string{"-c", script, k.binary}, args...)...)
@@ -62,20 +68,26 @@ func (k *Killer) run(dir string, m *Mutant, env ...string) outcome {
 	var said bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &limited{&said}, &limited{&said}
 	err := cmd.Run()
-	syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) // servers that a killed test left behind; nobody may be there
+	if cmd.Process != nil {
+		syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) // servers that a killed test left behind; nobody may be there
+	}
+	o := outcome{failed: err != nil}
+	if cmd.ProcessState != nil {
+		o.took = cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()
+	}
 	switch exit := new(exec.ExitError); {
 	case err == nil:
-		return outcome{}
 	case ctx.Err() != nil:
-		return outcome{true, "", "timed out"}
+		o.why = "timed out"
 	case errors.As(err, &exit) && !exit.Exited():
-		return outcome{true, "", "took too much processor time"}
+		o.why = "took too much processor time"
+	default:
+		o.why = telling(said.String())
+		if found := failed.FindStringSubmatch(said.String()); found != nil {
+			o.test = found[1]
+		}
 	}
-	test := ""
-	if found := failed.FindStringSubmatch(said.String()); found != nil {
-		test = found[1]
-	}
-	return outcome{true, test, telling(said.String())}
+	return o
 }
 
 // limited keeps the beginning of what a test says.

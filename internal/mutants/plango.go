@@ -86,7 +86,7 @@ func planGo(o *options, work string, say func(string, ...any)) (*plan, error) {
 		return nil, err
 	}
 	p.killers = append(p.killers, some...)
-	if err := p.measure(o.most, say, traced, work); err != nil {
+	if err := p.measure(o, say, traced, work); err != nil {
 		return nil, err
 	}
 	p.group()

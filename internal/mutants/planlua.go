@@ -65,7 +65,7 @@ func planLua(o *options, work string, say func(string, ...any)) (*plan, error) {
 		k.reaches = func(m *Mutant) bool { return runsIn(k.Name, m.Group) }
 	}
 	p.killers = slices.Concat(units, engines, walks)
-	if err := p.measure(o.most, say, nil, work); err != nil {
+	if err := p.measure(o, say, nil, work); err != nil {
 		return nil, err
 	}
 	p.group()
