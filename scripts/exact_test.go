@@ -1,9 +1,14 @@
 package scripts_test
 
 import (
+	"context"
+	"fmt"
 	"math"
 	"slices"
 	"testing"
+	"time"
+
+	"github.com/redis/rueidis"
 
 	"github.com/wheellock/wheellock/scripts"
 )
@@ -41,10 +46,40 @@ var exactly = map[string]exact{
 	"free permits by their ids, one of them twice": {1, "2", 0}, "count permits of which some are over": {0, "5", 0},
 }
 
-// What a call answers and what it says on the channel, to the letter.
-func TestAnswersToTheLetter(t *testing.T) {
+// listenSharded is listen for a channel of a hash slot.
+func (b *box) listenSharded(channel string) <-chan string {
+	b.Helper()
+	heard := make(chan string, 16)
+	conn, release := b.client.Dedicate()
+	b.Cleanup(func() { conn.Close(); release() })
+	conn.SetPubSubHooks(rueidis.PubSubHooks{OnMessage: func(m rueidis.PubSubMessage) {
+		select {
+		case heard <- m.Message:
+		default: // nobody reads
+		}
+	}})
+	if err := conn.Do(context.Background(), conn.B().Ssubscribe().Channel(channel).Build()).Error(); err != nil {
+		b.Fatal(err)
+	}
+	return heard
+}
+
+// before7 is a script on a Redis that does not compare TTLs by itself.
+func before7(s scripts.Script) scripts.Script {
+	return scripts.Script{Name: s.Name, Text: "local redis = setmetatable({ REDIS_VERSION_NUM = false }, { __index = redis })\n" + s.Text}
+}
+
+// What a call answers and what it says on the channel, to the letter. Two listen to the sharded channel, which is not meant.
+func TestAnswersToTheLetter(t *testing.T) { toTheLetter(t, frozen) }
+
+func TestAnswersToTheLetterBeforeRedis7(t *testing.T) {
+	toTheLetter(t, func(s scripts.Script) scripts.Script { return frozen(before7(s)) })
+}
+
+func toTheLetter(t *testing.T, of func(scripts.Script) scripts.Script) {
 	b := realBox(t)
 	heard := b.listen(nobody)
+	sharded, _ := b.listenSharded(nobody), b.listenSharded(nobody)
 	for _, s := range slices.Concat(lockScenes, rwScenes, fairScenes, countingScenes, permitScenes) {
 		t.Run(s.name, func(t *testing.T) {
 			b := b.fresh(t)
@@ -57,7 +92,7 @@ func TestAnswersToTheLetter(t *testing.T) {
 			}
 			call := func(want int64) {
 				t.Helper()
-				if got := number(t, b.eval(frozen(s.script), s.keys, s.args...)); got != want && (want != sometime || got >= -1) {
+				if got := number(t, b.eval(of(s.script), s.keys, s.args...)); got != want && (want != sometime || got >= -1) {
 					t.Errorf("it answered %d, want %d", got, want)
 				}
 			}
@@ -70,6 +105,12 @@ func TestAnswersToTheLetter(t *testing.T) {
 				t.Errorf("%q was heard, too", end)
 			}
 			b.want(said, want.heard, "the channel")
+			b.must("SPUBLISH", nobody, "the end")
+			b.want(<-sharded, "the end", "the sharded channel")
+			if slices.Contains(s.keys, countKeys[1]) && s.args[2] == 7 {
+				b.want(b.thing(countKeys[1]).value, fmt.Sprint("7:", want.again), "the receipt")
+				b.lasts(countKeys[1], time.Minute)
+			}
 			before := b.things()
 			call(want.again)
 			b.must("PUBLISH", nobody, "the end")
@@ -83,6 +124,32 @@ func TestAnswersToTheLetter(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// goesOn are the scenes of what keeps and frees: at maxmemory they go on.
+var goesOn = []string{
+	"acquire again", "renew", "confirm", "swap again", "release",
+	"read again", "read again without its key", "write again", "renew a reader", "renew a reader without its key",
+	"release the last reader", "release a reader beside another", "release a reader beside a dead one", "release a writer", "release a writer that reads",
+	"downgrade", "downgrade again", "release to the next of ours", "release to nobody", "leave",
+	"give", "count down", "count down to 0", "delete a latch", "take too many, some are over",
+	"take permits again", "renew permits", "free permits", "free permits by their ids, one of them twice", "count permits of which some are over",
+}
+
+func TestWhatKeepsAndFreesGoesOnAtMaxmemory(t *testing.T) {
+	b := realBox(t)
+	for _, s := range slices.Concat(lockScenes, rwScenes, fairScenes, countingScenes, permitScenes) {
+		b := b.fresh(t)
+		if s.setup != nil {
+			s.setup(b)
+		}
+		b.must("CONFIG", "SET", "maxmemory", "1")
+		reply := scripts.Reply(number(t, b.eval(frozen(s.script), s.keys, s.args...)))
+		b.must("CONFIG", "SET", "maxmemory", "0")
+		if refused, want := reply.Fault() != scripts.None, !slices.Contains(goesOn, s.name); refused != want {
+			t.Errorf("%s: answered %d, refused %t, want %t", s.name, reply, refused, want)
+		}
 	}
 }
 
@@ -102,6 +169,7 @@ func TestCountsThatAreThereOrNot(t *testing.T) {
 		{"a latch is set once", scripts.SetCount, "1", 5, "0", "1"},
 		{"a latch that is not there is not deleted", scripts.DeleteCount, "", 0, "0", ""},
 		{"nor counted down", scripts.CountDown, "", 1, "0", ""},
+		{"a latch that is open is deleted without a word", scripts.CountDown, "0", 1, "0", ""},
 		{"no permits are drained", scripts.DrainPermits, "", 0, "0", ""},
 		{"nor are debts paid", scripts.DrainPermits, "-3", 0, "-3", "0"},
 		{"permits that expire are taken away without a word", scripts.PermitAdd, "5", -2, "0", "3"},
@@ -116,6 +184,7 @@ func TestCountsThatAreThereOrNot(t *testing.T) {
 				b.want(b.eval(c.script, countKeys, "PUBLISH", 0, 7, c.n, nobody), c.reply, "the call")
 			}
 			b.want(b.thing(one).value, c.after, "the number")
+			b.want(b.thing(countKeys[1]).value, "7:"+c.reply, "the receipt")
 			b.must("PUBLISH", nobody, "the end")
 			b.want(<-heard, "the end", "the channel")
 			b.want(b.eval(c.script, countKeys, "PUBLISH", 0, 6, c.n, nobody), "0", "a call that was overtaken")
@@ -129,6 +198,14 @@ func TestCountsThatAreThereOrNot(t *testing.T) {
 		}
 		b.want(b.eval(scripts.Look, names), want[0], "look at ", before)
 		b.want(b.eval(scripts.Count, names), want[1], "count of ", before)
+	}
+	for n, want := range map[string]string{
+		"-9007199254740991": "[0 -9007199254740991]", "-9007199254740992": "[" + fault(scripts.OutOfRange) + " 0]", "9007199254740992": "[" + fault(scripts.OutOfRange) + " 0]",
+		"no number": "[" + fault(scripts.Fault(17)) + " 0]", "7x": "[" + fault(scripts.Fault(17)) + " 0]",
+	} {
+		b := b.fresh(t)
+		b.must("SET", one, n)
+		b.want(b.eval(scripts.Count, names), want, "count of ", n)
 	}
 	b = b.fresh(t)
 	b.must("RPUSH", one, "x")

@@ -104,7 +104,7 @@ var failed = regexp.MustCompile(`(?m)^--- FAIL: (\w+)`)
 
 var fails = regexp.MustCompile(`(?m)^\s*(?:\S+\.go:\d+: .*|panic: .*|fatal error: .*|--- FAIL: .*)$`)
 
-// telling is the line of a test's output that says what failed.
+// telling are the lines of a test's output that say what failed.
 func telling(text string) string {
 	if found := fails.FindAllString(text, 3); found != nil {
 		return cut(strings.Join(strings.Fields(strings.Join(found, " ")), " "))

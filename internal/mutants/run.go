@@ -1,16 +1,19 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"os"
+	"os/signal"
 	"path/filepath"
 	"slices"
 	"strconv"
 	"sync"
+	"syscall"
 	"time"
 )
 
-// run tries every mutant of which it is not known what becomes of it.
+// run tries every mutant of which it is not known what becomes of it. Interrupted, it ends with those that are being tried.
 func (p *plan) run(o *options, work string, results *Results, explained Explained, progress *progress) error {
 	var left []*Mutant
 	for _, m := range p.all {
@@ -28,6 +31,8 @@ func (p *plan) run(o *options, work string, results *Results, explained Explaine
 		group  sync.WaitGroup
 		last   = &latest{by: make(map[string][]string)}
 	)
+	stopped, release := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer release()
 	for i := range o.parallel {
 		dir := filepath.Join(work, strconv.Itoa(i))
 		if err := os.Mkdir(dir, 0o700); err != nil {
@@ -38,7 +43,7 @@ func (p *plan) run(o *options, work string, results *Results, explained Explaine
 				mu.Lock()
 				n := next
 				next++
-				stop := n >= len(left) || failed != nil
+				stop := n >= len(left) || failed != nil || stopped.Err() != nil
 				mu.Unlock()
 				if stop {
 					return
