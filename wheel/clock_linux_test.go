@@ -68,14 +68,14 @@ func TestBracketed(t *testing.T) {
 		}
 	})
 	t.Run("believes a reading that took as long as it may", func(t *testing.T) {
-		longest := map[int]time.Duration{2: suspendBracket - 2} // two readings behind the first take a nanosecond each
+		longest := map[int]time.Duration{2: suspendBracket - 2} // the two readings behind the first take a nanosecond each
+		for reading := 5; reading < 20; reading += 3 {
+			longest[reading] = time.Second
+		}
 		if ahead, ok := bracketed(machine(longest)); !ok || ahead != offset+1 {
 			t.Errorf("ahead = %v, %v, want %v", ahead, ok, offset+1)
 		}
 		longest[2]++
-		for reading := 5; reading < 20; reading += 3 {
-			longest[reading] = time.Second
-		}
 		if ahead, ok := bracketed(machine(longest)); ok {
 			t.Errorf("ahead = %v from a reading that took a nanosecond longer", ahead)
 		}
