@@ -24,8 +24,8 @@ type exact struct {
 const sometime = math.MinInt64
 
 var exactly = map[string]exact{
-	"acquire": {1, "", 1}, "acquire again": {1, "", 1}, "acquire fenced": {frozenNow*1000 + 999, "", frozenNow*1000 + 999 + 64},
-	"acquire fenced again": {frozenNow*1000 + 999, "", frozenNow*1000 + 999 + 64},
+	"acquire": {1, "", 1}, "acquire again": {1, "", 1}, "acquire fenced": {frozenMicros, "", frozenMicros + 64},
+	"acquire fenced again": {frozenMicros, "", frozenMicros + 64},
 	"renew":                {1, "", 1}, "confirm": {1, "", 1}, "swap": {1, "", 1}, "swap again": {1, "", 1}, "release": {1, "0", -1},
 
 	"read": {1, "", 1}, "read beside another": {1, "", 1}, "read again": {1, "", 1}, "read again without its key": {1, "", 1},

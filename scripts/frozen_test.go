@@ -10,8 +10,9 @@ import (
 
 // What the clock shows to a frozen script, in ms, and what a key has left that ends at all.
 const (
-	frozenNow = 1_000_000_000
-	frozenTTL = 70_000
+	frozenNow    = 1_000_000_999
+	frozenMicros = frozenNow*1000 + 123
+	frozenTTL    = 70_000
 )
 
 // frozen is a script for which time stands still.
@@ -19,7 +20,7 @@ func frozen(s scripts.Script) scripts.Script {
 	return scripts.Script{Name: s.Name, Text: `
 local server = redis
 local function still(how, name, ...)
-	if name == 'TIME' then return { '` + strconv.Itoa(frozenNow/1000) + `', '999' } end
+	if name == 'TIME' then return { '` + strconv.Itoa(frozenMicros/1_000_000) + `', '` + strconv.Itoa(frozenMicros%1_000_000) + `' } end
 	local reply = server[how](name, ...)
 	if name == 'PTTL' and type(reply) == 'number' and reply > 0 then return ` + strconv.Itoa(frozenTTL) + ` end
 	return reply

@@ -14,6 +14,7 @@ type plan struct {
 	all     []*Mutant
 	killers []*Killer
 	groups  []*quickTests
+	first   []string // the tests that find most
 	// ready prepares a folder for a mutant; nil: for none. It answers the environment that switches the mutant on.
 	ready func(dir string, m *Mutant) ([]string, error)
 }

@@ -29,7 +29,7 @@ func (p *plan) run(o *options, work string, results *Results, explained Explaine
 		next   int
 		failed error
 		group  sync.WaitGroup
-		last   = &latest{by: make(map[string][]string)}
+		last   = &latest{first: p.first, by: make(map[string][]string)}
 	)
 	stopped, release := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer release()
@@ -71,8 +71,9 @@ func (p *plan) run(o *options, work string, results *Results, explained Explaine
 
 // latest remembers by which tests the last mutants of each file were found: those are tried first on the next.
 type latest struct {
-	mu sync.Mutex // guards by
-	by map[string][]string
+	first []string   // those of a file of which none was found yet
+	mu    sync.Mutex // guards by
+	by    map[string][]string
 }
 
 const remembered = 4
@@ -80,12 +81,18 @@ const remembered = 4
 func (l *latest) of(file string) []string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	if l.by[file] == nil {
+		return l.first
+	}
 	return slices.Clone(l.by[file])
 }
 
 func (l *latest) note(file, killer string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	if l.by[file] == nil {
+		l.by[file] = slices.Clone(l.first)
+	}
 	names := slices.DeleteFunc(l.by[file], func(name string) bool { return name == killer })
 	names = slices.Insert(names, 0, killer)
 	l.by[file] = names[:min(len(names), remembered)]
