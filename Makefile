@@ -17,7 +17,7 @@ BENCH ?= .
 FOR ?= 10m
 COUNT ?= 1
 
-.PHONY: help test prepare lint race redisson figures cross nested explore bubble explore-selftest fuzz bench micro interop chaos chaos-selftest chaos-rivals soak
+.PHONY: help test prepare lint race redisson figures cross nested explore bubble explore-selftest mutants fuzz bench micro interop chaos chaos-selftest chaos-rivals soak
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-17s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
@@ -90,6 +90,10 @@ bubble: ## whole engines in virtual time, with faults and pauses, for VIRTUAL (1
 
 explore-selftest: ## explorer and bubble on engines with planted bugs: each must be found
 	@$(GO) -C internal/explore test -count 1 -timeout 0 -v -run '^TestPlanted$$' . ./bubble -args -planted
+
+mutants: prepare ## mistakes in scripts and gates, one at a time: do tests notice? ONLY=lua|go PACKAGE=x SHARD=1/4 JSON=file AGAIN=1
+	@$(GO) -C internal/mutants run . -results $(abspath $(or $(JSON),mutants.json)) $(if $(ONLY),-only $(ONLY)) \
+		$(if $(PACKAGE),-package $(PACKAGE)) $(if $(SHARD),-shard $(SHARD)) $(if $(AGAIN),-again)
 
 fuzz: ## every fuzz target for FUZZTIME (60s)
 	@for package in $$($(GO) list ./...); do \

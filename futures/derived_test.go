@@ -210,6 +210,13 @@ func TestAnsweredFuturesLetGo(t *testing.T) {
 			p.Settle(7, nil)
 			return kept, isGone(captured)
 		}},
+		{"of the callback of Map", func() (any, func() bool) {
+			p, f := settled()
+			captured := new(record)
+			kept := futures.Map(f, func(v int, err error) (int, error) { runtime.KeepAlive(captured); return v, err })
+			p.Settle(7, nil)
+			return kept, isGone(captured)
+		}},
 		{"of the Canceler", func() (any, func() bool) {
 			canceler := &struct{ cancelerFunc }{} // not so tiny that it shares its memory with others
 			p := futures.New[int](runner, canceler)

@@ -148,6 +148,17 @@ func TestAlarm(t *testing.T) {
 			t.Errorf("a timer was armed for %v, want at most %v", longest, longestDelay+wheelEarly)
 		}
 	}))
+	t.Run("uses the record of a bell that has rung for another, and lets go of the bell", inBubble(func(t *testing.T) {
+		a, b := openAlarm(t)
+		for _, at := range []Tick{20, 40} {
+			a.Set(at, b)
+			sleepUntil(b.clock, (at + 1).Begin(tick))
+		}
+		a.Close()
+		if len(a.free) != 1 || a.free[0].bell != nil {
+			t.Errorf("%d records lie there, want one without a bell", len(a.free))
+		}
+	}))
 	t.Run("refuses a tick it cannot serve", func(t *testing.T) {
 		for _, length := range []time.Duration{-1, 0, time.Millisecond - 1, 11 * time.Second} {
 			func() {
@@ -166,6 +177,11 @@ func TestAlarmKeepsItsTableWithinTheWheel(t *testing.T) {
 	for _, length := range []time.Duration{time.Millisecond, tick, time.Second, 10 * time.Second} {
 		if reach := time.Duration(tableSlots(length)) * length; reach > longestDelay {
 			t.Errorf("with a tick of %v the table reaches %v, want at most %v", length, reach, longestDelay)
+		}
+	}
+	for length, want := range map[time.Duration]int{time.Millisecond: 4096, tick: 256, longestDelay / 4: 4, 10 * time.Second: 2} {
+		if got := tableSlots(length); got != want {
+			t.Errorf("with a tick of %v the table has %d slots, want %d", length, got, want)
 		}
 	}
 	// The envelope of the timing wheel: one level, as long as nothing reaches half its horizon.
@@ -225,6 +241,13 @@ func TestAlarmClose(t *testing.T) {
 		if n := len(a.mail.take(nil)); n != 0 {
 			t.Errorf("%d letters lie in the mailbox of a closed alarm, want 0", n)
 		}
+	}))
+	t.Run("takes no time when the wheel is well", inBubble(func(t *testing.T) {
+		a, b := openAlarm(t)
+		sleepUntil(b.clock, time.Minute)
+		start := time.Now()
+		a.Close()
+		wantDuration(t, "Close takes", time.Since(start), 0)
 	}))
 	t.Run("may be repeated, by several at once", inBubble(func(t *testing.T) {
 		a, _ := openAlarm(t)

@@ -117,6 +117,19 @@ func TestStuckWheelIsReplaced(t *testing.T) {
 			p.wantReplaced(t, 1)
 		}))
 	}
+	t.Run("that was well for a while", inBubble(func(t *testing.T) {
+		var stuck atomic.Bool
+		p := openPatient(t, &sickWheel{arm: func(delay time.Duration, task func()) {
+			if !stuck.Load() {
+				time.AfterFunc(delay, task)
+			}
+		}})
+		sleepUntil(p.bell.clock, time.Minute)
+		p.wantReplaced(t, 0)
+		stuck.Store(true)
+		sleepUntil(p.bell.clock, time.Minute+5*checkInterval)
+		p.wantReplaced(t, 1)
+	}))
 	t.Run("with all alarms that were armed on it", inBubble(func(t *testing.T) {
 		p := openPatient(t, &sickWheel{})
 		var ticks []Tick
@@ -196,12 +209,34 @@ func TestWallClockJumpReplacesTheWheel(t *testing.T) {
 			t.Errorf("%d timers armed, want at most 3", n)
 		}
 	}))
+	t.Run("nor when that begins late in its life", inBubble(func(t *testing.T) {
+		sick := &sickWheel{arm: func(_ time.Duration, task func()) { go task() }}
+		p := openPatient(t, sick)
+		sleepUntil(p.bell.clock, time.Minute)
+		at := Ceil(time.Minute+5*time.Second, tick)
+		p.Set(at, p.bell)
+		sleepUntil(p.bell.clock, 2*time.Minute)
+		p.bell.wantRings(t, onTime, at)
+		p.wantReplaced(t, 1)
+	}))
+	t.Run("and of the wheels replaced only those are kept that have not ended", inBubble(func(t *testing.T) {
+		p := openPatient(t, newTimingWheel())
+		for range 5 {
+			p.wall.Add(int64(time.Hour))
+			time.Sleep(2 * checkInterval)
+		}
+		p.wantReplaced(t, 5)
+		p.Close()
+		if n := len(p.former); n > 1 {
+			t.Errorf("%d former wheels are kept, want one at most", n)
+		}
+	}))
 	t.Run("and alarms are on time while it is slewed", inBubble(func(t *testing.T) {
 		hasty := &sickWheel{arm: func(delay time.Duration, task func()) { time.AfterFunc(delay*9/10, task) }}
 		p := openPatient(t, hasty)
-		p.Set(400, p.bell)
+		p.Set(405, p.bell) // between two checks, which would ring it, too
 		sleepUntil(p.bell.clock, time.Minute)
-		p.bell.wantRings(t, onTime, 400)
+		p.bell.wantRings(t, onTime, 405)
 		p.wantReplaced(t, 0)
 	}))
 }

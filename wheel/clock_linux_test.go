@@ -9,6 +9,12 @@ import (
 )
 
 func TestSuspendAheadReadsTheKernelsClocks(t *testing.T) {
+	if _, ok := readClock(-1 << 30); ok {
+		t.Error("a clock that does not exist has been read")
+	}
+	if now, ok := readClock(unix.CLOCK_MONOTONIC); !ok || now <= 0 {
+		t.Errorf("the monotonic clock says %v, %v", now, ok)
+	}
 	first, ok1 := suspendAhead(time.Time{})
 	second, ok2 := suspendAhead(time.Time{})
 	if !ok1 || !ok2 {
@@ -16,12 +22,6 @@ func TestSuspendAheadReadsTheKernelsClocks(t *testing.T) {
 	}
 	if first < -suspendBracket || (second-first).Abs() > suspendTolerance {
 		t.Errorf("the boot clock is ahead by %v, then by %v", first, second)
-	}
-	if _, ok := readClock(-1 << 30); ok {
-		t.Error("a clock that does not exist has been read")
-	}
-	if now, ok := readClock(unix.CLOCK_MONOTONIC); !ok || now <= 0 {
-		t.Errorf("the monotonic clock says %v, %v", now, ok)
 	}
 }
 
@@ -65,6 +65,19 @@ func TestBracketed(t *testing.T) {
 			if !ok || ahead != offset+1 {
 				t.Errorf("pause before reading %d: ahead = %v, %v, want %v", reading, ahead, ok, offset+1)
 			}
+		}
+	})
+	t.Run("believes a reading that took as long as it may", func(t *testing.T) {
+		longest := map[int]time.Duration{2: suspendBracket - 2} // the two readings behind the first take a nanosecond each
+		for reading := 5; reading < 20; reading += 3 {
+			longest[reading] = time.Second
+		}
+		if ahead, ok := bracketed(machine(longest)); !ok || ahead != offset+1 {
+			t.Errorf("ahead = %v, %v, want %v", ahead, ok, offset+1)
+		}
+		longest[2]++
+		if ahead, ok := bracketed(machine(longest)); ok {
+			t.Errorf("ahead = %v from a reading that took a nanosecond longer", ahead)
 		}
 	})
 	t.Run("gives up when each reading is paused", func(t *testing.T) {

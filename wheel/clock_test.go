@@ -166,3 +166,29 @@ func TestClockNoticesSuspensionBeforeALeaseIsTrusted(t *testing.T) {
 		wantDuration(t, "Checked after the wall clock was set", c.Checked(), time.Minute+time.Second)
 	})
 }
+
+// The look is dear, so it is taken only when the clocks have moved apart since the last one.
+func TestClockLooksOnlyAtASign(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		looks := 0
+		c := newClock(time.Now(), func() (time.Duration, bool) { looks++; return 0, true })
+		looks = 0
+		for range 10 {
+			time.Sleep(time.Hour)
+			c.Checked()
+		}
+		if looks != 0 {
+			t.Errorf("%d looks while the clocks agree", looks)
+		}
+		for _, apart := range []time.Duration{time.Minute, -time.Minute} {
+			c.hint = func() time.Duration { return apart }
+			looks = 0
+			for range 10 {
+				c.Checked()
+			}
+			if looks != 1 {
+				t.Errorf("%d looks after the clocks have come apart by %v, want 1", looks, apart)
+			}
+		}
+	})
+}

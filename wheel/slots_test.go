@@ -164,6 +164,24 @@ func TestSlots(t *testing.T) {
 		s.Remove(&l[1].place)
 		wantIDs(t, "Due(1)", ids(s.Due(1)), 2)
 	})
+	t.Run("is quiet when nothing is to be opened or yielded", func(t *testing.T) {
+		s, l := setup(8)
+		ids(s.Due(5))
+		for i := range 2 {
+			s.Put(&l[i].place, 7)
+		}
+		for now, want := range map[Tick]bool{4: true, 5: true, 6: false, 7: false} {
+			if got := s.Quiet(now); got != want {
+				t.Errorf("Quiet(%d) = %v, want %v", now, got, want)
+			}
+		}
+		for range s.Due(7) {
+			break
+		}
+		if s.Quiet(7) || s.Quiet(4) {
+			t.Error("Quiet while one of two has not been yielded")
+		}
+	})
 	t.Run("opens nothing when told an earlier tick", func(t *testing.T) {
 		s, l := setup(8)
 		ids(s.Due(5))

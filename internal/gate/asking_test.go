@@ -1,0 +1,83 @@
+package gate
+
+import (
+	"testing"
+	"time"
+
+	"github.com/wheellock/wheellock/scripts"
+)
+
+func TestAsking(t *testing.T) {
+	t.Run("what surely did nothing leaves nothing to release", func(t *testing.T) {
+		w := newWorld(t)
+		a := w.newProcess("A")
+		c := a.lock()
+		a.expect(Acquire).fail(scripts.ReadOnly)
+		c.cancel()
+		w.after(10 * time.Second)
+		a.silent()
+		w.calm()
+	})
+	t.Run("each question is counted, also one that is repeated", func(t *testing.T) {
+		w := newWorld(t)
+		a := w.newProcess("A")
+		c := a.lock()
+		a.expect(Acquire).lose()
+		a.await(Acquire).answer()
+		c.wantAnswer(Granted)
+		w.want(a.cfg.Stats.Attempts.Load() == 2, "2 attempts; there are %d", a.cfg.Stats.Attempts.Load())
+		w.calm()
+	})
+	t.Run("a poller sleeps for half of its time at least, and never longer", func(t *testing.T) {
+		_, m := settledGate()
+		for id := range uint64(200) {
+			m.t.ID, m.crowded().spins = id, 3
+			if got := m.spin(); got <= 4*firstSpin || got > 8*firstSpin {
+				t.Fatalf("tenure %d: it sleeps for %v, want more than %v and at most %v", id, got, 4*firstSpin, 8*firstSpin)
+			}
+		}
+	})
+}
+
+func TestLeaseEnd(t *testing.T) {
+	for ttl, want := range map[time.Duration]Time{-1: Never, 0: 5, 7: 12} {
+		if got := leaseEnd(5, ttl); got != want {
+			t.Errorf("a lease of which %v is left ends at %v, want %v", ttl, got, want)
+		}
+	}
+	for end, want := range map[Time]time.Duration{Never: -1, 5: 0, 4: 0, 7: 2} {
+		if got := timeLeft(5, end); got != want {
+			t.Errorf("of a lease that ends at %v there is %v left, want %v", end, got, want)
+		}
+	}
+}
+
+// Who gives something back waits for the link, who asks for a change does not.
+func TestLastingChanges(t *testing.T) {
+	for op := range Ops {
+		want := op == Give || op == CountDown || op == PermitFree
+		if got := (&Change{Op: op}).lasting(); got != want {
+			t.Errorf("%v: lasting %t, want %t", op, got, want)
+		}
+	}
+}
+
+func TestJitterSpreads(t *testing.T) {
+	const span = 400 * time.Millisecond
+	var quarters [4]int
+	for seed := range uint64(400) {
+		j := jitter(seed, span)
+		if j < 0 || j >= span {
+			t.Fatalf("seed %d: %v is not between 0 and %v", seed, j, span)
+		}
+		quarters[j/(span/4)]++
+	}
+	for i, n := range quarters {
+		if n < 60 {
+			t.Errorf("quarter %d has %d of 400", i, n)
+		}
+	}
+	if jitter(7, 0) != 0 || jitter(7, -1) != 0 {
+		t.Error("no span has a jitter")
+	}
+}

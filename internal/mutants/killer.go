@@ -1,0 +1,113 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"regexp"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// Killer is a run of a test binary that may find a mutant.
+type Killer struct {
+	Name     string
+	Explorer bool // else it is a unit test
+	binary   string
+	dir      string // where it runs; empty: where the mutant's files are
+	args     []string
+	argsOf   func(m *Mutant) []string // instead of args, where they depend on the mutant
+	took     time.Duration            // without a mutant
+	bound    time.Duration            // the longest that it may take, by the clock; 0: it is told by took
+	reaches  func(m *Mutant) bool     // whether it runs the code that was changed
+}
+
+const (
+	memory     = 6_000_000 // kB of address space; redis-server and Go reserve more than they use
+	slower     = 5         // how many times longer than without a mutant a test may take, on a busy machine
+	leastLimit = 4 * time.Second
+	patience   = 12 * time.Second // more than that, by the clock
+)
+
+// outcome is what a run of a killer came to.
+type outcome struct {
+	failed bool
+	took   time.Duration // of processor time
+	test   string        // that failed; empty: it is not known
+	why    string        // the first lines of the output that tell
+}
+
+// run runs the tests, with what the environment says besides. A mutant that loops is stopped by the limit of processor time, and
+// one that waits for ever by the clock.
+func (k *Killer) run(dir string, m *Mutant, env ...string) outcome {
+	args := k.args
+	if m != nil && k.argsOf != nil {
+		args = k.argsOf(m)
+	}
+	limit := max(slower*k.took, leastLimit)
+	wait := limit + patience
+	if k.bound > 0 {
+		wait = k.bound
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), wait)
+	defer cancel()
+	script := fmt.Sprintf(`ulimit -v %d; ulimit -t %d; exec "$0" "$@"`, memory, int(limit.Seconds())+1)
+	cmd := exec.CommandContext(ctx, "sh", append([]string{"-c", script, k.binary}, args...)...)
+	cmd.Dir = k.dir
+	if k.dir == "" {
+		cmd.Dir = dir
+	}
+	cmd.Env = append(append(os.Environ(), "GOMAXPROCS=1"), env...)
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
+	cmd.WaitDelay = time.Second
+	var said bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &limited{&said}, &limited{&said}
+	err := cmd.Run()
+	if cmd.Process != nil {
+		syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) // servers that a killed test left behind; nobody may be there
+	}
+	o := outcome{failed: err != nil}
+	if cmd.ProcessState != nil {
+		o.took = cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()
+	}
+	switch exit := new(exec.ExitError); {
+	case err == nil:
+	case ctx.Err() != nil:
+		o.why = "timed out"
+	case errors.As(err, &exit) && !exit.Exited():
+		o.why = "took too much processor time"
+	default:
+		o.why = telling(said.String())
+		if found := failed.FindStringSubmatch(said.String()); found != nil {
+			o.test = found[1]
+		}
+	}
+	return o
+}
+
+// limited keeps the beginning of what a test says.
+type limited struct{ buffer *bytes.Buffer }
+
+func (l *limited) Write(text []byte) (int, error) {
+	if room := 1<<16 - l.buffer.Len(); room > 0 {
+		l.buffer.Write(text[:min(room, len(text))])
+	}
+	return len(text), nil
+}
+
+var failed = regexp.MustCompile(`(?m)^--- FAIL: (\w+)`)
+
+var fails = regexp.MustCompile(`(?m)^\s*(?:\S+\.go:\d+: .*|panic: .*|fatal error: .*|--- FAIL: .*)$`)
+
+// telling are the lines of a test's output that say what failed.
+func telling(text string) string {
+	if found := fails.FindAllString(text, 3); found != nil {
+		return cut(strings.Join(strings.Fields(strings.Join(found, " ")), " "))
+	}
+	return cut(strings.TrimSpace(text))
+}

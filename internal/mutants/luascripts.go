@@ -1,0 +1,171 @@
+package main
+
+import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// luaScripts is what package scripts and its tests tell of the scripts.
+type luaScripts struct {
+	embedded map[string]string   // by the file of a script: the variable that holds its text
+	made     map[string][]string // by the variable of a Script: the files that it consists of
+	tests    map[string][]string // by the name of a test: the files whose scripts it mentions, itself or what it uses
+	scenes   map[string][]string // the same by the name of a scene, which is that of a subtest
+}
+
+// readScripts parses the package. Names are enough: a variable of a Script has its name in the tests, too, behind "scripts.".
+func readScripts(dir string) (*luaScripts, error) {
+	s := &luaScripts{make(map[string]string), make(map[string][]string), make(map[string][]string), make(map[string][]string)}
+	paths, err := filepath.Glob(filepath.Join(dir, "*.go"))
+	if err != nil {
+		return nil, err
+	}
+	var code, tests []*ast.File
+	for _, path := range paths {
+		file, err := parser.ParseFile(token.NewFileSet(), path, nil, parser.ParseComments)
+		if err != nil {
+			return nil, err
+		}
+		if strings.HasSuffix(path, "_test.go") {
+			tests = append(tests, file)
+		} else {
+			code = append(code, file)
+		}
+	}
+	files := make(map[string]string) // by the variable
+	for _, file := range code {
+		for _, d := range file.Decls {
+			d, is := d.(*ast.GenDecl)
+			if !is || d.Doc == nil {
+				continue
+			}
+			for _, line := range d.Doc.List {
+				if script, is := strings.CutPrefix(line.Text, "//go:embed "); is {
+					variable := d.Specs[0].(*ast.ValueSpec).Names[0].Name
+					s.embedded[script], files[variable] = variable, script
+				}
+			}
+		}
+	}
+	for _, file := range code {
+		ast.Inspect(file, func(n ast.Node) bool {
+			spec, is := n.(*ast.ValueSpec)
+			if is && len(spec.Values) == 1 && isScript(spec.Values[0]) {
+				for name := range identifiers(spec.Values[0]) {
+					if files[name] != "" {
+						s.made[spec.Names[0].Name] = append(s.made[spec.Names[0].Name], files[name])
+					}
+				}
+			}
+			return true
+		})
+	}
+	s.readTests(tests)
+	return s, nil
+}
+
+func isScript(e ast.Expr) bool {
+	literal, is := e.(*ast.CompositeLit)
+	if !is {
+		return false
+	}
+	name, is := literal.Type.(*ast.Ident)
+	return is && name.Name == "Script"
+}
+
+// identifiers are the names in a piece of code.
+func identifiers(n ast.Node) map[string]bool {
+	names := make(map[string]bool)
+	ast.Inspect(n, func(n ast.Node) bool {
+		if name, is := n.(*ast.Ident); is {
+			names[name.Name] = true
+		}
+		return true
+	})
+	return names
+}
+
+// readTests finds which scripts each test runs: those that it mentions, or what it mentions does.
+func (s *luaScripts) readTests(files []*ast.File) {
+	mentions := make(map[string]map[string]bool) // by what is declared: the names in it
+	note := func(name string, n ast.Node) {
+		if mentions[name] == nil {
+			mentions[name] = make(map[string]bool)
+		}
+		for other := range identifiers(n) {
+			mentions[name][other] = true
+		}
+	}
+	for _, file := range files {
+		for _, d := range file.Decls {
+			switch d := d.(type) {
+			case *ast.FuncDecl: // methods of one name are taken for one
+				note(d.Name.Name, d)
+			case *ast.GenDecl:
+				for _, spec := range d.Specs {
+					if values, is := spec.(*ast.ValueSpec); is {
+						for _, name := range values.Names {
+							note(name.Name, values)
+						}
+					}
+				}
+			}
+		}
+		s.readScenes(file)
+	}
+	for name := range mentions {
+		if strings.HasPrefix(name, "Test") {
+			found := make(map[string]bool)
+			s.follow(name, mentions, make(map[string]bool), found)
+			for file := range found {
+				s.tests[name] = append(s.tests[name], file)
+			}
+		}
+	}
+}
+
+func (s *luaScripts) follow(name string, mentions map[string]map[string]bool, been, found map[string]bool) {
+	if been[name] {
+		return
+	}
+	been[name] = true
+	for _, file := range s.made[name] {
+		found[file] = true
+	}
+	for other := range mentions[name] {
+		s.follow(other, mentions, been, found)
+	}
+}
+
+// readScenes reads the tables of scenes: a name, a script, and so on.
+func (s *luaScripts) readScenes(file *ast.File) {
+	ast.Inspect(file, func(n ast.Node) bool {
+		literal, is := n.(*ast.CompositeLit)
+		if !is || len(literal.Elts) < 3 {
+			return true
+		}
+		name, named := literal.Elts[0].(*ast.BasicLit)
+		script, is := literal.Elts[1].(*ast.SelectorExpr)
+		if named && is && name.Kind == token.STRING && s.made[script.Sel.Name] != nil {
+			scene := strings.ReplaceAll(strings.Trim(name.Value, "\"`"), " ", "_")
+			s.scenes[scene] = append(s.scenes[scene], s.made[script.Sel.Name]...)
+		}
+		return true
+	})
+}
+
+// scenesOf are the names of the scenes that run the script of a file.
+func (s *luaScripts) scenesOf(file string) []string {
+	var names []string
+	for name, files := range s.scenes {
+		if slices.Contains(files, file) {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	return names
+}

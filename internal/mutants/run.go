@@ -1,0 +1,121 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"sync"
+	"syscall"
+	"time"
+)
+
+// run tries every mutant of which it is not known what becomes of it. Interrupted, it ends with those that are being tried.
+func (p *plan) run(o *options, work string, results *Results, explained Explained, progress *progress) error {
+	var left []*Mutant
+	for _, m := range p.all {
+		known, ok := results.of(m)
+		if !o.all && explained.reason(m) != "" || ok && (known.Killed || !o.again) {
+			continue
+		}
+		left = append(left, m)
+	}
+	progress.begin(len(left))
+	var (
+		mu     sync.Mutex // guards next and failed
+		next   int
+		failed error
+		group  sync.WaitGroup
+		last   = &latest{first: p.first, by: make(map[string][]string)}
+	)
+	stopped, release := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer release()
+	for i := range o.parallel {
+		dir := filepath.Join(work, strconv.Itoa(i))
+		if err := os.Mkdir(dir, 0o700); err != nil {
+			return err
+		}
+		group.Go(func() {
+			for {
+				mu.Lock()
+				n := next
+				next++
+				stop := n >= len(left) || failed != nil || stopped.Err() != nil
+				mu.Unlock()
+				if stop {
+					return
+				}
+				result, err := p.kill(left[n], dir, last)
+				if err == nil {
+					err = results.add(left[n], result)
+				}
+				if err != nil {
+					mu.Lock()
+					failed = err
+					mu.Unlock()
+					return
+				}
+				progress.done(left[n], result)
+			}
+		})
+	}
+	group.Wait()
+	if err := results.save(); err != nil {
+		return err
+	}
+	return failed
+}
+
+// latest remembers by which tests the last mutants of each file were found: those are tried first on the next.
+type latest struct {
+	first []string   // those of a file of which none was found yet
+	mu    sync.Mutex // guards by
+	by    map[string][]string
+}
+
+const remembered = 4
+
+func (l *latest) of(file string) []string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.by[file] == nil {
+		return l.first
+	}
+	return slices.Clone(l.by[file])
+}
+
+func (l *latest) note(file, killer string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.by[file] == nil {
+		l.by[file] = slices.Clone(l.first)
+	}
+	names := slices.DeleteFunc(l.by[file], func(name string) bool { return name == killer })
+	names = slices.Insert(names, 0, killer)
+	l.by[file] = names[:min(len(names), remembered)]
+}
+
+// kill runs the killers of a mutant until one finds it.
+func (p *plan) kill(m *Mutant, dir string, last *latest) (Result, error) {
+	began := time.Now()
+	result := Result{Where: fmt.Sprintf("%s:%d", m.File, m.Line), From: m.From, To: m.To}
+	env, err := p.ready(dir, m)
+	if err != nil {
+		return result, err
+	}
+	for _, k := range p.killersOf(m, last.of(m.File)) {
+		if o := k.run(dir, m, env...); o.failed {
+			result.Killed, result.By, result.Explore, result.Why = true, k.Name, k.Explorer, o.why
+			if o.test != "" && !k.Explorer {
+				result.By = o.test
+			}
+			last.note(m.File, result.By)
+			break
+		}
+	}
+	result.Seconds = float64(time.Since(began).Milliseconds()) / 1000
+	return result, nil
+}

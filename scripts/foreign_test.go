@@ -1,0 +1,77 @@
+package scripts_test
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/wheellock/wheellock/scripts"
+)
+
+// usual is the type of each key of the scenes, but for that of the name itself.
+var usual = map[string]string{
+	counter: "string", readNames[1]: "string", countKeys[1]: "string", permitKeys[1]: "zset",
+	fairKeys[1]: "list", fairKeys[2]: "zset", fairKeys[3]: "zset",
+}
+
+// makers make something of another type.
+var makers = map[string]func(key string) []string{
+	"string": func(key string) []string { return []string{"SET", key, "no number"} },
+	"list":   func(key string) []string { return []string{"RPUSH", key, "x"} },
+	"set":    func(key string) []string { return []string{"SADD", key, "x"} },
+	"zset":   func(key string) []string { return []string{"ZADD", key, "1", "x"} },
+	"hash":   func(key string) []string { return []string{"HSET", key, "not", "a lock"} },
+	"stream": func(key string) []string { return []string{"XADD", key, "*", "x", "y"} },
+}
+
+// indifferent are the scenes in which nothing is asked of the name itself.
+var indifferent = []string{"leave", "take permits again"}
+
+// Something else that stands under one of the keys stays, and the reply that names a type names its type. But a fair lock tells of its
+// queue, whichever of the keys around it is foreign; and the key of a reader's hold goes with the hold, whatever it is.
+func TestWhatIsForeignIsNamedAndStays(t *testing.T) {
+	b := realBox(t)
+	for of, scenes := range map[string][]scene{"hash": slices.Concat(lockScenes, rwScenes, fairScenes), "string": slices.Concat(countingScenes, permitScenes)} {
+		for _, s := range scenes {
+			for _, key := range s.keys {
+				is := usual[key]
+				if key == one {
+					is = of
+				}
+				if slices.Contains(fairKeys[2:], key) || key == readNames[1] && s.script.Name == "release_read" {
+					continue
+				}
+				for kind := range makers {
+					if kind != is {
+						t.Run(s.name+", "+key+" is a "+kind, func(t *testing.T) { s.foreign(t, b.fresh(t), key, kind, kind) })
+					}
+				}
+				if is != "list" {
+					ofModule := s
+					ofModule.script.Text = strings.Replace(s.script.Text, "call('TYPE', key)", "{ ok = 'of a module' }", 1)
+					t.Run(s.name+", "+key+" is of a module", func(t *testing.T) { ofModule.foreign(t, b.fresh(t), key, "list", "another type") })
+				}
+			}
+		}
+	}
+}
+
+// foreign plays a scene with something else under a key, which the reply is to name.
+func (s *scene) foreign(t *testing.T, b *box, key, kind, named string) {
+	if s.setup != nil {
+		s.setup(b)
+	}
+	b.must("DEL", key)
+	b.must(makers[kind](key)...)
+	reply := scripts.Reply(number(t, b.eval(s.script, s.keys, s.args...)))
+	what, foreign := reply.Fault().Foreign()
+	switch {
+	case foreign && !strings.Contains(what, named):
+		t.Errorf("answered %d: %s", reply, what)
+	case !foreign && reply.Fault() != scripts.None:
+		t.Errorf("answered %d: %v", reply, reply.Fault())
+	case !foreign && key == one && reply != scripts.NotMine && !slices.Contains(indifferent, s.name):
+		t.Errorf("answered %d", reply)
+	}
+	b.want(b.must("TYPE", key), kind, "TYPE")
+}

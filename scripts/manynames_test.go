@@ -1,0 +1,85 @@
+package scripts_test
+
+import (
+	"math/rand/v2"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/wheellock/wheellock/scripts"
+)
+
+// layout is how many keys a name has in a call, how many arguments all names share, and how many each has; behind them may come one
+// lease for all names, or one for each.
+type layout struct {
+	keys, shared, each int
+	leases             bool
+}
+
+var layouts = map[string]layout{
+	"acquire": {1, 1, 1, true}, "acquire_fenced": {2, 3, 2, false}, "release": {1, 1, 2, false}, "renew": {1, 0, 1, true},
+	"confirm": {1, 1, 3, false}, "swap": {1, 1, 4, false},
+	"acquire_read": {2, 2, 4, false}, "acquire_write": {1, 1, 2, false}, "release_read": {2, 2, 2, false}, "release_write": {1, 1, 2, false},
+	"renew_read": {2, 1, 3, false}, "downgrade": {2, 1, 4, false},
+	"fair_ask": {4, 4, 6, false}, "fair_release": {4, 2, 4, false}, "fair_leave": {4, 2, 3, false},
+	"take": {2, 1, 3, false}, "give": {2, 2, 3, false}, "add_permits": {2, 2, 3, false}, "set_permits": {2, 2, 3, false},
+	"drain_permits": {2, 2, 3, false}, "count_down": {2, 2, 3, false}, "set_count": {2, 2, 3, false}, "delete_count": {2, 2, 3, false},
+	"look": {1, 0, 0, false}, "permit_take": {3, 3, 5, false}, "permit_renew": {1, 1, 1, false}, "permit_free": {3, 3, 5, false},
+	"permit_add": {2, 2, 3, false},
+}
+
+// alone are the calls that do for one name each what a command does for all of its names.
+func (l layout) alone(command []string) [][]string {
+	n, _ := strconv.Atoi(command[2])
+	keys, args := command[3:3+n], command[3+n:]
+	names := n / l.keys
+	behind := args[l.shared+names*l.each:]
+	var calls [][]string
+	for i := range names {
+		call := append([]string{"EVAL", command[1], strconv.Itoa(l.keys)}, keys[i*l.keys:(i+1)*l.keys]...)
+		call = append(call, args[:l.shared]...)
+		call = append(call, args[l.shared+i*l.each:l.shared+(i+1)*l.each]...)
+		if l.leases {
+			call = append(call, behind[min(i, len(behind)-1)])
+		}
+		calls = append(calls, call)
+	}
+	return calls
+}
+
+// A name fares in a call for many as it does alone.
+func TestManyNamesFareAsEachAlone(t *testing.T) {
+	together, alone := realBox(t), realBox(t)
+	d := &duel{Rand: rand.New(rand.NewPCG(1, 4)), real: together, mini: alone}
+	called := make(map[string]bool)
+	for i := range 1500 {
+		command := d.command()
+		at := slices.IndexFunc(all, func(s scripts.Script) bool { return s.Text == command[1] })
+		if at < 0 || layouts[all[at].Name].keys == 0 {
+			together.do(command...)
+			alone.do(command...)
+			continue
+		}
+		called[all[at].Name] = true
+		ours := together.do(command...)
+		var answers []string
+		for _, call := range layouts[all[at].Name].alone(command) {
+			answers = append(answers, alone.do(call...))
+		}
+		theirs := "[" + strings.Join(answers, " ") + "]"
+		if !alike(inFull(ours, theirs), theirs) {
+			t.Fatalf("call %d, %s: together %s, alone %s", i, shown(command), ours, theirs)
+		}
+		if i%5 == 0 {
+			if a, b := together.dump(), alone.dump(); !alike(a, b) {
+				t.Fatalf("call %d, %s: what stands differs\ntogether:\n%s\nalone:\n%s", i, shown(command), a, b)
+			}
+		}
+	}
+	for name := range layouts {
+		if !called[name] {
+			t.Errorf("%s was not called", name)
+		}
+	}
+}

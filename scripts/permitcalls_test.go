@@ -1,0 +1,192 @@
+package scripts_test
+
+import (
+	"fmt"
+	"strconv"
+	"testing"
+	"time"
+
+	"github.com/wheellock/wheellock/scripts"
+)
+
+// permitsEnding sets up free permits, and held ones, numbered from 1 on, that end so many ms from the frozen now.
+func permitsEnding(b *box, free int, in ...int) {
+	b.must("SET", one, strconv.Itoa(free))
+	for i, in := range in {
+		b.must("ZADD", permitKeys[1], strconv.Itoa(frozenNow+in), idOf(uint64(i+1)))
+	}
+}
+
+func (b *box) takePermits(number, n int) string {
+	return b.eval(frozen(scripts.PermitTake), permitKeys, "PUBLISH", 0, engineBytes, number, 0, n, hour, nobody)
+}
+
+// The number of permits and what is left of the first held one decide.
+func TestPermitTake(t *testing.T) {
+	b := realBox(t)
+	for _, c := range []struct {
+		what  string
+		free  int
+		held  []int
+		n     int
+		reply string
+		left  string // free permits afterwards
+	}{
+		{"as many as there are", 2, nil, 2, "1", "0"},
+		{"one more", 2, nil, 3, "-1", "2"},
+		{"those that are over count", 1, []int{0, -5}, 3, "1", "0"},
+		{"those that end next do not", 1, []int{1, 5}, 2, "-3", "1"},
+		{"the wait is that for the first", 0, []int{5000, 90000}, 1, "-5002", "0"},
+		{"too few with those that are over", 0, []int{-5, 7000}, 2, "-7002", "1"},
+		{"what never ends is not waited for", 0, []int{922337203685477 - frozenNow}, 1, "-1", "0"},
+		{"what ends in the last year of Lua is", 0, []int{922337203685476 - frozenNow}, 1, fmt.Sprint(-(922337203685476 - frozenNow) - 2), "0"},
+	} {
+		t.Run(c.what, func(t *testing.T) {
+			b := b.fresh(t)
+			permitsEnding(b, c.free, c.held...)
+			b.want(b.takePermits(0x0102030405, c.n), c.reply, "permit_take")
+			b.want(b.must("GET", one), c.left, "free")
+			if c.reply == "1" {
+				for i := range c.n {
+					b.want(b.must("ZSCORE", permitKeys[1], idOf(0x0102030405+uint64(i))), strconv.Itoa(frozenNow+3_600_000), "the end")
+				}
+			}
+		})
+	}
+	t.Run("a key with an end takes the held ones along", func(t *testing.T) {
+		b := b.fresh(t)
+		permitsEnding(b, 1)
+		b.want(b.takePermits(7, 1), "1", "permit_take")
+		b.want(b.must("PTTL", permitKeys[1]), "-1", "PTTL of the held ones of a key without an end")
+		b.must("SET", one, "1", "PX", "3600000")
+		b.want(b.takePermits(8, 1), "1", "permit_take")
+		if ttl := b.thing(permitKeys[1]).ttl; ttl <= 0 || ttl > frozenTTL {
+			t.Errorf("the held ones end in %d ms, want %d or a little less", ttl, frozenTTL)
+		}
+	})
+	t.Run("taken, and over meanwhile", func(t *testing.T) {
+		b := b.fresh(t)
+		permitsEnding(b, 5)
+		b.must("SET", permitKeys[2], "7:1")
+		b.want(b.takePermits(7, 1), "-1", "permit_take")
+		b.want(b.must("GET", one), "5", "free")
+	})
+	t.Run("a receipt that is none", func(t *testing.T) {
+		b := b.fresh(t)
+		permitsEnding(b, 5)
+		b.must("SET", permitKeys[2], "no receipt")
+		b.want(b.takePermits(7, 1), "1", "permit_take")
+	})
+	t.Run("asked again they last a millisecond longer at least", func(t *testing.T) {
+		b := b.fresh(t)
+		permitsEnding(b, 5, 3_600_000, 9_000_000)
+		b.want(b.takePermits(1, 2), "1", "permit_take")
+		b.want(b.must("ZSCORE", permitKeys[1], idOf(1)), strconv.Itoa(frozenNow+3_600_001), "the end")
+		b.want(b.must("ZSCORE", permitKeys[1], idOf(2)), strconv.Itoa(frozenNow+9_000_001), "the end")
+		b.want(b.must("GET", one), "5", "free")
+	})
+}
+
+// Permits that are over come back to those that are free; who listens is told when there are some.
+func TestPermitsThatAreOverComeBack(t *testing.T) {
+	b := realBox(t)
+	heard := b.listen(nobody)
+	for free, want := range map[int]string{3: "4", 0: "1", -1: "", -7: ""} {
+		b := b.fresh(t)
+		permitsEnding(b, free, 0, 1)
+		b.want(b.eval(frozen(scripts.PermitCount), permitKeys[:2], "PUBLISH", nobody), fmt.Sprintf("[0 %d 1]", free+1), "permit_count")
+		b.must("PUBLISH", nobody, "the end")
+		said := <-heard
+		if said != "the end" {
+			<-heard
+		}
+		b.want(said, map[bool]string{true: "the end", false: want}[want == ""], "the channel")
+	}
+}
+
+func TestPermitFree(t *testing.T) {
+	b := realBox(t)
+	heard := b.listen(nobody)
+	for _, c := range []struct {
+		what     string
+		first, n int
+		ids      string
+		reply    string
+		heard    string
+		free     string
+	}{
+		{"one of ours: how many are free now", 2, 1, "", "1", "6", "6"},
+		{"one of ours that is over", 1, 1, "", "1", "6", "6"},
+		{"two of ours: how many came", 1, 2, "", "1", "2", "7"},
+		{"ours that are partly there", 3, 2, "", "1", "6", "6"},
+		{"ours that are not there", 8, 2, "", "-1", "", "5"},
+		{"given ones", 0, 2, idOf(2) + idOf(3), "1", "2", "7"},
+		{"a given one that is over", 0, 2, idOf(1) + idOf(2), "-1", "", "5"},
+		{"a given one that ends this millisecond", 0, 1, idOf(4), "-1", "", "5"},
+		{"a given one that is not there", 0, 2, idOf(2) + idOf(9), "-1", "", "5"},
+	} {
+		t.Run(c.what, func(t *testing.T) {
+			b := b.fresh(t)
+			permitsEnding(b, 5, -9, 1, 9000)
+			if c.first == 0 && c.n == 1 {
+				b.must("ZADD", permitKeys[1], strconv.Itoa(frozenNow), idOf(4))
+			}
+			b.want(b.eval(frozen(scripts.PermitFree), permitKeys, "PUBLISH", 0, engineBytes, 7, c.first, c.n, c.ids, nobody), c.reply, "permit_free")
+			b.want(b.must("GET", one), c.free, "free")
+			b.want(b.thing(permitKeys[2]).value, map[bool]string{true: "7:-1", false: "7:0"}[c.reply == "-1"], "the receipt")
+			b.must("PUBLISH", nobody, "the end")
+			said := <-heard
+			if said != "the end" {
+				<-heard
+			}
+			b.want(said, map[bool]string{true: "the end", false: c.heard}[c.heard == ""], "the channel")
+		})
+	}
+}
+
+// Of several holds the answer says which are there in whole.
+func TestPermitRenew(t *testing.T) {
+	b := realBox(t)
+	for holds, want := range map[string]string{
+		"1,1,100;": "1", "1,1,100;2,1,100;3,1,100;": "7", "1,1,100;9,1,100;3,1,100;": "5", "9,1,100;2,2,100;": "2", "3,2,100;": "0", "8,2,1;1,3,1;": "2",
+	} {
+		b := b.fresh(t)
+		permitsEnding(b, 0, 50, 5000, 50)
+		b.want(b.eval(frozen(scripts.PermitRenew), permitKeys[1:2], engineBytes, holds), want, holds)
+		b.want(b.must("ZCARD", permitKeys[1]), "3", "held")
+	}
+	b.fresh(t)
+	permitsEnding(b, 0, 50, 5000)
+	b.eval(frozen(scripts.PermitRenew), permitKeys[1:2], engineBytes, "1,2,100;")
+	b.want(b.must("ZSCORE", permitKeys[1], idOf(1)), strconv.Itoa(frozenNow+100), "the end of the first")
+	b.want(b.must("ZSCORE", permitKeys[1], idOf(2)), strconv.Itoa(frozenNow+5001), "the end of the second")
+}
+
+// Callers in line are served from the front, as far as the permits go.
+func TestTakeServesFromTheFront(t *testing.T) {
+	b := realBox(t)
+	for _, c := range []struct {
+		free  int
+		line  string
+		taken int
+	}{
+		{5, "2x2,1x3", 5}, {5, "2x3,1x2", 4}, {0, "1x1", 0}, {-3, "1x1", 0}, {7, "3x1,2x2", 7}, {6, "3x1,2x2", 5}, {2, "3x1,1x1", 0}, {9, "3x1", 3}, {3, "3x1", 3},
+	} {
+		for again, receipt := range map[int]string{0: "", 1: "7:" + strconv.Itoa(c.taken)} {
+			b := b.fresh(t)
+			b.must("SET", one, strconv.Itoa(c.free))
+			b.want(b.eval(scripts.Take, countKeys, 0, 7, again, c.line), strconv.Itoa(c.taken), c.free, " for ", c.line, ": take")
+			b.want(b.must("GET", one), strconv.Itoa(c.free-c.taken), "free")
+			if c.taken > 0 {
+				receipt = "7:" + strconv.Itoa(c.taken)
+			}
+			b.want(b.thing(countKeys[1]).value, receipt, "the receipt")
+		}
+	}
+	b.fresh(t)
+	b.must("SET", one, "5")
+	b.eval(scripts.Take, countKeys, 0, 7, 0, "2x1")
+	b.must("PEXPIRE", countKeys[1], "10")
+	b.want(b.eval(scripts.Take, countKeys, 0, 7, 1, "2x1"), "2", "take again")
+	b.lasts(countKeys[1], time.Minute)
+}

@@ -1,0 +1,116 @@
+package scripts_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/wheellock/wheellock/scripts"
+)
+
+// Who reads already is joined, unless more listen than are ours: somebody waits to write.
+func TestReadersYieldToWhoListens(t *testing.T) {
+	b := realBox(t)
+	b.listen(nobody)
+	b.listenSharded(nobody)
+	b.listenSharded(nobody)
+	others := standing("mode", "read", "java:1", "1")
+	taken := func(own int) string {
+		return b.eval(frozen(scripts.AcquireRead), readNames, 0, "PUBLISH", "me:1", hour, nobody, own)
+	}
+	for own, want := range map[int]string{-1: "1", 0: "-70002", 1: "1", 2: "1"} {
+		b := b.fresh(t)
+		others(b)
+		b.want(taken(own), want, "own ", own, ": acquire_read")
+	}
+	b = b.fresh(t)
+	b.want(taken(0), "1", "acquire_read of a free lock")
+	for how, want := range map[string]string{"SPUBLISH": "-70002", "BOTH": "-70002", "PUBLISH": "1"} {
+		b := b.fresh(t)
+		others(b)
+		b.want(b.eval(frozen(scripts.AcquireRead), readNames, 0, how, "me:1", hour, nobody, 1), want, how)
+	}
+	b = b.fresh(t)
+	others(b)
+	b.must("HSET", two, "mode", "read", "java:1", "1")
+	got := b.eval(frozen(scripts.AcquireRead), append(readNames[:2:2], two, scripts.HoldKey(two, "me:1")), 0, "PUBLISH",
+		"me:1", hour, "unheard", 0, "me:1", hour, nobody, 0)
+	b.want(got, "[1 -1]", "of two names, who listens to the channel of the second")
+}
+
+// What is another's, or nobody's, is not mine, and stays.
+func TestReadWriteCallsAboutWhatIsNotMine(t *testing.T) {
+	b := realBox(t)
+	for name, setup := range map[string]func(*box){
+		"nobody's": func(*box) {}, "a reader's": standing("mode", "read", "java:1", "1"), "a writer's": standing("mode", "write", "java:1:write", "1"),
+		"of two readers": standing("mode", "read", "java:1", "1", "java:2", "1"),
+	} {
+		for _, c := range []struct {
+			script scripts.Script
+			keys   []string
+			args   []any
+		}{
+			{scripts.ReleaseRead, readNames, []any{"PUBLISH", 0, "me:1", nobody}},
+			{scripts.ReleaseWrite, names, []any{"PUBLISH", "me:1:write", nobody}},
+			{scripts.RenewRead, readNames, []any{"PUBLISH", "me:1", hour, nobody}},
+			{scripts.Downgrade, readNames, []any{"PUBLISH", "me:1:write", "me:1", hour, nobody}},
+			{scripts.Renew, names, []any{"me:1:write", hour}},
+			{scripts.Confirm, names, []any{"PUBLISH", "me:1:write", hour, nobody}},
+		} {
+			t.Run(c.script.Name+" of what is "+name, func(t *testing.T) {
+				b := b.fresh(t)
+				setup(b)
+				before := b.dump()
+				b.want(b.eval(c.script, c.keys, c.args...), "-1", "the call")
+				if after := b.dump(); !alike(after, before) {
+					t.Errorf("it changed what stands from\n%s\nto\n%s", before, after)
+				}
+			})
+		}
+	}
+}
+
+// Who leaves others behind leaves the lock to them for as long as they live.
+func TestReadersWhoLeave(t *testing.T) {
+	b := realBox(t)
+	holds := func(b *box, millis string, owner string, numbers ...string) {
+		for _, n := range numbers {
+			b.must("SET", "{"+one+"}:"+owner+":rwlock_timeout:"+n, "1", "PX", millis)
+		}
+	}
+	release := func(b *box, owner string) string {
+		return b.eval(scripts.ReleaseRead, []string{one, scripts.HoldKey(one, owner)}, "PUBLISH", 0, owner, nobody)
+	}
+	t.Run("the lock ends with the longest of the others", func(t *testing.T) {
+		b := b.fresh(t)
+		standing("mode", "read", "me:1", "1", "java:1", "2", "java:2", "1")(b)
+		holds(b, "1800000", "me:1", "1")
+		holds(b, "300000", "java:1", "1")
+		holds(b, "600000", "java:1", "2")
+		holds(b, "120000", "java:2", "1")
+		b.want(release(b, "me:1"), "0", "release_read")
+		b.stands(one, "java:1=2", "java:2=1", "mode=read")
+		b.lasts(one, 10*time.Minute)
+	})
+	t.Run("of a dead reader too nothing is left", func(t *testing.T) {
+		b := b.fresh(t)
+		standing("mode", "read", "me:1", "3", "java:1", "1")(b)
+		holds(b, "1800000", "me:1", "1", "2", "3")
+		b.want(release(b, "me:1"), "0", "release_read")
+		b.want(b.must("DBSIZE"), "0", "DBSIZE")
+	})
+	t.Run("a writer that read goes on to write", func(t *testing.T) {
+		b := b.fresh(t)
+		standing("mode", "write", "me:1", "1", "me:1:write", "1")(b)
+		holds(b, "300000", "me:1", "1")
+		b.want(release(b, "me:1"), "0", "release_read")
+		b.stands(one, "me:1:write=1", "mode=write")
+		b.lasts(one, half)
+		b.want(b.must("DBSIZE"), "1", "DBSIZE")
+	})
+	t.Run("a writer that reads goes on to read", func(t *testing.T) {
+		b := b.fresh(t)
+		standing("mode", "write", "me:1", "1", "me:1:write", "1")(b)
+		b.want(b.eval(scripts.ReleaseWrite, names, "PUBLISH", "me:1:write", nobody), "0", "release_write")
+		b.stands(one, "me:1=1", "mode=read")
+	})
+}

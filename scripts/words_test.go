@@ -1,0 +1,74 @@
+package scripts_test
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+
+	"github.com/wheellock/wheellock/scripts"
+)
+
+// What Redis says of a refusal, wherever the words stand, and the number that a script answers.
+func TestWordsOfRefusals(t *testing.T) {
+	b := realBox(t)
+	for words, want := range map[string]int{
+		"READONLY You can't write": 1, "OOM command not allowed": 2, "MISCONF Redis is configured": 3, "NOREPLICAS Not enough": 4,
+		"NOPERM this user has no permissions": 5, "user executing the script can't run this command": 6,
+		"ERR The user executing the script can't run this command": 6, "ACL failure in script: The user": 6, "ERR ACL failure in script: The user": 6,
+		"non local key in a cluster node": 9, "ERR Script attempted to access a non local key in a cluster node": 9, "ERR anything else": 8,
+	} {
+		b := b.fresh(t)
+		standing("me:1", "1")(b)
+		refused := wrapped(scripts.Renew, "", fmt.Sprintf("if name == 'PEXPIRE' then return %q end", words), "")
+		b.want(b.eval(refused, names, "me:1", hour), fault(scripts.Fault(want)), words)
+	}
+}
+
+// answering is a script to which a command always gives this answer, in Lua.
+func answering(s scripts.Script, command, answer string) scripts.Script {
+	return scripts.Script{Name: s.Name, Text: `
+local server = redis
+local redis = setmetatable({
+	pcall = function(name, ...)
+		if name == '` + command + `' then return ` + answer + ` end
+		return server.pcall(name, ...)
+	end,
+}, { __index = server })
+` + s.Text}
+}
+
+// An answer that nobody expected is no success.
+func TestAnswersThatNobodyExpected(t *testing.T) {
+	b := realBox(t)
+	for _, c := range []struct {
+		name, command, answer string
+	}{
+		{"acquire", "HSET", "0"}, {"acquire", "PEXPIRE", "0"}, {"acquire again", "PEXPIRE", "0"}, {"acquire fenced", "HSET", "0"}, {"acquire fenced", "HSET", "2"},
+		{"acquire fenced again", "PEXPIRE", "0"}, {"renew", "PEXPIRE", "0"}, {"renew", "PEXPIRE", "2"}, {"confirm", "PEXPIRE", "0"}, {"swap", "HDEL", "0"}, {"swap", "PEXPIRE", "0"}, {"release", "HDEL", "2"},
+		{"release the last reader", "DEL", "0"}, {"release a reader beside another", "HDEL", "0"}, {"release a writer", "DEL", "0"},
+		{"release a writer that reads", "HDEL", "0"}, {"downgrade", "HDEL", "0"}, {"ask for a free fair lock", "HSET", "0"},
+	} {
+		for _, s := range slices.Concat(lockScenes, rwScenes, fairScenes) {
+			if s.name != c.name {
+				continue
+			}
+			b := b.fresh(t)
+			if s.setup != nil {
+				s.setup(b)
+			}
+			reply := b.eval(answering(s.script, c.command, c.answer), s.keys, s.args...)
+			b.want(reply, fault(scripts.Other), s.name, " when ", c.command, " answers ", c.answer, ":")
+		}
+	}
+}
+
+// A lease that is longer than Lua can count is kept as long as it can.
+func TestARenewalOfALeaseOfAges(t *testing.T) {
+	b := realBox(t)
+	standing("me:1", "1")(b)
+	b.must("PEXPIRE", one, "9000000000000000000")
+	b.want(b.eval(scripts.Renew, names, "me:1", hour), "1", "renew")
+	if ttl := b.thing(one).ttl; ttl > 1<<53 || ttl < 1<<53-60_000 {
+		t.Errorf("it lasts for %d ms, want 2^53", ttl)
+	}
+}
