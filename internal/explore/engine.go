@@ -303,7 +303,7 @@ func (e *engine) answer(now gate.Time, c *gate.Command) {
 		e.s.note("      %v hears of its %v of %s, tenure %d: %s %d", e, c.Op, c.Cell.Name, c.ID, resultNames[c.Result], c.Reply)
 	}
 	if millis, late := c.Reply.Late(); late && c.Result == gate.Answered {
-		e.encoder.Learn(millis, now)
+		e.encoder.Learn(millis, e.now()) // the dispatcher reads its clock anew when answers have come
 	}
 	e.s.trace.hears(e, now, c)
 	c.Cell.Machine.Answer(now, c, &e.fx)

@@ -2,6 +2,7 @@ package explore
 
 import (
 	"math/rand/v2"
+	"reflect"
 	"slices"
 	"strings"
 	"time"
@@ -19,7 +20,8 @@ type trace struct {
 	s      *state
 	events []event
 	move   string // that is being played
-	checks int    // events up to the last check
+	last   fields // view that was noted
+	noted  int    // events up to it
 
 	// By engine.
 	read   []int64  // its clock, as it was read last
@@ -141,9 +143,11 @@ func (t *trace) hears(e *engine, now gate.Time, c *gate.Command) {
 	if t == nil {
 		return
 	}
-	if b := e.belief(); b.phase == ours && now >= b.deadline {
-		t.settle(e, dead)
+	b := e.belief()
+	if b.phase == ours && now >= b.deadline {
+		b.phase = dead
 	}
+	t.settle(e, b.phase)
 	answer := "Unknown"
 	switch c.Result {
 	case gate.Answered:
@@ -190,7 +194,11 @@ func (t *trace) died(e *engine) {
 
 // check is the end of a move: what is true now.
 func (t *trace) check() {
-	if t == nil || len(t.events) == t.checks {
+	if t == nil {
+		return
+	}
+	view := t.s.view()
+	if t.noted == len(t.events) && reflect.DeepEqual(view, t.last) {
 		return
 	}
 	for _, e := range t.s.engines {
@@ -199,8 +207,8 @@ func (t *trace) check() {
 			t.add("Keep", fields{"e": e.number, "orphans": setOf(b.orphans)})
 		}
 	}
-	t.add("Check", t.s.view())
-	t.checks = len(t.events)
+	t.add("Check", view)
+	t.last, t.noted = view, len(t.events)
 }
 
 // tracedWorlds are of one mutex without what the specification leaves out: re-entry, Extend and ForceUnlock.
