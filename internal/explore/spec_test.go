@@ -8,6 +8,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -75,10 +76,10 @@ func (q *quint) run(args ...string) (said string, ok bool) {
 	return string(text), err == nil
 }
 
-// simulate follows random paths through the small instance, and says which invariant broke.
-func (q *quint) simulate(invariants ...string) (said string, ok bool) {
-	return q.run(append([]string{"run", "small.qnt", "--backend=typescript", "--max-steps=60", "--verbosity=1",
-		"--max-samples=" + strconv.Itoa(*samplesFlag), "--seed=" + strconv.FormatUint(*seedFlag, 10), "--invariants"}, invariants...)...)
+// simulate follows random paths through the small instance until an invariant breaks. False: one does.
+func (q *quint) simulate(paths int, invariants ...string) (said string, ok bool) {
+	return q.run(append([]string{"run", "small.qnt", "--backend=typescript", "--max-steps=50", "--verbosity=1",
+		"--max-samples=" + strconv.Itoa(paths), "--seed=" + strconv.FormatUint(*seedFlag, 10), "--invariants"}, invariants...)...)
 }
 
 // The invariants, as docs/RELIABILITY.md names them.
@@ -95,7 +96,7 @@ func TestSpec(t *testing.T) {
 		}
 	}
 	began := time.Now()
-	if said, ok := q.simulate(specified...); !ok {
+	if said, ok := q.simulate(*samplesFlag, specified...); !ok {
 		t.Fatalf("%s", said)
 	}
 	t.Logf("%d random paths, %v", *samplesFlag, time.Since(began).Round(time.Second))
@@ -104,7 +105,9 @@ func TestSpec(t *testing.T) {
 // It could be untrue: each invariant breaks when what guards it is taken away.
 func TestSpecSaysSomething(t *testing.T) {
 	for _, m := range []struct{ name, invariant, old, new string }{
-		{"a release that does not look who the owner is", "exclusion",
+		{"an acquire that does not look who the owner is", "exclusion",
+			"else if (k.owner == c.id) prolonged else (k, No)\n      | Renew", "else ({ owner: c.id, ends: end }, Yes)\n      | Renew"},
+		{"a release that does not look who the owner is", "holdsHaveKeys",
 			"| Release => if (k.owner == c.id) (NOKEY, Yes) else (k, No)", "| Release => (NOKEY, Yes)"},
 		{"a deadline that counts from the answer", "deadlineBeforeExpiry",
 			"max(t.deadline, c.sent + c.lease", "max(t.deadline, en.clock + c.lease"},
@@ -120,7 +123,7 @@ func TestSpecSaysSomething(t *testing.T) {
 		{"a renewal that makes a lease shorter", "noLowerTtl",
 			"ends: max(k.ends, end)", "ends: end"},
 		{"an acquire that takes the lock at any time", "nothingIsLeft",
-			"if (now / MS * MS > c.notAfter) (k, Late)\n        else ", ""},
+			"if (late(c, now)) (k, Late)\n        else ", ""},
 		{"an uncertain acquire that is forgotten", "nothingIsLeft",
 			"if (t.unsure > sent) rest.orphaned(t.id, t.unsure) else rest", "rest"},
 		{"a swap without an answer that is forgotten", "nothingIsLeft",
@@ -134,7 +137,7 @@ func TestSpecSaysSomething(t *testing.T) {
 			}
 			q.write("lock.qnt", strings.Replace(text, m.old, m.new, 1))
 			began := time.Now()
-			said, ok := q.simulate(m.invariant)
+			said, ok := q.simulate(10_000, m.invariant)
 			if ok || !strings.Contains(said, "Invariant violated") {
 				t.Fatalf("%s holds in spite of it:\n%s", m.invariant, said)
 			}
@@ -152,8 +155,8 @@ func TestSpecTakesThePathsOfTheCode(t *testing.T) {
 		path := follow(tracedWorlds[n%len(tracedWorlds)], redismodel.NewInterpreter(), *seedFlag+uint64(n), *stepsFlag)
 		paths, events = append(paths, path), events+len(path)
 	}
-	if path, at, said := q.replay(paths); path >= 0 {
-		t.Fatalf("seed %d: %s", *seedFlag+uint64(path), refusal(paths[path], at, said))
+	for n, r := range q.replay(paths) {
+		t.Fatalf("seed %d: %s", *seedFlag+uint64(n), r.tell(paths[n]))
 	}
 	t.Logf("%d paths, %d events, %v", *tracesFlag, events, time.Since(began).Round(time.Second))
 }
@@ -163,20 +166,46 @@ func TestSpecRefusesAWrongPath(t *testing.T) {
 	q := newQuint(t)
 	right := follow(tracedWorlds[0], redismodel.NewInterpreter(), 1, *stepsFlag)
 	var paths [][]event
-	var want []int
-	for _, wrong := range []struct{ old, new string }{
-		{`"answer":{"tag":"Yes"`, `"answer":{"tag":"No"`},  // which was not given
-		{`"phase":{"tag":"Ours"`, `"phase":{"tag":"Dead"`}, // the tenure is not
-		{`{"tag":"Execute"`, `{"tag":"Pass"`},
+	var wrong []int
+	for _, lie := range []struct{ in, old, new string }{
+		{"Hear", `"Yes"`, `"No"`},
+		{"Execute", `"refused":false`, `"refused":true`},
+		{"Execute", `"sent":`, `"sent":1`},
+		{"Ask", `"Acquire"`, `"Release"`},
+		{"Grant", `"e":0`, `"e":1`},
+		{"Check", `"now":`, `"now":1`},
+		{"Check", `"ends":2`, `"ends":3`},
+		{"Check", `"phase":{"tag":"Ours"`, `"phase":{"tag":"Dead"`},
+		{"Check", `"deadline":1`, `"deadline":2`},
+		{"Check", `"waits":{"#set":[{"tag":"Acquire"`, `"waits":{"#set":[{"tag":"Renew"`},
+		{"Check", `"holds":{"#set":[]`, `"holds":{"#set":[{"caller":0,"deadline":1,"id":{"engine":0,"n":1}}]`},
 	} {
-		_ = wrong
+		path := slices.Clone(right)
+		at := slices.IndexFunc(path, func(e event) bool {
+			return e.Event.(variant).Tag == lie.in && strings.Contains(e.text(), lie.old)
+		})
+		if at < 0 {
+			t.Fatalf("no %s with %s is in it", lie.in, lie.old)
+		}
+		path[at].Event = json.RawMessage(strings.Replace(path[at].text(), lie.old, lie.new, 1))
+		paths, wrong = append(paths, path), append(wrong, at)
 	}
-	_, _, _, _ = q, right, paths, want
+	refused := q.replay(paths)
+	for n, at := range wrong {
+		if r, is := refused[n]; !is || r.at != at {
+			t.Errorf("%s: refused %v at %d, want %d", paths[n][at].text(), is, r.at, at)
+		}
+	}
 }
 
-// replay has the specification take paths. It tells the first that it did not take, which event of it, and the state before
-// it; -1: it took all.
-func (q *quint) replay(paths [][]event) (path, at int, said string) {
+// refusal is an event that the specification does not take, and its state before.
+type refusal struct {
+	at    int
+	state string
+}
+
+// replay has the specification take paths. It returns those that it does not take.
+func (q *quint) replay(paths [][]event) map[int]refusal {
 	q.t.Helper()
 	args := []string{filepath.Join(specDir, "replay.js")}
 	for i, events := range paths {
@@ -184,32 +213,40 @@ func (q *quint) replay(paths [][]event) (path, at int, said string) {
 		if err != nil {
 			q.t.Fatal(err)
 		}
-		args = append(args, filepath.Join(q.dir, fmt.Sprintf("%d.itf.json", i)))
-		q.write(filepath.Base(args[i+1]), string(text))
+		name := fmt.Sprintf("%d.itf.json", i)
+		q.write(name, string(text))
+		args = append(args, filepath.Join(q.dir, name))
 	}
-	text, err := exec.Command("node", args...).CombinedOutput()
-	if err == nil {
-		return -1, -1, ""
+	said, err := exec.Command("node", args...).CombinedOutput()
+	refused := make(map[int]refusal)
+	for _, found := range isRefused.FindAllStringSubmatch(string(said), -1) {
+		path, _ := strconv.Atoi(found[1])
+		at, _ := strconv.Atoi(found[2])
+		refused[path] = refusal{at, found[3]}
 	}
-	found := refused.FindSubmatch(text)
-	if found == nil {
-		q.t.Fatalf("%v: %s", err, text)
+	if (err != nil) != (len(refused) > 0) {
+		q.t.Fatalf("replay.js: %v\n%s", err, said)
 	}
-	path, _ = strconv.Atoi(string(found[1]))
-	at, _ = strconv.Atoi(string(found[2]))
-	return path, at, string(found[3])
+	return refused
 }
 
-var refused = regexp.MustCompile(`(?s)^(\d+).itf.json refused (\d+)\n(.*?)\n($|\d+.itf.json)`)
+var isRefused = regexp.MustCompile(`(?s)(\d+)\.itf\.json refused (\d+)\n(\{.*?\n\})`)
 
-// refusal tells of an event that the specification did not take, with the last ones and its state before it.
-func refusal(events []event, at int, state string) string {
+// tell tells of the refusal, and of what was taken before.
+func (r refusal) tell(events []event) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "the specification refuses event %d:\n", at)
-	for i := max(at-30, 0); i <= at; i++ {
-		text, _ := json.Marshal(events[i].Event)
-		fmt.Fprintf(&b, "%5d  %-16s %s\n", i, events[i].Meta.Move, text)
+	fmt.Fprintf(&b, "the specification refuses event %d:\n", r.at)
+	for i := max(r.at-30, 0); i <= r.at; i++ {
+		fmt.Fprintf(&b, "%5d  %-16s %s\n", i, events[i].Meta.Move, events[i].text())
 	}
-	fmt.Fprintf(&b, "its state before:\n%s\n", state)
+	fmt.Fprintf(&b, "its state before:\n%s\n", r.state)
 	return b.String()
+}
+
+func (e event) text() string {
+	text, err := json.Marshal(e.Event)
+	if err != nil {
+		panic(err)
+	}
+	return string(text)
 }
