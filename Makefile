@@ -17,7 +17,7 @@ BENCH ?= .
 FOR ?= 10m
 COUNT ?= 1
 
-.PHONY: help test prepare lint race redisson figures cross nested explore bubble explore-selftest mutants fuzz bench micro interop chaos chaos-selftest chaos-rivals soak
+.PHONY: help test prepare lint race redisson figures cross nested explore bubble spec explore-selftest mutants fuzz bench micro interop chaos chaos-selftest chaos-rivals soak
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-17s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
@@ -94,6 +94,9 @@ explore-selftest: ## explorer and bubble on engines with planted bugs: each must
 mutants: prepare ## mistakes in scripts and gates, one at a time: do tests notice? ONLY=lua|go PACKAGE=x SHARD=1/4 JSON=file AGAIN=1
 	@$(GO) -C internal/mutants run . -results $(abspath $(or $(JSON),mutants.json)) $(if $(ONLY),-only $(ONLY)) \
 		$(if $(PACKAGE),-package $(PACKAGE)) $(if $(SHARD),-shard $(SHARD)) $(if $(AGAIN),-again)
+
+spec: ## the specification: SAMPLES random paths, what makes it untrue, TRACES paths of the code; SEED=n begins there
+	@.ci/spec $(if $(SAMPLES),-samples $(SAMPLES)) $(if $(TRACES),-traces $(TRACES)) $(if $(SEED),-seed $(SEED))
 
 fuzz: ## every fuzz target for FUZZTIME (60s)
 	@for package in $$($(GO) list ./...); do \

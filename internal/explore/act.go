@@ -43,12 +43,14 @@ func (c *caller) unlock() {
 	e := c.e
 	if e.now() >= c.hold.Deadline() {
 		c.over = true
+		e.s.trace.ended(c)
 		e.post(c, "has found its hold over", func(now gate.Time) {
 			c.hold.Cell.Machine.Unlock(now, &c.hold, nil, &e.fx)
 		})
 		return
 	}
 	c.unlocked = true
+	e.s.trace.ended(c)
 	c.release = &ack{s: c.s, what: "Unlock", by: c}
 	e.post(c, "unlocks", func(now gate.Time) {
 		c.hold.Cell.Machine.Unlock(now, &c.hold, c.release, &e.fx)
@@ -114,6 +116,7 @@ func (e *engine) end() {
 func (e *engine) die() {
 	e.dead = true
 	e.scatter()
+	e.s.trace.died(e)
 	clear(e.s.subscribers[e.number])
 	e.messages, e.mail, e.wishes, e.outbox, e.paused = nil, nil, nil, nil, false
 }

@@ -46,6 +46,7 @@ func (c *caller) Settle(out gate.Outcome) bool {
 	}
 	switch out.Why {
 	case gate.Granted:
+		c.s.trace.granted(c)
 		c.s.granted(c)
 	case gate.Doubtful:
 		c.s.counted.missing += c.kept.n
@@ -62,6 +63,7 @@ func (c *caller) End(why gate.Why) {
 		c.s.violate("holds-end-once", "%v was told of the end of a hold that it never had", c)
 	}
 	c.over = true
+	c.s.trace.ended(c)
 }
 
 // finished reports whether nothing more will become of it.

@@ -162,9 +162,11 @@ func (e *engine) turn(what string, mail func(now gate.Time)) {
 	if e.s.log != nil {
 		e.s.note("    %v: %s", e, what)
 	}
+	e.s.trace.reads(e, now)
 	e.ringDue(now)
 	if mail != nil {
 		mail(now)
+		e.s.trace.asks(e)
 	}
 	e.ringDue(now)
 	e.timeOut(now)
@@ -194,6 +196,7 @@ func (e *engine) ringDue(now gate.Time) {
 	for _, c := range e.cells {
 		if c != nil && c.Machine.NextAlarm() <= now {
 			c.Machine.Wake(now, &e.fx)
+			e.s.trace.asks(e)
 			if at := c.Machine.NextAlarm(); at <= now {
 				e.s.violate("no-spin", "%v: the alarm of %s is still due after it rang", e, c.Name)
 			}
@@ -263,6 +266,7 @@ const mostPasses = 8
 
 // collect moves commands to the outbox; false: none waits there.
 func (e *engine) collect() bool {
+	e.s.trace.collected(e)
 	for op := range e.fx.Commands {
 		for i := range e.fx.Commands[op] {
 			c := &e.fx.Commands[op][i]
@@ -284,6 +288,7 @@ func (e *engine) send(now gate.Time) {
 			e.s.note("      %v sends %v %s", e, c.Op, describe(f))
 		}
 		e.flights = append(e.flights, f)
+		e.s.trace.sent(e, f)
 	}
 	e.outbox = e.outbox[:0]
 }
@@ -309,9 +314,11 @@ func (e *engine) answer(now gate.Time, c *gate.Command) {
 		e.s.note("      %v hears of its %v of %s, tenure %d: %s %d", e, c.Op, c.Cell.Name, c.ID, resultNames[c.Result], c.Reply)
 	}
 	if millis, late := c.Reply.Late(); late && c.Result == gate.Answered {
-		e.encoder.Learn(millis, now)
+		e.encoder.Learn(millis, e.now()) // the dispatcher reads its clock anew when answers have come
 	}
+	e.s.trace.hears(e, now, c)
 	c.Cell.Machine.Answer(now, c, &e.fx)
+	e.s.trace.asks(e)
 }
 
 var resultNames = [...]string{"answered", "not sent", "again", "denied", "unknown", "alone", "elsewhere"}

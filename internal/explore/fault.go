@@ -135,6 +135,7 @@ func (s *state) destroy(f Fault) {
 	if f == LoseKey {
 		s.note("    the key of %s vanishes", nameOf(0))
 		s.do("DEL", nameOf(0))
+		s.trace.lost()
 		return
 	}
 	back := 1
@@ -143,6 +144,7 @@ func (s *state) destroy(f Fault) {
 	}
 	s.note("    a replica takes over that lacks the last %d changes", back)
 	s.server.Restore(s.history[len(s.history)-back])
+	s.trace.lost()
 	s.pass(s.now + 1e6) // nothing takes over in no time
 	s.history = nil
 	for _, e := range s.engines {
@@ -182,6 +184,7 @@ func (e *engine) fail(f Fault) {
 		e.paused, e.inTurn, e.failed = true, false, e.s.age
 	case PauseInTurn:
 		e.paused, e.inTurn, e.pausedAt, e.failed = true, true, e.now(), e.s.age
+		e.s.trace.reads(e, e.pausedAt)
 	case Die:
 		e.crashed, e.cutOff = true, true
 		e.s.counted.unknown = e.s.w.Kind != gate.PermitKind // what it had taken and given is known to nobody
@@ -264,6 +267,7 @@ func (e *engine) resume() {
 		for _, l := range mail {
 			l.note(e)
 			l.do(before)
+			e.s.trace.asks(e)
 		}
 		for _, c := range e.s.callers {
 			if c.e == e && c.hasHold() { // nobody has looked at a hold that was over, and was prolonged unseen
@@ -271,6 +275,7 @@ func (e *engine) resume() {
 			}
 		}
 		now := e.now()
+		e.s.trace.reads(e, now)
 		e.ringDue(now)
 		e.timeOut(now)
 		e.finish(now)
@@ -280,6 +285,7 @@ func (e *engine) resume() {
 		for _, l := range mail {
 			l.note(e)
 			l.do(now)
+			e.s.trace.asks(e)
 		}
 	})
 }

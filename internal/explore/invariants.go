@@ -25,6 +25,7 @@ func (s *state) check() {
 		}
 	}
 	s.counted.check(s)
+	s.trace.check()
 }
 
 // checkFinal: a hold that was over once is over.

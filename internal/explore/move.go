@@ -387,6 +387,7 @@ func (s *state) ownerOf(name int) string {
 
 // apply plays a move. False: it is not possible now.
 func (s *state) apply(m Move) bool {
+	s.trace.begins(m)
 	var e *engine
 	if m.engine >= 0 {
 		if int(m.engine) >= len(s.engines) {

@@ -31,6 +31,8 @@ type state struct {
 	tape *tape
 	log  *[]string // what happens, in words; nil: nobody reads it
 
+	trace *trace // what happens, in the words of the specification; nil: nobody reads it
+
 	destroyed bool  // data was
 	token     int64 // the last fencing token that was given
 	counted   counts
@@ -114,6 +116,7 @@ func (s *state) run(f *flight) {
 	if s.log != nil {
 		s.note("      redis runs %v %s: %d", f.Op, describe(f), f.answer)
 	}
+	s.trace.ran(f)
 	for _, m := range r.messages {
 		for _, e := range s.listeners(m.channel, false) {
 			if !e.dead {
@@ -209,7 +212,9 @@ func (s *state) nextInstant() int64 {
 
 // pass moves true time. A probe is answered soon, or not at all: a link that broke before is down then.
 func (s *state) pass(at int64) {
+	from := s.now
 	s.now = at
+	s.trace.passed(from)
 	s.server.Micros = s.serverMicros()
 	for _, e := range s.engines {
 		if e.link == linkBroken && !e.dead {

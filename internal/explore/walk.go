@@ -13,13 +13,22 @@ func Walk(w *World, in *redismodel.Interpreter, seed uint64, steps int) (result 
 	r := rand.New(rand.NewPCG(seed, uint64(len(w.Name))))
 	var path []Move
 	defer func() {
-		result.Elapsed = time.Since(began)
+		result.Elapsed, result.Steps = time.Since(began), len(path)
 		if v := caught(recover()); v != nil {
 			result.Found = &Finding{w, v.invariant, v.text, path}
 			result.Found.shrink(in)
 		}
 	}()
 	s := newState(w, in, nil, nil)
+	s.wander(r, steps, &path)
+	result.Depth = len(path)
+	s.calm()
+	result.Ends = 1
+	return result
+}
+
+// wander makes at most so many moves at random, and notes each in path.
+func (s *state) wander(r *rand.Rand, steps int, path *[]Move) {
 	var moves []Move
 	for range steps {
 		moves = s.moves(moves[:0])
@@ -27,15 +36,10 @@ func Walk(w *World, in *redismodel.Interpreter, seed uint64, steps int) (result 
 			break
 		}
 		m := choose(moves, r)
-		path = append(path, m)
+		*path = append(*path, m)
 		s.apply(m)
 		s.check()
-		result.Steps++
 	}
-	result.Depth = len(path)
-	s.calm()
-	result.Ends = 1
-	return result
 }
 
 // choose takes faults seldom, and calls less often than what follows from them.
