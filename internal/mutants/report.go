@@ -20,9 +20,9 @@ func (c *count) add(o count) {
 	c.open += o.open
 }
 
-// percent is how many of all were killed.
+// percent is how many of those that were tried, or are explained, were killed.
 func (c *count) percent() float64 {
-	return 100 * float64(c.units+c.explorer) / float64(max(c.mutants, 1))
+	return 100 * float64(c.units+c.explorer) / float64(max(c.mutants-c.open, 1))
 }
 
 func (c *count) row(out io.Writer, name string) {

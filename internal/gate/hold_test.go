@@ -1,0 +1,21 @@
+package gate
+
+import "testing"
+
+// Only holds of an Owner are counted.
+func TestHoldsAreCountedByOwner(t *testing.T) {
+	var alone Hold
+	if n := alone.Count(); n != 0 {
+		t.Errorf("a hold without an Owner counts %d, want 0", n)
+	}
+	family := &kin{owner: 7}
+	first, second := Hold{kin: family}, Hold{kin: family}
+	family.add(2)
+	if first.Count() != 2 || second.Count() != 2 || first.owner() != 7 {
+		t.Errorf("two holds of Owner %d count %d and %d, want 7, 2, 2", first.owner(), first.Count(), second.Count())
+	}
+	first.end()
+	if n := second.Count(); n != 1 {
+		t.Errorf("after the end of one the other counts %d, want 1", n)
+	}
+}
