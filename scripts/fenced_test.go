@@ -13,9 +13,9 @@ func TestFencingTokens(t *testing.T) {
 	b := realBox(t)
 	keys := []string{one, counter}
 	for last, want := range map[string]string{
-		"":                 strconv.Itoa(frozenMicros),
-		"no number":        strconv.Itoa(frozenMicros),
-		"7":                strconv.Itoa(frozenMicros),
+		"":                 strconv.FormatInt(frozenMicros, 10),
+		"no number":        strconv.FormatInt(frozenMicros, 10),
+		"7":                strconv.FormatInt(frozenMicros, 10),
 		"1000000999124":    "1000000999188",
 		"9007199254740927": "9007199254740991",
 		"9007199254740928": fault(scripts.OutOfRange),

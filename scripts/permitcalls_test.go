@@ -10,14 +10,14 @@ import (
 )
 
 // permitsEnding sets up free permits, and held ones, numbered from 1 on, that end so many ms from the frozen now.
-func permitsEnding(b *box, free int, in ...int) {
+func permitsEnding(b *box, free int, in ...int64) {
 	b.must("SET", one, strconv.Itoa(free))
 	for i, in := range in {
-		b.must("ZADD", permitKeys[1], strconv.Itoa(frozenNow+in), idOf(uint64(i+1)))
+		b.must("ZADD", permitKeys[1], strconv.FormatInt(frozenNow+in, 10), idOf(uint64(i+1)))
 	}
 }
 
-func (b *box) takePermits(number, n int) string {
+func (b *box) takePermits(number uint64, n int) string {
 	return b.eval(frozen(scripts.PermitTake), permitKeys, "PUBLISH", 0, engineBytes, number, 0, n, hour, nobody)
 }
 
@@ -27,19 +27,19 @@ func TestPermitTake(t *testing.T) {
 	for _, c := range []struct {
 		what  string
 		free  int
-		held  []int
+		held  []int64
 		n     int
 		reply string
 		left  string // free permits afterwards
 	}{
 		{"as many as there are", 2, nil, 2, "1", "0"},
 		{"one more", 2, nil, 3, "-1", "2"},
-		{"those that are over count", 1, []int{0, -5}, 3, "1", "0"},
-		{"those that end next do not", 1, []int{1, 5}, 2, "-3", "1"},
-		{"the wait is that for the first", 0, []int{5000, 90000}, 1, "-5002", "0"},
-		{"too few with those that are over", 0, []int{-5, 7000}, 2, "-7002", "1"},
-		{"what never ends is not waited for", 0, []int{922337203685477 - frozenNow}, 1, "-1", "0"},
-		{"what ends in the last year of Lua is", 0, []int{922337203685476 - frozenNow}, 1, fmt.Sprint(-(922337203685476 - frozenNow) - 2), "0"},
+		{"those that are over count", 1, []int64{0, -5}, 3, "1", "0"},
+		{"those that end next do not", 1, []int64{1, 5}, 2, "-3", "1"},
+		{"the wait is that for the first", 0, []int64{5000, 90000}, 1, "-5002", "0"},
+		{"too few with those that are over", 0, []int64{-5, 7000}, 2, "-7002", "1"},
+		{"what never ends is not waited for", 0, []int64{922337203685477 - frozenNow}, 1, "-1", "0"},
+		{"what ends in the last year of Lua is", 0, []int64{922337203685476 - frozenNow}, 1, fmt.Sprint(int64(-(922337203685476 - frozenNow) - 2)), "0"},
 	} {
 		t.Run(c.what, func(t *testing.T) {
 			b := b.fresh(t)
@@ -48,7 +48,7 @@ func TestPermitTake(t *testing.T) {
 			b.want(b.must("GET", one), c.left, "free")
 			if c.reply == "1" {
 				for i := range c.n {
-					b.want(b.must("ZSCORE", permitKeys[1], idOf(0x0102030405+uint64(i))), strconv.Itoa(frozenNow+3_600_000), "the end")
+					b.want(b.must("ZSCORE", permitKeys[1], idOf(0x0102030405+uint64(i))), strconv.FormatInt(frozenNow+3_600_000, 10), "the end")
 				}
 			}
 		})
