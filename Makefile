@@ -10,14 +10,14 @@ NESTED := $(patsubst %/go.mod,%,$(filter-out tools/go.mod,$(wildcard */go.mod */
 CROSS := linux/386 darwin/arm64 windows/amd64
 
 # What make test does, in this order.
-STAGES := prepare lint race redisson figures cross nested bubble spec
+STAGES := prepare lint race redisson figures cross nested bubble specified
 
 FUZZTIME ?= 60s
 BENCH ?= .
 FOR ?= 10m
 COUNT ?= 1
 
-.PHONY: help test prepare lint race redisson figures cross nested explore bubble spec fuzz bench micro interop chaos chaos-selftest chaos-rivals soak
+.PHONY: help test prepare lint race redisson figures cross nested explore bubble spec specified fuzz bench micro interop chaos chaos-selftest chaos-rivals soak
 .NOTPARALLEL:
 
 help: ## this list
@@ -88,8 +88,11 @@ bubble: ## whole engines in virtual time, with faults and pauses, for VIRTUAL (1
 	@echo "== go test -tags wheellock_stall, engines in virtual time"
 	@$(GO) -C internal/explore test -count 1 -timeout 0 -tags wheellock_stall -v -run '^TestBubble' ./bubble -args -for $(or $(VIRTUAL),1h) $(if $(SEED),-seed $(SEED))
 
-spec: prepare ## the specification: SAMPLES random paths, what makes it untrue, TRACES paths of the code; SEED=n begins there
+spec: prepare ## the specification: SAMPLES (400) random paths, what makes it untrue, TRACES (100) paths of the code; SEED=n
 	@.ci/spec $(if $(SAMPLES),-samples $(SAMPLES)) $(if $(TRACES),-traces $(TRACES)) $(if $(SEED),-seed $(SEED))
+
+specified: prepare # a slice of make spec
+	@SKIP=SaysSomething .ci/spec -samples 100 -traces 60 $(if $(SEED),-seed $(SEED))
 
 fuzz: ## every fuzz target for FUZZTIME (60s)
 	@for package in $$($(GO) list ./...); do \
