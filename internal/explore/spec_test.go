@@ -164,7 +164,7 @@ func TestSpecRefusesAWrongPath(t *testing.T) {
 	var wrong []int
 	for _, lie := range []struct{ in, old, new string }{
 		{"Hear", `"Yes"`, `"No"`},
-		{"Execute", `"refused":false`, `"refused":true`},
+		{"Send", `"notAfter":2`, `"notAfter":9`},
 		{"Execute", `"sent":`, `"sent":1`},
 		{"Ask", `"Acquire"`, `"Release"`},
 		{"Grant", `"e":0`, `"e":1`},
