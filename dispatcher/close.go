@@ -14,7 +14,8 @@ func (d *Dispatcher) close(now gate.Time) {
 	if d.closing {
 		return
 	}
-	d.closing, d.closeBy = true, now+closeTime
+	// now may be long ago, when the loop stood still: the time is for what comes from here on.
+	d.closing, d.closeBy = true, d.cfg.Clock.Now()+closeTime
 	d.each(func(m gate.Machine) { m.Close(now, &d.fx) })
 }
 

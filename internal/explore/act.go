@@ -96,7 +96,7 @@ func (c *caller) change() {
 func (e *engine) close() {
 	e.closing, e.closeBy = true, gate.Never
 	e.post(nil, "it closes", func(now gate.Time) {
-		e.closeBy = now + gate.LateWindow + closeGrace
+		e.closeBy = e.now() + gate.LateWindow + closeGrace
 		e.each(func(m gate.Machine) { m.Close(now, &e.fx) })
 	})
 }
@@ -109,6 +109,9 @@ func (e *engine) end() {
 	e.s.note("    %v: it has closed", e)
 	e.each(func(m gate.Machine) { m.Wake(gate.Centuries, &e.fx) })
 	e.cutOff = e.link != linkUp || e.now() >= e.closeBy
+	if e.cutOff && e.s.w.Kind != gate.PermitKind { // Close waits no longer: what was not answered is known to nobody
+		e.s.counted.unknown = true
+	}
 	e.die()
 }
 

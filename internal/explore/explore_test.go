@@ -141,6 +141,8 @@ func TestFindings(t *testing.T) {
 			`A.lock A.run A.arrive A.lock A.break unlock B.lock B.run B.arrive B.confirm B.run B.arrive tick A.mend A.run A.arrive B.hear B.run B.arrive unlock#2 B.run A.run A.arrive B.arrive run-stray tick`},
 		"a later waiter of the same engine stands first": {"big fair",
 			`B.try-fixed@1 B.run C.lock-owned failover-1 run-stray C.try@1 C.lock@1 tick C.lock@1 C.mend failover-1 run-stray run-stray C.force@1`},
+		"Close gives up in the turn in which it began, because that turn began long ago": {"big semaphore",
+			`D.acquire D.pause-in-turn D.close D.run tick`},
 	} {
 		t.Run(name, func(t *testing.T) { replayed(t, f.world, f.moves) })
 	}
