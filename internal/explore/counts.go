@@ -2,6 +2,7 @@ package explore
 
 import (
 	"strconv"
+	"time"
 
 	"github.com/wheellock/wheellock/internal/gate"
 	"github.com/wheellock/wheellock/scripts"
@@ -15,8 +16,20 @@ type counts struct {
 	missing int64 // permits of those who were told that nobody knows whether they have them
 	asked   int64 // changes that were asked for
 	opened  bool  // the latch has been seen open
-	unknown bool  // data was destroyed, or an engine crashed: nothing is counted any more
+	unknown bool  // data was destroyed, an engine crashed or a receipt ran out: nothing is counted any more
+
+	doubts [4]doubt // by engine
 }
+
+// doubt is a call that may have run, though its answer was lost.
+type doubt struct {
+	id    uint64 // 0: there is none
+	since gate.Time
+}
+
+// receiptTime is for how long an engine asks what became of a call without owner: its receipt stands for little longer
+// (receipt.lua). What a call did whose answer did not come in that time is known to nobody.
+const receiptTime = gate.Time(50 * time.Second)
 
 // begin sets up what stands in Redis when the world begins.
 func (s *state) begin() {
@@ -54,6 +67,25 @@ func (n *counts) acknowledged(s *state, a *ack) {
 	}
 }
 
+// hears notes which call of an engine is in doubt. now is the engine's time.
+func (n *counts) hears(e *engine, now gate.Time, c *gate.Command) {
+	if c.Op != gate.Take && c.Op != gate.Give {
+		return
+	}
+	d := &n.doubts[e.number]
+	n.unknown = n.unknown || d.over(now)
+	_, late := c.Reply.Late()
+	switch {
+	case c.Result == gate.Unknown && d.id != c.ID:
+		*d = doubt{c.ID, c.Sent}
+	case c.Result == gate.Answered && !late && c.Reply.Fault() == scripts.None:
+		*d = doubt{}
+	}
+}
+
+// over reports whether an engine asks no more what became of it.
+func (d *doubt) over(now gate.Time) bool { return d.id != 0 && now >= d.since+receiptTime }
+
 // check: the permits of valid holds are not more than there are.
 func (n *counts) check(s *state) {
 	if s.w.Kind != gate.PermitKind {
@@ -72,6 +104,9 @@ func (n *counts) check(s *state) {
 
 // checkCalm: when all has come to rest, Redis has what users were told.
 func (n *counts) checkCalm(s *state) {
+	for i, e := range s.engines {
+		n.unknown = n.unknown || n.doubts[i].over(e.now())
+	}
 	if n.unknown || s.w.Count == 0 {
 		return
 	}

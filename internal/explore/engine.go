@@ -317,6 +317,7 @@ func (e *engine) answer(now gate.Time, c *gate.Command) {
 		e.encoder.Learn(millis, e.now()) // the dispatcher reads its clock anew when answers have come
 	}
 	e.s.trace.hears(e, now, c)
+	e.s.counted.hears(e, now, c)
 	c.Cell.Machine.Answer(now, c, &e.fx)
 	e.s.trace.asks(e)
 }

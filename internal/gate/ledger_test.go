@@ -309,3 +309,34 @@ func TestARefusalNeverHidesWhatAnEarlierCopyTook(t *testing.T) {
 		t.Errorf("%d of %d permits are left, and nobody has the others", c.redis.permits, poolSize)
 	}
 }
+
+// Permits that came for a caller who has gone are the engine's to give back, also where Redis refuses that for a reason that does
+// not pass by itself: nobody else will.
+func TestPermitsOfNobodyAreGivenBackUntilRedisTakesThem(t *testing.T) {
+	c := newDuel(t, 1)
+	b := &borrower{}
+	b.w = Waiter{By: b, N: 2}
+	c.step(0, func(m Machine, fx *Effects) { m.Ask(c.now, &b.w, fx) })
+	b.gone = true
+	c.step(0, func(m Machine, fx *Effects) { m.Abandon(c.now, &b.w, fx) })
+	c.carry(0, 0)
+	for range 100 { // refused for longer than a change of a caller is repeated
+		if len(c.boxes[0]) != 1 || c.boxes[0][0].Op != Give || c.boxes[0][0].N != 2 {
+			t.Fatalf("on their way are %v, want a Give of 2", c.boxes[0])
+		}
+		command := c.boxes[0][0]
+		c.boxes[0] = nil
+		command.Result, command.Reply = Answered, scripts.Reply(-1<<51-scripts.Reply(scripts.NoPerm))
+		c.step(0, func(m Machine, fx *Effects) { m.Answer(c.now, &command, fx) })
+		at := c.cells[0].Machine.NextAlarm()
+		if len(c.boxes[0]) != 0 || at < c.now+100*time.Millisecond || at > c.now+2*time.Second || c.cells[0].Machine.Idle() {
+			t.Fatalf("refused, it sent %v at once, and would wake after %v", c.boxes[0], at-c.now)
+		}
+		c.now = at
+		c.wake()
+	}
+	c.settle()
+	if c.redis.permits != poolSize || !c.cells[0].Machine.Idle() {
+		t.Errorf("%d of %d permits are there", c.redis.permits, poolSize)
+	}
+}

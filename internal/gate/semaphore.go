@@ -13,13 +13,31 @@ import (
 // meanwhile go to the next, or back.
 type Semaphore struct {
 	ledger
-	loose int64 // taken, and nobody's yet
+	loose  int64 // taken, and nobody's yet
+	giveAt Time  // when loose ones may be given back
+}
+
+// surplus is loose permits that are being given back.
+type surplus struct {
+	s *Semaphore
+	n int64
+}
+
+// Settle keeps those that Redis has refused: they are tried again as long as the engine lives. Where nobody knows whether
+// they were given, they are not given twice; and a key that holds something else has no permits.
+func (g *surplus) Settle(out Outcome) bool {
+	if out.Why == Refused {
+		g.s.loose += g.n
+	} else {
+		g.s.giveAt = 0
+	}
+	return true
 }
 
 func newSemaphore() Machine { return &Semaphore{} }
 
 func (s *Semaphore) reset(cfg *Config) {
-	s.loose = 0
+	s.loose, s.giveAt = 0, 0
 	s.ledger.reset(cfg, s)
 }
 
@@ -88,10 +106,22 @@ func (s *Semaphore) heard(now Time, c *Command, fx *Effects) {
 }
 
 // left gives back what nobody wants.
-func (s *Semaphore) left(Time) (Change, bool) {
+func (s *Semaphore) left(now Time) (Change, bool) {
 	n := s.loose
-	s.loose = 0
-	return Change{Op: Give, N: n}, n > 0
+	if n == 0 || now < s.giveAt {
+		return Change{}, false
+	}
+	s.loose, s.giveAt = 0, now+deniedPause // for the case that it is refused
+	return Change{Op: Give, N: n, Ack: &surplus{s, n}}, true
+}
+
+// NextAlarm is the first instant at which time alone changes something.
+func (s *Semaphore) NextAlarm() Time {
+	at := s.ledger.NextAlarm()
+	if s.loose > 0 && s.call.Op == None {
+		at = min(at, s.giveAt)
+	}
+	return at
 }
 
 // lost is a question whose answer will never come: what it took for those at the head is gone, and they are told.
