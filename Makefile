@@ -18,14 +18,17 @@ FOR ?= 10m
 COUNT ?= 1
 
 .PHONY: help test prepare lint race redisson figures cross nested explore bubble spec explore-selftest mutants fuzz bench micro interop chaos chaos-selftest chaos-rivals soak
+
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-17s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 test: ## all that a change must pass, as CI runs it
 	@took=; for stage in $(STAGES); do \
 		began=$$(date +%s); \
-		case $$stage in *+*) at_once='-j2 --output-sync=target';; *) at_once=;; esac; \
-		$(MAKE) --no-print-directory $$at_once $$(echo $$stage | tr + ' ') || exit 1; \
+		case $$stage in \
+			*+*) echo $$stage | tr + '\n' | sed 's|^|$(MAKE) --no-print-directory |' | .ci/two-at-once;; \
+			*) $(MAKE) --no-print-directory $$stage;; \
+		esac || exit 1; \
 		took="$$took, $$stage $$(($$(date +%s) - began)) s"; \
 		echo "== make $$stage: $${took##*, $$stage }"; \
 	done; \
@@ -78,8 +81,9 @@ cross: ## builds for other machines, 32-bit tests
 	fi
 
 nested: ## the modules inside, two at a time: build, vet, tests
-	@printf '%s\n' $(NESTED) | xargs -P 2 -I{} sh -c 'said=$$(cd {} && $(GO) build ./... && $(GO) vet ./... && $(GO) test ./... 2>&1); rc=$$?; \
-		printf "== %s: go vet, go test\n%s\n" {} "$$said"; exit $$rc'
+	@for module in $(NESTED); do \
+		echo "echo == $$module: go vet, go test && cd $$module && $(GO) build ./... && $(GO) vet ./... && $(GO) test ./..."; \
+	done | .ci/two-at-once
 
 explore: ## every order of events in small worlds, and DEEP (20000) random paths through big ones; SEED=n begins there
 	@$(GO) -C internal/explore test -count 1 -timeout 0 -v -run '^(TestSearch|TestWalk)$$' . -args -full -walks $(or $(DEEP),20000) $(if $(SEED),-seed $(SEED))

@@ -17,8 +17,6 @@ type counts struct {
 	asked   int64 // changes that were asked for
 	opened  bool  // the latch has been seen open
 	unknown bool  // data was destroyed, an engine crashed or a receipt ran out: nothing is counted any more
-
-	doubts [4]doubt // by engine
 }
 
 // doubt is a call that may have run, though its answer was lost.
@@ -72,7 +70,7 @@ func (n *counts) hears(e *engine, now gate.Time, c *gate.Command) {
 	if c.Op != gate.Take && c.Op != gate.Give {
 		return
 	}
-	d := &n.doubts[e.number]
+	d := &e.doubt
 	n.unknown = n.unknown || d.over(now)
 	_, late := c.Reply.Late()
 	switch {
@@ -104,8 +102,8 @@ func (n *counts) check(s *state) {
 
 // checkCalm: when all has come to rest, Redis has what users were told.
 func (n *counts) checkCalm(s *state) {
-	for i, e := range s.engines {
-		n.unknown = n.unknown || n.doubts[i].over(e.now())
+	for _, e := range s.engines {
+		n.unknown = n.unknown || e.doubt.over(e.now())
 	}
 	if n.unknown || s.w.Count == 0 {
 		return

@@ -90,7 +90,7 @@ func (h *hasher) hash(s *state) uint64 {
 		h.engine = f.by
 		h.number(uint64(f.Op))
 		h.value(reflect.ValueOf(f.encoded))
-		h.time(f.late + int64(firstHour))
+		h.number(uint64(f.late - h.now))
 		h.value(reflect.ValueOf(f.since))
 	}
 	for _, c := range s.callers {
@@ -152,11 +152,9 @@ func (h *hasher) digits(t string, from, to int) {
 	n, err := strconv.ParseUint(t[from:to], 10, 64)
 	micros := uint64(serverEpoch + h.now/1000)
 	switch {
-	case err != nil || n < firstID:
-		if n < serverEpoch/1000 || err != nil {
-			h.bytes = append(h.bytes, t[from:to]...)
-			return
-		}
+	case err != nil || n < serverEpoch/1000:
+		h.bytes = append(h.bytes, t[from:to]...)
+	case n < firstID:
 		h.number(n - micros/1000)
 	case n < serverEpoch:
 		engine := h.engine

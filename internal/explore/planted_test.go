@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"os/exec"
 	"regexp"
-	"strings"
 	"testing"
 
 	"github.com/wheellock/wheellock/internal/planted"
@@ -47,18 +46,7 @@ func TestPlanted(t *testing.T) {
 	if !*plantedFlag {
 		t.Skip("with -planted only: it builds the explorer with bugs, one after the other")
 	}
-	var table strings.Builder
-	for _, name := range bugs {
-		t.Run(name, func(t *testing.T) {
-			found := hunt(planted.Named(t, name).Build(t, "../.."))
-			if found == "" {
-				t.Error("not found")
-			}
-			t.Logf("%s: %s", name, found)
-			fmt.Fprintf(&table, "| %s | %s |\n", name, found)
-		})
-	}
-	t.Log("\n" + table.String())
+	planted.Table(t, bugs, func(t *testing.T, b planted.Bug) string { return hunt(b.Build(t, "../..")) })
 }
 
 // hunt runs the explorer with a bug in it, first what make test runs of it, and says what was found, and after how much.

@@ -1,10 +1,8 @@
 package explore
 
 import (
-	"fmt"
 	"runtime"
 	"slices"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -31,23 +29,6 @@ func (r *Result) add(of *Result) {
 	if r.Found == nil {
 		r.Found = of.Found
 	}
-}
-
-// Finding is a list of moves after which an invariant does not hold.
-type Finding struct {
-	World     *World
-	Invariant string
-	Text      string
-	Moves     []Move
-}
-
-// String tells what happens, move by move, and how to play it again.
-func (f *Finding) String() string {
-	var log []string
-	replay(f.World, redismodel.NewInterpreter(), f.Moves, &log)
-	var b strings.Builder
-	fmt.Fprintf(&b, "%s: %s\n%s\n\nas a test:\n\n\treplayed(t, %q, `%s`)\n", f.Invariant, f.Text, strings.Join(log, "\n"), f.World.Name, formatMoves(f.Moves))
-	return b.String()
 }
 
 // Search visits every order of events of a world, unless there are more than mostStates. It sees what can happen without a
@@ -147,20 +128,6 @@ func (d *search) found(play func()) {
 	play()
 }
 
-// caught is the violation that was recovered; another panic of a gate is one too.
-func caught(recovered any) *violation {
-	switch r := recovered.(type) {
-	case nil:
-		return nil
-	case violation:
-		return &r
-	case error:
-		return &violation{"no-panic", r.Error()}
-	default:
-		return &violation{"no-panic", fmt.Sprint(r)}
-	}
-}
-
 // visit goes on from a state that is new.
 func (d *search) visit(s *state) {
 	length := len(d.path)
@@ -215,41 +182,3 @@ func (d *search) play(s *state, m Move) {
 
 // isNew reports whether a state is seen for the first time, or with less spent than before.
 func (d *search) isNew(s *state) bool { return d.seen.add(d.hasher.hash(s), spentBy(s)) }
-
-// replay plays moves, and then calm. Moves that are not possible are left out. Nil: every invariant held.
-func replay(w *World, in *redismodel.Interpreter, moves []Move, log *[]string) (v *violation) {
-	defer func() {
-		if r := recover(); r != nil {
-			v = caught(r)
-		}
-	}()
-	s := newState(w, in, nil, log)
-	for i, m := range moves {
-		if log != nil {
-			*log = append(*log, fmt.Sprintf("%3d. %-14v %v", i+1, m, time.Duration(s.now)))
-		}
-		if s.apply(m) {
-			s.check()
-		}
-	}
-	s.calm()
-	return nil
-}
-
-// shrink leaves out moves for as long as the same invariant breaks.
-func (f *Finding) shrink(in *redismodel.Interpreter) {
-	for size := max(len(f.Moves)/2, 1); size > 0; {
-		shorter := false
-		for from := 0; from < len(f.Moves); {
-			some := append(append([]Move(nil), f.Moves[:from]...), f.Moves[min(from+size, len(f.Moves)):]...)
-			if v := replay(f.World, in, some, nil); v != nil && v.invariant == f.Invariant {
-				f.Moves, f.Text, shorter = some, v.text, true
-			} else {
-				from += size
-			}
-		}
-		if !shorter || size > 1 {
-			size /= 2
-		}
-	}
-}

@@ -35,6 +35,22 @@ func Named(t testing.TB, name string) Bug {
 	return Bug{}
 }
 
+// Table has every bug found, and prints what was found of each: find returns "" when it was not.
+func Table(t *testing.T, names []string, find func(t *testing.T, b Bug) string) {
+	var table strings.Builder
+	for _, name := range names {
+		t.Run(name, func(t *testing.T) {
+			found := find(t, Named(t, name))
+			if found == "" {
+				t.Error("not found")
+			}
+			t.Log(found)
+			fmt.Fprintf(&table, "| %s | %s |\n", name, found)
+		})
+	}
+	t.Log("\n" + table.String())
+}
+
 // None is no bug.
 var None = Bug{Name: "none"}
 

@@ -37,32 +37,8 @@ func (f *faults) one(p *process) {
 		n = []int{17, 21, 28}[r.IntN(3)]
 	}
 	switch {
-	case n < 3:
-		late := spread(r, w.plan.travel, d)
-		w.note("%v %s: up %v later, for %v", p, s.Name, late, d)
-		l.Up.Delay(func() time.Duration { return p.travel() + late })
-		p.trouble(d + late)
-		f.undo(d, func() { l.Up.Delay(p.travel) })
-	case n < 6:
-		late := spread(r, w.plan.travel, d)
-		w.note("%v %s: down %v later, for %v", p, s.Name, late, d)
-		l.Down.Delay(func() time.Duration { return p.travel() + late })
-		p.trouble(d + late)
-		f.undo(d, func() { l.Down.Delay(p.travel) })
-	case n < 9:
-		w.note("%v %s: up is held for %v", p, s.Name, d)
-		l.Up.Hold(until)
-	case n < 12:
-		w.note("%v %s: down is held for %v", p, s.Name, d)
-		l.Down.Hold(until)
-	case n < 14:
-		w.note("%v %s: up is lost for %v", p, s.Name, d)
-		l.Up.Lose(until)
-		p.trouble(d + w.plan.lease/3)
 	case n < 17:
-		w.note("%v %s: down is lost for %v", p, s.Name, d)
-		l.Down.Lose(until)
-		p.trouble(d + w.plan.lease/3)
+		f.hinder(p, l, s.Name, n, d)
 	case n < 18:
 		w.note("%v %s: cut", p, s.Name)
 		l.Cut()
@@ -120,6 +96,29 @@ func (f *faults) one(p *process) {
 	default:
 		crash := r.IntN(2) == 0
 		p.restart(crash)
+	}
+}
+
+// hinder delays, holds up or loses what goes one way over a process' link to a server.
+func (f *faults) hinder(p *process, l *redisnet.Link, server string, n int, d time.Duration) {
+	way, name := &l.Up, "up"
+	if n >= 3 && n < 6 || n >= 9 && n < 12 || n >= 14 {
+		way, name = &l.Down, "down"
+	}
+	switch until := time.Now().Add(d); {
+	case n < 6:
+		late := spread(f.r, f.w.plan.travel, d)
+		f.w.note("%v %s: %s %v later, for %v", p, server, name, late, d)
+		way.Delay(func() time.Duration { return p.travel() + late })
+		p.trouble(d + late)
+		f.undo(d, func() { way.Delay(p.travel) })
+	case n < 12:
+		f.w.note("%v %s: %s is held for %v", p, server, name, d)
+		way.Hold(until)
+	default:
+		f.w.note("%v %s: %s is lost for %v", p, server, name, d)
+		way.Lose(until)
+		p.trouble(d + f.w.plan.lease/3)
 	}
 }
 

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"os/exec"
 	"regexp"
-	"strings"
 	"testing"
 	"time"
 
@@ -39,17 +38,7 @@ func TestPlanted(t *testing.T) {
 	if !*plantedFlag {
 		t.Skip("with -planted only: it builds engines with bugs, one after the other")
 	}
-	var table strings.Builder
-	for _, name := range bugs {
-		t.Run(name, func(t *testing.T) {
-			found := run(t, planted.Named(t, name))
-			fmt.Fprintf(&table, "| %s | %s |\n", name, found)
-			if found == "" {
-				t.Error("not found")
-			}
-		})
-	}
-	t.Log("\n" + table.String())
+	planted.Table(t, bugs, run)
 }
 
 var (

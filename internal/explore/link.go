@@ -1,0 +1,187 @@
+package explore
+
+import (
+	"fmt"
+	"strconv"
+
+	"github.com/wheellock/wheellock/internal/gate"
+)
+
+type linkState uint8
+
+const (
+	linkUp linkState = iota
+	linkBroken
+	linkDown
+)
+
+// flight is a command on its way to Redis and back.
+type flight struct {
+	gate.Command
+	encoded
+	by     int // the engine
+	ran    bool
+	held   bool // it goes no further for now
+	since  age  // when it was held up, or became a stray; noAge: neither
+	answer int64
+	late   int64 // of a stray: the true time from which on its notAfter is over
+}
+
+// encoded is how a command is written.
+type encoded struct {
+	text       script
+	keys, args []string
+}
+
+type script string
+
+// message is what was published on a channel.
+type message struct {
+	channel string
+	text    string
+}
+
+// flush takes what the gates have asked for.
+func (e *engine) flush(now gate.Time) {
+	for _, s := range e.fx.Subscriptions {
+		e.subscribe(s)
+	}
+	e.fx.Subscriptions = e.fx.Subscriptions[:0]
+	for pass := 0; e.collect(); pass++ {
+		if e.link == linkUp {
+			e.send(now)
+			return
+		}
+		if e.link == linkBroken {
+			return
+		}
+		if pass > mostPasses {
+			e.s.violate("turns-end", "%v: commands that are answered with NotSent are asked for again without end", e)
+		}
+		e.bounce(now)
+	}
+}
+
+// mostPasses is how often what is answered with NotSent may ask for something else: release, and what comes after it.
+const mostPasses = 8
+
+// collect moves commands to the outbox; false: none waits there.
+func (e *engine) collect() bool {
+	e.s.trace.collected(e)
+	for op := range e.fx.Commands {
+		for i := range e.fx.Commands[op] {
+			c := &e.fx.Commands[op][i]
+			e.s.checkCommand(e, c)
+			e.outbox = append(e.outbox, *c)
+		}
+		e.fx.Commands[op] = e.fx.Commands[op][:0]
+	}
+	return len(e.outbox) > 0
+}
+
+// send writes what waits.
+func (e *engine) send(now gate.Time) {
+	for _, c := range e.outbox {
+		f := &flight{Command: c, by: e.number, since: noAge}
+		text, keys, args := e.encoder.Encode(&f.Command, now)
+		f.text, f.keys, f.args = script(text), append([]string(nil), keys...), append([]string(nil), args...)
+		if e.s.log != nil {
+			e.s.note("      %v sends %v %s", e, c.Op, describe(f))
+		}
+		e.flights = append(e.flights, f)
+		e.s.trace.sent(e, f)
+	}
+	e.outbox = e.outbox[:0]
+}
+
+func describe(f *flight) string {
+	return fmt.Sprintf("%s: tenure %d next %d n %d lease %v", f.Cell.Name, f.ID, f.Next, f.N, f.Lease)
+}
+
+// bounce answers what waits while there is no connection.
+func (e *engine) bounce(now gate.Time) {
+	all := e.outbox
+	e.outbox = nil
+	for i := range all {
+		c := &all[i]
+		c.Sent, c.Result, c.Reply = now, gate.NotSent, 0
+		e.answer(now, c)
+	}
+}
+
+// answer brings an answer to its gate.
+func (e *engine) answer(now gate.Time, c *gate.Command) {
+	if e.s.log != nil {
+		e.s.note("      %v hears of its %v of %s, tenure %d: %s %d", e, c.Op, c.Cell.Name, c.ID, resultNames[c.Result], c.Reply)
+	}
+	if millis, late := c.Reply.Late(); late && c.Result == gate.Answered {
+		e.encoder.Learn(millis, e.now()) // the dispatcher reads its clock anew when answers have come
+	}
+	e.s.trace.hears(e, now, c)
+	e.s.counted.hears(e, now, c)
+	c.Cell.Machine.Answer(now, c, &e.fx)
+	e.s.trace.asks(e)
+}
+
+var resultNames = [...]string{"answered", "not sent", "again", "denied", "unknown", "alone", "elsewhere"}
+
+// subscribe notes what a gate wants to hear.
+func (e *engine) subscribe(s gate.Subscription) {
+	e.s.note("      %v wants to hear %s: %v", e, s.Channel, s.On)
+	if s.On {
+		e.heard[s.Channel] = append(e.heard[s.Channel], s.Cell)
+		e.wishes = append(e.wishes, s.Channel)
+		return
+	}
+	delete(e.heard, s.Channel)
+	delete(e.s.subscribers[e.number], s.Channel)
+	kept := e.wishes[:0]
+	for _, w := range e.wishes {
+		if w != s.Channel {
+			kept = append(kept, w)
+		}
+	}
+	e.wishes = kept
+}
+
+// confirm makes the oldest wish come true.
+func (e *engine) confirm() {
+	channel := e.wishes[0]
+	e.wishes = e.wishes[1:]
+	e.s.subscribers[e.number][channel] = true
+	e.post(nil, "a channel is subscribed to", func(now gate.Time) { e.subscribed(now, channel) })
+}
+
+func (e *engine) subscribed(now gate.Time, channel string) {
+	for _, c := range e.heard[channel] {
+		c.Machine.Subscribed(now, "", &e.fx)
+	}
+}
+
+// hear brings the oldest message to its gates.
+func (e *engine) hear() {
+	m := e.messages[0]
+	e.messages = e.messages[1:]
+	e.post(nil, "a message is heard", func(now gate.Time) {
+		most, err := strconv.ParseInt(m.text, 10, 64)
+		if err != nil {
+			most = 1
+		}
+		for _, c := range e.heard[m.channel] {
+			c.Machine.Message(now, gate.News{N: 1, Most: most}, &e.fx)
+		}
+	})
+}
+
+// pending reports whether something is on its way to or from an engine that runs and is connected.
+func (e *engine) pending() bool {
+	if e.dead || e.paused {
+		return false
+	}
+	for _, f := range e.flights {
+		if !f.held {
+			return true
+		}
+	}
+	return !e.earDown && !e.earHeld && len(e.wishes) > 0 || !e.deaf && len(e.messages) > 0
+}
