@@ -66,7 +66,7 @@ func (m *Mutex) acquired(now Time, c *Command, fx *Effects) {
 	if ttl, held := c.Reply.Held(); held && c.Result == Answered {
 		m.t.phase = free
 		m.haunt(c.Sent)
-		m.refused(now, ttl, fx)
+		m.refused(now, c.Sent, ttl, fx)
 		return
 	}
 	if m.t.Unsure == 0 { // else an earlier one may have taken the lock: the same owner asks again, or releases

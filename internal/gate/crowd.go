@@ -13,7 +13,7 @@ type crowd struct {
 	yielding
 	turns  turns       // of a name whose waiters poll
 	keep   Time        // until when the turns are remembered, although nobody wants the name here; Never: they are not
-	freeAt Time        // when the lease of the owner that refused us ends, as it was last heard; Never: it has no end
+	theirs otherLease  // of the owner that refused us
 	last   *lastAnswer // about those who wait
 
 	swapWatch bool   // whether the swap in flight is for a watched hold
@@ -69,7 +69,7 @@ func (m *Mutex) hurry(now Time) {
 
 // refused is an acquire that found another owner: the waiters sleep until a message, the end of that
 // owner's lease or the poll cap.
-func (m *Mutex) refused(now Time, ttl time.Duration, fx *Effects) {
+func (m *Mutex) refused(now, sent Time, ttl time.Duration, fx *Effects) {
 	m.cfg.Stats.Waits.Inc()
 	m.tries = 0
 	m.tell(Outcome{Why: Taken, TTL: ttl})
@@ -78,9 +78,8 @@ func (m *Mutex) refused(now Time, ttl time.Duration, fx *Effects) {
 		return
 	}
 	c := m.crowded()
-	free := leaseEnd(now, ttl)
-	c.found(now, (free-c.freeAt).Abs() > sameLease)
-	c.freeAt, c.turns.taken = free, true
+	c.found(now, c.theirs.heard(now, sent, ttl))
+	c.turns.taken = true
 	sleep := m.cfg.sleep(ttl, m.t.ID)
 	m.askAt = now + sleep
 	if m.again && now < c.heedAt {
@@ -95,26 +94,6 @@ func (m *Mutex) refused(now Time, ttl time.Duration, fx *Effects) {
 		return
 	}
 	c.want(&m.Cell, scripts.LockChannel, fx)
-}
-
-// sameLease is by how much the end of another owner's lease may seem to move between two answers although nobody has taken
-// the lock anew: Redis tells whole milliseconds.
-const sameLease = 2 * time.Millisecond
-
-// leaseEnd is when a lease of which ttl is left ends; a negative one has no end.
-func leaseEnd(now Time, ttl time.Duration) Time {
-	if ttl < 0 {
-		return Never
-	}
-	return now + ttl
-}
-
-// timeLeft is what is left of a lease that ends then; negative when it has no end.
-func timeLeft(now, end Time) time.Duration {
-	if end == Never {
-		return -1
-	}
-	return max(end-now, 0)
 }
 
 // sleep is how long a refused waiter sleeps when no message comes: to the end of the owner's lease, whose last

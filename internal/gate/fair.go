@@ -73,7 +73,7 @@ func (m *Mutex) answeredInLine(now Time, c *Command, fx *Effects) bool {
 	case ran:
 		m.t.phase = free
 		ttl, _ := c.Reply.Held()
-		m.refused(now, ttl, fx)
+		m.refused(now, c.Sent, ttl, fx)
 	default:
 		if c.ID != 0 {
 			m.t.phase = free

@@ -1,6 +1,7 @@
 package gate
 
 import (
+	"math/rand/v2"
 	"testing"
 	"time"
 
@@ -91,3 +92,48 @@ func TestFloodOfMessagesIsBoundedForEachName(t *testing.T) {
 type nobodyEnds struct{}
 
 func (nobodyEnds) End(Why) {}
+
+// Answers of a busy machine come after some milliseconds, now these and now those. Then the end of the owner's lease seems to move,
+// but nobody has taken the lock.
+func TestFloodIsBoundedWhereAnswersAreSlow(t *testing.T) {
+	const lease = time.Hour
+	for name, kind := range map[string]Kind{"a mutex": MutexKind, "a writer": RWKind} {
+		t.Run(name, func(t *testing.T) {
+			r := rand.New(rand.NewPCG(1, 1))
+			cfg := &Config{Lease: 30 * time.Second, HandoffTime: 10 * time.Millisecond, PollCap: 20 * time.Second, Stats: &Stats{}, UUID: "A"}
+			m := NewCell("stock:7", kind, cfg).Machine
+			var fx Effects
+			now, asks := Time(0), 0
+			answered := func() {
+				for op := range fx.Commands {
+					for len(fx.Commands[op]) > 0 {
+						c := fx.Commands[op][0]
+						fx.Commands[op] = fx.Commands[op][1:]
+						asks++
+						c.Sent = now
+						ran := now + Time(r.Int64N(int64(6*time.Millisecond)))
+						now = ran + Time(r.Int64N(int64(6*time.Millisecond)))
+						c.Reply = scripts.Reply(-(lease - ran).Milliseconds() - 2)
+						m.Answer(now, &c, &fx)
+					}
+				}
+			}
+			w := &Waiter{By: &answers{}, Hold: &Hold{By: nobodyEnds{}}, Lease: cfg.Lease, Watch: true, Write: true, Cell: m.cell()}
+			m.Ask(now, w, &fx)
+			answered()
+			m.Subscribed(now, "", &fx)
+			answered()
+			asks = 0
+			for began := now; now < began+10*time.Second; now += 100 * time.Microsecond {
+				if now >= m.NextAlarm() {
+					m.Wake(now, &fx)
+				}
+				m.Message(now, oneMessage, &fx)
+				answered()
+			}
+			if most := 650; asks > most { // with a question on its way all the time it would be 1,600
+				t.Errorf("10 s of messages led to %d commands, want at most %d", asks, most)
+			}
+		})
+	}
+}

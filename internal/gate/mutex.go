@@ -68,7 +68,7 @@ func (m *Mutex) lastOutcome(now Time) Outcome {
 	case m.t.holds != nil:
 		return Outcome{Last: Taken, TTL: m.ttl(now)}
 	case m.crowd != nil:
-		return m.crowd.last.outcome(now, m.crowd.freeAt)
+		return m.crowd.last.outcome(now, m.crowd.theirs.ends)
 	}
 	return Outcome{Last: Down}
 }
@@ -256,7 +256,7 @@ func (m *Mutex) ttl(now Time) time.Duration {
 		return max(m.t.Deadline-now, 0)
 	}
 	if m.crowd != nil {
-		return timeLeft(now, m.crowd.freeAt)
+		return timeLeft(now, m.crowd.theirs.ends)
 	}
 	return 0
 }

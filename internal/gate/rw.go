@@ -24,7 +24,7 @@ type RW struct {
 	grips  []*grip              // tenures, the newest last: of readers, or of one writer
 	flying *grip                // whom the command in flight is about; nil: a ghost
 	askAt  Time                 // when the next acquire may leave
-	freeAt Time                 // when the lease of the owner that refused us ends, as it was last heard; Never: it has no end
+	theirs otherLease           // of the owner that refused us
 	last   *lastAnswer          // about those who wait
 
 	courteous bool    // it, asking for readers, is for nothing if others listen
@@ -118,7 +118,7 @@ func (r *RW) lastOutcome(now Time) Outcome {
 	if r.Oldest() != Never {
 		return Outcome{Last: Taken, TTL: r.ttl(now)}
 	}
-	return r.last.outcome(now, r.freeAt)
+	return r.last.outcome(now, r.theirs.ends)
 }
 
 // Answer is the command in flight coming back.
@@ -227,7 +227,7 @@ func (r *RW) ttl(now Time) time.Duration {
 		}
 	}
 	if !held {
-		at = r.freeAt
+		at = r.theirs.ends
 	}
 	return timeLeft(now, at)
 }

@@ -128,7 +128,7 @@ func (r *RW) acquired(now Time, g *grip, c *Command, fx *Effects) {
 	case c.Result == Answered && held:
 		r.remove(g)
 		r.haunt(g, c.Sent)
-		r.refused(now, ttl, g.ID, fx)
+		r.refused(now, c.Sent, ttl, g.ID, fx)
 		if r.courteous { // else another owner has the name, whatever we take our readers for
 			r.letPass(now)
 		}
@@ -163,7 +163,7 @@ func (r *RW) begun(now Time, g *grip, c *Command) {
 
 // refused is an acquire that found another owner, or others whom readers let come first: the waiters sleep until a
 // message, the end of a lease, the end of our own reading or the poll cap.
-func (r *RW) refused(now Time, ttl time.Duration, seed uint64, fx *Effects) {
+func (r *RW) refused(now, sent Time, ttl time.Duration, seed uint64, fx *Effects) {
 	r.cfg.Stats.Waits.Inc()
 	r.asks = 0
 	r.tell(Outcome{Why: Taken, TTL: ttl})
@@ -171,9 +171,7 @@ func (r *RW) refused(now Time, ttl time.Duration, seed uint64, fx *Effects) {
 	if r.queue.head == nil {
 		return
 	}
-	free := leaseEnd(now, ttl)
-	r.found(now, (free-r.freeAt).Abs() > sameLease)
-	r.freeAt = free
+	r.found(now, r.theirs.heard(now, sent, ttl))
 	r.askAt = now + r.cfg.sleep(ttl, seed)
 	if r.again && now < r.heedAt {
 		r.again, r.askAt = false, min(r.askAt, r.heedAt)
@@ -195,7 +193,7 @@ func (r *RW) confirmed(now Time, g *grip, c *Command, fx *Effects) {
 			g.Confirmed = age // others wait: this tenure is not handed on for longer
 		case g.write:
 		case r.courteous && r.outside > 0:
-			r.refused(now, g.Deadline-now, g.ID, fx)
+			r.refused(now, c.Sent, g.Deadline-now, g.ID, fx)
 			r.letPass(now)
 		default:
 			r.asks = 0

@@ -1,0 +1,40 @@
+package gate
+
+import "time"
+
+// otherLease is what Redis last said of the lease of another owner: that it ends between two instants, for what was left of it
+// was true at a time between the sending of the question and its answer.
+type otherLease struct {
+	ends   Time          // at the latest; Never: it has no end
+	spread time.Duration // it may be so much earlier
+}
+
+// sameLease is by how much the end of a lease may seem to move besides: Redis tells whole milliseconds.
+const sameLease = 2 * time.Millisecond
+
+// heard takes an answer to a question that was sent then. changed reports whether somebody has taken or prolonged the lock since
+// the answer before.
+func (l *otherLease) heard(now, sent Time, ttl time.Duration) (changed bool) {
+	was := *l
+	*l = otherLease{leaseEnd(now, ttl), now - sent}
+	if was.ends == Never || l.ends == Never {
+		return was.ends != l.ends
+	}
+	return l.ends-l.spread > was.ends+sameLease || was.ends-was.spread > l.ends+sameLease
+}
+
+// leaseEnd is when a lease of which ttl is left ends; a negative one has no end.
+func leaseEnd(now Time, ttl time.Duration) Time {
+	if ttl < 0 {
+		return Never
+	}
+	return now + ttl
+}
+
+// timeLeft is what is left of a lease that ends then; negative when it has no end.
+func timeLeft(now, end Time) time.Duration {
+	if end == Never {
+		return -1
+	}
+	return max(end-now, 0)
+}
