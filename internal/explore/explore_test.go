@@ -143,6 +143,8 @@ func TestFindings(t *testing.T) {
 			`B.try-fixed@1 B.run C.lock-owned failover-1 run-stray C.try@1 C.lock@1 tick C.lock@1 C.mend failover-1 run-stray run-stray C.force@1`},
 		"Close gives up in the turn in which it began, because that turn began long ago": {"big semaphore",
 			`D.acquire D.pause-in-turn D.close D.run tick`},
+		"a place that was not given up while Redis could not be reached for long": {"big fair",
+			`A.try-fixed@1 B.lock-owned A.run A.lock-owned A.run#1 B.lock-fixed@1 A.drop@1 B.run#1 A.arrive B.drop@1 B.arrive#1 A.die run-stray B.pause-in-turn tick B.break tick`},
 		"permits of a caller who has gone are not given back after a refusal": {"big semaphore",
 			`B.acquire-two B.drop B.run B.arrive noperm B.run`},
 	} {

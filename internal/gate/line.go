@@ -39,7 +39,7 @@ type places struct {
 	first uint64
 	n     int64
 	at    Time // when they may be given up
-	ends  Time // when nobody believes in them any more; 0: not asked yet
+	ends  Time // when nobody believes in them any more; 0: Redis has not refused them yet
 }
 
 const (
@@ -183,12 +183,14 @@ func (l *line) given(now Time, c *Command) {
 	}
 	_, pause := unfreed(c, &l.leaves)
 	l.leaveAt = now + pause
-	if l.out.ends == 0 {
+	switch refused := c.Result != NotSent && c.Result != Unknown; {
+	case !refused: // however long Redis cannot be reached: the queue may have no end of life
+	case l.out.ends == 0:
 		l.out.ends = now + forgotten
+	case now >= l.out.ends:
+		return
 	}
-	if now < l.out.ends {
-		l.leaving = append([]places{l.out}, l.leaving...)
-	}
+	l.leaving = append([]places{l.out}, l.leaving...)
 }
 
 // listen gives the first waiters an ear, for the message that says that it is their turn.
