@@ -178,8 +178,8 @@ func (s *state) firstWaiting(c *caller) bool {
 	return true
 }
 
-// onlyDeadStand reports whether a key is of a fair queue in which only waiters of engines stand that crashed or were cut off: who asks next
-// takes them out. Its keys run out by themselves.
+// onlyDeadStand reports whether a key is of a fair queue in which only waiters of engines stand that crashed or were cut off, or
+// places that came back with older data: who asks next takes them out.
 func (s *state) onlyDeadStand(key string) bool {
 	for name := range s.w.Names {
 		queue := scripts.FairQueue(nameOf(name))
@@ -188,7 +188,7 @@ func (s *state) onlyDeadStand(key string) bool {
 		}
 		return !slices.ContainsFunc(s.do("LRANGE", queue, "0", "-1").Array, func(owner redismodel.Value) bool {
 			return slices.ContainsFunc(s.engines, func(e *engine) bool {
-				return !e.cutOff && !(e.dead && s.destroyed) && strings.HasPrefix(owner.Str, e.uuid)
+				return !e.cutOff && !s.destroyed && strings.HasPrefix(owner.Str, e.uuid)
 			})
 		})
 	}

@@ -88,6 +88,10 @@ func (j *judge) wanted(p *process, key, id string) bool {
 	}
 	bare := strings.TrimSuffix(id, ":write")
 	return slices.ContainsFunc(j.holds, func(one *held) bool {
-		return one.p == p && slices.ContainsFunc(one.ids, func(own string) bool { return strings.TrimSuffix(own, ":write") == bare })
+		if one.p != p {
+			return false
+		}
+		now := strings.Split(one.h.TenureID(), ",") // parts of a quorum that came late have joined it
+		return slices.ContainsFunc(append(now, one.ids...), func(own string) bool { return strings.TrimSuffix(own, ":write") == bare })
 	})
 }
