@@ -2,63 +2,208 @@ package dispatcher
 
 import (
 	"context"
-	"time"
+	"errors"
 
 	"github.com/redis/rueidis"
 
 	"github.com/wheellock/wheellock/internal/gate"
+	"github.com/wheellock/wheellock/internal/stall"
+	"github.com/wheellock/wheellock/scripts"
 )
 
-// connection is a lane's own, on which nobody else sends: then the lane itself writes its pipeline and reads the
-// answers, which saves two goroutines and their wake-ups on each way. The lane owns it while it is away, the loop
-// while it is idle.
-type connection struct {
-	own    rueidis.DedicatedClient // nil: not open
-	rest   func()                  // gives it back to the client
-	kept   func() bool             // ends the watch over the node's end, which closes it
-	at     string                  // where it leads, if that can change
-	usedAt gate.Time
-	fresh  bool // nothing has come over it yet
-	stale  bool // another one to this node broke: this one is not to be relied upon
+// lane carries one batch at a time to its node and back. While it is away the lane owns its fields; while it
+// is idle the loop does. The work channel and the returned letter hand it over.
+type lane struct {
+	n       *node
+	d       *Dispatcher
+	work    chan struct{}
+	stopped chan struct{}
+
+	doing    errand
+	batch    []gate.Command
+	askTime  bool      // ask for the server's time besides
+	linkErr  error     // the connection broke
+	topology *Topology // what a survey has found out
+
+	serverMillis int64     // the server's time, 0 when not asked
+	serverAt     gate.Time // when it was that time
+
+	wire     wire
+	watching watch
+	conn     connection
+	cargo    cargo
 }
 
-// restTime is after how much idleness a connection may have been found dead: the client looks once a second.
-const restTime = time.Second
+// errand is what a lane goes for.
+type errand uint8
 
-// open is where a lane sends.
-func (c *connection) open(now gate.Time, n *node) rueidis.CoreClient {
-	at := masterOf(n.client)
-	if c.stale || c.at != at {
-		c.hangUp()
-	}
-	if c.own != nil && now-c.usedAt > restTime { // the client takes back any, and gives out none that is dead
-		c.kept()
-		c.rest()
-		c.own = nil
-	}
-	if c.own == nil {
-		c.own, c.rest = n.client.Dedicate()
-		c.kept = context.AfterFunc(n.ctx, c.own.Close) // cuts a stuck call
-		c.fresh = true
-	}
-	c.usedAt, c.at = now, at
-	return c.own
+const (
+	carrying  errand = iota // to carry a batch
+	probing                 // to see whether the server is there, and load the scripts
+	surveying               // to ask who serves what in a cluster
+)
+
+// rounds is how often a part of a batch is sent at most: as it is, after its script was loaded, one by one, and at
+// last with its script, should somebody flush these all the time. What surely did not run is sent again by the lane
+// itself; everything else the gates decide.
+const rounds = 4
+
+func newLane(n *node, of cargo) *lane {
+	d := n.d
+	return &lane{n: n, d: d, work: make(chan struct{}), stopped: make(chan struct{}), wire: wire{uuid: d.cfg.UUID}, cargo: of}
 }
 
-// proved notes whether anything came over the connection. One over which nothing ever came may be no connection at all:
-// its errors are those of the login, for good.
-func (c *connection) proved(well bool) {
-	if c.fresh && !well {
-		c.hangUp()
+func (l *lane) run() {
+	defer close(l.stopped)
+	defer l.conn.hangUp()
+	for range l.work {
+		l.linkErr = nil
+		switch l.doing {
+		case carrying:
+			l.send()
+		case probing:
+			l.probe()
+		case surveying:
+			l.survey()
+		}
+		l.askTime = false
+		if l.linkErr != nil {
+			l.conn.hangUp()
+		}
+		suspects := l.suspects()
+		stall.At("lane: answered, loop not told", l.d.cfg.UUID)
+		l.d.mail.put(letter{kind: returned, ref: l})
+		for _, name := range suspects { // after the answers that made them ours
+			l.d.Suspect(name)
+		}
 	}
-	c.fresh = false
 }
 
-// hangUp closes the connection, if it is open.
-func (c *connection) hangUp() {
-	if c.own != nil {
-		c.kept()
-		c.own.Close()
+// send carries the batch. No caller's context is passed on: a command that is sent runs to its end.
+func (l *lane) send() {
+	l.wire.cut(l.batch, l.d.cluster != nil)
+	reload := false
+	for round := range rounds {
+		if len(l.wire.calls) == 0 {
+			return
+		}
+		sent := l.d.cfg.Clock.Now()
+		stall.At("lane: clock read, nothing sent", l.d.cfg.UUID)
+		extra := l.prelude(reload)
+		l.wire.encode(l.batch, sent, l.n, round == rounds-1)
+		l.watch()
+		results, enough := l.carry(sent)
+		stall.At("lane: answers read, clock not", l.d.cfg.UUID)
+		calls := len(results) - l.watching.sent
+		l.readPrelude(results[:extra])
+		l.readWatch(results[calls:])
+		reload = l.read(results[extra:calls])
+		if !enough {
+			l.unreplicated(l.wire.spare)
+		}
 	}
-	*c = connection{}
+	for _, c := range l.wire.calls { // not even with their scripts
+		l.fail(c, verdict{result: gate.Again, words: "NOSCRIPT"})
+	}
+}
+
+// prelude puts what goes before the calls into the pipeline, and says how many commands that is.
+func (l *lane) prelude(reload bool) int {
+	b := l.n.client.B()
+	l.wire.commands = l.wire.commands[:0]
+	if l.askTime {
+		l.wire.commands = append(l.wire.commands, b.Time().Build())
+	}
+	if reload {
+		for _, op := range operations {
+			if s := op.script; s != nil {
+				l.wire.commands = append(l.wire.commands, b.ScriptLoad().Script(s.Text).Build())
+			}
+		}
+	}
+	return len(l.wire.commands)
+}
+
+func (l *lane) readPrelude(results []rueidis.RedisResult) {
+	if l.askTime {
+		l.askTime = false
+		if millis, err := serverMillis(results[0]); err == nil {
+			l.serverMillis, l.serverAt = millis, l.d.cfg.Clock.Now()
+		}
+	}
+}
+
+// read takes the answers apart. What has to be sent again stays in wire.calls; reload says that a script
+// was missing.
+func (l *lane) read(results []rueidis.RedisResult) (reload bool) {
+	calls := l.wire.calls
+	l.wire.calls = l.wire.spare[:0]
+	clean, well := true, false
+	for i, c := range calls {
+		if c.asking {
+			results = results[1:] // of ASKING; were it refused, so would be the call
+		}
+		err := l.wire.decode(l.batch[c.from:c.to], results[i])
+		if err == nil {
+			well = true
+			continue
+		}
+		v := judge(err)
+		clean = clean && !v.link
+		switch {
+		case l.d.cluster != nil && redirects(v.words):
+			v.result = gate.Elsewhere
+			l.fail(c, v)
+		case v.reload:
+			reload, well = true, true
+			l.wire.calls = append(l.wire.calls, c)
+		case v.link:
+			l.linkErr = err
+			l.fail(c, v)
+		case (v.result == gate.Denied || v.split) && c.to-c.from > 1: // one of many is at fault: charged to nobody, sent singly (rule 14)
+			for at := c.from; at < c.to; at++ {
+				l.wire.calls = append(l.wire.calls, call{op: c.op, from: at, to: at + 1})
+			}
+		default:
+			l.fail(c, v)
+		}
+	}
+	l.wire.spare = calls
+	l.conn.proved(well)
+	if !clean { // the client may still be reading the slice it was given
+		l.wire.commands = nil
+	}
+	return reload
+}
+
+func (l *lane) fail(c call, v verdict) {
+	for i := c.from; i < c.to; i++ {
+		l.batch[i].Result, l.batch[i].Words, l.batch[i].Reply = v.result, v.words, 0
+		if v.fault != scripts.None {
+			l.batch[i].Result, l.batch[i].Words, l.batch[i].Reply = gate.Answered, "", v.fault.Reply()
+		}
+	}
+}
+
+var errSilent = errors.New("no answer")
+
+// probe sees whether the server is there, learns its time and loads the scripts.
+func (l *lane) probe() {
+	cfg := &l.d.cfg
+	ctx, cancel := context.WithTimeout(l.n.ctx, cfg.ProbeTime)
+	defer cancel()
+	if l.n.client == nil { // the first probe of a node; until it is back nobody else looks
+		if l.n.client, l.linkErr = cfg.Cluster.Connect(l.n.addr); l.linkErr != nil {
+			return
+		}
+	}
+	loaded, err := Load(ctx, l.conn.open(cfg.Clock.Now(), l.n), cfg.Clock)
+	if ctx.Err() != nil && err != nil {
+		err = errors.Join(errSilent, err)
+	}
+	l.linkErr = err
+	if err == nil {
+		l.d.scripts.store(loaded.digests)
+		l.serverMillis, l.serverAt = loaded.serverMillis, loaded.at
+	}
 }

@@ -83,8 +83,11 @@ local function advance(l, now, old)
 	if life then
 		if life > now then lift(l, now, head, deadline) end
 	elseif deadline then
-		local wait = old and deadline - old or 0
-		if wait <= 0 then wait = WAIT end
+		local wait = old and deadline - old or WAIT
+		if wait <= 0 then
+			if deadline <= now then return end -- it is of an engine of ours that died so long ago that alive does not know it any more
+			wait = WAIT
+		end
 		local lease = ask(l, 'PTTL', l.lock) or 0
 		shift(l, 0, now + math.max(lease, 0) + wait - deadline)
 	end

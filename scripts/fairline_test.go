@@ -129,6 +129,8 @@ var turns = []turn{
 		"java:1+300000 java:2+600000 | you+0 me+3600000", ""},
 	{"a whole one, when it has none of its own", "you:1+300000 java:1+300000 | you+0", "", ask(0, "TRY", 0, 0), 0, "java:1+300000 | you+0 me+3600000", ""},
 	{"so when it ends before", "you:1+300000 java:1+200000 | you+0", "", ask(0, "TRY", 0, 0), 0, "java:1+300000 | you+0 me+3600000", ""},
+	{"but not when that is over: it is of an engine of ours that nobody remembers", "you:1+300000 he:1+0 java:1+100000 | you+0", "", ask(0, "TRY", 0, 0), 0,
+		"java:1+100000 | you+0 me+3600000", ""},
 	{"so when it is not known from when on it counts", "you:1? java:1+200000 | you+0", "", ask(0, "TRY", 0, 0), 0, "java:1+300000 | you+0 me+3600000", ""},
 	{"and it begins when the lease ends", "you:1+300000 java:1+600000 | you+0", "java:9 ends", ask(0, "TRY", 0, 0), 0,
 		"java:1+370000 | you+0 me+3600000", "java:9"},
