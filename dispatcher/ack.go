@@ -15,9 +15,9 @@ type Ack struct {
 	Within time.Duration // counted from when the loop hears of it; 0: as long as it takes
 
 	// Owned by loop until By is settled; then by whoever was settled.
-	place   wheel.Entry[*Ack]
+	place   wheel.Timer[*Ack]
 	slots   *wheel.Slots[*Ack]
-	at      *bool // while the letter is read that brought it: where to note that it is settled
+	at      *bool // while the event is read that brought it: where to note that it is settled
 	settled bool
 	overdue bool
 }
@@ -44,7 +44,7 @@ func (a *Ack) Settle(out gate.Outcome) bool {
 	return a.By.Settle(out)
 }
 
-// bounded is what a letter's ack is if it has a bound; else nil. Most are settled while the letter is read, as those of
+// bounded is what an event's ack is if it has a bound; else nil. Most are settled while the event is read, as those of
 // locks that are handed on, and then are their caller's again: only those that are not get a place in the slots (await).
 func (d *Dispatcher) bounded(ack gate.Settler) *Ack {
 	a, is := ack.(*Ack)
@@ -72,7 +72,7 @@ func (d *Dispatcher) giveUpDue(now gate.Time) {
 		return
 	}
 	for w := range d.cfg.Gate.Waits.Due(tick) {
-		c := w.Cell
+		c := w.Entry
 		c.Machine.Timeout(now, w, &d.fx)
 		d.stepped(c) // w may serve another call already
 	}

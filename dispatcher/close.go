@@ -19,7 +19,7 @@ func (d *Dispatcher) close(now gate.Time) {
 	d.each(func(m gate.Machine) { m.Close(now, &d.fx) })
 }
 
-// finished reports whether nothing is left to free, or it is no use to try any longer. A lane that is still away when the
+// finished reports whether nothing is left to free, or it is no use to try any longer. A connection that is still away when the
 // time is over is cut off by the end of its node.
 func (d *Dispatcher) finished() bool {
 	if d.cfg.Clock.Now() >= d.closeBy {

@@ -28,12 +28,12 @@ type Reached struct {
 // cluster is which node serves a hash slot, as far as is known. The loop owns it. A single server has none.
 type cluster struct {
 	*Cluster
-	serves  [scripts.HashSlots]*node
-	moved   map[uint16]bool // hash slots whose names have not been told of their new node
-	adrift  bool            // some channels have no node
-	nowhere *node           // serves what nobody serves: it is down for ever
-	survey  survey
-	gone    sync.WaitGroup // of nodes that are being closed
+	serves     [scripts.HashSlots]*node
+	moved      map[uint16]bool // hash slots whose names have not been told of their new node
+	unrouted   bool            // some channels have no node
+	unassigned *node           // serves what nobody serves: it is down for ever
+	survey     survey
+	gone       sync.WaitGroup // of nodes that are being closed
 }
 
 // lingerTime is how long a node that serves nothing is kept after its last use: one that takes over its first slot
@@ -42,14 +42,14 @@ const lingerTime = 10 * time.Second
 
 // join makes the nodes of a cluster.
 func (d *Dispatcher) join(c *Cluster) {
-	d.cluster = &cluster{Cluster: c, moved: make(map[uint16]bool), nowhere: &node{d: d}}
-	d.cluster.nowhere.out.commands = new([gate.Ops][]gate.Command)
-	d.cluster.nowhere.link = link{state: linkDown, probeAt: gate.Never}
+	d.cluster = &cluster{Cluster: c, moved: make(map[uint16]bool), unassigned: &node{d: d}}
+	d.cluster.unassigned.out.commands = new([gate.Ops][]gate.Command)
+	d.cluster.unassigned.link = link{state: linkDown, probeAt: gate.Never}
 	d.cluster.survey.dueAt = gate.Never
 	for slot := range d.cluster.serves {
-		d.cluster.serves[slot] = d.cluster.nowhere
+		d.cluster.serves[slot] = d.cluster.unassigned
 	}
-	d.cluster.nowhere.slots = scripts.HashSlots
+	d.cluster.unassigned.slots = scripts.HashSlots
 	for _, r := range c.Reached {
 		d.nodes = append(d.nodes, newNode(d, r.Addr, r.Client, r.Loaded))
 	}
@@ -102,7 +102,7 @@ func (d *Dispatcher) adopt(now gate.Time, t *Topology) {
 			d.cluster.give(uint16(slot), n)
 		}
 	}
-	d.weather()
+	d.updateHealth()
 }
 
 // share puts what the machines asked for into the outboxes of the nodes that serve the names.
@@ -110,7 +110,7 @@ func (d *Dispatcher) share() {
 	for op := range d.fx.Commands {
 		queue := d.fx.Commands[op]
 		for i := range queue {
-			d.cluster.serves[queue[i].Cell.Slot].out.put(&queue[i])
+			d.cluster.serves[queue[i].Entry.Slot].out.put(&queue[i])
 		}
 		d.fx.Commands[op] = again(queue)
 	}
@@ -130,18 +130,18 @@ func (d *Dispatcher) asked() bool {
 // channels, and word that their link is another, so that nothing which was confirmed by the old one is relied on.
 func (d *Dispatcher) resettle(now gate.Time) {
 	c := d.cluster
-	if len(c.moved) == 0 && !c.adrift {
+	if len(c.moved) == 0 && !c.unrouted {
 		return
 	}
 	for _, n := range d.nodes {
 		n.out.withdraw(&d.fx, func(command *gate.Command) bool {
-			return c.moved[command.Cell.Slot] && c.serves[command.Cell.Slot] != n
+			return c.moved[command.Entry.Slot] && c.serves[command.Entry.Slot] != n
 		})
 	}
-	c.adrift = false
+	c.unrouted = false
 	d.retune()
-	d.linkUp(now, func(cell *gate.Cell) bool {
-		return c.moved[cell.Slot] && c.serves[cell.Slot].link.state == linkUp // else it will hear when it is
+	d.linkUp(now, func(entry *gate.Entry) bool {
+		return c.moved[entry.Slot] && c.serves[entry.Slot].link.state == linkUp // else it will hear when it is
 	})
 	clear(c.moved)
 }

@@ -11,15 +11,15 @@ import (
 	"github.com/wheellock/wheellock/scripts"
 )
 
-// lane carries one batch at a time to its node and back. While it is away the lane owns its fields; while it
-// is idle the loop does. The work channel and the returned letter hand it over.
-type lane struct {
+// connection carries one batch at a time to its node and back. While it is away the connection owns its fields; while it
+// is idle the loop does. The work channel and the returned event hand it over.
+type connection struct {
 	n       *node
 	d       *Dispatcher
 	work    chan struct{}
 	stopped chan struct{}
 
-	doing    errand
+	task     task
 	batch    []gate.Command
 	askTime  bool      // ask for the server's time besides
 	linkErr  error     // the connection broke
@@ -28,37 +28,37 @@ type lane struct {
 	serverMillis int64     // the server's time, 0 when not asked
 	serverAt     gate.Time // when it was that time
 
-	wire     wire
-	watching watch
-	conn     connection
-	cargo    cargo
+	wire      wire
+	watching  watch
+	dedicated dedicatedConn
+	class     commandClass
 }
 
-// errand is what a lane goes for.
-type errand uint8
+// task is what a connection goes for.
+type task uint8
 
 const (
-	carrying  errand = iota // to carry a batch
-	probing                 // to see whether the server is there, and load the scripts
-	surveying               // to ask who serves what in a cluster
+	carrying  task = iota // to carry a batch
+	probing               // to see whether the server is there, and load the scripts
+	surveying             // to ask who serves what in a cluster
 )
 
 // rounds is how often a part of a batch is sent at most: as it is, after its script was loaded, one by one, and at
-// last with its script, should somebody flush these all the time. What surely did not run is sent again by the lane
+// last with its script, should somebody flush these all the time. What surely did not run is sent again by the connection
 // itself; everything else the gates decide.
 const rounds = 4
 
-func newLane(n *node, of cargo) *lane {
+func newConnection(n *node, of commandClass) *connection {
 	d := n.d
-	return &lane{n: n, d: d, work: make(chan struct{}), stopped: make(chan struct{}), wire: wire{uuid: d.cfg.UUID}, cargo: of}
+	return &connection{n: n, d: d, work: make(chan struct{}), stopped: make(chan struct{}), wire: wire{uuid: d.cfg.UUID}, class: of}
 }
 
-func (l *lane) run() {
+func (l *connection) run() {
 	defer close(l.stopped)
-	defer l.conn.hangUp()
+	defer l.dedicated.hangUp()
 	for range l.work {
 		l.linkErr = nil
-		switch l.doing {
+		switch l.task {
 		case carrying:
 			l.send()
 		case probing:
@@ -68,11 +68,11 @@ func (l *lane) run() {
 		}
 		l.askTime = false
 		if l.linkErr != nil {
-			l.conn.hangUp()
+			l.dedicated.hangUp()
 		}
 		suspects := l.suspects()
-		stall.At("lane: answered, loop not told", l.d.cfg.UUID)
-		l.d.mail.put(letter{kind: returned, ref: l})
+		stall.At("connection: answered, loop not told", l.d.cfg.UUID)
+		l.d.mail.put(event{kind: returned, ref: l})
 		for _, name := range suspects { // after the answers that made them ours
 			l.d.Suspect(name)
 		}
@@ -80,7 +80,7 @@ func (l *lane) run() {
 }
 
 // send carries the batch. No caller's context is passed on: a command that is sent runs to its end.
-func (l *lane) send() {
+func (l *connection) send() {
 	l.wire.cut(l.batch, l.d.cluster != nil)
 	reload := false
 	for round := range rounds {
@@ -88,12 +88,12 @@ func (l *lane) send() {
 			return
 		}
 		sent := l.d.cfg.Clock.Now()
-		stall.At("lane: clock read, nothing sent", l.d.cfg.UUID)
+		stall.At("connection: clock read, nothing sent", l.d.cfg.UUID)
 		extra := l.prelude(reload)
 		l.wire.encode(l.batch, sent, l.n, round == rounds-1)
 		l.watch()
-		results, enough := l.carry(sent)
-		stall.At("lane: answers read, clock not", l.d.cfg.UUID)
+		results, enough := l.pipeline(sent)
+		stall.At("connection: answers read, clock not", l.d.cfg.UUID)
 		calls := len(results) - l.watching.sent
 		l.readPrelude(results[:extra])
 		l.readWatch(results[calls:])
@@ -103,12 +103,12 @@ func (l *lane) send() {
 		}
 	}
 	for _, c := range l.wire.calls { // not even with their scripts
-		l.fail(c, verdict{result: gate.Again, words: "NOSCRIPT"})
+		l.fail(c, verdict{result: gate.Again, message: "NOSCRIPT"})
 	}
 }
 
 // prelude puts what goes before the calls into the pipeline, and says how many commands that is.
-func (l *lane) prelude(reload bool) int {
+func (l *connection) prelude(reload bool) int {
 	b := l.n.client.B()
 	l.wire.commands = l.wire.commands[:0]
 	if l.askTime {
@@ -124,7 +124,7 @@ func (l *lane) prelude(reload bool) int {
 	return len(l.wire.commands)
 }
 
-func (l *lane) readPrelude(results []rueidis.RedisResult) {
+func (l *connection) readPrelude(results []rueidis.RedisResult) {
 	if l.askTime {
 		l.askTime = false
 		if millis, err := serverMillis(results[0]); err == nil {
@@ -135,7 +135,7 @@ func (l *lane) readPrelude(results []rueidis.RedisResult) {
 
 // read takes the answers apart. What has to be sent again stays in wire.calls; reload says that a script
 // was missing.
-func (l *lane) read(results []rueidis.RedisResult) (reload bool) {
+func (l *connection) read(results []rueidis.RedisResult) (reload bool) {
 	calls := l.wire.calls
 	l.wire.calls = l.wire.spare[:0]
 	clean, well := true, false
@@ -151,8 +151,8 @@ func (l *lane) read(results []rueidis.RedisResult) (reload bool) {
 		v := judge(err)
 		clean = clean && !v.link
 		switch {
-		case l.d.cluster != nil && redirects(v.words):
-			v.result = gate.Elsewhere
+		case l.d.cluster != nil && redirects(v.message):
+			v.result = gate.Redirected
 			l.fail(c, v)
 		case v.reload:
 			reload, well = true, true
@@ -169,18 +169,18 @@ func (l *lane) read(results []rueidis.RedisResult) (reload bool) {
 		}
 	}
 	l.wire.spare = calls
-	l.conn.proved(well)
+	l.dedicated.proved(well)
 	if !clean { // the client may still be reading the slice it was given
 		l.wire.commands = nil
 	}
 	return reload
 }
 
-func (l *lane) fail(c call, v verdict) {
+func (l *connection) fail(c call, v verdict) {
 	for i := c.from; i < c.to; i++ {
-		l.batch[i].Result, l.batch[i].Words, l.batch[i].Reply = v.result, v.words, 0
+		l.batch[i].Result, l.batch[i].ServerMessage, l.batch[i].Reply = v.result, v.message, 0
 		if v.fault != scripts.None {
-			l.batch[i].Result, l.batch[i].Words, l.batch[i].Reply = gate.Answered, "", v.fault.Reply()
+			l.batch[i].Result, l.batch[i].ServerMessage, l.batch[i].Reply = gate.Answered, "", v.fault.Reply()
 		}
 	}
 }
@@ -188,7 +188,7 @@ func (l *lane) fail(c call, v verdict) {
 var errSilent = errors.New("no answer")
 
 // probe sees whether the server is there, learns its time and loads the scripts.
-func (l *lane) probe() {
+func (l *connection) probe() {
 	cfg := &l.d.cfg
 	ctx, cancel := context.WithTimeout(l.n.ctx, cfg.ProbeTime)
 	defer cancel()
@@ -197,7 +197,7 @@ func (l *lane) probe() {
 			return
 		}
 	}
-	loaded, err := Load(ctx, l.conn.open(cfg.Clock.Now(), l.n), cfg.Clock)
+	loaded, err := Load(ctx, l.dedicated.open(cfg.Clock.Now(), l.n), cfg.Clock)
 	if ctx.Err() != nil && err != nil {
 		err = errors.Join(errSilent, err)
 	}

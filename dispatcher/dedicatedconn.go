@@ -9,10 +9,10 @@ import (
 	"github.com/wheellock/wheellock/internal/gate"
 )
 
-// connection is a lane's own, on which nobody else sends: then the lane itself writes its pipeline and reads the
-// answers, which saves two goroutines and their wake-ups on each way. The lane owns it while it is away, the loop
+// dedicatedConn is a connection's own, on which nobody else sends: then the connection itself writes its pipeline and reads the
+// answers, which saves two goroutines and their wake-ups on each way. The connection owns it while it is away, the loop
 // while it is idle.
-type connection struct {
+type dedicatedConn struct {
 	own    rueidis.DedicatedClient // nil: not open
 	rest   func()                  // gives it back to the client
 	kept   func() bool             // ends the watch over the node's end, which closes it
@@ -25,8 +25,8 @@ type connection struct {
 // restTime is after how much idleness a connection may have been found dead: the client looks once a second.
 const restTime = time.Second
 
-// open is where a lane sends.
-func (c *connection) open(now gate.Time, n *node) rueidis.CoreClient {
+// open is where a connection sends.
+func (c *dedicatedConn) open(now gate.Time, n *node) rueidis.CoreClient {
 	at := masterOf(n.client)
 	if c.stale || c.at != at {
 		c.hangUp()
@@ -47,7 +47,7 @@ func (c *connection) open(now gate.Time, n *node) rueidis.CoreClient {
 
 // proved notes whether anything came over the connection. One over which nothing ever came may be no connection at all:
 // its errors are those of the login, for good.
-func (c *connection) proved(well bool) {
+func (c *dedicatedConn) proved(well bool) {
 	if c.fresh && !well {
 		c.hangUp()
 	}
@@ -55,10 +55,10 @@ func (c *connection) proved(well bool) {
 }
 
 // hangUp closes the connection, if it is open.
-func (c *connection) hangUp() {
+func (c *dedicatedConn) hangUp() {
 	if c.own != nil {
 		c.kept()
 		c.own.Close()
 	}
-	*c = connection{}
+	*c = dedicatedConn{}
 }

@@ -1,18 +1,18 @@
 // Package dispatcher carries requests for locks to Redis and brings the answers back.
 //
-// A Dispatcher is one goroutine (loop.go) that owns the gates of its names (cells.go, names.go). Callers leave
-// letters in its mailbox (mailbox.go); the loop takes all that wait and steps the gates; the commands they ask for
+// A Dispatcher is one goroutine (loop.go) that owns the gates of its names (entries.go, names.go). Callers leave
+// events in its mailbox (mailbox.go); the loop takes all that wait and steps the gates; the commands they ask for
 // wait in the outbox (outbox.go) of the node that serves the name (node.go), leave as one pipeline on its next idle
-// lane (pipeline.go, lane.go), many names in one EVALSHA (wire.go), and come back as mail. What an error means is
+// connection (pipeline.go, connection.go), many names in one EVALSHA (wire.go), and come back as mail. What an error means is
 // decided in one place (verdict.go). Times at which something is due are kept in slots and, when they are near, in a
 // heap (timers.go); who waits only so long for an answer stands in ack.go; close.go ends it all. The link to each node
-// is watched and probed in link.go, scripts are loaded in scripts.go, unlock messages come in by ear.go. A cluster has
+// is watched and probed in link.go, scripts are loaded in scripts.go, unlock messages come in by subscriber.go. A cluster has
 // many nodes: cluster.go knows which serves a name, redirect.go follows it when it moves, survey.go asks who serves what
 // (topology.go). Replicas are waited for in replicas.go; follower.go notices that Sentinel has made another server the
 // master. What fails again and again is logged by outage.go.
 //
 // Every connection of the client passes a guard (guard.go): what leaves is counted (requests.go), what comes must be
-// RESP within bounds (frames.go) and owed (replies.go, owed.go), or the connection ends. A server that has no RESP3 is
+// RESP within bounds (frames.go) and owed (replies.go, expectedreplies.go), or the connection ends. A server that has no RESP3 is
 // found out in hello.go. On Linux the sockets are read and written without the runtime's monitor (quiet_linux.go).
 //
 // Order: a name has at most one command in flight, so a batch needs no order inside.
@@ -35,7 +35,7 @@ import (
 
 // Config is what a Dispatcher needs.
 type Config struct {
-	Client     rueidis.Client // of a single server; lanes and ear have connections of their own from it; closed by the engine after the dispatcher
+	Client     rueidis.Client // of a single server; connections and subscriber have connections of their own from it; closed by the engine after the dispatcher
 	Cluster    *Cluster       // or a cluster
 	Gate       *gate.Config   // the dispatcher's own copy
 	Clock      *wheel.Clock
@@ -66,24 +66,24 @@ type Dispatcher struct {
 	done chan struct{}
 
 	// Owned by loop: no other goroutine touches these.
-	names    names
-	heard    routes
-	spare    spare
-	dirty    []*gate.Cell // stepped in this turn: their alarms are to be set
-	leaving  []*lane      // to be sent off at the end of this turn
-	fx       gate.Effects
-	slots    *wheel.Slots[*gate.Cell]
-	acks     *wheel.Slots[*Ack]
-	near     nearby
-	courtesy courtesy
-	nodes    []*node
-	nodeID   int64     // of the last one
-	cluster  *cluster  // nil: a single server, the only node; set once
-	settled  bool      // the ack of the letter that is being read
-	checked  gate.Time // when the clock was last looked at for suspension
-	closing  bool
-	closeBy  gate.Time
-	draining []chan struct{} // closed when nothing is held any more
+	names     names
+	heard     routes
+	free      freeEntries
+	changed   []*gate.Entry // stepped in this turn: their alarms are to be set
+	leaving   []*connection // to be sent off at the end of this turn
+	fx        gate.Effects
+	slots     *wheel.Slots[*gate.Entry]
+	acks      *wheel.Slots[*Ack]
+	near      nearby
+	turnYield turnYield
+	nodes     []*node
+	nodeID    int64     // of the last one
+	cluster   *cluster  // nil: a single server, the only node; set once
+	settled   bool      // the ack of the event that is being read
+	checked   gate.Time // when the clock was last looked at for suspension
+	closing   bool
+	closeBy   gate.Time
+	draining  []chan struct{} // closed when nothing is held any more
 
 	scripts digests
 	up      atomic.Bool // every link that names depend on works; anybody reads it
@@ -97,15 +97,15 @@ func New(cfg Config, loaded *Loaded) *Dispatcher {
 		names: newNames(), heard: make(routes),
 	}
 	cfg.Gate.Waits = wheel.NewSlots[*gate.Waiter](slots, d.armTick)
-	d.slots = wheel.NewSlots[*gate.Cell](slots, d.armTick)
+	d.slots = wheel.NewSlots[*gate.Entry](slots, d.armTick)
 	d.acks = wheel.NewSlots[*Ack](ackSlots, d.armTick)
 	d.scripts.store(loaded.digests)
-	d.near.timer = time.AfterFunc(time.Hour, d.mail.rouse)
+	d.near.timer = time.AfterFunc(time.Hour, d.mail.wakeUp)
 	if cfg.Cluster != nil {
 		d.join(cfg.Cluster)
 	} else {
 		d.nodes = []*node{newNode(d, "", cfg.Client, loaded)}
-		d.weather()
+		d.updateHealth()
 	}
 	go d.loop()
 	return d
@@ -113,52 +113,52 @@ func New(cfg Config, loaded *Loaded) *Dispatcher {
 
 // Ask brings a request. False: the dispatcher takes no more. Any goroutine.
 func (d *Dispatcher) Ask(name string, kind gate.Kind, w *gate.Waiter) bool {
-	return d.mail.put(letter{kind: ask, text: name, ref: w, n: int64(kind)})
+	return d.mail.put(event{kind: ask, text: name, ref: w, n: int64(kind)})
 }
 
 // Abandon says that the caller of w waits no longer. The loop settles w at once, with GaveUp, unless something else has
 // settled it first: the caller may rely on an answer. w must not be used for another call before the loop has read this;
 // GaveUp says that it has. Any goroutine.
-func (d *Dispatcher) Abandon(w *gate.Waiter) { d.mail.put(letter{kind: abandon, ref: w}) }
+func (d *Dispatcher) Abandon(w *gate.Waiter) { d.mail.put(event{kind: abandon, ref: w}) }
 
 // Unlock ends a hold; ack hears how the release went. False: the dispatcher has ended. Any goroutine.
 func (d *Dispatcher) Unlock(h *gate.Hold, ack gate.Settler) bool {
-	return d.mail.put(letter{kind: unlock, ref: h, ack: ack})
+	return d.mail.put(event{kind: unlock, ref: h, ack: ack})
 }
 
 // Extend prolongs a hold with a fixed lease. False: the dispatcher has ended. Any goroutine.
 func (d *Dispatcher) Extend(h *gate.Hold, lease time.Duration, ack gate.Settler) bool {
-	return d.mail.put(letter{kind: extend, ref: h, ack: ack, n: int64(lease)})
+	return d.mail.put(event{kind: extend, ref: h, ack: ack, n: int64(lease)})
 }
 
 // Force frees the owner that stands in Redis for a name; id is its number when it is one of ours, else 0.
 // False: the dispatcher has ended. Any goroutine.
 func (d *Dispatcher) Force(name string, kind gate.Kind, owner string, id uint64, ack gate.Settler) bool {
-	return d.mail.put(letter{kind: force, text: name, n: int64(kind), ref: forced{owner, id}, ack: ack})
+	return d.mail.put(event{kind: force, text: name, n: int64(kind), ref: forceRequest{owner, id}, ack: ack})
 }
 
 // Change makes a change on a name without owners; ack hears how it went. False: the dispatcher has ended.
 // Any goroutine.
 func (d *Dispatcher) Change(name string, kind gate.Kind, c gate.Change, ack gate.Settler) bool {
-	return d.mail.put(letter{kind: change, text: name, ref: &changing{kind, c}, ack: ack})
+	return d.mail.put(event{kind: change, text: name, ref: &changeRequest{kind, c}, ack: ack})
 }
 
 // Suspect says that the key of a name may have changed behind our back. Any goroutine; it does not block.
-func (d *Dispatcher) Suspect(name string) { d.mail.put(letter{kind: suspect, text: name}) }
+func (d *Dispatcher) Suspect(name string) { d.mail.put(event{kind: suspect, text: name}) }
 
 // SuspectNode says so of every name that a node serves: that of a cluster at this address, or, at none, the single
 // server. Any goroutine; it does not block.
-func (d *Dispatcher) SuspectNode(addr string) { d.mail.put(letter{kind: suspectNode, text: addr}) }
+func (d *Dispatcher) SuspectNode(addr string) { d.mail.put(event{kind: suspectNode, text: addr}) }
 
 // Ring is the alarm of a tick. It implements wheel.Bell.
-func (d *Dispatcher) Ring(at wheel.Tick) { d.mail.put(letter{kind: bell, n: int64(at)}) }
+func (d *Dispatcher) Ring(at wheel.Tick) { d.mail.put(event{kind: alarm, n: int64(at)}) }
 
 // Drain settles all waiters with Closed, takes no new requests, and closes the channel it returns when no
 // hold is left. Any goroutine.
 func (d *Dispatcher) Drain() <-chan struct{} {
 	drained := make(chan struct{})
 	d.mail.refuse()
-	if !d.mail.put(letter{kind: drain, ref: drained}) {
+	if !d.mail.put(event{kind: drain, ref: drained}) {
 		close(drained)
 	}
 	return drained
@@ -168,14 +168,14 @@ func (d *Dispatcher) Drain() <-chan struct{} {
 // and the nodes have ended. Any goroutine; may be repeated.
 func (d *Dispatcher) Close() {
 	d.mail.refuse()
-	d.mail.put(letter{kind: closing})
+	d.mail.put(event{kind: closing})
 	<-d.done
 }
 
 // Oldest returns when the oldest living hold was granted, or gate.Never. It walks all names on the loop.
 func (d *Dispatcher) Oldest() gate.Time {
 	answer := make(chan gate.Time, 1)
-	if !d.mail.put(letter{kind: census, ref: answer}) {
+	if !d.mail.put(event{kind: oldestQuery, ref: answer}) {
 		return gate.Never
 	}
 	return <-answer

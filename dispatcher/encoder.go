@@ -5,7 +5,7 @@ import (
 	"github.com/wheellock/wheellock/scripts"
 )
 
-// Encoder writes commands as a lane does, one at a time, for a program that runs the scripts elsewhere than in Redis. One
+// Encoder writes commands as a connection does, one at a time, for a program that runs the scripts elsewhere than in Redis. One
 // goroutine uses it.
 type Encoder struct {
 	wire wire

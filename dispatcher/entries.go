@@ -5,14 +5,14 @@ import (
 	"github.com/wheellock/wheellock/scripts"
 )
 
-// cell finds the cell of a name, or makes it. Nil, and why: the name lives as another kind, or its twin lives (rule 6).
-func (d *Dispatcher) cell(name string, kind gate.Kind) (*gate.Cell, gate.Why) {
+// entry finds the entry of a name, or makes it. Nil, and why: the name lives as another kind, or its alias lives (rule 6).
+func (d *Dispatcher) entry(name string, kind gate.Kind) (*gate.Entry, gate.Why) {
 	c := d.names.find(name)
 	switch {
-	case c == nil && d.twinLives(name, kind):
-		return nil, gate.TwinLives
+	case c == nil && d.aliasLives(name, kind):
+		return nil, gate.AliasLives
 	case c == nil:
-		c = d.spare.cell(name, kind, d.cfg.Gate)
+		c = d.free.entry(name, kind, d.cfg.Gate)
 		if d.cluster != nil {
 			c.Slot = scripts.HashSlot(name)
 		}
@@ -25,17 +25,17 @@ func (d *Dispatcher) cell(name string, kind gate.Kind) (*gate.Cell, gate.Why) {
 
 // nobodyKnows reports whether a name may be free or not: its node cannot be reached, and no hold of ours excludes others.
 // That others of this process wait says nothing then.
-func (d *Dispatcher) nobodyKnows(c *gate.Cell) bool {
+func (d *Dispatcher) nobodyKnows(c *gate.Entry) bool {
 	return d.home(c.Slot).link.state == linkDown && (c.Kind == gate.PermitKind || c.Machine.Oldest() == gate.Never)
 }
 
-// twinLives reports whether what is asked for as "a" lives as "{a}", or the other way round. By Redisson's rule both have
+// aliasLives reports whether what is asked for as "a" lives as "{a}", or the other way round. By Redisson's rule both have
 // the same derived keys. Fair mutexes would stand in one queue; of permits, what one name reclaims would be the other's. The
 // other kinds share nothing but channels, whose messages are hints, and a counter, which grows for both.
-func (d *Dispatcher) twinLives(name string, kind gate.Kind) bool {
+func (d *Dispatcher) aliasLives(name string, kind gate.Kind) bool {
 	if kind != gate.FairKind && kind != gate.PermitKind {
 		return false
 	}
-	twin := d.names.find(scripts.Twin(name))
+	twin := d.names.find(scripts.Alias(name))
 	return twin != nil && twin.Kind == kind
 }

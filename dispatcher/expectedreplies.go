@@ -20,30 +20,30 @@ const (
 	unsubscription              // by confirmations, and by the answer to the PING behind it
 )
 
-// debt is a number of replies of one sort that the server owes; for a SUBSCRIBE the number of its channels.
-type debt struct {
+// expectedReply is a number of replies of one sort that the server owes; for a SUBSCRIBE the number of its channels.
+type expectedReply struct {
 	how reply
 	n   int
 }
 
-// owed counts the replies that the server owes on one connection. The writer adds, the reader takes; both are one
+// expectedReplies counts the replies that the server owes on one connection. The writer adds, the reader takes; both are one
 // goroutine each at a time.
-type owed struct {
+type expectedReplies struct {
 	listens atomic.Bool // a channel was subscribed to, or given up
 
 	mu    sync.Mutex // guards queue
-	queue []debt
+	queue []expectedReply
 	from  int // of queue: what lies before has been taken
 
 	// Owned by the reader.
-	head      debt // whose replies come next
-	confirmed bool // some of head's channels are confirmed, others not yet
-	refused   bool // head's UNSUBSCRIBE was refused, so that the answer to its PING comes next
+	head      expectedReply // whose replies come next
+	confirmed bool          // some of head's channels are confirmed, others not yet
+	refused   bool          // head's UNSUBSCRIBE was refused, so that the answer to its PING comes next
 	resp3     bool
 }
 
 // add notes commands that are about to leave.
-func (o *owed) add(d debt) {
+func (o *expectedReplies) add(d expectedReply) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if last := len(o.queue) - 1; last >= o.from && d.how == plainReply && o.queue[last].how == plainReply {
@@ -58,7 +58,7 @@ func (o *owed) add(d debt) {
 }
 
 // any reports whether a reply is owed, and makes head the one that is.
-func (o *owed) any() bool {
+func (o *expectedReplies) any() bool {
 	if o.head.n > 0 {
 		return true
 	}
@@ -73,7 +73,7 @@ func (o *owed) any() bool {
 }
 
 // answered takes one in-band reply of which any has told. text is the beginning of an error or a simple string.
-func (o *owed) answered(typ byte, text []byte) error {
+func (o *expectedReplies) answered(typ byte, text []byte) error {
 	switch o.head.how {
 	case plainReply, wideReply, filledReply, pairReply:
 		o.head.n--
@@ -101,7 +101,7 @@ func (o *owed) answered(typ byte, text []byte) error {
 // missing right (NOPERM), what a cluster says of a channel whose hash slot has left (MOVED) or is served by nobody
 // (CLUSTERDOWN), and that the server has no such command. These leave the PING alone, and a node may go on saying them:
 // were they the end, the other channels would be cut off each time.
-func (o *owed) unsubscribing(typ byte, text []byte) error {
+func (o *expectedReplies) unsubscribing(typ byte, text []byte) error {
 	switch {
 	case isPong(typ, text):
 		o.head.n, o.refused = 0, false
@@ -131,7 +131,7 @@ func isPong(typ byte, text []byte) bool {
 }
 
 // fits reports whether a list of this length answers head: rueidis looks at elements of some without counting them.
-func (o *owed) fits(length int) error {
+func (o *expectedReplies) fits(length int) error {
 	if length >= 0 && (o.head.how == filledReply && length < 1 || o.head.how == pairReply && length < 2) {
 		return errLength
 	}
@@ -139,7 +139,7 @@ func (o *owed) fits(length int) error {
 }
 
 // push takes a push, or what stands for one in RESP2, by its first element and its length.
-func (o *owed) push(kind []byte, length int) error {
+func (o *expectedReplies) push(kind []byte, length int) error {
 	switch string(kind) {
 	case "subscribe", "psubscribe", "ssubscribe":
 		if !o.any() || o.head.how != subscription || length != confirmationLength {

@@ -4,10 +4,10 @@ import "testing"
 
 // What is owed on a connection takes as much memory as is under way, however long it never is nothing.
 func TestOwedIsBounded(t *testing.T) {
-	var o owed
-	o.add(debt{how: wideReply, n: 1})
+	var o expectedReplies
+	o.add(expectedReply{how: wideReply, n: 1})
 	for range 100_000 {
-		o.add(debt{how: wideReply, n: 1})
+		o.add(expectedReply{how: wideReply, n: 1})
 		if !o.any() {
 			t.Fatal("nothing is owed")
 		}

@@ -41,7 +41,7 @@ func (f *follower) run(n *node, master string) {
 		}
 		if at := masterOf(n.client); at != master {
 			master = at
-			n.d.mail.put(letter{kind: switched, ref: n})
+			n.d.mail.put(event{kind: switched, ref: n})
 		}
 	}
 }
@@ -57,5 +57,5 @@ func (f *follower) close() {
 func (n *node) switched(now gate.Time) {
 	n.linkBroke(now, errSwitched)
 	n.link.probeAt = now
-	n.ear.move()
+	n.subscriber.move()
 }

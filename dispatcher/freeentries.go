@@ -2,25 +2,25 @@ package dispatcher
 
 import "github.com/wheellock/wheellock/internal/gate"
 
-// spare keeps cells whose names have become idle: most names live for one lock only.
-type spare struct{ cells []*gate.Cell }
+// freeEntries keeps entries whose names have become idle: most names live for one lock only.
+type freeEntries struct{ entries []*gate.Entry }
 
 // maxSpare bounds what is kept: half a megabyte.
-const maxSpare = 2048
+const maxFreeEntries = 2048
 
-func (s *spare) keep(c *gate.Cell) {
-	if len(s.cells) < maxSpare {
-		s.cells = append(s.cells, c)
+func (s *freeEntries) keep(c *gate.Entry) {
+	if len(s.entries) < maxFreeEntries {
+		s.entries = append(s.entries, c)
 	}
 }
 
-func (s *spare) cell(name string, kind gate.Kind, cfg *gate.Config) *gate.Cell {
-	last := len(s.cells) - 1
-	if last < 0 || s.cells[last].Kind != kind {
-		return gate.NewCell(name, kind, cfg)
+func (s *freeEntries) entry(name string, kind gate.Kind, cfg *gate.Config) *gate.Entry {
+	last := len(s.entries) - 1
+	if last < 0 || s.entries[last].Kind != kind {
+		return gate.NewEntry(name, kind, cfg)
 	}
-	c := s.cells[last]
-	s.cells = s.cells[:last]
-	c.Renew(name, cfg)
+	c := s.entries[last]
+	s.entries = s.entries[:last]
+	c.Reuse(name, cfg)
 	return c
 }

@@ -13,19 +13,19 @@ type leaver struct{ waiter gate.Waiter }
 
 func (*leaver) Settle(gate.Outcome) bool { return false }
 
-// At most one command of a name is in flight (rule 11), and a cell is one name's: a caller goes away, and before
-// his letter is read his answer comes and his name is idle; the letter must not free the cell a second time.
+// At most one command of a name is in flight (rule 11), and an entry is one name's: a caller goes away, and before
+// his event is read his answer comes and his name is idle; the event must not free the entry a second time.
 func TestALateLetterFreesNoCellTwice(t *testing.T) {
 	cfg := &gate.Config{Lease: 30 * time.Second, PollCap: 2 * time.Second, Stats: &gate.Stats{}}
 	cfg.Waits = wheel.NewSlots[*gate.Waiter](64, nil)
 	d := &Dispatcher{cfg: Config{Gate: cfg, Clock: wheel.NewClock(), MaxPerName: 1}, names: newNames(), nodes: []*node{{}}}
-	d.slots = wheel.NewSlots[*gate.Cell](64, nil)
+	d.slots = wheel.NewSlots[*gate.Entry](64, nil)
 	d.near.timer = time.AfterFunc(time.Hour, func() {})
 	defer d.near.timer.Stop()
 	ask := func(name string) *leaver {
 		l := &leaver{gate.Waiter{Lease: 30 * time.Second, Watch: true, Try: true}}
 		l.waiter.By, l.waiter.Hold = l, &gate.Hold{}
-		d.read(0, &letter{kind: ask, text: name, ref: &l.waiter})
+		d.read(0, &event{kind: ask, text: name, ref: &l.waiter})
 		return l
 	}
 	taken := func() { // says Redis
@@ -39,12 +39,12 @@ func TestALateLetterFreesNoCellTwice(t *testing.T) {
 	first := ask("stock:7")
 	used := d.names.find("stock:7")
 	taken()
-	if d.names.live != 0 || len(d.spare.cells) != 1 || d.spare.cells[0] != used {
-		t.Fatalf("%d names live and %d cells are spare, want 0 and 1", d.names.live, len(d.spare.cells))
+	if d.names.live != 0 || len(d.free.entries) != 1 || d.free.entries[0] != used {
+		t.Fatalf("%d names live and %d cells are spare, want 0 and 1", d.names.live, len(d.free.entries))
 	}
-	d.read(0, &letter{kind: abandon, ref: &first.waiter})
+	d.read(0, &event{kind: abandon, ref: &first.waiter})
 	d.settleAlarms(d.cfg.Clock.Now())
-	if n := len(d.spare.cells); n != 1 {
+	if n := len(d.free.entries); n != 1 {
 		t.Errorf("%d cells are spare after the letter, want 1", n)
 	}
 	ask("stock:8")

@@ -54,7 +54,7 @@ func dial(ctx context.Context, addr string, dialer *net.Dialer, config *tls.Conf
 type guarded struct {
 	net.Conn
 	peeks peeker // nil: what waits to be read cannot be looked at
-	owed  owed
+	owed  expectedReplies
 	out   requests
 
 	reading sync.Mutex // guards the rest

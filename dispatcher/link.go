@@ -36,12 +36,12 @@ const (
 
 func (n *node) become(s linkState) {
 	n.link.state = s
-	n.d.weather()
+	n.d.updateHealth()
 }
 
-// weather notes whether all links work.
-func (d *Dispatcher) weather() {
-	up := d.cluster == nil || d.cluster.nowhere.slots == 0
+// updateHealth notes whether all links work.
+func (d *Dispatcher) updateHealth() {
+	up := d.cluster == nil || d.cluster.unassigned.slots == 0
 	for _, n := range d.nodes {
 		up = up && (n.link.state == linkUp || n.slots == 0)
 	}
@@ -67,7 +67,7 @@ func (n *node) linkBroke(now gate.Time, err error) {
 		n.link.tries = min(n.link.tries+1, flaps)
 	}
 	for _, l := range n.idle {
-		l.conn.stale = true
+		l.dedicated.stale = true
 	}
 	if d.cluster != nil {
 		d.cluster.survey.hurry(now)
@@ -75,14 +75,14 @@ func (n *node) linkBroke(now gate.Time, err error) {
 	n.link.outage.failure(d.cfg.Logger, "wheellock: connection to Redis broke", n.where("error", err)...)
 }
 
-// probe sends a probe on an idle lane when it is time.
+// probe sends a probe on an idle connection when it is time.
 func (n *node) probe(now gate.Time) {
 	if n.link.probing || now < n.link.probeAt || len(n.idle) == 0 {
 		return
 	}
 	l := n.lend()
 	n.link.probing, n.link.probeAt = true, gate.Never
-	l.doing, l.askTime = probing, true
+	l.task, l.askTime = probing, true
 	l.work <- struct{}{}
 }
 
@@ -91,7 +91,7 @@ func (n *node) probe(now gate.Time) {
 func (n *node) probed(now gate.Time, err error) {
 	d := n.d
 	n.link.probing = false
-	if n.ear == nil && n.client != nil {
+	if n.subscriber == nil && n.client != nil {
 		n.listen()
 	}
 	if n.link.probeAt != gate.Never {
@@ -107,7 +107,7 @@ func (n *node) probed(now gate.Time, err error) {
 	n.link.outage.over(d.cfg.Logger, "wheellock: Redis can be reached again", n.where()...)
 	n.become(linkUp)
 	n.link.probeAt, n.link.upAt = gate.Never, now
-	d.linkUp(now, func(c *gate.Cell) bool { return d.home(c.Slot) == n })
+	d.linkUp(now, func(c *gate.Entry) bool { return d.home(c.Slot) == n })
 }
 
 // where says to a logger which node it is about.

@@ -11,17 +11,17 @@ import (
 // loop owns the gates. It returns only when every request it accepted has its answer.
 func (d *Dispatcher) loop() {
 	defer close(d.done)
-	var mail []letter
-	for range d.mail.wake { // by a letter, or by the timer
+	var mail []event
+	for range d.mail.wake { // by an event, or by the timer
 		stall.At("dispatcher: woken", d.cfg.UUID)
 		now := d.now()
 		stall.At("dispatcher: clock read, nothing due handled", d.cfg.UUID)
-		if d.courtesy.show(now, d.near.next()) {
+		if d.turnYield.before(now, d.near.next()) {
 			now = d.cfg.Clock.Now()
 		}
 		d.ringDue(now) // deadlines that are due come before mail (rule 19)
 		mail = d.mail.take(mail)
-		d.courtesy.judge(now, len(mail))
+		d.turnYield.after(now, len(mail))
 		for i := range mail {
 			if i%clockStride == clockStride-1 {
 				now = d.cfg.Clock.Now()
@@ -55,7 +55,7 @@ func (d *Dispatcher) now() gate.Time {
 // checkEvery is between two looks for suspension. A holder looks for itself.
 const checkEvery = time.Millisecond
 
-// clockStride is how many letters or answers are handled by one reading of the clock: a few microseconds' work when the
+// clockStride is how many events or answers are handled by one reading of the clock: a few microseconds' work when the
 // goroutine runs.
 //
 // It may not run: preemption, SIGSTOP or a suspended machine can make now older than the truth by any time. So the loop may
@@ -72,33 +72,33 @@ const checkEvery = time.Millisecond
 // What came due while mail was handled is looked for again before anything is sent.
 const clockStride = 16
 
-// read steps a gate with one letter.
-func (d *Dispatcher) read(now gate.Time, l *letter) {
+// read steps a gate with one event.
+func (d *Dispatcher) read(now gate.Time, l *event) {
 	ack := d.bounded(l.ack)
 	d.step(now, l)
 	d.await(now, ack)
 }
 
-func (d *Dispatcher) step(now gate.Time, l *letter) {
+func (d *Dispatcher) step(now gate.Time, l *event) {
 	switch l.kind {
 	case ask:
 		d.ask(now, l)
 	case abandon:
-		if c := l.ref.(*gate.Waiter).Cell; c != nil { // else it was turned away before any machine heard of it
+		if c := l.ref.(*gate.Waiter).Entry; c != nil { // else it was turned away before any machine heard of it
 			c.Machine.Abandon(now, l.ref.(*gate.Waiter), &d.fx)
 			d.stepped(c)
 		}
 	case unlock:
 		h := l.ref.(*gate.Hold)
-		h.Cell.Machine.Unlock(now, h, l.ack, &d.fx)
-		d.stepped(h.Cell)
+		h.Entry.Machine.Unlock(now, h, l.ack, &d.fx)
+		d.stepped(h.Entry)
 	case extend:
 		h := l.ref.(*gate.Hold)
-		h.Cell.Machine.Extend(now, h, time.Duration(l.n), l.ack, &d.fx)
-		d.stepped(h.Cell)
+		h.Entry.Machine.Extend(now, h, time.Duration(l.n), l.ack, &d.fx)
+		d.stepped(h.Entry)
 	case force:
-		f := l.ref.(forced)
-		if c, why := d.cell(l.text, gate.Kind(l.n)); c != nil {
+		f := l.ref.(forceRequest)
+		if c, why := d.entry(l.text, gate.Kind(l.n)); c != nil {
 			c.Machine.Force(now, f.owner, f.id, l.ack, &d.fx)
 			d.stepped(c)
 		} else {
@@ -107,18 +107,18 @@ func (d *Dispatcher) step(now gate.Time, l *letter) {
 	case change:
 		d.change(now, l)
 	case returned:
-		d.returned(l.ref.(*lane))
+		d.returned(l.ref.(*connection))
 	case message:
-		for channel, news := range l.ref.(*ear).hear() {
+		for channel, news := range l.ref.(*subscriber).hear() {
 			d.message(now, channel, news)
 		}
 	case subscribed:
 		d.subscribed(now, l)
-	case astray:
-		d.astray(now, l)
+	case channelRedirected:
+		d.redirected(now, l)
 	case switched:
 		l.ref.(*node).switched(now)
-	case deafened: // who only waits sends nothing by which the loop would find out that the node is gone
+	case subscriberBroke: // who only waits sends nothing by which the loop would find out that the node is gone
 		d.cluster.survey.soon(now)
 	case suspect:
 		if c := d.names.find(l.text); c != nil {
@@ -127,9 +127,9 @@ func (d *Dispatcher) step(now gate.Time, l *letter) {
 		}
 	case suspectNode:
 		d.suspectNode(now, l.text)
-	case bell:
-		d.rung(now, wheel.Tick(l.n))
-	case census:
+	case alarm:
+		d.alarmRang(now, wheel.Tick(l.n))
+	case oldestQuery:
 		l.ref.(chan gate.Time) <- d.oldest()
 	case drain:
 		d.draining = append(d.draining, l.ref.(chan struct{}))
@@ -140,9 +140,9 @@ func (d *Dispatcher) step(now gate.Time, l *letter) {
 }
 
 // ask brings a request to the gate of its name.
-func (d *Dispatcher) ask(now gate.Time, l *letter) {
+func (d *Dispatcher) ask(now gate.Time, l *event) {
 	w := l.ref.(*gate.Waiter)
-	c, why := d.cell(l.text, gate.Kind(l.n))
+	c, why := d.entry(l.text, gate.Kind(l.n))
 	if c == nil {
 		d.cfg.Gate.Answer(w, gate.Outcome{Why: why})
 		return
@@ -157,9 +157,9 @@ func (d *Dispatcher) ask(now gate.Time, l *letter) {
 		d.stepped(c)
 		return
 	}
-	w.Cell = c
+	w.Entry = c
 	if w.Hold != nil {
-		w.Hold.Cell = c
+		w.Hold.Entry = c
 	}
 	if w.Until != 0 {
 		w.Timer.Value = w
@@ -170,14 +170,14 @@ func (d *Dispatcher) ask(now gate.Time, l *letter) {
 }
 
 // change brings a change to the gate of its name.
-func (d *Dispatcher) change(now gate.Time, l *letter) {
-	ch := l.ref.(*changing)
+func (d *Dispatcher) change(now gate.Time, l *event) {
+	ch := l.ref.(*changeRequest)
 	ch.change.Ack = l.ack
 	if d.closing {
 		l.ack.Settle(gate.Outcome{Why: gate.Closed})
 		return
 	}
-	c, why := d.cell(l.text, ch.kind)
+	c, why := d.entry(l.text, ch.kind)
 	if c == nil {
 		l.ack.Settle(gate.Outcome{Why: why})
 		return
@@ -186,31 +186,31 @@ func (d *Dispatcher) change(now gate.Time, l *letter) {
 	d.stepped(c)
 }
 
-// stepped notes that a cell has changed; its alarm is set at the end of the turn. A spare one has not, whatever
-// letter came for it: a caller that went away while he was answered has his letter read when the name is idle and
-// forgotten. Were that one forgotten again, two names would get the same cell, or one that lives would lose its own.
-func (d *Dispatcher) stepped(c *gate.Cell) {
-	if !c.Dirty && !c.Spare {
-		c.Dirty = true
-		d.dirty = append(d.dirty, c)
+// stepped notes that an entry has changed; its alarm is set at the end of the turn. A spare one has not, whatever
+// event came for it: a caller that went away while he was answered has his event read when the name is idle and
+// forgotten. Were that one forgotten again, two names would get the same entry, or one that lives would lose its own.
+func (d *Dispatcher) stepped(c *gate.Entry) {
+	if !c.Stepped && !c.Free {
+		c.Stepped = true
+		d.changed = append(d.changed, c)
 	}
 }
 
-// settleAlarms sets the alarms of what has changed in this turn, and forgets the cells that are idle.
+// settleAlarms sets the alarms of what has changed in this turn, and forgets the entries that are idle.
 func (d *Dispatcher) settleAlarms(now gate.Time) {
-	for _, c := range d.dirty {
-		c.Dirty = false
+	for _, c := range d.changed {
+		c.Stepped = false
 		if c.Machine.Idle() {
 			c.Due = gate.Never
 			d.slots.Remove(&c.Alarm)
 			d.names.remove(c)
-			c.Spare = true
-			d.spare.keep(c)
+			c.Free = true
+			d.free.keep(c)
 			continue
 		}
 		d.schedule(c, now)
 	}
-	d.dirty = again(d.dirty)
+	d.changed = again(d.changed)
 	also := gate.Never
 	for _, n := range d.nodes {
 		also = min(also, n.alarm())
@@ -227,8 +227,8 @@ func (d *Dispatcher) settleAlarms(now gate.Time) {
 	}
 }
 
-// linkUp tells the machines of some cells that the link to their node is there again.
-func (d *Dispatcher) linkUp(now gate.Time, whose func(*gate.Cell) bool) {
+// linkUp tells the machines of some entries that the link to their node is there again.
+func (d *Dispatcher) linkUp(now gate.Time, whose func(*gate.Entry) bool) {
 	for c := range d.names.all() {
 		if whose(c) {
 			c.Machine.LinkUp(now, &d.fx)

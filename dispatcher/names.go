@@ -8,10 +8,10 @@ import (
 	"github.com/wheellock/wheellock/internal/gate"
 )
 
-// names is the cells of all live names: a hash table whose buckets are chained through the cells. It grows by one
-// bucket with each cell that finds it full (linear hashing; Litwin, VLDB 1980), so that a name takes two pointers
+// names is the entries of all live names: a hash table whose buckets are chained through the entries. It grows by one
+// bucket with each entry that finds it full (linear hashing; Litwin, VLDB 1980), so that a name takes two pointers
 // however many there are, and no turn of the loop pays for the growth of all. A map takes 30 to 60 bytes for each:
-// it holds the header of the name, which the cell has too, and is half empty after it has grown.
+// it holds the header of the name, which the entry has too, and is half empty after it has grown.
 type names struct {
 	seed    maphash.Seed
 	pages   []*page // of buckets
@@ -20,14 +20,14 @@ type names struct {
 }
 
 // page is as many buckets as there are at least.
-type page [512]*gate.Cell
+type page [512]*gate.Entry
 
 func newNames() names {
 	return names{seed: maphash.MakeSeed(), pages: []*page{new(page)}, buckets: len(page{})}
 }
 
-// find returns the cell of a name; nil: it is not live.
-func (ns *names) find(name string) *gate.Cell {
+// find returns the entry of a name; nil: it is not live.
+func (ns *names) find(name string) *gate.Entry {
 	c := *ns.bucket(name)
 	for c != nil && c.Name != name {
 		c = c.Next
@@ -35,8 +35,8 @@ func (ns *names) find(name string) *gate.Cell {
 	return c
 }
 
-// add takes the cell of a name that is not live yet.
-func (ns *names) add(c *gate.Cell) {
+// add takes the entry of a name that is not live yet.
+func (ns *names) add(c *gate.Entry) {
 	if ns.live == ns.buckets {
 		ns.grow()
 	}
@@ -44,8 +44,8 @@ func (ns *names) add(c *gate.Cell) {
 	ns.link(c)
 }
 
-// remove forgets a cell.
-func (ns *names) remove(c *gate.Cell) {
+// remove forgets an entry.
+func (ns *names) remove(c *gate.Entry) {
 	at := ns.bucket(c.Name)
 	for *at != c {
 		at = &(*at).Next
@@ -54,9 +54,9 @@ func (ns *names) remove(c *gate.Cell) {
 	ns.live--
 }
 
-// all yields every cell. The body must not add or remove any.
-func (ns *names) all() iter.Seq[*gate.Cell] {
-	return func(yield func(*gate.Cell) bool) {
+// all yields every entry. The body must not add or remove any.
+func (ns *names) all() iter.Seq[*gate.Entry] {
+	return func(yield func(*gate.Entry) bool) {
 		for _, p := range ns.pages {
 			for _, c := range p {
 				for ; c != nil; c = c.Next {
@@ -71,7 +71,7 @@ func (ns *names) all() iter.Seq[*gate.Cell] {
 
 // bucket is the head of the chain of a name: by as many bits of its hash as number all buckets, or by one less while
 // that bucket is still to come.
-func (ns *names) bucket(name string) **gate.Cell {
+func (ns *names) bucket(name string) **gate.Entry {
 	mask := 1<<bits.Len(uint(ns.buckets-1)) - 1
 	i := int(maphash.String(ns.seed, name)) & mask
 	if i >= ns.buckets {
@@ -80,14 +80,14 @@ func (ns *names) bucket(name string) **gate.Cell {
 	return ns.at(i)
 }
 
-func (ns *names) at(i int) **gate.Cell { return &ns.pages[i/len(page{})][i%len(page{})] }
+func (ns *names) at(i int) **gate.Entry { return &ns.pages[i/len(page{})][i%len(page{})] }
 
-func (ns *names) link(c *gate.Cell) {
+func (ns *names) link(c *gate.Entry) {
 	head := ns.bucket(c.Name)
 	c.Next, *head = *head, c
 }
 
-// grow adds a bucket and shares the cells out of the one whose hashes end in the same bits but for the first.
+// grow adds a bucket and shares the entries out of the one whose hashes end in the same bits but for the first.
 func (ns *names) grow() {
 	added := ns.buckets
 	if added%len(page{}) == 0 {

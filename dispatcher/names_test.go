@@ -12,7 +12,7 @@ import (
 func TestNamesAreAMap(t *testing.T) {
 	seed := rand.Uint64()
 	rng := rand.New(rand.NewPCG(seed, 0))
-	ns, model := newNames(), make(map[string]*gate.Cell)
+	ns, model := newNames(), make(map[string]*gate.Entry)
 	for step := range 60_000 {
 		adds := 4 // of 5 that are new to it
 		if step > 40_000 {
@@ -25,7 +25,7 @@ func TestNamesAreAMap(t *testing.T) {
 		}
 		switch {
 		case c == nil && rng.IntN(5) < adds:
-			model[name] = &gate.Cell{Name: name}
+			model[name] = &gate.Entry{Name: name}
 			ns.add(model[name])
 		case c != nil && rng.IntN(5) >= adds:
 			ns.remove(c)
@@ -38,7 +38,7 @@ func TestNamesAreAMap(t *testing.T) {
 	if len(ns.pages) < 4 {
 		t.Errorf("%d pages, want growth", len(ns.pages))
 	}
-	seen := make(map[*gate.Cell]bool)
+	seen := make(map[*gate.Entry]bool)
 	for c := range ns.all() {
 		if model[c.Name] != c || seen[c] {
 			t.Errorf("seed %d: %q, seen before: %v, live: %v", seed, c.Name, seen[c], model[c.Name] == c)
@@ -55,7 +55,7 @@ func TestNamesStayApart(t *testing.T) {
 	const n = 100_000
 	ns := newNames()
 	for i := range n {
-		ns.add(&gate.Cell{Name: strconv.Itoa(i)})
+		ns.add(&gate.Entry{Name: strconv.Itoa(i)})
 	}
 	if ns.buckets != n {
 		t.Errorf("%d buckets, want one for each of %d names", ns.buckets, n)

@@ -107,7 +107,7 @@ var operations = [gate.Ops]operation{
 		w.lease(c)
 	}},
 	gate.AcquireFenced: {&scripts.AcquireFenced, fenced, func(w *wire, c *gate.Command) {
-		w.key(scripts.TokenKey(c.Cell.Name))
+		w.key(scripts.TokenKey(c.Entry.Name))
 		w.owner(c.ID)
 		w.lease(c)
 	}},
@@ -127,7 +127,7 @@ var operations = [gate.Ops]operation{
 		w.number(int64(c.Next))
 		w.number(c.N)
 		w.lease(c)
-		w.string(scripts.SemaphoreChannel(c.Cell.Name))
+		w.string(scripts.SemaphoreChannel(c.Entry.Name))
 	}},
 	gate.PermitFree: {&scripts.PermitFree, permitHead, func(w *wire, c *gate.Command) {
 		w.held(c)
@@ -135,13 +135,13 @@ var operations = [gate.Ops]operation{
 		w.number(int64(c.Next))
 		w.number(c.N)
 		w.string(c.Owner)
-		w.string(scripts.SemaphoreChannel(c.Cell.Name))
+		w.string(scripts.SemaphoreChannel(c.Entry.Name))
 	}},
 	gate.PermitRenew: {&scripts.PermitRenew, permitBytes, func(w *wire, c *gate.Command) {
-		w.keys[len(w.keys)-1] = scripts.PermitsKey(c.Cell.Name)
+		w.keys[len(w.keys)-1] = scripts.PermitsKey(c.Entry.Name)
 		w.string(c.Owner)
 	}},
-	gate.Look:         {&scripts.Look, nil, func(*wire, *gate.Command) {}},
+	gate.GetCount:     {&scripts.GetCount, nil, func(*wire, *gate.Command) {}},
 	gate.Give:         permits(&scripts.Give),
 	gate.AddPermits:   permits(&scripts.AddPermits),
 	gate.PermitAdd:    permits(&scripts.PermitAdd),

@@ -9,8 +9,8 @@ type outbox struct {
 	heads    [gate.Ops]int // how much of commands has left already
 }
 
-// fill moves waiting commands to a batch, renewals first (rule 15): those that the lane carries.
-func (o *outbox) fill(batch []gate.Command, of cargo) []gate.Command {
+// fill moves waiting commands to a batch, renewals first (rule 15): those that the connection carries.
+func (o *outbox) fill(batch []gate.Command, of commandClass) []gate.Command {
 	for op := range o.commands {
 		queue := &o.commands[op]
 		take := min(len(*queue)-o.heads[op], maxBatch-len(batch))

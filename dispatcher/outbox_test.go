@@ -18,7 +18,7 @@ func TestOutboxNeverEmpty(t *testing.T) {
 			o.put(&gate.Command{Op: gate.Acquire, ID: put})
 		}
 		if put > 3*maxBatch { // three batches always wait
-			batch = o.fill(batch[:0], everything)
+			batch = o.fill(batch[:0], allCommands)
 		}
 		for _, c := range batch {
 			if sent++; c.ID != sent {
@@ -39,7 +39,7 @@ func TestOutboxNeverEmpty(t *testing.T) {
 func TestRoomOfABurstIsGivenBack(t *testing.T) {
 	m := newMailbox()
 	for range maxRoom + 1 {
-		m.put(letter{kind: bell})
+		m.put(event{kind: alarm})
 	}
 	mail := m.take(nil)
 	if len(mail) != maxRoom+1 {

@@ -8,7 +8,7 @@ import (
 )
 
 const (
-	// maxBatch is how many names one lane carries at once: its answers are seen only when all are there. With twice as
+	// maxBatch is how many names one connection carries at once: its answers are seen only when all are there. With twice as
 	// many, 1,024 callers are two batches, and Redis and the callers wait for each other in turns.
 	maxBatch = 256
 	// maxNames is how many names one EVALSHA takes: about a quarter of a millisecond of the server's time.
@@ -28,7 +28,7 @@ func (d *Dispatcher) flush(now gate.Time) {
 		for _, n := range d.nodes {
 			n.flush(now)
 		}
-		d.cluster.nowhere.bounce(now)
+		d.cluster.unassigned.bounce(now)
 	}
 	d.dismiss(now)
 }
@@ -38,7 +38,7 @@ func (d *Dispatcher) flush(now gate.Time) {
 // whatever the machines ask for.
 const maxPasses = 4
 
-// flush sends as much as the idle lanes take. What is left over leaves when a lane returns; until then mail
+// flush sends as much as the idle connections take. What is left over leaves when a connection returns; until then mail
 // collects, and that is the batch.
 func (n *node) flush(now gate.Time) {
 	if n.link.state != linkUp {
@@ -50,22 +50,22 @@ func (n *node) flush(now gate.Time) {
 	}
 	for i := len(n.idle) - 1; i >= 0; i-- {
 		l := n.idle[i]
-		if l.batch = n.out.fill(l.batch[:0], l.cargo); len(l.batch) == 0 {
-			if l.cargo == everything {
+		if l.batch = n.out.fill(l.batch[:0], l.class); len(l.batch) == 0 {
+			if l.class == allCommands {
 				return
 			}
 			continue
 		}
 		n.idle = slices.Delete(n.idle, i, i+1)
 		n.carrying++
-		l.doing = carrying
+		l.task = carrying
 		l.askTime = n.server.stale(now)
 		n.d.cfg.Gate.Stats.Batches.Inc()
 		n.d.leaving = append(n.d.leaving, l)
 	}
 }
 
-// launch sends the lanes off. It is the last of a turn: then the loop goes to sleep, and a lane runs where it ran, before
+// launch sends the connections off. It is the last of a turn: then the loop goes to sleep, and a connection runs where it ran, before
 // another processor is awake to take it over.
 func (d *Dispatcher) launch() {
 	for _, l := range d.leaving {
@@ -74,13 +74,13 @@ func (d *Dispatcher) launch() {
 	d.leaving = d.leaving[:0]
 }
 
-// returned steps the gates with the answers of a lane.
-func (d *Dispatcher) returned(l *lane) {
+// returned steps the gates with the answers of a connection.
+func (d *Dispatcher) returned(l *connection) {
 	n := l.n
 	n.idle = append(n.idle, l)
 	now := d.cfg.Clock.Now()
 	n.server.take(l)
-	switch l.doing {
+	switch l.task {
 	case probing:
 		n.probed(now, l.linkErr)
 		return
@@ -115,7 +115,7 @@ func (d *Dispatcher) back(now gate.Time, n *node, c *gate.Command) {
 		if millis, late := c.Reply.Late(); late {
 			n.server.learn(millis, now)
 		}
-	case gate.Elsewhere:
+	case gate.Redirected:
 		d.follow(now, n, c)
 		return
 	case gate.Again:
@@ -127,9 +127,9 @@ func (d *Dispatcher) back(now gate.Time, n *node, c *gate.Command) {
 }
 
 func (d *Dispatcher) answer(now gate.Time, c *gate.Command) {
-	cell := c.Cell
-	cell.Machine.Answer(now, c, &d.fx)
-	d.stepped(cell)
+	entry := c.Entry
+	entry.Machine.Answer(now, c, &d.fx)
+	d.stepped(entry)
 }
 
 // measure smooths the time of a round trip, as TCP does.

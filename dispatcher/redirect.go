@@ -9,7 +9,7 @@ const maxHops = 4
 // follow sends a command, which surely did not run, to the node that from has named. It is the name's one command in
 // flight all the while (rule 11); its machine sees nothing of it.
 func (d *Dispatcher) follow(now gate.Time, from *node, c *gate.Command) {
-	r, ok := readRedirect(c.Words, from.addr)
+	r, ok := readRedirect(c.ServerMessage, from.addr)
 	if !ok || c.Hops >= maxHops {
 		c.Result = gate.Again
 		d.cluster.survey.soon(now)
@@ -25,7 +25,7 @@ func (d *Dispatcher) follow(now gate.Time, from *node, c *gate.Command) {
 	to.usedAt = now
 	sent := *c
 	sent.Hops, sent.Asking = c.Hops+1, r.ask
-	sent.Result, sent.Words, sent.Epoch = 0, "", d.cfg.Gate.Epoch
+	sent.Result, sent.ServerMessage, sent.Epoch = 0, "", d.cfg.Gate.Epoch
 	to.out.put(&sent)
 }
 
@@ -37,9 +37,9 @@ func (d *Dispatcher) learn(now gate.Time, r redirect) *node {
 	return n
 }
 
-// astray is a channel that its node does not serve, or not any more: the letter's text. ref says in whose words, or
+// redirected is a channel that its node does not serve, or not any more: the event's text. ref says in whose words, or
 // nothing when the node has ended the subscription by itself.
-func (d *Dispatcher) astray(now gate.Time, l *letter) {
+func (d *Dispatcher) redirected(now gate.Time, l *event) {
 	r, ok := d.heard[l.text]
 	if !ok || r.node == nil || r.node.id != l.n {
 		return
@@ -50,9 +50,9 @@ func (d *Dispatcher) astray(now gate.Time, l *letter) {
 		d.learn(now, move)
 	}
 	r.hops++
-	to := d.home(r.cells[0].Slot)
+	to := d.home(r.entries[0].Slot)
 	if r.hops > maxHops || words != "" && !moved {
-		to, d.cluster.adrift = nil, true // until the next survey
+		to, d.cluster.unrouted = nil, true // until the next survey
 		d.cluster.survey.soon(now)
 	}
 	r.tune(l.text, to)

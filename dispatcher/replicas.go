@@ -10,23 +10,25 @@ import (
 	"github.com/wheellock/wheellock/internal/gate"
 )
 
-// cargo is which operations a lane carries.
-type cargo uint8
+// commandClass is which operations a connection carries.
+type commandClass uint8
 
 const (
-	everything cargo = iota
-	vouched          // what replicas are to have before it counts
-	unvouched        // the rest
+	allCommands        commandClass = iota
+	replicatedCommands              // what replicas are to have before it counts
+	otherCommands                   // the rest
 )
 
-func (c cargo) takes(op gate.Op) bool { return c == everything || (c == vouched) == op.Confirms() }
+func (c commandClass) takes(op gate.Op) bool {
+	return c == allCommands || (c == replicatedCommands) == op.Confirms()
+}
 
-// carry runs the lane's pipeline. What replicas are to have before it counts (rule 25) ends with a WAIT; enough
+// pipeline runs the connection's pipeline. What replicas are to have before it counts (rule 25) ends with a WAIT; enough
 // reports whether so many have it. A WAIT holds up its connection, so what needs no replica, releases above all,
-// goes by other lanes.
-func (l *lane) carry(sent gate.Time) (results []rueidis.RedisResult, enough bool) {
-	conn, cfg := l.conn.open(sent, l.n), &l.d.cfg
-	if l.cargo != vouched {
+// goes by other connections.
+func (l *connection) pipeline(sent gate.Time) (results []rueidis.RedisResult, enough bool) {
+	conn, cfg := l.dedicated.open(sent, l.n), &l.d.cfg
+	if l.class != replicatedCommands {
 		return conn.DoMulti(context.Background(), l.wire.commands...), true
 	}
 	// Not the builder's own Wait: what it marks as blocking is not watched for a dead connection.
@@ -42,7 +44,7 @@ func (l *lane) carry(sent gate.Time) (results []rueidis.RedisResult, enough bool
 }
 
 // unreplicated notes that too few replicas have what the calls of this round did.
-func (l *lane) unreplicated(calls []call) {
+func (l *connection) unreplicated(calls []call) {
 	for _, c := range calls {
 		for i := c.from; i < c.to; i++ {
 			l.batch[i].Unreplicated()

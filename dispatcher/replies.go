@@ -11,11 +11,11 @@ import (
 //   - a reply that nobody asked for makes it panic on a connection that listens ("protocol bug"), and is otherwise
 //     taken for the answer to the next command.
 //
-// So every byte must belong to a value within the bounds of frames.go, and every reply must be owed (owed.go). What a
+// So every byte must belong to a value within the bounds of frames.go, and every reply must be owed (expectedreplies.go). What a
 // reply says is not judged here, but for the few that rueidis indexes without a look at their lengths. The reader owns it.
 type replies struct {
 	frames
-	owed *owed
+	owed *expectedReplies
 
 	// Of the present reply or push.
 	class  class

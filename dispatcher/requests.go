@@ -3,7 +3,7 @@ package dispatcher
 // requests follows the commands that leave on a connection, and notes what the server will owe for each. It looks at
 // the headers and at the names of the commands; everything else is skipped by its length. The writer owns it.
 type requests struct {
-	owed   *owed
+	owed   *expectedReplies
 	state  requestState
 	number int             // the header that is being read
 	args   int             // of the present command, still to come
@@ -130,32 +130,32 @@ func (q *requests) argued() {
 // flush notes the plain commands so far.
 func (q *requests) flush() {
 	if q.plain > 0 {
-		q.owed.add(debt{plainReply, q.plain})
+		q.owed.add(expectedReply{plainReply, q.plain})
 		q.plain = 0
 	}
 }
 
 // command says how the present command is answered. The names are as rueidis writes them.
-func (q *requests) command() debt {
+func (q *requests) command() expectedReply {
 	switch string(q.name[:q.named]) {
 	case "SUBSCRIBE", "PSUBSCRIBE", "SSUBSCRIBE":
 		q.owed.listens.Store(true)
-		return debt{subscription, q.given - 1}
+		return expectedReply{subscription, q.given - 1}
 	case "UNSUBSCRIBE", "PUNSUBSCRIBE", "SUNSUBSCRIBE":
 		q.owed.listens.Store(true)
 		q.pings = true
-		return debt{unsubscription, 1}
+		return expectedReply{unsubscription, 1}
 	case "HELLO":
-		return debt{helloReply, 1}
+		return expectedReply{helloReply, 1}
 	case "CLUSTER", "EVAL":
-		return debt{wideReply, 1}
+		return expectedReply{wideReply, 1}
 	case "ROLE": // rueidis looks at the first element
-		return debt{filledReply, 1}
+		return expectedReply{filledReply, 1}
 	case "SENTINEL":
 		if string(q.more[:q.mored]) == "GET-MASTER-ADDR-BY-NAME" { // and here at the second
-			return debt{pairReply, 1}
+			return expectedReply{pairReply, 1}
 		}
-		return debt{wideReply, 1}
+		return expectedReply{wideReply, 1}
 	}
-	return debt{plainReply, 1}
+	return expectedReply{plainReply, 1}
 }

@@ -99,7 +99,7 @@ func (r *Rights) Find(ctx context.Context) (*Missing, error) {
 	return m, nil
 }
 
-// listening tries what the ear does, on a connection of its own as it has one.
+// listening tries what the subscriber does, on a connection of its own as it has one.
 func (r *Rights) listening(ctx context.Context, channel string, try func(string, error)) {
 	conn, release := r.Client.Dedicate()
 	defer release()

@@ -23,17 +23,17 @@ func TestAlarmOfATickThatBeganAfterTheLookOpensItsSlot(t *testing.T) {
 	cfg := &gate.Config{Lease: 30 * time.Second, PollCap: 2 * time.Second, Stats: &gate.Stats{}}
 	cfg.Waits = wheel.NewSlots[*gate.Waiter](64, nil)
 	d := &Dispatcher{cfg: Config{Gate: cfg, MaxPerName: 1}, names: newNames()}
-	d.slots, d.acks = wheel.NewSlots[*gate.Cell](64, nil), wheel.NewSlots[*Ack](64, nil)
+	d.slots, d.acks = wheel.NewSlots[*gate.Entry](64, nil), wheel.NewSlots[*Ack](64, nil)
 	a := &asker{}
 	a.waiter = gate.Waiter{By: a, Hold: &a.hold, Lease: 30 * time.Second, Watch: true, Until: 50 * time.Millisecond}
 
-	d.read(0, &letter{kind: ask, text: "stock:7", ref: &a.waiter})
+	d.read(0, &event{kind: ask, text: "stock:7", ref: &a.waiter})
 	d.ringDue(49 * time.Millisecond)
 	d.giveUpDue(49 * time.Millisecond)
 	if len(a.heard) != 0 {
 		t.Fatalf("before its time it heard %v", a.heard)
 	}
-	d.read(50*time.Millisecond, &letter{kind: bell, n: int64(wheel.Ceil(50*time.Millisecond, Tick))})
+	d.read(50*time.Millisecond, &event{kind: alarm, n: int64(wheel.Ceil(50*time.Millisecond, Tick))})
 	d.giveUpDue(50 * time.Millisecond)
 	if len(a.heard) != 1 || a.heard[0].Why != gate.TimedOut {
 		t.Errorf("after the alarm it heard %v, want a time-out", a.heard)

@@ -72,7 +72,7 @@ func serverMillis(r rueidis.RedisResult) (int64, error) {
 // than the millisecond to which both are cut, and notAfter never later than that. A slow answer makes notAfter too early;
 // the script's refusal, which says the time, mends that.
 type serverClock struct {
-	ahead atomic.Int64 // of the engine's clock, in ms, at most; lanes read it
+	ahead atomic.Int64 // of the engine's clock, in ms, at most; connections read it
 
 	// Owned by loop.
 	asked gate.Time
@@ -88,7 +88,7 @@ func (s *serverClock) notAfter(sent gate.Time) int64 {
 	return s.ahead.Load() + (sent + gate.LateWindow).Milliseconds()
 }
 
-// stale reports whether the next lane should ask for the time.
+// stale reports whether the next connection should ask for the time.
 func (s *serverClock) stale(now gate.Time) bool {
 	if now-s.asked < relearn {
 		return false
@@ -97,8 +97,8 @@ func (s *serverClock) stale(now gate.Time) bool {
 	return true
 }
 
-// take learns what a lane brought.
-func (s *serverClock) take(l *lane) {
+// take learns what a connection brought.
+func (s *serverClock) take(l *connection) {
 	if l.serverMillis != 0 {
 		s.learn(l.serverMillis, l.serverAt)
 		l.serverMillis = 0

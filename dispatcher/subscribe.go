@@ -14,7 +14,7 @@ import (
 const maxChannels = 500
 
 // subscribe listens to channels and reports them. Those that the server refuses are reported with its words.
-func (e *ear) subscribe(conn rueidis.DedicatedClient, channels []string) error {
+func (e *subscriber) subscribe(conn rueidis.DedicatedClient, channels []string) error {
 	for some := range slices.Chunk(channels, maxChannels) {
 		if e.plain {
 			refused, err := e.subscribePlain(conn, some)
@@ -36,7 +36,7 @@ func (e *ear) subscribe(conn rueidis.DedicatedClient, channels []string) error {
 
 // subscribePlain listens to plain channels, with one command for all. Those that the server refuses are reported and
 // returned.
-func (e *ear) subscribePlain(conn rueidis.DedicatedClient, channels []string) (refused []string, err error) {
+func (e *subscriber) subscribePlain(conn rueidis.DedicatedClient, channels []string) (refused []string, err error) {
 	err = conn.Do(context.Background(), subscribe(conn.B(), channels)).Error()
 	if err == nil || judge(err).result != gate.Denied { // anything else passes, or broke the connection
 		return nil, err
@@ -57,7 +57,7 @@ func (e *ear) subscribePlain(conn rueidis.DedicatedClient, channels []string) (r
 
 // subscribeSharded listens to sharded channels, with a command for each, for each has its hash slot. What its node
 // does not serve is for the loop to look for.
-func (e *ear) subscribeSharded(conn rueidis.DedicatedClient, channels []string) error {
+func (e *subscriber) subscribeSharded(conn rueidis.DedicatedClient, channels []string) error {
 	heard := channels[:0]
 	for i, r := range e.each(conn, channels, ssubscribe) {
 		err, channel := r.Error(), channels[i]
@@ -69,7 +69,7 @@ func (e *ear) subscribeSharded(conn rueidis.DedicatedClient, channels []string) 
 			e.refuse(channel, err)
 		case e.strays && words != "":
 			delete(e.channels, channel)
-			e.astray(channel, words)
+			e.redirected(channel, words)
 		default:
 			return err
 		}
@@ -79,7 +79,7 @@ func (e *ear) subscribeSharded(conn rueidis.DedicatedClient, channels []string) 
 }
 
 // unsubscribe listens no more. The server's words do not matter: in a cluster it may have ended the subscription itself.
-func (e *ear) unsubscribe(conn rueidis.DedicatedClient, channels []string) error {
+func (e *subscriber) unsubscribe(conn rueidis.DedicatedClient, channels []string) error {
 	for some := range slices.Chunk(channels, maxChannels) {
 		if e.plain {
 			if err := broken(conn.Do(context.Background(), unsubscribe(conn.B(), some)).Error()); err != nil {
@@ -106,7 +106,7 @@ func broken(err error) error {
 }
 
 // each sends a command for each channel, as one pipeline. An answer proves that it has taken effect.
-func (e *ear) each(conn rueidis.DedicatedClient, channels []string, build command) []rueidis.RedisResult {
+func (e *subscriber) each(conn rueidis.DedicatedClient, channels []string, build command) []rueidis.RedisResult {
 	commands := make(rueidis.Commands, len(channels))
 	for i := range channels {
 		commands[i] = build(conn.B(), channels[i:i+1])
@@ -115,7 +115,7 @@ func (e *ear) each(conn rueidis.DedicatedClient, channels []string, build comman
 }
 
 // refuse reports a channel that this user may not listen to.
-func (e *ear) refuse(channel string, err error) {
+func (e *subscriber) refuse(channel string, err error) {
 	words, _ := Said(err)
 	delete(e.channels, channel)
 	e.refusals.failure(e.logger, "wheellock: may not listen for unlock messages", "channel", channel, "error", words)
@@ -123,12 +123,12 @@ func (e *ear) refuse(channel string, err error) {
 }
 
 // report says that channels are heard, or in the server's words why not.
-func (e *ear) report(channels []string, words string) {
+func (e *subscriber) report(channels []string, words string) {
 	if len(channels) == 0 {
 		return
 	}
-	stall.At("ear: subscribed, loop not told", e.engine)
-	e.mail.put(letter{kind: subscribed, ref: channels, text: words, n: e.node})
+	stall.At("subscriber: subscribed, loop not told", e.engine)
+	e.mail.put(event{kind: subscribed, ref: channels, text: words, n: e.node})
 }
 
 type command func(rueidis.Builder, []string) rueidis.Completed

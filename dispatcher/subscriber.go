@@ -14,11 +14,11 @@ import (
 	"github.com/wheellock/wheellock/internal/stall"
 )
 
-// ear hears unlock messages. It is one goroutine with a connection of its own, made when the first channel
+// subscriber hears unlock messages. It is one goroutine with a connection of its own, made when the first channel
 // is wanted: messages must not share a connection with commands, whose answers a flood of them would delay.
 // After every reconnect it listens to everything again and says so, because what was published meanwhile
 // is lost; the gates then ask again.
-type ear struct {
+type subscriber struct {
 	node    int64 // whose
 	engine  string
 	where   func(besides ...any) []any
@@ -49,10 +49,10 @@ type want struct {
 	on      bool
 }
 
-func newEar(n *node) *ear {
+func newSubscriber(n *node) *subscriber {
 	ctx, stop := context.WithCancel(context.Background())
 	cfg := &n.d.cfg
-	e := &ear{
+	e := &subscriber{
 		node: n.id, engine: cfg.UUID, where: n.where, client: n.client, mail: n.d.mail, logger: cfg.Logger, stop: stop,
 		plain: cfg.Publish != "SPUBLISH", sharded: cfg.Publish != "PUBLISH", strays: n.d.cluster != nil,
 		wake: make(chan struct{}, 1), moved: make(chan struct{}, 1), stopped: make(chan struct{}), channels: make(map[string]struct{}),
@@ -63,7 +63,7 @@ func newEar(n *node) *ear {
 }
 
 // want asks to listen to a channel, or not to. It does not block.
-func (e *ear) want(channel string, on bool) {
+func (e *subscriber) want(channel string, on bool) {
 	e.mu.Lock()
 	e.wants = append(e.wants, want{channel, on})
 	e.mu.Unlock()
@@ -73,15 +73,15 @@ func (e *ear) want(channel string, on bool) {
 	}
 }
 
-// move has the ear listen to the master of now. It does not block.
-func (e *ear) move() {
+// move has the subscriber listen to the master of now. It does not block.
+func (e *subscriber) move() {
 	select {
 	case e.moved <- struct{}{}:
 	default:
 	}
 }
 
-func (e *ear) take() []want {
+func (e *subscriber) take() []want {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	wants := e.wants
@@ -89,13 +89,13 @@ func (e *ear) take() []want {
 	return wants
 }
 
-func (e *ear) close() {
+func (e *subscriber) close() {
 	e.stop()
 	<-e.stopped
 }
 
 // run keeps a connection while there is anything to hear.
-func (e *ear) run(ctx context.Context) {
+func (e *subscriber) run(ctx context.Context) {
 	defer close(e.stopped)
 	for tries := 0; ctx.Err() == nil; {
 		e.note(e.take())
@@ -110,7 +110,7 @@ func (e *ear) run(ctx context.Context) {
 		if err := e.listen(ctx); err != nil && ctx.Err() == nil {
 			e.outage.failure(e.logger, "wheellock: the connection for unlock messages broke", e.where("error", err)...)
 			if e.strays {
-				e.mail.put(letter{kind: deafened})
+				e.mail.put(event{kind: subscriberBroke})
 			}
 			switch { // what heard nothing yet may be a server that is not there
 			case e.heardFor >= steady:
@@ -134,7 +134,7 @@ func pause(ctx context.Context, d time.Duration) {
 }
 
 // note takes wishes into account while there is no connection.
-func (e *ear) note(wants []want) {
+func (e *subscriber) note(wants []want) {
 	for _, w := range wants {
 		if w.on {
 			e.channels[w.channel] = struct{}{}
@@ -145,7 +145,7 @@ func (e *ear) note(wants []want) {
 }
 
 // listen makes a connection, listens to every channel, and follows the wishes until the connection breaks.
-func (e *ear) listen(ctx context.Context) error {
+func (e *subscriber) listen(ctx context.Context) error {
 	e.heardFor = 0
 	conn, release := e.client.Dedicate()
 	defer release()
@@ -181,7 +181,7 @@ func (e *ear) listen(ctx context.Context) error {
 
 // message is what somebody published. The loop is told once that there is something to hear, however much comes until it
 // looks: so what a flood of messages takes is bounded by the channels that are listened to.
-func (e *ear) message(m rueidis.PubSubMessage) {
+func (e *subscriber) message(m rueidis.PubSubMessage) {
 	said, err := strconv.ParseInt(m.Message, 10, 64)
 	if err != nil { // not Redisson's; news all the same
 		said = 1
@@ -198,13 +198,13 @@ func (e *ear) message(m rueidis.PubSubMessage) {
 	e.news[m.Channel] = news
 	e.mu.Unlock()
 	if first {
-		stall.At("ear: message heard, loop not told", e.engine)
-		e.mail.put(letter{kind: message, ref: e})
+		stall.At("subscriber: message heard, loop not told", e.engine)
+		e.mail.put(event{kind: message, ref: e})
 	}
 }
 
 // hear takes what was heard. It is valid until the next call.
-func (e *ear) hear() map[string]gate.News {
+func (e *subscriber) hear() map[string]gate.News {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if len(e.read) > maxRoom {
@@ -217,20 +217,20 @@ func (e *ear) hear() map[string]gate.News {
 
 // ended is the end of a subscription to a sharded channel: a node says so by itself when it serves the hash slot no
 // more, and the connection stays. It says the same when we have asked for it; the loop then knows of no such channel.
-func (e *ear) ended(s rueidis.PubSubSubscription) {
+func (e *subscriber) ended(s rueidis.PubSubSubscription) {
 	if e.strays && s.Kind == "sunsubscribe" {
-		e.astray(s.Channel, "")
+		e.redirected(s.Channel, "")
 	}
 }
 
-// astray reports a channel that is not heard, although nobody refused it.
-func (e *ear) astray(channel, words string) {
-	e.mail.put(letter{kind: astray, text: channel, ref: words, n: e.node})
+// redirected reports a channel that is not heard, although nobody refused it.
+func (e *subscriber) redirected(channel, words string) {
+	e.mail.put(event{kind: channelRedirected, text: channel, ref: words, n: e.node})
 }
 
 // follow subscribes and unsubscribes. A channel that was given up and is wanted again is only subscribed,
 // one that was wanted and given up at once is left alone.
-func (e *ear) follow(conn rueidis.DedicatedClient, wants []want) error {
+func (e *subscriber) follow(conn rueidis.DedicatedClient, wants []want) error {
 	last := make(map[string]bool, len(wants))
 	for _, w := range wants {
 		last[w.channel] = w.on

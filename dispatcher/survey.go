@@ -41,10 +41,10 @@ func (d *Dispatcher) ill() bool {
 			return true
 		}
 	}
-	return d.cluster.nowhere.slots > 0
+	return d.cluster.unassigned.slots > 0
 }
 
-// inquire sends a survey that is due, on an idle lane of a node that can be reached. Where there is none, the
+// inquire sends a survey that is due, on an idle connection of a node that can be reached. Where there is none, the
 // addresses of the beginning are tried.
 func (d *Dispatcher) inquire(now gate.Time) {
 	s := &d.cluster.survey
@@ -58,15 +58,15 @@ func (d *Dispatcher) inquire(now gate.Time) {
 				d.nodeAt(now, seed)
 			}
 		}
-		return // the answer to a probe, or a lane that comes back, brings the next turn
+		return // the answer to a probe, or a connection that comes back, brings the next turn
 	}
 	s.away, s.sent, s.dueAt = true, now, gate.Never
 	l := n.lend()
-	l.doing = surveying
+	l.task = surveying
 	l.work <- struct{}{}
 }
 
-// informant is a node that can be asked: the next one after the last. anyUp says whether any could be, had it a lane.
+// informant is a node that can be asked: the next one after the last. anyUp says whether any could be, had it a connection.
 func (d *Dispatcher) informant() (n *node, anyUp bool) {
 	s := &d.cluster.survey
 	for i := range d.nodes {
@@ -92,7 +92,7 @@ func (s *survey) alarm(d *Dispatcher) gate.Time {
 }
 
 // surveyed is the answer to a survey.
-func (d *Dispatcher) surveyed(now gate.Time, l *lane) {
+func (d *Dispatcher) surveyed(now gate.Time, l *connection) {
 	s := &d.cluster.survey
 	s.away = false
 	t := l.topology
@@ -111,8 +111,8 @@ func (d *Dispatcher) surveyed(now gate.Time, l *lane) {
 	}
 }
 
-// survey asks the lane's node who serves what.
-func (l *lane) survey() {
+// survey asks the connection's node who serves what.
+func (l *connection) survey() {
 	ctx, cancel := context.WithTimeout(l.n.ctx, surveyTime)
 	defer cancel()
 	l.topology, l.linkErr = AskTopology(ctx, l.n.client, l.n.addr)

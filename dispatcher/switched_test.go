@@ -12,7 +12,7 @@ import (
 // old one is out: the loop must wait for the probe, whose answer says nothing any more, and send another.
 func TestSwitchedWhileProbing(t *testing.T) {
 	d := &Dispatcher{cfg: Config{Gate: &gate.Config{Stats: &gate.Stats{}}, Logger: slog.New(slog.DiscardHandler)}, names: newNames()}
-	n := &node{d: d, slots: 1, ear: &ear{moved: make(chan struct{}, 1)}, idle: []*lane{{}}}
+	n := &node{d: d, slots: 1, subscriber: &subscriber{moved: make(chan struct{}, 1)}, idle: []*connection{{}}}
 	d.nodes = []*node{n}
 	n.link = link{state: linkShaky, probing: true, probeAt: gate.Never}
 
@@ -29,22 +29,22 @@ func TestSwitchedWhileProbing(t *testing.T) {
 	}
 }
 
-// A cell whose alarm changes all the time leaves stale alarms behind: they must not make the heap grow without bound.
+// An entry whose alarm changes all the time leaves stale alarms behind: they must not make the heap grow without bound.
 func TestNearAlarmsAreBounded(t *testing.T) {
 	var n nearby
-	cells := make([]gate.Cell, 10)
+	entries := make([]gate.Entry, 10)
 	for i := range 100_000 {
-		c := &cells[i%len(cells)]
+		c := &entries[i%len(entries)]
 		c.Due = gate.Time(i % 1000)
 		n.add(c)
 	}
 	if len(n.alarms) > 2*minNear {
-		t.Errorf("%d alarms are kept for %d cells", len(n.alarms), len(cells))
+		t.Errorf("%d alarms are kept for %d cells", len(n.alarms), len(entries))
 	}
-	for i := range cells {
+	for i := range entries {
 		found := false
 		for _, a := range n.alarms {
-			found = found || a.cell == &cells[i] && !a.stale()
+			found = found || a.entry == &entries[i] && !a.stale()
 		}
 		if !found {
 			t.Errorf("the alarm of cell %d is lost", i)

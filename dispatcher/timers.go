@@ -14,7 +14,7 @@ import (
 const lead = 3
 
 const (
-	// woken is the Due of a cell that was woken in this turn, so that schedule sets its alarm anew.
+	// woken is the Due of an entry that was woken in this turn, so that schedule sets its alarm anew.
 	woken gate.Time = -1
 	// minAlarm is between two alarms of one name: one that asks at once again for what it could not do must not keep
 	// the loop busy.
@@ -26,8 +26,8 @@ const (
 // armTick has the alarm clock ring for a slot that has just got its first entry.
 func (d *Dispatcher) armTick(at wheel.Tick) { d.cfg.Alarm.Set(at, d) }
 
-// schedule puts the next alarm of a cell where it belongs: into a slot, or, when it is near, into the heap.
-func (d *Dispatcher) schedule(c *gate.Cell, now gate.Time) {
+// schedule puts the next alarm of an entry where it belongs: into a slot, or, when it is near, into the heap.
+func (d *Dispatcher) schedule(c *gate.Entry, now gate.Time) {
 	at := c.Machine.NextAlarm()
 	if at == c.Due {
 		return
@@ -43,7 +43,7 @@ func (d *Dispatcher) schedule(c *gate.Cell, now gate.Time) {
 	d.place(c, now)
 }
 
-func (d *Dispatcher) place(c *gate.Cell, now gate.Time) {
+func (d *Dispatcher) place(c *gate.Entry, now gate.Time) {
 	tick := wheel.Floor(c.Due, Tick) - lead
 	if tick > wheel.Floor(now, Tick) {
 		d.slots.Put(&c.Alarm, tick)
@@ -62,7 +62,7 @@ func (d *Dispatcher) ringDue(now gate.Time) {
 	}
 	for len(d.near.alarms) > 0 && d.near.alarms[0].at <= now {
 		next := heap.Pop(&d.near.alarms).(nearAlarm)
-		if c := next.cell; !next.stale() {
+		if c := next.entry; !next.stale() {
 			c.Due = woken
 			c.Machine.Wake(now, &d.fx)
 			d.stepped(c)
@@ -70,10 +70,10 @@ func (d *Dispatcher) ringDue(now gate.Time) {
 	}
 }
 
-// rung is the alarm of a tick. This turn of the loop may have looked for what is due just before the tick
+// alarmRang is the alarm of a tick. This turn of the loop may have looked for what is due just before the tick
 // began and taken the alarm just after: then nothing else would ever open the slot. An alarm that seems
-// early, for the clock is not read for every letter, is set again.
-func (d *Dispatcher) rung(now gate.Time, at wheel.Tick) {
+// early, for the clock is not read for every event, is set again.
+func (d *Dispatcher) alarmRang(now gate.Time, at wheel.Tick) {
 	if at > wheel.Floor(now, Tick) {
 		d.armTick(at)
 		return
@@ -92,10 +92,10 @@ type nearby struct {
 // minNear is how many alarms are kept in any case.
 const minNear = 64
 
-// add sets the alarm of a cell at its Due. The cell's former alarm stays in the heap, stale, until it is due; when more
-// than half of the heap may be stale, it is cleared of them, so that a cell whose alarm changes all the time cannot make
+// add sets the alarm of an entry at its Due. The entry's former alarm stays in the heap, stale, until it is due; when more
+// than half of the heap may be stale, it is cleared of them, so that an entry whose alarm changes all the time cannot make
 // it grow without bound.
-func (n *nearby) add(c *gate.Cell) {
+func (n *nearby) add(c *gate.Entry) {
 	heap.Push(&n.alarms, nearAlarm{c.Due, c})
 	if len(n.alarms) > max(n.most, minNear) {
 		n.clean()
@@ -103,12 +103,12 @@ func (n *nearby) add(c *gate.Cell) {
 	}
 }
 
-// clean keeps one alarm for each cell whose Due it is.
+// clean keeps one alarm for each entry whose Due it is.
 func (n *nearby) clean() {
-	kept := make(map[*gate.Cell]bool, len(n.alarms)/2)
+	kept := make(map[*gate.Entry]bool, len(n.alarms)/2)
 	n.alarms = slices.DeleteFunc(n.alarms, func(a nearAlarm) bool {
-		stale := a.stale() || kept[a.cell]
-		kept[a.cell] = kept[a.cell] || !stale
+		stale := a.stale() || kept[a.entry]
+		kept[a.entry] = kept[a.entry] || !stale
 		return stale
 	})
 	heap.Init(&n.alarms)
@@ -136,14 +136,14 @@ func (n *nearby) next() gate.Time {
 	return n.alarms[0].at
 }
 
-// nearAlarm is when a cell wants to be woken.
+// nearAlarm is when an entry wants to be woken.
 type nearAlarm struct {
-	at   gate.Time
-	cell *gate.Cell
+	at    gate.Time
+	entry *gate.Entry
 }
 
-// stale reports whether the cell's Due has changed since.
-func (a nearAlarm) stale() bool { return a.cell.Due != a.at || a.cell.Alarm.In() }
+// stale reports whether the entry's Due has changed since.
+func (a nearAlarm) stale() bool { return a.entry.Due != a.at || a.entry.Alarm.In() }
 
 type nearHeap []nearAlarm
 

@@ -10,27 +10,27 @@ import (
 // TestCourtesyHasAPrice: stepping aside is not repeated where it takes long and brings little, as in a process that
 // is short of processors, nor while a deadline is near.
 func TestCourtesyHasAPrice(t *testing.T) {
-	c := &courtesy{}
-	shown := c.show
+	c := &turnYield{}
+	shown := c.before
 	now := time.Second
 	if !shown(now, gate.Never) {
 		t.Fatal("the first was not shown")
 	}
-	c.judge(now+time.Millisecond, 100) // 10 µs for each
+	c.after(now+time.Millisecond, 100) // 10 µs for each
 	if now += time.Millisecond; !shown(now, gate.Never) {
 		t.Error("one that had paid was not repeated")
 	}
 	if shown(now, now+time.Millisecond) {
 		t.Error("one was shown with an alarm to come in a millisecond")
 	}
-	if c.judge(now+time.Second, 0); !shown(now, gate.Never) {
+	if c.after(now+time.Second, 0); !shown(now, gate.Never) {
 		t.Error("one that was not shown was judged")
 	}
-	c.judge(now+10*time.Millisecond, 3)
-	if now += 10 * time.Millisecond; shown(now+courtesyRest*9*time.Millisecond, gate.Never) {
+	c.after(now+10*time.Millisecond, 3)
+	if now += 10 * time.Millisecond; shown(now+yieldRest*9*time.Millisecond, gate.Never) {
 		t.Error("one that had cost 10 ms was repeated within a second")
 	}
-	if !shown(now+courtesyRest*11*time.Millisecond, gate.Never) {
+	if !shown(now+yieldRest*11*time.Millisecond, gate.Never) {
 		t.Error("one that had cost 10 ms was not repeated after a second")
 	}
 }

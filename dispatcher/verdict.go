@@ -15,12 +15,12 @@ import (
 
 // verdict is what an error says about the command it answers.
 type verdict struct {
-	result gate.Result
-	words  string        // the server's own
-	reload bool          // the script is not loaded: load it and send again
-	link   bool          // the connection is gone
-	split  bool          // a call with many names: it may be about some of them
-	fault  scripts.Fault // what a script should have answered: then that is the answer
+	result  gate.Result
+	message string        // the server's own
+	reload  bool          // the script is not loaded: load it and send again
+	link    bool          // the connection is gone
+	split   bool          // a call with many names: it may be about some of them
+	fault   scripts.Fault // what a script should have answered: then that is the answer
 }
 
 // What surely did not run and may run soon, and what surely did not and will not: the first words of the
@@ -54,26 +54,26 @@ func plain(words string) string { return strings.TrimSpace(inScript.ReplaceAllSt
 func judge(err error) verdict {
 	if words, ok := Said(err); ok {
 		if strings.HasPrefix(words, "NOSCRIPT") {
-			return verdict{result: gate.Again, words: words, reload: true}
+			return verdict{result: gate.Again, message: words, reload: true}
 		}
 		for _, p := range passing {
 			if strings.HasPrefix(words, p) {
-				return verdict{result: gate.Again, words: words, split: slices.Contains(partly, p)}
+				return verdict{result: gate.Again, message: words, split: slices.Contains(partly, p)}
 			}
 		}
 		if strings.Contains(words, killed) {
-			return verdict{result: gate.Again, words: words}
+			return verdict{result: gate.Again, message: words}
 		}
 		if strings.Contains(words, astride) { // what the script had done by then is done
-			return verdict{result: gate.Unknown, words: words}
+			return verdict{result: gate.Unknown, message: words}
 		}
 		if strings.HasPrefix(words, "WRONGTYPE") {
-			return verdict{result: gate.Denied, words: words, fault: scripts.AnotherType}
+			return verdict{result: gate.Denied, message: words, fault: scripts.AnotherType}
 		}
-		return verdict{result: gate.Denied, words: words}
+		return verdict{result: gate.Denied, message: words}
 	}
 	if errors.Is(err, rueidis.ErrNoSlot) {
-		return verdict{result: gate.Again, words: err.Error()}
+		return verdict{result: gate.Again, message: err.Error()}
 	}
 	if dial := (*net.OpError)(nil); errors.As(err, &dial) && dial.Op == "dial" {
 		return verdict{result: gate.NotSent, link: true}

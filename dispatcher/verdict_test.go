@@ -27,13 +27,13 @@ func TestWordsOutOfAScriptAreJudgedAsAnyOther(t *testing.T) {
 	}{
 		{"a master without replicas", []string{"min-replicas-to-write", "1"}, []string{"min-replicas-to-write", "0"},
 			"return redis.call('SET', KEYS[1], '1')",
-			verdict{result: gate.Again, words: "NOREPLICAS Not enough good replicas to write.", split: true}},
+			verdict{result: gate.Again, message: "NOREPLICAS Not enough good replicas to write.", split: true}},
 		{"a server without memory", []string{"maxmemory", "1"}, []string{"maxmemory", "0"},
 			"return redis.call('SET', KEYS[1], '1')",
-			verdict{result: gate.Again, words: "OOM command not allowed when used memory > 'maxmemory'.", split: true}},
+			verdict{result: gate.Again, message: "OOM command not allowed when used memory > 'maxmemory'.", split: true}},
 		{"a key of another type", []string{"maxmemory", "0"}, []string{"maxmemory", "0"},
 			"return redis.call('LPOP', KEYS[1])",
-			verdict{result: gate.Denied, words: "WRONGTYPE Operation against a key holding the wrong kind of value", fault: scripts.AnotherType}},
+			verdict{result: gate.Denied, message: "WRONGTYPE Operation against a key holding the wrong kind of value", fault: scripts.AnotherType}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			server.MustDo("CONFIG", "SET", c.set[0], c.set[1])

@@ -6,7 +6,7 @@ import (
 	"github.com/wheellock/wheellock/internal/gate"
 )
 
-// watch is WatchLoss in a lane. Redis tells a tracking connection once about each key that it has read and
+// watch is WatchLoss in a connection. Redis tells a tracking connection once about each key that it has read and
 // that somebody then changes. A script's own write of a key ends that, so after a call that may leave a key
 // ours, the same pipeline reads its keys again.
 //
@@ -26,7 +26,7 @@ var watched = [gate.Ops]bool{
 }
 
 // watch appends the reads to the pipeline.
-func (l *lane) watch() {
+func (l *connection) watch() {
 	l.watching.calls, l.watching.sent = l.watching.calls[:0], 0
 	if !l.d.cfg.WatchLoss {
 		return
@@ -38,7 +38,7 @@ func (l *lane) watch() {
 		}
 		keys := l.wire.keys[:0]
 		for i := c.from; i < c.to; i++ {
-			keys = append(keys, l.batch[i].Cell.Name)
+			keys = append(keys, l.batch[i].Entry.Name)
 		}
 		l.wire.keys = keys
 		l.wire.asking(c, b)
@@ -50,7 +50,7 @@ func (l *lane) watch() {
 
 // readWatch takes the answers to the reads. Where keys are missing, every name of the call is suspected: the
 // count does not say which.
-func (l *lane) readWatch(results []rueidis.RedisResult) {
+func (l *connection) readWatch(results []rueidis.RedisResult) {
 	for i, c := range l.watching.calls {
 		if c.asking {
 			results = results[1:]
@@ -60,13 +60,13 @@ func (l *lane) readWatch(results []rueidis.RedisResult) {
 			continue
 		}
 		for at := c.from; at < c.to; at++ {
-			l.watching.gone = append(l.watching.gone, l.batch[at].Cell.Name)
+			l.watching.gone = append(l.watching.gone, l.batch[at].Entry.Name)
 		}
 	}
 }
 
 // suspects gives away what readWatch found.
-func (l *lane) suspects() []string {
+func (l *connection) suspects() []string {
 	gone := l.watching.gone
 	l.watching.gone = nil
 	return gone

@@ -29,7 +29,7 @@ func (c call) commands() int {
 	return 1
 }
 
-// wire turns commands into EVALSHA calls and answers into replies. A lane owns it.
+// wire turns commands into EVALSHA calls and answers into replies. A connection owns it.
 type wire struct {
 	uuid         string
 	calls, spare []call
@@ -46,13 +46,13 @@ type wire struct {
 func (w *wire) cut(batch []gate.Command, slotted bool) {
 	if slotted {
 		slices.SortFunc(batch, func(a, b gate.Command) int {
-			return cmp.Or(cmp.Compare(a.Op, b.Op), cmp.Compare(a.Cell.Slot, b.Cell.Slot))
+			return cmp.Or(cmp.Compare(a.Op, b.Op), cmp.Compare(a.Entry.Slot, b.Entry.Slot))
 		})
 	}
 	w.calls = w.calls[:0]
 	for from := 0; from < len(batch); {
 		first, to := &batch[from], from+1
-		for to < len(batch) && to-from < maxNames && batch[to].Op == first.Op && batch[to].Cell.Slot == first.Cell.Slot && !first.Asking && !batch[to].Asking {
+		for to < len(batch) && to-from < maxNames && batch[to].Op == first.Op && batch[to].Entry.Slot == first.Entry.Slot && !first.Asking && !batch[to].Asking {
 			to++
 		}
 		w.calls = append(w.calls, call{first.Op, from, to, first.Asking})
@@ -93,7 +93,7 @@ func (w *wire) write(batch []gate.Command, c call, sent gate.Time, n *node) {
 	}
 	for i := range batch {
 		batch[i].Sent = sent
-		w.keys = append(w.keys, batch[i].Cell.Name)
+		w.keys = append(w.keys, batch[i].Entry.Name)
 		op.args(w, &batch[i])
 	}
 	w.writeLeases()
@@ -108,13 +108,13 @@ func (w *wire) owner(id uint64) {
 
 // held names the set of the permits that are held, and the receipt.
 func (w *wire) held(c *gate.Command) {
-	w.keys = append(w.keys, scripts.PermitsKey(c.Cell.Name))
+	w.keys = append(w.keys, scripts.PermitsKey(c.Entry.Name))
 	w.receipt(c)
 }
 
 // receipt names the key of this engine's receipt.
 func (w *wire) receipt(c *gate.Command) {
-	w.keys = append(w.keys, scripts.ReceiptKey(c.Cell.Name, w.uuid))
+	w.keys = append(w.keys, scripts.ReceiptKey(c.Entry.Name, w.uuid))
 }
 
 // change writes what a name without owners is changed by.
@@ -122,7 +122,7 @@ func (w *wire) change(c *gate.Command, channel func(string) string) {
 	w.receipt(c)
 	w.number(int64(c.ID))
 	w.number(c.N)
-	w.string(channel(c.Cell.Name))
+	w.string(channel(c.Entry.Name))
 }
 
 // writer writes the owner field of a tenure of ours that writes.
@@ -148,7 +148,7 @@ func (w *wire) writeLeases() {
 }
 
 func (w *wire) lockChannel(c *gate.Command) {
-	w.text = scripts.AppendLockChannel(w.text, c.Cell.Name)
+	w.text = scripts.AppendLockChannel(w.text, c.Entry.Name)
 	w.end()
 }
 
@@ -157,9 +157,9 @@ func (w *wire) key(key string) { w.keys = append(w.keys, key) }
 
 // fairKeys names the keys of a fair lock's queue.
 func (w *wire) fairKeys(c *gate.Command) {
-	w.key(scripts.FairQueue(c.Cell.Name))
-	w.key(scripts.FairDeadlines(c.Cell.Name))
-	w.key(scripts.FairAlive(c.Cell.Name))
+	w.key(scripts.FairQueue(c.Entry.Name))
+	w.key(scripts.FairDeadlines(c.Entry.Name))
+	w.key(scripts.FairAlive(c.Entry.Name))
 }
 
 // holdKey names the key of a reader's hold.
@@ -168,10 +168,10 @@ func (w *wire) holdKey(c *gate.Command) {
 	if owner == "" {
 		owner = string(AppendOwner(nil, w.uuid, c.ID))
 	}
-	w.key(scripts.HoldKey(c.Cell.Name, owner))
+	w.key(scripts.HoldKey(c.Entry.Name, owner))
 }
 
-func (w *wire) rwChannel(c *gate.Command) { w.string(scripts.RWChannel(c.Cell.Name)) }
+func (w *wire) rwChannel(c *gate.Command) { w.string(scripts.RWChannel(c.Entry.Name)) }
 
 func (w *wire) string(text string) {
 	w.text = append(w.text, text...)
@@ -235,6 +235,6 @@ func (w *wire) decode(batch []gate.Command, r rueidis.RedisResult) error {
 func answered(c *gate.Command, r scripts.Reply) {
 	c.Result, c.Reply = gate.Answered, r
 	if fault := r.Fault(); fault == scripts.Moving {
-		c.Result, c.Reply, c.Words = gate.Again, 0, fault.String()
+		c.Result, c.Reply, c.ServerMessage = gate.Again, 0, fault.String()
 	}
 }

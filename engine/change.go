@@ -22,7 +22,7 @@ func checkCount(what string, n, least int64) error {
 // change makes a change on a name without owners and returns what the script answers. When ctx ends first the
 // change still runs its course, and the error is ErrUncertain besides the context's; ErrUncertain alone when AnswerTimeout
 // is over.
-func (t *errand) change(ctx context.Context, ch gate.Change) (int64, error) {
+func (t *operation) change(ctx context.Context, ch gate.Change) (int64, error) {
 	key, err := t.e.key(t.name, t.kind)
 	if err != nil {
 		return 0, t.failed(err)
@@ -42,7 +42,7 @@ func (t *errand) change(ctx context.Context, ch gate.Change) (int64, error) {
 }
 
 // decide is change for those that a context that has ended forbids.
-func (t *errand) decide(ctx context.Context, ch gate.Change) (int64, error) {
+func (t *operation) decide(ctx context.Context, ch gate.Change) (int64, error) {
 	if ctx.Err() != nil {
 		return 0, t.failed(endedBy(ctx))
 	}
@@ -50,12 +50,12 @@ func (t *errand) decide(ctx context.Context, ch gate.Change) (int64, error) {
 }
 
 // changeAsync is change without blocking.
-func (t *errand) changeAsync(ctx context.Context, ch gate.Change) *futures.Future[struct{}] {
+func (t *operation) changeAsync(ctx context.Context, ch gate.Change) *futures.Future[struct{}] {
 	key, err := t.e.key(t.name, t.kind)
 	if err != nil {
 		return futures.Settled(&t.e.callbacks, struct{}{}, t.failed(err))
 	}
-	c := &changing{errand: *t}
+	c := &pendingChange{operation: *t}
 	c.watched.by = c
 	c.promise.Init(&t.e.callbacks, nil)
 	if !t.e.dispatcher.Change(key, t.kind, ch, c) {
@@ -69,20 +69,20 @@ func (t *errand) changeAsync(ctx context.Context, ch gate.Change) *futures.Futur
 	return c.promise.Future()
 }
 
-// changing is a change somebody has a future of.
-type changing struct {
-	errand
+// pendingChange is a change somebody has a future of.
+type pendingChange struct {
+	operation
 	promise futures.Promise[struct{}]
 	watched watched
 }
 
 // Settle implements gate.Settler.
-func (c *changing) Settle(out gate.Outcome) bool {
+func (c *pendingChange) Settle(out gate.Outcome) bool {
 	c.e.contexts.forget(&c.watched)
 	return c.promise.Settle(struct{}{}, errorOf(c.doing, c.name, out))
 }
 
 // ended is the end of its context.
-func (c *changing) ended(err error) {
+func (c *pendingChange) ended(err error) {
 	c.promise.Settle(struct{}{}, c.failed(join2{ErrUncertain, err}))
 }

@@ -37,7 +37,7 @@ func other(c *redistest.Cluster, slot int) *redistest.Server {
 	return c.Nodes[0]
 }
 
-// crowd locks and unlocks until it is stopped, and sees to it that no two hold one lock at a time.
+// crowd state locks and unlocks until it is stopped, and sees to it that no two hold one lock at a time.
 type crowd struct {
 	t       *testing.T
 	stop    func()

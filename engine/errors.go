@@ -102,7 +102,7 @@ func (e *unmet) Error() string   { return trim(e.why.Error()) + ": " + e.words }
 func (e *unmet) Unwrap() []error { return []error{e.why, e.last} }
 
 // unmet is a wait for t that ended for that reason. The words for "taken" are those of its kind.
-func (t *errand) unmet(why error, out gate.Outcome) error {
+func (t *operation) unmet(why error, out gate.Outcome) error {
 	switch out.Last {
 	case gate.Taken:
 		return &unmet{why, &HeldError{Name: t.name, TTL: out.TTL}, t.taken(out.TTL)}
@@ -115,7 +115,7 @@ func (t *errand) unmet(why error, out gate.Outcome) error {
 	return &unmet{why, ErrUnavailable, "Redis did not answer"}
 }
 
-func (t *errand) taken(ttl time.Duration) string {
+func (t *operation) taken(ttl time.Duration) string {
 	switch {
 	case t.kind == gate.LatchKind:
 		return "it is not open"
@@ -189,10 +189,10 @@ func errorOf(doing, name string, out gate.Outcome) error {
 
 // wordsOf is what is to be said besides the kind of the outcome.
 func wordsOf(out gate.Outcome) string {
-	if out.Fault != 0 && out.Words == "" {
+	if out.Fault != 0 && out.ServerMessage == "" {
 		return out.Fault.String()
 	}
-	return out.Words
+	return out.ServerMessage
 }
 
 // errPasses is what waiting may help against. Only errors.Is sees it.
@@ -211,8 +211,8 @@ var sentinels = map[gate.Why]error{
 	gate.Down: ErrNotSent, gate.Doubtful: ErrUncertain, gate.Refused: ErrRefused, gate.Foreign: ErrForeignKey,
 	gate.Lost: ErrLost, gate.TooLong: ErrMaxHold, gate.Unlocked: ErrUnlocked, gate.Closed: ErrClosed,
 	gate.Overloaded: ErrOverloaded, gate.Deadlock: ErrDeadlock, gate.TooFew: ErrNotReplicated, gate.TooLate: errTooLate,
-	gate.OtherKind: fmt.Errorf("%w: the name is in use as another kind of lock", ErrInvalid),
-	gate.TwinLives: fmt.Errorf("%w: the name is in use with braces around it, or without, and both have the same keys", ErrInvalid),
+	gate.OtherKind:  fmt.Errorf("%w: the name is in use as another kind of lock", ErrInvalid),
+	gate.AliasLives: fmt.Errorf("%w: the name is in use with braces around it, or without, and both have the same keys", ErrInvalid),
 }
 
 // endedBy is the error of a context that has ended: both its Err and its Cause.

@@ -12,7 +12,7 @@ import (
 // Close is over within its bound, whatever is on its way to a server that does not answer.
 func TestFaultCloseIsOverInTimeWhenTheServerIsFrozen(t *testing.T) {
 	t.Parallel()
-	const bound = 7 * time.Second                                      // 5 s, and what a busy machine adds; a lane may be away for 17 s
+	const bound = 7 * time.Second                                      // 5 s, and what a busy machine adds; a connection may be away for 17 s
 	for _, idle := range []time.Duration{0, 1500 * time.Millisecond} { // whether the connections have rested
 		t.Run(fmt.Sprint("idle for ", idle), func(t *testing.T) {
 			t.Parallel()

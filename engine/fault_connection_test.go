@@ -16,7 +16,7 @@ import (
 	"github.com/wheellock/wheellock/scripts"
 )
 
-// A connection that is cut again and again leaves no ghost and strands nobody, and what callers are told is
+// A connection that is cut again and again leaves no orphan and strands nobody, and what callers are told is
 // in the contract: a Lock waits, a TryLock is taken, not sent or uncertain, an Unlock works or waits.
 func TestFaultConnectionCutEvery30ms(t *testing.T) {
 	t.Parallel()
@@ -92,7 +92,7 @@ func awaitListening(t *testing.T, server *redistest.Server, e *engine.Engine, ou
 }
 
 // An acquire that reaches Redis after its connection was given up, and after the clean-up for it has passed,
-// makes no ghost: the script refuses it when it is late, and it is released again when it is not.
+// makes no orphan: the script refuses it when it is late, and it is released again when it is not.
 func TestFaultAcquireDeliveredAfterItsCleanUp(t *testing.T) {
 	t.Parallel()
 	server := redistest.Start(t)

@@ -40,7 +40,7 @@ func (s *stage) cuts() (n int64) {
 }
 
 // At whatever byte of a call or an answer a connection ends, of whatever kind the lock is: nobody is let in beside
-// another, nobody is stranded, no permit is lost or made, and no ghost is left. The lease is longer than the test: what
+// another, nobody is stranded, no permit is lost or made, and no orphan is left. The lease is longer than the test: what
 // is left behind does not go away by itself, and keeps out who comes next.
 func TestFaultKindsCutAtAnyByte(t *testing.T) {
 	t.Parallel()

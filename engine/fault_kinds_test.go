@@ -85,7 +85,7 @@ func (c *cancelKinds) total() (n int64) {
 	return n
 }
 
-// Whenever a call is cancelled, and in whichever way: no ghost is left, no permit is lost or made, and nobody
+// Whenever a call is cancelled, and in whichever way: no orphan is left, no permit is lost or made, and nobody
 // stands in a queue who does not wait any more.
 func TestFaultKindsCancelledCallsLeaveNothing(t *testing.T) {
 	t.Parallel()

@@ -26,8 +26,8 @@ func (e *Engine) CountDownLatch(name string) *CountDownLatch {
 // Name is the name as it was given, before NameMapper.
 func (l *CountDownLatch) Name() string { return l.name }
 
-func (l *CountDownLatch) errand(doing string) errand {
-	return errand{e: l.e, name: l.name, doing: doing, kind: gate.LatchKind}
+func (l *CountDownLatch) errand(doing string) operation {
+	return operation{e: l.e, name: l.name, doing: doing, kind: gate.LatchKind}
 }
 
 // Wait returns nil when the count is 0. WithWait bounds the wait; WithLease and WithOwner are ErrInvalid. When the wait
@@ -44,7 +44,7 @@ func (l *CountDownLatch) Wait(ctx context.Context, opts ...LockOption) error {
 
 // WaitAsync is Wait without blocking. The end of ctx, or Cancel, abandons it.
 func (l *CountDownLatch) WaitAsync(ctx context.Context, opts ...LockOption) *futures.Future[struct{}] {
-	r := &request[struct{}]{errand: l.errand("wait for")}
+	r := &request[struct{}]{operation: l.errand("wait for")}
 	if err := l.fill(ctx, opts, &r.waiter); err != nil {
 		return futures.Settled(&l.e.callbacks, struct{}{}, err)
 	}

@@ -92,7 +92,9 @@ func (m *Mutex) fill(ctx context.Context, try bool, opts []LockOption, w *gate.W
 	return nil
 }
 
-func (m *Mutex) errand() errand { return errand{e: m.e, name: m.name, doing: "lock", kind: m.kind} }
+func (m *Mutex) errand() operation {
+	return operation{e: m.e, name: m.name, doing: "lock", kind: m.kind}
+}
 
 func (m *Mutex) failed(err error) error { return &opError{doing: "lock", name: m.name, err: err} }
 
@@ -114,7 +116,7 @@ func (m *Mutex) block(ctx context.Context, try bool, opts []LockOption) (*Hold, 
 
 // async asks and leaves the answer to a future. Its hold is made when it is granted.
 func (m *Mutex) async(ctx context.Context, try bool, opts []LockOption) *futures.Future[*Hold] {
-	r := &request[*Hold]{errand: m.errand()}
+	r := &request[*Hold]{operation: m.errand()}
 	if err := m.fill(ctx, try, opts, &r.waiter); err != nil {
 		return futures.Settled[*Hold](&m.e.callbacks, nil, err)
 	}

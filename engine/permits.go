@@ -38,8 +38,8 @@ const maxPermits = 1000
 // Name is the name as it was given, before NameMapper.
 func (p *PermitSemaphore) Name() string { return p.name }
 
-func (p *PermitSemaphore) errand(doing string) errand {
-	return errand{e: p.e, name: p.name, doing: doing, kind: gate.PermitKind}
+func (p *PermitSemaphore) errand(doing string) operation {
+	return operation{e: p.e, name: p.name, doing: doing, kind: gate.PermitKind}
 }
 
 // Acquire waits until it has got n permits, from 1 to 1,000, all at once in one Hold. Waiters of this process
@@ -189,7 +189,7 @@ func (p *PermitSemaphore) block(ctx context.Context, n int, try bool, opts []Loc
 }
 
 func (p *PermitSemaphore) async(ctx context.Context, n int, try bool, opts []LockOption) *futures.Future[*Hold] {
-	r := &request[*Hold]{errand: p.errand("acquire")}
+	r := &request[*Hold]{operation: p.errand("acquire")}
 	if err := p.fill(ctx, n, try, opts, &r.waiter); err != nil {
 		return futures.Settled[*Hold](&p.e.callbacks, nil, err)
 	}

@@ -14,7 +14,7 @@ import (
 
 // count reads the integer at the name's key, past the dispatcher; 0 when there is none. It asks by a script, for what
 // another kind of key holds may be of any size.
-func (t *errand) count(ctx context.Context) (int64, error) {
+func (t *operation) count(ctx context.Context) (int64, error) {
 	r, err := t.query(ctx, func(b rueidis.Builder, key string) rueidis.Completed {
 		return b.Eval().Script(scripts.Count.Text).Numkeys(1).Key(key).Build()
 	})
@@ -29,7 +29,7 @@ func (t *errand) count(ctx context.Context) (int64, error) {
 }
 
 // faulty is the error that the code of a script's answer stands for; nil: none.
-func (t *errand) faulty(code int64) error {
+func (t *operation) faulty(code int64) error {
 	fault := scripts.Reply(code).Fault()
 	if fault == scripts.None {
 		return nil
@@ -45,7 +45,7 @@ func (t *errand) faulty(code int64) error {
 var errUnanswered = errors.New("wheellock: not answered in time")
 
 // query runs one command that only reads past the dispatcher: its answer may be older than that of a call that returned meanwhile.
-func (t *errand) query(ctx context.Context, build func(rueidis.Builder, string) rueidis.Completed) (rueidis.RedisResult, error) {
+func (t *operation) query(ctx context.Context, build func(rueidis.Builder, string) rueidis.Completed) (rueidis.RedisResult, error) {
 	key, err := t.e.key(t.name, t.kind)
 	if err != nil {
 		return rueidis.RedisResult{}, t.failed(err)
@@ -79,7 +79,7 @@ func (t *errand) query(ctx context.Context, build func(rueidis.Builder, string) 
 }
 
 // unread is a query that Redis did not answer.
-func (t *errand) unread(err error) error {
+func (t *operation) unread(err error) error {
 	words, _ := dispatcher.Said(err)
 	if strings.HasPrefix(words, "WRONGTYPE") {
 		return t.failed(ErrForeignKey)

@@ -10,19 +10,19 @@ import (
 	"github.com/wheellock/wheellock/internal/stall"
 )
 
-// errand is what a call is for, and how its errors are told.
-type errand struct {
+// operation is what a call is for, and how its errors are told.
+type operation struct {
 	e     *Engine
 	name  string
 	doing string // "lock", "acquire", ...
 	kind  gate.Kind
 }
 
-func (t *errand) failed(err error) error { return &opError{doing: t.doing, name: t.name, err: err} }
+func (t *operation) failed(err error) error { return &opError{doing: t.doing, name: t.name, err: err} }
 
 // send brings a waiter to the loop, within bounds. A ctx that has ended sends nothing, also when it ended
 // while NameMapper made the key.
-func (t *errand) send(ctx context.Context, w *gate.Waiter) error {
+func (t *operation) send(ctx context.Context, w *gate.Waiter) error {
 	e := t.e
 	key, err := e.key(t.name, t.kind)
 	if err == nil && ctx.Err() != nil {
@@ -44,7 +44,7 @@ func (t *errand) send(ctx context.Context, w *gate.Waiter) error {
 }
 
 // block sends c's waiter and waits for the answer. c is used up.
-func (t *errand) block(ctx context.Context, c *call) error {
+func (t *operation) block(ctx context.Context, c *call) error {
 	c.waiter.By = c
 	if err := t.send(ctx, &c.waiter); err != nil {
 		t.e.calls.put(c)
@@ -71,7 +71,7 @@ func (t *errand) block(ctx context.Context, c *call) error {
 }
 
 // answer is the error of a request's outcome; over is that of its context, when the end of that has ended the wait.
-func (t *errand) answer(out gate.Outcome, over error) error {
+func (t *operation) answer(out gate.Outcome, over error) error {
 	switch out.Why {
 	case gate.TimedOut:
 		return t.failed(t.unmet(ErrWaitTimeout, out))
@@ -84,7 +84,7 @@ func (t *errand) answer(out gate.Outcome, over error) error {
 // request is an asynchronous call, from the call to its answer. Whoever settles its promise first has
 // decided (rule 17): the loop with a grant or an error, or the caller that cancels the future.
 type request[T any] struct {
-	errand
+	operation
 	waiter  gate.Waiter
 	promise futures.Promise[T]
 	grant   T       // what the future holds when it is granted

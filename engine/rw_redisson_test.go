@@ -330,7 +330,7 @@ func TestRWReadersCostTwoCommands(t *testing.T) {
 }
 
 // A writer of another process gets its turn although readers of this one come without end: after HandoffTime and the
-// longest running read, which is 60 ms here. A slow machine gets time for turns that it missed; without courtesy it
+// longest running read, which is 60 ms here. A slow machine gets time for turns that it missed; without yield it
 // is seconds each time.
 func TestRWOutsideWriterGetsIn(t *testing.T) {
 	t.Parallel()

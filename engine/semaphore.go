@@ -29,8 +29,8 @@ func (e *Engine) Semaphore(name string) *Semaphore { return &Semaphore{e: e, nam
 // Name is the name as it was given, before NameMapper.
 func (s *Semaphore) Name() string { return s.name }
 
-func (s *Semaphore) errand(doing string) errand {
-	return errand{e: s.e, name: s.name, doing: doing, kind: gate.SemaphoreKind}
+func (s *Semaphore) errand(doing string) operation {
+	return operation{e: s.e, name: s.name, doing: doing, kind: gate.SemaphoreKind}
 }
 
 // Acquire waits until it has got n permits, all at once. Waiters of this process are served in the order of
@@ -160,7 +160,7 @@ func (s *Semaphore) block(ctx context.Context, n int64, try bool, opts []LockOpt
 }
 
 func (s *Semaphore) async(ctx context.Context, n int64, try bool, opts []LockOption) *futures.Future[struct{}] {
-	r := &request[struct{}]{errand: s.errand("acquire")}
+	r := &request[struct{}]{operation: s.errand("acquire")}
 	done, err := s.fill(ctx, n, try, opts, &r.waiter)
 	if done {
 		return futures.Settled(&s.e.callbacks, struct{}{}, err)

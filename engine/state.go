@@ -31,7 +31,7 @@ func (m *Mutex) Inspect(ctx context.Context) (State, error) {
 
 // inspect is Inspect, with the owners that ForceUnlock frees.
 func (m *Mutex) inspect(ctx context.Context) (State, []string, error) {
-	t := errand{e: m.e, name: m.name, doing: "inspect", kind: m.kind}
+	t := operation{e: m.e, name: m.name, doing: "inspect", kind: m.kind}
 	r, err := t.query(ctx, func(b rueidis.Builder, key string) rueidis.Completed {
 		keys := []string{key}
 		if m.kind == gate.FencedKind {

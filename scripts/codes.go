@@ -27,14 +27,14 @@ const (
 // NotMine is the answer to an owner that does not hold the name.
 const NotMine Reply = -1
 
-// Mute is the answer to a release that freed the name but was not allowed to announce it.
-const Mute Reply = -2
+// PublishDenied is the answer to a release that freed the name but was not allowed to announce it.
+const PublishDenied Reply = -2
 
 // Passed is the answer to a release that freed the name and took it for the next waiter of the same engine.
 const Passed Reply = 1 << 50
 
-// Taken reports whether an acquire was granted or a renewal found the owner in place.
-func (r Reply) Taken() bool { return r >= 1 }
+// Granted reports whether an acquire was granted or a renewal found the owner in place.
+func (r Reply) Granted() bool { return r >= 1 }
 
 // Held reports whether an acquire was refused because another owner has the name. ttl is what that
 // owner's lease has left (0 is "still held"), negative when the key has no TTL.

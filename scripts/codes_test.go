@@ -26,8 +26,8 @@ func TestReplyToAnAcquire(t *testing.T) {
 		{reply: -(1<<51 + 2)}, // OOM
 		{reply: -(1<<52 + 1_700_000_000_000)},
 	} {
-		if ttl, held := c.reply.Held(); ttl != c.ttl || held != c.held || c.reply.Taken() != c.taken {
-			t.Errorf("%d: taken %t, held %t by %v; want %t, %t by %v", c.reply, c.reply.Taken(), held, ttl, c.taken, c.held, c.ttl)
+		if ttl, held := c.reply.Held(); ttl != c.ttl || held != c.held || c.reply.Granted() != c.taken {
+			t.Errorf("%d: taken %t, held %t by %v; want %t, %t by %v", c.reply, c.reply.Granted(), held, ttl, c.taken, c.held, c.ttl)
 		}
 	}
 }
@@ -87,13 +87,13 @@ func FuzzReply(f *testing.F) {
 		millis, late := r.Late()
 		fault := r.Fault()
 		meanings := 0
-		for _, means := range []bool{r.Taken(), held, late, fault != scripts.None} {
+		for _, means := range []bool{r.Granted(), held, late, fault != scripts.None} {
 			if means {
 				meanings++
 			}
 		}
 		if nothing := n == 0 || n == -(1<<51); meanings > 1 || meanings == 0 && !nothing {
-			t.Errorf("%d means %d things: taken %t, held %t, late %t, fault %d", n, meanings, r.Taken(), held, late, fault)
+			t.Errorf("%d means %d things: taken %t, held %t, late %t, fault %d", n, meanings, r.Granted(), held, late, fault)
 		}
 		if ttl < -time.Millisecond || ttl > 140*365*24*time.Hour {
 			t.Errorf("%d: TTL %v", n, ttl)

@@ -32,7 +32,7 @@ var setCount string
 //go:embed delete_count.lua
 var deleteCount string
 
-//go:embed look.lua
+//go:embed get_count.lua
 var look string
 
 //go:embed count.lua
@@ -49,7 +49,7 @@ var (
 	CountDown    = Script{"count_down", prelude + receipt + countDown}
 	SetCount     = Script{"set_count", prelude + receipt + setCount}
 	DeleteCount  = Script{"delete_count", prelude + receipt + deleteCount}
-	Look         = Script{"look", prelude + receipt + look}
+	GetCount     = Script{"look", prelude + receipt + look}
 	Count        = Script{"count", prelude + receipt + count}
 )
 
@@ -62,7 +62,7 @@ func SemaphoreChannel(name string) string { return PrefixName("redisson_sc", nam
 func LatchChannel(name string) string { return "redisson_countdownlatch__channel__{" + name + "}" }
 
 // ReceiptKey is where an engine keeps the receipt of its last call on a name: a key of ours alone, in the
-// name's hash slot. Not even the name's twin shares it.
+// name's hash slot. Not even the name's alias shares it.
 func ReceiptKey(name, uuid string) string {
 	if strings.IndexByte(name, '{') >= 0 {
 		name += ":"

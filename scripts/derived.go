@@ -2,8 +2,8 @@ package scripts
 
 import "strings"
 
-// Twin is the name that has the same derived keys: "{a}" of "a", and "a" of "{a}"; "" when there is none.
-func Twin(name string) string {
+// Alias is the name that has the same derived keys: "{a}" of "a", and "a" of "{a}"; "" when there is none.
+func Alias(name string) string {
 	open := strings.IndexByte(name, '{')
 	if open < 0 {
 		return "{" + name + "}"

@@ -85,7 +85,7 @@ func TestNamesHaveTheirKeysForThemselves(t *testing.T) {
 					a, b = b, a
 				}
 				pair := fmt.Sprintf("%s and %s", a.kind, b.kind)
-				twins := scripts.Twin(a.name) == b.name && scripts.Twin(b.name) == a.name
+				twins := scripts.Alias(a.name) == b.name && scripts.Alias(b.name) == a.name
 				switch {
 				case pair == "any and permits" && strings.HasSuffix(key, ":timeout"):
 				case twins && slices.Contains([]string{"fair and fair", "fenced and fenced", "mutex and mutex", "permits and permits", "rw and rw"}, pair):
@@ -120,7 +120,7 @@ func TestTwin(t *testing.T) {
 	for name, want := range map[string]string{
 		"a": "{a}", "{a}": "a", "a}": "{a}}", "{a}}": "a}", "": "{}", "{a}b": "", "b{a}": "", "{{a}": "", "{": "", "{a": "", "{{a}}": "",
 	} {
-		if got := scripts.Twin(name); got != want {
+		if got := scripts.Alias(name); got != want {
 			t.Errorf("Twin(%q) = %q, want %q", name, got, want)
 		}
 	}

@@ -117,7 +117,7 @@ func (d *duel) command() []string {
 	case "sem":
 		return c.counting(scripts.SemaphoreChannel, scripts.Take, scripts.Give, scripts.AddPermits, scripts.SetPermits, scripts.DrainPermits)
 	case "latch":
-		return c.counting(scripts.LatchChannel, scripts.Look, scripts.CountDown, scripts.SetCount, scripts.DeleteCount)
+		return c.counting(scripts.LatchChannel, scripts.GetCount, scripts.CountDown, scripts.SetCount, scripts.DeleteCount)
 	default:
 		return c.permits()
 	}

@@ -69,7 +69,7 @@ func before7(s scripts.Script) scripts.Script {
 	return scripts.Script{Name: s.Name, Text: "local redis = setmetatable({ REDIS_VERSION_NUM = false }, { __index = redis })\n" + s.Text}
 }
 
-// What a call answers and what it says on the channel, to the letter. Two listen to the sharded channel, which is not meant.
+// What a call answers and what it says on the channel, to the event. Two listen to the sharded channel, which is not meant.
 func TestAnswersToTheLetter(t *testing.T) { toTheLetter(t, frozen) }
 
 func TestAnswersToTheLetterBeforeRedis7(t *testing.T) {
@@ -196,7 +196,7 @@ func TestCountsThatAreThereOrNot(t *testing.T) {
 		if before != "" {
 			b.must("SET", one, before)
 		}
-		b.want(b.eval(scripts.Look, names), want[0], "look at ", before)
+		b.want(b.eval(scripts.GetCount, names), want[0], "look at ", before)
 		b.want(b.eval(scripts.Count, names), want[1], "count of ", before)
 	}
 	for n, want := range map[string]string{
@@ -210,7 +210,7 @@ func TestCountsThatAreThereOrNot(t *testing.T) {
 	b = b.fresh(t)
 	b.must("RPUSH", one, "x")
 	foreign := fault(scripts.Fault(18))
-	b.want(b.eval(scripts.Look, names), foreign, "look at a list")
+	b.want(b.eval(scripts.GetCount, names), foreign, "look at a list")
 	b.want(b.eval(scripts.Count, names), "["+foreign+" 0]", "count of a list")
 	b.want(b.eval(scripts.PermitCount, permitKeys[:2], "PUBLISH", nobody), "["+foreign+" 0 0]", "permit_count of a list")
 	pooled(3, 4, 3)(b.fresh(t))

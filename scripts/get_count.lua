@@ -1,4 +1,4 @@
--- look.lua: how far latches have still to be counted down.
+-- get_count.lua: how far latches have still to be counted down.
 -- KEYS[i]  latch
 -- reply per name: the count, 0 when there is no latch; a fault
 local KEYS = KEYS

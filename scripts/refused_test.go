@@ -52,7 +52,7 @@ type thing struct {
 
 // granted reports whether the answer is one of success, by its least number.
 func (o *outcome) granted(least scripts.Reply) bool {
-	return o.reply >= least || least <= 0 && o.reply == scripts.Mute
+	return o.reply >= least || least <= 0 && o.reply == scripts.PublishDenied
 }
 
 // has checks that an owner has the lock, for a lease from now on, and so do keys besides.

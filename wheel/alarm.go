@@ -41,7 +41,7 @@ type Alarm struct {
 	lastGap time.Duration // what ahead said last
 }
 
-// A letter says that an alarm was set, or that a timer of the wheel has fired.
+// An event says that an alarm was set, or that a timer of the wheel has fired.
 type letter struct {
 	at    Tick
 	bell  Bell          // set: the bell to ring
@@ -52,7 +52,7 @@ type letter struct {
 
 // ringing is an alarm in the table.
 type ringing struct {
-	place Entry[*ringing]
+	place Timer[*ringing]
 	bell  Bell
 }
 
@@ -162,7 +162,7 @@ func (a *Alarm) enter(at Tick, bell Bell) {
 	a.table.Put(&r.place, at)
 }
 
-// ringDue trusts the Clock, not the letter that made it look: so it does not matter which timer fired, or
+// ringDue trusts the Clock, not the event that made it look: so it does not matter which timer fired, or
 // whether any did.
 func (a *Alarm) ringDue() {
 	for r := range a.table.Due(a.now()) {

@@ -93,7 +93,7 @@ func (h *hand) ended() bool {
 	}
 }
 
-// arm adds a timer whose task, on a goroutine of the wheel's, only posts a letter. The letter carries the
+// arm adds a timer whose task, on a goroutine of the wheel's, only posts an event. The event carries the
 // hand, that is the generation of the wheel, so that a late one can be told.
 func (h *hand) arm(o order) {
 	fired := letter{from: h, at: o.at, beat: o.beat, armed: h.clock.Now()}

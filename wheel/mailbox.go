@@ -3,7 +3,7 @@ package wheel
 import "sync"
 
 // mailbox carries values from any goroutine to the one that takes them. Putting never blocks; the bound is
-// that a sender has only so much to say: one letter for an alarm, one order for a slot.
+// that a sender has only so much to say: one event for an alarm, one order for a slot.
 type mailbox[T any] struct {
 	wake chan struct{} // capacity 1: it says "look", not how many
 
@@ -16,7 +16,7 @@ func newMailbox[T any]() *mailbox[T] {
 	return &mailbox[T]{wake: make(chan struct{}, 1)}
 }
 
-// put appends first and wakes second, so whoever takes after the wake-up finds the letter. A shut mailbox
+// put appends first and wakes second, so whoever takes after the wake-up finds the event. A shut mailbox
 // drops it.
 func (m *mailbox[T]) put(letter T) {
 	m.mu.Lock()

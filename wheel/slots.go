@@ -5,16 +5,16 @@ import (
 	"math/bits"
 )
 
-// Entry is a place in a slot, to be embedded by value in what is put there. Value is the owner's, usually a
+// Timer is a place in a slot, to be embedded by value in what is put there. Value is the owner's, usually a
 // pointer to the struct around it. The zero Entry is in no slot. It must not be copied while it is in one.
-type Entry[T any] struct {
-	next, prev *Entry[T] // nil when in no slot
+type Timer[T any] struct {
+	next, prev *Timer[T] // nil when in no slot
 	at         Tick
 	Value      T
 }
 
 // In says whether e is in a slot.
-func (e *Entry[T]) In() bool { return e.next != nil }
+func (e *Timer[T]) In() bool { return e.next != nil }
 
 // Slots orders entries by the tick at which they are due. It has no goroutine, lock or clock: one event
 // loop owns it and says what tick it is, so a test can turn it by hand. The alarm behind it says "tick t has
@@ -24,8 +24,8 @@ func (e *Entry[T]) In() bool { return e.next != nil }
 // A slot holds one tick at a time. An entry beyond the horizon, which is the number of slots, waits in the
 // furthest slot and is moved on when that is opened.
 type Slots[T any] struct {
-	heads  []Entry[T] // slot of tick t: the ring at t modulo length; a head's at is the tick last armed there
-	due    Entry[T]   // ring of the entries in opened slots, not yet yielded or moved on
+	heads  []Timer[T] // slot of tick t: the ring at t modulo length; a head's at is the tick last armed there
+	due    Timer[T]   // ring of the entries in opened slots, not yet yielded or moved on
 	opened Tick       // the last tick opened; the slots hold the ticks after it
 	count  int
 	arm    func(Tick)
@@ -43,7 +43,7 @@ func NewSlots[T any](n int, arm func(Tick)) *Slots[T] {
 		arm = func(Tick) {}
 	}
 	n = 1 << bits.Len(uint(max(n, 1)-1))
-	s := &Slots[T]{heads: make([]Entry[T], n), arm: arm}
+	s := &Slots[T]{heads: make([]Timer[T], n), arm: arm}
 	s.due.clear()
 	for i := range s.heads {
 		s.heads[i].clear()
@@ -53,7 +53,7 @@ func NewSlots[T any](n int, arm func(Tick)) *Slots[T] {
 
 // Put makes e due at a tick; an e that is in a slot moves. When that tick is opened already, e is due at the
 // next one, so that an entry put again by the body of a Due loop does not come round in the same loop.
-func (s *Slots[T]) Put(e *Entry[T], at Tick) {
+func (s *Slots[T]) Put(e *Timer[T], at Tick) {
 	if e.In() {
 		e.unlink()
 	} else {
@@ -64,7 +64,7 @@ func (s *Slots[T]) Put(e *Entry[T], at Tick) {
 }
 
 // place links e into the slot of its tick, or into the furthest one, and asks for that slot's alarm.
-func (s *Slots[T]) place(e *Entry[T]) {
+func (s *Slots[T]) place(e *Timer[T]) {
 	tick := min(e.at, s.opened+Tick(len(s.heads)))
 	head := s.slot(tick)
 	head.push(e)
@@ -75,11 +75,11 @@ func (s *Slots[T]) place(e *Entry[T]) {
 }
 
 // At returns the tick at which e is due, or was when it left its slot.
-func (s *Slots[T]) At(e *Entry[T]) Tick { return e.at }
+func (s *Slots[T]) At(e *Timer[T]) Tick { return e.at }
 
 // Remove takes e out of its slot, which must be one of s. It does nothing when e is in no slot. The alarm of
 // a slot that becomes empty still rings.
-func (s *Slots[T]) Remove(e *Entry[T]) {
+func (s *Slots[T]) Remove(e *Timer[T]) {
 	if e.In() {
 		e.unlink()
 		s.count--
@@ -136,27 +136,27 @@ func (s *Slots[T]) Occupied() iter.Seq[Tick] {
 // Len returns the number of entries in slots.
 func (s *Slots[T]) Len() int { return s.count }
 
-func (s *Slots[T]) slot(t Tick) *Entry[T] { return &s.heads[t&Tick(len(s.heads)-1)] }
+func (s *Slots[T]) slot(t Tick) *Timer[T] { return &s.heads[t&Tick(len(s.heads)-1)] }
 
 // An Entry that heads a ring is never yielded: it is both ends of the list, so that unlink has no special
 // case and need not know the slot.
 
-func (e *Entry[T]) clear()      { e.next, e.prev = e, e }
-func (e *Entry[T]) empty() bool { return e.next == e }
+func (e *Timer[T]) clear()      { e.next, e.prev = e, e }
+func (e *Timer[T]) empty() bool { return e.next == e }
 
-func (e *Entry[T]) unlink() {
+func (e *Timer[T]) unlink() {
 	e.prev.next, e.next.prev = e.next, e.prev
 	e.next, e.prev = nil, nil
 }
 
 // push links last at the end of the ring headed by e.
-func (e *Entry[T]) push(last *Entry[T]) {
+func (e *Timer[T]) push(last *Timer[T]) {
 	last.prev, last.next = e.prev, e
 	e.prev.next, e.prev = last, last
 }
 
 // pushAll moves the entries of another ring to the end of the ring headed by e.
-func (e *Entry[T]) pushAll(other *Entry[T]) {
+func (e *Timer[T]) pushAll(other *Timer[T]) {
 	if other.empty() {
 		return
 	}

@@ -10,7 +10,7 @@ import (
 // lease stands for what a loop keeps in slots.
 type lease struct {
 	id    int
-	place Entry[*lease]
+	place Timer[*lease]
 }
 
 func newLease(id int) *lease {
@@ -226,7 +226,7 @@ func TestSlots(t *testing.T) {
 }
 
 func TestEntryIsSmall(t *testing.T) {
-	if size := unsafe.Sizeof(Entry[*lease]{}); size > 40 {
+	if size := unsafe.Sizeof(Timer[*lease]{}); size > 40 {
 		t.Errorf("an entry takes %d bytes, want at most 40", size)
 	}
 }

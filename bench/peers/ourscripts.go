@@ -42,7 +42,7 @@ func (s ourScripts) releaseCall(owner string, names ...string) []string {
 	return call
 }
 
-func taken(r reply) bool { return r.kind == ':' && scripts.Reply(r.number).Taken() }
+func taken(r reply) bool { return r.kind == ':' && scripts.Reply(r.number).Granted() }
 func freed(r reply) bool { return r.kind == ':' && r.number >= 0 }
 
 // anOwner looks like an owner id of wheellock.

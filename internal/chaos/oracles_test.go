@@ -45,7 +45,7 @@ func withToken(n int64) func(*hold) { return func(c *hold) { c.token = n } }
 
 func writer(c *hold) { c.write = true }
 
-// oracles are those of judge that a history by hand can be brought before, and finds its name.
+// verdict are those of judge that a history by hand can be brought before, and finds its name.
 func (m *made) verdict(run func()) string {
 	m.h.violations, m.h.figures = nil, figures{}
 	run()

@@ -127,7 +127,7 @@ func answerOf(op gate.Op, r scripts.Reply) string {
 		return "Late"
 	case r.Fault() != scripts.None:
 		return "Refused"
-	case r < 0 && (op != gate.Release || r != scripts.Mute):
+	case r < 0 && (op != gate.Release || r != scripts.PublishDenied):
 		return "No"
 	}
 	return "Yes"

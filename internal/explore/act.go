@@ -23,7 +23,7 @@ func (c *caller) ask() {
 			e.cfg.Answer(c.waiter, gate.Outcome{Why: gate.Down})
 			return
 		}
-		c.waiter.Cell, c.hold.Cell = cell, cell
+		c.waiter.Entry, c.hold.Entry = cell, cell
 		cell.Machine.Ask(now, c.waiter, &e.fx)
 	})
 }
@@ -32,7 +32,7 @@ func (c *caller) ask() {
 func (c *caller) drop() {
 	c.dropped = true
 	c.e.post(c, "has gone", func(now gate.Time) {
-		if cell := c.waiter.Cell; cell != nil {
+		if cell := c.waiter.Entry; cell != nil {
 			cell.Machine.Abandon(now, c.waiter, &c.e.fx)
 		}
 	})
@@ -45,7 +45,7 @@ func (c *caller) unlock() {
 		c.over = true
 		e.s.trace.ended(c)
 		e.post(c, "has found its hold over", func(now gate.Time) {
-			c.hold.Cell.Machine.Unlock(now, &c.hold, nil, &e.fx)
+			c.hold.Entry.Machine.Unlock(now, &c.hold, nil, &e.fx)
 		})
 		return
 	}
@@ -53,7 +53,7 @@ func (c *caller) unlock() {
 	e.s.trace.ended(c)
 	c.release = &ack{s: c.s, what: "Unlock", by: c}
 	e.post(c, "unlocks", func(now gate.Time) {
-		c.hold.Cell.Machine.Unlock(now, &c.hold, c.release, &e.fx)
+		c.hold.Entry.Machine.Unlock(now, &c.hold, c.release, &e.fx)
 	})
 }
 

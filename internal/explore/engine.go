@@ -19,13 +19,13 @@ type engine struct {
 	encoder *dispatcher.Encoder
 	fx      gate.Effects
 
-	cells    []*gate.Cell            // by name; nil: idle
-	heard    map[string][]*gate.Cell // by channel, as the loop knows it
-	flights  []*flight               // commands on their way
-	outbox   []gate.Command          // wait for the link
-	wishes   []string                // channels to be subscribed to
-	messages []message               // heard by the subscriber, not yet by the loop
-	mail     []letter                // for a loop that stands still
+	cells    []*gate.Entry            // by name; nil: idle
+	heard    map[string][]*gate.Entry // by channel, as the loop knows it
+	flights  []*flight                // commands on their way
+	outbox   []gate.Command           // wait for the link
+	wishes   []string                 // channels to be subscribed to
+	messages []message                // heard by the subscriber, not yet by the loop
+	mail     []letter                 // for a loop that stands still
 
 	failed   age // when something last failed here that does not work again yet, for World.Patience; noAge: all works
 	link     linkState
@@ -65,7 +65,7 @@ const (
 func newEngine(s *state, number int) *engine {
 	e := &engine{
 		s: s, number: number, uuid: string(rune('a'+number)) + "0000000-0000-4000-8000-000000000000", born: time.Duration(number+1) * firstHour,
-		cells: make([]*gate.Cell, s.w.Names), heard: make(map[string][]*gate.Cell), failed: noAge,
+		cells: make([]*gate.Entry, s.w.Names), heard: make(map[string][]*gate.Entry), failed: noAge,
 	}
 	e.cfg = &gate.Config{
 		Lease: lease, HandoffTime: s.w.Handoff, PollCap: pollCap, UUID: e.uuid, FairWaiterLease: waiterLease, RTT: roundTrip,
@@ -100,9 +100,9 @@ func ownerField(uuid string, number uint64) string {
 }
 
 // cell finds the cell of a name, or makes one.
-func (e *engine) cell(name int) *gate.Cell {
+func (e *engine) cell(name int) *gate.Entry {
 	if e.cells[name] == nil {
-		e.cells[name] = gate.NewCell(nameOf(name), e.s.w.Kind, e.cfg)
+		e.cells[name] = gate.NewEntry(nameOf(name), e.s.w.Kind, e.cfg)
 	}
 	return e.cells[name]
 }
@@ -173,8 +173,8 @@ func (e *engine) ringDue(now gate.Time) {
 // timeOut tells the gates of the callers whose time is over.
 func (e *engine) timeOut(now gate.Time) {
 	for _, c := range e.s.callers {
-		if c.e == e && c.waiter != nil && !c.settled && c.waiter.Until != 0 && c.waiter.Until <= now && c.waiter.Cell != nil {
-			c.waiter.Cell.Machine.Timeout(now, c.waiter, &e.fx)
+		if c.e == e && c.waiter != nil && !c.settled && c.waiter.Until != 0 && c.waiter.Until <= now && c.waiter.Entry != nil {
+			c.waiter.Entry.Machine.Timeout(now, c.waiter, &e.fx)
 		}
 	}
 }
@@ -199,7 +199,7 @@ func (e *engine) nextAlarm() int64 {
 		}
 	}
 	for _, c := range e.s.callers {
-		if c.e == e && c.waiter != nil && !c.settled && c.waiter.Until != 0 && c.waiter.Cell != nil {
+		if c.e == e && c.waiter != nil && !c.settled && c.waiter.Until != 0 && c.waiter.Entry != nil {
 			at = min(at, e.truth(c.waiter.Until))
 		}
 	}

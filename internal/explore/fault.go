@@ -75,7 +75,7 @@ func (s *state) mayFail(e *engine, f Fault) bool {
 
 // busy reports whether an engine holds or wants anything.
 func (s *state) busy(e *engine) bool {
-	return slices.ContainsFunc(e.cells, func(c *gate.Cell) bool { return c != nil })
+	return slices.ContainsFunc(e.cells, func(c *gate.Entry) bool { return c != nil })
 }
 
 // failsEverywhere reports whether a fault of the server may happen.

@@ -138,9 +138,9 @@ func (s *state) checkToken(c *caller) {
 // checkCommand: holders hear of the end of their holds before the release is asked for, and one command of a name is on
 // its way.
 func (s *state) checkCommand(e *engine, c *gate.Command) {
-	if slices.ContainsFunc(e.flights, func(f *flight) bool { return f.Cell == c.Cell }) ||
-		slices.ContainsFunc(e.outbox, func(other gate.Command) bool { return other.Cell == c.Cell }) {
-		s.violate("one-command-per-name", "%v: %v of %s while another command is on its way", e, c.Op, c.Cell.Name)
+	if slices.ContainsFunc(e.flights, func(f *flight) bool { return f.Entry == c.Entry }) ||
+		slices.ContainsFunc(e.outbox, func(other gate.Command) bool { return other.Entry == c.Entry }) {
+		s.violate("one-command-per-name", "%v: %v of %s while another command is on its way", e, c.Op, c.Entry.Name)
 	}
 	switch c.Op {
 	case gate.Release, gate.ReleaseQuietly, gate.FairRelease, gate.ReleaseRead, gate.ReleaseWrite:
@@ -148,7 +148,7 @@ func (s *state) checkCommand(e *engine, c *gate.Command) {
 		return
 	}
 	for _, holder := range s.callers {
-		if holder.e == e && holder.hold.Cell == c.Cell && holder.hold.Tenure == c.ID && holder.holds() {
+		if holder.e == e && holder.hold.Entry == c.Entry && holder.hold.Tenure == c.ID && holder.holds() {
 			s.violate("told-before-release", "%v: %v %d was asked for while %v holds it", e, c.Op, c.ID, holder)
 		}
 	}

@@ -95,7 +95,7 @@ func (e *engine) send(now gate.Time) {
 }
 
 func describe(f *flight) string {
-	return fmt.Sprintf("%s: tenure %d next %d n %d lease %v", f.Cell.Name, f.ID, f.Next, f.N, f.Lease)
+	return fmt.Sprintf("%s: tenure %d next %d n %d lease %v", f.Entry.Name, f.ID, f.Next, f.N, f.Lease)
 }
 
 // bounce answers what waits while there is no connection.
@@ -112,24 +112,24 @@ func (e *engine) bounce(now gate.Time) {
 // answer brings an answer to its gate.
 func (e *engine) answer(now gate.Time, c *gate.Command) {
 	if e.s.log != nil {
-		e.s.note("      %v hears of its %v of %s, tenure %d: %s %d", e, c.Op, c.Cell.Name, c.ID, resultNames[c.Result], c.Reply)
+		e.s.note("      %v hears of its %v of %s, tenure %d: %s %d", e, c.Op, c.Entry.Name, c.ID, resultNames[c.Result], c.Reply)
 	}
 	if millis, late := c.Reply.Late(); late && c.Result == gate.Answered {
 		e.encoder.Learn(millis, e.now()) // the dispatcher reads its clock anew when answers have come
 	}
 	e.s.trace.hears(e, now, c)
 	e.s.counted.hears(e, now, c)
-	c.Cell.Machine.Answer(now, c, &e.fx)
+	c.Entry.Machine.Answer(now, c, &e.fx)
 	e.s.trace.asks(e)
 }
 
 var resultNames = [...]string{"answered", "not sent", "again", "denied", "unknown", "alone", "elsewhere"}
 
 // subscribe notes what a gate wants to hear.
-func (e *engine) subscribe(s gate.Subscription) {
+func (e *engine) subscribe(s gate.SubscriptionChange) {
 	e.s.note("      %v wants to hear %s: %v", e, s.Channel, s.On)
 	if s.On {
-		e.heard[s.Channel] = append(e.heard[s.Channel], s.Cell)
+		e.heard[s.Channel] = append(e.heard[s.Channel], s.Entry)
 		e.wishes = append(e.wishes, s.Channel)
 		return
 	}

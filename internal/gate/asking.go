@@ -2,11 +2,11 @@ package gate
 
 // pumpFree asks for the head of the queue when it is time, once nothing of us may be left in Redis.
 func (m *Mutex) pumpFree(now Time, fx *Effects) {
-	if m.exorcise(now, fx) {
+	if m.releaseOrphan(now, fx) {
 		return
 	}
-	if m.queue.line != nil {
-		m.askInLine(now, fx)
+	if m.queue.fair != nil {
+		m.askInQueue(now, fx)
 		return
 	}
 	w := m.queue.head
@@ -17,7 +17,7 @@ func (m *Mutex) pumpFree(now Time, fx *Effects) {
 	m.t.Tenure = Tenure{ID: m.cfg.LastID, Lease: w.Lease, Watch: w.Watch}
 	m.t.phase = asked
 	m.cfg.Stats.Attempts.Inc()
-	m.send(Command{Op: m.breed().acquire, ID: m.t.ID, Lease: w.Lease}, fx)
+	m.send(Command{Op: m.traits().acquire, ID: m.t.ID, Lease: w.Lease}, fx)
 }
 
 // reask repeats an acquire of which an answer was lost, under the same owner id: asking twice is harmless.
@@ -31,15 +31,15 @@ func (m *Mutex) reask(now Time, fx *Effects) {
 	}
 	m.t.Lease, m.t.Watch = max(m.t.Lease, w.Lease), w.Watch && w.Lease >= m.t.Lease
 	m.cfg.Stats.Attempts.Inc()
-	m.send(Command{Op: m.breed().acquire, ID: m.t.ID, Lease: m.t.Lease}, fx)
+	m.send(Command{Op: m.traits().acquire, ID: m.t.ID, Lease: m.t.Lease}, fx)
 }
 
 // acquired is the answer to an acquire.
 func (m *Mutex) acquired(now Time, c *Command, fx *Effects) {
-	if m.queue.line != nil && m.answeredInLine(now, c, fx) {
+	if m.queue.fair != nil && m.answeredInQueue(now, c, fx) {
 		return
 	}
-	if c.ran() && c.Reply.Taken() {
+	if c.ran() && c.Reply.Granted() {
 		m.t.phase, m.again = ours, false
 		m.t.Deadline = 0
 		m.t.confirm(now, c)
@@ -48,10 +48,10 @@ func (m *Mutex) acquired(now Time, c *Command, fx *Effects) {
 		if m.givenInVain(now, c, fx) {
 			return
 		}
-		if m.crowd != nil {
-			m.crowd.enter(now, m.cfg)
-			m.crowd.found(now, true)
-			m.crowd.last = m.crowd.last.noted(Outcome{Why: Taken})
+		if m.contention != nil {
+			m.contention.enter(now, m.cfg)
+			m.contention.found(now, true)
+			m.contention.last = m.contention.last.noted(Outcome{Why: Taken})
 		}
 		m.admit(now, fx)
 		return
@@ -65,7 +65,7 @@ func (m *Mutex) acquired(now Time, c *Command, fx *Effects) {
 	}
 	if ttl, held := c.Reply.Held(); held && c.Result == Answered {
 		m.t.phase = free
-		m.haunt(c.Sent)
+		m.trackOrphan(c.Sent)
 		m.refused(now, c.Sent, ttl, fx)
 		return
 	}

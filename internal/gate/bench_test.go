@@ -15,7 +15,7 @@ type bench struct {
 	t       *testing.T
 	now     Time
 	cfg     *Config
-	cell    *Cell
+	entry   *Entry
 	rtt     time.Duration
 	answer  func(c *Command) // what becomes of a command
 	answers []Command        // on their way
@@ -45,15 +45,15 @@ func (u *benchUser) End(Why) { u.over = true }
 func newBench(t *testing.T, kind Kind, lease time.Duration) *bench {
 	cfg := &Config{Lease: lease, HandoffTime: 10 * time.Millisecond, PollCap: 5 * time.Second, FairWaiterLease: 30 * time.Second, UUID: "u",
 		Waits: wheel.NewSlots[*Waiter](1024, nil), Stats: &Stats{}}
-	b := &bench{t: t, now: time.Hour, cfg: cfg, cell: NewCell("stock", kind, cfg), rtt: time.Millisecond, answer: well, sent: make(map[Op][]Time)}
+	b := &bench{t: t, now: time.Hour, cfg: cfg, entry: NewEntry("stock", kind, cfg), rtt: time.Millisecond, answer: well, sent: make(map[Op][]Time)}
 	return b
 }
 
 // ask brings a caller to the machine.
 func (b *bench) ask(change func(w *Waiter)) *benchUser {
 	u := &benchUser{b: b}
-	u.hold.By, u.hold.Cell = u, b.cell
-	u.w = Waiter{By: u, Hold: &u.hold, Lease: b.cfg.Lease, Watch: true, N: 1, Cell: b.cell}
+	u.hold.By, u.hold.Entry = u, b.entry
+	u.w = Waiter{By: u, Hold: &u.hold, Lease: b.cfg.Lease, Watch: true, N: 1, Entry: b.entry}
 	if change != nil {
 		change(&u.w)
 	}
@@ -62,7 +62,7 @@ func (b *bench) ask(change func(w *Waiter)) *benchUser {
 }
 
 func (b *bench) step(event func(Machine)) {
-	event(b.cell.Machine)
+	event(b.entry.Machine)
 	for op := range b.fx.Commands {
 		for _, c := range b.fx.Commands[op] {
 			c.Sent = b.now
@@ -80,7 +80,7 @@ func (b *bench) run(d time.Duration) {
 		if steps > 100_000 {
 			b.t.Fatalf("it does not come to rest; sent: %s", b.counts())
 		}
-		at := b.cell.Machine.NextAlarm()
+		at := b.entry.Machine.NextAlarm()
 		answer := len(b.at) > 0 && b.at[0] <= max(at, b.now)
 		if answer {
 			at = b.at[0]
@@ -139,7 +139,7 @@ func well(c *Command) {
 		c.Reply = scripts.Reply(strings.Count(c.Owner, "x"))
 	case PermitRenew:
 		c.Reply = 1<<strings.Count(c.Owner, ";") - 1
-	case Look:
+	case GetCount:
 		c.Reply = 1
 	default:
 		c.Reply = 0

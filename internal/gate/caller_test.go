@@ -48,14 +48,14 @@ func (p *process) ask(name string, want wants) *caller {
 	}
 	c.waiter = w
 	p.callers = append(p.callers, c)
-	cell := p.cell(name)
-	w.Cell, c.hold.Cell = cell, cell
+	entry := p.entry(name)
+	w.Entry, c.hold.Entry = entry, entry
 	if want.wait != 0 {
 		w.Until = p.now() + want.wait
 		w.Timer.Value = w
 		p.cfg.Waits.Put(&w.Timer, wheel.Ceil(w.Until, waitTick))
 	}
-	p.step(cell, func(m Machine, now Time, fx *Effects) { m.Ask(now, w, fx) }, "%v asks for %s: %+v", c, name, want)
+	p.step(entry, func(m Machine, now Time, fx *Effects) { m.Ask(now, w, fx) }, "%v asks for %s: %+v", c, name, want)
 	return c
 }
 
@@ -91,7 +91,7 @@ func (c *caller) End(why Why) {
 	if c.over || !c.counted {
 		c.from.world.broken("a hold was ended twice, or was none")
 	}
-	for _, release := range c.from.fx.Commands[breeds[c.from.world.kind].release] {
+	for _, release := range c.from.fx.Commands[traitsByKind[c.from.world.kind].release] {
 		if release.ID == c.hold.Tenure {
 			c.from.world.broken("the release was asked for before the hold was told of its end")
 		}
@@ -112,11 +112,11 @@ func (c *caller) stay() { c.stays = !c.answered }
 
 func (c *caller) abandon() {
 	p := c.from
-	if c.waiter.Cell == nil {
+	if c.waiter.Entry == nil {
 		return
 	}
 	p.cfg.Waits.Remove(&c.waiter.Timer)
-	p.step(c.waiter.Cell, func(m Machine, now Time, fx *Effects) { m.Abandon(now, c.waiter, fx) }, "abandons %v", c)
+	p.step(c.waiter.Entry, func(m Machine, now Time, fx *Effects) { m.Abandon(now, c.waiter, fx) }, "abandons %v", c)
 	if c.stays && !c.answered {
 		p.world.broken("a caller that waits no longer was not answered")
 	}
@@ -151,7 +151,7 @@ func (c *caller) stop() bool {
 
 func (c *caller) unlockHeard() {
 	c.released = &ack{world: c.from.world}
-	c.from.step(c.hold.Cell, func(m Machine, now Time, fx *Effects) {
+	c.from.step(c.hold.Entry, func(m Machine, now Time, fx *Effects) {
 		m.Unlock(now, &c.hold, c.released, fx)
 		c.counted = false
 	}, "hears that %v unlocks", c)
@@ -159,7 +159,7 @@ func (c *caller) unlockHeard() {
 
 func (c *caller) extend(lease time.Duration) *ack {
 	a := &ack{world: c.from.world}
-	c.from.step(c.hold.Cell, func(m Machine, now Time, fx *Effects) { m.Extend(now, &c.hold, lease, a, fx) }, "%v extends by %v", c, lease)
+	c.from.step(c.hold.Entry, func(m Machine, now Time, fx *Effects) { m.Extend(now, &c.hold, lease, a, fx) }, "%v extends by %v", c, lease)
 	return a
 }
 

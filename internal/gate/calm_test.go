@@ -63,7 +63,7 @@ func (a *ack) want(why Why) {
 }
 
 // calmTime is how long a world may take to come to rest once nothing goes wrong any more: a lease that nobody
-// can release, a ghost, a poll and some.
+// can release, an orphan, a poll and some.
 const calmTime = 2 * time.Minute
 
 // calm lets everything go well from here on, everybody unlock what it gets, and time pass, until nothing is left
@@ -74,7 +74,7 @@ func (w *world) calm() {
 		if w.stir() {
 			continue
 		}
-		at, who, cell := w.nextAlarm()
+		at, who, entry := w.nextAlarm()
 		for _, p := range w.procs {
 			for _, c := range p.callers {
 				if !c.answered && !c.gone && c.waiter.Until != 0 {
@@ -86,8 +86,8 @@ func (w *world) calm() {
 			break
 		}
 		w.passTo(max(at, w.now))
-		if who != nil && who.cells[cell.Name] == cell && cell.Machine.NextAlarm() <= who.now() {
-			who.wake(cell)
+		if who != nil && who.cells[entry.Name] == entry && entry.Machine.NextAlarm() <= who.now() {
+			who.wake(entry)
 		}
 		for _, p := range w.procs {
 			p.ring()

@@ -6,10 +6,10 @@ import (
 	"github.com/wheellock/wheellock/scripts"
 )
 
-// crowd is what a name needs only while callers compete for it, so that the many names nobody competes
+// contention state is what a name needs only while callers compete for it, so that the many names nobody competes
 // for stay small.
-type crowd struct {
-	listener
+type contention struct {
+	subscription
 	yielding
 	turns  turns       // of a name whose waiters poll
 	keep   Time        // until when the turns are remembered, although nobody wants the name here; Never: they are not
@@ -21,14 +21,14 @@ type crowd struct {
 	tokens    tokens // a fenced tenure's
 
 	growing growths
-	ghosts  ghosts
+	orphans orphans
 }
 
-func (m *Mutex) crowded() *crowd {
-	if m.crowd == nil {
-		m.crowd = &crowd{listener: newListener(m.cfg), keep: Never}
+func (m *Mutex) contended() *contention {
+	if m.contention == nil {
+		m.contention = &contention{subscription: newSubscription(m.cfg), keep: Never}
 	}
-	return m.crowd
+	return m.contention
 }
 
 func (m *Mutex) turnAway(out Outcome, chosen func(*Waiter) bool) {
@@ -42,7 +42,7 @@ func (m *Mutex) tell(out Outcome) {
 	}
 	m.queue.tell(m.cfg, out)
 	if m.queue.head != nil {
-		c := m.crowded()
+		c := m.contended()
 		c.last = c.last.noted(out)
 	}
 }
@@ -53,8 +53,8 @@ func (m *Mutex) askTime() Time {
 	if m.again {
 		at = 0
 	}
-	if m.crowd != nil {
-		at = max(at, m.crowd.last.earliest())
+	if m.contention != nil {
+		at = max(at, m.contention.last.earliest())
 	}
 	return at
 }
@@ -62,8 +62,8 @@ func (m *Mutex) askTime() Time {
 // hurry ends the pause before the next attempt.
 func (m *Mutex) hurry(now Time) {
 	m.askAt = min(m.askAt, now)
-	if m.crowd != nil {
-		m.crowd.last.hurry()
+	if m.contention != nil {
+		m.contention.last.hurry()
 	}
 }
 
@@ -77,7 +77,7 @@ func (m *Mutex) refused(now, sent Time, ttl time.Duration, fx *Effects) {
 	if m.queue.head == nil {
 		return
 	}
-	c := m.crowded()
+	c := m.contended()
 	c.found(now, c.theirs.heard(now, sent, ttl))
 	c.turns.taken = true
 	sleep := m.cfg.sleep(ttl, m.t.ID)
@@ -85,15 +85,15 @@ func (m *Mutex) refused(now, sent Time, ttl time.Duration, fx *Effects) {
 	if m.again && now < c.heedAt {
 		m.again, m.askAt = false, min(m.askAt, c.heedAt)
 	}
-	if m.breed().polls {
+	if m.traits().polls {
 		m.askAt = now + min(m.spin(), sleep)
 		return
 	}
-	if m.queue.line != nil {
-		m.sleepInLine(now, sleep, fx)
+	if m.queue.fair != nil {
+		m.sleepInQueue(now, sleep, fx)
 		return
 	}
-	c.want(&m.Cell, scripts.LockChannel, fx)
+	c.want(&m.Entry, scripts.LockChannel, fx)
 }
 
 // sleep is how long a refused waiter sleeps when no message comes: to the end of the owner's lease, whose last
@@ -118,20 +118,20 @@ func jitter(seed uint64, span time.Duration) time.Duration {
 
 // Subscribed is the subscription being confirmed (again, after a reconnect), or refused.
 func (m *Mutex) Subscribed(now Time, refusal string, fx *Effects) {
-	if m.queue.line != nil {
-		m.subscribedInLine(now, refusal)
+	if m.queue.fair != nil {
+		m.subscribedInQueue(now, refusal)
 		m.pump(now, fx)
 		return
 	}
-	c := m.crowd
-	if c == nil || c.ear == deaf { // it was given up meanwhile
+	c := m.contention
+	if c == nil || c.state == unsubscribed { // it was given up meanwhile
 		return
 	}
 	if refusal != "" {
-		if c.ear == turning {
-			m.turnAway(Outcome{Why: Refused, Words: refusal}, everyone)
+		if c.state == subscribing {
+			m.turnAway(Outcome{Why: Refused, ServerMessage: refusal}, everyone)
 		}
-		c.ear = barred
+		c.state = subscribeDenied
 		m.pump(now, fx)
 		return
 	}
@@ -143,7 +143,7 @@ func (m *Mutex) Subscribed(now Time, refusal string, fx *Effects) {
 
 // Message is a hint that the lock was freed. While we hold it, it is a hint that we do not.
 func (m *Mutex) Message(now Time, news News, fx *Effects) {
-	c := m.crowded()
+	c := m.contended()
 	if !c.foreign(news) {
 		return
 	}
@@ -165,10 +165,10 @@ func (m *Mutex) Message(now Time, news News, fx *Effects) {
 
 // heardBy is how many others heard the message of a release.
 func (m *Mutex) heardBy(c *Command) int32 {
-	if m.crowd == nil {
+	if m.contention == nil {
 		return int32(max(c.Reply, 0))
 	}
-	others, sure := m.crowd.heardBy(c.Reply)
+	others, sure := m.contention.heardBy(c.Reply)
 	m.again = m.again || !sure && m.queue.head != nil
 	return others
 }
@@ -182,17 +182,17 @@ func (m *Mutex) Suspect(now Time, fx *Effects) {
 
 // heedAt is from when on messages lead to questions.
 func (m *Mutex) heedAt() Time {
-	if m.crowd == nil {
+	if m.contention == nil {
 		return 0
 	}
-	return m.crowd.heedAt
+	return m.contention.heedAt
 }
 
 // suspectAt has Redis asked at that time at the latest.
 func (m *Mutex) suspectAt(now, at Time) {
 	m.t.suspected = m.flight != None
 	if m.t.phase == ours {
-		m.t.Doubt, m.t.Renew = true, min(m.t.Renew, max(now, at))
+		m.t.Doubt, m.t.RenewAt = true, min(m.t.RenewAt, max(now, at))
 	}
 }
 
@@ -201,10 +201,10 @@ func (m *Mutex) LinkUp(now Time, fx *Effects) {
 	m.tick(now, fx)
 	m.hurry(now)
 	m.tries = 0
-	if m.crowd != nil {
-		m.crowd.ghosts.hurry(now)
+	if m.contention != nil {
+		m.contention.orphans.hurry(now)
 	}
-	if l := m.queue.line; l != nil {
+	if l := m.queue.fair; l != nil {
 		l.joinAt, l.leaveAt, l.stays, l.leaves = 0, 0, 0, 0
 	}
 	if m.t.phase == ours {
@@ -216,30 +216,32 @@ func (m *Mutex) LinkUp(now Time, fx *Effects) {
 }
 
 func (m *Mutex) thin(now Time) {
-	if m.crowd != nil {
-		m.crowd.thin(now, m.queue.head != nil)
+	if m.contention != nil {
+		m.contention.thin(now, m.queue.head != nil)
 	}
 }
 
-func (c *crowd) nextAlarm(m *Mutex) Time {
+func (c *contention) nextAlarm(m *Mutex) Time {
 	if m.flight == None && m.t.phase != asked && m.t.phase != dead {
-		return min(c.linger, c.keep, c.ghosts.nextAlarm())
+		return min(c.linger, c.keep, c.orphans.nextAlarm())
 	}
 	return min(c.linger, c.keep)
 }
 
 // enter notes that the name is ours.
-func (c *crowd) enter(now Time, cfg *Config) {
+func (c *contention) enter(now Time, cfg *Config) {
 	c.yielding.enter(now, cfg)
 	c.turns.enter(now)
 	c.spins = 0
 }
 
 // forget ends the memory of the turns when it is time.
-func (c *crowd) forget(now Time) {
+func (c *contention) forget(now Time) {
 	if now >= c.keep {
 		c.keep = Never
 	}
 }
 
-func (c *crowd) idle() bool { return c.ear == deaf && c.keep == Never && len(c.ghosts) == 0 }
+func (c *contention) idle() bool {
+	return c.state == unsubscribed && c.keep == Never && len(c.orphans) == 0
+}

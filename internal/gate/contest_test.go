@@ -97,8 +97,8 @@ func (c *contest) serve(p *process) {
 		c.after(c.trip(), func() { c.asked[p]--; p.subscribe() })
 	}
 	at := Never
-	for _, cell := range p.cells {
-		at = min(at, p.real(cell.Machine.NextAlarm()))
+	for _, entry := range p.cells {
+		at = min(at, p.real(entry.Machine.NextAlarm()))
 	}
 	if at != Never && at != c.wakes[p] {
 		c.wakes[p] = at

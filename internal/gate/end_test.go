@@ -12,7 +12,7 @@ func TestEndAnswersForceUnlock(t *testing.T) {
 	for _, kind := range []Kind{MutexKind, FencedKind, SpinKind, FairKind, RWKind} {
 		for _, other := range []bool{false, true} {
 			t.Run(fmt.Sprintf("kind %d, behind another %t", kind, other), func(t *testing.T) {
-				c := NewCell("stock:7", kind, &Config{Lease: time.Second, PollCap: 2 * time.Second, Stats: &Stats{}, UUID: "A"})
+				c := NewEntry("stock:7", kind, &Config{Lease: time.Second, PollCap: 2 * time.Second, Stats: &Stats{}, UUID: "A"})
 				fx, ack := &Effects{}, &answers{}
 				if other {
 					c.Machine.Force(0, "java:0", 0, nil, fx)

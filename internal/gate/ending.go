@@ -62,7 +62,7 @@ func (m *Mutex) prolonged(now Time, c *Command) {
 		return
 	}
 	switch c.Result {
-	case Answered, Alone:
+	case Answered, UnderReplicated:
 		m.t.carried(now, c.Lease)
 	case Unknown:
 		m.t.carried(now+LateWindow, c.Lease)
@@ -81,18 +81,18 @@ func (m *Mutex) gone(now Time, c *Command) {
 	m.abortGrowth(now)
 	m.acknowledge(Outcome{Why: Lost})
 	m.t.phase, m.askAt = free, now
-	m.haunt(c.Sent)
+	m.trackOrphan(c.Sent)
 }
 
 // released is the answer to the release of the tenure.
 func (m *Mutex) released(now Time, c *Command, fx *Effects) {
 	switch {
 	case c.ran() && c.Reply == scripts.Passed:
-		m.inherit(now, c, fx)
-	case c.Result == Answered && (c.Reply >= 0 || c.Reply == scripts.Mute):
+		m.passedOn(now, c, fx)
+	case c.Result == Answered && (c.Reply >= 0 || c.Reply == scripts.PublishDenied):
 		m.acknowledge(Outcome{})
 		m.t.phase = free
-		m.haunt(c.Sent)
+		m.trackOrphan(c.Sent)
 		m.askAt = now + m.pause(now, m.heardBy(c))
 		m.outOfTurn(now, fx)
 	case c.Result == Answered && c.Reply == scripts.NotMine:
@@ -102,11 +102,11 @@ func (m *Mutex) released(now Time, c *Command, fx *Effects) {
 		}
 		m.acknowledge(out)
 		m.t.phase, m.askAt = free, now
-		m.haunt(c.Sent)
+		m.trackOrphan(c.Sent)
 		m.heardBy(c)
 	default:
-		if m.queue.line != nil && c.Result == Unknown { // it may have taken the lock for the heir
-			m.queue.line.unsure(c.Sent)
+		if m.queue.fair != nil && c.Result == Unknown { // it may have taken the lock for the successor
+			m.queue.fair.unsure(c.Sent)
 		}
 		m.heardBy(c)
 		m.unreleased(now, c)
@@ -127,42 +127,42 @@ func (m *Mutex) unreleased(now Time, c *Command) {
 	}
 	m.turnAway(out, triesOnce)
 	if m.queue.head != nil {
-		m.crowded().last = m.crowded().last.noted(out)
+		m.contended().last = m.contended().last.noted(out)
 	}
 }
 
-// buried is a tenure that no command can reach and whose lease has surely run out in Redis.
-func (m *Mutex) buried(now Time) {
+// expired is a tenure that no command can reach and whose lease has surely run out in Redis.
+func (m *Mutex) expired(now Time) {
 	m.acknowledge(Outcome{Why: Doubtful})
 	m.t.phase, m.askAt = free, now
 }
 
-// haunt remembers the tenure's id if an acquire of it may have arrived after a command, sent then, that found
+// trackOrphan remembers the tenure's id if an acquire of it may have arrived after a command, sent then, that found
 // it gone or freed it: it is released once more when none can (rule 12).
-func (m *Mutex) haunt(sent Time) {
+func (m *Mutex) trackOrphan(sent Time) {
 	if m.t.Unsure > sent {
-		m.crowded().ghosts.add(ghost{id: m.t.ID, at: m.t.Unsure, ends: m.t.Ends})
+		m.contended().orphans.add(orphan{id: m.t.ID, at: m.t.Unsure, ends: m.t.Ends})
 	}
 	m.t.Unsure = 0
 }
 
-// ghost has the fresh owner of a swap released, which may have taken the lock for it, or may yet.
-func (m *Mutex) ghost(now Time, swap *Command) {
+// orphanSwap has the fresh owner of a swap released, which may have taken the lock for it, or may yet.
+func (m *Mutex) orphanSwap(now Time, swap *Command) {
 	ends := now + LateWindow + swap.Lease + 2*margin(swap.Lease)
-	m.crowded().ghosts.add(ghost{id: swap.Next, at: now, ends: ends})
+	m.contended().orphans.add(orphan{id: swap.Next, at: now, ends: ends})
 }
 
-// exorcise sends the release of a ghost that is due.
-func (m *Mutex) exorcise(now Time, fx *Effects) bool {
-	if m.depart(now, fx) {
+// releaseOrphan sends the release of an orphan that is due.
+func (m *Mutex) releaseOrphan(now Time, fx *Effects) bool {
+	if m.leaveQueue(now, fx) {
 		return true
 	}
-	if m.crowd == nil {
+	if m.contention == nil {
 		return false
 	}
-	g, due := m.crowd.ghosts.due(now)
+	g, due := m.contention.orphans.due(now)
 	if due {
-		m.send(Command{Op: m.breed().release, ID: g.id, Owner: g.owner}, fx)
+		m.send(Command{Op: m.traits().release, ID: g.id, Owner: g.owner}, fx)
 		m.again = m.queue.head != nil
 	}
 	return due
@@ -177,7 +177,7 @@ func (m *Mutex) Force(now Time, owner string, id uint64, ack Settler, fx *Effect
 		m.drop(now, ack, fx)
 		return
 	}
-	m.crowded().ghosts.add(ghost{owner: owner, id: id, at: now, ack: ack})
+	m.contended().orphans.add(orphan{owner: owner, id: id, at: now, ack: ack})
 	if m.t.phase == free {
 		m.takenInVain(now, id)
 	}
@@ -186,10 +186,10 @@ func (m *Mutex) Force(now Time, owner string, id uint64, ack Settler, fx *Effect
 
 // forced reports whether the tenure was to be freed by force before the answer came that it is ours.
 func (m *Mutex) forced() (ack Settler, forced bool) {
-	if m.crowd == nil {
+	if m.contention == nil {
 		return nil, false
 	}
-	g, forced := m.crowd.ghosts.take(m.t.ID)
+	g, forced := m.contention.orphans.take(m.t.ID)
 	return g.ack, forced
 }
 
@@ -204,8 +204,8 @@ func (m *Mutex) Drain(now Time, fx *Effects) {
 // Close turns everybody away, ends all holds and frees everything.
 func (m *Mutex) Close(now Time, fx *Effects) {
 	m.Drain(now, fx)
-	if c := m.crowd; c != nil {
-		c.listener.close()
+	if c := m.contention; c != nil {
+		c.subscription.close()
 		c.keep, c.turns = Never, turns{}
 	}
 	if m.t.phase == ours {

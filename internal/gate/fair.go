@@ -8,11 +8,11 @@ import (
 
 // A fair mutex is a mutex whose waiters stand in a queue in Redis, which decides who is next: nothing is handed
 // on without asking it. Its release takes the lock for the first waiter of this process in the same script when
-// it is that one's turn. Here is what it does otherwise than a Mutex; line.go keeps its places.
+// it is that one's turn. Here is what it does otherwise than a Mutex; fairqueue.go keeps its places.
 
-// askInLine asks whether it is our turn, brings in those who do not stand in the queue yet, and says that we live.
-func (m *Mutex) askInLine(now Time, fx *Effects) {
-	l, w := m.queue.line, m.queue.head
+// askInQueue asks whether it is our turn, brings in those who do not stand in the queue yet, and says that we live.
+func (m *Mutex) askInQueue(now Time, fx *Effects) {
+	l, w := m.queue.fair, m.queue.head
 	if w == nil || now < m.askTime() && (l.next == nil || now < l.joinAt) {
 		return
 	}
@@ -36,16 +36,16 @@ func (m *Mutex) askInLine(now Time, fx *Effects) {
 }
 
 // doubt notes for a fresh tenure that a command without an answer may still take the lock for it.
-func (l *line) doubt(now Time, t *Tenure) {
+func (l *fairQueue) doubt(now Time, t *Tenure) {
 	if l.lateAt > now {
 		t.Unsure = l.lateAt
 		t.carried(l.lateAt, t.Lease)
 	}
 }
 
-// stayInLine does the same while we hold the lock, without asking for it.
-func (m *Mutex) stayInLine(now Time, fx *Effects) bool {
-	l := m.queue.line
+// stayInQueue does the same while we hold the lock, without asking for it.
+func (m *Mutex) stayInQueue(now Time, fx *Effects) bool {
+	l := m.queue.fair
 	if l == nil || m.queue.head == nil || (l.next == nil || now < l.joinAt) && now < l.freshAt {
 		return false
 	}
@@ -54,9 +54,9 @@ func (m *Mutex) stayInLine(now Time, fx *Effects) bool {
 	return true
 }
 
-// answeredInLine is the answer to both. False: the lock is ours.
-func (m *Mutex) answeredInLine(now Time, c *Command, fx *Effects) bool {
-	l := m.queue.line
+// answeredInQueue is the answer to both. False: the lock is ours.
+func (m *Mutex) answeredInQueue(now Time, c *Command, fx *Effects) bool {
+	l := m.queue.fair
 	_, late := c.Reply.Late()
 	ran := c.ran() && !late && c.Reply.Fault() == scripts.None
 	if ran {
@@ -64,10 +64,10 @@ func (m *Mutex) answeredInLine(now Time, c *Command, fx *Effects) bool {
 		l.freshAt, l.joinAt = c.Sent+m.cfg.FairWaiterLease/3, 0
 	}
 	switch {
-	case ran && c.Reply.Taken():
+	case ran && c.Reply.Granted():
 		return false
 	case c.Result == Unknown:
-		m.unsureInLine(now, c)
+		m.unsureInQueue(now, c)
 	case ran && c.ID == 0:
 		l.stays = 0
 	case ran:
@@ -87,16 +87,16 @@ func (m *Mutex) answeredInLine(now Time, c *Command, fx *Effects) bool {
 // asks counts the attempts in vain at what c does: asking for the lock, or staying in the queue while we hold it.
 func (m *Mutex) asks(c *Command) *retries {
 	if c.ID == 0 {
-		return &m.queue.line.stays
+		return &m.queue.fair.stays
 	}
 	return &m.tries
 }
 
-// unsureInLine is a lost answer: whoever was to join may stand in the queue, and whoever asked may have the
+// unsureInQueue is a lost answer: whoever was to join may stand in the queue, and whoever asked may have the
 // lock. The same command is sent again; for those who go away meanwhile, places are given up, and once more when
 // nothing can bring them back.
-func (m *Mutex) unsureInLine(now Time, c *Command) {
-	l := m.queue.line
+func (m *Mutex) unsureInQueue(now Time, c *Command) {
+	l := m.queue.fair
 	l.unsure(c.Sent)
 	l.joinAt = now + m.asks(c).next(c.ID)
 	l.freshAt = max(l.freshAt, l.joinAt)
@@ -111,28 +111,28 @@ func (m *Mutex) unsureInLine(now Time, c *Command) {
 	m.tell(Outcome{Why: Doubtful})
 }
 
-// sleepInLine is the rest of a refusal: the first waiters listen, and ask again in time to stay alive.
-func (m *Mutex) sleepInLine(now Time, sleep time.Duration, fx *Effects) {
+// sleepInQueue is the rest of a refusal: the first waiters listen, and ask again in time to stay alive.
+func (m *Mutex) sleepInQueue(now Time, sleep time.Duration, fx *Effects) {
 	third := m.cfg.FairWaiterLease / 3
 	m.askAt = now + min(sleep, third-jitter(m.t.ID, third/4))
-	m.queue.line.listen(&m.Cell, m.queue.head, m.cfg, fx)
+	m.queue.fair.listen(&m.Entry, m.queue.head, m.cfg, fx)
 }
 
-// heir puts into a release for whom the lock is to be taken when it is our turn.
-func (m *Mutex) heir(c *Command) {
-	l, w := m.queue.line, m.queue.head
+// successor puts into a release for whom the lock is to be taken when it is our turn.
+func (m *Mutex) successor(c *Command) {
+	l, w := m.queue.fair, m.queue.head
 	if l != nil && w != nil && w != l.next && !w.Try {
 		c.Next, c.Lease = w.place, w.Lease
 	}
 }
 
-// inherit is the answer to a release that took the lock for our next waiter.
-func (m *Mutex) inherit(now Time, c *Command, fx *Effects) {
+// passedOn is the answer to a release that took the lock for our next waiter.
+func (m *Mutex) passedOn(now Time, c *Command, fx *Effects) {
 	m.acknowledge(Outcome{})
-	m.haunt(c.Sent)
+	m.trackOrphan(c.Sent)
 	m.t.phase = ours
 	m.t.Tenure = Tenure{ID: c.Next, Lease: c.Lease}
-	m.queue.line.doubt(now, &m.t.Tenure)
+	m.queue.fair.doubt(now, &m.t.Tenure)
 	m.t.confirm(now, c)
 	if !m.givenInVain(now, c, fx) {
 		m.admit(now, fx)
@@ -142,13 +142,13 @@ func (m *Mutex) inherit(now Time, c *Command, fx *Effects) {
 // takenInVain has all who wait join anew when the first of them does not get the lock that was taken under his number: it is given
 // back, or he was forced off.
 func (m *Mutex) takenInVain(now Time, id uint64) {
-	if w := m.queue.head; m.queue.line != nil && w != nil && id != 0 && w.place == id {
-		m.queue.line.startOver(w, max(now, m.askTime()))
+	if w := m.queue.head; m.queue.fair != nil && w != nil && id != 0 && w.place == id {
+		m.queue.fair.startOver(w, max(now, m.askTime()))
 	}
 }
 
-// admitInLine lets in the one for whom the tenure was taken. If he has gone, the queue in Redis says who is next.
-func (m *Mutex) admitInLine(now Time, fx *Effects) {
+// admitFromQueue lets in the one for whom the tenure was taken. If he has gone, the queue in Redis says who is next.
+func (m *Mutex) admitFromQueue(now Time, fx *Effects) {
 	w := m.queue.head
 	if w == nil || w.place != m.t.ID {
 		m.drop(now, m.ack, fx)
@@ -156,12 +156,12 @@ func (m *Mutex) admitInLine(now Time, fx *Effects) {
 	}
 	m.t.Watch = w.Watch
 	w.place = 0 // it stands in the queue no more
-	m.queue.line.returned()
-	if now < m.queue.line.lateAt {
-		m.queue.line.returning = m.t.ID
+	m.queue.fair.returned()
+	if now < m.queue.fair.lateAt {
+		m.queue.fair.returning = m.t.ID
 	}
 	if w.heard {
-		m.queue.line.deafen(w, m.t.ID)
+		m.queue.fair.unlisten(w, m.t.ID)
 	}
 	m.queue.remove(w)
 	owner := w.Owner
@@ -172,23 +172,23 @@ func (m *Mutex) admitInLine(now Time, fx *Effects) {
 	m.readmit(now, owner, fx)
 }
 
-func (l *line) deafen(w *Waiter, place uint64) {
+func (l *fairQueue) unlisten(w *Waiter, place uint64) {
 	w.heard = false
-	l.ears--
-	l.quiet = append(l.quiet, place)
+	l.listening--
+	l.left = append(l.left, place)
 }
 
-// depart gives up places in the queue. Not twice in a row while somebody wants to ask.
-func (m *Mutex) depart(now Time, fx *Effects) bool {
-	l := m.queue.line
+// leaveQueue gives up places in the queue. Not twice in a row while somebody wants to ask.
+func (m *Mutex) leaveQueue(now Time, fx *Effects) bool {
+	l := m.queue.fair
 	if l == nil {
 		return false
 	}
-	if l.left && m.t.phase == free && m.queue.head != nil && (m.again || now >= m.askAt) {
-		l.left = false
+	if l.turnGiven && m.t.phase == free && m.queue.head != nil && (m.again || now >= m.askAt) {
+		l.turnGiven = false
 		return false
 	}
-	if l.left = l.give(now); !l.left {
+	if l.turnGiven = l.give(now); !l.turnGiven {
 		return false
 	}
 	again := m.again
@@ -197,51 +197,51 @@ func (m *Mutex) depart(now Time, fx *Effects) bool {
 	return true
 }
 
-// subscribedInLine is one of our channels being confirmed, perhaps again, or refused.
-func (m *Mutex) subscribedInLine(now Time, refusal string) {
-	l := m.queue.line
+// subscribedInQueue is one of our channels being confirmed, perhaps again, or refused.
+func (m *Mutex) subscribedInQueue(now Time, refusal string) {
+	l := m.queue.fair
 	if refusal != "" {
-		if !l.hears {
-			m.turnAway(Outcome{Why: Refused, Words: refusal}, everyone)
+		if !l.confirmed {
+			m.turnAway(Outcome{Why: Refused, ServerMessage: refusal}, everyone)
 		}
-		l.barred = true
+		l.denied = true
 		return
 	}
 	// What was published before is lost. One question is enough for channels that were confirmed together.
-	if !l.hears || l.heardAt != now {
+	if !l.confirmed || l.heardAt != now {
 		m.again = m.t.phase != ours && m.queue.head != nil
 	}
-	l.hears, l.heardAt = true, now
+	l.confirmed, l.heardAt = true, now
 }
 
 // outOfTurn is a release after which it was not our turn, as the queue in Redis has it: our first waiter listens
 // for the turn, and asks when it can hear.
 func (m *Mutex) outOfTurn(now Time, fx *Effects) {
-	if m.queue.line == nil || m.queue.head == nil {
+	if m.queue.fair == nil || m.queue.head == nil {
 		return
 	}
 	if m.queue.head.place == 0 { // he stands nowhere until he asks
 		m.askAt = now
 		return
 	}
-	m.sleepInLine(now, m.cfg.PollCap, fx)
+	m.sleepInQueue(now, m.cfg.PollCap, fx)
 }
 
 // sendRelease sends the release of the tenure.
 func (m *Mutex) sendRelease(fx *Effects) {
-	c := Command{Op: m.breed().release, ID: m.t.ID}
-	if l := m.queue.line; l != nil {
+	c := Command{Op: m.traits().release, ID: m.t.ID}
+	if l := m.queue.fair; l != nil {
 		l.returned()
 	}
-	m.heir(&c)
+	m.successor(&c)
 	m.send(c, fx)
 }
 
-// lineAlarm is when something about the queue is due.
-func (m *Mutex) lineAlarm() Time {
-	at := m.queue.line.nextAlarm()
+// fairAlarm is when something about the queue is due.
+func (m *Mutex) fairAlarm() Time {
+	at := m.queue.fair.nextAlarm()
 	if m.t.phase == ours && m.queue.head != nil {
-		at = min(at, m.queue.line.freshAt)
+		at = min(at, m.queue.fair.freshAt)
 	}
 	return at
 }

@@ -78,8 +78,8 @@ func (w *fairWorld) settle() {
 		w.pass(10 * time.Millisecond)
 	}
 	for _, p := range w.procs {
-		if !p.cell.Machine.Idle() {
-			w.broken("%s is not idle: %+v", p.cfg.UUID, p.cell.Machine.(*Mutex).queue.line)
+		if !p.entry.Machine.Idle() {
+			w.broken("%s is not idle: %+v", p.cfg.UUID, p.entry.Machine.(*Mutex).queue.fair)
 		}
 		if len(p.hears) > 0 {
 			w.broken("%s still listens to %v", p.cfg.UUID, p.hears)

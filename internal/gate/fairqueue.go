@@ -7,17 +7,17 @@ import (
 	"github.com/wheellock/wheellock/scripts"
 )
 
-// line is where a process stands in the queue of a fair lock in Redis. Each waiter has a place of its own there,
+// fairQueue is where a process stands in the queue of a fair lock in Redis. Each waiter has a place of its own there,
 // the number of the tenure that it will become; its places are in the order of its waiters. All that can be done
 // for many waiters is done in one command: joining, leaving, and staying alive, which the engine does as one.
-type line struct {
+type fairQueue struct {
 	next *Waiter // the first waiter who does not stand in Redis, as far as is known: those before him do
 
-	leaving []places // given up here, to be given up in Redis
-	out     places   // those that are being given up by the command in flight
-	late    []places // given up, once more when nothing can bring them back any more
-	lateAt  Time     // when that is, for commands without an answer
-	left    bool     // the last command gave up places: others may have their turn
+	leaving   []places // given up here, to be given up in Redis
+	out       places   // those that are being given up by the command in flight
+	late      []places // given up, once more when nothing can bring them back any more
+	lateAt    Time     // when that is, for commands without an answer
+	turnGiven bool     // the last command gave up places: others may have their turn
 
 	returning uint64 // the number of the tenure, if its place may come back; else 0
 
@@ -27,11 +27,11 @@ type line struct {
 	leaves  retries // likewise
 	freshAt Time    // when the engine must say again that it lives
 
-	quiet   []uint64 // places whose channels are to be given up
-	ears    int32    // how many waiters have been given an ear
-	hears   bool     // a channel was subscribed to at some time
-	barred  bool     // this user may not listen: the poll cap is all there is
-	heardAt Time     // when a subscription was confirmed last
+	left      []uint64 // places whose channels are to be given up
+	listening int32    // how many waiters have been given a subscriber
+	confirmed bool     // a channel was subscribed to at some time
+	denied    bool     // this user may not listen: the poll cap is all there is
+	heardAt   Time     // when a subscription was confirmed last
 }
 
 // places are n places from first on.
@@ -48,8 +48,8 @@ const (
 	maxJoin  = 128
 	maxLeave = 16
 	// earshot is how many waiters of a process listen: only the head of the whole queue is called, which is the
-	// first of its process; the others are given an ear ahead of time, a few at once.
-	earshot = 8
+	// first of its process; the others are given a subscriber ahead of time, a few at once.
+	maxListening = 8
 	// forgotten is when the deadline of a place in Redis is over, whatever happened (WAIT in scripts/fair.lua).
 	forgotten = 5 * time.Minute
 )
@@ -62,19 +62,19 @@ const (
 )
 
 // arrived notes a waiter who was put at the end of the queue.
-func (l *line) arrived(w *Waiter) {
+func (l *fairQueue) arrived(w *Waiter) {
 	if l.next == nil && !w.Try {
 		l.next = w
 	}
 }
 
 // gone notes a waiter who is about to be taken out of the queue. What stands for him in Redis must go.
-func (l *line) gone(w *Waiter) {
+func (l *fairQueue) gone(w *Waiter) {
 	if l.next == w {
 		l.next = lasting(w.next)
 	}
 	if w.heard {
-		l.deafen(w, w.place)
+		l.unlisten(w, w.place)
 	}
 	if w.place != 0 && !w.Try {
 		l.leave(w.place)
@@ -85,11 +85,11 @@ func (l *line) gone(w *Waiter) {
 // startOver gives up the places of all who wait, from head on, and has them join again. The number of the first is that of a
 // tenure whose release is sent, and a copy of that may arrive at any time: were it to ask under the same number, the copy
 // would free the lock that it gets. The others follow it, for places are in the order of their numbers.
-func (l *line) startOver(head *Waiter, joinAt Time) {
+func (l *fairQueue) startOver(head *Waiter, joinAt Time) {
 	l.next, l.joinAt = lasting(head), joinAt
 	for w := l.next; w != nil; w = lasting(w.next) {
 		if w.heard {
-			l.deafen(w, w.place)
+			l.unlisten(w, w.place)
 		}
 		if w.place != 0 {
 			l.leave(w.place)
@@ -99,7 +99,7 @@ func (l *line) startOver(head *Waiter, joinAt Time) {
 }
 
 // leave has a place given up.
-func (l *line) leave(place uint64) {
+func (l *fairQueue) leave(place uint64) {
 	if last := len(l.leaving) - 1; last >= 0 {
 		if p := &l.leaving[last]; p.first+uint64(p.n) == place && p.n < maxLeave && p.ends == 0 {
 			p.n++
@@ -118,7 +118,7 @@ func lasting(w *Waiter) *Waiter {
 }
 
 // joining gives places to those who are to join, and says which.
-func (l *line) joining(cfg *Config) (first uint64, n int64) {
+func (l *fairQueue) joining(cfg *Config) (first uint64, n int64) {
 	if l.next == nil {
 		return 0, 0
 	}
@@ -139,17 +139,17 @@ func (l *line) joining(cfg *Config) (first uint64, n int64) {
 }
 
 // joined notes that those who were to join stand.
-func (l *line) joined(c *Command) {
+func (l *fairQueue) joined(c *Command) {
 	for w := l.next; w != nil && w.place >= c.Next && w.place < c.Next+uint64(c.N); w = l.next {
 		l.next = lasting(w.next)
 	}
 }
 
 // unsure notes that the answer to a command about the queue was lost.
-func (l *line) unsure(sent Time) { l.lateAt = max(l.lateAt, lateAfter(sent)) }
+func (l *fairQueue) unsure(sent Time) { l.lateAt = max(l.lateAt, lateAfter(sent)) }
 
 // give takes the next places that are to be given up.
-func (l *line) give(now Time) bool {
+func (l *fairQueue) give(now Time) bool {
 	if len(l.leaving) == 0 && len(l.late) > 0 && now >= l.late[0].at {
 		l.leaving = append(l.leaving, l.late[0])
 		l.late = l.late[1:]
@@ -164,7 +164,7 @@ func (l *line) give(now Time) bool {
 // returned has the place of the tenure that is released given up, if a command without an answer may have put it back into the
 // queue, or may yet: everybody behind it would wait until the engine is believed to have died. Not earlier, for giving up a
 // place also frees what its owner holds.
-func (l *line) returned() {
+func (l *fairQueue) returned() {
 	if l.returning != 0 {
 		l.late = append(l.late, places{first: l.returning, n: 1, at: l.lateAt})
 		l.returning = 0
@@ -172,7 +172,7 @@ func (l *line) returned() {
 }
 
 // given is the answer to the command that gave places up.
-func (l *line) given(now Time, c *Command) {
+func (l *fairQueue) given(now Time, c *Command) {
 	fault := c.Reply.Fault()
 	if c.Result == Answered && fault == scripts.None {
 		l.leaves = 0
@@ -193,36 +193,36 @@ func (l *line) given(now Time, c *Command) {
 	l.leaving = append([]places{l.out}, l.leaving...)
 }
 
-// listen gives the first waiters an ear, for the message that says that it is their turn.
-func (l *line) listen(c *Cell, head *Waiter, cfg *Config, fx *Effects) {
-	if l.barred || head.heard && l.ears > earshot/2 {
+// listen gives the first waiters a subscriber, for the message that says that it is their turn.
+func (l *fairQueue) listen(c *Entry, head *Waiter, cfg *Config, fx *Effects) {
+	if l.denied || head.heard && l.listening > maxListening/2 {
 		return
 	}
 	n := 0
-	for w := lasting(head); w != nil && w != l.next && n < earshot; w = lasting(w.next) {
+	for w := lasting(head); w != nil && w != l.next && n < maxListening; w = lasting(w.next) {
 		n++
 		if !w.heard {
 			w.heard = true
-			l.ears++
-			fx.Subscriptions = append(fx.Subscriptions, Subscription{Cell: c, Channel: cfg.channelOf(c, w.place), On: true})
+			l.listening++
+			fx.Subscriptions = append(fx.Subscriptions, SubscriptionChange{Entry: c, Channel: cfg.channelOf(c, w.place), On: true})
 		}
 	}
 }
 
-// hush gives up the channels of those who do not wait any more.
-func (l *line) hush(c *Cell, cfg *Config, fx *Effects) {
-	for _, place := range l.quiet {
-		fx.Subscriptions = append(fx.Subscriptions, Subscription{Cell: c, Channel: cfg.channelOf(c, place)})
+// unsubscribe gives up the channels of those who do not wait any more.
+func (l *fairQueue) unsubscribe(c *Entry, cfg *Config, fx *Effects) {
+	for _, place := range l.left {
+		fx.Subscriptions = append(fx.Subscriptions, SubscriptionChange{Entry: c, Channel: cfg.channelOf(c, place)})
 	}
-	l.quiet = l.quiet[:0]
+	l.left = l.left[:0]
 }
 
-func (cfg *Config) channelOf(c *Cell, place uint64) string {
+func (cfg *Config) channelOf(c *Entry, place uint64) string {
 	return scripts.FairChannel(c.Name, cfg.UUID+":"+strconv.FormatUint(place, 10))
 }
 
 // nextAlarm is when something about the queue is due while no command is in flight.
-func (l *line) nextAlarm() Time {
+func (l *fairQueue) nextAlarm() Time {
 	at := Never
 	if len(l.leaving) > 0 {
 		at = l.leaveAt
@@ -235,4 +235,4 @@ func (l *line) nextAlarm() Time {
 	return at
 }
 
-func (l *line) idle() bool { return len(l.leaving) == 0 && len(l.late) == 0 }
+func (l *fairQueue) idle() bool { return len(l.leaving) == 0 && len(l.late) == 0 }

@@ -43,10 +43,10 @@ type lateRun struct {
 type fairProcess struct {
 	w       *fairWorld
 	cfg     *Config
-	cell    *Cell
+	entry   *Entry
 	flying  []Command
 	hears   map[string]bool // channels that Redis knows of
-	wishes  []Subscription
+	wishes  []SubscriptionChange
 	calls   []*fairCaller
 	frozen  time.Duration // until when it does not run
 	closing bool
@@ -103,7 +103,7 @@ func newFairWorld(t *testing.T, seed uint64, processes int) *fairWorld {
 			UUID: fmt.Sprintf("p%d", i), Lease: time.Second, PollCap: 2 * time.Second, HandoffTime: 10 * time.Millisecond,
 			FairWaiterLease: fairLife, Waits: wheel.NewSlots[*Waiter](1024, nil), Stats: &Stats{},
 		}}
-		p.cell = NewCell(stock, FairKind, p.cfg)
+		p.entry = NewEntry(stock, FairKind, p.cfg)
 		w.procs = append(w.procs, p)
 	}
 	return w
@@ -236,7 +236,7 @@ func (w *fairWorld) publish() {
 func (p *fairProcess) step(what string, event func(Machine, *Effects)) {
 	p.w.note("%s %s", p.cfg.UUID, what)
 	var fx Effects
-	event(p.cell.Machine, &fx)
+	event(p.entry.Machine, &fx)
 	for _, commands := range fx.Commands {
 		p.flying = append(p.flying, commands...)
 	}
@@ -266,9 +266,9 @@ func (w *fairWorld) pass(d time.Duration) {
 
 func (p *fairProcess) ring() {
 	now := p.w.now
-	if p.cell.Machine.NextAlarm() <= now {
+	if p.entry.Machine.NextAlarm() <= now {
 		p.step("is woken", func(m Machine, fx *Effects) { m.Wake(now, fx) })
-		if at := p.cell.Machine.NextAlarm(); at <= now {
+		if at := p.entry.Machine.NextAlarm(); at <= now {
 			p.w.broken("an alarm of %v is still due after Wake: the loop would spin", at)
 		}
 	}
@@ -279,8 +279,8 @@ func (p *fairProcess) ring() {
 
 func (p *fairProcess) ask(want wants) {
 	c := &fairCaller{p: p}
-	c.hold.By, c.hold.Cell = c, p.cell
-	c.waiter = Waiter{By: c, Hold: &c.hold, Cell: p.cell, Owner: want.owner, Lease: time.Second, Watch: true, Try: want.try}
+	c.hold.By, c.hold.Entry = c, p.entry
+	c.waiter = Waiter{By: c, Hold: &c.hold, Entry: p.entry, Owner: want.owner, Lease: time.Second, Watch: true, Try: want.try}
 	if want.lease != 0 {
 		c.waiter.Lease, c.waiter.Watch = want.lease, false
 	}
@@ -342,7 +342,7 @@ func (p *fairProcess) carry(luck int) {
 	}
 	relied := p.relied()
 	p.step(fmt.Sprintf("is answered: %d, %d", c.Result, c.Reply), func(m Machine, fx *Effects) { m.Answer(w.now, &c, fx) })
-	if c.Result == Alone && p.relied() > relied {
+	if c.Result == UnderReplicated && p.relied() > relied {
 		w.broken("rule 25: somebody relies on what too few replicas have")
 	}
 	if c.Result == NotSent && w.rng.IntN(2) == 0 {

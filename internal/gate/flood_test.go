@@ -46,7 +46,7 @@ func TestFloodOfMessagesIsBoundedForEachName(t *testing.T) {
 				c.Reply = scripts.Reply(-(lease - now).Milliseconds() - 2) // the same owner all the time
 			case PermitTake:
 				c.Reply = scripts.Reply(-lease.Milliseconds() - 2)
-			case Look:
+			case GetCount:
 				c.Reply = 1
 			}
 		}
@@ -62,9 +62,9 @@ func TestFloodOfMessagesIsBoundedForEachName(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			cfg := &Config{Lease: 30 * time.Second, HandoffTime: 10 * time.Millisecond, PollCap: 2 * time.Second, Stats: &Stats{}, UUID: "A"}
-			f := &flooded{m: NewCell("stock:7", tt.kind, cfg).Machine}
+			f := &flooded{m: NewEntry("stock:7", tt.kind, cfg).Machine}
 			for range 2 { // with an hold of ours: its holder, and one who waits
-				w := &Waiter{By: &answers{}, Hold: &Hold{By: nobodyEnds{}}, Lease: cfg.Lease, Watch: true, Write: true, N: 1, Cell: f.m.cell()}
+				w := &Waiter{By: &answers{}, Hold: &Hold{By: nobodyEnds{}}, Lease: cfg.Lease, Watch: true, Write: true, N: 1, Entry: f.m.entry()}
 				f.step(0, func() { f.m.Ask(0, w, &f.fx) }, tt.answer(0))
 			}
 			f.step(0, func() { f.m.Subscribed(0, "", &f.fx) }, tt.answer(0))
@@ -101,7 +101,7 @@ func TestFloodIsBoundedWhereAnswersAreSlow(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			r := rand.New(rand.NewPCG(1, 1))
 			cfg := &Config{Lease: 30 * time.Second, HandoffTime: 10 * time.Millisecond, PollCap: 20 * time.Second, Stats: &Stats{}, UUID: "A"}
-			m := NewCell("stock:7", kind, cfg).Machine
+			m := NewEntry("stock:7", kind, cfg).Machine
 			var fx Effects
 			now, asks := Time(0), 0
 			answered := func() {
@@ -118,7 +118,7 @@ func TestFloodIsBoundedWhereAnswersAreSlow(t *testing.T) {
 					}
 				}
 			}
-			w := &Waiter{By: &answers{}, Hold: &Hold{By: nobodyEnds{}}, Lease: cfg.Lease, Watch: true, Write: true, Cell: m.cell()}
+			w := &Waiter{By: &answers{}, Hold: &Hold{By: nobodyEnds{}}, Lease: cfg.Lease, Watch: true, Write: true, Entry: m.entry()}
 			m.Ask(now, w, &fx)
 			answered()
 			m.Subscribed(now, "", &fx)

@@ -1,12 +1,12 @@
 // Package gate is what one name is and does next: state machines without I/O, goroutines or clocks.
 //
-// A Cell is one live name (this file); its Machine is the kind's state machine: the Mutex (mutex.go, with its ways of
-// asking in asking.go, waiting in crowd.go, handing on in handoff.go and ending in ending.go; what it leaves to other
+// A Entry is one live name (this file); its Machine is the kind's state machine: the Mutex (mutex.go, with its ways of
+// asking in asking.go, waiting in contention.go, handing on in handoff.go and ending in ending.go; what it leaves to other
 // processes is in yielding.go, and where these poll in turns.go), the read-write lock RW (rw.go, rwask.go, rwyield.go,
 // rwenter.go, rwrenew.go, rwend.go, rwfree.go). Callers are Waiters in a queue (waiter.go; retry.go says what they hear when
-// Redis is asked in vain, and when it is asked again), which a Mutex has only while somebody waits (callers.go); a
+// Redis is asked in vain, and when it is asked again), which a Mutex has only while somebody waits (waitstate.go); a
 // granted Waiter becomes a Hold (hold.go) of the tenure (tenure.go), which is one ownership in Redis. The loop that
-// owns the cells calls one method per event and says what time it is; the machine answers by settling waiters and by
+// owns the entries calls one method per event and says what time it is; the machine answers by settling waiters and by
 // appending Commands and subscription wishes to Effects. A machine can so be replayed from a list of events.
 //
 // Rules that bind every machine (numbers as in ARCHITECTURE.md): at most one command in flight per name
@@ -67,7 +67,7 @@ const (
 	PermitTake
 	FairAsk
 	Take
-	Look
+	GetCount
 	Ops
 )
 
@@ -80,47 +80,47 @@ var opNames = [Ops]string{
 	FairRelease: "fair release", FairLeave: "fair leave",
 	Give: "give", CountDown: "count down", AddPermits: "add permits", SetPermits: "set permits", DrainPermits: "drain permits",
 	SetCount: "set count", DeleteCount: "delete count",
-	Acquire: "acquire", AcquireFenced: "acquire fenced", FairAsk: "fair ask", Take: "take", Look: "look",
+	Acquire: "acquire", AcquireFenced: "acquire fenced", FairAsk: "fair ask", Take: "take", GetCount: "look",
 }
 
 func (o Op) String() string { return opNames[o] }
 
-// Result says how far a command got. Only Answered and Alone have a Reply.
+// Result says how far a command got. Only Answered and UnderReplicated have a Reply.
 type Result uint8
 
 // What can become of a command (the error table of dispatcher/verdict.go decides).
 const (
-	Answered  Result = iota // the script ran
-	NotSent                 // it surely never left: the link is down
-	Again                   // it surely did not run, and the reason will pass: LOADING, BUSY, ...
-	Denied                  // it surely did not run, and will not: NOAUTH, NOPERM, ...
-	Unknown                 // it left and no answer came: it may have run, or may yet
-	Alone                   // it ran, but too few replicas have what it did (rule 25)
-	Elsewhere               // it surely did not run: another node serves the name. The dispatcher sends it there; no machine sees this
+	Answered        Result = iota // the script ran
+	NotSent                       // it surely never left: the link is down
+	Again                         // it surely did not run, and the reason will pass: LOADING, BUSY, ...
+	Denied                        // it surely did not run, and will not: NOAUTH, NOPERM, ...
+	Unknown                       // it left and no answer came: it may have run, or may yet
+	UnderReplicated               // it ran, but too few replicas have what it did (rule 25)
+	Redirected                    // it surely did not run: another node serves the name. The dispatcher sends it there; no machine sees this
 )
 
 // Command is one name's share of a batch: what a machine wants done, and, coming back, how it went.
 type Command struct {
-	Cell  *Cell
-	Owner string // the owner to release when it is not one of ours, else empty; Take: the callers in line
-	ID    uint64 // the tenure's number: the owner field is "<engine uuid>:<number>"; without owner, the call's
-	Next  uint64 // Swap: the number of the fresh tenure; FairAsk: of the first who joins; FairRelease: of the heir
-	N     int64  // changes: how many permits or counts; FairAsk, FairLeave: how many join or leave; AcquireRead: how many subscriptions to the channel are our own, -1: whoever listens is let wait
-	M     int64  // FairAsk: how ID stands in the queue
-	Lease time.Duration
-	Sent  Time // just before it was sent; a lease counts from here
-	Words string
-	Reply scripts.Reply
-	Epoch uint32 // of the link, when it was asked for
-	Op    Op
+	Entry         *Entry
+	Owner         string // the owner to release when it is not one of ours, else empty; Take: the callers in line
+	ID            uint64 // the tenure's number: the owner field is "<engine uuid>:<number>"; without owner, the call's
+	Next          uint64 // Swap: the number of the fresh tenure; FairAsk: of the first who joins; FairRelease: of the successor
+	N             int64  // changes: how many permits or counts; FairAsk, FairLeave: how many join or leave; AcquireRead: how many subscriptions to the channel are our own, -1: whoever listens is let wait
+	M             int64  // FairAsk: how ID stands in the queue
+	Lease         time.Duration
+	Sent          Time // just before it was sent; a lease counts from here
+	ServerMessage string
+	Reply         scripts.Reply
+	Epoch         uint32 // of the link, when it was asked for
+	Op            Op
 	Result
 	Hops   uint8 // how often it was sent to another node; the dispatcher's
 	Asking bool  // another node has sent it, once, to one that does not serve the name yet; the dispatcher's
 }
 
-// Subscription is a wish of a cell about a channel on which its freeing is announced.
-type Subscription struct {
-	Cell    *Cell
+// SubscriptionChange is a wish of an entry about a channel on which its freeing is announced.
+type SubscriptionChange struct {
+	Entry   *Entry
 	Channel string
 	On      bool
 }
@@ -128,7 +128,7 @@ type Subscription struct {
 // Effects collects what the machines want done outside.
 type Effects struct {
 	Commands      [Ops][]Command
-	Subscriptions []Subscription
+	Subscriptions []SubscriptionChange
 }
 
 func (fx *Effects) send(c Command) { fx.Commands[c.Op] = append(fx.Commands[c.Op], c) }
@@ -145,12 +145,12 @@ type Config struct {
 
 	FairWaiterLease time.Duration // how long the places of an engine that died stand in a fair queue
 
-	Epoch  uint32                // of the link to Redis: grows when it breaks. Owned by the loop.
-	RTT    time.Duration         // smoothed time of a round trip. Owned by the loop.
-	LastID uint64                // the number of the newest tenure. Owned by the loop.
-	Waits  *wheel.Slots[*Waiter] // of those who gave a WithWait. Owned by the loop.
-	idle   []*callers            // to be borrowed. Owned by the loop.
-	Stats  *Stats
+	Epoch          uint32                // of the link to Redis: grows when it breaks. Owned by the loop.
+	RTT            time.Duration         // smoothed time of a round trip. Owned by the loop.
+	LastID         uint64                // the number of the newest tenure. Owned by the loop.
+	Waits          *wheel.Slots[*Waiter] // of those who gave a WithWait. Owned by the loop.
+	idleWaitStates []*waitState          // to be borrowed. Owned by the loop.
+	Stats          *Stats
 }
 
 // Answer settles a waiter and stops its timer. False: its caller has gone.
@@ -162,18 +162,18 @@ func (cfg *Config) Answer(w *Waiter, out Outcome) bool {
 	return w.By.Settle(out)
 }
 
-// Cell is one live name. Its machine is built around it, so that both are one piece of memory. The loop keeps it in
+// Entry is one live name. Its machine is built around it, so that both are one piece of memory. The loop keeps it in
 // its table of names while the machine is not Idle.
-type Cell struct {
+type Entry struct {
 	Name    string
 	Machine Machine
-	Next    *Cell              // the loop's: in that table
-	Alarm   wheel.Entry[*Cell] // the loop's
-	Due     Time               // when the machine wants to be woken next, as the loop last heard
-	Slot    uint16             // the hash slot of the name; only in a cluster
+	Next    *Entry              // the loop's: in that table
+	Alarm   wheel.Timer[*Entry] // the loop's
+	Due     Time                // when the machine wants to be woken next, as the loop last heard
+	Slot    uint16              // the hash slot of the name; only in a cluster
 	Kind    Kind
-	Dirty   bool // stepped in this turn of the loop
-	Spare   bool // it serves no name any more, or not yet another
+	Stepped bool // stepped in this turn of the loop
+	Free    bool // it serves no name any more, or not yet another
 
 	// The machine's.
 	flight Op   // the command in flight (rule 11: at most one)
@@ -187,24 +187,24 @@ var machines = [...]func() Machine{
 	SemaphoreKind: newSemaphore, LatchKind: newLatch, PermitKind: newPermits, RWKind: newRW,
 }
 
-// NewCell makes the cell and the machine of a name.
-func NewCell(name string, kind Kind, cfg *Config) *Cell {
+// NewEntry makes the entry and the machine of a name.
+func NewEntry(name string, kind Kind, cfg *Config) *Entry {
 	m := machines[kind]()
-	c := m.cell()
+	c := m.entry()
 	c.Machine, c.Kind = m, kind
-	c.Renew(name, cfg)
+	c.Reuse(name, cfg)
 	return c
 }
 
-// Renew makes an idle cell serve another name. Letters about its former holds and waiters find them not
+// Reuse makes an idle entry serve another name. Letters about its former holds and waiters find them not
 // alive and not queued, and do nothing.
-func (c *Cell) Renew(name string, cfg *Config) {
-	*c = Cell{Name: name, Kind: c.Kind, Due: Never, Machine: c.Machine}
+func (c *Entry) Reuse(name string, cfg *Config) {
+	*c = Entry{Name: name, Kind: c.Kind, Due: Never, Machine: c.Machine}
 	c.Alarm.Value = c
 	c.Machine.reset(cfg)
 }
 
-func (c *Cell) cell() *Cell { return c }
+func (c *Entry) entry() *Entry { return c }
 
 // Kind is the kind of synchroniser a name is used as; a live name has one.
 type Kind uint8
@@ -245,6 +245,6 @@ type Machine interface {
 	Oldest() Time    // when the oldest living hold was granted; Never: none
 	Idle() bool      // nothing is held, asked, owed or listened to
 
-	cell() *Cell       // around which it is built
-	reset(cfg *Config) // as new, but for its cell
+	entry() *Entry     // around which it is built
+	reset(cfg *Config) // as new, but for its entry
 }

@@ -134,7 +134,7 @@ func TestGrant(t *testing.T) {
 		c := a.lock()
 		a.expect(Acquire).denied()
 		c.wantAnswer(Refused)
-		w.want(c.out.Words != "", "the server's words")
+		w.want(c.out.ServerMessage != "", "the server's words")
 		w.calm()
 	})
 	t.Run("with the link down waits for the link", func(t *testing.T) {

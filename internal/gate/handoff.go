@@ -15,8 +15,8 @@ func (m *Mutex) admit(now Time, fx *Effects) {
 		m.drop(now, ack, fx)
 		return
 	}
-	if m.queue.line != nil {
-		m.admitInLine(now, fx)
+	if m.queue.fair != nil {
+		m.admitFromQueue(now, fx)
 		return
 	}
 	for w := m.queue.head; w != nil && w.Watch == m.t.Watch && w.Lease == m.t.Lease; w = m.queue.head {
@@ -34,15 +34,15 @@ func (m *Mutex) admit(now Time, fx *Effects) {
 func (m *Mutex) grant(now Time, w *Waiter) bool {
 	h := w.hold()
 	h.begin(now, w, &m.t.Tenure, m.cfg)
-	if h.Token == 0 && m.breed().fenced {
-		h.Token = m.crowd.tokens.next
+	if h.Token == 0 && m.traits().fenced {
+		h.Token = m.contention.tokens.next
 	}
 	if !m.cfg.Answer(w, Outcome{}) {
 		h.end()
 		return false
 	}
-	if h.Token != 0 && h.Token == m.crowd.tokens.next {
-		m.crowd.tokens.next++ // put into a settled future: used up
+	if h.Token != 0 && h.Token == m.contention.tokens.next {
+		m.contention.tokens.next++ // put into a settled future: used up
 	}
 	m.t.add(h)
 	m.cfg.Stats.granted()
@@ -58,7 +58,7 @@ func (m *Mutex) grant(now Time, w *Waiter) bool {
 // decide says what becomes of a tenure that nobody holds: the next waiter gets it at once if it is fresh,
 // or after one script confirmed it; else it is freed.
 func (m *Mutex) decide(now Time, fx *Effects) {
-	if m.queue.line != nil { // the queue in Redis decides
+	if m.queue.fair != nil { // the queue in Redis decides
 		m.drop(now, m.ack, fx)
 		return
 	}
@@ -84,7 +84,7 @@ func (m *Mutex) decide(now Time, fx *Effects) {
 	default:
 		m.cfg.LastID++
 		m.send(Command{Op: Swap, ID: m.t.ID, Next: m.cfg.LastID, Lease: w.Lease}, fx)
-		m.crowded().swapWatch = w.Watch
+		m.contended().swapWatch = w.Watch
 	}
 }
 
@@ -108,9 +108,9 @@ func (m *Mutex) confirmAhead(now Time, fx *Effects) {
 func (m *Mutex) confirmed(now Time, c *Command, fx *Effects) {
 	switch {
 	case c.Result == Answered && c.Reply >= 0:
-		crowd := m.crowded()
+		crowd := m.contended()
 		crowd.outside = int32(c.Reply)
-		if crowd.ear == listening {
+		if crowd.state == subscribed {
 			crowd.outside = max(crowd.outside-1, 0)
 		}
 		age := m.t.Confirmed
@@ -132,7 +132,7 @@ func (m *Mutex) confirmed(now Time, c *Command, fx *Effects) {
 		}
 	case c.Result == Answered && c.Reply == scripts.NotMine:
 		if c.Op == Swap {
-			m.ghost(now, c)
+			m.orphanSwap(now, c)
 		}
 		m.gone(now, c)
 	case c.Op == Swap:
@@ -148,8 +148,8 @@ func (m *Mutex) confirmed(now Time, c *Command, fx *Effects) {
 // unswapped is a swap of which nothing is known: both owner ids are released, the old one first, so that
 // a swap that arrives late finds nothing to swap.
 func (m *Mutex) unswapped(now Time, c *Command, fx *Effects) {
-	if c.Result == Unknown || c.Result == Alone {
-		m.ghost(now, c)
+	if c.Result == Unknown || c.Result == UnderReplicated {
+		m.orphanSwap(now, c)
 	}
 	m.drop(now, m.ack, fx)
 }
@@ -157,24 +157,24 @@ func (m *Mutex) unswapped(now Time, c *Command, fx *Effects) {
 // swapTooLate deals with the answer to a command about a tenure that has ended meanwhile.
 func (m *Mutex) swapTooLate(now Time, c *Command) {
 	if c.Op == Swap && (c.Result == Unknown || c.ran() && c.Reply >= 0) {
-		m.ghost(now, c)
+		m.orphanSwap(now, c)
 	}
 }
 
 // keeps reports whether this process may keep the name for its next waiter after the tenure has aged.
 func (m *Mutex) keeps(now Time) bool {
-	return m.cfg.HandoffTime > 0 && m.crowded().keeps(now, m.breed().polls, m.cfg) && !m.turnOver(now)
+	return m.cfg.HandoffTime > 0 && m.contended().keeps(now, m.traits().polls, m.cfg) && !m.turnOver(now)
 }
 
 // turnOver reports whether it is the turn of others, who have shown that they want the name.
 func (m *Mutex) turnOver(now Time) bool {
 	switch callers := m.queue.n + 1; {
-	case m.crowd == nil:
+	case m.contention == nil:
 		return false
-	case m.breed().polls:
-		return m.crowd.turns.over(now, callers, m.cfg)
+	case m.traits().polls:
+		return m.contention.turns.over(now, callers, m.cfg)
 	default:
-		return m.crowd.yielding.over(callers)
+		return m.contention.yielding.over(callers)
 	}
 }
 
@@ -182,20 +182,20 @@ func (m *Mutex) turnOver(now Time) bool {
 func (m *Mutex) handedOn(now Time) {
 	m.t.handed++
 	m.cfg.Stats.Handoffs.Inc()
-	if m.breed().polls {
-		m.crowded().turns.hand(now)
-	} else if m.crowd != nil {
-		m.crowd.yielding.handed++
+	if m.traits().polls {
+		m.contended().turns.hand(now)
+	} else if m.contention != nil {
+		m.contention.yielding.handed++
 	}
 }
 
 // pause is how long we leave a freed name to others.
 func (m *Mutex) pause(now Time, heard int32) time.Duration {
-	c := m.crowd
+	c := m.contention
 	switch {
-	case c == nil || m.queue.line != nil: // a fair lock is left to whose turn it is
+	case c == nil || m.queue.fair != nil: // a fair lock is left to whose turn it is
 		return 0
-	case m.breed().polls:
+	case m.traits().polls:
 		return m.pausePolling(now)
 	case m.queue.head == nil && !c.yielding.short(): // no pause is kept that nobody is in
 		return 0
@@ -207,9 +207,9 @@ func (m *Mutex) pause(now Time, heard int32) time.Duration {
 // pausePolling is how long we leave a freed name to others that poll. The end of our turn counts also if nobody waits
 // here at this moment: callers that come again soon have the name as much as those who wait.
 func (m *Mutex) pausePolling(now Time) time.Duration {
-	t := &m.crowd.turns
+	t := &m.contention.turns
 	t.left = now
-	m.crowd.keep = t.settled()
+	m.contention.keep = t.settled()
 	switch {
 	case m.turnOver(now):
 		return t.leave(now, m.t.ID)
@@ -222,13 +222,13 @@ func (m *Mutex) pausePolling(now Time) time.Duration {
 
 // pausing reports whether a freed name is left to others although nobody waits here.
 func (m *Mutex) pausing() bool {
-	c := m.crowd
+	c := m.contention
 	return c != nil && (c.turns.pause || c.yield != 0 && c.short())
 }
 
 // settleYield notes whether somebody took what we yielded.
 func (m *Mutex) settleYield(nobody bool, now Time) {
-	if m.crowd != nil {
-		m.crowd.settleYield(nobody, now)
+	if m.contention != nil {
+		m.contention.settleYield(nobody, now)
 	}
 }

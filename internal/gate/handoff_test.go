@@ -19,7 +19,7 @@ func heldBy(w *world, waiters int) (a *process, holder *caller, waiting []*calle
 	return a, holder, waiting
 }
 
-// passOn has a tenure confirmed so late that it has to ask before it is handed on.
+// age has a tenure confirmed so late that it has to ask before it is handed on.
 func (a *process) age() { a.world.after(a.cfg.HandoffTime) }
 
 func TestHandoff(t *testing.T) {

@@ -16,7 +16,7 @@ import (
 //  4. The answer comes. The waiter must ask again soon, not at the poll cap.
 func TestAMessageWhileAQuestionIsOutIsNotLost(t *testing.T) {
 	const soon = 100 * time.Millisecond // the poll cap is 2 s
-	refusals := map[Op]scripts.Reply{Take: 0, PermitTake: -30_000 - 2, Look: 1}
+	refusals := map[Op]scripts.Reply{Take: 0, PermitTake: -30_000 - 2, GetCount: 1}
 	for _, kind := range []Kind{SemaphoreKind, PermitKind, LatchKind, RWKind, MutexKind} {
 		t.Run(kindNames[kind], func(t *testing.T) {
 			b := newBench(t, kind, 30*time.Second)
@@ -30,7 +30,7 @@ func TestAMessageWhileAQuestionIsOutIsNotLost(t *testing.T) {
 				switch {
 				case question && !free:
 					c.Reply = reply
-				case c.Op == Look:
+				case c.Op == GetCount:
 					c.Reply = 0
 				}
 			}

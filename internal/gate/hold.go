@@ -12,13 +12,13 @@ type Ender interface{ End(Why) }
 // Hold is one grant to a caller, under a tenure. Several holds share a tenure by re-entry.
 type Hold struct {
 	// Set before it is granted; anybody may read them afterwards.
-	By     Ender
-	Cell   *Cell
-	Tenure uint64 // the number of the tenure, in the owner field in Redis
-	Token  int64  // fencing token; 0: none
-	kin    *kin   // the holds of the same Owner; nil: it has none
-	watch  bool   // the watchdog renews it
-	write  bool   // of a read-write lock: it excludes
+	By        Ender
+	Entry     *Entry
+	Tenure    uint64     // the number of the tenure, in the owner field in Redis
+	Token     int64      // fencing token; 0: none
+	holdCount *holdCount // the holds of the same Owner; nil: it has none
+	watch     bool       // the watchdog renews it
+	write     bool       // of a read-write lock: it excludes
 
 	// Owned by the loop.
 	alive bool
@@ -31,20 +31,20 @@ type Hold struct {
 	deadline atomic.Int64 // a Time; grows by renewals
 }
 
-// kin counts the living holds of one Owner under one tenure; of a read-write lock those that read, or those that
+// holdCount counts the living holds of one Owner under one tenure; of a read-write lock those that read, or those that
 // write. Most holds have no Owner, and no kin.
-type kin struct {
+type holdCount struct {
 	owner  uint64
 	living atomic.Int32
 }
 
-func (k *kin) add(n int32) {
+func (k *holdCount) add(n int32) {
 	if k != nil {
 		k.living.Add(n)
 	}
 }
 
-func (k *kin) count() int32 {
+func (k *holdCount) count() int32 {
 	if k == nil {
 		return 0
 	}
@@ -61,22 +61,22 @@ func (h *Hold) Write() bool { return h.write }
 func (h *Hold) Deadline() Time { return Time(h.deadline.Load()) }
 
 // Count is how many holds of its Owner are alive, if it has one; else 0. Any goroutine may ask.
-func (h *Hold) Count() int { return int(h.kin.count()) }
+func (h *Hold) Count() int { return int(h.holdCount.count()) }
 
 // owner is the Owner of a hold that was granted; 0: it has none.
 func (h *Hold) owner() uint64 {
-	if h.kin == nil {
+	if h.holdCount == nil {
 		return 0
 	}
-	return h.kin.owner
+	return h.holdCount.owner
 }
 
 // begin makes h a hold of t, from now on. It is the first of its kin unless it was given some.
 func (h *Hold) begin(now Time, w *Waiter, t *Tenure, cfg *Config) {
-	if h.kin == nil && w.Owner != 0 {
-		h.kin = &kin{owner: w.Owner}
+	if h.holdCount == nil && w.Owner != 0 {
+		h.holdCount = &holdCount{owner: w.Owner}
 	}
-	h.kin.add(1)
+	h.holdCount.add(1)
 	h.Tenure, h.watch, h.write = t.ID, w.Watch, w.Write
 	h.alive, h.why, h.since = true, Lost, uint32(now/sinceUnit)
 	h.until = Never
@@ -91,7 +91,7 @@ func (h *Hold) begin(now Time, w *Waiter, t *Tenure, cfg *Config) {
 // end is the end of h, also of one whose caller had gone when it was granted.
 func (h *Hold) end() {
 	h.alive = false
-	h.kin.add(-1)
+	h.holdCount.add(-1)
 }
 
 // sinceUnit is the unit of Hold.since.

@@ -8,8 +8,8 @@ func TestHoldsAreCountedByOwner(t *testing.T) {
 	if n := alone.Count(); n != 0 {
 		t.Errorf("a hold without an Owner counts %d, want 0", n)
 	}
-	family := &kin{owner: 7}
-	first, second := Hold{kin: family}, Hold{kin: family}
+	family := &holdCount{owner: 7}
+	first, second := Hold{holdCount: family}, Hold{holdCount: family}
 	family.add(2)
 	if first.Count() != 2 || second.Count() != 2 || first.owner() != 7 {
 		t.Errorf("two holds of Owner %d count %d and %d, want 7, 2, 2", first.owner(), first.Count(), second.Count())

@@ -3,16 +3,16 @@ package gate
 import "github.com/wheellock/wheellock/scripts"
 
 // Latch is the machine of a count-down latch: all who wait are let through when the count is 0.
-type Latch struct{ ledger }
+type Latch struct{ sequencer }
 
 func newLatch() Machine { return &Latch{} }
 
-func (l *Latch) reset(cfg *Config) { l.ledger.reset(cfg, l) }
+func (l *Latch) reset(cfg *Config) { l.sequencer.reset(cfg, l) }
 
 // Ask is a caller that waits for the latch. It looks for itself, whatever was heard before.
 func (l *Latch) Ask(now Time, w *Waiter, fx *Effects) {
 	l.again = true
-	l.ledger.Ask(now, w, fx)
+	l.sequencer.Ask(now, w, fx)
 }
 
 // ask looks at the count, for all who wait now. An answer is of no use to those who come later: it may be
@@ -21,7 +21,7 @@ func (l *Latch) ask(Time) Command {
 	for w := l.queue.tail; w != nil && !w.asked; w = w.prev {
 		w.asked = true
 	}
-	return Command{Op: Look}
+	return Command{Op: GetCount}
 }
 
 // heard lets through those for whom it looked, if the latch is open.

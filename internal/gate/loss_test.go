@@ -79,8 +79,8 @@ func TestLoss(t *testing.T) {
 		a, holder, _ := heldBy(w, 0)
 		holder.stop()
 		w.pass(a.cfg.Lease)
-		holder.hold.Cell.Machine.NextAlarm()
-		holder.from.step(holder.hold.Cell, func(m Machine, now Time, fx *Effects) { m.Wake(now, fx) }, "is woken")
+		holder.hold.Entry.Machine.NextAlarm()
+		holder.from.step(holder.hold.Entry, func(m Machine, now Time, fx *Effects) { m.Wake(now, fx) }, "is woken")
 		holder.unlockHeard()
 		holder.released.want(Lost)
 		w.calm()
@@ -201,11 +201,11 @@ func TestTimeout(t *testing.T) {
 			w.after(15 * time.Millisecond)
 			w.pass(100 * time.Millisecond)
 			for w := range a.cfg.Waits.Due(1 << 40) {
-				a.step(w.Cell, func(m Machine, now Time, fx *Effects) { m.Timeout(now, w, fx) }, "gives up")
+				a.step(w.Entry, func(m Machine, now Time, fx *Effects) { m.Timeout(now, w, fx) }, "gives up")
 			}
 			c.wantAnswer(TimedOut)
 			w.want(c.out.Last == last.why, "the last answer, %s; it is %s", whyNames[last.why], whyNames[c.out.Last])
-			w.want(last.why != Refused || c.out.Words != "", "the words of the server")
+			w.want(last.why != Refused || c.out.ServerMessage != "", "the words of the server")
 			w.calm()
 		})
 	}

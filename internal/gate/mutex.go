@@ -8,24 +8,24 @@ import (
 
 // Mutex is the machine of a reentrant lock.
 //
-// free -> asked when somebody wants in; asked -> ours when granted, -> free when refused (crowd.go says
+// free -> asked when somebody wants in; asked -> ours when granted, -> free when refused (contention.go says
 // when to ask again); ours -> ours by handing on (handoff.go); ours -> dead when the last hold ended;
 // dead -> free when the release was answered (ending.go).
 type Mutex struct {
-	Cell
-	*callers // borrowed while there are some; else nobody
-	cfg      *Config
-	crowd    *crowd // what contention needs; nil for most names
-	t        tenancy
-	askAt    Time // when the next acquire, or the repetition of a release, may leave
+	Entry
+	*waitState // borrowed while there are some; else nobody
+	cfg        *Config
+	contention *contention // what contention needs; nil for most names
+	t          tenancy
+	askAt      Time // when the next acquire, or the repetition of a release, may leave
 }
 
 func newMutex() Machine { return &Mutex{} }
 
 func (m *Mutex) reset(cfg *Config) {
-	*m = Mutex{Cell: m.Cell, callers: &nobody, cfg: cfg}
-	if m.breed().fair {
-		m.borrowed().queue.line = &line{}
+	*m = Mutex{Entry: m.Entry, waitState: &noWaiters, cfg: cfg}
+	if m.traits().fair {
+		m.ownWaitState().queue.fair = &fairQueue{}
 	}
 }
 
@@ -42,7 +42,7 @@ func (m *Mutex) Ask(now Time, w *Waiter, fx *Effects) {
 	if w.Try || m.t.phase == free && m.queue.lasting() == 0 && !m.pausing() { // no TryLock keeps a pause
 		m.hurry(now)
 	}
-	m.borrowed().queue.push(w)
+	m.ownWaitState().queue.push(w)
 	m.pump(now, fx)
 }
 
@@ -67,8 +67,8 @@ func (m *Mutex) lastOutcome(now Time) Outcome {
 	switch {
 	case m.t.holds != nil:
 		return Outcome{Last: Taken, TTL: m.ttl(now)}
-	case m.crowd != nil:
-		return m.crowd.last.outcome(now, m.crowd.theirs.ends)
+	case m.contention != nil:
+		return m.contention.last.outcome(now, m.contention.theirs.ends)
 	}
 	return Outcome{Last: Down}
 }
@@ -79,15 +79,15 @@ func (m *Mutex) Answer(now Time, c *Command, fx *Effects) {
 	m.prolonged(now, c) // first: what is lost in this moment is released for as long as its key may stand
 	m.tick(now, fx)
 	switch {
-	case c.Op == m.breed().release && (c.Owner != "" || c.ID != m.t.ID || m.t.phase != dead):
+	case c.Op == m.traits().release && (c.Owner != "" || c.ID != m.t.ID || m.t.phase != dead):
 		m.heardBy(c)
-		m.crowded().ghosts.answered(now, c)
-	case c.Op == m.breed().release:
+		m.contended().orphans.answered(now, c)
+	case c.Op == m.traits().release:
 		m.released(now, c, fx)
-	case c.Op == m.breed().acquire:
+	case c.Op == m.traits().acquire:
 		m.acquired(now, c, fx)
 	case c.Op == FairLeave:
-		m.queue.line.given(now, c)
+		m.queue.fair.given(now, c)
 	case m.t.phase != ours || c.ID != m.t.ID: // it ended while the command was on its way
 		m.swapTooLate(now, c)
 	case c.Op == Renew:
@@ -104,7 +104,7 @@ func (m *Mutex) Answer(now Time, c *Command, fx *Effects) {
 // renewed is the answer to a renewal.
 func (m *Mutex) renewed(now Time, c *Command, fx *Effects) {
 	switch {
-	case c.Result == Answered && c.Reply.Taken():
+	case c.Result == Answered && c.Reply.Granted():
 		m.tries = 0
 		m.t.confirm(now, c)
 		m.grown(now, c)
@@ -119,9 +119,9 @@ func (m *Mutex) renewed(now Time, c *Command, fx *Effects) {
 // unrenewed is a renewal that proved nothing: the tenure is doubtful, and asked for again until its deadline.
 func (m *Mutex) unrenewed(now Time, c *Command) {
 	m.t.Doubt = true
-	m.t.Renew = now + m.tries.nextWithin(m.t.Lease, m.t.ID)
+	m.t.RenewAt = now + m.tries.nextWithin(m.t.Lease, m.t.ID)
 	if c.Result == NotSent {
-		m.t.Renew = now + m.t.Lease/10 // LinkUp comes earlier
+		m.t.RenewAt = now + m.t.Lease/10 // LinkUp comes earlier
 	}
 	m.ungrown(unrenewed(c), triesOnce)
 }
@@ -130,13 +130,13 @@ func (m *Mutex) unrenewed(now Time, c *Command) {
 func (m *Mutex) pump(now Time, fx *Effects) {
 	m.thin(now)
 	m.advance(now, fx)
-	m.rest()
+	m.returnWaitState()
 }
 
 // advance sends the next command of the name, if one is due and none is in flight.
 func (m *Mutex) advance(now Time, fx *Effects) {
-	if m.queue.line != nil {
-		m.queue.line.hush(&m.Cell, m.cfg, fx)
+	if m.queue.fair != nil {
+		m.queue.fair.unsubscribe(&m.Entry, m.cfg, fx)
 	}
 	if m.flight != None {
 		if m.t.phase == ours && m.t.holds == nil {
@@ -153,7 +153,7 @@ func (m *Mutex) advance(now Time, fx *Effects) {
 		}
 	case dead:
 		if now >= m.t.Ends {
-			m.buried(now)
+			m.expired(now)
 			m.pumpFree(now, fx)
 		} else if now >= m.askAt {
 			m.sendRelease(fx)
@@ -170,16 +170,16 @@ func (m *Mutex) pumpOurs(now Time, fx *Effects) {
 	}
 	lease, growing := m.growth()
 	switch {
-	case growing && (!m.t.Doubt || now >= m.t.Renew):
+	case growing && (!m.t.Doubt || now >= m.t.RenewAt):
 		if m.t.Watch { // it is a renewal besides
 			lease = max(lease, m.t.Lease)
 		}
-	case m.t.Watch && now >= m.t.Renew:
+	case m.t.Watch && now >= m.t.RenewAt:
 		lease = m.t.Lease
-	case !m.t.Watch && m.t.Doubt && now >= m.t.Renew:
+	case !m.t.Watch && m.t.Doubt && now >= m.t.RenewAt:
 		lease = time.Millisecond // only looks whether it is there: a script never lowers a TTL
 	default:
-		if !m.exorcise(now, fx) && !m.stayInLine(now, fx) {
+		if !m.releaseOrphan(now, fx) && !m.stayInQueue(now, fx) {
 			m.confirmAhead(now, fx)
 		}
 		return
@@ -188,10 +188,10 @@ func (m *Mutex) pumpOurs(now Time, fx *Effects) {
 }
 
 func (m *Mutex) send(c Command, fx *Effects) {
-	c.Cell, c.Epoch, m.flight = &m.Cell, m.cfg.Epoch, c.Op
+	c.Entry, c.Epoch, m.flight = &m.Entry, m.cfg.Epoch, c.Op
 	m.again, m.t.suspected = false, false
-	if c.Op == Release && m.crowd != nil {
-		m.crowd.publishing()
+	if c.Op == Release && m.contention != nil {
+		m.contention.publishing()
 	}
 	fx.send(c)
 }
@@ -199,13 +199,13 @@ func (m *Mutex) send(c Command, fx *Effects) {
 // Wake is the alarm.
 func (m *Mutex) Wake(now Time, fx *Effects) {
 	m.tick(now, fx)
-	if m.crowd != nil {
+	if m.contention != nil {
 		if now >= Centuries {
-			m.crowd.ghosts.settleAll(Outcome{Why: Closed})
+			m.contention.orphans.settleAll(Outcome{Why: Closed})
 		}
-		m.crowd.forget(now)
+		m.contention.forget(now)
 		if m.queue.head == nil {
-			m.crowd.expire(now, &m.Cell, fx)
+			m.contention.expire(now, &m.Entry, fx)
 		}
 	}
 	m.pump(now, fx)
@@ -220,19 +220,19 @@ func (m *Mutex) NextAlarm() Time {
 	if m.ack != nil && m.t.phase == dead {
 		at = min(at, m.t.Deadline)
 	}
-	if m.crowd != nil {
-		at = min(at, m.crowd.nextAlarm(m))
+	if m.contention != nil {
+		at = min(at, m.contention.nextAlarm(m))
 	}
 	if m.flight != None {
 		return at
 	}
-	if m.queue.line != nil && m.t.phase != dead {
-		at = min(at, m.lineAlarm())
+	if m.queue.fair != nil && m.t.phase != dead {
+		at = min(at, m.fairAlarm())
 	}
 	switch m.t.phase {
 	case ours:
 		if m.t.Watch || m.t.Doubt {
-			at = min(at, m.t.Renew)
+			at = min(at, m.t.RenewAt)
 		}
 	case free:
 		if m.queue.head != nil {
@@ -244,10 +244,10 @@ func (m *Mutex) NextAlarm() Time {
 	return at
 }
 
-// Idle reports whether the cell can be forgotten.
+// Idle reports whether the entry can be forgotten.
 func (m *Mutex) Idle() bool {
-	return m.t.phase == free && m.flight == None && m.queue.head == nil && (m.crowd == nil || m.crowd.idle()) &&
-		(m.queue.line == nil || m.queue.line.idle())
+	return m.t.phase == free && m.flight == None && m.queue.head == nil && (m.contention == nil || m.contention.idle()) &&
+		(m.queue.fair == nil || m.queue.fair.idle())
 }
 
 // ttl is what the local hold's lease has left.
@@ -255,8 +255,8 @@ func (m *Mutex) ttl(now Time) time.Duration {
 	if m.t.phase == ours {
 		return max(m.t.Deadline-now, 0)
 	}
-	if m.crowd != nil {
-		return timeLeft(now, m.crowd.theirs.ends)
+	if m.contention != nil {
+		return timeLeft(now, m.contention.theirs.ends)
 	}
 	return 0
 }

@@ -77,8 +77,8 @@ func (b *board) moves() []move {
 	}
 	add("stranger goes", b.redis.owner(stock) == "java:1", func() { b.redis.free(stock, "java:1") })
 	add("stranger comes", b.redis.owner(stock) == "", func() { b.redis.take(stock, "java:1", 3*time.Second) })
-	at, _, cell := b.nextAlarm()
-	add("alarm", at != Never, func() { b.passTo(max(at, b.now)); b.a.wake(cell) })
+	at, _, entry := b.nextAlarm()
+	add("alarm", at != Never, func() { b.passTo(max(at, b.now)); b.a.wake(entry) })
 	add("age", true, func() { b.pass(b.a.cfg.HandoffTime) })
 	return can
 }
@@ -99,11 +99,11 @@ func (b *board) state(seed maphash.Seed) uint64 {
 		for w := m.queue.head; w != nil; w = w.next {
 			fmt.Fprint(&s, w.By)
 		}
-		if m.crowd != nil {
-			crowd := *m.crowd
-			crowd.growing, crowd.ghosts = nil, nil
-			fmt.Fprint(&s, crowd, len(m.crowd.growing))
-			for _, g := range m.crowd.ghosts {
+		if m.contention != nil {
+			crowd := *m.contention
+			crowd.growing, crowd.orphans = nil, nil
+			fmt.Fprint(&s, crowd, len(m.contention.growing))
+			for _, g := range m.contention.orphans {
 				fmt.Fprint(&s, g.id, g.at, g.ends)
 			}
 		}

@@ -6,9 +6,9 @@ import (
 	"github.com/wheellock/wheellock/scripts"
 )
 
-// ghost is an owner id that may appear in Redis although nobody wants it, or a foreign one that is to be
+// orphan is an owner id that may appear in Redis although nobody wants it, or a foreign one that is to be
 // freed: it is released at its time, once no other command is in flight.
-type ghost struct {
+type orphan struct {
 	owner string // not one of ours; else empty
 	id    uint64
 	op    Op // how it is released, in kinds that know several ways
@@ -18,34 +18,34 @@ type ghost struct {
 	ack   Settler
 }
 
-// ghosts are those of one name.
-type ghosts []ghost
+// orphans are those of one name.
+type orphans []orphan
 
-func (gs *ghosts) add(g ghost) { *gs = append(*gs, g) }
+func (gs *orphans) add(g orphan) { *gs = append(*gs, g) }
 
-// due is a ghost whose time has come.
-func (gs ghosts) due(now Time) (ghost, bool) {
+// due is an orphan whose time has come.
+func (gs orphans) due(now Time) (orphan, bool) {
 	for _, g := range gs {
 		if now >= g.at {
 			return g, true
 		}
 	}
-	return ghost{}, false
+	return orphan{}, false
 }
 
-// take takes the ghost of an owner of ours away.
-func (gs *ghosts) take(id uint64) (ghost, bool) {
+// take takes the orphan of an owner of ours away.
+func (gs *orphans) take(id uint64) (orphan, bool) {
 	for i, g := range *gs {
 		if g.id == id {
 			*gs = slices.Delete(*gs, i, i+1)
 			return g, true
 		}
 	}
-	return ghost{}, false
+	return orphan{}, false
 }
 
 // nextAlarm is when the first of them is due.
-func (gs ghosts) nextAlarm() Time {
+func (gs orphans) nextAlarm() Time {
 	at := Never
 	for _, g := range gs {
 		at = min(at, g.at)
@@ -54,7 +54,7 @@ func (gs ghosts) nextAlarm() Time {
 }
 
 // settleAll answers those who wait for a release of which nothing more will be heard.
-func (gs *ghosts) settleAll(out Outcome) {
+func (gs *orphans) settleAll(out Outcome) {
 	for i := range *gs {
 		settle((*gs)[i].ack, out)
 		(*gs)[i].ack = nil
@@ -62,7 +62,7 @@ func (gs *ghosts) settleAll(out Outcome) {
 }
 
 // hurry has those released at once that were released in vain.
-func (gs ghosts) hurry(now Time) {
+func (gs orphans) hurry(now Time) {
 	for i := range gs {
 		if g := &gs[i]; g.tries > 0 {
 			g.at, g.tries = min(g.at, now), 0
@@ -70,13 +70,13 @@ func (gs ghosts) hurry(now Time) {
 	}
 }
 
-// answered settles a ghost, or puts it off when its release proved nothing.
-func (gs *ghosts) answered(now Time, c *Command) {
+// answered settles an orphan, or puts it off when its release proved nothing.
+func (gs *orphans) answered(now Time, c *Command) {
 	for i, g := range *gs {
 		if g.id != c.ID || g.owner != c.Owner || g.op != None && g.op != c.Op {
 			continue
 		}
-		out := ghostOutcome(c)
+		out := orphanOutcome(c)
 		if out.Why != Granted && out.Why != Lost && g.ack == nil && now < g.ends {
 			(*gs)[i].at = now + (*gs)[i].tries.next(g.id)
 			return
@@ -87,9 +87,9 @@ func (gs *ghosts) answered(now Time, c *Command) {
 	}
 }
 
-func ghostOutcome(c *Command) Outcome {
+func orphanOutcome(c *Command) Outcome {
 	switch {
-	case c.Result == Answered && (c.Reply >= 0 || c.Reply == scripts.Mute):
+	case c.Result == Answered && (c.Reply >= 0 || c.Reply == scripts.PublishDenied):
 		return Outcome{}
 	case c.Result == Answered && c.Reply == scripts.NotMine:
 		return Outcome{Why: Lost}

@@ -65,7 +65,7 @@ func TestMessageMayOvertakeTheAnswerToItsRelease(t *testing.T) {
 		fx := &Effects{}
 		m, _ := contested(t, fx, 1)
 		m.Message(time.Second, oneMessage, fx)
-		answerLast(m, Release, time.Second, fx, scripts.Mute)
+		answerLast(m, Release, time.Second, fx, scripts.PublishDenied)
 		answerLast(m, Acquire, time.Second, fx, -10_002)
 		m.Message(2*time.Second, oneMessage, fx)
 		if n := len(fx.Commands[Acquire]); n != 1 {

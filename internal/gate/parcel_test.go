@@ -11,7 +11,7 @@ type parcel struct {
 	notAfter int64 // the server's time after which an acquire does nothing
 }
 
-// send is the lane taking the command, just before it is written.
+// send is the connection taking the command, just before it is written.
 func (c *parcel) send() {
 	if !c.left {
 		c.left, c.Sent = true, c.from.now()
@@ -23,7 +23,7 @@ func (c *parcel) send() {
 func (c *parcel) run() {
 	c.send()
 	c.Reply, c.ran = c.from.world.redis.run(&c.Command, c.from.uuid, c.notAfter), true
-	c.from.world.note("  redis: %v %d of %s for %s: %d", c.Op, c.ID, c.Cell.Name, c.from.uuid, c.Reply)
+	c.from.world.note("  redis: %v %d of %s for %s: %d", c.Op, c.ID, c.Entry.Name, c.from.uuid, c.Reply)
 }
 
 // answer is the answer coming in; the command runs now if it did not before.
@@ -37,7 +37,7 @@ func (c *parcel) answer() {
 
 // replicate is a replica having what was done to the name.
 func (c *parcel) replicate() {
-	w, name := c.from.world, c.Cell.Name
+	w, name := c.from.world, c.Entry.Name
 	if k := w.redis.key(name); w.replica != nil && k != nil {
 		w.replica[name] = *k
 	}
@@ -80,12 +80,12 @@ func (c *parcel) settle(result Result, words string) {
 		}
 	}
 	back := c.Command
-	back.Result, back.Words = result, words
+	back.Result, back.ServerMessage = result, words
 	if !back.ran() {
 		back.Reply = 0
 	}
-	p.step(c.Cell, func(m Machine, now Time, fx *Effects) { m.Answer(now, &back, fx) },
-		"hears of its %v %d of %s: %s %d", c.Op, c.ID, c.Cell.Name, resultNames[result], back.Reply)
+	p.step(c.Entry, func(m Machine, now Time, fx *Effects) { m.Answer(now, &back, fx) },
+		"hears of its %v %d of %s: %s %d", c.Op, c.ID, c.Entry.Name, resultNames[result], back.Reply)
 }
 
 var resultNames = [...]string{"answered", "not sent", "again", "denied", "unknown", "alone"}

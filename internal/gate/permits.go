@@ -8,15 +8,15 @@ import (
 // for a lease of its own. One call asks for the hold at the head of the queue (permit_take.lua); one call
 // renews up to 48 holds (permit_renew.lua).
 type Permits struct {
-	ledger
-	held     map[*Hold]*permit
-	owed     []*owed
-	watch    bool // whether the hold that is asked for is watched
-	renewAt  Time // no hold is to be renewed earlier
-	endAt    Time // no hold ends earlier, and nobody who unlocks must be answered earlier
-	sent     Time // when the call that is being answered left
-	now      Time
-	renewals retries // in vain
+	sequencer
+	held           map[*Hold]*permit
+	pendingUnlocks []*pendingUnlock
+	watch          bool // whether the hold that is asked for is watched
+	renewAt        Time // no hold is to be renewed earlier
+	endAt          Time // no hold ends earlier, and nobody who unlocks must be answered earlier
+	sent           Time // when the call that is being answered left
+	now            Time
+	renewals       retries // in vain
 }
 
 // permit is a hold and its permits in Redis: ids from Tenure.ID on, n of them.
@@ -28,14 +28,14 @@ type permit struct {
 	ack    Settler       // of Extend
 }
 
-// owed is an Unlock that waits for the answer, at most until its hold would have ended.
-type owed struct {
+// pendingUnlock is an Unlock that waits for the answer, at most until its hold would have ended.
+type pendingUnlock struct {
 	ack   Settler
 	until Time
 }
 
 // Settle implements Settler.
-func (o *owed) Settle(out Outcome) bool {
+func (o *pendingUnlock) Settle(out Outcome) bool {
 	ack := o.ack
 	o.ack = nil
 	settle(ack, out)
@@ -45,8 +45,8 @@ func (o *owed) Settle(out Outcome) bool {
 func newPermits() Machine { return &Permits{} }
 
 func (m *Permits) reset(cfg *Config) {
-	*m = Permits{ledger: m.ledger, renewAt: Never, endAt: Never}
-	m.ledger.reset(cfg, m)
+	*m = Permits{sequencer: m.sequencer, renewAt: Never, endAt: Never}
+	m.sequencer.reset(cfg, m)
 }
 
 // ask is for the head of the queue alone.
@@ -69,9 +69,9 @@ func (m *Permits) heard(now Time, c *Command, fx *Effects) {
 		return
 	}
 	p := &permit{Tenure: Tenure{ID: c.ID, Lease: c.Lease, Watch: m.watch}, n: c.N}
-	p.Deadline, p.Renew = c.Sent+c.Lease-margin(c.Lease), Never
+	p.Deadline, p.RenewAt = c.Sent+c.Lease-margin(c.Lease), Never
 	if m.watch {
-		p.Renew = c.Sent + c.Lease/3
+		p.RenewAt = c.Sent + c.Lease/3
 	}
 	m.askAt = now
 	if now >= p.Deadline { // a grant read after its own deadline is not handed out
@@ -124,7 +124,7 @@ func (m *Permits) declined(now Time, ttl time.Duration, fx *Effects) {
 
 // expect notes when something is to be done about p.
 func (m *Permits) expect(p *permit) {
-	m.renewAt = min(m.renewAt, p.Renew)
+	m.renewAt = min(m.renewAt, p.RenewAt)
 	m.endAt = min(m.endAt, p.Deadline, p.h.until)
 }
 
@@ -159,9 +159,9 @@ func (m *Permits) Unlock(now Time, h *Hold, ack Settler, fx *Effects) {
 		m.pump(now, fx)
 		return
 	}
-	o := &owed{ack: ack, until: p.Deadline}
+	o := &pendingUnlock{ack: ack, until: p.Deadline}
 	if ack != nil {
-		m.owed = append(m.owed, o)
+		m.pendingUnlocks = append(m.pendingUnlocks, o)
 		m.endAt = min(m.endAt, o.until)
 	}
 	m.end(p, o)
@@ -176,10 +176,10 @@ func (m *Permits) Extend(now Time, h *Hold, lease time.Duration, ack Settler, fx
 	case p == nil:
 		settle(ack, Outcome{Why: Lost})
 	case p.ack != nil: // the answer to the one before is on its way, or is to be asked for again
-		p.extend, p.ack, p.Renew = max(p.extend, lease), both{p.ack, ack}, now
+		p.extend, p.ack, p.RenewAt = max(p.extend, lease), both{p.ack, ack}, now
 		m.renewAt = now
 	default:
-		p.extend, p.ack, p.Renew = lease, ack, now
+		p.extend, p.ack, p.RenewAt = lease, ack, now
 		m.renewAt = now
 	}
 	m.pump(now, fx)
@@ -201,8 +201,8 @@ func (m *Permits) tick(now Time) {
 			m.endAt = min(m.endAt, p.Deadline, p.h.until)
 		}
 	}
-	left := m.owed[:0]
-	for _, o := range m.owed {
+	left := m.pendingUnlocks[:0]
+	for _, o := range m.pendingUnlocks {
 		if now >= o.until {
 			o.Settle(Outcome{Why: Doubtful}) // Unlock never blocks past the deadline
 		}
@@ -211,6 +211,6 @@ func (m *Permits) tick(now Time) {
 			m.endAt = min(m.endAt, o.until)
 		}
 	}
-	clear(m.owed[len(left):])
-	m.owed = left
+	clear(m.pendingUnlocks[len(left):])
+	m.pendingUnlocks = left
 }

@@ -5,14 +5,14 @@ import "github.com/wheellock/wheellock/scripts"
 // Ask is a caller that wants permits.
 func (m *Permits) Ask(now Time, w *Waiter, fx *Effects) {
 	m.tick(now)
-	m.ledger.Ask(now, w, fx)
+	m.sequencer.Ask(now, w, fx)
 }
 
 // Answer is the call coming back.
 func (m *Permits) Answer(now Time, c *Command, fx *Effects) {
 	m.now, m.sent = now, c.Sent
 	m.tick(now)
-	m.ledger.Answer(now, c, fx)
+	m.sequencer.Answer(now, c, fx)
 }
 
 // Change frees permits by their ids, or makes more. Ids of holds of ours end these first (rule 3), and free all
@@ -23,7 +23,7 @@ func (m *Permits) Change(now Time, c Change, fx *Effects) {
 		m.pump(now, fx)
 		return
 	}
-	m.ledger.Change(now, c, fx)
+	m.sequencer.Change(now, c, fx)
 }
 
 // disown ends the holds that c is about, and takes their ids out. False: nothing is left of c.
@@ -68,20 +68,20 @@ func (m *Permits) Message(now Time, news News, fx *Effects) { m.permitNews(now, 
 // Suspect has all holds verified.
 func (m *Permits) Suspect(now Time, fx *Effects) {
 	for _, p := range m.held {
-		p.Renew = now
+		p.RenewAt = now
 		m.renewAt = now
 	}
-	m.ledger.Suspect(now, fx)
+	m.sequencer.Suspect(now, fx)
 }
 
 // LinkUp has all holds verified, too.
 func (m *Permits) LinkUp(now Time, fx *Effects) {
 	m.tick(now)
 	for _, p := range m.held {
-		p.Renew = now
+		p.RenewAt = now
 		m.renewAt = now
 	}
-	m.ledger.LinkUp(now, fx)
+	m.sequencer.LinkUp(now, fx)
 }
 
 // Close ends all holds and frees their permits.
@@ -89,27 +89,27 @@ func (m *Permits) Close(now Time, fx *Effects) {
 	for _, p := range m.held {
 		m.tell(p, Closed)
 	}
-	m.ledger.Close(now, fx)
+	m.sequencer.Close(now, fx)
 }
 
 // Wake is the alarm.
 func (m *Permits) Wake(now Time, fx *Effects) {
 	m.tick(now)
-	m.ledger.Wake(now, fx)
+	m.sequencer.Wake(now, fx)
 }
 
 // NextAlarm is the first instant at which time alone changes something.
 func (m *Permits) NextAlarm() Time {
-	at := min(m.ledger.NextAlarm(), m.endAt)
+	at := min(m.sequencer.NextAlarm(), m.endAt)
 	if m.call.Op == None {
 		at = min(at, m.renewAt)
 	}
 	return at
 }
 
-// Idle reports whether the cell can be forgotten.
+// Idle reports whether the entry can be forgotten.
 func (m *Permits) Idle() bool {
-	return len(m.held) == 0 && m.ledger.Idle()
+	return len(m.held) == 0 && m.sequencer.Idle()
 }
 
 // Oldest is when the oldest living hold was granted.

@@ -23,21 +23,21 @@ func (m *Permits) left(now Time) (Change, bool) {
 	r := &renewal{m: m}
 	shortest, text := Never, []byte(nil)
 	for _, p := range m.held {
-		if p.Renew <= now && len(r.some) < mostRenewed {
-			p.Renew = Never // until the answer
+		if p.RenewAt <= now && len(r.some) < mostRenewed {
+			p.RenewAt = Never // until the answer
 			r.some = append(r.some, p)
 			shortest = min(shortest, p.Lease)
 			text = append(strconv.AppendUint(text, p.ID, 10), ',')
 			text = append(strconv.AppendInt(text, p.n, 10), ',')
-			text = append(strconv.AppendInt(text, max(p.extend, p.carry(now)).Milliseconds(), 10), ';')
+			text = append(strconv.AppendInt(text, max(p.extend, p.renewLease(now)).Milliseconds(), 10), ';')
 		}
-		m.renewAt = min(m.renewAt, p.Renew)
+		m.renewAt = min(m.renewAt, p.RenewAt)
 	}
 	return Change{Op: PermitRenew, Text: string(text), Lease: shortest, Ack: r}, len(r.some) > 0
 }
 
-// carry is the lease to renew a hold with: a fixed one is only looked for.
-func (p *permit) carry(Time) time.Duration {
+// renewLease is the lease to renew a hold with: a fixed one is only looked for.
+func (p *permit) renewLease(Time) time.Duration {
 	if p.Watch {
 		return p.Lease
 	}
@@ -55,7 +55,7 @@ func (r *renewal) Settle(out Outcome) bool {
 		switch {
 		case m.held[p.h] != p: // it ended meanwhile
 		case out.Why != Granted: // doubtful; asked for again until its deadline
-			p.Renew = m.now + within(pause, p.Lease)
+			p.RenewAt = m.now + within(pause, p.Lease)
 			if p.ack != nil && out.Why != Down {
 				settle(p.ack, out)
 				p.ack, p.extend = nil, 0
@@ -71,11 +71,11 @@ func (r *renewal) Settle(out Outcome) bool {
 }
 
 func (m *Permits) renewed(p *permit) {
-	p.Renew = Never
+	p.RenewAt = Never
 	lease := p.extend
 	if p.Watch {
 		lease = max(lease, p.Lease)
-		p.Renew = m.sent + p.Lease/3
+		p.RenewAt = m.sent + p.Lease/3
 	}
 	if lease > 0 {
 		p.Deadline = max(p.Deadline, m.sent+lease-margin(lease))

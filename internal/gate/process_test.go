@@ -7,7 +7,7 @@ import (
 	"github.com/wheellock/wheellock/wheel"
 )
 
-// process is one engine's loop as far as machines can tell: it owns their Config, keeps the cells that are not
+// process is one engine's loop as far as machines can tell: it owns their Config, keeps the entries that are not
 // idle, carries commands and hears messages. Its clock has an offset of its own and runs up to 1 % off.
 type process struct {
 	world *world
@@ -16,12 +16,12 @@ type process struct {
 	born  Time  // what its clock showed when the world began
 	cfg   *Config
 
-	cells    map[string]*Cell
-	heard    map[string]*Cell // who listens, as the loop knows it
-	spare    []*Cell          // idle cells, to be used again
-	outbox   []*parcel        // commands that were asked for and not answered yet
-	wishes   []wish           // subscriptions that were asked for and not made yet
-	messages []string         // heard by the connection, not yet by the machines
+	cells    map[string]*Entry
+	heard    map[string]*Entry // who listens, as the loop knows it
+	spare    []*Entry          // idle entries, to be used again
+	outbox   []*parcel         // commands that were asked for and not answered yet
+	wishes   []wish            // subscriptions that were asked for and not made yet
+	messages []string          // heard by the connection, not yet by the machines
 	callers  []*caller
 	buried   map[uint64]bool // tenures whose release was asked for
 	ended    bool            // its connections are closed
@@ -41,7 +41,7 @@ func (w *world) newProcess(uuid string) *process {
 			Lease: time.Second, HandoffTime: 10 * time.Millisecond, PollCap: 2 * time.Second,
 			Waits: wheel.NewSlots[*Waiter](1024, nil), Stats: &Stats{},
 		},
-		cells: make(map[string]*Cell), heard: make(map[string]*Cell), buried: make(map[uint64]bool),
+		cells: make(map[string]*Entry), heard: make(map[string]*Entry), buried: make(map[uint64]bool),
 	}
 	w.procs = append(w.procs, p)
 	return p
@@ -72,24 +72,24 @@ func (p *process) names() []string {
 	return names
 }
 
-// cell finds the cell of a name, or makes one, of old material where there is some.
-func (p *process) cell(name string) *Cell {
+// entry finds the entry of a name, or makes one, of old material where there is some.
+func (p *process) entry(name string) *Entry {
 	if c := p.cells[name]; c != nil {
 		return c
 	}
-	var c *Cell
+	var c *Entry
 	if last := len(p.spare) - 1; last >= 0 {
 		c, p.spare = p.spare[last], p.spare[:last]
-		c.Renew(name, p.cfg)
+		c.Reuse(name, p.cfg)
 	} else {
-		c = NewCell(name, p.world.kind, p.cfg)
+		c = NewEntry(name, p.world.kind, p.cfg)
 	}
 	p.cells[name] = c
 	return c
 }
 
 // step is one event for a machine: everything that happens to machines happens here.
-func (p *process) step(c *Cell, event func(m Machine, now Time, fx *Effects), format string, args ...any) {
+func (p *process) step(c *Entry, event func(m Machine, now Time, fx *Effects), format string, args ...any) {
 	p.world.note(p.uuid+" "+format, args...)
 	p.fx = Effects{}
 	event(c.Machine, p.now(), &p.fx)
@@ -105,23 +105,23 @@ func (p *process) step(c *Cell, event func(m Machine, now Time, fx *Effects), fo
 func (p *process) collect(fx *Effects) {
 	for _, commands := range fx.Commands {
 		for _, c := range commands {
-			p.world.note("%s   asks for %v %d of %s, next %d, lease %v", p.uuid, c.Op, c.ID, c.Cell.Name, c.Next, c.Lease)
+			p.world.note("%s   asks for %v %d of %s, next %d, lease %v", p.uuid, c.Op, c.ID, c.Entry.Name, c.Next, c.Lease)
 			p.checkCommand(&c)
 			p.outbox = append(p.outbox, &parcel{Command: c, from: p})
 		}
 	}
 	for _, s := range fx.Subscriptions {
-		p.world.note("%s   subscription to %s: %v", p.uuid, s.Cell.Name, s.On)
-		delete(p.heard, s.Cell.Name)
+		p.world.note("%s   subscription to %s: %v", p.uuid, s.Entry.Name, s.On)
+		delete(p.heard, s.Entry.Name)
 		if s.On {
-			p.heard[s.Cell.Name] = s.Cell
+			p.heard[s.Entry.Name] = s.Entry
 		}
-		p.wishes = append(p.wishes, wish{s.Cell.Name, s.On})
+		p.wishes = append(p.wishes, wish{s.Entry.Name, s.On})
 	}
 }
 
 // wake is the alarm of one machine. It must get somewhere.
-func (p *process) wake(c *Cell) {
+func (p *process) wake(c *Entry) {
 	p.step(c, func(m Machine, now Time, fx *Effects) { m.Wake(now, fx) }, "is woken for %s", c.Name)
 	if p.cells[c.Name] == c && c.Machine.NextAlarm() <= p.now() {
 		p.world.broken("an alarm that is due is still due after Wake: the loop would spin")
@@ -136,7 +136,7 @@ func (p *process) ring() {
 		}
 	}
 	for w := range p.cfg.Waits.Due(wheel.Floor(p.now(), waitTick)) {
-		c := w.Cell
+		c := w.Entry
 		p.step(c, func(m Machine, now Time, fx *Effects) { m.Timeout(now, w, fx) }, "gives up %s: its wait is over", w.By)
 	}
 }
@@ -209,6 +209,6 @@ func (p *process) force(name string) *ack {
 		}
 	}
 	a := &ack{world: p.world}
-	p.step(p.cell(name), func(m Machine, now Time, fx *Effects) { m.Force(now, owner, id, a, fx) }, "forces %s off %s", owner, name)
+	p.step(p.entry(name), func(m Machine, now Time, fx *Effects) { m.Force(now, owner, id, a, fx) }, "forces %s off %s", owner, name)
 	return a
 }

@@ -62,7 +62,7 @@ func (r *simRedis) run(c *Command, uuid string, notAfter int64) scripts.Reply {
 	if r.fault != scripts.None {
 		return faultReply(r.fault)
 	}
-	name, owner, now := c.Cell.Name, ownerOf(uuid, c.ID), r.millis()
+	name, owner, now := c.Entry.Name, ownerOf(uuid, c.ID), r.millis()
 	if c.Owner != "" {
 		owner = c.Owner
 	}

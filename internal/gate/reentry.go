@@ -12,10 +12,10 @@ func (m *Mutex) reenter(now Time, w *Waiter, fx *Effects) bool {
 		m.share(now, w, first)
 		return true
 	}
-	c := m.crowded()
+	c := m.contended()
 	c.growing.add(growth{w: w, lease: w.Lease})
 	if w.Try { // it does not wait for the end of a pause
-		m.t.Renew = min(m.t.Renew, now)
+		m.t.RenewAt = min(m.t.RenewAt, now)
 	}
 	m.pump(now, fx)
 	return true
@@ -31,7 +31,7 @@ func (m *Mutex) holdOf(owner uint64) *Hold {
 // share grants w beside the first hold of its Owner, under the same tenure.
 func (m *Mutex) share(now Time, w *Waiter, first *Hold) {
 	h := w.hold()
-	h.kin, h.Token = first.kin, first.Token // re-entry is not a new owner
+	h.holdCount, h.Token = first.holdCount, first.Token // re-entry is not a new owner
 	m.grant(now, w)
 }
 
@@ -64,23 +64,23 @@ func (m *Mutex) Extend(now Time, h *Hold, lease time.Duration, ack Settler, fx *
 		settle(ack, Outcome{})
 		return
 	}
-	c := m.crowded()
+	c := m.contended()
 	c.growing.add(growth{h: h, lease: lease, since: now, ack: ack})
 	m.pump(now, fx)
 }
 
 // growth is the largest lease that somebody waits for.
 func (m *Mutex) growth() (lease time.Duration, any bool) {
-	if m.crowd == nil {
+	if m.contention == nil {
 		return 0, false
 	}
-	return m.crowd.growing.lease()
+	return m.contention.growing.lease()
 }
 
 // grown settles what a renewal with c's lease has made possible.
 func (m *Mutex) grown(now Time, c *Command) {
-	if m.crowd != nil && len(m.crowd.growing) > 0 {
-		m.crowd.growing.grown(c, &m.t, func(w *Waiter) { m.growInto(now, w) })
+	if m.contention != nil && len(m.contention.growing) > 0 {
+		m.contention.growing.grown(c, &m.t, func(w *Waiter) { m.growInto(now, w) })
 	}
 }
 
@@ -94,7 +94,7 @@ func (m *Mutex) growInto(now Time, w *Waiter) {
 	if w.Watch && !m.t.Watch {
 		m.t.Stretched = m.t.Stretched || m.t.Lease > w.Lease
 		m.t.Watch, m.t.Lease = true, w.Lease
-		m.t.Renew = m.t.Confirmed + w.Lease/3
+		m.t.RenewAt = m.t.Confirmed + w.Lease/3
 	}
 	m.share(now, w, first)
 }
@@ -105,24 +105,24 @@ func (m *Mutex) requeue(now Time, w *Waiter) {
 		m.cfg.Answer(w, Outcome{Why: Taken, TTL: m.ttl(now)})
 		return
 	}
-	m.borrowed().queue.push(w)
+	m.ownWaitState().queue.push(w)
 }
 
 // ungrow forgets a re-entry. False: w waits for no renewal.
 func (m *Mutex) ungrow(w *Waiter) bool {
-	return m.crowd != nil && m.crowd.growing.forget(w)
+	return m.contention != nil && m.contention.growing.forget(w)
 }
 
 // ungrown answers the re-entries that chosen picks and that wait for a renewal.
 func (m *Mutex) ungrown(out Outcome, chosen func(*Waiter) bool) {
-	if m.crowd != nil {
-		m.crowd.growing.turnAway(m.cfg, out, chosen)
+	if m.contention != nil {
+		m.contention.growing.turnAway(m.cfg, out, chosen)
 	}
 }
 
 // abortGrowth ends what waited for a tenure that has ended: re-entries queue like anybody, extensions are lost.
 func (m *Mutex) abortGrowth(now Time) {
-	if m.crowd != nil {
-		m.crowd.growing.abort(func(w *Waiter) { m.requeue(now, w) })
+	if m.contention != nil {
+		m.contention.growing.abort(func(w *Waiter) { m.requeue(now, w) })
 	}
 }

@@ -3,7 +3,7 @@ package gate
 import "github.com/wheellock/wheellock/scripts"
 
 // Rule 25: with Options.Replicas a grant counts only when so many replicas have it, and so does what keeps one
-// alive. Whether they have is asked after the command ran. If they have not, it comes back as Alone: what it gave
+// alive. Whether they have is asked after the command ran. If they have not, it comes back as UnderReplicated: what it gave
 // is given back, and asked for again; what it prolonged ends when it would have ended without it.
 
 // confirming are the operations after which somebody has something that he had not, or has it for longer.
@@ -18,22 +18,22 @@ func (o Op) Confirms() bool { return confirming[o] }
 
 // Unreplicated notes that too few replicas have what c did. A refusal needs none.
 func (c *Command) Unreplicated() {
-	gave := confirming[c.Op] && c.Reply.Taken()
+	gave := confirming[c.Op] && c.Reply.Granted()
 	switch c.Op {
 	case Confirm, Swap, ConfirmRead, ConfirmWrite:
 		gave = c.Reply >= 0
 	case Downgrade:
-		gave = c.Reply >= 0 || c.Reply == scripts.Mute
+		gave = c.Reply >= 0 || c.Reply == scripts.PublishDenied
 	case FairRelease:
 		gave = c.Reply == scripts.Passed
 	}
 	if gave && c.Result == Answered {
-		c.Result = Alone
+		c.Result = UnderReplicated
 	}
 }
 
 // ran reports whether c has run in Redis and Reply is its answer.
-func (c *Command) ran() bool { return c.Result == Answered || c.Result == Alone }
+func (c *Command) ran() bool { return c.Result == Answered || c.Result == UnderReplicated }
 
 // givenInVain gives back what c took if its lease was over when the answer came, or too few replicas have it. A
 // grant that is read after its own deadline is not handed out.
@@ -41,7 +41,7 @@ func (m *Mutex) givenInVain(now Time, c *Command, fx *Effects) bool {
 	switch {
 	case now >= m.t.Deadline:
 		m.giveBack(now, overdue(now, c, c.Lease), fx)
-	case c.Result == Alone:
+	case c.Result == UnderReplicated:
 		m.giveBack(now, Outcome{Why: TooFew}, fx)
 	default:
 		m.tries = 0
@@ -55,14 +55,14 @@ func (m *Mutex) giveBack(now Time, out Outcome, fx *Effects) {
 	pause := m.tries.next(m.t.ID)
 	m.tell(out)
 	if m.queue.head != nil {
-		m.crowd.last.notBefore = now + pause
+		m.contention.last.notBefore = now + pause
 	}
 	ack, _ := m.forced()
 	m.drop(now, ack, fx)
 }
 
 // giveBack is Mutex's. ack is who wanted it freed besides.
-func (r *RW) giveBack(now Time, g *grip, out Outcome, ack Settler) {
+func (r *RW) giveBack(now Time, g *rwLease, out Outcome, ack Settler) {
 	pause := r.asks.next(g.ID)
 	r.tell(out)
 	if r.queue.head != nil {
@@ -71,26 +71,26 @@ func (r *RW) giveBack(now Time, g *grip, out Outcome, ack Settler) {
 	r.drop(now, g, ack)
 }
 
-// loneReader is a writer that has become a reader by a downgrade that too few replicas have: where it is not known
+// underReplicatedReader is a writer that has become a reader by a downgrade that too few replicas have: where it is not known
 // its keys run out when they would have.
-func (r *RW) loneReader(now Time, g *grip, c *Command) {
+func (r *RW) underReplicatedReader(now Time, g *rwLease, c *Command) {
 	g.Deadline = min(g.Deadline, c.Sent+c.Lease-margin(c.Lease))
 	g.follow()
 	r.unrenewed(now, g, c)
 }
 
 // unreplicated is a call that ran, but too few replicas have what it did. What it took goes back.
-func (l *ledger) unreplicated(now Time, c *Command) {
+func (l *sequencer) unreplicated(now Time, c *Command) {
 	l.call = Command{}
 	if l.changes.n > 0 {
 		l.changes.settle(Outcome{Why: TooFew})
 		return
 	}
 	l.inVain(now, Outcome{Why: TooFew})
-	l.rule.giveBack(c)
+	l.kind.giveBack(c)
 }
 
-func (s *Semaphore) giveBack(c *Command) { s.loose += int64(c.Reply) }
+func (s *Semaphore) giveBack(c *Command) { s.unassigned += int64(c.Reply) }
 
 func (m *Permits) giveBack(c *Command) { m.free(&permit{Tenure: Tenure{ID: c.ID}, n: c.N}, nil) }
 

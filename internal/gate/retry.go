@@ -93,7 +93,7 @@ func (l *lastAnswer) noted(out Outcome) *lastAnswer {
 
 // overdue is a grant of a lease that was over when the answer came.
 func overdue(now Time, c *Command, lease time.Duration) Outcome {
-	return Outcome{Why: TooLate, Words: fmt.Sprintf(
+	return Outcome{Why: TooLate, ServerMessage: fmt.Sprintf(
 		"the lease of %v, less a margin of %v, was over when the answer came, %v after it was asked for: ask with a longer lease",
 		lease, margin(lease), (now - c.Sent).Round(100*time.Microsecond))}
 }
@@ -112,7 +112,7 @@ func declined(c *Command, tries *retries) (out Outcome, pause time.Duration) {
 	}
 	pause = tries.next(c.ID)
 	if late {
-		return Outcome{Why: TooLate, Words: fmt.Sprintf("by the clock of Redis it came more than %v after it was sent, and did nothing", LateWindow)}, pause
+		return Outcome{Why: TooLate, ServerMessage: fmt.Sprintf("by the clock of Redis it came more than %v after it was sent, and did nothing", LateWindow)}, pause
 	}
 	return refusal(c), pause
 }
@@ -120,7 +120,7 @@ func declined(c *Command, tries *retries) (out Outcome, pause time.Duration) {
 // refusal is a no of the server: by a script's fault, or in its own words.
 func refusal(c *Command) Outcome {
 	fault := c.Reply.Fault()
-	out := Outcome{Why: Refused, Fault: fault, Words: c.Words, Passes: c.Result == Again || fault.Passing()}
+	out := Outcome{Why: Refused, Fault: fault, ServerMessage: c.ServerMessage, Passes: c.Result == Again || fault.Passing()}
 	if _, foreign := fault.Foreign(); foreign {
 		out.Why = Foreign
 	}
@@ -158,7 +158,7 @@ func unrenewed(c *Command) Outcome {
 		return Outcome{Why: Down}
 	case Unknown:
 		return Outcome{Why: Doubtful}
-	case Alone:
+	case UnderReplicated:
 		return Outcome{Why: TooFew}
 	}
 	return refusal(c)

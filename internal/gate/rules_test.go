@@ -82,14 +82,14 @@ func (w *world) checkToken(c *caller) {
 // release is asked for.
 func (p *process) checkCommand(c *Command) {
 	for _, other := range p.outbox {
-		if other.Cell == c.Cell {
+		if other.Entry == c.Entry {
 			p.world.broken(fmt.Sprintf("%v %d while %v %d is in flight", c.Op, c.ID, other.Op, other.ID))
 		}
 	}
 	if c.Owner != "" && c.ID == 0 {
 		return // a stranger's, to be freed by force
 	}
-	if c.Op != breeds[p.world.kind].release {
+	if c.Op != traitsByKind[p.world.kind].release {
 		if p.buried[c.ID] || c.Next != 0 && p.buried[c.Next] {
 			p.world.broken(fmt.Sprintf("%v %d: its release was sent before", c.Op, c.ID))
 		}
@@ -107,11 +107,11 @@ func (p *process) checkCommand(c *Command) {
 }
 
 // checkMachine: a machine that owes anything will be woken or answered.
-func (p *process) checkMachine(c *Cell) {
+func (p *process) checkMachine(c *Entry) {
 	m := c.Machine.(*Mutex)
 	inFlight := false
 	for _, sent := range p.outbox {
-		inFlight = inFlight || sent.Cell == c
+		inFlight = inFlight || sent.Entry == c
 	}
 	if inFlight != (m.flight != None) {
 		p.world.broken(fmt.Sprintf("%s: flight is %v, in flight: %v", p.uuid, m.flight, inFlight))
@@ -140,8 +140,8 @@ func (p *process) checkMachine(c *Cell) {
 	if m.queue.tail != last || n != m.queue.n || owned != m.queue.owned || tries != m.queue.tries {
 		p.world.broken(fmt.Sprintf("%s: the queue has %d waiters and counts %d", p.uuid, n, m.queue.n))
 	}
-	if some := m.queue.head != nil || m.ack != nil; some != (m.callers != &nobody) || nobody != (callers{}) {
-		p.world.broken(fmt.Sprintf("%s: somebody waits: %v; borrowed %+v, nobody is %+v", p.uuid, some, m.callers, nobody))
+	if some := m.queue.head != nil || m.ack != nil; some != (m.waitState != &noWaiters) || noWaiters != (waitState{}) {
+		p.world.broken(fmt.Sprintf("%s: somebody waits: %v; borrowed %+v, nobody is %+v", p.uuid, some, m.waitState, noWaiters))
 	}
 }
 
@@ -153,7 +153,7 @@ func (p *process) checkKey(name string) {
 	}
 	id, _ := strconv.ParseUint(digits, 10, 64)
 	for _, sent := range p.outbox {
-		if sent.Cell.Name == name && (sent.ID == id || sent.Next == id) {
+		if sent.Entry.Name == name && (sent.ID == id || sent.Next == id) {
 			return
 		}
 	}
@@ -162,7 +162,7 @@ func (p *process) checkKey(name string) {
 		p.world.broken(fmt.Sprintf("%s has forgotten %s, which it holds in Redis under %d", p.uuid, name, id))
 	}
 	m := c.Machine.(*Mutex)
-	if m.t.phase != free && m.t.ID == id || m.crowd != nil && slices.ContainsFunc(m.crowd.ghosts, func(g ghost) bool { return g.id == id }) {
+	if m.t.phase != free && m.t.ID == id || m.contention != nil && slices.ContainsFunc(m.contention.orphans, func(g orphan) bool { return g.id == id }) {
 		return
 	}
 	p.world.broken(fmt.Sprintf("%s does not know that it holds %s in Redis under %d", p.uuid, name, id))
@@ -174,10 +174,10 @@ func (p *process) checkWaiters() {
 		if c.answered || c.gone {
 			continue
 		}
-		m := c.waiter.Cell.Machine.(*Mutex)
+		m := c.waiter.Entry.Machine.(*Mutex)
 		known := c.waiter.queued
-		if m.crowd != nil {
-			for _, g := range m.crowd.growing {
+		if m.contention != nil {
+			for _, g := range m.contention.growing {
 				known = known || g.w == c.waiter
 			}
 		}

@@ -14,26 +14,26 @@ import "time"
 // Here, requests are served in the order of arrival. Readers who follow each other enter together. A reader that
 // comes while a writer waits, waits behind it; only who reads or writes already, by its Owner, is let in at once.
 type RW struct {
-	Cell
+	Entry
 	cfg *Config
-	listener
+	subscription
 	yielding
-	ghosts ghosts
-	queue  Queue
-	owners map[uint64]*presence // Owners with living holds
-	grips  []*grip              // tenures, the newest last: of readers, or of one writer
-	flying *grip                // whom the command in flight is about; nil: a ghost
-	askAt  Time                 // when the next acquire may leave
-	theirs otherLease           // of the owner that refused us
-	last   *lastAnswer          // about those who wait
+	orphans  orphans
+	queue    Queue
+	owners   map[uint64]*ownerHolds // Owners with living holds
+	leases   []*rwLease             // tenures, the newest last: of readers, or of one writer
+	inFlight *rwLease               // whom the command in flight is about; nil: an orphan
+	askAt    Time                   // when the next acquire may leave
+	theirs   otherLease             // of the owner that refused us
+	last     *lastAnswer            // about those who wait
 
-	courteous bool    // it, asking for readers, is for nothing if others listen
-	asks      retries // for the head of the queue, in vain
-	suspected bool    // the tenures were suspected after the command in flight was asked for
+	yieldsToWriters bool    // it, asking for readers, is for nothing if others listen
+	asks            retries // for the head of the queue, in vain
+	suspected       bool    // the tenures were suspected after the command in flight was asked for
 }
 
-// grip is a tenure of a read-write lock, from the question for it until it is freed.
-type grip struct {
+// rwLease is a tenure of a read-write lock, from the question for it until it is freed.
+type rwLease struct {
 	tenancy
 	growing growths
 	ack     Settler // the Unlock that waits for the release or the downgrade
@@ -52,11 +52,13 @@ const maxShares = 2
 func newRW() Machine { return &RW{} }
 
 func (r *RW) reset(cfg *Config) {
-	*r = RW{Cell: r.Cell, cfg: cfg, listener: newListener(cfg)}
+	*r = RW{Entry: r.Entry, cfg: cfg, subscription: newSubscription(cfg)}
 }
 
 // lowering reports whether the writes have ended and reads of the same Owner are left: a downgrade is due.
-func (g *grip) lowering() bool { return g.phase == ours && g.write && g.writes == 0 && g.holds != nil }
+func (g *rwLease) lowering() bool {
+	return g.phase == ours && g.write && g.writes == 0 && g.holds != nil
+}
 
 // Ask is a caller that wants in.
 func (r *RW) Ask(now Time, w *Waiter, fx *Effects) {
@@ -67,7 +69,7 @@ func (r *RW) Ask(now Time, w *Waiter, fx *Effects) {
 	case w.Try && r.shut(w.Write): // rule 10
 		r.cfg.Answer(w, Outcome{Why: Taken, TTL: r.ttl(now)})
 	default:
-		if w.Try || len(r.grips) == 0 && r.queue.lasting() == 0 { // no pause is kept that nobody is in, and no TryLock keeps one
+		if w.Try || len(r.leases) == 0 && r.queue.lasting() == 0 { // no pause is kept that nobody is in, and no TryLock keeps one
 			r.hurry(now)
 		}
 		r.queue.push(w)
@@ -80,7 +82,7 @@ func (r *RW) shut(write bool) bool {
 	if write && r.queue.lasting() > 0 || !write && r.queue.writers > 0 {
 		return true
 	}
-	for _, g := range r.grips {
+	for _, g := range r.leases {
 		if g.holds != nil && (write || g.write) {
 			return true
 		}
@@ -107,7 +109,7 @@ func (r *RW) endWait(now Time, w *Waiter, why Why, fx *Effects) {
 func (r *RW) forget(w *Waiter) bool {
 	waited := w.queued
 	r.queue.remove(w)
-	for _, g := range r.grips {
+	for _, g := range r.leases {
 		waited = g.growing.forget(w) || waited
 	}
 	return waited
@@ -123,8 +125,8 @@ func (r *RW) lastOutcome(now Time) Outcome {
 
 // Answer is the command in flight coming back.
 func (r *RW) Answer(now Time, c *Command, fx *Effects) {
-	g := r.flying
-	r.flight, r.flying = None, nil
+	g := r.inFlight
+	r.flight, r.inFlight = None, nil
 	if g != nil {
 		g.prolonged(now, c) // first: what is lost in this moment is released for as long as its key may stand
 	}
@@ -132,7 +134,7 @@ func (r *RW) Answer(now Time, c *Command, fx *Effects) {
 	switch {
 	case g == nil:
 		r.hear(c)
-		r.ghosts.answered(now, c)
+		r.orphans.answered(now, c)
 	case c.Op == ReleaseRead || c.Op == ReleaseWrite:
 		r.released(now, g, c)
 	case c.Op == Downgrade:
@@ -153,21 +155,21 @@ func (r *RW) Answer(now Time, c *Command, fx *Effects) {
 
 // pump sends the next command of the name, if one is due and none is in flight. Every event ends with it.
 func (r *RW) pump(now Time, fx *Effects) {
-	for _, g := range r.grips {
+	for _, g := range r.leases {
 		if g.phase == ours && g.holds == nil {
 			r.decide(now, g, fx)
 		}
 	}
 	r.thin(now, r.queue.head != nil)
-	if r.flight != None || r.renew(now, fx) || r.free(now, fx) || r.exorcise(now, fx) {
+	if r.flight != None || r.renew(now, fx) || r.free(now, fx) || r.releaseOrphan(now, fx) {
 		return
 	}
 	r.ask(now, fx)
 }
 
-func (r *RW) send(c Command, g *grip, fx *Effects) {
-	c.Cell, c.Epoch = &r.Cell, r.cfg.Epoch
-	r.flight, r.flying, r.suspected = c.Op, g, false
+func (r *RW) send(c Command, g *rwLease, fx *Effects) {
+	c.Entry, c.Epoch = &r.Entry, r.cfg.Epoch
+	r.flight, r.inFlight, r.suspected = c.Op, g, false
 	if c.Op == ReleaseRead || c.Op == ReleaseWrite || c.Op == Downgrade {
 		r.publishing()
 	}
@@ -178,10 +180,10 @@ func (r *RW) send(c Command, g *grip, fx *Effects) {
 func (r *RW) Wake(now Time, fx *Effects) {
 	r.tick(now)
 	if now >= Centuries {
-		r.ghosts.settleAll(Outcome{Why: Closed})
+		r.orphans.settleAll(Outcome{Why: Closed})
 	}
 	if r.queue.head == nil {
-		r.expire(now, &r.Cell, fx)
+		r.expire(now, &r.Entry, fx)
 	}
 	r.pump(now, fx)
 }
@@ -189,7 +191,7 @@ func (r *RW) Wake(now Time, fx *Effects) {
 // NextAlarm is the first instant at which time alone changes something.
 func (r *RW) NextAlarm() Time {
 	at := r.linger
-	for _, g := range r.grips {
+	for _, g := range r.leases {
 		if g.phase == ours {
 			at = min(at, g.nextEnd())
 		}
@@ -200,8 +202,8 @@ func (r *RW) NextAlarm() Time {
 	if r.flight != None {
 		return at
 	}
-	at = min(at, r.ghosts.nextAlarm())
-	for _, g := range r.grips {
+	at = min(at, r.orphans.nextAlarm())
+	for _, g := range r.leases {
 		if g.phase == dead || g.lowering() {
 			at = min(at, g.askAt)
 		}
@@ -213,15 +215,15 @@ func (r *RW) NextAlarm() Time {
 	return at
 }
 
-// Idle reports whether the cell can be forgotten.
+// Idle reports whether the entry can be forgotten.
 func (r *RW) Idle() bool {
-	return len(r.grips) == 0 && r.flight == None && r.queue.head == nil && len(r.ghosts) == 0 && r.ear == deaf
+	return len(r.leases) == 0 && r.flight == None && r.queue.head == nil && len(r.orphans) == 0 && r.state == unsubscribed
 }
 
 // ttl is what the local holds' lease has left, or what was last heard of others'.
 func (r *RW) ttl(now Time) time.Duration {
 	at, held := Time(0), false
-	for _, g := range r.grips {
+	for _, g := range r.leases {
 		if g.phase == ours {
 			at, held = max(at, g.Deadline), true
 		}
@@ -238,7 +240,7 @@ func (r *RW) Waiting() int { return int(r.queue.n) }
 // Oldest is when the oldest living hold was granted.
 func (r *RW) Oldest() Time {
 	oldest := Never
-	for _, g := range r.grips {
+	for _, g := range r.leases {
 		oldest = min(oldest, g.oldest())
 	}
 	return oldest

@@ -7,8 +7,8 @@ import (
 )
 
 // asking is the tenure that was asked for and of which nothing is known yet.
-func (r *RW) asking() *grip {
-	for _, g := range r.grips {
+func (r *RW) asking() *rwLease {
+	for _, g := range r.leases {
 		if g.phase == asked {
 			return g
 		}
@@ -23,7 +23,7 @@ func (r *RW) mayAsk() bool {
 	if w == nil {
 		return false
 	}
-	for _, g := range r.grips {
+	for _, g := range r.leases {
 		if w.Write || g.write || g.phase != ours {
 			return false
 		}
@@ -46,21 +46,21 @@ func (r *RW) ask(now Time, fx *Effects) {
 	r.again = false
 	r.cfg.Stats.Attempts.Inc()
 	w := r.queue.head
-	if len(r.grips) == maxShares {
-		g := r.grips[maxShares-1]
-		r.courteous = r.courtesy(now, w)
-		r.send(Command{Op: ConfirmRead, ID: g.ID, Lease: max(r.need(), g.rest(now))}, g, fx)
+	if len(r.leases) == maxShares {
+		g := r.leases[maxShares-1]
+		r.yieldsToWriters = r.mayYield(now, w)
+		r.send(Command{Op: ConfirmRead, ID: g.ID, Lease: max(r.need(), g.remainingLease(now))}, g, fx)
 		return
 	}
-	r.courteous = len(r.grips) > 0 && r.courtesy(now, w)
+	r.yieldsToWriters = len(r.leases) > 0 && r.mayYield(now, w)
 	r.cfg.LastID++
-	g := &grip{writer: w.Write, write: w.Write}
+	g := &rwLease{writer: w.Write, write: w.Write}
 	g.phase = asked
 	g.Tenure = Tenure{ID: r.cfg.LastID, Lease: w.Lease, Watch: w.Watch}
 	if !w.Watch && !w.Write {
 		g.Lease = r.need()
 	}
-	r.grips = append(r.grips, g)
+	r.leases = append(r.leases, g)
 	r.question(g, fx)
 }
 
@@ -76,28 +76,28 @@ func (r *RW) need() time.Duration {
 	return lease
 }
 
-// ownEars is how many of the channel's subscribers we are ourselves.
-func (r *RW) ownEars() int64 {
-	if r.ear == listening || r.ear == turning {
+// ownSubscriptions is how many of the channel's subscribers we are ourselves.
+func (r *RW) ownSubscriptions() int64 {
+	if r.state == subscribed || r.state == subscribing {
 		return 1
 	}
 	return 0
 }
 
 // question sends the acquire of g.
-func (r *RW) question(g *grip, fx *Effects) {
+func (r *RW) question(g *rwLease, fx *Effects) {
 	c := Command{Op: AcquireRead, ID: g.ID, Lease: g.Lease, N: -1}
 	if g.write {
 		c.Op = AcquireWrite
-	} else if r.courteous {
-		c.N = r.ownEars()
+	} else if r.yieldsToWriters {
+		c.N = r.ownSubscriptions()
 	}
 	r.send(c, g, fx)
 }
 
 // reask repeats an acquire of which an answer was lost, under the same owner id: asking twice is harmless. If
 // nobody wants it any more, what it may have taken is released.
-func (r *RW) reask(now Time, g *grip, fx *Effects) {
+func (r *RW) reask(now Time, g *rwLease, fx *Effects) {
 	w := r.queue.head
 	if w == nil || w.Write != g.write {
 		g.Deadline = 0
@@ -108,15 +108,15 @@ func (r *RW) reask(now Time, g *grip, fx *Effects) {
 		return
 	}
 	g.Lease, g.Watch = max(g.Lease, w.Lease), w.Watch && w.Lease >= g.Lease
-	r.again, r.courteous = false, false
+	r.again, r.yieldsToWriters = false, false
 	r.cfg.Stats.Attempts.Inc()
 	r.question(g, fx)
 }
 
 // acquired is the answer to an acquire.
-func (r *RW) acquired(now Time, g *grip, c *Command, fx *Effects) {
+func (r *RW) acquired(now Time, g *rwLease, c *Command, fx *Effects) {
 	switch ttl, held := c.Reply.Held(); {
-	case c.ran() && c.Reply.Taken():
+	case c.ran() && c.Reply.Granted():
 		g.phase, g.Deadline, r.again = ours, 0, false
 		r.confirm(now, g, c)
 		r.settleYield(true, now)
@@ -127,10 +127,10 @@ func (r *RW) acquired(now Time, g *grip, c *Command, fx *Effects) {
 		r.inVain(now, c, Outcome{Why: Doubtful})
 	case c.Result == Answered && held:
 		r.remove(g)
-		r.haunt(g, c.Sent)
+		r.trackOrphan(g, c.Sent)
 		r.refused(now, c.Sent, ttl, g.ID, fx)
-		if r.courteous { // else another owner has the name, whatever we take our readers for
-			r.letPass(now)
+		if r.yieldsToWriters { // else another owner has the name, whatever we take our readers for
+			r.letWritersPass(now)
 		}
 	default:
 		if g.Unsure == 0 { // else an earlier one may have taken the lock: the same owner asks again, or releases
@@ -141,22 +141,22 @@ func (r *RW) acquired(now Time, g *grip, c *Command, fx *Effects) {
 }
 
 // begun is a tenure that has just been granted.
-func (r *RW) begun(now Time, g *grip, c *Command) {
-	ghost, forced := r.ghosts.take(g.ID)
+func (r *RW) begun(now Time, g *rwLease, c *Command) {
+	orphan, forced := r.orphans.take(g.ID)
 	switch {
 	case now >= g.Deadline: // a grant read after its own deadline is not handed out
-		r.giveBack(now, g, overdue(now, c, g.counted(c.Lease, r.cfg)), ghost.ack)
-	case c.Result == Alone:
-		r.giveBack(now, g, Outcome{Why: TooFew}, ghost.ack)
+		r.giveBack(now, g, overdue(now, c, g.counted(c.Lease, r.cfg)), orphan.ack)
+	case c.Result == UnderReplicated:
+		r.giveBack(now, g, Outcome{Why: TooFew}, orphan.ack)
 	case forced: // it was to be freed by force before the answer came that it is ours
-		r.drop(now, g, ghost.ack)
+		r.drop(now, g, orphan.ack)
 	default:
 		r.found(now, true)
 		r.asks = 0
 		if r.last != nil {
 			r.last = r.last.noted(Outcome{Why: Taken})
 		}
-		r.stint, r.outside, g.joinBy = now, 0, c.Sent+r.cfg.HandoffTime
+		r.streak, r.outside, g.joinBy = now, 0, c.Sent+r.cfg.HandoffTime
 		r.admit(now, g, c)
 	}
 }
@@ -176,14 +176,14 @@ func (r *RW) refused(now, sent Time, ttl time.Duration, seed uint64, fx *Effects
 	if r.again && now < r.heedAt {
 		r.again, r.askAt = false, min(r.askAt, r.heedAt)
 	}
-	r.want(&r.Cell, scripts.RWChannel, fx)
+	r.want(&r.Entry, scripts.RWChannel, fx)
 }
 
 // confirmed is the answer to a confirmation: of a writer's tenure that nobody holds, or of one that readers want to join.
-func (r *RW) confirmed(now Time, g *grip, c *Command, fx *Effects) {
+func (r *RW) confirmed(now Time, g *rwLease, c *Command, fx *Effects) {
 	switch {
 	case c.Result == Answered && c.Reply >= 0:
-		r.outside = max(int32(c.Reply)-int32(r.ownEars()), 0)
+		r.outside = max(int32(c.Reply)-int32(r.ownSubscriptions()), 0)
 		r.tries = 0
 		age := g.Confirmed
 		r.confirm(now, g, c)
@@ -192,9 +192,9 @@ func (r *RW) confirmed(now Time, g *grip, c *Command, fx *Effects) {
 		case g.write && r.outside > 0 && now >= r.yieldFree:
 			g.Confirmed = age // others wait: this tenure is not handed on for longer
 		case g.write:
-		case r.courteous && r.outside > 0:
+		case r.yieldsToWriters && r.outside > 0:
 			r.refused(now, c.Sent, g.Deadline-now, g.ID, fx)
-			r.letPass(now)
+			r.letWritersPass(now)
 		default:
 			r.asks = 0
 			g.joinBy = c.Sent + r.cfg.HandoffTime
@@ -210,7 +210,7 @@ func (r *RW) confirmed(now Time, g *grip, c *Command, fx *Effects) {
 		case g.write:
 		case c.Result == Unknown:
 			r.inVain(now, c, Outcome{Why: Doubtful})
-		case c.Result == Alone:
+		case c.Result == UnderReplicated:
 			r.inVain(now, c, Outcome{Why: TooFew})
 		default:
 			r.declined(now, c)
@@ -220,16 +220,16 @@ func (r *RW) confirmed(now Time, g *grip, c *Command, fx *Effects) {
 
 // Subscribed is the subscription being confirmed (again, after a reconnect), or refused.
 func (r *RW) Subscribed(now Time, refusal string, fx *Effects) {
-	if r.ear == deaf { // it was given up meanwhile
+	if r.state == unsubscribed { // it was given up meanwhile
 		return
 	}
 	if refusal != "" {
-		if r.ear == turning {
-			r.queue.turnAway(r.cfg, Outcome{Why: Refused, Words: refusal}, everyone)
+		if r.state == subscribing {
+			r.queue.turnAway(r.cfg, Outcome{Why: Refused, ServerMessage: refusal}, everyone)
 		}
-		r.ear = barred
+		r.state = subscribeDenied
 	} else {
-		r.listener.confirm()
+		r.subscription.confirm()
 		r.again = r.queue.head != nil // what was published before is lost: whoever waits asks again
 	}
 	r.pump(now, fx)
@@ -242,7 +242,7 @@ func (r *RW) Message(now Time, news News, fx *Effects) {
 	}
 	r.tick(now)
 	r.settleYield(false, now) // somebody had it, to free it
-	if len(r.grips) > 0 {
+	if len(r.leases) > 0 {
 		r.found(now, false)
 	}
 	switch {
@@ -277,9 +277,9 @@ func (r *RW) suspect(now Time) { r.suspectAt(now, now) }
 func (r *RW) suspectAt(now, at Time) {
 	r.suspected = r.flight != None
 	at = max(now, at)
-	for _, g := range r.grips {
+	for _, g := range r.leases {
 		if g.phase == ours {
-			g.Doubt, g.Renew, g.askAt = true, min(g.Renew, at), min(g.askAt, at)
+			g.Doubt, g.RenewAt, g.askAt = true, min(g.RenewAt, at), min(g.askAt, at)
 		}
 	}
 }
@@ -289,8 +289,8 @@ func (r *RW) LinkUp(now Time, fx *Effects) {
 	r.tick(now)
 	r.hurry(now)
 	r.tries, r.asks = 0, 0
-	r.ghosts.hurry(now)
-	for _, g := range r.grips {
+	r.orphans.hurry(now)
+	for _, g := range r.leases {
 		g.askAt = min(g.askAt, now)
 	}
 	r.again = r.queue.head != nil

@@ -8,7 +8,7 @@ import (
 // Unlock ends a hold. The end of a writer's last write, while it reads too, waits for the downgrade.
 func (r *RW) Unlock(now Time, h *Hold, ack Settler, fx *Effects) {
 	r.tick(now)
-	g := r.gripOf(h)
+	g := r.leaseOf(h)
 	if g == nil {
 		settle(ack, Outcome{Why: h.why})
 		r.pump(now, fx)
@@ -35,7 +35,7 @@ func (r *RW) Unlock(now Time, h *Hold, ack Settler, fx *Effects) {
 }
 
 // owe has ack hear of the next answer about g, besides whom it is owed to already.
-func (g *grip) owe(ack Settler) {
+func (g *rwLease) owe(ack Settler) {
 	if g.ack != nil && ack != nil {
 		ack = both{g.ack, ack}
 	}
@@ -52,14 +52,14 @@ func (b both) Settle(out Outcome) bool {
 	return b[1].Settle(out)
 }
 
-func (g *grip) acknowledge(out Outcome) {
+func (g *rwLease) acknowledge(out Outcome) {
 	settle(g.ack, out)
 	g.ack = nil
 }
 
 // decide says what becomes of a tenure that nobody holds. A writer's goes to the next waiter if that is a writer
 // too, at once if it is fresh, or after one script confirmed it; else it is freed.
-func (r *RW) decide(now Time, g *grip, fx *Effects) {
+func (r *RW) decide(now Time, g *rwLease, fx *Effects) {
 	for w := r.queue.head; w != nil && r.fresh(now, g, w); w = r.queue.head {
 		r.queue.remove(w)
 		if r.grant(now, w, g) {
@@ -78,13 +78,13 @@ func (r *RW) decide(now Time, g *grip, fx *Effects) {
 }
 
 // fresh is rule 8, and rules 1 and 20 for w: the tenure may be handed to w without asking Redis.
-func (r *RW) fresh(now Time, g *grip, w *Waiter) bool {
+func (r *RW) fresh(now Time, g *rwLease, w *Waiter) bool {
 	return g.write && !g.torn && w.Write && w.fits(&g.Tenure) && now < g.Deadline && now-g.Confirmed < r.cfg.HandoffTime && !g.Doubt && g.Epoch == r.cfg.Epoch
 }
 
 // tick ends what time has ended. Every event that may grant something calls it first.
 func (r *RW) tick(now Time) {
-	for _, g := range r.grips {
+	for _, g := range r.leases {
 		if g.ack != nil && now >= g.Deadline {
 			g.acknowledge(Outcome{Why: Doubtful}) // Unlock never blocks past the deadline
 		}
@@ -105,14 +105,14 @@ func (r *RW) tick(now Time) {
 }
 
 // lose ends all holds of a tenure and frees it. Their contexts end before the release is sent (rule 3).
-func (r *RW) lose(now Time, g *grip, why Why) {
+func (r *RW) lose(now Time, g *rwLease, why Why) {
 	g.endAll(r.cfg.Stats, why)
 	r.ended(g)
 	r.drop(now, g, nil)
 }
 
 // drop frees a tenure of which no hold is left. ack waits for the answer.
-func (r *RW) drop(now Time, g *grip, ack Settler) {
+func (r *RW) drop(now Time, g *rwLease, ack Settler) {
 	g.owe(ack)
 	g.phase, g.askAt = dead, now
 	g.growing.abort(func(w *Waiter) { r.requeue(now, w) })
@@ -130,14 +130,14 @@ func (r *RW) requeue(now Time, w *Waiter) {
 }
 
 // gone is a tenure that is not in Redis any more, as Redis says in answer to c.
-func (r *RW) gone(now Time, g *grip, c *Command) {
+func (r *RW) gone(now Time, g *rwLease, c *Command) {
 	g.endAll(r.cfg.Stats, Lost)
 	r.ended(g)
 	g.acknowledge(Outcome{Why: Lost})
 	r.remove(g)
 	g.growing.abort(func(w *Waiter) { r.requeue(now, w) })
 	r.askAt = now
-	r.haunt(g, c.Sent)
+	r.trackOrphan(g, c.Sent)
 }
 
 // Force frees an owner. When that is a tenure of ours, its holds end first; when it is one that was granted in
@@ -145,14 +145,14 @@ func (r *RW) gone(now Time, g *grip, c *Command) {
 func (r *RW) Force(now Time, owner string, id uint64, ack Settler, fx *Effects) {
 	r.tick(now)
 	write := strings.HasSuffix(owner, WriterSuffix)
-	i := slices.IndexFunc(r.grips, func(g *grip) bool { return id != 0 && g.ID == id && g.phase == ours && g.write == write })
+	i := slices.IndexFunc(r.leases, func(g *rwLease) bool { return id != 0 && g.ID == id && g.phase == ours && g.write == write })
 	if i >= 0 {
-		g := r.grips[i]
+		g := r.leases[i]
 		g.endAll(r.cfg.Stats, Lost)
 		r.ended(g)
 		r.drop(now, g, ack)
 	} else {
-		r.ghosts.add(ghost{owner: owner, id: id, op: releaseOf(write), at: now, ack: ack})
+		r.orphans.add(orphan{owner: owner, id: id, op: releaseOf(write), at: now, ack: ack})
 	}
 	r.pump(now, fx)
 }
@@ -160,7 +160,7 @@ func (r *RW) Force(now Time, owner string, id uint64, ack Settler, fx *Effects) 
 // Drain turns everybody away who waits; holds go on, and can be extended.
 func (r *RW) Drain(now Time, fx *Effects) {
 	r.queue.turnAway(r.cfg, Outcome{Why: Closed}, everyone)
-	for _, g := range r.grips {
+	for _, g := range r.leases {
 		g.growing.turnAway(r.cfg, Outcome{Why: Closed}, everyone)
 	}
 	r.pump(now, fx)
@@ -169,8 +169,8 @@ func (r *RW) Drain(now Time, fx *Effects) {
 // Close turns everybody away, ends all holds and frees everything.
 func (r *RW) Close(now Time, fx *Effects) {
 	r.Drain(now, fx)
-	r.listener.close()
-	for _, g := range r.grips {
+	r.subscription.close()
+	for _, g := range r.leases {
 		if g.phase == ours {
 			r.lose(now, g, Closed)
 		}

@@ -2,26 +2,26 @@ package gate
 
 import "slices"
 
-// presence is the living holds of one Owner.
-type presence struct{ reads, writes kin }
+// ownerHolds is the living holds of one Owner.
+type ownerHolds struct{ reads, writes holdCount }
 
-func (p *presence) of(write bool) *kin {
+func (p *ownerHolds) of(write bool) *holdCount {
 	if write {
 		return &p.writes
 	}
 	return &p.reads
 }
 
-// kin is that of an Owner's next hold.
-func (r *RW) kin(owner uint64, write bool) *kin {
+// holdCount is that of an Owner's next hold.
+func (r *RW) holdCount(owner uint64, write bool) *holdCount {
 	if owner == 0 {
 		return nil
 	}
 	p := r.owners[owner]
 	if p == nil {
-		p = &presence{reads: kin{owner: owner}, writes: kin{owner: owner}}
+		p = &ownerHolds{reads: holdCount{owner: owner}, writes: holdCount{owner: owner}}
 		if r.owners == nil {
-			r.owners = make(map[uint64]*presence)
+			r.owners = make(map[uint64]*ownerHolds)
 		}
 		r.owners[owner] = p
 	}
@@ -36,7 +36,7 @@ func (r *RW) left(owner uint64) {
 }
 
 // ended counts again after holds of g have ended by time or loss.
-func (r *RW) ended(g *grip) {
+func (r *RW) ended(g *rwLease) {
 	for owner := range r.owners {
 		r.left(owner)
 	}
@@ -49,9 +49,9 @@ func (r *RW) ended(g *grip) {
 }
 
 // grant makes w a holder. False: its caller had gone. Either way w is not the loop's any more.
-func (r *RW) grant(now Time, w *Waiter, g *grip) bool {
+func (r *RW) grant(now Time, w *Waiter, g *rwLease) bool {
 	h, owner := w.hold(), w.Owner
-	h.kin = r.kin(owner, w.Write)
+	h.holdCount = r.holdCount(owner, w.Write)
 	h.begin(now, w, &g.Tenure, r.cfg)
 	if !w.Watch { // which may be later than the deadline as it is now
 		h.until = min(now+w.Lease-margin(w.Lease), g.extent)
@@ -77,7 +77,7 @@ func (r *RW) grant(now Time, w *Waiter, g *grip) bool {
 
 // join lets a reader in beside those who read already, without asking Redis. True: w is settled.
 func (r *RW) join(now Time, w *Waiter) bool {
-	for _, g := range r.grips {
+	for _, g := range r.leases {
 		if g.joinable(now, r.cfg) && g.lasts(now, w) {
 			if r.grant(now, w, g) {
 				r.cfg.Stats.Handoffs.Inc()
@@ -91,12 +91,12 @@ func (r *RW) join(now Time, w *Waiter) bool {
 
 // joinable is rule 8 for readers: they may join for a while after the tenure was taken. A renewal adds nothing:
 // an outside writer must get its turn.
-func (g *grip) joinable(now Time, cfg *Config) bool {
+func (g *rwLease) joinable(now Time, cfg *Config) bool {
 	return g.phase == ours && !g.write && now < g.joinBy && now < g.Deadline && !g.Doubt && g.Epoch == cfg.Epoch
 }
 
 // lasts reports whether the tenure lasts as long as w needs it.
-func (g *grip) lasts(now Time, w *Waiter) bool {
+func (g *rwLease) lasts(now Time, w *Waiter) bool {
 	if w.Watch {
 		return g.Watch && w.Lease <= g.Lease
 	}
@@ -106,12 +106,12 @@ func (g *grip) lasts(now Time, w *Waiter) bool {
 // enter lets in the readers at the head of the queue who may join: a writer before them has gone.
 func (r *RW) enter(now Time) {
 	for w := r.queue.head; w != nil && !w.Write; w = r.queue.head {
-		i := slices.IndexFunc(r.grips, func(g *grip) bool { return g.joinable(now, r.cfg) && g.lasts(now, w) })
+		i := slices.IndexFunc(r.leases, func(g *rwLease) bool { return g.joinable(now, r.cfg) && g.lasts(now, w) })
 		if i < 0 {
 			break
 		}
 		r.queue.remove(w)
-		if r.grant(now, w, r.grips[i]) {
+		if r.grant(now, w, r.leases[i]) {
 			r.cfg.Stats.Handoffs.Inc()
 		}
 	}
@@ -120,11 +120,11 @@ func (r *RW) enter(now Time) {
 
 // admit lets in those for whom g was asked for with this lease, straight from the answer: one writer, or the
 // readers at the head of the queue.
-func (r *RW) admit(now Time, g *grip, c *Command) {
+func (r *RW) admit(now Time, g *rwLease, c *Command) {
 	for w := r.queue.head; w != nil && w.Write == g.write && g.covers(w, c); w = r.queue.head {
 		if w.Watch && !g.Watch {
 			g.Watch, g.Lease = true, w.Lease
-			g.Renew = c.Sent + w.Lease/3
+			g.RenewAt = c.Sent + w.Lease/3
 		}
 		r.queue.remove(w)
 		if r.grant(now, w, g) && g.write {
@@ -134,7 +134,7 @@ func (r *RW) admit(now Time, g *grip, c *Command) {
 	r.readmit(now)
 }
 
-func (g *grip) covers(w *Waiter, c *Command) bool {
+func (g *rwLease) covers(w *Waiter, c *Command) bool {
 	if g.write {
 		return w.Watch == g.Watch && w.Lease == g.Lease
 	}
@@ -171,7 +171,7 @@ func (r *RW) reenter(now Time, w *Waiter) bool {
 		r.cfg.Answer(w, Outcome{Why: Deadlock})
 		return true
 	}
-	for _, g := range r.grips {
+	for _, g := range r.leases {
 		if g.phase != ours || g.write && !g.lowering() && p.writes.count() == 0 {
 			continue
 		}
@@ -182,7 +182,7 @@ func (r *RW) reenter(now Time, w *Waiter) bool {
 		if p.writes.count() > 0 {
 			g.growing.add(growth{w: w, lease: w.Lease})
 			if w.Try { // it does not wait for the end of a pause
-				g.Renew = min(g.Renew, now)
+				g.RenewAt = min(g.RenewAt, now)
 			}
 			return true
 		}
@@ -195,7 +195,7 @@ func (r *RW) reenter(now Time, w *Waiter) bool {
 }
 
 // growInto grants a re-entry after the renewal it waited for, or queues it when its Owner writes no more.
-func (r *RW) growInto(now Time, g *grip, w *Waiter) {
+func (r *RW) growInto(now Time, g *rwLease, w *Waiter) {
 	if p := r.owners[w.Owner]; p == nil || p.writes.count() == 0 {
 		r.requeue(now, w)
 		return
@@ -203,7 +203,7 @@ func (r *RW) growInto(now Time, g *grip, w *Waiter) {
 	if w.Watch && !g.Watch {
 		g.Watch, g.Lease = true, w.Lease
 		g.Stretched = true
-		g.Renew = g.Confirmed + w.Lease/3
+		g.RenewAt = g.Confirmed + w.Lease/3
 	}
 	r.grant(now, w, g)
 }
@@ -211,7 +211,7 @@ func (r *RW) growInto(now Time, g *grip, w *Waiter) {
 // Extend prolongs a hold with a fixed lease to now + lease; never shorter.
 func (r *RW) Extend(now Time, h *Hold, lease Time, ack Settler, fx *Effects) {
 	r.tick(now)
-	g := r.gripOf(h)
+	g := r.leaseOf(h)
 	switch until := now + lease - margin(lease); {
 	case g == nil:
 		settle(ack, Outcome{Why: h.why})
@@ -225,14 +225,14 @@ func (r *RW) Extend(now Time, h *Hold, lease Time, ack Settler, fx *Effects) {
 	r.pump(now, fx)
 }
 
-// gripOf is the tenure of a living hold; nil: it has ended.
-func (r *RW) gripOf(h *Hold) *grip {
+// leaseOf is the tenure of a living hold; nil: it has ended.
+func (r *RW) leaseOf(h *Hold) *rwLease {
 	if !h.alive {
 		return nil
 	}
-	i := slices.IndexFunc(r.grips, func(g *grip) bool { return g.phase == ours && g.ID == h.Tenure })
+	i := slices.IndexFunc(r.leases, func(g *rwLease) bool { return g.phase == ours && g.ID == h.Tenure })
 	if i < 0 {
 		return nil
 	}
-	return r.grips[i]
+	return r.leases[i]
 }

@@ -8,7 +8,7 @@ import (
 
 // free sends the release that is due, and forgets what has run out.
 func (r *RW) free(now Time, fx *Effects) bool {
-	for _, g := range slices.Clone(r.grips) {
+	for _, g := range slices.Clone(r.leases) {
 		if g.phase != dead || now < g.askAt {
 			continue
 		}
@@ -32,13 +32,13 @@ func releaseOf(write bool) Op {
 }
 
 // released is the answer to the release of a tenure.
-func (r *RW) released(now Time, g *grip, c *Command) {
+func (r *RW) released(now Time, g *rwLease, c *Command) {
 	heard := r.hear(c)
 	switch {
-	case c.Result == Answered && (c.Reply >= 0 || c.Reply == scripts.Mute):
+	case c.Result == Answered && (c.Reply >= 0 || c.Reply == scripts.PublishDenied):
 		g.acknowledge(Outcome{})
 		r.remove(g)
-		r.haunt(g, c.Sent)
+		r.trackOrphan(g, c.Sent)
 		r.askAt = now
 		if r.queue.head != nil {
 			r.askAt += r.pause(now, heard, r.cfg)
@@ -53,7 +53,7 @@ func (r *RW) released(now Time, g *grip, c *Command) {
 		g.acknowledge(out)
 		r.remove(g)
 		r.askAt = now
-		r.haunt(g, c.Sent)
+		r.trackOrphan(g, c.Sent)
 	default:
 		r.unfreed(now, g, c)
 	}
@@ -61,7 +61,7 @@ func (r *RW) released(now Time, g *grip, c *Command) {
 
 // unfreed is a release or a downgrade that proved nothing: it is sent again until the lease has surely run out.
 // Whoever asks only once does not wait for that.
-func (r *RW) unfreed(now Time, g *grip, c *Command) {
+func (r *RW) unfreed(now Time, g *rwLease, c *Command) {
 	out, pause := unfreed(c, &r.tries)
 	g.askAt = now + pause
 	if c.Result == Unknown {
@@ -79,17 +79,17 @@ func (r *RW) unfreed(now Time, g *grip, c *Command) {
 
 // lowered is the answer to a downgrade: the writer is a reader now, beside whom others may read. It may have ended
 // altogether meanwhile; then it is released as what it is.
-func (r *RW) lowered(now Time, g *grip, c *Command) {
+func (r *RW) lowered(now Time, g *rwLease, c *Command) {
 	heard := r.hear(c)
 	switch {
-	case c.ran() && (c.Reply >= 0 || c.Reply == scripts.Mute):
+	case c.ran() && (c.Reply >= 0 || c.Reply == scripts.PublishDenied):
 		g.write, g.torn = false, false
 		if g.phase != ours {
 			return
 		}
 		g.acknowledge(Outcome{})
-		if c.Result == Alone {
-			r.loneReader(now, g, c)
+		if c.Result == UnderReplicated {
+			r.underReplicatedReader(now, g, c)
 			return
 		}
 		g.Deadline = 0 // a reader's may be nearer
@@ -105,17 +105,17 @@ func (r *RW) lowered(now Time, g *grip, c *Command) {
 	}
 }
 
-// haunt remembers a tenure's id if an acquire of it may have arrived after a command, sent then, that found it gone
+// trackOrphan remembers a tenure's id if an acquire of it may have arrived after a command, sent then, that found it gone
 // or freed it: it is released once more when none can (rule 12).
-func (r *RW) haunt(g *grip, sent Time) {
+func (r *RW) trackOrphan(g *rwLease, sent Time) {
 	if g.Unsure > sent {
-		r.ghosts.add(ghost{id: g.ID, op: releaseOf(g.writer), at: g.Unsure, ends: g.Ends})
+		r.orphans.add(orphan{id: g.ID, op: releaseOf(g.writer), at: g.Unsure, ends: g.Ends})
 	}
 }
 
-// exorcise sends the release of a ghost that is due.
-func (r *RW) exorcise(now Time, fx *Effects) bool {
-	g, due := r.ghosts.due(now)
+// releaseOrphan sends the release of an orphan that is due.
+func (r *RW) releaseOrphan(now Time, fx *Effects) bool {
+	g, due := r.orphans.due(now)
 	if due {
 		r.send(Command{Op: g.op, ID: g.id, Owner: g.owner}, nil, fx)
 		r.again = r.queue.head != nil
@@ -126,6 +126,6 @@ func (r *RW) exorcise(now Time, fx *Effects) bool {
 // WriterSuffix ends the owner field of a writer, as in Redisson.
 const WriterSuffix = ":write"
 
-func (r *RW) remove(g *grip) {
-	r.grips = slices.DeleteFunc(r.grips, func(other *grip) bool { return other == g })
+func (r *RW) remove(g *rwLease) {
+	r.leases = slices.DeleteFunc(r.leases, func(other *rwLease) bool { return other == g })
 }

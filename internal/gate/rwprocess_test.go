@@ -13,7 +13,7 @@ type rwProcess struct {
 	w        *rwWorld
 	uuid     string
 	cfg      *Config
-	cell     *Cell
+	entry    *Entry
 	rw       *RW
 	flight   *rwParcel
 	late     []*rwParcel // lost, and may run yet
@@ -113,7 +113,7 @@ func (p *rwProcess) checkRelease(c *Command) {
 
 func (p *rwProcess) knows(c *rwCaller) bool {
 	known := c.waiter.queued
-	for _, g := range p.rw.grips {
+	for _, g := range p.rw.leases {
 		known = known || slices.ContainsFunc(g.growing, func(g growth) bool { return g.w == c.waiter })
 	}
 	return known
@@ -123,7 +123,7 @@ func (p *rwProcess) ask() {
 	w := p.w
 	c := &rwCaller{p: p, n: len(p.callers) + 1, write: w.IntN(3) == 0}
 	c.hold.By = c
-	c.waiter = &Waiter{By: c, Hold: &c.hold, Write: c.write, Lease: time.Second, Watch: true, Try: w.IntN(5) == 0, Cell: p.cell}
+	c.waiter = &Waiter{By: c, Hold: &c.hold, Write: c.write, Lease: time.Second, Watch: true, Try: w.IntN(5) == 0, Entry: p.entry}
 	if w.IntN(3) == 0 {
 		c.waiter.Owner = 1 + w.Uint64N(3)
 	}
@@ -231,7 +231,7 @@ func (p *rwProcess) back(f *rwParcel) {
 	p.flight = nil
 	relied := p.relied()
 	p.step(fmt.Sprintf("hears of its %v %d: %s %d", c.Op, c.ID, resultNames[c.Result], c.Reply), func(fx *Effects) { p.rw.Answer(p.w.now, &c, fx) })
-	if c.Result == Alone && p.relied() > relied {
+	if c.Result == UnderReplicated && p.relied() > relied {
 		p.w.broken("rule 25: somebody of %s relies on what too few replicas have", p.uuid)
 	}
 }

@@ -8,10 +8,10 @@ import (
 
 // renew sends the renewal or the downgrade that is due.
 func (r *RW) renew(now Time, fx *Effects) bool {
-	for _, g := range r.grips {
+	for _, g := range r.leases {
 		if g.lowering() && now >= g.askAt {
 			g.torn = true // until the answer says what is
-			r.send(Command{Op: Downgrade, ID: g.ID, Lease: g.rest(now)}, g, fx)
+			r.send(Command{Op: Downgrade, ID: g.ID, Lease: g.remainingLease(now)}, g, fx)
 			return true
 		}
 		if now >= g.renewAt() {
@@ -20,16 +20,16 @@ func (r *RW) renew(now Time, fx *Effects) bool {
 			if g.write {
 				op = RenewWrite
 			}
-			r.send(Command{Op: op, ID: g.ID, Lease: max(lease, g.rest(now))}, g, fx)
+			r.send(Command{Op: op, ID: g.ID, Lease: max(lease, g.remainingLease(now))}, g, fx)
 			return true
 		}
 	}
 	return false
 }
 
-// rest is the lease that a renewal asks for: the watchdog's, or what fixed leases have left and a little more, so
+// remainingLease is the lease that a renewal asks for: the watchdog's, or what fixed leases have left and a little more, so
 // that the deadline that follows from it, a margin earlier, is not before their end.
-func (g *grip) rest(now Time) time.Duration {
+func (g *rwLease) remainingLease(now Time) time.Duration {
 	if g.Watch {
 		return g.Lease
 	}
@@ -38,14 +38,14 @@ func (g *grip) rest(now Time) time.Duration {
 }
 
 // renewAt is when to renew; Never: not by time alone.
-func (g *grip) renewAt() Time {
+func (g *rwLease) renewAt() Time {
 	switch {
 	case g.phase != ours || g.holds == nil || g.lowering():
 		return Never
 	case len(g.growing) > 0 && !g.Doubt:
 		return 0
 	case g.Watch || g.Doubt || len(g.growing) > 0 || g.Deadline < g.extent:
-		return g.Renew
+		return g.RenewAt
 	default:
 		return Never
 	}
@@ -54,19 +54,19 @@ func (g *grip) renewAt() Time {
 // confirm counts the tenure's lease anew. A longer one than the watchdog's does not last by itself among readers:
 // Redisson's renewals of other readers lower the TTL of the lock that they share to that of the watchdog. So it is
 // asserted again every third of that, and the deadline is never further away.
-func (r *RW) confirm(now Time, g *grip, c *Command) {
+func (r *RW) confirm(now Time, g *rwLease, c *Command) {
 	g.extent = max(g.extent, c.Sent+c.Lease-margin(c.Lease))
 	sure := *c
 	sure.Lease = g.counted(c.Lease, r.cfg)
 	g.tenancy.confirm(now, &sure)
 	g.carried(now, c.Lease)
 	if !g.Watch {
-		g.Renew = c.Sent + r.cfg.Lease/3
+		g.RenewAt = c.Sent + r.cfg.Lease/3
 	}
 }
 
 // counted is how much of a lease counts: of a reader's no more than the watchdog's.
-func (g *grip) counted(lease time.Duration, cfg *Config) time.Duration {
+func (g *rwLease) counted(lease time.Duration, cfg *Config) time.Duration {
 	if g.write {
 		return lease
 	}
@@ -74,11 +74,11 @@ func (g *grip) counted(lease time.Duration, cfg *Config) time.Duration {
 }
 
 // prolonged notes what a command about a tenure, which has come back, may have done to its key.
-func (g *grip) prolonged(now Time, c *Command) {
+func (g *rwLease) prolonged(now Time, c *Command) {
 	switch c.Op {
 	case RenewRead, RenewWrite, ConfirmRead, ConfirmWrite, Downgrade:
 		switch c.Result {
-		case Answered, Alone:
+		case Answered, UnderReplicated:
 			g.carried(now, c.Lease)
 		case Unknown:
 			g.carried(now+LateWindow, c.Lease)
@@ -87,9 +87,9 @@ func (g *grip) prolonged(now Time, c *Command) {
 }
 
 // renewed is the answer to a renewal.
-func (r *RW) renewed(now Time, g *grip, c *Command) {
+func (r *RW) renewed(now Time, g *rwLease, c *Command) {
 	switch {
-	case c.Result == Answered && c.Reply.Taken():
+	case c.Result == Answered && c.Reply.Granted():
 		r.tries = 0
 		r.confirm(now, g, c)
 		g.growing.grown(c, &g.tenancy, func(w *Waiter) { r.growInto(now, g, w) })
@@ -102,11 +102,11 @@ func (r *RW) renewed(now Time, g *grip, c *Command) {
 }
 
 // unrenewed is a renewal that proved nothing: the tenure is doubtful, and asked for again until its deadline.
-func (r *RW) unrenewed(now Time, g *grip, c *Command) {
+func (r *RW) unrenewed(now Time, g *rwLease, c *Command) {
 	g.Doubt = true
-	g.Renew = now + r.tries.nextWithin(g.Lease, g.ID)
+	g.RenewAt = now + r.tries.nextWithin(g.Lease, g.ID)
 	if c.Result == NotSent {
-		g.Renew = now + g.Lease/10 // LinkUp comes earlier
+		g.RenewAt = now + g.Lease/10 // LinkUp comes earlier
 	}
 	g.growing.turnAway(r.cfg, unrenewed(c), triesOnce)
 }

@@ -30,8 +30,8 @@ func newRWWorld(t *testing.T, seed uint64) *rwWorld {
 			Lease: time.Second, HandoffTime: 10 * time.Millisecond, PollCap: 2 * time.Second, Stats: &Stats{},
 			Waits: wheel.NewSlots[*Waiter](64, nil),
 		}}
-		p.cell = NewCell("stock:7", RWKind, p.cfg)
-		p.rw = p.cell.Machine.(*RW)
+		p.entry = NewEntry("stock:7", RWKind, p.cfg)
+		p.rw = p.entry.Machine.(*RW)
 		w.procs = append(w.procs, p)
 	}
 	w.java = []*java{{owner: "j:1"}, {owner: "j:2"}}
@@ -223,7 +223,7 @@ func (w *rwWorld) calm() {
 			}
 		}
 		if !p.rw.Idle() || len(p.rw.owners) > 0 || p.cfg.Stats.Held.Load() != 0 {
-			w.broken("%s is left with %d tenures, %d owners, %d holds", p.uuid, len(p.rw.grips), len(p.rw.owners), p.cfg.Stats.Held.Load())
+			w.broken("%s is left with %d tenures, %d owners, %d holds", p.uuid, len(p.rw.leases), len(p.rw.owners), p.cfg.Stats.Held.Load())
 		}
 	}
 	if w.redis.mode != "" || len(w.redis.ears) > 0 {

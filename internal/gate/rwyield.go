@@ -2,21 +2,21 @@ package gate
 
 import "slices"
 
-// courtesy reports whether readers let outside writers come first: not an Owner that reads already, who would wait
+// mayYield reports whether readers let outside writers come first: not an Owner that reads already, who would wait
 // for itself, and not after nobody took what we left to others.
-func (r *RW) courtesy(now Time, w *Waiter) bool {
+func (r *RW) mayYield(now Time, w *Waiter) bool {
 	return now >= r.yieldFree && (w.Owner == 0 || r.owners[w.Owner] == nil)
 }
 
 // reads reports whether readers of ours have the name.
 func (r *RW) reads() bool {
-	return slices.ContainsFunc(r.grips, func(g *grip) bool { return g.phase == ours && !g.write })
+	return slices.ContainsFunc(r.leases, func(g *rwLease) bool { return g.phase == ours && !g.write })
 }
 
-// letPass bounds how long readers wait, beside those of ours who read, for others who listen: these may wait to write,
+// letWritersPass bounds how long readers wait, beside those of ours who read, for others who listen: these may wait to write,
 // or only listen, and a hold may last for hours. It is a yield of the longest kind, for a writer gets in only when all
 // reads that run have ended; it was in vain when we read still. After yieldsInVain of them readers rest from waiting.
-func (r *RW) letPass(now Time) {
+func (r *RW) letWritersPass(now Time) {
 	switch {
 	case r.queue.head == nil || !r.reads():
 	case now < r.yieldFree:

@@ -17,7 +17,7 @@ type readers struct {
 
 func newReaders(t *testing.T) *readers {
 	_, m := settledGate()
-	x := &readers{T: t, r: NewCell("stock:7", RWKind, m.cfg).Machine.(*RW), fx: &Effects{}, now: time.Second}
+	x := &readers{T: t, r: NewEntry("stock:7", RWKind, m.cfg).Machine.(*RW), fx: &Effects{}, now: time.Second}
 	x.read()
 	x.answer()
 	x.now += m.cfg.HandoffTime

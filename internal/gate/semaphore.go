@@ -12,9 +12,9 @@ import (
 // until it is handed out, to the first who wants it: so permits that were taken for a caller who has gone
 // meanwhile go to the next, or back.
 type Semaphore struct {
-	ledger
-	loose  int64 // taken, and nobody's yet
-	giveAt Time  // when loose ones may be given back
+	sequencer
+	unassigned int64 // taken, and nobody's yet
+	giveAt     Time  // when loose ones may be given back
 }
 
 // surplus is loose permits that are being given back.
@@ -27,7 +27,7 @@ type surplus struct {
 // they were given, they are not given twice; and a key that holds something else has no permits.
 func (g *surplus) Settle(out Outcome) bool {
 	if out.Why == Refused {
-		g.s.loose += g.n
+		g.s.unassigned += g.n
 	} else {
 		g.s.giveAt = 0
 	}
@@ -37,8 +37,8 @@ func (g *surplus) Settle(out Outcome) bool {
 func newSemaphore() Machine { return &Semaphore{} }
 
 func (s *Semaphore) reset(cfg *Config) {
-	s.loose, s.giveAt = 0, 0
-	s.ledger.reset(cfg, s)
+	s.unassigned, s.giveAt = 0, 0
+	s.sequencer.reset(cfg, s)
 }
 
 // mostServed is how many callers one call takes for at most.
@@ -80,12 +80,12 @@ func (s *Semaphore) Message(now Time, news News, fx *Effects) { s.permitNews(now
 // heard hands out what was taken.
 func (s *Semaphore) heard(now Time, c *Command, fx *Effects) {
 	s.tries = 0
-	s.loose += int64(c.Reply)
-	for w := s.queue.head; w != nil && w.N <= s.loose; w = s.queue.head {
+	s.unassigned += int64(c.Reply)
+	for w := s.queue.head; w != nil && w.N <= s.unassigned; w = s.queue.head {
 		n := w.N
 		s.queue.remove(w)
 		if s.cfg.Answer(w, Outcome{}) {
-			s.loose -= n
+			s.unassigned -= n
 			s.cfg.Stats.Granted.Inc()
 			s.found(now, true)
 		}
@@ -107,18 +107,18 @@ func (s *Semaphore) heard(now Time, c *Command, fx *Effects) {
 
 // left gives back what nobody wants.
 func (s *Semaphore) left(now Time) (Change, bool) {
-	n := s.loose
+	n := s.unassigned
 	if n == 0 || now < s.giveAt {
 		return Change{}, false
 	}
-	s.loose, s.giveAt = 0, now+deniedPause // for the case that it is refused
+	s.unassigned, s.giveAt = 0, now+deniedPause // for the case that it is refused
 	return Change{Op: Give, N: n, Ack: &surplus{s, n}}, true
 }
 
 // NextAlarm is the first instant at which time alone changes something.
 func (s *Semaphore) NextAlarm() Time {
-	at := s.ledger.NextAlarm()
-	if s.loose > 0 && s.call.Op == None {
+	at := s.sequencer.NextAlarm()
+	if s.unassigned > 0 && s.call.Op == None {
 		at = min(at, s.giveAt)
 	}
 	return at
@@ -131,5 +131,5 @@ func (s *Semaphore) lost(Time) {
 
 func (s *Semaphore) channel() func(string) string { return scripts.SemaphoreChannel }
 
-// Idle reports whether the cell can be forgotten.
-func (s *Semaphore) Idle() bool { return s.ledger.Idle() && s.loose == 0 }
+// Idle reports whether the entry can be forgotten.
+func (s *Semaphore) Idle() bool { return s.sequencer.Idle() && s.unassigned == 0 }

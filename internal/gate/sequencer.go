@@ -6,14 +6,14 @@ import (
 	"github.com/wheellock/wheellock/scripts"
 )
 
-// ledger is what the machines of names without owners share: who waits, what is to be changed, and the one
+// sequencer is what the machines of names without owners share: who waits, what is to be changed, and the one
 // call that is under way. A call has a number, and whatever happens to its answer it is sent again under
 // that number until Redis has said what it did (rule 22); only then comes the next.
-type ledger struct {
-	Cell
+type sequencer struct {
+	Entry
 	cfg  *Config
-	rule rule
-	listener
+	kind countedKind
+	subscription
 	queue   Queue
 	changes changes
 
@@ -27,23 +27,23 @@ type ledger struct {
 	freeAt Time        // when the first of the held permits comes back, as it was last heard; Never: that is not known
 }
 
-// rule is what differs between the kinds.
-type rule interface {
+// countedKind is what differs between the kinds.
+type countedKind interface {
 	ask(now Time) Command                    // the question for those at the head of the queue; Op None: nothing to ask
 	heard(now Time, c *Command, fx *Effects) // its answer
 	channel() func(string) string            // where news is announced
 	reask(now Time, c *Command)              // the question is asked again: change it to what is wanted now
 	left(now Time) (Change, bool)            // what is to be changed besides what was asked for
 	lost(now Time)                           // its answer will never come
-	giveBack(c *Command)                     // its answer is Alone
+	giveBack(c *Command)                     // its answer is UnderReplicated
 }
 
-func (l *ledger) reset(cfg *Config, r rule) {
-	*l = ledger{Cell: l.Cell, cfg: cfg, rule: r, listener: newListener(cfg)}
+func (l *sequencer) reset(cfg *Config, r countedKind) {
+	*l = sequencer{Entry: l.Entry, cfg: cfg, kind: r, subscription: newSubscription(cfg)}
 }
 
 // Ask is a caller that wants in.
-func (l *ledger) Ask(now Time, w *Waiter, fx *Effects) {
+func (l *sequencer) Ask(now Time, w *Waiter, fx *Effects) {
 	if w.Try && l.queue.lasting() > 0 { // those who wait come first
 		l.cfg.Answer(w, Outcome{Why: Taken, TTL: -1})
 		return
@@ -61,7 +61,7 @@ func (l *ledger) Ask(now Time, w *Waiter, fx *Effects) {
 }
 
 // Change is a call that does not wait in line.
-func (l *ledger) Change(now Time, c Change, fx *Effects) {
+func (l *sequencer) Change(now Time, c Change, fx *Effects) {
 	if !c.lasting() { // it does not wait for the end of a pause
 		l.callAt = min(l.callAt, now)
 	}
@@ -71,12 +71,12 @@ func (l *ledger) Change(now Time, c Change, fx *Effects) {
 
 // pump sends the next call, if one is due and none is on its way, and notes whether anybody still has to listen.
 // Every event ends with it.
-func (l *ledger) pump(now Time, fx *Effects) {
+func (l *sequencer) pump(now Time, fx *Effects) {
 	l.advance(now, fx)
 	l.thin(now, l.queue.head != nil)
 }
 
-func (l *ledger) advance(now Time, fx *Effects) {
+func (l *sequencer) advance(now Time, fx *Effects) {
 	if l.out {
 		return
 	}
@@ -86,7 +86,7 @@ func (l *ledger) advance(now Time, fx *Effects) {
 	if l.call.Op != None {
 		return
 	}
-	if c, any := l.rule.left(now); any {
+	if c, any := l.kind.left(now); any {
 		l.changes.queue = append([]Change{c}, l.changes.queue...)
 	}
 	switch {
@@ -98,16 +98,16 @@ func (l *ledger) advance(now Time, fx *Effects) {
 		l.again = false
 	case now >= l.askTime():
 		l.again = false
-		if c := l.rule.ask(now); c.Op != None {
+		if c := l.kind.ask(now); c.Op != None {
 			l.cfg.Stats.Attempts.Inc()
 			l.begin(c, fx)
 		}
 	}
 }
 
-func (l *ledger) begin(c Command, fx *Effects) {
+func (l *sequencer) begin(c Command, fx *Effects) {
 	l.cfg.LastID++
-	c.Cell, c.ID = &l.Cell, l.cfg.LastID
+	c.Entry, c.ID = &l.Entry, l.cfg.LastID
 	if c.Op == PermitTake { // it gives numbers to its ids
 		l.cfg.LastID += uint64(c.N) - 1
 	}
@@ -115,7 +115,7 @@ func (l *ledger) begin(c Command, fx *Effects) {
 	l.send(fx)
 }
 
-func (l *ledger) send(fx *Effects) {
+func (l *sequencer) send(fx *Effects) {
 	l.out = true
 	if l.call.Op == Give || l.call.Op == PermitFree {
 		l.publishing()
@@ -124,31 +124,31 @@ func (l *ledger) send(fx *Effects) {
 }
 
 // repeat sends the call that is not settled once more, or gives it up.
-func (l *ledger) repeat(now Time, fx *Effects) {
+func (l *sequencer) repeat(now Time, fx *Effects) {
 	switch {
 	case l.unsure != 0 && now >= l.unsure+receiptTime:
 		l.giveUp(now, Outcome{Why: Doubtful})
 	case now >= l.callAt:
 		if l.changes.n == 0 { // the same question, for those who wait now
 			l.call.Next = 1
-			l.rule.reask(now, &l.call)
+			l.kind.reask(now, &l.call)
 		}
 		l.send(fx)
 	}
 }
 
 // giveUp ends the call without an answer.
-func (l *ledger) giveUp(now Time, out Outcome) {
+func (l *sequencer) giveUp(now Time, out Outcome) {
 	if l.changes.n > 0 {
 		l.changes.settle(out)
 	} else {
-		l.rule.lost(now)
+		l.kind.lost(now)
 	}
 	l.call = Command{}
 }
 
 // Answer is the call coming back.
-func (l *ledger) Answer(now Time, c *Command, fx *Effects) {
+func (l *sequencer) Answer(now Time, c *Command, fx *Effects) {
 	l.out = false
 	if c.Op == Give || c.Op == PermitFree {
 		l.unpublish(c)
@@ -158,7 +158,7 @@ func (l *ledger) Answer(now Time, c *Command, fx *Effects) {
 	switch {
 	case c.Result == Unknown:
 		l.unanswered(now, c)
-	case c.Result == Alone:
+	case c.Result == UnderReplicated:
 		l.unreplicated(now, c)
 	case c.Result == Answered && late: // this copy did nothing; an earlier one may have
 		l.late(now, c)
@@ -166,7 +166,7 @@ func (l *ledger) Answer(now Time, c *Command, fx *Effects) {
 		l.answered(now, c, fx)
 	case l.unsure != 0: // this copy did nothing either
 		l.callAt = now + l.pause()
-		l.downhearted(now, c)
+		l.unavailable(now, c)
 	case l.changes.n > 0:
 		l.unchanged(now, c)
 	default:
@@ -177,12 +177,12 @@ func (l *ledger) Answer(now Time, c *Command, fx *Effects) {
 
 // doubtful reports whether an earlier copy of the call may still run, or may have run in spite of this fault: a question
 // that took something writes also when it is asked again, so a server that refuses writes does not say what it took.
-func (l *ledger) doubtful(now Time, fault scripts.Fault) bool {
+func (l *sequencer) doubtful(now Time, fault scripts.Fault) bool {
 	return l.unsure != 0 && (now < l.unsure+LateWindow+250*time.Millisecond || l.changes.n == 0 && fault.Passing())
 }
 
 // unpublish is a Give coming back: its message is known as ours, or was none.
-func (l *ledger) unpublish(c *Command) {
+func (l *sequencer) unpublish(c *Command) {
 	reply := c.Reply
 	if !c.ran() {
 		reply = 0
@@ -193,7 +193,7 @@ func (l *ledger) unpublish(c *Command) {
 }
 
 // unanswered is an answer that was lost: the call is sent again until there is one.
-func (l *ledger) unanswered(now Time, c *Command) {
+func (l *sequencer) unanswered(now Time, c *Command) {
 	if l.unsure == 0 {
 		l.unsure = c.Sent
 	}
@@ -202,8 +202,8 @@ func (l *ledger) unanswered(now Time, c *Command) {
 	l.tell(Outcome{Why: Doubtful})
 }
 
-// downhearted tells those who ask only once that there is nobody to answer.
-func (l *ledger) downhearted(now Time, c *Command) {
+// unavailable tells those who ask only once that there is nobody to answer.
+func (l *sequencer) unavailable(now Time, c *Command) {
 	if c.Result != NotSent {
 		out := refusal(c)
 		l.queue.turnAway(l.cfg, out, triesOnce)
@@ -216,13 +216,13 @@ func (l *ledger) downhearted(now Time, c *Command) {
 }
 
 // answered is an answer of the script.
-func (l *ledger) answered(now Time, c *Command, fx *Effects) {
+func (l *sequencer) answered(now Time, c *Command, fx *Effects) {
 	fault := c.Reply.Fault()
 	switch {
 	case l.changes.n == 0 && fault == scripts.None:
 		l.call = Command{}
 		l.again = l.again || l.unsure != 0 // it may be the answer to a question for others
-		l.rule.heard(now, c, fx)
+		l.kind.heard(now, c, fx)
 	case l.changes.n == 0:
 		l.unasked(now, c)
 	case fault != scripts.None && fault.Passing():
@@ -236,10 +236,10 @@ func (l *ledger) answered(now Time, c *Command, fx *Effects) {
 }
 
 // unchanged is a change that surely was not made. Those that last are tried again.
-func (l *ledger) unchanged(now Time, c *Command) {
+func (l *sequencer) unchanged(now Time, c *Command) {
 	fault := c.Reply.Fault()
 	passing := c.Result == Again || c.Result == Answered && fault.Passing()
-	l.downhearted(now, c)
+	l.unavailable(now, c)
 	switch {
 	case !l.changes.queue[0].lasting() && c.Result == NotSent:
 		l.giveUp(now, Outcome{Why: Down})
@@ -256,9 +256,9 @@ func (l *ledger) unchanged(now Time, c *Command) {
 }
 
 // unasked is a question that surely took nothing, for another reason than that there is nothing.
-func (l *ledger) unasked(now Time, c *Command) {
+func (l *sequencer) unasked(now Time, c *Command) {
 	l.call = Command{}
-	l.downhearted(now, c)
+	l.unavailable(now, c)
 	out, pause := declined(c, &l.tries)
 	l.askAt = now + pause
 	l.tell(out)
@@ -266,7 +266,7 @@ func (l *ledger) unasked(now Time, c *Command) {
 
 // refused is an answer that those at the head cannot be served: they sleep until news comes, or the poll cap. ttl is
 // when the first of the held permits comes back, if nobody renews it; negative: that is not known.
-func (l *ledger) refused(now Time, ttl time.Duration, fx *Effects) {
+func (l *sequencer) refused(now Time, ttl time.Duration, fx *Effects) {
 	l.cfg.Stats.Waits.Inc()
 	l.tries, l.freeAt = 0, leaseEnd(now, ttl)
 	l.tell(Outcome{Why: Taken, TTL: -1})
@@ -274,5 +274,5 @@ func (l *ledger) refused(now Time, ttl time.Duration, fx *Effects) {
 	if l.missed {
 		l.missed, l.askAt = false, min(l.askAt, max(now, l.heedAt))
 	}
-	l.want(&l.Cell, l.rule.channel(), fx)
+	l.want(&l.Entry, l.kind.channel(), fx)
 }

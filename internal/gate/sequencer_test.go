@@ -71,7 +71,7 @@ type duel struct {
 	redis   counter
 	now     Time
 	cfgs    [2]*Config
-	cells   [2]*Cell
+	cells   [2]*Entry
 	boxes   [2][]Command // on their way
 	doubles []double
 	callers [2][]*borrower
@@ -91,7 +91,7 @@ func newDuel(t *testing.T, seed uint64) *duel {
 	c := &duel{Rand: rand.New(rand.NewPCG(seed, 1)), t: t, now: time.Second, redis: counter{permits: poolSize}}
 	for i := range c.cells {
 		c.cfgs[i] = &Config{Lease: time.Second, PollCap: 2 * time.Second, Stats: &Stats{}, Waits: wheel.NewSlots[*Waiter](64, func(wheel.Tick) {})}
-		c.cells[i] = NewCell(stock, SemaphoreKind, c.cfgs[i])
+		c.cells[i] = NewEntry(stock, SemaphoreKind, c.cfgs[i])
 	}
 	return c
 }
@@ -145,7 +145,7 @@ func (c *duel) carry(i int, loss float64) {
 	}
 	granted := c.cfgs[i].Stats.Granted.Load()
 	c.step(i, func(m Machine, fx *Effects) { m.Answer(c.now, &command, fx) })
-	if command.Result == Alone && c.cfgs[i].Stats.Granted.Load() > granted {
+	if command.Result == UnderReplicated && c.cfgs[i].Stats.Granted.Load() > granted {
 		c.t.Fatal("rule 25: permits were granted that too few replicas know of")
 	}
 }

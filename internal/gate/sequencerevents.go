@@ -3,14 +3,14 @@ package gate
 import "time"
 
 // Abandon gives up a waiter whose caller waits no longer.
-func (l *ledger) Abandon(now Time, w *Waiter, fx *Effects) { l.endWait(now, w, GaveUp, fx) }
+func (l *sequencer) Abandon(now Time, w *Waiter, fx *Effects) { l.endWait(now, w, GaveUp, fx) }
 
 // Timeout gives up a waiter whose Until is over.
-func (l *ledger) Timeout(now Time, w *Waiter, fx *Effects) { l.endWait(now, w, TimedOut, fx) }
+func (l *sequencer) Timeout(now Time, w *Waiter, fx *Effects) { l.endWait(now, w, TimedOut, fx) }
 
 // endWait answers a waiter that waits no longer. Redis may have been asked for more than is wanted now, and so have
 // given nothing: those behind are asked for anew. A waiter that has had its answer is left alone.
-func (l *ledger) endWait(now Time, w *Waiter, why Why, fx *Effects) {
+func (l *sequencer) endWait(now Time, w *Waiter, why Why, fx *Effects) {
 	if w.queued {
 		out := w.gaveUp(why, l.lastOutcome(now))
 		l.again = l.again || w.asked
@@ -21,26 +21,26 @@ func (l *ledger) endWait(now Time, w *Waiter, why Why, fx *Effects) {
 }
 
 // lastOutcome is what is known of the name, as the answer to a waiter that gives up.
-func (l *ledger) lastOutcome(now Time) Outcome {
+func (l *sequencer) lastOutcome(now Time) Outcome {
 	return l.last.outcome(now, l.freeAt)
 }
 
 // Message is news on the channel: that a latch has changed.
-func (l *ledger) Message(now Time, news News, fx *Effects) {
+func (l *sequencer) Message(now Time, news News, fx *Effects) {
 	if l.foreign(news) {
 		l.heed(now, fx)
 	}
 }
 
 // permitNews is news on the channel of permits: how many there are now, or how many came.
-func (l *ledger) permitNews(now Time, news News, fx *Effects) {
+func (l *sequencer) permitNews(now Time, news News, fx *Effects) {
 	if l.foreign(news) && news.Most > 0 {
 		l.heed(now, fx)
 	}
 }
 
 // heed is a hint by a message. What nobody is granted by counts as a message in vain.
-func (l *ledger) heed(now Time, fx *Effects) {
+func (l *sequencer) heed(now Time, fx *Effects) {
 	l.found(now, false)
 	if now >= l.heedAt {
 		l.hint(now, fx)
@@ -51,18 +51,18 @@ func (l *ledger) heed(now Time, fx *Effects) {
 }
 
 // hint says that the next answer may be yes.
-func (l *ledger) hint(now Time, fx *Effects) {
+func (l *sequencer) hint(now Time, fx *Effects) {
 	l.again = true
 	l.pump(now, fx)
 }
 
 // Subscribed is the subscription being confirmed (again, after a reconnect), or refused.
-func (l *ledger) Subscribed(now Time, words string, fx *Effects) {
+func (l *sequencer) Subscribed(now Time, words string, fx *Effects) {
 	if words != "" {
-		if l.ear == turning {
-			l.queue.turnAway(l.cfg, Outcome{Why: Refused, Words: words}, everyone)
+		if l.state == subscribing {
+			l.queue.turnAway(l.cfg, Outcome{Why: Refused, ServerMessage: words}, everyone)
 		}
-		l.ear = barred
+		l.state = subscribeDenied
 		l.pump(now, fx)
 		return
 	}
@@ -71,10 +71,10 @@ func (l *ledger) Subscribed(now Time, words string, fx *Effects) {
 }
 
 // Suspect is a change of the key behind our back.
-func (l *ledger) Suspect(now Time, fx *Effects) { l.hint(now, fx) }
+func (l *sequencer) Suspect(now Time, fx *Effects) { l.hint(now, fx) }
 
 // LinkUp is the end of a break of the link.
-func (l *ledger) LinkUp(now Time, fx *Effects) {
+func (l *sequencer) LinkUp(now Time, fx *Effects) {
 	l.askAt, l.callAt = min(l.askAt, now), min(l.callAt, now)
 	l.tries, l.changes.tries = 0, 0
 	l.last.hurry()
@@ -82,31 +82,31 @@ func (l *ledger) LinkUp(now Time, fx *Effects) {
 }
 
 // Drain turns everybody away who waits; what is to be given back is still given.
-func (l *ledger) Drain(now Time, fx *Effects) {
+func (l *sequencer) Drain(now Time, fx *Effects) {
 	l.queue.turnAway(l.cfg, Outcome{Why: Closed}, everyone)
 	l.pump(now, fx)
 }
 
 // Close is Drain, for good.
-func (l *ledger) Close(now Time, fx *Effects) {
-	l.listener.close()
+func (l *sequencer) Close(now Time, fx *Effects) {
+	l.subscription.close()
 	l.Drain(now, fx)
 }
 
 // Wake is the alarm.
-func (l *ledger) Wake(now Time, fx *Effects) {
+func (l *sequencer) Wake(now Time, fx *Effects) {
 	if now >= Centuries {
 		l.end(now)
 		return
 	}
 	if l.queue.head == nil {
-		l.expire(now, &l.Cell, fx)
+		l.expire(now, &l.Entry, fx)
 	}
 	l.pump(now, fx)
 }
 
 // end settles what nobody will work on any more.
-func (l *ledger) end(now Time) {
+func (l *sequencer) end(now Time) {
 	l.queue.turnAway(l.cfg, Outcome{Why: Closed}, everyone)
 	if l.call.Op != None && l.changes.n > 0 && (l.out || l.unsure != 0) {
 		l.giveUp(now, Outcome{Why: Doubtful})
@@ -115,7 +115,7 @@ func (l *ledger) end(now Time) {
 }
 
 // NextAlarm is the first instant at which time alone changes something.
-func (l *ledger) NextAlarm() Time {
+func (l *sequencer) NextAlarm() Time {
 	at := l.linger
 	switch {
 	case l.out:
@@ -132,26 +132,26 @@ func (l *ledger) NextAlarm() Time {
 	return at
 }
 
-// Idle reports whether the cell can be forgotten.
-func (l *ledger) Idle() bool {
-	return l.call.Op == None && l.queue.head == nil && l.changes.queue == nil && l.ear == deaf
+// Idle reports whether the entry can be forgotten.
+func (l *sequencer) Idle() bool {
+	return l.call.Op == None && l.queue.head == nil && l.changes.queue == nil && l.state == unsubscribed
 }
 
 // Waiting is how many callers wait for the name.
-func (l *ledger) Waiting() int { return int(l.queue.n) }
+func (l *sequencer) Waiting() int { return int(l.queue.n) }
 
 // Oldest is Never: nobody holds anything.
-func (l *ledger) Oldest() Time { return Never }
+func (l *sequencer) Oldest() Time { return Never }
 
 // Unlock, Extend and Force are for kinds that have owners.
-func (l *ledger) Unlock(_ Time, _ *Hold, ack Settler, _ *Effects) { settle(ack, Outcome{Why: Lost}) }
+func (l *sequencer) Unlock(_ Time, _ *Hold, ack Settler, _ *Effects) { settle(ack, Outcome{Why: Lost}) }
 
 // Extend is Unlock's like.
-func (l *ledger) Extend(_ Time, _ *Hold, _ time.Duration, ack Settler, _ *Effects) {
+func (l *sequencer) Extend(_ Time, _ *Hold, _ time.Duration, ack Settler, _ *Effects) {
 	settle(ack, Outcome{Why: Lost})
 }
 
 // Force is Unlock's like.
-func (l *ledger) Force(_ Time, _ string, _ uint64, ack Settler, _ *Effects) {
+func (l *sequencer) Force(_ Time, _ string, _ uint64, ack Settler, _ *Effects) {
 	settle(ack, Outcome{Why: Lost})
 }

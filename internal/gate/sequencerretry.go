@@ -6,14 +6,14 @@ import "time"
 
 // late is a call that came to Redis too late: the server's clock is known by then, and it is sent again at once,
 // after a pause if that was in vain.
-func (l *ledger) late(now Time, c *Command) {
+func (l *sequencer) late(now Time, c *Command) {
 	out, pause := declined(c, l.retries())
 	l.callAt = now + pause
 	l.tell(out)
 }
 
 // retries counts the attempts at the call under way, or at others like it.
-func (l *ledger) retries() *retries {
+func (l *sequencer) retries() *retries {
 	if l.changes.n > 0 {
 		return &l.changes.tries
 	}
@@ -21,7 +21,7 @@ func (l *ledger) retries() *retries {
 }
 
 // pause is how long to wait before the next attempt at the call under way.
-func (l *ledger) pause() time.Duration {
+func (l *sequencer) pause() time.Duration {
 	pause := l.retries().next(l.cfg.LastID)
 	if l.changes.n > 0 && l.call.Lease > 0 {
 		return within(pause, l.call.Lease)
@@ -30,7 +30,7 @@ func (l *ledger) pause() time.Duration {
 }
 
 // tell passes an answer on to those whom it concerns, and notes it for those who go on waiting.
-func (l *ledger) tell(out Outcome) {
+func (l *sequencer) tell(out Outcome) {
 	if out.Why == Granted { // nothing is to be said yet
 		return
 	}
@@ -38,14 +38,14 @@ func (l *ledger) tell(out Outcome) {
 	l.note(out)
 }
 
-func (l *ledger) note(out Outcome) {
+func (l *sequencer) note(out Outcome) {
 	if l.queue.head != nil {
 		l.last = l.last.noted(out)
 	}
 }
 
 // inVain is a question whose answer gave what must be given back.
-func (l *ledger) inVain(now Time, out Outcome) {
+func (l *sequencer) inVain(now Time, out Outcome) {
 	pause := l.tries.next(l.cfg.LastID)
 	l.tell(out)
 	if l.queue.head != nil {
@@ -54,7 +54,7 @@ func (l *ledger) inVain(now Time, out Outcome) {
 }
 
 // askTime is when Redis may be asked for the waiters again.
-func (l *ledger) askTime() Time {
+func (l *sequencer) askTime() Time {
 	at := l.askAt
 	if l.again {
 		at = 0

@@ -34,10 +34,10 @@ func asks(owner uint64) *reuser {
 	return r
 }
 
-func settledGate() (*Cell, *Mutex) {
+func settledGate() (*Entry, *Mutex) {
 	cfg := &Config{Lease: 30 * time.Second, HandoffTime: 10 * time.Millisecond, PollCap: 2 * time.Second, Stats: &Stats{}}
 	cfg.Waits = wheel.NewSlots[*Waiter](64, func(wheel.Tick) {})
-	c := NewCell("stock:7", MutexKind, cfg)
+	c := NewEntry("stock:7", MutexKind, cfg)
 	return c, c.Machine.(*Mutex)
 }
 

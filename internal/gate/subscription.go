@@ -12,48 +12,50 @@ type News struct {
 	Most int64 // the largest number that one of them said
 }
 
-// listener is a name's subscription to one channel, and what is known of our own messages on it.
-type listener struct {
+// subscription is a name's subscription to one channel, and what is known of our own messages on it.
+type subscription struct {
 	channel   string
 	linger    Time  // when the subscription ends if nobody waits
 	heedAt    Time  // from when on a message leads to a question again
 	own       int32 // our own messages that have not come back yet
 	echo      int32 // how often each of them comes back
-	ear       ear
+	state     subscriptionState
 	published bool  // the release in flight is one of them
 	missed    bool  // a message that was not heeded came while a question was on its way: it asks at heedAt
 	vain      uint8 // questions in a row that a message may have led to and that found nothing changed
 }
 
-func newListener(cfg *Config) listener { return listener{linger: Never, echo: max(cfg.Echo, 1)} }
+func newSubscription(cfg *Config) subscription {
+	return subscription{linger: Never, echo: max(cfg.Echo, 1)}
+}
 
-// ear is the state of a subscription.
-type ear uint8
+// subscriptionState is the state of a subscription.
+type subscriptionState uint8
 
 const (
-	deaf      ear = iota // not subscribed
-	turning              // subscription asked for
-	listening            // confirmed
-	barred               // this user may not listen: the poll cap is all there is
+	unsubscribed    subscriptionState = iota // not subscribed
+	subscribing                              // subscription asked for
+	subscribed                               // confirmed
+	subscribeDenied                          // this user may not listen: the poll cap is all there is
 )
 
 // lingerTime is how long a subscription outlives its last waiter, for hot names.
 const lingerTime = time.Second
 
 // want subscribes to a channel, unless that was done.
-func (l *listener) want(c *Cell, channel func(string) string, fx *Effects) {
+func (l *subscription) want(c *Entry, channel func(string) string, fx *Effects) {
 	l.linger = Never
-	if l.ear != deaf {
+	if l.state != unsubscribed {
 		return
 	}
-	l.ear, l.channel = turning, channel(c.Name)
-	fx.Subscriptions = append(fx.Subscriptions, Subscription{Cell: c, Channel: l.channel, On: true})
+	l.state, l.channel = subscribing, channel(c.Name)
+	fx.Subscriptions = append(fx.Subscriptions, SubscriptionChange{Entry: c, Channel: l.channel, On: true})
 }
 
 // thin starts the linger when nobody waits any more, and stops it when somebody does.
-func (l *listener) thin(now Time, waiting bool) {
+func (l *subscription) thin(now Time, waiting bool) {
 	switch {
-	case l.ear == deaf:
+	case l.state == unsubscribed:
 	case waiting:
 		l.linger = Never
 	case l.linger == Never:
@@ -62,25 +64,25 @@ func (l *listener) thin(now Time, waiting bool) {
 }
 
 // expire ends the subscription when its linger is over.
-func (l *listener) expire(now Time, c *Cell, fx *Effects) {
+func (l *subscription) expire(now Time, c *Entry, fx *Effects) {
 	if now < l.linger {
 		return
 	}
 	l.linger = Never
-	if l.ear != barred && l.ear != deaf {
-		fx.Subscriptions = append(fx.Subscriptions, Subscription{Cell: c, Channel: l.channel})
+	if l.state != subscribeDenied && l.state != unsubscribed {
+		fx.Subscriptions = append(fx.Subscriptions, SubscriptionChange{Entry: c, Channel: l.channel})
 	}
-	l.ear = deaf
+	l.state = unsubscribed
 }
 
 // confirm notes that the subscription stands, perhaps again: what was published before is lost.
-func (l *listener) confirm() { l.ear, l.own = listening, 0 }
+func (l *subscription) confirm() { l.state, l.own = subscribed, 0 }
 
 // close forgets the subscription: the connection closes with the engine.
-func (l *listener) close() { l.ear, l.linger = deaf, Never }
+func (l *subscription) close() { l.state, l.linger = unsubscribed, Never }
 
 // foreign takes messages; false: they are our own.
-func (l *listener) foreign(news News) bool {
+func (l *subscription) foreign(news News) bool {
 	own := min(news.N, l.own)
 	l.own -= own
 	return news.N > own
@@ -97,7 +99,7 @@ const (
 
 // found notes what a question has found: whether anything had changed since the one before. Somebody who has taken the
 // lock meanwhile is a change, so that a lock over which many compete is asked for as often as it is freed.
-func (l *listener) found(now Time, changed bool) {
+func (l *subscription) found(now Time, changed bool) {
 	if changed {
 		l.vain, l.heedAt = 0, 0
 		return
@@ -118,8 +120,8 @@ func (l *listener) found(now Time, changed bool) {
 
 // publishing notes that a command leaves whose message will come back to us. It is noted when it leaves:
 // the message and the answer come on two connections, and the message may well be first.
-func (l *listener) publishing() {
-	if l.ear == listening {
+func (l *subscription) publishing() {
+	if l.state == subscribed {
 		l.own += l.echo
 		l.published = true
 	}
@@ -127,7 +129,7 @@ func (l *listener) publishing() {
 
 // heardBy is how many others heard the message of a command that n subscribers heard. sure is false when
 // somebody else's message may have been taken for ours.
-func (l *listener) heardBy(n scripts.Reply) (others int32, sure bool) {
+func (l *subscription) heardBy(n scripts.Reply) (others int32, sure bool) {
 	heard := int32(max(n, 0))
 	if !l.published {
 		return heard, true
@@ -141,7 +143,7 @@ func (l *listener) heardBy(n scripts.Reply) (others int32, sure bool) {
 
 // unpublished is a command that may have published nothing. The message we were going to ignore may be
 // somebody else's, so nothing is ignored; our own, should it still come, costs one question too many.
-func (l *listener) unpublished() (sure bool) {
+func (l *subscription) unpublished() (sure bool) {
 	if !l.published {
 		return true
 	}

@@ -7,7 +7,7 @@ type Tenure struct {
 	ID        uint64
 	Lease     time.Duration
 	Deadline  Time   // when it ends for us: sent + lease - margin of the last command that confirmed it
-	Renew     Time   // when the watchdog renews it
+	RenewAt   Time   // when the watchdog renews it
 	Confirmed Time   // when the last answer said that it is ours
 	Unsure    Time   // until when an acquire that got no answer may still run in Redis; 0: none such
 	Ends      Time   // when the key has surely run out in Redis, if nothing more is sent for it
@@ -22,7 +22,7 @@ type Tenure struct {
 // it was asked for, the tenure still belongs to the link before.
 func (t *Tenure) confirm(now Time, c *Command) {
 	t.Deadline = max(t.Deadline, c.Sent+c.Lease-margin(c.Lease))
-	t.Renew = c.Sent + t.Lease/3
+	t.RenewAt = c.Sent + t.Lease/3
 	t.carried(now, c.Lease)
 	t.Confirmed, t.Epoch, t.Doubt = now, c.Epoch, false
 }

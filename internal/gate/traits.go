@@ -2,22 +2,22 @@ package gate
 
 import "time"
 
-// breed is what a kind changes in a mutex.
-type breed struct {
+// traits is what a kind changes in a mutex.
+type traits struct {
 	acquire, release Op
 	fenced           bool // grants have fencing tokens
 	polls            bool // waiters poll: nobody publishes, nobody listens
 	fair             bool // waiters stand in a queue in Redis
 }
 
-var breeds = [...]breed{
+var traitsByKind = [...]traits{
 	MutexKind:  {acquire: Acquire, release: Release},
 	FencedKind: {acquire: AcquireFenced, release: Release, fenced: true},
 	SpinKind:   {acquire: Acquire, release: ReleaseQuietly, polls: true},
 	FairKind:   {acquire: FairAsk, release: FairRelease, fair: true},
 }
 
-func (m *Mutex) breed() *breed { return &breeds[m.Kind] }
+func (m *Mutex) traits() *traits { return &traitsByKind[m.Kind] }
 
 // TokenBlock is how many fencing tokens a tenure has: one for each grant by which it is handed on. Re-entry
 // takes none. A tenure whose tokens are used up is freed and taken anew.
@@ -30,14 +30,14 @@ func (t *tokens) left() bool { return t.next <= t.last }
 
 // fence gives the tenure its block: the numbers that end at last.
 func (m *Mutex) fence(last int64) {
-	if m.breed().fenced {
-		m.crowded().tokens = tokens{last - TokenBlock + 1, last}
+	if m.traits().fenced {
+		m.contended().tokens = tokens{last - TokenBlock + 1, last}
 	}
 }
 
 // fenced reports whether the tenure may be handed to w as far as tokens go. A swap has none to give.
 func (m *Mutex) fenced(w *Waiter) bool {
-	return !m.breed().fenced || m.crowd.tokens.left() && w.fits(&m.t.Tenure)
+	return !m.traits().fenced || m.contention.tokens.left() && w.fits(&m.t.Tenure)
 }
 
 // Between the questions of a waiter that polls: 1 ms doubling to 128 ms as Redisson's spin lock, a part of it random.
@@ -56,7 +56,7 @@ const (
 
 // spin is how long to sleep after so many refusals in a row.
 func (m *Mutex) spin() time.Duration {
-	c := m.crowded()
+	c := m.contended()
 	sleep := min(firstSpin<<c.spins, longestSpin)
 	if n := m.queue.n; n > 1 {
 		sleep = min(firstSpin<<(c.spins/commonTries), commonSpin)

@@ -250,7 +250,7 @@ func TestUncertainRelease(t *testing.T) {
 		w := newWorld(t)
 		_, holder, release := held(w)
 		release.run()
-		release.Reply = scripts.Mute
+		release.Reply = scripts.PublishDenied
 		release.answer()
 		holder.released.want(Granted)
 		w.calm()

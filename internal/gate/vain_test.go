@@ -13,7 +13,7 @@ import (
 var ills = map[string]func(*Command){
 	"READONLY":   func(c *Command) { c.Result, c.Reply = Answered, faultReply(scripts.ReadOnly) },
 	"NOREPLICAS": func(c *Command) { c.Result, c.Reply = Answered, faultReply(scripts.NoReplicas) },
-	"LOADING":    func(c *Command) { c.Result, c.Words = Again, "LOADING" },
+	"LOADING":    func(c *Command) { c.Result, c.ServerMessage = Again, "LOADING" },
 	"lost":       func(c *Command) { c.Result = Unknown },
 	"alone":      func(c *Command) { well(c); c.Unreplicated() },
 	"too late": func(c *Command) {
@@ -121,12 +121,12 @@ func busyUnder(ill func(*Command)) func(*bench) {
 func changesUnder(ill func(*Command)) func(*bench) {
 	return func(b *bench) {
 		b.answer = ill
-		m, counts := b.cell.Machine.(Counting)
+		m, counts := b.entry.Machine.(Counting)
 		if !counts {
 			return
 		}
 		op := Give
-		switch b.cell.Kind {
+		switch b.entry.Kind {
 		case LatchKind:
 			op = CountDown
 		case PermitKind:
@@ -165,7 +165,7 @@ func TestALeaseShorterThanTheRoundTrip(t *testing.T) {
 				b := slow()
 				u := b.ask(func(w *Waiter) { short(w); w.Try, w.Write = true, write })
 				b.run(10 * time.Second)
-				if u.out == nil || u.out.Why != TooLate || !strings.Contains(u.out.Words, "the lease of 20ms") || !strings.Contains(u.out.Words, "23ms after") {
+				if u.out == nil || u.out.Why != TooLate || !strings.Contains(u.out.ServerMessage, "the lease of 20ms") || !strings.Contains(u.out.ServerMessage, "23ms after") {
 					t.Errorf("a try is told %+v", u.out)
 				}
 				if n, _ := b.rate(0); n != 1 {
@@ -184,11 +184,11 @@ func TestALeaseShorterThanTheRoundTrip(t *testing.T) {
 					t.Fatalf("a waiter is told %+v", u.out)
 				}
 				b.step(func(m Machine) { m.Timeout(b.now, &u.w, &b.fx) })
-				if u.out == nil || u.out.Why != TimedOut || u.out.Last != TooLate || u.out.Words == "" {
+				if u.out == nil || u.out.Why != TimedOut || u.out.Last != TooLate || u.out.ServerMessage == "" {
 					t.Errorf("a waiter that gives up is told %+v", u.out)
 				}
 				b.run(time.Minute)
-				if !b.cell.Machine.Idle() {
+				if !b.entry.Machine.Idle() {
 					t.Error("something is left")
 				}
 			})
@@ -206,7 +206,7 @@ func TestALinkThatIsThereAgainIsAskedAtOnce(t *testing.T) {
 				u := b.ask(nil)
 				b.run(3 * time.Second)
 				b.answer = func(c *Command) {
-					if well(c); c.Op == Look {
+					if well(c); c.Op == GetCount {
 						c.Reply = 0
 					}
 				}

@@ -25,7 +25,7 @@ const (
 	Closed                // the engine closes
 	Overloaded            // too many wait already
 	OtherKind             // the name lives as another kind
-	TwinLives             // its twin lives, with which it would share keys
+	AliasLives            // its alias lives, with which it would share keys
 	Deadlock              // its Owner reads, and would wait for itself
 	TooFew                // replicas have it: it was given back
 	TooLate               // the lease was over when its answer came, or it reached Redis too late: nothing is held
@@ -34,13 +34,13 @@ const (
 
 // Outcome is an answer to a caller.
 type Outcome struct {
-	Why    Why
-	Last   Why           // TimedOut and GaveUp: the last answer, with what belongs to it; Down: Redis did not answer
-	TTL    time.Duration // Taken, also as Last: what the owner's lease has left; negative: no TTL
-	N      int64         // Granted, for changes: the script's answer
-	Fault  scripts.Fault // Refused, also as Last, and Foreign, when a script said so
-	Words  string        // Refused, also as Last: the server's own words, when it said so at top level; TooLate: how late
-	Passes bool          // Refused: the reason can pass by itself
+	Why           Why
+	Last          Why           // TimedOut and GaveUp: the last answer, with what belongs to it; Down: Redis did not answer
+	TTL           time.Duration // Taken, also as Last: what the owner's lease has left; negative: no TTL
+	N             int64         // Granted, for changes: the script's answer
+	Fault         scripts.Fault // Refused, also as Last, and Foreign, when a script said so
+	ServerMessage string        // Refused, also as Last: the server's own words, when it said so at top level; TooLate: how late
+	Passes        bool          // Refused: the reason can pass by itself
 }
 
 // gaveUp is the answer to a waiter that waits no longer, from what is known of its name. A waiter that asks only once
@@ -57,7 +57,7 @@ func (w *Waiter) gaveUp(why Why, known Outcome) Outcome {
 }
 
 // Unanswered is the answer in Redis's place to who waits only so long for one.
-var Unanswered = Outcome{Why: Doubtful, Words: "there was no answer within AnswerTimeout"}
+var Unanswered = Outcome{Why: Doubtful, ServerMessage: "there was no answer within AnswerTimeout"}
 
 // Settler is a caller waiting for an outcome.
 type Settler interface {
@@ -85,8 +85,8 @@ type Waiter struct {
 	asked      bool   // Redis was asked for it, and has not answered
 	heard      bool   // it listens, in the queue of a fair lock in Redis
 	place      uint64 // there; 0: it does not stand in it
-	Cell       *Cell
-	Timer      wheel.Entry[*Waiter] // for Until
+	Entry      *Entry
+	Timer      wheel.Timer[*Waiter] // for Until
 	next, prev *Waiter
 }
 
@@ -97,7 +97,7 @@ type Maker interface{ Hold() *Hold }
 func (w *Waiter) hold() *Hold {
 	if w.Hold == nil {
 		w.Hold = w.By.(Maker).Hold()
-		w.Hold.Cell = w.Cell
+		w.Hold.Entry = w.Entry
 	}
 	return w.Hold
 }
@@ -110,10 +110,10 @@ func (w *Waiter) fits(t *Tenure) bool {
 // Queue is the waiters of one name, in order of arrival.
 type Queue struct {
 	head, tail *Waiter
-	n, owned   int32 // how many wait; how many of them have an Owner
-	tries      int32 // how many of them ask only once
-	writers    int32 // how many of them want to exclude
-	line       *line // where they stand in Redis, when the lock is fair; else nil
+	n, owned   int32      // how many wait; how many of them have an Owner
+	tries      int32      // how many of them ask only once
+	writers    int32      // how many of them want to exclude
+	fair       *fairQueue // where they stand in Redis, when the lock is fair; else nil
 }
 
 func (q *Queue) push(w *Waiter) {
@@ -125,8 +125,8 @@ func (q *Queue) push(w *Waiter) {
 	}
 	q.tail = w
 	q.count(w, 1)
-	if q.line != nil {
-		q.line.arrived(w)
+	if q.fair != nil {
+		q.fair.arrived(w)
 	}
 }
 
@@ -145,8 +145,8 @@ func (q *Queue) remove(w *Waiter) {
 	if !w.queued {
 		return
 	}
-	if q.line != nil {
-		q.line.gone(w)
+	if q.fair != nil {
+		q.fair.gone(w)
 	}
 	if w.prev == nil {
 		q.head = w.next

@@ -18,7 +18,7 @@ func refused(w *world) (*process, *caller) {
 	return a, c
 }
 
-// listening is the same, once it listens and has asked again.
+// listeningTo is the same, once it listens and has asked again.
 func listeningTo(w *world) (*process, *caller) {
 	a, c := refused(w)
 	a.subscribe()
@@ -211,10 +211,10 @@ func TestSubscriptionLingers(t *testing.T) {
 	t.Run("a confirmation that comes after its end changes nothing", func(t *testing.T) {
 		w := newWorld(t)
 		a, _ := refused(w)
-		cell := a.cells[stock]
+		entry := a.cells[stock]
 		a.close()
 		a.subscribed(stock, "")
-		w.want(cell.Machine.Idle(), "nothing left to wait for")
+		w.want(entry.Machine.Idle(), "nothing left to wait for")
 		w.redis.unsubscribe(stock, a)
 		a.wishes = nil
 		w.redis.free(stock, "java:1")

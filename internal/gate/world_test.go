@@ -80,26 +80,26 @@ func (w *world) passTo(at time.Duration) {
 func (w *world) after(d time.Duration) {
 	end := w.now + d
 	for {
-		at, who, cell := w.nextAlarm()
+		at, who, entry := w.nextAlarm()
 		if at > end {
 			break
 		}
 		w.passTo(max(at, w.now))
-		who.wake(cell)
+		who.wake(entry)
 	}
 	w.passTo(end)
 	w.check()
 }
 
 // nextAlarm is the first instant at which a machine wants to be woken.
-func (w *world) nextAlarm() (at time.Duration, who *process, cell *Cell) {
+func (w *world) nextAlarm() (at time.Duration, who *process, entry *Entry) {
 	at = Never
 	for _, p := range w.procs {
 		for _, name := range p.names() {
 			if t := p.real(p.cells[name].Machine.NextAlarm()); t < at {
-				at, who, cell = t, p, p.cells[name]
+				at, who, entry = t, p, p.cells[name]
 			}
 		}
 	}
-	return at, who, cell
+	return at, who, entry
 }

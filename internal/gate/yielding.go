@@ -5,7 +5,7 @@ import "time"
 const (
 	// stintLimit times HandoffTime is how long a process keeps a name at most before it frees it once,
 	// even if nobody is heard: pollers do not subscribe (rule 9: zero proves nothing).
-	stintLimit = 10
+	streakLimit = 10
 	// A yield that nobody takes is followed by one twice as long, up to longestYield: whoever is far away, or gets
 	// no processor, needs longer to ask. A yield that was taken is followed by one half as long.
 	minYield     = 2 * time.Millisecond
@@ -26,7 +26,7 @@ const (
 
 // yielding is what a process owes to others that want a name it keeps (rule 9).
 type yielding struct {
-	stint     Time          // when this process last began to hold the name without a break
+	streak    Time          // when this process last began to hold the name without a break
 	outside   int32         // how many others listened at the last count
 	handed    int32         // grants without asking Redis since we have the name
 	yields    uint8         // how many yields more were in vain than were taken
@@ -43,10 +43,10 @@ type yielding struct {
 // keeps reports whether this process may keep the name for its next waiter: not while others listen, and
 // never for longer than a stint. A name whose waiters poll has turns instead of stints.
 func (y *yielding) keeps(now Time, polls bool, cfg *Config) bool {
-	if y.stint == 0 {
-		y.stint = now
+	if y.streak == 0 {
+		y.streak = now
 	}
-	return (y.outside == 0 || now < y.yieldFree) && (polls || now-y.stint < y.longest(now, cfg))
+	return (y.outside == 0 || now < y.yieldFree) && (polls || now-y.streak < y.longest(now, cfg))
 }
 
 // longest is how long a stint lasts at most.
@@ -54,7 +54,7 @@ func (y *yielding) longest(now Time, cfg *Config) time.Duration {
 	if now < y.pollEnds {
 		return cfg.HandoffTime
 	}
-	return stintLimit * cfg.HandoffTime
+	return streakLimit * cfg.HandoffTime
 }
 
 // short reports whether others, who listen, have the name for one grant at a time.
@@ -80,7 +80,7 @@ func (y *yielding) pause(now Time, heard int32, cfg *Config) time.Duration {
 // pauseUnheard is the pause at the end of a stint for who polls without listening. He is met by chance: that he gets
 // in for certain would take a pause as long as his sleep.
 func (y *yielding) pauseUnheard(now Time, cfg *Config) time.Duration {
-	if cfg.HandoffTime <= 0 || y.stint == 0 || now-y.stint < y.longest(now, cfg) {
+	if cfg.HandoffTime <= 0 || y.streak == 0 || now-y.streak < y.longest(now, cfg) {
 		return 0
 	}
 	y.yield, y.unheard = minYield, true
@@ -128,5 +128,5 @@ func (y *yielding) enter(now Time, cfg *Config) {
 			y.shortEnds = now + shortTime
 		}
 	}
-	y.stint, y.outside, y.handed, y.taken = now, 0, 0, false
+	y.streak, y.outside, y.handed, y.taken = now, 0, 0, false
 }

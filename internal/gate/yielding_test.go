@@ -73,7 +73,7 @@ func TestOthersListen(t *testing.T) {
 		a.listen()
 		a.expect(Acquire).answer()
 		second.wantAnswer(Granted)
-		w.want(a.cell(stock).Machine.(*Mutex).crowd.yields == 0, "a yield that somebody took; it counts as in vain")
+		w.want(a.entry(stock).Machine.(*Mutex).contention.yields == 0, "a yield that somebody took; it counts as in vain")
 		w.redis.unsubscribe(stock, b)
 		b.messages = nil
 		w.calm()
@@ -130,7 +130,7 @@ func TestOthersListen(t *testing.T) {
 	})
 	t.Run("a stint has an end even when nobody is heard", func(t *testing.T) {
 		w := newWorld(t)
-		a, holder, next := heldBy(w, 2*stintLimit)
+		a, holder, next := heldBy(w, 2*streakLimit)
 		began := w.now
 		for _, c := range next {
 			a.age()
@@ -144,7 +144,7 @@ func TestOthersListen(t *testing.T) {
 		}
 		a.expect(Release)
 		stint := w.now - began
-		w.want(stint >= stintLimit*a.cfg.HandoffTime && stint <= (stintLimit+2)*a.cfg.HandoffTime, "a stint of %v; it was %v", stintLimit*a.cfg.HandoffTime, stint)
+		w.want(stint >= streakLimit*a.cfg.HandoffTime && stint <= (streakLimit+2)*a.cfg.HandoffTime, "a stint of %v; it was %v", streakLimit*a.cfg.HandoffTime, stint)
 		w.calm()
 	})
 	t.Run("and swaps do not begin it anew", func(t *testing.T) {
@@ -153,7 +153,7 @@ func TestOthersListen(t *testing.T) {
 		holder := a.lock()
 		a.expect(Acquire).answer()
 		began := w.now
-		for i := range 4 * stintLimit {
+		for i := range 4 * streakLimit {
 			next := a.ask(stock, wants{watch: time.Second + time.Duration(i+1)*time.Millisecond})
 			a.age()
 			holder.unlock()
@@ -166,7 +166,7 @@ func TestOthersListen(t *testing.T) {
 		}
 		a.expect(Release)
 		stint := w.now - began
-		w.want(stint <= (stintLimit+2)*a.cfg.HandoffTime, "a stint of %v; it was %v", stintLimit*a.cfg.HandoffTime, stint)
+		w.want(stint <= (streakLimit+2)*a.cfg.HandoffTime, "a stint of %v; it was %v", streakLimit*a.cfg.HandoffTime, stint)
 		w.calm()
 	})
 }

@@ -8,7 +8,7 @@ var bugs = []Bug{
 			"	if freed == 1 and redis.call('HINCRBY', KEYS[i], ARGV[2 * i], -1) == 0 then freed = call('HDEL', KEYS[i], ARGV[2 * i]) end"},
 	}},
 	{"no second question once the subscription is confirmed", []edit{
-		{"internal/gate/crowd.go", "	m.again = m.t.phase != ours && m.queue.head != nil\n", ""},
+		{"internal/gate/contention.go", "	m.again = m.t.phase != ours && m.queue.head != nil\n", ""},
 	}},
 	{"a deadline that counts from the answer", []edit{
 		{"internal/gate/tenure.go", "c.Sent+c.Lease-margin(c.Lease))", "now+c.Lease-margin(c.Lease))"},
@@ -61,7 +61,7 @@ var bugs = []Bug{
 		{"engine/hold.go", "		now = h.e.clock.Checked\n", "		now = h.e.clock.Now\n"},
 	}},
 	{"a server's clock that is taken for the middle of a round trip", []edit{
-		{"dispatcher/lane.go", "l.serverMillis, l.serverAt = millis, l.d.cfg.Clock.Now()", "l.serverMillis, l.serverAt = millis, (l.batch[0].Sent+l.d.cfg.Clock.Now())/2"},
+		{"dispatcher/connection.go", "l.serverMillis, l.serverAt = millis, l.d.cfg.Clock.Now()", "l.serverMillis, l.serverAt = millis, (l.batch[0].Sent+l.d.cfg.Clock.Now())/2"},
 		{"dispatcher/scripts.go", "	results := client.DoMulti(ctx, commands...)\n	loaded.at = clock.Now()\n", "	began := clock.Now()\n	results := client.DoMulti(ctx, commands...)\n	loaded.at = (began + clock.Now()) / 2\n"},
 	}},
 	{"permits that are given back twice", []edit{
@@ -90,7 +90,7 @@ var bugs = []Bug{
 		{"internal/gate/ending.go", "		m.takenInVain(now, id)\n", ""},
 	}},
 	{"a place that comes back and is not given up", []edit{
-		{"internal/gate/fair.go", "		m.queue.line.returning = m.t.ID\n", ""},
+		{"internal/gate/fair.go", "		m.queue.fair.returning = m.t.ID\n", ""},
 	}},
 	{"a hold that lasts as long as its tenure", []edit{
 		{"internal/gate/hold.go", "h.deadline.Store(int64(min(h.until, t.Deadline)))", "h.deadline.Store(int64(h.until))"},
