@@ -147,6 +147,8 @@ func TestFindings(t *testing.T) {
 			`A.try-fixed@1 B.lock-owned A.run A.lock-owned A.run#1 B.lock-fixed@1 A.drop@1 B.run#1 A.arrive B.drop@1 B.arrive#1 A.die run-stray B.pause-in-turn tick B.break tick`},
 		"a place of an engine that died long ago gets another five minutes": {"big fair",
 			`A.try-fixed@1 C.lock@1 B.try D.lock-owned B.break A.run D.lock@1 C.die D.pause-in-turn A.pause-in-turn D.run#1 B.pause-in-turn run-stray#1 run-stray tick failover-1 D.resume noperm tick B.lock-fixed@1 D.lock-fixed@2 D.mend D.run#1 D.arrive#1 heal D.run D.arrive D.run#1`},
+		"a re-entry whose tenure's first holder has just called Unlock": {"big fenced",
+			`D.lock-owned D.run D.arrive D.pause D.lock-owned`},
 		"permits of a caller who has gone are not given back after a refusal": {"big semaphore",
 			`B.acquire-two B.drop B.run B.arrive noperm B.run`},
 	} {
