@@ -9,9 +9,6 @@ NESTED := $(patsubst %/go.mod,%,$(filter-out tools/go.mod,$(wildcard */go.mod */
 # Builds that must go through besides the machine's own.
 CROSS := linux/386 darwin/arm64 windows/amd64
 
-# What make test does, in this order. What has a plus between its parts runs at the same time.
-STAGES := prepare lint race redisson+cross figures nested bubble
-
 FUZZTIME ?= 60s
 BENCH ?= .
 FOR ?= 10m
@@ -23,16 +20,7 @@ help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-17s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 test: ## all that a change must pass, as CI runs it
-	@took=; for stage in $(STAGES); do \
-		began=$$(date +%s); \
-		case $$stage in \
-			*+*) echo $$stage | tr + '\n' | sed 's|^|$(MAKE) --no-print-directory |' | .ci/two-at-once;; \
-			*) $(MAKE) --no-print-directory $$stage;; \
-		esac || exit 1; \
-		took="$$took, $$stage $$(($$(date +%s) - began)) s"; \
-		echo "== make $$stage: $${took##*, $$stage }"; \
-	done; \
-	echo "== make test: passed in $${took#, }"
+	@MAKE='$(MAKE)' .ci/test
 
 prepare:
 	@.ci/prepare
