@@ -149,6 +149,8 @@ func TestFindings(t *testing.T) {
 			`A.try-fixed@1 C.lock@1 B.try D.lock-owned B.break A.run D.lock@1 C.die D.pause-in-turn A.pause-in-turn D.run#1 B.pause-in-turn run-stray#1 run-stray tick failover-1 D.resume noperm tick B.lock-fixed@1 D.lock-fixed@2 D.mend D.run#1 D.arrive#1 heal D.run D.arrive D.run#1`},
 		"a re-entry whose tenure's first holder has just called Unlock": {"big fenced",
 			`D.lock-owned D.run D.arrive D.pause D.lock-owned`},
+		"a hold that is over when a loop that stood still hands it out": {"big fenced",
+			`A.lock A.pause-in-turn A.run tick D.lock A.arrive D.run D.arrive`},
 		"permits of a caller who has gone are not given back after a refusal": {"big semaphore",
 			`B.acquire-two B.drop B.run B.arrive noperm B.run`},
 	} {

@@ -117,8 +117,12 @@ func (s *state) checkLeases(f *flight, before []keyLease) {
 	}
 }
 
-// checkToken: tokens grow from grant to grant; a re-entry has that of its tenure.
+// checkToken: tokens grow from grant to grant; a re-entry has that of its tenure. A hold that is over when it is handed out, by a
+// loop that has stood still, may have an older one: against that there are tokens.
 func (s *state) checkToken(c *caller) {
+	if !c.holds() {
+		return
+	}
 	for _, other := range s.callers {
 		if other == c || other.e != c.e || other.name != c.name || other.hold.Tenure != c.hold.Tenure {
 			continue
