@@ -14,7 +14,7 @@ BENCH ?= .
 FOR ?= 10m
 COUNT ?= 1
 
-.PHONY: help test prepare lint race redisson figures cross nested explore bubble spec explore-selftest mutants fuzz bench micro interop chaos chaos-selftest chaos-rivals soak
+.PHONY: help test prepare lint race redisson figures cross nested explore bubble spec explore-selftest mutants shape fuzz bench micro interop chaos chaos-selftest chaos-rivals soak
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-17s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -89,6 +89,9 @@ mutants: prepare ## mistakes in scripts and gates, one at a time: do tests notic
 
 spec: ## the specification: SAMPLES random paths, what makes it untrue, TRACES paths of the code; SEED=n begins there
 	@.ci/spec $(if $(SAMPLES),-samples $(SAMPLES)) $(if $(TRACES),-traces $(TRACES)) $(if $(SEED),-seed $(SEED))
+
+shape: prepare ## how the code is built, in figures with their targets
+	@$(GO) -C internal/shape run .
 
 fuzz: ## every fuzz target for FUZZTIME (60s)
 	@for package in $$($(GO) list ./...); do \
