@@ -70,21 +70,21 @@ func TestClusterReaderIsRenewedWhenItsKeysAreTogether(t *testing.T) {
 func TestClusterReadersAndWritersWhileTheirSlotMoves(t *testing.T) {
 	t.Parallel()
 	c := redistest.StartCluster(t, 3, 0)
-	callers := &rwContest{t: t, engines: []*engine.Engine{join(t, c), join(t, c), join(t, c)}}
+	callers := &rwContest{T: t, Engines: []*engine.Engine{join(t, c), join(t, c), join(t, c)}}
 	var moved atomic.Bool
 	var wg sync.WaitGroup
-	wg.Go(func() { callers.run(16, moved.Load) })
+	wg.Go(func() { callers.Run(16, moved.Load) })
 	defer wg.Wait()
 	defer moved.Store(true)
 	slot := slotOf(contested)
 	for range times(t, 100, 8) {
-		before := callers.grants.Load()
+		before := callers.Grants.Load()
 		move := c.BeginMove(slot, other(c, slot))
 		for move.Keys(1) > 0 { // the keys of one lock are apart for a while
 			time.Sleep(time.Millisecond)
 		}
 		move.Finish()
-		redistest.Await(t, "grants after the move", func() bool { return callers.grants.Load() > before+50 })
+		redistest.Await(t, "grants after the move", func() bool { return callers.Grants.Load() > before+50 })
 	}
-	t.Logf("%d grants", callers.grants.Load())
+	t.Logf("%d grants", callers.Grants.Load())
 }

@@ -41,11 +41,11 @@ func TestAMessageIsNeverTakenForAReply(t *testing.T) {
 	e := connect(t, server.Addr())
 	outside := newOutsider(t, server.Addr())
 	opened := server.CommandCounts()["unsubscribe"]
-	outside.take("first", time.Hour) // somebody waits for it and goes away, so that an UNSUBSCRIBE is sent
+	outside.Take("first", time.Hour) // somebody waits for it and goes away, so that an UNSUBSCRIBE is sent
 	ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
 	defer cancel()
 	_, _ = e.Mutex("first").Lock(ctx)
-	outside.take("second", time.Hour)
+	outside.Take("second", time.Hour)
 	waits := e.Mutex("second").LockAsync(soon(t))
 	redistest.Await(t, "an UNSUBSCRIBE", func() bool {
 		return server.CommandCounts()["unsubscribe"] > opened && server.Subscriptions().Count() == 1
@@ -54,7 +54,7 @@ func TestAMessageIsNeverTakenForAReply(t *testing.T) {
 	for _, text := range []string{"-B", "-BUSY x\r\n", "\r\n-ERR x\r\n", "+PONG\r\n", ">3\r\n$9\r\nsubscribe\r\n$1\r\nc\r\n:1\r\n", "*1000000000\r\n", ""} {
 		server.MustDo("PUBLISH", scripts.LockChannel("second"), text)
 	}
-	outside.free("second")
+	outside.Free("second")
 	server.MustDo("PUBLISH", scripts.LockChannel("second"), "0")
 	mustGet(t, waits)
 	after := server.CommandCounts()

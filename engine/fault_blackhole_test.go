@@ -59,7 +59,7 @@ func (b *blackHole) until(h *engine.Hold) (margin time.Duration, void bool) {
 	tick := time.NewTicker(time.Millisecond)
 	defer tick.Stop()
 	for deadline := time.Now().Add(patience); time.Now().Before(deadline); <-tick.C {
-		granted, taken := b.outside.try(b.name, time.Minute)
+		granted, taken := b.outside.Try(b.name, time.Minute)
 		if !taken {
 			continue
 		}
@@ -91,7 +91,7 @@ func (b *blackHole) once(dir redistest.Direction, opts ...engine.LockOption) (ma
 		b.t.Errorf("the hold ended with %v", err)
 	}
 	b.proxy.BlackHole(redistest.Both, false)
-	if !b.outside.free(b.name) {
+	if !b.outside.Free(b.name) {
 		b.t.Errorf("%s was taken from the contender", b.name)
 	}
 	return margin, void

@@ -112,7 +112,7 @@ func (c *cancelling) one(n int, at moment) {
 }
 
 func (c *cancelling) stands(name string) bool {
-	client := c.direct.client
+	client := c.direct.Client
 	n, err := client.Do(context.Background(), client.B().Exists().Key(name).Build()).AsInt64()
 	if err != nil {
 		c.t.Errorf("exists: %v", err)
@@ -138,7 +138,7 @@ func TestFaultCancelledCallsLeaveNothing(t *testing.T) {
 	for i := range 8 {
 		ours, others := fmt.Sprintf("taken:ours:%d", i), fmt.Sprintf("taken:others:%d", i)
 		living = append(living, mustLock(t, c.e.Mutex(ours)))
-		c.direct.take(others, time.Hour)
+		c.direct.Take(others, time.Hour)
 		c.taken = append(c.taken, ours, others)
 	}
 	want := int64(times(t, 100_000, 1500))
@@ -172,8 +172,8 @@ func TestFaultCancelledCallsLeaveNothing(t *testing.T) {
 	}
 	var others []string
 	for _, name := range c.taken {
-		if c.direct.free(name) {
-			c.direct.take(name, time.Hour)
+		if c.direct.Free(name) {
+			c.direct.Take(name, time.Hour)
 			others = append(others, name)
 		}
 	}

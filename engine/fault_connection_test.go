@@ -33,8 +33,8 @@ func TestFaultConnectionCutEvery30ms(t *testing.T) {
 	others.Go(func() { // another process takes part, so that waiters depend on messages too
 		for n := 0; time.Now().Before(until); n++ {
 			name := fmt.Sprintf("contest:%d", n%8)
-			if _, taken := outside.try(name, 10*time.Second); taken {
-				outside.free(name)
+			if _, taken := outside.Try(name, 10*time.Second); taken {
+				outside.Free(name)
 			}
 			time.Sleep(rand.N(2 * time.Millisecond))
 		}
@@ -77,12 +77,12 @@ func TestFaultConnectionCutEvery30ms(t *testing.T) {
 func awaitListening(t *testing.T, server *redistest.Server, e *engine.Engine, outside *outsider) {
 	t.Helper()
 	const name = "listened for"
-	outside.take(name, time.Minute)
+	outside.Take(name, time.Minute)
 	granted := e.Mutex(name).LockAsync(soon(t))
 	redistest.Await(t, "the engine to listen", func() bool {
 		return slices.Contains(server.Subscriptions().Channels, scripts.LockChannel(name))
 	})
-	outside.free(name)
+	outside.Free(name)
 	<-granted.Done()
 	h, err := granted.Result()
 	if err != nil {

@@ -49,13 +49,13 @@ func hot(t *testing.T, e *engine.Engine) (grants *atomic.Int64, stop func()) {
 // visit has the outsider get the hot name again and again by Redisson's plain protocol: it listens, and asks
 // when it hears something. It returns how often it got it and how long that took at worst.
 func visit(o *outsider, runs time.Duration) (times int, longest time.Duration) {
-	heard, deafen := o.listen("hot")
+	heard, deafen := o.Listen("hot")
 	defer deafen()
 	began := time.Now()
 	for last := began; time.Since(began) < runs; {
-		if _, taken := o.try("hot", 30*time.Second); taken {
+		if _, taken := o.Try("hot", 30*time.Second); taken {
 			times++
-			o.free("hot")
+			o.Free("hot")
 			time.Sleep(2 * time.Millisecond) // the callers take it back meanwhile
 			longest, last = max(longest, time.Since(last)), time.Now()
 			continue
@@ -108,7 +108,7 @@ func TestFaultCancelledWaiterSwallowsNoHandoff(t *testing.T) {
 	for round := range times(t, 20_000, 1000) {
 		var h *engine.Hold
 		if fromOutside := round%8 == 0; fromOutside {
-			outside.take("passed", time.Hour)
+			outside.Take("passed", time.Hour)
 		} else {
 			h = mustLock(t, m)
 		}
@@ -120,7 +120,7 @@ func TestFaultCancelledWaiterSwallowsNoHandoff(t *testing.T) {
 		race.Go(func() {
 			spin(rand.N(20 * time.Microsecond))
 			if h == nil {
-				outside.free("passed")
+				outside.Free("passed")
 			} else {
 				h.UnlockAsync()
 			}
@@ -166,7 +166,7 @@ func TestFaultNoHoldOutlivesItsLease(t *testing.T) {
 	var checked, ended atomic.Int64
 	check := func(h *engine.Hold) {
 		deadline := h.Deadline()
-		life, err := lifeOf.Exec(context.Background(), outside.client, []string{h.Name()}, []string{h.TenureID()}).AsIntSlice()
+		life, err := lifeOf.Exec(context.Background(), outside.Client, []string{h.Name()}, []string{h.TenureID()}).AsIntSlice()
 		if err != nil {
 			t.Errorf("looking at %s: %v", h.Name(), err)
 			return

@@ -26,11 +26,11 @@ func wakeUps(t *testing.T, e *engine.Engine, outside *outsider, names, rounds in
 		wg.Go(func() {
 			name := fmt.Sprintf("woken:%d", i)
 			for range rounds {
-				outside.take(name, time.Hour)
+				outside.Take(name, time.Hour)
 				ctx, cancel := context.WithTimeout(context.Background(), patience)
 				f := e.Mutex(name).LockAsync(ctx)
 				time.Sleep(rand.N(300 * time.Millisecond))
-				if !outside.free(name) {
+				if !outside.Free(name) {
 					t.Errorf("%s was taken from its owner", name)
 				}
 				freed := time.Now()
@@ -174,7 +174,7 @@ func TestFaultFloodOfMessages(t *testing.T) {
 	const names = 50
 	for i := range names {
 		name := fmt.Sprint("wait:", i)
-		outside.take(name, time.Hour)
+		outside.Take(name, time.Hour)
 		e.Mutex(name).LockAsync(t.Context())
 	}
 	redistest.Await(t, "all channels to be heard", func() bool { return server.Subscriptions().Count() == names })

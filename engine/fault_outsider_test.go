@@ -14,9 +14,9 @@ import (
 // outsider is another program that uses the same locks by Redisson's plain protocol: its two scripts, its
 // channel, nothing of ours. It has connections of its own, straight to the server.
 type outsider struct {
-	tb     testing.TB
-	client rueidis.Client
-	owner  string
+	TB     testing.TB
+	Client rueidis.Client
+	Owner  string
 }
 
 // Redisson's acquire and release, by their meaning.
@@ -47,43 +47,43 @@ func newOutsider(tb testing.TB, addr string) *outsider {
 		tb.Fatalf("outsider: %v", err)
 	}
 	tb.Cleanup(client.Close)
-	return &outsider{tb: tb, client: client, owner: "0b7d4c7e-0000-4000-8000-00000000feed:1"}
+	return &outsider{TB: tb, Client: client, Owner: "0b7d4c7e-0000-4000-8000-00000000feed:1"}
 }
 
 // try asks once. granted is the moment at which the answer was read.
-func (o *outsider) try(name string, lease time.Duration) (granted time.Time, taken bool) {
-	err := acquireScript.Exec(context.Background(), o.client, []string{name},
-		[]string{strconv.FormatInt(lease.Milliseconds(), 10), o.owner}).Error()
+func (o *outsider) Try(name string, lease time.Duration) (granted time.Time, taken bool) {
+	err := acquireScript.Exec(context.Background(), o.Client, []string{name},
+		[]string{strconv.FormatInt(lease.Milliseconds(), 10), o.Owner}).Error()
 	if rueidis.IsRedisNil(err) {
 		return time.Now(), true
 	}
 	if err != nil {
-		o.tb.Errorf("outsider: acquire: %v", err)
+		o.TB.Errorf("outsider: acquire: %v", err)
 	}
 	return time.Time{}, false
 }
 
 // take asks once and must get it.
-func (o *outsider) take(name string, lease time.Duration) {
-	o.tb.Helper()
-	if _, taken := o.try(name, lease); !taken {
-		o.tb.Fatalf("outsider: %s is taken", name)
+func (o *outsider) Take(name string, lease time.Duration) {
+	o.TB.Helper()
+	if _, taken := o.Try(name, lease); !taken {
+		o.TB.Fatalf("outsider: %s is taken", name)
 	}
 }
 
 // free gives it back and wakes who listens; false: it was not the outsider's.
-func (o *outsider) free(name string) bool {
-	err := releaseScript.Exec(context.Background(), o.client, []string{name, scripts.LockChannel(name)}, []string{"0", o.owner}).Error()
+func (o *outsider) Free(name string) bool {
+	err := releaseScript.Exec(context.Background(), o.Client, []string{name, scripts.LockChannel(name)}, []string{"0", o.Owner}).Error()
 	if err != nil && !rueidis.IsRedisNil(err) {
-		o.tb.Errorf("outsider: release: %v", err)
+		o.TB.Errorf("outsider: release: %v", err)
 	}
 	return err == nil
 }
 
 // listen hears the channel of a name until stop. The channel heard holds a token when a message came.
-func (o *outsider) listen(name string) (heard chan struct{}, stop func()) {
-	o.tb.Helper()
-	conn, release := o.client.Dedicate()
+func (o *outsider) Listen(name string) (heard chan struct{}, stop func()) {
+	o.TB.Helper()
+	conn, release := o.Client.Dedicate()
 	heard = make(chan struct{}, 1)
 	conn.SetPubSubHooks(rueidis.PubSubHooks{OnMessage: func(rueidis.PubSubMessage) {
 		select {
@@ -93,7 +93,7 @@ func (o *outsider) listen(name string) (heard chan struct{}, stop func()) {
 	}})
 	subscribe := conn.B().Subscribe().Channel(scripts.LockChannel(name)).Build()
 	if err := conn.Do(context.Background(), subscribe).Error(); err != nil {
-		o.tb.Fatalf("outsider: subscribe: %v", err)
+		o.TB.Fatalf("outsider: subscribe: %v", err)
 	}
 	return heard, func() { conn.Close(); release() }
 }

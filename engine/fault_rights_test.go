@@ -89,7 +89,7 @@ func TestFaultMissingChannelPattern(t *testing.T) {
 	e := openLimited(t, limitedTo(server, "~*", "resetchannels", "+@all"))
 	mustUnlock(t, mustLock(t, e.Mutex("free")))
 	outside := newOutsider(t, server.Addr())
-	outside.take("taken", time.Hour)
+	outside.Take("taken", time.Hour)
 	if _, err := e.Mutex("taken").Lock(soon(t)); !errors.Is(err, engine.ErrRefused) {
 		t.Errorf("the first wait: %v, want ErrRefused", err)
 	} else {
@@ -98,7 +98,7 @@ func TestFaultMissingChannelPattern(t *testing.T) {
 	if _, err := e.Mutex("taken").TryLock(soon(t)); !errors.Is(err, engine.ErrHeld) {
 		t.Errorf("TryLock: %v, want ErrHeld", err)
 	}
-	outside.free("taken")
+	outside.Free("taken")
 	mustUnlock(t, mustLock(t, e.Mutex("taken")))
 	checkQuiet(t, server, e, 0)
 }
@@ -109,12 +109,12 @@ func TestFaultRightsRevokedWhileRunning(t *testing.T) {
 		server := redistest.Start(t)
 		e := openLimited(t, limitedTo(server, "~*", "&*", "+@all"))
 		outside := newOutsider(t, server.Addr())
-		outside.take("taken", time.Hour)
+		outside.Take("taken", time.Hour)
 		f := e.Mutex("taken").LockAsync(soon(t))
 		redistest.Await(t, "a subscription", func() bool { return server.Subscriptions().Count() == 1 })
 		server.MustDo("ACL", "SETUSER", "locks", "resetchannels")
 		redistest.Await(t, "its end", func() bool { return server.Subscriptions().Count() == 0 })
-		outside.free("taken")
+		outside.Free("taken")
 		freed := time.Now()
 		mustGet(t, f)
 		if waited := time.Since(freed); waited > 2*time.Second+pollSlack {

@@ -19,21 +19,21 @@ const contested = "stock:7"
 
 // rwContest is readers and writers of one name, who check that a writer is alone.
 type rwContest struct {
-	t       *testing.T
-	engines []*engine.Engine
-	cancel  bool // a third of the calls is cancelled at some moment
+	T       *testing.T
+	Engines []*engine.Engine
+	Cancel  bool // a third of the calls is cancelled at some moment
 	readers atomic.Int32
 	writers atomic.Int32
-	grants  atomic.Int64
+	Grants  atomic.Int64
 }
 
 // run has callers compete until until says so.
-func (c *rwContest) run(callers int, until func() bool) {
+func (c *rwContest) Run(callers int, until func() bool) {
 	var wg sync.WaitGroup
 	for i := range callers {
 		wg.Go(func() {
-			for !until() && !c.t.Failed() {
-				rw := c.engines[i%len(c.engines)].RWMutex(contested)
+			for !until() && !c.T.Failed() {
+				rw := c.Engines[i%len(c.Engines)].RWMutex(contested)
 				switch rand.IntN(5) {
 				case 0:
 					c.write(rw)
@@ -52,24 +52,24 @@ func (c *rwContest) run(callers int, until func() bool) {
 func (c *rwContest) take(m *engine.Mutex, opts ...engine.LockOption) *engine.Hold {
 	ctx, stop := context.WithTimeout(context.Background(), patience)
 	defer stop()
-	if c.cancel && rand.IntN(3) == 0 {
+	if c.Cancel && rand.IntN(3) == 0 {
 		ctx, stop = context.WithTimeout(ctx, time.Duration(rand.IntN(3000))*time.Microsecond)
 		defer stop()
 	}
 	h, err := m.Lock(ctx, opts...)
 	if err != nil {
-		if !c.cancel || !errors.Is(err, context.DeadlineExceeded) {
-			c.t.Errorf("lock: %v", err)
+		if !c.Cancel || !errors.Is(err, context.DeadlineExceeded) {
+			c.T.Errorf("lock: %v", err)
 		}
 		return nil
 	}
-	c.grants.Add(1)
+	c.Grants.Add(1)
 	return h
 }
 
 func (c *rwContest) free(h *engine.Hold) {
 	if err := patiently(h.Unlock); err != nil {
-		c.t.Errorf("unlock: %v", err)
+		c.T.Errorf("unlock: %v", err)
 	}
 }
 
@@ -81,7 +81,7 @@ func (c *rwContest) read(rw *engine.RWMutex) {
 	c.readers.Add(1)
 	time.Sleep(rand.N(200 * time.Microsecond))
 	if n := c.writers.Load(); n != 0 {
-		c.t.Errorf("%d writers beside a reader", n)
+		c.T.Errorf("%d writers beside a reader", n)
 	}
 	c.readers.Add(-1)
 	c.free(h)
@@ -98,7 +98,7 @@ func (c *rwContest) write(rw *engine.RWMutex) {
 
 func (c *rwContest) alone() {
 	if w, r := c.writers.Add(1), c.readers.Load(); w != 1 || r != 0 {
-		c.t.Errorf("%d writers and %d readers at once", w, r)
+		c.T.Errorf("%d writers and %d readers at once", w, r)
 	}
 	time.Sleep(rand.N(200 * time.Microsecond))
 	c.writers.Add(-1)
@@ -120,7 +120,7 @@ func (c *rwContest) lower(rw *engine.RWMutex) {
 	c.readers.Add(1)
 	time.Sleep(rand.N(200 * time.Microsecond))
 	if n := c.writers.Load(); n != 0 {
-		c.t.Errorf("%d writers beside a reader that wrote before", n)
+		c.T.Errorf("%d writers beside a reader that wrote before", n)
 	}
 	c.readers.Add(-1)
 	c.free(read)
@@ -136,17 +136,17 @@ func TestFaultRWSwallowedAnswerHasOneEffect(t *testing.T) {
 			proxy := redistest.NewProxy(t, server.Addr())
 			short := func(o *engine.Options) { o.HandoffTime = time.Millisecond } // the more is asked of Redis
 			e, other := connect(t, proxy.Addr(), short), connect(t, server.Addr(), short)
-			c := &rwContest{t: t, engines: []*engine.Engine{e, e, e, other}}
+			c := &rwContest{T: t, Engines: []*engine.Engine{e, e, e, other}}
 			want := int64(times(t, 1_000, 40))
 			proxy.SwallowReply(redistest.Swallow{Match: runs(s), Nth: 3, Times: int(want)})
 			began := time.Now()
-			c.run(16, func() bool {
+			c.Run(16, func() bool {
 				return proxy.Stats().Swallowed >= want || time.Since(began) > time.Duration(want)*time.Second
 			})
 			if got := proxy.Stats().Swallowed; got < want {
 				t.Errorf("only %d of %d answers were swallowed in %v", got, want, time.Since(began))
 			}
-			t.Logf("%d answers swallowed under %d grants in %v", proxy.Stats().Swallowed, c.grants.Load(), time.Since(began).Round(time.Millisecond))
+			t.Logf("%d answers swallowed under %d grants in %v", proxy.Stats().Swallowed, c.Grants.Load(), time.Since(began).Round(time.Millisecond))
 			checkQuiet(t, server, e, 0)
 		})
 	}
@@ -159,10 +159,10 @@ func TestFaultRWCancelledCallsLeaveNothing(t *testing.T) {
 	proxy := redistest.NewProxy(t, server.Addr())
 	proxy.Latency(redistest.Both, time.Millisecond, time.Millisecond)
 	e, other := connect(t, proxy.Addr()), connect(t, server.Addr())
-	c := &rwContest{t: t, engines: []*engine.Engine{e, e, e, other}, cancel: true}
+	c := &rwContest{T: t, Engines: []*engine.Engine{e, e, e, other}, Cancel: true}
 	until := time.Now().Add(lasting(t, 2*time.Minute, 3*time.Second))
-	c.run(32, func() bool { return time.Now().After(until) })
-	t.Logf("%d grants", c.grants.Load())
+	c.Run(32, func() bool { return time.Now().After(until) })
+	t.Logf("%d grants", c.Grants.Load())
 	checkQuiet(t, server, e, 0)
 }
 
@@ -171,7 +171,7 @@ func TestFaultRWKilledSubscriptionStrandsNobody(t *testing.T) {
 	t.Parallel()
 	server := redistest.Start(t)
 	e, other := connect(t, server.Addr(), onlyMessages), connect(t, server.Addr(), onlyMessages)
-	c := &rwContest{t: t, engines: []*engine.Engine{e, other}}
+	c := &rwContest{T: t, Engines: []*engine.Engine{e, other}}
 	until := time.Now().Add(lasting(t, time.Minute, 3*time.Second))
 	stopped := make(chan struct{})
 	go func() {
@@ -181,8 +181,8 @@ func TestFaultRWKilledSubscriptionStrandsNobody(t *testing.T) {
 			time.Sleep(20 * time.Millisecond)
 		}
 	}()
-	c.run(16, func() bool { return time.Now().After(until) })
+	c.Run(16, func() bool { return time.Now().After(until) })
 	<-stopped
-	t.Logf("%d grants", c.grants.Load())
+	t.Logf("%d grants", c.Grants.Load())
 	checkQuiet(t, server, e, 0)
 }

@@ -193,7 +193,7 @@ func (s *siege) through(sentinel *redistest.Sentinel, round int, change func() *
 func waitFor(t *testing.T, s *redistest.Sentinel, e *engine.Engine, name string) func(master func() *redistest.Server) {
 	t.Helper()
 	old := s.Node(s.Master())
-	newOutsider(t, old.Addr()).take(name, time.Hour)
+	newOutsider(t, old.Addr()).Take(name, time.Hour)
 	old.MustDo("PING") // WAIT is for what came before the last command of its connection
 	old.MustDo("WAIT", strconv.Itoa(len(s.Nodes)-1), "4000")
 	waits := e.Mutex(name).LockAsync(context.Background())
@@ -211,7 +211,7 @@ func waitFor(t *testing.T, s *redistest.Sentinel, e *engine.Engine, name string)
 			}
 			return listens(master())
 		})
-		if !newOutsider(t, master().Addr()).free(name) {
+		if !newOutsider(t, master().Addr()).Free(name) {
 			t.Errorf("the new master does not know %s", name) // and the waiter has it already
 		}
 		mustGet(t, waits)

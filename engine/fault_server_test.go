@@ -196,8 +196,8 @@ func busy(t *testing.T, server *redistest.Server, outside *outsider) (kill func(
 	t.Helper()
 	ended := make(chan error, 1)
 	go func() {
-		b := outside.client.B()
-		ended <- outside.client.Do(context.Background(), b.Eval().Script("while true do end").Numkeys(0).Build()).Error()
+		b := outside.Client.B()
+		ended <- outside.Client.Do(context.Background(), b.Eval().Script("while true do end").Numkeys(0).Build()).Error()
 	}()
 	redistest.Await(t, "the server to be busy", func() bool {
 		err := server.Do("PING").Err()
@@ -220,7 +220,7 @@ func TestFaultServerBusyWhenAskedToListen(t *testing.T) {
 	proxy := redistest.NewProxy(t, server.Addr())
 	e := connect(t, proxy.Addr(), func(o *engine.Options) { o.PollCap = time.Hour })
 	outside := newOutsider(t, server.Addr())
-	outside.take("taken", time.Hour)
+	outside.Take("taken", time.Hour)
 	waits := e.Mutex("taken").LockAsync(soon(t))
 	redistest.Await(t, "a subscription", func() bool { return server.Subscriptions().Count() == 1 })
 	kill := busy(t, server, outside)
@@ -228,7 +228,7 @@ func TestFaultServerBusyWhenAskedToListen(t *testing.T) {
 	mustWait(t, "Lock", waits) // meanwhile a new connection asks, and is told BUSY
 	kill()
 	redistest.Await(t, "a subscription", func() bool { return server.Subscriptions().Count() == 1 })
-	outside.free("taken")
+	outside.Free("taken")
 	mustGet(t, waits)
 	checkQuiet(t, server, e, 0)
 }
@@ -241,7 +241,7 @@ func TestFaultServerBusyWhenAskedToListenNoMore(t *testing.T) {
 	e := connect(t, server.Addr(), func(o *engine.Options) { o.PollCap = time.Hour })
 	outside := newOutsider(t, server.Addr())
 	for _, name := range []string{"given up", "taken"} {
-		outside.take(name, time.Hour)
+		outside.Take(name, time.Hour)
 	}
 	waits, leaves := e.Mutex("taken").LockAsync(soon(t)), e.Mutex("given up").LockAsync(soon(t))
 	redistest.Await(t, "two subscriptions", func() bool { return server.Subscriptions().Count() == 2 })
@@ -250,9 +250,9 @@ func TestFaultServerBusyWhenAskedToListenNoMore(t *testing.T) {
 	time.Sleep(1500 * time.Millisecond) // a subscription outlives its last waiter by a second
 	kill()
 	redistest.Await(t, "one subscription", func() bool { return server.Subscriptions().Count() == 1 })
-	outside.free("taken")
+	outside.Free("taken")
 	mustGet(t, waits)
-	outside.free("given up")
+	outside.Free("given up")
 	checkQuiet(t, server, e, 0)
 }
 
@@ -326,7 +326,7 @@ func TestFaultScriptsFlushedWithoutEnd(t *testing.T) {
 		outside := newOutsider(t, server.Addr())
 		flushing.Go(func() {
 			for ctx.Err() == nil {
-				outside.client.Do(ctx, outside.client.B().ScriptFlush().Build())
+				outside.Client.Do(ctx, outside.Client.B().ScriptFlush().Build())
 			}
 		})
 	}

@@ -143,10 +143,10 @@ func TestFaultTLS(t *testing.T) {
 	opts.PollCap = time.Hour
 	e := openLimited(t, opts)
 	outside := newOutsider(t, server.Addr())
-	outside.take("taken", time.Hour)
+	outside.Take("taken", time.Hour)
 	waits := e.Mutex("taken").LockAsync(soon(t))
 	redistest.Await(t, "a subscription", func() bool { return server.Subscriptions().Count() == 1 })
-	outside.free("taken")
+	outside.Free("taken")
 	mustGet(t, waits)
 	h := mustLock(t, e.Mutex("held"))
 	server.KillClients("normal")

@@ -51,12 +51,12 @@ func TestFaultTrapUnlockBeforeSubscribed(t *testing.T) {
 	outside := newOutsider(t, server.Addr())
 	for round := range times(t, 100, 3) {
 		name := fmt.Sprintf("gap:%d", round)
-		outside.take(name, time.Hour)
+		outside.Take(name, time.Hour)
 		proxy.Latency(redistest.Both, 50*time.Millisecond, 0)
 		before := server.CommandCounts()["evalsha"]
 		f := e.Mutex(name).LockAsync(soon(t))
 		redistest.Await(t, "a refusal", func() bool { return server.CommandCounts()["evalsha"] > before })
-		if outside.free(name); slices.Contains(server.Subscriptions().Channels, scripts.LockChannel(name)) {
+		if outside.Free(name); slices.Contains(server.Subscriptions().Channels, scripts.LockChannel(name)) {
 			t.Error("the subscription was quicker: nothing was tested")
 		}
 		proxy.Latency(redistest.Both, 0, 0)
@@ -232,16 +232,16 @@ func TestFaultTrapStaleUnlockSparesTheNext(t *testing.T) {
 		proxy.SwallowReply(redistest.Swallow{Match: runs(scripts.Release)})
 		freed := h.UnlockAsync()
 		redistest.Await(t, "the release", func() bool {
-			_, taken := outside.try(name, time.Minute)
+			_, taken := outside.Try(name, time.Minute)
 			return taken
 		})
 		if _, err := freed.Wait(soon(t)); err != nil {
 			t.Errorf("unlock: %v", err)
 		}
-		if got, want := owners(server, name), []string{outside.owner, "1"}; !slices.Equal(got, want) {
+		if got, want := owners(server, name), []string{outside.Owner, "1"}; !slices.Equal(got, want) {
 			t.Errorf("in Redis stands %q, want %q", got, want)
 		}
-		outside.free(name)
+		outside.Free(name)
 	}
 	if got := proxy.Stats().Swallowed; got == 0 {
 		t.Error("no answer was swallowed")
@@ -256,7 +256,7 @@ func TestFaultTrapWaitingIsQuiet(t *testing.T) {
 	server := redistest.Start(t)
 	e := connect(t, server.Addr())
 	outside := newOutsider(t, server.Addr())
-	outside.take("quiet", time.Hour)
+	outside.Take("quiet", time.Hour)
 	var waiters []*futures.Future[*engine.Hold]
 	for range 200 {
 		waiters = append(waiters, e.Mutex("quiet").LockAsync(soon(t)))
@@ -271,7 +271,7 @@ func TestFaultTrapWaitingIsQuiet(t *testing.T) {
 	for _, f := range waiters {
 		f.Cancel()
 	}
-	outside.free("quiet")
+	outside.Free("quiet")
 	checkQuiet(t, server, e, 0)
 }
 
@@ -280,7 +280,7 @@ func TestFaultTrapCancelReturnsAtOnce(t *testing.T) {
 	proxy := redistest.NewProxy(t, server.Addr())
 	e := connect(t, proxy.Addr())
 	outside := newOutsider(t, server.Addr())
-	outside.take("taken", time.Hour)
+	outside.Take("taken", time.Hour)
 	waiting := e.Mutex("taken").LockAsync(context.Background())
 	redistest.Await(t, "a subscription", func() bool { return server.Subscriptions().Count() == 1 })
 	proxy.BlackHole(redistest.Both, true)
@@ -304,7 +304,7 @@ func TestFaultTrapCancelReturnsAtOnce(t *testing.T) {
 		t.Errorf("cancelling took %v", took)
 	}
 	proxy.BlackHole(redistest.Both, false)
-	outside.free("taken")
+	outside.Free("taken")
 	checkQuiet(t, server, e, 0)
 }
 
@@ -318,19 +318,19 @@ func TestFaultTrapSlowCallbackHoldsUpNobody(t *testing.T) {
 	var stuck []*futures.Future[*engine.Hold]
 	for i := range 20 { // five times as many as there are workers
 		name := fmt.Sprintf("slow:%d", i)
-		outside.take(name, time.Hour)
+		outside.Take(name, time.Hour)
 		stuck = append(stuck, e.Mutex(name).LockAsync(soon(t)).Then(func(*engine.Hold, error) { <-release }))
 	}
 	redistest.Await(t, "subscriptions", func() bool { return server.Subscriptions().Count() == 20 })
 	for i := range 20 {
-		outside.free(fmt.Sprintf("slow:%d", i))
+		outside.Free(fmt.Sprintf("slow:%d", i))
 	}
-	outside.take("quick", time.Hour)
+	outside.Take("quick", time.Hour)
 	var called atomic.Bool
 	quick := e.Mutex("quick").LockAsync(soon(t))
 	after := quick.Then(func(*engine.Hold, error) { called.Store(true) })
 	redistest.Await(t, "subscriptions", func() bool { return server.Subscriptions().Count() == 21 })
-	outside.free("quick")
+	outside.Free("quick")
 	mustGet(t, quick)
 	if _, err := after.Wait(soon(t)); err != nil || !called.Load() {
 		t.Errorf("the quick callback: %v, called: %v", err, called.Load())

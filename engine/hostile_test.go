@@ -290,7 +290,7 @@ func TestBytesOfAServerEndNoMoreThanAConnection(t *testing.T) {
 		run(fmt.Sprintf("while somebody listens, in RESP2 %v", resp2), func(h *hostility) {
 			s, e := h.open(func(o *engine.Options) { o.Redis.AlwaysRESP2 = resp2 })
 			outside := newOutsider(h.T, h.server.Addr())
-			outside.take("taken", time.Hour)
+			outside.Take("taken", time.Hour)
 			waiter := e.Mutex("taken").LockAsync(h.Context())
 			h.each(func(what string) {
 				redistest.Await(h, fmt.Sprintf("a subscription, before %q", what), func() bool {
@@ -301,7 +301,7 @@ func TestBytesOfAServerEndNoMoreThanAConnection(t *testing.T) {
 				h.works(e, what)
 			})
 			waiter = h.stillWaits(e, waiter)
-			outside.free("taken")
+			outside.Free("taken")
 			mustGet(h.T, waiter)
 		})
 	}

@@ -94,37 +94,37 @@ func (r *redisson) prefix() string {
 	return "{" + r.name + "}"
 }
 
-func (r *redisson) hold() string { return r.prefix() + ":" + r.owner + ":rwlock_timeout" }
+func (r *redisson) hold() string { return r.prefix() + ":" + r.Owner + ":rwlock_timeout" }
 
 // run runs a script; done is that it answered nil, as an acquire that took the lock does.
 func (r *redisson) run(s *rueidis.Lua, keys, args []string) (done bool) {
-	r.tb.Helper()
-	err := s.Exec(context.Background(), r.client, keys, args).Error()
+	r.TB.Helper()
+	err := s.Exec(context.Background(), r.Client, keys, args).Error()
 	if err != nil && !rueidis.IsRedisNil(err) {
-		r.tb.Errorf("redisson: %v", err)
+		r.TB.Errorf("redisson: %v", err)
 	}
 	return rueidis.IsRedisNil(err)
 }
 
 func (r *redisson) read(millis string) bool {
-	return r.run(readAcquire, []string{r.name, r.hold()}, []string{millis, r.owner, r.owner + ":write"})
+	return r.run(readAcquire, []string{r.name, r.hold()}, []string{millis, r.Owner, r.Owner + ":write"})
 }
 
 func (r *redisson) write(millis string) bool {
-	return r.run(writeAcquire, []string{r.name}, []string{millis, r.owner + ":write"})
+	return r.run(writeAcquire, []string{r.name}, []string{millis, r.Owner + ":write"})
 }
 
 func (r *redisson) unread() bool {
-	return !r.run(readRelease, []string{r.name, scripts.RWChannel(r.name), r.hold(), r.prefix()}, []string{"0", r.owner})
+	return !r.run(readRelease, []string{r.name, scripts.RWChannel(r.name), r.hold(), r.prefix()}, []string{"0", r.Owner})
 }
 
 func (r *redisson) unwrite() bool {
-	return !r.run(writeRelease, []string{r.name, scripts.RWChannel(r.name)}, []string{"1", r.owner + ":write"})
+	return !r.run(writeRelease, []string{r.name, scripts.RWChannel(r.name)}, []string{"1", r.Owner + ":write"})
 }
 
 // waitToWrite is lock() of a write lock: ask, listen, ask again, then at each message, and now and then.
 func (r *redisson) waitToWrite(ctx context.Context, listening chan<- struct{}) (waited time.Duration, entered bool) {
-	conn, release := r.client.Dedicate()
+	conn, release := r.Client.Dedicate()
 	defer release()
 	defer conn.Close()
 	heard := make(chan struct{}, 1)
@@ -135,7 +135,7 @@ func (r *redisson) waitToWrite(ctx context.Context, listening chan<- struct{}) (
 		}
 	}})
 	if err := conn.Do(ctx, conn.B().Subscribe().Channel(scripts.RWChannel(r.name)).Build()).Error(); err != nil {
-		r.tb.Errorf("redisson: subscribe: %v", err)
+		r.TB.Errorf("redisson: subscribe: %v", err)
 		return 0, false
 	}
 	began := time.Now()
@@ -264,7 +264,7 @@ func TestRWReadersThatDied(t *testing.T) {
 	living := mustLock(t, rw.Reader())
 	server.MustDo("PEXPIRE", java.hold()+":1", "1") // its client has died, its lease is over
 	redistest.Await(t, "the dead reader's hold to run out", func() bool { return server.MustDo("EXISTS", java.hold()+":1").Int == 0 })
-	if server.MustDo("HEXISTS", "stock:7", java.owner).Int != 1 {
+	if server.MustDo("HEXISTS", "stock:7", java.Owner).Int != 1 {
 		t.Fatal("the dead reader is not in the lock any more: this test shows nothing")
 	}
 	mustUnlock(t, living)
