@@ -43,14 +43,14 @@ race: prepare ## the tests, all, under the race detector; V=1 names each
 	@echo "== go test ./internal/gate, all worlds and seeds"
 	@$(GO) test $(if $(V),-v) ./internal/gate
 	@echo "== go test -tags wheellock_stall, with goroutines stalled at named points"
-	@$(GO) test -tags wheellock_stall -run Stalled $(if $(V),-v) ./engine
+	@$(GO) test -tags wheellock_stall -run Stalled $(if $(V),-v) ./engine/faults
 
 redisson: prepare ## beside a real Redisson, briefly; needs a JDK 17, mvn, and once Maven Central
 	@.ci/redisson
 
 figures: prepare ## what the race detector distorts: memory, allocations, times
 	@echo "== go test -v, for the figures"
-	@$(GO) test -v -run 'Allocations|TestScale|AnyMoment' -skip Renewals ./futures ./engine
+	@$(GO) test -v -run 'Allocations|TestScale|AnyMoment' -skip Renewals ./futures ./engine/scale ./engine/features
 
 cross: ## builds for other machines, 32-bit tests
 	@for target in $(CROSS); do \

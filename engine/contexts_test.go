@@ -8,6 +8,7 @@ import (
 
 	"github.com/wheellock/wheellock/engine"
 	"github.com/wheellock/wheellock/engine/enginetest"
+	"github.com/wheellock/wheellock/internal/testkit"
 )
 
 // ownContext is a context of a user's type, which asks the engine for a lock when it is watched, and is slow to hear that
@@ -43,7 +44,7 @@ func TestAUsersContextRunsNeitherUnderAMutexNorOnTheLoop(t *testing.T) {
 	if _, err := waits.Wait(t.Context()); err != nil {
 		t.Error(err)
 	}
-	within, cancel := context.WithTimeout(t.Context(), patience)
+	within, cancel := context.WithTimeout(t.Context(), testkit.Patience)
 	defer cancel()
 	for range 3 { // the loop goes on while its stop blocks
 		h, err := e.Mutex("stock:9").Lock(within)

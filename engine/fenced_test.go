@@ -7,10 +7,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/redis/rueidis"
-
 	"github.com/wheellock/wheellock/engine"
 	"github.com/wheellock/wheellock/internal/redistest"
+	"github.com/wheellock/wheellock/internal/testkit"
 )
 
 func token(t testing.TB, h *engine.Hold) int64 {
@@ -90,7 +89,7 @@ func TestFencedTokensUnderContention(t *testing.T) {
 	highest, repeated := int64(0), 0
 	var wg sync.WaitGroup
 	for range 2 {
-		e := open(t, server, engine.Options{})
+		e := testkit.Open(t, server, engine.Options{})
 		for range 16 {
 			wg.Go(func() {
 				for range 100 {
@@ -121,7 +120,7 @@ func TestFencedTokensUnderContention(t *testing.T) {
 func TestFencedTokensAfterLossOfData(t *testing.T) {
 	t.Parallel()
 	server := redistest.Start(t)
-	e := open(t, server, engine.Options{Lease: time.Second})
+	e := testkit.Open(t, server, engine.Options{Lease: time.Second})
 	last := int64(0)
 	for range 3 {
 		h, err := e.FencedMutex("stock:7").Lock(context.Background())
@@ -142,7 +141,7 @@ func TestFencedTokensAfterLossOfData(t *testing.T) {
 // TestFencedTokensBesideRedisson has Redisson's INCR come in between.
 func TestFencedTokensBesideRedisson(t *testing.T) {
 	server := redistest.Start(t)
-	e := open(t, server, engine.Options{FenceTTL: time.Minute})
+	e := testkit.Open(t, server, engine.Options{FenceTTL: time.Minute})
 	last := int64(0)
 	for turn := range 10 {
 		if turn%2 == 0 {
@@ -168,15 +167,4 @@ func TestFencedTokensBesideRedisson(t *testing.T) {
 			t.Errorf("the counter's TTL is %d ms, want FenceTTL, a minute", ttl)
 		}
 	}
-}
-
-func open(t testing.TB, server *redistest.Server, opts engine.Options) *engine.Engine {
-	t.Helper()
-	opts.Redis = rueidis.ClientOption{InitAddress: []string{server.Addr()}}
-	e, err := engine.Open(context.Background(), opts)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { e.Close() })
-	return e
 }

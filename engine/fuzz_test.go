@@ -14,6 +14,7 @@ import (
 
 	"github.com/wheellock/wheellock/engine"
 	"github.com/wheellock/wheellock/engine/enginetest"
+	"github.com/wheellock/wheellock/internal/testkit"
 )
 
 // FuzzLock: whatever the name and the options, a call gives a Hold or an error, never both, never neither.
@@ -22,8 +23,8 @@ func FuzzLock(f *testing.F) {
 	f.Add("stock:7", int64(time.Minute), int64(time.Second), uint8(7))
 	f.Add("", int64(9*time.Millisecond), int64(-1), uint8(3))
 	f.Add("\x00\xff{}\r\n", int64(10*time.Millisecond+1), int64(1), uint8(15))
-	f.Add(longName(1024), int64(30*24*time.Hour), int64(math.MaxInt64), uint8(31))
-	f.Add(longName(1025), int64(math.MinInt64), int64(math.MinInt64), uint8(63))
+	f.Add(testkit.LongName(1024), int64(30*24*time.Hour), int64(math.MaxInt64), uint8(31))
+	f.Add(testkit.LongName(1025), int64(math.MinInt64), int64(math.MinInt64), uint8(63))
 	redis := enginetest.Start()
 	f.Cleanup(redis.Close)
 	e, err := redis.Open(f.Context(), engine.Options{})

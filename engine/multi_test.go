@@ -10,21 +10,13 @@ import (
 
 	"github.com/wheellock/wheellock/engine"
 	"github.com/wheellock/wheellock/internal/redistest"
+	"github.com/wheellock/wheellock/internal/testkit"
 )
-
-func multi(t testing.TB, locks ...engine.Locker) *engine.MultiLock {
-	t.Helper()
-	m, err := engine.Multi(locks...)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return m
-}
 
 func TestMultiLock(t *testing.T) {
 	t.Parallel()
 	t.Run("holds all or nothing", spec(engine.Options{}, func(b *bubble) {
-		m := multi(b, b.Mutex("a"), b.FencedMutex("b"), b.SpinMutex("c"))
+		m := testkit.Multi(b, b.Mutex("a"), b.FencedMutex("b"), b.SpinMutex("c"))
 		taken := b.lock(b.FencedMutex("b"))
 		_, err := m.TryLock(b.Context())
 		b.wantIs("TryLock with one member taken", err, engine.ErrHeld)
@@ -38,13 +30,13 @@ func TestMultiLock(t *testing.T) {
 	}))
 	t.Run("waits for the member that is taken, and holds none meanwhile", spec(engine.Options{}, func(b *bubble) {
 		taken := b.lock(b.Mutex("b"))
-		w := b.queue(multi(b, b.Mutex("a"), b.Mutex("b")))
+		w := b.queue(testkit.Multi(b, b.Mutex("a"), b.Mutex("b")))
 		b.wantKeys("b")
 		b.unlock(taken)
 		b.unlock(w.granted())
 	}))
 	t.Run("gives the others back when one part is lost", spec(engine.Options{}, func(b *bubble) {
-		h := b.lock(multi(b, b.Mutex("a"), b.Mutex("b")))
+		h := b.lock(testkit.Multi(b, b.Mutex("a"), b.Mutex("b")))
 		ctx := h.Context(b.Context())
 		b.redis.Lose("a")
 		time.Sleep(11 * time.Second)
@@ -56,7 +48,7 @@ func TestMultiLock(t *testing.T) {
 	t.Run("is abandoned without a trace", spec(engine.Options{}, func(b *bubble) {
 		taken := b.lock(b.Mutex("b"))
 		ctx, cancel := context.WithCancel(b.Context())
-		f := multi(b, b.Mutex("a"), b.Mutex("b")).LockAsync(ctx)
+		f := testkit.Multi(b, b.Mutex("a"), b.Mutex("b")).LockAsync(ctx)
 		time.Sleep(time.Second)
 		cancel()
 		_, err := f.Wait(b.Context())
@@ -68,7 +60,7 @@ func TestMultiLock(t *testing.T) {
 	t.Run("gives up when its wait is over", spec(engine.Options{}, func(b *bubble) {
 		taken := b.lock(b.Mutex("b"))
 		start := time.Now()
-		_, err := multi(b, b.Mutex("a"), b.Mutex("b")).Lock(b.Context(), engine.WithWait(3*time.Second))
+		_, err := testkit.Multi(b, b.Mutex("a"), b.Mutex("b")).Lock(b.Context(), engine.WithWait(3*time.Second))
 		b.wantIs("Lock", err, engine.ErrWaitTimeout, engine.ErrHeld)
 		if waited := time.Since(start); waited < 3*time.Second || waited > 3100*time.Millisecond {
 			b.Errorf("waited for %v, want 3s", waited)
@@ -77,7 +69,7 @@ func TestMultiLock(t *testing.T) {
 		b.wantKeys()
 	}))
 	t.Run("has the earliest deadline, and extends every part", spec(engine.Options{}, func(b *bubble) {
-		h := b.lock(multi(b, b.Mutex("a"), b.Mutex("b")), engine.WithLease(2*time.Second))
+		h := b.lock(testkit.Multi(b, b.Mutex("a"), b.Mutex("b")), engine.WithLease(2*time.Second))
 		b.wantNil("Extend", h.Extend(b.Context(), 10*time.Second))
 		if left := time.Until(h.Deadline()); left < 9*time.Second || left > 10*time.Second {
 			b.Errorf("the deadline is %v away, want nearly 10s", left)
@@ -93,7 +85,7 @@ func TestMultiRefusesBadMembers(t *testing.T) {
 			"a nil member":             {b.Mutex("a"), nil},
 			"the same key twice":       {b.Mutex("a"), b.Mutex("a")},
 			"the same key, other kind": {b.Mutex("a"), b.FencedMutex("a")},
-			"a nested one":             {b.Mutex("a"), multi(b, b.Mutex("b"), b.Mutex("a"))},
+			"a nested one":             {b.Mutex("a"), testkit.Multi(b, b.Mutex("b"), b.Mutex("a"))},
 			"an empty name":            {b.Mutex("")},
 		} {
 			_, err := engine.Multi(locks...)
@@ -111,14 +103,14 @@ func TestMultiLockNeverDeadlocks(t *testing.T) {
 	var mu sync.Mutex
 	var wg sync.WaitGroup
 	for seed := range 2 {
-		e := open(t, server, engine.Options{})
+		e := testkit.Open(t, server, engine.Options{})
 		for caller := range 8 {
 			random := rand.New(rand.NewPCG(uint64(seed), uint64(caller)))
 			wg.Go(func() {
 				for range 20 {
 					x := random.IntN(5)
 					y := (x + 1 + random.IntN(4)) % 5
-					err := engine.Do(context.Background(), multi(t, e.Mutex(names[x]), e.Mutex(names[y])), func(context.Context, *engine.Hold) error {
+					err := engine.Do(context.Background(), testkit.Multi(t, e.Mutex(names[x]), e.Mutex(names[y])), func(context.Context, *engine.Hold) error {
 						mu.Lock()
 						defer mu.Unlock()
 						inside[x]++
@@ -143,10 +135,10 @@ func TestMultiLockNeverDeadlocks(t *testing.T) {
 // Through two engines one key is two members that wait for each other: the MultiLock would never be held.
 func TestMultiRefusesOneKeyThroughTwoEngines(t *testing.T) {
 	server, elsewhere := redistest.Start(t), redistest.Start(t)
-	a, b := connect(t, server.Addr()), connect(t, server.Addr())
-	database := connect(t, server.Addr(), func(o *engine.Options) { o.Redis.SelectDB = 1 })
-	prefixed := connect(t, server.Addr(), func(o *engine.Options) { o.NameMapper = func(name string) string { return "shop:" + name } })
-	other := connect(t, elsewhere.Addr())
+	a, b := testkit.Connect(t, server.Addr()), testkit.Connect(t, server.Addr())
+	database := testkit.Connect(t, server.Addr(), func(o *engine.Options) { o.Redis.SelectDB = 1 })
+	prefixed := testkit.Connect(t, server.Addr(), func(o *engine.Options) { o.NameMapper = func(name string) string { return "shop:" + name } })
+	other := testkit.Connect(t, elsewhere.Addr())
 	quorum, err := engine.Quorum("stock:7", b, other)
 	if err != nil {
 		t.Fatal(err)
@@ -165,5 +157,5 @@ func TestMultiRefusesOneKeyThroughTwoEngines(t *testing.T) {
 	if err != nil {
 		t.Fatalf("different locks of one name: %v", err)
 	}
-	mustUnlock(t, mustLock(t, m))
+	testkit.MustUnlock(t, testkit.MustLock(t, m))
 }

@@ -7,13 +7,14 @@ import (
 
 	"github.com/wheellock/wheellock/engine"
 	"github.com/wheellock/wheellock/internal/redistest"
+	"github.com/wheellock/wheellock/internal/testkit"
 )
 
 // Invariant: WithWait bounds a MultiLock also while a server does not answer.
 func TestMultiWaitEndsWhileNobodyAnswers(t *testing.T) {
 	t.Parallel()
 	proxy := redistest.NewProxy(t, redistest.Start(t).Addr())
-	e := connect(t, proxy.Addr())
+	e := testkit.Connect(t, proxy.Addr())
 	m, err := engine.Multi(e.Mutex("x"), e.Mutex("y"))
 	if err != nil {
 		t.Fatal(err)

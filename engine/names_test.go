@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/wheellock/wheellock/engine"
+	"github.com/wheellock/wheellock/internal/testkit"
 	"github.com/wheellock/wheellock/scripts"
 )
 
@@ -20,13 +21,13 @@ func askAsEveryKind(b *bubble, e *engine.Engine, name string) map[string]error {
 			b.unlock(h)
 		}
 	}
-	errs["Semaphore"] = resultOf(e.Semaphore(name).Available(b.Context()))
-	errs["PermitSemaphore"] = resultOf(e.PermitSemaphore(name).Available(b.Context()))
-	errs["CountDownLatch"] = resultOf(e.CountDownLatch(name).Count(b.Context()))
-	errs["TrySetPermits"] = resultOf(e.Semaphore(name).TrySetPermits(b.Context(), 1))
-	errs["TrySetCount"] = resultOf(e.CountDownLatch(name).TrySetCount(b.Context(), 1))
-	errs["Inspect"] = resultOf(e.Mutex(name).Inspect(b.Context()))
-	errs["ForceUnlock"] = resultOf(e.Mutex(name).ForceUnlock(b.Context()))
+	errs["Semaphore"] = testkit.ResultOf(e.Semaphore(name).Available(b.Context()))
+	errs["PermitSemaphore"] = testkit.ResultOf(e.PermitSemaphore(name).Available(b.Context()))
+	errs["CountDownLatch"] = testkit.ResultOf(e.CountDownLatch(name).Count(b.Context()))
+	errs["TrySetPermits"] = testkit.ResultOf(e.Semaphore(name).TrySetPermits(b.Context(), 1))
+	errs["TrySetCount"] = testkit.ResultOf(e.CountDownLatch(name).TrySetCount(b.Context(), 1))
+	errs["Inspect"] = testkit.ResultOf(e.Mutex(name).Inspect(b.Context()))
+	errs["ForceUnlock"] = testkit.ResultOf(e.Mutex(name).ForceUnlock(b.Context()))
 	return errs
 }
 
@@ -50,7 +51,7 @@ func TestSpecNames(t *testing.T) {
 	}))
 	t.Run("a lock where another name's permits are is ErrForeignKey, whoever came first", spec(engine.Options{}, func(b *bubble) {
 		permits := b.PermitSemaphore("stock")
-		b.wantNil("TrySetPermits", resultOf(permits.TrySetPermits(b.Context(), 1)))
+		b.wantNil("TrySetPermits", testkit.ResultOf(permits.TrySetPermits(b.Context(), 1)))
 		held, err := permits.Acquire(b.Context(), 1)
 		b.wantNil("Acquire", err)
 		errs := askAsEveryKind(b, b.another(engine.Options{}), "{stock}:timeout")
@@ -61,7 +62,7 @@ func TestSpecNames(t *testing.T) {
 		}
 		b.unlock(held)
 		lock := b.lock(b.Mutex("{stock}:timeout"))
-		b.wantIs("Acquire", resultOf(permits.TryAcquire(b.Context(), 1)), engine.ErrForeignKey)
+		b.wantIs("Acquire", testkit.ResultOf(permits.TryAcquire(b.Context(), 1)), engine.ErrForeignKey)
 		b.unlock(lock)
 		held, err = permits.Acquire(b.Context(), 1)
 		b.wantNil("Acquire", err)
@@ -69,27 +70,27 @@ func TestSpecNames(t *testing.T) {
 	}))
 	t.Run("permits called a and {a} have the same keys: the second is ErrInvalid while the first lives", spec(engine.Options{}, func(b *bubble) {
 		plain, braced := b.PermitSemaphore("stock"), b.PermitSemaphore("{stock}")
-		b.wantNil("TrySetPermits", resultOf(plain.TrySetPermits(b.Context(), 1)))
+		b.wantNil("TrySetPermits", testkit.ResultOf(plain.TrySetPermits(b.Context(), 1)))
 		held, err := plain.Acquire(b.Context(), 1, engine.WithLease(time.Minute))
 		b.wantNil("Acquire", err)
 		for what, err := range map[string]error{
-			"TrySetPermits": resultOf(braced.TrySetPermits(b.Context(), 1)),
-			"TryAcquire":    resultOf(braced.TryAcquire(b.Context(), 1)),
-			"AcquireAsync":  resultOf(braced.AcquireAsync(b.Context(), 1).Wait(b.Context())),
+			"TrySetPermits": testkit.ResultOf(braced.TrySetPermits(b.Context(), 1)),
+			"TryAcquire":    testkit.ResultOf(braced.TryAcquire(b.Context(), 1)),
+			"AcquireAsync":  testkit.ResultOf(braced.AcquireAsync(b.Context(), 1).Wait(b.Context())),
 		} {
 			b.wantIs(what, err, engine.ErrInvalid)
 		}
 		b.unlock(held)
 		time.Sleep(time.Minute)
-		b.wantNil("TrySetPermits of the other", resultOf(braced.TrySetPermits(b.Context(), 1)))
+		b.wantNil("TrySetPermits of the other", testkit.ResultOf(braced.TrySetPermits(b.Context(), 1)))
 		held, err = braced.Acquire(b.Context(), 1)
 		b.wantNil("Acquire of the other", err)
-		b.wantIs("TryAcquire", resultOf(plain.TryAcquire(b.Context(), 1)), engine.ErrInvalid)
+		b.wantIs("TryAcquire", testkit.ResultOf(plain.TryAcquire(b.Context(), 1)), engine.ErrInvalid)
 		b.unlock(held)
 	}))
 	t.Run("fair mutexes called a and {a} would stand in one queue", spec(engine.Options{}, func(b *bubble) {
 		held := b.lock(b.FairMutex("{stock}"))
-		b.wantIs("TryLock", resultOf(b.FairMutex("stock").TryLock(b.Context())), engine.ErrInvalid)
+		b.wantIs("TryLock", testkit.ResultOf(b.FairMutex("stock").TryLock(b.Context())), engine.ErrInvalid)
 		b.unlock(held)
 	}))
 	t.Run("other kinds may be called a and {a} at the same time", spec(engine.Options{}, func(b *bubble) {
@@ -100,7 +101,7 @@ func TestSpecNames(t *testing.T) {
 		}
 		held := b.lock(b.FairMutex("stock"))
 		permits := b.PermitSemaphore("{stock}")
-		b.wantNil("TrySetPermits", resultOf(permits.TrySetPermits(b.Context(), 1)))
+		b.wantNil("TrySetPermits", testkit.ResultOf(permits.TrySetPermits(b.Context(), 1)))
 		b.unlock(held)
 	}))
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/wheellock/wheellock/engine"
 	"github.com/wheellock/wheellock/internal/redistest"
+	"github.com/wheellock/wheellock/internal/testkit"
 )
 
 // These are the examples by which Martin Kleppmann showed what an algorithm like this does not protect from ("How to do
@@ -19,24 +20,24 @@ func TestQuorumKleppmannClockJump(t *testing.T) {
 	jump := func(s *redistest.Server) { s.MustDo("PEXPIRE", "stock:7", "-1") }
 	t.Run("on one of five that hold it lets nobody in", func(t *testing.T) {
 		f := startFleet(t, engine.Options{})
-		first := mustLock(t, f.lock(t))
+		first := testkit.MustLock(t, f.lock(t))
 		redistest.Await(t, "all five to hold it", func() bool { return f.holders() == 5 })
 		jump(f.servers[2])
 		others := f.another(t)
-		if _, err := others.lock(t).TryLock(soon(t)); !errors.Is(err, engine.ErrHeld) {
+		if _, err := others.lock(t).TryLock(testkit.Soon(t)); !errors.Is(err, engine.ErrHeld) {
 			t.Errorf("TryLock of a second: %v, want ErrHeld", err)
 		}
 		if err := first.Err(); err != nil {
 			t.Errorf("the first holder was told %v", err)
 		}
-		mustUnlock(t, first)
+		testkit.MustUnlock(t, first)
 	})
 	t.Run("on one of a bare majority lets a second holder in", func(t *testing.T) {
 		f := startFleet(t, engine.Options{Lease: 9 * time.Second})
 		for _, i := range []int{3, 4} {
 			f.servers[i].Kill()
 		}
-		first := mustLock(t, f.lock(t))
+		first := testkit.MustLock(t, f.lock(t))
 		jump(f.servers[2])
 		for _, i := range []int{3, 4} {
 			f.servers[i].Restart()
@@ -50,20 +51,20 @@ func TestQuorumKleppmannRestart(t *testing.T) {
 	t.Parallel()
 	t.Run("of a minority lets nobody in", func(t *testing.T) {
 		f := startFleet(t, engine.Options{})
-		first := mustLock(t, f.lock(t))
+		first := testkit.MustLock(t, f.lock(t))
 		redistest.Await(t, "all five to hold it", func() bool { return f.holders() == 5 })
 		for _, i := range []int{0, 1} {
 			f.servers[i].Kill()
 			f.servers[i].Restart()
 		}
-		if _, err := f.another(t).lock(t).TryLock(soon(t)); !errors.Is(err, engine.ErrHeld) {
+		if _, err := f.another(t).lock(t).TryLock(testkit.Soon(t)); !errors.Is(err, engine.ErrHeld) {
 			t.Errorf("TryLock of a second: %v, want ErrHeld", err)
 		}
-		mustUnlock(t, first)
+		testkit.MustUnlock(t, first)
 	})
 	t.Run("of a majority within the lease lets a second holder in", func(t *testing.T) {
 		f := startFleet(t, engine.Options{Lease: 9 * time.Second})
-		first := mustLock(t, f.lock(t))
+		first := testkit.MustLock(t, f.lock(t))
 		for _, i := range []int{0, 1, 2} {
 			f.servers[i].Kill()
 			f.servers[i].Restart()
@@ -75,10 +76,10 @@ func TestQuorumKleppmannRestart(t *testing.T) {
 // secondHolder has another process get the lock although nobody told the first holder, who is told later.
 func (f *fleet) secondHolder(t *testing.T, first *engine.Hold) {
 	t.Helper()
-	second := mustLock(t, f.another(t).lock(t))
-	defer mustUnlock(t, second)
+	second := testkit.MustLock(t, f.another(t).lock(t))
+	defer testkit.MustUnlock(t, second)
 	t.Logf("when the second began, the first had been told: %v", first.Err())
-	if err := mustEnd(t, first); !errors.Is(err, engine.ErrLost) {
+	if err := testkit.MustEnd(t, first); !errors.Is(err, engine.ErrLost) {
 		t.Errorf("the first holder was told %v, want ErrLost", err)
 	}
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/wheellock/wheellock/engine"
 	"github.com/wheellock/wheellock/internal/redistest"
+	"github.com/wheellock/wheellock/internal/testkit"
 )
 
 // A majority that is silent for a while is waited for, as long as the context says.
@@ -21,11 +22,11 @@ func TestQuorumWaitsForASilentMajority(t *testing.T) {
 	}
 	silence(true)
 	time.AfterFunc(2*time.Second, func() { silence(false) })
-	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	ctx, cancel := context.WithTimeout(t.Context(), testkit.Patience)
 	defer cancel()
 	h, err := q.Lock(ctx)
 	if err != nil {
 		t.Fatalf("Lock did not wait: %v", err)
 	}
-	mustUnlock(t, h)
+	testkit.MustUnlock(t, h)
 }

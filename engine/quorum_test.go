@@ -11,6 +11,7 @@ import (
 
 	"github.com/wheellock/wheellock/engine"
 	"github.com/wheellock/wheellock/internal/redistest"
+	"github.com/wheellock/wheellock/internal/testkit"
 )
 
 // fleet is five servers, each behind a proxy, with an engine on each.
@@ -97,7 +98,7 @@ func TestQuorumSurvivesAMinority(t *testing.T) {
 				t.Fatalf("not renewed on the majority that is left: %v", h.Err())
 			case <-time.After(10 * time.Second): // nearly two leases
 			}
-			if err := patiently(h.Unlock); err != nil {
+			if err := testkit.Patiently(h.Unlock); err != nil {
 				t.Fatal(err)
 			}
 		})
@@ -201,12 +202,12 @@ func TestQuorumRefusesBadEngines(t *testing.T) {
 // Who waits for a majority that can never be reached again is told so, instead of asking for ever.
 func TestQuorumOfClosedEnginesIsClosed(t *testing.T) {
 	f := startFleet(t, engine.Options{})
-	held := mustLock(t, f.another(t).lock(t))
-	defer mustUnlock(t, held)
+	held := testkit.MustLock(t, f.another(t).lock(t))
+	defer testkit.MustUnlock(t, held)
 	var waiters []func() error
 	for range 3 {
 		waiter := f.lock(t).LockAsync(context.Background())
-		waiters = append(waiters, func() error { return resultOf(waiter.Wait(soon(t))) })
+		waiters = append(waiters, func() error { return testkit.ResultOf(waiter.Wait(testkit.Soon(t))) })
 	}
 	for _, e := range f.engines[:3] {
 		if err := e.Close(); err != nil {
@@ -219,7 +220,7 @@ func TestQuorumOfClosedEnginesIsClosed(t *testing.T) {
 		}
 	}
 	// Who asks once says what came first: that two servers have it for another, or that three are not asked any more.
-	err := resultOf(f.lock(t).TryLock(soon(t)))
+	err := testkit.ResultOf(f.lock(t).TryLock(testkit.Soon(t)))
 	if !errors.Is(err, engine.ErrClosed) && !errors.Is(err, engine.ErrHeld) || errors.Is(err, engine.ErrUncertain) {
 		t.Errorf("TryLock: %v, want ErrClosed or ErrHeld", err)
 	}

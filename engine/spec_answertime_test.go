@@ -10,6 +10,7 @@ import (
 
 	"github.com/wheellock/wheellock/engine"
 	"github.com/wheellock/wheellock/internal/redistest"
+	"github.com/wheellock/wheellock/internal/testkit"
 )
 
 // calling is one call that waits for an answer of Redis, on a name of its own.
@@ -38,42 +39,42 @@ func answered(tb testing.TB, e *engine.Engine) (all []calling) {
 		"Reader": func(name string) engine.Locker { return e.RWMutex(name).Reader() }, "Writer": func(name string) engine.Locker { return e.RWMutex(name).Writer() },
 		"Multi": multi,
 	} {
-		h := mustLock(tb, lock(kind+":held"))
-		fixed := mustLock(tb, lock(kind+":fixed"), engine.WithLease(20*time.Second))
-		add(kind+".TryLock", func(ctx context.Context) error { return resultOf(lock(kind + ":free").TryLock(ctx)) })
+		h := testkit.MustLock(tb, lock(kind+":held"))
+		fixed := testkit.MustLock(tb, lock(kind+":fixed"), engine.WithLease(20*time.Second))
+		add(kind+".TryLock", func(ctx context.Context) error { return testkit.ResultOf(lock(kind + ":free").TryLock(ctx)) })
 		add(kind+".TryLockAsync", func(ctx context.Context) error {
-			return resultOf(lock(kind + ":free too").TryLockAsync(ctx).Wait(context.Background()))
+			return testkit.ResultOf(lock(kind + ":free too").TryLockAsync(ctx).Wait(context.Background()))
 		})
 		add(kind+" Unlock", h.Unlock)
 		add(kind+" Extend", func(ctx context.Context) error { return fixed.Extend(ctx, time.Hour) })
 	}
-	mustLock(tb, e.Mutex("forced"))
-	add("ForceUnlock", func(ctx context.Context) error { return resultOf(e.Mutex("forced").ForceUnlock(ctx)) })
-	add("Inspect", func(ctx context.Context) error { return resultOf(e.Mutex("forced").Inspect(ctx)) })
+	testkit.MustLock(tb, e.Mutex("forced"))
+	add("ForceUnlock", func(ctx context.Context) error { return testkit.ResultOf(e.Mutex("forced").ForceUnlock(ctx)) })
+	add("Inspect", func(ctx context.Context) error { return testkit.ResultOf(e.Mutex("forced").Inspect(ctx)) })
 
 	s, p, l := e.Semaphore("semaphore"), e.PermitSemaphore("permits"), e.CountDownLatch("latch")
-	mustHave(resultOf(s.TrySetPermits(soon(tb), 10)))
-	mustHave(resultOf(p.TrySetPermits(soon(tb), 10)))
-	mustHave(resultOf(l.TrySetCount(soon(tb), 10)))
-	held, err := p.Acquire(soon(tb), 2)
+	mustHave(testkit.ResultOf(s.TrySetPermits(testkit.Soon(tb), 10)))
+	mustHave(testkit.ResultOf(p.TrySetPermits(testkit.Soon(tb), 10)))
+	mustHave(testkit.ResultOf(l.TrySetCount(testkit.Soon(tb), 10)))
+	held, err := p.Acquire(testkit.Soon(tb), 2)
 	mustHave(err)
-	other, err := p.Acquire(soon(tb), 1, engine.WithLease(20*time.Second))
+	other, err := p.Acquire(testkit.Soon(tb), 1, engine.WithLease(20*time.Second))
 	mustHave(err)
 	add("Semaphore.TryAcquire", func(ctx context.Context) error { return e.Semaphore("another").TryAcquire(ctx, 1) })
 	add("Semaphore.Release", func(ctx context.Context) error { return s.Release(ctx, 1) })
-	add("Semaphore.Available", func(ctx context.Context) error { return resultOf(s.Available(ctx)) })
-	add("PermitSemaphore.TryAcquire", func(ctx context.Context) error { return resultOf(e.PermitSemaphore("more").TryAcquire(ctx, 1)) })
+	add("Semaphore.Available", func(ctx context.Context) error { return testkit.ResultOf(s.Available(ctx)) })
+	add("PermitSemaphore.TryAcquire", func(ctx context.Context) error { return testkit.ResultOf(e.PermitSemaphore("more").TryAcquire(ctx, 1)) })
 	add("PermitSemaphore.Release", func(ctx context.Context) error { return p.Release(ctx, held.PermitIDs()...) })
 	add("PermitSemaphore Unlock", other.Unlock)
 	add("CountDownLatch.CountDown", l.CountDown)
-	add("CountDownLatch.Count", func(ctx context.Context) error { return resultOf(l.Count(ctx)) })
+	add("CountDownLatch.Count", func(ctx context.Context) error { return testkit.ResultOf(l.Count(ctx)) })
 	return all
 }
 
 func TestFaultAFrozenServerKeepsNobodyForLongerThanAnswerTimeout(t *testing.T) {
 	const bound = 300 * time.Millisecond
 	server := redistest.Start(t)
-	e := connect(t, server.Addr(), func(o *engine.Options) { o.AnswerTimeout = bound })
+	e := testkit.Connect(t, server.Addr(), func(o *engine.Options) { o.AnswerTimeout = bound })
 	calls := answered(t, e)
 	server.Freeze()
 	thaw := time.AfterFunc(8*time.Second, server.Thaw) // before the connection is given up
@@ -96,7 +97,7 @@ func TestFaultAFrozenServerKeepsNobodyForLongerThanAnswerTimeout(t *testing.T) {
 		if !errors.Is(r.err, engine.ErrUncertain) {
 			t.Errorf("%s: %v, want ErrUncertain", r.what, r.err)
 		}
-		if twice := 2 * bound; r.took < bound || r.took > twice+patience/10 {
+		if twice := 2 * bound; r.took < bound || r.took > twice+testkit.Patience/10 {
 			t.Errorf("%s took %v, want %v", r.what, r.took, bound)
 		}
 	}
@@ -161,7 +162,7 @@ func TestSpecAnswerTimeout(t *testing.T) {
 		unlocked := h.UnlockAsync()
 		time.Sleep(10 * time.Second)
 		b.redis.SetDown(false)
-		b.wantNil("UnlockAsync", resultOf(unlocked.Wait(b.Context())))
+		b.wantNil("UnlockAsync", testkit.ResultOf(unlocked.Wait(b.Context())))
 	}))
 	t.Run("calls that were given up are not mixed up with later ones", spec(engine.Options{}, func(b *bubble) {
 		for i := range 20 {

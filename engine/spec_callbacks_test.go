@@ -12,6 +12,7 @@ import (
 
 	"github.com/wheellock/wheellock/engine"
 	"github.com/wheellock/wheellock/futures"
+	"github.com/wheellock/wheellock/internal/testkit"
 )
 
 func TestSpecCallbacks(t *testing.T) {
@@ -88,14 +89,14 @@ func TestSpecCallbacks(t *testing.T) {
 		h := b.lock(b.Mutex("stock:7"))
 		errOops := errors.New("oops")
 		for range 10 {
-			err := resultOf(settledBy(b).Then(func(*engine.Hold, error) { panic(errOops) }).Wait(b.Context()))
+			err := testkit.ResultOf(settledBy(b).Then(func(*engine.Hold, error) { panic(errOops) }).Wait(b.Context()))
 			panicked, ok := errors.AsType[*futures.PanicError](err)
 			if !ok || panicked.Value != errOops || len(panicked.Stack) == 0 {
 				b.Errorf("the future of Then has %v, want a PanicError", err)
 			}
 		}
 		var ran atomic.Bool
-		b.wantNil("Then", resultOf(settledBy(b).Then(func(*engine.Hold, error) { ran.Store(true) }).Wait(b.Context())))
+		b.wantNil("Then", testkit.ResultOf(settledBy(b).Then(func(*engine.Hold, error) { ran.Store(true) }).Wait(b.Context())))
 		if !ran.Load() {
 			b.Error("the next callback did not run")
 		}
@@ -126,12 +127,12 @@ func TestSpecCallbacks(t *testing.T) {
 	}))
 	t.Run("a callback that ends its goroutine frees its worker", spec(few, func(b *bubble) {
 		for range 10 {
-			err := resultOf(settledBy(b).Then(func(*engine.Hold, error) { runtime.Goexit() }).Wait(b.Context()))
+			err := testkit.ResultOf(settledBy(b).Then(func(*engine.Hold, error) { runtime.Goexit() }).Wait(b.Context()))
 			if !errors.Is(err, futures.ErrGoexit) {
 				b.Errorf("the future of Then has %v, want ErrGoexit", err)
 			}
 		}
-		b.wantNil("Then", resultOf(settledBy(b).Then(func(*engine.Hold, error) {}).Wait(b.Context())))
+		b.wantNil("Then", testkit.ResultOf(settledBy(b).Then(func(*engine.Hold, error) {}).Wait(b.Context())))
 		if overflowed := b.Stats().Overflowed; overflowed != 0 {
 			b.Errorf("%d overflowed though the workers were free", overflowed)
 		}
@@ -149,7 +150,7 @@ func TestSpecCallbacks(t *testing.T) {
 		}
 		settledBy(b).Then(func(*engine.Hold, error) { h.Unlock(b.Context()) })
 		for _, f := range blocked {
-			b.wantNil("Then", resultOf(f.Wait(b.Context())))
+			b.wantNil("Then", testkit.ResultOf(f.Wait(b.Context())))
 		}
 	}))
 	t.Run("callbacks run after Close, too", spec(few, func(b *bubble) {
@@ -162,7 +163,7 @@ func TestSpecCallbacks(t *testing.T) {
 		b.Close()
 		late := future.Then(func(*engine.Hold, error) {})
 		close(unblock)
-		b.wantNil("Then", resultOf(late.Wait(b.Context())))
+		b.wantNil("Then", testkit.ResultOf(late.Wait(b.Context())))
 	}))
 }
 

@@ -9,6 +9,7 @@ import (
 
 	"github.com/wheellock/wheellock/engine"
 	"github.com/wheellock/wheellock/futures"
+	"github.com/wheellock/wheellock/internal/testkit"
 )
 
 func TestSpecCancel(t *testing.T) {
@@ -43,7 +44,7 @@ func TestSpecCancel(t *testing.T) {
 		ctx, cancel := context.WithCancelCause(b.Context())
 		future := b.Mutex("stock:7").LockAsync(ctx)
 		cancel(errStop)
-		b.wantIs("LockAsync", resultOf(future.Wait(b.Context())), context.Canceled, errStop)
+		b.wantIs("LockAsync", testkit.ResultOf(future.Wait(b.Context())), context.Canceled, errStop)
 		b.unlock(h)
 		nothingIsLeft(b)
 	}))
@@ -52,13 +53,13 @@ func TestSpecCancel(t *testing.T) {
 		cancel(errStop)
 		m := b.Mutex("stock:7")
 		for what, err := range map[string]error{
-			"Lock":         resultOf(m.Lock(ctx)),
-			"TryLock":      resultOf(m.TryLock(ctx)),
-			"LockAsync":    resultOf(m.LockAsync(ctx).Wait(b.Context())),
-			"TryLockAsync": resultOf(m.TryLockAsync(ctx).Wait(b.Context())),
+			"Lock":         testkit.ResultOf(m.Lock(ctx)),
+			"TryLock":      testkit.ResultOf(m.TryLock(ctx)),
+			"LockAsync":    testkit.ResultOf(m.LockAsync(ctx).Wait(b.Context())),
+			"TryLockAsync": testkit.ResultOf(m.TryLockAsync(ctx).Wait(b.Context())),
 			"Do":           engine.Do(ctx, m, nil),
-			"Inspect":      resultOf(m.Inspect(ctx)),
-			"ForceUnlock":  resultOf(m.ForceUnlock(ctx)),
+			"Inspect":      testkit.ResultOf(m.Inspect(ctx)),
+			"ForceUnlock":  testkit.ResultOf(m.ForceUnlock(ctx)),
 		} {
 			b.wantIs(what, err, context.Canceled, errStop)
 		}
@@ -145,7 +146,7 @@ func TestSpecCancel(t *testing.T) {
 			all = append(all, b.Mutex("stock:7").LockAsync(ctx))
 		}
 		for _, f := range all {
-			b.wantIs("LockAsync", resultOf(f.Wait(b.Context())), context.DeadlineExceeded)
+			b.wantIs("LockAsync", testkit.ResultOf(f.Wait(b.Context())), context.DeadlineExceeded)
 		}
 		b.unlock(h)
 		nothingIsLeft(b)
@@ -161,7 +162,7 @@ func TestSpecFutureCancel(t *testing.T) {
 		if !future.Cancel() || future.Cancel() {
 			b.Error("Cancel of a pending future is true, and then false")
 		}
-		b.wantIs("Result", resultOf(future.Result()), context.Canceled)
+		b.wantIs("Result", testkit.ResultOf(future.Result()), context.Canceled)
 		b.unlock(h)
 		b.unlock(next.wantGrantedNow())
 		b.wantKeys()
@@ -173,7 +174,7 @@ func TestSpecFutureCancel(t *testing.T) {
 		derived := futures.Map(future.Then(func(_ *engine.Hold, err error) { called <- err }),
 			func(*engine.Hold, error) (int, error) { return 0, nil })
 		derived.Cancel()
-		b.wantIs("source", resultOf(future.Wait(b.Context())), context.Canceled)
+		b.wantIs("source", testkit.ResultOf(future.Wait(b.Context())), context.Canceled)
 		b.wantIs("callback", <-called, context.Canceled)
 		b.unlock(h)
 		b.wantKeys()
@@ -184,7 +185,7 @@ func TestSpecFutureCancel(t *testing.T) {
 		h := b.lock(b.Mutex("stock:7"))
 		future := b.Mutex("stock:7").LockAsync(b.Context())
 		futures.All(free, future).Cancel()
-		b.wantIs("pending", resultOf(future.Wait(b.Context())), context.Canceled)
+		b.wantIs("pending", testkit.ResultOf(future.Wait(b.Context())), context.Canceled)
 		granted, err := free.Wait(b.Context())
 		b.wantNil("settled", err)
 		b.unlock(granted)
@@ -206,7 +207,7 @@ func TestSpecFutureCancel(t *testing.T) {
 		future := b.Mutex("stock:7").LockAsync(b.Context())
 		ctx, cancel := context.WithTimeout(b.Context(), time.Second)
 		defer cancel()
-		b.wantIs("Wait", resultOf(future.Wait(ctx)), context.DeadlineExceeded)
+		b.wantIs("Wait", testkit.ResultOf(future.Wait(ctx)), context.DeadlineExceeded)
 		b.unlock(h)
 		next, err := future.Wait(b.Context())
 		b.wantNil("Wait", err)

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/wheellock/wheellock/engine"
+	"github.com/wheellock/wheellock/internal/testkit"
 )
 
 func TestSpecClose(t *testing.T) {
@@ -23,7 +24,7 @@ func TestSpecClose(t *testing.T) {
 		for _, h := range holds {
 			b.wantEnded(h, engine.ErrLost, engine.ErrClosed)
 			b.wantIs("Unlock", h.Unlock(b.Context()), engine.ErrLost, engine.ErrClosed)
-			b.wantIs("UnlockAsync", resultOf(h.UnlockAsync().Wait(b.Context())), engine.ErrClosed)
+			b.wantIs("UnlockAsync", testkit.ResultOf(h.UnlockAsync().Wait(b.Context())), engine.ErrClosed)
 		}
 		if took := time.Since(since); took != 0 {
 			b.Errorf("it took %v", took)
@@ -42,7 +43,7 @@ func TestSpecClose(t *testing.T) {
 			b.wantIs("Lock", w.err, engine.ErrClosed)
 			b.wantIsNot("Lock", w.err, engine.ErrLost)
 		}
-		b.wantIs("LockAsync", resultOf(future.Wait(b.Context())), engine.ErrClosed)
+		b.wantIs("LockAsync", testkit.ResultOf(future.Wait(b.Context())), engine.ErrClosed)
 		b.wantKeys("stock:8")
 	}))
 	t.Run("settles who waits for Redis to come back", spec(engine.Options{}, func(b *bubble) {
@@ -86,12 +87,12 @@ func TestSpecClose(t *testing.T) {
 		fixed := b.lock(m, engine.WithLease(time.Hour))
 		b.Close()
 		for what, err := range map[string]error{
-			"Lock":         resultOf(m.Lock(ctx)),
-			"TryLock":      resultOf(m.TryLock(ctx)),
-			"LockAsync":    resultOf(m.LockAsync(ctx).Wait(ctx)),
-			"TryLockAsync": resultOf(m.TryLockAsync(ctx).Wait(ctx)),
-			"Inspect":      resultOf(m.Inspect(ctx)),
-			"ForceUnlock":  resultOf(m.ForceUnlock(ctx)),
+			"Lock":         testkit.ResultOf(m.Lock(ctx)),
+			"TryLock":      testkit.ResultOf(m.TryLock(ctx)),
+			"LockAsync":    testkit.ResultOf(m.LockAsync(ctx).Wait(ctx)),
+			"TryLockAsync": testkit.ResultOf(m.TryLockAsync(ctx).Wait(ctx)),
+			"Inspect":      testkit.ResultOf(m.Inspect(ctx)),
+			"ForceUnlock":  testkit.ResultOf(m.ForceUnlock(ctx)),
 			"Extend":       fixed.Extend(ctx, 2*time.Hour),
 			"Do":           engine.Do(ctx, m, nil),
 		} {
@@ -159,7 +160,7 @@ func TestSpecShutdown(t *testing.T) {
 			b.Error("a waiter still waits")
 		}
 		b.wantIs("Lock of a waiter", waiter.err, engine.ErrClosed)
-		b.wantIs("Lock", resultOf(b.Mutex("stock:9").Lock(b.Context())), engine.ErrClosed)
+		b.wantIs("Lock", testkit.ResultOf(b.Mutex("stock:9").Lock(b.Context())), engine.ErrClosed)
 		b.unlock(h)
 		b.wantNil("Shutdown", <-returned)
 		b.wantKeys()

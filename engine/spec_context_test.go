@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/wheellock/wheellock/engine"
+	"github.com/wheellock/wheellock/internal/testkit"
 )
 
 func TestSpecHoldContext(t *testing.T) {
@@ -108,7 +109,7 @@ func TestSpecHoldEnd(t *testing.T) {
 		b.unlock(h)
 		next := b.lock(b.Mutex("stock:7"))
 		b.wantIs("Unlock", h.Unlock(b.Context()), engine.ErrUnlocked)
-		b.wantIs("UnlockAsync", resultOf(h.UnlockAsync().Wait(b.Context())), engine.ErrUnlocked)
+		b.wantIs("UnlockAsync", testkit.ResultOf(h.UnlockAsync().Wait(b.Context())), engine.ErrUnlocked)
 		b.wantHeld(next)
 		b.wantKeys("stock:7")
 	}))

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/wheellock/wheellock/engine"
+	"github.com/wheellock/wheellock/internal/testkit"
 )
 
 func TestSpecDo(t *testing.T) {
@@ -19,7 +20,7 @@ func TestSpecDo(t *testing.T) {
 		err := engine.Do(b.Context(), m, func(ctx context.Context, h *engine.Hold) error {
 			b.wantHeld(h)
 			b.wantKeys("stock:7")
-			b.wantIs("TryLock inside", resultOf(m.TryLock(ctx)), engine.ErrHeld)
+			b.wantIs("TryLock inside", testkit.ResultOf(m.TryLock(ctx)), engine.ErrHeld)
 			b.wantNil("ctx.Err", ctx.Err())
 			return nil
 		})
@@ -128,10 +129,10 @@ func TestSpecBounds(t *testing.T) {
 		m := b.Mutex("stock:4")
 		since := time.Now()
 		for what, err := range map[string]error{
-			"Lock":         resultOf(m.Lock(b.Context())),
-			"TryLock":      resultOf(m.TryLock(b.Context())),
-			"LockAsync":    resultOf(m.LockAsync(b.Context()).Wait(b.Context())),
-			"TryLockAsync": resultOf(m.TryLockAsync(b.Context()).Wait(b.Context())),
+			"Lock":         testkit.ResultOf(m.Lock(b.Context())),
+			"TryLock":      testkit.ResultOf(m.TryLock(b.Context())),
+			"LockAsync":    testkit.ResultOf(m.LockAsync(b.Context()).Wait(b.Context())),
+			"TryLockAsync": testkit.ResultOf(m.TryLockAsync(b.Context()).Wait(b.Context())),
 		} {
 			b.wantIs(what, err, engine.ErrOverloaded, engine.ErrUnavailable)
 		}
@@ -143,7 +144,7 @@ func TestSpecBounds(t *testing.T) {
 		}
 		unlocked := holds[0].UnlockAsync()
 		b.redis.SetDown(false)
-		b.wantNil("Unlock", resultOf(unlocked.Wait(b.Context())))
+		b.wantNil("Unlock", testkit.ResultOf(unlocked.Wait(b.Context())))
 		b.unlock(holds[1])
 	}))
 	t.Run("rule 16: Unlock, Extend and re-asking work at the bound", spec(engine.Options{MaxRequests: 2}, func(b *bubble) {
@@ -161,8 +162,8 @@ func TestSpecBounds(t *testing.T) {
 	t.Run("rule 16: one waiter over MaxWaitersPerName is ErrOverloaded, other names are not", spec(engine.Options{MaxWaitersPerName: 2}, func(b *bubble) {
 		h := b.lock(b.Mutex("stock:7"))
 		first, second := b.queue(b.Mutex("stock:7")), b.queue(b.Mutex("stock:7"))
-		b.wantIs("Lock", resultOf(b.Mutex("stock:7").Lock(b.Context())), engine.ErrOverloaded)
-		b.wantIs("LockAsync", resultOf(b.Mutex("stock:7").LockAsync(b.Context()).Wait(b.Context())), engine.ErrOverloaded)
+		b.wantIs("Lock", testkit.ResultOf(b.Mutex("stock:7").Lock(b.Context())), engine.ErrOverloaded)
+		b.wantIs("LockAsync", testkit.ResultOf(b.Mutex("stock:7").LockAsync(b.Context()).Wait(b.Context())), engine.ErrOverloaded)
 		b.unlock(b.lock(b.Mutex("stock:8")))
 		b.unlock(h)
 		b.unlock(first.granted())
@@ -175,7 +176,7 @@ func TestSpecBounds(t *testing.T) {
 		for range 10 {
 			h := b.lock(b.Mutex("stock:7"))
 			future := b.Mutex("stock:7").LockAsync(b.Context())
-			b.wantIs("Lock", resultOf(b.Mutex("stock:8").Lock(b.Context())), engine.ErrOverloaded)
+			b.wantIs("Lock", testkit.ResultOf(b.Mutex("stock:8").Lock(b.Context())), engine.ErrOverloaded)
 			future.Cancel()
 			waiter := b.queue(b.Mutex("stock:7"))
 			waiter.cancel(nil)
@@ -203,14 +204,14 @@ func TestSpecNameMapper(t *testing.T) {
 	}))
 	t.Run("two names of one key are one lock", spec(engine.Options{NameMapper: func(string) string { return "the one" }}, func(b *bubble) {
 		b.lock(b.Mutex("stock:7"))
-		b.wantIs("TryLock", resultOf(b.Mutex("stock:8").TryLock(b.Context())), engine.ErrHeld)
+		b.wantIs("TryLock", testkit.ResultOf(b.Mutex("stock:8").TryLock(b.Context())), engine.ErrHeld)
 	}))
 	t.Run("must make a key of 1 to 1,024 bytes", spec(engine.Options{NameMapper: func(name string) string { return name[1:] }}, func(b *bubble) {
-		for _, name := range []string{"x", "x" + longName(1025)} {
-			b.wantIs("Lock", resultOf(b.Mutex(name).Lock(b.Context())), engine.ErrInvalid)
-			b.wantIs("LockAsync", resultOf(b.Mutex(name).LockAsync(b.Context()).Wait(b.Context())), engine.ErrInvalid)
-			b.wantIs("Inspect", resultOf(b.Mutex(name).Inspect(b.Context())), engine.ErrInvalid)
+		for _, name := range []string{"x", "x" + testkit.LongName(1025)} {
+			b.wantIs("Lock", testkit.ResultOf(b.Mutex(name).Lock(b.Context())), engine.ErrInvalid)
+			b.wantIs("LockAsync", testkit.ResultOf(b.Mutex(name).LockAsync(b.Context()).Wait(b.Context())), engine.ErrInvalid)
+			b.wantIs("Inspect", testkit.ResultOf(b.Mutex(name).Inspect(b.Context())), engine.ErrInvalid)
 		}
-		b.lock(b.Mutex(longName(1024)))
+		b.lock(b.Mutex(testkit.LongName(1024)))
 	}))
 }

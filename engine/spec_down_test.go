@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/wheellock/wheellock/engine"
+	"github.com/wheellock/wheellock/internal/testkit"
 )
 
 // everyMutex makes locks of a name, of every kind.
@@ -24,7 +25,7 @@ func TestSpecTryLockWhileRedisIsDown(t *testing.T) {
 			waiter := b.queue(m)
 			time.Sleep(time.Second)
 			began := time.Now()
-			err := resultOf(m.TryLock(b.Context()))
+			err := testkit.ResultOf(m.TryLock(b.Context()))
 			b.wantIs("TryLock", err, engine.ErrNotSent, engine.ErrUnavailable)
 			b.wantIsNot("TryLock", err, engine.ErrHeld)
 			if took := time.Since(began); took != 0 {
@@ -41,7 +42,7 @@ func TestSpecTryLockWhileRedisIsDown(t *testing.T) {
 				m = b.RWMutex("stock:7").Writer()
 			}
 			b.goDown()
-			b.wantIs("TryLock", resultOf(m.TryLock(b.Context())), engine.ErrHeld)
+			b.wantIs("TryLock", testkit.ResultOf(m.TryLock(b.Context())), engine.ErrHeld)
 			b.wantHeld(held)
 			b.redis.SetDown(false)
 			b.unlock(held)
@@ -49,13 +50,13 @@ func TestSpecTryLockWhileRedisIsDown(t *testing.T) {
 	}
 	t.Run("permits that this process holds are not all there are", spec(engine.Options{}, func(b *bubble) {
 		p := b.PermitSemaphore("stock:7")
-		b.wantNil("TrySetPermits", resultOf(p.TrySetPermits(b.Context(), 2)))
+		b.wantNil("TrySetPermits", testkit.ResultOf(p.TrySetPermits(b.Context(), 2)))
 		held, err := p.Acquire(b.Context(), 1)
 		b.wantNil("Acquire", err)
 		b.goDown()
 		waiter := p.AcquireAsync(b.Context(), 1)
 		time.Sleep(time.Second)
-		err = resultOf(p.TryAcquire(b.Context(), 1))
+		err = testkit.ResultOf(p.TryAcquire(b.Context(), 1))
 		b.wantIs("TryAcquire", err, engine.ErrNotSent)
 		b.wantIsNot("TryAcquire", err, engine.ErrHeld)
 		b.redis.SetDown(false)
@@ -66,7 +67,7 @@ func TestSpecTryLockWhileRedisIsDown(t *testing.T) {
 	}))
 	t.Run("permits of a semaphore neither", spec(engine.Options{}, func(b *bubble) {
 		s := b.Semaphore("stock:7")
-		b.wantNil("TrySetPermits", resultOf(s.TrySetPermits(b.Context(), 1)))
+		b.wantNil("TrySetPermits", testkit.ResultOf(s.TrySetPermits(b.Context(), 1)))
 		b.goDown()
 		waiter := s.AcquireAsync(b.Context(), 1)
 		time.Sleep(time.Second)
@@ -74,6 +75,6 @@ func TestSpecTryLockWhileRedisIsDown(t *testing.T) {
 		b.wantIs("TryAcquire", err, engine.ErrNotSent)
 		b.wantIsNot("TryAcquire", err, engine.ErrHeld)
 		b.redis.SetDown(false)
-		b.wantNil("Acquire of the waiter", resultOf(waiter.Wait(b.Context())))
+		b.wantNil("Acquire of the waiter", testkit.ResultOf(waiter.Wait(b.Context())))
 	}))
 }

@@ -7,9 +7,8 @@ import (
 	"time"
 
 	"github.com/wheellock/wheellock/engine"
+	"github.com/wheellock/wheellock/internal/testkit"
 )
-
-func longName(bytes int) string { return strings.Repeat("n", bytes) }
 
 func TestSpecInvalid(t *testing.T) {
 	const day = 24 * time.Hour
@@ -19,7 +18,7 @@ func TestSpecInvalid(t *testing.T) {
 		opts []engine.LockOption
 	}{
 		{"an empty name", "", nil},
-		{"a name of 1025 bytes", longName(1025), nil},
+		{"a name of 1025 bytes", testkit.LongName(1025), nil},
 		{"a lease of 0", "stock:7", []engine.LockOption{engine.WithLease(0)}},
 		{"a negative lease", "stock:7", []engine.LockOption{engine.WithLease(-time.Second)}},
 		{"the most negative lease", "stock:7", []engine.LockOption{engine.WithLease(math.MinInt64)}},
@@ -38,10 +37,10 @@ func TestSpecInvalid(t *testing.T) {
 		t.Run(call.what+" is ErrInvalid, and nothing is sent", spec(engine.Options{}, func(b *bubble) {
 			m := b.Mutex(call.name)
 			for what, err := range map[string]error{
-				"Lock":         resultOf(m.Lock(b.Context(), call.opts...)),
-				"TryLock":      resultOf(m.TryLock(b.Context(), call.opts...)),
-				"LockAsync":    resultOf(m.LockAsync(b.Context(), call.opts...).Wait(b.Context())),
-				"TryLockAsync": resultOf(m.TryLockAsync(b.Context(), call.opts...).Wait(b.Context())),
+				"Lock":         testkit.ResultOf(m.Lock(b.Context(), call.opts...)),
+				"TryLock":      testkit.ResultOf(m.TryLock(b.Context(), call.opts...)),
+				"LockAsync":    testkit.ResultOf(m.LockAsync(b.Context(), call.opts...).Wait(b.Context())),
+				"TryLockAsync": testkit.ResultOf(m.TryLockAsync(b.Context(), call.opts...).Wait(b.Context())),
 				"Do":           engine.Do(b.Context(), m, nil, call.opts...),
 			} {
 				b.wantIs(what, err, engine.ErrInvalid)
@@ -56,11 +55,11 @@ func TestSpecInvalid(t *testing.T) {
 	}
 	t.Run("a call that does not wait has no WithWait", spec(engine.Options{}, func(b *bubble) {
 		m := b.Mutex("stock:7")
-		b.wantIs("TryLock", resultOf(m.TryLock(b.Context(), engine.WithWait(time.Second))), engine.ErrInvalid)
-		b.wantIs("TryLockAsync", resultOf(m.TryLockAsync(b.Context(), engine.WithWait(time.Second)).Wait(b.Context())), engine.ErrInvalid)
+		b.wantIs("TryLock", testkit.ResultOf(m.TryLock(b.Context(), engine.WithWait(time.Second))), engine.ErrInvalid)
+		b.wantIs("TryLockAsync", testkit.ResultOf(m.TryLockAsync(b.Context(), engine.WithWait(time.Second)).Wait(b.Context())), engine.ErrInvalid)
 	}))
 	t.Run("names are bytes, any of them", spec(engine.Options{}, func(b *bubble) {
-		for _, name := range []string{"n", longName(1024), "\x00\xff\r\n", "{tag}:7", "{", "}", "a b\tc", "stück:7", "%s%d"} {
+		for _, name := range []string{"n", testkit.LongName(1024), "\x00\xff\r\n", "{tag}:7", "{", "}", "a b\tc", "stück:7", "%s%d"} {
 			h := b.lock(b.Mutex(name))
 			b.wantKeys(name)
 			waiter := b.queue(b.another(engine.Options{}).Mutex(name))

@@ -10,6 +10,7 @@ import (
 	"github.com/wheellock/wheellock/engine"
 	"github.com/wheellock/wheellock/engine/enginetest"
 	"github.com/wheellock/wheellock/internal/redistest"
+	"github.com/wheellock/wheellock/internal/testkit"
 )
 
 // waitable is a way to wait for something of a kind that another process has.
@@ -28,11 +29,11 @@ func lockable(of func(*engine.Engine) engine.Locker, holding func(*engine.Engine
 	return waitable{
 		take: func(b *bubble, e *engine.Engine) { b.lock(holding(e), engine.WithLease(time.Minute)) },
 		wait: func(e *engine.Engine, ctx context.Context, opts ...engine.LockOption) error {
-			return resultOf(of(e).Lock(ctx, opts...))
+			return testkit.ResultOf(of(e).Lock(ctx, opts...))
 		},
 		async: func(e *engine.Engine, ctx context.Context, opts ...engine.LockOption) waits {
 			f := of(e).LockAsync(ctx, opts...)
-			return func() error { return resultOf(f.Wait(context.Background())) }
+			return func() error { return testkit.ResultOf(f.Wait(context.Background())) }
 		},
 		taken: "held by another owner, lease ends in", ttl: true,
 	}
@@ -71,35 +72,35 @@ func waitables() map[string]waitable {
 			},
 			async: func(e *engine.Engine, ctx context.Context, opts ...engine.LockOption) waits {
 				f := e.Semaphore("stock:7").AcquireAsync(ctx, 1, opts...)
-				return func() error { return resultOf(f.Wait(context.Background())) }
+				return func() error { return testkit.ResultOf(f.Wait(context.Background())) }
 			},
 			taken: "too few permits are free",
 		},
 		"PermitSemaphore": {
 			take: func(b *bubble, e *engine.Engine) {
 				p := e.PermitSemaphore("stock:7")
-				b.wantNil("TrySetPermits", resultOf(p.TrySetPermits(b.Context(), 1)))
-				b.wantNil("Acquire", resultOf(p.Acquire(b.Context(), 1, engine.WithLease(time.Minute))))
+				b.wantNil("TrySetPermits", testkit.ResultOf(p.TrySetPermits(b.Context(), 1)))
+				b.wantNil("Acquire", testkit.ResultOf(p.Acquire(b.Context(), 1, engine.WithLease(time.Minute))))
 			},
 			wait: func(e *engine.Engine, ctx context.Context, opts ...engine.LockOption) error {
-				return resultOf(e.PermitSemaphore("stock:7").Acquire(ctx, 1, opts...))
+				return testkit.ResultOf(e.PermitSemaphore("stock:7").Acquire(ctx, 1, opts...))
 			},
 			async: func(e *engine.Engine, ctx context.Context, opts ...engine.LockOption) waits {
 				f := e.PermitSemaphore("stock:7").AcquireAsync(ctx, 1, opts...)
-				return func() error { return resultOf(f.Wait(context.Background())) }
+				return func() error { return testkit.ResultOf(f.Wait(context.Background())) }
 			},
 			taken: "too few permits are free, the next lease ends in", ttl: true,
 		},
 		"CountDownLatch": {
 			take: func(b *bubble, e *engine.Engine) {
-				b.wantNil("TrySetCount", resultOf(e.CountDownLatch("stock:7").TrySetCount(b.Context(), 1)))
+				b.wantNil("TrySetCount", testkit.ResultOf(e.CountDownLatch("stock:7").TrySetCount(b.Context(), 1)))
 			},
 			wait: func(e *engine.Engine, ctx context.Context, opts ...engine.LockOption) error {
 				return e.CountDownLatch("stock:7").Wait(ctx, opts...)
 			},
 			async: func(e *engine.Engine, ctx context.Context, opts ...engine.LockOption) waits {
 				f := e.CountDownLatch("stock:7").WaitAsync(ctx, opts...)
-				return func() error { return resultOf(f.Wait(context.Background())) }
+				return func() error { return testkit.ResultOf(f.Wait(context.Background())) }
 			},
 			taken: "it is not open",
 		},
@@ -176,7 +177,7 @@ func TestTheErrorOfAWaitSaysWhatWasLastKnown(t *testing.T) {
 		server.MustDo("HSET", "stock:7", "somebody:1", "1")
 		ctx, cancel := context.WithTimeout(t.Context(), 500*time.Millisecond)
 		defer cancel()
-		_, err := connect(t, server.Addr()).Mutex("stock:7").Lock(ctx)
+		_, err := testkit.Connect(t, server.Addr()).Mutex("stock:7").Lock(ctx)
 		held, ok := errors.AsType[*engine.HeldError](err)
 		if !ok || held.TTL >= 0 || !strings.Contains(err.Error(), "held by another owner, without an end that is known") {
 			t.Errorf("%v, want a HeldError with a negative TTL", err)
@@ -204,7 +205,7 @@ func TestAWaitThatEndsInTheMomentOfItsGrantLeavesNothing(t *testing.T) {
 		go func() {
 			h, err := e.Mutex("stock:7").Lock(ctx)
 			if err == nil {
-				err = patiently(h.Unlock)
+				err = testkit.Patiently(h.Unlock)
 			}
 			answer <- err
 		}()

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/wheellock/wheellock/engine"
+	"github.com/wheellock/wheellock/internal/testkit"
 )
 
 func TestSpecLoss(t *testing.T) {
@@ -23,7 +24,7 @@ func TestSpecLoss(t *testing.T) {
 		b.wantIs("cause", causeOf(ctx), engine.ErrLost)
 		b.wantIs("ctx.Err", ctx.Err(), context.Canceled)
 		b.wantIs("Unlock", h.Unlock(b.Context()), engine.ErrLost)
-		b.wantIs("UnlockAsync", resultOf(h.UnlockAsync().Wait(b.Context())), engine.ErrLost)
+		b.wantIs("UnlockAsync", testkit.ResultOf(h.UnlockAsync().Wait(b.Context())), engine.ErrLost)
 		if stats := b.Stats(); stats.Lost != 1 || stats.Held != 0 {
 			b.Errorf("Stats: lost %d, held %d; want 1 and 0", stats.Lost, stats.Held)
 		}
@@ -95,8 +96,6 @@ func TestSpecLoss(t *testing.T) {
 		}
 	}))
 }
-
-func resultOf[T any](_ T, err error) error { return err }
 
 func TestSpecDown(t *testing.T) {
 	t.Parallel()
@@ -229,7 +228,7 @@ func TestSpecDown(t *testing.T) {
 		unlocked := h.UnlockAsync()
 		time.Sleep(10 * time.Second)
 		b.redis.SetDown(false)
-		b.wantNil("Unlock", resultOf(unlocked.Wait(b.Context())))
+		b.wantNil("Unlock", testkit.ResultOf(unlocked.Wait(b.Context())))
 		b.wantKeys()
 	}))
 	t.Run("leaves no key that nobody holds", spec(engine.Options{}, func(b *bubble) {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/wheellock/wheellock/engine"
 	"github.com/wheellock/wheellock/internal/redistest"
+	"github.com/wheellock/wheellock/internal/testkit"
 )
 
 // TestSpinMutex: waiters of other processes get in by asking, and not a message is published or heard.
@@ -19,7 +20,7 @@ func TestSpinMutex(t *testing.T) {
 	var wg sync.WaitGroup
 	var engines []*engine.Engine
 	for range 3 {
-		engines = append(engines, open(t, server, engine.Options{}))
+		engines = append(engines, testkit.Open(t, server, engine.Options{}))
 	}
 	talk := func() int64 {
 		counts := server.CommandCounts()

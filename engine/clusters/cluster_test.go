@@ -1,0 +1,115 @@
+package clusters_test
+
+import (
+	"errors"
+	"fmt"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/redis/rueidis"
+
+	"github.com/wheellock/wheellock/engine"
+	"github.com/wheellock/wheellock/internal/redistest"
+	"github.com/wheellock/wheellock/internal/testkit"
+)
+
+// The cluster_*_test.go files run the engine on a real Redis Cluster, and move, kill and cut off what it stands on.
+
+func TestClusterTakesEveryKind(t *testing.T) {
+	t.Parallel()
+	c := redistest.StartCluster(t, 3, 0)
+	for _, pubsub := range []engine.PubSub{engine.PubSubAuto, engine.PubSubPlain, engine.PubSubBoth} {
+		t.Run(pubsub.String(), func(t *testing.T) {
+			talk := func(o *engine.Options) { o.PubSub, o.PollCap = pubsub, time.Hour }
+			a, b := testkit.Join(t, c, talk), testkit.Join(t, c, talk)
+			var wg sync.WaitGroup
+			for _, name := range testkit.Spread(pubsub.String(), 9) { // with an hour to the next question, only a message wakes
+				wg.Go(func() { testkit.EveryKind(t, a, b, name) })
+			}
+			wg.Wait()
+		})
+	}
+	t.Run("under a hash tag", func(t *testing.T) {
+		a, b := testkit.Join(t, c), testkit.Join(t, c)
+		for _, l := range testkit.Lockers(a, "{order}:7") {
+			testkit.MustUnlock(t, testkit.MustLock(t, l))
+		}
+		testkit.HandOver(t, testkit.Lockers(a, "{order}:7"), testkit.Lockers(b, "{order}:7"))
+	})
+}
+
+// Many hash slots in every batch: each call carries names of one.
+func TestClusterServesCallersOnAllNodes(t *testing.T) {
+	t.Parallel()
+	c := redistest.StartCluster(t, 3, 0)
+	e := testkit.Join(t, c)
+	const callers = 1024
+	var wg sync.WaitGroup
+	for i := range callers {
+		wg.Go(func() {
+			for round := range 3 {
+				h, err := e.Mutex(fmt.Sprintf("call:%d", (i+round*7)%callers)).Lock(testkit.Soon(t))
+				if err == nil {
+					err = testkit.Patiently(h.Unlock)
+				}
+				if err != nil {
+					t.Error(err)
+					return
+				}
+			}
+		})
+	}
+	wg.Wait()
+	if keys := testkit.KeysIn(c); len(keys) != 0 {
+		t.Errorf("%d keys are left, such as %q", len(keys), keys[0])
+	}
+	if s := e.Stats(); !s.Up || s.Held != 0 || s.Waiting != 0 {
+		t.Errorf("afterwards %+v", s)
+	}
+}
+
+// A name whose keys cannot share a hash slot is refused before anything is sent, and by name.
+func TestClusterRefusesNamesThatSpanSlots(t *testing.T) {
+	t.Parallel()
+	c := redistest.StartCluster(t, 3, 0)
+	e := testkit.Join(t, c)
+	for _, name := range []string{"a{", "{}x", "a{}b", "}{", "a}b"} {
+		_, err := e.Mutex(name).Lock(testkit.Soon(t))
+		testkit.Mentions(t, err, name)
+		if !errors.Is(err, engine.ErrInvalid) {
+			t.Errorf("Lock(%q) = %v, want ErrInvalid", name, err)
+		}
+		if _, err := e.FairMutex(name).TryLockAsync(testkit.Soon(t)).Wait(testkit.Soon(t)); !errors.Is(err, engine.ErrInvalid) {
+			t.Errorf("TryLockAsync(%q) = %v, want ErrInvalid", name, err)
+		}
+		if _, err := e.Mutex(name).Inspect(testkit.Soon(t)); !errors.Is(err, engine.ErrInvalid) {
+			t.Errorf("Inspect(%q) = %v, want ErrInvalid", name, err)
+		}
+	}
+	if err := e.CountDownLatch("{order}:7").Wait(testkit.Soon(t)); !errors.Is(err, engine.ErrInvalid) {
+		t.Errorf("Wait of a latch with a hash tag = %v, want ErrInvalid", err)
+	}
+	testkit.MustUnlock(t, testkit.MustLock(t, e.Mutex("{order}:7")))
+}
+
+func TestClusterCountsAsOneServerInAQuorum(t *testing.T) {
+	t.Parallel()
+	c := redistest.StartCluster(t, 3, 0)
+	a, b := testkit.Join(t, c), testkit.Connect(t, c.Nodes[1].Addr())
+	if _, err := engine.Quorum("stock", a, b); !errors.Is(err, engine.ErrInvalid) {
+		t.Errorf("Quorum of two engines on one cluster = %v, want ErrInvalid", err)
+	}
+}
+
+// A cluster node is a single server to who says so.
+func TestForcedSingleClientSeesNoCluster(t *testing.T) {
+	t.Parallel()
+	server := redistest.Start(t, "--cluster-enabled", "yes")
+	server.MustDo("CLUSTER", "ADDSLOTSRANGE", "0", "16383")
+	redistest.Await(t, "cluster_state:ok", func() bool { return server.Do("SET", "x", "1").Err() == nil })
+	e := testkit.Connect(t, server.Addr(), func(o *engine.Options) {
+		o.Redis = rueidis.ClientOption{InitAddress: []string{server.Addr()}, ForceSingleClient: true}
+	})
+	testkit.MustUnlock(t, testkit.MustLock(t, e.Mutex("a{}b")))
+}

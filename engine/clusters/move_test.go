@@ -1,0 +1,265 @@
+package clusters_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/wheellock/wheellock/engine"
+	"github.com/wheellock/wheellock/internal/redistest"
+	"github.com/wheellock/wheellock/internal/testkit"
+	"github.com/wheellock/wheellock/scripts"
+)
+
+// nameAt is a name that the server serves.
+func nameAt(tb testing.TB, c *redistest.Cluster, room string, at *redistest.Server) string {
+	tb.Helper()
+	for i := range 1000 {
+		if name := fmt.Sprintf("%s:%d", room, i); c.NodeOf(slotOf(name)) == at {
+			return name
+		}
+	}
+	tb.Fatal("none of a thousand names lies there")
+	return ""
+}
+
+func slotOf(name string) int { return int(scripts.HashSlot(name)) }
+
+// other is a master that does not serve the slot.
+func other(c *redistest.Cluster, slot int) *redistest.Server {
+	if c.NodeOf(slot) == c.Nodes[0] {
+		return c.Nodes[1]
+	}
+	return c.Nodes[0]
+}
+
+// crowd state locks and unlocks until it is stopped, and sees to it that no two hold one lock at a time.
+type crowd struct {
+	t       *testing.T
+	stop    func()
+	stopped chan struct{}
+	wg      sync.WaitGroup
+	pairs   atomic.Int64
+	holders sync.Map // *atomic.Int32 by name
+}
+
+// newCrowd makes a crowd that is gone at the end of the test at the latest, before the engines that were there first.
+func newCrowd(t *testing.T) *crowd {
+	c := &crowd{t: t, stopped: make(chan struct{})}
+	c.stop = sync.OnceFunc(func() { close(c.stopped) })
+	t.Cleanup(func() { c.finish() })
+	return c
+}
+
+// contend has so many callers take a lock again and again.
+func (c *crowd) contend(callers int, l engine.Locker) {
+	inside, _ := c.holders.LoadOrStore(l.Name(), new(atomic.Int32))
+	for range callers {
+		c.wg.Go(func() {
+			for c.pair(l, inside.(*atomic.Int32)) {
+				select {
+				case <-c.stopped:
+					return
+				default:
+				}
+			}
+		})
+	}
+}
+
+// pair takes a lock and gives it back. False: something was wrong.
+func (c *crowd) pair(l engine.Locker, inside *atomic.Int32) bool {
+	ctx, cancel := context.WithTimeout(context.Background(), testkit.Patience)
+	defer cancel()
+	h, err := l.Lock(ctx)
+	if err != nil {
+		c.t.Errorf("Lock(%s): %v", l.Name(), err)
+		return false
+	}
+	_, shared := l.(readers)
+	if n := inside.Add(1); n != 1 && !shared {
+		c.t.Errorf("%d hold %s", n, l.Name())
+	}
+	time.Sleep(50 * time.Microsecond)
+	inside.Add(-1)
+	if err := h.Unlock(ctx); err != nil {
+		c.t.Errorf("Unlock(%s): %v", l.Name(), err)
+		return false
+	}
+	c.pairs.Add(1)
+	return true
+}
+
+// readers is a lock that several hold at a time.
+type readers struct{ engine.Locker }
+
+// finish stops the crowd and returns how often locks were taken.
+func (c *crowd) finish() int64 {
+	c.stop()
+	c.wg.Wait()
+	return c.pairs.Load()
+}
+
+// Moving a hash slot is no fault: nobody sees an error, and no two hold a lock.
+func TestClusterKeepsLocksWhileTheirSlotMoves(t *testing.T) {
+	t.Parallel()
+	c := redistest.StartCluster(t, 3, 0)
+	a, b := testkit.Join(t, c), testkit.Join(t, c)
+	callers := newCrowd(t)
+	for _, e := range []*engine.Engine{a, b} {
+		callers.contend(4, e.Mutex("{moving}:hot"))
+		callers.contend(2, e.SpinMutex("{moving}:spin"))
+		callers.contend(2, e.RWMutex("{moving}:rw").Writer())
+		callers.contend(2, readers{e.RWMutex("{moving}:read").Reader()})
+		for i := range 8 {
+			callers.contend(1, e.Mutex(fmt.Sprintf("{moving}:%d", i)))
+		}
+		callers.contend(2, e.FencedMutex("{moving}:fenced")) // these have several keys and wait while they are apart
+		callers.contend(2, e.FairMutex("{moving}:fair"))
+	}
+	held := testkit.MustLock(t, a.Mutex("{moving}:held"))
+	for range testkit.Times(t, 200, 6) {
+		slot, before := slotOf("{moving}"), callers.pairs.Load()
+		c.MoveSlot(slot, other(c, slot))
+		redistest.Await(t, "locks taken after the move", func() bool { return callers.pairs.Load() > before+50 })
+	}
+	t.Logf("%d pairs", callers.finish())
+	testkit.MustUnlock(t, held)
+	if keys := testkit.KeysIn(c); len(keys) > 1 { // the counter of the fenced mutex
+		t.Errorf("%d keys are left: %q", len(keys), keys)
+	}
+}
+
+// While a slot is on its way, a lock with one key works wherever its key is: the old node sends on what it has not.
+func TestClusterLocksInASlotOnItsWay(t *testing.T) {
+	t.Parallel()
+	c := redistest.StartCluster(t, 3, 0)
+	e := testkit.Join(t, c)
+	var held []*engine.Hold
+	for i := range 40 {
+		held = append(held, testkit.MustLock(t, e.Mutex(fmt.Sprintf("{half}:held:%d", i))))
+	}
+	slot := slotOf("{half}")
+	move := c.BeginMove(slot, other(c, slot))
+	move.Keys(15)
+	for i := range 20 { // in one batch, of which each is somewhere else
+		h, err := e.Mutex(fmt.Sprintf("{half}:%d", i)).TryLock(testkit.Soon(t))
+		if err != nil {
+			t.Errorf("TryLock: %v", err)
+			continue
+		}
+		testkit.MustUnlock(t, h)
+	}
+	var wg sync.WaitGroup
+	for i := range 100 {
+		wg.Go(func() { testkit.MustUnlock(t, testkit.MustLock(t, e.Mutex(fmt.Sprintf("{half}:%d", i)))) })
+	}
+	wg.Wait()
+	if _, err := e.FencedMutex("{half}:fenced").TryLock(testkit.Soon(t)); !errors.Is(err, engine.ErrRefused) {
+		t.Errorf("TryLock of a lock whose keys are in between = %v, want ErrRefused", err)
+	}
+	for _, h := range held { // a call for many of these names finds some keys here and others there
+		wg.Go(func() { testkit.MustUnlock(t, h) })
+	}
+	wg.Wait()
+	last := testkit.MustLock(t, e.Mutex("{half}:last"))
+	waiter := e.FencedMutex("{half}:fenced").LockAsync(testkit.Soon(t))
+	for move.Keys(10) > 0 {
+	}
+	move.Finish()
+	h, err := waiter.Wait(testkit.Soon(t))
+	if err != nil {
+		t.Fatalf("Lock of a lock whose keys were in between: %v", err)
+	}
+	testkit.MustUnlock(t, h)
+	testkit.MustUnlock(t, last)
+}
+
+// Waiters hear of an unlock wherever the slot has gone meanwhile: with an hour until they would ask by themselves,
+// only a subscription that has followed wakes them.
+func TestClusterSubscriptionsFollowTheirSlot(t *testing.T) {
+	t.Parallel()
+	c := redistest.StartCluster(t, 3, 0)
+	for _, pubsub := range []engine.PubSub{engine.PubSubSharded, engine.PubSubPlain, engine.PubSubBoth} {
+		t.Run(pubsub.String(), func(t *testing.T) {
+			slow := func(o *engine.Options) { o.PubSub, o.PollCap, o.Lease = pubsub, time.Hour, time.Hour }
+			a, b := testkit.Join(t, c, slow), testkit.Join(t, c, slow)
+			name := "followed:" + pubsub.String()
+			for range testkit.Times(t, 50, 3) {
+				held := testkit.MustLock(t, a.Mutex(name))
+				waiter := b.Mutex(name).LockAsync(testkit.Soon(t))
+				from := c.NodeOf(slotOf(name))
+				awaitListeners(t, from, 1)
+				to := other(c, slotOf(name))
+				c.MoveSlot(slotOf(name), to)
+				if pubsub != engine.PubSubPlain { // a plain one is heard wherever it stands
+					awaitListeners(t, to, 1)
+				}
+				testkit.MustUnlock(t, held)
+				h, err := waiter.Wait(testkit.Soon(t))
+				if err != nil {
+					t.Fatalf("the waiter: %v", err)
+				}
+				testkit.MustUnlock(t, h)
+			}
+		})
+	}
+}
+
+func awaitListeners(t *testing.T, s *redistest.Server, least int) {
+	t.Helper()
+	redistest.Await(t, "somebody who listens at "+s.Addr(), func() bool { return s.Subscriptions().Count() >= least })
+}
+
+// A node that joins and takes over a slot is found by the first command that is sent on.
+func TestClusterGrows(t *testing.T) {
+	t.Parallel()
+	c := redistest.StartCluster(t, 3, 0)
+	e := testkit.Join(t, c)
+	held := testkit.MustLock(t, e.Mutex("grown"))
+	added := c.AddMaster()
+	c.MoveSlot(slotOf("grown"), added)
+	if _, err := e.Mutex("grown").TryLock(testkit.Soon(t)); !errors.Is(err, engine.ErrHeld) {
+		t.Errorf("TryLock = %v, want ErrHeld", err)
+	}
+	testkit.MustUnlock(t, held)
+	testkit.MustUnlock(t, testkit.MustLock(t, e.Mutex("grown")))
+	if n := added.CommandCounts()["evalsha"]; n == 0 {
+		t.Error("the new node ran no script")
+	}
+	if state, err := e.Mutex("grown").Inspect(testkit.Soon(t)); err != nil || state.Locked {
+		t.Errorf("Inspect = %+v, %v; want it free", state, err)
+	}
+}
+
+// Two nodes that each take the other for the master of a slot send a command to and fro: not for ever, and whoever
+// waits has the lock when they agree.
+func TestClusterNodesThatDisagree(t *testing.T) {
+	t.Parallel()
+	c := redistest.StartCluster(t, 3, 0)
+	e := testkit.Join(t, c)
+	slot := slotOf("disputed")
+	one := c.NodeOf(slot)
+	two := other(c, slot)
+	number, ids := strconv.Itoa(slot), map[*redistest.Server]string{one: one.MustDo("CLUSTER", "MYID").Text, two: two.MustDo("CLUSTER", "MYID").Text}
+	one.MustDo("CLUSTER", "SETSLOT", number, "NODE", ids[two])
+	two.MustDo("CLUSTER", "SETSLOT", number, "NODE", ids[one])
+	_, err := e.Mutex("disputed").TryLock(testkit.Soon(t))
+	if testkit.Mentions(t, err, "MOVED"); !errors.Is(err, engine.ErrRefused) {
+		t.Errorf("TryLock = %v, want ErrRefused", err)
+	}
+	waiter := e.Mutex("disputed").LockAsync(testkit.Soon(t))
+	for _, node := range []*redistest.Server{two, one} {
+		node.MustDo("CLUSTER", "SETSLOT", number, "NODE", ids[two])
+	}
+	h, err := waiter.Wait(testkit.Soon(t))
+	if err != nil {
+		t.Fatalf("Lock: %v", err)
+	}
+	testkit.MustUnlock(t, h)
+}

@@ -1,0 +1,307 @@
+package faults_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/redis/rueidis"
+
+	"github.com/wheellock/wheellock/engine"
+	"github.com/wheellock/wheellock/futures"
+	"github.com/wheellock/wheellock/internal/redistest"
+	"github.com/wheellock/wheellock/internal/testkit"
+)
+
+// The rule in SECURITY.md, and what options need besides, are read from there and proved here.
+
+// limited is what runs as a user with a rule.
+type limited struct {
+	*testing.T
+	server *redistest.Server
+	opts   engine.Options
+}
+
+// limit makes the user anew with a rule, and forgets what was refused before.
+func limit(t *testing.T, server *redistest.Server, rule []string, opts engine.Options) *limited {
+	t.Helper()
+	server.MustDo(slices.Concat([]string{"ACL", "SETUSER", "locks", "reset", "on", ">password"}, rule)...)
+	server.MustDo("ACL", "LOG", "RESET")
+	opts.Redis.InitAddress = []string{server.Addr()}
+	opts.Redis.Username, opts.Redis.Password = "locks", "password"
+	opts.NameMapper = func(name string) string { return "app:" + name }
+	opts.PollCap = time.Hour // only messages wake waiters
+	return &limited{t, server, opts}
+}
+
+// tour uses everything that an engine does, and then runs last. Its error is the first that came.
+func (l *limited) tour(last func()) error {
+	ctx, stop := context.WithTimeout(l.Context(), time.Minute)
+	defer stop()
+	var engines [2]*engine.Engine
+	for i := range engines {
+		e, err := engine.Open(ctx, l.opts)
+		if err != nil {
+			return fmt.Errorf("Open: %w", err)
+		}
+		defer e.Close()
+		engines[i] = e
+	}
+	for _, name := range []string{"stock:7", "stock:{7}"} {
+		if err := l.contend(ctx, engines[0].Mutex(name), engines[1].Mutex(name)); err != nil {
+			return err
+		}
+	}
+	for _, name := range []string{"stock:9", "stock:{9}"} {
+		if err := l.contend(ctx, engines[0].FencedMutex(name), engines[1].FencedMutex(name)); err != nil {
+			return err
+		}
+	}
+	for _, name := range []string{"stock:10", "stock:{10}"} {
+		reader, writer := engines[0].RWMutex(name).Reader(), engines[1].RWMutex(name).Writer()
+		if err := l.contend(ctx, reader, writer); err != nil {
+			return err
+		}
+		if err := l.contend(ctx, writer, reader); err != nil {
+			return err
+		}
+	}
+	for _, name := range []string{"stock:6", "stock:{6}"} {
+		if err := l.line(ctx, engines[0].FairMutex(name), engines[1].FairMutex(name)); err != nil {
+			return err
+		}
+	}
+	if err := l.force(ctx, engines[0].Mutex("stock:8"), engines[1].Mutex("stock:8")); err != nil {
+		return err
+	}
+	for name, channel := range map[string]string{"pool": "redisson_sc:{app:pool}", "{pool}": "redisson_sc:app:{pool}"} {
+		if err := l.pool(ctx, channel, engines[0].Semaphore(name), engines[1].Semaphore(name)); err != nil {
+			return err
+		}
+	}
+	if err := l.permits(ctx, engines[0].PermitSemaphore("permits")); err != nil {
+		return err
+	}
+	if err := l.start(ctx, engines[0].CountDownLatch("start"), engines[1].CountDownLatch("start")); err != nil {
+		return err
+	}
+	redistest.Await(l.T, "nobody to listen", func() bool { return l.server.Subscriptions().Count() == 0 })
+	last()
+	return nil
+}
+
+// contend has two callers of one process wait for another process; the one gets the lock by an unlock
+// message, the other by a swap, for its lease is another.
+func (l *limited) contend(ctx context.Context, ours, theirs *engine.Mutex) error {
+	held, err := ours.Lock(ctx)
+	if err != nil {
+		return fmt.Errorf("Lock: %w", err)
+	}
+	first, second := theirs.LockAsync(ctx), theirs.LockAsync(ctx, engine.WithLease(time.Minute))
+	redistest.Await(l.T, "the waiters to listen, or to fail", func() bool {
+		_, err := first.Result()
+		return l.server.Subscriptions().Count() > 0 || !errors.Is(err, futures.ErrPending)
+	})
+	if err := held.Unlock(ctx); err != nil {
+		return fmt.Errorf("Unlock: %w", err)
+	}
+	for _, waiter := range []*futures.Future[*engine.Hold]{first, second} {
+		hold, err := waiter.Wait(ctx)
+		if err != nil {
+			return fmt.Errorf("LockAsync: %w", err)
+		}
+		if err := hold.Unlock(ctx); err != nil {
+			return fmt.Errorf("Unlock: %w", err)
+		}
+	}
+	return nil
+}
+
+// line is contend for a fair lock, with a waiter that gives up, and one of Redisson behind one of ours.
+func (l *limited) line(ctx context.Context, ours, theirs *engine.Mutex) error {
+	if err := l.contend(ctx, ours, theirs); err != nil {
+		return err
+	}
+	held, err := ours.Lock(ctx)
+	if err != nil {
+		return fmt.Errorf("Lock: %w", err)
+	}
+	if _, err := theirs.Lock(ctx, engine.WithWait(20*time.Millisecond)); !errors.Is(err, engine.ErrWaitTimeout) {
+		return fmt.Errorf("Lock with a wait: %w", err)
+	}
+	if err := held.Unlock(ctx); err != nil {
+		return fmt.Errorf("Unlock: %w", err)
+	}
+	return nil
+}
+
+// force extends a hold and has it freed by the other process.
+func (l *limited) force(ctx context.Context, ours, theirs *engine.Mutex) error {
+	held, err := ours.Lock(ctx, engine.WithLease(time.Minute))
+	if err != nil {
+		return fmt.Errorf("Lock: %w", err)
+	}
+	if err := held.Extend(ctx, 2*time.Minute); err != nil {
+		return fmt.Errorf("Extend: %w", err)
+	}
+	if freed, err := theirs.ForceUnlock(ctx); err != nil || !freed {
+		return fmt.Errorf("ForceUnlock: %t, %w", freed, err)
+	}
+	for _, key := range l.server.Keys() {
+		if strings.HasPrefix(key, "app:stock") {
+			return fmt.Errorf("left in Redis: %q", key)
+		}
+	}
+	return nil
+}
+
+// pool has a caller wait for a permit of another process.
+func (l *limited) pool(ctx context.Context, channel string, ours, theirs *engine.Semaphore) error {
+	waiter := theirs.AcquireAsync(ctx, 1)
+	l.awaitEar(channel, waiter)
+	if err := ours.Release(ctx, 1); err != nil {
+		return fmt.Errorf("Release: %w", err)
+	}
+	if _, err := waiter.Wait(ctx); err != nil {
+		return fmt.Errorf("AcquireAsync: %w", err)
+	}
+	return nil
+}
+
+// permits has permits held and counted.
+func (l *limited) permits(ctx context.Context, p *engine.PermitSemaphore) error {
+	if _, err := p.TrySetPermits(ctx, 1); err != nil {
+		return fmt.Errorf("TrySetPermits: %w", err)
+	}
+	held, err := p.Acquire(ctx, 1, engine.WithLease(time.Minute))
+	if err != nil {
+		return fmt.Errorf("Acquire: %w", err)
+	}
+	if _, err := p.TryAcquire(ctx, 1); !errors.Is(err, engine.ErrHeld) {
+		return fmt.Errorf("TryAcquire: %w", err)
+	}
+	if _, err := p.Acquired(ctx); err != nil {
+		return fmt.Errorf("Acquired: %w", err)
+	}
+	if err := held.Unlock(ctx); err != nil {
+		return fmt.Errorf("Unlock: %w", err)
+	}
+	return nil
+}
+
+// start has a caller wait for another process to count down.
+func (l *limited) start(ctx context.Context, ours, theirs *engine.CountDownLatch) error {
+	if _, err := ours.TrySetCount(ctx, 2); err != nil {
+		return fmt.Errorf("TrySetCount: %w", err)
+	}
+	waiter := theirs.WaitAsync(ctx)
+	l.awaitEar("redisson_countdownlatch__channel__{app:start}", waiter)
+	for range 2 {
+		if err := ours.CountDown(ctx); err != nil {
+			return fmt.Errorf("CountDown: %w", err)
+		}
+	}
+	if _, err := waiter.Wait(ctx); err != nil {
+		return fmt.Errorf("WaitAsync: %w", err)
+	}
+	return nil
+}
+
+// awaitEar returns when somebody listens to a channel, or the waiter will not.
+func (l *limited) awaitEar(channel string, waiter *futures.Future[struct{}]) {
+	redistest.Await(l.T, "the waiter to listen, or to fail", func() bool {
+		_, err := waiter.Result()
+		return slices.Contains(l.server.Subscriptions().Channels, channel) || slices.Contains(l.server.Subscriptions().Shard, channel) || !errors.Is(err, futures.ErrPending)
+	})
+}
+
+// refused lists what the server has refused the user: "+command", "~key" or "&channel". What Open asks
+// only to see whether it may is left out.
+func (l *limited) refused() []string {
+	l.Helper()
+	signs := map[string]string{"command": "+", "key": "~", "channel": "&"}
+	var all []string
+	for _, entry := range l.server.MustDo("ACL", "LOG").Items {
+		field := make(map[string]string)
+		for pair := range slices.Chunk(entry.Texts(), 2) {
+			field[pair[0]] = pair[1]
+		}
+		object := signs[field["reason"]] + field["object"]
+		if object != "+cluster|slots" && object != "+info" && !strings.Contains(object, "wheellock:probe:") {
+			all = append(all, object)
+		}
+	}
+	return all
+}
+
+// misses reports whether something was refused for want of a right.
+func (l *limited) misses(right string) bool {
+	pattern, isPattern := strings.CutSuffix(right, "*")
+	return slices.ContainsFunc(l.refused(), func(object string) bool {
+		return object == right || isPattern && strings.HasPrefix(object, pattern)
+	})
+}
+
+// wantEnough asserts that a rule lets everything work, with nothing refused.
+func wantEnough(t *testing.T, server *redistest.Server, rule []string, opts engine.Options) {
+	t.Helper()
+	l := limit(t, server, rule, opts)
+	if err := l.tour(func() {}); err != nil {
+		t.Error(err)
+	}
+	if refused := l.refused(); len(refused) > 0 {
+		t.Errorf("refused: %q", refused)
+	}
+}
+
+// wantNeeded asserts that without any one of these rights the server refuses something for want of it.
+func wantNeeded(t *testing.T, server *redistest.Server, rule, rights []string, opts engine.Options) {
+	t.Helper()
+	for _, right := range rights {
+		l := limit(t, server, slices.DeleteFunc(slices.Clone(rule), func(r string) bool { return r == right }), opts)
+		err := l.tour(func() {
+			redistest.Await(t, "a refusal without "+right, func() bool { return l.misses(right) })
+		})
+		if !l.misses(right) {
+			t.Errorf("without %s: nothing was refused, error %v", right, err)
+		}
+		if err != nil && !errors.Is(err, engine.ErrUnavailable) {
+			t.Errorf("without %s: %v, want ErrUnavailable", right, err)
+		}
+	}
+}
+
+func TestLeastPrivilege(t *testing.T) {
+	t.Parallel() // it mostly waits for subscriptions to end
+	server := redistest.Start(t)
+	redistest.StartReplica(t, server)
+	rule := testkit.AclRule(t)
+	t.Run("is enough", func(t *testing.T) { wantEnough(t, server, rule, engine.Options{}) })
+	t.Run("has nothing to spare", func(t *testing.T) {
+		rights := slices.DeleteFunc(slices.Clone(rule), func(word string) bool { return !strings.ContainsAny(word[:1], "~&+") })
+		wantNeeded(t, server, rule, rights, engine.Options{})
+	})
+	t.Run("does not reach other keys", func(t *testing.T) {
+		l := limit(t, server, rule, engine.Options{})
+		l.opts.NameMapper = nil
+		if err := l.tour(func() {}); !errors.Is(err, engine.ErrRefused) || !strings.Contains(err.Error(), "NOPERM") {
+			t.Errorf("error %v, want ErrRefused with NOPERM", err)
+		}
+	})
+	for option, opts := range map[string]engine.Options{
+		"PubSub":         {PubSub: engine.PubSubBoth},
+		"WatchLoss":      {WatchLoss: true},
+		"Replicas":       {Replicas: 1, Lease: time.Minute},
+		"Redis.SelectDB": {Redis: rueidis.ClientOption{SelectDB: 1}},
+	} {
+		t.Run("grows with "+option, func(t *testing.T) {
+			besides := testkit.AclBesides(t, option)
+			wantEnough(t, server, slices.Concat(rule, besides), opts)
+			wantNeeded(t, server, slices.Concat(rule, besides), besides, opts)
+		})
+	}
+}

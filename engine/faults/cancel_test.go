@@ -1,0 +1,182 @@
+package faults_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/wheellock/wheellock/engine"
+	"github.com/wheellock/wheellock/internal/redistest"
+	"github.com/wheellock/wheellock/internal/testkit"
+)
+
+// moment is when a call is cancelled.
+type moment int
+
+const (
+	queued      moment = iota // another has the name
+	inFlight                  // the name is free, and the acquire has not run
+	justGranted               // the acquire has run, and its answer is on the way back
+	moments
+)
+
+func (m moment) String() string { return [...]string{"queued", "in flight", "just granted"}[m] }
+
+// cancelling makes calls and cancels them.
+type cancelling struct {
+	t         *testing.T
+	ctx       context.Context // for all waits together
+	e         *engine.Engine
+	direct    *testkit.Outsider // sees what stands in Redis before the engine does
+	taken     []string          // names that others have, all the time
+	cancelled [moments]atomic.Int64
+	late      atomic.Int64 // calls whose grant was quicker than the cancelling
+}
+
+// callUnderWay is a call that has not been answered yet.
+type callUnderWay struct {
+	cancel func()
+	answer func() (*engine.Hold, error)
+}
+
+// start calls in one of the four ways in which a call can be made and cancelled.
+func (c *cancelling) start(way int, name string) callUnderWay {
+	ctx, cancel := context.WithCancel(context.Background())
+	m := c.e.Mutex(name)
+	switch way % 4 {
+	case 0:
+		return blocking(cancel, func() (*engine.Hold, error) { return m.Lock(ctx) })
+	case 1:
+		return blocking(cancel, func() (*engine.Hold, error) { return m.TryLock(ctx) })
+	case 2:
+		f := m.LockAsync(ctx)
+		return callUnderWay{cancel, func() (*engine.Hold, error) { return f.Wait(c.ctx) }}
+	default:
+		f := m.LockAsync(ctx)
+		return callUnderWay{func() { f.Cancel() }, func() (*engine.Hold, error) { defer cancel(); return f.Wait(c.ctx) }}
+	}
+}
+
+func blocking(cancel func(), lock func() (*engine.Hold, error)) callUnderWay {
+	var h *engine.Hold
+	var err error
+	done := make(chan struct{})
+	go func() { h, err = lock(); close(done) }()
+	return callUnderWay{cancel, func() (*engine.Hold, error) { <-done; return h, err }}
+}
+
+// settle cancels a call and takes its answer, which must be there at once.
+func (c *cancelling) settle(call callUnderWay, at moment) {
+	call.cancel()
+	h, err := call.answer()
+	switch {
+	case err == nil:
+		c.late.Add(1)
+		if err := testkit.Patiently(h.Unlock); err != nil {
+			c.t.Errorf("unlock: %v", err)
+		}
+	case errors.Is(err, context.Canceled):
+		c.cancelled[at].Add(1)
+	default:
+		c.t.Errorf("a call cancelled when %v: %v", at, err)
+	}
+}
+
+// one makes a call and cancels it at the moment.
+func (c *cancelling) one(n int, at moment) {
+	name := fmt.Sprintf("order:%d", n)
+	switch at {
+	case queued:
+		way := []int{0, 2, 3}[n/3%3] // TryLock does not queue
+		call := c.start(way, c.taken[n%len(c.taken)])
+		time.Sleep(rand.N(25 * time.Millisecond))
+		c.settle(call, queued)
+	case inFlight:
+		call := c.start(n/3, name)
+		time.Sleep(rand.N(4 * time.Millisecond)) // the way there takes 5
+		if c.stands(name) {
+			at = justGranted
+		}
+		c.settle(call, at)
+	case justGranted:
+		call := c.start(n/3, name)
+		for deadline := time.Now().Add(testkit.Patience); !c.stands(name) && time.Now().Before(deadline); {
+			time.Sleep(200 * time.Microsecond)
+		}
+		c.settle(call, at)
+	}
+}
+
+func (c *cancelling) stands(name string) bool {
+	client := c.direct.Client
+	n, err := client.Do(context.Background(), client.B().Exists().Key(name).Build()).AsInt64()
+	if err != nil {
+		c.t.Errorf("exists: %v", err)
+	}
+	return n == 1
+}
+
+func (c *cancelling) total() (n int64) {
+	for i := range c.cancelled {
+		n += c.cancelled[i].Load()
+	}
+	return n
+}
+
+func TestFaultCancelledCallsLeaveNothing(t *testing.T) {
+	server := redistest.Start(t)
+	proxy := redistest.NewProxy(t, server.Addr())
+	proxy.Latency(redistest.Both, 5*time.Millisecond, 0)
+	ctx, stop := context.WithTimeout(context.Background(), 10*time.Minute)
+	defer stop()
+	c := &cancelling{t: t, ctx: ctx, e: testkit.Connect(t, proxy.Addr()), direct: testkit.NewOutsider(t, server.Addr())}
+	var living []*engine.Hold
+	for i := range 8 {
+		ours, others := fmt.Sprintf("taken:ours:%d", i), fmt.Sprintf("taken:others:%d", i)
+		living = append(living, testkit.MustLock(t, c.e.Mutex(ours)))
+		c.direct.Take(others, time.Hour)
+		c.taken = append(c.taken, ours, others)
+	}
+	want := int64(testkit.Times(t, 100_000, 1500))
+	var next atomic.Int64
+	var workers sync.WaitGroup
+	for range 64 {
+		workers.Go(func() {
+			for c.total() < want && next.Load() < 3*want && !t.Failed() {
+				n := int(next.Add(1))
+				c.one(n, moment(n%int(moments)))
+			}
+		})
+	}
+	workers.Wait()
+	total := c.total()
+	t.Logf("%d calls cancelled: %d queued, %d in flight, %d just granted; %d were too late", total,
+		c.cancelled[queued].Load(), c.cancelled[inFlight].Load(), c.cancelled[justGranted].Load(), c.late.Load())
+	if total < want {
+		t.Errorf("only %d of %d calls were cancelled", total, want)
+	}
+	for at := range c.cancelled {
+		if n := c.cancelled[at].Load(); n < total/5 {
+			t.Errorf("%d of %d calls were cancelled when %v, want a fifth", n, total, moment(at))
+		}
+	}
+	if stats := c.e.Stats(); stats.Held != int64(len(living)) {
+		t.Errorf("held = %d, want %d", stats.Held, len(living))
+	}
+	for _, h := range living {
+		testkit.MustUnlock(t, h)
+	}
+	var others []string
+	for _, name := range c.taken {
+		if c.direct.Free(name) {
+			c.direct.Take(name, time.Hour)
+			others = append(others, name)
+		}
+	}
+	testkit.CheckQuiet(t, server, c.e, 0, others...)
+}

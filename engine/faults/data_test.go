@@ -1,0 +1,93 @@
+package faults_test
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/wheellock/wheellock/engine"
+	"github.com/wheellock/wheellock/internal/redistest"
+	"github.com/wheellock/wheellock/internal/testkit"
+)
+
+// A master that wants more replicas than it has takes no locks; those that are held last as long as their leases, and
+// who gives one back waits.
+func TestFaultServerWantsReplicas(t *testing.T) {
+	t.Parallel()
+	server := redistest.Start(t)
+	e := testkit.Connect(t, server.Addr(), testkit.Lease(2*time.Second))
+	for range testkit.Times(t, 50, 1) {
+		unlocked, kept := testkit.MustLock(t, e.Mutex("unlocked"), engine.WithLease(time.Minute)), testkit.MustLock(t, e.Mutex("kept"))
+		server.MustDo("CONFIG", "SET", "min-replicas-to-write", "1")
+		mustRefuse(t, e.Mutex("another"), "NOREPLICAS")
+		freed := unlocked.UnlockAsync()
+		mustWait(t, "Unlock", freed)
+		if err := testkit.MustEnd(t, kept); !errors.Is(err, engine.ErrLost) {
+			t.Errorf("the hold ended with %v", err)
+		}
+		server.MustDo("CONFIG", "SET", "min-replicas-to-write", "0")
+		if _, err := freed.Wait(testkit.Soon(t)); err != nil {
+			t.Errorf("unlock: %v", err)
+		}
+		testkit.MustUnlock(t, testkit.MustLock(t, e.Mutex("another")))
+	}
+	testkit.CheckQuiet(t, server, e, 0)
+}
+
+// A server that evicts keys forgets locks: their holders are told by the next renewal, and tokens grow although the
+// counter went, too.
+func TestFaultServerEvicts(t *testing.T) {
+	t.Parallel()
+	server := redistest.Start(t, "--maxmemory-policy", "allkeys-random")
+	e := testkit.Connect(t, server.Addr(), testkit.Lease(6*time.Second))
+	for range testkit.Times(t, 50, 1) {
+		holds := make([]*engine.Hold, 100)
+		for i := range holds {
+			holds[i] = testkit.MustLock(t, e.FencedMutex(fmt.Sprintf("kept:%d", i)))
+		}
+		server.MustDo("CONFIG", "SET", "maxmemory", "1")
+		server.Do("SET", "the last straw", "") // there is never room for it
+		server.MustDo("CONFIG", "SET", "maxmemory", "0")
+		for _, h := range holds {
+			before := h.Deadline()
+			if err := testkit.MustEnd(t, h); !errors.Is(err, engine.ErrLost) {
+				t.Errorf("%s ended with %v", h.Name(), err)
+			}
+			if time.Now().After(before.Add(3 * time.Second)) { // for a busy machine
+				t.Errorf("%s was told only when its lease was over", h.Name())
+			}
+			again := testkit.MustLock(t, e.FencedMutex(h.Name()))
+			first, _ := h.Token()
+			if second, _ := again.Token(); second <= first {
+				t.Errorf("%s: token %d after %d", h.Name(), second, first)
+			}
+			testkit.MustUnlock(t, again)
+		}
+		server.MustDo("FLUSHALL") // the counters
+	}
+	testkit.CheckQuiet(t, server, e, 0)
+}
+
+// A server that syncs each write before it answers loses no lock when it dies. (One that syncs every second may: while
+// a sync takes long, it puts off the writing too.)
+func TestFaultRestartWithAppendOnlyFile(t *testing.T) {
+	t.Parallel()
+	server := redistest.Start(t, "--appendonly", "yes", "--appendfsync", "always")
+	e := testkit.Connect(t, server.Addr(), testkit.Lease(20*time.Second))
+	for range testkit.Times(t, 200, 2) {
+		holds := make([]*engine.Hold, 50)
+		for i := range holds {
+			holds[i] = testkit.MustLock(t, e.Mutex(fmt.Sprintf("kept:%d", i)))
+		}
+		server.Restart()
+		for _, h := range holds {
+			if got := testkit.Owners(server, h.Name()); !slices.Equal(got, []string{h.TenureID(), "1"}) {
+				t.Errorf("%s: after the restart stands %q", h, got)
+			}
+			testkit.MustUnlock(t, h)
+		}
+	}
+	testkit.CheckQuiet(t, server, e, 0)
+}

@@ -1,0 +1,122 @@
+package faults_test
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/wheellock/wheellock/engine"
+	"github.com/wheellock/wheellock/futures"
+	"github.com/wheellock/wheellock/internal/testkit"
+)
+
+// lockSource is a lock.
+type lockSource struct{ engine.Locker }
+
+func (l lockSource) get(ctx context.Context, opts ...engine.LockOption) (taken, error) {
+	return held(l.Lock(ctx, opts...))
+}
+
+func (l lockSource) async(ctx context.Context) under { return pending(l.LockAsync(ctx)) }
+
+func held(h *engine.Hold, err error) (taken, error) {
+	if err != nil {
+		return taken{}, err
+	}
+	return taken{h, h.Unlock}, nil
+}
+
+func pending(f *futures.Future[*engine.Hold]) under {
+	return under{f.Cancel, func(ctx context.Context) (taken, error) { return held(f.Wait(ctx)) }}
+}
+
+func multiSource(e []*engine.Engine, name string) source {
+	m, err := engine.Multi(e[0].Mutex(name+"/a"), e[0].Mutex(name+"/b"))
+	if err != nil {
+		panic(err)
+	}
+	return lockSource{m}
+}
+
+func quorumSource(e []*engine.Engine, name string) source {
+	q, err := engine.Quorum(name, e...)
+	if err != nil {
+		panic(err)
+	}
+	return lockSource{q}
+}
+
+// somePermits takes n permits, whose holder is known.
+type somePermits struct {
+	*engine.PermitSemaphore
+	n int
+}
+
+func permitSource(e []*engine.Engine, name string) source {
+	return somePermits{e[0].PermitSemaphore(name), 1}
+}
+
+func allPermits(e []*engine.Engine, name string) source {
+	return somePermits{e[0].PermitSemaphore(name), several}
+}
+
+func (p somePermits) get(ctx context.Context, opts ...engine.LockOption) (taken, error) {
+	return held(p.Acquire(ctx, p.n, opts...))
+}
+
+func (p somePermits) async(ctx context.Context) under { return pending(p.AcquireAsync(ctx, p.n)) }
+
+// someOfSemaphore takes n permits.
+type someOfSemaphore struct {
+	*engine.Semaphore
+	n int64
+}
+
+func semaphoreSource(e []*engine.Engine, name string) source {
+	return someOfSemaphore{e[0].Semaphore(name), 1}
+}
+
+func allOfSemaphore(e []*engine.Engine, name string) source {
+	return someOfSemaphore{e[0].Semaphore(name), several}
+}
+
+func (s someOfSemaphore) give(ctx context.Context) error { return s.Release(ctx, s.n) }
+
+func (s someOfSemaphore) get(ctx context.Context, opts ...engine.LockOption) (taken, error) {
+	return taken{back: s.give}, s.Acquire(ctx, s.n, opts...)
+}
+
+func (s someOfSemaphore) async(ctx context.Context) under {
+	f := s.AcquireAsync(ctx, s.n)
+	return under{f.Cancel, func(ctx context.Context) (taken, error) { return taken{back: s.give}, testkit.ResultOf(f.Wait(ctx)) }}
+}
+
+// latchWait waits for a latch, and has nothing then.
+type latchWait struct{ *engine.CountDownLatch }
+
+func latchSource(e []*engine.Engine, name string) source { return latchWait{e[0].CountDownLatch(name)} }
+
+func nothing(context.Context) error { return nil }
+
+func (l latchWait) get(ctx context.Context, opts ...engine.LockOption) (taken, error) {
+	return taken{back: nothing}, l.Wait(ctx, opts...)
+}
+
+func (l latchWait) async(ctx context.Context) under {
+	f := l.WaitAsync(ctx)
+	return under{f.Cancel, func(ctx context.Context) (taken, error) { return taken{back: nothing}, testkit.ResultOf(f.Wait(ctx)) }}
+}
+
+// latchSet shuts a latch, and opens it.
+type latchSet struct{ *engine.CountDownLatch }
+
+func latchShut(e []*engine.Engine, name string) source { return latchSet{e[0].CountDownLatch(name)} }
+
+func (l latchSet) get(ctx context.Context, _ ...engine.LockOption) (taken, error) {
+	set, err := l.TrySetCount(ctx, 1)
+	if err == nil && !set {
+		err = fmt.Errorf("the latch %s is shut already", l.Name())
+	}
+	return taken{back: l.CountDown}, err
+}
+
+func (l latchSet) async(context.Context) under { panic("there is no asynchronous way to shut a latch") }

@@ -1,0 +1,206 @@
+package faults_test
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/wheellock/wheellock/engine"
+	"github.com/wheellock/wheellock/internal/redistest"
+	"github.com/wheellock/wheellock/internal/testkit"
+	"github.com/wheellock/wheellock/scripts"
+)
+
+// The fault_kinds*_test.go files hold every kind of synchroniser to the same rules. A kind is described here, once.
+
+// kind is one of them.
+type kind struct {
+	name    string
+	servers int                        // it needs
+	room    int64                      // how many may be inside at once; 0: none ever is
+	holders bool                       // who are told of a loss
+	permits bool                       // its names must be given room permits
+	keys    func(name string) []string // that stand while it is held
+	source  func(engines []*engine.Engine, name string) source
+	blocker func(engines []*engine.Engine, name string) source // whoever has this keeps source waiting; nil: source
+}
+
+// source is one name of a kind, in one process.
+type source interface {
+	get(ctx context.Context, opts ...engine.LockOption) (taken, error)
+	async(ctx context.Context) under
+}
+
+// taken is what a source has given. hold is nil where there are no holders.
+type taken struct {
+	hold *engine.Hold
+	back func(ctx context.Context) error
+}
+
+// under is a call under way.
+type under struct {
+	cancel func() bool
+	wait   func(ctx context.Context) (taken, error)
+}
+
+const several = 3 // permits of a semaphore
+
+var kindsOfAll = []kind{
+	lockKind("mutex", (*engine.Engine).Mutex),
+	lockKind("fair", (*engine.Engine).FairMutex),
+	lockKind("fenced", (*engine.Engine).FencedMutex),
+	lockKind("spin", (*engine.Engine).SpinMutex),
+	lockKind("writer", func(e *engine.Engine, name string) *engine.Mutex { return e.RWMutex(name).Writer() }),
+	readerKind(),
+	{name: "multi", servers: 1, room: 1, holders: true, source: multiSource,
+		keys: func(name string) []string { return []string{name + "/a", name + "/b"} }},
+	{name: "quorum", servers: 3, room: 1, holders: true, source: quorumSource, keys: itself},
+	{name: "permits", servers: 1, room: several, holders: true, permits: true, source: permitSource,
+		keys: func(name string) []string { return []string{scripts.PermitsKey(name)} }, blocker: allPermits},
+	{name: "semaphore", servers: 1, room: several, permits: true, source: semaphoreSource, keys: itself, blocker: allOfSemaphore},
+	{name: "latch", servers: 1, source: latchSource, keys: itself, blocker: latchShut},
+}
+
+func itself(name string) []string { return []string{name} }
+
+func lockKind(name string, lock func(*engine.Engine, string) *engine.Mutex) kind {
+	return kind{name: name, servers: 1, room: 1, holders: true, keys: itself,
+		source: func(e []*engine.Engine, name string) source { return lockSource{lock(e[0], name)} }}
+}
+
+func readerKind() kind {
+	k := lockKind("reader", func(e *engine.Engine, name string) *engine.Mutex { return e.RWMutex(name).Reader() })
+	k.room = 1 << 30
+	k.blocker = func(e []*engine.Engine, name string) source { return lockSource{e[0].RWMutex(name).Writer()} }
+	return k
+}
+
+// block has somebody take a name, so that a source of the kind waits.
+func (k *kind) block(t *testing.T, engines []*engine.Engine, name string) taken {
+	t.Helper()
+	source := k.source
+	if k.blocker != nil {
+		source = k.blocker
+	}
+	got, err := source(engines, name).get(testkit.Soon(t))
+	if err != nil {
+		t.Fatalf("take %s: %v", name, err)
+	}
+	return got
+}
+
+// stage is the servers of a kind, each behind a proxy, with one process that goes through the proxies and one that
+// does not.
+type stage struct {
+	*testing.T
+	kind
+	servers      []*redistest.Server
+	proxies      []*redistest.Proxy
+	ours, theirs []*engine.Engine
+}
+
+func newStage(t *testing.T, k kind, change ...func(*engine.Options)) *stage {
+	t.Helper()
+	s := &stage{T: t, kind: k}
+	for range k.servers {
+		server := redistest.Start(t)
+		proxy := redistest.NewProxy(t, server.Addr())
+		s.servers, s.proxies = append(s.servers, server), append(s.proxies, proxy)
+		s.ours = append(s.ours, testkit.Connect(t, proxy.Addr(), change...))
+		s.theirs = append(s.theirs, testkit.Connect(t, server.Addr(), change...))
+	}
+	return s
+}
+
+// onEveryKind runs a test for each kind that it is for, side by side: mostly they wait.
+func onEveryKind(t *testing.T, isFor func(*kind) bool, test func(s *stage), change ...func(*engine.Options)) {
+	for _, k := range kindsOfAll {
+		if isFor(&k) {
+			t.Run(k.name, func(t *testing.T) {
+				t.Parallel()
+				test(newStage(t, k, change...))
+			})
+		}
+	}
+}
+
+func everything(*kind) bool { return true }
+
+func (k *kind) hasHolders() bool { return k.holders }
+
+// stock gives names their permits, where the kind has some.
+func (s *stage) stock(names ...string) {
+	s.Helper()
+	for _, name := range names {
+		if s.permits {
+			s.servers[0].MustDo("SET", name, strconv.Itoa(several))
+		}
+	}
+}
+
+// stands reports whether somebody has a name, as Redis sees it.
+func (s *stage) stands(name string) bool { return s.standsOn(name) > len(s.servers)/2 }
+
+// standsOn is on how many servers somebody has it. The last answers of a quorum come when it is long held.
+func (s *stage) standsOn(name string) (n int) {
+	for _, server := range s.servers {
+		if s.permits && server.MustDo("GET", name).Text != strconv.Itoa(several) ||
+			!s.permits && server.MustDo(append([]string{"EXISTS"}, s.keys(name)...)...).Int == int64(len(s.keys(name))) {
+			n++
+		}
+	}
+	return n
+}
+
+// left lists what stands in Redis although nobody has anything: all but permits that are complete, receipts,
+// which end by themselves, and fencing tokens, which stand for ever.
+func (s *stage) left() (keys []string) {
+	for i, server := range s.servers {
+		for _, key := range server.Keys() {
+			switch {
+			case strings.Contains(key, ":wheellock:receipt:"), strings.HasPrefix(key, "redisson_lock_token:"):
+			case s.permits && server.MustDo("TYPE", key).Text == "string" && server.MustDo("GET", key).Text == strconv.Itoa(several):
+			default:
+				keys = append(keys, fmt.Sprintf("%d/%s", i, key))
+			}
+		}
+	}
+	return keys
+}
+
+// listeners counts the channels somebody listens to.
+func (s *stage) listeners() (n int) {
+	for _, server := range s.servers {
+		n += server.Subscriptions().Count()
+	}
+	return n
+}
+
+// checkQuiet checks what must be true when all calls have ended: nothing is left, nobody waits, listens or holds.
+func (s *stage) checkQuiet() {
+	s.Helper()
+	called := time.Now()
+	idle := func() bool {
+		return !slices.ContainsFunc(slices.Concat(s.ours, s.theirs), func(e *engine.Engine) bool {
+			stats := e.Stats()
+			return stats.Waiting != 0 || stats.Held != 0
+		})
+	}
+	for {
+		// One look decides: after it, a connection that was cut may be back, and listen once more before it stops.
+		keys, channels, atRest := s.left(), s.listeners(), idle()
+		if len(keys) == 0 && channels == 0 && atRest {
+			break
+		}
+		if time.Since(called) >= testkit.Patience {
+			s.Errorf("%d keys stand, for example %q; %d channels are listened to; idle: %t", len(keys), keys[:min(3, len(keys))], channels, atRest)
+			break
+		}
+		time.Sleep(20 * time.Millisecond)
+	}
+	s.Logf("quiet after %v", time.Since(called).Round(time.Millisecond))
+}

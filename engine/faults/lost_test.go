@@ -1,0 +1,185 @@
+package faults_test
+
+import (
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/wheellock/wheellock/engine"
+	"github.com/wheellock/wheellock/internal/redistest"
+	"github.com/wheellock/wheellock/internal/testkit"
+)
+
+// The ways in which a key goes away behind its holder's back.
+var removals = []struct {
+	name   string
+	remove func(s *redistest.Server, key string)
+}{
+	{"DEL", func(s *redistest.Server, key string) { s.MustDo("DEL", key) }},
+	{"UNLINK", func(s *redistest.Server, key string) { s.MustDo("UNLINK", key) }},
+	{"FLUSHALL", func(s *redistest.Server, key string) { s.MustDo("FLUSHALL") }},
+	{"FLUSHDB ASYNC", func(s *redistest.Server, key string) { s.MustDo("FLUSHDB", "ASYNC") }},
+	{"PEXPIRE", func(s *redistest.Server, key string) { s.MustDo("PEXPIRE", key, "-1") }}, // "1" would be renewed in time
+	{"expiry", func(s *redistest.Server, key string) { // while the server is busy, or it would be renewed in time
+		s.MustDo("EVAL", expire, "1", key)
+	}},
+	{"RENAME", func(s *redistest.Server, key string) {
+		s.MustDo("RENAME", key, key+":moved")
+		s.MustDo("DEL", key+":moved")
+	}},
+	{"SET", func(s *redistest.Server, key string) { s.MustDo("SET", key, "something else"); s.MustDo("DEL", key) }},
+}
+
+// expire has a key run out before anybody else is served. It counts, for the clock stands still in a script of Redis 7.2.
+const expire = `redis.call('PEXPIRE', KEYS[1], 1)
+for i = 1, 3000000 do end`
+
+// loses takes the key of a hold away and returns how long it took until the hold had ended.
+func loses(t *testing.T, s *redistest.Server, h *engine.Hold, remove func(*redistest.Server, string)) time.Duration {
+	t.Helper()
+	remove(s, h.Name())
+	gone := time.Now()
+	if err := testkit.MustEnd(t, h); !errors.Is(err, engine.ErrLost) {
+		t.Errorf("the hold ended with %v", err)
+	}
+	if err := h.Unlock(testkit.Soon(t)); !errors.Is(err, engine.ErrLost) {
+		t.Errorf("unlock of a lost hold: %v", err)
+	}
+	return time.Since(gone)
+}
+
+// With a lease of 15 s the next renewal comes within five.
+func TestFaultLostKeyIsToldByTheNextRenewal(t *testing.T) {
+	t.Parallel()
+	for _, r := range removals {
+		t.Run(r.name, func(t *testing.T) {
+			t.Parallel()
+			server := redistest.Start(t)
+			e := testkit.Connect(t, server.Addr(), testkit.Lease(15*time.Second))
+			h := testkit.MustLock(t, e.Mutex("watched"))
+			deadline := h.Deadline()
+			took := loses(t, server, h, r.remove)
+			t.Logf("told after %v", took.Round(time.Millisecond))
+			if !time.Now().Before(deadline) {
+				t.Errorf("told only when the lease was over, after %v", took)
+			}
+			testkit.CheckQuiet(t, server, e, 0)
+		})
+	}
+}
+
+// With a lease of 30 s no renewal comes within ten: it is Redis who tells.
+func TestFaultWatchLossTellsWithinARoundTrip(t *testing.T) {
+	t.Parallel()
+	server := redistest.Start(t)
+	e := testkit.Connect(t, server.Addr(), func(o *engine.Options) { o.WatchLoss = true })
+	for _, r := range removals {
+		t.Run(r.name, func(t *testing.T) {
+			var told []time.Duration
+			for range testkit.Times(t, 200, 10) {
+				h := testkit.MustLock(t, e.Mutex("watched"))
+				time.Sleep(rand.N(time.Millisecond))
+				told = append(told, loses(t, server, h, r.remove))
+			}
+			reportTold(t, told)
+		})
+	}
+	t.Run("force-unlock", func(t *testing.T) {
+		other := testkit.Connect(t, server.Addr())
+		var told []time.Duration
+		for range testkit.Times(t, 200, 10) {
+			h := testkit.MustLock(t, e.Mutex("watched"))
+			told = append(told, loses(t, server, h, func(*redistest.Server, string) {
+				if freed, err := other.Mutex("watched").ForceUnlock(testkit.Soon(t)); !freed || err != nil {
+					t.Errorf("force-unlock: %v, %v", freed, err)
+				}
+			}))
+		}
+		reportTold(t, told)
+	})
+	testkit.CheckQuiet(t, server, e, 0)
+}
+
+// reportTold checks that no hold had to wait for a renewal.
+func reportTold(t *testing.T, told []time.Duration) {
+	t.Helper()
+	slices.Sort(told)
+	worst := told[len(told)-1]
+	t.Logf("%d losses told after %v in the middle, %v at worst", len(told), told[len(told)/2].Round(time.Microsecond), worst.Round(time.Microsecond))
+	if worst > 5*time.Second {
+		t.Errorf("a loss was told only after %v", worst)
+	}
+}
+
+// Whatever made or kept the key ours, Redis watches it afterwards.
+func TestFaultWatchLossAfterEveryCommand(t *testing.T) {
+	server := redistest.Start(t)
+	watch := func(o *engine.Options) { o.WatchLoss, o.HandoffTime = true, time.Millisecond }
+	check := func(t *testing.T, h *engine.Hold) {
+		t.Helper()
+		if took := loses(t, server, h, removals[0].remove); took > 5*time.Second { // the next renewal comes after ten
+			t.Errorf("told only after %v", took)
+		}
+	}
+	e := testkit.Connect(t, server.Addr(), watch)
+	t.Run("a renewal", func(t *testing.T) {
+		h := testkit.MustLock(t, e.Mutex("renewed"))
+		before := h.Deadline()
+		server.MustDo("PEXPIRE", "renewed", "20000") // it is told of this too, and renews at once
+		redistest.Await(t, "a renewal", func() bool { return h.Deadline().After(before) })
+		check(t, h)
+	})
+	passOn := func(t *testing.T, script string, opts ...engine.LockOption) *engine.Hold {
+		t.Helper()
+		first := testkit.MustLock(t, e.Mutex("passed"))
+		second := e.Mutex("passed").LockAsync(testkit.Soon(t), opts...)
+		redistest.Await(t, "the second to wait", func() bool { return e.Stats().Waiting == 1 })
+		time.Sleep(5 * time.Millisecond) // older than HandoffTime: to be confirmed
+		id := first.TenureID()
+		testkit.MustUnlock(t, first)
+		h, err := second.Wait(testkit.Soon(t))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if swapped := h.TenureID() != id; swapped != (script == "swap") {
+			t.Fatalf("passed on by another script than %s", script)
+		}
+		return h
+	}
+	t.Run("a confirmation", func(t *testing.T) { check(t, passOn(t, "confirm")) })
+	t.Run("a swap", func(t *testing.T) { check(t, passOn(t, "swap", engine.WithLease(time.Minute))) })
+}
+
+// A restart without persistence loses every lock: each of 1,000 holders is told within one renewal interval
+// of the server's return, new locks work, and that the scripts are gone too is nobody's concern.
+func TestFaultRestartWithoutPersistence(t *testing.T) {
+	t.Parallel()
+	server := redistest.Start(t)
+	e := testkit.Connect(t, server.Addr(), testkit.Lease(15*time.Second)) // renewed every 5 s
+	for range testkit.Times(t, 20, 1) {
+		holds := make([]*engine.Hold, 1000)
+		for i := range holds {
+			holds[i] = testkit.MustLock(t, e.Mutex(fmt.Sprintf("kept:%d", i)))
+		}
+		server.Restart()
+		back := time.Now()
+		var told time.Duration
+		for _, h := range holds {
+			if err := testkit.MustEnd(t, h); !errors.Is(err, engine.ErrLost) {
+				t.Errorf("%s ended with %v", h.Name(), err)
+			}
+			told = max(told, time.Since(back))
+		}
+		t.Logf("1000 holders told, the last %v after the restart", told.Round(time.Millisecond))
+		if told > 9*time.Second { // four of which are for a busy machine
+			t.Errorf("the last of them was told %v after the restart", told)
+		}
+		for i := range 100 {
+			testkit.MustUnlock(t, testkit.MustLock(t, e.Mutex(fmt.Sprintf("kept:%d", i))))
+		}
+	}
+	testkit.CheckQuiet(t, server, e, 0)
+}

@@ -1,0 +1,16 @@
+// Package faults_test runs the engine on a real redis-server and breaks what lies between or behind: answers, connections, the
+// server and its rights. Each test is named for the rule that must hold.
+//
+// How often a fault is injected is the full count times WHEELLOCK_SCALE. The default is small enough for every push; the full
+// count is
+//
+//	WHEELLOCK_SCALE=1 go test -run Fault -timeout 2h -v ./engine/faults
+package faults_test
+
+import (
+	"testing"
+
+	"github.com/wheellock/wheellock/internal/testkit"
+)
+
+func TestMain(m *testing.M) { testkit.Main(m) }

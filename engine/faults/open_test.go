@@ -1,0 +1,209 @@
+package faults_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/wheellock/wheellock/engine"
+	"github.com/wheellock/wheellock/internal/redistest"
+	"github.com/wheellock/wheellock/internal/testkit"
+	"github.com/wheellock/wheellock/scripts"
+)
+
+// mustNotOpen checks that Open fails soon with an error of the class that has all the words.
+func mustNotOpen(t *testing.T, opts engine.Options, class error, words ...string) error {
+	t.Helper()
+	began := time.Now()
+	e, err := engine.Open(testkit.Soon(t), opts)
+	if err == nil {
+		t.Error("Open succeeded")
+		e.Close()
+		return nil
+	}
+	if !errors.Is(err, class) || !errors.Is(err, engine.ErrUnavailable) && class != engine.ErrInvalid {
+		t.Errorf("Open: %v, want %v", err, class)
+	}
+	testkit.Mentions(t, err, words...)
+	if took := time.Since(began); took > 10*time.Second {
+		t.Errorf("Open failed only after %v", took)
+	}
+	return err
+}
+
+func TestFaultOpenSaysWhatToDo(t *testing.T) {
+	t.Parallel()
+	t.Run("without a server", func(t *testing.T) {
+		nobody, err := net.Listen("tcp", "127.0.0.1:0")
+		if err != nil {
+			t.Fatal(err)
+		}
+		addr := nobody.Addr().String()
+		nobody.Close()
+		mustNotOpen(t, testkit.OptionsFor(addr), engine.ErrNotSent, addr, "redis-server running", "Options.Redis.InitAddress")
+	})
+	t.Run("with a server that is full", func(t *testing.T) {
+		server := redistest.Start(t)
+		server.MustDo("CONFIG", "SET", "maxclients", "1")
+		mustNotOpen(t, testkit.OptionsFor(server.Addr()), engine.ErrRefused, "maxclients")
+	})
+	t.Run("with a server that does not answer", func(t *testing.T) {
+		server := redistest.Start(t)
+		server.Freeze()
+		defer server.Thaw()
+		mustNotOpen(t, testkit.OptionsFor(server.Addr()), engine.ErrUnavailable, server.Addr(), "does not answer")
+		ctx, cancel := context.WithTimeout(context.Background(), 50*time.Millisecond)
+		defer cancel()
+		if _, err := engine.Open(ctx, testkit.OptionsFor(server.Addr())); !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("Open with a context that ends: %v", err)
+		}
+	})
+	t.Run("with something that is no Redis", func(t *testing.T) {
+		mustNotOpen(t, testkit.OptionsFor(notRedis(t)), engine.ErrUnavailable, "127.0.0.1")
+	})
+	t.Run("with a wrong URL", func(t *testing.T) {
+		for _, url := range []string{
+			"redis://user:" + canary + "@host:63x9/0", "redis://:" + canary + "@host/x", "http://:" + canary + "@host", canary,
+			"redis://:" + canary + "@host:6379/0?dial_timeout=" + canary, "redis://:" + canary + "%zz@host", "unix://:" + canary,
+		} {
+			if _, err := engine.ParseURL(url); err != nil {
+				if !errors.Is(err, engine.ErrInvalid) {
+					t.Errorf("%v, want ErrInvalid", err)
+				}
+				testkit.Mentions(t, err, "redis://user:password@host:port/db")
+				mustNotShow(t, "the error about a URL", err.Error())
+			}
+		}
+	})
+}
+
+// notRedis listens and answers every line as a web server would.
+func notRedis(t *testing.T) string {
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var serving sync.WaitGroup
+	serving.Go(func() {
+		for {
+			conn, err := listener.Accept()
+			if err != nil {
+				return
+			}
+			conn.Read(make([]byte, 1024))
+			conn.Write([]byte("HTTP/1.1 400 Bad Request\r\n\r\n"))
+			conn.Close()
+		}
+	})
+	t.Cleanup(func() { listener.Close(); serving.Wait() })
+	return listener.Addr().String()
+}
+
+// canary is a password that must turn up nowhere.
+const canary = "canary-7f3a9c"
+
+func mustNotShow(t *testing.T, what string, texts ...string) {
+	t.Helper()
+	for _, text := range texts {
+		if strings.Contains(text, canary) || strings.Contains(text, fmt.Sprintf("%x", canary)) {
+			t.Errorf("%s shows the password: %s", what, text)
+		}
+	}
+}
+
+// shown is a value in every way in which it can get into a log.
+func shown(v any) []string {
+	var all []string
+	for _, verb := range []string{"%v", "%+v", "%#v", "%q", "%s", "%x", "%d"} {
+		all = append(all, fmt.Sprintf(verb, v))
+	}
+	if text, err := json.Marshal(v); err == nil {
+		all = append(all, string(text))
+	}
+	var log bytes.Buffer
+	slog.New(slog.NewJSONHandler(&log, nil)).Info("shown", "it", v)
+	return append(all, log.String())
+}
+
+// A password turns up in no error, log, option or statistic, whether it is right or wrong, the user known or
+// not, and also while the server goes and comes and changes its mind.
+func TestFaultPasswordIsNeverShown(t *testing.T) {
+	t.Parallel()
+	server := redistest.Start(t, "--requirepass", canary)
+	server.MustDo("ACL", "SETUSER", "locks", "on", ">"+canary, "~*", "&*", "+@all")
+	proxy := redistest.NewProxy(t, server.Addr())
+	var log lockedBuffer
+	opts := func(user, password string) engine.Options {
+		o := testkit.OptionsFor(proxy.Addr())
+		o.Redis.Username, o.Redis.Password = user, password
+		o.Logger = slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug}))
+		return o
+	}
+	show := func(what string, v any) { mustNotShow(t, what, shown(v)...) }
+
+	for _, wrong := range []engine.Options{opts("", canary+"-wrong"), opts("locks", canary+"-wrong"), opts("nobody", canary)} {
+		show("Options", wrong)
+		show("the error of a wrong password", mustNotOpen(t, wrong, engine.ErrRefused, "Redis.Username and Redis.Password"))
+	}
+	show("the error of no password", mustNotOpen(t, opts("", ""), engine.ErrRefused, "Redis.Username and Redis.Password"))
+
+	url, err := engine.ParseURL("redis://locks:" + canary + "@" + server.Addr())
+	if err != nil {
+		t.Fatal(err)
+	}
+	show("ParseURL", url)
+	o := opts("locks", canary)
+	e, err := engine.Open(testkit.Soon(t), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer e.Close()
+	h := testkit.MustLock(t, e.Mutex("held"))
+	show("Engine", e)
+	show("Stats", e.Stats())
+	show("Hold", h)
+
+	// The password is changed behind the engine's back, and changed back.
+	server.MustDo("ACL", "SETUSER", "locks", "resetpass", ">another")
+	server.MustDo("CLIENT", "KILL", "USER", "locks")
+	redistest.Await(t, "a refusal", func() bool {
+		_, err = e.Mutex("another").TryLock(testkit.Soon(t))
+		show("the error of a changed password", err)
+		return errors.Is(err, engine.ErrRefused) || errors.Is(err, engine.ErrNotSent)
+	})
+	server.MustDo("ACL", "SETUSER", "locks", ">"+canary)
+	testkit.MustUnlock(t, testkit.MustLock(t, e.Mutex("another")))
+	proxy.SwallowReply(redistest.Swallow{Match: testkit.Runs(scripts.Acquire)}) // breaks the link, which is logged
+	testkit.MustUnlock(t, testkit.MustLock(t, e.Mutex("another")))
+	testkit.MustUnlock(t, h)
+	mustNotShow(t, "the log", log.String())
+	if log.String() == "" {
+		t.Error("nothing was logged")
+	}
+}
+
+// lockedBuffer takes the lines of many goroutines.
+type lockedBuffer struct {
+	mu  sync.Mutex
+	buf bytes.Buffer
+}
+
+func (b *lockedBuffer) Write(p []byte) (int, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.buf.Write(p)
+}
+
+func (b *lockedBuffer) String() string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.buf.String()
+}

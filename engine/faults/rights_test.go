@@ -1,0 +1,247 @@
+package faults_test
+
+import (
+	"errors"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/redis/rueidis"
+
+	"github.com/wheellock/wheellock/engine"
+	"github.com/wheellock/wheellock/internal/redistest"
+	"github.com/wheellock/wheellock/internal/testkit"
+)
+
+// limitedTo makes the user locks with a rule, and options for it.
+func limitedTo(server *redistest.Server, rule ...string) engine.Options {
+	server.MustDo(slices.Concat([]string{"ACL", "SETUSER", "locks", "reset", "on", ">password"}, rule)...)
+	opts := testkit.OptionsFor(server.Addr())
+	opts.Redis.Username, opts.Redis.Password = "locks", "password"
+	return opts
+}
+
+// openLimited opens an engine for such a user, until the end of the test.
+func openLimited(t *testing.T, opts engine.Options) *engine.Engine {
+	t.Helper()
+	e, err := engine.Open(testkit.Soon(t), opts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { e.Close() })
+	return e
+}
+
+// SECURITY.md says which commands the engine needs; without any one of them Open fails and names it.
+func TestFaultMissingCommandIsNamedAtOpen(t *testing.T) {
+	t.Parallel()
+	server := redistest.Start(t)
+	for name, c := range map[string]struct {
+		change func(*engine.Options)
+		rule   []string
+	}{
+		"default":   {func(*engine.Options) {}, testkit.AclRule(t)},
+		"PubSub":    {func(o *engine.Options) { o.PubSub = engine.PubSubBoth }, slices.Concat(testkit.AclRule(t), testkit.AclBesides(t, "PubSub"))},
+		"Replicas":  {func(o *engine.Options) { o.Replicas = 1 }, slices.Concat(testkit.AclRule(t), testkit.AclBesides(t, "Replicas"))},
+		"WatchLoss": {func(o *engine.Options) { o.WatchLoss = true }, slices.Concat(testkit.AclRule(t), testkit.AclBesides(t, "WatchLoss"))},
+	} {
+		t.Run(name, func(t *testing.T) {
+			for _, right := range c.rule {
+				command, isCommand := strings.CutPrefix(right, "+")
+				if !isCommand || command == "ping" { // a refused PING proves that the server is there as well
+					continue
+				}
+				opts := limitedTo(server, slices.DeleteFunc(slices.Clone(c.rule), func(r string) bool { return r == right })...)
+				c.change(&opts)
+				// Where the server's words name it, they have other signs between command and subcommand.
+				mustNotOpen(t, opts, engine.ErrRefused, strings.FieldsFunc(command, func(r rune) bool { return r == '|' })...)
+			}
+		})
+	}
+}
+
+// A key that the user may not touch is refused at first use, in the server's words, and charged to nobody
+// else who is asked about in the same breath.
+func TestFaultMissingKeyPattern(t *testing.T) {
+	server := redistest.Start(t)
+	e := openLimited(t, limitedTo(server, "~allowed:*", "&*", "+@all"))
+	forbidden := e.Mutex("forbidden:1").LockAsync(testkit.Soon(t))
+	var allowed []*engine.Hold
+	for _, name := range []string{"allowed:1", "allowed:2", "allowed:3"} {
+		allowed = append(allowed, testkit.MustLock(t, e.Mutex(name)))
+	}
+	if _, err := forbidden.Wait(testkit.Soon(t)); !errors.Is(err, engine.ErrRefused) {
+		t.Errorf("lock of a forbidden key: %v, want ErrRefused", err)
+	} else {
+		testkit.Mentions(t, err, "NOPERM", "forbidden:1")
+	}
+	for _, h := range allowed {
+		testkit.MustUnlock(t, h)
+	}
+	testkit.CheckQuiet(t, server, e, 0)
+}
+
+// A channel that the user may not hear is no matter as long as nobody waits; the first who does is told. One
+// that it may not publish on does not keep a lock from being given back.
+func TestFaultMissingChannelPattern(t *testing.T) {
+	server := redistest.Start(t)
+	e := openLimited(t, limitedTo(server, "~*", "resetchannels", "+@all"))
+	testkit.MustUnlock(t, testkit.MustLock(t, e.Mutex("free")))
+	outside := testkit.NewOutsider(t, server.Addr())
+	outside.Take("taken", time.Hour)
+	if _, err := e.Mutex("taken").Lock(testkit.Soon(t)); !errors.Is(err, engine.ErrRefused) {
+		t.Errorf("the first wait: %v, want ErrRefused", err)
+	} else {
+		testkit.Mentions(t, err, "NOPERM", "taken")
+	}
+	if _, err := e.Mutex("taken").TryLock(testkit.Soon(t)); !errors.Is(err, engine.ErrHeld) {
+		t.Errorf("TryLock: %v, want ErrHeld", err)
+	}
+	outside.Free("taken")
+	testkit.MustUnlock(t, testkit.MustLock(t, e.Mutex("taken")))
+	testkit.CheckQuiet(t, server, e, 0)
+}
+
+func TestFaultRightsRevokedWhileRunning(t *testing.T) {
+	t.Parallel()
+	t.Run("to a channel: who waits asks every two seconds", func(t *testing.T) {
+		server := redistest.Start(t)
+		e := openLimited(t, limitedTo(server, "~*", "&*", "+@all"))
+		outside := testkit.NewOutsider(t, server.Addr())
+		outside.Take("taken", time.Hour)
+		f := e.Mutex("taken").LockAsync(testkit.Soon(t))
+		redistest.Await(t, "a subscription", func() bool { return server.Subscriptions().Count() == 1 })
+		server.MustDo("ACL", "SETUSER", "locks", "resetchannels")
+		redistest.Await(t, "its end", func() bool { return server.Subscriptions().Count() == 0 })
+		outside.Free("taken")
+		freed := time.Now()
+		mustGet(t, f)
+		if waited := time.Since(freed); waited > 2*time.Second+pollSlack {
+			t.Errorf("granted %v after it was free", waited)
+		}
+		testkit.CheckQuiet(t, server, e, 0)
+	})
+	t.Run("to keys: holds end at their deadlines, calls are refused, and all is well when it is given back", func(t *testing.T) {
+		server := redistest.Start(t)
+		opts := limitedTo(server, "~*", "&*", "+@all")
+		opts.Lease = time.Second
+		e := openLimited(t, opts)
+		h := testkit.MustLock(t, e.Mutex("held"))
+		unlocked := testkit.MustLock(t, e.Mutex("unlocked"), engine.WithLease(time.Minute))
+		server.MustDo("ACL", "SETUSER", "locks", "resetkeys")
+		if err := unlocked.Unlock(testkit.Soon(t)); !errors.Is(err, engine.ErrRefused) {
+			t.Errorf("unlock: %v, want ErrRefused", err)
+		} else {
+			testkit.Mentions(t, err, "NOPERM")
+		}
+		if _, err := e.Mutex("another").Lock(testkit.Soon(t)); !errors.Is(err, engine.ErrRefused) { // it is no use to wait
+			t.Errorf("Lock: %v, want ErrRefused", err)
+		} else {
+			testkit.Mentions(t, err, "NOPERM")
+		}
+		if err := testkit.MustEnd(t, h); !errors.Is(err, engine.ErrLost) {
+			t.Errorf("the hold ended with %v", err)
+		}
+		server.MustDo("ACL", "SETUSER", "locks", "~*")
+		testkit.MustUnlock(t, testkit.MustLock(t, e.Mutex("another"), engine.WithLease(time.Minute)))
+		testkit.CheckQuiet(t, server, e, 0) // and the release that was refused has been sent again
+	})
+	t.Run("to log in: calls are refused until the user is back", func(t *testing.T) {
+		server := redistest.Start(t)
+		e := openLimited(t, limitedTo(server, "~*", "&*", "+@all"))
+		h := testkit.MustLock(t, e.Mutex("held"))
+		server.MustDo("ACL", "DELUSER", "locks")
+		redistest.Await(t, "a refusal", func() bool {
+			_, err := e.Mutex("another").TryLock(testkit.Soon(t))
+			return errors.Is(err, engine.ErrRefused)
+		})
+		limitedTo(server, "~*", "&*", "+@all")
+		testkit.MustUnlock(t, testkit.MustLock(t, e.Mutex("another")))
+		testkit.MustUnlock(t, h)
+		testkit.CheckQuiet(t, server, e, 0)
+	})
+}
+
+// Credentials that change are asked for anew by every connection, and before they end by those that are open.
+func TestFaultCredentialsRotate(t *testing.T) {
+	t.Parallel()
+	server := redistest.Start(t)
+	var current atomic.Value
+	current.Store("first")
+	server.MustDo("ACL", "SETUSER", "locks", "on", ">first", "~*", "&*", "+@all")
+	refreshed := make(chan struct{}, 100)
+	opts := testkit.OptionsFor(server.Addr())
+	opts.Redis.AuthCredentialsFn = func(rueidis.AuthCredentialsContext) (rueidis.AuthCredentials, error) {
+		select {
+		case refreshed <- struct{}{}:
+		default:
+		}
+		return rueidis.AuthCredentials{Username: "locks", Password: current.Load().(string), RefreshAfter: time.Now().Add(time.Second)}, nil
+	}
+	e := openLimited(t, opts)
+	h := testkit.MustLock(t, e.Mutex("held"))
+	for len(refreshed) > 0 {
+		<-refreshed
+	}
+	select {
+	case <-refreshed: // on an open connection
+	case <-time.After(testkit.Patience):
+		t.Error("nobody asked for credentials before they ended")
+	}
+	server.MustDo("ACL", "SETUSER", "locks", ">second")
+	current.Store("second")
+	server.MustDo("ACL", "SETUSER", "locks", "<first")
+	if server.KillClients("normal") == 0 {
+		t.Error("nobody was connected")
+	}
+	waits := e.Mutex("another").LockAsync(testkit.Soon(t))
+	mustGet(t, waits)
+	testkit.MustUnlock(t, h)
+	testkit.CheckQuiet(t, server, e, 0)
+}
+
+// A key that holds something else is left alone, and named for what it is.
+func TestFaultForeignKey(t *testing.T) {
+	server := redistest.Start(t)
+	e := testkit.Connect(t, server.Addr())
+	for what, make := range map[string][]string{
+		"string": {"SET", "key", "text"},
+		"list":   {"RPUSH", "key", "a", "b"},
+		"set":    {"SADD", "key", "a", "b"},
+		"zset":   {"ZADD", "key", "1", "a", "2", "b"},
+		"stream": {"XADD", "key", "1-1", "a", "b"},
+		"hash":   {"HSET", "key", "mode", "write", "owner", "1"}, // a read-write lock's
+	} {
+		t.Run(what, func(t *testing.T) {
+			server.MustDo(make...)
+			before := server.MustDo("DUMP", "key").Text
+			for _, try := range []bool{true, false} {
+				lock := e.Mutex("key").Lock
+				if try {
+					lock = e.Mutex("key").TryLock
+				}
+				if _, err := lock(testkit.Soon(t)); !errors.Is(err, engine.ErrForeignKey) || errors.Is(err, engine.ErrUnavailable) {
+					t.Errorf("%v, want ErrForeignKey", err)
+				} else {
+					testkit.Mentions(t, err, what)
+				}
+			}
+			if _, err := e.Mutex("key").Inspect(testkit.Soon(t)); what != "hash" && !errors.Is(err, engine.ErrForeignKey) {
+				t.Errorf("Inspect: %v, want ErrForeignKey", err)
+			}
+			if what != "hash" {
+				if _, err := e.Mutex("key").ForceUnlock(testkit.Soon(t)); !errors.Is(err, engine.ErrForeignKey) {
+					t.Errorf("ForceUnlock: %v, want ErrForeignKey", err)
+				}
+			}
+			if server.MustDo("DUMP", "key").Text != before || server.MustDo("PTTL", "key").Int != -1 {
+				t.Error("the key was touched")
+			}
+			server.MustDo("DEL", "key")
+		})
+	}
+	testkit.MustUnlock(t, testkit.MustLock(t, e.Mutex("key")))
+	testkit.CheckQuiet(t, server, e, 0)
+}

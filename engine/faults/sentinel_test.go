@@ -1,0 +1,359 @@
+package faults_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"math/rand/v2"
+	"net"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/redis/rueidis"
+
+	"github.com/wheellock/wheellock/engine"
+	"github.com/wheellock/wheellock/internal/redistest"
+	"github.com/wheellock/wheellock/internal/testkit"
+	"github.com/wheellock/wheellock/scripts"
+)
+
+// switches are the ways in which another server becomes the master. Each returns when the sentinels have settled
+// and the old master follows the new one.
+var switches = []struct {
+	name string
+	run  func(t *testing.T, s *redistest.Sentinel) (master *redistest.Server)
+}{
+	{"on demand", func(_ *testing.T, s *redistest.Sentinel) *redistest.Server { return s.Node(s.Failover()) }},
+	{"when the old one dies", func(_ *testing.T, s *redistest.Sentinel) *redistest.Server {
+		old := s.Node(s.Master())
+		old.Kill()
+		s.AwaitMaster(old.Addr())
+		old.Restart()
+		return s.Node(s.AwaitMaster(old.Addr()))
+	}},
+	{"when the old one stands still", func(_ *testing.T, s *redistest.Sentinel) *redistest.Server {
+		old := s.Node(s.Master())
+		old.Freeze()
+		s.AwaitMaster(old.Addr())
+		old.Thaw()
+		return s.Node(s.AwaitMaster(old.Addr()))
+	}},
+	{"while the sentinel that would say so stands still", func(t *testing.T, s *redistest.Sentinel) *redistest.Server {
+		old := s.Master()
+		told := slices.MaxFunc(s.Sentinels, func(a, b *redistest.Server) int { return a.ClientCount("pubsub") - b.ClientCount("pubsub") })
+		asked := s.Sentinels[(slices.Index(s.Sentinels, told)+1)%len(s.Sentinels)]
+		told.Freeze()
+		redistest.Await(t, "a switch", func() bool {
+			at := asked.MustDo("SENTINEL", "GET-MASTER-ADDR-BY-NAME", redistest.MasterName).Texts()
+			if net.JoinHostPort(at[0], at[1]) != old {
+				return true
+			}
+			asked.Do("SENTINEL", "FAILOVER", redistest.MasterName) // an error while one is under way
+			return false
+		})
+		told.Thaw()
+		return s.Node(s.AwaitMaster(old))
+	}},
+}
+
+// bySentinel makes an engine that asks sentinels who is the master, until the end of the test.
+func bySentinel(t *testing.T, s *redistest.Sentinel, change ...func(*engine.Options)) *engine.Engine {
+	t.Helper()
+	opts := engine.Options{Redis: rueidis.ClientOption{
+		InitAddress: s.Addrs(), Sentinel: rueidis.SentinelOption{MasterSet: redistest.MasterName},
+	}}
+	opts.Logger = slog.New(slog.NewTextHandler(t.Output(), nil))
+	for _, c := range change {
+		c(&opts)
+	}
+	e, err := engine.Open(testkit.Soon(t), opts)
+	if err != nil {
+		t.Fatalf("open: %v", err)
+	}
+	t.Cleanup(func() {
+		if err := e.Close(); err != nil {
+			t.Errorf("close: %v", err)
+		}
+	})
+	return e
+}
+
+// siege is callers of two processes who compete for a few names while masters come and go.
+type siege struct {
+	t       *testing.T
+	engines []*engine.Engine
+	tokens  [4]atomic.Int64 // by name: the largest that was granted
+	grants  atomic.Int64
+	lost    atomic.Int64
+}
+
+// begin has so many callers lock and unlock until stop.
+func (s *siege) begin(callers int) (stop func()) {
+	ctx, cancel := context.WithCancel(context.Background())
+	var wg sync.WaitGroup
+	for i := range callers {
+		wg.Go(func() {
+			for ctx.Err() == nil && !s.t.Failed() {
+				s.once(i)
+				time.Sleep(rand.N(10 * time.Millisecond)) // or they take the machine, from the servers too
+			}
+		})
+	}
+	return func() { cancel(); wg.Wait() }
+}
+
+// once locks and unlocks. Nobody waits for ever, and tokens grow: a grant's is larger than all that were granted
+// before it was asked for.
+func (s *siege) once(i int) {
+	n := i % len(s.tokens)
+	name, before := fmt.Sprintf("siege:%d", n), s.tokens[n].Load()
+	ctx, cancel := context.WithTimeout(context.Background(), testkit.Patience)
+	defer cancel()
+	h, err := s.engines[i%len(s.engines)].FencedMutex(name).Lock(ctx)
+	if err != nil {
+		s.t.Errorf("lock %s: %v", name, err)
+		return
+	}
+	s.grants.Add(1)
+	token, _ := h.Token()
+	if token <= before {
+		s.t.Errorf("%s: token %d after %d", name, token, before)
+	}
+	for last := s.tokens[n].Load(); last < token && !s.tokens[n].CompareAndSwap(last, token); {
+		last = s.tokens[n].Load()
+	}
+	switch err := h.Unlock(ctx); {
+	case testkit.IsAny(err, engine.ErrLost, engine.ErrUncertain):
+		s.lost.Add(1)
+	case err != nil:
+		s.t.Errorf("unlock %s: %v", name, err)
+	}
+}
+
+// Whatever becomes of a master, the locks go on at the next one: who waits is served, who lost a lock is told,
+// tokens grow, messages are heard.
+func TestFaultSentinelSwitch(t *testing.T) {
+	t.Parallel() // mostly it waits
+	s := redistest.StartSentinel(t, 2)
+	short := func(o *engine.Options) { o.Lease, o.PollCap = 6*time.Second, time.Hour } // only messages wake, and the end of a lease
+	e := bySentinel(t, s, short)
+	load := &siege{t: t, engines: []*engine.Engine{e, bySentinel(t, s, short)}}
+	kept, lost := 0, 0
+	for round := range testkit.Times(t, 50, len(switches)) {
+		way := switches[round%len(switches)]
+		t.Logf("round %d: another master %s", round, way.name)
+		k, l := load.through(s, round, func() *redistest.Server { return way.run(t, s) })
+		kept, lost = kept+k, lost+l
+	}
+	t.Logf("%d grants, of which %d were lost; of the locks held through a switch %d were kept and %d lost",
+		load.grants.Load(), load.lost.Load(), kept, lost)
+}
+
+// through holds some locks and waits for one while there is a switch, and says how many it kept and lost.
+func (s *siege) through(sentinel *redistest.Sentinel, round int, change func() *redistest.Server) (kept, lost int) {
+	stop := s.begin(16)
+	defer stop()
+	t, e := s.t, s.engines[0]
+	holds := make([]*engine.Hold, 20)
+	for i := range holds {
+		holds[i] = testkit.MustLock(t, e.Mutex(fmt.Sprintf("kept:%d:%d", round, i)))
+	}
+	wake := waitFor(t, sentinel, e, fmt.Sprintf("taken:%d", round))
+
+	change()
+	// On a machine that stands still the sentinels may see a reason for one more.
+	master := func() *redistest.Server { return sentinel.Node(sentinel.Master()) }
+	wake(master)
+	for _, h := range holds {
+		redistest.Await(t, "the truth about "+h.Name(), func() bool {
+			return testkit.Ended(h) || slices.Equal(master().Do("HGETALL", h.Name()).Texts(), []string{h.TenureID(), "1"})
+		})
+		if err := h.Unlock(testkit.Soon(t)); err == nil {
+			kept++
+		} else if lost++; !errors.Is(err, engine.ErrLost) {
+			t.Errorf("unlock: %v", err)
+		}
+	}
+	before := s.grants.Load()
+	redistest.Await(t, "grants by the new master", func() bool { return s.grants.Load() > before+100 })
+	stop()
+	redistest.Await(t, "nothing to be left", func() bool {
+		return !slices.ContainsFunc(master().Keys(), func(key string) bool { return !strings.HasPrefix(key, "redisson_lock_token:") })
+	})
+	return kept, lost
+}
+
+// waitFor has the engine wait for a name that another program holds for an hour. What it returns frees it at the
+// new master, when the engine listens there, and has the waiter get it.
+func waitFor(t *testing.T, s *redistest.Sentinel, e *engine.Engine, name string) func(master func() *redistest.Server) {
+	t.Helper()
+	old := s.Node(s.Master())
+	testkit.NewOutsider(t, old.Addr()).Take(name, time.Hour)
+	old.MustDo("PING") // WAIT is for what came before the last command of its connection
+	old.MustDo("WAIT", strconv.Itoa(len(s.Nodes)-1), "4000")
+	waits := e.Mutex(name).LockAsync(context.Background())
+	listens := func(server *redistest.Server) bool {
+		return slices.Contains(server.Do("PUBSUB", "CHANNELS").Texts(), scripts.LockChannel(name))
+	}
+	redistest.Await(t, "the waiter to listen", func() bool { return listens(old) })
+	return func(master func() *redistest.Server) {
+		t.Helper()
+		redistest.Await(t, "the waiter to listen at the new master", func() bool {
+			// A master that died comes back empty, and is one until a sentinel has told it better: who was granted there
+			// loses it, and asks again.
+			if h, err := waits.Result(); err == nil && testkit.Ended(h) {
+				waits = e.Mutex(name).LockAsync(context.Background())
+			}
+			return listens(master())
+		})
+		if !testkit.NewOutsider(t, master().Addr()).Free(name) {
+			t.Errorf("the new master does not know %s", name) // and the waiter has it already
+		}
+		mustGet(t, waits)
+	}
+}
+
+// With Replicas as many as there are no lock is lost, whichever of them takes over.
+func TestFaultSentinelSwitchLosesNoReplicatedLock(t *testing.T) {
+	t.Parallel() // mostly it waits for sentinels
+	s := redistest.StartSentinel(t, 2)
+	e := bySentinel(t, s, testkit.Replicas(2))
+	held := 0
+	for round := range testkit.Times(t, 50, len(switches)) {
+		var holds []*engine.Hold
+		ctx, stop := context.WithCancel(t.Context()) // which ends when the test fails
+		var mu sync.Mutex                            // guards holds
+		var callers sync.WaitGroup
+		for i := range 8 {
+			callers.Go(func() {
+				for n := 0; ctx.Err() == nil; n++ {
+					if h, err := e.Mutex(fmt.Sprintf("held:%d:%d:%d", round, i, n)).Lock(ctx); err == nil {
+						mu.Lock()
+						holds = append(holds, h)
+						mu.Unlock()
+					}
+					time.Sleep(5 * time.Millisecond)
+				}
+			})
+		}
+		redistest.Await(t, "locks to be held", func() bool { return e.Stats().Held > 100 })
+		way := switches[round%len(switches)]
+		t.Logf("round %d: another master %s", round, way.name)
+		way.run(t, s)
+		stop()
+		callers.Wait()
+		master := s.Node(s.Master())
+		for _, h := range holds {
+			if h.Err() == nil && !slices.Equal(testkit.Owners(master, h.Name()), []string{h.TenureID(), "1"}) {
+				t.Errorf("%s is held, but not at the new master", h)
+			}
+		}
+		for _, h := range holds {
+			if err := h.Unlock(testkit.Soon(t)); err != nil && time.Now().Before(h.Deadline()) {
+				t.Errorf("unlock: %v", err)
+			}
+		}
+		held += len(holds)
+	}
+	t.Logf("%d locks were held through switches, and none was lost", held)
+}
+
+// The sentinels cannot reach the old master to make it a replica, but we can: no connection to it breaks. All the
+// same who lost a lock by the switch is told long before the next renewal, and messages of the new master are heard.
+func TestFaultSentinelOldMasterLivesOn(t *testing.T) {
+	t.Parallel()
+	s := redistest.StartSentinel(t, 1)
+	for _, node := range s.Nodes {
+		node.MustDo("ACL", "SETUSER", "locks", "on", ">password", "~*", "&*", "+@all")
+	}
+	old, replica := s.Nodes[0], s.Nodes[1]
+	e := bySentinel(t, s, func(o *engine.Options) {
+		o.Lease, o.PollCap = time.Hour, time.Hour
+		o.Redis.Username, o.Redis.Password = "locks", "password"
+	})
+	kept, lost := testkit.MustLock(t, e.Mutex("kept")), testkit.MustLock(t, e.Mutex("lost"))
+	wake := waitFor(t, s, e, "taken")
+	replica.MustDo("CONFIG", "SET", "replica-read-only", "no")
+	replica.MustDo("DEL", "lost")                                     // as if it had not arrived
+	old.MustDo("ACL", "SETUSER", "default", "-slaveof", "-replicaof") // which the sentinels' user is
+	s.Sentinels[0].MustDo("SENTINEL", "FAILOVER", redistest.MasterName)
+	redistest.Await(t, "another master", func() bool { return s.Master() == replica.Addr() })
+	if err := testkit.MustEnd(t, lost); !errors.Is(err, engine.ErrLost) {
+		t.Errorf("the lost hold ended with %v", err)
+	}
+	wake(func() *redistest.Server { return replica })
+	testkit.MustUnlock(t, kept)
+	if role := old.MustDo("ROLE").Texts(); role[0] != "master" {
+		t.Errorf("the old master is a %s: nothing was seen", role[0])
+	}
+}
+
+// The sentinel's word that another server is the master is lost, and the old one lives on as a replica: the
+// sentinels are asked every two seconds.
+func TestFaultSentinelSwitchUnheard(t *testing.T) {
+	t.Parallel()
+	s := redistest.StartSentinel(t, 1)
+	proxy := redistest.NewProxy(t, s.Sentinels[0].Addr())
+	proxy.LoseMessages(1)
+	e := bySentinel(t, s, func(o *engine.Options) { o.Redis.InitAddress = []string{proxy.Addr()} })
+	kept := testkit.MustLock(t, e.Mutex("kept"))
+	master := s.Node(s.Failover())
+	testkit.MustUnlock(t, kept)
+	h := testkit.MustLock(t, e.Mutex("new"))
+	if !slices.Equal(testkit.Owners(master, "new"), []string{h.TenureID(), "1"}) {
+		t.Error("the new master does not know the lock")
+	}
+	testkit.MustUnlock(t, h)
+}
+
+// SECURITY.md says what a user may do at servers behind sentinels; without it Open fails and names it.
+func TestFaultSentinelLeastPrivilege(t *testing.T) {
+	t.Parallel()
+	s := redistest.StartSentinel(t, 1)
+	besides := testkit.AclBesides(t, "Redis.Sentinel")
+	options := func(rule ...string) engine.Options {
+		var opts engine.Options
+		for _, node := range s.Nodes {
+			opts = limitedTo(node, rule...)
+		}
+		opts.Redis.InitAddress, opts.Redis.Sentinel = s.Addrs(), rueidis.SentinelOption{MasterSet: redistest.MasterName}
+		opts.NameMapper = func(name string) string { return "app:" + name }
+		return opts
+	}
+	e := openLimited(t, options(slices.Concat(testkit.AclRule(t), besides)...))
+	h := testkit.MustLock(t, e.Mutex("stock:7"))
+	s.Failover()
+	testkit.MustUnlock(t, h)
+	for _, right := range besides {
+		mustNotOpen(t, options(testkit.AclRule(t)...), engine.ErrRefused, strings.TrimPrefix(right, "+"))
+	}
+}
+
+// The form of a URL for Sentinel.
+func TestFaultSentinelURL(t *testing.T) {
+	t.Parallel()
+	s := redistest.StartSentinel(t, 1)
+	url := "redis://" + s.Addrs()[0] + "?addr=" + s.Addrs()[1] + "&addr=" + s.Addrs()[2] + "&master_set="
+	opts, err := engine.ParseURL(url + redistest.MasterName)
+	if err != nil {
+		t.Fatal(err)
+	}
+	e := openLimited(t, opts)
+	h := testkit.MustLock(t, e.Mutex("stock:7"))
+	if master := s.Node(s.Master()); !slices.Equal(testkit.Owners(master, "stock:7"), []string{h.TenureID(), "1"}) {
+		t.Error("the master does not know the lock")
+	}
+	testkit.MustUnlock(t, h)
+
+	opts, err = engine.ParseURL(url + "nobody")
+	if err != nil {
+		t.Fatal(err)
+	}
+	mustNotOpen(t, opts, engine.ErrUnavailable, s.Addrs()[0])
+}

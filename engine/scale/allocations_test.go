@@ -1,0 +1,48 @@
+package scale_test
+
+import (
+	"context"
+	"testing"
+
+	"github.com/wheellock/wheellock/engine"
+	"github.com/wheellock/wheellock/internal/redistest"
+	"github.com/wheellock/wheellock/internal/testkit"
+)
+
+func TestScaleOfAllocations(t *testing.T) {
+	if testkit.RaceDetector {
+		t.Skip("the race detector makes sync.Pool forget on purpose; make test runs this without it, too")
+	}
+	e := testkit.Open(t, redistest.Start(t), engine.Options{})
+	t.Run("a handle costs none", func(t *testing.T) {
+		if got := testing.AllocsPerRun(1000, func() {
+			if m := e.Mutex("stock:7"); m.Name() != "stock:7" {
+				t.Fatal(m.Name())
+			}
+		}); got != 0 {
+			t.Errorf("%v allocations, want 0", got)
+		}
+	})
+	t.Run("a Lock and an Unlock of a fresh name cost few, on all goroutines together", func(t *testing.T) {
+		const most = 10
+		names := make([]string, 5001)
+		for i := range names {
+			names[i] = testkit.Name24("allocations", i)
+		}
+		turn := 0
+		got := testing.AllocsPerRun(len(names)-1, func() {
+			var l engine.Locker = e.Mutex(names[turn])
+			turn++
+			h, err := l.Lock(context.Background())
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := h.Unlock(context.Background()); err != nil {
+				t.Fatal(err)
+			}
+		})
+		if t.Logf("%v allocations", got); got > most {
+			t.Errorf("%v allocations, want at most %d", got, most)
+		}
+	})
+}

@@ -1,0 +1,125 @@
+package testkit
+
+import (
+	"context"
+	"errors"
+	"math/rand/v2"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/wheellock/wheellock/engine"
+)
+
+// Contested is the name that they compete for.
+const Contested = "stock:7"
+
+// RwContest is readers and writers of one name, who check that a writer is alone.
+type RwContest struct {
+	T       *testing.T
+	Engines []*engine.Engine
+	Cancel  bool // a third of the calls is cancelled at some moment
+	readers atomic.Int32
+	writers atomic.Int32
+	Grants  atomic.Int64
+}
+
+// Run has callers compete until until says so.
+func (c *RwContest) Run(callers int, until func() bool) {
+	var wg sync.WaitGroup
+	for i := range callers {
+		wg.Go(func() {
+			for !until() && !c.T.Failed() {
+				rw := c.Engines[i%len(c.Engines)].RWMutex(Contested)
+				switch rand.IntN(5) {
+				case 0:
+					c.write(rw)
+				case 1:
+					c.lower(rw)
+				default:
+					c.read(rw)
+				}
+			}
+		})
+	}
+	wg.Wait()
+}
+
+// take locks, or gives up when it is cancelled.
+func (c *RwContest) take(m *engine.Mutex, opts ...engine.LockOption) *engine.Hold {
+	ctx, stop := context.WithTimeout(context.Background(), Patience)
+	defer stop()
+	if c.Cancel && rand.IntN(3) == 0 {
+		ctx, stop = context.WithTimeout(ctx, time.Duration(rand.IntN(3000))*time.Microsecond)
+		defer stop()
+	}
+	h, err := m.Lock(ctx, opts...)
+	if err != nil {
+		if !c.Cancel || !errors.Is(err, context.DeadlineExceeded) {
+			c.T.Errorf("lock: %v", err)
+		}
+		return nil
+	}
+	c.Grants.Add(1)
+	return h
+}
+
+func (c *RwContest) free(h *engine.Hold) {
+	if err := Patiently(h.Unlock); err != nil {
+		c.T.Errorf("unlock: %v", err)
+	}
+}
+
+func (c *RwContest) read(rw *engine.RWMutex) {
+	h := c.take(rw.Reader())
+	if h == nil {
+		return
+	}
+	c.readers.Add(1)
+	time.Sleep(rand.N(200 * time.Microsecond))
+	if n := c.writers.Load(); n != 0 {
+		c.T.Errorf("%d writers beside a reader", n)
+	}
+	c.readers.Add(-1)
+	c.free(h)
+}
+
+func (c *RwContest) write(rw *engine.RWMutex) {
+	h := c.take(rw.Writer())
+	if h == nil {
+		return
+	}
+	c.alone()
+	c.free(h)
+}
+
+func (c *RwContest) alone() {
+	if w, r := c.writers.Add(1), c.readers.Load(); w != 1 || r != 0 {
+		c.T.Errorf("%d writers and %d readers at once", w, r)
+	}
+	time.Sleep(rand.N(200 * time.Microsecond))
+	c.writers.Add(-1)
+}
+
+// lower writes, reads, and goes on reading when it has ceased to write.
+func (c *RwContest) lower(rw *engine.RWMutex) {
+	me := engine.WithOwner(engine.NewOwner())
+	write := c.take(rw.Writer(), me)
+	if write == nil {
+		return
+	}
+	c.alone()
+	read := c.take(rw.Reader(), me)
+	c.free(write)
+	if read == nil {
+		return
+	}
+	c.readers.Add(1)
+	time.Sleep(rand.N(200 * time.Microsecond))
+	if n := c.writers.Load(); n != 0 {
+		c.T.Errorf("%d writers beside a reader that wrote before", n)
+	}
+	c.readers.Add(-1)
+	c.free(read)
+}

@@ -1,0 +1,6 @@
+//go:build !race
+
+package testkit
+
+// RaceDetector reports whether the tests run under the race detector.
+const RaceDetector = false
