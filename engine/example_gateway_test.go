@@ -47,7 +47,7 @@ func Example_gateway() {
 	}
 	defer e.Close()
 
-	gateway := oneAtATime(e, time.Second, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	gateway := oneAtATime(e, 4*time.Second, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		fmt.Fprint(w, "served")
 	}))
 	get := func(tenant string) {

@@ -175,7 +175,7 @@ func TestTheErrorOfAWaitSaysWhatWasLastKnown(t *testing.T) {
 	t.Run("a key without an end", func(t *testing.T) {
 		server := redistest.Start(t)
 		server.MustDo("HSET", "stock:7", "somebody:1", "1")
-		ctx, cancel := context.WithTimeout(t.Context(), 500*time.Millisecond)
+		ctx, cancel := context.WithTimeout(t.Context(), 3*time.Second)
 		defer cancel()
 		_, err := testkit.Connect(t, server.Addr()).Mutex("stock:7").Lock(ctx)
 		held, ok := errors.AsType[*engine.HeldError](err)
