@@ -14,7 +14,7 @@ BENCH ?= .
 FOR ?= 10m
 COUNT ?= 1
 
-.PHONY: help test prepare lint race redisson figures cross nested explore bubble spec explore-selftest mutants shape fuzz bench micro interop chaos chaos-selftest chaos-rivals soak
+.PHONY: help test check prepare static lint race redisson figures cross nested explore bubble spec explore-selftest mutants shape fuzz bench micro interop chaos chaos-selftest chaos-rivals soak
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-17s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -25,13 +25,19 @@ test: ## all that a change must pass, as CI runs it
 prepare:
 	@.ci/prepare
 
-lint: ## gofmt, go vet, staticcheck, govulncheck
+check: prepare static ## what to run all the time: gofmt, vet, staticcheck, unit tests and specifications, in a minute
+	@echo "== go test, without the suites that break things"
+	@$(GO) test ./futures ./wheel ./dispatcher/... ./scripts ./internal/gate ./engine
+
+static:
 	@echo "== gofmt"
 	@said=$$("$$($(GO) env GOROOT)/bin/gofmt" -l .) && test -z "$$said" || { echo "not as gofmt writes it: $$said"; exit 1; }
 	@echo "== go vet"
 	@$(GO) vet ./...
 	@echo "== staticcheck"
 	@$(TOOL) staticcheck ./...
+
+lint: static ## gofmt, go vet, staticcheck, govulncheck
 	@echo "== govulncheck"
 	@.ci/vulnerabilities
 
