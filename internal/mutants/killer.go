@@ -33,6 +33,9 @@ const (
 	patience   = 12 * time.Second // more than that, by the clock
 )
 
+// timedOut is why a run failed that waited for ever.
+const timedOut = "timed out"
+
 // outcome is what a run of a killer came to.
 type outcome struct {
 	failed bool
@@ -78,7 +81,7 @@ func (k *Killer) run(dir string, m *Mutant, env ...string) outcome {
 	switch exit := new(exec.ExitError); {
 	case err == nil:
 	case ctx.Err() != nil:
-		o.why = "timed out"
+		o.why = timedOut
 	case errors.As(err, &exit) && !exit.Exited():
 		o.why = "took too much processor time"
 	default:
