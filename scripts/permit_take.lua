@@ -30,7 +30,7 @@ return each(#KEYS / 3, function(i)
 	if before then return before end
 	local free, wrong = number(key)
 	if not free then return wrong end
-	if free + #over(held, now) / 2 < n then
+	if free + #(over(held, now) or {}) / 2 < n then
 		local bad = reclaim(key, held, ARGV[1], ARGV[5 * i + 3], now)
 		if bad then return bad end
 		local first = call('ZRANGE', held, 0, 0, 'WITHSCORES')
