@@ -44,6 +44,11 @@ local function lifeOf(l, owner)
 	return score and tonumber(score) or nil
 end
 
+-- forget removes the lives of all engines. It leaves a key of another type, which DEL would not.
+local function forget(l)
+	ask(l, 'ZREMRANGEBYSCORE', l.alive, '-inf', '+inf')
+end
+
 -- setDeadline and shift change deadlines of waiters that stand. One that is refused stays as it was: Redisson may then skip a
 -- waiter too early, which joins again, or too late.
 local function setDeadline(l, owner, deadline)
@@ -76,7 +81,7 @@ end
 local function advance(l, now, old)
 	local head = at(l, 0)
 	if not head then
-		ask(l, 'DEL', l.alive)
+		forget(l)
 		return
 	end
 	local deadline, life = deadlineOf(l, head), lifeOf(l, head)
@@ -155,7 +160,7 @@ end
 local function wake(l, how, channel)
 	local head = at(l, 0)
 	if not head then
-		ask(l, 'DEL', l.alive)
+		forget(l)
 		return 0
 	end
 	return publish(how, channel .. ':' .. head, '0')

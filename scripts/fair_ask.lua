@@ -14,10 +14,10 @@ local now = clock()
 if now > tonumber(ARGV[1]) then return LATE - now end
 local engine, life, how = ARGV[2], now + tonumber(ARGV[3]), ARGV[4]
 
--- live says that the engine lives, and keeps the deadlines that Redisson looks at in the future.
+-- live says until when the engine lives, and answers the fault by which Redis refused.
 local function live(l)
 	local reply = call('ZADD', l.alive, string.format('%.0f', life), engine)
-	if type(reply) == 'table' then return reply end
+	if type(reply) == 'table' then return fault(reply, l.alive) end
 	ask(l, 'PEXPIRE', l.alive, KEEP)
 	ask(l, 'ZREMRANGEBYSCORE', l.alive, '-inf', string.format('%.0f', now - KEEP))
 end
@@ -33,7 +33,8 @@ local function freshen(l)
 end
 
 -- join puts waiters at the tail, with a deadline as Redisson would give them: behind one of its own, counted
--- from that; but behind one of ours no later, for it is our engine that keeps the queue moving.
+-- from that; but behind one of ours no later, for it is our engine that keeps the queue moving. It answers the fault by which
+-- Redis refused their deadlines.
 local function join(l, n, first, except)
 	local deadline, tail = now + WAIT, at(l, -1)
 	local from = tail and deadlineOf(l, tail)
@@ -49,7 +50,7 @@ local function join(l, n, first, except)
 	end
 	if #owners == 0 then return end
 	local reply = call('ZADD', l.deadlines, unpack(scores))
-	if type(reply) == 'table' then return reply end
+	if type(reply) == 'table' then return fault(reply, l.deadlines) end
 	if ask(l, 'RPUSH', l.queue, unpack(owners)) then return end
 	ask(l, 'ZREM', l.deadlines, unpack(owners)) -- who has a deadline is believed to stand
 end
@@ -89,7 +90,7 @@ return each(#KEYS / 4, function(i)
 	if n > 0 or me and place == 'OLD' or not me and at(l, 0) then
 		if not (unqueued and n == 1 and place == 'NEW') then
 			local refused = live(l) or join(l, n, first, (unqueued or mine) and me)
-			if refused then return fault(refused, l.queue) end
+			if refused then return refused end
 		end
 		if me and place == 'OLD' and not mine and not deadlineOf(l, me) then goBack(l, me) end
 		freshen(l)
