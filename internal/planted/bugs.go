@@ -17,7 +17,7 @@ var bugs = []Bug{
 		{"scripts/release.lua", "call('HDEL', KEYS[i], ARGV[2 * i])", "call('DEL', KEYS[i])"},
 	}},
 	{"a token that INCR gives", []edit{
-		{"scripts/acquire_fenced.lua", "math.max((tonumber(last or 0) or 0) + block, micros)", "(tonumber(last or 0) or 0) + block"},
+		{"scripts/acquire_fenced.lua", "math.max((tonumber(last) or 0) + block, micros)", "(tonumber(last) or 0) + block"},
 	}},
 	{"a renewal after the unlock", []edit{
 		{"scripts/renew.lua", "	if mine == 0 then return -1 end", "	if mine == 0 then call('HSET', lock, ARGV[i], '1') end"},
