@@ -12,13 +12,13 @@ local function line(i)
 	return { lock = KEYS[4 * i - 3], queue = KEYS[4 * i - 2], deadlines = KEYS[4 * i - 1], alive = KEYS[4 * i] }
 end
 
--- ask runs a command about a lock's queue. One that is refused answers nil, and the first such leaves its fault in l.fault: no
+-- ask runs a command about a lock's queue. One that is refused answers nil and leaves its fault in l.fault: no
 -- script ends half-way for it. Who is next is told by the queue, but whether the lock is free only by its own key: a
 -- queue that cannot be kept costs the order, never the lock.
 local function ask(l, command, key, ...)
 	local reply = call(command, key, ...)
 	if type(reply) == 'table' and reply.err then
-		l.fault = l.fault or fault(reply, key)
+		l.fault = fault(reply, key)
 		return nil
 	end
 	return reply
@@ -34,14 +34,12 @@ end
 
 -- deadlineOf is the deadline of a waiter; nil: it has none.
 local function deadlineOf(l, owner)
-	local score = ask(l, 'ZSCORE', l.deadlines, owner)
-	return score and tonumber(score) or nil
+	return tonumber(ask(l, 'ZSCORE', l.deadlines, owner))
 end
 
 -- lifeOf is until when the engine of a waiter lives; nil: it is one of Redisson's.
 local function lifeOf(l, owner)
-	local score = ask(l, 'ZSCORE', l.alive, engineOf(owner))
-	return score and tonumber(score) or nil
+	return tonumber(ask(l, 'ZSCORE', l.alive, engineOf(owner)))
 end
 
 -- forget removes the lives of all engines. It leaves a key of another type, which DEL would not.
@@ -129,10 +127,7 @@ end
 -- leave takes a waiter of ours out, wherever it stands. Redisson's behind it who counted from it get no longer
 -- for it.
 local function leave(l, now, owner)
-	if at(l, 0) == owner then
-		pop(l, now, owner, now)
-		return
-	end
+	if at(l, 0) == owner then return pop(l, now, owner, now) end
 	local deadline = deadlineOf(l, owner)
 	local place = ask(l, 'LPOS', l.queue, owner)
 	if place then

@@ -106,6 +106,9 @@ var turns = []turn{
 	{"behind one of ours no later", "me:1+400000 | me+5", "java:9", ask(0, "TRY", 1, 2), 0, "me:1+400000 me:2+400000 | me+3600000", "java:9"},
 	{"who joins twice stands once", "me:1+300000 | me+5", "java:9", ask(0, "TRY", 2, 1), 0, "me:1+300000 me:2+300000 | me+3600000", "java:9"},
 	{"an old head of ours is lifted", "me:1+149999 me:2+300000 | me+5", "java:9", ask(1, "OLD", 0, 0), -1, "me:1+300000 me:2+300000 | me+3600000", "java:9"},
+	{"also when it stands alone", "me:1+149999 | me+5", "java:9", ask(1, "OLD", 0, 0), -1, "me:1+300000 | me+3600000", "java:9"},
+	{"one without an end gets none", "you:1? java:1+300000 me:1+300000 | me+5 you+5", "java:9", ask(1, "OLD", 0, 0), -1,
+		"you:1? java:1+300000 me:1+300000 | you+5 me+3600000", "java:9"},
 	{"a head of ours that is not", "me:1+150000 me:2+300000 | me+5", "java:9", ask(1, "OLD", 0, 0), -1, "me:1+150000 me:2+300000 | me+3600000", "java:9"},
 	{"an old tail of ours is lifted", "me:1+200000 me:2+149999 | me+5", "java:9", ask(1, "OLD", 0, 0), -1, "me:1+200000 me:2+300000 | me+3600000", "java:9"},
 	{"a tail of ours that is not", "me:1+200000 me:2+150000 | me+5", "java:9", ask(1, "OLD", 0, 0), -1, "me:1+200000 me:2+150000 | me+3600000", "java:9"},
@@ -120,6 +123,7 @@ var turns = []turn{
 
 	{"a head of Redisson's that is over goes", "java:1+0 me:1+300000 | me+5", "java:9", ask(1, "OLD", 0, 0), -1, "me:1+300000 | me+3600000", "java:9"},
 	{"one that is not stays", "java:1+1 me:1+300000 | me+5", "java:9", ask(1, "OLD", 0, 0), -1, "java:1+1 me:1+300000 | me+3600000", "java:9"},
+	{"so one whose id has no colon", "odd+0 me:1+300000 | me+5", "java:9", ask(1, "OLD", 0, 0), -1, "me:1+300000 | me+3600000", "java:9"},
 	{"one without an end stays", "java:1? me:1+300000 | me+5", "java:9", ask(1, "OLD", 0, 0), -1, "java:1? me:1+300000 | me+3600000", "java:9"},
 	{"the head of a dead engine goes", "you:1+300000 me:1+300000 | me+5 you+0", "java:9", ask(1, "OLD", 0, 0), -1, "me:1+300000 | you+0 me+3600000", "java:9"},
 	{"that of a living one stays", "you:1+300000 me:1+300000 | me+5 you+1", "java:9", ask(1, "OLD", 0, 0), -1, "you:1+300000 me:1+300000 | you+1 me+3600000", "java:9"},
@@ -127,6 +131,8 @@ var turns = []turn{
 		"me:1+300000 | old-599999 me+3600000", "java:9"},
 	{"Redisson's behind a dead one of ours gets its own wait", "you:1+300000 java:1+600000 java:2+900000 | you+0", "", ask(0, "TRY", 0, 0), 0,
 		"java:1+300000 java:2+600000 | you+0 me+3600000", ""},
+	{"also when that moves it by a millisecond", "you:1-1 java:1+299999 | you+0", "", ask(0, "TRY", 0, 0), 0, "java:1+300000 | you+0 me+3600000", ""},
+	{"and when that is a millisecond", "you:1+300000 java:1+300001 | you+0", "", ask(0, "TRY", 0, 0), 0, "java:1+1 | you+0 me+3600000", ""},
 	{"a whole one, when it has none of its own", "you:1+300000 java:1+300000 | you+0", "", ask(0, "TRY", 0, 0), 0, "java:1+300000 | you+0 me+3600000", ""},
 	{"so when it ends before", "you:1+300000 java:1+200000 | you+0", "", ask(0, "TRY", 0, 0), 0, "java:1+300000 | you+0 me+3600000", ""},
 	{"but not when that is over: it is of an engine of ours that nobody remembers", "you:1+300000 he:1+0 java:1+100000 | you+0", "", ask(0, "TRY", 0, 0), 0,
@@ -137,7 +143,8 @@ var turns = []turn{
 	{"ours behind a dead one is lifted", "you:1+300000 me:1+100 | you+0 me+5", "java:9", ask(0, "TRY", 0, 0), 0, "me:1+300000 | you+0 me+3600000", "java:9"},
 	{"those before our first one have been given up", "me:1+300000 me:2+300000 me:3+300000 me:4+300000 | me+5", "java:9", ask(3, "OLD", 0, 0), -1,
 		"me:3+300000 me:4+300000 | me+3600000", "java:9"},
-	{"but not those of others", "you:1+300000 me:3+300000 | me+5 you+5", "java:9", ask(3, "OLD", 0, 0), -1, "you:1+300000 me:3+300000 | you+5 me+3600000", "java:9"},
+	{"but not what has no number", "me:x+300000 me:3+300000 | me+5", "java:9", ask(3, "OLD", 0, 0), -1, "me:x+300000 me:3+300000 | me+3600000", "java:9"},
+	{"nor those of others", "you:1+300000 me:3+300000 | me+5 you+5", "java:9", ask(3, "OLD", 0, 0), -1, "you:1+300000 me:3+300000 | you+5 me+3600000", "java:9"},
 	{"who asks once has given up nobody", "me:1+300000 | me+5", "java:9", ask(3, "TRY", 0, 0), -1, "me:1+300000 | me+5", "java:9"},
 
 	{"a free lock without a queue is taken at once", "", "", ask(1, "TRY", 0, 0), 1, "", "me:1"},
@@ -145,6 +152,8 @@ var turns = []turn{
 	{"the others join", "", "", ask(1, "NEW", 3, 1), 1, "me:2+300000 me:3+300000 | me+3600000", "me:1"},
 	{"who has it need not join", "", "me:1", ask(1, "NEW", 2, 1), 1, "me:2+300000 | me+3600000", "me:1"},
 	{"the head takes a free lock", "me:1+300000 me:2+300000 | me+5", "", ask(1, "OLD", 0, 0), 1, "me:2+300000 | me+3600000", "me:1"},
+	{"and a dead one of ours behind it is not lifted", "me:1+300000 you:1+100 me:2+300000 | me+5 you+0", "", ask(1, "OLD", 0, 0), 1,
+		"you:1+100 me:2+300000 | you+0 me+3600000", "me:1"},
 	{"and Redisson's behind it counts from the end of the new lease", "me:1+300000 java:1+600000 | me+5", "", ask(1, "OLD", 0, 0), 1,
 		"java:1+370000 | me+3600000", "me:1"},
 	{"who is not the head waits until the head is over", "java:1+5000 me:1+305000 | me+5", "", ask(1, "OLD", 0, 0), -5002,
@@ -166,6 +175,8 @@ var turns = []turn{
 	{"also who has only an end", "me:1+300000 (me:5+1) | me+5", "java:9", leave(1, 5), 0, "me:1+300000 | me+5", "java:9"},
 	{"who stands behind one who leaves, and counted from one of Redisson's, gets no longer for it", "java:1+200000 me:1+500000 java:2+800000 | me+5", "java:9",
 		leave(1, 1), 0, "java:1+200000 java:2+500000 | me+5", "java:9"},
+	{"but where the one who leaves has no end nothing moves", "java:1+200000 me:1? java:2+500000 | me+5", "java:9", leave(1, 1), 0,
+		"java:1+200000 java:2+500000 | me+5", "java:9"},
 	{"behind two of ours nothing moves", "me:1+200000 me:2+500000 java:2+800000 | me+5", "java:9", leave(1, 2), 0, "me:1+200000 java:2+800000 | me+5", "java:9"},
 	{"nor where the one who leaves ended first", "java:1+500000 me:1+200000 java:2+800000 | me+5", "java:9", leave(1, 1), 0,
 		"java:1+500000 java:2+800000 | me+5", "java:9"},
@@ -205,6 +216,19 @@ func TestFairLines(t *testing.T) {
 				b.stands(one, c.has+"=1")
 			}
 		})
+	}
+}
+
+// A user without a right to look at the lock or the queue is told so. Whoever leaves is gone, and no call ends half-way.
+func TestFairLineWithoutTheRightToLook(t *testing.T) {
+	b := realBox(t)
+	for command, after := range map[string]string{"PTTL": "java:1+300000 | me+5", "LRANGE": "java:1+600000 | me+5"} {
+		b := b.fresh(t)
+		b.setLine("me:1+300000 java:1+600000 | me+5")
+		c := turn{call: leave(1, 1)}
+		refused := answering(frozen(scripts.FairLeave), command, "{ err = "+strconv.Quote(refusals[scripts.NoPerm])+" }")
+		b.want(b.eval(refused, fairKeys, c.args()...), fault(scripts.NoPerm), "fair_leave without ", command)
+		b.want(b.line(), after, "the line without ", command)
 	}
 }
 
