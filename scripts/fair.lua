@@ -55,9 +55,9 @@ end
 
 local function shift(l, from, by)
 	if by == 0 then return end
-	by = string.format('%.0f', by)
+	local distance = string.format('%.0f', by)
 	for _, owner in ipairs(ask(l, 'LRANGE', l.queue, from, -1) or {}) do
-		ask(l, 'ZADD', l.deadlines, 'XX', 'INCR', by, owner)
+		ask(l, 'ZADD', l.deadlines, 'XX', 'INCR', distance, owner)
 	end
 end
 

@@ -39,13 +39,13 @@ local function join(l, n, first, except)
 	local deadline, tail = now + WAIT, at(l, -1)
 	local from = tail and deadlineOf(l, tail)
 	if from then deadline = math.max(deadline, lifeOf(l, tail) and from or from + WAIT) end
-	deadline = string.format('%.0f', deadline)
+	local score = string.format('%.0f', deadline)
 	local owners, scores = {}, {}
 	for k = first, first + n - 1 do
 		local owner = engine .. ':' .. string.format('%.0f', k)
 		if owner ~= except and not deadlineOf(l, owner) then
 			owners[#owners + 1] = owner
-			scores[#scores + 1], scores[#scores + 2] = deadline, owner
+			scores[#scores + 1], scores[#scores + 2] = score, owner
 		end
 	end
 	if #owners == 0 then return end
@@ -63,9 +63,7 @@ local function goBack(l, me)
 end
 
 -- claim is for how long the head has a claim to the free lock.
-local function claim(l)
-	local head = at(l, 0)
-	if not head then return 1 end
+local function claim(l, head)
 	local ends = lifeOf(l, head) or deadlineOf(l, head) or now + WAIT
 	return math.max(ends - now, 1)
 end
@@ -103,10 +101,10 @@ return each(#KEYS / 4, function(i)
 	-- A later one of ours may stand before our first, who had the lock and lost it while his answer was. Nobody asks for that one
 	-- as long as our first waits: it is his turn.
 	if first and first ~= me and place ~= 'TRY' and engineOf(first) == engine and goBack(l, me) then first = me end
-	if unqueued or first == me then return take(l, now, me, lease) end
+	if not first or first == me then return take(l, now, me, lease) end
 	-- Redisson's waiter that gives up when it was just called tells nobody: the next one of its kind sleeps on beside
 	-- a free lock, until the lease would have run out. We who stand behind it ask now and then, and call it.
-	if place == 'OLD' and first and not lifeOf(l, first) then wake(l, how, ARGV[arg + 5]) end
-	local left = claim(l)
+	if place == 'OLD' and not lifeOf(l, first) then wake(l, how, ARGV[arg + 5]) end
+	local left = claim(l, first)
 	return l.fault or taken(left)
 end)
