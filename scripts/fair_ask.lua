@@ -83,8 +83,8 @@ return each(#KEYS / 4, function(i)
 		if found[2] then return foreign() end
 		mine = found[1]
 	end
-	if head then purge(l, now, engine, me and place ~= 'TRY' and tonumber(id)) end
-	local unqueued = ttl == -2 and me and place ~= 'OLD' and not at(l, 0)
+	if head then purge(l, now, engine, place ~= 'TRY' and tonumber(id)) end
+	local unqueued = ttl == -2 and me and not at(l, 0)
 	if n > 0 or me and place == 'OLD' or not me and at(l, 0) then
 		if not (unqueued and n == 1 and place == 'NEW') then
 			local refused = live(l) or join(l, n, first, (unqueued or mine) and me)

@@ -57,6 +57,7 @@ var turns = []turn{
 		"me:1+300000 me:2+300000 java:2+600100 | me+3600000", "java:9"},
 
 	{"a head of Redisson's that is over goes", "java:1+0 me:1+300000 | me+5", "java:9", ask(1, "OLD", 0, 0), -1, "me:1+300000 | me+3600000", "java:9"},
+	{"also when it stands alone", "java:1+0", "", ask(1, "TRY", 0, 0), 1, "", "me:1"},
 	{"one that is not stays", "java:1+1 me:1+300000 | me+5", "java:9", ask(1, "OLD", 0, 0), -1, "java:1+1 me:1+300000 | me+3600000", "java:9"},
 	{"so one whose id has no colon", "odd+0 me:1+300000 | me+5", "java:9", ask(1, "OLD", 0, 0), -1, "me:1+300000 | me+3600000", "java:9"},
 	{"one without an end stays", "java:1? me:1+300000 | me+5", "java:9", ask(1, "OLD", 0, 0), -1, "java:1? me:1+300000 | me+3600000", "java:9"},
@@ -85,6 +86,8 @@ var turns = []turn{
 	{"a free lock without a queue is taken at once", "", "", ask(1, "TRY", 0, 0), 1, "", "me:1"},
 	{"also by the first who would join", "", "", ask(1, "NEW", 1, 1), 1, "", "me:1"},
 	{"the others join", "", "", ask(1, "NEW", 3, 1), 1, "me:2+300000 me:3+300000 | me+3600000", "me:1"},
+	{"also while another asks once", "", "", ask(1, "TRY", 1, 5), 1, "me:5+300000 | me+3600000", "me:1"},
+	{"and when nobody is to take the lock", "", "", ask(0, "NEW", 1, 1), 0, "me:1+300000 | me+3600000", ""},
 	{"who has it need not join", "", "me:1", ask(1, "NEW", 2, 1), 1, "me:2+300000 | me+3600000", "me:1"},
 	{"the head takes a free lock", "me:1+300000 me:2+300000 | me+5", "", ask(1, "OLD", 0, 0), 1, "me:2+300000 | me+3600000", "me:1"},
 	{"and a dead one of ours behind it is not lifted", "me:1+300000 you:1+100 me:2+300000 | me+5 you+0", "", ask(1, "OLD", 0, 0), 1,
@@ -93,6 +96,7 @@ var turns = []turn{
 		"java:1+370000 | me+3600000", "me:1"},
 	{"who is not the head waits until the head is over", "java:1+5000 me:1+305000 | me+5", "", ask(1, "OLD", 0, 0), -5002,
 		"java:1+5000 me:1+305000 | me+3600000", ""},
+	{"also for a millisecond", "java:1+1 me:1+305000 | me+5", "", ask(1, "OLD", 0, 0), -3, "java:1+1 me:1+305000 | me+3600000", ""},
 	{"for as long as its engine lives", "you:1+5000 me:1+305000 | me+5 you+7000", "", ask(1, "OLD", 0, 0), -7002,
 		"you:1+300000 me:1+305000 | you+7000 me+3600000", ""},
 	{"for 5 minutes when that is not known", "java:1? me:1+305000 | me+5", "", ask(1, "OLD", 0, 0), -300002, "java:1? me:1+305000 | me+3600000", ""},
@@ -107,6 +111,7 @@ var turns = []turn{
 	{"but not when it asks once", "me:2+300000 me:1+300000 | me+5", "", ask(1, "TRY", 0, 0), -7, "me:2+300000 me:1+300000 | me+5", ""},
 	{"nor before one of others", "you:2+300000 me:1+300000 | me+5 you+9", "", ask(1, "OLD", 0, 0), -11, "you:2+300000 me:1+300000 | you+9 me+3600000", ""},
 	{"where nobody stands nobody is kept alive", "", "java:9", ask(0, "TRY", 0, 0), 0, "", "java:9"},
+	{"whatever is said of their places", "", "java:9", ask(0, "OLD", 0, 0), 0, "", "java:9"},
 
 	{"who leaves is gone", "me:1+300000 me:2+300000 me:3+300000 | me+5", "java:9", leave(1, 2), 0, "me:1+300000 me:3+300000 | me+5", "java:9"},
 	{"several leave", "me:1+300000 me:2+300000 me:3+300000 | me+5", "java:9", leave(2, 2), 0, "me:1+300000 | me+5", "java:9"},

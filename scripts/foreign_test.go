@@ -73,10 +73,20 @@ func (s *scene) foreign(t *testing.T, b *box, key, kind, named string) {
 		t.Errorf("answered %d: %s", reply, what)
 	case key == one && slices.Contains(ofOwners, s.script.Name) && reply != scripts.NotMine:
 		t.Errorf("answered %d, want %d", reply, scripts.NotMine)
+	case !foreign && key == fairKeys[1] && s.script.Name == "fair_ask":
+		t.Errorf("answered %d: who is next cannot be told", reply)
 	case !foreign && reply.Fault() != scripts.None:
 		t.Errorf("answered %d: %v", reply, reply.Fault())
 	case !foreign && key == one && reply != scripts.NotMine && !slices.Contains(indifferent, s.name):
 		t.Errorf("answered %d", reply)
 	}
 	b.want(b.must("TYPE", key), kind, "TYPE")
+}
+
+// A hash of another kind of lock is named, too.
+func TestAFairLockIsNoOtherKindOfLock(t *testing.T) {
+	b := realBox(t)
+	standing("mode", "read", "me:1", "1")(b)
+	b.want(b.eval(scripts.FairAsk, fairKeys, asking(1, "TRY", 0, 0)...), fault(scripts.Fault(21)), "fair_ask")
+	b.stands(one, "me:1=1", "mode=read")
 }
