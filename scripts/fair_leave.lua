@@ -14,13 +14,9 @@ return each(#KEYS / 4, function(i)
 	for k = first, first + n - 1 do
 		local owner = engine .. ':' .. string.format('%.0f', k)
 		local had = call('HDEL', l.lock, owner)
-		local code = type(had) == 'table' and fault(had, l.lock) or 0
+		if type(had) == 'table' then had = lostor(had, l.lock) end
 		if had == 1 then freed = 1 end
-		if code < 0 and code > FAULT - 16 then -- else another type stands there: not ours to free
-			l.fault = code
-		else
-			leave(l, now, owner)
-		end
+		if had < -1 then l.fault = had else leave(l, now, owner) end
 	end
 	purge(l, now)
 	local refused = l.fault -- somebody may still stand

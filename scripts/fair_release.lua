@@ -14,9 +14,9 @@ return each(#KEYS / 4, function(i)
 	local heir = ARGV[arg + 1] ~= '0' and engine .. ':' .. ARGV[arg + 1]
 	local freed = call('HDEL', l.lock, owner) -- a write that Redis allows at maxmemory; the last field takes the key along
 	if type(freed) == 'table' then
-		local code = fault(freed, l.lock)
-		if code > FAULT - 16 then return code end
-		freed = 0 -- another type stands there: the lock is gone
+		local code = lostor(freed, l.lock)
+		if code ~= -1 then return code end
+		freed = 0
 	end
 	if type(call('LINDEX', l.queue, 0)) == 'table' then return freed - 1 end -- no list: there is nobody to wake
 	local standing = call('EXISTS', l.lock) ~= 0 -- also when that is refused: then nobody is let in

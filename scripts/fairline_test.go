@@ -107,6 +107,7 @@ func TestFairLineWithoutARight(t *testing.T) {
 		{"LRANGE", turn{before: "me:1+300000 java:1+600000 | me+5", call: leave(1, 1), after: "java:1+600000 | me+5"}},
 		{"LREM", turn{before: "java:1+200000 me:1+500000 | me+5", call: leave(1, 1), after: "java:1+200000 me:1+500000 | me+5"}},
 		{"LREM", turn{before: "java:1+200000 me:1? | me+5", call: ask(1, "OLD", 0, 0), after: "java:1+200000 me:1? | me+3600000"}},
+		{"LREM", turn{before: "me:2+300000 me:1+300000 | me+5", call: ask(1, "OLD", 0, 0), after: "me:2+300000 me:1+300000 | me+3600000"}},
 	} {
 		b := b.fresh(t)
 		b.setLine(c.before)

@@ -92,7 +92,7 @@ var turns = []turn{
 	{"the head takes a free lock", "me:1+300000 me:2+300000 | me+5", "", ask(1, "OLD", 0, 0), 1, "me:2+300000 | me+3600000", "me:1"},
 	{"and a dead one of ours behind it is not lifted", "me:1+300000 you:1+100 me:2+300000 | me+5 you+0", "", ask(1, "OLD", 0, 0), 1,
 		"you:1+100 me:2+300000 | you+0 me+3600000", "me:1"},
-	{"and Redisson's behind it counts from the end of the new lease", "me:1+300000 java:1+600000 | me+5", "", ask(1, "OLD", 0, 0), 1,
+	{"and Redisson's behind it counts from the end of the new lease", "me:1+200000 java:1+500000 | me+5", "", ask(1, "OLD", 0, 0), 1,
 		"java:1+370000 | me+3600000", "me:1"},
 	{"who is not the head waits until the head is over", "java:1+5000 me:1+305000 | me+5", "", ask(1, "OLD", 0, 0), -5002,
 		"java:1+5000 me:1+305000 | me+3600000", ""},
@@ -124,6 +124,7 @@ var turns = []turn{
 	{"nor where the one who leaves ended first", "java:1+500000 me:1+200000 java:2+800000 | me+5", "java:9", leave(1, 1), 0,
 		"java:1+500000 java:2+800000 | me+5", "java:9"},
 	{"the last one takes the engines along", "me:1+300000 | me+5", "java:9", leave(1, 1), 0, "", "java:9"},
+	{"and the dead behind it are gone", "me:1+300000 java:1+0 java:2+300000 | me+5", "java:9", leave(1, 1), 0, "java:2+300000 | me+5", "java:9"},
 	{"who leaves frees what it got", "me:2+300000 | me+5", "me:1", leave(1, 1), 0, "me:2+300000 | me+5", ""},
 
 	{"a release passes the lock on to the first of ours", "me:1+300000 me:2+300000 | me+5", "me:9", release("me:9", 1), 1 << 50, "me:2+300000 | me+5", "me:1"},
