@@ -152,8 +152,7 @@ end
 
 -- wake tells the head that the lock is free, and answers how many heard it. When Redisson's was the last to leave
 -- the queue, our key is left.
-local function wake(l, how, channel)
-	local head = at(l, 0)
+local function wake(l, head, how, channel)
 	if not head then
 		forget(l)
 		return 0

@@ -104,7 +104,7 @@ return each(#KEYS / 4, function(i)
 	if not first or first == me then return take(l, now, me, lease) end
 	-- Redisson's waiter that gives up when it was just called tells nobody: the next one of its kind sleeps on beside
 	-- a free lock, until the lease would have run out. We who stand behind it ask now and then, and call it.
-	if place == 'OLD' and not lifeOf(l, first) then wake(l, how, ARGV[arg + 5]) end
+	if place == 'OLD' and not lifeOf(l, first) then wake(l, first, how, ARGV[arg + 5]) end
 	local left = claim(l, first)
 	return l.fault or taken(left)
 end)

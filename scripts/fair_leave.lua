@@ -19,7 +19,7 @@ return each(#KEYS / 4, function(i)
 		if had < -1 then l.fault = had else leave(l, now, owner) end
 	end
 	purge(l, now)
-	local refused = l.fault -- somebody may still stand
-	if call('EXISTS', l.lock) == 0 and (freed == 1 or at(l, 0) ~= before) then wake(l, how, channel) end
+	local refused, head = l.fault, at(l, 0) -- of a fault somebody may still stand
+	if call('EXISTS', l.lock) == 0 and (freed == 1 or head ~= before) then wake(l, head, how, channel) end
 	return refused or 0
 end)

@@ -96,7 +96,7 @@ func TestFairLines(t *testing.T) {
 	}
 }
 
-// A user without a right is told so, and no call ends half-way: whoever stands has a deadline.
+// A user without a right is told so, unless what was asked for is done, and no call ends half-way: whoever stands has a deadline.
 func TestFairLineWithoutARight(t *testing.T) {
 	b := realBox(t)
 	for _, c := range []struct {
@@ -107,13 +107,22 @@ func TestFairLineWithoutARight(t *testing.T) {
 		{"LRANGE", turn{before: "me:1+300000 java:1+600000 | me+5", call: leave(1, 1), after: "java:1+600000 | me+5"}},
 		{"LREM", turn{before: "java:1+200000 me:1+500000 | me+5", call: leave(1, 1), after: "java:1+200000 me:1+500000 | me+5"}},
 		{"LREM", turn{before: "java:1+200000 me:1? | me+5", call: ask(1, "OLD", 0, 0), after: "java:1+200000 me:1? | me+3600000"}},
+		{"PEXPIRE", turn{before: "me:2+300000 | me+5", owner: "me:1", call: release("me:9", 1), after: "me:2+300000 | me+5"}},
+		{"EXISTS", turn{before: "me:1+300000 | me+5", owner: "me:9", call: release("me:9", 1), reply: 0, after: "me:1+300000 | me+5", has: "nobody"}},
 		{"LREM", turn{before: "me:2+300000 me:1+300000 | me+5", call: ask(1, "OLD", 0, 0), after: "me:2+300000 me:1+300000 | me+3600000"}},
 	} {
 		b := b.fresh(t)
 		b.setLine(c.before)
+		if c.owner != "" {
+			b.must("HSET", one, c.owner, "1")
+		}
 		script := c.call[0].(scripts.Script)
 		refused := answering(frozen(script), c.command, "{ err = "+strconv.Quote(refusals[scripts.NoPerm])+" }")
-		b.want(b.eval(refused, fairKeys, c.args()...), fault(scripts.NoPerm), script.Name, " without ", c.command)
+		want := fault(scripts.NoPerm)
+		if c.has != "" {
+			want = strconv.FormatInt(c.reply, 10)
+		}
+		b.want(b.eval(refused, fairKeys, c.args()...), want, script.Name, " without ", c.command)
 		b.want(b.line(), c.after, "the line without ", c.command)
 	}
 }
