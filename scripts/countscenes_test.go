@@ -41,7 +41,7 @@ var countingScenes = []scene{
 	{"count down by more than is left", scripts.CountDown, counted(1), countKeys, []any{"PUBLISH", 0, 7, 2, nobody}, counts(0, "")},
 	{"set a latch", scripts.SetCount, nil, countKeys, []any{"PUBLISH", 0, 7, 5, nobody}, counts(1, "5")},
 	{"delete a latch", scripts.DeleteCount, counted(5), countKeys, []any{"PUBLISH", 0, 7, 0, nobody}, counts(1, "")},
-	{"add permits that expire", scripts.PermitAdd, counted(5), countKeys, []any{"PUBLISH", 0, 7, 2, nobody}, counts(0, "7")},
+	{"add permits that expire", scripts.PermitAdd, counted(5), countKeys, []any{"PUBLISH", 0, 7, 1, nobody}, counts(0, "6")},
 }
 
 var (

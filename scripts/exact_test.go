@@ -40,7 +40,7 @@ var exactly = map[string]exact{
 
 	"take": {2, "", 2}, "take too many": {0, "", 0}, "give": {1, "7", 0}, "add": {1, "-2", 0}, "set": {1, "5", 1}, "drain": {5, "", 5},
 	"count down": {0, "", 0}, "count down to 0": {0, "0", 0}, "count down by more than is left": {0, "0", 0}, "set a latch": {1, "1", 1}, "delete a latch": {1, "1", 1},
-	"add permits that expire": {1, "2", 0},
+	"add permits that expire": {1, "1", 0},
 
 	"take permits": {1, "", 1}, "take permits that are over": {1, "", 1}, "take too many, some are over": {sometime, "2", sometime},
 	"take permits again": {1, "", 1}, "renew permits": {1, "", 1}, "free permits": {1, "2", 0},

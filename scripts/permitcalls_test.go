@@ -144,6 +144,17 @@ func TestPermitFree(t *testing.T) {
 	}
 }
 
+// Given ids are those of their name.
+func TestPermitFreeOfTwoNames(t *testing.T) {
+	b := realBox(t)
+	permitsEnding(b, 5, 9000, 9000)
+	b.must("SET", two, "5")
+	b.must("ZADD", scripts.PermitsKey(two), "4000000000000", idOf(3))
+	keys := append(permitKeys[:3:3], two, scripts.PermitsKey(two), scripts.ReceiptKey(two, someUUID))
+	b.want(b.eval(frozen(scripts.PermitFree), keys, "PUBLISH", 0, engineBytes, 7, 0, 2, idOf(1)+idOf(2), nobody, 7, 0, 1, idOf(3), nobody), "0", "permit_free")
+	b.want(b.must("MGET", one, two), "[7 6]", "free")
+}
+
 // Of several holds the answer says which are there in whole.
 func TestPermitRenew(t *testing.T) {
 	b := realBox(t)

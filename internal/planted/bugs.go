@@ -65,7 +65,6 @@ var bugs = []Bug{
 		{"dispatcher/scripts.go", "	results := client.DoMulti(ctx, commands...)\n	loaded.at = clock.Now()\n", "	began := clock.Now()\n	results := client.DoMulti(ctx, commands...)\n	loaded.at = (began + clock.Now()) / 2\n"},
 	}},
 	{"permits that are given back twice", []edit{
-		{"scripts/permit_free.lua", "			if not seen[one] then all[#all + 1] = one end\n", "			all[#all + 1] = one\n"},
 		{"scripts/permit_free.lua", "call('INCRBY', key, gone)", "call('INCRBY', key, #there)"},
 	}},
 	{"a hold found over, of which the loop is not told", []edit{
