@@ -89,7 +89,7 @@ func pool(least scripts.Reply, held bool, numbers ...uint64) func(*outcome) {
 
 var permitScenes = []scene{
 	{"take permits", scripts.PermitTake, pooled(3, 1, 1), permitKeys, []any{"PUBLISH", 0, engineBytes, 100, 1, 2, hour, nobody}, pool(1, true, 100, 101)},
-	{"take permits that are over", scripts.PermitTake, pooled(0, 3, 3), permitKeys, []any{"PUBLISH", 0, engineBytes, 100, 1, 2, hour, nobody}, pool(1, true, 100, 101)},
+	{"take permits that are over", scripts.PermitTake, pooled(1, 3, 3), permitKeys, []any{"PUBLISH", 0, engineBytes, 100, 1, 2, hour, nobody}, pool(1, true, 100, 101)},
 	{"take too many, some are over", scripts.PermitTake, pooled(0, 3, 3), permitKeys, []any{"PUBLISH", 0, engineBytes, 100, 1, 9, hour, nobody},
 		func(o *outcome) {
 			if _, refused := o.reply.Held(); refused {

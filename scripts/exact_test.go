@@ -42,7 +42,7 @@ var exactly = map[string]exact{
 	"count down": {0, "", 0}, "count down to 0": {0, "0", 0}, "count down by more than is left": {0, "0", 0}, "set a latch": {1, "1", 1}, "delete a latch": {1, "1", 1},
 	"add permits that expire": {1, "1", 0},
 
-	"take permits": {1, "", 1}, "take permits that are over": {1, "", 1}, "take too many, some are over": {sometime, "2", sometime},
+	"take permits": {1, "", 1}, "take permits that are over": {1, "1", 1}, "take too many, some are over": {sometime, "2", sometime},
 	"take permits again": {1, "", 1}, "renew permits": {1, "", 1}, "free permits": {1, "2", 0},
 	"free permits by their ids, one of them twice": {1, "2", 0}, "count permits of which some are over": {0, "5", 0},
 }

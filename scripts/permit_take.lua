@@ -34,7 +34,7 @@ return each(#KEYS / 3, function(i)
 		local bad = reclaim(key, held, ARGV[1], ARGV[5 * i + 3], now)
 		if bad then return bad end
 		local first = call('ZRANGE', held, 0, 0, 'WITHSCORES')
-		local left = first[2] and tonumber(first[2]) < 922337203685477 and -(math.max(0, tonumber(first[2]) - now) + 2) or -1
+		local left = first[2] and tonumber(first[2]) < 922337203685477 and -(tonumber(first[2]) - now + 2) or -1
 		return again and note(receipt, id, left) or left
 	end
 	return once(receipt, id, 1, function() return call('DECRBY', key, n) end, function()
