@@ -131,6 +131,32 @@ func TestReadersWhoLeave(t *testing.T) {
 		b.stands(one, "java:1=2", "java:2=1", "mode=read")
 		b.lasts(one, 10*time.Minute)
 	})
+	for _, longest := range []string{"1", "2", "3"} {
+		t.Run("whichever hold of a reader that is: "+longest, func(t *testing.T) {
+			b := b.fresh(t)
+			standing("mode", "read", "me:1", "1", "java:1", "3")(b)
+			holds(b, "300000", "java:1", "1", "2", "3")
+			holds(b, "600000", "java:1", longest)
+			b.want(release(b, "me:1"), "0", "release_read")
+			b.lasts(one, 10*time.Minute)
+		})
+	}
+	for left, want := range map[string]string{"-2": "", "-1": "", "0": "", "1": "[java:1 1 mode read]"} {
+		t.Run("a hold that has "+left+" ms left", func(t *testing.T) {
+			b := b.fresh(t)
+			standing("mode", "read", "me:1", "1", "java:1", "1")(b)
+			script := answering(wrapped(scripts.ReleaseRead, "", "if name == 'PEXPIRE' then return 'refused' end", ""), "PTTL", left)
+			b.want(b.eval(script, readNames, "PUBLISH", 0, "me:1", nobody), "0", "release_read")
+			b.want(b.thing(one).value, want, "the lock")
+		})
+	}
+	t.Run("a reader whose count is no number is gone, too", func(t *testing.T) {
+		b := b.fresh(t)
+		standing("mode", "read", "me:1", "many")(b)
+		holds(b, "300000", "me:1", "1")
+		b.want(release(b, "me:1"), "0", "release_read")
+		b.want(b.must("DBSIZE"), "0", "DBSIZE")
+	})
 	t.Run("of a dead reader too nothing is left", func(t *testing.T) {
 		b := b.fresh(t)
 		standing("mode", "read", "me:1", "3", "java:1", "1")(b)
