@@ -210,7 +210,9 @@ func TestUserWithoutRights(t *testing.T) {
 		b.listen(channel)
 		b.eval(scripts.Acquire, []string{one}, 0, "me:1", hour)
 		user := b.limited(t, "+@all", "&*", "~*", "-pubsub")
-		b.want(user.eval(scripts.Confirm, []string{one}, "PUBLISH", "me:1", hour, channel), "0", "confirm")
+		for _, how := range []string{"PUBLISH", "SPUBLISH", "BOTH"} {
+			b.want(user.eval(scripts.Confirm, []string{one}, how, "me:1", hour, channel), "0", "confirm by ", how)
+		}
 	})
 }
 
