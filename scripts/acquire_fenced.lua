@@ -27,7 +27,7 @@ return each(#KEYS / 2, function(i)
 	end
 	local last = call('GET', counter)
 	if type(last) == 'table' then return fault(last, counter) end
-	local token = math.max((tonumber(last or 0) or 0) + block, micros)
+	local token = math.max((tonumber(last) or 0) + block, micros)
 	if token >= EXACT then return RANGE end -- two tenures could get the same tokens
 	local text = string.format('%.0f', token)
 	local set = idle > 0 and call('SET', counter, text, 'PX', ARGV[3]) or call('SET', counter, text)

@@ -7,11 +7,7 @@ local KEYS, ARGV = KEYS, ARGV
 return each(#KEYS, function(i)
 	local lock = KEYS[i]
 	local mine = call('HEXISTS', lock, ARGV[3 * i - 1])
-	if type(mine) == 'table' then
-		local code = fault(mine, lock)
-		if code <= FAULT - 16 then return -1 end
-		return code
-	end
+	if type(mine) == 'table' then return lostor(mine, lock) end
 	if mine == 0 then return -1 end
 	return prolong(lock, ARGV[3 * i]) or listeners(ARGV[1], ARGV[3 * i + 1])
 end)

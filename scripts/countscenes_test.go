@@ -38,9 +38,10 @@ var countingScenes = []scene{
 	{"drain", scripts.DrainPermits, counted(5), countKeys, []any{"PUBLISH", 0, 7, 0, nobody}, counts(1, "0")},
 	{"count down", scripts.CountDown, counted(5), countKeys, []any{"PUBLISH", 0, 7, 2, nobody}, counts(0, "3")},
 	{"count down to 0", scripts.CountDown, counted(2), countKeys, []any{"PUBLISH", 0, 7, 2, nobody}, counts(0, "")},
+	{"count down by more than is left", scripts.CountDown, counted(1), countKeys, []any{"PUBLISH", 0, 7, 2, nobody}, counts(0, "")},
 	{"set a latch", scripts.SetCount, nil, countKeys, []any{"PUBLISH", 0, 7, 5, nobody}, counts(1, "5")},
 	{"delete a latch", scripts.DeleteCount, counted(5), countKeys, []any{"PUBLISH", 0, 7, 0, nobody}, counts(1, "")},
-	{"add permits that expire", scripts.PermitAdd, counted(5), countKeys, []any{"PUBLISH", 0, 7, 2, nobody}, counts(0, "7")},
+	{"add permits that expire", scripts.PermitAdd, counted(5), countKeys, []any{"PUBLISH", 0, 7, 1, nobody}, counts(0, "6")},
 }
 
 var (
@@ -88,7 +89,7 @@ func pool(least scripts.Reply, held bool, numbers ...uint64) func(*outcome) {
 
 var permitScenes = []scene{
 	{"take permits", scripts.PermitTake, pooled(3, 1, 1), permitKeys, []any{"PUBLISH", 0, engineBytes, 100, 1, 2, hour, nobody}, pool(1, true, 100, 101)},
-	{"take permits that are over", scripts.PermitTake, pooled(0, 3, 3), permitKeys, []any{"PUBLISH", 0, engineBytes, 100, 1, 2, hour, nobody}, pool(1, true, 100, 101)},
+	{"take permits that are over", scripts.PermitTake, pooled(1, 3, 3), permitKeys, []any{"PUBLISH", 0, engineBytes, 100, 1, 2, hour, nobody}, pool(1, true, 100, 101)},
 	{"take too many, some are over", scripts.PermitTake, pooled(0, 3, 3), permitKeys, []any{"PUBLISH", 0, engineBytes, 100, 1, 9, hour, nobody},
 		func(o *outcome) {
 			if _, refused := o.reply.Held(); refused {

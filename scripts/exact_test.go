@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strconv"
 	"testing"
 	"time"
 
@@ -38,10 +39,10 @@ var exactly = map[string]exact{
 	"release to the next of ours": {1 << 50, "", 1 << 50}, "release to nobody": {0, "", -1}, "leave": {0, "", 0},
 
 	"take": {2, "", 2}, "take too many": {0, "", 0}, "give": {1, "7", 0}, "add": {1, "-2", 0}, "set": {1, "5", 1}, "drain": {5, "", 5},
-	"count down": {0, "", 0}, "count down to 0": {0, "0", 0}, "set a latch": {1, "1", 1}, "delete a latch": {1, "1", 1},
-	"add permits that expire": {1, "2", 0},
+	"count down": {0, "", 0}, "count down to 0": {0, "0", 0}, "count down by more than is left": {0, "0", 0}, "set a latch": {1, "1", 1}, "delete a latch": {1, "1", 1},
+	"add permits that expire": {1, "1", 0},
 
-	"take permits": {1, "", 1}, "take permits that are over": {1, "", 1}, "take too many, some are over": {sometime, "2", sometime},
+	"take permits": {1, "", 1}, "take permits that are over": {1, "1", 1}, "take too many, some are over": {sometime, "2", sometime},
 	"take permits again": {1, "", 1}, "renew permits": {1, "", 1}, "free permits": {1, "2", 0},
 	"free permits by their ids, one of them twice": {1, "2", 0}, "count permits of which some are over": {0, "5", 0},
 }
@@ -133,7 +134,7 @@ var goesOn = []string{
 	"read again", "read again without its key", "write again", "renew a reader", "renew a reader without its key",
 	"release the last reader", "release a reader beside another", "release a reader beside a dead one", "release a writer", "release a writer that reads",
 	"downgrade", "downgrade again", "release to the next of ours", "release to nobody", "leave",
-	"give", "count down", "count down to 0", "delete a latch", "take too many, some are over",
+	"give", "count down", "count down to 0", "count down by more than is left", "delete a latch", "take too many, some are over",
 	"take permits again", "renew permits", "free permits", "free permits by their ids, one of them twice", "count permits of which some are over",
 }
 
@@ -180,6 +181,9 @@ func TestCountsThatAreThereOrNot(t *testing.T) {
 			if c.before != "" {
 				b.must("SET", one, c.before)
 			}
+			refused := answering(c.script, "SET", "{ err = "+strconv.Quote(refusals[scripts.OutOfMem])+" }")
+			b.want(b.eval(refused, countKeys, "PUBLISH", 0, 7, c.n, nobody), fault(scripts.OutOfMem), "the call when Redis refuses the receipt")
+			b.want(b.thing(one).value, c.before, "the number")
 			for range 2 {
 				b.want(b.eval(c.script, countKeys, "PUBLISH", 0, 7, c.n, nobody), c.reply, "the call")
 			}
@@ -213,6 +217,9 @@ func TestCountsThatAreThereOrNot(t *testing.T) {
 	b.want(b.eval(scripts.GetCount, names), foreign, "look at a list")
 	b.want(b.eval(scripts.Count, names), "["+foreign+" 0]", "count of a list")
 	b.want(b.eval(scripts.PermitCount, permitKeys[:2], "PUBLISH", nobody), "["+foreign+" 0 0]", "permit_count of a list")
+	b.must("DEL", one)
+	b.must("SET", permitKeys[1], "x")
+	b.want(b.eval(scripts.PermitCount, permitKeys[:2], "PUBLISH", nobody), "["+fault(scripts.Fault(17))+" 0 0]", "permit_count of a string")
 	pooled(3, 4, 3)(b.fresh(t))
 	b.want(b.eval(scripts.PermitCount, permitKeys[:2], "PUBLISH", nobody), "[0 5 2]", "permit_count")
 }

@@ -12,13 +12,13 @@ local function line(i)
 	return { lock = KEYS[4 * i - 3], queue = KEYS[4 * i - 2], deadlines = KEYS[4 * i - 1], alive = KEYS[4 * i] }
 end
 
--- ask runs a command about a lock's queue. One that is refused answers nil, and the first such leaves its fault in l.fault: no
+-- ask runs a command about a lock's queue. One that is refused answers nil and leaves its fault in l.fault: no
 -- script ends half-way for it. Who is next is told by the queue, but whether the lock is free only by its own key: a
 -- queue that cannot be kept costs the order, never the lock.
 local function ask(l, command, key, ...)
 	local reply = call(command, key, ...)
 	if type(reply) == 'table' and reply.err then
-		l.fault = l.fault or fault(reply, key)
+		l.fault = fault(reply, key)
 		return nil
 	end
 	return reply
@@ -34,14 +34,17 @@ end
 
 -- deadlineOf is the deadline of a waiter; nil: it has none.
 local function deadlineOf(l, owner)
-	local score = ask(l, 'ZSCORE', l.deadlines, owner)
-	return score and tonumber(score) or nil
+	return tonumber(ask(l, 'ZSCORE', l.deadlines, owner))
 end
 
 -- lifeOf is until when the engine of a waiter lives; nil: it is one of Redisson's.
 local function lifeOf(l, owner)
-	local score = ask(l, 'ZSCORE', l.alive, engineOf(owner))
-	return score and tonumber(score) or nil
+	return tonumber(ask(l, 'ZSCORE', l.alive, engineOf(owner)))
+end
+
+-- forget removes the lives of all engines. It leaves a key of another type, which DEL would not.
+local function forget(l)
+	ask(l, 'ZREMRANGEBYSCORE', l.alive, '-inf', '+inf')
 end
 
 -- setDeadline and shift change deadlines of waiters that stand. One that is refused stays as it was: Redisson may then skip a
@@ -52,9 +55,9 @@ end
 
 local function shift(l, from, by)
 	if by == 0 then return end
-	by = string.format('%.0f', by)
+	local distance = string.format('%.0f', by)
 	for _, owner in ipairs(ask(l, 'LRANGE', l.queue, from, -1) or {}) do
-		ask(l, 'ZADD', l.deadlines, 'XX', 'INCR', by, owner)
+		ask(l, 'ZADD', l.deadlines, 'XX', 'INCR', distance, owner)
 	end
 end
 
@@ -76,7 +79,7 @@ end
 local function advance(l, now, old)
 	local head = at(l, 0)
 	if not head then
-		ask(l, 'DEL', l.alive)
+		forget(l)
 		return
 	end
 	local deadline, life = deadlineOf(l, head), lifeOf(l, head)
@@ -124,10 +127,7 @@ end
 -- leave takes a waiter of ours out, wherever it stands. Redisson's behind it who counted from it get no longer
 -- for it.
 local function leave(l, now, owner)
-	if at(l, 0) == owner then
-		pop(l, now, owner, now)
-		return
-	end
+	if at(l, 0) == owner then return pop(l, now, owner, now) end
 	local deadline = deadlineOf(l, owner)
 	local place = ask(l, 'LPOS', l.queue, owner)
 	if place then
@@ -152,10 +152,9 @@ end
 
 -- wake tells the head that the lock is free, and answers how many heard it. When Redisson's was the last to leave
 -- the queue, our key is left.
-local function wake(l, how, channel)
-	local head = at(l, 0)
+local function wake(l, head, how, channel)
 	if not head then
-		ask(l, 'DEL', l.alive)
+		forget(l)
 		return 0
 	end
 	return publish(how, channel .. ':' .. head, '0')

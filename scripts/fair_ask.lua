@@ -14,10 +14,10 @@ local now = clock()
 if now > tonumber(ARGV[1]) then return LATE - now end
 local engine, life, how = ARGV[2], now + tonumber(ARGV[3]), ARGV[4]
 
--- live says that the engine lives, and keeps the deadlines that Redisson looks at in the future.
+-- live says until when the engine lives, and answers the fault by which Redis refused.
 local function live(l)
 	local reply = call('ZADD', l.alive, string.format('%.0f', life), engine)
-	if type(reply) == 'table' then return reply end
+	if type(reply) == 'table' then return fault(reply, l.alive) end
 	ask(l, 'PEXPIRE', l.alive, KEEP)
 	ask(l, 'ZREMRANGEBYSCORE', l.alive, '-inf', string.format('%.0f', now - KEEP))
 end
@@ -33,23 +33,24 @@ local function freshen(l)
 end
 
 -- join puts waiters at the tail, with a deadline as Redisson would give them: behind one of its own, counted
--- from that; but behind one of ours no later, for it is our engine that keeps the queue moving.
+-- from that; but behind one of ours no later, for it is our engine that keeps the queue moving. It answers the fault by which
+-- Redis refused their deadlines.
 local function join(l, n, first, except)
 	local deadline, tail = now + WAIT, at(l, -1)
 	local from = tail and deadlineOf(l, tail)
 	if from then deadline = math.max(deadline, lifeOf(l, tail) and from or from + WAIT) end
-	deadline = string.format('%.0f', deadline)
+	local score = string.format('%.0f', deadline)
 	local owners, scores = {}, {}
 	for k = first, first + n - 1 do
 		local owner = engine .. ':' .. string.format('%.0f', k)
 		if owner ~= except and not deadlineOf(l, owner) then
 			owners[#owners + 1] = owner
-			scores[#scores + 1], scores[#scores + 2] = deadline, owner
+			scores[#scores + 1], scores[#scores + 2] = score, owner
 		end
 	end
 	if #owners == 0 then return end
 	local reply = call('ZADD', l.deadlines, unpack(scores))
-	if type(reply) == 'table' then return reply end
+	if type(reply) == 'table' then return fault(reply, l.deadlines) end
 	if ask(l, 'RPUSH', l.queue, unpack(owners)) then return end
 	ask(l, 'ZREM', l.deadlines, unpack(owners)) -- who has a deadline is believed to stand
 end
@@ -62,9 +63,7 @@ local function goBack(l, me)
 end
 
 -- claim is for how long the head has a claim to the free lock.
-local function claim(l)
-	local head = at(l, 0)
-	if not head then return 1 end
+local function claim(l, head)
 	local ends = lifeOf(l, head) or deadlineOf(l, head) or now + WAIT
 	return math.max(ends - now, 1)
 end
@@ -84,12 +83,12 @@ return each(#KEYS / 4, function(i)
 		if found[2] then return foreign() end
 		mine = found[1]
 	end
-	if head then purge(l, now, engine, me and place ~= 'TRY' and tonumber(id)) end
-	local unqueued = ttl == -2 and me and place ~= 'OLD' and not at(l, 0)
+	if head then purge(l, now, engine, place ~= 'TRY' and tonumber(id)) end
+	local unqueued = ttl == -2 and me and not at(l, 0)
 	if n > 0 or me and place == 'OLD' or not me and at(l, 0) then
 		if not (unqueued and n == 1 and place == 'NEW') then
 			local refused = live(l) or join(l, n, first, (unqueued or mine) and me)
-			if refused then return fault(refused, l.queue) end
+			if refused then return refused end
 		end
 		if me and place == 'OLD' and not mine and not deadlineOf(l, me) then goBack(l, me) end
 		freshen(l)
@@ -102,10 +101,10 @@ return each(#KEYS / 4, function(i)
 	-- A later one of ours may stand before our first, who had the lock and lost it while his answer was. Nobody asks for that one
 	-- as long as our first waits: it is his turn.
 	if first and first ~= me and place ~= 'TRY' and engineOf(first) == engine and goBack(l, me) then first = me end
-	if unqueued or first == me then return take(l, now, me, lease) end
+	if not first or first == me then return take(l, now, me, lease) end
 	-- Redisson's waiter that gives up when it was just called tells nobody: the next one of its kind sleeps on beside
 	-- a free lock, until the lease would have run out. We who stand behind it ask now and then, and call it.
-	if place == 'OLD' and first and not lifeOf(l, first) then wake(l, how, ARGV[arg + 5]) end
-	local left = claim(l)
+	if place == 'OLD' and not lifeOf(l, first) then wake(l, first, how, ARGV[arg + 5]) end
+	local left = claim(l, first)
 	return l.fault or taken(left)
 end)

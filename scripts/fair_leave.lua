@@ -14,16 +14,12 @@ return each(#KEYS / 4, function(i)
 	for k = first, first + n - 1 do
 		local owner = engine .. ':' .. string.format('%.0f', k)
 		local had = call('HDEL', l.lock, owner)
-		local code = type(had) == 'table' and fault(had, l.lock) or 0
+		if type(had) == 'table' then had = lostor(had, l.lock) end
 		if had == 1 then freed = 1 end
-		if code < 0 and code > FAULT - 16 then -- else another type stands there: not ours to free
-			l.fault = code
-		else
-			leave(l, now, owner)
-		end
+		if had < -1 then l.fault = had else leave(l, now, owner) end
 	end
 	purge(l, now)
-	local refused = l.fault -- somebody may still stand
-	if call('EXISTS', l.lock) == 0 and (freed == 1 or at(l, 0) ~= before) then wake(l, how, channel) end
+	local refused, head = l.fault, at(l, 0) -- of a fault somebody may still stand
+	if call('EXISTS', l.lock) == 0 and (freed == 1 or head ~= before) then wake(l, head, how, channel) end
 	return refused or 0
 end)

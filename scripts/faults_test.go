@@ -43,7 +43,9 @@ func TestForeignKeys(t *testing.T) {
 				b.want(b.eval(scripts.Confirm, []string{one}, "PUBLISH", "me:1", hour, channel), "-1", "confirm")
 				b.want(b.eval(scripts.Swap, []string{one}, "PUBLISH", "me:1", "me:2", hour, channel), "-1", "swap")
 				if was != "hash" {
-					reply := number(t, strings.Fields(b.eval(scripts.Inspect, []string{one})[1:])[0])
+					said := b.eval(scripts.Inspect, []string{one})
+					reply := number(t, strings.Fields(said[1:])[0])
+					b.want(said, fmt.Sprintf("[%d 0 0]", reply), "inspect")
 					if named, _ := scripts.Reply(reply).Fault().Foreign(); named != what {
 						t.Errorf("inspect answered %d: %q, want %q", reply, named, what)
 					}
@@ -60,11 +62,13 @@ func TestFairLockWithAForeignQueueIsFreed(t *testing.T) {
 	onBoth(t, func(t *testing.T, b *box) {
 		keys := []string{one, scripts.FairQueue(one), scripts.FairDeadlines(one), scripts.FairAlive(one)}
 		b.must("SET", keys[1], "no queue")
+		b.must("ZADD", keys[3], "1", "you")
 		b.must("HSET", one, "me:1", "1")
 		release := func() string { return b.eval(scripts.FairRelease, keys, "PUBLISH", "me", "me:1", 0, hour, channel) }
 		b.want(release(), "0", "release")
 		b.want(b.must("EXISTS", one), "0", "EXISTS")
 		b.want(release(), "-1", "release again")
+		b.want(b.must("ZCARD", keys[3]), "1", "ZCARD of the engines")
 	})
 }
 
@@ -206,7 +210,9 @@ func TestUserWithoutRights(t *testing.T) {
 		b.listen(channel)
 		b.eval(scripts.Acquire, []string{one}, 0, "me:1", hour)
 		user := b.limited(t, "+@all", "&*", "~*", "-pubsub")
-		b.want(user.eval(scripts.Confirm, []string{one}, "PUBLISH", "me:1", hour, channel), "0", "confirm")
+		for _, how := range []string{"PUBLISH", "SPUBLISH", "BOTH"} {
+			b.want(user.eval(scripts.Confirm, []string{one}, how, "me:1", hour, channel), "0", "confirm by ", how)
+		}
 	})
 }
 

@@ -15,8 +15,7 @@ for _, part in ipairs(fields) do
 end
 local ttl = call('PTTL', lock)
 if type(ttl) == 'table' then return { fault(ttl, lock), 0, 0 } end
-local token = KEYS[2] and call('GET', KEYS[2]) or nil
-token = type(token) == 'string' and tonumber(token) or 0
+local token = KEYS[2] and tonumber(call('GET', KEYS[2])) or 0
 if math.abs(token) >= EXACT then token = 0 end
 local reply = { 0, math.min(ttl, 4398046511104), token }
 for _, part in ipairs(fields) do reply[#reply + 1] = part end

@@ -1,6 +1,7 @@
 package scripts_test
 
 import (
+	"strconv"
 	"strings"
 	"testing"
 
@@ -62,5 +63,20 @@ func TestInspectTellsNumbersThatFit(t *testing.T) {
 	} {
 		b.must("SET", counter, token)
 		b.want(b.eval(scripts.Inspect, []string{one, counter}), "[0 -1 "+want+" java:1 3]", "token ", token, ":")
+	}
+}
+
+// A user who may not look is told so; without the right to GET there is no token.
+func TestInspectWithoutTheRightToRead(t *testing.T) {
+	b := realBox(t)
+	standing("java:1", "3")(b)
+	b.must("SET", counter, "7")
+	for _, command := range []string{"HLEN", "HGETALL", "PTTL", "GET"} {
+		want := "[" + fault(scripts.NoPerm) + " 0 0]"
+		if command == "GET" {
+			want = "[0 70000 0 java:1 3]"
+		}
+		refused := answering(frozen(scripts.Inspect), command, "{ err = "+strconv.Quote(refusals[scripts.NoPerm])+" }")
+		b.want(b.eval(refused, []string{one, counter}), want, "without ", command)
 	}
 }

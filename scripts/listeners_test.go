@@ -42,11 +42,26 @@ func TestListenersOfBothWaysAreCountedOnce(t *testing.T) {
 			t.Errorf("%s: release wakes %d, want %d", who, got, n)
 		}
 	}
+	oneWay := func(who string, plain, sharded int64) {
+		t.Helper()
+		for how, n := range map[string]int64{"PUBLISH": plain, "SPUBLISH": sharded} {
+			redis.MustDo("HSET", "stock:7", "me:1", "1")
+			if got := redis.MustDo("EVAL", scripts.Confirm.Text, "1", "stock:7", how, "me:1", "30000", channel).Int; got != n {
+				t.Errorf("%s: confirm counts %d by %s, want %d", who, got, how, n)
+			}
+			if got := redis.MustDo("EVAL", scripts.Release.Text, "1", "stock:7", how, "me:1", channel).Int; got != n {
+				t.Errorf("%s: release wakes %d by %s, want %d", who, got, how, n)
+			}
+		}
+	}
 	want("nobody", 0)
+	oneWay("nobody", 0, 0)
 	listen(true, true)
 	want("one of ours", 1)
 	listen(true, false)
 	want("one of ours and a plain one", 2)
 	listen(false, true)
 	want("one of ours, a plain and a sharded one", 2)
+	listen(false, true)
+	oneWay("two plain and three sharded ones", 2, 3)
 }

@@ -14,8 +14,7 @@ return each(#KEYS / 2, function(i)
 	if not free then return bad end
 	local sum = free + tonumber(permits)
 	if math.abs(sum) >= EXACT then return RANGE end
-	sum = string.format('%.0f', sum)
-	return once(receipt, id, 0, function() return call('SET', key, sum) end, function()
+	return once(receipt, id, 0, function() return call('SET', key, string.format('%.0f', sum)) end, function()
 		if tonumber(permits) <= 0 then return 0 end
 		return publish(ARGV[1], ARGV[3 * i + 2], permits)
 	end)

@@ -19,12 +19,7 @@ return each(#KEYS / 3, function(i)
 	if first ~= '0' then
 		all = ids(ARGV[3], first, n)
 	else
-		local seen = {}
-		for at = 1, tonumber(n) do -- one that is given twice is freed once
-			local one = string.sub(given, 16 * at - 15, 16 * at)
-			if not seen[one] then all[#all + 1] = one end
-			seen[one] = true
-		end
+		for at = 1, tonumber(n) do all[at] = string.sub(given, 16 * at - 15, 16 * at) end
 	end
 	local removed = {} -- id and score in turn
 	for _, one in ipairs(all) do
@@ -37,7 +32,7 @@ return each(#KEYS / 3, function(i)
 	end
 	mayGrow(receipt)
 	if #there == 0 or first == '0' and #there < #all then return note(receipt, id, -1) or -1 end
-	return once(receipt, id, 0, function() return call('ZREM', held, unpack(there)) end, function(gone)
+	return once(receipt, id, 0, function() return call('ZREM', held, unpack(there)) end, function(gone) -- one that is given twice is gone once
 		local sum = call('INCRBY', key, gone)
 		if type(sum) == 'table' then
 			putBack(held, removed)

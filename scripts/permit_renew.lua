@@ -13,9 +13,9 @@ return each(#KEYS, function(i)
 		for _, one in ipairs(ids(ARGV[1], first, n)) do
 			local score = call('ZSCORE', KEYS[i], one)
 			if type(score) == 'table' then
-				local code = fault(score, KEYS[i])
-				if code > FAULT - 16 then return code end
-				score = false -- another type stands there: they are gone
+				local code = lostor(score, KEYS[i])
+				if code ~= -1 then return code end
+				score = false
 			end
 			if not score then
 				whole = false

@@ -30,11 +30,11 @@ return each(#KEYS / 3, function(i)
 	if before then return before end
 	local free, wrong = number(key)
 	if not free then return wrong end
-	if free + #over(held, now) / 2 < n then
+	if free + #(over(held, now) or {}) / 2 < n then
 		local bad = reclaim(key, held, ARGV[1], ARGV[5 * i + 3], now)
 		if bad then return bad end
 		local first = call('ZRANGE', held, 0, 0, 'WITHSCORES')
-		local left = first[2] and tonumber(first[2]) < 922337203685477 and -(math.max(0, tonumber(first[2]) - now) + 2) or -1
+		local left = first[2] and tonumber(first[2]) < 922337203685477 and -(tonumber(first[2]) - now + 2) or -1
 		return again and note(receipt, id, left) or left
 	end
 	return once(receipt, id, 1, function() return call('DECRBY', key, n) end, function()

@@ -47,6 +47,7 @@ func TestPermitTake(t *testing.T) {
 			b.want(b.takePermits(0x0102030405, c.n), c.reply, "permit_take")
 			b.want(b.must("GET", one), c.left, "free")
 			if c.reply == "1" {
+				b.want(b.must("GET", permitKeys[2]), strconv.Itoa(0x0102030405)+":1", "the receipt")
 				for i := range c.n {
 					b.want(b.must("ZSCORE", permitKeys[1], idOf(0x0102030405+uint64(i))), strconv.FormatInt(frozenNow+3_600_000, 10), "the end")
 				}
@@ -63,6 +64,26 @@ func TestPermitTake(t *testing.T) {
 		if ttl := b.thing(permitKeys[1]).ttl; ttl <= 0 || ttl > frozenTTL {
 			t.Errorf("the held ones end in %d ms, want %d or a little less", ttl, frozenTTL)
 		}
+	})
+	t.Run("also within a millisecond", func(t *testing.T) {
+		b := b.fresh(t)
+		permitsEnding(b, 1)
+		b.want(b.eval(answering(frozen(scripts.PermitTake), "PTTL", "1"), permitKeys, "PUBLISH", 0, engineBytes, 7, 0, 1, hour, nobody), "1", "permit_take")
+		if ttl := b.must("PTTL", permitKeys[1]); ttl == "-1" {
+			t.Error("the held ones do not end")
+		}
+	})
+	t.Run("too few leave a receipt when the call was sent before", func(t *testing.T) {
+		b := b.fresh(t)
+		permitsEnding(b, 0, 5000)
+		args := []any{"PUBLISH", 0, engineBytes, 7, 0, 1, hour, nobody}
+		b.want(b.eval(frozen(scripts.PermitTake), permitKeys, args...), "-5002", "permit_take")
+		b.want(b.must("EXISTS", permitKeys[2]), "0", "EXISTS of the receipt")
+		args[4] = 1
+		refused := answering(frozen(scripts.PermitTake), "SET", "{ err = "+strconv.Quote(refusals[scripts.OutOfMem])+" }")
+		b.want(b.eval(refused, permitKeys, args...), fault(scripts.OutOfMem), "permit_take when Redis refuses the receipt")
+		b.want(b.eval(frozen(scripts.PermitTake), permitKeys, args...), "-5002", "permit_take sent again")
+		b.want(b.must("GET", permitKeys[2]), "7:-5002", "the receipt")
 	})
 	t.Run("taken, and over meanwhile", func(t *testing.T) {
 		b := b.fresh(t)
@@ -104,6 +125,21 @@ func TestPermitsThatAreOverComeBack(t *testing.T) {
 	}
 }
 
+// Of two names each is announced on its own channel, whether the permits were enough or not.
+func TestPermitTakeOfTwoNames(t *testing.T) {
+	b := realBox(t)
+	heard := b.listen("second")
+	keys := append(permitKeys[:3:3], two, scripts.PermitsKey(two), scripts.ReceiptKey(two, someUUID))
+	for n, want := range map[int]string{1: "1", 9: "2"} {
+		b := b.fresh(t)
+		permitsEnding(b, 5)
+		b.must("SET", two, "1")
+		b.must("ZADD", scripts.PermitsKey(two), "1000", idOf(3))
+		b.eval(frozen(scripts.PermitTake), keys, "PUBLISH", 0, engineBytes, 7, 0, 1, hour, nobody, 8, 0, n, hour, "second")
+		b.want(<-heard, want, "the channel, of ", n)
+	}
+}
+
 func TestPermitFree(t *testing.T) {
 	b := realBox(t)
 	heard := b.listen(nobody)
@@ -131,7 +167,10 @@ func TestPermitFree(t *testing.T) {
 			if c.first == 0 && c.n == 1 {
 				b.must("ZADD", permitKeys[1], strconv.Itoa(frozenNow), idOf(4))
 			}
-			b.want(b.eval(frozen(scripts.PermitFree), permitKeys, "PUBLISH", 0, engineBytes, 7, c.first, c.n, c.ids, nobody), c.reply, "permit_free")
+			args := []any{"PUBLISH", 0, engineBytes, 7, c.first, c.n, c.ids, nobody}
+			refused := answering(frozen(scripts.PermitFree), "SET", "{ err = "+strconv.Quote(refusals[scripts.OutOfMem])+" }")
+			b.want(b.eval(refused, permitKeys, args...), fault(scripts.OutOfMem), "permit_free when Redis refuses the receipt")
+			b.want(b.eval(frozen(scripts.PermitFree), permitKeys, args...), c.reply, "permit_free")
 			b.want(b.must("GET", one), c.free, "free")
 			b.want(b.thing(permitKeys[2]).value, map[bool]string{true: "7:-1", false: "7:0"}[c.reply == "-1"], "the receipt")
 			b.must("PUBLISH", nobody, "the end")
@@ -142,6 +181,17 @@ func TestPermitFree(t *testing.T) {
 			b.want(said, map[bool]string{true: "the end", false: c.heard}[c.heard == ""], "the channel")
 		})
 	}
+}
+
+// Given ids are those of their name.
+func TestPermitFreeOfTwoNames(t *testing.T) {
+	b := realBox(t)
+	permitsEnding(b, 5, 9000, 9000)
+	b.must("SET", two, "5")
+	b.must("ZADD", scripts.PermitsKey(two), "4000000000000", idOf(3))
+	keys := append(permitKeys[:3:3], two, scripts.PermitsKey(two), scripts.ReceiptKey(two, someUUID))
+	b.want(b.eval(frozen(scripts.PermitFree), keys, "PUBLISH", 0, engineBytes, 7, 0, 2, idOf(1)+idOf(2), nobody, 7, 0, 1, idOf(3), nobody), "0", "permit_free")
+	b.want(b.must("MGET", one, two), "[7 6]", "free")
 }
 
 // Of several holds the answer says which are there in whole.

@@ -17,11 +17,11 @@ local function ids(engine, first, n)
 	return all
 end
 
--- over is those that are held and whose time is over: id and score in turn.
+-- over is those that are held and whose time is over, id and score in turn; nil and a fault when Redis refuses to tell.
 local function over(held, now)
-	local first = call('ZRANGE', held, 0, 0, 'WITHSCORES')
-	if not first[2] or tonumber(first[2]) > now then return {} end
-	return call('ZRANGE', held, '-inf', string.format('%.0f', now), 'BYSCORE', 'WITHSCORES')
+	local ended = call('ZRANGE', held, '-inf', string.format('%.0f', now), 'BYSCORE', 'WITHSCORES')
+	if ended.err then return nil, fault(ended, held) end
+	return ended
 end
 
 -- putBack undoes the removal of held permits, which are id and score in turn. Where that is refused, too, permits are lost and
@@ -34,7 +34,8 @@ end
 
 -- reclaim frees the permits whose time is over, and wakes who waits for them.
 local function reclaim(key, held, how, channel, now)
-	local ended = over(held, now)
+	local ended, bad = over(held, now)
+	if not ended then return bad end
 	if #ended == 0 then return nil end
 	local gone = call('ZREMRANGEBYSCORE', held, '-inf', string.format('%.0f', now)) -- first: a write that Redis allows at maxmemory
 	if type(gone) == 'table' then return fault(gone, held) end

@@ -156,6 +156,8 @@ func TestNumbersAreExactOrRefused(t *testing.T) {
 		b.want(change(scripts.DrainPermits, 0), refused, "drain")
 		b.want(b.eval(scripts.Take, countKeys, 0, 100, 1, "2x1,"), refused, "take")
 		b.want(change(scripts.CountDown, 1), refused, "count down")
+		b.must("ZADD", permitKeys[1], "4000000000000", idOf(1))
+		b.want(b.eval(scripts.PermitFree, permitKeys, "PUBLISH", 0, engineBytes, 101, 1, 1, "", nobody), refused, "permit_free")
 		b.want(b.must("GET", one), "9007199254740993", "the number")
 		b.want(change(scripts.DeleteCount, 0), "1", "delete")
 		b.want(b.must("EXISTS", one), "0", "EXISTS")

@@ -25,6 +25,14 @@ local function fault(reply, key)
 	return FAULT - 8
 end
 
+-- lostor reads the reply to a command about an owner that should be there: -1 when the key has another type, so that the lock is
+-- gone; else the fault.
+local function lostor(reply, lock)
+	local code = fault(reply, lock)
+	if code <= FAULT - 16 then return -1 end
+	return code
+end
+
 -- foreign says that the key is a hash, but not one of this kind of lock.
 local function foreign()
 	return FAULT - 16 - 5

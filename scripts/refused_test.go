@@ -177,6 +177,9 @@ func (s *scene) run(t *testing.T, b *box, before map[string]thing, script script
 	if told > 1 && slices.Contains(yes, s.script.Name) {
 		t.Errorf("answered %d, want 1", told)
 	}
+	if f := told.Fault(); refused > 0 && f != scripts.None && f != why && (f < scripts.AnotherType || why != wrongType) {
+		t.Errorf("answered %d: %v, want %v", told, f, why)
+	}
 	s.check(&outcome{&box{t, b.client, b.redis}, told, before, why, undoing})
 	return count, refused
 }

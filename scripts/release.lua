@@ -8,7 +8,5 @@ return each(#KEYS, function(i)
 	local freed = call('HDEL', KEYS[i], ARGV[2 * i]) -- a write that Redis allows at maxmemory; the last field takes the key along
 	if freed == 1 then return publish(ARGV[1], ARGV[2 * i + 1], '0') end
 	if freed == 0 then return -1 end
-	local code = fault(freed, KEYS[i])
-	if code <= FAULT - 16 then return -1 end -- another type stands there: the lock is gone
-	return code
+	return lostor(freed, KEYS[i])
 end)

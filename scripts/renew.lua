@@ -8,11 +8,7 @@ local n = #KEYS
 return each(n, function(i)
 	local lock = KEYS[i]
 	local mine = call('HEXISTS', lock, ARGV[i])
-	if type(mine) == 'table' then
-		local code = fault(mine, lock)
-		if code <= FAULT - 16 then return -1 end
-		return code
-	end
+	if type(mine) == 'table' then return lostor(mine, lock) end
 	if mine == 0 then return -1 end
 	return prolong(lock, ARGV[n + i] or ARGV[n + 1]) or 1
 end)

@@ -23,11 +23,3 @@ local function prolonghold(key, left, lease)
 	end
 	if type(reply) == 'table' and reply.err then return fault(reply, key) end
 end
-
--- lostor reads an error of a command about an owner that should be there: another type stands there, so the lock is
--- gone; else a fault.
-local function lostor(reply, lock)
-	local code = fault(reply, lock)
-	if code <= FAULT - 16 then return -1 end
-	return code
-end

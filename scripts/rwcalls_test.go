@@ -1,6 +1,7 @@
 package scripts_test
 
 import (
+	"strconv"
 	"testing"
 	"time"
 
@@ -35,6 +36,45 @@ func TestReadersYieldToWhoListens(t *testing.T) {
 	got := b.eval(frozen(scripts.AcquireRead), append(readNames[:2:2], two, scripts.HoldKey(two, "me:1")), 0, "PUBLISH",
 		"me:1", hour, "unheard", 0, "me:1", hour, nobody, 0)
 	b.want(got, "[1 -1]", "of two names, who listens to the channel of the second")
+}
+
+// Nobody reads or writes beside a writer, nobody writes beside readers, and nobody takes what is another kind of lock.
+func TestReadWriteCallsAboutWhatIsTaken(t *testing.T) {
+	b := realBox(t)
+	taken := strconv.Itoa(-frozenTTL - 2)
+	foreign := fault(scripts.Fault(21))
+	for name, c := range map[string]struct {
+		setup       func(*box)
+		read, write string
+	}{
+		"a writer's":                {standing("mode", "write", "java:1:write", "1"), taken, taken},
+		"one's own":                 {standing("mode", "write", "me:1:write", "1"), taken, "1"},
+		"a reader's":                {standing("mode", "read", "java:1", "1"), "1", taken},
+		"one's own to read":         {standing("mode", "read", "me:1", "1"), "1", taken},
+		"a mutex":                   {standing("java:1", "1"), foreign, foreign},
+		"one's own mutex":           {standing("me:1", "1", "me:1:write", "1"), foreign, foreign},
+		"a writer's without an end": {func(b *box) { b.must("HSET", one, "mode", "write", "java:1:write", "1") }, "-1", "-1"},
+	} {
+		for _, call := range []struct {
+			script scripts.Script
+			keys   []string
+			args   []any
+			want   string
+		}{
+			{scripts.AcquireRead, readNames, []any{0, "PUBLISH", "me:1", hour, nobody, -1}, c.read},
+			{scripts.AcquireWrite, names, []any{0, "me:1:write", hour}, c.write},
+		} {
+			t.Run(call.script.Name+" of what is "+name, func(t *testing.T) {
+				b := b.fresh(t)
+				c.setup(b)
+				before := b.dump()
+				b.want(b.eval(frozen(call.script), call.keys, call.args...), call.want, "the call")
+				if after := b.dump(); call.want != "1" && !alike(after, before) {
+					t.Errorf("it changed what stands from\n%s\nto\n%s", before, after)
+				}
+			})
+		}
+	}
 }
 
 // What is another's, or nobody's, is not mine, and stays.
@@ -90,6 +130,32 @@ func TestReadersWhoLeave(t *testing.T) {
 		b.want(release(b, "me:1"), "0", "release_read")
 		b.stands(one, "java:1=2", "java:2=1", "mode=read")
 		b.lasts(one, 10*time.Minute)
+	})
+	for _, longest := range []string{"1", "2", "3"} {
+		t.Run("whichever hold of a reader that is: "+longest, func(t *testing.T) {
+			b := b.fresh(t)
+			standing("mode", "read", "me:1", "1", "java:1", "3")(b)
+			holds(b, "300000", "java:1", "1", "2", "3")
+			holds(b, "600000", "java:1", longest)
+			b.want(release(b, "me:1"), "0", "release_read")
+			b.lasts(one, 10*time.Minute)
+		})
+	}
+	for left, want := range map[string]string{"-2": "", "-1": "", "0": "", "1": "[java:1 1 mode read]"} {
+		t.Run("a hold that has "+left+" ms left", func(t *testing.T) {
+			b := b.fresh(t)
+			standing("mode", "read", "me:1", "1", "java:1", "1")(b)
+			script := answering(wrapped(scripts.ReleaseRead, "", "if name == 'PEXPIRE' then return 'refused' end", ""), "PTTL", left)
+			b.want(b.eval(script, readNames, "PUBLISH", 0, "me:1", nobody), "0", "release_read")
+			b.want(b.thing(one).value, want, "the lock")
+		})
+	}
+	t.Run("a reader whose count is no number is gone, too", func(t *testing.T) {
+		b := b.fresh(t)
+		standing("mode", "read", "me:1", "many")(b)
+		holds(b, "300000", "me:1", "1")
+		b.want(release(b, "me:1"), "0", "release_read")
+		b.want(b.must("DBSIZE"), "0", "DBSIZE")
 	})
 	t.Run("of a dead reader too nothing is left", func(t *testing.T) {
 		b := b.fresh(t)

@@ -7,11 +7,7 @@ local KEYS, ARGV = KEYS, ARGV
 return each(#KEYS, function(i)
 	local lock, old, fresh, lease = KEYS[i], ARGV[4 * i - 2], ARGV[4 * i - 1], ARGV[4 * i]
 	local found = call('HMGET', lock, old, fresh)
-	if found.err then
-		local code = fault(found, lock)
-		if code <= FAULT - 16 then return -1 end
-		return code
-	end
+	if found.err then return lostor(found, lock) end
 	if not found[1] then -- asked again after a lost answer, or lost
 		if not found[2] then return -1 end
 		return prolong(lock, lease) or listeners(ARGV[1], ARGV[4 * i + 1])

@@ -3,6 +3,7 @@ package scripts_test
 import (
 	"fmt"
 	"slices"
+	"strconv"
 	"testing"
 
 	"github.com/wheellock/wheellock/scripts"
@@ -59,6 +60,24 @@ func TestAnswersThatNobodyExpected(t *testing.T) {
 			reply := b.eval(answering(s.script, c.command, c.answer), s.keys, s.args...)
 			b.want(reply, fault(scripts.Other), s.name, " when ", c.command, " answers ", c.answer, ":")
 		}
+	}
+}
+
+// A Redis before 7.0 does not compare TTLs by itself: a renewal that may not look at the TTL changes nothing.
+func TestARenewalWithoutTheRightToLook(t *testing.T) {
+	b := realBox(t)
+	standing("me:1", "1")(b)
+	blind := answering(before7(scripts.Renew), "PTTL", "{ err = "+strconv.Quote(refusals[scripts.NoPerm])+" }")
+	b.want(b.eval(blind, names, "me:1", hour), fault(scripts.NoPerm), "renew")
+	b.lasts(one, half)
+}
+
+// The longest TTL that is told is 2^42 ms.
+func TestTheLongestTTL(t *testing.T) {
+	b := realBox(t)
+	standing("java:1", "1")(b)
+	for ttl, want := range map[string]string{"4398046511103": "-4398046511105", "4398046511104": "-4398046511106", "4398046511105": "-4398046511106"} {
+		b.want(b.eval(answering(scripts.Acquire, "PTTL", ttl), names, 0, "me:1", hour), want, "acquire of what has ", ttl, " ms left")
 	}
 }
 

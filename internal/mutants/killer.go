@@ -30,8 +30,11 @@ const (
 	memory     = 6_000_000 // kB of address space; redis-server and Go reserve more than they use
 	slower     = 5         // how many times longer than without a mutant a test may take, on a busy machine
 	leastLimit = 4 * time.Second
-	patience   = 12 * time.Second // more than that, by the clock
+	patience   = 30 * time.Second // more than that, by the clock: on a busy machine a test waits for the processors
 )
+
+// timedOut is why a run failed that waited for ever.
+const timedOut = "timed out"
 
 // outcome is what a run of a killer came to.
 type outcome struct {
@@ -78,7 +81,7 @@ func (k *Killer) run(dir string, m *Mutant, env ...string) outcome {
 	switch exit := new(exec.ExitError); {
 	case err == nil:
 	case ctx.Err() != nil:
-		o.why = "timed out"
+		o.why = timedOut
 	case errors.As(err, &exit) && !exit.Exited():
 		o.why = "took too much processor time"
 	default:

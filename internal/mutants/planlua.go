@@ -171,7 +171,8 @@ func runsIn(world, file string) bool {
 
 var sceneTests = regexp.MustCompile(`^TestAReply`)
 
-// scenes has the tests that play every scene play those of the mutant's script only.
+// scenes has the tests that play every scene play those of the mutant's script only. A subtest has the name of its scene, with a state
+// of the server before it or what is refused behind it.
 func (p *plan) scenes(scripts *luaScripts) {
 	for _, k := range p.killers {
 		if !sceneTests.MatchString(k.Name) {
@@ -183,7 +184,7 @@ func (p *plan) scenes(scripts *luaScripts) {
 			for i := range names {
 				names[i] = regexp.QuoteMeta(names[i])
 			}
-			return append(slices.Clone(base[:1]), "-test.run=^"+k.Name+"$/(^|:_)("+strings.Join(names, "|")+")(,_again)?$")
+			return append(slices.Clone(base[:1]), "-test.run=^"+k.Name+"$/(^|:_)("+strings.Join(names, "|")+")(,.*)?$")
 		}
 	}
 }

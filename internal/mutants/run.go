@@ -112,7 +112,9 @@ func (p *plan) kill(m *Mutant, dir string, last *latest) (Result, error) {
 			if o.test != "" && !k.Explorer {
 				result.By = o.test
 			}
-			last.note(m.File, result.By)
+			if o.why != timedOut { // else each mutant of the file would wait for it first
+				last.note(m.File, result.By)
+			}
 			break
 		}
 	}

@@ -17,7 +17,7 @@ var bugs = []Bug{
 		{"scripts/release.lua", "call('HDEL', KEYS[i], ARGV[2 * i])", "call('DEL', KEYS[i])"},
 	}},
 	{"a token that INCR gives", []edit{
-		{"scripts/acquire_fenced.lua", "math.max((tonumber(last or 0) or 0) + block, micros)", "(tonumber(last or 0) or 0) + block"},
+		{"scripts/acquire_fenced.lua", "math.max((tonumber(last) or 0) + block, micros)", "(tonumber(last) or 0) + block"},
 	}},
 	{"a renewal after the unlock", []edit{
 		{"scripts/renew.lua", "	if mine == 0 then return -1 end", "	if mine == 0 then call('HSET', lock, ARGV[i], '1') end"},
@@ -65,7 +65,6 @@ var bugs = []Bug{
 		{"dispatcher/scripts.go", "	results := client.DoMulti(ctx, commands...)\n	loaded.at = clock.Now()\n", "	began := clock.Now()\n	results := client.DoMulti(ctx, commands...)\n	loaded.at = (began + clock.Now()) / 2\n"},
 	}},
 	{"permits that are given back twice", []edit{
-		{"scripts/permit_free.lua", "			if not seen[one] then all[#all + 1] = one end\n", "			all[#all + 1] = one\n"},
 		{"scripts/permit_free.lua", "call('INCRBY', key, gone)", "call('INCRBY', key, #there)"},
 	}},
 	{"a hold found over, of which the loop is not told", []edit{
