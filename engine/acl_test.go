@@ -23,7 +23,7 @@ import (
 // aclRule is the words of the ACL SETUSER command in SECURITY.md, after the user's name and password.
 func aclRule(t *testing.T) []string {
 	t.Helper()
-	_, after, found := strings.Cut(securityPaper(t), "\nACL SETUSER locks on >password ")
+	_, after, found := strings.Cut(securityDocument(t), "\nACL SETUSER locks on >password ")
 	rule, _, closed := strings.Cut(after, "```")
 	if !found || !closed {
 		t.Fatal("SECURITY.md has no ACL SETUSER rule")
@@ -34,10 +34,10 @@ func aclRule(t *testing.T) []string {
 // aclBesides is what SECURITY.md's table grants for an option, named by how its row begins.
 func aclBesides(t *testing.T, option string) []string {
 	t.Helper()
-	paper := securityPaper(t)
-	_, row, found := strings.Cut(paper, "\n| `"+option)
+	document := securityDocument(t)
+	_, row, found := strings.Cut(document, "\n| `"+option)
 	if !found { // no option
-		_, row, found = strings.Cut(paper, "\n| "+option)
+		_, row, found = strings.Cut(document, "\n| "+option)
 	}
 	row, _, _ = strings.Cut(row, "\n")
 	words := regexp.MustCompile(`\+[a-z|]+`).FindAllString(strings.ReplaceAll(row, `\|`, "|"), -1)
@@ -47,7 +47,7 @@ func aclBesides(t *testing.T, option string) []string {
 	return words
 }
 
-func securityPaper(t *testing.T) string {
+func securityDocument(t *testing.T) string {
 	t.Helper()
 	text, err := os.ReadFile("../SECURITY.md")
 	if err != nil {
@@ -199,7 +199,7 @@ func (l *limited) force(ctx context.Context, ours, theirs *engine.Mutex) error {
 // pool has a caller wait for a permit of another process.
 func (l *limited) pool(ctx context.Context, channel string, ours, theirs *engine.Semaphore) error {
 	waiter := theirs.AcquireAsync(ctx, 1)
-	l.awaitEar(channel, waiter)
+	l.awaitSubscriber(channel, waiter)
 	if err := ours.Release(ctx, 1); err != nil {
 		return fmt.Errorf("Release: %w", err)
 	}
@@ -236,7 +236,7 @@ func (l *limited) start(ctx context.Context, ours, theirs *engine.CountDownLatch
 		return fmt.Errorf("TrySetCount: %w", err)
 	}
 	waiter := theirs.WaitAsync(ctx)
-	l.awaitEar("redisson_countdownlatch__channel__{app:start}", waiter)
+	l.awaitSubscriber("redisson_countdownlatch__channel__{app:start}", waiter)
 	for range 2 {
 		if err := ours.CountDown(ctx); err != nil {
 			return fmt.Errorf("CountDown: %w", err)
@@ -248,8 +248,8 @@ func (l *limited) start(ctx context.Context, ours, theirs *engine.CountDownLatch
 	return nil
 }
 
-// awaitEar returns when somebody listens to a channel, or the waiter will not.
-func (l *limited) awaitEar(channel string, waiter *futures.Future[struct{}]) {
+// awaitSubscriber returns when somebody listens to a channel, or the waiter will not.
+func (l *limited) awaitSubscriber(channel string, waiter *futures.Future[struct{}]) {
 	redistest.Await(l.T, "the waiter to listen, or to fail", func() bool {
 		_, err := waiter.Result()
 		return slices.Contains(l.server.Subscriptions().Channels, channel) || slices.Contains(l.server.Subscriptions().Shard, channel) || !errors.Is(err, futures.ErrPending)

@@ -12,7 +12,7 @@ import (
 )
 
 // callbacks runs the callbacks of users, on a bounded number of workers. Nothing of the engine's own needs it
-// to go on (rule 18). All wait in one line. A worker that takes the first while others wait asks for one more worker
+// to go on (rule 18). All wait in one queue. A worker that takes the first while others wait asks for one more worker
 // before it runs it: callbacks that block soon have all workers, and short ones are run by the few that find
 // a processor, one after the other, without a goroutine to be woken for each.
 //
@@ -27,11 +27,11 @@ type callbacks struct {
 	overflowed gate.Counter // callbacks that got a goroutine of their own
 
 	mu      sync.Mutex // guards the rest
-	line    line
+	queue   callbackQueue
 	working int  // workers that were asked for and have not left
 	coming  bool // the last of them has not taken anything yet: no other is asked for
 	closed  bool
-	timer   *time.Timer // runs while somebody is in line and all workers are busy
+	timer   *time.Timer // runs while callbacks are queued and all workers are busy
 }
 
 // patience is how long a callback waits for a worker.
@@ -52,13 +52,13 @@ func (c *callbacks) Go(t futures.Task) {
 		go t.Run()
 		return
 	}
-	c.line.push(t)
+	c.queue.push(t)
 	c.unlock()
 }
 
 // wanted reports whether one more worker is to be asked for. c.mu is held.
 func (c *callbacks) wanted() bool {
-	if c.line.empty() || c.coming {
+	if c.queue.empty() || c.coming {
 		return false
 	}
 	if c.working < c.size {
@@ -67,7 +67,7 @@ func (c *callbacks) wanted() bool {
 		return true
 	}
 	if c.timer == nil {
-		c.timer = time.AfterFunc(patience-c.line.waited(time.Now()), c.relieve)
+		c.timer = time.AfterFunc(patience-c.queue.waited(time.Now()), c.relieve)
 	}
 	return false
 }
@@ -81,7 +81,7 @@ func (c *callbacks) unlock() {
 	}
 }
 
-// work is a worker: it runs what is in line until nothing is.
+// work is a worker: it runs what is queued until nothing is.
 func (c *callbacks) work() {
 	left := false
 	defer func() {
@@ -101,7 +101,7 @@ func (c *callbacks) take(came bool) futures.Task {
 	if came {
 		c.coming = false
 	}
-	t := c.line.pop()
+	t := c.queue.pop()
 	if t == nil {
 		c.working--
 	}
@@ -120,8 +120,8 @@ func (c *callbacks) gone() {
 func (c *callbacks) relieve() {
 	c.mu.Lock()
 	now, n := time.Now(), 0
-	for !c.line.empty() && c.line.waited(now) >= patience {
-		go c.line.pop().Run()
+	for !c.queue.empty() && c.queue.waited(now) >= patience {
+		go c.queue.pop().Run()
 		n++
 	}
 	c.timer = nil
@@ -137,13 +137,13 @@ func (c *callbacks) HandlePanic(p *futures.PanicError) {
 	c.logger.Error("wheellock: a callback panicked", "panic", p.Value, "stack", string(p.Stack))
 }
 
-// close lets running callbacks go on by themselves; those in line and later ones get goroutines.
+// close lets running callbacks go on by themselves; queued and later callbacks get goroutines.
 func (c *callbacks) close() {
 	c.pool.Release()
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.closed = true
-	for t := c.line.pop(); t != nil; t = c.line.pop() {
+	for t := c.queue.pop(); t != nil; t = c.queue.pop() {
 		go t.Run()
 	}
 	if c.timer != nil {
@@ -152,8 +152,8 @@ func (c *callbacks) close() {
 	}
 }
 
-// line is the callbacks that wait, first in, first out.
-type line struct {
+// callbackQueue is the callbacks that wait, first in, first out.
+type callbackQueue struct {
 	waiting []late
 	first   int // what is before it is taken
 }
@@ -164,14 +164,14 @@ type late struct {
 }
 
 // lineRoom is for how many the room is kept when nobody waits.
-const lineRoom = 4096
+const callbackQueueRoom = 4096
 
-func (l *line) push(t futures.Task)                { l.waiting = append(l.waiting, late{t, time.Now()}) }
-func (l *line) empty() bool                        { return l.first == len(l.waiting) }
-func (l *line) waited(now time.Time) time.Duration { return now.Sub(l.waiting[l.first].since) }
+func (l *callbackQueue) push(t futures.Task)                { l.waiting = append(l.waiting, late{t, time.Now()}) }
+func (l *callbackQueue) empty() bool                        { return l.first == len(l.waiting) }
+func (l *callbackQueue) waited(now time.Time) time.Duration { return now.Sub(l.waiting[l.first].since) }
 
 // pop is the first, nil if there is none.
-func (l *line) pop() futures.Task {
+func (l *callbackQueue) pop() futures.Task {
 	if l.empty() {
 		return nil
 	}
@@ -179,14 +179,14 @@ func (l *line) pop() futures.Task {
 	l.waiting[l.first] = late{}
 	l.first++
 	switch {
-	case l.empty() && cap(l.waiting) > lineRoom:
-		*l = line{}
+	case l.empty() && cap(l.waiting) > callbackQueueRoom:
+		*l = callbackQueue{}
 	case l.empty():
-		*l = line{waiting: l.waiting[:0]}
-	case l.first > len(l.waiting)/2 && l.first > lineRoom: // a line that is never empty would grow for ever
+		*l = callbackQueue{waiting: l.waiting[:0]}
+	case l.first > len(l.waiting)/2 && l.first > callbackQueueRoom: // a queue that is never empty would grow for ever
 		n := copy(l.waiting, l.waiting[l.first:])
 		clear(l.waiting[n:])
-		*l = line{waiting: l.waiting[:n]}
+		*l = callbackQueue{waiting: l.waiting[:n]}
 	}
 	return t
 }

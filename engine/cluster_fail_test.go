@@ -96,7 +96,7 @@ func TestClusterChangesMastersUnderLoad(t *testing.T) {
 	t.Parallel()
 	c := redistest.StartCluster(t, 3, 1)
 	e := join(t, c)
-	callers := newCrowd(t)
+	callers := newContenders(t)
 	for _, name := range spread("changing", 12) {
 		callers.contend(2, e.Mutex(name))
 	}
@@ -138,7 +138,7 @@ func TestClusterBlackHoleDelaysNobodyElse(t *testing.T) {
 			kept = append(kept, mustLock(t, e.Mutex(nameAt(t, c, room, node))))
 		}
 	}
-	callers, stuck := newCrowd(t), newCrowd(t)
+	callers, stuck := newContenders(t), newContenders(t)
 	for _, node := range c.Nodes[1:] {
 		callers.contend(4, e.Mutex(nameAt(t, c, "busy", node)))
 	}

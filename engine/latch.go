@@ -26,7 +26,7 @@ func (e *Engine) CountDownLatch(name string) *CountDownLatch {
 // Name is the name as it was given, before NameMapper.
 func (l *CountDownLatch) Name() string { return l.name }
 
-func (l *CountDownLatch) errand(doing string) operation {
+func (l *CountDownLatch) operation(doing string) operation {
 	return operation{e: l.e, name: l.name, doing: doing, kind: gate.LatchKind}
 }
 
@@ -38,13 +38,13 @@ func (l *CountDownLatch) Wait(ctx context.Context, opts ...LockOption) error {
 		l.e.calls.put(c)
 		return err
 	}
-	t := l.errand("wait for")
+	t := l.operation("wait for")
 	return t.block(ctx, c)
 }
 
 // WaitAsync is Wait without blocking. The end of ctx, or Cancel, abandons it.
 func (l *CountDownLatch) WaitAsync(ctx context.Context, opts ...LockOption) *futures.Future[struct{}] {
-	r := &request[struct{}]{operation: l.errand("wait for")}
+	r := &request[struct{}]{operation: l.operation("wait for")}
 	if err := l.fill(ctx, opts, &r.waiter); err != nil {
 		return futures.Settled(&l.e.callbacks, struct{}{}, err)
 	}
@@ -52,7 +52,7 @@ func (l *CountDownLatch) WaitAsync(ctx context.Context, opts ...LockOption) *fut
 }
 
 func (l *CountDownLatch) fill(ctx context.Context, opts []LockOption, w *gate.Waiter) error {
-	t := l.errand("wait for")
+	t := l.operation("wait for")
 	d, err := l.e.opts.read(opts, false)
 	if err == nil && (d.fixed || d.owner != 0) {
 		err = invalid("WithLease or WithOwner on a name that has no owners")
@@ -72,7 +72,7 @@ func (l *CountDownLatch) fill(ctx context.Context, opts []LockOption, w *gate.Wa
 // wait lasts for Options.AnswerTimeout, and the error then is ErrUncertain alone; it must not be repeated either.
 // ErrRefused: nothing was counted. The engine goes on for up to 50 s after the first answer that was lost.
 func (l *CountDownLatch) CountDown(ctx context.Context) error {
-	t := l.errand("count down")
+	t := l.operation("count down")
 	_, err := t.change(ctx, gate.Change{Op: gate.CountDown, N: 1})
 	return err
 }
@@ -80,14 +80,14 @@ func (l *CountDownLatch) CountDown(ctx context.Context) error {
 // Count is what is still to be counted down. It passes by the latch's own queue, so its answer may be older
 // than that of a call that returned meanwhile.
 func (l *CountDownLatch) Count(ctx context.Context) (int64, error) {
-	t := l.errand("count")
+	t := l.operation("count")
 	return t.count(ctx)
 }
 
 // TrySetCount sets the count to n, from 0, if there is none; false: there is, and nothing changed. Like
 // Delete it fails with ErrNotSent while the link is down.
 func (l *CountDownLatch) TrySetCount(ctx context.Context, n int64) (bool, error) {
-	t := l.errand("set the count of")
+	t := l.operation("set the count of")
 	if err := checkCount("a count", n, 0); err != nil {
 		return false, t.failed(err)
 	}
@@ -98,7 +98,7 @@ func (l *CountDownLatch) TrySetCount(ctx context.Context, n int64) (bool, error)
 // Delete deletes the latch and lets through who waits in wheellock; Redisson's own waiters sleep on. False:
 // there was none.
 func (l *CountDownLatch) Delete(ctx context.Context) (bool, error) {
-	t := l.errand("delete")
+	t := l.operation("delete")
 	deleted, err := t.decide(ctx, gate.Change{Op: gate.DeleteCount})
 	return deleted == 1, err
 }

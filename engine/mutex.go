@@ -92,7 +92,7 @@ func (m *Mutex) fill(ctx context.Context, try bool, opts []LockOption, w *gate.W
 	return nil
 }
 
-func (m *Mutex) errand() operation {
+func (m *Mutex) operation() operation {
 	return operation{e: m.e, name: m.name, doing: "lock", kind: m.kind}
 }
 
@@ -107,7 +107,7 @@ func (m *Mutex) block(ctx context.Context, try bool, opts []LockOption) (*Hold, 
 	}
 	h := newHold(m.e, m.name)
 	c.waiter.Hold = &h.core
-	t := m.errand()
+	t := m.operation()
 	if err := t.block(ctx, c); err != nil {
 		return nil, err
 	}
@@ -116,7 +116,7 @@ func (m *Mutex) block(ctx context.Context, try bool, opts []LockOption) (*Hold, 
 
 // async asks and leaves the answer to a future. Its hold is made when it is granted.
 func (m *Mutex) async(ctx context.Context, try bool, opts []LockOption) *futures.Future[*Hold] {
-	r := &request[*Hold]{operation: m.errand()}
+	r := &request[*Hold]{operation: m.operation()}
 	if err := m.fill(ctx, try, opts, &r.waiter); err != nil {
 		return futures.Settled[*Hold](&m.e.callbacks, nil, err)
 	}

@@ -38,7 +38,7 @@ const maxPermits = 1000
 // Name is the name as it was given, before NameMapper.
 func (p *PermitSemaphore) Name() string { return p.name }
 
-func (p *PermitSemaphore) errand(doing string) operation {
+func (p *PermitSemaphore) operation(doing string) operation {
 	return operation{e: p.e, name: p.name, doing: doing, kind: gate.PermitKind}
 }
 
@@ -81,7 +81,7 @@ func (h *Hold) PermitIDs() []string {
 // Release frees permits by their ids, whoever holds them: all, or none and ErrLost when one is not held any
 // more. An id that is given twice counts once. The id of a living Hold of this engine ends that Hold, with ErrUnlocked, and frees all its permits: prefer Unlock.
 func (p *PermitSemaphore) Release(ctx context.Context, ids ...string) error {
-	t := p.errand("release")
+	t := p.operation("release")
 	if len(ids) == 0 || len(ids) > maxPermits {
 		return t.failed(invalid("%d permit ids: must be from 1 to %d", len(ids), maxPermits))
 	}
@@ -103,7 +103,7 @@ func (p *PermitSemaphore) Release(ctx context.Context, ids ...string) error {
 // TrySetPermits gives the semaphore n permits if it was never given any; false: it was, and nothing changed.
 // Like AddPermits it fails with ErrNotSent while the link is down.
 func (p *PermitSemaphore) TrySetPermits(ctx context.Context, n int64) (bool, error) {
-	t := p.errand("set permits")
+	t := p.operation("set permits")
 	if err := checkCount("permits", n, 0); err != nil {
 		return false, t.failed(err)
 	}
@@ -114,7 +114,7 @@ func (p *PermitSemaphore) TrySetPermits(ctx context.Context, n int64) (bool, err
 // AddPermits changes how many permits there are by n, which may be negative: what is available may then be
 // less than 0 until enough is released.
 func (p *PermitSemaphore) AddPermits(ctx context.Context, n int64) error {
-	t := p.errand("add permits")
+	t := p.operation("add permits")
 	if err := checkCount("an addition", n, -mostPermits); err != nil {
 		return t.failed(err)
 	}
@@ -136,7 +136,7 @@ func (p *PermitSemaphore) Acquired(ctx context.Context) (int64, error) {
 }
 
 func (p *PermitSemaphore) counts(ctx context.Context) (free, held int64, err error) {
-	t := p.errand("count permits")
+	t := p.operation("count permits")
 	r, err := t.query(ctx, func(b rueidis.Builder, key string) rueidis.Completed {
 		return b.Eval().Script(scripts.PermitCount.Text).Numkeys(2).Key(key, scripts.PermitsKey(key)).
 			Arg(p.e.opts.PubSub.publish(), scripts.SemaphoreChannel(key)).Build()
@@ -156,7 +156,7 @@ func (p *PermitSemaphore) counts(ctx context.Context) (free, held int64, err err
 
 // fill checks a call and makes the waiter of its request.
 func (p *PermitSemaphore) fill(ctx context.Context, n int, try bool, opts []LockOption, w *gate.Waiter) error {
-	t := p.errand("acquire")
+	t := p.operation("acquire")
 	d, err := p.e.opts.read(opts, try)
 	if err == nil && d.owner != 0 {
 		err = invalid("WithOwner on permits: they cannot be re-entered")
@@ -181,7 +181,7 @@ func (p *PermitSemaphore) block(ctx context.Context, n int, try bool, opts []Loc
 	h := newHold(p.e, p.name)
 	h.permits = int32(n)
 	c.waiter.Hold = &h.core
-	t := p.errand("acquire")
+	t := p.operation("acquire")
 	if err := t.block(ctx, c); err != nil {
 		return nil, err
 	}
@@ -189,7 +189,7 @@ func (p *PermitSemaphore) block(ctx context.Context, n int, try bool, opts []Loc
 }
 
 func (p *PermitSemaphore) async(ctx context.Context, n int, try bool, opts []LockOption) *futures.Future[*Hold] {
-	r := &request[*Hold]{operation: p.errand("acquire")}
+	r := &request[*Hold]{operation: p.operation("acquire")}
 	if err := p.fill(ctx, n, try, opts, &r.waiter); err != nil {
 		return futures.Settled[*Hold](&p.e.callbacks, nil, err)
 	}

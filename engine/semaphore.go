@@ -29,7 +29,7 @@ func (e *Engine) Semaphore(name string) *Semaphore { return &Semaphore{e: e, nam
 // Name is the name as it was given, before NameMapper.
 func (s *Semaphore) Name() string { return s.name }
 
-func (s *Semaphore) errand(doing string) operation {
+func (s *Semaphore) operation(doing string) operation {
 	return operation{e: s.e, name: s.name, doing: doing, kind: gate.SemaphoreKind}
 }
 
@@ -64,7 +64,7 @@ func (s *Semaphore) TryAcquireAsync(ctx context.Context, n int64, opts ...LockOp
 // wait lasts for Options.AnswerTimeout, and the error then is ErrUncertain alone; it must not be repeated either.
 // ErrRefused: nothing was given. The engine goes on for up to 50 s after the first answer that was lost.
 func (s *Semaphore) Release(ctx context.Context, n int64) error {
-	t := s.errand("release")
+	t := s.operation("release")
 	if err := checkCount("a release", n, 0); err != nil {
 		return t.failed(err)
 	}
@@ -77,7 +77,7 @@ func (s *Semaphore) Release(ctx context.Context, n int64) error {
 
 // ReleaseAsync is Release without blocking. The end of ctx settles the future, and so does Cancel; neither undoes anything.
 func (s *Semaphore) ReleaseAsync(ctx context.Context, n int64) *futures.Future[struct{}] {
-	t := s.errand("release")
+	t := s.operation("release")
 	if err := checkCount("a release", n, 0); err != nil || n == 0 {
 		if err != nil {
 			err = t.failed(err)
@@ -90,7 +90,7 @@ func (s *Semaphore) ReleaseAsync(ctx context.Context, n int64) *futures.Future[s
 // TrySetPermits gives the semaphore n permits if it was never given any; false: it was, and nothing changed.
 // Like AddPermits and Drain it fails with ErrNotSent while the link is down.
 func (s *Semaphore) TrySetPermits(ctx context.Context, n int64) (bool, error) {
-	t := s.errand("set permits")
+	t := s.operation("set permits")
 	if err := checkCount("permits", n, 0); err != nil {
 		return false, t.failed(err)
 	}
@@ -101,7 +101,7 @@ func (s *Semaphore) TrySetPermits(ctx context.Context, n int64) (bool, error) {
 // AddPermits changes how many permits there are by n, which may be negative: what is available may then be
 // less than 0 until enough is released.
 func (s *Semaphore) AddPermits(ctx context.Context, n int64) error {
-	t := s.errand("add permits")
+	t := s.operation("add permits")
 	if err := checkCount("an addition", n, -mostPermits); err != nil {
 		return t.failed(err)
 	}
@@ -112,20 +112,20 @@ func (s *Semaphore) AddPermits(ctx context.Context, n int64) error {
 // Drain takes all permits that are available and returns how many they were: less than 0 when AddPermits had
 // made it so, which Drain makes 0.
 func (s *Semaphore) Drain(ctx context.Context) (int64, error) {
-	t := s.errand("drain")
+	t := s.operation("drain")
 	return t.decide(ctx, gate.Change{Op: gate.DrainPermits})
 }
 
 // Available is how many permits there are. It passes by the semaphore's own queue, so its answer may be older
 // than that of a call that returned meanwhile.
 func (s *Semaphore) Available(ctx context.Context) (int64, error) {
-	t := s.errand("count permits")
+	t := s.operation("count permits")
 	return t.count(ctx)
 }
 
 // fill checks a call and makes the waiter of its request. done: n is 0 and there is nothing to ask.
 func (s *Semaphore) fill(ctx context.Context, n int64, try bool, opts []LockOption, w *gate.Waiter) (done bool, err error) {
-	t := s.errand("acquire")
+	t := s.operation("acquire")
 	d, err := s.e.opts.read(opts, try)
 	if err == nil && (d.fixed || d.owner != 0) {
 		err = invalid("WithLease or WithOwner on a name that has no owners")
@@ -155,12 +155,12 @@ func (s *Semaphore) block(ctx context.Context, n int64, try bool, opts []LockOpt
 		s.e.calls.put(c)
 		return err
 	}
-	t := s.errand("acquire")
+	t := s.operation("acquire")
 	return t.block(ctx, c)
 }
 
 func (s *Semaphore) async(ctx context.Context, n int64, try bool, opts []LockOption) *futures.Future[struct{}] {
-	r := &request[struct{}]{operation: s.errand("acquire")}
+	r := &request[struct{}]{operation: s.operation("acquire")}
 	done, err := s.fill(ctx, n, try, opts, &r.waiter)
 	if done {
 		return futures.Settled(&s.e.callbacks, struct{}{}, err)

@@ -7,7 +7,7 @@
 // write to a resource in another process (resource.go) that takes growing tokens only.
 //
 // A phase (phase.go) is a server, some clients, and a set of faults (faults*.go) that strike at random moments;
-// then a calm, in which nobody may be left behind (quiet.go). Faults that take several steps have files of their own:
+// then a recovery period, in which nobody may be left behind (quiet.go). Faults that take several steps have files of their own:
 // outage.go, refusal.go, edge.go, foreign.go. The history (history.go) goes before every oracle:
 // exclusion.go, tokens.go, models.go (porcupine), errors.go, order.go, liveness.go, notice.go, and those in outage.go,
 // edge.go and foreign.go (judge.go calls them). usage.go sees what clients take of the machine, and kills one that takes

@@ -13,7 +13,7 @@ import (
 )
 
 // elsewhere are rules that no fault of one server exercises: who tests them instead.
-var elsewhere = map[string]string{"25": "replicas", "26": "cluster"}
+var testedBy = map[string]string{"25": "replicas", "26": "cluster"}
 
 // Every rule of ARCHITECTURE.md is put to the test by some fault of the table, and every fault is in some phase.
 func TestTableOfFaults(t *testing.T) {
@@ -29,7 +29,7 @@ func TestTableOfFaults(t *testing.T) {
 	}
 	table := slices.Concat(linkFaults, serverFaults, dataFaults, clientFaults)
 	for _, n := range numbers {
-		if elsewhere[n[1]] == "" && !slices.ContainsFunc(table, func(f fault) bool { return slices.Contains(strings.Fields(f.rules), n[1]) }) {
+		if testedBy[n[1]] == "" && !slices.ContainsFunc(table, func(f fault) bool { return slices.Contains(strings.Fields(f.rules), n[1]) }) {
 			t.Errorf("no fault exercises rule %s", n[1])
 		}
 	}

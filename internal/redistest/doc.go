@@ -6,7 +6,7 @@
 // reply.go) is a client of its own, so a fault in the client under test cannot hide in what the test sees.
 //
 // Network: NewProxy (proxy.go) stands between a client and a server. One accepted connection is a link
-// (link.go) of two lanes (lane.go, send.go), one for each direction; faults.go and cuts.go hold the
+// (link.go) of two streams (stream.go, send.go), one for each direction; faults.go and cuts.go hold the
 // switches. It knows just enough RESP (splitter.go) to tell which answer belongs to which request
 // (requests.go) and so to lose one chosen answer or message (answers.go).
 //

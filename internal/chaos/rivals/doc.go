@@ -7,6 +7,6 @@
 //
 // Each row is one fault: calls cancelled (cancels.go), connections cut and answers swallowed (cuts.go), holders
 // partitioned (partitions.go), keys deleted (deletes.go), waiters' connections killed (strands.go). Every rival has a
-// redis-server and proxies of its own (field.go). ghosts.go looks for keys that nobody holds; pace.go knows when
+// redis-server and proxies of its own (field.go). orphans.go looks for keys that nobody holds; pace.go knows when
 // this process itself did not run. report.go prints.
 package rivals

@@ -3,8 +3,8 @@
 //
 // A World (world.go) is drawn from a seed: its plan (plan.go), its processes (process.go) with their callers (caller.go; locks.go,
 // permits.go, counts.go for what they do), and what befalls them (faults.go, faultkinds.go). A judge looks at holds all the time, on
-// true time: the bubble's own (judge.go, deadlines.go, ghosts.go, ledger.go). Every call has a bound (call.go). At the end all is
-// mended, and nothing may be left (calm.go). What happened is kept (record.go), and printed when something is wrong.
+// true time: the bubble's own (judge.go, deadlines.go, orphans.go, tally.go). Every call has a bound (call.go). At the end all is
+// mended, and nothing may be left (recover.go). What happened is kept (record.go), and printed when something is wrong.
 //
 // With the build tag wheellock_stall goroutines of the engines are kept from running at named points, processes are stopped, and
 // machines suspended (pauses.go); clocks run at different speeds. Without it they are not.

@@ -5,8 +5,8 @@
 // opens an engine and starts its callers (caller.go), each a goroutine (blocking.go) or a chain of callbacks
 // (async.go). Which name comes next is drawn in pick.go, when a call is due in an open loop stands in pace.go.
 //
-// What they ask for is of one kind (kind.go): ware.go makes all kinds look alike, latch.go what is no lock,
-// wares.go builds them. Every critical section enters and leaves the cell of its name (cell.go), which finds
+// What they ask for is of one kind (kind.go): resource.go makes all kinds look alike, latch.go what is no lock,
+// resources.go builds them. Every critical section enters and leaves the cell of its name (cell.go), which finds
 // two that overlap; what that proves for each kind is in proof.go. The cells of several processes are one piece
 // of shared memory (shared.go). A sample of the sections is also counted in Redis (witness.go). What happened is recorded in shards (tally.go) and cut into Samples
 // (sample.go), one a second, which can be added up over time and over processes. drain.go ends a run and
