@@ -11,7 +11,7 @@ import (
 // call is a blocking caller that waits for the loop: for a lock, or for the answer to an unlock. Calls are
 // used again and again, which futures cannot be: a future may have been given to anybody.
 //
-// The loop answers each call once (rule 17): it writes out, then sends on done, and never touches the call again. A
+// The loop answers each call once (invariant: answered-once): it writes out, then sends on done, and never touches the call again. A
 // caller that has received from done therefore owns it alone and may give it back, unless something in the loop's
 // mailbox still speaks of it.
 type call struct {

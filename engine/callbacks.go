@@ -12,7 +12,7 @@ import (
 )
 
 // callbacks runs the callbacks of users, on a bounded number of workers. Nothing of the engine's own needs it
-// to go on (rule 18). All wait in one queue. A worker that takes the first while others wait asks for one more worker
+// to go on (invariant: loop-never-waits). All wait in one queue. A worker that takes the first while others wait asks for one more worker
 // before it runs it: callbacks that block soon have all workers, and short ones are run by the few that find
 // a processor, one after the other, without a goroutine to be woken for each.
 //

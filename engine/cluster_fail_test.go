@@ -124,7 +124,7 @@ func viaProxy(node *redistest.Server, p *redistest.Proxy) func(*engine.Options) 
 	}
 }
 
-// One of three masters swallows everything (rule 15): names on the others go on at full speed, and nothing of theirs is
+// One of three masters swallows everything (invariant: renewals-go-first): names on the others go on at full speed, and nothing of theirs is
 // lost, while the holder of a name behind it is told in time.
 func TestClusterBlackHoleDelaysNobodyElse(t *testing.T) {
 	t.Parallel()

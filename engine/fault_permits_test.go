@@ -87,7 +87,7 @@ func TestPermitMessages(t *testing.T) {
 	if set, err := p.TrySetPermits(soon(t), 7); !set || err != nil {
 		t.Fatalf("TrySetPermits = %t, %v", set, err)
 	}
-	proxy.SwallowReply(redistest.Swallow{Match: runs(scripts.PermitAdd)}) // rule 22: sent again it adds and tells nothing
+	proxy.SwallowReply(redistest.Swallow{Match: runs(scripts.PermitAdd)}) // invariant: change-has-one-effect: sent again it adds and tells nothing
 	check(t, "AddPermits", p.AddPermits(soon(t), 3))
 	check(t, "AddPermits", p.AddPermits(soon(t), -4))
 	for _, n := range []int{1, 2} {

@@ -82,7 +82,7 @@ func (t *operation) answer(out gate.Outcome, over error) error {
 }
 
 // request is an asynchronous call, from the call to its answer. Whoever settles its promise first has
-// decided (rule 17): the loop with a grant or an error, or the caller that cancels the future.
+// decided (invariant: answered-once): the loop with a grant or an error, or the caller that cancels the future.
 type request[T any] struct {
 	operation
 	waiter  gate.Waiter
