@@ -69,7 +69,7 @@ func (h *Hold) finish(why gate.Why) bool {
 // closedChan is the Done of holds that had ended when they were asked.
 var closedChan = func() chan struct{} { c := make(chan struct{}); close(c); return c }()
 
-// Done is closed when the hold ends, by Unlock or otherwise; Err then says why.
+// Done returns a channel that is closed when the hold ends, by Unlock or otherwise. Err then says why.
 func (h *Hold) Done() <-chan struct{} {
 	l := h.listeners()
 	l.mu.Lock()
@@ -112,10 +112,11 @@ func (l *endings) bind(h *Hold, b *binding) bool {
 	return true
 }
 
-// Context is parent, ending too when the hold ends, with Err's answer as its cause: ErrLost before anybody
-// else can have the lock. Its Err compares clocks as Hold.Err does, and so is never nil after Deadline, also when nobody has
-// had a processor yet to close its Done. It costs memory until parent or the hold ends; for parents that never end it
-// costs that once for a hold.
+// Context returns a child of parent that also ends when the hold ends. Its cause is then the hold's Err, such as
+// [ErrLost], and it ends before the lock is granted again. Its Err compares clocks as [Hold.Err] does, so it is never
+// nil after Deadline, even if no goroutine has had a processor yet to close its Done.
+//
+// The context costs memory until parent or the hold ends. For parents that never end, a hold has only one.
 func (h *Hold) Context(parent context.Context) context.Context {
 	if parent.Done() == nil {
 		ctx, cancel := h.endlessContext()

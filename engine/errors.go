@@ -18,70 +18,81 @@ type failure struct {
 func (f *failure) Error() string { return f.text }
 func (f *failure) Unwrap() error { return f.group }
 
-// Another owner has the name.
+// Errors of a lock that another owner has.
 var (
-	// ErrHeld means that nothing changed in Redis: another owner has the name. Try later. HeldError has more.
+	// ErrHeld means that another owner has the lock. Nothing changed in Redis. The caller may try again later, or wait
+	// with Lock. If the owner's lease is known, errors.As finds a [HeldError].
 	ErrHeld = errors.New("wheellock: held by another owner")
-	// ErrWaitTimeout means that WithWait is over and nothing is held. It says besides what was last known, as the error of
-	// a wait that the end of its context has ended: it is also ErrHeld, with a HeldError for errors.As, when the last answer
-	// of Redis was "taken", ErrNotReplicated when too few replicas had it, ErrRefused when the server said no for a reason
-	// that may pass, ErrUncertain when the answer was lost or came too late, and ErrUnavailable when there was none.
+	// ErrWaitTimeout means that WithWait is over and nothing is held. The caller may ask again.
+	//
+	// The error also says what was last known of the lock, as does the error of a wait that ended with its context. It
+	// also Is [ErrHeld], with a [HeldError] for errors.As, if another owner had the lock; [ErrRefused] if the server
+	// refused for a reason that may pass; [ErrNotReplicated] if too few replicas had the grant; [ErrUncertain] if the
+	// answer was lost or came too late; and [ErrUnavailable] if there was no answer.
 	ErrWaitTimeout = errors.New("wheellock: waited as long as was asked for")
 )
 
-// Redis is ill, or so it seems from here.
+// Errors that mean that Redis cannot serve the request. All are also ErrUnavailable.
 var (
-	// ErrUnavailable is the group of the errors below.
+	// ErrUnavailable is the group of the errors below. By itself it ends a wait during which Redis never answered.
 	ErrUnavailable = errors.New("wheellock: Redis cannot serve")
-	// ErrNotSent means that nothing changed in Redis: the connection is known to be down. Safe to repeat.
+	// ErrNotSent means that the connection is known to be down. Nothing was sent and nothing changed in Redis. The
+	// caller may repeat the call.
 	ErrNotSent error = &failure{"wheellock: not sent, Redis cannot be reached", ErrUnavailable}
-	// ErrUncertain means that the command left and its answer did not come, not in time (Options.AnswerTimeout), or when the
-	// lease was over already. Nothing is held; the engine keeps cleaning up.
+	// ErrUncertain means that a command was sent and its answer did not come, did not come in time
+	// ([Options].AnswerTimeout), or came when the lease was already over. The caller holds nothing. The engine goes on
+	// releasing until the lease has run out, so the caller may ask for the lock again. A change of a semaphore or latch
+	// must not be repeated: the engine repeats it.
 	ErrUncertain error = &failure{"wheellock: sent, answer lost", ErrUnavailable}
-	// ErrOverloaded means that nothing was sent: MaxRequests or MaxWaitersPerName is reached.
+	// ErrOverloaded means that [Options].MaxRequests or MaxWaitersPerName is reached. Nothing was sent. The caller
+	// should back off.
 	ErrOverloaded error = &failure{"wheellock: too many requests wait already", ErrUnavailable}
-	// ErrRefused means that the server said no, in the words that the error ends with; nothing changed. Lock goes on
-	// asking when the reason can pass by itself: READONLY, NOREPLICAS, OOM, MISCONF, LOADING, BUSY, CLUSTERDOWN and so on.
+	// ErrRefused means that the server refused the command; the error ends with the server message. Nothing changed in
+	// Redis. Lock goes on asking if the reason can pass: READONLY, NOREPLICAS, OOM, MISCONF, LOADING, BUSY, CLUSTERDOWN
+	// and so on. TryLock may be repeated for these. Other reasons, such as NOPERM, need an administrator.
 	ErrRefused error = &failure{"wheellock: refused by Redis", ErrUnavailable}
-	// ErrNotReplicated means that too few replicas had the grant in time (Options.Replicas); it is released again.
-	// TryLock says so at once; Lock goes on asking, and an ErrWaitTimeout is also this when that was the last answer.
+	// ErrNotReplicated means that too few replicas acknowledged the grant in time ([Options].Replicas). The engine
+	// releases it again. TryLock fails with it at once and may be repeated; Lock goes on asking, and the error of its
+	// wait also Is ErrNotReplicated if that was the last answer.
 	ErrNotReplicated error = &failure{"wheellock: not enough replicas have it", ErrUnavailable}
 )
 
-// A hold ended.
+// Errors of a hold that has ended.
 var (
-	// ErrLost means that the lease ended, or the key is gone, while the lock was held. Stop the work; only a
-	// fencing token protects what is still on its way.
+	// ErrLost means that the lease ended, or the key was deleted, while the lock was held. The caller must stop the
+	// work. Only a fencing token protects from writes that are already under way.
 	ErrLost = errors.New("wheellock: lock lost while held")
-	// ErrMaxHold is ErrLost because Options.MaxHold was over.
+	// ErrMaxHold is [ErrLost] because [Options].MaxHold was over. The caller must stop the work.
 	ErrMaxHold error = &failure{"wheellock: held for longer than MaxHold", ErrLost}
-	// ErrUnlocked means that the holder has unlocked it already.
+	// ErrUnlocked means that the hold was unlocked before. There is nothing left to do.
 	ErrUnlocked = errors.New("wheellock: unlocked already")
 )
 
-// Yours to fix.
+// Errors caused by the caller. Repeating the call does not help.
 var (
 	// ErrInvalid means a name, lease, option or use that cannot be right. Nothing was sent.
 	ErrInvalid = errors.New("wheellock: invalid")
-	// ErrForeignKey means that the key of this name holds something that is no lock of this kind. It was not touched.
+	// ErrForeignKey means that the key of this name holds something that is not a lock of this kind. The engine did not
+	// touch it.
 	ErrForeignKey = errors.New("wheellock: the key holds something else")
-	// ErrDeadlock means that the caller's Owner would wait for itself: it reads, and asks for the writer.
+	// ErrDeadlock means that the caller's Owner would wait for itself: it holds a read lock and asks for the writer. It
+	// must unlock the read lock first.
 	ErrDeadlock = errors.New("wheellock: would wait for itself")
 )
 
-// ErrClosed means that the engine was closed.
+// ErrClosed means that the engine was closed. Open another one.
 var ErrClosed = errors.New("wheellock: engine closed")
 
 // errClosedHold is how a hold ends when its engine is closed.
 var errClosedHold = fmt.Errorf("%w: %w", ErrLost, ErrClosed)
 
-// HeldError is ErrHeld with what is known of the owner.
+// HeldError is an [ErrHeld] with what is known of the owner. It Is ErrHeld; errors.As gives the fields.
 type HeldError struct {
 	Name string        // of the lock
 	TTL  time.Duration // what the owner's lease had left, if it does not renew it; negative: it has no end
 }
 
-// Error says who waits for how long.
+// Error names the lock and the time that its lease has left.
 func (e *HeldError) Error() string {
 	if e.TTL < 0 {
 		return fmt.Sprintf("wheellock: %s is taken, and has no end that is known", quote(e.Name))

@@ -10,13 +10,13 @@ import (
 	"github.com/wheellock/wheellock/futures"
 )
 
-// MultiLock is Redisson's RedissonMultiLock: several locks, all or nothing. It asks all at once without
-// waiting; when one is taken it gives the others back, waits for that one, and asks for the others again
-// while it has it. So it never holds some while waiting for others, and two MultiLocks of the same
-// members in any order cannot deadlock.
+// MultiLock is several locks that are taken together, all or nothing, as Redisson's RedissonMultiLock. It asks all
+// members at once without waiting. If one is taken, it gives the others back, waits for that one, and asks for the
+// others again while it has it. So it never holds some members while it waits for others, and two MultiLocks of the
+// same members in any order cannot deadlock.
 //
-// Its Hold ends when the first of its parts is lost, and the others are then given back. Members may be of any
-// kind and of several engines. Waiting costs a goroutine.
+// Its Hold ends when the first of its parts is lost; the others are then given back. Members may be of any kind and of
+// several engines. Waiting costs a goroutine.
 type MultiLock struct {
 	members []Locker // in the order of their keys
 	name    string
@@ -37,10 +37,12 @@ func (k lockKey) same(other lockKey) bool {
 	return k.e.database == other.e.database && slices.ContainsFunc(k.e.servers, func(id string) bool { return slices.Contains(other.e.servers, id) })
 }
 
-// Multi makes one lock of several. ErrInvalid: there is none, one is nil, or two lock the same key, for such a MultiLock
-// would wait for itself. Two engines that reach one database of one server are found out by the run_id that the server
-// told each of them at Open: not where the user may not run INFO, where what answers is no Redis and has none, or where
-// the server was restarted or another became the master between the two.
+// Multi makes one lock of several. It fails with [ErrInvalid] if there is none, if one is nil, or if two lock the same
+// key, because such a MultiLock would wait for itself.
+//
+// Two engines on one database of one server are recognised by the run_id that the server told each of them at Open.
+// They are not recognised if the user may not run INFO, if the server has no run_id because it is not Redis, or if the
+// server was restarted or another became the master between the two calls of Open.
 func Multi(locks ...Locker) (*MultiLock, error) {
 	if len(locks) == 0 {
 		return nil, invalid("a MultiLock of no locks")
@@ -68,7 +70,7 @@ func Multi(locks ...Locker) (*MultiLock, error) {
 	return &MultiLock{members: members, name: strings.Join(names, ",")}, nil
 }
 
-// Name is the names of the members, with commas between.
+// Name returns the names of the members, with commas between.
 func (m *MultiLock) Name() string { return m.name }
 
 func (m *MultiLock) keys() (all []lockKey, err error) {
@@ -84,7 +86,8 @@ func (m *MultiLock) keys() (all []lockKey, err error) {
 
 func (m *MultiLock) home() *Engine { return m.members[0].home() }
 
-// Lock waits until all members are held.
+// Lock waits until all members are held. opts apply to every member, [WithWait] to the whole call. Cancellation and
+// errors are as with [Mutex.Lock], with the errors of the member that was asked last.
 func (m *MultiLock) Lock(ctx context.Context, opts ...LockOption) (*Hold, error) {
 	d, err := m.home().opts.read(opts, false)
 	if err != nil {
@@ -135,7 +138,8 @@ func (m *MultiLock) Lock(ctx context.Context, opts ...LockOption) (*Hold, error)
 	}
 }
 
-// TryLock asks for all members once.
+// TryLock asks for all members once and does not wait. Its error is that of a member that was not granted, as with
+// [Mutex.TryLock]; the others are given back.
 func (m *MultiLock) TryLock(ctx context.Context, opts ...LockOption) (*Hold, error) {
 	if _, err := m.home().opts.read(opts, true); err != nil {
 		return nil, m.failed(err)
@@ -181,12 +185,12 @@ func (m *MultiLock) pause(ctx context.Context, end time.Time, try int, last erro
 	return nil
 }
 
-// LockAsync is Lock on a goroutine of its own.
+// LockAsync is Lock on a goroutine of its own. The end of ctx and the future's Cancel abandon it.
 func (m *MultiLock) LockAsync(ctx context.Context, opts ...LockOption) *futures.Future[*Hold] {
 	return inBackground(ctx, m.home(), func(ctx context.Context) (*Hold, error) { return m.Lock(ctx, opts...) })
 }
 
-// TryLockAsync is TryLock on a goroutine of its own.
+// TryLockAsync is TryLock on a goroutine of its own. Cancellation is as with LockAsync.
 func (m *MultiLock) TryLockAsync(ctx context.Context, opts ...LockOption) *futures.Future[*Hold] {
 	return inBackground(ctx, m.home(), func(ctx context.Context) (*Hold, error) { return m.TryLock(ctx, opts...) })
 }

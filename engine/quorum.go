@@ -10,22 +10,22 @@ import (
 	"github.com/wheellock/wheellock/internal/gate"
 )
 
-// QuorumLock is a lock held on the majority of several independent Redis servers (Redlock; Redisson's
-// RedissonRedLock): it stays available while a minority is down or cut off. All are asked at once; it is held
-// when a majority said yes and the lease of that majority, less a margin for clocks, is not over. Each server's
-// part is renewed by its own engine; the Hold is lost when the majority is.
+// QuorumLock is a lock that is held on the majority of several independent Redis servers (Redlock; Redisson's
+// RedissonRedLock). It stays available while a minority is down or cut off. It asks all servers at once. It is held if
+// a majority granted it and the lease of that majority, less a margin for clocks, is not over. Each server's part is
+// renewed by its own engine; the Hold is lost when the majority is.
 //
-// It is no safer against pauses than a Mutex, and it has no fencing token: tokens of several servers have no
-// common order. A server that restarts without its data within a lease forgets the part it granted. It is
-// not reentrant. Callers of one process queue in the process; waiting costs a goroutine, and processes ask
-// again after random pauses, for no message can tell of a majority.
+// It is no safer against pauses than a Mutex. It has no fencing token, because tokens of several servers have no common
+// order. A server that restarts without its data within a lease forgets the part that it granted. It is not reentrant.
+// Callers of one process queue in the process, and waiting costs a goroutine. Processes ask again after random pauses,
+// because no message can tell of a majority.
 type QuorumLock struct {
 	name    string
 	engines []*Engine
 }
 
-// Quorum makes a lock on the majority of engines, which must be on different servers: ErrInvalid when there
-// is none, one is nil, or two are on the same server, as far as the servers tell.
+// Quorum makes a lock on the majority of engines, which must be on different servers. It fails with [ErrInvalid] if
+// there is no engine, if one is nil, or if two are on the same server, as far as the servers tell.
 func Quorum(name string, engines ...*Engine) (*QuorumLock, error) {
 	if len(engines) == 0 {
 		return nil, invalid("a QuorumLock on no servers")
@@ -48,7 +48,7 @@ func Quorum(name string, engines ...*Engine) (*QuorumLock, error) {
 	return &QuorumLock{name: name, engines: append([]*Engine(nil), engines...)}, nil
 }
 
-// Name is the name as it was given.
+// Name returns the name as it was given.
 func (q *QuorumLock) Name() string { return q.name }
 
 func (q *QuorumLock) keys() (all []lockKey, err error) {
@@ -65,7 +65,8 @@ func (q *QuorumLock) keys() (all []lockKey, err error) {
 func (q *QuorumLock) home() *Engine { return q.engines[0] }
 func (q *QuorumLock) need() int     { return len(q.engines)/2 + 1 }
 
-// Lock waits until a majority is held.
+// Lock waits until a majority is held. Leases, cancellation and errors are as with [Mutex.Lock]; [WithOwner] is
+// [ErrInvalid].
 func (q *QuorumLock) Lock(ctx context.Context, opts ...LockOption) (*Hold, error) {
 	d, err := q.check(opts, false)
 	if err != nil {
@@ -117,7 +118,9 @@ func (q *QuorumLock) gaveUp(ctx context.Context, err, refused error) error {
 	return q.failed(unmetAfter(err, refused))
 }
 
-// TryLock asks every server once. While this process holds the lock or waits for it, it is ErrHeld at once.
+// TryLock asks every server once and does not wait. While this process holds the lock or callers of it wait, it fails
+// with [ErrHeld] at once. If no majority granted it, the error Is ErrHeld if any server said that another owner has it,
+// unless too many servers failed for reasons that do not pass. Other errors are as with [Mutex.TryLock].
 func (q *QuorumLock) TryLock(ctx context.Context, opts ...LockOption) (*Hold, error) {
 	d, err := q.check(opts, true)
 	if err != nil {
@@ -136,12 +139,12 @@ func (q *QuorumLock) TryLock(ctx context.Context, opts ...LockOption) (*Hold, er
 	return h, nil
 }
 
-// LockAsync is Lock on a goroutine of its own.
+// LockAsync is Lock on a goroutine of its own. The end of ctx and the future's Cancel abandon it.
 func (q *QuorumLock) LockAsync(ctx context.Context, opts ...LockOption) *futures.Future[*Hold] {
 	return inBackground(ctx, q.home(), func(ctx context.Context) (*Hold, error) { return q.Lock(ctx, opts...) })
 }
 
-// TryLockAsync is TryLock on a goroutine of its own.
+// TryLockAsync is TryLock on a goroutine of its own. Cancellation is as with LockAsync.
 func (q *QuorumLock) TryLockAsync(ctx context.Context, opts ...LockOption) *futures.Future[*Hold] {
 	return inBackground(ctx, q.home(), func(ctx context.Context) (*Hold, error) { return q.TryLock(ctx, opts...) })
 }
