@@ -11,13 +11,13 @@ import (
 	"github.com/wheellock/wheellock/internal/gate"
 )
 
-// callbacks runs the callbacks of users, on a bounded number of workers. Nothing of the engine's own needs it
-// to go on (invariant: loop-never-waits). All wait in one queue. A worker that takes the first while others wait asks for one more worker
-// before it runs it: callbacks that block soon have all workers, and short ones are run by the few that find
-// a processor, one after the other, without a goroutine to be woken for each.
+// callbacks runs the callbacks of users on a bounded number of workers. The engine's own progress never needs them
+// (invariant: loop-never-waits). All callbacks wait in one queue. If a worker takes the first while others wait, it asks for
+// one more worker before it runs the callback. So blocking callbacks soon get all workers, and the few workers that find a
+// processor run short callbacks one after the other, without a wake-up for each.
 //
-// When all workers are busy, whoever has waited for patience gets a goroutine of its own, so that callbacks that
-// wait for each other do not stand still for ever. None is dropped.
+// If all workers are busy, a callback that has waited for patience gets a goroutine of its own, so that callbacks that
+// wait for each other cannot block for ever. None is dropped.
 type callbacks struct {
 	futures.Parkers
 	pool       *ants.Pool
@@ -29,7 +29,7 @@ type callbacks struct {
 	mu      sync.Mutex // guards the rest
 	queue   callbackQueue
 	working int  // workers that were asked for and have not left
-	coming  bool // the last of them has not taken anything yet: no other is asked for
+	coming  bool // the last of them has not taken a callback yet: no other is asked for
 	closed  bool
 	timer   *time.Timer // runs while callbacks are queued and all workers are busy
 }
@@ -72,11 +72,11 @@ func (c *callbacks) wanted() bool {
 	return false
 }
 
-// unlock gives c.mu back, and then brings a worker if one is wanted.
+// unlock releases c.mu, and then starts a worker if one is wanted.
 func (c *callbacks) unlock() {
 	wanted := c.wanted()
 	c.mu.Unlock()
-	if wanted && c.pool.Submit(c.worker) != nil { // one that has left is still on its way back to the pool, or it is closed
+	if wanted && c.pool.Submit(c.worker) != nil { // a worker that has left is not back in the pool yet, or the pool is closed
 		go c.work()
 	}
 }
@@ -95,7 +95,7 @@ func (c *callbacks) work() {
 	left = true
 }
 
-// take is the next for a worker that has come, or has run another; nil: it leaves.
+// take returns the next callback for a worker that is new or has run another; nil: the worker leaves.
 func (c *callbacks) take(came bool) futures.Task {
 	c.mu.Lock()
 	if came {
@@ -109,14 +109,14 @@ func (c *callbacks) take(came bool) futures.Task {
 	return t
 }
 
-// gone is a worker that has ended without leaving.
+// gone is called for a worker that ended without leaving.
 func (c *callbacks) gone() {
 	c.mu.Lock()
 	c.working--
 	c.unlock()
 }
 
-// relieve gives goroutines to those who have waited too long.
+// relieve gives goroutines to callbacks that have waited too long.
 func (c *callbacks) relieve() {
 	c.mu.Lock()
 	now, n := time.Now(), 0
@@ -132,7 +132,7 @@ func (c *callbacks) relieve() {
 	}
 }
 
-// HandlePanic hears of every callback that panicked. It implements futures.PanicHandler.
+// HandlePanic is told of every callback that panicked. It implements futures.PanicHandler.
 func (c *callbacks) HandlePanic(p *futures.PanicError) {
 	c.logger.Error("wheellock: a callback panicked", "panic", p.Value, "stack", string(p.Stack))
 }
@@ -163,14 +163,14 @@ type late struct {
 	since time.Time
 }
 
-// lineRoom is for how many the room is kept when nobody waits.
+// callbackQueueRoom is the capacity that an empty queue keeps.
 const callbackQueueRoom = 4096
 
 func (l *callbackQueue) push(t futures.Task)                { l.waiting = append(l.waiting, late{t, time.Now()}) }
 func (l *callbackQueue) empty() bool                        { return l.first == len(l.waiting) }
 func (l *callbackQueue) waited(now time.Time) time.Duration { return now.Sub(l.waiting[l.first].since) }
 
-// pop is the first, nil if there is none.
+// pop returns the first; nil if there is none.
 func (l *callbackQueue) pop() futures.Task {
 	if l.empty() {
 		return nil

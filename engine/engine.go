@@ -58,8 +58,8 @@ import (
 // master. With a server that speaks only RESP2, each connection may open another one, which is idle.
 type Engine struct {
 	opts       Options
-	uuid       string              // the first part of our owner fields
-	client     rueidis.Client      // of a cluster, for queries alone
+	uuid       string              // the first part of this engine's owner fields
+	client     rueidis.Client      // in a cluster used only for queries
 	cluster    *dispatcher.Cluster // nil: a single server, or a Sentinel's
 	clock      *wheel.Clock
 	alarm      *wheel.Alarm
@@ -69,19 +69,19 @@ type Engine struct {
 	log        *relay
 	calls      calls
 	quorums    quorumQueues
-	servers    []string // the run_id of the server, or of those of a cluster, as far as they tell
-	database   int      // there
+	servers    []string // the run_id of the server, or of all masters of a cluster, as far as they tell
+	database   int      // on that server
 	contexts   contexts
 	stats      gate.Stats
 	waiting    gate.Counter // requests not answered yet
-	overloaded gate.Counter // requests turned away by MaxRequests
+	overloaded gate.Counter // requests refused by MaxRequests
 
 	replicaTime time.Duration // how long replicas have to get what is granted
 	patience    time.Duration // AnswerTimeout, with the replicas' time; 0: no bound
 
 	mu     sync.Mutex     // guards closed, and that direct calls are entered before it
 	closed bool           // Close has begun
-	direct sync.WaitGroup // calls that use the client past the dispatcher
+	direct sync.WaitGroup // calls that use the client without the dispatcher
 	ended  chan struct{}  // closed when Close is done
 }
 
@@ -103,7 +103,7 @@ func Open(ctx context.Context, opts Options) (*Engine, error) {
 	}
 	e.replicaTime, e.database = opts.replicaTime(), opts.Redis.SelectDB
 	e.patience = opts.patience()
-	e.opts.Redis = rueidis.ClientOption{InitAddress: opts.Redis.InitAddress} // no secrets where fmt finds them
+	e.opts.Redis = rueidis.ClientOption{InitAddress: opts.Redis.InitAddress} // no secrets where fmt could print them
 	e.clock = wheel.NewClock()
 	loaded, err := e.reach(ctx, opts.Redis)
 	if err != nil {
@@ -171,7 +171,7 @@ func (e *Engine) prepare(ctx context.Context, o rueidis.ClientOption) (*dispatch
 	return loaded, nil
 }
 
-// disconnect closes what was to become the dispatcher's.
+// disconnect closes the clients that the dispatcher would have owned.
 func (e *Engine) disconnect() {
 	if e.cluster != nil {
 		for _, r := range e.cluster.Reached {
@@ -181,7 +181,7 @@ func (e *Engine) disconnect() {
 	e.client.Close()
 }
 
-// identify notes who the server says it is; it does not for want of a right, or because it is no Redis.
+// identify notes the server's run_id. There is none if the user lacks the right to INFO, or if the server is not Redis.
 func (e *Engine) identify(ctx context.Context, client rueidis.Client) {
 	info, _ := client.Do(ctx, client.B().Info().Section("server").Build()).ToString()
 	_, rest, _ := strings.Cut(info, "run_id:")
@@ -251,7 +251,7 @@ func (e *Engine) Close() error {
 	return nil
 }
 
-// enter begins a call that uses the client past the dispatcher. False: the engine closes.
+// enter begins a call that uses the client without the dispatcher. False: the engine closes.
 func (e *Engine) enter() bool {
 	e.mu.Lock()
 	defer e.mu.Unlock()

@@ -103,16 +103,16 @@ func (e *HeldError) Error() string {
 // Is makes a HeldError an ErrHeld.
 func (e *HeldError) Is(target error) bool { return target == ErrHeld }
 
-// unmet is a wait that ended without what it was for: why it ended, and what was last known.
+// unmet is the error of a wait that ended without a grant: why it ended, and what was last known.
 type unmet struct {
 	why, last error
-	words     string // of what was last known
+	words     string // text of what was last known
 }
 
 func (e *unmet) Error() string   { return trim(e.why.Error()) + ": " + e.words }
 func (e *unmet) Unwrap() []error { return []error{e.why, e.last} }
 
-// unmet is a wait for t that ended for that reason. The words for "taken" are those of its kind.
+// unmet returns the error of a wait for t that ended for that reason.
 func (t *operation) unmet(why error, out gate.Outcome) error {
 	switch out.Last {
 	case gate.Taken:
@@ -140,7 +140,7 @@ func (t *operation) taken(ttl time.Duration) string {
 	return fmt.Sprintf("held by another owner, lease ends in %v", ttl.Round(time.Millisecond))
 }
 
-// unmetAfter is a wait that ended after an error had been the last answer.
+// unmetAfter returns the error of a wait that ended after last had been the last answer.
 func unmetAfter(why, last error) error { return &unmet{why, last, trim(last.Error())} }
 
 // opError says what was being done to which name. It is formatted only when it is read.
@@ -148,7 +148,7 @@ type opError struct {
 	doing  string // "lock", "unlock", ...
 	name   string
 	err    error
-	words  string // the server's
+	words  string // the server message
 	passes bool   // the reason can pass by itself
 }
 
@@ -162,10 +162,10 @@ func (e *opError) Error() string {
 
 func (e *opError) Unwrap() error { return e.err }
 
-// Is makes it errPasses when waiting may help.
+// Is makes it errPasses if waiting may help.
 func (e *opError) Is(target error) bool { return e.passes && target == errPasses }
 
-// trim takes our own prefix off an error that is put behind another one.
+// trim removes this package's prefix from an error that follows another one.
 func trim(text string) string {
 	const prefix = "wheellock: "
 	if len(text) > len(prefix) && text[:len(prefix)] == prefix {
@@ -198,7 +198,7 @@ func errorOf(doing, name string, out gate.Outcome) error {
 	return &opError{doing: doing, name: name, err: sentinels[out.Why], words: wordsOf(out), passes: out.Passes}
 }
 
-// wordsOf is what is to be said besides the kind of the outcome.
+// wordsOf returns the server message of an outcome, or the name of its fault.
 func wordsOf(out gate.Outcome) string {
 	if out.Fault != 0 && out.ServerMessage == "" {
 		return out.Fault.String()
@@ -206,10 +206,10 @@ func wordsOf(out gate.Outcome) string {
 	return out.ServerMessage
 }
 
-// errPasses is what waiting may help against. Only errors.Is sees it.
+// errPasses marks errors for which waiting may help. Only errors.Is sees it.
 var errPasses = errors.New("wheellock: for now")
 
-// errTooLate is a grant that could not be handed out: it is being given back.
+// errTooLate is the error for a grant that came too late. The engine releases it.
 var errTooLate error = &failure{"wheellock: too late", ErrUncertain}
 
 // join2 is two errors in one, without text of its own.
@@ -226,7 +226,7 @@ var sentinels = map[gate.Why]error{
 	gate.AliasLives: fmt.Errorf("%w: the name is in use with braces around it, or without, and both have the same keys", ErrInvalid),
 }
 
-// endedBy is the error of a context that has ended: both its Err and its Cause.
+// endedBy returns the error of a context that has ended: it Is both its Err and its Cause.
 func endedBy(ctx context.Context) error {
 	err, cause := ctx.Err(), context.Cause(ctx)
 	if err == cause {

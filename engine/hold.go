@@ -21,10 +21,10 @@ type Hold struct {
 	core    gate.Hold
 	e       *Engine
 	name    string
-	permits int32         // how many it has; 0: it is a lock's
+	permits int32         // how many permits it has; 0: it is the hold of a lock
 	ended   atomic.Uint32 // 0 while held, else 1 + a gate.Why; set once
 
-	endings atomic.Pointer[endings] // nil until somebody wants to hear of the end
+	endings atomic.Pointer[endings] // nil until there is a listener
 }
 
 func newHold(e *Engine, name string) *Hold {
@@ -74,9 +74,9 @@ func (h *Hold) UnlockAsync() *futures.Future[struct{}] {
 	return a.promise.Future()
 }
 
-// leave ends the hold by its holder's wish. An error: it had ended before.
+// leave ends the hold for its holder. An error means that it had ended before.
 func (h *Hold) leave() error {
-	if h.over(false) { // what the release finds in Redis tells of a suspension
+	if h.over(false) { // after a suspension the release finds out in Redis
 		h.lose()
 	}
 	stall.At("hold: not over, not ended", h.e.uuid)
@@ -86,13 +86,13 @@ func (h *Hold) leave() error {
 	return nil
 }
 
-// lose ends a hold whose time is over, whoever finds that out first: its holder by a look at the clock, or the loop (End).
-// The compare-and-swap in finish decides between them, and loss is final: a renewal that is answered afterwards changes
-// nothing, for the loop is told to release what it may have prolonged. Without that, this would leak a lock for ever:
+// lose ends a hold whose time is over (invariant: loss-is-final). Its holder may find that first, by a look at the clock, or
+// the loop (End); the compare-and-swap in finish decides between them. A renewal that is answered afterwards changes nothing,
+// because lose tells the loop to release what the renewal may have prolonged. Without that, a lock would leak for ever:
 //
 //  1. The loop reads the clock and is paused before it handles the answer to a renewal.
-//  2. The deadline passes. The holder finds its hold over, and goes.
-//  3. The loop goes on with the old time, takes the renewal for good, and renews for nobody.
+//  2. The deadline passes. The holder sees that its hold is over, and stops.
+//  3. The loop goes on with its old reading, accepts the renewal, and renews a lock that nobody holds.
 func (h *Hold) lose() {
 	if !h.finish(gate.Lost) {
 		return
@@ -108,10 +108,10 @@ func (h *Hold) lose() {
 // held is a Hold as the loop sees it: users can end one by Unlock only.
 type held Hold
 
-// End is the loop's word that the hold has ended. It implements gate.Ender.
+// End is called by the loop when the hold has ended. It implements gate.Ender.
 func (h *held) End(why gate.Why) { (*Hold)(h).finish(why) }
 
-// over reports whether the clock says that the hold has ended; suspended: after a look for suspension.
+// over reports whether the hold has ended by the clock. suspended: the clock is checked for suspension first.
 func (h *Hold) over(suspended bool) bool {
 	if c := h.composite(); c != nil {
 		return c.alive() < c.need
@@ -123,7 +123,7 @@ func (h *Hold) over(suspended bool) bool {
 	return now() >= h.core.Deadline()
 }
 
-// composite is what a hold of several locks is made of; nil for a hold of one.
+// composite returns the parts of a hold of several locks; nil for a hold of one.
 func (h *Hold) composite() *composite {
 	c, _ := h.core.By.(*composite)
 	return c
@@ -142,7 +142,7 @@ func (h *Hold) Err() error {
 	return h.cause()
 }
 
-// cause is why the hold has ended.
+// cause returns why the hold has ended.
 func (h *Hold) cause() error {
 	why := gate.Why(h.ended.Load() - 1)
 	if why == gate.Closed {
@@ -219,7 +219,7 @@ func (h *Hold) TenureID() string {
 	return string(id)
 }
 
-// number reads the number of a tenure of this engine out of an owner field; 0: it is not one of ours.
+// number reads the number of a tenure of this engine out of an owner field; 0: it is a tenure of another engine.
 func (e *Engine) number(owner string) uint64 {
 	digits, ours := strings.CutPrefix(strings.TrimSuffix(owner, gate.WriterSuffix), e.uuid+":")
 	if !ours {

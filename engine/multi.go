@@ -22,7 +22,7 @@ type MultiLock struct {
 	name    string
 }
 
-// lockKey is what a lock locks. No member of a MultiLock may lock what another does.
+// lockKey is a key that a lock locks. No two members of a MultiLock may have the same one.
 type lockKey struct {
 	e   *Engine
 	key string
@@ -94,15 +94,15 @@ func (m *MultiLock) Lock(ctx context.Context, opts ...LockOption) (*Hold, error)
 		return nil, m.failed(err)
 	}
 	end := until(d.wait)
-	asking := ctx // ends with the wait, too: a server that does not answer must not outlast it
+	asking := ctx // also ends with the wait: a silent server must not prolong it
 	if !end.IsZero() {
 		var stop context.CancelFunc
 		asking, stop = context.WithDeadline(ctx, end)
 		defer stop()
 	}
 	opts = withoutWait(opts)
-	first, held := -1, (*Hold)(nil) // the member we have waited for
-	last := ErrUnavailable          // what was last heard of any member
+	first, held := -1, (*Hold)(nil) // the member that this call has waited for
+	last := ErrUnavailable          // the last answer of any member
 	for try := 0; ; try++ {
 		holds, refused, err := m.askAll(asking, first, held, opts)
 		if err == nil {
@@ -118,7 +118,7 @@ func (m *MultiLock) Lock(ctx context.Context, opts ...LockOption) (*Hold, error)
 			continue
 		}
 		giveBack(holds)
-		if ctx.Err() != nil { // err may be of a member that was not asked any more
+		if ctx.Err() != nil { // err may come from a member that was not asked any more
 			return nil, m.failed(unmetAfter(endedBy(ctx), last))
 		}
 		if asking.Err() != nil {
@@ -157,7 +157,7 @@ func (m *MultiLock) TryLock(ctx context.Context, opts ...LockOption) (*Hold, err
 	return h, nil
 }
 
-// tooLate is the error of a hold of all members of which one was lost while the others were asked.
+// tooLate returns the error if one member was lost while the others were asked.
 func (m *MultiLock) tooLate(h *Hold) error {
 	if errors.Is(h.Err(), ErrClosed) {
 		return m.failed(ErrClosed)
@@ -165,8 +165,8 @@ func (m *MultiLock) tooLate(h *Hold) error {
 	return &opError{doing: "lock", name: m.name, err: errTooLate, words: "the lease of a member was over before all were held: ask with a longer lease"}
 }
 
-// pause is between an attempt that ended with last and the next. An error: there is no next one, for last does not
-// pass, ctx has ended or the wait is over.
+// pause waits between an attempt that failed with last and the next. An error means that there is no next attempt: last does
+// not pass, ctx has ended, or the wait is over.
 func (m *MultiLock) pause(ctx context.Context, end time.Time, try int, last error) error {
 	if !passing(last) {
 		return last
@@ -231,7 +231,7 @@ func withoutWait(opts []LockOption) []LockOption {
 	return slices.DeleteFunc(slices.Clone(opts), func(o LockOption) bool { return o.which == waitOption })
 }
 
-// withWaitUntil adds a wait that ends at a time; the zero time means none. A time that is over leaves a moment.
+// withWaitUntil adds a wait that ends at a time; the zero time means none. After that time a minimal wait is left.
 func withWaitUntil(opts []LockOption, end time.Time) []LockOption {
 	if end.IsZero() {
 		return opts

@@ -35,7 +35,7 @@ func Quorum(name string, engines ...*Engine) (*QuorumLock, error) {
 		if e == nil {
 			return nil, invalid("a QuorumLock with a nil engine")
 		}
-		for _, id := range append(e.servers[:len(e.servers):len(e.servers)], e.uuid) { // when it does not tell, at least no engine may come twice
+		for _, id := range append(e.servers[:len(e.servers):len(e.servers)], e.uuid) { // if the server does not tell, at least no engine may appear twice
 			if servers[id] {
 				return nil, invalid("a QuorumLock with two engines on the same server")
 			}
@@ -102,7 +102,7 @@ func (q *QuorumLock) Lock(ctx context.Context, opts ...LockOption) (*Hold, error
 	}
 }
 
-// errQuorumWait is why the context of a Lock WithWait ends.
+// errQuorumWait is the cause with which the context of a Lock WithWait ends.
 var errQuorumWait = errors.New("wheellock: wait over")
 
 // gaveUp is the error of a Lock that ends with err after it was last refused with another.
@@ -166,14 +166,14 @@ func (q *QuorumLock) failed(err error) error { return &opError{doing: "lock", na
 // use up the lease that the others have granted.
 const silence = 10
 
-// answer is what one server said.
+// answer is the answer of one server.
 type answer struct {
 	hold *Hold
 	err  error
 }
 
-// attempt asks every server once, under owner ids of its own. It returns as soon as a majority has said yes,
-// or cannot any more; what comes later joins the Hold, or is given back.
+// attempt asks every server once, under fresh owner ids. It returns as soon as a majority granted the lock or can no longer
+// grant it. A later grant joins the Hold, or is given back.
 func (q *QuorumLock) attempt(ctx context.Context, d demand, opts []LockOption) (*Hold, error) {
 	asking, stop := context.WithTimeout(ctx, max(d.lease/silence, 10*time.Millisecond))
 	answers := make(chan answer, len(q.engines))
@@ -202,14 +202,14 @@ func (q *QuorumLock) attempt(ctx context.Context, d demand, opts []LockOption) (
 	}
 	h := compose(q.name, q.need(), holds)
 	q.late(answers, left, h, stop)
-	if h.Err() != nil { // answered too slowly: the lease is over already
+	if h.Err() != nil { // the answers were too slow: the lease is already over
 		h.UnlockAsync()
 		return nil, &opError{doing: "lock", name: q.name, err: errTooLate, words: "the lease was over before a majority had answered: ask with a longer lease"}
 	}
 	return h, nil
 }
 
-// late deals with the answers that are still to come: into h while it lasts, else back.
+// late handles the answers that are still to come: a grant joins h while h lasts, and is given back otherwise.
 func (q *QuorumLock) late(answers <-chan answer, n int, h *Hold, stop context.CancelFunc) {
 	if n == 0 {
 		stop()
@@ -226,8 +226,8 @@ func (q *QuorumLock) late(answers <-chan answer, n int, h *Hold, stop context.Ca
 	}()
 }
 
-// verdict is the error of a majority that was not reached: "taken" when any server said so, unless so many have
-// said what will not change that asking again is of no use. A server that did not answer in time is uncertain.
+// verdict returns the error if no majority was reached: ErrHeld if any server said so, unless so many servers failed for
+// reasons that do not pass that asking again is useless. A server that did not answer in time counts as uncertain.
 func (q *QuorumLock) verdict(errs []error) error {
 	var final []error
 	for _, err := range errs {
