@@ -8,12 +8,12 @@ import (
 	"github.com/wheellock/wheellock/internal/gate"
 )
 
-// call is a blocking caller that waits for the loop: for a lock, or for the answer to an unlock. Calls are
-// used again and again, which futures cannot be: a future may have been given to anybody.
+// call is a blocking caller that waits for the loop: for a lock, or for the answer to an unlock. Calls are reused. Futures
+// cannot be, because any goroutine may still have one.
 //
-// The loop answers each call once (rule 17): it writes out, then sends on done, and never touches the call again. A
-// caller that has received from done therefore owns it alone and may give it back, unless something in the loop's
-// mailbox still speaks of it.
+// The loop answers each call once (invariant: answered-once): it writes out, then sends on done, and never touches the call
+// again. So a caller that has received from done is the only owner and may put the call back, unless an event in the loop's
+// mailbox still refers to it.
 type call struct {
 	waiter gate.Waiter
 	ack    dispatcher.Ack
@@ -48,7 +48,7 @@ func (c *call) wait(ctx context.Context) bool {
 	}
 }
 
-// calls keeps calls for reuse. It belongs to one engine: a channel must not wander into a synctest bubble.
+// calls keeps calls for reuse. It belongs to one engine: a channel must not be used in another synctest bubble.
 type calls struct{ pool sync.Pool }
 
 func (cs *calls) get() *call {
@@ -58,7 +58,7 @@ func (cs *calls) get() *call {
 	return &call{done: make(chan struct{}, 1)}
 }
 
-// put gives a call back that is answered.
+// put takes back a call that was answered.
 func (cs *calls) put(c *call) {
 	if c.ack.Overdue() { // its answer is still to come
 		return

@@ -11,13 +11,13 @@ import (
 	"github.com/wheellock/wheellock/internal/gate"
 )
 
-// callbacks runs the callbacks of users, on a bounded number of workers. Nothing of the engine's own needs it
-// to go on (rule 18). All wait in one line. A worker that takes the first while others wait asks for one more worker
-// before it runs it: callbacks that block soon have all workers, and short ones are run by the few that find
-// a processor, one after the other, without a goroutine to be woken for each.
+// callbacks runs the callbacks of users on a bounded number of workers. The engine's own progress never needs them
+// (invariant: loop-never-waits). All callbacks wait in one queue. If a worker takes the first while others wait, it asks for
+// one more worker before it runs the callback. So blocking callbacks soon get all workers, and the few workers that find a
+// processor run short callbacks one after the other, without a wake-up for each.
 //
-// When all workers are busy, whoever has waited for patience gets a goroutine of its own, so that callbacks that
-// wait for each other do not stand still for ever. None is dropped.
+// If all workers are busy, a callback that has waited for patience gets a goroutine of its own, so that callbacks that
+// wait for each other cannot block for ever. None is dropped.
 type callbacks struct {
 	futures.Parkers
 	pool       *ants.Pool
@@ -27,11 +27,11 @@ type callbacks struct {
 	overflowed gate.Counter // callbacks that got a goroutine of their own
 
 	mu      sync.Mutex // guards the rest
-	line    line
+	queue   callbackQueue
 	working int  // workers that were asked for and have not left
-	coming  bool // the last of them has not taken anything yet: no other is asked for
+	coming  bool // the last of them has not taken a callback yet: no other is asked for
 	closed  bool
-	timer   *time.Timer // runs while somebody is in line and all workers are busy
+	timer   *time.Timer // runs while callbacks are queued and all workers are busy
 }
 
 // patience is how long a callback waits for a worker.
@@ -52,13 +52,13 @@ func (c *callbacks) Go(t futures.Task) {
 		go t.Run()
 		return
 	}
-	c.line.push(t)
+	c.queue.push(t)
 	c.unlock()
 }
 
 // wanted reports whether one more worker is to be asked for. c.mu is held.
 func (c *callbacks) wanted() bool {
-	if c.line.empty() || c.coming {
+	if c.queue.empty() || c.coming {
 		return false
 	}
 	if c.working < c.size {
@@ -67,21 +67,21 @@ func (c *callbacks) wanted() bool {
 		return true
 	}
 	if c.timer == nil {
-		c.timer = time.AfterFunc(patience-c.line.waited(time.Now()), c.relieve)
+		c.timer = time.AfterFunc(patience-c.queue.waited(time.Now()), c.relieve)
 	}
 	return false
 }
 
-// unlock gives c.mu back, and then brings a worker if one is wanted.
+// unlock releases c.mu, and then starts a worker if one is wanted.
 func (c *callbacks) unlock() {
 	wanted := c.wanted()
 	c.mu.Unlock()
-	if wanted && c.pool.Submit(c.worker) != nil { // one that has left is still on its way back to the pool, or it is closed
+	if wanted && c.pool.Submit(c.worker) != nil { // a worker that has left is not back in the pool yet, or the pool is closed
 		go c.work()
 	}
 }
 
-// work is a worker: it runs what is in line until nothing is.
+// work is a worker: it runs what is queued until nothing is.
 func (c *callbacks) work() {
 	left := false
 	defer func() {
@@ -95,13 +95,13 @@ func (c *callbacks) work() {
 	left = true
 }
 
-// take is the next for a worker that has come, or has run another; nil: it leaves.
+// take returns the next callback for a worker that is new or has run another; nil: the worker leaves.
 func (c *callbacks) take(came bool) futures.Task {
 	c.mu.Lock()
 	if came {
 		c.coming = false
 	}
-	t := c.line.pop()
+	t := c.queue.pop()
 	if t == nil {
 		c.working--
 	}
@@ -109,19 +109,19 @@ func (c *callbacks) take(came bool) futures.Task {
 	return t
 }
 
-// gone is a worker that has ended without leaving.
+// gone is called for a worker that ended without leaving.
 func (c *callbacks) gone() {
 	c.mu.Lock()
 	c.working--
 	c.unlock()
 }
 
-// relieve gives goroutines to those who have waited too long.
+// relieve gives goroutines to callbacks that have waited too long.
 func (c *callbacks) relieve() {
 	c.mu.Lock()
 	now, n := time.Now(), 0
-	for !c.line.empty() && c.line.waited(now) >= patience {
-		go c.line.pop().Run()
+	for !c.queue.empty() && c.queue.waited(now) >= patience {
+		go c.queue.pop().Run()
 		n++
 	}
 	c.timer = nil
@@ -132,18 +132,18 @@ func (c *callbacks) relieve() {
 	}
 }
 
-// HandlePanic hears of every callback that panicked. It implements futures.PanicHandler.
+// HandlePanic is told of every callback that panicked. It implements futures.PanicHandler.
 func (c *callbacks) HandlePanic(p *futures.PanicError) {
 	c.logger.Error("wheellock: a callback panicked", "panic", p.Value, "stack", string(p.Stack))
 }
 
-// close lets running callbacks go on by themselves; those in line and later ones get goroutines.
+// close lets running callbacks go on by themselves; queued and later callbacks get goroutines.
 func (c *callbacks) close() {
 	c.pool.Release()
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.closed = true
-	for t := c.line.pop(); t != nil; t = c.line.pop() {
+	for t := c.queue.pop(); t != nil; t = c.queue.pop() {
 		go t.Run()
 	}
 	if c.timer != nil {
@@ -152,8 +152,8 @@ func (c *callbacks) close() {
 	}
 }
 
-// line is the callbacks that wait, first in, first out.
-type line struct {
+// callbackQueue is the callbacks that wait, first in, first out.
+type callbackQueue struct {
 	waiting []late
 	first   int // what is before it is taken
 }
@@ -163,15 +163,15 @@ type late struct {
 	since time.Time
 }
 
-// lineRoom is for how many the room is kept when nobody waits.
-const lineRoom = 4096
+// callbackQueueRoom is the capacity that an empty queue keeps.
+const callbackQueueRoom = 4096
 
-func (l *line) push(t futures.Task)                { l.waiting = append(l.waiting, late{t, time.Now()}) }
-func (l *line) empty() bool                        { return l.first == len(l.waiting) }
-func (l *line) waited(now time.Time) time.Duration { return now.Sub(l.waiting[l.first].since) }
+func (l *callbackQueue) push(t futures.Task)                { l.waiting = append(l.waiting, late{t, time.Now()}) }
+func (l *callbackQueue) empty() bool                        { return l.first == len(l.waiting) }
+func (l *callbackQueue) waited(now time.Time) time.Duration { return now.Sub(l.waiting[l.first].since) }
 
-// pop is the first, nil if there is none.
-func (l *line) pop() futures.Task {
+// pop returns the first; nil if there is none.
+func (l *callbackQueue) pop() futures.Task {
 	if l.empty() {
 		return nil
 	}
@@ -179,14 +179,14 @@ func (l *line) pop() futures.Task {
 	l.waiting[l.first] = late{}
 	l.first++
 	switch {
-	case l.empty() && cap(l.waiting) > lineRoom:
-		*l = line{}
+	case l.empty() && cap(l.waiting) > callbackQueueRoom:
+		*l = callbackQueue{}
 	case l.empty():
-		*l = line{waiting: l.waiting[:0]}
-	case l.first > len(l.waiting)/2 && l.first > lineRoom: // a line that is never empty would grow for ever
+		*l = callbackQueue{waiting: l.waiting[:0]}
+	case l.first > len(l.waiting)/2 && l.first > callbackQueueRoom: // a queue that is never empty would grow for ever
 		n := copy(l.waiting, l.waiting[l.first:])
 		clear(l.waiting[n:])
-		*l = line{waiting: l.waiting[:n]}
+		*l = callbackQueue{waiting: l.waiting[:n]}
 	}
 	return t
 }

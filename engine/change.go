@@ -19,9 +19,9 @@ func checkCount(what string, n, least int64) error {
 	return nil
 }
 
-// change makes a change on a name without owners and returns what the script answers. When ctx ends first the
-// change still runs its course, and the error is ErrUncertain besides the context's; ErrUncertain alone when AnswerTimeout
-// is over.
+// change makes a change on a name without owners and returns the script's answer (invariant: change-has-one-effect). If ctx
+// ends first, the change still goes on, and the error is ErrUncertain and the context's; after AnswerTimeout it is
+// ErrUncertain alone.
 func (t *operation) change(ctx context.Context, ch gate.Change) (int64, error) {
 	key, err := t.e.key(t.name, t.kind)
 	if err != nil {
@@ -41,7 +41,7 @@ func (t *operation) change(ctx context.Context, ch gate.Change) (int64, error) {
 	return answer, err
 }
 
-// decide is change for those that a context that has ended forbids.
+// decide is change for calls that send nothing if ctx has ended.
 func (t *operation) decide(ctx context.Context, ch gate.Change) (int64, error) {
 	if ctx.Err() != nil {
 		return 0, t.failed(endedBy(ctx))
@@ -63,13 +63,13 @@ func (t *operation) changeAsync(ctx context.Context, ch gate.Change) *futures.Fu
 		return c.promise.Future()
 	}
 	t.e.contexts.watch(ctx, &c.watched)
-	if c.promise.Settled() { // the answer came before it was watched
+	if c.promise.Settled() { // the answer came before watch
 		t.e.contexts.forget(&c.watched)
 	}
 	return c.promise.Future()
 }
 
-// pendingChange is a change somebody has a future of.
+// pendingChange is a change whose caller has a future.
 type pendingChange struct {
 	operation
 	promise futures.Promise[struct{}]
@@ -82,7 +82,7 @@ func (c *pendingChange) Settle(out gate.Outcome) bool {
 	return c.promise.Settle(struct{}{}, errorOf(c.doing, c.name, out))
 }
 
-// ended is the end of its context.
+// ended is called at the end of its context.
 func (c *pendingChange) ended(err error) {
 	c.promise.Settle(struct{}{}, c.failed(join2{ErrUncertain, err}))
 }

@@ -14,10 +14,10 @@ import (
 	"github.com/wheellock/wheellock/scripts"
 )
 
-// errUnseen is a cluster that was taken for a server, for the client was not told who serves what.
+// errUnseen is the error for a cluster that the client took for a single server because it was not told who serves what.
 var errUnseen = fmt.Errorf("%w: this is a node of a Redis Cluster, but this user may not ask for the others: grant +cluster|slots, from Redis 8 on +cluster|shards, or set Redis.ForceSingleClient to use this node alone", ErrRefused)
 
-// ofCluster reports whether a server says that it is a node of a cluster. HELLO needs no right; where it does not exist
+// ofCluster reports whether a server says that it is a node of a cluster. HELLO needs no right; if it does not exist,
 // INFO says the same.
 func ofCluster(ctx context.Context, client rueidis.Client) bool {
 	said, err := client.Do(ctx, client.B().Arbitrary("HELLO").Build()).AsMap()
@@ -30,11 +30,11 @@ func ofCluster(ctx context.Context, client rueidis.Client) bool {
 	return text == "cluster"
 }
 
-// askTime bounds asking one node of a cluster who serves what.
+// askTime is the time limit for asking one node of a cluster who serves what.
 const askTime = 2 * time.Second
 
 // prepareCluster connects to every master, each by a client of its own, loads the scripts and checks the rights.
-// Masters that cannot be reached are left to the dispatcher; it is an error when none can, or when one refuses us.
+// Masters that cannot be reached are left to the dispatcher. It is an error if none can be reached, or if one refuses the user.
 func (e *Engine) prepareCluster(ctx context.Context, o rueidis.ClientOption) (*dispatcher.Loaded, error) {
 	cluster := &dispatcher.Cluster{Seeds: o.InitAddress, Connect: func(addr string) (rueidis.Client, error) {
 		return e.connectNode(context.Background(), o, addr)
@@ -88,7 +88,7 @@ func (e *Engine) reachNode(ctx context.Context, o rueidis.ClientOption, addr str
 	return r, err
 }
 
-// connectNode makes a client of one node. It need not be there yet: the client dials when it is used.
+// connectNode makes a client of one node. The node need not be reachable yet: the client dials when it is used.
 func (e *Engine) connectNode(ctx context.Context, o rueidis.ClientOption, addr string) (rueidis.Client, error) {
 	e.suspects.hear(&o, addr)
 	o.InitAddress, o.ForceSingleClient, o.ShuffleInit = []string{addr}, true, false
@@ -99,7 +99,7 @@ func (e *Engine) connectNode(ctx context.Context, o rueidis.ClientOption, addr s
 	return nil, err
 }
 
-// choosePubSub is Redisson's rule: sharded channels where the first node asked has them.
+// choosePubSub follows Redisson's rule: sharded channels if the first node that is asked has them.
 func (e *Engine) choosePubSub(ctx context.Context, node rueidis.Client) {
 	if e.opts.PubSub != PubSubAuto {
 		return
@@ -107,21 +107,21 @@ func (e *Engine) choosePubSub(ctx context.Context, node rueidis.Client) {
 	err := node.Do(ctx, node.B().PubsubShardnumsub().Build()).Error()
 	words, said := dispatcher.Said(err)
 	switch {
-	case err == nil, strings.HasPrefix(words, "NOPERM"): // the right to it is then missed by name
+	case err == nil, strings.HasPrefix(words, "NOPERM"): // Open then names the missing right
 		e.opts.PubSub = PubSubSharded
 	case said:
 		e.opts.PubSub = PubSubPlain
 	}
 }
 
-// refused reports whether the server itself said no, for a reason that does not pass by waiting.
+// refused reports whether the server itself refused, for a reason that does not pass.
 func refused(err error) bool {
 	words, said := dispatcher.Said(err)
 	return said && !strings.HasPrefix(words, "LOADING") || errors.Is(err, ErrRefused)
 }
 
-// clustered complains about a key of a kind that cannot live in a cluster, where all that belongs to a name must share
-// its hash slot.
+// clustered returns an error for a key whose kind cannot be used in a cluster with it: all keys of a name must share a hash
+// slot.
 func clustered(key string, kind gate.Kind) error {
 	if kind == gate.LatchKind && !scripts.LatchTogether(key) {
 		return invalid("the name %s of a latch in a Redis Cluster: it must have no braces, for Redisson puts its channel's into braces once more", quote(key))

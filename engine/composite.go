@@ -14,8 +14,8 @@ import (
 	"github.com/wheellock/wheellock/internal/stall"
 )
 
-// composite is what a Hold of several locks is made of: it lasts while at least need of its parts do. It
-// stands where an ordinary Hold has itself, in core.By.
+// composite has the parts of a Hold of several locks. The Hold lasts while at least need of the parts do. core.By of the
+// Hold points to the composite; in an ordinary Hold it points to the Hold itself.
 type composite struct {
 	need int
 
@@ -37,8 +37,8 @@ func compose(name string, need int, parts []*Hold) *Hold {
 	return h
 }
 
-// follow has h end when too few of its parts are left. It hears of a part's end before anybody else can
-// have that part's lock.
+// follow ends h when too few of its parts are left. It is told of the end of a part before that part's lock can be granted
+// again.
 func (c *composite) follow(h, part *Hold) {
 	part.onEnd(func(cause error) {
 		if c.alive() < c.need {
@@ -47,7 +47,7 @@ func (c *composite) follow(h, part *Hold) {
 	})
 }
 
-// join adds a part that came late; false: h has ended.
+// join adds a part that was granted late; false: h has ended.
 func (c *composite) join(h, part *Hold) bool {
 	c.mu.Lock()
 	c.parts = append(c.parts, part)
@@ -72,8 +72,8 @@ func (c *composite) alive() (n int) {
 	return n
 }
 
-// endParts ends h because a part was lost, and gives the others back. Whoever ends h gives its parts back: this, Hold.lose
-// or Hold.Unlock.
+// endParts ends h because a part was lost, and gives the other parts back. Only the function that ends h gives its parts
+// back: this one, Hold.lose or Hold.Unlock.
 func (c *composite) endParts(h *Hold, cause error) {
 	why := gate.Lost
 	if errors.Is(cause, ErrMaxHold) {
@@ -89,7 +89,7 @@ func (c *composite) endParts(h *Hold, cause error) {
 	giveBack(c.all())
 }
 
-// deadline is when so many parts have ended, unless they are renewed, that too few are left.
+// deadline returns when too few parts are left unless they are renewed.
 func (c *composite) deadline() time.Time {
 	var ends []time.Time
 	for _, part := range c.all() {
@@ -134,7 +134,7 @@ func (c *composite) settle(do func(*Hold) error) error {
 	return c.judge(len(parts), func(i int) error { return errs[i] })
 }
 
-// judge is nil when what was done to n parts went well with as many as are needed.
+// judge returns nil if the outcomes of n parts are good for as many as are needed.
 func (c *composite) judge(n int, outcome func(int) error) error {
 	var failed []error
 	for i := range n {
@@ -156,7 +156,7 @@ func (c *composite) tenureID() string {
 	return strings.Join(ids, ",")
 }
 
-// giveBack unlocks holds that are not wanted after all. The releases are on their way when it returns.
+// giveBack unlocks holds that are no longer wanted. It returns when the releases are queued.
 func giveBack(holds []*Hold) {
 	for _, h := range holds {
 		if h != nil {
@@ -165,9 +165,8 @@ func giveBack(holds []*Hold) {
 	}
 }
 
-// backOff sleeps a random time that grows with the tries, so that two who collided do not collide again: up to 80 ms
-// while another has the lock, of which no message may tell, and up to 160 ms when the last attempt ended with another
-// error.
+// backOff sleeps a random time that grows with the tries, so that two callers that collided do not collide again: up to
+// 80 ms if another owner had the lock, and up to 160 ms after any other error.
 func backOff(ctx context.Context, try int, last error) error {
 	longest := time.Millisecond << min(try, 7)
 	if errors.Is(last, ErrHeld) {
@@ -183,8 +182,8 @@ func backOff(ctx context.Context, try int, last error) error {
 	}
 }
 
-// inBackground makes the asynchronous form of a blocking one, by a goroutine. What comes after Cancel or the
-// end of ctx is given back.
+// inBackground makes an asynchronous call of a blocking one, by a goroutine. A grant after Cancel or the end of ctx is
+// given back.
 func inBackground(ctx context.Context, e *Engine, lock func(context.Context) (*Hold, error)) *futures.Future[*Hold] {
 	ctx, cancel := context.WithCancel(ctx)
 	p := futures.New[*Hold](&e.callbacks, canceler(cancel))

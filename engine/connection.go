@@ -60,8 +60,8 @@ func (o *Options) connection() error {
 	return errors.Join(complaints...)
 }
 
-// sentinelRefresh is how often the sentinels are asked who is the master, should their message that it is another be
-// lost: an old master that lives breaks no connection.
+// sentinelRefresh is how often the engine asks the sentinels for the master, in case their message of a change is lost: an old
+// master that lives on breaks no connection.
 const sentinelRefresh = 2 * time.Second
 
 // timeouts derives how soon a dead connection must be found: two keep-alive intervals and a write time-out
@@ -115,8 +115,7 @@ func connect(ctx context.Context, o rueidis.ClientOption) (rueidis.Client, error
 	}
 }
 
-// privacy says what to do about a connection that is not private as it was asked for; empty: it is nothing of the
-// kind. refused: it was the server who said no.
+// privacy returns what to do about a failed TLS handshake; empty: err is something else. refused: the server refused.
 func privacy(err error) (hint string, refused bool) {
 	switch {
 	case errors.As(err, new(x509.UnknownAuthorityError)):
@@ -143,7 +142,7 @@ func alerted(err error) bool {
 	return false
 }
 
-// connecting says what to do about a failed Open.
+// connecting returns the error of a failed Open, with what to do about it.
 func connecting(o *Options, err error) error {
 	where := strings.Join(o.Redis.InitAddress, ", ")
 	hint, group := "", ErrUnavailable
@@ -163,13 +162,13 @@ func connecting(o *Options, err error) error {
 		hint, group = "the server does not have a command that the engine needs: "+dispatcher.WhyAbsent, ErrRefused
 	case words != "":
 		group = ErrRefused
-	case errors.Is(err, rueidis.ErrNoCache): // what the client makes of a refused CLIENT TRACKING; its own advice does not fit
+	case errors.Is(err, rueidis.ErrNoCache): // the client's error for a refused CLIENT TRACKING; its own advice does not fit
 		said := strings.TrimSuffix(strings.TrimSuffix(err.Error(), rueidis.ErrNoCache.Error()), "\n")
 		err = errors.New(cmp.Or(said, "the server does not speak RESP3"))
 		hint, group = "WatchLoss needs the right to CLIENT TRACKING, and RESP3, which Redis has since 6", ErrRefused
 	case errors.Is(err, io.EOF), errors.Is(err, syscall.ECONNRESET):
 		hint, group = "the server hung up at once: is maxclients reached, does it want TLS, is it Redis?", ErrRefused
-		if o.Redis.TLSConfig != nil { // its word that it wants a certificate may be lost in the break
+		if o.Redis.TLSConfig != nil { // its alert that it wants a certificate may be lost with the connection
 			hint = "the server hung up at once: does it want a certificate that it trusts in Redis.TLSConfig.Certificates, is maxclients reached?"
 		}
 	case errors.Is(err, os.ErrDeadlineExceeded), errors.Is(err, context.DeadlineExceeded):

@@ -8,8 +8,8 @@ import (
 // contexts abandons asynchronous requests whose context has ended. Requests that share a context share
 // one entry, so that 100,000 of them cost one registration and no goroutine.
 //
-// A context may be of a type of the user's. Its methods never run under mu, and not on the loop, which forgets requests:
-// registrations are ended by a goroutine that lives while there are some to end.
+// A context may be of a user type. Its methods run neither under mu nor on the loop, which forgets requests. So a goroutine,
+// which lives while there is work for it, ends registrations.
 type contexts struct {
 	mu       sync.Mutex // guards the rest
 	groups   map[<-chan struct{}]*group
@@ -33,7 +33,7 @@ type watched struct {
 	by         endable // the request
 }
 
-// endable is a request, told the error of its context.
+// endable is a request that can be told the error of its context.
 type endable interface{ ended(error) }
 
 // watch abandons r when ctx ends.
@@ -67,8 +67,8 @@ func (c *contexts) join(ctx context.Context, done <-chan struct{}, r *watched) (
 	return g, fresh
 }
 
-// registered notes how the registration of g is ended, or ends it when g is over: all its requests were answered while
-// it was made.
+// registered stores how to end the registration of g. If all requests of g were answered meanwhile, it ends the
+// registration at once.
 func (c *contexts) registered(g *group, stop func() bool) {
 	c.mu.Lock()
 	g.stop = stop
@@ -96,7 +96,7 @@ func (c *contexts) forget(r *watched) {
 	}
 }
 
-// unregister has a registration ended soon. c.mu is held.
+// unregister makes the goroutine end a registration. c.mu is held.
 func (c *contexts) unregister(stop func() bool) {
 	c.stopping = append(c.stopping, stop)
 	if !c.stops {

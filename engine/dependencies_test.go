@@ -68,8 +68,8 @@ func TestEngineLinksLittle(t *testing.T) {
 	}
 }
 
-// Every room imports only the rooms below it.
-func TestRoomsImportOnlyWhatTheyMay(t *testing.T) {
+// Every package imports only the packages below it.
+func TestPackagesImportOnlyWhatTheyMay(t *testing.T) {
 	t.Parallel()
 	may := map[string][]string{
 		"scripts":        {},
@@ -84,11 +84,11 @@ func TestRoomsImportOnlyWhatTheyMay(t *testing.T) {
 		"internal/redistest": {},
 		"internal/planted":   {},
 	}
-	for room, allowed := range may {
-		for _, imported := range list(t, module+"/"+room)[0].Imports {
+	for name, allowed := range may {
+		for _, imported := range list(t, module+"/"+name)[0].Imports {
 			ours, isOurs := strings.CutPrefix(imported, module+"/")
 			if isOurs && !slices.Contains(allowed, ours) {
-				t.Errorf("%s imports %s", room, ours)
+				t.Errorf("%s imports %s", name, ours)
 			}
 		}
 	}

@@ -8,24 +8,24 @@ import (
 	"github.com/wheellock/wheellock/internal/gate"
 )
 
-// endings is who hears of the end of a hold. Most holds have none.
+// endings are the listeners that are told of the end of a hold. Most holds have none.
 type endings struct {
 	mu       sync.Mutex    // guards the rest
-	done     chan struct{} // nil until it is asked for
+	done     chan struct{} // nil until Done is called
 	contexts map[*binding]struct{}
 
-	endless    context.Context // that of all parents that never end; nil until it is asked for
+	endless    context.Context // the child of all parents that never end; nil until one is made
 	endEndless context.CancelCauseFunc
 }
 
-// binding is a context that ends with the hold.
+// binding ties a context to the end of the hold.
 type binding struct {
 	cancel context.CancelCauseFunc
 	stop   func() bool // ends the watch over its parent; nil: there is none
 }
 
-// listeners are those who hear of the end. Whoever joins them looks afterwards, under their mutex, whether the hold has
-// ended: finish says so first and looks for them then, so that one of the two sees the other.
+// listeners returns the listeners. A listener joins first and then looks, under their mutex, whether the hold has ended;
+// finish sets ended first and then looks for listeners. So one of the two sees the other.
 func (h *Hold) listeners() *endings {
 	if h.endings.Load() == nil {
 		h.endings.CompareAndSwap(nil, &endings{})
@@ -56,7 +56,7 @@ func (h *Hold) finish(why gate.Why) bool {
 			stops = append(stops, b.stop)
 		}
 	}
-	if len(stops) > 0 { // they call methods of the parents, which may be of types of the user's; this may be the loop
+	if len(stops) > 0 { // they call methods of the parents, which may be user types; this may be the loop
 		go func() {
 			for _, stop := range stops {
 				stop()
@@ -66,10 +66,10 @@ func (h *Hold) finish(why gate.Why) bool {
 	return true
 }
 
-// closedChan is the Done of holds that had ended when they were asked.
+// closedChan is the Done of holds that had ended before Done was called.
 var closedChan = func() chan struct{} { c := make(chan struct{}); close(c); return c }()
 
-// Done is closed when the hold ends, by Unlock or otherwise; Err then says why.
+// Done returns a channel that is closed when the hold ends, by Unlock or otherwise. Err then says why.
 func (h *Hold) Done() <-chan struct{} {
 	l := h.listeners()
 	l.mu.Lock()
@@ -92,7 +92,7 @@ func (h *Hold) onEnd(f func(error)) {
 	}
 }
 
-// bind has b hear of the end; false: it has ended.
+// bind makes b a listener; false: the hold has ended.
 func (h *Hold) bind(b *binding) bool {
 	l := h.listeners()
 	l.mu.Lock()
@@ -100,7 +100,7 @@ func (h *Hold) bind(b *binding) bool {
 	return l.bind(h, b)
 }
 
-// bind is Hold.bind for who has l.mu.
+// bind is Hold.bind. The caller holds l.mu.
 func (l *endings) bind(h *Hold, b *binding) bool {
 	if h.ended.Load() != 0 {
 		return false
@@ -112,17 +112,17 @@ func (l *endings) bind(h *Hold, b *binding) bool {
 	return true
 }
 
-// Context is parent, ending too when the hold ends, with Err's answer as its cause: ErrLost before anybody
-// else can have the lock. Its Err compares clocks as Hold.Err does, and so is never nil after Deadline, also when nobody has
-// had a processor yet to close its Done. It costs memory until parent or the hold ends; for parents that never end it
-// costs that once for a hold.
+// Context returns a child of parent that also ends when the hold ends. Its cause is then the hold's Err, such as
+// [ErrLost], and it ends before the lock is granted again. Its Err compares clocks as [Hold.Err] does, so it is never
+// nil after Deadline, even if no goroutine has had a processor yet to close its Done.
+//
+// The context costs memory until parent or the hold ends. For parents that never end, a hold has only one.
 func (h *Hold) Context(parent context.Context) context.Context {
 	if parent.Done() == nil {
 		ctx, cancel := h.endlessContext()
 		return &holdContext{Context: ctx, cancel: cancel, h: h, parent: parent}
 	}
-	// Not a child of parent: to end it would call methods of parent, which may be of a type of the user's, and it is the
-	// loop that ends it.
+	// Not a child of parent: the loop ends this context, and ending a child calls methods of parent, which may be a user type.
 	ctx, cancel := context.WithCancelCause(context.Background())
 	b := &binding{cancel: cancel}
 	b.stop = context.AfterFunc(parent, func() {
@@ -152,7 +152,7 @@ func (h *Hold) endlessContext() (context.Context, context.CancelCauseFunc) {
 	return l.endless, l.endEndless
 }
 
-// holdContext is a context that ends with a hold, or with its parent. The context in it is of package context alone.
+// holdContext is a context that ends with a hold, or with its parent. Its inner context is always one of package context.
 type holdContext struct {
 	context.Context
 	cancel context.CancelCauseFunc
@@ -160,7 +160,7 @@ type holdContext struct {
 	parent context.Context
 }
 
-// Err is never nil after the hold's Deadline. What has ended the context first decides its Err and its cause.
+// Err is never nil after the hold's Deadline. The first end, of the hold or of the parent, decides Err and cause.
 func (c *holdContext) Err() error {
 	if c.Context.Err() == nil {
 		switch {
@@ -178,10 +178,10 @@ func (c *holdContext) Err() error {
 	return c.parent.Err()
 }
 
-// Deadline is parent's: that of the hold moves.
+// Deadline is the parent's, because the hold's moves with each renewal.
 func (c *holdContext) Deadline() (time.Time, bool) { return c.parent.Deadline() }
 
-// Value is parent's, but for what package context finds its own contexts by.
+// Value is the parent's, except for the keys by which package context finds its own contexts.
 func (c *holdContext) Value(key any) any {
 	if key == (parentOf{c.h}) {
 		return c.parent
@@ -200,11 +200,11 @@ func (h *Hold) unbind(b *binding) {
 	delete(l.contexts, b)
 }
 
-// parentOf is where a context finds the parent of the hold's context that it comes from.
+// parentOf is the key under which a context finds the parent of the hold's context that it was derived from.
 type parentOf struct{ h *Hold }
 
-// outliving is ctx, or, when that comes from the hold's own contexts, what of it does not end with the hold:
-// h.Unlock(ctx) inside the work that ctx was made for must not end its own waiting.
+// outliving returns ctx. If ctx was derived from a context of the hold, it returns the part that does not end with the
+// hold: h.Unlock(ctx), called inside the work under ctx, must not end its own wait.
 func (h *Hold) outliving(ctx context.Context) (context.Context, context.CancelFunc) {
 	parent, own := ctx.Value(parentOf{h}).(context.Context)
 	if !own || ctx.Err() != nil {

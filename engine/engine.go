@@ -1,20 +1,38 @@
-// Package engine is a distributed lock engine on Redis: asynchronous, and compatible with Redisson.
+// Package engine is a distributed lock engine on Redis. It is asynchronous and compatible with Redisson: Java and Go
+// services can share locks.
+//
+// Open one [Engine] for a process, take a lock by its name, and give it back:
 //
 //	e, err := engine.Open(ctx, engine.Options{})
+//	...
 //	hold, err := e.Mutex("stock:7").Lock(ctx)
+//	...
 //	defer hold.Unlock(context.Background())
 //
-// An Engine (engine.go, options.go, names.go, connection.go, cluster.go, url.go) hands out locks by name: Mutex (mutex.go),
-// RWMutex (rwmutex.go), and what stands beside them in files of their own names. A blocking call waits on a call
-// that is used again (call.go); an Async form is a request with a future (request.go), whose callbacks run on a pool
-// (callbacks.go). A call or a request goes to the dispatcher and becomes, when granted, a Hold (hold.go; endings.go says
-// who hears of its end). What can go wrong is in errors.go, what stands in Redis in state.go, what was counted in
-// stats.go. Log records are handed to the user's handler by a goroutine of their own (logging.go).
+// A lock is a handle such as [Mutex]; making one costs nothing and asks nobody. Lock waits, TryLock asks once, and the
+// Async forms return a future. Each grant is a [Hold]. [Do] locks, calls a function and unlocks.
 //
-// A held lock is renewed by the watchdog until it is unlocked, unless WithLease gives it a fixed lease. A
-// hold that could not be renewed ends, and its contexts with it, before anybody else can have the lock:
-// under the assumption that clocks run at the same speed within 1 % and that Redis keeps its data. What no
-// lock on Redis can promise stands in README.md.
+// Leases: a watchdog renews a hold every third of [Options].Lease until it is unlocked. [WithLease] gives a hold a
+// fixed lease, which nobody renews. A hold that could not be renewed in time ends: its [Hold.Done] is closed, its
+// [Hold.Err] says why, and its contexts ([Hold.Context]) end. All this happens before the lock is granted again,
+// provided that clocks run at the same speed within 1 % and that Redis keeps its data. Give the work under a lock a
+// context of the hold.
+//
+// Waiting: a context bounds a wait, and so does [WithWait], which costs no timer. A cancelled call leaves nothing
+// behind: if its lock is granted too late, the engine passes it to the next waiter or releases it.
+//
+// Errors: test with errors.Is. [ErrHeld] means that another owner has the lock. The group [ErrUnavailable] means that
+// Redis cannot serve the request. [ErrLost] means that a hold ended before its Unlock. [ErrInvalid], [ErrForeignKey]
+// and [ErrDeadlock] are errors of the caller.
+//
+// What no lock on Redis can promise is in README.md. Where the resource can compare numbers, use [Engine.FencedMutex]
+// and send the token with every write.
+//
+// Files: engine.go opens and closes; options.go, connection.go, cluster.go and url.go say how to connect. A blocking
+// call waits on a reusable struct (call.go); an Async form is a request with a future (request.go), whose callbacks run
+// on a pool (callbacks.go). The dispatcher answers both. A grant is a Hold (hold.go), and endings.go tells its
+// listeners of its end. errors.go has the errors, state.go what is in Redis, stats.go the counters. logging.go passes
+// log records to the user's handler on a goroutine of their own.
 package engine
 
 import (
@@ -33,14 +51,15 @@ import (
 	"github.com/wheellock/wheellock/wheel"
 )
 
-// Engine takes locks on one Redis, or one Redis Cluster. Any goroutine may use it. One engine serves a whole process:
-// it has up to three connections for commands, one for unlock messages and one for questions, and a handful of
-// goroutines whatever is held or waits; in a cluster so many for each master. With a server that speaks RESP2 alone each
-// connection may bring another one along, which is idle.
+// Engine takes locks on one Redis server, or on one Redis Cluster. Any goroutine may use it.
+//
+// One engine serves a whole process. It has up to three connections for commands, one for unlock messages and one for
+// queries, and a handful of goroutines, however many locks are held or waited for. In a cluster it has as many for each
+// master. With a server that speaks only RESP2, each connection may open another one, which is idle.
 type Engine struct {
 	opts       Options
-	uuid       string              // the first part of our owner fields
-	client     rueidis.Client      // of a cluster, for queries alone
+	uuid       string              // the first part of this engine's owner fields
+	client     rueidis.Client      // in a cluster used only for queries
 	cluster    *dispatcher.Cluster // nil: a single server, or a Sentinel's
 	clock      *wheel.Clock
 	alarm      *wheel.Alarm
@@ -50,24 +69,27 @@ type Engine struct {
 	log        *relay
 	calls      calls
 	quorums    quorumQueues
-	servers    []string // the run_id of the server, or of those of a cluster, as far as they tell
-	database   int      // there
+	servers    []string // the run_id of the server, or of all masters of a cluster, as far as they tell
+	database   int      // on that server
 	contexts   contexts
 	stats      gate.Stats
 	waiting    gate.Counter // requests not answered yet
-	overloaded gate.Counter // requests turned away by MaxRequests
+	overloaded gate.Counter // requests refused by MaxRequests
 
 	replicaTime time.Duration // how long replicas have to get what is granted
 	patience    time.Duration // AnswerTimeout, with the replicas' time; 0: no bound
 
 	mu     sync.Mutex     // guards closed, and that direct calls are entered before it
 	closed bool           // Close has begun
-	direct sync.WaitGroup // calls that use the client past the dispatcher
+	direct sync.WaitGroup // calls that use the client without the dispatcher
 	ended  chan struct{}  // closed when Close is done
 }
 
-// Open connects to Redis, loads the scripts and checks the rights of the user. ctx bounds connecting only.
-// The errors say what to fix: ErrInvalid for options, ErrUnavailable and its group for Redis.
+// Open connects to Redis, loads the scripts and checks the rights of the user. ctx bounds only the connecting.
+//
+// The error says what to change. It Is [ErrInvalid] for options, [ErrNotSent] if no server could be reached,
+// [ErrRefused] if the server refused the user or lacks a command, and [ErrUnavailable] in all of these cases but the
+// first. A server that is loading its data is asked again until ctx ends.
 func Open(ctx context.Context, opts Options) (*Engine, error) {
 	opts, err := opts.withDefaults()
 	if err != nil {
@@ -81,7 +103,7 @@ func Open(ctx context.Context, opts Options) (*Engine, error) {
 	}
 	e.replicaTime, e.database = opts.replicaTime(), opts.Redis.SelectDB
 	e.patience = opts.patience()
-	e.opts.Redis = rueidis.ClientOption{InitAddress: opts.Redis.InitAddress} // no secrets where fmt finds them
+	e.opts.Redis = rueidis.ClientOption{InitAddress: opts.Redis.InitAddress} // no secrets where fmt could print them
 	e.clock = wheel.NewClock()
 	loaded, err := e.reach(ctx, opts.Redis)
 	if err != nil {
@@ -149,7 +171,7 @@ func (e *Engine) prepare(ctx context.Context, o rueidis.ClientOption) (*dispatch
 	return loaded, nil
 }
 
-// disconnect closes what was to become the dispatcher's.
+// disconnect closes the clients that the dispatcher would have owned.
 func (e *Engine) disconnect() {
 	if e.cluster != nil {
 		for _, r := range e.cluster.Reached {
@@ -159,7 +181,7 @@ func (e *Engine) disconnect() {
 	e.client.Close()
 }
 
-// identify notes who the server says it is; it does not for want of a right, or because it is no Redis.
+// identify notes the server's run_id. There is none if the user lacks the right to INFO, or if the server is not Redis.
 func (e *Engine) identify(ctx context.Context, client rueidis.Client) {
 	info, _ := client.Do(ctx, client.B().Info().Section("server").Build()).ToString()
 	_, rest, _ := strings.Cut(info, "run_id:")
@@ -191,8 +213,8 @@ func newUUID() string {
 	return fmt.Sprintf("%x-%x-%x-%x-%x", b[:4], b[4:6], b[6:8], b[8:10], b[10:])
 }
 
-// Shutdown closes gently: new requests and waiters get ErrClosed, holds go on until they are unlocked or
-// ctx ends; then Close. Its error is ctx's when holds were left.
+// Shutdown closes the engine gently. New requests and waiters get [ErrClosed]. Holds go on until they are unlocked or
+// ctx ends. Then it calls Close. The error Is ctx's if holds were left.
 func (e *Engine) Shutdown(ctx context.Context) error {
 	var err error
 	select {
@@ -203,11 +225,13 @@ func (e *Engine) Shutdown(ctx context.Context) error {
 	return errors.Join(err, e.Close())
 }
 
-// Close ends everything at once: waiters get ErrClosed, holds end with ErrLost and ErrClosed, then their
-// keys are freed. It returns when that is done. When Redis does not answer it gives up after three seconds, and the
-// leases run out; connections on which nothing comes take two more to close. So it lasts for five seconds at most, but
-// for a timing wheel that is stuck (one more) and a log handler that is slow (100 ms). It may be called again, and waits
-// for the first call. Never call it from inside a callback.
+// Close ends everything at once. Waiters get [ErrClosed]. Holds end with [ErrLost] and ErrClosed, and then their keys
+// are freed.
+//
+// Close returns when that is done. If Redis does not answer, it gives up after three seconds, and the leases run out;
+// silent connections take two seconds more to close. So Close lasts five seconds at most, plus one if a timing wheel is
+// stuck, plus 100 ms if the log handler is slow. A second call waits for the first. Never call Close from inside a
+// callback. The error is always nil.
 func (e *Engine) Close() error {
 	e.mu.Lock()
 	first := !e.closed
@@ -227,7 +251,7 @@ func (e *Engine) Close() error {
 	return nil
 }
 
-// enter begins a call that uses the client past the dispatcher. False: the engine closes.
+// enter begins a call that uses the client without the dispatcher. False: the engine closes.
 func (e *Engine) enter() bool {
 	e.mu.Lock()
 	defer e.mu.Unlock()

@@ -18,70 +18,81 @@ type failure struct {
 func (f *failure) Error() string { return f.text }
 func (f *failure) Unwrap() error { return f.group }
 
-// Another owner has the name.
+// Errors of a lock that another owner has.
 var (
-	// ErrHeld means that nothing changed in Redis: another owner has the name. Try later. HeldError has more.
+	// ErrHeld means that another owner has the lock. Nothing changed in Redis. The caller may try again later, or wait
+	// with Lock. If the owner's lease is known, errors.As finds a [HeldError].
 	ErrHeld = errors.New("wheellock: held by another owner")
-	// ErrWaitTimeout means that WithWait is over and nothing is held. It says besides what was last known, as the error of
-	// a wait that the end of its context has ended: it is also ErrHeld, with a HeldError for errors.As, when the last answer
-	// of Redis was "taken", ErrNotReplicated when too few replicas had it, ErrRefused when the server said no for a reason
-	// that may pass, ErrUncertain when the answer was lost or came too late, and ErrUnavailable when there was none.
+	// ErrWaitTimeout means that WithWait is over and nothing is held. The caller may ask again.
+	//
+	// The error also says what was last known of the lock, as does the error of a wait that ended with its context. It
+	// also Is [ErrHeld], with a [HeldError] for errors.As, if another owner had the lock; [ErrRefused] if the server
+	// refused for a reason that may pass; [ErrNotReplicated] if too few replicas had the grant; [ErrUncertain] if the
+	// answer was lost or came too late; and [ErrUnavailable] if there was no answer.
 	ErrWaitTimeout = errors.New("wheellock: waited as long as was asked for")
 )
 
-// Redis is ill, or so it seems from here.
+// Errors that mean that Redis cannot serve the request. All are also ErrUnavailable.
 var (
-	// ErrUnavailable is the group of the errors below.
+	// ErrUnavailable is the group of the errors below. By itself it ends a wait during which Redis never answered.
 	ErrUnavailable = errors.New("wheellock: Redis cannot serve")
-	// ErrNotSent means that nothing changed in Redis: the connection is known to be down. Safe to repeat.
+	// ErrNotSent means that the connection is known to be down. Nothing was sent and nothing changed in Redis. The
+	// caller may repeat the call.
 	ErrNotSent error = &failure{"wheellock: not sent, Redis cannot be reached", ErrUnavailable}
-	// ErrUncertain means that the command left and its answer did not come, not in time (Options.AnswerTimeout), or when the
-	// lease was over already. Nothing is held; the engine keeps cleaning up.
+	// ErrUncertain means that a command was sent and its answer did not come, did not come in time
+	// ([Options].AnswerTimeout), or came when the lease was already over. The caller holds nothing. The engine goes on
+	// releasing until the lease has run out, so the caller may ask for the lock again. A change of a semaphore or latch
+	// must not be repeated: the engine repeats it.
 	ErrUncertain error = &failure{"wheellock: sent, answer lost", ErrUnavailable}
-	// ErrOverloaded means that nothing was sent: MaxRequests or MaxWaitersPerName is reached.
+	// ErrOverloaded means that [Options].MaxRequests or MaxWaitersPerName is reached. Nothing was sent. The caller
+	// should back off.
 	ErrOverloaded error = &failure{"wheellock: too many requests wait already", ErrUnavailable}
-	// ErrRefused means that the server said no, in the words that the error ends with; nothing changed. Lock goes on
-	// asking when the reason can pass by itself: READONLY, NOREPLICAS, OOM, MISCONF, LOADING, BUSY, CLUSTERDOWN and so on.
+	// ErrRefused means that the server refused the command; the error ends with the server message. Nothing changed in
+	// Redis. Lock goes on asking if the reason can pass: READONLY, NOREPLICAS, OOM, MISCONF, LOADING, BUSY, CLUSTERDOWN
+	// and so on. TryLock may be repeated for these. Other reasons, such as NOPERM, need an administrator.
 	ErrRefused error = &failure{"wheellock: refused by Redis", ErrUnavailable}
-	// ErrNotReplicated means that too few replicas had the grant in time (Options.Replicas); it is released again.
-	// TryLock says so at once; Lock goes on asking, and an ErrWaitTimeout is also this when that was the last answer.
+	// ErrNotReplicated means that too few replicas acknowledged the grant in time ([Options].Replicas). The engine
+	// releases it again. TryLock fails with it at once and may be repeated; Lock goes on asking, and the error of its
+	// wait also Is ErrNotReplicated if that was the last answer.
 	ErrNotReplicated error = &failure{"wheellock: not enough replicas have it", ErrUnavailable}
 )
 
-// A hold ended.
+// Errors of a hold that has ended.
 var (
-	// ErrLost means that the lease ended, or the key is gone, while the lock was held. Stop the work; only a
-	// fencing token protects what is still on its way.
+	// ErrLost means that the lease ended, or the key was deleted, while the lock was held. The caller must stop the
+	// work. Only a fencing token protects from writes that are already under way.
 	ErrLost = errors.New("wheellock: lock lost while held")
-	// ErrMaxHold is ErrLost because Options.MaxHold was over.
+	// ErrMaxHold is [ErrLost] because [Options].MaxHold was over. The caller must stop the work.
 	ErrMaxHold error = &failure{"wheellock: held for longer than MaxHold", ErrLost}
-	// ErrUnlocked means that the holder has unlocked it already.
+	// ErrUnlocked means that the hold was unlocked before. There is nothing left to do.
 	ErrUnlocked = errors.New("wheellock: unlocked already")
 )
 
-// Yours to fix.
+// Errors caused by the caller. Repeating the call does not help.
 var (
 	// ErrInvalid means a name, lease, option or use that cannot be right. Nothing was sent.
 	ErrInvalid = errors.New("wheellock: invalid")
-	// ErrForeignKey means that the key of this name holds something that is no lock of this kind. It was not touched.
+	// ErrForeignKey means that the key of this name holds something that is not a lock of this kind. The engine did not
+	// touch it.
 	ErrForeignKey = errors.New("wheellock: the key holds something else")
-	// ErrDeadlock means that the caller's Owner would wait for itself: it reads, and asks for the writer.
+	// ErrDeadlock means that the caller's Owner would wait for itself: it holds a read lock and asks for the writer. It
+	// must unlock the read lock first.
 	ErrDeadlock = errors.New("wheellock: would wait for itself")
 )
 
-// ErrClosed means that the engine was closed.
+// ErrClosed means that the engine was closed. Open another one.
 var ErrClosed = errors.New("wheellock: engine closed")
 
 // errClosedHold is how a hold ends when its engine is closed.
 var errClosedHold = fmt.Errorf("%w: %w", ErrLost, ErrClosed)
 
-// HeldError is ErrHeld with what is known of the owner.
+// HeldError is an [ErrHeld] with what is known of the owner. It Is ErrHeld; errors.As gives the fields.
 type HeldError struct {
 	Name string        // of the lock
 	TTL  time.Duration // what the owner's lease had left, if it does not renew it; negative: it has no end
 }
 
-// Error says who waits for how long.
+// Error names the lock and the time that its lease has left.
 func (e *HeldError) Error() string {
 	if e.TTL < 0 {
 		return fmt.Sprintf("wheellock: %s is taken, and has no end that is known", quote(e.Name))
@@ -92,16 +103,16 @@ func (e *HeldError) Error() string {
 // Is makes a HeldError an ErrHeld.
 func (e *HeldError) Is(target error) bool { return target == ErrHeld }
 
-// unmet is a wait that ended without what it was for: why it ended, and what was last known.
+// unmet is the error of a wait that ended without a grant: why it ended, and what was last known.
 type unmet struct {
 	why, last error
-	words     string // of what was last known
+	words     string // text of what was last known
 }
 
 func (e *unmet) Error() string   { return trim(e.why.Error()) + ": " + e.words }
 func (e *unmet) Unwrap() []error { return []error{e.why, e.last} }
 
-// unmet is a wait for t that ended for that reason. The words for "taken" are those of its kind.
+// unmet returns the error of a wait for t that ended for that reason.
 func (t *operation) unmet(why error, out gate.Outcome) error {
 	switch out.Last {
 	case gate.Taken:
@@ -129,7 +140,7 @@ func (t *operation) taken(ttl time.Duration) string {
 	return fmt.Sprintf("held by another owner, lease ends in %v", ttl.Round(time.Millisecond))
 }
 
-// unmetAfter is a wait that ended after an error had been the last answer.
+// unmetAfter returns the error of a wait that ended after last had been the last answer.
 func unmetAfter(why, last error) error { return &unmet{why, last, trim(last.Error())} }
 
 // opError says what was being done to which name. It is formatted only when it is read.
@@ -137,7 +148,7 @@ type opError struct {
 	doing  string // "lock", "unlock", ...
 	name   string
 	err    error
-	words  string // the server's
+	words  string // the server message
 	passes bool   // the reason can pass by itself
 }
 
@@ -151,10 +162,10 @@ func (e *opError) Error() string {
 
 func (e *opError) Unwrap() error { return e.err }
 
-// Is makes it errPasses when waiting may help.
+// Is makes it errPasses if waiting may help.
 func (e *opError) Is(target error) bool { return e.passes && target == errPasses }
 
-// trim takes our own prefix off an error that is put behind another one.
+// trim removes this package's prefix from an error that follows another one.
 func trim(text string) string {
 	const prefix = "wheellock: "
 	if len(text) > len(prefix) && text[:len(prefix)] == prefix {
@@ -187,7 +198,7 @@ func errorOf(doing, name string, out gate.Outcome) error {
 	return &opError{doing: doing, name: name, err: sentinels[out.Why], words: wordsOf(out), passes: out.Passes}
 }
 
-// wordsOf is what is to be said besides the kind of the outcome.
+// wordsOf returns the server message of an outcome, or the name of its fault.
 func wordsOf(out gate.Outcome) string {
 	if out.Fault != 0 && out.ServerMessage == "" {
 		return out.Fault.String()
@@ -195,10 +206,10 @@ func wordsOf(out gate.Outcome) string {
 	return out.ServerMessage
 }
 
-// errPasses is what waiting may help against. Only errors.Is sees it.
+// errPasses marks errors for which waiting may help. Only errors.Is sees it.
 var errPasses = errors.New("wheellock: for now")
 
-// errTooLate is a grant that could not be handed out: it is being given back.
+// errTooLate is the error for a grant that came too late. The engine releases it.
 var errTooLate error = &failure{"wheellock: too late", ErrUncertain}
 
 // join2 is two errors in one, without text of its own.
@@ -215,7 +226,7 @@ var sentinels = map[gate.Why]error{
 	gate.AliasLives: fmt.Errorf("%w: the name is in use with braces around it, or without, and both have the same keys", ErrInvalid),
 }
 
-// endedBy is the error of a context that has ended: both its Err and its Cause.
+// endedBy returns the error of a context that has ended: it Is both its Err and its Cause.
 func endedBy(ctx context.Context) error {
 	err, cause := ctx.Err(), context.Cause(ctx)
 	if err == cause {

@@ -9,8 +9,8 @@ import (
 	"github.com/wheellock/wheellock/engine/enginetest"
 )
 
-// nightly runs the steps of a job on one machine of many, and stops between two of them, or inside one that
-// minds its context, when the lock is lost: then another machine may have begun.
+// nightly runs the steps of a job on one machine of many. If the lock is lost, another machine may have begun, so nightly
+// stops: between two steps, or inside a step that watches its context.
 func nightly(ctx context.Context, e *engine.Engine, steps ...func(context.Context) error) error {
 	hold, err := e.Mutex("cron:nightly").TryLock(ctx)
 	if errors.Is(err, engine.ErrHeld) {

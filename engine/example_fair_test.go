@@ -9,8 +9,7 @@ import (
 	"github.com/wheellock/wheellock/futures"
 )
 
-// Customers are served in the order in which they came, whichever process they came to. TryLock does not jump
-// the queue.
+// Customers are served in the order in which they arrived, in any process. TryLock does not overtake the queue.
 func ExampleEngine_FairMutex() {
 	ctx := context.Background()
 	redis := enginetest.Start()

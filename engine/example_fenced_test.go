@@ -10,7 +10,7 @@ import (
 	"github.com/wheellock/wheellock/engine/enginetest"
 )
 
-// store is a storage that knows about fencing: it refuses writes that carry an older token than it has seen.
+// store is a storage with fencing: it refuses writes with a token that is older than the newest it has seen.
 type store struct {
 	mu      sync.Mutex
 	highest int64
@@ -29,7 +29,7 @@ func (s *store) write(token int64, stock int) error {
 	return nil
 }
 
-// A holder that was paused until its lease had run out still believes in its lock. Its token gives it away.
+// A holder that was paused until its lease had run out still believes that it holds the lock. The store refuses its token.
 func ExampleEngine_FencedMutex() {
 	ctx := context.Background()
 	redis := enginetest.Start() // a Redis in memory, so that the example runs anywhere

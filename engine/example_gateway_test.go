@@ -13,8 +13,8 @@ import (
 	"github.com/wheellock/wheellock/engine/enginetest"
 )
 
-// oneAtATime lets one request of each tenant through at a time, whichever gateway it comes to. A request has
-// a deadline for all it does; half of that it may spend in the queue.
+// oneAtATime serves one request of each tenant at a time, on all gateways together. A request has a deadline for all its
+// work, and may spend half of that time in the queue.
 func oneAtATime(e *engine.Engine, budget time.Duration, next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		ctx, cancel := context.WithTimeout(r.Context(), budget)

@@ -9,8 +9,8 @@ import (
 	"github.com/wheellock/wheellock/engine/enginetest"
 )
 
-// warehouse has methods that lock what they touch, and call each other. An Owner that travels with the call
-// lets them in again where they are already.
+// warehouse has methods that lock the shelves they touch, and that call each other. They pass an Owner, so that an inner call
+// re-enters a lock that an outer call holds.
 type warehouse struct{ e *engine.Engine }
 
 func (w *warehouse) take(ctx context.Context, me engine.Owner, shelf string) error {
@@ -29,7 +29,7 @@ func (w *warehouse) move(ctx context.Context, me engine.Owner, from, to string) 
 	}, engine.WithOwner(me))
 }
 
-// Re-entry: calls with one Owner are one holder. Everybody else waits until all its holds are unlocked.
+// Re-entry: calls with one Owner are one holder. Other callers wait until all its holds are unlocked.
 func ExampleWithOwner() {
 	redis := enginetest.Start() // a Redis in memory, so that the example runs anywhere
 	defer redis.Close()

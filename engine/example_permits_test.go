@@ -10,8 +10,8 @@ import (
 	"github.com/wheellock/wheellock/engine/enginetest"
 )
 
-// A supplier allows two sessions. A worker that dies gives its session back by itself, when its lease is over; one that
-// only loses it, for it stood still for too long, is told by the hold's context.
+// A supplier allows two sessions. If a worker dies, its session is free when its lease is over. If a worker was paused for
+// too long and lost its session, the hold's context ends.
 func ExampleEngine_PermitSemaphore() {
 	ctx := context.Background()
 	redis := enginetest.Start() // a Redis in memory, so that the example runs anywhere

@@ -10,13 +10,12 @@ import (
 	"github.com/wheellock/wheellock/futures"
 )
 
-// orders is how many locks the example takes. A request that waits is a struct in a queue and a lock that is
-// held is an entry in a wheel, so on a real Redis 100,000 are as ordinary as 1,000; the one in memory, which
-// has to do for an example, would take its time.
+// orders is how many locks the example takes. A waiting request is a struct in a queue, and a held lock an entry in a wheel, so
+// 100,000 of them are no problem on a real Redis. The in-memory server of this example is slower.
 const orders = 1_000
 
-// A pipeline: a lock for each of many orders, and the work on each as soon as it is locked. No goroutine
-// waits, and the callbacks share the workers of a pool.
+// A pipeline: a lock for each of many orders, and the work on each order as soon as it is locked. No goroutine waits, and the
+// callbacks share the workers of a pool.
 func Example_pipeline() {
 	redis := enginetest.Start() // a Redis in memory, so that the example runs anywhere
 	defer redis.Close()

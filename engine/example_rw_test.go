@@ -9,8 +9,8 @@ import (
 	"github.com/wheellock/wheellock/engine/enginetest"
 )
 
-// Many read a price list at once, in this process and in others. Who changes it is alone, and may look at its
-// work by a read of its own before it lets others see it.
+// Many callers read a price list at once, in this process and in others. A writer is alone. It may also read, and so check its
+// work before other readers see it.
 func ExampleEngine_RWMutex() {
 	ctx := context.Background()
 	redis := enginetest.Start() // a Redis in memory, so that the example runs anywhere

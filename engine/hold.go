@@ -13,16 +13,18 @@ import (
 	"github.com/wheellock/wheellock/internal/stall"
 )
 
-// Hold is one grant of a lock. Any goroutine may use it. A Hold that is dropped without Unlock stays held:
-// nothing is released because the garbage collector ran; Options.MaxHold bounds it.
+// Hold is one grant of a lock. Any goroutine may use it.
+//
+// A Hold that is dropped without Unlock stays held: nothing is released because the garbage collector ran.
+// [Options].MaxHold bounds how long, and [Stats].OldestHold finds such a hold.
 type Hold struct {
 	core    gate.Hold
 	e       *Engine
 	name    string
-	permits int32         // how many it has; 0: it is a lock's
+	permits int32         // how many permits it has; 0: it is the hold of a lock
 	ended   atomic.Uint32 // 0 while held, else 1 + a gate.Why; set once
 
-	endings atomic.Pointer[endings] // nil until somebody wants to hear of the end
+	endings atomic.Pointer[endings] // nil until there is a listener
 }
 
 func newHold(e *Engine, name string) *Hold {
@@ -31,14 +33,18 @@ func newHold(e *Engine, name string) *Hold {
 	return h
 }
 
-// Unlock gives the lock back. Nil: it is released, handed on to the next waiter, or one re-entry is undone.
-// ErrLost: it had ended before; ErrUnlocked: this Hold was unlocked already.
+// Unlock gives the lock back. It ends the hold's contexts before anything is sent. Nil means that the lock is released,
+// that it was handed to the next waiter, or that one re-entry is undone.
 //
-// The release is sent also when ctx has ended; ctx bounds only the wait for its answer, and the error then
-// Is ErrUncertain and the context's. Without a deadline in ctx it waits for Options.AnswerTimeout, and the error then Is
-// ErrUncertain; the engine goes on releasing until the lease has run out. Unlock is never refused by bounds and does
-// not block past Deadline.
-// It ends the hold's contexts before anything is sent.
+// The release is sent even if ctx has ended; ctx bounds only the wait for the answer. If ctx has no deadline, Unlock
+// waits for [Options].AnswerTimeout. Unlock never blocks past Deadline, and no bound refuses it. The errors are:
+//
+//   - [ErrUncertain], with the context's error if ctx ended: the answer did not come in time.
+//   - [ErrRefused]: the server refused the release, for instance because the user lacks a right.
+//   - [ErrLost]: the hold had ended before. If the engine was closed, the error also Is [ErrClosed].
+//   - [ErrUnlocked]: this Hold was unlocked before.
+//
+// After the first two the caller has nothing to do: the engine goes on releasing until the lease has run out.
 func (h *Hold) Unlock(ctx context.Context) error {
 	ctx, stop := h.outliving(ctx)
 	defer stop()
@@ -51,8 +57,8 @@ func (h *Hold) Unlock(ctx context.Context) error {
 	return h.e.confirm(ctx, "unlock", h.name, errClosedHold, func(ack gate.Settler) bool { return h.e.dispatcher.Unlock(&h.core, ack) })
 }
 
-// UnlockAsync is Unlock without blocking. The future is settled by the answer, or at Deadline: a future that waits costs no
-// goroutine, so that AnswerTimeout does not end it.
+// UnlockAsync is Unlock without blocking. The answer settles the future, or the hold's Deadline does. AnswerTimeout
+// does not apply, because a waiting future costs no goroutine. Cancel does not undo the release.
 func (h *Hold) UnlockAsync() *futures.Future[struct{}] {
 	if err := h.leave(); err != nil {
 		return futures.Settled(&h.e.callbacks, struct{}{}, err)
@@ -68,9 +74,9 @@ func (h *Hold) UnlockAsync() *futures.Future[struct{}] {
 	return a.promise.Future()
 }
 
-// leave ends the hold by its holder's wish. An error: it had ended before.
+// leave ends the hold for its holder. An error means that it had ended before.
 func (h *Hold) leave() error {
-	if h.over(false) { // what the release finds in Redis tells of a suspension
+	if h.over(false) { // after a suspension the release finds out in Redis
 		h.lose()
 	}
 	stall.At("hold: not over, not ended", h.e.uuid)
@@ -80,13 +86,13 @@ func (h *Hold) leave() error {
 	return nil
 }
 
-// lose ends a hold whose time is over, whoever finds that out first: its holder by a look at the clock, or the loop (End).
-// The compare-and-swap in finish decides between them, and loss is final: a renewal that is answered afterwards changes
-// nothing, for the loop is told to release what it may have prolonged. Without that, this would leak a lock for ever:
+// lose ends a hold whose time is over (invariant: loss-is-final). Its holder may find that first, by a look at the clock, or
+// the loop (End); the compare-and-swap in finish decides between them. A renewal that is answered afterwards changes nothing,
+// because lose tells the loop to release what the renewal may have prolonged. Without that, a lock would leak for ever:
 //
 //  1. The loop reads the clock and is paused before it handles the answer to a renewal.
-//  2. The deadline passes. The holder finds its hold over, and goes.
-//  3. The loop goes on with the old time, takes the renewal for good, and renews for nobody.
+//  2. The deadline passes. The holder sees that its hold is over, and stops.
+//  3. The loop goes on with its old reading, accepts the renewal, and renews a lock that nobody holds.
 func (h *Hold) lose() {
 	if !h.finish(gate.Lost) {
 		return
@@ -102,10 +108,10 @@ func (h *Hold) lose() {
 // held is a Hold as the loop sees it: users can end one by Unlock only.
 type held Hold
 
-// End is the loop's word that the hold has ended. It implements gate.Ender.
+// End is called by the loop when the hold has ended. It implements gate.Ender.
 func (h *held) End(why gate.Why) { (*Hold)(h).finish(why) }
 
-// over reports whether the clock says that the hold has ended; suspended: after a look for suspension.
+// over reports whether the hold has ended by the clock. suspended: the clock is checked for suspension first.
 func (h *Hold) over(suspended bool) bool {
 	if c := h.composite(); c != nil {
 		return c.alive() < c.need
@@ -117,14 +123,15 @@ func (h *Hold) over(suspended bool) bool {
 	return now() >= h.core.Deadline()
 }
 
-// composite is what a hold of several locks is made of; nil for a hold of one.
+// composite returns the parts of a hold of several locks; nil for a hold of one.
 func (h *Hold) composite() *composite {
 	c, _ := h.core.By.(*composite)
 	return c
 }
 
-// Err is nil while the lock is held; then ErrUnlocked, ErrLost, ErrMaxHold, or ErrLost and ErrClosed. It
-// compares clocks and asks nobody: it is never nil after Deadline, and once it is not nil it never is again.
+// Err returns nil while the lock is held. Afterwards it returns [ErrUnlocked], [ErrLost], [ErrMaxHold], or an error
+// that Is both ErrLost and [ErrClosed]. It compares clocks and asks nobody. After Deadline it is never nil, and an
+// error never becomes nil again.
 func (h *Hold) Err() error {
 	if h.ended.Load() == 0 {
 		if !h.over(true) {
@@ -135,7 +142,7 @@ func (h *Hold) Err() error {
 	return h.cause()
 }
 
-// cause is why the hold has ended.
+// cause returns why the hold has ended.
 func (h *Hold) cause() error {
 	why := gate.Why(h.ended.Load() - 1)
 	if why == gate.Closed {
@@ -144,8 +151,8 @@ func (h *Hold) cause() error {
 	return sentinels[why]
 }
 
-// Deadline is when the hold ends unless it is renewed: counted from the moment the command that took or
-// renewed it was sent, less a margin of 1 % of the lease, at least 5 ms.
+// Deadline returns when the hold ends unless it is renewed. It counts from the moment at which the command that took or
+// renewed the lock was sent, less a margin of 1 % of the lease, at least 5 ms.
 func (h *Hold) Deadline() time.Time {
 	if c := h.composite(); c != nil {
 		return c.deadline()
@@ -153,8 +160,13 @@ func (h *Hold) Deadline() time.Time {
 	return h.e.clock.Time(h.core.Deadline())
 }
 
-// Extend makes a hold with a fixed lease last until lease from now, never shorter than it would. ErrInvalid
-// for a hold that the watchdog renews.
+// Extend makes a hold with a fixed lease last until lease from now, and never shorter than it would have lasted. Bounds
+// of lease are as for [WithLease]. ctx and [Options].AnswerTimeout bound the wait for the answer as in Unlock. The
+// errors are:
+//
+//   - [ErrInvalid]: the watchdog renews this hold, or lease is out of bounds.
+//   - [ErrLost] or [ErrUnlocked]: the hold has ended.
+//   - [ErrUncertain]: the answer did not come in time. Deadline says what is sure.
 func (h *Hold) Extend(ctx context.Context, lease time.Duration) error {
 	if c := h.composite(); c != nil {
 		return c.extend(ctx, lease)
@@ -173,14 +185,13 @@ func (h *Hold) Extend(ctx context.Context, lease time.Duration) error {
 	return h.e.confirm(ctx, "extend", h.name, errClosedHold, func(ack gate.Settler) bool { return h.e.dispatcher.Extend(&h.core, lease, ack) })
 }
 
-// Token is the fencing token; false unless the lock is fenced. A hold of several locks has none: ask its parts'
-// stores by locks of their own.
+// Token returns the fencing token. False means that the lock is not fenced. A hold of several locks has no token.
 func (h *Hold) Token() (int64, bool) { return h.core.Token, h.core.Token != 0 }
 
-// Name is the lock's.
+// Name returns the name of the lock as it was given.
 func (h *Hold) Name() string { return h.name }
 
-// Count is how many holds its Owner has on this lock at the moment; 0 when it has none any more.
+// Count returns how many holds the hold's Owner has on this lock now; 0 if it has none any more.
 func (h *Hold) Count() int {
 	n := h.core.Count()
 	if n == 0 && h.ended.Load() == 0 { // alone
@@ -189,14 +200,14 @@ func (h *Hold) Count() int {
 	return n
 }
 
-// String tells name and owner.
+// String names the lock and the owner.
 func (h *Hold) String() string { return "hold of " + quote(h.name) + " by " + h.TenureID() }
 
 // Format is String for every verb. Without it fmt would look into what other goroutines write.
 func (h *Hold) Format(f fmt.State, _ rune) { fmt.Fprint(f, h.String()) }
 
-// TenureID is the owner field in Redis, "<uuid>:<number>"; of a RWMutex's writer with ":write" behind; of a hold of
-// several locks, those of its parts with commas between.
+// TenureID returns the owner field in Redis, "<uuid>:<number>". For the writer of a RWMutex ":write" follows. For a
+// hold of several locks, it returns the fields of all parts with commas between.
 func (h *Hold) TenureID() string {
 	if c := h.composite(); c != nil {
 		return c.tenureID()
@@ -208,7 +219,7 @@ func (h *Hold) TenureID() string {
 	return string(id)
 }
 
-// number reads the number of a tenure of this engine out of an owner field; 0: it is not one of ours.
+// number reads the number of a tenure of this engine out of an owner field; 0: it is a tenure of another engine.
 func (e *Engine) number(owner string) uint64 {
 	digits, ours := strings.CutPrefix(strings.TrimSuffix(owner, gate.WriterSuffix), e.uuid+":")
 	if !ours {

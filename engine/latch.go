@@ -7,44 +7,45 @@ import (
 	"github.com/wheellock/wheellock/internal/gate"
 )
 
-// CountDownLatch lets callers wait until a count has reached 0, as Redisson's RCountDownLatch on the same
-// name. Any goroutine may use it, and any number of handles on one name are the same latch.
+// CountDownLatch lets callers wait until a count has reached 0, as Redisson's RCountDownLatch on the same name. Any
+// goroutine may use it. Any number of handles on one name are the same latch.
 //
-// A latch that was never set, was counted down or was deleted counts 0 and holds nobody up. It has no owner:
-// who was to count down and died leaves the others waiting. No call counts twice, however often it had to be
-// sent. Waiters look again when the connection for messages was broken, and every Options.PollCap.
+// A latch that was never set, was counted down or was deleted counts 0 and is open. It has no owner: a process that
+// dies before it counts down leaves the others waiting. No call counts twice, however often it had to be sent. Waiters
+// ask again after the connection for messages was broken, and every [Options].PollCap.
 type CountDownLatch struct {
 	e    *Engine
 	name string
 }
 
-// CountDownLatch is the latch of a name: 1 to 1,024 bytes, taken as they are.
+// CountDownLatch returns the latch of a name. Names are as in [Engine.Mutex].
 func (e *Engine) CountDownLatch(name string) *CountDownLatch {
 	return &CountDownLatch{e: e, name: name}
 }
 
-// Name is the name as it was given, before NameMapper.
+// Name returns the name as it was given, before NameMapper.
 func (l *CountDownLatch) Name() string { return l.name }
 
-func (l *CountDownLatch) errand(doing string) operation {
+func (l *CountDownLatch) operation(doing string) operation {
 	return operation{e: l.e, name: l.name, doing: doing, kind: gate.LatchKind}
 }
 
-// Wait returns nil when the count is 0. WithWait bounds the wait; WithLease and WithOwner are ErrInvalid. When the wait
-// ends while the latch is not open the error Is ErrHeld besides.
+// Wait returns nil when the count is 0. [WithWait] bounds the wait; [WithLease] and [WithOwner] are [ErrInvalid].
+// Cancellation and errors are as with [Mutex.Lock]. If the wait ends while the latch is not open, the error also Is
+// [ErrHeld].
 func (l *CountDownLatch) Wait(ctx context.Context, opts ...LockOption) error {
 	c := l.e.calls.get()
 	if err := l.fill(ctx, opts, &c.waiter); err != nil {
 		l.e.calls.put(c)
 		return err
 	}
-	t := l.errand("wait for")
+	t := l.operation("wait for")
 	return t.block(ctx, c)
 }
 
-// WaitAsync is Wait without blocking. The end of ctx, or Cancel, abandons it.
+// WaitAsync is Wait without blocking. The end of ctx and the future's Cancel abandon it.
 func (l *CountDownLatch) WaitAsync(ctx context.Context, opts ...LockOption) *futures.Future[struct{}] {
-	r := &request[struct{}]{operation: l.errand("wait for")}
+	r := &request[struct{}]{operation: l.operation("wait for")}
 	if err := l.fill(ctx, opts, &r.waiter); err != nil {
 		return futures.Settled(&l.e.callbacks, struct{}{}, err)
 	}
@@ -52,7 +53,7 @@ func (l *CountDownLatch) WaitAsync(ctx context.Context, opts ...LockOption) *fut
 }
 
 func (l *CountDownLatch) fill(ctx context.Context, opts []LockOption, w *gate.Waiter) error {
-	t := l.errand("wait for")
+	t := l.operation("wait for")
 	d, err := l.e.opts.read(opts, false)
 	if err == nil && (d.fixed || d.owner != 0) {
 		err = invalid("WithLease or WithOwner on a name that has no owners")
@@ -64,30 +65,32 @@ func (l *CountDownLatch) fill(ctx context.Context, opts []LockOption, w *gate.Wa
 	return nil
 }
 
-// CountDown lowers the count by one; at 0 the latch is deleted and everybody let through. Without a latch it
-// does nothing.
+// CountDown lowers the count by one. At 0 the latch is deleted and all waiters return. Without a latch it does nothing.
 //
-// It is sent also when ctx has ended, and as soon as Redis can be reached; ctx bounds only the wait for its
-// answer, and the error then Is ErrUncertain and the context's: it must not be repeated. Without a deadline in ctx that
-// wait lasts for Options.AnswerTimeout, and the error then is ErrUncertain alone; it must not be repeated either.
-// ErrRefused: nothing was counted. The engine goes on for up to 50 s after the first answer that was lost.
+// The command is sent even if ctx has ended, and as soon as Redis can be reached. ctx bounds only the wait for the
+// answer; if ctx has no deadline, [Options].AnswerTimeout does. The errors are:
+//
+//   - [ErrUncertain], with the context's error if ctx ended: the answer did not come in time. The engine goes on for up
+//     to 50 s after the first lost answer. The caller must not repeat the call.
+//   - [ErrRefused]: the server refused it. Nothing was counted.
+//   - [ErrInvalid], [ErrForeignKey] and [ErrClosed].
 func (l *CountDownLatch) CountDown(ctx context.Context) error {
-	t := l.errand("count down")
+	t := l.operation("count down")
 	_, err := t.change(ctx, gate.Change{Op: gate.CountDown, N: 1})
 	return err
 }
 
-// Count is what is still to be counted down. It passes by the latch's own queue, so its answer may be older
-// than that of a call that returned meanwhile.
+// Count returns what is still to be counted down. It does not pass through the latch's own queue, so its answer may be
+// older than that of a call that has returned meanwhile.
 func (l *CountDownLatch) Count(ctx context.Context) (int64, error) {
-	t := l.errand("count")
+	t := l.operation("count")
 	return t.count(ctx)
 }
 
-// TrySetCount sets the count to n, from 0, if there is none; false: there is, and nothing changed. Like
-// Delete it fails with ErrNotSent while the link is down.
+// TrySetCount sets the count to n, from 0 to 2^50, if there is none. False means that there is one, and that nothing
+// changed. Like Delete it fails with [ErrNotSent] while the link is down; other errors are as with CountDown.
 func (l *CountDownLatch) TrySetCount(ctx context.Context, n int64) (bool, error) {
-	t := l.errand("set the count of")
+	t := l.operation("set the count of")
 	if err := checkCount("a count", n, 0); err != nil {
 		return false, t.failed(err)
 	}
@@ -95,10 +98,10 @@ func (l *CountDownLatch) TrySetCount(ctx context.Context, n int64) (bool, error)
 	return set == 1, err
 }
 
-// Delete deletes the latch and lets through who waits in wheellock; Redisson's own waiters sleep on. False:
-// there was none.
+// Delete deletes the latch. The waiters of engines return; Redisson's own waiters sleep on. False means that there was
+// none.
 func (l *CountDownLatch) Delete(ctx context.Context) (bool, error) {
-	t := l.errand("delete")
+	t := l.operation("delete")
 	deleted, err := t.decide(ctx, gate.Change{Op: gate.DeleteCount})
 	return deleted == 1, err
 }

@@ -7,14 +7,18 @@ import (
 	"github.com/wheellock/wheellock/futures"
 )
 
-// Locker is anything that can be locked as a whole. It is sealed: only this package implements it.
+// Locker is any lock that is taken as a whole: a [Mutex] of every kind, a [MultiLock] or a [QuorumLock]. Only this
+// package implements it.
 type Locker interface {
+	// Name returns the name as it was given; of several locks, all names.
 	Name() string
-	// Lock waits until the lock is held, ctx ends or WithWait is over. A Hold or an error, never both.
+	// Lock waits until the lock is held, ctx ends or WithWait is over. It returns a Hold or an error, never both. See
+	// [Mutex.Lock] for leases and errors.
 	Lock(ctx context.Context, opts ...LockOption) (*Hold, error)
-	// TryLock asks once; *HeldError when it is taken.
+	// TryLock asks once and does not wait. The error Is ErrHeld if another owner has the lock. See [Mutex.TryLock].
 	TryLock(ctx context.Context, opts ...LockOption) (*Hold, error)
-	// LockAsync is Lock without blocking. The end of ctx, or Cancel, abandons it; a grant that comes late is released.
+	// LockAsync is Lock without blocking. The end of ctx and the future's Cancel abandon the request; a grant that comes
+	// later is released.
 	LockAsync(ctx context.Context, opts ...LockOption) *futures.Future[*Hold]
 	// TryLockAsync is TryLock without blocking.
 	TryLockAsync(ctx context.Context, opts ...LockOption) *futures.Future[*Hold]
@@ -23,9 +27,11 @@ type Locker interface {
 	home() *Engine            // whose options and workers it uses
 }
 
-// Do locks l, runs fn and unlocks, also when fn panics. fn's context ends when the lock is lost. The error
-// is fn's, joined with ErrLost if the lock was lost before fn returned, and with what went wrong in
-// unlocking. Unlocking does not stop when ctx ends.
+// Do locks l, runs fn and unlocks, even if fn panics. The context that fn gets ends when the lock is lost; fn must then
+// stop its work. opts and the waiting are those of Lock; if Lock fails, Do returns its error and fn does not run.
+//
+// The error is fn's, joined with [ErrLost] if the lock was lost before fn returned, and with the error of the unlock.
+// The unlock does not stop when ctx ends. fn may unlock the hold itself.
 func Do(ctx context.Context, l Locker, fn func(context.Context, *Hold) error, opts ...LockOption) (err error) {
 	h, err := l.Lock(ctx, opts...)
 	if err != nil {

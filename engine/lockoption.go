@@ -8,7 +8,7 @@ import (
 	"github.com/wheellock/wheellock/internal/gate"
 )
 
-// LockOption changes one call.
+// LockOption changes one call. The options are [WithLease], [WithWait] and [WithOwner]. The zero value is [ErrInvalid].
 type LockOption struct {
 	which optionKind
 	value int64
@@ -23,34 +23,36 @@ const (
 	ownerOption
 )
 
-// The bounds of a lease. Below 10 ms the margin that makes a deadline safe would eat it up.
+// The bounds of a lease. Below 10 ms, the margin that makes a deadline safe would use up the lease.
 const (
 	MinLease = 10 * time.Millisecond
 	MaxLease = 30 * 24 * time.Hour
 )
 
-// longest is 146 years: any instant of the clock and longest together are still an instant.
+// longest is 146 years: an instant of the clock plus longest does not overflow.
 const longest time.Duration = 1 << 62
 
-// WithLease gives the hold a fixed lease: no watchdog renews it, it ends by itself. From MinLease to
-// MaxLease, rounded up to whole milliseconds, the unit of Redis; else the call fails with ErrInvalid.
+// WithLease gives the hold a fixed lease: the watchdog does not renew it, and it ends by itself. From [MinLease] to
+// [MaxLease], rounded up to whole milliseconds, the unit of Redis; otherwise the call fails with [ErrInvalid]. Default:
+// the watchdog renews the hold by [Options].Lease.
 func WithLease(d time.Duration) LockOption { return LockOption{leaseOption, int64(d)} }
 
-// WithWait makes Lock give up with ErrWaitTimeout after d, which must be positive. It costs a place in a
-// slot of the wheel, not a timer, and may be up to 25 ms late.
+// WithWait makes a waiting call fail with [ErrWaitTimeout] after d, which must be positive. It costs no timer and may
+// be up to 25 ms late. A call that does not wait fails with [ErrInvalid]. Default: the call waits until its context
+// ends.
 func WithWait(d time.Duration) LockOption { return LockOption{waitOption, int64(d)} }
 
-// WithOwner makes the call o's. It is the only way to re-enter a lock: an o that holds the name is let in
-// at once, and the name is free when all its holds are unlocked.
+// WithOwner makes the call in the name of o. It is the only way to re-enter a lock: a caller whose o holds the lock is
+// granted at once, and the lock is free when all holds of o are unlocked. Default: every call is its own owner.
 func WithOwner(o Owner) LockOption { return LockOption{ownerOption, int64(o.id)} }
 
-// Owner is who holds a lock, for re-entry. Owners are comparable. The zero Owner is nobody.
+// Owner is an identity for re-entry. Owners are comparable. The zero Owner is invalid.
 type Owner struct{ id uint64 }
 
 var lastOwner atomic.Uint64
 
-// NewOwner makes an owner that is nobody else in this process. Calls with one Owner are one holder:
-// goroutines that share it do not exclude each other. Without WithOwner every call is its own owner.
+// NewOwner returns an owner that differs from every other one in this process. Calls with one Owner count as one
+// holder: goroutines that share an Owner do not exclude each other.
 func NewOwner() Owner { return Owner{lastOwner.Add(1)} }
 
 // demand is what the options of one call ask for.

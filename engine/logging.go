@@ -8,20 +8,20 @@ import (
 	"time"
 )
 
-// relay stands between the engine and the handler of Options.Logger, which is the user's code: it may be slow, block, or
-// call the engine, and the loop must not wait for it. Records wait in a queue, and a goroutine that lives while there
-// are some hands them on, in their order. Whether the handler wants a record is asked there too.
+// relay separates the engine from the handler of Options.Logger. The handler is the user's code: it may be slow, block, or
+// call the engine, and the loop must not wait for it (invariant: loop-never-waits). Records wait in a queue. A goroutine, which
+// lives while there are records, passes them to the handler in order. It also asks whether the handler wants a record.
 type relay struct {
 	handler slog.Handler
 
 	mu      sync.Mutex // guards the rest
 	queue   []relayed
-	dropped int           // since the last one that was handed on: the queue was full
+	dropped int           // since the last record that was passed on: the queue was full
 	running bool          // there is a goroutine
-	idle    chan struct{} // closed when nothing is left; nil until somebody waits for that
+	idle    chan struct{} // closed when no record is left; nil until Close waits for that
 }
 
-// relayed is a record on its way, and what is to be put around it.
+// relayed is a queued record, with the attributes and groups of its logger.
 type relayed struct {
 	ctx    context.Context
 	within []func(slog.Handler) slog.Handler
@@ -51,7 +51,7 @@ type relayHandler struct {
 	within []func(slog.Handler) slog.Handler
 }
 
-// Enabled is always true: what the handler wants is asked when it is its turn.
+// Enabled is always true: the goroutine asks the handler later.
 func (h *relayHandler) Enabled(context.Context, slog.Level) bool { return true }
 
 // Handle does not block.

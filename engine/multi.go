@@ -10,19 +10,19 @@ import (
 	"github.com/wheellock/wheellock/futures"
 )
 
-// MultiLock is Redisson's RedissonMultiLock: several locks, all or nothing. It asks all at once without
-// waiting; when one is taken it gives the others back, waits for that one, and asks for the others again
-// while it has it. So it never holds some while waiting for others, and two MultiLocks of the same
-// members in any order cannot deadlock.
+// MultiLock is several locks that are taken together, all or nothing, as Redisson's RedissonMultiLock. It asks all
+// members at once without waiting. If one is taken, it gives the others back, waits for that one, and asks for the
+// others again while it has it. So it never holds some members while it waits for others, and two MultiLocks of the
+// same members in any order cannot deadlock.
 //
-// Its Hold ends when the first of its parts is lost, and the others are then given back. Members may be of any
-// kind and of several engines. Waiting costs a goroutine.
+// Its Hold ends when the first of its parts is lost; the others are then given back. Members may be of any kind and of
+// several engines. Waiting costs a goroutine.
 type MultiLock struct {
 	members []Locker // in the order of their keys
 	name    string
 }
 
-// lockKey is what a lock locks. No member of a MultiLock may lock what another does.
+// lockKey is a key that a lock locks. No two members of a MultiLock may have the same one.
 type lockKey struct {
 	e   *Engine
 	key string
@@ -37,10 +37,12 @@ func (k lockKey) same(other lockKey) bool {
 	return k.e.database == other.e.database && slices.ContainsFunc(k.e.servers, func(id string) bool { return slices.Contains(other.e.servers, id) })
 }
 
-// Multi makes one lock of several. ErrInvalid: there is none, one is nil, or two lock the same key, for such a MultiLock
-// would wait for itself. Two engines that reach one database of one server are found out by the run_id that the server
-// told each of them at Open: not where the user may not run INFO, where what answers is no Redis and has none, or where
-// the server was restarted or another became the master between the two.
+// Multi makes one lock of several. It fails with [ErrInvalid] if there is none, if one is nil, or if two lock the same
+// key, because such a MultiLock would wait for itself.
+//
+// Two engines on one database of one server are recognised by the run_id that the server told each of them at Open.
+// They are not recognised if the user may not run INFO, if the server has no run_id because it is not Redis, or if the
+// server was restarted or another became the master between the two calls of Open.
 func Multi(locks ...Locker) (*MultiLock, error) {
 	if len(locks) == 0 {
 		return nil, invalid("a MultiLock of no locks")
@@ -68,7 +70,7 @@ func Multi(locks ...Locker) (*MultiLock, error) {
 	return &MultiLock{members: members, name: strings.Join(names, ",")}, nil
 }
 
-// Name is the names of the members, with commas between.
+// Name returns the names of the members, with commas between.
 func (m *MultiLock) Name() string { return m.name }
 
 func (m *MultiLock) keys() (all []lockKey, err error) {
@@ -84,22 +86,23 @@ func (m *MultiLock) keys() (all []lockKey, err error) {
 
 func (m *MultiLock) home() *Engine { return m.members[0].home() }
 
-// Lock waits until all members are held.
+// Lock waits until all members are held. opts apply to every member, [WithWait] to the whole call. Cancellation and
+// errors are as with [Mutex.Lock], with the errors of the member that was asked last.
 func (m *MultiLock) Lock(ctx context.Context, opts ...LockOption) (*Hold, error) {
 	d, err := m.home().opts.read(opts, false)
 	if err != nil {
 		return nil, m.failed(err)
 	}
 	end := until(d.wait)
-	asking := ctx // ends with the wait, too: a server that does not answer must not outlast it
+	asking := ctx // also ends with the wait: a silent server must not prolong it
 	if !end.IsZero() {
 		var stop context.CancelFunc
 		asking, stop = context.WithDeadline(ctx, end)
 		defer stop()
 	}
 	opts = withoutWait(opts)
-	first, held := -1, (*Hold)(nil) // the member we have waited for
-	last := ErrUnavailable          // what was last heard of any member
+	first, held := -1, (*Hold)(nil) // the member that this call has waited for
+	last := ErrUnavailable          // the last answer of any member
 	for try := 0; ; try++ {
 		holds, refused, err := m.askAll(asking, first, held, opts)
 		if err == nil {
@@ -115,7 +118,7 @@ func (m *MultiLock) Lock(ctx context.Context, opts ...LockOption) (*Hold, error)
 			continue
 		}
 		giveBack(holds)
-		if ctx.Err() != nil { // err may be of a member that was not asked any more
+		if ctx.Err() != nil { // err may come from a member that was not asked any more
 			return nil, m.failed(unmetAfter(endedBy(ctx), last))
 		}
 		if asking.Err() != nil {
@@ -135,7 +138,8 @@ func (m *MultiLock) Lock(ctx context.Context, opts ...LockOption) (*Hold, error)
 	}
 }
 
-// TryLock asks for all members once.
+// TryLock asks for all members once and does not wait. Its error is that of a member that was not granted, as with
+// [Mutex.TryLock]; the others are given back.
 func (m *MultiLock) TryLock(ctx context.Context, opts ...LockOption) (*Hold, error) {
 	if _, err := m.home().opts.read(opts, true); err != nil {
 		return nil, m.failed(err)
@@ -153,7 +157,7 @@ func (m *MultiLock) TryLock(ctx context.Context, opts ...LockOption) (*Hold, err
 	return h, nil
 }
 
-// tooLate is the error of a hold of all members of which one was lost while the others were asked.
+// tooLate returns the error if one member was lost while the others were asked.
 func (m *MultiLock) tooLate(h *Hold) error {
 	if errors.Is(h.Err(), ErrClosed) {
 		return m.failed(ErrClosed)
@@ -161,8 +165,8 @@ func (m *MultiLock) tooLate(h *Hold) error {
 	return &opError{doing: "lock", name: m.name, err: errTooLate, words: "the lease of a member was over before all were held: ask with a longer lease"}
 }
 
-// pause is between an attempt that ended with last and the next. An error: there is no next one, for last does not
-// pass, ctx has ended or the wait is over.
+// pause waits between an attempt that failed with last and the next. An error means that there is no next attempt: last does
+// not pass, ctx has ended, or the wait is over.
 func (m *MultiLock) pause(ctx context.Context, end time.Time, try int, last error) error {
 	if !passing(last) {
 		return last
@@ -181,12 +185,12 @@ func (m *MultiLock) pause(ctx context.Context, end time.Time, try int, last erro
 	return nil
 }
 
-// LockAsync is Lock on a goroutine of its own.
+// LockAsync is Lock on a goroutine of its own. The end of ctx and the future's Cancel abandon it.
 func (m *MultiLock) LockAsync(ctx context.Context, opts ...LockOption) *futures.Future[*Hold] {
 	return inBackground(ctx, m.home(), func(ctx context.Context) (*Hold, error) { return m.Lock(ctx, opts...) })
 }
 
-// TryLockAsync is TryLock on a goroutine of its own.
+// TryLockAsync is TryLock on a goroutine of its own. Cancellation is as with LockAsync.
 func (m *MultiLock) TryLockAsync(ctx context.Context, opts ...LockOption) *futures.Future[*Hold] {
 	return inBackground(ctx, m.home(), func(ctx context.Context) (*Hold, error) { return m.TryLock(ctx, opts...) })
 }
@@ -227,7 +231,7 @@ func withoutWait(opts []LockOption) []LockOption {
 	return slices.DeleteFunc(slices.Clone(opts), func(o LockOption) bool { return o.which == waitOption })
 }
 
-// withWaitUntil adds a wait that ends at a time; the zero time means none. A time that is over leaves a moment.
+// withWaitUntil adds a wait that ends at a time; the zero time means none. After that time a minimal wait is left.
 func withWaitUntil(opts []LockOption, end time.Time) []LockOption {
 	if end.IsZero() {
 		return opts

@@ -8,9 +8,9 @@ import (
 	"github.com/wheellock/wheellock/internal/gate"
 )
 
-// Mutex is a reentrant lock of one name, as Redisson's RLock on the same name. Any goroutine may use it, and
-// any number of handles on one name are the same lock. Making one costs nothing and cannot fail: the name
-// is checked when it is used.
+// Mutex is a reentrant lock of one name, as Redisson's RLock on the same name. Any goroutine may use it. Any number of
+// handles on one name are the same lock. Making a handle costs nothing and cannot fail: the name is checked when it is
+// used.
 type Mutex struct {
 	e     *Engine
 	name  string
@@ -18,30 +18,33 @@ type Mutex struct {
 	write bool // of a RWMutex: the writer
 }
 
-// Mutex is the lock of a name: 1 to 1,024 bytes, taken as they are. ErrInvalid is a name that Redisson's rules give to a
-// key of another lock, of any kind, such as "redisson_lock_token:{a}", the fencing counter of "a".
+// Mutex returns the lock of a name. A name has 1 to 1,024 bytes of any content. Calls fail with [ErrInvalid] for a name
+// that Redisson's rules give to a key of another lock, of any kind, such as "redisson_lock_token:{a}", the fencing
+// counter of "a".
 func (e *Engine) Mutex(name string) *Mutex { return &Mutex{e: e, name: name, kind: gate.MutexKind} }
 
-// FencedMutex is Redisson's RFencedLock: a Mutex whose Hold has a Token, a number that grows with each new
-// owner. Send it with every write, and have the store refuse numbers lower than the highest it has seen:
-// then a holder that was paused past its lease can do no harm. Re-entry keeps the token.
+// FencedMutex returns the fenced lock of a name, Redisson's RFencedLock. It is a Mutex whose holds have a [Hold.Token],
+// a number that grows with each new owner. Send the token with every write, and have the store refuse numbers that are
+// lower than the highest it has seen. Then a holder that was paused past its lease can do no harm. A re-entry keeps the
+// token.
 //
-// For names that only this engine's fleet locks, tokens do not repeat even if Redis loses its data, unless its
-// clock was set back further than the outage lasted: they are never below the server's time in microseconds.
-// A Java service that locks the same name counts on from the last one, and starts at 1 when the counter is lost.
+// If only engines lock a name, its tokens do not repeat even if Redis loses its data, because they are never below the
+// server's time in microseconds; the exception is a server clock that was set back further than the outage lasted. A
+// Java service that locks the same name counts on from the last token, and starts at 1 if the counter is lost.
 func (e *Engine) FencedMutex(name string) *Mutex {
 	return &Mutex{e: e, name: name, kind: gate.FencedKind}
 }
 
-// SpinMutex is Redisson's RSpinLock: a Mutex that uses no messages. Its waiters ask again after 1 ms, doubling to
-// 128 ms, and its unlock wakes nobody. It suits a cluster where messages go to every node, and short waits. It
-// shares its key with Mutex in Redis: do not use both on one name, for the waiters of a Mutex would sleep.
+// SpinMutex returns the spin lock of a name, Redisson's RSpinLock. It is a Mutex that uses no messages. Its waiters ask
+// again after 1 ms, doubling to 128 ms, and its unlock wakes nobody. It suits short waits, and a cluster in which
+// messages go to every node. Its key in Redis is the key of the Mutex. Do not use both on one name, because the waiters
+// of a Mutex would sleep.
 func (e *Engine) SpinMutex(name string) *Mutex { return &Mutex{e: e, name: name, kind: gate.SpinKind} }
 
-// Name is the name as it was given, before NameMapper.
+// Name returns the name as it was given, before NameMapper.
 func (m *Mutex) Name() string { return m.name }
 
-// String tells the name.
+// String names the lock.
 func (m *Mutex) String() string { return "lock " + quote(m.name) }
 
 // Format is String for every verb. Without it fmt would look into the engine.
@@ -57,26 +60,51 @@ func (m *Mutex) keys() ([]lockKey, error) {
 	return []lockKey{{m.e, key}}, nil
 }
 
-// Lock waits for the lock. Waiters of this process are served in the order of arrival, but for those who
-// came later with the Owner that holds it. The error of a wait that ctx has ended says besides what was last known: it
-// Is ErrHeld, for instance (see ErrWaitTimeout).
+// Lock waits until the lock is held. The watchdog renews the hold until Unlock, by [Options].Lease, unless [WithLease]
+// gives it a fixed lease. Waiters of this process are served in the order of arrival, except that callers with the
+// [Owner] that holds the lock enter at once.
+//
+// Lock waits for as long as ctx and [WithWait] allow, also while Redis refuses writes for a reason that may pass, or
+// cannot be reached. If ctx ends first, the call is abandoned: a grant that comes later goes to the next waiter or is
+// released. The errors are:
+//
+//   - ctx.Err() and context.Cause(ctx) if ctx ended, [ErrWaitTimeout] if WithWait was over. The error also says what
+//     was last known of the lock, see ErrWaitTimeout.
+//   - [ErrRefused] if the server refused for a reason that does not pass, such as a missing right.
+//   - [ErrOverloaded] if too many requests wait already.
+//   - [ErrInvalid], [ErrForeignKey] and [ErrDeadlock] for errors of the caller.
+//   - [ErrClosed] if the engine closes.
 func (m *Mutex) Lock(ctx context.Context, opts ...LockOption) (*Hold, error) {
 	return m.block(ctx, false, opts)
 }
 
-// TryLock asks Redis once. While this process holds the name or waits for it, the answer is ErrHeld at once; but
-// ErrNotSent when Redis cannot be reached and no hold of this process says that the name is held. Without a deadline in
-// ctx it waits for the answer for Options.AnswerTimeout, and then fails with ErrUncertain.
+// TryLock asks Redis once and does not wait for another owner. While this process holds the lock or callers of it wait
+// for the lock, it asks nobody and fails with [ErrHeld] at once. Re-entry by [WithOwner] succeeds. Leases are as with
+// Lock; [WithWait] is [ErrInvalid].
+//
+// If ctx has no deadline, TryLock waits for the answer for [Options].AnswerTimeout. If ctx or that time ends first, the
+// engine releases what the command may have taken. The errors are:
+//
+//   - [ErrHeld], with a [HeldError] for errors.As, if another owner has the lock.
+//   - [ErrNotSent] if Redis cannot be reached and this process does not hold the lock.
+//   - [ErrUncertain] if the answer was lost, or came too late.
+//   - [ErrRefused] if the server refused for any reason, [ErrNotReplicated] if too few replicas have the grant.
+//   - ctx.Err() and context.Cause(ctx) if ctx ended.
+//   - [ErrOverloaded], [ErrInvalid], [ErrForeignKey], [ErrDeadlock] and [ErrClosed] as with Lock.
 func (m *Mutex) TryLock(ctx context.Context, opts ...LockOption) (*Hold, error) {
 	return m.block(ctx, true, opts)
 }
 
-// LockAsync is Lock without blocking.
+// LockAsync is Lock without blocking: it returns at once, and the future gets Lock's hold or error. A waiting future
+// costs no goroutine. The end of ctx and the future's Cancel abandon the request; a grant that comes later goes to the
+// next waiter or is released. A caller that only stops waiting for the future still gets the lock. Callbacks of the
+// future run on the engine's workers and may block.
 func (m *Mutex) LockAsync(ctx context.Context, opts ...LockOption) *futures.Future[*Hold] {
 	return m.async(ctx, false, opts)
 }
 
-// TryLockAsync is TryLock without blocking.
+// TryLockAsync is TryLock without blocking: it returns at once, and the future gets TryLock's hold or error.
+// Cancellation is as with LockAsync.
 func (m *Mutex) TryLockAsync(ctx context.Context, opts ...LockOption) *futures.Future[*Hold] {
 	return m.async(ctx, true, opts)
 }
@@ -92,7 +120,7 @@ func (m *Mutex) fill(ctx context.Context, try bool, opts []LockOption, w *gate.W
 	return nil
 }
 
-func (m *Mutex) errand() operation {
+func (m *Mutex) operation() operation {
 	return operation{e: m.e, name: m.name, doing: "lock", kind: m.kind}
 }
 
@@ -107,7 +135,7 @@ func (m *Mutex) block(ctx context.Context, try bool, opts []LockOption) (*Hold, 
 	}
 	h := newHold(m.e, m.name)
 	c.waiter.Hold = &h.core
-	t := m.errand()
+	t := m.operation()
 	if err := t.block(ctx, c); err != nil {
 		return nil, err
 	}
@@ -116,7 +144,7 @@ func (m *Mutex) block(ctx context.Context, try bool, opts []LockOption) (*Hold, 
 
 // async asks and leaves the answer to a future. Its hold is made when it is granted.
 func (m *Mutex) async(ctx context.Context, try bool, opts []LockOption) *futures.Future[*Hold] {
-	r := &request[*Hold]{operation: m.errand()}
+	r := &request[*Hold]{operation: m.operation()}
 	if err := m.fill(ctx, try, opts, &r.waiter); err != nil {
 		return futures.Settled[*Hold](&m.e.callbacks, nil, err)
 	}

@@ -9,100 +9,130 @@ import (
 	"github.com/redis/rueidis"
 )
 
-// Options say how an Engine works. The zero value works, against 127.0.0.1:6379. Printing or marshalling it
+// Options say how an [Engine] works. The zero value works, against 127.0.0.1:6379. Printing or marshalling Options
 // never shows a secret.
+//
+// The fields are grouped: the connection; leases and their renewal; waiting; bounds; safety against failover; and
+// servers, messages and names. Leases are rounded up to whole milliseconds, the unit of Redis. Open reports every
+// invalid field at once, as [ErrInvalid].
 type Options struct {
-	// Redis says how to connect. Honoured are InitAddress, Username, Password, AuthCredentialsFn, SelectDB,
-	// ClientName, TLSConfig, Dialer, DialCtxFn, DialFn, ConnWriteTimeout, Sentinel, ShuffleInit, ForceSingleClient, and
-	// AlwaysPipelining, which has connections read by goroutines of their own; AlwaysRESP2 for a server whose RESP3 is
-	// not to be used (that it has none is found out); DisableCache and DisableRetry are what the engine sets anyway. Any
-	// other field that is set is an error: the engine depends on its value.
+	// Redis says how to connect. The engine honours InitAddress, Username, Password, AuthCredentialsFn, SelectDB,
+	// ClientName, TLSConfig, Dialer, DialCtxFn, DialFn, ConnWriteTimeout, Sentinel, ShuffleInit and ForceSingleClient;
+	// AlwaysPipelining, with which goroutines of the client read each connection; and AlwaysRESP2, for a server whose
+	// RESP3 is not to be used (the engine itself detects a server without RESP3). DisableCache and DisableRetry are
+	// what the engine sets anyway. Any other field that is set is an error, because the engine depends on its value.
 	//
-	// InitAddress names a server, or any nodes of a Redis Cluster: which it is Open finds out by itself. A single node
-	// of a cluster is taken for a server with ForceSingleClient. With Sentinel.MasterSet they are the sentinels, who
-	// are asked every two seconds besides what they tell, unless Sentinel.TopologyRefreshInterval says otherwise.
+	// InitAddress names a server, or any nodes of a Redis Cluster; Open finds out which. Default 127.0.0.1:6379.
+	// ForceSingleClient treats one node of a cluster as a single server. With Sentinel.MasterSet the addresses are
+	// those of the sentinels. The engine listens to them and also asks them every two seconds, unless
+	// Sentinel.TopologyRefreshInterval says otherwise.
 	Redis rueidis.ClientOption
 
-	// Lease is how long Redis keeps a lock that nobody renews any more: Redisson's lockWatchdogTimeout, and
-	// like it one value per fleet. Renewed every third of it. Whole milliseconds, 100ms to 30 days; default 30s.
+	// Leases, and how they are renewed.
+
+	// Lease is how long Redis keeps a lock that nobody renews: Redisson's lockWatchdogTimeout. Use one value in a
+	// fleet. The watchdog renews every third of it. Whole milliseconds, 100ms to 30 days; default 30s.
 	Lease time.Duration
-	// MaxHold is how long a watched hold lasts at most; it then ends with ErrMaxHold. Default 0: no bound.
+	// MaxHold is how long a watched hold lasts at most. It then ends with [ErrMaxHold]. Default 0: no bound.
 	MaxHold time.Duration
-	// FenceTTL is how long the counter of a fenced lock outlives its last new owner, in whole milliseconds.
-	// Default 0: for ever, as Redisson's. Tokens grow also after a counter has expired.
+	// FenceTTL is how long the counter of a fenced lock outlives its last new owner. Whole milliseconds, at least 1s;
+	// default 0: for ever, as Redisson's. Tokens grow even after a counter has expired.
 	FenceTTL time.Duration
-	// HandoffTime is how long a lock is handed on inside this process without asking Redis. Other processes
-	// that listen for the lock get it afterwards. Default 10ms, at most a tenth of Lease; negative: never.
+	// HandoffTime is how long this process hands a lock on among its callers without asking Redis. After that, other
+	// processes that wait for the lock get their turn. Default 10ms, or a tenth of Lease if that is shorter, which is
+	// also the maximum; negative: never.
 	HandoffTime time.Duration
-	// PollCap is how long a waiter sleeps at most before it asks again, should every message be lost. Default 2s.
+
+	// Waiting.
+
+	// PollCap is how long a waiter sleeps at most before it asks again, in case every message was lost. At least 10ms;
+	// default 2s.
 	PollCap time.Duration
 
-	// AnswerTimeout is how long calls that do not wait for a lock wait for an answer of Redis when their context has no
-	// deadline: TryLock, TryAcquire, also Async; Unlock, Extend, ForceUnlock, Inspect, and what changes or counts permits
-	// and latches. Then they fail with ErrUncertain, and the engine goes on by itself: it releases what was to be unlocked,
-	// or what a TryLock may have taken, until the lease has run out. UnlockAsync and ReleaseAsync go on waiting: their
-	// futures cost no goroutine. With Replicas it is so much longer as these have. It is up to 25 ms late. Default 1s, or
-	// a third of Lease when that is shorter; negative: no bound, so that a TryLock waits until the connection is found
-	// dead, and an Unlock until the hold's Deadline.
+	// AnswerTimeout is how long a call that does not wait for a lock waits for an answer of Redis if its context has no
+	// deadline. That applies to TryLock and TryAcquire with their Async forms, Unlock, Extend, ForceUnlock, Inspect,
+	// and the calls that change or count permits and latches. After it they fail with [ErrUncertain], and the engine
+	// goes on by itself: it releases what was to be unlocked, or what a TryLock may have taken, until the lease has run
+	// out. UnlockAsync and ReleaseAsync go on waiting, because their futures cost no goroutine.
+	//
+	// With Replicas it is longer by the time that the replicas have. It may be up to 25 ms late. At least 10ms; default
+	// 1s, or a third of Lease if that is shorter; negative: no bound, so that a TryLock waits until the connection is
+	// found dead, and an Unlock until the hold's Deadline.
 	AnswerTimeout time.Duration
 
-	// FairWaiterLease is how long waiters of a process that died stand in the queues of fair locks, and so for how
-	// long they may delay it. While waiters wait, a third of it is the longest pause between two questions.
-	// Whole milliseconds, 100ms to an hour; default 5s.
+	// FairWaiterLease is how long the waiters of a process that died stay in the queues of fair locks, which is how
+	// long they may delay the queue. While there are waiters, a third of it is the longest pause between two questions.
+	// Whole milliseconds, 100ms to 1h; default 5s.
 	FairWaiterLease time.Duration
 
-	// MaxRequests is how many requests for locks may wait in the engine; one more is ErrOverloaded. Default 262,144.
+	// Bounds. They apply to new requests only, never to unlocks.
+
+	// MaxRequests is how many requests for locks may wait in the engine. One more fails with [ErrOverloaded]. Default
+	// 262,144.
 	MaxRequests int
-	// MaxWaitersPerName is the same for one name. Default 131,072.
+	// MaxWaitersPerName is the same bound for one name. Default 131,072.
 	MaxWaitersPerName int
-	// Callbacks is how many workers run the callbacks of futures. Default 256.
+	// Callbacks is how many workers run the callbacks of futures. A callback that has waited for 50 ms gets a goroutine
+	// of its own. Default 256.
 	Callbacks int
 
-	// Replicas is how many replicas must have a grant before it counts (Redis' WAIT), and a renewal before it moves
-	// Deadline: so many, also when fewer are connected. A lock that was granted so is still there when one of these
-	// replicas takes over. A grant that fewer have within a tenth of Lease, at most a second, is released again:
-	// TryLock fails with ErrNotReplicated, Lock goes on asking for as long as it may wait; a hold that is not renewed
-	// on so many replicas ends at its Deadline. Needs the right to WAIT. Default 0: the master's word is enough.
+	// Safety against failover.
+
+	// Replicas is the number of replicas that must acknowledge a grant before it counts, and a renewal before it moves
+	// Deadline, even if fewer are connected (Redis' WAIT). A replica that acknowledged a lock still has it when it
+	// takes over. So if every replica must acknowledge, no failover can lose a lock. If fewer must, a failover can
+	// promote a replica that never had it.
+	//
+	// The replicas have a tenth of Lease, at most a second. A grant that too few acknowledged in that time is released
+	// again: TryLock fails with [ErrNotReplicated], and Lock goes on asking for as long as it may wait. A hold whose
+	// renewals too few acknowledge ends at its Deadline. Needs the right to WAIT. Default 0: the master's answer is
+	// enough.
 	Replicas int
 
-	// DeclaredKeysOnly has no script touch a key that its call does not name, for servers and proxies that refuse that
-	// (Dragonfly, for one). By default only the release of a read lock does: it looks whether the other readers in the lock
-	// are alive, at keys that nobody but the script can know. Without that look, readers who leave while others stand in the
-	// lock leave it to its TTL: where a reader's process has died, writers wait for up to the longest lease that a reader
-	// asked for after the last living one has left; else nothing changes. Channels are not keys, and never declared.
+	// Servers, messages and names.
+
+	// DeclaredKeysOnly lets no script touch a key that its call does not declare, for servers and proxies that refuse
+	// that (Dragonfly, for one). By default only the release of a read lock touches undeclared keys: it looks whether
+	// the other readers of the lock are alive, at keys that only the script can know. Without that look, a reader that
+	// leaves beside other readers leaves the lock to its TTL. Then, if a reader's process has died, writers wait for up
+	// to the longest lease of a reader after the last living one has left. Nothing else changes. Channels are not keys,
+	// and never declared. Default false.
 	DeclaredKeysOnly bool
 
-	// PubSub is how unlocking is announced. Default PubSubAuto.
+	// PubSub says which channels announce an unlock. Default [PubSubAuto]. All processes that share locks must use the
+	// same kind.
 	PubSub PubSub
-	// WatchLoss has Redis tell within a round trip when the key of a held lock is deleted, by DEL, FLUSHALL
-	// or a force-unlock; else that is noticed by the next renewal. It costs a command per call and memory in
-	// Redis for each held key (client tracking), and needs the right to CLIENT TRACKING.
+	// WatchLoss makes Redis tell the engine within a round trip when the key of a held lock is deleted, by DEL,
+	// FLUSHALL or a force-unlock. Without it the next renewal notices that. It costs a command per call, and memory in
+	// Redis for each held key (client tracking). It needs RESP3 and the right to CLIENT TRACKING. Default false.
 	WatchLoss bool
-	// NameMapper makes the key of a name, as Redisson's: usually it puts a prefix before it.
+	// NameMapper makes the key of a name, as Redisson's NameMapper does; usually it puts a prefix before it. It must be
+	// safe for concurrent use. Default nil: the key is the name.
 	NameMapper func(name string) string
-	// Logger hears of broken links and refused rights, never of single calls. Its handler runs on a goroutine of its own:
-	// one that is slow or blocks holds up nothing, but that records are dropped when 1,024 wait, which it is told. Close
-	// waits for it for 100 ms at most. Nil discards.
+	// Logger gets records of broken links and refused rights, never of single calls. Its handler runs on a goroutine of
+	// its own, so a slow or blocked handler delays nothing. If 1,024 records wait, further ones are dropped, and the
+	// handler is told how many. Close waits for the handler for at most 100 ms. Default nil: no records.
 	Logger *slog.Logger
 }
 
-// PubSub says which of Redis' two kinds of channels unlock messages use. They are separate: a fleet must agree.
+// PubSub is the kind of Redis' channels for unlock messages. Plain and sharded channels are separate: all processes
+// that share locks must use the same kind.
 type PubSub uint8
 
-// The ways to announce.
+// The kinds of channels.
 const (
 	PubSubAuto    PubSub = iota // Redisson's rule: sharded in a cluster that has it, else plain
 	PubSubPlain                 // PUBLISH
 	PubSubSharded               // SPUBLISH, Redis 7
-	PubSubBoth                  // both, for a fleet that does not agree
+	PubSubBoth                  // both, for processes that use different kinds
 )
 
-// publish is the word for the scripts.
+// publish is the kind as the scripts know it.
 func (p PubSub) publish() string {
 	return [...]string{"PUBLISH", "PUBLISH", "SPUBLISH", "BOTH"}[p]
 }
 
-// echo is how often a message of ours comes back to us.
+// echo is how many subscriptions of this engine receive each of its own messages.
 func (p PubSub) echo() int32 {
 	if p == PubSubBoth {
 		return 2
@@ -110,7 +140,7 @@ func (p PubSub) echo() int32 {
 	return 1
 }
 
-// String names the way.
+// String names the kind.
 func (p PubSub) String() string {
 	names := [...]string{"auto", "plain", "sharded", "both"}
 	if int(p) >= len(names) {

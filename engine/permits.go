@@ -11,23 +11,23 @@ import (
 	"github.com/wheellock/wheellock/scripts"
 )
 
-// PermitSemaphore is a number of permits that are held, as Redisson's RPermitExpirableSemaphore on the same
-// name: each permit that is taken has an id and a lease, and comes back by itself when nobody renews it. Any
-// goroutine may use it, and any number of handles on one name are the same semaphore.
+// PermitSemaphore is a number of permits that have holders, as Redisson's RPermitExpirableSemaphore on the same name.
+// Each permit that is taken has an id and a lease, and comes back by itself if nobody renews it. Any goroutine may use
+// it. Any number of handles on one name are the same semaphore.
 //
-// Acquire gives a Hold, which the watchdog renews like any other, unless WithLease fixes its end; its holder is
-// told when it is lost. Leases are counted by the server's clock. Redisson counts them by the clock of the Java
-// process: one that is ahead by some seconds takes permits for so much longer, and, when it reclaims what has
-// run out, ends ours by so much too early; the holder is told by the next renewal. Keep the clocks of Java services
-// right, or their leases long.
+// Acquire returns a [Hold], which the watchdog renews like any other unless [WithLease] fixes its end; its holder is
+// told of a loss. Leases count by the server's clock. Redisson counts them by the clock of the Java process: one that
+// is ahead by some seconds takes permits for so much longer, and if it reclaims expired permits, it ends those of
+// engines so much too early; the holder is told by the next renewal. Keep the clocks of Java services right, or their
+// leases long.
 type PermitSemaphore struct {
 	e    *Engine
 	name string
 }
 
-// PermitSemaphore is the semaphore of a name: 1 to 1,024 bytes, taken as they are. By Redisson's rule "a" and "{a}" keep
-// what is held under one key, so while one of them is in use the other is ErrInvalid. Do not use one in this process
-// and the other in another.
+// PermitSemaphore returns the semaphore of a name. Names are as in [Engine.Mutex]. By Redisson's rule "a" and "{a}"
+// keep their permits under one key, so while one of them is in use the other is [ErrInvalid]. Do not use one in this
+// process and the other in another.
 func (e *Engine) PermitSemaphore(name string) *PermitSemaphore {
 	return &PermitSemaphore{e: e, name: name}
 }
@@ -35,38 +35,41 @@ func (e *Engine) PermitSemaphore(name string) *PermitSemaphore {
 // maxPermits is how many permits one Hold may have: all of them are renewed by one script.
 const maxPermits = 1000
 
-// Name is the name as it was given, before NameMapper.
+// Name returns the name as it was given, before NameMapper.
 func (p *PermitSemaphore) Name() string { return p.name }
 
-func (p *PermitSemaphore) errand(doing string) operation {
+func (p *PermitSemaphore) operation(doing string) operation {
 	return operation{e: p.e, name: p.name, doing: doing, kind: gate.PermitKind}
 }
 
-// Acquire waits until it has got n permits, from 1 to 1,000, all at once in one Hold. Waiters of this process
-// are served in the order of arrival. There are no owners to re-enter: WithOwner is ErrInvalid.
+// Acquire waits until it has n permits, from 1 to 1,000, all at once in one Hold. Waiters of this process are served in
+// the order of arrival. Permits cannot be re-entered: [WithOwner] is [ErrInvalid]. Leases, cancellation and errors are
+// as with [Mutex.Lock].
 func (p *PermitSemaphore) Acquire(ctx context.Context, n int, opts ...LockOption) (*Hold, error) {
 	return p.block(ctx, n, false, opts)
 }
 
-// TryAcquire asks once. When there are fewer than n permits, or others of this process wait, the error is
-// ErrHeld; the TTL of its HeldError is when the next held permit ends, if nobody renews it. Without a deadline in ctx it
-// waits for the answer for Options.AnswerTimeout, and then fails with ErrUncertain.
+// TryAcquire asks once and does not wait. If fewer than n permits are free, or callers of this process wait, the error
+// Is [ErrHeld]; the TTL of its [HeldError] says when the next permit ends if nobody renews it. If ctx has no deadline,
+// it waits for the answer for [Options].AnswerTimeout and then fails with [ErrUncertain]. Other errors are as with
+// [Mutex.TryLock].
 func (p *PermitSemaphore) TryAcquire(ctx context.Context, n int, opts ...LockOption) (*Hold, error) {
 	return p.block(ctx, n, true, opts)
 }
 
-// AcquireAsync is Acquire without blocking. The end of ctx, or Cancel, abandons it.
+// AcquireAsync is Acquire without blocking. The end of ctx and the future's Cancel abandon it; permits that come later
+// go to the next waiter or back.
 func (p *PermitSemaphore) AcquireAsync(ctx context.Context, n int, opts ...LockOption) *futures.Future[*Hold] {
 	return p.async(ctx, n, false, opts)
 }
 
-// TryAcquireAsync is TryAcquire without blocking.
+// TryAcquireAsync is TryAcquire without blocking. Cancellation is as with AcquireAsync.
 func (p *PermitSemaphore) TryAcquireAsync(ctx context.Context, n int, opts ...LockOption) *futures.Future[*Hold] {
 	return p.async(ctx, n, true, opts)
 }
 
-// PermitIDs are the ids of the hold's permits in Redis, 32 hex digits each, as Redisson gives them; nil for
-// the hold of a lock.
+// PermitIDs returns the ids of the hold's permits in Redis, 32 hex digits each, as Redisson's; nil for the hold of a
+// lock.
 func (h *Hold) PermitIDs() []string {
 	if h.permits == 0 {
 		return nil
@@ -78,10 +81,12 @@ func (h *Hold) PermitIDs() []string {
 	return ids
 }
 
-// Release frees permits by their ids, whoever holds them: all, or none and ErrLost when one is not held any
-// more. An id that is given twice counts once. The id of a living Hold of this engine ends that Hold, with ErrUnlocked, and frees all its permits: prefer Unlock.
+// Release frees permits by their ids, whoever holds them: all of them, or none and [ErrLost] if one is not held any
+// more. An id that is given twice counts once. The id of a living Hold of this engine ends that Hold with [ErrUnlocked]
+// and frees all its permits; prefer [Hold.Unlock]. ctx, [Options].AnswerTimeout and other errors are as with
+// [Semaphore.Release].
 func (p *PermitSemaphore) Release(ctx context.Context, ids ...string) error {
-	t := p.errand("release")
+	t := p.operation("release")
 	if len(ids) == 0 || len(ids) > maxPermits {
 		return t.failed(invalid("%d permit ids: must be from 1 to %d", len(ids), maxPermits))
 	}
@@ -100,10 +105,10 @@ func (p *PermitSemaphore) Release(ctx context.Context, ids ...string) error {
 	return err
 }
 
-// TrySetPermits gives the semaphore n permits if it was never given any; false: it was, and nothing changed.
-// Like AddPermits it fails with ErrNotSent while the link is down.
+// TrySetPermits gives the semaphore n permits if it was never given any. False means that it was, and that nothing
+// changed. Like AddPermits it fails with [ErrNotSent] while the link is down.
 func (p *PermitSemaphore) TrySetPermits(ctx context.Context, n int64) (bool, error) {
-	t := p.errand("set permits")
+	t := p.operation("set permits")
 	if err := checkCount("permits", n, 0); err != nil {
 		return false, t.failed(err)
 	}
@@ -111,10 +116,10 @@ func (p *PermitSemaphore) TrySetPermits(ctx context.Context, n int64) (bool, err
 	return set == 1, err
 }
 
-// AddPermits changes how many permits there are by n, which may be negative: what is available may then be
-// less than 0 until enough is released.
+// AddPermits changes the number of permits by n, which may be negative. The number of free permits may then be below 0
+// until enough are released.
 func (p *PermitSemaphore) AddPermits(ctx context.Context, n int64) error {
-	t := p.errand("add permits")
+	t := p.operation("add permits")
 	if err := checkCount("an addition", n, -mostPermits); err != nil {
 		return t.failed(err)
 	}
@@ -122,21 +127,21 @@ func (p *PermitSemaphore) AddPermits(ctx context.Context, n int64) error {
 	return err
 }
 
-// Available is how many permits are free, after those whose lease is over were reclaimed. It passes by the
-// semaphore's own queue.
+// Available returns how many permits are free, after it has reclaimed those whose lease is over. It does not pass
+// through the semaphore's own queue.
 func (p *PermitSemaphore) Available(ctx context.Context) (int64, error) {
 	free, _, err := p.counts(ctx)
 	return free, err
 }
 
-// Acquired is how many permits are held, by anybody, as Available.
+// Acquired returns how many permits are held, by any process. It works as Available.
 func (p *PermitSemaphore) Acquired(ctx context.Context) (int64, error) {
 	_, held, err := p.counts(ctx)
 	return held, err
 }
 
 func (p *PermitSemaphore) counts(ctx context.Context) (free, held int64, err error) {
-	t := p.errand("count permits")
+	t := p.operation("count permits")
 	r, err := t.query(ctx, func(b rueidis.Builder, key string) rueidis.Completed {
 		return b.Eval().Script(scripts.PermitCount.Text).Numkeys(2).Key(key, scripts.PermitsKey(key)).
 			Arg(p.e.opts.PubSub.publish(), scripts.SemaphoreChannel(key)).Build()
@@ -156,7 +161,7 @@ func (p *PermitSemaphore) counts(ctx context.Context) (free, held int64, err err
 
 // fill checks a call and makes the waiter of its request.
 func (p *PermitSemaphore) fill(ctx context.Context, n int, try bool, opts []LockOption, w *gate.Waiter) error {
-	t := p.errand("acquire")
+	t := p.operation("acquire")
 	d, err := p.e.opts.read(opts, try)
 	if err == nil && d.owner != 0 {
 		err = invalid("WithOwner on permits: they cannot be re-entered")
@@ -181,7 +186,7 @@ func (p *PermitSemaphore) block(ctx context.Context, n int, try bool, opts []Loc
 	h := newHold(p.e, p.name)
 	h.permits = int32(n)
 	c.waiter.Hold = &h.core
-	t := p.errand("acquire")
+	t := p.operation("acquire")
 	if err := t.block(ctx, c); err != nil {
 		return nil, err
 	}
@@ -189,7 +194,7 @@ func (p *PermitSemaphore) block(ctx context.Context, n int, try bool, opts []Loc
 }
 
 func (p *PermitSemaphore) async(ctx context.Context, n int, try bool, opts []LockOption) *futures.Future[*Hold] {
-	r := &request[*Hold]{operation: p.errand("acquire")}
+	r := &request[*Hold]{operation: p.operation("acquire")}
 	if err := p.fill(ctx, n, try, opts, &r.waiter); err != nil {
 		return futures.Settled[*Hold](&p.e.callbacks, nil, err)
 	}

@@ -12,8 +12,8 @@ import (
 	"github.com/wheellock/wheellock/scripts"
 )
 
-// count reads the integer at the name's key, past the dispatcher; 0 when there is none. It asks by a script, for what
-// another kind of key holds may be of any size.
+// count reads the integer at the name's key without the dispatcher; 0 if there is none. It uses a script, because a key
+// of another type may have a value of any size.
 func (t *operation) count(ctx context.Context) (int64, error) {
 	r, err := t.query(ctx, func(b rueidis.Builder, key string) rueidis.Completed {
 		return b.Eval().Script(scripts.Count.Text).Numkeys(1).Key(key).Build()
@@ -28,7 +28,7 @@ func (t *operation) count(ctx context.Context) (int64, error) {
 	return parts[1], t.faulty(parts[0])
 }
 
-// faulty is the error that the code of a script's answer stands for; nil: none.
+// faulty returns the error of a script's reply code; nil: none.
 func (t *operation) faulty(code int64) error {
 	fault := scripts.Reply(code).Fault()
 	if fault == scripts.None {
@@ -44,7 +44,7 @@ func (t *operation) faulty(code int64) error {
 // errUnanswered is why the context of a query ends when AnswerTimeout is over.
 var errUnanswered = errors.New("wheellock: not answered in time")
 
-// query runs one command that only reads past the dispatcher: its answer may be older than that of a call that returned meanwhile.
+// query runs one read-only command without the dispatcher. Its answer may be older than that of a call that has returned meanwhile.
 func (t *operation) query(ctx context.Context, build func(rueidis.Builder, string) rueidis.Completed) (rueidis.RedisResult, error) {
 	key, err := t.e.key(t.name, t.kind)
 	if err != nil {

@@ -10,22 +10,22 @@ import (
 	"github.com/wheellock/wheellock/internal/gate"
 )
 
-// QuorumLock is a lock held on the majority of several independent Redis servers (Redlock; Redisson's
-// RedissonRedLock): it stays available while a minority is down or cut off. All are asked at once; it is held
-// when a majority said yes and the lease of that majority, less a margin for clocks, is not over. Each server's
-// part is renewed by its own engine; the Hold is lost when the majority is.
+// QuorumLock is a lock that is held on the majority of several independent Redis servers (Redlock; Redisson's
+// RedissonRedLock). It stays available while a minority is down or cut off. It asks all servers at once. It is held if
+// a majority granted it and the lease of that majority, less a margin for clocks, is not over. Each server's part is
+// renewed by its own engine; the Hold is lost when the majority is.
 //
-// It is no safer against pauses than a Mutex, and it has no fencing token: tokens of several servers have no
-// common order. A server that restarts without its data within a lease forgets the part it granted. It is
-// not reentrant. Callers of one process queue in the process; waiting costs a goroutine, and processes ask
-// again after random pauses, for no message can tell of a majority.
+// It is no safer against pauses than a Mutex. It has no fencing token, because tokens of several servers have no common
+// order. A server that restarts without its data within a lease forgets the part that it granted. It is not reentrant.
+// Callers of one process queue in the process, and waiting costs a goroutine. Processes ask again after random pauses,
+// because no message can tell of a majority.
 type QuorumLock struct {
 	name    string
 	engines []*Engine
 }
 
-// Quorum makes a lock on the majority of engines, which must be on different servers: ErrInvalid when there
-// is none, one is nil, or two are on the same server, as far as the servers tell.
+// Quorum makes a lock on the majority of engines, which must be on different servers. It fails with [ErrInvalid] if
+// there is no engine, if one is nil, or if two are on the same server, as far as the servers tell.
 func Quorum(name string, engines ...*Engine) (*QuorumLock, error) {
 	if len(engines) == 0 {
 		return nil, invalid("a QuorumLock on no servers")
@@ -35,7 +35,7 @@ func Quorum(name string, engines ...*Engine) (*QuorumLock, error) {
 		if e == nil {
 			return nil, invalid("a QuorumLock with a nil engine")
 		}
-		for _, id := range append(e.servers[:len(e.servers):len(e.servers)], e.uuid) { // when it does not tell, at least no engine may come twice
+		for _, id := range append(e.servers[:len(e.servers):len(e.servers)], e.uuid) { // if the server does not tell, at least no engine may appear twice
 			if servers[id] {
 				return nil, invalid("a QuorumLock with two engines on the same server")
 			}
@@ -48,7 +48,7 @@ func Quorum(name string, engines ...*Engine) (*QuorumLock, error) {
 	return &QuorumLock{name: name, engines: append([]*Engine(nil), engines...)}, nil
 }
 
-// Name is the name as it was given.
+// Name returns the name as it was given.
 func (q *QuorumLock) Name() string { return q.name }
 
 func (q *QuorumLock) keys() (all []lockKey, err error) {
@@ -65,7 +65,8 @@ func (q *QuorumLock) keys() (all []lockKey, err error) {
 func (q *QuorumLock) home() *Engine { return q.engines[0] }
 func (q *QuorumLock) need() int     { return len(q.engines)/2 + 1 }
 
-// Lock waits until a majority is held.
+// Lock waits until a majority is held. Leases, cancellation and errors are as with [Mutex.Lock]; [WithOwner] is
+// [ErrInvalid].
 func (q *QuorumLock) Lock(ctx context.Context, opts ...LockOption) (*Hold, error) {
 	d, err := q.check(opts, false)
 	if err != nil {
@@ -101,7 +102,7 @@ func (q *QuorumLock) Lock(ctx context.Context, opts ...LockOption) (*Hold, error
 	}
 }
 
-// errQuorumWait is why the context of a Lock WithWait ends.
+// errQuorumWait is the cause with which the context of a Lock WithWait ends.
 var errQuorumWait = errors.New("wheellock: wait over")
 
 // gaveUp is the error of a Lock that ends with err after it was last refused with another.
@@ -117,7 +118,9 @@ func (q *QuorumLock) gaveUp(ctx context.Context, err, refused error) error {
 	return q.failed(unmetAfter(err, refused))
 }
 
-// TryLock asks every server once. While this process holds the lock or waits for it, it is ErrHeld at once.
+// TryLock asks every server once and does not wait. While this process holds the lock or callers of it wait, it fails
+// with [ErrHeld] at once. If no majority granted it, the error Is ErrHeld if any server said that another owner has it,
+// unless too many servers failed for reasons that do not pass. Other errors are as with [Mutex.TryLock].
 func (q *QuorumLock) TryLock(ctx context.Context, opts ...LockOption) (*Hold, error) {
 	d, err := q.check(opts, true)
 	if err != nil {
@@ -136,12 +139,12 @@ func (q *QuorumLock) TryLock(ctx context.Context, opts ...LockOption) (*Hold, er
 	return h, nil
 }
 
-// LockAsync is Lock on a goroutine of its own.
+// LockAsync is Lock on a goroutine of its own. The end of ctx and the future's Cancel abandon it.
 func (q *QuorumLock) LockAsync(ctx context.Context, opts ...LockOption) *futures.Future[*Hold] {
 	return inBackground(ctx, q.home(), func(ctx context.Context) (*Hold, error) { return q.Lock(ctx, opts...) })
 }
 
-// TryLockAsync is TryLock on a goroutine of its own.
+// TryLockAsync is TryLock on a goroutine of its own. Cancellation is as with LockAsync.
 func (q *QuorumLock) TryLockAsync(ctx context.Context, opts ...LockOption) *futures.Future[*Hold] {
 	return inBackground(ctx, q.home(), func(ctx context.Context) (*Hold, error) { return q.TryLock(ctx, opts...) })
 }
@@ -163,14 +166,14 @@ func (q *QuorumLock) failed(err error) error { return &opError{doing: "lock", na
 // use up the lease that the others have granted.
 const silence = 10
 
-// answer is what one server said.
+// answer is the answer of one server.
 type answer struct {
 	hold *Hold
 	err  error
 }
 
-// attempt asks every server once, under owner ids of its own. It returns as soon as a majority has said yes,
-// or cannot any more; what comes later joins the Hold, or is given back.
+// attempt asks every server once, under fresh owner ids. It returns as soon as a majority granted the lock or can no longer
+// grant it. A later grant joins the Hold, or is given back.
 func (q *QuorumLock) attempt(ctx context.Context, d demand, opts []LockOption) (*Hold, error) {
 	asking, stop := context.WithTimeout(ctx, max(d.lease/silence, 10*time.Millisecond))
 	answers := make(chan answer, len(q.engines))
@@ -199,14 +202,14 @@ func (q *QuorumLock) attempt(ctx context.Context, d demand, opts []LockOption) (
 	}
 	h := compose(q.name, q.need(), holds)
 	q.late(answers, left, h, stop)
-	if h.Err() != nil { // answered too slowly: the lease is over already
+	if h.Err() != nil { // the answers were too slow: the lease is already over
 		h.UnlockAsync()
 		return nil, &opError{doing: "lock", name: q.name, err: errTooLate, words: "the lease was over before a majority had answered: ask with a longer lease"}
 	}
 	return h, nil
 }
 
-// late deals with the answers that are still to come: into h while it lasts, else back.
+// late handles the answers that are still to come: a grant joins h while h lasts, and is given back otherwise.
 func (q *QuorumLock) late(answers <-chan answer, n int, h *Hold, stop context.CancelFunc) {
 	if n == 0 {
 		stop()
@@ -223,8 +226,8 @@ func (q *QuorumLock) late(answers <-chan answer, n int, h *Hold, stop context.Ca
 	}()
 }
 
-// verdict is the error of a majority that was not reached: "taken" when any server said so, unless so many have
-// said what will not change that asking again is of no use. A server that did not answer in time is uncertain.
+// verdict returns the error if no majority was reached: ErrHeld if any server said so, unless so many servers failed for
+// reasons that do not pass that asking again is useless. A server that did not answer in time counts as uncertain.
 func (q *QuorumLock) verdict(errs []error) error {
 	var final []error
 	for _, err := range errs {

@@ -5,18 +5,18 @@ import (
 	"sync"
 )
 
-// quorumQueues are the local queues of an engine's QuorumLocks: by name, who has the turn to ask.
+// quorumQueues are the local queues of an engine's QuorumLocks, by name: one caller at a time may ask the servers.
 type quorumQueues struct {
 	mu     sync.Mutex
 	queues map[string]*quorumQueue
 }
 
 type quorumQueue struct {
-	token chan struct{} // capacity 1; who has put one in has the turn. Senders are served in their order.
+	token chan struct{} // capacity 1; the caller whose send succeeded has the turn. Senders are served in their order.
 	users int
 }
 
-// turn is the right to ask, or to hold.
+// turn is the right to ask the servers, and then to hold the lock.
 type turn struct {
 	queues *quorumQueues
 	name   string
@@ -75,5 +75,5 @@ func (t *turn) pass() {
 	t.leave()
 }
 
-// passAfter does so when h ends.
+// passAfter calls pass when h ends.
 func (t *turn) passAfter(h *Hold) { h.onEnd(func(error) { t.pass() }) }

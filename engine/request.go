@@ -10,7 +10,7 @@ import (
 	"github.com/wheellock/wheellock/internal/stall"
 )
 
-// operation is what a call is for, and how its errors are told.
+// operation is what a caller does to which name, for its errors.
 type operation struct {
 	e     *Engine
 	name  string
@@ -20,8 +20,8 @@ type operation struct {
 
 func (t *operation) failed(err error) error { return &opError{doing: t.doing, name: t.name, err: err} }
 
-// send brings a waiter to the loop, within bounds. A ctx that has ended sends nothing, also when it ended
-// while NameMapper made the key.
+// send puts a waiter into the loop's mailbox, within bounds. If ctx has ended, even while NameMapper ran, nothing is
+// sent.
 func (t *operation) send(ctx context.Context, w *gate.Waiter) error {
 	e := t.e
 	key, err := e.key(t.name, t.kind)
@@ -43,7 +43,7 @@ func (t *operation) send(ctx context.Context, w *gate.Waiter) error {
 	return nil
 }
 
-// block sends c's waiter and waits for the answer. c is used up.
+// block sends c's waiter and waits for the answer. The caller must not use c afterwards.
 func (t *operation) block(ctx context.Context, c *call) error {
 	c.waiter.By = c
 	if err := t.send(ctx, &c.waiter); err != nil {
@@ -53,8 +53,8 @@ func (t *operation) block(ctx context.Context, c *call) error {
 	answered := c.wait(ctx)
 	stall.At("call: waited, request not abandoned", t.e.uuid)
 	if !answered {
-		// The loop settles it: with the last answer that is known, or with the grant that came first. When the mailbox
-		// is shut everybody has been settled.
+		// The loop settles the waiter, with what was last known or with a grant that came first. If the mailbox is shut,
+		// all waiters have been settled.
 		t.e.dispatcher.Abandon(&c.waiter)
 		<-c.done
 	}
@@ -64,13 +64,13 @@ func (t *operation) block(ctx context.Context, c *call) error {
 		over = endedBy(ctx)
 	}
 	err := t.answer(c.out, over)
-	if answered || c.out.Why == gate.GaveUp { // else the loop is still to read that it was abandoned
+	if answered || c.out.Why == gate.GaveUp { // otherwise the loop has yet to read the Abandon event
 		t.e.calls.put(c)
 	}
 	return err
 }
 
-// answer is the error of a request's outcome; over is that of its context, when the end of that has ended the wait.
+// answer returns the error of a request's outcome. over is the error of its context, if the end of the context ended the wait.
 func (t *operation) answer(out gate.Outcome, over error) error {
 	switch out.Why {
 	case gate.TimedOut:
@@ -81,15 +81,15 @@ func (t *operation) answer(out gate.Outcome, over error) error {
 	return errorOf(t.doing, t.name, out)
 }
 
-// request is an asynchronous call, from the call to its answer. Whoever settles its promise first has
-// decided (rule 17): the loop with a grant or an error, or the caller that cancels the future.
+// request is an asynchronous call, from the call to its answer. The first to settle its promise decides (invariant:
+// answered-once): the loop with a grant or an error, or the caller that cancels the future.
 type request[T any] struct {
 	operation
 	waiter  gate.Waiter
 	promise futures.Promise[T]
-	grant   T       // what the future holds when it is granted
+	grant   T       // the value of the future if the request is granted
 	watched watched // by contexts
-	over    error   // its context's, when that has ended; set before the loop hears of it
+	over    error   // the error of its context, if that has ended; set before the loop is told
 }
 
 // start sends r's waiter and leaves the answer to the future.
@@ -101,10 +101,10 @@ func (r *request[T]) start(ctx context.Context) *futures.Future[T] {
 		return r.promise.Future()
 	}
 	stall.At("request: sent, context not watched", r.e.uuid)
-	// Sent first, watched second: a context that ends in between is seen by watch. The other order could have
-	// the loop hear that a request was abandoned before it hears of the request, and queue it for nobody.
+	// Send first, watch second: watch sees a context that ended in between. In the other order the loop could read the
+	// Abandon event before the request, and then queue a request that nobody wants.
 	r.e.contexts.watch(ctx, &r.watched)
-	if r.promise.Settled() { // the answer came before it was watched, and there was nothing to forget
+	if r.promise.Settled() { // the answer came before watch, when there was nothing to forget
 		r.e.contexts.forget(&r.watched)
 	}
 	return r.promise.Future()
@@ -120,11 +120,11 @@ func (r *request[T]) settle(err error) bool {
 
 // Settle is the loop's answer. It implements gate.Settler.
 func (r *request[T]) Settle(out gate.Outcome) bool {
-	if r.promise.Settled() { // cancelled; its context may be ending just now
+	if r.promise.Settled() { // cancelled; its context may be ending at this moment
 		return false
 	}
 	var over error
-	if out.Why == gate.GaveUp { // else it may be written just now
+	if out.Why == gate.GaveUp { // otherwise over may be written at this moment
 		over = r.over
 	}
 	settled := r.settle(r.answer(out, over))
@@ -135,7 +135,7 @@ func (r *request[T]) Settle(out gate.Outcome) bool {
 	return settled
 }
 
-// Hold makes the hold that a request for one becomes. It implements gate.Maker.
+// Hold makes the hold when the request is granted. It implements gate.Maker.
 func (r *request[T]) Hold() *gate.Hold {
 	h := newHold(r.e, r.name)
 	h.permits = int32(r.waiter.N)
@@ -143,7 +143,7 @@ func (r *request[T]) Hold() *gate.Hold {
 	return &h.core
 }
 
-// ended is the end of its context: the loop settles it, with the last answer that is known.
+// ended is called at the end of its context. The loop then settles it, with what was last known.
 func (r *request[T]) ended(err error) {
 	r.over = err
 	r.e.dispatcher.Abandon(&r.waiter)
@@ -167,9 +167,9 @@ func (a *acknowledgement) Settle(out gate.Outcome) bool {
 	return a.promise.Settle(struct{}{}, closedOr("unlock", a.name, out, errClosedHold))
 }
 
-// confirm sends something to the loop and waits for its acknowledgement. When ctx ends first the command
-// still runs its course, and the error is ErrUncertain besides the context's; ErrUncertain alone when AnswerTimeout is
-// over. gone is the error when the engine closes.
+// confirm sends an event to the loop and waits for its acknowledgement. If ctx ends first, the command still goes on, and
+// the error is ErrUncertain and the context's; after AnswerTimeout it is ErrUncertain alone. gone is the error if the engine
+// closes.
 func (e *Engine) confirm(ctx context.Context, doing, name string, gone error, send func(gate.Settler) bool) error {
 	c := e.calls.get()
 	c.ack = dispatcher.Ack{By: c, Within: e.answerTime(ctx)}
@@ -185,7 +185,7 @@ func (e *Engine) confirm(ctx context.Context, doing, name string, gone error, se
 	return err
 }
 
-// answerTime is how long a call waits for an answer of Redis; 0: as long as it takes. A deadline of its own counts.
+// answerTime returns how long a call waits for an answer of Redis; 0: until it comes, or until ctx's own deadline.
 func (e *Engine) answerTime(ctx context.Context) time.Duration {
 	if _, own := ctx.Deadline(); own {
 		return 0
@@ -193,7 +193,7 @@ func (e *Engine) answerTime(ctx context.Context) time.Duration {
 	return e.patience
 }
 
-// closedOr is errorOf, but gone when the engine closes.
+// closedOr is errorOf, except that it returns gone if the engine closes.
 func closedOr(doing, name string, out gate.Outcome, gone error) error {
 	if out.Why == gate.Closed {
 		return &opError{doing: doing, name: name, err: gone}

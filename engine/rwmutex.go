@@ -7,45 +7,46 @@ import (
 	"github.com/wheellock/wheellock/internal/gate"
 )
 
-// RWMutex is a read-write lock of one name, as Redisson's RReadWriteLock on the same name: many may hold its
+// RWMutex is a read-write lock of one name, as Redisson's RReadWriteLock on the same name. Many callers may hold its
 // Reader at once, or one its Writer. Any goroutine may use it. Making one costs nothing and cannot fail.
 //
-// Readers of this process share one hold in Redis: who comes within HandoffTime of its taking joins it without
-// asking Redis. Later readers ask under a second one. If others listen for the lock then, and while this process
-// reads those can only be waiting writers, later readers wait until the running ones have ended, so that an
-// outside writer gets in after HandoffTime and the longest running read. Writers that poll are not seen, and
-// outside readers cannot be kept from overtaking: Redisson's protocol has no way to tell them that a writer waits.
+// Readers of this process share one owner field in Redis: a reader that arrives within HandoffTime of its grant joins
+// it without asking Redis. Later readers ask under a second one. If other processes listen for the lock at that time,
+// they can only be waiting writers. Later readers then wait until the running ones have ended, so that a writer of
+// another process gets the lock after HandoffTime and the longest running read. Writers that poll are not seen. Readers
+// of other processes can overtake a waiting writer, because Redisson's protocol has no way to tell them of it.
 //
-// In this process requests are served in the order of arrival: a reader that comes after a waiting writer waits
-// behind it, and readers who follow each other enter together. Only an Owner that is in already enters at once:
+// In this process requests are served in the order of arrival. A reader that arrives after a waiting writer waits
+// behind it, and consecutive readers enter together. Only an Owner that holds the lock already enters at once:
 //
 //   - A reader reads again.
-//   - A writer writes again, and reads. Its reads are not seen in Redis while it writes. When its last write is
-//     unlocked first, the lock becomes a read lock without being free in between, and other readers may enter.
-//   - A reader that asks for the Writer would wait for itself: ErrDeadlock at once, also for what it had queued.
+//   - A writer writes again, and reads. Redis does not see its reads while it writes. If its last write is unlocked
+//     first, the lock becomes a read lock without being free in between, and other readers may enter.
+//   - A reader that asks for the Writer would wait for itself. It gets [ErrDeadlock] at once, and so do its queued
+//     requests for the Writer.
 type RWMutex struct {
 	e    *Engine
 	name string
 }
 
-// RWMutex is the read-write lock of a name: 1 to 1,024 bytes, taken as they are.
+// RWMutex returns the read-write lock of a name. Names are as in [Engine.Mutex].
 func (e *Engine) RWMutex(name string) *RWMutex { return &RWMutex{e: e, name: name} }
 
-// Name is the name as it was given, before NameMapper.
+// Name returns the name as it was given, before NameMapper.
 func (rw *RWMutex) Name() string { return rw.name }
 
-// String tells the name.
+// String names the lock.
 func (rw *RWMutex) String() string { return "read-write lock " + quote(rw.name) }
 
 // Format is String for every verb. Without it fmt would look into the engine.
 func (rw *RWMutex) Format(f fmt.State, _ rune) { fmt.Fprint(f, rw.String()) }
 
-// Reader is the lock for reading. Its TryLock fails while a writer of this process holds the lock or waits for it.
-// Its Inspect finds it locked in read mode, or when a writer of Redisson's reads too; with several readers Owner is
-// one of them, if possible of this engine.
+// Reader returns the lock for reading. Its TryLock fails while a writer of this process holds the lock or waits for it.
+// Its Inspect finds it locked in read mode, or if a writer of Redisson's also reads. With several readers, State.Owner
+// is one of them, of this engine if possible.
 func (rw *RWMutex) Reader() *Mutex { return &Mutex{e: rw.e, name: rw.name, kind: gate.RWKind} }
 
-// Writer is the lock for writing, which excludes everybody but its own Owner.
+// Writer returns the lock for writing, which excludes all callers but its own Owner.
 func (rw *RWMutex) Writer() *Mutex {
 	return &Mutex{e: rw.e, name: rw.name, kind: gate.RWKind, write: true}
 }

@@ -7,64 +7,72 @@ import (
 	"github.com/wheellock/wheellock/internal/gate"
 )
 
-// Semaphore is a number of permits under one name, as Redisson's RSemaphore on the same name. Any goroutine
-// may use it, and any number of handles on one name are the same semaphore.
+// Semaphore is a number of permits under one name, as Redisson's RSemaphore on the same name. Any goroutine may use it.
+// Any number of handles on one name are the same semaphore.
 //
-// It has no holders: Redis knows how many permits there are and not who took them. So a permit does not come
-// back when a process dies, nobody is told when the key is deleted, Close gives nothing back that was
-// acquired, and anybody may Release what he did not acquire. PermitSemaphore has holders. What is certain:
-// no call takes or gives twice, however often it had to be sent, and a permit taken for a caller who has gone
-// goes to the next or back. A fail-over to a replica that did not have the last writes may undo them.
+// A semaphore has no holders: Redis knows how many permits there are, and not who took them. So a permit does not come
+// back when a process dies, nobody is told when the key is deleted, Close gives back nothing that was acquired, and a
+// caller may Release permits that it did not acquire. [PermitSemaphore] has holders.
 //
-// A semaphore that was never given permits has none. Numbers of permits are from 0 to 2^50; Redisson counts
-// them in 32 bits.
+// No call takes or gives twice, however often it had to be sent. A permit that was taken for a caller that has gone
+// goes to the next waiter or back. Two limits remain: a failover to a replica without the last writes may undo them;
+// and a take whose answer was lost, and that gets no other answer within 50 s, may have lost its permits.
+//
+// A semaphore that was never given permits has none. Numbers of permits are from 0 to 2^50; Redisson counts them in 32
+// bits.
 type Semaphore struct {
 	e    *Engine
 	name string
 }
 
-// Semaphore is the semaphore of a name: 1 to 1,024 bytes, taken as they are.
+// Semaphore returns the semaphore of a name. Names are as in [Engine.Mutex].
 func (e *Engine) Semaphore(name string) *Semaphore { return &Semaphore{e: e, name: name} }
 
-// Name is the name as it was given, before NameMapper.
+// Name returns the name as it was given, before NameMapper.
 func (s *Semaphore) Name() string { return s.name }
 
-func (s *Semaphore) errand(doing string) operation {
+func (s *Semaphore) operation(doing string) operation {
 	return operation{e: s.e, name: s.name, doing: doing, kind: gate.SemaphoreKind}
 }
 
-// Acquire waits until it has got n permits, all at once. Waiters of this process are served in the order of
-// arrival, also when one behind wants less. n 0 is granted without asking. WithWait bounds the wait; there is
-// nothing that WithLease and WithOwner could mean: ErrInvalid.
+// Acquire waits until it has n permits, all at once. Waiters of this process are served in the order of arrival, even
+// if a later one wants fewer permits. With n = 0 it returns nil without asking Redis. [WithWait] bounds the wait.
+// [WithLease] and [WithOwner] are [ErrInvalid], because permits of a Semaphore have neither. Waiting, cancellation and
+// errors are as with [Mutex.Lock]; while too few permits are free, the error of a wait that ends Is [ErrHeld].
 func (s *Semaphore) Acquire(ctx context.Context, n int64, opts ...LockOption) error {
 	return s.block(ctx, n, false, opts)
 }
 
-// TryAcquire asks once. When there are fewer than n permits, or others of this process wait, the error is
-// ErrHeld, and its HeldError has a negative TTL: nobody knows when permits come back. Without a deadline in ctx it waits
-// for the answer for Options.AnswerTimeout, and then fails with ErrUncertain.
+// TryAcquire asks once and does not wait. If fewer than n permits are free, or callers of this process wait, the error
+// Is [ErrHeld], and its [HeldError] has a negative TTL, because nobody knows when permits come back. If ctx has no
+// deadline, it waits for the answer for [Options].AnswerTimeout and then fails with [ErrUncertain]. Other errors are as
+// with [Mutex.TryLock].
 func (s *Semaphore) TryAcquire(ctx context.Context, n int64, opts ...LockOption) error {
 	return s.block(ctx, n, true, opts)
 }
 
-// AcquireAsync is Acquire without blocking. The end of ctx, or Cancel, abandons it.
+// AcquireAsync is Acquire without blocking. The end of ctx and the future's Cancel abandon it; permits that come later
+// go to the next waiter or back.
 func (s *Semaphore) AcquireAsync(ctx context.Context, n int64, opts ...LockOption) *futures.Future[struct{}] {
 	return s.async(ctx, n, false, opts)
 }
 
-// TryAcquireAsync is TryAcquire without blocking.
+// TryAcquireAsync is TryAcquire without blocking. Cancellation is as with AcquireAsync.
 func (s *Semaphore) TryAcquireAsync(ctx context.Context, n int64, opts ...LockOption) *futures.Future[struct{}] {
 	return s.async(ctx, n, true, opts)
 }
 
-// Release gives n permits to the semaphore, acquired before or new. n 0 does nothing.
+// Release gives n permits to the semaphore: acquired ones, or new ones. With n = 0 it does nothing.
 //
-// It is sent also when ctx has ended, and as soon as Redis can be reached; ctx bounds only the wait for its
-// answer, and the error then Is ErrUncertain and the context's: it must not be repeated. Without a deadline in ctx that
-// wait lasts for Options.AnswerTimeout, and the error then is ErrUncertain alone; it must not be repeated either.
-// ErrRefused: nothing was given. The engine goes on for up to 50 s after the first answer that was lost.
+// The command is sent even if ctx has ended, and as soon as Redis can be reached. ctx bounds only the wait for the
+// answer; if ctx has no deadline, [Options].AnswerTimeout does. The errors are:
+//
+//   - [ErrUncertain], with the context's error if ctx ended: the answer did not come in time. The engine goes on for up
+//     to 50 s after the first lost answer. The caller must not repeat the call.
+//   - [ErrRefused]: the server refused it. Nothing was given.
+//   - [ErrInvalid], [ErrForeignKey] and [ErrClosed].
 func (s *Semaphore) Release(ctx context.Context, n int64) error {
-	t := s.errand("release")
+	t := s.operation("release")
 	if err := checkCount("a release", n, 0); err != nil {
 		return t.failed(err)
 	}
@@ -75,9 +83,10 @@ func (s *Semaphore) Release(ctx context.Context, n int64) error {
 	return err
 }
 
-// ReleaseAsync is Release without blocking. The end of ctx settles the future, and so does Cancel; neither undoes anything.
+// ReleaseAsync is Release without blocking. The end of ctx settles the future, and so does Cancel; neither undoes the
+// release. AnswerTimeout does not apply.
 func (s *Semaphore) ReleaseAsync(ctx context.Context, n int64) *futures.Future[struct{}] {
-	t := s.errand("release")
+	t := s.operation("release")
 	if err := checkCount("a release", n, 0); err != nil || n == 0 {
 		if err != nil {
 			err = t.failed(err)
@@ -87,10 +96,11 @@ func (s *Semaphore) ReleaseAsync(ctx context.Context, n int64) *futures.Future[s
 	return t.changeAsync(ctx, gate.Change{Op: gate.Give, N: n})
 }
 
-// TrySetPermits gives the semaphore n permits if it was never given any; false: it was, and nothing changed.
-// Like AddPermits and Drain it fails with ErrNotSent while the link is down.
+// TrySetPermits gives the semaphore n permits if it was never given any. False means that it was, and that nothing
+// changed. Like AddPermits and Drain it fails with [ErrNotSent] while the link is down; other errors are as with
+// Release.
 func (s *Semaphore) TrySetPermits(ctx context.Context, n int64) (bool, error) {
-	t := s.errand("set permits")
+	t := s.operation("set permits")
 	if err := checkCount("permits", n, 0); err != nil {
 		return false, t.failed(err)
 	}
@@ -98,10 +108,10 @@ func (s *Semaphore) TrySetPermits(ctx context.Context, n int64) (bool, error) {
 	return set == 1, err
 }
 
-// AddPermits changes how many permits there are by n, which may be negative: what is available may then be
-// less than 0 until enough is released.
+// AddPermits changes the number of permits by n, which may be negative. The number of free permits may then be below 0
+// until enough are released.
 func (s *Semaphore) AddPermits(ctx context.Context, n int64) error {
-	t := s.errand("add permits")
+	t := s.operation("add permits")
 	if err := checkCount("an addition", n, -mostPermits); err != nil {
 		return t.failed(err)
 	}
@@ -109,23 +119,23 @@ func (s *Semaphore) AddPermits(ctx context.Context, n int64) error {
 	return err
 }
 
-// Drain takes all permits that are available and returns how many they were: less than 0 when AddPermits had
-// made it so, which Drain makes 0.
+// Drain takes all free permits and returns how many they were. The result is below 0 if AddPermits had made the number
+// so; Drain then sets it to 0.
 func (s *Semaphore) Drain(ctx context.Context) (int64, error) {
-	t := s.errand("drain")
+	t := s.operation("drain")
 	return t.decide(ctx, gate.Change{Op: gate.DrainPermits})
 }
 
-// Available is how many permits there are. It passes by the semaphore's own queue, so its answer may be older
-// than that of a call that returned meanwhile.
+// Available returns how many permits are free. It does not pass through the semaphore's own queue, so its answer may be
+// older than that of a call that has returned meanwhile.
 func (s *Semaphore) Available(ctx context.Context) (int64, error) {
-	t := s.errand("count permits")
+	t := s.operation("count permits")
 	return t.count(ctx)
 }
 
 // fill checks a call and makes the waiter of its request. done: n is 0 and there is nothing to ask.
 func (s *Semaphore) fill(ctx context.Context, n int64, try bool, opts []LockOption, w *gate.Waiter) (done bool, err error) {
-	t := s.errand("acquire")
+	t := s.operation("acquire")
 	d, err := s.e.opts.read(opts, try)
 	if err == nil && (d.fixed || d.owner != 0) {
 		err = invalid("WithLease or WithOwner on a name that has no owners")
@@ -155,12 +165,12 @@ func (s *Semaphore) block(ctx context.Context, n int64, try bool, opts []LockOpt
 		s.e.calls.put(c)
 		return err
 	}
-	t := s.errand("acquire")
+	t := s.operation("acquire")
 	return t.block(ctx, c)
 }
 
 func (s *Semaphore) async(ctx context.Context, n int64, try bool, opts []LockOption) *futures.Future[struct{}] {
-	r := &request[struct{}]{operation: s.errand("acquire")}
+	r := &request[struct{}]{operation: s.operation("acquire")}
 	done, err := s.fill(ctx, n, try, opts, &r.waiter)
 	if done {
 		return futures.Settled(&s.e.callbacks, struct{}{}, err)

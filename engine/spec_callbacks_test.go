@@ -19,7 +19,7 @@ func TestSpecCallbacks(t *testing.T) {
 	t.Parallel()
 	few := engine.Options{Callbacks: 2}
 
-	t.Run("rule 18: blocked callbacks stop neither renewals nor other callers", spec(few, func(b *bubble) {
+	t.Run("invariant: loop-never-waits: blocked callbacks stop neither renewals nor other callers", spec(few, func(b *bubble) {
 		const queued = 1_000
 		unblock := make(chan struct{})
 		var running atomic.Int64
@@ -55,7 +55,7 @@ func TestSpecCallbacks(t *testing.T) {
 		close(unblock)
 		b.wantKeys()
 	}))
-	t.Run("rule 18: the queue drains, and none is dropped", spec(few, func(b *bubble) {
+	t.Run("invariant: loop-never-waits: the queue drains, and none is dropped", spec(few, func(b *bubble) {
 		const queued = 1_000
 		unblock := make(chan struct{})
 		for range 2 {

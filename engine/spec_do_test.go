@@ -120,7 +120,7 @@ func TestSpecDo(t *testing.T) {
 
 func TestSpecBounds(t *testing.T) {
 	t.Parallel()
-	t.Run("rule 16: one request over MaxRequests is ErrOverloaded, at once", spec(engine.Options{MaxRequests: 3}, func(b *bubble) {
+	t.Run("invariant: bounds-refuse-only-new-requests: one request over MaxRequests is ErrOverloaded, at once", spec(engine.Options{MaxRequests: 3}, func(b *bubble) {
 		holds := []*engine.Hold{b.lock(b.Mutex("stock:7")), b.lock(b.Mutex("stock:8"))}
 		b.redis.SetDown(true) // so that all requests wait
 		for _, name := range []string{"stock:1", "stock:2", "stock:3"} {
@@ -147,7 +147,7 @@ func TestSpecBounds(t *testing.T) {
 		b.wantNil("Unlock", testkit.ResultOf(unlocked.Wait(b.Context())))
 		b.unlock(holds[1])
 	}))
-	t.Run("rule 16: Unlock, Extend and re-asking work at the bound", spec(engine.Options{MaxRequests: 2}, func(b *bubble) {
+	t.Run("invariant: bounds-refuse-only-new-requests: Unlock, Extend and re-asking work at the bound", spec(engine.Options{MaxRequests: 2}, func(b *bubble) {
 		fixed := b.lock(b.Mutex("stock:8"), engine.WithLease(time.Minute))
 		h := b.lock(b.Mutex("stock:7"))
 		first, second := b.queue(b.Mutex("stock:7")), b.queue(b.Mutex("stock:7"))
@@ -159,7 +159,7 @@ func TestSpecBounds(t *testing.T) {
 		b.unlock(fixed)
 		b.wantKeys()
 	}))
-	t.Run("rule 16: one waiter over MaxWaitersPerName is ErrOverloaded, other names are not", spec(engine.Options{MaxWaitersPerName: 2}, func(b *bubble) {
+	t.Run("invariant: bounds-refuse-only-new-requests: one waiter over MaxWaitersPerName is ErrOverloaded, other names are not", spec(engine.Options{MaxWaitersPerName: 2}, func(b *bubble) {
 		h := b.lock(b.Mutex("stock:7"))
 		first, second := b.queue(b.Mutex("stock:7")), b.queue(b.Mutex("stock:7"))
 		b.wantIs("Lock", testkit.ResultOf(b.Mutex("stock:7").Lock(b.Context())), engine.ErrOverloaded)

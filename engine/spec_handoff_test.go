@@ -9,7 +9,7 @@ import (
 
 func TestSpecHandoff(t *testing.T) {
 	t.Parallel()
-	t.Run("rule 8: a fresh lock goes to the next waiter without asking Redis", spec(engine.Options{}, func(b *bubble) {
+	t.Run("invariant: handoff-only-while-fresh: a fresh lock goes to the next waiter without asking Redis", spec(engine.Options{}, func(b *bubble) {
 		h := b.lock(b.Mutex("stock:7"))
 		waiter := b.queue(b.Mutex("stock:7"))
 		before := b.Stats().Batches
@@ -22,7 +22,7 @@ func TestSpecHandoff(t *testing.T) {
 			b.Errorf("Stats: %d pipelines, %d handoffs; want 0 and 1", stats.Batches-before, stats.Handoffs)
 		}
 	}))
-	t.Run("rule 8: a lock confirmed longer ago than HandoffTime is confirmed first", spec(engine.Options{}, func(b *bubble) {
+	t.Run("invariant: handoff-only-while-fresh: a lock confirmed longer ago than HandoffTime is confirmed first", spec(engine.Options{}, func(b *bubble) {
 		h := b.lock(b.Mutex("stock:7"))
 		waiter := b.queue(b.Mutex("stock:7"))
 		time.Sleep(11 * time.Millisecond)
@@ -48,7 +48,7 @@ func TestSpecHandoff(t *testing.T) {
 			b.Errorf("%d handoffs", handoffs)
 		}
 	}))
-	t.Run("rule 1: neither from nor to a fixed lease", spec(engine.Options{}, func(b *bubble) {
+	t.Run("invariant: handoff-keeps-lease: neither from nor to a fixed lease", spec(engine.Options{}, func(b *bubble) {
 		for _, opts := range [][2][]engine.LockOption{
 			{{engine.WithLease(30 * time.Second)}, nil},
 			{nil, {engine.WithLease(30 * time.Second)}},
@@ -68,7 +68,7 @@ func TestSpecHandoff(t *testing.T) {
 			b.wantKeys()
 		}
 	}))
-	t.Run("rule 1: to a shorter lease is a fresh owner with that lease", spec(engine.Options{}, func(b *bubble) {
+	t.Run("invariant: handoff-keeps-lease: to a shorter lease is a fresh owner with that lease", spec(engine.Options{}, func(b *bubble) {
 		h := b.lock(b.Mutex("stock:7"))
 		waiter := b.queue(b.Mutex("stock:7"), engine.WithLease(5*time.Second))
 		b.unlock(h)
@@ -78,7 +78,7 @@ func TestSpecHandoff(t *testing.T) {
 		b.wantEnded(next, engine.ErrLost)
 		b.wantKeys()
 	}))
-	t.Run("rule 8: not while Redis is down", spec(engine.Options{}, func(b *bubble) {
+	t.Run("invariant: handoff-only-while-fresh: not while Redis is down", spec(engine.Options{}, func(b *bubble) {
 		h := b.lock(b.Mutex("stock:7"))
 		waiter := b.queue(b.Mutex("stock:7"))
 		b.goDown()
@@ -87,7 +87,7 @@ func TestSpecHandoff(t *testing.T) {
 		b.redis.SetDown(false)
 		waiter.granted()
 	}))
-	t.Run("rule 9: another process that waits gets its turn within a stint", spec(engine.Options{}, func(b *bubble) {
+	t.Run("invariant: others-get-a-turn: another process that waits gets its turn", spec(engine.Options{}, func(b *bubble) {
 		h := b.lock(b.Mutex("stock:7"))
 		theirs := b.queue(b.another(engine.Options{}).Mutex("stock:7"))
 		since := time.Now()

@@ -35,7 +35,7 @@ func TestSpecLoss(t *testing.T) {
 		b.redis.Lose("stock:7")
 		b.wantEnded(h, engine.ErrLost)
 	}))
-	t.Run("rule 3: the waiter behind gets in, under another owner", spec(engine.Options{}, func(b *bubble) {
+	t.Run("invariant: loss-is-final: the waiter behind gets in, under another owner", spec(engine.Options{}, func(b *bubble) {
 		h := b.lock(b.Mutex("stock:7"))
 		waiter := b.queue(b.Mutex("stock:7"))
 		b.redis.Lose("stock:7")
@@ -45,7 +45,7 @@ func TestSpecLoss(t *testing.T) {
 			b.Error("the lost tenure was revived")
 		}
 	}))
-	t.Run("rule 3: the old holder's Unlock does not free the new one's lock", spec(engine.Options{}, func(b *bubble) {
+	t.Run("invariant: loss-is-final: the old holder's Unlock does not free the new one's lock", spec(engine.Options{}, func(b *bubble) {
 		h := b.lock(b.Mutex("stock:7"))
 		b.redis.Lose("stock:7")
 		theirs := b.lock(b.another(engine.Options{}).Mutex("stock:7"))

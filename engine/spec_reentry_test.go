@@ -73,7 +73,7 @@ func TestSpecReentry(t *testing.T) {
 		b.lock(b.Mutex("stock:7"))
 		b.queue(b.Mutex("stock:7")).wantWaiting()
 	}))
-	t.Run("rule 5: needs a hold that is alive", spec(engine.Options{}, func(b *bubble) {
+	t.Run("invariant: reentry-needs-living-hold: needs a hold that is alive", spec(engine.Options{}, func(b *bubble) {
 		me := engine.WithOwner(engine.NewOwner())
 		h := b.lock(b.Mutex("stock:7"), me)
 		other := b.queue(b.Mutex("stock:7"))
@@ -81,7 +81,7 @@ func TestSpecReentry(t *testing.T) {
 		b.queue(b.Mutex("stock:7"), me).wantWaiting()
 		b.unlock(other.granted())
 	}))
-	t.Run("rule 5: a grant to an Owner lets in all that it has queued", spec(engine.Options{}, func(b *bubble) {
+	t.Run("invariant: reentry-needs-living-hold: a grant to an Owner lets in all that it has queued", spec(engine.Options{}, func(b *bubble) {
 		theirs := b.lock(b.another(engine.Options{}).Mutex("stock:7"))
 		me := engine.WithOwner(engine.NewOwner())
 		first := b.queue(b.Mutex("stock:7"), me)
@@ -98,7 +98,7 @@ func TestSpecReentry(t *testing.T) {
 		}
 		b.unlock(other.wantGrantedNow())
 	}))
-	t.Run("rule 5: a handoff to an Owner lets in all that it has queued", spec(engine.Options{}, func(b *bubble) {
+	t.Run("invariant: reentry-needs-living-hold: a handoff to an Owner lets in all that it has queued", spec(engine.Options{}, func(b *bubble) {
 		me := engine.WithOwner(engine.NewOwner())
 		h := b.lock(b.Mutex("stock:7"))
 		mine := []*waiting{b.queue(b.Mutex("stock:7"), me), b.queue(b.Mutex("stock:7"), me)}
@@ -119,7 +119,7 @@ func TestSpecReentry(t *testing.T) {
 
 func TestSpecNesting(t *testing.T) {
 	t.Parallel()
-	t.Run("rule 2: fixed in watched ends by itself, and the watched one goes on", spec(engine.Options{}, func(b *bubble) {
+	t.Run("invariant: hold-within-tenure: fixed in watched ends by itself, and the watched one goes on", spec(engine.Options{}, func(b *bubble) {
 		me := engine.WithOwner(engine.NewOwner())
 		outer := b.lock(b.Mutex("stock:7"), me)
 		inner := b.lock(b.Mutex("stock:7"), me, engine.WithLease(7*time.Second))
@@ -132,7 +132,7 @@ func TestSpecNesting(t *testing.T) {
 		b.unlock(outer)
 		b.wantKeys()
 	}))
-	t.Run("rule 2: fixed in watched may be longer than the watchdog's lease", spec(engine.Options{}, func(b *bubble) {
+	t.Run("invariant: hold-within-tenure: fixed in watched may be longer than the watchdog's lease", spec(engine.Options{}, func(b *bubble) {
 		me := engine.WithOwner(engine.NewOwner())
 		outer := b.lock(b.Mutex("stock:7"), me)
 		inner := b.lock(b.Mutex("stock:7"), me, engine.WithLease(10*time.Minute))
@@ -144,7 +144,7 @@ func TestSpecNesting(t *testing.T) {
 		b.wantEnded(inner, engine.ErrLost)
 		b.wantKeys()
 	}))
-	t.Run("rule 2: watched in fixed is renewed, and the fixed one ends by itself", spec(engine.Options{}, func(b *bubble) {
+	t.Run("invariant: hold-within-tenure: watched in fixed is renewed, and the fixed one ends by itself", spec(engine.Options{}, func(b *bubble) {
 		me := engine.WithOwner(engine.NewOwner())
 		outer := b.lock(b.Mutex("stock:7"), me, engine.WithLease(7*time.Second))
 		inner := b.lock(b.Mutex("stock:7"), me)
@@ -157,7 +157,7 @@ func TestSpecNesting(t *testing.T) {
 		b.unlock(inner)
 		b.wantKeys()
 	}))
-	t.Run("rule 2: when the watched one is unlocked, the fixed one ends at its own deadline", spec(engine.Options{}, func(b *bubble) {
+	t.Run("invariant: hold-within-tenure: when the watched one is unlocked, the fixed one ends at its own deadline", spec(engine.Options{}, func(b *bubble) {
 		me := engine.WithOwner(engine.NewOwner())
 		outer := b.lock(b.Mutex("stock:7"), me, engine.WithLease(45*time.Second))
 		deadline := outer.Deadline()
@@ -172,7 +172,7 @@ func TestSpecNesting(t *testing.T) {
 		b.wantEnded(outer, engine.ErrLost)
 		b.unlock(waiter.wantGrantedNow())
 	}))
-	t.Run("rule 2: fixed in fixed, each with its own end", spec(engine.Options{}, func(b *bubble) {
+	t.Run("invariant: hold-within-tenure: fixed in fixed, each with its own end", spec(engine.Options{}, func(b *bubble) {
 		me := engine.WithOwner(engine.NewOwner())
 		short := b.lock(b.Mutex("stock:7"), me, engine.WithLease(10*time.Second))
 		long := b.lock(b.Mutex("stock:7"), me, engine.WithLease(time.Minute))
@@ -186,7 +186,7 @@ func TestSpecNesting(t *testing.T) {
 		}
 		b.wantKeys()
 	}))
-	t.Run("rule 1: a lease that a re-entry has stretched is not handed on", spec(engine.Options{}, func(b *bubble) {
+	t.Run("invariant: handoff-keeps-lease: a lease that a re-entry has stretched is not handed on", spec(engine.Options{}, func(b *bubble) {
 		me := engine.WithOwner(engine.NewOwner())
 		outer := b.lock(b.Mutex("stock:7"), me)
 		inner := b.lock(b.Mutex("stock:7"), me, engine.WithLease(time.Hour))
@@ -196,7 +196,7 @@ func TestSpecNesting(t *testing.T) {
 		waiter.wantGrantedNow()
 		b.wantTTL("stock:7", 30*time.Second)
 	}))
-	t.Run("rule 2: what needs more of the lease is not granted while Redis is down", spec(engine.Options{}, func(b *bubble) {
+	t.Run("invariant: hold-within-tenure: what needs more of the lease is not granted while Redis is down", spec(engine.Options{}, func(b *bubble) {
 		me := engine.WithOwner(engine.NewOwner())
 		b.lock(b.Mutex("stock:7"), me)
 		b.goDown()

@@ -154,7 +154,7 @@ func TestSpecTryLock(t *testing.T) {
 			b.Errorf("it took %v", took)
 		}
 	}))
-	t.Run("rule 10: while a local hold lives it is ErrHeld at once, without asking", spec(engine.Options{}, func(b *bubble) {
+	t.Run("invariant: trylock-takes-no-handoff: while a local hold lives it is ErrHeld at once, without asking", spec(engine.Options{}, func(b *bubble) {
 		b.lock(b.Mutex("stock:7"))
 		b.redis.Lose("stock:7") // Redis would say yes
 		before := b.Stats().Batches
@@ -164,7 +164,7 @@ func TestSpecTryLock(t *testing.T) {
 			b.Errorf("%d pipelines were sent", sent)
 		}
 	}))
-	t.Run("rule 10: while local waiters queue it is ErrHeld at once, without asking", spec(engine.Options{}, func(b *bubble) {
+	t.Run("invariant: trylock-takes-no-handoff: while local waiters queue it is ErrHeld at once, without asking", spec(engine.Options{}, func(b *bubble) {
 		theirs := b.lock(b.another(engine.Options{}).Mutex("stock:7"))
 		w := b.queue(b.Mutex("stock:7"))
 		before := b.Stats().Attempts
@@ -176,7 +176,7 @@ func TestSpecTryLock(t *testing.T) {
 		b.unlock(theirs)
 		w.granted()
 	}))
-	t.Run("rule 10: never takes a handoff", spec(engine.Options{}, func(b *bubble) {
+	t.Run("invariant: trylock-takes-no-handoff: never takes a handoff", spec(engine.Options{}, func(b *bubble) {
 		h := b.lock(b.Mutex("stock:7"))
 		unlocked := h.UnlockAsync()
 		try := b.Mutex("stock:7").TryLockAsync(b.Context())

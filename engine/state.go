@@ -12,18 +12,19 @@ import (
 	"github.com/wheellock/wheellock/scripts"
 )
 
-// State is what stands in Redis for a lock.
+// State is what Redis has for a lock.
 type State struct {
-	Locked bool
+	Locked bool          // an owner has the lock
 	Ours   bool          // the owner is a tenure of this engine
-	Owner  string        // the owner field
-	Count  int           // the owner's hold count in Redis: 1 for ours, whose re-entries are counted here
-	TTL    time.Duration // what the lease has left; negative: it has no end
-	Token  int64         // the last fencing token, when the lock is fenced
+	Owner  string        // the owner field: the TenureID of a Hold, if it is one of an engine
+	Count  int           // the owner's hold count in Redis: 1 for an engine's, whose re-entries are counted in the process
+	TTL    time.Duration // what the lease has left; negative: the key has no TTL
+	Token  int64         // the last fencing token, if the lock is fenced
 }
 
-// Inspect asks Redis who has the lock. It passes by the lock's own queue, so its answer may be older than
-// that of a Lock that returned meanwhile.
+// Inspect asks Redis who has the lock. It does not pass through the lock's own queue, so its answer may be older than
+// that of a Lock that has returned meanwhile. If ctx has no deadline, it waits for [Options].AnswerTimeout. Errors are
+// those of the group [ErrUnavailable], [ErrForeignKey], [ErrInvalid] and [ErrClosed].
 func (m *Mutex) Inspect(ctx context.Context) (State, error) {
 	state, _, err := m.inspect(ctx)
 	return state, err
@@ -111,10 +112,12 @@ func (s *State) set(e *Engine, f field) {
 	s.Ours = e.number(f.name) != 0
 }
 
-// ForceUnlock frees the owner it finds, and no later one; false: there was none. If that is a hold of this
-// engine, it ends with ErrLost before the key is freed. A hold of another process learns of it by its next
-// renewal, or at once with WatchLoss. Of a RWMutex, the Reader's frees all readers it finds and no writer, the
-// Writer's the writer, with the reads of its own, and no reader.
+// ForceUnlock frees the owner that it finds, and no later one. False means that there was none. If the owner is a hold
+// of this engine, that hold ends with [ErrLost] before the key is freed. A hold of another process learns of it by its
+// next renewal, or at once with [Options].WatchLoss.
+//
+// For a [RWMutex], the Reader's ForceUnlock frees all readers that it finds and no writer. The Writer's frees the
+// writer with its own reads, and no reader. ctx and errors are as with Inspect and [Hold.Unlock].
 func (m *Mutex) ForceUnlock(ctx context.Context) (bool, error) {
 	_, owners, err := m.inspect(ctx)
 	if err != nil {

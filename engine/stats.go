@@ -6,24 +6,24 @@ import (
 	"github.com/wheellock/wheellock/internal/gate"
 )
 
-// Stats is a snapshot of an engine. Its JSON names are part of the API. Durations are nanoseconds.
+// Stats is a snapshot of an engine's counters. Its JSON names are part of the API. Durations are nanoseconds in JSON.
 type Stats struct {
-	Up         bool          `json:"up"`          // the link to Redis works, as far as is known
-	Held       int64         `json:"held"`        // holds alive
+	Up         bool          `json:"up"`          // the link to Redis works, as far as the engine knows
+	Held       int64         `json:"held"`        // holds that have not ended
 	Waiting    int64         `json:"waiting"`     // requests not answered yet
 	Granted    int64         `json:"granted"`     // holds granted so far
-	Handoffs   int64         `json:"handoffs"`    // of these, without asking Redis
+	Handoffs   int64         `json:"handoffs"`    // of these, granted without asking Redis
 	Attempts   int64         `json:"attempts"`    // acquires sent
 	Waits      int64         `json:"waits"`       // acquires that found another owner, and waited
 	Lost       int64         `json:"lost"`        // holds that ended otherwise than by Unlock
-	Refused    int64         `json:"refused"`     // requests turned away: overloaded, or refused by the server
+	Refused    int64         `json:"refused"`     // requests that failed with ErrOverloaded or ErrRefused
 	Uncertain  int64         `json:"uncertain"`   // commands whose answer was lost
 	Overflowed int64         `json:"overflowed"`  // callbacks that found no free worker for 50ms
 	Batches    int64         `json:"batches"`     // pipelines sent
 	OldestHold time.Duration `json:"oldest_hold"` // how long the oldest living hold has been held; 0: none
 }
 
-// Stats takes a snapshot. It walks all live names for the oldest hold: call it every few seconds, not per lock.
+// Stats takes a snapshot. It looks at all live names to find the oldest hold: call it every few seconds, not per lock.
 func (e *Engine) Stats() Stats {
 	s := &e.stats
 	stats := Stats{

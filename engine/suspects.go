@@ -8,13 +8,13 @@ import (
 	"github.com/wheellock/wheellock/dispatcher"
 )
 
-// suspects passes on what Redis tells about changed keys, for WatchLoss. The client exists before the
-// dispatcher does, and may speak before there is anybody to hear.
+// suspects passes Redis' messages about changed keys to the dispatcher, for WatchLoss. The client exists before the
+// dispatcher, so messages may arrive before there is one.
 type suspects struct {
 	to *atomic.Pointer[dispatcher.Dispatcher]
 }
 
-// ask has the client track the keys that its connection reads. NOLOOP: our own writes are not told.
+// ask makes the client track the keys that its connection reads. NOLOOP: Redis sends no messages about its own writes.
 func (s *suspects) ask(o *rueidis.ClientOption) {
 	s.to = &atomic.Pointer[dispatcher.Dispatcher]{}
 	o.DisableCache = false
@@ -22,8 +22,8 @@ func (s *suspects) ask(o *rueidis.ClientOption) {
 	s.hear(o, "")
 }
 
-// hear has a client tell. node is the address of a cluster's node; empty: a single server, or the client of a cluster
-// that is for queries alone.
+// hear receives a client's messages. node is the address of a cluster's node; empty: a single server, or the client of a
+// cluster that is used only for queries.
 func (s suspects) hear(o *rueidis.ClientOption, node string) {
 	to := s.to
 	if to == nil {

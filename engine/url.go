@@ -11,11 +11,11 @@ import (
 //
 //	redis://user:password@host:6379/0?dial_timeout=1s&write_timeout=1s&client_name=gateway
 //	redis://host1:26379?addr=host2:26379&master_set=mymaster      Sentinel
-//	redis://host1:6379?addr=host2:6379&addr=host3:6379            Redis Cluster; one address of it is enough
+//	redis://host1:6379?addr=host2:6379&addr=host3:6379            Redis Cluster; one of its addresses is enough
 //	unix:///run/redis.sock?db=1
 //
-// The parameters are those of rueidis.ParseURL. Errors are ErrInvalid and never quote the URL, which may
-// hold a password.
+// The parameters are those of rueidis.ParseURL. Errors are [ErrInvalid]. They never quote the URL, which may contain a
+// password.
 func ParseURL(text string) (Options, error) {
 	parsed, err := rueidis.ParseURL(text)
 	if err != nil {

@@ -5,12 +5,12 @@ import (
 	"sync/atomic"
 )
 
-// All waits for every one of fs and returns a future for their values, in order. If some have an error,
-// the future has all values nevertheless, and their errors joined in order. Cancelling it cancels all of
-// fs. All of nothing is an empty slice at once.
+// All waits for every one of fs and returns a future for their values, in order. If some of fs fail, the future
+// nevertheless has all values, and their errors joined in order. Cancel on it cancels all of fs. All of nothing is an
+// empty slice at once.
 //
-// The settling goroutines do the counting: no goroutine and no task of the Runner is used. Callbacks on
-// the new future are run by the Runner of the first of fs.
+// The goroutines that settle fs do the counting: All needs no goroutine and no task of the Runner. The Runner of the
+// first of fs runs the callbacks of the new future.
 func All[T any](fs ...*Future[T]) *Future[[]T] {
 	if len(fs) == 0 {
 		return Settled(nil, []T{}, nil)

@@ -5,14 +5,13 @@ import (
 	"runtime/debug"
 )
 
-// Then has fn called once with the answer, by the Runner and never on the goroutine that settles f, so fn
-// may block, cancel, wait and register more. Callbacks of one future are handed to the Runner in the order
-// they were registered.
+// Then calls fn once with the answer. The Runner calls it, never the goroutine that settles f, so fn may block, cancel,
+// wait and register more callbacks. Callbacks of one future are passed to the Runner in the order in which they were
+// registered.
 //
-// The new future has the same answer and settles after fn returned. If fn panicked its error is a
-// [*PanicError], if fn called runtime.Goexit [ErrGoexit], joined with the error of f if there was one; the
-// value stays that of f. Cancelling the new future cancels f; fn is called all the same, with the answer
-// f has then.
+// The new future has the same answer and settles after fn has returned. If fn panicked, its error is a [*PanicError];
+// if fn called runtime.Goexit, it is [ErrGoexit]; either is joined with the error of f if there was one. The value
+// stays that of f. Cancel on the new future cancels f; fn is called all the same, with the answer that f then has.
 func (f *Future[T]) Then(fn func(T, error)) *Future[T] {
 	d := &then[T]{fn: fn}
 	d.join(f, d)
@@ -36,9 +35,9 @@ func (d *then[T]) Run() {
 	d.run(v, err, func() (T, error) { fn(v, err); return v, err })
 }
 
-// Map has fn called once with the answer of f, as [Future.Then] does, and returns a future for what fn
-// returns. If fn does not return, the value is zero and the error as with Then. Cancelling the new future
-// cancels f; fn is called all the same and its result dropped.
+// Map calls fn once with the answer of f, as [Future.Then] does, and returns a future for fn's results. If fn does not
+// return, the value is zero and the error is as with Then. Cancel on the new future cancels f; fn is called all the
+// same, and its result is dropped.
 func Map[T, U any](f *Future[T], fn func(T, error) (U, error)) *Future[U] {
 	d := &mapped[T, U]{fn: fn}
 	d.join(f, d)

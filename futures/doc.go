@@ -1,13 +1,25 @@
 // Package futures holds answers that are not there yet.
 //
-// A [Promise] is the settling side of an answer, a [Future] the same memory seen by those who want it
-// (promise.go, future.go). Whoever wants the answer stands in one queue (waiters.go): a goroutine blocked
-// in Wait with a parker (parker.go), a callback of [Future.Then] or [Map] (derived.go), or a count of
-// [All] (all.go). errors.go says what a callback that did not return leaves behind.
+// A [Future] is what an asynchronous call returns. A caller may block in [Future.Wait], select on [Future.Done],
+// register a callback with [Future.Then], transform the answer with [Map], or wait for many with [All]:
 //
-// Decision: Settle and Cancel race on one compare-and-swap; the loser changes nothing and is told so.
-// Order: the answer is published first, then the queue is served, first come, first served.
-// Goroutines: Settle runs none of the user's code and does not block; callbacks go to the [Runner]. The
-// package starts no goroutine, except for callbacks of a future without a Runner.
-// Memory: a waiter is a struct in the queue; nothing here costs a goroutine or a timer.
+//	e.Mutex("stock:7").LockAsync(ctx).Then(func(hold *engine.Hold, err error) {
+//		...
+//	})
+//
+// [Future.Cancel] says that nobody wants the answer any more. Giving up in Wait does not: the answer may still come,
+// and take effect.
+//
+// Callers of the engine need only Future, Map, All and the errors. The rest is machinery, for code that makes futures:
+// a [Promise] settles one, a [Canceler] hears of its cancellation, and a [Runner] with its [Task], [Parkers] and
+// [PanicHandler] runs callbacks.
+//
+// Promises of the implementation: Settle and Cancel compete by one compare-and-swap; the loser changes nothing and is
+// told so. The answer is published first, then the waiters are served in the order in which they came. Settle runs no
+// code of users and does not block; callbacks go to the Runner. The package starts no goroutine, except for callbacks
+// of a future without a Runner. A waiter is a struct in a queue: it costs no goroutine and no timer.
+//
+// Files: future.go and promise.go have the two sides of an answer, waiters.go the queue of those who wait. A goroutine
+// blocked in Wait waits with a parker (parker.go), a callback of Then or Map with derived.go, All with a count
+// (all.go). errors.go says what a callback that did not return leaves behind.
 package futures

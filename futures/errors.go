@@ -6,11 +6,11 @@ import (
 )
 
 var (
-	// ErrPending is what Result returns while there is no answer. Nothing is wrong; ask later.
+	// ErrPending is what Result returns while there is no answer. Nothing is wrong; ask later, or wait.
 	ErrPending = errors.New("futures: pending")
 
-	// ErrGoexit is in the answer of a future from Then or Map whose callback ended its goroutine with
-	// runtime.Goexit, as testing.T.FailNow does, instead of returning.
+	// ErrGoexit is in the answer of a future from Then or Map whose callback did not return because it called
+	// runtime.Goexit, as testing.T.FailNow does.
 	ErrGoexit = errors.New("futures: callback ended by runtime.Goexit")
 )
 
@@ -20,7 +20,7 @@ type PanicError struct {
 	Stack []byte // of the goroutine that panicked, as runtime/debug.Stack formats it
 }
 
-// Error tells the value; the stack is too long for a message.
+// Error shows the value, and not the stack.
 func (p *PanicError) Error() string { return fmt.Sprintf("futures: callback panicked: %v", p.Value) }
 
 // Unwrap returns Value if that is an error, else nil.
@@ -29,9 +29,10 @@ func (p *PanicError) Unwrap() error {
 	return err
 }
 
-// PanicHandler is a [Runner] that wants to hear of every panic of a callback it ran, for nobody may be
-// looking at the future that carries the PanicError. HandlePanic is called on the goroutine of the
-// callback, before that future settles.
+// PanicHandler is a [Runner] that is told of every panic of a callback that it ran, because perhaps nobody looks at the
+// future with the PanicError. HandlePanic is called on the goroutine of the callback, before that future settles.
+//
+// PanicHandler is machinery, for code that makes futures.
 type PanicHandler interface {
 	HandlePanic(p *PanicError)
 }

@@ -6,8 +6,8 @@ import (
 	"sync/atomic"
 )
 
-// Future is an answer of type T, or an error, that may not be there yet. It comes from a [Promise],
-// [Settled], [Future.Then], [Map] or [All]. All its methods may be called by any number of goroutines.
+// Future is an answer of type T, or an error, that may not be there yet. It comes from an asynchronous call,
+// [Future.Then], [Map] or [All]. Any number of goroutines may call its methods, and any number may wait for it.
 type Future[T any] struct {
 	// Written once, before the future is shared; only who moved state from pending clears canceler.
 	runner   Runner
@@ -38,14 +38,16 @@ var closed = func() chan struct{} {
 	return c
 }()
 
-// Settled returns a future that has its answer already. r runs the callbacks, as in [Promise.Init].
+// Settled returns a future that already has its answer. r runs its callbacks, as in [Promise.Init].
+//
+// Settled is machinery, for code that makes futures.
 func Settled[T any](r Runner, v T, err error) *Future[T] {
 	f := &Future[T]{runner: r, value: v, err: err}
 	f.state.Store(drained)
 	return f
 }
 
-// Result returns the answer, or [ErrPending] while there is none. It never blocks.
+// Result returns the answer, or [ErrPending] if there is none yet. It never blocks.
 func (f *Future[T]) Result() (T, error) {
 	if !f.answered() {
 		var zero T
@@ -54,8 +56,8 @@ func (f *Future[T]) Result() (T, error) {
 	return f.value, f.err
 }
 
-// Done returns a channel that is closed when the answer is there, always the same one. Asking for it
-// before that costs one channel per future; [Future.Wait] is cheaper.
+// Done returns a channel that is closed when the answer is there, always the same one. Done on a pending future makes
+// one channel; [Future.Wait] costs less.
 func (f *Future[T]) Done() <-chan struct{} {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -68,13 +70,12 @@ func (f *Future[T]) Done() <-chan struct{} {
 	return f.done
 }
 
-// Cancel settles a pending future with [context.Canceled]. It returns true when this call did so, and
-// false, with nothing changed, when the answer came first. After true, whatever the future was waiting for
-// is undone when it comes. It never blocks.
+// Cancel settles a pending future with [context.Canceled]. It returns true if this call did so. It returns false, and
+// changes nothing, if the answer came first. After true, what the future was waiting for is undone when it comes: a
+// lock, for instance, is released. Cancel never blocks.
 //
-// Cancelling a future from Then, Map or All settles that one at once and then cancels the futures it was
-// made from, and with them everything else that hangs on those. Callbacks registered on a cancelled future
-// run with context.Canceled.
+// Cancel on a future from Then, Map or All settles that future at once. Then it cancels the futures that it was made
+// from, and with them everything else that depends on those. Callbacks of a cancelled future run with context.Canceled.
 func (f *Future[T]) Cancel() bool {
 	if !f.state.CompareAndSwap(pending, claimed) {
 		return false

@@ -31,12 +31,14 @@ func newParker() *parker {
 
 func (p *parker) answered() { p.wake <- struct{}{} }
 
-// Parkers keeps what goroutines block on in Wait for the next Wait. A [Runner] that embeds it, and is
-// given to futures by pointer, lends it to them; with another Runner every Wait that blocks makes its own.
-// The zero value is ready for use.
+// Parkers keeps the structs on which goroutines block in Wait, for the next Wait. A [Runner] that embeds it, and is
+// given to futures by pointer, lends it to them. With another Runner every Wait that blocks makes its own. The zero
+// value is ready for use.
 //
-// It belongs to a Runner and not to the package because of testing/synctest: a channel made inside a
-// bubble must not be touched outside, and blocking on one made outside stops the clock of the bubble.
+// It belongs to a Runner and not to the package because of testing/synctest: a channel made inside a bubble must not be
+// touched outside, and blocking on one made outside stops the clock of the bubble.
+//
+// Parkers is machinery, for code that makes futures.
 type Parkers struct {
 	idle sync.Pool
 }
@@ -58,9 +60,11 @@ func (ps *Parkers) put(p *parker) {
 	}
 }
 
-// Wait returns the answer, or an error that Is both ctx.Err() and context.Cause(ctx) if ctx ends first. An
-// answer that is there wins over an ended ctx. Giving up the wait leaves the future as it is: the answer
-// may still come, and only [Future.Cancel] keeps it from taking effect.
+// Wait blocks until the answer is there and returns it. If ctx ends first, it returns an error that Is both ctx.Err()
+// and context.Cause(ctx). An answer that is there wins over an ended ctx.
+//
+// Giving up leaves the future as it is: the answer may still come and take effect; a lock may still be granted. Only
+// [Future.Cancel] prevents that.
 func (f *Future[T]) Wait(ctx context.Context) (T, error) {
 	if f.answered() {
 		return f.value, f.err

@@ -1,9 +1,10 @@
--- acquire.lua: take mutexes, or find that they are already taken under the same owner id (asking twice is harmless).
+-- acquire.lua: take mutexes. An owner id that has the lock already is granted again, so asking twice is harmless.
+-- invariant: late-acquire-does-nothing, reply-says-what-redis-holds
 -- KEYS[i]              lock, a hash of owner -> hold count; none of them twice
 -- ARGV[1]              notAfter: server time in ms after which nothing may be taken; 0: no bound
 -- ARGV[i+1]            owner
--- behind them          lease in ms of all, or of each
--- reply per name: 1 taken; -(pttl+2) held by another owner; LATE - now; a fault
+-- after them           lease in ms: one for all, or one for each
+-- reply per name: 1 granted; -(pttl+2) held by another owner; LATE - now; a fault
 local KEYS, ARGV = KEYS, ARGV
 local deadline = tonumber(ARGV[1])
 if deadline > 0 then
@@ -11,7 +12,7 @@ if deadline > 0 then
 	if now > deadline then return LATE - now end
 end
 
-local allFree = call('EXISTS', unpack(KEYS)) == 0 -- one look for all names; when it is refused, one at each
+local allFree = call('EXISTS', unpack(KEYS)) == 0 -- one look for all names; if it is refused, one at each
 local n = #KEYS
 return each(n, function(i)
 	local lock, owner, lease = KEYS[i], ARGV[i + 1], ARGV[n + i + 1] or ARGV[n + 2]

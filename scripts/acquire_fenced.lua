@@ -4,9 +4,10 @@
 -- ARGV[2i+2], ARGV[2i+3]     owner, lease in ms
 -- reply per name: the last token of the block, > 0; else as acquire.lua
 --
--- A block ends at the larger of previous + block and the server's time in microseconds: so tokens grow also
--- after the counter was lost, and stay below 2^53 until the year 2255. Asked again under the same owner, a
--- fresh block is given: of the first nobody has heard.
+-- invariant: tokens-grow
+-- A block ends at the larger of previous + block and the server's time in microseconds. So tokens grow even
+-- after the counter was lost, and stay below 2^53 until the year 2255. A repeated call under the same owner id gets a
+-- fresh block: no caller has seen a token of the first.
 local KEYS, ARGV = KEYS, ARGV
 local time = redis.call('TIME') -- raises: before the first write, and then nothing can be done
 local now, deadline = time[1] * 1000 + math.floor(time[2] / 1000), tonumber(ARGV[1])

@@ -1,11 +1,11 @@
--- acquire_read.lua: take locks for reading, beside other readers. Asked twice under one owner id it is taken once.
+-- acquire_read.lua: take locks for reading, beside other readers. A repeated call under one owner id takes the lock once.
 -- KEYS[2i-1], KEYS[2i]           lock, the hold's key
 -- ARGV[1]                        notAfter: server time in ms after which nothing may be taken; 0: no bound
 -- ARGV[2]                        PUBLISH, SPUBLISH or BOTH
 -- ARGV[4i-1], ARGV[4i], ARGV[4i+1], ARGV[4i+2]
---                                owner, lease in ms, channel, own subscriptions to it: when more listen, somebody waits
---                                to write and comes first; -1: do not look
--- reply per name: 1 taken; -(pttl+2) a writer has it, or waits for it; LATE - now; a fault
+--                                owner, lease in ms, channel, own subscriptions to it: if there are more subscribers, a
+--                                writer waits and comes first; -1: do not look
+-- reply per name: 1 granted; -(pttl+2) a writer has it, or waits for it; LATE - now; a fault
 local KEYS, ARGV = KEYS, ARGV
 local deadline = tonumber(ARGV[1])
 if deadline > 0 then

@@ -1,8 +1,8 @@
--- acquire_write.lua: take locks for writing. Asked twice under one owner id it is taken once.
+-- acquire_write.lua: take locks for writing. A repeated call under one owner id takes the lock once.
 -- KEYS[i]              lock
 -- ARGV[1]              notAfter: server time in ms after which nothing may be taken; 0: no bound
 -- ARGV[2i], ARGV[2i+1] owner (with :write), lease in ms
--- reply per name: 1 taken; -(pttl+2) held by readers or another writer; LATE - now; a fault
+-- reply per name: 1 granted; -(pttl+2) held by readers or another writer; LATE - now; a fault
 local KEYS, ARGV = KEYS, ARGV
 local deadline = tonumber(ARGV[1])
 if deadline > 0 then

@@ -1,4 +1,4 @@
--- add_permits.lua: change how many permits semaphores have, up or down; they may go below 0. An end of life that the key had is dropped.
+-- add_permits.lua: change how many permits semaphores have, up or down; they may go below 0. A TTL that the key had is dropped.
 -- KEYS and ARGV as give.lua's; the permits may be negative
 -- reply per name: subscribers woken, >= 0; -2 changed, but this user may not publish; LATE - now; a fault
 local KEYS, ARGV = KEYS, ARGV

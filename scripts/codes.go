@@ -2,18 +2,18 @@ package scripts
 
 import "time"
 
-// Reply is the integer a script answers for one name. This table is the only one:
+// Reply is the integer a script answers for one name. This table is the only one (invariant: reply-says-what-redis-holds):
 //
-//	>= 1            taken (acquire), still held (renew)
+//	>= 1            granted (acquire), still held (renew)
 //	2^50            freed, and taken for the engine's next waiter (release of a fair lock)
 //	>= 0            freed or kept, so many subscribers listen (release, confirm, swap, give, addpermits)
 //	>= 0            so many permits taken, so much still to be counted down (take, look)
 //	0, 1            not done, done (setpermits, setcount, deletecount)
 //	-1              not this owner's (release, renew, confirm, swap)
 //	-2              freed, but this user may not publish (release)
-//	-(pttl+2)       taken by another owner, with pttl ms left, 2^42 at most; -1: that key has no TTL (acquire)
+//	-(pttl+2)       held by another owner, with pttl ms left, 2^42 at most; -1: that key has no TTL (acquire)
 //	-(2^51)-class   a fault, see Fault
-//	-(2^52)-ms      it came after its notAfter and did nothing; the server's clock stands at ms (acquire)
+//	-(2^52)-ms      arrived after its notAfter and did nothing; ms is the server's time (acquire)
 type Reply int64
 
 const (

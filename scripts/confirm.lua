@@ -1,4 +1,4 @@
--- confirm.lua: renew mutexes whose tenure is being handed on, and count who else listens for them.
+-- confirm.lua: renew mutexes whose tenure is being handed on, and count the subscribers of their channels.
 -- KEYS[i]                      lock
 -- ARGV[1]                      PUBLISH, SPUBLISH or BOTH
 -- ARGV[3i-1], ARGV[3i], ARGV[3i+1]  owner, lease in ms, channel

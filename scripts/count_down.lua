@@ -1,4 +1,4 @@
--- count_down.lua: count latches down; one that reaches 0 is deleted, and who waits is woken.
+-- count_down.lua: count latches down; one that reaches 0 is deleted, and its waiters are woken.
 -- KEYS[2i-1], KEYS[2i]              latch, an integer; this engine's receipt
 -- ARGV[1], ARGV[2]                  PUBLISH, SPUBLISH or BOTH; notAfter
 -- ARGV[3i], ARGV[3i+1], ARGV[3i+2]  number of the call, how often to count down, channel

@@ -1,4 +1,4 @@
--- delete_count.lua: delete latches. The message 1 says that something has changed; who waits looks again.
+-- delete_count.lua: delete latches. The message 1 says that something has changed; waiters look again.
 -- KEYS and ARGV as count_down.lua's; the count is not used
 -- reply per name: 1 deleted; 0 there was none; LATE - now; a fault
 local KEYS, ARGV = KEYS, ARGV

@@ -85,10 +85,10 @@ func TestNamesHaveTheirKeysForThemselves(t *testing.T) {
 					a, b = b, a
 				}
 				pair := fmt.Sprintf("%s and %s", a.kind, b.kind)
-				twins := scripts.Alias(a.name) == b.name && scripts.Alias(b.name) == a.name
+				aliases := scripts.Alias(a.name) == b.name && scripts.Alias(b.name) == a.name
 				switch {
 				case pair == "any and permits" && strings.HasSuffix(key, ":timeout"):
-				case twins && slices.Contains([]string{"fair and fair", "fenced and fenced", "mutex and mutex", "permits and permits", "rw and rw"}, pair):
+				case aliases && slices.Contains([]string{"fair and fair", "fenced and fenced", "mutex and mutex", "permits and permits", "rw and rw"}, pair):
 				default:
 					t.Errorf("%s: %q and %q both have %q", pair, a.name, b.name, key)
 				}
@@ -116,18 +116,18 @@ func TestNamesThatAreNobodysKeys(t *testing.T) {
 	}
 }
 
-func TestTwin(t *testing.T) {
+func TestAlias(t *testing.T) {
 	for name, want := range map[string]string{
 		"a": "{a}", "{a}": "a", "a}": "{a}}", "{a}}": "a}", "": "{}", "{a}b": "", "b{a}": "", "{{a}": "", "{": "", "{a": "", "{{a}}": "",
 	} {
 		if got := scripts.Alias(name); got != want {
-			t.Errorf("Twin(%q) = %q, want %q", name, got, want)
+			t.Errorf("Alias(%q) = %q, want %q", name, got, want)
 		}
 	}
 }
 
 // Two semaphores of which one is called "a" and the other one "{a}" are two: what one was told is no answer for the other.
-func TestReceiptsOfTwinsAreApart(t *testing.T) {
+func TestReceiptsOfAliasesAreApart(t *testing.T) {
 	onBoth(t, func(t *testing.T, b *box) {
 		give := func(name string, number int) string {
 			return b.eval(scripts.Give, []string{name, scripts.ReceiptKey(name, someUUID)}, "PUBLISH", 0, number, 1, scripts.SemaphoreChannel(name))

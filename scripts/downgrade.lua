@@ -1,5 +1,5 @@
--- downgrade.lua: make a writer, whose write holds have ended, the reader that it is too, and wake everybody who waits:
--- other readers may come in. Asked again after a lost answer it finds that done.
+-- downgrade.lua: turn a writer whose write holds have ended, and which also reads, into a reader, and wake all waiters:
+-- other readers may enter. A repeated call after a lost answer finds that done.
 -- KEYS[2i-1], KEYS[2i]                         lock, the key of the reader's hold
 -- ARGV[1]                                      PUBLISH, SPUBLISH or BOTH
 -- ARGV[4i-2], ARGV[4i-1], ARGV[4i], ARGV[4i+1] owner with :write, owner, lease in ms, channel
@@ -12,7 +12,7 @@ return each(#KEYS / 2, function(i)
 	if not found[1] and not found[2] then return -1 end
 	local left = call('PTTL', hold)
 	if type(left) == 'table' then return fault(left, hold) end
-	-- What the reader needs is made before the writer goes: a script that is refused half-way leaves the writer as it was.
+	-- What the reader needs is made before the writer goes: a script that is refused half-way must leave the writer as it was.
 	local refused = prolong(lock, lease) -- first: a write that Redis allows at maxmemory
 	if refused then return refused end
 	local ttl = call('PTTL', lock)

@@ -71,13 +71,13 @@ func before7(s scripts.Script) scripts.Script {
 }
 
 // What a call answers and what it says on the channel, to the event. Two listen to the sharded channel, which is not meant.
-func TestAnswersToTheLetter(t *testing.T) { toTheLetter(t, frozen) }
+func TestExactAnswers(t *testing.T) { exactAnswers(t, frozen) }
 
-func TestAnswersToTheLetterBeforeRedis7(t *testing.T) {
-	toTheLetter(t, func(s scripts.Script) scripts.Script { return frozen(before7(s)) })
+func TestExactAnswersBeforeRedis7(t *testing.T) {
+	exactAnswers(t, func(s scripts.Script) scripts.Script { return frozen(before7(s)) })
 }
 
-func toTheLetter(t *testing.T, of func(scripts.Script) scripts.Script) {
+func exactAnswers(t *testing.T, of func(scripts.Script) scripts.Script) {
 	b := realBox(t)
 	heard := b.listen(nobody)
 	sharded, _ := b.listenSharded(nobody), b.listenSharded(nobody)

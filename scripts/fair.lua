@@ -1,11 +1,12 @@
--- fair.lua: goes between prelude.lua and the scripts of the fair lock. What a queue is, and who in it is alive.
+-- fair.lua: is put between prelude.lua and the scripts of the fair lock. What a queue is, and which of its waiters live.
+-- invariant: fair-queue-order
 --
--- The queue and its deadlines are Redisson's: the list says who is next, the sorted set until when a waiter is
--- believed to live. Redisson purges nobody but the head, so that in a queue of ours alone only the head and the
--- tail (which the next one of Redisson's counts from) need a deadline in the future; both are lifted when they
--- get old. What counts for ours is whether the engine lives, until when it said in the key alive.
-local WAIT = 300000 -- ms a waiter of ours is good for to Redisson, whose own are worth the same
-local KEEP = 2 * WAIT -- ms after which nobody asks when an engine has died: its deadlines are over, too
+-- The queue and its deadlines are Redisson's: the list has the order, the sorted set until when each waiter counts as
+-- alive. Redisson purges only the head. So in a queue with engines only, just the head and the tail (from which the next
+-- waiter of Redisson's counts) need a deadline in the future; both are moved when they get old. A waiter of an engine
+-- counts as alive while its engine does: the key alive has the time until which the engine said so.
+local WAIT = 300000 -- ms that a waiter of an engine counts for Redisson, as one of its own does
+local KEEP = 2 * WAIT -- ms after which it does not matter when an engine died: its deadlines are over, too
 local MOST = 100 -- dead waiters that one call removes
 
 local function line(i)

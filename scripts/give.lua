@@ -1,4 +1,4 @@
--- give.lua: give permits back to semaphores, or bring new ones, and wake who waits.
+-- give.lua: give permits back to semaphores, or add new ones, and wake their waiters.
 -- KEYS[2i-1], KEYS[2i]              semaphore, an integer, made if there is none; this engine's receipt
 -- ARGV[1], ARGV[2]                  PUBLISH, SPUBLISH or BOTH; notAfter
 -- ARGV[3i], ARGV[3i+1], ARGV[3i+2]  number of the call, permits, channel

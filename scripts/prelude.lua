@@ -1,6 +1,6 @@
--- prelude.lua: goes before every script. Turns a refused command into a reply code (codes.go holds the table).
+-- prelude.lua: is put before every script. Turns a refused command into a reply code (codes.go holds the table).
 local FAULT = -2251799813685248 -- -(2^51): a fault of class k is FAULT - k
-local LATE = -4503599627370496 -- -(2^52): an acquire that came too late answers LATE - server milliseconds
+local LATE = -4503599627370496 -- -(2^52): an acquire that arrived after its notAfter answers LATE - server milliseconds
 local RANGE = FAULT - 10 -- a number is, or would be, one that Lua cannot count with
 local EXACT = 9007199254740992 -- 2^53: a Lua number below it is exact
 local call = redis.pcall

@@ -1,10 +1,11 @@
--- receipt.lua: goes before the scripts of names that have no owner in Redis: semaphores and latches.
--- A call that is sent twice must have its effect once. So each call has a number that grows, and leaves a receipt,
--- "<number>:<answer>", in one key per name and engine. The engine has one call per name on its way and settles it before the
--- next; so a receipt with a higher number means that this call is a late double, whose answer nobody reads.
+-- receipt.lua: is put before the scripts of names that have no owner in Redis: semaphores and latches.
+-- invariant: change-has-one-effect
+-- Each call has a growing number and leaves a receipt, "<number>:<answer>", in one key per name and engine. The engine has
+-- one call per name in flight and settles it before the next. So a receipt with a higher number means that this call is
+-- a late duplicate, whose answer nobody reads.
 local RECEIPT = 60000 -- ms; the engine asks again for at most 50 s
 
--- late answers a call that came after its notAfter; nil: it is in time.
+-- late answers a call that arrived after its notAfter; nil: the call is in time.
 local function late(notAfter)
 	local bound = tonumber(notAfter)
 	if bound == 0 then return nil end

@@ -1,8 +1,8 @@
--- release_read.lua: end a reader's holds, and wake who waits if no living reader is left. Also frees a foreign
+-- release_read.lua: end a reader's holds, and wake the waiters if no living reader is left. Also frees a foreign
 -- reader by its owner id (force-unlock).
 -- KEYS[2i-1], KEYS[2i]   lock, the key of the owner's first hold
--- ARGV[1], ARGV[2]       PUBLISH, SPUBLISH or BOTH; 1 when the keys of other readers must not be looked at, for the hash slot is
---                        on its way to this node or the engine keeps to declared keys, else 0
+-- ARGV[1], ARGV[2]       PUBLISH, SPUBLISH or BOTH; 1 if the script must not look at the keys of other readers, because the hash slot is
+--                        migrating to this node or the engine keeps to declared keys, else 0
 -- ARGV[2i+1], ARGV[2i+2] owner, channel
 -- reply per name: subscribers woken, >= 0, and 0 while others hold it; -1 not this owner's; -2 freed, but this user
 --                 may not publish; a fault

@@ -1,4 +1,4 @@
--- release_write.lua: end a writer's holds, and wake everybody who waits. Also frees a foreign writer by its owner id
+-- release_write.lua: end a writer's holds, and wake all waiters. Also frees a foreign writer by its owner id
 -- (force-unlock); reads of its own stay.
 -- KEYS[i]              lock
 -- ARGV[1]              PUBLISH, SPUBLISH or BOTH

@@ -1,7 +1,7 @@
 -- renew.lua: prolong mutexes that are still held by these owners.
 -- KEYS[i]      lock
 -- ARGV[i]      owner
--- behind them  lease in ms of all, or of each
+-- after them   lease in ms: one for all, or one for each
 -- reply per name: 1 still held; -1 not this owner's; a fault
 local KEYS, ARGV = KEYS, ARGV
 local n = #KEYS

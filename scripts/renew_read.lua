@@ -1,4 +1,4 @@
--- renew_read.lua: prolong what readers hold, each by itself: the holds of others run out.
+-- renew_read.lua: prolong the holds of these readers only; the holds of others run out.
 -- KEYS[2i-1], KEYS[2i]             lock, the hold's key
 -- ARGV[1]                          PUBLISH, SPUBLISH or BOTH
 -- ARGV[3i-1], ARGV[3i], ARGV[3i+1] owner, lease in ms, channel whose subscribers are to be counted, or empty

@@ -1,11 +1,11 @@
--- rw.lua: goes between the prelude and the scripts of the read-write lock.
+-- rw.lua: is put between prelude.lua and the scripts of the read-write lock.
 --
 -- The lock is Redisson's: a hash with a field mode, read or write, and a field for each owner with its hold count;
--- a writer's field is its owner id with ":write" behind. Each hold of a reader has a key of its own besides, with
--- that hold's lease: when all of these are gone, the readers in the hash are dead.
+-- a writer's field is its owner id followed by ":write". Each hold of a reader also has a key of its own, with
+-- that hold's lease: when all these keys are gone, the readers in the hash are dead.
 
--- holdkey names the key of a reader's nth hold. It is in the hash slot of the lock. Those of ours are declared; those of
--- others cannot be, for who reads only the script sees.
+-- holdkey names the key of a reader's nth hold. It is in the hash slot of the lock. Keys of this engine are declared. Keys of
+-- others cannot be, because only the script sees who reads.
 local function holdkey(lock, owner, n)
 	local tag = string.find(lock, '{', 1, true) and lock or '{' .. lock .. '}'
 	return tag .. ':' .. owner .. ':rwlock_timeout:' .. n

@@ -1,12 +1,13 @@
 // Package scripts holds the Lua that runs inside Redis, and its contract with Go.
 //
-// One .lua file per operation (this file embeds them), each with its keys, arguments and replies in its head; prelude.lua
-// goes before every one, rw.lua besides before those of the read-write lock. codes.go reads the integers they answer;
-// keys.go makes the names of keys and channels as Redisson makes them, derived.go says which names are such keys. Every
-// script takes many names in one call and answers one integer when all names fared alike, else an integer per name. The
-// scripts of semaphores and latches are in counting.go.
+// Each operation has one .lua file, which begins with its keys, arguments and replies. A script takes many names in one call. It
+// answers one integer if the result is the same for all names, else one integer per name (codes.go).
 //
-// The package is the engine's own: it may change with any release.
+// This file embeds the scripts of locks, counting.go and permit.go those of semaphores and latches. prelude.lua is put before every
+// script, and rw.lua, fair.lua, receipt.lua and permits.lua before those of one kind. keys.go makes the names of keys and channels by
+// Redisson's rules, hashslot.go their hash slots, and derived.go says which names are keys of other names.
+//
+// The package is internal to the engine: it may change with any release.
 package scripts
 
 import _ "embed"

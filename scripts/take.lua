@@ -1,4 +1,4 @@
--- take.lua: take permits of semaphores for callers who wait in line, the first of them first.
+-- take.lua: take permits of semaphores for queued callers, the first of them first.
 -- KEYS[2i-1], KEYS[2i]          semaphore, an integer; this engine's receipt
 -- ARGV[1]                       notAfter: server time in ms after which nothing may be taken; 0: no bound
 -- ARGV[3i-1], ARGV[3i], ARGV[3i+1]  number of the call; 1 when it was sent before, else 0; the callers, "<permits>x<how many>,..."

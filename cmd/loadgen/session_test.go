@@ -230,13 +230,13 @@ func TestRunFindsALockThatDoesNotExclude(t *testing.T) {
 func TestRunFindsAKeyLeft(t *testing.T) {
 	server := redistest.Start(t)
 	var g game
-	ghost := ""
+	orphan := ""
 	g.on = map[string]func(string){"every key of this run has": func(line string) {
-		ghost = prefix(line) + "ghost"
-		server.MustDo("HSET", ghost, "somebody:1", "1")
+		orphan = prefix(line) + "orphan"
+		server.MustDo("HSET", orphan, "somebody:1", "1")
 	}}
 	g.play("--redis", server.URL(), "--think", "5ms", "--warmup", "0", "--duration", "200ms")
-	g.want(t, exitBroken, "KEYS LEFT in Redis though nobody holds them: "+ghost)
+	g.want(t, exitBroken, "KEYS LEFT in Redis though nobody holds them: "+orphan)
 }
 
 func TestRunEndsEarly(t *testing.T) {

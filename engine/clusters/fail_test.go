@@ -125,7 +125,7 @@ func viaProxy(node *redistest.Server, p *redistest.Proxy) func(*engine.Options) 
 	}
 }
 
-// One of three masters swallows everything (rule 15): names on the others go on at full speed, and nothing of theirs is
+// One of three masters swallows everything (invariant: renewals-go-first): names on the others go on at full speed, and nothing of theirs is
 // lost, while the holder of a name behind it is told in time.
 func TestClusterBlackHoleDelaysNobodyElse(t *testing.T) {
 	t.Parallel()
@@ -139,7 +139,7 @@ func TestClusterBlackHoleDelaysNobodyElse(t *testing.T) {
 			kept = append(kept, testkit.MustLock(t, e.Mutex(nameAt(t, c, room, node))))
 		}
 	}
-	callers, stuck := newCrowd(t), newCrowd(t)
+	callers, stuck := newContenders(t), newContenders(t)
 	for _, node := range c.Nodes[1:] {
 		callers.contend(4, e.Mutex(nameAt(t, c, "busy", node)))
 	}

@@ -38,8 +38,8 @@ func other(c *redistest.Cluster, slot int) *redistest.Server {
 	return c.Nodes[0]
 }
 
-// crowd state locks and unlocks until it is stopped, and sees to it that no two hold one lock at a time.
-type crowd struct {
+// contenders lock and unlock until they are stopped, and check that no two hold one lock at a time.
+type contenders struct {
 	t       *testing.T
 	stop    func()
 	stopped chan struct{}
@@ -48,16 +48,16 @@ type crowd struct {
 	holders sync.Map // *atomic.Int32 by name
 }
 
-// newCrowd makes a crowd that is gone at the end of the test at the latest, before the engines that were there first.
-func newCrowd(t *testing.T) *crowd {
-	c := &crowd{t: t, stopped: make(chan struct{})}
+// newContenders makes contenders that are gone at the end of the test at the latest, before the engines that were there first.
+func newContenders(t *testing.T) *contenders {
+	c := &contenders{t: t, stopped: make(chan struct{})}
 	c.stop = sync.OnceFunc(func() { close(c.stopped) })
 	t.Cleanup(func() { c.finish() })
 	return c
 }
 
 // contend has so many callers take a lock again and again.
-func (c *crowd) contend(callers int, l engine.Locker) {
+func (c *contenders) contend(callers int, l engine.Locker) {
 	inside, _ := c.holders.LoadOrStore(l.Name(), new(atomic.Int32))
 	for range callers {
 		c.wg.Go(func() {
@@ -98,8 +98,8 @@ func (c *crowd) pair(l engine.Locker, inside *atomic.Int32) bool {
 // readers is a lock that several hold at a time.
 type readers struct{ engine.Locker }
 
-// finish stops the crowd and returns how often locks were taken.
-func (c *crowd) finish() int64 {
+// finish stops the contenders and returns how often locks were taken.
+func (c *contenders) finish() int64 {
 	c.stop()
 	c.wg.Wait()
 	return c.pairs.Load()

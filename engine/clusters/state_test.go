@@ -27,7 +27,7 @@ func TestClusterComesBack(t *testing.T) {
 	if _, err := e.Mutex(names[0]).TryLock(testkit.Soon(t)); !errors.Is(err, engine.ErrUnavailable) {
 		t.Errorf("TryLock without a cluster = %v, want ErrUnavailable", err)
 	}
-	callers := newCrowd(t)
+	callers := newContenders(t)
 	for _, name := range names {
 		callers.contend(2, e.Mutex(name))
 	}
@@ -65,11 +65,11 @@ func TestClusterWatchesForLoss(t *testing.T) {
 	testkit.MustLock(t, e.Mutex(nameAt(t, c, "shaken", c.Nodes[0])))
 	testkit.MustLock(t, e.Mutex(nameAt(t, c, "calm", c.Nodes[2])))
 	asked := func(node *redistest.Server) int64 { return node.CommandCounts()["evalsha"] }
-	shaken, calm := asked(c.Nodes[0]), asked(c.Nodes[2])
+	shaken, undisturbed := asked(c.Nodes[0]), asked(c.Nodes[2])
 	c.Nodes[0].KillClients("normal")
 	redistest.Await(t, "a look at the names of the node", func() bool { return asked(c.Nodes[0]) > shaken })
-	if now := asked(c.Nodes[2]); now != calm {
-		t.Errorf("another node was asked %d times", now-calm)
+	if now := asked(c.Nodes[2]); now != undisturbed {
+		t.Errorf("another node was asked %d times", now-undisturbed)
 	}
 }
 

@@ -10,8 +10,8 @@ import (
 	"github.com/wheellock/wheellock/engine/enginetest"
 )
 
-// settle is the code under test: it settles the accounts of a day, one process at a time. It says no when
-// another process does it already, and stops when it has lost the lock.
+// settle is the code under test: it settles the accounts of a day, one process at a time. It refuses if another process is
+// doing that already, and stops if it loses the lock.
 func settle(ctx context.Context, e *engine.Engine, day string, account func(context.Context) error) error {
 	err := engine.Do(ctx, e.Mutex("accounts:"+day), func(ctx context.Context, _ *engine.Hold) error {
 		return account(ctx)
@@ -25,7 +25,7 @@ func settle(ctx context.Context, e *engine.Engine, day string, account func(cont
 	return err
 }
 
-// A unit test without Redis. In a test, enginetest.New(t, options) takes the place of the first six lines.
+// A unit test without Redis. In a test, enginetest.New(t, options) replaces the first six lines.
 func Example() {
 	redis := enginetest.Start()
 	defer redis.Close()

@@ -19,7 +19,7 @@ import (
 	"github.com/redis/rueidis"
 )
 
-// Server is a Redis server in memory. Any goroutine may use it.
+// Server is an in-memory Redis server. Any goroutine may use it.
 type Server struct {
 	redis *miniredis.Miniredis
 	start time.Time
@@ -37,7 +37,7 @@ type Server struct {
 
 var servers atomic.Uint64 // started so far
 
-// Start starts a server, for those who have no testing.TB at hand: examples, benchmarks, TestMain. Others use New.
+// Start starts a server, for code without a testing.TB: examples, benchmarks, TestMain. Tests use New.
 func Start() *Server {
 	s := &Server{
 		redis: miniredis.NewMiniRedis(), start: time.Now(), runID: fmt.Sprintf("%040x", servers.Add(1)),
@@ -55,20 +55,20 @@ func Start() *Server {
 	return s
 }
 
-// Close ends the server. Engines on it must be closed before.
+// Close ends the server. Close its engines first.
 func (s *Server) Close() { s.redis.Close() }
 
-// Lose deletes the key of a name, as an operator's DEL would: nobody is told. The holder finds out by its
-// next renewal, or at once with Options.WatchLoss; from now on somebody else may take the lock. With a
-// NameMapper name is the mapped one. Lose works while the server is down, too.
+// Lose deletes the key of a name, as an operator's DEL would, and tells nobody. The holder finds out by its next
+// renewal, or at once with Options.WatchLoss; from now on another owner may take the lock. With a NameMapper, name is
+// the mapped one. Lose also works while the server is down.
 func (s *Server) Lose(name string) {
 	s.advance()
 	s.redis.Del(name)
 	s.invalidate(name)
 }
 
-// SetDown makes the server unreachable, or reachable again: all connections are cut, and new ones refused
-// until it is up. The keys stay, and their leases run on.
+// SetDown makes the server unreachable, or reachable again. It cuts all connections, and refuses new ones until the
+// server is up. The keys stay, and their leases run on.
 func (s *Server) SetDown(down bool) {
 	s.mu.Lock()
 	s.down = down
@@ -84,7 +84,7 @@ func (s *Server) SetDown(down bool) {
 	}
 }
 
-// Keys are the keys that exist, in order: of the locks that are held, and nothing else if nothing was left
+// Keys returns the existing keys in order: those of the locks that are held, and nothing else if nothing was left
 // behind.
 func (s *Server) Keys() []string {
 	s.advance()

@@ -162,7 +162,7 @@ func (l *limited) force(ctx context.Context, ours, theirs *engine.Mutex) error {
 // pool has a caller wait for a permit of another process.
 func (l *limited) pool(ctx context.Context, channel string, ours, theirs *engine.Semaphore) error {
 	waiter := theirs.AcquireAsync(ctx, 1)
-	l.awaitEar(channel, waiter)
+	l.awaitSubscriber(channel, waiter)
 	if err := ours.Release(ctx, 1); err != nil {
 		return fmt.Errorf("Release: %w", err)
 	}
@@ -199,7 +199,7 @@ func (l *limited) start(ctx context.Context, ours, theirs *engine.CountDownLatch
 		return fmt.Errorf("TrySetCount: %w", err)
 	}
 	waiter := theirs.WaitAsync(ctx)
-	l.awaitEar("redisson_countdownlatch__channel__{app:start}", waiter)
+	l.awaitSubscriber("redisson_countdownlatch__channel__{app:start}", waiter)
 	for range 2 {
 		if err := ours.CountDown(ctx); err != nil {
 			return fmt.Errorf("CountDown: %w", err)
@@ -211,8 +211,8 @@ func (l *limited) start(ctx context.Context, ours, theirs *engine.CountDownLatch
 	return nil
 }
 
-// awaitEar returns when somebody listens to a channel, or the waiter will not.
-func (l *limited) awaitEar(channel string, waiter *futures.Future[struct{}]) {
+// awaitSubscriber returns when somebody listens to a channel, or the waiter will not.
+func (l *limited) awaitSubscriber(channel string, waiter *futures.Future[struct{}]) {
 	redistest.Await(l.T, "the waiter to listen, or to fail", func() bool {
 		_, err := waiter.Result()
 		return slices.Contains(l.server.Subscriptions().Channels, channel) || slices.Contains(l.server.Subscriptions().Shard, channel) || !errors.Is(err, futures.ErrPending)

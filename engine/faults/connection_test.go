@@ -127,12 +127,12 @@ func TestFaultAcquireDeliveredAfterItsCleanUp(t *testing.T) {
 		proxy.Release()
 		released := time.Now()
 		redistest.Await(t, "what was held to be delivered", func() bool { return proxy.Stats().LateRequests > before })
-		ghosts := len(server.Keys())
-		redistest.Await(t, "the ghosts to be gone", func() bool { return len(server.Keys()) == 0 })
+		orphans := len(server.Keys())
+		redistest.Await(t, "the orphans to be gone", func() bool { return len(server.Keys()) == 0 })
 		gone := time.Since(released)
 		worst = max(worst, gone)
 		t.Logf("round %d: %d requests came late, %d keys stood then, all gone after %v", round,
-			proxy.Stats().LateRequests-before, ghosts, gone.Round(time.Millisecond))
+			proxy.Stats().LateRequests-before, orphans, gone.Round(time.Millisecond))
 	}
 	if worst > 5*time.Second {
 		t.Errorf("a ghost stood for %v, at most 5s are allowed", worst)

@@ -19,7 +19,7 @@ import (
 	"github.com/wheellock/wheellock/scripts"
 )
 
-// A re-sent call must not take or give twice (rule 22), and what a cancelled caller was granted must come back.
+// A re-sent call must not take or give twice (invariant: change-has-one-effect), and what a cancelled caller was granted must come back.
 func TestFaultPermitsAreNeitherLostNorMade(t *testing.T) {
 	t.Parallel()
 	const permits = 7

@@ -36,7 +36,7 @@ type closing struct {
 	calls  []*futures.Future[*engine.Hold]
 }
 
-// atAnyMoment has a test close so many engines, each with its crowd. Under the race detector, which makes each
+// atAnyMoment has a test close so many engines, each with its callers. Under the race detector, which makes each
 // ten times as slow, it is a tenth of them.
 func atAnyMoment(t *testing.T, rounds int, closeIt func(*closing)) {
 	if testkit.RaceDetector {
@@ -53,7 +53,11 @@ func atAnyMoment(t *testing.T, rounds int, closeIt func(*closing)) {
 	d := watchDeaths(t, server)
 	for round := range rounds {
 		others := goleak.IgnoreCurrent()
+<<<<<<<< HEAD:engine/features/close_crowd_test.go
 		c := &closing{T: t, Engine: testkit.Open(t, server, engine.Options{}), random: random, deaths: d, names: closingCrowd(random, round)}
+========
+		c := &closing{T: t, Engine: open(t, server, engine.Options{}), random: random, deaths: d, names: closingMix(random, round)}
+>>>>>>>> english:engine/close_calls_test.go
 		var comers sync.WaitGroup
 		rw := c.RWMutex("coming to read and write")
 		for _, l := range []engine.Locker{c.Mutex("coming and going"), c.Mutex("coming and going"), rw.Reader(), rw.Writer()} {
@@ -75,8 +79,8 @@ func atAnyMoment(t *testing.T, rounds int, closeIt func(*closing)) {
 	}
 }
 
-// closingCrowd is the names of a round's calls, in random order.
-func closingCrowd(random *rand.Rand, round int) []string {
+// closingMix is the names of a round's calls, in random order.
+func closingMix(random *rand.Rand, round int) []string {
 	names := make([]string, closingCalls)
 	room := fmt.Sprintf("round%d", round)
 	for i := range names {

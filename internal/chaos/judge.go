@@ -25,7 +25,7 @@ type figures struct {
 	Told         int           `json:"holders_told"`
 	Void         int           `json:"holders_stalled"`
 	Margin       time.Duration `json:"smallest_margin"` // from a holder's notice to the next grant
-	Gap          time.Duration `json:"longest_gap"`     // of a free name with waiters, in calm
+	Gap          time.Duration `json:"longest_gap"`     // of a free name with waiters, in the recovery period
 	Quiet        time.Duration `json:"longest_quiet"`   // until Redis was empty
 	Memory       int64         `json:"memory"`          // resident bytes of a client, at most
 	Looks        int           `json:"looks"`           // at holds around their deadlines

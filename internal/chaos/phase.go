@@ -17,38 +17,38 @@ const shortLease = time.Second
 
 // plan is what a phase is made of.
 type plan struct {
-	name    string
-	kinds   []kind
-	each    int // names of each kind
-	clients int
-	workers int  // in each client
-	hot     bool // each client keeps to one name, which no other asks for
-	more    int  // servers, beside the first, for what is held on several
-	faults  []fault
-	slow    int // pauses between strikes are so many times as long; 0: once
-	habits  habits
-	lease   time.Duration // the watchdog's; 0: shortLease
-	latency time.Duration // of every link, each way, when nothing is wrong
-	aof     string        // appendfsync; empty: Redis keeps nothing on disk
-	lasts   time.Duration // under faults
-	calm    time.Duration // and then without
-	sample  time.Duration // of a soak: how often everything is measured; 0: it is none
-	leak    bool          // of a soak that is to fail
+	name     string
+	kinds    []kind
+	each     int // names of each kind
+	clients  int
+	workers  int  // in each client
+	hot      bool // each client keeps to one name, which no other asks for
+	more     int  // servers, beside the first, for what is held on several
+	faults   []fault
+	slow     int // pauses between strikes are so many times as long; 0: once
+	habits   habits
+	lease    time.Duration // the watchdog's; 0: shortLease
+	latency  time.Duration // of every link, each way, when nothing is wrong
+	aof      string        // appendfsync; empty: Redis keeps nothing on disk
+	lasts    time.Duration // under faults
+	recovery time.Duration // and then without
+	sample   time.Duration // of a soak: how often everything is measured; 0: it is none
+	leak     bool          // of a soak that is to fail
 }
 
 // phase is a plan at work.
 type phase struct {
 	plan
-	tb       testing.TB
-	seed     uint64
-	random   *rand.Rand // of the phase's own goroutine
-	server   *redistest.Server
-	others   []*redistest.Server // for what is held on several
-	resource *resource
-	places   []place
-	struck   sync.Mutex // held by the fault that is at work on the server
-	began    instant
-	calmFrom instant // the last fault was over by then
+	tb           testing.TB
+	seed         uint64
+	random       *rand.Rand // of the phase's own goroutine
+	server       *redistest.Server
+	others       []*redistest.Server // for what is held on several
+	resource     *resource
+	places       []place
+	struck       sync.Mutex // held by the fault that is at work on the server
+	began        instant
+	recoveryFrom instant // the last fault was over by then
 
 	mu      sync.Mutex // guards the rest
 	clients []*process // those at work
@@ -112,8 +112,8 @@ func carryOut(tb testing.TB, p plan, seed uint64) *history {
 		ph.mu.Unlock()
 	}
 	ph.storm()
-	ph.calmFrom = now()
-	time.Sleep(p.calm)
+	ph.recoveryFrom = now()
+	time.Sleep(p.recovery)
 	return ph.settle(stopPace)
 }
 

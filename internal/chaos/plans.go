@@ -39,7 +39,7 @@ var onlyLong = []string{"answers lost", "sparse", "everything"}
 // plans are the phases of a run whose faults are to last so long in all.
 func plans(whole time.Duration) []plan {
 	lasts := min(max(whole/13, shortest), longest)
-	base := plan{kinds: everyKind, each: 8, clients: 4, workers: 24, habits: everyday, lasts: lasts, calm: 2 * time.Second}
+	base := plan{kinds: everyKind, each: 8, clients: 4, workers: 24, habits: everyday, lasts: lasts, recovery: 2 * time.Second}
 	with := func(name string, change func(*plan), faults ...string) plan {
 		p := base
 		p.name, p.faults = name, pick(faults...)
@@ -51,20 +51,20 @@ func plans(whole time.Duration) []plan {
 	locks := func(p *plan) { p.kinds = lockKind }
 	leased := func(p *plan) { p.kinds = leasedKind }
 	long := func(p *plan) { p.lease, p.habits.Forget = 10*time.Second, 0 } // what is left behind is seen
-	lost := func(p *plan) { long(p); p.lasts, p.calm = 2*lasts, 5*time.Second }
+	lost := func(p *plan) { long(p); p.lasts, p.recovery = 2*lasts, 5*time.Second }
 	hot := func(p *plan) {
 		p.kinds, p.each, p.clients, p.workers, p.hot, p.habits = []kind{mutexes, fenced}, 2, 4, 64, true, eager
-		p.calm = time.Second
+		p.recovery = time.Second
 	}
 	refused := func(p *plan) {
 		p.kinds, p.each, p.workers, p.lease, p.habits = []kind{mutexes, rws, permits}, 32, 40, 2*time.Second, lastingHolds
-		p.calm = 500 * time.Millisecond
+		p.recovery = 500 * time.Millisecond
 	}
 	brinks := func(p *plan) {
 		p.kinds, p.each, p.clients, p.workers, p.more, p.habits = []kind{edges}, 1, 3, 100, 2, brink
-		p.lasts, p.calm = lasts*2/3, 500*time.Millisecond
+		p.lasts, p.recovery = lasts*2/3, 500*time.Millisecond
 	}
-	foreign := func(p *plan) { p.kinds, p.lasts, p.calm = lockKind, lasts*2/3, 500*time.Millisecond }
+	foreign := func(p *plan) { p.kinds, p.lasts, p.recovery = lockKind, lasts*2/3, 500*time.Millisecond }
 	// Where few call, nobody else comes by to free who was left behind.
 	sparse := func(p *plan) {
 		p.kinds, p.clients, p.workers, p.lease, p.latency = lockKind, 2, 10, 10*time.Second, 30*time.Millisecond

@@ -28,13 +28,13 @@ const (
 // killed is what one kill of the server did to the client.
 type killed struct {
 	outage
-	kind  kind
-	down  time.Duration
-	after int64 // resident bytes when all had gone on
-	told  time.Duration
-	kept  int // holds at the kill
-	mute  int // of these, holders who were not told within toldWithin
-	wild  bool
+	kind   kind
+	down   time.Duration
+	after  int64 // resident bytes when all had gone on
+	told   time.Duration
+	kept   int // holds at the kill
+	silent int // of these, holders who were not told within toldWithin
+	wild   bool
 }
 
 // stand is a server, and a client with a hot lock, with holds and with waiters.
@@ -125,7 +125,7 @@ func (s *stand) judge(down span, back instant) killed {
 		}
 		k.kept++
 		if c.endedAt == 0 || c.endedAt > back.plus(toldWithin) {
-			k.mute++
+			k.silent++
 		} else {
 			k.told = max(k.told, c.endedAt.sub(back))
 		}
@@ -141,7 +141,7 @@ func (s *stand) judge(down span, back instant) killed {
 // row is the kill in figures.
 func (k killed) row() []float64 {
 	return []float64{k.down.Seconds(), 100 * k.Share, float64(k.Before >> 20), float64(k.Most >> 20), float64(k.after >> 20),
-		float64(max(k.All, 0).Milliseconds()), float64(k.Left), float64(k.kept), float64(k.told.Milliseconds()), float64(k.mute)}
+		float64(max(k.All, 0).Milliseconds()), float64(k.Left), float64(k.kept), float64(k.told.Milliseconds()), float64(k.silent)}
 }
 
 const killedHead = "%-8s %6s %7s %7s %7s %7s %9s %6s %6s %8s %6s\n"
@@ -153,7 +153,7 @@ func killedRow(name string, v []float64) string {
 // tableOf prints all kills, the medians and the worst.
 func tableOf(all []killed) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, killedHead, "lock", "down s", "CPU %", "before", "most", "after", "go on ms", "stuck", "held", "told ms", "mute")
+	fmt.Fprintf(&b, killedHead, "lock", "down s", "CPU %", "before", "most", "after", "go on ms", "stuck", "held", "told ms", "silent")
 	columns := make([][]float64, len(killed{}.row()))
 	for _, k := range all {
 		name := string(k.kind)
@@ -190,8 +190,8 @@ func TestServerKills(t *testing.T) {
 		k.outage.judge(func(format string, args ...any) {
 			t.Errorf("kill %d, %s: "+format, append([]any{i, k.kind}, args...)...)
 		})
-		if k.mute > 0 {
-			t.Errorf("kill %d, %s: %d of %d holders were not told within %v of the return", i, k.kind, k.mute, k.kept, toldWithin)
+		if k.silent > 0 {
+			t.Errorf("kill %d, %s: %d of %d holders were not told within %v of the return", i, k.kind, k.silent, k.kept, toldWithin)
 		}
 	}
 	t.Log("resident memory in MB\n" + tableOf(all))

@@ -18,7 +18,7 @@ var soakKinds = []kind{mutexes, reentrant, fenced, fairs, rws, semaphores, permi
 func soakPlan(lasts time.Duration) plan {
 	p := plan{name: "soak", kinds: soakKinds, each: 2, clients: 2, workers: 48, habits: everyday, lease: 2 * time.Second,
 		faults: pick("reset", "SCRIPT FLUSH", "CLIENT KILL pubsub"), slow: 20,
-		lasts: lasts, calm: time.Second, sample: min(max(lasts/360, 250*time.Millisecond), 5*time.Second)}
+		lasts: lasts, recovery: time.Second, sample: min(max(lasts/360, 250*time.Millisecond), 5*time.Second)}
 	p.habits.Pause, p.habits.Forget = 40*time.Millisecond, 1
 	return p
 }
@@ -60,7 +60,7 @@ func soak(tb testing.TB, p plan, seed uint64) *soakResult {
 	r := &soakResult{Seed: seed, Began: time.Now()}
 	h := carryOut(tb, p, seed)
 	ph := h.phase
-	r.Lasted, r.Quiet, r.Hits, r.Redis = ph.calmFrom.sub(ph.began), h.quiet, h.hits(), ph.served
+	r.Lasted, r.Quiet, r.Hits, r.Redis = ph.recoveryFrom.sub(ph.began), h.quiet, h.hits(), ph.served
 	for _, f := range ph.faults {
 		if r.Hits[f.name] == 0 {
 			h.fail("void", "%s never hit anything", f.name)
@@ -68,7 +68,7 @@ func soak(tb testing.TB, p plan, seed uint64) *soakResult {
 	}
 	var served [][]float64
 	for _, g := range ph.served {
-		if g.At <= ph.calmFrom {
+		if g.At <= ph.recoveryFrom {
 			served = append(served, g.values())
 		}
 	}
@@ -94,7 +94,7 @@ func (r *soakResult) take(h *history, p *process) {
 		switch {
 		case said.What == sampled && json.Unmarshal([]byte(said.Text), &g) == nil:
 			gauges = append(gauges, g)
-			if g.At <= h.phase.calmFrom {
+			if g.At <= h.phase.recoveryFrom {
 				values = append(values, g.values())
 			}
 		case said.What == rested && said.N > 0:

@@ -12,25 +12,27 @@ import (
 	"testing"
 )
 
-// elsewhere are rules that no fault of one server exercises: who tests them instead.
-var elsewhere = map[string]string{"25": "replicas", "26": "cluster"}
+// testedBy has the invariants that no fault of one server tests, and which tests do instead.
+var testedBy = map[string]string{"25": "replicas", "26": "cluster"}
 
-// Every rule of ARCHITECTURE.md is put to the test by some fault of the table, and every fault is in some phase.
+// Some fault of the table tests every invariant of INVARIANTS.md, and every fault is in some phase.
 func TestTableOfFaults(t *testing.T) {
-	text, err := os.ReadFile("../../ARCHITECTURE.md")
+	text, err := os.ReadFile("../../INVARIANTS.md")
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, rules, found := strings.Cut(string(text), "## The rules that keep it a lock")
-	rules, _, _ = strings.Cut(rules, "\n## ")
-	numbers := regexp.MustCompile(`(?m)^(\d+)\. `).FindAllStringSubmatch(rules, -1)
-	if !found || len(numbers) < 20 {
-		t.Fatalf("found %d rules", len(numbers))
+	invariants, rules, found := strings.Cut(string(text), "\n## Numbers\n")
+	numbers := regexp.MustCompile(`(?m)^\| (\d+) \| (\S+) \|$`).FindAllStringSubmatch(rules, -1)
+	if names := strings.Count(invariants, "\n### "); !found || len(numbers) < 20 || len(numbers) != names {
+		t.Fatalf("%d invariants have a number, and %d a name", len(numbers), names)
 	}
 	table := slices.Concat(linkFaults, serverFaults, dataFaults, clientFaults)
 	for _, n := range numbers {
-		if elsewhere[n[1]] == "" && !slices.ContainsFunc(table, func(f fault) bool { return slices.Contains(strings.Fields(f.rules), n[1]) }) {
-			t.Errorf("no fault exercises rule %s", n[1])
+		if !strings.Contains(invariants, "\n### "+n[2]+"\n") {
+			t.Errorf("number %s is %s, which is no invariant", n[1], n[2])
+		}
+		if testedBy[n[1]] == "" && !slices.ContainsFunc(table, func(f fault) bool { return slices.Contains(strings.Fields(f.rules), n[1]) }) {
+			t.Errorf("no fault tests invariant %s, %s", n[1], n[2])
 		}
 	}
 	for _, f := range table {
@@ -40,7 +42,7 @@ func TestTableOfFaults(t *testing.T) {
 			t.Errorf("%q strikes in no phase", f.name)
 		}
 	}
-	t.Logf("%d kinds of faults, %d rules", len(table), len(numbers))
+	t.Logf("%d kinds of faults, %d invariants", len(table), len(numbers))
 }
 
 // A record comes out of the pipe as it went in, also the last before a kill, and a cut one is found.

@@ -47,10 +47,10 @@ func (e *engine) belief() belief {
 		b.id, b.deadline = tenure.FieldByName("ID").Uint()-firstID, gate.Time(tenure.FieldByName("Deadline").Int())
 	}
 	b.waits = ops[gate.Op(mutex.FieldByName("flight").Uint())]
-	if crowd := mutex.FieldByName("crowd"); !crowd.IsNil() {
-		ghosts := crowd.Elem().FieldByName("ghosts")
-		for i := range ghosts.Len() {
-			b.orphans = append(b.orphans, ghosts.Index(i).FieldByName("id").Uint()-firstID)
+	if contention := mutex.FieldByName("contention"); !contention.IsNil() {
+		orphans := contention.Elem().FieldByName("orphans")
+		for i := range orphans.Len() {
+			b.orphans = append(b.orphans, orphans.Index(i).FieldByName("id").Uint()-firstID)
 		}
 	}
 	return b

@@ -17,7 +17,7 @@ func (s *state) hold() bool {
 	case run, arrive:
 		e.flights[m.index].held, e.flights[m.index].since = true, s.age
 	case confirm:
-		e.earHeld, e.failed = true, s.age
+		e.subscriptionHeld, e.failed = true, s.age
 	case hear:
 		e.deaf, e.failed = true, s.age
 	default:
@@ -70,7 +70,7 @@ func (s *state) apply(m Move) bool {
 		e.encoder.Decode(&f.Command, f.answer)
 		e.post(nil, "an answer arrives", func(now gate.Time) { e.answer(now, &f.Command) })
 	case confirm:
-		if len(e.wishes) == 0 || e.earDown {
+		if len(e.wishes) == 0 || e.subscriptionDown {
 			return false
 		}
 		e.confirm()
@@ -84,11 +84,11 @@ func (s *state) apply(m Move) bool {
 			return false
 		}
 		e.mend()
-	case mendEar:
-		if !e.earDown {
+	case mendSubscription:
+		if !e.subscriptionDown {
 			return false
 		}
-		e.mendEar()
+		e.mendSubscription()
 	case resume:
 		if !e.paused {
 			return false
@@ -100,10 +100,10 @@ func (s *state) apply(m Move) bool {
 		}
 		e.flights[i].held, e.flights[i].since = false, noAge
 	case letSubscribe:
-		if !e.earHeld {
+		if !e.subscriptionHeld {
 			return false
 		}
-		e.earHeld = false
+		e.subscriptionHeld = false
 	case letHear:
 		if !e.deaf {
 			return false

@@ -100,8 +100,8 @@ func (n *counts) check(s *state) {
 	}
 }
 
-// checkCalm: when all has come to rest, Redis has what users were told.
-func (n *counts) checkCalm(s *state) {
+// checkRecovered: when all has come to rest, Redis has what users were told.
+func (n *counts) checkRecovered(s *state) {
 	for _, e := range s.engines {
 		n.unknown = n.unknown || e.doubt.over(e.now())
 	}

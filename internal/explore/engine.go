@@ -25,29 +25,29 @@ type engine struct {
 	outbox   []gate.Command           // wait for the link
 	wishes   []string                 // channels to be subscribed to
 	messages []message                // heard by the subscriber, not yet by the loop
-	mail     []letter                 // for a loop that stands still
+	mail     []delayed                // for a loop that stands still
 
-	failed   age // when something last failed here that does not work again yet, for World.Patience; noAge: all works
-	link     linkState
-	earDown  bool
-	earHeld  bool // it is not subscribed for now
-	deaf     bool // messages do not arrive for now
-	paused   bool
-	inTurn   bool      // it stands between its reading of the clock and its mail
-	pausedAt gate.Time // what it has read
-	dead     bool      // it has closed, or crashed
-	cutOff   bool      // when it died it could not reach Redis, and has left what was there
-	crashed  bool      // so that nobody there believes anything
-	closing  bool
-	closeBy  gate.Time
-	touched  bool   // somebody has called it
-	called   int    // how often
-	lossy    uint64 // tenures up to this number may have lost their keys behind everybody's back
-	doubt    doubt  // about its last call without owner
+	failed           age // when something last failed here that does not work again yet, for World.Patience; noAge: all works
+	link             linkState
+	subscriptionDown bool
+	subscriptionHeld bool // it is not subscribed for now
+	deaf             bool // messages do not arrive for now
+	paused           bool
+	inTurn           bool      // it stands between its reading of the clock and its mail
+	pausedAt         gate.Time // what it has read
+	dead             bool      // it has closed, or crashed
+	cutOff           bool      // when it died it could not reach Redis, and has left what was there
+	crashed          bool      // so that nobody there believes anything
+	closing          bool
+	closeBy          gate.Time
+	touched          bool   // somebody has called it
+	called           int    // how often
+	lossy            uint64 // tenures up to this number may have lost their keys behind everybody's back
+	doubt            doubt  // about its last call without owner
 }
 
-// letter is what a loop that stands still finds in its mailbox.
-type letter struct {
+// delayed is what a loop that stands still finds in its mailbox.
+type delayed struct {
 	by   *caller
 	what string
 	do   func(now gate.Time)
@@ -109,10 +109,10 @@ func (e *engine) cell(name int) *gate.Entry {
 
 func nameOf(name int) string { return "n" + strconv.Itoa(name) }
 
-// post brings a letter to the loop: at once, or when it goes on. by is whose letter it is; nil: the network's.
+// post hands an event to the loop: at once, or when the loop goes on. by caused the event; nil: the network did.
 func (e *engine) post(by *caller, what string, do func(now gate.Time)) {
 	if e.paused {
-		e.mail = append(e.mail, letter{by, what, do})
+		e.mail = append(e.mail, delayed{by, what, do})
 		return
 	}
 	if e.s.log != nil && by != nil {
@@ -181,7 +181,7 @@ func (e *engine) timeOut(now gate.Time) {
 
 // works reports whether nothing has failed that must work again.
 func (e *engine) works() bool {
-	return e.link == linkUp && !e.earDown && !e.earHeld && !e.deaf && !e.paused
+	return e.link == linkUp && !e.subscriptionDown && !e.subscriptionHeld && !e.deaf && !e.paused
 }
 
 // due reports whether the loop has something to do although nothing arrives.

@@ -42,7 +42,7 @@ func (f Fault) strikes(next Move, engine int) bool {
 		return next.do == run || next.do == arrive
 	case Twice, UnderReplicas:
 		return next.do == arrive
-	case BreakEar:
+	case BreakSubscription:
 		return next.do == confirm || next.do == hear
 	case LoseMessage, TwiceMessage:
 		return next.do == hear
@@ -61,8 +61,8 @@ func (s *state) mayFail(e *engine, f Fault) bool {
 		return e.link == linkBroken && !e.paused
 	case Twice, UnderReplicas:
 		return len(e.flights) > 0 && e.flights[0].ran && (f == Twice || !e.paused)
-	case BreakEar:
-		return !e.earDown && len(e.heard) > 0
+	case BreakSubscription:
+		return !e.subscriptionDown && len(e.heard) > 0
 	case LoseMessage, TwiceMessage:
 		return len(e.messages) > 0
 	case Pause, PauseInTurn:
@@ -151,7 +151,7 @@ func (s *state) destroy(f Fault) {
 		if e.dead {
 			continue
 		}
-		e.breakEar()
+		e.breakSubscription()
 		e.breakLink()
 	}
 }
@@ -174,8 +174,8 @@ func (e *engine) fail(f Fault) {
 		e.encoder.Decode(&flight.Command, flight.answer)
 		flight.Command.Unreplicated()
 		e.post(nil, "an answer arrives: too few replicas have it", func(now gate.Time) { e.answer(now, &flight.Command) })
-	case BreakEar:
-		e.breakEar()
+	case BreakSubscription:
+		e.breakSubscription()
 	case LoseMessage:
 		e.messages = e.messages[1:]
 	case TwiceMessage:
@@ -233,15 +233,15 @@ func (e *engine) mend() {
 	})
 }
 
-// breakEar loses the subscriptions and what has not been heard.
-func (e *engine) breakEar() {
-	e.earDown, e.earHeld, e.deaf, e.messages, e.failed = true, false, false, nil, e.s.age
+// breakSubscription loses the subscriptions and what has not been heard.
+func (e *engine) breakSubscription() {
+	e.subscriptionDown, e.subscriptionHeld, e.deaf, e.messages, e.failed = true, false, false, nil, e.s.age
 	clear(e.s.subscribers[e.number])
 }
 
-// mendEar subscribes to everything again.
-func (e *engine) mendEar() {
-	e.earDown, e.wishes = false, nil
+// mendSubscription subscribes to everything again.
+func (e *engine) mendSubscription() {
+	e.subscriptionDown, e.wishes = false, nil
 	for _, channel := range sortedKeys(e.heard) {
 		e.wishes = append(e.wishes, channel)
 	}
@@ -250,7 +250,7 @@ func (e *engine) mendEar() {
 	}
 }
 
-func (l *letter) note(e *engine) {
+func (l *delayed) note(e *engine) {
 	if l.by != nil {
 		e.s.note("    %v: %v %s", e, l.by, l.what)
 	} else {

@@ -39,7 +39,7 @@ func caught(recovered any) *violation {
 	}
 }
 
-// replay plays moves, and then calm. Moves that are not possible are left out. Nil: every invariant held.
+// replay plays moves, and then recover. Moves that are not possible are left out. Nil: every invariant held.
 func replay(w *World, in *redismodel.Interpreter, moves []Move, log *[]string) (v *violation) {
 	defer func() {
 		if r := recover(); r != nil {
@@ -55,7 +55,7 @@ func replay(w *World, in *redismodel.Interpreter, moves []Move, log *[]string) (
 			s.check()
 		}
 	}
-	s.calm()
+	s.recover()
 	return nil
 }
 

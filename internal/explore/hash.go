@@ -206,7 +206,7 @@ func (h *hasher) value(v reflect.Value) {
 		}
 	case reflect.Map:
 		h.entries(v)
-	case reflect.Func: // letters: their words tell
+	case reflect.Func: // delayed events: their text tells
 	default:
 		panic("explore: cannot hash a " + v.Type().String())
 	}

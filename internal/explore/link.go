@@ -183,5 +183,5 @@ func (e *engine) pending() bool {
 			return true
 		}
 	}
-	return !e.earDown && !e.earHeld && len(e.wishes) > 0 || !e.deaf && len(e.messages) > 0
+	return !e.subscriptionDown && !e.subscriptionHeld && len(e.wishes) > 0 || !e.deaf && len(e.messages) > 0
 }

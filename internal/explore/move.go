@@ -21,29 +21,29 @@ type Move struct {
 type action uint8
 
 const (
-	doCall       action = iota
-	unlock              // a caller gives its hold back, or finds that it is over
-	ring                // the loop sees to what is due
-	run                 // a command runs in Redis
-	arrive              // its answer arrives
-	confirm             // a channel is subscribed to
-	hear                // a message arrives
-	mend                // the connection for commands is there again
-	mendEar             // that for messages
-	resume              // a loop that stood still goes on
-	letGo               // a command that was held up goes on
-	letSubscribe        // so does the subscriber
-	letHear             // so do messages
-	runStray            // a command that nobody waits for runs
-	heal                // the server takes writes again
-	tick                // time passes until something is due
+	doCall           action = iota
+	unlock                  // a caller gives its hold back, or finds that it is over
+	ring                    // the loop sees to what is due
+	run                     // a command runs in Redis
+	arrive                  // its answer arrives
+	confirm                 // a channel is subscribed to
+	hear                    // a message arrives
+	mend                    // the connection for commands is there again
+	mendSubscription        // that for messages
+	resume                  // a loop that stood still goes on
+	letGo                   // a command that was held up goes on
+	letSubscribe            // so does the subscriber
+	letHear                 // so do messages
+	runStray                // a command that nobody waits for runs
+	heal                    // the server takes writes again
+	tick                    // time passes until something is due
 	doFault
 	actions
 )
 
 var actionNames = [actions]string{
 	doCall: "", unlock: "unlock", ring: "ring", run: "run", arrive: "arrive", confirm: "confirm", hear: "hear", mend: "mend",
-	mendEar: "mend-ear", resume: "resume",
+	mendSubscription: "mend-subscription", resume: "resume",
 	letGo: "let-go", letSubscribe: "let-subscribe", letHear: "let-hear", runStray: "run-stray", heal: "heal", tick: "tick", doFault: "",
 }
 

@@ -57,13 +57,13 @@ func (s *state) recoveries(overdue bool, add func(do action, e *engine, index in
 			if e.link != linkUp && !e.paused {
 				add(mend, e, 0)
 			}
-			if e.earDown {
-				add(mendEar, e, 0)
+			if e.subscriptionDown {
+				add(mendSubscription, e, 0)
 			}
 			if e.paused {
 				add(resume, e, 0)
 			}
-			if e.earHeld {
+			if e.subscriptionHeld {
 				add(letSubscribe, e, 0)
 			}
 			if e.deaf {
@@ -100,7 +100,7 @@ func (s *state) arrivals(all []Move) []Move {
 				all = append(all, Move{do: run, engine: n, index: int8(i)})
 			}
 		}
-		if len(e.wishes) > 0 && !e.earDown {
+		if len(e.wishes) > 0 && !e.subscriptionDown {
 			all = append(all, Move{do: confirm, engine: n})
 		}
 		if len(e.messages) > 0 {
@@ -134,7 +134,7 @@ func (s *state) next() (Move, bool) {
 			}
 			return m, true
 		}
-		if len(e.wishes) > 0 && !e.earDown && !e.earHeld {
+		if len(e.wishes) > 0 && !e.subscriptionDown && !e.subscriptionHeld {
 			m.do = confirm
 			return m, true
 		}

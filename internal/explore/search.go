@@ -144,7 +144,7 @@ func (d *search) visit(s *state) {
 	if len(moves) == 0 {
 		d.result.Ends++
 		s.tape = nil
-		s.calm()
+		s.recover()
 		d.path = d.path[:length]
 		return
 	}

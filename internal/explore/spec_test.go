@@ -156,6 +156,20 @@ func TestSpecTakesThePathsOfTheCode(t *testing.T) {
 	t.Logf("%d paths, %d events, %v", *tracesFlag, events, time.Since(began).Round(time.Second))
 }
 
+// Paths of the code show orphans. This needs no Quint: abstract.go reads them by the names of the gate's fields, which may change.
+func TestPathsShowOrphans(t *testing.T) {
+	for seed := range uint64(20) {
+		path := follow(tracedWorlds[seed%uint64(len(tracedWorlds))], redismodel.NewInterpreter(), seed, 50)
+		for _, e := range path {
+			const orphans = `"orphans":{"#set":[`
+			if text := e.text(); strings.Count(text, orphans) > strings.Count(text, orphans+"]") {
+				return
+			}
+		}
+	}
+	t.Error("no path has an orphan")
+}
+
 // A path that is no path of the code is refused, at the event that is wrong.
 func TestSpecRefusesAWrongPath(t *testing.T) {
 	q := newQuint(t)

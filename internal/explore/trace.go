@@ -39,14 +39,14 @@ type meta struct {
 	Move string `json:"move"`
 }
 
-// follow plays one random path through a world, and then calm, and notes what happens.
+// follow plays one random path through a world, and then recovers, and notes what happens.
 func follow(w *World, in *redismodel.Interpreter, seed uint64, steps int) []event {
 	s := newState(w, in, nil, nil)
 	n := len(s.engines)
 	s.trace = &trace{s: s, read: make([]int64, n), newest: make([]uint64, n), known: make([]bool, n)}
 	var path []Move
 	s.wander(rand.New(rand.NewPCG(seed, uint64(len(w.Name)))), steps, &path)
-	s.calm()
+	s.recover()
 	return s.trace.events
 }
 

@@ -22,7 +22,7 @@ func Walk(w *World, in *redismodel.Interpreter, seed uint64, steps int) (result 
 	s := newState(w, in, nil, nil)
 	s.wander(r, steps, &path)
 	result.Depth = len(path)
-	s.calm()
+	s.recover()
 	result.Ends = 1
 	return result
 }

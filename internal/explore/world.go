@@ -1,18 +1,20 @@
 // Package explore runs the real gates and the real scripts in one goroutine and searches the orders in which events can
 // happen.
 //
-// A World (world.go, worlds.go) is a small system: engines, names, and how many calls, faults and steps of time may happen.
-// Its state (state.go) holds the engines (engine.go) with their links to Redis (link.go), the callers (caller.go, act.go) and
-// a model of Redis (package redismodel) that runs the scripts. One Move (move.go) is one event: a caller acts, a command runs
-// in Redis, an answer or a message arrives, something fails (fault.go), time passes. Which are possible is in moves.go, what
-// they do in apply.go. After every move all invariants are checked (invariants.go, counts.go), and at the end of a path
-// everything must come to rest (calm.go).
+// A World (world.go, worlds.go) is a small system: engines, names, and how many calls, faults and steps of time may
+// happen. Its state (state.go) has the engines (engine.go) with their links to Redis (link.go), the callers (caller.go,
+// act.go) and a model of Redis (package redismodel) that runs the scripts. One Move (move.go) is one event: a caller
+// acts, a command runs in Redis, an answer or a message arrives, something fails (fault.go), time passes. moves.go says
+// which moves are possible, apply.go what they do. After every move all invariants are checked (invariants.go,
+// counts.go), and at the end of a path everything must come to rest (recover.go).
 //
-// Search (search.go) visits every order of a small world once; states that are alike by their hash (hash.go) are merged
-// (visited.go). Walk (walk.go) follows one random path through a bigger world. What breaks an invariant is shrunk to a list
-// of moves that can be played again (finding.go). A path as the specification in spec/ tells it is a trace (trace.go, abstract.go).
+// Search (search.go) visits every order of a small world once; states with equal hashes (hash.go) are merged
+// (visited.go). Walk (walk.go) follows one random path through a bigger world. A path that breaks an invariant is
+// shrunk to a list of moves that can be replayed (finding.go). A trace is a path in the terms of the specification in
+// spec/ (trace.go, abstract.go).
 //
-// The package talks to gates by events and effects and to scripts by their contract, so that both may change inside.
+// The package uses gates only by events and effects, and scripts only by their contract, so that both may change
+// inside.
 package explore
 
 import (
@@ -128,14 +130,14 @@ type Fault uint8
 
 // The faults. A link or a subscriber that broke is there again when the search says so, which costs nothing.
 const (
-	Break        Fault = iota // the connection for commands breaks: every answer is lost, what has not run may run later
-	Down                      // no connection can be made at once after that, as when time has passed: commands are answered NotSent
-	Twice                     // a command that has run will run once more, at any time later
-	BreakEar                  // the connection for unlock messages breaks, with all that is on it
-	LoseMessage               // a message does not arrive
-	TwiceMessage              // it arrives twice
-	ReadOnly                  // the server refuses writes; a script that has written goes on, as in Redis
-	NoReplicas                // another class of refusal that passes
+	Break             Fault = iota // the connection for commands breaks: every answer is lost, what has not run may run later
+	Down                           // no connection can be made at once after that, as when time has passed: commands are answered NotSent
+	Twice                          // a command that has run will run once more, at any time later
+	BreakSubscription              // the connection for unlock messages breaks, with all that is on it
+	LoseMessage                    // a message does not arrive
+	TwiceMessage                   // it arrives twice
+	ReadOnly                       // the server refuses writes; a script that has written goes on, as in Redis
+	NoReplicas                     // another class of refusal that passes
 	Misconf
 	OutOfMemory
 	NoPerm        // one that does not
@@ -152,7 +154,7 @@ const (
 )
 
 var faultNames = [faults]string{
-	"break", "down", "twice", "break-ear", "lose-message", "twice-message", "readonly", "noreplicas",
+	"break", "down", "twice", "break-subscription", "lose-message", "twice-message", "readonly", "noreplicas",
 	"misconf", "oom", "noperm", "lose-key", "failover-1", "failover-2", "pause", "pause-in-turn", "die", "delay", "hold", "under-replicated",
 }
 

@@ -22,8 +22,8 @@ var SmallWorlds = slices.Concat(
 	worlds("read-write", gate.RWKind, 1, []Call{Read, Write}, []Call{Read, Write}, Break),
 	worlds("read-write owners", gate.RWKind, 1, []Call{WriteOwned, ReadOwned}, []Call{Read, TryWrite}, Break),
 	counted(1, worlds("permits", gate.PermitKind, 1, []Call{Acquire, Acquire}, []Call{Acquire, TryAcquire}, Break)),
-	counted(1, worlds("semaphore", gate.SemaphoreKind, 1, []Call{Acquire, Give}, []Call{AcquireTwo, Give}, Break, Hold, BreakEar)),
-	counted(2, worlds("latch", gate.LatchKind, 1, []Call{Await, CountDown}, []Call{Await, CountDown}, Break, Hold, BreakEar)),
+	counted(1, worlds("semaphore", gate.SemaphoreKind, 1, []Call{Acquire, Give}, []Call{AcquireTwo, Give}, Break, Hold, BreakSubscription)),
+	counted(2, worlds("latch", gate.LatchKind, 1, []Call{Await, CountDown}, []Call{Await, CountDown}, Break, Hold, BreakSubscription)),
 
 	// Four calls with Unlock, and two faults.
 	worlds("two of a mutex", gate.MutexKind, 2, []Call{Lock}, []Call{TryFixed}, Break, ReadOnly),
@@ -80,7 +80,7 @@ var BigWorlds = []*World{
 
 // allFaults are those that a world without replicas may have.
 var allFaults = []Fault{
-	Break, Down, Twice, BreakEar, LoseMessage, TwiceMessage, ReadOnly, NoReplicas, Misconf, OutOfMemory, NoPerm,
+	Break, Down, Twice, BreakSubscription, LoseMessage, TwiceMessage, ReadOnly, NoReplicas, Misconf, OutOfMemory, NoPerm,
 	LoseKey, Failover1, Failover2, Pause, PauseInTurn, Die, Delay,
 }
 

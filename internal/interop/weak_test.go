@@ -10,8 +10,8 @@ import (
 	"github.com/wheellock/wheellock/scripts"
 )
 
-// The tests here show where Redisson 4.7.0 does worse than it could, and the same commands on our side. What was
-// seen is told in docs/REDISSON.md. One that fails for Redisson is good news: then that paper is to be corrected.
+// The tests here show where Redisson 4.7.0 does worse than it could, and the same commands on our side.
+// docs/REDISSON.md has what was observed. If one fails for Redisson, Redisson has improved and that document must be corrected.
 
 // sides are both of them on one server, and our engines are opened as they are needed.
 func sides(t *testing.T, opts engine.Options, flags ...string) (*redistest.Server, *Side, *Ours) {

@@ -23,7 +23,7 @@ func planLua(o *options, work string, say func(string, ...any)) (*plan, error) {
 	if o.group != "" {
 		all = slices.DeleteFunc(all, func(m *Mutant) bool { return m.Group != o.group })
 	}
-	p := &plan{name: "lua", least: 95, all: all, first: []string{"TestAnswersToTheLetter", "TestManyNamesFareAsEachAlone"}}
+	p := &plan{name: "lua", least: 95, all: all, first: []string{"TestExactAnswers", "TestManyNamesFareAsEachAlone"}}
 	folder := filepath.Join(o.root, "scripts")
 	p.ready = func(dir string, m *Mutant) ([]string, error) { return readyLua(folder, dir, m) }
 	if o.list {

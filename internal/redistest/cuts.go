@@ -61,9 +61,9 @@ func (p *Proxy) CutWithin(dir Direction, most int64) {
 		if most > 0 && (l.toServer.budget >= 0 || l.toClient.budget >= 0) {
 			continue
 		}
-		for i, lane := range []*lane{l.toServer, l.toClient} {
+		for i, one := range []*stream{l.toServer, l.toClient} {
 			if dir&(1<<i) != 0 {
-				lane.budget = lastByte(most)
+				one.budget = lastByte(most)
 			}
 		}
 	}
@@ -119,11 +119,11 @@ func (p *Proxy) HalfClose(dir Direction) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for l := range p.links {
-		for i, lane := range []*lane{l.toServer, l.toClient} {
-			if dir&(1<<i) != 0 && !lane.shut {
-				lane.shut = true
-				lane.queue = append(lane.queue, parcel{end: orderly})
-				poke(lane.wake)
+		for i, one := range []*stream{l.toServer, l.toClient} {
+			if dir&(1<<i) != 0 && !one.shut {
+				one.shut = true
+				one.queue = append(one.queue, chunk{end: orderly})
+				poke(one.wake)
 			}
 		}
 	}

@@ -16,7 +16,7 @@ const (
 	Both = ClientToServer | ServerToClient
 )
 
-// Indexes of the two lanes of a link.
+// Indexes of the two streams of a link.
 const (
 	clientToServer = iota
 	serverToClient
@@ -77,7 +77,7 @@ func (p *Proxy) set(dir Direction, change func(*fault)) {
 	p.wakeLocked()
 }
 
-// wakeLocked has every lane look at the faults and at its queue again.
+// wakeLocked has every stream look at the faults and at its queue again.
 func (p *Proxy) wakeLocked() {
 	for l := range p.links {
 		poke(l.toServer.wake)

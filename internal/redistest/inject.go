@@ -27,7 +27,7 @@ func (p *Proxy) InjectIdle(bytes []byte) (n int) {
 	defer p.mu.Unlock()
 	for l := range p.links {
 		if l.server != nil && l.toServer.queued == 0 && l.toClient.queued == 0 && l.requests.isIdle() && !l.toClient.shut {
-			l.toClient.queue = append(l.toClient.queue, parcel{data: bytes, foreign: true})
+			l.toClient.queue = append(l.toClient.queue, chunk{data: bytes, foreign: true})
 			l.toClient.queued += len(bytes)
 			poke(l.toClient.wake)
 			p.stats.Injected++

@@ -6,14 +6,14 @@ import (
 )
 
 // link is one client's connection and the proxy's own to the server for it. It has four goroutines: each
-// lane has one that reads and one that delivers, so that what waits in a lane does not keep the proxy
+// stream has one that reads and one that delivers, so that what waits in a stream does not keep the proxy
 // from seeing what its sender does next.
 type link struct {
 	proxy    *Proxy
 	requests requests
 	client   *net.TCPConn
-	toServer *lane
-	toClient *lane
+	toServer *stream
+	toClient *stream
 	down     chan struct{} // closed when the link is over
 
 	// Guarded by Proxy.mu.
@@ -24,17 +24,17 @@ type link struct {
 // newLink is called with Proxy.mu held.
 func newLink(p *Proxy, client *net.TCPConn) *link {
 	l := &link{proxy: p, client: client, down: make(chan struct{})}
-	l.toServer = newLane(l, clientToServer, p.cutAfter[clientToServer])
-	l.toClient = newLane(l, serverToClient, p.cutAfter[serverToClient])
+	l.toServer = newStream(l, clientToServer, p.cutAfter[clientToServer])
+	l.toClient = newStream(l, serverToClient, p.cutAfter[serverToClient])
 	return l
 }
 
 // run dials the server and carries bytes until the link is over. The client is read from the start: it
 // may write, leave or reset while a black hole keeps us from dialling.
 func (l *link) run() {
-	var lanes sync.WaitGroup
-	defer lanes.Wait()
-	lanes.Go(func() { l.toServer.read(l.client) })
+	var streams sync.WaitGroup
+	defer streams.Wait()
+	streams.Go(func() { l.toServer.read(l.client) })
 	if !l.toServer.awaitPath() {
 		return
 	}
@@ -48,8 +48,8 @@ func (l *link) run() {
 		reset(server)
 		return
 	}
-	lanes.Go(func() { l.toClient.read(server) })
-	lanes.Go(func() { l.toClient.deliver(l.client) })
+	streams.Go(func() { l.toClient.read(server) })
+	streams.Go(func() { l.toClient.deliver(l.client) })
 	l.toServer.deliver(server)
 }
 
@@ -77,7 +77,7 @@ func (l *link) end(count func()) {
 // cut is end by a fault that cuts connections.
 func (l *link) cut() { l.end(func() { l.proxy.stats.Cut++ }) }
 
-// resetLocked resets both sides at once; whatever waits in the lanes is lost.
+// resetLocked resets both sides at once; whatever waits in the streams is lost.
 func (l *link) resetLocked() { l.closeLocked(true) }
 
 // closeLocked ends the link, once.
@@ -94,13 +94,13 @@ func (l *link) closeLocked(abruptly bool) {
 		case abruptly:
 			reset(conn)
 		default:
-			_ = conn.Close() // closed already if the lane reset it
+			_ = conn.Close() // closed already if the stream reset it
 		}
 	}
 }
 
-// laneDone notes that a lane has nothing more to do; with the second the link is over.
-func (l *link) laneDone(done *lane) {
+// streamDone notes that a stream has nothing more to do; with the second the link is over.
+func (l *link) streamDone(done *stream) {
 	l.proxy.mu.Lock()
 	defer l.proxy.mu.Unlock()
 	done.done = true

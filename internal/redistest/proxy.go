@@ -19,8 +19,8 @@ type Proxy struct {
 
 	mu        sync.Mutex // guards the rest; held for a moment, never while blocking
 	links     map[*link]bool
-	faults    [2]fault // by lane
-	cutAfter  [2]int64 // bytes a new link may carry, by lane; under 0: no limit
+	faults    [2]fault // by stream
+	cutAfter  [2]int64 // bytes a new link may carry, by stream; under 0: no limit
 	refuse    bool
 	lostShare float64     // of published messages
 	swallow   *swallowing // nil: nothing

@@ -23,7 +23,7 @@ func TestProxyPassesEverything(t *testing.T) {
 	}
 	t.Run("bytes", func(t *testing.T) {
 		c := dial(t, p)
-		value := randomText(3 << 20) // more than a lane keeps
+		value := randomText(3 << 20) // more than a stream keeps
 		if got := c.ask("SET", "k", value); got.Text != "OK" {
 			t.Fatalf("SET: %v", got)
 		}

@@ -4,7 +4,7 @@ import "net"
 
 // send writes bytes to the receiver, short of an answer that is to be swallowed and of what CutAfter
 // or CutWithin forbids, and ends the link where a fault says so.
-func (l *lane) send(to *net.TCPConn, data []byte) {
+func (l *stream) send(to *net.TCPConn, data []byte) {
 	if l.deaf {
 		return
 	}
@@ -25,7 +25,7 @@ func (l *lane) send(to *net.TCPConn, data []byte) {
 }
 
 // spend takes data out of the budget, as far as it goes; last says that nothing may follow.
-func (l *lane) spend(data []byte) (allowed []byte, last bool) {
+func (l *stream) spend(data []byte) (allowed []byte, last bool) {
 	l.link.proxy.mu.Lock()
 	defer l.link.proxy.mu.Unlock()
 	if l.budget < 0 {
@@ -37,7 +37,7 @@ func (l *lane) spend(data []byte) (allowed []byte, last bool) {
 }
 
 // write hands bytes to the receiver and counts them.
-func (l *lane) write(to *net.TCPConn, data []byte) {
+func (l *stream) write(to *net.TCPConn, data []byte) {
 	if len(data) == 0 {
 		return
 	}
@@ -53,15 +53,15 @@ func (l *lane) write(to *net.TCPConn, data []byte) {
 		l.count(int64(n-len(data)), -requests, late)
 		l.deaf = true
 		if l.dir == clientToServer {
-			l.link.laneDone(l) // the lane to the client goes on while the server's last words are in it
+			l.link.streamDone(l) // the stream to the client goes on while the server's last words are in it
 		}
-		// Towards the client a broken lane is not done: what the client left behind must still reach the
+		// Towards the client a broken stream is not done: what the client left behind must still reach the
 		// server, and the server's answers be read, or it would not read on.
 	}
 }
 
 // count adds to what was delivered.
-func (l *lane) count(bytes, requests int64, late bool) {
+func (l *stream) count(bytes, requests int64, late bool) {
 	l.link.proxy.count(func(s *Stats) {
 		switch {
 		case l.dir == serverToClient:
@@ -77,7 +77,7 @@ func (l *lane) count(bytes, requests int64, late bool) {
 }
 
 // noteRequests remembers whose answers are to come, and returns how many requests became complete.
-func (l *lane) noteRequests(data []byte) (complete int64) {
+func (l *stream) noteRequests(data []byte) (complete int64) {
 	for len(data) > 0 && !l.opaque {
 		n, whole, err := l.asked.feed(data)
 		data = data[n:]
@@ -95,7 +95,7 @@ func (l *lane) noteRequests(data []byte) (complete int64) {
 }
 
 // senderLeft reports whether the sender has ended its stream.
-func (l *lane) senderLeft() bool {
+func (l *stream) senderLeft() bool {
 	l.link.proxy.mu.Lock()
 	defer l.link.proxy.mu.Unlock()
 	return l.left

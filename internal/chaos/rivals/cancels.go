@@ -22,18 +22,18 @@ type cancelled struct {
 	Calls   [moments]int
 	Granted int // of them: returned a hold all the same, which was unlocked
 	Late    spread
-	Ghosts  [moments]int
+	Orphans [moments]int
 	Blocks  spread
-	Stay    int // ghosts that outlive their lease
+	Stay    int // orphans that outlive their lease
 	Void    int // not counted, or not looked for: the machine stood still
 }
 
 // canceller makes calls and cancels them.
 type canceller struct {
 	*field
-	far    rival // its packets take 5 ms each way
-	other  rival // holds what the far one waits for
-	ghosts *ghosts
+	far     rival // its packets take 5 ms each way
+	other   rival // holds what the far one waits for
+	orphans *orphans
 
 	mu   sync.Mutex // guards the rest
 	sum  cancelled
@@ -45,7 +45,7 @@ func cancelCalls(f *field, n int) cancelled {
 	c := &canceller{field: f, other: f.connect(f.server.Addr())}
 	c.far, _ = f.behind(5 * time.Millisecond)
 	_ = unlock(f.mustLock(c.far, "warm")) // scripts are loaded, connections made
-	c.ghosts = f.watchGhosts()
+	c.orphans = f.watchOrphans()
 	f.turn.Lock()
 	var next atomic.Int64
 	var callers sync.WaitGroup
@@ -58,10 +58,10 @@ func cancelCalls(f *field, n int) cancelled {
 	}
 	callers.Wait()
 	f.turn.Unlock()
-	c.sum.Stay = c.ghosts.end()
-	c.sum.Rival, c.sum.Late, c.sum.Blocks, c.sum.Void = f.name, spreadOf(c.late), c.ghosts.blocks(), c.sum.Void+c.ghosts.void
+	c.sum.Stay = c.orphans.end()
+	c.sum.Rival, c.sum.Late, c.sum.Blocks, c.sum.Void = f.name, spreadOf(c.late), c.orphans.blocks(), c.sum.Void+c.orphans.void
 	for m := range moments {
-		c.sum.Ghosts[m] = c.ghosts.ofKind(m)
+		c.sum.Orphans[m] = c.orphans.ofKind(m)
 	}
 	return c.sum
 }
@@ -104,7 +104,7 @@ func (c *canceller) one(name string, moment int) {
 		c.sum.Void++
 		return
 	}
-	c.ghosts.suspect(c.far.key(name), end, moment)
+	c.orphans.suspect(c.far.key(name), end, moment)
 	c.sum.Calls[moment]++
 	c.late = append(c.late, max(late, 0))
 	if err == nil {

@@ -22,13 +22,13 @@ const (
 
 // broken is what came of calls whose connection was cut while they were under way.
 type broken struct {
-	Rival  string
-	Hits   [breaks]int
-	Failed [breaks]int // of them: the caller was told an error
-	Ghosts [breaks]int // of all: the key was there though the acquire had failed, or the release was over
-	Blocks spread
-	Stay   int // ghosts that outlive their lease
-	Void   int // not looked for: the machine stood still
+	Rival   string
+	Hits    [breaks]int
+	Failed  [breaks]int // of them: the caller was told an error
+	Orphans [breaks]int // of all: the key was there though the acquire had failed, or the release was over
+	Blocks  spread
+	Stay    int // orphans that outlive their lease
+	Void    int // not looked for: the machine stood still
 }
 
 // oneWay is how long packets take: in twice of it a cut strikes.
@@ -37,7 +37,7 @@ const oneWay = 2 * time.Millisecond
 // breaker makes calls and breaks them off.
 type breaker struct {
 	*field
-	ghosts *ghosts
+	orphans *orphans
 
 	mu  sync.Mutex // guards sum
 	sum broken
@@ -45,7 +45,7 @@ type breaker struct {
 
 // breakCalls takes and frees n names from 8 callers with a connection each, and breaks one call of each off.
 func breakCalls(f *field, n int) broken {
-	b := &breaker{field: f, ghosts: f.watchGhosts()}
+	b := &breaker{field: f, orphans: f.watchOrphans()}
 	var next atomic.Int64
 	var callers sync.WaitGroup
 	for range 8 {
@@ -58,10 +58,10 @@ func breakCalls(f *field, n int) broken {
 		})
 	}
 	callers.Wait()
-	b.sum.Stay = b.ghosts.end()
-	b.sum.Rival, b.sum.Blocks, b.sum.Void = f.name, b.ghosts.blocks(), b.ghosts.void
+	b.sum.Stay = b.orphans.end()
+	b.sum.Rival, b.sum.Blocks, b.sum.Void = f.name, b.orphans.blocks(), b.orphans.void
 	for kind := range breaks {
-		b.sum.Ghosts[kind] = b.ghosts.ofKind(kind)
+		b.sum.Orphans[kind] = b.orphans.ofKind(kind)
 	}
 	return b.sum
 }
@@ -82,7 +82,7 @@ func (b *breaker) one(r rival, proxy *redistest.Proxy, name string, kind int) {
 		h = b.mustLock(r, name)
 		_ = b.struck(proxy, kind, free)
 	}
-	b.ghosts.suspect(r.key(name), began, kind)
+	b.orphans.suspect(r.key(name), began, kind)
 }
 
 // struck makes a call and breaks it off.

@@ -93,15 +93,15 @@ func (r *result) markdown() string {
 	p.table("Calls cancelled in flight, while waiting", right, "cancelled", "keys without a holder after 2 s", "not looked for",
 		"they block the name for: median, worst", "granted all the same", "returned after the context's end: p99, worst")
 	for _, c := range r.Cancelled {
-		p.row(c.Rival, two(c.Calls[inFlight], c.Calls[waiting]), two(c.Ghosts[inFlight], c.Ghosts[waiting]), c.Void, c.Blocks.block(c.Stay),
+		p.row(c.Rival, two(c.Calls[inFlight], c.Calls[waiting]), two(c.Orphans[inFlight], c.Orphans[waiting]), c.Void, c.Blocks.block(c.Stay),
 			c.Granted, two(c.Late.show(c.Late.P99), c.Late.show(c.Late.Worst)))
 	}
 	p.table("Calls whose connection was reset, whose answer was lost", right, "acquires hit", "told an error", "keys without a holder after 2 s",
 		"releases hit", "told an error", "keys left after 2 s", "not looked for", "they block the name for: median, worst")
 	for _, b := range r.Broken {
 		pair := func(of [breaks]int, first int) string { return two(of[first], of[first+1]) }
-		p.row(b.Rival, pair(b.Hits, acquireReset), pair(b.Failed, acquireReset), pair(b.Ghosts, acquireReset),
-			pair(b.Hits, releaseReset), pair(b.Failed, releaseReset), pair(b.Ghosts, releaseReset), b.Void, b.Blocks.block(b.Stay))
+		p.row(b.Rival, pair(b.Hits, acquireReset), pair(b.Failed, acquireReset), pair(b.Orphans, acquireReset),
+			pair(b.Hits, releaseReset), pair(b.Failed, releaseReset), pair(b.Orphans, releaseReset), b.Void, b.Blocks.block(b.Stay))
 	}
 	p.table("Holders partitioned for longer than the lease", right, "partitions", "told before the next grant", "told after it", "never told",
 		"not counted", "told before it by: smallest, median", "two believed to hold for: median, worst")
@@ -129,7 +129,7 @@ func (r *result) markdown() string {
 	return p.String()
 }
 
-// block shows for how long ghosts block their names, and how many are there still after a lease.
+// block shows for how long orphans block their names, and how many are there still after a lease.
 func (s spread) block(stay int) string {
 	text := two(s.show(s.Median), s.show(s.Worst))
 	if stay > 0 {

@@ -26,7 +26,7 @@ func (c *caller) String() string { return fmt.Sprintf("%v/%d", c.p, c.n) }
 
 // run uses one name after the other, until the world is mended.
 func (c *caller) run() {
-	for !c.w.calm.Load() && !c.w.failed() {
+	for !c.w.recovering.Load() && !c.w.failed() {
 		c.sleep(spread(c.r, c.w.plan.think/20, 2*c.w.plan.think))
 		s := c.w.subjects[c.r.IntN(len(c.w.subjects))]
 		_, alive := c.p.all()

@@ -9,7 +9,7 @@ import (
 // count judges the names that count. valid are the holds that are.
 func (j *judge) count(valid []*held) {
 	for _, s := range j.w.subjects {
-		total, taken, unsure, void := s.ledger.read()
+		total, taken, unsure, void := s.tally.read()
 		if void {
 			continue
 		}
@@ -29,7 +29,7 @@ func (j *judge) countPermits(s *subject, total int64, valid []*held) {
 	free, held := j.number(s.name), j.w.servers[0].Do("ZCARD", scripts.PermitsKey(s.name)).Int
 	if free+held != total {
 		j.w.violation("permits", "%s: %d are free and %d held, of %d", s.name, free, held, total)
-		s.ledger.destroy()
+		s.tally.destroy()
 	}
 	granted := int64(0)
 	for _, one := range valid {

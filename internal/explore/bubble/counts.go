@@ -22,22 +22,22 @@ func (c *caller) useSemaphore(s *subject) {
 	}
 	if err != nil {
 		if errors.Is(err, engine.ErrClosed) { // taken, perhaps, and never given back
-			s.ledger.move(0, 0)
+			s.tally.move(0, 0)
 		}
 		return
 	}
-	s.ledger.move(n, 0)
+	s.tally.move(n, 0)
 	c.w.judge.look()
 	if !c.w.plan.hot {
 		c.sleep(spread(c.r, time.Millisecond, c.w.plan.lease))
 	}
-	s.ledger.move(-n, n) // from now on it may be counted
+	s.tally.move(-n, n) // from now on it may be counted
 	err = c.call(c.answerTime(), fmt.Sprintf("Release %d of %s", n, s.name), func() error { return sem.Release(alive, n) })
 	if err == nil || errors.Is(err, engine.ErrRefused) || errors.Is(err, engine.ErrClosed) && !errors.Is(err, engine.ErrUncertain) {
 		if err == nil {
-			s.ledger.move(0, -n)
+			s.tally.move(0, -n)
 		} else {
-			s.ledger.lose(n)
+			s.tally.lose(n)
 		}
 	}
 }

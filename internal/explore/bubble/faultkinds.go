@@ -185,7 +185,7 @@ func (f *faults) loseKey(s *redisnet.Server) {
 	f.w.note("%s: DEL %s", s.Name, part)
 	f.everybody(0)
 	f.w.judge.destroy(ids(s))
-	sub.ledger.destroy()
+	sub.tally.destroy()
 	s.Do("DEL", part)
 }
 
@@ -198,7 +198,7 @@ func (f *faults) restart(s *redisnet.Server, d time.Duration) {
 	if with >= 2 {
 		f.w.judge.destroy(ids(s))
 		for _, sub := range f.w.subjects {
-			sub.ledger.destroy()
+			sub.tally.destroy()
 		}
 	}
 	var was *redisnet.Saved

@@ -23,8 +23,8 @@ func (w *World) befall() {
 
 // mend ends all that befalls the world. Callers finish what they do, and begin nothing.
 func (w *World) mend() {
-	w.note("calm")
-	w.calm.Store(true)
+	w.note("recover")
+	w.recovering.Store(true)
 	for _, s := range w.servers {
 		s.Refuse("", 0)
 		s.SlowTime(0)

@@ -21,7 +21,7 @@ type judge struct {
 	forces    int             // calls of ForceUnlock
 	doomed    doomed
 	asking    map[*process]map[string]int
-	ghosts    map[ghost]time.Time
+	orphans   map[orphan]time.Time
 }
 
 // held is a hold that its caller has not given back.
@@ -78,7 +78,7 @@ func (j *judge) run() {
 		}
 		j.w.pulse.Store(int64(time.Since(j.w.began)))
 		j.look()
-		j.lookForGhosts()
+		j.lookForOrphans()
 	}
 }
 

@@ -56,7 +56,7 @@ func (c *caller) useLock(alive context.Context, s *subject, owner engine.Owner, 
 		opts = append(opts, engine.WithLease(spread(c.r, 10*time.Millisecond, 2*c.w.plan.lease)))
 	}
 	asked := c.w.judge.ask(c.p, s)
-	last := s.ledger.token()
+	last := s.tally.token()
 	h, err := c.take(alive, s, l, opts)
 	if err != nil {
 		asked()
@@ -70,7 +70,7 @@ func (c *caller) useLock(alive context.Context, s *subject, owner engine.Owner, 
 	}
 	c.w.judge.add(one)
 	asked()
-	s.ledger.tokenAfter(c, one, last)
+	s.tally.tokenAfter(c, one, last)
 	c.have(alive, one, fixed, depth)
 	c.giveBack(one)
 }
@@ -122,7 +122,7 @@ func (c *caller) have(alive context.Context, one *held, fixed bool, depth int) {
 		return
 	}
 	for range c.r.IntN(4) {
-		if alive.Err() != nil || c.w.calm.Load() || c.w.failed() {
+		if alive.Err() != nil || c.w.recovering.Load() || c.w.failed() {
 			return
 		}
 		switch c.r.IntN(10) {

@@ -34,7 +34,7 @@ func (w *World) stall() (undo func()) {
 func (p *process) pass(point string) {
 	p.points.Add(1)
 	p.stand()
-	if p.w.calm.Load() {
+	if p.w.recovering.Load() {
 		return
 	}
 	p.mu.Lock()

@@ -38,7 +38,7 @@ func (c *caller) usePermits(s *subject) {
 		return
 	}
 	one := &held{h: h, p: c.p, s: s, permits: n}
-	s.ledger.given(h.PermitIDs())
+	s.tally.given(h.PermitIDs())
 	c.w.judge.add(one)
 	c.have(alive, one, fixed, 0)
 	if c.r.IntN(8) == 0 {
@@ -49,7 +49,7 @@ func (c *caller) usePermits(s *subject) {
 
 // freePermits frees permits by ids that some holder told, perhaps one twice, perhaps some that are free already.
 func (c *caller) freePermits(alive context.Context, s *subject, sem *engine.PermitSemaphore) {
-	known := s.ledger.known()
+	known := s.tally.known()
 	var ids []string
 	for range 1 + c.r.IntN(3) {
 		ids = append(ids, known[c.r.IntN(len(known))])
@@ -64,14 +64,14 @@ func (c *caller) freePermits(alive context.Context, s *subject, sem *engine.Perm
 // knownIDs is how many ids of permits are remembered.
 const knownIDs = 8
 
-func (l *ledger) given(ids []string) {
+func (l *tally) given(ids []string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.ids = append(l.ids, ids...)
 	l.ids = l.ids[max(0, len(l.ids)-knownIDs):]
 }
 
-func (l *ledger) known() []string {
+func (l *tally) known() []string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return append([]string(nil), l.ids...)

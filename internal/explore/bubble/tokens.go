@@ -1,7 +1,7 @@
 package bubble
 
 // token is the highest fencing token that a caller has.
-func (l *ledger) token() int64 {
+func (l *tally) token() int64 {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.highest
@@ -9,7 +9,7 @@ func (l *ledger) token() int64 {
 
 // tokenAfter judges that a token is higher than those that had been given when it was asked for. Holds of one tenure are numbered,
 // too; an Owner who enters again keeps his.
-func (l *ledger) tokenAfter(c *caller, one *held, before int64) {
+func (l *tally) tokenAfter(c *caller, one *held, before int64) {
 	token, fenced := one.h.Token()
 	if !fenced || c.w.judge.spared(one) {
 		return

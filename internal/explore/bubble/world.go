@@ -17,26 +17,26 @@ type World struct {
 	seed uint64
 	plan plan
 
-	servers   []*redisnet.Server
-	subjects  []*subject
-	processes []*process
-	judge     judge
-	calls     calls
-	judging   atomic.Bool  // the judge looks at holds: nothing is stalled
-	calm      atomic.Bool  // what befell it is over, and nobody begins anything
-	pulse     atomic.Int64 // ns of virtual time, as the judge saw it last
-	lived     time.Duration
-	done      chan struct{}
-	callers   sync.WaitGroup
-	others    sync.WaitGroup // judge, faults
+	servers    []*redisnet.Server
+	subjects   []*subject
+	processes  []*process
+	judge      judge
+	calls      calls
+	judging    atomic.Bool  // the judge looks at holds: nothing is stalled
+	recovering atomic.Bool  // what befell it is over, and nobody begins anything
+	pulse      atomic.Int64 // ns of virtual time, as the judge saw it last
+	lived      time.Duration
+	done       chan struct{}
+	callers    sync.WaitGroup
+	others     sync.WaitGroup // judge, faults
 }
 
 // subject is a name, of its kind.
 type subject struct {
-	kind   kind
-	name   string
-	parts  []string // the names it locks
-	ledger ledger   // of what counts
+	kind  kind
+	name  string
+	parts []string // the names it locks
+	tally tally    // of what counts
 }
 
 // newWorld makes the world of a seed. Scripts run by in.

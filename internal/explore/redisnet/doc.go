@@ -1,10 +1,10 @@
 // Package redisnet puts a redismodel.Server behind connections in memory, for engines in a bubble of testing/synctest.
 //
-// A Server (server.go) answers on any number of sessions (session.go) in RESP2 or RESP3 (resp.go); commands.go has what is no
-// command on keys: HELLO, SCRIPT, SUBSCRIBE and so on; serverfaults.go what a server can do wrong. A Link (link.go) is the way from
-// one client to one Server, with its connections (conn.go), each of two halves (half.go): it delays, holds up, loses and cuts, and
-// refuses to connect.
+// A Server (server.go) answers on any number of sessions (session.go) in RESP2 or RESP3 (resp.go). commands.go has the
+// commands that are not about keys, such as HELLO, SCRIPT and SUBSCRIBE; serverfaults.go has the faults of a server. A
+// Link (link.go) joins one client to one Server. It has connections (conn.go), each of two halves (half.go). It delays,
+// holds up, loses and cuts, and refuses to connect.
 //
-// Nothing here knows any time but that of package time, and nothing blocks but on channels: in a bubble time goes on while
-// everybody waits. Chance belongs to the caller.
+// The package uses only the time of package time and blocks only on channels, so that time in a bubble goes on while
+// all goroutines wait. Random choices are made by the caller.
 package redisnet

@@ -21,10 +21,10 @@ type chain struct {
 
 func newChain(c *caller) *chain {
 	ch := &chain{caller: c}
-	// The bell's goroutine must not do a chain's work: a check in Redis would hold up all others.
+	// The waker's goroutine must not do a chain's work: a check in Redis would hold up all others.
 	ch.plan, ch.ask, ch.stay = func() { go ch.toPlan() }, func() { go ch.toAsk() }, func() { go ch.toStay() }
 	ch.onHold = func(h *engine.Hold, err error) { ch.toEnter(held(h, err)) }
-	ch.onPermit = func(_ struct{}, err error) { ch.toEnter(ch.ware.(semaphore), err) }
+	ch.onPermit = func(_ struct{}, err error) { ch.toEnter(ch.resource.(semaphore), err) }
 	ch.onReleased = ch.toFinish
 	return ch
 }
@@ -33,7 +33,7 @@ func newChain(c *caller) *chain {
 func (ch *chain) toPlan() {
 	if !ch.rig.isEnding() {
 		if left := ch.untilDue(); left > 0 {
-			ch.rig.bell.at(ch.due, ch.ask)
+			ch.rig.waker.at(ch.due, ch.ask)
 			return
 		}
 	}
@@ -46,7 +46,7 @@ func (ch *chain) toAsk() {
 		return
 	}
 	ch.begin()
-	ch.ware.getAsync(ch.rig.waits, ch.rig.options, ch)
+	ch.resource.getAsync(ch.rig.waits, ch.rig.options, ch)
 }
 
 func (ch *chain) toEnter(g grant, err error) {
@@ -65,7 +65,7 @@ func (ch *chain) toEnter(g grant, err error) {
 func (ch *chain) toStay() {
 	if ch.rig.plan.Hold > 0 {
 		if left := ch.until.Sub(Now()); left > 0 && !ch.mustLeave() {
-			ch.rig.bell.at(Now()+Instant(min(left, glance)), ch.stay)
+			ch.rig.waker.at(Now()+Instant(min(left, glance)), ch.stay)
 			return
 		}
 	}
@@ -81,7 +81,7 @@ func (ch *chain) toFinish(_ struct{}, err error) {
 // rest goes on with the next call after d.
 func (ch *chain) rest(d time.Duration) {
 	if d > 0 {
-		ch.rig.bell.at(Now()+Instant(d), ch.plan)
+		ch.rig.waker.at(Now()+Instant(d), ch.plan)
 		return
 	}
 	ch.toPlan()

@@ -12,7 +12,7 @@ const glance = 50 * time.Millisecond
 // goroutine is a caller as a goroutine, which blocks.
 type goroutine struct {
 	*caller
-	woken chan struct{} // by the bell; never more than one is on its way
+	woken chan struct{} // by the waker; never more than one is on its way
 	wake  func()
 }
 
@@ -26,7 +26,7 @@ func (g *goroutine) run() {
 	defer g.rig.running.Done()
 	for g.sleep(g.untilDue()) {
 		g.begin()
-		entered, rest := g.granted(g.ware.get(g.rig.waits, g.rig.options))
+		entered, rest := g.granted(g.resource.get(g.rig.waits, g.rig.options))
 		if !entered {
 			g.sleep(rest)
 			continue
@@ -52,7 +52,7 @@ func (g *goroutine) stay() {
 // sleep is over after d, or when the run ends: then it is false.
 func (g *goroutine) sleep(d time.Duration) bool {
 	if d > 0 {
-		g.rig.bell.at(Now()+Instant(d), g.wake)
+		g.rig.waker.at(Now()+Instant(d), g.wake)
 		<-g.woken
 	}
 	return !g.rig.isEnding()

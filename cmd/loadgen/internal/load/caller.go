@@ -12,9 +12,9 @@ import (
 
 // place is one name, as this process sees it.
 type place struct {
-	ware   ware
-	reader ware    // of a read-write lock; then ware is the writer
-	cells  []*cell // of all names that are locked together, its own first
+	resource resource
+	reader   resource // of a read-write lock; then resource is the writer
+	cells    []*cell  // of all names that are locked together, its own first
 }
 
 // caller locks and unlocks, one call after the other. Its steps below are the same whether it is a goroutine
@@ -31,7 +31,7 @@ type caller struct {
 	due, asked Instant
 	name       int
 	reads      bool // of a read-write lock
-	ware       ware
+	resource   resource
 	hold       grant
 	mark       mark
 	lost       bool
@@ -59,7 +59,7 @@ func (c *caller) begin() {
 	r := c.rig
 	c.name = r.picker.pick(c.random)
 	c.reads = r.plan.Kind == RW && c.random.Float64() < r.plan.Readers
-	c.ware = r.wareFor(c.id, c.name, c.reads)
+	c.resource = r.resourceFor(c.id, c.name, c.reads)
 	c.turn++
 	c.asked = Now()
 	if c.due == 0 {

@@ -82,7 +82,7 @@ func (r *Rig) judge(start Instant, ending *Ending, surely bool) {
 		switch quiet, waits := r.quiet(c, start, now); {
 		case !waits:
 		case quiet >= limit && surely && r.engine.Stats().Up:
-			ending.Stranded = append(ending.Stranded, r.wareFor(c.id, int(c.at.Load()), false).Name())
+			ending.Stranded = append(ending.Stranded, r.resourceFor(c.id, int(c.at.Load()), false).Name())
 		default:
 			ending.GivenUp++
 		}

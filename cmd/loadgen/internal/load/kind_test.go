@@ -124,12 +124,12 @@ func TestRigFindsWhatIsBroken(t *testing.T) {
 func unfair(r *Rig, _ *redistest.Server) {
 	r.limits.overtaking = time.Millisecond
 	for i := range r.places {
-		r.places[i].ware = &tardy{ware: r.places[i].ware}
+		r.places[i].resource = &tardy{resource: r.places[i].resource}
 	}
 }
 
 type tardy struct {
-	ware
+	resource
 	calls atomic.Int64
 }
 
@@ -137,7 +137,7 @@ func (w *tardy) get(ctx context.Context, opts []engine.LockOption) (grant, error
 	if w.calls.Add(1)%3 == 0 {
 		time.Sleep(20 * time.Millisecond)
 	}
-	return w.ware.get(ctx, opts)
+	return w.resource.get(ctx, opts)
 }
 
 // A latch that is deleted under those who wait lets them pass before it was opened.

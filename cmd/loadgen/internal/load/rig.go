@@ -41,7 +41,7 @@ type Rig struct {
 	callers []*caller
 	tally   *tally
 	pace    pace
-	bell    *bell
+	waker   *waker
 
 	failures failures
 	ending   atomic.Bool // no new call is to begin, and sections are to end
@@ -82,7 +82,7 @@ func Open(ctx context.Context, cfg Config) (*Rig, error) {
 		return nil, err
 	}
 	var err error
-	if r.bell, err = newBell(); err != nil {
+	if r.waker, err = newWaker(); err != nil {
 		r.disconnect()
 		return nil, err
 	}
@@ -143,12 +143,12 @@ func (r *Rig) start() {
 // stop has no new call begin, and sections end.
 func (r *Rig) stop() {
 	r.ending.Store(true)
-	r.bell.stop()
+	r.waker.stop()
 }
 
 // Close closes a rig that is not to run.
 func (r *Rig) Close() {
-	r.bell.stop()
+	r.waker.stop()
 	r.disconnect()
 }
 

@@ -1,4 +1,4 @@
-// Package report makes one account out of what all processes of a run tell: collector.go adds up their
-// samples, live.go shows each second while the run lasts, result.go is the whole account, also as JSON, and
-// table.go prints it. units.go writes numbers for people.
+// Package report makes one account of the samples of all processes of a run. collector.go adds up the samples, live.go
+// shows each second while the run lasts, result.go is the whole account, also as JSON, and table.go prints it. units.go
+// formats numbers for people.
 package report

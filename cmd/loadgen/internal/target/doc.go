@@ -1,6 +1,6 @@
-// Package target is the Redis that a load runs against: a private redis-server (private.go), started and
-// ended by a keeper process (keeper.go), so that it goes whatever happens to the load; an emulation inside
-// this process where there is no redis-server (embedded.go); or a server that somebody named (given.go).
+// Package target is the Redis that a load runs against: a private redis-server (private.go), which a keeper process
+// (keeper.go) starts and ends, so that it ends however the load ends; an emulation inside this process if there is no
+// redis-server (embedded.go); or a server that the user named (given.go).
 //
-// meter.go reads what a run costs the server, leftovers.go what it leaves there.
+// meter.go measures what a run costs the server; leftovers.go finds what it leaves there.
 package target

@@ -7,8 +7,8 @@ import (
 	"github.com/wheellock/wheellock/engine"
 )
 
-// ware is one synchroniser of some kind, as callers use it.
-type ware interface {
+// resource is one synchroniser of some kind, as callers use it.
+type resource interface {
 	Name() string
 	// get waits for a grant.
 	get(ctx context.Context, opts []engine.LockOption) (grant, error)

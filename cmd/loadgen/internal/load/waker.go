@@ -5,12 +5,12 @@ import (
 	"time"
 )
 
-// bell wakes callers when their time has come: when a call is due, and when they have held or thought long
+// waker wakes callers when their time has come: when a call is due, and when they have held or thought long
 // enough. Go's own timers come up to a millisecond late when a process is idle, which an open loop would
 // report as latency of the lock; the alarm below (alarm_linux.go) comes within some 30 µs.
 //
 // One goroutine listens for the alarm. Any goroutine may call at and stop.
-type bell struct {
+type waker struct {
 	alarm alarm
 	ended chan struct{} // closed when the goroutine has ended
 
@@ -24,18 +24,18 @@ type sleeper struct {
 	wake func() // must not block
 }
 
-func newBell() (*bell, error) {
+func newWaker() (*waker, error) {
 	a, err := newAlarm()
 	if err != nil {
 		return nil, err
 	}
-	b := &bell{alarm: a, ended: make(chan struct{})}
+	b := &waker{alarm: a, ended: make(chan struct{})}
 	go b.listen()
 	return b, nil
 }
 
-// at has wake called at a time, or at once when the bell is stopped before.
-func (b *bell) at(when Instant, wake func()) {
+// at has wake called at a time, or at once when the waker is stopped before.
+func (b *waker) at(when Instant, wake func()) {
 	b.mu.Lock()
 	if b.stopped {
 		b.mu.Unlock()
@@ -49,8 +49,8 @@ func (b *bell) at(when Instant, wake func()) {
 	b.mu.Unlock()
 }
 
-// listen wakes whom the alarm is for, until the bell is stopped.
-func (b *bell) listen() {
+// listen wakes whom the alarm is for, until the waker is stopped.
+func (b *waker) listen() {
 	defer close(b.ended)
 	var due []func()
 	for {
@@ -76,8 +76,8 @@ func (b *bell) listen() {
 	}
 }
 
-// stop wakes everybody and ends the bell. It returns when all were woken.
-func (b *bell) stop() {
+// stop wakes everybody and ends the waker. It returns when all were woken.
+func (b *waker) stop() {
 	b.mu.Lock()
 	b.stopped = true
 	b.alarm.set(0)
@@ -87,7 +87,7 @@ func (b *bell) stop() {
 }
 
 // push and pop keep the heap. (container/heap would box each sleeper.)
-func (b *bell) push(s sleeper) {
+func (b *waker) push(s sleeper) {
 	b.heap = append(b.heap, s)
 	for i := len(b.heap) - 1; i > 0; {
 		parent := (i - 1) / 2
@@ -99,7 +99,7 @@ func (b *bell) push(s sleeper) {
 	}
 }
 
-func (b *bell) pop() (wake func()) {
+func (b *waker) pop() (wake func()) {
 	wake = b.heap[0].wake
 	last := len(b.heap) - 1
 	b.heap[0] = b.heap[last]

@@ -11,36 +11,36 @@ import (
 )
 
 const (
-	calmSteps = 3000 // moves until everything must be at rest; more for a spin lock, whose waiters poll
-	calmTime  = 120e9
+	recoverSteps = 3000 // moves until everything must be at rest; more for a spin lock, whose waiters poll
+	recoverTime  = 120e9
 )
 
-// calm lets everything that failed work again, has every holder unlock, and plays until nothing is left to happen. Then
+// recover lets everything that failed work again, has every holder unlock, and plays until nothing is left to happen. Then
 // nobody may be stranded, and nothing may be left of anybody.
-func (s *state) calm() {
+func (s *state) recover() {
 	s.note("now everything works, and every holder unlocks")
 	s.refusing = faults
 	s.strays = nil
 	for _, e := range s.engines {
-		e.earHeld, e.deaf = false, false
+		e.subscriptionHeld, e.deaf = false, false
 		for _, f := range e.flights {
 			f.held = false
 		}
 	}
-	ends := s.now + calmTime
-	most := calmSteps
+	ends := s.now + recoverTime
+	most := recoverSteps
 	if s.w.Kind == gate.SpinKind {
 		most *= 100
 	}
 	for step := 0; ; step++ {
 		if step > most || s.now > ends {
-			s.violate("comes-to-rest", "after %d steps and %d s something still happens", step, (s.now-ends)/1e9+calmTime/1e9)
+			s.violate("comes-to-rest", "after %d steps and %d s something still happens", step, (s.now-ends)/1e9+recoverTime/1e9)
 		}
 		if s.settle() {
 			s.check()
 			continue
 		}
-		if ends-s.now < calmTime/2 {
+		if ends-s.now < recoverTime/2 {
 			s.sendHome()
 		}
 		at := int64(never)
@@ -78,8 +78,8 @@ func (s *state) settle() bool {
 			m.do = resume
 		case e.link != linkUp:
 			m.do = mend
-		case e.earDown:
-			m.do = mendEar
+		case e.subscriptionDown:
+			m.do = mendSubscription
 		case e.due():
 			m.do = ring
 		case len(e.wishes) > 0:
@@ -126,7 +126,7 @@ func (s *state) checkRest() {
 			s.violate("nothing-is-left", "the key %s still stands", key)
 		}
 	}
-	s.counted.checkCalm(s)
+	s.counted.checkRecovered(s)
 }
 
 // mayStand: counters and fencing tokens stand for ever; receipts end by themselves.

@@ -16,7 +16,7 @@ func (r *Rig) makePlaces(cells *Cells) error {
 		p := &r.places[i]
 		p.cells = []*cell{&cells.cells[i]}
 		var err error
-		if p.ware, p.reader, err = r.makeWare(r.plan.name(i), i, p.cells[0]); err != nil {
+		if p.resource, p.reader, err = r.makeResource(r.plan.name(i), i, p.cells[0]); err != nil {
 			return err
 		}
 		if r.plan.Kind == Multi {
@@ -26,8 +26,8 @@ func (r *Rig) makePlaces(cells *Cells) error {
 	return nil
 }
 
-// makeWare makes the ware under a name, for place i. reader: besides, of a read-write lock.
-func (r *Rig) makeWare(name string, i int, cell *cell) (made, reader ware, err error) {
+// makeWare makes the resource under a name, for place i. reader: besides, of a read-write lock.
+func (r *Rig) makeResource(name string, i int, cell *cell) (made, reader resource, err error) {
 	e := r.engine
 	switch r.plan.Kind {
 	case Fair:
@@ -54,11 +54,11 @@ func (r *Rig) makeWare(name string, i int, cell *cell) (made, reader ware, err e
 }
 
 // wareFor is what a caller asks for.
-func (r *Rig) wareFor(caller, name int, reads bool) ware {
+func (r *Rig) resourceFor(caller, name int, reads bool) resource {
 	p := &r.places[name]
-	made, reader := p.ware, p.reader
+	made, reader := p.resource, p.reader
 	if r.nameFor != nil {
-		made, reader, _ = r.makeWare(r.nameFor(caller, name), name, p.cells[0])
+		made, reader, _ = r.makeResource(r.nameFor(caller, name), name, p.cells[0])
 	}
 	if reads {
 		return reader

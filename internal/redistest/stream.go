@@ -7,19 +7,19 @@ import (
 	"time"
 )
 
-// laneBytes bounds what a lane keeps; then it stops reading and its sender's own buffers fill, as they
+// streamBytes bounds what a stream keeps; then it stops reading and its sender's own buffers fill, as they
 // would before a network that takes nothing.
-const laneBytes = 1 << 20
+const streamBytes = 1 << 20
 
-// lane carries the bytes of one direction of a link, first in, first out.
-type lane struct {
+// stream carries the bytes of one direction of a link, first in, first out.
+type stream struct {
 	link *link
 	dir  int           // clientToServer or serverToClient
 	wake chan struct{} // holds a token when the queue or the faults may have changed
 	room chan struct{} // holds a token when the queue may have got shorter
 
 	// Guarded by Proxy.mu.
-	queue  []parcel
+	queue  []chunk
 	queued int   // bytes in queue
 	shut   bool  // an end is queued, or was delivered; nothing more is taken in
 	left   bool  // the sender has ended its stream
@@ -30,13 +30,13 @@ type lane struct {
 	// Owned by the delivering goroutine.
 	notBefore time.Time // when the bandwidth allows the next bytes
 	deaf      bool      // the receiver takes no more; what comes is thrown away
-	answers   answers   // of the lane to the client
-	asked     splitter  // of the lane to the server
+	answers   answers   // of the stream to the client
+	asked     splitter  // of the stream to the server
 	opaque    bool      // asked is not RESP
 }
 
-// parcel is a piece of the stream, or its end.
-type parcel struct {
+// chunk is a piece of the stream, or its end.
+type chunk struct {
 	data    []byte
 	end     ending
 	due     time.Time // not delivered before
@@ -53,8 +53,8 @@ const (
 	abrupt         // RST
 )
 
-func newLane(l *link, dir int, budget int64) *lane {
-	return &lane{
+func newStream(l *link, dir int, budget int64) *stream {
+	return &stream{
 		link:    l,
 		dir:     dir,
 		wake:    make(chan struct{}, 1),
@@ -66,29 +66,29 @@ func newLane(l *link, dir int, budget int64) *lane {
 }
 
 // read takes in the sender's bytes until its stream ends.
-func (l *lane) read(from *net.TCPConn) {
+func (l *stream) read(from *net.TCPConn) {
 	buffer := make([]byte, 16<<10)
 	for l.awaitRoom() {
 		n, err := from.Read(buffer)
 		if n > 0 {
-			l.put(parcel{data: append([]byte(nil), buffer[:n]...)})
+			l.put(chunk{data: append([]byte(nil), buffer[:n]...)})
 		}
 		if errors.Is(err, io.EOF) {
-			l.put(parcel{end: orderly})
+			l.put(chunk{end: orderly})
 			return
 		}
 		if err != nil {
-			l.put(parcel{end: abrupt})
+			l.put(chunk{end: abrupt})
 			return
 		}
 	}
 }
 
-// awaitRoom waits until the lane may take more; false says that the link is over.
-func (l *lane) awaitRoom() bool {
+// awaitRoom waits until the stream may take more; false says that the link is over.
+func (l *stream) awaitRoom() bool {
 	for {
 		l.link.proxy.mu.Lock()
-		full := l.queued >= laneBytes
+		full := l.queued >= streamBytes
 		l.link.proxy.mu.Unlock()
 		if !full {
 			return true
@@ -101,8 +101,8 @@ func (l *lane) awaitRoom() bool {
 	}
 }
 
-// put queues a parcel under the faults of this moment.
-func (l *lane) put(item parcel) {
+// put queues a chunk under the faults of this moment.
+func (l *stream) put(item chunk) {
 	p := l.link.proxy
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -128,7 +128,7 @@ func (l *lane) put(item parcel) {
 
 // forgetLocked loses what a sender that reset its connection had in flight before a black hole: its
 // kernel no longer sends it again. What HoldRequests holds had already left the sender, so it stays.
-func (l *lane) forgetLocked() {
+func (l *stream) forgetLocked() {
 	kept := l.queue[:0]
 	l.queued = 0
 	for _, item := range l.queue {
@@ -148,9 +148,9 @@ func poke(token chan struct{}) {
 	}
 }
 
-// deliver hands parcels to the receiver as they become due. It returns after the end of the stream, or
+// deliver hands chunks to the receiver as they become due. It returns after the end of the stream, or
 // when the link is over.
-func (l *lane) deliver(to *net.TCPConn) {
+func (l *stream) deliver(to *net.TCPConn) {
 	if _, last := l.spend(nil); last { // CutAfter may allow nothing at all
 		l.link.cut()
 	}
@@ -174,30 +174,30 @@ func (l *lane) deliver(to *net.TCPConn) {
 
 // finish passes the end of the stream on. Towards the server it is always an orderly one: Redis acts
 // alike on both, but a reset might overtake held bytes that are to be delivered.
-func (l *lane) finish(to *net.TCPConn, end ending) {
+func (l *stream) finish(to *net.TCPConn, end ending) {
 	if end == abrupt && l.dir == serverToClient {
 		reset(to)
 	} else {
 		_ = to.CloseWrite() // fails when the receiver is gone; then there is nobody to tell
 	}
-	l.link.laneDone(l)
+	l.link.streamDone(l)
 }
 
-// next waits for the first parcel until it may go; false says that the link is over.
-func (l *lane) next() (parcel, bool) {
+// next waits for the first chunk until it may go; false says that the link is over.
+func (l *stream) next() (chunk, bool) {
 	for {
 		item, wait := l.take(time.Now())
 		if wait == 0 {
 			return item, true
 		}
 		if !l.sleep(wait) {
-			return parcel{}, false
+			return chunk{}, false
 		}
 	}
 }
 
 // awaitPath waits until no direction is a black hole; false says that the link is over.
-func (l *lane) awaitPath() bool {
+func (l *stream) awaitPath() bool {
 	p := l.link.proxy
 	for {
 		p.mu.Lock()
@@ -216,7 +216,7 @@ func (l *lane) awaitPath() bool {
 const untilWoken = time.Duration(-1)
 
 // sleep waits for wake, or as long as said; false says that the link is over.
-func (l *lane) sleep(wait time.Duration) bool {
+func (l *stream) sleep(wait time.Duration) bool {
 	var alarm <-chan time.Time
 	if wait > 0 {
 		timer := time.NewTimer(wait)
@@ -232,21 +232,21 @@ func (l *lane) sleep(wait time.Duration) bool {
 	return true
 }
 
-// take removes the first parcel, or as much of it as the bandwidth allows, or says how long to wait.
-func (l *lane) take(now time.Time) (item parcel, wait time.Duration) {
+// take removes the first chunk, or as much of it as the bandwidth allows, or says how long to wait.
+func (l *stream) take(now time.Time) (item chunk, wait time.Duration) {
 	p := l.link.proxy
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	f := &p.faults[l.dir]
 	if len(l.queue) == 0 || f.blackHole {
-		return parcel{}, untilWoken
+		return chunk{}, untilWoken
 	}
 	due := l.queue[0].due
 	if l.notBefore.After(due) {
 		due = l.notBefore
 	}
 	if wait = due.Sub(now); wait > 0 {
-		return parcel{}, wait
+		return chunk{}, wait
 	}
 	item = l.queue[0]
 	if piece := f.piece(); piece < len(item.data) {

@@ -4,8 +4,8 @@ import (
 	"sync"
 )
 
-// ledger is what is known of a name that counts: permits, semaphores, latches.
-type ledger struct {
+// tally is what is known of a name that counts: permits, semaphores, latches.
+type tally struct {
 	mu      sync.Mutex // guards the rest
 	total   int64      // that were set
 	taken   int64      // of a semaphore: by calls that said so, and not given back
@@ -16,20 +16,20 @@ type ledger struct {
 }
 
 // destroy notes that what stood in Redis was destroyed.
-func (l *ledger) destroy() {
+func (l *tally) destroy() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.void = true
 }
 
-func (l *ledger) read() (total, taken, unsure int64, void bool) {
+func (l *tally) read() (total, taken, unsure int64, void bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.total, l.taken, l.unsure, l.void
 }
 
 // move changes what is taken, and what nobody knows.
-func (l *ledger) move(taken, unsure int64) {
+func (l *tally) move(taken, unsure int64) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.taken += taken
@@ -37,7 +37,7 @@ func (l *ledger) move(taken, unsure int64) {
 }
 
 // lose notes that what was to be given back surely was not.
-func (l *ledger) lose(n int64) {
+func (l *tally) lose(n int64) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.unsure -= n

@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-func TestBellWakesInOrderAndNotBefore(t *testing.T) {
-	b, err := newBell()
+func TestWakerWakesInOrderAndNotBefore(t *testing.T) {
+	b, err := newWaker()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -36,8 +36,8 @@ func TestBellWakesInOrderAndNotBefore(t *testing.T) {
 }
 
 // One who wants to be woken before all others is not kept waiting for them.
-func TestBellHearsOfSomebodyEarlier(t *testing.T) {
-	b, err := newBell()
+func TestWakerWakesAnEarlierSleeperFirst(t *testing.T) {
+	b, err := newWaker()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -50,8 +50,8 @@ func TestBellHearsOfSomebodyEarlier(t *testing.T) {
 	b.stop()
 }
 
-func TestBellStopWakesEverybody(t *testing.T) {
-	b, err := newBell()
+func TestWakerStopWakesEverybody(t *testing.T) {
+	b, err := newWaker()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -69,8 +69,8 @@ func TestBellStopWakesEverybody(t *testing.T) {
 	}
 }
 
-func TestBellHeap(t *testing.T) {
-	var b bell
+func TestWakerHeap(t *testing.T) {
+	var b waker
 	random := rand.New(rand.NewPCG(3, 4))
 	var got, want []Instant
 	for range 1000 {

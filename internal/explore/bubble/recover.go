@@ -28,12 +28,12 @@ func (w *World) furnish() {
 		for _, err := set(ctx, 3); err != nil; _, err = set(ctx, 3) { // a goroutine is kept from running
 			w.note("setting permits: %v", err)
 		}
-		s.ledger.total = 3
+		s.tally.total = 3
 	}
 }
 
-// calmTime is after how long nothing may be left of what was uncertain: notAfter, and the pauses of those who find no connection.
-const calmTime = 6 * time.Second
+// recoverTime is after how long nothing may be left of what was uncertain: notAfter, and the pauses of those who find no connection.
+const recoverTime = 6 * time.Second
 
 // settle waits until everything has settled, and judges what is left. Nobody holds anything.
 func (w *World) settle() {
@@ -43,26 +43,26 @@ func (w *World) settle() {
 	for _, p := range w.processes { // what was held up arrives
 		time.Sleep(-p.well())
 	}
-	time.Sleep(calmTime + w.plan.lease/3)
+	time.Sleep(recoverTime + w.plan.lease/3)
 	for _, p := range w.processes {
 		engines, _ := p.all()
 		for i, e := range engines {
 			if s := e.Stats(); s.Held != 0 || s.Waiting != 0 || !s.Up {
-				w.violation("calm", "%v, engine %d: %d holds, %d waiters, up %t", p, i, s.Held, s.Waiting, s.Up)
+				w.violation("recover", "%v, engine %d: %d holds, %d waiters, up %t", p, i, s.Held, s.Waiting, s.Up)
 			}
 		}
 	}
-	w.judge.lookForGhosts()
+	w.judge.lookForOrphans()
 	w.judge.look()
 	w.queues()
 	before := w.commands()
 	time.Sleep(4 * time.Second)
 	if n := w.commands() - before; n > w.idleMost() {
-		w.violation("calm", "%d commands in 4s in which nobody wants anything", n)
+		w.violation("recover", "%d commands in 4s in which nobody wants anything", n)
 	}
 	for _, s := range w.servers {
 		if channels := s.Subscriptions(); len(channels) > 0 {
-			w.violation("calm", "%s: subscriptions left: %v", s.Name, channels)
+			w.violation("recover", "%s: subscriptions left: %v", s.Name, channels)
 		}
 	}
 }
@@ -75,7 +75,7 @@ func (w *World) queues() {
 		}
 		for _, place := range w.servers[0].Do("LRANGE", scripts.FairQueue(s.name), "0", "-1").Array {
 			if p := w.judge.owner(place.Str); p != nil && p.lives(place.Str) {
-				w.violation("calm", "%v stands in the queue of %s as %s, and wants nothing", p, s.name, place.Str)
+				w.violation("recover", "%v stands in the queue of %s as %s, and wants nothing", p, s.name, place.Str)
 			}
 		}
 	}
@@ -112,20 +112,20 @@ func (w *World) end() {
 	for _, p := range w.processes {
 		for i, l := range p.links {
 			if n := l.Open(); n > 0 {
-				w.violation("calm", "%v: %d connections to %s left after Close", p, n, w.servers[i].Name)
+				w.violation("recover", "%v: %d connections to %s left after Close", p, n, w.servers[i].Name)
 			}
 		}
 	}
 	time.Sleep(3*w.plan.lease + 2*time.Minute) // leases and receipts run out; who went without a word is found to have gone
 	for _, s := range w.servers {
 		if keys := slices.DeleteFunc(s.Keys(), w.mayStay); len(keys) > 0 {
-			w.violation("calm", "%s: keys left: %v", s.Name, keys)
+			w.violation("recover", "%s: keys left: %v", s.Name, keys)
 		}
 		s.Stop()
 	}
 	time.Sleep(time.Second)
 	if left := goroutines(); len(left) > 0 {
-		w.violation("calm", "%d goroutines left:\n%s", len(left), strings.Join(left, "\n\n"))
+		w.violation("recover", "%d goroutines left:\n%s", len(left), strings.Join(left, "\n\n"))
 	}
 }
 

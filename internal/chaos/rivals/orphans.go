@@ -3,14 +3,14 @@ package rivals
 import "time"
 
 // ghostAge is how long after a call's last word its key is looked for: time enough to clean up.
-const ghostAge = 2 * time.Second
+const orphanAge = 2 * time.Second
 
-// ghosts looks for keys that nobody holds.
-type ghosts struct {
+// orphans looks for keys that nobody holds.
+type orphans struct {
 	f        *field
 	suspects chan suspect
 	looked   chan struct{} // closed when all have been looked for
-	found    []ghost       // then
+	found    []orphan      // then
 	void     int           // suspects not looked for: the machine stood still, and their leases may be over
 }
 
@@ -22,23 +22,23 @@ type suspect struct {
 	kind  int
 }
 
-// A ghost is a key of such a name. It blocks the name from since until the server says that it ends.
-type ghost struct {
+// An orphan is a key of such a name. It blocks the name from since until the server says that it ends.
+type orphan struct {
 	suspect
 	blocks time.Duration
 }
 
-func (f *field) watchGhosts() *ghosts {
-	g := &ghosts{f: f, suspects: make(chan suspect, 1<<16), looked: make(chan struct{})}
+func (f *field) watchOrphans() *orphans {
+	g := &orphans{f: f, suspects: make(chan suspect, 1<<16), looked: make(chan struct{})}
 	go g.look()
 	return g
 }
 
 // look takes the suspects as they come, which is nearly in the order of their time.
-func (g *ghosts) look() {
+func (g *orphans) look() {
 	defer close(g.looked)
 	for s := range g.suspects {
-		time.Sleep(time.Until(s.since.Add(ghostAge)))
+		time.Sleep(time.Until(s.since.Add(orphanAge)))
 		answer := g.f.server.Do("PTTL", s.key)
 		switch {
 		case g.f.pace.stood(s.began) > tolerable:
@@ -46,18 +46,18 @@ func (g *ghosts) look() {
 		case answer.Err() != nil:
 			g.f.t.Errorf("%s: %v", g.f.name, answer.Err())
 		case answer.Int != -2: // -2: no such key
-			g.found = append(g.found, ghost{s, time.Since(s.since) + time.Duration(answer.Int)*time.Millisecond})
+			g.found = append(g.found, orphan{s, time.Since(s.since) + time.Duration(answer.Int)*time.Millisecond})
 		}
 	}
 }
 
 // suspect says that nobody has the key from now on, after a call of a kind.
-func (g *ghosts) suspect(key string, began time.Time, kind int) {
+func (g *orphans) suspect(key string, began time.Time, kind int) {
 	g.suspects <- suspect{key, began, time.Now(), kind}
 }
 
 // end waits until all have been looked for. stay is how many are there still after their lease: somebody renews them.
-func (g *ghosts) end() (stay int) {
+func (g *orphans) end() (stay int) {
 	close(g.suspects)
 	<-g.looked
 	if len(g.found) == 0 {
@@ -73,7 +73,7 @@ func (g *ghosts) end() (stay int) {
 }
 
 // blocks is for how long they block their names.
-func (g *ghosts) blocks() spread {
+func (g *orphans) blocks() spread {
 	var all []time.Duration
 	for _, s := range g.found {
 		all = append(all, s.blocks)
@@ -82,7 +82,7 @@ func (g *ghosts) blocks() spread {
 }
 
 // ofKind counts those of a kind.
-func (g *ghosts) ofKind(kind int) (n int) {
+func (g *orphans) ofKind(kind int) (n int) {
 	for _, s := range g.found {
 		if s.kind == kind {
 			n++

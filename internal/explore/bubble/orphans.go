@@ -9,12 +9,12 @@ import (
 	"github.com/wheellock/wheellock/scripts"
 )
 
-// ghost is an owner in Redis for whom no hold stands.
-type ghost struct{ server, key, id string }
+// orphan is an owner in Redis for whom no hold stands.
+type orphan struct{ server, key, id string }
 
-// ghostTime is how long one may stand in Redis while nothing befalls its process: an uncertain acquire is released when no copy
+// orphanTime is how long one may stand in Redis while nothing befalls its process: an uncertain acquire is released when no copy
 // of it can arrive any more, 2.25 s after it was sent, and a release that finds no connection is repeated after a second at most.
-const ghostTime = 4 * time.Second
+const orphanTime = 4 * time.Second
 
 // ask notes that a process asks for a name, until the function it returns is called: it may have an owner there.
 func (j *judge) ask(p *process, s *subject) (done func()) {
@@ -35,30 +35,30 @@ func (j *judge) ask(p *process, s *subject) (done func()) {
 	return func() { count(-1) }
 }
 
-// lookForGhosts judges that no owner stays in Redis for whom nobody holds anything.
-func (j *judge) lookForGhosts() {
+// lookForOrphans judges that no owner stays in Redis for whom nobody holds anything.
+func (j *judge) lookForOrphans() {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	seen := make(map[ghost]time.Time)
+	seen := make(map[orphan]time.Time)
 	for _, s := range j.w.servers {
 		for key, fields := range owners(s) {
 			for _, id := range fields {
 				if p := j.owner(id); p == nil || j.destroyed[id] || j.wanted(p, key, id) || lapsed(s, key, id) {
 					continue
 				}
-				g := ghost{s.Name, key, id}
+				g := orphan{s.Name, key, id}
 				seen[g] = time.Now()
-				if since, known := j.ghosts[g]; known {
+				if since, known := j.orphans[g]; known {
 					seen[g] = since
 				}
-				if age := time.Since(seen[g]); age > ghostTime {
-					j.w.violation("ghost", "%s has stood in %s for %v, and nobody holds it", id, key, age)
+				if age := time.Since(seen[g]); age > orphanTime {
+					j.w.violation("orphan", "%s has stood in %s for %v, and nobody holds it", id, key, age)
 					j.destroyed[id] = true
 				}
 			}
 		}
 	}
-	j.ghosts = seen
+	j.orphans = seen
 }
 
 // lapsed reports whether it is a reader whose own lease has run out, among readers who keep the lock: his field stays, as Redisson's
@@ -78,7 +78,7 @@ func (j *judge) owner(id string) *process {
 }
 
 // wanted reports whether there may be a reason for an owner to stand in Redis. A question that takes a lock has its answer long
-// before ghostTime is over; that for a quorum waits for other servers.
+// before orphanTime is over; that for a quorum waits for other servers.
 func (j *judge) wanted(p *process, key, id string) bool {
 	if !p.lives(id) || p.well() < time.Second { // who is dead freed what he could; the rest runs out
 		return true

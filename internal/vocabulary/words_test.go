@@ -1,0 +1,112 @@
+package vocabulary
+
+// A retired word is not used for a thing of this project any more.
+type retired struct {
+	word    string
+	instead string
+	in      places
+}
+
+// places are where a word is refused.
+type places int
+
+const (
+	identifiers places = 1 << iota // as a whole part of a declared identifier or of a file's name
+	documents                      // as a whole word in a Markdown file
+	everywhere  = identifiers | documents
+)
+
+// words are refused in singular and plural.
+var words = []retired{
+	{"adrift", "unrouted", everywhere},
+	{"astray", "redirected", everywhere},
+	{"bell", "alarm", everywhere},
+	{"breed", "kind traits", everywhere},
+	{"buried", "expired", everywhere},
+	{"calm", "quiet period, recovery", everywhere},
+	{"cargo", "class of command", everywhere},
+	{"census", "oldest hold query", everywhere},
+	{"courtesy", "yield before a turn", everywhere},
+	{"crowd", "contention state, contenders", everywhere},
+	{"deafen", "unsubscribe", everywhere},
+	{"deafened", "unsubscribed", everywhere},
+	{"duties", "pending work", everywhere},
+	{"ear", "subscriber, subscription", everywhere},
+	{"errand", "operation, task", everywhere},
+	{"exorcise", "release an orphan", everywhere},
+	{"floor", "layer", documents},
+	{"ghost", "orphan", everywhere},
+	{"grip", "lease of readers or of a writer", everywhere},
+	{"growth", "longer lease of a re-entry", identifiers},
+	{"haunt", "track an orphan", everywhere},
+	{"heir", "successor", everywhere},
+	{"house", "project", documents},
+	{"hush", "unsubscribe", everywhere},
+	{"hushed", "unsubscribed", everywhere},
+	{"kin", "owner's hold count", everywhere},
+	{"lane", "connection, sender, stream", everywhere},
+	{"ledger", "sequencer, tally", everywhere},
+	{"letter", "event", identifiers},
+	{"loose", "unassigned", identifiers},
+	{"mute", "publish denied, silent", everywhere},
+	{"nowhere", "unassigned", identifiers},
+	{"owed", "pending, expected", identifiers},
+	{"paper", "document", everywhere},
+	{"parcel", "chunk, operation", everywhere},
+	{"presence", "owner's holds", identifiers},
+	{"room", "package, capacity", documents},
+	{"rung", "due, stepped", identifiers},
+	{"stint", "streak", everywhere},
+	{"twin", "alias", everywhere},
+	{"ware", "resource, workload", everywhere},
+	{"weather", "update of health, network faults", everywhere},
+}
+
+// An exception allows a word in one directory, or in one document.
+type exception struct {
+	where, word string
+	reason      string
+}
+
+const (
+	world   = "the simulated world of the state machines: its name for a subscription connection, an outage or an order"
+	pending = "the replies that a connection still expects"
+)
+
+var exceptions = []exception{
+	{"bench", "growth", "BenchmarkGrowth measures how a cost grows; its results are recorded under that name"},
+	{"bench/peers/results/results.md", "floor", "a lower bound, in recorded results"},
+	{"dispatcher", "astray", "a list of commands that a node sent to another node"},
+	{"dispatcher", "courtesy", "a test of the yield before a turn"},
+	{"dispatcher", "letter", "a count of events"},
+	{"dispatcher", "owed", pending},
+	{"dispatcher", "rung", "a test of alarms"},
+	{"dispatcher", "twin", "the alias of a name"},
+	{"docs/RELIABILITY.md", "weather", "the name of a phase, under which figures are recorded"},
+	{"futures", "owed", "a wake-up that a waiter must consume"},
+	{"internal/chaos", "growth", "the memory that a client may gain in an outage"},
+	{"internal/explore/redismodel", "letter", "a letter of a pattern or a format"},
+	{"internal/gate", "buried", world},
+	{"internal/gate", "calm", world},
+	{"internal/gate", "crowd", world},
+	{"internal/gate", "ear", world},
+	{"internal/gate", "growth", "a re-entry that needs a longer lease"},
+	{"internal/gate", "hushed", world},
+	{"internal/gate", "owed", world},
+	{"internal/gate", "parcel", world},
+	{"internal/gate", "stint", world},
+	{"internal/gate", "weather", world},
+	{"scripts", "letter", "a letter of a name whose hash slot is computed"},
+	{"wheel", "bell", "the callback of the alarm"},
+	{"wheel", "letter", "an event of the alarm's mailbox"},
+	{"wheel", "rung", "a test of the alarm's callback"},
+}
+
+// shared are type names that several product packages use for their own thing of that name. Other shared names stand in the
+// glossary of ARCHITECTURE.md.
+var shared = map[string]string{
+	"Config":    "the settings of the package",
+	"Mutex":     "engine: the lock as users see it; internal/gate: its state machine",
+	"Semaphore": "engine: the semaphore as users see it; internal/gate: its state machine",
+	"Stats":     "the counters of the package",
+}
