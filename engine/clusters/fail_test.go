@@ -97,7 +97,7 @@ func TestClusterChangesMastersUnderLoad(t *testing.T) {
 	t.Parallel()
 	c := redistest.StartCluster(t, 3, 1)
 	e := testkit.Join(t, c)
-	callers := newCrowd(t)
+	callers := newContenders(t)
 	for _, name := range testkit.Spread("changing", 12) {
 		callers.contend(2, e.Mutex(name))
 	}

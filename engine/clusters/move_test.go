@@ -73,7 +73,7 @@ func (c *contenders) contend(callers int, l engine.Locker) {
 }
 
 // pair takes a lock and gives it back. False: something was wrong.
-func (c *crowd) pair(l engine.Locker, inside *atomic.Int32) bool {
+func (c *contenders) pair(l engine.Locker, inside *atomic.Int32) bool {
 	ctx, cancel := context.WithTimeout(context.Background(), testkit.Patience)
 	defer cancel()
 	h, err := l.Lock(ctx)
@@ -110,7 +110,7 @@ func TestClusterKeepsLocksWhileTheirSlotMoves(t *testing.T) {
 	t.Parallel()
 	c := redistest.StartCluster(t, 3, 0)
 	a, b := testkit.Join(t, c), testkit.Join(t, c)
-	callers := newCrowd(t)
+	callers := newContenders(t)
 	for _, e := range []*engine.Engine{a, b} {
 		callers.contend(4, e.Mutex("{moving}:hot"))
 		callers.contend(2, e.SpinMutex("{moving}:spin"))

@@ -53,11 +53,7 @@ func atAnyMoment(t *testing.T, rounds int, closeIt func(*closing)) {
 	d := watchDeaths(t, server)
 	for round := range rounds {
 		others := goleak.IgnoreCurrent()
-<<<<<<<< HEAD:engine/features/close_crowd_test.go
-		c := &closing{T: t, Engine: testkit.Open(t, server, engine.Options{}), random: random, deaths: d, names: closingCrowd(random, round)}
-========
-		c := &closing{T: t, Engine: open(t, server, engine.Options{}), random: random, deaths: d, names: closingMix(random, round)}
->>>>>>>> english:engine/close_calls_test.go
+		c := &closing{T: t, Engine: testkit.Open(t, server, engine.Options{}), random: random, deaths: d, names: closingMix(random, round)}
 		var comers sync.WaitGroup
 		rw := c.RWMutex("coming to read and write")
 		for _, l := range []engine.Locker{c.Mutex("coming and going"), c.Mutex("coming and going"), rw.Reader(), rw.Writer()} {
