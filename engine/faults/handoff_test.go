@@ -50,8 +50,8 @@ func hot(t *testing.T, e *engine.Engine) (grants *atomic.Int64, stop func()) {
 // visit has the outsider get the hot name again and again by Redisson's plain protocol: it listens, and asks
 // when it hears something. It returns how often it got it and how long that took at worst.
 func visit(o *testkit.Outsider, runs time.Duration) (times int, longest time.Duration) {
-	heard, deafen := o.Listen("hot")
-	defer deafen()
+	heard, unsubscribe := o.Listen("hot")
+	defer unsubscribe()
 	began := time.Now()
 	for last := began; time.Since(began) < runs; {
 		if _, taken := o.Try("hot", 30*time.Second); taken {
