@@ -75,7 +75,7 @@ cross: ## builds for other machines, 32-bit tests
 	@if [ "$$($(GO) env GOHOSTOS)/$$($(GO) env GOHOSTARCH)" = linux/amd64 ]; then \
 		echo "== GOARCH=386 go test"; \
 		export GOARCH=386 CGO_ENABLED=0; \
-		$(GO) test ./futures ./wheel ./dispatcher && \
+		$(GO) test ./futures ./wheel ./dispatcher/... && \
 		$(GO) test -run 'Reply|Keys' -skip ForeignKeys ./scripts && \
 		$(GO) test -skip 'Fair|Permits|Semaphore' ./internal/gate; \
 	fi

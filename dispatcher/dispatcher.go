@@ -24,11 +24,13 @@ package dispatcher
 
 import (
 	"log/slog"
-	"sync/atomic"
 	"time"
 
 	"github.com/redis/rueidis"
+	"go.uber.org/atomic"
 
+	"github.com/wheellock/wheellock/dispatcher/redisconn"
+	"github.com/wheellock/wheellock/dispatcher/wire"
 	"github.com/wheellock/wheellock/internal/gate"
 	"github.com/wheellock/wheellock/wheel"
 )
@@ -77,7 +79,6 @@ type Dispatcher struct {
 	near      nearby
 	turnYield turnYield
 	nodes     []*node
-	nodeID    int64     // of the last one
 	cluster   *cluster  // nil: a single server, the only node; set once
 	settled   bool      // the ack of the event that is being read
 	checked   gate.Time // when the clock was last looked at for suspension
@@ -85,13 +86,15 @@ type Dispatcher struct {
 	closeBy   gate.Time
 	draining  []chan struct{} // closed when nothing is held any more
 
-	scripts digests
-	up      atomic.Bool // every link that names depend on works; anybody reads it
+	// Owned by nobody: safe from anywhere.
+	connections redisconn.Config // does not change
+	digests     redisconn.Digests
+	up          atomic.Bool // every link that names depend on works
 }
 
 // New starts a dispatcher and its nodes. The scripts have been loaded by Load, into the single server or into the nodes
 // of a cluster that were reached; loaded is of one of them.
-func New(cfg Config, loaded *Loaded) *Dispatcher {
+func New(cfg Config, loaded *redisconn.Loaded) *Dispatcher {
 	d := &Dispatcher{
 		cfg: cfg, mail: newMailbox(), done: make(chan struct{}),
 		names: newNames(), heard: make(routes),
@@ -99,7 +102,8 @@ func New(cfg Config, loaded *Loaded) *Dispatcher {
 	cfg.Gate.Waits = wheel.NewSlots[*gate.Waiter](slots, d.armTick)
 	d.slots = wheel.NewSlots[*gate.Entry](slots, d.armTick)
 	d.acks = wheel.NewSlots[*Ack](ackSlots, d.armTick)
-	d.scripts.store(loaded.digests)
+	d.digests.Store(loaded)
+	d.connections = d.connectionConfig()
 	d.near.timer = time.AfterFunc(time.Hour, d.mail.wakeUp)
 	if cfg.Cluster != nil {
 		d.join(cfg.Cluster)
@@ -111,54 +115,70 @@ func New(cfg Config, loaded *Loaded) *Dispatcher {
 	return d
 }
 
+func (d *Dispatcher) connectionConfig() redisconn.Config {
+	c := &d.cfg
+	conns := redisconn.Config{
+		Settings: wire.Settings{
+			UUID: c.UUID, Publish: c.Publish, FenceTTL: c.FenceTTL, FairWaiterLease: c.Gate.FairWaiterLease, Declared: c.Declared,
+		},
+		Clock: c.Clock, Digests: &d.digests, WatchLoss: c.WatchLoss, ProbeTime: c.ProbeTime,
+		Replicas: c.Replicas, ReplicaTime: c.ReplicaTime, Suspect: d.Suspect,
+	}
+	if c.Cluster != nil {
+		conns.Cluster, conns.Connect = true, c.Cluster.Connect
+	}
+	return conns
+}
+
 // Ask brings a request. False: the dispatcher takes no more. Any goroutine.
 func (d *Dispatcher) Ask(name string, kind gate.Kind, w *gate.Waiter) bool {
-	return d.mail.put(event{kind: ask, text: name, ref: w, n: int64(kind)})
+	return d.mail.putAsk(ask{w, name, kind})
 }
 
 // Abandon says that the caller of w waits no longer. The loop settles w at once, with GaveUp, unless something else has
 // settled it first: the caller may rely on an answer. w must not be used for another call before the loop has read this;
 // GaveUp says that it has. Any goroutine.
-func (d *Dispatcher) Abandon(w *gate.Waiter) { d.mail.put(event{kind: abandon, ref: w}) }
+func (d *Dispatcher) Abandon(w *gate.Waiter) { d.mail.put(abandon{w}) }
 
 // Unlock ends a hold; ack hears how the release went. False: the dispatcher has ended. Any goroutine.
 func (d *Dispatcher) Unlock(h *gate.Hold, ack gate.Settler) bool {
-	return d.mail.put(event{kind: unlock, ref: h, ack: ack})
+	return d.mail.putUnlock(unlock{h, ack})
 }
 
 // Extend prolongs a hold with a fixed lease. False: the dispatcher has ended. Any goroutine.
 func (d *Dispatcher) Extend(h *gate.Hold, lease time.Duration, ack gate.Settler) bool {
-	return d.mail.put(event{kind: extend, ref: h, ack: ack, n: int64(lease)})
+	return d.mail.put(&extend{h, lease, ack})
 }
 
 // Force frees the owner that stands in Redis for a name; id is its number when it is one of ours, else 0.
 // False: the dispatcher has ended. Any goroutine.
 func (d *Dispatcher) Force(name string, kind gate.Kind, owner string, id uint64, ack gate.Settler) bool {
-	return d.mail.put(event{kind: force, text: name, n: int64(kind), ref: forceRequest{owner, id}, ack: ack})
+	return d.mail.put(&force{name, kind, owner, id, ack})
 }
 
 // Change makes a change on a name without owners; ack hears how it went. False: the dispatcher has ended.
 // Any goroutine.
 func (d *Dispatcher) Change(name string, kind gate.Kind, c gate.Change, ack gate.Settler) bool {
-	return d.mail.put(event{kind: change, text: name, ref: &changeRequest{kind, c}, ack: ack})
+	c.Ack = ack
+	return d.mail.put(&change{name, kind, c})
 }
 
 // Suspect says that the key of a name may have changed behind our back. Any goroutine; it does not block.
-func (d *Dispatcher) Suspect(name string) { d.mail.put(event{kind: suspect, text: name}) }
+func (d *Dispatcher) Suspect(name string) { d.mail.put(suspect{name}) }
 
 // SuspectNode says so of every name that a node serves: that of a cluster at this address, or, at none, the single
 // server. Any goroutine; it does not block.
-func (d *Dispatcher) SuspectNode(addr string) { d.mail.put(event{kind: suspectNode, text: addr}) }
+func (d *Dispatcher) SuspectNode(addr string) { d.mail.put(suspectNode{addr}) }
 
 // Ring is the alarm of a tick. It implements wheel.Bell.
-func (d *Dispatcher) Ring(at wheel.Tick) { d.mail.put(event{kind: alarm, n: int64(at)}) }
+func (d *Dispatcher) Ring(at wheel.Tick) { d.mail.put(alarm{at}) }
 
 // Drain settles all waiters with Closed, takes no new requests, and closes the channel it returns when no
 // hold is left. Any goroutine.
 func (d *Dispatcher) Drain() <-chan struct{} {
 	drained := make(chan struct{})
 	d.mail.refuse()
-	if !d.mail.put(event{kind: drain, ref: drained}) {
+	if !d.mail.put(drain{drained}) {
 		close(drained)
 	}
 	return drained
@@ -168,14 +188,14 @@ func (d *Dispatcher) Drain() <-chan struct{} {
 // and the nodes have ended. Any goroutine; may be repeated.
 func (d *Dispatcher) Close() {
 	d.mail.refuse()
-	d.mail.put(event{kind: closing})
+	d.mail.put(closing{})
 	<-d.done
 }
 
 // Oldest returns when the oldest living hold was granted, or gate.Never. It walks all names on the loop.
 func (d *Dispatcher) Oldest() gate.Time {
 	answer := make(chan gate.Time, 1)
-	if !d.mail.put(event{kind: oldestQuery, ref: answer}) {
+	if !d.mail.put(oldestQuery{answer}) {
 		return gate.Never
 	}
 	return <-answer

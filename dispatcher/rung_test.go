@@ -27,13 +27,13 @@ func TestAlarmOfATickThatBeganAfterTheLookOpensItsSlot(t *testing.T) {
 	a := &asker{}
 	a.waiter = gate.Waiter{By: a, Hold: &a.hold, Lease: 30 * time.Second, Watch: true, Until: 50 * time.Millisecond}
 
-	d.read(0, &event{kind: ask, text: "stock:7", ref: &a.waiter})
+	(&ask{&a.waiter, "stock:7", gate.MutexKind}).deliver(d, 0)
 	d.ringDue(49 * time.Millisecond)
 	d.giveUpDue(49 * time.Millisecond)
 	if len(a.heard) != 0 {
 		t.Fatalf("before its time it heard %v", a.heard)
 	}
-	d.read(50*time.Millisecond, &event{kind: alarm, n: int64(wheel.Ceil(50*time.Millisecond, Tick))})
+	alarm{wheel.Ceil(50*time.Millisecond, Tick)}.deliver(d, 50*time.Millisecond)
 	d.giveUpDue(50 * time.Millisecond)
 	if len(a.heard) != 1 || a.heard[0].Why != gate.TimedOut {
 		t.Errorf("after the alarm it heard %v, want a time-out", a.heard)

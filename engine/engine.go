@@ -29,6 +29,7 @@ import (
 	"github.com/redis/rueidis"
 
 	"github.com/wheellock/wheellock/dispatcher"
+	"github.com/wheellock/wheellock/dispatcher/redisconn"
 	"github.com/wheellock/wheellock/internal/gate"
 	"github.com/wheellock/wheellock/wheel"
 )
@@ -112,7 +113,7 @@ func (e *Engine) dispatcherConfig() dispatcher.Config {
 }
 
 // reach connects and prepares, again and again while the server is still loading its data.
-func (e *Engine) reach(ctx context.Context, o rueidis.ClientOption) (*dispatcher.Loaded, error) {
+func (e *Engine) reach(ctx context.Context, o rueidis.ClientOption) (*redisconn.Loaded, error) {
 	for {
 		loaded, err := e.prepare(ctx, o)
 		if err == nil || !strings.Contains(err.Error(), "LOADING") {
@@ -127,16 +128,16 @@ func (e *Engine) reach(ctx context.Context, o rueidis.ClientOption) (*dispatcher
 }
 
 // prepare connects, loads the scripts and checks the rights.
-func (e *Engine) prepare(ctx context.Context, o rueidis.ClientOption) (*dispatcher.Loaded, error) {
+func (e *Engine) prepare(ctx context.Context, o rueidis.ClientOption) (*redisconn.Loaded, error) {
 	client, err := connect(ctx, o)
 	if err != nil {
 		return nil, err
 	}
 	e.client, e.cluster, e.servers = client, nil, nil
-	var loaded *dispatcher.Loaded
+	var loaded *redisconn.Loaded
 	if client.Mode() == rueidis.ClientModeCluster {
 		loaded, err = e.prepareCluster(ctx, o)
-	} else if loaded, err = dispatcher.Load(ctx, client, e.clock); err == nil {
+	} else if loaded, err = redisconn.Load(ctx, client, e.clock); err == nil {
 		e.identify(ctx, client)
 		if err = e.checkRights(ctx, client, loaded); err == nil && !o.ForceSingleClient && ofCluster(ctx, client) {
 			err = errUnseen
@@ -168,8 +169,8 @@ func (e *Engine) identify(ctx context.Context, client rueidis.Client) {
 	}
 }
 
-func (e *Engine) checkRights(ctx context.Context, client rueidis.Client, loaded *dispatcher.Loaded) error {
-	rights := dispatcher.Rights{
+func (e *Engine) checkRights(ctx context.Context, client rueidis.Client, loaded *redisconn.Loaded) error {
+	rights := redisconn.Rights{
 		Client: client, Loaded: loaded, UUID: e.uuid, Publish: e.opts.PubSub.publish(),
 		Cluster: e.cluster != nil, Wait: e.opts.Replicas > 0, Declared: e.opts.DeclaredKeysOnly,
 	}
