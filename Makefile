@@ -55,7 +55,7 @@ race: prepare ## the tests, all, under the race detector; V=1 names each
 	@echo "== go test ./internal/gate, all worlds and seeds"
 	@$(GO) test $(if $(V),-v) ./internal/gate
 	@echo "== go test -tags wheellock_stall, with goroutines stalled at named points"
-	@$(GO) test -tags wheellock_stall -run Stalled $(if $(V),-v) ./engine
+	@$(GO) test -tags wheellock_stall -run Stalled $(if $(V),-v) ./dispatcher ./engine
 
 redisson: prepare ## beside a real Redisson, briefly; needs a JDK 17, mvn, and once Maven Central
 	@.ci/redisson

@@ -47,6 +47,9 @@ func (d *Dispatcher) end() {
 	}
 	d.drained()
 	d.near.timer.Stop()
+	if !d.waker.Close() {
+		d.cfg.Logger.Warn("wheellock: a stuck timing wheel is left behind")
+	}
 	var nodes sync.WaitGroup
 	for _, n := range d.nodes {
 		nodes.Go(n.stop)

@@ -1,14 +1,6 @@
 package dispatcher
 
-import (
-	"github.com/wheellock/wheellock/internal/gate"
-	"github.com/wheellock/wheellock/wheel"
-)
-
-// alarm is the beginning of a tick.
-type alarm struct{ tick wheel.Tick }
-
-func (e alarm) deliver(d *Dispatcher, now gate.Time) { d.alarmRang(now, e.tick) }
+import "github.com/wheellock/wheellock/internal/gate"
 
 // oldestQuery asks when the oldest living hold was granted.
 type oldestQuery struct{ answer chan gate.Time } // capacity 1

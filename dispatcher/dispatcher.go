@@ -41,7 +41,6 @@ type Config struct {
 	Cluster    *Cluster       // or a cluster
 	Gate       *gate.Config   // the dispatcher's own copy
 	Clock      *wheel.Clock
-	Alarm      *wheel.Alarm
 	Logger     *slog.Logger
 	UUID       string        // the engine's: owner fields are "<UUID>:<number>"
 	Publish    string        // PUBLISH, SPUBLISH or BOTH
@@ -55,11 +54,12 @@ type Config struct {
 	ReplicaTime time.Duration // how long they have for it
 }
 
-// Tick is the length of the ticks of slots and alarms.
+// Tick is the length of the ticks of slots.
 const Tick = 10 * time.Millisecond
 
-// slots times Tick is the horizon of the slots, 41 s: longer than a renewal interval or a wait usually is.
-const slots = 4096
+// slots times Tick is the horizon of the slots, 20 s: longer than a renewal interval or a wait usually is, and within
+// the reach of the waker.
+const slots = 2048
 
 // Dispatcher owns the gates of its names.
 type Dispatcher struct {
@@ -76,12 +76,15 @@ type Dispatcher struct {
 	fx        gate.Effects
 	slots     *wheel.Slots[*gate.Entry]
 	acks      *wheel.Slots[*Ack]
+	wakeAt    func(wheel.Tick) // the waker's At
+	lookAt    gate.Time        // when to open slots without having been woken; Never: nothing is due later
 	near      nearby
 	turnYield turnYield
 	nodes     []*node
 	cluster   *cluster  // nil: a single server, the only node; set once
 	settled   bool      // the ack of the event that is being read
-	checked   gate.Time // when the clock was last looked at for suspension
+	checked   gate.Time // when the clock was last compared for suspension
+	measured  gate.Time // when suspension was last measured
 	closing   bool
 	closeBy   gate.Time
 	draining  []chan struct{} // closed when nothing is held any more
@@ -90,6 +93,7 @@ type Dispatcher struct {
 	connections redisconn.Config // does not change
 	digests     redisconn.Digests
 	up          atomic.Bool // every link that names depend on works
+	waker       *wheel.Waker
 }
 
 // New starts a dispatcher and its nodes. The scripts have been loaded by Load, into the single server or into the nodes
@@ -104,7 +108,9 @@ func New(cfg Config, loaded *redisconn.Loaded) *Dispatcher {
 	d.acks = wheel.NewSlots[*Ack](ackSlots, d.armTick)
 	d.digests.Store(loaded)
 	d.connections = d.connectionConfig()
-	d.near.timer = time.AfterFunc(time.Hour, d.mail.wakeUp)
+	waker := wheel.NewWaker(cfg.Clock, Tick, d.mail.wakeUp)
+	d.waker, d.wakeAt, d.lookAt = waker, waker.At, gate.Never
+	d.near.start(d.mail.wakeUp)
 	if cfg.Cluster != nil {
 		d.join(cfg.Cluster)
 	} else {
@@ -169,9 +175,6 @@ func (d *Dispatcher) Suspect(name string) { d.mail.put(suspect{name}) }
 // SuspectNode says so of every name that a node serves: that of a cluster at this address, or, at none, the single
 // server. Any goroutine; it does not block.
 func (d *Dispatcher) SuspectNode(addr string) { d.mail.put(suspectNode{addr}) }
-
-// Ring is the alarm of a tick. It implements wheel.Bell.
-func (d *Dispatcher) Ring(at wheel.Tick) { d.mail.put(alarm{at}) }
 
 // Drain settles all waiters with Closed, takes no new requests, and closes the channel it returns when no
 // hold is left. Any goroutine.

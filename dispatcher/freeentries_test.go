@@ -20,7 +20,8 @@ func TestALateLetterFreesNoCellTwice(t *testing.T) {
 	cfg.Waits = wheel.NewSlots[*gate.Waiter](64, nil)
 	d := &Dispatcher{cfg: Config{Gate: cfg, Clock: wheel.NewClock(), MaxPerName: 1}, names: newNames(), nodes: []*node{{}}}
 	d.slots = wheel.NewSlots[*gate.Entry](64, nil)
-	d.near.timer = time.AfterFunc(time.Hour, func() {})
+	d.acks, d.lookAt = wheel.NewSlots[*Ack](64, nil), gate.Never
+	d.near.start(func() {})
 	defer d.near.timer.Stop()
 	request := func(name string) *leaver {
 		l := &leaver{gate.Waiter{Lease: 30 * time.Second, Watch: true, Try: true}}

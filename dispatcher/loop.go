@@ -11,7 +11,7 @@ import (
 func (d *Dispatcher) loop() {
 	defer close(d.done)
 	var mail batch
-	for range d.mail.wake { // by an event, or by the timer
+	for range d.mail.wake { // by an event, the waker, or the loop's own timer
 		stall.At("dispatcher: woken", d.cfg.UUID)
 		now := d.now()
 		stall.At("dispatcher: clock read, nothing due handled", d.cfg.UUID)
@@ -44,15 +44,24 @@ func (d *Dispatcher) loop() {
 // now reads the clock at the beginning of a turn, every now and then after a look for suspension, which takes longer.
 func (d *Dispatcher) now() gate.Time {
 	now := d.cfg.Clock.Now()
-	if now-d.checked >= checkEvery {
-		now = d.cfg.Clock.Checked()
-		d.checked = now
+	if now-d.checked < checkEvery {
+		return now
 	}
-	return now
+	if now-d.measured >= lookEvery {
+		d.cfg.Clock.Check()
+		d.measured = now
+	}
+	d.checked = d.cfg.Clock.Checked()
+	return d.checked
 }
 
-// checkEvery is between two looks for suspension. A holder looks for itself.
-const checkEvery = time.Millisecond
+const (
+	// checkEvery is between two looks for suspension at what the wall clock shows. A holder looks for itself.
+	checkEvery = time.Millisecond
+	// lookEvery is between two turns, at most, while anything is due later. In each suspension is measured, for nothing
+	// else may wake the loop after one: timers do not count the time of a suspension.
+	lookEvery = time.Second
+)
 
 // clockStride is how many events or answers are handled by one reading of the clock: a few microseconds' work when the
 // goroutine runs.
@@ -96,7 +105,7 @@ func (d *Dispatcher) settleAlarms(now gate.Time) {
 		d.schedule(c, now)
 	}
 	d.changed = again(d.changed)
-	also := gate.Never
+	also := d.nextLook(now)
 	for _, n := range d.nodes {
 		also = min(also, n.alarm())
 	}

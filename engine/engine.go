@@ -44,7 +44,6 @@ type Engine struct {
 	client     rueidis.Client      // of a cluster, for queries alone
 	cluster    *dispatcher.Cluster // nil: a single server, or a Sentinel's
 	clock      *wheel.Clock
-	alarm      *wheel.Alarm
 	dispatcher *dispatcher.Dispatcher
 	suspects   suspects
 	callbacks  callbacks
@@ -92,7 +91,6 @@ func Open(ctx context.Context, opts Options) (*Engine, error) {
 		e.disconnect()
 		return nil, fmt.Errorf("wheellock: callback pool: %w", err)
 	}
-	e.alarm = wheel.NewAlarm(e.clock, dispatcher.Tick, opts.Logger)
 	e.dispatcher = dispatcher.New(e.dispatcherConfig(), loaded)
 	e.suspects.tell(e.dispatcher)
 	return e, nil
@@ -101,7 +99,7 @@ func Open(ctx context.Context, opts Options) (*Engine, error) {
 func (e *Engine) dispatcherConfig() dispatcher.Config {
 	o := &e.opts
 	return dispatcher.Config{
-		Client: e.client, Cluster: e.cluster, Clock: e.clock, Alarm: e.alarm, Logger: o.Logger, UUID: e.uuid,
+		Client: e.client, Cluster: e.cluster, Clock: e.clock, Logger: o.Logger, UUID: e.uuid,
 		Replicas: o.Replicas, ReplicaTime: e.replicaTime,
 		Publish: o.PubSub.publish(), WatchLoss: o.WatchLoss, FenceTTL: o.FenceTTL, MaxPerName: o.MaxWaitersPerName, ProbeTime: o.Lease / 3,
 		Declared: o.DeclaredKeysOnly,
@@ -220,7 +218,6 @@ func (e *Engine) Close() error {
 	}
 	defer close(e.ended)
 	e.dispatcher.Close()
-	e.alarm.Close()
 	e.client.Close()
 	e.direct.Wait()
 	e.callbacks.close()

@@ -1,7 +1,7 @@
 package wire
 
 import (
-	"go.uber.org/atomic"
+	"sync/atomic" // aligned on 32-bit machines, as go.uber.org/atomic is not
 
 	"github.com/wheellock/wheellock/internal/gate"
 )
