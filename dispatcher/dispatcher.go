@@ -1,19 +1,28 @@
 // Package dispatcher carries requests for locks to Redis and brings the answers back.
 //
-// A Dispatcher is one goroutine (loop.go) that owns the gates of its names (entries.go, names.go). Callers leave
-// events in its mailbox (mailbox.go); the loop takes all that wait and steps the gates; the commands they ask for
-// wait in the outbox (outbox.go) of the node that serves the name (node.go), leave as one pipeline on its next idle
-// connection (pipeline.go, connection.go), many names in one EVALSHA (wire.go), and come back as mail. What an error means is
-// decided in one place (verdict.go). Times at which something is due are kept in slots and, when they are near, in a
-// heap (timers.go); who waits only so long for an answer stands in ack.go; close.go ends it all. The link to each node
-// is watched and probed in link.go, scripts are loaded in scripts.go, unlock messages come in by subscriber.go. A cluster has
-// many nodes: cluster.go knows which serves a name, redirect.go follows it when it moves, survey.go asks who serves what
-// (topology.go). Replicas are waited for in replicas.go; follower.go notices that Sentinel has made another server the
-// master. What fails again and again is logged by outage.go.
+// A Dispatcher is one goroutine (loop.go) that owns the gates of its names (entries.go, names.go, freeentries.go).
+// Everybody tells it something by an event in its mailbox (mailbox.go): a request of a caller (requests.go), news from a
+// node (nodeevents.go), a word about the whole dispatcher (controlevents.go). Each event is a type whose deliver method
+// steps the gates. The loop takes all mail that waits; the commands that the gates ask for wait in the outbox
+// (outbox.go) of the node that serves the name (node.go) and leave on its next idle connection (pipeline.go).
 //
-// Every connection of the client passes a guard (guard.go): what leaves is counted (requests.go), what comes must be
-// RESP within bounds (frames.go) and owed (replies.go, expectedreplies.go), or the connection ends. A server that has no RESP3 is
-// found out in hello.go. On Linux the sockets are read and written without the runtime's monitor (quiet_linux.go).
+// Times at which a machine is to be woken are kept in slots and, when they are near, in a heap (timers.go). ack.go bounds
+// how long a caller waits for an answer. turnyield.go lets callers run before a turn. close.go ends everything.
+//
+// link.go watches and probes the link to each node. routes.go says which entries listen to a channel, and at which node.
+// A cluster has many nodes: cluster.go knows which serves a name, redirect.go follows a name that moves, survey.go asks
+// who serves what.
+//
+// The packages below, whose imports point one way:
+//
+//	redisconn    one connection that carries batches to one Redis; loading scripts; rights of the user
+//	wire         commands to calls of scripts, answers to replies
+//	subscriber   the connection that hears unlock messages
+//	topology     who serves which hash slot; who is the master
+//	rediserr     what an error of Redis means
+//	reconnect    when a broken connection is made again
+//	respguard    ends a connection before a server can end the process
+//	quietsocket  sockets that do not wake the runtime's monitor
 //
 // Order: a name has at most one command in flight, so a batch needs no order inside.
 // Loss: when the link breaks, commands that surely did not leave come back as NotSent, others as Unknown;
