@@ -49,7 +49,7 @@ race: prepare ## the tests, all, under the race detector; V=1 names each
 	@echo "== go test ./internal/gate, all worlds and seeds"
 	@$(GO) test $(if $(V),-v) ./internal/gate
 	@echo "== go test -tags wheellock_stall, with goroutines stalled at named points"
-	@$(GO) test -tags wheellock_stall -run Stalled $(if $(V),-v) ./engine/faults
+	@$(GO) test -tags wheellock_stall -run Stalled $(if $(V),-v) ./dispatcher ./engine/faults
 
 redisson: prepare ## beside a real Redisson, briefly; needs a JDK 17, mvn, and once Maven Central
 	@.ci/redisson
@@ -69,7 +69,7 @@ cross: ## builds for other machines, 32-bit tests
 	@if [ "$$($(GO) env GOHOSTOS)/$$($(GO) env GOHOSTARCH)" = linux/amd64 ]; then \
 		echo "== GOARCH=386 go test"; \
 		export GOARCH=386 CGO_ENABLED=0; \
-		$(GO) test ./futures ./wheel ./dispatcher && \
+		$(GO) test ./futures ./wheel ./dispatcher/... && \
 		$(GO) test -run 'Reply|Keys' -skip ForeignKeys ./scripts && \
 		$(GO) test -skip 'Fair|Permits|Semaphore' ./internal/gate; \
 	fi

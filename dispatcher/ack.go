@@ -44,7 +44,7 @@ func (a *Ack) Settle(out gate.Outcome) bool {
 	return a.By.Settle(out)
 }
 
-// bounded is what an event's ack is if it has a bound; else nil. Most are settled while the event is read, as those of
+// bounded returns the ack of an event if it has a bound; else nil. Most are settled while the event is read, as those of
 // locks that are handed on, and then are their caller's again: only those that are not get a place in the slots (await).
 func (d *Dispatcher) bounded(ack gate.Settler) *Ack {
 	a, is := ack.(*Ack)

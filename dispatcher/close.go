@@ -40,23 +40,16 @@ func (d *Dispatcher) end() {
 	for c := range d.names.all() {
 		c.Machine.Wake(gate.Centuries, &d.fx)
 	}
-	for _, l := range d.mail.shutDown() {
-		if l.ack != nil {
-			l.ack.Settle(gate.Outcome{Why: gate.Closed})
-		}
-		switch ref := l.ref.(type) {
-		case *gate.Waiter:
-			if l.kind == ask {
-				ref.By.Settle(gate.Outcome{Why: gate.Closed})
-			}
-		case chan gate.Time:
-			ref <- gate.Never
-		case chan struct{}:
-			close(ref)
+	for _, e := range d.mail.shutDown() {
+		if r, waits := e.(refusable); waits {
+			r.refuse()
 		}
 	}
 	d.drained()
 	d.near.timer.Stop()
+	if !d.waker.Close() {
+		d.cfg.Logger.Warn("wheellock: a stuck timing wheel is left behind")
+	}
 	var nodes sync.WaitGroup
 	for _, n := range d.nodes {
 		nodes.Go(n.stop)

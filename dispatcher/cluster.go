@@ -6,34 +6,37 @@ import (
 
 	"github.com/redis/rueidis"
 
+	"github.com/wheellock/wheellock/dispatcher/reconnect"
+	"github.com/wheellock/wheellock/dispatcher/redisconn"
+	"github.com/wheellock/wheellock/dispatcher/topology"
 	"github.com/wheellock/wheellock/internal/gate"
-	"github.com/wheellock/wheellock/scripts"
 )
 
 // Cluster is what a Dispatcher needs of a Redis Cluster.
 type Cluster struct {
-	Connect  func(addr string) (rueidis.Client, error) // a client of that node alone, also one that could not dial yet
-	Seeds    []string                                  // addresses to ask when no node that is known can be reached
-	Topology *Topology
-	Reached  []Reached // nodes of it that are connected already; their clients are the dispatcher's from then on
+	Connect func(addr string) (rueidis.Client, error) // a client of that node alone, also one that could not dial yet
+	Seeds   []string                                  // addresses to ask when no node that is known can be reached
+	Map     *topology.Map
+	Reached []Reached // nodes of it that are connected already; their clients are the dispatcher's from then on
 }
 
 // Reached is a node that has the scripts.
 type Reached struct {
 	Addr   string
 	Client rueidis.Client
-	Loaded *Loaded
+	Loaded *redisconn.Loaded
 }
 
 // cluster is which node serves a hash slot, as far as is known. The loop owns it. A single server has none.
 type cluster struct {
 	*Cluster
-	serves     [scripts.HashSlots]*node
-	moved      map[uint16]bool // hash slots whose names have not been told of their new node
-	unrouted   bool            // some channels have no node
-	unassigned *node           // serves what nobody serves: it is down for ever
-	survey     survey
-	gone       sync.WaitGroup // of nodes that are being closed
+	slots      *topology.Table[*node] // those that have moved: their names have not been told of their new node
+	unrouted   bool                   // some channels have no node
+	unassigned *node                  // serves what nobody serves: it is down for ever
+	survey     topology.Survey
+	outage     reconnect.Outage // of the survey
+	turn       int              // which node to ask next: one node may know less than another
+	gone       sync.WaitGroup   // of nodes that are being closed
 }
 
 // lingerTime is how long a node that serves nothing is kept after its last use: one that takes over its first slot
@@ -42,22 +45,17 @@ const lingerTime = 10 * time.Second
 
 // join makes the nodes of a cluster.
 func (d *Dispatcher) join(c *Cluster) {
-	d.cluster = &cluster{Cluster: c, moved: make(map[uint16]bool), unassigned: &node{d: d}}
-	d.cluster.unassigned.out.commands = new([gate.Ops][]gate.Command)
-	d.cluster.unassigned.link = link{state: linkDown, probeAt: gate.Never}
-	d.cluster.survey.dueAt = gate.Never
-	for slot := range d.cluster.serves {
-		d.cluster.serves[slot] = d.cluster.unassigned
-	}
-	d.cluster.unassigned.slots = scripts.HashSlots
+	unassigned := &node{d: d, link: link{state: linkDown, probeAt: gate.Never}}
+	unassigned.out.commands = new([gate.Ops][]gate.Command)
+	d.cluster = &cluster{Cluster: c, slots: topology.NewTable(unassigned), unassigned: unassigned, survey: topology.NewSurvey()}
 	for _, r := range c.Reached {
 		d.nodes = append(d.nodes, newNode(d, r.Addr, r.Client, r.Loaded))
 	}
 	now := d.cfg.Clock.Now()
-	d.adopt(now, c.Topology)
-	clear(d.cluster.moved)
+	d.adopt(now, c.Map)
+	d.cluster.slots.Settle()
 	if d.ill() {
-		d.cluster.survey.hurry(now)
+		d.cluster.survey.Hurry(now)
 	}
 }
 
@@ -66,7 +64,7 @@ func (d *Dispatcher) home(slot uint16) *node {
 	if d.cluster == nil {
 		return d.nodes[0]
 	}
-	return d.cluster.serves[slot]
+	return d.cluster.slots.Serves(slot)
 }
 
 // nodeAt is the node at an address, made when it was not known.
@@ -82,24 +80,12 @@ func (d *Dispatcher) nodeAt(now gate.Time, addr string) *node {
 	return n
 }
 
-// give lets a node serve a hash slot.
-func (c *cluster) give(slot uint16, n *node) {
-	old := c.serves[slot]
-	if old == n {
-		return
-	}
-	old.slots--
-	n.slots++
-	c.serves[slot] = n
-	c.moved[slot] = true
-}
-
-// adopt takes over who serves what. Who served what it does not mention goes on.
-func (d *Dispatcher) adopt(now gate.Time, t *Topology) {
-	for _, p := range t.parts {
-		n := d.nodeAt(now, p.addr)
-		for slot := p.first; slot <= p.last; slot++ {
-			d.cluster.give(uint16(slot), n)
+// adopt takes over who serves what. Hash slots that the map does not mention stay where they were.
+func (d *Dispatcher) adopt(now gate.Time, m *topology.Map) {
+	for _, r := range m.Ranges {
+		n := d.nodeAt(now, r.Addr)
+		for slot := r.First; slot <= r.Last; slot++ {
+			d.cluster.slots.Give(slot, n)
 		}
 	}
 	d.updateHealth()
@@ -110,7 +96,7 @@ func (d *Dispatcher) share() {
 	for op := range d.fx.Commands {
 		queue := d.fx.Commands[op]
 		for i := range queue {
-			d.cluster.serves[queue[i].Entry.Slot].out.put(&queue[i])
+			d.cluster.slots.Serves(queue[i].Entry.Slot).out.put(&queue[i])
 		}
 		d.fx.Commands[op] = again(queue)
 	}
@@ -130,20 +116,20 @@ func (d *Dispatcher) asked() bool {
 // channels, and word that their link is another, so that nothing which was confirmed by the old one is relied on.
 func (d *Dispatcher) resettle(now gate.Time) {
 	c := d.cluster
-	if len(c.moved) == 0 && !c.unrouted {
+	if c.slots.Settled() && !c.unrouted {
 		return
 	}
 	for _, n := range d.nodes {
 		n.out.withdraw(&d.fx, func(command *gate.Command) bool {
-			return c.moved[command.Entry.Slot] && c.serves[command.Entry.Slot] != n
+			return c.slots.Moved(command.Entry.Slot) && c.slots.Serves(command.Entry.Slot) != n
 		})
 	}
 	c.unrouted = false
 	d.retune()
 	d.linkUp(now, func(entry *gate.Entry) bool {
-		return c.moved[entry.Slot] && c.serves[entry.Slot].link.state == linkUp // else it will hear when it is
+		return c.slots.Moved(entry.Slot) && c.slots.Serves(entry.Slot).link.state == linkUp // else it will hear when it is
 	})
-	clear(c.moved)
+	c.slots.Settle()
 }
 
 // dismiss closes nodes that serve nothing any more and have nothing left to do.
@@ -151,7 +137,7 @@ func (d *Dispatcher) dismiss(now gate.Time) {
 	c := d.cluster
 	for i := 0; i < len(d.nodes); i++ {
 		n := d.nodes[i]
-		if n.slots > 0 || n.usedAt >= c.survey.answered || n.link.state == linkUp && now-n.usedAt < lingerTime || !n.quiet() {
+		if n.serves() || n.usedAt >= c.survey.LastAnswer() || n.link.state == linkUp && now-n.usedAt < lingerTime || !n.quiet() {
 			continue
 		}
 		d.cfg.Logger.Info("wheellock: node left the cluster", "node", n.addr)

@@ -1,19 +1,28 @@
 // Package dispatcher carries requests for locks to Redis and brings the answers back.
 //
-// A Dispatcher is one goroutine (loop.go) that owns the gates of its names (entries.go, names.go). Callers leave
-// events in its mailbox (mailbox.go); the loop takes all that wait and steps the gates; the commands they ask for
-// wait in the outbox (outbox.go) of the node that serves the name (node.go), leave as one pipeline on its next idle
-// connection (pipeline.go, connection.go), many names in one EVALSHA (wire.go), and come back as mail. What an error means is
-// decided in one place (verdict.go). Times at which something is due are kept in slots and, when they are near, in a
-// heap (timers.go); who waits only so long for an answer stands in ack.go; close.go ends it all. The link to each node
-// is watched and probed in link.go, scripts are loaded in scripts.go, unlock messages come in by subscriber.go. A cluster has
-// many nodes: cluster.go knows which serves a name, redirect.go follows it when it moves, survey.go asks who serves what
-// (topology.go). Replicas are waited for in replicas.go; follower.go notices that Sentinel has made another server the
-// master. What fails again and again is logged by outage.go.
+// A Dispatcher is one goroutine (loop.go) that owns the gates of its names (entries.go, names.go, freeentries.go).
+// Everybody tells it something by an event in its mailbox (mailbox.go): a request of a caller (requests.go), news from a
+// node (nodeevents.go), a word about the whole dispatcher (controlevents.go). Each event is a type whose deliver method
+// steps the gates. The loop takes all mail that waits; the commands that the gates ask for wait in the outbox
+// (outbox.go) of the node that serves the name (node.go) and leave on its next idle connection (pipeline.go).
 //
-// Every connection of the client passes a guard (guard.go): what leaves is counted (requests.go), what comes must be
-// RESP within bounds (frames.go) and owed (replies.go, expectedreplies.go), or the connection ends. A server that has no RESP3 is
-// found out in hello.go. On Linux the sockets are read and written without the runtime's monitor (quiet_linux.go).
+// Times at which a machine is to be woken are kept in slots and, when they are near, in a heap (timers.go). ack.go bounds
+// how long a caller waits for an answer. turnyield.go lets callers run before a turn. close.go ends everything.
+//
+// link.go watches and probes the link to each node. routes.go says which entries listen to a channel, and at which node.
+// A cluster has many nodes: cluster.go knows which serves a name, redirect.go follows a name that moves, survey.go asks
+// who serves what.
+//
+// The packages below, whose imports point one way:
+//
+//	redisconn    one connection that carries batches to one Redis; loading scripts; rights of the user
+//	wire         commands to calls of scripts, answers to replies
+//	subscriber   the connection that hears unlock messages
+//	topology     who serves which hash slot; who is the master
+//	rediserr     what an error of Redis means
+//	reconnect    when a broken connection is made again
+//	respguard    ends a connection before a server can end the process
+//	quietsocket  sockets that do not wake the runtime's monitor
 //
 // Order: a name has at most one command in flight, so a batch needs no order inside.
 // Loss: when the link breaks, commands that surely did not leave come back as NotSent, others as Unknown;
@@ -24,11 +33,13 @@ package dispatcher
 
 import (
 	"log/slog"
-	"sync/atomic"
 	"time"
 
 	"github.com/redis/rueidis"
+	"go.uber.org/atomic"
 
+	"github.com/wheellock/wheellock/dispatcher/redisconn"
+	"github.com/wheellock/wheellock/dispatcher/wire"
 	"github.com/wheellock/wheellock/internal/gate"
 	"github.com/wheellock/wheellock/wheel"
 )
@@ -39,7 +50,6 @@ type Config struct {
 	Cluster    *Cluster       // or a cluster
 	Gate       *gate.Config   // the dispatcher's own copy
 	Clock      *wheel.Clock
-	Alarm      *wheel.Alarm
 	Logger     *slog.Logger
 	UUID       string        // the engine's: owner fields are "<UUID>:<number>"
 	Publish    string        // PUBLISH, SPUBLISH or BOTH
@@ -53,11 +63,12 @@ type Config struct {
 	ReplicaTime time.Duration // how long they have for it
 }
 
-// Tick is the length of the ticks of slots and alarms.
+// Tick is the length of the ticks of slots.
 const Tick = 10 * time.Millisecond
 
-// slots times Tick is the horizon of the slots, 41 s: longer than a renewal interval or a wait usually is.
-const slots = 4096
+// slots times Tick is the horizon of the slots, 20 s: longer than a renewal interval or a wait usually is, and within
+// the reach of the waker.
+const slots = 2048
 
 // Dispatcher owns the gates of its names.
 type Dispatcher struct {
@@ -74,24 +85,29 @@ type Dispatcher struct {
 	fx        gate.Effects
 	slots     *wheel.Slots[*gate.Entry]
 	acks      *wheel.Slots[*Ack]
+	wakeAt    func(wheel.Tick) // the waker's At
+	lookAt    gate.Time        // when to open slots without having been woken; Never: nothing is due later
 	near      nearby
 	turnYield turnYield
 	nodes     []*node
-	nodeID    int64     // of the last one
 	cluster   *cluster  // nil: a single server, the only node; set once
 	settled   bool      // the ack of the event that is being read
-	checked   gate.Time // when the clock was last looked at for suspension
+	checked   gate.Time // when the clock was last compared for suspension
+	measured  gate.Time // when suspension was last measured
 	closing   bool
 	closeBy   gate.Time
 	draining  []chan struct{} // closed when nothing is held any more
 
-	scripts digests
-	up      atomic.Bool // every link that names depend on works; anybody reads it
+	// Owned by nobody: safe from anywhere.
+	connections redisconn.Config // does not change
+	digests     redisconn.Digests
+	up          atomic.Bool // every link that names depend on works
+	waker       *wheel.Waker
 }
 
 // New starts a dispatcher and its nodes. The scripts have been loaded by Load, into the single server or into the nodes
 // of a cluster that were reached; loaded is of one of them.
-func New(cfg Config, loaded *Loaded) *Dispatcher {
+func New(cfg Config, loaded *redisconn.Loaded) *Dispatcher {
 	d := &Dispatcher{
 		cfg: cfg, mail: newMailbox(), done: make(chan struct{}),
 		names: newNames(), heard: make(routes),
@@ -99,8 +115,11 @@ func New(cfg Config, loaded *Loaded) *Dispatcher {
 	cfg.Gate.Waits = wheel.NewSlots[*gate.Waiter](slots, d.armTick)
 	d.slots = wheel.NewSlots[*gate.Entry](slots, d.armTick)
 	d.acks = wheel.NewSlots[*Ack](ackSlots, d.armTick)
-	d.scripts.store(loaded.digests)
-	d.near.timer = time.AfterFunc(time.Hour, d.mail.wakeUp)
+	d.digests.Store(loaded)
+	d.connections = d.connectionConfig()
+	waker := wheel.NewWaker(cfg.Clock, Tick, d.mail.wakeUp)
+	d.waker, d.wakeAt, d.lookAt = waker, waker.At, gate.Never
+	d.near.start(d.mail.wakeUp)
 	if cfg.Cluster != nil {
 		d.join(cfg.Cluster)
 	} else {
@@ -111,54 +130,67 @@ func New(cfg Config, loaded *Loaded) *Dispatcher {
 	return d
 }
 
+func (d *Dispatcher) connectionConfig() redisconn.Config {
+	c := &d.cfg
+	conns := redisconn.Config{
+		Settings: wire.Settings{
+			UUID: c.UUID, Publish: c.Publish, FenceTTL: c.FenceTTL, FairWaiterLease: c.Gate.FairWaiterLease, Declared: c.Declared,
+		},
+		Clock: c.Clock, Digests: &d.digests, WatchLoss: c.WatchLoss, ProbeTime: c.ProbeTime,
+		Replicas: c.Replicas, ReplicaTime: c.ReplicaTime, Suspect: d.Suspect,
+	}
+	if c.Cluster != nil {
+		conns.Cluster, conns.Connect = true, c.Cluster.Connect
+	}
+	return conns
+}
+
 // Ask brings a request. False: the dispatcher takes no more. Any goroutine.
 func (d *Dispatcher) Ask(name string, kind gate.Kind, w *gate.Waiter) bool {
-	return d.mail.put(event{kind: ask, text: name, ref: w, n: int64(kind)})
+	return d.mail.putAsk(ask{w, name, kind})
 }
 
 // Abandon says that the caller of w waits no longer. The loop settles w at once, with GaveUp, unless something else has
 // settled it first: the caller may rely on an answer. w must not be used for another call before the loop has read this;
 // GaveUp says that it has. Any goroutine.
-func (d *Dispatcher) Abandon(w *gate.Waiter) { d.mail.put(event{kind: abandon, ref: w}) }
+func (d *Dispatcher) Abandon(w *gate.Waiter) { d.mail.put(abandon{w}) }
 
 // Unlock ends a hold; ack hears how the release went. False: the dispatcher has ended. Any goroutine.
 func (d *Dispatcher) Unlock(h *gate.Hold, ack gate.Settler) bool {
-	return d.mail.put(event{kind: unlock, ref: h, ack: ack})
+	return d.mail.putUnlock(unlock{h, ack})
 }
 
 // Extend prolongs a hold with a fixed lease. False: the dispatcher has ended. Any goroutine.
 func (d *Dispatcher) Extend(h *gate.Hold, lease time.Duration, ack gate.Settler) bool {
-	return d.mail.put(event{kind: extend, ref: h, ack: ack, n: int64(lease)})
+	return d.mail.put(&extend{h, lease, ack})
 }
 
 // Force frees the owner that stands in Redis for a name; id is its number when it is one of ours, else 0.
 // False: the dispatcher has ended. Any goroutine.
 func (d *Dispatcher) Force(name string, kind gate.Kind, owner string, id uint64, ack gate.Settler) bool {
-	return d.mail.put(event{kind: force, text: name, n: int64(kind), ref: forceRequest{owner, id}, ack: ack})
+	return d.mail.put(&force{name, kind, owner, id, ack})
 }
 
 // Change makes a change on a name without owners; ack hears how it went. False: the dispatcher has ended.
 // Any goroutine.
 func (d *Dispatcher) Change(name string, kind gate.Kind, c gate.Change, ack gate.Settler) bool {
-	return d.mail.put(event{kind: change, text: name, ref: &changeRequest{kind, c}, ack: ack})
+	c.Ack = ack
+	return d.mail.put(&change{name, kind, c})
 }
 
 // Suspect says that the key of a name may have changed behind our back. Any goroutine; it does not block.
-func (d *Dispatcher) Suspect(name string) { d.mail.put(event{kind: suspect, text: name}) }
+func (d *Dispatcher) Suspect(name string) { d.mail.put(suspect{name}) }
 
 // SuspectNode says so of every name that a node serves: that of a cluster at this address, or, at none, the single
 // server. Any goroutine; it does not block.
-func (d *Dispatcher) SuspectNode(addr string) { d.mail.put(event{kind: suspectNode, text: addr}) }
-
-// Ring is the alarm of a tick. It implements wheel.Bell.
-func (d *Dispatcher) Ring(at wheel.Tick) { d.mail.put(event{kind: alarm, n: int64(at)}) }
+func (d *Dispatcher) SuspectNode(addr string) { d.mail.put(suspectNode{addr}) }
 
 // Drain settles all waiters with Closed, takes no new requests, and closes the channel it returns when no
 // hold is left. Any goroutine.
 func (d *Dispatcher) Drain() <-chan struct{} {
 	drained := make(chan struct{})
 	d.mail.refuse()
-	if !d.mail.put(event{kind: drain, ref: drained}) {
+	if !d.mail.put(drain{drained}) {
 		close(drained)
 	}
 	return drained
@@ -168,14 +200,14 @@ func (d *Dispatcher) Drain() <-chan struct{} {
 // and the nodes have ended. Any goroutine; may be repeated.
 func (d *Dispatcher) Close() {
 	d.mail.refuse()
-	d.mail.put(event{kind: closing})
+	d.mail.put(closing{})
 	<-d.done
 }
 
 // Oldest returns when the oldest living hold was granted, or gate.Never. It walks all names on the loop.
 func (d *Dispatcher) Oldest() gate.Time {
 	answer := make(chan gate.Time, 1)
-	if !d.mail.put(event{kind: oldestQuery, ref: answer}) {
+	if !d.mail.put(oldestQuery{answer}) {
 		return gate.Never
 	}
 	return <-answer

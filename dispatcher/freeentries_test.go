@@ -20,12 +20,13 @@ func TestALateLetterFreesNoCellTwice(t *testing.T) {
 	cfg.Waits = wheel.NewSlots[*gate.Waiter](64, nil)
 	d := &Dispatcher{cfg: Config{Gate: cfg, Clock: wheel.NewClock(), MaxPerName: 1}, names: newNames(), nodes: []*node{{}}}
 	d.slots = wheel.NewSlots[*gate.Entry](64, nil)
-	d.near.timer = time.AfterFunc(time.Hour, func() {})
+	d.acks, d.lookAt = wheel.NewSlots[*Ack](64, nil), gate.Never
+	d.near.start(func() {})
 	defer d.near.timer.Stop()
-	ask := func(name string) *leaver {
+	request := func(name string) *leaver {
 		l := &leaver{gate.Waiter{Lease: 30 * time.Second, Watch: true, Try: true}}
 		l.waiter.By, l.waiter.Hold = l, &gate.Hold{}
-		d.read(0, &event{kind: ask, text: name, ref: &l.waiter})
+		(&ask{&l.waiter, name, gate.MutexKind}).deliver(d, 0)
 		return l
 	}
 	taken := func() { // says Redis
@@ -36,19 +37,19 @@ func TestALateLetterFreesNoCellTwice(t *testing.T) {
 		d.settleAlarms(d.cfg.Clock.Now())
 	}
 
-	first := ask("stock:7")
+	first := request("stock:7")
 	used := d.names.find("stock:7")
 	taken()
 	if d.names.live != 0 || len(d.free.entries) != 1 || d.free.entries[0] != used {
 		t.Fatalf("%d names live and %d cells are spare, want 0 and 1", d.names.live, len(d.free.entries))
 	}
-	d.read(0, &event{kind: abandon, ref: &first.waiter})
+	abandon{&first.waiter}.deliver(d, 0)
 	d.settleAlarms(d.cfg.Clock.Now())
 	if n := len(d.free.entries); n != 1 {
 		t.Errorf("%d cells are spare after the letter, want 1", n)
 	}
-	ask("stock:8")
-	ask("stock:9")
+	request("stock:8")
+	request("stock:9")
 	if d.names.find("stock:8") == d.names.find("stock:9") {
 		t.Error("two names have one cell")
 	}

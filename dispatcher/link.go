@@ -1,13 +1,14 @@
 package dispatcher
 
 import (
-	"math/rand/v2"
-	"time"
-
+	"github.com/wheellock/wheellock/dispatcher/reconnect"
+	"github.com/wheellock/wheellock/dispatcher/redisconn"
+	"github.com/wheellock/wheellock/dispatcher/rediserr"
+	"github.com/wheellock/wheellock/dispatcher/topology"
 	"github.com/wheellock/wheellock/internal/gate"
 )
 
-// linkState is what is known of the connection.
+// linkState is what is known of the link to a node.
 type linkState uint8
 
 const (
@@ -16,23 +17,15 @@ const (
 	linkDown            // a probe failed; commands are answered NotSent at once
 )
 
-// link watches the connection to a node. It is owned by loop.
+// link watches whether a node can be reached. The loop owns it.
 type link struct {
 	state   linkState // change it by node.become
 	probing bool
 	tries   int
 	probeAt gate.Time // when to probe next; Never: not at all. Set while a probe is out: its answer does not count
 	upAt    gate.Time // when it was last found to work; before the first time long ago
-	outage  outage
+	outage  reconnect.Outage
 }
-
-const (
-	// steady is how long a connection lasts that is made again at once when it breaks.
-	steady = time.Second
-	// flaps bounds the pauses, at 160 ms, before one is made again that breaks sooner: a server that answers probes and
-	// cuts what comes then is not asked at full speed.
-	flaps = 4
-)
 
 func (n *node) become(s linkState) {
 	n.link.state = s
@@ -41,9 +34,9 @@ func (n *node) become(s linkState) {
 
 // updateHealth notes whether all links work.
 func (d *Dispatcher) updateHealth() {
-	up := d.cluster == nil || d.cluster.unassigned.slots == 0
+	up := d.cluster == nil || !d.cluster.unassigned.serves()
 	for _, n := range d.nodes {
-		up = up && (n.link.state == linkUp || n.slots == 0)
+		up = up && (n.link.state == linkUp || !n.serves())
 	}
 	d.up.Store(up)
 }
@@ -52,7 +45,7 @@ func (d *Dispatcher) updateHealth() {
 // goroutine.
 func (d *Dispatcher) Up() bool { return d.up.Load() }
 
-// linkBroke is a batch that came back with a broken connection.
+// linkBroke notes that a batch came back with a broken connection.
 func (n *node) linkBroke(now gate.Time, err error) {
 	d := n.d
 	if n.link.state != linkUp {
@@ -60,19 +53,19 @@ func (n *node) linkBroke(now gate.Time, err error) {
 	}
 	d.cfg.Gate.Epoch++ // what was confirmed before is not handed on (rule 8)
 	n.become(linkShaky)
-	if n.link.probeAt = now; now-n.link.upAt >= steady {
+	if n.link.probeAt = now; now-n.link.upAt >= reconnect.Steady {
 		n.link.tries = 0
 	} else {
-		n.link.probeAt += pauseBefore(n.link.tries)
-		n.link.tries = min(n.link.tries+1, flaps)
+		n.link.probeAt += reconnect.Pause(n.link.tries)
+		n.link.tries = min(n.link.tries+1, reconnect.Flaps)
 	}
-	for _, l := range n.idle {
-		l.dedicated.stale = true
+	for _, c := range n.idle {
+		c.Distrust()
 	}
 	if d.cluster != nil {
-		d.cluster.survey.hurry(now)
+		d.cluster.survey.Hurry(now)
 	}
-	n.link.outage.failure(d.cfg.Logger, "wheellock: connection to Redis broke", n.where("error", err)...)
+	n.link.outage.Failed(d.cfg.Logger, "wheellock: connection to Redis broke", n.where("error", err)...)
 }
 
 // probe sends a probe on an idle connection when it is time.
@@ -80,10 +73,10 @@ func (n *node) probe(now gate.Time) {
 	if n.link.probing || now < n.link.probeAt || len(n.idle) == 0 {
 		return
 	}
-	l := n.lend()
+	c := n.lend()
 	n.link.probing, n.link.probeAt = true, gate.Never
-	l.task, l.askTime = probing, true
-	l.work <- struct{}{}
+	c.Task, c.AskTime = redisconn.Probe, true
+	c.Start()
 }
 
 // probed is the answer to a probe. When another probe was asked for meanwhile, this one may have gone to a server that is
@@ -91,20 +84,20 @@ func (n *node) probe(now gate.Time) {
 func (n *node) probed(now gate.Time, err error) {
 	d := n.d
 	n.link.probing = false
-	if n.subscriber == nil && n.client != nil {
+	if n.subscriber == nil && n.server.Client != nil {
 		n.listen()
 	}
 	if n.link.probeAt != gate.Never {
 		return
 	}
-	if !alive(err) {
-		n.link.outage.failure(d.cfg.Logger, "wheellock: Redis cannot be reached", n.where("error", err)...)
+	if !rediserr.Alive(err) {
+		n.link.outage.Failed(d.cfg.Logger, "wheellock: Redis cannot be reached", n.where("error", err)...)
 		n.become(linkDown)
-		n.link.probeAt = now + pauseBefore(n.link.tries)
+		n.link.probeAt = now + reconnect.Pause(n.link.tries)
 		n.link.tries++
 		return
 	}
-	n.link.outage.over(d.cfg.Logger, "wheellock: Redis can be reached again", n.where()...)
+	n.link.outage.Over(d.cfg.Logger, "wheellock: Redis can be reached again", n.where()...)
 	n.become(linkUp)
 	n.link.probeAt, n.link.upAt = gate.Never, now
 	d.linkUp(now, func(c *gate.Entry) bool { return d.home(c.Slot) == n })
@@ -118,8 +111,9 @@ func (n *node) where(besides ...any) []any {
 	return append(besides, "node", n.addr)
 }
 
-// pauseBefore is how long to wait before the next probe: 10 ms doubling to 1 s, half of it random.
-func pauseBefore(tries int) time.Duration {
-	full := min(10*time.Millisecond<<min(tries, 10), time.Second)
-	return full/2 + time.Duration(rand.Int64N(int64(full/2)))
+// switched is another server being the master: everything is verified there, and listened to.
+func (n *node) switched(now gate.Time) {
+	n.linkBroke(now, topology.ErrSwitched)
+	n.link.probeAt = now
+	n.subscriber.Move()
 }

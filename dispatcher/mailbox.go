@@ -6,47 +6,33 @@ import (
 	"github.com/wheellock/wheellock/internal/gate"
 )
 
-// eventKind says what an event brings.
-type eventKind uint8
-
-const (
-	ask               eventKind = iota // ref *gate.Waiter, text name, n gate.Kind
-	abandon                            // ref *gate.Waiter
-	unlock                             // ref *gate.Hold, ack
-	extend                             // ref *gate.Hold, ack, n lease
-	change                             // text name, ref changing, ack in it
-	force                              // text name, n gate.Kind, ref forced, ack
-	returned                           // ref *connection: its batch has been answered
-	message                            // ref *subscriber: it has heard messages
-	subscribed                         // ref []string channels, text the server's refusal or empty, n the node
-	channelRedirected                  // text channel, ref the node's words, n the node
-	subscriberBroke                    // the connection for messages of a cluster's node broke
-	suspect                            // text name
-	suspectNode                        // text address
-	alarm                              // n tick
-	oldestQuery                        // ref chan gate.Time
-	drain                              // ref chan struct{}
-	switched                           // ref *node: another server is its master
-	closing
-)
-
-// event is one event for the loop.
-type event struct {
-	ref  any
-	ack  gate.Settler
-	text string
-	n    int64
-	kind eventKind
+// event is something that the loop is told: a request of a caller (requests.go), news from a node (nodeevents.go), or a
+// word about the whole dispatcher (controlevents.go).
+type event interface {
+	// deliver steps the gates with the event. The loop calls it.
+	deliver(d *Dispatcher, now gate.Time)
 }
 
-type changeRequest struct {
-	kind   gate.Kind
-	change gate.Change
+// refusable is an event whose sender waits for an answer.
+type refusable interface {
+	// refuse answers in place of deliver: the dispatcher has ended.
+	refuse()
 }
 
-type forceRequest struct {
-	owner string
-	id    uint64
+// batch is events in the order they came.
+//
+// Every lock takes one ask and one unlock. So these two are kept by value, in slices that serve again for later batches,
+// and events points to them: telling the loop of them allocates nothing. When such a slice grows, earlier events point
+// to the copy that it has left behind, which nobody changes.
+type batch struct {
+	events  []event
+	asks    []ask
+	unlocks []unlock
+}
+
+// again empties a batch that was delivered, for the next one.
+func (b *batch) again() {
+	b.events, b.asks, b.unlocks = again(b.events), again(b.asks), again(b.unlocks)
 }
 
 // mailbox is where everybody leaves events for the loop. It is not bounded: bounds apply to new lock
@@ -55,30 +41,59 @@ type mailbox struct {
 	wake chan struct{} // capacity 1: it says "look", not how many
 
 	mu      sync.Mutex // guards the rest; held for a swap or an append, never while blocking
-	queue   []event
+	queue   batch
 	refused bool // no requests for locks any more
 	shut    bool // no events any more
 }
 
 func newMailbox() *mailbox { return &mailbox{wake: make(chan struct{}, 1)} }
 
-// put leaves an event. False: the mailbox is shut, or the event is a request and none are taken.
-//
-// Queue first, wake second: between the two the loop may take the event and find an empty wake-up later,
-// which costs a turn. The other order could wake it before there is anything to see.
-func (m *mailbox) put(l event) bool {
+// put leaves an event. False: the mailbox is shut.
+func (m *mailbox) put(e event) bool {
 	m.mu.Lock()
-	if m.shut || m.refused && l.kind == ask {
+	if m.shut {
 		m.mu.Unlock()
 		return false
 	}
-	m.queue = append(m.queue, l)
-	first := len(m.queue) == 1
+	m.addAndUnlock(e)
+	return true
+}
+
+// putAsk leaves a request. False: the mailbox is shut, or takes no requests any more.
+func (m *mailbox) putAsk(e ask) bool {
+	m.mu.Lock()
+	if m.shut || m.refused {
+		m.mu.Unlock()
+		return false
+	}
+	m.queue.asks = append(m.queue.asks, e)
+	m.addAndUnlock(&m.queue.asks[len(m.queue.asks)-1])
+	return true
+}
+
+// putUnlock leaves the end of a hold. False: the mailbox is shut.
+func (m *mailbox) putUnlock(e unlock) bool {
+	m.mu.Lock()
+	if m.shut {
+		m.mu.Unlock()
+		return false
+	}
+	m.queue.unlocks = append(m.queue.unlocks, e)
+	m.addAndUnlock(&m.queue.unlocks[len(m.queue.unlocks)-1])
+	return true
+}
+
+// addAndUnlock adds an event to the queue, unlocks mu and wakes the loop.
+//
+// Queue first, wake second: between the two the loop may take the event and find an empty wake-up later,
+// which costs a turn. The other order could wake it before there is anything to see.
+func (m *mailbox) addAndUnlock(e event) {
+	m.queue.events = append(m.queue.events, e)
+	first := len(m.queue.events) == 1
 	m.mu.Unlock()
 	if first { // whoever made the queue non-empty has woken the loop, or is about to
 		m.wakeUp()
 	}
-	return true
 }
 
 // wakeUp wakes the loop, or leaves word that it is to look again.
@@ -89,9 +104,9 @@ func (m *mailbox) wakeUp() {
 	}
 }
 
-// take swaps the queue for the events read last, so two slices serve for ever.
-func (m *mailbox) take(spare []event) []event {
-	spare = again(spare)
+// take swaps the queue for the batch delivered last, so two batches serve for ever.
+func (m *mailbox) take(spare batch) batch {
+	spare.again()
 	m.mu.Lock()
 	mail := m.queue
 	m.queue = spare
@@ -111,7 +126,7 @@ func (m *mailbox) shutDown() []event {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.shut = true
-	mail := m.queue
-	m.queue = nil
+	mail := m.queue.events
+	m.queue = batch{}
 	return mail
 }

@@ -5,89 +5,78 @@ import (
 
 	"github.com/redis/rueidis"
 
+	"github.com/wheellock/wheellock/dispatcher/reconnect"
+	"github.com/wheellock/wheellock/dispatcher/redisconn"
+	"github.com/wheellock/wheellock/dispatcher/subscriber"
+	"github.com/wheellock/wheellock/dispatcher/topology"
 	"github.com/wheellock/wheellock/internal/gate"
 )
 
 // node is one Redis that serves names: what waits to be sent there, the connections that carry it, what is known of
-// the link, the subscriber for its messages, and its clock. Nothing of one node waits for another. The loop owns it; a
-// connection reads client and server.
+// the link, and the subscriber for its messages. Nothing of one node waits for another. The loop owns it.
 type node struct {
 	d      *Dispatcher
-	id     int64
-	addr   string          // in a cluster
-	ctx    context.Context // ends with the node
+	addr   string // in a cluster
 	cancel context.CancelFunc
-	client rueidis.Client // connections and subscriber have connections of their own from it; nil: the first probe makes it
-	server serverClock
+	server *redisconn.Server
 
 	out        outbox
 	idle       []*connection
 	all        []*connection
 	carrying   int // connections that are away with commands
 	link       link
-	subscriber *subscriber // nil: there is no client yet
-	channels   int         // that are listened to here
-	slots      int         // hash slots it serves
-	usedAt     gate.Time   // when it was last named in a redirect, or made
+	subscriber *subscriber.Subscriber // nil: there is no client yet
+	channels   int                    // that are listened to here
+	usedAt     gate.Time              // when it was last named in a redirect, or made
 
-	follower *follower // nil: the master does not change
+	follower *topology.Follower // nil: the master does not change
 }
 
-// connections is how many pipelines may be on their way at once; with two, one is written while another is read. With
+// connection is one connection of a node.
+type connection struct {
+	*redisconn.Connection
+	node *node
+}
+
+// connectionsPerNode is how many pipelines may be on their way at once; with two, one is written while another is read. With
 // replicas to wait for there are as many for what they are to have.
-const connections = 3
+const connectionsPerNode = 3
 
 // newNode starts the connections and the subscriber of a node. loaded is what Load said of it; without it the first probe does
 // the loading, and connects when there is no client either.
-func newNode(d *Dispatcher, addr string, client rueidis.Client, loaded *Loaded) *node {
-	n := &node{d: d, id: d.nodeID, addr: addr, client: client, slots: 1}
-	d.nodeID++
-	n.ctx, n.cancel = context.WithCancel(context.Background())
+func newNode(d *Dispatcher, addr string, client rueidis.Client, loaded *redisconn.Loaded) *node {
+	ctx, cancel := context.WithCancel(context.Background())
+	n := &node{d: d, addr: addr, cancel: cancel, server: redisconn.NewServer(ctx, &d.connections, addr, client)}
 	n.out.commands = &d.fx.Commands
 	if d.cluster != nil {
-		n.out.commands, n.slots = new([gate.Ops][]gate.Command), 0
+		n.out.commands = new([gate.Ops][]gate.Command)
 	}
 	n.link = link{state: linkShaky}
 	if loaded != nil {
-		n.server.learn(loaded.serverMillis, loaded.at)
-		n.link = link{state: linkUp, probeAt: gate.Never, upAt: -steady}
+		n.server.LearnFrom(loaded)
+		n.link = link{state: linkUp, probeAt: gate.Never, upAt: -reconnect.Steady}
 	}
 	if client != nil {
 		n.listen()
 	}
 	if d.cfg.Replicas == 0 {
-		n.addConnections(connections, allCommands)
+		n.addConnections(connectionsPerNode, redisconn.AllCommands)
 	} else {
-		n.addConnections(connections, otherCommands)
-		n.addConnections(connections, replicatedCommands)
+		n.addConnections(connectionsPerNode, redisconn.OtherCommands)
+		n.addConnections(connectionsPerNode, redisconn.ReplicatedCommands)
 	}
-	n.follower = n.follow()
+	if d.cluster == nil {
+		n.follower = topology.Follow(client, func() { d.mail.put(switched{n}) })
+	}
 	return n
 }
 
-func (n *node) addConnections(count int, of commandClass) {
+func (n *node) addConnections(count int, class redisconn.Class) {
 	for range count {
-		l := newConnection(n, of)
-		n.all = append(n.all, l)
-		n.idle = append(n.idle, l)
-		go l.run()
-	}
-}
-
-// listen gives the node its subscriber, which begins with the channels that wait for it.
-func (n *node) listen() {
-	n.subscriber = newSubscriber(n)
-	for channel, r := range n.d.heard {
-		if r.node == n {
-			n.subscriber.want(channel, true)
-		}
-	}
-}
-
-// hear listens to a channel, or does not any more.
-func (n *node) hear(channel string, on bool) {
-	if n.subscriber != nil {
-		n.subscriber.want(channel, on)
+		c := &connection{node: n}
+		c.Connection = redisconn.New(n.server, class, func() { n.d.mail.put(returned{c}) })
+		n.all = append(n.all, c)
+		n.idle = append(n.idle, c)
 	}
 }
 
@@ -97,9 +86,9 @@ func (n *node) lend() *connection {
 	if last < 0 {
 		return nil
 	}
-	l := n.idle[last]
+	c := n.idle[last]
 	n.idle = n.idle[:last]
-	return l
+	return c
 }
 
 // busy reports whether answers are on their way that can be waited for.
@@ -116,21 +105,24 @@ func (n *node) alarm() gate.Time {
 	return n.link.probeAt
 }
 
-// stop ends the subscriber and the connections; the connections of those that are away are cut. The client of a single server is the
+// serves reports whether names depend on the node.
+func (n *node) serves() bool { return n.d.cluster == nil || n.d.cluster.slots.Count(n) > 0 }
+
+// stop ends the subscriber and the connections; connections that are away are cut. The client of a single server is the
 // engine's.
 func (n *node) stop() {
-	n.follower.close()
+	n.follower.Close()
 	n.cancel()
 	if n.subscriber != nil {
-		n.subscriber.close()
+		n.subscriber.Close()
 	}
-	for _, l := range n.all {
-		close(l.work)
+	for _, c := range n.all {
+		c.Stop()
 	}
-	for _, l := range n.all {
-		<-l.stopped
+	for _, c := range n.all {
+		c.Wait()
 	}
-	if n.d.cluster != nil && n.client != nil { // perhaps made by a probe that came back to nobody
-		n.client.Close()
+	if n.d.cluster != nil && n.server.Client != nil { // perhaps made by a probe that came back to nobody
+		n.server.Client.Close()
 	}
 }

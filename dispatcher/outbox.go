@@ -1,6 +1,9 @@
 package dispatcher
 
-import "github.com/wheellock/wheellock/internal/gate"
+import (
+	"github.com/wheellock/wheellock/dispatcher/redisconn"
+	"github.com/wheellock/wheellock/internal/gate"
+)
 
 // outbox is what waits to be sent to one node, by operation. That of a single server is the place into which the
 // machines write: there is nothing to share out.
@@ -10,11 +13,11 @@ type outbox struct {
 }
 
 // fill moves waiting commands to a batch, renewals first (rule 15): those that the connection carries.
-func (o *outbox) fill(batch []gate.Command, of commandClass) []gate.Command {
+func (o *outbox) fill(batch []gate.Command, class redisconn.Class) []gate.Command {
 	for op := range o.commands {
 		queue := &o.commands[op]
 		take := min(len(*queue)-o.heads[op], maxBatch-len(batch))
-		if take == 0 || !of.takes(gate.Op(op)) {
+		if take == 0 || !class.Takes(gate.Op(op)) {
 			continue
 		}
 		from := o.heads[op]

@@ -3,6 +3,7 @@ package dispatcher
 import (
 	"testing"
 
+	"github.com/wheellock/wheellock/dispatcher/redisconn"
 	"github.com/wheellock/wheellock/internal/gate"
 )
 
@@ -18,7 +19,7 @@ func TestOutboxNeverEmpty(t *testing.T) {
 			o.put(&gate.Command{Op: gate.Acquire, ID: put})
 		}
 		if put > 3*maxBatch { // three batches always wait
-			batch = o.fill(batch[:0], allCommands)
+			batch = o.fill(batch[:0], redisconn.AllCommands)
 		}
 		for _, c := range batch {
 			if sent++; c.ID != sent {
@@ -32,20 +33,5 @@ func TestOutboxNeverEmpty(t *testing.T) {
 	}
 	if room := cap(commands[gate.Acquire]); room > 16*maxBatch {
 		t.Errorf("room for %d commands, of which %d wait", room, put-sent)
-	}
-}
-
-// TestRoomOfABurstIsGivenBack: after a million requests at once the engine is as small as before.
-func TestRoomOfABurstIsGivenBack(t *testing.T) {
-	m := newMailbox()
-	for range maxRoom + 1 {
-		m.put(event{kind: alarm})
-	}
-	mail := m.take(nil)
-	if len(mail) != maxRoom+1 {
-		t.Fatalf("%d letters", len(mail))
-	}
-	if mail = m.take(mail); cap(m.queue) != 0 || cap(mail) != 0 {
-		t.Errorf("room for %d and %d letters is left", cap(m.queue), cap(mail))
 	}
 }

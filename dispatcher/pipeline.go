@@ -3,17 +3,14 @@ package dispatcher
 import (
 	"slices"
 
+	"github.com/wheellock/wheellock/dispatcher/redisconn"
 	"github.com/wheellock/wheellock/internal/gate"
 	"github.com/wheellock/wheellock/internal/stall"
 )
 
-const (
-	// maxBatch is how many names one connection carries at once: its answers are seen only when all are there. With twice as
-	// many, 1,024 callers are two batches, and Redis and the callers wait for each other in turns.
-	maxBatch = 256
-	// maxNames is how many names one EVALSHA takes: about a quarter of a millisecond of the server's time.
-	maxNames = 128
-)
+// maxBatch is how many names one connection carries at once: its answers are seen only when all are there. With twice as
+// many, 1,024 callers are two batches, and Redis and the callers wait for each other in turns.
+const maxBatch = 256
 
 // flush sends what the machines asked for.
 func (d *Dispatcher) flush(now gate.Time) {
@@ -49,60 +46,59 @@ func (n *node) flush(now gate.Time) {
 		return
 	}
 	for i := len(n.idle) - 1; i >= 0; i-- {
-		l := n.idle[i]
-		if l.batch = n.out.fill(l.batch[:0], l.class); len(l.batch) == 0 {
-			if l.class == allCommands {
+		c := n.idle[i]
+		if c.Batch = n.out.fill(c.Batch[:0], c.Class); len(c.Batch) == 0 {
+			if c.Class == redisconn.AllCommands {
 				return
 			}
 			continue
 		}
 		n.idle = slices.Delete(n.idle, i, i+1)
 		n.carrying++
-		l.task = carrying
-		l.askTime = n.server.stale(now)
+		c.Task, c.AskTime = redisconn.Carry, n.server.TimeIsStale(now)
 		n.d.cfg.Gate.Stats.Batches.Inc()
-		n.d.leaving = append(n.d.leaving, l)
+		n.d.leaving = append(n.d.leaving, c)
 	}
 }
 
 // launch sends the connections off. It is the last of a turn: then the loop goes to sleep, and a connection runs where it ran, before
 // another processor is awake to take it over.
 func (d *Dispatcher) launch() {
-	for _, l := range d.leaving {
-		l.work <- struct{}{}
+	for _, c := range d.leaving {
+		c.Start()
 	}
 	d.leaving = d.leaving[:0]
 }
 
 // returned steps the gates with the answers of a connection.
-func (d *Dispatcher) returned(l *connection) {
-	n := l.n
-	n.idle = append(n.idle, l)
+func (d *Dispatcher) returned(c *connection) {
+	n := c.node
+	n.idle = append(n.idle, c)
 	now := d.cfg.Clock.Now()
-	n.server.take(l)
-	switch l.task {
-	case probing:
-		n.probed(now, l.linkErr)
+	c.TakeTime()
+	switch c.Task {
+	case redisconn.Probe:
+		n.probed(now, c.Err)
 		return
-	case surveying:
-		d.surveyed(now, l)
+	case redisconn.Survey:
+		d.surveyed(now, c)
 		return
 	}
 	n.carrying--
-	if l.linkErr != nil {
-		n.linkBroke(now, l.linkErr)
-	} else if len(l.batch) > 0 {
-		d.measure(now - l.batch[0].Sent)
+	if c.Err != nil {
+		n.linkBroke(now, c.Err)
+	} else if len(c.Batch) > 0 {
+		d.measure(now - c.Batch[0].Sent)
 	}
-	for i := range l.batch {
+	for i := range c.Batch {
 		if i%clockStride == 0 {
 			now = d.cfg.Clock.Now()
 		}
 		stall.At(ClockRead, d.cfg.UUID)
-		d.back(now, n, &l.batch[i])
+		d.back(now, n, &c.Batch[i])
 	}
-	clear(l.batch)
-	l.batch = l.batch[:0]
+	clear(c.Batch)
+	c.Batch = c.Batch[:0]
 }
 
 // ClockRead is the point between the loop's reading of the clock and what it does with an answer.
@@ -113,14 +109,14 @@ func (d *Dispatcher) back(now gate.Time, n *node, c *gate.Command) {
 	switch c.Result {
 	case gate.Answered:
 		if millis, late := c.Reply.Late(); late {
-			n.server.learn(millis, now)
+			n.server.Learn(millis, now)
 		}
 	case gate.Redirected:
 		d.follow(now, n, c)
 		return
 	case gate.Again:
 		if d.cluster != nil {
-			d.cluster.survey.soon(now)
+			d.cluster.survey.Soon(now)
 		}
 	}
 	d.answer(now, c)

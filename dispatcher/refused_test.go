@@ -10,11 +10,12 @@ import (
 func TestRefusedChannelIsForgotten(t *testing.T) {
 	c := gate.NewEntry("stock:7", gate.MutexKind, &gate.Config{Stats: &gate.Stats{}})
 	d := &Dispatcher{heard: make(routes)}
+	n := &node{}
 	for _, channel := range []string{"a", "b"} {
-		d.heard[channel] = route{entries: []*gate.Entry{c}, node: &node{}}
+		d.heard[channel] = route{entries: []*gate.Entry{c}, node: n}
 	}
-	d.read(0, &event{kind: subscribed, ref: []string{"a"}, text: "NOPERM this user has no permissions to access one of the channels"})
-	d.read(0, &event{kind: subscribed, ref: []string{"b"}})
+	(&refused{n, "a", "NOPERM this user has no permissions to access one of the channels"}).deliver(d, 0)
+	(&subscribed{n, []string{"b"}}).deliver(d, 0)
 	if d.heard["a"].entries != nil || d.heard["b"].entries == nil {
 		t.Errorf("still heard are %v, want b alone", d.heard)
 	}

@@ -1,161 +1,157 @@
 package dispatcher
 
-// requests follows the commands that leave on a connection, and notes what the server will owe for each. It looks at
-// the headers and at the names of the commands; everything else is skipped by its length. The writer owns it.
-type requests struct {
-	owed   *expectedReplies
-	state  requestState
-	number int             // the header that is being read
-	args   int             // of the present command, still to come
-	given  int             // of the present command, in all
-	skip   int             // bytes still to come of the present argument, with its CRLF
-	plain  int             // commands that have ended and are not noted yet
-	pings  bool            // the present command is the PING behind an UNSUBSCRIBE, which is no command of its own
-	name   [nameBytes]byte // the beginning of the first argument
-	named  int
-	more   [nameBytes]byte // of the second one
-	mored  int
-}
+import (
+	"time"
 
-// nameBytes is more than any name has that matters.
-const nameBytes = 24
-
-type requestState uint8
-
-const (
-	commandStart requestState = iota
-	commandNumber
-	argumentStart
-	argumentNumber
-	argumentText
+	"github.com/wheellock/wheellock/internal/gate"
+	"github.com/wheellock/wheellock/wheel"
 )
 
-// follow reads bytes that are about to leave.
-func (q *requests) follow(b []byte) error {
-	for i := 0; i < len(b); {
-		switch q.state {
-		case commandStart:
-			if b[i] != '*' {
-				return protocolError("the client wrote no command")
-			}
-			q.state, q.number = commandNumber, 0
-			i++
-		case argumentStart:
-			if n := argument(b[i:]); n > 0 && q.given-q.args > 1 {
-				i += n
-				q.argued()
-				break
-			}
-			q.state, q.number = argumentNumber, 0
-			i++
-		case commandNumber, argumentNumber:
-			for i < len(b) && b[i]-'0' <= 9 {
-				q.number = q.number*10 + int(b[i]-'0')
-				i++
-			}
-			if i < len(b) {
-				if b[i] == '\n' {
-					q.counted()
-				}
-				i++
-			}
-		default:
-			n := min(q.skip, len(b)-i)
-			if first := q.given - q.args; first < 2 {
-				q.keep(first, b[i:i+n])
-			}
-			i += n
-			if q.skip -= n; q.skip == 0 {
-				q.argued()
-			}
-		}
-	}
-	q.flush()
-	return nil
+// ask is a caller that wants a name.
+type ask struct {
+	waiter *gate.Waiter
+	name   string
+	kind   gate.Kind
 }
 
-// argument is how long an argument with its header is, if b holds all of it: the usual case, and the short way.
-func argument(b []byte) int {
-	number, i := 0, 1
-	for i < len(b) && b[i]-'0' <= 9 {
-		number = number*10 + int(b[i]-'0')
-		i++
-	}
-	if i += len("\r\n") + number + len("\r\n"); i > len(b) {
-		return 0
-	}
-	return i
-}
-
-// counted is the end of a header.
-func (q *requests) counted() {
-	if q.state == commandNumber {
-		q.given, q.args, q.named, q.mored = q.number, q.number, 0, 0
-		q.state = argumentStart
+func (e *ask) deliver(d *Dispatcher, now gate.Time) {
+	w := e.waiter
+	c, why := d.entry(e.name, e.kind)
+	if c == nil {
+		d.cfg.Gate.Answer(w, gate.Outcome{Why: why})
 		return
 	}
-	q.skip, q.state = q.number+len("\r\n"), argumentText
+	if int(c.Machine.Waiting()) >= d.cfg.MaxPerName {
+		d.cfg.Gate.Answer(w, gate.Outcome{Why: gate.Overloaded})
+		d.stepped(c)
+		return
+	}
+	if w.Try && d.nobodyKnows(c) {
+		d.cfg.Gate.Answer(w, gate.Outcome{Why: gate.Down})
+		d.stepped(c)
+		return
+	}
+	w.Entry = c
+	if w.Hold != nil {
+		w.Hold.Entry = c
+	}
+	if w.Until != 0 {
+		w.Timer.Value = w
+		d.cfg.Gate.Waits.Put(&w.Timer, wheel.Ceil(w.Until, Tick))
+	}
+	c.Machine.Ask(now, w, &d.fx)
+	d.stepped(c)
 }
 
-// keep keeps the beginning of the first two arguments; some of their CRLF may be among it.
-func (q *requests) keep(argument int, text []byte) {
-	text = text[:max(0, min(len(text), q.skip-len("\r\n")))]
-	if argument == 0 {
-		q.named += copy(q.name[q.named:], text)
+func (e *ask) refuse() { e.waiter.By.Settle(gate.Outcome{Why: gate.Closed}) }
+
+// abandon is a caller that waits no longer.
+type abandon struct{ waiter *gate.Waiter }
+
+func (e abandon) deliver(d *Dispatcher, now gate.Time) {
+	if c := e.waiter.Entry; c != nil { // else it was turned away before any machine heard of it
+		c.Machine.Abandon(now, e.waiter, &d.fx)
+		d.stepped(c)
+	}
+}
+
+// unlock is the end of a hold by its holder.
+type unlock struct {
+	hold *gate.Hold
+	ack  gate.Settler // nil: nobody waits for the release
+}
+
+func (e *unlock) deliver(d *Dispatcher, now gate.Time) {
+	ack := d.bounded(e.ack)
+	c := e.hold.Entry
+	c.Machine.Unlock(now, e.hold, e.ack, &d.fx)
+	d.stepped(c)
+	d.await(now, ack)
+}
+
+func (e *unlock) refuse() { settleClosed(e.ack) }
+
+// extend prolongs a hold with a fixed lease.
+type extend struct {
+	hold  *gate.Hold
+	lease time.Duration
+	ack   gate.Settler
+}
+
+func (e *extend) deliver(d *Dispatcher, now gate.Time) {
+	ack := d.bounded(e.ack)
+	c := e.hold.Entry
+	c.Machine.Extend(now, e.hold, e.lease, e.ack, &d.fx)
+	d.stepped(c)
+	d.await(now, ack)
+}
+
+func (e *extend) refuse() { settleClosed(e.ack) }
+
+// force frees the owner that stands in Redis for a name.
+type force struct {
+	name  string
+	kind  gate.Kind
+	owner string
+	id    uint64 // the number of owner when it is one of ours, else 0
+	ack   gate.Settler
+}
+
+func (e *force) deliver(d *Dispatcher, now gate.Time) {
+	ack := d.bounded(e.ack)
+	if c, why := d.entry(e.name, e.kind); c != nil {
+		c.Machine.Force(now, e.owner, e.id, e.ack, &d.fx)
+		d.stepped(c)
 	} else {
-		q.mored += copy(q.more[q.mored:], text)
+		e.ack.Settle(gate.Outcome{Why: why})
+	}
+	d.await(now, ack)
+}
+
+func (e *force) refuse() { settleClosed(e.ack) }
+
+// change changes a name without owners.
+type change struct {
+	name   string
+	kind   gate.Kind
+	change gate.Change
+}
+
+func (e *change) deliver(d *Dispatcher, now gate.Time) {
+	ack := d.bounded(e.change.Ack)
+	e.step(d, now)
+	d.await(now, ack)
+}
+
+func (e *change) step(d *Dispatcher, now gate.Time) {
+	if d.closing {
+		settleClosed(e.change.Ack)
+		return
+	}
+	c, why := d.entry(e.name, e.kind)
+	if c == nil {
+		e.change.Ack.Settle(gate.Outcome{Why: why})
+		return
+	}
+	c.Machine.(gate.Counting).Change(now, e.change, &d.fx)
+	d.stepped(c)
+}
+
+func (e *change) refuse() { settleClosed(e.change.Ack) }
+
+// suspect says that the key of a name may have changed behind our back.
+type suspect struct{ name string }
+
+func (e suspect) deliver(d *Dispatcher, now gate.Time) {
+	if c := d.names.find(e.name); c != nil {
+		c.Machine.Suspect(now, &d.fx)
+		d.stepped(c)
 	}
 }
 
-// argued is the end of an argument.
-func (q *requests) argued() {
-	q.state = argumentStart
-	if q.args--; q.args > 0 {
-		return
+// settleClosed tells who waits, if anybody does, that the dispatcher has ended.
+func settleClosed(ack gate.Settler) {
+	if ack != nil {
+		ack.Settle(gate.Outcome{Why: gate.Closed})
 	}
-	q.state = commandStart
-	if q.pings {
-		q.pings = false
-		return
-	}
-	d := q.command()
-	if d.how == plainReply {
-		q.plain++
-		return
-	}
-	q.flush()
-	q.owed.add(d)
-}
-
-// flush notes the plain commands so far.
-func (q *requests) flush() {
-	if q.plain > 0 {
-		q.owed.add(expectedReply{plainReply, q.plain})
-		q.plain = 0
-	}
-}
-
-// command says how the present command is answered. The names are as rueidis writes them.
-func (q *requests) command() expectedReply {
-	switch string(q.name[:q.named]) {
-	case "SUBSCRIBE", "PSUBSCRIBE", "SSUBSCRIBE":
-		q.owed.listens.Store(true)
-		return expectedReply{subscription, q.given - 1}
-	case "UNSUBSCRIBE", "PUNSUBSCRIBE", "SUNSUBSCRIBE":
-		q.owed.listens.Store(true)
-		q.pings = true
-		return expectedReply{unsubscription, 1}
-	case "HELLO":
-		return expectedReply{helloReply, 1}
-	case "CLUSTER", "EVAL":
-		return expectedReply{wideReply, 1}
-	case "ROLE": // rueidis looks at the first element
-		return expectedReply{filledReply, 1}
-	case "SENTINEL":
-		if string(q.more[:q.mored]) == "GET-MASTER-ADDR-BY-NAME" { // and here at the second
-			return expectedReply{pairReply, 1}
-		}
-		return expectedReply{wideReply, 1}
-	}
-	return expectedReply{plainReply, 1}
 }

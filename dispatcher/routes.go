@@ -3,6 +3,7 @@ package dispatcher
 import (
 	"slices"
 
+	"github.com/wheellock/wheellock/dispatcher/subscriber"
 	"github.com/wheellock/wheellock/internal/gate"
 )
 
@@ -41,7 +42,28 @@ func (r *route) leave(channel string) {
 	}
 }
 
-// listen passes the machines' wishes on to the subscribers. An entry that joins others on a channel has it confirmed anew.
+// listen gives a node its subscriber, which begins with the channels that wait for it.
+func (n *node) listen() {
+	cfg := &n.d.cfg
+	n.subscriber = subscriber.New(subscriber.Config{
+		Client: n.server.Client, Engine: cfg.UUID, Plain: cfg.Publish != "SPUBLISH", Sharded: cfg.Publish != "PUBLISH",
+		Cluster: n.d.cluster != nil, Logger: cfg.Logger, LogArgs: n.where(), Owner: n,
+	})
+	for channel, r := range n.d.heard {
+		if r.node == n {
+			n.subscriber.Want(channel, true)
+		}
+	}
+}
+
+// hear listens to a channel, or does not any more.
+func (n *node) hear(channel string, on bool) {
+	if n.subscriber != nil {
+		n.subscriber.Want(channel, on)
+	}
+}
+
+// listen passes on to the subscribers what the machines want to hear. An entry that joins others on a channel has it confirmed anew.
 func (d *Dispatcher) listen() {
 	for _, s := range d.fx.Subscriptions {
 		if s.On {
@@ -99,24 +121,17 @@ func (d *Dispatcher) message(now gate.Time, channel string, news gate.News) {
 	}
 }
 
-// subscribed tells the gates of the event's channels that they are heard now, or that the server refused. What a
-// node says of a channel that has moved on is of no meaning any more.
-func (d *Dispatcher) subscribed(now gate.Time, l *event) {
-	for _, channel := range l.ref.([]string) {
-		r, ok := d.heard[channel]
-		if !ok || r.node == nil || r.node.id != l.n {
-			continue
-		}
-		for _, c := range r.entries {
-			c.Machine.Subscribed(now, l.text, &d.fx)
-			d.stepped(c)
-		}
-		if l.text != "" { // nothing will be heard there, and nobody will say that it is over
-			r.node.channels--
-			delete(d.heard, channel)
-		} else if r.hops > 0 {
-			r.hops = 0
-			d.heard[channel] = r
-		}
+// route finds the route of a channel that a node speaks of. False: the channel has moved on, or is not wanted any more;
+// then what the node says has no meaning.
+func (d *Dispatcher) route(n *node, channel string) (route, bool) {
+	r, ok := d.heard[channel]
+	return r, ok && r.node == n
+}
+
+// confirm tells the gates of a route that they are heard now, or that the server refused, in its words.
+func (d *Dispatcher) confirm(now gate.Time, r route, refusal string) {
+	for _, c := range r.entries {
+		c.Machine.Subscribed(now, refusal, &d.fx)
+		d.stepped(c)
 	}
 }

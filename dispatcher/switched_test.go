@@ -5,6 +5,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/wheellock/wheellock/dispatcher/redisconn"
+	"github.com/wheellock/wheellock/dispatcher/subscriber"
 	"github.com/wheellock/wheellock/internal/gate"
 )
 
@@ -12,7 +14,7 @@ import (
 // old one is out: the loop must wait for the probe, whose answer says nothing any more, and send another.
 func TestSwitchedWhileProbing(t *testing.T) {
 	d := &Dispatcher{cfg: Config{Gate: &gate.Config{Stats: &gate.Stats{}}, Logger: slog.New(slog.DiscardHandler)}, names: newNames()}
-	n := &node{d: d, slots: 1, subscriber: &subscriber{moved: make(chan struct{}, 1)}, idle: []*connection{{}}}
+	n := &node{d: d, server: &redisconn.Server{}, subscriber: &subscriber.Subscriber{}, idle: []*connection{{Connection: &redisconn.Connection{}}}}
 	d.nodes = []*node{n}
 	n.link = link{state: linkShaky, probing: true, probeAt: gate.Never}
 

@@ -5,12 +5,19 @@ import (
 	"slices"
 	"time"
 
+	"go.uber.org/atomic"
+
 	"github.com/wheellock/wheellock/internal/gate"
 	"github.com/wheellock/wheellock/wheel"
 )
 
-// lead is how long before it is due an alarm leaves its slot for the heap: slots open up to 12 ms late, and
-// the end of a lease must be met exactly.
+// A renewal, or another alarm of a machine, is kept in two layers. In the slots it costs a list entry, however far away
+// it is. A few ticks before it is due it moves to a heap, whose nearest alarm one timer meets exactly.
+//
+// The loop is woken for a slot by the waker, and by the same timer, wheel.Grace later, should the waker fail.
+
+// lead is how many ticks before it is due an alarm leaves its slot for the heap: slots open up to 12 ms late,
+// up to wheel.Grace when the waker fails, and the end of a lease must be met exactly.
 const lead = 3
 
 const (
@@ -23,8 +30,33 @@ const (
 	minSleep = 100 * time.Microsecond
 )
 
-// armTick has the alarm clock ring for a slot that has just got its first entry.
-func (d *Dispatcher) armTick(at wheel.Tick) { d.cfg.Alarm.Set(at, d) }
+// armTick has the loop woken for a slot that has just got its first entry.
+func (d *Dispatcher) armTick(at wheel.Tick) {
+	d.wakeAt(at)
+	d.lookAt = min(d.lookAt, at.Begin(Tick)+wheel.Grace, d.checked+lookEvery)
+}
+
+// nextLook is when the loop is to open slots whether it was woken for them or not. Once that time has come, the next one
+// is sought: the first slot that holds anything, and no more than lookEvery away. Never: all slots are empty.
+func (d *Dispatcher) nextLook(now gate.Time) gate.Time {
+	if d.lookAt > now {
+		return d.lookAt
+	}
+	d.lookAt = min(firstLook(d.slots, now), firstLook(d.acks, now), firstLook(d.cfg.Gate.Waits, now))
+	return d.lookAt
+}
+
+func firstLook[T any](s *wheel.Slots[T], now gate.Time) gate.Time {
+	if s.Len() == 0 {
+		return gate.Never
+	}
+	at := now + lookEvery
+	for tick := range s.Occupied() {
+		at = min(at, tick.Begin(Tick)+wheel.Grace)
+		break
+	}
+	return at
+}
 
 // schedule puts the next alarm of an entry where it belongs: into a slot, or, when it is near, into the heap.
 func (d *Dispatcher) schedule(c *gate.Entry, now gate.Time) {
@@ -70,21 +102,11 @@ func (d *Dispatcher) ringDue(now gate.Time) {
 	}
 }
 
-// alarmRang is the alarm of a tick. This turn of the loop may have looked for what is due just before the tick
-// began and taken the alarm just after: then nothing else would ever open the slot. An alarm that seems
-// early, for the clock is not read for every event, is set again.
-func (d *Dispatcher) alarmRang(now gate.Time, at wheel.Tick) {
-	if at > wheel.Floor(now, Tick) {
-		d.armTick(at)
-		return
-	}
-	d.ringDue(now)
-}
-
 // nearby is the alarms of the next few ticks, met exactly by one timer for the nearest.
 type nearby struct {
 	timer  *time.Timer
-	set    gate.Time // what the timer is set for
+	runs   atomic.Bool // the timer has not fired yet
+	set    gate.Time   // for when the timer is set, while it runs
 	alarms nearHeap
 	most   int // how many alarms there may be before the stale ones are thrown out
 }
@@ -114,17 +136,25 @@ func (n *nearby) clean() {
 	heap.Init(&n.alarms)
 }
 
-// aim sets the timer for the nearest alarm, or for also when that is nearer.
+// start makes the timer, which calls wake.
+func (n *nearby) start(wake func()) {
+	n.timer = time.AfterFunc(time.Hour, func() {
+		n.runs.Store(false)
+		wake()
+	})
+	n.timer.Stop()
+}
+
+// aim sets the timer for the nearest alarm, or for also when that is nearer. A timer that is set for an earlier time is
+// left alone: the turn that it brings aims again. Most turns move the nearest time, and setting a timer costs more than
+// such a turn now and then.
 func (n *nearby) aim(now, also gate.Time) {
 	at := min(also, n.next())
-	if at == n.set && at > now {
+	if at == gate.Never || n.runs.Load() && n.set <= at {
 		return
 	}
 	n.set = at
-	if at == gate.Never {
-		n.timer.Stop()
-		return
-	}
+	n.runs.Store(true) // before Reset: the timer may fire at once
 	n.timer.Reset(max(at-now, minSleep))
 }
 

@@ -10,6 +10,9 @@ import (
 	"github.com/redis/rueidis"
 
 	"github.com/wheellock/wheellock/dispatcher"
+	"github.com/wheellock/wheellock/dispatcher/redisconn"
+	"github.com/wheellock/wheellock/dispatcher/rediserr"
+	"github.com/wheellock/wheellock/dispatcher/topology"
 	"github.com/wheellock/wheellock/internal/gate"
 	"github.com/wheellock/wheellock/scripts"
 )
@@ -35,16 +38,16 @@ const askTime = 2 * time.Second
 
 // prepareCluster connects to every master, each by a client of its own, loads the scripts and checks the rights.
 // Masters that cannot be reached are left to the dispatcher. It is an error if none can be reached, or if one refuses the user.
-func (e *Engine) prepareCluster(ctx context.Context, o rueidis.ClientOption) (*dispatcher.Loaded, error) {
+func (e *Engine) prepareCluster(ctx context.Context, o rueidis.ClientOption) (*redisconn.Loaded, error) {
 	cluster := &dispatcher.Cluster{Seeds: o.InitAddress, Connect: func(addr string) (rueidis.Client, error) {
 		return e.connectNode(context.Background(), o, addr)
 	}}
 	e.cluster = cluster
 	var err, unreached error
-	if cluster.Topology, err = e.topology(ctx); err != nil {
+	if cluster.Map, err = e.askTopology(ctx); err != nil {
 		return nil, err
 	}
-	for _, addr := range cluster.Topology.Masters() {
+	for _, addr := range cluster.Map.Masters() {
 		r, err := e.reachNode(ctx, o, addr)
 		if err == nil {
 			cluster.Reached = append(cluster.Reached, r)
@@ -58,11 +61,11 @@ func (e *Engine) prepareCluster(ctx context.Context, o rueidis.ClientOption) (*d
 	return cluster.Reached[0].Loaded, nil
 }
 
-// topology asks the nodes that the client knows, one after the other, who serves what.
-func (e *Engine) topology(ctx context.Context) (t *dispatcher.Topology, err error) {
+// askTopology asks the nodes that the client knows, one after the other, who serves what.
+func (e *Engine) askTopology(ctx context.Context) (t *topology.Map, err error) {
 	for addr, node := range e.client.Nodes() {
 		asking, cancel := context.WithTimeout(ctx, askTime)
-		t, err = dispatcher.AskTopology(asking, node, addr)
+		t, err = topology.Ask(asking, node, addr)
 		cancel()
 		if err == nil {
 			return t, nil
@@ -77,7 +80,7 @@ func (e *Engine) reachNode(ctx context.Context, o rueidis.ClientOption, addr str
 	if r.Client, err = e.connectNode(ctx, o, addr); err != nil {
 		return r, err
 	}
-	if r.Loaded, err = dispatcher.Load(ctx, r.Client, e.clock); err == nil {
+	if r.Loaded, err = redisconn.Load(ctx, r.Client, e.clock); err == nil {
 		e.choosePubSub(ctx, r.Client)
 		e.identify(ctx, r.Client)
 		err = e.checkRights(ctx, r.Client, r.Loaded)
@@ -105,7 +108,7 @@ func (e *Engine) choosePubSub(ctx context.Context, node rueidis.Client) {
 		return
 	}
 	err := node.Do(ctx, node.B().PubsubShardnumsub().Build()).Error()
-	words, said := dispatcher.Said(err)
+	words, said := rediserr.Said(err)
 	switch {
 	case err == nil, strings.HasPrefix(words, "NOPERM"): // Open then names the missing right
 		e.opts.PubSub = PubSubSharded
@@ -116,7 +119,7 @@ func (e *Engine) choosePubSub(ctx context.Context, node rueidis.Client) {
 
 // refused reports whether the server itself refused, for a reason that does not pass.
 func refused(err error) bool {
-	words, said := dispatcher.Said(err)
+	words, said := rediserr.Said(err)
 	return said && !strings.HasPrefix(words, "LOADING") || errors.Is(err, ErrRefused)
 }
 

@@ -17,7 +17,8 @@ import (
 
 	"github.com/redis/rueidis"
 
-	"github.com/wheellock/wheellock/dispatcher"
+	"github.com/wheellock/wheellock/dispatcher/rediserr"
+	"github.com/wheellock/wheellock/dispatcher/respguard"
 )
 
 // honoured are the fields of rueidis.ClientOption that users may set.
@@ -49,7 +50,7 @@ func (o *Options) connection() error {
 	r.BlockingPipeline = -1
 	r.RingScaleEachConn = 8
 	r.ReadBufferEachConn, r.WriteBufferEachConn = 128<<10, 128<<10
-	dispatcher.Guard(r)
+	respguard.Guard(r)
 	if r.Sentinel.MasterSet != "" && r.Sentinel.TopologyRefreshInterval == 0 {
 		r.Sentinel.TopologyRefreshInterval = sentinelRefresh
 	}
@@ -147,7 +148,7 @@ func connecting(o *Options, err error) error {
 	where := strings.Join(o.Redis.InitAddress, ", ")
 	hint, group := "", ErrUnavailable
 	var dial *net.OpError
-	words, _ := dispatcher.Said(err)
+	words, _ := rediserr.Said(err)
 	private, refused := privacy(err)
 	switch {
 	case refused:
@@ -158,8 +159,8 @@ func connecting(o *Options, err error) error {
 		hint, group = "check Redis.Username and Redis.Password", ErrRefused
 	case strings.HasPrefix(words, "NOPERM"):
 		hint, group = "grant this user the right that is named; SECURITY.md lists all it needs", ErrRefused
-	case dispatcher.IsAbsent(err):
-		hint, group = "the server does not have a command that the engine needs: "+dispatcher.WhyAbsent, ErrRefused
+	case rediserr.IsAbsent(err):
+		hint, group = "the server does not have a command that the engine needs: "+rediserr.WhyAbsent, ErrRefused
 	case words != "":
 		group = ErrRefused
 	case errors.Is(err, rueidis.ErrNoCache): // the client's error for a refused CLIENT TRACKING; its own advice does not fit

@@ -77,8 +77,19 @@ func TestPackagesImportOnlyWhatTheyMay(t *testing.T) {
 		"wheel":          {"internal/stall"}, // which is empty without its build tag
 		"internal/gate":  {"scripts", "wheel"},
 		"internal/stall": {},
-		"dispatcher":     {"scripts", "futures", "wheel", "internal/gate", "internal/stall"},
-		"engine":         {"scripts", "futures", "wheel", "internal/gate", "internal/stall", "dispatcher"},
+		// below the dispatcher: what is one connection, one subscription, one view of who serves what
+		"dispatcher/quietsocket": {},
+		"dispatcher/reconnect":   {},
+		"dispatcher/respguard":   {"dispatcher/quietsocket"},
+		"dispatcher/rediserr":    {"scripts", "internal/gate"},
+		"dispatcher/topology":    {"scripts", "internal/gate"},
+		"dispatcher/wire":        {"scripts", "internal/gate"},
+		"dispatcher/redisconn":   {"scripts", "wheel", "internal/gate", "internal/stall", "dispatcher/rediserr", "dispatcher/topology", "dispatcher/wire"},
+		"dispatcher/subscriber":  {"internal/gate", "internal/stall", "dispatcher/reconnect", "dispatcher/rediserr", "dispatcher/topology"},
+		"dispatcher": {"scripts", "wheel", "internal/gate", "internal/stall", "dispatcher/reconnect", "dispatcher/rediserr",
+			"dispatcher/topology", "dispatcher/wire", "dispatcher/redisconn", "dispatcher/subscriber"},
+		"engine": {"scripts", "futures", "wheel", "internal/gate", "internal/stall", "dispatcher", "dispatcher/rediserr",
+			"dispatcher/topology", "dispatcher/wire", "dispatcher/redisconn", "dispatcher/respguard"},
 		// for tests
 		"engine/enginetest":  {"engine"},
 		"internal/redistest": {},

@@ -47,6 +47,7 @@ import (
 	"github.com/redis/rueidis"
 
 	"github.com/wheellock/wheellock/dispatcher"
+	"github.com/wheellock/wheellock/dispatcher/redisconn"
 	"github.com/wheellock/wheellock/internal/gate"
 	"github.com/wheellock/wheellock/wheel"
 )
@@ -62,7 +63,6 @@ type Engine struct {
 	client     rueidis.Client      // in a cluster used only for queries
 	cluster    *dispatcher.Cluster // nil: a single server, or a Sentinel's
 	clock      *wheel.Clock
-	alarm      *wheel.Alarm
 	dispatcher *dispatcher.Dispatcher
 	suspects   suspects
 	callbacks  callbacks
@@ -113,7 +113,6 @@ func Open(ctx context.Context, opts Options) (*Engine, error) {
 		e.disconnect()
 		return nil, fmt.Errorf("wheellock: callback pool: %w", err)
 	}
-	e.alarm = wheel.NewAlarm(e.clock, dispatcher.Tick, opts.Logger)
 	e.dispatcher = dispatcher.New(e.dispatcherConfig(), loaded)
 	e.suspects.tell(e.dispatcher)
 	return e, nil
@@ -122,7 +121,7 @@ func Open(ctx context.Context, opts Options) (*Engine, error) {
 func (e *Engine) dispatcherConfig() dispatcher.Config {
 	o := &e.opts
 	return dispatcher.Config{
-		Client: e.client, Cluster: e.cluster, Clock: e.clock, Alarm: e.alarm, Logger: o.Logger, UUID: e.uuid,
+		Client: e.client, Cluster: e.cluster, Clock: e.clock, Logger: o.Logger, UUID: e.uuid,
 		Replicas: o.Replicas, ReplicaTime: e.replicaTime,
 		Publish: o.PubSub.publish(), WatchLoss: o.WatchLoss, FenceTTL: o.FenceTTL, MaxPerName: o.MaxWaitersPerName, ProbeTime: o.Lease / 3,
 		Declared: o.DeclaredKeysOnly,
@@ -134,7 +133,7 @@ func (e *Engine) dispatcherConfig() dispatcher.Config {
 }
 
 // reach connects and prepares, again and again while the server is still loading its data.
-func (e *Engine) reach(ctx context.Context, o rueidis.ClientOption) (*dispatcher.Loaded, error) {
+func (e *Engine) reach(ctx context.Context, o rueidis.ClientOption) (*redisconn.Loaded, error) {
 	for {
 		loaded, err := e.prepare(ctx, o)
 		if err == nil || !strings.Contains(err.Error(), "LOADING") {
@@ -149,16 +148,16 @@ func (e *Engine) reach(ctx context.Context, o rueidis.ClientOption) (*dispatcher
 }
 
 // prepare connects, loads the scripts and checks the rights.
-func (e *Engine) prepare(ctx context.Context, o rueidis.ClientOption) (*dispatcher.Loaded, error) {
+func (e *Engine) prepare(ctx context.Context, o rueidis.ClientOption) (*redisconn.Loaded, error) {
 	client, err := connect(ctx, o)
 	if err != nil {
 		return nil, err
 	}
 	e.client, e.cluster, e.servers = client, nil, nil
-	var loaded *dispatcher.Loaded
+	var loaded *redisconn.Loaded
 	if client.Mode() == rueidis.ClientModeCluster {
 		loaded, err = e.prepareCluster(ctx, o)
-	} else if loaded, err = dispatcher.Load(ctx, client, e.clock); err == nil {
+	} else if loaded, err = redisconn.Load(ctx, client, e.clock); err == nil {
 		e.identify(ctx, client)
 		if err = e.checkRights(ctx, client, loaded); err == nil && !o.ForceSingleClient && ofCluster(ctx, client) {
 			err = errUnseen
@@ -190,8 +189,8 @@ func (e *Engine) identify(ctx context.Context, client rueidis.Client) {
 	}
 }
 
-func (e *Engine) checkRights(ctx context.Context, client rueidis.Client, loaded *dispatcher.Loaded) error {
-	rights := dispatcher.Rights{
+func (e *Engine) checkRights(ctx context.Context, client rueidis.Client, loaded *redisconn.Loaded) error {
+	rights := redisconn.Rights{
 		Client: client, Loaded: loaded, UUID: e.uuid, Publish: e.opts.PubSub.publish(),
 		Cluster: e.cluster != nil, Wait: e.opts.Replicas > 0, Declared: e.opts.DeclaredKeysOnly,
 	}
@@ -243,7 +242,6 @@ func (e *Engine) Close() error {
 	}
 	defer close(e.ended)
 	e.dispatcher.Close()
-	e.alarm.Close()
 	e.client.Close()
 	e.direct.Wait()
 	e.callbacks.close()

@@ -7,7 +7,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/wheellock/wheellock/dispatcher"
+	"github.com/wheellock/wheellock/dispatcher/wire"
 	"github.com/wheellock/wheellock/futures"
 	"github.com/wheellock/wheellock/internal/gate"
 	"github.com/wheellock/wheellock/internal/stall"
@@ -212,7 +212,7 @@ func (h *Hold) TenureID() string {
 	if c := h.composite(); c != nil {
 		return c.tenureID()
 	}
-	id := dispatcher.AppendOwner(nil, h.e.uuid, h.core.Tenure)
+	id := wire.AppendOwner(nil, h.e.uuid, h.core.Tenure)
 	if h.core.Write() {
 		id = append(id, gate.WriterSuffix...)
 	}

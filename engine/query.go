@@ -7,7 +7,7 @@ import (
 
 	"github.com/redis/rueidis"
 
-	"github.com/wheellock/wheellock/dispatcher"
+	"github.com/wheellock/wheellock/dispatcher/rediserr"
 	"github.com/wheellock/wheellock/internal/gate"
 	"github.com/wheellock/wheellock/scripts"
 )
@@ -80,9 +80,9 @@ func (t *operation) query(ctx context.Context, build func(rueidis.Builder, strin
 
 // unread is a query that Redis did not answer.
 func (t *operation) unread(err error) error {
-	words, _ := dispatcher.Said(err)
+	words, _ := rediserr.Said(err)
 	if strings.HasPrefix(words, "WRONGTYPE") {
 		return t.failed(ErrForeignKey)
 	}
-	return &opError{doing: t.doing, name: t.name, err: sentinels[dispatcher.Explain(err)], words: words}
+	return &opError{doing: t.doing, name: t.name, err: sentinels[rediserr.Explain(err)], words: words}
 }

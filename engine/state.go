@@ -7,7 +7,7 @@ import (
 
 	"github.com/redis/rueidis"
 
-	"github.com/wheellock/wheellock/dispatcher"
+	"github.com/wheellock/wheellock/dispatcher/rediserr"
 	"github.com/wheellock/wheellock/internal/gate"
 	"github.com/wheellock/wheellock/scripts"
 )
@@ -53,8 +53,8 @@ func (m *Mutex) state(r rueidis.RedisResult) (State, []string, error) {
 	}
 	parts, err := r.ToArray()
 	if err != nil {
-		words, _ := dispatcher.Said(err)
-		return failed(sentinels[dispatcher.Explain(err)], words)
+		words, _ := rediserr.Said(err)
+		return failed(sentinels[rediserr.Explain(err)], words)
 	}
 	if len(parts) < 3 {
 		return failed(ErrForeignKey, "")

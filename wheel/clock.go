@@ -2,7 +2,7 @@ package wheel
 
 import (
 	"sync"
-	"sync/atomic"
+	"sync/atomic" // aligned on 32-bit machines, as go.uber.org/atomic is not
 	"time"
 
 	"github.com/wheellock/wheellock/internal/stall"
@@ -18,7 +18,7 @@ import (
 //
 // Check is too dear to be called for every reading. But suspension moves the wall clock away from the monotonic one on
 // every system, and one reading of the time tells both: Checked compares them and calls Check only when they have moved
-// apart. An Alarm calls Check once a second besides.
+// apart. The owner's loop calls Check about once a second besides, while anything is due later.
 type Clock struct {
 	start     time.Time    // read for its monotonic part
 	suspended atomic.Int64 // nanoseconds found so far; only grows
@@ -87,7 +87,7 @@ func (c *Clock) Suspended() time.Duration {
 	return time.Duration(c.suspended.Load())
 }
 
-// Check looks for suspension since the last Check, adds it to Now and returns it. An Alarm calls it about once a second,
+// Check looks for suspension since the last Check, adds it to Now and returns it. A loop calls it about once a second,
 // Checked when there is a sign of suspension.
 //
 // A difference up to suspendTolerance is noise. A negative one is not a suspension but, where the wall clock
@@ -118,11 +118,4 @@ func (c *Clock) Time(at time.Duration) time.Time {
 	t := time.Now()
 	now := c.watch.Counted(t.Sub(c.start)) + c.Suspended()
 	return t.Add(at - now)
-}
-
-// wallAhead says how far the wall clock has run ahead of the monotonic one since start. Both come from one
-// reading, so no pause can get between them.
-func wallAhead(start time.Time) time.Duration {
-	t := time.Now()
-	return t.Round(0).Sub(start.Round(0)) - t.Sub(start)
 }

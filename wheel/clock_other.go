@@ -11,3 +11,10 @@ const suspendTolerance = time.Second
 func suspendAhead(start time.Time) (time.Duration, bool) {
 	return wallAhead(start), true
 }
+
+// wallAhead says how far the wall clock has run ahead of the monotonic one since start. Both come from one
+// reading, so no pause can get between them.
+func wallAhead(start time.Time) time.Duration {
+	t := time.Now()
+	return t.Round(0).Sub(start.Round(0)) - t.Sub(start)
+}

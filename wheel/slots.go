@@ -17,9 +17,8 @@ type Timer[T any] struct {
 func (e *Timer[T]) In() bool { return e.next != nil }
 
 // Slots orders entries by the tick at which they are due. It has no goroutine, lock or clock: one event
-// loop owns it and says what tick it is, so a test can turn it by hand. The alarm behind it says "tick t has
-// begun", and may say it late or twice. An alarm that may also be early must be armed again by whoever hears
-// it while the tick is still to come, for Slots asks only once for each tick.
+// loop owns it and says what tick it is, so a test can turn it by hand. The waker behind it says "look", and may say so
+// early, late, twice or never: the loop has a timer of its own besides, for Slots asks only once for each tick.
 //
 // A slot holds one tick at a time. An entry beyond the horizon, which is the number of slots, waits in the
 // furthest slot and is moved on when that is opened.
@@ -34,7 +33,7 @@ type Slots[T any] struct {
 // NewSlots returns empty slots, n of them, rounded up to a power of two. They take 32 bytes each when T is a
 // pointer.
 //
-// arm is called, inside Put or Due, when a slot gets an entry and its alarm has not been asked for: the owner
+// arm is called, inside Put or Due, when a slot gets an entry and arm was not called for its tick yet: the owner
 // must see to it that Due is called once that tick has begun. It is called once for each tick, however often
 // the slot is emptied and filled; and for the tick that an entry beyond the horizon is put off to, which
 // only Slots knows. It must not use the Slots. nil: nobody needs telling.
@@ -63,7 +62,7 @@ func (s *Slots[T]) Put(e *Timer[T], at Tick) {
 	s.place(e)
 }
 
-// place links e into the slot of its tick, or into the furthest one, and asks for that slot's alarm.
+// place links e into the slot of its tick, or into the furthest one, and calls arm for a slot that had none.
 func (s *Slots[T]) place(e *Timer[T]) {
 	tick := min(e.at, s.opened+Tick(len(s.heads)))
 	head := s.slot(tick)
@@ -74,11 +73,8 @@ func (s *Slots[T]) place(e *Timer[T]) {
 	}
 }
 
-// At returns the tick at which e is due, or was when it left its slot.
-func (s *Slots[T]) At(e *Timer[T]) Tick { return e.at }
-
-// Remove takes e out of its slot, which must be one of s. It does nothing when e is in no slot. The alarm of
-// a slot that becomes empty still rings.
+// Remove takes e out of its slot, which must be one of s. It does nothing when e is in no slot. A slot that becomes empty is
+// still opened.
 func (s *Slots[T]) Remove(e *Timer[T]) {
 	if e.In() {
 		e.unlink()
@@ -89,7 +85,7 @@ func (s *Slots[T]) Remove(e *Timer[T]) {
 // Due opens all slots up to now and yields the Value of each entry that is due, once, the entry already out
 // of its slot: slot after slot, within a slot in the order they were put there. The body may Put and Remove
 // any entry, those still to come in the same loop too. Who breaks out finds the rest in the next Due, and has
-// to call it without being told by an alarm. After a long time away it looks at each slot once, not at each
+// to call it without being woken. After a long time away it looks at each slot once, not at each
 // tick. A now before the last one opens nothing.
 func (s *Slots[T]) Due(now Tick) iter.Seq[T] {
 	return func(yield func(T) bool) {
@@ -121,8 +117,8 @@ func (s *Slots[T]) open(now Tick) {
 	s.opened = max(s.opened, now)
 }
 
-// Occupied yields the ticks of the slots that hold entries, soonest first: those a new alarm has to be armed
-// for. It looks at every slot.
+// Occupied yields the ticks of the slots that hold entries, soonest first. It looks at every slot up to the last one
+// that is taken from it.
 func (s *Slots[T]) Occupied() iter.Seq[Tick] {
 	return func(yield func(Tick) bool) {
 		for t := s.opened + 1; t <= s.opened+Tick(len(s.heads)); t++ {

@@ -85,7 +85,7 @@ func TestSlots(t *testing.T) {
 		s, l := setup(16)
 		ids(s.Due(10))
 		s.Put(&l[0].place, 3)
-		if got := s.At(&l[0].place); got != 11 {
+		if got := l[0].place.at; got != 11 {
 			t.Errorf("At = %d, want 11", got)
 		}
 		wantArmed(t, 11)
@@ -102,7 +102,7 @@ func TestSlots(t *testing.T) {
 	t.Run("keeps what is beyond the horizon, and asks for its next alarm", func(t *testing.T) {
 		s, l := setup(8)
 		s.Put(&l[0].place, 20)
-		if got := s.At(&l[0].place); got != 20 {
+		if got := l[0].place.at; got != 20 {
 			t.Errorf("At = %d, want 20", got)
 		}
 		wantArmed(t, 8)

@@ -10,18 +10,15 @@ import (
 	"testing"
 )
 
-// On Linux nothing here may be decided by the wall clock, but for two things: whether it jumped, and with it
-// the timing wheel, and whether the boot-time clock is to be read at once. So the places that can read it are named here, all of them, with their reasons.
+// On Linux nothing here may be decided by the wall clock, but for one thing: whether the boot-time clock is to be read at
+// once. So the places that can read it are named here, all of them, with their reasons.
 func TestWallClockIsNotRead(t *testing.T) {
 	want := map[string]bool{
 		"NewClock: time.Now":  true, // for its monotonic reading
 		"Time: time.Now":      true, // what users get carries the wall time too
 		"Checked: time.Now":   true, // a sign of suspension, on which the boot-time clock is read
-		"wallAhead: time.Now": true, // how far the wall clock has gone
-		"wallAhead: .Round":   true,
 		"newClock: .UnixNano": true, // what ahead compares with
 		"ahead: .UnixNano":    true, // for Checked
-		"NewAlarm: wallAhead": true, // the check for a jump asks that
 	}
 	linux := build.Default
 	linux.GOOS, linux.GOARCH = "linux", "amd64"

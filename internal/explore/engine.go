@@ -4,7 +4,7 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/wheellock/wheellock/dispatcher"
+	"github.com/wheellock/wheellock/dispatcher/wire"
 	"github.com/wheellock/wheellock/internal/gate"
 	"github.com/wheellock/wheellock/wheel"
 )
@@ -16,7 +16,7 @@ type engine struct {
 	uuid    string
 	born    gate.Time // what its clock shows when the world begins
 	cfg     *gate.Config
-	encoder *dispatcher.Encoder
+	encoder *wire.Encoder
 	fx      gate.Effects
 
 	cells    []*gate.Entry            // by name; nil: idle
@@ -71,7 +71,7 @@ func newEngine(s *state, number int) *engine {
 		Lease: lease, HandoffTime: s.w.Handoff, PollCap: pollCap, UUID: e.uuid, FairWaiterLease: waiterLease, RTT: roundTrip,
 		Waits: noWaits, Stats: &gate.Stats{}, LastID: firstID,
 	}
-	e.encoder = dispatcher.NewEncoder(dispatcher.Config{UUID: e.uuid, Publish: "PUBLISH", Gate: e.cfg})
+	e.encoder = wire.NewEncoder(wire.Settings{UUID: e.uuid, Publish: "PUBLISH", FairWaiterLease: waiterLease})
 	e.learn()
 	return e
 }

@@ -9,7 +9,7 @@ import (
 	"slices"
 	"strconv"
 
-	"github.com/wheellock/wheellock/dispatcher"
+	"github.com/wheellock/wheellock/dispatcher/wire"
 	"github.com/wheellock/wheellock/internal/gate"
 	"github.com/wheellock/wheellock/wheel"
 )
@@ -47,7 +47,7 @@ func newHasher(seed maphash.Seed) *hasher { return &hasher{seed: seed, met: make
 // opaque are the types that are told otherwise, or make no difference.
 var opaque = map[reflect.Type]bool{
 	reflect.TypeFor[*gate.Config]():               true,
-	reflect.TypeFor[*dispatcher.Encoder]():        true,
+	reflect.TypeFor[*wire.Encoder]():              true,
 	reflect.TypeFor[*wheel.Slots[*gate.Waiter]](): true,
 	reflect.TypeFor[*state]():                     true,
 	reflect.TypeFor[*engine]():                    true,

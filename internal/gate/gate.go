@@ -88,7 +88,7 @@ func (o Op) String() string { return opNames[o] }
 // Result says how far a command got. Only Answered and UnderReplicated have a Reply.
 type Result uint8
 
-// What can become of a command (the error table of dispatcher/verdict.go decides).
+// What can become of a command (the error table of dispatcher/rediserr decides).
 const (
 	Answered        Result = iota // the script ran
 	NotSent                       // it surely never left: the link is down

@@ -47,7 +47,7 @@ var bugs = []Bug{
 		{"engine/hold.go", "	h.e.dispatcher.Unlock(&h.core, nil)\n", ""},
 	}},
 	{"bytes of a server that are not looked at", []edit{
-		{"dispatcher/guard.go", "		return guard(quieten(conn)), nil\n", "		return quieten(conn), nil\n"},
+		{"dispatcher/respguard/guard.go", "		return guard(quietsocket.Wrap(conn)), nil\n", "		return quietsocket.Wrap(conn), nil\n"},
 	}},
 	{"parts of a lost MultiLock that nobody gives back", []edit{
 		{"engine/hold.go", "		giveBack(c.all())\n		return\n", "		return\n"},
@@ -61,8 +61,8 @@ var bugs = []Bug{
 		{"engine/hold.go", "		now = h.e.clock.Checked\n", "		now = h.e.clock.Now\n"},
 	}},
 	{"a server's clock that is taken for the middle of a round trip", []edit{
-		{"dispatcher/connection.go", "l.serverMillis, l.serverAt = millis, l.d.cfg.Clock.Now()", "l.serverMillis, l.serverAt = millis, (l.batch[0].Sent+l.d.cfg.Clock.Now())/2"},
-		{"dispatcher/scripts.go", "	results := client.DoMulti(ctx, commands...)\n	loaded.at = clock.Now()\n", "	began := clock.Now()\n	results := client.DoMulti(ctx, commands...)\n	loaded.at = (began + clock.Now()) / 2\n"},
+		{"dispatcher/redisconn/connection.go", "c.serverMillis, c.serverAt = millis, c.cfg.Clock.Now()", "c.serverMillis, c.serverAt = millis, (c.Batch[0].Sent+c.cfg.Clock.Now())/2"},
+		{"dispatcher/redisconn/load.go", "	results := client.DoMulti(ctx, commands...)\n	loaded.at = clock.Now()\n", "	began := clock.Now()\n	results := client.DoMulti(ctx, commands...)\n	loaded.at = (began + clock.Now()) / 2\n"},
 	}},
 	{"permits that are given back twice", []edit{
 		{"scripts/permit_free.lua", "call('INCRBY', key, gone)", "call('INCRBY', key, #there)"},

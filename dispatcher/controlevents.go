@@ -1,0 +1,31 @@
+package dispatcher
+
+import "github.com/wheellock/wheellock/internal/gate"
+
+// oldestQuery asks when the oldest living hold was granted.
+type oldestQuery struct{ answer chan gate.Time } // capacity 1
+
+func (e oldestQuery) deliver(d *Dispatcher, _ gate.Time) {
+	oldest := gate.Never
+	for c := range d.names.all() {
+		oldest = min(oldest, c.Machine.Oldest())
+	}
+	e.answer <- oldest
+}
+
+func (e oldestQuery) refuse() { e.answer <- gate.Never }
+
+// drain turns every waiter away.
+type drain struct{ drained chan struct{} } // closed when nothing is held any more
+
+func (e drain) deliver(d *Dispatcher, now gate.Time) {
+	d.draining = append(d.draining, e.drained)
+	d.each(func(m gate.Machine) { m.Drain(now, &d.fx) })
+}
+
+func (e drain) refuse() { close(e.drained) }
+
+// closing ends every wait and hold, and then the loop.
+type closing struct{}
+
+func (closing) deliver(d *Dispatcher, now gate.Time) { d.close(now) }

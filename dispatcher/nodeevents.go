@@ -1,0 +1,92 @@
+package dispatcher
+
+import "github.com/wheellock/wheellock/internal/gate"
+
+// returned is a connection that is back with its answers.
+type returned struct{ connection *connection }
+
+func (e returned) deliver(d *Dispatcher, _ gate.Time) { d.returned(e.connection) }
+
+// switched is Sentinel having made another server the master of a node.
+type switched struct{ node *node }
+
+func (e switched) deliver(_ *Dispatcher, now gate.Time) { e.node.switched(now) }
+
+// suspectNode says that the keys of all names of the node at this address may have changed behind our back.
+type suspectNode struct{ addr string }
+
+func (e suspectNode) deliver(d *Dispatcher, now gate.Time) {
+	for c := range d.names.all() {
+		if d.home(c.Slot).addr == e.addr {
+			c.Machine.Suspect(now, &d.fx)
+			d.stepped(c)
+		}
+	}
+}
+
+// The rest is what the subscriber of a node tells: a node is its subscriber.Owner. These methods run on goroutines of the
+// subscriber and only leave events.
+
+func (n *node) Heard()                        { n.d.mail.put(heard{n}) }
+func (n *node) Subscribed(channels []string)  { n.d.mail.put(&subscribed{n, channels}) }
+func (n *node) Refused(channel, why string)   { n.d.mail.put(&refused{n, channel, why}) }
+func (n *node) Redirected(channel, to string) { n.d.mail.put(&redirected{n, channel, to}) }
+func (n *node) Broke()                        { n.d.mail.put(subscriberBroke{}) }
+
+// heard is messages, which the subscriber keeps until the loop takes them.
+type heard struct{ node *node }
+
+func (e heard) deliver(d *Dispatcher, now gate.Time) {
+	for channel, news := range e.node.subscriber.Hear() {
+		d.message(now, channel, news)
+	}
+}
+
+// subscribed is channels that are heard now.
+type subscribed struct {
+	node     *node
+	channels []string
+}
+
+func (e *subscribed) deliver(d *Dispatcher, now gate.Time) {
+	for _, channel := range e.channels {
+		if r, ok := d.route(e.node, channel); ok {
+			d.confirm(now, r, "")
+			if r.hops > 0 {
+				r.hops = 0
+				d.heard[channel] = r
+			}
+		}
+	}
+}
+
+// refused is a channel that this user may not listen to.
+type refused struct {
+	node             *node
+	channel, message string // message is the server's
+}
+
+func (e *refused) deliver(d *Dispatcher, now gate.Time) {
+	if r, ok := d.route(e.node, e.channel); ok {
+		d.confirm(now, r, e.message)
+		e.node.channels-- // nothing will be heard there, and nobody will say that it is over
+		delete(d.heard, e.channel)
+	}
+}
+
+// redirected is a channel that its node does not serve, or not any more.
+type redirected struct {
+	node             *node
+	channel, message string // message is the server's; empty: the node has ended the subscription by itself
+}
+
+func (e *redirected) deliver(d *Dispatcher, now gate.Time) {
+	if r, ok := d.route(e.node, e.channel); ok {
+		d.reroute(now, e.channel, r, e.message)
+	}
+}
+
+// subscriberBroke is the end of the connection for messages to a node of a cluster.
+type subscriberBroke struct{}
+
+func (subscriberBroke) deliver(d *Dispatcher, now gate.Time) { d.cluster.survey.Soon(now) }

@@ -1,0 +1,274 @@
+package redisconn
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/redis/rueidis"
+
+	"github.com/wheellock/wheellock/dispatcher/rediserr"
+	"github.com/wheellock/wheellock/dispatcher/topology"
+	"github.com/wheellock/wheellock/dispatcher/wire"
+	"github.com/wheellock/wheellock/internal/gate"
+	"github.com/wheellock/wheellock/internal/stall"
+	"github.com/wheellock/wheellock/scripts"
+)
+
+// Connection carries one batch at a time to its server and back. While it is away its goroutine owns its fields; while it
+// is idle the loop does. Start hands them over, and returned hands them back.
+type Connection struct {
+	// Class is which operations it carries. It does not change.
+	Class Class
+	// Task is what it goes for, and Batch what it carries then. AskTime has it ask for the server's time besides.
+	Task    Task
+	Batch   []gate.Command
+	AskTime bool
+	// Err is why the connection broke; nil: it did not.
+	Err error
+	// Map is what a survey has found out; nil: no answer.
+	Map *topology.Map
+
+	server   *Server
+	cfg      *Config
+	returned func()
+	work     chan struct{}
+	stopped  chan struct{}
+
+	serverMillis int64     // the server's time, 0 when not asked
+	serverAt     gate.Time // when it was that time
+
+	writer       *wire.Writer
+	calls, spare []wire.Call // to be sent in this round; of the round before
+	pipe         rueidis.Commands
+	watching     watch
+	dedicated    dedicated
+}
+
+// Task is what a connection goes for.
+type Task uint8
+
+const (
+	Carry  Task = iota // carry a batch
+	Probe              // see whether the server is there, and load the scripts
+	Survey             // ask who serves what in a cluster
+)
+
+// rounds is how often a part of a batch is sent at most: as it is, after its script was loaded, one by one, and at
+// last with its script, should somebody flush these all the time. The connection itself sends again what surely did not
+// run; everything else the gates decide.
+const rounds = 4
+
+// surveyTime bounds one survey.
+const surveyTime = 2 * time.Second
+
+// New starts a connection to a server. It dials when it is first used. Its goroutine calls returned each time it is idle
+// again; returned must not block.
+func New(s *Server, class Class, returned func()) *Connection {
+	c := &Connection{
+		Class: class, server: s, cfg: s.cfg, returned: returned, work: make(chan struct{}), stopped: make(chan struct{}),
+		writer: wire.NewWriter(&s.cfg.Settings, &s.clock),
+	}
+	go c.run()
+	return c
+}
+
+// Start sends an idle connection off. Its goroutine receives at once, for it is idle.
+func (c *Connection) Start() { c.work <- struct{}{} }
+
+// Stop ends the connection once it is idle; the end of the server's context cuts one that is away. Wait waits for its
+// end.
+func (c *Connection) Stop() { close(c.work) }
+
+// Wait returns when the connection's goroutine has ended.
+func (c *Connection) Wait() { <-c.stopped }
+
+// Distrust has an idle connection dial anew: another one to its server broke.
+func (c *Connection) Distrust() { c.dedicated.stale = true }
+
+// TakeTime has the server learn what its clock showed, if this connection asked.
+func (c *Connection) TakeTime() {
+	if c.serverMillis != 0 {
+		c.server.Learn(c.serverMillis, c.serverAt)
+		c.serverMillis = 0
+	}
+}
+
+func (c *Connection) run() {
+	defer close(c.stopped)
+	defer c.dedicated.hangUp()
+	for range c.work {
+		c.Err = nil
+		switch c.Task {
+		case Carry:
+			c.send()
+		case Probe:
+			c.probe()
+		case Survey:
+			c.survey()
+		}
+		c.AskTime = false
+		if c.Err != nil {
+			c.dedicated.hangUp()
+		}
+		suspects := c.suspects()
+		stall.At("connection: answered, loop not told", c.cfg.UUID)
+		c.returned()
+		for _, name := range suspects { // after the answers that made them ours
+			c.cfg.Suspect(name)
+		}
+	}
+}
+
+// send carries the batch. No caller's context is passed on: a command that is sent runs to its end.
+func (c *Connection) send() {
+	c.calls = wire.Cut(c.calls[:0], c.Batch, c.cfg.Cluster)
+	reload := false
+	for round := range rounds {
+		if len(c.calls) == 0 {
+			return
+		}
+		sent := c.cfg.Clock.Now()
+		stall.At("connection: clock read, nothing sent", c.cfg.UUID)
+		extra := c.prelude(reload)
+		c.encode(sent, round == rounds-1)
+		c.watch()
+		results, enough := c.pipeline(sent)
+		stall.At("connection: answers read, clock not", c.cfg.UUID)
+		calls := len(results) - c.watching.sent
+		c.readPrelude(results[:extra])
+		c.readWatch(results[calls:])
+		reload = c.read(results[extra:calls])
+		if !enough {
+			c.unreplicated(c.spare)
+		}
+	}
+	for _, call := range c.calls { // not even with their scripts
+		c.fail(call, rediserr.Verdict{Result: gate.Again, Message: "NOSCRIPT"})
+	}
+}
+
+// prelude puts what goes before the calls into the pipeline, and says how many commands that is.
+func (c *Connection) prelude(reload bool) int {
+	b := c.server.Client.B()
+	c.pipe = c.pipe[:0]
+	if c.AskTime {
+		c.pipe = append(c.pipe, b.Time().Build())
+	}
+	if reload {
+		for op := range gate.Op(gate.Ops) {
+			if s := wire.Script(op); s != nil {
+				c.pipe = append(c.pipe, b.ScriptLoad().Script(s.Text).Build())
+			}
+		}
+	}
+	return len(c.pipe)
+}
+
+func (c *Connection) readPrelude(results []rueidis.RedisResult) {
+	if c.AskTime {
+		c.AskTime = false
+		if millis, err := serverMillis(results[0]); err == nil {
+			c.serverMillis, c.serverAt = millis, c.cfg.Clock.Now()
+		}
+	}
+}
+
+// encode appends the calls to the pipeline; whole: with their scripts, and not by their digests.
+func (c *Connection) encode(sent gate.Time, whole bool) {
+	digests, b := c.cfg.Digests.of.Load(), c.server.Client.B()
+	for _, call := range c.calls {
+		keys, args := c.writer.Write(c.Batch[call.From:call.To], call, sent)
+		c.asking(call)
+		if whole {
+			c.pipe = append(c.pipe, b.Eval().Script(wire.Script(call.Op).Text).Numkeys(int64(len(keys))).Key(keys...).Arg(args...).Build())
+			continue
+		}
+		c.pipe = append(c.pipe, b.Evalsha().Sha1(digests[call.Op]).Numkeys(int64(len(keys))).Key(keys...).Arg(args...).Build())
+	}
+}
+
+// asking says that the next command is for a hash slot which the node does not serve yet.
+func (c *Connection) asking(call wire.Call) {
+	if call.Asking {
+		c.pipe = append(c.pipe, c.server.Client.B().Asking().Build())
+	}
+}
+
+// read takes the answers apart. What has to be sent again stays in calls; reload says that a script was missing.
+func (c *Connection) read(results []rueidis.RedisResult) (reload bool) {
+	calls := c.calls
+	c.calls = c.spare[:0]
+	clean, well := true, false
+	for i, call := range calls {
+		if call.Asking {
+			results = results[1:] // of ASKING; were it refused, so would be the call
+		}
+		err := wire.Decode(c.Batch[call.From:call.To], results[i])
+		if err == nil {
+			well = true
+			continue
+		}
+		v := rediserr.Judge(err)
+		clean = clean && !v.Link
+		switch {
+		case c.cfg.Cluster && topology.IsRedirect(v.Message):
+			v.Result = gate.Redirected
+			c.fail(call, v)
+		case v.Reload:
+			reload, well = true, true
+			c.calls = append(c.calls, call)
+		case v.Link:
+			c.Err = err
+			c.fail(call, v)
+		case (v.Result == gate.Denied || v.Split) && call.To-call.From > 1: // one of many is at fault: charged to nobody, sent singly (rule 14)
+			c.calls = call.Split(c.calls)
+		default:
+			c.fail(call, v)
+		}
+	}
+	c.spare = calls
+	c.dedicated.proved(well)
+	if !clean { // the client may still be reading the slice it was given
+		c.pipe = nil
+	}
+	return reload
+}
+
+func (c *Connection) fail(call wire.Call, v rediserr.Verdict) {
+	for i := call.From; i < call.To; i++ {
+		c.Batch[i].Result, c.Batch[i].ServerMessage, c.Batch[i].Reply = v.Result, v.Message, 0
+		if v.Fault != scripts.None {
+			c.Batch[i].Result, c.Batch[i].ServerMessage, c.Batch[i].Reply = gate.Answered, "", v.Fault.Reply()
+		}
+	}
+}
+
+var errSilent = errors.New("no answer")
+
+// probe sees whether the server is there, learns its time and loads the scripts.
+func (c *Connection) probe() {
+	ctx, cancel := context.WithTimeout(c.server.ctx, c.cfg.ProbeTime)
+	defer cancel()
+	if c.server.Client == nil {
+		if c.server.Client, c.Err = c.cfg.Connect(c.server.addr); c.Err != nil {
+			return
+		}
+	}
+	loaded, err := Load(ctx, c.dedicated.open(c.cfg.Clock.Now(), c.server), c.cfg.Clock)
+	if ctx.Err() != nil && err != nil {
+		err = errors.Join(errSilent, err)
+	}
+	c.Err = err
+	if err == nil {
+		c.cfg.Digests.Store(loaded)
+		c.serverMillis, c.serverAt = loaded.serverMillis, loaded.at
+	}
+}
+
+// survey asks the server who serves what.
+func (c *Connection) survey() {
+	ctx, cancel := context.WithTimeout(c.server.ctx, surveyTime)
+	defer cancel()
+	c.Map, c.Err = topology.Ask(ctx, c.server.Client, c.server.addr)
+}

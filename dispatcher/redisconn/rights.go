@@ -1,0 +1,114 @@
+package redisconn
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/redis/rueidis"
+
+	"github.com/wheellock/wheellock/dispatcher/rediserr"
+	"github.com/wheellock/wheellock/internal/gate"
+	"github.com/wheellock/wheellock/scripts"
+)
+
+// Rights finds out which commands a user may not run, or the server does not have, by running each on a key and a
+// channel that nobody uses. Rights to keys and channels it cannot see: names are not known yet.
+type Rights struct {
+	Client  rueidis.Client
+	Loaded  *Loaded
+	UUID    string // the engine's
+	Publish string // PUBLISH, SPUBLISH or BOTH
+	Cluster bool
+	Wait    bool // whether replicas are waited for
+
+	Declared bool // no script may touch a key that its call does not declare
+}
+
+// Missing is what the engine needs and cannot run, by name.
+type Missing struct {
+	Refused []string // this user may not
+	Absent  []string // the server has no such command: it was renamed, or is not supported
+}
+
+// Err names what is missing; nil: nothing is.
+func (m *Missing) Err() error {
+	var complaints []string
+	if len(m.Refused) > 0 {
+		complaints = append(complaints, "this user may not run what the engine needs: grant +"+strings.Join(m.Refused, " +"))
+	}
+	if len(m.Absent) > 0 {
+		complaints = append(complaints, "the server does not have what the engine needs: "+strings.Join(m.Absent, ", ")+" ("+rediserr.WhyAbsent+")")
+	}
+	if complaints == nil {
+		return nil
+	}
+	return errors.New(strings.Join(complaints, "; "))
+}
+
+// note notes what the answer to a command says about it.
+func (m *Missing) note(name string, err error) {
+	switch {
+	case rediserr.MayNotRun(err):
+		m.Refused = append(m.Refused, name)
+	case rediserr.IsAbsent(err):
+		m.Absent = append(m.Absent, name)
+	}
+}
+
+// Find finds what is missing.
+func (r *Rights) Find(ctx context.Context) (*Missing, error) {
+	key, channel := "wheellock:probe:{"+r.UUID+"}", scripts.LockChannel("wheellock:probe:"+r.UUID)
+	b := r.Client.B()
+	probe := b.Eval().Script(scripts.Rights.Text).Numkeys(0).Arg(key, channel, r.Publish).Build()
+	if r.Declared {
+		probe = b.Eval().Script(scripts.Rights.Text).Numkeys(1).Key(key).Arg(key, channel, r.Publish).Build()
+	}
+	inside, err := r.Client.Do(ctx, probe).ToString()
+	if words, _ := rediserr.Said(err); r.Declared && strings.HasPrefix(words, "NOPERM") && !rediserr.MayNotRun(err) {
+		inside, err = "", nil // the user may not use this key: which commands it may run is seen at names that it may
+	}
+	if err != nil {
+		return nil, fmt.Errorf("EVAL: %w", err)
+	}
+	m := &Missing{}
+	for _, name := range strings.Fields(inside) {
+		if absent, is := strings.CutPrefix(name, "?"); is {
+			m.Absent = append(m.Absent, absent)
+		} else {
+			m.Refused = append(m.Refused, name)
+		}
+	}
+	try := m.note
+	// An acquire of nothing that comes too late: the script looks at the clock and answers.
+	try("evalsha", r.Client.Do(ctx, b.Evalsha().Sha1(r.Loaded.digests[gate.Acquire]).Numkeys(0).Arg("1").Build()).Error())
+	if r.Cluster { // CLUSTER SLOTS has been asked before
+		try("asking", r.Client.Do(ctx, b.Asking().Build()).Error())
+	}
+	if r.Wait {
+		try("wait", r.Client.Do(ctx, b.Arbitrary("WAIT", "0", "1").Build()).Error())
+	}
+	// Who may not run it is answered all the same, and that is all it is for.
+	if err := r.Client.Do(ctx, b.Ping().Build()).Error(); rediserr.IsAbsent(err) {
+		try("ping", err)
+	}
+	r.listening(ctx, channel, try)
+	return m, nil
+}
+
+// listening tries what the subscriber does, on a connection of its own as it has one.
+func (r *Rights) listening(ctx context.Context, channel string, try func(string, error)) {
+	conn, release := r.Client.Dedicate()
+	defer release()
+	defer conn.Close()
+	b := conn.B()
+	if r.Publish != "SPUBLISH" {
+		try("subscribe", conn.Do(ctx, b.Subscribe().Channel(channel).Build()).Error())
+		try("unsubscribe", conn.Do(ctx, b.Unsubscribe().Channel(channel).Build()).Error())
+	}
+	if r.Publish != "PUBLISH" {
+		try("ssubscribe", conn.Do(ctx, b.Ssubscribe().Channel(channel).Build()).Error())
+		try("sunsubscribe", conn.Do(ctx, b.Sunsubscribe().Channel(channel).Build()).Error())
+	}
+}

@@ -1,0 +1,75 @@
+package redisconn
+
+import (
+	"context"
+	"time"
+
+	"github.com/redis/rueidis"
+	"go.uber.org/atomic"
+
+	"github.com/wheellock/wheellock/internal/gate"
+	"github.com/wheellock/wheellock/wheel"
+
+	"github.com/wheellock/wheellock/dispatcher/wire"
+)
+
+// Config is what connections need of their dispatcher. It does not change.
+type Config struct {
+	wire.Settings
+	Clock       *wheel.Clock
+	Digests     *Digests
+	WatchLoss   bool          // after a grant or renewal, have Redis tell when the key changes
+	ProbeTime   time.Duration // how long a probe may take
+	Replicas    int           // how many replicas must have what is granted or renewed before it counts
+	ReplicaTime time.Duration // how long they have for it
+	Cluster     bool
+	Connect     func(addr string) (rueidis.Client, error) // of a cluster: makes the client of a node that has none yet
+
+	Suspect func(name string) // the key of a name may have changed; called by any connection, must not block
+}
+
+// Digests are what Redis calls the scripts. They are the same on every server; the first to answer SCRIPT LOAD tells
+// them. Any goroutine may use them.
+type Digests struct {
+	of atomic.Pointer[[gate.Ops]string]
+}
+
+// Store takes the digests from what Load learned.
+func (d *Digests) Store(l *Loaded) { d.of.Store(&l.digests) }
+
+// Server is one Redis, as its connections share it.
+type Server struct {
+	cfg  *Config
+	addr string // of a cluster's node
+	ctx  context.Context
+
+	// Client is the client from which each connection makes its own. Nil: the first probe makes it, and until that probe is
+	// back neither the loop nor another connection looks.
+	Client rueidis.Client
+	clock  wire.ServerClock
+
+	asked gate.Time // when the server's clock was last asked for; owned by the loop
+}
+
+// NewServer returns a server. The end of ctx cuts its connections.
+func NewServer(ctx context.Context, cfg *Config, addr string, client rueidis.Client) *Server {
+	return &Server{cfg: cfg, addr: addr, ctx: ctx, Client: client}
+}
+
+// Learn notes what the server's clock showed, in ms since 1970, when its answer was read.
+func (s *Server) Learn(millis int64, at gate.Time) { s.clock.Learn(millis, at) }
+
+// LearnFrom notes what Load learned.
+func (s *Server) LearnFrom(l *Loaded) { s.clock.Learn(l.serverMillis, l.at) }
+
+// relearn is how often the server is asked for its time: clocks drift by at most 0.05 %, 5 ms in this time.
+const relearn = 10 * time.Second
+
+// TimeIsStale reports whether the next batch should ask for the server's time. Only the loop calls it.
+func (s *Server) TimeIsStale(now gate.Time) bool {
+	if now-s.asked < relearn {
+		return false
+	}
+	s.asked = now
+	return true
+}

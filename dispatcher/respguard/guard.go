@@ -1,0 +1,147 @@
+// Package respguard stands between rueidis and every connection, and ends a connection before a server can end the
+// process or give a reply to the wrong command.
+//
+// Guard (guard.go) wraps what the client dials. What leaves is counted (requests.go). What comes must be RESP within
+// bounds (frames.go), and each reply must be expected (replies.go, expectedreplies.go), or the connection ends; the
+// client then makes another one. A server that has no RESP3 is found out in hello.go.
+package respguard
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"net"
+	"sync"
+
+	"github.com/redis/rueidis"
+
+	"github.com/wheellock/wheellock/dispatcher/quietsocket"
+)
+
+// Guard puts a guard before every connection of a client: it follows what leaves (requests.go) and what comes
+// (replies.go), and ends the connection before a server can end the process. A broken connection is made again, and
+// listens again.
+func Guard(o *rueidis.ClientOption) {
+	given, old := o.DialCtxFn, o.DialFn
+	o.DialCtxFn = func(ctx context.Context, addr string, dialer *net.Dialer, config *tls.Config) (net.Conn, error) {
+		conn, err := dial(ctx, addr, dialer, config, given, old)
+		if err != nil {
+			return nil, unsent(err)
+		}
+		return guard(quietsocket.Wrap(conn)), nil
+	}
+}
+
+// unsent marks an error as one of dialling, if it is not marked already: a handshake that fails, or a function of the
+// user's, has sent no command, whatever its error looks like.
+func unsent(err error) error {
+	if dial := (*net.OpError)(nil); errors.As(err, &dial) && dial.Op == "dial" {
+		return err
+	}
+	return &net.OpError{Op: "dial", Net: "tcp", Err: err}
+}
+
+// dial is what rueidis would have done.
+func dial(ctx context.Context, addr string, dialer *net.Dialer, config *tls.Config,
+	given func(context.Context, string, *net.Dialer, *tls.Config) (net.Conn, error),
+	old func(string, *net.Dialer, *tls.Config) (net.Conn, error)) (net.Conn, error) {
+	switch {
+	case given != nil:
+		return given(ctx, addr, dialer, config)
+	case old != nil:
+		return old(addr, dialer, config)
+	case config != nil:
+		return (&tls.Dialer{NetDialer: dialer, Config: config}).DialContext(ctx, "tcp", addr)
+	default:
+		return dialer.DialContext(ctx, "tcp", addr)
+	}
+}
+
+// guarded is a connection whose both directions are followed. As rueidis does, one goroutine at a time reads it, and one
+// writes it.
+type guarded struct {
+	net.Conn
+	peeks peeker // nil: what waits to be read cannot be looked at
+	owed  expectedReplies
+	out   requests
+
+	reading sync.Mutex // guards the rest
+	in      replies
+	failed  error // why it cannot be read any more
+	told    bool  // it has answered
+	ahead   [1024]byte
+}
+
+// peeker is a connection of which can be seen what waits to be read. It does not block; under 1: nothing is seen.
+type peeker interface{ Peek(b []byte) int }
+
+func guard(conn net.Conn) *guarded {
+	g := &guarded{Conn: conn}
+	g.peeks, _ = conn.(peeker)
+	g.out.owed, g.in.owed = &g.owed, &g.owed
+	return g
+}
+
+func (g *guarded) Write(b []byte) (int, error) {
+	if err := g.unasked(); err != nil {
+		return 0, err
+	}
+	if err := g.out.follow(b); err != nil {
+		return 0, err
+	}
+	return g.Conn.Write(b)
+}
+
+// unasked looks for a reply that came before anything was asked: the next command would take it for its answer. It is
+// looked for where nothing is owed and nobody reads; a reader finds it at once. Before the first answer a server may say
+// why it will not serve us (maxclients). Where nobody can peek, as under TLS, it is found only if it comes in one read
+// with the answer that it came before, or while a reader waits.
+func (g *guarded) unasked() error {
+	if g.peeks == nil || !g.reading.TryLock() {
+		return nil
+	}
+	defer g.reading.Unlock()
+	if !g.told || g.owed.any() {
+		return nil
+	}
+	n := g.peeks.Peek(g.ahead[:])
+	if n < 1 {
+		return nil
+	}
+	seen := g.in // read from there on, and forgotten: Read will come to it
+	_, err := seen.follow(g.ahead[:n], false)
+	return err
+}
+
+// Read reads what the server sends. It returns nothing of a read in which the protocol was broken.
+func (g *guarded) Read(b []byte) (int, error) {
+	g.reading.Lock()
+	defer g.reading.Unlock()
+	if g.failed != nil {
+		return 0, g.failed
+	}
+	n, err := g.Conn.Read(b)
+	if n > 0 {
+		g.told = true
+		if n, g.failed = g.follow(b, n); g.failed != nil {
+			return 0, g.failed
+		}
+	}
+	return n, err
+}
+
+// follow follows the first n bytes of b. It returns how many there are then.
+func (g *guarded) follow(b []byte, n int) (int, error) {
+	for from, pass := 0, false; from < n; pass = true {
+		used, err := g.in.follow(b[from:n], pass)
+		if err != nil {
+			return 0, err
+		}
+		if from += used; from < n {
+			if n, err = g.refusal(b, from, n); err != nil {
+				return 0, err
+			}
+		}
+	}
+	return n, nil
+}

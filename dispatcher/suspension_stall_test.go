@@ -1,0 +1,40 @@
+//go:build wheellock_stall
+
+package dispatcher
+
+import (
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"go.uber.org/atomic"
+
+	"github.com/wheellock/wheellock/internal/gate"
+	"github.com/wheellock/wheellock/internal/stall"
+	"github.com/wheellock/wheellock/wheel"
+)
+
+// What has come due while the machine was suspended is done a second after it goes on at the latest, although no timer
+// counts the time of the suspension and the wheel says nothing.
+func TestStalledMachineWakesWhatIsOverdue(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var suspended atomic.Int64
+		undo := stall.SetWatch(func() stall.Watch {
+			return stall.Watch{Suspended: func() time.Duration { return time.Duration(suspended.Load()) }}
+		})
+		defer undo()
+		d := timersOf(func(wheel.Tick) {})
+		d.turn(t)
+		m := &dozer{alarms: []gate.Time{time.Hour}}
+		c := gate.NewEntry("stock:7", gate.MutexKind, d.cfg.Gate)
+		c.Machine = m
+		d.mail.put(do(func(d *Dispatcher, _ gate.Time) { d.stepped(c) }))
+		time.Sleep(2500 * time.Millisecond)
+		suspended.Store(int64(time.Hour))
+		time.Sleep(lookEvery)
+		synctest.Wait()
+		if len(m.woken) != 1 {
+			t.Errorf("woken at %v, want once, a second after the suspension at the latest", m.woken)
+		}
+	})
+}

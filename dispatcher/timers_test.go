@@ -1,0 +1,204 @@
+package dispatcher
+
+import (
+	"log/slog"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/wheellock/wheellock/internal/gate"
+	"github.com/wheellock/wheellock/wheel"
+)
+
+// asker is a caller that waits.
+type asker struct {
+	waiter gate.Waiter
+	hold   gate.Hold
+	heard  []gate.Outcome
+}
+
+func (a *asker) Settle(out gate.Outcome) bool { a.heard = append(a.heard, out); return true }
+
+// A wake-up for a tick may come just before the tick begins, as from a wheel whose clock is ahead, and no other one
+// follows. The loop's own timer opens the slot then.
+func TestATickThatBeginsAfterItsWakeUpIsOpened(t *testing.T) {
+	d := timersOf(func(wheel.Tick) {})
+	a := &asker{}
+	a.waiter = gate.Waiter{By: a, Hold: &a.hold, Lease: 30 * time.Second, Watch: true, Until: 50 * time.Millisecond}
+
+	(&ask{&a.waiter, "stock:7", gate.MutexKind}).deliver(d, 0)
+	d.ringDue(49 * time.Millisecond)
+	d.giveUpDue(49 * time.Millisecond)
+	if len(a.heard) != 0 {
+		t.Fatalf("before its time it heard %v", a.heard)
+	}
+	at := d.nextLook(49 * time.Millisecond)
+	if at > 50*time.Millisecond+wheel.Grace {
+		t.Fatalf("the loop looks at %v", at)
+	}
+	d.giveUpDue(at)
+	if len(a.heard) != 1 || a.heard[0].Why != gate.TimedOut {
+		t.Errorf("after the look it heard %v, want a time-out", a.heard)
+	}
+}
+
+// timersOf returns a dispatcher without a loop and without Redis, whose slots ask wakeAt.
+func timersOf(wakeAt func(wheel.Tick)) *Dispatcher {
+	cfg := &gate.Config{Lease: 30 * time.Second, PollCap: 2 * time.Second, Stats: &gate.Stats{}}
+	d := &Dispatcher{
+		cfg:  Config{Gate: cfg, Clock: wheel.NewClock(), Logger: slog.New(slog.DiscardHandler), MaxPerName: 1},
+		mail: newMailbox(), done: make(chan struct{}), names: newNames(), heard: make(routes), wakeAt: wakeAt, lookAt: gate.Never,
+	}
+	cfg.Waits = wheel.NewSlots[*gate.Waiter](slots, d.armTick)
+	d.slots, d.acks = wheel.NewSlots[*gate.Entry](slots, d.armTick), wheel.NewSlots[*Ack](ackSlots, d.armTick)
+	return d
+}
+
+// turn starts the loop of a dispatcher whose one node is down.
+func (d *Dispatcher) turn(t *testing.T) {
+	n := &node{d: d, cancel: func() {}, link: link{state: linkDown, probeAt: gate.Never}}
+	n.out.commands = &d.fx.Commands
+	d.nodes = []*node{n}
+	d.waker = wheel.NewWaker(d.cfg.Clock, Tick, d.mail.wakeUp)
+	d.near.start(d.mail.wakeUp)
+	go d.loop()
+	t.Cleanup(d.Close)
+}
+
+// dozer is a machine that is to be woken at some times, one after the other.
+type dozer struct {
+	gate.Machine
+	alarms []gate.Time
+	woken  []gate.Time
+}
+
+func (m *dozer) Wake(now gate.Time, _ *gate.Effects) {
+	m.woken = append(m.woken, now)
+	m.alarms = m.alarms[1:]
+}
+
+func (m *dozer) NextAlarm() gate.Time {
+	if len(m.alarms) == 0 {
+		return gate.Never
+	}
+	return m.alarms[0]
+}
+
+func (m *dozer) Idle() bool { return false }
+
+// do is an event that runs a function on the loop.
+type do func(d *Dispatcher, now gate.Time)
+
+func (f do) deliver(d *Dispatcher, now gate.Time) { f(d, now) }
+
+// No fault of the timing wheel delays the alarm of a machine, nor an answer in Redis's place by more than a tick and
+// wheel.Grace: a wheel is a hint, and the loop's own timer wakes it, too.
+func TestFaultsOfTheWheelDelayNothing(t *testing.T) {
+	after := func(delay time.Duration) func(d *Dispatcher, at wheel.Tick) {
+		return func(d *Dispatcher, at wheel.Tick) {
+			time.AfterFunc(at.Begin(Tick)-d.cfg.Clock.Now()+delay, d.mail.wakeUp)
+		}
+	}
+	for name, wakeAt := range map[string]func(d *Dispatcher, at wheel.Tick){
+		"a wheel that is well":             func(d *Dispatcher, at wheel.Tick) { d.waker.At(at) },
+		"a wheel that never fires":         func(*Dispatcher, wheel.Tick) {},
+		"a wheel that fires a minute late": after(time.Minute),
+		"a wheel that fires early":         after(-8 * time.Millisecond),
+		"a wheel that fires at once":       func(d *Dispatcher, _ wheel.Tick) { d.mail.wakeUp() },
+		"a wheel that fires twice":         func(d *Dispatcher, at wheel.Tick) { after(0)(d, at); after(5*time.Millisecond)(d, at) },
+		"a wheel that loses every other one": func(d *Dispatcher, at wheel.Tick) {
+			if at%2 == 0 {
+				after(0)(d, at)
+			}
+		},
+		"a wheel that stops after 10s": func(d *Dispatcher, at wheel.Tick) {
+			if d.cfg.Clock.Now() < 10*time.Second {
+				after(0)(d, at)
+			}
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				var d *Dispatcher
+				d = timersOf(func(at wheel.Tick) { wakeAt(d, at) })
+				d.turn(t)
+				alarms := []gate.Time{
+					time.Millisecond, 29 * time.Millisecond, 31 * time.Millisecond, 555 * time.Millisecond, 1234 * time.Millisecond,
+					9999 * time.Millisecond, 20 * time.Second, 41 * time.Second, time.Minute, 2 * time.Hour,
+				}
+				m := &dozer{alarms: alarms}
+				c := gate.NewEntry("stock:7", gate.MutexKind, d.cfg.Gate)
+				c.Machine = m
+				d.mail.put(do(func(d *Dispatcher, _ gate.Time) { d.stepped(c) }))
+				var answered gate.Time
+				ack := &Ack{Within: 3 * time.Second, By: settler(func() { answered = d.cfg.Clock.Now() })}
+				d.mail.put(do(func(d *Dispatcher, now gate.Time) { d.await(now, d.bounded(ack)) }))
+				time.Sleep(3 * time.Hour)
+				synctest.Wait()
+				if len(m.woken) != len(alarms) {
+					t.Fatalf("woken %d times, at %v; want %d", len(m.woken), m.woken, len(alarms))
+				}
+				for i, at := range alarms {
+					if late := m.woken[i] - at; late < 0 || late > time.Millisecond {
+						t.Errorf("the alarm of %v comes at %v", at, m.woken[i])
+					}
+				}
+				if late := answered - 3*time.Second; late < 0 || late > Tick+wheel.Grace {
+					t.Errorf("the answer in Redis's place comes at %v, want it 3s after the beginning", answered)
+				}
+			})
+		})
+	}
+}
+
+type settler func()
+
+func (f settler) Settle(gate.Outcome) bool { f(); return true }
+
+// While anything is due later the loop looks once a second, and while nothing is it sleeps.
+func TestTheLoopLooksForSuspensionWhileAnythingIsDue(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d := timersOf(func(wheel.Tick) {})
+		d.turn(t)
+		m := &dozer{alarms: []gate.Time{time.Minute}}
+		c := gate.NewEntry("stock:7", gate.MutexKind, d.cfg.Gate)
+		c.Machine = m
+		d.mail.put(do(func(d *Dispatcher, _ gate.Time) { d.stepped(c) }))
+		time.Sleep(30*time.Second + lookEvery/2)
+		synctest.Wait()
+		if ago := d.cfg.Clock.Now() - d.measured; ago > lookEvery {
+			t.Errorf("suspension was measured %v ago, want at most %v", ago, lookEvery)
+		}
+		time.Sleep(time.Hour)
+		synctest.Wait()
+		if at := d.measured; at > time.Minute+2*lookEvery {
+			t.Errorf("with nothing due the loop has looked at %v", at)
+		}
+	})
+}
+
+// A timer that is set for an earlier time is left alone, and one that has fired is set again.
+func TestAimLeavesAnEarlierTimerAlone(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var n nearby
+		fired := 0
+		n.start(func() { fired++ })
+		n.aim(0, 100*time.Millisecond)
+		n.aim(0, 200*time.Millisecond)
+		if n.set != 100*time.Millisecond {
+			t.Errorf("set for %v, want 100ms", n.set)
+		}
+		n.aim(0, 50*time.Millisecond)
+		time.Sleep(60 * time.Millisecond)
+		synctest.Wait()
+		if fired != 1 {
+			t.Errorf("fired %d times, want once at 50ms", fired)
+		}
+		n.aim(60*time.Millisecond, 50*time.Millisecond) // overdue
+		time.Sleep(minSleep)
+		synctest.Wait()
+		if fired != 2 {
+			t.Errorf("fired %d times, want twice", fired)
+		}
+	})
+}

@@ -1,0 +1,71 @@
+package topology
+
+import (
+	"errors"
+	"sync"
+	"time"
+
+	"github.com/redis/rueidis"
+)
+
+// ErrSwitched is the end of a connection to a server that is not the master any more.
+var ErrSwitched = errors.New("the sentinels have made another server the master")
+
+// MasterOf returns the address of the server that a client talks to, if the address can change: with Sentinel. Else it
+// returns nothing.
+func MasterOf(client rueidis.Client) string {
+	if client.Mode() == rueidis.ClientModeSentinel {
+		for addr := range client.Nodes() {
+			return addr
+		}
+	}
+	return ""
+}
+
+// Follower notices that the sentinels have made another server the master. The client follows by itself and tells
+// nobody: calls that are under way break, but a connection that only listens does not break while the old master lives,
+// and holds that the new master does not know would learn of the change only by their next renewal.
+type Follower struct {
+	stop    func()
+	stopped chan struct{}
+}
+
+// followEvery is how often the follower looks. Looking costs no network.
+const followEvery = 250 * time.Millisecond
+
+// Follow starts a follower, which calls switched each time another server is the master; switched must not block. Where
+// the master cannot change there is nothing to follow, and Follow returns nil.
+func Follow(client rueidis.Client, switched func()) *Follower {
+	if client.Mode() != rueidis.ClientModeSentinel {
+		return nil
+	}
+	halt := make(chan struct{})
+	f := &Follower{stop: sync.OnceFunc(func() { close(halt) }), stopped: make(chan struct{})}
+	go f.run(client, MasterOf(client), halt, switched)
+	return f
+}
+
+func (f *Follower) run(client rueidis.Client, master string, halt <-chan struct{}, switched func()) {
+	defer close(f.stopped)
+	tick := time.NewTicker(followEvery)
+	defer tick.Stop()
+	for {
+		select {
+		case <-halt:
+			return
+		case <-tick.C:
+		}
+		if at := MasterOf(client); at != master {
+			master = at
+			switched()
+		}
+	}
+}
+
+// Close ends the follower and waits for its goroutine. A nil Follower needs no Close, but allows it.
+func (f *Follower) Close() {
+	if f != nil {
+		f.stop()
+		<-f.stopped
+	}
+}

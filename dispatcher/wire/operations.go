@@ -1,0 +1,245 @@
+package wire
+
+import (
+	"github.com/wheellock/wheellock/internal/gate"
+	"github.com/wheellock/wheellock/scripts"
+)
+
+// operation is how the commands of one operation are written: the script, the arguments that come once in a call, and
+// those that come for each name besides its key.
+type operation struct {
+	script *scripts.Script
+	head   func(*Writer, gate.Time) // nil: nothing
+	args   func(*Writer, *gate.Command)
+}
+
+// operations has the arguments of every script, as the head of its file in scripts/ says.
+var operations = [gate.Ops]operation{
+	gate.Renew: {&scripts.Renew, nil, func(w *Writer, c *gate.Command) {
+		w.owner(c.ID)
+		w.leaseBehind(c)
+	}},
+	gate.Confirm: {&scripts.Confirm, publish, func(w *Writer, c *gate.Command) {
+		w.owner(c.ID)
+		w.lease(c)
+		w.lockChannel(c)
+	}},
+	gate.Swap: {&scripts.Swap, publish, func(w *Writer, c *gate.Command) {
+		w.owner(c.ID)
+		w.owner(c.Next)
+		w.lease(c)
+		w.lockChannel(c)
+	}},
+	gate.RenewRead: {&scripts.RenewRead, publish, func(w *Writer, c *gate.Command) {
+		w.holdKey(c)
+		w.owner(c.ID)
+		w.lease(c)
+		w.string("")
+	}},
+	gate.RenewWrite: {&scripts.Renew, nil, func(w *Writer, c *gate.Command) {
+		w.writer(c.ID)
+		w.leaseBehind(c)
+	}},
+	gate.ConfirmRead: {&scripts.RenewRead, publish, func(w *Writer, c *gate.Command) {
+		w.holdKey(c)
+		w.owner(c.ID)
+		w.lease(c)
+		w.rwChannel(c)
+	}},
+	gate.ConfirmWrite: {&scripts.Confirm, publish, func(w *Writer, c *gate.Command) {
+		w.writer(c.ID)
+		w.lease(c)
+		w.rwChannel(c)
+	}},
+	gate.Downgrade: {&scripts.Downgrade, publish, func(w *Writer, c *gate.Command) {
+		w.holdKey(c)
+		w.writer(c.ID)
+		w.owner(c.ID)
+		w.lease(c)
+		w.rwChannel(c)
+	}},
+	gate.Release:        {&scripts.Release, publish, release},
+	gate.ReleaseQuietly: {&scripts.Release, publishNothing, release},
+	gate.FairRelease: {&scripts.FairRelease, fairWake, func(w *Writer, c *gate.Command) {
+		w.fairKeys(c)
+		releasing(w, c)
+		w.number(int64(c.Next))
+		w.lease(c)
+		w.lockChannel(c)
+	}},
+	gate.FairLeave: {&scripts.FairLeave, fairWake, func(w *Writer, c *gate.Command) {
+		w.fairKeys(c)
+		w.number(c.N)
+		w.number(int64(c.ID))
+		w.lockChannel(c)
+	}},
+	gate.FairAsk: {&scripts.FairAsk, fairLife, func(w *Writer, c *gate.Command) {
+		w.fairKeys(c)
+		w.number(int64(c.ID))
+		w.string(fairPlaces[c.M])
+		w.lease(c)
+		w.number(c.N)
+		w.number(int64(c.Next))
+		w.lockChannel(c)
+	}},
+	gate.ReleaseRead: {&scripts.ReleaseRead, publishAsking, func(w *Writer, c *gate.Command) {
+		w.holdKey(c)
+		releasing(w, c)
+		w.rwChannel(c)
+	}},
+	gate.ReleaseWrite: {&scripts.ReleaseWrite, publish, func(w *Writer, c *gate.Command) {
+		if c.Owner != "" {
+			w.string(c.Owner)
+		} else {
+			w.writer(c.ID)
+		}
+		w.rwChannel(c)
+	}},
+	gate.AcquireRead: {&scripts.AcquireRead, notAfterAndPublish, func(w *Writer, c *gate.Command) {
+		w.holdKey(c)
+		w.owner(c.ID)
+		w.lease(c)
+		w.rwChannel(c)
+		w.number(c.N)
+	}},
+	gate.AcquireWrite: {&scripts.AcquireWrite, notAfter, func(w *Writer, c *gate.Command) {
+		w.writer(c.ID)
+		w.lease(c)
+	}},
+	gate.AcquireFenced: {&scripts.AcquireFenced, fenced, func(w *Writer, c *gate.Command) {
+		w.key(scripts.TokenKey(c.Entry.Name))
+		w.owner(c.ID)
+		w.lease(c)
+	}},
+	gate.Acquire: {&scripts.Acquire, notAfter, func(w *Writer, c *gate.Command) {
+		w.owner(c.ID)
+		w.leaseBehind(c)
+	}},
+	gate.Take: {&scripts.Take, notAfter, func(w *Writer, c *gate.Command) {
+		w.receipt(c)
+		w.number(int64(c.ID))
+		w.number(int64(c.Next))
+		w.string(c.Owner)
+	}},
+	gate.PermitTake: {&scripts.PermitTake, permitHead, func(w *Writer, c *gate.Command) {
+		w.held(c)
+		w.number(int64(c.ID))
+		w.number(int64(c.Next))
+		w.number(c.N)
+		w.lease(c)
+		w.string(scripts.SemaphoreChannel(c.Entry.Name))
+	}},
+	gate.PermitFree: {&scripts.PermitFree, permitHead, func(w *Writer, c *gate.Command) {
+		w.held(c)
+		w.number(int64(c.ID))
+		w.number(int64(c.Next))
+		w.number(c.N)
+		w.string(c.Owner)
+		w.string(scripts.SemaphoreChannel(c.Entry.Name))
+	}},
+	gate.PermitRenew: {&scripts.PermitRenew, permitBytes, func(w *Writer, c *gate.Command) {
+		w.keys[len(w.keys)-1] = scripts.PermitsKey(c.Entry.Name)
+		w.string(c.Owner)
+	}},
+	gate.GetCount:     {&scripts.GetCount, nil, func(*Writer, *gate.Command) {}},
+	gate.Give:         permits(&scripts.Give),
+	gate.AddPermits:   permits(&scripts.AddPermits),
+	gate.PermitAdd:    permits(&scripts.PermitAdd),
+	gate.SetPermits:   permits(&scripts.SetPermits),
+	gate.DrainPermits: permits(&scripts.DrainPermits),
+	gate.CountDown:    counts(&scripts.CountDown),
+	gate.SetCount:     counts(&scripts.SetCount),
+	gate.DeleteCount:  counts(&scripts.DeleteCount),
+}
+
+// permits writes a change of a semaphore.
+func permits(s *scripts.Script) operation {
+	return operation{s, publishUntil, func(w *Writer, c *gate.Command) { w.change(c, scripts.SemaphoreChannel) }}
+}
+
+// counts writes a change of a latch.
+func counts(s *scripts.Script) operation {
+	return operation{s, publishUntil, func(w *Writer, c *gate.Command) { w.change(c, scripts.LatchChannel) }}
+}
+
+func release(w *Writer, c *gate.Command) {
+	releasing(w, c)
+	w.lockChannel(c)
+}
+
+// releasing writes who is to lose the name.
+func releasing(w *Writer, c *gate.Command) {
+	if c.Owner != "" {
+		w.string(c.Owner)
+	} else {
+		w.owner(c.ID)
+	}
+}
+
+// fairPlaces is what fair_ask.lua calls the place of a waiter, in the order of the gate's constants.
+var fairPlaces = [...]string{"TRY", "NEW", "OLD"}
+
+// fairLife writes the deadline, whose waiters these are, how long waiters of a fair lock live, and how to wake others.
+func fairLife(w *Writer, sent gate.Time) {
+	notAfter(w, sent)
+	w.string(w.settings.UUID)
+	w.number(w.settings.FairWaiterLease.Milliseconds())
+	publish(w, sent)
+}
+
+// fairWake writes how to wake others, and whose waiters are ours.
+func fairWake(w *Writer, sent gate.Time) {
+	publish(w, sent)
+	w.string(w.settings.UUID)
+}
+
+// publishNothing tells a script to wake nobody.
+func publishNothing(w *Writer, _ gate.Time) { w.string("NONE") }
+
+// publish writes by which command a script wakes others.
+func publish(w *Writer, _ gate.Time) { w.string(w.settings.Publish) }
+
+// publishAsking writes how to wake others, and whether the script must not look at keys that are not declared: the hash
+// slot is moving to the node, which does not have all its keys yet, or the engine keeps to declared keys.
+func publishAsking(w *Writer, sent gate.Time) {
+	publish(w, sent)
+	if w.asking || w.settings.Declared {
+		w.number(1)
+	} else {
+		w.number(0)
+	}
+}
+
+// notAfter writes until when, by the server's clock, a script may take something (rule 12).
+func notAfter(w *Writer, sent gate.Time) { w.number(w.clock.NotAfter(sent)) }
+
+// notAfterAndPublish writes the deadline, and how to wake others.
+func notAfterAndPublish(w *Writer, sent gate.Time) {
+	notAfter(w, sent)
+	publish(w, sent)
+}
+
+// fenced writes the deadline, how many tokens a tenure gets, and how long an idle counter stays.
+func fenced(w *Writer, sent gate.Time) {
+	notAfter(w, sent)
+	w.number(gate.TokenBlock)
+	w.number(w.settings.FenceTTL.Milliseconds())
+}
+
+// publishUntil writes how to wake others, and the deadline.
+func publishUntil(w *Writer, sent gate.Time) {
+	publish(w, sent)
+	notAfter(w, sent)
+}
+
+// permitBytes writes this engine's half of a permit id.
+func permitBytes(w *Writer, _ gate.Time) { w.string(scripts.PermitBytes(w.settings.UUID)) }
+
+// permitHead writes how to wake others, the deadline, and this engine's half of a permit id.
+func permitHead(w *Writer, sent gate.Time) {
+	publishUntil(w, sent)
+	permitBytes(w, sent)
+}
+
+// Script returns the script of an operation; nil: the operation has none.
+func Script(op gate.Op) *scripts.Script { return operations[op].script }

@@ -1,0 +1,148 @@
+package wire
+
+import (
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/wheellock/wheellock/internal/gate"
+	"github.com/wheellock/wheellock/scripts"
+)
+
+// Settings is what an engine tells every script. It does not change.
+type Settings struct {
+	UUID            string        // the engine's: owner fields are "<UUID>:<number>"
+	Publish         string        // PUBLISH, SPUBLISH or BOTH
+	FenceTTL        time.Duration // idle fencing counters expire after this; 0: never
+	FairWaiterLease time.Duration // how long Redis keeps the waiters of an engine that nobody renews
+	Declared        bool          // no script may touch a key that its call does not declare
+}
+
+// Writer writes the keys and arguments of calls. One goroutine at a time uses it.
+type Writer struct {
+	settings   *Settings
+	clock      *ServerClock
+	keys, args []string
+	text       []byte          // what the args are cut from
+	ends       []int           // where each arg ends in text
+	leases     []time.Duration // written behind all other arguments
+	asking     bool            // the call that is being written goes with ASKING
+}
+
+// NewWriter returns a writer for the server whose clock this is.
+func NewWriter(s *Settings, clock *ServerClock) *Writer { return &Writer{settings: s, clock: clock} }
+
+// Write returns the keys and arguments of a call that is sent now, and sets Sent of its commands, which are batch. The
+// slices are valid until the next Write.
+func (w *Writer) Write(batch []gate.Command, c Call, sent gate.Time) (keys, args []string) {
+	w.keys, w.text, w.ends = w.keys[:0], w.text[:0], w.ends[:0]
+	op := &operations[c.Op]
+	w.asking = c.Asking
+	if op.head != nil {
+		op.head(w, sent)
+	}
+	for i := range batch {
+		batch[i].Sent = sent
+		w.keys = append(w.keys, batch[i].Entry.Name)
+		op.args(w, &batch[i])
+	}
+	w.writeLeases()
+	w.cutArgs()
+	return w.keys, w.args
+}
+
+// owner writes the owner field of a tenure of ours.
+func (w *Writer) owner(id uint64) {
+	w.text = AppendOwner(w.text, w.settings.UUID, id)
+	w.end()
+}
+
+// held names the set of the permits that are held, and the receipt.
+func (w *Writer) held(c *gate.Command) {
+	w.keys = append(w.keys, scripts.PermitsKey(c.Entry.Name))
+	w.receipt(c)
+}
+
+// receipt names the key of this engine's receipt.
+func (w *Writer) receipt(c *gate.Command) {
+	w.keys = append(w.keys, scripts.ReceiptKey(c.Entry.Name, w.settings.UUID))
+}
+
+// change writes what a name without owners is changed by.
+func (w *Writer) change(c *gate.Command, channel func(string) string) {
+	w.receipt(c)
+	w.number(int64(c.ID))
+	w.number(c.N)
+	w.string(channel(c.Entry.Name))
+}
+
+// writer writes the owner field of a tenure of ours that writes.
+func (w *Writer) writer(id uint64) {
+	w.text = append(AppendOwner(w.text, w.settings.UUID, id), gate.WriterSuffix...)
+	w.end()
+}
+
+func (w *Writer) lease(c *gate.Command) { w.number(c.Lease.Milliseconds()) }
+
+// leaseBehind has the lease written behind everything else of the call.
+func (w *Writer) leaseBehind(c *gate.Command) { w.leases = append(w.leases, c.Lease) }
+
+// writeLeases writes them: one, if all are alike.
+func (w *Writer) writeLeases() {
+	if !slices.ContainsFunc(w.leases, func(lease time.Duration) bool { return lease != w.leases[0] }) {
+		w.leases = w.leases[:min(len(w.leases), 1)]
+	}
+	for _, lease := range w.leases {
+		w.number(lease.Milliseconds())
+	}
+	w.leases = w.leases[:0]
+}
+
+func (w *Writer) lockChannel(c *gate.Command) {
+	w.text = scripts.AppendLockChannel(w.text, c.Entry.Name)
+	w.end()
+}
+
+// key names another key of the command's name, after the name itself.
+func (w *Writer) key(key string) { w.keys = append(w.keys, key) }
+
+// fairKeys names the keys of a fair lock's queue.
+func (w *Writer) fairKeys(c *gate.Command) {
+	w.key(scripts.FairQueue(c.Entry.Name))
+	w.key(scripts.FairDeadlines(c.Entry.Name))
+	w.key(scripts.FairAlive(c.Entry.Name))
+}
+
+// holdKey names the key of a reader's hold.
+func (w *Writer) holdKey(c *gate.Command) {
+	owner := c.Owner
+	if owner == "" {
+		owner = string(AppendOwner(nil, w.settings.UUID, c.ID))
+	}
+	w.key(scripts.HoldKey(c.Entry.Name, owner))
+}
+
+func (w *Writer) rwChannel(c *gate.Command) { w.string(scripts.RWChannel(c.Entry.Name)) }
+
+func (w *Writer) string(text string) {
+	w.text = append(w.text, text...)
+	w.end()
+}
+
+func (w *Writer) number(n int64) {
+	w.text = strconv.AppendInt(w.text, n, 10)
+	w.end()
+}
+
+func (w *Writer) end() { w.ends = append(w.ends, len(w.text)) }
+
+// cutArgs makes one string of all arguments and cuts it up: one allocation for a call of any size.
+func (w *Writer) cutArgs() {
+	all := string(w.text)
+	w.args = w.args[:0]
+	from := 0
+	for _, to := range w.ends {
+		w.args = append(w.args, all[from:to])
+		from = to
+	}
+}
