@@ -15,7 +15,7 @@ import (
 
 // BenchmarkHops measures what goroutines between a caller and its connection cost when there is only one caller: a
 // bare acquire and release, by the caller itself and by the last of so many goroutines, to which each hands on the
-// command, and from which each hands back the answer. An engine's Lock has two, the loop and a lane.
+// command, and from which each hands back the answer. An engine's Lock has two, the loop and a connection's sender.
 func BenchmarkHops(b *testing.B) {
 	client, err := rueidis.NewClient(rueidis.ClientOption{InitAddress: []string{redistest.Start(b).Addr()}, DisableCache: true})
 	if err != nil {

@@ -9,13 +9,13 @@ import (
 // Future is an answer of type T, or an error, that may not be there yet. It comes from an asynchronous call,
 // [Future.Then], [Map] or [All]. Any number of goroutines may call its methods, and any number may wait for it.
 type Future[T any] struct {
-	// Written once, before the future is shared; only who moved state from pending clears canceler.
+	// Written once, before the future is shared; only the goroutine that moved state from pending clears canceler.
 	runner   Runner
 	canceler Canceler
 
 	state atomic.Uint32 // pending, claimed, answered, drained; never back
 
-	// Written by whoever moved state to claimed; read by all from answered on.
+	// Written by the goroutine that moved state to claimed; read by all from answered on.
 	value T
 	err   error
 
@@ -28,10 +28,10 @@ const (
 	pending  = iota // zero value: no answer
 	claimed         // Settle or Cancel has won and is about to write the answer
 	answered        // the answer is readable; the queue is being served
-	drained         // the queue is served; who comes now serves itself
+	drained         // the queue is served; a new waiter serves itself
 )
 
-// closed is what Done returns when nobody asked for a channel before the answer came.
+// closed is what Done returns if Done was not called before the answer came.
 var closed = func() chan struct{} {
 	c := make(chan struct{})
 	close(c)
@@ -97,17 +97,17 @@ func (f *Future[T]) settle(v T, err error) bool {
 	return true
 }
 
-// publish makes the answer readable and serves the queue. Only who moved state to claimed may call it.
+// publish makes the answer readable and serves the queue. Only the goroutine that moved state to claimed may call it.
 func (f *Future[T]) publish(v T, err error) {
 	f.value, f.err = v, err
-	f.canceler = nil // nobody will be told any more; it need not stay in memory as long as the answer
+	f.canceler = nil // it will not be called any more; it need not stay in memory as long as the answer
 	f.state.Store(answered)
 	f.drain()
 }
 
-// drain serves the queue until it is empty. Who comes meanwhile still joins the queue and is served here:
-// serving itself it could overtake a callback registered before its own. So the loop ends when nobody
-// joins while the last one is served, and does no more work than if all had come before the answer.
+// drain serves the queue until it is empty. A waiter that arrives meanwhile still joins the queue and is served here. If it
+// served itself, it could overtake a callback that was registered before its own. So the loop ends when no waiter joins while
+// the last one is served, and does no more work than if all had come before the answer.
 func (f *Future[T]) drain() {
 	f.mu.Lock()
 	if f.done != nil {

@@ -11,13 +11,13 @@ import (
 //
 // Its channel outlives the Wait, so a wake-up must never be left behind in it. The danger:
 //
-//	Wait A parks p in the queue of F, and its ctx ends
-//	Settle F pops p, and is preempted before it sends the wake-up
-//	Wait A returns and puts p into the pool; Wait B takes p and parks it in the queue of G
-//	Settle F sends; B wakes up and reads the answer of G, which is still pending
+//  1. Wait A parks p in the queue of F, and its ctx ends.
+//  2. Settle F pops p, and is preempted before it sends the wake-up.
+//  3. Wait A returns and puts p into the pool. Wait B takes p and parks it in the queue of G.
+//  4. Settle F sends. B wakes up and reads the answer of G, which is still pending.
 //
-// Therefore popping and leaving exclude each other (both under mu): who can leave the queue will never be
-// sent to, and who cannot is owed exactly one wake-up and receives it before p goes to the pool.
+// Therefore popping and leaving exclude each other (both under mu). A parker that can leave the queue will never be sent a
+// wake-up. A parker that cannot leave gets exactly one, and receives it before p goes to the pool.
 type parker struct {
 	waiter
 	wake chan struct{} // capacity 1, empty whenever the parker is in a queue or in a pool: answered never blocks

@@ -1,21 +1,21 @@
 package futures
 
-// waiter is one place in the queue of one future. It lies inside the record of whoever waits, its owner,
-// so that standing in the queue costs no memory of its own.
+// waiter is one place in the queue of one future. It is a field of the struct that waits, its owner, so a place in the queue
+// costs no memory of its own.
 type waiter struct {
 	next, prev *waiter // nil outside a queue
 	owner      owner
 }
 
-// owner is whoever waits.
+// owner is what waits for the answer.
 type owner interface {
 	// answered says that the answer of the future can be read. It is called once, with no lock held,
 	// on the goroutine that settled: it must not block nor run the user's code.
 	answered()
 }
 
-// waiters is a queue of waiters: first in, first out, and anyone may leave from the middle. It is a ring,
-// so that one pointer reaches both ends. The caller does the locking.
+// waiters is a queue of waiters: first in, first out, and a waiter may leave from the middle. It is a ring, so that one pointer
+// reaches both ends. The caller does the locking.
 type waiters struct {
 	first *waiter
 }

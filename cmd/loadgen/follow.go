@@ -25,7 +25,7 @@ func (s *session) follow(callers callers) (problems []string) {
 			if !more {
 				return problems
 			}
-			if e.died != "" { // its lock is not freed before its lease is over: who waits would wait for that
+			if e.died != "" { // its lock is not freed before its lease is over, and waiters would wait for that
 				s.facts.Died[e.process] = e.died
 				s.live.Note("process %d died: %s; the run ends here", e.process+1, e.died)
 				callers.stop(true)

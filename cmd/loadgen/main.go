@@ -34,12 +34,12 @@
 //	                  a check in Redis adds 292 µs to its section (p50; p99 1.85 ms)
 //	                  no violation, no key left behind, nobody stranded
 //
-// It does the same for every kind of synchroniser (--kind), with the proof that fits each. The exit code says
-// whether the lock was one: 0 it was, 1 it was not (two callers in one critical section, more permits out than
-// there are, a fencing token that went back, a key left behind, a waiter forgotten), 2 the flags are wrong, 3 the load could not run.
+// It does the same for every kind of lock, semaphore and latch (--kind), with the check that fits each. Exit codes: 0 the lock kept its
+// promise; 1 it did not (two callers in one critical section, more permits out than there are, a fencing token that went back, a
+// key left behind, a waiter forgotten); 2 the flags are wrong; 3 the load could not run.
 //
-// flags.go, kindflags.go and help.go are what a user sees first, session.go is one run from the server's start
-// to the verdict, leftovers.go what it must not leave. The load runs in this process (solo.go) or in several (crew.go, child.go). The rooms below are
+// flags.go, kindflags.go and help.go read the flags, session.go is one run from the server's start to the verdict, and leftovers.go
+// checks what it left. The load runs in this process (solo.go) or in several (crew.go, child.go). The packages below are
 // internal/load (the callers and their checks), internal/target (the Redis) and internal/report.
 package main
 

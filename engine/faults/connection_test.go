@@ -135,7 +135,7 @@ func TestFaultAcquireDeliveredAfterItsCleanUp(t *testing.T) {
 			proxy.Stats().LateRequests-before, orphans, gone.Round(time.Millisecond))
 	}
 	if worst > 5*time.Second {
-		t.Errorf("a ghost stood for %v, at most 5s are allowed", worst)
+		t.Errorf("an orphan stood for %v, at most 5s are allowed", worst)
 	}
 	testkit.CheckQuiet(t, server, e, 0)
 }

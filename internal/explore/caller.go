@@ -104,7 +104,7 @@ func (c *caller) field() string {
 	return f
 }
 
-// ack is who waits for the answer to an Unlock, Extend, ForceUnlock or change.
+// ack waits for the answer to an Unlock, Extend, ForceUnlock or change.
 type ack struct {
 	s       *state
 	what    string

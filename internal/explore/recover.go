@@ -179,7 +179,7 @@ func (s *state) firstWaiting(c *caller) bool {
 }
 
 // onlyDeadStand reports whether a key is of a fair queue in which only waiters of engines stand that crashed or were cut off, or
-// places that came back with older data: who asks next takes them out.
+// places that came back with older data: the next caller removes them.
 func (s *state) onlyDeadStand(key string) bool {
 	for name := range s.w.Names {
 		queue := scripts.FairQueue(nameOf(name))

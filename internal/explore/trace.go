@@ -89,7 +89,7 @@ func (t *trace) asks(e *engine) {
 	}
 }
 
-// asked is a command that a gate has asked for. What has become of its tenure since the last event goes before.
+// asked notes a command that a gate has requested, after what has become of its tenure since the last event.
 func (t *trace) asked(e *engine, c *gate.Command) {
 	t.known[e.number] = true
 	phase := e.belief().phase

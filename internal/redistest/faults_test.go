@@ -123,7 +123,7 @@ func TestBlackHole(t *testing.T) {
 	t.Run("loses what a reset sender had sent", func(t *testing.T) {
 		s, p, c := onOpenLink(t)
 		p.BlackHole(Both, true)
-		c.send("SET", "ghost", "1")
+		c.send("SET", "orphan", "1")
 		Await(t, "the request inside", func() bool { return p.Stats().WaitingToServer > 0 })
 		reset(c.conn)
 		Await(t, "the request lost", func() bool { return p.Stats().WaitingToServer == 0 })
@@ -139,11 +139,11 @@ func TestBlackHole(t *testing.T) {
 	t.Run("delivers late what a closed sender had sent", func(t *testing.T) {
 		s, p, c := onOpenLink(t)
 		p.BlackHole(Both, true)
-		c.send("SET", "ghost", "1")
+		c.send("SET", "orphan", "1")
 		_ = c.conn.Close()
 		Await(t, "the request inside", func() bool { return p.Stats().WaitingToServer > 0 })
 		p.BlackHole(Both, false)
-		Await(t, "the ghost", func() bool { return len(s.Keys()) == 1 })
+		Await(t, "the orphan", func() bool { return len(s.Keys()) == 1 })
 	})
 }
 
@@ -178,18 +178,18 @@ func TestHoldRequests(t *testing.T) {
 	t.Run("delivers after the client has reset its connection and cleaned up", func(t *testing.T) {
 		s, p, c := onOpenLink(t)
 		p.HoldRequests(UntilReleased)
-		c.send("SET", "ghost", "1")
+		c.send("SET", "orphan", "1")
 		Await(t, "the request inside", func() bool { return p.Stats().WaitingToServer > 0 })
 		p.HoldRequests(0)
 		reset(c.conn)
 		cleanup := dial(t, p)
-		if got := cleanup.ask("DEL", "ghost").Int; got != 0 {
+		if got := cleanup.ask("DEL", "orphan").Int; got != 0 {
 			t.Fatalf("the clean-up found %d keys, want 0: it comes first", got)
 		}
 		p.Release()
-		Await(t, "the ghost", func() bool { return len(s.Keys()) == 1 })
+		Await(t, "the orphan", func() bool { return len(s.Keys()) == 1 })
 		Await(t, "the end of the old link", func() bool { return p.Stats().Open == 1 })
-		size := int64(len(appendCommand(nil, "SET", "ghost", "1")))
+		size := int64(len(appendCommand(nil, "SET", "orphan", "1")))
 		if got := p.Stats(); got.LateRequests != 1 || got.LateBytes != size || got.WaitingToServer != 0 {
 			t.Errorf("%+v, want 1 late request of %d bytes", got, size)
 		}

@@ -49,7 +49,7 @@ func (c *caller) useLock(alive context.Context, s *subject, owner engine.Owner, 
 		opts = append(opts, engine.WithOwner(owner))
 	}
 	fixed := c.r.IntN(3) == 0
-	if c.w.plan.hot { // who asks for the same lease is handed the lock
+	if c.w.plan.hot { // a caller that asks for the same lease may get the lock by handoff
 		fixed = c.r.IntN(20) == 0
 	}
 	if fixed {

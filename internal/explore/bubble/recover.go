@@ -67,7 +67,7 @@ func (w *World) settle() {
 	}
 }
 
-// queues judges that nobody stands in the queue of a fair lock but who died: those are skipped by who asks next.
+// queues checks that the queue of a fair lock has only waiters of dead processes: the next caller skips those.
 func (w *World) queues() {
 	for _, s := range w.subjects {
 		if s.kind != fairKind {

@@ -22,12 +22,11 @@ var usualLimits = limits{
 	patience: 2 * time.Second, recent: time.Second, stranded: 5 * time.Second, comeBack: 5 * time.Second, overtaking: 10 * time.Second,
 }
 
-// lookEvery is how often the drain looks who waits.
+// lookEvery is how often the drain looks for waiters.
 const lookEvery = 10 * time.Millisecond
 
-// drain ends a run whose callers begin no new calls: it lets those who wait have the lock for a while, then
-// tells who waits for a name in use (and is given up) from who waits for one that is free (and is stranded),
-// cancels them all and closes the engine.
+// drain ends a run whose callers begin no new calls. For a while it lets waiters get the lock. Then it tells waiters for a name
+// in use (which are given up) from waiters for a free name (which are stranded), cancels them all and closes the engine.
 func (r *Rig) drain(hurry context.Context) *Ending {
 	ending := &Ending{}
 	finished := r.running.zero()

@@ -100,7 +100,7 @@ func (p *Plan) room() int64 {
 	}
 }
 
-// passing is the proof of latches: who waits passes only when it is open. To shut it excludes all who would, too.
+// passing is the proof of latches: a waiter passes only while the latch is open, and one caller at a time shuts it.
 type passing struct{}
 
 func (passing) enter(c *caller, now Instant) entry {

@@ -123,8 +123,8 @@ func (l *Live) heading() string {
 	return top + fmt.Sprintf(rowForm, "time", "pairs/s", "p50", "p99", "max", "p50", "p99", "handoffs", l.queue(nil), "")
 }
 
-// queue is the number that tells whether the lock keeps up: who waits for it, or in an open loop what was due
-// and is not even begun; of no sample, its name.
+// queue returns the number that shows whether the lock keeps up: the waiters, or in an open loop the calls that were due and have
+// not begun. For a nil sample it returns the name of the column.
 func (l *Live) queue(s *load.Sample) string {
 	switch {
 	case s == nil && l.plan.Rate > 0:
