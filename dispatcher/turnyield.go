@@ -19,9 +19,9 @@ type turnYield struct {
 }
 
 const (
-	// fairPrice is what a yield may cost, and for each event of its turn.
+	// fairYieldCost is what a yield may cost, and for each event of its turn.
 	fairYieldCost = 20 * time.Microsecond
-	// courtesyRest is how long there are none after one that cost too much, in times of what it cost.
+	// yieldRest is how long there are none after one that cost too much, in times of what it cost.
 	yieldRest = 100
 	// nearAlarms is how soon an alarm must be due that there is none.
 	nearAlarms = 5 * time.Millisecond

@@ -57,7 +57,7 @@ func (o *expectedReplies) add(d expectedReply) {
 	o.queue = append(o.queue, d)
 }
 
-// any reports whether a reply is owed, and makes head the one that is.
+// any reports whether a reply is expected, and makes head the one that is.
 func (o *expectedReplies) any() bool {
 	if o.head.n > 0 {
 		return true

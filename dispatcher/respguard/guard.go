@@ -62,7 +62,7 @@ func dial(ctx context.Context, addr string, dialer *net.Dialer, config *tls.Conf
 type guarded struct {
 	net.Conn
 	peeks peeker // nil: what waits to be read cannot be looked at
-	owed  expectedReplies
+	expected  expectedReplies
 	out   requests
 
 	reading sync.Mutex // guards the rest
@@ -78,7 +78,7 @@ type peeker interface{ Peek(b []byte) int }
 func guard(conn net.Conn) *guarded {
 	g := &guarded{Conn: conn}
 	g.peeks, _ = conn.(peeker)
-	g.out.owed, g.in.owed = &g.owed, &g.owed
+	g.out.expected, g.in.expected = &g.expected, &g.expected
 	return g
 }
 
@@ -93,7 +93,7 @@ func (g *guarded) Write(b []byte) (int, error) {
 }
 
 // unasked looks for a reply that came before anything was asked: the next command would take it for its answer. It is
-// looked for where nothing is owed and nobody reads; a reader finds it at once. Before the first answer a server may say
+// looked for where nothing is expected and nobody reads; a reader finds it at once. Before the first answer a server may say
 // why it will not serve us (maxclients). Where nobody can peek, as under TLS, it is found only if it comes in one read
 // with the answer that it came before, or while a reader waits.
 func (g *guarded) unasked() error {
@@ -101,7 +101,7 @@ func (g *guarded) unasked() error {
 		return nil
 	}
 	defer g.reading.Unlock()
-	if !g.told || g.owed.any() {
+	if !g.told || g.expected.any() {
 		return nil
 	}
 	n := g.peeks.Peek(g.ahead[:])

@@ -11,11 +11,11 @@ import (
 //   - a reply that nobody asked for makes it panic on a connection that listens ("protocol bug"), and is otherwise
 //     taken for the answer to the next command.
 //
-// So every byte must belong to a value within the bounds of frames.go, and every reply must be owed (expectedreplies.go). What a
+// So every byte must belong to a value within the bounds of frames.go, and every reply must be expected (expectedreplies.go). What a
 // reply says is not judged here, but for the few that rueidis indexes without a look at their lengths. The reader owns it.
 type replies struct {
 	frames
-	owed *expectedReplies
+	expected *expectedReplies
 
 	// Of the present reply or push.
 	class  class
@@ -63,7 +63,7 @@ func (r *replies) follow(b []byte, pass bool) (n int, err error) {
 				if err = r.begin(typ); err != nil {
 					return n, err
 				}
-				if typ == '-' && r.owed.head.how == helloReply && !pass {
+				if typ == '-' && r.expected.head.how == helloReply && !pass {
 					return n, nil
 				}
 				pass = false
@@ -107,13 +107,13 @@ func (r *replies) begin(typ byte) error {
 	switch {
 	case typ == '>':
 		r.class = pushed
-	case typ == '*' && !r.owed.resp3 && r.owed.listens.Load():
+	case typ == '*' && !r.expected.resp3 && r.expected.listens.Load():
 		r.class = either
-	case !r.owed.any():
+	case !r.expected.any():
 		return errUnasked
-	case typ == '*' && r.owed.head.how == unsubscription: // a PONG has this form, too
+	case typ == '*' && r.expected.head.how == unsubscription: // a PONG has this form, too
 		r.class = either
-	case r.owed.head.how == wideReply:
+	case r.expected.head.how == wideReply:
 		r.bound = maxWide
 	}
 	return nil
@@ -173,7 +173,7 @@ func (r *replies) list(length int) error {
 		return r.inBand()
 	case inBand:
 		if r.typ == '*' || r.typ == '~' {
-			return r.owed.fits(length)
+			return r.expected.fits(length)
 		}
 	}
 	return nil
@@ -182,7 +182,7 @@ func (r *replies) list(length int) error {
 // inBand finds that what might have been a message is a reply.
 func (r *replies) inBand() error {
 	r.class = inBand
-	if !r.owed.any() {
+	if !r.expected.any() {
 		return errUnasked
 	}
 	return nil
@@ -204,7 +204,7 @@ func (r *replies) ended() error {
 			return errWords
 		}
 	}
-	err := r.owed.answered(r.outer, text)
+	err := r.expected.answered(r.outer, text)
 	r.kept = 0
 	return err
 }
@@ -219,7 +219,7 @@ func (r *replies) look() error {
 		if r.class == either && string(text) == "pong" {
 			return r.inBand()
 		}
-		if r.class == either && r.owed.resp3 {
+		if r.class == either && r.expected.resp3 {
 			return errRefused
 		}
 		r.class = pushed
@@ -227,7 +227,7 @@ func (r *replies) look() error {
 			r.stage = atChannel
 			return nil
 		}
-		return r.owed.push(text, r.length)
+		return r.expected.push(text, r.length)
 	case atChannel:
 		if r.words = eventWords(text); r.words > 0 {
 			r.stage = atPayload

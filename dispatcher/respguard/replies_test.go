@@ -58,8 +58,8 @@ func readAll(g *guarded, pieces int) (string, error) {
 	return all.String(), nil
 }
 
-// Every reply is owed, and every value is one that a reply of ours can have; also when it comes byte by byte.
-func TestAReplyIsOneThatIsOwed(t *testing.T) {
+// Every reply is expected, and every value is one that a reply of ours can have; also when it comes byte by byte.
+func TestAReplyIsOneThatIsExpected(t *testing.T) {
 	const hello3 = "%1\r\n$5\r\nproto\r\n:3\r\n"
 	sub := func(kind string) string { return ">3\r\n" + bulk(kind, "c") + ":1\r\n" }
 	sub2 := func(kind string) string { return "*3\r\n" + bulk(kind, "c") + ":1\r\n" }

@@ -3,7 +3,7 @@ package respguard
 // requests follows the commands that leave on a connection, and notes what the server will owe for each. It looks at
 // the headers and at the names of the commands; everything else is skipped by its length. The writer owns it.
 type requests struct {
-	owed   *expectedReplies
+	expected   *expectedReplies
 	state  requestState
 	number int             // the header that is being read
 	args   int             // of the present command, still to come
@@ -124,13 +124,13 @@ func (q *requests) argued() {
 		return
 	}
 	q.flush()
-	q.owed.add(d)
+	q.expected.add(d)
 }
 
 // flush notes the plain commands so far.
 func (q *requests) flush() {
 	if q.plain > 0 {
-		q.owed.add(expectedReply{plainReply, q.plain})
+		q.expected.add(expectedReply{plainReply, q.plain})
 		q.plain = 0
 	}
 }
@@ -139,10 +139,10 @@ func (q *requests) flush() {
 func (q *requests) command() expectedReply {
 	switch string(q.name[:q.named]) {
 	case "SUBSCRIBE", "PSUBSCRIBE", "SSUBSCRIBE":
-		q.owed.listens.Store(true)
+		q.expected.listens.Store(true)
 		return expectedReply{subscription, q.given - 1}
 	case "UNSUBSCRIBE", "PUNSUBSCRIBE", "SUNSUBSCRIBE":
-		q.owed.listens.Store(true)
+		q.expected.listens.Store(true)
 		q.pings = true
 		return expectedReply{unsubscription, 1}
 	case "HELLO":
