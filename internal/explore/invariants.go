@@ -2,9 +2,11 @@ package explore
 
 import (
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/wheellock/wheellock/internal/gate"
+	"github.com/wheellock/wheellock/scripts"
 )
 
 // check holds every invariant against the state, on true time.
@@ -72,7 +74,11 @@ func (s *state) forced(owner string) {
 
 // checkKey: the deadline of a hold is never after the end of its key.
 func (s *state) checkKey(c *caller) {
-	if c.isLossy() || s.w.Kind == gate.PermitKind {
+	if c.isLossy() {
+		return
+	}
+	if s.w.Kind == gate.PermitKind {
+		s.checkPermits(c)
 		return
 	}
 	name := nameOf(c.name)
@@ -82,6 +88,20 @@ func (s *state) checkKey(c *caller) {
 	ttl := s.do("PTTL", name).Int
 	if ends := (s.now/1e6 + ttl + 1) * 1e6; ttl >= 0 && ends < c.e.truth(c.hold.Deadline()) {
 		s.violate("deadline-before-expiry", "%v holds %s for %v ms, its key stands for %d ms", c, name, (c.e.truth(c.hold.Deadline())-s.now)/1e6, ttl)
+	}
+}
+
+// checkPermits: every permit of a hold is in the sorted set, with a score that is not before the hold's deadline.
+func (s *state) checkPermits(c *caller) {
+	for i := range uint64(c.kept.n) {
+		score := s.do("ZSCORE", scripts.PermitsKey(nameOf(c.name)), string(scripts.PermitID(c.e.uuid, c.hold.Tenure+i)))
+		millis, err := strconv.ParseInt(score.Str, 10, 64)
+		if err != nil {
+			s.violate("holds-have-keys", "%v holds permit %d of %s, which is not in Redis", c, i, nameOf(c.name))
+		}
+		if ends := (millis*1000 - serverEpoch) * 1000; ends+1e6 < c.e.truth(c.hold.Deadline()) {
+			s.violate("deadline-before-expiry", "%v holds permit %d for %v ms, in Redis it ends in %d ms", c, i, (c.e.truth(c.hold.Deadline())-s.now)/1e6, (ends-s.now)/1e6)
+		}
 	}
 }
 

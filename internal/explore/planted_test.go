@@ -15,7 +15,6 @@ var plantedFlag = flag.Bool("planted", false, "build the explorer with bugs in g
 // bugs are the planted ones of gates and scripts.
 var bugs = []string{
 	"an acquire that ignores that its TTL was refused",
-	"a swap that ignores that its TTL was refused",
 	"a permit_take that ignores that a lease was refused",
 	"an acquire that counts, sent twice",
 	"no second question once the subscription is confirmed",

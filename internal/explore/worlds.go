@@ -31,7 +31,7 @@ var SmallWorlds = slices.Concat(
 	worlds("two of a fenced", gate.FencedKind, 2, []Call{Lock}, []Call{TryLock}, Break),
 	worlds("two of a fair", gate.FairKind, 2, []Call{Lock}, []Call{LockFixed}, Break),
 	worlds("two of a read-write", gate.RWKind, 2, []Call{Read}, []Call{Write}, Break),
-	counted(1, worlds("two of permits", gate.PermitKind, 2, []Call{Acquire}, []Call{TryAcquire}, Break)),
+	counted(1, worlds("two of permits", gate.PermitKind, 2, []Call{Acquire}, []Call{TryAcquire}, Break, ReadOnly)),
 
 	// Four calls with Unlock, and three faults.
 	worlds("three of two attempts", gate.MutexKind, 3, []Call{TryFixed}, []Call{TryFixed}, Break),

@@ -74,9 +74,6 @@ var bugs = []Bug{
 		{"internal/gate/replicas.go", "	pause := m.tries.next(m.t.ID)\n	m.tell(out)\n", "	pause := now - now\n"},
 		{"engine/lockoption.go", "		wait = e.answerTime(ctx)\n", "		wait = 0\n"},
 	}},
-	{"a swap that ignores that its TTL was refused", []edit{
-		{"scripts/swap.lua", "		return prolong(lock, lease) or listeners(ARGV[1], ARGV[4 * i + 1])\n	end\n	local made", "		prolong(lock, lease)\n		return listeners(ARGV[1], ARGV[4 * i + 1])\n	end\n	local made"},
-	}},
 	{"a permit_take that ignores that a lease was refused", []edit{
 		{"scripts/permit_take.lua", "			if refused then return refused end\n", ""},
 	}},
