@@ -2,8 +2,9 @@ package engine
 
 import (
 	"context"
-	"sync/atomic"
 	"time"
+
+	"go.uber.org/atomic"
 
 	"github.com/wheellock/wheellock/internal/gate"
 )
@@ -51,7 +52,7 @@ var lastOwner atomic.Uint64
 
 // NewOwner makes an owner that is nobody else in this process. Calls with one Owner are one holder:
 // goroutines that share it do not exclude each other. Without WithOwner every call is its own owner.
-func NewOwner() Owner { return Owner{lastOwner.Add(1)} }
+func NewOwner() Owner { return Owner{lastOwner.Inc()} }
 
 // demand is what the options of one call ask for.
 type demand struct {
