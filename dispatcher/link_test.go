@@ -41,7 +41,7 @@ func TestNearAlarmsAreBounded(t *testing.T) {
 		n.add(c)
 	}
 	if len(n.alarms) > 2*minNear {
-		t.Errorf("%d alarms are kept for %d cells", len(n.alarms), len(entries))
+		t.Errorf("%d alarms are kept for %d entries", len(n.alarms), len(entries))
 	}
 	for i := range entries {
 		found := false
@@ -49,7 +49,7 @@ func TestNearAlarmsAreBounded(t *testing.T) {
 			found = found || a.entry == &entries[i] && !a.stale()
 		}
 		if !found {
-			t.Errorf("the alarm of cell %d is lost", i)
+			t.Errorf("the alarm of entry %d is lost", i)
 		}
 	}
 }
