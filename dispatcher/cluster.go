@@ -54,7 +54,7 @@ func (d *Dispatcher) join(c *Cluster) {
 	now := d.cfg.Clock.Now()
 	d.adopt(now, c.Map)
 	d.cluster.slots.Settle()
-	if d.ill() {
+	if d.partlyDown() {
 		d.cluster.survey.Hurry(now)
 	}
 }

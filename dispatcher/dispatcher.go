@@ -2,7 +2,7 @@
 //
 // A Dispatcher is one goroutine (loop.go) that owns the gates of its names (entries.go, names.go, freeentries.go).
 // Everybody tells it something by an event in its mailbox (mailbox.go): a request of a caller (requests.go), news from a
-// node (nodeevents.go), a word about the whole dispatcher (controlevents.go). Each event is a type whose deliver method
+// node (nodeevents.go), a request about the whole dispatcher (controlevents.go). Each event is a type whose deliver method
 // steps the gates. The loop takes all mail that waits; the commands that the gates ask for wait in the outbox
 // (outbox.go) of the node that serves the name (node.go) and leave on its next idle connection (pipeline.go).
 //

@@ -23,19 +23,19 @@ func (d *Dispatcher) entry(name string, kind gate.Kind) (*gate.Entry, gate.Why) 
 	return c, 0
 }
 
-// nobodyKnows reports whether a name may be free or not: its node cannot be reached, and no hold of ours excludes others.
-// That others of this process wait says nothing then.
+// nobodyKnows reports whether the name may be free or held: its node cannot be reached, and no hold of ours excludes
+// others. Then other waiters of this process say nothing about the name either.
 func (d *Dispatcher) nobodyKnows(c *gate.Entry) bool {
 	return d.home(c.Slot).link.state == linkDown && (c.Kind == gate.PermitKind || c.Machine.Oldest() == gate.Never)
 }
 
-// aliasLives reports whether what is asked for as "a" lives as "{a}", or the other way round. By Redisson's rule both have
-// the same derived keys. Fair mutexes would stand in one queue; of permits, what one name reclaims would be the other's. The
-// other kinds share nothing but channels, whose messages are hints, and a counter, which grows for both.
+// aliasLives reports whether a name that is asked for as "a" lives as "{a}", or the other way round. By Redisson's rule both
+// have the same derived keys. Two fair mutexes would share one queue, and a permit semaphore would reclaim the permits of
+// the other. The other kinds share only channels, whose messages are hints, and a counter, which grows for both.
 func (d *Dispatcher) aliasLives(name string, kind gate.Kind) bool {
 	if kind != gate.FairKind && kind != gate.PermitKind {
 		return false
 	}
-	twin := d.names.find(scripts.Alias(name))
-	return twin != nil && twin.Kind == kind
+	alias := d.names.find(scripts.Alias(name))
+	return alias != nil && alias.Kind == kind
 }

@@ -2,10 +2,10 @@ package dispatcher
 
 import "github.com/wheellock/wheellock/internal/gate"
 
-// freeEntries keeps entries whose names have become idle: most names live for one lock only.
+// freeEntries keeps entries whose names have become idle, for other names: most names live for one lock only.
 type freeEntries struct{ entries []*gate.Entry }
 
-// maxSpare bounds what is kept: half a megabyte.
+// maxFreeEntries bounds what is kept: half a megabyte.
 const maxFreeEntries = 2048
 
 func (s *freeEntries) keep(c *gate.Entry) {

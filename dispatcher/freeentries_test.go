@@ -8,14 +8,15 @@ import (
 	"github.com/wheellock/wheellock/wheel"
 )
 
-// leaver is a caller that goes away before he is answered.
+// leaver is a caller that goes away before it is answered.
 type leaver struct{ waiter gate.Waiter }
 
 func (*leaver) Settle(gate.Outcome) bool { return false }
 
-// At most one command of a name is in flight (rule 11), and an entry is one name's: a caller goes away, and before
-// his event is read his answer comes and his name is idle; the event must not free the entry a second time.
-func TestALateLetterFreesNoCellTwice(t *testing.T) {
+// At most one command of a name is in flight (rule 11), and an entry serves one name. Sequence: 1. A caller goes away, and
+// its event waits in the mailbox. 2. The answer to its request comes, and its name is idle. 3. The loop reads the event,
+// which must not free the entry a second time.
+func TestALateEventFreesNoEntryTwice(t *testing.T) {
 	cfg := &gate.Config{Lease: 30 * time.Second, PollCap: 2 * time.Second, Stats: &gate.Stats{}}
 	cfg.Waits = wheel.NewSlots[*gate.Waiter](64, nil)
 	d := &Dispatcher{cfg: Config{Gate: cfg, Clock: wheel.NewClock(), MaxPerName: 1}, names: newNames(), nodes: []*node{{}}}
@@ -41,16 +42,16 @@ func TestALateLetterFreesNoCellTwice(t *testing.T) {
 	used := d.names.find("stock:7")
 	taken()
 	if d.names.live != 0 || len(d.free.entries) != 1 || d.free.entries[0] != used {
-		t.Fatalf("%d names live and %d cells are spare, want 0 and 1", d.names.live, len(d.free.entries))
+		t.Fatalf("%d names live and %d entries are free, want 0 and 1", d.names.live, len(d.free.entries))
 	}
 	abandon{&first.waiter}.deliver(d, 0)
 	d.settleAlarms(d.cfg.Clock.Now())
 	if n := len(d.free.entries); n != 1 {
-		t.Errorf("%d cells are spare after the letter, want 1", n)
+		t.Errorf("%d entries are free after the event, want 1", n)
 	}
 	request("stock:8")
 	request("stock:9")
 	if d.names.find("stock:8") == d.names.find("stock:9") {
-		t.Error("two names have one cell")
+		t.Error("two names have one entry")
 	}
 }

@@ -7,7 +7,7 @@ import (
 )
 
 // event is something that the loop is told: a request of a caller (requests.go), news from a node (nodeevents.go), or a
-// word about the whole dispatcher (controlevents.go).
+// request about the whole dispatcher (controlevents.go).
 type event interface {
 	// deliver steps the gates with the event. The loop calls it.
 	deliver(d *Dispatcher, now gate.Time)
@@ -96,7 +96,7 @@ func (m *mailbox) addAndUnlock(e event) {
 	}
 }
 
-// wakeUp wakes the loop, or leaves word that it is to look again.
+// wakeUp wakes the loop. If the loop is awake, it looks once more before it sleeps.
 func (m *mailbox) wakeUp() {
 	select {
 	case m.wake <- struct{}{}:

@@ -46,7 +46,7 @@ func TestNamesAreAMap(t *testing.T) {
 		seen[c] = true
 	}
 	if len(seen) != len(model) {
-		t.Errorf("seed %d: %d cells, want %d", seed, len(seen), len(model))
+		t.Errorf("seed %d: %d entries, want %d", seed, len(seen), len(model))
 	}
 }
 

@@ -5,14 +5,14 @@ import (
 	"github.com/wheellock/wheellock/internal/gate"
 )
 
-// outbox is what waits to be sent to one node, by operation. That of a single server is the place into which the
-// machines write: there is nothing to share out.
+// outbox is what waits to be sent to one node, by operation. The outbox of a single server is the very slice into which
+// the machines write: there is nothing to distribute.
 type outbox struct {
 	commands *[gate.Ops][]gate.Command
 	heads    [gate.Ops]int // how much of commands has left already
 }
 
-// fill moves waiting commands to a batch, renewals first (rule 15): those that the connection carries.
+// fill moves waiting commands that a connection of this class carries to a batch, renewals first (rule 15).
 func (o *outbox) fill(batch []gate.Command, class redisconn.Class) []gate.Command {
 	for op := range o.commands {
 		queue := &o.commands[op]
@@ -42,10 +42,10 @@ func (o *outbox) left(op, n int) {
 	}
 }
 
-// maxRoom is how many elements the place of a burst may have had that is kept for the next one.
+// maxRoom is how many elements a slice may have that is kept for use after a burst.
 const maxRoom = 8192
 
-// again is an empty slice for what a slice was for: itself, unless it has become very large.
+// again returns an empty slice for the same use: s itself, unless s has become very large.
 func again[T any](s []T) []T {
 	if cap(s) > maxRoom {
 		return nil
@@ -65,13 +65,13 @@ func (o *outbox) empty() bool {
 	return true
 }
 
-// withdraw takes back to the machines' effects what is not to be sent from here any more.
-func (o *outbox) withdraw(fx *gate.Effects, astray func(*gate.Command) bool) {
+// withdraw moves commands that must not be sent from here any more back to the machines' effects.
+func (o *outbox) withdraw(fx *gate.Effects, misplaced func(*gate.Command) bool) {
 	for op := range o.commands {
 		waiting := o.commands[op][o.heads[op]:]
 		kept := o.commands[op][:0]
 		for i := range waiting {
-			if c := waiting[i]; astray(&c) {
+			if c := waiting[i]; misplaced(&c) {
 				c.Asking = false
 				fx.Commands[op] = append(fx.Commands[op], c)
 			} else {

@@ -5,12 +5,12 @@ import (
 	"github.com/wheellock/wheellock/internal/gate"
 )
 
-// maxHops is how often a command is sent on before its gate hears that it did not run: nodes that disagree send it
-// to and fro.
+// maxHops is how often a command is sent on before its gate hears that it did not run: nodes that disagree may send it
+// back and forth.
 const maxHops = 4
 
-// follow sends a command, which surely did not run, to the node that from has named. It is the name's one command in
-// flight all the while (rule 11); its machine sees nothing of it.
+// follow sends a command, which surely did not run, to the node that from has named. The command stays the name's one
+// command in flight (rule 11), and its machine sees nothing of the redirect.
 func (d *Dispatcher) follow(now gate.Time, from *node, c *gate.Command) {
 	r, ok := topology.ReadRedirect(c.ServerMessage, from.addr)
 	if !ok || c.Hops >= maxHops {
@@ -32,7 +32,7 @@ func (d *Dispatcher) follow(now gate.Time, from *node, c *gate.Command) {
 	to.out.put(&sent)
 }
 
-// learn notes who serves a hash slot, as a node has said that did not.
+// learn notes who serves a hash slot, as a node that does not serve it has said.
 func (d *Dispatcher) learn(now gate.Time, r topology.Redirect) *node {
 	n := d.nodeAt(now, r.Addr)
 	d.cluster.slots.Give(r.Slot, n)
@@ -40,7 +40,8 @@ func (d *Dispatcher) learn(now gate.Time, r topology.Redirect) *node {
 	return n
 }
 
-// reroute finds another node for a channel that its node does not serve, in the words of message, or has ended by itself.
+// reroute finds another node for a channel. Its node does not serve the channel, as message says, or has ended the
+// subscription by itself, and message is empty.
 func (d *Dispatcher) reroute(now gate.Time, channel string, r route, message string) {
 	move, moved := topology.ReadRedirect(message, r.node.addr)
 	if moved && !move.Ask {

@@ -10,15 +10,15 @@ import (
 // routes says which entries listen to a channel.
 type routes map[string]route
 
-// route is one channel: its entries, and the node at which it is listened to, which is the one that serves their hash
-// slot. Mostly it is one entry; but Redisson's names for channels let two names, "a" and "{a}", share one.
+// route is one channel: its entries, and the node at which the dispatcher listens to it, which serves their hash slot.
+// Most channels have one entry; but Redisson's channel names let two names, "a" and "{a}", share one channel.
 type route struct {
 	entries []*gate.Entry
 	node    *node // nil: nowhere, until it is known who serves the hash slot
 	hops    uint8 // how often it was sent to another node since it was last heard
 }
 
-// tune listens at another node, or at the same one anew.
+// tune listens at another node, or at the same node anew.
 func (r *route) tune(channel string, to *node) {
 	if r.node != to {
 		r.leave(channel)
@@ -102,7 +102,7 @@ func (d *Dispatcher) tuneOut(channel string, c *gate.Entry) {
 	delete(d.heard, channel)
 }
 
-// retune listens to every channel where its hash slot is served now.
+// retune listens to every channel at the node that serves its hash slot now.
 func (d *Dispatcher) retune() {
 	for channel, r := range d.heard {
 		if to := d.home(r.entries[0].Slot); r.node != to {
@@ -128,7 +128,7 @@ func (d *Dispatcher) route(n *node, channel string) (route, bool) {
 	return r, ok && r.node == n
 }
 
-// confirm tells the gates of a route that they are heard now, or that the server refused, in its words.
+// confirm tells the gates of a route that their channel is heard now. If the server refused, refusal is its message.
 func (d *Dispatcher) confirm(now gate.Time, r route, refusal string) {
 	for _, c := range r.entries {
 		c.Machine.Subscribed(now, refusal, &d.fx)

@@ -7,8 +7,8 @@ import (
 	"github.com/wheellock/wheellock/internal/gate"
 )
 
-// ill reports whether some hash slot is served by nobody who can be reached.
-func (d *Dispatcher) ill() bool {
+// partlyDown reports whether some hash slot is served by no node that can be reached.
+func (d *Dispatcher) partlyDown() bool {
 	for _, n := range d.nodes {
 		if n.serves() && n.link.state != linkUp {
 			return true
@@ -39,7 +39,8 @@ func (d *Dispatcher) inquire(now gate.Time) {
 	c.Start()
 }
 
-// informant is a node that can be asked: the next one after the last. anyUp says whether any could be, had it a connection.
+// informant returns a node that can be asked: the next one after the node asked last. anyUp reports whether any node could
+// be asked if it had an idle connection.
 func (d *Dispatcher) informant() (n *node, anyUp bool) {
 	for i := range d.nodes {
 		at := (d.cluster.turn + i) % len(d.nodes)
@@ -78,7 +79,7 @@ func (d *Dispatcher) surveyed(now gate.Time, c *connection) {
 	outage.Over(d.cfg.Logger, "wheellock: it is known again who serves what", "node", c.node.addr)
 	d.adopt(now, m)
 	d.resettle(now)
-	if d.ill() {
+	if d.partlyDown() {
 		s.Retry(now)
 	}
 }

@@ -7,9 +7,9 @@ import (
 	"github.com/wheellock/wheellock/internal/gate"
 )
 
-// TestCourtesyHasAPrice: stepping aside is not repeated where it takes long and brings little, as in a process that
+// TestYieldHasAPrice: a yield is not repeated where it takes long and brings little, as in a process that
 // is short of processors, nor while a deadline is near.
-func TestCourtesyHasAPrice(t *testing.T) {
+func TestYieldHasAPrice(t *testing.T) {
 	c := &turnYield{}
 	shown := c.before
 	now := time.Second

@@ -4,7 +4,7 @@ import (
 	"context"
 	"fmt"
 	"strings"
-	"sync/atomic"
+	"sync/atomic" // the types of go.uber.org/atomic are aligned as pointers: a Hold would be larger
 	"time"
 
 	"github.com/wheellock/wheellock/dispatcher/wire"

@@ -2,8 +2,9 @@ package engine
 
 import (
 	"context"
-	"sync/atomic"
 	"time"
+
+	"go.uber.org/atomic"
 
 	"github.com/wheellock/wheellock/internal/gate"
 )
@@ -53,7 +54,7 @@ var lastOwner atomic.Uint64
 
 // NewOwner returns an owner that differs from every other one in this process. Calls with one Owner count as one
 // holder: goroutines that share an Owner do not exclude each other.
-func NewOwner() Owner { return Owner{lastOwner.Add(1)} }
+func NewOwner() Owner { return Owner{lastOwner.Inc()} }
 
 // demand is what the options of one call ask for.
 type demand struct {

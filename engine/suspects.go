@@ -1,9 +1,8 @@
 package engine
 
 import (
-	"sync/atomic"
-
 	"github.com/redis/rueidis"
+	"go.uber.org/atomic"
 
 	"github.com/wheellock/wheellock/dispatcher"
 )

@@ -55,8 +55,8 @@ const (
 )
 
 // rounds is how often a part of a batch is sent at most: as it is, after its script was loaded, one by one, and at
-// last with its script, should somebody flush these all the time. The connection itself sends again what surely did not
-// run; everything else the gates decide.
+// last with its script, in case somebody flushes the scripts all the time. The connection itself sends again what surely
+// did not run; the gates decide about everything else.
 const rounds = 4
 
 // surveyTime bounds one survey.

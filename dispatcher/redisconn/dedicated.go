@@ -16,17 +16,17 @@ import (
 type dedicated struct {
 	own    rueidis.DedicatedClient // nil: not open
 	rest   func()                  // gives it back to the client
-	kept   func() bool             // ends the watch over the node's end, which closes it
+	kept   func() bool             // ends the watch for the server's end, which would close it
 	at     string                  // where it leads, if that can change
 	usedAt gate.Time
 	fresh  bool // nothing has come over it yet
 	stale  bool // another one to this node broke: this one is not to be relied upon
 }
 
-// restTime is after how much idleness a connection may have been found dead: the client looks once a second.
+// restTime is how long a connection may be idle before the client may have found it dead: the client looks once a second.
 const restTime = time.Second
 
-// open is where a connection sends.
+// open returns the network connection, which it makes if there is none that can be relied on.
 func (d *dedicated) open(now gate.Time, s *Server) rueidis.CoreClient {
 	at := topology.MasterOf(s.Client)
 	if d.stale || d.at != at {
@@ -46,8 +46,8 @@ func (d *dedicated) open(now gate.Time, s *Server) rueidis.CoreClient {
 	return d.own
 }
 
-// proved notes whether anything came over the connection. One over which nothing ever came may be no connection at all:
-// its errors are those of the login, for good.
+// proved notes whether anything came over the connection. A connection over which nothing ever came may have failed to log
+// in: then each use of it returns the error of the login.
 func (d *dedicated) proved(well bool) {
 	if d.fresh && !well {
 		d.hangUp()

@@ -14,7 +14,7 @@ import (
 )
 
 // Rights finds out which commands a user may not run, or the server does not have, by running each on a key and a
-// channel that nobody uses. Rights to keys and channels it cannot see: names are not known yet.
+// channel that nobody uses. It cannot find out rights to keys and channels, because no names are known yet.
 type Rights struct {
 	Client  rueidis.Client
 	Loaded  *Loaded
@@ -66,7 +66,7 @@ func (r *Rights) Find(ctx context.Context) (*Missing, error) {
 		probe = b.Eval().Script(scripts.Rights.Text).Numkeys(1).Key(key).Arg(key, channel, r.Publish).Build()
 	}
 	inside, err := r.Client.Do(ctx, probe).ToString()
-	if words, _ := rediserr.Said(err); r.Declared && strings.HasPrefix(words, "NOPERM") && !rediserr.MayNotRun(err) {
+	if message, _ := rediserr.Said(err); r.Declared && strings.HasPrefix(message, "NOPERM") && !rediserr.MayNotRun(err) {
 		inside, err = "", nil // the user may not use this key: which commands it may run is seen at names that it may
 	}
 	if err != nil {
@@ -89,7 +89,7 @@ func (r *Rights) Find(ctx context.Context) (*Missing, error) {
 	if r.Wait {
 		try("wait", r.Client.Do(ctx, b.Arbitrary("WAIT", "0", "1").Build()).Error())
 	}
-	// Who may not run it is answered all the same, and that is all it is for.
+	// The client sends PING to see whether the server answers, and a refusal is an answer, too.
 	if err := r.Client.Do(ctx, b.Ping().Build()).Error(); rediserr.IsAbsent(err) {
 		try("ping", err)
 	}

@@ -26,9 +26,8 @@ type Verdict struct {
 	Fault   scripts.Fault // what a script should have answered: then that is the answer
 }
 
-// What surely did not run and may run soon, and what surely did not and will not: the first words of the
-// server's error. Anything else that the server says in an error came out of a script; our scripts turn
-// errors of their commands into replies, so it did not get as far as a write.
+// The beginnings of errors of the server whose command surely did not run. Any other error came out of a script. Our
+// scripts turn the errors of their commands into replies, so such a script did not get as far as a write.
 var (
 	passing = []string{"LOADING", "BUSY", "TRYAGAIN", "CLUSTERDOWN", "MASTERDOWN", "READONLY", "NOREPLICAS", "MISCONF", "OOM", "UNKILLABLE", "NOTBUSY", "ERR max number of clients"}
 	partly  = []string{"TRYAGAIN", "NOREPLICAS", "MISCONF", "OOM"} // of those, what may be about some names of a call: some keys of a slot that moves are here, some names are written to
@@ -36,9 +35,9 @@ var (
 	astride = "non local key" // in the midst of a script: a key that was here, and was deleted, is in a hash slot on its way
 )
 
-// Said is what the server said in an error, also in one that was wrapped, without what it adds about the script in which
-// it said so; false: it did not come from the server.
-func Said(err error) (words string, ok bool) {
+// Said returns the message of an error that came from the server, also of one that was wrapped, without what the server adds
+// about the script. False: the error did not come from the server.
+func Said(err error) (message string, ok bool) {
 	var redisErr *rueidis.RedisError
 	if !errors.As(err, &redisErr) || redisErr.IsNil() {
 		return "", false
@@ -46,34 +45,34 @@ func Said(err error) (words string, ok bool) {
 	return plain(redisErr.Error()), true
 }
 
-// inScript is what servers add to an error that came out of a script: until Redis 6.2 before it, since 7.0 behind.
+// inScript is what servers add to an error that came out of a script: until Redis 6.2 before the error, since 7.0 behind.
 var inScript = regexp.MustCompile(`^ERR Error running script .*@user_script: ?\d+: -?| script: [0-9a-f]{40}, on @\S+$`)
 
-// plain is an error of the server in its own words. A digest and a line number tell nobody anything who has not written
-// the script.
-func plain(words string) string { return strings.TrimSpace(inScript.ReplaceAllString(words, "")) }
+// plain returns a message without what the server adds about the script: a digest and a line number mean nothing to
+// somebody who has not written the script.
+func plain(message string) string { return strings.TrimSpace(inScript.ReplaceAllString(message, "")) }
 
-// Judge is the only place that decides what an error means (the table in ARCHITECTURE.md).
+// Judge decides what became of a command that was answered with err. It has the table in ARCHITECTURE.md.
 func Judge(err error) Verdict {
-	if words, ok := Said(err); ok {
-		if strings.HasPrefix(words, "NOSCRIPT") {
-			return Verdict{Result: gate.Again, Message: words, Reload: true}
+	if message, ok := Said(err); ok {
+		if strings.HasPrefix(message, "NOSCRIPT") {
+			return Verdict{Result: gate.Again, Message: message, Reload: true}
 		}
 		for _, p := range passing {
-			if strings.HasPrefix(words, p) {
-				return Verdict{Result: gate.Again, Message: words, Split: slices.Contains(partly, p)}
+			if strings.HasPrefix(message, p) {
+				return Verdict{Result: gate.Again, Message: message, Split: slices.Contains(partly, p)}
 			}
 		}
-		if strings.Contains(words, killed) {
-			return Verdict{Result: gate.Again, Message: words}
+		if strings.Contains(message, killed) {
+			return Verdict{Result: gate.Again, Message: message}
 		}
-		if strings.Contains(words, astride) { // what the script had done by then is done
-			return Verdict{Result: gate.Unknown, Message: words}
+		if strings.Contains(message, astride) { // what the script had done by then is done
+			return Verdict{Result: gate.Unknown, Message: message}
 		}
-		if strings.HasPrefix(words, "WRONGTYPE") {
-			return Verdict{Result: gate.Denied, Message: words, Fault: scripts.AnotherType}
+		if strings.HasPrefix(message, "WRONGTYPE") {
+			return Verdict{Result: gate.Denied, Message: message, Fault: scripts.AnotherType}
 		}
-		return Verdict{Result: gate.Denied, Message: words}
+		return Verdict{Result: gate.Denied, Message: message}
 	}
 	if errors.Is(err, rueidis.ErrNoSlot) {
 		return Verdict{Result: gate.Again, Message: err.Error()}
@@ -86,17 +85,17 @@ func Judge(err error) Verdict {
 	return Verdict{Result: gate.Unknown, Link: true}
 }
 
-// absent are the first words of servers that are there, but will not serve scripts.
+// absent are the beginnings of messages of servers that are there, but will not serve scripts.
 var absent = []string{"LOADING", "MASTERDOWN", "CLUSTERDOWN", "ERR max number of clients"}
 
-// Alive reports whether a server that answers with err is there and will serve scripts, or refuse them: a
-// busy one will, and one that does not like the user says so to each caller.
+// Alive reports whether a server that answers with err is there and will serve scripts, or refuse them one by one. A busy
+// server will serve them; a server that refuses the user says so to each caller.
 func Alive(err error) bool {
 	if err == nil {
 		return true
 	}
-	words, ok := Said(err)
-	return ok && !slices.ContainsFunc(absent, func(first string) bool { return strings.HasPrefix(words, first) })
+	message, ok := Said(err)
+	return ok && !slices.ContainsFunc(absent, func(first string) bool { return strings.HasPrefix(message, first) })
 }
 
 // Explain says what an error means for a command that only asks.
@@ -116,13 +115,13 @@ const WhyAbsent = "renamed by rename-command, or not supported"
 
 // IsAbsent reports whether the server said that it has no such command.
 func IsAbsent(err error) bool {
-	words, ok := Said(err)
-	words = strings.TrimPrefix(words, "ERR ") // rueidis does so in most cases
-	return ok && (strings.HasPrefix(words, "unknown command") || strings.HasPrefix(words, "unknown subcommand"))
+	message, ok := Said(err)
+	message = strings.TrimPrefix(message, "ERR ") // rueidis does so in most cases
+	return ok && (strings.HasPrefix(message, "unknown command") || strings.HasPrefix(message, "unknown subcommand"))
 }
 
-// MayNotRun reports whether the server refused a command as such. The words are those of Redis 6 to 8.
+// MayNotRun reports whether the server refused a command as such. The message is that of Redis 6 to 8.
 func MayNotRun(err error) bool {
-	words, ok := Said(err)
-	return ok && strings.HasPrefix(words, "NOPERM") && strings.Contains(words, "permissions to run")
+	message, ok := Said(err)
+	return ok && strings.HasPrefix(message, "NOPERM") && strings.Contains(message, "permissions to run")
 }

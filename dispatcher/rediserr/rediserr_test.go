@@ -10,8 +10,8 @@ import (
 	"github.com/wheellock/wheellock/scripts"
 )
 
-// What the server says out of a script is judged as what a script answers, and told in the server's own words.
-func TestWordsOutOfAScriptAreJudgedAsAnyOther(t *testing.T) {
+// What the server says out of a script is judged as what a script answers, and told in the server's own message.
+func TestMessagesOutOfAScriptAreJudgedAsAnyOther(t *testing.T) {
 	server := redistest.Start(t)
 	client, err := rueidis.NewClient(rueidis.ClientOption{InitAddress: []string{server.Addr()}, DisableCache: true, DisableRetry: true})
 	if err != nil {
@@ -46,16 +46,16 @@ func TestWordsOutOfAScriptAreJudgedAsAnyOther(t *testing.T) {
 	}
 }
 
-func TestPlainWords(t *testing.T) {
-	for words, want := range map[string]string{
+func TestPlainMessage(t *testing.T) {
+	for message, want := range map[string]string{
 		"NOREPLICAS Not enough good replicas to write.":                                                                                                 "NOREPLICAS Not enough good replicas to write.",
 		"NOREPLICAS Not enough good replicas to write. script: 1fe1c6e4b8b2a6cfe2e6a2b8a6f6a5a3e8f1c2d4, on @user_script:12.":                           "NOREPLICAS Not enough good replicas to write.",
 		"ERR Error running script (call to f_1fe1c6e4b8b2a6cfe2e6a2b8a6f6a5a3e8f1c2d4): @user_script:12: @user_script: 12: -OOM command not allowed.":   "OOM command not allowed.",
 		"ERR Error running script (call to f_1fe1c6e4b8b2a6cfe2e6a2b8a6f6a5a3e8f1c2d4): @user_script:12: WRONGTYPE Operation against a key holding it.": "WRONGTYPE Operation against a key holding it.",
 		"NOSCRIPT No matching script. Please use EVAL.":                                                                                                 "NOSCRIPT No matching script. Please use EVAL.",
 	} {
-		if got := plain(words); got != want {
-			t.Errorf("plain(%q) = %q, want %q", words, got, want)
+		if got := plain(message); got != want {
+			t.Errorf("plain(%q) = %q, want %q", message, got, want)
 		}
 	}
 }

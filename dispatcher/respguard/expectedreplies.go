@@ -4,7 +4,8 @@ import (
 	"bytes"
 	"slices"
 	"sync"
-	"sync/atomic"
+
+	"go.uber.org/atomic"
 )
 
 // reply is how a command is answered.

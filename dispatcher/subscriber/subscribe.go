@@ -36,8 +36,8 @@ func (s *Subscriber) subscribe(conn rueidis.DedicatedClient, channels []string) 
 	return nil
 }
 
-// subscribePlain listens to plain channels, with one command for all. Those that the server refuses are reported and
-// returned.
+// subscribePlain listens to plain channels, with one command for all. It reports and returns those that the server
+// refuses.
 func (s *Subscriber) subscribePlain(conn rueidis.DedicatedClient, channels []string) (refused []string, err error) {
 	err = conn.Do(context.Background(), subscribe(conn.B(), channels)).Error()
 	if err == nil || rediserr.Judge(err).Result != gate.Denied { // anything else passes, or broke the connection
@@ -57,8 +57,8 @@ func (s *Subscriber) subscribePlain(conn rueidis.DedicatedClient, channels []str
 	return refused, nil
 }
 
-// subscribeSharded listens to sharded channels, with a command for each, for each has its hash slot. What its node
-// does not serve is for the loop to look for.
+// subscribeSharded listens to sharded channels, with a command for each, because each has its hash slot. The loop looks for
+// the nodes of channels that this node does not serve.
 func (s *Subscriber) subscribeSharded(conn rueidis.DedicatedClient, channels []string) error {
 	heard := channels[:0]
 	for i, r := range s.each(conn, channels, ssubscribe) {
@@ -80,7 +80,7 @@ func (s *Subscriber) subscribeSharded(conn rueidis.DedicatedClient, channels []s
 	return nil
 }
 
-// unsubscribe listens no more. The server's message do not matter: in a cluster it may have ended the subscription itself.
+// unsubscribe stops listening. The server's message do not matter: in a cluster it may have ended the subscription itself.
 func (s *Subscriber) unsubscribe(conn rueidis.DedicatedClient, channels []string) error {
 	for some := range slices.Chunk(channels, maxChannels) {
 		if s.cfg.Plain {

@@ -39,10 +39,10 @@ type Owner interface {
 	Heard()
 	// Subscribed says that channels are heard now.
 	Subscribed(channels []string)
-	// Refused says that this user may not listen to a channel, in the server's words. It is not listened to any more.
+	// Refused says that this user may not listen to a channel. message is the server's. The channel is given up.
 	Refused(channel, message string)
-	// Redirected says that the node does not serve a channel of a cluster, in the server's words, or in none when the node
-	// has ended the subscription by itself. The channel is not listened to any more.
+	// Redirected says that the node does not serve a channel of a cluster. message is the server's, or empty if the node has
+	// ended the subscription by itself. The channel is not heard any more.
 	Redirected(channel, message string)
 	// Broke says that the connection to a cluster's node broke. A waiter sends nothing, so nothing else may show that the
 	// node is gone.
@@ -136,7 +136,7 @@ func (s *Subscriber) run(ctx context.Context) {
 			if s.cfg.Cluster {
 				s.cfg.Owner.Broke()
 			}
-			switch { // what heard nothing yet may be a server that is not there
+			switch { // a connection that has heard nothing yet may have found no server
 			case s.heardFor >= reconnect.Steady:
 				tries = 0
 			case s.heardFor > 0:

@@ -10,13 +10,13 @@ import (
 	"io"
 	"net"
 	"sync"
-	"sync/atomic"
 	"syscall"
 	"time"
 
 	"github.com/alicebob/miniredis/v2"
 	"github.com/alicebob/miniredis/v2/server"
 	"github.com/redis/rueidis"
+	"go.uber.org/atomic"
 )
 
 // Server is an in-memory Redis server. Any goroutine may use it.
@@ -40,7 +40,7 @@ var servers atomic.Uint64 // started so far
 // Start starts a server, for code without a testing.TB: examples, benchmarks, TestMain. Tests use New.
 func Start() *Server {
 	s := &Server{
-		redis: miniredis.NewMiniRedis(), start: time.Now(), runID: fmt.Sprintf("%040x", servers.Add(1)),
+		redis: miniredis.NewMiniRedis(), start: time.Now(), runID: fmt.Sprintf("%040x", servers.Inc()),
 		links: make(map[*link]struct{}), tracking: make(map[*server.Peer]struct{}),
 		scripts: make(map[string]string), loaded: make(map[string]bool),
 	}

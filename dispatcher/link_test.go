@@ -30,26 +30,3 @@ func TestSwitchedWhileProbing(t *testing.T) {
 		t.Errorf("the next probe is due at %v, want at once", at)
 	}
 }
-
-// An entry whose alarm changes all the time leaves stale alarms behind: they must not make the heap grow without bound.
-func TestNearAlarmsAreBounded(t *testing.T) {
-	var n nearby
-	entries := make([]gate.Entry, 10)
-	for i := range 100_000 {
-		c := &entries[i%len(entries)]
-		c.Due = gate.Time(i % 1000)
-		n.add(c)
-	}
-	if len(n.alarms) > 2*minNear {
-		t.Errorf("%d alarms are kept for %d cells", len(n.alarms), len(entries))
-	}
-	for i := range entries {
-		found := false
-		for _, a := range n.alarms {
-			found = found || a.entry == &entries[i] && !a.stale()
-		}
-		if !found {
-			t.Errorf("the alarm of cell %d is lost", i)
-		}
-	}
-}

@@ -1,0 +1,233 @@
+package redisconn
+
+import (
+	"context"
+	"strconv"
+	"testing"
+	"time"
+
+	"github.com/redis/rueidis"
+
+	"github.com/wheellock/wheellock/dispatcher/wire"
+	"github.com/wheellock/wheellock/internal/gate"
+	"github.com/wheellock/wheellock/internal/redistest"
+	"github.com/wheellock/wheellock/wheel"
+)
+
+// rig is one connection to a real server.
+type rig struct {
+	t          *testing.T
+	server     *redistest.Server
+	connection *Connection
+	returned   chan struct{}
+	cut        context.CancelFunc
+}
+
+func newRig(t *testing.T, change func(*Config)) *rig {
+	r := &rig{t: t, server: redistest.Start(t), returned: make(chan struct{}, 1)}
+	client, err := rueidis.NewClient(rueidis.ClientOption{InitAddress: []string{r.server.Addr()}, DisableCache: true, DisableRetry: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	cfg := &Config{
+		Settings: wire.Settings{UUID: "11111111-2222-4333-8444-555555555555", Publish: "PUBLISH"},
+		Clock:    wheel.NewClock(), Digests: &Digests{}, ProbeTime: 10 * time.Second,
+		Suspect: func(name string) { t.Errorf("%s is suspected", name) },
+	}
+	if change != nil {
+		change(cfg)
+	}
+	ctx, cut := context.WithCancel(t.Context())
+	r.cut = cut
+	r.connection = New(NewServer(ctx, cfg, r.server.Addr(), client), AllCommands, func() { r.returned <- struct{}{} })
+	t.Cleanup(func() {
+		cut()
+		r.connection.Stop()
+		r.connection.Wait()
+		client.Close()
+	})
+	return r
+}
+
+// run sends the connection off and waits until it is back.
+func (r *rig) run(task Task, batch ...gate.Command) []gate.Command {
+	r.t.Helper()
+	c := r.connection
+	c.Task, c.Batch = task, batch
+	c.Start()
+	select {
+	case <-r.returned:
+	case <-time.After(20 * time.Second):
+		r.t.Fatal("the connection does not come back")
+	}
+	return c.Batch
+}
+
+// ready probes the server, which loads the scripts.
+func (r *rig) ready() *rig {
+	r.t.Helper()
+	r.run(Probe)
+	if err := r.connection.Err; err != nil {
+		r.t.Fatal(err)
+	}
+	r.connection.TakeTime()
+	return r
+}
+
+// acquires are commands for the names n0, n1 and so on, of the tenures from id on.
+func acquires(n int, id uint64) []gate.Command {
+	batch := make([]gate.Command, n)
+	for i := range batch {
+		batch[i] = gate.Command{Op: gate.Acquire, ID: id + uint64(i), Lease: time.Minute, Entry: &gate.Entry{Name: "n" + strconv.Itoa(i)}}
+	}
+	return batch
+}
+
+func (r *rig) wantGranted(batch []gate.Command, granted bool) {
+	r.t.Helper()
+	for i := range batch {
+		if got := batch[i].Reply > 0; batch[i].Result != gate.Answered || got != granted {
+			r.t.Errorf("command %d: result %v, reply %v, %q; want granted %v", i, batch[i].Result, batch[i].Reply, batch[i].ServerMessage, granted)
+		}
+	}
+}
+
+func TestConnection(t *testing.T) {
+	t.Run("carries a batch and brings its answers", func(t *testing.T) {
+		r := newRig(t, nil).ready()
+		r.wantGranted(r.run(Carry, acquires(300, 1)...), true)
+		r.wantGranted(r.run(Carry, acquires(300, 1000)...), false)
+		if got := r.server.MustDo("DBSIZE").String(); got != "300" {
+			t.Errorf("%s keys, want 300", got)
+		}
+	})
+	t.Run("loads the scripts again when the server has lost them", func(t *testing.T) {
+		r := newRig(t, nil).ready()
+		r.server.MustDo("SCRIPT", "FLUSH")
+		r.wantGranted(r.run(Carry, acquires(3, 1)...), true)
+	})
+	t.Run("charges a refusal to the name that it is about", func(t *testing.T) {
+		r := newRig(t, nil)
+		r.server.MustDo("ACL", "SETUSER", "default", "resetkeys", "~n0", "~n2")
+		r.ready()
+		batch := r.run(Carry, acquires(3, 1)...)
+		r.wantGranted([]gate.Command{batch[0], batch[2]}, true)
+		if batch[1].Result != gate.Denied || batch[1].ServerMessage == "" {
+			t.Errorf("the name without rights: result %v, %q", batch[1].Result, batch[1].ServerMessage)
+		}
+	})
+	t.Run("learns the server's time when it is asked to", func(t *testing.T) {
+		r := newRig(t, nil).ready()
+		r.connection.AskTime = true
+		r.run(Carry, acquires(1, 1)...)
+		if ahead := time.UnixMilli(r.connection.serverMillis).Sub(time.Now()); ahead.Abs() > 10*time.Second || r.connection.AskTime {
+			t.Errorf("the server is %v ahead", ahead)
+		}
+		if r.connection.TakeTime(); r.connection.serverMillis != 0 {
+			t.Error("the time is taken twice")
+		}
+	})
+	t.Run("says that commands were lost, or not sent, when the server is gone", func(t *testing.T) {
+		r := newRig(t, nil).ready()
+		r.server.Kill()
+		first := r.run(Carry, acquires(2, 1)...)
+		for range 100 { // until dialling fails
+			if first[0].Result == gate.NotSent {
+				break
+			}
+			if first[0].Result != gate.Unknown || r.connection.Err == nil {
+				t.Fatalf("result %v, error %v", first[0].Result, r.connection.Err)
+			}
+			first = r.run(Carry, acquires(2, 1)...)
+		}
+		if first[1].Result != gate.NotSent {
+			t.Errorf("result %v, want NotSent", first[1].Result)
+		}
+		r.server.Restart()
+		r.ready()
+		r.wantGranted(r.run(Carry, acquires(2, 1)...), true)
+	})
+	t.Run("dials anew when it is not trusted any more", func(t *testing.T) {
+		r := newRig(t, nil).ready()
+		r.run(Carry, acquires(1, 1)...)
+		own := r.connection.dedicated.own
+		r.run(Carry, acquires(1, 1)...)
+		if r.connection.dedicated.own != own {
+			t.Error("it dials for each batch")
+		}
+		r.connection.Distrust()
+		r.run(Carry, acquires(1, 1)...)
+		if r.connection.dedicated.own == own {
+			t.Error("the connection is the same")
+		}
+	})
+	t.Run("is cut by the end of its server", func(t *testing.T) {
+		r := newRig(t, nil).ready()
+		r.server.Freeze()
+		defer r.server.Thaw()
+		time.AfterFunc(50*time.Millisecond, r.cut)
+		if batch := r.run(Carry, acquires(1, 1)...); batch[0].Result != gate.Unknown {
+			t.Errorf("result %v, want Unknown", batch[0].Result)
+		}
+	})
+	t.Run("suspects the names of a call whose keys are gone at once", func(t *testing.T) {
+		var suspects []string
+		r := newRig(t, func(cfg *Config) {
+			cfg.WatchLoss, cfg.Suspect = true, func(name string) { suspects = append(suspects, name) }
+		}).ready()
+		r.run(Carry, acquires(2, 1)...)
+		if len(suspects) != 0 {
+			t.Errorf("suspected are %q", suspects)
+		}
+		r.server.MustDo("DEL", "n0")
+		renew := acquires(2, 1)
+		renew[0].Op, renew[1].Op = gate.Renew, gate.Renew
+		r.run(Carry, renew...)
+		r.run(Probe) // behind it the suspects have been told
+		if len(suspects) != 2 {
+			t.Errorf("suspected are %q, want both names of the call", suspects)
+		}
+	})
+}
+
+// A connection of a class carries what counts only once replicas have it, or everything else.
+func TestClass(t *testing.T) {
+	for op := gate.Op(1); op < gate.Ops; op++ {
+		if !AllCommands.Takes(op) || ReplicatedCommands.Takes(op) == OtherCommands.Takes(op) || ReplicatedCommands.Takes(op) != op.Confirms() {
+			t.Errorf("operation %d is carried by no class, or by two", op)
+		}
+	}
+}
+
+// A batch that replicas are to have counts for nothing while there are none.
+func TestUnreplicated(t *testing.T) {
+	r := newRig(t, func(cfg *Config) { cfg.Replicas, cfg.ReplicaTime = 1, 50*time.Millisecond }).ready()
+	r.connection.Class = ReplicatedCommands
+	if batch := r.run(Carry, acquires(1, 1)...); batch[0].Result != gate.UnderReplicated {
+		t.Errorf("result %v, want UnderReplicated", batch[0].Result)
+	}
+}
+
+func TestRights(t *testing.T) {
+	r := newRig(t, nil).ready()
+	loaded, err := Load(t.Context(), r.connection.server.Client, r.connection.cfg.Clock)
+	if err != nil {
+		t.Fatal(err)
+	}
+	find := func() *Missing {
+		t.Helper()
+		rights := Rights{Client: r.connection.server.Client, Loaded: loaded, UUID: "u", Publish: "PUBLISH"}
+		missing, err := rights.Find(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		return missing
+	}
+	if err := find().Err(); err != nil {
+		t.Errorf("with all rights: %v", err)
+	}
+	r.server.MustDo("ACL", "SETUSER", "default", "-pexpire", "-subscribe")
+	if m := find(); len(m.Refused) != 2 || m.Err() == nil {
+		t.Errorf("without two of them: %+v", m)
+	}
+}

@@ -1,0 +1,130 @@
+package subscriber
+
+import (
+	"fmt"
+	"log/slog"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/redis/rueidis"
+
+	"github.com/wheellock/wheellock/internal/redistest"
+)
+
+// owner writes down what it is told.
+type owner struct{ told chan string }
+
+func (o *owner) Heard() { o.told <- "heard" }
+func (o *owner) Subscribed(channels []string) {
+	channels = slices.Sorted(slices.Values(channels))
+	o.told <- "subscribed " + strings.Join(channels, " ")
+}
+func (o *owner) Refused(channel, message string) {
+	o.told <- fmt.Sprintf("refused %s %v", channel, strings.HasPrefix(message, "NOPERM"))
+}
+func (o *owner) Redirected(channel, _ string) { o.told <- "redirected " + channel }
+func (o *owner) Broke()                       { o.told <- "broke" }
+
+// want waits for what the owner is told next.
+func (o *owner) want(t *testing.T, want string) {
+	t.Helper()
+	select {
+	case got := <-o.told:
+		if got != want {
+			t.Fatalf("told %q, want %q", got, want)
+		}
+	case <-time.After(20 * time.Second):
+		t.Fatalf("not told %q", want)
+	}
+}
+
+func open(t *testing.T, option rueidis.ClientOption, cfg Config) (*Subscriber, *owner) {
+	option.DisableCache, option.DisableRetry = true, true
+	client, err := rueidis.NewClient(option)
+	if err != nil {
+		t.Fatal(err)
+	}
+	o := &owner{told: make(chan string, 100)}
+	cfg.Client, cfg.Owner, cfg.Logger = client, o, slog.New(slog.DiscardHandler)
+	s := New(cfg)
+	t.Cleanup(func() {
+		s.Close()
+		client.Close()
+	})
+	return s, o
+}
+
+func TestSubscriber(t *testing.T) {
+	t.Run("hears what is published on the channels it wants", func(t *testing.T) {
+		server := redistest.Start(t)
+		s, o := open(t, rueidis.ClientOption{InitAddress: []string{server.Addr()}}, Config{Plain: true})
+		s.Want("a", true)
+		o.want(t, "subscribed a")
+		s.Want("b", true)
+		o.want(t, "subscribed b")
+		server.MustDo("PUBLISH", "a", "0")
+		o.want(t, "heard")
+		if news := s.Hear(); news["a"].N != 1 || len(news) != 1 {
+			t.Errorf("heard %v, want one message on a", news)
+		}
+		s.Want("a", false)
+		s.Want("b", false)
+		s.Want("c", true)
+		o.want(t, "subscribed c") // b and a are given up behind it
+		redistest.Await(t, "nobody listens to a", func() bool { return server.MustDo("PUBLISH", "a", "0").String() == "0" })
+	})
+	t.Run("listens to everything again when its connection breaks, and says so", func(t *testing.T) {
+		server := redistest.Start(t)
+		s, o := open(t, rueidis.ClientOption{InitAddress: []string{server.Addr()}}, Config{Plain: true})
+		s.Want("a", true)
+		o.want(t, "subscribed a")
+		s.Want("b", true)
+		o.want(t, "subscribed b")
+		server.MustDo("CLIENT", "KILL", "TYPE", "PUBSUB")
+		o.want(t, "subscribed a b")
+		server.MustDo("PUBLISH", "b", "0")
+		o.want(t, "heard")
+	})
+	t.Run("listens anew when it is told that the master has moved", func(t *testing.T) {
+		server := redistest.Start(t)
+		s, o := open(t, rueidis.ClientOption{InitAddress: []string{server.Addr()}}, Config{Plain: true})
+		s.Want("a", true)
+		o.want(t, "subscribed a")
+		s.Move()
+		o.want(t, "subscribed a")
+	})
+	t.Run("says which channel its user may not listen to, and goes on with the others", func(t *testing.T) {
+		server := redistest.Start(t)
+		server.MustDo("ACL", "SETUSER", "limited", "on", ">secret", "+@all", "~*", "resetchannels", "&mine:*")
+		s, o := open(t, rueidis.ClientOption{InitAddress: []string{server.Addr()}, Username: "limited", Password: "secret"}, Config{Plain: true})
+		s.Want("mine:1", true)
+		o.want(t, "subscribed mine:1")
+		s.Want("yours:1", true)
+		o.want(t, "refused yours:1 true")
+		server.MustDo("PUBLISH", "mine:1", "0")
+		o.want(t, "heard")
+	})
+	t.Run("has the loop look for the node of a sharded channel", func(t *testing.T) {
+		c := redistest.StartCluster(t, 3, 0)
+		s, o := open(t, rueidis.ClientOption{InitAddress: []string{c.Nodes[0].Addr()}, ForceSingleClient: true}, Config{Sharded: true, Cluster: true})
+		s.Want("{b}", true) // hash slot 3300, of the first node
+		o.want(t, "subscribed {b}")
+		s.Want("{a}", true) // hash slot 15495, of the last node
+		o.want(t, "redirected {a}")
+		c.Nodes[0].MustDo("SPUBLISH", "{b}", "0")
+		o.want(t, "heard")
+		c.Nodes[0].MustDo("CLIENT", "KILL", "TYPE", "PUBSUB")
+		o.want(t, "broke")
+		o.want(t, "subscribed {b}")
+	})
+	t.Run("ends while the server is away", func(t *testing.T) {
+		server := redistest.Start(t)
+		s, o := open(t, rueidis.ClientOption{InitAddress: []string{server.Addr()}}, Config{Plain: true})
+		s.Want("a", true)
+		o.want(t, "subscribed a")
+		server.Kill()
+		s.Close()
+	})
+}

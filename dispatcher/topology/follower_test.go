@@ -1,0 +1,56 @@
+package topology
+
+import (
+	"maps"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/redis/rueidis"
+	"go.uber.org/atomic"
+)
+
+// sentinelClient is a client whose master a test decides.
+type sentinelClient struct {
+	rueidis.Client
+	mode   rueidis.ClientMode
+	master atomic.String
+}
+
+func (c *sentinelClient) Mode() rueidis.ClientMode { return c.mode }
+func (c *sentinelClient) Nodes() map[string]rueidis.Client {
+	return maps.Collect(func(yield func(string, rueidis.Client) bool) { yield(c.master.Load(), nil) })
+}
+
+func TestFollower(t *testing.T) {
+	t.Run("tells once of each other master", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			c := &sentinelClient{mode: rueidis.ClientModeSentinel}
+			c.master.Store("a:1")
+			var told atomic.Int32
+			f := Follow(c, func() { told.Inc() })
+			time.Sleep(10 * followEvery)
+			if n := told.Load(); n != 0 {
+				t.Errorf("told %d times of the master of the beginning", n)
+			}
+			c.master.Store("b:1")
+			time.Sleep(10 * followEvery)
+			c.master.Store("a:1")
+			time.Sleep(10 * followEvery)
+			if n := told.Load(); n != 2 {
+				t.Errorf("told %d times, want twice", n)
+			}
+			f.Close()
+			f.Close()
+		})
+	})
+	t.Run("follows nobody where the master does not change", func(t *testing.T) {
+		c := &sentinelClient{mode: rueidis.ClientModeStandalone}
+		c.master.Store("a:1")
+		f := Follow(c, func() {})
+		f.Close()
+		if f != nil || MasterOf(c) != "" {
+			t.Errorf("follows %v, master %q", f, MasterOf(c))
+		}
+	})
+}

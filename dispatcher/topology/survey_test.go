@@ -1,0 +1,54 @@
+package topology
+
+import (
+	"testing"
+	"time"
+
+	"github.com/wheellock/wheellock/internal/gate"
+)
+
+func TestSurvey(t *testing.T) {
+	due := func(t *testing.T, s *Survey, at gate.Time) {
+		t.Helper()
+		if s.Due(at-1) || !s.Due(at) || s.Alarm() != at {
+			t.Errorf("due at %v, want %v", s.Alarm(), at)
+		}
+	}
+	t.Run("asks nothing while nothing is wrong", func(t *testing.T) {
+		if s := NewSurvey(); s.Due(gate.Centuries) || s.Alarm() != gate.Never {
+			t.Errorf("due at %v", s.Alarm())
+		}
+	})
+	t.Run("asks at once at first, and then once in surveyEvery", func(t *testing.T) {
+		s := NewSurvey()
+		s.Soon(10 * time.Second)
+		due(t, &s, 10*time.Second)
+		s.Sent(10 * time.Second)
+		s.Answered(10*time.Second + 1)
+		s.Soon(10*time.Second + 2)
+		due(t, &s, 10*time.Second+surveyEvery)
+	})
+	t.Run("asks one question at a time", func(t *testing.T) {
+		s := NewSurvey()
+		s.Hurry(time.Second)
+		s.Sent(time.Second)
+		s.Hurry(time.Second + 1)
+		if s.Due(time.Minute) || s.Alarm() != gate.Never {
+			t.Error("due while a question is under way")
+		}
+		s.Answered(2 * time.Second)
+		due(t, &s, time.Second+1)
+		if s.LastAnswer() != 2*time.Second {
+			t.Errorf("last answer at %v", s.LastAnswer())
+		}
+	})
+	t.Run("asks again after a pause when it was not answered", func(t *testing.T) {
+		s := NewSurvey()
+		s.Hurry(time.Second)
+		s.Sent(time.Second)
+		s.Failed(3 * time.Second)
+		due(t, &s, 3*time.Second+surveyPause)
+		s.Hurry(3 * time.Second) // a link broke
+		due(t, &s, 3*time.Second)
+	})
+}

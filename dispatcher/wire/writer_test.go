@@ -1,0 +1,108 @@
+package wire
+
+import (
+	"slices"
+	"strconv"
+	"testing"
+	"time"
+
+	"github.com/wheellock/wheellock/internal/gate"
+)
+
+var settings = Settings{UUID: "11111111-2222-4333-8444-555555555555", Publish: "PUBLISH", FenceTTL: time.Hour, FairWaiterLease: time.Minute}
+
+func TestWriter(t *testing.T) {
+	owner := func(id string) string { return settings.UUID + ":" + id }
+	const sent = 7 * time.Second
+	var clock ServerClock
+	clock.Learn(1_000_000, 0)
+	notAfter := strconv.FormatInt((1_000_000*time.Millisecond + sent + gate.LateWindow).Milliseconds(), 10)
+	w := NewWriter(&settings, &clock)
+	write := func(leases ...time.Duration) (batch []gate.Command, args []string) {
+		for i, lease := range leases {
+			batch = append(batch, gate.Command{Op: gate.Acquire, ID: uint64(i + 1), Lease: lease, Entry: &gate.Entry{Name: "n" + strconv.Itoa(i)}})
+		}
+		keys, args := w.Write(batch, Call{Op: gate.Acquire, To: len(batch)}, sent)
+		for i, key := range keys {
+			if key != batch[i].Entry.Name {
+				t.Errorf("key %d is %q, want %q", i, key, batch[i].Entry.Name)
+			}
+		}
+		return batch, args
+	}
+	t.Run("writes the deadline, the owners and one lease if all are alike", func(t *testing.T) {
+		_, args := write(30*time.Second, 30*time.Second)
+		if want := []string{notAfter, owner("1"), owner("2"), "30000"}; !slices.Equal(args, want) {
+			t.Errorf("arguments %q, want %q", args, want)
+		}
+	})
+	t.Run("writes all leases if one differs", func(t *testing.T) {
+		_, args := write(30*time.Second, 30*time.Second, time.Second)
+		if want := []string{notAfter, owner("1"), owner("2"), owner("3"), "30000", "30000", "1000"}; !slices.Equal(args, want) {
+			t.Errorf("arguments %q, want %q", args, want)
+		}
+	})
+	t.Run("keeps nothing of the call before", func(t *testing.T) {
+		_, args := write(2 * time.Second)
+		if want := []string{notAfter, owner("1"), "2000"}; !slices.Equal(args, want) {
+			t.Errorf("arguments %q, want %q", args, want)
+		}
+	})
+	t.Run("notes when the commands were sent", func(t *testing.T) {
+		if batch, _ := write(time.Second, time.Second); batch[0].Sent != sent || batch[1].Sent != sent {
+			t.Errorf("sent at %v and %v, want %v", batch[0].Sent, batch[1].Sent, sent)
+		}
+	})
+	t.Run("allocates once for all arguments of a call", func(t *testing.T) {
+		batch := batchOf(slices.Repeat([]gate.Op{gate.Acquire}, maxNames)...)
+		call := Call{Op: gate.Acquire, To: len(batch)}
+		w.Write(batch, call, sent)
+		if n := testing.AllocsPerRun(100, func() { w.Write(batch, call, sent) }); n != 1 {
+			t.Errorf("%v allocations, want 1", n)
+		}
+	})
+	t.Run("tells a script whether to keep to declared keys", func(t *testing.T) {
+		for _, asking := range []bool{false, true} {
+			batch := batchOf(gate.ReleaseRead)
+			_, args := w.Write(batch, Call{Op: gate.ReleaseRead, To: 1, Asking: asking}, sent)
+			want := []string{"PUBLISH", "0"}
+			if asking {
+				want[1] = "1"
+			}
+			if !slices.Equal(args[:2], want) {
+				t.Errorf("with ASKING %v the arguments begin with %q, want %q", asking, args[:2], want)
+			}
+		}
+	})
+}
+
+// Every operation has a script, and its first key is the name.
+func TestEveryOperationIsWritten(t *testing.T) {
+	e := NewEncoder(settings)
+	for op := gate.Op(1); op < gate.Ops; op++ { // 0 is none
+		if Script(op) == nil {
+			t.Errorf("operation %d has no script", op)
+			continue
+		}
+		c := gate.Command{Op: op, ID: 5, Next: 6, N: 1, Lease: time.Second, Entry: &gate.Entry{Name: "stock:7"}}
+		text, keys, args := e.Encode(&c, time.Second)
+		if text != Script(op).Text || c.Sent != time.Second {
+			t.Errorf("operation %d is written with another script, or its Sent is not noted", op)
+		}
+		if len(keys) == 0 || op != gate.PermitRenew && keys[0] != "stock:7" {
+			t.Errorf("operation %d has the keys %q", op, keys)
+		}
+		if slices.Contains(args, settings.UUID+":0") {
+			t.Errorf("operation %d names the owner of no tenure: %q", op, args)
+		}
+	}
+}
+
+// The estimate of the server's clock is never ahead of the truth: an answer that was slow makes notAfter earlier.
+func TestServerClockCountsFromTheAnswer(t *testing.T) {
+	var s ServerClock
+	s.Learn(50_000, 20*time.Second) // read at 50.000 there, at 20 s here
+	if got, want := s.NotAfter(21*time.Second), int64(51_000+gate.LateWindow.Milliseconds()); got != want {
+		t.Errorf("notAfter %d, want %d", got, want)
+	}
+}
