@@ -89,6 +89,13 @@ var rwScenes = []scene{
 				o.want(o.must("HGET", one, "mode"), "read", "the mode")
 			}
 		}},
+	{"downgrade a writer that reads", scripts.Downgrade, reading(standing("mode", "write", "me:1:write", "1", "me:1", "1"), "me:1"), readNames,
+		[]any{"PUBLISH", "me:1:write", "me:1", hour, nobody}, func(o *outcome) {
+			gives(0, "me:1", readNames[1])(o)
+			if o.granted(0) {
+				o.hasNot("me:1:write")
+			}
+		}},
 	{"downgrade again", scripts.Downgrade, standing("mode", "read", "me:1", "1"), readNames, []any{"PUBLISH", "me:1:write", "me:1", hour, nobody},
 		gives(0, "me:1", readNames[1])},
 }
