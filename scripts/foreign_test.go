@@ -101,3 +101,10 @@ func TestWhoLostAFairLockLeavesItsQueue(t *testing.T) {
 	b.want(b.eval(frozen(scripts.FairRelease), fairKeys, "PUBLISH", "me", "me:9", 0, hour, nobody), "-1", "fair_release")
 	b.want(b.line(), "java:1+300000 | me+5", "the line")
 }
+
+// Some servers answer TYPE in plain text.
+func TestATypeInPlainTextIsNamed(t *testing.T) {
+	b := realBox(t)
+	b.must("RPUSH", one, "x")
+	b.want(b.eval(answering(scripts.Acquire, "TYPE", "'list'"), names, 0, "me:1", hour), fault(scripts.Fault(18)), "acquire")
+}

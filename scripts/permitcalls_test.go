@@ -68,7 +68,7 @@ func TestPermitTake(t *testing.T) {
 	t.Run("also within a millisecond", func(t *testing.T) {
 		b := b.fresh(t)
 		permitsEnding(b, 1)
-		b.want(b.eval(answering(frozen(scripts.PermitTake), "PTTL", "1"), permitKeys, "PUBLISH", 0, engineBytes, 7, 0, 1, hour, nobody), "1", "permit_take")
+		b.want(b.eval(frozen(answering(scripts.PermitTake, "PTTL", "1")), permitKeys, "PUBLISH", 0, engineBytes, 7, 0, 1, hour, nobody), "1", "permit_take")
 		if ttl := b.must("PTTL", permitKeys[1]); ttl == "-1" {
 			t.Error("the held ones do not end")
 		}
