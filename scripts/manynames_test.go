@@ -111,8 +111,11 @@ func TestTheSecondNameIsAnnouncedOnItsChannel(t *testing.T) {
 			args = append(args[:l.shared+l.each], s.args[l.shared:]...)
 			b.eval(frozen(s.script), append(keys, s.keys...), args...)
 			b.must("PUBLISH", nobody, "the end")
-			b.want(<-heard, exactly[s.name].heard, "the channel")
-			b.want(<-heard, "the end", "the channel")
+			said := <-heard
+			b.want(said, exactly[s.name].heard, "the channel")
+			if said != "the end" {
+				b.want(<-heard, "the end", "the channel")
+			}
 		})
 	}
 }

@@ -136,7 +136,12 @@ func TestPermitTakeOfTwoNames(t *testing.T) {
 		b.must("SET", two, "1")
 		b.must("ZADD", scripts.PermitsKey(two), "1000", idOf(3))
 		b.eval(frozen(scripts.PermitTake), keys, "PUBLISH", 0, engineBytes, 7, 0, 1, hour, nobody, 8, 0, n, hour, "second")
-		b.want(<-heard, want, "the channel, of ", n)
+		b.must("PUBLISH", "second", "the end")
+		said := <-heard
+		b.want(said, want, "the channel, of ", n)
+		if said != "the end" {
+			<-heard
+		}
 	}
 }
 
