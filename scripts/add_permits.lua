@@ -13,8 +13,8 @@ return each(#KEYS / 2, function(i)
 	if not free then return bad end
 	local sum = free + tonumber(ARGV[3 * i + 1])
 	if math.abs(sum) >= EXACT then return RANGE end
-	sum = string.format('%.0f', sum)
-	return once(receipt, id, 0, function() return call('SET', semaphore, sum) end, function()
-		return publish(ARGV[1], ARGV[3 * i + 2], sum)
+	local permits = string.format('%.0f', sum)
+	return once(receipt, id, 0, function() return call('SET', semaphore, permits) end, function()
+		return publish(ARGV[1], ARGV[3 * i + 2], permits)
 	end)
 end)

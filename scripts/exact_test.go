@@ -32,7 +32,7 @@ var exactly = map[string]exact{
 	"read": {1, "", 1}, "read beside another": {1, "", 1}, "read again": {1, "", 1}, "read again without its key": {1, "", 1},
 	"write": {1, "", 1}, "write again": {1, "", 1}, "renew a reader": {1, "", 1}, "renew a reader without its key": {1, "", 1},
 	"release the last reader": {1, "0", -1}, "release a reader beside another": {0, "", -1}, "release a reader beside a dead one": {1, "0", -1},
-	"release a writer": {1, "1", -1}, "release a writer that reads": {1, "1", -1}, "downgrade": {1, "1", 0}, "downgrade again": {0, "", 0},
+	"release a writer": {1, "1", -1}, "release a writer that reads": {1, "1", -1}, "downgrade": {1, "1", 0}, "downgrade a writer that reads": {1, "1", 0}, "downgrade again": {0, "", 0},
 
 	"ask for a free fair lock": {1, "", 1}, "ask for it again": {1, "", 1}, "ask when it is our turn": {1, "", 1},
 	"join": {-frozenTTL - 2, "", -frozenTTL - 2}, "go back to the head": {-frozenTTL - 2, "", -frozenTTL - 2},
@@ -133,7 +133,7 @@ var goesOn = []string{
 	"acquire again", "renew", "confirm", "swap again", "release",
 	"read again", "read again without its key", "write again", "renew a reader", "renew a reader without its key",
 	"release the last reader", "release a reader beside another", "release a reader beside a dead one", "release a writer", "release a writer that reads",
-	"downgrade", "downgrade again", "release to the next of ours", "release to nobody", "leave",
+	"downgrade", "downgrade a writer that reads", "downgrade again", "release to the next of ours", "release to nobody", "leave",
 	"give", "count down", "count down to 0", "count down by more than is left", "delete a latch", "take too many, some are over",
 	"take permits again", "renew permits", "free permits", "free permits by their ids, one of them twice", "count permits of which some are over",
 }

@@ -92,3 +92,19 @@ func TestAFairLockIsNoOtherKindOfLock(t *testing.T) {
 	b.want(b.eval(scripts.FairAsk, fairKeys, asking(1, "TRY", 0, 0)...), fault(scripts.Fault(21)), "fair_ask")
 	b.stands(one, "me:1=1", "mode=read")
 }
+
+// Where another type stands under a fair lock, its owner, who waits again, still leaves the queue.
+func TestWhoLostAFairLockLeavesItsQueue(t *testing.T) {
+	b := realBox(t)
+	b.must("SET", one, "x")
+	b.setLine("java:1+300000 me:9+600000 | me+5")
+	b.want(b.eval(frozen(scripts.FairRelease), fairKeys, "PUBLISH", "me", "me:9", 0, hour, nobody), "-1", "fair_release")
+	b.want(b.line(), "java:1+300000 | me+5", "the line")
+}
+
+// Some servers answer TYPE in plain text.
+func TestATypeInPlainTextIsNamed(t *testing.T) {
+	b := realBox(t)
+	b.must("RPUSH", one, "x")
+	b.want(b.eval(answering(scripts.Acquire, "TYPE", "'list'"), names, 0, "me:1", hour), fault(scripts.Fault(18)), "acquire")
+}

@@ -83,3 +83,39 @@ func TestManyNamesFareAsEachAlone(t *testing.T) {
 		}
 	}
 }
+
+// Each name is announced on its own channel: the second one of a call as the only one.
+func TestTheSecondNameIsAnnouncedOnItsChannel(t *testing.T) {
+	b := realBox(t)
+	heard := b.listen(nobody)
+	for _, s := range slices.Concat(lockScenes, rwScenes, countingScenes, permitScenes) {
+		l, many := layouts[s.script.Name]
+		if exactly[s.name].heard == "" || !many {
+			continue
+		}
+		t.Run(s.name, func(t *testing.T) {
+			b := b.fresh(t)
+			if s.setup != nil {
+				s.setup(b)
+			}
+			var keys []string
+			for _, key := range s.keys {
+				keys = append(keys, key+":first")
+			}
+			args := slices.Clone(s.args)
+			for i, arg := range args {
+				if arg == nobody {
+					args[i] = "elsewhere"
+				}
+			}
+			args = append(args[:l.shared+l.each], s.args[l.shared:]...)
+			b.eval(frozen(s.script), append(keys, s.keys...), args...)
+			b.must("PUBLISH", nobody, "the end")
+			said := <-heard
+			b.want(said, exactly[s.name].heard, "the channel")
+			if said != "the end" {
+				b.want(<-heard, "the end", "the channel")
+			}
+		})
+	}
+}

@@ -68,6 +68,7 @@ func TestPermitsThatAreOverAreTaken(t *testing.T) {
 		s := stocked(b, one, 1, 4, 3)
 		news := b.listen(scripts.SemaphoreChannel(one))
 		b.want(s.take(100, 2), "1", "take")
+		b.must("PUBLISH", scripts.SemaphoreChannel(one), "the end")
 		b.want(<-news, "1", "what was announced")
 		s.wants(1, 4)
 		b.want(s.take(102, 2)[:1], "-", "take of too many")

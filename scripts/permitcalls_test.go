@@ -68,7 +68,7 @@ func TestPermitTake(t *testing.T) {
 	t.Run("also within a millisecond", func(t *testing.T) {
 		b := b.fresh(t)
 		permitsEnding(b, 1)
-		b.want(b.eval(answering(frozen(scripts.PermitTake), "PTTL", "1"), permitKeys, "PUBLISH", 0, engineBytes, 7, 0, 1, hour, nobody), "1", "permit_take")
+		b.want(b.eval(frozen(answering(scripts.PermitTake, "PTTL", "1")), permitKeys, "PUBLISH", 0, engineBytes, 7, 0, 1, hour, nobody), "1", "permit_take")
 		if ttl := b.must("PTTL", permitKeys[1]); ttl == "-1" {
 			t.Error("the held ones do not end")
 		}
@@ -136,7 +136,12 @@ func TestPermitTakeOfTwoNames(t *testing.T) {
 		b.must("SET", two, "1")
 		b.must("ZADD", scripts.PermitsKey(two), "1000", idOf(3))
 		b.eval(frozen(scripts.PermitTake), keys, "PUBLISH", 0, engineBytes, 7, 0, 1, hour, nobody, 8, 0, n, hour, "second")
-		b.want(<-heard, want, "the channel, of ", n)
+		b.must("PUBLISH", "second", "the end")
+		said := <-heard
+		b.want(said, want, "the channel, of ", n)
+		if said != "the end" {
+			<-heard
+		}
 	}
 }
 

@@ -56,11 +56,7 @@ end
 -- written, and would else vouch for what an earlier connection wrote. Redis 7 compares by itself, and takes no TTL for the
 -- longest; it refuses a TTL that is not longer, as when the same was asked twice in a millisecond.
 local function prolong(key, lease)
-	if redis.REDIS_VERSION_NUM then
-		local reply = call('PEXPIRE', key, lease, 'GT')
-		if reply == 1 then return nil end
-		if reply ~= 0 then return fault(reply, key) end
-	end
+	if redis.REDIS_VERSION_NUM and call('PEXPIRE', key, lease, 'GT') == 1 then return nil end
 	local ttl = call('PTTL', key)
 	if type(ttl) == 'table' then return fault(ttl, key) end
 	local reply = call('PEXPIRE', key, string.format('%.0f', math.min(math.max(ttl, tonumber(lease)), EXACT)))

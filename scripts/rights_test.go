@@ -3,6 +3,7 @@ package scripts_test
 import (
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -47,6 +48,24 @@ func TestRights(t *testing.T) {
 	t.Run("nothing of the probe is left", func(t *testing.T) {
 		redistest.Await(t, "the last probe's key to run out", func() bool { return b.must("DBSIZE") == "0" })
 	})
+}
+
+// What servers say of a command that they do not have, or that a user may not run.
+func TestWordsOfMissingRights(t *testing.T) {
+	b := realBox(t)
+	for words, want := range map[string]string{
+		"ERR Unknown Redis command called from script":                       "?get",
+		"Unknown Redis command called from script":                           "?get",
+		"ERR unknown subcommand or wrong number":                             "?get",
+		"ERR Unknown PUBSUB subcommand or wrong":                             "?get",
+		"The user executing the script can't run this command or subcommand": "get",
+		"run this command": "get",
+		"NOPERM User limited has no permissions to run the 'get' command": "get",
+		"ERR anything else": "",
+	} {
+		refused := answering(scripts.Rights, "GET", "{ err = "+strconv.Quote(words)+" }")
+		b.want(b.eval(refused, nil, "probe", "probe:channel", "BOTH"), want, words, ":")
+	}
 }
 
 // Every command in a script is one that rights.lua tries, so that Open names it when it is missing.

@@ -75,7 +75,12 @@ var rwScenes = []scene{
 			}
 		}},
 	{"release a reader beside another", scripts.ReleaseRead, reading(standing("mode", "read", "me:1", "2", "java:1", "1"), "me:1", "java:1"), readNames,
-		[]any{"PUBLISH", 0, "me:1", nobody}, frees("me:1")},
+		[]any{"PUBLISH", 0, "me:1", nobody}, func(o *outcome) {
+			frees("me:1")(o)
+			if o.why != wrongType {
+				o.want(o.must("HEXISTS", one, "java:1"), "1", "answer ", o.reply, ": the field of the other")
+			}
+		}},
 	{"release a reader beside a dead one", scripts.ReleaseRead, reading(standing("mode", "read", "me:1", "1", "java:1", "1"), "me:1"), readNames,
 		[]any{"PUBLISH", 0, "me:1", nobody}, frees("me:1")},
 	{"release a writer", scripts.ReleaseWrite, standing("mode", "write", "me:1:write", "1"), names, []any{"PUBLISH", "me:1:write", nobody}, frees("me:1:write")},
@@ -87,6 +92,13 @@ var rwScenes = []scene{
 			if o.granted(0) {
 				o.hasNot("me:1:write")
 				o.want(o.must("HGET", one, "mode"), "read", "the mode")
+			}
+		}},
+	{"downgrade a writer that reads", scripts.Downgrade, reading(standing("mode", "write", "me:1:write", "1", "me:1", "1"), "me:1"), readNames,
+		[]any{"PUBLISH", "me:1:write", "me:1", hour, nobody}, func(o *outcome) {
+			gives(0, "me:1", readNames[1])(o)
+			if o.granted(0) {
+				o.hasNot("me:1:write")
 			}
 		}},
 	{"downgrade again", scripts.Downgrade, standing("mode", "read", "me:1", "1"), readNames, []any{"PUBLISH", "me:1:write", "me:1", hour, nobody},
