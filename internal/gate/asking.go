@@ -14,8 +14,7 @@ func (m *Mutex) pumpFree(now Time, fx *Effects) {
 		return
 	}
 	m.cfg.LastID++
-	m.t.Tenure = Tenure{ID: m.cfg.LastID, Lease: w.Lease, Watch: w.Watch}
-	m.t.phase = asked
+	m.t.ask(m.cfg.LastID, w.Lease, w.Watch)
 	m.cfg.Stats.Attempts.Inc()
 	m.send(Command{Op: m.traits().acquire, ID: m.t.ID, Lease: w.Lease}, fx)
 }
@@ -29,7 +28,7 @@ func (m *Mutex) reask(now Time, fx *Effects) {
 		m.drop(now, nil, fx)
 		return
 	}
-	m.t.Lease, m.t.Watch = max(m.t.Lease, w.Lease), w.Watch && w.Lease >= m.t.Lease
+	m.t.askFor(w)
 	m.cfg.Stats.Attempts.Inc()
 	m.send(Command{Op: m.traits().acquire, ID: m.t.ID, Lease: m.t.Lease}, fx)
 }
@@ -69,9 +68,7 @@ func (m *Mutex) acquired(now Time, c *Command, fx *Effects) {
 		m.refused(now, c.Sent, ttl, fx)
 		return
 	}
-	if m.t.Unsure == 0 { // else an earlier one may have taken the lock: the same owner asks again, or releases
-		m.t.phase = free
-	}
+	m.t.declined()
 	m.declined(now, c, &m.tries)
 }
 

@@ -191,9 +191,7 @@ func (m *Mutex) heedAt() Time {
 // suspectAt has Redis asked at that time at the latest.
 func (m *Mutex) suspectAt(now, at Time) {
 	m.t.suspected = m.flight != None
-	if m.t.phase == ours {
-		m.t.Doubt, m.t.RenewAt = true, min(m.t.RenewAt, max(now, at))
-	}
+	m.t.suspect(max(now, at))
 }
 
 // LinkUp is the end of a break of the link: holds are verified, waiters ask again.

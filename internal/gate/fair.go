@@ -28,9 +28,8 @@ func (m *Mutex) askInQueue(now Time, fx *Effects) {
 		}
 	}
 	first, n := l.joining(m.cfg)
-	m.t.Tenure = Tenure{ID: w.place, Lease: w.Lease, Watch: w.Watch}
+	m.t.ask(w.place, w.Lease, w.Watch)
 	l.doubt(now, &m.t.Tenure)
-	m.t.phase = asked
 	m.cfg.Stats.Attempts.Inc()
 	m.send(Command{Op: FairAsk, ID: w.place, Lease: w.Lease, Next: first, N: n, M: place}, fx)
 }
@@ -151,7 +150,7 @@ func (m *Mutex) takenInVain(now Time, id uint64) {
 func (m *Mutex) admitFromQueue(now Time, fx *Effects) {
 	w := m.queue.head
 	if w == nil || w.place != m.t.ID {
-		m.drop(now, m.ack, fx)
+		m.drop(now, nil, fx)
 		return
 	}
 	m.t.Watch = w.Watch
@@ -166,7 +165,7 @@ func (m *Mutex) admitFromQueue(now Time, fx *Effects) {
 	m.queue.remove(w)
 	owner := w.Owner
 	if !m.grant(now, w) {
-		m.drop(now, m.ack, fx)
+		m.drop(now, nil, fx)
 		return
 	}
 	m.readmit(now, owner, fx)

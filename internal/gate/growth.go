@@ -29,7 +29,7 @@ func (gs growths) lease() (lease time.Duration, any bool) {
 }
 
 // grown settles what a renewal of t with c's lease has made possible; enter lets re-entries in.
-func (gs *growths) grown(c *Command, t *tenancy, enter func(*Waiter)) {
+func (gs *growths) grown(c *Command, t *ownership, enter func(*Waiter)) {
 	var now, left growths
 	for _, g := range *gs {
 		if g.lease > c.Lease || c.Sent < g.since {

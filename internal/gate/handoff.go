@@ -2,8 +2,6 @@ package gate
 
 import (
 	"time"
-
-	"github.com/wheellock/wheellock/scripts"
 )
 
 // aheadAfter handoffs a confirmation is sent ahead of time, so that a busy name need not wait for it.
@@ -59,7 +57,7 @@ func (m *Mutex) grant(now Time, w *Waiter) bool {
 // or after one script confirmed it; else it is freed.
 func (m *Mutex) decide(now Time, fx *Effects) {
 	if m.queue.fair != nil { // the queue in Redis decides
-		m.drop(now, m.ack, fx)
+		m.drop(now, nil, fx)
 		return
 	}
 	for w := m.queue.head; w != nil && m.fresh(now, w); w = m.queue.head {
@@ -75,12 +73,12 @@ func (m *Mutex) decide(now Time, fx *Effects) {
 	w := m.queue.head
 	switch {
 	case w == nil || !m.keeps(now) || !m.fenced(w):
-		m.drop(now, m.ack, fx)
+		m.drop(now, nil, fx)
 	case m.flight != None: // its answer decides
 	case w.fits(&m.t.Tenure):
 		m.send(Command{Op: Confirm, ID: m.t.ID, Lease: m.t.Lease}, fx)
 	case m.t.Unsure > now: // a late acquire could take the name for the old owner when the fresh one is gone
-		m.drop(now, m.ack, fx)
+		m.drop(now, nil, fx)
 	default:
 		m.cfg.LastID++
 		m.send(Command{Op: Swap, ID: m.t.ID, Next: m.cfg.LastID, Lease: w.Lease}, fx)
@@ -91,7 +89,7 @@ func (m *Mutex) decide(now Time, fx *Effects) {
 // fresh is rule 8, and rule 1 for w: the tenure may be handed to w without asking Redis. Not while a swap is on
 // its way: that will end the tenure for a fresh one.
 func (m *Mutex) fresh(now Time, w *Waiter) bool {
-	return m.flight != Swap && w.fits(&m.t.Tenure) && now < m.t.Deadline && now-m.t.Confirmed < m.cfg.HandoffTime && !m.t.Doubt && m.t.Epoch == m.cfg.Epoch && m.fenced(w) && !m.turnOver(now)
+	return m.flight != Swap && w.fits(&m.t.Tenure) && m.t.fresh(now, m.cfg) && m.fenced(w) && !m.turnOver(now)
 }
 
 // confirmAhead confirms a tenure that changes hands fast when half of its HandoffTime is over. A doubtful tenure is not
@@ -106,8 +104,8 @@ func (m *Mutex) confirmAhead(now Time, fx *Effects) {
 
 // confirmed is the answer to a Confirm or a Swap.
 func (m *Mutex) confirmed(now Time, c *Command, fx *Effects) {
-	switch {
-	case c.Result == Answered && c.Reply >= 0:
+	switch proof := c.proves(0); {
+	case proof == standing:
 		crowd := m.contended()
 		crowd.outside = int32(c.Reply)
 		if crowd.state == subscribed {
@@ -130,7 +128,7 @@ func (m *Mutex) confirmed(now Time, c *Command, fx *Effects) {
 		if crowd.outside > 0 && now >= crowd.yieldFree {
 			m.t.Confirmed = age // others wait: this tenure is not handed on for longer
 		}
-	case c.Result == Answered && c.Reply == scripts.NotMine:
+	case proof == absent:
 		if c.Op == Swap {
 			m.orphanSwap(now, c)
 		}
@@ -140,7 +138,7 @@ func (m *Mutex) confirmed(now Time, c *Command, fx *Effects) {
 	default:
 		m.unrenewed(now, c)
 		if m.t.holds == nil { // nobody holds it: better freed than doubtful
-			m.drop(now, m.ack, fx)
+			m.drop(now, nil, fx)
 		}
 	}
 }
@@ -151,7 +149,7 @@ func (m *Mutex) unswapped(now Time, c *Command, fx *Effects) {
 	if c.Result == Unknown || c.Result == UnderReplicated {
 		m.orphanSwap(now, c)
 	}
-	m.drop(now, m.ack, fx)
+	m.drop(now, nil, fx)
 }
 
 // swapTooLate deals with the answer to a command about a tenure that has ended meanwhile.

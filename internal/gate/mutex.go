@@ -2,8 +2,6 @@ package gate
 
 import (
 	"time"
-
-	"github.com/wheellock/wheellock/scripts"
 )
 
 // Mutex is the machine of a reentrant lock.
@@ -16,7 +14,7 @@ type Mutex struct {
 	*waitState // borrowed while there are some; else nobody
 	cfg        *Config
 	contention *contention // what contention needs; nil for most names
-	t          tenancy
+	t          ownership
 	askAt      Time // when the next acquire, or the repetition of a release, may leave
 }
 
@@ -76,7 +74,7 @@ func (m *Mutex) lastOutcome(now Time) Outcome {
 // Answer is the command in flight coming back.
 func (m *Mutex) Answer(now Time, c *Command, fx *Effects) {
 	m.flight = None
-	m.prolonged(now, c) // first: what is lost in this moment is released for as long as its key may stand
+	m.t.prolonged(now, c)
 	m.tick(now, fx)
 	switch {
 	case c.Op == m.traits().release && (c.Owner != "" || c.ID != m.t.ID || m.t.phase != dead):
@@ -91,7 +89,7 @@ func (m *Mutex) Answer(now Time, c *Command, fx *Effects) {
 	case m.t.phase != ours || c.ID != m.t.ID: // it ended while the command was on its way
 		m.swapTooLate(now, c)
 	case c.Op == Renew:
-		m.renewed(now, c, fx)
+		m.renewed(now, c)
 	default:
 		m.confirmed(now, c, fx)
 	}
@@ -102,27 +100,23 @@ func (m *Mutex) Answer(now Time, c *Command, fx *Effects) {
 }
 
 // renewed is the answer to a renewal.
-func (m *Mutex) renewed(now Time, c *Command, fx *Effects) {
-	switch {
-	case c.Result == Answered && c.Reply.Granted():
+func (m *Mutex) renewed(now Time, c *Command) {
+	switch c.proves(1) {
+	case standing:
 		m.tries = 0
 		m.t.confirm(now, c)
 		m.grown(now, c)
 		m.t.follow()
-	case c.Result == Answered && c.Reply == scripts.NotMine:
+	case absent:
 		m.gone(now, c)
 	default:
 		m.unrenewed(now, c)
 	}
 }
 
-// unrenewed is a renewal that proved nothing: the tenure is doubtful, and asked for again until its deadline.
+// unrenewed is a renewal that proved nothing.
 func (m *Mutex) unrenewed(now Time, c *Command) {
-	m.t.Doubt = true
-	m.t.RenewAt = now + m.tries.nextWithin(m.t.Lease, m.t.ID)
-	if c.Result == NotSent {
-		m.t.RenewAt = now + m.t.Lease/10 // LinkUp comes earlier
-	}
+	m.t.doubt(now, c, &m.tries)
 	m.ungrown(unrenewed(c), triesOnce)
 }
 
@@ -153,7 +147,7 @@ func (m *Mutex) advance(now Time, fx *Effects) {
 		}
 	case dead:
 		if now >= m.t.Ends {
-			m.expired(now)
+			m.forgetDead(now)
 			m.pumpFree(now, fx)
 		} else if now >= m.askAt {
 			m.sendRelease(fx)

@@ -34,16 +34,16 @@ type RW struct {
 
 // rwLease is a tenure of a read-write lock, from the question for it until it is freed.
 type rwLease struct {
-	tenancy
+	ownership
 	growing growths
-	ack     Settler // the Unlock that waits for the release or the downgrade
-	joinBy  Time    // until when readers may join
-	extent  Time    // when its keys run out, less a margin, if nobody lowers their TTL; for a writer, Deadline
-	askAt   Time    // when the release or the downgrade may be sent, again
-	writes  int32   // living holds that exclude
-	writer  bool    // it was taken as a writer's
-	write   bool    // in Redis it is a writer's, unless it is torn
-	torn    bool    // a downgrade got no answer: it may be a reader's
+	pendingAck
+	joinBy Time  // until when readers may join
+	extent Time  // when its keys run out, less a margin, if nobody lowers their TTL; for a writer, Deadline
+	askAt  Time  // when the release or the downgrade may be sent, again
+	writes int32 // living holds that exclude
+	writer bool  // it was taken as a writer's
+	write  bool  // in Redis it is a writer's, unless it is torn
+	torn   bool  // a downgrade got no answer: it may be a reader's
 }
 
 // maxShares is how many read tenures this process has at most at once.
@@ -128,7 +128,7 @@ func (r *RW) Answer(now Time, c *Command, fx *Effects) {
 	g := r.inFlight
 	r.flight, r.inFlight = None, nil
 	if g != nil {
-		g.prolonged(now, c) // first: what is lost in this moment is released for as long as its key may stand
+		g.prolonged(now, c)
 	}
 	r.tick(now)
 	switch {

@@ -55,8 +55,7 @@ func (r *RW) ask(now Time, fx *Effects) {
 	r.yieldsToWriters = len(r.leases) > 0 && r.mayYield(now, w)
 	r.cfg.LastID++
 	g := &rwLease{writer: w.Write, write: w.Write}
-	g.phase = asked
-	g.Tenure = Tenure{ID: r.cfg.LastID, Lease: w.Lease, Watch: w.Watch}
+	g.ask(r.cfg.LastID, w.Lease, w.Watch)
 	if !w.Watch && !w.Write {
 		g.Lease = r.need()
 	}
@@ -107,7 +106,7 @@ func (r *RW) reask(now Time, g *rwLease, fx *Effects) {
 		}
 		return
 	}
-	g.Lease, g.Watch = max(g.Lease, w.Lease), w.Watch && w.Lease >= g.Lease
+	g.askFor(w)
 	r.again, r.yieldsToWriters = false, false
 	r.cfg.Stats.Attempts.Inc()
 	r.question(g, fx)
@@ -133,7 +132,7 @@ func (r *RW) acquired(now Time, g *rwLease, c *Command, fx *Effects) {
 			r.letWritersPass(now)
 		}
 	default:
-		if g.Unsure == 0 { // else an earlier one may have taken the lock: the same owner asks again, or releases
+		if g.declined(); g.phase == free {
 			r.remove(g)
 		}
 		r.declined(now, c)
@@ -181,8 +180,8 @@ func (r *RW) refused(now, sent Time, ttl time.Duration, seed uint64, fx *Effects
 
 // confirmed is the answer to a confirmation: of a writer's tenure that nobody holds, or of one that readers want to join.
 func (r *RW) confirmed(now Time, g *rwLease, c *Command, fx *Effects) {
-	switch {
-	case c.Result == Answered && c.Reply >= 0:
+	switch proof := c.proves(0); {
+	case proof == standing:
 		r.outside = max(int32(c.Reply)-int32(r.ownSubscriptions()), 0)
 		r.tries = 0
 		age := g.Confirmed
@@ -200,7 +199,7 @@ func (r *RW) confirmed(now Time, g *rwLease, c *Command, fx *Effects) {
 			g.joinBy = c.Sent + r.cfg.HandoffTime
 			r.admit(now, g, c)
 		}
-	case c.Result == Answered && c.Reply == scripts.NotMine:
+	case proof == absent:
 		r.gone(now, g, c)
 	default:
 		r.unrenewed(now, g, c)
@@ -279,7 +278,8 @@ func (r *RW) suspectAt(now, at Time) {
 	at = max(now, at)
 	for _, g := range r.leases {
 		if g.phase == ours {
-			g.Doubt, g.RenewAt, g.askAt = true, min(g.RenewAt, at), min(g.askAt, at)
+			g.suspect(at)
+			g.askAt = min(g.askAt, at)
 		}
 	}
 }

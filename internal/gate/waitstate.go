@@ -4,7 +4,7 @@ package gate
 // held has none, and holds are what there is a million of: a Mutex borrows its callers while it has some.
 type waitState struct {
 	queue Queue
-	ack   Settler // the Unlock that waits for the release
+	pendingAck
 }
 
 // nobody is the callers of every name that has none. It is never written to.
@@ -30,14 +30,15 @@ func (m *Mutex) returnWaitState() {
 
 // owe has ack, which may be nil, hear of the release.
 func (m *Mutex) owe(ack Settler) {
-	if ack != nil || m.ack != nil {
-		m.ownWaitState().ack = ack
+	if ack != nil {
+		m.ownWaitState().owe(ack)
 	}
 }
 
 func (m *Mutex) acknowledge(out Outcome) {
-	settle(m.ack, out)
-	m.owe(nil)
+	if m.ack != nil {
+		m.waitState.acknowledge(out)
+	}
 }
 
 // maxIdle bounds the callers that are kept for the next names: 128 kB.
