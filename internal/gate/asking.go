@@ -58,23 +58,15 @@ func (m *Mutex) acquired(now Time, c *Command, fx *Effects) {
 	if c.Result == Unknown {
 		m.t.unsure(c.Sent)
 		m.cfg.Stats.Uncertain.Inc()
-		m.askAt = now + m.tries.next(m.t.ID)
-		m.tell(Outcome{Why: Doubtful})
+		m.inVain(now, m.t.ID, &m.tries, Outcome{Why: Doubtful})
 		return
 	}
 	if ttl, held := c.Reply.Held(); held && c.Result == Answered {
 		m.t.phase = free
-		m.trackOrphan(c.Sent)
+		m.orphaned(&m.t, c.Sent, m.traits().release)
 		m.refused(now, c.Sent, ttl, fx)
 		return
 	}
 	m.t.declined()
 	m.declined(now, c, &m.tries)
-}
-
-// declined is an acquire that surely did nothing, for another reason than another owner.
-func (m *Mutex) declined(now Time, c *Command, tries *retries) {
-	out, pause := declined(c, tries)
-	m.askAt = now + pause
-	m.tell(out)
 }

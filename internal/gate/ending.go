@@ -52,7 +52,7 @@ func (m *Mutex) gone(now Time, c *Command) {
 	m.abortGrowth(now)
 	m.acknowledge(Outcome{Why: Lost})
 	m.t.phase, m.askAt = free, now
-	m.trackOrphan(c.Sent)
+	m.orphaned(&m.t, c.Sent, m.traits().release)
 }
 
 // released is the answer to the release of the tenure.
@@ -69,7 +69,7 @@ func (m *Mutex) released(now Time, c *Command, fx *Effects) {
 	}
 	m.acknowledge(out)
 	m.t.phase, m.askAt = free, now
-	m.trackOrphan(c.Sent)
+	m.orphaned(&m.t, c.Sent, m.traits().release)
 	if c.Reply != scripts.NotMine {
 		m.askAt += m.pause(now, heard)
 		m.outOfTurn(now, fx)
@@ -80,32 +80,19 @@ func (m *Mutex) released(now Time, c *Command, fx *Effects) {
 // asks only once does not wait for that.
 func (m *Mutex) unreleased(now Time, c *Command, out Outcome, pause time.Duration) {
 	m.askAt = now + pause
-	if c.Result == Unknown {
-		m.cfg.Stats.Uncertain.Inc()
-		if m.queue.fair != nil { // it may have taken the lock for the successor
-			m.queue.fair.unsure(c.Sent)
-		}
+	if m.queue.fair != nil && c.Result == Unknown { // it may have taken the lock for the successor
+		m.queue.fair.unsure(c.Sent)
 	}
 	if out.final() {
 		m.acknowledge(out)
 	}
-	m.turnAway(out, triesOnce)
-	if m.queue.head != nil {
-		m.contended().last = m.contended().last.noted(out)
-	}
+	m.waiting.unreleased(c, out)
 }
 
 // forgetDead ends a tenure that no command can reach and whose lease has surely run out in Redis.
 func (m *Mutex) forgetDead(now Time) {
 	m.acknowledge(Outcome{Why: Doubtful})
 	m.t.phase, m.askAt = free, now
-}
-
-// trackOrphan remembers the tenure's id if an acquire of it may have arrived after a command that left then.
-func (m *Mutex) trackOrphan(sent Time) {
-	if o, any := m.t.orphan(sent, m.traits().release); any {
-		m.contended().orphans.add(o)
-	}
 }
 
 // orphanSwap has the fresh owner of a swap released, which may have taken the lock for it, or may yet.
@@ -119,12 +106,9 @@ func (m *Mutex) releaseOrphan(now Time, fx *Effects) bool {
 	if m.leaveQueue(now, fx) {
 		return true
 	}
-	if m.contention == nil {
-		return false
-	}
-	g, due := m.contention.orphans.due(now)
+	c, due := m.dueOrphan(now)
 	if due {
-		m.send(Command{Op: g.op, ID: g.id, Owner: g.owner}, fx)
+		m.send(c, fx)
 		m.again = m.queue.head != nil
 	}
 	return due

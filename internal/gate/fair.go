@@ -128,7 +128,7 @@ func (m *Mutex) successor(c *Command) {
 // passedOn is the answer to a release that took the lock for our next waiter.
 func (m *Mutex) passedOn(now Time, c *Command, fx *Effects) {
 	m.acknowledge(Outcome{})
-	m.trackOrphan(c.Sent)
+	m.orphaned(&m.t, c.Sent, m.traits().release)
 	m.t.phase = ours
 	m.t.Tenure = Tenure{ID: c.Next, Lease: c.Lease}
 	m.queue.fair.doubt(now, &m.t.Tenure)

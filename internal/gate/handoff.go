@@ -223,10 +223,3 @@ func (m *Mutex) pausing() bool {
 	c := m.contention
 	return c != nil && (c.turns.pause || c.yield != 0 && c.short())
 }
-
-// settleYield notes whether somebody took what we yielded.
-func (m *Mutex) settleYield(nobody bool, now Time) {
-	if m.contention != nil {
-		m.contention.settleYield(nobody, now)
-	}
-}

@@ -10,18 +10,14 @@ import (
 // when to ask again); ours -> ours by handing on (handoff.go); ours -> dead when the last hold ended;
 // dead -> free when the release was answered (ending.go).
 type Mutex struct {
-	Entry
-	*waitState // borrowed while there are some; else nobody
-	cfg        *Config
-	contention *contention // what contention needs; nil for most names
-	t          ownership
-	askAt      Time // when the next acquire, or the repetition of a release, may leave
+	waiting
+	t ownership
 }
 
 func newMutex() Machine { return &Mutex{} }
 
 func (m *Mutex) reset(cfg *Config) {
-	*m = Mutex{Entry: m.Entry, waitState: &noWaiters, cfg: cfg}
+	*m = Mutex{waiting: waiting{Entry: m.Entry, waitState: &noWaiters, cfg: cfg}}
 	if m.traits().fair {
 		m.ownWaitState().queue.fair = &fairQueue{}
 	}
@@ -62,13 +58,10 @@ func (m *Mutex) endWait(now Time, w *Waiter, why Why, fx *Effects) {
 
 // lastOutcome is what is known of the name, as the answer to a waiter that gives up.
 func (m *Mutex) lastOutcome(now Time) Outcome {
-	switch {
-	case m.t.holds != nil:
+	if m.t.holds != nil {
 		return Outcome{Last: Taken, TTL: m.ttl(now)}
-	case m.contention != nil:
-		return m.contention.last.outcome(now, m.contention.theirs.ends)
 	}
-	return Outcome{Last: Down}
+	return m.waiting.lastOutcome(now)
 }
 
 // Answer is the command in flight coming back.
@@ -254,9 +247,6 @@ func (m *Mutex) ttl(now Time) time.Duration {
 	}
 	return 0
 }
-
-// Waiting is how many callers wait for the name.
-func (m *Mutex) Waiting() int { return int(m.queue.n) }
 
 // Oldest is when the oldest living hold was granted.
 func (m *Mutex) Oldest() Time {

@@ -47,7 +47,7 @@ func (r *RW) decide(now Time, g *rwLease, fx *Effects) {
 	}
 	w := r.queue.head
 	switch {
-	case w == nil || !g.write || g.torn || !w.Write || !w.fits(&g.Tenure) || r.cfg.HandoffTime <= 0 || !r.keeps(now, false, r.cfg):
+	case w == nil || !g.write || g.torn || !w.Write || !w.fits(&g.Tenure) || r.cfg.HandoffTime <= 0 || !r.contention.keeps(now, false, r.cfg):
 		r.drop(now, g, nil)
 	case r.flight == None:
 		r.send(Command{Op: ConfirmWrite, ID: g.ID, Lease: g.Lease}, g, fx)
@@ -108,7 +108,7 @@ func (r *RW) gone(now Time, g *rwLease, c *Command) {
 	r.remove(g)
 	g.growing.abort(func(w *Waiter) { r.requeue(now, w) })
 	r.askAt = now
-	r.trackOrphan(g, c.Sent)
+	r.orphaned(&g.ownership, c.Sent, releaseOf(g.writer))
 }
 
 // Force frees an owner. When that is a tenure of ours, its holds end first; when it is one that was granted in
@@ -123,14 +123,14 @@ func (r *RW) Force(now Time, owner string, id uint64, ack Settler, fx *Effects) 
 		r.ended(g)
 		r.drop(now, g, ack)
 	} else {
-		r.orphans.add(orphan{owner: owner, id: id, op: releaseOf(write), at: now, ack: ack})
+		r.contention.orphans.add(orphan{owner: owner, id: id, op: releaseOf(write), at: now, ack: ack})
 	}
 	r.pump(now, fx)
 }
 
 // Drain turns everybody away who waits; holds go on, and can be extended.
 func (r *RW) Drain(now Time, fx *Effects) {
-	r.queue.turnAway(r.cfg, Outcome{Why: Closed}, everyone)
+	r.turnAway(Outcome{Why: Closed}, everyone)
 	for _, g := range r.leases {
 		g.growing.turnAway(r.cfg, Outcome{Why: Closed}, everyone)
 	}
@@ -140,7 +140,7 @@ func (r *RW) Drain(now Time, fx *Effects) {
 // Close turns everybody away, ends all holds and frees everything.
 func (r *RW) Close(now Time, fx *Effects) {
 	r.Drain(now, fx)
-	r.subscription.close()
+	r.contention.subscription.close()
 	for _, g := range r.leases {
 		if g.phase == ours {
 			r.lose(now, g, Closed)

@@ -34,7 +34,7 @@ func releaseOf(write bool) Op {
 
 // released is the answer to the release of a tenure.
 func (r *RW) released(now Time, g *rwLease, c *Command) {
-	heard := r.hear(c)
+	heard := r.heardBy(c)
 	if c.Result == Answered && c.Reply == scripts.NotMine && g.torn {
 		g.torn, g.write, g.askAt = false, false, now // the downgrade ran: it is to be freed as a reader
 		return
@@ -46,10 +46,10 @@ func (r *RW) released(now Time, g *rwLease, c *Command) {
 	}
 	g.acknowledge(out)
 	r.remove(g)
-	r.trackOrphan(g, c.Sent)
+	r.orphaned(&g.ownership, c.Sent, releaseOf(g.writer))
 	r.askAt = now
 	if c.Reply != scripts.NotMine && r.queue.head != nil {
-		r.askAt += r.pause(now, heard, r.cfg)
+		r.askAt += r.contention.pause(now, heard, r.cfg)
 	}
 }
 
@@ -57,22 +57,16 @@ func (r *RW) released(now Time, g *rwLease, c *Command) {
 // Whoever asks only once does not wait for that.
 func (r *RW) unreleased(now Time, g *rwLease, c *Command, out Outcome, pause time.Duration) {
 	g.askAt = now + pause
-	if c.Result == Unknown {
-		r.cfg.Stats.Uncertain.Inc()
-	}
 	if out.final() {
 		g.acknowledge(out)
 	}
-	r.queue.turnAway(r.cfg, out, triesOnce)
-	if r.queue.head != nil {
-		r.last = r.last.noted(out)
-	}
+	r.waiting.unreleased(c, out)
 }
 
 // lowered is the answer to a downgrade: the writer is a reader now, beside whom others may read. It may have ended
 // altogether meanwhile; then it is released as what it is.
 func (r *RW) lowered(now Time, g *rwLease, c *Command) {
-	heard := r.hear(c)
+	heard := r.heardBy(c)
 	switch {
 	case c.ran() && (c.Reply >= 0 || c.Reply == scripts.PublishDenied):
 		g.write, g.torn = false, false
@@ -87,7 +81,7 @@ func (r *RW) lowered(now Time, g *rwLease, c *Command) {
 		g.Deadline = 0 // a reader's may be nearer
 		r.confirm(now, g, c)
 		g.follow()
-		r.outside, g.joinBy = max(heard, 0), c.Sent+r.cfg.HandoffTime
+		r.contention.outside, g.joinBy = max(heard, 0), c.Sent+r.cfg.HandoffTime
 		r.enter(now)
 	case c.Result == Answered && c.Reply == scripts.NotMine && g.phase == ours:
 		r.gone(now, g, c)
@@ -98,18 +92,11 @@ func (r *RW) lowered(now Time, g *rwLease, c *Command) {
 	}
 }
 
-// trackOrphan remembers a tenure's id if an acquire of it may have arrived after a command that left then.
-func (r *RW) trackOrphan(g *rwLease, sent Time) {
-	if o, any := g.orphan(sent, releaseOf(g.writer)); any {
-		r.orphans.add(o)
-	}
-}
-
 // releaseOrphan sends the release of an orphan that is due.
 func (r *RW) releaseOrphan(now Time, fx *Effects) bool {
-	g, due := r.orphans.due(now)
+	c, due := r.dueOrphan(now)
 	if due {
-		r.send(Command{Op: g.op, ID: g.id, Owner: g.owner}, nil, fx)
+		r.send(c, nil, fx)
 		r.again = r.queue.head != nil
 	}
 	return due

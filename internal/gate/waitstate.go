@@ -11,33 +11,33 @@ type waitState struct {
 var noWaiters waitState
 
 // ownWaitState is m's callers, to be written to.
-func (m *Mutex) ownWaitState() *waitState {
-	if m.waitState == &noWaiters {
-		m.waitState = m.cfg.takeWaitState()
+func (q *waiting) ownWaitState() *waitState {
+	if q.waitState == &noWaiters {
+		q.waitState = q.cfg.takeWaitState()
 	}
-	return m.waitState
+	return q.waitState
 }
 
 // returnWaitState gives the callers back when none are left. A fair lock keeps its own, with its line.
-func (m *Mutex) returnWaitState() {
-	c := m.waitState
+func (q *waiting) returnWaitState() {
+	c := q.waitState
 	if c == &noWaiters || c.queue.head != nil || c.queue.fair != nil || c.ack != nil {
 		return
 	}
-	m.waitState = &noWaiters
-	m.cfg.putWaitState(c)
+	q.waitState = &noWaiters
+	q.cfg.putWaitState(c)
 }
 
 // owe has ack, which may be nil, hear of the release.
-func (m *Mutex) owe(ack Settler) {
+func (q *waiting) owe(ack Settler) {
 	if ack != nil {
-		m.ownWaitState().owe(ack)
+		q.ownWaitState().owe(ack)
 	}
 }
 
-func (m *Mutex) acknowledge(out Outcome) {
-	if m.ack != nil {
-		m.waitState.acknowledge(out)
+func (q *waiting) acknowledge(out Outcome) {
+	if q.ack != nil {
+		q.waitState.acknowledge(out)
 	}
 }
 

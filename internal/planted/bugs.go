@@ -21,7 +21,7 @@ var bugs = []Bug{
 	}},
 	{"a renewal after the unlock", []edit{
 		{"scripts/renew.lua", "	if mine == 0 then return -1 end", "	if mine == 0 then call('HSET', lock, ARGV[i], '1') end"},
-		{"internal/gate/ending.go", "		m.askAt = now + m.pause(now, m.heardBy(c))\n", "		m.askAt = now + m.pause(now, m.heardBy(c))\n" +
+		{"internal/gate/ending.go", "		m.askAt += m.pause(now, heard)\n", "		m.askAt += m.pause(now, heard)\n" +
 			"		if m.t.ID%16 == 0 {\n			m.send(Command{Op: Renew, ID: m.t.ID, Lease: m.t.Lease}, fx)\n		}\n"},
 	}},
 	{"a cancelled call that is forgotten", []edit{
@@ -72,7 +72,7 @@ var bugs = []Bug{
 		{"engine/hold.go", "	h.e.dispatcher.Unlock(&h.core, nil)\n", ""},
 	}},
 	{"a TryLock whose lease is over when its answer comes, asked again", []edit{
-		{"internal/gate/replicas.go", "	pause := m.tries.next(m.t.ID)\n	m.tell(out)\n", "	pause := now - now\n"},
+		{"internal/gate/waiting.go", "	pause := tries.next(id)\n	q.tell(out)\n", "	pause := now - now\n"},
 		{"engine/lockoption.go", "		wait = e.answerTime(ctx)\n", "		wait = 0\n"},
 	}},
 	{"a swap that ignores that its TTL was refused", []edit{
