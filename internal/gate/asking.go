@@ -25,7 +25,7 @@ func (m *Mutex) reask(now Time, fx *Effects) {
 	w := m.queue.head
 	if w == nil {
 		m.t.Deadline = 0
-		m.drop(now, nil, fx)
+		m.drop(now, nil)
 		return
 	}
 	m.t.askFor(w)

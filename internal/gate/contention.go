@@ -85,7 +85,7 @@ func (m *Mutex) Message(now Time, news News, fx *Effects) {
 	if !c.foreign(news) {
 		return
 	}
-	m.tick(now, fx)
+	m.tick(now)
 	m.settleYield(false, now) // somebody had it, to free it
 	if m.t.phase == ours {
 		c.found(now, false)
@@ -111,7 +111,7 @@ func (m *Mutex) suspectAt(now, at Time) {
 
 // LinkUp is the end of a break of the link: holds are verified, waiters ask again.
 func (m *Mutex) LinkUp(now Time, fx *Effects) {
-	m.tick(now, fx)
+	m.tick(now)
 	m.hurry(now)
 	m.tries = 0
 	if m.contention != nil {
@@ -121,10 +121,10 @@ func (m *Mutex) LinkUp(now Time, fx *Effects) {
 		l.joinAt, l.leaveAt, l.stays, l.leaves = 0, 0, 0, 0
 	}
 	if m.t.phase == ours {
-		m.Suspect(now, fx)
-		return
+		m.suspectAt(now, now)
+	} else {
+		m.again = m.queue.head != nil
 	}
-	m.again = m.queue.head != nil
 	m.pump(now, fx)
 }
 

@@ -8,41 +8,39 @@ import (
 
 // Unlock ends a hold.
 func (m *Mutex) Unlock(now Time, h *Hold, ack Settler, fx *Effects) {
-	m.tick(now, fx)
-	if !h.alive { // it ended while this was on its way
+	m.tick(now)
+	switch {
+	case !h.alive: // it ended while this was on its way
 		settle(ack, Outcome{Why: h.why})
-		return
-	}
-	m.t.end(h, m.cfg.Stats)
-	if m.t.holds != nil {
+	case m.t.holds != h || h.next != nil:
+		m.t.end(h, m.cfg.Stats)
 		settle(ack, Outcome{})
-		m.pump(now, fx)
-		return
-	}
-	m.owe(ack)
-	m.decide(now, fx)
-	if m.t.phase != dead { // handed on, or about to be
-		m.acknowledge(Outcome{})
+	default:
+		m.t.end(h, m.cfg.Stats)
+		m.owe(ack)
+		m.decide(now, fx)
+		if m.t.phase != dead { // handed on, or about to be
+			m.acknowledge(Outcome{})
+		}
 	}
 	m.pump(now, fx)
 }
 
 // drop frees a tenure of which no hold is left. ack waits for the answer.
-func (m *Mutex) drop(now Time, ack Settler, fx *Effects) {
+func (m *Mutex) drop(now Time, ack Settler) {
 	m.owe(ack)
 	m.t.phase, m.askAt = dead, now
 	m.takenInVain(now, m.t.ID)
 	m.abortGrowth(now)
-	m.pump(now, fx)
 }
 
 // tick ends what time has ended. Every event that may grant something calls it first.
-func (m *Mutex) tick(now Time, fx *Effects) {
+func (m *Mutex) tick(now Time) {
 	if m.t.phase == dead && m.ack != nil && now >= m.t.Deadline {
 		m.acknowledge(Outcome{Why: Doubtful}) // Unlock never blocks past the deadline
 	}
 	if _, over := m.t.expired(now, m.cfg.Stats); over {
-		m.drop(now, nil, fx)
+		m.drop(now, nil)
 	}
 }
 
@@ -117,15 +115,15 @@ func (m *Mutex) releaseOrphan(now Time, fx *Effects) bool {
 // Force frees an owner. When that is our own tenure, its holds end first; when it is one that was granted in
 // Redis but not here yet, it is never handed out.
 func (m *Mutex) Force(now Time, owner string, id uint64, ack Settler, fx *Effects) {
-	m.tick(now, fx)
+	m.tick(now)
 	if id != 0 && m.t.phase == ours && m.t.ID == id {
 		m.t.endAll(m.cfg.Stats, Lost)
-		m.drop(now, ack, fx)
-		return
-	}
-	m.contended().orphans.add(orphan{owner: owner, id: id, op: m.traits().release, at: now, ack: ack})
-	if m.t.phase == free {
-		m.takenInVain(now, id)
+		m.drop(now, ack)
+	} else {
+		m.contended().orphans.add(orphan{owner: owner, id: id, op: m.traits().release, at: now, ack: ack})
+		if m.t.phase == free {
+			m.takenInVain(now, id)
+		}
 	}
 	m.pump(now, fx)
 }
@@ -141,22 +139,26 @@ func (m *Mutex) forced() (ack Settler, forced bool) {
 
 // Drain turns everybody away who waits; holds go on, and can be extended.
 func (m *Mutex) Drain(now Time, fx *Effects) {
+	m.turnAllAway()
+	m.pump(now, fx)
+}
+
+func (m *Mutex) turnAllAway() {
 	out := Outcome{Why: Closed}
 	m.turnAway(out, everyone)
 	m.ungrown(out, everyone)
-	m.pump(now, fx)
 }
 
 // Close turns everybody away, ends all holds and frees everything.
 func (m *Mutex) Close(now Time, fx *Effects) {
-	m.Drain(now, fx)
+	m.turnAllAway()
 	if c := m.contention; c != nil {
 		c.subscription.close()
 		c.keep, c.turns = Never, turns{}
 	}
 	if m.t.phase == ours {
 		m.t.endAll(m.cfg.Stats, Closed)
-		m.drop(now, nil, fx)
+		m.drop(now, nil)
 	}
 	m.pump(now, fx)
 }

@@ -74,11 +74,13 @@ func (m *Mutex) answeredInQueue(now Time, c *Command, fx *Effects) bool {
 		ttl, _ := c.Reply.Held()
 		m.refused(now, c.Sent, ttl, fx)
 	default:
+		out, pause := declined(c, m.asks(c))
+		l.joinAt = now + pause
+		l.freshAt = max(l.freshAt, l.joinAt)
 		if c.ID != 0 {
-			m.t.phase = free
+			m.t.phase, m.askAt = free, l.joinAt
 		}
-		m.declined(now, c, m.asks(c))
-		l.joinAt, l.freshAt = m.askAt, max(l.freshAt, m.askAt)
+		m.tell(out)
 	}
 	return true
 }
@@ -150,7 +152,7 @@ func (m *Mutex) takenInVain(now Time, id uint64) {
 func (m *Mutex) admitFromQueue(now Time, fx *Effects) {
 	w := m.queue.head
 	if w == nil || w.place != m.t.ID {
-		m.drop(now, nil, fx)
+		m.drop(now, nil)
 		return
 	}
 	m.t.Watch = w.Watch
@@ -165,7 +167,7 @@ func (m *Mutex) admitFromQueue(now Time, fx *Effects) {
 	m.queue.remove(w)
 	owner := w.Owner
 	if !m.grant(now, w) {
-		m.drop(now, nil, fx)
+		m.drop(now, nil)
 		return
 	}
 	m.readmit(now, owner, fx)

@@ -10,7 +10,7 @@ const aheadAfter = 4
 // admit lets the first waiter in for whom the tenure was taken, straight from the answer.
 func (m *Mutex) admit(now Time, fx *Effects) {
 	if ack, forced := m.forced(); forced {
-		m.drop(now, ack, fx)
+		m.drop(now, ack)
 		return
 	}
 	if m.queue.fair != nil {
@@ -57,7 +57,7 @@ func (m *Mutex) grant(now Time, w *Waiter) bool {
 // or after one script confirmed it; else it is freed.
 func (m *Mutex) decide(now Time, fx *Effects) {
 	if m.queue.fair != nil { // the queue in Redis decides
-		m.drop(now, nil, fx)
+		m.drop(now, nil)
 		return
 	}
 	for w := m.queue.head; w != nil && m.fresh(now, w); w = m.queue.head {
@@ -73,12 +73,12 @@ func (m *Mutex) decide(now Time, fx *Effects) {
 	w := m.queue.head
 	switch {
 	case w == nil || !m.keeps(now) || !m.fenced(w):
-		m.drop(now, nil, fx)
+		m.drop(now, nil)
 	case m.flight != None: // its answer decides
 	case w.fits(&m.t.Tenure):
 		m.send(Command{Op: Confirm, ID: m.t.ID, Lease: m.t.Lease}, fx)
 	case m.t.Unsure > now: // a late acquire could take the name for the old owner when the fresh one is gone
-		m.drop(now, nil, fx)
+		m.drop(now, nil)
 	default:
 		m.cfg.LastID++
 		m.send(Command{Op: Swap, ID: m.t.ID, Next: m.cfg.LastID, Lease: w.Lease}, fx)
@@ -138,7 +138,7 @@ func (m *Mutex) confirmed(now Time, c *Command, fx *Effects) {
 	default:
 		m.unrenewed(now, c)
 		if m.t.holds == nil { // nobody holds it: better freed than doubtful
-			m.drop(now, nil, fx)
+			m.drop(now, nil)
 		}
 	}
 }
@@ -149,7 +149,7 @@ func (m *Mutex) unswapped(now Time, c *Command, fx *Effects) {
 	if c.Result == Unknown || c.Result == UnderReplicated {
 		m.orphanSwap(now, c)
 	}
-	m.drop(now, nil, fx)
+	m.drop(now, nil)
 }
 
 // swapTooLate deals with the answer to a command about a tenure that has ended meanwhile.

@@ -25,18 +25,17 @@ func (m *Mutex) reset(cfg *Config) {
 
 // Ask is a caller that wants in.
 func (m *Mutex) Ask(now Time, w *Waiter, fx *Effects) {
-	m.tick(now, fx)
-	if w.Owner != 0 && m.reenter(now, w, fx) {
-		return
-	}
-	if w.Try && (m.t.holds != nil || m.queue.lasting() > 0) { // rule 10: TryLock never takes a handoff
+	m.tick(now)
+	switch {
+	case w.Owner != 0 && m.reenter(now, w):
+	case w.Try && (m.t.holds != nil || m.queue.lasting() > 0): // rule 10: TryLock never takes a handoff
 		m.cfg.Answer(w, Outcome{Why: Taken, TTL: m.ttl(now)})
-		return
+	default:
+		if w.Try || m.t.phase == free && m.queue.lasting() == 0 && !m.pausing() { // no TryLock keeps a pause
+			m.hurry(now)
+		}
+		m.ownWaitState().queue.push(w)
 	}
-	if w.Try || m.t.phase == free && m.queue.lasting() == 0 && !m.pausing() { // no TryLock keeps a pause
-		m.hurry(now)
-	}
-	m.ownWaitState().queue.push(w)
 	m.pump(now, fx)
 }
 
@@ -68,7 +67,7 @@ func (m *Mutex) lastOutcome(now Time) Outcome {
 func (m *Mutex) Answer(now Time, c *Command, fx *Effects) {
 	m.flight = None
 	m.t.prolonged(now, c)
-	m.tick(now, fx)
+	m.tick(now)
 	switch {
 	case c.Op == m.traits().release && (c.Owner != "" || c.ID != m.t.ID || m.t.phase != dead):
 		m.heardBy(c)
@@ -125,19 +124,21 @@ func (m *Mutex) advance(now Time, fx *Effects) {
 	if m.queue.fair != nil {
 		m.queue.fair.unsubscribe(&m.Entry, m.cfg, fx)
 	}
-	if m.flight != None {
-		if m.t.phase == ours && m.t.holds == nil {
-			m.decide(now, fx)
+	if m.t.phase == ours && m.t.holds == nil {
+		m.decide(now, fx)
+		if m.t.phase == ours { // handed on, or asked whether it may be
+			return
 		}
+	}
+	if m.flight != None {
 		return
+	}
+	if m.t.phase == asked && (now >= m.askAt || m.again) {
+		m.reask(now, fx)
 	}
 	switch m.t.phase {
 	case free:
 		m.pumpFree(now, fx)
-	case asked:
-		if now >= m.askAt || m.again {
-			m.reask(now, fx)
-		}
 	case dead:
 		if now >= m.t.Ends {
 			m.forgetDead(now)
@@ -151,10 +152,6 @@ func (m *Mutex) advance(now Time, fx *Effects) {
 }
 
 func (m *Mutex) pumpOurs(now Time, fx *Effects) {
-	if m.t.holds == nil {
-		m.decide(now, fx)
-		return
-	}
 	lease, growing := m.growth()
 	switch {
 	case growing && (!m.t.Doubt || now >= m.t.RenewAt):
@@ -185,7 +182,7 @@ func (m *Mutex) send(c Command, fx *Effects) {
 
 // Wake is the alarm.
 func (m *Mutex) Wake(now Time, fx *Effects) {
-	m.tick(now, fx)
+	m.tick(now)
 	if m.contention != nil {
 		if now >= Centuries {
 			m.contention.orphans.settleAll(Outcome{Why: Closed})

@@ -3,7 +3,7 @@ package gate
 import "time"
 
 // reenter lets a caller in whose Owner has a living hold (rule 5). False: it has none.
-func (m *Mutex) reenter(now Time, w *Waiter, fx *Effects) bool {
+func (m *Mutex) reenter(now Time, w *Waiter) bool {
 	first := m.holdOf(w.Owner)
 	if first == nil {
 		return false
@@ -17,7 +17,6 @@ func (m *Mutex) reenter(now Time, w *Waiter, fx *Effects) bool {
 	if w.Try { // it does not wait for the end of a pause
 		m.t.RenewAt = min(m.t.RenewAt, now)
 	}
-	m.pump(now, fx)
 	return true
 }
 
@@ -44,7 +43,7 @@ func (m *Mutex) readmit(now Time, owner uint64, fx *Effects) {
 		next := w.next
 		if w.Owner == owner {
 			m.queue.remove(w)
-			m.reenter(now, w, fx)
+			m.reenter(now, w)
 		}
 		w = next
 	}
@@ -52,20 +51,17 @@ func (m *Mutex) readmit(now Time, owner uint64, fx *Effects) {
 
 // Extend prolongs a hold with a fixed lease to now + lease; never shorter.
 func (m *Mutex) Extend(now Time, h *Hold, lease time.Duration, ack Settler, fx *Effects) {
-	m.tick(now, fx)
-	if !h.alive {
+	m.tick(now)
+	switch until := now + lease - margin(lease); {
+	case !h.alive:
 		settle(ack, Outcome{Why: h.why})
-		return
-	}
-	until := now + lease - margin(lease)
-	if until <= m.t.Deadline {
+	case until <= m.t.Deadline:
 		h.until = max(h.until, until)
 		h.follow(&m.t.Tenure)
 		settle(ack, Outcome{})
-		return
+	default:
+		m.contended().growing.add(growth{h: h, lease: lease, since: now, ack: ack})
 	}
-	c := m.contended()
-	c.growing.add(growth{h: h, lease: lease, since: now, ack: ack})
 	m.pump(now, fx)
 }
 

@@ -54,7 +54,7 @@ func (m *Mutex) givenInVain(now Time, c *Command, fx *Effects) bool {
 func (m *Mutex) giveBack(now Time, out Outcome, fx *Effects) {
 	m.gaveBack(now, m.t.ID, &m.tries, out)
 	ack, _ := m.forced()
-	m.drop(now, ack, fx)
+	m.drop(now, ack)
 }
 
 // giveBack is Mutex's. ack is who wanted it freed besides.

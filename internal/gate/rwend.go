@@ -130,16 +130,20 @@ func (r *RW) Force(now Time, owner string, id uint64, ack Settler, fx *Effects) 
 
 // Drain turns everybody away who waits; holds go on, and can be extended.
 func (r *RW) Drain(now Time, fx *Effects) {
+	r.turnAllAway()
+	r.pump(now, fx)
+}
+
+func (r *RW) turnAllAway() {
 	r.turnAway(Outcome{Why: Closed}, everyone)
 	for _, g := range r.leases {
 		g.growing.turnAway(r.cfg, Outcome{Why: Closed}, everyone)
 	}
-	r.pump(now, fx)
 }
 
 // Close turns everybody away, ends all holds and frees everything.
 func (r *RW) Close(now Time, fx *Effects) {
-	r.Drain(now, fx)
+	r.turnAllAway()
 	r.contention.subscription.close()
 	for _, g := range r.leases {
 		if g.phase == ours {
