@@ -6,7 +6,7 @@ func (m *Mutex) pumpFree(now Time, fx *Effects) {
 		return
 	}
 	if m.queue.fair != nil {
-		m.askInQueue(now, fx)
+		m.queue.fair.askInQueue(m, now, fx)
 		return
 	}
 	w := m.queue.head
@@ -35,7 +35,7 @@ func (m *Mutex) reask(now Time, fx *Effects) {
 
 // acquired is the answer to an acquire.
 func (m *Mutex) acquired(now Time, c *Command, fx *Effects) {
-	if m.queue.fair != nil && m.answeredInQueue(now, c, fx) {
+	if m.queue.fair.answeredInQueue(m, now, c, fx) {
 		return
 	}
 	if c.ran() && c.Reply.Granted() {

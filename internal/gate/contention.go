@@ -36,7 +36,7 @@ func (m *Mutex) refused(now, sent Time, ttl time.Duration, fx *Effects) {
 	case m.traits().polls:
 		m.askAt = now + min(m.spin(), sleep)
 	case m.queue.fair != nil:
-		m.sleepInQueue(now, sleep, fx)
+		m.queue.fair.sleepInQueue(m, now, sleep, fx)
 	default:
 		m.contention.want(&m.Entry, scripts.LockChannel, fx)
 	}
@@ -65,7 +65,7 @@ func jitter(seed uint64, span time.Duration) time.Duration {
 // Subscribed is the subscription being confirmed (again, after a reconnect), or refused.
 func (m *Mutex) Subscribed(now Time, refusal string, fx *Effects) {
 	if m.queue.fair != nil {
-		m.subscribedInQueue(now, refusal)
+		m.queue.fair.subscribedInQueue(m, now, refusal)
 		m.pump(now, fx)
 		return
 	}

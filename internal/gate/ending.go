@@ -30,7 +30,7 @@ func (m *Mutex) Unlock(now Time, h *Hold, ack Settler, fx *Effects) {
 func (m *Mutex) drop(now Time, ack Settler) {
 	m.owe(ack)
 	m.t.phase, m.askAt = dead, now
-	m.takenInVain(now, m.t.ID)
+	m.queue.fair.takenInVain(m, now, m.t.ID)
 	m.abortGrowth(now)
 }
 
@@ -56,7 +56,7 @@ func (m *Mutex) gone(now Time, c *Command) {
 // released is the answer to the release of the tenure.
 func (m *Mutex) released(now Time, c *Command, fx *Effects) {
 	if c.ran() && c.Reply == scripts.Passed {
-		m.passedOn(now, c, fx)
+		m.queue.fair.passedOn(m, now, c, fx)
 		return
 	}
 	heard := m.heardBy(c)
@@ -70,7 +70,7 @@ func (m *Mutex) released(now Time, c *Command, fx *Effects) {
 	m.orphaned(&m.t, c.Sent, m.traits().release)
 	if c.Reply != scripts.NotMine {
 		m.askAt += m.pause(now, heard)
-		m.outOfTurn(now, fx)
+		m.queue.fair.outOfTurn(m, now, fx)
 	}
 }
 
@@ -78,7 +78,7 @@ func (m *Mutex) released(now Time, c *Command, fx *Effects) {
 // asks only once does not wait for that.
 func (m *Mutex) unreleased(now Time, c *Command, out Outcome, pause time.Duration) {
 	m.askAt = now + pause
-	if m.queue.fair != nil && c.Result == Unknown { // it may have taken the lock for the successor
+	if c.Result == Unknown { // it may have taken the lock for the successor
 		m.queue.fair.unsure(c.Sent)
 	}
 	if out.final() {
@@ -101,7 +101,7 @@ func (m *Mutex) orphanSwap(now Time, swap *Command) {
 
 // releaseOrphan sends the release of an orphan that is due.
 func (m *Mutex) releaseOrphan(now Time, fx *Effects) bool {
-	if m.leaveQueue(now, fx) {
+	if m.queue.fair.leaveQueue(m, now, fx) {
 		return true
 	}
 	c, due := m.dueOrphan(now)
@@ -110,6 +110,14 @@ func (m *Mutex) releaseOrphan(now Time, fx *Effects) bool {
 		m.again = m.queue.head != nil
 	}
 	return due
+}
+
+// sendRelease sends the release of the tenure.
+func (m *Mutex) sendRelease(fx *Effects) {
+	c := Command{Op: m.traits().release, ID: m.t.ID}
+	m.queue.fair.returned()
+	m.queue.fair.successor(m, &c)
+	m.send(c, fx)
 }
 
 // Force frees an owner. When that is our own tenure, its holds end first; when it is one that was granted in
@@ -122,7 +130,7 @@ func (m *Mutex) Force(now Time, owner string, id uint64, ack Settler, fx *Effect
 	} else {
 		m.contended().orphans.add(orphan{owner: owner, id: id, op: m.traits().release, at: now, ack: ack})
 		if m.t.phase == free {
-			m.takenInVain(now, id)
+			m.queue.fair.takenInVain(m, now, id)
 		}
 	}
 	m.pump(now, fx)

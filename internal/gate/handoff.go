@@ -14,7 +14,7 @@ func (m *Mutex) admit(now Time, fx *Effects) {
 		return
 	}
 	if m.queue.fair != nil {
-		m.admitFromQueue(now, fx)
+		m.queue.fair.admitFromQueue(m, now, fx)
 		return
 	}
 	for w := m.queue.head; w != nil && w.Watch == m.t.Watch && w.Lease == m.t.Lease; w = m.queue.head {

@@ -121,9 +121,7 @@ func (m *Mutex) pump(now Time, fx *Effects) {
 
 // advance sends the next command of the name, if one is due and none is in flight.
 func (m *Mutex) advance(now Time, fx *Effects) {
-	if m.queue.fair != nil {
-		m.queue.fair.unsubscribe(&m.Entry, m.cfg, fx)
-	}
+	m.queue.fair.unsubscribe(&m.Entry, m.cfg, fx)
 	if m.t.phase == ours && m.t.holds == nil {
 		m.decide(now, fx)
 		if m.t.phase == ours { // handed on, or asked whether it may be
@@ -163,7 +161,7 @@ func (m *Mutex) pumpOurs(now Time, fx *Effects) {
 	case !m.t.Watch && m.t.Doubt && now >= m.t.RenewAt:
 		lease = time.Millisecond // only looks whether it is there: a script never lowers a TTL
 	default:
-		if !m.releaseOrphan(now, fx) && !m.stayInQueue(now, fx) {
+		if !m.releaseOrphan(now, fx) && !m.queue.fair.stayInQueue(m, now, fx) {
 			m.confirmAhead(now, fx)
 		}
 		return
@@ -210,9 +208,7 @@ func (m *Mutex) NextAlarm() Time {
 	if m.flight != None {
 		return at
 	}
-	if m.queue.fair != nil && m.t.phase != dead {
-		at = min(at, m.fairAlarm())
-	}
+	at = min(at, m.queue.fair.fairAlarm(m))
 	switch m.t.phase {
 	case ours:
 		if m.t.Watch || m.t.Doubt {
@@ -231,7 +227,7 @@ func (m *Mutex) NextAlarm() Time {
 // Idle reports whether the entry can be forgotten.
 func (m *Mutex) Idle() bool {
 	return m.t.phase == free && m.flight == None && m.queue.head == nil && (m.contention == nil || m.contention.idle()) &&
-		(m.queue.fair == nil || m.queue.fair.idle())
+		m.queue.fair.idle()
 }
 
 // ttl is what the local hold's lease has left.

@@ -82,15 +82,15 @@ var bugs = []Bug{
 		{"scripts/permit_take.lua", "			if refused then return refused end\n", ""},
 	}},
 	{"a number in a fair queue that is used again after its release", []edit{
-		{"internal/gate/ending.go", "	m.takenInVain(now, m.t.ID)\n", ""},
+		{"internal/gate/ending.go", "	m.queue.fair.takenInVain(m, now, m.t.ID)\n", ""},
 		{"internal/gate/fair.go", "	if m.queue.head.place == 0 {", "	if m.queue.head.place == m.t.ID || m.queue.head.place == 0 {"},
 	}},
 	{"a later waiter that stands before the first", []edit{
 		{"scripts/fair_ask.lua", "	if first and first ~= me and place ~= 'TRY' and engineOf(first) == engine and goBack(l, me) then first = me end\n", ""},
-		{"internal/gate/ending.go", "		m.takenInVain(now, id)\n", ""},
+		{"internal/gate/ending.go", "			m.queue.fair.takenInVain(m, now, id)\n", ""},
 	}},
 	{"a place that comes back and is not given up", []edit{
-		{"internal/gate/fair.go", "		m.queue.fair.returning = m.t.ID\n", ""},
+		{"internal/gate/fair.go", "		l.returning = m.t.ID\n", ""},
 	}},
 	{"a hold that lasts as long as its tenure", []edit{
 		{"internal/gate/hold.go", "h.deadline.Store(int64(min(h.until, t.Deadline)))", "h.deadline.Store(int64(h.until))"},
