@@ -34,7 +34,7 @@ func (m *Mutex) refused(now, sent Time, ttl time.Duration, fx *Effects) {
 	sleep := m.cfg.sleep(ttl, m.t.ID)
 	switch {
 	case m.traits().polls:
-		m.askAt = now + min(m.spin(), sleep)
+		m.askAt = now + min(m.contention.spin(m.queue.n, m.t.ID), sleep)
 	case m.queue.fair != nil:
 		m.queue.fair.sleepInQueue(m, now, sleep, fx)
 	default:

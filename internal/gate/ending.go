@@ -31,7 +31,7 @@ func (m *Mutex) drop(now Time, ack Settler) {
 	m.owe(ack)
 	m.t.phase, m.askAt = dead, now
 	m.queue.fair.takenInVain(m, now, m.t.ID)
-	m.abortGrowth(now)
+	m.growing().abort(func(w *Waiter) { m.requeue(now, w) })
 }
 
 // tick ends what time has ended. Every event that may grant something calls it first.
@@ -47,7 +47,7 @@ func (m *Mutex) tick(now Time) {
 // gone is a tenure that is not in Redis any more, as Redis says in answer to c.
 func (m *Mutex) gone(now Time, c *Command) {
 	m.t.endAll(m.cfg.Stats, Lost)
-	m.abortGrowth(now)
+	m.growing().abort(func(w *Waiter) { m.requeue(now, w) })
 	m.acknowledge(Outcome{Why: Lost})
 	m.t.phase, m.askAt = free, now
 	m.orphaned(&m.t, c.Sent, m.traits().release)
@@ -69,7 +69,13 @@ func (m *Mutex) released(now Time, c *Command, fx *Effects) {
 	m.t.phase, m.askAt = free, now
 	m.orphaned(&m.t, c.Sent, m.traits().release)
 	if c.Reply != scripts.NotMine {
-		m.askAt += m.pause(now, heard)
+		switch {
+		case m.queue.fair != nil: // a fair lock is left to whose turn it is
+		case m.traits().polls:
+			m.askAt += m.contention.pausePolling(now, m.queue.n, m.t.ID, m.cfg)
+		default:
+			m.askAt += m.contention.pause(now, heard, m.queue.n, m.cfg)
+		}
 		m.queue.fair.outOfTurn(m, now, fx)
 	}
 }
@@ -154,7 +160,7 @@ func (m *Mutex) Drain(now Time, fx *Effects) {
 func (m *Mutex) turnAllAway() {
 	out := Outcome{Why: Closed}
 	m.turnAway(out, everyone)
-	m.ungrown(out, everyone)
+	m.growing().turnAway(m.cfg, out, everyone)
 }
 
 // Close turns everybody away, ends all holds and frees everything.

@@ -1,9 +1,5 @@
 package gate
 
-import (
-	"time"
-)
-
 // aheadAfter handoffs a confirmation is sent ahead of time, so that a busy name need not wait for it.
 const aheadAfter = 4
 
@@ -72,7 +68,7 @@ func (m *Mutex) decide(now Time, fx *Effects) {
 	}
 	w := m.queue.head
 	switch {
-	case w == nil || !m.keeps(now) || !m.fenced(w):
+	case w == nil || !m.mayKeep(now) || !m.fenced(w):
 		m.drop(now, nil)
 	case m.flight != None: // its answer decides
 	case w.fits(&m.t.Tenure):
@@ -96,7 +92,7 @@ func (m *Mutex) fresh(now Time, w *Waiter) bool {
 // confirmed ahead: the command that made it doubtful came back in vain, and is repeated when its pause is over.
 func (m *Mutex) confirmAhead(now Time, fx *Effects) {
 	w := m.queue.head
-	if m.flight != None || w == nil || m.t.Doubt || m.t.handed < aheadAfter || !w.fits(&m.t.Tenure) || now-m.t.Confirmed < m.cfg.HandoffTime/2 || !m.keeps(now) {
+	if m.flight != None || w == nil || m.t.Doubt || m.t.handed < aheadAfter || !w.fits(&m.t.Tenure) || now-m.t.Confirmed < m.cfg.HandoffTime/2 || !m.mayKeep(now) {
 		return
 	}
 	m.send(Command{Op: Confirm, ID: m.t.ID, Lease: m.t.Lease}, fx)
@@ -159,21 +155,14 @@ func (m *Mutex) swapTooLate(now Time, c *Command) {
 	}
 }
 
-// keeps reports whether this process may keep the name for its next waiter after the tenure has aged.
-func (m *Mutex) keeps(now Time) bool {
+// mayKeep reports whether this process may keep the name for its next waiter after the tenure has aged.
+func (m *Mutex) mayKeep(now Time) bool {
 	return m.cfg.HandoffTime > 0 && m.contended().keeps(now, m.traits().polls, m.cfg) && !m.turnOver(now)
 }
 
 // turnOver reports whether it is the turn of others, who have shown that they want the name.
 func (m *Mutex) turnOver(now Time) bool {
-	switch callers := m.queue.n + 1; {
-	case m.contention == nil:
-		return false
-	case m.traits().polls:
-		return m.contention.turns.over(now, callers, m.cfg)
-	default:
-		return m.contention.yielding.over(callers)
-	}
+	return m.contention.turnOver(now, m.queue.n+1, m.traits().polls, m.cfg)
 }
 
 // handedOn counts a grant without asking Redis.
@@ -185,41 +174,4 @@ func (m *Mutex) handedOn(now Time) {
 	} else if m.contention != nil {
 		m.contention.yielding.handed++
 	}
-}
-
-// pause is how long we leave a freed name to others.
-func (m *Mutex) pause(now Time, heard int32) time.Duration {
-	c := m.contention
-	switch {
-	case c == nil || m.queue.fair != nil: // a fair lock is left to whose turn it is
-		return 0
-	case m.traits().polls:
-		return m.pausePolling(now)
-	case m.queue.head == nil && !c.yielding.short(): // no pause is kept that nobody is in
-		return 0
-	default:
-		return c.yielding.pause(now, heard, m.cfg)
-	}
-}
-
-// pausePolling is how long we leave a freed name to others that poll. The end of our turn counts also if nobody waits
-// here at this moment: callers that come again soon have the name as much as those who wait.
-func (m *Mutex) pausePolling(now Time) time.Duration {
-	t := &m.contention.turns
-	t.left = now
-	m.contention.keep = t.settled()
-	switch {
-	case m.turnOver(now):
-		return t.leave(now, m.t.ID)
-	case m.queue.head == nil:
-		return 0
-	default:
-		return m.spin()
-	}
-}
-
-// pausing reports whether a freed name is left to others although nobody waits here.
-func (m *Mutex) pausing() bool {
-	c := m.contention
-	return c != nil && (c.turns.pause || c.yield != 0 && c.short())
 }

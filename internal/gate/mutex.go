@@ -31,7 +31,7 @@ func (m *Mutex) Ask(now Time, w *Waiter, fx *Effects) {
 	case w.Try && (m.t.holds != nil || m.queue.lasting() > 0): // rule 10: TryLock never takes a handoff
 		m.cfg.Answer(w, Outcome{Why: Taken, TTL: m.ttl(now)})
 	default:
-		if w.Try || m.t.phase == free && m.queue.lasting() == 0 && !m.pausing() { // no TryLock keeps a pause
+		if w.Try || m.t.phase == free && m.queue.lasting() == 0 && !m.contention.pausing() { // no TryLock keeps a pause
 			m.hurry(now)
 		}
 		m.ownWaitState().queue.push(w)
@@ -47,7 +47,7 @@ func (m *Mutex) Timeout(now Time, w *Waiter, fx *Effects) { m.endWait(now, w, Ti
 
 // endWait answers a waiter that waits no longer. One that has had its answer is left alone.
 func (m *Mutex) endWait(now Time, w *Waiter, why Why, fx *Effects) {
-	if w.queued || m.ungrow(w) {
+	if w.queued || m.growing().forget(w) {
 		out := w.gaveUp(why, m.lastOutcome(now))
 		m.queue.remove(w)
 		m.cfg.Answer(w, out) // last: a settled waiter is its caller's again
@@ -97,7 +97,7 @@ func (m *Mutex) renewed(now Time, c *Command) {
 	case standing:
 		m.tries = 0
 		m.t.confirm(now, c)
-		m.grown(now, c)
+		m.growing().grown(c, &m.t, func(w *Waiter) { m.growInto(now, w) })
 		m.t.follow()
 	case absent:
 		m.gone(now, c)
@@ -109,7 +109,7 @@ func (m *Mutex) renewed(now Time, c *Command) {
 // unrenewed is a renewal that proved nothing.
 func (m *Mutex) unrenewed(now Time, c *Command) {
 	m.t.doubt(now, c, &m.tries)
-	m.ungrown(unrenewed(c), triesOnce)
+	m.growing().turnAway(m.cfg, unrenewed(c), triesOnce)
 }
 
 // pump moves the name on and lets go of what it needs no more. Every event ends with it.
@@ -150,7 +150,7 @@ func (m *Mutex) advance(now Time, fx *Effects) {
 }
 
 func (m *Mutex) pumpOurs(now Time, fx *Effects) {
-	lease, growing := m.growth()
+	lease, growing := m.growing().lease()
 	switch {
 	case growing && (!m.t.Doubt || now >= m.t.RenewAt):
 		if m.t.Watch { // it is a renewal besides

@@ -65,21 +65,6 @@ func (m *Mutex) Extend(now Time, h *Hold, lease time.Duration, ack Settler, fx *
 	m.pump(now, fx)
 }
 
-// growth is the largest lease that somebody waits for.
-func (m *Mutex) growth() (lease time.Duration, any bool) {
-	if m.contention == nil {
-		return 0, false
-	}
-	return m.contention.growing.lease()
-}
-
-// grown settles what a renewal with c's lease has made possible.
-func (m *Mutex) grown(now Time, c *Command) {
-	if m.contention != nil && len(m.contention.growing) > 0 {
-		m.contention.growing.grown(c, &m.t, func(w *Waiter) { m.growInto(now, w) })
-	}
-}
-
 // growInto grants a re-entry after the renewal it waited for, unless its Owner holds nothing now.
 func (m *Mutex) growInto(now Time, w *Waiter) {
 	first := m.holdOf(w.Owner)
@@ -104,21 +89,10 @@ func (m *Mutex) requeue(now Time, w *Waiter) {
 	m.ownWaitState().queue.push(w)
 }
 
-// ungrow forgets a re-entry. False: w waits for no renewal.
-func (m *Mutex) ungrow(w *Waiter) bool {
-	return m.contention != nil && m.contention.growing.forget(w)
-}
-
-// ungrown answers the re-entries that chosen picks and that wait for a renewal.
-func (m *Mutex) ungrown(out Outcome, chosen func(*Waiter) bool) {
-	if m.contention != nil {
-		m.contention.growing.turnAway(m.cfg, out, chosen)
+// growing is what waits for a renewal with a longer lease; nil: nothing does.
+func (m *Mutex) growing() *growths {
+	if m.contention == nil || len(m.contention.growing) == 0 {
+		return nil
 	}
-}
-
-// abortGrowth ends what waited for a tenure that has ended: re-entries queue like anybody, extensions are lost.
-func (m *Mutex) abortGrowth(now Time) {
-	if m.contention != nil {
-		m.contention.growing.abort(func(w *Waiter) { m.requeue(now, w) })
-	}
+	return &m.contention.growing
 }

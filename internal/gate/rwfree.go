@@ -49,7 +49,7 @@ func (r *RW) released(now Time, g *rwLease, c *Command) {
 	r.orphaned(&g.ownership, c.Sent, releaseOf(g.writer))
 	r.askAt = now
 	if c.Reply != scripts.NotMine && r.queue.head != nil {
-		r.askAt += r.contention.pause(now, heard, r.cfg)
+		r.askAt += r.contention.yielding.pause(now, heard, r.cfg)
 	}
 }
 

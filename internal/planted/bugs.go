@@ -21,7 +21,7 @@ var bugs = []Bug{
 	}},
 	{"a renewal after the unlock", []edit{
 		{"scripts/renew.lua", "	if mine == 0 then return -1 end", "	if mine == 0 then call('HSET', lock, ARGV[i], '1') end"},
-		{"internal/gate/ending.go", "		m.askAt += m.pause(now, heard)\n", "		m.askAt += m.pause(now, heard)\n" +
+		{"internal/gate/ending.go", "			m.askAt += m.contention.pause(now, heard, m.queue.n, m.cfg)\n		}\n", "			m.askAt += m.contention.pause(now, heard, m.queue.n, m.cfg)\n		}\n" +
 			"		if m.t.ID%16 == 0 {\n			m.send(Command{Op: Renew, ID: m.t.ID, Lease: m.t.Lease}, fx)\n		}\n"},
 	}},
 	{"a cancelled call that is forgotten", []edit{
