@@ -6,8 +6,8 @@ import (
 	"github.com/wheellock/wheellock/scripts"
 )
 
-// contention state is what a name needs only while callers compete for it, so that the many names nobody competes
-// for stay small.
+// contention is what a name needs only while callers compete for it. A mutex makes it when that begins, so that a name for
+// which nobody competes stays small.
 type contention struct {
 	subscription
 	yielding

@@ -9,14 +9,11 @@ import (
 // Unlock ends a hold.
 func (m *Mutex) Unlock(now Time, h *Hold, ack Settler, fx *Effects) {
 	m.tick(now)
-	switch {
-	case !h.alive: // it ended while this was on its way
+	if !h.alive { // it ended while this was on its way
 		settle(ack, Outcome{Why: h.why})
-	case m.t.holds != h || h.next != nil:
-		m.t.end(h, m.cfg.Stats)
+	} else if m.t.end(h, m.cfg.Stats); m.t.holds != nil {
 		settle(ack, Outcome{})
-	default:
-		m.t.end(h, m.cfg.Stats)
+	} else {
 		m.owe(ack)
 		m.decide(now, fx)
 		if m.t.phase != dead { // handed on, or about to be

@@ -6,9 +6,9 @@ import (
 	"github.com/wheellock/wheellock/scripts"
 )
 
-// A fair mutex is a mutex whose waiters stand in a queue in Redis, which decides who is next: nothing is handed
-// on without asking it. Its release takes the lock for the first waiter of this process in the same script when
-// it is that one's turn. Here is what it does otherwise than a Mutex; fairqueue.go keeps its places.
+// A fair mutex is a mutex whose waiters stand in a queue in Redis, which decides who is next: nothing is handed on
+// without asking it. Its release takes the lock for the first waiter of this process in the same script when it is the
+// turn of that waiter. This file is the strategy that the Mutex consults; fairqueue.go keeps the places.
 
 // askInQueue asks whether it is our turn, brings in those who do not stand in the queue yet, and says that we live.
 func (l *fairQueue) askInQueue(m *Mutex, now Time, fx *Effects) {

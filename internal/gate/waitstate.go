@@ -1,16 +1,16 @@
 package gate
 
-// waitState is who waits for an answer about a name: for the lock, or for the end of its release. A name that is just
-// held has none, and holds are what there is a million of: a Mutex borrows its callers while it has some.
+// waitState is the callers that wait for an answer about a name: for the lock, or for the end of its release. A process
+// may hold a million names for which nobody waits, so that a Mutex borrows a waitState only while somebody does.
 type waitState struct {
 	queue Queue
 	pendingAck
 }
 
-// nobody is the callers of every name that has none. It is never written to.
+// noWaiters is the waitState of every mutex for which nobody waits. It is never written to.
 var noWaiters waitState
 
-// ownWaitState is m's callers, to be written to.
+// ownWaitState is the waitState of q, to be written to.
 func (q *waiting) ownWaitState() *waitState {
 	if q.waitState == &noWaiters {
 		q.waitState = q.cfg.takeWaitState()
@@ -18,7 +18,7 @@ func (q *waiting) ownWaitState() *waitState {
 	return q.waitState
 }
 
-// returnWaitState gives the callers back when none are left. A fair lock keeps its own, with its line.
+// returnWaitState gives the waitState back when nobody waits. A fair lock keeps its own, with its queue.
 func (q *waiting) returnWaitState() {
 	c := q.waitState
 	if c == &noWaiters || c.queue.head != nil || c.queue.fair != nil || c.ack != nil {
@@ -41,7 +41,7 @@ func (q *waiting) acknowledge(out Outcome) {
 	}
 }
 
-// maxIdle bounds the callers that are kept for the next names: 128 kB.
+// maxIdleWaitStates bounds those that are kept for the next names: 128 kB.
 const maxIdleWaitStates = 2048
 
 func (cfg *Config) takeWaitState() *waitState {
