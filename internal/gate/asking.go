@@ -6,7 +6,7 @@ func (m *Mutex) pumpFree(now Time, fx *Effects) {
 		return
 	}
 	if m.queue.fair != nil {
-		m.askInQueue(now, fx)
+		m.queue.fair.askInQueue(m, now, fx)
 		return
 	}
 	w := m.queue.head
@@ -14,8 +14,7 @@ func (m *Mutex) pumpFree(now Time, fx *Effects) {
 		return
 	}
 	m.cfg.LastID++
-	m.t.Tenure = Tenure{ID: m.cfg.LastID, Lease: w.Lease, Watch: w.Watch}
-	m.t.phase = asked
+	m.t.ask(m.cfg.LastID, w.Lease, w.Watch)
 	m.cfg.Stats.Attempts.Inc()
 	m.send(Command{Op: m.traits().acquire, ID: m.t.ID, Lease: w.Lease}, fx)
 }
@@ -26,17 +25,17 @@ func (m *Mutex) reask(now Time, fx *Effects) {
 	w := m.queue.head
 	if w == nil {
 		m.t.Deadline = 0
-		m.drop(now, nil, fx)
+		m.drop(now, nil)
 		return
 	}
-	m.t.Lease, m.t.Watch = max(m.t.Lease, w.Lease), w.Watch && w.Lease >= m.t.Lease
+	m.t.askFor(w)
 	m.cfg.Stats.Attempts.Inc()
 	m.send(Command{Op: m.traits().acquire, ID: m.t.ID, Lease: m.t.Lease}, fx)
 }
 
 // acquired is the answer to an acquire.
 func (m *Mutex) acquired(now Time, c *Command, fx *Effects) {
-	if m.queue.fair != nil && m.answeredInQueue(now, c, fx) {
+	if m.queue.fair.answeredInQueue(m, now, c, fx) {
 		return
 	}
 	if c.ran() && c.Reply.Granted() {
@@ -59,25 +58,15 @@ func (m *Mutex) acquired(now Time, c *Command, fx *Effects) {
 	if c.Result == Unknown {
 		m.t.unsure(c.Sent)
 		m.cfg.Stats.Uncertain.Inc()
-		m.askAt = now + m.tries.next(m.t.ID)
-		m.tell(Outcome{Why: Doubtful})
+		m.inVain(now, m.t.ID, &m.tries, Outcome{Why: Doubtful})
 		return
 	}
 	if ttl, held := c.Reply.Held(); held && c.Result == Answered {
 		m.t.phase = free
-		m.trackOrphan(c.Sent)
+		m.orphaned(&m.t, c.Sent, m.traits().release)
 		m.refused(now, c.Sent, ttl, fx)
 		return
 	}
-	if m.t.Unsure == 0 { // else an earlier one may have taken the lock: the same owner asks again, or releases
-		m.t.phase = free
-	}
+	m.t.declined()
 	m.declined(now, c, &m.tries)
-}
-
-// declined is an acquire that surely did nothing, for another reason than another owner.
-func (m *Mutex) declined(now Time, c *Command, tries *retries) {
-	out, pause := declined(c, tries)
-	m.askAt = now + pause
-	m.tell(out)
 }

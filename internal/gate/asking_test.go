@@ -32,7 +32,7 @@ func TestAsking(t *testing.T) {
 		_, m := settledGate()
 		for id := range uint64(200) {
 			m.t.ID, m.contended().spins = id, 3
-			if got := m.spin(); got <= 4*firstSpin || got > 8*firstSpin {
+			if got := m.contended().spin(m.queue.n, m.t.ID); got <= 4*firstSpin || got > 8*firstSpin {
 				t.Fatalf("tenure %d: it sleeps for %v, want more than %v and at most %v", id, got, 4*firstSpin, 8*firstSpin)
 			}
 		}

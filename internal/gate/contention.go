@@ -6,8 +6,8 @@ import (
 	"github.com/wheellock/wheellock/scripts"
 )
 
-// contention state is what a name needs only while callers compete for it, so that the many names nobody competes
-// for stay small.
+// contention is what a name needs only while callers compete for it. A mutex makes it when that begins, so that a name for
+// which nobody competes stays small.
 type contention struct {
 	subscription
 	yielding
@@ -24,76 +24,22 @@ type contention struct {
 	orphans orphans
 }
 
-func (m *Mutex) contended() *contention {
-	if m.contention == nil {
-		m.contention = &contention{subscription: newSubscription(m.cfg), keep: Never}
-	}
-	return m.contention
-}
-
-func (m *Mutex) turnAway(out Outcome, chosen func(*Waiter) bool) {
-	m.queue.turnAway(m.cfg, out, chosen)
-}
-
-// tell passes an answer on to those whom it concerns, and notes it for those who go on waiting.
-func (m *Mutex) tell(out Outcome) {
-	if out.Why == Granted { // nothing is to be said yet
-		return
-	}
-	m.queue.tell(m.cfg, out)
-	if m.queue.head != nil {
-		c := m.contended()
-		c.last = c.last.noted(out)
-	}
-}
-
-// askTime is when the next acquire may leave.
-func (m *Mutex) askTime() Time {
-	at := m.askAt
-	if m.again {
-		at = 0
-	}
-	if m.contention != nil {
-		at = max(at, m.contention.last.earliest())
-	}
-	return at
-}
-
-// hurry ends the pause before the next attempt.
-func (m *Mutex) hurry(now Time) {
-	m.askAt = min(m.askAt, now)
-	if m.contention != nil {
-		m.contention.last.hurry()
-	}
-}
-
-// refused is an acquire that found another owner: the waiters sleep until a message, the end of that
-// owner's lease or the poll cap.
+// refused is an acquire that found another owner.
 func (m *Mutex) refused(now, sent Time, ttl time.Duration, fx *Effects) {
-	m.cfg.Stats.Waits.Inc()
 	m.tries = 0
-	m.tell(Outcome{Why: Taken, TTL: ttl})
-	m.settleYield(false, now)
-	if m.queue.head == nil {
+	if !m.waiting.refused(now, sent, ttl, m.t.ID, false) {
 		return
 	}
-	c := m.contended()
-	c.found(now, c.theirs.heard(now, sent, ttl))
-	c.turns.taken = true
+	m.contention.turns.taken = true
 	sleep := m.cfg.sleep(ttl, m.t.ID)
-	m.askAt = now + sleep
-	if m.again && now < c.heedAt {
-		m.again, m.askAt = false, min(m.askAt, c.heedAt)
+	switch {
+	case m.traits().polls:
+		m.askAt = now + min(m.contention.spin(m.queue.n, m.t.ID), sleep)
+	case m.queue.fair != nil:
+		m.queue.fair.sleepInQueue(m, now, sleep, fx)
+	default:
+		m.contention.want(&m.Entry, scripts.LockChannel, fx)
 	}
-	if m.traits().polls {
-		m.askAt = now + min(m.spin(), sleep)
-		return
-	}
-	if m.queue.fair != nil {
-		m.sleepInQueue(now, sleep, fx)
-		return
-	}
-	c.want(&m.Entry, scripts.LockChannel, fx)
 }
 
 // sleep is how long a refused waiter sleeps when no message comes: to the end of the owner's lease, whose last
@@ -119,25 +65,17 @@ func jitter(seed uint64, span time.Duration) time.Duration {
 // Subscribed is the subscription being confirmed (again, after a reconnect), or refused.
 func (m *Mutex) Subscribed(now Time, refusal string, fx *Effects) {
 	if m.queue.fair != nil {
-		m.subscribedInQueue(now, refusal)
+		m.queue.fair.subscribedInQueue(m, now, refusal)
 		m.pump(now, fx)
 		return
 	}
-	c := m.contention
-	if c == nil || c.state == unsubscribed { // it was given up meanwhile
+	stands, known := m.subscribed(refusal)
+	if !known {
 		return
 	}
-	if refusal != "" {
-		if c.state == subscribing {
-			m.turnAway(Outcome{Why: Refused, ServerMessage: refusal}, everyone)
-		}
-		c.state = subscribeDenied
-		m.pump(now, fx)
-		return
+	if stands {
+		m.again = m.t.phase != ours && m.queue.head != nil
 	}
-	c.confirm()
-	// What was published before is lost: whoever waits asks again.
-	m.again = m.t.phase != ours && m.queue.head != nil
 	m.pump(now, fx)
 }
 
@@ -147,30 +85,15 @@ func (m *Mutex) Message(now Time, news News, fx *Effects) {
 	if !c.foreign(news) {
 		return
 	}
-	m.tick(now, fx)
+	m.tick(now)
 	m.settleYield(false, now) // somebody had it, to free it
-	switch {
-	case m.t.phase == ours:
+	if m.t.phase == ours {
 		c.found(now, false)
 		m.suspectAt(now, c.heedAt)
-	case m.queue.head == nil:
-		m.again = false
-	case now < c.heedAt && m.flight == None: // a refusal that is on its way waits until then
-		m.askAt = min(m.askAt, c.heedAt)
-	default:
-		m.again = true
+	} else {
+		m.hinted(now)
 	}
 	m.pump(now, fx)
-}
-
-// heardBy is how many others heard the message of a release.
-func (m *Mutex) heardBy(c *Command) int32 {
-	if m.contention == nil {
-		return int32(max(c.Reply, 0))
-	}
-	others, sure := m.contention.heardBy(c.Reply)
-	m.again = m.again || !sure && m.queue.head != nil
-	return others
 }
 
 // Suspect asks Redis at once whether the tenure is still there; until the answer nothing is handed on (rule 8).
@@ -180,25 +103,15 @@ func (m *Mutex) Suspect(now Time, fx *Effects) {
 	m.pump(now, fx)
 }
 
-// heedAt is from when on messages lead to questions.
-func (m *Mutex) heedAt() Time {
-	if m.contention == nil {
-		return 0
-	}
-	return m.contention.heedAt
-}
-
 // suspectAt has Redis asked at that time at the latest.
 func (m *Mutex) suspectAt(now, at Time) {
 	m.t.suspected = m.flight != None
-	if m.t.phase == ours {
-		m.t.Doubt, m.t.RenewAt = true, min(m.t.RenewAt, max(now, at))
-	}
+	m.t.suspect(max(now, at))
 }
 
 // LinkUp is the end of a break of the link: holds are verified, waiters ask again.
 func (m *Mutex) LinkUp(now Time, fx *Effects) {
-	m.tick(now, fx)
+	m.tick(now)
 	m.hurry(now)
 	m.tries = 0
 	if m.contention != nil {
@@ -208,17 +121,11 @@ func (m *Mutex) LinkUp(now Time, fx *Effects) {
 		l.joinAt, l.leaveAt, l.stays, l.leaves = 0, 0, 0, 0
 	}
 	if m.t.phase == ours {
-		m.Suspect(now, fx)
-		return
+		m.suspectAt(now, now)
+	} else {
+		m.again = m.queue.head != nil
 	}
-	m.again = m.queue.head != nil
 	m.pump(now, fx)
-}
-
-func (m *Mutex) thin(now Time) {
-	if m.contention != nil {
-		m.contention.thin(now, m.queue.head != nil)
-	}
 }
 
 func (c *contention) nextAlarm(m *Mutex) Time {

@@ -6,13 +6,13 @@ import (
 	"github.com/wheellock/wheellock/scripts"
 )
 
-// A fair mutex is a mutex whose waiters stand in a queue in Redis, which decides who is next: nothing is handed
-// on without asking it. Its release takes the lock for the first waiter of this process in the same script when
-// it is that one's turn. Here is what it does otherwise than a Mutex; fairqueue.go keeps its places.
+// A fair mutex is a mutex whose waiters stand in a queue in Redis, which decides who is next: nothing is handed on
+// without asking it. Its release takes the lock for the first waiter of this process in the same script when it is the
+// turn of that waiter. This file is the strategy that the Mutex consults; fairqueue.go keeps the places.
 
 // askInQueue asks whether it is our turn, brings in those who do not stand in the queue yet, and says that we live.
-func (m *Mutex) askInQueue(now Time, fx *Effects) {
-	l, w := m.queue.fair, m.queue.head
+func (l *fairQueue) askInQueue(m *Mutex, now Time, fx *Effects) {
+	w := m.queue.head
 	if w == nil || now < m.askTime() && (l.next == nil || now < l.joinAt) {
 		return
 	}
@@ -28,9 +28,8 @@ func (m *Mutex) askInQueue(now Time, fx *Effects) {
 		}
 	}
 	first, n := l.joining(m.cfg)
-	m.t.Tenure = Tenure{ID: w.place, Lease: w.Lease, Watch: w.Watch}
+	m.t.ask(w.place, w.Lease, w.Watch)
 	l.doubt(now, &m.t.Tenure)
-	m.t.phase = asked
 	m.cfg.Stats.Attempts.Inc()
 	m.send(Command{Op: FairAsk, ID: w.place, Lease: w.Lease, Next: first, N: n, M: place}, fx)
 }
@@ -44,8 +43,7 @@ func (l *fairQueue) doubt(now Time, t *Tenure) {
 }
 
 // stayInQueue does the same while we hold the lock, without asking for it.
-func (m *Mutex) stayInQueue(now Time, fx *Effects) bool {
-	l := m.queue.fair
+func (l *fairQueue) stayInQueue(m *Mutex, now Time, fx *Effects) bool {
 	if l == nil || m.queue.head == nil || (l.next == nil || now < l.joinAt) && now < l.freshAt {
 		return false
 	}
@@ -55,8 +53,10 @@ func (m *Mutex) stayInQueue(now Time, fx *Effects) bool {
 }
 
 // answeredInQueue is the answer to both. False: the lock is ours.
-func (m *Mutex) answeredInQueue(now Time, c *Command, fx *Effects) bool {
-	l := m.queue.fair
+func (l *fairQueue) answeredInQueue(m *Mutex, now Time, c *Command, fx *Effects) bool {
+	if l == nil {
+		return false
+	}
 	_, late := c.Reply.Late()
 	ran := c.ran() && !late && c.Reply.Fault() == scripts.None
 	if ran {
@@ -67,7 +67,7 @@ func (m *Mutex) answeredInQueue(now Time, c *Command, fx *Effects) bool {
 	case ran && c.Reply.Granted():
 		return false
 	case c.Result == Unknown:
-		m.unsureInQueue(now, c)
+		l.unsureInQueue(m, now, c)
 	case ran && c.ID == 0:
 		l.stays = 0
 	case ran:
@@ -75,19 +75,21 @@ func (m *Mutex) answeredInQueue(now Time, c *Command, fx *Effects) bool {
 		ttl, _ := c.Reply.Held()
 		m.refused(now, c.Sent, ttl, fx)
 	default:
+		out, pause := declined(c, l.asks(m, c))
+		l.joinAt = now + pause
+		l.freshAt = max(l.freshAt, l.joinAt)
 		if c.ID != 0 {
-			m.t.phase = free
+			m.t.phase, m.askAt = free, l.joinAt
 		}
-		m.declined(now, c, m.asks(c))
-		l.joinAt, l.freshAt = m.askAt, max(l.freshAt, m.askAt)
+		m.tell(out)
 	}
 	return true
 }
 
 // asks counts the attempts in vain at what c does: asking for the lock, or staying in the queue while we hold it.
-func (m *Mutex) asks(c *Command) *retries {
+func (l *fairQueue) asks(m *Mutex, c *Command) *retries {
 	if c.ID == 0 {
-		return &m.queue.fair.stays
+		return &l.stays
 	}
 	return &m.tries
 }
@@ -95,10 +97,9 @@ func (m *Mutex) asks(c *Command) *retries {
 // unsureInQueue is a lost answer: whoever was to join may stand in the queue, and whoever asked may have the
 // lock. The same command is sent again; for those who go away meanwhile, places are given up, and once more when
 // nothing can bring them back.
-func (m *Mutex) unsureInQueue(now Time, c *Command) {
-	l := m.queue.fair
+func (l *fairQueue) unsureInQueue(m *Mutex, now Time, c *Command) {
 	l.unsure(c.Sent)
-	l.joinAt = now + m.asks(c).next(c.ID)
+	l.joinAt = now + l.asks(m, c).next(c.ID)
 	l.freshAt = max(l.freshAt, l.joinAt)
 	if c.ID == 0 {
 		return
@@ -112,27 +113,27 @@ func (m *Mutex) unsureInQueue(now Time, c *Command) {
 }
 
 // sleepInQueue is the rest of a refusal: the first waiters listen, and ask again in time to stay alive.
-func (m *Mutex) sleepInQueue(now Time, sleep time.Duration, fx *Effects) {
+func (l *fairQueue) sleepInQueue(m *Mutex, now Time, sleep time.Duration, fx *Effects) {
 	third := m.cfg.FairWaiterLease / 3
 	m.askAt = now + min(sleep, third-jitter(m.t.ID, third/4))
-	m.queue.fair.listen(&m.Entry, m.queue.head, m.cfg, fx)
+	l.listen(&m.Entry, m.queue.head, m.cfg, fx)
 }
 
 // successor puts into a release for whom the lock is to be taken when it is our turn.
-func (m *Mutex) successor(c *Command) {
-	l, w := m.queue.fair, m.queue.head
+func (l *fairQueue) successor(m *Mutex, c *Command) {
+	w := m.queue.head
 	if l != nil && w != nil && w != l.next && !w.Try {
 		c.Next, c.Lease = w.place, w.Lease
 	}
 }
 
 // passedOn is the answer to a release that took the lock for our next waiter.
-func (m *Mutex) passedOn(now Time, c *Command, fx *Effects) {
+func (l *fairQueue) passedOn(m *Mutex, now Time, c *Command, fx *Effects) {
 	m.acknowledge(Outcome{})
-	m.trackOrphan(c.Sent)
+	m.orphaned(&m.t, c.Sent, m.traits().release)
 	m.t.phase = ours
 	m.t.Tenure = Tenure{ID: c.Next, Lease: c.Lease}
-	m.queue.fair.doubt(now, &m.t.Tenure)
+	l.doubt(now, &m.t.Tenure)
 	m.t.confirm(now, c)
 	if !m.givenInVain(now, c, fx) {
 		m.admit(now, fx)
@@ -141,32 +142,32 @@ func (m *Mutex) passedOn(now Time, c *Command, fx *Effects) {
 
 // takenInVain has all who wait join anew when the first of them does not get the lock that was taken under his number: it is given
 // back, or he was forced off.
-func (m *Mutex) takenInVain(now Time, id uint64) {
-	if w := m.queue.head; m.queue.fair != nil && w != nil && id != 0 && w.place == id {
-		m.queue.fair.startOver(w, max(now, m.askTime()))
+func (l *fairQueue) takenInVain(m *Mutex, now Time, id uint64) {
+	if w := m.queue.head; l != nil && w != nil && id != 0 && w.place == id {
+		l.startOver(w, max(now, m.askTime()))
 	}
 }
 
 // admitFromQueue lets in the one for whom the tenure was taken. If he has gone, the queue in Redis says who is next.
-func (m *Mutex) admitFromQueue(now Time, fx *Effects) {
+func (l *fairQueue) admitFromQueue(m *Mutex, now Time, fx *Effects) {
 	w := m.queue.head
 	if w == nil || w.place != m.t.ID {
-		m.drop(now, m.ack, fx)
+		m.drop(now, nil)
 		return
 	}
 	m.t.Watch = w.Watch
 	w.place = 0 // it stands in the queue no more
-	m.queue.fair.returned()
-	if now < m.queue.fair.lateAt {
-		m.queue.fair.returning = m.t.ID
+	l.returned()
+	if now < l.lateAt {
+		l.returning = m.t.ID
 	}
 	if w.heard {
-		m.queue.fair.unlisten(w, m.t.ID)
+		l.unlisten(w, m.t.ID)
 	}
 	m.queue.remove(w)
 	owner := w.Owner
 	if !m.grant(now, w) {
-		m.drop(now, m.ack, fx)
+		m.drop(now, nil)
 		return
 	}
 	m.readmit(now, owner, fx)
@@ -179,8 +180,7 @@ func (l *fairQueue) unlisten(w *Waiter, place uint64) {
 }
 
 // leaveQueue gives up places in the queue. Not twice in a row while somebody wants to ask.
-func (m *Mutex) leaveQueue(now Time, fx *Effects) bool {
-	l := m.queue.fair
+func (l *fairQueue) leaveQueue(m *Mutex, now Time, fx *Effects) bool {
 	if l == nil {
 		return false
 	}
@@ -198,8 +198,7 @@ func (m *Mutex) leaveQueue(now Time, fx *Effects) bool {
 }
 
 // subscribedInQueue is one of our channels being confirmed, perhaps again, or refused.
-func (m *Mutex) subscribedInQueue(now Time, refusal string) {
-	l := m.queue.fair
+func (l *fairQueue) subscribedInQueue(m *Mutex, now Time, refusal string) {
 	if refusal != "" {
 		if !l.confirmed {
 			m.turnAway(Outcome{Why: Refused, ServerMessage: refusal}, everyone)
@@ -216,32 +215,25 @@ func (m *Mutex) subscribedInQueue(now Time, refusal string) {
 
 // outOfTurn is a release after which it was not our turn, as the queue in Redis has it: our first waiter listens
 // for the turn, and asks when it can hear.
-func (m *Mutex) outOfTurn(now Time, fx *Effects) {
-	if m.queue.fair == nil || m.queue.head == nil {
+func (l *fairQueue) outOfTurn(m *Mutex, now Time, fx *Effects) {
+	if l == nil || m.queue.head == nil {
 		return
 	}
 	if m.queue.head.place == 0 { // he stands nowhere until he asks
 		m.askAt = now
 		return
 	}
-	m.sleepInQueue(now, m.cfg.PollCap, fx)
-}
-
-// sendRelease sends the release of the tenure.
-func (m *Mutex) sendRelease(fx *Effects) {
-	c := Command{Op: m.traits().release, ID: m.t.ID}
-	if l := m.queue.fair; l != nil {
-		l.returned()
-	}
-	m.successor(&c)
-	m.send(c, fx)
+	l.sleepInQueue(m, now, m.cfg.PollCap, fx)
 }
 
 // fairAlarm is when something about the queue is due.
-func (m *Mutex) fairAlarm() Time {
-	at := m.queue.fair.nextAlarm()
+func (l *fairQueue) fairAlarm(m *Mutex) Time {
+	if l == nil || m.t.phase == dead {
+		return Never
+	}
+	at := l.nextAlarm()
 	if m.t.phase == ours && m.queue.head != nil {
-		at = min(at, m.queue.fair.freshAt)
+		at = min(at, l.freshAt)
 	}
 	return at
 }

@@ -10,6 +10,9 @@ import (
 // fairQueue is where a process stands in the queue of a fair lock in Redis. Each waiter has a place of its own there,
 // the number of the tenure that it will become; its places are in the order of its waiters. All that can be done
 // for many waiters is done in one command: joining, leaving, and staying alive, which the engine does as one.
+//
+// It is the strategy of a fair mutex. A mutex consults it when it asks, is answered, and releases; nil is the strategy of
+// the other mutexes, which serve in the order of arrival here: what it is told then it ignores.
 type fairQueue struct {
 	next *Waiter // the first waiter who does not stand in Redis, as far as is known: those before him do
 
@@ -63,13 +66,16 @@ const (
 
 // arrived notes a waiter who was put at the end of the queue.
 func (l *fairQueue) arrived(w *Waiter) {
-	if l.next == nil && !w.Try {
+	if l != nil && l.next == nil && !w.Try {
 		l.next = w
 	}
 }
 
 // gone notes a waiter who is about to be taken out of the queue. What stands for him in Redis must go.
 func (l *fairQueue) gone(w *Waiter) {
+	if l == nil {
+		return
+	}
 	if l.next == w {
 		l.next = lasting(w.next)
 	}
@@ -146,7 +152,11 @@ func (l *fairQueue) joined(c *Command) {
 }
 
 // unsure notes that the answer to a command about the queue was lost.
-func (l *fairQueue) unsure(sent Time) { l.lateAt = max(l.lateAt, lateAfter(sent)) }
+func (l *fairQueue) unsure(sent Time) {
+	if l != nil {
+		l.lateAt = max(l.lateAt, lateAfter(sent))
+	}
+}
 
 // give takes the next places that are to be given up.
 func (l *fairQueue) give(now Time) bool {
@@ -165,7 +175,7 @@ func (l *fairQueue) give(now Time) bool {
 // queue, or may yet: everybody behind it would wait until the engine is believed to have died. Not earlier, for giving up a
 // place also frees what its owner holds.
 func (l *fairQueue) returned() {
-	if l.returning != 0 {
+	if l != nil && l.returning != 0 {
 		l.late = append(l.late, places{first: l.returning, n: 1, at: l.lateAt})
 		l.returning = 0
 	}
@@ -211,6 +221,9 @@ func (l *fairQueue) listen(c *Entry, head *Waiter, cfg *Config, fx *Effects) {
 
 // unsubscribe gives up the channels of those who do not wait any more.
 func (l *fairQueue) unsubscribe(c *Entry, cfg *Config, fx *Effects) {
+	if l == nil {
+		return
+	}
 	for _, place := range l.left {
 		fx.Subscriptions = append(fx.Subscriptions, SubscriptionChange{Entry: c, Channel: cfg.channelOf(c, place)})
 	}
@@ -235,4 +248,6 @@ func (l *fairQueue) nextAlarm() Time {
 	return at
 }
 
-func (l *fairQueue) idle() bool { return len(l.leaving) == 0 && len(l.late) == 0 }
+func (l *fairQueue) idle() bool {
+	return l == nil || len(l.leaving) == 0 && len(l.late) == 0
+}

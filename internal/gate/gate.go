@@ -1,13 +1,21 @@
 // Package gate is what one name is and does next: state machines without I/O, goroutines or clocks.
 //
-// A Entry is one live name (this file); its Machine is the kind's state machine: the Mutex (mutex.go, with its ways of
-// asking in asking.go, waiting in contention.go, handing on in handoff.go and ending in ending.go; what it leaves to other
-// processes is in yielding.go, and where these poll in turns.go), the read-write lock RW (rw.go, rwask.go, rwyield.go,
-// rwenter.go, rwrenew.go, rwend.go, rwfree.go). Callers are Waiters in a queue (waiter.go; retry.go says what they hear when
-// Redis is asked in vain, and when it is asked again), which a Mutex has only while somebody waits (waitstate.go); a
-// granted Waiter becomes a Hold (hold.go) of the tenure (tenure.go), which is one ownership in Redis. The loop that
-// owns the entries calls one method per event and says what time it is; the machine answers by settling waiters and by
-// appending Commands and subscription wishes to Effects. A machine can so be replayed from a list of events.
+// From the bottom up:
+//
+//   - An Entry is one live name (this file); its Machine is the state machine of its kind.
+//   - Callers are Waiters in a Queue (waiter.go). A granted Waiter becomes a Hold (hold.go) of a tenure.
+//   - ownership.go has the lifecycle of one tenure in Redis, from the first question for it until it is surely gone;
+//     tenure.go counts its lease, livingholds.go keeps its holds, orphans.go what may be left of it.
+//   - waiting.go has the callers of one name and how Redis is asked for them; it uses waitstate.go, subscription.go,
+//     retry.go (pauses, and what waiters hear meanwhile) and otherlease.go.
+//   - yielding.go and turns.go decide what is left to other processes; sharing.go has a mutex ask them.
+//   - fairqueue.go keeps the places of a fair lock in Redis, fair.go is the strategy that a fair Mutex consults.
+//   - The kinds: Mutex (mutex.go, asking.go, contention.go, handoff.go, reentry.go, ending.go), RW (rw*.go), and the names
+//     without owners, around a sequencer (sequencer*.go): Semaphore, Latch, Permits.
+//
+// The loop that owns the entries calls one method per event and says what time it is. The machine changes its state,
+// and at the end of the event, once, sends what is due. It answers by settling waiters and by appending Commands and
+// subscription wishes to Effects. A machine can so be replayed from a list of events.
 //
 // Rules that bind every machine (numbers as in ARCHITECTURE.md): at most one command in flight per name
 // (11); an owner id is dead once its release was sent (4); loss is final (3).

@@ -15,21 +15,27 @@ type growth struct {
 	ack   Settler
 }
 
-// growths are those of one tenure.
+// growths are those of one tenure. A nil *growths has none.
 type growths []growth
 
 func (gs *growths) add(g growth) { *gs = append(*gs, g) }
 
 // lease is the largest that somebody waits for.
-func (gs growths) lease() (lease time.Duration, any bool) {
-	for _, g := range gs {
+func (gs *growths) lease() (lease time.Duration, any bool) {
+	if gs == nil {
+		return 0, false
+	}
+	for _, g := range *gs {
 		lease = max(lease, g.lease)
 	}
-	return lease, len(gs) > 0
+	return lease, len(*gs) > 0
 }
 
 // grown settles what a renewal of t with c's lease has made possible; enter lets re-entries in.
-func (gs *growths) grown(c *Command, t *tenancy, enter func(*Waiter)) {
+func (gs *growths) grown(c *Command, t *ownership, enter func(*Waiter)) {
+	if gs == nil {
+		return
+	}
 	var now, left growths
 	for _, g := range *gs {
 		if g.lease > c.Lease || c.Sent < g.since {
@@ -55,6 +61,9 @@ func (gs *growths) grown(c *Command, t *tenancy, enter func(*Waiter)) {
 
 // forget leaves out a re-entry whose caller waits no longer. False: it is not among them.
 func (gs *growths) forget(w *Waiter) bool {
+	if gs == nil {
+		return false
+	}
 	i := slices.IndexFunc(*gs, func(g growth) bool { return g.w == w })
 	if i >= 0 {
 		*gs = slices.Delete(*gs, i, i+1)
@@ -64,6 +73,9 @@ func (gs *growths) forget(w *Waiter) bool {
 
 // turnAway answers the re-entries that chosen picks and forgets them.
 func (gs *growths) turnAway(cfg *Config, out Outcome, chosen func(*Waiter) bool) {
+	if gs == nil {
+		return
+	}
 	*gs = slices.DeleteFunc(*gs, func(g growth) bool {
 		if g.w == nil || !chosen(g.w) {
 			return false
@@ -76,6 +88,9 @@ func (gs *growths) turnAway(cfg *Config, out Outcome, chosen func(*Waiter) bool)
 // abort ends what waited for a tenure that has ended: extensions are lost, re-entries go to the queue like
 // anybody's requests.
 func (gs *growths) abort(queue func(*Waiter)) {
+	if gs == nil {
+		return
+	}
 	growing := *gs
 	*gs = nil
 	for _, g := range growing {

@@ -1,22 +1,16 @@
 package gate
 
-import (
-	"time"
-
-	"github.com/wheellock/wheellock/scripts"
-)
-
 // aheadAfter handoffs a confirmation is sent ahead of time, so that a busy name need not wait for it.
 const aheadAfter = 4
 
 // admit lets the first waiter in for whom the tenure was taken, straight from the answer.
 func (m *Mutex) admit(now Time, fx *Effects) {
 	if ack, forced := m.forced(); forced {
-		m.drop(now, ack, fx)
+		m.drop(now, ack)
 		return
 	}
 	if m.queue.fair != nil {
-		m.admitFromQueue(now, fx)
+		m.queue.fair.admitFromQueue(m, now, fx)
 		return
 	}
 	for w := m.queue.head; w != nil && w.Watch == m.t.Watch && w.Lease == m.t.Lease; w = m.queue.head {
@@ -59,7 +53,7 @@ func (m *Mutex) grant(now Time, w *Waiter) bool {
 // or after one script confirmed it; else it is freed.
 func (m *Mutex) decide(now Time, fx *Effects) {
 	if m.queue.fair != nil { // the queue in Redis decides
-		m.drop(now, m.ack, fx)
+		m.drop(now, nil)
 		return
 	}
 	for w := m.queue.head; w != nil && m.fresh(now, w); w = m.queue.head {
@@ -74,13 +68,13 @@ func (m *Mutex) decide(now Time, fx *Effects) {
 	}
 	w := m.queue.head
 	switch {
-	case w == nil || !m.keeps(now) || !m.fenced(w):
-		m.drop(now, m.ack, fx)
+	case w == nil || !m.mayKeep(now) || !m.fenced(w):
+		m.drop(now, nil)
 	case m.flight != None: // its answer decides
 	case w.fits(&m.t.Tenure):
 		m.send(Command{Op: Confirm, ID: m.t.ID, Lease: m.t.Lease}, fx)
 	case m.t.Unsure > now: // a late acquire could take the name for the old owner when the fresh one is gone
-		m.drop(now, m.ack, fx)
+		m.drop(now, nil)
 	default:
 		m.cfg.LastID++
 		m.send(Command{Op: Swap, ID: m.t.ID, Next: m.cfg.LastID, Lease: w.Lease}, fx)
@@ -91,14 +85,14 @@ func (m *Mutex) decide(now Time, fx *Effects) {
 // fresh is rule 8, and rule 1 for w: the tenure may be handed to w without asking Redis. Not while a swap is on
 // its way: that will end the tenure for a fresh one.
 func (m *Mutex) fresh(now Time, w *Waiter) bool {
-	return m.flight != Swap && w.fits(&m.t.Tenure) && now < m.t.Deadline && now-m.t.Confirmed < m.cfg.HandoffTime && !m.t.Doubt && m.t.Epoch == m.cfg.Epoch && m.fenced(w) && !m.turnOver(now)
+	return m.flight != Swap && w.fits(&m.t.Tenure) && m.t.fresh(now, m.cfg) && m.fenced(w) && !m.turnOver(now)
 }
 
 // confirmAhead confirms a tenure that changes hands fast when half of its HandoffTime is over. A doubtful tenure is not
 // confirmed ahead: the command that made it doubtful came back in vain, and is repeated when its pause is over.
 func (m *Mutex) confirmAhead(now Time, fx *Effects) {
 	w := m.queue.head
-	if m.flight != None || w == nil || m.t.Doubt || m.t.handed < aheadAfter || !w.fits(&m.t.Tenure) || now-m.t.Confirmed < m.cfg.HandoffTime/2 || !m.keeps(now) {
+	if m.flight != None || w == nil || m.t.Doubt || m.t.handed < aheadAfter || !w.fits(&m.t.Tenure) || now-m.t.Confirmed < m.cfg.HandoffTime/2 || !m.mayKeep(now) {
 		return
 	}
 	m.send(Command{Op: Confirm, ID: m.t.ID, Lease: m.t.Lease}, fx)
@@ -106,8 +100,8 @@ func (m *Mutex) confirmAhead(now Time, fx *Effects) {
 
 // confirmed is the answer to a Confirm or a Swap.
 func (m *Mutex) confirmed(now Time, c *Command, fx *Effects) {
-	switch {
-	case c.Result == Answered && c.Reply >= 0:
+	switch proof := c.proves(0); {
+	case proof == standing:
 		crowd := m.contended()
 		crowd.outside = int32(c.Reply)
 		if crowd.state == subscribed {
@@ -130,7 +124,7 @@ func (m *Mutex) confirmed(now Time, c *Command, fx *Effects) {
 		if crowd.outside > 0 && now >= crowd.yieldFree {
 			m.t.Confirmed = age // others wait: this tenure is not handed on for longer
 		}
-	case c.Result == Answered && c.Reply == scripts.NotMine:
+	case proof == absent:
 		if c.Op == Swap {
 			m.orphanSwap(now, c)
 		}
@@ -140,7 +134,7 @@ func (m *Mutex) confirmed(now Time, c *Command, fx *Effects) {
 	default:
 		m.unrenewed(now, c)
 		if m.t.holds == nil { // nobody holds it: better freed than doubtful
-			m.drop(now, m.ack, fx)
+			m.drop(now, nil)
 		}
 	}
 }
@@ -151,7 +145,7 @@ func (m *Mutex) unswapped(now Time, c *Command, fx *Effects) {
 	if c.Result == Unknown || c.Result == UnderReplicated {
 		m.orphanSwap(now, c)
 	}
-	m.drop(now, m.ack, fx)
+	m.drop(now, nil)
 }
 
 // swapTooLate deals with the answer to a command about a tenure that has ended meanwhile.
@@ -161,21 +155,14 @@ func (m *Mutex) swapTooLate(now Time, c *Command) {
 	}
 }
 
-// keeps reports whether this process may keep the name for its next waiter after the tenure has aged.
-func (m *Mutex) keeps(now Time) bool {
+// mayKeep reports whether this process may keep the name for its next waiter after the tenure has aged.
+func (m *Mutex) mayKeep(now Time) bool {
 	return m.cfg.HandoffTime > 0 && m.contended().keeps(now, m.traits().polls, m.cfg) && !m.turnOver(now)
 }
 
 // turnOver reports whether it is the turn of others, who have shown that they want the name.
 func (m *Mutex) turnOver(now Time) bool {
-	switch callers := m.queue.n + 1; {
-	case m.contention == nil:
-		return false
-	case m.traits().polls:
-		return m.contention.turns.over(now, callers, m.cfg)
-	default:
-		return m.contention.yielding.over(callers)
-	}
+	return m.contention.turnOver(now, m.queue.n+1, m.traits().polls, m.cfg)
 }
 
 // handedOn counts a grant without asking Redis.
@@ -186,49 +173,5 @@ func (m *Mutex) handedOn(now Time) {
 		m.contended().turns.hand(now)
 	} else if m.contention != nil {
 		m.contention.yielding.handed++
-	}
-}
-
-// pause is how long we leave a freed name to others.
-func (m *Mutex) pause(now Time, heard int32) time.Duration {
-	c := m.contention
-	switch {
-	case c == nil || m.queue.fair != nil: // a fair lock is left to whose turn it is
-		return 0
-	case m.traits().polls:
-		return m.pausePolling(now)
-	case m.queue.head == nil && !c.yielding.short(): // no pause is kept that nobody is in
-		return 0
-	default:
-		return c.yielding.pause(now, heard, m.cfg)
-	}
-}
-
-// pausePolling is how long we leave a freed name to others that poll. The end of our turn counts also if nobody waits
-// here at this moment: callers that come again soon have the name as much as those who wait.
-func (m *Mutex) pausePolling(now Time) time.Duration {
-	t := &m.contention.turns
-	t.left = now
-	m.contention.keep = t.settled()
-	switch {
-	case m.turnOver(now):
-		return t.leave(now, m.t.ID)
-	case m.queue.head == nil:
-		return 0
-	default:
-		return m.spin()
-	}
-}
-
-// pausing reports whether a freed name is left to others although nobody waits here.
-func (m *Mutex) pausing() bool {
-	c := m.contention
-	return c != nil && (c.turns.pause || c.yield != 0 && c.short())
-}
-
-// settleYield notes whether somebody took what we yielded.
-func (m *Mutex) settleYield(nobody bool, now Time) {
-	if m.contention != nil {
-		m.contention.settleYield(nobody, now)
 	}
 }

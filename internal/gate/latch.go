@@ -32,7 +32,7 @@ func (l *Latch) heard(now Time, c *Command, fx *Effects) {
 		l.queue.remove(w)
 		if l.cfg.Answer(w, Outcome{}) {
 			l.cfg.Stats.Granted.Inc()
-			l.found(now, true)
+			l.contention.found(now, true)
 		}
 	}
 	switch {

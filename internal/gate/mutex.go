@@ -2,8 +2,6 @@ package gate
 
 import (
 	"time"
-
-	"github.com/wheellock/wheellock/scripts"
 )
 
 // Mutex is the machine of a reentrant lock.
@@ -12,18 +10,14 @@ import (
 // when to ask again); ours -> ours by handing on (handoff.go); ours -> dead when the last hold ended;
 // dead -> free when the release was answered (ending.go).
 type Mutex struct {
-	Entry
-	*waitState // borrowed while there are some; else nobody
-	cfg        *Config
-	contention *contention // what contention needs; nil for most names
-	t          tenancy
-	askAt      Time // when the next acquire, or the repetition of a release, may leave
+	waiting
+	t ownership
 }
 
 func newMutex() Machine { return &Mutex{} }
 
 func (m *Mutex) reset(cfg *Config) {
-	*m = Mutex{Entry: m.Entry, waitState: &noWaiters, cfg: cfg}
+	*m = Mutex{waiting: waiting{Entry: m.Entry, waitState: &noWaiters, cfg: cfg}}
 	if m.traits().fair {
 		m.ownWaitState().queue.fair = &fairQueue{}
 	}
@@ -31,18 +25,17 @@ func (m *Mutex) reset(cfg *Config) {
 
 // Ask is a caller that wants in.
 func (m *Mutex) Ask(now Time, w *Waiter, fx *Effects) {
-	m.tick(now, fx)
-	if w.Owner != 0 && m.reenter(now, w, fx) {
-		return
-	}
-	if w.Try && (m.t.holds != nil || m.queue.lasting() > 0) { // rule 10: TryLock never takes a handoff
+	m.tick(now)
+	switch {
+	case w.Owner != 0 && m.reenter(now, w):
+	case w.Try && (m.t.holds != nil || m.queue.lasting() > 0): // rule 10: TryLock never takes a handoff
 		m.cfg.Answer(w, Outcome{Why: Taken, TTL: m.ttl(now)})
-		return
+	default:
+		if w.Try || m.t.phase == free && m.queue.lasting() == 0 && !m.contention.pausing() { // no TryLock keeps a pause
+			m.hurry(now)
+		}
+		m.ownWaitState().queue.push(w)
 	}
-	if w.Try || m.t.phase == free && m.queue.lasting() == 0 && !m.pausing() { // no TryLock keeps a pause
-		m.hurry(now)
-	}
-	m.ownWaitState().queue.push(w)
 	m.pump(now, fx)
 }
 
@@ -54,7 +47,7 @@ func (m *Mutex) Timeout(now Time, w *Waiter, fx *Effects) { m.endWait(now, w, Ti
 
 // endWait answers a waiter that waits no longer. One that has had its answer is left alone.
 func (m *Mutex) endWait(now Time, w *Waiter, why Why, fx *Effects) {
-	if w.queued || m.ungrow(w) {
+	if w.queued || m.growing().forget(w) {
 		out := w.gaveUp(why, m.lastOutcome(now))
 		m.queue.remove(w)
 		m.cfg.Answer(w, out) // last: a settled waiter is its caller's again
@@ -64,20 +57,17 @@ func (m *Mutex) endWait(now Time, w *Waiter, why Why, fx *Effects) {
 
 // lastOutcome is what is known of the name, as the answer to a waiter that gives up.
 func (m *Mutex) lastOutcome(now Time) Outcome {
-	switch {
-	case m.t.holds != nil:
+	if m.t.holds != nil {
 		return Outcome{Last: Taken, TTL: m.ttl(now)}
-	case m.contention != nil:
-		return m.contention.last.outcome(now, m.contention.theirs.ends)
 	}
-	return Outcome{Last: Down}
+	return m.waiting.lastOutcome(now)
 }
 
 // Answer is the command in flight coming back.
 func (m *Mutex) Answer(now Time, c *Command, fx *Effects) {
 	m.flight = None
-	m.prolonged(now, c) // first: what is lost in this moment is released for as long as its key may stand
-	m.tick(now, fx)
+	m.t.prolonged(now, c)
+	m.tick(now)
 	switch {
 	case c.Op == m.traits().release && (c.Owner != "" || c.ID != m.t.ID || m.t.phase != dead):
 		m.heardBy(c)
@@ -91,7 +81,7 @@ func (m *Mutex) Answer(now Time, c *Command, fx *Effects) {
 	case m.t.phase != ours || c.ID != m.t.ID: // it ended while the command was on its way
 		m.swapTooLate(now, c)
 	case c.Op == Renew:
-		m.renewed(now, c, fx)
+		m.renewed(now, c)
 	default:
 		m.confirmed(now, c, fx)
 	}
@@ -102,28 +92,24 @@ func (m *Mutex) Answer(now Time, c *Command, fx *Effects) {
 }
 
 // renewed is the answer to a renewal.
-func (m *Mutex) renewed(now Time, c *Command, fx *Effects) {
-	switch {
-	case c.Result == Answered && c.Reply.Granted():
+func (m *Mutex) renewed(now Time, c *Command) {
+	switch c.proves(1) {
+	case standing:
 		m.tries = 0
 		m.t.confirm(now, c)
-		m.grown(now, c)
+		m.growing().grown(c, &m.t, func(w *Waiter) { m.growInto(now, w) })
 		m.t.follow()
-	case c.Result == Answered && c.Reply == scripts.NotMine:
+	case absent:
 		m.gone(now, c)
 	default:
 		m.unrenewed(now, c)
 	}
 }
 
-// unrenewed is a renewal that proved nothing: the tenure is doubtful, and asked for again until its deadline.
+// unrenewed is a renewal that proved nothing.
 func (m *Mutex) unrenewed(now Time, c *Command) {
-	m.t.Doubt = true
-	m.t.RenewAt = now + m.tries.nextWithin(m.t.Lease, m.t.ID)
-	if c.Result == NotSent {
-		m.t.RenewAt = now + m.t.Lease/10 // LinkUp comes earlier
-	}
-	m.ungrown(unrenewed(c), triesOnce)
+	m.t.doubt(now, c, &m.tries)
+	m.growing().turnAway(m.cfg, unrenewed(c), triesOnce)
 }
 
 // pump moves the name on and lets go of what it needs no more. Every event ends with it.
@@ -135,25 +121,25 @@ func (m *Mutex) pump(now Time, fx *Effects) {
 
 // advance sends the next command of the name, if one is due and none is in flight.
 func (m *Mutex) advance(now Time, fx *Effects) {
-	if m.queue.fair != nil {
-		m.queue.fair.unsubscribe(&m.Entry, m.cfg, fx)
+	m.queue.fair.unsubscribe(&m.Entry, m.cfg, fx)
+	if m.t.phase == ours && m.t.holds == nil {
+		m.decide(now, fx)
+		if m.t.phase == ours { // handed on, or asked whether it may be
+			return
+		}
 	}
 	if m.flight != None {
-		if m.t.phase == ours && m.t.holds == nil {
-			m.decide(now, fx)
-		}
 		return
+	}
+	if m.t.phase == asked && (now >= m.askAt || m.again) {
+		m.reask(now, fx)
 	}
 	switch m.t.phase {
 	case free:
 		m.pumpFree(now, fx)
-	case asked:
-		if now >= m.askAt || m.again {
-			m.reask(now, fx)
-		}
 	case dead:
 		if now >= m.t.Ends {
-			m.expired(now)
+			m.forgetDead(now)
 			m.pumpFree(now, fx)
 		} else if now >= m.askAt {
 			m.sendRelease(fx)
@@ -164,11 +150,7 @@ func (m *Mutex) advance(now Time, fx *Effects) {
 }
 
 func (m *Mutex) pumpOurs(now Time, fx *Effects) {
-	if m.t.holds == nil {
-		m.decide(now, fx)
-		return
-	}
-	lease, growing := m.growth()
+	lease, growing := m.growing().lease()
 	switch {
 	case growing && (!m.t.Doubt || now >= m.t.RenewAt):
 		if m.t.Watch { // it is a renewal besides
@@ -179,7 +161,7 @@ func (m *Mutex) pumpOurs(now Time, fx *Effects) {
 	case !m.t.Watch && m.t.Doubt && now >= m.t.RenewAt:
 		lease = time.Millisecond // only looks whether it is there: a script never lowers a TTL
 	default:
-		if !m.releaseOrphan(now, fx) && !m.stayInQueue(now, fx) {
+		if !m.releaseOrphan(now, fx) && !m.queue.fair.stayInQueue(m, now, fx) {
 			m.confirmAhead(now, fx)
 		}
 		return
@@ -198,7 +180,7 @@ func (m *Mutex) send(c Command, fx *Effects) {
 
 // Wake is the alarm.
 func (m *Mutex) Wake(now Time, fx *Effects) {
-	m.tick(now, fx)
+	m.tick(now)
 	if m.contention != nil {
 		if now >= Centuries {
 			m.contention.orphans.settleAll(Outcome{Why: Closed})
@@ -226,9 +208,7 @@ func (m *Mutex) NextAlarm() Time {
 	if m.flight != None {
 		return at
 	}
-	if m.queue.fair != nil && m.t.phase != dead {
-		at = min(at, m.fairAlarm())
-	}
+	at = min(at, m.queue.fair.fairAlarm(m))
 	switch m.t.phase {
 	case ours:
 		if m.t.Watch || m.t.Doubt {
@@ -247,7 +227,7 @@ func (m *Mutex) NextAlarm() Time {
 // Idle reports whether the entry can be forgotten.
 func (m *Mutex) Idle() bool {
 	return m.t.phase == free && m.flight == None && m.queue.head == nil && (m.contention == nil || m.contention.idle()) &&
-		(m.queue.fair == nil || m.queue.fair.idle())
+		m.queue.fair.idle()
 }
 
 // ttl is what the local hold's lease has left.
@@ -260,9 +240,6 @@ func (m *Mutex) ttl(now Time) time.Duration {
 	}
 	return 0
 }
-
-// Waiting is how many callers wait for the name.
-func (m *Mutex) Waiting() int { return int(m.queue.n) }
 
 // Oldest is when the oldest living hold was granted.
 func (m *Mutex) Oldest() Time {

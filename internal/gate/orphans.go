@@ -11,7 +11,7 @@ import (
 type orphan struct {
 	owner string // not one of ours; else empty
 	id    uint64
-	op    Op // how it is released, in kinds that know several ways
+	op    Op // how it is released
 	tries retries
 	at    Time
 	ends  Time // when its key has surely run out
@@ -73,7 +73,7 @@ func (gs orphans) hurry(now Time) {
 // answered settles an orphan, or puts it off when its release proved nothing.
 func (gs *orphans) answered(now Time, c *Command) {
 	for i, g := range *gs {
-		if g.id != c.ID || g.owner != c.Owner || g.op != None && g.op != c.Op {
+		if g.id != c.ID || g.owner != c.Owner || g.op != c.Op {
 			continue
 		}
 		out := orphanOutcome(c)

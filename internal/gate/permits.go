@@ -22,10 +22,10 @@ type Permits struct {
 // permit is a hold and its permits in Redis: ids from Tenure.ID on, n of them.
 type permit struct {
 	Tenure
-	h      *Hold
-	n      int64
-	extend time.Duration // the lease that Extend asked for; 0: nothing
-	ack    Settler       // of Extend
+	h          *Hold
+	n          int64
+	extend     time.Duration // the lease that Extend asked for; 0: nothing
+	pendingAck               // of Extend
 }
 
 // pendingUnlock is an Unlock that waits for the answer, at most until its hold would have ended.
@@ -75,7 +75,7 @@ func (m *Permits) heard(now Time, c *Command, fx *Effects) {
 	}
 	m.askAt = now
 	if now >= p.Deadline { // a grant read after its own deadline is not handed out
-		m.inVain(now, overdue(now, c, c.Lease))
+		m.gaveBack(now, m.cfg.LastID, &m.tries, overdue(now, c, c.Lease))
 		m.free(p, nil)
 		return
 	}
@@ -97,7 +97,7 @@ func (m *Permits) heard(now Time, c *Command, fx *Effects) {
 	}
 	m.held[p.h] = p
 	m.cfg.Stats.granted()
-	m.found(now, true)
+	m.contention.found(now, true)
 	m.expect(p)
 }
 
@@ -112,7 +112,7 @@ func (m *Permits) declined(now Time, ttl time.Duration, fx *Effects) {
 	case w.Try: // and with it all who want as much
 		m.cfg.Stats.Waits.Inc()
 		want := w.N
-		m.queue.turnAway(m.cfg, Outcome{Why: Taken, TTL: ttl}, func(w *Waiter) bool { return w.Try && w.N >= want })
+		m.turnAway(Outcome{Why: Taken, TTL: ttl}, func(w *Waiter) bool { return w.Try && w.N >= want })
 		m.askAt = now
 	default:
 		m.refused(now, ttl, fx)
@@ -138,8 +138,7 @@ func (m *Permits) end(p *permit, ack Settler) {
 	delete(m.held, p.h)
 	p.h.alive = false
 	m.cfg.Stats.Held.Dec()
-	settle(p.ack, Outcome{Why: Lost})
-	p.ack = nil
+	p.acknowledge(Outcome{Why: Lost})
 	m.free(p, ack)
 }
 
@@ -176,11 +175,11 @@ func (m *Permits) Extend(now Time, h *Hold, lease time.Duration, ack Settler, fx
 	case p == nil:
 		settle(ack, Outcome{Why: Lost})
 	case p.ack != nil: // the answer to the one before is on its way, or is to be asked for again
-		p.extend, p.ack, p.RenewAt = max(p.extend, lease), both{p.ack, ack}, now
-		m.renewAt = now
+		p.extend, p.RenewAt, m.renewAt = max(p.extend, lease), now, now
+		p.owe(ack)
 	default:
-		p.extend, p.ack, p.RenewAt = lease, ack, now
-		m.renewAt = now
+		p.extend, p.RenewAt, m.renewAt = lease, now, now
+		p.owe(ack)
 	}
 	m.pump(now, fx)
 }

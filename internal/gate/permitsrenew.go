@@ -57,8 +57,8 @@ func (r *renewal) Settle(out Outcome) bool {
 		case out.Why != Granted: // doubtful; asked for again until its deadline
 			p.RenewAt = m.now + within(pause, p.Lease)
 			if p.ack != nil && out.Why != Down {
-				settle(p.ack, out)
-				p.ack, p.extend = nil, 0
+				p.acknowledge(out)
+				p.extend = 0
 			}
 			m.expect(p)
 		case out.N>>k&1 == 0:
@@ -84,7 +84,7 @@ func (m *Permits) renewed(p *permit) {
 		}
 		p.h.follow(&p.Tenure)
 	}
-	settle(p.ack, Outcome{})
-	p.ack, p.extend = nil, 0
+	p.acknowledge(Outcome{})
+	p.extend = 0
 	m.expect(p)
 }

@@ -3,7 +3,7 @@ package gate
 import "time"
 
 // reenter lets a caller in whose Owner has a living hold (rule 5). False: it has none.
-func (m *Mutex) reenter(now Time, w *Waiter, fx *Effects) bool {
+func (m *Mutex) reenter(now Time, w *Waiter) bool {
 	first := m.holdOf(w.Owner)
 	if first == nil {
 		return false
@@ -17,7 +17,6 @@ func (m *Mutex) reenter(now Time, w *Waiter, fx *Effects) bool {
 	if w.Try { // it does not wait for the end of a pause
 		m.t.RenewAt = min(m.t.RenewAt, now)
 	}
-	m.pump(now, fx)
 	return true
 }
 
@@ -44,7 +43,7 @@ func (m *Mutex) readmit(now Time, owner uint64, fx *Effects) {
 		next := w.next
 		if w.Owner == owner {
 			m.queue.remove(w)
-			m.reenter(now, w, fx)
+			m.reenter(now, w)
 		}
 		w = next
 	}
@@ -52,36 +51,18 @@ func (m *Mutex) readmit(now Time, owner uint64, fx *Effects) {
 
 // Extend prolongs a hold with a fixed lease to now + lease; never shorter.
 func (m *Mutex) Extend(now Time, h *Hold, lease time.Duration, ack Settler, fx *Effects) {
-	m.tick(now, fx)
-	if !h.alive {
+	m.tick(now)
+	switch until := now + lease - margin(lease); {
+	case !h.alive:
 		settle(ack, Outcome{Why: h.why})
-		return
-	}
-	until := now + lease - margin(lease)
-	if until <= m.t.Deadline {
+	case until <= m.t.Deadline:
 		h.until = max(h.until, until)
 		h.follow(&m.t.Tenure)
 		settle(ack, Outcome{})
-		return
+	default:
+		m.contended().growing.add(growth{h: h, lease: lease, since: now, ack: ack})
 	}
-	c := m.contended()
-	c.growing.add(growth{h: h, lease: lease, since: now, ack: ack})
 	m.pump(now, fx)
-}
-
-// growth is the largest lease that somebody waits for.
-func (m *Mutex) growth() (lease time.Duration, any bool) {
-	if m.contention == nil {
-		return 0, false
-	}
-	return m.contention.growing.lease()
-}
-
-// grown settles what a renewal with c's lease has made possible.
-func (m *Mutex) grown(now Time, c *Command) {
-	if m.contention != nil && len(m.contention.growing) > 0 {
-		m.contention.growing.grown(c, &m.t, func(w *Waiter) { m.growInto(now, w) })
-	}
 }
 
 // growInto grants a re-entry after the renewal it waited for, unless its Owner holds nothing now.
@@ -108,21 +89,10 @@ func (m *Mutex) requeue(now Time, w *Waiter) {
 	m.ownWaitState().queue.push(w)
 }
 
-// ungrow forgets a re-entry. False: w waits for no renewal.
-func (m *Mutex) ungrow(w *Waiter) bool {
-	return m.contention != nil && m.contention.growing.forget(w)
-}
-
-// ungrown answers the re-entries that chosen picks and that wait for a renewal.
-func (m *Mutex) ungrown(out Outcome, chosen func(*Waiter) bool) {
-	if m.contention != nil {
-		m.contention.growing.turnAway(m.cfg, out, chosen)
+// growing is what waits for a renewal with a longer lease; nil: nothing does.
+func (m *Mutex) growing() *growths {
+	if m.contention == nil || len(m.contention.growing) == 0 {
+		return nil
 	}
-}
-
-// abortGrowth ends what waited for a tenure that has ended: re-entries queue like anybody, extensions are lost.
-func (m *Mutex) abortGrowth(now Time) {
-	if m.contention != nil {
-		m.contention.growing.abort(func(w *Waiter) { m.requeue(now, w) })
-	}
+	return &m.contention.growing
 }

@@ -52,22 +52,14 @@ func (m *Mutex) givenInVain(now Time, c *Command, fx *Effects) bool {
 
 // giveBack frees a tenure that was taken in vain. Waiters ask again after a pause; whoever asks only once is told.
 func (m *Mutex) giveBack(now Time, out Outcome, fx *Effects) {
-	pause := m.tries.next(m.t.ID)
-	m.tell(out)
-	if m.queue.head != nil {
-		m.contention.last.notBefore = now + pause
-	}
+	m.gaveBack(now, m.t.ID, &m.tries, out)
 	ack, _ := m.forced()
-	m.drop(now, ack, fx)
+	m.drop(now, ack)
 }
 
 // giveBack is Mutex's. ack is who wanted it freed besides.
 func (r *RW) giveBack(now Time, g *rwLease, out Outcome, ack Settler) {
-	pause := r.asks.next(g.ID)
-	r.tell(out)
-	if r.queue.head != nil {
-		r.last.notBefore = now + pause
-	}
+	r.gaveBack(now, g.ID, &r.asks, out)
 	r.drop(now, g, ack)
 }
 
@@ -86,7 +78,7 @@ func (l *sequencer) unreplicated(now Time, c *Command) {
 		l.changes.settle(Outcome{Why: TooFew})
 		return
 	}
-	l.inVain(now, Outcome{Why: TooFew})
+	l.gaveBack(now, l.cfg.LastID, &l.tries, Outcome{Why: TooFew})
 	l.kind.giveBack(c)
 }
 

@@ -132,11 +132,6 @@ func (out Outcome) final() bool {
 	return out.Why == Foreign || out.Why == Refused && !out.Passes
 }
 
-// tell passes an answer on to those who ask only once; to everybody if it is no use to wait.
-func (q *Queue) tell(cfg *Config, out Outcome) {
-	q.turnAway(cfg, out, func(w *Waiter) bool { return w.Try || out.final() })
-}
-
 // unfreed is what to say of a release that proved nothing, and how long to pause before the next.
 func unfreed(c *Command, tries *retries) (out Outcome, pause time.Duration) {
 	switch c.Result {

@@ -14,18 +14,11 @@ import "time"
 // Here, requests are served in the order of arrival. Readers who follow each other enter together. A reader that
 // comes while a writer waits, waits behind it; only who reads or writes already, by its Owner, is let in at once.
 type RW struct {
-	Entry
-	cfg *Config
-	subscription
-	yielding
-	orphans  orphans
-	queue    Queue
+	waiting
+	own      ample
 	owners   map[uint64]*ownerHolds // Owners with living holds
 	leases   []*rwLease             // tenures, the newest last: of readers, or of one writer
 	inFlight *rwLease               // whom the command in flight is about; nil: an orphan
-	askAt    Time                   // when the next acquire may leave
-	theirs   otherLease             // of the owner that refused us
-	last     *lastAnswer            // about those who wait
 
 	yieldsToWriters bool    // it, asking for readers, is for nothing if others listen
 	asks            retries // for the head of the queue, in vain
@@ -34,16 +27,16 @@ type RW struct {
 
 // rwLease is a tenure of a read-write lock, from the question for it until it is freed.
 type rwLease struct {
-	tenancy
+	ownership
 	growing growths
-	ack     Settler // the Unlock that waits for the release or the downgrade
-	joinBy  Time    // until when readers may join
-	extent  Time    // when its keys run out, less a margin, if nobody lowers their TTL; for a writer, Deadline
-	askAt   Time    // when the release or the downgrade may be sent, again
-	writes  int32   // living holds that exclude
-	writer  bool    // it was taken as a writer's
-	write   bool    // in Redis it is a writer's, unless it is torn
-	torn    bool    // a downgrade got no answer: it may be a reader's
+	pendingAck
+	joinBy Time  // until when readers may join
+	extent Time  // when its keys run out, less a margin, if nobody lowers their TTL; for a writer, Deadline
+	askAt  Time  // when the release or the downgrade may be sent, again
+	writes int32 // living holds that exclude
+	writer bool  // it was taken as a writer's
+	write  bool  // in Redis it is a writer's, unless it is torn
+	torn   bool  // a downgrade got no answer: it may be a reader's
 }
 
 // maxShares is how many read tenures this process has at most at once.
@@ -52,7 +45,8 @@ const maxShares = 2
 func newRW() Machine { return &RW{} }
 
 func (r *RW) reset(cfg *Config) {
-	*r = RW{Entry: r.Entry, cfg: cfg, subscription: newSubscription(cfg)}
+	*r = RW{waiting: r.waiting}
+	r.begin(cfg, &r.own)
 }
 
 // lowering reports whether the writes have ended and reads of the same Owner are left: a downgrade is due.
@@ -120,7 +114,7 @@ func (r *RW) lastOutcome(now Time) Outcome {
 	if r.Oldest() != Never {
 		return Outcome{Last: Taken, TTL: r.ttl(now)}
 	}
-	return r.last.outcome(now, r.theirs.ends)
+	return r.waiting.lastOutcome(now)
 }
 
 // Answer is the command in flight coming back.
@@ -128,13 +122,13 @@ func (r *RW) Answer(now Time, c *Command, fx *Effects) {
 	g := r.inFlight
 	r.flight, r.inFlight = None, nil
 	if g != nil {
-		g.prolonged(now, c) // first: what is lost in this moment is released for as long as its key may stand
+		g.prolonged(now, c)
 	}
 	r.tick(now)
 	switch {
 	case g == nil:
-		r.hear(c)
-		r.orphans.answered(now, c)
+		r.heardBy(c)
+		r.contention.orphans.answered(now, c)
 	case c.Op == ReleaseRead || c.Op == ReleaseWrite:
 		r.released(now, g, c)
 	case c.Op == Downgrade:
@@ -148,7 +142,7 @@ func (r *RW) Answer(now Time, c *Command, fx *Effects) {
 		r.renewed(now, g, c)
 	}
 	if r.suspected {
-		r.suspectAt(now, r.heedAt)
+		r.suspectAt(now, r.contention.heedAt)
 	}
 	r.pump(now, fx)
 }
@@ -160,7 +154,7 @@ func (r *RW) pump(now Time, fx *Effects) {
 			r.decide(now, g, fx)
 		}
 	}
-	r.thin(now, r.queue.head != nil)
+	r.thin(now)
 	if r.flight != None || r.renew(now, fx) || r.free(now, fx) || r.releaseOrphan(now, fx) {
 		return
 	}
@@ -171,7 +165,7 @@ func (r *RW) send(c Command, g *rwLease, fx *Effects) {
 	c.Entry, c.Epoch = &r.Entry, r.cfg.Epoch
 	r.flight, r.inFlight, r.suspected = c.Op, g, false
 	if c.Op == ReleaseRead || c.Op == ReleaseWrite || c.Op == Downgrade {
-		r.publishing()
+		r.contention.publishing()
 	}
 	fx.send(c)
 }
@@ -180,17 +174,17 @@ func (r *RW) send(c Command, g *rwLease, fx *Effects) {
 func (r *RW) Wake(now Time, fx *Effects) {
 	r.tick(now)
 	if now >= Centuries {
-		r.orphans.settleAll(Outcome{Why: Closed})
+		r.contention.orphans.settleAll(Outcome{Why: Closed})
 	}
 	if r.queue.head == nil {
-		r.expire(now, &r.Entry, fx)
+		r.contention.expire(now, &r.Entry, fx)
 	}
 	r.pump(now, fx)
 }
 
 // NextAlarm is the first instant at which time alone changes something.
 func (r *RW) NextAlarm() Time {
-	at := r.linger
+	at := r.contention.linger
 	for _, g := range r.leases {
 		if g.phase == ours {
 			at = min(at, g.nextEnd())
@@ -202,7 +196,7 @@ func (r *RW) NextAlarm() Time {
 	if r.flight != None {
 		return at
 	}
-	at = min(at, r.orphans.nextAlarm())
+	at = min(at, r.contention.orphans.nextAlarm())
 	for _, g := range r.leases {
 		if g.phase == dead || g.lowering() {
 			at = min(at, g.askAt)
@@ -217,7 +211,7 @@ func (r *RW) NextAlarm() Time {
 
 // Idle reports whether the entry can be forgotten.
 func (r *RW) Idle() bool {
-	return len(r.leases) == 0 && r.flight == None && r.queue.head == nil && len(r.orphans) == 0 && r.state == unsubscribed
+	return len(r.leases) == 0 && r.flight == None && r.queue.head == nil && len(r.contention.orphans) == 0 && r.contention.state == unsubscribed
 }
 
 // ttl is what the local holds' lease has left, or what was last heard of others'.
@@ -229,13 +223,10 @@ func (r *RW) ttl(now Time) time.Duration {
 		}
 	}
 	if !held {
-		at = r.theirs.ends
+		at = r.contention.theirs.ends
 	}
 	return timeLeft(now, at)
 }
-
-// Waiting is how many callers wait for the name.
-func (r *RW) Waiting() int { return int(r.queue.n) }
 
 // Oldest is when the oldest living hold was granted.
 func (r *RW) Oldest() Time {

@@ -55,8 +55,7 @@ func (r *RW) ask(now Time, fx *Effects) {
 	r.yieldsToWriters = len(r.leases) > 0 && r.mayYield(now, w)
 	r.cfg.LastID++
 	g := &rwLease{writer: w.Write, write: w.Write}
-	g.phase = asked
-	g.Tenure = Tenure{ID: r.cfg.LastID, Lease: w.Lease, Watch: w.Watch}
+	g.ask(r.cfg.LastID, w.Lease, w.Watch)
 	if !w.Watch && !w.Write {
 		g.Lease = r.need()
 	}
@@ -78,7 +77,7 @@ func (r *RW) need() time.Duration {
 
 // ownSubscriptions is how many of the channel's subscribers we are ourselves.
 func (r *RW) ownSubscriptions() int64 {
-	if r.state == subscribed || r.state == subscribing {
+	if r.contention.state == subscribed || r.contention.state == subscribing {
 		return 1
 	}
 	return 0
@@ -107,7 +106,7 @@ func (r *RW) reask(now Time, g *rwLease, fx *Effects) {
 		}
 		return
 	}
-	g.Lease, g.Watch = max(g.Lease, w.Lease), w.Watch && w.Lease >= g.Lease
+	g.askFor(w)
 	r.again, r.yieldsToWriters = false, false
 	r.cfg.Stats.Attempts.Inc()
 	r.question(g, fx)
@@ -124,25 +123,25 @@ func (r *RW) acquired(now Time, g *rwLease, c *Command, fx *Effects) {
 	case c.Result == Unknown:
 		g.unsure(c.Sent)
 		r.cfg.Stats.Uncertain.Inc()
-		r.inVain(now, c, Outcome{Why: Doubtful})
+		r.inVain(now, c.ID, &r.asks, Outcome{Why: Doubtful})
 	case c.Result == Answered && held:
 		r.remove(g)
-		r.trackOrphan(g, c.Sent)
+		r.orphaned(&g.ownership, c.Sent, releaseOf(g.writer))
 		r.refused(now, c.Sent, ttl, g.ID, fx)
 		if r.yieldsToWriters { // else another owner has the name, whatever we take our readers for
 			r.letWritersPass(now)
 		}
 	default:
-		if g.Unsure == 0 { // else an earlier one may have taken the lock: the same owner asks again, or releases
+		if g.declined(); g.phase == free {
 			r.remove(g)
 		}
-		r.declined(now, c)
+		r.declined(now, c, &r.asks)
 	}
 }
 
 // begun is a tenure that has just been granted.
 func (r *RW) begun(now Time, g *rwLease, c *Command) {
-	orphan, forced := r.orphans.take(g.ID)
+	orphan, forced := r.contention.orphans.take(g.ID)
 	switch {
 	case now >= g.Deadline: // a grant read after its own deadline is not handed out
 		r.giveBack(now, g, overdue(now, c, g.counted(c.Lease, r.cfg)), orphan.ack)
@@ -151,12 +150,12 @@ func (r *RW) begun(now Time, g *rwLease, c *Command) {
 	case forced: // it was to be freed by force before the answer came that it is ours
 		r.drop(now, g, orphan.ack)
 	default:
-		r.found(now, true)
+		r.contention.found(now, true)
 		r.asks = 0
-		if r.last != nil {
-			r.last = r.last.noted(Outcome{Why: Taken})
+		if r.contention.last != nil {
+			r.contention.last = r.contention.last.noted(Outcome{Why: Taken})
 		}
-		r.streak, r.outside, g.joinBy = now, 0, c.Sent+r.cfg.HandoffTime
+		r.contention.streak, r.contention.outside, g.joinBy = now, 0, c.Sent+r.cfg.HandoffTime
 		r.admit(now, g, c)
 	}
 }
@@ -164,35 +163,26 @@ func (r *RW) begun(now Time, g *rwLease, c *Command) {
 // refused is an acquire that found another owner, or others whom readers let come first: the waiters sleep until a
 // message, the end of a lease, the end of our own reading or the poll cap.
 func (r *RW) refused(now, sent Time, ttl time.Duration, seed uint64, fx *Effects) {
-	r.cfg.Stats.Waits.Inc()
 	r.asks = 0
-	r.tell(Outcome{Why: Taken, TTL: ttl})
-	r.settleYield(r.reads(), now) // beside our own readers nobody writes: who listens has taken nothing
-	if r.queue.head == nil {
-		return
+	if r.waiting.refused(now, sent, ttl, seed, r.reads()) { // beside our own readers nobody writes: who listens has taken nothing
+		r.contention.want(&r.Entry, scripts.RWChannel, fx)
 	}
-	r.found(now, r.theirs.heard(now, sent, ttl))
-	r.askAt = now + r.cfg.sleep(ttl, seed)
-	if r.again && now < r.heedAt {
-		r.again, r.askAt = false, min(r.askAt, r.heedAt)
-	}
-	r.want(&r.Entry, scripts.RWChannel, fx)
 }
 
 // confirmed is the answer to a confirmation: of a writer's tenure that nobody holds, or of one that readers want to join.
 func (r *RW) confirmed(now Time, g *rwLease, c *Command, fx *Effects) {
-	switch {
-	case c.Result == Answered && c.Reply >= 0:
-		r.outside = max(int32(c.Reply)-int32(r.ownSubscriptions()), 0)
+	switch proof := c.proves(0); {
+	case proof == standing:
+		r.contention.outside = max(int32(c.Reply)-int32(r.ownSubscriptions()), 0)
 		r.tries = 0
 		age := g.Confirmed
 		r.confirm(now, g, c)
 		g.follow()
 		switch {
-		case g.write && r.outside > 0 && now >= r.yieldFree:
+		case g.write && r.contention.outside > 0 && now >= r.contention.yieldFree:
 			g.Confirmed = age // others wait: this tenure is not handed on for longer
 		case g.write:
-		case r.yieldsToWriters && r.outside > 0:
+		case r.yieldsToWriters && r.contention.outside > 0:
 			r.refused(now, c.Sent, g.Deadline-now, g.ID, fx)
 			r.letWritersPass(now)
 		default:
@@ -200,7 +190,7 @@ func (r *RW) confirmed(now Time, g *rwLease, c *Command, fx *Effects) {
 			g.joinBy = c.Sent + r.cfg.HandoffTime
 			r.admit(now, g, c)
 		}
-	case c.Result == Answered && c.Reply == scripts.NotMine:
+	case proof == absent:
 		r.gone(now, g, c)
 	default:
 		r.unrenewed(now, g, c)
@@ -209,59 +199,40 @@ func (r *RW) confirmed(now Time, g *rwLease, c *Command, fx *Effects) {
 			r.drop(now, g, nil)
 		case g.write:
 		case c.Result == Unknown:
-			r.inVain(now, c, Outcome{Why: Doubtful})
+			r.inVain(now, c.ID, &r.asks, Outcome{Why: Doubtful})
 		case c.Result == UnderReplicated:
-			r.inVain(now, c, Outcome{Why: TooFew})
+			r.inVain(now, c.ID, &r.asks, Outcome{Why: TooFew})
 		default:
-			r.declined(now, c)
+			r.declined(now, c, &r.asks)
 		}
 	}
 }
 
 // Subscribed is the subscription being confirmed (again, after a reconnect), or refused.
 func (r *RW) Subscribed(now Time, refusal string, fx *Effects) {
-	if r.state == unsubscribed { // it was given up meanwhile
+	stands, known := r.subscribed(refusal)
+	if !known {
 		return
 	}
-	if refusal != "" {
-		if r.state == subscribing {
-			r.queue.turnAway(r.cfg, Outcome{Why: Refused, ServerMessage: refusal}, everyone)
-		}
-		r.state = subscribeDenied
-	} else {
-		r.subscription.confirm()
-		r.again = r.queue.head != nil // what was published before is lost: whoever waits asks again
+	if stands {
+		r.again = r.queue.head != nil
 	}
 	r.pump(now, fx)
 }
 
 // Message is a hint that the lock was freed.
 func (r *RW) Message(now Time, news News, fx *Effects) {
-	if !r.foreign(news) {
+	if !r.contention.foreign(news) {
 		return
 	}
 	r.tick(now)
 	r.settleYield(false, now) // somebody had it, to free it
 	if len(r.leases) > 0 {
-		r.found(now, false)
+		r.contention.found(now, false)
 	}
-	switch {
-	case r.queue.head == nil:
-		r.again = false
-	case r.flight != None || now >= r.heedAt: // a refusal that is on its way waits until heedAt
-		r.again = true
-	default:
-		r.askAt = min(r.askAt, r.heedAt)
-	}
-	r.suspectAt(now, r.heedAt)
+	r.hinted(now)
+	r.suspectAt(now, r.contention.heedAt)
 	r.pump(now, fx)
-}
-
-// hear counts who heard the message of a release.
-func (r *RW) hear(c *Command) int32 {
-	others, sure := r.heardBy(c.Reply)
-	r.again = r.again || !sure && r.queue.head != nil
-	return others
 }
 
 // Suspect asks Redis at once whether the tenures are still there; until the answer nothing is handed on and nobody
@@ -279,7 +250,8 @@ func (r *RW) suspectAt(now, at Time) {
 	at = max(now, at)
 	for _, g := range r.leases {
 		if g.phase == ours {
-			g.Doubt, g.RenewAt, g.askAt = true, min(g.RenewAt, at), min(g.askAt, at)
+			g.suspect(at)
+			g.askAt = min(g.askAt, at)
 		}
 	}
 }
@@ -289,7 +261,7 @@ func (r *RW) LinkUp(now Time, fx *Effects) {
 	r.tick(now)
 	r.hurry(now)
 	r.tries, r.asks = 0, 0
-	r.orphans.hurry(now)
+	r.contention.orphans.hurry(now)
 	for _, g := range r.leases {
 		g.askAt = min(g.askAt, now)
 	}

@@ -34,29 +34,6 @@ func (r *RW) Unlock(now Time, h *Hold, ack Settler, fx *Effects) {
 	r.pump(now, fx)
 }
 
-// owe has ack hear of the next answer about g, besides whom it is owed to already.
-func (g *rwLease) owe(ack Settler) {
-	if g.ack != nil && ack != nil {
-		ack = both{g.ack, ack}
-	}
-	if ack != nil {
-		g.ack = ack
-	}
-}
-
-// both is two who wait for the same answer.
-type both [2]Settler
-
-func (b both) Settle(out Outcome) bool {
-	b[0].Settle(out)
-	return b[1].Settle(out)
-}
-
-func (g *rwLease) acknowledge(out Outcome) {
-	settle(g.ack, out)
-	g.ack = nil
-}
-
 // decide says what becomes of a tenure that nobody holds. A writer's goes to the next waiter if that is a writer
 // too, at once if it is fresh, or after one script confirmed it; else it is freed.
 func (r *RW) decide(now Time, g *rwLease, fx *Effects) {
@@ -70,7 +47,7 @@ func (r *RW) decide(now Time, g *rwLease, fx *Effects) {
 	}
 	w := r.queue.head
 	switch {
-	case w == nil || !g.write || g.torn || !w.Write || !w.fits(&g.Tenure) || r.cfg.HandoffTime <= 0 || !r.keeps(now, false, r.cfg):
+	case w == nil || !g.write || g.torn || !w.Write || !w.fits(&g.Tenure) || r.cfg.HandoffTime <= 0 || !r.contention.keeps(now, false, r.cfg):
 		r.drop(now, g, nil)
 	case r.flight == None:
 		r.send(Command{Op: ConfirmWrite, ID: g.ID, Lease: g.Lease}, g, fx)
@@ -79,7 +56,7 @@ func (r *RW) decide(now Time, g *rwLease, fx *Effects) {
 
 // fresh is rule 8, and rules 1 and 20 for w: the tenure may be handed to w without asking Redis.
 func (r *RW) fresh(now Time, g *rwLease, w *Waiter) bool {
-	return g.write && !g.torn && w.Write && w.fits(&g.Tenure) && now < g.Deadline && now-g.Confirmed < r.cfg.HandoffTime && !g.Doubt && g.Epoch == r.cfg.Epoch
+	return g.write && !g.torn && w.Write && w.fits(&g.Tenure) && g.ownership.fresh(now, r.cfg)
 }
 
 // tick ends what time has ended. Every event that may grant something calls it first.
@@ -88,18 +65,12 @@ func (r *RW) tick(now Time) {
 		if g.ack != nil && now >= g.Deadline {
 			g.acknowledge(Outcome{Why: Doubtful}) // Unlock never blocks past the deadline
 		}
-		if g.phase != ours {
-			continue
-		}
-		if now >= g.Deadline {
-			r.lose(now, g, Lost)
-			continue
-		}
-		if g.tenancy.expire(now, r.cfg.Stats) {
+		ended, over := g.expired(now, r.cfg.Stats)
+		if ended {
 			r.ended(g)
-			if g.holds == nil { // rule 1: ended by its own lease, so released, not left to its TTL
-				r.drop(now, g, nil)
-			}
+		}
+		if over {
+			r.drop(now, g, nil)
 		}
 	}
 }
@@ -137,7 +108,7 @@ func (r *RW) gone(now Time, g *rwLease, c *Command) {
 	r.remove(g)
 	g.growing.abort(func(w *Waiter) { r.requeue(now, w) })
 	r.askAt = now
-	r.trackOrphan(g, c.Sent)
+	r.orphaned(&g.ownership, c.Sent, releaseOf(g.writer))
 }
 
 // Force frees an owner. When that is a tenure of ours, its holds end first; when it is one that was granted in
@@ -152,24 +123,28 @@ func (r *RW) Force(now Time, owner string, id uint64, ack Settler, fx *Effects) 
 		r.ended(g)
 		r.drop(now, g, ack)
 	} else {
-		r.orphans.add(orphan{owner: owner, id: id, op: releaseOf(write), at: now, ack: ack})
+		r.contention.orphans.add(orphan{owner: owner, id: id, op: releaseOf(write), at: now, ack: ack})
 	}
 	r.pump(now, fx)
 }
 
 // Drain turns everybody away who waits; holds go on, and can be extended.
 func (r *RW) Drain(now Time, fx *Effects) {
-	r.queue.turnAway(r.cfg, Outcome{Why: Closed}, everyone)
+	r.turnAllAway()
+	r.pump(now, fx)
+}
+
+func (r *RW) turnAllAway() {
+	r.turnAway(Outcome{Why: Closed}, everyone)
 	for _, g := range r.leases {
 		g.growing.turnAway(r.cfg, Outcome{Why: Closed}, everyone)
 	}
-	r.pump(now, fx)
 }
 
 // Close turns everybody away, ends all holds and frees everything.
 func (r *RW) Close(now Time, fx *Effects) {
-	r.Drain(now, fx)
-	r.subscription.close()
+	r.turnAllAway()
+	r.contention.subscription.close()
 	for _, g := range r.leases {
 		if g.phase == ours {
 			r.lose(now, g, Closed)

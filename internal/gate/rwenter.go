@@ -68,7 +68,7 @@ func (r *RW) grant(now Time, w *Waiter, g *rwLease) bool {
 	}
 	r.cfg.Stats.granted()
 	if r.queue.tries > 0 {
-		r.queue.turnAway(r.cfg, Outcome{Why: Taken, TTL: r.ttl(now)}, func(other *Waiter) bool {
+		r.turnAway(Outcome{Why: Taken, TTL: r.ttl(now)}, func(other *Waiter) bool {
 			return other.Try && (h.write || other.Write) && (other.Owner == 0 || other.Owner != owner) // its own re-enter
 		})
 	}

@@ -2,6 +2,7 @@ package gate
 
 import (
 	"slices"
+	"time"
 
 	"github.com/wheellock/wheellock/scripts"
 )
@@ -33,54 +34,39 @@ func releaseOf(write bool) Op {
 
 // released is the answer to the release of a tenure.
 func (r *RW) released(now Time, g *rwLease, c *Command) {
-	heard := r.hear(c)
-	switch {
-	case c.Result == Answered && (c.Reply >= 0 || c.Reply == scripts.PublishDenied):
-		g.acknowledge(Outcome{})
-		r.remove(g)
-		r.trackOrphan(g, c.Sent)
-		r.askAt = now
-		if r.queue.head != nil {
-			r.askAt += r.pause(now, heard, r.cfg)
-		}
-	case c.Result == Answered && c.Reply == scripts.NotMine && g.torn:
+	heard := r.heardBy(c)
+	if c.Result == Answered && c.Reply == scripts.NotMine && g.torn {
 		g.torn, g.write, g.askAt = false, false, now // the downgrade ran: it is to be freed as a reader
-	case c.Result == Answered && c.Reply == scripts.NotMine:
-		out := Outcome{Why: Lost}
-		if g.Resent { // rule 4: the first send, before the deadline, did it
-			out = Outcome{}
-		}
-		g.acknowledge(out)
-		r.remove(g)
-		r.askAt = now
-		r.trackOrphan(g, c.Sent)
-	default:
-		r.unfreed(now, g, c)
+		return
+	}
+	out, pause, gone := g.released(now, c, &r.tries)
+	if !gone {
+		r.unreleased(now, g, c, out, pause)
+		return
+	}
+	g.acknowledge(out)
+	r.remove(g)
+	r.orphaned(&g.ownership, c.Sent, releaseOf(g.writer))
+	r.askAt = now
+	if c.Reply != scripts.NotMine && r.queue.head != nil {
+		r.askAt += r.contention.yielding.pause(now, heard, r.cfg)
 	}
 }
 
-// unfreed is a release or a downgrade that proved nothing: it is sent again until the lease has surely run out.
+// unreleased is a release or a downgrade that proved nothing: it is sent again until the lease has surely run out.
 // Whoever asks only once does not wait for that.
-func (r *RW) unfreed(now Time, g *rwLease, c *Command) {
-	out, pause := unfreed(c, &r.tries)
+func (r *RW) unreleased(now Time, g *rwLease, c *Command, out Outcome, pause time.Duration) {
 	g.askAt = now + pause
-	if c.Result == Unknown {
-		g.Resent = g.Resent || c.Sent < g.Deadline
-		r.cfg.Stats.Uncertain.Inc()
-	}
 	if out.final() {
 		g.acknowledge(out)
 	}
-	r.queue.turnAway(r.cfg, out, triesOnce)
-	if r.queue.head != nil {
-		r.last = r.last.noted(out)
-	}
+	r.waiting.unreleased(c, out)
 }
 
 // lowered is the answer to a downgrade: the writer is a reader now, beside whom others may read. It may have ended
 // altogether meanwhile; then it is released as what it is.
 func (r *RW) lowered(now Time, g *rwLease, c *Command) {
-	heard := r.hear(c)
+	heard := r.heardBy(c)
 	switch {
 	case c.ran() && (c.Reply >= 0 || c.Reply == scripts.PublishDenied):
 		g.write, g.torn = false, false
@@ -95,29 +81,22 @@ func (r *RW) lowered(now Time, g *rwLease, c *Command) {
 		g.Deadline = 0 // a reader's may be nearer
 		r.confirm(now, g, c)
 		g.follow()
-		r.outside, g.joinBy = max(heard, 0), c.Sent+r.cfg.HandoffTime
+		r.contention.outside, g.joinBy = max(heard, 0), c.Sent+r.cfg.HandoffTime
 		r.enter(now)
 	case c.Result == Answered && c.Reply == scripts.NotMine && g.phase == ours:
 		r.gone(now, g, c)
 	case g.phase == ours:
 		g.Doubt = true
-		r.unfreed(now, g, c)
-	}
-}
-
-// trackOrphan remembers a tenure's id if an acquire of it may have arrived after a command, sent then, that found it gone
-// or freed it: it is released once more when none can (rule 12).
-func (r *RW) trackOrphan(g *rwLease, sent Time) {
-	if g.Unsure > sent {
-		r.orphans.add(orphan{id: g.ID, op: releaseOf(g.writer), at: g.Unsure, ends: g.Ends})
+		out, pause := g.ownership.unreleased(c, &r.tries)
+		r.unreleased(now, g, c, out, pause)
 	}
 }
 
 // releaseOrphan sends the release of an orphan that is due.
 func (r *RW) releaseOrphan(now Time, fx *Effects) bool {
-	g, due := r.orphans.due(now)
+	c, due := r.dueOrphan(now)
 	if due {
-		r.send(Command{Op: g.op, ID: g.id, Owner: g.owner}, nil, fx)
+		r.send(c, nil, fx)
 		r.again = r.queue.head != nil
 	}
 	return due

@@ -2,8 +2,6 @@ package gate
 
 import (
 	"time"
-
-	"github.com/wheellock/wheellock/scripts"
 )
 
 // renew sends the renewal or the downgrade that is due.
@@ -58,7 +56,7 @@ func (r *RW) confirm(now Time, g *rwLease, c *Command) {
 	g.extent = max(g.extent, c.Sent+c.Lease-margin(c.Lease))
 	sure := *c
 	sure.Lease = g.counted(c.Lease, r.cfg)
-	g.tenancy.confirm(now, &sure)
+	g.ownership.confirm(now, &sure)
 	g.carried(now, c.Lease)
 	if !g.Watch {
 		g.RenewAt = c.Sent + r.cfg.Lease/3
@@ -73,40 +71,23 @@ func (g *rwLease) counted(lease time.Duration, cfg *Config) time.Duration {
 	return min(lease, cfg.Lease)
 }
 
-// prolonged notes what a command about a tenure, which has come back, may have done to its key.
-func (g *rwLease) prolonged(now Time, c *Command) {
-	switch c.Op {
-	case RenewRead, RenewWrite, ConfirmRead, ConfirmWrite, Downgrade:
-		switch c.Result {
-		case Answered, UnderReplicated:
-			g.carried(now, c.Lease)
-		case Unknown:
-			g.carried(now+LateWindow, c.Lease)
-		}
-	}
-}
-
 // renewed is the answer to a renewal.
 func (r *RW) renewed(now Time, g *rwLease, c *Command) {
-	switch {
-	case c.Result == Answered && c.Reply.Granted():
+	switch c.proves(1) {
+	case standing:
 		r.tries = 0
 		r.confirm(now, g, c)
-		g.growing.grown(c, &g.tenancy, func(w *Waiter) { r.growInto(now, g, w) })
+		g.growing.grown(c, &g.ownership, func(w *Waiter) { r.growInto(now, g, w) })
 		g.follow()
-	case c.Result == Answered && c.Reply == scripts.NotMine:
+	case absent:
 		r.gone(now, g, c)
 	default:
 		r.unrenewed(now, g, c)
 	}
 }
 
-// unrenewed is a renewal that proved nothing: the tenure is doubtful, and asked for again until its deadline.
+// unrenewed is a renewal that proved nothing.
 func (r *RW) unrenewed(now Time, g *rwLease, c *Command) {
-	g.Doubt = true
-	g.RenewAt = now + r.tries.nextWithin(g.Lease, g.ID)
-	if c.Result == NotSent {
-		g.RenewAt = now + g.Lease/10 // LinkUp comes earlier
-	}
+	g.doubt(now, c, &r.tries)
 	g.growing.turnAway(r.cfg, unrenewed(c), triesOnce)
 }

@@ -5,7 +5,7 @@ import "slices"
 // mayYield reports whether readers let outside writers come first: not an Owner that reads already, who would wait
 // for itself, and not after nobody took what we left to others.
 func (r *RW) mayYield(now Time, w *Waiter) bool {
-	return now >= r.yieldFree && (w.Owner == 0 || r.owners[w.Owner] == nil)
+	return now >= r.contention.yieldFree && (w.Owner == 0 || r.owners[w.Owner] == nil)
 }
 
 // reads reports whether readers of ours have the name.
@@ -19,10 +19,10 @@ func (r *RW) reads() bool {
 func (r *RW) letWritersPass(now Time) {
 	switch {
 	case r.queue.head == nil || !r.reads():
-	case now < r.yieldFree:
+	case now < r.contention.yieldFree:
 		r.askAt = now
 	default:
-		r.yield = longestYield
+		r.contention.yield = longestYield
 		r.askAt = min(r.askAt, now+longestYield)
 	}
 }

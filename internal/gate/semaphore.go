@@ -87,7 +87,7 @@ func (s *Semaphore) heard(now Time, c *Command, fx *Effects) {
 		if s.cfg.Answer(w, Outcome{}) {
 			s.unassigned -= n
 			s.cfg.Stats.Granted.Inc()
-			s.found(now, true)
+			s.contention.found(now, true)
 		}
 	}
 	w := s.queue.head
@@ -98,7 +98,7 @@ func (s *Semaphore) heard(now Time, c *Command, fx *Effects) {
 	case w.Try: // it was refused, and with it all who want as much
 		s.cfg.Stats.Waits.Inc()
 		want := w.N
-		s.queue.turnAway(s.cfg, Outcome{Why: Taken, TTL: -1}, func(w *Waiter) bool { return w.Try && w.asked && w.N >= want })
+		s.turnAway(Outcome{Why: Taken, TTL: -1}, func(w *Waiter) bool { return w.Try && w.asked && w.N >= want })
 		s.askAt = now
 	default:
 		s.refused(now, -1, fx)
@@ -126,7 +126,7 @@ func (s *Semaphore) NextAlarm() Time {
 
 // lost is a question whose answer will never come: what it took for those at the head is gone, and they are told.
 func (s *Semaphore) lost(Time) {
-	s.queue.turnAway(s.cfg, Outcome{Why: Doubtful}, func(w *Waiter) bool { return w.asked })
+	s.turnAway(Outcome{Why: Doubtful}, func(w *Waiter) bool { return w.asked })
 }
 
 func (s *Semaphore) channel() func(string) string { return scripts.SemaphoreChannel }

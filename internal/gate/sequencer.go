@@ -10,21 +10,16 @@ import (
 // call that is under way. A call has a number, and whatever happens to its answer it is sent again under
 // that number until Redis has said what it did (rule 22); only then comes the next.
 type sequencer struct {
-	Entry
-	cfg  *Config
-	kind countedKind
-	subscription
-	queue   Queue
+	waiting
+	own     ample
+	kind    countedKind
 	changes changes
 
-	call   Command     // under way; Op None: nothing is
-	out    bool        // it is on its way; else it waits for callAt
-	unsure Time        // when it was sent and got no answer first; 0: it never did
-	denied Time        // when it was refused first, for a reason that may pass; 0: it never was
-	callAt Time        // when it, or the next change, may be sent
-	askAt  Time        // when Redis may be asked for the waiters again
-	last   *lastAnswer // about the waiters
-	freeAt Time        // when the first of the held permits comes back, as it was last heard; Never: that is not known
+	call   Command // under way; Op None: nothing is
+	out    bool    // it is on its way; else it waits for callAt
+	unsure Time    // when it was sent and got no answer first; 0: it never did
+	denied Time    // when it was refused first, for a reason that may pass; 0: it never was
+	callAt Time    // when it, or the next change, may be sent
 }
 
 // countedKind is what differs between the kinds.
@@ -39,7 +34,8 @@ type countedKind interface {
 }
 
 func (l *sequencer) reset(cfg *Config, r countedKind) {
-	*l = sequencer{Entry: l.Entry, cfg: cfg, kind: r, subscription: newSubscription(cfg)}
+	*l = sequencer{waiting: l.waiting, kind: r}
+	l.begin(cfg, &l.own)
 }
 
 // Ask is a caller that wants in.
@@ -50,7 +46,7 @@ func (l *sequencer) Ask(now Time, w *Waiter, fx *Effects) {
 	}
 	if l.queue.head == nil {
 		l.askAt = min(l.askAt, now)
-		l.last.forget()
+		l.contention.last.forget()
 	}
 	if w.Try { // it does not wait for the end of a pause
 		l.callAt = min(l.callAt, now)
@@ -73,7 +69,7 @@ func (l *sequencer) Change(now Time, c Change, fx *Effects) {
 // Every event ends with it.
 func (l *sequencer) pump(now Time, fx *Effects) {
 	l.advance(now, fx)
-	l.thin(now, l.queue.head != nil)
+	l.thin(now)
 }
 
 func (l *sequencer) advance(now Time, fx *Effects) {
@@ -92,7 +88,7 @@ func (l *sequencer) advance(now Time, fx *Effects) {
 	switch {
 	case l.changes.queue != nil:
 		if now >= l.callAt {
-			l.begin(l.changes.next(), fx)
+			l.start(l.changes.next(), fx)
 		}
 	case l.queue.head == nil:
 		l.again = false
@@ -100,12 +96,12 @@ func (l *sequencer) advance(now Time, fx *Effects) {
 		l.again = false
 		if c := l.kind.ask(now); c.Op != None {
 			l.cfg.Stats.Attempts.Inc()
-			l.begin(c, fx)
+			l.start(c, fx)
 		}
 	}
 }
 
-func (l *sequencer) begin(c Command, fx *Effects) {
+func (l *sequencer) start(c Command, fx *Effects) {
 	l.cfg.LastID++
 	c.Entry, c.ID = &l.Entry, l.cfg.LastID
 	if c.Op == PermitTake { // it gives numbers to its ids
@@ -118,7 +114,7 @@ func (l *sequencer) begin(c Command, fx *Effects) {
 func (l *sequencer) send(fx *Effects) {
 	l.out = true
 	if l.call.Op == Give || l.call.Op == PermitFree {
-		l.publishing()
+		l.contention.publishing()
 	}
 	fx.send(l.call)
 }
@@ -187,7 +183,7 @@ func (l *sequencer) unpublish(c *Command) {
 	if !c.ran() {
 		reply = 0
 	}
-	if _, sure := l.heardBy(reply); !sure {
+	if _, sure := l.contention.heardBy(reply); !sure {
 		l.again = l.queue.head != nil
 	}
 }
@@ -206,7 +202,7 @@ func (l *sequencer) unanswered(now Time, c *Command) {
 func (l *sequencer) unavailable(now Time, c *Command) {
 	if c.Result != NotSent {
 		out := refusal(c)
-		l.queue.turnAway(l.cfg, out, triesOnce)
+		l.turnAway(out, triesOnce)
 		l.note(out)
 		return
 	}
@@ -259,20 +255,18 @@ func (l *sequencer) unchanged(now Time, c *Command) {
 func (l *sequencer) unasked(now Time, c *Command) {
 	l.call = Command{}
 	l.unavailable(now, c)
-	out, pause := declined(c, &l.tries)
-	l.askAt = now + pause
-	l.tell(out)
+	l.declined(now, c, &l.tries)
 }
 
 // refused is an answer that those at the head cannot be served: they sleep until news comes, or the poll cap. ttl is
 // when the first of the held permits comes back, if nobody renews it; negative: that is not known.
 func (l *sequencer) refused(now Time, ttl time.Duration, fx *Effects) {
 	l.cfg.Stats.Waits.Inc()
-	l.tries, l.freeAt = 0, leaseEnd(now, ttl)
+	l.tries, l.contention.theirs.ends = 0, leaseEnd(now, ttl)
 	l.tell(Outcome{Why: Taken, TTL: -1})
 	l.askAt = now + l.cfg.PollCap - jitter(l.cfg.LastID, l.cfg.PollCap/4)
-	if l.missed {
-		l.missed, l.askAt = false, min(l.askAt, max(now, l.heedAt))
+	if l.contention.missed {
+		l.contention.missed, l.askAt = false, min(l.askAt, max(now, l.contention.heedAt))
 	}
-	l.want(&l.Entry, l.kind.channel(), fx)
+	l.contention.want(&l.Entry, l.kind.channel(), fx)
 }

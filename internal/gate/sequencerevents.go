@@ -20,33 +20,28 @@ func (l *sequencer) endWait(now Time, w *Waiter, why Why, fx *Effects) {
 	l.pump(now, fx)
 }
 
-// lastOutcome is what is known of the name, as the answer to a waiter that gives up.
-func (l *sequencer) lastOutcome(now Time) Outcome {
-	return l.last.outcome(now, l.freeAt)
-}
-
 // Message is news on the channel: that a latch has changed.
 func (l *sequencer) Message(now Time, news News, fx *Effects) {
-	if l.foreign(news) {
+	if l.contention.foreign(news) {
 		l.heed(now, fx)
 	}
 }
 
 // permitNews is news on the channel of permits: how many there are now, or how many came.
 func (l *sequencer) permitNews(now Time, news News, fx *Effects) {
-	if l.foreign(news) && news.Most > 0 {
+	if l.contention.foreign(news) && news.Most > 0 {
 		l.heed(now, fx)
 	}
 }
 
 // heed is a hint by a message. What nobody is granted by counts as a message in vain.
 func (l *sequencer) heed(now Time, fx *Effects) {
-	l.found(now, false)
-	if now >= l.heedAt {
+	l.contention.found(now, false)
+	if now >= l.contention.heedAt {
 		l.hint(now, fx)
 		return
 	}
-	l.askAt, l.missed = min(l.askAt, l.heedAt), l.out
+	l.askAt, l.contention.missed = min(l.askAt, l.contention.heedAt), l.out
 	l.pump(now, fx)
 }
 
@@ -58,16 +53,12 @@ func (l *sequencer) hint(now Time, fx *Effects) {
 
 // Subscribed is the subscription being confirmed (again, after a reconnect), or refused.
 func (l *sequencer) Subscribed(now Time, words string, fx *Effects) {
-	if words != "" {
-		if l.state == subscribing {
-			l.queue.turnAway(l.cfg, Outcome{Why: Refused, ServerMessage: words}, everyone)
-		}
-		l.state = subscribeDenied
-		l.pump(now, fx)
+	stands, known := l.subscribed(words)
+	if !known {
 		return
 	}
-	l.confirm()
-	l.hint(now, fx) // what was announced before is lost
+	l.again = l.again || stands
+	l.pump(now, fx)
 }
 
 // Suspect is a change of the key behind our back.
@@ -77,19 +68,19 @@ func (l *sequencer) Suspect(now Time, fx *Effects) { l.hint(now, fx) }
 func (l *sequencer) LinkUp(now Time, fx *Effects) {
 	l.askAt, l.callAt = min(l.askAt, now), min(l.callAt, now)
 	l.tries, l.changes.tries = 0, 0
-	l.last.hurry()
+	l.contention.last.hurry()
 	l.hint(now, fx)
 }
 
 // Drain turns everybody away who waits; what is to be given back is still given.
 func (l *sequencer) Drain(now Time, fx *Effects) {
-	l.queue.turnAway(l.cfg, Outcome{Why: Closed}, everyone)
+	l.turnAway(Outcome{Why: Closed}, everyone)
 	l.pump(now, fx)
 }
 
 // Close is Drain, for good.
 func (l *sequencer) Close(now Time, fx *Effects) {
-	l.subscription.close()
+	l.contention.subscription.close()
 	l.Drain(now, fx)
 }
 
@@ -100,14 +91,14 @@ func (l *sequencer) Wake(now Time, fx *Effects) {
 		return
 	}
 	if l.queue.head == nil {
-		l.expire(now, &l.Entry, fx)
+		l.contention.expire(now, &l.Entry, fx)
 	}
 	l.pump(now, fx)
 }
 
 // end settles what nobody will work on any more.
 func (l *sequencer) end(now Time) {
-	l.queue.turnAway(l.cfg, Outcome{Why: Closed}, everyone)
+	l.turnAway(Outcome{Why: Closed}, everyone)
 	if l.call.Op != None && l.changes.n > 0 && (l.out || l.unsure != 0) {
 		l.giveUp(now, Outcome{Why: Doubtful})
 	}
@@ -116,7 +107,7 @@ func (l *sequencer) end(now Time) {
 
 // NextAlarm is the first instant at which time alone changes something.
 func (l *sequencer) NextAlarm() Time {
-	at := l.linger
+	at := l.contention.linger
 	switch {
 	case l.out:
 	case l.call.Op != None:
@@ -134,11 +125,8 @@ func (l *sequencer) NextAlarm() Time {
 
 // Idle reports whether the entry can be forgotten.
 func (l *sequencer) Idle() bool {
-	return l.call.Op == None && l.queue.head == nil && l.changes.queue == nil && l.state == unsubscribed
+	return l.call.Op == None && l.queue.head == nil && l.changes.queue == nil && l.contention.state == unsubscribed
 }
-
-// Waiting is how many callers wait for the name.
-func (l *sequencer) Waiting() int { return int(l.queue.n) }
 
 // Oldest is Never: nobody holds anything.
 func (l *sequencer) Oldest() Time { return Never }

@@ -28,36 +28,3 @@ func (l *sequencer) pause() time.Duration {
 	}
 	return pause
 }
-
-// tell passes an answer on to those whom it concerns, and notes it for those who go on waiting.
-func (l *sequencer) tell(out Outcome) {
-	if out.Why == Granted { // nothing is to be said yet
-		return
-	}
-	l.queue.tell(l.cfg, out)
-	l.note(out)
-}
-
-func (l *sequencer) note(out Outcome) {
-	if l.queue.head != nil {
-		l.last = l.last.noted(out)
-	}
-}
-
-// inVain is a question whose answer gave what must be given back.
-func (l *sequencer) inVain(now Time, out Outcome) {
-	pause := l.tries.next(l.cfg.LastID)
-	l.tell(out)
-	if l.queue.head != nil {
-		l.last.notBefore = now + pause
-	}
-}
-
-// askTime is when Redis may be asked for the waiters again.
-func (l *sequencer) askTime() Time {
-	at := l.askAt
-	if l.again {
-		at = 0
-	}
-	return max(at, l.last.earliest())
-}

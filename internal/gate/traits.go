@@ -1,7 +1,5 @@
 package gate
 
-import "time"
-
 // traits is what a kind changes in a mutex.
 type traits struct {
 	acquire, release Op
@@ -38,32 +36,4 @@ func (m *Mutex) fence(last int64) {
 // fenced reports whether the tenure may be handed to w as far as tokens go. A swap has none to give.
 func (m *Mutex) fenced(w *Waiter) bool {
 	return !m.traits().fenced || m.contention.tokens.left() && w.fits(&m.t.Tenure)
-}
-
-// Between the questions of a waiter that polls: 1 ms doubling to 128 ms as Redisson's spin lock, a part of it random.
-//
-// One question is for all waiters of this process. Several of them ask more often at first, commonTries times after
-// each sleep up to commonSpin: who has just unlocked asks again within one round trip, and most questions of those who
-// wait miss the moment in which the name is free. After mostSpins refusals, about 200 ms, they ask every twice
-// commonSpin, or as often as so many pollers would.
-const (
-	firstSpin   = time.Millisecond
-	longestSpin = 128 * time.Millisecond
-	commonSpin  = 8 * time.Millisecond
-	commonTries = 4
-	mostSpins   = 32
-)
-
-// spin is how long to sleep after so many refusals in a row.
-func (m *Mutex) spin() time.Duration {
-	c := m.contended()
-	sleep := min(firstSpin<<c.spins, longestSpin)
-	if n := m.queue.n; n > 1 {
-		sleep = min(firstSpin<<(c.spins/commonTries), commonSpin)
-		if c.spins == mostSpins {
-			sleep = max(min(longestSpin/time.Duration(n), 2*commonSpin), firstSpin)
-		}
-	}
-	c.spins = min(c.spins+1, mostSpins)
-	return sleep - jitter(m.t.ID, sleep/2)
 }

@@ -125,9 +125,7 @@ func (q *Queue) push(w *Waiter) {
 	}
 	q.tail = w
 	q.count(w, 1)
-	if q.fair != nil {
-		q.fair.arrived(w)
-	}
+	q.fair.arrived(w)
 }
 
 // pushFront lets w in before everybody who waits.
@@ -145,9 +143,7 @@ func (q *Queue) remove(w *Waiter) {
 	if !w.queued {
 		return
 	}
-	if q.fair != nil {
-		q.fair.gone(w)
-	}
+	q.fair.gone(w)
 	if w.prev == nil {
 		q.head = w.next
 	} else {

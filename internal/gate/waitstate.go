@@ -1,46 +1,47 @@
 package gate
 
-// waitState is who waits for an answer about a name: for the lock, or for the end of its release. A name that is just
-// held has none, and holds are what there is a million of: a Mutex borrows its callers while it has some.
+// waitState is the callers that wait for an answer about a name: for the lock, or for the end of its release. A process
+// may hold a million names for which nobody waits, so that a Mutex borrows a waitState only while somebody does.
 type waitState struct {
 	queue Queue
-	ack   Settler // the Unlock that waits for the release
+	pendingAck
 }
 
-// nobody is the callers of every name that has none. It is never written to.
+// noWaiters is the waitState of every mutex for which nobody waits. It is never written to.
 var noWaiters waitState
 
-// ownWaitState is m's callers, to be written to.
-func (m *Mutex) ownWaitState() *waitState {
-	if m.waitState == &noWaiters {
-		m.waitState = m.cfg.takeWaitState()
+// ownWaitState is the waitState of q, to be written to.
+func (q *waiting) ownWaitState() *waitState {
+	if q.waitState == &noWaiters {
+		q.waitState = q.cfg.takeWaitState()
 	}
-	return m.waitState
+	return q.waitState
 }
 
-// returnWaitState gives the callers back when none are left. A fair lock keeps its own, with its line.
-func (m *Mutex) returnWaitState() {
-	c := m.waitState
+// returnWaitState gives the waitState back when nobody waits. A fair lock keeps its own, with its queue.
+func (q *waiting) returnWaitState() {
+	c := q.waitState
 	if c == &noWaiters || c.queue.head != nil || c.queue.fair != nil || c.ack != nil {
 		return
 	}
-	m.waitState = &noWaiters
-	m.cfg.putWaitState(c)
+	q.waitState = &noWaiters
+	q.cfg.putWaitState(c)
 }
 
 // owe has ack, which may be nil, hear of the release.
-func (m *Mutex) owe(ack Settler) {
-	if ack != nil || m.ack != nil {
-		m.ownWaitState().ack = ack
+func (q *waiting) owe(ack Settler) {
+	if ack != nil {
+		q.ownWaitState().owe(ack)
 	}
 }
 
-func (m *Mutex) acknowledge(out Outcome) {
-	settle(m.ack, out)
-	m.owe(nil)
+func (q *waiting) acknowledge(out Outcome) {
+	if q.ack != nil {
+		q.waitState.acknowledge(out)
+	}
 }
 
-// maxIdle bounds the callers that are kept for the next names: 128 kB.
+// maxIdleWaitStates bounds those that are kept for the next names: 128 kB.
 const maxIdleWaitStates = 2048
 
 func (cfg *Config) takeWaitState() *waitState {

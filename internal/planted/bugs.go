@@ -21,7 +21,7 @@ var bugs = []Bug{
 	}},
 	{"a renewal after the unlock", []edit{
 		{"scripts/renew.lua", "	if mine == 0 then return -1 end", "	if mine == 0 then call('HSET', lock, ARGV[i], '1') end"},
-		{"internal/gate/ending.go", "		m.askAt = now + m.pause(now, m.heardBy(c))\n", "		m.askAt = now + m.pause(now, m.heardBy(c))\n" +
+		{"internal/gate/ending.go", "			m.askAt += m.contention.pause(now, heard, m.queue.n, m.cfg)\n		}\n", "			m.askAt += m.contention.pause(now, heard, m.queue.n, m.cfg)\n		}\n" +
 			"		if m.t.ID%16 == 0 {\n			m.send(Command{Op: Renew, ID: m.t.ID, Lease: m.t.Lease}, fx)\n		}\n"},
 	}},
 	{"a cancelled call that is forgotten", []edit{
@@ -71,22 +71,22 @@ var bugs = []Bug{
 		{"engine/hold.go", "	h.e.dispatcher.Unlock(&h.core, nil)\n", ""},
 	}},
 	{"a TryLock whose lease is over when its answer comes, asked again", []edit{
-		{"internal/gate/replicas.go", "	pause := m.tries.next(m.t.ID)\n	m.tell(out)\n", "	pause := now - now\n"},
+		{"internal/gate/waiting.go", "	pause := tries.next(id)\n	q.tell(out)\n", "	pause := now - now\n"},
 		{"engine/lockoption.go", "		wait = e.answerTime(ctx)\n", "		wait = 0\n"},
 	}},
 	{"a permit_take that ignores that a lease was refused", []edit{
 		{"scripts/permit_take.lua", "			if refused then return refused end\n", ""},
 	}},
 	{"a number in a fair queue that is used again after its release", []edit{
-		{"internal/gate/ending.go", "	m.takenInVain(now, m.t.ID)\n", ""},
+		{"internal/gate/ending.go", "	m.queue.fair.takenInVain(m, now, m.t.ID)\n", ""},
 		{"internal/gate/fair.go", "	if m.queue.head.place == 0 {", "	if m.queue.head.place == m.t.ID || m.queue.head.place == 0 {"},
 	}},
 	{"a later waiter that stands before the first", []edit{
 		{"scripts/fair_ask.lua", "	if first and first ~= me and place ~= 'TRY' and engineOf(first) == engine and goBack(l, me) then first = me end\n", ""},
-		{"internal/gate/ending.go", "		m.takenInVain(now, id)\n", ""},
+		{"internal/gate/ending.go", "			m.queue.fair.takenInVain(m, now, id)\n", ""},
 	}},
 	{"a place that comes back and is not given up", []edit{
-		{"internal/gate/fair.go", "		m.queue.fair.returning = m.t.ID\n", ""},
+		{"internal/gate/fair.go", "		l.returning = m.t.ID\n", ""},
 	}},
 	{"a hold that lasts as long as its tenure", []edit{
 		{"internal/gate/hold.go", "h.deadline.Store(int64(min(h.until, t.Deadline)))", "h.deadline.Store(int64(h.until))"},

@@ -1,0 +1,192 @@
+package gate
+
+import (
+	"time"
+
+	"github.com/wheellock/wheellock/scripts"
+)
+
+// phase is what is known in this process of an ownership in Redis.
+type phase uint8
+
+const (
+	free  phase = iota // it is surely gone, or was never asked for
+	asked              // an acquire was sent; whether it took the lock is not known
+	ours               // it stands until its deadline
+	dead               // it must go: a release is to be sent, or was sent
+)
+
+// ownership is one tenure from the first question for it until it is surely gone from Redis, with its living holds.
+// Every kind that asks for owners in Redis uses it: a Mutex has one, an RW one for its writer or up to maxShares for
+// its readers. It answers an event with what follows; the kind knows who may hold, which operations acquire, renew and
+// release, and who is to be told.
+//
+//	free  -> asked  ask
+//	asked -> ours   granted
+//	asked -> free   refused; declined, unless an acquire before this one got no answer
+//	ours  -> ours   renewed: kept, or doubtful until the next answer
+//	ours  -> free   gone: Redis says that the owner is not there
+//	ours  -> dead   drop: the last hold ended, or the deadline passed
+//	dead  -> free   released, or Ends passed: no command can reach it, and its lease has run out in Redis
+//
+// The permits of Permits are no ownerships: their one call is repeated under its number until Redis has answered
+// (sequencer.go), so that no permit is ever in doubt, asked for twice, or left behind as an orphan.
+type ownership struct {
+	Tenure
+	holds   *Hold  // newest first
+	soonest Time   // none of them ends by its own time before this
+	watched int32  // how many of them the watchdog keeps
+	handed  uint16 // how often the tenure was handed on since its last confirmation
+
+	phase     phase
+	suspected bool // it was suspected after the command in flight was asked for
+}
+
+// ask begins an ownership under a fresh owner id.
+func (t *ownership) ask(id uint64, lease time.Duration, watch bool) {
+	t.Tenure = Tenure{ID: id, Lease: lease, Watch: watch}
+	t.phase = asked
+}
+
+// askFor prepares the repetition of an acquire whose answer was lost, under the same owner id, for w.
+func (t *ownership) askFor(w *Waiter) {
+	t.Lease, t.Watch = max(t.Lease, w.Lease), w.Watch && w.Lease >= t.Lease
+}
+
+// declined is an acquire that surely did nothing. An acquire before it that got no answer may have taken the lock: then
+// the same owner asks again, or is released.
+func (t *ownership) declined() {
+	if t.Unsure == 0 {
+		t.phase = free
+	}
+}
+
+// confirm counts the lease from when c left, and begins to count handoffs anew.
+func (t *ownership) confirm(now Time, c *Command) {
+	t.Tenure.confirm(now, c)
+	t.handed = 0
+}
+
+// verdict is what an answer proves about an ownership.
+type verdict uint8
+
+const (
+	unproved verdict = iota // nothing: the command is to be sent again
+	standing                // it is there
+	absent                  // it is not there
+)
+
+// proves is what the answer to a renewal or a confirmation proves; least is the smallest reply that says "it is there".
+// An answer that too few replicas know of proves nothing.
+func (c *Command) proves(least scripts.Reply) verdict {
+	switch {
+	case c.Result != Answered:
+		return unproved
+	case c.Reply == scripts.NotMine:
+		return absent
+	case c.Reply >= least:
+		return standing
+	}
+	return unproved
+}
+
+// doubt notes a renewal that proved nothing: the ownership is doubtful, so that it is not handed on, and it is asked for
+// again until its deadline.
+func (t *ownership) doubt(now Time, c *Command, tries *retries) {
+	t.Doubt = true
+	t.RenewAt = now + tries.nextWithin(t.Lease, t.ID)
+	if c.Result == NotSent {
+		t.RenewAt = now + t.Lease/10 // LinkUp comes earlier
+	}
+}
+
+// suspect has Redis asked at that time at the latest whether the ownership is there; nothing is handed on until then.
+func (t *ownership) suspect(at Time) {
+	if t.phase == ours {
+		t.Doubt, t.RenewAt = true, min(t.RenewAt, at)
+	}
+}
+
+// prolonged notes what a command about the ownership, which has come back, may have done to its key. The kind calls it
+// before anything else: what is lost in this moment is released for as long as its key may stand.
+func (t *ownership) prolonged(now Time, c *Command) {
+	if c.ID != t.ID || !prolonging[c.Op] {
+		return
+	}
+	switch c.Result {
+	case Answered, UnderReplicated:
+		t.carried(now, c.Lease)
+	case Unknown:
+		t.carried(now+LateWindow, c.Lease)
+	}
+}
+
+// prolonging are the operations that may raise the TTL of an owner that is there. A Swap raises that of another owner.
+var prolonging = [Ops]bool{
+	Renew: true, Confirm: true, RenewRead: true, RenewWrite: true, ConfirmRead: true, ConfirmWrite: true, Downgrade: true,
+}
+
+// expired ends the holds whose time is over. ended: there were some. over: the ownership is over by that, and is to be
+// freed. What ended by its own lease is released, and not left to its TTL (rule 1).
+func (t *ownership) expired(now Time, stats *Stats) (ended, over bool) {
+	switch {
+	case t.phase != ours:
+		return false, false
+	case now >= t.Deadline:
+		ended = t.holds != nil
+		t.endAll(stats, Lost)
+		return ended, true
+	}
+	ended = t.expire(now, stats)
+	return ended, ended && t.holds == nil
+}
+
+// fresh is rule 8: an ownership may be handed to another caller of this process without asking Redis, for a while after
+// Redis confirmed it, unless something unusual was seen since or the link has broken since.
+func (t *ownership) fresh(now Time, cfg *Config) bool {
+	return now < t.Deadline && now-t.Confirmed < cfg.HandoffTime && !t.Doubt && t.Epoch == cfg.Epoch
+}
+
+// released takes the answer to a release. gone: nothing of the ownership is left, but for an orphan; out is for the
+// caller of Unlock. Else the release is sent again after the pause, until Ends.
+//
+// A release that Redis answers with "not this owner's" after one without an answer:
+//
+//  1. The release leaves before the deadline. Its answer is lost.
+//  2. It is sent again. The owner is not there.
+//
+// The first release did it, for nothing else ends an ownership before its deadline: the unlocking went well (rule 4).
+func (t *ownership) released(now Time, c *Command, tries *retries) (out Outcome, pause time.Duration, gone bool) {
+	switch {
+	case c.Result == Answered && (c.Reply >= 0 || c.Reply == scripts.PublishDenied):
+		return Outcome{}, 0, true
+	case c.Result == Answered && c.Reply == scripts.NotMine && t.Resent:
+		return Outcome{}, 0, true
+	case c.Result == Answered && c.Reply == scripts.NotMine:
+		return Outcome{Why: Lost}, 0, true
+	}
+	out, pause = t.unreleased(c, tries)
+	return out, pause, false
+}
+
+// unreleased notes a release, or a downgrade, that proved nothing.
+func (t *ownership) unreleased(c *Command, tries *retries) (out Outcome, pause time.Duration) {
+	if c.Result == Unknown {
+		t.Resent = t.Resent || c.Sent < t.Deadline
+	}
+	return unfreed(c, tries)
+}
+
+// orphan is the owner id of an ownership that is gone, if an acquire of it may have arrived after a command, sent then,
+// that found it gone or freed it: it is released once more when none can (rule 12).
+//
+//  1. An acquire gets no answer; a copy of it waits somewhere in the network.
+//  2. The acquire is sent again and granted. Later the release frees the lock.
+//  3. The copy arrives and takes the lock, for nobody.
+func (t *ownership) orphan(sent Time, release Op) (o orphan, any bool) {
+	if any = t.Unsure > sent; any {
+		o = orphan{id: t.ID, op: release, at: t.Unsure, ends: t.Ends}
+	}
+	t.Unsure = 0
+	return o, any
+}
