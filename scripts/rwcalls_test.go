@@ -151,6 +151,13 @@ func TestReadersWhoLeave(t *testing.T) {
 			b.want(b.thing(one).value, want[0], "the lock")
 		})
 	}
+	t.Run("also of a name with a hash tag", func(t *testing.T) {
+		b := b.fresh(t)
+		b.must("HSET", two, "mode", "read", "me:1", "1", "java:1", "1")
+		b.must("SET", scripts.HoldKey(two, "java:1"), "1", "PX", "600000")
+		b.want(b.eval(scripts.ReleaseRead, []string{two, scripts.HoldKey(two, "me:1")}, "PUBLISH", 0, "me:1", nobody), "0", "release_read")
+		b.stands(two, "java:1=1", "mode=read")
+	})
 	t.Run("a reader whose count is no number is gone, too", func(t *testing.T) {
 		b := b.fresh(t)
 		standing("mode", "read", "me:1", "many")(b)
