@@ -235,6 +235,8 @@ func TestSwap(t *testing.T) {
 				"me:2", "me:12", hour, scripts.LockChannel("nobody"), "me:3", "me:13", hour, channel)
 			b.want(got, "[1 0 -1]")
 			b.stands(two, "me:12=1")
+			again := b.eval(scripts.Swap, []string{two, one}, "PUBLISH", "me:2", "me:12", hour, scripts.LockChannel("nobody"), "me:1", "me:11", hour, channel)
+			b.want(again, "[0 1]", "asked again")
 		})
 	})
 }

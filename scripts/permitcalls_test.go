@@ -238,10 +238,14 @@ func TestTakeServesFromTheFront(t *testing.T) {
 			b.want(b.thing(countKeys[1]).value, receipt, "the receipt")
 		}
 	}
-	b.fresh(t)
-	b.must("SET", one, "5")
-	b.eval(scripts.Take, countKeys, 0, 7, 0, "2x1")
-	b.must("PEXPIRE", countKeys[1], "10")
-	b.want(b.eval(scripts.Take, countKeys, 0, 7, 1, "2x1"), "2", "take again")
-	b.lasts(countKeys[1], time.Minute)
+	for _, n := range []string{"1", "2"} {
+		b.fresh(t)
+		b.must("SET", one, "5")
+		b.eval(scripts.Take, countKeys, 0, 7, 0, n+"x1")
+		b.must("PEXPIRE", countKeys[1], "1000")
+		refused := answering(scripts.Take, "PEXPIRE", "{ err = "+strconv.Quote(refusals[scripts.ReadOnly])+" }")
+		b.want(b.eval(refused, countKeys, 0, 7, 1, n+"x1"), fault(scripts.ReadOnly), "take again when Redis refuses")
+		b.want(b.eval(scripts.Take, countKeys, 0, 7, 1, n+"x1"), n, "take again")
+		b.lasts(countKeys[1], time.Minute)
+	}
 }

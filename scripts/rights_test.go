@@ -42,6 +42,10 @@ func TestRights(t *testing.T) {
 			})
 		}
 	}
+	t.Run("what is not used is not missing", func(t *testing.T) {
+		b.want(probe(t, "PUBLISH", "-spublish", "-pubsub|shardnumsub"), "", "rights")
+		b.want(probe(t, "SPUBLISH", "-publish", "-pubsub|numsub"), "", "rights")
+	})
 	t.Run("without several all are named", func(t *testing.T) {
 		b.want(probe(t, "PUBLISH", "-hset", "-publish"), "hset publish", "rights")
 	})

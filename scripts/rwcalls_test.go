@@ -141,15 +141,23 @@ func TestReadersWhoLeave(t *testing.T) {
 			b.lasts(one, 10*time.Minute)
 		})
 	}
-	for left, want := range map[string]string{"-2": "", "-1": "", "0": "", "1": "[java:1 1 mode read]"} {
+	b.listen("heard")
+	for left, want := range map[string][2]string{"-2": {"", "1"}, "-1": {"", "1"}, "0": {"", "1"}, "1": {"[java:1 1 mode read]", "0"}} {
 		t.Run("a hold that has "+left+" ms left", func(t *testing.T) {
 			b := b.fresh(t)
 			standing("mode", "read", "me:1", "1", "java:1", "1")(b)
 			script := answering(wrapped(scripts.ReleaseRead, "", "if name == 'PEXPIRE' then return 'refused' end", ""), "PTTL", left)
-			b.want(b.eval(script, readNames, "PUBLISH", 0, "me:1", nobody), "0", "release_read")
-			b.want(b.thing(one).value, want, "the lock")
+			b.want(b.eval(script, readNames, "PUBLISH", 0, "me:1", "heard"), want[1], "release_read")
+			b.want(b.thing(one).value, want[0], "the lock")
 		})
 	}
+	t.Run("also of a name with a hash tag", func(t *testing.T) {
+		b := b.fresh(t)
+		b.must("HSET", two, "mode", "read", "me:1", "1", "java:1", "1")
+		b.must("SET", scripts.HoldKey(two, "java:1"), "1", "PX", "600000")
+		b.want(b.eval(scripts.ReleaseRead, []string{two, scripts.HoldKey(two, "me:1")}, "PUBLISH", 0, "me:1", nobody), "0", "release_read")
+		b.stands(two, "java:1=1", "mode=read")
+	})
 	t.Run("a reader whose count is no number is gone, too", func(t *testing.T) {
 		b := b.fresh(t)
 		standing("mode", "read", "me:1", "many")(b)

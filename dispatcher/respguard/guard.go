@@ -61,9 +61,9 @@ func dial(ctx context.Context, addr string, dialer *net.Dialer, config *tls.Conf
 // writes it.
 type guarded struct {
 	net.Conn
-	peeks peeker // nil: what waits to be read cannot be looked at
-	expected  expectedReplies
-	out   requests
+	peeks    peeker // nil: what waits to be read cannot be looked at
+	expected expectedReplies
+	out      requests
 
 	reading sync.Mutex // guards the rest
 	in      replies

@@ -3,18 +3,18 @@ package respguard
 // requests follows the commands that leave on a connection, and notes what the server will owe for each. It looks at
 // the headers and at the names of the commands; everything else is skipped by its length. The writer owns it.
 type requests struct {
-	expected   *expectedReplies
-	state  requestState
-	number int             // the header that is being read
-	args   int             // of the present command, still to come
-	given  int             // of the present command, in all
-	skip   int             // bytes still to come of the present argument, with its CRLF
-	plain  int             // commands that have ended and are not noted yet
-	pings  bool            // the present command is the PING behind an UNSUBSCRIBE, which is no command of its own
-	name   [nameBytes]byte // the beginning of the first argument
-	named  int
-	more   [nameBytes]byte // of the second one
-	mored  int
+	expected *expectedReplies
+	state    requestState
+	number   int             // the header that is being read
+	args     int             // of the present command, still to come
+	given    int             // of the present command, in all
+	skip     int             // bytes still to come of the present argument, with its CRLF
+	plain    int             // commands that have ended and are not noted yet
+	pings    bool            // the present command is the PING behind an UNSUBSCRIBE, which is no command of its own
+	name     [nameBytes]byte // the beginning of the first argument
+	named    int
+	more     [nameBytes]byte // of the second one
+	mored    int
 }
 
 // nameBytes is more than any name has that matters.
