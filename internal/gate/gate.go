@@ -17,7 +17,7 @@
 // and at the end of the event, once, sends what is due. It answers by settling waiters and by appending Commands and
 // subscription wishes to Effects. A machine can so be replayed from a list of events.
 //
-// Rules that bind every machine (numbers as in ARCHITECTURE.md): at most one command in flight per name
+// Rules that bind every machine (numbers as in INVARIANTS.md): at most one command in flight per name
 // (11); an owner id is dead once its release was sent (4); loss is final (3).
 package gate
 

@@ -20,7 +20,11 @@ import (
 const root = "../.."
 
 // product are the packages that the engine consists of.
-var product = []string{"scripts", "futures", "wheel", "internal/gate", "internal/stall", "dispatcher", "engine", "engine/enginetest"}
+var product = []string{
+	"scripts", "futures", "wheel", "internal/gate", "internal/stall", "engine", "engine/enginetest",
+	"dispatcher", "dispatcher/quietsocket", "dispatcher/reconnect", "dispatcher/redisconn", "dispatcher/rediserr", "dispatcher/respguard",
+	"dispatcher/subscriber", "dispatcher/topology", "dispatcher/wire",
+}
 
 // files returns the files under the root whose names end with suffix, relative to the root.
 func files(t *testing.T, suffix string) (paths []string) {
@@ -117,6 +121,34 @@ func TestNamedInvariantsExist(t *testing.T) {
 					t.Errorf("%s: INVARIANTS.md has no invariant %s", path, name)
 				}
 			}
+		}
+	}
+}
+
+// An exception that nothing needs any more goes.
+func TestExceptionsAreNeeded(t *testing.T) {
+	needed := make(map[exception]bool)
+	note := func(where string, found []string) {
+		for _, e := range exceptions {
+			if e.where == where && (slices.Contains(found, e.word) || slices.Contains(found, e.word+"s")) {
+				needed[e] = true
+			}
+		}
+	}
+	for _, path := range files(t, ".go") {
+		where := filepath.ToSlash(filepath.Dir(path))
+		note(where, parts(strings.TrimSuffix(filepath.Base(path), ".go")))
+		for _, name := range declared(parse(t, path)) {
+			note(where, parts(name))
+		}
+	}
+	word := regexp.MustCompile(`\pL+`)
+	for _, path := range files(t, ".md") {
+		note(path, word.FindAllString(strings.ToLower(withoutCode(read(t, path))), -1))
+	}
+	for _, e := range exceptions {
+		if !needed[e] {
+			t.Errorf("%s does not use %q any more: the exception is not needed", e.where, e.word)
 		}
 	}
 }

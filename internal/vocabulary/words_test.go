@@ -69,19 +69,12 @@ type exception struct {
 }
 
 const (
-	world   = "the simulated world of the state machines: its name for a subscription connection, an outage or an order"
-	pending = "the replies that a connection still expects"
+	world = "the simulated world of the state machines: its name for a subscription connection, an outage or an order"
 )
 
 var exceptions = []exception{
 	{"bench", "growth", "BenchmarkGrowth measures how a cost grows; its results are recorded under that name"},
 	{"bench/peers/results/results.md", "floor", "a lower bound, in recorded results"},
-	{"dispatcher", "astray", "a list of commands that a node sent to another node"},
-	{"dispatcher", "courtesy", "a test of the yield before a turn"},
-	{"dispatcher", "letter", "a count of events"},
-	{"dispatcher", "owed", pending},
-	{"dispatcher", "rung", "a test of alarms"},
-	{"dispatcher", "twin", "the alias of a name"},
 	{"docs/RELIABILITY.md", "weather", "the name of a phase, under which figures are recorded"},
 	{"futures", "owed", "a wake-up that a waiter must consume"},
 	{"internal/chaos", "growth", "the memory that a client may gain in an outage"},
@@ -97,9 +90,6 @@ var exceptions = []exception{
 	{"internal/gate", "stint", world},
 	{"internal/gate", "weather", world},
 	{"scripts", "letter", "a letter of a name whose hash slot is computed"},
-	{"wheel", "bell", "the callback of the alarm"},
-	{"wheel", "letter", "an event of the alarm's mailbox"},
-	{"wheel", "rung", "a test of the alarm's callback"},
 }
 
 // shared are type names that several product packages use for their own thing of that name. Other shared names stand in the
@@ -108,5 +98,7 @@ var shared = map[string]string{
 	"Config":    "the settings of the package",
 	"Mutex":     "engine: the lock as users see it; internal/gate: its state machine",
 	"Semaphore": "engine: the semaphore as users see it; internal/gate: its state machine",
+	"Server":    "dispatcher/redisconn: what is known of a server; engine/enginetest: an in-memory server",
 	"Stats":     "the counters of the package",
+	"Task":      "dispatcher/redisconn: what a connection is to do; futures: what a Runner runs",
 }
