@@ -47,7 +47,7 @@ func TestPermitTake(t *testing.T) {
 			b.want(b.takePermits(0x0102030405, c.n), c.reply, "permit_take")
 			b.want(b.must("GET", one), c.left, "free")
 			if c.reply == "1" {
-				b.want(b.must("GET", permitKeys[2]), strconv.Itoa(0x0102030405)+":1", "the receipt")
+				b.want(b.must("GET", permitKeys[2]), strconv.FormatInt(0x0102030405, 10)+":1", "the receipt")
 				for i := range c.n {
 					b.want(b.must("ZSCORE", permitKeys[1], idOf(0x0102030405+uint64(i))), strconv.FormatInt(frozenNow+3_600_000, 10), "the end")
 				}
