@@ -123,6 +123,7 @@ func TestFaultAcquireDeliveredAfterItsCleanUp(t *testing.T) {
 		proxy.HoldRequests(0) // new connections get through
 		redistest.Await(t, "the link to be up", func() bool { return e.Stats().Up })
 		testkit.MustUnlock(t, testkit.MustLock(t, e.Mutex("passes"), engine.WithLease(time.Minute))) // and so has what was asked before it
+		redistest.Await(t, "the proxy to see that the old connections are given up", func() bool { return proxy.Stats().Left > 0 })
 		before := proxy.Stats().LateRequests
 		proxy.Release()
 		released := time.Now()

@@ -186,6 +186,7 @@ func TestHoldRequests(t *testing.T) {
 		if got := cleanup.ask("DEL", "orphan").Int; got != 0 {
 			t.Fatalf("the clean-up found %d keys, want 0: it comes first", got)
 		}
+		Await(t, "the reset seen", func() bool { return p.Stats().Left == 1 })
 		p.Release()
 		Await(t, "the orphan", func() bool { return len(s.Keys()) == 1 })
 		Await(t, "the end of the old link", func() bool { return p.Stats().Open == 1 })

@@ -35,6 +35,7 @@ type Stats struct {
 	Accepted int64 // connections taken from clients
 	Refused  int64 // reset at once, by RefuseNew or because the server could not be reached
 	Open     int   // connections that exist now
+	Left     int   // those of them whose client is seen to have ended or reset its side
 	Cut      int64 // connections ended by Cut, CutAfter or CutEvery
 
 	ToServer int64 // bytes delivered
@@ -85,6 +86,9 @@ func (p *Proxy) Stats() Stats {
 	now := p.stats
 	now.Open = len(p.links)
 	for l := range p.links {
+		if l.toServer.left {
+			now.Left++
+		}
 		now.WaitingToServer += int64(l.toServer.queued)
 		now.WaitingToClient += int64(l.toClient.queued)
 	}
