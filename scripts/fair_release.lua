@@ -11,7 +11,7 @@ local now, how, engine = clock(), ARGV[1], ARGV[2]
 return each(#KEYS / 4, function(i)
 	local l, arg = line(i), 4 * i - 1
 	local owner, lease, channel = ARGV[arg], ARGV[arg + 2], ARGV[arg + 3]
-	local heir = engine .. ':' .. ARGV[arg + 1] -- 0 is no waiter's number
+	local successor = engine .. ':' .. ARGV[arg + 1] -- 0 is no waiter's number
 	local freed = call('HDEL', l.lock, owner) -- a write that Redis allows at maxmemory; the last field takes the key along
 	if type(freed) == 'table' then
 		local code = lostor(freed, l.lock)
@@ -21,7 +21,7 @@ return each(#KEYS / 4, function(i)
 	if type(call('LINDEX', l.queue, 0)) == 'table' then return freed - 1 end -- no list: there is nobody to wake
 	local standing = call('EXISTS', l.lock) ~= 0 -- also when that is refused: then nobody is let in
 	if freed == 0 then
-		if call('HEXISTS', l.lock, heir) == 1 then -- asked again after a lost answer
+		if call('HEXISTS', l.lock, successor) == 1 then -- asked again after a lost answer
 			return prolong(l.lock, lease) or PASSED
 		end
 		if engineOf(owner) == engine then leave(l, now, owner) end
@@ -30,7 +30,7 @@ return each(#KEYS / 4, function(i)
 	local heard = 0
 	if not standing then
 		local head = at(l, 0)
-		if head == heir and take(l, now, heir, lease) == 1 then return PASSED end
+		if head == successor and take(l, now, successor, lease) == 1 then return PASSED end
 		heard = wake(l, head, how, channel)
 	end
 	if freed == 0 then return -1 end

@@ -16,7 +16,7 @@ func TestAsking(t *testing.T) {
 		c.cancel()
 		w.after(10 * time.Second)
 		a.silent()
-		w.calm()
+		w.settle()
 	})
 	t.Run("each question is counted, also one that is repeated", func(t *testing.T) {
 		w := newWorld(t)
@@ -26,7 +26,7 @@ func TestAsking(t *testing.T) {
 		a.await(Acquire).answer()
 		c.wantAnswer(Granted)
 		w.want(a.cfg.Stats.Attempts.Load() == 2, "2 attempts; there are %d", a.cfg.Stats.Attempts.Load())
-		w.calm()
+		w.settle()
 	})
 	t.Run("a poller sleeps for half of its time at least, and never longer", func(t *testing.T) {
 		_, m := settledGate()

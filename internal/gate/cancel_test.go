@@ -60,7 +60,7 @@ func TestCancel(t *testing.T) {
 					waiters[i].cancel()
 				}
 				w.redis.free(stock, "java:1")
-				w.calm()
+				w.settle()
 				var last uint32
 				for _, c := range waiters {
 					if !c.gone {
@@ -84,6 +84,6 @@ func TestCancel(t *testing.T) {
 		w.want(a.expect(Release).ID == ask.ID, "the release of the tenure that may be there")
 		a.expect(Release).answer()
 		w.want(w.redis.owner(stock) == "", "a free name")
-		w.calm()
+		w.settle()
 	})
 }

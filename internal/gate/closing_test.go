@@ -105,7 +105,7 @@ func TestClose(t *testing.T) {
 				}
 			}
 			began := w.now
-			for len(a.cells) > 0 {
+			for len(a.entries) > 0 {
 				w.pass(time.Millisecond)
 				a.settleAll()
 				if at, _, _ := w.nextAlarm(); at != Never {
@@ -119,7 +119,7 @@ func TestClose(t *testing.T) {
 			w.redis.unsubscribe(stock, a) // the connection closes
 			a.wishes = nil
 			w.redis.free(stock, "java:1")
-			w.calm()
+			w.settle()
 		})
 	}
 }
@@ -146,7 +146,7 @@ func TestDrain(t *testing.T) {
 				c.wantHolding()
 			}
 			w.redis.free(stock, "java:1")
-			w.calm()
+			w.settle()
 		})
 	}
 }
@@ -159,7 +159,7 @@ func TestRest(t *testing.T) {
 			a := w.newProcess("A")
 			enter(w, a)
 			w.redis.free(stock, "java:1")
-			w.calm()
+			w.settle()
 			for _, c := range a.callers {
 				c.wantAnswer(Granted)
 			}
@@ -174,7 +174,7 @@ func TestRest(t *testing.T) {
 				}
 			}
 			w.redis.free(stock, "java:1")
-			w.calm()
+			w.settle()
 		})
 		t.Run(phase+", when the link breaks and comes back", func(t *testing.T) {
 			w := newWorld(t)
@@ -190,7 +190,7 @@ func TestRest(t *testing.T) {
 			w.redis.free(stock, "java:1")
 			w.after(50 * time.Millisecond)
 			a.linkUp()
-			w.calm()
+			w.settle()
 		})
 		t.Run(phase+", when the link stays down for longer than any lease", func(t *testing.T) {
 			w := newWorld(t)
@@ -211,7 +211,7 @@ func TestRest(t *testing.T) {
 			}
 			w.redis.free(stock, "java:1")
 			a.linkUp()
-			w.calm()
+			w.settle()
 		})
 	}
 }

@@ -16,7 +16,7 @@ type contest struct {
 	lines timeline
 	hold  time.Duration              // how long everybody keeps the name
 	wakes map[*process]time.Duration // when the next alarm is planned for
-	sent  map[*parcel]bool
+	sent  map[*inFlightCommand]bool
 	mail  map[*process]int // messages planned to be heard
 	asked map[*process]int // subscriptions planned to be made
 	ours  map[*process]int // grants
@@ -30,10 +30,10 @@ const roundTrip = 300 * time.Microsecond
 func newContest(t *testing.T, seed uint64, kind Kind, hold time.Duration) *contest {
 	c := &contest{
 		world: newWorld(t), rand: rand.New(rand.NewPCG(seed, 3)), hold: hold,
-		wakes: make(map[*process]time.Duration), sent: make(map[*parcel]bool), ours: make(map[*process]int),
+		wakes: make(map[*process]time.Duration), sent: make(map[*inFlightCommand]bool), ours: make(map[*process]int),
 		mail: make(map[*process]int), asked: make(map[*process]int),
 	}
-	c.kind, c.hushed, c.last = kind, true, c.now
+	c.kind, c.unsubscribed, c.last = kind, true, c.now
 	return c
 }
 
@@ -97,7 +97,7 @@ func (c *contest) serve(p *process) {
 		c.after(c.trip(), func() { c.asked[p]--; p.subscribe() })
 	}
 	at := Never
-	for _, entry := range p.cells {
+	for _, entry := range p.entries {
 		at = min(at, p.real(entry.Machine.NextAlarm()))
 	}
 	if at != Never && at != c.wakes[p] {

@@ -10,7 +10,7 @@ import (
 // TestDoubt is rule 8: nothing is handed on while it is unknown whether the key is still there.
 func TestDoubt(t *testing.T) {
 	for name, doubt := range map[string]func(a *process){
-		"a message that is not our own": func(a *process) { a.heard[stock] = a.cells[stock]; a.hear(stock); a.listen() },
+		"a message that is not our own": func(a *process) { a.heard[stock] = a.entries[stock]; a.hear(stock); a.listen() },
 		"a changed key":                 func(a *process) { a.suspect() },
 		"a reconnect":                   func(a *process) { a.cfg.Epoch++; a.linkUp() },
 	} {
@@ -26,7 +26,7 @@ func TestDoubt(t *testing.T) {
 			next[0].unlock()
 			next[1].wantAnswer(Granted) // without network: it is fresh again
 			a.silent()
-			w.calm()
+			w.settle()
 		})
 		t.Run(name+" finds a key that is gone", func(t *testing.T) {
 			w := newWorld(t)
@@ -40,7 +40,7 @@ func TestDoubt(t *testing.T) {
 			next[0].wantWaiting()
 			a.expect(Acquire).answer()
 			next[0].wantAnswer(Granted)
-			w.calm()
+			w.settle()
 		})
 		t.Run(name+" is not settled by an answer to what left before", func(t *testing.T) {
 			w := newWorld(t)
@@ -58,7 +58,7 @@ func TestDoubt(t *testing.T) {
 			next[0].wantWaiting()
 			a.expect(Renew).answer()
 			next[0].wantWaiting()
-			w.calm()
+			w.settle()
 		})
 	}
 	t.Run("a broken link stops handing on at once", func(t *testing.T) {
@@ -69,7 +69,7 @@ func TestDoubt(t *testing.T) {
 		next[0].wantWaiting()
 		a.expect(Confirm).answer()
 		next[0].wantAnswer(Granted)
-		w.calm()
+		w.settle()
 	})
 	t.Run("an answer that left before the link broke proves nothing about after", func(t *testing.T) {
 		w := newWorld(t)
@@ -81,7 +81,7 @@ func TestDoubt(t *testing.T) {
 		renewal.answer()
 		holder.unlock()
 		next[0].wantWaiting()
-		w.calm()
+		w.settle()
 	})
 	t.Run("an unanswered renewal stops handing on", func(t *testing.T) {
 		w := newWorld(t)
@@ -92,7 +92,7 @@ func TestDoubt(t *testing.T) {
 		next[0].wantWaiting()
 		a.expect(Confirm).answer()
 		next[0].wantAnswer(Granted)
-		w.calm()
+		w.settle()
 	})
 	t.Run("an unanswered confirmation frees the tenure", func(t *testing.T) {
 		w := newWorld(t)
@@ -103,7 +103,7 @@ func TestDoubt(t *testing.T) {
 		a.expect(Release).answer()
 		a.expect(Acquire).answer()
 		next[0].wantAnswer(Granted)
-		w.calm()
+		w.settle()
 	})
 	t.Run("a renewal that was unanswered is repeated until the deadline", func(t *testing.T) {
 		w := newWorld(t)
@@ -118,7 +118,7 @@ func TestDoubt(t *testing.T) {
 		}
 		w.want(times >= 5, "several attempts in what is left of the lease; there were %d", times)
 		holder.wantEnd(Lost)
-		w.calm()
+		w.settle()
 	})
 }
 

@@ -23,7 +23,7 @@ func (w *fairWorld) act(p *fairProcess) {
 			want.lease = 50*time.Millisecond + w.upTo(time.Second).Truncate(time.Millisecond)
 		}
 		p.ask(want)
-	case n < 6 && len(p.calls) > 0 && !w.calm:
+	case n < 6 && len(p.calls) > 0 && !w.quiet:
 		p.abandon(p.calls[w.rng.IntN(len(p.calls))])
 	case n < 11:
 		for _, c := range p.calls {
@@ -31,17 +31,17 @@ func (w *fairWorld) act(p *fairProcess) {
 		}
 	case n == 11:
 		p.listen()
-	case n == 12 && !w.calm && w.rng.IntN(12) == 0:
+	case n == 12 && !w.quiet && w.rng.IntN(12) == 0:
 		p.frozen = w.now + w.upTo(2*time.Second)
 		w.note("%s is frozen until %v", p.cfg.UUID, p.frozen)
-	case n == 13 && !w.calm && w.rng.IntN(40) == 0:
+	case n == 13 && !w.quiet && w.rng.IntN(40) == 0:
 		p.closing = true
 		p.step("closes", func(m Machine, fx *Effects) { m.Close(w.now, fx) })
 	case n == 14 && w.rng.IntN(6) == 0:
 		w.rest(time.Second)
 	default:
 		luck := 100
-		if !w.calm {
+		if !w.quiet {
 			luck = w.rng.IntN(14)
 		}
 		p.carry(luck)
@@ -61,10 +61,10 @@ func (w *fairWorld) rest(d time.Duration) {
 	}
 }
 
-// settle ends all calls and holds, in good weather, and checks that nothing is left.
+// settle ends all calls and holds, without faults, and checks that nothing is left.
 func (w *fairWorld) settle() {
-	w.calm = true
-	w.note("the weather is good from now on")
+	w.quiet = true
+	w.note("no faults from now on")
 	for range 800 {
 		for _, p := range w.procs {
 			p.frozen = 0
@@ -114,12 +114,12 @@ func fairSeeds(t *testing.T, usual int) (from, to int) {
 }
 
 func TestFairReplays(t *testing.T) {
-	for _, weather := range []string{"calm", "bad"} {
+	for _, conditions := range []string{"quiet", "faulty"} {
 		from, to := fairSeeds(t, 25)
 		for seed := from; seed < to; seed++ {
-			t.Run(fmt.Sprintf("%s weather, seed %d", weather, seed), func(t *testing.T) {
+			t.Run(fmt.Sprintf("%s, seed %d", conditions, seed), func(t *testing.T) {
 				w := newFairWorld(t, uint64(seed), 2+seed%3)
-				w.calm = weather == "calm"
+				w.quiet = conditions == "quiet"
 				for range 250 {
 					w.act(w.procs[w.rng.IntN(len(w.procs))])
 					if w.rng.IntN(3) == 0 {

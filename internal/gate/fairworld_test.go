@@ -27,8 +27,8 @@ type fairWorld struct {
 	client *proto.Client
 	procs  []*fairProcess
 	late   []*lateRun
-	line   []string // who stands in the queue or has taken the lock from it, in the order of arrival, when all is calm
-	calm   bool
+	line   []string // who stands in the queue or has taken the lock from it, in the order of arrival, without faults
+	quiet  bool
 	diary  strings.Builder
 }
 
@@ -148,7 +148,7 @@ func (w *fairWorld) queue() []string {
 	return owners
 }
 
-// granted checks that nobody else has the lock and, when all is calm, that it was this one's turn.
+// granted checks that nobody else has the lock and, without faults, that it was this one's turn.
 func (w *fairWorld) granted(c *fairCaller) {
 	w.note("%s:%d has the lock", c.p.cfg.UUID, c.hold.Tenure)
 	for _, p := range w.procs {
@@ -160,7 +160,7 @@ func (w *fairWorld) granted(c *fairCaller) {
 	}
 	me := ownerOf(c.p.cfg.UUID, c.hold.Tenure)
 	if at := slices.Index(w.line, me); at >= 0 {
-		if w.calm && at > 0 {
+		if w.quiet && at > 0 {
 			w.broken("%s came before it: %q", w.line[0], w.line)
 		}
 		w.line = slices.Delete(w.line, at, at+1)
@@ -217,13 +217,13 @@ func (w *fairWorld) run(p *fairProcess, c *Command) scripts.Reply {
 	return scripts.Reply(reply)
 }
 
-// publish brings what was published to who listens; in bad weather not always.
+// publish brings what was published to who listens; under faults not always.
 func (w *fairWorld) publish() {
 	channels, _ := w.do("LRANGE", "@published", "0", "-1").([]any)
 	w.do("DEL", "@published")
 	for _, channel := range channels {
 		for _, p := range w.procs {
-			if p.hears[channel.(string)] && (w.calm || w.rng.IntN(4) > 0) {
+			if p.hears[channel.(string)] && (w.quiet || w.rng.IntN(4) > 0) {
 				w.late = append(w.late, &lateRun{w.now + w.upTo(5*time.Millisecond), func() {
 					p.step("hears that it is its turn", func(m Machine, fx *Effects) { m.Message(w.now, oneMessage, fx) })
 				}, "message"})

@@ -14,7 +14,7 @@ func TestForce(t *testing.T) {
 		w.want(a.expect(Release).Owner == "java:1", "the stranger's release")
 		a.expect(Release).answer()
 		forced.want(Granted)
-		w.calm()
+		w.settle()
 	})
 	t.Run("of a stranger frees no later one", func(t *testing.T) {
 		w := newWorld(t)
@@ -27,7 +27,7 @@ func TestForce(t *testing.T) {
 		forced.want(Lost)
 		w.want(w.redis.owner(stock) == "java:2", "the later one to stay")
 		w.redis.free(stock, "java:2")
-		w.calm()
+		w.settle()
 	})
 	t.Run("of our own ends its holds first", func(t *testing.T) {
 		w := newWorld(t)
@@ -38,7 +38,7 @@ func TestForce(t *testing.T) {
 		forced.want(Granted)
 		a.expect(Acquire).answer()
 		next[0].wantAnswer(Granted)
-		w.calm()
+		w.settle()
 	})
 	t.Run("of our own, granted in Redis but not yet here, hands out nothing", func(t *testing.T) {
 		w := newWorld(t)
@@ -55,7 +55,7 @@ func TestForce(t *testing.T) {
 		w.want(a.expect(Acquire).ID != ask.ID, "a fresh tenure")
 		a.expect(Acquire).answer()
 		c.wantAnswer(Granted)
-		w.calm()
+		w.settle()
 	})
 	t.Run("of our own, whose grant was never heard of, hands out nothing", func(t *testing.T) {
 		w := newWorld(t)
@@ -67,7 +67,7 @@ func TestForce(t *testing.T) {
 		w.want(a.expect(Release).ID == ask.ID, "that tenure's release")
 		a.expect(Release).answer()
 		forced.want(Granted)
-		w.calm()
+		w.settle()
 	})
 	t.Run("of our own, swapped in Redis but not yet here, hands out nothing", func(t *testing.T) {
 		w := newWorld(t)
@@ -83,7 +83,7 @@ func TestForce(t *testing.T) {
 		forced.want(Granted)
 		a.expect(Acquire).answer()
 		next.wantAnswer(Granted)
-		w.calm()
+		w.settle()
 	})
 	t.Run("of our own on its way out is told that it went by itself", func(t *testing.T) {
 		w := newWorld(t)
@@ -93,7 +93,7 @@ func TestForce(t *testing.T) {
 		a.expect(Release).answer()
 		a.expect(Release).answer()
 		forced.want(Lost)
-		w.calm()
+		w.settle()
 	})
 	t.Run("of a ghost is told what became of it, and the ghost is released once more in its time", func(t *testing.T) {
 		w := newWorld(t)
@@ -109,19 +109,19 @@ func TestForce(t *testing.T) {
 		forced.want(Granted)
 		w.after(LateWindow + time.Second)
 		a.expect(Release).answer()
-		w.calm()
+		w.settle()
 	})
 	t.Run("that got no answer says so, and is not repeated", func(t *testing.T) {
 		w := newWorld(t)
 		a := w.newProcess("A")
 		w.redis.take(stock, "java:1", time.Second)
-		for result, fail := range map[Why]func(*parcel){Doubtful: (*parcel).lose, Down: (*parcel).notSent, Refused: (*parcel).denied} {
+		for result, fail := range map[Why]func(*inFlightCommand){Doubtful: (*inFlightCommand).lose, Down: (*inFlightCommand).notSent, Refused: (*inFlightCommand).denied} {
 			forced := a.force(stock)
 			fail(a.expect(Release))
 			forced.want(result)
 			a.silent()
 		}
-		w.calm()
+		w.settle()
 	})
 	t.Run("comes before the next question", func(t *testing.T) {
 		w := newWorld(t)
@@ -133,6 +133,6 @@ func TestForce(t *testing.T) {
 		forced.want(Granted)
 		a.expect(Acquire).answer()
 		c.wantAnswer(Granted)
-		w.calm()
+		w.settle()
 	})
 }

@@ -204,7 +204,7 @@ func NewEntry(name string, kind Kind, cfg *Config) *Entry {
 	return c
 }
 
-// Reuse makes an idle entry serve another name. Letters about its former holds and waiters find them not
+// Reuse makes an idle entry serve another name. Events about its former holds and waiters find them not
 // alive and not queued, and do nothing.
 func (c *Entry) Reuse(name string, cfg *Config) {
 	*c = Entry{Name: name, Kind: c.Kind, Due: Never, Machine: c.Machine}

@@ -24,7 +24,7 @@ func TestGrant(t *testing.T) {
 		c.wantHeldBack()
 		a.expect(Release).answer()
 		c.released.want(Granted)
-		w.calm()
+		w.settle()
 	})
 	t.Run("every tenure has an owner of its own", func(t *testing.T) {
 		w := newWorld(t)
@@ -38,7 +38,7 @@ func TestGrant(t *testing.T) {
 			c.unlock()
 			a.expect(Release).answer()
 		}
-		w.calm()
+		w.settle()
 	})
 	t.Run("whose caller has gone goes to the next", func(t *testing.T) {
 		w := newWorld(t)
@@ -51,7 +51,7 @@ func TestGrant(t *testing.T) {
 		ask.answer()
 		third.wantAnswer(Granted)
 		second.abandon()
-		w.calm()
+		w.settle()
 	})
 	t.Run("whose callers have all gone is released", func(t *testing.T) {
 		w := newWorld(t)
@@ -63,7 +63,7 @@ func TestGrant(t *testing.T) {
 		a.expect(Release).answer()
 		w.want(w.redis.owner(stock) == "", "the name to be free")
 		second.abandon()
-		w.calm()
+		w.settle()
 	})
 	t.Run("that is read after its own deadline is not handed out", func(t *testing.T) {
 		w := newWorld(t)
@@ -80,7 +80,7 @@ func TestGrant(t *testing.T) {
 		w.want(a.await(Acquire).ID != ask.ID, "a fresh one to be asked for")
 		a.expect(Acquire).answer()
 		c.wantAnswer(Granted)
-		w.calm()
+		w.settle()
 	})
 	t.Run("one that came too late for the server is asked for again", func(t *testing.T) {
 		w := newWorld(t)
@@ -93,7 +93,7 @@ func TestGrant(t *testing.T) {
 		c.wantWaiting()
 		a.expect(Acquire).answer()
 		c.wantAnswer(Granted)
-		w.calm()
+		w.settle()
 	})
 	t.Run("a fault that will not pass is told to everybody who waits", func(t *testing.T) {
 		for _, f := range []scripts.Fault{scripts.NoPerm, scripts.Other} {
@@ -104,7 +104,7 @@ func TestGrant(t *testing.T) {
 			first.wantAnswer(Refused)
 			second.wantAnswer(Refused)
 			w.want(first.out.Fault == f, "fault %v; it is %v", f, first.out.Fault)
-			w.calm()
+			w.settle()
 		}
 	})
 	t.Run("a key of another kind is told as such", func(t *testing.T) {
@@ -113,7 +113,7 @@ func TestGrant(t *testing.T) {
 		c := a.lock()
 		a.expect(Acquire).fail(17)
 		c.wantAnswer(Foreign)
-		w.calm()
+		w.settle()
 	})
 	t.Run("a fault that passes keeps those waiting who wait", func(t *testing.T) {
 		w := newWorld(t)
@@ -126,7 +126,7 @@ func TestGrant(t *testing.T) {
 		}
 		a.await(Acquire).answer()
 		c.wantAnswer(Granted)
-		w.calm()
+		w.settle()
 	})
 	t.Run("a server that denies is told in its own words", func(t *testing.T) {
 		w := newWorld(t)
@@ -135,7 +135,7 @@ func TestGrant(t *testing.T) {
 		a.expect(Acquire).denied()
 		c.wantAnswer(Refused)
 		w.want(c.out.ServerMessage != "", "the server's words")
-		w.calm()
+		w.settle()
 	})
 	t.Run("with the link down waits for the link", func(t *testing.T) {
 		w := newWorld(t)
@@ -147,7 +147,7 @@ func TestGrant(t *testing.T) {
 		a.linkUp()
 		a.expect(Acquire).answer()
 		c.wantAnswer(Granted)
-		w.calm()
+		w.settle()
 	})
 }
 

@@ -102,26 +102,26 @@ func (m *Mutex) confirmAhead(now Time, fx *Effects) {
 func (m *Mutex) confirmed(now Time, c *Command, fx *Effects) {
 	switch proof := c.proves(0); {
 	case proof == standing:
-		crowd := m.contended()
-		crowd.outside = int32(c.Reply)
-		if crowd.state == subscribed {
-			crowd.outside = max(crowd.outside-1, 0)
+		contention := m.contended()
+		contention.outside = int32(c.Reply)
+		if contention.state == subscribed {
+			contention.outside = max(contention.outside-1, 0)
 		}
 		age := m.t.Confirmed
 		if c.Op == Swap {
-			m.t.Tenure = Tenure{ID: c.Next, Lease: c.Lease, Watch: crowd.swapWatch}
+			m.t.Tenure = Tenure{ID: c.Next, Lease: c.Lease, Watch: contention.swapWatch}
 		}
 		m.t.confirm(now, c)
 		m.t.follow()
 		if c.Op == Swap {
 			if !m.givenInVain(now, c, fx) {
-				crowd.turns.hand(now)
+				contention.turns.hand(now)
 				m.admit(now, fx)
 			}
 			return
 		}
 		m.tries = 0
-		if crowd.outside > 0 && now >= crowd.yieldFree {
+		if contention.outside > 0 && now >= contention.yieldFree {
 			m.t.Confirmed = age // others wait: this tenure is not handed on for longer
 		}
 	case proof == absent:

@@ -33,7 +33,7 @@ func TestHandoff(t *testing.T) {
 		a.silent()
 		w.want(next[0].hold.Tenure == holder.hold.Tenure, "the same tenure")
 		w.want(next[0].hold.Deadline() == holder.hold.Deadline(), "the same deadline")
-		w.calm()
+		w.settle()
 	})
 	t.Run("after HandoffTime asks first", func(t *testing.T) {
 		w := newWorld(t)
@@ -45,7 +45,7 @@ func TestHandoff(t *testing.T) {
 		a.expect(Confirm).answer()
 		next[0].wantAnswer(Granted)
 		w.want(next[0].hold.Tenure == holder.hold.Tenure, "the same tenure")
-		w.calm()
+		w.settle()
 	})
 	t.Run("finds out so that the tenure is gone", func(t *testing.T) {
 		w := newWorld(t)
@@ -57,7 +57,7 @@ func TestHandoff(t *testing.T) {
 		a.expect(Confirm).answer()
 		next[0].wantWaiting()
 		w.want(a.expect(Acquire).ID != holder.hold.Tenure, "a fresh tenure")
-		w.calm()
+		w.settle()
 	})
 	t.Run("is off when HandoffTime is", func(t *testing.T) {
 		w := newWorld(t)
@@ -67,7 +67,7 @@ func TestHandoff(t *testing.T) {
 		a.expect(Release).answer()
 		a.expect(Acquire).answer()
 		next[0].wantAnswer(Granted)
-		w.calm()
+		w.settle()
 	})
 	t.Run("asks ahead when a name changes hands fast", func(t *testing.T) {
 		w := newWorld(t)
@@ -80,7 +80,7 @@ func TestHandoff(t *testing.T) {
 		}
 		a.expect(Confirm).answer()
 		w.want(holder.holds(), "the hold to go on while it was asked")
-		w.calm()
+		w.settle()
 	})
 	t.Run("is not done when a question ahead finds the tenure gone: the holder is told", func(t *testing.T) {
 		w := newWorld(t)
@@ -94,7 +94,7 @@ func TestHandoff(t *testing.T) {
 		w.redis.free(stock, w.redis.owner(stock))
 		a.expect(Confirm).answer()
 		holder.wantEnd(Lost)
-		w.calm()
+		w.settle()
 	})
 }
 
@@ -102,12 +102,12 @@ func TestHandoff(t *testing.T) {
 // not sent makes the tenure doubtful, and a doubtful tenure waits for its renewal: the loop answers commands for a link that
 // is down at once, and would never come to an end of its turn.
 func TestConfirmationInVainIsNotRepeatedAtOnce(t *testing.T) {
-	for name, inVain := range map[string]func(*parcel){
-		"not sent":       (*parcel).notSent,
-		"no answer":      (*parcel).lose,
-		"passing words":  (*parcel).again,
-		"refused writes": func(c *parcel) { c.fail(scripts.NoReplicas) },
-		"replica":        func(c *parcel) { c.fail(scripts.ReadOnly) },
+	for name, inVain := range map[string]func(*inFlightCommand){
+		"not sent":       (*inFlightCommand).notSent,
+		"no answer":      (*inFlightCommand).lose,
+		"passing words":  (*inFlightCommand).again,
+		"refused writes": func(c *inFlightCommand) { c.fail(scripts.NoReplicas) },
+		"replica":        func(c *inFlightCommand) { c.fail(scripts.ReadOnly) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t)
@@ -121,7 +121,7 @@ func TestConfirmationInVainIsNotRepeatedAtOnce(t *testing.T) {
 			holder.unlock()
 			inVain(a.expect(Confirm))
 			a.silent()
-			at := a.cells[stock].Machine.NextAlarm()
+			at := a.entries[stock].Machine.NextAlarm()
 			w.want(at >= a.now()+5*time.Millisecond, "to be woken after a pause, not in %v", at-a.now())
 		})
 	}

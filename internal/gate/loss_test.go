@@ -22,7 +22,7 @@ func TestLoss(t *testing.T) {
 		w.want(a.expect(Acquire).ID != holder.hold.Tenure, "a fresh tenure")
 		a.expect(Acquire).answer()
 		next[0].wantAnswer(Granted)
-		w.calm()
+		w.settle()
 	})
 	t.Run("is final: a renewal answered after the deadline revives nothing", func(t *testing.T) {
 		w := newWorld(t)
@@ -35,7 +35,7 @@ func TestLoss(t *testing.T) {
 		holder.wantEnd(Lost)
 		a.expect(Release).answer()
 		w.want(w.redis.owner(stock) == "", "a free name")
-		w.calm()
+		w.settle()
 	})
 	t.Run("that a renewal finds is told at once", func(t *testing.T) {
 		w := newWorld(t)
@@ -47,7 +47,7 @@ func TestLoss(t *testing.T) {
 		holder.wantEnd(Lost)
 		a.expect(Acquire).answer()
 		next[0].wantAnswer(Granted)
-		w.calm()
+		w.settle()
 	})
 	t.Run("frees also what a late renewal has kept in Redis", func(t *testing.T) {
 		w := newWorld(t)
@@ -64,7 +64,7 @@ func TestLoss(t *testing.T) {
 		a.expect(Release).answer()
 		a.expect(Acquire).answer()
 		next[0].wantAnswer(Granted)
-		w.calm()
+		w.settle()
 	})
 	t.Run("comes not after Unlock", func(t *testing.T) {
 		w := newWorld(t)
@@ -72,7 +72,7 @@ func TestLoss(t *testing.T) {
 		holder.unlock()
 		w.after(5 * time.Second)
 		w.want(!holder.over, "no end besides Unlock")
-		w.calm()
+		w.settle()
 	})
 	t.Run("an Unlock that the machine hears after it is lost", func(t *testing.T) {
 		w := newWorld(t)
@@ -83,7 +83,7 @@ func TestLoss(t *testing.T) {
 		holder.from.step(holder.hold.Entry, func(m Machine, now Time, fx *Effects) { m.Wake(now, fx) }, "is woken")
 		holder.unlockHeard()
 		holder.released.want(Lost)
-		w.calm()
+		w.settle()
 	})
 }
 
@@ -101,7 +101,7 @@ func TestFixedLease(t *testing.T) {
 		w.want(w.redis.owner(stock) == "", "a free name before the TTL")
 		a.expect(Acquire).answer()
 		next.wantAnswer(Granted)
-		w.calm()
+		w.settle()
 	})
 	t.Run("is not renewed", func(t *testing.T) {
 		w := newWorld(t)
@@ -110,7 +110,7 @@ func TestFixedLease(t *testing.T) {
 		a.expect(Acquire).answer()
 		w.after(9 * time.Second)
 		a.silent()
-		w.calm()
+		w.settle()
 	})
 }
 
@@ -131,7 +131,7 @@ func TestMaxHold(t *testing.T) {
 		a.expect(Release).answer()
 		a.expect(Acquire).answer()
 		next.wantAnswer(Granted)
-		w.calm()
+		w.settle()
 	})
 	t.Run("counts for each hold, not for the tenure", func(t *testing.T) {
 		w := newWorld(t)
@@ -148,7 +148,7 @@ func TestMaxHold(t *testing.T) {
 		next.wantHolding()
 		w.after(200 * time.Millisecond)
 		next.wantEnd(TooLong)
-		w.calm()
+		w.settle()
 	})
 	t.Run("leaves a fixed lease alone", func(t *testing.T) {
 		w := newWorld(t)
@@ -158,7 +158,7 @@ func TestMaxHold(t *testing.T) {
 		a.expect(Acquire).answer()
 		w.after(900 * time.Millisecond)
 		c.wantHolding()
-		w.calm()
+		w.settle()
 	})
 }
 
@@ -174,7 +174,7 @@ func TestTimeout(t *testing.T) {
 		c.wantAnswer(TimedOut)
 		w.want(c.out.Last == Taken, "taken; it is %s", whyNames[c.out.Last])
 		w.redis.free(stock, "java:1")
-		w.calm()
+		w.settle()
 	})
 	t.Run("says that one of this process has it", func(t *testing.T) {
 		w := newWorld(t)
@@ -184,12 +184,12 @@ func TestTimeout(t *testing.T) {
 		a.ring()
 		c.wantAnswer(TimedOut)
 		w.want(c.out.Last == Taken, "taken; it is %s", whyNames[c.out.Last])
-		w.calm()
+		w.settle()
 	})
 	for name, last := range map[string]struct {
-		fail func(*parcel)
+		fail func(*inFlightCommand)
 		why  Why
-	}{"lost": {(*parcel).lose, Doubtful}, "not sent": {(*parcel).notSent, Down}, "answered LOADING": {(*parcel).again, Refused}} {
+	}{"lost": {(*inFlightCommand).lose, Doubtful}, "not sent": {(*inFlightCommand).notSent, Down}, "answered LOADING": {(*inFlightCommand).again, Refused}} {
 		t.Run("says why when the last answer was "+name, func(t *testing.T) {
 			w := newWorld(t)
 			w.redis.take(stock, "java:1", 10*time.Millisecond)
@@ -206,7 +206,7 @@ func TestTimeout(t *testing.T) {
 			c.wantAnswer(TimedOut)
 			w.want(c.out.Last == last.why, "the last answer, %s; it is %s", whyNames[last.why], whyNames[c.out.Last])
 			w.want(last.why != Refused || c.out.ServerMessage != "", "the words of the server")
-			w.calm()
+			w.settle()
 		})
 	}
 	t.Run("of one waiter leaves the others their places", func(t *testing.T) {
@@ -222,6 +222,6 @@ func TestTimeout(t *testing.T) {
 		first[0].wantAnswer(Granted)
 		first[0].unlock()
 		last.wantAnswer(Granted)
-		w.calm()
+		w.settle()
 	})
 }

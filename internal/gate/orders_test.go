@@ -16,7 +16,7 @@ var depthFlag = flag.Int("gate.depth", 0, "how many events in a row TestEveryOrd
 type board struct {
 	*world
 	a    *process
-	lost []*parcel // given up by the process, but still on their way
+	lost []*inFlightCommand // given up by the process, but still on their way
 }
 
 // beginnings are what the two callers want. A stranger has the name first, or nobody.
@@ -86,23 +86,23 @@ func (b *board) moves() []move {
 // state is all that what happens next depends on.
 func (b *board) state(seed maphash.Seed) uint64 {
 	var s strings.Builder
-	fmt.Fprint(&s, b.now, b.redis.keys[stock], len(b.redis.ears[stock]), b.a.wishes, len(b.a.messages), b.a.cfg.LastID, b.a.cfg.Epoch)
+	fmt.Fprint(&s, b.now, b.redis.keys[stock], len(b.redis.listeners[stock]), b.a.wishes, len(b.a.messages), b.a.cfg.LastID, b.a.cfg.Epoch)
 	for _, c := range append(slices.Clone(b.a.outbox), b.lost...) {
 		fmt.Fprint(&s, c.Op, c.ID, c.Next, c.Lease, c.Sent, c.Command.Epoch, c.left, c.ran, c.Reply, "|")
 	}
 	for _, c := range b.a.callers {
 		fmt.Fprint(&s, c.answered, c.gone, c.out.Why, c.unlocked, c.over, c.hold.Tenure, c.hold.alive, c.hold.until, c.hold.Deadline(), "|")
 	}
-	if c := b.a.cells[stock]; c != nil {
+	if c := b.a.entries[stock]; c != nil {
 		m := c.Machine.(*Mutex)
 		fmt.Fprint(&s, m.t.phase, m.flight, m.again, m.t.suspected, m.askAt, m.t.Tenure, m.t.watched, m.ack != nil)
 		for w := m.queue.head; w != nil; w = w.next {
 			fmt.Fprint(&s, w.By)
 		}
 		if m.contention != nil {
-			crowd := *m.contention
-			crowd.growing, crowd.orphans = nil, nil
-			fmt.Fprint(&s, crowd, len(m.contention.growing))
+			contention := *m.contention
+			contention.growing, contention.orphans = nil, nil
+			fmt.Fprint(&s, contention, len(m.contention.growing))
 			for _, g := range m.contention.orphans {
 				fmt.Fprint(&s, g.id, g.at, g.ends)
 			}
@@ -121,14 +121,14 @@ type explorer struct {
 }
 
 // replay plays the path from the beginning. Only its last event may break a rule: the others were played before.
-func (x *explorer) replay(hushed bool) (b *board, broken string) {
+func (x *explorer) replay(unsubscribed bool) (b *board, broken string) {
 	defer func() {
 		if p := recover(); p != nil {
 			broken = fmt.Sprint(p)
 		}
 	}()
 	b = x.begin()
-	b.hushed = hushed
+	b.unsubscribed = unsubscribed
 	for _, i := range x.path {
 		m := b.moves()[i]
 		b.note("[%s]", m.name)
@@ -176,7 +176,7 @@ func (b *board) rest() (broken string) {
 		c.run()
 	}
 	b.a.linkUp()
-	b.calm()
+	b.settle()
 	return ""
 }
 

@@ -25,7 +25,7 @@ func TestOvertakenUnlock(t *testing.T) {
 			holder.wantEnd(why)
 			holder.unlockHeard()
 			holder.released.want(why)
-			w.calm()
+			w.settle()
 		})
 	}
 }

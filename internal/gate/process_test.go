@@ -16,14 +16,14 @@ type process struct {
 	born  Time  // what its clock showed when the world began
 	cfg   *Config
 
-	cells    map[string]*Entry
-	heard    map[string]*Entry // who listens, as the loop knows it
-	spare    []*Entry          // idle entries, to be used again
-	outbox   []*parcel         // commands that were asked for and not answered yet
-	wishes   []wish            // subscriptions that were asked for and not made yet
-	messages []string          // heard by the connection, not yet by the machines
+	entries  map[string]*Entry
+	heard    map[string]*Entry  // who listens, as the loop knows it
+	spare    []*Entry           // idle entries, to be used again
+	outbox   []*inFlightCommand // commands that were asked for and not answered yet
+	wishes   []wish             // subscriptions that were asked for and not made yet
+	messages []string           // heard by the connection, not yet by the machines
 	callers  []*caller
-	buried   map[uint64]bool // tenures whose release was asked for
+	released map[uint64]bool // tenures whose release was asked for
 	ended    bool            // its connections are closed
 	fx       Effects         // what the machine that is stepped has asked for so far
 }
@@ -41,7 +41,7 @@ func (w *world) newProcess(uuid string) *process {
 			Lease: time.Second, HandoffTime: 10 * time.Millisecond, PollCap: 2 * time.Second,
 			Waits: wheel.NewSlots[*Waiter](1024, nil), Stats: &Stats{},
 		},
-		cells: make(map[string]*Entry), heard: make(map[string]*Entry), buried: make(map[uint64]bool),
+		entries: make(map[string]*Entry), heard: make(map[string]*Entry), released: make(map[uint64]bool),
 	}
 	w.procs = append(w.procs, p)
 	return p
@@ -64,8 +64,8 @@ func (p *process) real(local Time) time.Duration {
 }
 
 func (p *process) names() []string {
-	names := make([]string, 0, len(p.cells))
-	for name := range p.cells {
+	names := make([]string, 0, len(p.entries))
+	for name := range p.entries {
 		names = append(names, name)
 	}
 	slices.Sort(names)
@@ -74,7 +74,7 @@ func (p *process) names() []string {
 
 // entry finds the entry of a name, or makes one, of old material where there is some.
 func (p *process) entry(name string) *Entry {
-	if c := p.cells[name]; c != nil {
+	if c := p.entries[name]; c != nil {
 		return c
 	}
 	var c *Entry
@@ -84,7 +84,7 @@ func (p *process) entry(name string) *Entry {
 	} else {
 		c = NewEntry(name, p.world.kind, p.cfg)
 	}
-	p.cells[name] = c
+	p.entries[name] = c
 	return c
 }
 
@@ -94,8 +94,8 @@ func (p *process) step(c *Entry, event func(m Machine, now Time, fx *Effects), f
 	p.fx = Effects{}
 	event(c.Machine, p.now(), &p.fx)
 	p.collect(&p.fx)
-	if p.cells[c.Name] == c && c.Machine.Idle() {
-		delete(p.cells, c.Name)
+	if p.entries[c.Name] == c && c.Machine.Idle() {
+		delete(p.entries, c.Name)
 		p.spare = append(p.spare, c)
 	}
 	p.world.check()
@@ -107,7 +107,7 @@ func (p *process) collect(fx *Effects) {
 		for _, c := range commands {
 			p.world.note("%s   asks for %v %d of %s, next %d, lease %v", p.uuid, c.Op, c.ID, c.Entry.Name, c.Next, c.Lease)
 			p.checkCommand(&c)
-			p.outbox = append(p.outbox, &parcel{Command: c, from: p})
+			p.outbox = append(p.outbox, &inFlightCommand{Command: c, from: p})
 		}
 	}
 	for _, s := range fx.Subscriptions {
@@ -123,7 +123,7 @@ func (p *process) collect(fx *Effects) {
 // wake is the alarm of one machine. It must get somewhere.
 func (p *process) wake(c *Entry) {
 	p.step(c, func(m Machine, now Time, fx *Effects) { m.Wake(now, fx) }, "is woken for %s", c.Name)
-	if p.cells[c.Name] == c && c.Machine.NextAlarm() <= p.now() {
+	if p.entries[c.Name] == c && c.Machine.NextAlarm() <= p.now() {
 		p.world.broken("an alarm that is due is still due after Wake: the loop would spin")
 	}
 }
@@ -131,7 +131,7 @@ func (p *process) wake(c *Entry) {
 // ring is the loop before it reads mail: alarms, then waits that are over.
 func (p *process) ring() {
 	for _, name := range p.names() {
-		if c := p.cells[name]; c != nil && c.Machine.NextAlarm() <= p.now() {
+		if c := p.entries[name]; c != nil && c.Machine.NextAlarm() <= p.now() {
 			p.wake(c)
 		}
 	}
@@ -180,7 +180,7 @@ func (p *process) subscribed(name, refusal string) {
 // each steps every machine.
 func (p *process) each(event func(m Machine, now Time, fx *Effects), what string) {
 	for _, name := range p.names() {
-		p.step(p.cells[name], event, "%s (%s)", what, name)
+		p.step(p.entries[name], event, "%s (%s)", what, name)
 	}
 }
 

@@ -11,12 +11,12 @@ import (
 // simRedis is what the scripts do, by the server's clock: scripts/*.lua line by line, for one owner per key.
 // scripts/contract_test.go holds the same lines against a real server.
 type simRedis struct {
-	world *world
-	keys  map[string]*lockKey
-	ears  map[string][]hearer
-	echo  int              // how often each hears a message: 2 with PubSubBoth
-	last  map[string]int64 // the last fencing token given out
-	fault scripts.Fault    // what every script answers instead of running; None: the server is well
+	world     *world
+	keys      map[string]*lockKey
+	listeners map[string][]hearer
+	echo      int              // how often each hears a message: 2 with PubSubBoth
+	last      map[string]int64 // the last fencing token given out
+	fault     scripts.Fault    // what every script answers instead of running; None: the server is well
 }
 
 // lockKey is a key: alive at until, the server's milliseconds, and gone one later.
@@ -32,7 +32,7 @@ type hearer interface{ hear(name string) }
 const serverEpoch = 1_700_000_000_000
 
 func newSimRedis(w *world) *simRedis {
-	return &simRedis{world: w, keys: make(map[string]*lockKey), ears: make(map[string][]hearer), last: make(map[string]int64)}
+	return &simRedis{world: w, keys: make(map[string]*lockKey), listeners: make(map[string][]hearer), last: make(map[string]int64)}
 }
 
 func (r *simRedis) millis() int64 { return serverEpoch + r.world.now.Milliseconds() }
@@ -117,26 +117,26 @@ func (r *simRedis) run(c *Command, uuid string, notAfter int64) scripts.Reply {
 			return scripts.NotMine
 		}
 	}
-	return scripts.Reply(len(r.ears[name]))
+	return scripts.Reply(len(r.listeners[name]))
 }
 
 func (r *simRedis) publish(name string) int {
-	for _, l := range r.ears[name] {
+	for _, l := range r.listeners[name] {
 		for range max(r.echo, 1) {
 			l.hear(name)
 		}
 	}
-	return len(r.ears[name])
+	return len(r.listeners[name])
 }
 
 func (r *simRedis) subscribe(name string, l hearer) {
-	if !slices.Contains(r.ears[name], l) {
-		r.ears[name] = append(r.ears[name], l)
+	if !slices.Contains(r.listeners[name], l) {
+		r.listeners[name] = append(r.listeners[name], l)
 	}
 }
 
 func (r *simRedis) unsubscribe(name string, l hearer) {
-	r.ears[name] = slices.DeleteFunc(r.ears[name], func(other hearer) bool { return other == l })
+	r.listeners[name] = slices.DeleteFunc(r.listeners[name], func(other hearer) bool { return other == l })
 }
 
 // take is a client that is not ours taking a free name, as Redisson's tryLock.

@@ -24,7 +24,7 @@ func TestReentry(t *testing.T) {
 		inner.unlock()
 		a.expect(Release).answer()
 		inner.released.want(Granted)
-		w.calm()
+		w.settle()
 	})
 	t.Run("by another owner, or by none, waits", func(t *testing.T) {
 		w := newWorld(t)
@@ -34,7 +34,7 @@ func TestReentry(t *testing.T) {
 		for _, want := range []wants{{owner: 8}, {}} {
 			a.ask(stock, want).wantWaiting()
 		}
-		w.calm()
+		w.settle()
 	})
 	t.Run("by an owner whose hold has ended waits like anybody", func(t *testing.T) {
 		w := newWorld(t)
@@ -43,7 +43,7 @@ func TestReentry(t *testing.T) {
 		a.expect(Acquire).answer()
 		outer.unlock()
 		a.ask(stock, wants{owner: 7}).wantWaiting()
-		w.calm()
+		w.settle()
 	})
 	t.Run("that needs more of the lease waits for a renewal", func(t *testing.T) {
 		w := newWorld(t)
@@ -60,7 +60,7 @@ func TestReentry(t *testing.T) {
 		w.after(200 * time.Millisecond)
 		outer.wantEnd(Lost)
 		w.want(inner.holds(), "the inner one to hold on")
-		w.calm()
+		w.settle()
 	})
 	t.Run("that is watched makes a fixed tenure watched", func(t *testing.T) {
 		w := newWorld(t)
@@ -76,7 +76,7 @@ func TestReentry(t *testing.T) {
 		}
 		w.want(inner.holds(), "the watchdog to renew it")
 		inner.unlock()
-		w.calm()
+		w.settle()
 	})
 	t.Run("that needs more of a watched lease does not shorten what the watchdog renews", func(t *testing.T) {
 		w := newWorld(t)
@@ -93,7 +93,7 @@ func TestReentry(t *testing.T) {
 		w.after(a.cfg.Lease / 3)
 		a.expect(Renew).answer()
 		w.want(outer.holds(), "the outer one to hold on")
-		w.calm()
+		w.settle()
 	})
 	t.Run("that was not granted by a renewal that said nothing is granted by the next", func(t *testing.T) {
 		w := newWorld(t)
@@ -106,7 +106,7 @@ func TestReentry(t *testing.T) {
 		w.after(10 * time.Millisecond)
 		a.expect(Renew).answer()
 		inner.wantAnswer(Granted)
-		w.calm()
+		w.settle()
 	})
 	t.Run("that waits for a tenure which ends is asked for afresh", func(t *testing.T) {
 		w := newWorld(t)
@@ -118,7 +118,7 @@ func TestReentry(t *testing.T) {
 		outer.unlock()
 		renewal.answer()
 		inner.wantWaiting()
-		w.calm()
+		w.settle()
 		inner.wantAnswer(Granted)
 	})
 	t.Run("that waits when its tenure is handed on waits in the queue", func(t *testing.T) {
@@ -134,7 +134,7 @@ func TestReentry(t *testing.T) {
 		renewal.answer()
 		inner.wantWaiting()
 		once.wantAnswer(Taken)
-		w.calm()
+		w.settle()
 		inner.wantAnswer(Granted)
 	})
 	t.Run("can be cancelled while it waits for the renewal", func(t *testing.T) {
@@ -145,7 +145,7 @@ func TestReentry(t *testing.T) {
 		inner := a.ask(stock, wants{owner: 7, lease: 500 * time.Millisecond})
 		inner.cancel()
 		a.expect(Renew).answer()
-		w.calm()
+		w.settle()
 	})
 	t.Run("a handoff to an owner settles all it has queued", func(t *testing.T) {
 		w := newWorld(t)
@@ -155,7 +155,7 @@ func TestReentry(t *testing.T) {
 		first.wantAnswer(Granted)
 		second.wantAnswer(Granted)
 		other.wantWaiting()
-		w.calm()
+		w.settle()
 	})
 	t.Run("a grant to an owner settles all it has queued", func(t *testing.T) {
 		w := newWorld(t)
@@ -171,7 +171,7 @@ func TestReentry(t *testing.T) {
 		stranger.wantAnswer(Taken)
 		other.wantWaiting()
 		w.want(once.hold.Count() == 4, "count 4; it is %d", once.hold.Count())
-		w.calm()
+		w.settle()
 	})
 }
 
@@ -187,7 +187,7 @@ func TestExtend(t *testing.T) {
 		renewal.answer()
 		extended.want(Granted)
 		w.want(c.hold.Deadline() == renewal.Sent+990*time.Millisecond, "from now; it is %v", c.hold.Deadline()-renewal.Sent)
-		w.calm()
+		w.settle()
 	})
 	t.Run("never shortens", func(t *testing.T) {
 		w := newWorld(t)
@@ -198,7 +198,7 @@ func TestExtend(t *testing.T) {
 		c.extend(100 * time.Millisecond).want(Granted)
 		a.silent()
 		w.want(c.hold.Deadline() == was, "the same deadline")
-		w.calm()
+		w.settle()
 	})
 	t.Run("is not served by a renewal that left before it was asked", func(t *testing.T) {
 		w := newWorld(t)
@@ -215,7 +215,7 @@ func TestExtend(t *testing.T) {
 		a.settleAll()
 		extended.want(Granted)
 		w.want(c.hold.Deadline() >= asked+990*time.Millisecond, "a second from now; it is %v", c.hold.Deadline()-asked)
-		w.calm()
+		w.settle()
 	})
 	t.Run("of a hold that has ended is lost", func(t *testing.T) {
 		w := newWorld(t)
@@ -224,7 +224,7 @@ func TestExtend(t *testing.T) {
 		a.expect(Acquire).answer()
 		w.after(200 * time.Millisecond)
 		c.extend(time.Second).want(Lost)
-		w.calm()
+		w.settle()
 	})
 	t.Run("of a hold whose key is gone ends it", func(t *testing.T) {
 		w := newWorld(t)
@@ -237,7 +237,7 @@ func TestExtend(t *testing.T) {
 		a.expect(Renew).answer()
 		extended.want(Lost)
 		c.wantEnd(Lost)
-		w.calm()
+		w.settle()
 	})
 	t.Run("that waits when the hold ends is lost", func(t *testing.T) {
 		w := newWorld(t)
@@ -248,7 +248,7 @@ func TestExtend(t *testing.T) {
 		w.after(100 * time.Millisecond)
 		extended.want(Lost)
 		c.wantEnd(Lost)
-		w.calm()
+		w.settle()
 	})
 	t.Run("goes on while the engine drains", func(t *testing.T) {
 		w := newWorld(t)
@@ -259,6 +259,6 @@ func TestExtend(t *testing.T) {
 		a.drain()
 		a.expect(Renew).answer()
 		extended.want(Granted)
-		w.calm()
+		w.settle()
 	})
 }

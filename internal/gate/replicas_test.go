@@ -15,7 +15,7 @@ func TestReplicas(t *testing.T) {
 		c.wantAnswer(TooFew)
 		a.expect(Release).answer()
 		w.want(w.redis.owner(stock) == "", "a free name")
-		w.calm()
+		w.settle()
 	})
 	t.Run("a wait that took it alone gives it back, and asks again after a pause, as another owner", func(t *testing.T) {
 		w := newWorld(t)
@@ -32,7 +32,7 @@ func TestReplicas(t *testing.T) {
 		w.want(again.ID != first.ID, "a fresh owner")
 		again.answer()
 		c.wantAnswer(Granted)
-		w.calm()
+		w.settle()
 	})
 	t.Run("a wait that ends meanwhile says why there is no lock", func(t *testing.T) {
 		w := newWorld(t)
@@ -44,7 +44,7 @@ func TestReplicas(t *testing.T) {
 		a.ring()
 		c.wantAnswer(TimedOut)
 		w.want(c.out.Last == TooFew, "the last answer is %s", whyNames[c.out.Last])
-		w.calm()
+		w.settle()
 	})
 	t.Run("a renewal does not move the deadline, and is asked for again", func(t *testing.T) {
 		w := newWorld(t)
@@ -57,7 +57,7 @@ func TestReplicas(t *testing.T) {
 		w.after(a.cfg.Lease / 10)
 		a.expect(Renew).answer()
 		w.want(holder.hold.Deadline() > deadline, "the deadline to move")
-		w.calm()
+		w.settle()
 	})
 	t.Run("renewals until the deadline end the hold, and its key is freed", func(t *testing.T) {
 		w := newWorld(t)
@@ -72,7 +72,7 @@ func TestReplicas(t *testing.T) {
 		w.want(w.redis.owner(stock) != "", "the key, which the renewals kept")
 		a.expect(Release).answer()
 		w.want(w.redis.owner(stock) == "", "a free name")
-		w.calm()
+		w.settle()
 	})
 	t.Run("a renewal prolongs the key all the same: it is freed for as long as it may stand", func(t *testing.T) {
 		w := newWorld(t)
@@ -90,7 +90,7 @@ func TestReplicas(t *testing.T) {
 		a.linkUp()
 		a.expect(Release).answer()
 		w.want(w.redis.owner(stock) == "", "a free name")
-		w.calm()
+		w.settle()
 	})
 	t.Run("nobody is handed a tenure that was confirmed alone", func(t *testing.T) {
 		w := newWorld(t)
@@ -104,7 +104,7 @@ func TestReplicas(t *testing.T) {
 		w.after(retryPause)
 		a.expect(Acquire).answer()
 		next.wantAnswer(Granted)
-		w.calm()
+		w.settle()
 	})
 	t.Run("a swap leaves neither owner behind", func(t *testing.T) {
 		w := newWorld(t)
@@ -121,7 +121,7 @@ func TestReplicas(t *testing.T) {
 			w.after(retryPause)
 		}
 		w.want(next.hold.Tenure != swap.Next, "a tenure of its own")
-		w.calm()
+		w.settle()
 	})
 	t.Run("a re-entry that needs more of the lease is told when it asks once, and waits else", func(t *testing.T) {
 		w := newWorld(t)
@@ -136,7 +136,7 @@ func TestReplicas(t *testing.T) {
 		w.after(20 * time.Millisecond)
 		a.expect(Renew).answer()
 		waits.wantAnswer(Granted)
-		w.calm()
+		w.settle()
 	})
 	t.Run("what was given back once slows nobody down after a grant that enough have", func(t *testing.T) {
 		w := newWorld(t)
@@ -151,7 +151,7 @@ func TestReplicas(t *testing.T) {
 		a.expect(Release).answer()
 		a.expect(Acquire).answer()
 		next.wantAnswer(Granted)
-		w.calm()
+		w.settle()
 	})
 	t.Run("a refusal needs no replicas", func(t *testing.T) {
 		w := newWorld(t)
@@ -161,6 +161,6 @@ func TestReplicas(t *testing.T) {
 		a.expect(Acquire).alone()
 		c.wantAnswer(Taken)
 		w.redis.free(stock, "java:1")
-		w.calm()
+		w.settle()
 	})
 }

@@ -27,7 +27,7 @@ func (w *world) check() {
 			w.broken(fmt.Sprintf("%s counts %d holds, %d are alive", p.uuid, got, held))
 		}
 		for _, name := range p.names() {
-			p.checkMachine(p.cells[name])
+			p.checkMachine(p.entries[name])
 		}
 		p.checkWaiters()
 		for name := range p.world.redis.keys {
@@ -90,7 +90,7 @@ func (p *process) checkCommand(c *Command) {
 		return // a stranger's, to be freed by force
 	}
 	if c.Op != traitsByKind[p.world.kind].release {
-		if p.buried[c.ID] || c.Next != 0 && p.buried[c.Next] {
+		if p.released[c.ID] || c.Next != 0 && p.released[c.Next] {
 			p.world.broken(fmt.Sprintf("%v %d: its release was sent before", c.Op, c.ID))
 		}
 		if c.Lease <= 0 {
@@ -98,7 +98,7 @@ func (p *process) checkCommand(c *Command) {
 		}
 		return
 	}
-	p.buried[c.ID] = true
+	p.released[c.ID] = true
 	for _, holder := range p.callers {
 		if holder.hold.Tenure == c.ID && (holder.counted || holder.holds()) {
 			p.world.broken(fmt.Sprintf("the release of %d was asked for before %v was told that its hold has ended", c.ID, holder))
@@ -157,7 +157,7 @@ func (p *process) checkKey(name string) {
 			return
 		}
 	}
-	c := p.cells[name]
+	c := p.entries[name]
 	if c == nil {
 		p.world.broken(fmt.Sprintf("%s has forgotten %s, which it holds in Redis under %d", p.uuid, name, id))
 	}
@@ -200,13 +200,13 @@ func (w *world) checkQuiet() {
 				w.broken(fmt.Sprintf("the Unlock of %v was never acknowledged", c))
 			}
 		}
-		if len(p.cells) > 0 {
+		if len(p.entries) > 0 {
 			w.broken(fmt.Sprintf("%s still has machines for %v", p.uuid, p.names()))
 		}
 	}
-	for name, ears := range w.redis.ears {
-		if len(ears) > 0 {
-			w.broken(fmt.Sprintf("%d still listen for %s", len(ears), name))
+	for name, listeners := range w.redis.listeners {
+		if len(listeners) > 0 {
+			w.broken(fmt.Sprintf("%d still listen for %s", len(listeners), name))
 		}
 	}
 	for name := range w.redis.keys {

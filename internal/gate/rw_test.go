@@ -27,10 +27,10 @@ func TestRWReplay(t *testing.T) {
 					p.closed = true
 					p.step("closes", func(fx *Effects) { p.rw.Close(w.now, fx) })
 					p.wishes, p.listens = nil, false // its connection closes with the engine
-					w.redis.ears = slices.DeleteFunc(w.redis.ears, func(other *rwProcess) bool { return other == p })
+					w.redis.listeners = slices.DeleteFunc(w.redis.listeners, func(other *rwProcess) bool { return other == p })
 				}
 			}
-			w.calm()
+			w.settle()
 			if *rwSeed != 0 {
 				t.Log(w.diary.String())
 			}

@@ -15,8 +15,8 @@ type rwProcess struct {
 	cfg      *Config
 	entry    *Entry
 	rw       *RW
-	flight   *rwParcel
-	late     []*rwParcel // lost, and may run yet
+	flight   *rwInFlight
+	late     []*rwInFlight // lost, and may run yet
 	wishes   []bool
 	listens  bool
 	messages int
@@ -24,7 +24,7 @@ type rwProcess struct {
 	closed   bool
 }
 
-type rwParcel struct {
+type rwInFlight struct {
 	Command
 	left     bool
 	ran      bool
@@ -44,7 +44,7 @@ type rwCaller struct {
 	unlocked bool
 	over     bool
 	acks     int
-	owed     bool
+	expected bool
 }
 
 func (c *rwCaller) String() string {
@@ -93,7 +93,7 @@ func (p *rwProcess) step(what string, event func(fx *Effects)) {
 				p.w.broken("%s: two commands in flight", p.uuid)
 			}
 			p.checkRelease(&c)
-			p.flight = &rwParcel{Command: c}
+			p.flight = &rwInFlight{Command: c}
 		}
 	}
 	for _, s := range fx.Subscriptions {
@@ -150,7 +150,7 @@ func (p *rwProcess) pick(ok func(*rwCaller) bool) *rwCaller {
 
 func (p *rwProcess) unlock(c *rwCaller) {
 	c.unlocked = true
-	c.owed = true
+	c.expected = true
 	p.step(fmt.Sprintf("hears that %v unlocks", c), func(fx *Effects) { p.rw.Unlock(p.w.now, &c.hold, rwAck{c}, fx) })
 }
 
@@ -171,7 +171,7 @@ func (p *rwProcess) force() {
 			id = n
 		}
 	}
-	forced := &rwCaller{p: p, owed: true, answered: true}
+	forced := &rwCaller{p: p, expected: true, answered: true}
 	p.callers = append(p.callers, forced)
 	p.step("forces "+owners[0], func(fx *Effects) { p.rw.Force(p.w.now, owners[0], id, rwAck{forced}, fx) })
 }
@@ -189,7 +189,7 @@ func (p *rwProcess) carry(mishaps bool) {
 		p.back(f)
 	case mishaps && luck < 10: // the link breaks; it ran, or may run yet
 		if !f.ran {
-			p.late = append(p.late, &rwParcel{Command: f.Command, notAfter: f.notAfter})
+			p.late = append(p.late, &rwInFlight{Command: f.Command, notAfter: f.notAfter})
 		}
 		p.cfg.Epoch++
 		f.Result = Unknown
@@ -223,7 +223,7 @@ func (p *rwProcess) relied() (sum Time) {
 	return sum
 }
 
-func (p *rwProcess) back(f *rwParcel) {
+func (p *rwProcess) back(f *rwInFlight) {
 	c := f.Command
 	if !c.ran() {
 		c.Reply = 0
@@ -249,9 +249,9 @@ func (p *rwProcess) hear() {
 	if len(p.wishes) > 0 {
 		on := p.wishes[0]
 		p.wishes = p.wishes[1:]
-		p.w.redis.ears = slices.DeleteFunc(p.w.redis.ears, func(other *rwProcess) bool { return other == p })
+		p.w.redis.listeners = slices.DeleteFunc(p.w.redis.listeners, func(other *rwProcess) bool { return other == p })
 		if p.listens = on; on {
-			p.w.redis.ears = append(p.w.redis.ears, p)
+			p.w.redis.listeners = append(p.w.redis.listeners, p)
 			p.step("listens", func(fx *Effects) { p.rw.Subscribed(p.w.now, "", fx) })
 		}
 		return

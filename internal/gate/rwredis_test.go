@@ -10,12 +10,12 @@ import (
 // rwRedis is what the scripts of the read-write lock do to one name, line by line, and what Redisson's do. The
 // engine's tests hold the same against a real server.
 type rwRedis struct {
-	w      *rwWorld
-	mode   string // empty: there is no hash
-	until  time.Duration
-	fields map[string]int
-	holds  map[string]time.Duration // hold keys, by owner: they run out at
-	ears   []*rwProcess
+	w         *rwWorld
+	mode      string // empty: there is no hash
+	until     time.Duration
+	fields    map[string]int
+	holds     map[string]time.Duration // hold keys, by owner: they run out at
+	listeners []*rwProcess
 }
 
 // settle lets run out what has run out.
@@ -50,10 +50,10 @@ func (r *rwRedis) put(mode, owner string, lease time.Duration) {
 }
 
 func (r *rwRedis) publish() scripts.Reply {
-	for _, p := range r.ears {
+	for _, p := range r.listeners {
 		p.messages++
 	}
-	return scripts.Reply(len(r.ears))
+	return scripts.Reply(len(r.listeners))
 }
 
 // leave is the end of a reader.
@@ -93,7 +93,7 @@ func (r *rwRedis) run(c *Command, uuid string, notAfter time.Duration) scripts.R
 		switch {
 		case r.w.now > notAfter:
 			return scripts.Reply(-(1 << 52) - r.w.now.Milliseconds())
-		case r.mode == "write", r.mode == "read" && c.N >= 0 && len(r.ears) > int(c.N):
+		case r.mode == "write", r.mode == "read" && c.N >= 0 && len(r.listeners) > int(c.N):
 			return r.held()
 		}
 		r.put("read", owner, c.Lease)
@@ -145,7 +145,7 @@ func (r *rwRedis) run(c *Command, uuid string, notAfter time.Duration) scripts.R
 	if c.Op == RenewRead || c.Op == RenewWrite {
 		return 1
 	}
-	return scripts.Reply(len(r.ears))
+	return scripts.Reply(len(r.listeners))
 }
 
 // java is a client of Redisson: it takes, renews and frees as that does. It holds until until.

@@ -186,8 +186,8 @@ func (w *rwWorld) javaTurn() {
 	w.check()
 }
 
-// calm lets everything go well from here on and everybody unlock; then nothing may be left.
-func (w *rwWorld) calm() {
+// settle lets everything go well from here on and everybody unlock; then nothing may be left.
+func (w *rwWorld) settle() {
 	for _, j := range w.java {
 		w.redis.free(j)
 	}
@@ -218,7 +218,7 @@ func (w *rwWorld) calm() {
 			switch {
 			case !c.answered && !c.gone:
 				w.broken("%v was never answered", c)
-			case c.owed && c.acks != 1:
+			case c.expected && c.acks != 1:
 				w.broken("the Unlock of %v was acknowledged %d times", c, c.acks)
 			}
 		}
@@ -226,7 +226,7 @@ func (w *rwWorld) calm() {
 			w.broken("%s is left with %d tenures, %d owners, %d holds", p.uuid, len(p.rw.leases), len(p.rw.owners), p.cfg.Stats.Held.Load())
 		}
 	}
-	if w.redis.mode != "" || len(w.redis.ears) > 0 {
-		w.broken("left in Redis: %s %v, %d ears", w.redis.mode, w.redis.fields, len(w.redis.ears))
+	if w.redis.mode != "" || len(w.redis.listeners) > 0 {
+		w.broken("left in Redis: %s %v, %d listeners", w.redis.mode, w.redis.fields, len(w.redis.listeners))
 	}
 }

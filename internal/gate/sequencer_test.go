@@ -67,15 +67,15 @@ func (b *borrower) Settle(out Outcome) bool {
 // duel is two engines that share a semaphore, over a network that loses and doubles.
 type duel struct {
 	*rand.Rand
-	t       *testing.T
-	redis   counter
-	now     Time
-	cfgs    [2]*Config
-	cells   [2]*Entry
-	boxes   [2][]Command // on their way
-	doubles []double
-	callers [2][]*borrower
-	owed    [2]int64 // released, and not answered yet
+	t        *testing.T
+	redis    counter
+	now      Time
+	cfgs     [2]*Config
+	entries  [2]*Entry
+	boxes    [2][]Command // on their way
+	doubles  []double
+	callers  [2][]*borrower
+	expected [2]int64 // released, and not answered yet
 }
 
 // double is a copy that arrives late.
@@ -89,9 +89,9 @@ const poolSize = 5
 
 func newDuel(t *testing.T, seed uint64) *duel {
 	c := &duel{Rand: rand.New(rand.NewPCG(seed, 1)), t: t, now: time.Second, redis: counter{permits: poolSize}}
-	for i := range c.cells {
+	for i := range c.entries {
 		c.cfgs[i] = &Config{Lease: time.Second, PollCap: 2 * time.Second, Stats: &Stats{}, Waits: wheel.NewSlots[*Waiter](64, func(wheel.Tick) {})}
-		c.cells[i] = NewEntry(stock, SemaphoreKind, c.cfgs[i])
+		c.entries[i] = NewEntry(stock, SemaphoreKind, c.cfgs[i])
 	}
 	return c
 }
@@ -99,7 +99,7 @@ func newDuel(t *testing.T, seed uint64) *duel {
 // step is one event of engine i's loop.
 func (c *duel) step(i int, event func(Machine, *Effects)) {
 	var fx Effects
-	event(c.cells[i].Machine, &fx)
+	event(c.entries[i].Machine, &fx)
 	for _, commands := range fx.Commands {
 		for _, command := range commands {
 			command.Sent = c.now
@@ -190,7 +190,7 @@ func (c *duel) release(i int) bool {
 	for k, b := range c.callers[i] {
 		if b.granted {
 			c.callers[i] = append(c.callers[i][:k], c.callers[i][k+1:]...)
-			c.owed[i] += b.w.N
+			c.expected[i] += b.w.N
 			c.step(i, func(m Machine, fx *Effects) {
 				m.(Counting).Change(c.now, Change{Op: Give, N: b.w.N, Ack: &returned{c, i, b.w.N}}, fx)
 			})
@@ -211,13 +211,13 @@ func (r *returned) Settle(out Outcome) bool {
 	if out.Why != Granted {
 		r.c.t.Fatalf("a release was answered %v", out)
 	}
-	r.c.owed[r.i] -= r.n
+	r.c.expected[r.i] -= r.n
 	return true
 }
 
 func (c *duel) wake() {
-	for i := range c.cells {
-		if c.cells[i].Machine.NextAlarm() <= c.now {
+	for i := range c.entries {
+		if c.entries[i].Machine.NextAlarm() <= c.now {
 			c.step(i, func(m Machine, fx *Effects) { m.Wake(c.now, fx) })
 		}
 	}
@@ -264,13 +264,13 @@ func TestPermitsByReplay(t *testing.T) {
 			for c.release(0) || c.release(1) { // whoever waits gets his turn
 				c.settle()
 			}
-			for i := range c.cells {
-				if n := c.cells[i].Machine.Waiting(); n != 0 || !c.cells[i].Machine.Idle() {
-					t.Errorf("engine %d: %d wait, idle %v", i, n, c.cells[i].Machine.Idle())
+			for i := range c.entries {
+				if n := c.entries[i].Machine.Waiting(); n != 0 || !c.entries[i].Machine.Idle() {
+					t.Errorf("engine %d: %d wait, idle %v", i, n, c.entries[i].Machine.Idle())
 				}
 			}
-			if c.redis.permits != poolSize || c.owed != [2]int64{} {
-				t.Errorf("%d permits in Redis, want %d; releases not answered: %v", c.redis.permits, poolSize, c.owed)
+			if c.redis.permits != poolSize || c.expected != [2]int64{} {
+				t.Errorf("%d permits in Redis, want %d; releases not answered: %v", c.redis.permits, poolSize, c.expected)
 			}
 		})
 	}
@@ -328,15 +328,15 @@ func TestPermitsOfNobodyAreGivenBackUntilRedisTakesThem(t *testing.T) {
 		c.boxes[0] = nil
 		command.Result, command.Reply = Answered, scripts.Reply(-1<<51-scripts.Reply(scripts.NoPerm))
 		c.step(0, func(m Machine, fx *Effects) { m.Answer(c.now, &command, fx) })
-		at := c.cells[0].Machine.NextAlarm()
-		if len(c.boxes[0]) != 0 || at < c.now+100*time.Millisecond || at > c.now+2*time.Second || c.cells[0].Machine.Idle() {
+		at := c.entries[0].Machine.NextAlarm()
+		if len(c.boxes[0]) != 0 || at < c.now+100*time.Millisecond || at > c.now+2*time.Second || c.entries[0].Machine.Idle() {
 			t.Fatalf("refused, it sent %v at once, and would wake after %v", c.boxes[0], at-c.now)
 		}
 		c.now = at
 		c.wake()
 	}
 	c.settle()
-	if c.redis.permits != poolSize || !c.cells[0].Machine.Idle() {
+	if c.redis.permits != poolSize || !c.entries[0].Machine.Idle() {
 		t.Errorf("%d of %d permits are there", c.redis.permits, poolSize)
 	}
 }

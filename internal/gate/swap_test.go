@@ -21,7 +21,7 @@ func TestSwap(t *testing.T) {
 		next.wantAnswer(Granted)
 		w.want(next.hold.Tenure == swap.Next, "the fresh tenure")
 		w.want(next.hold.Deadline() == swap.Sent+95*time.Millisecond, "95 ms from when the swap left; it is %v", next.hold.Deadline()-swap.Sent)
-		w.calm()
+		w.settle()
 	})
 	t.Run("a fixed lease is never handed on as it is", func(t *testing.T) {
 		w := newWorld(t)
@@ -32,7 +32,7 @@ func TestSwap(t *testing.T) {
 		second.wantWaiting()
 		a.expect(Swap).answer()
 		second.wantAnswer(Granted)
-		w.calm()
+		w.settle()
 	})
 	t.Run("while it is on its way nobody gets the old tenure", func(t *testing.T) {
 		w := newWorld(t)
@@ -47,7 +47,7 @@ func TestSwap(t *testing.T) {
 		a.expect(Swap).answer()
 		fits.wantAnswer(Granted)
 		last.wantWaiting()
-		w.calm()
+		w.settle()
 	})
 	for _, ran := range []bool{true, false} {
 		t.Run("whose answer is lost leaves neither owner behind", func(t *testing.T) {
@@ -70,7 +70,7 @@ func TestSwap(t *testing.T) {
 			w.want(w.redis.owner(stock) == "", "a free name")
 			a.expect(Acquire).answer()
 			next.wantAnswer(Granted)
-			w.calm()
+			w.settle()
 		})
 	}
 	t.Run("of a tenure that is gone asks afresh", func(t *testing.T) {
@@ -82,7 +82,7 @@ func TestSwap(t *testing.T) {
 		w.redis.free(stock, w.redis.owner(stock))
 		a.expect(Swap).answer()
 		next.wantWaiting()
-		w.calm()
+		w.settle()
 		next.wantAnswer(Granted)
 	})
 	t.Run("that is refused frees the tenure", func(t *testing.T) {
@@ -94,7 +94,7 @@ func TestSwap(t *testing.T) {
 		a.expect(Release).answer()
 		a.expect(Acquire).fail(scripts.NoPerm)
 		next.wantAnswer(Refused)
-		w.calm()
+		w.settle()
 	})
 	t.Run("that is not wanted any more is undone", func(t *testing.T) {
 		w := newWorld(t)
@@ -105,7 +105,7 @@ func TestSwap(t *testing.T) {
 		swap.run()
 		next.cancel()
 		swap.answer()
-		w.calm()
+		w.settle()
 	})
 	t.Run("is not asked for while the tenure's own question may still run", func(t *testing.T) {
 		w := newWorld(t)
@@ -134,6 +134,6 @@ func TestSwap(t *testing.T) {
 			a.outbox[0].answer()
 		}
 		w.want(w.redis.owner(stock) == "", "the ghost to be gone before its lease")
-		w.calm()
+		w.settle()
 	})
 }

@@ -15,7 +15,7 @@ func TestTryLock(t *testing.T) {
 		c := a.tryLock()
 		a.expect(Acquire).answer()
 		c.wantAnswer(Granted)
-		w.calm()
+		w.settle()
 	})
 	t.Run("is refused at once while somebody of the process holds", func(t *testing.T) {
 		w := newWorld(t)
@@ -24,7 +24,7 @@ func TestTryLock(t *testing.T) {
 		c.wantAnswer(Taken)
 		w.want(c.out.TTL == holder.hold.Deadline()-a.now(), "the holder's lease as TTL; it is %v", c.out.TTL)
 		a.silent()
-		w.calm()
+		w.settle()
 	})
 	t.Run("is refused at once while others of the process wait", func(t *testing.T) {
 		w := newWorld(t)
@@ -33,7 +33,7 @@ func TestTryLock(t *testing.T) {
 		c.wantAnswer(Taken)
 		w.want(c.out.TTL == time.Minute, "the owner's lease as TTL; it is %v", c.out.TTL)
 		w.redis.free(stock, "java:1")
-		w.calm()
+		w.settle()
 	})
 	t.Run("is refused by the answer, and does not subscribe", func(t *testing.T) {
 		w := newWorld(t)
@@ -43,8 +43,8 @@ func TestTryLock(t *testing.T) {
 		a.expect(Acquire).answer()
 		c.wantAnswer(Taken)
 		w.want(c.out.TTL == time.Second, "the owner's lease as TTL; it is %v", c.out.TTL)
-		w.want(len(a.wishes) == 0 && len(a.cells) == 0, "nothing left")
-		w.calm()
+		w.want(len(a.wishes) == 0 && len(a.entries) == 0, "nothing left")
+		w.settle()
 	})
 	t.Run("one gets the name, the others of the same moment do not", func(t *testing.T) {
 		w := newWorld(t)
@@ -53,7 +53,7 @@ func TestTryLock(t *testing.T) {
 		a.expect(Acquire).answer()
 		first.wantAnswer(Granted)
 		second.wantAnswer(Taken)
-		w.calm()
+		w.settle()
 	})
 	t.Run("whose grant comes too late for it leaves the name to those who wait", func(t *testing.T) {
 		w := newWorld(t)
@@ -62,7 +62,7 @@ func TestTryLock(t *testing.T) {
 		once.cancel()
 		a.expect(Acquire).answer()
 		waits.wantAnswer(Granted)
-		w.calm()
+		w.settle()
 	})
 	t.Run("is not kept waiting by a pause", func(t *testing.T) {
 		w := newWorld(t)
@@ -72,7 +72,7 @@ func TestTryLock(t *testing.T) {
 		once := a.tryLock()
 		a.expect(Acquire).answer()
 		once.wantAnswer(Granted)
-		w.calm()
+		w.settle()
 	})
 	t.Run("waits for the release on its way", func(t *testing.T) {
 		w := newWorld(t)
@@ -82,17 +82,17 @@ func TestTryLock(t *testing.T) {
 		a.expect(Release).answer()
 		a.expect(Acquire).answer()
 		c.wantAnswer(Granted)
-		w.calm()
+		w.settle()
 	})
 	for name, end := range map[string]struct {
-		fail          func(*parcel)
+		fail          func(*inFlightCommand)
 		asked, before Why // when it was the question; when it was the release before it
 	}{
-		"not sent":              {(*parcel).notSent, Down, Down},
-		"lost":                  {(*parcel).lose, Doubtful, Down},
-		"answered BUSY":         {(*parcel).again, Refused, Refused},
-		"denied":                {(*parcel).denied, Refused, Refused},
-		"answered by a replica": {func(c *parcel) { c.fail(scripts.ReadOnly) }, Refused, Refused},
+		"not sent":              {(*inFlightCommand).notSent, Down, Down},
+		"lost":                  {(*inFlightCommand).lose, Doubtful, Down},
+		"answered BUSY":         {(*inFlightCommand).again, Refused, Refused},
+		"denied":                {(*inFlightCommand).denied, Refused, Refused},
+		"answered by a replica": {func(c *inFlightCommand) { c.fail(scripts.ReadOnly) }, Refused, Refused},
 	} {
 		t.Run("hears of a question that was "+name, func(t *testing.T) {
 			w := newWorld(t)
@@ -100,7 +100,7 @@ func TestTryLock(t *testing.T) {
 			c := a.tryLock()
 			end.fail(a.expect(Acquire))
 			c.wantAnswer(end.asked)
-			w.calm()
+			w.settle()
 		})
 		t.Run("hears of a release before it that was "+name, func(t *testing.T) {
 			w := newWorld(t)
@@ -109,7 +109,7 @@ func TestTryLock(t *testing.T) {
 			c := a.tryLock()
 			end.fail(a.expect(Release))
 			c.wantAnswer(end.before)
-			w.calm()
+			w.settle()
 		})
 	}
 	t.Run("is not let in by a handoff, but by the next answer about the name", func(t *testing.T) {
@@ -122,7 +122,7 @@ func TestTryLock(t *testing.T) {
 		late.wantAnswer(Taken)
 		once.unlock()
 		waits.wantAnswer(Granted)
-		w.calm()
+		w.settle()
 	})
 	t.Run("with an owner re-enters", func(t *testing.T) {
 		w := newWorld(t)
@@ -130,7 +130,7 @@ func TestTryLock(t *testing.T) {
 		a.ask(stock, wants{owner: 7})
 		a.expect(Acquire).answer()
 		a.ask(stock, wants{owner: 7, try: true}).wantAnswer(Granted)
-		w.calm()
+		w.settle()
 	})
 	t.Run("with an owner hears that the tenure it needed more of has ended", func(t *testing.T) {
 		w := newWorld(t)
@@ -142,6 +142,6 @@ func TestTryLock(t *testing.T) {
 		a.expect(Renew).answer()
 		a.settleAll()
 		w.want(inner.answered, "an answer")
-		w.calm()
+		w.settle()
 	})
 }

@@ -8,7 +8,7 @@ import (
 )
 
 // uncertain is a process whose first question got no answer. Its lease is long, so that a key left behind stays.
-func uncertain(w *world, ran bool) (*process, *caller, *parcel) {
+func uncertain(w *world, ran bool) (*process, *caller, *inFlightCommand) {
 	a := w.newProcess("A")
 	a.cfg.Lease = time.Minute
 	c := a.lock()
@@ -39,10 +39,10 @@ func TestUncertainAcquire(t *testing.T) {
 			w.want(again.ID == ask.ID, "the same owner")
 			again.answer()
 			c.wantAnswer(Granted)
-			w.calm()
+			w.settle()
 		})
 		t.Run(name+" stays that owner's while the link is down, or the server busy", func(t *testing.T) {
-			for _, fail := range []func(*parcel){(*parcel).notSent, (*parcel).again, func(c *parcel) { c.fail(scripts.ReadOnly) }} {
+			for _, fail := range []func(*inFlightCommand){(*inFlightCommand).notSent, (*inFlightCommand).again, func(c *inFlightCommand) { c.fail(scripts.ReadOnly) }} {
 				w := newWorld(t)
 				a, c, ask := uncertain(w, ran)
 				w.after(retryPause)
@@ -55,7 +55,7 @@ func TestUncertainAcquire(t *testing.T) {
 				a.settleAll()
 				c.wantAnswer(Granted)
 				w.want(c.hold.Tenure == ask.ID, "the same owner")
-				w.calm()
+				w.settle()
 			}
 		})
 		t.Run(name+" is released when nobody wants it any more", func(t *testing.T) {
@@ -66,10 +66,10 @@ func TestUncertainAcquire(t *testing.T) {
 			w.want(a.expect(Release).ID == ask.ID, "that owner's release")
 			a.expect(Release).answer()
 			w.want(w.redis.owner(stock) == "", "a free name")
-			w.calm()
+			w.settle()
 		})
 		t.Run(name+" is released when everybody was turned away", func(t *testing.T) {
-			for _, fail := range []func(*parcel){(*parcel).denied, func(c *parcel) { c.fail(scripts.NoPerm) }} {
+			for _, fail := range []func(*inFlightCommand){(*inFlightCommand).denied, func(c *inFlightCommand) { c.fail(scripts.NoPerm) }} {
 				w := newWorld(t)
 				a, c, ask := uncertain(w, ran)
 				w.after(LateWindow + time.Second) // longer than it may still arrive
@@ -78,7 +78,7 @@ func TestUncertainAcquire(t *testing.T) {
 				w.want(a.await(Release).ID == ask.ID, "that owner's release")
 				a.expect(Release).answer()
 				w.want(w.redis.owner(stock) == "", "a free name")
-				w.calm()
+				w.settle()
 			}
 		})
 		t.Run(name+" is not handed to one who wants a shorter lease", func(t *testing.T) {
@@ -91,7 +91,7 @@ func TestUncertainAcquire(t *testing.T) {
 			next.wantAnswer(Granted)
 			w.want(next.hold.Tenure != ask.ID, "a tenure of its own")
 			w.want(w.redis.key(stock).until <= w.redis.millis()+100, "a key with its own lease")
-			w.calm()
+			w.settle()
 		})
 		t.Run(name+" fails those who ask once", func(t *testing.T) {
 			w := newWorld(t)
@@ -103,7 +103,7 @@ func TestUncertainAcquire(t *testing.T) {
 			}
 			ask.lose()
 			c.wantAnswer(Doubtful)
-			w.calm()
+			w.settle()
 		})
 	}
 	t.Run("that was refused meanwhile is over, but for the copy that may still arrive", func(t *testing.T) {
@@ -121,7 +121,7 @@ func TestUncertainAcquire(t *testing.T) {
 		w.want(a.expect(Release).ID == ask.ID, "the ghost's release")
 		a.expect(Release).answer()
 		w.want(w.redis.owner(stock) == "", "a free name")
-		w.calm()
+		w.settle()
 	})
 	t.Run("is not settled by an answer to what left before its copy can have arrived", func(t *testing.T) {
 		w := newWorld(t)
@@ -142,7 +142,7 @@ func TestUncertainAcquire(t *testing.T) {
 		w.want(a.expect(Release).ID == ask.ID, "the ghost's release")
 		a.expect(Release).answer()
 		w.want(w.redis.owner(stock) == "", "a free name")
-		w.calm()
+		w.settle()
 	})
 	t.Run("leaves a ghost that is given up when its lease has run out", func(t *testing.T) {
 		w := newWorld(t)
@@ -153,21 +153,21 @@ func TestUncertainAcquire(t *testing.T) {
 		a.expect(Release).answer()
 		for range 1000 {
 			w.after(longestPause)
-			if len(a.cells) == 0 {
+			if len(a.entries) == 0 {
 				break
 			}
 			for len(a.outbox) > 0 {
 				a.outbox[0].denied()
 			}
 		}
-		w.want(len(a.cells) == 0, "no machine left")
+		w.want(len(a.entries) == 0, "no machine left")
 		w.want(w.now < a.cfg.Lease+10*time.Second, "about a lease; it took %v", w.now)
-		w.calm()
+		w.settle()
 	})
 }
 
 func TestUncertainRelease(t *testing.T) {
-	held := func(w *world) (*process, *caller, *parcel) {
+	held := func(w *world) (*process, *caller, *inFlightCommand) {
 		a, holder, _ := heldBy(w, 0)
 		holder.unlock()
 		return a, holder, a.expect(Release)
@@ -181,7 +181,7 @@ func TestUncertainRelease(t *testing.T) {
 		w.after(retryPause)
 		a.expect(Release).answer()
 		holder.released.want(Granted)
-		w.calm()
+		w.settle()
 	})
 	t.Run("first sent after the deadline is not: the lease was lost", func(t *testing.T) {
 		w := newWorld(t)
@@ -190,7 +190,7 @@ func TestUncertainRelease(t *testing.T) {
 		release.lose()
 		holder.released.want(Doubtful)
 		w.after(2 * a.cfg.Lease)
-		w.calm()
+		w.settle()
 	})
 	t.Run("that was never sent before the key went is a loss", func(t *testing.T) {
 		w := newWorld(t)
@@ -201,7 +201,7 @@ func TestUncertainRelease(t *testing.T) {
 		a.linkUp()
 		a.expect(Release).answer()
 		holder.released.want(Lost)
-		w.calm()
+		w.settle()
 	})
 	t.Run("never blocks Unlock past the deadline", func(t *testing.T) {
 		w := newWorld(t)
@@ -211,7 +211,7 @@ func TestUncertainRelease(t *testing.T) {
 		w.after(1)
 		holder.released.want(Doubtful)
 		release.answer()
-		w.calm()
+		w.settle()
 	})
 	t.Run("is given up when the lease has surely run out, and the next question is asked", func(t *testing.T) {
 		w := newWorld(t)
@@ -227,14 +227,14 @@ func TestUncertainRelease(t *testing.T) {
 		w.want(w.redis.owner(stock) == "", "the key to have run out")
 		a.expect(Acquire).answer()
 		next.wantAnswer(Granted)
-		w.calm()
+		w.settle()
 	})
 	t.Run("that is denied is told", func(t *testing.T) {
 		w := newWorld(t)
 		_, holder, release := held(w)
 		release.denied()
 		holder.released.want(Refused)
-		w.calm()
+		w.settle()
 	})
 	t.Run("that a fault stopped which passes is sent again", func(t *testing.T) {
 		w := newWorld(t)
@@ -244,7 +244,7 @@ func TestUncertainRelease(t *testing.T) {
 		w.after(retryPause)
 		a.expect(Release).answer()
 		holder.released.want(Granted)
-		w.calm()
+		w.settle()
 	})
 	t.Run("that may not publish has freed the name", func(t *testing.T) {
 		w := newWorld(t)
@@ -253,7 +253,7 @@ func TestUncertainRelease(t *testing.T) {
 		release.Reply = scripts.PublishDenied
 		release.answer()
 		holder.released.want(Granted)
-		w.calm()
+		w.settle()
 	})
 	t.Run("comes before the next question", func(t *testing.T) {
 		w := newWorld(t)
@@ -265,6 +265,6 @@ func TestUncertainRelease(t *testing.T) {
 		a.expect(Release).answer()
 		a.expect(Acquire).answer()
 		next.wantAnswer(Granted)
-		w.calm()
+		w.settle()
 	})
 }

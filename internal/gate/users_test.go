@@ -10,7 +10,7 @@ import (
 // newStorm makes the world of a seed: one to three processes, their clocks, and whoever comes.
 func newStorm(seed uint64, kind Kind, broken func(rule string)) *storm {
 	r := rand.New(rand.NewPCG(seed, 1))
-	s := &storm{world: bareWorld(), weather: drawWeather(r), rand: r, freed: make(map[string]time.Duration)}
+	s := &storm{world: bareWorld(), conditions: drawConditions(r), rand: r, freed: make(map[string]time.Duration)}
 	s.kind = kind
 	if replicas := rand.New(rand.NewPCG(seed, 2)); replicas.IntN(3) == 0 { // on dice of their own: other seeds play as they did
 		s.replica, s.alone, s.strict = make(map[string]lockKey), pick(replicas, 0.05, 0.3), false
@@ -27,7 +27,7 @@ func newStorm(seed uint64, kind Kind, broken func(rule string)) *storm {
 		p.cfg.HandoffTime = pick(r, 0, 10*time.Millisecond, 50*time.Millisecond)
 		p.cfg.PollCap = pick(r, 200*time.Millisecond, 2*time.Second)
 		p.cfg.MaxHold = pick(r, 0, 0, 300*time.Millisecond)
-		site := &site{process: p, wakesAt: Never, sending: make(map[*parcel]bool)}
+		site := &site{process: p, wakesAt: Never, sending: make(map[*inFlightCommand]bool)}
 		s.sites = append(s.sites, site)
 		for range 1 + r.IntN(12) {
 			s.at(site, s.upTo(s.ends-s.now), func() { s.come(site) })
@@ -40,7 +40,7 @@ func newStorm(seed uint64, kind Kind, broken func(rule string)) *storm {
 		s.after(s.upTo(100*time.Millisecond), s.stranger)
 	}
 	s.after(s.ends-s.now, s.clear)
-	s.note("%+v, kind %d", s.weather, kind)
+	s.note("%+v, kind %d", s.conditions, kind)
 	return s
 }
 
@@ -76,7 +76,7 @@ func (s *storm) come(p *site) {
 	if s.chance(0.03) {
 		s.at(p, s.upTo(3*s.latency), func() { s.force(p) })
 	}
-	if s.rand.IntN(4) == 0 { // people come in crowds
+	if s.rand.IntN(4) == 0 { // many come at once
 		s.at(p, s.upTo(time.Millisecond), func() { s.come(p) })
 	}
 }
@@ -142,7 +142,7 @@ func (s *storm) retire(p *site) {
 	s.at(p, s.upTo(200*time.Millisecond), func() {
 		p.process.close()
 		s.at(p, LateWindow+time.Second, func() { // the loop waits no longer, and the connection closes
-			for _, name := range sortedKeys(s.redis.ears) {
+			for _, name := range sortedKeys(s.redis.listeners) {
 				s.redis.unsubscribe(name, p.process)
 			}
 			p.wishes, p.messages, p.asking, p.mail, p.ended = nil, nil, 0, 0, true

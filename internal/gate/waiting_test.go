@@ -37,7 +37,7 @@ func TestRefusal(t *testing.T) {
 		a.subscribe()
 		a.expect(Acquire).answer()
 		c.wantAnswer(Granted)
-		w.calm()
+		w.settle()
 	})
 	t.Run("subscribes once for all who wait", func(t *testing.T) {
 		w := newWorld(t)
@@ -47,7 +47,7 @@ func TestRefusal(t *testing.T) {
 		a.expect(Acquire).answer()
 		w.want(len(a.wishes) == 0, "no more subscriptions; %v", a.wishes)
 		w.redis.free(stock, "java:1")
-		w.calm()
+		w.settle()
 	})
 	t.Run("sleeps until a message", func(t *testing.T) {
 		w := newWorld(t)
@@ -58,7 +58,7 @@ func TestRefusal(t *testing.T) {
 		a.listen()
 		a.expect(Acquire).answer()
 		c.wantAnswer(Granted)
-		w.calm()
+		w.settle()
 	})
 	t.Run("or until the owner's lease has run out, and one millisecond", func(t *testing.T) {
 		w := newWorld(t)
@@ -73,7 +73,7 @@ func TestRefusal(t *testing.T) {
 		w.after(time.Millisecond)
 		a.expect(Acquire).answer()
 		c.wantAnswer(Granted)
-		w.calm()
+		w.settle()
 	})
 	t.Run("or until the poll cap, with jitter", func(t *testing.T) {
 		w := newWorld(t)
@@ -82,7 +82,7 @@ func TestRefusal(t *testing.T) {
 		w.after(a.cfg.PollCap / 4)
 		a.expect(Acquire).answer()
 		w.redis.free(stock, "java:1")
-		w.calm()
+		w.settle()
 	})
 	t.Run("a message during the question makes the refusal ask at once", func(t *testing.T) {
 		w := newWorld(t)
@@ -95,7 +95,7 @@ func TestRefusal(t *testing.T) {
 		ask.answer()
 		a.expect(Acquire).answer()
 		c.wantAnswer(Granted)
-		w.calm()
+		w.settle()
 	})
 	t.Run("so does a subscription confirmed during it", func(t *testing.T) {
 		w := newWorld(t)
@@ -108,7 +108,7 @@ func TestRefusal(t *testing.T) {
 		ask.answer()
 		a.expect(Acquire).answer()
 		c.wantAnswer(Granted)
-		w.calm()
+		w.settle()
 	})
 	t.Run("and a reconnected subscription", func(t *testing.T) {
 		w := newWorld(t)
@@ -119,7 +119,7 @@ func TestRefusal(t *testing.T) {
 		a.subscribed(stock, "")
 		a.expect(Acquire).answer()
 		c.wantAnswer(Granted)
-		w.calm()
+		w.settle()
 	})
 	t.Run("one who may not listen is told", func(t *testing.T) {
 		w := newWorld(t)
@@ -128,7 +128,7 @@ func TestRefusal(t *testing.T) {
 		a.subscribed(stock, "NOPERM No permissions to access a channel")
 		c.wantAnswer(Refused)
 		w.redis.free(stock, "java:1")
-		w.calm()
+		w.settle()
 	})
 	t.Run("says that the name was free when its message came before anybody waited", func(t *testing.T) {
 		w := newWorld(t)
@@ -139,7 +139,7 @@ func TestRefusal(t *testing.T) {
 		next := a.lock()
 		a.expect(Acquire).answer()
 		next.wantAnswer(Granted)
-		w.calm()
+		w.settle()
 	})
 	t.Run("a caller who comes when nobody waits asks at once", func(t *testing.T) {
 		w := newWorld(t)
@@ -151,7 +151,7 @@ func TestRefusal(t *testing.T) {
 		next.wantWaiting()
 		a.silent()
 		w.redis.free(stock, "java:1")
-		w.calm()
+		w.settle()
 	})
 }
 
@@ -189,9 +189,9 @@ func TestSubscriptionLingers(t *testing.T) {
 			w.want(len(a.wishes) == 0, "still listening; %v", a.wishes)
 			w.after(time.Millisecond)
 			w.want(len(a.wishes) == 1 && !a.wishes[0].on, "not listening any more; %v", a.wishes)
-			w.want(len(a.cells) == 0, "no machine left")
+			w.want(len(a.entries) == 0, "no machine left")
 			w.redis.free(stock, "java:1")
-			w.calm()
+			w.settle()
 		})
 	}
 	t.Run("and is used by who comes meanwhile", func(t *testing.T) {
@@ -206,18 +206,18 @@ func TestSubscriptionLingers(t *testing.T) {
 		a.listen()
 		a.expect(Acquire).answer()
 		next.wantAnswer(Granted)
-		w.calm()
+		w.settle()
 	})
 	t.Run("a confirmation that comes after its end changes nothing", func(t *testing.T) {
 		w := newWorld(t)
 		a, _ := refused(w)
-		entry := a.cells[stock]
+		entry := a.entries[stock]
 		a.close()
 		a.subscribed(stock, "")
 		w.want(entry.Machine.Idle(), "nothing left to wait for")
 		w.redis.unsubscribe(stock, a)
 		a.wishes = nil
 		w.redis.free(stock, "java:1")
-		w.calm()
+		w.settle()
 	})
 }

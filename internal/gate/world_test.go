@@ -10,15 +10,15 @@ import (
 // world is one Redis and the processes that contend there, in simulated time: it moves only when a test, or a
 // seed, says so. Everything that happens is written down, and every rule is checked after every step.
 type world struct {
-	now     time.Duration // real time since the world began
-	redis   *simRedis
-	kind    Kind // of its names
-	procs   []*process
-	diary   strings.Builder
-	hushed  bool               // the diary is not kept: who needs it plays the same again
-	broken  func(rule string)  // a rule does not hold; does not return
-	replica map[string]lockKey // what a replica has of which it was said so; nil: there is none
-	lossy   bool               // keys vanish behind everybody's back: who holds them is not promised to know
+	now          time.Duration // real time since the world began
+	redis        *simRedis
+	kind         Kind // of its names
+	procs        []*process
+	diary        strings.Builder
+	unsubscribed bool               // the diary is not kept: who needs it plays the same again
+	broken       func(rule string)  // a rule does not hold; does not return
+	replica      map[string]lockKey // what a replica has of which it was said so; nil: there is none
+	lossy        bool               // keys vanish behind everybody's back: who holds them is not promised to know
 
 	token   int64          // the last fencing token a caller was given
 	tokens  map[int64]bool // all of them
@@ -45,7 +45,7 @@ func bareWorld() *world {
 }
 
 func (w *world) note(format string, args ...any) {
-	if w.hushed {
+	if w.unsubscribed {
 		return
 	}
 	fmt.Fprintf(&w.diary, "%12v  %s\n", w.now, fmt.Sprintf(format, args...))
@@ -96,8 +96,8 @@ func (w *world) nextAlarm() (at time.Duration, who *process, entry *Entry) {
 	at = Never
 	for _, p := range w.procs {
 		for _, name := range p.names() {
-			if t := p.real(p.cells[name].Machine.NextAlarm()); t < at {
-				at, who, entry = t, p, p.cells[name]
+			if t := p.real(p.entries[name].Machine.NextAlarm()); t < at {
+				at, who, entry = t, p, p.entries[name]
 			}
 		}
 	}

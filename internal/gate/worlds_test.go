@@ -15,9 +15,9 @@ var (
 type brokenRule string
 
 // play plays the world of a seed. Empty: every rule held.
-func play(seed uint64, kind Kind, hushed bool) (diary, broken string) {
+func play(seed uint64, kind Kind, unsubscribed bool) (diary, broken string) {
 	s := newStorm(seed, kind, func(rule string) { panic(brokenRule(rule)) })
-	s.hushed = hushed
+	s.unsubscribed = unsubscribed
 	defer func() {
 		diary = s.diary.String()
 		switch p := recover().(type) {
@@ -29,12 +29,12 @@ func play(seed uint64, kind Kind, hushed bool) (diary, broken string) {
 		}
 	}()
 	s.run()
-	s.pass(calmTime)
+	s.pass(settleTime)
 	s.checkQuiet()
 	return
 }
 
-// TestWorlds plays thousands of short worlds, in fair weather and foul. A failure names its seed, which plays
+// TestWorlds plays thousands of short worlds, with and without faults. A failure names its seed, which plays
 // the same world again:
 //
 //	go test ./internal/gate -run TestWorlds -gate.seed 1234 -gate.worlds 1

@@ -24,7 +24,7 @@ func TestOthersListen(t *testing.T) {
 		next[0].wantAnswer(Granted)
 		w.redis.unsubscribe(stock, b)
 		b.messages = nil
-		w.calm()
+		w.settle()
 	})
 	t.Run("we are no others when we listen in both of Redis' name spaces", func(t *testing.T) {
 		w := newWorld(t)
@@ -50,7 +50,7 @@ func TestOthersListen(t *testing.T) {
 		a.expect(Release).answer()
 		a.expect(Acquire).answer() // at once: there is nobody to yield to
 		third.wantAnswer(Granted)
-		w.calm()
+		w.settle()
 	})
 	t.Run("a message ends the yield", func(t *testing.T) {
 		w := newWorld(t)
@@ -76,7 +76,7 @@ func TestOthersListen(t *testing.T) {
 		w.want(a.entry(stock).Machine.(*Mutex).contention.yields == 0, "a yield that somebody took; it counts as in vain")
 		w.redis.unsubscribe(stock, b)
 		b.messages = nil
-		w.calm()
+		w.settle()
 	})
 	t.Run("after yields that nobody takes there are none for a while", func(t *testing.T) {
 		w := newWorld(t)
@@ -100,7 +100,7 @@ func TestOthersListen(t *testing.T) {
 		next[yieldsInVain].wantAnswer(Granted)
 		w.redis.unsubscribe(stock, b)
 		b.messages = nil
-		w.calm()
+		w.settle()
 	})
 	t.Run("yields grow until one is long enough for who is far away", func(t *testing.T) {
 		y, cfg := &yielding{}, &Config{}
@@ -143,9 +143,9 @@ func TestOthersListen(t *testing.T) {
 			holder = c
 		}
 		a.expect(Release)
-		stint := w.now - began
-		w.want(stint >= streakLimit*a.cfg.HandoffTime && stint <= (streakLimit+2)*a.cfg.HandoffTime, "a stint of %v; it was %v", streakLimit*a.cfg.HandoffTime, stint)
-		w.calm()
+		streak := w.now - began
+		w.want(streak >= streakLimit*a.cfg.HandoffTime && streak <= (streakLimit+2)*a.cfg.HandoffTime, "a stint of %v; it was %v", streakLimit*a.cfg.HandoffTime, streak)
+		w.settle()
 	})
 	t.Run("and swaps do not begin it anew", func(t *testing.T) {
 		w := newWorld(t)
@@ -165,8 +165,8 @@ func TestOthersListen(t *testing.T) {
 			holder = next
 		}
 		a.expect(Release)
-		stint := w.now - began
-		w.want(stint <= (streakLimit+2)*a.cfg.HandoffTime, "a stint of %v; it was %v", streakLimit*a.cfg.HandoffTime, stint)
-		w.calm()
+		streak := w.now - began
+		w.want(streak <= (streakLimit+2)*a.cfg.HandoffTime, "a stint of %v; it was %v", streakLimit*a.cfg.HandoffTime, streak)
+		w.settle()
 	})
 }

@@ -48,27 +48,39 @@ func files(t *testing.T, suffix string) (paths []string) {
 	return paths
 }
 
-func TestIdentifiersUseNoRetiredWord(t *testing.T) {
+// Identifiers, names of Go files and documents use no retired word, and no exception stands that nothing needs.
+func TestNoRetiredWordIsUsed(t *testing.T) {
 	t.Parallel()
-	for _, path := range files(t, ".go") {
-		where := filepath.ToSlash(filepath.Dir(path))
-		check(t, path, where, identifiers, parts(strings.TrimSuffix(filepath.Base(path), ".go")))
-		for _, name := range declared(parse(t, path)) {
-			check(t, path+": "+name, where, identifiers, parts(name))
+	needed := make(map[exception]bool)
+	check := func(what, where string, in places, found []string) {
+		for _, r := range words {
+			if r.in&in == 0 || !slices.Contains(found, r.word) && !slices.Contains(found, r.word+"s") {
+				continue
+			}
+			i := slices.IndexFunc(exceptions, func(e exception) bool { return e.where == where && e.word == r.word })
+			if i < 0 {
+				t.Errorf("%s: say %q instead of %q", what, r.instead, r.word)
+				continue
+			}
+			needed[exceptions[i]] = true
 		}
 	}
-}
-
-func TestDocumentsUseNoRetiredWord(t *testing.T) {
-	t.Parallel()
+	for _, path := range files(t, ".go") {
+		where := filepath.ToSlash(filepath.Dir(path))
+		check(path, where, identifiers, parts(strings.TrimSuffix(filepath.Base(path), ".go")))
+		for _, name := range declared(parse(t, path)) {
+			check(path+": "+name, where, identifiers, parts(name))
+		}
+	}
 	word := regexp.MustCompile(`\pL+`)
 	for _, path := range files(t, ".md") {
 		for i, line := range strings.Split(read(t, path), "\n") {
-			var found []string
-			for _, w := range word.FindAllString(withoutCode(line), -1) {
-				found = append(found, strings.ToLower(w))
-			}
-			check(t, path+":"+strconv.Itoa(i+1), path, documents, found)
+			check(path+":"+strconv.Itoa(i+1), path, documents, word.FindAllString(strings.ToLower(withoutCode(line)), -1))
+		}
+	}
+	for _, e := range exceptions {
+		if !needed[e] {
+			t.Errorf("%s does not use %q any more: the exception is not needed", e.where, e.word)
 		}
 	}
 }
@@ -121,47 +133,6 @@ func TestNamedInvariantsExist(t *testing.T) {
 					t.Errorf("%s: INVARIANTS.md has no invariant %s", path, name)
 				}
 			}
-		}
-	}
-}
-
-// An exception that nothing needs any more goes.
-func TestExceptionsAreNeeded(t *testing.T) {
-	needed := make(map[exception]bool)
-	note := func(where string, found []string) {
-		for _, e := range exceptions {
-			if e.where == where && (slices.Contains(found, e.word) || slices.Contains(found, e.word+"s")) {
-				needed[e] = true
-			}
-		}
-	}
-	for _, path := range files(t, ".go") {
-		where := filepath.ToSlash(filepath.Dir(path))
-		note(where, parts(strings.TrimSuffix(filepath.Base(path), ".go")))
-		for _, name := range declared(parse(t, path)) {
-			note(where, parts(name))
-		}
-	}
-	word := regexp.MustCompile(`\pL+`)
-	for _, path := range files(t, ".md") {
-		note(path, word.FindAllString(strings.ToLower(withoutCode(read(t, path))), -1))
-	}
-	for _, e := range exceptions {
-		if !needed[e] {
-			t.Errorf("%s does not use %q any more: the exception is not needed", e.where, e.word)
-		}
-	}
-}
-
-// check reports the retired words among found, the words of one identifier or line.
-func check(t *testing.T, what, where string, in places, found []string) {
-	t.Helper()
-	for _, r := range words {
-		if r.in&in == 0 || !slices.Contains(found, r.word) && !slices.Contains(found, r.word+"s") {
-			continue
-		}
-		if !slices.ContainsFunc(exceptions, func(e exception) bool { return e.where == where && e.word == r.word }) {
-			t.Errorf("%s: say %q instead of %q", what, r.instead, r.word)
 		}
 	}
 }

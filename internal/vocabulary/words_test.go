@@ -68,10 +68,6 @@ type exception struct {
 	reason      string
 }
 
-const (
-	world = "the simulated world of the state machines: its name for a subscription connection, an outage or an order"
-)
-
 var exceptions = []exception{
 	{"bench", "growth", "BenchmarkGrowth measures how a cost grows; its results are recorded under that name"},
 	{"bench/peers/results/results.md", "floor", "a lower bound, in recorded results"},
@@ -79,16 +75,7 @@ var exceptions = []exception{
 	{"futures", "owed", "a wake-up that a waiter must consume"},
 	{"internal/chaos", "growth", "the memory that a client may gain in an outage"},
 	{"internal/explore/redismodel", "letter", "a letter of a pattern or a format"},
-	{"internal/gate", "buried", world},
-	{"internal/gate", "calm", world},
-	{"internal/gate", "crowd", world},
-	{"internal/gate", "ear", world},
 	{"internal/gate", "growth", "a re-entry that needs a longer lease"},
-	{"internal/gate", "hushed", world},
-	{"internal/gate", "owed", world},
-	{"internal/gate", "parcel", world},
-	{"internal/gate", "stint", world},
-	{"internal/gate", "weather", world},
 	{"scripts", "letter", "a letter of a name whose hash slot is computed"},
 }
 

@@ -7,8 +7,8 @@ import (
 	"github.com/wheellock/wheellock/scripts"
 )
 
-// weather is how bad a world gets, drawn from its seed.
-type weather struct {
+// conditions are the faults of a world, drawn from its seed.
+type conditions struct {
 	latency   time.Duration // one way, at most
 	faults    float64       // how likely something becomes of a command that should not
 	breaks    float64       // how likely, for each event, a connection for messages breaks
@@ -19,8 +19,8 @@ type weather struct {
 	alone     float64       // how likely too few replicas have what a command did
 }
 
-func drawWeather(r *rand.Rand) weather {
-	w := weather{latency: pick(r, time.Millisecond, 3*time.Millisecond, 20*time.Millisecond), strangers: r.IntN(3) == 0}
+func drawConditions(r *rand.Rand) conditions {
+	w := conditions{latency: pick(r, time.Millisecond, 3*time.Millisecond, 20*time.Millisecond), strangers: r.IntN(3) == 0}
 	switch r.IntN(4) {
 	case 0:
 		w.strict = true
@@ -36,10 +36,10 @@ func drawWeather(r *rand.Rand) weather {
 
 func pick[T any](r *rand.Rand, among ...T) T { return among[r.IntN(len(among))] }
 
-// storm plays a world in its weather: it is the network, the loops and the users.
+// storm plays a world under its conditions: it is the network, the loops and the users.
 type storm struct {
 	*world
-	weather
+	conditions
 	rand  *rand.Rand
 	lines timeline
 	sites []*site
@@ -51,15 +51,15 @@ type storm struct {
 // site is a process with what the storm knows about it.
 type site struct {
 	*process
-	thawsAt  time.Duration
-	wakesAt  time.Duration // when the next alarm is planned for; Never: none
-	linkDown bool          // commands come back at once
-	linkWait bool          // the link broke just now: commands wait
-	earDown  bool          // the connection for messages is being made again
-	sending  map[*parcel]bool
-	mail     int // messages planned to be heard
-	asking   int // wishes planned to come true
-	closed   bool
+	thawsAt        time.Duration
+	wakesAt        time.Duration // when the next alarm is planned for; Never: none
+	linkDown       bool          // commands come back at once
+	linkWait       bool          // the link broke just now: commands wait
+	subscriberDown bool          // the connection for messages is being made again
+	sending        map[*inFlightCommand]bool
+	mail           int // messages planned to be heard
+	asking         int // wishes planned to come true
+	closed         bool
 }
 
 func (s *storm) chance(p float64) bool { return p > 0 && !s.over && s.rand.Float64() < p }
@@ -92,7 +92,7 @@ func (s *storm) run() {
 		if !any {
 			return
 		}
-		if e.at > s.ends+calmTime {
+		if e.at > s.ends+settleTime {
 			s.broken("it does not come to rest")
 		}
 		s.passTo(max(e.at, s.now))
@@ -141,7 +141,7 @@ func (s *storm) serve(p *site) {
 func (s *storm) alarm(p *site) {
 	at := Never
 	for _, name := range p.names() {
-		at = min(at, p.real(p.cells[name].Machine.NextAlarm()))
+		at = min(at, p.real(p.entries[name].Machine.NextAlarm()))
 	}
 	if at == Never || p.wakesAt == at {
 		return
@@ -158,7 +158,7 @@ func (s *storm) alarm(p *site) {
 }
 
 // send decides what becomes of a command.
-func (s *storm) send(p *site, c *parcel) {
+func (s *storm) send(p *site, c *inFlightCommand) {
 	if c.left || p.linkWait || p.linkDown {
 		p.sending[c] = false
 		return
@@ -201,7 +201,7 @@ func (s *storm) send(p *site, c *parcel) {
 }
 
 // settle brings an answer, unless the connection has broken under it.
-func (s *storm) settle(p *site, c *parcel, answer func()) {
+func (s *storm) settle(p *site, c *inFlightCommand, answer func()) {
 	if p.sending[c] {
 		delete(p.sending, c)
 		answer()
@@ -210,7 +210,7 @@ func (s *storm) settle(p *site, c *parcel, answer func()) {
 
 // breakLink loses all that is on its way. The link is there again soon, or stays down for a while.
 func (s *storm) breakLink(p *site) {
-	for _, c := range append([]*parcel(nil), p.outbox...) {
+	for _, c := range append([]*inFlightCommand(nil), p.outbox...) {
 		delete(p.sending, c)
 		if c.left {
 			c.lose()
@@ -237,7 +237,7 @@ func (s *storm) subscribe(p *site) {
 	if p.asking == 0 { // its connection was closed for good
 		return
 	}
-	if p.earDown {
+	if p.subscriberDown {
 		s.at(p, s.latency+time.Millisecond, func() { s.subscribe(p) })
 		return
 	}
@@ -261,26 +261,26 @@ func (s *storm) misfortune() {
 		p.thawsAt = s.now + s.upTo(2*time.Second)
 		s.note("%s is frozen until %v", p.uuid, p.thawsAt)
 	}
-	if s.chance(s.breaks) && !p.earDown {
-		s.breakEar(p)
+	if s.chance(s.breaks) && !p.subscriberDown {
+		s.breakSubscriber(p)
 	}
 	if s.chance(s.losses) {
 		s.lose(p)
 	}
 }
 
-// breakEar loses the connection for messages and all that was on it; it is made again.
-func (s *storm) breakEar(p *site) {
+// breakSubscriber loses the connection for messages and all that was on it; it is made again.
+func (s *storm) breakSubscriber(p *site) {
 	s.note("%s loses its connection for messages", p.uuid)
-	for _, ears := range sortedKeys(s.redis.ears) {
-		s.redis.unsubscribe(ears, p.process)
+	for _, listeners := range sortedKeys(s.redis.listeners) {
+		s.redis.unsubscribe(listeners, p.process)
 	}
-	p.messages, p.mail, p.earDown = nil, 0, true
+	p.messages, p.mail, p.subscriberDown = nil, 0, true
 	s.at(p, s.upTo(50*time.Millisecond), func() {
 		if p.ended {
 			return
 		}
-		p.earDown = false
+		p.subscriberDown = false
 		for _, name := range sortedKeys(p.heard) {
 			s.redis.subscribe(name, p.process)
 			p.subscribed(name, "")

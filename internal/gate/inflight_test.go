@@ -2,8 +2,8 @@ package gate
 
 import "github.com/wheellock/wheellock/scripts"
 
-// parcel is a command on its way. What becomes of it is for the test, or the seed, to say.
-type parcel struct {
+// inFlightCommand is a command on its way. What becomes of it is for the test, or the seed, to say.
+type inFlightCommand struct {
 	Command
 	from     *process
 	left     bool  // it was sent: Sent and notAfter stand
@@ -12,7 +12,7 @@ type parcel struct {
 }
 
 // send is the connection taking the command, just before it is written.
-func (c *parcel) send() {
+func (c *inFlightCommand) send() {
 	if !c.left {
 		c.left, c.Sent = true, c.from.now()
 		c.notAfter = c.from.world.redis.millis() + LateWindow.Milliseconds()
@@ -20,14 +20,14 @@ func (c *parcel) send() {
 }
 
 // run is its arrival in Redis, in time or long after everybody gave it up.
-func (c *parcel) run() {
+func (c *inFlightCommand) run() {
 	c.send()
 	c.Reply, c.ran = c.from.world.redis.run(&c.Command, c.from.uuid, c.notAfter), true
 	c.from.world.note("  redis: %v %d of %s for %s: %d", c.Op, c.ID, c.Entry.Name, c.from.uuid, c.Reply)
 }
 
 // answer is the answer coming in; the command runs now if it did not before.
-func (c *parcel) answer() {
+func (c *inFlightCommand) answer() {
 	if !c.ran {
 		c.run()
 	}
@@ -36,7 +36,7 @@ func (c *parcel) answer() {
 }
 
 // replicate is a replica having what was done to the name.
-func (c *parcel) replicate() {
+func (c *inFlightCommand) replicate() {
 	w, name := c.from.world, c.Entry.Name
 	if k := w.redis.key(name); w.replica != nil && k != nil {
 		w.replica[name] = *k
@@ -44,7 +44,7 @@ func (c *parcel) replicate() {
 }
 
 // alone is the answer coming in, and the word that too few replicas have what the command did.
-func (c *parcel) alone() {
+func (c *inFlightCommand) alone() {
 	if !c.ran {
 		c.run()
 	}
@@ -53,25 +53,28 @@ func (c *parcel) alone() {
 }
 
 // lose is the connection breaking under it.
-func (c *parcel) lose() {
+func (c *inFlightCommand) lose() {
 	c.send()
 	c.from.cfg.Epoch++
 	c.settle(Unknown, "")
 }
 
-func (c *parcel) notSent() { c.Sent = c.from.now(); c.settle(NotSent, "") }
-func (c *parcel) again()   { c.send(); c.settle(Again, "LOADING Redis is loading the dataset in memory") }
-func (c *parcel) denied()  { c.send(); c.settle(Denied, "NOPERM this user has no permissions") }
+func (c *inFlightCommand) notSent() { c.Sent = c.from.now(); c.settle(NotSent, "") }
+func (c *inFlightCommand) again() {
+	c.send()
+	c.settle(Again, "LOADING Redis is loading the dataset in memory")
+}
+func (c *inFlightCommand) denied() { c.send(); c.settle(Denied, "NOPERM this user has no permissions") }
 
 // fail is the script answering that it could do nothing.
-func (c *parcel) fail(f scripts.Fault) {
+func (c *inFlightCommand) fail(f scripts.Fault) {
 	c.send()
 	c.Reply, c.ran = faultReply(f), true
 	c.settle(Answered, "")
 }
 
 // settle brings the command back to its machine.
-func (c *parcel) settle(result Result, words string) {
+func (c *inFlightCommand) settle(result Result, words string) {
 	p := c.from
 	for i, other := range p.outbox {
 		if other == c {

@@ -13,7 +13,7 @@ func (w *world) want(ok bool, format string, args ...any) {
 }
 
 // expect is the one command in flight, which must be this.
-func (p *process) expect(op Op) *parcel {
+func (p *process) expect(op Op) *inFlightCommand {
 	if len(p.outbox) != 1 || p.outbox[0].Op != op {
 		p.world.broken(fmt.Sprintf("want: %s has one command in flight, %v; it has %v", p.uuid, op, p.inFlight()))
 		return nil
@@ -22,7 +22,7 @@ func (p *process) expect(op Op) *parcel {
 }
 
 // await lets time go by until there is a command in flight, which must be this.
-func (p *process) await(op Op) *parcel {
+func (p *process) await(op Op) *inFlightCommand {
 	for len(p.outbox) == 0 {
 		at, _, _ := p.world.nextAlarm()
 		if at == Never {
@@ -64,13 +64,13 @@ func (a *ack) want(why Why) {
 
 // calmTime is how long a world may take to come to rest once nothing goes wrong any more: a lease that nobody
 // can release, an orphan, a poll and some.
-const calmTime = 2 * time.Minute
+const settleTime = 2 * time.Minute
 
-// calm lets everything go well from here on, everybody unlock what it gets, and time pass, until nothing is left
+// settle lets everything go well from here on, everybody unlock what it gets, and time pass, until nothing is left
 // to happen. Then nothing may be left at all.
-func (w *world) calm() {
+func (w *world) settle() {
 	w.redis.fault = 0
-	for end := w.now + calmTime; w.now < end; {
+	for end := w.now + settleTime; w.now < end; {
 		if w.stir() {
 			continue
 		}
@@ -86,7 +86,7 @@ func (w *world) calm() {
 			break
 		}
 		w.passTo(max(at, w.now))
-		if who != nil && who.cells[entry.Name] == entry && entry.Machine.NextAlarm() <= who.now() {
+		if who != nil && who.entries[entry.Name] == entry && entry.Machine.NextAlarm() <= who.now() {
 			who.wake(entry)
 		}
 		for _, p := range w.procs {
