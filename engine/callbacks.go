@@ -16,8 +16,8 @@ import (
 // one more worker before it runs the callback. So blocking callbacks soon get all workers, and the few workers that find a
 // processor run short callbacks one after the other, without a wake-up for each.
 //
-// If all workers are busy, a callback that has waited for patience gets a goroutine of its own, so that callbacks that
-// wait for each other cannot block for ever. None is dropped.
+// If all workers are busy, a callback that has waited for patience, or at most twice as long, gets a goroutine of its own, so
+// that callbacks that wait for each other cannot block for ever. None is dropped.
 type callbacks struct {
 	futures.Parkers
 	pool       *ants.Pool
@@ -32,9 +32,10 @@ type callbacks struct {
 	coming  bool // the last of them has not taken a callback yet: no other is asked for
 	closed  bool
 	timer   *time.Timer // runs while callbacks are queued and all workers are busy
+	overdue int         // the first callbacks of the queue, if they are still there when timer fires
 }
 
-// patience is how long a callback waits for a worker.
+// patience is how long a callback waits for a worker at least, before it gets a goroutine of its own.
 const patience = 50 * time.Millisecond
 
 func (c *callbacks) open(size int, logger *slog.Logger) error {
@@ -67,7 +68,10 @@ func (c *callbacks) wanted() bool {
 		return true
 	}
 	if c.timer == nil {
-		c.timer = time.AfterFunc(patience-c.queue.waited(time.Now()), c.relieve)
+		// Whatever is queued now will then have waited for patience. So no callback has to note when it came, which
+		// would cost a reading of the clock for each.
+		c.overdue = c.queue.len()
+		c.timer = time.AfterFunc(patience, c.relieve)
 	}
 	return false
 }
@@ -102,8 +106,11 @@ func (c *callbacks) take(came bool) futures.Task {
 		c.coming = false
 	}
 	t := c.queue.pop()
-	if t == nil {
+	switch {
+	case t == nil:
 		c.working--
+	case c.overdue > 0:
+		c.overdue--
 	}
 	c.unlock()
 	return t
@@ -119,12 +126,11 @@ func (c *callbacks) gone() {
 // relieve gives goroutines to callbacks that have waited too long.
 func (c *callbacks) relieve() {
 	c.mu.Lock()
-	now, n := time.Now(), 0
-	for !c.queue.empty() && c.queue.waited(now) >= patience {
+	n := c.overdue
+	for range n {
 		go c.queue.pop().Run()
-		n++
 	}
-	c.timer = nil
+	c.overdue, c.timer = 0, nil
 	c.unlock()
 	if n > 0 {
 		c.overflowed.Add(int64(n))
@@ -146,6 +152,7 @@ func (c *callbacks) close() {
 	for t := c.queue.pop(); t != nil; t = c.queue.pop() {
 		go t.Run()
 	}
+	c.overdue = 0
 	if c.timer != nil {
 		c.timer.Stop()
 		c.timer = nil
@@ -154,29 +161,24 @@ func (c *callbacks) close() {
 
 // callbackQueue is the callbacks that wait, first in, first out.
 type callbackQueue struct {
-	waiting []late
+	waiting []futures.Task
 	first   int // what is before it is taken
-}
-
-type late struct {
-	task  futures.Task
-	since time.Time
 }
 
 // callbackQueueRoom is the capacity that an empty queue keeps.
 const callbackQueueRoom = 4096
 
-func (l *callbackQueue) push(t futures.Task)                { l.waiting = append(l.waiting, late{t, time.Now()}) }
-func (l *callbackQueue) empty() bool                        { return l.first == len(l.waiting) }
-func (l *callbackQueue) waited(now time.Time) time.Duration { return now.Sub(l.waiting[l.first].since) }
+func (l *callbackQueue) push(t futures.Task) { l.waiting = append(l.waiting, t) }
+func (l *callbackQueue) len() int            { return len(l.waiting) - l.first }
+func (l *callbackQueue) empty() bool         { return l.len() == 0 }
 
 // pop returns the first; nil if there is none.
 func (l *callbackQueue) pop() futures.Task {
 	if l.empty() {
 		return nil
 	}
-	t := l.waiting[l.first].task
-	l.waiting[l.first] = late{}
+	t := l.waiting[l.first]
+	l.waiting[l.first] = nil
 	l.first++
 	switch {
 	case l.empty() && cap(l.waiting) > callbackQueueRoom:

@@ -72,8 +72,8 @@ type Options struct {
 	MaxRequests int
 	// MaxWaitersPerName is the same bound for one name. Default 131,072.
 	MaxWaitersPerName int
-	// Callbacks is how many workers run the callbacks of futures. A callback that has waited for 50 ms gets a goroutine
-	// of its own. Default 256.
+	// Callbacks is how many workers run the callbacks of futures. A callback that has waited for 50 to 100 ms gets a
+	// goroutine of its own. Default 256.
 	Callbacks int
 
 	// Safety against failover.

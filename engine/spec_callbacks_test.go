@@ -43,10 +43,14 @@ func TestSpecCallbacks(t *testing.T) {
 			b.Errorf("another caller waited for %v", took)
 		}
 
-		time.Sleep(50 * time.Millisecond)
+		time.Sleep(49 * time.Millisecond)
+		if n := running.Load(); n != 2 {
+			b.Errorf("after 49ms %d callbacks run, want as many as there are workers", n)
+		}
+		time.Sleep(51 * time.Millisecond)
 		synctest.Wait()
 		if n, stats := running.Load(), b.Stats(); n != 2+queued || stats.Overflowed != queued {
-			b.Errorf("after 50ms %d callbacks run and %d overflowed; want all, and %d", n, stats.Overflowed, queued)
+			b.Errorf("after 100ms %d callbacks run and %d overflowed; want all, and %d", n, stats.Overflowed, queued)
 		}
 		time.Sleep(2 * time.Minute)
 		if stats := b.Stats(); stats.Lost != 0 || stats.Held != 2+queued {
