@@ -1,6 +1,7 @@
 package dispatcher
 
 import (
+	"slices"
 	"testing"
 
 	"github.com/wheellock/wheellock/dispatcher/redisconn"
@@ -33,5 +34,34 @@ func TestOutboxNeverEmpty(t *testing.T) {
 	}
 	if room := cap(commands[gate.Acquire]); room > 16*maxBatch {
 		t.Errorf("room for %d commands, of which %d wait", room, put-sent)
+	}
+}
+
+// A hold that is not renewed in time ends, so renewals leave before everything else, in whatever order the commands came.
+// invariant: renewals-go-first
+func TestRenewalsLeaveFirst(t *testing.T) {
+	var commands [gate.Ops][]gate.Command
+	o := outbox{commands: &commands}
+	for op := gate.Ops - 1; op > gate.None; op-- {
+		for range maxBatch {
+			o.put(&gate.Command{Op: op})
+		}
+	}
+	renewals := []gate.Op{
+		gate.Renew, gate.Confirm, gate.Swap, gate.RenewRead, gate.RenewWrite, gate.ConfirmRead, gate.ConfirmWrite, gate.Downgrade, gate.PermitRenew,
+	}
+	left := make(map[gate.Op]int)
+	for range renewals {
+		for _, c := range o.fill(nil, redisconn.AllCommands) {
+			left[c.Op]++
+			if !slices.Contains(renewals, c.Op) {
+				t.Fatalf("%v left while renewals waited", c.Op)
+			}
+		}
+	}
+	for _, op := range renewals {
+		if left[op] != maxBatch {
+			t.Errorf("%d of %d left: %v", left[op], maxBatch, op)
+		}
 	}
 }

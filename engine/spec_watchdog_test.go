@@ -2,6 +2,8 @@ package engine_test
 
 import (
 	"fmt"
+	"runtime"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -83,6 +85,32 @@ func TestSpecWatchdog(t *testing.T) {
 		b.wantHeld(h)
 		b.wantKeys("stock:7")
 	}))
+	t.Run("invariant: no-release-by-collector: goes on when nobody refers to the hold", spec(engine.Options{}, func(b *bubble) {
+		b.lock(b.Mutex("stock:7"))
+		for range 3 {
+			collect()
+			time.Sleep(time.Minute)
+			synctest.Wait()
+		}
+		if ttl := b.ttl("stock:7"); ttl < 20*time.Second-time.Millisecond {
+			b.Errorf("TTL = %v, want a lease that is renewed", ttl)
+		}
+		_, err := b.another(engine.Options{}).Mutex("stock:7").TryLock(b.Context())
+		b.wantIs("TryLock of another engine", err, engine.ErrHeld)
+	}))
+}
+
+// collect runs the garbage collector, and waits until it has run a finalizer and a cleanup.
+func collect() {
+	var ran atomic.Int32
+	for range 2 {
+		finalized, cleaned := new([16]byte), new([16]byte)
+		runtime.SetFinalizer(finalized, func(*[16]byte) { ran.Add(1) })
+		runtime.AddCleanup(cleaned, func(int) { ran.Add(1) }, 0)
+	}
+	for ran.Load() < 4 {
+		runtime.GC()
+	}
 }
 
 func TestSpecMaxHold(t *testing.T) {
