@@ -9,6 +9,7 @@ import (
 )
 
 // Whoever waits for an answer for a time hears one answer: Redis's, or, when that time is over, none; never both.
+// invariant: answered-once
 func TestAnAckIsSettledOnce(t *testing.T) {
 	newLoop := func() *Dispatcher {
 		return &Dispatcher{

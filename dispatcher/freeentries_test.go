@@ -13,9 +13,10 @@ type leaver struct{ waiter gate.Waiter }
 
 func (*leaver) Settle(gate.Outcome) bool { return false }
 
-// At most one command of a name is in flight (rule 11), and an entry serves one name. Sequence: 1. A caller goes away, and
+// At most one command of a name is in flight, and an entry serves one name. Sequence: 1. A caller goes away, and
 // its event waits in the mailbox. 2. The answer to its request comes, and its name is idle. 3. The loop reads the event,
 // which must not free the entry a second time.
+// invariant: one-command-per-name
 func TestALateEventFreesNoEntryTwice(t *testing.T) {
 	cfg := &gate.Config{Lease: 30 * time.Second, PollCap: 2 * time.Second, Stats: &gate.Stats{}}
 	cfg.Waits = wheel.NewSlots[*gate.Waiter](64, nil)

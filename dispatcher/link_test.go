@@ -12,6 +12,7 @@ import (
 
 // Invariant: nothing is due at once twice without progress. Sentinel makes another server the master while a probe of the
 // old one is out: the loop must wait for the probe, whose answer says nothing any more, and send another.
+// invariant: loop-never-waits
 func TestSwitchedWhileProbing(t *testing.T) {
 	d := &Dispatcher{cfg: Config{Gate: &gate.Config{Stats: &gate.Stats{}}, Logger: slog.New(slog.DiscardHandler)}, names: newNames()}
 	n := &node{d: d, server: &redisconn.Server{}, subscriber: &subscriber.Subscriber{}, idle: []*connection{{Connection: &redisconn.Connection{}}}}

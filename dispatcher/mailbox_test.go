@@ -49,6 +49,7 @@ func TestMailboxWakes(t *testing.T) {
 }
 
 // A mailbox that refuses turns away requests alone; one that is shut turns away everything and hands out what is left.
+// invariant: bounds-refuse-only-new-requests
 func TestMailboxEnds(t *testing.T) {
 	m := newMailbox()
 	if !m.putAsk(ask{}) {

@@ -27,6 +27,7 @@ func (c *ownContext) AfterFunc(func()) (stop func() bool) {
 	return func() bool { <-c.free; return true }
 }
 
+// invariant: loop-never-waits
 func TestAUsersContextRunsNeitherUnderAMutexNorOnTheLoop(t *testing.T) {
 	e, _ := enginetest.New(t, engine.Options{})
 	held, err := e.Mutex("stock:7").Lock(t.Context())
@@ -56,6 +57,7 @@ func TestAUsersContextRunsNeitherUnderAMutexNorOnTheLoop(t *testing.T) {
 }
 
 // Requests come and go under one context that ends meanwhile. Each is answered, and none twice.
+// invariant: answered-once
 func TestRequestsUnderOneContextThatEnds(t *testing.T) {
 	t.Parallel()
 	e, _ := enginetest.New(t, engine.Options{})

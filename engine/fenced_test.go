@@ -21,6 +21,7 @@ func token(t testing.TB, h *engine.Hold) int64 {
 	return n
 }
 
+// invariant: tokens-grow
 func TestFencedTokens(t *testing.T) {
 	t.Parallel()
 	t.Run("a plain mutex has none", spec(engine.Options{}, func(b *bubble) {
@@ -117,6 +118,7 @@ func TestFencedTokensUnderContention(t *testing.T) {
 }
 
 // TestFencedTokensAfterLossOfData: INCR would start again at 1 when the server has lost its data.
+// invariant: tokens-grow
 func TestFencedTokensAfterLossOfData(t *testing.T) {
 	t.Parallel()
 	server := redistest.Start(t)
@@ -139,6 +141,7 @@ func TestFencedTokensAfterLossOfData(t *testing.T) {
 }
 
 // TestFencedTokensBesideRedisson has Redisson's INCR come in between.
+// invariant: tokens-grow
 func TestFencedTokensBesideRedisson(t *testing.T) {
 	server := redistest.Start(t)
 	e := testkit.Open(t, server, engine.Options{FenceTTL: time.Minute})

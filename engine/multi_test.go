@@ -13,6 +13,7 @@ import (
 	"github.com/wheellock/wheellock/internal/testkit"
 )
 
+// invariant: multi-all-or-nothing
 func TestMultiLock(t *testing.T) {
 	t.Parallel()
 	t.Run("holds all or nothing", spec(engine.Options{}, func(b *bubble) {
@@ -95,6 +96,7 @@ func TestMultiRefusesBadMembers(t *testing.T) {
 }
 
 // TestMultiLockNeverDeadlocks has callers of two engines take pairs of five names in random order.
+// invariant: multi-all-or-nothing
 func TestMultiLockNeverDeadlocks(t *testing.T) {
 	t.Parallel()
 	server := redistest.Start(t)
@@ -133,6 +135,7 @@ func TestMultiLockNeverDeadlocks(t *testing.T) {
 }
 
 // Through two engines one key is two members that wait for each other: the MultiLock would never be held.
+// invariant: multi-all-or-nothing
 func TestMultiRefusesOneKeyThroughTwoEngines(t *testing.T) {
 	server, elsewhere := redistest.Start(t), redistest.Start(t)
 	a, b := testkit.Connect(t, server.Addr()), testkit.Connect(t, server.Addr())

@@ -31,6 +31,7 @@ func askAsEveryKind(b *bubble, e *engine.Engine, name string) map[string]error {
 	return errs
 }
 
+// invariant: one-kind-per-name
 func TestSpecNames(t *testing.T) {
 	t.Parallel()
 	t.Run("a name that is a key of another name is ErrInvalid", spec(engine.Options{}, func(b *bubble) {

@@ -120,6 +120,7 @@ func TestQuorumRefusesWithoutMajority(t *testing.T) {
 	})
 }
 
+// invariant: multi-all-or-nothing
 func TestQuorumIsLostWithTheMajority(t *testing.T) {
 	t.Parallel()
 	f := startFleet(t, engine.Options{Lease: 2 * time.Second})

@@ -16,6 +16,7 @@ var everyMutex = map[string]func(*engine.Engine, string) *engine.Mutex{
 }
 
 // While Redis cannot be reached, nobody knows whether a name is held, unless by a hold of this process.
+// invariant: trylock-takes-no-handoff
 func TestSpecTryLockWhileRedisIsDown(t *testing.T) {
 	t.Parallel()
 	for kind, of := range everyMutex {

@@ -8,6 +8,7 @@ import (
 	"github.com/wheellock/wheellock/engine"
 )
 
+// invariant: fair-queue-order
 func TestSpecFairMutex(t *testing.T) {
 	t.Parallel()
 	t.Run("is a lock, and leaves nothing", spec(engine.Options{}, func(b *bubble) {

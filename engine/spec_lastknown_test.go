@@ -186,6 +186,7 @@ func TestTheErrorOfAWaitSaysWhatWasLastKnown(t *testing.T) {
 }
 
 // A wait that ends in the moment of its grant is either: a hold, or an error and nothing held. None is left over.
+// invariant: answered-once
 func TestAWaitThatEndsInTheMomentOfItsGrantLeavesNothing(t *testing.T) {
 	t.Parallel()
 	e, redis := enginetest.New(t, engine.Options{})

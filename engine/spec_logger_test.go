@@ -30,6 +30,7 @@ func (h blockingHandler) Handle(context.Context, slog.Record) error {
 	return nil
 }
 
+// invariant: loop-never-waits
 func TestALoggerThatBlocksHoldsUpNothing(t *testing.T) {
 	spec(engine.Options{}, func(b *bubble) {
 		h := blockingHandler{slog.DiscardHandler, make(chan struct{}, 1), make(chan struct{})}

@@ -15,6 +15,7 @@ func (b *bubble) inspect(m *engine.Mutex) engine.State {
 	return state
 }
 
+// invariant: readers-share-one-tenure
 func TestSpecReaders(t *testing.T) {
 	t.Parallel()
 	t.Run("read together, and exclude writers", spec(engine.Options{}, func(b *bubble) {
@@ -178,6 +179,7 @@ func TestSpecReaders(t *testing.T) {
 	}))
 }
 
+// invariant: readers-share-one-tenure
 func TestSpecWriter(t *testing.T) {
 	t.Parallel()
 	t.Run("lets all waiting readers in together", spec(engine.Options{}, func(b *bubble) {

@@ -10,6 +10,7 @@ import (
 
 var errTaken = errors.New("taken")
 
+// invariant: answered-once
 func TestOneCallDecides(t *testing.T) {
 	settle := func(v int, err error) func(*futures.Promise[int]) bool {
 		return func(p *futures.Promise[int]) bool { return p.Settle(v, err) }

@@ -49,6 +49,7 @@ func dropped(text string, at int) bool {
 
 // Whoever does not look at the answer of a write believes in what Redis has refused. An exception says "unchecked:" and why
 // in its line.
+// invariant: reply-says-what-redis-holds
 func TestEveryAnswerOfAWriteIsLookedAt(t *testing.T) {
 	functions := regexp.MustCompile(`\b(` + strings.Join(changing, "|") + `)\(`)
 	for file, text := range sources(t) {
@@ -100,6 +101,7 @@ func lineAt(text string, at int) string {
 }
 
 // redis.call raises an error that ends the script half-way, for all its names. Where it is used the line says "raises:" and why.
+// invariant: reply-says-what-redis-holds
 func TestNoScriptEndsHalfWay(t *testing.T) {
 	for file, text := range sources(t) {
 		blank := blanked(text)

@@ -52,6 +52,7 @@ func manyNames() []string {
 // may be where another one's held permits are: there, Redis's types keep them apart. "a" and "{a}" have the same keys by
 // Redisson's rule: an engine refuses one while the other lives, for the kinds that this would mix up. It does not for
 // fenced mutexes, whose tokens grow all the same, and for readers, of whom each has a key of its own.
+// invariant: one-kind-per-name
 func TestNamesHaveTheirKeysForThemselves(t *testing.T) {
 	type user struct{ kind, name string }
 	users := make(map[string][]user)
@@ -127,6 +128,7 @@ func TestAlias(t *testing.T) {
 }
 
 // Two semaphores of which one is called "a" and the other one "{a}" are two: what one was told is no answer for the other.
+// invariant: change-has-one-effect
 func TestReceiptsOfAliasesAreApart(t *testing.T) {
 	onBoth(t, func(t *testing.T, b *box) {
 		give := func(name string, number int) string {

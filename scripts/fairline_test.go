@@ -68,6 +68,7 @@ func (b *box) line() string {
 	return strings.Join(words, " ")
 }
 
+// invariant: fair-queue-order
 func TestFairLines(t *testing.T) {
 	b := realBox(t)
 	for _, c := range turns {

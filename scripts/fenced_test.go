@@ -9,6 +9,7 @@ import (
 )
 
 // A block of tokens ends at the larger of the last token and a block more, and the server's time in microseconds.
+// invariant: tokens-grow
 func TestFencingTokens(t *testing.T) {
 	b := realBox(t)
 	keys := []string{one, counter}

@@ -86,6 +86,7 @@ func (s *scene) foreign(t *testing.T, b *box, key, kind, named string) {
 }
 
 // A hash of another kind of lock is named, too.
+// invariant: one-kind-per-name
 func TestAFairLockIsNoOtherKindOfLock(t *testing.T) {
 	b := realBox(t)
 	standing("mode", "read", "me:1", "1")(b)

@@ -40,6 +40,7 @@ var notAfterAt = map[string]int{
 }
 
 // What runs in the millisecond of its notAfter is in time, and a millisecond later it is late.
+// invariant: late-acquire-does-nothing
 func TestNotAfterIsTheLastMillisecond(t *testing.T) {
 	b := realBox(t)
 	seen := make(map[string]bool)

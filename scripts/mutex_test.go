@@ -9,6 +9,7 @@ import (
 	"github.com/wheellock/wheellock/scripts"
 )
 
+// invariant: hold-within-tenure
 func TestAcquire(t *testing.T) {
 	onBoth(t, func(t *testing.T, b *box) {
 		t.Run("takes a free name: a hash of owner and count, with a TTL, as Redisson's", func(t *testing.T) {
@@ -133,6 +134,7 @@ func TestRelease(t *testing.T) {
 	})
 }
 
+// invariant: hold-within-tenure
 func TestRenew(t *testing.T) {
 	onBoth(t, func(t *testing.T, b *box) {
 		t.Run("raises the TTL of an owner, never lowers it", func(t *testing.T) {

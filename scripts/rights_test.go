@@ -73,6 +73,7 @@ func TestWordsOfMissingRights(t *testing.T) {
 }
 
 // Every command in a script is one that rights.lua tries, so that Open names it when it is missing.
+// invariant: open-names-missing-rights
 func TestRightsKnowEveryCommand(t *testing.T) {
 	tried := needed("BOTH")
 	for _, s := range all {

@@ -101,6 +101,7 @@ func (b *box) offset() int64 {
 
 // A WAIT covers what its connection has written. So whatever gives or prolongs something writes, also when the same is asked
 // twice within a millisecond: in the script that asks twice, time stands still.
+// invariant: replicas-acknowledge
 func TestAGrantIsAlwaysWritten(t *testing.T) {
 	b := realBox(t, "--repl-ping-replica-period", "3600") // no other bytes in the stream
 	redistest.StartReplica(t, b.redis)

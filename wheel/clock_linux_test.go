@@ -27,6 +27,7 @@ func TestSuspendAheadReadsTheKernelsClocks(t *testing.T) {
 
 // Invariant: a suspension that is taken for noise is shorter than the smallest margin of a lease, 5 ms. With a tolerance of
 // 10 ms, a hold with a lease of 100 ms outlasted its key by 3 ms after a suspension of 9 ms.
+// invariant: clock-counts-suspension
 func TestSuspensionOfSomeMillisecondsIsNoticed(t *testing.T) {
 	const leastMargin = 5 * time.Millisecond
 	if suspendTolerance < suspendBracket || suspendTolerance+suspendBracket >= leastMargin {

@@ -150,6 +150,7 @@ func inBubble(test func(t *testing.T)) func(*testing.T) {
 }
 
 // Invariant: suspension is noticed before a lease is trusted, not at the next check a second later.
+// invariant: clock-counts-suspension
 func TestClockNoticesSuspensionBeforeALeaseIsTrusted(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c, g := plantedClock()

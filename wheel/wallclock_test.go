@@ -12,6 +12,7 @@ import (
 
 // On Linux nothing here may be decided by the wall clock, but for one thing: whether the boot-time clock is to be read at
 // once. So the places that can read it are named here, all of them, with their reasons.
+// invariant: clock-counts-suspension
 func TestWallClockIsNotRead(t *testing.T) {
 	want := map[string]bool{
 		"NewClock: time.Now":  true, // for its monotonic reading

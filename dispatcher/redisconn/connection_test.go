@@ -92,6 +92,7 @@ func (r *rig) wantGranted(batch []gate.Command, granted bool) {
 	}
 }
 
+// invariant: batch-error-charges-nobody
 func TestConnection(t *testing.T) {
 	t.Run("carries a batch and brings its answers", func(t *testing.T) {
 		r := newRig(t, nil).ready()
@@ -200,6 +201,7 @@ func TestClass(t *testing.T) {
 }
 
 // A batch that replicas are to have counts for nothing while there are none.
+// invariant: replicas-acknowledge
 func TestUnreplicated(t *testing.T) {
 	r := newRig(t, func(cfg *Config) { cfg.Replicas, cfg.ReplicaTime = 1, 50*time.Millisecond }).ready()
 	r.connection.Class = ReplicatedCommands

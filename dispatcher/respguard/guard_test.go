@@ -28,7 +28,7 @@ func (s *scripted) Read(b []byte) (int, error) {
 
 func (s *scripted) Write(b []byte) (int, error) { return len(b), nil }
 
-// What rueidis cannot count ends the connection (rule 11: every way a message can be lost ends in asking again).
+// What rueidis cannot count ends the connection (invariant: one-command-per-name: every way in which a message can be lost ends in asking again).
 func TestGuard(t *testing.T) {
 	const unsubscribe = "*2\r\n$11\r\nUNSUBSCRIBE\r\n$1\r\nc\r\n*1\r\n$4\r\nPING\r\n"
 	for _, c := range []struct {

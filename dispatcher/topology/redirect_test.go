@@ -3,6 +3,7 @@ package topology
 import "testing"
 
 // A node names hosts as it knows them: by nothing at all it means its own.
+// invariant: command-follows-its-slot
 func TestReadRedirect(t *testing.T) {
 	for message, want := range map[string]Redirect{
 		"MOVED 3999 127.0.0.1:6381":  {Slot: 3999, Addr: "127.0.0.1:6381"},

@@ -7,6 +7,7 @@ import (
 	"github.com/wheellock/wheellock/internal/gate"
 )
 
+// invariant: command-follows-its-slot
 func TestSurvey(t *testing.T) {
 	due := func(t *testing.T, s *Survey, at gate.Time) {
 		t.Helper()

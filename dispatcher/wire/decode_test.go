@@ -12,6 +12,7 @@ import (
 
 // An answer is one integer for all names of a call, or as many as there are names; anything else is an error about the
 // whole call, and no command takes part of it.
+// invariant: batch-error-charges-nobody
 func TestDecode(t *testing.T) {
 	client, err := rueidis.NewClient(rueidis.ClientOption{InitAddress: []string{redistest.Start(t).Addr()}, DisableCache: true})
 	if err != nil {

@@ -99,6 +99,7 @@ func TestEveryOperationIsWritten(t *testing.T) {
 }
 
 // The estimate of the server's clock is never ahead of the truth: an answer that was slow makes notAfter earlier.
+// invariant: late-acquire-does-nothing
 func TestServerClockCountsFromTheAnswer(t *testing.T) {
 	var s ServerClock
 	s.Learn(50_000, 20*time.Second) // read at 50.000 there, at 20 s here

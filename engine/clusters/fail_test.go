@@ -38,6 +38,7 @@ func awaitKey(t *testing.T, s *redistest.Server, key string) {
 }
 
 // A master dies and its replica takes over: what was replicated is kept, its holders go on, and who waits gets it.
+// invariant: command-follows-its-slot
 func TestClusterFailsOver(t *testing.T) {
 	t.Parallel()
 	c := redistest.StartCluster(t, 3, 1)

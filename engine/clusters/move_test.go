@@ -106,6 +106,7 @@ func (c *contenders) finish() int64 {
 }
 
 // Moving a hash slot is no fault: nobody sees an error, and no two hold a lock.
+// invariant: command-follows-its-slot
 func TestClusterKeepsLocksWhileTheirSlotMoves(t *testing.T) {
 	t.Parallel()
 	c := redistest.StartCluster(t, 3, 0)
@@ -182,6 +183,7 @@ func TestClusterLocksInASlotOnItsWay(t *testing.T) {
 
 // Waiters hear of an unlock wherever the slot has gone meanwhile: with an hour until they would ask by themselves,
 // only a subscription that has followed wakes them.
+// invariant: command-follows-its-slot
 func TestClusterSubscriptionsFollowTheirSlot(t *testing.T) {
 	t.Parallel()
 	c := redistest.StartCluster(t, 3, 0)
@@ -239,6 +241,7 @@ func TestClusterGrows(t *testing.T) {
 
 // Two nodes that each take the other for the master of a slot send a command to and fro: not for ever, and whoever
 // waits has the lock when they agree.
+// invariant: command-follows-its-slot
 func TestClusterNodesThatDisagree(t *testing.T) {
 	t.Parallel()
 	c := redistest.StartCluster(t, 3, 0)

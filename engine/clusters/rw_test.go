@@ -16,6 +16,7 @@ import (
 
 // Each reader has a key of its own, and who leaves looks at those of the others: when none lives, the lock is free.
 // While the hash slot is on its way, the keys of living readers may be on the other node. Nobody is let in beside them.
+// invariant: command-follows-its-slot
 func TestClusterReaderLeavesASlotOnItsWay(t *testing.T) {
 	t.Parallel()
 	c := redistest.StartCluster(t, 3, 0)

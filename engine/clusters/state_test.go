@@ -100,6 +100,7 @@ func TestClusterWaitsForReplicas(t *testing.T) {
 }
 
 // SECURITY.md says what a user needs in a cluster; without any of it on any node, Open fails and names it.
+// invariant: open-names-missing-rights
 func TestClusterRights(t *testing.T) {
 	t.Parallel()
 	c := redistest.StartCluster(t, 3, 0)

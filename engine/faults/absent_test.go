@@ -10,6 +10,7 @@ import (
 )
 
 // A command that the server does not have is named by Open, with the reason why that may be.
+// invariant: open-names-missing-rights
 func TestACommandThatTheServerLacksIsNamedAtOpen(t *testing.T) {
 	t.Parallel()
 	for _, command := range []string{

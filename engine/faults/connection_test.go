@@ -94,6 +94,7 @@ func awaitListening(t *testing.T, server *redistest.Server, e *engine.Engine, ou
 
 // An acquire that reaches Redis after its connection was given up, and after the clean-up for it has passed,
 // makes no orphan: the script refuses it when it is late, and it is released again when it is not.
+// invariant: late-acquire-does-nothing
 func TestFaultAcquireDeliveredAfterItsCleanUp(t *testing.T) {
 	t.Parallel()
 	server := redistest.Start(t)

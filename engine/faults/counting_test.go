@@ -78,6 +78,7 @@ func borrow(t *testing.T, s *engine.Semaphore, n, permits int64, inside, acquire
 	}
 }
 
+// invariant: change-has-one-effect
 func TestFaultEveryCallCountsOnce(t *testing.T) {
 	t.Parallel()
 	server := redistest.Start(t)

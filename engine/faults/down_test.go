@@ -115,6 +115,7 @@ func heap() uint64 {
 // Redis is down for half a minute while a million calls arrive (in full; else fewer, for less long). Those that ask once
 // and those beyond the bounds are told at once, the others wait as their contexts say; memory stays within bounds; when
 // Redis is back all who still wait are served, and nothing was told that is not so.
+// invariant: bounds-refuse-only-new-requests
 func TestFaultDownWhileCallsArrive(t *testing.T) {
 	server := redistest.Start(t)
 	calls := testkit.Times(t, 1_000_000, 50_000)

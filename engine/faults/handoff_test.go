@@ -71,6 +71,7 @@ func visit(o *testkit.Outsider, runs time.Duration) (times int, longest time.Dur
 
 // However hot a name is inside a process, another one that waits for it gets it ten times a second at least
 // on a machine that has nothing else to do; one that is busy gets twice the time.
+// invariant: others-get-a-turn
 func TestFaultHandoffStarvesNobody(t *testing.T) {
 	server := redistest.Start(t)
 	e := testkit.Connect(t, server.Addr())
@@ -158,6 +159,7 @@ func spin(d time.Duration) {
 var lifeOf = rueidis.NewLuaScript(`return {redis.call('HEXISTS', KEYS[1], ARGV[1]), redis.call('PTTL', KEYS[1])}`)
 
 // However a name is passed on, between whatever leases: no hold believes to last longer than its key.
+// invariant: hold-within-tenure
 func TestFaultNoHoldOutlivesItsLease(t *testing.T) {
 	t.Parallel()
 	server := redistest.Start(t)

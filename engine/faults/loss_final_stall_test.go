@@ -20,6 +20,8 @@ import (
 //  2. They are answered. The loop reads the clock and is paused.
 //  3. The deadline passes, and the holder finds its hold over.
 //  4. The loop goes on with the old time. It must not renew for nobody.
+//
+// invariant: loss-is-final
 func TestStalledLossIsFinal(t *testing.T) {
 	for what, look := range map[string]func(h *engine.Hold) error{
 		"Err":     func(h *engine.Hold) error { return h.Err() },

@@ -16,6 +16,7 @@ import (
 
 // A MultiLock's part is cut off from its server, so that the hold ends by the clock. Its holder looks at the clock and
 // unlocks before the loop has noticed: the part on the other server, which lives, must be given back all the same.
+// invariant: loss-is-final
 func TestLossIsFinalGivesLivingPartsBack(t *testing.T) {
 	t.Parallel()
 	a, b := redistest.Start(t), redistest.Start(t)
@@ -49,6 +50,7 @@ func TestLossIsFinalGivesLivingPartsBack(t *testing.T) {
 
 // The context of a hold says that it is over from the hold's Deadline on, by the clock, also when nobody has had a
 // processor to end it; and what a look at the clock has ended stays ended.
+// invariant: loss-is-final
 func TestLossIsFinalForErrAndContext(t *testing.T) {
 	server := redistest.Start(t)
 	proxy := redistest.NewProxy(t, server.Addr())

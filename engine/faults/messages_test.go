@@ -167,6 +167,7 @@ func TestFaultOnlyMessagesWake(t *testing.T) {
 }
 
 // Invariant: what messages make an engine do is bounded for each name, however many are published.
+// invariant: one-command-per-name
 func TestFaultFloodOfMessages(t *testing.T) {
 	t.Parallel()
 	server := redistest.Start(t)

@@ -16,6 +16,7 @@ import (
 // Invariant: a turn of the loop ends whatever the link does. The server is killed while a lock is hot: held, waited for,
 // and handed on many times. What the process uses through the outage must be next to nothing, and callers go on when
 // the server is back.
+// invariant: loop-never-waits
 func TestFaultOutageUnderHotLockIsQuiet(t *testing.T) {
 	t.Parallel()
 	for name, lock := range map[string]func(*engine.Engine) *engine.Mutex{

@@ -20,6 +20,7 @@ import (
 
 // Permits that are held come back whatever happened to the calls that took them, and no hold believes in
 // permits that it has not.
+// invariant: change-has-one-effect
 func TestFaultHeldPermitsAreNeitherLostNorMade(t *testing.T) {
 	t.Parallel()
 	const permits = 5
@@ -88,7 +89,7 @@ func TestPermitMessages(t *testing.T) {
 	if set, err := p.TrySetPermits(testkit.Soon(t), 7); !set || err != nil {
 		t.Fatalf("TrySetPermits = %t, %v", set, err)
 	}
-	proxy.SwallowReply(redistest.Swallow{Match: testkit.Runs(scripts.PermitAdd)}) // rule 22: sent again it adds and tells nothing
+	proxy.SwallowReply(redistest.Swallow{Match: testkit.Runs(scripts.PermitAdd)}) // sent again it adds nothing and tells nobody (invariant: change-has-one-effect)
 	check(t, "AddPermits", p.AddPermits(testkit.Soon(t), 3))
 	check(t, "AddPermits", p.AddPermits(testkit.Soon(t), -4))
 	for _, n := range []int{1, 2} {

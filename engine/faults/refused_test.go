@@ -12,6 +12,7 @@ import (
 
 // Invariant: a hold never outlives its key. The answer to an acquire is lost, and the server has come to refuse writes when
 // the same owner asks again: the key lasts no longer for that, and so nothing may be granted until writes are allowed again.
+// invariant: reply-says-what-redis-holds, hold-within-tenure
 func TestFaultGrantNeverOutlivesItsKey(t *testing.T) {
 	t.Parallel()
 	for kind, script := range map[string]scripts.Script{

@@ -190,6 +190,7 @@ func TestFaultReplicaStalled(t *testing.T) {
 }
 
 // A connection that waits for replicas holds up whatever comes behind: what gives locks back never goes there.
+// invariant: replicas-acknowledge
 func TestFaultReplicasHoldUpNoRelease(t *testing.T) {
 	t.Parallel()
 	master := redistest.Start(t)
@@ -222,6 +223,7 @@ func TestFaultReplicasHoldUpNoRelease(t *testing.T) {
 }
 
 // The master dies under load: each lock that somebody holds stands on every replica, whichever takes over.
+// invariant: replicas-acknowledge
 func TestFaultReplicasHaveWhatIsHeld(t *testing.T) {
 	t.Parallel()
 	for range testkit.Times(t, 50, 2) {

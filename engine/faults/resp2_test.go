@@ -26,6 +26,7 @@ func withoutHello(t *testing.T, words string, args ...string) (server *redistest
 }
 
 // Everything works with a server that speaks RESP2 alone, however it says so, and again after every connection broke.
+// invariant: open-names-missing-rights
 func TestAServerWithoutRESP3Serves(t *testing.T) {
 	t.Parallel()
 	for name, words := range map[string]string{

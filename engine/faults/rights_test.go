@@ -35,6 +35,7 @@ func openLimited(t *testing.T, opts engine.Options) *engine.Engine {
 }
 
 // SECURITY.md says which commands the engine needs; without any one of them Open fails and names it.
+// invariant: open-names-missing-rights
 func TestFaultMissingCommandIsNamedAtOpen(t *testing.T) {
 	t.Parallel()
 	server := redistest.Start(t)
@@ -64,6 +65,7 @@ func TestFaultMissingCommandIsNamedAtOpen(t *testing.T) {
 
 // A key that the user may not touch is refused at first use, in the server's words, and charged to nobody
 // else who is asked about in the same breath.
+// invariant: batch-error-charges-nobody
 func TestFaultMissingKeyPattern(t *testing.T) {
 	server := redistest.Start(t)
 	e := openLimited(t, limitedTo(server, "~allowed:*", "&*", "+@all"))

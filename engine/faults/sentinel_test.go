@@ -220,6 +220,7 @@ func waitFor(t *testing.T, s *redistest.Sentinel, e *engine.Engine, name string)
 }
 
 // With Replicas as many as there are no lock is lost, whichever of them takes over.
+// invariant: replicas-acknowledge
 func TestFaultSentinelSwitchLosesNoReplicatedLock(t *testing.T) {
 	t.Parallel() // mostly it waits for sentinels
 	s := redistest.StartSentinel(t, 2)

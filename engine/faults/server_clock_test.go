@@ -15,6 +15,8 @@ import (
 //  1. TIME takes 1.4 s to the server; its answer comes at once.
 //  2. An acquire is held up in the network for 2.5 s; the engine has released its owner id twice by then.
 //  3. It is delivered, and must be refused as too late.
+//
+// invariant: late-acquire-does-nothing
 func TestLateAcquireTakesNothingAfterASlowReadingOfTheClock(t *testing.T) {
 	t.Parallel()
 	server := redistest.Start(t)

@@ -44,6 +44,7 @@ import (
 
 // The name is freed after the acquire was refused and before the subscription is there: nobody hears the
 // message, and only asking again after the subscription finds out.
+// invariant: one-command-per-name
 func TestFaultTrapUnlockBeforeSubscribed(t *testing.T) {
 	t.Parallel()
 	server := redistest.Start(t)
@@ -66,6 +67,7 @@ func TestFaultTrapUnlockBeforeSubscribed(t *testing.T) {
 }
 
 // A renewal on its way when the lock is given back must not bring it back to life, and none may follow.
+// invariant: released-owner-is-dead
 func TestFaultTrapNoRenewalAfterUnlock(t *testing.T) {
 	server := redistest.Start(t)
 	proxy := redistest.NewProxy(t, server.Addr())
@@ -148,6 +150,7 @@ func TestFaultTrapRenewalGoesOnAfterErrors(t *testing.T) {
 }
 
 // Many names are renewed in one call. One of them has become something else meanwhile.
+// invariant: batch-error-charges-nobody
 func TestFaultTrapRenewalIsNotAbortedByAnother(t *testing.T) {
 	t.Parallel()
 	server := redistest.Start(t)
@@ -193,6 +196,7 @@ func TestFaultTrapExtendTouchesItsOwnKey(t *testing.T) {
 
 // Leases are durations, and what is an instant is one of the server's clock: no script sets an expiry as a
 // client's clock has it.
+// invariant: clock-counts-suspension
 func TestFaultTrapNoWallClockInScripts(t *testing.T) {
 	absolute := regexp.MustCompile(`(?i)\b(PEXPIREAT|EXPIREAT|PXAT|EXAT)\b`)
 	for _, s := range []scripts.Script{scripts.Acquire, scripts.Release, scripts.Renew, scripts.Confirm, scripts.Swap, scripts.Inspect} {
@@ -221,6 +225,7 @@ func TestFaultTrapNoWallClockInScripts(t *testing.T) {
 }
 
 // The release is sent, its answer is lost, another process takes the lock, the release is sent again.
+// invariant: released-owner-is-dead
 func TestFaultTrapStaleUnlockSparesTheNext(t *testing.T) {
 	t.Parallel()
 	server := redistest.Start(t)

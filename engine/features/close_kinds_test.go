@@ -11,6 +11,7 @@ import (
 
 // Invariant: a call that comes while the engine closes is answered, whatever the name is used as. Here the release that
 // Close sends gets no answer, so that the name is still in use when a call for another kind comes.
+// invariant: one-kind-per-name
 func TestCloseAnswersCallsForAnotherKind(t *testing.T) {
 	server := redistest.Start(t)
 	proxy := redistest.NewProxy(t, server.Addr())

@@ -147,6 +147,7 @@ func checkNoQueue(t *testing.T, s *redistest.Server) {
 	})
 }
 
+// invariant: fair-queue-order
 func TestFairServesProcessesInTheOrderOfArrival(t *testing.T) {
 	t.Parallel()
 	s := redistest.Start(t)
@@ -169,6 +170,7 @@ func TestFairServesProcessesInTheOrderOfArrival(t *testing.T) {
 	checkNoQueue(t, s)
 }
 
+// invariant: fair-queue-order
 func TestFairProcessesThatDieDelayAllByOneLease(t *testing.T) {
 	t.Parallel()
 	s := redistest.Start(t)

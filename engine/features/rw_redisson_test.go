@@ -221,6 +221,7 @@ func TestRWSpeaksWithRedisson(t *testing.T) {
 }
 
 // A writer that reads too becomes a reader that Java finds like one of its own.
+// invariant: readers-share-one-tenure
 func TestRWDowngradeAsRedissonSeesIt(t *testing.T) {
 	server := redistest.Start(t)
 	e := testkit.Connect(t, server.Addr())
@@ -299,6 +300,7 @@ func TestRWFixedLeaseIsAssertedAgain(t *testing.T) {
 }
 
 // A thousand local readers are one hold in Redis: one script takes it, one gives it back.
+// invariant: readers-share-one-tenure
 func TestRWReadersCostTwoCommands(t *testing.T) {
 	server := redistest.Start(t)
 	e := testkit.Connect(t, server.Addr(), func(o *engine.Options) { o.HandoffTime = 3 * time.Second })

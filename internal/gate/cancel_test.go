@@ -7,6 +7,7 @@ import (
 
 // TestCancel takes the first, the middle, the last or the only waiter away in every phase of the machine. Those
 // who stay are served in their order, and nothing is left in the end.
+// invariant: answered-once
 func TestCancel(t *testing.T) {
 	phases := map[string]func(w *world, a *process){
 		"free, asleep": func(w *world, a *process) {

@@ -7,7 +7,8 @@ import (
 	"github.com/wheellock/wheellock/scripts"
 )
 
-// TestDoubt is rule 8: nothing is handed on while it is unknown whether the key is still there.
+// TestDoubt: nothing is handed on while it is unknown whether the key is still there.
+// invariant: handoff-only-while-fresh
 func TestDoubt(t *testing.T) {
 	for name, doubt := range map[string]func(a *process){
 		"a message that is not our own": func(a *process) { a.heard[stock] = a.entries[stock]; a.hear(stock); a.listen() },

@@ -27,6 +27,7 @@ func wantHeard(t *testing.T, r *reuser, why Why) {
 }
 
 // TryLock asks once: it fails when the link is known to be down, whatever else the name still has to do.
+// invariant: trylock-takes-no-handoff
 func TestTryLockWhileTheLinkIsDown(t *testing.T) {
 	t.Run("fails at once after an acquire that got no answer", func(t *testing.T) {
 		_, m := settledGate()

@@ -113,6 +113,7 @@ func fairSeeds(t *testing.T, usual int) (from, to int) {
 	return 0, usual
 }
 
+// invariant: fair-queue-order
 func TestFairReplays(t *testing.T) {
 	for _, conditions := range []string{"quiet", "faulty"} {
 		from, to := fairSeeds(t, 25)

@@ -241,7 +241,7 @@ func (p *fairProcess) step(what string, event func(Machine, *Effects)) {
 		p.flying = append(p.flying, commands...)
 	}
 	if len(p.flying) > 1 {
-		p.w.broken("rule 11: %d commands in flight", len(p.flying))
+		p.w.broken("one-command-per-name: %d commands in flight", len(p.flying))
 	}
 	p.wishes = append(p.wishes, fx.Subscriptions...)
 }
@@ -343,7 +343,7 @@ func (p *fairProcess) carry(luck int) {
 	relied := p.relied()
 	p.step(fmt.Sprintf("is answered: %d, %d", c.Result, c.Reply), func(m Machine, fx *Effects) { m.Answer(w.now, &c, fx) })
 	if c.Result == UnderReplicated && p.relied() > relied {
-		w.broken("rule 25: somebody relies on what too few replicas have")
+		w.broken("replicas-acknowledge: somebody relies on what too few replicas have")
 	}
 	if c.Result == NotSent && w.rng.IntN(2) == 0 {
 		p.step("has its link again", func(m Machine, fx *Effects) { m.LinkUp(w.now, fx) })

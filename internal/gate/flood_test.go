@@ -37,6 +37,7 @@ func (f *flooded) step(now Time, event func(), answer func(*Command)) {
 
 // Invariant: how often a name is asked for because of messages is bounded, whoever publishes them: a flood must cost
 // its sender more than it costs the engines that listen.
+// invariant: one-command-per-name
 func TestFloodOfMessagesIsBoundedForEachName(t *testing.T) {
 	const lease = time.Hour
 	held := func(now Time) func(*Command) {

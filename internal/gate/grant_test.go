@@ -7,6 +7,7 @@ import (
 	"github.com/wheellock/wheellock/scripts"
 )
 
+// invariant: released-owner-is-dead
 func TestGrant(t *testing.T) {
 	t.Run("a free name is granted by the answer, and counts from when the question left", func(t *testing.T) {
 		w := newWorld(t)

@@ -22,6 +22,7 @@ func heldBy(w *world, waiters int) (a *process, holder *caller, waiting []*calle
 // age has a tenure confirmed so late that it has to ask before it is handed on.
 func (a *process) age() { a.world.after(a.cfg.HandoffTime) }
 
+// invariant: handoff-only-while-fresh
 func TestHandoff(t *testing.T) {
 	t.Run("within HandoffTime costs no network, and keeps the tenure and its deadline", func(t *testing.T) {
 		w := newWorld(t)
@@ -101,6 +102,7 @@ func TestHandoff(t *testing.T) {
 // Invariant: an answer that says nothing is not followed by another command at once. A confirmation ahead of time that is
 // not sent makes the tenure doubtful, and a doubtful tenure waits for its renewal: the loop answers commands for a link that
 // is down at once, and would never come to an end of its turn.
+// invariant: loop-never-waits
 func TestConfirmationInVainIsNotRepeatedAtOnce(t *testing.T) {
 	for name, inVain := range map[string]func(*inFlightCommand){
 		"not sent":       (*inFlightCommand).notSent,

@@ -14,6 +14,8 @@ import (
 //  2. A question leaves, and finds nothing to be had.
 //  3. Something comes free, and its message overtakes the answer to that question.
 //  4. The answer comes. The waiter must ask again soon, not at the poll cap.
+//
+// invariant: one-command-per-name
 func TestAMessageWhileAQuestionIsOutIsNotLost(t *testing.T) {
 	const soon = 100 * time.Millisecond // the poll cap is 2 s
 	refusals := map[Op]scripts.Reply{Take: 0, PermitTake: -30_000 - 2, GetCount: 1}

@@ -5,7 +5,8 @@ import (
 	"time"
 )
 
-// TestLoss is rule 3: a hold whose deadline has passed is over, told before its key is freed, and never revived.
+// TestLoss: a hold whose deadline has passed is over, told before its key is freed, and never revived.
+// invariant: loss-is-final
 func TestLoss(t *testing.T) {
 	t.Run("at the deadline ends the hold, then releases, then asks afresh", func(t *testing.T) {
 		w := newWorld(t)
@@ -87,7 +88,8 @@ func TestLoss(t *testing.T) {
 	})
 }
 
-// TestFixedLease is rule 1: what ends by its own lease is released, not left to its TTL.
+// TestFixedLease: what ends by its own lease is released, not left to its TTL.
+// invariant: handoff-keeps-lease
 func TestFixedLease(t *testing.T) {
 	t.Run("ends at its deadline and is released", func(t *testing.T) {
 		w := newWorld(t)

@@ -7,6 +7,7 @@ import (
 	"github.com/wheellock/wheellock/scripts"
 )
 
+// invariant: reentry-needs-living-hold
 func TestReentry(t *testing.T) {
 	t.Run("by the owner of a living hold costs no network, and is counted", func(t *testing.T) {
 		w := newWorld(t)
@@ -175,6 +176,7 @@ func TestReentry(t *testing.T) {
 	})
 }
 
+// invariant: hold-within-tenure
 func TestExtend(t *testing.T) {
 	t.Run("lasts from now, after a renewal", func(t *testing.T) {
 		w := newWorld(t)

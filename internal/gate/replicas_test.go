@@ -5,7 +5,8 @@ import (
 	"time"
 )
 
-// TestReplicas is rule 25: what too few replicas have does not count.
+// TestReplicas: what too few replicas have does not count.
+// invariant: replicas-acknowledge
 func TestReplicas(t *testing.T) {
 	t.Run("a try that took the lock alone gives it back and is told", func(t *testing.T) {
 		w := newWorld(t)

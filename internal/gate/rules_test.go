@@ -50,7 +50,7 @@ func (w *world) checkHolder(c *caller, holders map[string]*caller) {
 	}
 }
 
-// checkReplica is rule 25: what somebody relies on is known to the replica, and stands there for as long.
+// checkReplica (invariant: replicas-acknowledge): what somebody relies on is known to the replica, and stands there for as long.
 func (w *world) checkReplica(c *caller) {
 	k := w.replica[c.name]
 	if w.replica != nil && !w.lossy && (k.owner != ownerOf(c.from.uuid, c.hold.Tenure) || k.until < w.redis.millis()) {

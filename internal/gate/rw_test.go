@@ -13,6 +13,7 @@ var rwSeed = flag.Uint64("rwseed", 0, "replay one seed of TestRWReplay, and tell
 
 // Any order of requests, answers, losses, messages and time leaves readers and writers apart, nobody forgotten and
 // nothing behind.
+// invariant: readers-share-one-tenure
 func TestRWReplay(t *testing.T) {
 	t.Parallel()
 	replay := func(seed uint64) {

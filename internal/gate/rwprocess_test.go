@@ -232,7 +232,7 @@ func (p *rwProcess) back(f *rwInFlight) {
 	relied := p.relied()
 	p.step(fmt.Sprintf("hears of its %v %d: %s %d", c.Op, c.ID, resultNames[c.Result], c.Reply), func(fx *Effects) { p.rw.Answer(p.w.now, &c, fx) })
 	if c.Result == UnderReplicated && p.relied() > relied {
-		p.w.broken("rule 25: somebody of %s relies on what too few replicas have", p.uuid)
+		p.w.broken("replicas-acknowledge: somebody of %s relies on what too few replicas have", p.uuid)
 	}
 }
 

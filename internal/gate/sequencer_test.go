@@ -146,7 +146,7 @@ func (c *duel) carry(i int, loss float64) {
 	granted := c.cfgs[i].Stats.Granted.Load()
 	c.step(i, func(m Machine, fx *Effects) { m.Answer(c.now, &command, fx) })
 	if command.Result == UnderReplicated && c.cfgs[i].Stats.Granted.Load() > granted {
-		c.t.Fatal("rule 25: permits were granted that too few replicas know of")
+		c.t.Fatal("replicas-acknowledge: permits were granted that too few replicas know of")
 	}
 }
 
@@ -253,6 +253,7 @@ func (c *duel) settle() {
 	}
 }
 
+// invariant: change-has-one-effect
 func TestPermitsByReplay(t *testing.T) {
 	for seed := range uint64(100) {
 		t.Run(fmt.Sprint("seed ", seed), func(t *testing.T) {
@@ -278,6 +279,7 @@ func TestPermitsByReplay(t *testing.T) {
 
 // A question that took something writes also when it is asked again. So a server that has come to refuse writes does not say
 // that nothing was taken, however late: the question is asked again, and what it took is somebody's.
+// invariant: change-has-one-effect
 func TestARefusalNeverHidesWhatAnEarlierCopyTook(t *testing.T) {
 	c := newDuel(t, 1)
 	b := &borrower{}
@@ -312,6 +314,7 @@ func TestARefusalNeverHidesWhatAnEarlierCopyTook(t *testing.T) {
 
 // Permits that came for a caller who has gone are the engine's to give back, also where Redis refuses that for a reason that does
 // not pass by itself: nobody else will.
+// invariant: change-has-one-effect
 func TestPermitsOfNobodyAreGivenBackUntilRedisTakesThem(t *testing.T) {
 	c := newDuel(t, 1)
 	b := &borrower{}

@@ -40,6 +40,7 @@ func (c *contest) wantShares(t *testing.T, p *process, callers int, theirs []*st
 }
 
 // TestPollersGetTheirShareOfASpinLock, once they have been met.
+// invariant: others-get-a-turn
 func TestPollersGetTheirShareOfASpinLock(t *testing.T) {
 	for _, threads := range []int{1, 4} {
 		for _, callers := range []int{2, 8} {
@@ -63,6 +64,7 @@ func TestPollersGetTheirShareOfASpinLock(t *testing.T) {
 }
 
 // TestFreshPollerGetsInWithinASecond: also when nobody outside has wanted the name for long.
+// invariant: others-get-a-turn
 func TestFreshPollerGetsInWithinASecond(t *testing.T) {
 	contests(t, SpinKind, func(t *testing.T, c *contest) {
 		c.engine("A", 8)
@@ -75,6 +77,7 @@ func TestFreshPollerGetsInWithinASecond(t *testing.T) {
 }
 
 // TestWaitersOfOthersGetTheirShare: those who listen, each of whose turns is one grant.
+// invariant: others-get-a-turn
 func TestWaitersOfOthersGetTheirShare(t *testing.T) {
 	for _, threads := range []int{1, 4} {
 		for _, callers := range []int{2, 8} {

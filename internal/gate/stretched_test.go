@@ -48,7 +48,8 @@ func (r *stretching) wantReleasing(now Time) {
 	r.last(Release)
 }
 
-// Rule 1: a tenure is released, not left to its TTL, also when its TTL is longer than the lease it began with.
+// A tenure is released, not left to its TTL, also when its TTL is longer than the lease it began with.
+// invariant: handoff-keeps-lease
 func TestStretchedTenureIsReleased(t *testing.T) {
 	t.Run("when an extension ran out", func(t *testing.T) {
 		r := newStretching(t)
@@ -78,7 +79,8 @@ func TestStretchedTenureIsReleased(t *testing.T) {
 	})
 }
 
-// Rule 1: only a lease that was never extended is handed on without asking Redis.
+// Only a lease that was never extended is handed on without asking Redis.
+// invariant: handoff-keeps-lease
 func TestStretchedTenureIsNotHandedOn(t *testing.T) {
 	_, m := settledGate()
 	fx := &Effects{}

@@ -7,7 +7,8 @@ import (
 	"github.com/wheellock/wheellock/scripts"
 )
 
-// TestSwap is rule 1: a tenure with another lease is another owner.
+// TestSwap: a tenure with another lease is another owner.
+// invariant: handoff-keeps-lease
 func TestSwap(t *testing.T) {
 	t.Run("passes a tenure on under a fresh owner and another lease", func(t *testing.T) {
 		w := newWorld(t)

@@ -7,7 +7,8 @@ import (
 	"github.com/wheellock/wheellock/scripts"
 )
 
-// TestTryLock is rule 10: it asks once, waits for nobody and takes no handoff.
+// TestTryLock: it asks once, waits for nobody and takes no handoff.
+// invariant: trylock-takes-no-handoff
 func TestTryLock(t *testing.T) {
 	t.Run("of a free name is granted by the answer", func(t *testing.T) {
 		w := newWorld(t)

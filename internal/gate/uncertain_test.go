@@ -28,6 +28,7 @@ func (p *process) settleAll() {
 	}
 }
 
+// invariant: late-acquire-does-nothing
 func TestUncertainAcquire(t *testing.T) {
 	for _, ran := range []bool{true, false} {
 		name := map[bool]string{true: "that ran", false: "that did not run"}[ran]
@@ -166,6 +167,7 @@ func TestUncertainAcquire(t *testing.T) {
 	})
 }
 
+// invariant: released-owner-is-dead
 func TestUncertainRelease(t *testing.T) {
 	held := func(w *world) (*process, *caller, *inFlightCommand) {
 		a, holder, _ := heldBy(w, 0)

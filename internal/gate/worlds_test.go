@@ -38,6 +38,8 @@ func play(seed uint64, kind Kind, unsubscribed bool) (diary, broken string) {
 // the same world again:
 //
 //	go test ./internal/gate -run TestWorlds -gate.seed 1234 -gate.worlds 1
+//
+// invariant: one-command-per-name, released-owner-is-dead
 func TestWorlds(t *testing.T) {
 	for name, kind := range map[string]Kind{"mutex": MutexKind, "fenced": FencedKind, "spin": SpinKind} {
 		t.Run(name, func(t *testing.T) {

@@ -6,7 +6,8 @@ import (
 	"time"
 )
 
-// TestOthersListen is rule 9: who else listens makes us yield, and nobody listening proves nothing.
+// TestOthersListen: who else listens makes us yield, and nobody listening proves nothing.
+// invariant: others-get-a-turn
 func TestOthersListen(t *testing.T) {
 	t.Run("a confirmation that finds others is the last of its stint", func(t *testing.T) {
 		w := newWorld(t)
