@@ -25,9 +25,9 @@ test: ## all that a change must pass, as CI runs it
 prepare:
 	@.ci/prepare
 
-check: prepare static ## what to run all the time: gofmt, vet, staticcheck, unit tests and specifications, in a minute
+check: prepare static ## what to run all the time: gofmt, vet, staticcheck, unit tests, specifications, documents; about a minute
 	@echo "== go test, without the suites that break things"
-	@$(GO) test ./futures ./wheel ./dispatcher/... ./scripts ./internal/gate ./engine
+	@$(GO) test ./futures ./wheel ./dispatcher/... ./scripts ./internal/gate ./engine ./internal/vocabulary
 
 static:
 	@echo "== gofmt"
@@ -128,5 +128,5 @@ soak: prepare ## mixed work for FOR (10m), during which nothing may grow; SEED=n
 	@$(GO) -C internal/chaos test -count 1 -timeout 0 -v -run '^TestSoak$$' . -args -soak $(FOR) \
 		$(if $(SEED),-seed $(SEED)) $(if $(JSON),-json $(abspath $(JSON)))
 
-interop: ## the same at length: WHEELLOCK_CONTEND (20s) for each kind, WHEELLOCK_CHURN (1m) in fair queues
+interop: ## beside a real Redisson at length: WHEELLOCK_CONTEND (20s) for each kind, WHEELLOCK_CHURN (1m) in fair queues
 	@CI=1 WHEELLOCK_CONTEND=$${WHEELLOCK_CONTEND:-20s} WHEELLOCK_CHURN=$${WHEELLOCK_CHURN:-1m} .ci/redisson -v -count 1 -timeout 60m

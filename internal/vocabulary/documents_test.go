@@ -1,0 +1,161 @@
+package vocabulary
+
+import (
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// TESTING.md goes from promises to invariants to tests. Every promise of README.md is there, and each has a test; every invariant
+// is there, serves a promise, and is named at one of its tests; and every test that is named exists.
+func TestPromisesHaveTests(t *testing.T) {
+	t.Parallel()
+	document := read(t, "TESTING.md")
+	in := testSources{}
+	all := testReference.FindAllStringSubmatch(document, -1)
+	if len(all) < 150 {
+		t.Fatalf("TESTING.md names %d tests", len(all))
+	}
+	for _, m := range all {
+		in.require(t, m)
+	}
+
+	tested := make(map[string]bool)
+	for _, row := range rows(t, document, "Invariants") {
+		name := row[0]
+		tests := testReference.FindAllStringSubmatch(row[1], -1)
+		tested[name] = len(tests) > 0
+		if !strings.Contains(read(t, "INVARIANTS.md"), "\n### "+name+"\n") {
+			t.Errorf("INVARIANTS.md has no invariant %s", name)
+		}
+		if !slices.ContainsFunc(tests, func(m []string) bool { return in.names(t, m, name) }) {
+			t.Errorf("no test of %s has a comment \"invariant: %s\"", name, name)
+		}
+	}
+
+	var promised []string
+	served := make(map[string]bool)
+	for _, row := range rows(t, document, "Promises") {
+		promise := row[0]
+		promised = append(promised, plain(promise))
+		if !strings.Contains(plain(read(t, row[1])), plain(promise)) {
+			t.Errorf("%s does not promise %q", row[1], promise)
+		}
+		hasTest := testReference.MatchString(row[3])
+		for name := range strings.SplitSeq(row[2], ", ") {
+			if name != "" && !tested[name] {
+				t.Errorf("%q: no test of an invariant %q", promise, name)
+			}
+			served[name] = true
+			hasTest = hasTest || tested[name]
+		}
+		if !hasTest {
+			t.Errorf("no test holds the promise %q", promise)
+		}
+	}
+	for _, m := range regexp.MustCompile(`(?m)^### (.+)$`).FindAllStringSubmatch(read(t, "INVARIANTS.md"), -1) {
+		if !tested[m[1]] || !served[m[1]] {
+			t.Errorf("TESTING.md: %s has tests: %t; serves a promise: %t", m[1], tested[m[1]], served[m[1]])
+		}
+	}
+	_, promises, _ := strings.Cut(read(t, "README.md"), "\n## What is promised\n")
+	promises, _, _ = strings.Cut(promises, "\nWhat was done to break these promises")
+	for _, promise := range strings.Split(promises, "\n- ")[1:] {
+		if !slices.ContainsFunc(promised, func(p string) bool { return strings.HasPrefix(plain(promise), p) }) {
+			t.Errorf("TESTING.md has no row for the promise %q", promise)
+		}
+	}
+}
+
+// testReference is a test as TESTING.md names it: its package, its name, and after a slash one of its subtests, such as a world or a phase.
+var testReference = regexp.MustCompile("`([a-z0-9/]+)\\.((?:Test|Fuzz)[A-Za-z0-9]+)(?:/([^`]+))?`")
+
+// testSources are the sources of packages, by directory.
+type testSources map[string]string
+
+func (in testSources) of(t *testing.T, where string) string {
+	t.Helper()
+	if in[where] == "" {
+		paths, err := filepath.Glob(filepath.Join(root, where, "*.go"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, path := range paths {
+			in[where] += read(t, path[len(root):])
+		}
+	}
+	return in[where]
+}
+
+// require reports a test that does not exist. A subtest exists if its name is a string in the package.
+func (in testSources) require(t *testing.T, reference []string) {
+	t.Helper()
+	source, name, sub := in.of(t, reference[1]), reference[2], reference[3]
+	if !strings.Contains(source, "\nfunc "+name+"(") || sub != "" && !strings.Contains(source, `"`+sub+`"`) {
+		t.Errorf("TESTING.md names %s, which does not exist", reference[0])
+	}
+}
+
+// names reports whether a test names an invariant, in the comment above it or inside.
+func (in testSources) names(t *testing.T, reference []string, invariant string) bool {
+	t.Helper()
+	before, after, found := strings.Cut(in.of(t, reference[1]), "\nfunc "+reference[2]+"(")
+	comment := before[strings.LastIndex(before, "\n\n")+1:]
+	body, _, _ := strings.Cut(after, "\n}\n")
+	named := regexp.MustCompile(`\binvariants?: ([a-z-]+, )*` + invariant + `\b`)
+	return found && (named.MatchString(comment) || named.MatchString(body))
+}
+
+// rows returns the cells of the rows of the first table below a heading, without its head.
+func rows(t *testing.T, document, heading string) (table [][]string) {
+	t.Helper()
+	_, section, _ := strings.Cut(document, "\n## "+heading+"\n")
+	section, _, _ = strings.Cut(section, "\n## ")
+	for line := range strings.SplitSeq(section, "\n") {
+		if inside, isRow := strings.CutPrefix(line, "| "); isRow {
+			cells := strings.Split(strings.TrimSuffix(inside, "|"), "|")
+			for i := range cells {
+				cells[i] = strings.TrimSpace(cells[i])
+			}
+			table = append(table, cells)
+		}
+	}
+	if len(table) < 2 {
+		t.Fatalf("no table below %q", heading)
+	}
+	return table[1:]
+}
+
+// plain is a text of a document without line breaks and emphasis.
+func plain(text string) string {
+	return strings.Join(strings.Fields(strings.ReplaceAll(text, "*", "")), " ")
+}
+
+// A document names commands of make and files that exist. A file is named by its path from the top, or from the document.
+func TestDocumentsNameWhatExists(t *testing.T) {
+	t.Parallel()
+	command := regexp.MustCompile("(?m)(?:^    |`)make ([a-z-]+)")
+	file := regexp.MustCompile("(?m)(?:^|[\\s(`])((?:[a-z-]+/)+[A-Za-z0-9_]+\\.(?:go|lua|qnt|md|txt))\\b")
+	makefile := read(t, "Makefile")
+	for _, document := range files(t, ".md") {
+		text := read(t, document)
+		for _, m := range command.FindAllStringSubmatch(text, -1) {
+			if !strings.Contains(makefile, "\n"+m[1]+":") {
+				t.Errorf("%s: there is no make %s", document, m[1])
+			}
+		}
+		for _, m := range file.FindAllStringSubmatch(text, -1) {
+			if !exists(m[1]) && !exists(filepath.Join(filepath.Dir(document), m[1])) {
+				t.Errorf("%s: there is no %s", document, m[1])
+			}
+		}
+	}
+}
+
+func exists(path string) bool {
+	_, err := os.Stat(filepath.Join(root, path))
+	return err == nil
+}
