@@ -1,33 +1,9 @@
 package redistest
 
 import (
-	"bufio"
-	"reflect"
 	"strings"
 	"testing"
 )
-
-func TestReadReply(t *testing.T) {
-	for wire, want := range map[string]Reply{
-		"+OK\r\n":            {Kind: '+', Text: "OK"},
-		"-ERR no\r\n":        {Kind: '-', Text: "ERR no"},
-		":-7\r\n":            {Kind: ':', Int: -7},
-		"$4\r\na\r\nb\r\n":   {Kind: '$', Text: "a\r\nb"},
-		"$-1\r\n":            {Kind: '$', Nil: true},
-		"*-1\r\n":            {Kind: '*', Nil: true},
-		"*2\r\n:1\r\n*0\r\n": {Kind: '*', Items: []Reply{{Kind: ':', Int: 1}, {Kind: '*'}}},
-	} {
-		got, err := readReply(bufio.NewReader(strings.NewReader(wire)))
-		if err != nil || !reflect.DeepEqual(got, want) {
-			t.Errorf("%q read as %#v, %v; want %#v", wire, got, err, want)
-		}
-	}
-	for _, wire := range []string{"", "\r\n", "?\r\n", "$x\r\n", "$5\r\nab", "*2\r\n:1\r\n"} {
-		if got, err := readReply(bufio.NewReader(strings.NewReader(wire))); err == nil {
-			t.Errorf("%q read as %v, want an error", wire, got)
-		}
-	}
-}
 
 func TestAdmin(t *testing.T) {
 	t.Parallel()

@@ -6,6 +6,8 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"github.com/wheellock/wheellock/internal/testkit/resp"
 )
 
 // newAnswers makes an answers of a proxy that carries nothing.
@@ -151,11 +153,12 @@ func TestProxySwallowsInAPipeline(t *testing.T) {
 	c := dial(t, p)
 	var pipeline []byte
 	for range 5 {
-		pipeline = appendCommand(pipeline, "INCR", "n")
+		pipeline = resp.AppendCommand(pipeline, "INCR", "n")
 	}
 	c.write(pipeline)
 	for want := int64(1); ; want++ {
-		reply, err := readReply(c.reader)
+		reply := resp.Read(c.reader)
+		err := reply.Lost()
 		if errors.Is(err, syscall.ECONNRESET) && want <= 3 {
 			break // a reset may overtake answers that were delivered and not read
 		}

@@ -8,6 +8,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/wheellock/wheellock/internal/testkit/resp"
 )
 
 // client is a bare connection to a server or proxy, with every byte under the test's control.
@@ -31,7 +33,7 @@ func dial(t *testing.T, to Endpoint) *client {
 	return &client{t: t, conn: conn.(*net.TCPConn), reader: bufio.NewReader(conn)}
 }
 
-func (c *client) send(args ...string) { c.write(appendCommand(nil, args...)) }
+func (c *client) send(args ...string) { c.write(resp.AppendCommand(nil, args...)) }
 
 func (c *client) write(bytes []byte) {
 	c.t.Helper()
@@ -42,8 +44,8 @@ func (c *client) write(bytes []byte) {
 
 func (c *client) read() Reply {
 	c.t.Helper()
-	reply, err := readReply(c.reader)
-	if err != nil {
+	reply := resp.Read(c.reader)
+	if err := reply.Lost(); err != nil {
 		c.t.Fatalf("reading an answer: %v", err)
 	}
 	return reply
@@ -58,8 +60,8 @@ func (c *client) ask(args ...string) Reply {
 // wantReset asserts that the connection ends by a reset, with nothing to read before.
 func (c *client) wantReset() {
 	c.t.Helper()
-	if reply, err := readReply(c.reader); !errors.Is(err, syscall.ECONNRESET) {
-		c.t.Fatalf("read %v, %v; want a reset", reply, err)
+	if reply := resp.Read(c.reader); !errors.Is(reply.Lost(), syscall.ECONNRESET) {
+		c.t.Fatalf("read %v; want a reset", reply)
 	}
 }
 
@@ -83,7 +85,7 @@ func wantNoConnection(t *testing.T, to Endpoint) {
 // wantEOF asserts that the connection ends in an orderly way, with nothing to read before.
 func (c *client) wantEOF() {
 	c.t.Helper()
-	if reply, err := readReply(c.reader); !errors.Is(err, io.EOF) {
-		c.t.Fatalf("read %v, %v; want EOF", reply, err)
+	if reply := resp.Read(c.reader); !errors.Is(reply.Lost(), io.EOF) {
+		c.t.Fatalf("read %v; want EOF", reply)
 	}
 }

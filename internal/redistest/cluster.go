@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/wheellock/wheellock/internal/testkit/resp"
 )
 
 // slots is the number of hash slots of every Redis Cluster.
@@ -39,7 +41,7 @@ func StartCluster(tb testing.TB, masters, replicas int) *Cluster {
 	}
 	c.AwaitOK()
 	for i, replica := range c.Nodes[masters:] {
-		replica.awaitSync(c.Nodes[i/replicas].admin)
+		replica.awaitSync(c.Nodes[i/replicas].server.Admin)
 	}
 	return c
 }
@@ -47,11 +49,7 @@ func StartCluster(tb testing.TB, masters, replicas int) *Cluster {
 // startNode starts a node that knows nobody yet.
 func (c *Cluster) startNode() *Server {
 	c.tb.Helper()
-	bus, err := freePort()
-	if err != nil {
-		c.tb.Fatal(err)
-	}
-	node := Start(c.tb, "--cluster-enabled", "yes", "--cluster-port", strconv.Itoa(bus),
+	node := Start(c.tb, "--cluster-enabled", "yes", "--cluster-port", strconv.Itoa(FreePort(c.tb)),
 		"--cluster-node-timeout", strconv.FormatInt(c.silence.Milliseconds(), 10), "--cluster-replica-validity-factor", "0")
 	c.Nodes = append(c.Nodes, node)
 	c.ids[node] = node.MustDo("CLUSTER", "MYID").Text
@@ -85,20 +83,20 @@ func (c *Cluster) shareSlots(masters int) {
 func (c *Cluster) introduce() {
 	c.tb.Helper()
 	for i, node := range c.Nodes {
-		if !node.running().alive() {
+		if !node.alive() {
 			continue
 		}
 		for _, other := range c.Nodes[i+1:] {
-			if !other.running().alive() {
+			if !other.alive() {
 				continue
 			}
-			bus := other.MustDo("CONFIG", "GET", "cluster-port").fields()["cluster-port"]
-			node.MustDo("CLUSTER", "MEET", "127.0.0.1", strconv.Itoa(other.port), bus)
+			bus := other.MustDo("CONFIG", "GET", "cluster-port").Fields()["cluster-port"]
+			node.MustDo("CLUSTER", "MEET", "127.0.0.1", strconv.Itoa(other.server.Port), bus)
 		}
 	}
 	Await(c.tb, "cluster nodes that know each other", func() bool {
 		return !slices.ContainsFunc(c.Nodes, func(node *Server) bool {
-			if !node.running().alive() {
+			if !node.alive() {
 				return false
 			}
 			known := node.Do("CLUSTER", "NODES").Text
@@ -113,10 +111,10 @@ func (c *Cluster) AwaitOK() {
 	Await(c.tb, "cluster_state:ok on every node", func() bool {
 		ok := 0
 		for _, node := range c.Nodes {
-			if !node.running().alive() {
+			if !node.alive() {
 				continue
 			}
-			state := infoFields(node.Do("CLUSTER", "INFO").Text)
+			state := resp.InfoFields(node.Do("CLUSTER", "INFO").Text)
 			if state["cluster_state"] != "ok" || state["cluster_slots_ok"] != strconv.Itoa(slots) {
 				return false
 			}
@@ -160,7 +158,7 @@ func (c *Cluster) NodeOf(slot int) *Server {
 	var owner *Server
 	best := int64(-1)
 	for _, node := range c.Nodes {
-		if !node.running().alive() {
+		if !node.alive() {
 			continue
 		}
 		view := readView(node.Do("CLUSTER", "NODES").Text)

@@ -5,6 +5,8 @@ import (
 	"os"
 	"testing"
 	"time"
+
+	"github.com/wheellock/wheellock/internal/testkit/resp"
 )
 
 // onOpenLink starts a server, a proxy before it, and a connection that has been used.
@@ -152,7 +154,7 @@ func TestDrop(t *testing.T) {
 	s, p, c := onOpenLink(t)
 	idle := dial(t, p)
 	idle.ask("PING")
-	request := appendCommand(nil, "INCR", "n")
+	request := resp.AppendCommand(nil, "INCR", "n")
 	size := int64(len(request))
 	p.Drop(ClientToServer, true)
 	c.write(request)
@@ -190,7 +192,7 @@ func TestHoldRequests(t *testing.T) {
 		p.Release()
 		Await(t, "the orphan", func() bool { return len(s.Keys()) == 1 })
 		Await(t, "the end of the old link", func() bool { return p.Stats().Open == 1 })
-		size := int64(len(appendCommand(nil, "SET", "orphan", "1")))
+		size := int64(len(resp.AppendCommand(nil, "SET", "orphan", "1")))
 		if got := p.Stats(); got.LateRequests != 1 || got.LateBytes != size || got.WaitingToServer != 0 {
 			t.Errorf("%+v, want 1 late request of %d bytes", got, size)
 		}
@@ -199,7 +201,7 @@ func TestHoldRequests(t *testing.T) {
 		s, p, c := onOpenLink(t)
 		p.HoldRequests(UntilReleased)
 		c.send("SET", "held", "1")
-		held := int64(len(appendCommand(nil, "SET", "held", "1")))
+		held := int64(len(resp.AppendCommand(nil, "SET", "held", "1")))
 		Await(t, "the request inside", func() bool { return p.Stats().WaitingToServer == held })
 		p.HoldRequests(0)
 		p.BlackHole(Both, true)

@@ -2,6 +2,8 @@ package redistest
 
 import (
 	"testing"
+
+	"github.com/wheellock/wheellock/internal/testkit/resp"
 )
 
 func TestInjectIdle(t *testing.T) {
@@ -26,7 +28,7 @@ func TestInjectAtAnAnswer(t *testing.T) {
 	t.Parallel()
 	_, p, c := onOpenLink(t)
 	p.Inject(BehindAnswer, []byte(":7\r\n"), 1)
-	c.write(append(appendCommand(nil, "PING"), appendCommand(nil, "ECHO", "a")...))
+	c.write(append(resp.AppendCommand(nil, "PING"), resp.AppendCommand(nil, "ECHO", "a")...))
 	for _, want := range []string{"PONG", "a"} {
 		if got := c.read(); got.Text != want {
 			t.Errorf("read %v, want %q", got, want)

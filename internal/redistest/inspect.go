@@ -2,8 +2,10 @@ package redistest
 
 import (
 	"slices"
-	"strconv"
 	"strings"
+
+	"github.com/wheellock/wheellock/internal/testkit/redisserver"
+	"github.com/wheellock/wheellock/internal/testkit/resp"
 )
 
 // Keys lists every key of database 0, sorted, each once.
@@ -22,19 +24,13 @@ func (s *Server) Keys() []string {
 }
 
 // CommandCounts tells how often each command ran since the start or CONFIG RESETSTAT, by its lower case
-// name ("evalsha", "config|get"). It counts commands inside scripts, and those of the admin connection:
-// INFO, PING and CLIENT at least.
+// name ("evalsha", "config|get"). It counts commands inside scripts, and those of the admin connection but INFO:
+// PING and CLIENT at least.
 func (s *Server) CommandCounts() map[string]int64 {
 	s.tb.Helper()
-	counts := make(map[string]int64)
-	for field, value := range s.info("commandstats") {
-		name, isCommand := strings.CutPrefix(field, "cmdstat_")
-		calls, _, _ := strings.Cut(strings.TrimPrefix(value, "calls="), ",")
-		count, err := strconv.ParseInt(calls, 10, 64)
-		if !isCommand || err != nil {
-			s.tb.Fatalf("redistest: unknown line in commandstats: %s:%s", field, value)
-		}
-		counts[name] = count
+	counts, err := resp.CommandCounts(resp.InfoFields(s.MustDo("INFO", "commandstats").Text))
+	if err != nil {
+		s.tb.Fatalf("redistest: %v", err)
 	}
 	return counts
 }
@@ -86,27 +82,10 @@ func (s *Server) clients(kind string) []string {
 	var ids []string
 	for line := range strings.Lines(s.MustDo("CLIENT", "LIST", "TYPE", kind).Text) {
 		words := strings.Fields(line)
-		if len(words) == 0 || slices.Contains(words, "name="+adminName) {
+		if len(words) == 0 || slices.Contains(words, "name="+redisserver.AdminName) {
 			continue
 		}
 		ids = append(ids, strings.TrimPrefix(words[0], "id="))
 	}
 	return ids
-}
-
-// info reads one section of INFO.
-func (s *Server) info(section string) map[string]string {
-	s.tb.Helper()
-	return infoFields(s.MustDo("INFO", section).Text)
-}
-
-// infoFields reads lines of "name:value".
-func infoFields(text string) map[string]string {
-	fields := make(map[string]string)
-	for line := range strings.Lines(text) {
-		if name, value, found := strings.Cut(strings.TrimSpace(line), ":"); found {
-			fields[name] = value
-		}
-	}
-	return fields
 }

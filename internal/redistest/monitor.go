@@ -1,20 +1,20 @@
 package redistest
 
 import (
-	"bufio"
 	"crypto/rand"
-	"net"
 	"slices"
 	"strings"
 	"sync"
-	"time"
+
+	"github.com/wheellock/wheellock/internal/testkit/redisserver"
+	"github.com/wheellock/wheellock/internal/testkit/resp"
 )
 
 // Monitor collects what a server runs, in the server's order: one line for each command, also of those
 // inside scripts, in MONITOR's form: `1700000000.123456 [0 127.0.0.1:50000] "GET" "stock:7"`.
 type Monitor struct {
 	server *Server
-	conn   net.Conn
+	conn   *resp.Conn
 	ended  chan struct{} // closed when nothing more will be read
 	once   sync.Once     // of the closing of conn
 
@@ -26,28 +26,24 @@ type Monitor struct {
 // with the server, or with the test.
 func (s *Server) Monitor() *Monitor {
 	s.tb.Helper()
-	conn, reader, err := dialNamed(s.Addr(), s.recipe.password)
+	conn, err := resp.Dial("tcp", s.Addr(), s.server.Password, redisserver.AdminName, redisserver.AdminTimeout)
 	if err != nil {
 		s.tb.Fatalf("redistest: MONITOR: %v", err)
 	}
 	m := &Monitor{server: s, conn: conn, ended: make(chan struct{})}
 	s.tb.Cleanup(m.close)
-	if reply, err := exchange(conn, reader, "MONITOR"); err != nil || reply.Err() != nil {
-		close(m.ended)
-		s.tb.Fatalf("redistest: MONITOR: %v %v", reply, err)
-	}
-	if err := conn.SetDeadline(time.Time{}); err != nil {
+	if err := conn.Do("MONITOR").Err(); err != nil {
 		close(m.ended)
 		s.tb.Fatalf("redistest: MONITOR: %v", err)
 	}
-	go m.collect(reader)
+	go m.collect()
 	return m
 }
 
-func (m *Monitor) collect(from *bufio.Reader) {
+func (m *Monitor) collect() {
 	defer close(m.ended)
 	for {
-		line, err := from.ReadString('\n')
+		line, err := m.conn.In.ReadString('\n')
 		if err != nil {
 			return
 		}

@@ -57,32 +57,3 @@ func TestChildDiesWithItsParent(t *testing.T) {
 		return err != nil
 	})
 }
-
-func TestLauncherEndsWithItsLastChild(t *testing.T) {
-	var own launcher
-	for range 3 { // it starts again after each end
-		one, two := exec.Command("sleep", "60"), exec.Command("sleep", "60")
-		for _, cmd := range []*exec.Cmd{one, two} {
-			dieWithParent(cmd)
-			if err := own.start(cmd); err != nil {
-				t.Fatal(err)
-			}
-		}
-		for _, cmd := range []*exec.Cmd{one, two} {
-			_ = cmd.Process.Kill()
-			_ = cmd.Wait()
-			own.release()
-		}
-		select {
-		case <-own.stopped:
-		default:
-			t.Fatal("the launching goroutine outlived its children")
-		}
-	}
-	if err := own.start(exec.Command("/no/such/program")); err == nil {
-		t.Fatal("a program that does not exist was started")
-	}
-	if own.alive != 0 {
-		t.Errorf("%d children after a failed start, want 0", own.alive)
-	}
-}

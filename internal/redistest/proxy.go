@@ -6,6 +6,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/wheellock/wheellock/internal/testkit/child"
 )
 
 // Proxy stands between clients and one server and breaks the network between them when told (faults.go).
@@ -119,7 +121,7 @@ func (p *Proxy) accept() {
 		}
 		if err != nil { // such as out of file descriptors: the client stays in the backlog meanwhile
 			select {
-			case <-time.After(pollEvery):
+			case <-time.After(child.PollEvery):
 				continue
 			case <-p.closing:
 				return

@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"github.com/redis/rueidis"
+
+	"github.com/wheellock/wheellock/internal/testkit/resp"
 )
 
 func TestProxyPassesEverything(t *testing.T) {
@@ -212,7 +214,7 @@ func TestProxyUnderAllFaultsAtOnce(t *testing.T) {
 
 // incrementUntil asks for INCR n on one connection after the other until stop is closed.
 func incrementUntil(stop <-chan struct{}, addr string, sent, answered *atomic.Int64) {
-	request := appendCommand(nil, "INCR", "n")
+	request := resp.AppendCommand(nil, "INCR", "n")
 	for {
 		select {
 		case <-stop:
@@ -230,7 +232,7 @@ func incrementUntil(stop <-chan struct{}, addr string, sent, answered *atomic.In
 			if _, err := conn.Write(request); err != nil {
 				break
 			}
-			if _, err := readReply(reader); err != nil {
+			if resp.Read(reader).Lost() != nil {
 				break
 			}
 			answered.Add(1)

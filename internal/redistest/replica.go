@@ -5,6 +5,9 @@ import (
 	"net"
 	"strconv"
 	"testing"
+
+	"github.com/wheellock/wheellock/internal/testkit/redisserver"
+	"github.com/wheellock/wheellock/internal/testkit/resp"
 )
 
 // Endpoint is something to connect to: a Server, or a Proxy before one.
@@ -21,12 +24,12 @@ func StartReplica(tb testing.TB, master Endpoint, args ...string) *Server {
 		tb.Fatalf("redistest: address of the master: %v", err)
 	}
 	follow := []string{"--replicaof", host, port}
-	source := &admin{addr: master.Addr()}
-	if server, direct := master.(*Server); direct && server.recipe.password != "" {
-		source.password = server.recipe.password
-		follow = append(follow, "--masterauth", source.password)
+	source := &redisserver.Admin{Network: "tcp", Addr: master.Addr()}
+	if server, direct := master.(*Server); direct && server.server.Password != "" {
+		source.Password = server.server.Password
+		follow = append(follow, "--masterauth", source.Password)
 	}
-	defer source.close()
+	defer source.Close()
 	replica := Start(tb, append(follow, args...)...)
 	replica.awaitSync(source)
 	return replica
@@ -35,11 +38,11 @@ func StartReplica(tb testing.TB, master Endpoint, args ...string) *Server {
 // awaitSync waits until what master writes reaches the server. That its link is up is not enough: master
 // sends nothing before it has the replica's first acknowledgement, up to a second later. So master is made
 // to write into the stream, by a WAIT that asks for more replicas than there are, and that is waited for.
-func (s *Server) awaitSync(master *admin) {
+func (s *Server) awaitSync(master *redisserver.Admin) {
 	s.tb.Helper()
 	Await(s.tb, "replica "+s.Addr()+" linked to its master", s.inSync)
-	asked := master.do("WAIT", "1000", "1").Err()
-	told := master.do("INFO", "replication")
+	asked := master.Do("WAIT", "1000", "1").Err()
+	told := master.Do("INFO", "replication")
 	if err := errors.Join(asked, told.Err()); err != nil {
 		s.tb.Fatal(err)
 	}
@@ -51,11 +54,11 @@ func (s *Server) awaitSync(master *admin) {
 
 // offset reads a place in the replication stream; 0 when there is none.
 func offset(info Reply, field string) int64 {
-	at, _ := strconv.ParseInt(infoFields(info.Text)[field], 10, 64) // Redis writes a number or no such field
+	at, _ := strconv.ParseInt(resp.InfoFields(info.Text)[field], 10, 64) // Redis writes a number or no such field
 	return at
 }
 
 // inSync reports whether the server is a replica whose link is up.
 func (s *Server) inSync() bool {
-	return infoFields(s.Do("INFO", "replication").Text)["master_link_status"] == "up"
+	return resp.InfoFields(s.Do("INFO", "replication").Text)["master_link_status"] == "up"
 }

@@ -8,6 +8,9 @@ import (
 	"slices"
 	"strconv"
 	"testing"
+
+	"github.com/wheellock/wheellock/internal/testkit/redisserver"
+	"github.com/wheellock/wheellock/internal/testkit/resp"
 )
 
 // MasterName is the name under which sentinels know the master.
@@ -36,7 +39,7 @@ func StartSentinel(tb testing.TB, replicas int) *Sentinel {
 	}
 	Await(tb, "sentinels that know each other and the replicas", func() bool {
 		return !slices.ContainsFunc(s.Sentinels, func(sentinel *Server) bool {
-			master := sentinel.Do("SENTINEL", "MASTER", MasterName).fields()
+			master := sentinel.Do("SENTINEL", "MASTER", MasterName).Fields()
 			return master["flags"] != "master" || master["num-other-sentinels"] != "2" ||
 				master["num-slaves"] != strconv.Itoa(replicas)
 		}) && s.settledOn(s.Nodes[0].Addr())
@@ -51,11 +54,11 @@ func StartSentinel(tb testing.TB, replicas int) *Sentinel {
 //     not heard of the promotion yet, undoes it.
 func startSentinel(tb testing.TB, master *Server) *Server {
 	tb.Helper()
-	sentinel := run(tb, recipe{
-		program: "redis-sentinel",
-		args: func(dir string, port int) ([]string, error) {
-			path := filepath.Join(dir, "sentinel.conf")
-			args := []string{path, "--port", strconv.Itoa(port)} // wins over the port in the file
+	sentinel := run(tb, &redisserver.Server{
+		Program: []string{"redis-sentinel"},
+		Command: func(own *redisserver.Server) ([]string, error) {
+			path := filepath.Join(own.Dir, "sentinel.conf")
+			args := []string{path, "--port", strconv.Itoa(own.Port)} // wins over the port in the file
 			if _, err := os.Stat(path); err == nil {
 				return args, nil // a restart: the sentinel keeps its state in this file
 			}
@@ -63,7 +66,7 @@ func startSentinel(tb testing.TB, master *Server) *Server {
 				"sentinel monitor %[2]s 127.0.0.1 %d 2\n"+
 				"sentinel down-after-milliseconds %[2]s 1000\n"+
 				"sentinel failover-timeout %[2]s 2000\n"+
-				"sentinel parallel-syncs %[2]s 16\n", dir, MasterName, master.port)
+				"sentinel parallel-syncs %[2]s 16\n", own.Dir, MasterName, master.server.Port)
 			return args, os.WriteFile(path, []byte(conf), 0o600)
 		},
 	})
@@ -152,7 +155,7 @@ func (s *Sentinel) settledOn(master string) bool {
 		}
 	}
 	for _, node := range s.Nodes {
-		role := infoFields(node.Do("INFO", "replication").Text)
+		role := resp.InfoFields(node.Do("INFO", "replication").Text)
 		follows := net.JoinHostPort(role["master_host"], role["master_port"])
 		switch {
 		case len(role) == 0: // dead or frozen
@@ -171,7 +174,7 @@ func (s *Sentinel) settledOn(master string) bool {
 // remembers the role of before would undo that replica's next promotion.
 func seesFollowers(sentinel *Server, master string) bool {
 	for _, item := range sentinel.Do("SENTINEL", "REPLICAS", MasterName).Items {
-		replica := item.fields()
+		replica := item.Fields()
 		follows := net.JoinHostPort(replica["master-host"], replica["master-port"])
 		reachable := replica["flags"] == "slave"
 		if reachable && (replica["role-reported"] != "slave" || replica["master-link-status"] != "ok" || follows != master) {

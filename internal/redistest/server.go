@@ -1,37 +1,25 @@
 package redistest
 
 import (
+	"context"
 	"errors"
-	"fmt"
 	"net/url"
-	"os"
-	"path/filepath"
-	"strconv"
-	"strings"
-	"sync"
 	"testing"
+
+	"github.com/wheellock/wheellock/internal/testkit/child"
+	"github.com/wheellock/wheellock/internal/testkit/redisserver"
+	"github.com/wheellock/wheellock/internal/testkit/resp"
 )
 
 // Server is one Redis process on loopback with a directory of its own: a redis-server, or a sentinel.
 // Any goroutine may call its methods.
 type Server struct {
 	tb     testing.TB
-	recipe recipe
-	dir    string // of the log, the data and the configuration
-	port   int
-	admin  *admin
-
-	mu    sync.Mutex // held while the process is started or ended; guards child
-	child *process   // nil before the first start
+	server *redisserver.Server
 }
 
-// recipe is how to start a kind of server.
-type recipe struct {
-	program  string
-	password string // of the default user; empty: none
-	// args gives the command line, and may write files into dir first.
-	args func(dir string, port int) ([]string, error)
-}
+// Reply is one answer of Redis.
+type Reply = resp.Reply
 
 // Start runs a private redis-server until the end of the test and returns once it answers. It listens on
 // a free loopback port and keeps nothing on disk; args are added to its command line and win over the
@@ -40,21 +28,7 @@ type recipe struct {
 func Start(tb testing.TB, args ...string) *Server {
 	tb.Helper()
 	Require(tb, "redis-server")
-	return run(tb, recipe{
-		program:  "redis-server",
-		password: valueOf(args, "--requirepass"),
-		args: func(dir string, port int) ([]string, error) {
-			defaults := []string{
-				"--port", strconv.Itoa(port), "--bind", "127.0.0.1", "--dir", dir,
-				// Protected mode asks for the peer's address, which a connection that was reset before it
-				// was accepted no longer has: Redis would take it for a stranger and drop its requests.
-				"--protected-mode", "no",
-				"--save", "", "--appendonly", "no",
-				"--repl-diskless-sync-delay", "0", // the default makes every replica wait 5 s
-			}
-			return append(defaults, args...), nil
-		},
-	})
+	return run(tb, &redisserver.Server{Program: []string{"redis-server"}, Password: valueOf(args, "--requirepass"), Args: args})
 }
 
 // valueOf is what follows flag in args, or nothing.
@@ -67,88 +41,37 @@ func valueOf(args []string, flag string) string {
 	return ""
 }
 
-// run starts a server on a free port, and on another when someone else was quicker.
-func run(tb testing.TB, recipe recipe) *Server {
+// run starts a server until the end of the test.
+func run(tb testing.TB, server *redisserver.Server) *Server {
 	tb.Helper()
-	s := &Server{tb: tb, recipe: recipe, dir: tb.TempDir()} // the directory goes after the server
+	server.Dir = tb.TempDir() // the directory goes after the server
+	s := &Server{tb, server}
 	tb.Cleanup(s.cleanup)
-	for range 10 {
-		port, err := freePort()
-		if err != nil {
-			tb.Fatal(err)
-		}
-		s.port, s.admin = port, &admin{addr: loopback(port), password: recipe.password}
-		if err = s.launch(); err == nil {
-			return s
-		}
-		if !errors.Is(err, errPortTaken) {
-			tb.Fatal(err)
-		}
+	if err := server.Start(context.Background()); err != nil {
+		tb.Fatalf("redistest: %v", err)
 	}
-	tb.Fatalf("redistest: ten ports in a row were taken while %s started", recipe.program)
-	return nil
-}
-
-// errPortTaken says that the server ended because it could not listen.
-var errPortTaken = errors.New("redistest: port taken")
-
-// launch starts the process on the server's port and returns once it answers.
-func (s *Server) launch() error {
-	args, err := s.recipe.args(s.dir, s.port)
-	if err != nil {
-		return err
-	}
-	log, err := os.OpenFile(s.logPath(), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
-	if err != nil {
-		return err
-	}
-	s.mu.Lock()
-	s.child, err = startProcess(s.recipe.program, args, s.dir, log)
-	child := s.child
-	s.mu.Unlock()
-	if err = errors.Join(err, log.Close()); err != nil { // the child has its own copy
-		return err
-	}
-	answered := holds(func() bool { return !child.alive() || s.answers(child.pid()) })
-	switch {
-	case answered && child.alive():
-		return nil
-	case strings.Contains(s.logTail(), "Address already in use"):
-		return fmt.Errorf("%w: %s", errPortTaken, s.Addr())
-	case answered:
-		return fmt.Errorf("redistest: %s ended at once:\n%s", s.recipe.program, s.logTail())
-	default:
-		return fmt.Errorf("redistest: %s does not answer:\n%s", s.recipe.program, s.logTail())
-	}
-}
-
-// answers reports whether the process pid itself, and not another on the same port, serves commands.
-func (s *Server) answers(pid int) bool {
-	if s.admin.do("PING").Err() != nil {
-		return false
-	}
-	return infoFields(s.admin.do("INFO", "server").Text)["process_id"] == strconv.Itoa(pid)
+	return s
 }
 
 // Addr is the server's "host:port".
-func (s *Server) Addr() string { return loopback(s.port) }
+func (s *Server) Addr() string { return redisserver.Loopback(s.server.Port) }
 
 // URL is the server's address as clients take it, with the password if there is one.
 func (s *Server) URL() string {
 	where := url.URL{Scheme: "redis", Host: s.Addr()}
-	if s.recipe.password != "" {
-		where.User = url.UserPassword("", s.recipe.password)
+	if s.server.Password != "" {
+		where.User = url.UserPassword("", s.server.Password)
 	}
 	return where.String()
 }
 
 // PID is the number of the running process, or of the last one.
-func (s *Server) PID() int { return s.running().pid() }
+func (s *Server) PID() int { return s.server.Process().PID() }
 
 // Do sends a command over the admin connection and waits up to 5 s for the answer, which says by Err
 // whether that went well. The connection mends itself; when it breaks between a command's running and its
 // answer, the command runs again.
-func (s *Server) Do(args ...string) Reply { return s.admin.do(args...) }
+func (s *Server) Do(args ...string) Reply { return s.server.Do(args...) }
 
 // MustDo is Do for a command that has to succeed.
 func (s *Server) MustDo(args ...string) Reply {
@@ -161,10 +84,7 @@ func (s *Server) MustDo(args ...string) Reply {
 }
 
 // Kill ends the process with SIGKILL and returns when it is gone. Killing a dead server does nothing.
-func (s *Server) Kill() {
-	s.running().kill()
-	s.admin.close()
-}
+func (s *Server) Kill() { s.server.Kill() }
 
 // Restart starts the server again on the same port and in the same directory, after killing it if need
 // be. What it remembers is what its configuration made it write: by default nothing.
@@ -172,8 +92,12 @@ func (s *Server) Restart() {
 	s.tb.Helper()
 	s.Kill()
 	var err error
-	if !holds(func() bool { err = s.launch(); return !errors.Is(err, errPortTaken) }) || err != nil {
-		s.tb.Fatal(err)
+	child.Await(func() bool {
+		err = s.server.Launch(context.Background())
+		return !errors.Is(err, redisserver.ErrPortTaken)
+	})
+	if err != nil {
+		s.tb.Fatalf("redistest: %v", err)
 	}
 }
 
@@ -181,7 +105,7 @@ func (s *Server) Restart() {
 // new ones, and nothing is answered until Thaw. On Linux the process stands still when Freeze returns.
 func (s *Server) Freeze() {
 	s.tb.Helper()
-	if err := s.running().freeze(); err != nil {
+	if err := s.server.Process().Freeze(); err != nil {
 		s.tb.Fatalf("redistest: freezing %s: %v", s.Addr(), err)
 	}
 }
@@ -189,37 +113,17 @@ func (s *Server) Freeze() {
 // Thaw lets a frozen process go on. Thawing a running one does nothing.
 func (s *Server) Thaw() {
 	s.tb.Helper()
-	if err := s.running().thaw(); err != nil {
+	if err := s.server.Process().Thaw(); err != nil {
 		s.tb.Fatalf("redistest: thawing %s: %v", s.Addr(), err)
 	}
 }
 
-func (s *Server) running() *process {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.child
-}
+func (s *Server) alive() bool { return s.server.Process().Alive() }
 
 // cleanup ends the process and shows its last words when the test failed.
 func (s *Server) cleanup() {
-	if child := s.running(); child != nil {
-		child.kill()
-	}
-	if s.admin != nil {
-		s.admin.close()
-	}
+	s.server.Kill()
 	if s.tb.Failed() {
-		s.tb.Logf("the last of the log of %s at %s:\n%s", s.recipe.program, s.Addr(), s.logTail())
+		s.tb.Logf("the last of the log of %s at %s:\n%s", s.server.Program, s.Addr(), s.server.LogTail())
 	}
-}
-
-func (s *Server) logPath() string { return filepath.Join(s.dir, "log") }
-
-// logTail is the last 4 KiB of the log, of this start and those before.
-func (s *Server) logTail() string {
-	log, err := os.ReadFile(s.logPath())
-	if err != nil {
-		return "(" + err.Error() + ")"
-	}
-	return string(log[max(0, len(log)-4<<10):])
 }

@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/wheellock/wheellock/internal/testkit/redisserver"
 )
 
 func TestServer(t *testing.T) {
@@ -86,8 +88,8 @@ func TestServerGivesWayOnATakenPort(t *testing.T) {
 	first, second := Start(t), Start(t)
 	addr := second.Addr()
 	second.Kill()
-	second.port = first.port // as if another process had been quicker
-	if err := second.launch(); !errors.Is(err, errPortTaken) {
+	second.server.Port = first.server.Port // as if another process had been quicker
+	if err := second.server.Launch(t.Context()); !errors.Is(err, redisserver.ErrPortTaken) {
 		t.Errorf("starting on %s, which is taken: %v", first.Addr(), err)
 	}
 	if addr == first.Addr() {

@@ -43,8 +43,8 @@ func (m *SlotMove) Keys(most int) int {
 // Carry carries these keys of the slot over, as Keys does.
 func (m *SlotMove) Carry(keys ...string) {
 	m.cluster.tb.Helper()
-	migrate := []string{"MIGRATE", "127.0.0.1", strconv.Itoa(m.To.port), "", "0", "5000"}
-	if password := m.To.recipe.password; password != "" {
+	migrate := []string{"MIGRATE", "127.0.0.1", strconv.Itoa(m.To.server.Port), "", "0", "5000"}
+	if password := m.To.server.Password; password != "" {
 		migrate = append(migrate, "AUTH", password)
 	}
 	m.From.MustDo(append(append(migrate, "KEYS"), keys...)...)
@@ -59,7 +59,7 @@ func (m *SlotMove) Finish() {
 	m.To.MustDo("CLUSTER", "SETSLOT", m.slot, "NODE", id)
 	m.From.MustDo("CLUSTER", "SETSLOT", m.slot, "NODE", id)
 	for _, node := range c.Nodes {
-		if node == m.From || node == m.To || !node.running().alive() {
+		if node == m.From || node == m.To || !node.alive() {
 			continue
 		}
 		err := node.Do("CLUSTER", "SETSLOT", m.slot, "NODE", id).Err()
@@ -71,7 +71,7 @@ func (m *SlotMove) Finish() {
 		// Also on its epoch: were the slot moved on by who does not know it, two would claim it with the same right.
 		epoch := readView(m.To.Do("CLUSTER", "NODES").Text).self.epoch
 		for _, node := range c.Nodes {
-			if node.running().alive() && !agrees(node, m.number, id, epoch) {
+			if node.alive() && !agrees(node, m.number, id, epoch) {
 				return false
 			}
 		}

@@ -1,11 +1,11 @@
-package redistest
+package redisserver
 
 import "testing"
 
 func TestFreePortIsGivenOutOnce(t *testing.T) {
 	seen := make(map[int]bool)
 	for range 200 {
-		port, err := freePort()
+		port, err := FreePort()
 		if err != nil {
 			t.Fatal(err)
 		}

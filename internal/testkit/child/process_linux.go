@@ -1,4 +1,4 @@
-package redistest
+package child
 
 import (
 	"bytes"
@@ -10,25 +10,26 @@ import (
 
 // dieWithParent has the kernel kill the child when the thread that starts it ends.
 func dieWithParent(cmd *exec.Cmd) {
-	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
+	if cmd.SysProcAttr == nil {
+		cmd.SysProcAttr = &syscall.SysProcAttr{}
+	}
+	cmd.SysProcAttr.Pdeathsig = syscall.SIGKILL
 }
 
-// freeze stops the child and returns once it stands still: the signal only asks.
-func (p *process) freeze() error {
+// Freeze stops the child where it stands (SIGSTOP) until Thaw, and returns once it stands still: the signal only asks.
+func (p *Process) Freeze() error {
 	if err := p.cmd.Process.Signal(syscall.SIGSTOP); err != nil {
 		return err
 	}
-	if !holds(p.stopped) {
-		return fmt.Errorf("process %d did not stop", p.pid())
+	if !Await(p.stopped) {
+		return fmt.Errorf("process %d did not stop", p.PID())
 	}
 	return nil
 }
 
-func (p *process) thaw() error { return p.cmd.Process.Signal(syscall.SIGCONT) }
-
 // stopped reads the state letter behind "pid (name) ": T is stopped by a signal.
-func (p *process) stopped() bool {
-	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", p.pid()))
+func (p *Process) stopped() bool {
+	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", p.PID()))
 	if err != nil {
 		return false
 	}
