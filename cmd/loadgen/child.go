@@ -1,20 +1,18 @@
 package main
 
 import (
-	"bufio"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"os"
 	"os/signal"
-	"sync"
 	"syscall"
 	"time"
 
 	"github.com/wheellock/wheellock/cmd/loadgen/internal/load"
 	"github.com/wheellock/wheellock/cmd/loadgen/internal/target"
+	"github.com/wheellock/wheellock/internal/testkit/child"
 )
 
 // order is a line on the standard input of a child: what it is to do, then that it may begin or must stop.
@@ -35,7 +33,7 @@ type shareOrder struct {
 	Shared  bool           `json:"shared"` // file descriptor 3 is the memory of all children
 }
 
-// answer is a line on the standard output of a child.
+// answer is a line on the standard output of a child. A parent that does not listen any more has closed the input too.
 type answer struct {
 	Ready  bool         `json:"ready,omitempty"`
 	Sample *load.Sample `json:"sample,omitempty"`
@@ -43,45 +41,32 @@ type answer struct {
 	Error  string       `json:"error,omitempty"`
 }
 
-// answers writes them. Any goroutine may use it.
-type answers struct {
-	mu  sync.Mutex // guards out
-	out *json.Encoder
-}
-
-func (a *answers) say(line answer) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	a.out.Encode(line) // a parent that does not listen any more has closed the input too
-}
-
 // orphaned is how long a child whose parent is gone may take to give back its locks.
 const orphaned = 20 * time.Second
 
-// child is one process of several, from its order to its last sample.
-func child(in io.Reader, out io.Writer) (exit int) {
+// runChild is one process of several, from its order to its last sample.
+func runChild(in io.Reader, out io.Writer) (exit int) {
 	signal.Ignore(syscall.SIGPIPE) // without a parent, locks have to be given back all the same
-	say := &answers{out: json.NewEncoder(out)}
-	orders := json.NewDecoder(bufio.NewReader(in))
+	parent := child.Parent(in, out)
 	var first order
-	if err := orders.Decode(&first); err != nil || first.Share == nil {
+	if err := parent.Hear(&first); err != nil || first.Share == nil {
 		return exitFailed // nobody is there to be told
 	}
 	control := newControl()
 	begin := make(chan struct{})
-	go obey(orders, &control, begin)
-	if err := runShare(first.Share, &control, begin, say); err != nil {
-		say.say(answer{Error: err.Error()})
+	go obey(parent, &control, begin)
+	if err := runShare(first.Share, &control, begin, parent); err != nil {
+		parent.Say(answer{Error: err.Error()})
 		return exitFailed
 	}
 	return exitOK
 }
 
 // obey follows orders until there are no more.
-func obey(orders *json.Decoder, control *control, begin chan<- struct{}) {
+func obey(parent *child.Link, control *control, begin chan<- struct{}) {
 	for {
 		var o order
-		if err := orders.Decode(&o); err != nil {
+		if err := parent.Hear(&o); err != nil {
 			control.stop(true)
 			time.AfterFunc(orphaned, func() { os.Exit(exitFailed) })
 			return
@@ -95,7 +80,7 @@ func obey(orders *json.Decoder, control *control, begin chan<- struct{}) {
 	}
 }
 
-func runShare(share *shareOrder, control *control, begin <-chan struct{}, say *answers) error {
+func runShare(share *shareOrder, control *control, begin <-chan struct{}, parent *child.Link) error {
 	cells := load.PrivateCells(share.Plan.Names)
 	if share.Shared {
 		var err error
@@ -111,18 +96,18 @@ func runShare(share *shareOrder, control *control, begin <-chan struct{}, say *a
 	defer cancel()
 	rig, err := load.Open(ctx, load.Config{
 		Plan: share.Plan, Process: share.Process, Redis: o, Cells: cells,
-		Logger: logger(func(format string, args ...any) { say.say(answer{Note: fmt.Sprintf(format, args...)}) }),
+		Logger: logger(func(format string, args ...any) { parent.Say(answer{Note: fmt.Sprintf(format, args...)}) }),
 	})
 	if err != nil {
 		return err
 	}
-	say.say(answer{Ready: true})
+	parent.Say(answer{Ready: true})
 	select {
 	case <-begin:
 	case <-control.end.Done():
 		rig.Close()
 		return errors.New("stopped before it began")
 	}
-	rig.Run(control.end, control.hurry, func(s *load.Sample) { say.say(answer{Sample: s}) })
+	rig.Run(control.end, control.hurry, func(s *load.Sample) { parent.Say(answer{Sample: s}) })
 	return nil
 }

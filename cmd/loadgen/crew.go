@@ -1,7 +1,6 @@
 package main
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -12,7 +11,7 @@ import (
 	"time"
 
 	"github.com/wheellock/wheellock/cmd/loadgen/internal/load"
-	"github.com/wheellock/wheellock/cmd/loadgen/internal/proc"
+	"github.com/wheellock/wheellock/internal/testkit/child"
 )
 
 // crew is the callers of a run of several processes: children of this one.
@@ -26,12 +25,9 @@ type crew struct {
 
 // member is one child. Its reader goroutine passes on what it says, and reaps it.
 type member struct {
+	*child.Link
 	process int
-	cmd     *exec.Cmd
-	in      io.WriteCloser
 	ready   chan error // one value: it can begin, or why it cannot
-
-	mu sync.Mutex // held while writing to in
 }
 
 func openCrew(s *session) (callers, error) {
@@ -71,42 +67,27 @@ func (c *crew) hire(s *session, shared *os.File) error {
 	for i := range p.Processes {
 		m := &member{process: i, ready: make(chan error, 1)}
 		share := &shareOrder{Plan: *p, Process: i, Address: s.target.Address, Shared: shared != nil}
-		out, err := m.start(s.self, share, shared)
-		if err != nil {
+		if err := m.start(s.self, share, shared); err != nil {
 			return fmt.Errorf("starting process %d: %w", i+1, err)
 		}
 		c.members = append(c.members, m)
-		readers.Go(func() { m.read(out, c.news) })
+		readers.Go(func() { m.read(c.news) })
 	}
 	return nil
 }
 
 // start runs the program as a child.
-func (m *member) start(self string, share *shareOrder, shared *os.File) (out io.Reader, err error) {
-	m.cmd = exec.Command(self, childRole)
-	proc.Apart(m.cmd)
+func (m *member) start(self string, share *shareOrder, shared *os.File) (err error) {
+	cmd := exec.Command(self, childRole)
 	if shared != nil {
-		m.cmd.ExtraFiles = []*os.File{shared}
+		cmd.ExtraFiles = []*os.File{shared}
 	}
-	m.cmd.Stderr = &tail{} // of a child that panics
-	if m.in, err = m.cmd.StdinPipe(); err != nil {
-		return nil, err
+	cmd.Stderr = &tail{} // of a child that panics
+	if m.Link, err = child.Talk(cmd); err != nil {
+		return err
 	}
-	if out, err = m.cmd.StdoutPipe(); err != nil {
-		return nil, err
-	}
-	if err := m.cmd.Start(); err != nil {
-		return nil, err
-	}
-	m.order(order{Share: share})
-	return out, nil
-}
-
-// order writes an order. A child that has ended needs none.
-func (m *member) order(o order) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	json.NewEncoder(m.in).Encode(o)
+	m.Say(order{Share: share}) // a child that has ended needs none
+	return nil
 }
 
 func (m *member) await(s *session) error {
@@ -122,14 +103,14 @@ func (m *member) await(s *session) error {
 }
 
 // read passes on what the child says until it has ended.
-func (m *member) read(out io.Reader, news chan<- event) {
+func (m *member) read(news chan<- event) {
 	complete, failure := false, ""
-	for lines := json.NewDecoder(out); ; {
+	for {
 		var a answer
-		if err := lines.Decode(&a); err != nil {
+		if err := m.Hear(&a); err != nil {
 			if err != io.EOF {
 				failure = "it said what makes no sense: " + err.Error()
-				m.cmd.Process.Kill() // it may wait for ever for somebody to read on
+				m.Kill() // it may wait for ever for somebody to read on
 			}
 			break
 		}
@@ -145,7 +126,7 @@ func (m *member) read(out io.Reader, news chan<- event) {
 			news <- event{process: m.process, sample: a.Sample}
 		}
 	}
-	err := m.cmd.Wait()
+	err := m.Wait()
 	if !complete {
 		died := m.causeOf(err, failure)
 		select {
@@ -166,7 +147,7 @@ func (m *member) causeOf(err error, failure string) string {
 	if err != nil {
 		cause = err.Error()
 	}
-	if words := m.cmd.Stderr.(*tail).String(); words != "" {
+	if words := m.Cmd.Stderr.(*tail).String(); words != "" {
 		cause += ": " + words
 	}
 	return cause
@@ -174,7 +155,7 @@ func (m *member) causeOf(err error, failure string) string {
 
 func (c *crew) begin() error {
 	for _, m := range c.members {
-		m.order(order{Go: true})
+		m.Say(order{Go: true})
 	}
 	c.late = time.AfterFunc(c.length+c.limit, c.kill)
 	return nil
@@ -185,7 +166,7 @@ func (c *crew) events() <-chan event { return c.news }
 // stop tells all to stop. Who has not ended a good while later is killed, and so reported as dead.
 func (c *crew) stop(hurry bool) {
 	for _, m := range c.members {
-		m.order(order{Stop: true, Hurry: hurry})
+		m.Say(order{Stop: true, Hurry: hurry})
 	}
 	if hurry {
 		c.limit = min(c.limit, 30*time.Second)
@@ -198,7 +179,7 @@ func (c *crew) stop(hurry bool) {
 
 func (c *crew) kill() {
 	for _, m := range c.members {
-		m.cmd.Process.Kill()
+		m.Kill()
 	}
 }
 

@@ -78,7 +78,7 @@ func roles(args []string) (exit int) {
 		case keeperRole:
 			return target.Keep(os.Stdin, os.Stdout)
 		case childRole:
-			return child(os.Stdin, os.Stdout)
+			return runChild(os.Stdin, os.Stdout)
 		}
 	}
 	end, hurry, release := signals()

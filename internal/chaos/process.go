@@ -14,12 +14,13 @@ import (
 	"time"
 
 	"github.com/wheellock/wheellock/internal/redistest"
+	"github.com/wheellock/wheellock/internal/testkit/child"
 )
 
 // process is a client seen from its parent: what it has said, and the ways to disturb it.
 type process struct {
 	setting
-	child   *redistest.Child
+	child   *child.Process
 	proxy   *redistest.Proxy   // its own way to Redis; nil: none
 	proxies []*redistest.Proxy // to all servers
 	orders  io.WriteCloser
@@ -157,14 +158,14 @@ func (p *process) ruin() string {
 // freeze stops the process for d, and does something before it goes on. False: it has ended.
 func (p *process) freeze(d time.Duration, meanwhile ...func()) bool {
 	at := now()
-	if !p.child.Freeze() {
+	if p.child.Freeze() != nil {
 		return false
 	}
 	time.Sleep(d)
 	for _, do := range meanwhile {
 		do()
 	}
-	p.child.Thaw()
+	_ = p.child.Thaw() // it may have been killed meanwhile
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.frozen = append(p.frozen, span{at, now()})

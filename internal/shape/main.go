@@ -15,7 +15,7 @@ import (
 var product = []string{"internal/stall", "scripts", "futures", "wheel", "internal/gate", "dispatcher", "engine"}
 
 // harness are those of what tests and measures it.
-var harness = []string{"cmd/loadgen", "internal/redistest", "internal/chaos", "internal/interop", "bench"}
+var harness = []string{"cmd/loadgen", "internal/redistest", "internal/testkit", "internal/chaos", "internal/interop", "bench"}
 
 // figure is one row of the table.
 type figure struct {

@@ -2,15 +2,16 @@ package main
 
 import (
 	"bufio"
+	"context"
 	"fmt"
-	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
-	"time"
+
+	"github.com/wheellock/wheellock/internal/testkit/redisserver"
 )
 
 // rounds is how often the lock is taken: what runs as often is on its way.
@@ -36,12 +37,12 @@ func wayOfALock(root string) (int, error) {
 	if said, err := build.CombinedOutput(); err != nil {
 		return 0, fmt.Errorf("%w\n%s", err, said)
 	}
-	addr, stop, err := redis(dir)
-	if err != nil {
+	server := &redisserver.Server{Program: []string{"redis-server"}, Dir: dir}
+	if err := server.Start(context.Background()); err != nil {
 		return 0, err
 	}
-	defer stop()
-	run := exec.Command(binary, addr, strconv.Itoa(rounds))
+	defer server.Kill()
+	run := exec.Command(binary, server.Addr, strconv.Itoa(rounds))
 	run.Env = append(os.Environ(), "GOCOVERDIR="+counts)
 	if said, err := run.CombinedOutput(); err != nil {
 		return 0, fmt.Errorf("%w\n%s", err, said)
@@ -50,33 +51,6 @@ func wayOfALock(root string) (int, error) {
 		return 0, fmt.Errorf("%w\n%s", err, said)
 	}
 	return filesIn(profile)
-}
-
-// redis starts a server that ends with stop.
-func redis(dir string) (addr string, stop func(), err error) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		return "", nil, err
-	}
-	addr = l.Addr().String()
-	l.Close()
-	_, port, _ := net.SplitHostPort(addr)
-	server := exec.Command("redis-server", "--port", port, "--save", "", "--dir", dir)
-	if err := server.Start(); err != nil {
-		return "", nil, err
-	}
-	stop = func() {
-		_ = server.Process.Kill()
-		_ = server.Wait()
-	}
-	for range 100 {
-		if conn, err := net.Dial("tcp", addr); err == nil {
-			return addr, stop, conn.Close()
-		}
-		time.Sleep(50 * time.Millisecond)
-	}
-	stop()
-	return "", nil, fmt.Errorf("redis-server does not listen at %s", addr)
 }
 
 // filesIn counts the files of a profile of which something ran in every round. Its lines are "file:from,to statements count".

@@ -6,6 +6,7 @@ import (
 
 	"github.com/wheellock/wheellock/cmd/loadgen/internal/load"
 	"github.com/wheellock/wheellock/cmd/loadgen/internal/target"
+	"github.com/wheellock/wheellock/internal/testkit/resp"
 )
 
 // aPlan has something of everything.
@@ -67,9 +68,9 @@ func facts() *Facts {
 	return &Facts{
 		Started: time.Date(2026, 11, 21, 10, 30, 0, 0, time.UTC), Plan: aPlan(), SharedMemory: true, Died: map[int]string{},
 		Server: Server{Kind: target.Private, Place: "/tmp/redis.sock", Version: "7.0.15", Meaning: "private"},
-		Redis: target.Reading{Known: true, CPU: 40 * time.Millisecond, Commands: map[string]int64{
+		Redis: target.Reading{Known: true, Counters: resp.Counters{CPU: 40 * time.Millisecond, Commands: map[string]int64{
 			"evalsha": 3000, "hset": 3200, "pexpire": 3200 + 400, "incr": 400, "del": 3100 + 400,
-		}},
+		}}},
 	}
 }
 

@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"github.com/wheellock/wheellock/internal/redistest"
+	"github.com/wheellock/wheellock/internal/testkit/resp"
 )
 
 // start gives a private server, in a directory for temporary files that holds nothing else.
@@ -61,7 +62,7 @@ func serverPID(t *testing.T, target *Target) int {
 	if err != nil {
 		t.Fatal(err)
 	}
-	pid, err := strconv.Atoi(fields(info)["process_id"])
+	pid, err := strconv.Atoi(resp.InfoFields(info)["process_id"])
 	if err != nil {
 		t.Fatal(err)
 	}

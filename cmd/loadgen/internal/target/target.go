@@ -6,12 +6,14 @@ import (
 	"fmt"
 	"os/exec"
 	"runtime"
+	"strings"
 	"sync"
 	"time"
 
 	"github.com/redis/rueidis"
 
 	"github.com/wheellock/wheellock/engine"
+	"github.com/wheellock/wheellock/internal/testkit/resp"
 )
 
 // Kind says whose Redis it is.
@@ -106,7 +108,9 @@ func (t *Target) connect(ctx context.Context) error {
 		return err
 	}
 	r := o.Redis
-	t.Place = placeOf(r.InitAddress, t.Place)
+	if t.Place == "" {
+		t.Place = strings.Join(r.InitAddress, ", ")
+	}
 	r.ClientName = "loadgen-meter"
 	r.DisableCache, r.DisableRetry, r.AlwaysPipelining = true, true, true
 	r.PipelineMultiplex = -1
@@ -118,21 +122,7 @@ func (t *Target) connect(ctx context.Context) error {
 	}
 	info, err := t.client.Do(ctx, t.client.B().Info().Section("server").Build()).ToString()
 	if err == nil {
-		t.Version = fields(info)["redis_version"]
+		t.Version = resp.InfoFields(info)["redis_version"]
 	}
 	return nil
-}
-
-func placeOf(addresses []string, known string) string {
-	if known != "" {
-		return known
-	}
-	place := ""
-	for _, a := range addresses {
-		if place != "" {
-			place += ", "
-		}
-		place += a
-	}
-	return place
 }

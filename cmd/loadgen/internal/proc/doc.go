@@ -1,2 +1,0 @@
-// Package proc ties the lives of processes together, as far as each system can.
-package proc
