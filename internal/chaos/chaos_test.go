@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"go.uber.org/goleak"
+	"github.com/wheellock/wheellock/internal/testkit"
 )
 
 var (
@@ -25,7 +25,7 @@ func TestMain(m *testing.M) {
 	if isClient, code := RunClient(); isClient {
 		os.Exit(code)
 	}
-	goleak.VerifyTestMain(m, NotOurs...)
+	testkit.Main(m)
 }
 
 // What many processes see of the engine under every fault is what the contract promises.

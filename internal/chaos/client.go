@@ -15,6 +15,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/wheellock/wheellock/engine"
+	"github.com/wheellock/wheellock/internal/testkit"
 )
 
 // settingVariable carries a client's setting to it; a process that has it is a client.
@@ -36,13 +37,6 @@ type client struct {
 	calls    atomic.Uint32
 	tally    tally
 	resting  context.Context // ends when no further call is to be made
-}
-
-// NotOurs are goroutines that outlive an engine for a moment, or live as long as the program.
-var NotOurs = []goleak.Option{
-	goleak.IgnoreAnyFunction("github.com/panjf2000/ants/v2.(*poolCommon).purgeStaleWorkers"),
-	goleak.IgnoreAnyFunction("github.com/panjf2000/ants/v2.(*poolCommon).ticktock"),
-	goleak.IgnoreAnyFunction("github.com/redis/rueidis.(*call).DelayDo.func1"),
 }
 
 // RunClient is a client process, from its start to its end. It says whether this process is one.
@@ -175,7 +169,7 @@ func (c *client) close(orders <-chan struct{}) error {
 	}
 	for range orders { // until the parent hangs up, and the reader with it
 	}
-	return goleak.Find(NotOurs...)
+	return goleak.Find(testkit.NotOurs...)
 }
 
 // tell says something, at once and in one piece; in a soak only what has to be known.

@@ -5,6 +5,8 @@ import (
 	"testing"
 
 	"go.uber.org/goleak"
+
+	"github.com/wheellock/wheellock/internal/testkit"
 )
 
 func TestMain(m *testing.M) {
@@ -12,9 +14,7 @@ func TestMain(m *testing.M) {
 		serve(addr)
 		return
 	}
-	goleak.VerifyTestMain(m,
-		goleak.IgnoreAnyFunction("github.com/panjf2000/ants/v2.(*poolCommon).purgeStaleWorkers"),
-		goleak.IgnoreAnyFunction("github.com/panjf2000/ants/v2.(*poolCommon).ticktock"),
+	goleak.VerifyTestMain(m, append(testkit.NotOurs,
 		// rueidis' look at a cluster keeps connections that it has dropped for five seconds more.
-		goleak.IgnoreAnyFunction("github.com/redis/rueidis.(*clusterClient)._refresh.func2"))
+		goleak.IgnoreAnyFunction("github.com/redis/rueidis.(*clusterClient)._refresh.func2"))...)
 }

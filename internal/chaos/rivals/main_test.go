@@ -3,9 +3,7 @@ package rivals
 import (
 	"testing"
 
-	"go.uber.org/goleak"
-
-	"github.com/wheellock/wheellock/internal/chaos"
+	"github.com/wheellock/wheellock/internal/testkit"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m, chaos.NotOurs...) }
+func TestMain(m *testing.M) { testkit.Main(m) }

@@ -133,21 +133,20 @@ func TestSharedCells(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer f.Close()
-	var views [2]*Cells
+	var views [2]Cells
 	for i := range views {
 		if views[i], err = SharedCells(f, names); err != nil {
 			t.Fatal(err)
 		}
-		defer views[i].Close()
 	}
 	now := Now()
 	for _, name := range []int{0, 1, names - 1} {
-		views[0].cells[name].enter(watchedMark(0, 1), now, now, 0)
-		if e := views[1].cells[name].enter(watchedMark(1, 1), now, now, 1); !e.violated {
+		views[0][name].enter(watchedMark(0, 1), now, now, 0)
+		if e := views[1][name].enter(watchedMark(1, 1), now, now, 1); !e.violated {
 			t.Errorf("name %d: the other mapping saw %+v, want a violation", name, e)
 		}
 	}
-	if e := views[1].cells[2].enter(watchedMark(1, 2), now, now, 1); e.violated {
+	if e := views[1][2].enter(watchedMark(1, 2), now, now, 1); e.violated {
 		t.Errorf("a name that nobody holds: %+v", e)
 	}
 }

@@ -10,17 +10,17 @@ import (
 )
 
 // makePlaces makes what callers ask for, one place for each name.
-func (r *Rig) makePlaces(cells *Cells) error {
+func (r *Rig) makePlaces(cells Cells) error {
 	r.places = make([]place, r.plan.Names)
 	for i := range r.places {
 		p := &r.places[i]
-		p.cells = []*cell{&cells.cells[i]}
+		p.cells = []*cell{&cells[i]}
 		var err error
 		if p.resource, p.reader, err = r.makeResource(r.plan.name(i), i, p.cells[0]); err != nil {
 			return err
 		}
 		if r.plan.Kind == Multi {
-			p.cells = append(p.cells, &cells.cells[(i+1)%r.plan.Names])
+			p.cells = append(p.cells, &cells[(i+1)%r.plan.Names])
 		}
 	}
 	return nil

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/wheellock/wheellock/engine"
+	"github.com/wheellock/wheellock/internal/testkit/usage"
 )
 
 // Config is what a Rig needs.
@@ -19,7 +20,7 @@ type Config struct {
 	Plan    Plan
 	Process int            // which of Plan.Processes this is, from 0
 	Redis   engine.Options // how to connect; nothing else of it is used
-	Cells   *Cells
+	Cells   Cells
 	Logger  *slog.Logger // hears of broken links; nil discards
 
 	// NameFor is for tests: it gives callers different locks for what they take for one name, and so makes
@@ -59,7 +60,7 @@ type Rig struct {
 type cut struct {
 	at     time.Time
 	engine Engine
-	usage  Usage
+	usage  usage.Usage
 }
 
 // Open connects to Redis and makes everything ready. ctx bounds that.

@@ -4,6 +4,9 @@ import (
 	"context"
 	"runtime"
 	"time"
+
+	"github.com/wheellock/wheellock/internal/testkit/figures"
+	"github.com/wheellock/wheellock/internal/testkit/usage"
 )
 
 // Run runs the load: the warm-up, the measured time, the drain; once. It hands a Sample to emit every second,
@@ -11,7 +14,7 @@ import (
 // and the drain begins. When hurry ends, the drain waits for nobody, and does not judge who still waits.
 // When Run returns, its engine is closed and all it held is freed, unless calls are stuck.
 func (r *Rig) Run(end, hurry context.Context, emit func(*Sample)) {
-	r.last = cut{at: time.Now(), usage: usageNow()}
+	r.last = cut{at: time.Now(), usage: usage.Now()}
 	r.start()
 	if r.phase(end, WarmUp, r.plan.Warmup, emit) {
 		r.phase(end, Measured, r.plan.Duration, emit)
@@ -44,12 +47,13 @@ func (r *Rig) phase(end context.Context, phase Phase, length time.Duration, emit
 // cut makes a sample of what happened since the last cut. last: it is the last of its phase.
 func (r *Rig) cut(phase Phase, last bool) *Sample {
 	stats := r.engine.Stats()
-	now := cut{at: time.Now(), engine: engineCounts(&stats), usage: usageNow()}
+	now := cut{at: time.Now(), engine: engineCounts(&stats), usage: usage.Now()}
 	s := &Sample{
-		Process: r.process, Phase: phase, Last: last, Elapsed: now.at.Sub(r.last.at), Usage: now.usage.since(r.last.usage), Engine: now.engine,
+		Process: r.process, Phase: phase, Last: last, Elapsed: now.at.Sub(r.last.at), Usage: now.usage, Engine: now.engine,
 		Errors: r.failures.take(), Waiting: stats.Waiting, Backlog: r.pace.backlog(Now()), Goroutines: int64(runtime.NumGoroutine()),
 	}
-	s.Engine.add(&r.last.engine, -1)
+	figures.Subtract(&s.Engine, &r.last.engine)
+	figures.Subtract(&s.Usage, &r.last.usage)
 	r.tally.take(s, last)
 	r.last = now
 	return s

@@ -4,6 +4,8 @@ import (
 	"time"
 
 	"github.com/wheellock/wheellock/engine"
+	"github.com/wheellock/wheellock/internal/testkit/figures"
+	"github.com/wheellock/wheellock/internal/testkit/usage"
 )
 
 // Phase is a part of a run.
@@ -18,14 +20,19 @@ const (
 
 // Counts are what callers did.
 type Counts struct {
-	Pairs       int64 `json:"pairs"`         // locked and unlocked
-	Timeouts    int64 `json:"timeouts"`      // calls that gave up after --wait
-	Failed      int64 `json:"failed"`        // calls that ended in any other error
-	Overstayed  int64 `json:"overstayed"`    // sections whose hold ended before they did
-	Late        int64 `json:"late"`          // open loop: calls begun over LateAfter after they were due
-	Sections    int64 `json:"sections"`      // checked in memory: all that were entered
-	Witnessed   int64 `json:"witnessed"`     // of these, also checked in Redis
-	Unwitnessed int64 `json:"unwitnessed"`   // checks in Redis that gave no verdict
+	Pairs       int64 `json:"pairs"`       // locked and unlocked
+	Timeouts    int64 `json:"timeouts"`    // calls that gave up after --wait
+	Failed      int64 `json:"failed"`      // calls that ended in any other error
+	Overstayed  int64 `json:"overstayed"`  // sections whose hold ended before they did
+	Late        int64 `json:"late"`        // open loop: calls begun over LateAfter after they were due
+	Sections    int64 `json:"sections"`    // checked in memory: all that were entered
+	Witnessed   int64 `json:"witnessed"`   // of these, also checked in Redis
+	Unwitnessed int64 `json:"unwitnessed"` // checks in Redis that gave no verdict
+	Breaches
+}
+
+// Breaches are what broke the promise of a kind.
+type Breaches struct {
 	Violations  int64 `json:"violations"`    // two inside at once, or too many, found in memory
 	SeenInRedis int64 `json:"seen_by_redis"` // the same, found by the counter in Redis
 	Early       int64 `json:"early"`         // latches passed before they were opened
@@ -34,58 +41,25 @@ type Counts struct {
 }
 
 // Broken is how often the promise of a kind was found broken.
-func (c *Counts) Broken() int64 {
-	return c.Violations + c.SeenInRedis + c.Early + c.TokensBack + c.Disordered
-}
-
-func (c *Counts) add(o *Counts) {
-	c.Pairs += o.Pairs
-	c.Timeouts += o.Timeouts
-	c.Failed += o.Failed
-	c.Overstayed += o.Overstayed
-	c.Late += o.Late
-	c.Sections += o.Sections
-	c.Witnessed += o.Witnessed
-	c.Unwitnessed += o.Unwitnessed
-	c.AddBroken(o)
-}
-
-// AddBroken adds what Broken counts, and nothing else.
-func (c *Counts) AddBroken(o *Counts) {
-	c.Violations += o.Violations
-	c.SeenInRedis += o.SeenInRedis
-	c.Early += o.Early
-	c.TokensBack += o.TokensBack
-	c.Disordered += o.Disordered
+func (b *Breaches) Broken() int64 {
+	return b.Violations + b.SeenInRedis + b.Early + b.TokensBack + b.Disordered
 }
 
 // Times are the durations that are recorded.
 type Times struct {
-	Acquire  Histogram `json:"acquire"`   // from the call, in an open loop from when it was due, to the hold
-	Handover Histogram `json:"handover"`  // from Unlock to the hold of one who was waiting, in one process
-	Across   Histogram `json:"across"`    // the same, from one process to another
-	StartLag Histogram `json:"start_lag"` // open loop: from when a call was due to the call
-	Check    Histogram `json:"check"`     // what a check in Redis adds to its section
+	Acquire  figures.Histogram `json:"acquire"`   // from the call, in an open loop from when it was due, to the hold
+	Handover figures.Histogram `json:"handover"`  // from Unlock to the hold of one who was waiting, in one process
+	Across   figures.Histogram `json:"across"`    // the same, from one process to another
+	StartLag figures.Histogram `json:"start_lag"` // open loop: from when a call was due to the call
+	Check    figures.Histogram `json:"check"`     // what a check in Redis adds to its section
 
-	Overtaken Histogram `json:"overtaken"` // fair locks: how much later one had asked who was served before
-}
-
-func (t *Times) add(o *Times) {
-	t.Acquire.Add(&o.Acquire)
-	t.Handover.Add(&o.Handover)
-	t.Across.Add(&o.Across)
-	t.StartLag.Add(&o.StartLag)
-	t.Check.Add(&o.Check)
-	t.Overtaken.Add(&o.Overtaken)
+	Overtaken figures.Histogram `json:"overtaken"` // fair locks: how much later one had asked who was served before
 }
 
 func (t *Times) reset() {
-	t.Acquire.Reset()
-	t.Handover.Reset()
-	t.Across.Reset()
-	t.StartLag.Reset()
-	t.Check.Reset()
-	t.Overtaken.Reset()
+	for _, h := range []*figures.Histogram{&t.Acquire, &t.Handover, &t.Across, &t.StartLag, &t.Check, &t.Overtaken} {
+		h.Reset()
+	}
 }
 
 // Engine is what the engine counted: the counters of engine.Stats.
@@ -99,18 +73,6 @@ type Engine struct {
 	Uncertain  int64 `json:"uncertain"`
 	Batches    int64 `json:"batches"`
 	Overflowed int64 `json:"overflowed"`
-}
-
-func (e *Engine) add(s *Engine, sign int64) {
-	e.Granted += sign * s.Granted
-	e.Handoffs += sign * s.Handoffs
-	e.Attempts += sign * s.Attempts
-	e.Waits += sign * s.Waits
-	e.Lost += sign * s.Lost
-	e.Refused += sign * s.Refused
-	e.Uncertain += sign * s.Uncertain
-	e.Batches += sign * s.Batches
-	e.Overflowed += sign * s.Overflowed
 }
 
 func engineCounts(s *engine.Stats) Engine {
@@ -127,7 +89,7 @@ type Sample struct {
 	Counts  Counts           `json:"counts"`
 	Times   Times            `json:"times"`
 	Engine  Engine           `json:"engine"`
-	Usage   Usage            `json:"usage"`
+	Usage   usage.Usage      `json:"usage"`
 	Errors  map[string]int64 `json:"errors,omitempty"` // failed calls by what their errors say
 
 	// At the end of the interval.
@@ -150,10 +112,10 @@ type Ending struct {
 // Add puts what o says into s. along: o comes after s, in the same process, or is a sum like s; else it is
 // of the same interval, in another process.
 func (s *Sample) Add(o *Sample, along bool) {
-	s.Counts.add(&o.Counts)
-	s.Times.add(&o.Times)
-	s.Engine.add(&o.Engine, 1)
-	s.Usage.add(&o.Usage)
+	figures.Add(&s.Counts, &o.Counts)
+	figures.Add(&s.Times, &o.Times)
+	figures.Add(&s.Engine, &o.Engine)
+	figures.Add(&s.Usage, &o.Usage)
 	for text, n := range o.Errors {
 		if s.Errors == nil {
 			s.Errors = make(map[string]int64)

@@ -3,6 +3,8 @@ package load
 import (
 	"sync"
 	"time"
+
+	"github.com/wheellock/wheellock/internal/testkit/figures"
 )
 
 // LateAfter is how long after it was due a call of an open loop counts as begun late: more than the timers of
@@ -117,8 +119,8 @@ func (t *tally) take(s *Sample, callers bool) {
 			clear(shard.pairs)
 		}
 		shard.mu.Unlock()
-		s.Counts.add(&counts)
-		s.Times.add(times)
+		figures.Add(&s.Counts, &counts)
+		figures.Add(&s.Times, times)
 		times.reset()
 		t.spare = times
 	}

@@ -65,7 +65,7 @@ func TestTallyCountsWhatItSaw(t *testing.T) {
 	s.checked(&check{sure: false, fits: false})
 	var got Sample
 	tally.take(&got, true)
-	want := Counts{Sections: 2, Violations: 1, Late: 1, Witnessed: 3, Unwitnessed: 1, SeenInRedis: 1}
+	want := Counts{Sections: 2, Late: 1, Witnessed: 3, Unwitnessed: 1, Breaches: Breaches{Violations: 1, SeenInRedis: 1}}
 	if got.Counts != want {
 		t.Errorf("counts %+v, want %+v", got.Counts, want)
 	}

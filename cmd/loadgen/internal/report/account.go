@@ -8,6 +8,7 @@ import (
 
 	"github.com/wheellock/wheellock/cmd/loadgen/internal/load"
 	"github.com/wheellock/wheellock/cmd/loadgen/internal/target"
+	"github.com/wheellock/wheellock/internal/testkit/figures"
 )
 
 // Facts are what a run knows besides the samples.
@@ -31,19 +32,19 @@ func (c *Collector) Account(f *Facts) *Result {
 	r := &Result{
 		Format: Format, Started: f.Started.UTC().Truncate(time.Second), Server: f.Server, Plan: f.Plan, EndedEarly: f.EndedEarly,
 		Machine: Machine{runtime.Version(), runtime.GOOS, runtime.GOARCH, runtime.NumCPU()},
-		Seconds: m.Elapsed.Seconds(), Pairs: m.Counts.Pairs, PairsPerSecond: share(pairs, m.Elapsed.Seconds()),
+		Seconds: m.Elapsed.Seconds(), Pairs: m.Counts.Pairs, PairsPerSecond: figures.Share(pairs, m.Elapsed.Seconds()),
 		Latency: Latencies{
 			Acquire: latency(&m.Times.Acquire), Handover: latency(&m.Times.Handover),
 			Across: latency(&m.Times.Across), StartLag: latency(&m.Times.StartLag), Check: latency(&m.Times.Check),
 			Overtaken: latency(&m.Times.Overtaken),
 		},
 		Engine: EngineCounts{
-			Engine: m.Engine, AttemptsPerGrant: share(float64(m.Engine.Attempts), float64(m.Engine.Granted)),
-			HandoffShare: share(float64(m.Engine.Handoffs), float64(m.Engine.Granted)),
+			Engine: m.Engine, AttemptsPerGrant: figures.Share(float64(m.Engine.Attempts), float64(m.Engine.Granted)),
+			HandoffShare: figures.Share(float64(m.Engine.Handoffs), float64(m.Engine.Granted)),
 		},
 		Client: ClientCosts{
-			CPUPerPair: share(micros(m.Usage.CPU), pairs), AllocsPerPair: share(float64(m.Usage.Allocs), pairs),
-			BytesPerPair: share(float64(m.Usage.Bytes), pairs), Goroutines: m.Goroutines,
+			CPUPerPair: figures.Share(micros(m.Usage.CPU), pairs), AllocsPerPair: figures.Share(float64(m.Usage.Allocs), pairs),
+			BytesPerPair: figures.Share(float64(m.Usage.Bytes), pairs), Goroutines: m.Goroutines,
 		},
 		Calls: Calls{
 			Timeouts: m.Counts.Timeouts, Failed: m.Counts.Failed, Errors: m.Errors, Overstayed: m.Counts.Overstayed,
@@ -86,10 +87,10 @@ func redisCosts(read *target.Reading, m *load.Sample, checks []string) RedisCost
 		total += n
 	}
 	pairs := float64(m.Counts.Pairs)
-	costs.CommandsPerPair = share(float64(total), pairs)
-	costs.ScriptsPerPair = share(float64(costs.Commands["evalsha"]+costs.Commands["eval"]), pairs)
-	costs.CPUPerPair = share(micros(read.CPU), pairs)
-	costs.CheckShare = share(float64(costs.CheckCommands), float64(total+costs.CheckCommands))
+	costs.CommandsPerPair = figures.Share(float64(total), pairs)
+	costs.ScriptsPerPair = figures.Share(float64(costs.Commands["evalsha"]+costs.Commands["eval"]), pairs)
+	costs.CPUPerPair = figures.Share(micros(read.CPU), pairs)
+	costs.CheckShare = figures.Share(float64(costs.CheckCommands), float64(total+costs.CheckCommands))
 	return costs
 }
 
@@ -133,20 +134,16 @@ func fairness(x []int64) *Fairness {
 		return nil
 	}
 	f := &Fairness{Of: len(x), Least: x[0], Most: x[0]}
-	sum, squares := 0.0, 0.0
 	for _, n := range x {
 		f.Least, f.Most = min(f.Least, n), max(f.Most, n)
-		sum += float64(n)
-		squares += float64(n) * float64(n)
 	}
-	if squares == 0 {
+	if f.Jain = figures.Jain(x); f.Jain == 0 {
 		return nil
 	}
-	f.Jain = sum * sum / (float64(len(x)) * squares)
 	return f
 }
 
-func latency(h *load.Histogram) *Latency {
+func latency(h *figures.Histogram) *Latency {
 	if h.Count() == 0 {
 		return nil
 	}
@@ -159,7 +156,7 @@ func secondOf(s *load.Sample, end time.Duration) Second {
 	second := Second{
 		End: end.Seconds(), AcquireP50: acquire(50), AcquireP99: acquire(99), AcquireMax: acquire(100),
 		HandoverP50: micros(s.Times.Handover.Percentile(50)), HandoverP99: micros(s.Times.Handover.Percentile(99)),
-		HandoffShare: share(float64(s.Engine.Handoffs), float64(s.Engine.Granted)),
+		HandoffShare: figures.Share(float64(s.Engine.Handoffs), float64(s.Engine.Granted)),
 		Waiting:      s.Waiting, Backlog: s.Backlog, Failed: s.Counts.Failed,
 	}
 	if s.Elapsed > 0 {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/wheellock/wheellock/cmd/loadgen/internal/load"
 	"github.com/wheellock/wheellock/cmd/loadgen/internal/target"
+	"github.com/wheellock/wheellock/internal/testkit/figures"
 )
 
 // The names and types in the JSON are an interface: testdata/schema.golden holds them.
@@ -57,7 +58,7 @@ func paths(at string, tree any) (lines []string) {
 func near(t *testing.T, what string, got *float64, want float64) {
 	t.Helper()
 	if got == nil || math.Abs(*got-want) > want*0.001 {
-		t.Errorf("%s is %v, want %v", what, shown(got, three), want)
+		t.Errorf("%s is %v, want %v", what, figures.Shown(got, figures.Three), want)
 	}
 }
 

@@ -2,6 +2,7 @@ package report
 
 import (
 	"github.com/wheellock/wheellock/cmd/loadgen/internal/load"
+	"github.com/wheellock/wheellock/internal/testkit/figures"
 )
 
 // Collector adds up the samples of all processes. One goroutine uses it.
@@ -10,7 +11,7 @@ type Collector struct {
 	gone   []bool           // no more samples will come
 
 	measured  load.Sample   // all that was measured
-	unplaced  load.Counts   // counts outside of the measured time: violations count there too
+	unplaced  load.Breaches // outside of the measured time: they count there too
 	processes []load.Sample // what was measured in each process
 	endings   []*load.Ending
 	seconds   []Second
@@ -74,7 +75,7 @@ func (c *Collector) complete() (sums []*load.Sample) {
 // file puts a sum where it belongs.
 func (c *Collector) file(s *load.Sample) {
 	if s.Phase != load.Measured {
-		c.unplaced.AddBroken(&s.Counts)
+		figures.Add(&c.unplaced, &s.Counts.Breaches)
 		return
 	}
 	c.measured.Add(s, true)

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/wheellock/wheellock/cmd/loadgen/internal/load"
+	"github.com/wheellock/wheellock/internal/testkit/figures"
 )
 
 // Live shows a run while it lasts, a line for each second. On a terminal the lines are a table with a
@@ -132,9 +133,9 @@ func (l *Live) queue(s *load.Sample) string {
 	case s == nil:
 		return "waiting"
 	case l.plan.Rate > 0:
-		return many(s.Backlog)
+		return figures.Many(s.Backlog)
 	default:
-		return many(s.Waiting)
+		return figures.Many(s.Waiting)
 	}
 }
 
@@ -155,24 +156,24 @@ func (l *Live) row(s *load.Sample, second *Second, violations int64) string {
 		last += "  " + remark
 	}
 	t := &s.Times
-	return fmt.Sprintf(rowForm, when, grouped(int64(second.PairsPerSecond)),
+	return fmt.Sprintf(rowForm, when, figures.Grouped(int64(second.PairsPerSecond)),
 		known(&t.Acquire, 50), known(&t.Acquire, 99), known(&t.Acquire, 100), known(&t.Handover, 50), known(&t.Handover, 99),
-		shown(second.HandoffShare, percent), l.queue(s), last)
+		figures.Shown(second.HandoffShare, figures.Percent), l.queue(s), last)
 }
 
 // known is a percentile, or a dash where nothing was recorded.
-func known(h *load.Histogram, p float64) string {
+func known(h *figures.Histogram, p float64) string {
 	if h.Count() == 0 {
 		return "-"
 	}
-	return short(h.Percentile(p))
+	return figures.Short(h.Percentile(p))
 }
 
 // remarks are what is worth saying only when it happens.
 func remarks(s *load.Sample, violations int64) (remarks []string) {
 	add := func(n int64, what string) {
 		if n > 0 {
-			remarks = append(remarks, grouped(n)+" "+what)
+			remarks = append(remarks, figures.Grouped(n)+" "+what)
 		}
 	}
 	add(violations, "VIOLATIONS")
@@ -186,12 +187,12 @@ func remarks(s *load.Sample, violations int64) (remarks []string) {
 // logLine is a row for logs, in words that can be searched for.
 func (l *Live) logLine(s *load.Sample, second *Second, violations int64) string {
 	t := &s.Times
-	at := func(h *load.Histogram, p float64) string { return strings.ReplaceAll(known(h, p), " ", "") }
+	at := func(h *figures.Histogram, p float64) string { return strings.ReplaceAll(known(h, p), " ", "") }
 	line := fmt.Sprintf("t=%.1fs phase=%s pairs/s=%.0f acquire.p50=%s acquire.p99=%s acquire.max=%s handover.p50=%s handover.p99=%s",
 		second.End, s.Phase, second.PairsPerSecond, at(&t.Acquire, 50), at(&t.Acquire, 99), at(&t.Acquire, 100),
 		at(&t.Handover, 50), at(&t.Handover, 99))
 	if second.HandoffShare != nil {
-		line += " handoffs=" + percent(*second.HandoffShare)
+		line += " handoffs=" + figures.Percent(*second.HandoffShare)
 	}
 	line += fmt.Sprintf(" waiting=%d", s.Waiting)
 	if l.plan.Rate > 0 {

@@ -6,15 +6,10 @@ import (
 	"path/filepath"
 	"testing"
 
-	"go.uber.org/goleak"
+	"github.com/wheellock/wheellock/internal/testkit"
 )
 
-// TestMain looks for goroutines that were left behind. Those of ants' package-wide pool start with the program.
-func TestMain(m *testing.M) {
-	goleak.VerifyTestMain(m,
-		goleak.IgnoreAnyFunction("github.com/panjf2000/ants/v2.(*poolCommon).purgeStaleWorkers"),
-		goleak.IgnoreAnyFunction("github.com/panjf2000/ants/v2.(*poolCommon).ticktock"))
-}
+func TestMain(m *testing.M) { testkit.Main(m) }
 
 var update = flag.Bool("update", false, "write the golden files anew")
 

@@ -5,6 +5,7 @@ import (
 
 	"github.com/wheellock/wheellock/cmd/loadgen/internal/load"
 	"github.com/wheellock/wheellock/cmd/loadgen/internal/target"
+	"github.com/wheellock/wheellock/internal/testkit/figures"
 )
 
 // Format is the number of the JSON form. It changes when a name in it changes its meaning or goes.
@@ -68,14 +69,14 @@ type Latencies struct {
 
 // Latency is a distribution.
 type Latency struct {
-	Count int64          `json:"count"`
-	Mean  float64        `json:"mean_us"`
-	P50   float64        `json:"p50_us"`
-	P90   float64        `json:"p90_us"`
-	P99   float64        `json:"p99_us"`
-	P999  float64        `json:"p999_us"`
-	Max   float64        `json:"max_us"`
-	HDR   load.Histogram `json:"hdr"` // all of it, in nanoseconds
+	Count int64             `json:"count"`
+	Mean  float64           `json:"mean_us"`
+	P50   float64           `json:"p50_us"`
+	P90   float64           `json:"p90_us"`
+	P99   float64           `json:"p99_us"`
+	P999  float64           `json:"p999_us"`
+	Max   float64           `json:"max_us"`
+	HDR   figures.Histogram `json:"hdr"` // all of it, in nanoseconds
 }
 
 // Fairnesses say how evenly the pairs were spread. Null: there is only one, or (workers of an open loop,

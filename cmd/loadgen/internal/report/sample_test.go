@@ -7,6 +7,7 @@ import (
 	"github.com/wheellock/wheellock/cmd/loadgen/internal/load"
 	"github.com/wheellock/wheellock/cmd/loadgen/internal/target"
 	"github.com/wheellock/wheellock/internal/testkit/resp"
+	"github.com/wheellock/wheellock/internal/testkit/usage"
 )
 
 // aPlan has something of everything.
@@ -23,7 +24,7 @@ func aSample(process int, phase load.Phase) *load.Sample {
 		Process: process, Phase: phase, Elapsed: time.Second,
 		Counts: load.Counts{Pairs: 1000, Sections: 1002, Timeouts: 2, Failed: 1, Overstayed: 1, Late: 3, Witnessed: 100, Unwitnessed: 1},
 		Engine: load.Engine{Granted: 1000, Handoffs: 250, Attempts: 800, Batches: 90},
-		Usage:  load.Usage{CPU: 5 * time.Millisecond, Allocs: 12_000, Bytes: 1_500_000},
+		Usage:  usage.Usage{CPU: 5 * time.Millisecond, Allocs: 12_000, Bytes: 1_500_000},
 		Errors: map[string]int64{"wheellock: sent, answer lost": 1}, Waiting: 2, Backlog: 4, Goroutines: 30,
 	}
 	for i := range 1000 {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/wheellock/wheellock/cmd/loadgen/internal/load"
 	"github.com/wheellock/wheellock/cmd/loadgen/internal/target"
+	"github.com/wheellock/wheellock/internal/testkit/figures"
 )
 
 // Describe says in a line what a plan does.
@@ -19,12 +20,12 @@ func Describe(p *load.Plan) string {
 		callers = "asynchronous caller"
 	}
 	if p.Rate > 0 {
-		loop = fmt.Sprintf("open loop at %s calls/s", three(p.Rate))
+		loop = fmt.Sprintf("open loop at %s calls/s", figures.Three(p.Rate))
 	}
 	if p.Lease > 0 {
 		lease = fmt.Sprintf("leases of %v", p.Lease)
 	}
-	words := []string{number(int64(p.Workers), callers) + kindOf(p), loop, number(int64(p.Names), "name")}
+	words := []string{figures.Number(int64(p.Workers), callers) + kindOf(p), loop, figures.Number(int64(p.Names), "name")}
 	if p.Zipf > 0 {
 		words[2] += fmt.Sprintf(" (Zipf %g)", p.Zipf)
 	}
@@ -42,7 +43,7 @@ func Describe(p *load.Plan) string {
 	} else if p.Handoff > 0 {
 		words = append(words, fmt.Sprintf("local handoff for %v", p.Handoff))
 	}
-	return strings.Join(append(words, number(int64(p.Processes), "process"), fmt.Sprintf("seed %d", p.Seed)), " · ")
+	return strings.Join(append(words, figures.Number(int64(p.Processes), "process"), fmt.Sprintf("seed %d", p.Seed)), " · ")
 }
 
 // kindOf says what they ask for, unless it is mutexes.
@@ -51,9 +52,9 @@ func kindOf(p *load.Plan) string {
 	case p.Kind == "" || p.Kind == load.Mutex:
 		return ""
 	case p.Kind.HasPermits():
-		return fmt.Sprintf(" · %s (%s)", p.Kind, number(int64(p.Permits), "permit"))
+		return fmt.Sprintf(" · %s (%s)", p.Kind, figures.Number(int64(p.Permits), "permit"))
 	case p.Kind == load.RW:
-		return fmt.Sprintf(" · %s (%s read)", p.Kind, percent(p.Readers))
+		return fmt.Sprintf(" · %s (%s read)", p.Kind, figures.Percent(p.Readers))
 	default:
 		return " · " + string(p.Kind)
 	}
@@ -66,7 +67,7 @@ func (r *Result) Table(w io.Writer) {
 	if r.EndedEarly {
 		early = ", ended early"
 	}
-	t.row("throughput", "%s pairs/s   (%s in %.1f s%s)", shown(r.PairsPerSecond, three), number(r.Pairs, "pair"), r.Seconds, early)
+	t.row("throughput", "%s pairs/s   (%s in %.1f s%s)", figures.Shown(r.PairsPerSecond, figures.Three), figures.Number(r.Pairs, "pair"), r.Seconds, early)
 	t.row("latency", "%9s %9s %9s %9s %9s", "p50", "p90", "p99", "p99.9", "max")
 	t.latency("acquire", r.Latency.Acquire)
 	t.latency("hand-over", r.Latency.Handover)
@@ -99,12 +100,12 @@ func (t *table) latency(label string, l *Latency) {
 		t.row("  "+label, "%9s", "none")
 		return
 	}
-	t.row("  "+label, "%9s %9s %9s %9s %9s", micro(l.P50), micro(l.P90), micro(l.P99), micro(l.P999), micro(l.Max))
+	t.row("  "+label, "%9s %9s %9s %9s %9s", figures.Micros(l.P50), figures.Micros(l.P90), figures.Micros(l.P99), figures.Micros(l.P999), figures.Micros(l.Max))
 }
 
 func (r *Result) spread(t *table) {
 	fair := func(f *Fairness, of string) string {
-		return fmt.Sprintf("%.3f over %s (least %s, most %s pairs)", f.Jain, number(int64(f.Of), of), grouped(f.Least), grouped(f.Most))
+		return fmt.Sprintf("%.3f over %s (least %s, most %s pairs)", f.Jain, figures.Number(int64(f.Of), of), figures.Grouped(f.Least), figures.Grouped(f.Most))
 	}
 	var lines []string
 	if f := r.Fairness.Workers; f != nil {
@@ -116,23 +117,23 @@ func (r *Result) spread(t *table) {
 	for i, line := range lines {
 		t.row([]string{"fairness", ""}[i], "%s", line)
 	}
-	t.row("attempts", "%s per grant", shown(r.Engine.AttemptsPerGrant, three))
-	t.row("handoffs", "%s of grants, without asking Redis", shown(r.Engine.HandoffShare, percent))
+	t.row("attempts", "%s per grant", figures.Shown(r.Engine.AttemptsPerGrant, figures.Three))
+	t.row("handoffs", "%s of grants, without asking Redis", figures.Shown(r.Engine.HandoffShare, figures.Percent))
 }
 
 func (r *Result) costs(t *table) {
 	if r.Redis.Known {
-		t.row("Redis", "%s CPU, %s commands per pair, %s of them scripts", shown(r.Redis.CPUPerPair, micro),
-			shown(r.Redis.CommandsPerPair, three), shown(r.Redis.ScriptsPerPair, three))
+		t.row("Redis", "%s CPU, %s commands per pair, %s of them scripts", figures.Shown(r.Redis.CPUPerPair, figures.Micros),
+			figures.Shown(r.Redis.CommandsPerPair, figures.Three), figures.Shown(r.Redis.ScriptsPerPair, figures.Three))
 		if r.Redis.CheckCommands > 0 {
 			t.row("", "besides %s for checks (%s), whose CPU is in it",
-				number(r.Redis.CheckCommands, "command"), shown(r.Redis.CheckShare, percent))
+				figures.Number(r.Redis.CheckCommands, "command"), figures.Shown(r.Redis.CheckShare, figures.Percent))
 		}
 	} else {
 		t.row("Redis", "n/a: the server does not tell what it did")
 	}
-	t.row("client", "%s CPU, %s allocations (%s) per pair; %s", shown(r.Client.CPUPerPair, micro),
-		shown(r.Client.AllocsPerPair, three), shown(r.Client.BytesPerPair, bytes), number(r.Client.Goroutines, "goroutine"))
+	t.row("client", "%s CPU, %s allocations (%s) per pair; %s", figures.Shown(r.Client.CPUPerPair, figures.Micros),
+		figures.Shown(r.Client.AllocsPerPair, figures.Three), figures.Shown(r.Client.BytesPerPair, figures.Bytes), figures.Number(r.Client.Goroutines, "goroutine"))
 	if r.Server.Kind == target.Embedded && r.Plan.Processes == 1 {
 		t.row("", "with those of the emulated Redis")
 	}
@@ -150,14 +151,14 @@ func (r *Result) calls(t *table) {
 		{k.NotStarted, "were due and never began"}, {k.GivenUp, "still waited at the end"},
 	} {
 		if c.n > 0 {
-			words = append(words, grouped(c.n)+" "+c.what)
+			words = append(words, figures.Grouped(c.n)+" "+c.what)
 		}
 	}
 	if len(words) > 0 {
 		t.row("other calls", "%s", strings.Join(words, ", "))
 	}
 	for _, text := range slices.Sorted(maps.Keys(k.Errors)) {
-		t.row("", "%s× %s", grouped(k.Errors[text]), text)
+		t.row("", "%s× %s", figures.Grouped(k.Errors[text]), text)
 	}
 }
 
@@ -169,12 +170,12 @@ func (r *Result) checks(t *table) {
 	} else if r.Plan.Processes > 1 {
 		memory = "in the memory of each process"
 	}
-	t.row("checked", "%s %s, %s of them in Redis too", number(k.Sections, "section"), memory, grouped(k.InRedis))
+	t.row("checked", "%s %s, %s of them in Redis too", figures.Number(k.Sections, "section"), memory, figures.Grouped(k.InRedis))
 	if l := r.Latency.Check; l != nil {
-		t.row("", "a check in Redis adds %s to its section (p50; p99 %s)", micro(l.P50), micro(l.P99))
+		t.row("", "a check in Redis adds %s to its section (p50; p99 %s)", figures.Micros(l.P50), figures.Micros(l.P99))
 	}
 	if k.NoVerdict > 0 {
-		t.row("", "%s in Redis gave no verdict: answer lost, or lease over", grouped(k.NoVerdict))
+		t.row("", "%s in Redis gave no verdict: answer lost, or lease over", figures.Grouped(k.NoVerdict))
 	}
 	if r.OK {
 		t.row("", "no violation, no key left behind, nobody stranded")

@@ -7,6 +7,7 @@ import (
 
 	"github.com/wheellock/wheellock/cmd/loadgen/internal/load"
 	"github.com/wheellock/wheellock/cmd/loadgen/internal/target"
+	"github.com/wheellock/wheellock/internal/testkit/figures"
 )
 
 func TestTable(t *testing.T) {
@@ -19,7 +20,7 @@ func TestTableOfOneProcess(t *testing.T) {
 	c := NewCollector(1)
 	s := last(0)
 	s.Counts = load.Counts{Pairs: 1000, Sections: 1000}
-	s.Times.Across, s.Times.Check, s.Errors, s.Backlog = load.Histogram{}, load.Histogram{}, nil, 0
+	s.Times.Across, s.Times.Check, s.Errors, s.Backlog = figures.Histogram{}, figures.Histogram{}, nil, 0
 	c.Take(s)
 	c.Take(ended(0, load.Ending{}))
 	f := facts()

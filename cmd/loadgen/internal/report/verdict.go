@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/wheellock/wheellock/cmd/loadgen/internal/load"
+	"github.com/wheellock/wheellock/internal/testkit/figures"
 )
 
 // judge finishes the list of problems. What breaks the promise of a lock comes first.
@@ -13,7 +14,7 @@ func (r *Result) judge(c *Collector) {
 	k := &r.Checks
 	broke := func(n int64, format, how string) {
 		if n > 0 {
-			broken = append(broken, fmt.Sprintf(format, number(n, "time"), how))
+			broken = append(broken, fmt.Sprintf(format, figures.Number(n, "time"), how))
 		}
 	}
 	broke(k.Violations, "EXCLUSION VIOLATED: %s found in memory: %s", crowded(&r.Plan))
@@ -28,10 +29,10 @@ func (r *Result) judge(c *Collector) {
 		broken = append(broken, fmt.Sprintf("PERMITS LOST OR MADE: not all are back, or more: %s", few(k.PermitsWrong)))
 	}
 	if n := len(k.Stranded); n > 0 {
-		broken = append(broken, fmt.Sprintf("STRANDED: %s left waiting for names that were free: %s", number(int64(n), "caller"), few(k.Stranded)))
+		broken = append(broken, fmt.Sprintf("STRANDED: %s left waiting for names that were free: %s", figures.Number(int64(n), "caller"), few(k.Stranded)))
 	}
 	if k.Stuck > 0 {
-		broken = append(broken, fmt.Sprintf("STUCK: %s cancelled in vain", number(k.Stuck, "call")))
+		broken = append(broken, fmt.Sprintf("STUCK: %s cancelled in vain", figures.Number(k.Stuck, "call")))
 	}
 	r.Problems = append(broken, r.Problems...)
 	if r.Pairs == 0 && !r.EndedEarly {

@@ -6,7 +6,7 @@ import (
 	"os"
 	"testing"
 
-	"go.uber.org/goleak"
+	"github.com/wheellock/wheellock/internal/testkit"
 )
 
 // The first argument of this test's program when it is started as another process.
@@ -15,8 +15,7 @@ const (
 	ownerRole  = "-owner"  // a process with a private server, to be killed by a test
 )
 
-// TestMain looks for goroutines that were left behind. Those of ants' package-wide pool start with the program; a
-// rueidis client that could not connect sleeps up to a second before it ends.
+// TestMain is the process that the first argument names, or runs the tests.
 func TestMain(m *testing.M) {
 	if len(os.Args) == 2 {
 		switch os.Args[1] {
@@ -26,10 +25,7 @@ func TestMain(m *testing.M) {
 			own()
 		}
 	}
-	goleak.VerifyTestMain(m,
-		goleak.IgnoreAnyFunction("github.com/panjf2000/ants/v2.(*poolCommon).purgeStaleWorkers"),
-		goleak.IgnoreAnyFunction("github.com/panjf2000/ants/v2.(*poolCommon).ticktock"),
-		goleak.IgnoreAnyFunction("github.com/redis/rueidis.(*call).DelayDo.func1"))
+	testkit.Main(m)
 }
 
 // own starts a server, says where it is, and waits to be killed.

@@ -1,4 +1,4 @@
-package load
+package figures
 
 import (
 	"encoding/json"

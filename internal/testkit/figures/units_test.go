@@ -1,4 +1,4 @@
-package report
+package figures
 
 import (
 	"testing"
@@ -11,7 +11,7 @@ func TestShort(t *testing.T) {
 		0: "0 ns", 870: "870 ns", 999: "999 ns", 1000: "1.00 µs", 12_345: "12.3 µs", 123_456: "123 µs", 999_499: "999 µs", 999_500: "1.00 ms",
 		9_994_000: "9.99 ms", 9_995_000: "10.0 ms", 99_950_000: "100 ms", time.Second: "1.00 s", 61 * time.Second: "61.0 s", time.Hour: "3,600 s",
 	} {
-		got := short(d)
+		got := Short(d)
 		if got != want {
 			t.Errorf("short(%d) = %q, want %q", int64(d), got, want)
 		}
@@ -23,13 +23,13 @@ func TestShort(t *testing.T) {
 
 func TestNumbers(t *testing.T) {
 	for _, c := range []struct{ got, want string }{
-		{three(0), "0"}, {three(0.0123), "0.012"}, {three(0.5), "0.50"}, {three(9.994), "9.99"}, {three(12.34), "12.3"}, {three(1234.5), "1,235"},
-		{grouped(0), "0"}, {grouped(999), "999"}, {grouped(1000), "1,000"}, {grouped(-1234567), "-1,234,567"},
-		{many(999_999), "999,999"}, {many(1_234_567), "1.23 M"}, {many(12_345_678_901), "12.3 G"},
-		{percent(0.8714), "87.1%"}, {percent(1), "100.0%"},
-		{number(1, "process"), "1 process"}, {number(2, "process"), "2 processes"}, {number(1500, "name"), "1,500 names"},
-		{bytes(480), "480 B"}, {bytes(1234), "1.23 kB"},
-		{shown(nil, percent), "n/a"}, {shown(share(1, 4), percent), "25.0%"}, {shown(share(1, 0), percent), "n/a"},
+		{Three(0), "0"}, {Three(0.0123), "0.012"}, {Three(0.5), "0.50"}, {Three(9.994), "9.99"}, {Three(12.34), "12.3"}, {Three(1234.5), "1,235"},
+		{Grouped(0), "0"}, {Grouped(999), "999"}, {Grouped(1000), "1,000"}, {Grouped(-1234567), "-1,234,567"},
+		{Many(999_999), "999,999"}, {Many(1_234_567), "1.23 M"}, {Many(12_345_678_901), "12.3 G"},
+		{Percent(0.8714), "87.1%"}, {Percent(1), "100.0%"},
+		{Number(1, "process"), "1 process"}, {Number(2, "process"), "2 processes"}, {Number(1500, "name"), "1,500 names"},
+		{Bytes(480), "480 B"}, {Bytes(1234), "1.23 kB"},
+		{Shown(nil, Percent), "n/a"}, {Shown(Share(1, 4), Percent), "25.0%"}, {Shown(Share(1, 0), Percent), "n/a"},
 	} {
 		if c.got != c.want {
 			t.Errorf("got %q, want %q", c.got, c.want)
