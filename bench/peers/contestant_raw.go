@@ -6,6 +6,7 @@ import (
 	"os"
 	"strconv"
 
+	"github.com/wheellock/wheellock/internal/testkit/resp"
 	"github.com/wheellock/wheellock/scripts"
 )
 
@@ -21,8 +22,8 @@ var rawSequenceEntry = entry{
 
 // rawSequence is the least that a hand-over between two processes can be. It serves one caller.
 type rawSequence struct {
-	commands *wire
-	messages *wire
+	commands *resp.Conn
+	messages *resp.Conn
 	scripts  ourScripts
 	owner    string
 	listens  bool
@@ -31,10 +32,10 @@ type rawSequence struct {
 func (r *rawSequence) Name() string { return rawSequenceEntry.name }
 
 func (r *rawSequence) Open(url string) (err error) {
-	if r.commands, err = dialWire(url); err != nil {
+	if r.commands, err = dial(url); err != nil {
 		return err
 	}
-	if r.messages, err = dialWire(url); err != nil {
+	if r.messages, err = dial(url); err != nil {
 		return err
 	}
 	r.owner = strconv.Itoa(os.Getpid())
@@ -47,33 +48,33 @@ func (r *rawSequence) Pair(ctx context.Context, name string, inside func()) erro
 	unblock := context.AfterFunc(ctx, r.Close)
 	defer unblock()
 	if !r.listens {
-		if _, err := r.messages.do("SUBSCRIBE", scripts.LockChannel(name)); err != nil {
+		if err := r.messages.Do("SUBSCRIBE", scripts.LockChannel(name)).Err(); err != nil {
 			return err
 		}
 		r.listens = true
 	}
 	for {
-		answer, err := r.commands.do(r.scripts.acquireCall(r.owner, name)...)
-		if err != nil {
+		answer := r.commands.Do(r.scripts.acquireCall(r.owner, name)...)
+		if err := answer.Err(); err != nil {
 			return err
 		}
 		if taken(answer) {
 			break
 		}
-		if _, err := r.messages.read(); err != nil {
+		if err := r.messages.Read().Err(); err != nil {
 			return err
 		}
 	}
 	inside()
-	answer, err := r.commands.do(r.scripts.releaseCall(r.owner, name)...)
-	if err == nil && !freed(answer) {
-		return fmt.Errorf("release answered %d", answer.number)
+	answer := r.commands.Do(r.scripts.releaseCall(r.owner, name)...)
+	if answer.Err() == nil && !freed(answer) {
+		return fmt.Errorf("release answered %v", answer)
 	}
-	return err
+	return answer.Err()
 }
 
 // Close also wakes a Pair that waits for a message.
 func (r *rawSequence) Close() {
-	r.commands.close()
-	r.messages.close()
+	r.commands.Close()
+	r.messages.Close()
 }

@@ -7,7 +7,7 @@
 //   - server.go starts a redis-server of its own; run.go takes the works one by one and, in every round, lets
 //     all contestants have a turn: A B C, A B C. What the machine does in the meantime hits all of them.
 //   - session.go is one turn. It starts the contestant in a process of its own (this program again, child.go),
-//     walks it through warm-up, measuring and stop, and reads Redis' own counters at both ends (info.go).
+//     walks it through warm-up, measuring and stop, and reads Redis' own counters at both ends.
 //   - In the child a meter (meter.go) counts; callers.go, async.go and handover.go make the load; waits.go keeps
 //     the waiting times; shared.go catches two holders of one name, also across processes.
 //   - The ceiling, what Redis can do without any client library, is pipeline.go and redisbenchmark.go.
@@ -99,7 +99,7 @@ func parseFlags(args []string) (options, error) {
 	flags.StringVar(&opts.redisServer, "redis-server", "redis-server", "`path` of the server to start; redis-benchmark is expected beside it")
 	flags.StringVar(&opts.redisCPU, "redis-cpu", "", "`processor` that redis-server keeps to, by taskset; else the system moves it about")
 	jar := flags.String("redisson", "", "`jar` of bench/redisson; adds Redisson, needs java")
-	flags.Usage = func() { usage(flags) }
+	flags.Usage = func() { explain(flags) }
 	if err := flags.Parse(args); err != nil {
 		return options{}, err
 	}
@@ -158,7 +158,7 @@ func isDir(path string) bool {
 	return err == nil && info.IsDir()
 }
 
-func usage(flags *flag.FlagSet) {
+func explain(flags *flag.FlagSet) {
 	out := flags.Output()
 	fmt.Fprint(out, `peers lets wheellock and its rivals do the same work against the same Redis, in turns, and compares.
 

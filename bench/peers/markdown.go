@@ -3,6 +3,8 @@ package main
 import (
 	"fmt"
 	"strings"
+
+	"github.com/wheellock/wheellock/internal/testkit/figures"
 )
 
 // markdown is the report for people.
@@ -150,35 +152,25 @@ func (r *report) writeTrouble(out *strings.Builder) {
 	}
 }
 
-// figure writes a number with as many digits as mean something.
+// figure writes a number with as many digits as mean something; nothing measured is a dash.
 func figure(value float64) string {
-	switch {
-	case value <= 0:
+	if value <= 0 {
 		return "-"
-	case value < 10:
-		return fmt.Sprintf("%.2f", value)
-	case value < 100:
-		return fmt.Sprintf("%.1f", value)
-	default:
-		return thousands(value)
 	}
+	return figures.Three(value)
 }
 
 func percent(share float64) string {
 	if share <= 0 {
 		return "-"
 	}
-	return fmt.Sprintf("%.0f %%", share*100)
+	return figures.Percent(share)
 }
 
-// thousands writes a whole number with commas; nothing measured is a dash.
+// thousands writes a whole number with commas.
 func thousands(value float64) string {
 	if value <= 0 {
 		return "-"
 	}
-	digits := fmt.Sprintf("%.0f", value)
-	for at := len(digits) - 3; at > 0; at -= 3 {
-		digits = digits[:at] + "," + digits[at:]
-	}
-	return digits
+	return figures.Grouped(int64(value + 0.5))
 }

@@ -1,12 +1,12 @@
 package main
 
 import (
-	"errors"
-	"fmt"
 	"runtime"
 	"sync/atomic"
-	"syscall"
 	"time"
+
+	"github.com/wheellock/wheellock/internal/testkit/figures"
+	"github.com/wheellock/wheellock/internal/testkit/usage"
 )
 
 // A turn goes through these phases; only what happens while measuring counts.
@@ -22,9 +22,9 @@ const (
 type meter struct {
 	phase   atomic.Int32
 	born    time.Time // the zero of now
-	shared  *shared
+	shared  shared
 	names   names
-	waits   *waits
+	waits   waits
 	callers []caller
 	pairs   atomic.Int64 // of load that has no callers
 	failed  atomic.Int64
@@ -34,22 +34,12 @@ type meter struct {
 	breach  atomic.Pointer[string] // the first
 
 	// Owned by the goroutine that calls start and stop.
-	began cost
+	began time.Time
+	used  usage.Usage // until then
 }
 
-// cost is what the process has used up so far.
-type cost struct {
-	at          time.Time
-	cpu         time.Duration
-	allocations uint64
-	bytes       uint64
-	collections uint32
-	maxRSSKB    int64
-	goroutines  int
-}
-
-func newMeter(callers int, n names, s *shared) *meter {
-	m := &meter{born: time.Now(), names: n, shared: s, waits: newWaits(), callers: make([]caller, callers)}
+func newMeter(callers int, n names, s shared) *meter {
+	m := &meter{born: time.Now(), names: n, shared: s, callers: make([]caller, callers)}
 	for i := range m.callers {
 		m.callers[i].init(m, i)
 	}
@@ -78,26 +68,22 @@ func (m *meter) violate(what string) {
 }
 
 // start begins the measured part.
-func (m *meter) start() error {
-	var err error
-	m.began, err = costSoFar()
+func (m *meter) start() {
+	m.began, m.used = time.Now(), usage.Now()
 	m.phase.Store(int32(measuring))
-	return err
 }
 
 // stop ends the measured part. Callers that still wait at that moment count with the time they have waited so far:
 // without them a starved caller would not be seen at all.
-func (m *meter) stop(process int) (sample, error) {
+func (m *meter) stop(process int) sample {
 	m.phase.Store(int32(stopped))
-	ended, err := costSoFar()
 	now := m.now()
 	out := sample{
-		Process: process, Seconds: ended.at.Sub(m.began.at).Seconds(),
-		CPUSeconds:  (ended.cpu - m.began.cpu).Seconds(),
-		Allocations: ended.allocations - m.began.allocations, Bytes: ended.bytes - m.began.bytes,
-		Collections: ended.collections - m.began.collections, MaxRSSKB: ended.maxRSSKB, Goroutines: ended.goroutines,
+		Process: process, Seconds: time.Since(m.began).Seconds(), Usage: usage.Now(), Goroutines: runtime.NumGoroutine(),
 		Pairs: m.pairs.Load(), Failed: m.failed.Load(), Lost: m.lost.Load(), Broken: m.broken.Load(),
 	}
+	m.used.MaxRSS = 0 // it counts from the start of the process
+	figures.Subtract(&out.Usage, &m.used)
 	for i := range m.callers {
 		pairs := m.callers[i].pairs.Load()
 		out.Pairs += pairs
@@ -112,21 +98,6 @@ func (m *meter) stop(process int) (sample, error) {
 	if first := m.breach.Load(); first != nil {
 		out.Breach = *first
 	}
-	var encoding error
-	out.Waits, encoding = m.waits.merged().EncodeV2()
-	return out, errors.Join(err, encoding)
-}
-
-func costSoFar() (cost, error) {
-	var memory runtime.MemStats
-	runtime.ReadMemStats(&memory)
-	var usage syscall.Rusage
-	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &usage); err != nil {
-		return cost{}, fmt.Errorf("getrusage: %w", err)
-	}
-	return cost{
-		at: time.Now(), cpu: time.Duration(usage.Utime.Nano() + usage.Stime.Nano()),
-		allocations: memory.Mallocs, bytes: memory.TotalAlloc, collections: memory.NumGC,
-		maxRSSKB: int64(usage.Maxrss), goroutines: runtime.NumGoroutine(),
-	}, nil
+	out.Waits = m.waits.merged()
+	return out
 }

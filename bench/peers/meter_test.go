@@ -2,49 +2,33 @@ package main
 
 import (
 	"context"
-	"path/filepath"
 	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
 
-	"github.com/HdrHistogram/hdrhistogram-go"
+	"github.com/wheellock/wheellock/internal/testkit/sharedmem"
 )
 
-func testShared(t *testing.T) *shared {
+func testShared(t *testing.T) shared {
 	t.Helper()
-	path := filepath.Join(t.TempDir(), "shared")
-	if err := createShared(path); err != nil {
-		t.Fatal(err)
-	}
-	s, err := openShared(path)
+	f, err := sharedmem.File(sharedBytes)
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { s.close() })
+	defer f.Close()
+	s, err := openShared(f)
+	if err != nil {
+		t.Fatal(err)
+	}
 	return s
 }
 
 func testMeter(t *testing.T, callers int) *meter {
 	t.Helper()
 	m := newMeter(callers, names{prefix: "abcdefg:"}, testShared(t))
-	if err := m.start(); err != nil {
-		t.Fatal(err)
-	}
+	m.start()
 	return m
-}
-
-func stopAndRead(t *testing.T, m *meter) (sample, *hdrhistogram.Histogram) {
-	t.Helper()
-	one, err := m.stop(0)
-	if err != nil {
-		t.Fatal(err)
-	}
-	waits, err := hdrhistogram.Decode(one.Waits)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return one, waits
 }
 
 func TestSharedMemorySeesASecondHolder(t *testing.T) {
@@ -71,7 +55,7 @@ func TestMeterCatchesABrokenLock(t *testing.T) {
 		c.begin()
 		c.inside()
 		c.end(nil)
-		one, _ := stopAndRead(t, m)
+		one := m.stop(0)
 		result := newResult(allWorks[0], entry{name: "broken"}, 1, measurement{samples: []sample{one}}, nil)
 		if one.Broken != 1 || !strings.Contains(result.Void, "NO EXCLUSION") {
 			t.Errorf("broken %d times, void for %q", one.Broken, result.Void)
@@ -81,7 +65,7 @@ func TestMeterCatchesABrokenLock(t *testing.T) {
 		m := testMeter(t, 1)
 		m.callers[0].begin()
 		m.callers[0].end(nil)
-		if one, _ := stopAndRead(t, m); one.Broken != 1 {
+		if one := m.stop(0); one.Broken != 1 {
 			t.Errorf("broken %d times, want 1", one.Broken)
 		}
 	})
@@ -95,15 +79,13 @@ func TestOnlyTheMeasuredPartCounts(t *testing.T) {
 		m.callers[0].end(nil)
 	}
 	pair()
-	if err := m.start(); err != nil {
-		t.Fatal(err)
-	}
+	m.start()
 	pair()
 	pair()
-	one, waits := stopAndRead(t, m)
+	one := m.stop(0)
 	pair()
-	if one.Pairs != 2 || waits.TotalCount() != 2 {
-		t.Errorf("%d pairs and %d waits, want 2 and 2", one.Pairs, waits.TotalCount())
+	if one.Pairs != 2 || one.Waits.Count() != 2 {
+		t.Errorf("%d pairs and %d waits, want 2 and 2", one.Pairs, one.Waits.Count())
 	}
 }
 
@@ -111,13 +93,11 @@ func TestAStarvedCallerIsSeen(t *testing.T) {
 	m0 := testShared(t)
 	synctest.Test(t, func(t *testing.T) {
 		m := newMeter(2, names{prefix: "abcdefg:"}, m0)
-		if err := m.start(); err != nil {
-			t.Fatal(err)
-		}
+		m.start()
 		m.callers[1].begin() // and never granted
 		time.Sleep(2 * time.Second)
-		_, waits := stopAndRead(t, m)
-		if got := time.Duration(waits.Max()).Round(10 * time.Millisecond); got != 2*time.Second {
+		one := m.stop(0)
+		if got := one.Waits.Percentile(100).Round(10 * time.Millisecond); got != 2*time.Second {
 			t.Errorf("longest wait %v, want 2s", got)
 		}
 	})
@@ -139,22 +119,20 @@ func TestALostHandOverCountsOnceAndTheWaiterAsksAgain(t *testing.T) {
 	memory := testShared(t)
 	synctest.Test(t, func(t *testing.T) {
 		m := newMeter(1, names{prefix: "abcdefg:"}, memory)
-		if err := m.start(); err != nil {
-			t.Fatal(err)
-		}
+		m.start()
 		ctx, cancel := context.WithCancel(t.Context())
 		contestant := &deaf{}
 		go driveHandover(contestant, 0)(ctx, m)
 		synctest.Wait()
 		m.shared.word(wordReleased).Store(time.Now().UnixNano()) // the other process lets go
 		time.Sleep(5 * lostAfter)
-		one, waits := stopAndRead(t, m)
+		one := m.stop(0)
 		cancel()
 		synctest.Wait()
-		if one.Lost != 1 || waits.TotalCount() != 1 || contestant.asked != 2 {
-			t.Errorf("%d lost, %d waits, asked %d times; want 1, 1, 2", one.Lost, waits.TotalCount(), contestant.asked)
+		if one.Lost != 1 || one.Waits.Count() != 1 || contestant.asked != 2 {
+			t.Errorf("%d lost, %d waits, asked %d times; want 1, 1, 2", one.Lost, one.Waits.Count(), contestant.asked)
 		}
-		if waited := time.Duration(waits.Max()); waited < lostAfter {
+		if waited := one.Waits.Percentile(100); waited < lostAfter {
 			t.Errorf("it counted with %v, want at least %v", waited, lostAfter)
 		}
 		time.Sleep(lostAfter) // rescue sees the end

@@ -4,20 +4,21 @@ import (
 	"fmt"
 	"strconv"
 
+	"github.com/wheellock/wheellock/internal/testkit/resp"
 	"github.com/wheellock/wheellock/scripts"
 )
 
 // ourScripts are wheellock's scripts, loaded, for those who call them without wheellock.
 type ourScripts struct{ acquire, release string }
 
-func loadOurScripts(w *wire) (ourScripts, error) {
+func loadOurScripts(redis interface{ Do(...string) resp.Reply }) (ourScripts, error) {
 	var digests [2]string
 	for i, script := range []scripts.Script{scripts.Acquire, scripts.Release} {
-		loaded, err := w.do("SCRIPT", "LOAD", script.Text)
-		if err != nil {
+		loaded := redis.Do("SCRIPT", "LOAD", script.Text)
+		if err := loaded.Err(); err != nil {
 			return ourScripts{}, fmt.Errorf("loading %s: %w", script.Name, err)
 		}
-		digests[i] = loaded.text
+		digests[i] = loaded.Text
 	}
 	return ourScripts{acquire: digests[0], release: digests[1]}, nil
 }
@@ -42,8 +43,8 @@ func (s ourScripts) releaseCall(owner string, names ...string) []string {
 	return call
 }
 
-func taken(r reply) bool { return r.kind == ':' && scripts.Reply(r.number).Granted() }
-func freed(r reply) bool { return r.kind == ':' && r.number >= 0 }
+func taken(r resp.Reply) bool { return r.Kind == ':' && scripts.Reply(r.Int).Granted() }
+func freed(r resp.Reply) bool { return r.Kind == ':' && r.Int >= 0 }
 
 // anOwner looks like an owner id of wheellock.
 const anOwner = "0f8fad5b-d9cb-469f-a165-70867728950e:1"

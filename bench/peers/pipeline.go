@@ -5,6 +5,8 @@ import (
 	"context"
 	"fmt"
 	"slices"
+
+	"github.com/wheellock/wheellock/internal/testkit/resp"
 )
 
 // The ceiling: what Redis itself can do with wheellock's scripts when the client costs next to nothing.
@@ -37,13 +39,13 @@ func manyDistinct(w work) bool { return w.Hot == 0 && w.Callers > 1 }
 
 // pipeline sends the same bytes over and over: a batch frees what it took, so the next may be like it.
 type pipeline struct {
-	conn    *wire
+	conn    *resp.Conn
 	batches [][]byte
 	calls   int // of one batch: first acquires, then as many releases
 }
 
 func openPipeline(url string, perCall int) (loadDriver, error) {
-	conn, err := dialWire(url)
+	conn, err := dial(url)
 	if err != nil {
 		return nil, err
 	}
@@ -60,10 +62,10 @@ func openPipeline(url string, perCall int) (loadDriver, error) {
 		}
 		var bytes []byte
 		for call := range slices.Chunk(batch, perCall) {
-			bytes = appendCommand(bytes, loaded.acquireCall(anOwner, call...)...)
+			bytes = resp.AppendCommand(bytes, loaded.acquireCall(anOwner, call...)...)
 		}
 		for call := range slices.Chunk(batch, perCall) {
-			bytes = appendCommand(bytes, loaded.releaseCall(anOwner, call...)...)
+			bytes = resp.AppendCommand(bytes, loaded.releaseCall(anOwner, call...)...)
 		}
 		p.batches = append(p.batches, bytes)
 	}
@@ -72,7 +74,7 @@ func openPipeline(url string, perCall int) (loadDriver, error) {
 
 // drive keeps the pipeline full from one goroutine and takes the answers on another.
 func (p *pipeline) drive(ctx context.Context, m *meter) error {
-	defer p.conn.close()
+	defer p.conn.Close()
 	underWay := make(chan struct{}, pipelineBatches)
 	written := make(chan error, 1)
 	go func() { written <- p.write(m, underWay) }()
@@ -91,7 +93,7 @@ func (p *pipeline) drive(ctx context.Context, m *meter) error {
 func (p *pipeline) write(m *meter, underWay chan<- struct{}) error {
 	defer close(underWay)
 	for i := 0; !m.is(stopped); i++ {
-		if _, err := p.conn.conn.Write(p.batches[i%pipelineBatches]); err != nil {
+		if _, err := p.conn.Write(p.batches[i%pipelineBatches]); err != nil {
 			return err
 		}
 		underWay <- struct{}{}
@@ -110,7 +112,7 @@ func (p *pipeline) readBatch() error {
 		if call >= p.calls/2 {
 			want = freedLine
 		}
-		got, err := p.conn.in.ReadSlice('\n')
+		got, err := p.conn.In.ReadSlice('\n')
 		if err != nil {
 			return err
 		}

@@ -9,6 +9,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/wheellock/wheellock/internal/testkit/usage"
 )
 
 // redisBenchmarkEntry has the ceiling checked by a program that is not ours.
@@ -32,14 +34,14 @@ const (
 // runRedisBenchmark measures acquires of free names and releases of held ones, apart from each other.
 func runRedisBenchmark(ctx context.Context, s *session) (measurement, error) {
 	calls := max(int(s.opts.length.Seconds()*benchmarkPerSecond), 2_000)
-	loaded, err := loadOurScripts(s.server.control)
+	loaded, err := loadOurScripts(s.server)
 	if err != nil {
 		return measurement{}, err
 	}
-	if err := hold(s.server.control, loaded, calls*benchmarkHeld); err != nil {
+	if err := hold(s.server.url, loaded, calls*benchmarkHeld); err != nil {
 		return measurement{}, fmt.Errorf("taking names for the releases: %w", err)
 	}
-	before, err := readCounters(s.server.control)
+	before, err := s.server.Counters()
 	if err != nil {
 		return measurement{}, err
 	}
@@ -47,14 +49,14 @@ func runRedisBenchmark(ctx context.Context, s *session) (measurement, error) {
 	if err != nil {
 		return measurement{}, err
 	}
-	between, err := readCounters(s.server.control)
+	between, err := s.server.Counters()
 	if err != nil {
 		return measurement{}, err
 	}
 	if err := s.server.clear(); err != nil {
 		return measurement{}, err
 	}
-	cleared, err := readCounters(s.server.control)
+	cleared, err := s.server.Counters()
 	if err != nil {
 		return measurement{}, err
 	}
@@ -62,50 +64,53 @@ func runRedisBenchmark(ctx context.Context, s *session) (measurement, error) {
 	if err != nil {
 		return measurement{}, err
 	}
-	after, err := readCounters(s.server.control)
+	after, err := s.server.Counters()
 	if err != nil {
 		return measurement{}, err
 	}
 	return measurement{
 		samples: []sample{{
 			Pairs: int64(calls), Seconds: releases.seconds + acquires.seconds,
-			CPUSeconds: releases.cpuSeconds + acquires.cpuSeconds,
+			Usage: usage.Usage{CPU: releases.cpu + acquires.cpu},
 		}},
-		redis: between.since(before).plus(after.since(cleared)),
+		redis: between.Since(before).Plus(after.Since(cleared)),
 	}, nil
 }
 
 // hold takes the names with the numbers from 0 on.
-func hold(w *wire, loaded ourScripts, count int) error {
+func hold(url string, loaded ourScripts, count int) error {
+	conn, err := dial(url)
+	if err != nil {
+		return err
+	}
+	defer conn.Close()
 	const atOnce = 500
 	for first := 0; first < count; first += atOnce {
 		last := min(first+atOnce, count)
 		for i := first; i < last; i++ {
 			name := strings.ReplaceAll(benchmarkName, "__rand_int__", fmt.Sprintf("%012d", i))
-			w.queue(loaded.acquireCall(anOwner, name)...)
+			conn.Queue(loaded.acquireCall(anOwner, name)...)
 		}
-		if err := w.out.Flush(); err != nil {
+		if err := conn.Flush(); err != nil {
 			return err
 		}
 		for range last - first {
-			answer, err := w.read()
-			if err == nil && !taken(answer) {
-				err = fmt.Errorf("acquire answered %d", answer.number)
-			}
-			if err != nil {
-				return err
+			if answer := conn.Read(); !taken(answer) {
+				return fmt.Errorf("acquire answered %v", answer)
 			}
 		}
 	}
 	return nil
 }
 
-type benchmarkRun struct{ seconds, cpuSeconds float64 }
+type benchmarkRun struct {
+	seconds float64
+	cpu     time.Duration
+}
 
 // benchmark runs redis-benchmark once; seconds is its own figure, without its start.
 func (s *session) benchmark(ctx context.Context, calls int, numbers string, call []string) (benchmarkRun, error) {
-	address := strings.Split(strings.TrimPrefix(s.server.url, "redis://"), ":")
-	args := []string{"-h", address[0], "-p", address[1], "-P", "64", "-c", "8", "--csv",
+	args := []string{"-h", "127.0.0.1", "-p", strconv.Itoa(s.server.Port), "-P", "64", "-c", "8", "--csv",
 		"-n", strconv.Itoa(calls), "-r", numbers}
 	command := exec.CommandContext(ctx, s.server.benchmark, append(args, call...)...)
 	command.WaitDelay = time.Second
@@ -119,8 +124,8 @@ func (s *session) benchmark(ctx context.Context, calls int, numbers string, call
 	}
 	state := command.ProcessState
 	return benchmarkRun{
-		seconds:    float64(calls) / perSecond,
-		cpuSeconds: (state.UserTime() + state.SystemTime()).Seconds(),
+		seconds: float64(calls) / perSecond,
+		cpu:     state.UserTime() + state.SystemTime(),
 	}, nil
 }
 

@@ -1,17 +1,16 @@
 package main
 
 import (
-	"bufio"
 	"context"
-	"errors"
 	"fmt"
-	"io"
-	"os"
 	"os/exec"
 	"strconv"
 	"strings"
-	"syscall"
 	"time"
+
+	"github.com/wheellock/wheellock/internal/interop/driver"
+	"github.com/wheellock/wheellock/internal/testkit/child"
+	"github.com/wheellock/wheellock/internal/testkit/usage"
 )
 
 // redissonEntry is the Java original, driven by the jar of bench/redisson.
@@ -36,23 +35,22 @@ const redissonPatience = 30 * time.Second
 func runRedisson(ctx context.Context, s *session, jar string) (m measurement, err error) {
 	ctx, cancel := context.WithTimeout(ctx, 3*s.opts.length+redissonPatience)
 	defer cancel()
-	var drivers []*redissonDriver
-	defer func() {
-		for _, d := range drivers {
-			d.end()
-		}
-	}()
+	var drivers []*driver.Driver
 	for range s.work.Processes {
-		d, err := startRedisson(ctx, jar, s.server.url)
+		java := exec.CommandContext(ctx, "java", "-jar", jar, "--redis", s.server.url)
+		child.Apart(java) // Ctrl-C is for us alone
+		d, err := driver.New(java)
 		if err != nil {
 			return m, err
 		}
+		defer d.Close()
+		defer d.Kill()
 		drivers = append(drivers, d)
 	}
 	if _, err := s.benchRedisson(drivers, 2*s.opts.length); err != nil {
 		return m, err
 	}
-	before, err := readCounters(s.server.control)
+	before, err := s.server.Counters()
 	if err != nil {
 		return m, err
 	}
@@ -60,11 +58,11 @@ func runRedisson(ctx context.Context, s *session, jar string) (m measurement, er
 	if err != nil {
 		return m, err
 	}
-	after, err := readCounters(s.server.control)
+	after, err := s.server.Counters()
 	if err != nil {
 		return m, err
 	}
-	m.redis = after.since(before)
+	m.redis = after.Since(before)
 	m.stated = &Waits{}
 	for i, answer := range answers {
 		one, pairTimes, err := readRedisson(answer)
@@ -81,25 +79,19 @@ func runRedisson(ctx context.Context, s *session, jar string) (m measurement, er
 }
 
 // benchRedisson has all drivers do the work at the same time and answers what each says.
-func (s *session) benchRedisson(drivers []*redissonDriver, length time.Duration) (answers []string, err error) {
+func (s *session) benchRedisson(drivers []*driver.Driver, length time.Duration) (answers []string, err error) {
 	mode := "distinct"
 	if s.work.Hot > 0 {
 		mode = "hot"
 	}
+	var coming []<-chan string
 	for _, d := range drivers {
-		order := fmt.Sprintf("1 bench lock %s %d %g\n", mode, s.work.Callers, length.Seconds())
-		if _, err := io.WriteString(d.in, order); err != nil {
-			return nil, err
-		}
+		coming = append(coming, d.Start("bench lock %s %d %g", mode, s.work.Callers, length.Seconds()))
 	}
-	for _, d := range drivers {
-		line, err := d.listen()
-		if err != nil {
-			return nil, err
-		}
-		answer, is := strings.CutPrefix(line, "1 ok ")
-		if !is {
-			return nil, fmt.Errorf("redisson: %s", line)
+	for _, one := range coming {
+		answer, ok := driver.Read(<-one)
+		if !ok {
+			return nil, fmt.Errorf("redisson: %s", answer)
 		}
 		answers = append(answers, answer)
 	}
@@ -118,58 +110,11 @@ func readRedisson(answer string) (sample, Waits, error) {
 		figures[name] = figure
 	}
 	one := sample{
-		Pairs: int64(figures["pairs"]), Seconds: figures["seconds"], CPUSeconds: figures["cpuSeconds"],
-		Bytes: uint64(figures["allocatedBytes"]), Failed: int64(figures["errors"]),
+		Pairs: int64(figures["pairs"]), Seconds: figures["seconds"], Failed: int64(figures["errors"]),
+		Usage: usage.Usage{CPU: time.Duration(figures["cpuSeconds"] * float64(time.Second)), Bytes: int64(figures["allocatedBytes"])},
 	}
 	if one.Seconds <= 0 {
 		return sample{}, Waits{}, fmt.Errorf("redisson gave no time: %q", answer)
 	}
 	return one, Waits{P50: figures["p50Micros"], P99: figures["p99Micros"], Max: figures["maxMicros"]}, nil
-}
-
-// redissonDriver is one JVM.
-type redissonDriver struct {
-	process *exec.Cmd
-	in      io.WriteCloser
-	lines   *bufio.Scanner
-}
-
-// startRedisson returns when the driver is connected.
-func startRedisson(ctx context.Context, jar, url string) (*redissonDriver, error) {
-	d := &redissonDriver{process: exec.CommandContext(ctx, "java", "-jar", jar, "--redis", url)}
-	d.process.Stderr = os.Stderr
-	d.process.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // Ctrl-C is for us alone
-	var err error
-	if d.in, err = d.process.StdinPipe(); err != nil {
-		return nil, err
-	}
-	out, err := d.process.StdoutPipe()
-	if err != nil {
-		return nil, err
-	}
-	d.lines = bufio.NewScanner(out)
-	if err := d.process.Start(); err != nil {
-		return nil, fmt.Errorf("starting java: %w", err)
-	}
-	line, err := d.listen()
-	if err == nil && !strings.HasPrefix(line, "ready ") {
-		err = fmt.Errorf("redisson: %s", line)
-	}
-	if err != nil {
-		d.end()
-		return nil, err
-	}
-	return d, nil
-}
-
-func (d *redissonDriver) listen() (string, error) {
-	if !d.lines.Scan() {
-		return "", fmt.Errorf("the redisson driver is gone: %w", errors.Join(io.EOF, d.lines.Err()))
-	}
-	return d.lines.Text(), nil
-}
-
-func (d *redissonDriver) end() {
-	d.process.Process.Kill()
-	d.process.Wait() // killed is how it may end
 }

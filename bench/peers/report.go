@@ -1,13 +1,14 @@
 package main
 
 import (
-	"encoding/json"
 	"fmt"
 	"io"
 	"os"
 	"path/filepath"
 	"strings"
 	"time"
+
+	"github.com/wheellock/wheellock/internal/testkit/figures"
 )
 
 // report is everything there is to say about one run of this program; results.json is its JSON.
@@ -64,9 +65,5 @@ func (r *report) write(screen io.Writer, folder string) error {
 	if err := os.WriteFile(filepath.Join(folder, "results.md"), []byte(tables), 0o644); err != nil {
 		return err
 	}
-	all, err := json.MarshalIndent(r, "", "  ")
-	if err != nil {
-		return err
-	}
-	return os.WriteFile(filepath.Join(folder, "results.json"), append(all, '\n'), 0o644)
+	return figures.SaveJSON(filepath.Join(folder, "results.json"), r)
 }

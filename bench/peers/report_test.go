@@ -41,7 +41,7 @@ func TestReport(t *testing.T) {
 	if err := r.write(&screen, folder); err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"12,345", "2.5 ms", "| redsync | void |", "**VOID**: hot-64, redsync, round 1", "2 hand-overs did not come", "![pairs](pairs.svg)"} {
+	for _, want := range []string{"12,345", "2.50 ms", "| redsync | void |", "**VOID**: hot-64, redsync, round 1", "2 hand-overs did not come", "![pairs](pairs.svg)"} {
 		if !strings.Contains(screen.String(), want) {
 			t.Errorf("the tables do not say %q:\n%s", want, &screen)
 		}
@@ -65,7 +65,7 @@ func TestFiguresArePlain(t *testing.T) {
 			t.Errorf("thousands(%g) = %q, want %q", value, got, want)
 		}
 	}
-	for us, want := range map[float64]string{0: "-", 0.25: "250ns", 12.34: "12.3 µs", 1500: "1.5 ms", 2e6: "2 s"} {
+	for us, want := range map[float64]string{0: "-", 0.25: "250 ns", 12.34: "12.3 µs", 1500: "1.50 ms", 2e6: "2.00 s"} {
 		if got := microseconds(us); got != want {
 			t.Errorf("microseconds(%g) = %q, want %q", us, got, want)
 		}

@@ -1,12 +1,14 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"math"
 	"time"
 
-	"github.com/HdrHistogram/hdrhistogram-go"
+	"github.com/wheellock/wheellock/internal/testkit/figures"
+	"github.com/wheellock/wheellock/internal/testkit/resp"
 )
 
 // A Result is one turn as it stands in results.json. Times are microseconds; figures "per pair" are means.
@@ -28,7 +30,7 @@ type Result struct {
 	NetOut         float64            `json:"bytes_from_redis_per_pair"`
 	Allocations    float64            `json:"allocations_per_pair"`
 	Bytes          float64            `json:"allocated_bytes_per_pair"`
-	Collections    uint32             `json:"garbage_collections"`
+	Collections    int64              `json:"garbage_collections"`
 	Goroutines     int                `json:"goroutines"`
 	MaxRSSKB       int64              `json:"max_rss_kb"`
 	Failed         int64              `json:"failed"` // calls that ended with an error
@@ -47,20 +49,17 @@ type Waits struct {
 // newResult puts what was measured in relation to the pairs.
 func newResult(w work, e entry, round int, m measurement, err error) Result {
 	r := Result{Work: w.ID, Contestant: e.name, Round: round}
-	waits := newHistogram()
 	var total sample
-	var byCaller, byProcess []float64
+	var byCaller, byProcess []int64
 	for _, one := range m.samples {
 		if one.Broken > 0 {
 			err = errors.Join(err, fmt.Errorf("NO EXCLUSION, %d times: %s", one.Broken, one.Breach))
 		}
-		err = errors.Join(err, mergeWaits(waits, one.Waits))
-		total.add(one)
+		figures.Add(&total, &one)
+		total.Failure = cmp.Or(total.Failure, one.Failure)
 		r.PairsPerSecond += float64(one.Pairs) / one.Seconds
-		byProcess = append(byProcess, float64(one.Pairs))
-		for _, n := range one.CallerPairs {
-			byCaller = append(byCaller, float64(n))
-		}
+		byProcess = append(byProcess, one.Pairs)
+		byCaller = append(byCaller, one.CallerPairs...)
 	}
 	if err == nil && total.Pairs == 0 {
 		err = fmt.Errorf("no pair was finished; first failure: %q", total.Failure)
@@ -70,52 +69,35 @@ func newResult(w work, e entry, round int, m measurement, err error) Result {
 		return r
 	}
 	if w.Hot > 0 {
-		r.JainCallers, r.JainProcesses = jain(byCaller), jain(byProcess)
+		r.JainCallers, r.JainProcesses = figures.Jain(byCaller), figures.Jain(byProcess)
 	}
-	r.Wait = readWaits(waits)
+	r.Wait = readWaits(&total.Waits)
 	if m.stated != nil {
 		r.Wait = *m.stated
 	}
-	r.Collections, r.Goroutines, r.MaxRSSKB = total.Collections, total.Goroutines, total.MaxRSSKB
+	r.Collections, r.Goroutines, r.MaxRSSKB = total.Usage.Collections, total.Goroutines, total.Usage.MaxRSS
 	r.Failed, r.Failure, r.Lost = total.Failed, total.Failure, total.Lost
 	r.perPair(float64(total.Pairs), total, m.redis, e.commands)
 	return r
 }
 
 // perPair divides what was used up by the pairs it was used for.
-func (r *Result) perPair(pairs float64, client sample, redis counters, commands []string) {
-	r.ClientCPU, r.RedisCPU = client.CPUSeconds*1e6/pairs, redis.cpuSeconds*1e6/pairs
-	r.Allocations, r.Bytes = float64(client.Allocations)/pairs, float64(client.Bytes)/pairs
-	r.NetIn, r.NetOut = float64(redis.netIn)/pairs, float64(redis.netOut)/pairs
-	r.Commands = float64(redis.sent(commands)) / pairs
+func (r *Result) perPair(pairs float64, client sample, redis resp.Counters, commands []string) {
+	r.ClientCPU, r.RedisCPU = micros(client.Usage.CPU)/pairs, micros(redis.CPU)/pairs
+	r.Allocations, r.Bytes = float64(client.Usage.Allocs)/pairs, float64(client.Usage.Bytes)/pairs
+	r.NetIn, r.NetOut = float64(redis.NetIn)/pairs, float64(redis.NetOut)/pairs
+	r.Commands = float64(sent(redis, commands)) / pairs
 	r.Calls = make(map[string]float64)
-	for command, calls := range redis.calls {
+	for command, calls := range redis.Commands {
 		r.Calls[command] = math.Round(float64(calls)/pairs*1000) / 1000
 	}
 }
 
-func mergeWaits(into *hdrhistogram.Histogram, encoded []byte) error {
-	if len(encoded) == 0 {
-		return nil
-	}
-	one, err := hdrhistogram.Decode(encoded)
-	if err != nil {
-		return fmt.Errorf("reading the waits: %w", err)
-	}
-	into.Merge(one)
-	return nil
-}
+func micros(d time.Duration) float64 { return float64(d) / 1e3 }
 
-func readWaits(h *hdrhistogram.Histogram) Waits {
-	at := func(percent float64) float64 { return float64(h.ValueAtQuantile(percent)) / 1e3 }
-	return Waits{P50: at(50), P90: at(90), P99: at(99), Max: float64(h.Max()) / 1e3}
-}
-
-func firstOf(a, b string) string {
-	if a != "" {
-		return a
-	}
-	return b
+func readWaits(h *figures.Histogram) Waits {
+	at := func(percent float64) float64 { return micros(h.Percentile(percent)) }
+	return Waits{P50: at(50), P90: at(90), P99: at(99), Max: at(100)}
 }
 
 // line is the result in one line, for the screen.
@@ -133,17 +115,8 @@ func (r Result) line() string {
 
 // microseconds writes a time as people do.
 func microseconds(us float64) string {
-	d := time.Duration(us * 1e3)
-	switch {
-	case d <= 0:
+	if us <= 0 {
 		return "-"
-	case d < time.Microsecond:
-		return d.String()
-	case d < time.Millisecond:
-		return fmt.Sprintf("%.3g µs", us)
-	case d < time.Second:
-		return fmt.Sprintf("%.3g ms", us/1e3)
-	default:
-		return fmt.Sprintf("%.3g s", us/1e6)
 	}
+	return figures.Micros(us)
 }

@@ -1,18 +1,16 @@
 package main
 
 import (
-	"bufio"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"os/exec"
-	"path/filepath"
-	"strings"
-	"syscall"
 	"time"
+
+	"github.com/wheellock/wheellock/internal/testkit/child"
+	"github.com/wheellock/wheellock/internal/testkit/resp"
+	"github.com/wheellock/wheellock/internal/testkit/sharedmem"
 )
 
 // session is one turn: one contestant at one work, once.
@@ -26,7 +24,7 @@ type session struct {
 // measurement is what a turn measured, before it is put in relation to the number of pairs.
 type measurement struct {
 	samples []sample
-	redis   counters
+	redis   resp.Counters
 	stated  *Waits // by programs that do not give their waits one by one
 }
 
@@ -45,20 +43,21 @@ func (s *session) run(ctx context.Context) (measurement, error) {
 }
 
 func (s *session) runChildren(ctx context.Context) (m measurement, err error) {
-	memory := filepath.Join(s.server.folder, "shared")
-	if err := createShared(memory); err != nil {
+	memory, err := sharedmem.File(sharedBytes)
+	if err != nil {
 		return m, err
 	}
+	defer memory.Close() // the children have it
 	prefix := freshPrefix()
-	var children []*child
+	var children []*contestantProcess
 	defer func() {
 		for _, c := range children {
-			c.kill()
+			c.end()
 		}
 	}()
 	for process := range s.work.Processes {
 		c, err := startChild(childSpec{URL: s.server.url, Contestant: s.entry.name, Work: s.work.ID,
-			Process: process, Prefix: prefix, Shared: memory})
+			Process: process, Prefix: prefix}, memory)
 		if err != nil {
 			return m, err
 		}
@@ -86,26 +85,26 @@ func (s *session) runChildren(ctx context.Context) (m measurement, err error) {
 }
 
 // watch leads the children through the measured part and answers what Redis did meanwhile.
-func (s *session) watch(ctx context.Context, children []*child) (counters, error) {
-	before, err := readCounters(s.server.control)
+func (s *session) watch(ctx context.Context, children []*contestantProcess) (done resp.Counters, err error) {
+	before, err := s.server.Counters()
 	if err != nil {
-		return counters{}, err
+		return done, err
 	}
 	for _, c := range children {
-		if err := c.say(measureWord); err != nil {
-			return counters{}, err
+		if err := c.Say(measureWord); err != nil {
+			return done, err
 		}
 	}
 	if err := pause(ctx, s.opts.length); err != nil {
-		return counters{}, err
+		return done, err
 	}
 	for _, c := range children {
-		if err := c.say(stopWord); err != nil {
-			return counters{}, err
+		if err := c.Say(stopWord); err != nil {
+			return done, err
 		}
 	}
-	after, err := readCounters(s.server.control)
-	return after.since(before), err
+	after, err := s.server.Counters()
+	return after.Since(before), err
 }
 
 // pause waits, or answers why it did not.
@@ -118,83 +117,50 @@ func pause(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// child is the parent's end of one contestant process.
-type child struct {
-	process *exec.Cmd
-	in      io.WriteCloser
-	lines   *bufio.Reader
+// contestantProcess is the parent's end of one contestant process.
+type contestantProcess struct {
+	*child.Link
 	overdue *time.Timer // kills the process
 }
 
-func startChild(spec childSpec) (*child, error) {
+func startChild(spec childSpec, memory *os.File) (*contestantProcess, error) {
 	self, err := os.Executable()
 	if err != nil {
 		return nil, err
 	}
-	c := &child{process: exec.Command(self, childFlag)}
-	c.process.Stderr = os.Stderr
-	c.process.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // Ctrl-C is for the parent alone
-	if c.in, err = c.process.StdinPipe(); err != nil {
-		return nil, err
-	}
-	out, err := c.process.StdoutPipe()
+	cmd := exec.Command(self, childFlag)
+	cmd.Stderr, cmd.ExtraFiles = os.Stderr, []*os.File{memory}
+	link, err := child.Talk(cmd)
 	if err != nil {
 		return nil, err
 	}
-	c.lines = bufio.NewReaderSize(out, 1<<20)
-	if err := c.process.Start(); err != nil {
-		return nil, err
-	}
-	c.overdue = time.AfterFunc(childPatience, func() { c.process.Process.Kill() })
-	order, err := json.Marshal(spec)
-	if err != nil {
-		return c, err
-	}
-	return c, c.say(string(order))
-}
-
-func (c *child) say(line string) error {
-	_, err := io.WriteString(c.in, line+"\n")
-	return err
+	return &contestantProcess{link, time.AfterFunc(childPatience, link.Kill)}, link.Say(spec)
 }
 
 // awaitReady returns when the child is warming up.
-func (c *child) awaitReady() error {
-	line, err := c.listen()
+func (c *contestantProcess) awaitReady() error {
+	err := expect(c.Link, readyWord)
 	c.overdue.Stop()
-	if err == nil && line != readyWord {
-		return fmt.Errorf("the child said %q instead of %q", line, readyWord)
-	}
-	return err
+	return c.ended(err)
 }
 
 // awaitSample returns what the child measured, after stop was said.
-func (c *child) awaitSample() (one sample, err error) {
+func (c *contestantProcess) awaitSample() (one sample, err error) {
 	c.overdue.Reset(childPatience)
-	line, err := c.listen()
-	if err != nil {
-		return one, err
-	}
-	return one, json.Unmarshal([]byte(line), &one)
+	return one, c.ended(c.Hear(&one))
 }
 
-// listen takes the child's next line; what libraries print in between goes to the screen.
-func (c *child) listen() (string, error) {
-	for {
-		line, err := c.lines.ReadString('\n')
-		if err != nil {
-			return "", fmt.Errorf("the child ended too early: %w", errors.Join(err, c.process.Wait()))
-		}
-		if ours, is := strings.CutPrefix(line, linePrefix); is {
-			return strings.TrimSpace(ours), nil
-		}
-		fmt.Fprint(os.Stderr, line)
+func (c *contestantProcess) ended(err error) error {
+	if err == nil {
+		return nil
 	}
+	c.Kill()
+	return fmt.Errorf("the child ended too early: %w", errors.Join(err, c.Wait()))
 }
 
-// kill ends the process; it has nothing more to say.
-func (c *child) kill() {
+// end ends the process; it has nothing more to say.
+func (c *contestantProcess) end() {
 	c.overdue.Stop()
-	c.process.Process.Kill()
-	c.process.Wait() // killed is how it may end
+	c.Kill()
+	c.Wait() // killed is how it may end
 }

@@ -1,6 +1,11 @@
 package main
 
-import "slices"
+import (
+	"cmp"
+	"slices"
+
+	"github.com/wheellock/wheellock/internal/testkit/figures"
+)
 
 // A Summary is all turns of one contestant at one work.
 type Summary struct {
@@ -73,55 +78,28 @@ func medianRatio(results, turns []Result, other string) float64 {
 			ratios = append(ratios, turn.PairsPerSecond/results[i].PairsPerSecond)
 		}
 	}
-	return median(ratios)
+	return figures.Median(ratios)
 }
 
 func spread(turns []Result, figure func(Result) float64) Spread {
 	if len(turns) == 0 {
 		return Spread{}
 	}
-	values := valuesOf(turns, figure)
-	return Spread{Median: median(values), Min: slices.Min(values), Max: slices.Max(values)}
-}
-
-func valuesOf(turns []Result, figure func(Result) float64) []float64 {
 	values := make([]float64, 0, len(turns))
 	for _, r := range turns {
 		values = append(values, figure(r))
 	}
-	return values
+	return Spread{Median: figures.Median(values), Min: slices.Min(values), Max: slices.Max(values)}
 }
 
 // medianResult takes every figure's median by itself; failures and losses add up.
 func medianResult(turns []Result) Result {
-	var m Result
-	if len(turns) == 0 {
-		return m
-	}
-	m.Work, m.Contestant = turns[0].Work, turns[0].Contestant
-	m.Calls = turns[0].Calls
-	of := func(figure func(Result) float64) float64 { return median(valuesOf(turns, figure)) }
-	m.PairsPerSecond = of(func(r Result) float64 { return r.PairsPerSecond })
-	m.Wait.P50 = of(func(r Result) float64 { return r.Wait.P50 })
-	m.Wait.P90 = of(func(r Result) float64 { return r.Wait.P90 })
-	m.Wait.P99 = of(func(r Result) float64 { return r.Wait.P99 })
-	m.Wait.Max = of(func(r Result) float64 { return r.Wait.Max })
-	m.JainCallers = of(func(r Result) float64 { return r.JainCallers })
-	m.JainProcesses = of(func(r Result) float64 { return r.JainProcesses })
-	m.ClientCPU = of(func(r Result) float64 { return r.ClientCPU })
-	m.RedisCPU = of(func(r Result) float64 { return r.RedisCPU })
-	m.Commands = of(func(r Result) float64 { return r.Commands })
-	m.NetIn = of(func(r Result) float64 { return r.NetIn })
-	m.NetOut = of(func(r Result) float64 { return r.NetOut })
-	m.Allocations = of(func(r Result) float64 { return r.Allocations })
-	m.Bytes = of(func(r Result) float64 { return r.Bytes })
-	m.Collections = uint32(of(func(r Result) float64 { return float64(r.Collections) }))
-	m.Goroutines = int(of(func(r Result) float64 { return float64(r.Goroutines) }))
-	m.MaxRSSKB = int64(of(func(r Result) float64 { return float64(r.MaxRSSKB) }))
+	m := figures.Medians(turns)
+	m.Round, m.Lost, m.Failed, m.Failure = 0, 0, 0, ""
 	for _, r := range turns {
 		m.Lost += r.Lost
 		m.Failed += r.Failed
-		m.Failure = firstOf(m.Failure, r.Failure)
+		m.Failure = cmp.Or(m.Failure, r.Failure)
 	}
 	return m
 }
