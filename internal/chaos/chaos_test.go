@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/wheellock/wheellock/internal/testkit"
+	kit "github.com/wheellock/wheellock/internal/testkit/figures"
 )
 
 var (
@@ -58,7 +59,7 @@ func (r *result) keep(t *testing.T) {
 	if *save == "" {
 		return
 	}
-	if err := saveJSON(*save, r); err != nil {
+	if err := kit.SaveJSON(*save, r); err != nil {
 		t.Error(err)
 	}
 }

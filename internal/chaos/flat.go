@@ -1,6 +1,10 @@
 package chaos
 
-import "slices"
+import (
+	"slices"
+
+	kit "github.com/wheellock/wheellock/internal/testkit/figures"
+)
 
 // measure is something that a soak counts, and by how much it may grow: what is under way varies.
 type measure struct {
@@ -30,13 +34,8 @@ func (m measure) judge(values []float64) trend {
 		return t
 	}
 	quarter := len(values) / 4
-	t.Second, t.Last, t.Most = median(values[quarter:2*quarter]), median(values[len(values)-quarter:]), slices.Max(values)
+	t.Second, t.Last, t.Most = kit.Median(values[quarter:2*quarter]), kit.Median(values[len(values)-quarter:]), slices.Max(values)
 	t.Allowed = t.Second*(1+m.share) + m.slack
 	t.Grew = t.Last > t.Allowed
 	return t
-}
-
-func median(values []float64) float64 {
-	sorted := slices.Sorted(slices.Values(values))
-	return sorted[len(sorted)/2]
 }

@@ -4,9 +4,11 @@ import (
 	"fmt"
 	"slices"
 	"time"
+
+	kit "github.com/wheellock/wheellock/internal/testkit/figures"
 )
 
-// figures are what a phase, or a run, counted. They add up.
+// figures are what a phase, or a run, counted.
 type figures struct {
 	Calls        int           `json:"calls"`
 	Acquisitions int           `json:"acquisitions"`
@@ -34,33 +36,17 @@ type figures struct {
 	Violations   int           `json:"violations"`
 }
 
+// add adds up; what is a bound stays the worst.
 func (f *figures) add(o figures) {
-	if o.Told > 0 && (f.Told == 0 || o.Margin < f.Margin) {
+	was := *f
+	kit.Add(f, &o)
+	f.Gap, f.Quiet, f.Memory, f.Share = max(was.Gap, o.Gap), max(was.Quiet, o.Quiet), max(was.Memory, o.Memory), max(was.Share, o.Share)
+	switch f.Margin = min(was.Margin, o.Margin); {
+	case was.Told == 0:
 		f.Margin = o.Margin
+	case o.Told == 0:
+		f.Margin = was.Margin
 	}
-	f.Calls += o.Calls
-	f.Acquisitions += o.Acquisitions
-	f.Cancelled += o.Cancelled
-	f.Lost += o.Lost
-	f.Strikes += o.Strikes
-	f.Cut += o.Cut
-	f.Swallowed += o.Swallowed
-	f.Late += o.Late
-	f.Checked += o.Checked
-	f.Operations += o.Operations
-	f.Tokens += o.Tokens
-	f.Writes += o.Writes
-	f.Fenced += o.Fenced
-	f.Pairs += o.Pairs
-	f.Told += o.Told
-	f.Void += o.Void
-	f.Gap = max(f.Gap, o.Gap)
-	f.Quiet = max(f.Quiet, o.Quiet)
-	f.Looks += o.Looks
-	f.Memory = max(f.Memory, o.Memory)
-	f.Outages += o.Outages
-	f.Share = max(f.Share, o.Share)
-	f.Violations += o.Violations
 }
 
 // judge brings the history before every oracle.

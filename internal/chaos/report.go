@@ -1,9 +1,7 @@
 package chaos
 
 import (
-	"encoding/json"
 	"fmt"
-	"os"
 	"slices"
 	"strings"
 	"time"
@@ -35,15 +33,6 @@ func (r *result) add(h *history) {
 	for name, n := range hits {
 		r.Hits[name] += n
 	}
-}
-
-// saveJSON writes a result to a file.
-func saveJSON(path string, r any) error {
-	text, err := json.MarshalIndent(r, "", "\t")
-	if err != nil {
-		return err
-	}
-	return os.WriteFile(path, append(text, '\n'), 0o644)
 }
 
 // table sums up by phase and by fault.

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/wheellock/wheellock/internal/redistest"
+	kit "github.com/wheellock/wheellock/internal/testkit/figures"
 )
 
 var serverKills = flag.Int("server-kills", 0, "how often the server is killed under hot locks")
@@ -167,7 +168,7 @@ func tableOf(all []killed) string {
 	}
 	medians, most := make([]float64, len(columns)), make([]float64, len(columns))
 	for i, c := range columns {
-		medians[i], most[i] = median(c), slices.Max(c)
+		medians[i], most[i] = kit.Median(c), slices.Max(c)
 	}
 	b.WriteString(killedRow("median", medians) + killedRow("worst", most))
 	return b.String()

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"testing"
 	"time"
+
+	kit "github.com/wheellock/wheellock/internal/testkit/figures"
 )
 
 var soaking = flag.Duration("soak", 12*time.Second, "how long a soak lasts")
@@ -23,7 +25,7 @@ func TestSoak(t *testing.T) {
 		t.Errorf("%s: %s", v.Oracle, v.Text)
 	}
 	if *save != "" {
-		if err := saveJSON(*save, r); err != nil {
+		if err := kit.SaveJSON(*save, r); err != nil {
 			t.Error(err)
 		}
 	}

@@ -1,13 +1,10 @@
 package rivals
 
 import (
-	"encoding/json"
 	"fmt"
 	"os"
 	"strings"
 	"time"
-
-	"github.com/wheellock/wheellock/internal/redistest"
 )
 
 // result is what a run found out. Durations are in ns.
@@ -25,16 +22,6 @@ type result struct {
 	Stranded   []stranded
 }
 
-// redisVersion is what a server says of itself.
-func redisVersion(server *redistest.Server) string {
-	for line := range strings.Lines(server.MustDo("INFO", "server").Text) {
-		if version, ok := strings.CutPrefix(line, "redis_version:"); ok {
-			return strings.TrimSpace(version)
-		}
-	}
-	return "of no version"
-}
-
 // versions are those of the libraries, as go.mod has them.
 func versions() (all []string) {
 	text, err := os.ReadFile("../go.mod")
@@ -49,15 +36,6 @@ func versions() (all []string) {
 		}
 	}
 	return all
-}
-
-// save writes the result as JSON.
-func (r *result) save(path string) error {
-	text, err := json.MarshalIndent(r, "", "\t")
-	if err != nil {
-		return err
-	}
-	return os.WriteFile(path, append(text, '\n'), 0o644)
 }
 
 // A page is Markdown in the making.

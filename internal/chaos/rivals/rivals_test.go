@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"github.com/wheellock/wheellock/internal/redistest"
+	"github.com/wheellock/wheellock/internal/testkit/figures"
+	"github.com/wheellock/wheellock/internal/testkit/resp"
 )
 
 var (
@@ -27,13 +29,13 @@ func TestRivals(t *testing.T) {
 	if *atLength {
 		n = sizes{5 * time.Second, 6000, 2400, 120, 120, 400}
 	}
-	r := result{Began: time.Now(), Lease: n.lease, Redis: redisVersion(redistest.Start(t)), Versions: versions()}
+	r := result{Began: time.Now(), Lease: n.lease, Redis: resp.InfoFields(redistest.Start(t).MustDo("INFO", "server").Text)["redis_version"], Versions: versions()}
 	p := keepPace(t.Context())
 	t.Run("all", func(t *testing.T) { r.fill(t, p, n) })
 	r.Lasted, r.Stood = time.Since(r.Began), p.stood(r.Began)
 	t.Log("\n" + r.markdown())
 	if *save != "" {
-		if err := r.save(*save); err != nil {
+		if err := figures.SaveJSON(*save, r); err != nil {
 			t.Error(err)
 		}
 	}

@@ -1,9 +1,10 @@
 package rivals
 
 import (
-	"fmt"
 	"slices"
 	"time"
+
+	"github.com/wheellock/wheellock/internal/testkit/figures"
 )
 
 // A spread is how durations lie, in ns.
@@ -23,14 +24,8 @@ func spreadOf(all []time.Duration) spread {
 
 // show is one of a spread's figures, as a table has it.
 func (s spread) show(d time.Duration) string {
-	switch {
-	case s.Count == 0:
+	if s.Count == 0 {
 		return "-"
-	case d < 10*time.Millisecond:
-		return fmt.Sprintf("%.1f ms", float64(d)/float64(time.Millisecond))
-	case d < time.Second:
-		return fmt.Sprintf("%.0f ms", float64(d)/float64(time.Millisecond))
-	default:
-		return fmt.Sprintf("%.2f s", d.Seconds())
 	}
+	return figures.Short(d)
 }
