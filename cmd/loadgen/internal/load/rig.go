@@ -19,7 +19,7 @@ import (
 type Config struct {
 	Plan    Plan
 	Process int            // which of Plan.Processes this is, from 0
-	Redis   engine.Options // how to connect; nothing else of it is used
+	Redis   engine.Options // how to connect, and for how long to wait for answers; nothing else of it is used
 	Cells   Cells
 	Logger  *slog.Logger // hears of broken links; nil discards
 
@@ -104,7 +104,7 @@ func Open(ctx context.Context, cfg Config) (*Rig, error) {
 }
 
 func (r *Rig) connect(ctx context.Context, cfg *Config) error {
-	o := engine.Options{Redis: cfg.Redis.Redis, HandoffTime: r.plan.Handoff, Logger: cfg.Logger}
+	o := engine.Options{Redis: cfg.Redis.Redis, HandoffTime: r.plan.Handoff, AnswerTimeout: cfg.Redis.AnswerTimeout, Logger: cfg.Logger}
 	o.Redis.ClientName = "loadgen"
 	o.MaxRequests = max(1<<18, 2*r.plan.Workers)
 	o.MaxWaitersPerName = o.MaxRequests

@@ -26,6 +26,7 @@ func aPlan() Plan {
 func open(t *testing.T, server *redistest.Server, cfg Config) *Rig {
 	t.Helper()
 	cfg.Redis = optionsOf(t, server)
+	cfg.Redis.AnswerTimeout = time.Minute // a call that is answered late, by a machine that stood still, is no failure
 	if cfg.Cells == nil {
 		cfg.Cells = PrivateCells(cfg.Plan.Names)
 	}
@@ -327,10 +328,7 @@ func TestRigOpenLoopCountsFromWhenCallsAreDue(t *testing.T) {
 }
 
 func TestOpenSaysWhatIsWrong(t *testing.T) {
-	server := redistest.Start(t)
-	addr := server.URL()
-	server.Kill()
-	o, err := engine.ParseURL(addr)
+	o, err := engine.ParseURL("redis://127.0.0.1:1") // nobody will ever listen there
 	if err != nil {
 		t.Fatal(err)
 	}
