@@ -49,25 +49,21 @@ func define(s *settings) (*flag.FlagSet, []bound) {
 	flags.StringVar(&s.json, "json", "", "")
 	flags.BoolVar(&p.Async, "async", false, "")
 	flags.Uint64Var(&p.Seed, "seed", rand.Uint64N(1e6), "")
-	flags.Var((*decimal)(&p.Rate), "rate", "")
-	flags.Var((*decimal)(&p.Zipf), "zipf", "")
-	p.Duration, p.Warmup = 10*time.Second, time.Second
-	for name, d := range map[string]*time.Duration{
-		"hold": &p.Hold, "think": &p.Think, "lease": &p.Lease, "wait": &p.Wait, "duration": &p.Duration, "warmup": &p.Warmup,
-	} {
-		flags.Var((*duration)(d), name, "")
-	}
-	flags.Var((*handoff)(&p.Handoff), "handoff", "")
-	p.Kind = load.Mutex
-	flags.Var((*kind)(&p.Kind), "kind", "")
-	flags.Var((*decimal)(&p.Readers), "readers", "")
-	flags.Var((*count)(&p.Permits), "permits", "")
 	bounds := []bound{{"workers", &p.Workers, 64, maxMany}, {"names", &p.Names, 16, maxMany}, {"processes", &p.Processes, 1, maxProcesses}}
+	p.Duration, p.Warmup, p.Kind = 10*time.Second, time.Second, load.Mutex
+	readers := map[string]reader{
+		"hold": duration(&p.Hold), "think": duration(&p.Think), "lease": duration(&p.Lease), "wait": duration(&p.Wait),
+		"duration": duration(&p.Duration), "warmup": duration(&p.Warmup), "handoff": handoff(&p.Handoff),
+		"rate": decimal(&p.Rate), "zipf": decimal(&p.Zipf), "readers": decimal(&p.Readers),
+		"permits": count(&p.Permits), "check": count(&p.Check), "kind": kind(&p.Kind),
+	}
 	for _, b := range bounds {
 		*b.value = b.usual
-		flags.Var((*count)(b.value), b.name, "")
+		readers[b.name] = count(b.value)
 	}
-	flags.Var((*count)(&p.Check), "check", "")
+	for name, read := range readers {
+		flags.Func(name, "", read)
+	}
 	return flags, bounds
 }
 

@@ -1,29 +1,6 @@
 package main
 
-import (
-	"errors"
-	"slices"
-	"strings"
-
-	"github.com/wheellock/wheellock/cmd/loadgen/internal/load"
-)
-
-// kind is the flag of that name.
-type kind load.Kind
-
-func (k *kind) String() string { return string(*k) }
-
-func (k *kind) Set(text string) error {
-	if !slices.Contains(load.Kinds, load.Kind(text)) {
-		words := make([]string, len(load.Kinds))
-		for i, known := range load.Kinds {
-			words[i] = string(known)
-		}
-		return errors.New("want one of " + strings.Join(words, " "))
-	}
-	*k = kind(text)
-	return nil
-}
+import "github.com/wheellock/wheellock/cmd/loadgen/internal/load"
 
 // What is usual where a kind has it.
 const (

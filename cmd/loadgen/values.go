@@ -2,68 +2,59 @@ package main
 
 import (
 	"errors"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/wheellock/wheellock/cmd/loadgen/internal/load"
 )
 
-// duration is a flag.Value that explains itself.
-type duration time.Duration
+// A reader sets what a flag is for from its text, or says what it wants.
+type reader func(text string) error
 
-func (d *duration) String() string { return time.Duration(*d).String() }
-
-func (d *duration) Set(text string) error {
-	v, err := time.ParseDuration(text)
-	if err != nil {
-		return errors.New("want a time with its unit, such as 500us, 5ms or 1m30s")
+func duration(d *time.Duration) reader {
+	return func(text string) (err error) {
+		if *d, err = time.ParseDuration(text); err != nil {
+			return errors.New("want a time with its unit, such as 500us, 5ms or 1m30s")
+		}
+		return nil
 	}
-	*d = duration(v)
-	return nil
 }
 
-// handoff is a duration that may be "off", which 0 means too.
-type handoff time.Duration
-
-func (h *handoff) String() string { return time.Duration(*h).String() }
-
-func (h *handoff) Set(text string) error {
-	if text != "off" {
-		if err := (*duration)(h).Set(text); err != nil {
+// handoff reads a duration that may be "off", which 0 means too.
+func handoff(d *time.Duration) reader {
+	return func(text string) error {
+		if text != "off" && duration(d)(text) != nil {
 			return errors.New("want a time with its unit, such as 10ms, or off")
 		}
+		if text == "off" || *d <= 0 {
+			*d = -1
+		}
+		return nil
 	}
-	if text == "off" || *h <= 0 {
-		*h = -1
-	}
-	return nil
 }
 
-// count is a whole number, that may have a k or M behind it.
-type count int
-
-func (c *count) String() string { return strconv.Itoa(int(*c)) }
-
-func (c *count) Set(text string) error {
-	v, err := number(text)
-	if err != nil || v != float64(int(v)) {
-		return errors.New("want a whole number, such as 64 or 10k")
+// count reads a whole number, that may have a k or M behind it.
+func count(n *int) reader {
+	return func(text string) error {
+		v, err := number(text)
+		if err != nil || v != float64(int(v)) {
+			return errors.New("want a whole number, such as 64 or 10k")
+		}
+		*n = int(v)
+		return nil
 	}
-	*c = count(v)
-	return nil
 }
 
-// decimal is a number, that may have a k or M behind it.
-type decimal float64
-
-func (d *decimal) String() string { return strconv.FormatFloat(float64(*d), 'g', -1, 64) }
-
-func (d *decimal) Set(text string) error {
-	v, err := number(text)
-	if err != nil {
-		return errors.New("want a number, such as 0.99 or 20k")
+// decimal reads a number, that may have a k or M behind it.
+func decimal(f *float64) reader {
+	return func(text string) (err error) {
+		if *f, err = number(text); err != nil {
+			return errors.New("want a number, such as 0.99 or 20k")
+		}
+		return nil
 	}
-	*d = decimal(v)
-	return nil
 }
 
 func number(text string) (float64, error) {
@@ -78,4 +69,17 @@ func number(text string) (float64, error) {
 		err = strconv.ErrRange
 	}
 	return v * factor, err
+}
+
+func kind(k *load.Kind) reader {
+	return func(text string) error {
+		if *k = load.Kind(text); slices.Contains(load.Kinds, *k) {
+			return nil
+		}
+		var words []string
+		for _, known := range load.Kinds {
+			words = append(words, string(known))
+		}
+		return errors.New("want one of " + strings.Join(words, " "))
+	}
 }

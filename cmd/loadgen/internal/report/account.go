@@ -52,13 +52,12 @@ func (c *Collector) Account(f *Facts) *Result {
 		},
 		Checks: Checks{
 			Sections: m.Counts.Sections, SharedMemory: f.SharedMemory, InRedis: m.Counts.Witnessed, NoVerdict: m.Counts.Unwitnessed,
-			Violations: m.Counts.Violations + c.unplaced.Violations, SeenByRedis: m.Counts.SeenInRedis + c.unplaced.SeenInRedis,
-			Early: m.Counts.Early + c.unplaced.Early, TokensBack: m.Counts.TokensBack + c.unplaced.TokensBack,
-			Disordered: m.Counts.Disordered + c.unplaced.Disordered,
-			KeysLeft:   append([]string{}, f.KeysLeft...), PermitsWrong: append([]string{}, f.PermitsWrong...), Stranded: []string{},
+			Breaches: m.Counts.Breaches,
+			KeysLeft: append([]string{}, f.KeysLeft...), PermitsWrong: append([]string{}, f.PermitsWrong...), Stranded: []string{},
 		},
 		PerSecond: append([]Second{}, c.seconds...), Problems: append([]string{}, f.Problems...),
 	}
+	figures.Add(&r.Checks.Breaches, &c.unplaced)
 	if m.Usage.CPU == 0 {
 		r.Client.CPUPerPair = nil
 	}

@@ -133,15 +133,11 @@ type Calls struct {
 
 // Checks are the proof that the lock locked. Violations count from the first moment to the last.
 type Checks struct {
-	Sections     int64    `json:"sections"`      // checked in memory while measured
-	SharedMemory bool     `json:"shared_memory"` // the memory is that of all processes
-	InRedis      int64    `json:"in_redis"`      // of these, also checked in Redis
-	NoVerdict    int64    `json:"no_verdict"`    // of these, how many proved nothing
-	Violations   int64    `json:"violations"`
-	SeenByRedis  int64    `json:"seen_by_redis"`
-	Early        int64    `json:"early"`       // latches passed before they were opened
-	TokensBack   int64    `json:"tokens_back"` // fencing tokens not larger than one before
-	Disordered   int64    `json:"disordered"`  // fair locks given long out of turn
+	Sections     int64 `json:"sections"`      // checked in memory while measured
+	SharedMemory bool  `json:"shared_memory"` // the memory is that of all processes
+	InRedis      int64 `json:"in_redis"`      // of these, also checked in Redis
+	NoVerdict    int64 `json:"no_verdict"`    // of these, how many proved nothing
+	load.Breaches
 	KeysLeft     []string `json:"keys_left"`
 	PermitsWrong []string `json:"permits_wrong"` // semaphores that have not all their permits back
 	Stranded     []string `json:"stranded"`      // names, one entry for each waiter

@@ -18,7 +18,7 @@ func (r *Result) judge(c *Collector) {
 		}
 	}
 	broke(k.Violations, "EXCLUSION VIOLATED: %s found in memory: %s", crowded(&r.Plan))
-	broke(k.SeenByRedis, "EXCLUSION VIOLATED: %s found by the counter in Redis: %s", crowded(&r.Plan))
+	broke(k.SeenInRedis, "EXCLUSION VIOLATED: %s found by the counter in Redis: %s", crowded(&r.Plan))
 	broke(k.Early, "PASSED EARLY: %s: %s", "a latch let a caller through before it was opened")
 	broke(k.TokensBack, "TOKENS WENT BACK: %s: %s", "a new owner's fencing token was not larger than one before")
 	broke(k.Disordered, "OUT OF TURN: %s: %s", "a fair lock went to one who had asked long after another who still waited")
@@ -44,8 +44,7 @@ func (r *Result) judge(c *Collector) {
 // Broken reports whether the lock broke its promise: a violation, a key left, a waiter stranded or stuck.
 func (r *Result) Broken() bool {
 	k := &r.Checks
-	found := k.Violations + k.SeenByRedis + k.Early + k.TokensBack + k.Disordered + k.Stuck
-	return found > 0 || len(k.KeysLeft) > 0 || len(k.PermitsWrong) > 0 || len(k.Stranded) > 0
+	return k.Breaches.Broken()+k.Stuck > 0 || len(k.KeysLeft) > 0 || len(k.PermitsWrong) > 0 || len(k.Stranded) > 0
 }
 
 // crowded says what a violation is.
