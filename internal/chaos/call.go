@@ -8,20 +8,20 @@ import (
 	"github.com/wheellock/wheellock/futures"
 )
 
-// locker is the ways to ask for something that gives a hold.
-type locker struct {
-	lock, try func(context.Context, ...engine.LockOption) (*engine.Hold, error)
-	async     func(context.Context, ...engine.LockOption) *futures.Future[*engine.Hold]
+// asking is the ways to ask for something.
+type asking[T any] struct {
+	lock, try func(context.Context, ...engine.LockOption) (T, error)
+	async     func(context.Context, ...engine.LockOption) *futures.Future[T]
 }
 
 // locker makes the lock of a call.
-func (w *worker) locker(d demand) locker {
+func (w *worker) locker(d demand) asking[*engine.Hold] {
 	p := w.Places[w.place]
 	var m *engine.Mutex
 	switch p.Kind {
 	case permits:
 		s := w.e.PermitSemaphore(p.Name)
-		return locker{
+		return asking[*engine.Hold]{
 			func(ctx context.Context, o ...engine.LockOption) (*engine.Hold, error) {
 				return s.Acquire(ctx, d.n, o...)
 			},
@@ -45,7 +45,7 @@ func (w *worker) locker(d demand) locker {
 	default:
 		m = w.e.Mutex(p.Name)
 	}
-	return locker{m.Lock, m.TryLock, m.LockAsync}
+	return asking[*engine.Hold]{m.Lock, m.TryLock, m.LockAsync}
 }
 
 // options are those of a call.
@@ -71,7 +71,15 @@ func (w *worker) lock(d demand) (*engine.Hold, uint32) {
 	if d.owner {
 		r.Owner = w.number
 	}
-	l, opts := w.locker(d), w.options(d)
+	h, err := ask(w, d, r, w.locker(d))
+	w.answer(h, err, call)
+	w.pauseAfter(err)
+	return h, call
+}
+
+// ask makes a call in the way that is demanded. r is its record.
+func ask[T any](w *worker, d demand, r record, l asking[T]) (T, error) {
+	opts := w.options(d)
 	ctx, cancel := context.Background(), context.CancelFunc(func() {})
 	if d.way == ctxEnded {
 		ctx, cancel = context.WithTimeout(ctx, d.wait)
@@ -85,28 +93,19 @@ func (w *worker) lock(d demand) (*engine.Hold, uint32) {
 		r.Until = r.At.plus(d.wait)
 	}
 	w.tell(r)
-	var h *engine.Hold
-	var err error
-	switch d.way {
-	case tried:
-		h, err = l.try(ctx, opts...)
-	case dropped:
+	switch {
+	case d.way == tried:
+		return l.try(ctx, opts...)
+	case d.way == dropped:
 		f := l.async(ctx, opts...)
 		timer := time.AfterFunc(d.wait, func() { f.Cancel() })
-		h, err = f.Wait(ctx)
-		timer.Stop()
-	case ctxEnded:
-		if w.chance(500) {
-			h, err = l.async(ctx, opts...).Wait(context.Background())
-			break
-		}
-		h, err = l.lock(ctx, opts...)
+		defer timer.Stop()
+		return f.Wait(ctx)
+	case d.way == ctxEnded && w.chance(500):
+		return l.async(ctx, opts...).Wait(context.Background())
 	default:
-		h, err = l.lock(ctx, opts...)
+		return l.lock(ctx, opts...)
 	}
-	w.answer(h, err, call)
-	w.pauseAfter(err)
-	return h, call
 }
 
 // pauseAfter keeps a worker from calling again and again who is refused at once.

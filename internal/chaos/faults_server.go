@@ -1,11 +1,11 @@
 package chaos
 
 import (
-	"net"
 	"strconv"
 	"time"
 
 	"github.com/wheellock/wheellock/internal/redistest"
+	"github.com/wheellock/wheellock/internal/testkit/resp"
 )
 
 // serverFaults befall Redis itself, for all clients at once.
@@ -31,13 +31,13 @@ var serverFaults = []fault{
 	}},
 	{onServer: true, name: "BUSY script", rules: "14 15", unlock: brokenUnlock | isRefused, try: brokenTry | isRefused, pause: time.Second, strike: func(s *strike) bool {
 		ran := make(chan struct{})
-		go func() { defer close(ran); say(s.server.Addr(), `EVAL "while true do end" 0`, time.Hour) }()
+		go func() { defer close(ran); say(s.server.Addr(), time.Hour, "EVAL", "while true do end", "0") }()
 		s.last(300 * time.Millisecond)
 		killed := false
 		for ; !within(ran, 5*time.Millisecond); killed = true { // it may not even have begun
 			// On a new connection, which needs no name. What waited for the end of a CLIENT PAUSE is not heard any more
 			// once a script is busy: then another has to say it.
-			say(s.server.Addr(), "SCRIPT KILL", 100*time.Millisecond)
+			say(s.server.Addr(), 100*time.Millisecond, "SCRIPT", "KILL")
 		}
 		return killed
 	}},
@@ -97,15 +97,14 @@ func restart(s *strike) bool {
 }
 
 // say sends Redis a command on a connection of its own, and returns when there is an answer, or after so long.
-func say(addr, command string, patience time.Duration) {
-	conn, err := net.Dial("tcp", addr)
+func say(addr string, within time.Duration, command ...string) {
+	conn, err := resp.Dial("tcp", addr, "", "", within)
 	if err != nil {
 		return
 	}
 	defer func() { _ = conn.Close() }()
-	_ = conn.SetDeadline(time.Now().Add(patience))
-	if _, err = conn.Write([]byte(command + "\r\n")); err == nil {
-		_, _ = conn.Read(make([]byte, 1))
+	if conn.SetDeadline(time.Now().Add(within)) == nil {
+		conn.Do(command...)
 	}
 }
 

@@ -12,6 +12,8 @@ import (
 	"strings"
 	"sync/atomic"
 	"time"
+
+	"github.com/wheellock/wheellock/internal/testkit/resp"
 )
 
 // gauge is what a client takes of the machine, and what it has done so far. It fits into the text of a record.
@@ -139,7 +141,7 @@ func (ph *phase) watch(ctx context.Context) {
 func (ph *phase) gauge() serverGauge {
 	g := serverGauge{At: now(), Clients: int64(ph.server.ClientCount("normal") + ph.server.ClientCount("pubsub")),
 		Channels: int64(ph.server.Subscriptions().Count())}
-	_, memory, _ := strings.Cut(ph.server.MustDo("INFO", "memory").Text, "used_memory:")
+	memory := resp.InfoFields(ph.server.MustDo("INFO", "memory").Text)["used_memory"]
 	if _, err := fmt.Sscan(memory, &g.Memory); err != nil {
 		ph.tb.Errorf("Redis does not say what memory it uses: %v", err)
 	}

@@ -6,43 +6,26 @@ import (
 	"time"
 
 	"github.com/wheellock/wheellock/engine"
+	"github.com/wheellock/wheellock/futures"
 )
 
 // useSemaphore takes and gives permits of a semaphore, which makes no holds.
 func (w *worker) useSemaphore() {
 	d := w.choose()
+	d.lease = 0
 	n := int64(1 + w.random.IntN(2))
 	call := w.client.number()
 	s := w.e.Semaphore(w.Places[w.place].Name)
-	ctx, cancel := context.Background(), context.CancelFunc(func() {})
-	var opts []engine.LockOption
-	r := record{What: called, Way: d.way, Place: uint16(w.place), Call: call, N: int32(n)}
-	switch d.way {
-	case ctxEnded:
-		ctx, cancel = context.WithTimeout(ctx, d.wait)
-	case waited:
-		opts = append(opts, engine.WithWait(d.wait))
-	}
-	defer cancel()
-	r.At = now()
-	if d.way == tried {
-		r.Until = r.At.plus(w.Lease)
-	} else if d.way != unbound {
-		r.Until = r.At.plus(d.wait)
-	}
-	w.tell(r)
-	var err error
-	switch d.way {
-	case tried:
-		err = s.TryAcquire(ctx, n)
-	case dropped:
-		f := s.AcquireAsync(ctx, n)
-		timer := time.AfterFunc(d.wait, func() { f.Cancel() })
-		_, err = f.Wait(ctx)
-		timer.Stop()
-	default:
-		err = s.Acquire(ctx, n, opts...)
-	}
+	none := struct{}{}
+	_, err := ask(w, d, record{What: called, Way: d.way, Place: uint16(w.place), Call: call, N: int32(n)}, asking[struct{}]{
+		func(ctx context.Context, o ...engine.LockOption) (struct{}, error) {
+			return none, s.Acquire(ctx, n, o...)
+		},
+		func(ctx context.Context, _ ...engine.LockOption) (struct{}, error) { return none, s.TryAcquire(ctx, n) },
+		func(ctx context.Context, o ...engine.LockOption) *futures.Future[struct{}] {
+			return s.AcquireAsync(ctx, n, o...)
+		},
+	})
 	if c, text := classify(err); err != nil {
 		w.tell(record{What: denied, At: now(), Call: call, Classes: c, Text: text})
 		w.pauseAfter(err)
