@@ -15,7 +15,6 @@ const (
 
 // A Contestant is a lock library, set up for one Redis. Pair may be called from any goroutine, also for one name.
 type Contestant interface {
-	Name() string
 	Open(url string) error
 	// Pair takes the lock, calls inside once while it has it, gives it back, and waits until that is done.
 	// It ends early with an error when ctx ends or the lock was not had within longWait.

@@ -29,8 +29,6 @@ type rawSequence struct {
 	listens  bool
 }
 
-func (r *rawSequence) Name() string { return rawSequenceEntry.name }
-
 func (r *rawSequence) Open(url string) (err error) {
 	if r.commands, err = dial(url); err != nil {
 		return err

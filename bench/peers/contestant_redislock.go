@@ -38,13 +38,6 @@ type redisLock struct {
 	locker       *redislock.Client
 }
 
-func (r *redisLock) Name() string {
-	if r.autoPipeline {
-		return redislockAutoPipelineEntry.name
-	}
-	return redislockEntry.name
-}
-
 func (r *redisLock) Open(url string) error {
 	settings, err := redis.ParseURL(url)
 	if err != nil {

@@ -27,8 +27,6 @@ type redSync struct {
 	sync   *redsync.Redsync
 }
 
-func (r *redSync) Name() string { return redsyncEntry.name }
-
 func (r *redSync) Open(url string) error {
 	settings, err := redis.ParseURL(url)
 	if err != nil {

@@ -22,8 +22,6 @@ var rueidislockEntry = entry{
 // rueidisLock renews by itself and wakes waiters by client-side caching, as wheellock does by pub/sub.
 type rueidisLock struct{ locker rueidislock.Locker }
 
-func (r *rueidisLock) Name() string { return rueidislockEntry.name }
-
 func (r *rueidisLock) Open(url string) error {
 	client, err := rueidis.ParseURL(url)
 	if err != nil {

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 
@@ -9,18 +10,18 @@ import (
 
 // markdown is the report for people.
 func (r *report) markdown(pictures []string) string {
-	var out strings.Builder
-	fmt.Fprintf(&out, "# Side by side\n\n%s.\n`%s`: medians of up to %d rounds of %g s each, contestants in turns.\n\n",
+	out := &figures.Page{}
+	fmt.Fprintf(out, "# Side by side\n\n%s.\n`%s`: medians of up to %d rounds of %g s each, contestants in turns.\n\n",
 		r.Environment, r.Command, r.Rounds, r.Seconds)
 	out.WriteString(howToRead)
 	for _, file := range pictures {
-		fmt.Fprintf(&out, "![%s](%s)\n\n", strings.TrimSuffix(file, ".svg"), file)
+		fmt.Fprintf(out, "\n![%s](%s)\n", strings.TrimSuffix(file, ".svg"), file)
 	}
 	for _, w := range r.works {
-		r.writeWork(&out, w)
+		r.writeWork(out, w)
 	}
-	r.writeContestants(&out)
-	r.writeTrouble(&out)
+	r.writeContestants(out)
+	r.writeTrouble(out)
 	return out.String()
 }
 
@@ -29,7 +30,6 @@ of at most 30 s, a process of their own, an empty Redis. *wait* is from the call
 the end count with what they had waited. *client* and *Redis* are processor time per pair; *sent* is commands per pair
 that the client sent; *allocs* and *bytes* are the client's heap allocations per pair, the name's own 1 and 24 among
 them. Jain's index is 1 when all callers (or processes) had the same number of pairs, 1/n when one of n had all.
-
 `
 
 // column is one figure of a table.
@@ -38,32 +38,28 @@ type column struct {
 	cell  func(Summary) string
 }
 
-func (r *report) writeWork(out *strings.Builder, w work) {
+func (r *report) writeWork(out *figures.Page, w work) {
 	columns := r.columns(w)
-	var titles, rules []string
-	for _, c := range columns {
-		titles, rules = append(titles, c.title), append(rules, "---:")
-	}
-	var rows []string
+	begun := false
 	for _, s := range r.Summaries {
 		if s.Work != w.ID {
 			continue
 		}
-		cells := []string{s.Contestant}
+		var titles []string
+		var cells []any
 		for _, c := range columns {
 			cell := "void"
 			if s.Rounds > 0 {
 				cell = c.cell(s)
 			}
-			cells = append(cells, cell)
+			titles, cells = append(titles, c.title), append(cells, cell)
 		}
-		rows = append(rows, "| "+strings.Join(cells, " | ")+" |\n")
+		if !begun {
+			out.Table(fmt.Sprintf("## %s: %s", w.ID, w.Title), figures.Right, titles...)
+			begun = true
+		}
+		out.Row(s.Contestant, cells...)
 	}
-	if len(rows) == 0 {
-		return
-	}
-	fmt.Fprintf(out, "## %s: %s\n\n| | %s |\n|---|%s|\n%s\n", w.ID, w.Title,
-		strings.Join(titles, " | "), strings.Join(rules, "|"), strings.Join(rows, ""))
 }
 
 // columns are those that say something about the work.
@@ -117,20 +113,15 @@ func (r *report) timesRaw(s Summary) string {
 	return "-"
 }
 
-func (r *report) writeContestants(out *strings.Builder) {
-	out.WriteString("## Contestants\n\n| | version | set up | does not do |\n|---|---|---|---|\n")
+func (r *report) writeContestants(out *figures.Page) {
+	out.Table("## Contestants", figures.Left, "version", "set up", "does not do")
 	for _, e := range r.entries {
-		version := r.Environment.Modules[e.module]
-		if version == "" {
-			version = "-"
-		}
-		fmt.Fprintf(out, "| %s | %s | %s | %s |\n", e.name, version, e.settings, e.lacks)
+		out.Row(e.name, cmp.Or(r.Environment.Modules[e.module], "-"), e.settings, e.lacks)
 	}
-	out.WriteString("\n")
 }
 
 // writeTrouble lists what went wrong; nothing when nothing did.
-func (r *report) writeTrouble(out *strings.Builder) {
+func (r *report) writeTrouble(out *figures.Page) {
 	var lines []string
 	for _, one := range r.Results {
 		if one.Void != "" {
@@ -148,7 +139,7 @@ func (r *report) writeTrouble(out *strings.Builder) {
 		}
 	}
 	if len(lines) > 0 {
-		out.WriteString("## What went wrong\n\n" + strings.Join(lines, ""))
+		out.WriteString("\n## What went wrong\n\n" + strings.Join(lines, ""))
 	}
 }
 

@@ -106,7 +106,6 @@ func TestAStarvedCallerIsSeen(t *testing.T) {
 // deaf never hears that the lock is free.
 type deaf struct{ asked int }
 
-func (d *deaf) Name() string      { return "deaf" }
 func (d *deaf) Open(string) error { return nil }
 func (d *deaf) Close()            {}
 func (d *deaf) Pair(ctx context.Context, _ string, _ func()) error {

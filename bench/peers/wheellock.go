@@ -25,8 +25,6 @@ func ours() []entry { return []entry{wheellockEntry} }
 
 type wheellock struct{ engine *engine.Engine }
 
-func (w *wheellock) Name() string { return wheellockEntry.name }
-
 func (w *wheellock) Open(url string) error {
 	opts, err := engine.ParseURL(url)
 	if err != nil {

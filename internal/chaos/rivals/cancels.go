@@ -2,10 +2,8 @@ package rivals
 
 import (
 	"context"
-	"fmt"
 	"math/rand/v2"
 	"sync"
-	"sync/atomic"
 	"time"
 )
 
@@ -47,16 +45,9 @@ func cancelCalls(f *field, n int) cancelled {
 	_ = unlock(f.mustLock(c.far, "warm")) // scripts are loaded, connections made
 	c.orphans = f.watchOrphans()
 	f.turn.Lock()
-	var next atomic.Int64
-	var callers sync.WaitGroup
-	for range 32 {
-		callers.Go(func() {
-			for i := int(next.Add(1)); i <= n; i = int(next.Add(1)) {
-				c.one(fmt.Sprintf("order:%d", i), i%moments)
-			}
-		})
-	}
-	callers.Wait()
+	share(32, n, func(int) func(string, int) {
+		return func(name string, i int) { c.one(name, i%moments) }
+	})
 	f.turn.Unlock()
 	c.sum.Stay = c.orphans.end()
 	c.sum.Rival, c.sum.Late, c.sum.Blocks, c.sum.Void = f.name, spreadOf(c.late), c.orphans.blocks(), c.sum.Void+c.orphans.void

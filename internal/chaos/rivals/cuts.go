@@ -1,7 +1,6 @@
 package rivals
 
 import (
-	"fmt"
 	"math/rand/v2"
 	"strings"
 	"sync"
@@ -46,18 +45,11 @@ type breaker struct {
 // breakCalls takes and frees n names from 8 callers with a connection each, and breaks one call of each off.
 func breakCalls(f *field, n int) broken {
 	b := &breaker{field: f, orphans: f.watchOrphans()}
-	var next atomic.Int64
-	var callers sync.WaitGroup
-	for range 8 {
-		callers.Go(func() {
-			r, proxy := f.behind(oneWay)
-			_ = unlock(f.mustLock(r, "warm"))
-			for i := int(next.Add(1)); i <= n; i = int(next.Add(1)) {
-				b.one(r, proxy, fmt.Sprintf("order:%d", i), i%breaks)
-			}
-		})
-	}
-	callers.Wait()
+	share(8, n, func(int) func(string, int) {
+		r, proxy := f.behind(oneWay)
+		_ = unlock(f.mustLock(r, "warm"))
+		return func(name string, i int) { b.one(r, proxy, name, i%breaks) }
+	})
 	b.sum.Stay = b.orphans.end()
 	b.sum.Rival, b.sum.Blocks, b.sum.Void = f.name, b.orphans.blocks(), b.orphans.void
 	for kind := range breaks {

@@ -2,7 +2,9 @@ package rivals
 
 import (
 	"context"
+	"fmt"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -83,6 +85,21 @@ func unlock(h hold) error {
 	ctx, cancel := context.WithTimeout(background, patience)
 	defer cancel()
 	return h.unlock(ctx)
+}
+
+// share has so many workers go through n rounds in all. begin makes what a worker does in each, under a name of its own.
+func share(workers, n int, begin func(worker int) func(name string, i int)) {
+	var next atomic.Int64
+	var working sync.WaitGroup
+	for w := range min(workers, n) {
+		working.Go(func() {
+			do := begin(w)
+			for i := int(next.Add(1)); i <= n; i = int(next.Add(1)) {
+				do(fmt.Sprintf("order:%d", i), i)
+			}
+		})
+	}
+	working.Wait()
 }
 
 // told tells when a holder was told that it holds no more.

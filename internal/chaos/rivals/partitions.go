@@ -1,10 +1,8 @@
 package rivals
 
 import (
-	"fmt"
 	"math/rand/v2"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/wheellock/wheellock/internal/redistest"
@@ -36,17 +34,10 @@ type divider struct {
 // partition cuts n holders off, 20 at a time.
 func partition(f *field, n int) partitioned {
 	d := &divider{field: f, next: f.connect(f.server.Addr())}
-	var next atomic.Int64
-	var holders sync.WaitGroup
-	for range min(n, 20) {
-		holders.Go(func() {
-			r, proxy := f.behind(0)
-			for i := int(next.Add(1)); i <= n; i = int(next.Add(1)) {
-				d.one(r, proxy, fmt.Sprintf("order:%d", i))
-			}
-		})
-	}
-	holders.Wait()
+	share(20, n, func(int) func(string, int) {
+		r, proxy := f.behind(0)
+		return func(name string, _ int) { d.one(r, proxy, name) }
+	})
 	d.sum.Rival, d.sum.Rounds = f.name, n
 	d.sum.Margin, d.sum.Both, d.sum.Noticed = spreadOf(d.margin), spreadOf(d.both), spreadOf(d.noticed)
 	return d.sum

@@ -5,6 +5,8 @@ import (
 	"os"
 	"strings"
 	"time"
+
+	"github.com/wheellock/wheellock/internal/testkit/figures"
 )
 
 // result is what a run found out. Durations are in ns.
@@ -38,71 +40,49 @@ func versions() (all []string) {
 	return all
 }
 
-// A page is Markdown in the making.
-type page struct{ strings.Builder }
-
-// table begins one whose columns are aligned so.
-func (p *page) table(title, align string, columns ...string) {
-	fmt.Fprintf(p, "\n%s\n\n| | %s |\n|---|%s\n", title, strings.Join(columns, " | "), strings.Repeat(align, len(columns)))
-}
-
-// How the columns of a table are aligned.
-const (
-	left  = "---|"
-	right = "---:|"
-)
-
-func (p *page) row(name string, cells ...any) {
-	fmt.Fprintf(p, "| %s |", name)
-	for _, c := range cells {
-		fmt.Fprintf(p, " %v |", c)
-	}
-	p.WriteString("\n")
-}
-
 // two shows a pair of figures.
 func two(a, b any) string { return fmt.Sprintf("%v, %v", a, b) }
 
 // markdown is the whole result as tables.
 func (r *result) markdown() string {
-	p := &page{}
+	p := &figures.Page{}
 	fmt.Fprintf(p, "%s, %v, in which the machine stood still for up to %v; Redis %s, a lease of %v; %s\n", r.Began.UTC().Format(time.DateOnly),
 		r.Lasted.Round(time.Second), r.Stood.Round(time.Millisecond), r.Redis, r.Lease, strings.Join(r.Versions, ", "))
-	p.table("Calls cancelled in flight, while waiting", right, "cancelled", "keys without a holder after 2 s", "not looked for",
+	p.Table("Calls cancelled in flight, while waiting", figures.Right, "cancelled", "keys without a holder after 2 s", "not looked for",
 		"they block the name for: median, worst", "granted all the same", "returned after the context's end: p99, worst")
 	for _, c := range r.Cancelled {
-		p.row(c.Rival, two(c.Calls[inFlight], c.Calls[waiting]), two(c.Orphans[inFlight], c.Orphans[waiting]), c.Void, c.Blocks.block(c.Stay),
+		p.Row(c.Rival, two(c.Calls[inFlight], c.Calls[waiting]), two(c.Orphans[inFlight], c.Orphans[waiting]), c.Void, c.Blocks.block(c.Stay),
 			c.Granted, two(c.Late.show(c.Late.P99), c.Late.show(c.Late.Worst)))
 	}
-	p.table("Calls whose connection was reset, whose answer was lost", right, "acquires hit", "told an error", "keys without a holder after 2 s",
+	p.Table("Calls whose connection was reset, whose answer was lost", figures.Right, "acquires hit", "told an error", "keys without a holder after 2 s",
 		"releases hit", "told an error", "keys left after 2 s", "not looked for", "they block the name for: median, worst")
 	for _, b := range r.Broken {
 		pair := func(of [breaks]int, first int) string { return two(of[first], of[first+1]) }
-		p.row(b.Rival, pair(b.Hits, acquireReset), pair(b.Failed, acquireReset), pair(b.Orphans, acquireReset),
+		p.Row(b.Rival, pair(b.Hits, acquireReset), pair(b.Failed, acquireReset), pair(b.Orphans, acquireReset),
 			pair(b.Hits, releaseReset), pair(b.Failed, releaseReset), pair(b.Orphans, releaseReset), b.Void, b.Blocks.block(b.Stay))
 	}
-	p.table("Holders partitioned for longer than the lease", right, "partitions", "told before the next grant", "told after it", "never told",
+	p.Table("Holders partitioned for longer than the lease", figures.Right, "partitions", "told before the next grant", "told after it", "never told",
 		"not counted", "told before it by: smallest, median", "two believed to hold for: median, worst")
 	for _, d := range r.Partitions {
-		p.row(d.Rival, d.Rounds, d.Before, d.After, d.Never, d.Void, two(d.Margin.show(d.Margin.Smallest), d.Margin.show(d.Margin.Median)),
+		p.Row(d.Rival, d.Rounds, d.Before, d.After, d.Never, d.Void, two(d.Margin.show(d.Margin.Smallest), d.Margin.show(d.Margin.Median)),
 			two(d.Both.show(d.Both.Median), d.Both.show(d.Both.Worst)))
 	}
-	p.table("Until a holder is told of a loss", right, "of what", "holders", "never told", "not counted", "told after: median, worst")
+	p.Table("Until a holder is told of a loss", figures.Right, "of what", "holders", "never told", "not counted", "told after: median, worst")
 	for _, d := range r.Deleted {
-		p.row(d.Rival, "key deleted", d.Rounds, d.Never, d.Void, two(d.Noticed.show(d.Noticed.Median), d.Noticed.show(d.Noticed.Worst)))
+		p.Row(d.Rival, "key deleted", d.Rounds, d.Never, d.Void, two(d.Noticed.show(d.Noticed.Median), d.Noticed.show(d.Noticed.Worst)))
 	}
 	for _, d := range r.Partitions {
-		p.row(d.Rival, "partition", d.Rounds, d.Never, d.Void, two(d.Noticed.show(d.Noticed.Median), d.Noticed.show(d.Noticed.Worst)))
+		p.Row(d.Rival, "partition", d.Rounds, d.Never, d.Void, two(d.Noticed.show(d.Noticed.Median), d.Noticed.show(d.Noticed.Worst)))
 	}
-	p.table("Waiters whose connections were killed when the name became free", right, "waits", "connections killed", "told an error",
+	p.Table("Waiters whose connections were killed when the name became free", figures.Right, "waits", "connections killed", "told an error",
 		"longer than half a lease", "not granted in two", "not counted", "granted after: median, p99, worst")
 	for _, s := range r.Stranded {
-		p.row(s.Rival, s.Rounds, s.Killed, s.Failed, s.Long, s.NeverIn, s.Void,
+		p.Row(s.Rival, s.Rounds, s.Killed, s.Failed, s.Long, s.NeverIn, s.Void,
 			fmt.Sprintf("%s, %s, %s", s.Waits.show(s.Waits.Median), s.Waits.show(s.Waits.P99), s.Waits.show(s.Waits.Worst)))
 	}
-	p.table("What was set, and what is promised", left, "settings", "promise")
+	p.Table("What was set, and what is promised", figures.Left, "settings", "promise")
 	for _, e := range everybody {
-		p.row(e.name, e.settings, e.promise)
+		p.Row(e.name, e.settings, e.promise)
 	}
 	return p.String()
 }

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/wheellock/wheellock/internal/redistest"
@@ -36,21 +35,14 @@ type killing struct {
 // strand has 8 waiters wait n times in all.
 func strand(f *field, n int) stranded {
 	k := &killing{field: f, holder: f.connect(f.server.Addr())}
-	var next atomic.Int64
-	var waiters sync.WaitGroup
-	for w := range min(n, 8) {
-		waiters.Go(func() {
-			user := fmt.Sprintf("waiter%d", w)
-			f.server.MustDo("ACL", "SETUSER", user, "on", ">"+user, "~*", "&*", "+@all")
-			proxy := redistest.NewProxy(f.t, f.server.Addr())
-			proxy.Latency(redistest.Both, oneWay, 0)
-			r := f.login(login{proxy.Addr(), user, user, f.lease})
-			for i := int(next.Add(1)); i <= n; i = int(next.Add(1)) {
-				k.one(r, user, fmt.Sprintf("order:%d", i))
-			}
-		})
-	}
-	waiters.Wait()
+	share(8, n, func(w int) func(string, int) {
+		user := fmt.Sprintf("waiter%d", w)
+		f.server.MustDo("ACL", "SETUSER", user, "on", ">"+user, "~*", "&*", "+@all")
+		proxy := redistest.NewProxy(f.t, f.server.Addr())
+		proxy.Latency(redistest.Both, oneWay, 0)
+		r := f.login(login{proxy.Addr(), user, user, f.lease})
+		return func(name string, _ int) { k.one(r, user, name) }
+	})
 	k.sum.Rival, k.sum.Rounds, k.sum.Waits = f.name, n, spreadOf(k.waits)
 	return k.sum
 }
