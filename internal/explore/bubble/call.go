@@ -66,13 +66,3 @@ func (c *calls) run() {
 		c.mu.Unlock()
 	}
 }
-
-// left are those that have not returned.
-func (c *calls) left() (whats []string) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	for one := range c.pending {
-		whats = append(whats, one.p.String()+" "+one.what)
-	}
-	return whats
-}
