@@ -1,11 +1,12 @@
 package interop
 
 import (
-	"errors"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"strings"
 	"sync"
 	"testing"
 
@@ -26,48 +27,23 @@ func startRedisson(tb testing.TB, args ...string) *Side {
 		tb.Skip("SKIPPED: make redisson runs it. NOT PROVED: that Redisson and wheellock agree")
 	}
 	redistest.Require(tb, "java", "mvn")
-	return start(tb, exec.Command("java", append([]string{"-jar", jar(tb)}, args...)...))
-}
-
-var build sync.Once
-
-// jar builds the driver once a test run, without the network where Maven has all it needs.
-func jar(tb testing.TB) string {
-	tb.Helper()
-	_, here, _, _ := runtime.Caller(0)
-	folder := filepath.Join(filepath.Dir(here), "..", "..", "bench", "redisson")
-	build.Do(func() {
-		if fresh(folder) {
-			return
-		}
-		pom := filepath.Join(folder, "pom.xml")
-		if exec.Command("mvn", "-q", "-o", "-f", pom, "package").Run() == nil {
-			return
-		}
-		if said, err := exec.Command("mvn", "-q", "-f", pom, "package").CombinedOutput(); err != nil {
-			tb.Fatalf("mvn package: %v\n%s", err, said)
-		}
-	})
-	return filepath.Join(folder, "target", "redisson-driver.jar")
-}
-
-// fresh reports whether the driver was built after its sources were last changed.
-func fresh(folder string) bool {
-	built, err := os.Stat(filepath.Join(folder, "target", "redisson-driver.jar"))
+	path, err := jar()
 	if err != nil {
-		return false
+		tb.Fatal(err)
 	}
-	newest := filepath.WalkDir(folder, func(path string, entry os.DirEntry, err error) error {
-		if err != nil || entry.IsDir() {
-			if entry != nil && entry.Name() == "target" {
-				return filepath.SkipDir
-			}
-			return err
-		}
-		if info, err := entry.Info(); err != nil || info.ModTime().After(built.ModTime()) {
-			return errors.New("newer")
-		}
-		return nil
-	})
-	return newest == nil
+	return start(tb, exec.Command("java", append([]string{"-jar", path}, args...)...))
 }
+
+// jar builds the driver once a test run, if need be.
+var jar = sync.OnceValues(func() (string, error) {
+	_, here, _, _ := runtime.Caller(0)
+	root := filepath.Join(filepath.Dir(here), "..", "..")
+	script := exec.Command(filepath.Join(root, ".ci", "redisson-jar"))
+	var said strings.Builder
+	script.Stderr = &said
+	path, err := script.Output()
+	if err != nil {
+		return "", fmt.Errorf("%w: %s", err, said.String())
+	}
+	return filepath.Join(root, strings.TrimSpace(string(path))), nil
+})
