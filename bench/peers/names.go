@@ -1,9 +1,6 @@
 package main
 
-import (
-	"crypto/rand"
-	"encoding/hex"
-)
+import "crypto/rand"
 
 // nameLength is that of every name in every work.
 const nameLength = 24
@@ -12,11 +9,7 @@ const nameLength = 24
 type names struct{ prefix string }
 
 // freshPrefix is new for each turn, so that nothing an earlier turn left in Redis can matter.
-func freshPrefix() string {
-	var raw [4]byte
-	rand.Read(raw[:])
-	return hex.EncodeToString(raw[:])[:7] + ":"
-}
+func freshPrefix() string { return rand.Text()[:7] + ":" }
 
 // build makes the name with this number; one allocation, which all contestants pay alike.
 func (n names) build(number uint64) string {
