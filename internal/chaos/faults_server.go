@@ -103,9 +103,7 @@ func say(addr string, within time.Duration, command ...string) {
 		return
 	}
 	defer func() { _ = conn.Close() }()
-	if conn.SetDeadline(time.Now().Add(within)) == nil {
-		conn.Do(command...)
-	}
+	conn.DoWithin(within, command...)
 }
 
 func killClients(s *redistest.Server, kind string) bool {

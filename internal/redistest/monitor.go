@@ -32,7 +32,7 @@ func (s *Server) Monitor() *Monitor {
 	}
 	m := &Monitor{server: s, conn: conn, ended: make(chan struct{})}
 	s.tb.Cleanup(m.close)
-	if err := conn.Do("MONITOR").Err(); err != nil {
+	if err := conn.DoWithin(redisserver.AdminTimeout, "MONITOR").Err(); err != nil {
 		close(m.ended)
 		s.tb.Fatalf("redistest: MONITOR: %v", err)
 	}

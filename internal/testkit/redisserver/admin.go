@@ -49,10 +49,7 @@ func (a *Admin) attemptLocked(args []string) resp.Reply {
 		}
 		a.conn = conn
 	}
-	reply := resp.Broken(a.conn.SetDeadline(time.Now().Add(AdminTimeout)))
-	if reply.Lost() == nil {
-		reply = a.conn.Do(args...)
-	}
+	reply := a.conn.DoWithin(AdminTimeout, args...)
 	if reply.Lost() != nil {
 		a.closeLocked()
 	}

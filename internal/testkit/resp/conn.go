@@ -17,20 +17,20 @@ type Conn struct {
 	out *bufio.Writer
 }
 
-// Dial opens a connection within a time. password and name (CLIENT SETNAME) may be empty.
+// Dial opens a connection; each step may take so long. password and name (CLIENT SETNAME) may be empty.
 func Dial(network, addr, password, name string, within time.Duration) (*Conn, error) {
 	conn, err := net.DialTimeout(network, addr, within)
 	if err != nil {
 		return nil, err
 	}
 	c := &Conn{conn, bufio.NewReaderSize(conn, 64<<10), bufio.NewWriterSize(conn, 64<<10)}
-	if err = c.SetDeadline(time.Now().Add(within)); err == nil && password != "" {
-		err = c.Do("AUTH", password).Err()
+	if password != "" {
+		err = c.DoWithin(within, "AUTH", password).Err()
 	}
 	if err == nil && name != "" {
-		err = c.Do("CLIENT", "SETNAME", name).Err()
+		err = c.DoWithin(within, "CLIENT", "SETNAME", name).Err()
 	}
-	if err = errors.Join(err, c.SetDeadline(time.Time{})); err != nil {
+	if err != nil {
 		return nil, errors.Join(err, c.Close())
 	}
 	return c, nil
@@ -43,6 +43,18 @@ func (c *Conn) Do(args ...string) Reply {
 		return Broken(err)
 	}
 	return c.Read()
+}
+
+// DoWithin is Do, bounded by a time.
+func (c *Conn) DoWithin(d time.Duration, args ...string) Reply {
+	if err := c.SetDeadline(time.Now().Add(d)); err != nil {
+		return Broken(err)
+	}
+	reply := c.Do(args...)
+	if err := c.SetDeadline(time.Time{}); err != nil && reply.Lost() == nil {
+		return Broken(err)
+	}
+	return reply
 }
 
 // Queue puts a command into the buffer. Errors stay in the buffer until Flush.
