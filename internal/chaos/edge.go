@@ -58,8 +58,8 @@ func (w *worker) shape(name string) func(context.Context, ...engine.LockOption) 
 			if _, err := s.TrySetPermits(context.Background(), edgePermits); err == nil {
 				break
 			}
-			if w.resting.Err() != nil {
-				return w.e.Mutex(name).Lock
+			if w.resting.Err() != nil { // the engine may still repeat the call: the name is one of permits
+				return w.e.Mutex(name + ":mutex").Lock
 			}
 			time.Sleep(10 * time.Millisecond)
 		}
