@@ -44,20 +44,18 @@ func (a *Ack) Settle(out gate.Outcome) bool {
 	return a.By.Settle(out)
 }
 
-// bounded returns the ack of an event if it has a bound; else nil. Most are settled while the event is read, as those of
-// locks that are handed on, and then are their caller's again: only those that are not get a place in the slots (await).
-func (d *Dispatcher) bounded(ack gate.Settler) *Ack {
+// acknowledged steps the gates with an event that ack waits for, and has ack settled when its time is over. Most are
+// settled during the step, as those of locks that are handed on, and then are their caller's again: only those that are not
+// get a place in the slots.
+func (d *Dispatcher) acknowledged(now gate.Time, ack gate.Settler, step func()) {
 	a, is := ack.(*Ack)
 	if !is || a.Within == 0 {
-		return nil
+		step()
+		return
 	}
 	d.settled, a.at = false, &d.settled
-	return a
-}
-
-// await has a settled when its time is over, unless that has happened.
-func (d *Dispatcher) await(now gate.Time, a *Ack) {
-	if a == nil || d.settled {
+	step()
+	if d.settled {
 		return
 	}
 	a.at, a.slots, a.place.Value = nil, d.acks, a
