@@ -43,39 +43,3 @@ func (a *Ack) Settle(out gate.Outcome) bool {
 	}
 	return a.By.Settle(out)
 }
-
-// acknowledged steps the gates with an event that ack waits for, and has ack settled when its time is over. Most are
-// settled during the step, as those of locks that are handed on, and then are their caller's again: only those that are not
-// get a place in the slots.
-func (d *Dispatcher) acknowledged(now gate.Time, ack gate.Settler, step func()) {
-	a, is := ack.(*Ack)
-	if !is || a.Within == 0 {
-		step()
-		return
-	}
-	d.settled, a.at = false, &d.settled
-	step()
-	if d.settled {
-		return
-	}
-	a.at, a.slots, a.place.Value = nil, d.acks, a
-	d.acks.Put(&a.place, wheel.Ceil(now+a.Within, Tick))
-}
-
-// giveUpDue settles who has waited for as long as was asked for. It comes after the mail: an answer that is there counts,
-// also when this process stood still meanwhile.
-func (d *Dispatcher) giveUpDue(now gate.Time) {
-	tick := wheel.Floor(now, Tick)
-	if d.cfg.Gate.Waits.Quiet(tick) && d.acks.Quiet(tick) {
-		return
-	}
-	for w := range d.cfg.Gate.Waits.Due(tick) {
-		c := w.Entry
-		c.Machine.Timeout(now, w, &d.fx)
-		d.stepped(c) // w may serve another call already
-	}
-	for a := range d.acks.Due(tick) {
-		a.overdue = true
-		a.Settle(gate.Unanswered)
-	}
-}

@@ -55,6 +55,24 @@ func (e abandon) deliver(d *Dispatcher, now gate.Time) {
 	}
 }
 
+// acknowledged steps the gates with an event that ack waits for, and has ack settled when its time is over. Most are
+// settled during the step, as those of locks that are handed on, and then are their caller's again: only those that are not
+// get a place in the slots.
+func (d *Dispatcher) acknowledged(now gate.Time, ack gate.Settler, step func()) {
+	a, is := ack.(*Ack)
+	if !is || a.Within == 0 {
+		step()
+		return
+	}
+	d.settled, a.at = false, &d.settled
+	step()
+	if d.settled {
+		return
+	}
+	a.at, a.slots, a.place.Value = nil, d.acks, a
+	d.acks.Put(&a.place, wheel.Ceil(now+a.Within, Tick))
+}
+
 // unlock is the end of a hold by its holder.
 type unlock struct {
 	hold *gate.Hold
