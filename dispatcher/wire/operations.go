@@ -242,5 +242,14 @@ func permitHead(w *Writer, sent gate.Time) {
 	permitBytes(w, sent)
 }
 
-// Script returns the script of an operation; nil: the operation has none.
+// Script returns the script of an operation.
 func Script(op gate.Op) *scripts.Script { return operations[op].script }
+
+// Scripts yields every operation with its script, in the order of the operations.
+func Scripts(yield func(gate.Op, *scripts.Script) bool) {
+	for op := gate.None + 1; op < gate.Ops; op++ {
+		if !yield(op, operations[op].script) {
+			return
+		}
+	}
+}

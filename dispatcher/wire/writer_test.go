@@ -80,14 +80,14 @@ func TestWriter(t *testing.T) {
 // Every operation has a script, and its first key is the name.
 func TestEveryOperationIsWritten(t *testing.T) {
 	e := NewEncoder(settings)
-	for op := gate.Op(1); op < gate.Ops; op++ { // 0 is none
-		if Script(op) == nil {
+	for op, s := range Scripts {
+		if s == nil {
 			t.Errorf("operation %d has no script", op)
 			continue
 		}
 		c := gate.Command{Op: op, ID: 5, Lease: time.Second, Args: argsOf(op), Entry: &gate.Entry{Name: stock}}
 		text, keys, args := e.Encode(&c, time.Second)
-		if text != Script(op).Text || c.Sent != time.Second {
+		if text != s.Text || c.Sent != time.Second {
 			t.Errorf("operation %d is written with another script, or its Sent is not noted", op)
 		}
 		if len(keys) == 0 || op != gate.PermitRenew && keys[0] != stock {
