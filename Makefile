@@ -97,7 +97,7 @@ spec: ## the specification: SAMPLES random paths, what makes it untrue, TRACES p
 	@.ci/spec $(if $(SAMPLES),-samples $(SAMPLES)) $(if $(TRACES),-traces $(TRACES)) $(if $(SEED),-seed $(SEED))
 
 shape: prepare ## how the code is built, in figures with their targets
-	@$(GO) -C internal/shape run .
+	@$(GO) -C internal/shape test -count 1 -v -run '^TestShape$$' . -args -measure
 
 fuzz: ## every fuzz target for FUZZTIME (60s)
 	@for package in $$($(GO) list ./...); do \

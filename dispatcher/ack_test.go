@@ -20,7 +20,7 @@ func TestAnAckIsSettledOnce(t *testing.T) {
 	t.Run("by its answer", func(t *testing.T) {
 		d, a := newLoop(), &asker{}
 		ack := &Ack{By: a, Within: time.Second}
-		d.await(0, d.bounded(ack))
+		d.acknowledged(0, ack, func() {})
 		ack.Settle(gate.Outcome{})
 		d.giveUpDue(2 * time.Second)
 		if len(a.heard) != 1 || a.heard[0].Why != gate.Granted || ack.Overdue() {
@@ -30,7 +30,7 @@ func TestAnAckIsSettledOnce(t *testing.T) {
 	t.Run("by time", func(t *testing.T) {
 		d, a := newLoop(), &asker{}
 		ack := &Ack{By: a, Within: time.Second}
-		d.await(0, d.bounded(ack))
+		d.acknowledged(0, ack, func() {})
 		d.giveUpDue(time.Second - 1)
 		if len(a.heard) != 0 {
 			t.Fatalf("before its time it heard %v", a.heard)
@@ -46,9 +46,9 @@ func TestAnAckIsSettledOnce(t *testing.T) {
 	t.Run("without a bound, by its answer alone", func(t *testing.T) {
 		d, a := newLoop(), &asker{}
 		ack := &Ack{By: a}
-		d.await(0, d.bounded(ack))
-		d.await(0, d.bounded(a))
-		d.await(0, d.bounded(nil))
+		d.acknowledged(0, ack, func() {})
+		d.acknowledged(0, a, func() {})
+		d.acknowledged(0, nil, func() {})
 		d.giveUpDue(gate.Centuries)
 		if len(a.heard) != 0 || d.acks.Len() != 0 {
 			t.Errorf("it heard %v", a.heard)

@@ -59,6 +59,16 @@ func (d *Dispatcher) join(c *Cluster) {
 	}
 }
 
+// partlyDown reports whether some hash slot is served by no node that can be reached.
+func (d *Dispatcher) partlyDown() bool {
+	for _, n := range d.nodes {
+		if n.serves() && n.link.state != linkUp {
+			return true
+		}
+	}
+	return d.cluster.unassigned.serves()
+}
+
 // home is the node that serves a hash slot.
 func (d *Dispatcher) home(slot uint16) *node {
 	if d.cluster == nil {

@@ -8,7 +8,7 @@ type oldestQuery struct{ answer chan gate.Time } // capacity 1
 func (e oldestQuery) deliver(d *Dispatcher, _ gate.Time) {
 	oldest := gate.Never
 	for c := range d.names.all() {
-		oldest = min(oldest, c.Machine.Oldest())
+		oldest = min(oldest, c.Oldest())
 	}
 	e.answer <- oldest
 }

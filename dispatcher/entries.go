@@ -26,7 +26,7 @@ func (d *Dispatcher) entry(name string, kind gate.Kind) (*gate.Entry, gate.Why) 
 // nobodyKnows reports whether the name may be free or held: its node cannot be reached, and no hold of ours excludes
 // others. Then other waiters of this process say nothing about the name either.
 func (d *Dispatcher) nobodyKnows(c *gate.Entry) bool {
-	return d.home(c.Slot).link.state == linkDown && (c.Kind == gate.PermitKind || c.Machine.Oldest() == gate.Never)
+	return d.home(c.Slot).link.state == linkDown && (c.Kind == gate.PermitKind || c.Oldest() == gate.Never)
 }
 
 // aliasLives reports whether a name that is asked for as "a" lives as "{a}", or the other way round. By Redisson's rule both

@@ -103,14 +103,6 @@ func (n *node) probed(now gate.Time, err error) {
 	d.linkUp(now, func(c *gate.Entry) bool { return d.home(c.Slot) == n })
 }
 
-// where says to a logger which node it is about.
-func (n *node) where(besides ...any) []any {
-	if n.addr == "" {
-		return besides
-	}
-	return append(besides, "node", n.addr)
-}
-
 // switched is another server being the master: everything is verified there, and listened to.
 func (n *node) switched(now gate.Time) {
 	n.linkBroke(now, topology.ErrSwitched)

@@ -108,6 +108,14 @@ func (n *node) alarm() gate.Time {
 // serves reports whether names depend on the node.
 func (n *node) serves() bool { return n.d.cluster == nil || n.d.cluster.slots.Count(n) > 0 }
 
+// where says to a logger which node it is about.
+func (n *node) where(besides ...any) []any {
+	if n.addr == "" {
+		return besides
+	}
+	return append(besides, "node", n.addr)
+}
+
 // stop ends the subscriber and the connections; connections that are away are cut. The client of a single server is the
 // engine's.
 func (n *node) stop() {

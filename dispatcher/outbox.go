@@ -12,6 +12,10 @@ type outbox struct {
 	heads    [gate.Ops]int // how much of commands has left already
 }
 
+// maxBatch is how many names one connection carries at once: its answers are seen only when all are there. With twice as
+// many, 1,024 callers are two batches, and Redis and the callers wait for each other in turns.
+const maxBatch = 256
+
 // fill moves waiting commands that a connection of this class carries to a batch, renewals first (rule 15).
 func (o *outbox) fill(batch []gate.Command, class redisconn.Class) []gate.Command {
 	for op := range o.commands {

@@ -8,10 +8,6 @@ import (
 	"github.com/wheellock/wheellock/internal/stall"
 )
 
-// maxBatch is how many names one connection carries at once: its answers are seen only when all are there. With twice as
-// many, 1,024 callers are two batches, and Redis and the callers wait for each other in turns.
-const maxBatch = 256
-
 // flush sends what the machines asked for.
 func (d *Dispatcher) flush(now gate.Time) {
 	d.listen()
@@ -120,12 +116,6 @@ func (d *Dispatcher) back(now gate.Time, n *node, c *gate.Command) {
 		}
 	}
 	d.answer(now, c)
-}
-
-func (d *Dispatcher) answer(now gate.Time, c *gate.Command) {
-	entry := c.Entry
-	entry.Machine.Answer(now, c, &d.fx)
-	d.stepped(entry)
 }
 
 // measure smooths the time of a round trip, as TCP does.

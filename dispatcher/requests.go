@@ -55,6 +55,24 @@ func (e abandon) deliver(d *Dispatcher, now gate.Time) {
 	}
 }
 
+// acknowledged steps the gates with an event that ack waits for, and has ack settled when its time is over. Most are
+// settled during the step, as those of locks that are handed on, and then are their caller's again: only those that are not
+// get a place in the slots.
+func (d *Dispatcher) acknowledged(now gate.Time, ack gate.Settler, step func()) {
+	a, is := ack.(*Ack)
+	if !is || a.Within == 0 {
+		step()
+		return
+	}
+	d.settled, a.at = false, &d.settled
+	step()
+	if d.settled {
+		return
+	}
+	a.at, a.slots, a.place.Value = nil, d.acks, a
+	d.acks.Put(&a.place, wheel.Ceil(now+a.Within, Tick))
+}
+
 // unlock is the end of a hold by its holder.
 type unlock struct {
 	hold *gate.Hold
@@ -62,14 +80,14 @@ type unlock struct {
 }
 
 func (e *unlock) deliver(d *Dispatcher, now gate.Time) {
-	ack := d.bounded(e.ack)
-	c := e.hold.Entry
-	c.Machine.Unlock(now, e.hold, e.ack, &d.fx)
-	d.stepped(c)
-	d.await(now, ack)
+	d.acknowledged(now, e.ack, func() {
+		c := e.hold.Entry
+		c.Machine.(gate.Lockable).Unlock(now, e.hold, e.ack, &d.fx) // a kind that gives holds takes them back
+		d.stepped(c)
+	})
 }
 
-func (e *unlock) refuse() { settleClosed(e.ack) }
+func (e *unlock) refuse() { settle(e.ack, gate.Closed) }
 
 // extend prolongs a hold with a fixed lease.
 type extend struct {
@@ -79,14 +97,14 @@ type extend struct {
 }
 
 func (e *extend) deliver(d *Dispatcher, now gate.Time) {
-	ack := d.bounded(e.ack)
-	c := e.hold.Entry
-	c.Machine.Extend(now, e.hold, e.lease, e.ack, &d.fx)
-	d.stepped(c)
-	d.await(now, ack)
+	d.acknowledged(now, e.ack, func() {
+		c := e.hold.Entry
+		c.Machine.(gate.Lockable).Extend(now, e.hold, e.lease, e.ack, &d.fx)
+		d.stepped(c)
+	})
 }
 
-func (e *extend) refuse() { settleClosed(e.ack) }
+func (e *extend) refuse() { settle(e.ack, gate.Closed) }
 
 // force frees the owner that stands in Redis for a name.
 type force struct {
@@ -98,17 +116,22 @@ type force struct {
 }
 
 func (e *force) deliver(d *Dispatcher, now gate.Time) {
-	ack := d.bounded(e.ack)
-	if c, why := d.entry(e.name, e.kind); c != nil {
-		c.Machine.Force(now, e.owner, e.id, e.ack, &d.fx)
+	d.acknowledged(now, e.ack, func() {
+		c, why := d.entry(e.name, e.kind)
+		if c == nil {
+			settle(e.ack, why)
+			return
+		}
+		if m, can := c.Machine.(gate.Forcible); can {
+			m.Force(now, e.owner, e.id, e.ack, &d.fx)
+		} else {
+			settle(e.ack, gate.OtherKind)
+		}
 		d.stepped(c)
-	} else {
-		e.ack.Settle(gate.Outcome{Why: why})
-	}
-	d.await(now, ack)
+	})
 }
 
-func (e *force) refuse() { settleClosed(e.ack) }
+func (e *force) refuse() { settle(e.ack, gate.Closed) }
 
 // change changes a name without owners.
 type change struct {
@@ -118,26 +141,27 @@ type change struct {
 }
 
 func (e *change) deliver(d *Dispatcher, now gate.Time) {
-	ack := d.bounded(e.change.Ack)
-	e.step(d, now)
-	d.await(now, ack)
+	ack := e.change.Ack
+	d.acknowledged(now, ack, func() {
+		if d.closing {
+			settle(ack, gate.Closed)
+			return
+		}
+		c, why := d.entry(e.name, e.kind)
+		if c == nil {
+			settle(ack, why)
+			return
+		}
+		if m, can := c.Machine.(gate.Counting); can {
+			m.Change(now, e.change, &d.fx)
+		} else {
+			settle(ack, gate.OtherKind)
+		}
+		d.stepped(c)
+	})
 }
 
-func (e *change) step(d *Dispatcher, now gate.Time) {
-	if d.closing {
-		settleClosed(e.change.Ack)
-		return
-	}
-	c, why := d.entry(e.name, e.kind)
-	if c == nil {
-		e.change.Ack.Settle(gate.Outcome{Why: why})
-		return
-	}
-	c.Machine.(gate.Counting).Change(now, e.change, &d.fx)
-	d.stepped(c)
-}
-
-func (e *change) refuse() { settleClosed(e.change.Ack) }
+func (e *change) refuse() { settle(e.change.Ack, gate.Closed) }
 
 // suspect says that the key of a name may have changed behind our back.
 type suspect struct{ name string }
@@ -149,9 +173,9 @@ func (e suspect) deliver(d *Dispatcher, now gate.Time) {
 	}
 }
 
-// settleClosed tells who waits, if anybody does, that the dispatcher has ended.
-func settleClosed(ack gate.Settler) {
+// settle answers who waits, if anybody does.
+func settle(ack gate.Settler, why gate.Why) {
 	if ack != nil {
-		ack.Settle(gate.Outcome{Why: gate.Closed})
+		ack.Settle(gate.Outcome{Why: why})
 	}
 }

@@ -7,16 +7,6 @@ import (
 	"github.com/wheellock/wheellock/internal/gate"
 )
 
-// partlyDown reports whether some hash slot is served by no node that can be reached.
-func (d *Dispatcher) partlyDown() bool {
-	for _, n := range d.nodes {
-		if n.serves() && n.link.state != linkUp {
-			return true
-		}
-	}
-	return d.cluster.unassigned.serves()
-}
-
 // inquire sends a survey that is due, on an idle connection of a node that can be reached. If no node can, it tries the
 // addresses of the beginning.
 func (d *Dispatcher) inquire(now gate.Time) {

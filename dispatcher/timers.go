@@ -2,10 +2,7 @@ package dispatcher
 
 import (
 	"container/heap"
-	"slices"
 	"time"
-
-	"go.uber.org/atomic"
 
 	"github.com/wheellock/wheellock/internal/gate"
 	"github.com/wheellock/wheellock/wheel"
@@ -26,8 +23,6 @@ const (
 	// minAlarm is between two alarms of one name: one that asks at once again for what it could not do must not keep
 	// the loop busy.
 	minAlarm = time.Millisecond
-	// minSleep is how long the loop sleeps at least for something that is due already, with the same intent.
-	minSleep = 100 * time.Microsecond
 )
 
 // armTick has the loop woken for a slot that has just got its first entry.
@@ -102,89 +97,20 @@ func (d *Dispatcher) ringDue(now gate.Time) {
 	}
 }
 
-// nearby is the alarms of the next few ticks, met exactly by one timer for the nearest.
-type nearby struct {
-	timer  *time.Timer
-	runs   atomic.Bool // the timer has not fired yet
-	set    gate.Time   // for when the timer is set, while it runs
-	alarms nearHeap
-	most   int // how many alarms there may be before the stale ones are thrown out
-}
-
-// minNear is how many alarms are kept in any case.
-const minNear = 64
-
-// add sets the alarm of an entry at its Due. The entry's former alarm stays in the heap, stale, until it is due; when more
-// than half of the heap may be stale, it is cleared of them, so that an entry whose alarm changes all the time cannot make
-// it grow without bound.
-func (n *nearby) add(c *gate.Entry) {
-	heap.Push(&n.alarms, nearAlarm{c.Due, c})
-	if len(n.alarms) > max(n.most, minNear) {
-		n.clean()
-		n.most = 2 * len(n.alarms)
-	}
-}
-
-// clean keeps one alarm for each entry whose Due it is.
-func (n *nearby) clean() {
-	kept := make(map[*gate.Entry]bool, len(n.alarms)/2)
-	n.alarms = slices.DeleteFunc(n.alarms, func(a nearAlarm) bool {
-		stale := a.stale() || kept[a.entry]
-		kept[a.entry] = kept[a.entry] || !stale
-		return stale
-	})
-	heap.Init(&n.alarms)
-}
-
-// start makes the timer, which calls wake.
-func (n *nearby) start(wake func()) {
-	n.timer = time.AfterFunc(time.Hour, func() {
-		n.runs.Store(false)
-		wake()
-	})
-	n.timer.Stop()
-}
-
-// aim sets the timer for the nearest alarm, or for also when that is nearer. A timer that is set for an earlier time is
-// left alone: the turn that it brings aims again. Most turns move the nearest time, and setting a timer costs more than
-// such a turn now and then.
-func (n *nearby) aim(now, also gate.Time) {
-	at := min(also, n.next())
-	if at == gate.Never || n.runs.Load() && n.set <= at {
+// giveUpDue settles who has waited for as long as was asked for. It comes after the mail: an answer that is there counts,
+// also when this process stood still meanwhile.
+func (d *Dispatcher) giveUpDue(now gate.Time) {
+	tick := wheel.Floor(now, Tick)
+	if d.cfg.Gate.Waits.Quiet(tick) && d.acks.Quiet(tick) {
 		return
 	}
-	n.set = at
-	n.runs.Store(true) // before Reset: the timer may fire at once
-	n.timer.Reset(max(at-now, minSleep))
-}
-
-// next is when the nearest alarm is due; Never when none is near.
-func (n *nearby) next() gate.Time {
-	if len(n.alarms) == 0 {
-		return gate.Never
+	for w := range d.cfg.Gate.Waits.Due(tick) {
+		c := w.Entry
+		c.Machine.Timeout(now, w, &d.fx)
+		d.stepped(c) // w may serve another call already
 	}
-	return n.alarms[0].at
-}
-
-// nearAlarm is when an entry wants to be woken.
-type nearAlarm struct {
-	at    gate.Time
-	entry *gate.Entry
-}
-
-// stale reports whether the entry's Due has changed since.
-func (a nearAlarm) stale() bool { return a.entry.Due != a.at || a.entry.Alarm.In() }
-
-type nearHeap []nearAlarm
-
-func (h nearHeap) Len() int           { return len(h) }
-func (h nearHeap) Less(i, j int) bool { return h[i].at < h[j].at }
-func (h nearHeap) Swap(i, j int)      { h[i], h[j] = h[j], h[i] }
-func (h *nearHeap) Push(x any)        { *h = append(*h, x.(nearAlarm)) }
-func (h *nearHeap) Pop() any {
-	old := *h
-	last := old[len(old)-1]
-	old[len(old)-1] = nearAlarm{}
-	*h = old[:len(old)-1]
-	return last
+	for a := range d.acks.Due(tick) {
+		a.overdue = true
+		a.Settle(gate.Unanswered)
+	}
 }

@@ -136,7 +136,7 @@ func TestFaultsOfTheWheelDelayNothing(t *testing.T) {
 				d.mail.put(do(func(d *Dispatcher, _ gate.Time) { d.stepped(c) }))
 				var answered gate.Time
 				ack := &Ack{Within: 3 * time.Second, By: settler(func() { answered = d.cfg.Clock.Now() })}
-				d.mail.put(do(func(d *Dispatcher, now gate.Time) { d.await(now, d.bounded(ack)) }))
+				d.mail.put(do(func(d *Dispatcher, now gate.Time) { d.acknowledged(now, ack, func() {}) }))
 				time.Sleep(3 * time.Hour)
 				synctest.Wait()
 				if len(m.woken) != len(alarms) {

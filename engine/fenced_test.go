@@ -90,7 +90,7 @@ func TestFencedTokensUnderContention(t *testing.T) {
 	highest, repeated := int64(0), 0
 	var wg sync.WaitGroup
 	for range 2 {
-		e := testkit.Open(t, server, engine.Options{})
+		e := testkit.Connect(t, server.Addr())
 		for range 16 {
 			wg.Go(func() {
 				for range 100 {
@@ -122,7 +122,7 @@ func TestFencedTokensUnderContention(t *testing.T) {
 func TestFencedTokensAfterLossOfData(t *testing.T) {
 	t.Parallel()
 	server := redistest.Start(t)
-	e := testkit.Open(t, server, engine.Options{Lease: time.Second})
+	e := testkit.Connect(t, server.Addr(), testkit.Lease(time.Second))
 	last := int64(0)
 	for range 3 {
 		h, err := e.FencedMutex("stock:7").Lock(context.Background())
@@ -144,7 +144,7 @@ func TestFencedTokensAfterLossOfData(t *testing.T) {
 // invariant: tokens-grow
 func TestFencedTokensBesideRedisson(t *testing.T) {
 	server := redistest.Start(t)
-	e := testkit.Open(t, server, engine.Options{FenceTTL: time.Minute})
+	e := testkit.Connect(t, server.Addr(), func(o *engine.Options) { o.FenceTTL = time.Minute })
 	last := int64(0)
 	for turn := range 10 {
 		if turn%2 == 0 {

@@ -76,7 +76,7 @@ func (l *CountDownLatch) fill(ctx context.Context, opts []LockOption, w *gate.Wa
 //   - [ErrInvalid], [ErrForeignKey] and [ErrClosed].
 func (l *CountDownLatch) CountDown(ctx context.Context) error {
 	t := l.operation("count down")
-	_, err := t.change(ctx, gate.Change{Op: gate.CountDown, N: 1})
+	_, err := t.change(ctx, gate.ChangeCount(gate.CountDown, 1))
 	return err
 }
 
@@ -94,7 +94,7 @@ func (l *CountDownLatch) TrySetCount(ctx context.Context, n int64) (bool, error)
 	if err := checkCount("a count", n, 0); err != nil {
 		return false, t.failed(err)
 	}
-	set, err := t.decide(ctx, gate.Change{Op: gate.SetCount, N: n})
+	set, err := t.decide(ctx, gate.ChangeCount(gate.SetCount, n))
 	return set == 1, err
 }
 
@@ -102,6 +102,6 @@ func (l *CountDownLatch) TrySetCount(ctx context.Context, n int64) (bool, error)
 // none.
 func (l *CountDownLatch) Delete(ctx context.Context) (bool, error) {
 	t := l.operation("delete")
-	deleted, err := t.decide(ctx, gate.Change{Op: gate.DeleteCount})
+	deleted, err := t.decide(ctx, gate.ChangeCount(gate.DeleteCount, 0))
 	return deleted == 1, err
 }

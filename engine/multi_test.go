@@ -105,7 +105,7 @@ func TestMultiLockNeverDeadlocks(t *testing.T) {
 	var mu sync.Mutex
 	var wg sync.WaitGroup
 	for seed := range 2 {
-		e := testkit.Open(t, server, engine.Options{})
+		e := testkit.Connect(t, server.Addr())
 		for caller := range 8 {
 			random := rand.New(rand.NewPCG(uint64(seed), uint64(caller)))
 			wg.Go(func() {

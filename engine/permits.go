@@ -90,17 +90,17 @@ func (p *PermitSemaphore) Release(ctx context.Context, ids ...string) error {
 	if len(ids) == 0 || len(ids) > maxPermits {
 		return t.failed(invalid("%d permit ids: must be from 1 to %d", len(ids), maxPermits))
 	}
-	ch := gate.Change{Op: gate.PermitFree, N: int64(len(ids)), Numbers: make([]uint64, len(ids))}
-	var text []byte
+	ch := gate.Change{Op: gate.PermitFree, Numbers: make([]uint64, len(ids))}
+	var all []byte
 	for i, id := range ids {
 		raw, err := hex.DecodeString(id)
 		if err != nil || len(raw) != 16 {
 			return t.failed(invalid("a permit id %s: must be 32 hex digits", quote(id)))
 		}
-		text = append(text, raw...)
+		all = append(all, raw...)
 		ch.Numbers[i] = scripts.PermitNumber(p.e.uuid, raw)
 	}
-	ch.Text = string(text)
+	ch.Args = gate.PermitFreeArgs{N: int64(len(ids)), IDs: scripts.PermitIDs(all)}.Args()
 	_, err := t.change(ctx, ch)
 	return err
 }
@@ -112,7 +112,7 @@ func (p *PermitSemaphore) TrySetPermits(ctx context.Context, n int64) (bool, err
 	if err := checkCount("permits", n, 0); err != nil {
 		return false, t.failed(err)
 	}
-	set, err := t.decide(ctx, gate.Change{Op: gate.SetPermits, N: n})
+	set, err := t.decide(ctx, gate.ChangeCount(gate.SetPermits, n))
 	return set == 1, err
 }
 
@@ -123,7 +123,7 @@ func (p *PermitSemaphore) AddPermits(ctx context.Context, n int64) error {
 	if err := checkCount("an addition", n, -mostPermits); err != nil {
 		return t.failed(err)
 	}
-	_, err := t.decide(ctx, gate.Change{Op: gate.PermitAdd, N: n})
+	_, err := t.decide(ctx, gate.ChangeCount(gate.PermitAdd, n))
 	return err
 }
 

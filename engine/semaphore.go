@@ -79,7 +79,7 @@ func (s *Semaphore) Release(ctx context.Context, n int64) error {
 	if n == 0 {
 		return nil
 	}
-	_, err := t.change(ctx, gate.Change{Op: gate.Give, N: n})
+	_, err := t.change(ctx, gate.ChangeCount(gate.Give, n))
 	return err
 }
 
@@ -93,7 +93,7 @@ func (s *Semaphore) ReleaseAsync(ctx context.Context, n int64) *futures.Future[s
 		}
 		return futures.Settled(&s.e.callbacks, struct{}{}, err)
 	}
-	return t.changeAsync(ctx, gate.Change{Op: gate.Give, N: n})
+	return t.changeAsync(ctx, gate.ChangeCount(gate.Give, n))
 }
 
 // TrySetPermits gives the semaphore n permits if it was never given any. False means that it was, and that nothing
@@ -104,7 +104,7 @@ func (s *Semaphore) TrySetPermits(ctx context.Context, n int64) (bool, error) {
 	if err := checkCount("permits", n, 0); err != nil {
 		return false, t.failed(err)
 	}
-	set, err := t.decide(ctx, gate.Change{Op: gate.SetPermits, N: n})
+	set, err := t.decide(ctx, gate.ChangeCount(gate.SetPermits, n))
 	return set == 1, err
 }
 
@@ -115,7 +115,7 @@ func (s *Semaphore) AddPermits(ctx context.Context, n int64) error {
 	if err := checkCount("an addition", n, -mostPermits); err != nil {
 		return t.failed(err)
 	}
-	_, err := t.decide(ctx, gate.Change{Op: gate.AddPermits, N: n})
+	_, err := t.decide(ctx, gate.ChangeCount(gate.AddPermits, n))
 	return err
 }
 
@@ -123,7 +123,7 @@ func (s *Semaphore) AddPermits(ctx context.Context, n int64) error {
 // so; Drain then sets it to 0.
 func (s *Semaphore) Drain(ctx context.Context) (int64, error) {
 	t := s.operation("drain")
-	return t.decide(ctx, gate.Change{Op: gate.DrainPermits})
+	return t.decide(ctx, gate.ChangeCount(gate.DrainPermits, 0))
 }
 
 // Available returns how many permits are free. It does not pass through the semaphore's own queue, so its answer may be

@@ -20,7 +20,7 @@ func TestSpinMutex(t *testing.T) {
 	var wg sync.WaitGroup
 	var engines []*engine.Engine
 	for range 3 {
-		engines = append(engines, testkit.Open(t, server, engine.Options{}))
+		engines = append(engines, testkit.Connect(t, server.Addr()))
 	}
 	talk := func() int64 {
 		counts := server.CommandCounts()

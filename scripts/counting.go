@@ -2,6 +2,7 @@ package scripts
 
 import (
 	_ "embed"
+	"strconv"
 	"strings"
 )
 
@@ -52,6 +53,16 @@ var (
 	GetCount     = Script{"look", prelude + receipt + look}
 	Count        = Script{"count", prelude + receipt + count}
 )
+
+// Runs says for whom take.lua takes permits: callers in the order of their queue, "<permits>x<how many>," for each run of
+// those who want the same.
+type Runs string
+
+// AppendRun appends to Runs so many callers who want so many permits each.
+func AppendRun(runs []byte, permits, callers int64) []byte {
+	runs = append(strconv.AppendInt(runs, permits, 10), 'x')
+	return append(strconv.AppendInt(runs, callers, 10), ',')
+}
 
 // SemaphoreChannel is where permits are announced: the message is how many there are now, or, of permits that
 // expire, how many came.

@@ -4,7 +4,9 @@ import (
 	_ "embed"
 	"encoding/binary"
 	"encoding/hex"
+	"strconv"
 	"strings"
+	"time"
 )
 
 //go:embed permits.lua
@@ -36,6 +38,25 @@ var (
 
 // PermitsKey is the sorted set of the permits that are held.
 func PermitsKey(name string) string { return SuffixName(name, "timeout") }
+
+// PermitHolds says which holds permit_renew.lua renews: "<number of the first id>,<how many>,<lease in ms>;" for each.
+type PermitHolds string
+
+// AppendPermitHold appends a hold to PermitHolds.
+func AppendPermitHold(holds []byte, first uint64, n int64, lease time.Duration) []byte {
+	holds = append(strconv.AppendUint(holds, first, 10), ',')
+	holds = append(strconv.AppendInt(holds, n, 10), ',')
+	return append(strconv.AppendInt(holds, lease.Milliseconds(), 10), ';')
+}
+
+// PermitIDs are permit ids one behind the other, as permit_free.lua takes them.
+type PermitIDs string
+
+// permitIDLength is that of a permit id, in bytes.
+const permitIDLength = 16
+
+// At is the id at index i.
+func (p PermitIDs) At(i int) PermitIDs { return p[permitIDLength*i : permitIDLength*(i+1)] }
 
 // PermitBytes is the first half of the permit ids of an engine: the first 8 bytes of its UUID.
 func PermitBytes(uuid string) string {

@@ -107,3 +107,13 @@ var (
 	FairRelease = Script{"fair_release", prelude + fair + fairRelease}
 	FairLeave   = Script{"fair_leave", prelude + fair + fairLeave}
 )
+
+// FairPlace is where the number that fair_ask.lua is to take the lock for stands in the queue.
+type FairPlace string
+
+// The places.
+const (
+	NoPlace     FairPlace = "TRY" // it stands in no queue: it asks once
+	FirstToJoin FairPlace = "NEW" // it is the first of those who join
+	InQueue     FairPlace = "OLD" // it has joined
+)

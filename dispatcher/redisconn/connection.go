@@ -156,11 +156,7 @@ func (c *Connection) prelude(reload bool) int {
 		c.pipe = append(c.pipe, b.Time().Build())
 	}
 	if reload {
-		for op := range gate.Op(gate.Ops) {
-			if s := wire.Script(op); s != nil {
-				c.pipe = append(c.pipe, b.ScriptLoad().Script(s.Text).Build())
-			}
-		}
+		c.pipe = appendLoads(c.pipe, b)
 	}
 	return len(c.pipe)
 }

@@ -21,13 +21,7 @@ type Loaded struct {
 // Load brings the scripts to the server and asks for its time. The error says which right is missing.
 func Load(ctx context.Context, client rueidis.CoreClient, clock *wheel.Clock) (*Loaded, error) {
 	loaded := &Loaded{}
-	commands := rueidis.Commands{client.B().Time().Build()}
-	for op := range gate.Op(gate.Ops) {
-		if s := wire.Script(op); s != nil {
-			commands = append(commands, client.B().ScriptLoad().Script(s.Text).Build())
-		}
-	}
-	results := client.DoMulti(ctx, commands...)
+	results := client.DoMulti(ctx, appendLoads(rueidis.Commands{client.B().Time().Build()}, client.B())...)
 	loaded.at = clock.Now()
 	millis, err := serverMillis(results[0])
 	if err != nil {
@@ -35,16 +29,21 @@ func Load(ctx context.Context, client rueidis.CoreClient, clock *wheel.Clock) (*
 	}
 	loaded.serverMillis = millis
 	results = results[1:]
-	for op := range gate.Op(gate.Ops) {
-		if wire.Script(op) == nil {
-			continue
-		}
+	for op := range wire.Scripts {
 		if loaded.digests[op], err = results[0].ToString(); err != nil {
 			return nil, fmt.Errorf("SCRIPT LOAD: %w", err)
 		}
 		results = results[1:]
 	}
 	return loaded, nil
+}
+
+// appendLoads appends the commands that load the scripts, in the order of wire.Scripts.
+func appendLoads(commands rueidis.Commands, b rueidis.Builder) rueidis.Commands {
+	for _, s := range wire.Scripts {
+		commands = append(commands, b.ScriptLoad().Script(s.Text).Build())
+	}
+	return commands
 }
 
 // serverMillis reads the answer to TIME.

@@ -56,14 +56,20 @@ func open(t *testing.T, option rueidis.ClientOption, cfg Config) (*Subscriber, *
 	return s, o
 }
 
+// listening starts a server, and a subscriber that hears these channels, asked for one after the other.
+func listening(t *testing.T, channels ...string) (*redistest.Server, *Subscriber, *owner) {
+	server := redistest.Start(t)
+	s, o := open(t, rueidis.ClientOption{InitAddress: []string{server.Addr()}}, Config{Plain: true})
+	for _, c := range channels {
+		s.Want(c, true)
+		o.want(t, "subscribed "+c)
+	}
+	return server, s, o
+}
+
 func TestSubscriber(t *testing.T) {
 	t.Run("hears what is published on the channels it wants", func(t *testing.T) {
-		server := redistest.Start(t)
-		s, o := open(t, rueidis.ClientOption{InitAddress: []string{server.Addr()}}, Config{Plain: true})
-		s.Want("a", true)
-		o.want(t, "subscribed a")
-		s.Want("b", true)
-		o.want(t, "subscribed b")
+		server, s, o := listening(t, "a", "b")
 		server.MustDo("PUBLISH", "a", "0")
 		o.want(t, "heard")
 		if news := s.Hear(); news["a"].N != 1 || len(news) != 1 {
@@ -76,22 +82,14 @@ func TestSubscriber(t *testing.T) {
 		redistest.Await(t, "nobody listens to a", func() bool { return server.MustDo("PUBLISH", "a", "0").String() == "0" })
 	})
 	t.Run("listens to everything again when its connection breaks, and says so", func(t *testing.T) {
-		server := redistest.Start(t)
-		s, o := open(t, rueidis.ClientOption{InitAddress: []string{server.Addr()}}, Config{Plain: true})
-		s.Want("a", true)
-		o.want(t, "subscribed a")
-		s.Want("b", true)
-		o.want(t, "subscribed b")
+		server, _, o := listening(t, "a", "b")
 		server.MustDo("CLIENT", "KILL", "TYPE", "PUBSUB")
 		o.want(t, "subscribed a b")
 		server.MustDo("PUBLISH", "b", "0")
 		o.want(t, "heard")
 	})
 	t.Run("listens anew when it is told that the master has moved", func(t *testing.T) {
-		server := redistest.Start(t)
-		s, o := open(t, rueidis.ClientOption{InitAddress: []string{server.Addr()}}, Config{Plain: true})
-		s.Want("a", true)
-		o.want(t, "subscribed a")
+		_, s, o := listening(t, "a")
 		s.Move()
 		o.want(t, "subscribed a")
 	})
@@ -120,10 +118,7 @@ func TestSubscriber(t *testing.T) {
 		o.want(t, "subscribed {b}")
 	})
 	t.Run("ends while the server is away", func(t *testing.T) {
-		server := redistest.Start(t)
-		s, o := open(t, rueidis.ClientOption{InitAddress: []string{server.Addr()}}, Config{Plain: true})
-		s.Want("a", true)
-		o.want(t, "subscribed a")
+		server, s, _ := listening(t, "a")
 		server.Kill()
 		s.Close()
 	})

@@ -26,12 +26,12 @@ var operations = [gate.Ops]operation{
 	}},
 	gate.Swap: {&scripts.Swap, publish, func(w *Writer, c *gate.Command) {
 		w.owner(c.ID)
-		w.owner(c.Next)
+		w.owner(c.Args.Swap().Fresh)
 		w.lease(c)
 		w.lockChannel(c)
 	}},
 	gate.RenewRead: {&scripts.RenewRead, publish, func(w *Writer, c *gate.Command) {
-		w.holdKey(c)
+		w.holdKey(c, "")
 		w.owner(c.ID)
 		w.lease(c)
 		w.string("")
@@ -41,7 +41,7 @@ var operations = [gate.Ops]operation{
 		w.leaseBehind(c)
 	}},
 	gate.ConfirmRead: {&scripts.RenewRead, publish, func(w *Writer, c *gate.Command) {
-		w.holdKey(c)
+		w.holdKey(c, "")
 		w.owner(c.ID)
 		w.lease(c)
 		w.rwChannel(c)
@@ -52,7 +52,7 @@ var operations = [gate.Ops]operation{
 		w.rwChannel(c)
 	}},
 	gate.Downgrade: {&scripts.Downgrade, publish, func(w *Writer, c *gate.Command) {
-		w.holdKey(c)
+		w.holdKey(c, "")
 		w.writer(c.ID)
 		w.owner(c.ID)
 		w.lease(c)
@@ -63,44 +63,49 @@ var operations = [gate.Ops]operation{
 	gate.FairRelease: {&scripts.FairRelease, fairWake, func(w *Writer, c *gate.Command) {
 		w.fairKeys(c)
 		releasing(w, c)
-		w.number(int64(c.Next))
+		w.number(int64(c.Args.Release().Successor))
 		w.lease(c)
 		w.lockChannel(c)
 	}},
 	gate.FairLeave: {&scripts.FairLeave, fairWake, func(w *Writer, c *gate.Command) {
 		w.fairKeys(c)
-		w.number(c.N)
+		w.number(c.Args.FairLeave().N)
 		w.number(int64(c.ID))
 		w.lockChannel(c)
 	}},
 	gate.FairAsk: {&scripts.FairAsk, fairLife, func(w *Writer, c *gate.Command) {
+		a := c.Args.FairAsk()
 		w.fairKeys(c)
 		w.number(int64(c.ID))
-		w.string(fairPlaces[c.M])
+		w.string(string(a.Place))
 		w.lease(c)
-		w.number(c.N)
-		w.number(int64(c.Next))
+		w.number(a.Joining)
+		w.number(int64(a.First))
 		w.lockChannel(c)
 	}},
 	gate.ReleaseRead: {&scripts.ReleaseRead, publishAsking, func(w *Writer, c *gate.Command) {
-		w.holdKey(c)
+		w.holdKey(c, c.Args.Release().Owner)
 		releasing(w, c)
 		w.rwChannel(c)
 	}},
 	gate.ReleaseWrite: {&scripts.ReleaseWrite, publish, func(w *Writer, c *gate.Command) {
-		if c.Owner != "" {
-			w.string(c.Owner)
+		if owner := c.Args.Release().Owner; owner != "" {
+			w.string(owner)
 		} else {
 			w.writer(c.ID)
 		}
 		w.rwChannel(c)
 	}},
 	gate.AcquireRead: {&scripts.AcquireRead, notAfterAndPublish, func(w *Writer, c *gate.Command) {
-		w.holdKey(c)
+		w.holdKey(c, "")
 		w.owner(c.ID)
 		w.lease(c)
 		w.rwChannel(c)
-		w.number(c.N)
+		if a := c.Args.AcquireRead(); a.Yields {
+			w.number(a.Own)
+		} else {
+			w.number(-1)
+		}
 	}},
 	gate.AcquireWrite: {&scripts.AcquireWrite, notAfter, func(w *Writer, c *gate.Command) {
 		w.writer(c.ID)
@@ -116,30 +121,33 @@ var operations = [gate.Ops]operation{
 		w.leaseBehind(c)
 	}},
 	gate.Take: {&scripts.Take, notAfter, func(w *Writer, c *gate.Command) {
+		a := c.Args.Take()
 		w.receipt(c)
 		w.number(int64(c.ID))
-		w.number(int64(c.Next))
-		w.string(c.Owner)
+		w.flag(a.Resent)
+		w.string(string(a.Runs))
 	}},
 	gate.PermitTake: {&scripts.PermitTake, permitHead, func(w *Writer, c *gate.Command) {
+		a := c.Args.PermitTake()
 		w.held(c)
 		w.number(int64(c.ID))
-		w.number(int64(c.Next))
-		w.number(c.N)
+		w.flag(a.Resent)
+		w.number(a.N)
 		w.lease(c)
 		w.string(scripts.SemaphoreChannel(c.Entry.Name))
 	}},
 	gate.PermitFree: {&scripts.PermitFree, permitHead, func(w *Writer, c *gate.Command) {
+		a := c.Args.PermitFree()
 		w.held(c)
 		w.number(int64(c.ID))
-		w.number(int64(c.Next))
-		w.number(c.N)
-		w.string(c.Owner)
+		w.number(int64(a.First))
+		w.number(a.N)
+		w.string(string(a.IDs))
 		w.string(scripts.SemaphoreChannel(c.Entry.Name))
 	}},
 	gate.PermitRenew: {&scripts.PermitRenew, permitBytes, func(w *Writer, c *gate.Command) {
 		w.keys[len(w.keys)-1] = scripts.PermitsKey(c.Entry.Name)
-		w.string(c.Owner)
+		w.string(string(c.Args.PermitRenew().Holds))
 	}},
 	gate.GetCount:     {&scripts.GetCount, nil, func(*Writer, *gate.Command) {}},
 	gate.Give:         permits(&scripts.Give),
@@ -169,15 +177,12 @@ func release(w *Writer, c *gate.Command) {
 
 // releasing writes who is to lose the name.
 func releasing(w *Writer, c *gate.Command) {
-	if c.Owner != "" {
-		w.string(c.Owner)
+	if owner := c.Args.Release().Owner; owner != "" {
+		w.string(owner)
 	} else {
 		w.owner(c.ID)
 	}
 }
-
-// fairPlaces is what fair_ask.lua calls the place of a waiter, in the order of the gate's constants.
-var fairPlaces = [...]string{"TRY", "NEW", "OLD"}
 
 // fairLife writes the deadline, whose waiters these are, how long waiters of a fair lock live, and how to wake others.
 func fairLife(w *Writer, sent gate.Time) {
@@ -203,11 +208,7 @@ func publish(w *Writer, _ gate.Time) { w.string(w.settings.Publish) }
 // slot is moving to the node, which does not have all its keys yet, or the engine keeps to declared keys.
 func publishAsking(w *Writer, sent gate.Time) {
 	publish(w, sent)
-	if w.asking || w.settings.Declared {
-		w.number(1)
-	} else {
-		w.number(0)
-	}
+	w.flag(w.asking || w.settings.Declared)
 }
 
 // notAfter writes until when, by the server's clock, a script may take something (rule 12).
@@ -241,5 +242,14 @@ func permitHead(w *Writer, sent gate.Time) {
 	permitBytes(w, sent)
 }
 
-// Script returns the script of an operation; nil: the operation has none.
+// Script returns the script of an operation.
 func Script(op gate.Op) *scripts.Script { return operations[op].script }
+
+// Scripts yields every operation with its script, in the order of the operations.
+func Scripts(yield func(gate.Op, *scripts.Script) bool) {
+	for op := gate.None + 1; op < gate.Ops; op++ {
+		if !yield(op, operations[op].script) {
+			return
+		}
+	}
+}

@@ -72,7 +72,7 @@ func (w *Writer) receipt(c *gate.Command) {
 func (w *Writer) change(c *gate.Command, channel func(string) string) {
 	w.receipt(c)
 	w.number(int64(c.ID))
-	w.number(c.N)
+	w.number(c.Args.Count().N)
 	w.string(channel(c.Entry.Name))
 }
 
@@ -113,9 +113,8 @@ func (w *Writer) fairKeys(c *gate.Command) {
 	w.key(scripts.FairAlive(c.Entry.Name))
 }
 
-// holdKey names the key of a reader's hold.
-func (w *Writer) holdKey(c *gate.Command) {
-	owner := c.Owner
+// holdKey names the key of a reader's hold: of this owner, or, if it is empty, of a tenure of ours.
+func (w *Writer) holdKey(c *gate.Command, owner string) {
 	if owner == "" {
 		owner = string(AppendOwner(nil, w.settings.UUID, c.ID))
 	}
@@ -132,6 +131,15 @@ func (w *Writer) string(text string) {
 func (w *Writer) number(n int64) {
 	w.text = strconv.AppendInt(w.text, n, 10)
 	w.end()
+}
+
+// flag writes 1 or 0.
+func (w *Writer) flag(is bool) {
+	if is {
+		w.number(1)
+	} else {
+		w.number(0)
+	}
 }
 
 func (w *Writer) end() { w.ends = append(w.ends, len(w.text)) }

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/wheellock/wheellock/internal/gate"
+	"github.com/wheellock/wheellock/scripts"
 )
 
 var settings = Settings{UUID: "11111111-2222-4333-8444-555555555555", Publish: "PUBLISH", FenceTTL: time.Hour, FairWaiterLease: time.Minute}
@@ -79,17 +80,17 @@ func TestWriter(t *testing.T) {
 // Every operation has a script, and its first key is the name.
 func TestEveryOperationIsWritten(t *testing.T) {
 	e := NewEncoder(settings)
-	for op := gate.Op(1); op < gate.Ops; op++ { // 0 is none
-		if Script(op) == nil {
+	for op, s := range Scripts {
+		if s == nil {
 			t.Errorf("operation %d has no script", op)
 			continue
 		}
-		c := gate.Command{Op: op, ID: 5, Next: 6, N: 1, Lease: time.Second, Entry: &gate.Entry{Name: "stock:7"}}
+		c := gate.Command{Op: op, ID: 5, Lease: time.Second, Args: argsOf(op), Entry: &gate.Entry{Name: stock}}
 		text, keys, args := e.Encode(&c, time.Second)
-		if text != Script(op).Text || c.Sent != time.Second {
+		if text != s.Text || c.Sent != time.Second {
 			t.Errorf("operation %d is written with another script, or its Sent is not noted", op)
 		}
-		if len(keys) == 0 || op != gate.PermitRenew && keys[0] != "stock:7" {
+		if len(keys) == 0 || op != gate.PermitRenew && keys[0] != stock {
 			t.Errorf("operation %d has the keys %q", op, keys)
 		}
 		if slices.Contains(args, settings.UUID+":0") {
@@ -105,5 +106,61 @@ func TestServerClockCountsFromTheAnswer(t *testing.T) {
 	s.Learn(50_000, 20*time.Second) // read at 50.000 there, at 20 s here
 	if got, want := s.NotAfter(21*time.Second), int64(51_000+gate.LateWindow.Milliseconds()); got != want {
 		t.Errorf("notAfter %d, want %d", got, want)
+	}
+}
+
+// argsOf are arguments of an operation as a gate packs them.
+func argsOf(op gate.Op) gate.Args {
+	for _, c := range packed {
+		if c.op == op {
+			return c.args
+		}
+	}
+	return gate.Args{}
+}
+
+// packed are the operations that have arguments of their own, and what is written for one command of tenure or call 5 with a
+// lease of a second, behind what comes once in a call.
+var packed = []struct {
+	op   gate.Op
+	args gate.Args
+	want []string
+}{
+	{gate.Swap, gate.SwapArgs{Fresh: 6}.Args(), []string{own(5), own(6), "1000", scripts.LockChannel(stock)}},
+	{gate.Release, gate.ReleaseArgs{}.Args(), []string{own(5), scripts.LockChannel(stock)}},
+	{gate.Release, gate.ReleaseArgs{Owner: "java:1"}.Args(), []string{"java:1", scripts.LockChannel(stock)}},
+	{gate.ReleaseRead, gate.ReleaseArgs{Owner: "java:1"}.Args(), []string{"java:1", scripts.RWChannel(stock)}},
+	{gate.ReleaseWrite, gate.ReleaseArgs{}.Args(), []string{own(5) + gate.WriterSuffix, scripts.RWChannel(stock)}},
+	{gate.ReleaseWrite, gate.ReleaseArgs{Owner: "java:1:write"}.Args(), []string{"java:1:write", scripts.RWChannel(stock)}},
+	{gate.FairRelease, gate.ReleaseArgs{Successor: 6}.Args(), []string{own(5), "6", "1000", scripts.LockChannel(stock)}},
+	{gate.FairLeave, gate.FairLeaveArgs{N: 3}.Args(), []string{"3", "5", scripts.LockChannel(stock)}},
+	{gate.FairAsk, gate.FairAskArgs{Place: scripts.FirstToJoin, First: 5, Joining: 3}.Args(), []string{"5", "NEW", "1000", "3", "5", scripts.LockChannel(stock)}},
+	{gate.AcquireRead, gate.AcquireReadArgs{}.Args(), []string{own(5), "1000", scripts.RWChannel(stock), "-1"}},
+	{gate.AcquireRead, gate.AcquireReadArgs{Yields: true}.Args(), []string{own(5), "1000", scripts.RWChannel(stock), "0"}},
+	{gate.AcquireRead, gate.AcquireReadArgs{Yields: true, Own: 1}.Args(), []string{own(5), "1000", scripts.RWChannel(stock), "1"}},
+	{gate.Take, gate.TakeArgs{Runs: "1x2,3x1,"}.Args(), []string{"5", "0", "1x2,3x1,"}},
+	{gate.Take, gate.TakeArgs{Runs: "1x2,3x1,", Resent: true}.Args(), []string{"5", "1", "1x2,3x1,"}},
+	{gate.PermitTake, gate.PermitTakeArgs{N: 3}.Args(), []string{"5", "0", "3", "1000", scripts.SemaphoreChannel(stock)}},
+	{gate.PermitTake, gate.PermitTakeArgs{N: 3, Resent: true}.Args(), []string{"5", "1", "3", "1000", scripts.SemaphoreChannel(stock)}},
+	{gate.PermitFree, gate.PermitFreeArgs{N: 3, First: 6}.Args(), []string{"5", "6", "3", "", scripts.SemaphoreChannel(stock)}},
+	{gate.PermitFree, gate.PermitFreeArgs{N: 1, IDs: "0123456789abcdef"}.Args(), []string{"5", "0", "1", "0123456789abcdef", scripts.SemaphoreChannel(stock)}},
+	{gate.PermitRenew, gate.PermitRenewArgs{Holds: "6,3,1000;"}.Args(), []string{"6,3,1000;"}},
+	{gate.Give, gate.CountArgs{N: 3}.Args(), []string{"5", "3", scripts.SemaphoreChannel(stock)}},
+	{gate.CountDown, gate.CountArgs{N: 3}.Args(), []string{"5", "3", scripts.LatchChannel(stock)}},
+}
+
+const stock = "stock:7"
+
+func own(tenure uint64) string { return string(AppendOwner(nil, settings.UUID, tenure)) }
+
+// What a gate packs into the arguments of a command is what its script is told.
+func TestArgumentsAreWritten(t *testing.T) {
+	e := NewEncoder(settings)
+	for _, p := range packed {
+		c := gate.Command{Op: p.op, ID: 5, Lease: time.Second, Args: p.args, Entry: &gate.Entry{Name: stock}}
+		_, _, args := e.Encode(&c, time.Second)
+		if got := args[max(len(args)-len(p.want), 0):]; !slices.Equal(got, p.want) {
+			t.Errorf("%v is written as %q, want %q at the end", p.op, args, p.want)
+		}
 	}
 }

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"log/slog"
 	"math/rand/v2"
 	"net"
 	"runtime"
@@ -197,11 +196,7 @@ func short(o *engine.Options) {
 // open tries more than once: on a busy machine 200 ms are short for a first answer.
 func (h *hostility) open(change ...func(*engine.Options)) (*spoiler, *engine.Engine) {
 	s := newSpoiler(h.T, h.server.Addr())
-	opts := testkit.OptionsFor(s.listener.Addr().String())
-	opts.Logger = slog.New(slog.NewTextHandler(h.Output(), nil))
-	for _, c := range append(change, short) {
-		c(&opts)
-	}
+	opts := testkit.OptionsFor(s.listener.Addr().String(), append(change, testkit.LogTo(h), short)...)
 	var e *engine.Engine
 	redistest.Await(h, "an engine", func() (open bool) {
 		var err error
@@ -260,8 +255,7 @@ func TestBytesOfAServerEndNoMoreThanAConnection(t *testing.T) {
 	}
 	run("to a new connection", func(h *hostility) {
 		s := newSpoiler(h.T, h.server.Addr())
-		opts := testkit.OptionsFor(s.listener.Addr().String())
-		short(&opts)
+		opts := testkit.OptionsFor(s.listener.Addr().String(), short)
 		h.each(func(what string) {
 			s.set([]byte(what), nil)
 			ctx, cancel := context.WithTimeout(h.Context(), 400*time.Millisecond)

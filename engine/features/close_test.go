@@ -77,7 +77,7 @@ func (c *closing) wantClosed() {
 // A server that stands still cannot have freed anything.
 func TestCloseEndsHoldsBeforeTheirKeysAreFreed(t *testing.T) {
 	server := redistest.Start(t)
-	e := testkit.Open(t, server, engine.Options{})
+	e := testkit.Connect(t, server.Addr())
 	holds := testkit.LockMany(t, e, "ours", 1_000)
 	waiter := e.Mutex(testkit.Name24("ours", 0)).LockAsync(t.Context())
 	server.Freeze()

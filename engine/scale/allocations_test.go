@@ -13,7 +13,7 @@ func TestScaleOfAllocations(t *testing.T) {
 	if testkit.RaceDetector {
 		t.Skip("the race detector makes sync.Pool forget on purpose; make test runs this without it, too")
 	}
-	e := testkit.Open(t, redistest.Start(t), engine.Options{})
+	e := testkit.Connect(t, redistest.Start(t).Addr())
 	t.Run("a handle costs none", func(t *testing.T) {
 		if got := testing.AllocsPerRun(1000, func() {
 			if m := e.Mutex("stock:7"); m.Name() != "stock:7" {

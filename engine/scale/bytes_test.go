@@ -17,7 +17,7 @@ func TestScaleOfBytes(t *testing.T) {
 		t.Skip("slow under the race detector; make test runs this without it, too")
 	}
 	n := testkit.Times(t, 1_000_000, 100_000)
-	e := testkit.Open(t, redistest.Start(t), engine.Options{Lease: time.Hour, MaxRequests: 2 * n})
+	e := testkit.Connect(t, redistest.Start(t).Addr(), func(o *engine.Options) { o.Lease, o.MaxRequests = time.Hour, 2*n })
 	first := testkit.LockMany(t, e, "first", 20_000)
 	before := readGauge()
 	holds := testkit.LockMany(t, e, "ours", n)

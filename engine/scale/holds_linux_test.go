@@ -20,7 +20,7 @@ func TestScaleOfManyHolds(t *testing.T) {
 		lease, leases = 30*time.Second, 5
 	}
 	server := redistest.Start(t)
-	e := testkit.Open(t, server, engine.Options{Lease: lease, MaxRequests: 2 * n})
+	e := testkit.Connect(t, server.Addr(), func(o *engine.Options) { o.Lease, o.MaxRequests = lease, 2*n })
 	before := readGauge()
 	holds := testkit.LockMany(t, e, "ours", n)
 	wantCheap(t, "holds", n, before, 500+4<<20/int64(n)) // and what the engine keeps in any case

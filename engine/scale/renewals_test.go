@@ -5,7 +5,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/wheellock/wheellock/engine"
 	"github.com/wheellock/wheellock/internal/redistest"
 	"github.com/wheellock/wheellock/internal/testkit"
 )
@@ -16,7 +15,7 @@ func TestScaleOfRenewals(t *testing.T) {
 	t.Parallel() // it mostly waits
 	const lease, leases = 2 * time.Second, 10
 	server := redistest.Start(t)
-	e := testkit.Open(t, server, engine.Options{Lease: lease})
+	e := testkit.Connect(t, server.Addr(), testkit.Lease(lease))
 	h, err := e.Mutex("stock:7").Lock(t.Context())
 	if err != nil {
 		t.Fatal(err)

@@ -16,7 +16,7 @@ import (
 func TestStatsAfterAKnownSequence(t *testing.T) {
 	t.Parallel()
 	server := redistest.Start(t)
-	e := testkit.Open(t, server, engine.Options{HandoffTime: 3 * time.Second, MaxWaitersPerName: 2})
+	e := testkit.Connect(t, server.Addr(), func(o *engine.Options) { o.HandoffTime, o.MaxWaitersPerName = 3*time.Second, 2 })
 	wantJSON(t, e.Stats(), `{"up":true,"held":0,"waiting":0,"granted":0,"handoffs":0,"attempts":0,"waits":0,"lost":0,`+
 		`"refused":0,"uncertain":0,"overflowed":0,"batches":0,"oldest_hold":0}`)
 

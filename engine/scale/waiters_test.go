@@ -66,7 +66,7 @@ func wantCanceled(t *testing.T, waiters []*futures.Future[*engine.Hold], start t
 func TestScaleOfHoldsAndWaiters(t *testing.T) {
 	const held, waiting, names, alone = 10_000, 100_000, 1_000, 10_000
 	server := redistest.Start(t)
-	e, others := testkit.Open(t, server, engine.Options{}), testkit.Open(t, server, engine.Options{})
+	e, others := testkit.Connect(t, server.Addr()), testkit.Connect(t, server.Addr())
 	testkit.LockMany(t, others, "others", names)
 
 	before := readGauge()

@@ -100,7 +100,7 @@ func (e *engine) id(number uint64) fields { return fields{"engine": e.number, "n
 func (e *engine) command(f *flight) fields {
 	fresh := nobody
 	if f.Op == gate.Swap {
-		fresh = e.id(f.Next)
+		fresh = e.id(f.Args.Swap().Fresh)
 	}
 	return fields{
 		"engine": e.number, "op": unit(ops[f.Op]), "id": e.id(f.ID), "fresh": fresh, "lease": f.Lease, "sent": e.truth(f.Sent), "notAfter": notAfter(f),

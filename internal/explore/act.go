@@ -19,7 +19,7 @@ func (c *caller) ask() {
 			return
 		}
 		cell := e.cell(c.name)
-		if want.try && e.link == linkDown && (c.s.w.Kind == gate.PermitKind || cell.Machine.Oldest() == gate.Never) {
+		if want.try && e.link == linkDown && (c.s.w.Kind == gate.PermitKind || cell.Oldest() == gate.Never) {
 			e.cfg.Answer(c.waiter, gate.Outcome{Why: gate.Down})
 			return
 		}
@@ -45,7 +45,7 @@ func (c *caller) unlock() {
 		c.over = true
 		e.s.trace.ended(c)
 		e.post(c, "has found its hold over", func(now gate.Time) {
-			c.hold.Entry.Machine.Unlock(now, &c.hold, nil, &e.fx)
+			c.hold.Entry.Machine.(gate.Lockable).Unlock(now, &c.hold, nil, &e.fx)
 		})
 		return
 	}
@@ -53,7 +53,7 @@ func (c *caller) unlock() {
 	e.s.trace.ended(c)
 	c.release = &ack{s: c.s, what: "Unlock", by: c}
 	e.post(c, "unlocks", func(now gate.Time) {
-		c.hold.Entry.Machine.Unlock(now, &c.hold, c.release, &e.fx)
+		c.hold.Entry.Machine.(gate.Lockable).Unlock(now, &c.hold, c.release, &e.fx)
 	})
 }
 
@@ -70,7 +70,7 @@ func (c *caller) force() {
 	c.s.callers = append(c.s.callers, c)
 	c.release = &ack{s: c.s, what: "ForceUnlock", by: c}
 	e.post(c, "forces the owner off", func(now gate.Time) {
-		e.cell(c.name).Machine.Force(now, owner, id, c.release, &e.fx)
+		e.cell(c.name).Machine.(gate.Forcible).Force(now, owner, id, c.release, &e.fx)
 	})
 }
 
@@ -83,12 +83,14 @@ func (c *caller) change() {
 	c.s.callers = append(c.s.callers, c)
 	c.s.counted.asked++
 	c.release = &ack{s: c.s, what: c.call.String(), by: c}
+	change := gate.ChangeCount(op, 1)
+	change.Ack = c.release
 	e.post(c, c.call.String(), func(now gate.Time) {
 		if e.closing {
 			c.release.Settle(gate.Outcome{Why: gate.Closed})
 			return
 		}
-		e.cell(c.name).Machine.(gate.Counting).Change(now, gate.Change{Op: op, N: 1, Ack: c.release}, &e.fx)
+		e.cell(c.name).Machine.(gate.Counting).Change(now, change, &e.fx)
 	})
 }
 

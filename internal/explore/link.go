@@ -95,7 +95,7 @@ func (e *engine) send(now gate.Time) {
 }
 
 func describe(f *flight) string {
-	return fmt.Sprintf("%s: tenure %d next %d n %d lease %v", f.Entry.Name, f.ID, f.Next, f.N, f.Lease)
+	return fmt.Sprintf("%s: tenure %d lease %v %+v", f.Entry.Name, f.ID, f.Lease, f.Args)
 }
 
 // bounce answers what waits while there is no connection.

@@ -96,7 +96,10 @@ func (t *trace) asked(e *engine, c *gate.Command) {
 	if t.newest[e.number] < c.ID {
 		phase = free
 	}
-	t.newest[e.number] = max(t.newest[e.number], c.ID, c.Next)
+	t.newest[e.number] = max(t.newest[e.number], c.ID)
+	if c.Op == gate.Swap {
+		t.newest[e.number] = max(t.newest[e.number], c.Args.Swap().Fresh)
+	}
 	t.settle(e, phase)
 	t.add("Ask", fields{"e": e.number, "op": unit(ops[c.Op]), "id": e.id(c.ID), "lease": c.Lease})
 }

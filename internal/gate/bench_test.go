@@ -136,9 +136,9 @@ func well(c *Command) {
 	case AcquireFenced:
 		c.Reply = 1 << 40
 	case Take:
-		c.Reply = scripts.Reply(strings.Count(c.Owner, "x"))
+		c.Reply = scripts.Reply(strings.Count(string(c.Args.Take().Runs), "x"))
 	case PermitRenew:
-		c.Reply = 1<<strings.Count(c.Owner, ";") - 1
+		c.Reply = 1<<strings.Count(string(c.Args.PermitRenew().Holds), ";") - 1
 	case GetCount:
 		c.Reply = 1
 	default:

@@ -10,13 +10,14 @@ import (
 // latch down, and the like.
 type Change struct {
 	Op      Op
-	N       int64
-	First   uint64        // PermitFree: the number of the first id; 0: the ids are in Text
-	Numbers []uint64      // PermitFree: of the ids in Text, those that are ours; 0: not ours
-	Text    string        // PermitFree: ids, 16 bytes each; PermitRenew: the holds
+	Args    Args
+	Numbers []uint64      // PermitFree: for each of its IDs its number when it is one of ours, else 0
 	Lease   time.Duration // PermitRenew: the shortest lease that it renews
 	Ack     Settler       // may be nil
 }
+
+// ChangeCount is a change of a count, by n or to n.
+func ChangeCount(op Op, n int64) Change { return Change{Op: op, Args: CountArgs{n}.Args()} }
 
 // lasting reports whether the change is to be made as soon as Redis can be reached, as the release of a lock
 // is: who gives something back does not wait to repeat it. The others fail at once while the link is down.
@@ -24,12 +25,6 @@ func (c *Change) lasting() bool { return c.adds() || c.Op == PermitFree }
 
 // adds reports whether two such changes are as good as one of both together.
 func (c *Change) adds() bool { return c.Op == Give || c.Op == CountDown }
-
-// Counting is the machine of a kind that has such changes.
-type Counting interface {
-	Machine
-	Change(now Time, c Change, fx *Effects)
-}
 
 // changes is a queue of them. The front ones, n of them, are the call under way.
 type changes struct {
@@ -44,13 +39,13 @@ const mostMerged = 1 << 51
 // next makes the next call: one change, or as many as do the same and add up.
 func (cs *changes) next() Command {
 	first := cs.queue[0]
-	c := Command{Op: first.Op, N: first.N, Next: first.First, Owner: first.Text, Lease: first.Lease}
-	for cs.n = 1; first.adds() && cs.n < len(cs.queue); cs.n++ {
-		other := cs.queue[cs.n]
-		if other.Op != first.Op || c.N+other.N > mostMerged {
+	c := Command{Op: first.Op, Args: first.Args, Lease: first.Lease}
+	for cs.n = 1; first.adds() && cs.n < len(cs.queue) && cs.queue[cs.n].Op == first.Op; cs.n++ {
+		sum := c.Args.Count().N + cs.queue[cs.n].Args.Count().N
+		if sum > mostMerged {
 			break
 		}
-		c.N += other.N
+		c.Args = CountArgs{sum}.Args()
 	}
 	return c
 }

@@ -99,7 +99,7 @@ func (m *Mutex) forgetDead(now Time) {
 // orphanSwap has the fresh owner of a swap released, which may have taken the lock for it, or may yet.
 func (m *Mutex) orphanSwap(now Time, swap *Command) {
 	ends := now + LateWindow + swap.Lease + 2*margin(swap.Lease)
-	m.contended().orphans.add(orphan{id: swap.Next, op: m.traits().release, at: now, ends: ends})
+	m.contended().orphans.add(orphan{id: swap.Args.Swap().Fresh, op: m.traits().release, at: now, ends: ends})
 }
 
 // releaseOrphan sends the release of an orphan that is due.

@@ -16,13 +16,13 @@ func (l *fairQueue) askInQueue(m *Mutex, now Time, fx *Effects) {
 	if w == nil || now < m.askTime() && (l.next == nil || now < l.joinAt) {
 		return
 	}
-	place := stands
+	place := scripts.InQueue
 	switch w {
 	case l.next:
-		place = standsFirst
+		place = scripts.FirstToJoin
 	default:
 		if w.Try {
-			place = standsNot
+			place = scripts.NoPlace
 			m.cfg.LastID++
 			w.place = m.cfg.LastID
 		}
@@ -31,7 +31,7 @@ func (l *fairQueue) askInQueue(m *Mutex, now Time, fx *Effects) {
 	m.t.ask(w.place, w.Lease, w.Watch)
 	l.doubt(now, &m.t.Tenure)
 	m.cfg.Stats.Attempts.Inc()
-	m.send(Command{Op: FairAsk, ID: w.place, Lease: w.Lease, Next: first, N: n, M: place}, fx)
+	m.send(Command{Op: FairAsk, ID: w.place, Lease: w.Lease, Args: FairAskArgs{place, first, n}.Args()}, fx)
 }
 
 // doubt notes for a fresh tenure that a command without an answer may still take the lock for it.
@@ -48,7 +48,7 @@ func (l *fairQueue) stayInQueue(m *Mutex, now Time, fx *Effects) bool {
 		return false
 	}
 	first, n := l.joining(m.cfg)
-	m.send(Command{Op: FairAsk, Next: first, N: n, M: stands}, fx)
+	m.send(Command{Op: FairAsk, Args: FairAskArgs{scripts.InQueue, first, n}.Args()}, fx)
 	return true
 }
 
@@ -106,7 +106,7 @@ func (l *fairQueue) unsureInQueue(m *Mutex, now Time, c *Command) {
 	}
 	m.t.phase, m.askAt = free, l.joinAt
 	m.cfg.Stats.Uncertain.Inc()
-	if c.M == standsNot {
+	if c.Args.FairAsk().Place == scripts.NoPlace {
 		l.leave(c.ID)
 	}
 	m.tell(Outcome{Why: Doubtful})
@@ -123,7 +123,7 @@ func (l *fairQueue) sleepInQueue(m *Mutex, now Time, sleep time.Duration, fx *Ef
 func (l *fairQueue) successor(m *Mutex, c *Command) {
 	w := m.queue.head
 	if l != nil && w != nil && w != l.next && !w.Try {
-		c.Next, c.Lease = w.place, w.Lease
+		c.Args, c.Lease = ReleaseArgs{Successor: w.place}.Args(), w.Lease
 	}
 }
 
@@ -132,7 +132,7 @@ func (l *fairQueue) passedOn(m *Mutex, now Time, c *Command, fx *Effects) {
 	m.acknowledge(Outcome{})
 	m.orphaned(&m.t, c.Sent, m.traits().release)
 	m.t.phase = ours
-	m.t.Tenure = Tenure{ID: c.Next, Lease: c.Lease}
+	m.t.Tenure = Tenure{ID: c.Args.Release().Successor, Lease: c.Lease}
 	l.doubt(now, &m.t.Tenure)
 	m.t.confirm(now, c)
 	if !m.givenInVain(now, c, fx) {
@@ -192,7 +192,7 @@ func (l *fairQueue) leaveQueue(m *Mutex, now Time, fx *Effects) bool {
 		return false
 	}
 	again := m.again
-	m.send(Command{Op: FairLeave, ID: l.out.first, N: l.out.n}, fx)
+	m.send(Command{Op: FairLeave, ID: l.out.first, Args: FairLeaveArgs{l.out.n}.Args()}, fx)
 	m.again = again // leaving asks nothing
 	return true
 }

@@ -57,13 +57,6 @@ const (
 	forgotten = 5 * time.Minute
 )
 
-// What the number that an ask is for does in the queue.
-const (
-	standsNot   int64 = iota // it asks once
-	standsFirst              // it is the first of those who join
-	stands                   // it has joined
-)
-
 // arrived notes a waiter who was put at the end of the queue.
 func (l *fairQueue) arrived(w *Waiter) {
 	if l != nil && l.next == nil && !w.Try {
@@ -146,7 +139,8 @@ func (l *fairQueue) joining(cfg *Config) (first uint64, n int64) {
 
 // joined notes that those who were to join stand.
 func (l *fairQueue) joined(c *Command) {
-	for w := l.next; w != nil && w.place >= c.Next && w.place < c.Next+uint64(c.N); w = l.next {
+	asked := c.Args.FairAsk()
+	for w := l.next; w != nil && w.place >= asked.First && w.place < asked.First+uint64(asked.Joining); w = l.next {
 		l.next = lasting(w.next)
 	}
 }

@@ -185,8 +185,8 @@ func (w *fairWorld) run(p *fairProcess, c *Command) scripts.Reply {
 	server := func(at time.Duration) string { return strconv.FormatInt(fairEpoch+at.Milliseconds(), 10) }
 	number := func(n int64) string { return strconv.FormatInt(n, 10) }
 	lease, keys := number(c.Lease.Milliseconds()), []string{stock, scripts.FairQueue(stock), scripts.FairDeadlines(stock), scripts.FairAlive(stock)}
-	owner := c.Owner
-	if owner == "" {
+	owner := c.Args.Release().Owner
+	if c.Op != FairRelease || owner == "" {
 		owner = ownerOf(p.cfg.UUID, c.ID)
 	}
 	var script scripts.Script
@@ -195,13 +195,13 @@ func (w *fairWorld) run(p *fairProcess, c *Command) scripts.Reply {
 	case Renew:
 		script, keys, args = scripts.Renew, keys[:1], []string{owner, lease}
 	case FairAsk:
-		place := []string{"TRY", "NEW", "OLD"}[c.M]
-		args = []string{server(c.Sent + LateWindow), p.cfg.UUID, number(fairLife.Milliseconds()), "PUBLISH", number(int64(c.ID)), place, lease, number(c.N), number(int64(c.Next)), scripts.LockChannel(stock)}
+		a := c.Args.FairAsk()
+		args = []string{server(c.Sent + LateWindow), p.cfg.UUID, number(fairLife.Milliseconds()), "PUBLISH", number(int64(c.ID)), string(a.Place), lease, number(a.Joining), number(int64(a.First)), scripts.LockChannel(stock)}
 		script = scripts.FairAsk
 	case FairRelease:
-		script, args = scripts.FairRelease, []string{"PUBLISH", p.cfg.UUID, owner, number(int64(c.Next)), lease, scripts.LockChannel(stock)}
+		script, args = scripts.FairRelease, []string{"PUBLISH", p.cfg.UUID, owner, number(int64(c.Args.Release().Successor)), lease, scripts.LockChannel(stock)}
 	case FairLeave:
-		script, args = scripts.FairLeave, []string{"PUBLISH", p.cfg.UUID, number(c.N), number(int64(c.ID)), scripts.LockChannel(stock)}
+		script, args = scripts.FairLeave, []string{"PUBLISH", p.cfg.UUID, number(c.Args.FairLeave().N), number(int64(c.ID)), scripts.LockChannel(stock)}
 	default:
 		w.broken("a fair lock asks for %v", c.Op)
 	}
@@ -211,7 +211,7 @@ func (w *fairWorld) run(p *fairProcess, c *Command) scripts.Reply {
 	if !ok {
 		w.broken("%v answers %v", c.Op, answer)
 	}
-	w.note("%s %v id %d next %d n %d: %d", p.cfg.UUID, c.Op, c.ID, c.Next, c.N, reply)
+	w.note("%s %v id %d %+v: %d", p.cfg.UUID, c.Op, c.ID, c.Args, reply)
 	w.arrivals()
 	w.publish()
 	return scripts.Reply(reply)
@@ -304,7 +304,7 @@ func (p *fairProcess) abandon(c *fairCaller) {
 func (p *fairProcess) unlock(c *fairCaller) {
 	if c.holds() {
 		c.over = true
-		p.step("unlocks", func(m Machine, fx *Effects) { m.Unlock(p.w.now, &c.hold, nil, fx) })
+		p.step("unlocks", func(m Machine, fx *Effects) { m.(Lockable).Unlock(p.w.now, &c.hold, nil, fx) })
 	}
 }
 

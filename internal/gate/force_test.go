@@ -11,7 +11,7 @@ func TestForce(t *testing.T) {
 		a := w.newProcess("A")
 		w.redis.take(stock, "java:1", time.Minute)
 		forced := a.force(stock)
-		w.want(a.expect(Release).Owner == "java:1", "the stranger's release")
+		w.want(a.expect(Release).Args.Release().Owner == "java:1", "the stranger's release")
 		a.expect(Release).answer()
 		forced.want(Granted)
 		w.settle()

@@ -3,6 +3,7 @@
 // From the bottom up:
 //
 //   - An Entry is one live name (this file); its Machine is the state machine of its kind.
+//   - A Command is what a machine asks of Redis for its name; each operation has its own type of arguments (command.go).
 //   - Callers are Waiters in a Queue (waiter.go). A granted Waiter becomes a Hold (hold.go) of a tenure.
 //   - ownership.go has the lifecycle of one tenure in Redis, from the first question for it until it is surely gone;
 //     tenure.go counts its lease, livingholds.go keeps its holds, orphans.go what may be left of it.
@@ -24,7 +25,6 @@ package gate
 import (
 	"time"
 
-	"github.com/wheellock/wheellock/scripts"
 	"github.com/wheellock/wheellock/wheel"
 )
 
@@ -106,25 +106,6 @@ const (
 	UnderReplicated               // it ran, but too few replicas have what it did (rule 25)
 	Redirected                    // it surely did not run: another node serves the name. The dispatcher sends it there; no machine sees this
 )
-
-// Command is one name's share of a batch: what a machine wants done, and, coming back, how it went.
-type Command struct {
-	Entry         *Entry
-	Owner         string // the owner to release when it is not one of ours, else empty; Take: the callers in line
-	ID            uint64 // the tenure's number: the owner field is "<engine uuid>:<number>"; without owner, the call's
-	Next          uint64 // Swap: the number of the fresh tenure; FairAsk: of the first who joins; FairRelease: of the successor
-	N             int64  // changes: how many permits or counts; FairAsk, FairLeave: how many join or leave; AcquireRead: how many subscriptions to the channel are our own, -1: whoever listens is let wait
-	M             int64  // FairAsk: how ID stands in the queue
-	Lease         time.Duration
-	Sent          Time // just before it was sent; a lease counts from here
-	ServerMessage string
-	Reply         scripts.Reply
-	Epoch         uint32 // of the link, when it was asked for
-	Op            Op
-	Result
-	Hops   uint8 // how often it was sent to another node; the dispatcher's
-	Asking bool  // another node has sent it, once, to one that does not serve the name yet; the dispatcher's
-}
 
 // SubscriptionChange is a wish of an entry about a channel on which its freeing is announced.
 type SubscriptionChange struct {
@@ -214,6 +195,14 @@ func (c *Entry) Reuse(name string, cfg *Config) {
 
 func (c *Entry) entry() *Entry { return c }
 
+// Oldest is when the oldest living hold of the name was granted; Never: there is none.
+func (c *Entry) Oldest() Time {
+	if m, can := c.Machine.(Lockable); can {
+		return m.Oldest()
+	}
+	return Never
+}
+
 // Kind is the kind of synchroniser a name is used as; a live name has one.
 type Kind uint8
 
@@ -229,15 +218,12 @@ const (
 	RWKind // a read-write lock
 )
 
-// Machine is the state machine of one name. Every method is one event; fx takes what it leads to.
+// Machine is the state machine of one name. Every method is one event; fx takes what it leads to. What the machines of some
+// kinds can do besides is in Lockable, Forcible and Counting.
 type Machine interface {
 	Ask(now Time, w *Waiter, fx *Effects)     // a caller wants in
 	Abandon(now Time, w *Waiter, fx *Effects) // its caller waits no longer: it is answered with GaveUp, unless it was answered before
 	Timeout(now Time, w *Waiter, fx *Effects) // its Until is over
-
-	Unlock(now Time, h *Hold, ack Settler, fx *Effects) // ack may be nil
-	Extend(now Time, h *Hold, lease time.Duration, ack Settler, fx *Effects)
-	Force(now Time, owner string, id uint64, ack Settler, fx *Effects) // free this owner; id is its number when it is ours, else 0
 
 	Answer(now Time, c *Command, fx *Effects)         // the command in flight came back
 	Message(now Time, news News, fx *Effects)         // something was published on the name's channel
@@ -250,9 +236,38 @@ type Machine interface {
 
 	NextAlarm() Time // when to Wake; Never: not at all
 	Waiting() int    // how many wait
-	Oldest() Time    // when the oldest living hold was granted; Never: none
 	Idle() bool      // nothing is held, asked, owed or listened to
 
 	entry() *Entry     // around which it is built
 	reset(cfg *Config) // as new, but for its entry
 }
+
+// Lockable is the machine of a kind whose callers have a Hold, with a lease, until they unlock it.
+type Lockable interface {
+	Machine
+	Unlock(now Time, h *Hold, ack Settler, fx *Effects) // ack may be nil
+	Extend(now Time, h *Hold, lease time.Duration, ack Settler, fx *Effects)
+	Oldest() Time // when the oldest living hold was granted; Never: none
+}
+
+// Forcible is the machine of a kind whose owners can be freed by force.
+type Forcible interface {
+	Lockable
+	Force(now Time, owner string, id uint64, ack Settler, fx *Effects) // free this owner; id is its number when it is ours, else 0
+}
+
+// Counting is the machine of a kind of which Redis keeps a count.
+type Counting interface {
+	Machine
+	Change(now Time, c Change, fx *Effects)
+}
+
+// What each machine can do.
+var (
+	_ Forcible = (*Mutex)(nil)
+	_ Forcible = (*RW)(nil)
+	_ Lockable = (*Permits)(nil)
+	_ Counting = (*Permits)(nil)
+	_ Counting = (*Semaphore)(nil)
+	_ Counting = (*Latch)(nil)
+)

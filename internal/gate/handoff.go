@@ -77,7 +77,7 @@ func (m *Mutex) decide(now Time, fx *Effects) {
 		m.drop(now, nil)
 	default:
 		m.cfg.LastID++
-		m.send(Command{Op: Swap, ID: m.t.ID, Next: m.cfg.LastID, Lease: w.Lease}, fx)
+		m.send(Command{Op: Swap, ID: m.t.ID, Lease: w.Lease, Args: SwapArgs{Fresh: m.cfg.LastID}.Args()}, fx)
 		m.contended().swapWatch = w.Watch
 	}
 }
@@ -109,7 +109,7 @@ func (m *Mutex) confirmed(now Time, c *Command, fx *Effects) {
 		}
 		age := m.t.Confirmed
 		if c.Op == Swap {
-			m.t.Tenure = Tenure{ID: c.Next, Lease: c.Lease, Watch: contention.swapWatch}
+			m.t.Tenure = Tenure{ID: c.Args.Swap().Fresh, Lease: c.Lease, Watch: contention.swapWatch}
 		}
 		m.t.confirm(now, c)
 		m.t.follow()

@@ -69,7 +69,7 @@ func (m *Mutex) Answer(now Time, c *Command, fx *Effects) {
 	m.t.prolonged(now, c)
 	m.tick(now)
 	switch {
-	case c.Op == m.traits().release && (c.Owner != "" || c.ID != m.t.ID || m.t.phase != dead):
+	case c.Op == m.traits().release && (c.Args.Release().Owner != "" || c.ID != m.t.ID || m.t.phase != dead):
 		m.heardBy(c)
 		m.contended().orphans.answered(now, c)
 	case c.Op == m.traits().release:

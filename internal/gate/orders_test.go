@@ -88,7 +88,7 @@ func (b *board) state(seed maphash.Seed) uint64 {
 	var s strings.Builder
 	fmt.Fprint(&s, b.now, b.redis.keys[stock], len(b.redis.listeners[stock]), b.a.wishes, len(b.a.messages), b.a.cfg.LastID, b.a.cfg.Epoch)
 	for _, c := range append(slices.Clone(b.a.outbox), b.lost...) {
-		fmt.Fprint(&s, c.Op, c.ID, c.Next, c.Lease, c.Sent, c.Command.Epoch, c.left, c.ran, c.Reply, "|")
+		fmt.Fprint(&s, c.Op, c.ID, c.Args, c.Lease, c.Sent, c.Command.Epoch, c.left, c.ran, c.Reply, "|")
 	}
 	for _, c := range b.a.callers {
 		fmt.Fprint(&s, c.answered, c.gone, c.out.Why, c.unlocked, c.over, c.hold.Tenure, c.hold.alive, c.hold.until, c.hold.Deadline(), "|")

@@ -73,7 +73,7 @@ func (gs orphans) hurry(now Time) {
 // answered settles an orphan, or puts it off when its release proved nothing.
 func (gs *orphans) answered(now Time, c *Command) {
 	for i, g := range *gs {
-		if g.id != c.ID || g.owner != c.Owner || g.op != c.Op {
+		if g.id != c.ID || g.owner != c.Args.Release().Owner || g.op != c.Op {
 			continue
 		}
 		out := orphanOutcome(c)

@@ -56,11 +56,13 @@ func (m *Permits) ask(Time) Command {
 		other.asked = other == w
 	}
 	m.watch = w.Watch
-	return Command{Op: PermitTake, N: w.N, Lease: w.Lease}
+	return Command{Op: PermitTake, Lease: w.Lease, Args: PermitTakeArgs{N: w.N}.Args()}
 }
 
-// reask leaves the call as it is: the ids are those that it may have taken.
-func (m *Permits) reask(Time, *Command) {}
+// reask asks for the same: the ids are those that the call may have taken.
+func (m *Permits) reask(_ Time, c *Command) {
+	c.Args = PermitTakeArgs{N: c.Args.PermitTake().N, Resent: true}.Args()
+}
 
 // heard grants what was taken to the first who wants just that, or frees it.
 func (m *Permits) heard(now Time, c *Command, fx *Effects) {
@@ -68,7 +70,7 @@ func (m *Permits) heard(now Time, c *Command, fx *Effects) {
 		m.declined(now, ttl, fx)
 		return
 	}
-	p := &permit{Tenure: Tenure{ID: c.ID, Lease: c.Lease, Watch: m.watch}, n: c.N}
+	p := &permit{Tenure: Tenure{ID: c.ID, Lease: c.Lease, Watch: m.watch}, n: c.Args.PermitTake().N}
 	p.Deadline, p.RenewAt = c.Sent+c.Lease-margin(c.Lease), Never
 	if m.watch {
 		p.RenewAt = c.Sent + c.Lease/3
@@ -130,7 +132,7 @@ func (m *Permits) expect(p *permit) {
 
 // free frees the permits of a hold that is over.
 func (m *Permits) free(p *permit, ack Settler) {
-	m.changes.queue = append(m.changes.queue, Change{Op: PermitFree, N: p.n, First: p.ID, Ack: ack})
+	m.changes.queue = append(m.changes.queue, Change{Op: PermitFree, Args: PermitFreeArgs{N: p.n, First: p.ID}.Args(), Ack: ack})
 }
 
 // end takes a hold out. Its permits are freed by the next call.

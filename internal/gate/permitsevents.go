@@ -29,24 +29,24 @@ func (m *Permits) Change(now Time, c Change, fx *Effects) {
 // disown ends the holds that c is about, and takes their ids out. False: nothing is left of c.
 func (m *Permits) disown(c *Change) bool {
 	ours := make(map[*permit]bool)
-	text, kept := "", 0
+	ids, kept := c.Args.PermitFree().IDs, PermitFreeArgs{}
 	for i, number := range c.Numbers {
 		if p := m.holder(number); p != nil {
 			ours[p] = true
 		} else {
-			text += c.Text[16*i : 16*i+16]
-			kept++
+			kept.IDs += ids.At(i)
+			kept.N++
 		}
 	}
-	c.Text, c.N = text, int64(kept)
+	c.Args = kept.Args()
 	for p := range ours {
 		p.h.By.End(Unlocked)
 		m.end(p, nil)
 	}
-	if kept == 0 {
+	if kept.N == 0 {
 		m.changes.queue[len(m.changes.queue)-1].Ack = c.Ack
 	}
-	return kept > 0
+	return kept.N > 0
 }
 
 // holder is the hold that has the permit with this number; nil: none of ours.

@@ -1,8 +1,9 @@
 package gate
 
 import (
-	"strconv"
 	"time"
+
+	"github.com/wheellock/wheellock/scripts"
 )
 
 // renewal is the holds of one call that renews.
@@ -21,19 +22,17 @@ func (m *Permits) left(now Time) (Change, bool) {
 	}
 	m.renewAt = Never
 	r := &renewal{m: m}
-	shortest, text := Never, []byte(nil)
+	shortest, holds := Never, []byte(nil)
 	for _, p := range m.held {
 		if p.RenewAt <= now && len(r.some) < mostRenewed {
 			p.RenewAt = Never // until the answer
 			r.some = append(r.some, p)
 			shortest = min(shortest, p.Lease)
-			text = append(strconv.AppendUint(text, p.ID, 10), ',')
-			text = append(strconv.AppendInt(text, p.n, 10), ',')
-			text = append(strconv.AppendInt(text, max(p.extend, p.renewLease(now)).Milliseconds(), 10), ';')
+			holds = scripts.AppendPermitHold(holds, p.ID, p.n, max(p.extend, p.renewLease(now)))
 		}
 		m.renewAt = min(m.renewAt, p.RenewAt)
 	}
-	return Change{Op: PermitRenew, Text: string(text), Lease: shortest, Ack: r}, len(r.some) > 0
+	return Change{Op: PermitRenew, Args: PermitRenewArgs{scripts.PermitHolds(holds)}.Args(), Lease: shortest, Ack: r}, len(r.some) > 0
 }
 
 // renewLease is the lease to renew a hold with: a fixed one is only looked for.

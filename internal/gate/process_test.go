@@ -105,7 +105,7 @@ func (p *process) step(c *Entry, event func(m Machine, now Time, fx *Effects), f
 func (p *process) collect(fx *Effects) {
 	for _, commands := range fx.Commands {
 		for _, c := range commands {
-			p.world.note("%s   asks for %v %d of %s, next %d, lease %v", p.uuid, c.Op, c.ID, c.Entry.Name, c.Next, c.Lease)
+			p.world.note("%s   asks for %v %d of %s, %+v, lease %v", p.uuid, c.Op, c.ID, c.Entry.Name, c.Args, c.Lease)
 			p.checkCommand(&c)
 			p.outbox = append(p.outbox, &inFlightCommand{Command: c, from: p})
 		}
@@ -209,6 +209,6 @@ func (p *process) force(name string) *ack {
 		}
 	}
 	a := &ack{world: p.world}
-	p.step(p.entry(name), func(m Machine, now Time, fx *Effects) { m.Force(now, owner, id, a, fx) }, "forces %s off %s", owner, name)
+	p.step(p.entry(name), func(m Machine, now Time, fx *Effects) { m.(Forcible).Force(now, owner, id, a, fx) }, "forces %s off %s", owner, name)
 	return a
 }

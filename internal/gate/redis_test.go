@@ -63,8 +63,8 @@ func (r *simRedis) run(c *Command, uuid string, notAfter int64) scripts.Reply {
 		return faultReply(r.fault)
 	}
 	name, owner, now := c.Entry.Name, ownerOf(uuid, c.ID), r.millis()
-	if c.Owner != "" {
-		owner = c.Owner
+	if other := c.Args.Release().Owner; other != "" {
+		owner = other
 	}
 	until := now + c.Lease.Milliseconds()
 	k := r.key(name)
@@ -107,7 +107,7 @@ func (r *simRedis) run(c *Command, uuid string, notAfter int64) scripts.Reply {
 		}
 		k.raise(until)
 	case Swap:
-		fresh := ownerOf(uuid, c.Next)
+		fresh := ownerOf(uuid, c.Args.Swap().Fresh)
 		switch {
 		case k != nil && k.owner == fresh:
 			k.raise(until)

@@ -84,6 +84,8 @@ func (l *sequencer) unreplicated(now Time, c *Command) {
 
 func (s *Semaphore) giveBack(c *Command) { s.unassigned += int64(c.Reply) }
 
-func (m *Permits) giveBack(c *Command) { m.free(&permit{Tenure: Tenure{ID: c.ID}, n: c.N}, nil) }
+func (m *Permits) giveBack(c *Command) {
+	m.free(&permit{Tenure: Tenure{ID: c.ID}, n: c.Args.PermitTake().N}, nil)
+}
 
 func (l *Latch) giveBack(*Command) {}

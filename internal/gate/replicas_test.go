@@ -121,7 +121,7 @@ func TestReplicas(t *testing.T) {
 			a.outbox[0].answer()
 			w.after(retryPause)
 		}
-		w.want(next.hold.Tenure != swap.Next, "a tenure of its own")
+		w.want(next.hold.Tenure != swap.Args.Swap().Fresh, "a tenure of its own")
 		w.settle()
 	})
 	t.Run("a re-entry that needs more of the lease is told when it asks once, and waits else", func(t *testing.T) {

@@ -86,11 +86,11 @@ func (p *process) checkCommand(c *Command) {
 			p.world.broken(fmt.Sprintf("%v %d while %v %d is in flight", c.Op, c.ID, other.Op, other.ID))
 		}
 	}
-	if c.Owner != "" && c.ID == 0 {
+	if c.Args.Release().Owner != "" && c.ID == 0 {
 		return // a stranger's, to be freed by force
 	}
 	if c.Op != traitsByKind[p.world.kind].release {
-		if p.released[c.ID] || c.Next != 0 && p.released[c.Next] {
+		if p.released[c.ID] || c.Op == Swap && p.released[c.Args.Swap().Fresh] {
 			p.world.broken(fmt.Sprintf("%v %d: its release was sent before", c.Op, c.ID))
 		}
 		if c.Lease <= 0 {
@@ -153,7 +153,7 @@ func (p *process) checkKey(name string) {
 	}
 	id, _ := strconv.ParseUint(digits, 10, 64)
 	for _, sent := range p.outbox {
-		if sent.Entry.Name == name && (sent.ID == id || sent.Next == id) {
+		if sent.Entry.Name == name && (sent.ID == id || sent.Op == Swap && sent.Args.Swap().Fresh == id) {
 			return
 		}
 	}

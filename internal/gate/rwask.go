@@ -85,11 +85,9 @@ func (r *RW) ownSubscriptions() int64 {
 
 // question sends the acquire of g.
 func (r *RW) question(g *rwLease, fx *Effects) {
-	c := Command{Op: AcquireRead, ID: g.ID, Lease: g.Lease, N: -1}
-	if g.write {
-		c.Op = AcquireWrite
-	} else if r.yieldsToWriters {
-		c.N = r.ownSubscriptions()
+	c := Command{Op: AcquireWrite, ID: g.ID, Lease: g.Lease}
+	if !g.write {
+		c.Op, c.Args = AcquireRead, AcquireReadArgs{r.yieldsToWriters, r.ownSubscriptions()}.Args()
 	}
 	r.send(c, g, fx)
 }

@@ -88,7 +88,7 @@ func (p *rwProcess) step(what string, event func(fx *Effects)) {
 	event(&fx)
 	for _, commands := range fx.Commands {
 		for _, c := range commands {
-			p.w.note("%s   asks for %v %d lease %v n %d %s", p.uuid, c.Op, c.ID, c.Lease, c.N, c.Owner)
+			p.w.note("%s   asks for %v %d lease %v %+v", p.uuid, c.Op, c.ID, c.Lease, c.Args)
 			if p.flight != nil {
 				p.w.broken("%s: two commands in flight", p.uuid)
 			}

@@ -84,16 +84,17 @@ func (r *rwRedis) leave(owner string) scripts.Reply {
 func (r *rwRedis) run(c *Command, uuid string, notAfter time.Duration) scripts.Reply {
 	r.settle()
 	owner := ownerOf(uuid, c.ID)
-	if c.Owner != "" {
-		owner = strings.TrimSuffix(c.Owner, WriterSuffix)
+	if other := c.Args.Release().Owner; other != "" {
+		owner = strings.TrimSuffix(other, WriterSuffix)
 	}
 	writer := owner + WriterSuffix
 	switch c.Op {
 	case AcquireRead:
+		a := c.Args.AcquireRead()
 		switch {
 		case r.w.now > notAfter:
 			return scripts.Reply(-(1 << 52) - r.w.now.Milliseconds())
-		case r.mode == "write", r.mode == "read" && c.N >= 0 && len(r.listeners) > int(c.N):
+		case r.mode == "write", r.mode == "read" && a.Yields && len(r.listeners) > int(a.Own):
 			return r.held()
 		}
 		r.put("read", owner, c.Lease)

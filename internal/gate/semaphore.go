@@ -1,8 +1,6 @@
 package gate
 
 import (
-	"strconv"
-
 	"github.com/wheellock/wheellock/scripts"
 )
 
@@ -47,9 +45,9 @@ const mostServed = 128
 // mostTaken bounds what one call takes: sums must stay whole numbers in Lua.
 const mostTaken = 1 << 51
 
-// ask takes for those at the head of the queue: "<permits>x<how many>", runs of those who want the same.
+// ask takes for those at the head of the queue.
 func (s *Semaphore) ask(Time) Command {
-	text := make([]byte, 0, 32)
+	runs := make([]byte, 0, 32)
 	sum := int64(0)
 	w := s.queue.head
 	for served := 0; w != nil && served < mostServed && sum+w.N <= mostTaken; {
@@ -60,19 +58,18 @@ func (s *Semaphore) ask(Time) Command {
 			served++
 			sum += want
 		}
-		text = strconv.AppendInt(text, want, 10)
-		text = append(text, 'x')
-		text = strconv.AppendInt(text, run, 10)
-		text = append(text, ',')
+		runs = scripts.AppendRun(runs, want, run)
 	}
 	for ; w != nil && w.asked; w = w.next { // of a question that is asked again for others
 		w.asked = false
 	}
-	return Command{Op: Take, Owner: string(text)}
+	return Command{Op: Take, Args: TakeArgs{Runs: scripts.Runs(runs)}.Args()}
 }
 
 // reask takes for those who wait now.
-func (s *Semaphore) reask(now Time, c *Command) { c.Owner = s.ask(now).Owner }
+func (s *Semaphore) reask(now Time, c *Command) {
+	c.Args = TakeArgs{Runs: s.ask(now).Args.Take().Runs, Resent: true}.Args()
+}
 
 // Message says how many permits there are now.
 func (s *Semaphore) Message(now Time, news News, fx *Effects) { s.permitNews(now, news, fx) }
@@ -112,7 +109,9 @@ func (s *Semaphore) left(now Time) (Change, bool) {
 		return Change{}, false
 	}
 	s.unassigned, s.giveAt = 0, now+deniedPause // for the case that it is refused
-	return Change{Op: Give, N: n, Ack: &surplus{s, n}}, true
+	c := ChangeCount(Give, n)
+	c.Ack = &surplus{s, n}
+	return c, true
 }
 
 // NextAlarm is the first instant at which time alone changes something.

@@ -27,7 +27,7 @@ type countedKind interface {
 	ask(now Time) Command                    // the question for those at the head of the queue; Op None: nothing to ask
 	heard(now Time, c *Command, fx *Effects) // its answer
 	channel() func(string) string            // where news is announced
-	reask(now Time, c *Command)              // the question is asked again: change it to what is wanted now
+	reask(now Time, c *Command)              // the question is sent again: change it to what is wanted now
 	left(now Time) (Change, bool)            // what is to be changed besides what was asked for
 	lost(now Time)                           // its answer will never come
 	giveBack(c *Command)                     // its answer is UnderReplicated
@@ -105,7 +105,7 @@ func (l *sequencer) start(c Command, fx *Effects) {
 	l.cfg.LastID++
 	c.Entry, c.ID = &l.Entry, l.cfg.LastID
 	if c.Op == PermitTake { // it gives numbers to its ids
-		l.cfg.LastID += uint64(c.N) - 1
+		l.cfg.LastID += uint64(c.Args.PermitTake().N) - 1
 	}
 	l.call, l.unsure, l.denied = c, 0, 0
 	l.send(fx)
@@ -126,7 +126,6 @@ func (l *sequencer) repeat(now Time, fx *Effects) {
 		l.giveUp(now, Outcome{Why: Doubtful})
 	case now >= l.callAt:
 		if l.changes.n == 0 { // the same question, for those who wait now
-			l.call.Next = 1
 			l.kind.reask(now, &l.call)
 		}
 		l.send(fx)

@@ -27,9 +27,10 @@ func (r *counter) run(engine int, c Command) scripts.Reply {
 	}
 	taken := int64(0)
 	if c.Op == Give {
-		r.permits += c.N
+		r.permits += c.Args.Count().N
 	} else {
-		for run := range strings.SplitSeq(strings.TrimSuffix(c.Owner, ","), ",") {
+		a := c.Args.Take()
+		for run := range strings.SplitSeq(strings.TrimSuffix(string(a.Runs), ","), ",") {
 			var want, callers int64
 			fmt.Sscanf(run, "%dx%d", &want, &callers)
 			for ; callers > 0 && r.permits-taken >= want; callers-- {
@@ -39,7 +40,7 @@ func (r *counter) run(engine int, c Command) scripts.Reply {
 				break
 			}
 		}
-		if taken == 0 && c.Next == 0 {
+		if taken == 0 && !a.Resent {
 			return 0
 		}
 		r.permits -= taken
@@ -192,7 +193,9 @@ func (c *duel) release(i int) bool {
 			c.callers[i] = append(c.callers[i][:k], c.callers[i][k+1:]...)
 			c.expected[i] += b.w.N
 			c.step(i, func(m Machine, fx *Effects) {
-				m.(Counting).Change(c.now, Change{Op: Give, N: b.w.N, Ack: &returned{c, i, b.w.N}}, fx)
+				give := ChangeCount(Give, b.w.N)
+				give.Ack = &returned{c, i, b.w.N}
+				m.(Counting).Change(c.now, give, fx)
 			})
 			return true
 		}
@@ -324,7 +327,7 @@ func TestPermitsOfNobodyAreGivenBackUntilRedisTakesThem(t *testing.T) {
 	c.step(0, func(m Machine, fx *Effects) { m.Abandon(c.now, &b.w, fx) })
 	c.carry(0, 0)
 	for range 100 { // refused for longer than a change of a caller is repeated
-		if len(c.boxes[0]) != 1 || c.boxes[0][0].Op != Give || c.boxes[0][0].N != 2 {
+		if len(c.boxes[0]) != 1 || c.boxes[0][0].Op != Give || c.boxes[0][0].Args.Count().N != 2 {
 			t.Fatalf("on their way are %v, want a Give of 2", c.boxes[0])
 		}
 		command := c.boxes[0][0]

@@ -1,7 +1,5 @@
 package gate
 
-import "time"
-
 // Abandon gives up a waiter whose caller waits no longer.
 func (l *sequencer) Abandon(now Time, w *Waiter, fx *Effects) { l.endWait(now, w, GaveUp, fx) }
 
@@ -126,20 +124,4 @@ func (l *sequencer) NextAlarm() Time {
 // Idle reports whether the entry can be forgotten.
 func (l *sequencer) Idle() bool {
 	return l.call.Op == None && l.queue.head == nil && l.changes.queue == nil && l.contention.state == unsubscribed
-}
-
-// Oldest is Never: nobody holds anything.
-func (l *sequencer) Oldest() Time { return Never }
-
-// Unlock, Extend and Force are for kinds that have owners.
-func (l *sequencer) Unlock(_ Time, _ *Hold, ack Settler, _ *Effects) { settle(ack, Outcome{Why: Lost}) }
-
-// Extend is Unlock's like.
-func (l *sequencer) Extend(_ Time, _ *Hold, _ time.Duration, ack Settler, _ *Effects) {
-	settle(ack, Outcome{Why: Lost})
-}
-
-// Force is Unlock's like.
-func (l *sequencer) Force(_ Time, _ string, _ uint64, ack Settler, _ *Effects) {
-	settle(ack, Outcome{Why: Lost})
 }

@@ -20,7 +20,7 @@ func TestSwap(t *testing.T) {
 		w.pass(3 * time.Millisecond)
 		swap.answer()
 		next.wantAnswer(Granted)
-		w.want(next.hold.Tenure == swap.Next, "the fresh tenure")
+		w.want(next.hold.Tenure == swap.Args.Swap().Fresh, "the fresh tenure")
 		w.want(next.hold.Deadline() == swap.Sent+95*time.Millisecond, "95 ms from when the swap left; it is %v", next.hold.Deadline()-swap.Sent)
 		w.settle()
 	})
@@ -66,7 +66,7 @@ func TestSwap(t *testing.T) {
 			if !ran {
 				swap.run() // late: it finds nothing to swap
 			}
-			w.want(a.expect(Release).ID == swap.Next, "then the fresh one")
+			w.want(a.expect(Release).ID == swap.Args.Swap().Fresh, "then the fresh one")
 			a.expect(Release).answer()
 			w.want(w.redis.owner(stock) == "", "a free name")
 			a.expect(Acquire).answer()

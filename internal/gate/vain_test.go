@@ -60,7 +60,9 @@ func TestWhatIsInVainIsRepeatedRarely(t *testing.T) {
 				"freed": func(b *bench) {
 					b.answer = ill
 					b.ask(nil)
-					b.step(func(m Machine) { m.Force(b.now, "java:1", 0, nil, &b.fx) })
+					if m, can := b.entry.Machine.(Forcible); can {
+						b.step(func(Machine) { m.Force(b.now, "java:1", 0, nil, &b.fx) })
+					}
 				},
 				"re-entry": reentryUnder(ill),
 			} {
@@ -85,7 +87,7 @@ func unlocksUnder(ill func(*Command)) func(*bench) {
 		b.answer = ill
 		for _, u := range []*benchUser{first, other} {
 			if u.out != nil && u.hold.alive {
-				b.step(func(m Machine) { m.Unlock(b.now, &u.hold, nil, &b.fx) })
+				b.step(func(m Machine) { m.(Lockable).Unlock(b.now, &u.hold, nil, &b.fx) })
 			}
 		}
 	}
@@ -102,7 +104,7 @@ func busyUnder(ill func(*Command)) func(*bench) {
 			b.run(time.Millisecond)
 			for k, u := range users {
 				if u.out != nil && u.hold.alive {
-					b.step(func(m Machine) { m.Unlock(b.now, &u.hold, nil, &b.fx) })
+					b.step(func(m Machine) { m.(Lockable).Unlock(b.now, &u.hold, nil, &b.fx) })
 				}
 				if u.out != nil && !u.hold.alive {
 					users[k] = b.ask(nil)
@@ -125,16 +127,14 @@ func changesUnder(ill func(*Command)) func(*bench) {
 		if !counts {
 			return
 		}
-		op := Give
+		change := ChangeCount(Give, 1)
 		switch b.entry.Kind {
 		case LatchKind:
-			op = CountDown
+			change.Op = CountDown
 		case PermitKind:
-			op = PermitFree
+			change = Change{Op: PermitFree, Args: PermitFreeArgs{N: 1, IDs: scripts.PermitIDs(strings.Repeat("x", 16))}.Args(), Numbers: []uint64{0}}
 		}
-		b.step(func(Machine) {
-			m.Change(b.now, Change{Op: op, N: 1, Text: strings.Repeat("x", 16), Numbers: []uint64{0}}, &b.fx)
-		})
+		b.step(func(Machine) { m.Change(b.now, change, &b.fx) })
 	}
 }
 

@@ -213,5 +213,5 @@ func (q *waiting) dueOrphan(now Time) (c Command, due bool) {
 		return c, false
 	}
 	o, due := q.contention.orphans.due(now)
-	return Command{Op: o.op, ID: o.id, Owner: o.owner}, due
+	return Command{Op: o.op, ID: o.id, Args: ReleaseArgs{Owner: o.owner}.Args()}, due
 }

@@ -1,9 +1,10 @@
-package main
+package shape
 
 import (
 	"fmt"
 	"go/ast"
 	"go/token"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -42,9 +43,9 @@ func load(root string) (*code, error) {
 
 // under are the packages of a folder and of those below it.
 func (c *code) under(folder string) (some []*packages.Package) {
-	for path, p := range c.packages {
+	for _, path := range slices.Sorted(maps.Keys(c.packages)) {
 		if path == folder || strings.HasPrefix(path, folder+"/") {
-			some = append(some, p)
+			some = append(some, c.packages[path])
 		}
 	}
 	return some
@@ -78,18 +79,27 @@ func (c *code) figures() []figure {
 	)
 }
 
-// functions are how many lines a function of the product has: half of them at most median, 95 of 100 at most most.
-func (c *code) functions() (median, most int) {
-	var lines []int
+// declared yields every function of the product, with its package.
+func (c *code) declared(yield func(*packages.Package, *ast.FuncDecl) bool) {
 	for _, folder := range product {
 		for _, p := range c.under(folder) {
 			for _, f := range p.Syntax {
 				for _, d := range f.Decls {
-					if d, ok := d.(*ast.FuncDecl); ok && d.Body != nil {
-						lines = append(lines, c.line(d.End())-c.line(d.Pos())+1)
+					if d, ok := d.(*ast.FuncDecl); ok && !yield(p, d) {
+						return
 					}
 				}
 			}
+		}
+	}
+}
+
+// functions are how many lines a function of the product has: half of them at most median, 95 of 100 at most most.
+func (c *code) functions() (median, most int) {
+	var lines []int
+	for _, d := range c.declared {
+		if d.Body != nil {
+			lines = append(lines, c.line(d.End())-c.line(d.Pos())+1)
 		}
 	}
 	slices.Sort(lines)
@@ -119,15 +129,9 @@ func (c *code) upward() (up []string) {
 // biggest is the type of the product with the most methods of its own.
 func (c *code) biggest() (name string, most int) {
 	count := make(map[string]int)
-	for _, folder := range product {
-		for _, p := range c.under(folder) {
-			for _, f := range p.Syntax {
-				for _, d := range f.Decls {
-					if d, ok := d.(*ast.FuncDecl); ok && d.Recv != nil {
-						count[p.Name+"."+receiver(d)]++
-					}
-				}
-			}
+	for p, d := range c.declared {
+		if d.Recv != nil {
+			count[p.Name+"."+receiver(d)]++
 		}
 	}
 	for n, k := range count {

@@ -10,7 +10,7 @@ import (
 // AclRule is the words of the ACL SETUSER command in SECURITY.md, after the user's name and password.
 func AclRule(t *testing.T) []string {
 	t.Helper()
-	_, after, found := strings.Cut(SecurityDocument(t), "\nACL SETUSER locks on >password ")
+	_, after, found := strings.Cut(securityDocument(t), "\nACL SETUSER locks on >password ")
 	rule, _, closed := strings.Cut(after, "```")
 	if !found || !closed {
 		t.Fatal("SECURITY.md has no ACL SETUSER rule")
@@ -21,7 +21,7 @@ func AclRule(t *testing.T) []string {
 // AclBesides is what SECURITY.md's table grants for an option, named by how its row begins.
 func AclBesides(t *testing.T, option string) []string {
 	t.Helper()
-	document := SecurityDocument(t)
+	document := securityDocument(t)
 	_, row, found := strings.Cut(document, "\n| `"+option)
 	if !found { // no option
 		_, row, found = strings.Cut(document, "\n| "+option)
@@ -34,7 +34,7 @@ func AclBesides(t *testing.T, option string) []string {
 	return words
 }
 
-func SecurityDocument(t *testing.T) string {
+func securityDocument(t *testing.T) string {
 	t.Helper()
 	text, err := os.ReadFile("../../SECURITY.md")
 	if err != nil {

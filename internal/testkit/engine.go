@@ -1,25 +1,18 @@
 package testkit
 
 import (
-	"context"
 	"log/slog"
 	"testing"
 	"time"
 
 	"github.com/redis/rueidis"
 	"github.com/wheellock/wheellock/engine"
-	"github.com/wheellock/wheellock/internal/redistest"
 )
 
 // Connect makes an engine on a server or proxy until the end of the test.
 func Connect(tb testing.TB, addr string, change ...func(*engine.Options)) *engine.Engine {
 	tb.Helper()
-	opts := OptionsFor(addr)
-	opts.Logger = slog.New(slog.NewTextHandler(tb.Output(), nil))
-	for _, c := range change {
-		c(&opts)
-	}
-	e, err := engine.Open(Soon(tb), opts)
+	e, err := engine.Open(Soon(tb), OptionsFor(addr, append([]func(*engine.Options){LogTo(tb)}, change...)...))
 	if err != nil {
 		tb.Fatalf("open: %v", err)
 	}
@@ -31,21 +24,18 @@ func Connect(tb testing.TB, addr string, change ...func(*engine.Options)) *engin
 	return e
 }
 
-// Open opens an engine on a server until the end of the test.
-func Open(t testing.TB, server *redistest.Server, opts engine.Options) *engine.Engine {
-	t.Helper()
-	opts.Redis = rueidis.ClientOption{InitAddress: []string{server.Addr()}}
-	e, err := engine.Open(context.Background(), opts)
-	if err != nil {
-		t.Fatal(err)
+// OptionsFor are the options for a single server, changed in this order.
+func OptionsFor(addr string, change ...func(*engine.Options)) engine.Options {
+	opts := engine.Options{Redis: rueidis.ClientOption{InitAddress: []string{addr}}}
+	for _, c := range change {
+		c(&opts)
 	}
-	t.Cleanup(func() { e.Close() })
-	return e
+	return opts
 }
 
-// OptionsFor are the options for a single server.
-func OptionsFor(addr string) engine.Options {
-	return engine.Options{Redis: rueidis.ClientOption{InitAddress: []string{addr}}}
+// LogTo has the engine's records written to the test's output.
+func LogTo(tb testing.TB) func(*engine.Options) {
+	return func(o *engine.Options) { o.Logger = slog.New(slog.NewTextHandler(tb.Output(), nil)) }
 }
 
 // Lease sets the watchdog's lease.

@@ -25,7 +25,7 @@ func CheckQuiet(tb testing.TB, s *redistest.Server, e *engine.Engine, held int, 
 		if quiet || time.Since(called) >= 5*time.Second {
 			tb.Logf("quiet after %v: %t", time.Since(called).Round(time.Millisecond), quiet)
 			if !slices.Equal(keys, living) {
-				tb.Errorf("%d keys stand, want %d; the first not wanted: %q", len(keys), len(living), FirstOf(keys, living))
+				tb.Errorf("%d keys stand, want %d; the first not wanted: %q", len(keys), len(living), firstOf(keys, living))
 			}
 			if subs.Count() != 0 {
 				tb.Errorf("somebody listens to %d channels: %q", subs.Count(), subs.Channels[:min(3, len(subs.Channels))])
@@ -39,8 +39,8 @@ func CheckQuiet(tb testing.TB, s *redistest.Server, e *engine.Engine, held int, 
 	}
 }
 
-// FirstOf is the first of some that is not among others.
-func FirstOf(some, others []string) string {
+// firstOf is the first of some that is not among others.
+func firstOf(some, others []string) string {
 	for _, s := range some {
 		if !slices.Contains(others, s) {
 			return s

@@ -9,14 +9,14 @@ import (
 	"time"
 )
 
-// DefaultScale makes the whole set take about two minutes with -race on two cores.
-const DefaultScale = 0.02
+// defaultScale makes the whole set take about two minutes with -race on two cores.
+const defaultScale = 0.02
 
 // Scale is how much of a full run the tests do: WHEELLOCK_SCALE, over 0 and at most 100.
 var Scale = sync.OnceValues(func() (float64, error) {
 	text := os.Getenv("WHEELLOCK_SCALE")
 	if text == "" {
-		return DefaultScale, nil
+		return defaultScale, nil
 	}
 	s, err := strconv.ParseFloat(text, 64)
 	if err == nil && (s <= 0 || s > 100) {

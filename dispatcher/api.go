@@ -1,0 +1,118 @@
+package dispatcher
+
+import (
+	"time"
+
+	"github.com/wheellock/wheellock/dispatcher/redisconn"
+	"github.com/wheellock/wheellock/dispatcher/wire"
+	"github.com/wheellock/wheellock/internal/gate"
+	"github.com/wheellock/wheellock/wheel"
+)
+
+// New starts a dispatcher and its nodes. The scripts have been loaded by Load, into the single server or into the nodes
+// of a cluster that were reached; loaded is of one of them.
+func New(cfg Config, loaded *redisconn.Loaded) *Dispatcher {
+	d := &Dispatcher{
+		cfg: cfg, mail: newMailbox(), done: make(chan struct{}),
+		names: newNames(), heard: make(routes),
+	}
+	cfg.Gate.Waits = wheel.NewSlots[*gate.Waiter](slots, d.armTick)
+	d.slots = wheel.NewSlots[*gate.Entry](slots, d.armTick)
+	d.acks = wheel.NewSlots[*Ack](ackSlots, d.armTick)
+	d.digests.Store(loaded)
+	d.connections = d.connectionConfig()
+	waker := wheel.NewWaker(cfg.Clock, Tick, d.mail.wakeUp)
+	d.waker, d.wakeAt, d.lookAt = waker, waker.At, gate.Never
+	d.near.start(d.mail.wakeUp)
+	if cfg.Cluster != nil {
+		d.join(cfg.Cluster)
+	} else {
+		d.nodes = []*node{newNode(d, "", cfg.Client, loaded)}
+		d.updateHealth()
+	}
+	go d.loop()
+	return d
+}
+
+func (d *Dispatcher) connectionConfig() redisconn.Config {
+	c := &d.cfg
+	conns := redisconn.Config{
+		Settings: wire.Settings{
+			UUID: c.UUID, Publish: c.Publish, FenceTTL: c.FenceTTL, FairWaiterLease: c.Gate.FairWaiterLease, Declared: c.Declared,
+		},
+		Clock: c.Clock, Digests: &d.digests, WatchLoss: c.WatchLoss, ProbeTime: c.ProbeTime,
+		Replicas: c.Replicas, ReplicaTime: c.ReplicaTime, Suspect: d.Suspect,
+	}
+	if c.Cluster != nil {
+		conns.Cluster, conns.Connect = true, c.Cluster.Connect
+	}
+	return conns
+}
+
+// Ask brings a request. False: the dispatcher takes no more. Any goroutine.
+func (d *Dispatcher) Ask(name string, kind gate.Kind, w *gate.Waiter) bool {
+	return d.mail.putAsk(ask{w, name, kind})
+}
+
+// Abandon says that the caller of w waits no longer. The loop settles w at once, with GaveUp, unless something else has
+// settled it first: the caller may rely on an answer. w must not be used for another call before the loop has read this;
+// GaveUp says that it has. Any goroutine.
+func (d *Dispatcher) Abandon(w *gate.Waiter) { d.mail.put(abandon{w}) }
+
+// Unlock ends a hold; ack hears how the release went. False: the dispatcher has ended. Any goroutine.
+func (d *Dispatcher) Unlock(h *gate.Hold, ack gate.Settler) bool {
+	return d.mail.putUnlock(unlock{h, ack})
+}
+
+// Extend prolongs a hold with a fixed lease. False: the dispatcher has ended. Any goroutine.
+func (d *Dispatcher) Extend(h *gate.Hold, lease time.Duration, ack gate.Settler) bool {
+	return d.mail.put(&extend{h, lease, ack})
+}
+
+// Force frees the owner that stands in Redis for a name; id is its number when it is one of ours, else 0.
+// False: the dispatcher has ended. Any goroutine.
+func (d *Dispatcher) Force(name string, kind gate.Kind, owner string, id uint64, ack gate.Settler) bool {
+	return d.mail.put(&force{name, kind, owner, id, ack})
+}
+
+// Change makes a change on a name without owners; ack hears how it went. False: the dispatcher has ended.
+// Any goroutine.
+func (d *Dispatcher) Change(name string, kind gate.Kind, c gate.Change, ack gate.Settler) bool {
+	c.Ack = ack
+	return d.mail.put(&change{name, kind, c})
+}
+
+// Suspect says that the key of a name may have changed behind our back. Any goroutine; it does not block.
+func (d *Dispatcher) Suspect(name string) { d.mail.put(suspect{name}) }
+
+// SuspectNode says so of every name that a node serves: that of a cluster at this address, or, at none, the single
+// server. Any goroutine; it does not block.
+func (d *Dispatcher) SuspectNode(addr string) { d.mail.put(suspectNode{addr}) }
+
+// Drain settles all waiters with Closed, takes no new requests, and closes the channel it returns when no
+// hold is left. Any goroutine.
+func (d *Dispatcher) Drain() <-chan struct{} {
+	drained := make(chan struct{})
+	d.mail.refuse()
+	if !d.mail.put(drain{drained}) {
+		close(drained)
+	}
+	return drained
+}
+
+// Close ends every wait and hold, frees the keys as far as Redis can be reached, and returns when the loop
+// and the nodes have ended. Any goroutine; may be repeated.
+func (d *Dispatcher) Close() {
+	d.mail.refuse()
+	d.mail.put(closing{})
+	<-d.done
+}
+
+// Oldest returns when the oldest living hold was granted, or gate.Never. It walks all names on the loop.
+func (d *Dispatcher) Oldest() gate.Time {
+	answer := make(chan gate.Time, 1)
+	if !d.mail.put(oldestQuery{answer}) {
+		return gate.Never
+	}
+	return <-answer
+}

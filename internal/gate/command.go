@@ -1,0 +1,139 @@
+package gate
+
+import (
+	"time"
+
+	"github.com/wheellock/wheellock/scripts"
+)
+
+// Command is one name's share of a batch: what a machine wants done, and, coming back, how it went.
+type Command struct {
+	Entry         *Entry
+	ID            uint64 // the tenure's number: the owner field is "<engine uuid>:<number>"; FairAsk, FairLeave: a place's; without owner, the call's
+	Lease         time.Duration
+	Args          Args // what Op needs besides
+	Sent          Time // just before it was sent; a lease counts from here
+	ServerMessage string
+	Reply         scripts.Reply
+	Epoch         uint32 // of the link, when it was asked for
+	Op            Op
+	Result
+	Hops   uint8 // how often it was sent to another node; the dispatcher's
+	Asking bool  // another node has sent it, once, to one that does not serve the name yet; the dispatcher's
+}
+
+// Args are the arguments of one operation: a value of the type below that is named for it. The machine packs them (the
+// method Args of that type), dispatcher/wire unpacks them (the method of Args that is named for the operation) and writes
+// them as the script expects. All types share this memory, so that a command is small and takes no allocation.
+type Args struct {
+	text   string
+	number uint64
+	n      int64
+}
+
+// ReleaseArgs are those of every release, also of readers, of writers, and of a fair lock.
+type ReleaseArgs struct {
+	Owner     string // who is to be released when it is not one of ours; else empty, and the command's ID says who
+	Successor uint64 // FairRelease: the place of ours that gets the lock when it is its turn, with the command's Lease; 0: none
+}
+
+func (a ReleaseArgs) Args() Args    { return Args{text: a.Owner, number: a.Successor} }
+func (a Args) Release() ReleaseArgs { return ReleaseArgs{Owner: a.text, Successor: a.number} }
+
+// SwapArgs are those of a Swap.
+type SwapArgs struct {
+	Fresh uint64 // the number of the tenure that takes the place of the command's ID
+}
+
+func (a SwapArgs) Args() Args { return Args{number: a.Fresh} }
+func (a Args) Swap() SwapArgs { return SwapArgs{Fresh: a.number} }
+
+// AcquireReadArgs are those of an AcquireRead.
+type AcquireReadArgs struct {
+	Yields bool  // the readers let others come first who listen to the channel
+	Own    int64 // how many of those who listen are we ourselves
+}
+
+func (a AcquireReadArgs) Args() Args {
+	if !a.Yields {
+		return Args{}
+	}
+	return Args{number: 1, n: a.Own}
+}
+func (a Args) AcquireRead() AcquireReadArgs { return AcquireReadArgs{Yields: a.number == 1, Own: a.n} }
+
+// FairAskArgs are those of a FairAsk. The command's ID is the place that asks for the lock; 0: none does.
+type FairAskArgs struct {
+	Place   scripts.FairPlace // where ID stands in the queue
+	First   uint64            // the first place that joins
+	Joining int64             // how many join; the places of the others follow First
+}
+
+func (a FairAskArgs) Args() Args { return Args{text: string(a.Place), number: a.First, n: a.Joining} }
+func (a Args) FairAsk() FairAskArgs {
+	return FairAskArgs{Place: scripts.FairPlace(a.text), First: a.number, Joining: a.n}
+}
+
+// FairLeaveArgs are those of a FairLeave. The command's ID is the first place that is given up.
+type FairLeaveArgs struct {
+	N int64 // how many are given up
+}
+
+func (a FairLeaveArgs) Args() Args      { return Args{n: a.N} }
+func (a Args) FairLeave() FairLeaveArgs { return FairLeaveArgs{N: a.n} }
+
+// TakeArgs are those of a Take.
+type TakeArgs struct {
+	Runs   scripts.Runs // who wants how many permits
+	Resent bool         // the call was sent before
+}
+
+func (a TakeArgs) Args() Args { return Args{text: string(a.Runs), number: oneIf(a.Resent)} }
+func (a Args) Take() TakeArgs { return TakeArgs{Runs: scripts.Runs(a.text), Resent: a.number == 1} }
+
+// PermitTakeArgs are those of a PermitTake. The command's ID is the number of the first permit; the others' follow.
+type PermitTakeArgs struct {
+	N      int64 // how many permits
+	Resent bool  // the call was sent before
+}
+
+func (a PermitTakeArgs) Args() Args       { return Args{n: a.N, number: oneIf(a.Resent)} }
+func (a Args) PermitTake() PermitTakeArgs { return PermitTakeArgs{N: a.n, Resent: a.number == 1} }
+
+// PermitFreeArgs are those of a PermitFree: N permits of ours with numbers from First on, or those with IDs.
+type PermitFreeArgs struct {
+	N     int64
+	First uint64            // 0: IDs says which
+	IDs   scripts.PermitIDs // N of them
+}
+
+func (a PermitFreeArgs) Args() Args { return Args{text: string(a.IDs), number: a.First, n: a.N} }
+func (a Args) PermitFree() PermitFreeArgs {
+	return PermitFreeArgs{N: a.n, First: a.number, IDs: scripts.PermitIDs(a.text)}
+}
+
+// PermitRenewArgs are those of a PermitRenew. The command's Lease is the shortest that it renews.
+type PermitRenewArgs struct {
+	Holds scripts.PermitHolds
+}
+
+func (a PermitRenewArgs) Args() Args { return Args{text: string(a.Holds)} }
+func (a Args) PermitRenew() PermitRenewArgs {
+	return PermitRenewArgs{Holds: scripts.PermitHolds(a.text)}
+}
+
+// CountArgs are those of what changes the count of a semaphore, of permits or of a latch: Give, CountDown, AddPermits,
+// PermitAdd, SetPermits, DrainPermits, SetCount, DeleteCount.
+type CountArgs struct {
+	N int64 // by how much, or to what
+}
+
+func (a CountArgs) Args() Args  { return Args{n: a.N} }
+func (a Args) Count() CountArgs { return CountArgs{N: a.n} }
+
+func oneIf(is bool) uint64 {
+	if is {
+		return 1
+	}
+	return 0
+}

@@ -1,0 +1,19 @@
+// Package shape measures how the code is built, each figure beside its target: how long functions are, how much is explained, how
+// big types are, how files of a package depend on each other, and through how many files one Lock goes. TestShape prints them
+// (`make shape`).
+//
+// code.go counts lines, arrows.go what files use of each other, way_test.go the files on the way of a Lock, for which it needs
+// redis-server.
+package shape
+
+// product are the folders of what users get, lower ones first: a package may import from those before it only.
+var product = []string{"internal/stall", "scripts", "futures", "wheel", "internal/gate", "dispatcher", "engine"}
+
+// harness are those of what tests and measures it.
+var harness = []string{"cmd/loadgen", "internal/redistest", "internal/testkit", "internal/chaos", "internal/interop", "bench"}
+
+// figure is one row of the table.
+type figure struct {
+	what, is, target string
+	ok               bool
+}

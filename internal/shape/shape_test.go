@@ -1,0 +1,38 @@
+package shape
+
+import (
+	"flag"
+	"fmt"
+	"path/filepath"
+	"testing"
+	"text/tabwriter"
+)
+
+var measure = flag.Bool("measure", false, "print the figures (make shape)")
+
+// TestShape prints every figure with its target.
+func TestShape(t *testing.T) {
+	if !*measure {
+		t.Skip("with -measure only: it prints figures, and asserts nothing")
+	}
+	root, err := filepath.Abs("../..")
+	if err != nil {
+		t.Fatal(err)
+	}
+	code, err := load(root)
+	if err != nil {
+		t.Fatal(err)
+	}
+	way := wayOfALock(t)
+	w := tabwriter.NewWriter(t.Output(), 0, 0, 2, ' ', 0)
+	for _, f := range append(code.figures(), figure{"files through which one Lock and Unlock go", fmt.Sprint(way), "at most 20", way <= 20}) {
+		mark := "met"
+		if !f.ok {
+			mark = "NOT MET"
+		}
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\n", f.what, f.is, f.target, mark)
+	}
+	if err := w.Flush(); err != nil {
+		t.Fatal(err)
+	}
+}
