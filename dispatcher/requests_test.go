@@ -9,9 +9,15 @@ import (
 // A request that a kind does not know is answered as one for a name of another kind, and leaves no name behind.
 func TestARequestOfAnotherKindIsRefused(t *testing.T) {
 	for name, request := range map[string]func(ack gate.Settler) event{
-		"force on a latch":  func(ack gate.Settler) event { return &force{name: "n", kind: gate.LatchKind, owner: "java:1", ack: ack} },
-		"force on permits":  func(ack gate.Settler) event { return &force{name: "n", kind: gate.PermitKind, owner: "java:1", ack: ack} },
-		"change of a mutex": func(ack gate.Settler) event { return &change{"n", gate.MutexKind, gate.Change{Op: gate.Give, Ack: ack}} },
+		"force on a latch": func(ack gate.Settler) event {
+			return &force{name: "n", kind: gate.LatchKind, owner: "java:1", ack: ack}
+		},
+		"force on permits": func(ack gate.Settler) event {
+			return &force{name: "n", kind: gate.PermitKind, owner: "java:1", ack: ack}
+		},
+		"change of a mutex": func(ack gate.Settler) event {
+			return &change{"n", gate.MutexKind, gate.Change{Op: gate.Give, Ack: ack}}
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			d, a := &Dispatcher{cfg: Config{Gate: &gate.Config{Stats: &gate.Stats{}}}, names: newNames()}, &asker{}
