@@ -34,7 +34,6 @@ var phases = []struct {
 	{"a reader let in beside the writer", "weather"},
 	{"a confirmation in vain that is repeated at once", "hot locks"},
 	{"an acquire that ignores that its TTL was refused", "refused"},
-	{"a loss that the loop is not told of", "deadlines"},
 	{"bytes of a server that are not looked at", "foreign"},
 }
 

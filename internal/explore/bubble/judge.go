@@ -2,6 +2,7 @@ package bubble
 
 import (
 	"errors"
+	"math"
 	"slices"
 	"strings"
 	"sync"
@@ -84,16 +85,24 @@ func (j *judge) run() {
 
 // nextEnd is after how long the next hold ends if it is not renewed.
 func (j *judge) nextEnd() time.Duration {
+	return min(j.nextDeadline(nil)+time.Microsecond, time.Second)
+}
+
+// nextDeadline is the time to the next deadline of a hold of p, or of any hold if p is nil.
+func (j *judge) nextDeadline(p *process) time.Duration {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	next := time.Second
+	next := never
 	for _, one := range j.holds {
-		if rest := time.Until(one.h.Deadline()) + time.Microsecond; rest > 0 && one.over == nil {
+		if rest := time.Until(one.h.Deadline()); rest >= 0 && one.over == nil && (p == nil || one.p == p) {
 			next = min(next, rest)
 		}
 	}
 	return next
 }
+
+// never is the time to a deadline that there is not.
+const never = time.Duration(math.MaxInt64 / 2)
 
 // look judges all holds against each other, and against what stands in Redis.
 func (j *judge) look() {

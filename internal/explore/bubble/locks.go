@@ -152,8 +152,13 @@ func (c *caller) have(alive context.Context, one *held, fixed bool, depth int) {
 			} else if is {
 				c.call(c.answerTime()+c.w.plan.lease/3, "Inspect "+m.Name(), func() error { _, err := m.Inspect(alive); return err })
 			}
-		case 8:
-			h.Err()
+		case 8: // work in pieces, each while the lock is held
+			for range c.r.IntN(60) {
+				if h.Err() != nil || alive.Err() != nil {
+					break
+				}
+				c.sleep(spread(c.r, time.Millisecond, c.w.plan.lease/4))
+			}
 		case 9:
 			h.Count()
 		}

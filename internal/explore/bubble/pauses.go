@@ -37,8 +37,16 @@ func (p *process) pass(point string) {
 	if p.w.recovering.Load() {
 		return
 	}
+	next := never
+	if p.w.plan.favours(point) {
+		next = p.w.judge.nextDeadline(p)
+	}
 	p.mu.Lock()
 	kept, d := p.r.Float64() < p.w.plan.stalls, spread(p.r, time.Microsecond, 2*p.w.plan.lease)
+	if next < never && p.r.IntN(50) == 0 {
+		// Beyond the end of a hold: a check before the pause and its effect after it belong to different times.
+		kept, d = true, next+spread(p.r, time.Microsecond, p.w.plan.lease)
+	}
 	p.mu.Unlock()
 	if !kept {
 		return

@@ -46,6 +46,7 @@ type plan struct {
 	think     time.Duration // between two things that a caller does, about
 	faults    time.Duration // between two bursts of faults, about
 	stalls    float64       // how likely it is that a goroutine is kept at a point
+	favourite uint64        // which points keep goroutines often, and beyond a deadline; 0: none
 	hot       bool          // many want one name, and have it for a moment
 	drift     float64       // how much faster or slower clocks run, at most
 }
@@ -86,8 +87,11 @@ func draw(r *rand.Rand) plan {
 			p.servers = 3
 		}
 	}
-	if r.IntN(8) == 0 {
+	switch r.IntN(8) {
+	case 0:
 		p.stalls = 0
+	case 1, 2, 3, 4:
+		p.favourite = r.Uint64()
 	}
 	if p.hot = r.IntN(5) == 0; p.hot {
 		p.kinds, p.callers = p.kinds[:1], 4+r.IntN(5)
@@ -104,6 +108,18 @@ func draw(r *rand.Rand) plan {
 		FairWaiterLease:  []time.Duration{0, 500 * time.Millisecond}[r.IntN(2)],
 	}
 	return p
+}
+
+// favours reports whether a point is one of those: about every fourth is, by its hash (FNV-1a).
+func (p *plan) favours(point string) bool {
+	if p.favourite == 0 {
+		return false
+	}
+	h := p.favourite
+	for _, b := range []byte(point) {
+		h = (h ^ uint64(b)) * 1099511628211
+	}
+	return h>>32%4 == 0
 }
 
 // spread draws a duration of any size between two: as likely between 1 and 10 ms as between 10 and 100.

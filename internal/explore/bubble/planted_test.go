@@ -24,6 +24,7 @@ var bugs = []string{
 	"a server's clock that is taken for the middle of a round trip",
 	"permits that are given back twice",
 	"a hold found over, of which the loop is not told",
+	"a loss that the loop is not told of",
 	"a TryLock whose lease is over when its answer comes, asked again",
 	"an acquire that ignores that its TTL was refused",
 	"a confirmation in vain that is repeated at once",
