@@ -31,8 +31,8 @@
 // Files: engine.go opens and closes; options.go, connection.go, cluster.go and url.go say how to connect. A blocking
 // call waits on a reusable struct (call.go); an Async form is a request with a future (request.go), whose callbacks run
 // on a pool (callbacks.go). The dispatcher answers both. A grant is a Hold (hold.go), and endings.go tells its
-// listeners of its end. errors.go has the errors, state.go what is in Redis, stats.go the counters. logging.go passes
-// log records to the user's handler on a goroutine of their own.
+// listeners of its end. errors.go has the errors, state.go what is in Redis, stats.go the counters, leader.go what
+// package elect asks. logging.go passes log records to the user's handler on a goroutine of their own.
 package engine
 
 import (
@@ -54,9 +54,10 @@ import (
 
 // Engine takes locks on one Redis server, or on one Redis Cluster. Any goroutine may use it.
 //
-// One engine serves a whole process. It has up to three connections for commands, one for unlock messages and one for
-// queries, and a handful of goroutines, however many locks are held or waited for. In a cluster it has as many for each
-// master. With a server that speaks only RESP2, each connection may open another one, which is idle.
+// One engine serves a whole process. It has up to three connections for commands, one for unlock messages, one for
+// queries and one for each Observe of package elect, and a handful of goroutines, however many locks are held or waited
+// for. In a cluster it has as many for each master. With a server that speaks only RESP2, each connection may open
+// another one, which is idle.
 type Engine struct {
 	opts       Options
 	uuid       string              // the first part of this engine's owner fields
@@ -79,6 +80,9 @@ type Engine struct {
 	replicaTime time.Duration // how long replicas have to get what is granted
 	patience    time.Duration // AnswerTimeout, with the replicas' time; 0: no bound
 
+	closing context.Context // ends when Close has begun
+	close   context.CancelFunc
+
 	mu     sync.Mutex     // guards closed, and that direct calls are entered before it
 	closed bool           // Close has begun
 	direct sync.WaitGroup // calls that use the client without the dispatcher
@@ -96,6 +100,7 @@ func Open(ctx context.Context, opts Options) (*Engine, error) {
 		return nil, err
 	}
 	e := &Engine{uuid: newUUID(), ended: make(chan struct{})}
+	e.closing, e.close = context.WithCancel(context.Background())
 	opts.Logger, e.log = relayTo(opts.Logger)
 	e.opts = opts
 	if opts.WatchLoss {
@@ -241,6 +246,7 @@ func (e *Engine) Close() error {
 		return nil
 	}
 	defer close(e.ended)
+	e.close()
 	e.dispatcher.Close()
 	e.client.Close()
 	e.direct.Wait()

@@ -8,6 +8,7 @@ import (
 	"github.com/redis/rueidis"
 
 	"github.com/wheellock/wheellock/dispatcher/rediserr"
+	"github.com/wheellock/wheellock/dispatcher/topology"
 	"github.com/wheellock/wheellock/internal/gate"
 	"github.com/wheellock/wheellock/scripts"
 )
@@ -38,7 +39,7 @@ func (t *operation) faulty(code int64) error {
 	if _, foreign := fault.Foreign(); foreign {
 		sentinel = ErrForeignKey
 	}
-	return &opError{doing: t.doing, name: t.name, err: sentinel, words: fault.String()}
+	return &opError{doing: t.doing, name: t.name, err: sentinel, words: fault.String(), passes: fault.Passing()}
 }
 
 // errUnanswered is why the context of a query ends when AnswerTimeout is over.
@@ -84,5 +85,6 @@ func (t *operation) unread(err error) error {
 	if strings.HasPrefix(words, "WRONGTYPE") {
 		return t.failed(ErrForeignKey)
 	}
-	return &opError{doing: t.doing, name: t.name, err: sentinels[rediserr.Explain(err)], words: words}
+	passes := rediserr.Judge(err).Result == gate.Again || topology.IsRedirect(words)
+	return &opError{doing: t.doing, name: t.name, err: sentinels[rediserr.Explain(err)], words: words, passes: passes}
 }

@@ -84,6 +84,7 @@ var exceptions = []exception{
 var shared = map[string]string{
 	"Config":    "the settings of the package",
 	"Mutex":     "engine: the lock as users see it; internal/gate: its state machine",
+	"Options":   "what users set: of an engine, of an election",
 	"Semaphore": "engine: the semaphore as users see it; internal/gate: its state machine",
 	"Server":    "dispatcher/redisconn: what is known of a server; engine/enginetest: an in-memory server",
 	"Stats":     "the counters of the package",
