@@ -40,6 +40,7 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
+	"log/slog"
 	"strings"
 	"sync"
 	"time"
@@ -249,6 +250,10 @@ func (e *Engine) Close() error {
 	return nil
 }
 
+// ID returns the engine's id: the part before the colon in the owner fields of its locks in Redis, [Hold.TenureID]. Each
+// engine has its own. [Engine.Holder] tells what is known of an id.
+func (e *Engine) ID() string { return e.uuid }
+
 // enter begins a call that uses the client without the dispatcher. False: the engine closes.
 func (e *Engine) enter() bool {
 	e.mu.Lock()
@@ -261,7 +266,18 @@ func (e *Engine) enter() bool {
 
 func (e *Engine) leave() { e.direct.Done() }
 
-// Format shows where the engine is connected to, and no secret, for every verb.
-func (e *Engine) Format(f fmt.State, _ rune) {
-	fmt.Fprintf(f, "wheellock engine %s on %v", e.uuid, e.opts.Redis.InitAddress)
+// Format is String for every verb. Without it fmt would look into the engine.
+func (e *Engine) Format(f fmt.State, _ rune) { fmt.Fprint(f, e.String()) }
+
+// String names the engine's ID and where it is connected to, and no secret.
+func (e *Engine) String() string {
+	return fmt.Sprintf("wheellock engine %s on %v", e.uuid, e.opts.Redis.InitAddress)
+}
+
+// MarshalText is String, for JSON and others.
+func (e *Engine) MarshalText() ([]byte, error) { return []byte(e.String()), nil }
+
+// LogValue is what String says, for slog.
+func (e *Engine) LogValue() slog.Value {
+	return slog.GroupValue(slog.String("id", e.uuid), slog.Any("redis", e.opts.Redis.InitAddress))
 }

@@ -46,7 +46,7 @@ var errUnanswered = errors.New("wheellock: not answered in time")
 
 // query runs one read-only command without the dispatcher. Its answer may be older than that of a call that has returned meanwhile.
 func (t *operation) query(ctx context.Context, build func(rueidis.Builder, string) rueidis.Completed) (rueidis.RedisResult, error) {
-	key, err := t.e.key(t.name, t.kind)
+	key, err := t.e.key(t.name, t.kind.machine())
 	if err != nil {
 		return rueidis.RedisResult{}, t.failed(err)
 	}

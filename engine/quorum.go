@@ -20,7 +20,7 @@ import (
 // Callers of one process queue in the process, and waiting costs a goroutine. Processes ask again after random pauses,
 // because no message can tell of a majority.
 type QuorumLock struct {
-	name    string
+	handle
 	engines []*Engine
 }
 
@@ -45,11 +45,8 @@ func Quorum(name string, engines ...*Engine) (*QuorumLock, error) {
 			return nil, err
 		}
 	}
-	return &QuorumLock{name: name, engines: append([]*Engine(nil), engines...)}, nil
+	return &QuorumLock{handle{engines[0], name, quorumIndex}, append([]*Engine(nil), engines...)}, nil
 }
-
-// Name returns the name as it was given.
-func (q *QuorumLock) Name() string { return q.name }
 
 func (q *QuorumLock) keys() (all []lockKey, err error) {
 	for _, e := range q.engines {
@@ -62,7 +59,7 @@ func (q *QuorumLock) keys() (all []lockKey, err error) {
 	return all, nil
 }
 
-func (q *QuorumLock) home() *Engine { return q.engines[0] }
+func (q *QuorumLock) home() *Engine { return q.e }
 func (q *QuorumLock) need() int     { return len(q.engines)/2 + 1 }
 
 // Lock waits until a majority is held. Leases, cancellation and errors are as with [Mutex.Lock]; [WithOwner] is
@@ -200,7 +197,7 @@ func (q *QuorumLock) attempt(ctx context.Context, d demand, opts []LockOption) (
 		q.late(answers, left, nil, stop)
 		return nil, q.verdict(errs)
 	}
-	h := compose(q.name, q.need(), holds)
+	h := q.compose(q.need(), holds)
 	q.late(answers, left, h, stop)
 	if h.Err() != nil { // the answers were too slow: the lease is already over
 		h.UnlockAsync()

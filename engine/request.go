@@ -15,7 +15,7 @@ type operation struct {
 	e     *Engine
 	name  string
 	doing string // "lock", "acquire", ...
-	kind  gate.Kind
+	kind  kindIndex
 }
 
 func (t *operation) failed(err error) error { return &opError{doing: t.doing, name: t.name, err: err} }
@@ -24,7 +24,7 @@ func (t *operation) failed(err error) error { return &opError{doing: t.doing, na
 // sent.
 func (t *operation) send(ctx context.Context, w *gate.Waiter) error {
 	e := t.e
-	key, err := e.key(t.name, t.kind)
+	key, err := e.key(t.name, t.kind.machine())
 	if err == nil && ctx.Err() != nil {
 		err = endedBy(ctx)
 	}
@@ -36,7 +36,7 @@ func (t *operation) send(ctx context.Context, w *gate.Waiter) error {
 		e.overloaded.Inc()
 		return t.failed(ErrOverloaded)
 	}
-	if !e.dispatcher.Ask(key, t.kind, w) {
+	if !e.dispatcher.Ask(key, t.kind.machine(), w) {
 		e.waiting.Add(-1)
 		return t.failed(ErrClosed)
 	}
@@ -137,8 +137,8 @@ func (r *request[T]) Settle(out gate.Outcome) bool {
 
 // Hold makes the hold when the request is granted. It implements gate.Maker.
 func (r *request[T]) Hold() *gate.Hold {
-	h := newHold(r.e, r.name)
-	h.permits = int32(r.waiter.N)
+	h := newHold(r.e, r.name, r.kind)
+	h.permits = int16(r.waiter.N)
 	r.grant = any(h).(T)
 	return &h.core
 }

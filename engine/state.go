@@ -35,7 +35,7 @@ func (m *Mutex) inspect(ctx context.Context) (State, []string, error) {
 	t := operation{e: m.e, name: m.name, doing: "inspect", kind: m.kind}
 	r, err := t.query(ctx, func(b rueidis.Builder, key string) rueidis.Completed {
 		keys := []string{key}
-		if m.kind == gate.FencedKind {
+		if m.kind == fencedIndex {
 			keys = append(keys, scripts.TokenKey(key))
 		}
 		return b.Eval().Script(scripts.Inspect.Text).Numkeys(int64(len(keys))).Key(keys...).Build()
@@ -80,10 +80,10 @@ func (m *Mutex) state(r rueidis.RedisResult) (State, []string, error) {
 		value, _ := parts[i+1].ToString()
 		fields = append(fields, field{name, value})
 	}
-	if (fields.mode() != "") != (m.kind == gate.RWKind) {
+	if (fields.mode() != "") != (m.kind.machine() == gate.RWKind) {
 		return failed(ErrForeignKey, "the key is a hash of another kind")
 	}
-	if m.kind == gate.RWKind {
+	if m.kind.machine() == gate.RWKind {
 		return m.view(state, fields)
 	}
 	state.set(m.e, fields[0])
@@ -123,11 +123,11 @@ func (m *Mutex) ForceUnlock(ctx context.Context) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	key, _ := m.e.key(m.name, m.kind)
+	key, _ := m.e.key(m.name, m.kind.machine())
 	freed := false
 	for _, owner := range owners {
 		err := m.e.confirm(ctx, "force-unlock", m.name, ErrClosed, func(ack gate.Settler) bool {
-			return m.e.dispatcher.Force(key, m.kind, owner, m.e.number(owner), ack)
+			return m.e.dispatcher.Force(key, m.kind.machine(), owner, m.e.number(owner), ack)
 		})
 		if err != nil && !isLost(err) { // lost: it went away by itself
 			return freed, err
