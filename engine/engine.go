@@ -31,7 +31,8 @@
 // Files: engine.go opens and closes; options.go, connection.go, cluster.go and url.go say how to connect. A blocking
 // call waits on a reusable struct (call.go); an Async form is a request with a future (request.go), whose callbacks run
 // on a pool (callbacks.go). The dispatcher answers both. A grant is a Hold (hold.go), and endings.go tells its
-// listeners of its end. errors.go has the errors, state.go what is in Redis, stats.go the counters. logging.go passes
+// listeners of its end. errors.go has the errors, state.go what is in Redis, holder.go and identity.go which process an
+// owner id stands for, stats.go the counters. handle.go and kind.go say how locks show as text. logging.go passes
 // log records to the user's handler on a goroutine of their own.
 package engine
 
@@ -98,6 +99,7 @@ func Open(ctx context.Context, opts Options) (*Engine, error) {
 	}
 	e := &Engine{uuid: newUUID(), ended: make(chan struct{})}
 	opts.Logger, e.log = relayTo(opts.Logger)
+	opts.Redis.ClientName = opts.connectionName(e.uuid)
 	e.opts = opts
 	if opts.WatchLoss {
 		e.suspects.ask(&opts.Redis)
@@ -279,5 +281,5 @@ func (e *Engine) MarshalText() ([]byte, error) { return []byte(e.String()), nil 
 
 // LogValue is what String says, for slog.
 func (e *Engine) LogValue() slog.Value {
-	return slog.GroupValue(slog.String("id", e.uuid), slog.Any("redis", e.opts.Redis.InitAddress))
+	return slog.GroupValue(slog.String("id", e.uuid), slog.String("identity", e.opts.Identity), slog.Any("redis", e.opts.Redis.InitAddress))
 }

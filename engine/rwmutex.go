@@ -37,7 +37,7 @@ func (rw *RWMutex) Reader() *Mutex { return &Mutex{handle{rw.e, rw.name, readInd
 func (rw *RWMutex) Writer() *Mutex { return &Mutex{handle{rw.e, rw.name, writeIndex}} }
 
 // view is what the lock looks like to a reader or to a writer, by Redisson's rules.
-func (m *Mutex) view(state State, all fields) (State, []string, error) {
+func (m *Mutex) view(state State, all fields) (State, []string) {
 	mode := all.mode()
 	var owners []string
 	for _, f := range all {
@@ -55,10 +55,10 @@ func (m *Mutex) view(state State, all fields) (State, []string, error) {
 		}
 	}
 	if !state.Locked {
-		return State{}, nil, nil
+		return State{}, nil
 	}
 	if (mode == "write") != (m.kind == writeIndex) { // a reader's view of a writer that reads too: there is nothing to force
 		owners = nil
 	}
-	return state, owners, nil
+	return state, owners
 }

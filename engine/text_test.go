@@ -16,7 +16,7 @@ import (
 // Every handle shows its kind and its name, in a format, in JSON and in a log record.
 func TestWhatUsersHaveShowsAsText(t *testing.T) {
 	t.Parallel()
-	e, _ := enginetest.New(t, engine.Options{})
+	e, _ := enginetest.New(t, engine.Options{Identity: "who"})
 	multi, err := engine.Multi(e.Mutex("a"), e.Mutex("b"))
 	if err != nil {
 		t.Fatal(err)
@@ -42,7 +42,7 @@ func TestWhatUsersHaveShowsAsText(t *testing.T) {
 		{e.CountDownLatch("a"), `latch "a"`, `{"name":"a","kind":"latch"}`},
 		{multi, `locks "a,b"`, `{"name":"a,b","kind":"multi"}`},
 		{quorum, `quorum lock "a"`, `{"name":"a","kind":"quorum"}`},
-		{e, "wheellock engine " + e.ID() + " on [enginetest:6379]", `{"id":"` + e.ID() + `","redis":["enginetest:6379"]}`},
+		{e, "wheellock engine " + e.ID() + " on [enginetest:6379]", `{"id":"` + e.ID() + `","identity":"who","redis":["enginetest:6379"]}`},
 	} {
 		wantTexts(t, c.of, c.text, c.log)
 	}
