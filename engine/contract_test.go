@@ -151,7 +151,11 @@ var (
 		Redis: rueidis.ClientOption{}, Lease: time.Duration(0), MaxHold: time.Duration(0), FairWaiterLease: time.Duration(0), FenceTTL: time.Duration(0), HandoffTime: time.Duration(0),
 		MaxRequests: int(0), MaxWaitersPerName: int(0), Callbacks: int(0), PubSub: engine.PubSubAuto, WatchLoss: false,
 		NameMapper: func(string) string { return "" }, Logger: (*slog.Logger)(nil),
+		Identity: "", Observer: &engine.Observer{Granted: func(engine.Grant) {}, Failed: func(engine.Failure) {}, Ended: func(engine.End) {}},
 	}
+	_ = engine.Grant{Name: "", Kind: engine.KindMutex, Waited: time.Duration(0), HandedOn: true, Reentry: true}
+	_ = engine.Failure{Name: "", Kind: engine.KindMutex, Waited: time.Duration(0), Err: error(nil)}
+	_ = engine.End{Name: "", Kind: engine.KindMutex, Held: time.Duration(0), Err: error(nil)}
 	_ = [...]engine.PubSub{engine.PubSubAuto, engine.PubSubPlain, engine.PubSubSharded, engine.PubSubBoth}
 )
 

@@ -32,7 +32,8 @@
 // call waits on a reusable struct (call.go); an Async form is a request with a future (request.go), whose callbacks run
 // on a pool (callbacks.go). The dispatcher answers both. A grant is a Hold (hold.go), and endings.go tells its
 // listeners of its end. errors.go has the errors, state.go what is in Redis, holder.go and identity.go which process an
-// owner id stands for, stats.go the counters. handle.go and kind.go say how locks show as text. logging.go passes
+// owner id stands for, stats.go the counters. handle.go and kind.go say how locks show as text, observer.go whom
+// requests and holds are told of. logging.go passes
 // log records to the user's handler on a goroutine of their own.
 package engine
 

@@ -87,6 +87,13 @@ func (m *MultiLock) home() *Engine { return m.e }
 // Lock waits until all members are held. opts apply to every member, [WithWait] to the whole call. Cancellation and
 // errors are as with [Mutex.Lock], with the errors of the member that was asked last.
 func (m *MultiLock) Lock(ctx context.Context, opts ...LockOption) (*Hold, error) {
+	o := m.observe(opts)
+	h, err := m.lock(ctx, opts)
+	o.done(h, err)
+	return h, err
+}
+
+func (m *MultiLock) lock(ctx context.Context, opts []LockOption) (*Hold, error) {
 	d, err := m.home().opts.read(opts, false)
 	if err != nil {
 		return nil, m.failed(err)
@@ -98,7 +105,7 @@ func (m *MultiLock) Lock(ctx context.Context, opts ...LockOption) (*Hold, error)
 		asking, stop = context.WithDeadline(ctx, end)
 		defer stop()
 	}
-	opts = withoutWait(opts)
+	opts = append(withoutWait(opts), asPart)
 	first, held := -1, (*Hold)(nil) // the member that this call has waited for
 	last := ErrUnavailable          // the last answer of any member
 	for try := 0; ; try++ {
@@ -139,10 +146,17 @@ func (m *MultiLock) Lock(ctx context.Context, opts ...LockOption) (*Hold, error)
 // TryLock asks for all members once and does not wait. Its error is that of a member that was not granted, as with
 // [Mutex.TryLock]; the others are given back.
 func (m *MultiLock) TryLock(ctx context.Context, opts ...LockOption) (*Hold, error) {
+	o := m.observe(opts)
+	h, err := m.tryLock(ctx, opts)
+	o.done(h, err)
+	return h, err
+}
+
+func (m *MultiLock) tryLock(ctx context.Context, opts []LockOption) (*Hold, error) {
 	if _, err := m.home().opts.read(opts, true); err != nil {
 		return nil, m.failed(err)
 	}
-	holds, _, err := m.askAll(ctx, -1, nil, opts)
+	holds, _, err := m.askAll(ctx, -1, nil, append(slices.Clip(opts), asPart))
 	if err != nil {
 		giveBack(holds)
 		return nil, err

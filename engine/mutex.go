@@ -111,25 +111,23 @@ func (m *Mutex) failed(err error) error { return &opError{doing: "lock", name: m
 
 // block asks and waits for the answer.
 func (m *Mutex) block(ctx context.Context, try bool, opts []LockOption) (*Hold, error) {
+	o := m.observe(opts)
 	c := m.e.calls.get()
 	if err := m.fill(ctx, try, opts, &c.waiter); err != nil {
 		m.e.calls.put(c)
+		o.done(nil, err)
 		return nil, err
 	}
-	h := newHold(m.e, m.name, m.kind)
-	c.waiter.Hold = &h.core
 	t := m.operation()
-	if err := t.block(ctx, c); err != nil {
-		return nil, err
-	}
-	return h, nil
+	return t.blockForHold(ctx, c, o)
 }
 
 // async asks and leaves the answer to a future. Its hold is made when it is granted.
 func (m *Mutex) async(ctx context.Context, try bool, opts []LockOption) *futures.Future[*Hold] {
+	o := m.observe(opts)
 	r := &request[*Hold]{operation: m.operation()}
 	if err := m.fill(ctx, try, opts, &r.waiter); err != nil {
-		return futures.Settled[*Hold](&m.e.callbacks, nil, err)
+		return observed(o, futures.Settled[*Hold](&m.e.callbacks, nil, err), nil)
 	}
-	return r.start(ctx)
+	return observed(o, r.start(ctx), &r.waiter)
 }

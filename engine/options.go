@@ -115,6 +115,9 @@ type Options struct {
 	// NameMapper makes the key of a name, as Redisson's NameMapper does; usually it puts a prefix before it. It must be
 	// safe for concurrent use. Default nil: the key is the name.
 	NameMapper func(name string) string
+	// Observer is told of every grant, every failed call and the end of every hold. Default nil: nothing is observed,
+	// and nothing is paid for it.
+	Observer *Observer
 	// Logger gets records of broken links and refused rights, never of single calls. Its handler runs on a goroutine of
 	// its own, so a slow or blocked handler delays nothing. If 1,024 records wait, further ones are dropped, and the
 	// handler is told how many. Close waits for the handler for at most 100 ms. Default nil: no records.

@@ -172,25 +172,22 @@ func (p *PermitSemaphore) fill(ctx context.Context, n int, try bool, opts []Lock
 }
 
 func (p *PermitSemaphore) block(ctx context.Context, n int, try bool, opts []LockOption) (*Hold, error) {
+	o := p.observe(opts)
 	c := p.e.calls.get()
 	if err := p.fill(ctx, n, try, opts, &c.waiter); err != nil {
 		p.e.calls.put(c)
+		o.done(nil, err)
 		return nil, err
 	}
-	h := newHold(p.e, p.name, p.kind)
-	h.permits = int16(n)
-	c.waiter.Hold = &h.core
 	t := p.operation("acquire")
-	if err := t.block(ctx, c); err != nil {
-		return nil, err
-	}
-	return h, nil
+	return t.blockForHold(ctx, c, o)
 }
 
 func (p *PermitSemaphore) async(ctx context.Context, n int, try bool, opts []LockOption) *futures.Future[*Hold] {
+	o := p.observe(opts)
 	r := &request[*Hold]{operation: p.operation("acquire")}
 	if err := p.fill(ctx, n, try, opts, &r.waiter); err != nil {
-		return futures.Settled[*Hold](&p.e.callbacks, nil, err)
+		return observed(o, futures.Settled[*Hold](&p.e.callbacks, nil, err), nil)
 	}
-	return r.start(ctx)
+	return observed(o, r.start(ctx), &r.waiter)
 }

@@ -65,11 +65,18 @@ func (q *QuorumLock) need() int     { return len(q.engines)/2 + 1 }
 // Lock waits until a majority is held. Leases, cancellation and errors are as with [Mutex.Lock]; [WithOwner] is
 // [ErrInvalid].
 func (q *QuorumLock) Lock(ctx context.Context, opts ...LockOption) (*Hold, error) {
+	o := q.observe(opts)
+	h, err := q.lock(ctx, opts)
+	o.done(h, err)
+	return h, err
+}
+
+func (q *QuorumLock) lock(ctx context.Context, opts []LockOption) (*Hold, error) {
 	d, err := q.check(opts, false)
 	if err != nil {
 		return nil, err
 	}
-	opts = withoutWait(opts)
+	opts = append(withoutWait(opts), asPart)
 	if d.wait > 0 {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeoutCause(ctx, d.wait, errQuorumWait)
@@ -119,6 +126,13 @@ func (q *QuorumLock) gaveUp(ctx context.Context, err, refused error) error {
 // with [ErrHeld] at once. If no majority granted it, the error Is ErrHeld if any server said that another owner has it,
 // unless too many servers failed for reasons that do not pass. Other errors are as with [Mutex.TryLock].
 func (q *QuorumLock) TryLock(ctx context.Context, opts ...LockOption) (*Hold, error) {
+	o := q.observe(opts)
+	h, err := q.tryLock(ctx, opts)
+	o.done(h, err)
+	return h, err
+}
+
+func (q *QuorumLock) tryLock(ctx context.Context, opts []LockOption) (*Hold, error) {
 	d, err := q.check(opts, true)
 	if err != nil {
 		return nil, err
@@ -127,7 +141,7 @@ func (q *QuorumLock) TryLock(ctx context.Context, opts ...LockOption) (*Hold, er
 	if !free {
 		return nil, &HeldError{Name: q.name, TTL: -1}
 	}
-	h, err := q.attempt(ctx, d, opts)
+	h, err := q.attempt(ctx, d, append(slices.Clip(opts), asPart))
 	if err != nil {
 		turn.pass()
 		return nil, err

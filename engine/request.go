@@ -43,8 +43,21 @@ func (t *operation) send(ctx context.Context, w *gate.Waiter) error {
 	return nil
 }
 
+// blockForHold is block for a request that becomes a hold when it is granted.
+func (t *operation) blockForHold(ctx context.Context, c *call, o *observation) (*Hold, error) {
+	h := newHold(t.e, t.name, t.kind)
+	h.permits = int16(c.waiter.N)
+	c.waiter.Hold = &h.core
+	err := t.block(ctx, c, o)
+	if err != nil {
+		h = nil
+	}
+	o.done(h, err)
+	return h, err
+}
+
 // block sends c's waiter and waits for the answer. The caller must not use c afterwards.
-func (t *operation) block(ctx context.Context, c *call) error {
+func (t *operation) block(ctx context.Context, c *call, o *observation) error {
 	c.waiter.By = c
 	if err := t.send(ctx, &c.waiter); err != nil {
 		t.e.calls.put(c)
@@ -64,6 +77,7 @@ func (t *operation) block(ctx context.Context, c *call) error {
 		over = endedBy(ctx)
 	}
 	err := t.answer(c.out, over)
+	o.asked(&c.waiter)
 	if answered || c.out.Why == gate.GaveUp { // otherwise the loop has yet to read the Abandon event
 		t.e.calls.put(c)
 	}

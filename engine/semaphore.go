@@ -155,21 +155,25 @@ func (s *Semaphore) fill(ctx context.Context, n int64, try bool, opts []LockOpti
 }
 
 func (s *Semaphore) block(ctx context.Context, n int64, try bool, opts []LockOption) error {
+	o := s.observe(opts)
 	c := s.e.calls.get()
 	done, err := s.fill(ctx, n, try, opts, &c.waiter)
 	if done {
 		s.e.calls.put(c)
-		return err
+	} else {
+		t := s.operation("acquire")
+		err = t.block(ctx, c, nil)
 	}
-	t := s.operation("acquire")
-	return t.block(ctx, c)
+	o.done(nil, err)
+	return err
 }
 
 func (s *Semaphore) async(ctx context.Context, n int64, try bool, opts []LockOption) *futures.Future[struct{}] {
+	o := s.observe(opts)
 	r := &request[struct{}]{operation: s.operation("acquire")}
 	done, err := s.fill(ctx, n, try, opts, &r.waiter)
 	if done {
-		return futures.Settled(&s.e.callbacks, struct{}{}, err)
+		return observed(o, futures.Settled(&s.e.callbacks, struct{}{}, err), nil)
 	}
-	return r.start(ctx)
+	return observed(o, r.start(ctx), nil)
 }
