@@ -21,7 +21,9 @@ func ExampleObserver() {
 	ended.Add(1)
 	e, err := redis.Open(ctx, engine.Options{Observer: &engine.Observer{
 		Granted: func(g engine.Grant) { fmt.Println("wait histogram:", g.Kind, g.Waited >= 0) },
-		Failed:  func(f engine.Failure) { fmt.Println("failures:", f.Kind, "held by another:", errors.Is(f.Err, engine.ErrHeld)) },
+		Failed: func(f engine.Failure) {
+			fmt.Println("failures:", f.Kind, "held by another:", errors.Is(f.Err, engine.ErrHeld))
+		},
 		Ended: func(end engine.End) {
 			fmt.Println("hold histogram:", end.Kind, end.Held >= 0, "lost:", errors.Is(end.Err, engine.ErrLost))
 			ended.Done()

@@ -55,7 +55,9 @@ func (r *record) observer() *engine.Observer {
 		Failed: func(f engine.Failure) {
 			r.add("%s %s failed after %v: %s", f.Kind, f.Name, whole(f.Waited), sentinelsOf(f.Err))
 		},
-		Ended: func(e engine.End) { r.add("%s %s ended after %v: %s", e.Kind, e.Name, whole(e.Held), sentinelsOf(e.Err)) },
+		Ended: func(e engine.End) {
+			r.add("%s %s ended after %v: %s", e.Kind, e.Name, whole(e.Held), sentinelsOf(e.Err))
+		},
 	}
 }
 
