@@ -39,6 +39,9 @@ func (h *Hold) finish(why gate.Why) bool {
 	if !h.ended.CompareAndSwap(0, 1+uint32(why)) {
 		return false
 	}
+	if why == gate.Lost || why == gate.TooLong {
+		defer h.e.losses.note(h, why) // when its contexts have ended
+	}
 	l := h.endings.Load()
 	if l == nil {
 		return true

@@ -33,7 +33,7 @@
 // on a pool (callbacks.go). The dispatcher answers both. A grant is a Hold (hold.go), and endings.go tells its
 // listeners of its end. errors.go has the errors, state.go what is in Redis, holder.go and identity.go which process an
 // owner id stands for, stats.go the counters. handle.go and kind.go say how locks show as text, observer.go whom
-// requests and holds are told of. logging.go passes
+// requests and holds are told of, losses.go what is logged of lost ones. logging.go passes
 // log records to the user's handler on a goroutine of their own.
 package engine
 
@@ -70,6 +70,7 @@ type Engine struct {
 	suspects   suspects
 	callbacks  callbacks
 	log        *relay
+	losses     losses
 	calls      calls
 	quorums    quorumQueues
 	servers    []string // the run_id of the server, or of all masters of a cluster, as far as they tell
@@ -100,6 +101,9 @@ func Open(ctx context.Context, opts Options) (*Engine, error) {
 	}
 	e := &Engine{uuid: newUUID(), ended: make(chan struct{})}
 	opts.Logger, e.log = relayTo(opts.Logger)
+	if e.log.handler != slog.DiscardHandler {
+		e.losses.logger = opts.Logger
+	}
 	opts.Redis.ClientName = opts.connectionName(e.uuid)
 	e.opts = opts
 	if opts.WatchLoss {
@@ -249,6 +253,7 @@ func (e *Engine) Close() error {
 	e.client.Close()
 	e.direct.Wait()
 	e.callbacks.close()
+	e.losses.close()
 	e.log.flush()
 	return nil
 }
