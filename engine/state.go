@@ -69,7 +69,7 @@ func (m *Mutex) inspect(ctx context.Context, shape bool) (State, []string, error
 	}
 	state, owners, mode, err := m.state(answers[0])
 	if shape {
-		state.Kind = m.found(mode, answers[1:])
+		state.Kind = m.found(state.Locked, mode, answers[1:])
 	}
 	return state, owners, err
 }
@@ -81,21 +81,22 @@ func shapeKeys(key string) []string {
 
 // found returns the kind of what has the name, by the types of shapeKeys and the mode of a read-write lock. A type that the
 // user may not ask for is as good as none.
-func (m *Mutex) found(mode string, types []rueidis.RedisResult) Kind {
+func (m *Mutex) found(locked bool, mode string, types []rueidis.RedisResult) Kind {
 	is := func(i int, want string) bool {
 		got, _ := types[i].ToString()
 		return got == want
 	}
+	hash := locked || is(0, "hash")
 	switch {
 	case mode != "":
 		return Kind(mode) // KindRead, KindWrite
 	case is(1, "list"):
 		return KindFair
-	case is(0, "hash") && is(2, "string") && m.kind != fairIndex:
+	case hash && is(2, "string") && m.kind != fairIndex:
 		return KindFenced
-	case is(0, "hash") && m.kind.machine() == gate.RWKind:
+	case hash && m.kind.machine() == gate.RWKind:
 		return KindMutex
-	case is(0, "hash"):
+	case hash:
 		return m.kind.text()
 	case is(0, "string") && is(3, "zset"):
 		return KindPermits
