@@ -128,6 +128,12 @@ func TestSpecObserver(t *testing.T) {
 				b.Errorf("the observer was told %q", got)
 			}
 			b.unlock(third)
+			first = b.lock(lock, me)
+			r.lines()
+			second = b.lock(lock, me, engine.WithLease(time.Minute)) // longer than the tenure lasts: a renewal comes first
+			b.wantSaid(r, kind+" "+name+" granted after 0s again")
+			b.unlock(second)
+			b.unlock(first)
 			r.lines()
 		}
 		first := b.lock(b.RWMutex("r").Reader())
