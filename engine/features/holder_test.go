@@ -178,3 +178,30 @@ func TestIdentityThatRedisWouldRefuse(t *testing.T) {
 		testkit.Mentions(t, err, "Identity", says)
 	}
 }
+
+// With Sentinel the master's connections are asked, also after it has changed.
+func TestHolderWithSentinel(t *testing.T) {
+	t.Parallel()
+	s := redistest.StartSentinel(t, 1)
+	connect := func(identity string) *engine.Engine {
+		return testkit.Connect(t, s.Master(), func(o *engine.Options) {
+			o.Identity, o.Redis.InitAddress, o.Redis.Sentinel = identity, s.Addrs(), rueidis.SentinelOption{MasterSet: redistest.MasterName}
+		})
+	}
+	ours, theirs := connect("ours"), connect("theirs")
+	for _, when := range []string{"at first", "after a switch"} {
+		testkit.MustUnlock(t, testkit.MustLock(t, theirs.Mutex("a")))
+		var who engine.Holder
+		var err error
+		redistest.Await(t, "an answer of the master "+when, func() bool {
+			who, err = ours.Holder(testkit.Soon(t), theirs.ID())
+			return err == nil && who.Connections > 0
+		})
+		if who.Identity != "theirs" {
+			t.Errorf("%s: Holder = %+v, %v", when, who, err)
+		}
+		if when == "at first" {
+			s.Failover()
+		}
+	}
+}
