@@ -31,8 +31,10 @@
 // Files: engine.go opens and closes; options.go, connection.go, cluster.go and url.go say how to connect. A blocking
 // call waits on a reusable struct (call.go); an Async form is a request with a future (request.go), whose callbacks run
 // on a pool (callbacks.go). The dispatcher answers both. A grant is a Hold (hold.go), and endings.go tells its
-// listeners of its end. errors.go has the errors, state.go what is in Redis, stats.go the counters, leader.go what
-// package elect asks. logging.go passes log records to the user's handler on a goroutine of their own.
+// listeners of its end. errors.go has the errors, state.go what is in Redis, holder.go and identity.go which process an
+// owner id stands for, leader.go what package elect asks, stats.go the counters. handle.go and kind.go say how locks show as
+// text, observer.go whom requests and holds are told of, losses.go what is logged of lost ones. logging.go passes log records to
+// the user's handler on a goroutine of their own.
 package engine
 
 import (
@@ -40,6 +42,7 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
+	"log/slog"
 	"strings"
 	"sync"
 	"time"
@@ -68,6 +71,7 @@ type Engine struct {
 	suspects   suspects
 	callbacks  callbacks
 	log        *relay
+	losses     losses
 	calls      calls
 	quorums    quorumQueues
 	servers    []string // the run_id of the server, or of all masters of a cluster, as far as they tell
@@ -102,6 +106,10 @@ func Open(ctx context.Context, opts Options) (*Engine, error) {
 	e := &Engine{uuid: newUUID(), ended: make(chan struct{})}
 	e.closing, e.close = context.WithCancel(context.Background())
 	opts.Logger, e.log = relayTo(opts.Logger)
+	if e.log.handler != slog.DiscardHandler {
+		e.losses.logger = opts.Logger
+	}
+	opts.Redis.ClientName = opts.connectionName(e.uuid)
 	e.opts = opts
 	if opts.WatchLoss {
 		e.suspects.ask(&opts.Redis)
@@ -251,9 +259,14 @@ func (e *Engine) Close() error {
 	e.client.Close()
 	e.direct.Wait()
 	e.callbacks.close()
+	e.losses.close()
 	e.log.flush()
 	return nil
 }
+
+// ID returns the engine's id: the part before the colon in the owner fields of its locks in Redis, [Hold.TenureID]. Each
+// engine has its own. [Engine.Holder] tells what is known of an id.
+func (e *Engine) ID() string { return e.uuid }
 
 // enter begins a call that uses the client without the dispatcher. False: the engine closes.
 func (e *Engine) enter() bool {
@@ -267,7 +280,18 @@ func (e *Engine) enter() bool {
 
 func (e *Engine) leave() { e.direct.Done() }
 
-// Format shows where the engine is connected to, and no secret, for every verb.
-func (e *Engine) Format(f fmt.State, _ rune) {
-	fmt.Fprintf(f, "wheellock engine %s on %v", e.uuid, e.opts.Redis.InitAddress)
+// Format is String for every verb. Without it fmt would look into the engine.
+func (e *Engine) Format(f fmt.State, _ rune) { fmt.Fprint(f, e.String()) }
+
+// String names the engine's ID and where it is connected to, and no secret.
+func (e *Engine) String() string {
+	return fmt.Sprintf("wheellock engine %s on %v", e.uuid, e.opts.Redis.InitAddress)
+}
+
+// MarshalText is String, for JSON and others.
+func (e *Engine) MarshalText() ([]byte, error) { return []byte(e.String()), nil }
+
+// LogValue is what String says, for slog.
+func (e *Engine) LogValue() slog.Value {
+	return slog.GroupValue(slog.String("id", e.uuid), slog.String("identity", e.opts.Identity), slog.Any("redis", e.opts.Redis.InitAddress))
 }

@@ -8,19 +8,18 @@ import (
 
 	"github.com/redis/rueidis"
 
-	"github.com/wheellock/wheellock/internal/gate"
 	"github.com/wheellock/wheellock/internal/leaders"
 	"github.com/wheellock/wheellock/scripts"
 )
 
 func init() {
 	leaders.Ask = func(ctx context.Context, e any, name string, note *leaders.Note) (leaders.Note, bool, error) {
-		t := operation{e: e.(*Engine), name: name, doing: "elect", kind: gate.FencedKind}
+		t := operation{e: e.(*Engine), name: name, doing: "elect", kind: fencedIndex}
 		leader, err := t.leader(ctx, note)
 		return leader, errors.Is(err, errPasses) || errors.Is(err, ErrUncertain) || errors.Is(err, ErrNotSent), err
 	}
 	leaders.Listen = func(ctx context.Context, e any, name string, heard func()) error {
-		t := operation{e: e.(*Engine), name: name, doing: "observe", kind: gate.FencedKind}
+		t := operation{e: e.(*Engine), name: name, doing: "observe", kind: fencedIndex}
 		return t.listen(ctx, heard)
 	}
 }
@@ -58,7 +57,7 @@ func (t *operation) leader(ctx context.Context, note *leaders.Note) (leaders.Not
 // listen hears of new leaders until its connection breaks, or until the node that it listens to does not serve the channel any more.
 // The connection is its own: a flood of messages must not delay answers.
 func (t *operation) listen(ctx context.Context, heard func()) error {
-	key, err := t.e.key(t.name, t.kind)
+	key, err := t.e.key(t.name, t.kind.machine())
 	if err != nil {
 		return t.failed(err)
 	}

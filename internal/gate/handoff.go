@@ -59,6 +59,7 @@ func (m *Mutex) decide(now Time, fx *Effects) {
 	for w := m.queue.head; w != nil && m.fresh(now, w); w = m.queue.head {
 		m.queue.remove(w)
 		owner := w.Owner
+		w.HandedOn = true
 		if m.grant(now, w) {
 			m.handedOn(now)
 			m.readmit(now, owner, fx)

@@ -22,9 +22,12 @@ type Hold struct {
 
 	// Owned by the loop.
 	alive bool
-	why   Why    // what ended it, when not its own Unlock
-	since uint32 // when it was granted, in hundredths of a second: 497 days
-	until Time   // its own end, when it has one besides the tenure's; Never: the tenure's
+	why   Why // what ended it, when not its own Unlock
+
+	since uint32 // when it was granted, in hundredths of a second: 497 days; set before, as those above
+
+	// Owned by the loop.
+	until Time // its own end, when it has one besides the tenure's; Never: the tenure's
 	next  *Hold
 	prev  *Hold
 
@@ -56,6 +59,9 @@ func (h *Hold) Watched() bool { return h.watch }
 
 // Write reports whether it is a writer's hold of a read-write lock.
 func (h *Hold) Write() bool { return h.write }
+
+// Since is when the hold was granted, to 10 ms.
+func (h *Hold) Since() Time { return Time(h.since) * sinceUnit }
 
 // Deadline is when the hold ends unless it is renewed. Any goroutine may ask.
 func (h *Hold) Deadline() Time { return Time(h.deadline.Load()) }

@@ -101,7 +101,7 @@ func (t *ownership) follow() {
 func (t *ownership) oldest() Time {
 	oldest := Never
 	for h := t.holds; h != nil; h = h.next {
-		oldest = min(oldest, Time(h.since)*sinceUnit)
+		oldest = min(oldest, h.Since())
 	}
 	return oldest
 }

@@ -31,6 +31,7 @@ func (m *Mutex) holdOf(owner uint64) *Hold {
 func (m *Mutex) share(now Time, w *Waiter, first *Hold) {
 	h := w.hold()
 	h.holdCount, h.Token = first.holdCount, first.Token // re-entry is not a new owner
+	w.Reentry = true
 	m.grant(now, w)
 }
 

@@ -39,6 +39,7 @@ func (r *RW) Unlock(now Time, h *Hold, ack Settler, fx *Effects) {
 func (r *RW) decide(now Time, g *rwLease, fx *Effects) {
 	for w := r.queue.head; w != nil && r.fresh(now, g, w); w = r.queue.head {
 		r.queue.remove(w)
+		w.HandedOn = true
 		if r.grant(now, w, g) {
 			r.cfg.Stats.Handoffs.Inc()
 			r.readmit(now)

@@ -79,6 +79,7 @@ func (r *RW) grant(now Time, w *Waiter, g *rwLease) bool {
 func (r *RW) join(now Time, w *Waiter) bool {
 	for _, g := range r.leases {
 		if g.joinable(now, r.cfg) && g.lasts(now, w) {
+			w.HandedOn = true
 			if r.grant(now, w, g) {
 				r.cfg.Stats.Handoffs.Inc()
 				r.readmit(now)
@@ -111,6 +112,7 @@ func (r *RW) enter(now Time) {
 			break
 		}
 		r.queue.remove(w)
+		w.HandedOn = true
 		if r.grant(now, w, r.leases[i]) {
 			r.cfg.Stats.Handoffs.Inc()
 		}
@@ -176,6 +178,7 @@ func (r *RW) reenter(now Time, w *Waiter) bool {
 			continue
 		}
 		if g.lasts(now, w) {
+			w.Reentry = true
 			r.grant(now, w, g)
 			return true
 		}
@@ -205,6 +208,7 @@ func (r *RW) growInto(now Time, g *rwLease, w *Waiter) {
 		g.Stretched = true
 		g.RenewAt = g.Confirmed + w.Lease/3
 	}
+	w.Reentry = true
 	r.grant(now, w, g)
 }
 

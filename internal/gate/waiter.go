@@ -80,6 +80,10 @@ type Waiter struct {
 	Try   bool          // asks once
 	Write bool          // of a read-write lock: to exclude
 
+	// Set by the loop before it is granted.
+	HandedOn bool // in the tenure of another hold
+	Reentry  bool // its Owner has a hold
+
 	// Owned by the loop.
 	queued     bool
 	asked      bool   // Redis was asked for it, and has not answered
