@@ -16,7 +16,7 @@ func (m *Mutex) pumpFree(now Time, fx *Effects) {
 	m.cfg.LastID++
 	m.t.ask(m.cfg.LastID, w.Lease, w.Watch)
 	m.cfg.Stats.Attempts.Inc()
-	m.send(Command{Op: m.traits().acquire, ID: m.t.ID, Lease: w.Lease}, fx)
+	m.send(m.traits().acquire, m.t.ID, w.Lease, fx)
 }
 
 // reask repeats an acquire of which an answer was lost, under the same owner id: asking twice is harmless.
@@ -30,12 +30,12 @@ func (m *Mutex) reask(now Time, fx *Effects) {
 	}
 	m.t.askFor(w)
 	m.cfg.Stats.Attempts.Inc()
-	m.send(Command{Op: m.traits().acquire, ID: m.t.ID, Lease: m.t.Lease}, fx)
+	m.send(m.traits().acquire, m.t.ID, m.t.Lease, fx)
 }
 
 // acquired is the answer to an acquire.
 func (m *Mutex) acquired(now Time, c *Command, fx *Effects) {
-	if m.queue.fair.answeredInQueue(m, now, c, fx) {
+	if l := m.queue.fair; l != nil && l.answeredInQueue(m, now, c, fx) {
 		return
 	}
 	if c.ran() && c.Reply.Granted() {

@@ -1,8 +1,6 @@
 package gate
 
 import (
-	"time"
-
 	"github.com/wheellock/wheellock/scripts"
 )
 
@@ -27,14 +25,21 @@ func (m *Mutex) Unlock(now Time, h *Hold, ack Settler, fx *Effects) {
 func (m *Mutex) drop(now Time, ack Settler) {
 	m.owe(ack)
 	m.t.phase, m.askAt = dead, now
-	m.queue.fair.takenInVain(m, now, m.t.ID)
-	m.growing().abort(func(w *Waiter) { m.requeue(now, w) })
+	if l := m.queue.fair; l != nil {
+		l.takenInVain(m, now, m.t.ID)
+	}
+	if gs := m.growing(); gs != nil {
+		gs.abort(func(w *Waiter) { m.requeue(now, w) })
+	}
 }
 
 // tick ends what time has ended. Every event that may grant something calls it first.
 func (m *Mutex) tick(now Time) {
 	if m.t.phase == dead && m.ack != nil && now >= m.t.Deadline {
 		m.acknowledge(Outcome{Why: Doubtful}) // Unlock never blocks past the deadline
+	}
+	if !m.t.isDue(now) {
+		return
 	}
 	if _, over := m.t.expired(now, m.cfg.Stats); over {
 		m.drop(now, nil)
@@ -57,29 +62,30 @@ func (m *Mutex) released(now Time, c *Command, fx *Effects) {
 		return
 	}
 	heard := m.heardBy(c)
-	out, pause, gone := m.t.released(now, c, &m.tries)
+	why, gone := m.t.released(c)
 	if !gone {
-		m.unreleased(now, c, out, pause)
+		m.unreleased(now, c)
 		return
 	}
-	m.acknowledge(out)
+	m.acknowledge(Outcome{Why: why})
 	m.t.phase, m.askAt = free, now
 	m.orphaned(&m.t, c.Sent, m.traits().release)
 	if c.Reply != scripts.NotMine {
 		switch {
 		case m.queue.fair != nil: // a fair lock is left to whose turn it is
+			m.queue.fair.outOfTurn(m, now, fx)
 		case m.traits().polls:
 			m.askAt += m.contention.pausePolling(now, m.queue.n, m.t.ID, m.cfg)
 		default:
 			m.askAt += m.contention.pause(now, heard, m.queue.n, m.cfg)
 		}
-		m.queue.fair.outOfTurn(m, now, fx)
 	}
 }
 
 // unreleased is a release that proved nothing: it is sent again until the lease has surely run out. Whoever
 // asks only once does not wait for that.
-func (m *Mutex) unreleased(now Time, c *Command, out Outcome, pause time.Duration) {
+func (m *Mutex) unreleased(now Time, c *Command) {
+	out, pause := m.t.unreleased(c, &m.tries)
 	m.askAt = now + pause
 	if c.Result == Unknown { // it may have taken the lock for the successor
 		m.queue.fair.unsure(c.Sent)
@@ -104,23 +110,28 @@ func (m *Mutex) orphanSwap(now Time, swap *Command) {
 
 // releaseOrphan sends the release of an orphan that is due.
 func (m *Mutex) releaseOrphan(now Time, fx *Effects) bool {
-	if m.queue.fair.leaveQueue(m, now, fx) {
+	if l := m.queue.fair; l != nil && l.leaveQueue(m, now, fx) {
 		return true
 	}
-	c, due := m.dueOrphan(now)
-	if due {
-		m.send(c, fx)
-		m.again = m.queue.head != nil
+	if m.contention == nil {
+		return false
 	}
-	return due
+	o := m.contention.orphans.due(now)
+	if o == nil {
+		return false
+	}
+	m.send(o.op, o.id, 0, fx).Args = ReleaseArgs{Owner: o.owner}.Args()
+	m.again = m.queue.head != nil
+	return true
 }
 
 // sendRelease sends the release of the tenure.
 func (m *Mutex) sendRelease(fx *Effects) {
-	c := Command{Op: m.traits().release, ID: m.t.ID}
-	m.queue.fair.returned()
-	m.queue.fair.successor(m, &c)
-	m.send(c, fx)
+	c := m.send(m.traits().release, m.t.ID, 0, fx)
+	if l := m.queue.fair; l != nil {
+		l.returned()
+		l.successor(m, c)
+	}
 }
 
 // Force frees an owner. When that is our own tenure, its holds end first; when it is one that was granted in

@@ -31,7 +31,7 @@ func (l *fairQueue) askInQueue(m *Mutex, now Time, fx *Effects) {
 	m.t.ask(w.place, w.Lease, w.Watch)
 	l.doubt(now, &m.t.Tenure)
 	m.cfg.Stats.Attempts.Inc()
-	m.send(Command{Op: FairAsk, ID: w.place, Lease: w.Lease, Args: FairAskArgs{place, first, n}.Args()}, fx)
+	m.send(FairAsk, w.place, w.Lease, fx).Args = FairAskArgs{place, first, n}.Args()
 }
 
 // doubt notes for a fresh tenure that a command without an answer may still take the lock for it.
@@ -48,7 +48,7 @@ func (l *fairQueue) stayInQueue(m *Mutex, now Time, fx *Effects) bool {
 		return false
 	}
 	first, n := l.joining(m.cfg)
-	m.send(Command{Op: FairAsk, Args: FairAskArgs{scripts.InQueue, first, n}.Args()}, fx)
+	m.send(FairAsk, 0, 0, fx).Args = FairAskArgs{scripts.InQueue, first, n}.Args()
 	return true
 }
 
@@ -192,7 +192,7 @@ func (l *fairQueue) leaveQueue(m *Mutex, now Time, fx *Effects) bool {
 		return false
 	}
 	again := m.again
-	m.send(Command{Op: FairLeave, ID: l.out.first, Args: FairLeaveArgs{l.out.n}.Args()}, fx)
+	m.send(FairLeave, l.out.first, 0, fx).Args = FairLeaveArgs{l.out.n}.Args()
 	m.again = again // leaving asks nothing
 	return true
 }

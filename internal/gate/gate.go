@@ -120,7 +120,12 @@ type Effects struct {
 	Subscriptions []SubscriptionChange
 }
 
-func (fx *Effects) send(c Command) { fx.Commands[c.Op] = append(fx.Commands[c.Op], c) }
+// add appends a command, which its sender fills in where it stands: a Command is too long to be copied twice.
+func (fx *Effects) add(op Op) *Command {
+	sent := append(fx.Commands[op], Command{})
+	fx.Commands[op] = sent
+	return &sent[len(sent)-1]
+}
 
 // Config is what the machines of one engine share. It does not change after the engine was opened,
 // but for the fields that say so.

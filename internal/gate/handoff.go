@@ -5,9 +5,11 @@ const aheadAfter = 4
 
 // admit lets the first waiter in for whom the tenure was taken, straight from the answer.
 func (m *Mutex) admit(now Time, fx *Effects) {
-	if ack, forced := m.forced(); forced {
-		m.drop(now, ack)
-		return
+	if m.contention != nil {
+		if ack, forced := m.forced(); forced {
+			m.drop(now, ack)
+			return
+		}
 	}
 	if m.queue.fair != nil {
 		m.queue.fair.admitFromQueue(m, now, fx)
@@ -45,7 +47,6 @@ func (m *Mutex) grant(now Time, w *Waiter) bool {
 			return other.Try && (other.Owner == 0 || other.Owner != h.owner()) // its own re-enter
 		})
 	}
-	m.thin(now)
 	return true
 }
 
@@ -72,12 +73,12 @@ func (m *Mutex) decide(now Time, fx *Effects) {
 		m.drop(now, nil)
 	case m.flight != None: // its answer decides
 	case w.fits(&m.t.Tenure):
-		m.send(Command{Op: Confirm, ID: m.t.ID, Lease: m.t.Lease}, fx)
+		m.send(Confirm, m.t.ID, m.t.Lease, fx)
 	case m.t.Unsure > now: // a late acquire could take the name for the old owner when the fresh one is gone
 		m.drop(now, nil)
 	default:
 		m.cfg.LastID++
-		m.send(Command{Op: Swap, ID: m.t.ID, Lease: w.Lease, Args: SwapArgs{Fresh: m.cfg.LastID}.Args()}, fx)
+		m.send(Swap, m.t.ID, w.Lease, fx).Args = SwapArgs{Fresh: m.cfg.LastID}.Args()
 		m.contended().swapWatch = w.Watch
 	}
 }
@@ -95,7 +96,7 @@ func (m *Mutex) confirmAhead(now Time, fx *Effects) {
 	if m.flight != None || w == nil || m.t.Doubt || m.t.handed < aheadAfter || !w.fits(&m.t.Tenure) || now-m.t.Confirmed < m.cfg.HandoffTime/2 || !m.mayKeep(now) {
 		return
 	}
-	m.send(Command{Op: Confirm, ID: m.t.ID, Lease: m.t.Lease}, fx)
+	m.send(Confirm, m.t.ID, m.t.Lease, fx)
 }
 
 // confirmed is the answer to a Confirm or a Swap.

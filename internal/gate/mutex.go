@@ -68,13 +68,13 @@ func (m *Mutex) Answer(now Time, c *Command, fx *Effects) {
 	m.flight = None
 	m.t.prolonged(now, c)
 	m.tick(now)
-	switch {
-	case c.Op == m.traits().release && (c.Args.Release().Owner != "" || c.ID != m.t.ID || m.t.phase != dead):
+	switch k := m.traits(); {
+	case c.Op == k.release && (c.Args.Release().Owner != "" || c.ID != m.t.ID || m.t.phase != dead):
 		m.heardBy(c)
 		m.contended().orphans.answered(now, c)
-	case c.Op == m.traits().release:
+	case c.Op == k.release:
 		m.released(now, c, fx)
-	case c.Op == m.traits().acquire:
+	case c.Op == k.acquire:
 		m.acquired(now, c, fx)
 	case c.Op == FairLeave:
 		m.queue.fair.given(now, c)
@@ -114,14 +114,20 @@ func (m *Mutex) unrenewed(now Time, c *Command) {
 
 // pump moves the name on and lets go of what it needs no more. Every event ends with it.
 func (m *Mutex) pump(now Time, fx *Effects) {
-	m.thin(now)
 	m.advance(now, fx)
-	m.returnWaitState()
+	if m.contention != nil {
+		m.thin(now)
+	}
+	if m.waitState != &noWaiters {
+		m.returnWaitState()
+	}
 }
 
 // advance sends the next command of the name, if one is due and none is in flight.
 func (m *Mutex) advance(now Time, fx *Effects) {
-	m.queue.fair.unsubscribe(&m.Entry, m.cfg, fx)
+	if l := m.queue.fair; l != nil {
+		l.unsubscribe(&m.Entry, m.cfg, fx)
+	}
 	if m.t.phase == ours && m.t.holds == nil {
 		m.decide(now, fx)
 		if m.t.phase == ours { // handed on, or asked whether it may be
@@ -166,16 +172,18 @@ func (m *Mutex) pumpOurs(now Time, fx *Effects) {
 		}
 		return
 	}
-	m.send(Command{Op: Renew, ID: m.t.ID, Lease: lease}, fx)
+	m.send(Renew, m.t.ID, lease, fx)
 }
 
-func (m *Mutex) send(c Command, fx *Effects) {
-	c.Entry, c.Epoch, m.flight = &m.Entry, m.cfg.Epoch, c.Op
-	m.again, m.t.suspected = false, false
-	if c.Op == Release && m.contention != nil {
+// send sends the one command of the name. The caller may fill in more, at once.
+func (m *Mutex) send(op Op, id uint64, lease time.Duration, fx *Effects) *Command {
+	c := fx.add(op)
+	c.Entry, c.Op, c.ID, c.Lease, c.Epoch = &m.Entry, op, id, lease, m.cfg.Epoch
+	m.flight, m.again, m.t.suspected = op, false, false
+	if op == Release && m.contention != nil {
 		m.contention.publishing()
 	}
-	fx.send(c)
+	return c
 }
 
 // Wake is the alarm.

@@ -161,13 +161,18 @@ func (r *RW) pump(now Time, fx *Effects) {
 	r.ask(now, fx)
 }
 
-func (r *RW) send(c Command, g *rwLease, fx *Effects) {
-	c.Entry, c.Epoch = &r.Entry, r.cfg.Epoch
-	r.flight, r.inFlight, r.suspected = c.Op, g, false
-	if c.Op == ReleaseRead || c.Op == ReleaseWrite || c.Op == Downgrade {
+// send sends the one command of the name, about g. The caller may fill in more, at once.
+func (r *RW) send(op Op, g *rwLease, lease time.Duration, fx *Effects) *Command {
+	c := fx.add(op)
+	c.Entry, c.Op, c.Lease, c.Epoch = &r.Entry, op, lease, r.cfg.Epoch
+	if g != nil {
+		c.ID = g.ID
+	}
+	r.flight, r.inFlight, r.suspected = op, g, false
+	if op == ReleaseRead || op == ReleaseWrite || op == Downgrade {
 		r.contention.publishing()
 	}
-	fx.send(c)
+	return c
 }
 
 // Wake is the alarm.

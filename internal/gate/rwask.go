@@ -49,7 +49,7 @@ func (r *RW) ask(now Time, fx *Effects) {
 	if len(r.leases) == maxShares {
 		g := r.leases[maxShares-1]
 		r.yieldsToWriters = r.mayYield(now, w)
-		r.send(Command{Op: ConfirmRead, ID: g.ID, Lease: max(r.need(), g.remainingLease(now))}, g, fx)
+		r.send(ConfirmRead, g, max(r.need(), g.remainingLease(now)), fx)
 		return
 	}
 	r.yieldsToWriters = len(r.leases) > 0 && r.mayYield(now, w)
@@ -85,11 +85,11 @@ func (r *RW) ownSubscriptions() int64 {
 
 // question sends the acquire of g.
 func (r *RW) question(g *rwLease, fx *Effects) {
-	c := Command{Op: AcquireWrite, ID: g.ID, Lease: g.Lease}
-	if !g.write {
-		c.Op, c.Args = AcquireRead, AcquireReadArgs{r.yieldsToWriters, r.ownSubscriptions()}.Args()
+	if g.write {
+		r.send(AcquireWrite, g, g.Lease, fx)
+	} else {
+		r.send(AcquireRead, g, g.Lease, fx).Args = AcquireReadArgs{r.yieldsToWriters, r.ownSubscriptions()}.Args()
 	}
-	r.send(c, g, fx)
 }
 
 // reask repeats an acquire of which an answer was lost, under the same owner id: asking twice is harmless. If

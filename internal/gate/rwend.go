@@ -50,7 +50,7 @@ func (r *RW) decide(now Time, g *rwLease, fx *Effects) {
 	case w == nil || !g.write || g.torn || !w.Write || !w.fits(&g.Tenure) || r.cfg.HandoffTime <= 0 || !r.contention.keeps(now, false, r.cfg):
 		r.drop(now, g, nil)
 	case r.flight == None:
-		r.send(Command{Op: ConfirmWrite, ID: g.ID, Lease: g.Lease}, g, fx)
+		r.send(ConfirmWrite, g, g.Lease, fx)
 	}
 }
 
@@ -64,6 +64,9 @@ func (r *RW) tick(now Time) {
 	for _, g := range r.leases {
 		if g.ack != nil && now >= g.Deadline {
 			g.acknowledge(Outcome{Why: Doubtful}) // Unlock never blocks past the deadline
+		}
+		if !g.isDue(now) {
+			continue
 		}
 		ended, over := g.expired(now, r.cfg.Stats)
 		if ended {

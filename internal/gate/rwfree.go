@@ -2,25 +2,24 @@ package gate
 
 import (
 	"slices"
-	"time"
 
 	"github.com/wheellock/wheellock/scripts"
 )
 
 // free sends the release that is due, and forgets what has run out.
 func (r *RW) free(now Time, fx *Effects) bool {
-	for _, g := range slices.Clone(r.leases) {
-		if g.phase != dead || now < g.askAt {
-			continue
-		}
-		if now >= g.Ends { // no command can reach it, and its lease has surely run out in Redis
+	for i := 0; i < len(r.leases); {
+		switch g := r.leases[i]; {
+		case g.phase != dead || now < g.askAt:
+			i++
+		case now >= g.Ends: // no command can reach it, and its lease has surely run out in Redis
 			g.acknowledge(Outcome{Why: Doubtful})
 			r.remove(g)
 			r.askAt = now
-			continue
+		default:
+			r.send(releaseOf(g.write), g, 0, fx)
+			return true
 		}
-		r.send(Command{Op: releaseOf(g.write), ID: g.ID}, g, fx)
-		return true
 	}
 	return false
 }
@@ -39,12 +38,12 @@ func (r *RW) released(now Time, g *rwLease, c *Command) {
 		g.torn, g.write, g.askAt = false, false, now // the downgrade ran: it is to be freed as a reader
 		return
 	}
-	out, pause, gone := g.released(now, c, &r.tries)
+	why, gone := g.released(c)
 	if !gone {
-		r.unreleased(now, g, c, out, pause)
+		r.unreleased(now, g, c)
 		return
 	}
-	g.acknowledge(out)
+	g.acknowledge(Outcome{Why: why})
 	r.remove(g)
 	r.orphaned(&g.ownership, c.Sent, releaseOf(g.writer))
 	r.askAt = now
@@ -55,7 +54,8 @@ func (r *RW) released(now Time, g *rwLease, c *Command) {
 
 // unreleased is a release or a downgrade that proved nothing: it is sent again until the lease has surely run out.
 // Whoever asks only once does not wait for that.
-func (r *RW) unreleased(now Time, g *rwLease, c *Command, out Outcome, pause time.Duration) {
+func (r *RW) unreleased(now Time, g *rwLease, c *Command) {
+	out, pause := g.ownership.unreleased(c, &r.tries)
 	g.askAt = now + pause
 	if out.final() {
 		g.acknowledge(out)
@@ -87,19 +87,20 @@ func (r *RW) lowered(now Time, g *rwLease, c *Command) {
 		r.gone(now, g, c)
 	case g.phase == ours:
 		g.Doubt = true
-		out, pause := g.ownership.unreleased(c, &r.tries)
-		r.unreleased(now, g, c, out, pause)
+		r.unreleased(now, g, c)
 	}
 }
 
 // releaseOrphan sends the release of an orphan that is due.
 func (r *RW) releaseOrphan(now Time, fx *Effects) bool {
-	c, due := r.dueOrphan(now)
-	if due {
-		r.send(c, nil, fx)
-		r.again = r.queue.head != nil
+	o := r.contention.orphans.due(now)
+	if o == nil {
+		return false
 	}
-	return due
+	c := r.send(o.op, nil, 0, fx)
+	c.ID, c.Args = o.id, ReleaseArgs{Owner: o.owner}.Args()
+	r.again = r.queue.head != nil
+	return true
 }
 
 // WriterSuffix ends the owner field of a writer, as in Redisson.

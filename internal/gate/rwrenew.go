@@ -9,7 +9,7 @@ func (r *RW) renew(now Time, fx *Effects) bool {
 	for _, g := range r.leases {
 		if g.lowering() && now >= g.askAt {
 			g.torn = true // until the answer says what is
-			r.send(Command{Op: Downgrade, ID: g.ID, Lease: g.remainingLease(now)}, g, fx)
+			r.send(Downgrade, g, g.remainingLease(now), fx)
 			return true
 		}
 		if now >= g.renewAt() {
@@ -18,7 +18,7 @@ func (r *RW) renew(now Time, fx *Effects) bool {
 			if g.write {
 				op = RenewWrite
 			}
-			r.send(Command{Op: op, ID: g.ID, Lease: max(lease, g.remainingLease(now))}, g, fx)
+			r.send(op, g, max(lease, g.remainingLease(now)), fx)
 			return true
 		}
 	}

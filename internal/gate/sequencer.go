@@ -116,7 +116,7 @@ func (l *sequencer) send(fx *Effects) {
 	if l.call.Op == Give || l.call.Op == PermitFree {
 		l.contention.publishing()
 	}
-	fx.send(l.call)
+	*fx.add(l.call.Op) = l.call
 }
 
 // repeat sends the call that is not settled once more, or gives it up.

@@ -125,7 +125,9 @@ func (q *Queue) push(w *Waiter) {
 	}
 	q.tail = w
 	q.count(w, 1)
-	q.fair.arrived(w)
+	if q.fair != nil {
+		q.fair.arrived(w)
+	}
 }
 
 // pushFront lets w in before everybody who waits.
@@ -143,7 +145,9 @@ func (q *Queue) remove(w *Waiter) {
 	if !w.queued {
 		return
 	}
-	q.fair.gone(w)
+	if q.fair != nil {
+		q.fair.gone(w)
+	}
 	if w.prev == nil {
 		q.head = w.next
 	} else {

@@ -200,18 +200,11 @@ func (q *waiting) thin(now Time) {
 	}
 }
 
-// orphaned has the owner of t released once more if a late acquire may take the lock for it; see ownership.orphan.
+// orphaned has the owner of t released once more if an acquire of it may arrive after a command that was sent then; see
+// ownership.orphan.
 func (q *waiting) orphaned(t *ownership, sent Time, release Op) {
-	if o, any := t.orphan(sent, release); any {
-		q.contended().orphans.add(o)
+	if t.Unsure > sent {
+		q.contended().orphans.add(t.orphan(release))
 	}
-}
-
-// dueOrphan is the release of an orphan whose time has come.
-func (q *waiting) dueOrphan(now Time) (c Command, due bool) {
-	if q.contention == nil {
-		return c, false
-	}
-	o, due := q.contention.orphans.due(now)
-	return Command{Op: o.op, ID: o.id, Args: ReleaseArgs{Owner: o.owner}.Args()}, due
+	t.Unsure = 0
 }

@@ -22,7 +22,7 @@ var bugs = []Bug{
 	{"a renewal after the unlock", []edit{
 		{"scripts/renew.lua", "	if mine == 0 then return -1 end", "	if mine == 0 then call('HSET', lock, ARGV[i], '1') end"},
 		{"internal/gate/ending.go", "			m.askAt += m.contention.pause(now, heard, m.queue.n, m.cfg)\n		}\n", "			m.askAt += m.contention.pause(now, heard, m.queue.n, m.cfg)\n		}\n" +
-			"		if m.t.ID%16 == 0 {\n			m.send(Command{Op: Renew, ID: m.t.ID, Lease: m.t.Lease}, fx)\n		}\n"},
+			"		if m.t.ID%16 == 0 {\n			m.send(Renew, m.t.ID, m.t.Lease, fx)\n		}\n"},
 	}},
 	{"a cancelled call that is forgotten", []edit{
 		{"internal/gate/mutex.go", "		m.queue.remove(w)\n		m.cfg.Answer(w, out) // last", "		m.cfg.Answer(w, out) // last"},
@@ -78,7 +78,7 @@ var bugs = []Bug{
 		{"scripts/permit_take.lua", "			if refused then return refused end\n", ""},
 	}},
 	{"a number in a fair queue that is used again after its release", []edit{
-		{"internal/gate/ending.go", "	m.queue.fair.takenInVain(m, now, m.t.ID)\n", ""},
+		{"internal/gate/ending.go", "		l.takenInVain(m, now, m.t.ID)\n", "		_ = l\n"},
 		{"internal/gate/fair.go", "	if m.queue.head.place == 0 {", "	if m.queue.head.place == m.t.ID || m.queue.head.place == 0 {"},
 	}},
 	{"a later waiter that stands before the first", []edit{
