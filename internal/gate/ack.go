@@ -14,10 +14,12 @@ func (p *pendingAck) owe(ack Settler) {
 	}
 }
 
+// acknowledge answers them. It writes nothing if there are none, for a wait state without waiters is shared.
 func (p *pendingAck) acknowledge(out Outcome) {
-	ack := p.ack
-	p.ack = nil
-	settle(ack, out)
+	if ack := p.ack; ack != nil {
+		p.ack = nil
+		ack.Settle(out)
+	}
 }
 
 // both is two callers that wait for the same answer.

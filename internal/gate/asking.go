@@ -38,9 +38,11 @@ func (m *Mutex) acquired(now Time, c *Command, fx *Effects) {
 	if l := m.queue.fair; l != nil && l.answeredInQueue(m, now, c, fx) {
 		return
 	}
-	if c.ran() && c.Reply.Granted() {
-		m.t.phase, m.again = ours, false
-		m.t.Deadline = 0
+	switch m.lock.acquired(now, c, &m.t, m.traits().release, &m.tries) {
+	case heldByOther:
+		ttl, _ := c.Reply.Held()
+		m.refused(now, c.Sent, ttl, fx)
+	case heldByUs:
 		m.t.confirm(now, c)
 		m.fence(int64(c.Reply))
 		m.settleYield(true, now)
@@ -53,20 +55,5 @@ func (m *Mutex) acquired(now Time, c *Command, fx *Effects) {
 			m.contention.last = m.contention.last.noted(Outcome{Why: Taken})
 		}
 		m.admit(now, fx)
-		return
 	}
-	if c.Result == Unknown {
-		m.t.unsure(c.Sent)
-		m.cfg.Stats.Uncertain.Inc()
-		m.inVain(now, m.t.ID, &m.tries, Outcome{Why: Doubtful})
-		return
-	}
-	if ttl, held := c.Reply.Held(); held && c.Result == Answered {
-		m.t.phase = free
-		m.orphaned(&m.t, c.Sent, m.traits().release)
-		m.refused(now, c.Sent, ttl, fx)
-		return
-	}
-	m.t.declined()
-	m.declined(now, c, &m.tries)
 }

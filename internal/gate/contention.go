@@ -27,7 +27,7 @@ type contention struct {
 // refused is an acquire that found another owner.
 func (m *Mutex) refused(now, sent Time, ttl time.Duration, fx *Effects) {
 	m.tries = 0
-	if !m.waiting.refused(now, sent, ttl, m.t.ID, false) {
+	if !m.lock.refused(now, sent, ttl, m.t.ID, false) {
 		return
 	}
 	m.contention.turns.taken = true
@@ -62,45 +62,24 @@ func jitter(seed uint64, span time.Duration) time.Duration {
 	return time.Duration((seed ^ seed>>31) % uint64(span))
 }
 
-// Subscribed is the subscription being confirmed (again, after a reconnect), or refused.
+// Subscribed is the subscription of the name, or one of a waiter in the queue of a fair lock.
 func (m *Mutex) Subscribed(now Time, refusal string, fx *Effects) {
-	if m.queue.fair != nil {
-		m.queue.fair.subscribedInQueue(m, now, refusal)
-		m.pump(now, fx)
+	if m.queue.fair == nil {
+		m.waiting.Subscribed(now, refusal, fx)
 		return
 	}
-	stands, known := m.subscribed(refusal)
-	if !known {
-		return
-	}
-	if stands {
-		m.again = m.t.phase != ours && m.queue.head != nil
-	}
+	m.queue.fair.subscribedInQueue(m, now, refusal)
 	m.pump(now, fx)
 }
 
-// Message is a hint that the lock was freed. While we hold it, it is a hint that we do not.
-func (m *Mutex) Message(now Time, news News, fx *Effects) {
-	c := m.contended()
-	if !c.foreign(news) {
-		return
-	}
-	m.tick(now)
-	m.settleYield(false, now) // somebody had it, to free it
+// heard is a hint that the lock was freed. While we hold it, it is a hint that we do not.
+func (m *Mutex) heard(now Time) {
 	if m.t.phase == ours {
-		c.found(now, false)
-		m.suspectAt(now, c.heedAt)
+		m.contention.found(now, false)
+		m.suspectAt(now, m.contention.heedAt)
 	} else {
 		m.hinted(now)
 	}
-	m.pump(now, fx)
-}
-
-// Suspect asks Redis at once whether the tenure is still there; until the answer nothing is handed on (rule 8).
-// The answer to a command that is on its way proves nothing: it may have run before what is suspected.
-func (m *Mutex) Suspect(now Time, fx *Effects) {
-	m.suspectAt(now, now)
-	m.pump(now, fx)
 }
 
 // suspectAt has Redis asked at that time at the latest.
@@ -109,23 +88,16 @@ func (m *Mutex) suspectAt(now, at Time) {
 	m.t.suspect(max(now, at))
 }
 
-// LinkUp is the end of a break of the link: holds are verified, waiters ask again.
-func (m *Mutex) LinkUp(now Time, fx *Effects) {
-	m.tick(now)
-	m.hurry(now)
-	m.tries = 0
-	if m.contention != nil {
-		m.contention.orphans.hurry(now)
-	}
+// reconnected has the tenure verified, or the waiters ask again.
+func (m *Mutex) reconnected(now Time) {
 	if l := m.queue.fair; l != nil {
 		l.joinAt, l.leaveAt, l.stays, l.leaves = 0, 0, 0, 0
 	}
 	if m.t.phase == ours {
 		m.suspectAt(now, now)
 	} else {
-		m.again = m.queue.head != nil
+		m.askAgain()
 	}
-	m.pump(now, fx)
 }
 
 func (c *contention) nextAlarm(m *Mutex) Time {

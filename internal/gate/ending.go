@@ -64,7 +64,10 @@ func (m *Mutex) released(now Time, c *Command, fx *Effects) {
 	heard := m.heardBy(c)
 	why, gone := m.t.released(c)
 	if !gone {
-		m.unreleased(now, c)
+		if c.Result == Unknown { // it may have taken the lock for the successor
+			m.queue.fair.unsure(c.Sent)
+		}
+		m.askAt = now + m.unreleased(c, &m.t, &m.waitState.pendingAck)
 		return
 	}
 	m.acknowledge(Outcome{Why: why})
@@ -80,20 +83,6 @@ func (m *Mutex) released(now Time, c *Command, fx *Effects) {
 			m.askAt += m.contention.pause(now, heard, m.queue.n, m.cfg)
 		}
 	}
-}
-
-// unreleased is a release that proved nothing: it is sent again until the lease has surely run out. Whoever
-// asks only once does not wait for that.
-func (m *Mutex) unreleased(now Time, c *Command) {
-	out, pause := m.t.unreleased(c, &m.tries)
-	m.askAt = now + pause
-	if c.Result == Unknown { // it may have taken the lock for the successor
-		m.queue.fair.unsure(c.Sent)
-	}
-	if out.final() {
-		m.acknowledge(out)
-	}
-	m.waiting.unreleased(c, out)
 }
 
 // forgetDead ends a tenure that no command can reach and whose lease has surely run out in Redis.
@@ -113,15 +102,10 @@ func (m *Mutex) releaseOrphan(now Time, fx *Effects) bool {
 	if l := m.queue.fair; l != nil && l.leaveQueue(m, now, fx) {
 		return true
 	}
-	if m.contention == nil {
+	if m.contention == nil || !m.lock.releaseOrphan(now, fx) {
 		return false
 	}
-	o := m.contention.orphans.due(now)
-	if o == nil {
-		return false
-	}
-	m.send(o.op, o.id, 0, fx).Args = ReleaseArgs{Owner: o.owner}.Args()
-	m.again = m.queue.head != nil
+	m.t.suspected = false
 	return true
 }
 
@@ -134,20 +118,25 @@ func (m *Mutex) sendRelease(fx *Effects) {
 	}
 }
 
-// Force frees an owner. When that is our own tenure, its holds end first; when it is one that was granted in
-// Redis but not here yet, it is never handed out.
-func (m *Mutex) Force(now Time, owner string, id uint64, ack Settler, fx *Effects) {
-	m.tick(now)
+// expel frees the tenure if it is that owner's.
+func (m *Mutex) expel(now Time, _ string, id uint64, ack Settler) (release Op, done bool) {
 	if id != 0 && m.t.phase == ours && m.t.ID == id {
 		m.t.endAll(m.cfg.Stats, Lost)
 		m.drop(now, ack)
-	} else {
-		m.contended().orphans.add(orphan{owner: owner, id: id, op: m.traits().release, at: now, ack: ack})
-		if m.t.phase == free {
-			m.queue.fair.takenInVain(m, now, id)
-		}
+		return None, true
 	}
-	m.pump(now, fx)
+	if m.t.phase == free {
+		m.queue.fair.takenInVain(m, now, id)
+	}
+	return m.traits().release, false
+}
+
+// endHolds ends all holds and frees the tenure.
+func (m *Mutex) endHolds(now Time, why Why) {
+	if m.t.phase == ours {
+		m.t.endAll(m.cfg.Stats, why)
+		m.drop(now, nil)
+	}
 }
 
 // forced reports whether the tenure was to be freed by force before the answer came that it is ours.
@@ -159,28 +148,7 @@ func (m *Mutex) forced() (ack Settler, forced bool) {
 	return g.ack, forced
 }
 
-// Drain turns everybody away who waits; holds go on, and can be extended.
-func (m *Mutex) Drain(now Time, fx *Effects) {
-	m.turnAllAway()
-	m.pump(now, fx)
-}
-
 func (m *Mutex) turnAllAway() {
-	out := Outcome{Why: Closed}
-	m.turnAway(out, everyone)
-	m.growing().turnAway(m.cfg, out, everyone)
-}
-
-// Close turns everybody away, ends all holds and frees everything.
-func (m *Mutex) Close(now Time, fx *Effects) {
-	m.turnAllAway()
-	if c := m.contention; c != nil {
-		c.subscription.close()
-		c.keep, c.turns = Never, turns{}
-	}
-	if m.t.phase == ours {
-		m.t.endAll(m.cfg.Stats, Closed)
-		m.drop(now, nil)
-	}
-	m.pump(now, fx)
+	m.waiting.turnAllAway()
+	m.growing().turnAway(m.cfg, Outcome{Why: Closed}, everyone)
 }

@@ -245,6 +245,14 @@ type Machine interface {
 
 	entry() *Entry     // around which it is built
 	reset(cfg *Config) // as new, but for its entry
+
+	// What the events that are written once (waiting.go) need of the kind.
+	pump(now Time, fx *Effects)   // sends the next command of the name, if one is due; every event ends with it
+	forget(w *Waiter) bool        // takes out a waiter; false: it does not wait
+	closeUp(now Time)             // lets in who may come in now that a waiter before them has gone
+	turnAllAway()                 // answers all who wait with Closed
+	askAgain()                    // notes that whoever waits is to ask, whatever was answered before
+	lastOutcome(now Time) Outcome // what is known of the name, as the answer to a waiter that gives up
 }
 
 // Lockable is the machine of a kind whose callers have a Hold, with a lease, until they unlock it.

@@ -43,9 +43,7 @@ func (m *Mutex) grant(now Time, w *Waiter) bool {
 	m.t.add(h)
 	m.cfg.Stats.granted()
 	if m.queue.tries > 0 {
-		m.turnAway(Outcome{Why: Taken, TTL: m.ttl(now)}, func(other *Waiter) bool {
-			return other.Try && (other.Owner == 0 || other.Owner != h.owner()) // its own re-enter
-		})
+		m.turnAwayTries(m.ttl(now), h.owner(), true)
 	}
 	return true
 }
@@ -133,7 +131,7 @@ func (m *Mutex) confirmed(now Time, c *Command, fx *Effects) {
 	case c.Op == Swap:
 		m.unswapped(now, c, fx)
 	default:
-		m.unrenewed(now, c)
+		m.unrenewed(now, c, &m.t, m.growing())
 		if m.t.holds == nil { // nobody holds it: better freed than doubtful
 			m.drop(now, nil)
 		}

@@ -10,14 +10,14 @@ import (
 // when to ask again); ours -> ours by handing on (handoff.go); ours -> dead when the last hold ended;
 // dead -> free when the release was answered (ending.go).
 type Mutex struct {
-	waiting
+	lock
 	t ownership
 }
 
 func newMutex() Machine { return &Mutex{} }
 
 func (m *Mutex) reset(cfg *Config) {
-	*m = Mutex{waiting: waiting{Entry: m.Entry, waitState: &noWaiters, cfg: cfg}}
+	*m = Mutex{lock: lock{waiting{Entry: m.Entry, waitState: &noWaiters, cfg: cfg}}}
 	if m.traits().fair {
 		m.ownWaitState().queue.fair = &fairQueue{}
 	}
@@ -39,21 +39,10 @@ func (m *Mutex) Ask(now Time, w *Waiter, fx *Effects) {
 	m.pump(now, fx)
 }
 
-// Abandon gives up a waiter whose caller waits no longer.
-func (m *Mutex) Abandon(now Time, w *Waiter, fx *Effects) { m.endWait(now, w, GaveUp, fx) }
+// forget takes out a waiter, also one that waits for a renewal.
+func (m *Mutex) forget(w *Waiter) bool { return m.waiting.forget(w) || m.growing().forget(w) }
 
-// Timeout gives up a waiter whose Until is over.
-func (m *Mutex) Timeout(now Time, w *Waiter, fx *Effects) { m.endWait(now, w, TimedOut, fx) }
-
-// endWait answers a waiter that waits no longer. One that has had its answer is left alone.
-func (m *Mutex) endWait(now Time, w *Waiter, why Why, fx *Effects) {
-	if w.queued || m.growing().forget(w) {
-		out := w.gaveUp(why, m.lastOutcome(now))
-		m.queue.remove(w)
-		m.cfg.Answer(w, out) // last: a settled waiter is its caller's again
-	}
-	m.pump(now, fx)
-}
+func (m *Mutex) askAgain() { m.again = m.t.phase != ours && m.queue.head != nil }
 
 // lastOutcome is what is known of the name, as the answer to a waiter that gives up.
 func (m *Mutex) lastOutcome(now Time) Outcome {
@@ -102,14 +91,8 @@ func (m *Mutex) renewed(now Time, c *Command) {
 	case absent:
 		m.gone(now, c)
 	default:
-		m.unrenewed(now, c)
+		m.unrenewed(now, c, &m.t, m.growing())
 	}
-}
-
-// unrenewed is a renewal that proved nothing.
-func (m *Mutex) unrenewed(now Time, c *Command) {
-	m.t.doubt(now, c, &m.tries)
-	m.growing().turnAway(m.cfg, unrenewed(c), triesOnce)
 }
 
 // pump moves the name on and lets go of what it needs no more. Every event ends with it.
@@ -177,28 +160,8 @@ func (m *Mutex) pumpOurs(now Time, fx *Effects) {
 
 // send sends the one command of the name. The caller may fill in more, at once.
 func (m *Mutex) send(op Op, id uint64, lease time.Duration, fx *Effects) *Command {
-	c := fx.add(op)
-	c.Entry, c.Op, c.ID, c.Lease, c.Epoch = &m.Entry, op, id, lease, m.cfg.Epoch
-	m.flight, m.again, m.t.suspected = op, false, false
-	if op == Release && m.contention != nil {
-		m.contention.publishing()
-	}
-	return c
-}
-
-// Wake is the alarm.
-func (m *Mutex) Wake(now Time, fx *Effects) {
-	m.tick(now)
-	if m.contention != nil {
-		if now >= Centuries {
-			m.contention.orphans.settleAll(Outcome{Why: Closed})
-		}
-		m.contention.forget(now)
-		if m.queue.head == nil {
-			m.contention.expire(now, &m.Entry, fx)
-		}
-	}
-	m.pump(now, fx)
+	m.again, m.t.suspected = false, false
+	return m.lock.send(op, id, lease, fx)
 }
 
 // NextAlarm is the first instant at which time alone changes something.

@@ -68,7 +68,7 @@ func (r *RW) giveBack(now Time, g *rwLease, out Outcome, ack Settler) {
 func (r *RW) underReplicatedReader(now Time, g *rwLease, c *Command) {
 	g.Deadline = min(g.Deadline, c.Sent+c.Lease-margin(c.Lease))
 	g.follow()
-	r.unrenewed(now, g, c)
+	r.unrenewed(now, c, &g.ownership, &g.growing)
 }
 
 // unreplicated is a call that ran, but too few replicas have what it did. What it took goes back.

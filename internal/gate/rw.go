@@ -14,7 +14,7 @@ import "time"
 // Here, requests are served in the order of arrival. Readers who follow each other enter together. A reader that
 // comes while a writer waits, waits behind it; only who reads or writes already, by its Owner, is let in at once.
 type RW struct {
-	waiting
+	lock
 	own      ample
 	owners   map[uint64]*ownerHolds // Owners with living holds
 	leases   []*rwLease             // tenures, the newest last: of readers, or of one writer
@@ -45,7 +45,7 @@ const maxShares = 2
 func newRW() Machine { return &RW{} }
 
 func (r *RW) reset(cfg *Config) {
-	*r = RW{waiting: r.waiting}
+	*r = RW{lock: r.lock}
 	r.begin(cfg, &r.own)
 }
 
@@ -84,25 +84,9 @@ func (r *RW) shut(write bool) bool {
 	return false
 }
 
-// Abandon gives up a waiter whose caller waits no longer.
-func (r *RW) Abandon(now Time, w *Waiter, fx *Effects) { r.endWait(now, w, GaveUp, fx) }
-
-// Timeout gives up a waiter whose Until is over.
-func (r *RW) Timeout(now Time, w *Waiter, fx *Effects) { r.endWait(now, w, TimedOut, fx) }
-
-// endWait answers a waiter that waits no longer. One that has had its answer is left alone.
-func (r *RW) endWait(now Time, w *Waiter, why Why, fx *Effects) {
-	if out := w.gaveUp(why, r.lastOutcome(now)); r.forget(w) {
-		r.cfg.Answer(w, out) // last: a settled waiter is its caller's again
-	}
-	r.enter(now)
-	r.pump(now, fx)
-}
-
 // forget takes a waiter out. False: it does not wait.
 func (r *RW) forget(w *Waiter) bool {
-	waited := w.queued
-	r.queue.remove(w)
+	waited := r.waiting.forget(w)
 	for _, g := range r.leases {
 		waited = g.growing.forget(w) || waited
 	}
@@ -163,28 +147,8 @@ func (r *RW) pump(now Time, fx *Effects) {
 
 // send sends the one command of the name, about g. The caller may fill in more, at once.
 func (r *RW) send(op Op, g *rwLease, lease time.Duration, fx *Effects) *Command {
-	c := fx.add(op)
-	c.Entry, c.Op, c.Lease, c.Epoch = &r.Entry, op, lease, r.cfg.Epoch
-	if g != nil {
-		c.ID = g.ID
-	}
-	r.flight, r.inFlight, r.suspected = op, g, false
-	if op == ReleaseRead || op == ReleaseWrite || op == Downgrade {
-		r.contention.publishing()
-	}
-	return c
-}
-
-// Wake is the alarm.
-func (r *RW) Wake(now Time, fx *Effects) {
-	r.tick(now)
-	if now >= Centuries {
-		r.contention.orphans.settleAll(Outcome{Why: Closed})
-	}
-	if r.queue.head == nil {
-		r.contention.expire(now, &r.Entry, fx)
-	}
-	r.pump(now, fx)
+	r.inFlight, r.suspected = g, false
+	return r.lock.send(op, g.ID, lease, fx)
 }
 
 // NextAlarm is the first instant at which time alone changes something.

@@ -112,28 +112,21 @@ func (r *RW) reask(now Time, g *rwLease, fx *Effects) {
 
 // acquired is the answer to an acquire.
 func (r *RW) acquired(now Time, g *rwLease, c *Command, fx *Effects) {
-	switch ttl, held := c.Reply.Held(); {
-	case c.ran() && c.Reply.Granted():
-		g.phase, g.Deadline, r.again = ours, 0, false
+	came := r.lock.acquired(now, c, &g.ownership, releaseOf(g.writer), &r.asks)
+	if g.phase == free {
+		r.remove(g)
+	}
+	switch came {
+	case heldByUs:
 		r.confirm(now, g, c)
 		r.settleYield(true, now)
 		r.begun(now, g, c)
-	case c.Result == Unknown:
-		g.unsure(c.Sent)
-		r.cfg.Stats.Uncertain.Inc()
-		r.inVain(now, c.ID, &r.asks, Outcome{Why: Doubtful})
-	case c.Result == Answered && held:
-		r.remove(g)
-		r.orphaned(&g.ownership, c.Sent, releaseOf(g.writer))
+	case heldByOther:
+		ttl, _ := c.Reply.Held()
 		r.refused(now, c.Sent, ttl, g.ID, fx)
 		if r.yieldsToWriters { // else another owner has the name, whatever we take our readers for
 			r.letWritersPass(now)
 		}
-	default:
-		if g.declined(); g.phase == free {
-			r.remove(g)
-		}
-		r.declined(now, c, &r.asks)
 	}
 }
 
@@ -162,7 +155,7 @@ func (r *RW) begun(now Time, g *rwLease, c *Command) {
 // message, the end of a lease, the end of our own reading or the poll cap.
 func (r *RW) refused(now, sent Time, ttl time.Duration, seed uint64, fx *Effects) {
 	r.asks = 0
-	if r.waiting.refused(now, sent, ttl, seed, r.reads()) { // beside our own readers nobody writes: who listens has taken nothing
+	if r.lock.refused(now, sent, ttl, seed, r.reads()) { // beside our own readers nobody writes: who listens has taken nothing
 		r.contention.want(&r.Entry, scripts.RWChannel, fx)
 	}
 }
@@ -191,7 +184,7 @@ func (r *RW) confirmed(now Time, g *rwLease, c *Command, fx *Effects) {
 	case proof == absent:
 		r.gone(now, g, c)
 	default:
-		r.unrenewed(now, g, c)
+		r.unrenewed(now, c, &g.ownership, &g.growing)
 		switch {
 		case g.write && g.holds == nil: // nobody holds it: better freed than doubtful
 			r.drop(now, g, nil)
@@ -206,42 +199,6 @@ func (r *RW) confirmed(now Time, g *rwLease, c *Command, fx *Effects) {
 	}
 }
 
-// Subscribed is the subscription being confirmed (again, after a reconnect), or refused.
-func (r *RW) Subscribed(now Time, refusal string, fx *Effects) {
-	stands, known := r.subscribed(refusal)
-	if !known {
-		return
-	}
-	if stands {
-		r.again = r.queue.head != nil
-	}
-	r.pump(now, fx)
-}
-
-// Message is a hint that the lock was freed.
-func (r *RW) Message(now Time, news News, fx *Effects) {
-	if !r.contention.foreign(news) {
-		return
-	}
-	r.tick(now)
-	r.settleYield(false, now) // somebody had it, to free it
-	if len(r.leases) > 0 {
-		r.contention.found(now, false)
-	}
-	r.hinted(now)
-	r.suspectAt(now, r.contention.heedAt)
-	r.pump(now, fx)
-}
-
-// Suspect asks Redis at once whether the tenures are still there; until the answer nothing is handed on and nobody
-// joins (rule 8). The answer to a command that is on its way proves nothing: it may have run before.
-func (r *RW) Suspect(now Time, fx *Effects) {
-	r.suspect(now)
-	r.pump(now, fx)
-}
-
-func (r *RW) suspect(now Time) { r.suspectAt(now, now) }
-
 // suspectAt has Redis asked at that time at the latest.
 func (r *RW) suspectAt(now, at Time) {
 	r.suspected = r.flight != None
@@ -254,16 +211,21 @@ func (r *RW) suspectAt(now, at Time) {
 	}
 }
 
-// LinkUp is the end of a break of the link: tenures are verified, waiters ask again.
-func (r *RW) LinkUp(now Time, fx *Effects) {
-	r.tick(now)
-	r.hurry(now)
-	r.tries, r.asks = 0, 0
-	r.contention.orphans.hurry(now)
+// heard is a hint that the lock was freed, and that what we have of it is not there.
+func (r *RW) heard(now Time) {
+	if len(r.leases) > 0 {
+		r.contention.found(now, false)
+	}
+	r.hinted(now)
+	r.suspectAt(now, r.contention.heedAt)
+}
+
+// reconnected has the tenures verified and the waiters ask again.
+func (r *RW) reconnected(now Time) {
+	r.asks = 0
 	for _, g := range r.leases {
 		g.askAt = min(g.askAt, now)
 	}
-	r.again = r.queue.head != nil
-	r.suspect(now)
-	r.pump(now, fx)
+	r.askAgain()
+	r.suspectAt(now, now)
 }

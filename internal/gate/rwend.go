@@ -78,13 +78,6 @@ func (r *RW) tick(now Time) {
 	}
 }
 
-// lose ends all holds of a tenure and frees it. Their contexts end before the release is sent (rule 3).
-func (r *RW) lose(now Time, g *rwLease, why Why) {
-	g.endAll(r.cfg.Stats, why)
-	r.ended(g)
-	r.drop(now, g, nil)
-}
-
 // drop frees a tenure of which no hold is left. ack waits for the answer.
 func (r *RW) drop(now Time, g *rwLease, ack Settler) {
 	g.owe(ack)
@@ -114,44 +107,36 @@ func (r *RW) gone(now Time, g *rwLease, c *Command) {
 	r.orphaned(&g.ownership, c.Sent, releaseOf(g.writer))
 }
 
-// Force frees an owner. When that is a tenure of ours, its holds end first; when it is one that was granted in
-// Redis but not here yet, it is never handed out.
-func (r *RW) Force(now Time, owner string, id uint64, ack Settler, fx *Effects) {
-	r.tick(now)
-	write := strings.HasSuffix(owner, WriterSuffix)
-	i := slices.IndexFunc(r.leases, func(g *rwLease) bool { return id != 0 && g.ID == id && g.phase == ours && g.write == write })
-	if i >= 0 {
-		g := r.leases[i]
-		g.endAll(r.cfg.Stats, Lost)
-		r.ended(g)
-		r.drop(now, g, ack)
-	} else {
-		r.contention.orphans.add(orphan{owner: owner, id: id, op: releaseOf(write), at: now, ack: ack})
-	}
-	r.pump(now, fx)
-}
-
-// Drain turns everybody away who waits; holds go on, and can be extended.
-func (r *RW) Drain(now Time, fx *Effects) {
-	r.turnAllAway()
-	r.pump(now, fx)
-}
-
 func (r *RW) turnAllAway() {
-	r.turnAway(Outcome{Why: Closed}, everyone)
+	r.waiting.turnAllAway()
 	for _, g := range r.leases {
 		g.growing.turnAway(r.cfg, Outcome{Why: Closed}, everyone)
 	}
 }
 
-// Close turns everybody away, ends all holds and frees everything.
-func (r *RW) Close(now Time, fx *Effects) {
-	r.turnAllAway()
-	r.contention.subscription.close()
+// expel frees the tenure that is that owner's, if there is one.
+func (r *RW) expel(now Time, owner string, id uint64, ack Settler) (release Op, done bool) {
+	write := strings.HasSuffix(owner, WriterSuffix)
+	i := slices.IndexFunc(r.leases, func(g *rwLease) bool { return id != 0 && g.ID == id && g.phase == ours && g.write == write })
+	if i < 0 {
+		return releaseOf(write), false
+	}
+	r.lose(now, r.leases[i], Lost, ack)
+	return None, true
+}
+
+// endHolds ends all holds and frees their tenures.
+func (r *RW) endHolds(now Time, why Why) {
 	for _, g := range r.leases {
 		if g.phase == ours {
-			r.lose(now, g, Closed)
+			r.lose(now, g, why, nil)
 		}
 	}
-	r.pump(now, fx)
+}
+
+// lose ends all holds of a tenure and frees it. Their contexts end before the release is sent (rule 3).
+func (r *RW) lose(now Time, g *rwLease, why Why, ack Settler) {
+	g.endAll(r.cfg.Stats, why)
+	r.ended(g)
+	r.drop(now, g, ack)
 }

@@ -68,9 +68,7 @@ func (r *RW) grant(now Time, w *Waiter, g *rwLease) bool {
 	}
 	r.cfg.Stats.granted()
 	if r.queue.tries > 0 {
-		r.turnAway(Outcome{Why: Taken, TTL: r.ttl(now)}, func(other *Waiter) bool {
-			return other.Try && (h.write || other.Write) && (other.Owner == 0 || other.Owner != owner) // its own re-enter
-		})
+		r.turnAwayTries(r.ttl(now), owner, h.write)
 	}
 	return true
 }
@@ -103,8 +101,8 @@ func (g *rwLease) lasts(now Time, w *Waiter) bool {
 	return now+w.Lease-margin(w.Lease) <= g.extent
 }
 
-// enter lets in the readers at the head of the queue who may join: a writer before them has gone.
-func (r *RW) enter(now Time) {
+// closeUp lets in the readers at the head of the queue who may join: a writer before them has gone.
+func (r *RW) closeUp(now Time) {
 	for w := r.queue.head; w != nil && !w.Write; w = r.queue.head {
 		i := slices.IndexFunc(r.leases, func(g *rwLease) bool { return g.joinable(now, r.cfg) && g.lasts(now, w) })
 		if i < 0 {

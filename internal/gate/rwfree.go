@@ -40,7 +40,7 @@ func (r *RW) released(now Time, g *rwLease, c *Command) {
 	}
 	why, gone := g.released(c)
 	if !gone {
-		r.unreleased(now, g, c)
+		g.askAt = now + r.unreleased(c, &g.ownership, &g.pendingAck)
 		return
 	}
 	g.acknowledge(Outcome{Why: why})
@@ -50,17 +50,6 @@ func (r *RW) released(now Time, g *rwLease, c *Command) {
 	if c.Reply != scripts.NotMine && r.queue.head != nil {
 		r.askAt += r.contention.yielding.pause(now, heard, r.cfg)
 	}
-}
-
-// unreleased is a release or a downgrade that proved nothing: it is sent again until the lease has surely run out.
-// Whoever asks only once does not wait for that.
-func (r *RW) unreleased(now Time, g *rwLease, c *Command) {
-	out, pause := g.ownership.unreleased(c, &r.tries)
-	g.askAt = now + pause
-	if out.final() {
-		g.acknowledge(out)
-	}
-	r.waiting.unreleased(c, out)
 }
 
 // lowered is the answer to a downgrade: the writer is a reader now, beside whom others may read. It may have ended
@@ -82,25 +71,13 @@ func (r *RW) lowered(now Time, g *rwLease, c *Command) {
 		r.confirm(now, g, c)
 		g.follow()
 		r.contention.outside, g.joinBy = max(heard, 0), c.Sent+r.cfg.HandoffTime
-		r.enter(now)
+		r.closeUp(now)
 	case c.Result == Answered && c.Reply == scripts.NotMine && g.phase == ours:
 		r.gone(now, g, c)
 	case g.phase == ours:
 		g.Doubt = true
-		r.unreleased(now, g, c)
+		g.askAt = now + r.unreleased(c, &g.ownership, &g.pendingAck)
 	}
-}
-
-// releaseOrphan sends the release of an orphan that is due.
-func (r *RW) releaseOrphan(now Time, fx *Effects) bool {
-	o := r.contention.orphans.due(now)
-	if o == nil {
-		return false
-	}
-	c := r.send(o.op, nil, 0, fx)
-	c.ID, c.Args = o.id, ReleaseArgs{Owner: o.owner}.Args()
-	r.again = r.queue.head != nil
-	return true
 }
 
 // WriterSuffix ends the owner field of a writer, as in Redisson.

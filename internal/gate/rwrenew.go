@@ -82,12 +82,6 @@ func (r *RW) renewed(now Time, g *rwLease, c *Command) {
 	case absent:
 		r.gone(now, g, c)
 	default:
-		r.unrenewed(now, g, c)
+		r.unrenewed(now, c, &g.ownership, &g.growing)
 	}
-}
-
-// unrenewed is a renewal that proved nothing.
-func (r *RW) unrenewed(now Time, g *rwLease, c *Command) {
-	g.doubt(now, c, &r.tries)
-	g.growing.turnAway(r.cfg, unrenewed(c), triesOnce)
 }

@@ -8,7 +8,7 @@ var bugs = []Bug{
 			"	if freed == 1 and redis.call('HINCRBY', KEYS[i], ARGV[2 * i], -1) == 0 then freed = call('HDEL', KEYS[i], ARGV[2 * i]) end"},
 	}},
 	{"no second question once the subscription is confirmed", []edit{
-		{"internal/gate/contention.go", "	m.again = m.t.phase != ours && m.queue.head != nil\n", ""},
+		{"internal/gate/waiting.go", "		q.Machine.askAgain()\n", ""},
 	}},
 	{"a deadline that counts from the answer", []edit{
 		{"internal/gate/tenure.go", "c.Sent+c.Lease-margin(c.Lease))", "now+c.Lease-margin(c.Lease))"},
@@ -25,7 +25,7 @@ var bugs = []Bug{
 			"		if m.t.ID%16 == 0 {\n			m.send(Renew, m.t.ID, m.t.Lease, fx)\n		}\n"},
 	}},
 	{"a cancelled call that is forgotten", []edit{
-		{"internal/gate/mutex.go", "		m.queue.remove(w)\n		m.cfg.Answer(w, out) // last", "		m.cfg.Answer(w, out) // last"},
+		{"internal/gate/waiting.go", "	waited := w.queued\n	q.queue.remove(w)\n	return waited\n", "	return w.queued\n"},
 		{"internal/gate/handoff.go", "	if !m.cfg.Answer(w, Outcome{}) {\n		h.end()\n		return false\n	}\n", "	m.cfg.Answer(w, Outcome{})\n"},
 	}},
 	{"a change that has its effect twice", []edit{
@@ -83,7 +83,7 @@ var bugs = []Bug{
 	}},
 	{"a later waiter that stands before the first", []edit{
 		{"scripts/fair_ask.lua", "	if first and first ~= me and place ~= 'TRY' and engineOf(first) == engine and goBack(l, me) then first = me end\n", ""},
-		{"internal/gate/ending.go", "			m.queue.fair.takenInVain(m, now, id)\n", ""},
+		{"internal/gate/ending.go", "		m.queue.fair.takenInVain(m, now, id)\n", ""},
 	}},
 	{"a place that comes back and is not given up", []edit{
 		{"internal/gate/fair.go", "		l.returning = m.t.ID\n", ""},
