@@ -1,28 +1,9 @@
 package gate
 
-import (
-	"github.com/wheellock/wheellock/scripts"
-)
-
-// Unlock ends a hold.
-func (m *Mutex) Unlock(now Time, h *Hold, ack Settler, fx *Effects) {
-	m.tick(now)
-	if !h.alive { // it ended while this was on its way
-		settle(ack, Outcome{Why: h.why})
-	} else if m.t.end(h, m.cfg.Stats); m.t.holds != nil {
-		settle(ack, Outcome{})
-	} else {
-		m.owe(ack)
-		m.decide(now, fx)
-		if m.t.phase != dead { // handed on, or about to be
-			m.acknowledge(Outcome{})
-		}
-	}
-	m.pump(now, fx)
-}
+import "github.com/wheellock/wheellock/scripts"
 
 // drop frees a tenure of which no hold is left. ack waits for the answer.
-func (m *Mutex) drop(now Time, ack Settler) {
+func (m *mutexLease) drop(now Time, ack Settler) {
 	m.owe(ack)
 	m.t.phase, m.askAt = dead, now
 	if l := m.queue.fair; l != nil {
@@ -34,7 +15,7 @@ func (m *Mutex) drop(now Time, ack Settler) {
 }
 
 // tick ends what time has ended. Every event that may grant something calls it first.
-func (m *Mutex) tick(now Time) {
+func (m *mutexLease) tick(now Time) {
 	if m.t.phase == dead && m.ack != nil && now >= m.t.Deadline {
 		m.acknowledge(Outcome{Why: Doubtful}) // Unlock never blocks past the deadline
 	}
@@ -47,7 +28,7 @@ func (m *Mutex) tick(now Time) {
 }
 
 // gone is a tenure that is not in Redis any more, as Redis says in answer to c.
-func (m *Mutex) gone(now Time, c *Command) {
+func (m *mutexLease) gone(now Time, c *Command) {
 	m.t.endAll(m.cfg.Stats, Lost)
 	m.growing().abort(func(w *Waiter) { m.requeue(now, w) })
 	m.acknowledge(Outcome{Why: Lost})
@@ -55,11 +36,28 @@ func (m *Mutex) gone(now Time, c *Command) {
 	m.orphaned(&m.t, c.Sent, m.traits().release)
 }
 
-// released is the answer to the release of the tenure.
-func (m *Mutex) released(now Time, c *Command, fx *Effects) {
+// free sends the release of a tenure that is dead, or forgets it: when no command can reach it and its lease has surely run
+// out in Redis.
+func (m *mutexLease) free(now Time, fx *Effects) {
+	switch {
+	case now >= m.t.Ends:
+		m.acknowledge(Outcome{Why: Doubtful})
+		m.t.phase, m.askAt = free, now
+	case now >= m.askAt:
+		c := m.send(m.traits().release, m.t.ID, 0, fx)
+		if l := m.queue.fair; l != nil {
+			l.returned()
+			l.successor(m, c)
+		}
+	}
+}
+
+// released is the answer to the release of the tenure. True: it took the lock for our next waiter, who stands at the head of the
+// queue in Redis, and the tenure is to be handed out.
+func (m *mutexLease) released(now Time, c *Command, fx *Effects) bool {
 	if c.ran() && c.Reply == scripts.Passed {
-		m.queue.fair.passedOn(m, now, c, fx)
-		return
+		m.queue.fair.passedOn(m, now, c)
+		return !m.givenInVain(now, c)
 	}
 	heard := m.heardBy(c)
 	why, gone := m.t.released(c)
@@ -68,7 +66,7 @@ func (m *Mutex) released(now Time, c *Command, fx *Effects) {
 			m.queue.fair.unsure(c.Sent)
 		}
 		m.askAt = now + m.unreleased(c, &m.t, &m.waitState.pendingAck)
-		return
+		return false
 	}
 	m.acknowledge(Outcome{Why: why})
 	m.t.phase, m.askAt = free, now
@@ -83,22 +81,11 @@ func (m *Mutex) released(now Time, c *Command, fx *Effects) {
 			m.askAt += m.contention.pause(now, heard, m.queue.n, m.cfg)
 		}
 	}
-}
-
-// forgetDead ends a tenure that no command can reach and whose lease has surely run out in Redis.
-func (m *Mutex) forgetDead(now Time) {
-	m.acknowledge(Outcome{Why: Doubtful})
-	m.t.phase, m.askAt = free, now
-}
-
-// orphanSwap has the fresh owner of a swap released, which may have taken the lock for it, or may yet.
-func (m *Mutex) orphanSwap(now Time, swap *Command) {
-	ends := now + LateWindow + swap.Lease + 2*margin(swap.Lease)
-	m.contended().orphans.add(orphan{id: swap.Args.Swap().Fresh, op: m.traits().release, at: now, ends: ends})
+	return false
 }
 
 // releaseOrphan sends the release of an orphan that is due.
-func (m *Mutex) releaseOrphan(now Time, fx *Effects) bool {
+func (m *mutexLease) releaseOrphan(now Time, fx *Effects) bool {
 	if l := m.queue.fair; l != nil && l.leaveQueue(m, now, fx) {
 		return true
 	}
@@ -109,17 +96,30 @@ func (m *Mutex) releaseOrphan(now Time, fx *Effects) bool {
 	return true
 }
 
-// sendRelease sends the release of the tenure.
-func (m *Mutex) sendRelease(fx *Effects) {
-	c := m.send(m.traits().release, m.t.ID, 0, fx)
-	if l := m.queue.fair; l != nil {
-		l.returned()
-		l.successor(m, c)
+// orphanSwap has the fresh owner of a swap released, which may have taken the lock for it, or may yet.
+func (m *mutexLease) orphanSwap(now Time, swap *Command) {
+	ends := now + LateWindow + swap.Lease + 2*margin(swap.Lease)
+	m.contended().orphans.add(orphan{id: swap.Args.Swap().Fresh, op: m.traits().release, at: now, ends: ends})
+}
+
+// unswapped is a swap of which nothing is known: both owner ids are released, the old one first, so that
+// a swap that arrives late finds nothing to swap.
+func (m *mutexLease) unswapped(now Time, c *Command) {
+	if c.Result == Unknown || c.Result == UnderReplicated {
+		m.orphanSwap(now, c)
+	}
+	m.drop(now, nil)
+}
+
+// swapTooLate deals with the answer to a command about a tenure that has ended meanwhile.
+func (m *mutexLease) swapTooLate(now Time, c *Command) {
+	if c.Op == Swap && (c.Result == Unknown || c.ran() && c.Reply >= 0) {
+		m.orphanSwap(now, c)
 	}
 }
 
 // expel frees the tenure if it is that owner's.
-func (m *Mutex) expel(now Time, _ string, id uint64, ack Settler) (release Op, done bool) {
+func (m *mutexLease) expel(now Time, _ string, id uint64, ack Settler) (release Op, done bool) {
 	if id != 0 && m.t.phase == ours && m.t.ID == id {
 		m.t.endAll(m.cfg.Stats, Lost)
 		m.drop(now, ack)
@@ -131,16 +131,8 @@ func (m *Mutex) expel(now Time, _ string, id uint64, ack Settler) (release Op, d
 	return m.traits().release, false
 }
 
-// endHolds ends all holds and frees the tenure.
-func (m *Mutex) endHolds(now Time, why Why) {
-	if m.t.phase == ours {
-		m.t.endAll(m.cfg.Stats, why)
-		m.drop(now, nil)
-	}
-}
-
 // forced reports whether the tenure was to be freed by force before the answer came that it is ours.
-func (m *Mutex) forced() (ack Settler, forced bool) {
+func (m *mutexLease) forced() (ack Settler, forced bool) {
 	if m.contention == nil {
 		return nil, false
 	}
@@ -148,7 +140,10 @@ func (m *Mutex) forced() (ack Settler, forced bool) {
 	return g.ack, forced
 }
 
-func (m *Mutex) turnAllAway() {
-	m.waiting.turnAllAway()
-	m.growing().turnAway(m.cfg, Outcome{Why: Closed}, everyone)
+// endHolds ends all holds and frees the tenure.
+func (m *mutexLease) endHolds(now Time, why Why) {
+	if m.t.phase == ours {
+		m.t.endAll(m.cfg.Stats, why)
+		m.drop(now, nil)
+	}
 }

@@ -81,6 +81,15 @@ func (l *fairQueue) gone(w *Waiter) {
 	w.place = 0
 }
 
+func (l *fairQueue) unlisten(w *Waiter, place uint64) {
+	w.heard = false
+	l.listening--
+	l.left = append(l.left, place)
+}
+
+// hurry ends all pauses.
+func (l *fairQueue) hurry() { l.joinAt, l.leaveAt, l.stays, l.leaves = 0, 0, 0, 0 }
+
 // startOver gives up the places of all who wait, from head on, and has them join again. The number of the first is that of a
 // tenure whose release is sent, and a copy of that may arrive at any time: were it to ask under the same number, the copy
 // would free the lock that it gets. The others follow it, for places are in the order of their numbers.

@@ -11,8 +11,17 @@ func (m *Mutex) admit(now Time, fx *Effects) {
 			return
 		}
 	}
-	if m.queue.fair != nil {
-		m.queue.fair.admitFromQueue(m, now, fx)
+	if l := m.queue.fair; l != nil {
+		w := l.admitted(&m.mutexLease, now)
+		if w == nil {
+			m.drop(now, nil)
+			return
+		}
+		if owner := w.Owner; m.grant(now, w) {
+			m.readmit(now, owner, fx)
+		} else {
+			m.drop(now, nil)
+		}
 		return
 	}
 	for w := m.queue.head; w != nil && w.Watch == m.t.Watch && w.Lease == m.t.Lease; w = m.queue.head {
@@ -113,7 +122,7 @@ func (m *Mutex) confirmed(now Time, c *Command, fx *Effects) {
 		m.t.confirm(now, c)
 		m.t.follow()
 		if c.Op == Swap {
-			if !m.givenInVain(now, c, fx) {
+			if !m.givenInVain(now, c) {
 				contention.turns.hand(now)
 				m.admit(now, fx)
 			}
@@ -129,28 +138,12 @@ func (m *Mutex) confirmed(now Time, c *Command, fx *Effects) {
 		}
 		m.gone(now, c)
 	case c.Op == Swap:
-		m.unswapped(now, c, fx)
+		m.unswapped(now, c)
 	default:
 		m.unrenewed(now, c, &m.t, m.growing())
 		if m.t.holds == nil { // nobody holds it: better freed than doubtful
 			m.drop(now, nil)
 		}
-	}
-}
-
-// unswapped is a swap of which nothing is known: both owner ids are released, the old one first, so that
-// a swap that arrives late finds nothing to swap.
-func (m *Mutex) unswapped(now Time, c *Command, fx *Effects) {
-	if c.Result == Unknown || c.Result == UnderReplicated {
-		m.orphanSwap(now, c)
-	}
-	m.drop(now, nil)
-}
-
-// swapTooLate deals with the answer to a command about a tenure that has ended meanwhile.
-func (m *Mutex) swapTooLate(now Time, c *Command) {
-	if c.Op == Swap && (c.Result == Unknown || c.ran() && c.Reply >= 0) {
-		m.orphanSwap(now, c)
 	}
 }
 

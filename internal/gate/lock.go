@@ -1,8 +1,6 @@
 package gate
 
-import (
-	"time"
-)
+import "time"
 
 // lock is a name that has owners in Redis: what a Mutex and an RW do alike, however many owners of ours there may be at once
 // and whom they let in. The owners themselves are the kind's, which tells of them when it is asked (lockKind).

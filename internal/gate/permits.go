@@ -1,8 +1,6 @@
 package gate
 
-import (
-	"time"
-)
+import "time"
 
 // Permits is the machine of a semaphore whose permits are held: each hold has some, under ids of its own,
 // for a lease of its own. One call asks for the hold at the head of the queue (permit_take.lua); one call

@@ -35,28 +35,6 @@ func (c *Command) Unreplicated() {
 // ran reports whether c has run in Redis and Reply is its answer.
 func (c *Command) ran() bool { return c.Result == Answered || c.Result == UnderReplicated }
 
-// givenInVain gives back what c took if its lease was over when the answer came, or too few replicas have it. A
-// grant that is read after its own deadline is not handed out.
-func (m *Mutex) givenInVain(now Time, c *Command, fx *Effects) bool {
-	switch {
-	case now >= m.t.Deadline:
-		m.giveBack(now, overdue(now, c, c.Lease), fx)
-	case c.Result == UnderReplicated:
-		m.giveBack(now, Outcome{Why: TooFew}, fx)
-	default:
-		m.tries = 0
-		return false
-	}
-	return true
-}
-
-// giveBack frees a tenure that was taken in vain. Waiters ask again after a pause; whoever asks only once is told.
-func (m *Mutex) giveBack(now Time, out Outcome, fx *Effects) {
-	m.gaveBack(now, m.t.ID, &m.tries, out)
-	ack, _ := m.forced()
-	m.drop(now, ack)
-}
-
 // giveBack is Mutex's. ack is who wanted it freed besides.
 func (r *RW) giveBack(now Time, g *rwLease, out Outcome, ack Settler) {
 	r.gaveBack(now, g.ID, &r.asks, out)

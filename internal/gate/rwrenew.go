@@ -1,8 +1,6 @@
 package gate
 
-import (
-	"time"
-)
+import "time"
 
 // renew sends the renewal or the downgrade that is due.
 func (r *RW) renew(now Time, fx *Effects) bool {

@@ -1,8 +1,6 @@
 package gate
 
-import (
-	"github.com/wheellock/wheellock/scripts"
-)
+import "github.com/wheellock/wheellock/scripts"
 
 // Semaphore is the machine of a counting semaphore without owners.
 //
