@@ -133,6 +133,10 @@ func (m *Permits) free(p *permit, ack Settler) {
 	m.changes.queue = append(m.changes.queue, Change{Op: PermitFree, Args: PermitFreeArgs{N: p.n, First: p.ID}.Args(), Ack: ack})
 }
 
+func (m *Permits) giveBack(c *Command) {
+	m.free(&permit{Tenure: Tenure{ID: c.ID}, n: c.Args.PermitTake().N}, nil)
+}
+
 // end takes a hold out. Its permits are freed by the next call.
 func (m *Permits) end(p *permit, ack Settler) {
 	delete(m.held, p.h)

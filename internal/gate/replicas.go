@@ -34,36 +34,3 @@ func (c *Command) Unreplicated() {
 
 // ran reports whether c has run in Redis and Reply is its answer.
 func (c *Command) ran() bool { return c.Result == Answered || c.Result == UnderReplicated }
-
-// giveBack is Mutex's. ack is who wanted it freed besides.
-func (r *RW) giveBack(now Time, g *rwLease, out Outcome, ack Settler) {
-	r.gaveBack(now, g.ID, &r.asks, out)
-	r.drop(now, g, ack)
-}
-
-// underReplicatedReader is a writer that has become a reader by a downgrade that too few replicas have: where it is not known
-// its keys run out when they would have.
-func (r *RW) underReplicatedReader(now Time, g *rwLease, c *Command) {
-	g.Deadline = min(g.Deadline, c.Sent+c.Lease-margin(c.Lease))
-	g.follow()
-	r.unrenewed(now, c, &g.ownership, &g.growing)
-}
-
-// unreplicated is a call that ran, but too few replicas have what it did. What it took goes back.
-func (l *sequencer) unreplicated(now Time, c *Command) {
-	l.call = Command{}
-	if l.changes.n > 0 {
-		l.changes.settle(Outcome{Why: TooFew})
-		return
-	}
-	l.gaveBack(now, l.cfg.LastID, &l.tries, Outcome{Why: TooFew})
-	l.kind.giveBack(c)
-}
-
-func (s *Semaphore) giveBack(c *Command) { s.unassigned += int64(c.Reply) }
-
-func (m *Permits) giveBack(c *Command) {
-	m.free(&permit{Tenure: Tenure{ID: c.ID}, n: c.Args.PermitTake().N}, nil)
-}
-
-func (l *Latch) giveBack(*Command) {}

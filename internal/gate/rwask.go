@@ -6,46 +6,21 @@ import (
 	"github.com/wheellock/wheellock/scripts"
 )
 
-// asking is the tenure that was asked for and of which nothing is known yet.
-func (r *RW) asking() *rwLease {
-	for _, g := range r.leases {
-		if g.phase == asked {
-			return g
-		}
-	}
-	return nil
-}
-
-// mayAsk reports whether the head of the queue could be granted, as far as our own tenures go. What is being freed
-// is settled first (rule 4).
-func (r *RW) mayAsk() bool {
-	w := r.queue.head
-	if w == nil {
-		return false
-	}
-	for _, g := range r.leases {
-		if w.Write || g.write || g.phase != ours {
-			return false
-		}
-	}
-	return true
-}
-
 // ask sends the next question for the head of the queue.
 func (r *RW) ask(now Time, fx *Effects) {
 	if now < r.askTime() {
 		return
 	}
-	if g := r.asking(); g != nil {
+	if g := r.leases.asking(); g != nil {
 		r.reask(now, g, fx)
 		return
 	}
-	if !r.mayAsk() {
+	w := r.queue.head
+	if w == nil || !r.leases.admit(w) {
 		return
 	}
 	r.again = false
 	r.cfg.Stats.Attempts.Inc()
-	w := r.queue.head
 	if len(r.leases) == maxShares {
 		g := r.leases[maxShares-1]
 		r.yieldsToWriters = r.mayYield(now, w)
@@ -75,20 +50,12 @@ func (r *RW) need() time.Duration {
 	return lease
 }
 
-// ownSubscriptions is how many of the channel's subscribers we are ourselves.
-func (r *RW) ownSubscriptions() int64 {
-	if r.contention.state == subscribed || r.contention.state == subscribing {
-		return 1
-	}
-	return 0
-}
-
 // question sends the acquire of g.
 func (r *RW) question(g *rwLease, fx *Effects) {
 	if g.write {
 		r.send(AcquireWrite, g, g.Lease, fx)
 	} else {
-		r.send(AcquireRead, g, g.Lease, fx).Args = AcquireReadArgs{r.yieldsToWriters, r.ownSubscriptions()}.Args()
+		r.send(AcquireRead, g, g.Lease, fx).Args = AcquireReadArgs{r.yieldsToWriters, r.contention.ownSubscriptions()}.Args()
 	}
 }
 
@@ -114,11 +81,11 @@ func (r *RW) reask(now Time, g *rwLease, fx *Effects) {
 func (r *RW) acquired(now Time, g *rwLease, c *Command, fx *Effects) {
 	came := r.lock.acquired(now, c, &g.ownership, releaseOf(g.writer), &r.asks)
 	if g.phase == free {
-		r.remove(g)
+		r.leases.remove(g)
 	}
 	switch came {
 	case heldByUs:
-		r.confirm(now, g, c)
+		g.confirm(now, c, r.cfg)
 		r.settleYield(true, now)
 		r.begun(now, g, c)
 	case heldByOther:
@@ -130,16 +97,15 @@ func (r *RW) acquired(now Time, g *rwLease, c *Command, fx *Effects) {
 	}
 }
 
-// begun is a tenure that has just been granted.
+// begun is a tenure that has just been granted. One that was granted in vain is given back: waiters ask again after a pause.
 func (r *RW) begun(now Time, g *rwLease, c *Command) {
 	orphan, forced := r.contention.orphans.take(g.ID)
 	switch {
 	case now >= g.Deadline: // a grant read after its own deadline is not handed out
-		r.giveBack(now, g, overdue(now, c, g.counted(c.Lease, r.cfg)), orphan.ack)
+		r.gaveBack(now, g.ID, &r.asks, overdue(now, c, g.counted(c.Lease, r.cfg)))
 	case c.Result == UnderReplicated:
-		r.giveBack(now, g, Outcome{Why: TooFew}, orphan.ack)
+		r.gaveBack(now, g.ID, &r.asks, Outcome{Why: TooFew})
 	case forced: // it was to be freed by force before the answer came that it is ours
-		r.drop(now, g, orphan.ack)
 	default:
 		r.contention.found(now, true)
 		r.asks = 0
@@ -148,14 +114,16 @@ func (r *RW) begun(now Time, g *rwLease, c *Command) {
 		}
 		r.contention.streak, r.contention.outside, g.joinBy = now, 0, c.Sent+r.cfg.HandoffTime
 		r.admit(now, g, c)
+		return
 	}
+	r.drop(now, g, orphan.ack)
 }
 
 // refused is an acquire that found another owner, or others whom readers let come first: the waiters sleep until a
 // message, the end of a lease, the end of our own reading or the poll cap.
 func (r *RW) refused(now, sent Time, ttl time.Duration, seed uint64, fx *Effects) {
 	r.asks = 0
-	if r.lock.refused(now, sent, ttl, seed, r.reads()) { // beside our own readers nobody writes: who listens has taken nothing
+	if r.lock.refused(now, sent, ttl, seed, r.leases.reads()) { // beside our own readers nobody writes: who listens has taken nothing
 		r.contention.want(&r.Entry, scripts.RWChannel, fx)
 	}
 }
@@ -164,10 +132,10 @@ func (r *RW) refused(now, sent Time, ttl time.Duration, seed uint64, fx *Effects
 func (r *RW) confirmed(now Time, g *rwLease, c *Command, fx *Effects) {
 	switch proof := c.proves(0); {
 	case proof == standing:
-		r.contention.outside = max(int32(c.Reply)-int32(r.ownSubscriptions()), 0)
+		r.contention.outside = max(int32(c.Reply)-int32(r.contention.ownSubscriptions()), 0)
 		r.tries = 0
 		age := g.Confirmed
-		r.confirm(now, g, c)
+		g.confirm(now, c, r.cfg)
 		g.follow()
 		switch {
 		case g.write && r.contention.outside > 0 && now >= r.contention.yieldFree:
@@ -197,35 +165,4 @@ func (r *RW) confirmed(now Time, g *rwLease, c *Command, fx *Effects) {
 			r.declined(now, c, &r.asks)
 		}
 	}
-}
-
-// suspectAt has Redis asked at that time at the latest.
-func (r *RW) suspectAt(now, at Time) {
-	r.suspected = r.flight != None
-	at = max(now, at)
-	for _, g := range r.leases {
-		if g.phase == ours {
-			g.suspect(at)
-			g.askAt = min(g.askAt, at)
-		}
-	}
-}
-
-// heard is a hint that the lock was freed, and that what we have of it is not there.
-func (r *RW) heard(now Time) {
-	if len(r.leases) > 0 {
-		r.contention.found(now, false)
-	}
-	r.hinted(now)
-	r.suspectAt(now, r.contention.heedAt)
-}
-
-// reconnected has the tenures verified and the waiters ask again.
-func (r *RW) reconnected(now Time) {
-	r.asks = 0
-	for _, g := range r.leases {
-		g.askAt = min(g.askAt, now)
-	}
-	r.askAgain()
-	r.suspectAt(now, now)
 }

@@ -1,10 +1,6 @@
 package gate
 
-import (
-	"slices"
-
-	"github.com/wheellock/wheellock/scripts"
-)
+import "github.com/wheellock/wheellock/scripts"
 
 // free sends the release that is due, and forgets what has run out.
 func (r *RW) free(now Time, fx *Effects) bool {
@@ -14,7 +10,7 @@ func (r *RW) free(now Time, fx *Effects) bool {
 			i++
 		case now >= g.Ends: // no command can reach it, and its lease has surely run out in Redis
 			g.acknowledge(Outcome{Why: Doubtful})
-			r.remove(g)
+			r.leases.remove(g)
 			r.askAt = now
 		default:
 			r.send(releaseOf(g.write), g, 0, fx)
@@ -22,13 +18,6 @@ func (r *RW) free(now Time, fx *Effects) bool {
 		}
 	}
 	return false
-}
-
-func releaseOf(write bool) Op {
-	if write {
-		return ReleaseWrite
-	}
-	return ReleaseRead
 }
 
 // released is the answer to the release of a tenure.
@@ -44,7 +33,7 @@ func (r *RW) released(now Time, g *rwLease, c *Command) {
 		return
 	}
 	g.acknowledge(Outcome{Why: why})
-	r.remove(g)
+	r.leases.remove(g)
 	r.orphaned(&g.ownership, c.Sent, releaseOf(g.writer))
 	r.askAt = now
 	if c.Reply != scripts.NotMine && r.queue.head != nil {
@@ -64,11 +53,14 @@ func (r *RW) lowered(now Time, g *rwLease, c *Command) {
 		}
 		g.acknowledge(Outcome{})
 		if c.Result == UnderReplicated {
-			r.underReplicatedReader(now, g, c)
+			// Where the downgrade is not known, the keys run out when they would have.
+			g.Deadline = min(g.Deadline, c.Sent+c.Lease-margin(c.Lease))
+			g.follow()
+			r.unrenewed(now, c, &g.ownership, &g.growing)
 			return
 		}
 		g.Deadline = 0 // a reader's may be nearer
-		r.confirm(now, g, c)
+		g.confirm(now, c, r.cfg)
 		g.follow()
 		r.contention.outside, g.joinBy = max(heard, 0), c.Sent+r.cfg.HandoffTime
 		r.closeUp(now)
@@ -78,11 +70,4 @@ func (r *RW) lowered(now Time, g *rwLease, c *Command) {
 		g.Doubt = true
 		g.askAt = now + r.unreleased(c, &g.ownership, &g.pendingAck)
 	}
-}
-
-// WriterSuffix ends the owner field of a writer, as in Redisson.
-const WriterSuffix = ":write"
-
-func (r *RW) remove(g *rwLease) {
-	r.leases = slices.DeleteFunc(r.leases, func(other *rwLease) bool { return other == g })
 }

@@ -126,6 +126,8 @@ func (s *Semaphore) lost(Time) {
 	s.turnAway(Outcome{Why: Doubtful}, func(w *Waiter) bool { return w.asked })
 }
 
+func (s *Semaphore) giveBack(c *Command) { s.unassigned += int64(c.Reply) }
+
 func (s *Semaphore) channel() func(string) string { return scripts.SemaphoreChannel }
 
 // Idle reports whether the entry can be forgotten.

@@ -197,6 +197,17 @@ func (l *sequencer) unanswered(now Time, c *Command) {
 	l.tell(Outcome{Why: Doubtful})
 }
 
+// unreplicated is a call that ran, but too few replicas have what it did. What it took goes back.
+func (l *sequencer) unreplicated(now Time, c *Command) {
+	l.call = Command{}
+	if l.changes.n > 0 {
+		l.changes.settle(Outcome{Why: TooFew})
+		return
+	}
+	l.gaveBack(now, l.cfg.LastID, &l.tries, Outcome{Why: TooFew})
+	l.kind.giveBack(c)
+}
+
 // unavailable tells those who ask only once that there is nobody to answer.
 func (l *sequencer) unavailable(now Time, c *Command) {
 	if c.Result != NotSent {
