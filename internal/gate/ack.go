@@ -29,10 +29,3 @@ func (b both) Settle(out Outcome) bool {
 	b[0].Settle(out)
 	return b[1].Settle(out)
 }
-
-// settle answers a caller, which may be nil.
-func settle(ack Settler, out Outcome) {
-	if ack != nil {
-		ack.Settle(out)
-	}
-}

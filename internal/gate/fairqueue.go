@@ -1,7 +1,6 @@
 package gate
 
 import (
-	"strconv"
 	"time"
 
 	"github.com/wheellock/wheellock/scripts"
@@ -231,10 +230,6 @@ func (l *fairQueue) unsubscribe(c *Entry, cfg *Config, fx *Effects) {
 		fx.Subscriptions = append(fx.Subscriptions, SubscriptionChange{Entry: c, Channel: cfg.channelOf(c, place)})
 	}
 	l.left = l.left[:0]
-}
-
-func (cfg *Config) channelOf(c *Entry, place uint64) string {
-	return scripts.FairChannel(c.Name, cfg.UUID+":"+strconv.FormatUint(place, 10))
 }
 
 // nextAlarm is when something about the queue is due while no command is in flight.

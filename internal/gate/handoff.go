@@ -38,7 +38,7 @@ func (m *Mutex) admit(now Time, fx *Effects) {
 // grant makes w a holder. False: its caller had gone. Either way w is not the loop's any more.
 func (m *Mutex) grant(now Time, w *Waiter) bool {
 	h := w.hold()
-	h.begin(now, w, &m.t.Tenure, m.cfg)
+	w.begin(now, &m.t.Tenure, m.cfg.MaxHold)
 	if h.Token == 0 && m.traits().fenced {
 		h.Token = m.contention.tokens.next
 	}

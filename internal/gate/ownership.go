@@ -126,21 +126,6 @@ var prolonging = [Ops]bool{
 	Renew: true, Confirm: true, RenewRead: true, RenewWrite: true, ConfirmRead: true, ConfirmWrite: true, Downgrade: true,
 }
 
-// isDue reports whether the time of a hold may be over, or that of the ownership.
-func (t *ownership) isDue(now Time) bool { return t.phase == ours && now >= t.nextEnd() }
-
-// expired ends the holds whose time is over. ended: there were some. over: the ownership is over by that, and is to be
-// freed. What ended by its own lease is released, and not left to its TTL (rule 1).
-func (t *ownership) expired(now Time, stats *Stats) (ended, over bool) {
-	if now >= t.Deadline {
-		ended = t.holds != nil
-		t.endAll(stats, Lost)
-		return ended, true
-	}
-	ended = t.expire(now, stats)
-	return ended, ended && t.holds == nil
-}
-
 // fresh is rule 8: an ownership may be handed to another caller of this process without asking Redis, for a while after
 // Redis confirmed it, unless something unusual was seen since or the link has broken since.
 func (t *ownership) fresh(now Time, cfg *Config) bool {

@@ -83,7 +83,7 @@ func (m *Permits) heard(now Time, c *Command, fx *Effects) {
 	granted := false
 	for w := m.queue.head; !granted && w != nil && w.N == p.n && w.Lease == p.Lease && w.Watch == p.Watch; w = m.queue.head {
 		p.h = w.hold()
-		p.h.begin(now, w, &p.Tenure, m.cfg)
+		w.begin(now, &p.Tenure, m.cfg.MaxHold)
 		m.queue.remove(w)
 		granted = m.cfg.Answer(w, Outcome{})
 		p.h.alive = granted

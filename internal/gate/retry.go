@@ -127,11 +127,6 @@ func refusal(c *Command) Outcome {
 	return out
 }
 
-// final reports whether it is no use to wait after this answer.
-func (out Outcome) final() bool {
-	return out.Why == Foreign || out.Why == Refused && !out.Passes
-}
-
 // unfreed is what to say of a release that proved nothing, and how long to pause before the next.
 func unfreed(c *Command, tries *retries) (out Outcome, pause time.Duration) {
 	switch c.Result {
@@ -157,24 +152,4 @@ func unrenewed(c *Command) Outcome {
 		return Outcome{Why: TooFew}
 	}
 	return refusal(c)
-}
-
-// sleep is how long a refused waiter sleeps when no message comes: to the end of the owner's lease, whose last
-// millisecond is still its own, or for the poll cap, less a jitter drawn from seed.
-func (cfg *Config) sleep(ttl time.Duration, seed uint64) time.Duration {
-	sleep := cfg.PollCap - jitter(seed, cfg.PollCap/4)
-	if ttl >= 0 {
-		sleep = min(sleep, ttl+time.Millisecond)
-	}
-	return sleep
-}
-
-// jitter spreads the sleepers of many processes; it is drawn from the number of the tenure, so that a
-// replay draws the same.
-func jitter(seed uint64, span time.Duration) time.Duration {
-	if span <= 0 {
-		return 0
-	}
-	seed = (seed ^ seed>>30) * 0xbf58476d1ce4e5b9
-	return time.Duration((seed ^ seed>>31) % uint64(span))
 }

@@ -6,7 +6,7 @@ import "slices"
 func (r *rwHolds) grant(now Time, w *Waiter, g *rwLease) bool {
 	h, owner := w.hold(), w.Owner
 	h.holdCount = r.owners.holdCount(owner, w.Write)
-	h.begin(now, w, &g.Tenure, r.cfg)
+	w.begin(now, &g.Tenure, r.cfg.MaxHold)
 	if !w.Watch { // which may be later than the deadline as it is now
 		h.until = min(now+w.Lease-margin(w.Lease), g.extent)
 		h.follow(&g.Tenure)

@@ -46,3 +46,7 @@ func (t *Tenure) unsure(sent Time) {
 // lateAfter is when an acquire sent then cannot run any more. A quarter of a second allows for what the engine
 // knows of the server's clock.
 func lateAfter(sent Time) Time { return sent + LateWindow + 250*time.Millisecond }
+
+// margin is what a client's deadline lies before the server's: 1 % of the lease for clocks that run at
+// different speeds, and at least 5 ms for the server's own rounding and wake-up.
+func margin(lease time.Duration) time.Duration { return max(lease/100, 5*time.Millisecond) }

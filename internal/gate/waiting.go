@@ -59,8 +59,16 @@ func (q *waiting) owe(ack Settler) {
 	}
 }
 
+// turnAway answers every waiter that chosen picks and forgets it.
 func (q *waiting) turnAway(out Outcome, chosen func(*Waiter) bool) {
-	q.queue.turnAway(q.cfg, out, chosen)
+	for w := q.queue.head; w != nil; {
+		next := w.next
+		if chosen(w) {
+			q.queue.remove(w)
+			q.cfg.Answer(w, out)
+		}
+		w = next
+	}
 }
 
 // tell passes an answer on to those whom it concerns: to those who ask only once, and to everybody if it is no use to
