@@ -89,7 +89,7 @@ func (m *mutexLease) releaseOrphan(now Time, fx *Effects) bool {
 	if l := m.queue.fair; l != nil && l.leaveQueue(m, now, fx) {
 		return true
 	}
-	return m.lock.releaseOrphan(now, fx)
+	return m.contention != nil && m.lock.releaseOrphan(now, fx)
 }
 
 // orphanSwap has the fresh owner of a swap released, which may have taken the lock for it, or may yet.

@@ -2,17 +2,20 @@
 //
 // From the bottom up:
 //
-//   - An Entry is one live name (this file); its Machine is the state machine of its kind.
 //   - A Command is what a machine asks of Redis for its name; each operation has its own type of arguments (command.go).
-//   - Callers are Waiters in a Queue (waiter.go). A granted Waiter becomes a Hold (hold.go) of a tenure.
+//   - Callers are Waiters in a Queue (waiter.go), and hear an Outcome (outcome.go). A granted Waiter becomes a Hold (hold.go) of
+//     a tenure.
+//   - An Entry is one live name; its Machine is the state machine of its kind (entry.go, kinds.go).
 //   - ownership.go has the lifecycle of one tenure in Redis, from the first question for it until it is surely gone;
-//     tenure.go counts its lease, livingholds.go keeps its holds, orphans.go what may be left of it.
-//   - waiting.go has the callers of one name and how Redis is asked for them; it uses waitstate.go, subscription.go,
-//     retry.go (pauses, and what waiters hear meanwhile) and otherlease.go.
-//   - yielding.go and turns.go decide what is left to other processes; sharing.go has a mutex ask them.
-//   - fairqueue.go keeps the places of a fair lock in Redis, fair.go is the strategy that a fair Mutex consults.
-//   - The kinds: Mutex (mutex.go, asking.go, contention.go, handoff.go, reentry.go, ending.go), RW (rw*.go), and the names
-//     without owners, around a sequencer (sequencer*.go): Semaphore, Latch, Permits.
+//     tenure.go counts its lease, livingholds.go keeps its holds, growth.go what needs more of its lease, orphans.go what may
+//     be left of it.
+//   - contention.go has what a name needs only while callers compete for it: subscription.go, otherlease.go, and what is left to
+//     other processes (yielding.go and turns.go, which sharing.go asks).
+//   - waiting.go has the callers of one name, and the events that are the same for every kind; it uses waitstate.go and retry.go
+//     (pauses, and what waiters hear meanwhile). lock.go adds what a mutex and a read-write lock do alike.
+//   - The kinds are built on these. A Mutex (mutex*.go, handoff.go, reentry.go) says who holds under a mutexLease (asking.go,
+//     keeping.go, ending.go), which fairqueue.go and fair.go put into the order of a queue in Redis. An RW asks for whom rwHolds
+//     lets in (rw*.go). The names without owners are built around a sequencer (sequencer*.go): Semaphore, Latch, Permits.
 //
 // The loop that owns the entries calls one method per event and says what time it is. The machine changes its state,
 // and at the end of the event, once, sends what is due. It answers by settling waiters and by appending Commands and

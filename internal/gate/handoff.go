@@ -18,7 +18,7 @@ func (m *Mutex) admit(now Time, fx *Effects) {
 			return
 		}
 		if owner := w.Owner; m.grant(now, w) {
-			m.readmit(now, owner, fx)
+			m.readmit(now, owner)
 		} else {
 			m.drop(now, nil)
 		}
@@ -28,7 +28,7 @@ func (m *Mutex) admit(now Time, fx *Effects) {
 		m.queue.remove(w)
 		owner := w.Owner
 		if m.grant(now, w) {
-			m.readmit(now, owner, fx)
+			m.readmit(now, owner)
 			return
 		}
 	}
@@ -38,19 +38,15 @@ func (m *Mutex) admit(now Time, fx *Effects) {
 // grant makes w a holder. False: its caller had gone. Either way w is not the loop's any more.
 func (m *Mutex) grant(now Time, w *Waiter) bool {
 	h := w.hold()
-	w.begin(now, &m.t.Tenure, m.cfg.MaxHold)
 	if h.Token == 0 && m.traits().fenced {
 		h.Token = m.contention.tokens.next
 	}
-	if !m.cfg.Answer(w, Outcome{}) {
-		h.end()
+	if !m.lock.grant(now, w, &m.t, m.t.Deadline) {
 		return false
 	}
 	if h.Token != 0 && h.Token == m.contention.tokens.next {
 		m.contention.tokens.next++ // put into a settled future: used up
 	}
-	m.t.add(h)
-	m.cfg.Stats.granted()
 	if m.queue.tries > 0 {
 		m.turnAwayTries(m.ttl(now), h.owner(), true)
 	}
@@ -69,7 +65,7 @@ func (m *Mutex) decide(now Time, fx *Effects) {
 		owner := w.Owner
 		if m.grant(now, w) {
 			m.handedOn(now)
-			m.readmit(now, owner, fx)
+			m.readmit(now, owner)
 			m.confirmAhead(now, fx)
 			return
 		}

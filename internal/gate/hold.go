@@ -80,5 +80,11 @@ func (h *Hold) end() {
 // sinceUnit is the unit of Hold.since.
 const sinceUnit = 10 * time.Millisecond
 
+// prolong moves the hold's own end to until; never nearer.
+func (h *Hold) prolong(until Time, t *Tenure) {
+	h.until = max(h.until, until)
+	h.follow(t)
+}
+
 // follow sets the hold's deadline after the tenure's has changed (rule 2: at most the tenure's).
 func (h *Hold) follow(t *Tenure) { h.deadline.Store(int64(min(h.until, t.Deadline))) }

@@ -107,9 +107,6 @@ var publishing = [Ops]bool{Release: true, ReleaseRead: true, ReleaseWrite: true,
 
 // releaseOrphan sends the release of an orphan that is due.
 func (q *lock) releaseOrphan(now Time, fx *Effects) bool {
-	if q.contention == nil {
-		return false
-	}
 	o := q.contention.orphans.due(now)
 	if o == nil {
 		return false
@@ -239,6 +236,19 @@ func (q *lock) orphaned(t *ownership, sent Time, release Op) {
 		q.contended().orphans.add(t.orphan(release))
 	}
 	t.Unsure = 0
+}
+
+// grant makes w a holder under t, until limit at the latest if its lease is a fixed one. False: its caller had gone. Either way w
+// is not the loop's any more.
+func (q *lock) grant(now Time, w *Waiter, t *ownership, limit Time) bool {
+	h := w.begin(now, &t.Tenure, limit, q.cfg.MaxHold)
+	if !q.cfg.Answer(w, Outcome{}) {
+		h.end()
+		return false
+	}
+	t.add(h)
+	q.cfg.Stats.granted()
+	return true
 }
 
 // turnAwayTries answers those who ask only once, and cannot have the name beside the hold of that owner, which has just begun.

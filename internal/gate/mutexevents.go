@@ -74,8 +74,7 @@ func (m *Mutex) Extend(now Time, h *Hold, lease time.Duration, ack Settler, fx *
 	case !h.alive:
 		settle(ack, Outcome{Why: h.why})
 	case until <= m.t.Deadline:
-		h.until = max(h.until, until)
-		h.follow(&m.t.Tenure)
+		h.prolong(until, &m.t.Tenure)
 		settle(ack, Outcome{})
 	default:
 		m.contended().growing.add(growth{h: h, lease: lease, since: now, ack: ack})

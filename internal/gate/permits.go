@@ -82,8 +82,7 @@ func (m *Permits) heard(now Time, c *Command, fx *Effects) {
 	m.tries = 0
 	granted := false
 	for w := m.queue.head; !granted && w != nil && w.N == p.n && w.Lease == p.Lease && w.Watch == p.Watch; w = m.queue.head {
-		p.h = w.hold()
-		w.begin(now, &p.Tenure, m.cfg.MaxHold)
+		p.h = w.begin(now, &p.Tenure, p.Deadline, m.cfg.MaxHold)
 		m.queue.remove(w)
 		granted = m.cfg.Answer(w, Outcome{})
 		p.h.alive = granted

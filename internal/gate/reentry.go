@@ -33,7 +33,7 @@ func (m *Mutex) share(now Time, w *Waiter, first *Hold) {
 }
 
 // readmit lets in what the new holder's owner has queued besides (rule 5).
-func (m *Mutex) readmit(now Time, owner uint64, fx *Effects) {
+func (m *Mutex) readmit(now Time, owner uint64) {
 	if owner == 0 || m.queue.owned == 0 {
 		return
 	}
@@ -71,8 +71,7 @@ func (m *Mutex) growInto(now Time, w *Waiter) {
 	}
 	if w.Watch && !m.t.Watch {
 		m.t.Stretched = m.t.Stretched || m.t.Lease > w.Lease
-		m.t.Watch, m.t.Lease = true, w.Lease
-		m.t.RenewAt = m.t.Confirmed + w.Lease/3
+		m.t.watch(w.Lease, m.t.Confirmed)
 	}
 	m.share(now, w, first)
 }

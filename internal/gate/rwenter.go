@@ -6,21 +6,13 @@ import "slices"
 func (r *rwHolds) grant(now Time, w *Waiter, g *rwLease) bool {
 	h, owner := w.hold(), w.Owner
 	h.holdCount = r.owners.holdCount(owner, w.Write)
-	w.begin(now, &g.Tenure, r.cfg.MaxHold)
-	if !w.Watch { // which may be later than the deadline as it is now
-		h.until = min(now+w.Lease-margin(w.Lease), g.extent)
-		h.follow(&g.Tenure)
-	}
-	if !r.cfg.Answer(w, Outcome{}) {
-		h.end()
+	if !r.lock.grant(now, w, &g.ownership, g.extent) { // which may be later than the deadline as it is now
 		r.owners.left(owner)
 		return false
 	}
-	g.add(h)
 	if h.write {
 		g.writes++
 	}
-	r.cfg.Stats.granted()
 	if r.queue.tries > 0 {
 		r.turnAwayTries(r.ttl(now), owner, h.write)
 	}
@@ -61,8 +53,7 @@ func (r *rwHolds) closeUp(now Time) {
 func (r *rwHolds) admit(now Time, g *rwLease, c *Command) {
 	for w := r.queue.head; w != nil && w.Write == g.write && g.covers(w, c); w = r.queue.head {
 		if w.Watch && !g.Watch {
-			g.Watch, g.Lease = true, w.Lease
-			g.RenewAt = c.Sent + w.Lease/3
+			g.watch(w.Lease, c.Sent)
 		}
 		r.queue.remove(w)
 		if r.grant(now, w, g) && g.write {
@@ -132,9 +123,8 @@ func (r *rwHolds) growInto(now Time, g *rwLease, w *Waiter) {
 		return
 	}
 	if w.Watch && !g.Watch {
-		g.Watch, g.Lease = true, w.Lease
 		g.Stretched = true
-		g.RenewAt = g.Confirmed + w.Lease/3
+		g.watch(w.Lease, g.Confirmed)
 	}
 	r.grant(now, w, g)
 }

@@ -84,8 +84,7 @@ func (r *RW) Extend(now Time, h *Hold, lease Time, ack Settler, fx *Effects) {
 	case g == nil:
 		settle(ack, Outcome{Why: h.why})
 	case until <= g.extent:
-		h.until = max(h.until, until)
-		h.follow(&g.Tenure)
+		h.prolong(until, &g.Tenure)
 		settle(ack, Outcome{})
 	default:
 		g.growing.add(growth{h: h, lease: lease, since: now, ack: ack})

@@ -27,6 +27,11 @@ func (t *Tenure) confirm(now Time, c *Command) {
 	t.Confirmed, t.Epoch, t.Doubt = now, c.Epoch, false
 }
 
+// watch has the watchdog renew the tenure, with that lease, from when it was confirmed.
+func (t *Tenure) watch(lease time.Duration, confirmed Time) {
+	t.Watch, t.Lease, t.RenewAt = true, lease, confirmed+lease/3
+}
+
 // carried notes that a command with this lease has run by then, or may have: the key's TTL counts from there.
 func (t *Tenure) carried(by Time, lease time.Duration) {
 	t.Ends = max(t.Ends, by+lease+2*margin(lease))

@@ -54,8 +54,9 @@ func (w *Waiter) hold() *Hold {
 	return w.Hold
 }
 
-// begin makes w a hold of t, from now on. It is the first of its Owner unless it was given a hold count.
-func (w *Waiter) begin(now Time, t *Tenure, maxHold time.Duration) {
+// begin makes w a hold of t, from now on, that ends by limit at the latest if it has a fixed lease. It is the first of its
+// Owner unless it was given a hold count.
+func (w *Waiter) begin(now Time, t *Tenure, limit Time, maxHold time.Duration) *Hold {
 	h := w.hold()
 	if h.holdCount == nil && w.Owner != 0 {
 		h.holdCount = &holdCount{owner: w.Owner}
@@ -65,11 +66,12 @@ func (w *Waiter) begin(now Time, t *Tenure, maxHold time.Duration) {
 	h.alive, h.why, h.since = true, Lost, uint32(now/sinceUnit)
 	h.until = Never
 	if !w.Watch {
-		h.until = min(now+w.Lease-margin(w.Lease), t.Deadline)
+		h.until = min(now+w.Lease-margin(w.Lease), limit)
 	} else if maxHold > 0 {
 		h.until = now + maxHold
 	}
 	h.follow(t)
+	return h
 }
 
 // fits reports whether w can have a tenure as it stands in Redis, without a change of lease (rule 1).

@@ -26,7 +26,7 @@ var bugs = []Bug{
 	}},
 	{"a cancelled call that is forgotten", []edit{
 		{"internal/gate/waiting.go", "	waited := w.queued\n	q.queue.remove(w)\n	return waited\n", "	return w.queued\n"},
-		{"internal/gate/handoff.go", "	if !m.cfg.Answer(w, Outcome{}) {\n		h.end()\n		return false\n	}\n", "	m.cfg.Answer(w, Outcome{})\n"},
+		{"internal/gate/lock.go", "	if !q.cfg.Answer(w, Outcome{}) {\n		h.end()\n		return false\n	}\n", "	q.cfg.Answer(w, Outcome{})\n"},
 	}},
 	{"a change that has its effect twice", []edit{
 		{"scripts/receipt.lua", "	if last == number then return tonumber(answer) end\n", "	if last == number then return nil end\n"},
