@@ -49,7 +49,7 @@ func (m *mutexLease) acquired(now Time, c *Command, fx *Effects) bool {
 		ttl, _ := c.Reply.Held()
 		m.refused(now, c.Sent, ttl, fx)
 	case heldByUs:
-		m.t.confirm(now, c)
+		m.t.confirm(now, c, c.Lease)
 		m.fence(int64(c.Reply))
 		m.settleYield(true, now)
 		if m.givenInVain(now, c) {

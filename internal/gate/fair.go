@@ -134,7 +134,7 @@ func (l *fairQueue) passedOn(m *mutexLease, now Time, c *Command) {
 	m.t.phase = ours
 	m.t.Tenure = Tenure{ID: c.Args.Release().Successor, Lease: c.Lease}
 	l.doubt(now, &m.t.Tenure)
-	m.t.confirm(now, c)
+	m.t.confirm(now, c, c.Lease)
 }
 
 // takenInVain has all who wait join anew when the first of them does not get the lock that was taken under his number: it is given

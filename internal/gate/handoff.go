@@ -115,7 +115,7 @@ func (m *Mutex) confirmed(now Time, c *Command, fx *Effects) {
 		if c.Op == Swap {
 			m.t.Tenure = Tenure{ID: c.Args.Swap().Fresh, Lease: c.Lease, Watch: contention.swapWatch}
 		}
-		m.t.confirm(now, c)
+		m.t.confirm(now, c, c.Lease)
 		m.t.follow()
 		if c.Op == Swap {
 			if !m.givenInVain(now, c) {

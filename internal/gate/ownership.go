@@ -62,8 +62,8 @@ func (t *ownership) declined() {
 }
 
 // confirm counts the lease from when c left, and begins to count handoffs anew.
-func (t *ownership) confirm(now Time, c *Command) {
-	t.Tenure.confirm(now, c)
+func (t *ownership) confirm(now Time, c *Command, lease time.Duration) {
+	t.Tenure.confirm(now, c, lease)
 	t.handed = 0
 }
 

@@ -52,7 +52,7 @@ func (m *Mutex) renewed(now Time, c *Command) {
 	switch c.proves(1) {
 	case standing:
 		m.tries = 0
-		m.t.confirm(now, c)
+		m.t.confirm(now, c, c.Lease)
 		m.growing().grown(c, &m.t, func(w *Waiter) { m.growInto(now, w) })
 		m.t.follow()
 	case absent:

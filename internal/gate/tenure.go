@@ -18,10 +18,10 @@ type Tenure struct {
 	Stretched bool   // its key may have been given more than Lease: it is not handed on (rule 1)
 }
 
-// confirm counts the lease from when the command left that confirmed the tenure. If the link has broken since
+// confirm counts the lease, or as much of it as counts, from when the command left that confirmed the tenure. If the link has broken since
 // it was asked for, the tenure still belongs to the link before.
-func (t *Tenure) confirm(now Time, c *Command) {
-	t.Deadline = max(t.Deadline, c.Sent+c.Lease-margin(c.Lease))
+func (t *Tenure) confirm(now Time, c *Command, lease time.Duration) {
+	t.Deadline = max(t.Deadline, c.Sent+lease-margin(lease))
 	t.RenewAt = c.Sent + t.Lease/3
 	t.carried(now, c.Lease)
 	t.Confirmed, t.Epoch, t.Doubt = now, c.Epoch, false

@@ -11,7 +11,7 @@ var bugs = []Bug{
 		{"internal/gate/waiting.go", "		q.Machine.askAgain()\n", ""},
 	}},
 	{"a deadline that counts from the answer", []edit{
-		{"internal/gate/tenure.go", "c.Sent+c.Lease-margin(c.Lease))", "now+c.Lease-margin(c.Lease))"},
+		{"internal/gate/tenure.go", "c.Sent+lease-margin(lease))", "now+lease-margin(lease))"},
 	}},
 	{"a release that does not look who the owner is", []edit{
 		{"scripts/release.lua", "call('HDEL', KEYS[i], ARGV[2 * i])", "call('DEL', KEYS[i])"},
