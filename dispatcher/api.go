@@ -108,10 +108,11 @@ func (d *Dispatcher) Close() {
 	<-d.done
 }
 
-// Oldest returns when the oldest living hold was granted, or gate.Never. It walks all names on the loop.
-func (d *Dispatcher) Oldest() gate.Time {
+// Oldest returns when the oldest living hold of a name was granted, or gate.Never. With an empty name it walks all names
+// on the loop.
+func (d *Dispatcher) Oldest(name string) gate.Time {
 	answer := make(chan gate.Time, 1)
-	if !d.mail.put(oldestQuery{answer}) {
+	if !d.mail.put(oldestQuery{name, answer}) {
 		return gate.Never
 	}
 	return <-answer

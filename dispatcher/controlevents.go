@@ -2,11 +2,21 @@ package dispatcher
 
 import "github.com/wheellock/wheellock/internal/gate"
 
-// oldestQuery asks when the oldest living hold was granted.
-type oldestQuery struct{ answer chan gate.Time } // capacity 1
+// oldestQuery asks when the oldest living hold was granted: of one name, or of all.
+type oldestQuery struct {
+	name   string         // empty: all
+	answer chan gate.Time // capacity 1
+}
 
 func (e oldestQuery) deliver(d *Dispatcher, _ gate.Time) {
 	oldest := gate.Never
+	if e.name != "" {
+		if c := d.names.find(e.name); c != nil {
+			oldest = c.Oldest()
+		}
+		e.answer <- oldest
+		return
+	}
 	for c := range d.names.all() {
 		oldest = min(oldest, c.Oldest())
 	}

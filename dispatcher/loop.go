@@ -8,7 +8,7 @@ import (
 // loop owns the gates. It returns only when every request it accepted has its answer.
 func (d *Dispatcher) loop() {
 	defer close(d.done)
-	var mail batch
+	mail := new(batch)
 	for range d.mail.wake { // by an event, the waker, or the loop's own timer
 		stall.At("dispatcher: woken", d.cfg.UUID)
 		now := d.now()

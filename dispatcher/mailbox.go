@@ -41,12 +41,12 @@ type mailbox struct {
 	wake chan struct{} // capacity 1: it says "look", not how many
 
 	mu      sync.Mutex // guards the rest; held for a swap or an append, never while blocking
-	queue   batch
+	queue   *batch
 	refused bool // no requests for locks any more
 	shut    bool // no events any more
 }
 
-func newMailbox() *mailbox { return &mailbox{wake: make(chan struct{}, 1)} }
+func newMailbox() *mailbox { return &mailbox{wake: make(chan struct{}, 1), queue: new(batch)} }
 
 // put leaves an event. False: the mailbox is shut.
 func (m *mailbox) put(e event) bool {
@@ -105,7 +105,7 @@ func (m *mailbox) wakeUp() {
 }
 
 // take swaps the queue for the batch delivered last, so two batches serve for ever.
-func (m *mailbox) take(spare batch) batch {
+func (m *mailbox) take(spare *batch) *batch {
 	spare.again()
 	m.mu.Lock()
 	mail := m.queue
@@ -127,6 +127,6 @@ func (m *mailbox) shutDown() []event {
 	defer m.mu.Unlock()
 	m.shut = true
 	mail := m.queue.events
-	m.queue = batch{}
+	m.queue = new(batch)
 	return mail
 }

@@ -11,7 +11,7 @@ import (
 func TestMailboxKeepsTheOrder(t *testing.T) {
 	m := newMailbox()
 	waiters, holds := make([]gate.Waiter, 1000), make([]gate.Hold, 1000)
-	var mail batch
+	mail := new(batch)
 	for range 3 { // the second batch uses the slices of the first again
 		for i := range waiters {
 			m.putAsk(ask{waiter: &waiters[i]})
@@ -37,7 +37,7 @@ func TestMailboxWakes(t *testing.T) {
 	m.put(closing{})
 	m.put(closing{})
 	<-m.wake
-	if mail := m.take(batch{}); len(mail.events) != 2 {
+	if mail := m.take(new(batch)); len(mail.events) != 2 {
 		t.Errorf("%d events, want 2", len(mail.events))
 	}
 	m.put(closing{})
@@ -77,7 +77,7 @@ func TestRoomOfABurstIsGivenBack(t *testing.T) {
 		m.putAsk(ask{})
 		m.putUnlock(unlock{})
 	}
-	mail := m.take(batch{})
+	mail := m.take(new(batch))
 	if len(mail.events) != 2*(maxRoom+1) {
 		t.Fatalf("%d events", len(mail.events))
 	}
@@ -93,7 +93,7 @@ func TestRoomOfABurstIsGivenBack(t *testing.T) {
 func TestMailboxAllocatesNothingForALock(t *testing.T) {
 	m := newMailbox()
 	w, h := &gate.Waiter{}, &gate.Hold{}
-	var mail batch
+	mail := new(batch)
 	tell := func() {
 		m.putAsk(ask{waiter: w, name: "stock:7"})
 		m.put(abandon{w})

@@ -51,6 +51,9 @@ const maxRoom = 8192
 
 // again returns an empty slice for the same use: s itself, unless s has become very large.
 func again[T any](s []T) []T {
+	if len(s) == 0 {
+		return s
+	}
 	if cap(s) > maxRoom {
 		return nil
 	}

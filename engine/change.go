@@ -23,13 +23,13 @@ func checkCount(what string, n, least int64) error {
 // ends first, the change still goes on, and the error is ErrUncertain and the context's; after AnswerTimeout it is
 // ErrUncertain alone.
 func (t *operation) change(ctx context.Context, ch gate.Change) (int64, error) {
-	key, err := t.e.key(t.name, t.kind)
+	key, err := t.e.key(t.name, t.kind.machine())
 	if err != nil {
 		return 0, t.failed(err)
 	}
 	c := t.e.calls.get()
 	c.ack = dispatcher.Ack{By: c, Within: t.e.answerTime(ctx)}
-	if !t.e.dispatcher.Change(key, t.kind, ch, &c.ack) {
+	if !t.e.dispatcher.Change(key, t.kind.machine(), ch, &c.ack) {
 		t.e.calls.put(c)
 		return 0, t.failed(ErrClosed)
 	}
@@ -51,14 +51,14 @@ func (t *operation) decide(ctx context.Context, ch gate.Change) (int64, error) {
 
 // changeAsync is change without blocking.
 func (t *operation) changeAsync(ctx context.Context, ch gate.Change) *futures.Future[struct{}] {
-	key, err := t.e.key(t.name, t.kind)
+	key, err := t.e.key(t.name, t.kind.machine())
 	if err != nil {
 		return futures.Settled(&t.e.callbacks, struct{}{}, t.failed(err))
 	}
 	c := &pendingChange{operation: *t}
 	c.watched.by = c
 	c.promise.Init(&t.e.callbacks, nil)
-	if !t.e.dispatcher.Change(key, t.kind, ch, c) {
+	if !t.e.dispatcher.Change(key, t.kind.machine(), ch, c) {
 		c.promise.Settle(struct{}{}, t.failed(ErrClosed))
 		return c.promise.Future()
 	}

@@ -26,9 +26,9 @@ type composite struct {
 // End implements gate.Ender; no loop knows of composites.
 func (c *composite) End(gate.Why) {}
 
-// compose makes one Hold of several.
-func compose(name string, need int, parts []*Hold) *Hold {
-	h := &Hold{e: parts[0].e, name: name}
+// compose makes the Hold of a lock that consists of several.
+func (of *handle) compose(need int, parts []*Hold) *Hold {
+	h := &Hold{e: of.e, name: of.name, kind: of.kind}
 	c := &composite{need: need, parts: parts}
 	h.core.By = c
 	for _, part := range parts {

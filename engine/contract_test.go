@@ -51,6 +51,9 @@ var (
 	_ engine.Locker                                                                            = (*engine.MultiLock)(nil)
 	_ engine.Locker                                                                            = (*engine.QuorumLock)(nil)
 
+	_ func(*engine.Engine) string                                          = (*engine.Engine).ID
+	_ func(*engine.Engine, context.Context, string) (engine.Holder, error) = (*engine.Engine).Holder
+
 	_ func(*engine.Mutex, context.Context) (bool, error)         = (*engine.Mutex).ForceUnlock
 	_ func(*engine.Mutex, context.Context) (engine.State, error) = (*engine.Mutex).Inspect
 
@@ -142,13 +145,17 @@ var (
 	_ func(*enginetest.Server, string)                                      = (*enginetest.Server).Lose
 	_ func(*enginetest.Server, bool)                                        = (*enginetest.Server).SetDown
 
-	_ = engine.State{Locked: true, Ours: true, Owner: "", Count: int(0), TTL: time.Duration(0), Token: int64(0)}
+	_ = engine.State{Locked: true, Ours: true, Owner: "", Count: int(0), TTL: time.Duration(0), Token: int64(0), Kind: engine.KindMutex, Since: time.Time{}}
 	_ = engine.HeldError{Name: "", TTL: time.Duration(0)}
 	_ = engine.Options{
 		Redis: rueidis.ClientOption{}, Lease: time.Duration(0), MaxHold: time.Duration(0), FairWaiterLease: time.Duration(0), FenceTTL: time.Duration(0), HandoffTime: time.Duration(0),
 		MaxRequests: int(0), MaxWaitersPerName: int(0), Callbacks: int(0), PubSub: engine.PubSubAuto, WatchLoss: false,
 		NameMapper: func(string) string { return "" }, Logger: (*slog.Logger)(nil),
+		Identity: "", Observer: &engine.Observer{Granted: func(engine.Grant) {}, Failed: func(engine.Failure) {}, Ended: func(engine.End) {}},
 	}
+	_ = engine.Grant{Name: "", Kind: engine.KindMutex, Waited: time.Duration(0), HandedOn: true, Reentry: true}
+	_ = engine.Failure{Name: "", Kind: engine.KindMutex, Waited: time.Duration(0), Err: error(nil)}
+	_ = engine.End{Name: "", Kind: engine.KindMutex, Held: time.Duration(0), Err: error(nil)}
 	_ = [...]engine.PubSub{engine.PubSubAuto, engine.PubSubPlain, engine.PubSubSharded, engine.PubSubBoth}
 )
 

@@ -72,11 +72,12 @@ func TestEngineLinksLittle(t *testing.T) {
 func TestPackagesImportOnlyWhatTheyMay(t *testing.T) {
 	t.Parallel()
 	may := map[string][]string{
-		"scripts":        {},
-		"futures":        {},
-		"wheel":          {"internal/stall"}, // which is empty without its build tag
-		"internal/gate":  {"scripts", "wheel"},
-		"internal/stall": {},
+		"scripts":          {},
+		"futures":          {},
+		"wheel":            {"internal/stall"}, // which is empty without its build tag
+		"internal/gate":    {"scripts", "wheel"},
+		"internal/stall":   {},
+		"internal/leaders": {},
 		// below the dispatcher: what is one connection, one subscription, one view of who serves what
 		"dispatcher/quietsocket": {},
 		"dispatcher/reconnect":   {},
@@ -88,8 +89,9 @@ func TestPackagesImportOnlyWhatTheyMay(t *testing.T) {
 		"dispatcher/subscriber":  {"internal/gate", "internal/stall", "dispatcher/reconnect", "dispatcher/rediserr", "dispatcher/topology"},
 		"dispatcher": {"scripts", "wheel", "internal/gate", "internal/stall", "dispatcher/reconnect", "dispatcher/rediserr",
 			"dispatcher/topology", "dispatcher/wire", "dispatcher/redisconn", "dispatcher/subscriber"},
-		"engine": {"scripts", "futures", "wheel", "internal/gate", "internal/stall", "dispatcher", "dispatcher/rediserr",
+		"engine": {"scripts", "futures", "wheel", "internal/gate", "internal/leaders", "internal/stall", "dispatcher", "dispatcher/rediserr",
 			"dispatcher/topology", "dispatcher/wire", "dispatcher/redisconn", "dispatcher/respguard"},
+		"engine/elect": {"scripts", "futures", "engine", "internal/leaders"},
 		// for tests
 		"engine/enginetest":      {"engine"},
 		"internal/redistest":     {"internal/testkit/child", "internal/testkit/redisserver", "internal/testkit/resp"},

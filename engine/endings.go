@@ -13,6 +13,7 @@ type endings struct {
 	mu       sync.Mutex    // guards the rest
 	done     chan struct{} // nil until Done is called
 	contexts map[*binding]struct{}
+	observer *observation // nil: nobody observes the end
 
 	endless    context.Context // the child of all parents that never end; nil until one is made
 	endEndless context.CancelCauseFunc
@@ -38,17 +39,23 @@ func (h *Hold) finish(why gate.Why) bool {
 	if !h.ended.CompareAndSwap(0, 1+uint32(why)) {
 		return false
 	}
+	if why == gate.Lost || why == gate.TooLong {
+		defer h.e.losses.note(h, why) // when its contexts have ended
+	}
 	l := h.endings.Load()
 	if l == nil {
 		return true
 	}
 	l.mu.Lock()
-	contexts := l.contexts
-	l.contexts = nil
+	contexts, observer := l.contexts, l.observer
+	l.contexts, l.observer = nil, nil
 	if l.done != nil {
 		close(l.done)
 	}
 	l.mu.Unlock()
+	if observer != nil {
+		observer.ended()
+	}
 	var stops []func() bool
 	for b := range contexts {
 		b.cancel(h.Err())
@@ -63,6 +70,18 @@ func (h *Hold) finish(why gate.Why) bool {
 			}
 		}()
 	}
+	return true
+}
+
+// observeEnd has o told of the end of the hold; false: the hold has ended.
+func (h *Hold) observeEnd(o *observation) bool {
+	l := h.listeners()
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if h.ended.Load() != 0 {
+		return false
+	}
+	l.observer = o
 	return true
 }
 

@@ -31,8 +31,10 @@
 // Files: engine.go opens and closes; options.go, connection.go, cluster.go and url.go say how to connect. A blocking
 // call waits on a reusable struct (call.go); an Async form is a request with a future (request.go), whose callbacks run
 // on a pool (callbacks.go). The dispatcher answers both. A grant is a Hold (hold.go), and endings.go tells its
-// listeners of its end. errors.go has the errors, state.go what is in Redis, stats.go the counters. logging.go passes
-// log records to the user's handler on a goroutine of their own.
+// listeners of its end. errors.go has the errors, state.go what is in Redis, holder.go and identity.go which process an
+// owner id stands for, leader.go what package elect asks, stats.go the counters. handle.go and kind.go say how locks show as
+// text, observer.go whom requests and holds are told of, losses.go what is logged of lost ones. logging.go passes log records to
+// the user's handler on a goroutine of their own.
 package engine
 
 import (
@@ -40,6 +42,7 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
+	"log/slog"
 	"strings"
 	"sync"
 	"time"
@@ -54,9 +57,10 @@ import (
 
 // Engine takes locks on one Redis server, or on one Redis Cluster. Any goroutine may use it.
 //
-// One engine serves a whole process. It has up to three connections for commands, one for unlock messages and one for
-// queries, and a handful of goroutines, however many locks are held or waited for. In a cluster it has as many for each
-// master. With a server that speaks only RESP2, each connection may open another one, which is idle.
+// One engine serves a whole process. It has up to three connections for commands, one for unlock messages, one for
+// queries and one for each Observe of package elect, and a handful of goroutines, however many locks are held or waited
+// for. In a cluster it has as many for each master. With a server that speaks only RESP2, each connection may open
+// another one, which is idle.
 type Engine struct {
 	opts       Options
 	uuid       string              // the first part of this engine's owner fields
@@ -67,6 +71,7 @@ type Engine struct {
 	suspects   suspects
 	callbacks  callbacks
 	log        *relay
+	losses     losses
 	calls      calls
 	quorums    quorumQueues
 	servers    []string // the run_id of the server, or of all masters of a cluster, as far as they tell
@@ -78,6 +83,9 @@ type Engine struct {
 
 	replicaTime time.Duration // how long replicas have to get what is granted
 	patience    time.Duration // AnswerTimeout, with the replicas' time; 0: no bound
+
+	closing context.Context // ends when Close has begun
+	close   context.CancelFunc
 
 	mu     sync.Mutex     // guards closed, and that direct calls are entered before it
 	closed bool           // Close has begun
@@ -96,7 +104,12 @@ func Open(ctx context.Context, opts Options) (*Engine, error) {
 		return nil, err
 	}
 	e := &Engine{uuid: newUUID(), ended: make(chan struct{})}
+	e.closing, e.close = context.WithCancel(context.Background())
 	opts.Logger, e.log = relayTo(opts.Logger)
+	if e.log.handler != slog.DiscardHandler {
+		e.losses.logger = opts.Logger
+	}
+	opts.Redis.ClientName = opts.connectionName(e.uuid)
 	e.opts = opts
 	if opts.WatchLoss {
 		e.suspects.ask(&opts.Redis)
@@ -241,13 +254,19 @@ func (e *Engine) Close() error {
 		return nil
 	}
 	defer close(e.ended)
+	e.close()
 	e.dispatcher.Close()
 	e.client.Close()
 	e.direct.Wait()
 	e.callbacks.close()
+	e.losses.close()
 	e.log.flush()
 	return nil
 }
+
+// ID returns the engine's id: the part before the colon in the owner fields of its locks in Redis, [Hold.TenureID]. Each
+// engine has its own. [Engine.Holder] tells what is known of an id.
+func (e *Engine) ID() string { return e.uuid }
 
 // enter begins a call that uses the client without the dispatcher. False: the engine closes.
 func (e *Engine) enter() bool {
@@ -261,7 +280,18 @@ func (e *Engine) enter() bool {
 
 func (e *Engine) leave() { e.direct.Done() }
 
-// Format shows where the engine is connected to, and no secret, for every verb.
-func (e *Engine) Format(f fmt.State, _ rune) {
-	fmt.Fprintf(f, "wheellock engine %s on %v", e.uuid, e.opts.Redis.InitAddress)
+// Format is String for every verb. Without it fmt would look into the engine.
+func (e *Engine) Format(f fmt.State, _ rune) { fmt.Fprint(f, e.String()) }
+
+// String names the engine's ID and where it is connected to, and no secret.
+func (e *Engine) String() string {
+	return fmt.Sprintf("wheellock engine %s on %v", e.uuid, e.opts.Redis.InitAddress)
+}
+
+// MarshalText is String, for JSON and others.
+func (e *Engine) MarshalText() ([]byte, error) { return []byte(e.String()), nil }
+
+// LogValue is what String says, for slog.
+func (e *Engine) LogValue() slog.Value {
+	return slog.GroupValue(slog.String("id", e.uuid), slog.String("identity", e.opts.Identity), slog.Any("redis", e.opts.Redis.InitAddress))
 }

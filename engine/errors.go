@@ -128,11 +128,11 @@ func (t *operation) unmet(why error, out gate.Outcome) error {
 
 func (t *operation) taken(ttl time.Duration) string {
 	switch {
-	case t.kind == gate.LatchKind:
+	case t.kind == latchIndex:
 		return "it is not open"
-	case t.kind == gate.SemaphoreKind, t.kind == gate.PermitKind && ttl < 0:
+	case t.kind == semaphoreIndex, t.kind == permitsIndex && ttl < 0:
 		return "too few permits are free"
-	case t.kind == gate.PermitKind:
+	case t.kind == permitsIndex:
 		return fmt.Sprintf("too few permits are free, the next lease ends in %v", ttl.Round(time.Millisecond))
 	case ttl < 0:
 		return "held by another owner, without an end that is known"

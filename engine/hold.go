@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 	"fmt"
+	"log/slog"
 	"strings"
 	"sync/atomic" // the types of go.uber.org/atomic are aligned as pointers: a Hold would be larger
 	"time"
@@ -21,14 +22,15 @@ type Hold struct {
 	core    gate.Hold
 	e       *Engine
 	name    string
-	permits int32         // how many permits it has; 0: it is the hold of a lock
+	permits int16 // how many permits it has; 0: it is the hold of a lock
+	kind    kindIndex
 	ended   atomic.Uint32 // 0 while held, else 1 + a gate.Why; set once
 
 	endings atomic.Pointer[endings] // nil until there is a listener
 }
 
-func newHold(e *Engine, name string) *Hold {
-	h := &Hold{e: e, name: name}
+func newHold(e *Engine, name string, kind kindIndex) *Hold {
+	h := &Hold{e: e, name: name, kind: kind}
 	h.core.By = (*held)(h)
 	return h
 }
@@ -205,6 +207,18 @@ func (h *Hold) String() string { return "hold of " + quote(h.name) + " by " + h.
 
 // Format is String for every verb. Without it fmt would look into what other goroutines write.
 func (h *Hold) Format(f fmt.State, _ rune) { fmt.Fprint(f, h.String()) }
+
+// MarshalText is String, for JSON and others.
+func (h *Hold) MarshalText() ([]byte, error) { return []byte(h.String()), nil }
+
+// LogValue is the name, the kind and the owner, for slog; with them the token of a fenced lock.
+func (h *Hold) LogValue() slog.Value {
+	attrs := []slog.Attr{slog.String("name", h.name), slog.String("kind", string(h.kind.text())), slog.String("owner", h.TenureID())}
+	if token, fenced := h.Token(); fenced {
+		attrs = append(attrs, slog.Int64("token", token))
+	}
+	return slog.GroupValue(attrs...)
+}
 
 // TenureID returns the owner field in Redis, "<uuid>:<number>". For the writer of a RWMutex ":write" follows. For a
 // hold of several locks, it returns the fields of all parts with commas between.

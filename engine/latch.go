@@ -13,21 +13,15 @@ import (
 // A latch that was never set, was counted down or was deleted counts 0 and is open. It has no owner: a process that
 // dies before it counts down leaves the others waiting. No call counts twice, however often it had to be sent. Waiters
 // ask again after the connection for messages was broken, and every [Options].PollCap.
-type CountDownLatch struct {
-	e    *Engine
-	name string
-}
+type CountDownLatch struct{ handle }
 
 // CountDownLatch returns the latch of a name. Names are as in [Engine.Mutex].
 func (e *Engine) CountDownLatch(name string) *CountDownLatch {
-	return &CountDownLatch{e: e, name: name}
+	return &CountDownLatch{handle{e, name, latchIndex}}
 }
 
-// Name returns the name as it was given, before NameMapper.
-func (l *CountDownLatch) Name() string { return l.name }
-
 func (l *CountDownLatch) operation(doing string) operation {
-	return operation{e: l.e, name: l.name, doing: doing, kind: gate.LatchKind}
+	return operation{e: l.e, name: l.name, doing: doing, kind: l.kind}
 }
 
 // Wait returns nil when the count is 0. [WithWait] bounds the wait; [WithLease] and [WithOwner] are [ErrInvalid].
@@ -40,7 +34,7 @@ func (l *CountDownLatch) Wait(ctx context.Context, opts ...LockOption) error {
 		return err
 	}
 	t := l.operation("wait for")
-	return t.block(ctx, c)
+	return t.block(ctx, c, nil)
 }
 
 // WaitAsync is Wait without blocking. The end of ctx and the future's Cancel abandon it.

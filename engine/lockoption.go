@@ -22,7 +22,11 @@ const (
 	leaseOption
 	waitOption
 	ownerOption
+	partOption
 )
+
+// asPart is the option of calls that a MultiLock or a QuorumLock makes: an Observer is told of the whole alone.
+var asPart = LockOption{which: partOption}
 
 // The bounds of a lease. Below 10 ms, the margin that makes a deadline safe would use up the lease.
 const (
@@ -89,6 +93,7 @@ func (o *Options) read(opts []LockOption, try bool) (demand, error) {
 				return d, invalid("the zero Owner: make one with NewOwner")
 			}
 			d.owner = uint64(opt.value)
+		case partOption:
 		default:
 			return d, invalid("the zero LockOption")
 		}

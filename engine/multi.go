@@ -10,7 +10,8 @@ import (
 	"github.com/wheellock/wheellock/futures"
 )
 
-// MultiLock is several locks that are taken together, all or nothing, as Redisson's RedissonMultiLock. It asks all
+// MultiLock is several locks that are taken together, all or nothing, as Redisson's RedissonMultiLock. Its name is the names
+// of the members, with commas between. It asks all
 // members at once without waiting. If one is taken, it gives the others back, waits for that one, and asks for the
 // others again while it has it. So it never holds some members while it waits for others, and two MultiLocks of the
 // same members in any order cannot deadlock.
@@ -18,8 +19,8 @@ import (
 // Its Hold ends when the first of its parts is lost; the others are then given back. Members may be of any kind and of
 // several engines. Waiting costs a goroutine.
 type MultiLock struct {
+	handle
 	members []Locker // in the order of their keys
-	name    string
 }
 
 // lockKey is a key that a lock locks. No two members of a MultiLock may have the same one.
@@ -67,11 +68,8 @@ func Multi(locks ...Locker) (*MultiLock, error) {
 	}
 	members := slices.Clone(locks)
 	slices.SortStableFunc(members, func(a, b Locker) int { return strings.Compare(a.Name(), b.Name()) })
-	return &MultiLock{members: members, name: strings.Join(names, ",")}, nil
+	return &MultiLock{handle{members[0].home(), strings.Join(names, ","), multiIndex}, members}, nil
 }
-
-// Name returns the names of the members, with commas between.
-func (m *MultiLock) Name() string { return m.name }
 
 func (m *MultiLock) keys() (all []lockKey, err error) {
 	for _, l := range m.members {
@@ -84,11 +82,18 @@ func (m *MultiLock) keys() (all []lockKey, err error) {
 	return all, nil
 }
 
-func (m *MultiLock) home() *Engine { return m.members[0].home() }
+func (m *MultiLock) home() *Engine { return m.e }
 
 // Lock waits until all members are held. opts apply to every member, [WithWait] to the whole call. Cancellation and
 // errors are as with [Mutex.Lock], with the errors of the member that was asked last.
 func (m *MultiLock) Lock(ctx context.Context, opts ...LockOption) (*Hold, error) {
+	o := m.observe(opts)
+	h, err := m.lock(ctx, opts)
+	o.done(h, err)
+	return h, err
+}
+
+func (m *MultiLock) lock(ctx context.Context, opts []LockOption) (*Hold, error) {
 	d, err := m.home().opts.read(opts, false)
 	if err != nil {
 		return nil, m.failed(err)
@@ -100,13 +105,13 @@ func (m *MultiLock) Lock(ctx context.Context, opts ...LockOption) (*Hold, error)
 		asking, stop = context.WithDeadline(ctx, end)
 		defer stop()
 	}
-	opts = withoutWait(opts)
+	opts = append(withoutWait(opts), asPart)
 	first, held := -1, (*Hold)(nil) // the member that this call has waited for
 	last := ErrUnavailable          // the last answer of any member
 	for try := 0; ; try++ {
 		holds, refused, err := m.askAll(asking, first, held, opts)
 		if err == nil {
-			h := compose(m.name, len(holds), holds)
+			h := m.compose(len(holds), holds)
 			if h.Err() == nil {
 				return h, nil
 			}
@@ -141,15 +146,22 @@ func (m *MultiLock) Lock(ctx context.Context, opts ...LockOption) (*Hold, error)
 // TryLock asks for all members once and does not wait. Its error is that of a member that was not granted, as with
 // [Mutex.TryLock]; the others are given back.
 func (m *MultiLock) TryLock(ctx context.Context, opts ...LockOption) (*Hold, error) {
+	o := m.observe(opts)
+	h, err := m.tryLock(ctx, opts)
+	o.done(h, err)
+	return h, err
+}
+
+func (m *MultiLock) tryLock(ctx context.Context, opts []LockOption) (*Hold, error) {
 	if _, err := m.home().opts.read(opts, true); err != nil {
 		return nil, m.failed(err)
 	}
-	holds, _, err := m.askAll(ctx, -1, nil, opts)
+	holds, _, err := m.askAll(ctx, -1, nil, append(slices.Clip(opts), asPart))
 	if err != nil {
 		giveBack(holds)
 		return nil, err
 	}
-	h := compose(m.name, len(holds), holds)
+	h := m.compose(len(holds), holds)
 	if h.Err() != nil {
 		giveBack(holds)
 		return nil, m.tooLate(h)

@@ -2,7 +2,6 @@ package engine
 
 import (
 	"context"
-	"fmt"
 
 	"github.com/wheellock/wheellock/futures"
 	"github.com/wheellock/wheellock/internal/gate"
@@ -11,17 +10,12 @@ import (
 // Mutex is a reentrant lock of one name, as Redisson's RLock on the same name. Any goroutine may use it. Any number of
 // handles on one name are the same lock. Making a handle costs nothing and cannot fail: the name is checked when it is
 // used.
-type Mutex struct {
-	e     *Engine
-	name  string
-	kind  gate.Kind
-	write bool // of a RWMutex: the writer
-}
+type Mutex struct{ handle }
 
 // Mutex returns the lock of a name. A name has 1 to 1,024 bytes of any content. Calls fail with [ErrInvalid] for a name
 // that Redisson's rules give to a key of another lock, of any kind, such as "redisson_lock_token:{a}", the fencing
 // counter of "a".
-func (e *Engine) Mutex(name string) *Mutex { return &Mutex{e: e, name: name, kind: gate.MutexKind} }
+func (e *Engine) Mutex(name string) *Mutex { return &Mutex{handle{e, name, mutexIndex}} }
 
 // FencedMutex returns the fenced lock of a name, Redisson's RFencedLock. It is a Mutex whose holds have a [Hold.Token],
 // a number that grows with each new owner. Send the token with every write, and have the store refuse numbers that are
@@ -31,29 +25,18 @@ func (e *Engine) Mutex(name string) *Mutex { return &Mutex{e: e, name: name, kin
 // If only engines lock a name, its tokens do not repeat even if Redis loses its data, because they are never below the
 // server's time in microseconds; the exception is a server clock that was set back further than the outage lasted. A
 // Java service that locks the same name counts on from the last token, and starts at 1 if the counter is lost.
-func (e *Engine) FencedMutex(name string) *Mutex {
-	return &Mutex{e: e, name: name, kind: gate.FencedKind}
-}
+func (e *Engine) FencedMutex(name string) *Mutex { return &Mutex{handle{e, name, fencedIndex}} }
 
 // SpinMutex returns the spin lock of a name, Redisson's RSpinLock. It is a Mutex that uses no messages. Its waiters ask
 // again after 1 ms, doubling to 128 ms, and its unlock wakes nobody. It suits short waits, and a cluster in which
 // messages go to every node. Its key in Redis is the key of the Mutex. Do not use both on one name, because the waiters
 // of a Mutex would sleep.
-func (e *Engine) SpinMutex(name string) *Mutex { return &Mutex{e: e, name: name, kind: gate.SpinKind} }
-
-// Name returns the name as it was given, before NameMapper.
-func (m *Mutex) Name() string { return m.name }
-
-// String names the lock.
-func (m *Mutex) String() string { return "lock " + quote(m.name) }
-
-// Format is String for every verb. Without it fmt would look into the engine.
-func (m *Mutex) Format(f fmt.State, _ rune) { fmt.Fprint(f, m.String()) }
+func (e *Engine) SpinMutex(name string) *Mutex { return &Mutex{handle{e, name, spinIndex}} }
 
 func (m *Mutex) home() *Engine { return m.e }
 
 func (m *Mutex) keys() ([]lockKey, error) {
-	key, err := m.e.key(m.name, m.kind)
+	key, err := m.e.key(m.name, m.kind.machine())
 	if err != nil {
 		return nil, m.failed(err)
 	}
@@ -115,7 +98,7 @@ func (m *Mutex) fill(ctx context.Context, try bool, opts []LockOption, w *gate.W
 	if err != nil {
 		return m.failed(err)
 	}
-	w.Owner, w.Lease, w.Watch, w.Try, w.Write = d.owner, d.lease, !d.fixed, try, m.write
+	w.Owner, w.Lease, w.Watch, w.Try, w.Write = d.owner, d.lease, !d.fixed, try, m.kind == writeIndex
 	w.Until = m.e.until(ctx, try, d.wait)
 	return nil
 }
@@ -128,25 +111,23 @@ func (m *Mutex) failed(err error) error { return &opError{doing: "lock", name: m
 
 // block asks and waits for the answer.
 func (m *Mutex) block(ctx context.Context, try bool, opts []LockOption) (*Hold, error) {
+	o := m.observe(opts)
 	c := m.e.calls.get()
 	if err := m.fill(ctx, try, opts, &c.waiter); err != nil {
 		m.e.calls.put(c)
+		o.done(nil, err)
 		return nil, err
 	}
-	h := newHold(m.e, m.name)
-	c.waiter.Hold = &h.core
 	t := m.operation()
-	if err := t.block(ctx, c); err != nil {
-		return nil, err
-	}
-	return h, nil
+	return t.blockForHold(ctx, c, o)
 }
 
 // async asks and leaves the answer to a future. Its hold is made when it is granted.
 func (m *Mutex) async(ctx context.Context, try bool, opts []LockOption) *futures.Future[*Hold] {
+	o := m.observe(opts)
 	r := &request[*Hold]{operation: m.operation()}
 	if err := m.fill(ctx, try, opts, &r.waiter); err != nil {
-		return futures.Settled[*Hold](&m.e.callbacks, nil, err)
+		return observed(o, futures.Settled[*Hold](&m.e.callbacks, nil, err), nil)
 	}
-	return r.start(ctx)
+	return observed(o, r.start(ctx), &r.waiter)
 }

@@ -27,6 +27,12 @@ type Options struct {
 	// those of the sentinels. The engine listens to them and also asks them every two seconds, unless
 	// Sentinel.TopologyRefreshInterval says otherwise.
 	Redis rueidis.ClientOption
+	// Identity says who we are, for people: [Engine.Holder] and CLIENT LIST show it. It is a part of the names of the
+	// connections, "<Redis.ClientName>/<Engine.ID>/<Identity>", and of nothing else: keys and owner fields are
+	// Redisson's. Up to 128 visible ASCII characters, which is what Redis has in names; any other is [ErrInvalid].
+	// Default: program@host:pid, with "_" in place of other characters. "-" for none: then the name is
+	// Redis.ClientName alone, and Holder finds nothing.
+	Identity string
 
 	// Leases, and how they are renewed.
 
@@ -109,7 +115,12 @@ type Options struct {
 	// NameMapper makes the key of a name, as Redisson's NameMapper does; usually it puts a prefix before it. It must be
 	// safe for concurrent use. Default nil: the key is the name.
 	NameMapper func(name string) string
-	// Logger gets records of broken links and refused rights, never of single calls. Its handler runs on a goroutine of
+	// Observer is told of every grant, every failed call and the end of every hold. Default nil: nothing is observed,
+	// and nothing is paid for it.
+	Observer *Observer
+	// Logger gets records of broken links, refused rights and lost locks, never of single calls. A lost lock is a
+	// warning with its name, kind, how long it was held, and the cause; of more than ten in ten seconds the rest is one
+	// record with their number. A fixed lease that runs out counts as lost, a hold that Close ends does not. Its handler runs on a goroutine of
 	// its own, so a slow or blocked handler delays nothing. If 1,024 records wait, further ones are dropped, and the
 	// handler is told how many. Close waits for the handler for at most 100 ms. Default nil: no records.
 	Logger *slog.Logger
@@ -215,6 +226,10 @@ func (o Options) withDefaults() (Options, error) {
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
+	o.Identity = orDefault(o.Identity, defaultIdentity())
+	if err := checkIdentity(o.Identity); err != nil {
+		complaints = append(complaints, err)
+	}
 	if err := o.connection(); err != nil {
 		complaints = append(complaints, err)
 	}
@@ -242,8 +257,8 @@ func orDefault[T comparable](value, usual T) T {
 
 // String shows what is set, but no secret.
 func (o Options) String() string {
-	return fmt.Sprintf("{Redis:%v Lease:%v MaxHold:%v HandoffTime:%v PollCap:%v AnswerTimeout:%v FairWaiterLease:%v MaxRequests:%d MaxWaitersPerName:%d Callbacks:%d Replicas:%d DeclaredKeysOnly:%t PubSub:%v WatchLoss:%t}",
-		o.Redis.InitAddress, o.Lease, o.MaxHold, o.HandoffTime, o.PollCap, o.AnswerTimeout, o.FairWaiterLease, o.MaxRequests, o.MaxWaitersPerName, o.Callbacks, o.Replicas, o.DeclaredKeysOnly, o.PubSub, o.WatchLoss)
+	return fmt.Sprintf("{Redis:%v Identity:%s Lease:%v MaxHold:%v HandoffTime:%v PollCap:%v AnswerTimeout:%v FairWaiterLease:%v MaxRequests:%d MaxWaitersPerName:%d Callbacks:%d Replicas:%d DeclaredKeysOnly:%t PubSub:%v WatchLoss:%t}",
+		o.Redis.InitAddress, o.Identity, o.Lease, o.MaxHold, o.HandoffTime, o.PollCap, o.AnswerTimeout, o.FairWaiterLease, o.MaxRequests, o.MaxWaitersPerName, o.Callbacks, o.Replicas, o.DeclaredKeysOnly, o.PubSub, o.WatchLoss)
 }
 
 // GoString is String: %#v shows no secret either.

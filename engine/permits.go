@@ -20,26 +20,20 @@ import (
 // is ahead by some seconds takes permits for so much longer, and if it reclaims expired permits, it ends those of
 // engines so much too early; the holder is told by the next renewal. Keep the clocks of Java services right, or their
 // leases long.
-type PermitSemaphore struct {
-	e    *Engine
-	name string
-}
+type PermitSemaphore struct{ handle }
 
 // PermitSemaphore returns the semaphore of a name. Names are as in [Engine.Mutex]. By Redisson's rule "a" and "{a}"
 // keep their permits under one key, so while one of them is in use the other is [ErrInvalid]. Do not use one in this
 // process and the other in another.
 func (e *Engine) PermitSemaphore(name string) *PermitSemaphore {
-	return &PermitSemaphore{e: e, name: name}
+	return &PermitSemaphore{handle{e, name, permitsIndex}}
 }
 
 // maxPermits is how many permits one Hold may have: all of them are renewed by one script.
 const maxPermits = 1000
 
-// Name returns the name as it was given, before NameMapper.
-func (p *PermitSemaphore) Name() string { return p.name }
-
 func (p *PermitSemaphore) operation(doing string) operation {
-	return operation{e: p.e, name: p.name, doing: doing, kind: gate.PermitKind}
+	return operation{e: p.e, name: p.name, doing: doing, kind: p.kind}
 }
 
 // Acquire waits until it has n permits, from 1 to 1,000, all at once in one Hold. Waiters of this process are served in
@@ -178,25 +172,22 @@ func (p *PermitSemaphore) fill(ctx context.Context, n int, try bool, opts []Lock
 }
 
 func (p *PermitSemaphore) block(ctx context.Context, n int, try bool, opts []LockOption) (*Hold, error) {
+	o := p.observe(opts)
 	c := p.e.calls.get()
 	if err := p.fill(ctx, n, try, opts, &c.waiter); err != nil {
 		p.e.calls.put(c)
+		o.done(nil, err)
 		return nil, err
 	}
-	h := newHold(p.e, p.name)
-	h.permits = int32(n)
-	c.waiter.Hold = &h.core
 	t := p.operation("acquire")
-	if err := t.block(ctx, c); err != nil {
-		return nil, err
-	}
-	return h, nil
+	return t.blockForHold(ctx, c, o)
 }
 
 func (p *PermitSemaphore) async(ctx context.Context, n int, try bool, opts []LockOption) *futures.Future[*Hold] {
+	o := p.observe(opts)
 	r := &request[*Hold]{operation: p.operation("acquire")}
 	if err := p.fill(ctx, n, try, opts, &r.waiter); err != nil {
-		return futures.Settled[*Hold](&p.e.callbacks, nil, err)
+		return observed(o, futures.Settled[*Hold](&p.e.callbacks, nil, err), nil)
 	}
-	return r.start(ctx)
+	return observed(o, r.start(ctx), &r.waiter)
 }

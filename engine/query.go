@@ -8,6 +8,7 @@ import (
 	"github.com/redis/rueidis"
 
 	"github.com/wheellock/wheellock/dispatcher/rediserr"
+	"github.com/wheellock/wheellock/dispatcher/topology"
 	"github.com/wheellock/wheellock/internal/gate"
 	"github.com/wheellock/wheellock/scripts"
 )
@@ -38,29 +39,35 @@ func (t *operation) faulty(code int64) error {
 	if _, foreign := fault.Foreign(); foreign {
 		sentinel = ErrForeignKey
 	}
-	return &opError{doing: t.doing, name: t.name, err: sentinel, words: fault.String()}
+	return &opError{doing: t.doing, name: t.name, err: sentinel, words: fault.String(), passes: fault.Passing()}
 }
 
 // errUnanswered is why the context of a query ends when AnswerTimeout is over.
 var errUnanswered = errors.New("wheellock: not answered in time")
 
-// query runs one read-only command without the dispatcher. Its answer may be older than that of a call that has returned meanwhile.
+// query runs one read-only command about the name without the dispatcher. Its answer may be older than that of a call that
+// has returned meanwhile.
 func (t *operation) query(ctx context.Context, build func(rueidis.Builder, string) rueidis.Completed) (rueidis.RedisResult, error) {
-	key, err := t.e.key(t.name, t.kind)
+	key, err := t.e.key(t.name, t.kind.machine())
 	if err != nil {
 		return rueidis.RedisResult{}, t.failed(err)
 	}
+	return direct(ctx, t, func(c rueidis.Client) rueidis.RedisResult { return c.Do(context.Background(), build(c.B(), key)) })
+}
+
+// direct asks Redis without the dispatcher. The error is one of t if there is no answer in time.
+func direct[T any](ctx context.Context, t *operation, ask func(rueidis.Client) T) (none T, err error) {
 	if ctx.Err() != nil {
-		return rueidis.RedisResult{}, t.failed(endedBy(ctx))
+		return none, t.failed(endedBy(ctx))
 	}
 	if !t.e.enter() {
-		return rueidis.RedisResult{}, t.failed(ErrClosed)
+		return none, t.failed(ErrClosed)
 	}
 	// A caller's context never reaches the client: its deadline would be put on the shared connection.
-	answer := make(chan rueidis.RedisResult, 1)
+	answer := make(chan T, 1)
 	go func() {
 		defer t.e.leave()
-		answer <- t.e.client.Do(context.Background(), build(t.e.client.B(), key))
+		answer <- ask(t.e.client)
 	}()
 	if within := t.e.answerTime(ctx); within > 0 {
 		var stop context.CancelFunc
@@ -72,9 +79,9 @@ func (t *operation) query(ctx context.Context, build func(rueidis.Builder, strin
 		return r, nil
 	case <-ctx.Done():
 		if context.Cause(ctx) == errUnanswered {
-			return rueidis.RedisResult{}, errorOf(t.doing, t.name, gate.Unanswered)
+			return none, errorOf(t.doing, t.name, gate.Unanswered)
 		}
-		return rueidis.RedisResult{}, t.failed(endedBy(ctx))
+		return none, t.failed(endedBy(ctx))
 	}
 }
 
@@ -84,5 +91,6 @@ func (t *operation) unread(err error) error {
 	if strings.HasPrefix(words, "WRONGTYPE") {
 		return t.failed(ErrForeignKey)
 	}
-	return &opError{doing: t.doing, name: t.name, err: sentinels[rediserr.Explain(err)], words: words}
+	passes := rediserr.Judge(err).Result == gate.Again || topology.IsRedirect(words)
+	return &opError{doing: t.doing, name: t.name, err: sentinels[rediserr.Explain(err)], words: words, passes: passes}
 }

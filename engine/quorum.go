@@ -20,7 +20,7 @@ import (
 // Callers of one process queue in the process, and waiting costs a goroutine. Processes ask again after random pauses,
 // because no message can tell of a majority.
 type QuorumLock struct {
-	name    string
+	handle
 	engines []*Engine
 }
 
@@ -45,11 +45,8 @@ func Quorum(name string, engines ...*Engine) (*QuorumLock, error) {
 			return nil, err
 		}
 	}
-	return &QuorumLock{name: name, engines: append([]*Engine(nil), engines...)}, nil
+	return &QuorumLock{handle{engines[0], name, quorumIndex}, append([]*Engine(nil), engines...)}, nil
 }
-
-// Name returns the name as it was given.
-func (q *QuorumLock) Name() string { return q.name }
 
 func (q *QuorumLock) keys() (all []lockKey, err error) {
 	for _, e := range q.engines {
@@ -62,17 +59,24 @@ func (q *QuorumLock) keys() (all []lockKey, err error) {
 	return all, nil
 }
 
-func (q *QuorumLock) home() *Engine { return q.engines[0] }
+func (q *QuorumLock) home() *Engine { return q.e }
 func (q *QuorumLock) need() int     { return len(q.engines)/2 + 1 }
 
 // Lock waits until a majority is held. Leases, cancellation and errors are as with [Mutex.Lock]; [WithOwner] is
 // [ErrInvalid].
 func (q *QuorumLock) Lock(ctx context.Context, opts ...LockOption) (*Hold, error) {
+	o := q.observe(opts)
+	h, err := q.lock(ctx, opts)
+	o.done(h, err)
+	return h, err
+}
+
+func (q *QuorumLock) lock(ctx context.Context, opts []LockOption) (*Hold, error) {
 	d, err := q.check(opts, false)
 	if err != nil {
 		return nil, err
 	}
-	opts = withoutWait(opts)
+	opts = append(withoutWait(opts), asPart)
 	if d.wait > 0 {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeoutCause(ctx, d.wait, errQuorumWait)
@@ -122,6 +126,13 @@ func (q *QuorumLock) gaveUp(ctx context.Context, err, refused error) error {
 // with [ErrHeld] at once. If no majority granted it, the error Is ErrHeld if any server said that another owner has it,
 // unless too many servers failed for reasons that do not pass. Other errors are as with [Mutex.TryLock].
 func (q *QuorumLock) TryLock(ctx context.Context, opts ...LockOption) (*Hold, error) {
+	o := q.observe(opts)
+	h, err := q.tryLock(ctx, opts)
+	o.done(h, err)
+	return h, err
+}
+
+func (q *QuorumLock) tryLock(ctx context.Context, opts []LockOption) (*Hold, error) {
 	d, err := q.check(opts, true)
 	if err != nil {
 		return nil, err
@@ -130,7 +141,7 @@ func (q *QuorumLock) TryLock(ctx context.Context, opts ...LockOption) (*Hold, er
 	if !free {
 		return nil, &HeldError{Name: q.name, TTL: -1}
 	}
-	h, err := q.attempt(ctx, d, opts)
+	h, err := q.attempt(ctx, d, append(slices.Clip(opts), asPart))
 	if err != nil {
 		turn.pass()
 		return nil, err
@@ -200,7 +211,7 @@ func (q *QuorumLock) attempt(ctx context.Context, d demand, opts []LockOption) (
 		q.late(answers, left, nil, stop)
 		return nil, q.verdict(errs)
 	}
-	h := compose(q.name, q.need(), holds)
+	h := q.compose(q.need(), holds)
 	q.late(answers, left, h, stop)
 	if h.Err() != nil { // the answers were too slow: the lease is already over
 		h.UnlockAsync()

@@ -15,7 +15,7 @@ type operation struct {
 	e     *Engine
 	name  string
 	doing string // "lock", "acquire", ...
-	kind  gate.Kind
+	kind  kindIndex
 }
 
 func (t *operation) failed(err error) error { return &opError{doing: t.doing, name: t.name, err: err} }
@@ -24,7 +24,7 @@ func (t *operation) failed(err error) error { return &opError{doing: t.doing, na
 // sent.
 func (t *operation) send(ctx context.Context, w *gate.Waiter) error {
 	e := t.e
-	key, err := e.key(t.name, t.kind)
+	key, err := e.key(t.name, t.kind.machine())
 	if err == nil && ctx.Err() != nil {
 		err = endedBy(ctx)
 	}
@@ -36,15 +36,28 @@ func (t *operation) send(ctx context.Context, w *gate.Waiter) error {
 		e.overloaded.Inc()
 		return t.failed(ErrOverloaded)
 	}
-	if !e.dispatcher.Ask(key, t.kind, w) {
+	if !e.dispatcher.Ask(key, t.kind.machine(), w) {
 		e.waiting.Add(-1)
 		return t.failed(ErrClosed)
 	}
 	return nil
 }
 
+// blockForHold is block for a request that becomes a hold when it is granted.
+func (t *operation) blockForHold(ctx context.Context, c *call, o *observation) (*Hold, error) {
+	h := newHold(t.e, t.name, t.kind)
+	h.permits = int16(c.waiter.N)
+	c.waiter.Hold = &h.core
+	err := t.block(ctx, c, o)
+	if err != nil {
+		h = nil
+	}
+	o.done(h, err)
+	return h, err
+}
+
 // block sends c's waiter and waits for the answer. The caller must not use c afterwards.
-func (t *operation) block(ctx context.Context, c *call) error {
+func (t *operation) block(ctx context.Context, c *call, o *observation) error {
 	c.waiter.By = c
 	if err := t.send(ctx, &c.waiter); err != nil {
 		t.e.calls.put(c)
@@ -64,6 +77,7 @@ func (t *operation) block(ctx context.Context, c *call) error {
 		over = endedBy(ctx)
 	}
 	err := t.answer(c.out, over)
+	o.asked(&c.waiter)
 	if answered || c.out.Why == gate.GaveUp { // otherwise the loop has yet to read the Abandon event
 		t.e.calls.put(c)
 	}
@@ -137,8 +151,8 @@ func (r *request[T]) Settle(out gate.Outcome) bool {
 
 // Hold makes the hold when the request is granted. It implements gate.Maker.
 func (r *request[T]) Hold() *gate.Hold {
-	h := newHold(r.e, r.name)
-	h.permits = int32(r.waiter.N)
+	h := newHold(r.e, r.name, r.kind)
+	h.permits = int16(r.waiter.N)
 	r.grant = any(h).(T)
 	return &h.core
 }

@@ -1,7 +1,6 @@
 package engine
 
 import (
-	"fmt"
 	"strings"
 
 	"github.com/wheellock/wheellock/internal/gate"
@@ -24,35 +23,21 @@ import (
 //     first, the lock becomes a read lock without being free in between, and other readers may enter.
 //   - A reader that asks for the Writer would wait for itself. It gets [ErrDeadlock] at once, and so do its queued
 //     requests for the Writer.
-type RWMutex struct {
-	e    *Engine
-	name string
-}
+type RWMutex struct{ handle }
 
 // RWMutex returns the read-write lock of a name. Names are as in [Engine.Mutex].
-func (e *Engine) RWMutex(name string) *RWMutex { return &RWMutex{e: e, name: name} }
-
-// Name returns the name as it was given, before NameMapper.
-func (rw *RWMutex) Name() string { return rw.name }
-
-// String names the lock.
-func (rw *RWMutex) String() string { return "read-write lock " + quote(rw.name) }
-
-// Format is String for every verb. Without it fmt would look into the engine.
-func (rw *RWMutex) Format(f fmt.State, _ rune) { fmt.Fprint(f, rw.String()) }
+func (e *Engine) RWMutex(name string) *RWMutex { return &RWMutex{handle{e, name, rwIndex}} }
 
 // Reader returns the lock for reading. Its TryLock fails while a writer of this process holds the lock or waits for it.
 // Its Inspect finds it locked in read mode, or if a writer of Redisson's also reads. With several readers, State.Owner
 // is one of them, of this engine if possible.
-func (rw *RWMutex) Reader() *Mutex { return &Mutex{e: rw.e, name: rw.name, kind: gate.RWKind} }
+func (rw *RWMutex) Reader() *Mutex { return &Mutex{handle{rw.e, rw.name, readIndex}} }
 
 // Writer returns the lock for writing, which excludes all callers but its own Owner.
-func (rw *RWMutex) Writer() *Mutex {
-	return &Mutex{e: rw.e, name: rw.name, kind: gate.RWKind, write: true}
-}
+func (rw *RWMutex) Writer() *Mutex { return &Mutex{handle{rw.e, rw.name, writeIndex}} }
 
 // view is what the lock looks like to a reader or to a writer, by Redisson's rules.
-func (m *Mutex) view(state State, all fields) (State, []string, error) {
+func (m *Mutex) view(state State, all fields) (State, []string) {
 	mode := all.mode()
 	var owners []string
 	for _, f := range all {
@@ -60,7 +45,7 @@ func (m *Mutex) view(state State, all fields) (State, []string, error) {
 			continue
 		}
 		writer := strings.HasSuffix(f.name, gate.WriterSuffix)
-		if writer == m.write && (!state.Locked || !state.Ours && m.e.number(f.name) != 0) {
+		if writer == (m.kind == writeIndex) && (!state.Locked || !state.Ours && m.e.number(f.name) != 0) {
 			state.set(m.e, f)
 		}
 		if writer {
@@ -70,10 +55,10 @@ func (m *Mutex) view(state State, all fields) (State, []string, error) {
 		}
 	}
 	if !state.Locked {
-		return State{}, nil, nil
+		return State{}, nil
 	}
-	if (mode == "write") != m.write { // a reader's view of a writer that reads too: there is nothing to force
+	if (mode == "write") != (m.kind == writeIndex) { // a reader's view of a writer that reads too: there is nothing to force
 		owners = nil
 	}
-	return state, owners, nil
+	return state, owners
 }

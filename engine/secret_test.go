@@ -37,7 +37,7 @@ func TestNothingThatIsPrintedShowsASecret(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, v := range []any{
-		opts, &opts, e, e.Mutex("stock:7"), h, []any{opts, e, h},
+		opts, &opts, e, e.Mutex("stock:7"), e.RWMutex("stock:7"), e.Semaphore("stock:7"), e.PermitSemaphore("stock:7"), e.CountDownLatch("stock:7"), h, []any{opts, e, h},
 		map[string]any{"opts": opts, "engine": e, "hold": h}, struct{ engine.Options }{opts},
 	} {
 		var out bytes.Buffer

@@ -20,19 +20,15 @@ import (
 //
 // A semaphore that was never given permits has none. Numbers of permits are from 0 to 2^50; Redisson counts them in 32
 // bits.
-type Semaphore struct {
-	e    *Engine
-	name string
-}
+type Semaphore struct{ handle }
 
 // Semaphore returns the semaphore of a name. Names are as in [Engine.Mutex].
-func (e *Engine) Semaphore(name string) *Semaphore { return &Semaphore{e: e, name: name} }
-
-// Name returns the name as it was given, before NameMapper.
-func (s *Semaphore) Name() string { return s.name }
+func (e *Engine) Semaphore(name string) *Semaphore {
+	return &Semaphore{handle{e, name, semaphoreIndex}}
+}
 
 func (s *Semaphore) operation(doing string) operation {
-	return operation{e: s.e, name: s.name, doing: doing, kind: gate.SemaphoreKind}
+	return operation{e: s.e, name: s.name, doing: doing, kind: s.kind}
 }
 
 // Acquire waits until it has n permits, all at once. Waiters of this process are served in the order of arrival, even
@@ -147,7 +143,7 @@ func (s *Semaphore) fill(ctx context.Context, n int64, try bool, opts []LockOpti
 		err = endedBy(ctx)
 	}
 	if err == nil && n == 0 {
-		_, err = s.e.key(s.name, t.kind)
+		_, err = s.e.key(s.name, t.kind.machine())
 		done = true
 	}
 	if err != nil {
@@ -159,21 +155,25 @@ func (s *Semaphore) fill(ctx context.Context, n int64, try bool, opts []LockOpti
 }
 
 func (s *Semaphore) block(ctx context.Context, n int64, try bool, opts []LockOption) error {
+	o := s.observe(opts)
 	c := s.e.calls.get()
 	done, err := s.fill(ctx, n, try, opts, &c.waiter)
 	if done {
 		s.e.calls.put(c)
-		return err
+	} else {
+		t := s.operation("acquire")
+		err = t.block(ctx, c, nil)
 	}
-	t := s.operation("acquire")
-	return t.block(ctx, c)
+	o.done(nil, err)
+	return err
 }
 
 func (s *Semaphore) async(ctx context.Context, n int64, try bool, opts []LockOption) *futures.Future[struct{}] {
+	o := s.observe(opts)
 	r := &request[struct{}]{operation: s.operation("acquire")}
 	done, err := s.fill(ctx, n, try, opts, &r.waiter)
 	if done {
-		return futures.Settled(&s.e.callbacks, struct{}{}, err)
+		return observed(o, futures.Settled(&s.e.callbacks, struct{}{}, err), nil)
 	}
-	return r.start(ctx)
+	return observed(o, r.start(ctx), nil)
 }

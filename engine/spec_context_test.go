@@ -144,7 +144,7 @@ func TestSpecHoldEnd(t *testing.T) {
 			b.Errorf("Token = %d, %t of a lock that is not fenced", token, fenced)
 		}
 		state := b.state("stock:7")
-		want := engine.State{Locked: true, Ours: true, Owner: h.TenureID(), Count: 1, TTL: 30 * time.Second}
+		want := engine.State{Locked: true, Ours: true, Owner: h.TenureID(), OwnerID: state.OwnerID, Count: 1, TTL: 30 * time.Second, Kind: engine.KindMutex, Since: state.Since}
 		if state != want {
 			b.Errorf("state = %+v, want %+v", state, want)
 		}

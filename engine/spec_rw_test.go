@@ -288,15 +288,16 @@ func TestSpecRWViews(t *testing.T) {
 				b.Errorf("a free lock is %+v", s)
 			}
 			h := b.lock(m)
-			want := engine.State{Locked: true, Ours: true, Owner: h.TenureID(), Count: 1, TTL: 30 * time.Second}
-			if s := b.inspect(m); s != want {
+			other, kind := rw.Writer(), engine.KindRead
+			if h.TenureID() != b.inspect(rw.Reader()).Owner {
+				other, kind = rw.Reader(), engine.KindWrite
+			}
+			s := b.inspect(m)
+			want := engine.State{Locked: true, Ours: true, Owner: h.TenureID(), OwnerID: s.OwnerID, Count: 1, TTL: 30 * time.Second, Kind: kind, Since: s.Since}
+			if s != want || s.OwnerID.Write != (kind == engine.KindWrite) {
 				b.Errorf("its own view: %+v, want %+v", s, want)
 			}
-			other := rw.Writer()
-			if h.TenureID() != b.inspect(rw.Reader()).Owner {
-				other = rw.Reader()
-			}
-			if s := b.inspect(other); s != (engine.State{}) {
+			if s := b.inspect(other); s != (engine.State{Kind: kind}) {
 				b.Errorf("the other's view: %+v, want it free", s)
 			}
 			b.unlock(h)

@@ -12,44 +12,102 @@ import (
 	"github.com/wheellock/wheellock/scripts"
 )
 
-// State is what Redis has for a lock.
+// State is what Redis has for a lock. Its JSON names are part of the API. Durations are nanoseconds in JSON.
 type State struct {
-	Locked bool          // an owner has the lock
-	Ours   bool          // the owner is a tenure of this engine
-	Owner  string        // the owner field: the TenureID of a Hold, if it is one of an engine
-	Count  int           // the owner's hold count in Redis: 1 for an engine's, whose re-entries are counted in the process
-	TTL    time.Duration // what the lease has left; negative: the key has no TTL
-	Token  int64         // the last fencing token, if the lock is fenced
+	Locked  bool          `json:"locked"`         // an owner has the lock
+	Ours    bool          `json:"ours"`           // the owner is a tenure of this engine
+	Owner   string        `json:"owner"`          // the owner field: the TenureID of a Hold, if it is one of an engine
+	OwnerID OwnerID       `json:"owner_id"`       // its parts; zero if it does not have the usual form
+	Count   int           `json:"count"`          // the owner's hold count in Redis: 1 for an engine's, whose re-entries are counted in the process
+	TTL     time.Duration `json:"ttl"`            // what the lease has left; negative: the key has no TTL
+	Token   int64         `json:"token"`          // the last fencing token, if the lock is fenced
+	Kind    Kind          `json:"kind"`           // what the keys in Redis look like, see Inspect; empty: nothing, or nothing that is known
+	Since   time.Time     `json:"since,omitzero"` // when the oldest hold of this process was granted, to 10 ms; zero unless Ours
 }
 
 // Inspect asks Redis who has the lock. It does not pass through the lock's own queue, so its answer may be older than
 // that of a Lock that has returned meanwhile. If ctx has no deadline, it waits for [Options].AnswerTimeout. Errors are
 // those of the group [ErrUnavailable], [ErrForeignKey], [ErrInvalid] and [ErrClosed].
+//
+// State.Kind is the kind that was found, whatever kind the handle is of. A read-write lock shows by its mode, a fenced
+// lock by its counter, and a fair lock by its queue, that is while callers wait for it. The keys of a Mutex, a SpinMutex
+// and a FairMutex without waiters are the same; then Kind is that of the handle. With ErrForeignKey, Kind says what has
+// the key, if that is known: a semaphore and a latch look the same, so neither is.
 func (m *Mutex) Inspect(ctx context.Context) (State, error) {
-	state, _, err := m.inspect(ctx)
+	state, _, err := m.inspect(ctx, true)
+	if state.Ours {
+		key, _ := m.e.key(m.name, m.kind.machine())
+		if since := m.e.dispatcher.Oldest(key); since != gate.Never {
+			state.Since = m.e.clock.Time(since)
+		}
+	}
 	return state, err
 }
 
-// inspect is Inspect, with the owners that ForceUnlock frees.
-func (m *Mutex) inspect(ctx context.Context) (State, []string, error) {
+// inspect is Inspect, with the owners that ForceUnlock frees. shape: the kind is wanted, too.
+func (m *Mutex) inspect(ctx context.Context, shape bool) (State, []string, error) {
 	t := operation{e: m.e, name: m.name, doing: "inspect", kind: m.kind}
-	r, err := t.query(ctx, func(b rueidis.Builder, key string) rueidis.Completed {
+	key, err := m.e.key(m.name, m.kind.machine())
+	if err != nil {
+		return State{}, nil, t.failed(err)
+	}
+	answers, err := direct(ctx, &t, func(c rueidis.Client) []rueidis.RedisResult {
 		keys := []string{key}
-		if m.kind == gate.FencedKind {
+		if m.kind == fencedIndex {
 			keys = append(keys, scripts.TokenKey(key))
 		}
-		return b.Eval().Script(scripts.Inspect.Text).Numkeys(int64(len(keys))).Key(keys...).Build()
+		commands := []rueidis.Completed{c.B().Eval().Script(scripts.Inspect.Text).Numkeys(int64(len(keys))).Key(keys...).Build()}
+		if shape {
+			for _, key := range shapeKeys(key) {
+				commands = append(commands, c.B().Type().Key(key).Build())
+			}
+		}
+		return c.DoMulti(context.Background(), commands...)
 	})
 	if err != nil {
 		return State{}, nil, err
 	}
-	return m.state(r)
+	state, owners, mode, err := m.state(answers[0])
+	if shape {
+		state.Kind = m.found(state.Locked, mode, answers[1:])
+	}
+	return state, owners, err
 }
 
-// state reads the answer of inspect.lua.
-func (m *Mutex) state(r rueidis.RedisResult) (State, []string, error) {
-	failed := func(err error, words string) (State, []string, error) {
-		return State{}, nil, &opError{doing: "inspect", name: m.name, err: err, words: words}
+// shapeKeys are the keys whose types tell kinds apart: the lock's own, and what only one kind has.
+func shapeKeys(key string) []string {
+	return []string{key, scripts.FairQueue(key), scripts.TokenKey(key), scripts.PermitsKey(key)}
+}
+
+// found returns the kind of what has the name, by the types of shapeKeys and the mode of a read-write lock. A type that the
+// user may not ask for is as good as none.
+func (m *Mutex) found(locked bool, mode string, types []rueidis.RedisResult) Kind {
+	is := func(i int, want string) bool {
+		got, _ := types[i].ToString()
+		return got == want
+	}
+	hash := locked || is(0, "hash")
+	switch {
+	case mode != "":
+		return Kind(mode) // KindRead, KindWrite
+	case is(1, "list"):
+		return KindFair
+	case hash && is(2, "string") && m.kind != fairIndex:
+		return KindFenced
+	case hash && m.kind.machine() == gate.RWKind:
+		return KindMutex
+	case hash:
+		return m.kind.text()
+	case is(0, "string") && is(3, "zset"):
+		return KindPermits
+	}
+	return ""
+}
+
+// state reads the answer of inspect.lua. mode is that of a read-write lock, also if m is none.
+func (m *Mutex) state(r rueidis.RedisResult) (_ State, owners []string, mode string, _ error) {
+	failed := func(err error, words string) (State, []string, string, error) {
+		return State{}, nil, mode, &opError{doing: "inspect", name: m.name, err: err, words: words}
 	}
 	parts, err := r.ToArray()
 	if err != nil {
@@ -71,7 +129,7 @@ func (m *Mutex) state(r rueidis.RedisResult) (State, []string, error) {
 	token, _ := parts[2].AsInt64()
 	state := State{Token: token}
 	if ttl == -2 || len(parts) < 5 {
-		return state, nil, nil
+		return state, nil, "", nil
 	}
 	state.TTL = scripts.TTL(ttl)
 	var fields fields
@@ -80,14 +138,16 @@ func (m *Mutex) state(r rueidis.RedisResult) (State, []string, error) {
 		value, _ := parts[i+1].ToString()
 		fields = append(fields, field{name, value})
 	}
-	if (fields.mode() != "") != (m.kind == gate.RWKind) {
+	mode = fields.mode()
+	if (mode != "") != (m.kind.machine() == gate.RWKind) {
 		return failed(ErrForeignKey, "the key is a hash of another kind")
 	}
-	if m.kind == gate.RWKind {
-		return m.view(state, fields)
+	if m.kind.machine() == gate.RWKind {
+		state, owners = m.view(state, fields)
+		return state, owners, mode, nil
 	}
 	state.set(m.e, fields[0])
-	return state, []string{state.Owner}, nil
+	return state, []string{state.Owner}, "", nil
 }
 
 // field is one of a lock's hash.
@@ -108,6 +168,7 @@ func (fs fields) mode() string {
 // set makes f the owner.
 func (s *State) set(e *Engine, f field) {
 	s.Locked, s.Owner = true, f.name
+	s.OwnerID, _ = parseOwner(f.name)
 	s.Count, _ = strconv.Atoi(f.value)
 	s.Ours = e.number(f.name) != 0
 }
@@ -119,15 +180,15 @@ func (s *State) set(e *Engine, f field) {
 // For a [RWMutex], the Reader's ForceUnlock frees all readers that it finds and no writer. The Writer's frees the
 // writer with its own reads, and no reader. ctx and errors are as with Inspect and [Hold.Unlock].
 func (m *Mutex) ForceUnlock(ctx context.Context) (bool, error) {
-	_, owners, err := m.inspect(ctx)
+	_, owners, err := m.inspect(ctx, false)
 	if err != nil {
 		return false, err
 	}
-	key, _ := m.e.key(m.name, m.kind)
+	key, _ := m.e.key(m.name, m.kind.machine())
 	freed := false
 	for _, owner := range owners {
 		err := m.e.confirm(ctx, "force-unlock", m.name, ErrClosed, func(ack gate.Settler) bool {
-			return m.e.dispatcher.Force(key, m.kind, owner, m.e.number(owner), ack)
+			return m.e.dispatcher.Force(key, m.kind.machine(), owner, m.e.number(owner), ack)
 		})
 		if err != nil && !isLost(err) { // lost: it went away by itself
 			return freed, err

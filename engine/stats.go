@@ -31,7 +31,7 @@ func (e *Engine) Stats() Stats {
 		Attempts: s.Attempts.Load(), Waits: s.Waits.Load(), Lost: s.Lost.Load(), Refused: s.Refused.Load() + e.overloaded.Load(), Uncertain: s.Uncertain.Load(),
 		Overflowed: e.callbacks.overflowed.Load(), Batches: s.Batches.Load(),
 	}
-	if since := e.dispatcher.Oldest(); since != gate.Never {
+	if since := e.dispatcher.Oldest(""); since != gate.Never {
 		stats.OldestHold = e.clock.Now() - since
 	}
 	return stats

@@ -39,6 +39,12 @@ func AppendLockChannel(b []byte, name string) []byte {
 // TokenKey is the fencing counter of a fenced mutex.
 func TokenKey(name string) string { return PrefixName("redisson_lock_token", name) }
 
+// LeaderKey is where the leader of an election is noted, beside the fenced mutex that decides who leads. Redisson does not know it.
+func LeaderKey(name string) string { return SuffixName(name, "wheellock:leader") }
+
+// LeaderChannel is where a new leader is announced, with its term.
+func LeaderChannel(name string) string { return LockChannel(name) + ":leader" }
+
 // RWChannel is where the unlocking of a read-write lock is announced: with the message "0" when no reader is
 // left, with "1" when a writer has gone.
 func RWChannel(name string) string { return PrefixName("redisson_rwlock", name) }

@@ -42,6 +42,9 @@ var swap string
 //go:embed inspect.lua
 var inspect string
 
+//go:embed leader.lua
+var leader string
+
 //go:embed rw.lua
 var rw string
 
@@ -90,6 +93,9 @@ var (
 	Inspect       = Script{"inspect", prelude + inspect}
 	Rights        = Script{"rights", rights}
 )
+
+// Leader is the script of package engine/elect.
+var Leader = Script{"leader", prelude + leader}
 
 // The scripts of the read-write lock. A writer is renewed and confirmed by those of the reentrant lock.
 var (

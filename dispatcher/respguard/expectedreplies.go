@@ -14,6 +14,7 @@ type reply uint8
 const (
 	plainReply     reply = iota // by one value
 	wideReply                   // by one value, which may be large: who serves what in a cluster, or what a key holds
+	longReply                   // by one string, which may be long: the connections of the server
 	helloReply                  // by one value, whose type tells which protocol the connection speaks from then on
 	filledReply                 // by a list that is not empty
 	pairReply                   // by a list of two at least
@@ -76,7 +77,7 @@ func (o *expectedReplies) any() bool {
 // answered takes one in-band reply of which any has told. text is the beginning of an error or a simple string.
 func (o *expectedReplies) answered(typ byte, text []byte) error {
 	switch o.head.how {
-	case plainReply, wideReply, filledReply, pairReply:
+	case plainReply, wideReply, longReply, filledReply, pairReply:
 		o.head.n--
 		return nil
 	case helloReply:

@@ -7,6 +7,7 @@ import "bytes"
 const (
 	maxText   = 1 << 20  // bytes of one string; ours have some dozens, INFO has some thousands
 	maxFrame  = 4 << 20  // bytes of all strings of one reply or push
+	maxList   = 32 << 20 // bytes of CLIENT LIST: some 350 for each connection of the server
 	maxLine   = 64 << 10 // bytes of an error
 	maxValues = 1 << 16  // in one reply: ours have one integer for each of 256 names; the client takes 40 bytes a value
 	maxWide   = 1 << 19  // in a wide reply: 16,384 ranges of hash slots, three nodes each
@@ -32,6 +33,7 @@ type frames struct {
 
 	// Of the present reply or push.
 	bound  int // of values
+	long   int // of one string
 	values int
 	bytes  int
 
@@ -185,7 +187,7 @@ func (f *frames) reserve() (ended bool, err error) {
 	if length == -1 && f.typ == '$' {
 		return true, nil
 	}
-	if length < 0 || length > maxText || f.bytes+int(length) > maxFrame {
+	if length < 0 || length > int64(f.long) || f.bytes+int(length) > max(f.long, maxFrame) {
 		return false, errLength
 	}
 	f.bytes += int(length)

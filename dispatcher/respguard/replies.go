@@ -99,7 +99,7 @@ func (r *replies) follow(b []byte, pass bool) (n int, err error) {
 
 // begin is the first byte of a value that stands in no other.
 func (r *replies) begin(typ byte) error {
-	r.bound = maxValues
+	r.bound, r.long = maxValues, maxText
 	if typ == '|' { // what it belongs to follows
 		return nil
 	}
@@ -115,6 +115,8 @@ func (r *replies) begin(typ byte) error {
 		r.class = either
 	case r.expected.head.how == wideReply:
 		r.bound = maxWide
+	case r.expected.head.how == longReply:
+		r.long = maxList
 	}
 	return nil
 }

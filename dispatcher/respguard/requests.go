@@ -149,6 +149,10 @@ func (q *requests) command() expectedReply {
 		return expectedReply{helloReply, 1}
 	case "CLUSTER", "EVAL":
 		return expectedReply{wideReply, 1}
+	case "CLIENT":
+		if string(q.more[:q.mored]) == "LIST" {
+			return expectedReply{longReply, 1}
+		}
 	case "ROLE": // rueidis looks at the first element
 		return expectedReply{filledReply, 1}
 	case "SENTINEL":

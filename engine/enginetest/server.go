@@ -29,6 +29,7 @@ type Server struct {
 	down     bool
 	links    map[*link]struct{}
 	tracking map[*server.Peer]struct{} // who asked to be told of changed keys
+	clients  map[*server.Peer]client   // who has a name
 
 	loading sync.Mutex        // guards the next two; held while a script is parsed
 	scripts map[string]string // by digest: loaded by an engine, and called by none
@@ -41,7 +42,7 @@ var servers atomic.Uint64 // started so far
 func Start() *Server {
 	s := &Server{
 		redis: miniredis.NewMiniRedis(), start: time.Now(), runID: fmt.Sprintf("%040x", servers.Inc()),
-		links: make(map[*link]struct{}), tracking: make(map[*server.Peer]struct{}),
+		links: make(map[*link]struct{}), tracking: make(map[*server.Peer]struct{}), clients: make(map[*server.Peer]client),
 		scripts: make(map[string]string), loaded: make(map[string]bool),
 	}
 	s.redis.SetTime(s.start)
@@ -133,6 +134,9 @@ func (l *link) Close() error {
 
 // before runs before every command.
 func (s *Server) before(peer *server.Peer, command string, args ...string) (done bool) {
+	if command == "HELLO" {
+		s.greet(peer, args)
+	}
 	if !peer.Resp3 { // a command of a script, for which time stands still as in Redis, or a greeting
 		return false
 	}
@@ -145,6 +149,8 @@ func (s *Server) before(peer *server.Peer, command string, args ...string) (done
 		return false
 	case command == "CLIENT" && len(args) > 1 && args[0] == "TRACKING":
 		s.track(peer)
+	case command == "CLIENT" && len(args) > 0 && args[0] == "LIST": // by which engine.Holder finds who has an id
+		peer.WriteBulk(s.list())
 	case command == "INFO": // by which engine.Quorum tells servers apart
 		peer.WriteBulk("# Server\r\nrun_id:" + s.runID + "\r\n")
 	default:

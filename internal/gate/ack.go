@@ -14,10 +14,12 @@ func (p *pendingAck) owe(ack Settler) {
 	}
 }
 
+// acknowledge answers them. It writes nothing if there are none, for a wait state without waiters is shared.
 func (p *pendingAck) acknowledge(out Outcome) {
-	ack := p.ack
-	p.ack = nil
-	settle(ack, out)
+	if ack := p.ack; ack != nil {
+		p.ack = nil
+		ack.Settle(out)
+	}
 }
 
 // both is two callers that wait for the same answer.
@@ -26,11 +28,4 @@ type both [2]Settler
 func (b both) Settle(out Outcome) bool {
 	b[0].Settle(out)
 	return b[1].Settle(out)
-}
-
-// settle answers a caller, which may be nil.
-func settle(ack Settler, out Outcome) {
-	if ack != nil {
-		ack.Settle(out)
-	}
 }

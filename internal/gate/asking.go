@@ -1,7 +1,13 @@
 package gate
 
-// pumpFree asks for the head of the queue when it is time, once nothing of us may be left in Redis.
-func (m *Mutex) pumpFree(now Time, fx *Effects) {
+import (
+	"time"
+
+	"github.com/wheellock/wheellock/scripts"
+)
+
+// askFree asks for the head of the queue when it is time, once nothing of us may be left in Redis.
+func (m *mutexLease) askFree(now Time, fx *Effects) {
 	if m.releaseOrphan(now, fx) {
 		return
 	}
@@ -16,12 +22,12 @@ func (m *Mutex) pumpFree(now Time, fx *Effects) {
 	m.cfg.LastID++
 	m.t.ask(m.cfg.LastID, w.Lease, w.Watch)
 	m.cfg.Stats.Attempts.Inc()
-	m.send(Command{Op: m.traits().acquire, ID: m.t.ID, Lease: w.Lease}, fx)
+	m.send(m.traits().acquire, m.t.ID, w.Lease, fx)
 }
 
 // reask repeats an acquire of which an answer was lost, under the same owner id: asking twice is harmless.
 // If nobody wants it any more, what it may have taken is released.
-func (m *Mutex) reask(now Time, fx *Effects) {
+func (m *mutexLease) reask(now Time, fx *Effects) {
 	w := m.queue.head
 	if w == nil {
 		m.t.Deadline = 0
@@ -30,43 +36,66 @@ func (m *Mutex) reask(now Time, fx *Effects) {
 	}
 	m.t.askFor(w)
 	m.cfg.Stats.Attempts.Inc()
-	m.send(Command{Op: m.traits().acquire, ID: m.t.ID, Lease: m.t.Lease}, fx)
+	m.send(m.traits().acquire, m.t.ID, m.t.Lease, fx)
 }
 
-// acquired is the answer to an acquire.
-func (m *Mutex) acquired(now Time, c *Command, fx *Effects) {
-	if m.queue.fair.answeredInQueue(m, now, c, fx) {
-		return
+// acquired is the answer to an acquire. True: the tenure is ours, and to be handed out.
+func (m *mutexLease) acquired(now Time, c *Command, fx *Effects) bool {
+	if l := m.queue.fair; l != nil && l.answeredInQueue(m, now, c, fx) {
+		return false
 	}
-	if c.ran() && c.Reply.Granted() {
-		m.t.phase, m.again = ours, false
-		m.t.Deadline = 0
-		m.t.confirm(now, c)
+	switch m.lock.acquired(now, c, &m.t, m.traits().release, &m.tries) {
+	case heldByOther:
+		ttl, _ := c.Reply.Held()
+		m.refused(now, c.Sent, ttl, fx)
+	case heldByUs:
+		m.t.confirm(now, c, c.Lease)
 		m.fence(int64(c.Reply))
 		m.settleYield(true, now)
-		if m.givenInVain(now, c, fx) {
-			return
+		if m.givenInVain(now, c) {
+			return false
 		}
 		if m.contention != nil {
 			m.contention.enter(now, m.cfg)
 			m.contention.found(now, true)
 			m.contention.last = m.contention.last.noted(Outcome{Why: Taken})
 		}
-		m.admit(now, fx)
+		return true
+	}
+	return false
+}
+
+// refused is an acquire that found another owner.
+func (m *mutexLease) refused(now, sent Time, ttl time.Duration, fx *Effects) {
+	m.tries = 0
+	if !m.lock.refused(now, sent, ttl, m.t.ID, false) {
 		return
 	}
-	if c.Result == Unknown {
-		m.t.unsure(c.Sent)
-		m.cfg.Stats.Uncertain.Inc()
-		m.inVain(now, m.t.ID, &m.tries, Outcome{Why: Doubtful})
-		return
+	m.contention.turns.taken = true
+	sleep := m.cfg.sleep(ttl, m.t.ID)
+	switch {
+	case m.traits().polls:
+		m.askAt = now + min(m.contention.spin(m.queue.n, m.t.ID), sleep)
+	case m.queue.fair != nil:
+		m.queue.fair.sleepInQueue(m, now, sleep, fx)
+	default:
+		m.contention.want(&m.Entry, scripts.LockChannel, fx)
 	}
-	if ttl, held := c.Reply.Held(); held && c.Result == Answered {
-		m.t.phase = free
-		m.orphaned(&m.t, c.Sent, m.traits().release)
-		m.refused(now, c.Sent, ttl, fx)
-		return
+}
+
+// givenInVain gives back what c took if its lease was over when the answer came, or too few replicas have it. A
+// grant that is read after its own deadline is not handed out. Waiters ask again after a pause; whoever asks only once is told.
+func (m *mutexLease) givenInVain(now Time, c *Command) bool {
+	out := Outcome{Why: TooFew}
+	switch {
+	case now >= m.t.Deadline:
+		out = overdue(now, c, c.Lease)
+	case c.Result != UnderReplicated:
+		m.tries = 0
+		return false
 	}
-	m.t.declined()
-	m.declined(now, c, &m.tries)
+	m.gaveBack(now, m.t.ID, &m.tries, out)
+	ack, _ := m.forced()
+	m.drop(now, ack)
+	return true
 }

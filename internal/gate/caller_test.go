@@ -28,6 +28,8 @@ type caller struct {
 	stays    bool    // it waits no longer, but for the answer to that
 	answered bool    // out is the answer
 	out      Outcome // what it was told
+	handedOn bool    // its grant was
+	reentry  bool    // its grant is one
 	unlocked bool    // it called Unlock
 	over     bool    // the machine said that the hold has ended
 	why      Why     // for what reason
@@ -74,6 +76,7 @@ func (c *caller) Settle(out Outcome) bool {
 		return false
 	}
 	c.answered, c.out = true, out
+	c.handedOn, c.reentry = c.waiter.HandedOn, c.waiter.Reentry
 	if out.Why == Granted {
 		c.counted = true
 		c.from.world.checkToken(c)

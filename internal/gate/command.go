@@ -137,3 +137,23 @@ func oneIf(is bool) uint64 {
 	}
 	return 0
 }
+
+// SubscriptionChange is a wish of an entry about a channel on which its freeing is announced.
+type SubscriptionChange struct {
+	Entry   *Entry
+	Channel string
+	On      bool
+}
+
+// Effects collects what the machines want done outside.
+type Effects struct {
+	Commands      [Ops][]Command
+	Subscriptions []SubscriptionChange
+}
+
+// add appends a command, which its sender fills in where it stands: a Command is too long to be copied twice.
+func (fx *Effects) add(op Op) *Command {
+	sent := append(fx.Commands[op], Command{})
+	fx.Commands[op] = sent
+	return &sent[len(sent)-1]
+}

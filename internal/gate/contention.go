@@ -1,11 +1,5 @@
 package gate
 
-import (
-	"time"
-
-	"github.com/wheellock/wheellock/scripts"
-)
-
 // contention is what a name needs only while callers compete for it. A mutex makes it when that begins, so that a name for
 // which nobody competes stays small.
 type contention struct {
@@ -24,112 +18,9 @@ type contention struct {
 	orphans orphans
 }
 
-// refused is an acquire that found another owner.
-func (m *Mutex) refused(now, sent Time, ttl time.Duration, fx *Effects) {
-	m.tries = 0
-	if !m.waiting.refused(now, sent, ttl, m.t.ID, false) {
-		return
-	}
-	m.contention.turns.taken = true
-	sleep := m.cfg.sleep(ttl, m.t.ID)
-	switch {
-	case m.traits().polls:
-		m.askAt = now + min(m.contention.spin(m.queue.n, m.t.ID), sleep)
-	case m.queue.fair != nil:
-		m.queue.fair.sleepInQueue(m, now, sleep, fx)
-	default:
-		m.contention.want(&m.Entry, scripts.LockChannel, fx)
-	}
-}
-
-// sleep is how long a refused waiter sleeps when no message comes: to the end of the owner's lease, whose last
-// millisecond is still its own, or for the poll cap, less a jitter drawn from seed.
-func (cfg *Config) sleep(ttl time.Duration, seed uint64) time.Duration {
-	sleep := cfg.PollCap - jitter(seed, cfg.PollCap/4)
-	if ttl >= 0 {
-		sleep = min(sleep, ttl+time.Millisecond)
-	}
-	return sleep
-}
-
-// jitter spreads the sleepers of many processes; it is drawn from the number of the tenure, so that a
-// replay draws the same.
-func jitter(seed uint64, span time.Duration) time.Duration {
-	if span <= 0 {
-		return 0
-	}
-	seed = (seed ^ seed>>30) * 0xbf58476d1ce4e5b9
-	return time.Duration((seed ^ seed>>31) % uint64(span))
-}
-
-// Subscribed is the subscription being confirmed (again, after a reconnect), or refused.
-func (m *Mutex) Subscribed(now Time, refusal string, fx *Effects) {
-	if m.queue.fair != nil {
-		m.queue.fair.subscribedInQueue(m, now, refusal)
-		m.pump(now, fx)
-		return
-	}
-	stands, known := m.subscribed(refusal)
-	if !known {
-		return
-	}
-	if stands {
-		m.again = m.t.phase != ours && m.queue.head != nil
-	}
-	m.pump(now, fx)
-}
-
-// Message is a hint that the lock was freed. While we hold it, it is a hint that we do not.
-func (m *Mutex) Message(now Time, news News, fx *Effects) {
-	c := m.contended()
-	if !c.foreign(news) {
-		return
-	}
-	m.tick(now)
-	m.settleYield(false, now) // somebody had it, to free it
-	if m.t.phase == ours {
-		c.found(now, false)
-		m.suspectAt(now, c.heedAt)
-	} else {
-		m.hinted(now)
-	}
-	m.pump(now, fx)
-}
-
-// Suspect asks Redis at once whether the tenure is still there; until the answer nothing is handed on (rule 8).
-// The answer to a command that is on its way proves nothing: it may have run before what is suspected.
-func (m *Mutex) Suspect(now Time, fx *Effects) {
-	m.suspectAt(now, now)
-	m.pump(now, fx)
-}
-
-// suspectAt has Redis asked at that time at the latest.
-func (m *Mutex) suspectAt(now, at Time) {
-	m.t.suspected = m.flight != None
-	m.t.suspect(max(now, at))
-}
-
-// LinkUp is the end of a break of the link: holds are verified, waiters ask again.
-func (m *Mutex) LinkUp(now Time, fx *Effects) {
-	m.tick(now)
-	m.hurry(now)
-	m.tries = 0
-	if m.contention != nil {
-		m.contention.orphans.hurry(now)
-	}
-	if l := m.queue.fair; l != nil {
-		l.joinAt, l.leaveAt, l.stays, l.leaves = 0, 0, 0, 0
-	}
-	if m.t.phase == ours {
-		m.suspectAt(now, now)
-	} else {
-		m.again = m.queue.head != nil
-	}
-	m.pump(now, fx)
-}
-
-func (c *contention) nextAlarm(m *Mutex) Time {
-	if m.flight == None && m.t.phase != asked && m.t.phase != dead {
+// nextAlarm is when the first of these is due; free: orphans may be released.
+func (c *contention) nextAlarm(free bool) Time {
+	if free {
 		return min(c.linger, c.keep, c.orphans.nextAlarm())
 	}
 	return min(c.linger, c.keep)

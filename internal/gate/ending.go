@@ -1,40 +1,26 @@
 package gate
 
-import (
-	"time"
-
-	"github.com/wheellock/wheellock/scripts"
-)
-
-// Unlock ends a hold.
-func (m *Mutex) Unlock(now Time, h *Hold, ack Settler, fx *Effects) {
-	m.tick(now)
-	if !h.alive { // it ended while this was on its way
-		settle(ack, Outcome{Why: h.why})
-	} else if m.t.end(h, m.cfg.Stats); m.t.holds != nil {
-		settle(ack, Outcome{})
-	} else {
-		m.owe(ack)
-		m.decide(now, fx)
-		if m.t.phase != dead { // handed on, or about to be
-			m.acknowledge(Outcome{})
-		}
-	}
-	m.pump(now, fx)
-}
+import "github.com/wheellock/wheellock/scripts"
 
 // drop frees a tenure of which no hold is left. ack waits for the answer.
-func (m *Mutex) drop(now Time, ack Settler) {
+func (m *mutexLease) drop(now Time, ack Settler) {
 	m.owe(ack)
 	m.t.phase, m.askAt = dead, now
-	m.queue.fair.takenInVain(m, now, m.t.ID)
-	m.growing().abort(func(w *Waiter) { m.requeue(now, w) })
+	if l := m.queue.fair; l != nil {
+		l.takenInVain(m, now, m.t.ID)
+	}
+	if gs := m.growing(); gs != nil {
+		gs.abort(func(w *Waiter) { m.requeue(now, w) })
+	}
 }
 
 // tick ends what time has ended. Every event that may grant something calls it first.
-func (m *Mutex) tick(now Time) {
+func (m *mutexLease) tick(now Time) {
 	if m.t.phase == dead && m.ack != nil && now >= m.t.Deadline {
 		m.acknowledge(Outcome{Why: Doubtful}) // Unlock never blocks past the deadline
+	}
+	if !m.t.isDue(now) {
+		return
 	}
 	if _, over := m.t.expired(now, m.cfg.Stats); over {
 		m.drop(now, nil)
@@ -42,7 +28,7 @@ func (m *Mutex) tick(now Time) {
 }
 
 // gone is a tenure that is not in Redis any more, as Redis says in answer to c.
-func (m *Mutex) gone(now Time, c *Command) {
+func (m *mutexLease) gone(now Time, c *Command) {
 	m.t.endAll(m.cfg.Stats, Lost)
 	m.growing().abort(func(w *Waiter) { m.requeue(now, w) })
 	m.acknowledge(Outcome{Why: Lost})
@@ -50,97 +36,99 @@ func (m *Mutex) gone(now Time, c *Command) {
 	m.orphaned(&m.t, c.Sent, m.traits().release)
 }
 
-// released is the answer to the release of the tenure.
-func (m *Mutex) released(now Time, c *Command, fx *Effects) {
+// free sends the release of a tenure that is dead, or forgets it: when no command can reach it and its lease has surely run
+// out in Redis.
+func (m *mutexLease) free(now Time, fx *Effects) {
+	switch {
+	case now >= m.t.Ends:
+		m.acknowledge(Outcome{Why: Doubtful})
+		m.t.phase, m.askAt = free, now
+	case now >= m.askAt:
+		c := m.send(m.traits().release, m.t.ID, 0, fx)
+		if l := m.queue.fair; l != nil {
+			l.returned()
+			l.successor(m, c)
+		}
+	}
+}
+
+// released is the answer to the release of the tenure. True: it took the lock for our next waiter, who stands at the head of the
+// queue in Redis, and the tenure is to be handed out.
+func (m *mutexLease) released(now Time, c *Command, fx *Effects) bool {
 	if c.ran() && c.Reply == scripts.Passed {
-		m.queue.fair.passedOn(m, now, c, fx)
-		return
+		m.queue.fair.passedOn(m, now, c)
+		return !m.givenInVain(now, c)
 	}
 	heard := m.heardBy(c)
-	out, pause, gone := m.t.released(now, c, &m.tries)
+	why, gone := m.t.released(c)
 	if !gone {
-		m.unreleased(now, c, out, pause)
-		return
+		if c.Result == Unknown { // it may have taken the lock for the successor
+			m.queue.fair.unsure(c.Sent)
+		}
+		m.askAt = now + m.unreleased(c, &m.t, &m.waitState.pendingAck)
+		return false
 	}
-	m.acknowledge(out)
+	m.acknowledge(Outcome{Why: why})
 	m.t.phase, m.askAt = free, now
 	m.orphaned(&m.t, c.Sent, m.traits().release)
 	if c.Reply != scripts.NotMine {
 		switch {
 		case m.queue.fair != nil: // a fair lock is left to whose turn it is
+			m.queue.fair.outOfTurn(m, now, fx)
 		case m.traits().polls:
 			m.askAt += m.contention.pausePolling(now, m.queue.n, m.t.ID, m.cfg)
 		default:
 			m.askAt += m.contention.pause(now, heard, m.queue.n, m.cfg)
 		}
-		m.queue.fair.outOfTurn(m, now, fx)
 	}
+	return false
 }
 
-// unreleased is a release that proved nothing: it is sent again until the lease has surely run out. Whoever
-// asks only once does not wait for that.
-func (m *Mutex) unreleased(now Time, c *Command, out Outcome, pause time.Duration) {
-	m.askAt = now + pause
-	if c.Result == Unknown { // it may have taken the lock for the successor
-		m.queue.fair.unsure(c.Sent)
+// releaseOrphan sends the release of an orphan that is due.
+func (m *mutexLease) releaseOrphan(now Time, fx *Effects) bool {
+	if l := m.queue.fair; l != nil && l.leaveQueue(m, now, fx) {
+		return true
 	}
-	if out.final() {
-		m.acknowledge(out)
-	}
-	m.waiting.unreleased(c, out)
-}
-
-// forgetDead ends a tenure that no command can reach and whose lease has surely run out in Redis.
-func (m *Mutex) forgetDead(now Time) {
-	m.acknowledge(Outcome{Why: Doubtful})
-	m.t.phase, m.askAt = free, now
+	return m.contention != nil && m.lock.releaseOrphan(now, fx)
 }
 
 // orphanSwap has the fresh owner of a swap released, which may have taken the lock for it, or may yet.
-func (m *Mutex) orphanSwap(now Time, swap *Command) {
+func (m *mutexLease) orphanSwap(now Time, swap *Command) {
 	ends := now + LateWindow + swap.Lease + 2*margin(swap.Lease)
 	m.contended().orphans.add(orphan{id: swap.Args.Swap().Fresh, op: m.traits().release, at: now, ends: ends})
 }
 
-// releaseOrphan sends the release of an orphan that is due.
-func (m *Mutex) releaseOrphan(now Time, fx *Effects) bool {
-	if m.queue.fair.leaveQueue(m, now, fx) {
-		return true
+// unswapped is a swap of which nothing is known: both owner ids are released, the old one first, so that
+// a swap that arrives late finds nothing to swap.
+func (m *mutexLease) unswapped(now Time, c *Command) {
+	if c.Result == Unknown || c.Result == UnderReplicated {
+		m.orphanSwap(now, c)
 	}
-	c, due := m.dueOrphan(now)
-	if due {
-		m.send(c, fx)
-		m.again = m.queue.head != nil
-	}
-	return due
+	m.drop(now, nil)
 }
 
-// sendRelease sends the release of the tenure.
-func (m *Mutex) sendRelease(fx *Effects) {
-	c := Command{Op: m.traits().release, ID: m.t.ID}
-	m.queue.fair.returned()
-	m.queue.fair.successor(m, &c)
-	m.send(c, fx)
+// swapTooLate deals with the answer to a command about a tenure that has ended meanwhile.
+func (m *mutexLease) swapTooLate(now Time, c *Command) {
+	if c.Op == Swap && (c.Result == Unknown || c.ran() && c.Reply >= 0) {
+		m.orphanSwap(now, c)
+	}
 }
 
-// Force frees an owner. When that is our own tenure, its holds end first; when it is one that was granted in
-// Redis but not here yet, it is never handed out.
-func (m *Mutex) Force(now Time, owner string, id uint64, ack Settler, fx *Effects) {
-	m.tick(now)
+// expel frees the tenure if it is that owner's.
+func (m *mutexLease) expel(now Time, _ string, id uint64, ack Settler) (release Op, done bool) {
 	if id != 0 && m.t.phase == ours && m.t.ID == id {
 		m.t.endAll(m.cfg.Stats, Lost)
 		m.drop(now, ack)
-	} else {
-		m.contended().orphans.add(orphan{owner: owner, id: id, op: m.traits().release, at: now, ack: ack})
-		if m.t.phase == free {
-			m.queue.fair.takenInVain(m, now, id)
-		}
+		return None, true
 	}
-	m.pump(now, fx)
+	if m.t.phase == free {
+		m.queue.fair.takenInVain(m, now, id)
+	}
+	return m.traits().release, false
 }
 
 // forced reports whether the tenure was to be freed by force before the answer came that it is ours.
-func (m *Mutex) forced() (ack Settler, forced bool) {
+func (m *mutexLease) forced() (ack Settler, forced bool) {
 	if m.contention == nil {
 		return nil, false
 	}
@@ -148,28 +136,10 @@ func (m *Mutex) forced() (ack Settler, forced bool) {
 	return g.ack, forced
 }
 
-// Drain turns everybody away who waits; holds go on, and can be extended.
-func (m *Mutex) Drain(now Time, fx *Effects) {
-	m.turnAllAway()
-	m.pump(now, fx)
-}
-
-func (m *Mutex) turnAllAway() {
-	out := Outcome{Why: Closed}
-	m.turnAway(out, everyone)
-	m.growing().turnAway(m.cfg, out, everyone)
-}
-
-// Close turns everybody away, ends all holds and frees everything.
-func (m *Mutex) Close(now Time, fx *Effects) {
-	m.turnAllAway()
-	if c := m.contention; c != nil {
-		c.subscription.close()
-		c.keep, c.turns = Never, turns{}
-	}
+// endHolds ends all holds and frees the tenure.
+func (m *mutexLease) endHolds(now Time, why Why) {
 	if m.t.phase == ours {
-		m.t.endAll(m.cfg.Stats, Closed)
+		m.t.endAll(m.cfg.Stats, why)
 		m.drop(now, nil)
 	}
-	m.pump(now, fx)
 }

@@ -11,7 +11,7 @@ import (
 // turn of that waiter. This file is the strategy that the Mutex consults; fairqueue.go keeps the places.
 
 // askInQueue asks whether it is our turn, brings in those who do not stand in the queue yet, and says that we live.
-func (l *fairQueue) askInQueue(m *Mutex, now Time, fx *Effects) {
+func (l *fairQueue) askInQueue(m *mutexLease, now Time, fx *Effects) {
 	w := m.queue.head
 	if w == nil || now < m.askTime() && (l.next == nil || now < l.joinAt) {
 		return
@@ -31,7 +31,7 @@ func (l *fairQueue) askInQueue(m *Mutex, now Time, fx *Effects) {
 	m.t.ask(w.place, w.Lease, w.Watch)
 	l.doubt(now, &m.t.Tenure)
 	m.cfg.Stats.Attempts.Inc()
-	m.send(Command{Op: FairAsk, ID: w.place, Lease: w.Lease, Args: FairAskArgs{place, first, n}.Args()}, fx)
+	m.send(FairAsk, w.place, w.Lease, fx).Args = FairAskArgs{place, first, n}.Args()
 }
 
 // doubt notes for a fresh tenure that a command without an answer may still take the lock for it.
@@ -43,17 +43,17 @@ func (l *fairQueue) doubt(now Time, t *Tenure) {
 }
 
 // stayInQueue does the same while we hold the lock, without asking for it.
-func (l *fairQueue) stayInQueue(m *Mutex, now Time, fx *Effects) bool {
+func (l *fairQueue) stayInQueue(m *mutexLease, now Time, fx *Effects) bool {
 	if l == nil || m.queue.head == nil || (l.next == nil || now < l.joinAt) && now < l.freshAt {
 		return false
 	}
 	first, n := l.joining(m.cfg)
-	m.send(Command{Op: FairAsk, Args: FairAskArgs{scripts.InQueue, first, n}.Args()}, fx)
+	m.send(FairAsk, 0, 0, fx).Args = FairAskArgs{scripts.InQueue, first, n}.Args()
 	return true
 }
 
 // answeredInQueue is the answer to both. False: the lock is ours.
-func (l *fairQueue) answeredInQueue(m *Mutex, now Time, c *Command, fx *Effects) bool {
+func (l *fairQueue) answeredInQueue(m *mutexLease, now Time, c *Command, fx *Effects) bool {
 	if l == nil {
 		return false
 	}
@@ -87,7 +87,7 @@ func (l *fairQueue) answeredInQueue(m *Mutex, now Time, c *Command, fx *Effects)
 }
 
 // asks counts the attempts in vain at what c does: asking for the lock, or staying in the queue while we hold it.
-func (l *fairQueue) asks(m *Mutex, c *Command) *retries {
+func (l *fairQueue) asks(m *mutexLease, c *Command) *retries {
 	if c.ID == 0 {
 		return &l.stays
 	}
@@ -97,7 +97,7 @@ func (l *fairQueue) asks(m *Mutex, c *Command) *retries {
 // unsureInQueue is a lost answer: whoever was to join may stand in the queue, and whoever asked may have the
 // lock. The same command is sent again; for those who go away meanwhile, places are given up, and once more when
 // nothing can bring them back.
-func (l *fairQueue) unsureInQueue(m *Mutex, now Time, c *Command) {
+func (l *fairQueue) unsureInQueue(m *mutexLease, now Time, c *Command) {
 	l.unsure(c.Sent)
 	l.joinAt = now + l.asks(m, c).next(c.ID)
 	l.freshAt = max(l.freshAt, l.joinAt)
@@ -113,14 +113,14 @@ func (l *fairQueue) unsureInQueue(m *Mutex, now Time, c *Command) {
 }
 
 // sleepInQueue is the rest of a refusal: the first waiters listen, and ask again in time to stay alive.
-func (l *fairQueue) sleepInQueue(m *Mutex, now Time, sleep time.Duration, fx *Effects) {
+func (l *fairQueue) sleepInQueue(m *mutexLease, now Time, sleep time.Duration, fx *Effects) {
 	third := m.cfg.FairWaiterLease / 3
 	m.askAt = now + min(sleep, third-jitter(m.t.ID, third/4))
 	l.listen(&m.Entry, m.queue.head, m.cfg, fx)
 }
 
 // successor puts into a release for whom the lock is to be taken when it is our turn.
-func (l *fairQueue) successor(m *Mutex, c *Command) {
+func (l *fairQueue) successor(m *mutexLease, c *Command) {
 	w := m.queue.head
 	if l != nil && w != nil && w != l.next && !w.Try {
 		c.Args, c.Lease = ReleaseArgs{Successor: w.place}.Args(), w.Lease
@@ -128,32 +128,29 @@ func (l *fairQueue) successor(m *Mutex, c *Command) {
 }
 
 // passedOn is the answer to a release that took the lock for our next waiter.
-func (l *fairQueue) passedOn(m *Mutex, now Time, c *Command, fx *Effects) {
+func (l *fairQueue) passedOn(m *mutexLease, now Time, c *Command) {
 	m.acknowledge(Outcome{})
 	m.orphaned(&m.t, c.Sent, m.traits().release)
 	m.t.phase = ours
 	m.t.Tenure = Tenure{ID: c.Args.Release().Successor, Lease: c.Lease}
 	l.doubt(now, &m.t.Tenure)
-	m.t.confirm(now, c)
-	if !m.givenInVain(now, c, fx) {
-		m.admit(now, fx)
-	}
+	m.t.confirm(now, c, c.Lease)
 }
 
 // takenInVain has all who wait join anew when the first of them does not get the lock that was taken under his number: it is given
 // back, or he was forced off.
-func (l *fairQueue) takenInVain(m *Mutex, now Time, id uint64) {
+func (l *fairQueue) takenInVain(m *mutexLease, now Time, id uint64) {
 	if w := m.queue.head; l != nil && w != nil && id != 0 && w.place == id {
 		l.startOver(w, max(now, m.askTime()))
 	}
 }
 
-// admitFromQueue lets in the one for whom the tenure was taken. If he has gone, the queue in Redis says who is next.
-func (l *fairQueue) admitFromQueue(m *Mutex, now Time, fx *Effects) {
+// admitted is the waiter for whom the tenure was taken, out of the queue; nil: he has gone, and the queue in Redis says who is
+// next.
+func (l *fairQueue) admitted(m *mutexLease, now Time) *Waiter {
 	w := m.queue.head
 	if w == nil || w.place != m.t.ID {
-		m.drop(now, nil)
-		return
+		return nil
 	}
 	m.t.Watch = w.Watch
 	w.place = 0 // it stands in the queue no more
@@ -165,22 +162,11 @@ func (l *fairQueue) admitFromQueue(m *Mutex, now Time, fx *Effects) {
 		l.unlisten(w, m.t.ID)
 	}
 	m.queue.remove(w)
-	owner := w.Owner
-	if !m.grant(now, w) {
-		m.drop(now, nil)
-		return
-	}
-	m.readmit(now, owner, fx)
-}
-
-func (l *fairQueue) unlisten(w *Waiter, place uint64) {
-	w.heard = false
-	l.listening--
-	l.left = append(l.left, place)
+	return w
 }
 
 // leaveQueue gives up places in the queue. Not twice in a row while somebody wants to ask.
-func (l *fairQueue) leaveQueue(m *Mutex, now Time, fx *Effects) bool {
+func (l *fairQueue) leaveQueue(m *mutexLease, now Time, fx *Effects) bool {
 	if l == nil {
 		return false
 	}
@@ -192,13 +178,13 @@ func (l *fairQueue) leaveQueue(m *Mutex, now Time, fx *Effects) bool {
 		return false
 	}
 	again := m.again
-	m.send(Command{Op: FairLeave, ID: l.out.first, Args: FairLeaveArgs{l.out.n}.Args()}, fx)
+	m.send(FairLeave, l.out.first, 0, fx).Args = FairLeaveArgs{l.out.n}.Args()
 	m.again = again // leaving asks nothing
 	return true
 }
 
 // subscribedInQueue is one of our channels being confirmed, perhaps again, or refused.
-func (l *fairQueue) subscribedInQueue(m *Mutex, now Time, refusal string) {
+func (l *fairQueue) subscribedInQueue(m *mutexLease, now Time, refusal string) {
 	if refusal != "" {
 		if !l.confirmed {
 			m.turnAway(Outcome{Why: Refused, ServerMessage: refusal}, everyone)
@@ -208,14 +194,14 @@ func (l *fairQueue) subscribedInQueue(m *Mutex, now Time, refusal string) {
 	}
 	// What was published before is lost. One question is enough for channels that were confirmed together.
 	if !l.confirmed || l.heardAt != now {
-		m.again = m.t.phase != ours && m.queue.head != nil
+		m.askAgain()
 	}
 	l.confirmed, l.heardAt = true, now
 }
 
 // outOfTurn is a release after which it was not our turn, as the queue in Redis has it: our first waiter listens
 // for the turn, and asks when it can hear.
-func (l *fairQueue) outOfTurn(m *Mutex, now Time, fx *Effects) {
+func (l *fairQueue) outOfTurn(m *mutexLease, now Time, fx *Effects) {
 	if l == nil || m.queue.head == nil {
 		return
 	}
@@ -227,7 +213,7 @@ func (l *fairQueue) outOfTurn(m *Mutex, now Time, fx *Effects) {
 }
 
 // fairAlarm is when something about the queue is due.
-func (l *fairQueue) fairAlarm(m *Mutex) Time {
+func (l *fairQueue) fairAlarm(m *mutexLease) Time {
 	if l == nil || m.t.phase == dead {
 		return Never
 	}

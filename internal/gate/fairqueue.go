@@ -1,7 +1,6 @@
 package gate
 
 import (
-	"strconv"
 	"time"
 
 	"github.com/wheellock/wheellock/scripts"
@@ -80,6 +79,15 @@ func (l *fairQueue) gone(w *Waiter) {
 	}
 	w.place = 0
 }
+
+func (l *fairQueue) unlisten(w *Waiter, place uint64) {
+	w.heard = false
+	l.listening--
+	l.left = append(l.left, place)
+}
+
+// hurry ends all pauses.
+func (l *fairQueue) hurry() { l.joinAt, l.leaveAt, l.stays, l.leaves = 0, 0, 0, 0 }
 
 // startOver gives up the places of all who wait, from head on, and has them join again. The number of the first is that of a
 // tenure whose release is sent, and a copy of that may arrive at any time: were it to ask under the same number, the copy
@@ -222,10 +230,6 @@ func (l *fairQueue) unsubscribe(c *Entry, cfg *Config, fx *Effects) {
 		fx.Subscriptions = append(fx.Subscriptions, SubscriptionChange{Entry: c, Channel: cfg.channelOf(c, place)})
 	}
 	l.left = l.left[:0]
-}
-
-func (cfg *Config) channelOf(c *Entry, place uint64) string {
-	return scripts.FairChannel(c.Name, cfg.UUID+":"+strconv.FormatUint(place, 10))
 }
 
 // nextAlarm is when something about the queue is due while no command is in flight.

@@ -50,8 +50,7 @@ func (gs *growths) grown(c *Command, t *ownership, enter func(*Waiter)) {
 		case g.w != nil:
 			enter(g.w)
 		case g.h.alive:
-			g.h.until = max(g.h.until, c.Sent+g.lease-margin(g.lease))
-			g.h.follow(&t.Tenure)
+			g.h.prolong(c.Sent+g.lease-margin(g.lease), &t.Tenure)
 			settle(g.ack, Outcome{})
 		default:
 			settle(g.ack, Outcome{Why: g.h.why})

@@ -5,19 +5,30 @@ const aheadAfter = 4
 
 // admit lets the first waiter in for whom the tenure was taken, straight from the answer.
 func (m *Mutex) admit(now Time, fx *Effects) {
-	if ack, forced := m.forced(); forced {
-		m.drop(now, ack)
-		return
+	if m.contention != nil {
+		if ack, forced := m.forced(); forced {
+			m.drop(now, ack)
+			return
+		}
 	}
-	if m.queue.fair != nil {
-		m.queue.fair.admitFromQueue(m, now, fx)
+	if l := m.queue.fair; l != nil {
+		w := l.admitted(&m.mutexLease, now)
+		if w == nil {
+			m.drop(now, nil)
+			return
+		}
+		if owner := w.Owner; m.grant(now, w) {
+			m.readmit(now, owner)
+		} else {
+			m.drop(now, nil)
+		}
 		return
 	}
 	for w := m.queue.head; w != nil && w.Watch == m.t.Watch && w.Lease == m.t.Lease; w = m.queue.head {
 		m.queue.remove(w)
 		owner := w.Owner
 		if m.grant(now, w) {
-			m.readmit(now, owner, fx)
+			m.readmit(now, owner)
 			return
 		}
 	}
@@ -27,25 +38,18 @@ func (m *Mutex) admit(now Time, fx *Effects) {
 // grant makes w a holder. False: its caller had gone. Either way w is not the loop's any more.
 func (m *Mutex) grant(now Time, w *Waiter) bool {
 	h := w.hold()
-	h.begin(now, w, &m.t.Tenure, m.cfg)
 	if h.Token == 0 && m.traits().fenced {
 		h.Token = m.contention.tokens.next
 	}
-	if !m.cfg.Answer(w, Outcome{}) {
-		h.end()
+	if !m.lock.grant(now, w, &m.t, m.t.Deadline) {
 		return false
 	}
 	if h.Token != 0 && h.Token == m.contention.tokens.next {
 		m.contention.tokens.next++ // put into a settled future: used up
 	}
-	m.t.add(h)
-	m.cfg.Stats.granted()
 	if m.queue.tries > 0 {
-		m.turnAway(Outcome{Why: Taken, TTL: m.ttl(now)}, func(other *Waiter) bool {
-			return other.Try && (other.Owner == 0 || other.Owner != h.owner()) // its own re-enter
-		})
+		m.turnAwayTries(m.ttl(now), h.owner(), true)
 	}
-	m.thin(now)
 	return true
 }
 
@@ -59,9 +63,10 @@ func (m *Mutex) decide(now Time, fx *Effects) {
 	for w := m.queue.head; w != nil && m.fresh(now, w); w = m.queue.head {
 		m.queue.remove(w)
 		owner := w.Owner
+		w.HandedOn = true
 		if m.grant(now, w) {
 			m.handedOn(now)
-			m.readmit(now, owner, fx)
+			m.readmit(now, owner)
 			m.confirmAhead(now, fx)
 			return
 		}
@@ -72,12 +77,12 @@ func (m *Mutex) decide(now Time, fx *Effects) {
 		m.drop(now, nil)
 	case m.flight != None: // its answer decides
 	case w.fits(&m.t.Tenure):
-		m.send(Command{Op: Confirm, ID: m.t.ID, Lease: m.t.Lease}, fx)
+		m.send(Confirm, m.t.ID, m.t.Lease, fx)
 	case m.t.Unsure > now: // a late acquire could take the name for the old owner when the fresh one is gone
 		m.drop(now, nil)
 	default:
 		m.cfg.LastID++
-		m.send(Command{Op: Swap, ID: m.t.ID, Lease: w.Lease, Args: SwapArgs{Fresh: m.cfg.LastID}.Args()}, fx)
+		m.send(Swap, m.t.ID, w.Lease, fx).Args = SwapArgs{Fresh: m.cfg.LastID}.Args()
 		m.contended().swapWatch = w.Watch
 	}
 }
@@ -95,7 +100,7 @@ func (m *Mutex) confirmAhead(now Time, fx *Effects) {
 	if m.flight != None || w == nil || m.t.Doubt || m.t.handed < aheadAfter || !w.fits(&m.t.Tenure) || now-m.t.Confirmed < m.cfg.HandoffTime/2 || !m.mayKeep(now) {
 		return
 	}
-	m.send(Command{Op: Confirm, ID: m.t.ID, Lease: m.t.Lease}, fx)
+	m.send(Confirm, m.t.ID, m.t.Lease, fx)
 }
 
 // confirmed is the answer to a Confirm or a Swap.
@@ -111,10 +116,10 @@ func (m *Mutex) confirmed(now Time, c *Command, fx *Effects) {
 		if c.Op == Swap {
 			m.t.Tenure = Tenure{ID: c.Args.Swap().Fresh, Lease: c.Lease, Watch: contention.swapWatch}
 		}
-		m.t.confirm(now, c)
+		m.t.confirm(now, c, c.Lease)
 		m.t.follow()
 		if c.Op == Swap {
-			if !m.givenInVain(now, c, fx) {
+			if !m.givenInVain(now, c) {
 				contention.turns.hand(now)
 				m.admit(now, fx)
 			}
@@ -130,28 +135,12 @@ func (m *Mutex) confirmed(now Time, c *Command, fx *Effects) {
 		}
 		m.gone(now, c)
 	case c.Op == Swap:
-		m.unswapped(now, c, fx)
+		m.unswapped(now, c)
 	default:
-		m.unrenewed(now, c)
+		m.unrenewed(now, c, &m.t, m.growing())
 		if m.t.holds == nil { // nobody holds it: better freed than doubtful
 			m.drop(now, nil)
 		}
-	}
-}
-
-// unswapped is a swap of which nothing is known: both owner ids are released, the old one first, so that
-// a swap that arrives late finds nothing to swap.
-func (m *Mutex) unswapped(now Time, c *Command, fx *Effects) {
-	if c.Result == Unknown || c.Result == UnderReplicated {
-		m.orphanSwap(now, c)
-	}
-	m.drop(now, nil)
-}
-
-// swapTooLate deals with the answer to a command about a tenure that has ended meanwhile.
-func (m *Mutex) swapTooLate(now Time, c *Command) {
-	if c.Op == Swap && (c.Result == Unknown || c.ran() && c.Reply >= 0) {
-		m.orphanSwap(now, c)
 	}
 }
 

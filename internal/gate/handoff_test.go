@@ -34,6 +34,7 @@ func TestHandoff(t *testing.T) {
 		a.silent()
 		w.want(next[0].hold.Tenure == holder.hold.Tenure, "the same tenure")
 		w.want(next[0].hold.Deadline() == holder.hold.Deadline(), "the same deadline")
+		w.want(next[0].handedOn && !holder.handedOn, "only the second to be handed on")
 		w.settle()
 	})
 	t.Run("after HandoffTime asks first", func(t *testing.T) {

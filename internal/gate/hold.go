@@ -22,9 +22,12 @@ type Hold struct {
 
 	// Owned by the loop.
 	alive bool
-	why   Why    // what ended it, when not its own Unlock
-	since uint32 // when it was granted, in hundredths of a second: 497 days
-	until Time   // its own end, when it has one besides the tenure's; Never: the tenure's
+	why   Why // what ended it, when not its own Unlock
+
+	since uint32 // when it was granted, in hundredths of a second: 497 days; set before, as those above
+
+	// Owned by the loop.
+	until Time // its own end, when it has one besides the tenure's; Never: the tenure's
 	next  *Hold
 	prev  *Hold
 
@@ -57,6 +60,9 @@ func (h *Hold) Watched() bool { return h.watch }
 // Write reports whether it is a writer's hold of a read-write lock.
 func (h *Hold) Write() bool { return h.write }
 
+// Since is when the hold was granted, to 10 ms.
+func (h *Hold) Since() Time { return Time(h.since) * sinceUnit }
+
 // Deadline is when the hold ends unless it is renewed. Any goroutine may ask.
 func (h *Hold) Deadline() Time { return Time(h.deadline.Load()) }
 
@@ -71,23 +77,6 @@ func (h *Hold) owner() uint64 {
 	return h.holdCount.owner
 }
 
-// begin makes h a hold of t, from now on. It is the first of its kin unless it was given some.
-func (h *Hold) begin(now Time, w *Waiter, t *Tenure, cfg *Config) {
-	if h.holdCount == nil && w.Owner != 0 {
-		h.holdCount = &holdCount{owner: w.Owner}
-	}
-	h.holdCount.add(1)
-	h.Tenure, h.watch, h.write = t.ID, w.Watch, w.Write
-	h.alive, h.why, h.since = true, Lost, uint32(now/sinceUnit)
-	h.until = Never
-	if !w.Watch {
-		h.until = min(now+w.Lease-margin(w.Lease), t.Deadline)
-	} else if cfg.MaxHold > 0 {
-		h.until = now + cfg.MaxHold
-	}
-	h.follow(t)
-}
-
 // end is the end of h, also of one whose caller had gone when it was granted.
 func (h *Hold) end() {
 	h.alive = false
@@ -97,9 +86,11 @@ func (h *Hold) end() {
 // sinceUnit is the unit of Hold.since.
 const sinceUnit = 10 * time.Millisecond
 
+// prolong moves the hold's own end to until; never nearer.
+func (h *Hold) prolong(until Time, t *Tenure) {
+	h.until = max(h.until, until)
+	h.follow(t)
+}
+
 // follow sets the hold's deadline after the tenure's has changed (rule 2: at most the tenure's).
 func (h *Hold) follow(t *Tenure) { h.deadline.Store(int64(min(h.until, t.Deadline))) }
-
-// margin is what a client's deadline lies before the server's: 1 % of the lease for clocks that run at
-// different speeds, and at least 5 ms for the server's own rounding and wake-up.
-func margin(lease time.Duration) time.Duration { return max(lease/100, 5*time.Millisecond) }

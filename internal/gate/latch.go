@@ -50,4 +50,6 @@ func (l *Latch) left(Time) (Change, bool) { return Change{}, false }
 
 func (l *Latch) lost(Time) {}
 
+func (l *Latch) giveBack(*Command) {}
+
 func (l *Latch) channel() func(string) string { return scripts.LatchChannel }

@@ -52,6 +52,21 @@ func (t *ownership) endAll(stats *Stats, why Why) {
 	}
 }
 
+// isDue reports whether the time of a hold may be over, or that of the ownership.
+func (t *ownership) isDue(now Time) bool { return t.phase == ours && now >= t.nextEnd() }
+
+// expired ends the holds whose time is over. ended: there were some. over: the ownership is over by that, and is to be
+// freed. What ended by its own lease is released, and not left to its TTL (rule 1).
+func (t *ownership) expired(now Time, stats *Stats) (ended, over bool) {
+	if now >= t.Deadline {
+		ended = t.holds != nil
+		t.endAll(stats, Lost)
+		return ended, true
+	}
+	ended = t.expire(now, stats)
+	return ended, ended && t.holds == nil
+}
+
 // expire ends the holds whose own time is over.
 func (t *ownership) expire(now Time, stats *Stats) (ended bool) {
 	if t.holds == nil || now < t.soonest {
@@ -101,7 +116,7 @@ func (t *ownership) follow() {
 func (t *ownership) oldest() Time {
 	oldest := Never
 	for h := t.holds; h != nil; h = h.next {
-		oldest = min(oldest, Time(h.since)*sinceUnit)
+		oldest = min(oldest, h.Since())
 	}
 	return oldest
 }

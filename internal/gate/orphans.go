@@ -23,14 +23,14 @@ type orphans []orphan
 
 func (gs *orphans) add(g orphan) { *gs = append(*gs, g) }
 
-// due is an orphan whose time has come.
-func (gs orphans) due(now Time) (orphan, bool) {
-	for _, g := range gs {
-		if now >= g.at {
-			return g, true
+// due is an orphan whose time has come; nil: there is none.
+func (gs orphans) due(now Time) *orphan {
+	for i := range gs {
+		if now >= gs[i].at {
+			return &gs[i]
 		}
 	}
-	return orphan{}, false
+	return nil
 }
 
 // take takes the orphan of an owner of ours away.

@@ -62,8 +62,8 @@ func (t *ownership) declined() {
 }
 
 // confirm counts the lease from when c left, and begins to count handoffs anew.
-func (t *ownership) confirm(now Time, c *Command) {
-	t.Tenure.confirm(now, c)
+func (t *ownership) confirm(now Time, c *Command, lease time.Duration) {
+	t.Tenure.confirm(now, c, lease)
 	t.handed = 0
 }
 
@@ -126,29 +126,14 @@ var prolonging = [Ops]bool{
 	Renew: true, Confirm: true, RenewRead: true, RenewWrite: true, ConfirmRead: true, ConfirmWrite: true, Downgrade: true,
 }
 
-// expired ends the holds whose time is over. ended: there were some. over: the ownership is over by that, and is to be
-// freed. What ended by its own lease is released, and not left to its TTL (rule 1).
-func (t *ownership) expired(now Time, stats *Stats) (ended, over bool) {
-	switch {
-	case t.phase != ours:
-		return false, false
-	case now >= t.Deadline:
-		ended = t.holds != nil
-		t.endAll(stats, Lost)
-		return ended, true
-	}
-	ended = t.expire(now, stats)
-	return ended, ended && t.holds == nil
-}
-
 // fresh is rule 8: an ownership may be handed to another caller of this process without asking Redis, for a while after
 // Redis confirmed it, unless something unusual was seen since or the link has broken since.
 func (t *ownership) fresh(now Time, cfg *Config) bool {
 	return now < t.Deadline && now-t.Confirmed < cfg.HandoffTime && !t.Doubt && t.Epoch == cfg.Epoch
 }
 
-// released takes the answer to a release. gone: nothing of the ownership is left, but for an orphan; out is for the
-// caller of Unlock. Else the release is sent again after the pause, until Ends.
+// released takes the answer to a release. gone: nothing of the ownership is left, but for an orphan; why is for the
+// caller of Unlock. Else the release is sent again, until Ends.
 //
 // A release that Redis answers with "not this owner's" after one without an answer:
 //
@@ -156,17 +141,14 @@ func (t *ownership) fresh(now Time, cfg *Config) bool {
 //  2. It is sent again. The owner is not there.
 //
 // The first release did it, for nothing else ends an ownership before its deadline: the unlocking went well (rule 4).
-func (t *ownership) released(now Time, c *Command, tries *retries) (out Outcome, pause time.Duration, gone bool) {
+func (t *ownership) released(c *Command) (why Why, gone bool) {
 	switch {
-	case c.Result == Answered && (c.Reply >= 0 || c.Reply == scripts.PublishDenied):
-		return Outcome{}, 0, true
-	case c.Result == Answered && c.Reply == scripts.NotMine && t.Resent:
-		return Outcome{}, 0, true
-	case c.Result == Answered && c.Reply == scripts.NotMine:
-		return Outcome{Why: Lost}, 0, true
+	case c.Result != Answered:
+		return Doubtful, false
+	case c.Reply >= 0 || c.Reply == scripts.PublishDenied || c.Reply == scripts.NotMine && t.Resent:
+		return Granted, true
 	}
-	out, pause = t.unreleased(c, tries)
-	return out, pause, false
+	return Lost, c.Reply == scripts.NotMine
 }
 
 // unreleased notes a release, or a downgrade, that proved nothing.
@@ -177,16 +159,12 @@ func (t *ownership) unreleased(c *Command, tries *retries) (out Outcome, pause t
 	return unfreed(c, tries)
 }
 
-// orphan is the owner id of an ownership that is gone, if an acquire of it may have arrived after a command, sent then,
-// that found it gone or freed it: it is released once more when none can (rule 12).
+// orphan is the owner id of an ownership that is gone, while an acquire of it may arrive after the command that found it
+// gone or freed it: it is released once more when none can (rule 12).
 //
 //  1. An acquire gets no answer; a copy of it waits somewhere in the network.
 //  2. The acquire is sent again and granted. Later the release frees the lock.
 //  3. The copy arrives and takes the lock, for nobody.
-func (t *ownership) orphan(sent Time, release Op) (o orphan, any bool) {
-	if any = t.Unsure > sent; any {
-		o = orphan{id: t.ID, op: release, at: t.Unsure, ends: t.Ends}
-	}
-	t.Unsure = 0
-	return o, any
+func (t *ownership) orphan(release Op) orphan {
+	return orphan{id: t.ID, op: release, at: t.Unsure, ends: t.Ends}
 }

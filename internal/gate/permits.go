@@ -1,8 +1,6 @@
 package gate
 
-import (
-	"time"
-)
+import "time"
 
 // Permits is the machine of a semaphore whose permits are held: each hold has some, under ids of its own,
 // for a lease of its own. One call asks for the hold at the head of the queue (permit_take.lua); one call
@@ -84,8 +82,7 @@ func (m *Permits) heard(now Time, c *Command, fx *Effects) {
 	m.tries = 0
 	granted := false
 	for w := m.queue.head; !granted && w != nil && w.N == p.n && w.Lease == p.Lease && w.Watch == p.Watch; w = m.queue.head {
-		p.h = w.hold()
-		p.h.begin(now, w, &p.Tenure, m.cfg)
+		p.h = w.begin(now, &p.Tenure, p.Deadline, m.cfg.MaxHold)
 		m.queue.remove(w)
 		granted = m.cfg.Answer(w, Outcome{})
 		p.h.alive = granted
@@ -133,6 +130,10 @@ func (m *Permits) expect(p *permit) {
 // free frees the permits of a hold that is over.
 func (m *Permits) free(p *permit, ack Settler) {
 	m.changes.queue = append(m.changes.queue, Change{Op: PermitFree, Args: PermitFreeArgs{N: p.n, First: p.ID}.Args(), Ack: ack})
+}
+
+func (m *Permits) giveBack(c *Command) {
+	m.free(&permit{Tenure: Tenure{ID: c.ID}, n: c.Args.PermitTake().N}, nil)
 }
 
 // end takes a hold out. Its permits are freed by the next call.

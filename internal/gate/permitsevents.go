@@ -116,7 +116,7 @@ func (m *Permits) Idle() bool {
 func (m *Permits) Oldest() Time {
 	oldest := Never
 	for h := range m.held {
-		oldest = min(oldest, Time(h.since)*sinceUnit)
+		oldest = min(oldest, h.Since())
 	}
 	return oldest
 }

@@ -1,7 +1,5 @@
 package gate
 
-import "time"
-
 // reenter lets a caller in whose Owner has a living hold (rule 5). False: it has none.
 func (m *Mutex) reenter(now Time, w *Waiter) bool {
 	first := m.holdOf(w.Owner)
@@ -31,11 +29,12 @@ func (m *Mutex) holdOf(owner uint64) *Hold {
 func (m *Mutex) share(now Time, w *Waiter, first *Hold) {
 	h := w.hold()
 	h.holdCount, h.Token = first.holdCount, first.Token // re-entry is not a new owner
+	w.Reentry = true
 	m.grant(now, w)
 }
 
 // readmit lets in what the new holder's owner has queued besides (rule 5).
-func (m *Mutex) readmit(now Time, owner uint64, fx *Effects) {
+func (m *Mutex) readmit(now Time, owner uint64) {
 	if owner == 0 || m.queue.owned == 0 {
 		return
 	}
@@ -49,20 +48,19 @@ func (m *Mutex) readmit(now Time, owner uint64, fx *Effects) {
 	}
 }
 
-// Extend prolongs a hold with a fixed lease to now + lease; never shorter.
-func (m *Mutex) Extend(now Time, h *Hold, lease time.Duration, ack Settler, fx *Effects) {
-	m.tick(now)
-	switch until := now + lease - margin(lease); {
-	case !h.alive:
-		settle(ack, Outcome{Why: h.why})
-	case until <= m.t.Deadline:
-		h.until = max(h.until, until)
-		h.follow(&m.t.Tenure)
-		settle(ack, Outcome{})
+// renewed is the answer to a renewal.
+func (m *Mutex) renewed(now Time, c *Command) {
+	switch c.proves(1) {
+	case standing:
+		m.tries = 0
+		m.t.confirm(now, c, c.Lease)
+		m.growing().grown(c, &m.t, func(w *Waiter) { m.growInto(now, w) })
+		m.t.follow()
+	case absent:
+		m.gone(now, c)
 	default:
-		m.contended().growing.add(growth{h: h, lease: lease, since: now, ack: ack})
+		m.unrenewed(now, c, &m.t, m.growing())
 	}
-	m.pump(now, fx)
 }
 
 // growInto grants a re-entry after the renewal it waited for, unless its Owner holds nothing now.
@@ -74,25 +72,7 @@ func (m *Mutex) growInto(now Time, w *Waiter) {
 	}
 	if w.Watch && !m.t.Watch {
 		m.t.Stretched = m.t.Stretched || m.t.Lease > w.Lease
-		m.t.Watch, m.t.Lease = true, w.Lease
-		m.t.RenewAt = m.t.Confirmed + w.Lease/3
+		m.t.watch(w.Lease, m.t.Confirmed)
 	}
 	m.share(now, w, first)
-}
-
-// requeue has a re-entry whose Owner holds nothing any more wait like anybody.
-func (m *Mutex) requeue(now Time, w *Waiter) {
-	if w.Try && (m.t.holds != nil || m.queue.lasting() > 0) {
-		m.cfg.Answer(w, Outcome{Why: Taken, TTL: m.ttl(now)})
-		return
-	}
-	m.ownWaitState().queue.push(w)
-}
-
-// growing is what waits for a renewal with a longer lease; nil: nothing does.
-func (m *Mutex) growing() *growths {
-	if m.contention == nil || len(m.contention.growing) == 0 {
-		return nil
-	}
-	return &m.contention.growing
 }

@@ -18,6 +18,7 @@ func TestReentry(t *testing.T) {
 		inner.wantAnswer(Granted)
 		a.silent()
 		w.want(inner.hold.Tenure == outer.hold.Tenure && inner.hold.Count() == 2 && outer.hold.Count() == 2, "one tenure, count 2")
+		w.want(inner.reentry && !outer.reentry, "only the inner one to be a re-entry")
 		outer.unlock()
 		outer.released.want(Granted)
 		a.silent()

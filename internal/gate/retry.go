@@ -127,11 +127,6 @@ func refusal(c *Command) Outcome {
 	return out
 }
 
-// final reports whether it is no use to wait after this answer.
-func (out Outcome) final() bool {
-	return out.Why == Foreign || out.Why == Refused && !out.Passes
-}
-
 // unfreed is what to say of a release that proved nothing, and how long to pause before the next.
 func unfreed(c *Command, tries *retries) (out Outcome, pause time.Duration) {
 	switch c.Result {

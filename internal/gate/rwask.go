@@ -6,50 +6,25 @@ import (
 	"github.com/wheellock/wheellock/scripts"
 )
 
-// asking is the tenure that was asked for and of which nothing is known yet.
-func (r *RW) asking() *rwLease {
-	for _, g := range r.leases {
-		if g.phase == asked {
-			return g
-		}
-	}
-	return nil
-}
-
-// mayAsk reports whether the head of the queue could be granted, as far as our own tenures go. What is being freed
-// is settled first (rule 4).
-func (r *RW) mayAsk() bool {
-	w := r.queue.head
-	if w == nil {
-		return false
-	}
-	for _, g := range r.leases {
-		if w.Write || g.write || g.phase != ours {
-			return false
-		}
-	}
-	return true
-}
-
 // ask sends the next question for the head of the queue.
 func (r *RW) ask(now Time, fx *Effects) {
 	if now < r.askTime() {
 		return
 	}
-	if g := r.asking(); g != nil {
+	if g := r.leases.asking(); g != nil {
 		r.reask(now, g, fx)
 		return
 	}
-	if !r.mayAsk() {
+	w := r.queue.head
+	if w == nil || !r.leases.admit(w) {
 		return
 	}
 	r.again = false
 	r.cfg.Stats.Attempts.Inc()
-	w := r.queue.head
 	if len(r.leases) == maxShares {
 		g := r.leases[maxShares-1]
 		r.yieldsToWriters = r.mayYield(now, w)
-		r.send(Command{Op: ConfirmRead, ID: g.ID, Lease: max(r.need(), g.remainingLease(now))}, g, fx)
+		r.send(ConfirmRead, g, max(r.need(), g.remainingLease(now)), fx)
 		return
 	}
 	r.yieldsToWriters = len(r.leases) > 0 && r.mayYield(now, w)
@@ -75,21 +50,13 @@ func (r *RW) need() time.Duration {
 	return lease
 }
 
-// ownSubscriptions is how many of the channel's subscribers we are ourselves.
-func (r *RW) ownSubscriptions() int64 {
-	if r.contention.state == subscribed || r.contention.state == subscribing {
-		return 1
-	}
-	return 0
-}
-
 // question sends the acquire of g.
 func (r *RW) question(g *rwLease, fx *Effects) {
-	c := Command{Op: AcquireWrite, ID: g.ID, Lease: g.Lease}
-	if !g.write {
-		c.Op, c.Args = AcquireRead, AcquireReadArgs{r.yieldsToWriters, r.ownSubscriptions()}.Args()
+	if g.write {
+		r.send(AcquireWrite, g, g.Lease, fx)
+	} else {
+		r.send(AcquireRead, g, g.Lease, fx).Args = AcquireReadArgs{r.yieldsToWriters, r.contention.ownSubscriptions()}.Args()
 	}
-	r.send(c, g, fx)
 }
 
 // reask repeats an acquire of which an answer was lost, under the same owner id: asking twice is harmless. If
@@ -112,41 +79,33 @@ func (r *RW) reask(now Time, g *rwLease, fx *Effects) {
 
 // acquired is the answer to an acquire.
 func (r *RW) acquired(now Time, g *rwLease, c *Command, fx *Effects) {
-	switch ttl, held := c.Reply.Held(); {
-	case c.ran() && c.Reply.Granted():
-		g.phase, g.Deadline, r.again = ours, 0, false
-		r.confirm(now, g, c)
+	came := r.lock.acquired(now, c, &g.ownership, releaseOf(g.writer), &r.asks)
+	if g.phase == free {
+		r.leases.remove(g)
+	}
+	switch came {
+	case heldByUs:
+		g.confirm(now, c, r.cfg)
 		r.settleYield(true, now)
 		r.begun(now, g, c)
-	case c.Result == Unknown:
-		g.unsure(c.Sent)
-		r.cfg.Stats.Uncertain.Inc()
-		r.inVain(now, c.ID, &r.asks, Outcome{Why: Doubtful})
-	case c.Result == Answered && held:
-		r.remove(g)
-		r.orphaned(&g.ownership, c.Sent, releaseOf(g.writer))
+	case heldByOther:
+		ttl, _ := c.Reply.Held()
 		r.refused(now, c.Sent, ttl, g.ID, fx)
 		if r.yieldsToWriters { // else another owner has the name, whatever we take our readers for
 			r.letWritersPass(now)
 		}
-	default:
-		if g.declined(); g.phase == free {
-			r.remove(g)
-		}
-		r.declined(now, c, &r.asks)
 	}
 }
 
-// begun is a tenure that has just been granted.
+// begun is a tenure that has just been granted. One that was granted in vain is given back: waiters ask again after a pause.
 func (r *RW) begun(now Time, g *rwLease, c *Command) {
 	orphan, forced := r.contention.orphans.take(g.ID)
 	switch {
 	case now >= g.Deadline: // a grant read after its own deadline is not handed out
-		r.giveBack(now, g, overdue(now, c, g.counted(c.Lease, r.cfg)), orphan.ack)
+		r.gaveBack(now, g.ID, &r.asks, overdue(now, c, g.counted(c.Lease, r.cfg)))
 	case c.Result == UnderReplicated:
-		r.giveBack(now, g, Outcome{Why: TooFew}, orphan.ack)
+		r.gaveBack(now, g.ID, &r.asks, Outcome{Why: TooFew})
 	case forced: // it was to be freed by force before the answer came that it is ours
-		r.drop(now, g, orphan.ack)
 	default:
 		r.contention.found(now, true)
 		r.asks = 0
@@ -155,14 +114,16 @@ func (r *RW) begun(now Time, g *rwLease, c *Command) {
 		}
 		r.contention.streak, r.contention.outside, g.joinBy = now, 0, c.Sent+r.cfg.HandoffTime
 		r.admit(now, g, c)
+		return
 	}
+	r.drop(now, g, orphan.ack)
 }
 
 // refused is an acquire that found another owner, or others whom readers let come first: the waiters sleep until a
 // message, the end of a lease, the end of our own reading or the poll cap.
 func (r *RW) refused(now, sent Time, ttl time.Duration, seed uint64, fx *Effects) {
 	r.asks = 0
-	if r.waiting.refused(now, sent, ttl, seed, r.reads()) { // beside our own readers nobody writes: who listens has taken nothing
+	if r.lock.refused(now, sent, ttl, seed, r.leases.reads()) { // beside our own readers nobody writes: who listens has taken nothing
 		r.contention.want(&r.Entry, scripts.RWChannel, fx)
 	}
 }
@@ -171,10 +132,10 @@ func (r *RW) refused(now, sent Time, ttl time.Duration, seed uint64, fx *Effects
 func (r *RW) confirmed(now Time, g *rwLease, c *Command, fx *Effects) {
 	switch proof := c.proves(0); {
 	case proof == standing:
-		r.contention.outside = max(int32(c.Reply)-int32(r.ownSubscriptions()), 0)
+		r.contention.outside = max(int32(c.Reply)-int32(r.contention.ownSubscriptions()), 0)
 		r.tries = 0
 		age := g.Confirmed
-		r.confirm(now, g, c)
+		g.confirm(now, c, r.cfg)
 		g.follow()
 		switch {
 		case g.write && r.contention.outside > 0 && now >= r.contention.yieldFree:
@@ -191,7 +152,7 @@ func (r *RW) confirmed(now Time, g *rwLease, c *Command, fx *Effects) {
 	case proof == absent:
 		r.gone(now, g, c)
 	default:
-		r.unrenewed(now, g, c)
+		r.unrenewed(now, c, &g.ownership, &g.growing)
 		switch {
 		case g.write && g.holds == nil: // nobody holds it: better freed than doubtful
 			r.drop(now, g, nil)
@@ -204,66 +165,4 @@ func (r *RW) confirmed(now Time, g *rwLease, c *Command, fx *Effects) {
 			r.declined(now, c, &r.asks)
 		}
 	}
-}
-
-// Subscribed is the subscription being confirmed (again, after a reconnect), or refused.
-func (r *RW) Subscribed(now Time, refusal string, fx *Effects) {
-	stands, known := r.subscribed(refusal)
-	if !known {
-		return
-	}
-	if stands {
-		r.again = r.queue.head != nil
-	}
-	r.pump(now, fx)
-}
-
-// Message is a hint that the lock was freed.
-func (r *RW) Message(now Time, news News, fx *Effects) {
-	if !r.contention.foreign(news) {
-		return
-	}
-	r.tick(now)
-	r.settleYield(false, now) // somebody had it, to free it
-	if len(r.leases) > 0 {
-		r.contention.found(now, false)
-	}
-	r.hinted(now)
-	r.suspectAt(now, r.contention.heedAt)
-	r.pump(now, fx)
-}
-
-// Suspect asks Redis at once whether the tenures are still there; until the answer nothing is handed on and nobody
-// joins (rule 8). The answer to a command that is on its way proves nothing: it may have run before.
-func (r *RW) Suspect(now Time, fx *Effects) {
-	r.suspect(now)
-	r.pump(now, fx)
-}
-
-func (r *RW) suspect(now Time) { r.suspectAt(now, now) }
-
-// suspectAt has Redis asked at that time at the latest.
-func (r *RW) suspectAt(now, at Time) {
-	r.suspected = r.flight != None
-	at = max(now, at)
-	for _, g := range r.leases {
-		if g.phase == ours {
-			g.suspect(at)
-			g.askAt = min(g.askAt, at)
-		}
-	}
-}
-
-// LinkUp is the end of a break of the link: tenures are verified, waiters ask again.
-func (r *RW) LinkUp(now Time, fx *Effects) {
-	r.tick(now)
-	r.hurry(now)
-	r.tries, r.asks = 0, 0
-	r.contention.orphans.hurry(now)
-	for _, g := range r.leases {
-		g.askAt = min(g.askAt, now)
-	}
-	r.again = r.queue.head != nil
-	r.suspect(now)
-	r.pump(now, fx)
 }

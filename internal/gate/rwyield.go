@@ -1,16 +1,9 @@
 package gate
 
-import "slices"
-
 // mayYield reports whether readers let outside writers come first: not an Owner that reads already, who would wait
 // for itself, and not after nobody took what we left to others.
 func (r *RW) mayYield(now Time, w *Waiter) bool {
 	return now >= r.contention.yieldFree && (w.Owner == 0 || r.owners[w.Owner] == nil)
-}
-
-// reads reports whether readers of ours have the name.
-func (r *RW) reads() bool {
-	return slices.ContainsFunc(r.leases, func(g *rwLease) bool { return g.phase == ours && !g.write })
 }
 
 // letWritersPass bounds how long readers wait, beside those of ours who read, for others who listen: these may wait to write,
@@ -18,7 +11,7 @@ func (r *RW) reads() bool {
 // reads that run have ended; it was in vain when we read still. After yieldsInVain of them readers rest from waiting.
 func (r *RW) letWritersPass(now Time) {
 	switch {
-	case r.queue.head == nil || !r.reads():
+	case r.queue.head == nil || !r.leases.reads():
 	case now < r.contention.yieldFree:
 		r.askAt = now
 	default:

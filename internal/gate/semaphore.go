@@ -1,8 +1,6 @@
 package gate
 
-import (
-	"github.com/wheellock/wheellock/scripts"
-)
+import "github.com/wheellock/wheellock/scripts"
 
 // Semaphore is the machine of a counting semaphore without owners.
 //
@@ -127,6 +125,8 @@ func (s *Semaphore) NextAlarm() Time {
 func (s *Semaphore) lost(Time) {
 	s.turnAway(Outcome{Why: Doubtful}, func(w *Waiter) bool { return w.asked })
 }
+
+func (s *Semaphore) giveBack(c *Command) { s.unassigned += int64(c.Reply) }
 
 func (s *Semaphore) channel() func(string) string { return scripts.SemaphoreChannel }
 

@@ -116,7 +116,7 @@ func (l *sequencer) send(fx *Effects) {
 	if l.call.Op == Give || l.call.Op == PermitFree {
 		l.contention.publishing()
 	}
-	fx.send(l.call)
+	*fx.add(l.call.Op) = l.call
 }
 
 // repeat sends the call that is not settled once more, or gives it up.
@@ -195,6 +195,17 @@ func (l *sequencer) unanswered(now Time, c *Command) {
 	l.cfg.Stats.Uncertain.Inc()
 	l.callAt = now + l.pause()
 	l.tell(Outcome{Why: Doubtful})
+}
+
+// unreplicated is a call that ran, but too few replicas have what it did. What it took goes back.
+func (l *sequencer) unreplicated(now Time, c *Command) {
+	l.call = Command{}
+	if l.changes.n > 0 {
+		l.changes.settle(Outcome{Why: TooFew})
+		return
+	}
+	l.gaveBack(now, l.cfg.LastID, &l.tries, Outcome{Why: TooFew})
+	l.kind.giveBack(c)
 }
 
 // unavailable tells those who ask only once that there is nobody to answer.

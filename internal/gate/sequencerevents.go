@@ -1,22 +1,13 @@
 package gate
 
-// Abandon gives up a waiter whose caller waits no longer.
-func (l *sequencer) Abandon(now Time, w *Waiter, fx *Effects) { l.endWait(now, w, GaveUp, fx) }
-
-// Timeout gives up a waiter whose Until is over.
-func (l *sequencer) Timeout(now Time, w *Waiter, fx *Effects) { l.endWait(now, w, TimedOut, fx) }
-
-// endWait answers a waiter that waits no longer. Redis may have been asked for more than is wanted now, and so have
-// given nothing: those behind are asked for anew. A waiter that has had its answer is left alone.
-func (l *sequencer) endWait(now Time, w *Waiter, why Why, fx *Effects) {
-	if w.queued {
-		out := w.gaveUp(why, l.lastOutcome(now))
-		l.again = l.again || w.asked
-		l.queue.remove(w)
-		l.cfg.Answer(w, out) // last: a settled waiter is its caller's again
-	}
-	l.pump(now, fx)
+// forget takes out a waiter. Redis may have been asked for more than is wanted now, and so have given nothing: those behind
+// are asked for anew.
+func (l *sequencer) forget(w *Waiter) bool {
+	l.again = l.again || w.queued && w.asked
+	return l.waiting.forget(w)
 }
+
+func (l *sequencer) askAgain() { l.again = true }
 
 // Message is news on the channel: that a latch has changed.
 func (l *sequencer) Message(now Time, news News, fx *Effects) {
@@ -49,16 +40,6 @@ func (l *sequencer) hint(now Time, fx *Effects) {
 	l.pump(now, fx)
 }
 
-// Subscribed is the subscription being confirmed (again, after a reconnect), or refused.
-func (l *sequencer) Subscribed(now Time, words string, fx *Effects) {
-	stands, known := l.subscribed(words)
-	if !known {
-		return
-	}
-	l.again = l.again || stands
-	l.pump(now, fx)
-}
-
 // Suspect is a change of the key behind our back.
 func (l *sequencer) Suspect(now Time, fx *Effects) { l.hint(now, fx) }
 
@@ -68,12 +49,6 @@ func (l *sequencer) LinkUp(now Time, fx *Effects) {
 	l.tries, l.changes.tries = 0, 0
 	l.contention.last.hurry()
 	l.hint(now, fx)
-}
-
-// Drain turns everybody away who waits; what is to be given back is still given.
-func (l *sequencer) Drain(now Time, fx *Effects) {
-	l.turnAway(Outcome{Why: Closed}, everyone)
-	l.pump(now, fx)
 }
 
 // Close is Drain, for good.

@@ -57,7 +57,6 @@ func (c *contention) pausing() bool {
 // commonSpin, or as often as so many pollers would.
 const (
 	firstSpin   = time.Millisecond
-	longestSpin = 128 * time.Millisecond
 	commonSpin  = 8 * time.Millisecond
 	commonTries = 4
 	mostSpins   = 32

@@ -78,6 +78,14 @@ func (l *subscription) expire(now Time, c *Entry, fx *Effects) {
 // confirm notes that the subscription stands, perhaps again: what was published before is lost.
 func (l *subscription) confirm() { l.state, l.own = subscribed, 0 }
 
+// ownSubscriptions is how many of the channel's subscribers we are ourselves.
+func (l *subscription) ownSubscriptions() int64 {
+	if l.state == subscribed || l.state == subscribing {
+		return 1
+	}
+	return 0
+}
+
 // close forgets the subscription: the connection closes with the engine.
 func (l *subscription) close() { l.state, l.linger = unsubscribed, Never }
 

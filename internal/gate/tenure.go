@@ -18,13 +18,18 @@ type Tenure struct {
 	Stretched bool   // its key may have been given more than Lease: it is not handed on (rule 1)
 }
 
-// confirm counts the lease from when the command left that confirmed the tenure. If the link has broken since
+// confirm counts the lease, or as much of it as counts, from when the command left that confirmed the tenure. If the link has broken since
 // it was asked for, the tenure still belongs to the link before.
-func (t *Tenure) confirm(now Time, c *Command) {
-	t.Deadline = max(t.Deadline, c.Sent+c.Lease-margin(c.Lease))
+func (t *Tenure) confirm(now Time, c *Command, lease time.Duration) {
+	t.Deadline = max(t.Deadline, c.Sent+lease-margin(lease))
 	t.RenewAt = c.Sent + t.Lease/3
 	t.carried(now, c.Lease)
 	t.Confirmed, t.Epoch, t.Doubt = now, c.Epoch, false
+}
+
+// watch has the watchdog renew the tenure, with that lease, from when it was confirmed.
+func (t *Tenure) watch(lease time.Duration, confirmed Time) {
+	t.Watch, t.Lease, t.RenewAt = true, lease, confirmed+lease/3
 }
 
 // carried notes that a command with this lease has run by then, or may have: the key's TTL counts from there.
@@ -46,3 +51,7 @@ func (t *Tenure) unsure(sent Time) {
 // lateAfter is when an acquire sent then cannot run any more. A quarter of a second allows for what the engine
 // knows of the server's clock.
 func lateAfter(sent Time) Time { return sent + LateWindow + 250*time.Millisecond }
+
+// margin is what a client's deadline lies before the server's: 1 % of the lease for clocks that run at
+// different speeds, and at least 5 ms for the server's own rounding and wake-up.
+func margin(lease time.Duration) time.Duration { return max(lease/100, 5*time.Millisecond) }

@@ -15,8 +15,6 @@ var traitsByKind = [...]traits{
 	FairKind:   {acquire: FairAsk, release: FairRelease, fair: true},
 }
 
-func (m *Mutex) traits() *traits { return &traitsByKind[m.Kind] }
-
 // TokenBlock is how many fencing tokens a tenure has: one for each grant by which it is handed on. Re-entry
 // takes none. A tenure whose tokens are used up is freed and taken anew.
 const TokenBlock = 64
@@ -25,15 +23,3 @@ const TokenBlock = 64
 type tokens struct{ next, last int64 }
 
 func (t *tokens) left() bool { return t.next <= t.last }
-
-// fence gives the tenure its block: the numbers that end at last.
-func (m *Mutex) fence(last int64) {
-	if m.traits().fenced {
-		m.contended().tokens = tokens{last - TokenBlock + 1, last}
-	}
-}
-
-// fenced reports whether the tenure may be handed to w as far as tokens go. A swap has none to give.
-func (m *Mutex) fenced(w *Waiter) bool {
-	return !m.traits().fenced || m.contention.tokens.left() && w.fits(&m.t.Tenure)
-}

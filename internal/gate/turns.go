@@ -6,6 +6,8 @@ import "time"
 // its own waiters ends its turn after a while and leaves the name alone. Whether others want the name shows when our
 // next question is refused.
 const (
+	// longestSpin is the longest sleep of who polls, here and in Redisson.
+	longestSpin = 128 * time.Millisecond
 	// pollWindow is long enough for every poller to ask once: Redisson's sleep for 128 ms at most, and need some more to
 	// be scheduled and for a round trip.
 	pollWindow = longestSpin + 12*time.Millisecond

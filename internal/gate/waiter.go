@@ -3,45 +3,8 @@ package gate
 import (
 	"time"
 
-	"github.com/wheellock/wheellock/scripts"
 	"github.com/wheellock/wheellock/wheel"
 )
-
-// Why is what became of a request or a hold.
-type Why uint8
-
-// The outcomes a machine tells. engine/errors.go turns them into errors.
-const (
-	Granted    Why = iota // also: unlocked, extended
-	Taken                 // another owner has it
-	TimedOut              // Until is over; Outcome.Last says what the last answer was
-	Down                  // not sent: the link is down
-	Doubtful              // sent, answer lost
-	Refused               // the server said no
-	Foreign               // the key holds something else
-	Lost                  // the lease ended, or the key was gone
-	TooLong               // MaxHold is over
-	Unlocked              // by its holder
-	Closed                // the engine closes
-	Overloaded            // too many wait already
-	OtherKind             // the name lives as another kind
-	AliasLives            // its alias lives, with which it would share keys
-	Deadlock              // its Owner reads, and would wait for itself
-	TooFew                // replicas have it: it was given back
-	TooLate               // the lease was over when its answer came, or it reached Redis too late: nothing is held
-	GaveUp                // its caller waits no longer; Outcome.Last says what the last answer was
-)
-
-// Outcome is an answer to a caller.
-type Outcome struct {
-	Why           Why
-	Last          Why           // TimedOut and GaveUp: the last answer, with what belongs to it; Down: Redis did not answer
-	TTL           time.Duration // Taken, also as Last: what the owner's lease has left; negative: no TTL
-	N             int64         // Granted, for changes: the script's answer
-	Fault         scripts.Fault // Refused, also as Last, and Foreign, when a script said so
-	ServerMessage string        // Refused, also as Last: the server's own words, when it said so at top level; TooLate: how late
-	Passes        bool          // Refused: the reason can pass by itself
-}
 
 // gaveUp is the answer to a waiter that waits no longer, from what is known of its name. A waiter that asks only once
 // was asked for, perhaps, and heard nothing.
@@ -56,17 +19,6 @@ func (w *Waiter) gaveUp(why Why, known Outcome) Outcome {
 	return known
 }
 
-// Unanswered is the answer in Redis's place to who waits only so long for one.
-var Unanswered = Outcome{Why: Doubtful, ServerMessage: "there was no answer within AnswerTimeout"}
-
-// Settler is a caller waiting for an outcome.
-type Settler interface {
-	// Settle answers, and is called once. False: the caller has gone; nothing was handed over.
-	// It does not block (rule 17) and runs no code of users. A waiter that it
-	// answered is its caller's again, who may use it for another call: the loop must not look at it any more.
-	Settle(Outcome) bool
-}
-
 // Waiter is one request for a name.
 type Waiter struct {
 	// Set by the caller before it asks.
@@ -79,6 +31,10 @@ type Waiter struct {
 	Watch bool          // the watchdog renews
 	Try   bool          // asks once
 	Write bool          // of a read-write lock: to exclude
+
+	// Set by the loop before it is granted.
+	HandedOn bool // in the tenure of another hold
+	Reentry  bool // its Owner has a hold
 
 	// Owned by the loop.
 	queued     bool
@@ -100,6 +56,26 @@ func (w *Waiter) hold() *Hold {
 		w.Hold.Entry = w.Entry
 	}
 	return w.Hold
+}
+
+// begin makes w a hold of t, from now on, that ends by limit at the latest if it has a fixed lease. It is the first of its
+// Owner unless it was given a hold count.
+func (w *Waiter) begin(now Time, t *Tenure, limit Time, maxHold time.Duration) *Hold {
+	h := w.hold()
+	if h.holdCount == nil && w.Owner != 0 {
+		h.holdCount = &holdCount{owner: w.Owner}
+	}
+	h.holdCount.add(1)
+	h.Tenure, h.watch, h.write = t.ID, w.Watch, w.Write
+	h.alive, h.why, h.since = true, Lost, uint32(now/sinceUnit)
+	h.until = Never
+	if !w.Watch {
+		h.until = min(now+w.Lease-margin(w.Lease), limit)
+	} else if maxHold > 0 {
+		h.until = now + maxHold
+	}
+	h.follow(t)
+	return h
 }
 
 // fits reports whether w can have a tenure as it stands in Redis, without a change of lease (rule 1).
@@ -125,7 +101,9 @@ func (q *Queue) push(w *Waiter) {
 	}
 	q.tail = w
 	q.count(w, 1)
-	q.fair.arrived(w)
+	if q.fair != nil {
+		q.fair.arrived(w)
+	}
 }
 
 // pushFront lets w in before everybody who waits.
@@ -143,7 +121,9 @@ func (q *Queue) remove(w *Waiter) {
 	if !w.queued {
 		return
 	}
-	q.fair.gone(w)
+	if q.fair != nil {
+		q.fair.gone(w)
+	}
 	if w.prev == nil {
 		q.head = w.next
 	} else {
@@ -168,18 +148,6 @@ func (q *Queue) count(w *Waiter, by int32) {
 	}
 	if w.Write {
 		q.writers += by
-	}
-}
-
-// turnAway answers every waiter that chosen picks and forgets it.
-func (q *Queue) turnAway(cfg *Config, out Outcome, chosen func(*Waiter) bool) {
-	for w := q.head; w != nil; {
-		next := w.next
-		if chosen(w) {
-			q.remove(w)
-			cfg.Answer(w, out)
-		}
-		w = next
 	}
 }
 

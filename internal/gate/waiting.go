@@ -1,7 +1,5 @@
 package gate
 
-import "time"
-
 // waiting is a live name for which callers may wait, and how Redis is asked for them: who waits, what Redis last said,
 // when to ask again, what those hear who give up, and the subscription by which the name's freeing is heard of. The
 // machine of every kind is built around one.
@@ -36,11 +34,41 @@ func (q *waiting) contended() *contention {
 	return q.contention
 }
 
-// Waiting is how many callers wait for the name.
-func (q *waiting) Waiting() int { return int(q.queue.n) }
+// ownWaitState is the waitState of q, to be written to.
+func (q *waiting) ownWaitState() *waitState {
+	if q.waitState == &noWaiters {
+		q.waitState = q.cfg.takeWaitState()
+	}
+	return q.waitState
+}
 
+// returnWaitState gives the waitState back when nobody waits. A fair lock keeps its own, with its queue.
+func (q *waiting) returnWaitState() {
+	c := q.waitState
+	if c == &noWaiters || c.queue.head != nil || c.queue.fair != nil || c.ack != nil {
+		return
+	}
+	q.waitState = &noWaiters
+	q.cfg.putWaitState(c)
+}
+
+// owe has ack, which may be nil, hear of the release.
+func (q *waiting) owe(ack Settler) {
+	if ack != nil {
+		q.ownWaitState().owe(ack)
+	}
+}
+
+// turnAway answers every waiter that chosen picks and forgets it.
 func (q *waiting) turnAway(out Outcome, chosen func(*Waiter) bool) {
-	q.queue.turnAway(q.cfg, out, chosen)
+	for w := q.queue.head; w != nil; {
+		next := w.next
+		if chosen(w) {
+			q.queue.remove(w)
+			q.cfg.Answer(w, out)
+		}
+		w = next
+	}
 }
 
 // tell passes an answer on to those whom it concerns: to those who ask only once, and to everybody if it is no use to
@@ -89,30 +117,6 @@ func (q *waiting) hurry(now Time) {
 	}
 }
 
-// refused is an acquire, sent then, that found another owner: the waiters sleep until a message, the end of that owner's
-// lease or the poll cap. nobody is whether this proves that none of the others took what we yielded. False: nobody waits.
-func (q *waiting) refused(now, sent Time, ttl time.Duration, seed uint64, nobody bool) bool {
-	q.cfg.Stats.Waits.Inc()
-	q.tell(Outcome{Why: Taken, TTL: ttl})
-	q.settleYield(nobody, now)
-	if q.queue.head == nil {
-		return false
-	}
-	c := q.contended()
-	c.found(now, c.theirs.heard(now, sent, ttl))
-	q.askAt = now + q.cfg.sleep(ttl, seed)
-	if q.again && now < c.heedAt {
-		q.again, q.askAt = false, min(q.askAt, c.heedAt)
-	}
-	return true
-}
-
-// inVain is a question to which there is no answer that counts.
-func (q *waiting) inVain(now Time, id uint64, tries *retries, out Outcome) {
-	q.askAt = now + tries.next(id)
-	q.tell(out)
-}
-
 // declined is a question that surely did nothing, for another reason than another owner.
 func (q *waiting) declined(now Time, c *Command, tries *retries) {
 	out, pause := declined(c, tries)
@@ -130,69 +134,6 @@ func (q *waiting) gaveBack(now Time, id uint64, tries *retries, out Outcome) {
 	}
 }
 
-// unreleased is a release that proved nothing. Whoever asks only once does not wait until it does.
-func (q *waiting) unreleased(c *Command, out Outcome) {
-	if c.Result == Unknown {
-		q.cfg.Stats.Uncertain.Inc()
-	}
-	q.turnAway(out, triesOnce)
-	q.note(out)
-}
-
-// subscribed takes the answer to the subscription; it may come again, after a reconnect. stands: what was published
-// before is lost, so that whoever waits asks again. known is false when the subscription was given up meanwhile.
-func (q *waiting) subscribed(refusal string) (stands, known bool) {
-	c := q.contention
-	switch {
-	case c == nil || c.state == unsubscribed:
-		return false, false
-	case refusal == "":
-		c.confirm()
-		return true, true
-	case c.state == subscribing:
-		q.turnAway(Outcome{Why: Refused, ServerMessage: refusal}, everyone)
-	}
-	c.state = subscribeDenied
-	return false, true
-}
-
-// hinted is a message that whoever waits may be granted the name now. A refusal that is on its way waits until heedAt.
-func (q *waiting) hinted(now Time) {
-	switch at := q.heedAt(); {
-	case q.queue.head == nil:
-		q.again = false
-	case now < at && q.flight == None:
-		q.askAt = min(q.askAt, at)
-	default:
-		q.again = true
-	}
-}
-
-// heedAt is from when on messages lead to questions.
-func (q *waiting) heedAt() Time {
-	if q.contention == nil {
-		return 0
-	}
-	return q.contention.heedAt
-}
-
-// heardBy is how many others heard the message of a release.
-func (q *waiting) heardBy(c *Command) int32 {
-	if q.contention == nil {
-		return int32(max(c.Reply, 0))
-	}
-	others, sure := q.contention.heardBy(c.Reply)
-	q.again = q.again || !sure && q.queue.head != nil
-	return others
-}
-
-// settleYield notes whether somebody took what we yielded.
-func (q *waiting) settleYield(nobody bool, now Time) {
-	if q.contention != nil {
-		q.contention.settleYield(nobody, now)
-	}
-}
-
 // thin has the subscription end a while after its last waiter.
 func (q *waiting) thin(now Time) {
 	if q.contention != nil {
@@ -200,18 +141,61 @@ func (q *waiting) thin(now Time) {
 	}
 }
 
-// orphaned has the owner of t released once more if a late acquire may take the lock for it; see ownership.orphan.
-func (q *waiting) orphaned(t *ownership, sent Time, release Op) {
-	if o, any := t.orphan(sent, release); any {
-		q.contended().orphans.add(o)
+// The events that are the same for every kind.
+
+// Abandon gives up a waiter whose caller waits no longer.
+func (q *waiting) Abandon(now Time, w *Waiter, fx *Effects) { q.endWait(now, w, GaveUp, fx) }
+
+// Timeout gives up a waiter whose Until is over.
+func (q *waiting) Timeout(now Time, w *Waiter, fx *Effects) { q.endWait(now, w, TimedOut, fx) }
+
+// endWait answers a waiter that waits no longer. One that has had its answer is left alone.
+func (q *waiting) endWait(now Time, w *Waiter, why Why, fx *Effects) {
+	if k := q.Machine; k.forget(w) {
+		q.cfg.Answer(w, w.gaveUp(why, k.lastOutcome(now))) // last: a settled waiter is its caller's again
 	}
+	q.Machine.closeUp(now)
+	q.Machine.pump(now, fx)
 }
 
-// dueOrphan is the release of an orphan whose time has come.
-func (q *waiting) dueOrphan(now Time) (c Command, due bool) {
-	if q.contention == nil {
-		return c, false
+// Subscribed is the subscription being confirmed, perhaps again after a reconnect, or refused. What was published before it
+// stood is lost, so that whoever waits asks again.
+func (q *waiting) Subscribed(now Time, refusal string, fx *Effects) {
+	c := q.contention
+	switch {
+	case c == nil || c.state == unsubscribed: // it was given up meanwhile
+		return
+	case refusal == "":
+		c.confirm()
+		q.Machine.askAgain()
+	case c.state == subscribing:
+		q.turnAway(Outcome{Why: Refused, ServerMessage: refusal}, everyone)
+		c.state = subscribeDenied
+	default:
+		c.state = subscribeDenied
 	}
-	o, due := q.contention.orphans.due(now)
-	return Command{Op: o.op, ID: o.id, Args: ReleaseArgs{Owner: o.owner}.Args()}, due
+	q.Machine.pump(now, fx)
 }
+
+// Drain turns everybody away who waits; holds go on, and can be extended, and what is to be given back is still given.
+func (q *waiting) Drain(now Time, fx *Effects) {
+	q.Machine.turnAllAway()
+	q.Machine.pump(now, fx)
+}
+
+// Waiting is how many callers wait for the name.
+func (q *waiting) Waiting() int { return int(q.queue.n) }
+
+// What a kind changes in these events, when it has more than a queue.
+
+func (q *waiting) forget(w *Waiter) bool {
+	waited := w.queued
+	q.queue.remove(w)
+	return waited
+}
+
+func (q *waiting) turnAllAway() { q.turnAway(Outcome{Why: Closed}, everyone) }
+
+func (q *waiting) askAgain() { q.again = q.queue.head != nil }
+
+func (q *waiting) closeUp(Time) {}

@@ -8,10 +8,10 @@ var bugs = []Bug{
 			"	if freed == 1 and redis.call('HINCRBY', KEYS[i], ARGV[2 * i], -1) == 0 then freed = call('HDEL', KEYS[i], ARGV[2 * i]) end"},
 	}},
 	{"no second question once the subscription is confirmed", []edit{
-		{"internal/gate/contention.go", "	m.again = m.t.phase != ours && m.queue.head != nil\n", ""},
+		{"internal/gate/waiting.go", "		q.Machine.askAgain()\n", ""},
 	}},
 	{"a deadline that counts from the answer", []edit{
-		{"internal/gate/tenure.go", "c.Sent+c.Lease-margin(c.Lease))", "now+c.Lease-margin(c.Lease))"},
+		{"internal/gate/tenure.go", "c.Sent+lease-margin(lease))", "now+lease-margin(lease))"},
 	}},
 	{"a release that does not look who the owner is", []edit{
 		{"scripts/release.lua", "call('HDEL', KEYS[i], ARGV[2 * i])", "call('DEL', KEYS[i])"},
@@ -22,11 +22,11 @@ var bugs = []Bug{
 	{"a renewal after the unlock", []edit{
 		{"scripts/renew.lua", "	if mine == 0 then return -1 end", "	if mine == 0 then call('HSET', lock, ARGV[i], '1') end"},
 		{"internal/gate/ending.go", "			m.askAt += m.contention.pause(now, heard, m.queue.n, m.cfg)\n		}\n", "			m.askAt += m.contention.pause(now, heard, m.queue.n, m.cfg)\n		}\n" +
-			"		if m.t.ID%16 == 0 {\n			m.send(Command{Op: Renew, ID: m.t.ID, Lease: m.t.Lease}, fx)\n		}\n"},
+			"		if m.t.ID%16 == 0 {\n			m.send(Renew, m.t.ID, m.t.Lease, fx)\n		}\n"},
 	}},
 	{"a cancelled call that is forgotten", []edit{
-		{"internal/gate/mutex.go", "		m.queue.remove(w)\n		m.cfg.Answer(w, out) // last", "		m.cfg.Answer(w, out) // last"},
-		{"internal/gate/handoff.go", "	if !m.cfg.Answer(w, Outcome{}) {\n		h.end()\n		return false\n	}\n", "	m.cfg.Answer(w, Outcome{})\n"},
+		{"internal/gate/waiting.go", "	waited := w.queued\n	q.queue.remove(w)\n	return waited\n", "	return w.queued\n"},
+		{"internal/gate/lock.go", "	if !q.cfg.Answer(w, Outcome{}) {\n		h.end()\n		return false\n	}\n", "	q.cfg.Answer(w, Outcome{})\n"},
 	}},
 	{"a change that has its effect twice", []edit{
 		{"scripts/receipt.lua", "	if last == number then return tonumber(answer) end\n", "	if last == number then return nil end\n"},
@@ -62,7 +62,7 @@ var bugs = []Bug{
 	}},
 	{"a server's clock that is taken for the middle of a round trip", []edit{
 		{"dispatcher/redisconn/connection.go", "c.serverMillis, c.serverAt = millis, c.cfg.Clock.Now()", "c.serverMillis, c.serverAt = millis, (c.Batch[0].Sent+c.cfg.Clock.Now())/2"},
-		{"dispatcher/redisconn/load.go", "	results := client.DoMulti(ctx, commands...)\n	loaded.at = clock.Now()\n", "	began := clock.Now()\n	results := client.DoMulti(ctx, commands...)\n	loaded.at = (began + clock.Now()) / 2\n"},
+		{"dispatcher/redisconn/load.go", "	results := client.DoMulti(ctx, appendLoads(rueidis.Commands{client.B().Time().Build()}, client.B())...)\n	loaded.at = clock.Now()\n", "	began := clock.Now()\n	results := client.DoMulti(ctx, appendLoads(rueidis.Commands{client.B().Time().Build()}, client.B())...)\n	loaded.at = (began + clock.Now()) / 2\n"},
 	}},
 	{"permits that are given back twice", []edit{
 		{"scripts/permit_free.lua", "call('INCRBY', key, gone)", "call('INCRBY', key, #there)"},
@@ -78,12 +78,12 @@ var bugs = []Bug{
 		{"scripts/permit_take.lua", "			if refused then return refused end\n", ""},
 	}},
 	{"a number in a fair queue that is used again after its release", []edit{
-		{"internal/gate/ending.go", "	m.queue.fair.takenInVain(m, now, m.t.ID)\n", ""},
+		{"internal/gate/ending.go", "		l.takenInVain(m, now, m.t.ID)\n", "		_ = l\n"},
 		{"internal/gate/fair.go", "	if m.queue.head.place == 0 {", "	if m.queue.head.place == m.t.ID || m.queue.head.place == 0 {"},
 	}},
 	{"a later waiter that stands before the first", []edit{
 		{"scripts/fair_ask.lua", "	if first and first ~= me and place ~= 'TRY' and engineOf(first) == engine and goBack(l, me) then first = me end\n", ""},
-		{"internal/gate/ending.go", "			m.queue.fair.takenInVain(m, now, id)\n", ""},
+		{"internal/gate/ending.go", "		m.queue.fair.takenInVain(m, now, id)\n", ""},
 	}},
 	{"a place that comes back and is not given up", []edit{
 		{"internal/gate/fair.go", "		l.returning = m.t.ID\n", ""},

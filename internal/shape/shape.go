@@ -7,7 +7,7 @@
 package shape
 
 // product are the folders of what users get, lower ones first: a package may import from those before it only.
-var product = []string{"internal/stall", "scripts", "futures", "wheel", "internal/gate", "dispatcher", "engine"}
+var product = []string{"internal/leaders", "internal/stall", "scripts", "futures", "wheel", "internal/gate", "dispatcher", "engine"}
 
 // harness are those of what tests and measures it.
 var harness = []string{"cmd/loadgen", "internal/redistest", "internal/testkit", "internal/chaos", "internal/interop", "bench"}

@@ -21,7 +21,7 @@ const root = "../.."
 
 // product are the packages that the engine consists of.
 var product = []string{
-	"scripts", "futures", "wheel", "internal/gate", "internal/stall", "engine", "engine/enginetest",
+	"scripts", "futures", "wheel", "internal/gate", "internal/leaders", "internal/stall", "engine", "engine/elect", "engine/enginetest",
 	"dispatcher", "dispatcher/quietsocket", "dispatcher/reconnect", "dispatcher/redisconn", "dispatcher/rediserr", "dispatcher/respguard",
 	"dispatcher/subscriber", "dispatcher/topology", "dispatcher/wire",
 }

@@ -83,7 +83,9 @@ var exceptions = []exception{
 // glossary of ARCHITECTURE.md.
 var shared = map[string]string{
 	"Config":    "the settings of the package",
+	"Kind":      "engine: the kind of a lock, as text; internal/gate: the kind of its machine",
 	"Mutex":     "engine: the lock as users see it; internal/gate: its state machine",
+	"Options":   "what users set: of an engine, of an election",
 	"Semaphore": "engine: the semaphore as users see it; internal/gate: its state machine",
 	"Server":    "dispatcher/redisconn: what is known of a server; engine/enginetest: an in-memory server",
 	"Stats":     "the counters of the package",

@@ -1,0 +1,86 @@
+package elect
+
+import (
+	"context"
+	"errors"
+	"iter"
+	"time"
+
+	"github.com/wheellock/wheellock/engine"
+	"github.com/wheellock/wheellock/internal/leaders"
+)
+
+const (
+	lookEvery  = 5 * time.Second        // in case a message was lost
+	askAgain   = 100 * time.Millisecond // after an error that can pass
+	listenPace = 250 * time.Millisecond // between a subscription that ended and the next
+)
+
+// Observe yields who leads, and then every new leader it learns of, until ctx ends. Of leaders in quick succession it
+// may skip some, but never the last: whoever goes on leading is yielded. It yields nothing while nobody leads; if the
+// same process leads again, it yields it again, with its new term.
+//
+// A message from the new leader wakes the observer. In case messages are lost, it also asks every five seconds, and
+// whenever its connection was broken. It goes on while Redis cannot be reached. Besides ctx, these end it: the engine is
+// closed, the election is invalid, or Redis refuses for a reason that does not pass. [Election.Leader] then returns the
+// error.
+func (el *Election) Observe(ctx context.Context) iter.Seq[Leader] {
+	return func(yield func(Leader) bool) {
+		if el.wrong != nil {
+			return
+		}
+		ctx, stop := context.WithCancel(ctx)
+		wake, stopped := make(chan struct{}, 1), make(chan struct{})
+		go func() {
+			defer close(stopped)
+			el.listen(ctx, wake)
+		}()
+		defer func() { stop(); <-stopped }()
+		last := int64(0)
+		for ctx.Err() == nil {
+			leader, passes, err := el.ask(ctx, nil)
+			next := lookEvery
+			switch {
+			case err == nil && leader.Term != last:
+				last = leader.Term
+				if !yield(leader) {
+					return
+				}
+			case passes:
+				next = askAgain
+			case err != nil && !errors.Is(err, ErrNoLeader) && ctx.Err() == nil:
+				el.opts.Logger.Warn("wheellock: cannot observe an election", "election", el.name, "error", err)
+				return
+			}
+			wait(ctx, wake, next)
+		}
+	}
+}
+
+// listen puts a token into wake whenever there may be a new leader.
+func (el *Election) listen(ctx context.Context, wake chan<- struct{}) {
+	heard := func() {
+		select {
+		case wake <- struct{}{}:
+		default:
+		}
+	}
+	for ctx.Err() == nil {
+		if err := leaders.Listen(ctx, el.e, el.name, heard); errors.Is(err, engine.ErrClosed) || errors.Is(err, engine.ErrInvalid) {
+			heard() // who asks now gets that error
+			return
+		}
+		wait(ctx, nil, listenPace)
+	}
+}
+
+// wait waits until ctx ends, a token is in wake, or d is over.
+func wait(ctx context.Context, wake <-chan struct{}, d time.Duration) {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+	case <-wake:
+	case <-timer.C:
+	}
+}

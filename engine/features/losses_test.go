@@ -1,0 +1,43 @@
+package features_test
+
+import (
+	"log/slog"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/wheellock/wheellock/engine"
+	"github.com/wheellock/wheellock/internal/redistest"
+	"github.com/wheellock/wheellock/internal/testkit"
+)
+
+// A server that dies under many holds: all are lost, a few are logged one by one, and the rest as a number.
+func TestAnOutageOfManyHoldsIsAFewLines(t *testing.T) {
+	t.Parallel()
+	const holds = 20_000
+	server := redistest.Start(t)
+	var log strings.Builder // written by the goroutine of the logger alone, which Close waits for
+	opts := testkit.OptionsFor(server.Addr())
+	opts.Lease, opts.MaxRequests, opts.Logger = 5*time.Second, 2*holds, slog.New(slog.NewTextHandler(&log, nil))
+	e, err := engine.Open(testkit.Soon(t), opts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	held := testkit.LockMany(t, e, "held", holds)
+	server.Kill()
+	for _, h := range held {
+		testkit.MustEnd(t, h)
+	}
+	redistest.Await(t, "all losses to be counted", func() bool { return e.Stats().Lost == holds })
+	e.Close()
+	text := log.String()
+	if n := strings.Count(text, "a lock was lost"); n < 10 || n > 20 { // in one period or two
+		t.Errorf("%d losses are logged one by one:\n%s", n, text)
+	}
+	if n := strings.Count(text, "more locks were lost"); n < 1 || n > 2 {
+		t.Errorf("%d numbers of losses:\n%s", n, text)
+	}
+	if !strings.Contains(text, "name=held:") || !strings.Contains(text, `cause="not renewed in time`) {
+		t.Errorf("the log lacks a name or a cause:\n%s", text)
+	}
+}

@@ -1,0 +1,103 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"strconv"
+	"time"
+
+	"github.com/redis/rueidis"
+
+	"github.com/wheellock/wheellock/internal/leaders"
+	"github.com/wheellock/wheellock/scripts"
+)
+
+func init() {
+	leaders.Ask = func(ctx context.Context, e any, name string, note *leaders.Note) (leaders.Note, bool, error) {
+		t := operation{e: e.(*Engine), name: name, doing: "elect", kind: fencedIndex}
+		leader, err := t.leader(ctx, note)
+		return leader, errors.Is(err, errPasses) || errors.Is(err, ErrUncertain) || errors.Is(err, ErrNotSent), err
+	}
+	leaders.Listen = func(ctx context.Context, e any, name string, heard func()) error {
+		t := operation{e: e.(*Engine), name: name, doing: "observe", kind: fencedIndex}
+		return t.listen(ctx, heard)
+	}
+}
+
+// leader asks who leads, after the note is written if there is one.
+func (t *operation) leader(ctx context.Context, note *leaders.Note) (leaders.Note, error) {
+	r, err := t.query(ctx, func(b rueidis.Builder, key string) rueidis.Completed {
+		ask := b.Eval().Script(scripts.Leader.Text).Numkeys(2).Key(key, scripts.LeaderKey(key))
+		if note == nil {
+			return ask.Build()
+		}
+		term := strconv.FormatInt(note.Term, 10)
+		return ask.Arg(t.e.opts.PubSub.publish(), scripts.LeaderChannel(key), note.Owner, term, note.Identity).Build()
+	})
+	if err != nil {
+		return leaders.Note{}, err
+	}
+	parts, err := r.ToArray()
+	if err != nil || len(parts) == 0 {
+		return leaders.Note{}, t.unread(err)
+	}
+	code, _ := parts[0].AsInt64()
+	if err := t.faulty(code); err != nil || len(parts) < 4 {
+		return leaders.Note{}, err
+	}
+	term, bad := parts[1].AsInt64()
+	identity, badder := parts[2].ToString()
+	millis, worst := parts[3].AsInt64()
+	if err := errors.Join(bad, badder, worst); err != nil {
+		return leaders.Note{}, &opError{doing: t.doing, name: t.name, err: ErrForeignKey}
+	}
+	return leaders.Note{Term: term, Identity: identity, Since: time.UnixMilli(millis)}, nil
+}
+
+// listen hears of new leaders until its connection breaks, or until the node that it listens to does not serve the channel any more.
+// The connection is its own: a flood of messages must not delay answers.
+func (t *operation) listen(ctx context.Context, heard func()) error {
+	key, err := t.e.key(t.name, t.kind.machine())
+	if err != nil {
+		return t.failed(err)
+	}
+	if !t.e.enter() {
+		return t.failed(ErrClosed)
+	}
+	defer t.e.leave()
+	conn, release := t.e.client.Dedicate()
+	defer release()
+	defer conn.Close()
+	moved := make(chan struct{})
+	broke := conn.SetPubSubHooks(rueidis.PubSubHooks{
+		OnMessage: func(rueidis.PubSubMessage) { heard() },
+		OnSubscription: func(s rueidis.PubSubSubscription) {
+			if s.Kind == "sunsubscribe" { // the only one there is
+				close(moved)
+			}
+		},
+	})
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
+	defer context.AfterFunc(t.e.closing, stop)()
+	defer context.AfterFunc(ctx, conn.Close)() // cuts a stuck call
+	channel, how := scripts.LeaderChannel(key), t.e.opts.PubSub.publish()
+	if how != "PUBLISH" { // first: in a cluster it chooses the node, and any node has the other messages
+		err = conn.Do(context.Background(), conn.B().Ssubscribe().Channel(channel).Build()).Error()
+	}
+	if how != "SPUBLISH" && err == nil {
+		err = conn.Do(context.Background(), conn.B().Subscribe().Channel(channel).Build()).Error()
+	}
+	if err != nil {
+		return t.unread(err)
+	}
+	heard() // what was published before is lost
+	select {
+	case <-ctx.Done():
+		return nil
+	case err := <-broke:
+		return err
+	case <-moved:
+		return nil
+	}
+}

@@ -1,0 +1,108 @@
+package engine
+
+import (
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/wheellock/wheellock/internal/gate"
+)
+
+// losses logs the locks that were lost: the first ones of each period one by one, the rest as a number at its end. So an
+// outage that ends 100,000 holds writes eleven lines.
+type losses struct {
+	logger *slog.Logger // nil: nobody reads it
+
+	mu     sync.Mutex // guards the rest
+	told   int        // in this period
+	more   int        // in this period, not told one by one
+	timer  *time.Timer
+	closed bool
+}
+
+const (
+	// lossLines is how many losses of a period are logged one by one.
+	lossLines = 10
+	// lossPeriod begins with a loss.
+	lossPeriod = 10 * time.Second
+)
+
+// note logs the loss of a hold that has just ended. It does not block. The loop or the holder calls it.
+func (l *losses) note(h *Hold, why gate.Why) {
+	if l.logger == nil || !l.takes() {
+		return
+	}
+	now := h.e.clock.Now()
+	l.logger.Warn("wheellock: a lock was lost", "name", h.name, "kind", string(h.kind.text()),
+		"held", (now - h.since()).Round(time.Millisecond), "cause", h.lossOf(why, now))
+}
+
+// takes reports whether one more loss is logged by itself.
+func (l *losses) takes() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.closed {
+		return false
+	}
+	if l.timer == nil {
+		l.timer = time.AfterFunc(lossPeriod, l.end)
+	}
+	if l.told == lossLines {
+		l.more++
+		return false
+	}
+	l.told++
+	return true
+}
+
+// end is the end of a period.
+func (l *losses) end() {
+	l.mu.Lock()
+	more := l.more
+	l.told, l.more, l.timer = 0, 0, nil
+	l.mu.Unlock()
+	if more > 0 {
+		l.logger.Warn("wheellock: more locks were lost", "locks", more, "within", lossPeriod)
+	}
+}
+
+// close logs what is left.
+func (l *losses) close() {
+	l.mu.Lock()
+	l.closed = true
+	timer := l.timer
+	l.mu.Unlock()
+	if timer != nil && timer.Stop() {
+		l.end()
+	}
+}
+
+// lossOf says why a hold was lost.
+func (h *Hold) lossOf(why gate.Why, now gate.Time) string {
+	switch {
+	case why == gate.TooLong:
+		return "MaxHold is over"
+	case h.composite() != nil:
+		return "too few of its locks are left"
+	case now < h.core.Deadline():
+		return "Redis does not have it any more: freed by force, deleted, evicted or expired"
+	case !h.core.Watched():
+		return "its fixed lease is over"
+	case !h.e.dispatcher.Up():
+		return "not renewed in time: Redis cannot be reached"
+	}
+	return "not renewed in time"
+}
+
+// since is when the hold was granted, to 10 ms; of several locks, when the last was.
+func (h *Hold) since() gate.Time {
+	c := h.composite()
+	if c == nil {
+		return h.core.Since()
+	}
+	since := gate.Time(0)
+	for _, part := range c.all() {
+		since = max(since, part.since())
+	}
+	return since
+}

@@ -1,0 +1,71 @@
+package gate
+
+import (
+	"strconv"
+	"time"
+
+	"github.com/wheellock/wheellock/scripts"
+	"github.com/wheellock/wheellock/wheel"
+)
+
+// Config is what the machines of one engine share. It does not change after the engine was opened,
+// but for the fields that say so.
+type Config struct {
+	Lease       time.Duration // the watchdog's lease
+	HandoffTime time.Duration // how long a tenure is handed on after its last confirmation; 0: never
+	PollCap     time.Duration // how long a waiter sleeps at most before it asks again
+	Echo        int32         // how often a message of ours comes back to us; 0: once
+	MaxHold     time.Duration // how long a watched hold lasts at most; 0: no bound
+	UUID        string        // the engine's: owner fields are "<UUID>:<number>"
+
+	FairWaiterLease time.Duration // how long the places of an engine that died stand in a fair queue
+
+	Epoch          uint32                // of the link to Redis: grows when it breaks. Owned by the loop.
+	RTT            time.Duration         // smoothed time of a round trip. Owned by the loop.
+	LastID         uint64                // the number of the newest tenure. Owned by the loop.
+	Waits          *wheel.Slots[*Waiter] // of those who gave a WithWait. Owned by the loop.
+	idleWaitStates []*waitState          // to be borrowed. Owned by the loop.
+	Stats          *Stats
+}
+
+// Answer settles a waiter and stops its timer. False: its caller has gone.
+func (cfg *Config) Answer(w *Waiter, out Outcome) bool {
+	cfg.Waits.Remove(&w.Timer)
+	if out.Why == Refused || out.Why == Foreign || out.Why == Overloaded {
+		cfg.Stats.Refused.Inc()
+	}
+	return w.By.Settle(out)
+}
+
+// maxIdleWaitStates bounds those that are kept for the next names: 128 kB.
+const maxIdleWaitStates = 2048
+
+func (cfg *Config) takeWaitState() *waitState {
+	last := len(cfg.idleWaitStates) - 1
+	if last < 0 {
+		return &waitState{}
+	}
+	c := cfg.idleWaitStates[last]
+	cfg.idleWaitStates = cfg.idleWaitStates[:last]
+	return c
+}
+
+func (cfg *Config) putWaitState(c *waitState) {
+	if len(cfg.idleWaitStates) < maxIdleWaitStates {
+		cfg.idleWaitStates = append(cfg.idleWaitStates, c)
+	}
+}
+
+// sleep is how long a refused waiter sleeps when no message comes: to the end of the owner's lease, whose last
+// millisecond is still its own, or for the poll cap, less a jitter drawn from seed.
+func (cfg *Config) sleep(ttl time.Duration, seed uint64) time.Duration {
+	sleep := cfg.PollCap - jitter(seed, cfg.PollCap/4)
+	if ttl >= 0 {
+		sleep = min(sleep, ttl+time.Millisecond)
+	}
+	return sleep
+}
+
+func (cfg *Config) channelOf(c *Entry, place uint64) string {
+	return scripts.FairChannel(c.Name, cfg.UUID+":"+strconv.FormatUint(place, 10))
+}

@@ -1,0 +1,13 @@
+package gate
+
+import (
+	"testing"
+	"unsafe"
+)
+
+// A process may have a million names: the entry of one that is only held, with its machine, is this large.
+func TestMutexIsSmall(t *testing.T) {
+	if size := unsafe.Sizeof(Mutex{}); unsafe.Sizeof(uintptr(0)) == 8 && size > 208 {
+		t.Errorf("%d bytes, want at most 208", size)
+	}
+}

@@ -1,0 +1,171 @@
+package gate
+
+import "time"
+
+// Ask is a caller that wants in.
+func (m *Mutex) Ask(now Time, w *Waiter, fx *Effects) {
+	m.tick(now)
+	switch {
+	case w.Owner != 0 && m.reenter(now, w):
+	case w.Try && (m.t.holds != nil || m.queue.lasting() > 0): // rule 10: TryLock never takes a handoff
+		m.cfg.Answer(w, Outcome{Why: Taken, TTL: m.ttl(now)})
+	default:
+		if w.Try || m.t.phase == free && m.queue.lasting() == 0 && !m.contention.pausing() { // no TryLock keeps a pause
+			m.hurry(now)
+		}
+		m.ownWaitState().queue.push(w)
+	}
+	m.pump(now, fx)
+}
+
+// Answer is the command in flight coming back.
+func (m *Mutex) Answer(now Time, c *Command, fx *Effects) {
+	m.flight = None
+	m.t.prolonged(now, c)
+	m.tick(now)
+	switch k := m.traits(); {
+	case c.Op == k.release && (c.Args.Release().Owner != "" || c.ID != m.t.ID || m.t.phase != dead):
+		m.heardBy(c)
+		m.contended().orphans.answered(now, c)
+	case c.Op == k.release:
+		if m.released(now, c, fx) {
+			m.admit(now, fx)
+		}
+	case c.Op == k.acquire:
+		if m.acquired(now, c, fx) {
+			m.admit(now, fx)
+		}
+	case c.Op == FairLeave:
+		m.queue.fair.given(now, c)
+	case m.t.phase != ours || c.ID != m.t.ID: // it ended while the command was on its way
+		m.swapTooLate(now, c)
+	case c.Op == Renew:
+		m.renewed(now, c)
+	default:
+		m.confirmed(now, c, fx)
+	}
+	if m.t.suspected {
+		m.suspectAt(now, m.heedAt())
+	}
+	m.pump(now, fx)
+}
+
+// Unlock ends a hold.
+func (m *Mutex) Unlock(now Time, h *Hold, ack Settler, fx *Effects) {
+	m.tick(now)
+	if !h.alive { // it ended while this was on its way
+		settle(ack, Outcome{Why: h.why})
+	} else if m.t.end(h, m.cfg.Stats); m.t.holds != nil {
+		settle(ack, Outcome{})
+	} else {
+		m.owe(ack)
+		m.decide(now, fx)
+		if m.t.phase != dead { // handed on, or about to be
+			m.acknowledge(Outcome{})
+		}
+	}
+	m.pump(now, fx)
+}
+
+// Extend prolongs a hold with a fixed lease to now + lease; never shorter.
+func (m *Mutex) Extend(now Time, h *Hold, lease time.Duration, ack Settler, fx *Effects) {
+	m.tick(now)
+	switch until := now + lease - margin(lease); {
+	case !h.alive:
+		settle(ack, Outcome{Why: h.why})
+	case until <= m.t.Deadline:
+		h.prolong(until, &m.t.Tenure)
+		settle(ack, Outcome{})
+	default:
+		m.contended().growing.add(growth{h: h, lease: lease, since: now, ack: ack})
+	}
+	m.pump(now, fx)
+}
+
+// Subscribed is the subscription of the name, or one of a waiter in the queue of a fair lock.
+func (m *Mutex) Subscribed(now Time, refusal string, fx *Effects) {
+	if m.queue.fair == nil {
+		m.waiting.Subscribed(now, refusal, fx)
+		return
+	}
+	m.queue.fair.subscribedInQueue(&m.mutexLease, now, refusal)
+	m.pump(now, fx)
+}
+
+// pump moves the name on and lets go of what it needs no more. Every event ends with it.
+func (m *Mutex) pump(now Time, fx *Effects) {
+	m.advance(now, fx)
+	if m.contention != nil {
+		m.thin(now)
+	}
+	if m.waitState != &noWaiters {
+		m.returnWaitState()
+	}
+}
+
+// advance sends the next command of the name, if one is due and none is in flight.
+func (m *Mutex) advance(now Time, fx *Effects) {
+	if l := m.queue.fair; l != nil {
+		l.unsubscribe(&m.Entry, m.cfg, fx)
+	}
+	if m.t.phase == ours && m.t.holds == nil {
+		m.decide(now, fx)
+		if m.t.phase == ours { // handed on, or asked whether it may be
+			return
+		}
+	}
+	if m.flight != None {
+		return
+	}
+	if m.t.phase == asked && (now >= m.askAt || m.again) {
+		m.reask(now, fx)
+	}
+	if m.t.phase == dead {
+		m.free(now, fx)
+	}
+	switch m.t.phase {
+	case free:
+		m.askFree(now, fx)
+	case ours:
+		if !m.renew(now, fx) && !m.releaseOrphan(now, fx) && !m.queue.fair.stayInQueue(&m.mutexLease, now, fx) {
+			m.confirmAhead(now, fx)
+		}
+	}
+}
+
+// NextAlarm is the first instant at which time alone changes something.
+func (m *Mutex) NextAlarm() Time {
+	at := Never
+	if m.t.phase == ours {
+		at = m.t.nextEnd()
+	}
+	if m.ack != nil && m.t.phase == dead {
+		at = min(at, m.t.Deadline)
+	}
+	if m.contention != nil {
+		at = min(at, m.contention.nextAlarm(m.flight == None && m.t.phase != asked && m.t.phase != dead))
+	}
+	if m.flight != None {
+		return at
+	}
+	at = min(at, m.queue.fair.fairAlarm(&m.mutexLease))
+	switch m.t.phase {
+	case ours:
+		if m.t.Watch || m.t.Doubt {
+			at = min(at, m.t.RenewAt)
+		}
+	case free:
+		if m.queue.head != nil {
+			at = min(at, m.askTime())
+		}
+	case asked, dead:
+		at = min(at, m.askAt)
+	}
+	return at
+}
+
+// Idle reports whether the entry can be forgotten.
+func (m *Mutex) Idle() bool {
+	return m.t.phase == free && m.flight == None && m.queue.head == nil && (m.contention == nil || m.contention.idle()) &&
+		m.queue.fair.idle()
+}
