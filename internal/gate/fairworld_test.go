@@ -257,6 +257,9 @@ func (w *fairWorld) pass(d time.Duration) {
 			}
 		}
 		for _, p := range w.procs {
+			if asked := early(p.entry.Machine, w.now, &Effects{}); asked != nil {
+				w.broken("%s: woken before its alarm, it asks for %v", p.cfg.UUID, asked)
+			}
 			if p.frozen <= w.now {
 				p.ring()
 			}

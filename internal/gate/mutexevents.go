@@ -110,9 +110,6 @@ func (m *Mutex) advance(now Time, fx *Effects) {
 	}
 	if m.t.phase == ours && m.t.holds == nil {
 		m.decide(now, fx)
-		if m.t.phase == ours { // handed on, or asked whether it may be
-			return
-		}
 	}
 	if m.flight != None {
 		return
@@ -158,8 +155,10 @@ func (m *Mutex) NextAlarm() Time {
 		if m.queue.head != nil {
 			at = min(at, m.askTime())
 		}
-	case asked, dead:
+	case asked:
 		at = min(at, m.askAt)
+	case dead:
+		at = min(at, m.askAt, m.t.Ends)
 	}
 	return at
 }

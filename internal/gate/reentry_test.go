@@ -159,6 +159,18 @@ func TestReentry(t *testing.T) {
 		other.wantWaiting()
 		w.settle()
 	})
+	t.Run("a handoff after a confirmation renews at once for what its owner has queued besides", func(t *testing.T) {
+		w := newWorld(t)
+		a, holder, _ := heldBy(w, 0)
+		outer, inner := a.ask(stock, wants{owner: 7}), a.ask(stock, wants{owner: 7, lease: 3 * time.Second})
+		a.age()
+		holder.unlock()
+		a.expect(Confirm).answer()
+		outer.wantAnswer(Granted)
+		a.expect(Renew).answer()
+		inner.wantAnswer(Granted)
+		w.settle()
+	})
 	t.Run("a grant to an owner settles all it has queued", func(t *testing.T) {
 		w := newWorld(t)
 		a := w.newProcess("A")

@@ -28,6 +28,7 @@ func (w *world) check() {
 		}
 		for _, name := range p.names() {
 			p.checkMachine(p.entries[name])
+			p.checkAlarm(p.entries[name])
 		}
 		p.checkWaiters()
 		for name := range p.world.redis.keys {
@@ -143,6 +144,16 @@ func (p *process) checkMachine(c *Entry) {
 	if some := m.queue.head != nil || m.ack != nil; some != (m.waitState != &noWaiters) || noWaiters != (waitState{}) {
 		p.world.broken(fmt.Sprintf("%s: somebody waits: %v; borrowed %+v, nobody is %+v", p.uuid, some, m.waitState, noWaiters))
 	}
+}
+
+// checkAlarm: before its alarm a machine has nothing to do.
+func (p *process) checkAlarm(c *Entry) {
+	p.fx = Effects{}
+	told := p.world.told
+	if asked := early(c.Machine, p.now(), &p.fx); len(asked) > 0 || told != p.world.told {
+		p.world.broken(fmt.Sprintf("%s: woken at %v, before its alarm, it asks for %v and tells %d callers", p.uuid, p.now(), asked, p.world.told-told))
+	}
+	p.collect(&p.fx)
 }
 
 // checkKey: a key of this process is one that its machine knows of and will free.

@@ -64,6 +64,9 @@ func (w *rwWorld) check() {
 		if (p.flight != nil) != (p.rw.flight != None) {
 			w.broken("%s: flight is %v", p.uuid, p.rw.flight)
 		}
+		if asked := early(p.rw, w.now, &Effects{}); asked != nil {
+			w.broken("%s: woken before its alarm, it asks for %v", p.uuid, asked)
+		}
 		if p.rw.Waiting() > 0 && p.flight == nil && p.rw.NextAlarm() == Never {
 			w.broken("%s: somebody waits and nothing will ever happen", p.uuid)
 		}

@@ -239,6 +239,11 @@ func (c *duel) out() (n int64) {
 }
 
 func (c *duel) check() {
+	for i := range c.entries {
+		if asked := early(c.entries[i].Machine, c.now, &Effects{}); asked != nil {
+			c.t.Fatalf("engine %d, woken before its alarm, asks for %v", i, asked)
+		}
+	}
 	if c.redis.permits < 0 || c.redis.permits+c.out() > poolSize {
 		c.t.Fatalf("%d in Redis and %d with callers, of %d", c.redis.permits, c.out(), poolSize)
 	}
