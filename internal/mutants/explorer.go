@@ -15,8 +15,10 @@ var worldName = regexp.MustCompile(`\b(worlds|big|bigCount)\("([^"]+)"`)
 // quickWorlds are the small worlds that are searched completely within seconds.
 var quickWorlds = regexp.MustCompile(`(?s)var quick = map\[string\]bool\{(.*?)\n\}`)
 
-// explorerKillers are runs of the explorer in one world each: searches of small ones, and walks through big ones, some and then many.
-func explorerKillers(root, binary string, walks int, long bool) ([]*Killer, error) {
+// explorerKillers are runs of the explorer in one world each: walks through big worlds, some and then many, each of which has its part
+// of the walks. A walk costs a thousandth of a second. A search of a small world costs seconds: only with search, of the quick ones,
+// and with long, of all.
+func explorerKillers(root, binary string, o *options) ([]*Killer, error) {
 	dir := filepath.Join(root, "internal/explore")
 	worlds, err := os.ReadFile(filepath.Join(dir, "worlds.go"))
 	if err != nil {
@@ -36,15 +38,15 @@ func explorerKillers(root, binary string, walks int, long bool) ([]*Killer, erro
 		switch {
 		case found[1] != "worlds":
 			big = append(big, "big "+found[2])
-		case long || strings.Contains(quick, strconv.Quote(found[2])):
+		case o.long || o.search && strings.Contains(quick, strconv.Quote(found[2])):
 			add("search of "+found[2], "-test.run=^TestSearch$", "-world", found[2])
 		}
 	}
-	if len(big) == 0 || len(killers) == 0 {
+	if len(big) == 0 || o.search && len(killers) == 0 {
 		return nil, fmt.Errorf("no worlds in %s", dir)
 	}
 	for _, world := range slices.Sorted(slices.Values(big)) {
-		for _, n := range []int{walks / 20, walks} { // of which each world has its part
+		for _, n := range []int{o.walks / 20, o.walks} {
 			add(fmt.Sprintf("%d walks of %s", n/len(big), world), "-test.run=^TestWalk$", "-world", world, "-walks", strconv.Itoa(n))
 		}
 	}

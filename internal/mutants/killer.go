@@ -29,7 +29,7 @@ type Killer struct {
 const (
 	memory     = 6_000_000 // kB of address space; redis-server and Go reserve more than they use
 	slower     = 5         // how many times longer than without a mutant a test may take, on a busy machine
-	leastLimit = 4 * time.Second
+	leastLimit = 2 * time.Second
 	patience   = 30 * time.Second // more than that, by the clock: on a busy machine a test waits for the processors
 )
 

@@ -12,7 +12,7 @@ import (
 type options struct {
 	root, only, group, shard, results string
 	walks, parallel                   int
-	again, all, long, list            bool
+	again, all, search, long, list    bool
 	most                              time.Duration
 }
 
@@ -22,7 +22,7 @@ that nobody notices is a hole in the tests, or changes nothing. Mistakes that ch
 	make mutants                               # all scripts, then gate, wheel and futures
 	make mutants ONLY=lua PACKAGE=acquire.lua  # one script
 	make mutants ONLY=go PACKAGE=wheel         # one package
-	make mutants SHARD=1/4                     # every fourth mutant, from the first on
+	make mutants SHARD=1/4                     # a quarter of the mutants, by chance, but the same ones each time
 
 What became of each mutant is kept in the file of -results, and a later run goes on from there. Of mutants that survived it tries
 again only with -again, as after new tests. It ends with 1 when fewer are killed than the target says (95 % of the scripts' mutants,
@@ -35,13 +35,14 @@ func main() {
 	flag.StringVar(&o.root, "root", "../..", "the folder of the module")
 	flag.StringVar(&o.only, "only", "", "lua or go; empty: both")
 	flag.StringVar(&o.group, "package", "", "only the mutants of this script, as acquire.lua, or package, as internal/gate")
-	flag.StringVar(&o.shard, "shard", "1/1", "i/n: every nth mutant, from the ith on")
+	flag.StringVar(&o.shard, "shard", "1/1", "i/n: one part of n; a mutant stays in its part when the code around it changes")
 	flag.StringVar(&o.results, "results", "mutants.json", "the file that keeps what became of each mutant")
 	flag.IntVar(&o.walks, "walks", 4000, "how many random walks of the explorer a mutant must survive")
 	flag.IntVar(&o.parallel, "parallel", 1, "how many mutants are tried at once")
 	flag.BoolVar(&o.again, "again", false, "try those again that survived")
 	flag.BoolVar(&o.all, "explained", false, "try those, too, that are explained")
-	flag.BoolVar(&o.long, "long", false, "search every small world of the explorer, not only the quick ones")
+	flag.BoolVar(&o.search, "search", false, "search those small worlds of the explorer, too, that take only seconds")
+	flag.BoolVar(&o.long, "long", false, "search every small world of the explorer")
 	flag.DurationVar(&o.most, "most", time.Minute, "leave out tests that take longer than this; what survives may be tried with them later, with -again")
 	flag.BoolVar(&o.list, "list", false, "only list the mutants")
 	flag.Usage = func() {

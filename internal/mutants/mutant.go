@@ -104,17 +104,16 @@ func numbered(all []*Mutant) []*Mutant {
 	return all
 }
 
-// shard is every nth mutant, from the ith on; "1/1" is all.
+// shard is the ith of n parts; "1/1" is all. A mutant's key tells its part, so that it stays in it when others come and go.
 func shard(all []*Mutant, which string) ([]*Mutant, error) {
 	before, behind, _ := strings.Cut(which, "/")
-	i, errI := strconv.Atoi(before)
-	n, errN := strconv.Atoi(behind)
+	i, errI := strconv.ParseUint(before, 10, 32)
+	n, errN := strconv.ParseUint(behind, 10, 32)
 	if errI != nil || errN != nil || i < 1 || i > n {
 		return nil, fmt.Errorf("shard %q is not i/n with 1 <= i <= n", which)
 	}
-	var some []*Mutant
-	for at := i - 1; at < len(all); at += n {
-		some = append(some, all[at])
-	}
-	return some, nil
+	return slices.DeleteFunc(slices.Clone(all), func(m *Mutant) bool {
+		key, err := strconv.ParseUint(m.Key(), 16, 64)
+		return err != nil || key%n != i-1
+	}), nil
 }

@@ -1,6 +1,9 @@
 package main
 
-import "testing"
+import (
+	"strconv"
+	"testing"
+)
 
 func TestApply(t *testing.T) {
 	got := apply("a<b", []edit{{0, 0, "less("}, {1, 1, ")"}, {1, 2, ", "}, {2, 2, "("}, {3, 3, "))"}})
@@ -24,11 +27,26 @@ func TestKeys(t *testing.T) {
 func TestShards(t *testing.T) {
 	all := make([]*Mutant, 10)
 	for i := range all {
-		all[i] = &Mutant{Line: i}
+		all[i] = &Mutant{From: strconv.Itoa(i)}
 	}
-	some, err := shard(all, "2/4")
-	if err != nil || len(some) != 3 || some[0].Line != 1 || some[2].Line != 9 {
-		t.Errorf("2/4 of ten are %v, %v", some, err)
+	seen := make(map[*Mutant]bool)
+	for _, which := range []string{"1/4", "2/4", "3/4", "4/4"} {
+		some, err := shard(all, which)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, m := range some {
+			if seen[m] {
+				t.Errorf("%v is in two parts", m.From)
+			}
+			seen[m] = true
+		}
+		if fewer, _ := shard(all[1:], which); len(some)-len(fewer) > 1 {
+			t.Errorf("%s has %d of all and %d without the first", which, len(some), len(fewer))
+		}
+	}
+	if len(seen) != len(all) {
+		t.Errorf("%d of %d are in a part", len(seen), len(all))
 	}
 	for _, wrong := range []string{"", "0/2", "3/2", "a/b", "1"} {
 		if _, err := shard(all, wrong); err == nil {

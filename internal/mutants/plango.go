@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -49,7 +50,10 @@ func goMutants(root, dir string, names []string) ([]*Mutant, []*goPackage, *over
 func planGo(o *options, work string, say func(string, ...any)) (*plan, error) {
 	names := goPackages
 	if o.group != "" {
-		names = []string{o.group}
+		names = slices.DeleteFunc(slices.Clone(goPackages), func(name string) bool { return name != o.group && filepath.Base(name) != o.group })
+	}
+	if len(names) == 0 {
+		return nil, fmt.Errorf("no mutants are made of package %s", o.group)
 	}
 	all, packages, laid, err := goMutants(o.root, work, names)
 	if err != nil {
@@ -81,7 +85,7 @@ func planGo(o *options, work string, say func(string, ...any)) (*plan, error) {
 	if err := laid.build(filepath.Join(o.root, "internal/explore"), binary); err != nil {
 		return nil, err
 	}
-	some, err := explorerKillers(o.root, binary, o.walks, o.long)
+	some, err := explorerKillers(o.root, binary, o)
 	if err != nil {
 		return nil, err
 	}

@@ -57,7 +57,7 @@ func planLua(o *options, work string, say func(string, ...any)) (*plan, error) {
 	if err := laid.build(filepath.Join(o.root, "internal/explore"), binary); err != nil {
 		return nil, err
 	}
-	walks, err := explorerKillers(o.root, binary, o.walks, o.long)
+	walks, err := explorerKillers(o.root, binary, o)
 	if err != nil {
 		return nil, err
 	}
