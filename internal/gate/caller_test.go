@@ -2,6 +2,7 @@ package gate
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/wheellock/wheellock/wheel"
@@ -73,12 +74,16 @@ func (c *caller) Settle(out Outcome) bool {
 	if c.answered {
 		c.from.world.broken("a caller was answered twice")
 	}
+	c.from.seen.told(out, !c.gone)
 	if c.gone {
 		return false
 	}
 	c.answered, c.out = true, out
 	c.handedOn, c.reentry = c.waiter.HandedOn, c.waiter.Reentry
 	if out.Why == Granted {
+		if c.handed() {
+			c.from.seen.handoffs++
+		}
 		c.counted = true
 		c.from.world.checkToken(c)
 		c.from.world.granted = append(c.from.world.granted, c)
@@ -102,6 +107,16 @@ func (c *caller) End(why Why) {
 		}
 	}
 	c.over, c.why, c.counted = true, why, false
+	c.from.seen.lost++
+}
+
+// handed reports whether c got a tenure that another had before, and nobody has now.
+func (c *caller) handed() bool {
+	before := c.from.given[c.name]
+	c.from.given[c.name] = c.hold.Tenure
+	return before == c.hold.Tenure && !slices.ContainsFunc(c.from.callers, func(other *caller) bool {
+		return other != c && other.hold.alive && other.name == c.name
+	})
 }
 
 // leave is the caller going away; the machine hears of it later, by abandon.

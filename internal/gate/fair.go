@@ -105,7 +105,6 @@ func (l *fairQueue) unsureInQueue(m *mutexLease, now Time, c *Command) {
 		return
 	}
 	m.t.phase, m.askAt = free, l.joinAt
-	m.cfg.Stats.Uncertain.Inc()
 	if c.Args.FairAsk().Place == scripts.NoPlace {
 		l.leave(c.ID)
 	}

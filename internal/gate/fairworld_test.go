@@ -50,6 +50,7 @@ type fairProcess struct {
 	calls   []*fairCaller
 	frozen  time.Duration // until when it does not run
 	closing bool
+	seen    tally
 }
 
 // fairCaller is one request and its hold.
@@ -63,6 +64,7 @@ type fairCaller struct {
 }
 
 func (c *fairCaller) Settle(out Outcome) bool {
+	c.p.seen.told(out, !c.gone)
 	if c.gone {
 		return false
 	}
@@ -76,7 +78,10 @@ func (c *fairCaller) Settle(out Outcome) bool {
 	return true
 }
 
-func (c *fairCaller) End(Why) { c.over = true }
+func (c *fairCaller) End(Why) {
+	c.over = true
+	c.p.seen.lost++
+}
 
 // holds reports whether the caller may believe that it has the lock.
 func (c *fairCaller) holds() bool {
@@ -239,9 +244,15 @@ func (p *fairProcess) step(what string, event func(Machine, *Effects)) {
 	event(p.entry.Machine, &fx)
 	for _, commands := range fx.Commands {
 		p.flying = append(p.flying, commands...)
+		for _, c := range commands {
+			p.seen.sent(&c)
+		}
 	}
 	if len(p.flying) > 1 {
 		p.w.broken("one-command-per-name: %d commands in flight", len(p.flying))
+	}
+	if differ := p.seen.compare(p.cfg.Stats, true, true); differ != "" {
+		p.w.broken("%s: %s", p.cfg.UUID, differ)
 	}
 	p.wishes = append(p.wishes, fx.Subscriptions...)
 }
@@ -344,6 +355,7 @@ func (p *fairProcess) carry(luck int) {
 		p.cfg.Epoch++
 	}
 	relied := p.relied()
+	p.seen.back(&c)
 	p.step(fmt.Sprintf("is answered: %d, %d", c.Result, c.Reply), func(m Machine, fx *Effects) { m.Answer(w.now, &c, fx) })
 	if c.Result == UnderReplicated && p.relied() > relied {
 		w.broken("replicas-acknowledge: somebody relies on what too few replicas have")

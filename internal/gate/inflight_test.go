@@ -87,6 +87,7 @@ func (c *inFlightCommand) settle(result Result, words string) {
 	if !back.ran() {
 		back.Reply = 0
 	}
+	p.seen.back(&back)
 	p.step(c.Entry, func(m Machine, now Time, fx *Effects) { m.Answer(now, &back, fx) },
 		"hears of its %v %d of %s: %s %d", c.Op, c.ID, c.Entry.Name, resultNames[result], back.Reply)
 }

@@ -116,6 +116,14 @@ func (q *lock) releaseOrphan(now Time, fx *Effects) bool {
 	return true
 }
 
+// returned is the command in flight coming back.
+func (q *lock) returned(c *Command) {
+	q.flight = None
+	if c.Result == Unknown {
+		q.cfg.Stats.Uncertain.Inc()
+	}
+}
+
 // acquisition is what an answer to an acquire has led to.
 type acquisition uint8
 
@@ -133,7 +141,6 @@ func (q *lock) acquired(now Time, c *Command, t *ownership, release Op, tries *r
 	}
 	if c.Result == Unknown {
 		t.unsure(c.Sent)
-		q.cfg.Stats.Uncertain.Inc()
 		q.inVain(now, c.ID, tries, Outcome{Why: Doubtful})
 		return notAcquired
 	}
@@ -181,9 +188,6 @@ func (q *lock) unrenewed(now Time, c *Command, t *ownership, growing *growths) {
 // surely run out. Whoever asks only once does not wait for that; ack hears of it if it is no use to wait.
 func (q *lock) unreleased(c *Command, t *ownership, ack *pendingAck) (pause time.Duration) {
 	out, pause := t.unreleased(c, &q.tries)
-	if c.Result == Unknown {
-		q.cfg.Stats.Uncertain.Inc()
-	}
 	if out.final() {
 		ack.acknowledge(out)
 	}

@@ -20,7 +20,7 @@ func (m *Mutex) Ask(now Time, w *Waiter, fx *Effects) {
 
 // Answer is the command in flight coming back.
 func (m *Mutex) Answer(now Time, c *Command, fx *Effects) {
-	m.flight = None
+	m.returned(c)
 	m.t.prolonged(now, c)
 	m.tick(now)
 	switch k := m.traits(); {

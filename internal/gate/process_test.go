@@ -25,7 +25,9 @@ type process struct {
 	callers  []*caller
 	released map[uint64]bool // tenures whose release was asked for
 	ended    bool            // its connections are closed
-	fx       Effects         // what the machine that is stepped has asked for so far
+	seen     tally
+	given    map[string]uint64 // the tenure that a caller was granted last
+	fx       Effects           // what the machine that is stepped has asked for so far
 }
 
 type wish struct {
@@ -41,7 +43,7 @@ func (w *world) newProcess(uuid string) *process {
 			Lease: time.Second, HandoffTime: 10 * time.Millisecond, PollCap: 2 * time.Second,
 			Waits: wheel.NewSlots[*Waiter](1024, nil), Stats: &Stats{},
 		},
-		entries: make(map[string]*Entry), heard: make(map[string]*Entry), released: make(map[uint64]bool),
+		entries: make(map[string]*Entry), heard: make(map[string]*Entry), released: make(map[uint64]bool), given: make(map[string]uint64),
 	}
 	w.procs = append(w.procs, p)
 	return p
@@ -107,6 +109,7 @@ func (p *process) collect(fx *Effects) {
 		for _, c := range commands {
 			p.world.note("%s   asks for %v %d of %s, %+v, lease %v", p.uuid, c.Op, c.ID, c.Entry.Name, c.Args, c.Lease)
 			p.checkCommand(&c)
+			p.seen.sent(&c)
 			p.outbox = append(p.outbox, &inFlightCommand{Command: c, from: p})
 		}
 	}

@@ -26,6 +26,9 @@ func (w *world) check() {
 		if got := p.cfg.Stats.Held.Load(); got != held {
 			w.broken(fmt.Sprintf("%s counts %d holds, %d are alive", p.uuid, got, held))
 		}
+		if differ := p.seen.compare(p.cfg.Stats, true, true); differ != "" {
+			w.broken(p.uuid + ": " + differ)
+		}
 		for _, name := range p.names() {
 			p.checkMachine(p.entries[name])
 			p.checkAlarm(p.entries[name])

@@ -20,7 +20,8 @@ func (r *RW) Ask(now Time, w *Waiter, fx *Effects) {
 // Answer is the command in flight coming back.
 func (r *RW) Answer(now Time, c *Command, fx *Effects) {
 	g := r.inFlight
-	r.flight, r.inFlight = None, nil
+	r.inFlight = nil
+	r.returned(c)
 	if g != nil {
 		g.prolonged(now, c)
 	}

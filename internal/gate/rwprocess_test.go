@@ -22,6 +22,7 @@ type rwProcess struct {
 	messages int
 	callers  []*rwCaller
 	closed   bool
+	seen     tally
 }
 
 type rwInFlight struct {
@@ -53,6 +54,7 @@ func (c *rwCaller) String() string {
 
 func (c *rwCaller) Settle(out Outcome) bool {
 	c.p.w.note("  tells %v: %s, accepted %t", c, whyNames[out.Why], !c.gone && !c.answered)
+	c.p.seen.told(out, !c.gone && !c.answered)
 	if c.gone || c.answered {
 		return false
 	}
@@ -64,6 +66,7 @@ func (c *rwCaller) Settle(out Outcome) bool {
 func (c *rwCaller) End(why Why) {
 	c.p.w.note("  ends %v: %s", c, whyNames[why])
 	c.over = true
+	c.p.seen.lost++
 }
 
 func (c *rwCaller) granted() bool { return c.answered && c.out.Why == Granted }
@@ -93,6 +96,7 @@ func (p *rwProcess) step(what string, event func(fx *Effects)) {
 				p.w.broken("%s: two commands in flight", p.uuid)
 			}
 			p.checkRelease(&c)
+			p.seen.sent(&c)
 			p.flight = &rwInFlight{Command: c}
 		}
 	}
@@ -229,6 +233,7 @@ func (p *rwProcess) back(f *rwInFlight) {
 		c.Reply = 0
 	}
 	p.flight = nil
+	p.seen.back(&c)
 	relied := p.relied()
 	p.step(fmt.Sprintf("hears of its %v %d: %s %d", c.Op, c.ID, resultNames[c.Result], c.Reply), func(fx *Effects) { p.rw.Answer(p.w.now, &c, fx) })
 	if c.Result == UnderReplicated && p.relied() > relied {

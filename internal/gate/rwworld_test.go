@@ -64,6 +64,9 @@ func (w *rwWorld) check() {
 		if (p.flight != nil) != (p.rw.flight != None) {
 			w.broken("%s: flight is %v", p.uuid, p.rw.flight)
 		}
+		if differ := p.seen.compare(p.cfg.Stats, false, false); differ != "" {
+			w.broken("%s: %s", p.uuid, differ)
+		}
 		if asked := early(p.rw, w.now, &Effects{}); asked != nil {
 			w.broken("%s: woken before its alarm, it asks for %v", p.uuid, asked)
 		}

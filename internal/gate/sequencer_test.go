@@ -52,12 +52,14 @@ func (r *counter) run(engine int, c Command) scripts.Reply {
 // borrower is a caller of a semaphore.
 type borrower struct {
 	w       Waiter
+	seen    *tally
 	gone    bool
 	granted bool
 	done    bool
 }
 
 func (b *borrower) Settle(out Outcome) bool {
+	b.seen.told(out, !b.gone && !b.done)
 	if b.gone || b.done {
 		return false
 	}
@@ -77,6 +79,7 @@ type duel struct {
 	doubles  []double
 	callers  [2][]*borrower
 	expected [2]int64 // released, and not answered yet
+	seen     [2]tally
 }
 
 // double is a copy that arrives late.
@@ -104,6 +107,7 @@ func (c *duel) step(i int, event func(Machine, *Effects)) {
 	for _, commands := range fx.Commands {
 		for _, command := range commands {
 			command.Sent = c.now
+			c.seen[i].sent(&command)
 			c.boxes[i] = append(c.boxes[i], command)
 		}
 	}
@@ -144,6 +148,7 @@ func (c *duel) carry(i int, loss float64) {
 			c.step(1-i, func(m Machine, fx *Effects) { m.Message(c.now, oneMessage, fx) })
 		}
 	}
+	c.seen[i].back(&command)
 	granted := c.cfgs[i].Stats.Granted.Load()
 	c.step(i, func(m Machine, fx *Effects) { m.Answer(c.now, &command, fx) })
 	if command.Result == UnderReplicated && c.cfgs[i].Stats.Granted.Load() > granted {
@@ -156,7 +161,7 @@ func (c *duel) act() {
 	i := c.IntN(2)
 	switch c.IntN(8) {
 	case 0, 1:
-		b := &borrower{}
+		b := &borrower{seen: &c.seen[i]}
 		b.w = Waiter{By: b, N: 1 + c.Int64N(3), Try: c.IntN(4) == 0}
 		c.callers[i] = append(c.callers[i], b)
 		c.step(i, func(m Machine, fx *Effects) { m.Ask(c.now, &b.w, fx) })
@@ -240,6 +245,9 @@ func (c *duel) out() (n int64) {
 
 func (c *duel) check() {
 	for i := range c.entries {
+		if differ := c.seen[i].compare(c.cfgs[i].Stats, true, false); differ != "" {
+			c.t.Fatalf("engine %d: %s", i, differ)
+		}
 		if asked := early(c.entries[i].Machine, c.now, &Effects{}); asked != nil {
 			c.t.Fatalf("engine %d, woken before its alarm, asks for %v", i, asked)
 		}
@@ -290,7 +298,7 @@ func TestPermitsByReplay(t *testing.T) {
 // invariant: change-has-one-effect
 func TestARefusalNeverHidesWhatAnEarlierCopyTook(t *testing.T) {
 	c := newDuel(t, 1)
-	b := &borrower{}
+	b := &borrower{seen: &c.seen[0]}
 	b.w = Waiter{By: b, N: 2}
 	c.step(0, func(m Machine, fx *Effects) { m.Ask(c.now, &b.w, fx) })
 	answer := func(ran bool, result Result, reply scripts.Reply) {
@@ -325,7 +333,7 @@ func TestARefusalNeverHidesWhatAnEarlierCopyTook(t *testing.T) {
 // invariant: change-has-one-effect
 func TestPermitsOfNobodyAreGivenBackUntilRedisTakesThem(t *testing.T) {
 	c := newDuel(t, 1)
-	b := &borrower{}
+	b := &borrower{seen: &c.seen[0]}
 	b.w = Waiter{By: b, N: 2}
 	c.step(0, func(m Machine, fx *Effects) { m.Ask(c.now, &b.w, fx) })
 	b.gone = true
