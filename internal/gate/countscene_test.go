@@ -1,0 +1,339 @@
+package gate
+
+import "testing"
+
+func TestSemaphoreScenes(t *testing.T) {
+	for name, text := range map[string]string{
+		"one question is for all who wait, in runs of those who want as much": `
+			a locks n 2                      -> take 1 2x1,
+			b locks n 2
+			c locks n 2
+			d locks n 1
+			e locks n 3
+			answer 2                         -> a: granted; take 2 2x2,1x1,3x1,
+			answer 5                         -> b: granted; c: granted; d: granted; subscribe redisson_sc:{stock}
+			subscribed                       -> take 3 3x1,
+			answer 3                         -> e: granted
+			idle                             -> false
+			after 1s                         -> unsubscribe redisson_sc:{stock}
+			idle                             -> true`,
+		"a try is told with all who want as much, once Redis was asked for it": `
+			a locks n 2 try                  -> take 1 2x1,
+			b locks n 1 try
+			c locks n 3 try
+			answer 0                         -> a: taken for who knows how long; take 2 1x1,3x1,
+			answer 0                         -> b: taken for who knows how long; c: taken for who knows how long
+			d locks n 1                      -> take 3 1x1,
+			e locks n 1 try                  -> e: taken for who knows how long
+			answer 0                         -> subscribe redisson_sc:{stock}`,
+		"callers who come while a question is on its way are asked for next": `
+			a locks n 2                      -> take 1 2x1,
+			b locks n 2
+			answer 2                         -> a: granted; take 2 2x1,
+			answer 0                         -> subscribe redisson_sc:{stock}
+			c locks n 1
+			subscribed                       -> take 3 2x1,1x1,
+			answer 0
+			message                          -> take 4 2x1,1x1,
+			answer 3                         -> b: granted; c: granted
+			idle                             -> false`,
+		"what was taken for who has gone is the next one's, and else goes back": `
+			a locks n 2                      -> take 1 2x1,
+			b locks n 3
+			a leaves
+			answer 2                         -> a: is not there; give 2 n 2
+			answer 3                         -> take 3 3x1,
+			c locks n 4
+			c leaves
+			answer 4                         -> b: granted; give 4 n 1
+			answer 0                         -> take 5 4x1,
+			idle                             -> false`,
+		"what goes back is refused": `
+			a locks n 2                      -> take 1 2x1,
+			a goes                           -> a: is not there
+			answer 2                         -> give 2 n 2
+			answer fault 1
+			after 20ms                       -> (17ms) give 2 n 2
+			answer fault 5
+			after 1s                         -> (980ms) give 3 n 2
+			answer 0
+			idle                             -> true`,
+		"a waiter that gives up has those behind it asked for anew": `
+			a locks n 5                      -> take 1 5x1,
+			b locks n 1
+			answer 0                         -> subscribe redisson_sc:{stock}
+			subscribed                       -> take 2 5x1,1x1,
+			answer 0
+			a times-out                      -> a: timed out, last taken for who knows how long; take 3 1x1,
+			answer 1                         -> b: granted
+			c locks n 5                      -> take 4 5x1,
+			answer 0
+			c waits-no-longer                -> c: gave up, last taken for who knows how long`,
+		"a question whose answer was lost is sent again, for those who wait now": `
+			a locks n 5                      -> take 1 5x1,
+			b locks n 1
+			lost
+			a goes                           -> a: is not there
+			c locks n 2
+			d locks n 1 try                  -> d: taken for who knows how long
+			after 20ms                       -> (17ms) take 1 1x1,2x1, next 1
+			lost
+			after 40ms                       -> (37ms) take 1 1x1,2x1, next 1
+			answer 1                         -> b: granted; take 2 2x1,
+			answer 2                         -> c: granted
+			idle                             -> true`,
+		"a question whose answer never came": `
+			a locks n 5                      -> take 1 5x1,
+			lost
+			after 49s                        -> (17ms) take 1 5x1, next 1
+			lost
+			after 2s                         -> (37ms) take 1 5x1, next 1
+			b locks
+			lost                             -> a: doubtful; take 2 1x1,
+			b goes                           -> b: is not there
+			answer 0`,
+		"releases add up": `
+			x changes give 1                 -> give 1 n 1
+			y changes give 2
+			z changes give 3
+			p changes add-permits 9
+			q changes give 4
+			answer 0                         -> x ok: granted; give 2 n 5
+			answer 0                         -> y ok: granted; z ok: granted; add permits 3 n 9
+			answer 9                         -> p ok: granted 9; give 4 n 4
+			answer 0                         -> q ok: granted
+			idle                             -> true`,
+		"a release is repeated while it is refused for now": `
+			x changes give 1                 -> give 1 n 1
+			answer fault 1
+			after 20ms                       -> (17ms) give 1 n 1
+			again LOADING
+			after 40ms                       -> (37ms) give 1 n 1
+			not-sent
+			y changes give 1
+			link-up                          -> give 2 n 2
+			lost
+			after 30ms                       -> (17ms) give 2 n 2
+			answer 0                         -> x ok: granted; y ok: granted`,
+		"for half a minute": `
+			x changes give 1                 -> give 1 n 1
+			again LOADING
+			after 29900ms                    -> (17ms) give 1 n 1
+			again LOADING
+			after 200ms                      -> (37ms) give 1 n 1
+			again LOADING                    -> x ok: refused for now "LOADING"
+			idle                             -> true`,
+		"a release that is refused for good": `
+			x changes give 1                 -> give 1 n 1
+			denied NOPERM                    -> x ok: refused "NOPERM"
+			y changes give 1                 -> give 2 n 1
+			answer fault 5                   -> y ok: refused (fault 5)
+			z changes give 1                 -> give 3 n 1
+			answer fault 6                   -> z ok: refused (fault 6)
+			idle                             -> true`,
+		"a change that does not last fails while the link is down": `
+			x changes set-permits 5          -> set permits 1 n 5
+			y changes set-permits 6
+			z changes give 1
+			p changes drain-permits 0
+			not-sent                         -> y ok: down; p ok: down; x ok: down
+			q changes set-permits 7          -> give 2 n 1
+			not-sent                         -> q ok: down
+			link-up                          -> give 3 n 1
+			answer 0                         -> z ok: granted
+			idle                             -> true`,
+		"a change that does not last is refused at once": `
+			x changes set-permits 5          -> set permits 1 n 5
+			again LOADING                    -> x ok: refused for now "LOADING"
+			y changes drain-permits 0        -> drain permits 2
+			answer fault 1                   -> y ok: refused (fault 1) for now
+			z changes drain-permits 0        -> drain permits 3
+			answer 17                        -> z ok: granted 17
+			idle                             -> true`,
+		"a change whose answer was lost": `
+			x changes drain-permits 0        -> drain permits 1
+			lost
+			after 20ms                       -> (17ms) drain permits 1
+			again LOADING
+			after 40ms                       -> (37ms) drain permits 1
+			answer late
+			after 0s
+			after 1s                         -> (73ms) drain permits 1
+			answer 5                         -> x ok: granted 5
+			idle                             -> true`,
+		"a change whose answer never came": `
+			x changes drain-permits 0        -> drain permits 1
+			lost
+			after 50s                        -> (17ms) drain permits 1
+			again LOADING                    -> x ok: doubtful
+			after 1s
+			idle                             -> true`,
+		"a change that came too late": `
+			x changes drain-permits 0        -> drain permits 1
+			answer late                      -> drain permits 1
+			answer late
+			after 40ms                       -> (37ms) drain permits 1
+			answer 3                         -> x ok: granted 3
+			a locks                          -> take 2 1x1,
+			answer late                      -> take 2 1x1, next 1
+			answer late
+			a times-out                      -> a: timed out, last too late "by the clock of Redis it came more than 2s after it was sent, and did nothing"`,
+		"our own messages are no news": `
+			a locks n 2                      -> take 1 2x1,
+			answer 0                         -> subscribe redisson_sc:{stock}
+			subscribed                       -> take 2 2x1,
+			answer 0
+			b locks n 3
+			x changes give 1                 -> give 3 n 1
+			message
+			answer 1                         -> x ok: granted 1; take 4 2x1,3x1,
+			answer 0
+			message                          -> take 5 2x1,3x1,
+			answer 0
+			x changes give 1                 -> give 6 n 1
+			answer 2                         -> x ok: granted 2; take 7 2x1,3x1,
+			answer 0
+			message`,
+		"a take that too few replicas have goes back": `
+			a locks n 2                      -> take 1 2x1,
+			b locks try                      -> b: taken for who knows how long
+			alone 3                          -> give 2 n 3
+			answer 0
+			message
+			after 20ms                       -> (17ms) take 3 2x1,
+			answer 2                         -> a: granted
+			idle                             -> true`,
+		"a refused subscription": `
+			a locks n 2                      -> take 1 2x1,
+			answer 0                         -> subscribe redisson_sc:{stock}
+			subscribed NOPERM                -> a: refused "NOPERM"
+			after 3s
+			idle                             -> true
+			a locks n 2                      -> take 2 2x1,
+			answer 0                         -> subscribe redisson_sc:{stock}
+			after 3s                         -> (1.567s) take 3 2x1,`,
+		"a broken link": `
+			a locks n 2                      -> take 1 2x1,
+			b locks n 1 try                  -> b: taken for who knows how long
+			not-sent
+			after 500ms
+			link-up                          -> take 2 2x1,
+			answer 0                         -> subscribe redisson_sc:{stock}
+			subscribed                       -> take 3 2x1,
+			not-sent
+			link-up                          -> take 4 2x1,
+			answer 0
+			a times-out                      -> a: timed out, last taken for who knows how long`,
+		"a refused question": `
+			a locks n 2                      -> take 1 2x1,
+			b locks n 1 try                  -> b: taken for who knows how long
+			again LOADING
+			c locks try                      -> c: taken for who knows how long
+			after 20ms                       -> (17ms) take 2 2x1,
+			answer fault 1
+			after 40ms                       -> (33ms) take 3 2x1,
+			denied NOPERM                    -> a: refused "NOPERM"
+			idle                             -> true
+			d locks                          -> take 4 1x1,
+			answer fault 6                   -> d: refused (fault 6)
+			idle                             -> true`,
+		"a closing engine gives what comes back": `
+			a locks n 2                      -> take 1 2x1,
+			b locks try                      -> b: taken for who knows how long
+			drain                            -> a: closed
+			answer 2                         -> give 2 n 2
+			close
+			answer 0
+			idle                             -> true`,
+		"nothing will be heard any more": `
+			a locks n 2                      -> take 1 2x1,
+			x changes give 1
+			y changes drain-permits 0
+			end                              -> a: closed; x ok: down; y ok: down
+			idle                             -> false`,
+		"nothing will be heard of a change": `
+			y changes drain-permits 0        -> drain permits 1
+			x changes give 1
+			end                              -> y ok: doubtful; x ok: down
+			idle                             -> true`,
+		"nothing will be heard of a change that waits": `
+			y changes give 0                 -> give 1
+			lost
+			x changes drain-permits 1        -> give 1
+			end                              -> y ok: doubtful; x ok: down
+			idle                             -> true`,
+		"nobody holds a semaphore": `
+			a locks                          -> take 1 1x1,
+			answer 1                         -> a: granted
+			oldest                           -> none
+			waiting                          -> 0`,
+	} {
+		t.Run(name, func(t *testing.T) { playScene(t, SemaphoreKind, text) })
+	}
+}
+
+func TestLatchScenes(t *testing.T) {
+	for name, text := range map[string]string{
+		"all are let through when the count is 0": `
+			a locks                          -> look 1
+			b locks
+			answer 2                         -> look 2
+			subscribed
+			answer 2                         -> subscribe redisson_countdownlatch__channel__{stock}
+			c locks                          -> look 3
+			answer 1
+			x changes count-down 1           -> count down 4 n 1
+			answer 0                         -> x ok: granted; look 5
+			answer 0                         -> a: granted; b: granted; c: granted
+			idle                             -> false`,
+		"an answer is of no use to those who come later": `
+			a locks                          -> look 1
+			b locks
+			answer 0                         -> a: granted; look 2
+			answer 0                         -> b: granted
+			idle                             -> true`,
+		"each caller looks for itself": `
+			a locks                          -> look 1
+			answer 1                         -> subscribe redisson_countdownlatch__channel__{stock}
+			b locks                          -> look 2
+			answer 1
+			subscribed                       -> look 3
+			answer 1
+			message                          -> look 4
+			a leaves
+			answer 0                         -> a: is not there; b: granted
+			idle                             -> false`,
+		"an answer after others in vain": `
+			a locks                          -> look 1
+			again LOADING
+			after 20ms                       -> (17ms) look 2
+			again LOADING
+			after 40ms                       -> (33ms) look 3
+			answer 1                         -> subscribe redisson_countdownlatch__channel__{stock}
+			subscribed                       -> look 4
+			again LOADING
+			after 20ms                       -> (20ms) look 5
+			answer 0                         -> a: granted`,
+		"the poll cap": `
+			a locks                          -> look 1
+			answer 1                         -> subscribe redisson_countdownlatch__channel__{stock}
+			subscribed                       -> look 2
+			answer 1
+			after 2s                         -> (1.567s) look 3
+			lost
+			after 20ms                       -> (18ms) look 3
+			answer 0                         -> a: granted`,
+		"counting down, setting, deleting": `
+			x changes count-down 1           -> count down 1 n 1
+			y changes count-down 2
+			z changes set-count 5
+			answer 3                         -> x ok: granted 3; count down 2 n 2
+			answer 3                         -> y ok: granted 3; set count 3 n 5
+			p changes delete-count 0
+			answer 1                         -> z ok: granted 1; delete count 4
+			answer 1                         -> p ok: granted 1
+			idle                             -> true`,
+	} {
+		t.Run(name, func(t *testing.T) { playScene(t, LatchKind, text) })
+	}
+}

@@ -1,0 +1,971 @@
+package gate
+
+import "testing"
+
+func TestMutexScenes(t *testing.T) {
+	for name, text := range map[string]string{
+		"a lock is taken, renewed and freed": `
+			a locks                          -> acquire 1 1s
+			answer 1                         -> a: granted until 990ms
+			oldest                           -> 0s
+			after 400ms                      -> (333ms) renew 1 1s
+			answer 1
+			a until                          -> 1.323s
+			b locks
+			after 300ms                      -> (267ms) renew 1 1s
+			answer 1
+			c locks try                      -> c: taken for 957ms
+			a unlocks                        -> b: granted until 1.657s; a ok: granted
+			b unlocks                        -> release 1
+			answer 0                         -> b ok: granted
+			idle                             -> true`,
+		"what a caller hears of a lock that another has": `
+			a locks try                      -> acquire 1 1s
+			answer held 700ms                -> a: taken for 700ms
+			b locks                          -> acquire 2 1s
+			answer held 600ms                -> subscribe redisson_lock__channel:{stock}
+			c locks try                      -> c: taken for 600ms
+			subscribed                       -> acquire 3 1s
+			answer held 600ms
+			after 100ms
+			b times-out                      -> b: timed out, last taken for 500ms
+			d locks                          -> acquire 4 1s
+			answer held 450ms
+			after 400ms
+			d waits-no-longer                -> d: gave up, last taken for 50ms
+			after 700ms
+			idle                             -> false`,
+		"a question whose answer was lost is asked again for who is first now": `
+			a locks lease 300ms              -> acquire 1 300ms
+			b locks lease 500ms
+			c locks
+			lost
+			a goes                           -> a: is not there
+			after 20ms                       -> (17ms) acquire 1 500ms
+			answer 1                         -> b: granted until 512ms
+			b unlocks                        -> release 1
+			answer 0                         -> b ok: granted; acquire 2 1s`,
+		"and for a shorter lease": `
+			a locks                          -> acquire 1 1s
+			b locks lease 500ms
+			lost
+			a goes                           -> a: is not there
+			after 20ms                       -> (17ms) acquire 1 1s
+			answer 1                         -> release 1
+			answer 0                         -> acquire 2 500ms`,
+		"a question that nobody has an interest in any more is taken back": `
+			a locks                          -> acquire 1 1s
+			lost
+			a goes                           -> a: is not there
+			after 3s                         -> (17ms) release 1
+			answer not-mine                  -> release 1
+			after 1s
+			idle                             -> false`,
+		"a link that came up while a question was on its way": `
+			a locks                          -> acquire 1 1s
+			link-up
+			not-sent                         -> acquire 2 1s
+			not-sent
+			after 900ms
+			after 200ms                      -> (100ms) acquire 3 1s`,
+		"pauses grow, and what is answered begins anew": `
+			a locks                          -> acquire 1 1s
+			again LOADING
+			after 20ms                       -> (17ms) acquire 2 1s
+			again LOADING
+			after 40ms                       -> (33ms) acquire 3 1s
+			again LOADING
+			after 80ms                       -> (73ms) acquire 4 1s
+			again LOADING
+			after 160ms                      -> (126ms) acquire 5 1s
+			again LOADING
+			after 160ms                      -> (149ms) acquire 6 1s
+			answer held 300ms                -> subscribe redisson_lock__channel:{stock}
+			subscribed                       -> acquire 7 1s
+			again LOADING
+			after 20ms                       -> (16ms) acquire 8 1s
+			a times-out                      -> a: timed out, last refused for now "LOADING"`,
+		"what a caller that gives up hears": `
+			a locks                          -> acquire 1 1s
+			again LOADING
+			a times-out                      -> a: timed out, last refused for now "LOADING"
+			b locks                          -> acquire 2 1s
+			answer fault 1
+			b times-out                      -> b: timed out, last refused (fault 1) for now
+			c locks                          -> acquire 3 1s
+			lost
+			c waits-no-longer                -> c: gave up, last doubtful
+			after 3s                         -> (73ms) release 3
+			answer not-mine                  -> release 3
+			d locks
+			d times-out                      -> d: timed out, last doubtful
+			e locks try
+			e times-out                      -> e: doubtful "there was no answer within AnswerTimeout"
+			f locks try
+			f waits-no-longer                -> f: gave up, last down`,
+		"questions that came too late": `
+			a locks                          -> acquire 1 1s
+			answer late                      -> acquire 2 1s
+			answer late
+			a times-out                      -> a: timed out, last too late "by the clock of Redis it came more than 2s after it was sent, and did nothing"
+			after 40ms
+			b locks try                      -> acquire 3 1s
+			answer late                      -> b: too late "by the clock of Redis it came more than 2s after it was sent, and did nothing"`,
+		"a question that is refused for good": `
+			a locks                          -> acquire 1 1s
+			b locks
+			denied NOPERM                    -> a: refused "NOPERM"; b: refused "NOPERM"
+			c locks                          -> acquire 2 1s
+			answer fault 6                   -> c: refused (fault 6)
+			d locks                          -> acquire 3 1s
+			answer fault 5                   -> d: refused (fault 5)
+			idle                             -> true`,
+		"a subscription that is refused": `
+			a locks                          -> acquire 1 1s
+			answer held 5s                   -> subscribe redisson_lock__channel:{stock}
+			subscribed NOPERM                -> a: refused "NOPERM"
+			b locks                          -> acquire 2 1s
+			answer held 5s
+			after 1s
+			c locks
+			after 2s                         -> (567ms) acquire 3 1s`,
+		"a subscription that is refused later": `
+			a locks                          -> acquire 1 1s
+			answer held 5s                   -> subscribe redisson_lock__channel:{stock}
+			subscribed                       -> acquire 2 1s
+			answer held 5s
+			subscribed NOPERM
+			message                          -> acquire 3 1s
+			answer 1                         -> a: granted until 990ms
+			a unlocks                        -> release 3
+			answer 0                         -> a ok: granted
+			after 1s
+			idle                             -> true`,
+		"messages in vain are heeded less often": `
+			a locks                          -> acquire 1 1s
+			answer held 5s                   -> subscribe redisson_lock__channel:{stock}
+			subscribed                       -> acquire 2 1s
+			answer held 5s
+			message                          -> acquire 3 1s
+			answer held 5s
+			message                          -> acquire 4 1s
+			answer held 5s
+			message                          -> acquire 5 1s
+			answer held 5s
+			message                          -> acquire 6 1s
+			answer held 5s
+			message                          -> acquire 7 1s
+			answer held 5s
+			message                          -> acquire 8 1s
+			answer held 5s
+			message                          -> acquire 9 1s
+			answer held 5s
+			message                          -> acquire 10 1s
+			answer held 5s
+			message                          -> acquire 11 1s
+			answer held 5s
+			message                          -> acquire 12 1s
+			answer held 5s
+			message
+			after 1ms                        -> acquire 13 1s
+			answer held 5s
+			message
+			after 1ms
+			after 1ms                        -> acquire 14 1s
+			message
+			answer held 5s
+			after 2ms
+			after 2ms                        -> acquire 15 1s
+			answer held 4s
+			message                          -> acquire 16 1s
+			answer held 4s`,
+		"messages while it is held": `
+			a locks                          -> acquire 1 1s
+			answer 1                         -> a: granted until 990ms
+			message                          -> renew 1 1s
+			answer 1
+			after 5ms
+			message 1 2                      -> renew 1 1s
+			message
+			answer 1                         -> renew 1 1s
+			answer 1
+			b locks
+			message                          -> renew 1 1s
+			a unlocks                        -> a ok: granted
+			answer 1                         -> b: granted until 995ms`,
+		"a suspicion while a command is on its way": `
+			a locks                          -> acquire 1 1s
+			answer 1                         -> a: granted until 990ms
+			after 334ms                      -> (333ms) renew 1 1s
+			suspect
+			answer 1                         -> renew 1 1s
+			answer 1
+			suspect                          -> renew 1 1s
+			answer not-mine                  -> a ends: lost
+			idle                             -> true`,
+		"a tenure that was renewed in vain is tried again": `
+			a locks                          -> acquire 1 1s
+			answer 1                         -> a: granted until 990ms
+			after 334ms                      -> (333ms) renew 1 1s
+			answer fault 1
+			after 20ms                       -> renew 1 1s
+			not-sent
+			after 50ms
+			after 50ms                       -> renew 1 1s
+			lost
+			after 40ms
+			after 80ms                       -> (33ms) renew 1 1s
+			answer 1
+			a until                          -> 1.517s`,
+		"an unlock whose answer was lost": `
+			a locks                          -> acquire 1 1s
+			answer 1                         -> a: granted until 990ms
+			a unlocks                        -> release 1
+			lost
+			b locks try                      -> release 1
+			c locks
+			after 20ms
+			answer not-mine                  -> a ok: granted; acquire 2 1s
+			answer 1                         -> b: granted until 1.01s`,
+		"an unlock that was refused": `
+			a locks                          -> acquire 1 1s
+			answer 1                         -> a: granted until 990ms
+			a unlocks                        -> release 1
+			answer fault 1
+			b locks
+			after 20ms                       -> (17ms) release 1
+			denied NOPERM                    -> a ok: refused "NOPERM"
+			b times-out                      -> b: timed out, last refused "NOPERM"
+			link-up                          -> release 1
+			answer 0`,
+		"an unlock waits until the deadline": `
+			a locks                          -> acquire 1 1s
+			answer 1                         -> a: granted until 990ms
+			a unlocks                        -> release 1
+			not-sent
+			after 900ms
+			after 100ms                      -> (90ms) a ok: doubtful; release 1
+			b locks
+			after 2s
+			answer 1                         -> acquire 2 1s`,
+		"an unlock of what is gone": `
+			a locks                          -> acquire 1 1s
+			answer 1                         -> a: granted until 990ms
+			a unlocks                        -> release 1
+			answer not-mine                  -> a ok: lost
+			b locks                          -> acquire 2 1s
+			answer 1                         -> b: granted until 990ms
+			b drops                          -> release 2
+			answer nobody-told
+			idle                             -> true`,
+		"a swap changes the lease": `
+			a locks                          -> acquire 1 1s
+			b locks lease 500ms
+			c locks watch 3s
+			answer 1                         -> a: granted until 990ms
+			a unlocks                        -> a ok: granted; swap 1 500ms next 2
+			answer 0                         -> b: granted until 495ms
+			b unlocks                        -> b ok: granted; swap 2 3s next 3
+			answer 0                         -> c: granted until 2.97s
+			c unlocks                        -> release 3
+			answer 0                         -> c ok: granted
+			idle                             -> true`,
+		"a swap that got no answer": `
+			a locks                          -> acquire 1 1s
+			b locks lease 500ms
+			answer 1                         -> a: granted until 990ms
+			a unlocks                        -> a ok: granted; swap 1 500ms next 2
+			lost                             -> release 1
+			answer 0                         -> release 2
+			answer not-mine                  -> acquire 3 500ms
+			after 20ms
+			answer 1                         -> b: granted until 495ms`,
+		"a swap of what is gone": `
+			a locks                          -> acquire 1 1s
+			b locks lease 500ms
+			answer 1                         -> a: granted until 990ms
+			a unlocks                        -> a ok: granted; swap 1 500ms next 2
+			answer not-mine                  -> release 2
+			answer not-mine                  -> acquire 3 500ms
+			answer 1                         -> b: granted until 495ms`,
+		"a swap that came late": `
+			a locks                          -> acquire 1 1s
+			b locks lease 500ms
+			answer 1                         -> a: granted until 990ms
+			a unlocks                        -> a ok: granted; swap 1 500ms next 2
+			after 1s
+			b goes                           -> b: is not there
+			answer 0                         -> release 1
+			answer 0                         -> release 2
+			answer 0
+			idle                             -> true`,
+		"a hold of another lease after a re-entry is not handed on": `
+			a locks owner 7                  -> acquire 1 1s
+			answer 1                         -> a: granted until 990ms
+			b locks owner 7 lease 3s         -> renew 1 3s
+			answer 1                         -> b: granted until 2.97s
+			b unlocks                        -> b ok: granted
+			c locks
+			a unlocks                        -> a ok: granted; swap 1 1s next 2
+			answer 0                         -> c: granted until 990ms
+			c until                          -> 990ms`,
+		"a fixed re-entry, then a watched one": `
+			a locks owner 7 lease 300ms      -> acquire 1 300ms
+			answer 1                         -> a: granted until 295ms
+			b locks owner 7                  -> renew 1 1s
+			answer 1                         -> b: granted until 990ms
+			a unlocks                        -> a ok: granted
+			c locks owner 7 lease 200ms      -> c: granted until 195ms
+			b count                          -> 2
+			after 1s                         -> (195ms) c ends: lost; (333ms) renew 1 1s; (990ms) b ends: lost
+			answer 1                         -> release 1
+			b unlocks                        -> b ok: lost
+			c unlocks                        -> c ok: lost`,
+		"an extension": `
+			a locks lease 300ms              -> acquire 1 300ms
+			answer 1                         -> a: granted until 295ms
+			after 100ms
+			a extends 100ms                  -> a ok: granted
+			a until                          -> 295ms
+			a extends 900ms                  -> renew 1 900ms
+			a extends 600ms
+			after 5ms
+			answer 1                         -> a ok: granted; a ok: granted
+			a until                          -> 991ms
+			a extends 3s                     -> renew 1 3s
+			a unlocks                        -> a ok: lost
+			answer 1                         -> release 1
+			answer 0                         -> a ok: granted
+			idle                             -> true`,
+		"an extension of a hold that ended": `
+			a locks lease 300ms              -> acquire 1 300ms
+			answer 1                         -> a: granted until 295ms
+			a extends 900ms                  -> renew 1 900ms
+			after 300ms                      -> (295ms) a ends: lost; a ok: lost
+			a extends 1s                     -> a ok: lost
+			answer 1                         -> release 1
+			answer 0
+			idle                             -> true`,
+		"an extension of what is gone": `
+			a locks owner 7 lease 300ms      -> acquire 1 300ms
+			answer 1                         -> a: granted until 295ms
+			b locks owner 7 lease 900ms      -> renew 1 900ms
+			a extends 900ms
+			answer not-mine                  -> a ends: lost; a ok: lost; acquire 2 900ms
+			answer 1                         -> b: granted until 891ms`,
+		"force": `
+			a locks                          -> acquire 1 1s
+			force u:1 1
+			answer 1                         -> release 1
+			answer 0                         -> force ok: granted; acquire 2 1s
+			answer 1                         -> a: granted until 990ms
+			force u:2 2                      -> a ends: lost; release 2
+			answer 0                         -> force ok: granted
+			force java:1 0                   -> release 0 java:1
+			answer 3                         -> force ok: granted
+			force java:1 0                   -> release 0 java:1
+			answer not-mine                  -> force ok: lost
+			force java:1 0                   -> release 0 java:1
+			lost                             -> force ok: doubtful
+			force java:1 0                   -> release 0 java:1
+			answer fault 1                   -> force ok: refused (fault 1) for now
+			force java:1 0                   -> release 0 java:1
+			not-sent                         -> force ok: down
+			idle                             -> true`,
+		"force and a question that got no answer": `
+			a locks                          -> acquire 1 1s
+			lost
+			force u:1 1
+			after 20ms                       -> (17ms) acquire 1 1s
+			answer 1                         -> release 1`,
+		"a drained engine": `
+			a locks owner 7                  -> acquire 1 1s
+			b locks
+			answer 1                         -> a: granted until 990ms
+			c locks owner 7 lease 3s         -> renew 1 3s
+			drain                            -> b: closed; c: closed
+			answer 1
+			a extends 5s                     -> renew 1 5s
+			close                            -> a ends: closed; a ok: closed
+			answer 0                         -> release 1
+			idle                             -> false`,
+		"a closed engine": `
+			a locks                          -> acquire 1 1s
+			answer held 5s                   -> subscribe redisson_lock__channel:{stock}
+			subscribed                       -> acquire 2 1s
+			close                            -> a: closed
+			answer held 5s
+			idle                             -> true`,
+		"a closed engine whose question is on its way": `
+			a locks                          -> acquire 1 1s
+			close                            -> a: closed
+			answer 1                         -> release 1
+			answer 0
+			idle                             -> true`,
+		"nothing will be heard any more": `
+			force java:1 0                   -> release 0 java:1
+			end                              -> force ok: closed
+			a locks
+			idle                             -> false`,
+		"a hold may last for so long": `
+			max-hold 500ms
+			a locks                          -> acquire 1 1s
+			answer 1                         -> a: granted until 500ms
+			after 400ms                      -> (333ms) renew 1 1s
+			answer 1
+			after 200ms                      -> (100ms) a ends: too long; release 1
+			answer 0
+			idle                             -> true`,
+		"a grant that nobody takes": `
+			a locks                          -> acquire 1 1s
+			b locks lease 300ms
+			c locks
+			a leaves
+			answer 1                         -> a: is not there; swap 1 300ms next 2
+			answer 0                         -> b: granted until 295ms
+			b unlocks                        -> b ok: granted; swap 2 1s next 3
+			answer 0                         -> c: granted until 990ms
+			c leaves
+			after 300ms
+			idle                             -> false`,
+		"a grant tells those who ask once": `
+			a locks owner 7 try              -> acquire 1 1s
+			b locks try
+			c locks owner 7 try
+			d locks owner 8 try
+			answer 1                         -> a: granted until 990ms; b: taken for 990ms; d: taken for 990ms; c: granted until 990ms`,
+		"a handoff is confirmed ahead": `
+			a locks                          -> acquire 1 1s
+			answer 1                         -> a: granted until 990ms
+			b locks
+			c locks
+			d locks
+			e locks
+			f locks
+			g locks
+			a unlocks                        -> b: granted until 990ms; a ok: granted
+			b unlocks                        -> c: granted until 990ms; b ok: granted
+			c unlocks                        -> d: granted until 990ms; c ok: granted
+			after 6ms
+			d unlocks                        -> e: granted until 990ms; d ok: granted; confirm 1 1s
+			e unlocks                        -> f: granted until 990ms; e ok: granted
+			answer 0
+			after 3ms
+			f unlocks                        -> g: granted until 996ms; f ok: granted
+			g unlocks                        -> release 1
+			answer 1                         -> g ok: granted
+			idle                             -> true`,
+		"others listen": `
+			a locks                          -> acquire 1 1s
+			answer 1                         -> a: granted until 990ms
+			b locks
+			c locks
+			after 10ms
+			a unlocks                        -> a ok: granted; confirm 1 1s
+			answer 2                         -> release 1
+			answer 2
+			after 1ms
+			after 1ms                        -> acquire 2 1s
+			answer 1                         -> b: granted until 1.002s
+			after 10ms
+			b unlocks                        -> b ok: granted; confirm 2 1s
+			answer 2                         -> release 2
+			d locks
+			answer 2
+			after 4ms                        -> acquire 3 1s
+			answer 1                         -> c: granted until 1.016s
+			c unlocks                        -> d: granted until 1.016s; c ok: granted
+			after 10ms
+			d unlocks                        -> release 3
+			answer 2                         -> d ok: granted
+			idle                             -> true`,
+		"a handoff is not confirmed ahead before the fifth": `
+			a locks                          -> acquire 1 1s
+			answer 1                         -> a: granted until 990ms
+			b locks
+			c locks
+			d locks
+			a unlocks                        -> b: granted until 990ms; a ok: granted
+			after 6ms
+			b unlocks                        -> c: granted until 990ms; b ok: granted
+			c unlocks                        -> d: granted until 990ms; c ok: granted
+			after 3ms
+			d unlocks                        -> release 1`,
+		"a hold goes on as long as a confirmation ahead says": `
+			a locks                          -> acquire 1 1s
+			answer 1                         -> a: granted until 990ms
+			b locks
+			c locks
+			d locks
+			e locks
+			f locks
+			a unlocks                        -> b: granted until 990ms; a ok: granted
+			b unlocks                        -> c: granted until 990ms; b ok: granted
+			c unlocks                        -> d: granted until 990ms; c ok: granted
+			after 5ms
+			d unlocks                        -> e: granted until 990ms; d ok: granted; confirm 1 1s
+			e until                          -> 990ms
+			after 1ms
+			answer 0
+			e until                          -> 995ms
+			e unlocks                        -> f: granted until 995ms; e ok: granted
+			after 5ms
+			f unlocks                        -> release 1`,
+		"the release of an owner that may still appear is repeated": `
+			a locks                          -> acquire 1 1s
+			b locks lease 500ms
+			answer 1                         -> a: granted until 990ms
+			a unlocks                        -> a ok: granted; swap 1 500ms next 2
+			lost                             -> release 1
+			answer 0                         -> release 2
+			answer fault 1                   -> acquire 3 500ms
+			b goes                           -> b: is not there
+			after 20ms
+			lost
+			after 40ms                       -> (18ms) release 3
+			not-sent
+			after 60ms
+			link-up                          -> release 3
+			denied NOPERM
+			after 3s                         -> (1s) release 3
+			answer fault 1                   -> release 2
+			idle                             -> false
+			after 1s
+			idle                             -> false`,
+		"what went well begins pauses anew": `
+			a locks                          -> acquire 1 1s
+			again LOADING
+			after 20ms                       -> (17ms) acquire 2 1s
+			again LOADING
+			after 40ms                       -> (33ms) acquire 3 1s
+			answer 1                         -> a: granted until 1.043s
+			after 334ms                      -> (327ms) renew 3 1s
+			answer fault 1
+			after 20ms                       -> renew 3 1s
+			answer fault 1
+			after 40ms                       -> (35ms) renew 3 1s
+			answer 1
+			a unlocks                        -> release 3
+			answer fault 1
+			after 20ms                       -> (18ms) release 3
+			answer fault 1
+			after 40ms                       -> (35ms) release 3
+			answer 0                         -> a ok: granted
+			b locks                          -> acquire 4 1s
+			again LOADING
+			link-up                          -> acquire 5 1s
+			again LOADING
+			after 20ms                       -> (18ms) acquire 6 1s`,
+		"our own messages are no news": `
+			handoff-time 0s
+			a locks                          -> acquire 1 1s
+			answer held 1s                   -> subscribe redisson_lock__channel:{stock}
+			subscribed                       -> acquire 2 1s
+			answer held 1s
+			message                          -> acquire 3 1s
+			answer 1                         -> a: granted until 990ms
+			b locks
+			a unlocks                        -> release 3
+			answer 1                         -> a ok: granted; acquire 4 1s
+			message
+			answer held 1s
+			message                          -> acquire 5 1s
+			answer 1                         -> b: granted until 990ms
+			c locks
+			b unlocks                        -> release 5
+			message
+			answer 1                         -> b ok: granted; acquire 6 1s
+			answer held 1s
+			after 100ms
+			message 1 2                      -> acquire 7 1s
+			answer 1                         -> c: granted until 1.09s
+			c unlocks                        -> release 7
+			answer 0                         -> c ok: granted
+			d locks                          -> acquire 8 1s
+			message
+			answer held 1s                   -> acquire 9 1s
+			answer held 1s`,
+		"a release that nobody heard, and a message that was taken for ours": `
+			handoff-time 0s
+			a locks                          -> acquire 1 1s
+			answer held 1s                   -> subscribe redisson_lock__channel:{stock}
+			subscribed                       -> acquire 2 1s
+			answer held 1s
+			message                          -> acquire 3 1s
+			answer 1                         -> a: granted until 990ms
+			b locks
+			a unlocks                        -> release 3
+			message
+			answer 0                         -> a ok: granted; acquire 4 1s
+			answer held 1s
+			message                          -> acquire 5 1s
+			answer 1                         -> b: granted until 990ms
+			b drops                          -> release 5
+			answer not-mine
+			c locks                          -> acquire 6 1s
+			answer held 1s
+			after 10ms
+			message                          -> acquire 7 1s
+			answer 1                         -> c: granted until 1s
+			c unlocks                        -> release 7
+			lost
+			after 20ms                       -> (16ms) release 7
+			answer 1                         -> c ok: granted
+			message
+			d locks                          -> acquire 8 1s
+			answer held 1s
+			after 1ms
+			message                          -> acquire 9 1s
+			answer held 1s`,
+		"a new subscription knows nothing of our own messages": `
+			handoff-time 0s
+			a locks                          -> acquire 1 1s
+			answer held 1s                   -> subscribe redisson_lock__channel:{stock}
+			subscribed                       -> acquire 2 1s
+			answer held 1s
+			message                          -> acquire 3 1s
+			answer 1                         -> a: granted until 990ms
+			a unlocks                        -> release 3
+			answer 2                         -> a ok: granted
+			b locks                          -> acquire 4 1s
+			answer held 1s
+			subscribed                       -> acquire 5 1s
+			answer held 1s
+			message                          -> acquire 6 1s
+			answer held 1s`,
+		"a subscription ends a second after the last waiter": `
+			a locks                          -> acquire 1 1s
+			answer held 5s                   -> subscribe redisson_lock__channel:{stock}
+			subscribed                       -> acquire 2 1s
+			answer held 5s
+			a goes                           -> a: is not there
+			after 900ms
+			b locks                          -> acquire 3 1s
+			answer held 3s
+			after 200ms
+			b goes                           -> b: is not there
+			after 999ms
+			after 1ms                        -> unsubscribe redisson_lock__channel:{stock}
+			idle                             -> true
+			c locks                          -> acquire 4 1s
+			answer held 1s                   -> subscribe redisson_lock__channel:{stock}`,
+		"a release leaves nothing to others where nobody waits": `
+			a locks                          -> acquire 1 1s
+			answer 1                         -> a: granted until 990ms
+			a unlocks                        -> release 1
+			answer 3                         -> a ok: granted
+			b locks                          -> acquire 2 1s
+			answer 1                         -> b: granted until 990ms
+			c locks
+			b unlocks                        -> c: granted until 990ms; b ok: granted
+			idle                             -> false`,
+		"yields double while nobody takes what is left to others, and then rest": `
+			handoff-time 0s
+			a locks                          -> acquire 1 1s
+			answer held 5s                   -> subscribe redisson_lock__channel:{stock}
+			subscribed                       -> acquire 2 1s
+			answer held 5s
+			message                          -> acquire 3 1s
+			answer 1                         -> a: granted until 990ms
+			b locks
+			a unlocks                        -> release 3
+			answer 2                         -> a ok: granted
+			after 2ms                        -> acquire 4 1s
+			answer 1                         -> b: granted until 992ms
+			a locks
+			b unlocks                        -> release 4
+			answer 2                         -> b ok: granted
+			after 4ms                        -> acquire 5 1s
+			answer 1                         -> a: granted until 996ms
+			b locks
+			a unlocks                        -> release 5
+			answer 2                         -> a ok: granted
+			after 8ms                        -> acquire 6 1s
+			answer 1                         -> b: granted until 1.004s
+			a locks
+			b unlocks                        -> release 6
+			answer 2                         -> b ok: granted
+			after 16ms                       -> acquire 7 1s
+			answer 1                         -> a: granted until 1.02s
+			b locks
+			a unlocks                        -> release 7
+			answer 2                         -> a ok: granted; acquire 8 1s
+			answer 1                         -> b: granted until 1.02s
+			after 47ms
+			a locks
+			b unlocks                        -> release 8
+			answer 2                         -> b ok: granted; acquire 9 1s
+			answer 1                         -> a: granted until 1.067s
+			after 2ms
+			b locks
+			a unlocks                        -> release 9
+			answer 2                         -> a ok: granted
+			after 32ms                       -> acquire 10 1s`,
+		"a yield that somebody took": `
+			handoff-time 0s
+			a locks                          -> acquire 1 1s
+			answer held 5s                   -> subscribe redisson_lock__channel:{stock}
+			subscribed                       -> acquire 2 1s
+			answer held 5s
+			message                          -> acquire 3 1s
+			answer 1                         -> a: granted until 990ms
+			b locks
+			a unlocks                        -> release 3
+			answer 2                         -> a ok: granted
+			after 2ms                        -> acquire 4 1s
+			answer 1                         -> b: granted until 992ms
+			a locks
+			b unlocks                        -> release 4
+			answer 2                         -> b ok: granted
+			after 1ms
+			message 1 2
+			message                          -> acquire 5 1s
+			answer 1                         -> a: granted until 993ms
+			b locks
+			a unlocks                        -> release 5
+			answer 2                         -> a ok: granted
+			after 2ms                        -> acquire 6 1s
+			answer 1                         -> b: granted until 995ms`,
+		"without handoffs": `
+			handoff-time 0s
+			a locks                          -> acquire 1 1s
+			b locks
+			answer 1                         -> a: granted until 990ms
+			a unlocks                        -> release 1
+			answer 0                         -> a ok: granted; acquire 2 1s
+			answer 1                         -> b: granted until 990ms`,
+	} {
+		t.Run(name, func(t *testing.T) { playScene(t, MutexKind, text) })
+	}
+}
+
+func TestSpinScenes(t *testing.T) {
+	for name, text := range map[string]string{
+		"a waiter polls": `
+			a locks                          -> acquire 1 1s
+			answer held 5s
+			after 2ms                        -> (1ms) acquire 2 1s
+			answer held 5s
+			after 3ms                        -> (2ms) acquire 3 1s
+			answer held 5s
+			after 5ms                        -> (3ms) acquire 4 1s
+			answer held 5s
+			after 9ms                        -> (5ms) acquire 5 1s
+			answer held 5s
+			after 17ms                       -> (11ms) acquire 6 1s
+			answer held 5s
+			after 33ms                       -> (29ms) acquire 7 1s
+			answer held 5s
+			after 65ms                       -> (42ms) acquire 8 1s
+			answer held 5s
+			after 129ms                      -> (102ms) acquire 9 1s
+			answer held 5s
+			after 129ms                      -> (75ms) acquire 10 1s
+			answer held 5s
+			after 129ms                      -> (117ms) acquire 11 1s
+			answer held 20ms
+			after 20ms
+			after 1ms                        -> acquire 12 1s
+			answer 1                         -> a: granted until 1.532s
+			a unlocks                        -> release quietly 12
+			answer 0                         -> a ok: granted
+			after 140ms
+			idle                             -> true`,
+		"several waiters poll more often": `
+			a locks                          -> acquire 1 1s
+			b locks
+			answer held 5s
+			after 2ms                        -> (1ms) acquire 2 1s
+			answer held 5s
+			after 2ms                        -> (1ms) acquire 3 1s
+			answer held 5s
+			after 2ms                        -> (1ms) acquire 4 1s
+			answer held 5s
+			after 2ms                        -> (1ms) acquire 5 1s
+			answer held 5s
+			after 3ms                        -> (2ms) acquire 6 1s
+			answer held 5s
+			after 3ms                        -> (1ms) acquire 7 1s
+			answer held 5s
+			after 3ms                        -> (2ms) acquire 8 1s
+			answer held 5s
+			c locks try                      -> c: taken for 5s
+			after 3ms                        -> (2ms) acquire 9 1s
+			answer held 5s
+			a goes                           -> a: is not there
+			after 5ms                        -> (3ms) acquire 10 1s
+			answer 1                         -> b: granted until 1.013s
+			b unlocks                        -> release quietly 10
+			answer 0                         -> b ok: granted
+			after 200ms
+			idle                             -> true`,
+		"a turn of one who meets nobody ends after 830 ms, and the next one with the pause after it": `
+			a locks                          -> acquire 1 1s
+			answer 1                         -> a: granted until 990ms
+			b locks
+			a unlocks                        -> b: granted until 990ms; a ok: granted
+			after 800ms                      -> (333ms) renew 1 1s
+			answer 1                         -> renew 1 1s
+			after 30ms
+			c locks
+			answer 1
+			b unlocks                        -> release quietly 1
+			d locks
+			answer 0                         -> b ok: granted
+			after 139ms
+			after 1ms                        -> acquire 2 1s
+			answer 1                         -> c: granted until 1.96s
+			c unlocks                        -> d: granted until 1.96s; c ok: granted
+			e locks
+			after 1ms
+			d unlocks                        -> e: granted until 1.96s; d ok: granted
+			f locks
+			after 1ms
+			e unlocks                        -> release quietly 2
+			answer 0                         -> e ok: granted
+			after 139ms                      -> (5ms) acquire 3 1s
+			after 5ms
+			answer 1                         -> f: granted until 1.967s
+			f unlocks                        -> release quietly 3
+			answer 0                         -> f ok: granted
+			after 1s
+			idle                             -> true`,
+		"a turn after others were met is short": `
+			a locks                          -> acquire 1 1s
+			answer held 5s
+			after 2ms                        -> (1ms) acquire 2 1s
+			answer 1                         -> a: granted until 991ms
+			b locks
+			a unlocks                        -> b: granted until 991ms; a ok: granted
+			a locks
+			b unlocks                        -> a: granted until 991ms; b ok: granted
+			b locks
+			a unlocks                        -> b: granted until 991ms; a ok: granted
+			a locks
+			b unlocks                        -> a: granted until 991ms; b ok: granted
+			b locks
+			a unlocks                        -> b: granted until 991ms; a ok: granted
+			a locks
+			b unlocks                        -> a: granted until 991ms; b ok: granted
+			b locks
+			a unlocks                        -> b: granted until 991ms; a ok: granted
+			after 1ms
+			after 1ms
+			after 1ms
+			after 40ms
+			a locks
+			b unlocks                        -> release quietly 2
+			answer 0                         -> b ok: granted
+			b locks
+			after 60ms                       -> (59ms) acquire 3 1s
+			answer held 5s
+			after 5ms                        -> (1ms) acquire 4 1s
+			answer 1                         -> a: granted until 1.096s
+			after 5ms
+			a unlocks                        -> b: granted until 1.096s; a ok: granted
+			a locks
+			after 5ms
+			b unlocks                        -> b ok: granted; confirm 4 1s
+			answer 0                         -> a: granted until 1.11s
+			after 20ms`,
+		"a turn in time after others were met": `
+			a locks                          -> acquire 1 1s
+			answer held 5s
+			after 2ms                        -> (1ms) acquire 2 1s
+			answer 1                         -> a: granted until 991ms
+			b locks
+			c locks
+			a unlocks                        -> b: granted until 991ms; a ok: granted
+			after 39ms
+			b unlocks                        -> b ok: granted; confirm 2 1s
+			answer 0                         -> c: granted until 1.031s
+			d locks
+			after 1ms
+			c unlocks                        -> release quietly 2
+			answer 0                         -> c ok: granted
+			after 60ms                       -> (55ms) acquire 3 1s
+			answer 1                         -> d: granted until 1.087s
+			a locks
+			d unlocks                        -> a: granted until 1.087s; d ok: granted
+			b locks
+			after 80ms
+			b locks
+			a unlocks                        -> release quietly 3
+			answer 0                         -> a ok: granted
+			after 20ms`,
+		"a free name is left alone at the end of a turn": `
+			a locks                          -> acquire 1 1s
+			answer held 5s
+			after 2ms                        -> (1ms) acquire 2 1s
+			answer 1                         -> a: granted until 991ms
+			b locks
+			a unlocks                        -> b: granted until 991ms; a ok: granted
+			after 40ms
+			b unlocks                        -> release quietly 2
+			answer 0                         -> b ok: granted
+			c locks
+			after 40ms
+			after 20ms                       -> (15ms) acquire 3 1s
+			answer 1                         -> c: granted until 1.087s
+			c unlocks                        -> release quietly 3
+			answer 0                         -> c ok: granted
+			idle                             -> false
+			after 139ms
+			idle                             -> false
+			after 1ms
+			idle                             -> true`,
+		"a try ends a pause": `
+			a locks                          -> acquire 1 1s
+			answer 1                         -> a: granted until 990ms
+			b locks
+			a unlocks                        -> b: granted until 990ms; a ok: granted
+			after 800ms                      -> (333ms) renew 1 1s
+			answer 1                         -> renew 1 1s
+			after 30ms
+			answer 1
+			c locks
+			b unlocks                        -> release quietly 1
+			answer 0                         -> b ok: granted
+			after 10ms
+			d locks try                      -> d: taken
+			c goes                           -> c: is not there
+			e locks try                      -> acquire 2 1s
+			answer 1                         -> e: granted until 1.83s
+			f locks
+			e unlocks                        -> f: granted until 1.83s; e ok: granted
+			close                            -> f ends: closed; release quietly 2
+			answer 0
+			idle                             -> true`,
+	} {
+		t.Run(name, func(t *testing.T) { playScene(t, SpinKind, text) })
+	}
+}
+
+func TestFencedScenes(t *testing.T) {
+	for name, text := range map[string]string{
+		"each grant has the next token of the block": `
+			a locks owner 7                  -> acquire fenced 1 1s
+			b locks
+			answer 1000                      -> a: granted until 990ms, token 937
+			c locks owner 7                  -> c: granted until 990ms, token 937
+			a unlocks                        -> a ok: granted
+			c unlocks                        -> b: granted until 990ms, token 938; c ok: granted
+			d locks
+			e locks lease 500ms
+			b unlocks                        -> d: granted until 990ms, token 939; b ok: granted
+			d leaves
+			f locks
+			d unlocks                        -> release 1
+			answer 0                         -> d ok: granted; acquire fenced 2 500ms
+			answer 2000                      -> e: granted until 495ms, token 1937`,
+		"a grant that nobody takes uses no token": `
+			a locks                          -> acquire fenced 1 1s
+			b locks
+			a leaves
+			answer 1000                      -> a: is not there; b: granted until 990ms, token 937
+			b unlocks                        -> release 1
+			answer 0                         -> b ok: granted`,
+	} {
+		t.Run(name, func(t *testing.T) { playScene(t, FencedKind, text) })
+	}
+}

@@ -1,0 +1,347 @@
+package gate
+
+import "testing"
+
+func TestPermitScenes(t *testing.T) {
+	for name, text := range map[string]string{
+		"permits are taken for the first, renewed and freed": `
+			a locks n 2                      -> permit take 1 1s n 2
+			b locks n 3
+			answer 1                         -> a: granted until 990ms; permit take 3 1s n 3
+			answer held 500ms                -> subscribe redisson_sc:{stock}
+			subscribed                       -> permit take 6 1s n 3
+			answer held 500ms
+			after 334ms                      -> (333ms) permit renew 9 1,2,1000; 1s
+			answer 1                         -> permit take 10 1s n 3
+			after 200ms
+			answer 1                         -> b: granted until 1.324s
+			b unlocks                        -> permit free 13 next 10 n 3
+			answer 2                         -> b ok: granted 2
+			a unlocks                        -> permit free 14 next 1 n 2
+			a unlocks                        -> a ok: lost
+			answer not-mine                  -> a ok: lost
+			oldest                           -> none
+			idle                             -> false
+			after 1s                         -> unsubscribe redisson_sc:{stock}
+			idle                             -> true`,
+		"a try is told how long it would take, and with it those who want as much": `
+			a locks n 2 try                  -> permit take 1 1s n 2
+			b locks n 3 try
+			c locks n 1 try
+			answer held 700ms                -> a: taken for 700ms; b: taken for 700ms; permit take 3 1s n 1
+			answer 1                         -> c: granted until 990ms
+			d locks n 5                      -> permit take 4 1s n 5
+			e locks try                      -> e: taken for who knows how long
+			answer held 5s                   -> subscribe redisson_sc:{stock}`,
+		"permits that nobody here has are freed by their numbers": `
+			x changes permit-free 8          -> permit free 1 id-0000000000008 n 1
+			answer not-mine                  -> x ok: lost
+			y changes permit-free 0          -> permit free 2 id-0000000000000 n 1
+			not-sent
+			after 1s                         -> permit free 3 id-0000000000000 n 1
+			answer 1                         -> y ok: granted 1
+			idle                             -> true`,
+		"a fixed lease ends, and is not renewed": `
+			a locks lease 300ms              -> permit take 1 300ms n 1
+			answer 1                         -> a: granted until 295ms
+			oldest                           -> 0s
+			after 300ms                      -> (295ms) a ends: lost; permit free 2 next 1 n 1
+			answer 1
+			oldest                           -> none
+			idle                             -> true`,
+		"an extension counts from when its call left": `
+			a locks lease 300ms              -> permit take 1 300ms n 1
+			answer 1                         -> a: granted until 295ms
+			a extends 500ms                  -> permit renew 2 1,1,500; 300ms
+			after 5ms
+			a extends 900ms
+			a extends 700ms
+			after 5ms
+			answer 1                         -> a ok: granted; a ok: granted; a ok: granted
+			a until                          -> 891ms
+			a until                          -> 891ms
+			a extends 100ms                  -> permit renew 3 1,1,100; 300ms
+			answer 1                         -> a ok: granted
+			a until                          -> 891ms
+			after 1s                         -> (881ms) a ends: lost; permit free 4 next 1 n 1
+			answer 1
+			idle                             -> true`,
+		"an extension that was not answered is asked for again": `
+			a locks lease 900ms              -> permit take 1 900ms n 1
+			answer 1                         -> a: granted until 891ms
+			a extends 2s                     -> permit renew 2 1,1,2000; 900ms
+			lost
+			a extends 3s
+			after 20ms                       -> (18ms) permit renew 2 1,1,2000; 900ms
+			answer 1                         -> a ok: granted; a ok: granted
+			after 1s
+			a until                          -> 2.988s
+			a extends 5s                     -> permit renew 3 1,1,5000; 900ms
+			denied NOPERM                    -> a ok: refused "NOPERM"
+			a until                          -> 2.988s
+			after 10s                        -> (18ms) permit renew 4 1,1,1; 900ms; (1.968s) a ends: lost
+			answer 1                         -> permit free 5 next 1 n 1
+			idle                             -> false`,
+		"an extension of a hold that is gone": `
+			a locks lease 900ms              -> permit take 1 900ms n 1
+			answer 1                         -> a: granted until 891ms
+			a extends 2s                     -> permit renew 2 1,1,2000; 900ms
+			answer 0                         -> a ends: lost; a ok: lost; permit free 3 next 1 n 1
+			answer not-mine
+			a extends 1s                     -> a ok: lost
+			idle                             -> true`,
+		"a renewal that fails is tried again until the deadline": `
+			a locks                          -> permit take 1 1s n 1
+			answer 1                         -> a: granted until 990ms
+			after 334ms                      -> (333ms) permit renew 2 1,1,1000; 1s
+			lost
+			after 20ms                       -> permit renew 2 1,1,1000; 1s
+			answer fault 2
+			after 40ms                       -> (33ms) permit renew 2 1,1,1000; 1s
+			not-sent
+			after 50ms
+			link-up                          -> permit renew 2 1,1,1000; 1s
+			answer 1
+			a until                          -> 1.434s
+			after 335ms                      -> (333ms) permit renew 3 1,1,1000; 1s
+			lost
+			after 800ms                      -> (20ms) permit renew 3 1,1,1000; 1s; (655ms) a ends: lost
+			answer 1                         -> permit free 4 next 1 n 1
+			idle                             -> false`,
+		"an unlocking caller waits no longer than its hold would have lasted": `
+			a locks lease 300ms              -> permit take 1 300ms n 1
+			b locks
+			answer 1                         -> a: granted until 295ms; permit take 2 1s n 1
+			a unlocks
+			after 300ms                      -> (295ms) a ok: doubtful
+			answer held 1s                   -> permit free 3 next 1 n 1; subscribe redisson_sc:{stock}
+			answer 1                         -> permit take 4 1s n 1
+			subscribed`,
+		"a grant that comes too late is given back": `
+			a locks lease 20ms               -> permit take 1 20ms n 1
+			b locks lease 20ms try           -> b: taken for who knows how long
+			c locks lease 30ms
+			after 20ms
+			answer 1                         -> permit free 2 next 1 n 1
+			answer 1
+			after 20ms                       -> (17ms) permit take 3 20ms n 1
+			answer 1                         -> a: granted until 52ms; permit take 4 30ms n 1`,
+		"a grant that too few replicas have is given back": `
+			a locks n 3                      -> permit take 1 1s n 3
+			alone 1                          -> permit free 4 next 1 n 3
+			answer 1
+			message
+			after 20ms                       -> (18ms) permit take 5 1s n 3
+			answer 1                         -> a: granted until 1.008s
+			a until                          -> 1.008s`,
+		"a grant for a caller who has gone is freed, or another's": `
+			a locks n 2                      -> permit take 1 1s n 2
+			b locks n 3
+			c locks n 2
+			a goes                           -> a: is not there
+			answer 1                         -> permit free 3 next 1 n 2
+			answer 1                         -> permit take 4 1s n 3
+			answer 1                         -> b: granted until 990ms; permit take 7 1s n 2`,
+		"a grant for a caller who goes before it hears of it": `
+			a locks n 2                      -> permit take 1 1s n 2
+			a leaves
+			answer 1                         -> a: is not there; permit free 3 next 1 n 2
+			answer 1
+			b locks n 2                      -> permit take 4 1s n 2
+			c locks n 2
+			b leaves
+			answer 1                         -> b: is not there; c: granted until 990ms`,
+		"a question whose answer was lost is sent again under its numbers": `
+			a locks n 2                      -> permit take 1 1s n 2
+			b locks n 1 try                  -> b: taken for who knows how long
+			lost
+			after 20ms                       -> (17ms) permit take 1 1s next 1 n 2
+			lost
+			after 40ms                       -> (33ms) permit take 1 1s next 1 n 2
+			answer 1                         -> a: granted until 1.043s`,
+		"a message asks again when permits came, and not when there are none": `
+			a locks n 2                      -> permit take 1 1s n 2
+			answer held 1900ms               -> subscribe redisson_sc:{stock}
+			subscribed                       -> permit take 3 1s n 2
+			answer held 1900ms
+			message 0
+			message 1                        -> permit take 5 1s n 2
+			answer held 1800ms
+			after 500ms
+			message 1 2                      -> permit take 7 1s n 2
+			answer held 1300ms
+			message 3                        -> permit take 9 1s n 2
+			answer 1                         -> a: granted until 1.49s
+			a unlocks                        -> permit free 11 next 9 n 2
+			message 1
+			answer 1                         -> a ok: granted 1
+			message 1
+			after 1s                         -> unsubscribe redisson_sc:{stock}`,
+		"messages in vain are heeded less often": `
+			a locks n 2                      -> permit take 1 1s n 2
+			answer held 1900ms               -> subscribe redisson_sc:{stock}
+			subscribed                       -> permit take 3 1s n 2
+			answer held 1900ms
+			message                          -> permit take 5 1s n 2
+			answer held 1900ms
+			message                          -> permit take 7 1s n 2
+			answer held 1900ms
+			message                          -> permit take 9 1s n 2
+			answer held 1900ms
+			message                          -> permit take 11 1s n 2
+			answer held 1900ms
+			message                          -> permit take 13 1s n 2
+			answer held 1900ms
+			message                          -> permit take 15 1s n 2
+			answer held 1900ms
+			message                          -> permit take 17 1s n 2
+			answer held 1900ms
+			message                          -> permit take 19 1s n 2
+			answer held 1900ms
+			message                          -> permit take 21 1s n 2
+			answer held 1900ms
+			message                          -> permit take 23 1s n 2
+			answer held 1900ms
+			message
+			message
+			after 1ms                        -> permit take 25 1s n 2
+			answer held 1900ms
+			message
+			message
+			after 1ms
+			after 2ms                        -> (1ms) permit take 27 1s n 2
+			message
+			after 2ms
+			message
+			answer held 1900ms
+			after 4ms                        -> (2ms) permit take 29 1s n 2
+			answer 1                         -> a: granted until 998ms`,
+		"an extension that too few replicas have": `
+			a locks lease 900ms              -> permit take 1 900ms n 1
+			answer 1                         -> a: granted until 891ms
+			a extends 5s                     -> permit renew 2 1,1,5000; 900ms
+			alone 1                          -> a ok: too few
+			a until                          -> 891ms
+			idle                             -> false
+			after 1s                         -> (18ms) permit renew 3 1,1,1; 900ms; (891ms) a ends: lost`,
+		"permits that come for who has gone while others want other leases": `
+			a locks lease 900ms              -> permit take 1 900ms n 1
+			b locks lease 800ms
+			c locks
+			a leaves
+			answer 1                         -> a: is not there; permit free 2 next 1 n 1
+			answer 1                         -> permit take 3 800ms n 1
+			answer 1                         -> b: granted until 792ms; permit take 4 1s n 1
+			b drops
+			answer 1                         -> c: granted until 990ms; permit free 5 next 3 n 1
+			answer 1
+			c unlocks                        -> permit free 6 next 4 n 1
+			answer 1                         -> c ok: granted 1
+			idle                             -> true`,
+		"a caller that gives up is told what was heard last": `
+			a locks n 2                      -> permit take 1 1s n 2
+			b locks n 1
+			answer held 700ms                -> subscribe redisson_sc:{stock}
+			subscribed                       -> permit take 3 1s n 2
+			a times-out                      -> a: timed out, last taken for 700ms
+			answer held 650ms                -> permit take 5 1s n 1
+			answer held 600ms
+			after 100ms
+			b waits-no-longer                -> b: gave up, last taken for 500ms`,
+		"pauses of a question do not depend on its lease, those of a renewal do": `
+			a locks lease 100ms              -> permit take 1 100ms n 1
+			lost
+			after 20ms                       -> (17ms) permit take 1 100ms next 1 n 1
+			again LOADING
+			after 40ms                       -> (37ms) permit take 1 100ms next 1 n 1
+			answer 1                         -> a: granted until 152ms
+			b locks watch 100ms              -> permit take 2 100ms n 1
+			answer 1                         -> b: granted until 155ms
+			after 34ms                       -> (33ms) permit renew 3 2,1,100; 100ms
+			lost
+			after 4ms
+			after 6ms                        -> permit renew 3 2,1,100; 100ms
+			answer fault 1
+			after 10ms                       -> permit renew 3 2,1,100; 100ms
+			answer 1
+			b until                          -> 209ms`,
+		"numbers of permits follow each other": `
+			a locks n 5                      -> permit take 1 1s n 5
+			answer 1                         -> a: granted until 990ms
+			b locks n 1                      -> permit take 6 1s n 1
+			answer 1                         -> b: granted until 990ms
+			c locks n 1                      -> permit take 7 1s n 1
+			answer 1                         -> c: granted until 990ms
+			a drops                          -> permit free 8 next 1 n 5
+			answer 1
+			x changes permit-free 7          -> c ends: unlocked; permit free 9 next 7 n 1
+			answer 1                         -> x ok: granted 1
+			y changes permit-free 6          -> b ends: unlocked; permit free 10 next 6 n 1
+			answer not-mine                  -> y ok: lost
+			b unlocks                        -> b ok: lost`,
+		"permits are freed by their numbers, those of other engines by themselves": `
+			a locks n 2                      -> permit take 1 1s n 2
+			answer 1                         -> a: granted until 990ms
+			b locks n 2                      -> permit take 3 1s n 2
+			answer 1                         -> b: granted until 990ms
+			x changes permit-free 2 0 9      -> a ends: unlocked; permit free 5 next 1 n 2
+			answer 1                         -> permit free 6 id-0000000000000id-0000000000009 n 2
+			answer 2                         -> x ok: granted 2
+			x changes permit-free 3 4        -> b ends: unlocked; permit free 7 next 3 n 2
+			answer 1                         -> x ok: granted 1
+			idle                             -> true`,
+		"a question whose answer never comes": `
+			a locks n 2                      -> permit take 1 1s n 2
+			b locks n 1
+			lost
+			after 49s                        -> (17ms) permit take 1 1s next 1 n 2
+			lost
+			after 3s                         -> (33ms) permit take 1 1s next 1 n 2
+			lost                             -> permit take 3 1s n 2
+			answer 1                         -> a: granted until 52.99s; permit take 5 1s n 1
+			answer 1                         -> b: granted until 52.99s`,
+		"a suspicion has holds looked for": `
+			a locks                          -> permit take 1 1s n 1
+			answer 1                         -> a: granted until 990ms
+			suspect                          -> permit renew 2 1,1,1000; 1s
+			answer 1
+			link-up                          -> permit renew 3 1,1,1000; 1s
+			link-up
+			answer 3`,
+		"a closing engine frees what it holds": `
+			a locks                          -> permit take 1 1s n 1
+			answer 1                         -> a: granted until 990ms
+			b locks                          -> permit take 2 1s n 1
+			drain                            -> b: closed
+			answer held 100ms
+			subscribed
+			c locks                          -> permit take 3 1s n 1
+			answer held 100ms                -> subscribe redisson_sc:{stock}
+			close                            -> a ends: closed; c: closed; permit free 4 next 1 n 1
+			answer 1
+			idle                             -> true`,
+		"an engine that drains frees what comes": `
+			a locks                          -> permit take 1 1s n 1
+			b locks try                      -> b: taken for who knows how long
+			c locks
+			drain                            -> a: closed; c: closed
+			answer 1                         -> permit free 2 next 1 n 1
+			answer 1
+			idle                             -> true`,
+		"a hold may last for so long": `
+			max-hold 500ms
+			a locks                          -> permit take 1 1s n 1
+			answer 1                         -> a: granted until 500ms
+			a until                          -> 500ms
+			after 600ms                      -> (333ms) permit renew 2 1,1,1000; 1s; (500ms) a ends: too long
+			answer 1                         -> permit free 3 next 1 n 1`,
+		"nothing will be heard any more": `
+			a locks                          -> permit take 1 1s n 1
+			answer 1                         -> a: granted until 990ms
+			b locks                          -> permit take 2 1s n 1
+			a unlocks
+			end                              -> a ok: doubtful; b: closed`,
+	} {
+		t.Run(name, func(t *testing.T) { playScene(t, PermitKind, text) })
+	}
+}

@@ -1,0 +1,550 @@
+package gate
+
+import "testing"
+
+func TestRWScenes(t *testing.T) {
+	for name, text := range map[string]string{
+		"readers share a tenure": `
+			a locks                          -> acquire read 1 1s
+			answer 1                         -> a: granted until 990ms
+			b locks                          -> b: granted until 990ms
+			c locks try                      -> c: granted until 990ms
+			a unlocks                        -> a ok: granted
+			b unlocks                        -> b ok: granted
+			c unlocks                        -> release read 1
+			answer 0                         -> c ok: granted
+			idle                             -> true`,
+		"readers join for as long as HandoffTime, from when the question left": `
+			a locks                          -> acquire read 1 1s
+			after 4ms
+			answer 1                         -> a: granted until 990ms
+			after 5ms
+			b locks                          -> b: granted until 990ms
+			after 1ms
+			c locks                          -> acquire read 2 1s yields to others than 0
+			answer 1                         -> c: granted until 1s
+			d locks                          -> d: granted until 1s
+			after 10ms
+			e locks                          -> confirm read 2 1s
+			answer 0                         -> e: granted until 1.01s
+			f locks                          -> f: granted until 1.01s`,
+		"a reader beside readers lets writers of others come first": `
+			a locks                          -> acquire read 1 1s
+			answer 1                         -> a: granted until 990ms
+			after 10ms
+			b locks                          -> acquire read 2 1s yields to others than 0
+			answer held 985ms                -> subscribe redisson_rwlock:{stock}
+			subscribed                       -> acquire read 3 1s yields to others than 1
+			answer held 984ms
+			after 128ms                      -> acquire read 4 1s yields to others than 1
+			answer held 800ms
+			after 128ms                      -> acquire read 5 1s yields to others than 1
+			answer held 600ms
+			after 128ms                      -> (67ms) renew read 1 1s
+			answer 1                         -> acquire read 6 1s yields to others than 1
+			message`,
+		"a try beside readers asks, and is told": `
+			a locks                          -> acquire read 1 1s
+			answer 1                         -> a: granted until 990ms
+			after 10ms
+			b locks try                      -> acquire read 2 1s yields to others than 0
+			answer held 985ms                -> b: taken for 985ms
+			c locks try write                -> c: taken for 980ms
+			d locks write
+			e locks try                      -> e: taken for 980ms
+			f locks`,
+		"a try while somebody writes is told at once": `
+			a locks write                    -> acquire write 1 1s
+			answer 1                         -> a: granted until 990ms
+			after 100ms
+			b locks try                      -> b: taken for 890ms
+			c locks try write                -> c: taken for 890ms
+			a unlocks                        -> release write 1
+			answer 0                         -> a ok: granted
+			idle                             -> true`,
+		"a grant tells those who ask once and could not have it besides": `
+			a locks write                    -> acquire write 1 1s
+			b locks try                      -> b: taken
+			c locks try write                -> c: taken
+			answer 1                         -> a: granted until 990ms
+			a unlocks                        -> release write 1
+			answer 0                         -> a ok: granted
+			d locks                          -> acquire read 2 1s
+			e locks try
+			f locks try write                -> f: taken
+			g locks
+			answer 1                         -> d: granted until 990ms; e: granted until 990ms; g: granted until 990ms`,
+		"a writer is handed on to a writer": `
+			a locks write                    -> acquire write 1 1s
+			b locks write
+			c locks
+			answer 1                         -> a: granted until 990ms
+			a unlocks                        -> b: granted until 990ms; a ok: granted
+			after 9ms
+			b unlocks                        -> release write 1
+			answer 1                         -> b ok: granted
+			after 2ms                        -> acquire read 2 1s
+			answer 1                         -> c: granted until 1.001s
+			c unlocks                        -> release read 2
+			answer 0                         -> c ok: granted
+			idle                             -> true`,
+		"a writer's tenure is confirmed before it is handed on later, and not while others listen": `
+			a locks write                    -> acquire write 1 1s
+			answer 1                         -> a: granted until 990ms
+			b locks write
+			c locks write
+			after 10ms
+			a unlocks                        -> a ok: granted; confirm write 1 1s
+			answer 0                         -> b: granted until 1s
+			after 10ms
+			b unlocks                        -> b ok: granted; confirm write 1 1s
+			answer 1                         -> release write 1
+			answer 1
+			after 2ms                        -> acquire write 2 1s
+			answer 1                         -> c: granted until 1.012s
+			c unlocks                        -> release write 2
+			answer 0                         -> c ok: granted`,
+		"a writer that reads becomes a reader": `
+			a locks write owner 7            -> acquire write 1 1s
+			answer 1                         -> a: granted until 990ms
+			b locks owner 7                  -> b: granted until 990ms
+			c locks write owner 7            -> c: granted until 990ms
+			d locks
+			e locks write
+			a unlocks                        -> a ok: granted
+			c unlocks                        -> downgrade 1 1s
+			answer 0                         -> c ok: granted; d: granted until 990ms
+			b unlocks                        -> b ok: granted`,
+		"a downgrade whose answer was lost is sent again": `
+			a locks write owner 7            -> acquire write 1 1s
+			answer 1                         -> a: granted until 990ms
+			b locks owner 7                  -> b: granted until 990ms
+			a unlocks                        -> downgrade 1 1s
+			lost
+			after 20ms                       -> (17ms) downgrade 1 1s
+			answer 0                         -> a ok: granted
+			c locks                          -> c: granted until 1.007s
+			b unlocks                        -> b ok: granted
+			c unlocks                        -> release read 1
+			answer 0                         -> c ok: granted`,
+		"a downgrade of what is gone": `
+			a locks write owner 7            -> acquire write 1 1s
+			answer 1                         -> a: granted until 990ms
+			b locks owner 7                  -> b: granted until 990ms
+			a unlocks                        -> downgrade 1 1s
+			answer not-mine                  -> b ends: lost; a ok: lost
+			idle                             -> true`,
+		"a downgrade that is refused is sent again": `
+			a locks write owner 7            -> acquire write 1 1s
+			answer 1                         -> a: granted until 990ms
+			b locks owner 7                  -> b: granted until 990ms
+			c locks try                      -> c: taken for 990ms
+			a unlocks                        -> downgrade 1 1s
+			answer fault 1
+			after 20ms                       -> (17ms) downgrade 1 1s
+			again LOADING
+			c locks try                      -> c: taken for 970ms
+			after 40ms                       -> (37ms) downgrade 1 1s`,
+		"a downgrade whose answer was lost, and which is released": `
+			a locks write owner 7            -> acquire write 1 1s
+			answer 1                         -> a: granted until 990ms
+			b locks owner 7                  -> b: granted until 990ms
+			a unlocks                        -> downgrade 1 1s
+			lost
+			b unlocks                        -> release write 1
+			answer not-mine                  -> release read 1
+			answer 0                         -> a ok: granted; b ok: granted
+			idle                             -> true`,
+		"a reader whose Owner reads is let in although a writer waits": `
+			a locks owner 7                  -> acquire read 1 1s
+			answer 1                         -> a: granted until 990ms
+			b locks write
+			c locks owner 7                  -> c: granted until 990ms
+			d locks
+			e locks owner 7 try              -> e: granted until 990ms
+			f locks owner 7 write            -> f: deadlock
+			a unlocks                        -> a ok: granted
+			c unlocks                        -> c ok: granted
+			e unlocks                        -> release read 1
+			answer 0                         -> e ok: granted; acquire write 2 1s
+			answer 1                         -> b: granted until 990ms
+			b unlocks                        -> release write 2`,
+		"an Owner that reads asks again when its tenure is too old": `
+			a locks owner 7                  -> acquire read 1 1s
+			answer 1                         -> a: granted until 990ms
+			after 10ms
+			b locks owner 7                  -> b: granted until 990ms
+			c locks owner 7 lease 3s         -> acquire read 2 3s
+			answer 1                         -> c: granted until 1s`,
+		"a re-entry of a writer that needs more": `
+			a locks write owner 7 lease 500ms -> acquire write 1 500ms
+			answer 1                         -> a: granted until 495ms
+			b locks write owner 7 lease 300ms -> b: granted until 295ms
+			after 100ms
+			c locks write owner 7 lease 2s   -> renew write 1 2s
+			d locks owner 7
+			answer 1                         -> c: granted until 2.08s; d: granted until 2.08s
+			oldest                           -> 0s
+			a unlocks                        -> a ok: granted
+			after 3s                         -> (195ms) b ends: lost; (333ms) renew write 1 1s; (1.98s) d ends: lost; c ends: lost`,
+		"a re-entry that asks once is told what became of the renewal": `
+			a locks write owner 7 lease 500ms -> acquire write 1 500ms
+			answer 1                         -> a: granted until 495ms
+			b locks write owner 7 lease 2s try -> renew write 1 2s
+			c locks write owner 7 lease 2s
+			answer fault 1                   -> b: refused (fault 1) for now
+			after 20ms                       -> (17ms) renew write 1 2s
+			lost
+			d locks write owner 7 lease 2s try -> renew write 1 2s
+			after 20ms
+			answer not-mine                  -> a ends: lost; d: taken; acquire write 2 2s
+			answer held 3s                   -> subscribe redisson_rwlock:{stock}`,
+		"a downgrade that too few replicas have": `
+			a locks write owner 7            -> acquire write 1 1s
+			answer 1                         -> a: granted until 990ms
+			b locks owner 7                  -> b: granted until 990ms
+			after 100ms
+			a unlocks                        -> downgrade 1 1s
+			alone 0                          -> a ok: granted
+			b until                          -> 990ms
+			c locks                          -> acquire read 2 1s yields to others than 0
+			after 20ms
+			alone 1                          -> renew read 1 1s
+			after 40ms
+			answer 1                         -> release read 2
+			b until                          -> 1.11s`,
+		"a downgrade of what is gone needs no replicas": `
+			a locks write owner 7            -> acquire write 1 1s
+			answer 1                         -> a: granted until 990ms
+			b locks owner 7                  -> b: granted until 990ms
+			a unlocks                        -> downgrade 1 1s
+			alone not-mine                   -> b ends: lost; a ok: lost
+			idle                             -> true`,
+		"a downgrade that nobody was told of": `
+			a locks write owner 7            -> acquire write 1 1s
+			answer 1                         -> a: granted until 990ms
+			b locks owner 7                  -> b: granted until 990ms
+			a drops                          -> downgrade 1 1s
+			alone nobody-told
+			after 20ms                       -> renew read 1 1s
+			answer 1
+			b unlocks                        -> release read 1
+			answer nobody-told               -> b ok: granted
+			idle                             -> true`,
+		"force": `
+			a locks write                    -> acquire write 1 1s
+			b locks
+			answer 1                         -> a: granted until 990ms
+			force u:1 1                      -> release read 1 u:1
+			answer not-mine                  -> force ok: lost
+			force u:1:write 1                -> a ends: lost; release write 1
+			answer 0                         -> force ok: granted; acquire read 2 1s
+			answer 1                         -> b: granted until 990ms
+			c locks                          -> c: granted until 990ms
+			force u:2:write 2                -> release write 2 u:2:write
+			answer 0                         -> force ok: granted
+			force u:2 2                      -> c ends: lost; b ends: lost; release read 2
+			answer 0                         -> force ok: granted
+			force java:1 0                   -> release read 0 java:1
+			answer 3                         -> force ok: granted
+			idle                             -> true`,
+		"force before the answer": `
+			a locks                          -> acquire read 1 1s
+			force u:1 1
+			answer 1                         -> release read 1
+			answer 0                         -> force ok: granted; acquire read 2 1s
+			answer 1                         -> a: granted until 990ms
+			b locks write
+			force u:3 3                      -> release read 3 u:3
+			a unlocks
+			answer 0                         -> force ok: granted; release read 2
+			answer 0                         -> a ok: granted; acquire write 3 1s
+			answer 1                         -> b: granted until 990ms
+			idle                             -> false`,
+		"a writer's re-entry by force and loss": `
+			a locks write owner 7 lease 500ms -> acquire write 1 500ms
+			answer 1                         -> a: granted until 495ms
+			b locks write owner 7 lease 2s   -> renew write 1 2s
+			c locks owner 7
+			force u:1:write 1                -> a ends: lost
+			answer 1                         -> release write 1
+			answer 0                         -> force ok: granted; acquire write 2 2s
+			answer 1                         -> b: granted until 1.98s; renew write 2 2.002s
+			answer 1                         -> c: granted until 1.982s`,
+		"one of two tenures is gone": `
+			a locks                          -> acquire read 1 1s
+			answer 1                         -> a: granted until 990ms
+			after 10ms
+			b locks                          -> acquire read 2 1s yields to others than 0
+			answer 1                         -> b: granted until 1s
+			after 330ms                      -> (323ms) renew read 1 1s
+			answer not-mine                  -> a ends: lost
+			after 10ms                       -> (3ms) renew read 2 1s
+			answer 1
+			c locks write
+			b unlocks                        -> release read 2
+			answer 0                         -> b ok: granted
+			idle                             -> false`,
+		"a suspicion": `
+			a locks                          -> acquire read 1 1s
+			answer 1                         -> a: granted until 990ms
+			after 5ms
+			suspect                          -> renew read 1 1s
+			b locks
+			answer 1                         -> acquire read 2 1s yields to others than 0
+			answer 1                         -> b: granted until 995ms
+			c locks                          -> c: granted until 995ms
+			link-up                          -> renew read 1 1s
+			answer not-mine                  -> c ends: lost; a ends: lost; renew read 2 1s
+			answer 1`,
+		"messages": `
+			a locks                          -> acquire read 1 1s
+			answer held 1s                   -> subscribe redisson_rwlock:{stock}
+			subscribed                       -> acquire read 2 1s
+			answer held 1s
+			message                          -> acquire read 3 1s
+			answer 1                         -> a: granted until 990ms
+			message                          -> renew read 3 1s
+			answer 1
+			b locks write
+			a unlocks                        -> release read 3
+			answer 1                         -> a ok: granted; acquire write 4 1s
+			message
+			answer held 1s
+			message                          -> acquire write 5 1s
+			answer 1                         -> b: granted until 990ms
+			c locks
+			b unlocks                        -> release write 5
+			message
+			answer 2                         -> b ok: granted
+			after 1ms
+			after 1ms                        -> acquire read 6 1s
+			answer 1                         -> c: granted until 992ms
+			c unlocks                        -> release read 6
+			answer 0                         -> c ok: granted
+			after 1s                         -> unsubscribe redisson_rwlock:{stock}
+			idle                             -> true`,
+		"a question whose answer was lost": `
+			a locks                          -> acquire read 1 1s
+			b locks lease 2s
+			lost
+			a goes                           -> a: is not there
+			after 20ms                       -> (17ms) acquire read 1 2s
+			answer 1                         -> b: granted until 1.007s
+			c locks write
+			b unlocks                        -> release read 1
+			answer 0                         -> b ok: granted; acquire write 2 1s
+			lost
+			c goes                           -> c: is not there
+			after 20ms                       -> (17ms) release write 2
+			answer not-mine
+			after 4s                         -> (2.21s) release read 1
+			answer not-mine                  -> release write 2
+			idle                             -> false`,
+		"a question of a reader that was lost, and a writer who comes": `
+			a locks                          -> acquire read 1 1s
+			lost
+			b locks write
+			a goes                           -> a: is not there
+			after 20ms                       -> (17ms) release read 1
+			answer not-mine                  -> acquire write 2 1s
+			answer held 1s                   -> subscribe redisson_rwlock:{stock}
+			subscribed                       -> acquire write 3 1s
+			answer 1                         -> b: granted until 1.01s
+			after 3s                         -> (333ms) renew write 3 1s; (990ms) b ends: lost; (1s) unsubscribe redisson_rwlock:{stock}`,
+		"pauses grow, and what is answered begins anew": `
+			a locks                          -> acquire read 1 1s
+			again LOADING
+			after 20ms                       -> (17ms) acquire read 2 1s
+			answer fault 1
+			after 40ms                       -> (33ms) acquire read 3 1s
+			answer late
+			after 80ms                       -> (73ms) acquire read 4 1s
+			alone 1                          -> release read 4
+			answer 0
+			after 160ms                      -> (126ms) acquire read 5 1s
+			answer 1                         -> a: granted until 1.256s
+			after 10ms
+			b locks                          -> acquire read 6 1s yields to others than 0
+			again LOADING
+			after 20ms                       -> (17ms) acquire read 7 1s yields to others than 0
+			answer 1                         -> b: granted until 1.317s
+			after 10ms
+			c locks                          -> confirm read 7 1s
+			lost
+			after 20ms                       -> (16ms) confirm read 7 1s
+			alone 0
+			after 40ms                       -> (39ms) renew read 7 1s
+			answer fault 1                   -> confirm read 7 1s
+			after 80ms
+			answer 0                         -> c: granted until 1.39s`,
+		"what a caller that gives up hears": `
+			a locks                          -> acquire read 1 1s
+			a times-out                      -> a: timed out, last down
+			answer held 100ms
+			b locks write                    -> acquire write 2 1s
+			again LOADING
+			b times-out                      -> b: timed out, last refused for now "LOADING"
+			c locks write                    -> acquire write 3 1s
+			answer 1                         -> c: granted until 990ms
+			d locks
+			after 10ms
+			d waits-no-longer                -> d: gave up, last taken for 980ms
+			e locks try                      -> e: taken for 980ms
+			f locks
+			g locks write
+			c unlocks                        -> release write 3
+			g times-out                      -> g: timed out, last taken`,
+		"a grant that comes too late": `
+			a locks lease 20ms               -> acquire read 1 20ms
+			b locks lease 20ms write
+			after 20ms
+			answer 1                         -> release read 1
+			answer 0
+			after 20ms                       -> (17ms) acquire read 2 20ms
+			answer 1                         -> a: granted until 52ms`,
+		"an unlock waits until the deadline": `
+			a locks                          -> acquire read 1 1s
+			answer 1                         -> a: granted until 990ms
+			a unlocks                        -> release read 1
+			not-sent
+			after 990ms                      -> a ok: doubtful
+			b locks try
+			c locks
+			after 3s                         -> (10ms) release read 1
+			answer 1`,
+		"an unlock that was lost and refused": `
+			a locks write                    -> acquire write 1 1s
+			answer 1                         -> a: granted until 990ms
+			a unlocks                        -> release write 1
+			lost
+			b locks
+			after 20ms                       -> (17ms) release write 1
+			answer not-mine                  -> a ok: granted; acquire read 2 1s
+			answer 1                         -> b: granted until 1.01s
+			b unlocks                        -> release read 2
+			denied NOPERM                    -> b ok: refused "NOPERM"
+			c locks try
+			after 1s                         -> release read 2
+			answer 0
+			idle                             -> false`,
+		"an extension": `
+			a locks lease 300ms write        -> acquire write 1 300ms
+			answer 1                         -> a: granted until 295ms
+			a extends 900ms                  -> renew write 1 900ms
+			a extends 200ms                  -> a ok: granted
+			after 5ms
+			answer 1                         -> a ok: granted
+			a until                          -> 891ms
+			b locks lease 300ms
+			a extends 3s                     -> renew write 1 3s
+			a unlocks                        -> a ok: lost
+			answer 1                         -> release write 1
+			answer 0                         -> a ok: granted; acquire read 2 300ms
+			answer 1                         -> b: granted until 300ms
+			b extends 100ms                  -> b ok: granted
+			b extends 500ms                  -> renew read 2 500ms
+			answer not-mine                  -> b ends: lost; b ok: lost
+			b extends 1s                     -> b ok: lost
+			idle                             -> true`,
+		"a drained engine": `
+			a locks write owner 7 lease 500ms -> acquire write 1 500ms
+			answer 1                         -> a: granted until 495ms
+			b locks write owner 7 lease 3s   -> renew write 1 3s
+			c locks
+			drain                            -> c: closed; b: closed
+			answer 1
+			a unlocks                        -> release write 1
+			answer 0                         -> a ok: granted
+			idle                             -> true`,
+		"a closed engine": `
+			a locks                          -> acquire read 1 1s
+			answer 1                         -> a: granted until 990ms
+			after 10ms
+			b locks                          -> acquire read 2 1s yields to others than 0
+			answer 1                         -> b: granted until 1s
+			c locks write
+			close                            -> c: closed; a ends: closed; b ends: closed; release read 1
+			answer 0                         -> release read 2
+			answer 0
+			idle                             -> true`,
+		"a closed engine whose question is on its way": `
+			a locks                          -> acquire read 1 1s
+			answer held 1s                   -> subscribe redisson_rwlock:{stock}
+			subscribed                       -> acquire read 2 1s
+			close                            -> a: closed
+			answer 1                         -> release read 2
+			answer 0
+			idle                             -> true`,
+		"nothing will be heard any more": `
+			force java:1 0                   -> release read 0 java:1
+			end                              -> force ok: closed`,
+		"watched and fixed reads of a writer": `
+			a locks write owner 7            -> acquire write 1 1s
+			answer 1                         -> a: granted until 990ms
+			b locks owner 7 lease 300ms      -> b: granted until 295ms
+			c locks owner 7 lease 3s         -> renew write 1 3s
+			answer 1                         -> c: granted until 2.97s
+			a unlocks                        -> downgrade 1 3.002s
+			answer 0                         -> a ok: granted
+			b until                          -> 295ms
+			c until                          -> 990ms
+			after 300ms                      -> (295ms) b ends: lost
+			c unlocks                        -> release read 1
+			answer 0                         -> c ok: granted
+			idle                             -> true`,
+		"a caller that has gone when it is granted": `
+			a locks owner 7                  -> acquire read 1 1s
+			b locks write
+			a leaves
+			answer 1                         -> a: is not there; release read 1
+			answer 0                         -> acquire write 2 1s
+			b leaves
+			answer 1                         -> b: is not there; release write 2
+			answer 0
+			c locks write owner 7            -> acquire write 3 1s
+			answer 1                         -> c: granted until 990ms
+			d locks owner 7                  -> d: granted until 990ms
+			c leaves
+			idle                             -> false`,
+		"a hold may last for so long": `
+			max-hold 500ms
+			a locks                          -> acquire read 1 1s
+			answer 1                         -> a: granted until 500ms
+			b locks write
+			after 400ms                      -> (333ms) renew read 1 1s
+			answer 1
+			after 100ms                      -> a ends: too long; release read 1
+			answer 0`,
+		"a reader with a lease of its own": `
+			a locks lease 3s                 -> acquire read 1 3s
+			answer 1                         -> a: granted until 990ms
+			b locks lease 500ms              -> b: granted until 495ms
+			c locks lease 5s                 -> acquire read 2 5s yields to others than 0
+			a until                          -> 990ms
+			answer 1                         -> c: granted until 990ms
+			c until                          -> 990ms
+			after 333ms
+			c extends 6s                     -> renew read 2 6s
+			a extends 1s                     -> a ok: granted
+			answer 1                         -> c ok: granted
+			c until                          -> 1.323s
+			a until                          -> 990ms`,
+		"the lease of those who read with leases of their own is the longest": `
+			a locks lease 100ms              -> acquire read 1 100ms
+			b locks lease 300ms
+			c locks lease 200ms
+			d locks write
+			e locks lease 5s
+			answer 1                         -> a: granted until 95ms; acquire read 2 300ms yields to others than 0
+			after 1s                         -> (95ms) a ends: lost`,
+		"watched readers join a tenure that was not": `
+			a locks lease 1500ms             -> acquire read 1 1.5s
+			b locks
+			c locks lease 2s
+			answer 1                         -> a: granted until 990ms; b: granted until 990ms; acquire read 2 2s yields to others than 0
+			after 1s                         -> (990ms) b ends: lost; a ends: lost`,
+	} {
+		t.Run(name, func(t *testing.T) { playScene(t, RWKind, text) })
+	}
+}

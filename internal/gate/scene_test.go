@@ -1,0 +1,423 @@
+package gate
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/wheellock/wheellock/scripts"
+	"github.com/wheellock/wheellock/wheel"
+)
+
+// A scene is one name of one engine in simulated time, as a text that can be read from top to bottom. Each line is an event, and
+// behind the arrow all that follows from it: what is sent to Redis, what callers are told, what is subscribed to.
+//
+//	a locks owner 7     -> acquire 1 1s
+//	answer 1            -> a: granted until 990ms
+//
+// The watchdog's lease is 1s, HandoffTime 10ms, PollCap 2s, FairWaiterLease 600ms.
+type scene struct {
+	t      *testing.T
+	began  Time
+	now    Time
+	cfg    *Config
+	entry  *Entry
+	flight *Command
+	actors map[string]*actor
+	out    []string // what followed from this line so far
+	seen   tally
+}
+
+// actor is one caller, who has one request at a time.
+type actor struct {
+	s       *scene
+	name    string
+	waiter  Waiter
+	hold    Hold
+	gone    bool
+	told    bool
+	granted bool
+}
+
+func (a *actor) Settle(out Outcome) bool {
+	a.s.seen.told(out, !a.gone)
+	if a.told {
+		a.s.t.Fatalf("%s was answered twice", a.name)
+	}
+	if a.gone {
+		a.s.say("%s: is not there", a.name)
+		return false
+	}
+	a.told, a.granted = true, out.Why == Granted
+	text := tellOf(out)
+	if out.Why == Granted && a.hold.alive {
+		text += " until " + rounded(a.hold.Deadline()-a.s.began)
+	}
+	if a.hold.Token != 0 {
+		text += fmt.Sprintf(", token %d", a.hold.Token)
+	}
+	a.s.say("%s: %s", a.name, text)
+	return true
+}
+
+func (a *actor) End(why Why) {
+	if why != Unlocked { // by the numbers of its permits
+		a.s.seen.lost++
+	}
+	a.s.say("%s ends: %s", a.name, whyNames[why])
+}
+
+// rounded is a time that can be read.
+func rounded(d time.Duration) string { return d.Round(time.Millisecond).String() }
+
+// tellOf is an outcome with all that is in it.
+func tellOf(out Outcome) string {
+	text := whyNames[out.Why]
+	if out.Why == TimedOut || out.Why == GaveUp {
+		text += ", last " + whyNames[out.Last]
+	}
+	switch {
+	case out.TTL > 0:
+		text += " for " + rounded(out.TTL)
+	case out.TTL < 0:
+		text += " for who knows how long"
+	}
+	if out.N != 0 {
+		text += fmt.Sprintf(" %d", out.N)
+	}
+	if out.Fault != scripts.None {
+		text += fmt.Sprintf(" (fault %d)", out.Fault)
+	}
+	if out.Passes {
+		text += " for now"
+	}
+	if out.ServerMessage != "" {
+		text += fmt.Sprintf(" %q", out.ServerMessage)
+	}
+	return text
+}
+
+// answered is the caller of an Unlock, an Extend, a Force or a Change.
+type answered struct {
+	s    *scene
+	name string
+	told bool
+}
+
+func (a *answered) Settle(out Outcome) bool {
+	if a.told {
+		a.s.t.Fatalf("%s was answered twice", a.name)
+	}
+	a.told = true
+	a.s.say("%s ok: %s", a.name, tellOf(out))
+	return true
+}
+
+func (s *scene) say(format string, args ...any) { s.out = append(s.out, fmt.Sprintf(format, args...)) }
+
+// playScene plays a scene.
+func playScene(t *testing.T, kind Kind, text string) {
+	t.Helper()
+	cfg := &Config{Lease: time.Second, HandoffTime: 10 * time.Millisecond, PollCap: 2 * time.Second, FairWaiterLease: 600 * time.Millisecond,
+		UUID: "u", Waits: wheel.NewSlots[*Waiter](64, func(wheel.Tick) {}), Stats: &Stats{}}
+	s := &scene{t: t, began: time.Hour, now: time.Hour, cfg: cfg, entry: NewEntry("stock", kind, cfg), actors: make(map[string]*actor)}
+	var played []string
+	right := true
+	for line := range strings.Lines(text) {
+		event, want, _ := strings.Cut(strings.TrimSpace(line), "->")
+		event, want = strings.TrimSpace(event), strings.TrimSpace(want)
+		if event == "" || strings.HasPrefix(event, "#") {
+			played = append(played, event)
+			continue
+		}
+		s.out = nil
+		s.event(strings.Fields(event))
+		var fx Effects
+		if asked := early(s.entry.Machine, s.now, &fx); asked != nil {
+			t.Errorf("after %q: woken before its alarm, it asks for %v", event, asked)
+		}
+		s.take(&fx)
+		got := strings.Join(s.out, "; ")
+		if got == want {
+			played = append(played, fmt.Sprintf("%-32s -> %s", event, got))
+		} else {
+			right = false
+			played = append(played, fmt.Sprintf("%-32s -> %s\n\t\twant: %s", event, got, want))
+		}
+		if differ := s.seen.compare(cfg.Stats, false, false); differ != "" {
+			t.Errorf("after %q: %s", event, differ)
+		}
+	}
+	if !right {
+		t.Errorf("it went otherwise:\n%s", strings.Join(played, "\n"))
+	}
+}
+
+func (s *scene) step(event func(m Machine, fx *Effects)) {
+	var fx Effects
+	event(s.entry.Machine, &fx)
+	s.take(&fx)
+}
+
+// take takes what the machine asked for.
+func (s *scene) take(fx *Effects) {
+	for _, commands := range fx.Commands {
+		for _, c := range commands {
+			if s.flight != nil {
+				s.t.Errorf("%v is sent while %v is in flight", c.Op, s.flight.Op)
+			}
+			s.seen.sent(&c)
+			c.Sent = s.now
+			s.flight = &c
+			s.say("%s", sentAs(&c))
+		}
+	}
+	for _, c := range fx.Subscriptions {
+		verb := "unsubscribe"
+		if c.On {
+			verb = "subscribe"
+		}
+		s.say("%s %s", verb, c.Channel)
+	}
+}
+
+// sentAs is a command with all that is in it.
+func sentAs(c *Command) string {
+	text := fmt.Sprintf("%v %d", c.Op, c.ID)
+	if c.Args.text != "" {
+		text += " " + c.Args.text
+	}
+	if c.Lease != 0 {
+		text += " " + rounded(c.Lease)
+	}
+	if args := c.Args.AcquireRead(); c.Op == AcquireRead && args.Yields {
+		return text + fmt.Sprintf(" yields to others than %d", args.Own)
+	}
+	if c.Args.number != 0 {
+		text += fmt.Sprintf(" next %d", c.Args.number)
+	}
+	if c.Args.n != 0 {
+		text += fmt.Sprintf(" n %d", c.Args.n)
+	}
+	return text
+}
+
+// back brings the command in flight back.
+func (s *scene) back(result Result, reply scripts.Reply, words string) {
+	c := s.flight
+	if c == nil {
+		s.say("nothing is in flight")
+		return
+	}
+	s.flight = nil
+	c.Result, c.Reply, c.ServerMessage = result, reply, words
+	if result == UnderReplicated {
+		c.Result = Answered
+		c.Unreplicated()
+	}
+	s.seen.back(c)
+	s.step(func(m Machine, fx *Effects) { m.Answer(s.now, c, fx) })
+}
+
+// reply reads an answer of a script.
+func (s *scene) reply(words []string) scripts.Reply {
+	switch words[0] {
+	case "held": // for so long
+		return scripts.Reply(-s.duration(words[1]).Milliseconds() - 2)
+	case "fault":
+		return faultReply(scripts.Fault(s.number(words[1])))
+	case "late":
+		return -(1 << 52) - 1
+	case "not-mine":
+		return scripts.NotMine
+	case "passed":
+		return scripts.Passed
+	case "nobody-told":
+		return scripts.PublishDenied
+	}
+	return scripts.Reply(s.number(words[0]))
+}
+
+func (s *scene) duration(text string) time.Duration {
+	d, err := time.ParseDuration(text)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return d
+}
+
+func (s *scene) number(text string) int64 {
+	n, err := strconv.ParseInt(text, 10, 64)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return n
+}
+
+// after lets time go by and wakes the machine on time.
+func (s *scene) after(d time.Duration) {
+	began, end := s.now, s.now+d
+	for s.entry.Machine.NextAlarm() <= end {
+		s.now = max(s.now, s.entry.Machine.NextAlarm())
+		before := len(s.out)
+		s.step(func(m Machine, fx *Effects) { m.Wake(s.now, fx) })
+		if len(s.out) > before && s.now < end {
+			s.out[before] = fmt.Sprintf("(%s) %s", rounded(s.now-began), s.out[before])
+		}
+		if s.entry.Machine.NextAlarm() <= s.now {
+			s.t.Fatal("an alarm is still due after Wake")
+		}
+	}
+	s.now = end
+}
+
+// event makes one line happen.
+func (s *scene) event(words []string) {
+	switch rest := words[1:]; words[0] {
+	case "answer":
+		s.back(Answered, s.reply(rest), "")
+	case "alone":
+		s.back(UnderReplicated, s.reply(rest), "")
+	case "lost":
+		s.cfg.Epoch++
+		s.back(Unknown, 0, "")
+	case "not-sent":
+		s.back(NotSent, 0, "")
+	case "again":
+		s.back(Again, 0, strings.Join(rest, " "))
+	case "denied":
+		s.back(Denied, 0, strings.Join(rest, " "))
+	case "after":
+		s.after(s.duration(rest[0]))
+	case "message": // that so many can be had; how many messages
+		news := News{N: 1, Most: 1}
+		if len(rest) > 0 {
+			news.Most = s.number(rest[0])
+		}
+		if len(rest) > 1 {
+			news.N = int32(s.number(rest[1]))
+		}
+		s.step(func(m Machine, fx *Effects) { m.Message(s.now, news, fx) })
+	case "subscribed":
+		s.step(func(m Machine, fx *Effects) { m.Subscribed(s.now, strings.Join(rest, " "), fx) })
+	case "link-up":
+		s.step(func(m Machine, fx *Effects) { m.LinkUp(s.now, fx) })
+	case "suspect":
+		s.step(func(m Machine, fx *Effects) { m.Suspect(s.now, fx) })
+	case "drain":
+		s.step(func(m Machine, fx *Effects) { m.Drain(s.now, fx) })
+	case "close":
+		s.step(func(m Machine, fx *Effects) { m.Close(s.now, fx) })
+	case "end":
+		s.step(func(m Machine, fx *Effects) { m.Wake(Centuries, fx) })
+	case "max-hold":
+		s.cfg.MaxHold = s.duration(rest[0])
+	case "handoff-time":
+		s.cfg.HandoffTime = s.duration(rest[0])
+	case "idle":
+		s.say("%v", s.entry.Machine.Idle())
+	case "waiting":
+		s.say("%d", s.entry.Machine.Waiting())
+	case "oldest":
+		if at := s.entry.Oldest(); at == Never {
+			s.say("none")
+		} else {
+			s.say("%s", rounded(at-s.began))
+		}
+	case "force": // owner, number
+		ack := &answered{s: s, name: "force"}
+		s.step(func(m Machine, fx *Effects) { m.(Forcible).Force(s.now, rest[0], uint64(s.number(rest[1])), ack, fx) })
+	default:
+		s.act(words[0], words[1:])
+	}
+}
+
+// act is an event that a caller brings.
+func (s *scene) act(name string, words []string) {
+	a := s.actors[name]
+	switch words[0] {
+	case "unlocks", "drops", "extends", "until":
+		if !a.granted {
+			s.t.Errorf("%s %s what it was not granted", name, words[0])
+			return
+		}
+	}
+	switch rest := words[1:]; words[0] {
+	case "locks":
+		s.lock(name, rest)
+	case "unlocks":
+		s.step(func(m Machine, fx *Effects) { m.(Lockable).Unlock(s.now, &a.hold, &answered{s: s, name: name}, fx) })
+	case "drops": // unlocks and does not wait for the answer
+		s.step(func(m Machine, fx *Effects) { m.(Lockable).Unlock(s.now, &a.hold, nil, fx) })
+	case "extends":
+		s.step(func(m Machine, fx *Effects) {
+			m.(Lockable).Extend(s.now, &a.hold, s.duration(rest[0]), &answered{s: s, name: name}, fx)
+		})
+	case "goes", "waits-no-longer":
+		a.gone = words[0] == "goes"
+		s.step(func(m Machine, fx *Effects) { m.Abandon(s.now, &a.waiter, fx) })
+	case "leaves": // the machine does not hear of it yet
+		a.gone = true
+	case "times-out":
+		s.step(func(m Machine, fx *Effects) { m.Timeout(s.now, &a.waiter, fx) })
+	case "until": // when its hold ends
+		s.say("%s", rounded(a.hold.Deadline()-s.began))
+	case "count":
+		s.say("%d", a.hold.Count())
+	case "changes":
+		s.change(name, rest)
+	default:
+		s.t.Fatalf("%s %s?", name, words[0])
+	}
+}
+
+func (s *scene) lock(name string, words []string) {
+	a := &actor{s: s, name: name}
+	a.hold.By, a.hold.Entry = a, s.entry
+	a.waiter = Waiter{By: a, Hold: &a.hold, Lease: s.cfg.Lease, Watch: true, N: 1, Entry: s.entry}
+	for i := 0; i < len(words); i++ {
+		switch word := words[i]; word {
+		case "try":
+			a.waiter.Try = true
+			continue
+		case "write":
+			a.waiter.Write = true
+			continue
+		case "owner":
+			a.waiter.Owner = uint64(s.number(words[i+1]))
+		case "lease":
+			a.waiter.Lease, a.waiter.Watch = s.duration(words[i+1]), false
+		case "watch":
+			a.waiter.Lease = s.duration(words[i+1])
+		case "n":
+			a.waiter.N = s.number(words[i+1])
+		default:
+			s.t.Fatalf("locks %s?", word)
+		}
+		i++
+	}
+	s.actors[name] = a
+	s.step(func(m Machine, fx *Effects) { m.Ask(s.now, &a.waiter, fx) })
+}
+
+func (s *scene) change(name string, words []string) {
+	var c Change
+	for op, known := range opNames {
+		if strings.ReplaceAll(known, " ", "-") == words[0] {
+			c = ChangeCount(Op(op), s.number(words[1]))
+		}
+	}
+	if c.Op == PermitFree { // by their numbers
+		args := PermitFreeArgs{N: int64(len(words) - 1)}
+		for _, number := range words[1:] {
+			n := s.number(number)
+			c.Numbers = append(c.Numbers, uint64(n))
+			args.IDs += scripts.PermitIDs(fmt.Sprintf("id-%013d", n))
+		}
+		c.Args = args.Args()
+	}
+	c.Ack = &answered{s: s, name: name}
+	s.step(func(m Machine, fx *Effects) { m.(Counting).Change(s.now, c, fx) })
+}
