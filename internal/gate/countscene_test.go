@@ -262,6 +262,138 @@ func TestSemaphoreScenes(t *testing.T) {
 			x changes drain-permits 1        -> give 1
 			end                              -> y ok: doubtful; x ok: down
 			idle                             -> true`,
+		"one question is for 128 callers at most": `
+			crowd 130                        -> take 1 1x1,
+			answer 1                         -> crowd0: granted; take 2 1x128,
+			answer 0                         -> subscribe redisson_sc:{stock}
+			waiting                          -> 129`,
+		"one question asks for so many permits at most": `
+			a locks n 2251799813685248       -> take 1 2251799813685248x1,
+			b locks n 1
+			answer 0                         -> subscribe redisson_sc:{stock}
+			subscribed                       -> take 2 2251799813685248x1,`,
+		"one release gives so many permits at most": `
+			x changes give 1                 -> give 1 n 1
+			y changes give 2251799813685248
+			z changes give 1
+			answer 0                         -> x ok: granted; give 2 n 2251799813685248
+			answer 0                         -> y ok: granted; give 3 n 1
+			answer 0                         -> z ok: granted`,
+		"what a caller hears who came after others had gone": `
+			a locks                          -> take 1 1x1,
+			answer 0                         -> subscribe redisson_sc:{stock}
+			a goes                           -> a: is not there
+			b locks                          -> take 2 1x1,
+			b times-out                      -> b: timed out, last down`,
+		"a message that was taken for our own": `
+			a locks n 2                      -> take 1 2x1,
+			answer 0                         -> subscribe redisson_sc:{stock}
+			subscribed                       -> take 2 2x1,
+			answer 0
+			x changes give 1                 -> give 3 n 1
+			message
+			answer fault 5                   -> x ok: refused (fault 5); take 4 2x1,
+			answer 0
+			x changes give 1                 -> give 5 n 1
+			denied NOPERM                    -> x ok: refused "NOPERM"
+			x changes give 1                 -> give 6 n 1
+			lost
+			message
+			after 20ms                       -> (17ms) give 6 n 1
+			answer 1                         -> x ok: granted 1; take 7 2x1,
+			answer 0
+			message`,
+		"pauses of changes begin anew": `
+			x changes give 1                 -> give 1 n 1
+			answer fault 1
+			after 20ms                       -> (17ms) give 1 n 1
+			answer fault 1
+			after 40ms                       -> (37ms) give 1 n 1
+			answer 0                         -> x ok: granted
+			x changes give 1                 -> give 2 n 1
+			answer fault 1
+			after 20ms                       -> (17ms) give 2 n 1
+			link-up
+			answer fault 1
+			link-up                          -> give 2 n 1
+			answer fault 1
+			after 20ms                       -> (17ms) give 2 n 1`,
+		"a subscription that is refused later": `
+			a locks n 2                      -> take 1 2x1,
+			answer 0                         -> subscribe redisson_sc:{stock}
+			subscribed                       -> take 2 2x1,
+			answer 0
+			subscribed NOPERM
+			after 1s`,
+		"a change whose answer is given up in its pause": `
+			x changes drain-permits 0        -> drain permits 1
+			lost
+			after 49950ms                    -> (17ms) drain permits 1
+			lost
+			after 40ms                       -> (37ms) drain permits 1
+			lost
+			after 100ms                      -> (10ms) x ok: doubtful
+			idle                             -> true`,
+		"a refusal for now, and one for good, of a question that may have been served": `
+			a locks n 2                      -> take 1 2x1,
+			lost
+			after 20ms                       -> (17ms) take 1 2x1, next 1
+			answer fault 5
+			after 40ms                       -> (37ms) take 1 2x1, next 1
+			after 3s
+			answer fault 1
+			after 80ms                       -> (73ms) take 1 2x1, next 1
+			answer fault 5                   -> a: refused (fault 5)
+			idle                             -> true`,
+		"a try does not wait for the end of a pause": `
+			x changes give 1                 -> give 1 n 1
+			answer fault 1
+			b locks try                      -> give 1 n 1
+			answer fault 1                   -> b: refused (fault 1) for now
+			y changes drain-permits 0        -> give 1 n 1
+			answer 0                         -> x ok: granted; drain permits 2
+			answer 0                         -> y ok: granted`,
+		"a drained engine hears no news": `
+			a locks n 2                      -> take 1 2x1,
+			answer 0                         -> subscribe redisson_sc:{stock}
+			subscribed                       -> take 2 2x1,
+			answer 0
+			drain                            -> a: closed
+			after 1s                         -> unsubscribe redisson_sc:{stock}
+			idle                             -> true`,
+		"messages in vain, and a grant": `
+			a locks                          -> take 1 1x1,
+			b locks
+			answer 0                         -> subscribe redisson_sc:{stock}
+			subscribed                       -> take 2 1x2,
+			answer 0
+			message                          -> take 3 1x2,
+			answer 0
+			message                          -> take 4 1x2,
+			answer 0
+			message                          -> take 5 1x2,
+			answer 0
+			message                          -> take 6 1x2,
+			answer 0
+			message                          -> take 7 1x2,
+			answer 0
+			message                          -> take 8 1x2,
+			answer 0
+			message                          -> take 9 1x2,
+			answer 0
+			message                          -> take 10 1x2,
+			answer 0
+			message                          -> take 11 1x2,
+			answer 0
+			message                          -> take 12 1x2,
+			answer 0
+			message
+			after 1ms                        -> take 13 1x2,
+			answer 1                         -> a: granted
+			message                          -> take 14 1x1,
+			answer 0
+			message                          -> take 15 1x1,
+			answer 0`,
 		"nobody holds a semaphore": `
 			a locks                          -> take 1 1x1,
 			answer 1                         -> a: granted
@@ -323,6 +455,48 @@ func TestLatchScenes(t *testing.T) {
 			lost
 			after 20ms                       -> (18ms) look 3
 			answer 0                         -> a: granted`,
+		"messages in vain, and a latch that opens": `
+			a locks                          -> look 1
+			answer 1                         -> subscribe redisson_countdownlatch__channel__{stock}
+			subscribed                       -> look 2
+			answer 1
+			message                          -> look 3
+			answer 1
+			message                          -> look 4
+			answer 1
+			message                          -> look 5
+			answer 1
+			message                          -> look 6
+			answer 1
+			message                          -> look 7
+			answer 1
+			message                          -> look 8
+			answer 1
+			message                          -> look 9
+			answer 1
+			message                          -> look 10
+			answer 1
+			message                          -> look 11
+			answer 1
+			message                          -> look 12
+			answer 1
+			message
+			after 1ms                        -> look 13
+			answer 0                         -> a: granted
+			b locks                          -> look 14
+			answer 1
+			message                          -> look 15
+			answer 1
+			message                          -> look 16
+			answer 1`,
+		"a drained engine listens no longer": `
+			a locks                          -> look 1
+			answer 1                         -> subscribe redisson_countdownlatch__channel__{stock}
+			subscribed                       -> look 2
+			answer 1
+			drain                            -> a: closed
+			after 1s                         -> unsubscribe redisson_countdownlatch__channel__{stock}
+			idle                             -> true`,
 		"counting down, setting, deleting": `
 			x changes count-down 1           -> count down 1 n 1
 			y changes count-down 2

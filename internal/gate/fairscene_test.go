@@ -377,6 +377,83 @@ func TestFairScenes(t *testing.T) {
 			link-up                          -> renew 1 1s
 			answer 1
 			a unlocks                        -> fair release 1 1s next 2`,
+		"a message while a place is given up": `
+			a locks                          -> fair ask 1 NEW 1s next 1 n 1
+			b locks
+			answer held 5s                   -> fair ask 1 OLD 1s next 2 n 1; subscribe redisson_lock__channel:{stock}:u:1
+			answer held 5s                   -> subscribe redisson_lock__channel:{stock}:u:2
+			subscribed                       -> fair ask 1 OLD 1s
+			message
+			b goes                           -> b: is not there; unsubscribe redisson_lock__channel:{stock}:u:2
+			answer held 5s                   -> fair leave 2 n 1
+			answer 0                         -> fair ask 1 OLD 1s
+			answer held 5s`,
+		"a message while a question is on its way and another place is given up": `
+			a locks                          -> fair ask 1 NEW 1s next 1 n 1
+			b locks
+			answer held 5s                   -> fair ask 1 OLD 1s next 2 n 1; subscribe redisson_lock__channel:{stock}:u:1
+			answer held 5s                   -> subscribe redisson_lock__channel:{stock}:u:2
+			subscribed                       -> fair ask 1 OLD 1s
+			b goes                           -> b: is not there; unsubscribe redisson_lock__channel:{stock}:u:2
+			message
+			answer held 5s                   -> fair leave 2 n 1
+			answer 0                         -> fair ask 1 OLD 1s
+			answer held 5s`,
+		"pauses of leaving begin anew": `
+			a locks                          -> fair ask 1 NEW 1s next 1 n 1
+			answer held 5s                   -> subscribe redisson_lock__channel:{stock}:u:1
+			a goes                           -> a: is not there; fair leave 1 n 1; unsubscribe redisson_lock__channel:{stock}:u:1
+			answer fault 1
+			after 20ms                       -> (17ms) fair leave 1 n 1
+			answer fault 1
+			after 40ms                       -> (37ms) fair leave 1 n 1
+			answer 0
+			b locks                          -> fair ask 2 NEW 1s next 2 n 1
+			answer held 5s                   -> subscribe redisson_lock__channel:{stock}:u:2
+			b goes                           -> b: is not there; fair leave 2 n 1; unsubscribe redisson_lock__channel:{stock}:u:2
+			answer fault 1
+			after 20ms                       -> (17ms) fair leave 2 n 1`,
+		"a re-entry whose tenure is gone joins the queue anew": `
+			a locks owner 7 lease 300ms      -> fair ask 1 NEW 300ms next 1 n 1
+			b locks owner 7 lease 3s
+			c locks
+			answer 1                         -> a: granted until 295ms; renew 1 3s
+			answer not-mine                  -> a ends: lost; fair ask 2 NEW 1s next 2 n 2
+			answer held 1s                   -> subscribe redisson_lock__channel:{stock}:u:2; subscribe redisson_lock__channel:{stock}:u:3`,
+		"a place that is given up later": `
+			a locks                          -> fair ask 1 NEW 1s next 1 n 1
+			b locks
+			answer held 5s                   -> fair ask 1 OLD 1s next 2 n 1; subscribe redisson_lock__channel:{stock}:u:1
+			lost
+			a goes                           -> a: is not there; fair leave 1 n 1; unsubscribe redisson_lock__channel:{stock}:u:1
+			b goes                           -> b: is not there
+			answer 0                         -> fair leave 2 n 1
+			answer 0
+			after 3s                         -> (2.25s) fair leave 1 n 1
+			answer 0                         -> fair leave 2 n 1
+			answer 0
+			idle                             -> true`,
+		"staying in the queue while its places are given up": `
+			a locks                          -> fair ask 1 NEW 1s next 1 n 1
+			answer 1                         -> a: granted until 990ms
+			b locks                          -> fair ask 0 OLD next 2 n 1
+			answer held 1s
+			c locks                          -> fair ask 0 OLD next 3 n 1
+			b goes                           -> b: is not there
+			answer held 1s                   -> fair leave 2 n 1
+			answer 0
+			after 200ms                      -> fair ask 0 OLD
+			answer held 1s
+			a unlocks                        -> fair release 1 1s next 3
+			answer passed                    -> a ok: granted; c: granted until 1.19s`,
+		"what time has ended ends before a turn": `
+			a locks                          -> fair ask 1 NEW 1s next 1 n 1
+			answer 1                         -> a: granted until 990ms
+			b locks                          -> fair ask 0 OLD next 2 n 1
+			answer held 1s
+			stall 2s
+			message                          -> a ends: lost; fair ask 2 OLD 1s
+			answer 0                         -> subscribe redisson_lock__channel:{stock}:u:2`,
 		"a closed engine": `
 			a locks                          -> fair ask 1 NEW 1s next 1 n 1
 			b locks

@@ -325,12 +325,12 @@ func TestMutexScenes(t *testing.T) {
 			a locks lease 300ms              -> acquire 1 300ms
 			answer 1                         -> a: granted until 295ms
 			after 100ms
-			a extends 100ms                  -> a ok: granted
+			a extends 100ms                  -> a ok: granted until 295ms
 			a until                          -> 295ms
 			a extends 900ms                  -> renew 1 900ms
 			a extends 600ms
 			after 5ms
-			answer 1                         -> a ok: granted; a ok: granted
+			answer 1                         -> a ok: granted until 991ms; a ok: granted until 991ms
 			a until                          -> 991ms
 			a extends 3s                     -> renew 1 3s
 			a unlocks                        -> a ok: lost
@@ -726,6 +726,274 @@ func TestMutexScenes(t *testing.T) {
 			answer 2                         -> a ok: granted
 			after 2ms                        -> acquire 6 1s
 			answer 1                         -> b: granted until 995ms`,
+		"messages are heeded at once again after a grant": `
+			a locks                          -> acquire 1 1s
+			answer held 5s                   -> subscribe redisson_lock__channel:{stock}
+			subscribed                       -> acquire 2 1s
+			answer held 5s
+			message                          -> acquire 3 1s
+			answer held 5s
+			message                          -> acquire 4 1s
+			answer held 5s
+			message                          -> acquire 5 1s
+			answer held 5s
+			message                          -> acquire 6 1s
+			answer held 5s
+			message                          -> acquire 7 1s
+			answer held 5s
+			message                          -> acquire 8 1s
+			answer held 5s
+			message                          -> acquire 9 1s
+			answer held 5s
+			message                          -> acquire 10 1s
+			answer held 5s
+			message                          -> acquire 11 1s
+			answer held 5s
+			message                          -> acquire 12 1s
+			answer held 5s
+			message
+			after 1ms                        -> acquire 13 1s
+			answer 1                         -> a: granted until 991ms
+			a unlocks                        -> release 13
+			answer 1                         -> a ok: granted
+			b locks                          -> acquire 14 1s
+			answer held 5s
+			message
+			message                          -> acquire 15 1s
+			answer held 5s`,
+		"what time has ended ends before a caller comes": `
+			a locks                          -> acquire 1 1s
+			answer 1                         -> a: granted until 990ms
+			stall 2s
+			b locks                          -> a ends: lost; acquire 2 1s
+			answer 1                         -> b: granted until 2.99s`,
+		"what time has ended ends before an extension": `
+			a locks lease 500ms              -> acquire 1 500ms
+			answer 1                         -> a: granted until 495ms
+			stall 2s
+			a extends 5s                     -> a ends: lost; a ok: lost`,
+		"what time has ended ends before an unlock": `
+			a locks                          -> acquire 1 1s
+			answer 1                         -> a: granted until 990ms
+			b locks
+			stall 2s
+			a unlocks                        -> a ends: lost; a ok: lost; acquire 2 1s
+			answer 1                         -> b: granted until 2.99s`,
+		"what time has ended ends before an answer": `
+			a locks                          -> acquire 1 1s
+			answer 1                         -> a: granted until 990ms
+			b locks
+			after 400ms                      -> (333ms) renew 1 1s
+			stall 2s
+			answer 1                         -> a ends: lost; release 1
+			answer 0                         -> acquire 2 1s
+			answer 1                         -> b: granted until 3.39s`,
+		"what time has ended ends before a message": `
+			a locks                          -> acquire 1 1s
+			answer 1                         -> a: granted until 990ms
+			b locks
+			stall 2s
+			message                          -> a ends: lost; acquire 2 1s`,
+		"what time has ended ends before the link is up": `
+			a locks                          -> acquire 1 1s
+			answer 1                         -> a: granted until 990ms
+			b locks
+			stall 2s
+			link-up                          -> a ends: lost; acquire 2 1s`,
+		"what time has ended ends before force": `
+			a locks                          -> acquire 1 1s
+			answer 1                         -> a: granted until 990ms
+			stall 2s
+			force u:1 1                      -> a ends: lost; release 1 u:1
+			answer 0                         -> force ok: granted`,
+		"an unlock of long ago": `
+			a locks                          -> acquire 1 1s
+			answer 1                         -> a: granted until 990ms
+			a unlocks                        -> release 1
+			not-sent
+			b locks
+			stall 5s
+			b goes                           -> b: is not there; a ok: doubtful
+			idle                             -> true`,
+		"a re-entry that gives up is granted nothing": `
+			a locks owner 7                  -> acquire 1 1s
+			answer 1                         -> a: granted until 990ms
+			b locks owner 7 lease 3s         -> renew 1 3s
+			c locks owner 7 lease 4s
+			c times-out                      -> c: timed out, last taken for 990ms
+			answer 1                         -> b: granted until 2.97s
+			d locks owner 7 lease 9s         -> renew 1 9s
+			d goes                           -> d: is not there
+			answer 1
+			a unlocks                        -> a ok: granted`,
+		"without a watched hold nothing is renewed": `
+			a locks owner 7                  -> acquire 1 1s
+			answer 1                         -> a: granted until 990ms
+			b locks owner 7 lease 600ms      -> b: granted until 594ms
+			a unlocks                        -> a ok: granted
+			after 500ms
+			after 200ms                      -> (94ms) b ends: lost; release 1
+			answer 0`,
+		"a confirmation ahead is made on the occasion of another event": `
+			a locks                          -> acquire 1 1s
+			answer 1                         -> a: granted until 990ms
+			b locks
+			c locks
+			d locks
+			e locks
+			a unlocks                        -> b: granted until 990ms; a ok: granted
+			b unlocks                        -> c: granted until 990ms; b ok: granted
+			c unlocks                        -> d: granted until 990ms; c ok: granted
+			d unlocks                        -> e: granted until 990ms; d ok: granted
+			after 6ms
+			f locks                          -> confirm 1 1s
+			answer 0
+			e until                          -> 996ms`,
+		"a try to re-enter whose tenure is gone asks for itself": `
+			a locks owner 7 lease 300ms      -> acquire 1 300ms
+			answer 1                         -> a: granted until 295ms
+			b locks owner 7 lease 900ms try  -> renew 1 900ms
+			answer not-mine                  -> a ends: lost; acquire 2 900ms
+			answer 1                         -> b: granted until 891ms`,
+		"a try to re-enter whose tenure is gone, while others wait": `
+			a locks owner 7 lease 300ms      -> acquire 1 300ms
+			answer 1                         -> a: granted until 295ms
+			c locks
+			b locks owner 7 lease 900ms try  -> renew 1 900ms
+			answer not-mine                  -> a ends: lost; b: taken for 295ms; acquire 2 1s`,
+		"an extension has an end of its own": `
+			a locks owner 7 lease 300ms      -> acquire 1 300ms
+			answer 1                         -> a: granted until 295ms
+			a extends 900ms                  -> renew 1 900ms
+			answer 1                         -> a ok: granted until 891ms
+			b locks owner 7 lease 3s         -> renew 1 3s
+			answer 1                         -> b: granted until 2.97s
+			a until                          -> 891ms
+			after 900ms                      -> (891ms) a ends: lost
+			b until                          -> 2.97s`,
+		"the key of what is lost stands for as long as a renewal may have made it": `
+			a locks lease 300ms              -> acquire 1 300ms
+			answer 1                         -> a: granted until 295ms
+			a extends 600ms                  -> renew 1 600ms
+			after 290ms
+			stall 300ms
+			answer 1                         -> a ends: lost; a ok: lost; release 1
+			not-sent
+			after 290ms
+			link-up                          -> release 1
+			not-sent
+			after 2s
+			idle                             -> true`,
+		"the key of what is lost stands for as long as a confirmation may have made it": `
+			a locks                          -> acquire 1 1s
+			answer 1                         -> a: granted until 990ms
+			b locks
+			after 10ms
+			a unlocks                        -> a ok: granted; confirm 1 1s
+			stall 1200ms
+			answer 0                         -> release 1
+			not-sent
+			after 900ms
+			link-up                          -> release 1
+			not-sent
+			after 2s                         -> (120ms) acquire 2 1s
+			b goes                           -> b: is not there
+			idle                             -> false`,
+		"a renewal without an answer may have prolonged the key": `
+			a locks                          -> acquire 1 1s
+			answer 1                         -> a: granted until 990ms
+			after 334ms                      -> (333ms) renew 1 1s
+			after 700ms                      -> (656ms) a ends: lost
+			lost                             -> release 1
+			not-sent
+			after 2900ms                     -> (1s) release 1
+			link-up
+			not-sent
+			after 2s
+			idle                             -> true`,
+		"a tenure that is gone, and an acquire that may still arrive": `
+			a locks                          -> acquire 1 1s
+			lost
+			after 20ms                       -> (17ms) acquire 1 1s
+			answer 1                         -> a: granted until 1.007s
+			after 340ms                      -> (330ms) renew 1 1s
+			answer not-mine                  -> a ends: lost
+			after 2s                         -> (1.89s) release 1
+			answer 0
+			idle                             -> true`,
+		"a release, and an acquire that may still arrive": `
+			a locks                          -> acquire 1 1s
+			lost
+			after 20ms                       -> (17ms) acquire 1 1s
+			answer 1                         -> a: granted until 1.007s
+			a unlocks                        -> release 1
+			answer 0                         -> a ok: granted
+			after 3s                         -> (2.23s) release 1
+			answer not-mine
+			idle                             -> true`,
+		"others who take the name for a moment, again and again, make our turns short": `
+			a locks                          -> acquire 1 1s
+			answer held 1s                   -> subscribe redisson_lock__channel:{stock}
+			subscribed                       -> acquire 2 1s
+			answer held 1s
+			message                          -> acquire 3 1s
+			answer 1                         -> a: granted until 990ms
+			b locks
+			c locks
+			d locks
+			e locks
+			f locks
+			g locks
+			h locks
+			after 10ms
+			a unlocks                        -> a ok: granted; confirm 3 1s
+			answer 2                         -> release 3
+			answer 2
+			message 1 2                      -> acquire 4 1s
+			answer 1                         -> b: granted until 1s
+			after 10ms
+			b unlocks                        -> b ok: granted; confirm 4 1s
+			answer 2                         -> release 4
+			answer 2
+			message 1 2                      -> acquire 5 1s
+			answer 1                         -> c: granted until 1.01s
+			after 10ms
+			c unlocks                        -> c ok: granted; confirm 5 1s
+			answer 2                         -> release 5
+			answer 2
+			message 1 2                      -> acquire 6 1s
+			answer 1                         -> d: granted until 1.02s
+			after 10ms
+			d unlocks                        -> d ok: granted; confirm 6 1s
+			answer 2                         -> release 6
+			answer 2
+			message 1 2                      -> acquire 7 1s
+			answer 1                         -> e: granted until 1.03s
+			e unlocks                        -> f: granted until 1.03s; e ok: granted
+			f unlocks                        -> release 7
+			answer 2                         -> f ok: granted
+			after 2ms                        -> acquire 8 1s
+			answer 1                         -> g: granted until 1.032s
+			g unlocks                        -> h: granted until 1.032s; g ok: granted
+			a locks
+			h unlocks                        -> a: granted until 1.032s; h ok: granted
+			after 4ms`,
+		"a lease that never ends": `
+			a locks                          -> acquire 1 1s
+			answer -1                        -> subscribe redisson_lock__channel:{stock}
+			subscribed                       -> acquire 2 1s
+			answer -1
+			a times-out                      -> a: timed out, last taken for who knows how long
+			b locks try                      -> acquire 3 1s
+			answer held 0s                   -> b: taken`,
+		"a drained engine listens no longer": `
+			a locks                          -> acquire 1 1s
+			answer held 5s                   -> subscribe redisson_lock__channel:{stock}
+			subscribed                       -> acquire 2 1s
+			answer held 5s
+			drain                            -> a: closed
+			after 1s                         -> unsubscribe redisson_lock__channel:{stock}
+			idle                             -> true`,
 		"without handoffs": `
 			handoff-time 0s
 			a locks                          -> acquire 1 1s

@@ -57,11 +57,11 @@ func TestPermitScenes(t *testing.T) {
 			a extends 900ms
 			a extends 700ms
 			after 5ms
-			answer 1                         -> a ok: granted; a ok: granted; a ok: granted
+			answer 1                         -> a ok: granted until 891ms; a ok: granted until 891ms; a ok: granted until 891ms
 			a until                          -> 891ms
 			a until                          -> 891ms
 			a extends 100ms                  -> permit renew 3 1,1,100; 300ms
-			answer 1                         -> a ok: granted
+			answer 1                         -> a ok: granted until 891ms
 			a until                          -> 891ms
 			after 1s                         -> (881ms) a ends: lost; permit free 4 next 1 n 1
 			answer 1
@@ -73,7 +73,7 @@ func TestPermitScenes(t *testing.T) {
 			lost
 			a extends 3s
 			after 20ms                       -> (18ms) permit renew 2 1,1,2000; 900ms
-			answer 1                         -> a ok: granted; a ok: granted
+			answer 1                         -> a ok: granted until 2.988s; a ok: granted until 2.988s
 			after 1s
 			a until                          -> 2.988s
 			a extends 5s                     -> permit renew 3 1,1,5000; 900ms
@@ -265,6 +265,97 @@ func TestPermitScenes(t *testing.T) {
 			after 10ms                       -> permit renew 3 2,1,100; 100ms
 			answer 1
 			b until                          -> 209ms`,
+		"what time has ended ends before a caller comes": `
+			a locks                          -> permit take 1 1s n 1
+			answer 1                         -> a: granted until 990ms
+			stall 2s
+			b locks                          -> a ends: lost; permit free 2 next 1 n 1
+			answer 0                         -> permit take 3 1s n 1
+			answer 1                         -> b: granted until 2.99s`,
+		"what time has ended ends before an extension": `
+			a locks lease 500ms              -> permit take 1 500ms n 1
+			answer 1                         -> a: granted until 495ms
+			stall 2s
+			a extends 5s                     -> a ends: lost; a ok: lost; permit free 2 next 1 n 1`,
+		"what time has ended ends before an unlock": `
+			a locks                          -> permit take 1 1s n 1
+			answer 1                         -> a: granted until 990ms
+			stall 2s
+			a unlocks                        -> a ends: lost; a ok: lost; permit free 2 next 1 n 1`,
+		"what time has ended ends before an answer": `
+			a locks                          -> permit take 1 1s n 1
+			answer 1                         -> a: granted until 990ms
+			b locks                          -> permit take 2 1s n 1
+			stall 2s
+			answer held 1s                   -> a ends: lost; permit free 3 next 1 n 1; subscribe redisson_sc:{stock}`,
+		"what time has ended ends before the link is up": `
+			a locks                          -> permit take 1 1s n 1
+			answer 1                         -> a: granted until 990ms
+			stall 2s
+			link-up                          -> a ends: lost; permit free 2 next 1 n 1`,
+		"what time has ended ends before permits are freed": `
+			a locks                          -> permit take 1 1s n 1
+			answer 1                         -> a: granted until 990ms
+			stall 2s
+			x changes permit-free 1          -> a ends: lost; permit free 2 next 1 n 1
+			answer 1                         -> permit free 3 id-0000000000001 n 1
+			answer not-mine                  -> x ok: lost`,
+		"an extension while the link is down": `
+			a locks lease 900ms              -> permit take 1 900ms n 1
+			answer 1                         -> a: granted until 891ms
+			a extends 5s                     -> permit renew 2 1,1,5000; 900ms
+			not-sent
+			a until                          -> 891ms
+			link-up                          -> permit renew 3 1,1,5000; 900ms
+			answer 1                         -> a ok: granted until 4.95s
+			a unlocks                        -> permit free 4 next 1 n 1
+			not-sent
+			link-up                          -> permit free 5 next 1 n 1
+			answer 1                         -> a ok: granted 1`,
+		"a renewal while the link is down": `
+			a locks                          -> permit take 1 1s n 1
+			answer 1                         -> a: granted until 990ms
+			after 334ms                      -> (333ms) permit renew 2 1,1,1000; 1s
+			not-sent
+			link-up                          -> permit renew 3 1,1,1000; 1s
+			answer 1
+			after 100ms`,
+		"a caller who was not asked for": `
+			a locks n 2                      -> permit take 1 1s n 2
+			b locks n 1
+			a goes                           -> a: is not there
+			answer held 5s                   -> permit take 3 1s n 1
+			answer held 5s                   -> subscribe redisson_sc:{stock}
+			subscribed                       -> permit take 4 1s n 1
+			answer held 5s`,
+		"a message while a question is on its way": `
+			a locks n 2                      -> permit take 1 1s n 2
+			answer held 5s                   -> subscribe redisson_sc:{stock}
+			subscribed                       -> permit take 3 1s n 2
+			message
+			answer held 5s                   -> permit take 5 1s n 2
+			answer held 5s`,
+		"pauses begin anew": `
+			a locks                          -> permit take 1 1s n 1
+			again LOADING
+			after 20ms                       -> (17ms) permit take 2 1s n 1
+			again LOADING
+			after 40ms                       -> (33ms) permit take 3 1s n 1
+			answer held 5s                   -> subscribe redisson_sc:{stock}
+			subscribed                       -> permit take 4 1s n 1
+			again LOADING
+			after 20ms                       -> (20ms) permit take 5 1s n 1
+			answer 1                         -> a: granted until 1.07s
+			b locks                          -> permit take 6 1s n 1
+			again LOADING
+			after 20ms                       -> (17ms) permit take 7 1s n 1`,
+		"a hold is no more when it was granted to who has gone": `
+			a locks                          -> permit take 1 1s n 1
+			a leaves
+			answer 1                         -> a: is not there; permit free 2 next 1 n 1
+			a count                          -> 0
+			answer 1
+			idle                             -> true`,
 		"numbers of permits follow each other": `
 			a locks n 5                      -> permit take 1 1s n 5
 			answer 1                         -> a: granted until 990ms

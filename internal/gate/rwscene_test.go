@@ -432,9 +432,9 @@ func TestRWScenes(t *testing.T) {
 			a locks lease 300ms write        -> acquire write 1 300ms
 			answer 1                         -> a: granted until 295ms
 			a extends 900ms                  -> renew write 1 900ms
-			a extends 200ms                  -> a ok: granted
+			a extends 200ms                  -> a ok: granted until 295ms
 			after 5ms
-			answer 1                         -> a ok: granted
+			answer 1                         -> a ok: granted until 891ms
 			a until                          -> 891ms
 			b locks lease 300ms
 			a extends 3s                     -> renew write 1 3s
@@ -442,7 +442,7 @@ func TestRWScenes(t *testing.T) {
 			answer 1                         -> release write 1
 			answer 0                         -> a ok: granted; acquire read 2 300ms
 			answer 1                         -> b: granted until 300ms
-			b extends 100ms                  -> b ok: granted
+			b extends 100ms                  -> b ok: granted until 300ms
 			b extends 500ms                  -> renew read 2 500ms
 			answer not-mine                  -> b ends: lost; b ok: lost
 			b extends 1s                     -> b ok: lost
@@ -516,6 +516,334 @@ func TestRWScenes(t *testing.T) {
 			answer 1
 			after 100ms                      -> a ends: too long; release read 1
 			answer 0`,
+		"a caller who comes when nobody waits keeps no pause, nor does a try": `
+			a locks                          -> acquire read 1 1s
+			again LOADING
+			b locks
+			a goes                           -> a: is not there
+			b goes                           -> b: is not there
+			c locks                          -> acquire read 2 1s
+			again LOADING
+			d locks try                      -> acquire read 3 1s
+			answer fault 1                   -> d: refused (fault 1) for now
+			c goes                           -> c: is not there`,
+		"a caller who comes while others read keeps the pause": `
+			a locks                          -> acquire read 1 1s
+			answer 1                         -> a: granted until 990ms
+			after 10ms
+			b locks                          -> acquire read 2 1s yields to others than 0
+			again LOADING
+			b goes                           -> b: is not there
+			c locks
+			after 20ms                       -> (17ms) acquire read 3 1s yields to others than 0
+			again LOADING
+			d locks try                      -> acquire read 4 1s yields to others than 0
+			answer 1                         -> c: granted until 1.02s; d: granted until 1.02s`,
+		"a try is told what was heard of others": `
+			a locks write                    -> acquire write 1 1s
+			answer held 700ms                -> subscribe redisson_rwlock:{stock}
+			subscribed                       -> acquire write 2 1s
+			answer held 600ms
+			after 100ms
+			b locks try write                -> b: taken for 500ms
+			c locks try                      -> c: taken for 500ms`,
+		"yields double while nobody takes what is left to others": `
+			a locks write                    -> acquire write 1 1s
+			answer held 5s                   -> subscribe redisson_rwlock:{stock}
+			subscribed                       -> acquire write 2 1s
+			answer held 5s
+			message                          -> acquire write 3 1s
+			answer 1                         -> a: granted until 990ms
+			b locks
+			a unlocks                        -> release write 3
+			answer 2                         -> a ok: granted
+			after 2ms                        -> acquire read 4 1s
+			answer 1                         -> b: granted until 992ms
+			a locks write
+			b unlocks                        -> release read 4
+			answer 2                         -> b ok: granted
+			after 4ms                        -> acquire write 5 1s
+			answer 1                         -> a: granted until 996ms
+			b locks
+			a unlocks                        -> release write 5
+			answer 2                         -> a ok: granted
+			after 1ms
+			message 1 9                      -> acquire read 6 1s
+			answer 1                         -> b: granted until 997ms
+			a locks write
+			b unlocks                        -> release read 6
+			answer 2                         -> b ok: granted
+			after 4ms                        -> acquire write 7 1s
+			answer 1                         -> a: granted until 1.001s
+			a unlocks                        -> release write 7
+			answer not-mine                  -> a ok: lost
+			b locks                          -> acquire read 8 1s
+			answer 1                         -> b: granted until 1.001s
+			c locks write
+			b unlocks                        -> release read 8
+			answer 2                         -> b ok: granted
+			after 8ms                        -> acquire write 9 1s
+			answer 1                         -> c: granted until 1.009s`,
+		"an owner that may still appear": `
+			a locks                          -> acquire read 1 1s
+			lost
+			a goes                           -> a: is not there
+			after 20ms                       -> (17ms) release read 1
+			answer 0
+			after 3s                         -> (2.23s) release read 1
+			answer fault 1
+			after 20ms                       -> (17ms) release read 1
+			answer fault 1
+			link-up                          -> release read 1
+			answer not-mine
+			idle                             -> true`,
+		"a tenure that is gone, and an acquire that may still arrive": `
+			a locks                          -> acquire read 1 1s
+			lost
+			after 20ms                       -> (17ms) acquire read 1 1s
+			answer 1                         -> a: granted until 1.007s
+			after 340ms                      -> (330ms) renew read 1 1s
+			answer not-mine                  -> a ends: lost
+			after 2s                         -> (1.89s) release read 1
+			answer 0
+			idle                             -> true`,
+		"a drained engine listens no longer": `
+			a locks                          -> acquire read 1 1s
+			answer held 5s                   -> subscribe redisson_rwlock:{stock}
+			subscribed                       -> acquire read 2 1s
+			answer held 5s
+			drain                            -> a: closed
+			after 1s                         -> unsubscribe redisson_rwlock:{stock}
+			idle                             -> true`,
+		"handoffs are grants without a command": `
+			a locks                          -> acquire read 1 1s
+			b locks
+			answer 1                         -> a: granted until 990ms; b: granted until 990ms
+			handoffs                         -> 0
+			c locks                          -> c: granted until 990ms
+			handoffs                         -> 1
+			d locks write
+			e locks
+			d goes                           -> d: is not there; e: granted until 990ms
+			handoffs                         -> 2
+			f locks owner 7                  -> f: granted until 990ms
+			g locks owner 7                  -> g: granted until 990ms
+			handoffs                         -> 3`,
+		"handoffs of writers": `
+			a locks write                    -> acquire write 1 1s
+			b locks write
+			answer 1                         -> a: granted until 990ms
+			a unlocks                        -> b: granted until 990ms; a ok: granted
+			handoffs                         -> 1`,
+		"long leases of readers": `
+			a locks lease 100s               -> acquire read 1 1m40s
+			answer 1                         -> a: granted until 990ms
+			after 334ms                      -> (333ms) renew read 1 1m39.675s
+			answer 1
+			after 334ms                      -> (333ms) renew read 1 1m39.35s
+			answer 1
+			b locks write owner 7 lease 100s
+			a unlocks                        -> release read 1
+			answer 0                         -> a ok: granted
+			after 1s                         -> (2ms) acquire write 2 1m40s
+			answer 1                         -> b: granted until 1m39.67s
+			c locks owner 7                  -> renew write 2 1m39.003s
+			answer 1                         -> c: granted until 1m39.681s
+			b unlocks                        -> downgrade 2 1s
+			answer 0                         -> b ok: granted
+			c until                          -> 2.658s`,
+		"a fixed lease that is downgraded": `
+			a locks write owner 7 lease 100s -> acquire write 1 1m40s
+			answer 1                         -> a: granted until 1m39s
+			b locks owner 7 lease 50s        -> b: granted until 49.5s
+			after 10s
+			a unlocks                        -> downgrade 1 1m29.909s
+			answer 0                         -> a ok: granted
+			b until                          -> 10.99s
+			after 334ms                      -> (333ms) renew read 1 1m29.583s
+			answer 1
+			b until                          -> 11.323s`,
+		"the key of readers stands for as long as the longest lease": `
+			a locks lease 3s                 -> acquire read 1 3s
+			answer 1                         -> a: granted until 990ms
+			after 400ms                      -> (333ms) renew read 1 2.665s
+			after 600ms                      -> (590ms) a ends: lost
+			not-sent                         -> release read 1
+			link-up
+			not-sent
+			after 900ms
+			link-up                          -> release read 1
+			not-sent
+			after 3s                         -> (1s) release read 1
+			idle                             -> false`,
+		"the key of a writer stands for as long as a renewal may have made it": `
+			a locks write                    -> acquire write 1 1s
+			answer 1                         -> a: granted until 990ms
+			after 334ms                      -> (333ms) renew write 1 1s
+			stall 800ms
+			answer 1                         -> a ends: lost; release write 1
+			not-sent
+			after 900ms
+			link-up                          -> release write 1
+			not-sent
+			after 2s
+			idle                             -> true`,
+		"the key of a writer stands for as long as a confirmation may have made it": `
+			a locks write                    -> acquire write 1 1s
+			b locks write
+			answer 1                         -> a: granted until 990ms
+			after 10ms
+			a unlocks                        -> a ok: granted; confirm write 1 1s
+			stall 1200ms
+			answer 0                         -> release write 1
+			b goes                           -> b: is not there
+			not-sent
+			after 900ms
+			link-up                          -> release write 1
+			not-sent
+			after 2s
+			idle                             -> true`,
+		"the key of readers stands for as long as a confirmation may have made it": `
+			a locks                          -> acquire read 1 1s
+			answer 1                         -> a: granted until 990ms
+			after 10ms
+			b locks                          -> acquire read 2 1s yields to others than 0
+			answer 1                         -> b: granted until 1s
+			after 10ms
+			c locks                          -> confirm read 2 1s
+			a unlocks
+			b unlocks
+			stall 1200ms
+			answer 0                         -> a ok: doubtful; b ok: doubtful; release read 2
+			not-sent
+			after 900ms
+			c goes                           -> c: is not there
+			after 3s                         -> (100ms) release read 2
+			idle                             -> false`,
+		"a try whose confirmation got no answer": `
+			a locks                          -> acquire read 1 1s
+			answer 1                         -> a: granted until 990ms
+			after 10ms
+			b locks                          -> acquire read 2 1s yields to others than 0
+			answer 1                         -> b: granted until 1s
+			after 10ms
+			c locks try                      -> confirm read 2 1s
+			a unlocks
+			b unlocks
+			lost                             -> release read 1
+			answer 0                         -> a ok: granted; release read 2
+			answer 0                         -> b ok: granted; acquire read 3 1s
+			idle                             -> false`,
+		"a confirmation beside others who listen": `
+			a locks                          -> acquire read 1 1s
+			answer 1                         -> a: granted until 990ms
+			after 10ms
+			b locks                          -> acquire read 2 1s yields to others than 0
+			answer 1                         -> b: granted until 1s
+			after 10ms
+			c locks                          -> confirm read 2 1s
+			answer 1                         -> subscribe redisson_rwlock:{stock}
+			subscribed                       -> confirm read 2 1s
+			answer 2
+			after 128ms                      -> confirm read 2 1s
+			answer 2
+			after 128ms                      -> confirm read 2 1s
+			answer 2
+			after 128ms                      -> (57ms) renew read 1 1s
+			answer 1                         -> confirm read 2 1s
+			handoffs                         -> 0`,
+		"what time has ended ends before a caller comes": `
+			a locks write                    -> acquire write 1 1s
+			answer 1                         -> a: granted until 990ms
+			stall 2s
+			b locks                          -> a ends: lost; acquire read 2 1s
+			answer 1                         -> b: granted until 2.99s`,
+		"what time has ended ends before an extension": `
+			a locks lease 500ms write        -> acquire write 1 500ms
+			answer 1                         -> a: granted until 495ms
+			stall 2s
+			a extends 5s                     -> a ends: lost; a ok: lost`,
+		"what time has ended ends before an unlock": `
+			a locks                          -> acquire read 1 1s
+			answer 1                         -> a: granted until 990ms
+			stall 2s
+			a unlocks                        -> a ends: lost; a ok: lost`,
+		"what time has ended ends before an answer": `
+			a locks                          -> acquire read 1 1s
+			answer 1                         -> a: granted until 990ms
+			after 400ms                      -> (333ms) renew read 1 1s
+			stall 2s
+			answer 1                         -> a ends: lost; release read 1
+			answer 0`,
+		"what time has ended ends before a message": `
+			a locks                          -> acquire read 1 1s
+			answer 1                         -> a: granted until 990ms
+			b locks write
+			stall 2s
+			message                          -> a ends: lost; acquire write 2 1s`,
+		"what time has ended ends before the link is up": `
+			a locks                          -> acquire read 1 1s
+			answer 1                         -> a: granted until 990ms
+			b locks write
+			stall 2s
+			link-up                          -> a ends: lost; acquire write 2 1s`,
+		"what time has ended ends before force": `
+			a locks                          -> acquire read 1 1s
+			answer 1                         -> a: granted until 990ms
+			stall 2s
+			force u:1 1                      -> a ends: lost; release read 1 u:1
+			answer 0                         -> force ok: granted`,
+		"an unlock of long ago": `
+			a locks write                    -> acquire write 1 1s
+			answer 1                         -> a: granted until 990ms
+			a unlocks                        -> release write 1
+			not-sent
+			b locks
+			stall 5s
+			b goes                           -> b: is not there; a ok: doubtful
+			idle                             -> true`,
+		"an extension has an end of its own": `
+			a locks owner 7 lease 300ms write -> acquire write 1 300ms
+			answer 1                         -> a: granted until 295ms
+			a extends 900ms                  -> renew write 1 900ms
+			answer 1                         -> a ok: granted until 891ms
+			b locks owner 7 lease 3s write   -> renew write 1 3s
+			answer 1                         -> b: granted until 2.97s
+			a until                          -> 891ms
+			after 900ms                      -> (891ms) a ends: lost
+			b until                          -> 2.97s`,
+		"a grant tells those of other Owners who ask once": `
+			a locks write owner 7            -> acquire write 1 1s
+			b locks write owner 7 try        -> b: taken
+			c locks try owner 7              -> c: taken
+			d locks try owner 8              -> d: taken
+			e locks try                      -> e: taken
+			answer 1                         -> a: granted until 990ms
+			f locks owner 7 try              -> f: granted until 990ms
+			g locks owner 8 try              -> g: taken for 990ms
+			h locks try                      -> h: taken for 990ms`,
+		"readers who ask once": `
+			a locks try                      -> acquire read 1 1s
+			b locks try
+			c locks try write
+			answer 1                         -> a: granted until 990ms; c: taken for 990ms; b: granted until 990ms
+			d locks try owner 7              -> d: granted until 990ms
+			e locks try write owner 7        -> e: deadlock
+			f locks try write                -> f: taken for 990ms`,
+		"readers who wait enter when a writer before them has gone": `
+			a locks                          -> acquire read 1 1s
+			answer 1                         -> a: granted until 990ms
+			b locks write
+			c locks
+			d locks owner 7
+			e locks owner 7 write
+			b goes                           -> b: is not there; c: granted until 990ms; d: granted until 990ms; e: deadlock
+			f locks                          -> f: granted until 990ms
+			a unlocks                        -> a ok: granted
+			c unlocks                        -> c ok: granted
+			d unlocks                        -> d ok: granted
+			f unlocks                        -> release read 1
+			answer 0                         -> f ok: granted`,
 		"a reader with a lease of its own": `
 			a locks lease 3s                 -> acquire read 1 3s
 			answer 1                         -> a: granted until 990ms
@@ -526,8 +854,8 @@ func TestRWScenes(t *testing.T) {
 			c until                          -> 990ms
 			after 333ms
 			c extends 6s                     -> renew read 2 6s
-			a extends 1s                     -> a ok: granted
-			answer 1                         -> c ok: granted
+			a extends 1s                     -> a ok: granted until 990ms
+			answer 1                         -> c ok: granted until 1.323s
 			c until                          -> 1.323s
 			a until                          -> 990ms`,
 		"the lease of those who read with leases of their own is the longest": `

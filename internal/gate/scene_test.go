@@ -104,6 +104,7 @@ type answered struct {
 	s    *scene
 	name string
 	told bool
+	of   *actor // who extends its hold
 }
 
 func (a *answered) Settle(out Outcome) bool {
@@ -111,7 +112,11 @@ func (a *answered) Settle(out Outcome) bool {
 		a.s.t.Fatalf("%s was answered twice", a.name)
 	}
 	a.told = true
-	a.s.say("%s ok: %s", a.name, tellOf(out))
+	text := tellOf(out)
+	if a.of != nil && out.Why == Granted {
+		text += " until " + rounded(a.of.hold.Deadline()-a.s.began)
+	}
+	a.s.say("%s ok: %s", a.name, text)
 	return true
 }
 
@@ -291,6 +296,14 @@ func (s *scene) event(words []string) {
 		s.back(Denied, 0, strings.Join(rest, " "))
 	case "after":
 		s.after(s.duration(rest[0]))
+	case "stall": // nobody is woken meanwhile
+		s.now += s.duration(rest[0])
+	case "handoffs":
+		s.say("%d", s.cfg.Stats.Handoffs.Load())
+	case "crowd": // so many callers come
+		for n := range s.number(rest[0]) {
+			s.lock(fmt.Sprint("crowd", n), rest[1:])
+		}
 	case "message": // that so many can be had; how many messages
 		news := News{N: 1, Most: 1}
 		if len(rest) > 0 {
@@ -353,7 +366,7 @@ func (s *scene) act(name string, words []string) {
 		s.step(func(m Machine, fx *Effects) { m.(Lockable).Unlock(s.now, &a.hold, nil, fx) })
 	case "extends":
 		s.step(func(m Machine, fx *Effects) {
-			m.(Lockable).Extend(s.now, &a.hold, s.duration(rest[0]), &answered{s: s, name: name}, fx)
+			m.(Lockable).Extend(s.now, &a.hold, s.duration(rest[0]), &answered{s: s, name: name, of: a}, fx)
 		})
 	case "goes", "waits-no-longer":
 		a.gone = words[0] == "goes"
