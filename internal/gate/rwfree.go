@@ -67,7 +67,6 @@ func (r *RW) lowered(now Time, g *rwLease, c *Command) {
 	case c.Result == Answered && c.Reply == scripts.NotMine && g.phase == ours:
 		r.gone(now, g, c)
 	case g.phase == ours:
-		g.Doubt = true
 		g.askAt = now + r.unreleased(c, &g.ownership, &g.pendingAck)
 	}
 }
