@@ -2,12 +2,52 @@ package gate
 
 import (
 	"testing"
-	"unsafe"
+
+	"github.com/wheellock/wheellock/scripts"
 )
 
-// A batch copies its commands from queue to queue.
-func TestCommandIsSmall(t *testing.T) {
-	if size := unsafe.Sizeof(Command{}); unsafe.Sizeof(uintptr(0)) == 8 && size > 96 {
-		t.Errorf("a Command has %d bytes, want at most 96", size)
+// What a machine packs into the arguments of a command, dispatcher/wire unpacks.
+func TestArgsAreReadAsTheyWereWritten(t *testing.T) {
+	for _, a := range []ReleaseArgs{{}, {Owner: "java:1"}, {Successor: 7}} {
+		if got := a.Args().Release(); got != a {
+			t.Errorf("%+v is read as %+v", a, got)
+		}
+	}
+	if a := (SwapArgs{Fresh: 7}); a.Args().Swap() != a {
+		t.Errorf("%+v is read as %+v", a, a.Args().Swap())
+	}
+	for _, a := range []AcquireReadArgs{{}, {Yields: true}, {Yields: true, Own: 1}} {
+		if got := a.Args().AcquireRead(); got != a {
+			t.Errorf("%+v is read as %+v", a, got)
+		}
+	}
+	for _, a := range []FairAskArgs{{}, {Place: scripts.NoPlace, First: 7, Joining: 3}} {
+		if got := a.Args().FairAsk(); got != a {
+			t.Errorf("%+v is read as %+v", a, got)
+		}
+	}
+	if a := (FairLeaveArgs{N: 3}); a.Args().FairLeave() != a {
+		t.Errorf("%+v is read as %+v", a, a.Args().FairLeave())
+	}
+	for _, a := range []TakeArgs{{Runs: "2x1,"}, {Runs: "2x1,", Resent: true}} {
+		if got := a.Args().Take(); got != a {
+			t.Errorf("%+v is read as %+v", a, got)
+		}
+	}
+	for _, a := range []PermitTakeArgs{{N: 2}, {N: 2, Resent: true}} {
+		if got := a.Args().PermitTake(); got != a {
+			t.Errorf("%+v is read as %+v", a, got)
+		}
+	}
+	for _, a := range []PermitFreeArgs{{N: 2, First: 7}, {N: 1, IDs: "id"}} {
+		if got := a.Args().PermitFree(); got != a {
+			t.Errorf("%+v is read as %+v", a, got)
+		}
+	}
+	if a := (PermitRenewArgs{Holds: "1,1,1000;"}); a.Args().PermitRenew() != a {
+		t.Errorf("%+v is read as %+v", a, a.Args().PermitRenew())
+	}
+	if a := (CountArgs{N: -3}); a.Args().Count() != a {
+		t.Errorf("%+v is read as %+v", a, a.Args().Count())
 	}
 }

@@ -394,6 +394,71 @@ func TestSemaphoreScenes(t *testing.T) {
 			answer 0
 			message                          -> take 15 1x1,
 			answer 0`,
+		"a try asks again after a message": `
+			b locks                          -> take 1 1x1,
+			answer 0                         -> subscribe redisson_sc:{stock}
+			subscribed                       -> take 2 1x1,
+			answer 0
+			b goes                           -> b: is not there
+			a locks try                      -> take 3 1x1,
+			message
+			answer 0                         -> take 4 1x1,
+			answer 0                         -> a: taken for who knows how long`,
+		"permits of one run are bounded, too": `
+			a locks n 1125899906842624       -> take 1 1125899906842624x1,
+			b locks n 1125899906842624
+			c locks n 1125899906842624
+			d locks n 1125899906842624
+			answer 0                         -> subscribe redisson_sc:{stock}
+			subscribed                       -> take 2 1125899906842624x2,`,
+		"a try while a question waits for its answer": `
+			a locks try                      -> take 1 1x1,
+			lost                             -> a: doubtful
+			b locks try                      -> take 1 1x1, next 1
+			answer fault 1                   -> b: refused (fault 1) for now
+			c locks try                      -> take 1 1x1, next 1
+			not-sent                         -> c: down
+			idle                             -> false`,
+		"changes that wait while a question finds the link down": `
+			a locks                          -> take 1 1x1,
+			x changes drain-permits 0
+			y changes give 1
+			not-sent                         -> x ok: down
+			link-up                          -> give 2 n 1
+			answer 0                         -> y ok: granted; take 3 1x1,
+			answer 1                         -> a: granted`,
+		"a message that was missed is heeded once": `
+			a locks                          -> take 1 1x1,
+			answer 0                         -> subscribe redisson_sc:{stock}
+			subscribed                       -> take 2 1x1,
+			answer 0
+			message                          -> take 3 1x1,
+			answer 0
+			message                          -> take 4 1x1,
+			answer 0
+			message                          -> take 5 1x1,
+			answer 0
+			message                          -> take 6 1x1,
+			answer 0
+			message                          -> take 7 1x1,
+			answer 0
+			message                          -> take 8 1x1,
+			answer 0
+			message                          -> take 9 1x1,
+			answer 0
+			message                          -> take 10 1x1,
+			answer 0
+			message                          -> take 11 1x1,
+			answer 0
+			message                          -> take 12 1x1,
+			answer 0
+			message
+			after 1ms                        -> take 13 1x1,
+			message
+			answer 0
+			after 2ms                        -> take 14 1x1,
+			answer 0
+			after 16ms`,
 		"nobody holds a semaphore": `
 			a locks                          -> take 1 1x1,
 			answer 1                         -> a: granted

@@ -302,10 +302,10 @@ func TestFairScenes(t *testing.T) {
 			a locks owner 7                  -> fair ask 1 NEW 1s next 1 n 1
 			b locks
 			c locks owner 7
-			answer 1                         -> a: granted until 990ms; c: granted until 990ms; fair ask 0 OLD next 2 n 1
+			answer 1                         -> a: granted until 990ms; c: granted until 990ms, re-entered; fair ask 0 OLD next 2 n 1
 			answer held 1s
 			d locks owner 7 lease 3s         -> renew 1 3s
-			answer 1                         -> d: granted until 2.97s
+			answer 1                         -> d: granted until 2.97s, re-entered
 			a unlocks                        -> a ok: granted
 			c unlocks                        -> c ok: granted
 			d unlocks                        -> fair release 1 1s next 2
@@ -417,9 +417,12 @@ func TestFairScenes(t *testing.T) {
 			a locks owner 7 lease 300ms      -> fair ask 1 NEW 300ms next 1 n 1
 			b locks owner 7 lease 3s
 			c locks
-			answer 1                         -> a: granted until 295ms; renew 1 3s
-			answer not-mine                  -> a ends: lost; fair ask 2 NEW 1s next 2 n 2
-			answer held 1s                   -> subscribe redisson_lock__channel:{stock}:u:2; subscribe redisson_lock__channel:{stock}:u:3`,
+			answer held 5s                   -> fair ask 1 OLD 300ms next 2 n 2; subscribe redisson_lock__channel:{stock}:u:1
+			answer held 5s                   -> subscribe redisson_lock__channel:{stock}:u:2; subscribe redisson_lock__channel:{stock}:u:3
+			message                          -> fair ask 1 OLD 300ms
+			answer 1                         -> a: granted until 295ms; renew 1 3s; unsubscribe redisson_lock__channel:{stock}:u:1; unsubscribe redisson_lock__channel:{stock}:u:2
+			answer not-mine                  -> a ends: lost; fair leave 2 n 1
+			answer held 1s                   -> fair ask 3 OLD 1s next 4 n 1`,
 		"a place that is given up later": `
 			a locks                          -> fair ask 1 NEW 1s next 1 n 1
 			b locks
@@ -454,6 +457,19 @@ func TestFairScenes(t *testing.T) {
 			stall 2s
 			message                          -> a ends: lost; fair ask 2 OLD 1s
 			answer 0                         -> subscribe redisson_lock__channel:{stock}:u:2`,
+		"a place is not forgotten while Redis cannot be reached": `
+			a locks                          -> fair ask 1 NEW 1s next 1 n 1
+			answer held 5s                   -> subscribe redisson_lock__channel:{stock}:u:1
+			a goes                           -> a: is not there; fair leave 1 n 1; unsubscribe redisson_lock__channel:{stock}:u:1
+			not-sent
+			after 301s                       -> (1s) fair leave 1 n 1
+			not-sent
+			after 2s                         -> (1s) fair leave 1 n 1
+			lost
+			after 301s                       -> (17ms) fair leave 1 n 1
+			answer fault 1
+			after 20ms
+			idle                             -> false`,
 		"a closed engine": `
 			a locks                          -> fair ask 1 NEW 1s next 1 n 1
 			b locks

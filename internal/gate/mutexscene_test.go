@@ -303,7 +303,7 @@ func TestMutexScenes(t *testing.T) {
 			a locks owner 7                  -> acquire 1 1s
 			answer 1                         -> a: granted until 990ms
 			b locks owner 7 lease 3s         -> renew 1 3s
-			answer 1                         -> b: granted until 2.97s
+			answer 1                         -> b: granted until 2.97s, re-entered
 			b unlocks                        -> b ok: granted
 			c locks
 			a unlocks                        -> a ok: granted; swap 1 1s next 2
@@ -313,9 +313,9 @@ func TestMutexScenes(t *testing.T) {
 			a locks owner 7 lease 300ms      -> acquire 1 300ms
 			answer 1                         -> a: granted until 295ms
 			b locks owner 7                  -> renew 1 1s
-			answer 1                         -> b: granted until 990ms
+			answer 1                         -> b: granted until 990ms, re-entered
 			a unlocks                        -> a ok: granted
-			c locks owner 7 lease 200ms      -> c: granted until 195ms
+			c locks owner 7 lease 200ms      -> c: granted until 195ms, re-entered
 			b count                          -> 2
 			after 1s                         -> (195ms) c ends: lost; (333ms) renew 1 1s; (990ms) b ends: lost
 			answer 1                         -> release 1
@@ -433,7 +433,7 @@ func TestMutexScenes(t *testing.T) {
 			b locks try
 			c locks owner 7 try
 			d locks owner 8 try
-			answer 1                         -> a: granted until 990ms; b: taken for 990ms; d: taken for 990ms; c: granted until 990ms`,
+			answer 1                         -> a: granted until 990ms; b: taken for 990ms; d: taken for 990ms; c: granted until 990ms, re-entered`,
 		"a handoff is confirmed ahead": `
 			a locks                          -> acquire 1 1s
 			answer 1                         -> a: granted until 990ms
@@ -821,7 +821,7 @@ func TestMutexScenes(t *testing.T) {
 			b locks owner 7 lease 3s         -> renew 1 3s
 			c locks owner 7 lease 4s
 			c times-out                      -> c: timed out, last taken for 990ms
-			answer 1                         -> b: granted until 2.97s
+			answer 1                         -> b: granted until 2.97s, re-entered
 			d locks owner 7 lease 9s         -> renew 1 9s
 			d goes                           -> d: is not there
 			answer 1
@@ -829,7 +829,7 @@ func TestMutexScenes(t *testing.T) {
 		"without a watched hold nothing is renewed": `
 			a locks owner 7                  -> acquire 1 1s
 			answer 1                         -> a: granted until 990ms
-			b locks owner 7 lease 600ms      -> b: granted until 594ms
+			b locks owner 7 lease 600ms      -> b: granted until 594ms, re-entered
 			a unlocks                        -> a ok: granted
 			after 500ms
 			after 200ms                      -> (94ms) b ends: lost; release 1
@@ -867,7 +867,7 @@ func TestMutexScenes(t *testing.T) {
 			a extends 900ms                  -> renew 1 900ms
 			answer 1                         -> a ok: granted until 891ms
 			b locks owner 7 lease 3s         -> renew 1 3s
-			answer 1                         -> b: granted until 2.97s
+			answer 1                         -> b: granted until 2.97s, re-entered
 			a until                          -> 891ms
 			after 900ms                      -> (891ms) a ends: lost
 			b until                          -> 2.97s`,
@@ -994,6 +994,61 @@ func TestMutexScenes(t *testing.T) {
 			drain                            -> a: closed
 			after 1s                         -> unsubscribe redisson_lock__channel:{stock}
 			idle                             -> true`,
+		"a message while nobody waits does not end a yield": `
+			handoff-time 0s
+			a locks                          -> acquire 1 1s
+			answer held 1s                   -> subscribe redisson_lock__channel:{stock}
+			subscribed                       -> acquire 2 1s
+			answer held 1s
+			message                          -> acquire 3 1s
+			answer 1                         -> a: granted until 990ms
+			a unlocks                        -> release 3
+			message 1 9
+			b locks
+			answer 2                         -> a ok: granted
+			after 2ms                        -> acquire 4 1s`,
+		"a stint that is over, and a message that was taken for ours": `
+			a locks                          -> acquire 1 1s
+			answer held 1s                   -> subscribe redisson_lock__channel:{stock}
+			subscribed                       -> acquire 2 1s
+			answer held 1s
+			message                          -> acquire 3 1s
+			answer 1                         -> a: granted until 990ms
+			b locks
+			after 100ms
+			a unlocks                        -> release 3
+			message
+			answer 0                         -> a ok: granted; acquire 4 1s
+			answer 1                         -> b: granted until 1.09s
+			c locks
+			after 100ms
+			b unlocks                        -> release 4
+			answer 0                         -> b ok: granted
+			after 2ms                        -> acquire 5 1s`,
+		"nobody at all heard of a release": `
+			handoff-time 0s
+			a locks                          -> acquire 1 1s
+			answer held 1s                   -> subscribe redisson_lock__channel:{stock}
+			subscribed                       -> acquire 2 1s
+			answer held 1s
+			message                          -> acquire 3 1s
+			answer 1                         -> a: granted until 990ms
+			b locks
+			a unlocks                        -> release 3
+			answer 0                         -> a ok: granted; acquire 4 1s
+			answer 1                         -> b: granted until 990ms
+			c locks
+			subscribed NOPERM
+			b unlocks                        -> release 4
+			answer 1                         -> b ok: granted
+			after 2ms                        -> acquire 5 1s`,
+		"a lease whose last millisecond runs": `
+			a locks                          -> acquire 1 1s
+			answer held 0s                   -> subscribe redisson_lock__channel:{stock}
+			after 1ms                        -> acquire 2 1s
+			answer held 0s
+			subscribed                       -> acquire 3 1s
+			answer 1                         -> a: granted until 991ms`,
 		"without handoffs": `
 			handoff-time 0s
 			a locks                          -> acquire 1 1s
@@ -1067,6 +1122,21 @@ func TestSpinScenes(t *testing.T) {
 			answer 0                         -> b ok: granted
 			after 200ms
 			idle                             -> true`,
+		"a name that is not handed on is left for as long as a waiter sleeps": `
+			handoff-time 0s
+			a locks                          -> acquire 1 1s
+			answer held 5s
+			after 2ms                        -> (1ms) acquire 2 1s
+			answer 1                         -> a: granted until 991ms
+			b locks
+			a unlocks                        -> release quietly 2
+			answer 0                         -> a ok: granted
+			after 1ms                        -> (1ms) acquire 3 1s
+			answer 1                         -> b: granted until 993ms
+			b unlocks                        -> release quietly 3
+			answer 0                         -> b ok: granted
+			c locks                          -> acquire 4 1s
+			answer 1                         -> c: granted until 993ms`,
 		"a turn of one who meets nobody ends after 830 ms, and the next one with the pause after it": `
 			a locks                          -> acquire 1 1s
 			answer 1                         -> a: granted until 990ms
@@ -1215,7 +1285,7 @@ func TestFencedScenes(t *testing.T) {
 			a locks owner 7                  -> acquire fenced 1 1s
 			b locks
 			answer 1000                      -> a: granted until 990ms, token 937
-			c locks owner 7                  -> c: granted until 990ms, token 937
+			c locks owner 7                  -> c: granted until 990ms, re-entered, token 937
 			a unlocks                        -> a ok: granted
 			c unlocks                        -> b: granted until 990ms, token 938; c ok: granted
 			d locks

@@ -356,6 +356,27 @@ func TestPermitScenes(t *testing.T) {
 			a count                          -> 0
 			answer 1
 			idle                             -> true`,
+		"a try asks again after a message": `
+			b locks                          -> permit take 1 1s n 1
+			answer held 5s                   -> subscribe redisson_sc:{stock}
+			subscribed                       -> permit take 2 1s n 1
+			answer held 5s
+			b goes                           -> b: is not there
+			a locks try                      -> permit take 3 1s n 1
+			message
+			answer held 5s                   -> permit take 4 1s n 1
+			answer held 5s                   -> a: taken for 5s`,
+		"a renewal while another change waits for the link": `
+			a locks                          -> permit take 1 1s n 1
+			answer 1                         -> a: granted until 990ms
+			after 300ms
+			x changes permit-free 9          -> permit free 2 id-0000000000009 n 1
+			not-sent
+			after 100ms
+			y changes permit-add 1           -> permit renew 3 1,1,1000; 1s
+			answer 1                         -> permit free 4 id-0000000000009 n 1
+			answer not-mine                  -> x ok: lost; permit add 5 n 1
+			answer 1                         -> y ok: granted 1`,
 		"numbers of permits follow each other": `
 			a locks n 5                      -> permit take 1 1s n 5
 			answer 1                         -> a: granted until 990ms

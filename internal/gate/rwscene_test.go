@@ -107,8 +107,8 @@ func TestRWScenes(t *testing.T) {
 		"a writer that reads becomes a reader": `
 			a locks write owner 7            -> acquire write 1 1s
 			answer 1                         -> a: granted until 990ms
-			b locks owner 7                  -> b: granted until 990ms
-			c locks write owner 7            -> c: granted until 990ms
+			b locks owner 7                  -> b: granted until 990ms, re-entered
+			c locks write owner 7            -> c: granted until 990ms, re-entered
 			d locks
 			e locks write
 			a unlocks                        -> a ok: granted
@@ -118,7 +118,7 @@ func TestRWScenes(t *testing.T) {
 		"a downgrade whose answer was lost is sent again": `
 			a locks write owner 7            -> acquire write 1 1s
 			answer 1                         -> a: granted until 990ms
-			b locks owner 7                  -> b: granted until 990ms
+			b locks owner 7                  -> b: granted until 990ms, re-entered
 			a unlocks                        -> downgrade 1 1s
 			lost
 			after 20ms                       -> (17ms) downgrade 1 1s
@@ -130,14 +130,14 @@ func TestRWScenes(t *testing.T) {
 		"a downgrade of what is gone": `
 			a locks write owner 7            -> acquire write 1 1s
 			answer 1                         -> a: granted until 990ms
-			b locks owner 7                  -> b: granted until 990ms
+			b locks owner 7                  -> b: granted until 990ms, re-entered
 			a unlocks                        -> downgrade 1 1s
 			answer not-mine                  -> b ends: lost; a ok: lost
 			idle                             -> true`,
 		"a downgrade that is refused is sent again": `
 			a locks write owner 7            -> acquire write 1 1s
 			answer 1                         -> a: granted until 990ms
-			b locks owner 7                  -> b: granted until 990ms
+			b locks owner 7                  -> b: granted until 990ms, re-entered
 			c locks try                      -> c: taken for 990ms
 			a unlocks                        -> downgrade 1 1s
 			answer fault 1
@@ -148,7 +148,7 @@ func TestRWScenes(t *testing.T) {
 		"a downgrade whose answer was lost, and which is released": `
 			a locks write owner 7            -> acquire write 1 1s
 			answer 1                         -> a: granted until 990ms
-			b locks owner 7                  -> b: granted until 990ms
+			b locks owner 7                  -> b: granted until 990ms, re-entered
 			a unlocks                        -> downgrade 1 1s
 			lost
 			b unlocks                        -> release write 1
@@ -159,9 +159,9 @@ func TestRWScenes(t *testing.T) {
 			a locks owner 7                  -> acquire read 1 1s
 			answer 1                         -> a: granted until 990ms
 			b locks write
-			c locks owner 7                  -> c: granted until 990ms
+			c locks owner 7                  -> c: granted until 990ms, re-entered
 			d locks
-			e locks owner 7 try              -> e: granted until 990ms
+			e locks owner 7 try              -> e: granted until 990ms, re-entered
 			f locks owner 7 write            -> f: deadlock
 			a unlocks                        -> a ok: granted
 			c unlocks                        -> c ok: granted
@@ -173,17 +173,17 @@ func TestRWScenes(t *testing.T) {
 			a locks owner 7                  -> acquire read 1 1s
 			answer 1                         -> a: granted until 990ms
 			after 10ms
-			b locks owner 7                  -> b: granted until 990ms
+			b locks owner 7                  -> b: granted until 990ms, re-entered
 			c locks owner 7 lease 3s         -> acquire read 2 3s
 			answer 1                         -> c: granted until 1s`,
 		"a re-entry of a writer that needs more": `
 			a locks write owner 7 lease 500ms -> acquire write 1 500ms
 			answer 1                         -> a: granted until 495ms
-			b locks write owner 7 lease 300ms -> b: granted until 295ms
+			b locks write owner 7 lease 300ms -> b: granted until 295ms, re-entered
 			after 100ms
 			c locks write owner 7 lease 2s   -> renew write 1 2s
 			d locks owner 7
-			answer 1                         -> c: granted until 2.08s; d: granted until 2.08s
+			answer 1                         -> c: granted until 2.08s, re-entered; d: granted until 2.08s, re-entered
 			oldest                           -> 0s
 			a unlocks                        -> a ok: granted
 			after 3s                         -> (195ms) b ends: lost; (333ms) renew write 1 1s; (1.98s) d ends: lost; c ends: lost`,
@@ -202,7 +202,7 @@ func TestRWScenes(t *testing.T) {
 		"a downgrade that too few replicas have": `
 			a locks write owner 7            -> acquire write 1 1s
 			answer 1                         -> a: granted until 990ms
-			b locks owner 7                  -> b: granted until 990ms
+			b locks owner 7                  -> b: granted until 990ms, re-entered
 			after 100ms
 			a unlocks                        -> downgrade 1 1s
 			alone 0                          -> a ok: granted
@@ -216,14 +216,14 @@ func TestRWScenes(t *testing.T) {
 		"a downgrade of what is gone needs no replicas": `
 			a locks write owner 7            -> acquire write 1 1s
 			answer 1                         -> a: granted until 990ms
-			b locks owner 7                  -> b: granted until 990ms
+			b locks owner 7                  -> b: granted until 990ms, re-entered
 			a unlocks                        -> downgrade 1 1s
 			alone not-mine                   -> b ends: lost; a ok: lost
 			idle                             -> true`,
 		"a downgrade that nobody was told of": `
 			a locks write owner 7            -> acquire write 1 1s
 			answer 1                         -> a: granted until 990ms
-			b locks owner 7                  -> b: granted until 990ms
+			b locks owner 7                  -> b: granted until 990ms, re-entered
 			a drops                          -> downgrade 1 1s
 			alone nobody-told
 			after 20ms                       -> renew read 1 1s
@@ -270,7 +270,7 @@ func TestRWScenes(t *testing.T) {
 			answer 1                         -> release write 1
 			answer 0                         -> force ok: granted; acquire write 2 2s
 			answer 1                         -> b: granted until 1.98s; renew write 2 2.002s
-			answer 1                         -> c: granted until 1.982s`,
+			answer 1                         -> c: granted until 1.982s, re-entered`,
 		"one of two tenures is gone": `
 			a locks                          -> acquire read 1 1s
 			answer 1                         -> a: granted until 990ms
@@ -482,9 +482,9 @@ func TestRWScenes(t *testing.T) {
 		"watched and fixed reads of a writer": `
 			a locks write owner 7            -> acquire write 1 1s
 			answer 1                         -> a: granted until 990ms
-			b locks owner 7 lease 300ms      -> b: granted until 295ms
+			b locks owner 7 lease 300ms      -> b: granted until 295ms, re-entered
 			c locks owner 7 lease 3s         -> renew write 1 3s
-			answer 1                         -> c: granted until 2.97s
+			answer 1                         -> c: granted until 2.97s, re-entered
 			a unlocks                        -> downgrade 1 3.002s
 			answer 0                         -> a ok: granted
 			b until                          -> 295ms
@@ -504,7 +504,7 @@ func TestRWScenes(t *testing.T) {
 			answer 0
 			c locks write owner 7            -> acquire write 3 1s
 			answer 1                         -> c: granted until 990ms
-			d locks owner 7                  -> d: granted until 990ms
+			d locks owner 7                  -> d: granted until 990ms, re-entered
 			c leaves
 			idle                             -> false`,
 		"a hold may last for so long": `
@@ -627,7 +627,7 @@ func TestRWScenes(t *testing.T) {
 			d goes                           -> d: is not there; e: granted until 990ms
 			handoffs                         -> 2
 			f locks owner 7                  -> f: granted until 990ms
-			g locks owner 7                  -> g: granted until 990ms
+			g locks owner 7                  -> g: granted until 990ms, re-entered
 			handoffs                         -> 3`,
 		"handoffs of writers": `
 			a locks write                    -> acquire write 1 1s
@@ -648,14 +648,14 @@ func TestRWScenes(t *testing.T) {
 			after 1s                         -> (2ms) acquire write 2 1m40s
 			answer 1                         -> b: granted until 1m39.67s
 			c locks owner 7                  -> renew write 2 1m39.003s
-			answer 1                         -> c: granted until 1m39.681s
+			answer 1                         -> c: granted until 1m39.681s, re-entered
 			b unlocks                        -> downgrade 2 1s
 			answer 0                         -> b ok: granted
 			c until                          -> 2.658s`,
 		"a fixed lease that is downgraded": `
 			a locks write owner 7 lease 100s -> acquire write 1 1m40s
 			answer 1                         -> a: granted until 1m39s
-			b locks owner 7 lease 50s        -> b: granted until 49.5s
+			b locks owner 7 lease 50s        -> b: granted until 49.5s, re-entered
 			after 10s
 			a unlocks                        -> downgrade 1 1m29.909s
 			answer 0                         -> a ok: granted
@@ -808,7 +808,7 @@ func TestRWScenes(t *testing.T) {
 			a extends 900ms                  -> renew write 1 900ms
 			answer 1                         -> a ok: granted until 891ms
 			b locks owner 7 lease 3s write   -> renew write 1 3s
-			answer 1                         -> b: granted until 2.97s
+			answer 1                         -> b: granted until 2.97s, re-entered
 			a until                          -> 891ms
 			after 900ms                      -> (891ms) a ends: lost
 			b until                          -> 2.97s`,
@@ -819,7 +819,7 @@ func TestRWScenes(t *testing.T) {
 			d locks try owner 8              -> d: taken
 			e locks try                      -> e: taken
 			answer 1                         -> a: granted until 990ms
-			f locks owner 7 try              -> f: granted until 990ms
+			f locks owner 7 try              -> f: granted until 990ms, re-entered
 			g locks owner 8 try              -> g: taken for 990ms
 			h locks try                      -> h: taken for 990ms`,
 		"readers who ask once": `
@@ -844,6 +844,72 @@ func TestRWScenes(t *testing.T) {
 			d unlocks                        -> d ok: granted
 			f unlocks                        -> release read 1
 			answer 0                         -> f ok: granted`,
+		"a writer's other write ends by its own lease": `
+			a locks write owner 7            -> acquire write 1 1s
+			answer 1                         -> a: granted until 990ms
+			b locks write owner 7 lease 300ms -> b: granted until 295ms, re-entered
+			c locks owner 7                  -> c: granted until 990ms, re-entered
+			after 310ms                      -> (295ms) b ends: lost
+			a unlocks                        -> downgrade 1 1s
+			answer 0                         -> a ok: granted
+			c unlocks                        -> release read 1`,
+		"a re-entry that waits while its Owner's last write ends": `
+			a locks write owner 7 lease 500ms -> acquire write 1 500ms
+			answer 1                         -> a: granted until 495ms
+			b locks owner 7                  -> renew write 1 1s
+			answer 1                         -> b: granted until 990ms, re-entered
+			c locks owner 7 lease 3s         -> renew write 1 3s
+			a unlocks
+			answer 1                         -> c: granted until 2.97s, re-entered; downgrade 1 1s
+			answer 0                         -> a ok: granted
+			c until                          -> 990ms`,
+		"a question for another lease": `
+			a locks write                    -> acquire write 1 1s
+			b locks write lease 500ms
+			lost
+			a goes                           -> a: is not there
+			after 20ms                       -> (17ms) acquire write 1 1s
+			answer 1                         -> release write 1
+			answer 0                         -> acquire write 2 500ms
+			answer 1                         -> b: granted until 515ms`,
+		"nothing is renewed while a downgrade is to be sent again": `
+			a locks write owner 7            -> acquire write 1 1s
+			answer 1                         -> a: granted until 990ms
+			b locks owner 7                  -> b: granted until 990ms, re-entered
+			after 300ms
+			a unlocks                        -> downgrade 1 1s
+			not-sent
+			after 100ms
+			link-up                          -> downgrade 1 1s
+			answer 0                         -> a ok: granted
+			b until                          -> 1.39s`,
+		"a writer who has gone is no holder": `
+			a locks write                    -> acquire write 1 1s
+			b locks write
+			c locks write
+			a leaves
+			answer 1                         -> a: is not there; b: granted until 990ms
+			handoffs                         -> 0
+			c leaves
+			d locks write
+			b unlocks                        -> c: is not there; d: granted until 990ms; b ok: granted
+			handoffs                         -> 1`,
+		"a confirmation that came begins pauses anew": `
+			a locks                          -> acquire read 1 1s
+			answer 1                         -> a: granted until 990ms
+			after 10ms
+			b locks                          -> acquire read 2 1s yields to others than 0
+			answer 1                         -> b: granted until 1s
+			after 10ms
+			c locks                          -> confirm read 2 1s
+			again LOADING
+			after 20ms                       -> (17ms) confirm read 2 1s
+			answer 0                         -> c: granted until 1.027s
+			after 10ms
+			d locks                          -> confirm read 2 1s
+			again LOADING
+			after 20ms                       -> (17ms) confirm read 2 1s
+			answer 0                         -> d: granted until 1.057s`,
 		"a reader with a lease of its own": `
 			a locks lease 3s                 -> acquire read 1 3s
 			answer 1                         -> a: granted until 990ms

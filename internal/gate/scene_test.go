@@ -55,6 +55,9 @@ func (a *actor) Settle(out Outcome) bool {
 	if out.Why == Granted && a.hold.alive {
 		text += " until " + rounded(a.hold.Deadline()-a.s.began)
 	}
+	if a.waiter.Reentry {
+		text += ", re-entered"
+	}
 	if a.hold.Token != 0 {
 		text += fmt.Sprintf(", token %d", a.hold.Token)
 	}
