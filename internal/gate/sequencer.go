@@ -143,9 +143,7 @@ func (l *sequencer) giveUp(now Time, out Outcome) {
 // Answer is the call coming back.
 func (l *sequencer) Answer(now Time, c *Command, fx *Effects) {
 	l.out = false
-	if c.Op == Give || c.Op == PermitFree {
-		l.unpublish(c)
-	}
+	l.unpublish(c)
 	fault := c.Reply.Fault()
 	_, late := c.Reply.Late()
 	switch {
@@ -270,7 +268,7 @@ func (l *sequencer) unasked(now Time, c *Command) {
 // when the first of the held permits comes back, if nobody renews it; negative: that is not known.
 func (l *sequencer) refused(now Time, ttl time.Duration, fx *Effects) {
 	l.cfg.Stats.Waits.Inc()
-	l.tries, l.contention.theirs.ends = 0, leaseEnd(now, ttl)
+	l.contention.theirs.ends = leaseEnd(now, ttl)
 	l.tell(Outcome{Why: Taken, TTL: -1})
 	l.askAt = now + l.cfg.PollCap - jitter(l.cfg.LastID, l.cfg.PollCap/4)
 	if l.contention.missed {
