@@ -459,6 +459,25 @@ func TestSemaphoreScenes(t *testing.T) {
 			after 2ms                        -> take 14 1x1,
 			answer 0
 			after 16ms`,
+		"a machine is woken when something is due, and not earlier": `
+			a locks                          -> take 1 1x1,
+			alarm                            -> none
+			lost
+			alarm                            -> 17ms
+			after 20ms                       -> (17ms) take 1 1x1, next 1
+			answer 0                         -> take 2 1x1,
+			alarm                            -> none
+			subscribed
+			answer 0                         -> subscribe redisson_sc:{stock}
+			a goes                           -> a: is not there
+			alarm                            -> 1s
+			x changes give 1                 -> give 3 n 1
+			alarm                            -> 1s
+			answer fault 1
+			alarm                            -> 18ms
+			after 20ms                       -> (18ms) give 3 n 1
+			not-sent
+			alarm                            -> 980ms`,
 		"nobody holds a semaphore": `
 			a locks                          -> take 1 1x1,
 			answer 1                         -> a: granted

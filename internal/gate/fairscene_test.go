@@ -470,6 +470,32 @@ func TestFairScenes(t *testing.T) {
 			answer fault 1
 			after 20ms
 			idle                             -> false`,
+		"a machine is woken when something is due, and not earlier": `
+			a locks                          -> fair ask 1 NEW 1s next 1 n 1
+			alarm                            -> none
+			answer 1                         -> a: granted until 990ms
+			alarm                            -> 333ms
+			b locks                          -> fair ask 0 OLD next 2 n 1
+			lost
+			alarm                            -> 18ms
+			after 20ms                       -> (18ms) fair ask 0 OLD next 2 n 1
+			answer held 1s
+			alarm                            -> 198ms
+			after 200ms                      -> (198ms) fair ask 0 OLD
+			answer held 1s
+			alarm                            -> 113ms
+			b goes                           -> b: is not there; fair leave 2 n 1
+			lost
+			alarm                            -> 17ms
+			after 20ms                       -> (17ms) fair leave 2 n 1
+			answer 0
+			alarm                            -> 93ms
+			a unlocks                        -> fair release 1
+			answer 0                         -> a ok: granted
+			alarm                            -> 2.01s
+			after 3s                         -> (2.01s) fair leave 2 n 1
+			answer 0
+			alarm                            -> none`,
 		"a closed engine": `
 			a locks                          -> fair ask 1 NEW 1s next 1 n 1
 			b locks

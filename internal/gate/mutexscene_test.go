@@ -15,7 +15,7 @@ func TestMutexScenes(t *testing.T) {
 			after 300ms                      -> (267ms) renew 1 1s
 			answer 1
 			c locks try                      -> c: taken for 957ms
-			a unlocks                        -> b: granted until 1.657s; a ok: granted
+			a unlocks                        -> b: granted until 1.657s, handed on; a ok: granted
 			b unlocks                        -> release 1
 			answer 0                         -> b ok: granted
 			idle                             -> true`,
@@ -192,7 +192,7 @@ func TestMutexScenes(t *testing.T) {
 			b locks
 			message                          -> renew 1 1s
 			a unlocks                        -> a ok: granted
-			answer 1                         -> b: granted until 995ms`,
+			answer 1                         -> b: granted until 995ms, handed on`,
 		"a suspicion while a command is on its way": `
 			a locks                          -> acquire 1 1s
 			answer 1                         -> a: granted until 990ms
@@ -443,15 +443,15 @@ func TestMutexScenes(t *testing.T) {
 			e locks
 			f locks
 			g locks
-			a unlocks                        -> b: granted until 990ms; a ok: granted
-			b unlocks                        -> c: granted until 990ms; b ok: granted
-			c unlocks                        -> d: granted until 990ms; c ok: granted
+			a unlocks                        -> b: granted until 990ms, handed on; a ok: granted
+			b unlocks                        -> c: granted until 990ms, handed on; b ok: granted
+			c unlocks                        -> d: granted until 990ms, handed on; c ok: granted
 			after 6ms
-			d unlocks                        -> e: granted until 990ms; d ok: granted; confirm 1 1s
-			e unlocks                        -> f: granted until 990ms; e ok: granted
+			d unlocks                        -> e: granted until 990ms, handed on; d ok: granted; confirm 1 1s
+			e unlocks                        -> f: granted until 990ms, handed on; e ok: granted
 			answer 0
 			after 3ms
-			f unlocks                        -> g: granted until 996ms; f ok: granted
+			f unlocks                        -> g: granted until 996ms, handed on; f ok: granted
 			g unlocks                        -> release 1
 			answer 1                         -> g ok: granted
 			idle                             -> true`,
@@ -474,7 +474,7 @@ func TestMutexScenes(t *testing.T) {
 			answer 2
 			after 4ms                        -> acquire 3 1s
 			answer 1                         -> c: granted until 1.016s
-			c unlocks                        -> d: granted until 1.016s; c ok: granted
+			c unlocks                        -> d: granted until 1.016s, handed on; c ok: granted
 			after 10ms
 			d unlocks                        -> release 3
 			answer 2                         -> d ok: granted
@@ -485,10 +485,10 @@ func TestMutexScenes(t *testing.T) {
 			b locks
 			c locks
 			d locks
-			a unlocks                        -> b: granted until 990ms; a ok: granted
+			a unlocks                        -> b: granted until 990ms, handed on; a ok: granted
 			after 6ms
-			b unlocks                        -> c: granted until 990ms; b ok: granted
-			c unlocks                        -> d: granted until 990ms; c ok: granted
+			b unlocks                        -> c: granted until 990ms, handed on; b ok: granted
+			c unlocks                        -> d: granted until 990ms, handed on; c ok: granted
 			after 3ms
 			d unlocks                        -> release 1`,
 		"a hold goes on as long as a confirmation ahead says": `
@@ -499,16 +499,16 @@ func TestMutexScenes(t *testing.T) {
 			d locks
 			e locks
 			f locks
-			a unlocks                        -> b: granted until 990ms; a ok: granted
-			b unlocks                        -> c: granted until 990ms; b ok: granted
-			c unlocks                        -> d: granted until 990ms; c ok: granted
+			a unlocks                        -> b: granted until 990ms, handed on; a ok: granted
+			b unlocks                        -> c: granted until 990ms, handed on; b ok: granted
+			c unlocks                        -> d: granted until 990ms, handed on; c ok: granted
 			after 5ms
-			d unlocks                        -> e: granted until 990ms; d ok: granted; confirm 1 1s
+			d unlocks                        -> e: granted until 990ms, handed on; d ok: granted; confirm 1 1s
 			e until                          -> 990ms
 			after 1ms
 			answer 0
 			e until                          -> 995ms
-			e unlocks                        -> f: granted until 995ms; e ok: granted
+			e unlocks                        -> f: granted until 995ms, handed on; e ok: granted
 			after 5ms
 			f unlocks                        -> release 1`,
 		"the release of an owner that may still appear is repeated": `
@@ -657,7 +657,7 @@ func TestMutexScenes(t *testing.T) {
 			b locks                          -> acquire 2 1s
 			answer 1                         -> b: granted until 990ms
 			c locks
-			b unlocks                        -> c: granted until 990ms; b ok: granted
+			b unlocks                        -> c: granted until 990ms, handed on; b ok: granted
 			idle                             -> false`,
 		"yields double while nobody takes what is left to others, and then rest": `
 			handoff-time 0s
@@ -841,10 +841,10 @@ func TestMutexScenes(t *testing.T) {
 			c locks
 			d locks
 			e locks
-			a unlocks                        -> b: granted until 990ms; a ok: granted
-			b unlocks                        -> c: granted until 990ms; b ok: granted
-			c unlocks                        -> d: granted until 990ms; c ok: granted
-			d unlocks                        -> e: granted until 990ms; d ok: granted
+			a unlocks                        -> b: granted until 990ms, handed on; a ok: granted
+			b unlocks                        -> c: granted until 990ms, handed on; b ok: granted
+			c unlocks                        -> d: granted until 990ms, handed on; c ok: granted
+			d unlocks                        -> e: granted until 990ms, handed on; d ok: granted
 			after 6ms
 			f locks                          -> confirm 1 1s
 			answer 0
@@ -969,14 +969,14 @@ func TestMutexScenes(t *testing.T) {
 			answer 2
 			message 1 2                      -> acquire 7 1s
 			answer 1                         -> e: granted until 1.03s
-			e unlocks                        -> f: granted until 1.03s; e ok: granted
+			e unlocks                        -> f: granted until 1.03s, handed on; e ok: granted
 			f unlocks                        -> release 7
 			answer 2                         -> f ok: granted
 			after 2ms                        -> acquire 8 1s
 			answer 1                         -> g: granted until 1.032s
-			g unlocks                        -> h: granted until 1.032s; g ok: granted
+			g unlocks                        -> h: granted until 1.032s, handed on; g ok: granted
 			a locks
-			h unlocks                        -> a: granted until 1.032s; h ok: granted
+			h unlocks                        -> a: granted until 1.032s, handed on; h ok: granted
 			after 4ms`,
 		"a lease that never ends": `
 			a locks                          -> acquire 1 1s
@@ -1049,6 +1049,47 @@ func TestMutexScenes(t *testing.T) {
 			answer held 0s
 			subscribed                       -> acquire 3 1s
 			answer 1                         -> a: granted until 991ms`,
+		"a machine is woken when something is due, and not earlier": `
+			a locks owner 7                  -> acquire 1 1s
+			alarm                            -> none
+			answer 1                         -> a: granted until 990ms
+			alarm                            -> 333ms
+			b locks owner 7 lease 200ms      -> b: granted until 195ms, re-entered
+			alarm                            -> 195ms
+			b unlocks                        -> b ok: granted
+			alarm                            -> 195ms
+			c locks
+			alarm                            -> 195ms
+			after 100ms
+			a unlocks                        -> a ok: granted; confirm 1 1s
+			alarm                            -> 890ms
+			after 334ms
+			alarm                            -> none
+			answer 1                         -> release 1
+			alarm                            -> none
+			alarm                            -> none
+			lost
+			alarm                            -> 17ms
+			after 20ms                       -> (17ms) release 1
+			answer 0
+			alarm                            -> 2ms
+			d locks
+			alarm                            -> 2ms
+			d goes                           -> d: is not there
+			alarm                            -> 2ms`,
+		"a fixed lease needs no alarm but its end": `
+			a locks lease 700ms              -> acquire 1 700ms
+			answer 1                         -> a: granted until 693ms
+			alarm                            -> 693ms
+			a extends 2s                     -> renew 1 2s
+			answer 1                         -> a ok: granted until 1.98s
+			alarm                            -> 693ms
+			link-up                          -> renew 1 1ms
+			answer 1
+			alarm                            -> 693ms
+			a unlocks                        -> release 1
+			again LOADING
+			alarm                            -> 17ms`,
 		"without handoffs": `
 			handoff-time 0s
 			a locks                          -> acquire 1 1s
@@ -1141,7 +1182,7 @@ func TestSpinScenes(t *testing.T) {
 			a locks                          -> acquire 1 1s
 			answer 1                         -> a: granted until 990ms
 			b locks
-			a unlocks                        -> b: granted until 990ms; a ok: granted
+			a unlocks                        -> b: granted until 990ms, handed on; a ok: granted
 			after 800ms                      -> (333ms) renew 1 1s
 			answer 1                         -> renew 1 1s
 			after 30ms
@@ -1153,10 +1194,10 @@ func TestSpinScenes(t *testing.T) {
 			after 139ms
 			after 1ms                        -> acquire 2 1s
 			answer 1                         -> c: granted until 1.96s
-			c unlocks                        -> d: granted until 1.96s; c ok: granted
+			c unlocks                        -> d: granted until 1.96s, handed on; c ok: granted
 			e locks
 			after 1ms
-			d unlocks                        -> e: granted until 1.96s; d ok: granted
+			d unlocks                        -> e: granted until 1.96s, handed on; d ok: granted
 			f locks
 			after 1ms
 			e unlocks                        -> release quietly 2
@@ -1174,19 +1215,19 @@ func TestSpinScenes(t *testing.T) {
 			after 2ms                        -> (1ms) acquire 2 1s
 			answer 1                         -> a: granted until 991ms
 			b locks
-			a unlocks                        -> b: granted until 991ms; a ok: granted
+			a unlocks                        -> b: granted until 991ms, handed on; a ok: granted
 			a locks
-			b unlocks                        -> a: granted until 991ms; b ok: granted
+			b unlocks                        -> a: granted until 991ms, handed on; b ok: granted
 			b locks
-			a unlocks                        -> b: granted until 991ms; a ok: granted
+			a unlocks                        -> b: granted until 991ms, handed on; a ok: granted
 			a locks
-			b unlocks                        -> a: granted until 991ms; b ok: granted
+			b unlocks                        -> a: granted until 991ms, handed on; b ok: granted
 			b locks
-			a unlocks                        -> b: granted until 991ms; a ok: granted
+			a unlocks                        -> b: granted until 991ms, handed on; a ok: granted
 			a locks
-			b unlocks                        -> a: granted until 991ms; b ok: granted
+			b unlocks                        -> a: granted until 991ms, handed on; b ok: granted
 			b locks
-			a unlocks                        -> b: granted until 991ms; a ok: granted
+			a unlocks                        -> b: granted until 991ms, handed on; a ok: granted
 			after 1ms
 			after 1ms
 			after 1ms
@@ -1200,11 +1241,11 @@ func TestSpinScenes(t *testing.T) {
 			after 5ms                        -> (1ms) acquire 4 1s
 			answer 1                         -> a: granted until 1.096s
 			after 5ms
-			a unlocks                        -> b: granted until 1.096s; a ok: granted
+			a unlocks                        -> b: granted until 1.096s, handed on; a ok: granted
 			a locks
 			after 5ms
 			b unlocks                        -> b ok: granted; confirm 4 1s
-			answer 0                         -> a: granted until 1.11s
+			answer 0                         -> a: granted until 1.11s, handed on
 			after 20ms`,
 		"a turn in time after others were met": `
 			a locks                          -> acquire 1 1s
@@ -1213,10 +1254,10 @@ func TestSpinScenes(t *testing.T) {
 			answer 1                         -> a: granted until 991ms
 			b locks
 			c locks
-			a unlocks                        -> b: granted until 991ms; a ok: granted
+			a unlocks                        -> b: granted until 991ms, handed on; a ok: granted
 			after 39ms
 			b unlocks                        -> b ok: granted; confirm 2 1s
-			answer 0                         -> c: granted until 1.031s
+			answer 0                         -> c: granted until 1.031s, handed on
 			d locks
 			after 1ms
 			c unlocks                        -> release quietly 2
@@ -1224,7 +1265,7 @@ func TestSpinScenes(t *testing.T) {
 			after 60ms                       -> (55ms) acquire 3 1s
 			answer 1                         -> d: granted until 1.087s
 			a locks
-			d unlocks                        -> a: granted until 1.087s; d ok: granted
+			d unlocks                        -> a: granted until 1.087s, handed on; d ok: granted
 			b locks
 			after 80ms
 			b locks
@@ -1237,7 +1278,7 @@ func TestSpinScenes(t *testing.T) {
 			after 2ms                        -> (1ms) acquire 2 1s
 			answer 1                         -> a: granted until 991ms
 			b locks
-			a unlocks                        -> b: granted until 991ms; a ok: granted
+			a unlocks                        -> b: granted until 991ms, handed on; a ok: granted
 			after 40ms
 			b unlocks                        -> release quietly 2
 			answer 0                         -> b ok: granted
@@ -1256,7 +1297,7 @@ func TestSpinScenes(t *testing.T) {
 			a locks                          -> acquire 1 1s
 			answer 1                         -> a: granted until 990ms
 			b locks
-			a unlocks                        -> b: granted until 990ms; a ok: granted
+			a unlocks                        -> b: granted until 990ms, handed on; a ok: granted
 			after 800ms                      -> (333ms) renew 1 1s
 			answer 1                         -> renew 1 1s
 			after 30ms
@@ -1270,7 +1311,7 @@ func TestSpinScenes(t *testing.T) {
 			e locks try                      -> acquire 2 1s
 			answer 1                         -> e: granted until 1.83s
 			f locks
-			e unlocks                        -> f: granted until 1.83s; e ok: granted
+			e unlocks                        -> f: granted until 1.83s, handed on; e ok: granted
 			close                            -> f ends: closed; release quietly 2
 			answer 0
 			idle                             -> true`,
@@ -1287,10 +1328,10 @@ func TestFencedScenes(t *testing.T) {
 			answer 1000                      -> a: granted until 990ms, token 937
 			c locks owner 7                  -> c: granted until 990ms, re-entered, token 937
 			a unlocks                        -> a ok: granted
-			c unlocks                        -> b: granted until 990ms, token 938; c ok: granted
+			c unlocks                        -> b: granted until 990ms, handed on, token 938; c ok: granted
 			d locks
 			e locks lease 500ms
-			b unlocks                        -> d: granted until 990ms, token 939; b ok: granted
+			b unlocks                        -> d: granted until 990ms, handed on, token 939; b ok: granted
 			d leaves
 			f locks
 			d unlocks                        -> release 1

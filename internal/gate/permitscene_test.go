@@ -377,6 +377,31 @@ func TestPermitScenes(t *testing.T) {
 			answer 1                         -> permit free 4 id-0000000000009 n 1
 			answer not-mine                  -> x ok: lost; permit add 5 n 1
 			answer 1                         -> y ok: granted 1`,
+		"a machine is woken when something is due, and not earlier": `
+			a locks                          -> permit take 1 1s n 1
+			alarm                            -> none
+			answer 1                         -> a: granted until 990ms
+			alarm                            -> 333ms
+			b locks lease 200ms              -> permit take 2 200ms n 1
+			answer 1                         -> b: granted until 195ms
+			alarm                            -> 195ms
+			b unlocks                        -> permit free 3 next 2 n 1
+			answer 1                         -> b ok: granted 1
+			alarm                            -> 195ms
+			after 334ms                      -> (333ms) permit renew 4 1,1,1000; 1s
+			not-sent
+			alarm                            -> 20ms
+			link-up                          -> permit renew 5 1,1,1000; 1s
+			answer 1
+			alarm                            -> 333ms
+			c locks                          -> permit take 6 1s n 1
+			answer held 700ms                -> subscribe redisson_sc:{stock}
+			alarm                            -> 333ms
+			c goes                           -> c: is not there
+			alarm                            -> 333ms
+			a unlocks                        -> permit free 7 next 1 n 1
+			again LOADING
+			alarm                            -> 16ms`,
 		"numbers of permits follow each other": `
 			a locks n 5                      -> permit take 1 1s n 5
 			answer 1                         -> a: granted until 990ms

@@ -7,8 +7,8 @@ func TestRWScenes(t *testing.T) {
 		"readers share a tenure": `
 			a locks                          -> acquire read 1 1s
 			answer 1                         -> a: granted until 990ms
-			b locks                          -> b: granted until 990ms
-			c locks try                      -> c: granted until 990ms
+			b locks                          -> b: granted until 990ms, handed on
+			c locks try                      -> c: granted until 990ms, handed on
 			a unlocks                        -> a ok: granted
 			b unlocks                        -> b ok: granted
 			c unlocks                        -> release read 1
@@ -19,15 +19,15 @@ func TestRWScenes(t *testing.T) {
 			after 4ms
 			answer 1                         -> a: granted until 990ms
 			after 5ms
-			b locks                          -> b: granted until 990ms
+			b locks                          -> b: granted until 990ms, handed on
 			after 1ms
 			c locks                          -> acquire read 2 1s yields to others than 0
 			answer 1                         -> c: granted until 1s
-			d locks                          -> d: granted until 1s
+			d locks                          -> d: granted until 1s, handed on
 			after 10ms
 			e locks                          -> confirm read 2 1s
 			answer 0                         -> e: granted until 1.01s
-			f locks                          -> f: granted until 1.01s`,
+			f locks                          -> f: granted until 1.01s, handed on`,
 		"a reader beside readers lets writers of others come first": `
 			a locks                          -> acquire read 1 1s
 			answer 1                         -> a: granted until 990ms
@@ -79,7 +79,7 @@ func TestRWScenes(t *testing.T) {
 			b locks write
 			c locks
 			answer 1                         -> a: granted until 990ms
-			a unlocks                        -> b: granted until 990ms; a ok: granted
+			a unlocks                        -> b: granted until 990ms, handed on; a ok: granted
 			after 9ms
 			b unlocks                        -> release write 1
 			answer 1                         -> b ok: granted
@@ -95,7 +95,7 @@ func TestRWScenes(t *testing.T) {
 			c locks write
 			after 10ms
 			a unlocks                        -> a ok: granted; confirm write 1 1s
-			answer 0                         -> b: granted until 1s
+			answer 0                         -> b: granted until 1s, handed on
 			after 10ms
 			b unlocks                        -> b ok: granted; confirm write 1 1s
 			answer 1                         -> release write 1
@@ -113,7 +113,7 @@ func TestRWScenes(t *testing.T) {
 			e locks write
 			a unlocks                        -> a ok: granted
 			c unlocks                        -> downgrade 1 1s
-			answer 0                         -> c ok: granted; d: granted until 990ms
+			answer 0                         -> c ok: granted; d: granted until 990ms, handed on
 			b unlocks                        -> b ok: granted`,
 		"a downgrade whose answer was lost is sent again": `
 			a locks write owner 7            -> acquire write 1 1s
@@ -123,7 +123,7 @@ func TestRWScenes(t *testing.T) {
 			lost
 			after 20ms                       -> (17ms) downgrade 1 1s
 			answer 0                         -> a ok: granted
-			c locks                          -> c: granted until 1.007s
+			c locks                          -> c: granted until 1.007s, handed on
 			b unlocks                        -> b ok: granted
 			c unlocks                        -> release read 1
 			answer 0                         -> c ok: granted`,
@@ -240,7 +240,7 @@ func TestRWScenes(t *testing.T) {
 			force u:1:write 1                -> a ends: lost; release write 1
 			answer 0                         -> force ok: granted; acquire read 2 1s
 			answer 1                         -> b: granted until 990ms
-			c locks                          -> c: granted until 990ms
+			c locks                          -> c: granted until 990ms, handed on
 			force u:2:write 2                -> release write 2 u:2:write
 			answer 0                         -> force ok: granted
 			force u:2 2                      -> c ends: lost; b ends: lost; release read 2
@@ -293,7 +293,7 @@ func TestRWScenes(t *testing.T) {
 			b locks
 			answer 1                         -> acquire read 2 1s yields to others than 0
 			answer 1                         -> b: granted until 995ms
-			c locks                          -> c: granted until 995ms
+			c locks                          -> c: granted until 995ms, handed on
 			link-up                          -> renew read 1 1s
 			answer not-mine                  -> c ends: lost; a ends: lost; renew read 2 1s
 			answer 1`,
@@ -620,20 +620,20 @@ func TestRWScenes(t *testing.T) {
 			b locks
 			answer 1                         -> a: granted until 990ms; b: granted until 990ms
 			handoffs                         -> 0
-			c locks                          -> c: granted until 990ms
+			c locks                          -> c: granted until 990ms, handed on
 			handoffs                         -> 1
 			d locks write
 			e locks
-			d goes                           -> d: is not there; e: granted until 990ms
+			d goes                           -> d: is not there; e: granted until 990ms, handed on
 			handoffs                         -> 2
-			f locks owner 7                  -> f: granted until 990ms
+			f locks owner 7                  -> f: granted until 990ms, handed on
 			g locks owner 7                  -> g: granted until 990ms, re-entered
 			handoffs                         -> 3`,
 		"handoffs of writers": `
 			a locks write                    -> acquire write 1 1s
 			b locks write
 			answer 1                         -> a: granted until 990ms
-			a unlocks                        -> b: granted until 990ms; a ok: granted
+			a unlocks                        -> b: granted until 990ms, handed on; a ok: granted
 			handoffs                         -> 1`,
 		"long leases of readers": `
 			a locks lease 100s               -> acquire read 1 1m40s
@@ -827,7 +827,7 @@ func TestRWScenes(t *testing.T) {
 			b locks try
 			c locks try write
 			answer 1                         -> a: granted until 990ms; c: taken for 990ms; b: granted until 990ms
-			d locks try owner 7              -> d: granted until 990ms
+			d locks try owner 7              -> d: granted until 990ms, handed on
 			e locks try write owner 7        -> e: deadlock
 			f locks try write                -> f: taken for 990ms`,
 		"readers who wait enter when a writer before them has gone": `
@@ -837,8 +837,8 @@ func TestRWScenes(t *testing.T) {
 			c locks
 			d locks owner 7
 			e locks owner 7 write
-			b goes                           -> b: is not there; c: granted until 990ms; d: granted until 990ms; e: deadlock
-			f locks                          -> f: granted until 990ms
+			b goes                           -> b: is not there; c: granted until 990ms, handed on; d: granted until 990ms, handed on; e: deadlock
+			f locks                          -> f: granted until 990ms, handed on
 			a unlocks                        -> a ok: granted
 			c unlocks                        -> c ok: granted
 			d unlocks                        -> d ok: granted
@@ -892,7 +892,7 @@ func TestRWScenes(t *testing.T) {
 			handoffs                         -> 0
 			c leaves
 			d locks write
-			b unlocks                        -> c: is not there; d: granted until 990ms; b ok: granted
+			b unlocks                        -> c: is not there; d: granted until 990ms, handed on; b ok: granted
 			handoffs                         -> 1`,
 		"a confirmation that came begins pauses anew": `
 			a locks                          -> acquire read 1 1s
@@ -910,10 +910,119 @@ func TestRWScenes(t *testing.T) {
 			again LOADING
 			after 20ms                       -> (17ms) confirm read 2 1s
 			answer 0                         -> d: granted until 1.057s`,
+		"a machine is woken when something is due, and not earlier": `
+			a locks owner 7                  -> acquire read 1 1s
+			alarm                            -> none
+			answer 1                         -> a: granted until 990ms
+			alarm                            -> 333ms
+			b locks owner 7 lease 200ms      -> b: granted until 195ms, re-entered
+			alarm                            -> 195ms
+			b unlocks                        -> b ok: granted
+			alarm                            -> 195ms
+			c locks write
+			alarm                            -> 195ms
+			after 334ms                      -> (333ms) renew read 1 1s
+			answer 1
+			alarm                            -> 333ms
+			a unlocks                        -> release read 1
+			lost
+			alarm                            -> 17ms
+			after 20ms                       -> (17ms) release read 1
+			answer 0                         -> a ok: granted
+			alarm                            -> 2ms
+			alarm                            -> 2ms
+			d locks
+			alarm                            -> 2ms
+			d goes                           -> d: is not there
+			alarm                            -> 2ms`,
+		"a downgraded tenure is released as a reader until it is": `
+			a locks write owner 7            -> acquire write 1 1s
+			answer 1                         -> a: granted until 990ms
+			b locks owner 7                  -> b: granted until 990ms, re-entered
+			a unlocks                        -> downgrade 1 1s
+			lost
+			b unlocks                        -> release write 1
+			answer not-mine                  -> release read 1
+			answer not-mine                  -> a ok: granted; b ok: granted
+			idle                             -> true`,
+		"a release that nobody waits for leaves nothing to others": `
+			a locks write                    -> acquire write 1 1s
+			answer held 5s                   -> subscribe redisson_rwlock:{stock}
+			subscribed                       -> acquire write 2 1s
+			answer held 5s
+			message                          -> acquire write 3 1s
+			answer 1                         -> a: granted until 990ms
+			a unlocks                        -> release write 3
+			answer 2                         -> a ok: granted
+			b locks write                    -> acquire write 4 1s
+			answer 1                         -> b: granted until 990ms
+			c locks
+			b unlocks                        -> release write 4
+			answer 2                         -> b ok: granted
+			after 2ms                        -> acquire read 5 1s`,
+		"a reader joins whose lease ends before the tenure": `
+			a locks                          -> acquire read 1 1s
+			answer 1                         -> a: granted until 990ms
+			b locks lease 995ms              -> b: granted until 985ms, handed on
+			c locks lease 1001ms             -> acquire read 2 1.001s yields to others than 0
+			answer 1                         -> c: granted until 990ms`,
+		"messages are heeded at once again after a grant": `
+			a locks                          -> acquire read 1 1s
+			answer held 5s                   -> subscribe redisson_rwlock:{stock}
+			subscribed                       -> acquire read 2 1s
+			answer held 5s
+			message                          -> acquire read 3 1s
+			answer held 5s
+			message                          -> acquire read 4 1s
+			answer held 5s
+			message                          -> acquire read 5 1s
+			answer held 5s
+			message                          -> acquire read 6 1s
+			answer held 5s
+			message                          -> acquire read 7 1s
+			answer held 5s
+			message                          -> acquire read 8 1s
+			answer held 5s
+			message                          -> acquire read 9 1s
+			answer held 5s
+			message                          -> acquire read 10 1s
+			answer held 5s
+			message                          -> acquire read 11 1s
+			answer held 5s
+			message                          -> acquire read 12 1s
+			answer held 5s
+			message
+			message
+			after 1ms                        -> acquire read 13 1s
+			answer 1                         -> a: granted until 991ms
+			a unlocks                        -> release read 13
+			answer 1                         -> a ok: granted
+			b locks                          -> acquire read 14 1s
+			answer held 5s
+			message
+			message                          -> acquire read 15 1s
+			answer held 5s`,
+		"a writer's Owner comes in with it": `
+			a locks write                    -> acquire write 1 1s
+			answer 1                         -> a: granted until 990ms
+			b locks write owner 7
+			c locks owner 7
+			d locks write
+			a unlocks                        -> b: granted until 990ms, handed on; c: granted until 990ms, re-entered; a ok: granted
+			c unlocks                        -> c ok: granted
+			b unlocks                        -> d: granted until 990ms, handed on; b ok: granted`,
+		"a fixed writer is watched for a re-entry": `
+			a locks write owner 7 lease 500ms -> acquire write 1 500ms
+			answer 1                         -> a: granted until 495ms
+			b locks write owner 7            -> renew write 1 1s
+			answer 1                         -> b: granted until 990ms, re-entered
+			after 334ms                      -> (333ms) renew write 1 1s
+			answer 1
+			b until                          -> 1.323s`,
 		"a reader with a lease of its own": `
 			a locks lease 3s                 -> acquire read 1 3s
 			answer 1                         -> a: granted until 990ms
-			b locks lease 500ms              -> b: granted until 495ms
+			b locks lease 500ms              -> b: granted until 495ms, handed on
 			c locks lease 5s                 -> acquire read 2 5s yields to others than 0
 			a until                          -> 990ms
 			answer 1                         -> c: granted until 990ms

@@ -58,6 +58,9 @@ func (a *actor) Settle(out Outcome) bool {
 	if a.waiter.Reentry {
 		text += ", re-entered"
 	}
+	if a.waiter.HandedOn {
+		text += ", handed on"
+	}
 	if a.hold.Token != 0 {
 		text += fmt.Sprintf(", token %d", a.hold.Token)
 	}
@@ -301,6 +304,12 @@ func (s *scene) event(words []string) {
 		s.after(s.duration(rest[0]))
 	case "stall": // nobody is woken meanwhile
 		s.now += s.duration(rest[0])
+	case "alarm": // how long it takes until it is woken
+		if at := s.entry.Machine.NextAlarm(); at == Never {
+			s.say("none")
+		} else {
+			s.say("%s", rounded(at-s.now))
+		}
 	case "handoffs":
 		s.say("%d", s.cfg.Stats.Handoffs.Load())
 	case "crowd": // so many callers come
