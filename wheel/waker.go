@@ -83,12 +83,10 @@ func (w *Waker) At(t Tick) {
 // Close stops the wheel. It waits at most a second; false: the wheel is stuck, and three goroutines are lost with it.
 func (w *Waker) Close() bool {
 	w.stop()
-	late := time.NewTimer(stopWait)
-	defer late.Stop()
 	select {
 	case <-w.stopped:
 		return true
-	case <-late.C:
+	case <-time.After(stopWait):
 		return false
 	}
 }
@@ -99,8 +97,7 @@ func (w *Waker) run(wheel timers, halt <-chan struct{}) {
 	defer close(w.stopped)
 	wheel.Start()
 	defer wheel.Stop()
-	beat := time.NewTicker(beatEvery)
-	defer beat.Stop()
+	beat := time.Tick(beatEvery)
 	fired := func() {
 		w.pending.Dec()
 		w.wake()
@@ -109,7 +106,7 @@ func (w *Waker) run(wheel timers, halt <-chan struct{}) {
 		select {
 		case <-halt:
 			return
-		case <-beat.C:
+		case <-beat:
 			wheel.AfterFunc(wheelEarly, func() {})
 		case t := <-w.orders:
 			if w.pending.Load() >= maxPending { // it fires nothing any more

@@ -242,6 +242,19 @@ func TestSickWheel(t *testing.T) {
 			t.Errorf("%d timers were added, want %d", n, maxPending)
 		}
 	}))
+	t.Run("that fires gets as many timers as there are ticks", inBubble(func(t *testing.T) {
+		well := &sickWheel{add: func(_ time.Duration, task func()) { task() }}
+		s := &sleeper{clock: NewClock()}
+		w := newWaker(s.clock, tick, s.wake, well)
+		for at := range Tick(2 * maxPending) {
+			w.At(at)
+			synctest.Wait()
+		}
+		w.Close()
+		if n := len(s.all()); n != 2*maxPending {
+			t.Errorf("woken %d times, want %d", n, 2*maxPending)
+		}
+	}))
 	t.Run("that fires at once, after its clock was set back, is asked once for each tick", inBubble(func(t *testing.T) {
 		sick := &sickWheel{add: func(_ time.Duration, task func()) { go task() }}
 		s := &sleeper{clock: NewClock()}

@@ -174,11 +174,7 @@ func (l *sequencer) doubtful(now Time, fault scripts.Fault) bool {
 
 // unpublish is a Give coming back: its message is known as ours, or was none.
 func (l *sequencer) unpublish(c *Command) {
-	reply := c.Reply
-	if !c.ran() {
-		reply = 0
-	}
-	if _, sure := l.contention.heardBy(reply); !sure {
+	if _, sure := l.contention.heardBy(c.Reply); !sure {
 		l.again = l.queue.head != nil
 	}
 }
