@@ -615,8 +615,7 @@ func TestMutexScenes(t *testing.T) {
 			d locks                          -> acquire 8 1s
 			answer held 1s
 			after 1ms
-			message                          -> acquire 9 1s
-			answer held 1s`,
+			message                          -> acquire 9 1s`,
 		"a new subscription knows nothing of our own messages": `
 			handoff-time 0s
 			a locks                          -> acquire 1 1s
@@ -1090,6 +1089,24 @@ func TestMutexScenes(t *testing.T) {
 			a unlocks                        -> release 1
 			again LOADING
 			alarm                            -> 17ms`,
+		"a re-entry with a fixed lease is not watched": `
+			a locks owner 7 lease 300ms      -> acquire 1 300ms
+			answer 1                         -> a: granted until 295ms
+			b locks owner 7 lease 900ms      -> renew 1 900ms
+			answer 1                         -> b: granted until 891ms, re-entered
+			a unlocks                        -> a ok: granted
+			after 890ms
+			after 1ms                        -> b ends: lost; release 1
+			answer 0`,
+		"re-entries that are watched with different leases": `
+			a locks owner 7 lease 300ms      -> acquire 1 300ms
+			answer 1                         -> a: granted until 295ms
+			b locks owner 7                  -> renew 1 1s
+			c locks owner 7 watch 3s
+			answer 1                         -> b: granted until 990ms, re-entered; renew 1 3s
+			answer 1                         -> c: granted until 2.97s, re-entered
+			after 334ms                      -> (295ms) a ends: lost; (333ms) renew 1 1s
+			after 700ms`,
 		"without handoffs": `
 			handoff-time 0s
 			a locks                          -> acquire 1 1s
@@ -1178,6 +1195,14 @@ func TestSpinScenes(t *testing.T) {
 			answer 0                         -> b ok: granted
 			c locks                          -> acquire 4 1s
 			answer 1                         -> c: granted until 993ms`,
+		"many waiters that have been refused often": `
+			crowd 10                         -> acquire 1 1s
+			refuse 31 5s
+			after 8ms                        -> (4ms) acquire 32 1s
+			answer held 5s
+			after 13ms                       -> (6ms) acquire 33 1s
+			answer held 5s
+			after 13ms                       -> (10ms) acquire 34 1s`,
 		"a turn of one who meets nobody ends after 830 ms, and the next one with the pause after it": `
 			a locks                          -> acquire 1 1s
 			answer 1                         -> a: granted until 990ms

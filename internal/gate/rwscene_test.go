@@ -1019,6 +1019,102 @@ func TestRWScenes(t *testing.T) {
 			after 334ms                      -> (333ms) renew write 1 1s
 			answer 1
 			b until                          -> 1.323s`,
+		"a confirmation of what is gone": `
+			a locks write                    -> acquire write 1 1s
+			b locks write
+			answer 1                         -> a: granted until 990ms
+			after 10ms
+			a unlocks                        -> a ok: granted; confirm write 1 1s
+			answer not-mine                  -> acquire write 2 1s
+			answer 1                         -> b: granted until 1s
+			b unlocks                        -> release write 2
+			answer 0                         -> b ok: granted
+			c locks                          -> acquire read 3 1s
+			answer 1                         -> c: granted until 1s
+			after 10ms
+			d locks                          -> acquire read 4 1s yields to others than 0
+			answer 1                         -> d: granted until 1.01s
+			after 10ms
+			e locks                          -> confirm read 4 1s
+			answer not-mine                  -> d ends: lost; acquire read 5 1s yields to others than 0
+			answer 1                         -> e: granted until 1.02s`,
+		"a watched reader is renewed although others have leases of their own": `
+			a locks lease 1500ms             -> acquire read 1 1.5s
+			b locks
+			answer 1                         -> a: granted until 990ms; b: granted until 990ms
+			after 334ms                      -> (333ms) renew read 1 1s
+			answer 1
+			a until                          -> 1.323s
+			b until                          -> 1.323s
+			after 334ms                      -> (333ms) renew read 1 1s
+			answer 1
+			after 334ms                      -> (332ms) renew read 1 1s
+			answer 1
+			after 600ms                      -> (331ms) renew read 1 1s; (483ms) a ends: lost
+			b until                          -> 1.99s`,
+		"what was watched for a re-entry is not handed on": `
+			a locks write owner 7 lease 5s   -> acquire write 1 5s
+			answer 1                         -> a: granted until 4.95s
+			b locks write owner 7 lease 6s   -> renew write 1 6s
+			c locks write owner 7
+			answer 1                         -> b: granted until 5.94s, re-entered; c: granted until 5.94s, re-entered
+			d locks write
+			a unlocks                        -> a ok: granted
+			b unlocks                        -> b ok: granted
+			c unlocks                        -> release write 1
+			answer 0                         -> c ok: granted; acquire write 2 1s`,
+		"a fixed writer that is watched is not handed on": `
+			a locks write owner 7 lease 500ms -> acquire write 1 500ms
+			answer 1                         -> a: granted until 495ms
+			b locks write owner 7            -> renew write 1 1s
+			answer 1                         -> b: granted until 990ms, re-entered
+			c locks write
+			a unlocks                        -> a ok: granted
+			b unlocks                        -> release write 1`,
+		"an extension to just before the end of the tenure": `
+			a locks lease 300ms write        -> acquire write 1 300ms
+			answer 1                         -> a: granted until 295ms
+			b locks write
+			after 100ms
+			a extends 198ms                  -> a ok: granted until 295ms
+			a extends 200ms                  -> a ok: granted until 295ms
+			a extends 201ms                  -> renew write 1 202ms`,
+		"a downgrade with a shorter lease that too few replicas have": `
+			b locks write owner 7 lease 100s -> acquire write 1 1m40s
+			answer 1                         -> b: granted until 1m39s
+			c locks owner 7                  -> renew write 1 1m40.011s
+			answer 1                         -> c: granted until 1m39.011s, re-entered
+			b unlocks                        -> downgrade 1 1s
+			alone 0                          -> b ok: granted
+			c until                          -> 990ms`,
+		"a suspicion about a fixed lease": `
+			a locks write lease 5s           -> acquire write 1 5s
+			answer 1                         -> a: granted until 4.95s
+			suspect                          -> renew write 1 5.002s
+			answer 1
+			after 1s
+			message                          -> renew write 1 3.994s
+			again LOADING
+			after 20ms`,
+		"an Owner that does not read yields to writers, one that does not": `
+			a locks owner 8                  -> acquire read 1 1s
+			answer 1                         -> a: granted until 990ms
+			after 10ms
+			b locks owner 7                  -> acquire read 2 1s yields to others than 0
+			answer held 985ms                -> subscribe redisson_rwlock:{stock}
+			c locks owner 8 lease 3s
+			subscribed                       -> acquire read 3 3s`,
+		"an Owner that reads comes before who waits": `
+			a locks owner 7                  -> acquire read 1 1s
+			answer 1                         -> a: granted until 990ms
+			b locks write
+			after 10ms
+			c locks owner 7 lease 3s         -> acquire read 2 3s
+			waiting                          -> 2
+			answer 1                         -> c: granted until 1s
+			waiting                          -> 1
+			b goes                           -> b: is not there
+			waiting                          -> 0`,
 		"a reader with a lease of its own": `
 			a locks lease 3s                 -> acquire read 1 3s
 			answer 1                         -> a: granted until 990ms

@@ -302,6 +302,14 @@ func (s *scene) event(words []string) {
 		s.back(Denied, 0, strings.Join(rest, " "))
 	case "after":
 		s.after(s.duration(rest[0]))
+	case "refuse": // so many questions, by an owner whose lease has so much left
+		for range s.number(rest[0]) {
+			for s.flight == nil {
+				s.after(s.entry.Machine.NextAlarm() - s.now)
+			}
+			s.back(Answered, s.reply([]string{"held", rest[1]}), "")
+		}
+		s.out = nil
 	case "stall": // nobody is woken meanwhile
 		s.now += s.duration(rest[0])
 	case "alarm": // how long it takes until it is woken
