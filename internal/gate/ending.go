@@ -31,6 +31,7 @@ func (m *mutexLease) tick(now Time) {
 func (m *mutexLease) gone(now Time, c *Command) {
 	m.t.endAll(m.cfg.Stats, Lost)
 	m.growing().abort(func(w *Waiter) { m.requeue(now, w) })
+	m.acknowledge(Outcome{Why: Lost})
 	m.t.phase, m.askAt = free, now
 	m.orphaned(&m.t, c.Sent, m.traits().release)
 }

@@ -112,6 +112,7 @@ func (m *Permits) declined(now Time, ttl time.Duration, fx *Effects) {
 		m.cfg.Stats.Waits.Inc()
 		want := w.N
 		m.turnAway(Outcome{Why: Taken, TTL: ttl}, func(w *Waiter) bool { return w.Try && w.N >= want })
+		m.askAt = now
 	default:
 		m.refused(now, ttl, fx)
 		if ttl >= 0 {

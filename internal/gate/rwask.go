@@ -154,8 +154,9 @@ func (r *RW) confirmed(now Time, g *rwLease, c *Command, fx *Effects) {
 	default:
 		r.unrenewed(now, c, &g.ownership, &g.growing)
 		switch {
-		case g.write: // nobody holds it: better freed than doubtful
+		case g.write && g.holds == nil: // nobody holds it: better freed than doubtful
 			r.drop(now, g, nil)
+		case g.write:
 		case c.Result == Unknown:
 			r.inVain(now, c.ID, &r.asks, Outcome{Why: Doubtful})
 		case c.Result == UnderReplicated:

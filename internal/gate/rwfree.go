@@ -67,6 +67,7 @@ func (r *RW) lowered(now Time, g *rwLease, c *Command) {
 	case c.Result == Answered && c.Reply == scripts.NotMine && g.phase == ours:
 		r.gone(now, g, c)
 	case g.phase == ours:
+		g.Doubt = true
 		g.askAt = now + r.unreleased(c, &g.ownership, &g.pendingAck)
 	}
 }

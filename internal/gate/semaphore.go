@@ -94,6 +94,7 @@ func (s *Semaphore) heard(now Time, c *Command, fx *Effects) {
 		s.cfg.Stats.Waits.Inc()
 		want := w.N
 		s.turnAway(Outcome{Why: Taken, TTL: -1}, func(w *Waiter) bool { return w.Try && w.asked && w.N >= want })
+		s.askAt = now
 	default:
 		s.refused(now, -1, fx)
 	}

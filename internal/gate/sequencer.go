@@ -90,7 +90,9 @@ func (l *sequencer) advance(now Time, fx *Effects) {
 		if now >= l.callAt {
 			l.start(l.changes.next(), fx)
 		}
-	case l.queue.head != nil && now >= l.askTime():
+	case l.queue.head == nil:
+		l.again = false
+	case now >= l.askTime():
 		l.again = false
 		if c := l.kind.ask(now); c.Op != None {
 			l.cfg.Stats.Attempts.Inc()
