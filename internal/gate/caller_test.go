@@ -69,7 +69,6 @@ func (c *caller) String() string { return fmt.Sprintf("%s%d", c.from.uuid, c.n) 
 
 // Settle implements Settler. A waiter that was answered is its caller's again, who uses it for something else.
 func (c *caller) Settle(out Outcome) bool {
-	c.from.world.told++
 	c.from.world.note("%s   tells %v: %v, accepted %v", c.from.uuid, c, whyNames[out.Why], !c.gone && !c.answered)
 	if c.answered {
 		c.from.world.broken("a caller was answered twice")
@@ -96,7 +95,6 @@ func (c *caller) Settle(out Outcome) bool {
 
 // End implements Ender.
 func (c *caller) End(why Why) {
-	c.from.world.told++
 	c.from.world.note("%s   ends the hold of %v: %s", c.from.uuid, c, whyNames[why])
 	if c.over || !c.counted {
 		c.from.world.broken("a hold was ended twice, or was none")
@@ -191,7 +189,6 @@ type ack struct {
 
 // Settle implements Settler.
 func (a *ack) Settle(out Outcome) bool {
-	a.world.told++
 	a.world.note("    acknowledged: %s", whyNames[out.Why])
 	if a.heard = append(a.heard, out); len(a.heard) > 1 {
 		a.world.broken("an acknowledgement was given twice")

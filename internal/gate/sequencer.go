@@ -145,7 +145,9 @@ func (l *sequencer) giveUp(now Time, out Outcome) {
 // Answer is the call coming back.
 func (l *sequencer) Answer(now Time, c *Command, fx *Effects) {
 	l.out = false
-	l.unpublish(c)
+	if c.Op == Give || c.Op == PermitFree {
+		l.unpublish(c)
+	}
 	fault := c.Reply.Fault()
 	_, late := c.Reply.Late()
 	switch {
@@ -176,7 +178,11 @@ func (l *sequencer) doubtful(now Time, fault scripts.Fault) bool {
 
 // unpublish is a Give coming back: its message is known as ours, or was none.
 func (l *sequencer) unpublish(c *Command) {
-	if _, sure := l.contention.heardBy(c.Reply); !sure {
+	reply := c.Reply
+	if !c.ran() {
+		reply = 0
+	}
+	if _, sure := l.contention.heardBy(reply); !sure {
 		l.again = l.queue.head != nil
 	}
 }
@@ -266,7 +272,7 @@ func (l *sequencer) unasked(now Time, c *Command) {
 // when the first of the held permits comes back, if nobody renews it; negative: that is not known.
 func (l *sequencer) refused(now Time, ttl time.Duration, fx *Effects) {
 	l.cfg.Stats.Waits.Inc()
-	l.contention.theirs.ends = leaseEnd(now, ttl)
+	l.tries, l.contention.theirs.ends = 0, leaseEnd(now, ttl)
 	l.tell(Outcome{Why: Taken, TTL: -1})
 	l.askAt = now + l.cfg.PollCap - jitter(l.cfg.LastID, l.cfg.PollCap/4)
 	if l.contention.missed {

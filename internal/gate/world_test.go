@@ -23,7 +23,6 @@ type world struct {
 	token   int64          // the last fencing token a caller was given
 	tokens  map[int64]bool // all of them
 	granted []*caller      // since somebody last looked
-	told    int            // how often a machine answered somebody or ended a hold
 }
 
 // stock is the name that tests fight for when one is enough.
