@@ -1,6 +1,7 @@
 package testkit
 
 import (
+	"errors"
 	"log/slog"
 	"testing"
 	"time"
@@ -9,10 +10,16 @@ import (
 	"github.com/wheellock/wheellock/engine"
 )
 
-// Connect makes an engine on a server or proxy until the end of the test.
+// Connect makes an engine on a server or proxy until the end of the test. A short lease makes short time-outs, of which one may
+// pass on a busy machine before the first answer comes: a server that seems not to answer is asked again.
 func Connect(tb testing.TB, addr string, change ...func(*engine.Options)) *engine.Engine {
 	tb.Helper()
-	e, err := engine.Open(Soon(tb), OptionsFor(addr, append([]func(*engine.Options){LogTo(tb)}, change...)...))
+	ctx, opts := Soon(tb), OptionsFor(addr, append([]func(*engine.Options){LogTo(tb)}, change...)...)
+	e, err := engine.Open(ctx, opts)
+	for errors.Is(err, engine.ErrUnavailable) && ctx.Err() == nil {
+		time.Sleep(50 * time.Millisecond)
+		e, err = engine.Open(ctx, opts)
+	}
 	if err != nil {
 		tb.Fatalf("open: %v", err)
 	}
