@@ -51,6 +51,12 @@ var (
 	_ engine.Locker                                                                            = (*engine.MultiLock)(nil)
 	_ engine.Locker                                                                            = (*engine.QuorumLock)(nil)
 
+	_ func(...*engine.Observer) *engine.Observer = engine.Observers
+	_ func(engine.Grant) string                  = engine.Grant.Outcome
+	_ func(engine.Failure) string                = engine.Failure.Outcome
+	_ func(engine.End) string                    = engine.End.Outcome
+	_ func(engine.Locker) engine.Kind            = engine.Locker.Kind
+
 	_ func(*engine.Engine) string                                          = (*engine.Engine).ID
 	_ func(*engine.Engine, context.Context, string) (engine.Holder, error) = (*engine.Engine).Holder
 

@@ -12,6 +12,8 @@ import (
 type Locker interface {
 	// Name returns the name as it was given; of several locks, all names.
 	Name() string
+	// Kind returns the kind of the lock, as an [Observer] is told of it.
+	Kind() Kind
 	// Lock waits until the lock is held, ctx ends or WithWait is over. It returns a Hold or an error, never both. See
 	// [Mutex.Lock] for leases and errors.
 	Lock(ctx context.Context, opts ...LockOption) (*Hold, error)

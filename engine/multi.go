@@ -82,6 +82,9 @@ func (m *MultiLock) keys() (all []lockKey, err error) {
 	return all, nil
 }
 
+// Kind returns [KindMulti].
+func (m *MultiLock) Kind() Kind { return KindMulti }
+
 func (m *MultiLock) home() *Engine { return m.e }
 
 // Lock waits until all members are held. opts apply to every member, [WithWait] to the whole call. Cancellation and

@@ -33,6 +33,9 @@ func (e *Engine) FencedMutex(name string) *Mutex { return &Mutex{handle{e, name,
 // of a Mutex would sleep.
 func (e *Engine) SpinMutex(name string) *Mutex { return &Mutex{handle{e, name, spinIndex}} }
 
+// Kind returns the kind of the lock: mutex, fenced, spin, fair, read or write.
+func (m *Mutex) Kind() Kind { return m.kind.text() }
+
 func (m *Mutex) home() *Engine { return m.e }
 
 func (m *Mutex) keys() ([]lockKey, error) {

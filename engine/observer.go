@@ -26,6 +26,36 @@ type Observer struct {
 	Ended   func(End)     // a hold ended
 }
 
+// Observers makes one Observer of several, for instance of metrics and traces. Each is told in this order, also when one
+// before it panicked. Those that are nil are left out; of none it is nil.
+func Observers(all ...*Observer) *Observer {
+	var told *Observer
+	for _, o := range all {
+		switch {
+		case o == nil:
+		case told == nil:
+			told = o
+		default:
+			told = &Observer{both(told.Granted, o.Granted), both(told.Failed, o.Failed), both(told.Ended, o.Ended)}
+		}
+	}
+	return told
+}
+
+// both calls first and then second.
+func both[T any](first, second func(T)) func(T) {
+	switch {
+	case first == nil:
+		return second
+	case second == nil:
+		return first
+	}
+	return func(v T) {
+		defer second(v)
+		first(v)
+	}
+}
+
 // Grant is a request that was granted.
 type Grant struct {
 	Name     string // as it was given

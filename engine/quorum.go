@@ -59,6 +59,9 @@ func (q *QuorumLock) keys() (all []lockKey, err error) {
 	return all, nil
 }
 
+// Kind returns [KindQuorum].
+func (q *QuorumLock) Kind() Kind { return KindQuorum }
+
 func (q *QuorumLock) home() *Engine { return q.e }
 func (q *QuorumLock) need() int     { return len(q.engines)/2 + 1 }
 

@@ -221,6 +221,20 @@ func TestSpecObserver(t *testing.T) {
 		b.wantIs("Lock", testkit.ResultOf(b.Mutex("closed").Lock(b.Context())), engine.ErrClosed)
 		b.wantSaid(r, "mutex closed failed after 0s: closed")
 	}))
+	t.Run("may be several, told in their order, one by one", func(t *testing.T) {
+		var r record
+		told := func(who string) *engine.Observer {
+			return &engine.Observer{Granted: func(engine.Grant) { r.add("%s", who); panic(who) }}
+		}
+		ended := &engine.Observer{Ended: func(engine.End) { r.add("ended") }}
+		spec(engine.Options{Observer: engine.Observers(nil, told("first"), ended, nil, told("second"))}, func(b *bubble) {
+			b.unlock(b.lock(b.Mutex("a")))
+			b.wantSaid(&r, "first", "second", "ended")
+		})(t)
+		if engine.Observers() != nil || engine.Observers(nil) != nil || engine.Observers(ended) != ended {
+			t.Error("none is not nil, or one is not itself")
+		}
+	})
 	t.Run("may have none of the functions", spec(engine.Options{Observer: &engine.Observer{}}, func(b *bubble) {
 		b.unlock(b.lock(b.Mutex("a")))
 		b.wantIs("Lock", testkit.ResultOf(b.Mutex("").Lock(b.Context())), engine.ErrInvalid)

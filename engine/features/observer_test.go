@@ -2,6 +2,8 @@ package features_test
 
 import (
 	"errors"
+	"maps"
+	"slices"
 	"sync"
 	"testing"
 
@@ -73,5 +75,33 @@ func TestObserverIsToldOfEachCallOnce(t *testing.T) {
 	t.Logf("%d granted, of these %d handed on, %d failed", granted, handedOn, failed)
 	if granted != stats.Granted || handedOn != stats.Handoffs || failed != refused || lost != 0 {
 		t.Errorf("told of %d grants, %d handed on, %d failures, %d losses; want %d, %d, %d, 0", granted, handedOn, failed, lost, stats.Granted, stats.Handoffs, refused)
+	}
+}
+
+// Each way in which a request or a hold can end has its word.
+func TestOutcomesHaveTheirWords(t *testing.T) {
+	t.Parallel()
+	server := redistest.Start(t)
+	var mu sync.Mutex
+	words := map[string]map[string]bool{"requests": {}, "holds": {}}
+	add := func(of, word string) {
+		mu.Lock()
+		defer mu.Unlock()
+		words[of][word] = true
+	}
+	observer := &engine.Observer{
+		Granted: func(g engine.Grant) { add("requests", g.Outcome()) },
+		Failed:  func(f engine.Failure) { add("requests", f.Outcome()) },
+		Ended:   func(e engine.End) { add("holds", e.Outcome()) },
+	}
+	testkit.EveryOutcome(t, server, testkit.Connect(t, server.Addr(), func(o *engine.Options) { o.Observer = observer }), observer)
+	for of, want := range map[string][]string{"requests": testkit.RequestOutcomes, "holds": testkit.HoldOutcomes} {
+		want := slices.Sorted(slices.Values(want))
+		redistest.Await(t, "every word", func() bool {
+			mu.Lock()
+			defer mu.Unlock()
+			got := slices.Sorted(maps.Keys(words[of]))
+			return slices.Equal(got, want)
+		})
 	}
 }
