@@ -1,0 +1,30 @@
+package wheelprom_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/wheellock/wheellock/engine"
+	"github.com/wheellock/wheellock/internal/redistest"
+	"github.com/wheellock/wheellock/internal/testkit"
+
+	wheelprom "github.com/wheellock/wheellock/contrib/prometheus"
+)
+
+// What metrics cost a process that does nothing but lock and unlock, which is the most they can cost. An Observer that does
+// nothing shows the engine's part of it.
+func BenchmarkPairs(b *testing.B) {
+	server := redistest.Start(b)
+	variant := func(name string, observer *engine.Observer) testkit.Variant {
+		return testkit.Pairs(name, testkit.Connect(b, server.Addr(), func(o *engine.Options) { o.Observer = observer }))
+	}
+	metrics, err := wheelprom.New(wheelprom.Options{Class: func(name string) string {
+		class, _, _ := strings.Cut(name, ":")
+		return class
+	}})
+	if err != nil {
+		b.Fatal(err)
+	}
+	nothing := &engine.Observer{Granted: func(engine.Grant) {}, Failed: func(engine.Failure) {}, Ended: func(engine.End) {}}
+	testkit.CompareVariants(b, variant("without", nil), variant("idle observer", nothing), variant("with", metrics.Observer()))
+}
