@@ -13,7 +13,7 @@
 //
 // dashboard.json is a dashboard for Grafana, alerts.yml has alerting rules.
 //
-// Files: metrics.go has what an Observer is told, classes.go the classes, stats.go what the engine counts.
+// Files: metrics.go has what an Observer is told, stats.go what the engine counts.
 package wheelprom
 
 import (
@@ -24,22 +24,20 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/wheellock/wheellock/engine"
+	"github.com/wheellock/wheellock/internal/classes"
 )
 
 // Options say how metrics are made. The zero value works.
 type Options struct {
 	// Class makes the class of a lock out of its name, for the label "class": "order" for "order:4711", for instance. It is
-	// called twice for each lock, from many goroutines at once. There should be few classes; at most [MaxClasses] are told
-	// apart, and the rest is "other". If Class panics or returns what is not UTF-8, the class is "invalid". Default nil: all
+	// called twice for each lock, from many goroutines at once. There should be few classes: the first 100 are told apart,
+	// and the rest is "other". If Class panics or returns what is not UTF-8, the class is "invalid". Default nil: all
 	// locks are of the class "all".
 	Class func(name string) string
 
 	// Buckets are the upper bounds of the buckets of both histograms, in seconds, growing. Default: from 100 µs to 60 s.
 	Buckets []float64
 }
-
-// MaxClasses is how many classes are told apart.
-const MaxClasses = 100
 
 var defaultBuckets = []float64{.0001, .00025, .0005, .001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 30, 60}
 
@@ -48,7 +46,7 @@ var defaultBuckets = []float64{.0001, .00025, .0005, .001, .0025, .005, .01, .02
 type Metrics struct {
 	wait, hold *prometheus.HistogramVec
 	lost       *prometheus.CounterVec
-	classes    classes
+	classes    *classes.Classes[*series]
 	engine     atomic.Pointer[engine.Engine] // nil until Attach
 }
 
@@ -74,7 +72,7 @@ func New(opts Options) (*Metrics, error) {
 			Name: "wheellock_locks_lost_total", Help: "Holds that ended before they were unlocked, except by the engine's Close.",
 		}, []string{"kind", "class"}),
 	}
-	m.classes = classes{of: opts.Class, make: m.series}
+	m.classes = classes.New(opts.Class, m.series)
 	return m, nil
 }
 
@@ -82,7 +80,7 @@ func New(opts Options) (*Metrics, error) {
 func (m *Metrics) Observer() *engine.Observer {
 	return &engine.Observer{
 		Granted: func(g engine.Grant) {
-			s := m.classes.series(g.Kind, g.Name)
+			s := m.classes.Get(g.Kind, g.Name)
 			if g.Reentry {
 				s.wait.WithLabelValues(g.Outcome()).Observe(g.Waited.Seconds())
 				return
@@ -90,10 +88,10 @@ func (m *Metrics) Observer() *engine.Observer {
 			s.granted.Observe(g.Waited.Seconds())
 		},
 		Failed: func(f engine.Failure) {
-			m.classes.series(f.Kind, f.Name).wait.WithLabelValues(f.Outcome()).Observe(f.Waited.Seconds())
+			m.classes.Get(f.Kind, f.Name).wait.WithLabelValues(f.Outcome()).Observe(f.Waited.Seconds())
 		},
 		Ended: func(e engine.End) {
-			s := m.classes.series(e.Kind, e.Name)
+			s := m.classes.Get(e.Kind, e.Name)
 			switch outcome := e.Outcome(); outcome {
 			case "unlocked":
 				s.unlocked.Observe(e.Held.Seconds())

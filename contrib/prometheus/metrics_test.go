@@ -1,14 +1,12 @@
 package wheelprom_test
 
 import (
-	"fmt"
 	"maps"
 	"math"
 	"os"
 	"regexp"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -167,26 +165,6 @@ func TestClasses(t *testing.T) {
 		if got := counted(gather(t, m)[name], "class"); !maps.Equal(got, want) {
 			t.Errorf("%s by class: %v, want %v", name, got, want)
 		}
-	}
-}
-
-// A class for each name, from many goroutines at once, neither loses an event nor makes series without end.
-func TestTooManyClasses(t *testing.T) {
-	t.Parallel()
-	m := newMetrics(t, wheelprom.Options{Class: func(name string) string { return name }})
-	const callers, each = 8, 500
-	var wg sync.WaitGroup
-	for caller := range callers {
-		wg.Go(func() {
-			for i := range each {
-				grant(m, fmt.Sprint(caller, ":", i))
-			}
-		})
-	}
-	wg.Wait()
-	got := counted(gather(t, m)["wheellock_lock_wait_seconds"], "class")
-	if want := callers*each - wheelprom.MaxClasses; len(got) != wheelprom.MaxClasses+1 || got["other"] != want {
-		t.Errorf("%d classes, %d events in other; want %d and %d", len(got), got["other"], wheelprom.MaxClasses+1, want)
 	}
 }
 
