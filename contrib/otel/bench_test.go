@@ -1,0 +1,46 @@
+package wheelotel_test
+
+import (
+	"context"
+	"testing"
+
+	"go.opentelemetry.io/otel/sdk/metric"
+	sdk "go.opentelemetry.io/otel/sdk/trace"
+
+	"github.com/wheellock/wheellock/engine"
+	"github.com/wheellock/wheellock/internal/redistest"
+	"github.com/wheellock/wheellock/internal/testkit"
+
+	wheelotel "github.com/wheellock/wheellock/contrib/otel"
+)
+
+// discard exports nothing, so that only the making and collecting of spans costs.
+type discard struct{}
+
+func (discard) ExportSpans(context.Context, []sdk.ReadOnlySpan) error { return nil }
+func (discard) Shutdown(context.Context) error                        { return nil }
+
+// What metrics and traces cost a process that does nothing but lock and unlock, which is the most they can cost.
+func BenchmarkPairs(b *testing.B) {
+	server := redistest.Start(b)
+	metrics, err := wheelotel.NewMetrics(wheelotel.Options{MeterProvider: metric.NewMeterProvider(metric.WithReader(metric.NewManualReader()))})
+	if err != nil {
+		b.Fatal(err)
+	}
+	plain := testkit.Connect(b, server.Addr())
+	measured := testkit.Connect(b, server.Addr(), func(o *engine.Options) { o.Observer = metrics.Observer() })
+	traced := func(name string, sampler sdk.Sampler) testkit.Variant {
+		provider := sdk.NewTracerProvider(sdk.WithBatcher(discard{}), sdk.WithSampler(sampler))
+		b.Cleanup(func() { _ = provider.Shutdown(context.Background()) })
+		tracer := wheelotel.NewTracer(provider)
+		return testkit.Variant{Name: name, Pair: func(ctx context.Context, name string) error {
+			h, err := tracer.Lock(ctx, plain.Mutex(name), engine.WithWait(testkit.Patience))
+			if err != nil {
+				return err
+			}
+			return h.Unlock(ctx)
+		}}
+	}
+	testkit.CompareVariants(b, testkit.Pairs("without", plain), testkit.Pairs("metrics", measured),
+		traced("traces, 1 %", sdk.TraceIDRatioBased(0.01)), traced("traces, all", sdk.AlwaysSample()))
+}
