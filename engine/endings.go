@@ -75,6 +75,7 @@ func (h *Hold) finish(why gate.Why) bool {
 
 // observeEnd has o told of the end of the hold; false: the hold has ended.
 func (h *Hold) observeEnd(o *observation) bool {
+	h.endings.CompareAndSwap(nil, &o.endings)
 	l := h.listeners()
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -89,6 +89,7 @@ type observation struct {
 	granted gate.Time
 	hold    *Hold
 	held    time.Duration
+	endings endings // of the hold, as a part of this: one allocation less
 
 	handedOn, reentry bool
 }
