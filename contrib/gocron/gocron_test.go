@@ -1,0 +1,156 @@
+package wheelcron_test
+
+import (
+	"errors"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/go-co-op/gocron/v2"
+	"github.com/google/uuid"
+
+	"github.com/wheellock/wheellock/engine"
+	"github.com/wheellock/wheellock/engine/elect"
+	"github.com/wheellock/wheellock/internal/redistest"
+	"github.com/wheellock/wheellock/internal/testkit"
+
+	wheelcron "github.com/wheellock/wheellock/contrib/gocron"
+)
+
+// schedule starts a scheduler with one job, which ends with the test.
+func schedule(t *testing.T, option gocron.SchedulerOption, when gocron.JobDefinition, job func(), opts ...gocron.JobOption) {
+	t.Helper()
+	s, err := gocron.NewScheduler(option)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := s.Shutdown(); err != nil {
+			t.Error(err)
+		}
+	})
+	if _, err := s.NewJob(when, gocron.NewTask(job), append(opts, gocron.WithName("report"))...); err != nil {
+		t.Fatal(err)
+	}
+	s.Start()
+}
+
+func newLocker(t *testing.T, redis *redistest.Server, opts wheelcron.LockerOptions) gocron.SchedulerOption {
+	t.Helper()
+	locker, err := wheelcron.NewLocker(testkit.Connect(t, redis.Addr()), opts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return gocron.WithDistributedLocker(locker)
+}
+
+var (
+	now   = gocron.OneTimeJob(gocron.OneTimeJobStartImmediately())
+	often = gocron.DurationJob(10 * time.Millisecond)
+)
+
+// A second scheduler that is late leaves a run out which the first has had, though that took no time; and gets its turn after MinHold.
+func TestALateSchedulerRunsNothingTwice(t *testing.T) {
+	t.Parallel()
+	redis := redistest.Start(t)
+	var runs atomic.Int64
+	ran := make(chan struct{}, 2)
+	job := func() { runs.Add(1); ran <- struct{}{} }
+	schedule(t, newLocker(t, redis, wheelcron.LockerOptions{MinHold: 2 * testkit.Patience}), now, job)
+	<-ran
+	refused := make(chan error, 1)
+	listen := gocron.WithEventListeners(gocron.AfterLockError(func(_ uuid.UUID, _ string, err error) { refused <- err }))
+	schedule(t, newLocker(t, redis, wheelcron.LockerOptions{}), now, job, listen)
+	if err := <-refused; !errors.Is(err, engine.ErrHeld) {
+		t.Errorf("%v, want ErrHeld", err)
+	}
+	if runs.Load() != 1 {
+		t.Errorf("%d runs, want 1", runs.Load())
+	}
+}
+
+func TestAJobIsFreeAfterMinHold(t *testing.T) {
+	t.Parallel()
+	for name, minHold := range map[string]time.Duration{"default": 0, "none": -1, "shorter than the run": time.Microsecond} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			redis := redistest.Start(t)
+			began := make(chan time.Time, 1)
+			schedule(t, newLocker(t, redis, wheelcron.LockerOptions{MinHold: minHold, Prefix: "jobs:"}), now, func() {
+				if keys := redis.Keys(); len(keys) != 1 || keys[0] != "jobs:report" {
+					t.Errorf("keys %q", keys)
+				}
+				began <- time.Now()
+			})
+			at := <-began
+			redistest.Await(t, "the job to be free", func() bool { return len(redis.Keys()) == 0 })
+			if took := time.Since(at); minHold == 0 && took < 400*time.Millisecond {
+				t.Errorf("the job was free after %v", took)
+			}
+		})
+	}
+}
+
+// Two schedulers never run a job at the same time, and it does run.
+func TestOneRunAtATime(t *testing.T) {
+	t.Parallel()
+	redis := redistest.Start(t)
+	var inside, runs atomic.Int64
+	for range 2 {
+		schedule(t, newLocker(t, redis, wheelcron.LockerOptions{MinHold: -1}), often, func() {
+			if now := inside.Add(1); now != 1 {
+				t.Errorf("%d runs at once", now)
+			}
+			time.Sleep(5 * time.Millisecond)
+			runs.Add(1)
+			inside.Add(-1)
+		})
+	}
+	redistest.Await(t, "the job to run", func() bool { return runs.Load() >= 50 })
+}
+
+// One of two schedulers runs the job. When its process gives up, the other one does.
+func TestTheLeaderRunsTheJobs(t *testing.T) {
+	t.Parallel()
+	redis := redistest.Start(t)
+	var runs [2]atomic.Int64
+	var electors [2]*wheelcron.Elector
+	for i := range electors {
+		elector, err := wheelcron.NewElector(testkit.Connect(t, redis.Addr()), "scheduler", elect.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(elector.Close)
+		electors[i] = elector
+		if i == 0 {
+			redistest.Await(t, "the first to lead", func() bool { return elector.IsLeader(t.Context()) == nil })
+		}
+		schedule(t, gocron.WithDistributedElector(elector), often, func() { runs[i].Add(1) })
+	}
+	redistest.Await(t, "the leader's runs", func() bool { return runs[0].Load() >= 20 })
+	if err := electors[1].IsLeader(t.Context()); !errors.Is(err, wheelcron.ErrNotLeader) || runs[1].Load() != 0 {
+		t.Errorf("the other ran the job %d times, and is the leader: %v", runs[1].Load(), err)
+	}
+	electors[0].Close()
+	if err := electors[0].IsLeader(t.Context()); !errors.Is(err, wheelcron.ErrNotLeader) {
+		t.Errorf("after Close: %v", err)
+	}
+	redistest.Await(t, "the other's runs", func() bool { return runs[1].Load() >= 20 })
+}
+
+func TestWhatIsInvalid(t *testing.T) {
+	t.Parallel()
+	if _, err := wheelcron.NewLocker(nil, wheelcron.LockerOptions{}); !errors.Is(err, engine.ErrInvalid) {
+		t.Error(err)
+	}
+	if _, err := wheelcron.NewElector(nil, "a", elect.Options{}); !errors.Is(err, engine.ErrInvalid) {
+		t.Error(err)
+	}
+	e := testkit.Connect(t, redistest.Start(t).Addr())
+	elector, err := wheelcron.NewElector(e, "", elect.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	redistest.Await(t, "the end of the campaign", func() bool { return errors.Is(elector.IsLeader(t.Context()), engine.ErrInvalid) })
+	elector.Close()
+}
