@@ -96,12 +96,11 @@ func TestOutcomesHaveTheirWords(t *testing.T) {
 	}
 	testkit.EveryOutcome(t, server, testkit.Connect(t, server.Addr(), func(o *engine.Options) { o.Observer = observer }), observer)
 	for of, want := range map[string][]string{"requests": testkit.RequestOutcomes, "holds": testkit.HoldOutcomes} {
-		want := slices.Sorted(slices.Values(want))
-		redistest.Await(t, "every word", func() bool {
+		want = slices.Sorted(slices.Values(want))
+		redistest.Await(t, "every word of "+of, func() bool {
 			mu.Lock()
 			defer mu.Unlock()
-			got := slices.Sorted(maps.Keys(words[of]))
-			return slices.Equal(got, want)
+			return slices.Equal(slices.Sorted(maps.Keys(words[of])), want)
 		})
 	}
 }
