@@ -17,8 +17,8 @@ type Variant struct {
 	Pair func(ctx context.Context, name string) error
 }
 
-// CompareVariants measures pairs of 1,024 callers on distinct names, five rounds of all variants in turn, and prints the medians with
-// how they differ from those of the first variant.
+// CompareVariants measures pairs of 1,024 callers on distinct names, five rounds of all variants in turn, and prints the medians: of the
+// figures, and of how they differ from those of the first variant in the same round.
 func CompareVariants(b *testing.B, variants ...Variant) {
 	const callers, rounds = 1024, 5
 	type figure struct{ Pairs, Micros, Allocs, Bytes float64 }
@@ -51,11 +51,15 @@ func CompareVariants(b *testing.B, variants ...Variant) {
 			measured[i] = append(measured[i], last)
 		}
 	}
-	first := figures.Medians(measured[0])
 	for i, v := range variants {
-		m := figures.Medians(measured[i])
+		var against []figure // the first variant of the same round, which had the same load beside it
+		for round, m := range measured[i] {
+			first := measured[0][round]
+			against = append(against, figure{Pairs: 100 * (m.Pairs/first.Pairs - 1), Micros: 100 * (m.Micros/first.Micros - 1)})
+		}
+		m, more := figures.Medians(measured[i]), figures.Medians(against)
 		fmt.Printf("%-20s %9s pairs/s (%+.1f %%)  %.2f µs of client CPU a pair (%+.1f %%)  %.1f allocations (%.0f B)\n",
-			v.Name, figures.Grouped(int64(m.Pairs)), 100*(m.Pairs/first.Pairs-1), m.Micros, 100*(m.Micros/first.Micros-1), m.Allocs, m.Bytes)
+			v.Name, figures.Grouped(int64(m.Pairs)), more.Pairs, m.Micros, more.Micros, m.Allocs, m.Bytes)
 	}
 }
 
