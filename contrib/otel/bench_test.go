@@ -3,6 +3,7 @@ package wheelotel_test
 import (
 	"context"
 	"testing"
+	"time"
 
 	"go.opentelemetry.io/otel/sdk/metric"
 	sdk "go.opentelemetry.io/otel/sdk/trace"
@@ -43,4 +44,15 @@ func BenchmarkPairs(b *testing.B) {
 	}
 	testkit.CompareVariants(b, testkit.Pairs("without", plain), testkit.Pairs("metrics", measured),
 		traced("traces, 1 %", sdk.TraceIDRatioBased(0.01)), traced("traces, all", sdk.AlwaysSample()))
+}
+
+// The part of the metrics in that: a grant and the end of its hold, on one goroutine.
+func BenchmarkObserver(b *testing.B) {
+	metrics, _ := newMetrics(b, nil)
+	o := metrics.Observer()
+	b.ReportAllocs()
+	for b.Loop() {
+		o.Granted(engine.Grant{Name: "order:4711", Kind: engine.KindMutex, Waited: time.Millisecond})
+		o.Ended(engine.End{Name: "order:4711", Kind: engine.KindMutex, Held: time.Millisecond, Err: engine.ErrUnlocked})
+	}
 }

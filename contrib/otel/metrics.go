@@ -101,14 +101,14 @@ func (m *Metrics) Observer() *engine.Observer {
 	ctx := context.Background()
 	return &engine.Observer{
 		Granted: func(g engine.Grant) {
-			m.wait.Record(ctx, g.Waited.Seconds(), m.classes.Get(g.Kind, g.Name).with(g.Outcome()))
+			m.wait.Record(ctx, g.Waited.Seconds(), m.classes.Get(g.Kind, g.Name).with(g.Outcome())...)
 		},
 		Failed: func(f engine.Failure) {
-			m.wait.Record(ctx, f.Waited.Seconds(), m.classes.Get(f.Kind, f.Name).with(f.Outcome()))
+			m.wait.Record(ctx, f.Waited.Seconds(), m.classes.Get(f.Kind, f.Name).with(f.Outcome())...)
 		},
 		Ended: func(e engine.End) {
 			a, outcome := m.classes.Get(e.Kind, e.Name), e.Outcome()
-			m.hold.Record(ctx, e.Held.Seconds(), a.with(outcome))
+			m.hold.Record(ctx, e.Held.Seconds(), a.with(outcome)...)
 			if outcome == "lost" || outcome == "max_hold" {
 				m.lost.Add(ctx, 1, metric.WithAttributeSet(a.set))
 			}
@@ -121,7 +121,7 @@ func (m *Metrics) Observer() *engine.Observer {
 type attributes struct {
 	kind, class       attribute.KeyValue
 	set               attribute.Set
-	granted, unlocked metric.MeasurementOption
+	granted, unlocked []metric.RecordOption
 }
 
 func attributesOf(kind engine.Kind, class string) *attributes {
@@ -132,7 +132,7 @@ func attributesOf(kind engine.Kind, class string) *attributes {
 }
 
 // with returns the attributes with an outcome.
-func (a *attributes) with(outcome string) metric.MeasurementOption {
+func (a *attributes) with(outcome string) []metric.RecordOption {
 	switch outcome {
 	case "granted":
 		return a.granted
@@ -142,6 +142,6 @@ func (a *attributes) with(outcome string) metric.MeasurementOption {
 	return a.and(outcome)
 }
 
-func (a *attributes) and(outcome string) metric.MeasurementOption {
-	return metric.WithAttributeSet(attribute.NewSet(a.kind, a.class, outcomeKey.String(outcome)))
+func (a *attributes) and(outcome string) []metric.RecordOption {
+	return []metric.RecordOption{metric.WithAttributeSet(attribute.NewSet(a.kind, a.class, outcomeKey.String(outcome)))}
 }

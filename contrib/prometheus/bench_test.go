@@ -3,6 +3,7 @@ package wheelprom_test
 import (
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/wheellock/wheellock/engine"
 	"github.com/wheellock/wheellock/internal/redistest"
@@ -27,4 +28,14 @@ func BenchmarkPairs(b *testing.B) {
 	}
 	nothing := &engine.Observer{Granted: func(engine.Grant) {}, Failed: func(engine.Failure) {}, Ended: func(engine.End) {}}
 	testkit.CompareVariants(b, variant("without", nil), variant("idle observer", nothing), variant("with", metrics.Observer()))
+}
+
+// The part of the metrics in that: a grant and the end of its hold, on one goroutine.
+func BenchmarkObserver(b *testing.B) {
+	o := newMetrics(b, wheelprom.Options{}).Observer()
+	b.ReportAllocs()
+	for b.Loop() {
+		o.Granted(engine.Grant{Name: "order:4711", Kind: engine.KindMutex, Waited: time.Millisecond})
+		o.Ended(engine.End{Name: "order:4711", Kind: engine.KindMutex, Held: time.Millisecond, Err: engine.ErrUnlocked})
+	}
 }
