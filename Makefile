@@ -14,7 +14,7 @@ BENCH ?= .
 FOR ?= 10m
 COUNT ?= 1
 
-.PHONY: help test check prepare static lint race redisson figures cross nested explore bubble spec explore-selftest mutants shape fuzz bench micro interop chaos chaos-selftest chaos-rivals soak
+.PHONY: help test check prepare static lint race plain redisson figures cross nested explore bubble spec explore-selftest mutants shape fuzz bench micro interop chaos chaos-selftest chaos-rivals soak
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-17s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -27,7 +27,7 @@ prepare:
 
 check: prepare static ## what to run all the time: gofmt, vet, staticcheck, unit tests, specifications, documents; about a minute
 	@echo "== go test, without the suites that break things"
-	@$(GO) test ./futures ./wheel ./dispatcher/... ./scripts ./internal/gate ./engine ./internal/vocabulary
+	@$(GO) test -vet=off ./futures ./wheel ./dispatcher/... ./scripts ./internal/gate ./engine ./internal/vocabulary
 
 static:
 	@echo "== gofmt"
@@ -41,13 +41,16 @@ lint: static ## gofmt, go vet, staticcheck, govulncheck
 	@echo "== govulncheck"
 	@.ci/vulnerabilities
 
-race: prepare ## the tests, all, under the race detector; V=1 names each
-	@echo "== go test -race ./..."
-	@# Most tests of engine wait for a Redis of their own: more of them at once than there are processors. What measures
-	@# memory is for make figures.
-	@$(GO) test -race -parallel 6 -timeout 15m -skip 'TestScaleOf(ManyHolds|HoldsAndWaiters)$$' $(if $(V),-v) ./...
-	@echo "== go test ./internal/gate, all worlds and seeds"
-	@$(GO) test $(if $(V),-v) ./internal/gate
+race: prepare ## the tests under the race detector, but for what has no goroutines; V=1 names each
+	@echo "== go test -race, all but scripts and internal/gate, which have no goroutines"
+	@# Most tests wait for a Redis of their own: more packages and tests at once than two processors can compute. What measures
+	@# memory is for make figures; make lint has vetted all.
+	@$(GO) test -race -vet=off -p 3 -parallel 6 -timeout 15m -skip 'TestScaleOf(ManyHolds|HoldsAndWaiters)$$' $(if $(V),-v) \
+		$$($(GO) list ./... | grep -vE '/(scripts|internal/gate)$$')
+
+plain: prepare ## without it: scripts, all worlds and seeds of internal/gate, and goroutines stalled at named points
+	@echo "== go test ./scripts ./internal/gate, all worlds and seeds"
+	@$(GO) test -vet=off $(if $(V),-v) ./scripts ./internal/gate
 	@echo "== go test -tags wheellock_stall, with goroutines stalled at named points"
 	@$(GO) test -tags wheellock_stall -run Stalled $(if $(V),-v) ./dispatcher ./engine/faults
 
@@ -59,24 +62,25 @@ figures: prepare ## what the race detector distorts: memory, allocations, times
 	@$(GO) test -v -run 'Allocations|TestScale|AnyMoment' -skip Renewals ./futures ./engine/scale ./engine/features
 
 cross: ## builds for other machines, 32-bit tests
+	@# go vet sees the tests, too. What it would say of macOS it says of Linux or Windows.
 	@for target in $(CROSS); do \
-		echo "== go build, go vet: $$target"; \
 		export GOOS=$${target%/*} GOARCH=$${target#*/} CGO_ENABLED=0; \
-		$(GO) build ./... && $(GO) vet ./... || exit 1; \
+		echo "== go build: $$target" && $(GO) build ./... || exit 1; \
+		[ $$GOOS = darwin ] || { echo "== go vet: $$target" && $(GO) vet ./...; } || exit 1; \
 	done
 	@# Ints are short there, and 64-bit atomics must be aligned. Linux on amd64 runs it by itself. Of the engine
 	@# the specs; but nothing for which miniredis would have to put milliseconds into an int.
 	@if [ "$$($(GO) env GOHOSTOS)/$$($(GO) env GOHOSTARCH)" = linux/amd64 ]; then \
 		echo "== GOARCH=386 go test"; \
 		export GOARCH=386 CGO_ENABLED=0; \
-		$(GO) test ./futures ./wheel ./dispatcher/... && \
-		$(GO) test -run 'Reply|Keys' -skip ForeignKeys ./scripts && \
-		$(GO) test -skip 'Fair|Permits|Semaphore' ./internal/gate; \
+		$(GO) test -vet=off ./futures ./wheel ./dispatcher/... && \
+		$(GO) test -vet=off -run 'Reply|Keys' -skip ForeignKeys ./scripts && \
+		$(GO) test -vet=off -short -skip 'Fair|Permits|Semaphore' ./internal/gate; \
 	fi
 
 nested: ## the modules inside, two at a time: build, vet, tests
 	@for module in $(NESTED); do \
-		echo "echo == $$module: go vet, go test && cd $$module && $(GO) build ./... && $(GO) vet ./... && $(GO) test ./..."; \
+		echo "echo == $$module: go vet, go test && cd $$module && $(GO) build ./... && $(GO) vet ./... && $(GO) test -vet=off ./..."; \
 	done | .ci/two-at-once
 
 explore: ## every order of events in small worlds, and DEEP (20000) random paths through big ones; SEED=n begins there

@@ -36,10 +36,7 @@ func startFleet(t testing.TB, opts engine.Options) *fleet {
 func openAt(t testing.TB, addr string, opts engine.Options) *engine.Engine {
 	t.Helper()
 	opts.Redis = rueidis.ClientOption{InitAddress: []string{addr}}
-	e, err := engine.Open(context.Background(), opts)
-	if err != nil {
-		t.Fatal(err)
-	}
+	e := testkit.MustOpen(t, func(ctx context.Context) (*engine.Engine, error) { return engine.Open(ctx, opts) })
 	t.Cleanup(func() { e.Close() })
 	return e
 }

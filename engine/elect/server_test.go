@@ -150,10 +150,7 @@ func TestServers(t *testing.T) {
 			o := engine.Options{Lease: 3 * time.Second, Redis: rueidis.ClientOption{
 				InitAddress: s.Addrs(), Sentinel: rueidis.SentinelOption{MasterSet: redistest.MasterName},
 			}}
-			e, err := engine.Open(testkit.Soon(t), o)
-			if err != nil {
-				t.Fatal(err)
-			}
+			e := testkit.MustOpen(t, func(ctx context.Context) (*engine.Engine, error) { return engine.Open(ctx, o) })
 			t.Cleanup(func() { e.Close() })
 			return e
 		}

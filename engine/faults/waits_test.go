@@ -83,8 +83,9 @@ func TestLockWaitsThroughWhatPasses(t *testing.T) {
 				}
 			}
 			do(fault.set)
-			before := servers[0].CommandCounts()["evalsha"]
-			var waiting sync.WaitGroup
+			before, begun := servers[0].CommandCounts()["evalsha"], time.Now()
+			var waiting, refused sync.WaitGroup
+			refused.Add(len(all))
 			var mended time.Time // set before granted is closed
 			granted := make(chan struct{})
 			for _, a := range all {
@@ -95,9 +96,10 @@ func TestLockWaitsThroughWhatPasses(t *testing.T) {
 					testkit.Mentions(t, err, fault.words)
 				}
 				waiting.Go(func() {
-					_, err := a.lock(context.Background(), engine.WithWait(200*time.Millisecond))
+					_, err := a.lock(context.Background(), engine.WithWait(time.Second)) // long enough for a busy machine to answer
+					refused.Done()
 					if !errors.Is(err, engine.ErrWaitTimeout) || !errors.Is(err, engine.ErrRefused) {
-						t.Errorf("%s, waiting for 200ms: %v, want ErrWaitTimeout that is ErrRefused", a.name, err)
+						t.Errorf("%s, waiting for 1s: %v, want ErrWaitTimeout that is ErrRefused", a.name, err)
 					} else {
 						testkit.Mentions(t, err, fault.words)
 						if strings.Contains(err.Error(), "script") {
@@ -115,14 +117,15 @@ func TestLockWaitsThroughWhatPasses(t *testing.T) {
 					}
 				})
 			}
-			time.Sleep(time.Second)
+			refused.Wait()
+			took := time.Since(begun)
 			asked := servers[0].CommandCounts()["evalsha"] - before
 			do(fault.mend)
 			mended = time.Now()
 			close(granted)
 			waiting.Wait()
-			if most := int64(len(all) * 30); int64(asked) > most {
-				t.Errorf("%d calls of scripts within a second, want at most %d", asked, most)
+			if most := int64(float64(len(all)*30) * took.Seconds()); asked > most {
+				t.Errorf("%d calls of scripts within %v, want at most %d", asked, took, most)
 			}
 		})
 	}

@@ -3,6 +3,7 @@ package interop
 import (
 	"context"
 	"os"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -12,6 +13,7 @@ import (
 
 	"github.com/wheellock/wheellock/engine"
 	"github.com/wheellock/wheellock/internal/redistest"
+	"github.com/wheellock/wheellock/internal/testkit"
 )
 
 // kind is a lock that has an owner.
@@ -70,10 +72,7 @@ func openAt(t *testing.T, addrs []string, opts engine.Options) *engine.Engine {
 	if opts.PollCap == 0 {
 		opts.PollCap = time.Hour
 	}
-	e, err := engine.Open(context.Background(), opts)
-	if err != nil {
-		t.Fatal(err)
-	}
+	e := testkit.MustOpen(t, func(ctx context.Context) (*engine.Engine, error) { return engine.Open(ctx, opts) })
 	t.Cleanup(func() { e.Close() })
 	return e
 }
@@ -151,6 +150,23 @@ func (p *pair) awaitSleeper(t *testing.T) {
 func awaitListener(t *testing.T, server *redistest.Server, name string) {
 	t.Helper()
 	redistest.Await(t, "somebody listens for "+name, func() bool { return listensFor(server, name) })
+}
+
+var subscription = regexp.MustCompile(`(?i)\] "S?SUBSCRIBE" `)
+
+// awaitAskedAgain returns when who waits for a name has subscribed and asked once more after that. Until then he needs no message.
+func awaitAskedAgain(t *testing.T, monitor *redistest.Monitor, name string) {
+	t.Helper()
+	subscribed, asked := false, false
+	redistest.Await(t, "who waits for "+name+" asks again", func() bool {
+		for _, line := range monitor.Take() {
+			if strings.Contains(line, name) {
+				asked = asked || subscribed
+				subscribed = subscribed || subscription.MatchString(line)
+			}
+		}
+		return asked
+	})
 }
 
 func listensFor(server *redistest.Server, name string) bool {

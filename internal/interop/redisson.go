@@ -6,6 +6,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -31,8 +32,12 @@ func startRedisson(tb testing.TB, args ...string) *Side {
 	if err != nil {
 		tb.Fatal(err)
 	}
-	return start(tb, exec.Command("java", append([]string{"-jar", path}, args...)...))
+	return start(tb, exec.Command("java", slices.Concat(brief, []string{"-jar", path}, args)...))
 }
+
+// brief is for a process that lives for seconds: what the second compiler and threads that collect garbage cost, they would not
+// earn back. It halves the CPU time of a test.
+var brief = []string{"-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC"}
 
 // jar builds the driver once a test run, if need be.
 var jar = sync.OnceValues(func() (string, error) {

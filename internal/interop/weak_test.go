@@ -59,9 +59,9 @@ func TestWeakDowngradeLeavesReadersAsleep(t *testing.T) {
 	server, java, ours := sides(t, engine.Options{})
 	begin := func(p party, name string) <-chan string {
 		play(t, p, "lock write "+name+" t1", "lock read "+name+" t1")
+		monitor := server.Monitor()
 		reader := p.Start("lock read %s t2", name)
-		awaitListener(t, server, name)
-		awaitAsked(t, server)
+		awaitAskedAgain(t, monitor, name)
 		play(t, p, "unlock write "+name+" t1")
 		return reader
 	}
@@ -77,9 +77,9 @@ func TestWeakDeletedLatchLeavesWaitersAsleep(t *testing.T) {
 	server, java, ours := sides(t, engine.Options{})
 	begin := func(p party, name string) <-chan string {
 		play(t, p, "set-count "+name+" 1")
+		monitor := server.Monitor()
 		waiter := p.Start("await %s t1", name)
-		awaitListener(t, server, name)
-		awaitAsked(t, server)
+		awaitAskedAgain(t, monitor, name)
 		play(t, p, "delete latch "+name)
 		return waiter
 	}
@@ -93,10 +93,13 @@ func TestWeakDeletedLatchLeavesWaitersAsleep(t *testing.T) {
 // Permits that come while the connection for messages is broken wake nobody.
 func TestWeakBrokenSubscriptionLeavesWaitersAsleep(t *testing.T) {
 	server, java, ours := sides(t, engine.Options{})
-	theirs, mine := java.Start("acquire semaphore theirs t1 1"), ours.Start("acquire semaphore ours t1 1")
-	awaitListener(t, server, "theirs")
-	awaitListener(t, server, "ours")
-	awaitAsked(t, server)
+	begin := func(p party, name string) <-chan string {
+		monitor := server.Monitor()
+		waiter := p.Start("acquire semaphore %s t1 1", name)
+		awaitAskedAgain(t, monitor, name)
+		return waiter
+	}
+	theirs, mine := begin(java, "theirs"), begin(ours, "ours")
 	server.KillClients("pubsub")
 	server.MustDo("SET", "theirs", "1")
 	server.MustDo("SET", "ours", "1")

@@ -1,6 +1,7 @@
 package testkit
 
 import (
+	"context"
 	"errors"
 	"log/slog"
 	"testing"
@@ -10,25 +11,33 @@ import (
 	"github.com/wheellock/wheellock/engine"
 )
 
-// Connect makes an engine on a server or proxy until the end of the test. A short lease makes short time-outs, of which one may
-// pass on a busy machine before the first answer comes: a server that seems not to answer is asked again.
+// Connect makes an engine on a server or proxy until the end of the test.
 func Connect(tb testing.TB, addr string, change ...func(*engine.Options)) *engine.Engine {
 	tb.Helper()
-	ctx, opts := Soon(tb), OptionsFor(addr, append([]func(*engine.Options){LogTo(tb)}, change...)...)
-	e, err := engine.Open(ctx, opts)
-	for errors.Is(err, engine.ErrUnavailable) && ctx.Err() == nil {
-		time.Sleep(50 * time.Millisecond)
-		e, err = engine.Open(ctx, opts)
-	}
-	if err != nil {
-		tb.Fatalf("open: %v", err)
-	}
+	opts := OptionsFor(addr, append([]func(*engine.Options){LogTo(tb)}, change...)...)
+	e := MustOpen(tb, func(ctx context.Context) (*engine.Engine, error) { return engine.Open(ctx, opts) })
 	tb.Cleanup(func() {
 		if err := e.Close(); err != nil {
 			tb.Errorf("close: %v", err)
 		}
 	})
 	return e
+}
+
+// MustOpen opens what needs a server, an engine or more. A time-out of some seconds, or less with a short lease, may pass on a
+// busy machine before the first answer comes: a server that seems not to answer is asked again.
+func MustOpen[T any](tb testing.TB, open func(context.Context) (T, error)) T {
+	tb.Helper()
+	ctx := Soon(tb)
+	opened, err := open(ctx)
+	for errors.Is(err, engine.ErrUnavailable) && ctx.Err() == nil {
+		time.Sleep(50 * time.Millisecond)
+		opened, err = open(ctx)
+	}
+	if err != nil {
+		tb.Fatalf("open: %v", err)
+	}
+	return opened
 }
 
 // OptionsFor are the options for a single server, changed in this order.

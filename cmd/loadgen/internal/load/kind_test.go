@@ -156,6 +156,28 @@ func TestRigFindsALatchThatIsPassedEarly(t *testing.T) {
 	}
 }
 
+// A latch is opened also if the answer to the caller who shut it came long after AnswerTimeout.
+func TestRigOpensALatchAfterALateAnswer(t *testing.T) {
+	server := redistest.Start(t)
+	plan := planOf(Latch)
+	plan.Names, plan.Think = 1, 0
+	cfg := Config{Plan: plan}
+	cfg.Redis.AnswerTimeout = 10 * time.Millisecond
+	pairs := int64(0)
+	all := run(open(t, server, cfg), func(m *Sample) bool {
+		if m.Counts.Pairs > pairs { // calls are under way
+			pairs = m.Counts.Pairs
+			server.Freeze()
+			time.Sleep(50 * time.Millisecond)
+			server.Thaw()
+		}
+		return pairs > 200
+	})
+	if e := all.ending(t); len(e.Stranded) != 0 || e.Stuck != 0 {
+		t.Errorf("ending %+v", e)
+	}
+}
+
 // A token key that somebody sets back is found by the first owner after it.
 func TestRigFindsATokenThatGoesBack(t *testing.T) {
 	server := redistest.Start(t)

@@ -34,10 +34,15 @@ func (l latch) getAsync(ctx context.Context, opts []engine.LockOption, ch *chain
 	}()
 }
 
+// longestAnswer is for how long the engine asks again when answers are lost, and a bit.
+const longestAnswer = time.Minute
+
 // shut shuts the latch, or reads which shutting stands. A number that is read stands in Redis already: who
-// asks from now on passes only when that one is open.
+// asks from now on passes only when that one is open. Whoever has shut it must learn of it, however late, or nobody opens it.
 func (l latch) shut() (pass, error) {
-	shut, err := l.TrySetCount(context.Background(), 1) // whoever has shut it must know
+	ctx, stop := context.WithTimeout(context.Background(), longestAnswer)
+	defer stop()
+	shut, err := l.TrySetCount(ctx, 1)
 	if shut {
 		return pass{latch: l, number: l.cell.shut.Add(1), shut: true}, err
 	}

@@ -1,6 +1,7 @@
 package load
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -11,6 +12,7 @@ import (
 
 	"github.com/wheellock/wheellock/engine"
 	"github.com/wheellock/wheellock/internal/redistest"
+	"github.com/wheellock/wheellock/internal/testkit"
 )
 
 // aPlan has 8 callers contend for 2 names. It goes on until a test has seen enough; a minute is for those
@@ -25,15 +27,13 @@ func aPlan() Plan {
 // open opens a rig on a server.
 func open(t *testing.T, server *redistest.Server, cfg Config) *Rig {
 	t.Helper()
+	answerTime := cmp.Or(cfg.Redis.AnswerTimeout, time.Minute) // a call that is answered late, by a machine that stood still, is no failure
 	cfg.Redis = optionsOf(t, server)
-	cfg.Redis.AnswerTimeout = time.Minute // a call that is answered late, by a machine that stood still, is no failure
+	cfg.Redis.AnswerTimeout = answerTime
 	if cfg.Cells == nil {
 		cfg.Cells = PrivateCells(cfg.Plan.Names)
 	}
-	r, err := Open(context.Background(), cfg)
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := testkit.MustOpen(t, func(ctx context.Context) (*Rig, error) { return Open(ctx, cfg) })
 	r.interval = 20 * time.Millisecond
 	r.limits.overtaking = time.Minute // a busy machine may stand still for a while
 	return r
