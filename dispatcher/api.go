@@ -69,6 +69,15 @@ func (d *Dispatcher) Extend(h *gate.Hold, lease time.Duration, ack gate.Settler)
 	return d.mail.put(&extend{h, lease, ack})
 }
 
+// Detach ends a hold and leaves its name taken for lease; ack hears how that went. False: the dispatcher has ended. Any
+// goroutine.
+func (d *Dispatcher) Detach(h *gate.Hold, lease time.Duration, ack gate.Settler) bool {
+	return d.mail.put(&detach{h, lease, ack})
+}
+
+// Wanted has h.By, a gate.Wanter, told when somebody else waits for the name. Any goroutine.
+func (d *Dispatcher) Wanted(h *gate.Hold) { d.mail.put(wanted{h}) }
+
 // Force frees the owner that stands in Redis for a name; id is its number when it is one of ours, else 0.
 // False: the dispatcher has ended. Any goroutine.
 func (d *Dispatcher) Force(name string, kind gate.Kind, owner string, id uint64, ack gate.Settler) bool {

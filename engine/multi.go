@@ -94,7 +94,7 @@ func (m *MultiLock) Lock(ctx context.Context, opts ...LockOption) (*Hold, error)
 }
 
 func (m *MultiLock) lock(ctx context.Context, opts []LockOption) (*Hold, error) {
-	d, err := m.home().opts.read(opts, false)
+	d, err := m.home().opts.read(opts, false, m.kind)
 	if err != nil {
 		return nil, m.failed(err)
 	}
@@ -153,7 +153,7 @@ func (m *MultiLock) TryLock(ctx context.Context, opts ...LockOption) (*Hold, err
 }
 
 func (m *MultiLock) tryLock(ctx context.Context, opts []LockOption) (*Hold, error) {
-	if _, err := m.home().opts.read(opts, true); err != nil {
+	if _, err := m.home().opts.read(opts, true, m.kind); err != nil {
 		return nil, m.failed(err)
 	}
 	holds, _, err := m.askAll(ctx, -1, nil, append(slices.Clip(opts), asPart))

@@ -94,7 +94,7 @@ func (h *hasher) hash(s *state) uint64 {
 		h.value(reflect.ValueOf(f.since))
 	}
 	for _, c := range s.callers {
-		if h.engine = c.e.number; !c.finished() {
+		if h.engine = c.e.number; !c.finished() || c.stays > c.e.now() {
 			h.value(reflect.ValueOf(c))
 		}
 	}
