@@ -41,7 +41,7 @@ func (d *Dispatcher) connectionConfig() redisconn.Config {
 			UUID: c.UUID, Publish: c.Publish, FenceTTL: c.FenceTTL, FairWaiterLease: c.Gate.FairWaiterLease, Declared: c.Declared,
 		},
 		Clock: c.Clock, Digests: &d.digests, WatchLoss: c.WatchLoss, ProbeTime: c.ProbeTime,
-		Replicas: c.Replicas, ReplicaTime: c.ReplicaTime, Suspect: d.Suspect,
+		Replicas: c.Replicas, ReplicaTime: c.ReplicaTime, Fsync: c.Fsync, Suspect: d.Suspect,
 	}
 	if c.Cluster != nil {
 		conns.Cluster, conns.Connect = true, c.Cluster.Connect
