@@ -32,6 +32,7 @@ func (b *bubble) wantStays(name string, want time.Duration) {
 	}
 }
 
+// invariant: detached-name-stays
 func TestSpecMinHold(t *testing.T) {
 	t.Parallel()
 	eachMutex(t, "stays taken after Unlock until it is over, here and elsewhere", engine.Options{}, func(b *bubble, of func(*engine.Engine, string) *engine.Mutex) {
@@ -147,6 +148,7 @@ func TestSpecMinHold(t *testing.T) {
 	}))
 }
 
+// invariant: detached-name-stays
 func TestSpecDetach(t *testing.T) {
 	t.Parallel()
 	eachMutex(t, "is adopted by another engine, and stays taken throughout", engine.Options{}, func(b *bubble, of func(*engine.Engine, string) *engine.Mutex) {
