@@ -74,6 +74,7 @@ func (h *hasher) hash(s *state) uint64 {
 		h.text(text)
 		return h.bytes
 	})
+	h.number(bit(s.destroyed)<<1 | bit(s.unheard))
 	h.value(reflect.ValueOf(s.counted))
 	for i, e := range s.engines {
 		h.engine = i
