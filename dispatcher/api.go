@@ -41,7 +41,7 @@ func (d *Dispatcher) connectionConfig() redisconn.Config {
 			UUID: c.UUID, Publish: c.Publish, FenceTTL: c.FenceTTL, FairWaiterLease: c.Gate.FairWaiterLease, Declared: c.Declared,
 		},
 		Clock: c.Clock, Digests: &d.digests, WatchLoss: c.WatchLoss, ProbeTime: c.ProbeTime,
-		Replicas: c.Replicas, ReplicaTime: c.ReplicaTime, Suspect: d.Suspect,
+		Replicas: c.Replicas, ReplicaTime: c.ReplicaTime, Fsync: c.Fsync, Suspect: d.Suspect,
 	}
 	if c.Cluster != nil {
 		conns.Cluster, conns.Connect = true, c.Cluster.Connect
@@ -68,6 +68,15 @@ func (d *Dispatcher) Unlock(h *gate.Hold, ack gate.Settler) bool {
 func (d *Dispatcher) Extend(h *gate.Hold, lease time.Duration, ack gate.Settler) bool {
 	return d.mail.put(&extend{h, lease, ack})
 }
+
+// Detach ends a hold and leaves its name taken for lease; ack hears how that went. False: the dispatcher has ended. Any
+// goroutine.
+func (d *Dispatcher) Detach(h *gate.Hold, lease time.Duration, ack gate.Settler) bool {
+	return d.mail.put(&detach{h, lease, ack})
+}
+
+// Wanted has h.By, a gate.Wanter, told when somebody else waits for the name. Any goroutine.
+func (d *Dispatcher) Wanted(h *gate.Hold) { d.mail.put(wanted{h}) }
 
 // Force frees the owner that stands in Redis for a name; id is its number when it is one of ours, else 0.
 // False: the dispatcher has ended. Any goroutine.

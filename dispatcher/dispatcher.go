@@ -61,6 +61,7 @@ type Config struct {
 
 	Replicas    int           // how many replicas must have what is granted or renewed before it counts
 	ReplicaTime time.Duration // how long they have for it
+	Fsync       time.Duration // how long the server has to get it on its disk; 0: that is not asked for
 }
 
 // Tick is the length of the ticks of slots.

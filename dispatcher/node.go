@@ -59,7 +59,7 @@ func newNode(d *Dispatcher, addr string, client rueidis.Client, loaded *rediscon
 	if client != nil {
 		n.listen()
 	}
-	if d.cfg.Replicas == 0 {
+	if d.cfg.Replicas == 0 && d.cfg.Fsync == 0 {
 		n.addConnections(connectionsPerNode, redisconn.AllCommands)
 	} else {
 		n.addConnections(connectionsPerNode, redisconn.OtherCommands)

@@ -106,6 +106,38 @@ func (e *extend) deliver(d *Dispatcher, now gate.Time) {
 
 func (e *extend) refuse() { settle(e.ack, gate.Closed) }
 
+// detach ends a hold and leaves its name taken.
+type detach struct {
+	hold  *gate.Hold
+	lease time.Duration
+	ack   gate.Settler
+}
+
+func (e *detach) deliver(d *Dispatcher, now gate.Time) {
+	d.acknowledged(now, e.ack, func() {
+		c := e.hold.Entry
+		if m, can := c.Machine.(gate.Detachable); can {
+			m.Detach(now, e.hold, e.lease, e.ack, &d.fx)
+		} else {
+			settle(e.ack, gate.OtherKind)
+		}
+		d.stepped(c)
+	})
+}
+
+func (e *detach) refuse() { settle(e.ack, gate.Closed) }
+
+// wanted has a holder told when somebody else waits.
+type wanted struct{ hold *gate.Hold }
+
+func (e wanted) deliver(d *Dispatcher, now gate.Time) {
+	c := e.hold.Entry
+	if m, can := c.Machine.(gate.Wantable); can {
+		m.Wanted(now, e.hold, &d.fx)
+	}
+	d.stepped(c)
+}
+
 // force frees the owner that stands in Redis for a name.
 type force struct {
 	name  string

@@ -165,14 +165,19 @@ func giveBack(holds []*Hold) {
 	}
 }
 
-// backOff sleeps a random time that grows with the tries, so that two callers that collided do not collide again: up to
+// backOffTime is a random time that grows with the tries, so that two callers that collided do not collide again: up to
 // 80 ms if another owner had the lock, and up to 160 ms after any other error.
-func backOff(ctx context.Context, try int, last error) error {
+func backOffTime(try int, last error) time.Duration {
 	longest := time.Millisecond << min(try, 7)
 	if errors.Is(last, ErrHeld) {
 		longest = min(longest, 64*time.Millisecond)
 	}
-	timer := time.NewTimer(longest/4 + time.Duration(rand.Int64N(int64(longest))))
+	return longest/4 + time.Duration(rand.Int64N(int64(longest)))
+}
+
+// backOff sleeps for the backOffTime.
+func backOff(ctx context.Context, try int, last error) error {
+	timer := time.NewTimer(backOffTime(try, last))
 	defer timer.Stop()
 	select {
 	case <-timer.C:
@@ -207,4 +212,8 @@ func until(d time.Duration) time.Time {
 		return time.Time{}
 	}
 	return time.Now().Add(d)
+}
+
+func withoutWait(opts []LockOption) []LockOption {
+	return slices.DeleteFunc(slices.Clone(opts), func(o LockOption) bool { return o.which == waitOption })
 }

@@ -92,6 +92,16 @@ func (o *Options) replicaTime() time.Duration {
 	return max(min(o.Lease/10, o.Redis.ConnWriteTimeout/2, time.Second), time.Millisecond)
 }
 
+// mostFsync is how long the disk may have at most, after the replicas: a connection that is silent for ConnWriteTimeout counts as
+// dead.
+func (o *Options) mostFsync() time.Duration {
+	most := o.Redis.ConnWriteTimeout * 3 / 4
+	if o.Replicas > 0 {
+		most -= o.replicaTime()
+	}
+	return max(most.Truncate(time.Millisecond), 0)
+}
+
 // connect makes the client. ctx bounds how long that may take.
 func connect(ctx context.Context, o rueidis.ClientOption) (rueidis.Client, error) {
 	type made struct {

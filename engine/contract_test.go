@@ -57,6 +57,12 @@ var (
 	_ func(engine.End) string                    = engine.End.Outcome
 	_ func(engine.Locker) engine.Kind            = engine.Locker.Kind
 
+	_ func(time.Duration) engine.LockOption                                                    = engine.WithMinHold
+	_ func(*engine.Hold) <-chan struct{}                                                       = (*engine.Hold).Wanted
+	_ func(*engine.Hold, context.Context, time.Duration) (string, error)                       = (*engine.Hold).Detach
+	_ func(*engine.Mutex, context.Context, string, ...engine.LockOption) (*engine.Hold, error) = (*engine.Mutex).Adopt
+	_ func(*engine.Engine, ...string) (*engine.MultiLock, error)                               = (*engine.Engine).All
+
 	_ func(*engine.Engine) string                                          = (*engine.Engine).ID
 	_ func(*engine.Engine, context.Context, string) (engine.Holder, error) = (*engine.Engine).Holder
 

@@ -13,7 +13,9 @@ type endings struct {
 	mu       sync.Mutex    // guards the rest
 	done     chan struct{} // nil until Done is called
 	contexts map[*binding]struct{}
-	observer *observation // nil: nobody observes the end
+	observer *observation  // nil: nobody observes the end
+	wanted   chan struct{} // nil until Wanted is called
+	wantedOf *Hold         // the hold of several locks that this is a part of, and whose Wanted was called; else nil
 
 	endless    context.Context // the child of all parents that never end; nil until one is made
 	endEndless context.CancelCauseFunc

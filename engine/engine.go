@@ -43,6 +43,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -135,7 +136,7 @@ func (e *Engine) dispatcherConfig() dispatcher.Config {
 	o := &e.opts
 	return dispatcher.Config{
 		Client: e.client, Cluster: e.cluster, Clock: e.clock, Logger: o.Logger, UUID: e.uuid,
-		Replicas: o.Replicas, ReplicaTime: e.replicaTime,
+		Replicas: o.Replicas, ReplicaTime: e.replicaTime, Fsync: o.Fsync,
 		Publish: o.PubSub.publish(), WatchLoss: o.WatchLoss, FenceTTL: o.FenceTTL, MaxPerName: o.MaxWaitersPerName, ProbeTime: o.Lease / 3,
 		Declared: o.DeclaredKeysOnly,
 		Gate: &gate.Config{
@@ -205,11 +206,17 @@ func (e *Engine) identify(ctx context.Context, client rueidis.Client) {
 func (e *Engine) checkRights(ctx context.Context, client rueidis.Client, loaded *redisconn.Loaded) error {
 	rights := redisconn.Rights{
 		Client: client, Loaded: loaded, UUID: e.uuid, Publish: e.opts.PubSub.publish(),
-		Cluster: e.cluster != nil, Wait: e.opts.Replicas > 0, Declared: e.opts.DeclaredKeysOnly,
+		Cluster: e.cluster != nil, Wait: e.opts.Replicas > 0, Fsync: e.opts.Fsync > 0, Declared: e.opts.DeclaredKeysOnly,
 	}
 	missing, err := rights.Find(ctx)
 	if err != nil {
 		return err
+	}
+	switch {
+	case slices.Contains(missing.Absent, "waitaof"):
+		return invalid("Fsync %v: the server has no WAITAOF, which Redis has since 7.2", e.opts.Fsync)
+	case missing.Disk != "":
+		return invalid("Fsync %v: %s", e.opts.Fsync, missing.Disk)
 	}
 	if err := missing.Err(); err != nil {
 		return fmt.Errorf("%w: %w", ErrRefused, err)

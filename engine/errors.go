@@ -51,10 +51,11 @@ var (
 	// Redis. Lock goes on asking if the reason can pass: READONLY, NOREPLICAS, OOM, MISCONF, LOADING, BUSY, CLUSTERDOWN
 	// and so on. TryLock may be repeated for these. Other reasons, such as NOPERM, need an administrator.
 	ErrRefused error = &failure{"wheellock: refused by Redis", ErrUnavailable}
-	// ErrNotReplicated means that too few replicas acknowledged the grant in time ([Options].Replicas). The engine
+	// ErrNotReplicated means that too few replicas acknowledged the grant in time ([Options].Replicas), or that it was not on
+	// the server's disk in time ([Options].Fsync). The engine
 	// releases it again. TryLock fails with it at once and may be repeated; Lock goes on asking, and the error of its
 	// wait also Is ErrNotReplicated if that was the last answer.
-	ErrNotReplicated error = &failure{"wheellock: not enough replicas have it", ErrUnavailable}
+	ErrNotReplicated error = &failure{"wheellock: not on as many replicas, or not on disk, as was asked for", ErrUnavailable}
 )
 
 // Errors of a hold that has ended.

@@ -50,7 +50,7 @@ func newHold(e *Engine, name string, kind kindIndex) *Hold {
 func (h *Hold) Unlock(ctx context.Context) error {
 	ctx, stop := h.outliving(ctx)
 	defer stop()
-	if err := h.leave(); err != nil {
+	if err := h.leave("unlock"); err != nil {
 		return err
 	}
 	if c := h.composite(); c != nil {
@@ -62,7 +62,7 @@ func (h *Hold) Unlock(ctx context.Context) error {
 // UnlockAsync is Unlock without blocking. The answer settles the future, or the hold's Deadline does. AnswerTimeout
 // does not apply, because a waiting future costs no goroutine. Cancel does not undo the release.
 func (h *Hold) UnlockAsync() *futures.Future[struct{}] {
-	if err := h.leave(); err != nil {
+	if err := h.leave("unlock"); err != nil {
 		return futures.Settled(&h.e.callbacks, struct{}{}, err)
 	}
 	if c := h.composite(); c != nil {
@@ -76,14 +76,14 @@ func (h *Hold) UnlockAsync() *futures.Future[struct{}] {
 	return a.promise.Future()
 }
 
-// leave ends the hold for its holder. An error means that it had ended before.
-func (h *Hold) leave() error {
+// leave ends the hold for its holder, who is doing that. An error means that it had ended before.
+func (h *Hold) leave(doing string) error {
 	if h.over(false) { // after a suspension the release finds out in Redis
 		h.lose()
 	}
 	stall.At("hold: not over, not ended", h.e.uuid)
 	if !h.finish(gate.Unlocked) {
-		return &opError{doing: "unlock", name: h.name, err: h.cause()}
+		return &opError{doing: doing, name: h.name, err: h.cause()}
 	}
 	return nil
 }

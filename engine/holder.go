@@ -16,17 +16,20 @@ type OwnerID struct {
 	Client string `json:"client"`          // the [Engine.ID] of an engine, or the id of a Redisson client
 	Number uint64 `json:"number"`          // an engine's: of the tenure; Redisson's: of the thread
 	Write  bool   `json:"write,omitempty"` // the writer of a read-write lock
+
+	Detached bool `json:"detached,omitempty"` // nobody holds the lock: see [Hold.Detach] and [WithMinHold]
 }
 
-// parseOwner reads "<client>:<number>", with ":write" behind it for a writer.
+// parseOwner reads "<client>:<number>", with ":write" behind it for a writer, or ":detached" for nobody.
 func parseOwner(field string) (OwnerID, bool) {
 	rest, write := strings.CutSuffix(field, gate.WriterSuffix)
+	rest, detached := strings.CutSuffix(rest, gate.DetachedSuffix)
 	colon := strings.LastIndexByte(rest, ':')
 	if colon < 1 {
 		return OwnerID{}, false
 	}
 	number, err := strconv.ParseUint(rest[colon+1:], 10, 64)
-	return OwnerID{rest[:colon], number, write}, err == nil
+	return OwnerID{rest[:colon], number, write, detached}, err == nil
 }
 
 // Holder is who is behind an owner id. Its JSON names are part of the API.

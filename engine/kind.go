@@ -62,3 +62,6 @@ var kinds = [...]struct {
 func (k kindIndex) text() Kind         { return kinds[k].Kind }
 func (k kindIndex) noun() string       { return kinds[k].noun }
 func (k kindIndex) machine() gate.Kind { return kinds[k].machine }
+
+// detachable reports whether a name of this kind can stay taken without a hold.
+func (k kindIndex) detachable() bool { return k <= fairIndex }

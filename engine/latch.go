@@ -48,7 +48,7 @@ func (l *CountDownLatch) WaitAsync(ctx context.Context, opts ...LockOption) *fut
 
 func (l *CountDownLatch) fill(ctx context.Context, opts []LockOption, w *gate.Waiter) error {
 	t := l.operation("wait for")
-	d, err := l.e.opts.read(opts, false)
+	d, err := l.e.opts.read(opts, false, l.kind)
 	if err == nil && (d.fixed || d.owner != 0) {
 		err = invalid("WithLease or WithOwner on a name that has no owners")
 	}

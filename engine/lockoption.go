@@ -9,7 +9,8 @@ import (
 	"github.com/wheellock/wheellock/internal/gate"
 )
 
-// LockOption changes one call. The options are [WithLease], [WithWait] and [WithOwner]. The zero value is [ErrInvalid].
+// LockOption changes one call. The options are [WithLease], [WithMinHold], [WithWait] and [WithOwner]. The zero value is
+// [ErrInvalid].
 type LockOption struct {
 	which optionKind
 	value int64
@@ -22,6 +23,7 @@ const (
 	leaseOption
 	waitOption
 	ownerOption
+	minHoldOption
 	partOption
 )
 
@@ -51,6 +53,17 @@ func WithWait(d time.Duration) LockOption { return LockOption{waitOption, int64(
 // granted at once, and the lock is free when all holds of o are unlocked. Default: every call is its own owner.
 func WithOwner(o Owner) LockOption { return LockOption{ownerOption, int64(o.id)} }
 
+// WithMinHold keeps the name taken until d after the grant, even if it is unlocked earlier, if the process ends, or if the
+// engine is closed. It is for a job that is to run once although the clocks of those who start it differ. d is from 1 ms to
+// [MaxLease], rounded up to whole milliseconds, and with [WithLease] at most the lease; otherwise the call fails with
+// [ErrInvalid].
+//
+// Unlock returns as soon as Redis has the rest of d as the key's TTL. The name is then no hold of anybody, its owner field
+// ends with ":detached", and nobody is handed it before its time; ForceUnlock frees it. A grant by WithMinHold is never
+// handed on from another caller of this process. It is for a Mutex of any kind but the Reader and the Writer of a RWMutex;
+// other calls fail with ErrInvalid. Default: the name is free as soon as it is unlocked.
+func WithMinHold(d time.Duration) LockOption { return LockOption{minHoldOption, int64(d)} }
+
 // Owner is an identity for re-entry. Owners are comparable. The zero Owner is invalid.
 type Owner struct{ id uint64 }
 
@@ -62,14 +75,15 @@ func NewOwner() Owner { return Owner{lastOwner.Inc()} }
 
 // demand is what the options of one call ask for.
 type demand struct {
-	lease time.Duration
-	wait  time.Duration
-	owner uint64
-	fixed bool
+	lease   time.Duration
+	minHold time.Duration
+	wait    time.Duration
+	owner   uint64
+	fixed   bool
 }
 
-// read gathers the options of a call. try: the call does not wait.
-func (o *Options) read(opts []LockOption, try bool) (demand, error) {
+// read gathers the options of a call for a lock of that kind. try: the call does not wait.
+func (o *Options) read(opts []LockOption, try bool, kind kindIndex) (demand, error) {
 	d := demand{lease: o.Lease}
 	for _, opt := range opts {
 		switch opt.which {
@@ -93,10 +107,22 @@ func (o *Options) read(opts []LockOption, try bool) (demand, error) {
 				return d, invalid("the zero Owner: make one with NewOwner")
 			}
 			d.owner = uint64(opt.value)
+		case minHoldOption:
+			d.minHold = time.Duration(opt.value)
+			if d.minHold <= 0 || d.minHold > MaxLease {
+				return d, invalid("a min hold of %v: must be positive and at most %v", d.minHold, MaxLease)
+			}
+			if !kind.detachable() {
+				return d, invalid("WithMinHold on a %s: only a mutex can stay taken", kind.noun())
+			}
+			d.minHold = ceilMillis(d.minHold)
 		case partOption:
 		default:
 			return d, invalid("the zero LockOption")
 		}
+	}
+	if d.fixed && d.minHold > d.lease {
+		return d, invalid("a min hold of %v with a lease of %v: must not be longer", d.minHold, d.lease)
 	}
 	return d, nil
 }

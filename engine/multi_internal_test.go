@@ -24,10 +24,10 @@ func (s *shortLived) TryLockAsync(ctx context.Context, opts ...LockOption) *futu
 	return futures.Settled(&s.e.callbacks, s.spent(h, err), err)
 }
 
-// Lock is called when TryLock found the key of the last grant still there.
-func (s *shortLived) Lock(ctx context.Context, opts ...LockOption) (*Hold, error) {
-	h, err := s.Mutex.Lock(ctx, append(opts, WithLease(MinLease))...)
-	return s.spent(h, err), err
+// LockAsync is called when TryLock found the key of the last grant still there.
+func (s *shortLived) LockAsync(ctx context.Context, opts ...LockOption) *futures.Future[*Hold] {
+	h, err := s.Lock(ctx, append(opts, WithLease(MinLease))...)
+	return futures.Settled(&s.e.callbacks, s.spent(h, err), err)
 }
 
 // spent returns a hold when it is over.

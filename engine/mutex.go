@@ -97,12 +97,12 @@ func (m *Mutex) TryLockAsync(ctx context.Context, opts ...LockOption) *futures.F
 
 // fill checks a call's options and makes the waiter of its request.
 func (m *Mutex) fill(ctx context.Context, try bool, opts []LockOption, w *gate.Waiter) error {
-	d, err := m.e.opts.read(opts, try)
+	d, err := m.e.opts.read(opts, try, m.kind)
 	if err != nil {
 		return m.failed(err)
 	}
 	w.Owner, w.Lease, w.Watch, w.Try, w.Write = d.owner, d.lease, !d.fixed, try, m.kind == writeIndex
-	w.Until = m.e.until(ctx, try, d.wait)
+	w.Least, w.Until = d.minHold, m.e.until(ctx, try, d.wait)
 	return nil
 }
 

@@ -95,6 +95,17 @@ type Options struct {
 	// enough.
 	Replicas int
 
+	// Fsync is how long a server that writes an append-only file may take to have a grant on its disk before the grant
+	// counts, and a renewal before it moves Deadline (Redis' WAITAOF). A lock that was confirmed so survives a crash of the
+	// server. With "appendfsync always" that takes no longer than without; with "everysec" every grant waits for up to a
+	// second. A grant that is not on disk in time is treated as one that too few Replicas have, and the error is the same.
+	// Both may be set.
+	//
+	// Whole milliseconds, at most three quarters of Redis.ConnWriteTimeout, after which a silent connection counts as dead,
+	// less what Replicas have: 1.5s with a Lease of 30s and no Replicas. Needs Redis 7.2 or newer with "appendonly yes", else Open fails with
+	// ErrInvalid, and the right to WAITAOF. Default 0: the server's memory is enough.
+	Fsync time.Duration
+
 	// Servers, messages and names.
 
 	// DeclaredKeysOnly lets no script touch a key that its call does not declare, for servers and proxies that refuse
@@ -232,6 +243,8 @@ func (o Options) withDefaults() (Options, error) {
 	}
 	if err := o.connection(); err != nil {
 		complaints = append(complaints, err)
+	} else if most := o.mostFsync(); o.Fsync < 0 || o.Fsync%time.Millisecond != 0 || o.Fsync > most {
+		complain("Fsync %v: must be whole milliseconds, at most %v with this Lease and Redis.ConnWriteTimeout", o.Fsync, most)
 	}
 	return o, errors.Join(complaints...)
 }
@@ -242,9 +255,9 @@ func (o *Options) patience() time.Duration {
 	case o.AnswerTimeout < 0:
 		return 0
 	case o.Replicas > 0:
-		return o.AnswerTimeout + o.replicaTime()
+		return o.AnswerTimeout + o.replicaTime() + o.Fsync
 	}
-	return o.AnswerTimeout
+	return o.AnswerTimeout + o.Fsync
 }
 
 func orDefault[T comparable](value, usual T) T {
@@ -257,8 +270,8 @@ func orDefault[T comparable](value, usual T) T {
 
 // String shows what is set, but no secret.
 func (o Options) String() string {
-	return fmt.Sprintf("{Redis:%v Identity:%s Lease:%v MaxHold:%v HandoffTime:%v PollCap:%v AnswerTimeout:%v FairWaiterLease:%v MaxRequests:%d MaxWaitersPerName:%d Callbacks:%d Replicas:%d DeclaredKeysOnly:%t PubSub:%v WatchLoss:%t}",
-		o.Redis.InitAddress, o.Identity, o.Lease, o.MaxHold, o.HandoffTime, o.PollCap, o.AnswerTimeout, o.FairWaiterLease, o.MaxRequests, o.MaxWaitersPerName, o.Callbacks, o.Replicas, o.DeclaredKeysOnly, o.PubSub, o.WatchLoss)
+	return fmt.Sprintf("{Redis:%v Identity:%s Lease:%v MaxHold:%v HandoffTime:%v PollCap:%v AnswerTimeout:%v FairWaiterLease:%v MaxRequests:%d MaxWaitersPerName:%d Callbacks:%d Replicas:%d Fsync:%v DeclaredKeysOnly:%t PubSub:%v WatchLoss:%t}",
+		o.Redis.InitAddress, o.Identity, o.Lease, o.MaxHold, o.HandoffTime, o.PollCap, o.AnswerTimeout, o.FairWaiterLease, o.MaxRequests, o.MaxWaitersPerName, o.Callbacks, o.Replicas, o.Fsync, o.DeclaredKeysOnly, o.PubSub, o.WatchLoss)
 }
 
 // GoString is String: %#v shows no secret either.

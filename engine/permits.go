@@ -156,7 +156,7 @@ func (p *PermitSemaphore) counts(ctx context.Context) (free, held int64, err err
 // fill checks a call and makes the waiter of its request.
 func (p *PermitSemaphore) fill(ctx context.Context, n int, try bool, opts []LockOption, w *gate.Waiter) error {
 	t := p.operation("acquire")
-	d, err := p.e.opts.read(opts, try)
+	d, err := p.e.opts.read(opts, try, p.kind)
 	if err == nil && d.owner != 0 {
 		err = invalid("WithOwner on permits: they cannot be re-entered")
 	}

@@ -164,7 +164,7 @@ func (q *QuorumLock) TryLockAsync(ctx context.Context, opts ...LockOption) *futu
 }
 
 func (q *QuorumLock) check(opts []LockOption, try bool) (demand, error) {
-	d, err := q.home().opts.read(opts, try)
+	d, err := q.home().opts.read(opts, try, q.kind)
 	if err == nil && d.owner != 0 {
 		err = invalid("a QuorumLock is not reentrant: WithOwner means nothing to it")
 	}

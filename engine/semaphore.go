@@ -132,7 +132,7 @@ func (s *Semaphore) Available(ctx context.Context) (int64, error) {
 // fill checks a call and makes the waiter of its request. done: n is 0 and there is nothing to ask.
 func (s *Semaphore) fill(ctx context.Context, n int64, try bool, opts []LockOption, w *gate.Waiter) (done bool, err error) {
 	t := s.operation("acquire")
-	d, err := s.e.opts.read(opts, try)
+	d, err := s.e.opts.read(opts, try, s.kind)
 	if err == nil && (d.fixed || d.owner != 0) {
 		err = invalid("WithLease or WithOwner on a name that has no owners")
 	}

@@ -39,6 +39,21 @@ var confirm string
 //go:embed swap.lua
 var swap string
 
+//go:embed pass.lua
+var pass string
+
+//go:embed detach.lua
+var detach string
+
+//go:embed tokens.lua
+var tokens string
+
+//go:embed adopt.lua
+var adopt string
+
+//go:embed count_waiters.lua
+var countWaiters string
+
 //go:embed inspect.lua
 var inspect string
 
@@ -85,11 +100,14 @@ var rights string
 // frees that owner and no later one, however often it is sent.
 var (
 	Acquire       = Script{"acquire", prelude + acquire}
-	AcquireFenced = Script{"acquire_fenced", prelude + acquireFenced}
+	AcquireFenced = Script{"acquire_fenced", prelude + tokens + acquireFenced}
 	Release       = Script{"release", prelude + release}
 	Renew         = Script{"renew", prelude + renew}
 	Confirm       = Script{"confirm", prelude + confirm}
-	Swap          = Script{"swap", prelude + swap}
+	Swap          = Script{"swap", prelude + pass + swap}
+	Detach        = Script{"detach", prelude + pass + detach}
+	Adopt         = Script{"adopt", prelude + tokens + pass + adopt}
+	CountWaiters  = Script{"count_waiters", prelude + countWaiters}
 	Inspect       = Script{"inspect", prelude + inspect}
 	Rights        = Script{"rights", rights}
 )

@@ -13,14 +13,5 @@ return each(#KEYS, function(i)
 		if not found[2] then return -1 end
 		return prolong(lock, lease) or listeners(ARGV[1], ARGV[4 * i + 1])
 	end
-	local made = call('HSET', lock, fresh, '1') -- refused at maxmemory, and then nothing has changed
-	if type(made) == 'table' then return fault(made, lock) end
-	local gone = call('HDEL', lock, old)
-	local timed = gone == 1 and call('PEXPIRE', lock, lease)
-	if timed ~= 1 then -- the old owner keeps the lock, for as long as it had it
-		if gone == 1 then call('HSET', lock, old, found[1]) end -- unchecked: the answer is the fault in any case
-		call('HDEL', lock, fresh) -- unchecked: so it is
-		return fault(timed or gone, lock)
-	end
-	return listeners(ARGV[1], ARGV[4 * i + 1])
+	return pass(lock, old, found[1], fresh, lease) or listeners(ARGV[1], ARGV[4 * i + 1])
 end)

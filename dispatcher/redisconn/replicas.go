@@ -3,6 +3,7 @@ package redisconn
 import (
 	"context"
 	"strconv"
+	"time"
 
 	"github.com/redis/rueidis"
 
@@ -16,7 +17,7 @@ type Class uint8
 
 const (
 	AllCommands        Class = iota
-	ReplicatedCommands       // what replicas are to have before it counts
+	ReplicatedCommands       // what replicas or the disk are to have before it counts
 	OtherCommands            // the rest
 )
 
@@ -25,27 +26,44 @@ func (c Class) Takes(op gate.Op) bool {
 	return c == AllCommands || (c == ReplicatedCommands) == op.Confirms()
 }
 
-// pipeline runs the connection's pipeline. What replicas are to have before it counts (rule 25) ends with a WAIT; enough
-// reports whether so many have it. A WAIT holds up its connection, so what needs no replica, releases above all,
-// goes by other connections.
+// pipeline runs the connection's pipeline. What replicas are to have before it counts (rule 25) ends with a WAIT, what the
+// server is to have on its disk with a WAITAOF; enough reports whether they have it. Both hold up their connection, so what
+// needs neither, releases above all, goes by other connections.
 func (c *Connection) pipeline(sent gate.Time) (results []rueidis.RedisResult, enough bool) {
 	conn, cfg := c.dedicated.open(sent, c.server), c.cfg
 	if c.Class != ReplicatedCommands {
 		return conn.DoMulti(context.Background(), c.pipe...), true
 	}
 	// Not the builder's own Wait: what it marks as blocking is not watched for a dead connection.
-	wait := conn.B().Arbitrary("WAIT", strconv.Itoa(cfg.Replicas), strconv.FormatInt(cfg.ReplicaTime.Milliseconds(), 10)).Build()
-	results = conn.DoMulti(context.Background(), append(c.pipe, wait)...)
-	last := len(results) - 1
-	have, err := results[last].AsInt64()
-	if _, said := rediserr.Said(err); err != nil && !said {
-		c.Err = err
-		c.pipe = nil // the client may still be reading the slice it was given
+	pipe := c.pipe
+	if cfg.Replicas > 0 {
+		pipe = append(pipe, conn.B().Arbitrary("WAIT", strconv.Itoa(cfg.Replicas), millis(cfg.ReplicaTime)).Build())
 	}
-	return results[:last], err == nil && have >= int64(cfg.Replicas)
+	if cfg.Fsync > 0 {
+		pipe = append(pipe, conn.B().Arbitrary("WAITAOF", "1", "0", millis(cfg.Fsync)).Build())
+	}
+	results = conn.DoMulti(context.Background(), pipe...)
+	calls := len(c.pipe)
+	enough = true
+	for i, waited := range results[calls:] {
+		if _, said := rediserr.Said(waited.Error()); waited.Error() != nil && !said {
+			c.Err = waited.Error()
+			c.pipe = nil // the client may still be reading the slice it was given
+		}
+		if cfg.Replicas > 0 && i == 0 {
+			have, err := waited.AsInt64()
+			enough = err == nil && have >= int64(cfg.Replicas)
+		} else {
+			have, err := waited.AsIntSlice() // of the server, of its replicas
+			enough = enough && err == nil && len(have) > 0 && have[0] > 0
+		}
+	}
+	return results[:calls], enough
 }
 
-// unreplicated notes that too few replicas have what the calls of this round did.
+func millis(d time.Duration) string { return strconv.FormatInt(d.Milliseconds(), 10) }
+
+// unreplicated notes that too few replicas, or not the disk, have what the calls of this round did.
 func (c *Connection) unreplicated(calls []wire.Call) {
 	for _, call := range calls {
 		for i := call.From; i < call.To; i++ {

@@ -22,6 +22,7 @@ type Rights struct {
 	Publish string // PUBLISH, SPUBLISH or BOTH
 	Cluster bool
 	Wait    bool // whether replicas are waited for
+	Fsync   bool // whether the disk is
 
 	Declared bool // no script may touch a key that its call does not declare
 }
@@ -30,6 +31,7 @@ type Rights struct {
 type Missing struct {
 	Refused []string // this user may not
 	Absent  []string // the server has no such command: it was renamed, or is not supported
+	Disk    string   // what the server says to Fsync; empty: it can
 }
 
 // Err names what is missing; nil: nothing is.
@@ -88,6 +90,13 @@ func (r *Rights) Find(ctx context.Context) (*Missing, error) {
 	}
 	if r.Wait {
 		try("wait", r.Client.Do(ctx, b.Arbitrary("WAIT", "0", "1").Build()).Error())
+	}
+	if r.Fsync {
+		err := r.Client.Do(ctx, b.Arbitrary("WAITAOF", "1", "0", "1").Build()).Error()
+		try("waitaof", err)
+		if !rediserr.MayNotRun(err) && !rediserr.IsAbsent(err) {
+			m.Disk, _ = rediserr.Said(err)
+		}
 	}
 	// The client sends PING to see whether the server answers, and a refusal is an answer, too.
 	if err := r.Client.Do(ctx, b.Ping().Build()).Error(); rediserr.IsAbsent(err) {

@@ -22,6 +22,7 @@ type Config struct {
 	ProbeTime   time.Duration // how long a probe may take
 	Replicas    int           // how many replicas must have what is granted or renewed before it counts
 	ReplicaTime time.Duration // how long they have for it
+	Fsync       time.Duration // how long the server has to get it on its disk; 0: that is not asked for
 	Cluster     bool
 	Connect     func(addr string) (rueidis.Client, error) // of a cluster: makes the client of a node that has none yet
 

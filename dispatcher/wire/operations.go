@@ -30,6 +30,23 @@ var operations = [gate.Ops]operation{
 		w.lease(c)
 		w.lockChannel(c)
 	}},
+	gate.Detach: {&scripts.Detach, publish, func(w *Writer, c *gate.Command) {
+		w.fairQueueOrLock(c)
+		w.owner(c.ID)
+		w.detached(c.ID)
+		w.lease(c)
+		if c.Entry.Kind == gate.SpinKind {
+			w.string("") // nobody listens
+		} else {
+			w.lockChannel(c)
+		}
+	}},
+	gate.Adopt: {&scripts.Adopt, fenced, func(w *Writer, c *gate.Command) {
+		w.counterOrLock(c)
+		w.string(c.Args.Adopt().Owner)
+		w.owner(c.ID)
+		w.lease(c)
+	}},
 	gate.RenewRead: {&scripts.RenewRead, publish, func(w *Writer, c *gate.Command) {
 		w.holdKey(c, "")
 		w.owner(c.ID)
@@ -148,6 +165,14 @@ var operations = [gate.Ops]operation{
 	gate.PermitRenew: {&scripts.PermitRenew, permitBytes, func(w *Writer, c *gate.Command) {
 		w.keys[len(w.keys)-1] = scripts.PermitsKey(c.Entry.Name)
 		w.string(string(c.Args.PermitRenew().Holds))
+	}},
+	gate.CountWaiters: {&scripts.CountWaiters, publish, func(w *Writer, c *gate.Command) {
+		w.fairQueueOrLock(c)
+		if c.Entry.Kind == gate.RWKind {
+			w.rwChannel(c)
+		} else {
+			w.lockChannel(c)
+		}
 	}},
 	gate.GetCount:     {&scripts.GetCount, nil, func(*Writer, *gate.Command) {}},
 	gate.Give:         permits(&scripts.Give),

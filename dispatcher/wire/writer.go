@@ -57,6 +57,30 @@ func (w *Writer) owner(id uint64) {
 	w.end()
 }
 
+// detached writes what becomes of the owner field of a tenure of ours when its name is detached.
+func (w *Writer) detached(id uint64) {
+	w.text = append(AppendOwner(w.text, w.settings.UUID, id), gate.DetachedSuffix...)
+	w.end()
+}
+
+// fairQueueOrLock names the queue of a fair lock; of another, the lock again.
+func (w *Writer) fairQueueOrLock(c *gate.Command) {
+	if c.Entry.Kind == gate.FairKind {
+		w.key(scripts.FairQueue(c.Entry.Name))
+	} else {
+		w.key(c.Entry.Name)
+	}
+}
+
+// counterOrLock names the fencing counter of a fenced lock; of another, the lock again.
+func (w *Writer) counterOrLock(c *gate.Command) {
+	if c.Entry.Kind == gate.FencedKind {
+		w.key(scripts.TokenKey(c.Entry.Name))
+	} else {
+		w.key(c.Entry.Name)
+	}
+}
+
 // held names the set of the permits that are held, and the receipt.
 func (w *Writer) held(c *gate.Command) {
 	w.keys = append(w.keys, scripts.PermitsKey(c.Entry.Name))

@@ -1,6 +1,10 @@
 package explore
 
-import "github.com/wheellock/wheellock/internal/gate"
+import (
+	"strings"
+
+	"github.com/wheellock/wheellock/internal/gate"
+)
 
 // What callers do, as engine does it.
 
@@ -9,7 +13,18 @@ func (c *caller) ask() {
 	e, want := c.e, c.kept
 	c.s.callers = append(c.s.callers, c)
 	c.hold.By = c
-	c.waiter = &gate.Waiter{By: c, Hold: &c.hold, Owner: want.owner, Lease: want.lease, N: want.n, Watch: want.watch, Try: want.try, Write: want.write}
+	c.waiter = &gate.Waiter{By: c, Hold: &c.hold, Owner: want.owner, Lease: want.lease, N: want.n, Watch: want.watch, Try: want.try, Write: want.write, Least: want.least}
+	if c.call == Adopt {
+		c.waiter.Adopts = c.s.ownerOf(c.name)
+		if !strings.HasSuffix(c.waiter.Adopts, gate.DetachedSuffix) { // somebody may believe in it
+			c.s.forced(c.waiter.Adopts)
+		}
+		for _, other := range c.s.callers { // who takes its place decides for how long it stays taken
+			if other.name == c.name {
+				other.stays = 0
+			}
+		}
+	}
 	if want.try {
 		c.waiter.Until = e.now() + answerTime
 	}
@@ -40,6 +55,19 @@ func (c *caller) drop() {
 
 // unlock gives the hold back. A holder that finds it over tells the loop so, and has lost it for good.
 func (c *caller) unlock() {
+	c.leave("Unlock", "unlocks", func(now gate.Time) {
+		c.hold.Entry.Machine.(gate.Lockable).Unlock(now, &c.hold, c.release, &c.e.fx)
+	})
+}
+
+// detach ends the hold and leaves the name taken.
+func (c *caller) detach() {
+	c.leave("Detach", "detaches", func(now gate.Time) {
+		c.hold.Entry.Machine.(gate.Detachable).Detach(now, &c.hold, fixedLease, c.release, &c.e.fx)
+	})
+}
+
+func (c *caller) leave(what, does string, event func(now gate.Time)) {
 	e := c.e
 	if e.now() >= c.hold.Deadline() {
 		c.over = true
@@ -51,10 +79,8 @@ func (c *caller) unlock() {
 	}
 	c.unlocked = true
 	e.s.trace.ended(c)
-	c.release = &ack{s: c.s, what: "Unlock", by: c}
-	e.post(c, "unlocks", func(now gate.Time) {
-		c.hold.Entry.Machine.(gate.Lockable).Unlock(now, &c.hold, c.release, &e.fx)
-	})
+	c.release = &ack{s: c.s, what: what, by: c}
+	e.post(c, does, event)
 }
 
 // force frees whoever stands in Redis for the name.

@@ -159,6 +159,8 @@ func (s *state) callIs(e *engine, name int, call Call) bool {
 		e.post(held, "extends", func(now gate.Time) {
 			held.hold.Entry.Machine.(gate.Lockable).Extend(now, &held.hold, fixedLease, a, &e.fx)
 		})
+	case Detach:
+		s.detachable(e, name).detach()
 	case Drop:
 		s.waiting(e, name).drop()
 	case ForceUnlock:

@@ -21,11 +21,12 @@ type caller struct {
 	dropped  bool // it waits no longer; the loop has been told, or will be
 	settled  bool // the loop has answered
 	out      gate.Outcome
-	unlocked bool // it has called Unlock
-	over     bool // it knows that its hold has ended
-	invalid  bool // its hold was seen to have ended: it must stay so
-	lossy    bool // its key was destroyed behind everybody's back: no promise is left
-	release  *ack // of its Unlock
+	unlocked bool      // it has called Unlock
+	over     bool      // it knows that its hold has ended
+	invalid  bool      // its hold was seen to have ended: it must stay so
+	stays    gate.Time // until when, by its engine's clock, the name must be taken whatever becomes of it; 0: while it holds
+	lossy    bool      // its key was destroyed behind everybody's back: no promise is left
+	release  *ack      // of its Unlock
 }
 
 // ordinal is a number that only counts.
@@ -47,11 +48,26 @@ func (c *caller) Settle(out gate.Outcome) bool {
 	switch out.Why {
 	case gate.Granted:
 		c.s.trace.granted(c)
+		c.stay()
 		c.s.granted(c)
 	case gate.Doubtful:
 		c.s.counted.missing += c.kept.n
 	}
 	return true
+}
+
+// stay notes until when the name must stay taken: for the least time from when Redis took it. Its key says when that was.
+func (c *caller) stay() {
+	if c.kept.least == 0 || c.s.do("HEXISTS", nameOf(c.name), c.field()).Int == 0 {
+		return
+	}
+	if ttl := c.s.do("PTTL", nameOf(c.name)).Int; ttl > 0 {
+		left := time.Duration(ttl) * time.Millisecond
+		if c.kept.least < c.kept.lease {
+			left -= c.kept.lease - c.kept.least
+		}
+		c.stays = c.e.now() + left
+	}
 }
 
 // End implements gate.Ender.

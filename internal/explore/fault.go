@@ -177,6 +177,7 @@ func (e *engine) fail(f Fault) {
 	case BreakSubscription:
 		e.breakSubscription()
 	case LoseMessage:
+		e.s.unheard = true
 		e.messages = e.messages[1:]
 	case TwiceMessage:
 		e.messages = append(e.messages, e.messages[0])
@@ -187,6 +188,7 @@ func (e *engine) fail(f Fault) {
 		e.s.trace.reads(e, e.pausedAt)
 	case Die:
 		e.crashed, e.cutOff = true, true
+		e.s.unheard = true
 		e.s.counted.unknown = e.s.w.Kind != gate.PermitKind // what it had taken and given is known to nobody
 		e.die()
 	}

@@ -74,6 +74,7 @@ func (h *hasher) hash(s *state) uint64 {
 		h.text(text)
 		return h.bytes
 	})
+	h.number(bit(s.destroyed)<<1 | bit(s.unheard))
 	h.value(reflect.ValueOf(s.counted))
 	for i, e := range s.engines {
 		h.engine = i
@@ -94,7 +95,7 @@ func (h *hasher) hash(s *state) uint64 {
 		h.value(reflect.ValueOf(f.since))
 	}
 	for _, c := range s.callers {
-		if h.engine = c.e.number; !c.finished() {
+		if h.engine = c.e.number; !c.finished() || c.stays > c.e.now() {
 			h.value(reflect.ValueOf(c))
 		}
 	}

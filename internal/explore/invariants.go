@@ -12,6 +12,7 @@ import (
 // check holds every invariant against the state, on true time.
 func (s *state) check() {
 	for i, c := range s.callers {
+		s.checkStay(c)
 		if c.e.crashed {
 			continue // nobody runs there who could believe anything
 		}
@@ -39,6 +40,16 @@ func (s *state) checkFinal(c *caller) {
 		s.violate("loss-is-final", "the hold of %v was over, and is valid again", c)
 	case !c.holds():
 		c.invalid = true
+	}
+}
+
+// checkStay: a name stays taken for its least time, whatever becomes of who asked for it.
+func (s *state) checkStay(c *caller) {
+	if s.destroyed || c.isLossy() || c.e.now() >= c.stays {
+		return
+	}
+	if s.do("EXISTS", nameOf(c.name)).Int == 0 {
+		s.violate("detached-name-stays", "%s is free %v before the least time of %v is over", nameOf(c.name), c.stays-c.e.now(), c)
 	}
 }
 
@@ -171,7 +182,7 @@ func (s *state) checkCommand(e *engine, c *gate.Command) {
 		s.violate("one-command-per-name", "%v: %v of %s while another command is on its way", e, c.Op, c.Entry.Name)
 	}
 	switch c.Op {
-	case gate.Release, gate.ReleaseQuietly, gate.FairRelease, gate.ReleaseRead, gate.ReleaseWrite:
+	case gate.Detach, gate.Release, gate.ReleaseQuietly, gate.FairRelease, gate.ReleaseRead, gate.ReleaseWrite:
 	default:
 		return
 	}

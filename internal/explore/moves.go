@@ -201,10 +201,12 @@ func (s *state) possible(e *engine, name int, call Call) bool {
 	switch call {
 	case Close:
 		return name == 0 && e.touched
-	case ForceUnlock:
+	case ForceUnlock, Adopt:
 		return s.ownerOf(name) != ""
 	case Extend:
 		return s.extendable(e, name) != nil
+	case Detach:
+		return s.detachable(e, name) != nil
 	case Drop:
 		return s.waiting(e, name) != nil
 	}
@@ -214,6 +216,16 @@ func (s *state) possible(e *engine, name int, call Call) bool {
 func (s *state) extendable(e *engine, name int) *caller {
 	for _, c := range slices.Backward(s.callers) {
 		if c.e == e && c.name == name && c.holds() && !c.kept.watch {
+			return c
+		}
+	}
+	return nil
+}
+
+// detachable is the newest hold whose Owner has no other.
+func (s *state) detachable(e *engine, name int) *caller {
+	for _, c := range slices.Backward(s.callers) {
+		if c.e == e && c.name == name && c.holds() && c.kept.owner == 0 {
 			return c
 		}
 	}

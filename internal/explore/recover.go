@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/wheellock/wheellock/internal/explore/redismodel"
 	"github.com/wheellock/wheellock/internal/gate"
@@ -40,6 +41,7 @@ func (s *state) recover() {
 			s.check()
 			continue
 		}
+		s.checkAwake()
 		if ends-s.now < recoverTime/2 {
 			s.sendHome()
 		}
@@ -57,6 +59,24 @@ func (s *state) recover() {
 	}
 	s.pass(s.now + int64(2*lease)) // what engines that died have left runs out
 	s.checkRest()
+}
+
+// longestSleep is how long a waiter may sleep beside a free lock: the longest pause after a refusal, and a little more.
+const longestSleep = int64(1100 * time.Millisecond)
+
+// checkAwake: where everything works and nothing is on its way, nobody sleeps for long beside a lock that is free.
+func (s *state) checkAwake() {
+	if s.w.Kind > gate.FairKind && s.w.Kind != gate.RWKind || s.destroyed || s.unheard {
+		return
+	}
+	for _, c := range s.callers {
+		if !c.waits() || c.e.dead || c.isLossy() || s.do("EXISTS", nameOf(c.name)).Int == 1 {
+			continue
+		}
+		if at := c.e.truth(c.waiter.Entry.Machine.NextAlarm()); at-s.now > longestSleep {
+			s.violate("nobody-sleeps-beside-a-free-lock", "%v waits, %s is free, and it asks in %v", c, nameOf(c.name), time.Duration(at-s.now))
+		}
+	}
 }
 
 // settle makes one thing happen that does not take time. False: there is none.

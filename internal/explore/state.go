@@ -34,6 +34,7 @@ type state struct {
 	trace *trace // what happens, in the words of the specification; nil: nobody reads it
 
 	destroyed bool  // data was
+	unheard   bool  // a message was lost, or an engine died that stood in a queue
 	token     int64 // the last fencing token that was given
 	counted   counts
 }

@@ -52,6 +52,7 @@ type World struct {
 const (
 	lease       = 3 * time.Second  // of watched holds; renewed every second
 	fixedLease  = 2 * time.Second  // of holds with WithLease
+	leastTime   = 4 * time.Second  // of holds with WithMinHold: longer than the lease
 	pollCap     = 10 * time.Second // of waiters
 	answerTime  = time.Second      // AnswerTimeout
 	waiterLease = 5 * time.Second  // FairWaiterLease
@@ -83,6 +84,10 @@ const (
 	Await                   // a latch
 	CountDown               // a latch, by one
 	Extend                  // the newest hold with a fixed lease
+	LockStaying             // waits, watched, WithMinHold
+	TryStaying              // asks once, WithLease, WithMinHold
+	Detach                  // the newest hold
+	Adopt                   // whoever stands in Redis for the name
 	Drop                    // the newest call that waits is cancelled
 	ForceUnlock             // whoever holds the name
 	Close                   // the engine
@@ -91,7 +96,8 @@ const (
 
 var callNames = [calls]string{
 	"lock", "lock-owned", "lock-fixed", "try", "try-fixed", "try-owned", "read", "read-owned", "write", "write-owned", "try-read",
-	"try-write", "acquire", "acquire-two", "try-acquire", "give", "await", "count-down", "extend", "drop", "force", "close",
+	"try-write", "acquire", "acquire-two", "try-acquire", "give", "await", "count-down", "extend", "lock-staying",
+	"try-staying", "detach", "adopt", "drop", "force", "close",
 }
 
 func (c Call) String() string { return callNames[c] }
@@ -100,6 +106,7 @@ func (c Call) String() string { return callNames[c] }
 type request struct {
 	owner uint64
 	lease time.Duration
+	least time.Duration
 	n     int64
 	watch bool
 	try   bool
@@ -123,6 +130,10 @@ var requests = map[Call]request{
 	AcquireTwo: {lease: lease, watch: true, n: 2},
 	TryAcquire: {lease: lease, watch: true, n: 1, try: true},
 	Await:      {},
+
+	LockStaying: {lease: lease, watch: true, least: leastTime},
+	TryStaying:  {lease: fixedLease, try: true, least: fixedLease / 2},
+	Adopt:       {lease: lease, watch: true, try: true},
 }
 
 // Fault is what may fail.

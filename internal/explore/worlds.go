@@ -16,6 +16,10 @@ var SmallWorlds = slices.Concat(
 	worlds("mutex swap", gate.MutexKind, 1, []Call{Lock, LockFixed, Extend}, []Call{Lock}, Break, Hold),
 	worlds("mutex owners", gate.MutexKind, 1, []Call{LockOwned, LockOwned}, []Call{TryOwned, ForceUnlock}, Break, LoseKey),
 	worlds("mutex closes", gate.MutexKind, 1, []Call{Lock, Lock, Close}, []Call{Lock}, Break, Down),
+	worlds("mutex stays", gate.MutexKind, 1, []Call{LockStaying, Lock}, []Call{Lock, TryStaying}, Break, Die),
+	worlds("mutex detaches", gate.MutexKind, 1, []Call{Lock, Detach, Lock}, []Call{Adopt, Adopt}, Break, Hold),
+	worlds("fenced detaches", gate.FencedKind, 1, []Call{Lock, Detach, Adopt}, []Call{Adopt}, Break, ReadOnly),
+	worlds("fair stays", gate.FairKind, 1, []Call{LockStaying, Detach}, []Call{Lock, Adopt}, Break),
 	worlds("fenced", gate.FencedKind, 1, []Call{Lock, LockFixed}, []Call{Lock, TryLock}, Break),
 	worlds("spin", gate.SpinKind, 1, []Call{Lock, Lock}, []Call{Lock, TryFixed}, Break),
 	worlds("fair", gate.FairKind, 1, []Call{Lock, Lock}, []Call{Lock, TryFixed}, Break),
@@ -68,10 +72,10 @@ func counted(count int64, all []*World) []*World {
 
 // BigWorlds are walked through at random.
 var BigWorlds = []*World{
-	big("mutex", gate.MutexKind, Lock, LockOwned, LockFixed, TryLock, TryFixed, TryOwned, Extend, Drop, ForceUnlock, Close),
-	big("fenced", gate.FencedKind, Lock, LockOwned, LockFixed, TryLock, TryFixed, Extend, Drop, ForceUnlock, Close),
-	big("spin", gate.SpinKind, Lock, LockOwned, LockFixed, TryLock, Extend, Drop, ForceUnlock, Close),
-	big("fair", gate.FairKind, Lock, LockOwned, LockFixed, TryLock, TryFixed, Extend, Drop, ForceUnlock, Close),
+	big("mutex", gate.MutexKind, LockStaying, TryStaying, Detach, Adopt, Lock, LockOwned, LockFixed, TryLock, TryFixed, TryOwned, Extend, Drop, ForceUnlock, Close),
+	big("fenced", gate.FencedKind, LockStaying, TryStaying, Detach, Adopt, Lock, LockOwned, LockFixed, TryLock, TryFixed, Extend, Drop, ForceUnlock, Close),
+	big("spin", gate.SpinKind, LockStaying, TryStaying, Detach, Adopt, Lock, LockOwned, LockFixed, TryLock, Extend, Drop, ForceUnlock, Close),
+	big("fair", gate.FairKind, LockStaying, TryStaying, Detach, Adopt, Lock, LockOwned, LockFixed, TryLock, TryFixed, Extend, Drop, ForceUnlock, Close),
 	big("read-write", gate.RWKind, Read, Write, ReadOwned, WriteOwned, TryRead, TryWrite, Drop, Close),
 	bigCount("permits", gate.PermitKind, Acquire, AcquireTwo, TryAcquire, Drop, Close),
 	bigCount("semaphore", gate.SemaphoreKind, Acquire, AcquireTwo, TryAcquire, Give, Drop, Close),

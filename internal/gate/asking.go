@@ -22,7 +22,7 @@ func (m *mutexLease) askFree(now Time, fx *Effects) {
 	m.cfg.LastID++
 	m.t.ask(m.cfg.LastID, w.Lease, w.Watch)
 	m.cfg.Stats.Attempts.Inc()
-	m.send(m.traits().acquire, m.t.ID, w.Lease, fx)
+	m.send(m.traits().acquire, m.t.ID, w.takes(w.Lease), fx)
 }
 
 // reask repeats an acquire of which an answer was lost, under the same owner id: asking twice is harmless.
@@ -36,7 +36,7 @@ func (m *mutexLease) reask(now Time, fx *Effects) {
 	}
 	m.t.askFor(w)
 	m.cfg.Stats.Attempts.Inc()
-	m.send(m.traits().acquire, m.t.ID, m.t.Lease, fx)
+	m.send(m.traits().acquire, m.t.ID, w.takes(m.t.Lease), fx)
 }
 
 // acquired is the answer to an acquire. True: the tenure is ours, and to be handed out.
@@ -86,11 +86,8 @@ func (m *mutexLease) refused(now, sent Time, ttl time.Duration, fx *Effects) {
 // givenInVain gives back what c took if its lease was over when the answer came, or too few replicas have it. A
 // grant that is read after its own deadline is not handed out. Waiters ask again after a pause; whoever asks only once is told.
 func (m *mutexLease) givenInVain(now Time, c *Command) bool {
-	out := Outcome{Why: TooFew}
-	switch {
-	case now >= m.t.Deadline:
-		out = overdue(now, c, c.Lease)
-	case c.Result != UnderReplicated:
+	out := m.t.unusable(now, c)
+	if out.Why == Granted {
 		m.tries = 0
 		return false
 	}

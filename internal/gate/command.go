@@ -48,6 +48,14 @@ type SwapArgs struct {
 func (a SwapArgs) Args() Args { return Args{number: a.Fresh} }
 func (a Args) Swap() SwapArgs { return SwapArgs{Fresh: a.number} }
 
+// AdoptArgs are those of an Adopt.
+type AdoptArgs struct {
+	Owner string // the owner field that the command's ID takes the place of
+}
+
+func (a AdoptArgs) Args() Args  { return Args{text: a.Owner} }
+func (a Args) Adopt() AdoptArgs { return AdoptArgs{Owner: a.text} }
+
 // AcquireReadArgs are those of an AcquireRead.
 type AcquireReadArgs struct {
 	Yields bool  // the readers let others come first who listen to the channel

@@ -14,8 +14,11 @@ type contention struct {
 	spins     uint8  // refusals in a row, of a waiter that polls
 	tokens    tokens // a fenced tenure's
 
-	growing growths
-	orphans orphans
+	growing  growths
+	orphans  orphans
+	stay     stay
+	adopting adoptions
+	wanting  wanting
 }
 
 // nextAlarm is when the first of these is due; free: orphans may be released.

@@ -16,6 +16,9 @@ func (m *mutexLease) drop(now Time, ack Settler) {
 
 // tick ends what time has ended. Every event that may grant something calls it first.
 func (m *mutexLease) tick(now Time) {
+	if m.contention != nil {
+		m.contention.stay.count(now)
+	}
 	if m.t.phase == dead && m.ack != nil && now >= m.t.Deadline {
 		m.acknowledge(Outcome{Why: Doubtful}) // Unlock never blocks past the deadline
 	}
@@ -32,8 +35,16 @@ func (m *mutexLease) gone(now Time, c *Command) {
 	m.t.endAll(m.cfg.Stats, Lost)
 	m.growing().abort(func(w *Waiter) { m.requeue(now, w) })
 	m.acknowledge(Outcome{Why: Lost})
-	m.t.phase, m.askAt = free, now
+	m.left(now)
 	m.orphaned(&m.t, c.Sent, m.traits().release)
+}
+
+// left notes that nothing of the tenure is in Redis any more.
+func (m *mutexLease) left(now Time) {
+	m.t.phase, m.askAt = free, now
+	if m.contention != nil {
+		m.contention.stay = stay{}
+	}
 }
 
 // free sends the release of a tenure that is dead, or forgets it: when no command can reach it and its lease has surely run
@@ -42,12 +53,11 @@ func (m *mutexLease) free(now Time, fx *Effects) {
 	switch {
 	case now >= m.t.Ends:
 		m.acknowledge(Outcome{Why: Doubtful})
-		m.t.phase, m.askAt = free, now
+		m.left(now)
 	case now >= m.askAt:
-		c := m.send(m.traits().release, m.t.ID, 0, fx)
-		if l := m.queue.fair; l != nil {
-			l.returned()
-			l.successor(m, c)
+		m.queue.fair.returned()
+		if !m.detach(now, fx) {
+			m.queue.fair.successor(m, m.send(m.traits().release, m.t.ID, 0, fx))
 		}
 	}
 }
@@ -69,7 +79,7 @@ func (m *mutexLease) released(now Time, c *Command, fx *Effects) bool {
 		return false
 	}
 	m.acknowledge(Outcome{Why: why})
-	m.t.phase, m.askAt = free, now
+	m.left(now)
 	m.orphaned(&m.t, c.Sent, m.traits().release)
 	if c.Reply != scripts.NotMine {
 		switch {
@@ -118,6 +128,7 @@ func (m *mutexLease) swapTooLate(now Time, c *Command) {
 func (m *mutexLease) expel(now Time, _ string, id uint64, ack Settler) (release Op, done bool) {
 	if id != 0 && m.t.phase == ours && m.t.ID == id {
 		m.t.endAll(m.cfg.Stats, Lost)
+		m.stayNoLonger()
 		m.drop(now, ack)
 		return None, true
 	}

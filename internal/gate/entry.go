@@ -98,6 +98,18 @@ type Lockable interface {
 	Oldest() Time // when the oldest living hold was granted; Never: none
 }
 
+// Wantable is the machine of a kind whose holders can be told that somebody else waits for the name.
+type Wantable interface {
+	Lockable
+	Wanted(now Time, h *Hold, fx *Effects) // h.By is a Wanter
+}
+
+// Detachable is the machine of a kind whose names can outlive their holds.
+type Detachable interface {
+	Lockable
+	Detach(now Time, h *Hold, lease time.Duration, ack Settler, fx *Effects) // its owner field gets DetachedSuffix
+}
+
 // Forcible is the machine of a kind whose owners can be freed by force.
 type Forcible interface {
 	Lockable

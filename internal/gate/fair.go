@@ -31,7 +31,7 @@ func (l *fairQueue) askInQueue(m *mutexLease, now Time, fx *Effects) {
 	m.t.ask(w.place, w.Lease, w.Watch)
 	l.doubt(now, &m.t.Tenure)
 	m.cfg.Stats.Attempts.Inc()
-	m.send(FairAsk, w.place, w.Lease, fx).Args = FairAskArgs{place, first, n}.Args()
+	m.send(FairAsk, w.place, w.takes(w.Lease), fx).Args = FairAskArgs{place, first, n}.Args()
 }
 
 // doubt notes for a fresh tenure that a command without an answer may still take the lock for it.
@@ -121,7 +121,7 @@ func (l *fairQueue) sleepInQueue(m *mutexLease, now Time, sleep time.Duration, f
 // successor puts into a release for whom the lock is to be taken when it is our turn.
 func (l *fairQueue) successor(m *mutexLease, c *Command) {
 	w := m.queue.head
-	if l != nil && w != nil && w != l.next && !w.Try {
+	if l != nil && w != nil && w != l.next && !w.Try && w.Least == 0 {
 		c.Args, c.Lease = ReleaseArgs{Successor: w.place}.Args(), w.Lease
 	}
 }

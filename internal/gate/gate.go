@@ -14,7 +14,7 @@
 //   - waiting.go has the callers of one name, and the events that are the same for every kind; it uses waitstate.go and retry.go
 //     (pauses, and what waiters hear meanwhile). lock.go adds what a mutex and a read-write lock do alike.
 //   - The kinds are built on these. A Mutex (mutex*.go, handoff.go, reentry.go) says who holds under a mutexLease (asking.go,
-//     keeping.go, ending.go), which fairqueue.go and fair.go put into the order of a queue in Redis. An RW asks for whom rwHolds
+//     keeping.go, ending.go; detach.go and adopt.go for names that outlive their holds), which fairqueue.go and fair.go put into the order of a queue in Redis. An RW asks for whom rwHolds
 //     lets in (rw*.go). The names without owners are built around a sequencer (sequencer*.go): Semaphore, Latch, Permits.
 //
 // The loop that owns the entries calls one method per event and says what time it is. The machine changes its state,
@@ -62,6 +62,7 @@ const (
 	ConfirmWrite
 	Downgrade
 	PermitRenew
+	Detach
 	Release
 	ReleaseQuietly // tells nobody
 	ReleaseRead
@@ -77,6 +78,7 @@ const (
 	DrainPermits
 	SetCount
 	DeleteCount
+	Adopt
 	Acquire
 	AcquireFenced
 	AcquireRead
@@ -85,6 +87,7 @@ const (
 	FairAsk
 	Take
 	GetCount
+	CountWaiters
 	Ops
 )
 
@@ -93,11 +96,12 @@ var opNames = [Ops]string{
 	RenewRead: "renew read", RenewWrite: "renew write", ConfirmRead: "confirm read", ConfirmWrite: "confirm write", Downgrade: "downgrade",
 	PermitRenew: "permit renew", PermitFree: "permit free", PermitAdd: "permit add", PermitTake: "permit take",
 	ReleaseRead: "release read", ReleaseWrite: "release write", AcquireRead: "acquire read", AcquireWrite: "acquire write",
+	Detach: "detach", Adopt: "adopt",
 	Release: "release", ReleaseQuietly: "release quietly",
 	FairRelease: "fair release", FairLeave: "fair leave",
 	Give: "give", CountDown: "count down", AddPermits: "add permits", SetPermits: "set permits", DrainPermits: "drain permits",
 	SetCount: "set count", DeleteCount: "delete count",
-	Acquire: "acquire", AcquireFenced: "acquire fenced", FairAsk: "fair ask", Take: "take", GetCount: "look",
+	Acquire: "acquire", AcquireFenced: "acquire fenced", FairAsk: "fair ask", Take: "take", GetCount: "look", CountWaiters: "count waiters",
 }
 
 func (o Op) String() string { return opNames[o] }

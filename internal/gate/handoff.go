@@ -3,8 +3,8 @@ package gate
 // aheadAfter handoffs a confirmation is sent ahead of time, so that a busy name need not wait for it.
 const aheadAfter = 4
 
-// admit lets the first waiter in for whom the tenure was taken, straight from the answer.
-func (m *Mutex) admit(now Time, fx *Effects) {
+// admit lets the first waiter in for whom the tenure was taken by c, straight from the answer.
+func (m *Mutex) admit(now Time, c *Command, fx *Effects) {
 	if m.contention != nil {
 		if ack, forced := m.forced(); forced {
 			m.drop(now, ack)
@@ -24,7 +24,7 @@ func (m *Mutex) admit(now Time, fx *Effects) {
 		}
 		return
 	}
-	for w := m.queue.head; w != nil && w.Watch == m.t.Watch && w.Lease == m.t.Lease; w = m.queue.head {
+	for w := m.queue.head; w != nil && w.Watch == m.t.Watch && w.Lease == m.t.Lease && w.Least <= c.Lease; w = m.queue.head {
 		m.queue.remove(w)
 		owner := w.Owner
 		if m.grant(now, w) {
@@ -37,12 +37,15 @@ func (m *Mutex) admit(now Time, fx *Effects) {
 
 // grant makes w a holder. False: its caller had gone. Either way w is not the loop's any more.
 func (m *Mutex) grant(now Time, w *Waiter) bool {
-	h := w.hold()
+	h, least := w.hold(), w.Least
 	if h.Token == 0 && m.traits().fenced {
 		h.Token = m.contention.tokens.next
 	}
 	if !m.lock.grant(now, w, &m.t, m.t.Deadline) {
 		return false
+	}
+	if least > 0 {
+		m.stays(now, least)
 	}
 	if h.Token != 0 && h.Token == m.contention.tokens.next {
 		m.contention.tokens.next++ // put into a settled future: used up
@@ -56,7 +59,7 @@ func (m *Mutex) grant(now Time, w *Waiter) bool {
 // decide says what becomes of a tenure that nobody holds: the next waiter gets it at once if it is fresh,
 // or after one script confirmed it; else it is freed.
 func (m *Mutex) decide(now Time, fx *Effects) {
-	if m.queue.fair != nil { // the queue in Redis decides
+	if m.queue.fair != nil || m.stayFor(now) > 0 { // the queue in Redis decides, or nobody is to have it
 		m.drop(now, nil)
 		return
 	}
@@ -73,7 +76,7 @@ func (m *Mutex) decide(now Time, fx *Effects) {
 	}
 	w := m.queue.head
 	switch {
-	case w == nil || !m.mayKeep(now) || !m.fenced(w):
+	case w == nil || w.Least > 0 || !m.mayKeep(now) || !m.fenced(w):
 		m.drop(now, nil)
 	case m.flight != None: // its answer decides
 	case w.fits(&m.t.Tenure):
@@ -121,7 +124,7 @@ func (m *Mutex) confirmed(now Time, c *Command, fx *Effects) {
 		if c.Op == Swap {
 			if !m.givenInVain(now, c) {
 				contention.turns.hand(now)
-				m.admit(now, fx)
+				m.admit(now, c, fx)
 			}
 			return
 		}

@@ -6,6 +6,9 @@ import "time"
 func (m *Mutex) Ask(now Time, w *Waiter, fx *Effects) {
 	m.tick(now)
 	switch {
+	case w.Adopts != "":
+		c := m.contended()
+		c.adopting = append(c.adopting, w)
 	case w.Owner != 0 && m.reenter(now, w):
 	case w.Try && (m.t.holds != nil || m.queue.lasting() > 0): // rule 10: TryLock never takes a handoff
 		m.cfg.Answer(w, Outcome{Why: Taken, TTL: m.ttl(now)})
@@ -27,13 +30,17 @@ func (m *Mutex) Answer(now Time, c *Command, fx *Effects) {
 	case c.Op == k.release && (c.Args.Release().Owner != "" || c.ID != m.t.ID || m.t.phase != dead):
 		m.heardBy(c)
 		m.contended().orphans.answered(now, c)
-	case c.Op == k.release:
+	case c.Op == Adopt:
+		m.adopted(now, c, fx)
+	case c.Op == CountWaiters:
+		m.countedWaiters(c)
+	case c.Op == k.release || c.Op == Detach:
 		if m.released(now, c, fx) {
-			m.admit(now, fx)
+			m.admit(now, c, fx)
 		}
 	case c.Op == k.acquire:
 		if m.acquired(now, c, fx) {
-			m.admit(now, fx)
+			m.admit(now, c, fx)
 		}
 	case c.Op == FairLeave:
 		m.queue.fair.given(now, c)
@@ -63,6 +70,21 @@ func (m *Mutex) Unlock(now Time, h *Hold, ack Settler, fx *Effects) {
 		if m.t.phase != dead { // handed on, or about to be
 			m.acknowledge(Outcome{})
 		}
+	}
+	m.pump(now, fx)
+}
+
+// Detach ends a hold and leaves the name to the owner field that DetachedSuffix makes of its tenure's, for lease from when Redis
+// has the command. Not while other holds of its Owner live: then the answer is Taken.
+func (m *Mutex) Detach(now Time, h *Hold, lease time.Duration, ack Settler, fx *Effects) {
+	m.tick(now)
+	if !h.alive { // it ended while this was on its way
+		settle(ack, Outcome{Why: h.why})
+	} else if m.t.end(h, m.cfg.Stats); m.t.holds != nil {
+		settle(ack, Outcome{Why: Taken})
+	} else {
+		m.contended().stay.lease = lease
+		m.drop(now, ack)
 	}
 	m.pump(now, fx)
 }
@@ -111,6 +133,10 @@ func (m *Mutex) advance(now Time, fx *Effects) {
 	if m.t.phase == ours && m.t.holds == nil {
 		m.decide(now, fx)
 	}
+	m.seeWaiters()
+	if m.t.phase == ours {
+		m.turnAdoptersAway(Lost) // whoever stood there is gone
+	}
 	if m.flight != None {
 		return
 	}
@@ -122,9 +148,11 @@ func (m *Mutex) advance(now Time, fx *Effects) {
 	}
 	switch m.t.phase {
 	case free:
-		m.askFree(now, fx)
+		if !m.adopt(fx) {
+			m.askFree(now, fx)
+		}
 	case ours:
-		if !m.renew(now, fx) && !m.releaseOrphan(now, fx) && !m.queue.fair.stayInQueue(&m.mutexLease, now, fx) {
+		if !m.renew(now, fx) && !m.releaseOrphan(now, fx) && !m.queue.fair.stayInQueue(&m.mutexLease, now, fx) && !m.countWaiters(now, fx) {
 			m.confirmAhead(now, fx)
 		}
 	}
@@ -150,6 +178,10 @@ func (m *Mutex) NextAlarm() Time {
 	case ours:
 		if m.t.Watch || m.t.Doubt {
 			at = min(at, m.t.RenewAt)
+		}
+		at = min(at, m.lookAlarm())
+		if m.contention != nil {
+			at = min(at, m.contention.stay.alarm())
 		}
 	case free:
 		if m.queue.head != nil {

@@ -61,8 +61,10 @@ func (m *mutexLease) growing() *growths {
 	return &m.contention.growing
 }
 
-// forget takes out a waiter, also one that waits for a renewal.
-func (m *mutexLease) forget(w *Waiter) bool { return m.waiting.forget(w) || m.growing().forget(w) }
+// forget takes out a waiter, also one that waits for a renewal or for the place of another owner.
+func (m *mutexLease) forget(w *Waiter) bool {
+	return m.waiting.forget(w) || m.growing().forget(w) || m.contention != nil && m.contention.adopting.forget(w)
+}
 
 // requeue has a re-entry whose Owner holds nothing any more wait like anybody.
 func (m *mutexLease) requeue(now Time, w *Waiter) {
@@ -76,4 +78,5 @@ func (m *mutexLease) requeue(now Time, w *Waiter) {
 func (m *mutexLease) turnAllAway() {
 	m.waiting.turnAllAway()
 	m.growing().turnAway(m.cfg, Outcome{Why: Closed}, everyone)
+	m.turnAdoptersAway(Closed)
 }

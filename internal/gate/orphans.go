@@ -14,6 +14,7 @@ type orphan struct {
 	op    Op // how it is released
 	tries retries
 	at    Time
+	late  Time // when it is released once more, because it may appear until then; 0: once is enough
 	ends  Time // when its key has surely run out
 	ack   Settler
 }
@@ -79,6 +80,11 @@ func (gs *orphans) answered(now Time, c *Command) {
 		out := orphanOutcome(c)
 		if out.Why != Granted && out.Why != Lost && g.ack == nil && now < g.ends {
 			(*gs)[i].at = now + (*gs)[i].tries.next(g.id)
+			return
+		}
+		if c.Sent < g.late {
+			settle(g.ack, out)
+			(*gs)[i] = orphan{owner: g.owner, id: g.id, op: g.op, at: g.late, ends: g.ends}
 			return
 		}
 		*gs = append((*gs)[:i], (*gs)[i+1:]...)

@@ -6,12 +6,12 @@ func (m *Mutex) reenter(now Time, w *Waiter) bool {
 	if first == nil {
 		return false
 	}
-	if w.Watch && m.t.Watch || !w.Watch && now+w.Lease-margin(w.Lease) <= m.t.Deadline {
+	if now+w.Least <= m.t.Deadline && (w.Watch && m.t.Watch || !w.Watch && now+w.Lease-margin(w.Lease) <= m.t.Deadline) {
 		m.share(now, w, first)
 		return true
 	}
 	c := m.contended()
-	c.growing.add(growth{w: w, lease: w.Lease})
+	c.growing.add(growth{w: w, lease: w.takes(w.Lease)})
 	if w.Try { // it does not wait for the end of a pause
 		m.t.RenewAt = min(m.t.RenewAt, now)
 	}

@@ -27,6 +27,8 @@ func (r *RW) Answer(now Time, c *Command, fx *Effects) {
 	}
 	r.tick(now)
 	switch {
+	case c.Op == CountWaiters:
+		r.countedWaiters(c)
 	case g == nil:
 		r.heardBy(c)
 		r.contention.orphans.answered(now, c)
@@ -101,10 +103,13 @@ func (r *RW) pump(now Time, fx *Effects) {
 		}
 	}
 	r.thin(now)
+	r.seeWaiters()
 	if r.flight != None || r.renew(now, fx) || r.free(now, fx) || r.releaseOrphan(now, fx) {
 		return
 	}
-	r.ask(now, fx)
+	if r.ask(now, fx); r.flight == None {
+		r.countWaiters(now, fx)
+	}
 }
 
 // NextAlarm is the first instant at which time alone changes something.
@@ -121,7 +126,7 @@ func (r *RW) NextAlarm() Time {
 	if r.flight != None {
 		return at
 	}
-	at = min(at, r.contention.orphans.nextAlarm())
+	at = min(at, r.contention.orphans.nextAlarm(), r.lookAlarm())
 	for _, g := range r.leases {
 		if g.phase == dead || g.lowering() {
 			at = min(at, g.askAt)

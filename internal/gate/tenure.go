@@ -27,6 +27,17 @@ func (t *Tenure) confirm(now Time, c *Command, lease time.Duration) {
 	t.Confirmed, t.Epoch, t.Doubt = now, c.Epoch, false
 }
 
+// unusable is why nobody can be given the tenure that c took; Granted: it can be given.
+func (t *Tenure) unusable(now Time, c *Command) Outcome {
+	switch {
+	case now >= t.Deadline:
+		return overdue(now, c, c.Lease)
+	case c.Result == UnderReplicated:
+		return Outcome{Why: TooFew}
+	}
+	return Outcome{}
+}
+
 // watch has the watchdog renew the tenure, with that lease, from when it was confirmed.
 func (t *Tenure) watch(lease time.Duration, confirmed Time) {
 	t.Watch, t.Lease, t.RenewAt = true, lease, confirmed+lease/3

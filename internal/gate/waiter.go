@@ -22,15 +22,17 @@ func (w *Waiter) gaveUp(why Why, known Outcome) Outcome {
 // Waiter is one request for a name.
 type Waiter struct {
 	// Set by the caller before it asks.
-	By    Settler
-	Hold  *Hold         // what the request becomes when it is granted; nil: By is a Maker
-	Owner uint64        // the caller's Owner; 0: an owner of its own
-	Lease time.Duration // whole milliseconds
-	N     int64         // how many permits
-	Until Time          // when it gives up; 0: never. Of a Try: for how long it waits for the answer
-	Watch bool          // the watchdog renews
-	Try   bool          // asks once
-	Write bool          // of a read-write lock: to exclude
+	By     Settler
+	Hold   *Hold         // what the request becomes when it is granted; nil: By is a Maker
+	Owner  uint64        // the caller's Owner; 0: an owner of its own
+	Lease  time.Duration // whole milliseconds
+	Least  time.Duration // the name stays taken for so long after the grant, whoever unlocks; 0: as long as it is held
+	Adopts string        // the owner field that it wants to take the place of; empty: the name is to be free
+	N      int64         // how many permits
+	Until  Time          // when it gives up; 0: never. Of a Try: for how long it waits for the answer
+	Watch  bool          // the watchdog renews
+	Try    bool          // asks once
+	Write  bool          // of a read-write lock: to exclude
 
 	// Set by the loop before it is granted.
 	HandedOn bool // in the tenure of another hold
@@ -80,8 +82,11 @@ func (w *Waiter) begin(now Time, t *Tenure, limit Time, maxHold time.Duration) *
 
 // fits reports whether w can have a tenure as it stands in Redis, without a change of lease (rule 1).
 func (w *Waiter) fits(t *Tenure) bool {
-	return w.Watch && t.Watch && w.Lease == t.Lease && !t.Stretched
+	return w.Watch && t.Watch && w.Lease == t.Lease && w.Least == 0 && !t.Stretched
 }
+
+// takes is the lease of the command that takes the name for w: whatever becomes of its holder, the name stays taken for Least.
+func (w *Waiter) takes(lease time.Duration) time.Duration { return max(lease, w.Least) }
 
 // Queue is the waiters of one name, in order of arrival.
 type Queue struct {

@@ -17,7 +17,7 @@ var bugs = []Bug{
 		{"scripts/release.lua", "call('HDEL', KEYS[i], ARGV[2 * i])", "call('DEL', KEYS[i])"},
 	}},
 	{"a token that INCR gives", []edit{
-		{"scripts/acquire_fenced.lua", "math.max((tonumber(last) or 0) + block, micros)", "(tonumber(last) or 0) + block"},
+		{"scripts/tokens.lua", "math.max((tonumber(last) or 0) + block, micros)", "(tonumber(last) or 0) + block"},
 	}},
 	{"a renewal after the unlock", []edit{
 		{"scripts/renew.lua", "	if mine == 0 then return -1 end", "	if mine == 0 then call('HSET', lock, ARGV[i], '1') end"},
@@ -87,6 +87,21 @@ var bugs = []Bug{
 	}},
 	{"a place that comes back and is not given up", []edit{
 		{"internal/gate/fair.go", "		l.returning = m.t.ID\n", ""},
+	}},
+	{"a least time that counts from an old reading of the clock", []edit{
+		{"internal/gate/detach.go", "if s.least > 0 && now > s.asked {", "if s.least > 0 {"},
+		{"internal/gate/detach.go", "s.least, s.asked = max(s.least, least), now\n", "s.least, s.asked = max(s.least, least), now\n	s.count(now)\n"},
+	}},
+	{"a least time that a crash cuts short", []edit{
+		{"internal/gate/waiter.go", "{ return max(lease, w.Least) }", "{ return lease }"},
+		{"internal/gate/handoff.go", " && w.Least <= c.Lease; w", "; w"},
+	}},
+	{"a lock that two adopt", []edit{
+		{"scripts/adopt.lua", "	if not found[1] and not found[2] then return -1 end\n", ""},
+		{"scripts/pass.lua", "	local timed = gone == 1 and call", "	local timed = call"},
+	}},
+	{"an adoption without an answer that nobody releases", []edit{
+		{"internal/gate/adopt.go", "		m.orphanAdopter(now, c)\n", ""},
 	}},
 	{"a hold that lasts as long as its tenure", []edit{
 		{"internal/gate/hold.go", "h.deadline.Store(int64(min(h.until, t.Deadline)))", "h.deadline.Store(int64(h.until))"},

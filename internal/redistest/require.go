@@ -3,6 +3,7 @@ package redistest
 import (
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strings"
 	"testing"
 )
@@ -41,4 +42,22 @@ func Require(tb testing.TB, programs ...string) {
 	}
 	tb.Skipf("SKIPPED: "+advice+"NOT PROVED: everything %s asks of a real Redis.",
 		programList, packageList, tb.Name())
+}
+
+// newer is the program of a Redis 8.
+func newer(tb testing.TB) string {
+	tb.Helper()
+	cache, err := os.UserCacheDir()
+	program := filepath.Join(cache, "wheellock", "servers", "trixie", "redis-server")
+	if err == nil {
+		_, err = os.Stat(program)
+	}
+	if err == nil {
+		return program
+	}
+	if os.Getenv("CI") != "" {
+		tb.Fatalf("there is no newer Redis: run .ci/newer-server. In CI a missing server is a failure.")
+	}
+	tb.Skipf("SKIPPED: there is no newer Redis: run .ci/newer-server. NOT PROVED: everything %s asks of it.", tb.Name())
+	return ""
 }

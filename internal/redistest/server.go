@@ -31,6 +31,12 @@ func Start(tb testing.TB, args ...string) *Server {
 	return run(tb, &redisserver.Server{Program: []string{"redis-server"}, Password: valueOf(args, "--requirepass"), Args: args})
 }
 
+// StartNewer is Start of a Redis 8, which .ci/newer-server fetches. Without it the test is skipped, and in CI that is a failure.
+func StartNewer(tb testing.TB, args ...string) *Server {
+	tb.Helper()
+	return run(tb, &redisserver.Server{Program: []string{newer(tb)}, Password: valueOf(args, "--requirepass"), Args: args})
+}
+
 // valueOf is what follows flag in args, or nothing.
 func valueOf(args []string, flag string) string {
 	for i, arg := range args[:max(0, len(args)-1)] {

@@ -38,7 +38,8 @@ func (c *caller) pick(among ...scripts.Script) string {
 
 func (c *caller) mutex(names []string) {
 	channel := scripts.LockChannel
-	switch c.pick(scripts.Acquire, scripts.Acquire, scripts.Release, scripts.Renew, scripts.Confirm, scripts.Swap, scripts.Inspect) {
+	switch c.pick(scripts.Acquire, scripts.Acquire, scripts.Release, scripts.Renew, scripts.Confirm, scripts.Swap, scripts.Inspect,
+		scripts.Detach, scripts.Detach, scripts.Adopt, scripts.Adopt, scripts.CountWaiters) {
 	case "acquire":
 		c.until()
 		c.each(names, func(name string) { c.key(name).arg(c.owner()) }, c.leasesBehind(names))
@@ -48,6 +49,18 @@ func (c *caller) mutex(names []string) {
 		c.how().each(names, func(name string) { c.key(name).arg(c.holder(name)).lease().arg(channel(name)) })
 	case "swap":
 		c.how().each(names, func(name string) { c.key(name).arg(c.holder(name), c.owner()).lease().arg(channel(name)) })
+	case "detach":
+		c.how().each(names, func(name string) {
+			owner := c.holder(name)
+			c.key(name, c.one(name, scripts.FairQueue(name))).arg(owner, owner+":detached").lease().arg(c.one("", channel(name)))
+		})
+	case "adopt":
+		c.until().arg("64", c.one("0", "86400000"))
+		c.each(names, func(name string) {
+			c.key(name, c.one(name, scripts.TokenKey(name))).arg(c.one(c.holder(name), c.holder(name)+":detached"), c.owner()).lease()
+		})
+	case "count_waiters":
+		c.how().each(names, func(name string) { c.key(name, c.one(name, scripts.FairQueue(name))).arg(channel(name)) })
 	case "release":
 		c.arg(c.one("PUBLISH", "NONE", "BOTH")).each(names, func(name string) { c.key(name).arg(c.holder(name), channel(name)) })
 	default:

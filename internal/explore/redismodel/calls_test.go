@@ -13,6 +13,7 @@ import (
 // all are the scripts of the engine.
 var all = []scripts.Script{
 	scripts.Acquire, scripts.AcquireFenced, scripts.Release, scripts.Renew, scripts.Confirm, scripts.Swap, scripts.Inspect, scripts.Rights,
+	scripts.Detach, scripts.Adopt, scripts.CountWaiters,
 	scripts.AcquireRead, scripts.AcquireWrite, scripts.ReleaseRead, scripts.ReleaseWrite, scripts.RenewRead, scripts.Downgrade,
 	scripts.FairAsk, scripts.FairRelease, scripts.FairLeave,
 	scripts.Take, scripts.Give, scripts.AddPermits, scripts.SetPermits, scripts.DrainPermits, scripts.CountDown, scripts.SetCount, scripts.DeleteCount,
@@ -118,7 +119,7 @@ func (c *caller) holder(name string) string {
 	if len(fields) == 0 || c.IntN(4) == 0 {
 		return c.owner()
 	}
-	return strings.TrimSuffix(c.one(fields...), ":write")
+	return strings.TrimSuffix(strings.TrimSuffix(c.one(fields...), ":write"), ":detached")
 }
 
 // held is mostly the number of a permit that this engine has, if it has one.

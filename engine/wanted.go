@@ -1,0 +1,65 @@
+package engine
+
+// Wanted returns a channel that is closed when somebody else waits for the lock: a caller of this process, of another one,
+// or a Redisson client. It is a hint for a holder that can stop early, and may come for somebody who has gone since. It is
+// closed once, at most, and stays open when the hold ends.
+//
+// Callers of this process are seen at once. Of others Redis is asked every 250 ms, from the first call of Wanted on; a hold
+// whose Wanted is not called costs nothing. Who waits for a [Engine.SpinMutex] in another process is not seen, because it
+// polls, and who waits for permits is never seen. For a hold of several locks, somebody waits for one of them.
+func (h *Hold) Wanted() <-chan struct{} {
+	l := h.listeners()
+	l.mu.Lock()
+	told, first := l.wanted, l.wanted == nil
+	if first {
+		told = make(chan struct{})
+		l.wanted = told
+	}
+	l.mu.Unlock()
+	if !first {
+		return told
+	}
+	if c := h.composite(); c != nil {
+		for _, part := range c.all() {
+			part.wantedFor(h)
+		}
+	} else {
+		h.e.dispatcher.Wanted(&h.core)
+	}
+	return told
+}
+
+// wantedFor has h told of those who wait for its part.
+func (part *Hold) wantedFor(h *Hold) {
+	l := part.listeners()
+	l.mu.Lock()
+	l.wantedOf = h
+	l.mu.Unlock()
+	part.Wanted()
+}
+
+// tellWanted closes the channel of Wanted.
+func (h *Hold) tellWanted() {
+	l := h.listeners()
+	l.mu.Lock()
+	whole := l.wantedOf
+	if l.wanted != nil && !closed(l.wanted) {
+		close(l.wanted)
+	}
+	l.mu.Unlock()
+	if whole != nil {
+		whole.tellWanted()
+	}
+}
+
+func closed(c chan struct{}) bool {
+	select {
+	case <-c:
+		return true
+	default:
+		return false
+	}
+}
+
+// Wanted is called by the loop when somebody else waits. It implements gate.Wanter.
+func (h *held) Wanted() { (*Hold)(h).tellWanted() }

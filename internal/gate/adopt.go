@@ -1,0 +1,123 @@
+package gate
+
+import (
+	"slices"
+
+	"github.com/wheellock/wheellock/scripts"
+)
+
+// adoptions are the callers that want to take the place of an owner that stands in Redis, each under a fresh owner id. They do
+// not stand in the queue: the name is not free, and nobody in the queue could have it instead. Each asks once.
+type adoptions []*Waiter
+
+// forget leaves out a caller that waits no longer. False: it is not among them.
+func (as *adoptions) forget(w *Waiter) bool {
+	i := slices.Index(*as, w)
+	if i >= 0 {
+		*as = slices.Delete(*as, i, i+1)
+	}
+	return i >= 0
+}
+
+// takeFor takes out the first that wants that owner's place; nil: there is none.
+func (as *adoptions) takeFor(owner string) *Waiter {
+	i := slices.IndexFunc(*as, func(w *Waiter) bool { return w.Adopts == owner })
+	if i < 0 {
+		return nil
+	}
+	w := (*as)[i]
+	*as = slices.Delete(*as, i, i+1)
+	return w
+}
+
+// adopt asks for the first of them. What was heard about the queue meanwhile still counts.
+func (m *mutexLease) adopt(fx *Effects) bool {
+	if m.contention == nil || len(m.contention.adopting) == 0 {
+		return false
+	}
+	w := m.contention.adopting[0]
+	m.cfg.LastID++
+	m.t.ask(m.cfg.LastID, w.Lease, w.Watch)
+	m.cfg.Stats.Attempts.Inc()
+	again := m.again
+	m.send(Adopt, m.t.ID, w.takes(w.Lease), fx).Args = AdoptArgs{Owner: w.Adopts}.Args()
+	m.again = again
+	return true
+}
+
+// adopted is the answer to an Adopt. Whatever it is, the caller hears of it: it asks once.
+func (m *Mutex) adopted(now Time, c *Command, fx *Effects) {
+	w := m.contention.adopting.takeFor(c.Args.Adopt().Owner) // nil: it waits no longer
+	answer := func(out Outcome) {
+		if w != nil {
+			m.cfg.Answer(w, out)
+		}
+	}
+	switch {
+	case c.ran() && c.Reply.Granted():
+		m.t.phase, m.t.Deadline, m.again = ours, 0, false
+		m.t.confirm(now, c, c.Lease)
+		m.fence(int64(c.Reply))
+		m.settleYield(true, now)
+		out := m.t.unusable(now, c)
+		ack, forced := m.forced()
+		if forced {
+			out = Outcome{Why: Lost}
+		}
+		if out.Why != Granted {
+			m.drop(now, ack)
+			answer(out)
+			return
+		}
+		m.tries = 0
+		m.contention.enter(now, m.cfg)
+		m.contention.found(now, true)
+		m.admitAdopter(now, w, fx)
+	case c.Result == Unknown:
+		m.left(now)
+		m.orphanAdopter(now, c)
+		answer(Outcome{Why: Doubtful})
+	case c.Result == Answered && c.Reply == scripts.NotMine:
+		m.left(now)
+		answer(Outcome{Why: Lost})
+	default:
+		m.left(now)
+		out, _ := declined(c, &m.tries)
+		if out.Why == Granted && w != nil { // it came too late, and is asked for again at once
+			m.contention.adopting = append(m.contention.adopting, w)
+			return
+		}
+		answer(out)
+	}
+}
+
+// orphanAdopter has the fresh owner of an Adopt released that got no answer: now, and once more when it cannot arrive any
+// more (rule 12).
+func (m *mutexLease) orphanAdopter(now Time, c *Command) {
+	late := lateAfter(c.Sent)
+	m.contention.orphans.add(orphan{id: c.ID, op: m.traits().release, at: now, late: late, ends: late + c.Lease + 2*margin(c.Lease)})
+}
+
+// admitAdopter makes w, who may be nil, a holder of the tenure that was taken for him.
+func (m *Mutex) admitAdopter(now Time, w *Waiter, fx *Effects) {
+	if w == nil {
+		m.decide(now, fx)
+		return
+	}
+	if owner := w.Owner; m.grant(now, w) {
+		m.readmit(now, owner)
+	} else {
+		m.decide(now, fx)
+	}
+}
+
+// turnAdoptersAway answers all of them.
+func (m *mutexLease) turnAdoptersAway(why Why) {
+	if m.contention == nil {
+		return
+	}
+	for _, w := range m.contention.adopting {
+		m.cfg.Answer(w, Outcome{Why: why})
+	}
+	m.contention.adopting = nil
+}
