@@ -12,11 +12,12 @@ import (
 	"syscall"
 
 	"github.com/wheellock/wheellock/cmd/wheellock/internal/cli"
+	"github.com/wheellock/wheellock/cmd/wheellock/internal/hold"
 )
 
 // commands are all commands, in the order of the help.
 func commands() []cli.Command {
-	return []cli.Command{}
+	return []cli.Command{hold.Lock(), hold.Elect()}
 }
 
 func main() {

@@ -1,13 +1,17 @@
 package cli
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"flag"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
+	"os/exec"
 	"strings"
+	"syscall"
 
 	"golang.org/x/term"
 
@@ -54,10 +58,27 @@ func (e *Env) Options() (engine.Options, error) {
 	return o, nil
 }
 
+// Open opens an engine. It hears of locks that are freed by force as soon as the server lets it.
+func (e *Env) Open(ctx context.Context, change func(*engine.Options)) (*engine.Engine, error) {
+	o, err := e.Options()
+	if err != nil {
+		return nil, err
+	}
+	change(&o)
+	o.WatchLoss = !o.Redis.AlwaysRESP2
+	opened, err := engine.Open(ctx, o)
+	if o.WatchLoss && errors.Is(err, engine.ErrRefused) { // WatchLoss needs a right that nothing else needs, and RESP3
+		o.WatchLoss = false
+		opened, err = engine.Open(ctx, o)
+	}
+	return opened, err
+}
+
 // usageError is an error of the command line.
 type usageError struct{ error }
 
 func (e *usageError) Unwrap() error { return e.error }
+func (e *usageError) ExitCode() int { return ExitUsage }
 
 // Usage complains of the command line.
 func (e *Env) Usage(format string, args ...any) (exit int) {
@@ -79,10 +100,13 @@ func (e *Env) Fail(err error) (exit int) {
 	return exit
 }
 
-// CodeOf is the exit code for an error.
+// CodeOf is the exit code for an error. Errors with a code of their own have a method ExitCode.
 func CodeOf(err error) int {
-	switch _, usage := errors.AsType[*usageError](err); {
-	case usage, errors.Is(err, engine.ErrInvalid):
+	if own := interface{ ExitCode() int }(nil); errors.As(err, &own) {
+		return own.ExitCode()
+	}
+	switch {
+	case errors.Is(err, engine.ErrInvalid):
 		return ExitUsage
 	case errors.Is(err, engine.ErrHeld):
 		return ExitHeld
@@ -90,8 +114,29 @@ func CodeOf(err error) int {
 		return ExitUnavailable
 	case errors.Is(err, engine.ErrLost):
 		return ExitLost
+	case errors.Is(err, exec.ErrNotFound), errors.Is(err, fs.ErrNotExist):
+		return ExitNotFound
+	case errors.Is(err, fs.ErrPermission), errors.Is(err, syscall.ENOEXEC):
+		return ExitCannotRun
 	}
 	return ExitFailed
+}
+
+// Note tells something on Stderr that is no error.
+func (e *Env) Note(format string, args ...any) {
+	text := strings.TrimSpace(fmt.Sprintf(format, args...))
+	if e.JSON {
+		e.Event(map[string]any{"event": "note", "text": text})
+		return
+	}
+	fmt.Fprintf(e.Stderr, "%s: %s\n", e.Name, text)
+}
+
+// Event writes v to Stderr as one line of JSON, if JSON is wanted: for commands whose Stdout is not ours.
+func (e *Env) Event(v any) {
+	if e.JSON {
+		e.encode(e.Stderr, v)
+	}
 }
 
 // Value writes v to Stdout as one line of JSON.

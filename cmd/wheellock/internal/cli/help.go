@@ -9,7 +9,7 @@ import (
 
 // explain writes the help of a command.
 func (c *Command) explain(w io.Writer) {
-	fmt.Fprintf(w, "%s\n\n  wheellock %s [flags] %s\n", c.Short, c.Name, c.Args)
+	fmt.Fprintf(w, "wheellock %s: %s\n\n  wheellock %[1]s [flags] %[3]s\n", c.Name, c.Short, c.Args)
 	if c.Help != "" {
 		fmt.Fprintf(w, "\n%s\n", strings.TrimSpace(c.Help))
 	}
