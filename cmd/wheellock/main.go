@@ -1,11 +1,22 @@
-// Command wheellock uses locks from the command line, and shows them.
+// Command wheellock uses locks from the command line, and shows them:
+//
+//	wheellock lock backup -- ./backup.sh
+//	wheellock elect scheduler -- ./scheduler
+//	wheellock ls 'stock:*'
+//	wheellock show stock:7
+//	wheellock force stock:7
+//	wheellock top
+//
+// wheellock -h explains it, wheellock COMMAND -h a command. docs/COMMANDS.md has examples.
+//
+// main.go finds the command, help.go and completion.go help to write one. The packages below are internal/cli (what commands
+// share), internal/hold (lock, elect), internal/guard (the process that they run) and internal/view (ls, show, force, top).
 package main
 
 import (
 	"context"
 	"errors"
 	"flag"
-	"fmt"
 	"io"
 	"os"
 	"os/signal"
@@ -13,11 +24,12 @@ import (
 
 	"github.com/wheellock/wheellock/cmd/wheellock/internal/cli"
 	"github.com/wheellock/wheellock/cmd/wheellock/internal/hold"
+	"github.com/wheellock/wheellock/cmd/wheellock/internal/view"
 )
 
 // commands are all commands, in the order of the help.
 func commands() []cli.Command {
-	return []cli.Command{hold.Lock(), hold.Elect()}
+	return []cli.Command{hold.Lock(), hold.Elect(), view.Ls(), view.Show(), view.Force(), view.Top(), completion()}
 }
 
 func main() {
@@ -40,17 +52,20 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 	case err != nil:
 		return env.Usage("%v", err)
 	}
+	name, rest := flags.Arg(0), flags.Args()[1:]
+	switch {
+	case name == completeRole:
+		return complete(stdout, rest)
+	case name == "help" && len(rest) > 0:
+		name, rest = rest[0], []string{"-h"}
+	case name == "help":
+		help(stdout)
+		return cli.ExitOK
+	}
 	for _, c := range commands() {
-		if c.Name == flags.Arg(0) {
-			return c.Execute(ctx, env, flags.Args()[1:])
+		if c.Name == name {
+			return c.Execute(ctx, env, rest)
 		}
 	}
-	return env.Usage("there is no command %q", flags.Arg(0))
-}
-
-func help(w io.Writer) {
-	fmt.Fprintln(w, "wheellock uses locks on Redis from the command line, and shows them.")
-	for _, c := range commands() {
-		fmt.Fprint(w, cli.Entry(c.Name, c.Short))
-	}
+	return env.Usage("there is no command %q", name)
 }

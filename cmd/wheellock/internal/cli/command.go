@@ -16,7 +16,7 @@ type Command struct {
 	Name  string
 	Args  string // what follows its name, such as "NAME -- COMMAND [ARG...]"
 	Short string // what it does, in one line
-	Help  string // the rest of what -h says, in lines of at most 80 characters
+	Help  string // the rest of what -h says; see Text
 	// Define declares the flags that only this command has, and returns what runs once they have been read. The text of a flag
 	// has its value's name in backquotes, as package flag wants it.
 	Define func(*flag.FlagSet) Run

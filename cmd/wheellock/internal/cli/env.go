@@ -41,7 +41,7 @@ func (e *Env) Define(flags *flag.FlagSet) {
 	if url == "" {
 		url = "redis://127.0.0.1:6379"
 	}
-	flags.StringVar(&e.Redis.URL, "redis", url, "`URL` of the Redis")
+	flags.StringVar(&e.Redis.URL, "redis", url, "`URL` of the Redis; the usual one is that of "+URLVariable+", or redis://127.0.0.1:6379")
 	flags.BoolVar(&e.JSON, "json", false, "tell everything in JSON, a value in each line")
 	e.Redis.Define(flags)
 	if before.Redis.URL != "" {

@@ -11,7 +11,7 @@ import (
 func (c *Command) explain(w io.Writer) {
 	fmt.Fprintf(w, "wheellock %s: %s\n\n  wheellock %[1]s [flags] %[3]s\n", c.Name, c.Short, c.Args)
 	if c.Help != "" {
-		fmt.Fprintf(w, "\n%s\n", strings.TrimSpace(c.Help))
+		fmt.Fprintf(w, "\n%s", Text(c.Help))
 	}
 	own := flag.NewFlagSet("", flag.ContinueOnError)
 	c.Define(own)
@@ -42,18 +42,38 @@ func WriteFlags(w io.Writer, title string, flags *flag.FlagSet) {
 
 // Entry is a term and what it means, in as many lines as that needs.
 func Entry(term, text string) string {
+	return lines(fmt.Sprintf("  %-*s", column-2, term), text, strings.Repeat(" ", column))
+}
+
+// Text breaks the lines of a text anew, but not where a paragraph is indented.
+func Text(text string) string {
 	var b strings.Builder
-	line := fmt.Sprintf("  %-*s", column-2, term)
-	for _, word := range strings.Fields(text) {
-		if len(line) >= column && len([]rune(line))+1+len([]rune(word)) > width && strings.TrimSpace(line) != "" {
-			b.WriteString(strings.TrimRight(line, " ") + "\n")
-			line = strings.Repeat(" ", column)
+	for i, paragraph := range strings.Split(strings.Trim(text, "\n"), "\n\n") {
+		if i > 0 {
+			b.WriteString("\n")
 		}
-		if !strings.HasSuffix(line, " ") {
+		if strings.HasPrefix(paragraph, " ") {
+			b.WriteString(paragraph + "\n")
+		} else {
+			b.WriteString(lines("", paragraph, ""))
+		}
+	}
+	return b.String()
+}
+
+// lines puts the words of a text behind first, and in further lines behind indent.
+func lines(first, text, indent string) string {
+	var b strings.Builder
+	line, begun := first, false
+	for word := range strings.FieldsSeq(text) {
+		if begun && len([]rune(line+" "+word)) > width {
+			b.WriteString(line + "\n")
+			line, begun = indent, false
+		}
+		if begun || line != "" && !strings.HasSuffix(line, " ") {
 			line += " "
 		}
-		line += word
+		line, begun = line+word, true
 	}
-	b.WriteString(strings.TrimRight(line, " ") + "\n")
-	return b.String()
+	return b.String() + line + "\n"
 }
