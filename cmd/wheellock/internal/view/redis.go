@@ -93,7 +93,7 @@ func (r *redis) subscribers(ctx context.Context, channels []string) map[string]i
 	for _, node := range r.masters {
 		for _, answer := range node.DoMulti(ctx,
 			node.B().PubsubNumsub().Channel(channels...).Build(),
-			node.B().PubsubShardnumsub().Channel(channels...).Build(), // an error where there are no sharded channels
+			node.B().Arbitrary("PUBSUB", "SHARDNUMSUB").Args(channels...).Build(), // an error where there are no sharded channels
 		) {
 			counts, _ := answer.AsIntMap()
 			for channel, n := range counts {
