@@ -64,9 +64,8 @@ func Run(lock Lock, command, environment []string, signals *Signals) (Outcome, e
 			switch {
 			case change.over:
 				return w.outcome(change), nil
-			case p.suspend(change.stopped):
-				signals.passTo(p) // which suspend has changed
-				w.check()         // time has passed
+			case p.suspend(change.stopped): // time has passed
+				w.check()
 				p.resume()
 			}
 		case <-done:

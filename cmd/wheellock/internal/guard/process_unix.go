@@ -8,6 +8,8 @@ import (
 	"os/signal"
 	"syscall"
 	"time"
+
+	"golang.org/x/sys/unix"
 )
 
 // ending are the signals that ask a process to end. passed go to a command besides.
@@ -103,14 +105,16 @@ func (p *process) suspend(by syscall.Signal) bool {
 		return false
 	}
 	p.terminal.takeFrom(p.pid)
+	if session, err := unix.Getsid(0); err != nil || session == syscall.Getpgrp() {
+		return true // no shell started us as a job, so none would continue us
+	}
 	continued := make(chan os.Signal, 1)
 	signal.Notify(continued, syscall.SIGCONT)
 	defer signal.Stop(continued)
-	signal.Reset(by)
-	_ = syscall.Kill(0, by)
+	_ = syscall.Kill(0, syscall.SIGSTOP) // not by: package signal gives no default action back
 	select {
 	case <-continued:
-	case <-time.After(50 * time.Millisecond): // nobody could continue us, so the system does not stop us
+	case <-time.After(50 * time.Millisecond): // it arrives
 	}
 	return true
 }
