@@ -41,8 +41,14 @@ func (d diary) await(t *testing.T, word string) (next int) {
 	return next
 }
 
-// living lists the processes of a group that are not over.
-func living(t *testing.T, group int) (pids []string) {
+// Where /proc/*/stat has what processes are looked for by, counted from the state.
+const (
+	inGroup   = 2
+	inSession = 3
+)
+
+// processes lists those of a group or of a session that are not over.
+func processes(t *testing.T, in, id int) (pids []int) {
 	t.Helper()
 	stats, err := filepath.Glob("/proc/[0-9]*/stat")
 	if err != nil {
@@ -51,8 +57,9 @@ func living(t *testing.T, group int) (pids []string) {
 	for _, path := range stats {
 		stat, _ := os.ReadFile(path) // a process may end at any time
 		_, after, _ := strings.Cut(string(stat), ") ")
-		if words := strings.Fields(after); len(words) > 2 && words[2] == strconv.Itoa(group) && words[0] != "Z" {
-			pids = append(pids, filepath.Base(filepath.Dir(path)))
+		if words := strings.Fields(after); len(words) > in && words[in] == strconv.Itoa(id) && words[0] != "Z" {
+			pid, _ := strconv.Atoi(filepath.Base(filepath.Dir(path)))
+			pids = append(pids, pid)
 		}
 	}
 	return pids
@@ -88,7 +95,7 @@ func TestPartition(t *testing.T) {
 			partition := time.Now()
 			h, err := granted.Wait(testkit.Soon(t))
 			now := time.Now()
-			if left := living(t, group); err != nil || len(left) > 0 {
+			if left := processes(t, inGroup, group); err != nil || len(left) > 0 {
 				t.Errorf("another one has the lock (%v) after %v, and of the command live %v", err, now.Sub(partition), left)
 			}
 			testkit.MustUnlock(t, h)
@@ -136,7 +143,7 @@ func TestForced(t *testing.T) {
 	}
 	p.end(t)
 	p.want(t, 74, "lost")
-	redistest.Await(t, "the end of the group", func() bool { return len(living(t, group)) == 0 })
+	redistest.Await(t, "the end of the group", func() bool { return len(processes(t, inGroup, group)) == 0 })
 }
 
 // If wheellock itself is killed, the command is too, and the lock is free when its lease is over.
@@ -147,7 +154,7 @@ func TestKilled(t *testing.T) {
 	group := d.await(t, "group")
 	_ = p.Process.Kill()
 	p.end(t)
-	redistest.Await(t, "the end of the command", func() bool { return len(living(t, group)) == 0 })
+	redistest.Await(t, "the end of the command", func() bool { return len(processes(t, inGroup, group)) == 0 })
 	wheellock(t, "lock", "--redis", server.URL(), "--wait", "20s", "job", "--", "true").want(t, 0)
 }
 
@@ -201,7 +208,7 @@ func TestElectionGoesOn(t *testing.T) {
 	if higher := after.await(t, "term"); higher <= before.await(t, "term") {
 		t.Errorf("term %d after %d", higher, before.await(t, "term"))
 	}
-	if left := living(t, group); len(left) > 0 {
+	if left := processes(t, inGroup, group); len(left) > 0 {
 		t.Errorf("the next one leads, and of the first live %v", left)
 	}
 	proxy.BlackHole(redistest.Both, false)

@@ -43,9 +43,8 @@ func main() {
 func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) (exit int) {
 	env := &cli.Env{Name: "wheellock", Stdin: stdin, Stdout: stdout, Stderr: stderr}
 	flags := flag.NewFlagSet("wheellock", flag.ContinueOnError)
-	flags.SetOutput(io.Discard)
 	env.Define(flags)
-	switch err := flags.Parse(args); {
+	switch err := cli.Parse(flags, args); {
 	case errors.Is(err, flag.ErrHelp), err == nil && flags.NArg() == 0:
 		help(stdout)
 		return cli.ExitOK

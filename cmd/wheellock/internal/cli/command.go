@@ -59,14 +59,12 @@ func (c *Command) Execute(ctx context.Context, env *Env, args []string) (exit in
 
 // read reads flags wherever they stand before "--", and returns the other words.
 func (e *Env) read(flags *flag.FlagSet, args []string) (words []string, err error) {
-	flags.SetOutput(io.Discard)
-	flags.Usage = func() {}
 	if i := slices.Index(args, "--"); i >= 0 {
 		args, e.After, e.Dashes = args[:i], args[i+1:], true
 	}
 	for {
-		if err := flags.Parse(args); err != nil {
-			return nil, plainly(err)
+		if err := Parse(flags, args); err != nil {
+			return nil, err
 		}
 		if args = flags.Args(); len(args) == 0 {
 			return words, nil
@@ -75,13 +73,16 @@ func (e *Env) read(flags *flag.FlagSet, args []string) (words []string, err erro
 	}
 }
 
-// plainly says what package flag says, in our words.
-func plainly(err error) error {
+// Parse reads the flags up to the first other word. Its errors are what package flag says, in our words.
+func Parse(flags *flag.FlagSet, args []string) error {
+	flags.SetOutput(io.Discard)
+	flags.Usage = func() {}
+	err := flags.Parse(args)
+	if err == nil || errors.Is(err, flag.ErrHelp) {
+		return err
+	}
 	text := err.Error()
-	switch {
-	case errors.Is(err, flag.ErrHelp):
-		return flag.ErrHelp
-	case strings.Contains(text, "parse error") && strings.Contains(text, "invalid value"):
+	if strings.Contains(text, "parse error") {
 		text = strings.Replace(text, ": parse error", ": want a number, or a time with its unit, such as 500ms or 1m30s", 1)
 	}
 	text = strings.Replace(text, "flag provided but not defined: -", "there is no flag --", 1)
