@@ -87,7 +87,7 @@ func TestPartition(t *testing.T) {
 			t.Parallel()
 			server := redistest.Start(t)
 			proxy := redistest.NewProxy(t, server.Addr())
-			p, d := lockedShell(t, proxy.URL(), script, "--lease", "5s")
+			p, d := lockedShell(t, proxy.URL(), script, "--lease", "4s")
 			group := d.await(t, "group")
 			outside := testkit.Connect(t, server.Addr())
 			granted := outside.FencedMutex("job").LockAsync(context.Background())
@@ -101,7 +101,7 @@ func TestPartition(t *testing.T) {
 			testkit.MustUnlock(t, h)
 			if script == polite {
 				termed := time.Unix(0, int64(d.await(t, "termed")))
-				if early := now.Sub(termed); early < 500*time.Millisecond {
+				if early := now.Sub(termed); early < 400*time.Millisecond {
 					t.Errorf("TERM came %v before another one had the lock: less than a tenth of the lease", early)
 				}
 				t.Logf("another one had the lock %v after the partition began, TERM came %v before", now.Sub(partition), now.Sub(termed))

@@ -41,6 +41,16 @@ func wheellock(t *testing.T, args ...string) *program {
 	return p
 }
 
+// inside runs wheellock in this process, for what needs no signals.
+func inside(t *testing.T, exit int, args ...string) (stdout, stderr string) {
+	t.Helper()
+	var out, err strings.Builder
+	if got := run(t.Context(), args, strings.NewReader(""), &out, &err); got != exit {
+		t.Fatalf("%q: exit code %d, want %d; it said:\n%s%s", args, got, exit, out.String(), err.String())
+	}
+	return out.String(), err.String()
+}
+
 // begin starts it, and kills it at the end of the test if it is not over.
 func (p *program) begin(t *testing.T) *program {
 	t.Helper()

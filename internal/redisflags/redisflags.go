@@ -37,7 +37,7 @@ func (f *Flags) Define(flags *flag.FlagSet) {
 func (f *Flags) Options() (engine.Options, error) {
 	o, err := engine.ParseURL(f.URL)
 	if err != nil {
-		return o, err
+		return o, fmt.Errorf("--redis: %w", err)
 	}
 	r := &o.Redis
 	if f.User != "" {
