@@ -160,8 +160,7 @@ func TestTop(t *testing.T) {
 		t.Errorf("top: %q", lines)
 	}
 	p := wheellock(t, "top", "--json", "--interval", "100ms", "--redis", server.URL())
-	stdout := newDiary(t)
-	file, err := os.Create(string(stdout))
+	file, err := os.CreateTemp(t.TempDir(), "stdout")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -172,7 +171,7 @@ func TestTop(t *testing.T) {
 		h := testkit.MustLock(t, hot)
 		time.Sleep(50 * time.Millisecond)
 		testkit.MustUnlock(t, h)
-		text, _ := os.ReadFile(string(stdout))
+		text, _ := os.ReadFile(file.Name())
 		return strings.Contains(string(text), `"changes":2},{"name":"cold"`)
 	})
 	_ = p.Process.Signal(os.Interrupt)

@@ -192,7 +192,7 @@ func (t *top) show(env *cli.Env, place string) {
 	t.draw(env, place, all, waiting)
 }
 
-const topForm = "%8s %8s %7s  %-7s  %-22s  %s"
+const topForm = "%7s %7s %6s  %-7s %-20s %s"
 
 // draw redraws the screen, in one write so that it does not flicker.
 func (t *top) draw(env *cli.Env, place string, all []*hot, waiting int64) {
@@ -220,7 +220,7 @@ func (t *top) draw(env *cli.Env, place string, all []*hot, waiting int64) {
 		if h.Kind == engine.KindPermits {
 			waiting = "-"
 		}
-		lines = append(lines, fmt.Sprintf(topForm, fmt.Sprint(h.Changes), waiting, left(h.TTL), h.Kind, cut(h.holder(), 22), shown(h.Name)))
+		lines = append(lines, fmt.Sprintf(topForm, fmt.Sprint(h.Changes), waiting, left(h.TTL), h.Kind, cut(h.holder(), 20), shown(h.Name)))
 	}
 	var b strings.Builder
 	b.WriteString("\x1b[H")
