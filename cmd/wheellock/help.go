@@ -12,7 +12,7 @@ const intro = `wheellock uses locks on Redis from the command line, and shows th
 
   wheellock COMMAND [flags] ...
 
-Start with one server and two terminals:
+Start with a server and three terminals:
 
   wheellock lock demo -- sleep 60     in one: sleeps while it holds the lock
   wheellock lock demo -- date         in the other: waits for it

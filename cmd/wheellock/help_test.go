@@ -124,7 +124,7 @@ func TestCommandLinesThatCannotBe(t *testing.T) {
 func TestExitCodes(t *testing.T) {
 	t.Parallel()
 	wheellock(t, "ls", "--redis", "redis://127.0.0.1:1").want(t, 69, "connection refused")
-	wheellock(t, "lock", "--redis", "redis://127.0.0.1:1", "job", "--", "true").want(t, 69, "connection refused")
+	wheellock(t, "lock", "--redis", "redis://127.0.0.1:1", "job", "--", "true").want(t, 69, "connection refused", "Else name another one with --redis")
 	wheellock(t, "lock", "job", "--", "no-such-program").want(t, 127, "no-such-program")
 	wheellock(t, "lock", "job", "--", "/dev/null").want(t, 126, "permission denied")
 	server := redistest.Start(t, "--requirepass", "hunter2")
@@ -136,6 +136,10 @@ func TestExitCodes(t *testing.T) {
 	p.Env = append(p.Env, cli.URLVariable+"="+server.URL())
 	p.want(t, 0)
 	wheellock(t, "--redis", server.URL(), "lock", "job", "--", "sh", "-c", "exit 9").want(t, 9)
+	nested := wheellock(t, "lock", "--redis", server.URL(), "outer", "--", os.Args[0], "lock", "--redis", server.URL(), "inner", "--", "env").want(t, 0)
+	if env := nested.stdout.String(); !strings.Contains(env, "WHEELLOCK_NAME=inner\n") || strings.Count(env, "WHEELLOCK_NAME=") != 1 {
+		t.Errorf("the environment under two locks: %s", env)
+	}
 	h := wheellock(t, "lock", "--redis", server.URL(), "--json", "job", "--", "true").want(t, 0)
 	if said := h.stderr.String(); !strings.Contains(said, `{"event":"granted","name":"job","token":`) || !strings.Contains(said, `{"event":"ended","name":"job","token":`) {
 		t.Errorf("--json: %s", said)

@@ -54,9 +54,6 @@ func (f *Flags) Options() (engine.Options, error) {
 	if f.CA+f.Cert+f.Key != "" {
 		err = f.secure(r.TLSConfig)
 	}
-	if r.Sentinel.MasterSet != "" && r.Sentinel.TLSConfig != nil {
-		r.Sentinel.TLSConfig = r.TLSConfig
-	}
 	return o, err
 }
 

@@ -13,7 +13,10 @@ package guard
 import (
 	"errors"
 	"fmt"
+	"os"
 	"runtime"
+	"slices"
+	"strings"
 	"syscall"
 	"time"
 )
@@ -43,12 +46,11 @@ type Outcome struct {
 	interrupted bool  // Ctrl-C ended it, at the terminal that it had
 }
 
-// Run runs a command until it ends or the lock is nearly over. environment is added to this process's. The error: it could not be
-// started.
-func Run(lock Lock, command, environment []string, signals *Signals) (Outcome, error) {
+// Run runs a command until it ends or the lock is nearly over. more is added to its environment. The error: it could not be started.
+func Run(lock Lock, command, more []string, signals *Signals) (Outcome, error) {
 	runtime.LockOSThread() // on Linux the command is killed when the thread that started it ends
 	defer runtime.UnlockOSThread()
-	p, err := start(command, environment)
+	p, err := start(command, environment(more))
 	if err != nil {
 		return Outcome{}, err
 	}
@@ -75,6 +77,16 @@ func Run(lock Lock, command, environment []string, signals *Signals) (Outcome, e
 			w.check()
 		}
 	}
+}
+
+// environment is this process's with more, which replaces what has the same name: of two a command may read either.
+func environment(more []string) []string {
+	all := os.Environ()
+	for _, added := range more {
+		name, _, _ := strings.Cut(added, "=")
+		all = slices.DeleteFunc(all, func(one string) bool { return strings.HasPrefix(one, name+"=") })
+	}
+	return append(all, more...)
 }
 
 // watch ends a process in time.

@@ -23,7 +23,7 @@ func start(command, environment []string) (*process, error) {
 		return nil, err
 	}
 	started, err := os.StartProcess(path, command, &os.ProcAttr{
-		Env: append(os.Environ(), environment...), Files: []*os.File{os.Stdin, os.Stdout, os.Stderr},
+		Env: environment, Files: []*os.File{os.Stdin, os.Stdout, os.Stderr},
 	})
 	if err != nil {
 		return nil, err

@@ -39,7 +39,7 @@ func start(command, environment []string) (*process, error) {
 		attributes.Foreground, attributes.Ctty = true, int(p.terminal.Fd())
 	}
 	started, err := os.StartProcess(path, command, &os.ProcAttr{
-		Env: append(os.Environ(), environment...), Files: []*os.File{os.Stdin, os.Stdout, os.Stderr}, Sys: attributes,
+		Env: environment, Files: []*os.File{os.Stdin, os.Stdout, os.Stderr}, Sys: attributes,
 	})
 	if err != nil {
 		p.terminal.close()

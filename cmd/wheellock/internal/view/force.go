@@ -1,11 +1,13 @@
 package view
 
 import (
+	"bufio"
 	"context"
 	"flag"
 	"fmt"
 	"os"
 	"slices"
+	"strings"
 
 	"golang.org/x/term"
 
@@ -67,7 +69,7 @@ func (f *force) run(ctx context.Context, env *cli.Env, args []string) (exit int)
 		return f.tell(env, name, false)
 	}
 	if !f.yes {
-		if yes, err := ask(env, fmt.Sprintf("Free %s?", shown(name))); err != nil || !yes {
+		if !ask(ctx, env, fmt.Sprintf("Free %s?", shown(name))) {
 			return f.tell(env, name, false)
 		}
 		now, err := r.inspect(ctx, name) // a person takes a while
@@ -84,6 +86,23 @@ func (f *force) run(ctx context.Context, env *cli.Env, args []string) (exit int)
 		return env.Fail(err)
 	}
 	return f.tell(env, name, freed)
+}
+
+// ask asks a question with yes or no. Ctrl-C is no.
+func ask(ctx context.Context, env *cli.Env, question string) (yes bool) {
+	fmt.Fprintf(env.Stderr, "%s [y/N] ", question)
+	answer := make(chan string, 1)
+	go func() {
+		line, _ := bufio.NewReader(env.Stdin).ReadString('\n') // the end of the input is no
+		answer <- strings.ToLower(strings.TrimSpace(line))
+	}()
+	select {
+	case line := <-answer:
+		return line == "y" || line == "yes"
+	case <-ctx.Done():
+		fmt.Fprintln(env.Stderr)
+		return false
+	}
 }
 
 // free takes the lock from whoever has it.

@@ -28,17 +28,24 @@ func dial(ctx context.Context, env *cli.Env) (*redis, error) {
 	}
 	c := o.Redis
 	r := &redis{place: strings.Join(c.InitAddress, ", ")}
-	c.DisableCache, c.AlwaysPipelining, c.PipelineMultiplex = true, true, -1
+	c.DisableCache, c.DisableRetry, c.AlwaysPipelining, c.PipelineMultiplex = true, true, true, -1
 	if c.ConnWriteTimeout == 0 {
 		c.ConnWriteTimeout = 5 * time.Second
 	}
 	if r.Client, err = rueidis.NewClient(c); err != nil {
 		return nil, fmt.Errorf("connecting to %s: %w", r.place, unavailable(err))
 	}
+	r.findMasters(ctx)
+	return r, nil
+}
+
+// findMasters asks which nodes are masters. In a cluster they change.
+func (r *redis) findMasters(ctx context.Context) {
 	if r.Mode() != rueidis.ClientModeCluster {
 		r.masters = []rueidis.Client{r.Client}
-		return r, nil
+		return
 	}
+	r.masters = nil
 	for _, node := range r.Nodes() {
 		if role, err := node.Do(ctx, node.B().Role().Build()).ToArray(); err == nil && len(role) > 0 {
 			if name, _ := role[0].ToString(); name != "master" {
@@ -47,7 +54,6 @@ func dial(ctx context.Context, env *cli.Env) (*redis, error) {
 		}
 		r.masters = append(r.masters, node)
 	}
-	return r, nil
 }
 
 // unavailable makes an error of the client one of the group engine.ErrUnavailable.

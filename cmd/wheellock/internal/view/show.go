@@ -2,11 +2,9 @@ package view
 
 import (
 	"context"
-	"errors"
 	"flag"
 	"fmt"
 	"io"
-	"strings"
 	"time"
 
 	"github.com/wheellock/wheellock/cmd/wheellock/internal/cli"
@@ -122,25 +120,4 @@ func plural(n int64, one, many string) string {
 		return "1 " + one
 	}
 	return fmt.Sprintf("%d %s", n, many)
-}
-
-// ask asks a question with yes or no.
-func ask(env *cli.Env, question string) (yes bool, err error) {
-	fmt.Fprintf(env.Stderr, "%s [y/N] ", question)
-	var answer strings.Builder
-	for b := make([]byte, 1); ; {
-		n, err := env.Stdin.Read(b)
-		if n == 0 && err != nil && !errors.Is(err, io.EOF) {
-			return false, err
-		}
-		if n == 0 || b[0] == '\n' {
-			break
-		}
-		answer.WriteByte(b[0])
-	}
-	switch strings.ToLower(strings.TrimSpace(answer.String())) {
-	case "y", "yes":
-		return true, nil
-	}
-	return false, nil
 }

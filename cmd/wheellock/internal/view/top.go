@@ -83,13 +83,16 @@ func (t *top) run(ctx context.Context, env *cli.Env, args []string) (exit int) {
 	tick := time.NewTicker(t.interval)
 	defer tick.Stop()
 	for {
-		if err := t.look(ctx, r); err != nil && ctx.Err() == nil {
-			return env.Fail(err)
-		}
-		if ctx.Err() != nil {
+		switch err := t.look(ctx, r); {
+		case ctx.Err() != nil:
 			return cli.ExitOK
+		case err != nil && t.looks == 1:
+			return env.Fail(err)
+		case err != nil: // a master that changes, say
+			env.Note("%v", err)
+		default:
+			t.show(env, r.place)
 		}
-		t.show(env, r.place)
 		if t.looks == t.count {
 			return cli.ExitOK
 		}
@@ -105,6 +108,7 @@ func (t *top) run(ctx context.Context, env *cli.Env, args []string) (exit int) {
 func (t *top) look(ctx context.Context, r *redis) error {
 	t.looks++
 	t.more, t.changes = false, 0
+	r.findMasters(ctx)
 	clients := r.clients(ctx)
 	err := r.each(ctx, t.pattern, func(locks []*Lock) {
 		channels := make([]string, len(locks))
