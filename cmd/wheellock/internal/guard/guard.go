@@ -50,12 +50,11 @@ type Outcome struct {
 func Run(lock Lock, command, more []string, signals *Signals) (Outcome, error) {
 	runtime.LockOSThread() // on Linux the command is killed when the thread that started it ends
 	defer runtime.UnlockOSThread()
-	p, err := start(command, environment(more))
+	p, err := signals.begin(func() (*process, error) { return start(command, environment(more)) })
 	if err != nil {
 		return Outcome{}, err
 	}
-	signals.passTo(p)
-	defer signals.passTo(nil)
+	defer signals.over()
 	w := watch{lock: lock, process: p}
 	done := lock.Done
 	tick := time.NewTicker(lock.kill() / 4)

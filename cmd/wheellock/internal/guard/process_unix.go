@@ -128,10 +128,13 @@ func (p *process) resume() {
 	p.send(syscall.SIGCONT)
 }
 
-// end tidies up after the command. all: nothing of its group may go on.
+// end tidies up after the command. all: nothing of its group may go on, so end waits until it is over, a second at most (in a
+// container where nobody reaps processes they stay).
 func (p *process) end(all bool) {
-	if all {
-		p.send(syscall.SIGKILL)
+	for until := time.Now().Add(time.Second); all && time.Now().Before(until); time.Sleep(time.Millisecond) {
+		if syscall.Kill(-p.pid, syscall.SIGKILL) != nil {
+			break
+		}
 	}
 	p.terminal.takeFrom(p.pid)
 	p.terminal.close()

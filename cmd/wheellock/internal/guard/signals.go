@@ -12,6 +12,7 @@ import (
 // end a context.
 type Signals struct {
 	caught chan os.Signal
+	ctx    context.Context
 	cancel context.CancelCauseFunc
 
 	mu sync.Mutex // guards the rest
@@ -21,15 +22,14 @@ type Signals struct {
 // Catch begins. The context ends with an Interrupted as its cause.
 func Catch(parent context.Context) (context.Context, *Signals) {
 	s := &Signals{caught: make(chan os.Signal, 16)}
-	ctx, cancel := context.WithCancelCause(parent)
-	s.cancel = cancel
+	s.ctx, s.cancel = context.WithCancelCause(parent)
 	s.notify(ending)
 	go func() {
 		for caught := range s.caught {
 			s.take(caught.(syscall.Signal))
 		}
 	}()
-	return ctx, s
+	return s.ctx, s
 }
 
 // notify asks for signals, but not for those that whoever started us had ignored (as nohup does).
@@ -51,15 +51,29 @@ func (s *Signals) take(caught syscall.Signal) {
 	s.cancel(&Interrupted{caught})
 }
 
-// passTo names the command that runs; nil: none.
-func (s *Signals) passTo(p *process) {
+// begin starts the command that gets the signals from now on, unless one that asks to end came before. Signals that come while it
+// starts wait for it.
+func (s *Signals) begin(start func() (*process, error)) (p *process, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if s.ctx.Err() != nil {
+		return nil, context.Cause(s.ctx)
+	}
+	s.notify(passed)
+	if p, err = start(); err != nil {
+		return nil, err
+	}
 	s.to = p
-	if p != nil {
-		s.notify(passed)
-	} else {
-		signal.Reset(passed...)
+	return p, nil
+}
+
+// over says that the command has ended.
+func (s *Signals) over() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.to = nil
+	for _, one := range passed { // Reset of none would be Reset of all
+		signal.Reset(one)
 	}
 }
 

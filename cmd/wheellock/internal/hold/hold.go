@@ -26,7 +26,7 @@ terminal. It runs in a process group of its own, and ends before the lock does:
 
 Then the lock ends, and only then can anybody else have it. If somebody frees the
 lock by force the group gets TERM at once, and KILL as much later. What leaves
-the process group is not ended. If wheellock itself is killed, on Linux the
+the process group is not ended, nor what COMMAND leaves running when it ends. If wheellock itself is killed, on Linux the
 command is killed with it; elsewhere, and whatever the command started, goes on,
 and the lock ends one lease later at most. A process that was stopped, or hangs in
 the kernel, may write after that: have the store compare the token.`
