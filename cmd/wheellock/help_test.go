@@ -169,11 +169,12 @@ func TestCompletion(t *testing.T) {
 		}
 	}
 	for shell := range scripts {
+		path, err := exec.LookPath(shell)
+		if err != nil {
+			t.Logf("there is no %s here to try its script", shell)
+			continue
+		}
 		t.Run(shell, func(t *testing.T) {
-			path, err := exec.LookPath(shell)
-			if err != nil {
-				t.Skipf("no %s here: only its script's existence is tested", shell)
-			}
 			dir := t.TempDir()
 			self, _ := os.Executable()
 			if err := os.Symlink(self, filepath.Join(dir, "wheellock")); err != nil {

@@ -128,8 +128,8 @@ func (t *top) look(ctx context.Context, r *redis) error {
 		}
 	})
 	for name, h := range t.names {
-		if h.seen < t.looks && (h.Changes == 0 || len(t.names) > mostNames/2) {
-			delete(t.names, name) // it was never hot, or there are too many
+		if h.seen < t.looks && len(t.names) > mostNames/2 {
+			delete(t.names, name)
 		}
 	}
 	return err
