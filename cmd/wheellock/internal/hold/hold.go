@@ -50,7 +50,7 @@ func (s *settings) read(env *cli.Env, args []string) error {
 	case len(args) == 0:
 		return errors.New("name the lock: " + env.Name + " NAME -- COMMAND")
 	case len(args) > 1 && !env.Dashes:
-		return fmt.Errorf("put -- before the command: %s %s -- %s ...", env.Name, args[0], args[1])
+		return fmt.Errorf("put -- before the command: %s %s -- %s", env.Name, args[0], args[1])
 	case len(args) > 1:
 		return fmt.Errorf("what is %q? one name stands before --", args[1])
 	case len(env.After) == 0:
