@@ -21,7 +21,8 @@ left, their kind and their holder. PATTERN is as in the command SCAN of Redis, s
 
 The kind is found by the keys: a fair lock shows while callers wait for it, and a
 fenced lock by its counter. A mutex and a spin lock are the same in Redis. Semaphores
-and latches look like any number: ls does not list them, show NAME shows one.
+and latches look like any number: ls does not list them, show NAME shows one; nor does
+it list permit semaphores that have braces in their names.
 
 It goes through all keys with SCAN, a thousand at a time, and shows what it finds as it
 comes. It touches nothing. A name may come twice if Redis moves keys meanwhile.
