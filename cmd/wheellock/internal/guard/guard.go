@@ -37,7 +37,7 @@ func (l *Lock) kill() time.Duration { return min(l.Lease/10, time.Second) }
 const MinLease = time.Second
 
 // errOverdue is why a command is ended before its lock is.
-var errOverdue = errors.New("Redis did not renew the lock in time")
+var errOverdue = errors.New("not renewed in time")
 
 // Outcome is how a command ended.
 type Outcome struct {
