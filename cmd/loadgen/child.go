@@ -12,6 +12,7 @@ import (
 
 	"github.com/wheellock/wheellock/cmd/loadgen/internal/load"
 	"github.com/wheellock/wheellock/cmd/loadgen/internal/target"
+	"github.com/wheellock/wheellock/internal/notes"
 	"github.com/wheellock/wheellock/internal/testkit/child"
 )
 
@@ -96,7 +97,7 @@ func runShare(share *shareOrder, control *control, begin <-chan struct{}, parent
 	defer cancel()
 	rig, err := load.Open(ctx, load.Config{
 		Plan: share.Plan, Process: share.Process, Redis: o, Cells: cells,
-		Logger: logger(func(format string, args ...any) { parent.Say(answer{Note: fmt.Sprintf(format, args...)}) }),
+		Logger: notes.Logger(func(format string, args ...any) { parent.Say(answer{Note: fmt.Sprintf(format, args...)}) }),
 	})
 	if err != nil {
 		return err

@@ -11,13 +11,14 @@ import (
 
 	"github.com/wheellock/wheellock/cmd/loadgen/internal/load"
 	"github.com/wheellock/wheellock/engine"
+	"github.com/wheellock/wheellock/internal/redisflags"
 )
 
 // settings are what the flags say.
 type settings struct {
 	plan  load.Plan
-	redis string // URL; empty: a Redis of our own
-	json  string // file; empty: none, "-": standard output
+	redis redisflags.Flags // without URL: a Redis of our own
+	json  string           // file; empty: none, "-": standard output
 }
 
 // errHelp says that help was asked for.
@@ -45,7 +46,8 @@ func define(s *settings) (*flag.FlagSet, []bound) {
 	flags := flag.NewFlagSet("loadgen", flag.ContinueOnError)
 	flags.SetOutput(io.Discard)
 	flags.Usage = func() {}
-	flags.StringVar(&s.redis, "redis", "", "")
+	flags.StringVar(&s.redis.URL, "redis", "", "")
+	s.redis.Define(flags)
 	flags.StringVar(&s.json, "json", "", "")
 	flags.BoolVar(&p.Async, "async", false, "")
 	flags.Uint64Var(&p.Seed, "seed", rand.Uint64N(1e6), "")
@@ -166,13 +168,16 @@ func checkRedis(s *settings, given map[string]bool, complain func(string, ...any
 	if given["json"] && s.json == "" {
 		complain("--json names no file")
 	}
-	if !given["redis"] {
-		return
-	}
-	if s.redis == "" {
+	switch {
+	case !given["redis"] && s.redis != (redisflags.Flags{}):
+		complain("--user, --password-file, --cacert, --cert and --key belong to a --redis")
+	case !given["redis"]:
+	case s.redis.URL == "":
 		complain("--redis is empty: name a server, or leave the flag out for a private one")
-	} else if _, err := engine.ParseURL(s.redis); err != nil {
-		complain("--redis: %v", err)
+	default:
+		if _, err := s.redis.Options(); err != nil {
+			complain("%v", err)
+		}
 	}
 }
 

@@ -17,7 +17,7 @@ func TestFlagsDefaults(t *testing.T) {
 	}
 	s.plan.Seed = 0 // another one each time
 	want := load.Plan{Kind: load.Mutex, Names: 16, Workers: 64, Check: 100, Processes: 1, Duration: 10 * time.Second, Warmup: time.Second}
-	if s.plan != want || s.redis != "" || s.json != "" {
+	if s.plan != want || s.redis.URL != "" || s.json != "" {
 		t.Errorf("%+v\nwant the plan %+v, and no server that nobody named", s, want)
 	}
 }
@@ -40,7 +40,7 @@ func TestFlagsAreUnderstood(t *testing.T) {
 		"--processes 4 --check 3":          func(s *settings) { s.plan.Processes, s.plan.Check = 4, 3 },
 		"--check 0":                        func(s *settings) { s.plan.Check = 0 },
 		"--duration 1m --warmup 0":         func(s *settings) { s.plan.Duration, s.plan.Warmup = time.Minute, 0 },
-		"--redis redis://h:1 --json x":     func(s *settings) { s.redis, s.json = "redis://h:1", "x" },
+		"--redis redis://h:1 --json x":     func(s *settings) { s.redis.URL, s.json = "redis://h:1", "x" },
 		"--kind fair":                      func(s *settings) { s.plan.Kind = load.Fair },
 		"--kind rw":                        func(s *settings) { s.plan.Kind, s.plan.Readers = load.RW, 0.9 },
 		"--kind rw --readers 0":            func(s *settings) { s.plan.Kind = load.RW },
@@ -116,6 +116,8 @@ var badFlags = map[string]string{
 	"--json=":                                "--json names no file",
 	"--redis=":                               "--redis is empty: name a server, or leave the flag out",
 	"--redis localhost":                      "--redis: ",
+	"--redis redis://h --cacert ca.pem":      "--cacert, --cert and --key are for TLS",
+	"--user me":                              "--user, --password-file, --cacert, --cert and --key belong to a --redis",
 	"--redis ftp://user:hunter2@h":           "--redis: ",
 	"ten":                                    `what is "ten"? everything is said with flags`,
 	"--names 0 --workers 0 --hold -1s --x 1": "there is no flag --x",

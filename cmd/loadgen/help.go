@@ -13,6 +13,12 @@ Where
   --redis URL       the Redis to load: redis://user:password@host:port/db, rediss:// (TLS),
                     unix:///path, Sentinel and Cluster as in engine.ParseURL. All keys of a
                     run have loadgen:<random>: in their names and no other key is ever touched
+  --user USER       log in as this user, in place of the URL's
+  --password-file FILE
+                    its first line is the password, in place of the URL's
+  --cacert FILE     rediss: the authorities to trust, in PEM, in place of the system's
+  --cert FILE       rediss: a certificate of our own, in PEM
+  --key FILE        rediss: its private key, in PEM
 
 Who asks, and when
   --workers N       callers in all, 64: in a closed loop each asks again when it is done;

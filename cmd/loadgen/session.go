@@ -102,7 +102,7 @@ func (s *session) measure() (result *report.Result, err error) {
 func (s *session) reach() (*target.Target, error) {
 	ctx, cancel := context.WithTimeout(s.end, 30*time.Second)
 	defer cancel()
-	if s.settings.redis != "" {
+	if s.settings.redis.URL != "" {
 		return target.Connect(ctx, s.settings.redis)
 	}
 	return target.Own(ctx, []string{s.self, keeperRole})

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/wheellock/wheellock/cmd/loadgen/internal/load"
+	"github.com/wheellock/wheellock/internal/notes"
 )
 
 // solo is the callers of a run of one process: this one.
@@ -20,7 +21,7 @@ func openSolo(s *session) (callers, error) {
 	}
 	c := &solo{news: make(chan event, 16), control: newControl()}
 	c.rig, err = load.Open(s.end, load.Config{
-		Plan: s.settings.plan, Redis: o, Cells: load.PrivateCells(s.settings.plan.Names), Logger: logger(s.live.Note), NameFor: s.nameFor,
+		Plan: s.settings.plan, Redis: o, Cells: load.PrivateCells(s.settings.plan.Names), Logger: notes.Logger(s.live.Note), NameFor: s.nameFor,
 	})
 	if err != nil {
 		return nil, err

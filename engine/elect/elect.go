@@ -137,6 +137,21 @@ func (el *Election) Leader(ctx context.Context) (Leader, error) {
 	return leader, err
 }
 
+// Deadline returns when the leadership of this process ends unless it is renewed, as [engine.Hold.Deadline] does; zero if it does not
+// lead. It asks nobody.
+func (el *Election) Deadline() time.Time {
+	el.mu.Lock()
+	defer el.mu.Unlock()
+	if el.term == nil {
+		return time.Time{}
+	}
+	first, second := el.term.mutex.Deadline(), el.term.second.Deadline()
+	if second.Before(first) {
+		return second
+	}
+	return first
+}
+
 // ask asks who leads, after the note is written if there is one.
 func (el *Election) ask(ctx context.Context, note *leaders.Note) (leader Leader, passes bool, err error) {
 	if el.wrong != nil {

@@ -435,14 +435,26 @@ func TestLease(t *testing.T) {
 			b.Errorf("Inspect = %+v, %v; want a TTL of at most 2s", state, err)
 		}
 		b.redis.SetDown(true)
-		down := time.Now()
+		down, deadline := time.Now(), red.Deadline()
 		<-first.ctx.Done()
+		if early := time.Until(deadline); early > 0 || early < -time.Second/10 {
+			b.Errorf("the term ended %v before its Deadline", early)
+		}
 		if lasted := time.Since(down); lasted > 2*time.Second {
 			b.Errorf("the term ended %v after Redis was away, want 2s at most", lasted)
 		}
 		b.redis.SetDown(false)
 		if red.leads().term <= first.term {
 			b.Error("the term did not grow")
+		}
+	}))
+	t.Run("ends at a Deadline, for who leads alone", spec(engine.Options{}, func(b *bubble) {
+		red := b.candidate("red")
+		red.leads()
+		blue := b.candidate("blue")
+		synctest.Wait()
+		if left := time.Until(red.Deadline()); left < 20*time.Second || left > 30*time.Second || !blue.Deadline().IsZero() {
+			b.Errorf("Deadline of the leader in %v, of another %v; want 20s to 30s, and none", left, blue.Deadline())
 		}
 	}))
 }

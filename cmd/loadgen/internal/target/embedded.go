@@ -5,6 +5,8 @@ import (
 	"fmt"
 
 	"github.com/alicebob/miniredis/v2"
+
+	"github.com/wheellock/wheellock/internal/redisflags"
 )
 
 // startEmbedded runs miniredis in this process, on a free loopback port, so that child processes reach it too.
@@ -16,7 +18,7 @@ func startEmbedded(ctx context.Context) (*Target, error) {
 	server.ClockTTL(true) // else no lease would ever end
 	t := &Target{
 		Kind:    Embedded,
-		Address: Address{URL: "redis://" + server.Addr(), Single: true}, // it answers questions about clusters, wrongly
+		Address: Address{Flags: redisflags.Flags{URL: "redis://" + server.Addr()}, Single: true}, // it answers questions about clusters, wrongly
 		shut:    func() error { server.Close(); return nil },
 	}
 	if err := t.connect(ctx); err != nil {

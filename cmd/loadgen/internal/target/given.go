@@ -1,10 +1,14 @@
 package target
 
-import "context"
+import (
+	"context"
 
-// Connect uses the Redis that url names.
-func Connect(ctx context.Context, url string) (*Target, error) {
-	t := &Target{Kind: Given, Address: Address{URL: url}}
+	"github.com/wheellock/wheellock/internal/redisflags"
+)
+
+// Connect uses the Redis that somebody named.
+func Connect(ctx context.Context, redis redisflags.Flags) (*Target, error) {
+	t := &Target{Kind: Given, Address: Address{Flags: redis}}
 	if err := t.connect(ctx); err != nil {
 		return nil, err
 	}

@@ -2,16 +2,21 @@ package target
 
 import (
 	"context"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
+	"github.com/wheellock/wheellock/internal/redisflags"
 	"github.com/wheellock/wheellock/internal/redistest"
+	"github.com/wheellock/wheellock/internal/testkit"
 )
 
 func connect(t *testing.T, url string) *Target {
 	t.Helper()
-	target, err := Connect(context.Background(), url)
+	target, err := Connect(context.Background(), redisflags.Flags{URL: url})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -35,9 +40,28 @@ func TestGivenServerNeverShowsItsPassword(t *testing.T) {
 	if said := target.Meaning() + target.Place; strings.Contains(said, "hunter2") {
 		t.Errorf("%q has the password", said)
 	}
-	_, err := Connect(context.Background(), strings.Replace(server.URL(), "hunter2", "sesame", 1))
+	_, err := Connect(context.Background(), redisflags.Flags{URL: strings.Replace(server.URL(), "hunter2", "sesame", 1)})
 	if err == nil || strings.Contains(err.Error(), "sesame") {
 		t.Errorf("error %v: want one, without the password", err)
+	}
+}
+
+func TestGivenServerWithTLS(t *testing.T) {
+	ca := testkit.NewAuthority(t)
+	cert := ca.Issue("127.0.0.1", time.Now().Add(time.Hour))
+	_, addr := ca.Serve(cert, "--tls-auth-clients", "yes", "--requirepass", "hunter2")
+	files, password := ca.Args(cert), filepath.Join(t.TempDir(), "password")
+	if err := os.WriteFile(password, []byte("hunter2\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	flags := redisflags.Flags{URL: "rediss://" + addr, PasswordFile: password, CA: files[1], Cert: files[3], Key: files[5]}
+	target, err := Connect(context.Background(), flags)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer target.Close()
+	if target.Version == "" {
+		t.Error("the server's version is not known")
 	}
 }
 

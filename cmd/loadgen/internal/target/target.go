@@ -13,6 +13,7 @@ import (
 	"github.com/redis/rueidis"
 
 	"github.com/wheellock/wheellock/engine"
+	"github.com/wheellock/wheellock/internal/redisflags"
 	"github.com/wheellock/wheellock/internal/testkit/resp"
 )
 
@@ -28,13 +29,13 @@ const (
 
 // Address is how to connect to a Target, in a form that can be sent to another process.
 type Address struct {
-	URL    string `json:"url"`    // may hold a password: it is never shown, nor put on a command line
-	Single bool   `json:"single"` // ask nothing about clusters
+	redisflags.Flags
+	Single bool `json:"single"` // ask nothing about clusters
 }
 
 // Options is the address as the engine takes it. Its error never quotes the URL.
 func (a Address) Options() (engine.Options, error) {
-	o, err := engine.ParseURL(a.URL)
+	o, err := a.Flags.Options()
 	o.Redis.ForceSingleClient = a.Single
 	return o, err
 }

@@ -1,4 +1,5 @@
-package main
+// Package notes passes on what an engine logs to a person.
+package notes
 
 import (
 	"context"
@@ -8,8 +9,8 @@ import (
 	"time"
 )
 
-// logger passes on what an engine logs: broken links and the like. The same words are told once in a while.
-func logger(tell func(format string, args ...any)) *slog.Logger {
+// Logger passes on what an engine logs: broken links and the like. The same words are told once in five seconds.
+func Logger(tell func(format string, args ...any)) *slog.Logger {
 	return slog.New(&notes{tell: tell, told: make(map[string]time.Time)})
 }
 

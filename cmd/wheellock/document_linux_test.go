@@ -1,0 +1,90 @@
+package main
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/wheellock/wheellock/internal/redistest"
+)
+
+// same makes outputs comparable: numbers, spaces and ids differ from run to run.
+func same(text string) string {
+	text = regexp.MustCompile(`[0-9a-f]{8}-[0-9a-f-]{27}`).ReplaceAllString(text, "ID")
+	text = regexp.MustCompile(`[0-9]+(\.[0-9]+)?(ms|s\b)?`).ReplaceAllString(text, "N")
+	return strings.Join(strings.Fields(text), " ")
+}
+
+// The commands of docs/COMMANDS.md do what stands there.
+func TestCommandsOfTheDocument(t *testing.T) {
+	t.Parallel()
+	redistest.Require(t, "bash")
+	text, err := os.ReadFile("../../docs/COMMANDS.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	bin := t.TempDir()
+	self, _ := os.Executable()
+	if err := os.Symlink(self, filepath.Join(bin, "wheellock")); err != nil {
+		t.Fatal(err)
+	}
+	server := redistest.Start(t)
+	env := append(os.Environ(), asProgram+"=1", "GORACE=atexit_sleep_ms=0", "WHEELLOCK_REDIS="+server.URL(), "PATH="+bin+":"+os.Getenv("PATH"))
+	shell := func(command string) string {
+		out, err := os.CreateTemp(bin, "output") // not a pipe, which a command in the background would keep open
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer out.Close()
+		cmd := exec.Command("bash", "-c", command)
+		cmd.Env, cmd.Stdout, cmd.Stderr, cmd.SysProcAttr = env, out, out, &syscall.SysProcAttr{Setsid: true}
+		if err := cmd.Run(); cmd.ProcessState == nil { // the exit code is in the document where it matters
+			t.Fatal(err)
+		}
+		t.Cleanup(func() {
+			for _, pid := range processes(t, inSession, cmd.Process.Pid) {
+				_ = syscall.Kill(pid, syscall.SIGTERM)
+			}
+		})
+		said, _ := os.ReadFile(out.Name())
+		return string(said)
+	}
+	n := 0
+	for _, block := range regexp.MustCompile("(?s)```console\n(.*?)```").FindAllStringSubmatch(string(text), -1) {
+		for _, part := range strings.Split("\n"+block[1], "\n$ ")[1:] {
+			n++
+			command, want, _ := strings.Cut(part, "\n")
+			got := shell(command)
+			looks := strings.HasPrefix(command, "wheellock ls") || strings.HasPrefix(command, "wheellock show") // which may be too early
+			for i := 0; looks && same(got) != same(want) && i < 100; i++ {
+				got = shell(command)
+			}
+			if same(got) != same(want) {
+				t.Errorf("%s: it says\n%s\nwant\n%s", command, got, want)
+			}
+		}
+	}
+	if n < 10 {
+		t.Errorf("the document has %d commands", n)
+	}
+}
+
+// The table of exit codes in the document is that of the program's help.
+func TestExitCodesOfTheDocument(t *testing.T) {
+	t.Parallel()
+	text, err := os.ReadFile("../../docs/COMMANDS.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, table, _ := strings.Cut(string(text), "\n## Exit codes\n")
+	for _, c := range codes {
+		if !regexp.MustCompile(`(?m)^\| (\d+, )*` + strconv.Itoa(c.code) + `\b`).MatchString(table) {
+			t.Errorf("docs/COMMANDS.md does not explain exit code %d", c.code)
+		}
+	}
+}

@@ -1,0 +1,91 @@
+// Package cli is what the commands of wheellock share: how one is declared (command.go), what it runs in (env.go), and how its help
+// reads (help.go).
+package cli
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"io"
+	"slices"
+	"strings"
+)
+
+// Command is one command of wheellock.
+type Command struct {
+	Name  string
+	Args  string // what follows its name, such as "NAME -- COMMAND [ARG...]"
+	Short string // what it does, in one line
+	Help  string // the rest of what -h says; see Text
+	// Define declares the flags that only this command has, and returns what runs once they have been read. The text of a flag
+	// has its value's name in backquotes, as package flag wants it.
+	Define func(*flag.FlagSet) Run
+}
+
+// Run does what a command does. args are its words without the flags, up to "--"; what follows that is env.After. The flags of
+// all commands are in env. ctx ends with the first Ctrl-C or TERM.
+type Run func(ctx context.Context, env *Env, args []string) (exit int)
+
+// Exit codes. Those from 64 on are as in sysexits.h, and not codes that commands under a lock usually end with.
+const (
+	ExitOK          = 0
+	ExitNo          = 1  // the answer is no: nobody has the name, say, or something is wrong with the server
+	ExitUsage       = 64 // the command line cannot be right
+	ExitUnavailable = 69 // Redis cannot be reached, or refuses
+	ExitFailed      = 70 // another failure
+	ExitLost        = 74 // the lock was lost, and the command under it was ended
+	ExitHeld        = 75 // somebody else has the lock; later it may be free
+	ExitCannotRun   = 126
+	ExitNotFound    = 127 // there is no such program
+	ExitSignal      = 128 // plus the signal
+)
+
+// Execute reads the flags of a command and runs it.
+func (c *Command) Execute(ctx context.Context, env *Env, args []string) (exit int) {
+	env.Name = "wheellock " + c.Name
+	flags := flag.NewFlagSet(env.Name, flag.ContinueOnError)
+	run := c.Define(flags)
+	env.Define(flags)
+	words, err := env.read(flags, args)
+	switch {
+	case errors.Is(err, flag.ErrHelp):
+		c.explain(env.Stdout)
+		return ExitOK
+	case err != nil:
+		return env.Usage("%v", err)
+	}
+	return run(ctx, env, words)
+}
+
+// read reads flags wherever they stand before "--", and returns the other words.
+func (e *Env) read(flags *flag.FlagSet, args []string) (words []string, err error) {
+	if i := slices.Index(args, "--"); i >= 0 {
+		args, e.After, e.Dashes = args[:i], args[i+1:], true
+	}
+	for {
+		if err := Parse(flags, args); err != nil {
+			return nil, err
+		}
+		if args = flags.Args(); len(args) == 0 {
+			return words, nil
+		}
+		words, args = append(words, args[0]), args[1:]
+	}
+}
+
+// Parse reads the flags up to the first other word. Its errors are what package flag says, in our words.
+func Parse(flags *flag.FlagSet, args []string) error {
+	flags.SetOutput(io.Discard)
+	flags.Usage = func() {}
+	err := flags.Parse(args)
+	if err == nil || errors.Is(err, flag.ErrHelp) {
+		return err
+	}
+	text := err.Error()
+	if strings.Contains(text, "parse error") {
+		text = strings.Replace(text, ": parse error", ": want a number, or a time with its unit, such as 500ms or 1m30s", 1)
+	}
+	text = strings.Replace(text, "flag provided but not defined: -", "there is no flag --", 1)
+	text = strings.Replace(text, "flag needs an argument: -", "a value is missing after --", 1)
+	return errors.New(strings.Replace(text, "for flag -", "for --", 1))
+}

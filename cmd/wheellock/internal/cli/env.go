@@ -1,0 +1,171 @@
+package cli
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"os/exec"
+	"strings"
+	"syscall"
+
+	"golang.org/x/term"
+
+	"github.com/wheellock/wheellock/engine"
+	"github.com/wheellock/wheellock/internal/redisflags"
+)
+
+// Env is what a command runs in: the streams and the flags that all commands have.
+type Env struct {
+	Name   string // of the program and the command, before what is said on Stderr
+	Stdin  io.Reader
+	Stdout io.Writer
+	Stderr io.Writer
+	JSON   bool // one JSON value for each thing that is told
+	Redis  redisflags.Flags
+	After  []string // what stands after "--"
+	Dashes bool     // there is a "--"
+}
+
+// URLVariable is the environment's name for --redis.
+const URLVariable = "WHEELLOCK_REDIS"
+
+// Define declares the flags that all commands have. What was read before stays.
+func (e *Env) Define(flags *flag.FlagSet) {
+	before := *e
+	url := os.Getenv(URLVariable)
+	if url == "" {
+		url = "redis://127.0.0.1:6379"
+	}
+	flags.StringVar(&e.Redis.URL, "redis", url, "`URL` of the Redis; the usual one is that of "+URLVariable+", or redis://127.0.0.1:6379")
+	flags.BoolVar(&e.JSON, "json", false, "tell everything in JSON, a value in each line")
+	e.Redis.Define(flags)
+	if before.Redis.URL != "" {
+		*e = before
+	}
+}
+
+// Options are the options for an engine that the flags ask for. Its errors are ExitUsage.
+func (e *Env) Options() (engine.Options, error) {
+	o, err := e.Redis.Options()
+	if err != nil {
+		return o, &usageError{err}
+	}
+	return o, nil
+}
+
+// Open opens an engine. It hears of locks that are freed by force as soon as the server lets it.
+func (e *Env) Open(ctx context.Context, change func(*engine.Options)) (*engine.Engine, error) {
+	o, err := e.Options()
+	if err != nil {
+		return nil, err
+	}
+	change(&o)
+	o.WatchLoss = !o.Redis.AlwaysRESP2
+	opened, err := engine.Open(ctx, o)
+	if o.WatchLoss && errors.Is(err, engine.ErrRefused) { // WatchLoss needs a right that nothing else needs, and RESP3
+		o.WatchLoss = false
+		opened, err = engine.Open(ctx, o)
+	}
+	return opened, err
+}
+
+// usageError is an error of the command line.
+type usageError struct{ error }
+
+func (e *usageError) Unwrap() error { return e.error }
+func (e *usageError) ExitCode() int { return ExitUsage }
+
+// Usage complains of the command line.
+func (e *Env) Usage(format string, args ...any) (exit int) {
+	return e.Fail(&usageError{fmt.Errorf(format+"; "+e.Name+" -h explains it", args...)})
+}
+
+// hints are what the engine advises programs to do, and what people can do instead.
+var hints = strings.NewReplacer(
+	"Else set Options.Redis.InitAddress", "Else name another one with --redis",
+	"check Redis.Username and Redis.Password", "check the user and the password",
+	"put who signed it into Redis.TLSConfig.RootCAs", "name the file of who signed it with --cacert",
+	"set Redis.TLSConfig.ServerName to a name in the server's certificate", "use a name in the server's certificate in the URL",
+	"in Redis.TLSConfig.Certificates", "with --cert and --key",
+)
+
+// Fail tells an error on Stderr, and returns the exit code for it.
+func (e *Env) Fail(err error) (exit int) {
+	exit = CodeOf(err)
+	text := hints.Replace(strings.TrimPrefix(err.Error(), "wheellock: "))
+	if e.JSON {
+		e.encode(e.Stderr, struct {
+			Error string `json:"error"`
+			Exit  int    `json:"exit"`
+		}{text, exit})
+	} else {
+		fmt.Fprintf(e.Stderr, "%s: %s\n", e.Name, text)
+	}
+	return exit
+}
+
+// CodeOf is the exit code for an error. Errors with a code of their own have a method ExitCode.
+func CodeOf(err error) int {
+	if own := interface{ ExitCode() int }(nil); errors.As(err, &own) {
+		return own.ExitCode()
+	}
+	switch {
+	case errors.Is(err, engine.ErrInvalid):
+		return ExitUsage
+	case errors.Is(err, engine.ErrHeld):
+		return ExitHeld
+	case errors.Is(err, engine.ErrUnavailable):
+		return ExitUnavailable
+	case errors.Is(err, engine.ErrLost):
+		return ExitLost
+	case errors.Is(err, exec.ErrNotFound), errors.Is(err, fs.ErrNotExist):
+		return ExitNotFound
+	case errors.Is(err, fs.ErrPermission), errors.Is(err, syscall.ENOEXEC):
+		return ExitCannotRun
+	}
+	return ExitFailed
+}
+
+// Note tells something on Stderr that is no error.
+func (e *Env) Note(format string, args ...any) {
+	text := strings.TrimSpace(fmt.Sprintf(format, args...))
+	if e.JSON {
+		e.Event(map[string]any{"event": "note", "text": text})
+		return
+	}
+	fmt.Fprintf(e.Stderr, "%s: %s\n", e.Name, text)
+}
+
+// Event writes v to Stderr as one line of JSON, if JSON is wanted: for commands whose Stdout is not ours.
+func (e *Env) Event(v any) {
+	if e.JSON {
+		e.encode(e.Stderr, v)
+	}
+}
+
+// Value writes v to Stdout as one line of JSON.
+func (e *Env) Value(v any) { e.encode(e.Stdout, v) }
+
+func (e *Env) encode(w io.Writer, v any) {
+	encoder := json.NewEncoder(w)
+	encoder.SetEscapeHTML(false)
+	_ = encoder.Encode(v) // whoever read it has gone
+}
+
+// Width is how many columns Stdout has; 0: it is no terminal.
+func (e *Env) Width() int {
+	f, isFile := e.Stdout.(*os.File)
+	if !isFile || !term.IsTerminal(int(f.Fd())) {
+		return 0
+	}
+	width, _, err := term.GetSize(int(f.Fd()))
+	if err != nil || width <= 0 {
+		return 80
+	}
+	return width
+}

@@ -1,0 +1,89 @@
+package guard
+
+import (
+	"context"
+	"os"
+	"os/signal"
+	"sync"
+	"syscall"
+)
+
+// Signals passes on the signals that this process gets to the command that runs. While none runs, those that ask a process to end
+// end a context.
+type Signals struct {
+	caught chan os.Signal
+	ctx    context.Context
+	cancel context.CancelCauseFunc
+
+	mu sync.Mutex // guards the rest
+	to *process   // nil: none runs
+}
+
+// Catch begins. The context ends with an Interrupted as its cause.
+func Catch(parent context.Context) (context.Context, *Signals) {
+	s := &Signals{caught: make(chan os.Signal, 16)}
+	s.ctx, s.cancel = context.WithCancelCause(parent)
+	s.notify(ending)
+	go func() {
+		for caught := range s.caught {
+			s.take(caught.(syscall.Signal))
+		}
+	}()
+	return s.ctx, s
+}
+
+// notify asks for signals, but not for those that whoever started us had ignored (as nohup does).
+func (s *Signals) notify(signals []os.Signal) {
+	for _, one := range signals {
+		if !signal.Ignored(one) {
+			signal.Notify(s.caught, one)
+		}
+	}
+}
+
+func (s *Signals) take(caught syscall.Signal) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.to != nil {
+		s.to.pass(caught)
+		return
+	}
+	s.cancel(&Interrupted{caught})
+}
+
+// begin starts the command that gets the signals from now on, unless one that asks to end came before. Signals that come while it
+// starts wait for it.
+func (s *Signals) begin(start func() (*process, error)) (p *process, err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.ctx.Err() != nil {
+		return nil, context.Cause(s.ctx)
+	}
+	s.notify(passed)
+	if p, err = start(); err != nil {
+		return nil, err
+	}
+	s.to = p
+	return p, nil
+}
+
+// over says that the command has ended.
+func (s *Signals) over() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.to = nil
+	for _, one := range passed { // Reset of none would be Reset of all
+		signal.Reset(one)
+	}
+}
+
+// Stop gives the signals back. o is how the last command ended: if it was by Ctrl-C at the terminal that it had, this process
+// and the others of its group, such as the shell of a script, get what the terminal would have sent them.
+func (s *Signals) Stop(o Outcome) {
+	signal.Stop(s.caught)
+	close(s.caught)
+	s.cancel(nil)
+	if o.interrupted {
+		interruptOurs()
+	}
+}

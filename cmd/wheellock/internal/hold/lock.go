@@ -1,0 +1,131 @@
+package hold
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"time"
+
+	"golang.org/x/term"
+
+	"github.com/wheellock/wheellock/cmd/wheellock/internal/cli"
+	"github.com/wheellock/wheellock/cmd/wheellock/internal/guard"
+	"github.com/wheellock/wheellock/engine"
+)
+
+// Lock is the command.
+func Lock() cli.Command {
+	return cli.Command{
+		Name: "lock", Args: "NAME -- COMMAND [ARG...]",
+		Short: "run a command while holding a lock",
+		Help: `Waits for the lock NAME, runs COMMAND, frees the lock, and exits with COMMAND's
+exit code, or 128 plus the signal that ended it. The lock is a fenced one: in
+COMMAND's environment are WHEELLOCK_NAME and WHEELLOCK_TOKEN, a number that grows
+with each new holder. Send it with each write, and have the store refuse lower
+ones.
+` + ending + `
+
+  wheellock lock backup -- pg_dump -f /backup/shop.sql shop
+  wheellock lock --try nightly -- ./report.sh || [ $? -eq 75 ]
+  wheellock lock --wait 10m --lease 5s deploy -- make deploy`,
+		Define: func(flags *flag.FlagSet) cli.Run {
+			l := new(lock)
+			l.define(flags)
+			flags.DurationVar(&l.wait, "wait", 0, "give up after `TIME`, with exit code 75; 0: never")
+			flags.BoolVar(&l.try, "try", false, "do not wait at all: exit code 75 if somebody else has the lock")
+			return l.run
+		},
+	}
+}
+
+type lock struct {
+	settings
+	wait time.Duration
+	try  bool
+}
+
+func (l *lock) run(ctx context.Context, env *cli.Env, args []string) (exit int) {
+	err := l.read(env, args)
+	switch {
+	case err != nil:
+	case l.wait < 0:
+		err = fmt.Errorf("--wait %v: must not be negative", l.wait)
+	case l.try && l.wait > 0:
+		err = errors.New("--try with --wait: the one does not wait, the other does")
+	}
+	if err != nil {
+		return env.Usage("%v", err)
+	}
+	if err := l.findable(); err != nil {
+		return env.Fail(err)
+	}
+	ctx, signals := guard.Catch(context.WithoutCancel(ctx))
+	outcome, err := l.hold(ctx, env, signals)
+	signals.Stop(outcome)
+	switch {
+	case err != nil:
+		return env.Fail(err)
+	case outcome.Lost != nil:
+		return cli.ExitLost
+	}
+	return outcome.Exit
+}
+
+// hold takes the lock and runs the command.
+func (l *lock) hold(ctx context.Context, env *cli.Env, signals *guard.Signals) (guard.Outcome, error) {
+	e, err := env.Open(ctx, l.options(env))
+	if err != nil {
+		return guard.Outcome{}, err
+	}
+	defer e.Close()
+	h, err := l.take(ctx, env, e)
+	if err != nil {
+		return guard.Outcome{}, err
+	}
+	token, _ := h.Token()
+	env.Event(event{Event: "granted", Name: l.name, Token: token})
+	o, err := guard.Run(guard.Lock{Lease: l.lease, Deadline: h.Deadline, Err: h.Err, Done: h.Done()}, l.command,
+		[]string{"WHEELLOCK_NAME=" + l.name, fmt.Sprintf("WHEELLOCK_TOKEN=%d", token)}, signals)
+	unlocked := h.Unlock(context.Background())
+	switch {
+	case err != nil:
+		return o, err
+	case o.Lost == nil && errors.Is(unlocked, engine.ErrLost): // just before the command's end
+		o.Lost = unlocked
+	case o.Lost == nil && unlocked != nil:
+		env.Note("the command has ended; %v. The lock is free after %v at the latest", unlocked, l.lease)
+	}
+	l.ended(env, token, o)
+	return o, nil
+}
+
+// take waits for the lock as the flags say.
+func (l *lock) take(ctx context.Context, env *cli.Env, e *engine.Engine) (*engine.Hold, error) {
+	m := e.FencedMutex(l.name)
+	if l.try {
+		return m.TryLock(ctx)
+	}
+	var options []engine.LockOption
+	if l.wait > 0 {
+		options = append(options, engine.WithWait(l.wait))
+	}
+	if term.IsTerminal(int(os.Stderr.Fd())) {
+		defer time.AfterFunc(time.Second, func() { l.waits(ctx, env, m, e) }).Stop()
+	}
+	return m.Lock(ctx, options...)
+}
+
+// waits tells a person who has the lock that they wait for.
+func (l *lock) waits(ctx context.Context, env *cli.Env, m *engine.Mutex, e *engine.Engine) {
+	state, err := m.Inspect(ctx)
+	if err != nil || !state.Locked || state.Ours {
+		return
+	}
+	who := state.Owner
+	if holder, err := e.Holder(ctx, state.Owner); err == nil && holder.Connections > 0 {
+		who = holder.Identity
+	}
+	env.Note("waiting for %q, which %s has", l.name, who)
+}

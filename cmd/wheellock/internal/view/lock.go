@@ -1,0 +1,205 @@
+// Package view has the commands that show locks: ls, show, force and top.
+//
+// redis.go asks Redis, lock.go finds out what the keys of a name are, and each command has a file.
+package view
+
+import (
+	"context"
+	"regexp"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/redis/rueidis"
+
+	"github.com/wheellock/wheellock/engine"
+	"github.com/wheellock/wheellock/scripts"
+)
+
+// Lock is what Redis has for one name. Its JSON names are part of what --json promises.
+type Lock struct {
+	Name    string      `json:"name"`
+	Kind    engine.Kind `json:"kind"`             // empty: nobody holds it, or it is not known
+	TTL     int64       `json:"ttl_ms,omitempty"` // what the lease has left; -1: it has no end
+	Owners  []Owner     `json:"owners,omitempty"` // the readers of a read-write lock may be many: at most some hundred
+	Holders int64       `json:"holders"`          // how many owners, or permits that are held
+	Free    *int64      `json:"free,omitempty"`   // permits, or the number of a semaphore or latch
+	Token   int64       `json:"token,omitempty"`  // the last fencing token
+	Waiting int64       `json:"waiting"`          // processes that listen for its release; ls does not ask
+	Queue   []Owner     `json:"queue,omitempty"`  // of a fair lock: the next one first
+	Leader  string      `json:"leader,omitempty"` // of an election: who leads
+	Since   *time.Time  `json:"since,omitempty"`  // of an election: since when
+	Foreign string      `json:"foreign,omitempty"`
+}
+
+// Owner is one owner id, and the engine behind it.
+type Owner struct {
+	ID        string     `json:"id"`
+	Count     int64      `json:"count,omitempty"` // the hold count
+	Identity  string     `json:"identity,omitempty"`
+	Address   string     `json:"address,omitempty"`         // of its oldest connection
+	Connected *time.Time `json:"connected_since,omitempty"` // that connection
+}
+
+// ownerField is an owner id of an engine or of Redisson: a UUID and a number; ":write" follows for a writer.
+var ownerField = regexp.MustCompile(`^([0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}):[0-9]+(:write)?$`)
+
+// who is the owner as people know it.
+func (o *Owner) who() string {
+	if o.Identity != "" {
+		return o.Identity
+	}
+	return o.ID
+}
+
+// know adds what is known of the engine.
+func (o *Owner) know(clients map[string]client) {
+	id, _, _ := strings.Cut(o.ID, ":")
+	if c, known := clients[id]; known {
+		o.Identity, o.Address, o.Connected = c.identity, c.address, &c.since
+	}
+}
+
+// channel is where the release of the lock is announced.
+func (l *Lock) channel() string {
+	if l.Kind == engine.KindRead || l.Kind == engine.KindWrite {
+		return scripts.RWChannel(l.Name)
+	}
+	return scripts.LockChannel(l.Name)
+}
+
+// held asks which of these keys are locks that somebody holds.
+func (r *redis) held(ctx context.Context, keys []string) ([]*Lock, error) {
+	ask := make(rueidis.Commands, len(keys))
+	for i, key := range keys {
+		ask[i] = r.B().Hscan().Key(key).Cursor(0).Count(100).Build()
+	}
+	var locks []*Lock
+	for i, answer := range r.DoMulti(ctx, ask...) {
+		page, err := answer.AsScanEntry()
+		if _, answered := rueidis.IsRedisErr(err); err != nil && !answered { // an error of Redis: it is of another type now
+			return nil, unavailable(err)
+		}
+		if l := lockOf(keys[i], page.Elements); l != nil {
+			locks = append(locks, l)
+		}
+	}
+	return locks, r.complete(ctx, locks)
+}
+
+// lockOf reads fields and values of a hash; nil: it is no lock.
+func lockOf(name string, words []string) *Lock {
+	l := &Lock{Name: name, Kind: engine.KindMutex}
+	for i := 0; i+1 < len(words); i += 2 {
+		field, value := words[i], words[i+1]
+		count, err := strconv.ParseInt(value, 10, 64)
+		switch {
+		case field == "mode" && (value == "read" || value == "write"):
+			l.Kind = engine.Kind(value)
+		case err == nil && ownerField.MatchString(field):
+			l.Owners = append(l.Owners, Owner{ID: field, Count: count})
+		default:
+			return nil
+		}
+	}
+	if len(l.Owners) == 0 {
+		return nil
+	}
+	return l
+}
+
+// complete asks what the other keys of held locks say.
+func (r *redis) complete(ctx context.Context, locks []*Lock) error {
+	const each = 5
+	var ask rueidis.Commands
+	for _, l := range locks {
+		ask = append(ask,
+			r.B().Pttl().Key(l.Name).Build(), r.B().Hlen().Key(l.Name).Build(), r.B().Hget().Key(l.Name).Field("mode").Build(),
+			r.B().Get().Key(scripts.TokenKey(l.Name)).Build(), r.B().Llen().Key(scripts.FairQueue(l.Name)).Build())
+	}
+	answers := r.DoMulti(ctx, ask...)
+	for i, l := range locks {
+		a := answers[i*each : (i+1)*each]
+		var err error
+		if l.TTL, err = a[0].AsInt64(); err != nil {
+			return unavailable(err)
+		}
+		l.Holders, _ = a[1].AsInt64()
+		if mode, _ := a[2].ToString(); mode != "" {
+			l.Kind = engine.Kind(mode)
+			l.Holders--
+			continue
+		}
+		l.Token, _ = a[3].AsInt64()
+		queued, _ := a[4].AsInt64()
+		switch {
+		case queued > 0:
+			l.Kind = engine.KindFair
+		case l.Token > 0:
+			l.Kind = engine.KindFenced
+		}
+	}
+	return nil
+}
+
+// inspect asks for all that there is of one name.
+func (r *redis) inspect(ctx context.Context, name string) (*Lock, error) {
+	locks, err := r.held(ctx, []string{name})
+	if err != nil {
+		return nil, err
+	}
+	l := &Lock{Name: name}
+	if len(locks) > 0 {
+		l = locks[0]
+	} else if err := r.other(ctx, l); err != nil {
+		return nil, err
+	}
+	clients := r.clients(ctx)
+	queue, _ := r.Do(ctx, r.B().Lrange().Key(scripts.FairQueue(name)).Start(0).Stop(999).Build()).AsStrSlice()
+	for _, id := range queue {
+		l.Queue = append(l.Queue, Owner{ID: id})
+	}
+	for _, owners := range [][]Owner{l.Owners, l.Queue} {
+		for i := range owners {
+			owners[i].know(clients)
+		}
+	}
+	r.lead(ctx, l)
+	channel := l.channel()
+	l.Waiting = max(r.subscribers(ctx, []string{channel})[channel], int64(len(l.Queue)))
+	return l, nil
+}
+
+// lead asks who leads, in case the lock is an election's: the note of a leader is of who has the lock.
+func (r *redis) lead(ctx context.Context, l *Lock) {
+	note, err := r.Do(ctx, r.B().Hmget().Key(scripts.LeaderKey(l.Name)).Field("owner", "identity", "since").Build()).AsStrSlice()
+	if err != nil || len(l.Owners) == 0 || note[0] != l.Owners[0].ID {
+		return
+	}
+	millis, _ := strconv.ParseInt(note[2], 10, 64)
+	since := time.UnixMilli(millis)
+	l.Leader, l.Since = note[1], &since
+}
+
+// other finds out what has a name that nobody holds as a lock.
+func (r *redis) other(ctx context.Context, l *Lock) error {
+	answers := r.DoMulti(ctx, r.B().Type().Key(l.Name).Build(), r.B().Getrange().Key(l.Name).Start(0).End(31).Build(),
+		r.B().Zcard().Key(scripts.PermitsKey(l.Name)).Build(), r.B().Get().Key(scripts.TokenKey(l.Name)).Build())
+	what, err := answers[0].ToString()
+	if err != nil {
+		return unavailable(err)
+	}
+	number, notNumber := answers[1].AsInt64()
+	switch {
+	case what == "none":
+	case what == "string" && notNumber == nil:
+		l.Free = &number
+		if n, err := answers[2].AsInt64(); err == nil && n > 0 {
+			l.Kind, l.Holders = engine.KindPermits, n
+		}
+	default:
+		l.Foreign = what
+	}
+	l.Token, _ = answers[3].AsInt64()
+	return nil
+}

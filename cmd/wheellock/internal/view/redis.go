@@ -1,0 +1,146 @@
+package view
+
+import (
+	"context"
+	"fmt"
+	"regexp"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/redis/rueidis"
+
+	"github.com/wheellock/wheellock/cmd/wheellock/internal/cli"
+	"github.com/wheellock/wheellock/engine"
+)
+
+// redis is a connection for commands that only look: it needs no right but to read.
+type redis struct {
+	rueidis.Client
+	place   string           // for people, without secrets
+	masters []rueidis.Client // the server, or the masters of a cluster
+}
+
+func dial(ctx context.Context, env *cli.Env) (*redis, error) {
+	o, err := env.Options()
+	if err != nil {
+		return nil, err
+	}
+	c := o.Redis
+	r := &redis{place: strings.Join(c.InitAddress, ", ")}
+	c.DisableCache, c.DisableRetry, c.AlwaysPipelining, c.PipelineMultiplex = true, true, true, -1
+	if c.ConnWriteTimeout == 0 {
+		c.ConnWriteTimeout = 5 * time.Second
+	}
+	if r.Client, err = rueidis.NewClient(c); err != nil {
+		return nil, fmt.Errorf("connecting to %s: %w", r.place, unavailable(err))
+	}
+	r.findMasters(ctx)
+	return r, nil
+}
+
+// findMasters asks which nodes are masters. In a cluster they change.
+func (r *redis) findMasters(ctx context.Context) {
+	if r.Mode() != rueidis.ClientModeCluster {
+		r.masters = []rueidis.Client{r.Client}
+		return
+	}
+	r.masters = nil
+	for _, node := range r.Nodes() {
+		if role, err := node.Do(ctx, node.B().Role().Build()).ToArray(); err == nil && len(role) > 0 {
+			if name, _ := role[0].ToString(); name != "master" {
+				continue
+			}
+		}
+		r.masters = append(r.masters, node)
+	}
+}
+
+// unavailable makes an error of the client one of the group engine.ErrUnavailable.
+func unavailable(err error) error {
+	if err == nil {
+		return nil
+	}
+	return &failure{err}
+}
+
+type failure struct{ error }
+
+func (f *failure) Unwrap() []error { return []error{f.error, engine.ErrUnavailable} }
+
+// perScan is how many keys one SCAN looks at: about a third of a millisecond of the server's time.
+const perScan = 1000
+
+// scan passes on the keys of a type that match a pattern, in pages, master after master. A key may come twice.
+func (r *redis) scan(ctx context.Context, pattern, kind string, page func(keys []string) error) error {
+	for _, node := range r.masters {
+		for cursor := uint64(0); ; {
+			scan := node.B().Scan().Cursor(cursor).Match(pattern).Count(perScan).Type(kind).Build()
+			found, err := node.Do(ctx, scan).AsScanEntry()
+			if err != nil {
+				return unavailable(err)
+			}
+			if len(found.Elements) > 0 {
+				if err := page(found.Elements); err != nil {
+					return err
+				}
+			}
+			if cursor = found.Cursor; cursor == 0 {
+				break
+			}
+		}
+	}
+	return nil
+}
+
+// subscribers returns how many clients listen to each channel, plain or sharded.
+func (r *redis) subscribers(ctx context.Context, channels []string) map[string]int64 {
+	sums := make(map[string]int64, len(channels))
+	for _, node := range r.masters {
+		for _, answer := range node.DoMulti(ctx,
+			node.B().PubsubNumsub().Channel(channels...).Build(),
+			node.B().Arbitrary("PUBSUB", "SHARDNUMSUB").Args(channels...).Build(), // an error where there are no sharded channels
+		) {
+			counts, _ := answer.AsIntMap()
+			for channel, n := range counts {
+				sums[channel] += n
+			}
+		}
+	}
+	return sums
+}
+
+// client is an engine that is connected.
+type client struct {
+	identity, address string
+	since             time.Time
+}
+
+// engineName is the name of an engine's connection: see engine.Options.Identity.
+var engineName = regexp.MustCompile(`/([0-9a-f-]{36})/(.+)$`)
+
+// clients lists the engines by their ids, each with its oldest connection. There are none if the user may not ask.
+func (r *redis) clients(ctx context.Context) map[string]client {
+	found := make(map[string]client)
+	for _, node := range r.masters {
+		list, _ := node.Do(ctx, node.B().Arbitrary("CLIENT", "LIST", "TYPE", "NORMAL").Build()).ToString()
+		now := time.Now()
+		for line := range strings.Lines(list) {
+			fields := make(map[string]string)
+			for word := range strings.FieldsSeq(line) {
+				key, value, _ := strings.Cut(word, "=")
+				fields[key] = value
+			}
+			name := engineName.FindStringSubmatch(fields["name"])
+			if name == nil {
+				continue
+			}
+			age, _ := strconv.ParseInt(fields["age"], 10, 64)
+			c := client{name[2], fields["addr"], now.Add(-time.Duration(age) * time.Second).Truncate(time.Second)}
+			if before, known := found[name[1]]; !known || c.since.Before(before.since) {
+				found[name[1]] = c
+			}
+		}
+	}
+	return found
+}

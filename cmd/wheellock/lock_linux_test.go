@@ -1,0 +1,233 @@
+package main
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/wheellock/wheellock/internal/redistest"
+	"github.com/wheellock/wheellock/internal/testkit"
+)
+
+// diary is a file that a command under a lock writes into.
+type diary string
+
+func newDiary(t *testing.T) diary { return diary(filepath.Join(t.TempDir(), "diary")) }
+
+// words are what stands in it.
+func (d diary) words() []string {
+	text, _ := os.ReadFile(string(d)) // which may not be there yet
+	return strings.Fields(string(text))
+}
+
+// await waits for a word, and returns the one behind it.
+func (d diary) await(t *testing.T, word string) (next int) {
+	t.Helper()
+	redistest.Await(t, word+" in the diary", func() bool {
+		words := d.words()
+		for i := range len(words) - 1 {
+			if words[i] == word {
+				next, _ = strconv.Atoi(words[i+1])
+				return true
+			}
+		}
+		return false
+	})
+	return next
+}
+
+// Where /proc/*/stat has what processes are looked for by, counted from the state.
+const (
+	inGroup   = 2
+	inSession = 3
+)
+
+// processes lists those of a group or of a session that are not over.
+func processes(t *testing.T, in, id int) (pids []int) {
+	t.Helper()
+	stats, err := filepath.Glob("/proc/[0-9]*/stat")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range stats {
+		stat, _ := os.ReadFile(path) // a process may end at any time
+		_, after, _ := strings.Cut(string(stat), ") ")
+		if words := strings.Fields(after); len(words) > in && words[in] == strconv.Itoa(id) && words[0] != "Z" {
+			pid, _ := strconv.Atoi(filepath.Base(filepath.Dir(path)))
+			pids = append(pids, pid)
+		}
+	}
+	return pids
+}
+
+// stubborn ignores TERM, with what it starts; polite ends by it. Both write their process group into a diary. They start nothing
+// after that, because some shells lose signals that come while they start a process.
+const (
+	stubborn = `trap '' TERM; sleep 1000 & echo group $$ >>$DIARY; wait`
+	polite   = `trap 'echo termed $(date +%s%N) >>$DIARY; exit 0' TERM; sleep 1000 & echo group $$ >>$DIARY; wait`
+)
+
+// lockedShell runs a script under the lock "job".
+func lockedShell(t *testing.T, url, script string, flags ...string) (*program, diary) {
+	t.Helper()
+	d := newDiary(t)
+	p := wheellock(t, append(append([]string{"lock", "--redis", url}, flags...), "job", "--", "sh", "-c", script)...)
+	p.Env = append(p.Env, "DIARY="+string(d))
+	return p.begin(t), d
+}
+
+// While Redis does not answer, the command is ended before anybody else can have the lock.
+func TestPartition(t *testing.T) {
+	for name, script := range map[string]string{"a command that ends by TERM": polite, "a command that ignores TERM": stubborn} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			server := redistest.Start(t)
+			proxy := redistest.NewProxy(t, server.Addr())
+			p, d := lockedShell(t, proxy.URL(), script, "--lease", "4s")
+			group := d.await(t, "group")
+			outside := testkit.Connect(t, server.Addr())
+			granted := outside.FencedMutex("job").LockAsync(context.Background())
+			proxy.BlackHole(redistest.Both, true)
+			partition := time.Now()
+			h, err := granted.Wait(testkit.Soon(t))
+			now := time.Now()
+			if left := processes(t, inGroup, group); err != nil || len(left) > 0 {
+				t.Errorf("another one has the lock (%v) after %v, and of the command live %v", err, now.Sub(partition), left)
+			}
+			testkit.MustUnlock(t, h)
+			if script == polite {
+				termed := time.Unix(0, int64(d.await(t, "termed")))
+				if early := now.Sub(termed); early < 400*time.Millisecond {
+					t.Errorf("TERM came %v before another one had the lock: less than a tenth of the lease", early)
+				}
+				t.Logf("another one had the lock %v after the partition began, TERM came %v before", now.Sub(partition), now.Sub(termed))
+			}
+			proxy.BlackHole(redistest.Both, false)
+			p.end(t)
+			p.want(t, 74, `lost "job", and ended the command`)
+		})
+	}
+}
+
+// A partition of less than a third of the lease costs nothing.
+func TestShortPartition(t *testing.T) {
+	t.Parallel()
+	server := redistest.Start(t)
+	proxy := redistest.NewProxy(t, server.Addr())
+	p, d := lockedShell(t, proxy.URL(), `echo group $$ >>$DIARY; until [ -e "$DIARY.done" ]; do sleep 0.02; done`, "--lease", "6s")
+	d.await(t, "group")
+	proxy.BlackHole(redistest.Both, true)
+	time.Sleep(1500 * time.Millisecond)
+	proxy.BlackHole(redistest.Both, false)
+	time.Sleep(1500 * time.Millisecond) // a renewal was due by now
+	if err := os.WriteFile(string(d)+".done", nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	p.end(t)
+	p.want(t, 0)
+}
+
+// Who frees the lock by force has the command ended: by TERM at once, by KILL soon after.
+func TestForced(t *testing.T) {
+	t.Parallel()
+	server := redistest.Start(t)
+	outside := testkit.Connect(t, server.Addr())
+	p, d := lockedShell(t, server.URL(), stubborn)
+	group := d.await(t, "group")
+	if freed, err := outside.FencedMutex("job").ForceUnlock(testkit.Soon(t)); !freed || err != nil {
+		t.Fatalf("freed %t, %v", freed, err)
+	}
+	p.end(t)
+	p.want(t, 74, "lost")
+	if left := processes(t, inGroup, group); len(left) > 0 {
+		t.Errorf("of the command live %v", left)
+	}
+}
+
+// If wheellock itself is killed, the command is too, and the lock is free when its lease is over.
+func TestKilled(t *testing.T) {
+	t.Parallel()
+	server := redistest.Start(t)
+	p, d := lockedShell(t, server.URL(), `echo group $$ >>$DIARY; exec sleep 1000`, "--lease", "1s")
+	group := d.await(t, "group")
+	_ = p.Process.Kill()
+	p.end(t)
+	redistest.Await(t, "the end of the command", func() bool { return len(processes(t, inGroup, group)) == 0 })
+	wheellock(t, "lock", "--redis", server.URL(), "--wait", "20s", "job", "--", "true").want(t, 0)
+}
+
+// Signals reach the command, and its exit code is wheellock's.
+func TestSignals(t *testing.T) {
+	t.Parallel()
+	server := redistest.Start(t)
+	const script = `trap 'echo usr1' USR1; trap 'echo term; exit 7' TERM; sleep 1000 & echo group $$ >>$DIARY; while :; do wait; done`
+	p, d := lockedShell(t, server.URL(), script)
+	d.await(t, "group")
+	_ = p.Process.Signal(syscall.SIGUSR1)
+	_ = p.Process.Signal(syscall.SIGTERM)
+	p.end(t)
+	p.want(t, 7, "usr1\n", "term\n")
+
+	for range 10 { // TERM comes while the command is started, more or less
+		p := wheellock(t, "lock", "--redis", server.URL(), "job", "--", "sleep", "1000").begin(t)
+		redistest.Await(t, "the lock", func() bool { return server.MustDo("EXISTS", "job").Int == 1 })
+		_ = p.Process.Signal(syscall.SIGTERM)
+		p.end(t)
+		p.want(t, 128+15)
+	}
+
+	wheellock(t, "lock", "--redis", server.URL(), "job", "--", "sh", "-c", "kill -9 $$").want(t, 128+9)
+
+	h := testkit.MustLock(t, testkit.Connect(t, server.Addr()).FencedMutex("job"))
+	for _, s := range []syscall.Signal{syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP} {
+		waits := wheellock(t, "lock", "--redis", server.URL(), "job", "--", "echo", "too much").begin(t)
+		redistest.Await(t, "a waiter", func() bool { return server.Subscriptions().Count() == 1 })
+		_ = waits.Process.Signal(s)
+		waits.end(t)
+		if waits.want(t, 128+int(s)); waits.stdout.Len() > 0 {
+			t.Errorf("the command ran: %s", waits.stdout.String())
+		}
+		redistest.Await(t, "no waiter", func() bool { return server.Subscriptions().Count() == 0 })
+	}
+	testkit.MustUnlock(t, h)
+	if keys := server.Keys(); len(keys) != 1 { // the counter of the fence
+		t.Errorf("left: %q", keys)
+	}
+}
+
+// A leader that Redis does not answer is ended before the next one leads, and campaigns again.
+func TestElectionGoesOn(t *testing.T) {
+	t.Parallel()
+	server := redistest.Start(t)
+	proxy := redistest.NewProxy(t, server.Addr())
+	campaign := func(url string) (*program, diary) {
+		d := newDiary(t)
+		p := wheellock(t, "elect", "--redis", url, "--lease", "3s", "scheduler", "--", "sh", "-c",
+			`echo term $WHEELLOCK_TERM group $$ >>$DIARY; exec sleep 1000`)
+		p.Env = append(p.Env, "DIARY="+string(d))
+		return p.begin(t), d
+	}
+	first, before := campaign(proxy.URL())
+	group := before.await(t, "group")
+	second, after := campaign(server.URL())
+	proxy.BlackHole(redistest.Both, true)
+	if higher := after.await(t, "term"); higher <= before.await(t, "term") {
+		t.Errorf("term %d after %d", higher, before.await(t, "term"))
+	}
+	if left := processes(t, inGroup, group); len(left) > 0 {
+		t.Errorf("the next one leads, and of the first live %v", left)
+	}
+	proxy.BlackHole(redistest.Both, false)
+	_ = second.Process.Signal(syscall.SIGTERM)
+	second.end(t)
+	second.want(t, 128+15)
+	redistest.Await(t, "a second term of the first", func() bool { return strings.Count(strings.Join(before.words(), " "), "term") == 2 })
+	_ = first.Process.Signal(syscall.SIGTERM)
+	first.end(t)
+	first.want(t, 128+15, `lost "scheduler"`)
+}

@@ -1,0 +1,190 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/wheellock/wheellock/internal/redistest"
+)
+
+// screen is a terminal of 80 columns in which a shell runs, and all that was written to it.
+type screen struct {
+	t      *testing.T
+	master *os.File
+	mu     sync.Mutex // guards the rest
+	text   string
+	seen   int // how much of it was waited for
+}
+
+// openScreen starts an interactive bash that finds wheellock.
+func openScreen(t *testing.T, url string) *screen {
+	t.Helper()
+	redistest.Require(t, "bash")
+	master, err := os.OpenFile("/dev/ptmx", os.O_RDWR|syscall.O_NOCTTY, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	fd := int(master.Fd())
+	number, err := unix.IoctlGetInt(fd, unix.TIOCGPTN)
+	if err == nil {
+		err = unix.IoctlSetPointerInt(fd, unix.TIOCSPTLCK, 0)
+	}
+	if err == nil {
+		err = unix.IoctlSetWinsize(fd, unix.TIOCSWINSZ, &unix.Winsize{Row: 24, Col: 80})
+	}
+	slave, openErr := os.OpenFile(fmt.Sprintf("/dev/pts/%d", number), os.O_RDWR|syscall.O_NOCTTY, 0)
+	if err != nil || openErr != nil {
+		t.Fatal(err, openErr)
+	}
+	defer slave.Close()
+	dir := t.TempDir()
+	self, _ := os.Executable()
+	if err := os.Symlink(self, filepath.Join(dir, "wheellock")); err != nil {
+		t.Fatal(err)
+	}
+	shell := exec.Command("bash", "--norc", "--noprofile", "-i")
+	shell.Env = append(os.Environ(), asProgram+"=1", "WHEELLOCK_REDIS="+url, "PATH="+dir+":"+os.Getenv("PATH"), "PS1=ready> ", "TERM=dumb",
+		"HISTFILE=", "GORACE=atexit_sleep_ms=0")
+	shell.Stdin, shell.Stdout, shell.Stderr = slave, slave, slave
+	shell.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true}
+	if err := shell.Start(); err != nil {
+		t.Fatal(err)
+	}
+	s := &screen{t: t, master: master}
+	read := make(chan struct{})
+	go func() {
+		defer close(read)
+		s.read()
+	}()
+	t.Cleanup(func() {
+		for _, pid := range processes(t, inSession, shell.Process.Pid) {
+			_ = syscall.Kill(pid, syscall.SIGKILL)
+		}
+		_ = shell.Wait()
+		<-read
+		master.Close()
+	})
+	s.await("ready> ")
+	return s
+}
+
+func (s *screen) read() {
+	for b := make([]byte, 4096); ; {
+		n, err := s.master.Read(b)
+		s.mu.Lock()
+		s.text += strings.ReplaceAll(string(b[:n]), "\r", "")
+		s.mu.Unlock()
+		if err != nil {
+			return
+		}
+	}
+}
+
+// await waits until words come that were not awaited before, and returns what came before them.
+func (s *screen) await(words string) (before string) {
+	s.t.Helper()
+	redistest.Await(s.t, fmt.Sprintf("%q on the screen", words), func() bool {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		i := strings.Index(s.text[s.seen:], words)
+		if i < 0 {
+			return false
+		}
+		before = s.text[s.seen : s.seen+i]
+		s.seen += i + len(words)
+		return true
+	})
+	return before
+}
+
+// press types keys.
+func (s *screen) press(keys string) {
+	s.t.Helper()
+	if _, err := s.master.WriteString(keys); err != nil {
+		s.t.Fatal(err)
+	}
+}
+
+const ctrlC, ctrlZ = "\x03", "\x1a"
+
+// A command under a lock has the terminal: it reads from it, and Ctrl-C reaches it once. Ctrl-Z stops it with its wheellock, and fg
+// has both go on.
+func TestTerminal(t *testing.T) {
+	t.Parallel()
+	server := redistest.Start(t)
+	s := openScreen(t, server.URL())
+	// It starts no process: one that the terminal stops while its parent waits in vfork stops no job.
+	s.press(`wheellock lock job -- sh -c 'trap "echo interr''upt" INT; echo as''k; read a; echo "got <$a>"; read b; read c; exit 5'` + "\n")
+	s.await("ask\n")
+	s.press("hello\n")
+	s.await("got <hello>\n")
+	s.press(ctrlZ)
+	s.await("Stopped")
+	s.await("ready> ")
+	s.press("fg\n")
+	s.await("fg\n")
+	s.press(ctrlC)
+	s.await("interrupt\n")
+	s.press("\n") // the signal ends one read
+	if after := s.await("ready> "); strings.Contains(after, "interrupt\n") {
+		t.Errorf("Ctrl-C reaches the command more than once: %q", after)
+	}
+	s.press("echo code $?.\n")
+	s.await("code 5.\n")
+
+	// A command that Ctrl-C ends is for a shell script what it is without wheellock: the script ends too.
+	s.press("for i in 1 2; do wheellock lock job -- sh -c 'echo be''gun; read a'; done; echo never\n")
+	s.await("begun\n")
+	s.press(ctrlC)
+	if after := s.await("ready> "); strings.Contains(after, "begun") || strings.Contains(after, "never\n") {
+		t.Errorf("the loop goes on: %q", after)
+	}
+
+	// In a pipeline the command gets the terminal when it asks for it.
+	s.press(`echo piped | wheellock lock job -- sh -c 'cat; read a </dev/tty; echo "got <$a>"'` + "\n")
+	s.await("\npiped\n")
+	s.press("there\n")
+	s.await("got <there>\n")
+	s.await("ready> ")
+
+	// force asks a person.
+	s.press("wheellock lock job -- sleep 1000 &\n")
+	redistest.Await(t, "the lock", func() bool { return len(server.Keys()) == 2 })
+	s.press("wheellock force job\n")
+	s.await("Free job? [y/N] ")
+	s.press("n\n")
+	s.await("freed nothing\n")
+	s.press("wheellock force job\n")
+	s.await("Free job? [y/N] ")
+	s.press(ctrlC)
+	s.await("freed nothing\n")
+	s.press("wheellock lock job -- true\n")
+	s.await(`waiting for "job", which `)
+	s.press(ctrlC)
+	s.await("ended by a signal")
+	s.press("wheellock force job\n")
+	s.await("Free job? [y/N] ")
+	s.press("y\n")
+	s.await("freed job\n")
+
+	// Lists fit the terminal, and top redraws it.
+	long := strings.Repeat("n", 100)
+	server.MustDo("HSET", long, "285475da-9152-4c83-822a-67ee2f116a79:51", "1")
+	s.press("clear; wheellock ls; wheellock top --interval 100ms\n")
+	s.await("TTL  KIND     HOLDER")
+	s.await("CHANGES")
+	if row := s.await("…"); strings.Contains(row, long) {
+		t.Errorf("a row is longer than the terminal: %q", row)
+	}
+	s.await("\x1b[H")
+	s.press(ctrlC)
+	s.await("ready> ")
+}

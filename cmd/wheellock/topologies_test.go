@@ -1,0 +1,80 @@
+package main
+
+import (
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/wheellock/wheellock/internal/redistest"
+	"github.com/wheellock/wheellock/internal/testkit"
+)
+
+// topologies are where every command works, with the flags that name the Redis.
+var topologies = map[string]func(t *testing.T) []string{
+	"single server": func(t *testing.T) []string { return []string{"--redis", redistest.Start(t).URL()} },
+	"Sentinel": func(t *testing.T) []string {
+		addrs := redistest.StartSentinel(t, 1).Addrs()
+		return []string{"--redis", "redis://" + addrs[0] + "?master_set=" + redistest.MasterName + "&addr=" + url.QueryEscape(addrs[1])}
+	},
+	"Cluster": func(t *testing.T) []string {
+		return []string{"--redis", "redis://" + redistest.StartCluster(t, 3, 1).Addrs()[0]}
+	},
+	"TLS and password": func(t *testing.T) []string {
+		ca := testkit.NewAuthority(t)
+		cert := ca.Issue("127.0.0.1", time.Now().Add(time.Hour))
+		_, addr := ca.Serve(cert, "--requirepass", "hunter2", "--tls-auth-clients", "yes")
+		files := ca.Args(cert)
+		password := filepath.Join(t.TempDir(), "password")
+		if err := os.WriteFile(password, []byte("hunter2\n"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return []string{"--redis", "rediss://" + addr, "--password-file", password, "--cacert", files[1], "--cert", files[3], "--key", files[5]}
+	},
+}
+
+// Every command does its work on every topology.
+func TestEveryCommandOnEveryTopology(t *testing.T) {
+	for name, start := range topologies {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			flags := start(t)
+			call := func(args ...string) *program {
+				t.Helper()
+				return wheellock(t, append(append([]string{args[0]}, flags...), args[1:]...)...)
+			}
+			call("lock", "job", "--", "sh", "-c", `echo "$WHEELLOCK_NAME has token $WHEELLOCK_TOKEN"; exit 3`).want(t, 3, "job has token 1")
+			holder := call("lock", "job", "--", "sleep", "60").begin(t)
+			leader := call("elect", "scheduler", "--", "sh", "-c", `echo "term $WHEELLOCK_TERM"; exec sleep 60`).begin(t)
+			redistest.Await(t, "both to be held", func() bool {
+				ls := call("ls")
+				ls.run(t)
+				return strings.Contains(ls.stdout.String(), " job\n") && strings.Contains(ls.stdout.String(), " scheduler\n")
+			})
+			call("lock", "--try", "job", "--", "true").want(t, 75, "held by another owner")
+			call("show", "job").want(t, 0, "fenced lock", "127.0.0.1:", "hold count 1", "waiting    0 processes")
+			waiter := call("lock", "job", "--", "echo", "got it").begin(t)
+			redistest.Await(t, "a waiter", func() bool {
+				show := call("show", "--json", "job")
+				show.want(t, 0)
+				return decode[struct{ Waiting int }](t, show)[0].Waiting == 1
+			})
+			call("show", "scheduler").want(t, 0, "leader ")
+			call("top", "--count", "2", "--interval", "100ms").want(t, 0, "held=3 waiting=1", `"job"`)
+			call("force", "--yes", "job").want(t, 0, "freed job")
+			holder.end(t)
+			holder.want(t, 74, "lost")
+			waiter.end(t)
+			waiter.want(t, 0, "got it")
+			_ = leader.Process.Signal(os.Interrupt)
+			leader.end(t)
+			leader.want(t, 130, "term 1")
+			call("show", "scheduler").want(t, 1, "nobody")
+			if got := call("ls", "--json"); len(decode[struct{}](t, got.want(t, 0))) > 0 {
+				t.Errorf("left: %s", got.stdout.String())
+			}
+		})
+	}
+}

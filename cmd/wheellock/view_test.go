@@ -1,0 +1,193 @@
+package main
+
+import (
+	"context"
+	"maps"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/wheellock/wheellock/engine"
+	"github.com/wheellock/wheellock/internal/redistest"
+	"github.com/wheellock/wheellock/internal/testkit"
+)
+
+// strange is a name that would clear a terminal.
+const strange = "\x1b[2J"
+
+// everyKind has one lock of each kind held, and returns the kinds by name as ls shows them. Keys that are no locks are there too.
+func everyKind(t *testing.T, server *redistest.Server) map[string]string {
+	t.Helper()
+	e, other := testkit.Connect(t, server.Addr()), testkit.Connect(t, server.Addr())
+	for _, l := range []engine.Locker{
+		e.Mutex("mutex"), e.Mutex(strange), e.FencedMutex("fenced"), e.FairMutex("fair"), e.RWMutex("read").Reader(),
+		other.RWMutex("read").Reader(), e.RWMutex("write").Writer(),
+	} {
+		testkit.MustLock(t, l)
+	}
+	other.FairMutex("fair").LockAsync(context.Background())
+	permits := e.PermitSemaphore("permits")
+	if _, err := permits.TrySetPermits(testkit.Soon(t), 5); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := permits.Acquire(testkit.Soon(t), 2); err != nil {
+		t.Fatal(err)
+	}
+	redistest.Await(t, "a queue", func() bool { return server.MustDo("LLEN", "redisson_lock_queue:{fair}").Int > 0 })
+	server.MustDo("HSET", "hash", "field", "1")
+	server.MustDo("HSET", "session", "user:1", "1")
+	server.MustDo("SET", "number", "5")
+	server.MustDo("RPUSH", "list", "x")
+	return map[string]string{"mutex": "mutex", strange: "mutex", "fenced": "fenced", "fair": "fair", "read": "read", "write": "write", "permits": "permits"}
+}
+
+// row is a lock in JSON.
+type row struct {
+	Name, Kind string
+	TTL        int64 `json:"ttl_ms"`
+	Holders    int
+	Free       *int
+	Token      int64
+	Waiting    int
+	Foreign    string
+	Changes    int
+	Owners     []struct{ ID, Identity, Address string }
+	Queue      []struct{ ID, Identity string }
+}
+
+func TestLs(t *testing.T) {
+	t.Parallel()
+	server := redistest.Start(t)
+	want := everyKind(t, server)
+	got := make(map[string]string)
+	for _, l := range decode[row](t, wheellock(t, "ls", "--json", "--redis", server.URL()).want(t, 0)) {
+		got[l.Name] = l.Kind
+		if l.Kind != "permits" && (l.TTL < 1000 || l.TTL > 30_000 || !strings.Contains(l.Owners[0].Identity, ".test@")) {
+			t.Errorf("%+v: want a TTL of some seconds and this process as the holder", l)
+		}
+		if l.Name == "read" && l.Holders != 2 {
+			t.Errorf("%d readers, want 2", l.Holders)
+		}
+	}
+	if !maps.Equal(got, want) {
+		t.Errorf("ls: %q\nwant %q", got, want)
+	}
+	text := wheellock(t, "ls", "--redis", server.URL()).want(t, 0, "TTL  KIND     HOLDER", " \"\\x1b[2J\"\n", "2 held, 3 free", " +1 ").stdout.String()
+	if strings.Contains(text, strange) || strings.Count(text, "\n") != len(want)+1 {
+		t.Errorf("ls:\n%q\nwant a line for each, that a terminal may have", text)
+	}
+	some := decode[row](t, wheellock(t, "ls", "f*", "--json", "--redis", server.URL()).want(t, 0))
+	if names := []string{some[0].Name, some[1].Name}; len(some) != 2 || !slices.Contains(names, "fair") || !slices.Contains(names, "fenced") {
+		t.Errorf("ls f*: %v", some)
+	}
+}
+
+// More keys than a page of SCAN has, most of which are no locks.
+func TestLsOfManyKeys(t *testing.T) {
+	t.Parallel()
+	server := redistest.Start(t)
+	server.MustDo("EVAL", `for i = 1, 5000 do
+		redis.call('HSET', 'hash:' .. i, 'field', i)
+		redis.call('HSET', 'lock:' .. i, string.format('%08x-0000-4000-8000-000000000000:1', i), 1)
+		redis.call('PEXPIRE', 'lock:' .. i, 30000)
+	end`, "0")
+	found := make(map[string]bool)
+	for _, l := range decode[row](t, wheellock(t, "ls", "--json", "--redis", server.URL()).want(t, 0)) {
+		found[l.Name] = true
+	}
+	if len(found) != 5000 || found["hash:1"] {
+		t.Errorf("ls lists %d names, want 5000", len(found))
+	}
+}
+
+func TestShow(t *testing.T) {
+	t.Parallel()
+	server := redistest.Start(t)
+	everyKind(t, server)
+	show := func(exit int, name string, words ...string) row {
+		t.Helper()
+		wheellock(t, "show", name, "--redis", server.URL()).want(t, exit, words...)
+		return decode[row](t, wheellock(t, "show", name, "--json", "--redis", server.URL()).want(t, exit))[0]
+	}
+	if l := show(0, "fair", "fair lock", "place 1", "waiting    1 process\n"); len(l.Queue) != 1 || l.Queue[0].Identity == "" {
+		t.Errorf("%+v: want the process in the queue", l)
+	}
+	if l := show(0, "fenced", "fenced lock", " is the last", "hold count 1", "from 127.0.0.1:"); l.Token == 0 || l.Owners[0].Address == "" {
+		t.Errorf("%+v: want a token, and an address", l)
+	}
+	show(0, "mutex", "mutex (or spin lock)")
+	show(0, "read", "held by readers")
+	show(0, "write", "held by a writer")
+	show(0, "permits", "permit semaphore", "2 permits", "free       3")
+	show(0, strange, `"\x1b[2J"`)
+	show(1, "number", "semaphore or latch", "free       5")
+	show(1, "list", "no lock: the key holds a list")
+	show(1, "hash", "no lock: the key holds a hash")
+	show(1, "none", "nobody")
+	server.MustDo("HSET", "java", "285475da-9152-4c83-822a-67ee2f116a79:51", "2")
+	show(0, "java", "285475da-9152-4c83-822a-67ee2f116a79:51, whose process is not known", "hold count 2", "no end")
+}
+
+func TestForce(t *testing.T) {
+	t.Parallel()
+	server := redistest.Start(t)
+	kinds := everyKind(t, server)
+	wheellock(t, "force", "mutex", "--redis", server.URL()).want(t, 64, "--yes")
+	for name, kind := range kinds {
+		p := wheellock(t, "force", "--yes", name, "--redis", server.URL())
+		if kind == "permits" {
+			p.want(t, 1, "end with their leases")
+			continue
+		}
+		p.want(t, 0, "freed ")
+		if owners := testkit.Owners(server, name); kind != "fair" && len(owners) > 0 { // somebody waits for the fair one
+			t.Errorf("%q has %q", name, owners)
+		}
+	}
+	wheellock(t, "force", "--yes", "none", "--json", "--redis", server.URL()).want(t, 1, `{"name":"none","freed":false}`)
+}
+
+func TestTop(t *testing.T) {
+	t.Parallel()
+	server := redistest.Start(t)
+	e := testkit.Connect(t, server.Addr())
+	hot := e.Mutex("hot")
+	testkit.MustLock(t, e.Mutex("cold"))
+	lines := wheellock(t, "top", "--count", "2", "--interval", "100ms", "--redis", server.URL()).want(t, 0).stdout.String()
+	if strings.Count(lines, "\n") != 2 || !strings.Contains(lines, `held=1 waiting=0 changes=0 hot1="cold"`) {
+		t.Errorf("top: %q", lines)
+	}
+	p := wheellock(t, "top", "--json", "--interval", "100ms", "--redis", server.URL())
+	file, err := os.CreateTemp(t.TempDir(), "stdout")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer file.Close()
+	p.Stdout = file
+	p.begin(t)
+	redistest.Await(t, "two changes of owner", func() bool {
+		h := testkit.MustLock(t, hot)
+		time.Sleep(50 * time.Millisecond)
+		testkit.MustUnlock(t, h)
+		text, _ := os.ReadFile(file.Name())
+		return strings.Contains(string(text), `"changes":2},{"name":"cold"`)
+	})
+	_ = p.Process.Signal(os.Interrupt)
+	p.end(t)
+	p.want(t, 0)
+}
+
+// Who may only read may look.
+func TestLookingNeedsTheRightToReadOnly(t *testing.T) {
+	t.Parallel()
+	server := redistest.Start(t)
+	everyKind(t, server)
+	server.MustDo("ACL", "SETUSER", "reader", "reset", "on", ">hunter2", "~*", "+@read", "+@connection", "-client", "+pubsub|numsub", "+cluster|slots")
+	url := strings.Replace(server.URL(), "redis://", "redis://reader:hunter2@", 1)
+	wheellock(t, "ls", "--redis", url).want(t, 0, "fenced", "2 held")
+	wheellock(t, "show", "fair", "--redis", url).want(t, 0, "whose process is not known", "place 1")
+	wheellock(t, "top", "--count", "1", "--redis", url).want(t, 0, "held=7")
+	wheellock(t, "force", "--yes", "mutex", "--redis", url).want(t, 69, "NOPERM")
+}
