@@ -1,0 +1,54 @@
+package doctor
+
+import (
+	"cmp"
+	"context"
+	"crypto/rand"
+	"strings"
+
+	"github.com/wheellock/wheellock/dispatcher/redisconn"
+	"github.com/wheellock/wheellock/wheel"
+)
+
+// rights runs every command that the engine needs, as the engine does when it opens.
+func rights(n *node) (findings []Finding) {
+	defer func() { n.unfit = findings != nil }()
+	const harm = "The engine does not open."
+	ctx, stop := context.WithTimeout(n.ctx, askTime)
+	defer stop()
+	var missing *redisconn.Missing
+	loaded, err := redisconn.Load(ctx, n.client, wheel.NewClock())
+	if err == nil {
+		missing, err = (&redisconn.Rights{Client: n.client, Loaded: loaded, UUID: rand.Text(), Publish: n.publish(), Cluster: n.isCluster()}).Find(ctx)
+	}
+	switch {
+	case gone(err):
+		n.failed("EVAL", err)
+		return nil
+	case err != nil: // of TIME, SCRIPT LOAD or EVAL, without which the rest cannot be tried
+		return found(Error, err.Error(), harm, n.grant("time", "script|load", "eval", "evalsha"))
+	}
+	if len(missing.Refused) > 0 {
+		findings = found(Error, "this user may not run "+strings.Join(missing.Refused, ", "), harm, n.grant(missing.Refused...))
+	}
+	if len(missing.Absent) > 0 {
+		findings = append(findings, found(Error, "the server does not have "+strings.Join(missing.Absent, ", "), harm,
+			"delete their lines rename-command from redis.conf; if there are none, the server or a proxy does not support them: use another")...)
+	}
+	return findings
+}
+
+// grant is the command that grants our user commands.
+func (n *node) grant(commands ...string) string {
+	return "ACL SETUSER " + cmp.Or(n.opts.Redis.Username, "default") + " +" + strings.Join(commands, " +")
+}
+
+// publish is how the engine publishes at this server.
+func (n *node) publish() string {
+	if n.isCluster() {
+		if sharded, _ := redisconn.Sharded(n.ctx, n.client); sharded {
+			return "SPUBLISH"
+		}
+	}
+	return "PUBLISH"
+}
