@@ -13,7 +13,7 @@ func clients(n *node) []Finding {
 		most = n.configured("maxclients")
 	}
 	what := fmt.Sprintf("%d of %d connections are open", open, most)
-	if open >= most/5*4 {
+	if 5*open >= 4*most {
 		return found(Warning, what, "When none is left, no engine can open, and one whose connection breaks cannot come back: it loses its locks.", set("maxclients", 2*most))
 	}
 	return fine(what)

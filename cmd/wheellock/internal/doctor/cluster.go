@@ -38,7 +38,7 @@ func stateOf(addr string, facts map[string]string) []Finding {
 // failing judges CLUSTER NODES: nodes that fail, and masters without a replica that works.
 func failing(nodes string) (findings []Finding) {
 	replicas, masters := map[string]int{}, map[string]string{}
-	for line := range strings.Lines(nodes) {
+	for line := range linesOf(nodes) {
 		words := strings.Fields(line) // id, address, flags, id of the master, four numbers and states, hash slots
 		if len(words) < 8 {
 			continue

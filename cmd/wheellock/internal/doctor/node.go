@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"iter"
 	"strconv"
 	"strings"
 	"time"
@@ -70,13 +71,16 @@ func (n *node) info() map[string]string {
 // fieldsOf reads lines "name:value".
 func fieldsOf(text string) map[string]string {
 	fields := make(map[string]string)
-	for line := range strings.Lines(text) {
+	for line := range linesOf(text) {
 		if name, value, ok := strings.Cut(strings.TrimSpace(line), ":"); ok {
 			fields[name] = value
 		}
 	}
 	return fields
 }
+
+// linesOf are the lines of a text, without the mark that RESP3 puts before some texts.
+func linesOf(text string) iter.Seq[string] { return strings.Lines(strings.TrimPrefix(text, "txt:")) }
 
 // text returns a field of INFO.
 func (n *node) text(field string) string {

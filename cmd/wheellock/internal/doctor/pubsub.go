@@ -14,6 +14,9 @@ import (
 	"github.com/wheellock/wheellock/scripts"
 )
 
+// publishScript publishes as the engine does, from a script.
+const publishScript = "return redis.call(ARGV[1], ARGV[2], ARGV[3])"
+
 // pubsub listens on one connection and publishes on another, as a waiter and a holder do.
 func pubsub(n *node) []Finding {
 	publish, channel := n.publish(), scripts.LockChannel(n.name())
@@ -25,7 +28,7 @@ func pubsub(n *node) []Finding {
 		return nil
 	}
 	defer stop()
-	count, err := n.do(publish, channel, "0").AsInt64()
+	count, err := n.do("EVAL", publishScript, "0", publish, channel, "0").AsInt64()
 	if err != nil {
 		n.failed(publish, err)
 		return nil
@@ -41,7 +44,7 @@ func pubsub(n *node) []Finding {
 	if count == 0 {
 		return found(Warning, publish+" answered that nobody listens, and the message was delivered",
 			"An engine does not see that other processes wait, and gives them their turns later.",
-			"connect to Redis itself, or through a proxy that passes the answer on")
+			"connect to the master itself, or through a proxy that lets connections that subscribe go there, too")
 	}
 	return nil
 }
