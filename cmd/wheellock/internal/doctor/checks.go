@@ -42,14 +42,20 @@ var checks = []check{
 // help is what -h says of doctor.
 func help() string {
 	var b strings.Builder
-	b.WriteString(`It tells of each finding how bad it is, what it does to locks, and what to set.
-CONFIG REWRITE writes what CONFIG SET has changed into redis.conf. What the
-server does not tell this user is said as "could not look", never as ok.
+	b.WriteString(`
+It tells of each finding how bad it is, what it does to locks, and what to set. CONFIG REWRITE writes what CONFIG SET has changed
+into redis.conf. What the server does not tell this user is said as "could not look", never as ok.
 
-Exit codes: 0 nothing above a note, 1 warnings, 2 errors, 64 a wrong command
-line. "could not look" changes no exit code.
+In a cluster it looks at each node, with Sentinel at the master and its replicas. It writes what an engine writes when it opens, and
+takes and frees locks of a name of its own.
 
-The checks, and what they find
+Exit code: 0 nothing above a note; 1 warnings; 2 errors. "could not look" changes no exit code.
+
+  wheellock doctor redis://redis-1:6379
+  wheellock doctor --lease 10s --prefix app: --json | jq '.findings[]'
+
+The checks, and what they find:
+
 `)
 	for _, c := range checks {
 		b.WriteString(cli.Entry(c.name, c.finds))

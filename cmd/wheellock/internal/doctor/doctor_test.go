@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"sync/atomic"
@@ -341,6 +342,16 @@ func TestConnection(t *testing.T) {
 			t.Errorf("%s: the password is shown", f.Found)
 		}
 	}
+}
+
+// Over TLS all is as without.
+func TestTLS(t *testing.T) {
+	t.Parallel()
+	ca := testkit.NewAuthority(t)
+	cert := ca.Issue("127.0.0.1", time.Now().Add(time.Hour))
+	_, addr := ca.Serve(cert, append(slices.Clone(keeps), "--requirepass", "secret")...)
+	examined(t, "rediss://:secret@"+addr, "--cacert", ca.Args(cert)[1]).wantHealthy(t)
+	examined(t, "rediss://:secret@"+addr).want(t, "connection", Error, "authority", "locks")
 }
 
 func TestUsage(t *testing.T) {

@@ -3,6 +3,8 @@ package doctor
 import (
 	"cmp"
 	"slices"
+
+	"github.com/wheellock/wheellock/cmd/wheellock/internal/cli"
 )
 
 // Severity is how bad a finding is for locks.
@@ -55,22 +57,18 @@ func (r *Report) sum() {
 	}
 }
 
-// Exit codes of doctor.
-const (
-	exitHealthy  = 0 // nothing above a note
-	exitWarnings = 1
-	exitErrors   = 2
-)
+// ExitErrors is the exit code if there are errors.
+const ExitErrors = 2
 
 // exit is the exit code.
 func (r *Report) exit() int {
 	switch r.Worst {
 	case Error:
-		return exitErrors
+		return ExitErrors
 	case Warning:
-		return exitWarnings
+		return cli.ExitNo
 	}
-	return exitHealthy
+	return cli.ExitOK
 }
 
 func found(s Severity, what, harm string, set ...string) []Finding {

@@ -3,10 +3,9 @@ package doctor
 import (
 	"fmt"
 	"strings"
-)
 
-// lineWidth is where lines of the report end. What is to be typed stays in one line.
-const lineWidth = 80
+	"github.com/wheellock/wheellock/cmd/wheellock/internal/cli"
+)
 
 // String is the report for people: the worst first, and each finding once, with the checks and servers that it is of.
 func (r *Report) String() string {
@@ -35,31 +34,20 @@ func (r *Report) String() string {
 	}
 	for _, p := range order {
 		if p.severity == OK && p.found != "" {
-			wrapped(&b, "ok: ", at[p]+": "+p.found)
+			b.WriteString(cli.Lines("ok: ", at[p]+": "+p.found, "    "))
 			continue
 		}
-		wrapped(&b, string(p.severity)+": ", at[p])
-		wrapped(&b, "    ", p.found)
-		wrapped(&b, "    harm: ", p.harm)
-		for _, s := range set[p] {
-			fmt.Fprintln(&b, "    set:  "+s)
+		b.WriteString(cli.Lines(string(p.severity)+": ", at[p], "    "))
+		if p.found != "" {
+			b.WriteString(cli.Lines("    ", p.found, "    "))
+		}
+		if p.harm != "" {
+			b.WriteString(cli.Lines("    harm: ", p.harm, "          "))
+		}
+		for _, s := range set[p] { // in one line, to be copied
+			b.WriteString("    set:  " + s + "\n")
 		}
 	}
 	fmt.Fprintf(&b, "\nerrors: %d, warnings: %d, notes: %d, could not look: %d\n", count[Error], count[Warning], count[Note], count[Unknown])
 	return b.String()
-}
-
-// wrapped writes a text in lines, after a label. Nothing is written of no text.
-func wrapped(b *strings.Builder, label, text string) {
-	line := label
-	for _, word := range strings.Fields(text) {
-		if len(line)+len(word) > lineWidth && strings.TrimSpace(line) != strings.TrimSpace(label) {
-			fmt.Fprintln(b, strings.TrimRight(line, " "))
-			line = strings.Repeat(" ", len(label))
-		}
-		line += word + " "
-	}
-	if text != "" {
-		fmt.Fprintln(b, strings.TrimRight(line, " "))
-	}
 }
