@@ -377,6 +377,17 @@ func TestUsage(t *testing.T) {
 			t.Errorf("%s: the help does not name it, or it judges nothing", c.name)
 		}
 	}
+	document, err := os.ReadFile("../../../../docs/OPERATIONS.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	table := "|---|---|---|\n"
+	for _, c := range checks {
+		table += "| " + c.name + " | " + c.asks + " | " + c.finds + " |\n"
+	}
+	if !strings.Contains(string(document), table) {
+		t.Errorf("docs/OPERATIONS.md does not have this table:\n%s", table)
+	}
 	for line := range strings.Lines(out) {
 		if len(line) > 81 {
 			t.Errorf("more than 80 columns: %s", line)
