@@ -7,7 +7,7 @@ import (
 )
 
 // cluster judges what the nodes of a cluster say of it.
-func cluster(d *deployment) (findings []Finding, err error) {
+func cluster(d *deployment) (all []Finding, err error) {
 	if !d.isCluster() {
 		return fine("it is none"), nil
 	}
@@ -15,14 +15,14 @@ func cluster(d *deployment) (findings []Finding, err error) {
 	for _, n := range d.nodes {
 		text, unsaid := n.do("CLUSTER", "INFO").ToString()
 		if unsaid == nil {
-			findings = append(findings, stateOf(n.addr, fieldsOf(text))...)
+			all = append(all, stateOf(n.addr, fieldsOf(text))...)
 			nodes, unsaid = n.do("CLUSTER", "NODES").ToString()
 		}
 		if unsaid != nil && !gone(unsaid) { // those that do not answer are found already
 			err = errors.Join(err, fmt.Errorf("%s: %w", n.addr, unsaid))
 		}
 	}
-	return append(findings, failing(nodes)...), err
+	return append(all, failing(nodes)...), err
 }
 
 // stateOf judges CLUSTER INFO of one node.
@@ -36,7 +36,8 @@ func stateOf(addr string, facts map[string]string) []Finding {
 }
 
 // failing judges CLUSTER NODES: nodes that fail, and masters without a replica that works.
-func failing(nodes string) (findings []Finding) {
+func failing(nodes string) []Finding {
+	var f findings
 	replicas, masters := map[string]int{}, map[string]string{}
 	for line := range linesOf(nodes) {
 		words := strings.Fields(line) // id, address, flags, id of the master, four numbers and states, hash slots
@@ -46,8 +47,8 @@ func failing(nodes string) (findings []Finding) {
 		addr, _, _ := strings.Cut(words[1], "@")
 		switch flags := words[2]; {
 		case strings.Contains(flags, "fail"):
-			findings = append(findings, found(Warning, "node "+addr+" fails ("+flags+")",
-				"If it is a master, its locks wait for a failover. If it is a replica, it cannot take over.", "start it again, or remove it by redis-cli --cluster del-node")...)
+			f.add(Warning, "node "+addr+" fails ("+flags+")",
+				"If it is a master, its locks wait for a failover. If it is a replica, it cannot take over.", "start it again, or remove it by redis-cli --cluster del-node")
 		case strings.Contains(flags, "slave"):
 			replicas[words[3]]++
 		case len(words) > 8:
@@ -56,9 +57,9 @@ func failing(nodes string) (findings []Finding) {
 	}
 	for id, addr := range masters {
 		if replicas[id] == 0 {
-			findings = append(findings, found(Warning, "master "+addr+" has no replica that works",
-				"If it ends, its locks can be neither taken nor renewed until it is back.", "add a replica by redis-cli --cluster add-node with --cluster-slave")...)
+			f.add(Warning, "master "+addr+" has no replica that works",
+				"If it ends, its locks can be neither taken nor renewed until it is back.", "add a replica by redis-cli --cluster add-node with --cluster-slave")
 		}
 	}
-	return findings
+	return f
 }

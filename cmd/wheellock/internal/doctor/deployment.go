@@ -35,7 +35,9 @@ func (d *deployment) connect() []Finding {
 	if err == nil {
 		return nil
 	}
-	if e, said := engine.Open(d.ctx, d.opts); said == nil {
+	ctx, stop := context.WithTimeout(d.ctx, askTime)
+	defer stop()
+	if e, said := engine.Open(ctx, d.opts); said == nil {
 		e.Close()
 	} else {
 		err = said // the engine knows what to do about it

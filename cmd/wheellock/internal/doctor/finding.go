@@ -71,6 +71,13 @@ func (r *Report) exit() int {
 	return cli.ExitOK
 }
 
+// findings collects what a check has found.
+type findings []Finding
+
+func (f *findings) add(s Severity, what, harm string, set ...string) {
+	*f = append(*f, found(s, what, harm, set...)...)
+}
+
 func found(s Severity, what, harm string, set ...string) []Finding {
 	return []Finding{{Severity: s, Found: what, Harm: harm, Set: set}}
 }

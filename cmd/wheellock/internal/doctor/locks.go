@@ -27,15 +27,9 @@ func locks(d *deployment) ([]Finding, error) {
 		return found(Error, "the engine does not open: "+plain(err), "No lock can be taken."), nil
 	}
 	defer e.Close()
-	kinds := []func(name string) (*engine.Hold, error){
-		func(name string) (*engine.Hold, error) { return e.Mutex(name).TryLock(ctx) },
-		func(name string) (*engine.Hold, error) { return e.FencedMutex(name).TryLock(ctx) },
-		func(name string) (*engine.Hold, error) { return e.RWMutex(name).Writer().TryLock(ctx) },
-		func(name string) (*engine.Hold, error) { return e.RWMutex(name).Reader().TryLock(ctx) },
-		func(name string) (*engine.Hold, error) { return e.FairMutex(name).TryLock(ctx) },
-	}
-	for _, take := range kinds {
-		hold, err := take(d.nodes[0].name())
+	name := d.nodes[0].name
+	for _, lock := range []engine.Locker{e.Mutex(name()), e.FencedMutex(name()), e.RWMutex(name()).Writer(), e.RWMutex(name()).Reader(), e.FairMutex(name())} {
+		hold, err := lock.TryLock(ctx)
 		if err == nil {
 			err = hold.Unlock(ctx)
 		}

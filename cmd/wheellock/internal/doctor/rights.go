@@ -11,8 +11,8 @@ import (
 )
 
 // rights runs every command that the engine needs, as the engine does when it opens.
-func rights(n *node) (findings []Finding) {
-	defer func() { n.unfit = findings != nil }()
+func rights(n *node) (all []Finding) {
+	defer func() { n.unfit = all != nil }()
 	const harm = "The engine does not open."
 	ctx, stop := context.WithTimeout(n.ctx, askTime)
 	defer stop()
@@ -28,14 +28,15 @@ func rights(n *node) (findings []Finding) {
 	case err != nil: // of TIME, SCRIPT LOAD or EVAL, without which the rest cannot be tried
 		return found(Error, err.Error(), harm, n.grant("time", "script|load", "eval", "evalsha"))
 	}
+	var f findings
 	if len(missing.Refused) > 0 {
-		findings = found(Error, "this user may not run "+strings.Join(missing.Refused, ", "), harm, n.grant(missing.Refused...))
+		f.add(Error, "this user may not run "+strings.Join(missing.Refused, ", "), harm, n.grant(missing.Refused...))
 	}
 	if len(missing.Absent) > 0 {
-		findings = append(findings, found(Error, "the server does not have "+strings.Join(missing.Absent, ", "), harm,
-			"delete their lines rename-command from redis.conf; if there are none, the server or a proxy does not support them: use another")...)
+		f.add(Error, "the server does not have "+strings.Join(missing.Absent, ", "), harm,
+			"delete their lines rename-command from redis.conf; if there are none, the server or a proxy does not support them: use another")
 	}
-	return findings
+	return f
 }
 
 // grant is the command that grants our user commands.

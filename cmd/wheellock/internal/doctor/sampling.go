@@ -2,10 +2,9 @@ package doctor
 
 import (
 	"context"
-	"fmt"
 	"time"
 
-	"github.com/redis/rueidis"
+	"github.com/wheellock/wheellock/dispatcher/redisconn"
 )
 
 // sample is one round trip of TIME and EVALSHA.
@@ -61,19 +60,8 @@ func (n *node) roundTrip(start time.Time, digest string) (s sample, err error) {
 	s.sent = time.Since(start)
 	answers := n.client.DoMulti(ctx, b.Time().Build(), b.Evalsha().Sha1(digest).Numkeys(0).Build())
 	s.read = time.Since(start)
-	s.server, err = clockOf(answers[0])
 	s.script = answers[1].Error()
+	micros, err := redisconn.ServerMicros(answers[0])
+	s.server = time.Duration(micros) * time.Microsecond
 	return s, err
-}
-
-// clockOf reads the answer to TIME.
-func clockOf(r rueidis.RedisResult) (time.Duration, error) {
-	parts, err := r.AsIntSlice()
-	if err == nil && len(parts) != 2 {
-		err = fmt.Errorf("%d values", len(parts))
-	}
-	if err != nil {
-		return 0, err
-	}
-	return time.Duration(parts[0])*time.Second + time.Duration(parts[1])*time.Microsecond, nil
 }

@@ -5,16 +5,14 @@ import (
 	"strings"
 )
 
-// scriptCache judges whether loaded scripts stay and run.
+// scriptCache judges whether loaded scripts stay.
 func scriptCache(n *node) []Finding {
 	forgotten, samples := 0, n.samples()
 	for _, s := range samples {
-		switch {
-		case s.script == nil:
-		case strings.HasPrefix(s.script.Error(), "NOSCRIPT"):
+		if s.script != nil && strings.HasPrefix(s.script.Error(), "NOSCRIPT") {
 			forgotten++
-		default:
-			return found(Error, "EVALSHA: "+s.script.Error(), "The engine does not open.", n.grant("evalsha"))
+		} else {
+			n.failed("EVALSHA", s.script)
 		}
 	}
 	if forgotten == 0 {

@@ -3,18 +3,19 @@ package doctor
 import "fmt"
 
 // timeouts judges which connections the server closes, and which it keeps.
-func timeouts(n *node) (findings []Finding) {
+func timeouts(n *node) []Finding {
+	var f findings
 	idle, alive := n.configured("timeout"), n.configured("tcp-keepalive")
 	what := fmt.Sprintf("timeout is %d: the server closes connections that were idle for so many seconds", idle)
 	switch { // engines use or ask each of their connections once a second
 	case idle == 1:
-		findings = found(Warning, what, "It closes those of engines, too: a TryLock or an Unlock at that moment gets ErrUncertain.", set("timeout", 0))
+		f.add(Warning, what, "It closes those of engines, too: a TryLock or an Unlock at that moment gets ErrUncertain.", set("timeout", 0))
 	case idle > 0 && idle < 10:
-		findings = found(Note, what, "An engine whose process was stopped for so long must connect again.", set("timeout", 0))
+		f.add(Note, what, "An engine whose process was stopped for so long must connect again.", set("timeout", 0))
 	}
 	if alive == 0 {
-		findings = append(findings, found(Note, "tcp-keepalive is 0: the server keeps connections of clients that have vanished",
-			"They count for maxclients. Those that listen count as waiters of other processes, to which engines give turns.", set("tcp-keepalive", 60))...)
+		f.add(Note, "tcp-keepalive is 0: the server keeps connections of clients that have vanished",
+			"They count for maxclients. Those that listen count as waiters of other processes, to which engines give turns.", set("tcp-keepalive", 60))
 	}
-	return findings
+	return f
 }

@@ -107,7 +107,7 @@ func TestSentinels(t *testing.T) {
 	redistest.Await(t, "the last sentinel to notice", func() bool {
 		return s.Sentinels[0].Do("SENTINEL", "CKQUORUM", redistest.MasterName).Err() != nil
 	})
-	for severity, words := range map[Severity]string{Error: "NOQUORUM", Warning: "sentinel " + s.Addrs()[1] + " does not answer"} {
+	for severity, words := range map[Severity]string{Error: "NOQUORUM", Warning: "sentinel " + s.Addrs()[1] + ": dial tcp"} {
 		examined(t, url).want(t, "sentinels", severity, words)
 	}
 	s.Sentinels[0].MustDo("SENTINEL", "RESET", redistest.MasterName)
