@@ -6,6 +6,7 @@
 //	wheellock show stock:7
 //	wheellock force stock:7
 //	wheellock top
+//	wheellock doctor
 //
 // wheellock -h explains it, wheellock COMMAND -h a command. docs/COMMANDS.md has examples.
 //

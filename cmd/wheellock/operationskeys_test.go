@@ -45,6 +45,7 @@ func compare(t *testing.T, what string, forms []string, there func() []string) {
 	const uuid = `[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}`
 	names := strings.NewReplacer("NAME", `[a-z]+(?::[0-9]+)?`, "OWNER", uuid+`:\d+(?::write)?`, "ENGINE", uuid)
 	slices.Sort(forms)
+	forms = slices.Compact(forms)
 	missing, unknown := "", ""
 	t.Cleanup(func() {
 		if missing+unknown != "" {
@@ -55,7 +56,7 @@ func compare(t *testing.T, what string, forms []string, there func() []string) {
 		missing, unknown = "", ""
 		found := there()
 		rest := slices.Clone(found)
-		for _, form := range slices.Compact(forms) {
+		for _, form := range forms {
 			is := regexp.MustCompile("^" + names.Replace(regexp.QuoteMeta(form)) + "$").MatchString
 			if !slices.ContainsFunc(found, is) {
 				missing += " " + form
