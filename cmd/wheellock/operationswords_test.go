@@ -64,6 +64,34 @@ func TestOperationsQuotesWhatTheEngineSays(t *testing.T) {
 	}
 }
 
+// Links into documents lead to headings that there are.
+func TestOperationsLinks(t *testing.T) {
+	t.Parallel()
+	const document = "../../docs/OPERATIONS.md"
+	text, err := os.ReadFile(document)
+	if err != nil {
+		t.Fatal(err)
+	}
+	links := regexp.MustCompile(`\]\(([^)#]*)#([^)]+)\)`).FindAllStringSubmatch(string(text), -1)
+	for _, link := range links {
+		target := document
+		if link[1] != "" {
+			target = filepath.Join(filepath.Dir(document), link[1])
+		}
+		found := false
+		for title := range sections(t, target) {
+			words := regexp.MustCompile(`[^a-z0-9 -]`).ReplaceAllString(strings.ToLower(title), "")
+			found = found || strings.ReplaceAll(words, " ", "-") == link[2]
+		}
+		if !found {
+			t.Errorf("%s has no heading for #%s", target, link[2])
+		}
+	}
+	if len(links) < 10 {
+		t.Errorf("only %d links were found", len(links))
+	}
+}
+
 // sources are the string literals and the names in Go files below these directories, without tests.
 func sources(t *testing.T, roots ...string) (literals, names map[string]bool) {
 	t.Helper()
