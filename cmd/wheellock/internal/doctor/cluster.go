@@ -3,6 +3,8 @@ package doctor
 import (
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 )
 
@@ -55,9 +57,9 @@ func failing(nodes string) []Finding {
 			masters[words[0]] = addr
 		}
 	}
-	for id, addr := range masters {
+	for _, id := range slices.Sorted(maps.Keys(masters)) {
 		if replicas[id] == 0 {
-			f.add(Warning, "master "+addr+" has no replica that works",
+			f.add(Warning, "master "+masters[id]+" has no replica that works",
 				"If it ends, its locks can be neither taken nor renewed until it is back.", "add a replica by redis-cli --cluster add-node with --cluster-slave")
 		}
 	}

@@ -193,11 +193,11 @@ func TestRights(t *testing.T) {
 
 func TestRenamedCommands(t *testing.T) {
 	t.Parallel()
-	for _, command := range []string{"PUBLISH", "PEXPIRE"} {
+	for _, command := range []string{"PUBLISH", "PEXPIRE", "EVAL"} {
 		t.Run(command, func(t *testing.T) {
 			t.Parallel()
 			server := healthy(t, "--rename-command", command, "")
-			f := examined(t, server.URL()).want(t, "rights", Error, "does not have "+strings.ToLower(command), "locks", "pubsub")
+			f := examined(t, server.URL()).want(t, "rights", Error, strings.ToLower(command), "locks", "pubsub", "slots")
 			if !strings.Contains(f.Set[0], "rename-command") {
 				t.Error(f.Set)
 			}

@@ -7,8 +7,12 @@ import (
 	"strings"
 
 	"github.com/wheellock/wheellock/dispatcher/redisconn"
+	"github.com/wheellock/wheellock/dispatcher/rediserr"
 	"github.com/wheellock/wheellock/wheel"
 )
+
+// absent is what to do about commands that the server does not have.
+const absent = "delete their lines rename-command from redis.conf; if there are none, the server or a proxy does not support them: use another"
 
 // rights runs every command that the engine needs, as the engine does when it opens.
 func rights(n *node) (all []Finding) {
@@ -22,19 +26,20 @@ func rights(n *node) (all []Finding) {
 		missing, err = (&redisconn.Rights{Client: n.client, Loaded: loaded, UUID: rand.Text(), Publish: n.publish(), Cluster: n.isCluster()}).Find(ctx)
 	}
 	switch {
-	case gone(err):
+	case rediserr.MayNotRun(err): // TIME, SCRIPT LOAD or EVAL, without which the rest cannot be tried
+		return found(Error, err.Error(), harm, n.grant("time", "script|load", "eval", "evalsha"))
+	case rediserr.IsAbsent(err):
+		return found(Error, err.Error(), harm, absent)
+	case err != nil:
 		n.failed("EVAL", err)
 		return nil
-	case err != nil: // of TIME, SCRIPT LOAD or EVAL, without which the rest cannot be tried
-		return found(Error, err.Error(), harm, n.grant("time", "script|load", "eval", "evalsha"))
 	}
 	var f findings
 	if len(missing.Refused) > 0 {
 		f.add(Error, "this user may not run "+strings.Join(missing.Refused, ", "), harm, n.grant(missing.Refused...))
 	}
 	if len(missing.Absent) > 0 {
-		f.add(Error, "the server does not have "+strings.Join(missing.Absent, ", "), harm,
-			"delete their lines rename-command from redis.conf; if there are none, the server or a proxy does not support them: use another")
+		f.add(Error, "the server does not have "+strings.Join(missing.Absent, ", "), harm, absent)
 	}
 	return f
 }
