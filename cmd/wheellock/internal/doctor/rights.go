@@ -11,9 +11,6 @@ import (
 	"github.com/wheellock/wheellock/wheel"
 )
 
-// absent is what to do about commands that the server does not have.
-const absent = "delete their lines rename-command from redis.conf; if there are none, the server or a proxy does not support them: use another"
-
 // rights runs every command that the engine needs, as the engine does when it opens.
 func rights(n *node) (all []Finding) {
 	defer func() { n.unfit = all != nil }()
@@ -25,11 +22,11 @@ func rights(n *node) (all []Finding) {
 	if err == nil {
 		missing, err = (&redisconn.Rights{Client: n.client, Loaded: loaded, UUID: rand.Text(), Publish: n.publish(), Cluster: n.isCluster()}).Find(ctx)
 	}
-	switch {
-	case rediserr.MayNotRun(err): // TIME, SCRIPT LOAD or EVAL, without which the rest cannot be tried
-		return found(Error, err.Error(), harm, n.grant("time", "script|load", "eval", "evalsha"))
+	switch { // TIME, SCRIPT LOAD or EVAL, which the error begins with: without it the rest cannot be tried
+	case rediserr.MayNotRun(err):
+		missing = &redisconn.Missing{Refused: []string{commandOf(err)}}
 	case rediserr.IsAbsent(err):
-		return found(Error, err.Error(), harm, absent)
+		missing = &redisconn.Missing{Absent: []string{commandOf(err)}}
 	case err != nil:
 		n.failed("EVAL", err)
 		return nil
@@ -39,9 +36,16 @@ func rights(n *node) (all []Finding) {
 		f.add(Error, "this user may not run "+strings.Join(missing.Refused, ", "), harm, n.grant(missing.Refused...))
 	}
 	if len(missing.Absent) > 0 {
-		f.add(Error, "the server does not have "+strings.Join(missing.Absent, ", "), harm, absent)
+		f.add(Error, "the server does not have "+strings.Join(missing.Absent, ", "), harm,
+			"delete their lines rename-command from redis.conf; if there are none, the server or a proxy does not support them: use another")
 	}
 	return f
+}
+
+// commandOf is the command that an error begins with, as ACL SETUSER names it.
+func commandOf(err error) string {
+	name, _, _ := strings.Cut(err.Error(), ":")
+	return strings.ReplaceAll(strings.ToLower(name), " ", "|")
 }
 
 // grant is the command that grants our user commands.
