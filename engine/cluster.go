@@ -107,12 +107,10 @@ func (e *Engine) choosePubSub(ctx context.Context, node rueidis.Client) {
 	if e.opts.PubSub != PubSubAuto {
 		return
 	}
-	err := node.Do(ctx, node.B().PubsubShardnumsub().Build()).Error()
-	words, said := rediserr.Said(err)
-	switch {
-	case err == nil, strings.HasPrefix(words, "NOPERM"): // Open then names the missing right
+	switch sharded, known := redisconn.Sharded(ctx, node); {
+	case sharded:
 		e.opts.PubSub = PubSubSharded
-	case said:
+	case known:
 		e.opts.PubSub = PubSubPlain
 	}
 }

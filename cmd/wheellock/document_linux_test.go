@@ -54,23 +54,19 @@ func TestCommandsOfTheDocument(t *testing.T) {
 		said, _ := os.ReadFile(out.Name())
 		return string(said)
 	}
-	n := 0
-	for _, block := range regexp.MustCompile("(?s)```console\n(.*?)```").FindAllStringSubmatch(string(text), -1) {
-		for _, part := range strings.Split("\n"+block[1], "\n$ ")[1:] {
-			n++
-			command, want, _ := strings.Cut(part, "\n")
-			got := shell(command)
-			looks := strings.HasPrefix(command, "wheellock ls") || strings.HasPrefix(command, "wheellock show") // which may be too early
-			for i := 0; looks && same(got) != same(want) && i < 100; i++ {
-				got = shell(command)
-			}
-			if same(got) != same(want) {
-				t.Errorf("%s: it says\n%s\nwant\n%s", command, got, want)
-			}
+	commands := consoles(string(text))
+	for _, c := range commands {
+		got := shell(c.line)
+		looks := strings.HasPrefix(c.line, "wheellock ls") || strings.HasPrefix(c.line, "wheellock show") // which may be too early
+		for i := 0; looks && same(got) != same(c.output) && i < 100; i++ {
+			got = shell(c.line)
+		}
+		if same(got) != same(c.output) {
+			t.Errorf("%s: it says\n%s\nwant\n%s", c.line, got, c.output)
 		}
 	}
-	if n < 10 {
-		t.Errorf("the document has %d commands", n)
+	if len(commands) < 10 {
+		t.Errorf("the document has %d commands", len(commands))
 	}
 }
 

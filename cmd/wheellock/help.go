@@ -6,6 +6,7 @@ import (
 	"io"
 
 	"github.com/wheellock/wheellock/cmd/wheellock/internal/cli"
+	"github.com/wheellock/wheellock/cmd/wheellock/internal/doctor"
 )
 
 const intro = `wheellock uses locks on Redis from the command line, and shows them.
@@ -43,7 +44,8 @@ var codes = []struct {
 	text string
 }{
 	{cli.ExitOK, "done"},
-	{cli.ExitNo, "no: nobody holds it, or it was not freed"},
+	{cli.ExitNo, "no: nobody holds it, or it was not freed; doctor: warnings"},
+	{doctor.ExitErrors, "doctor: errors"},
 	{cli.ExitUsage, "the command line cannot be right"},
 	{cli.ExitUnavailable, "Redis cannot be reached, or refuses"},
 	{cli.ExitFailed, "another failure"},

@@ -149,7 +149,7 @@ func TestExitCodes(t *testing.T) {
 func TestCompletion(t *testing.T) {
 	t.Parallel()
 	for words, want := range map[string]string{
-		"":                "completion elect force lock ls show top",
+		"":                "completion doctor elect force lock ls show top",
 		"l":               "lock ls",
 		"--r":             "--redis",
 		"lock --":         "--cacert --cert --identity --json --key --lease --password-file --redis --try --user --wait",

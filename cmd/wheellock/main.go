@@ -6,11 +6,13 @@
 //	wheellock show stock:7
 //	wheellock force stock:7
 //	wheellock top
+//	wheellock doctor
 //
 // wheellock -h explains it, wheellock COMMAND -h a command. docs/COMMANDS.md has examples.
 //
 // main.go finds the command, help.go and completion.go help to write one. The packages below are internal/cli (what commands
-// share), internal/hold (lock, elect), internal/guard (the process that they run) and internal/view (ls, show, force, top).
+// share), internal/hold (lock, elect), internal/guard (the process that they run) internal/view (ls, show, force, top) and
+// internal/doctor.
 package main
 
 import (
@@ -23,13 +25,14 @@ import (
 	"syscall"
 
 	"github.com/wheellock/wheellock/cmd/wheellock/internal/cli"
+	"github.com/wheellock/wheellock/cmd/wheellock/internal/doctor"
 	"github.com/wheellock/wheellock/cmd/wheellock/internal/hold"
 	"github.com/wheellock/wheellock/cmd/wheellock/internal/view"
 )
 
 // commands are all commands, in the order of the help.
 func commands() []cli.Command {
-	return []cli.Command{hold.Lock(), hold.Elect(), view.Ls(), view.Show(), view.Force(), view.Top(), completion()}
+	return []cli.Command{hold.Lock(), hold.Elect(), view.Ls(), view.Show(), view.Force(), view.Top(), doctor.Command(), completion()}
 }
 
 func main() {

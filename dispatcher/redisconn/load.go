@@ -48,6 +48,12 @@ func appendLoads(commands rueidis.Commands, b rueidis.Builder) rueidis.Commands 
 
 // serverMillis reads the answer to TIME.
 func serverMillis(r rueidis.RedisResult) (int64, error) {
+	micros, err := ServerMicros(r)
+	return micros / 1000, err
+}
+
+// ServerMicros reads the answer to TIME, in µs since 1970.
+func ServerMicros(r rueidis.RedisResult) (int64, error) {
 	parts, err := r.AsIntSlice()
 	if err != nil {
 		return 0, err
@@ -55,5 +61,5 @@ func serverMillis(r rueidis.RedisResult) (int64, error) {
 	if len(parts) != 2 {
 		return 0, fmt.Errorf("TIME answered %d values", len(parts))
 	}
-	return parts[0]*1000 + parts[1]/1000, nil
+	return parts[0]*1e6 + parts[1], nil
 }

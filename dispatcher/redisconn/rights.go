@@ -121,3 +121,13 @@ func (r *Rights) listening(ctx context.Context, channel string, try func(string,
 		try("sunsubscribe", conn.Do(ctx, b.Sunsubscribe().Channel(channel).Build()).Error())
 	}
 }
+
+// Sharded asks a node whether it has sharded channels. Not known: it did not answer.
+func Sharded(ctx context.Context, node rueidis.Client) (sharded, known bool) {
+	err := node.Do(ctx, node.B().PubsubShardnumsub().Build()).Error()
+	message, said := rediserr.Said(err)
+	if err == nil || strings.HasPrefix(message, "NOPERM") { // which Rights then names
+		return true, true
+	}
+	return false, said
+}

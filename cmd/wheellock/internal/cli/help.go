@@ -42,7 +42,7 @@ func WriteFlags(w io.Writer, title string, flags *flag.FlagSet) {
 
 // Entry is a term and what it means, in as many lines as that needs.
 func Entry(term, text string) string {
-	return lines(fmt.Sprintf("  %-*s", column-2, term), text, strings.Repeat(" ", column))
+	return Lines(fmt.Sprintf("  %-*s", column-2, term), text, strings.Repeat(" ", column))
 }
 
 // Text breaks the lines of a text anew, but not where a paragraph is indented.
@@ -55,14 +55,14 @@ func Text(text string) string {
 		if strings.HasPrefix(paragraph, " ") {
 			b.WriteString(paragraph + "\n")
 		} else {
-			b.WriteString(lines("", paragraph, ""))
+			b.WriteString(Lines("", paragraph, ""))
 		}
 	}
 	return b.String()
 }
 
-// lines puts the words of a text behind first, and in further lines behind indent.
-func lines(first, text, indent string) string {
+// Lines puts the words of a text behind first, and in further lines behind indent.
+func Lines(first, text, indent string) string {
 	var b strings.Builder
 	line, begun := first, false
 	for word := range strings.FieldsSeq(text) {

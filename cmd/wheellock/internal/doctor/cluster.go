@@ -1,0 +1,67 @@
+package doctor
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+)
+
+// cluster judges what the nodes of a cluster say of it.
+func cluster(d *deployment) (all []Finding, err error) {
+	if !d.isCluster() {
+		return fine("it is none"), nil
+	}
+	nodes := ""
+	for _, n := range d.nodes {
+		text, unsaid := n.do("CLUSTER", "INFO").ToString()
+		if unsaid == nil {
+			all = append(all, stateOf(n.addr, fieldsOf(text))...)
+			nodes, unsaid = n.do("CLUSTER", "NODES").ToString()
+		}
+		if unsaid != nil && !gone(unsaid) { // those that do not answer are found already
+			err = errors.Join(err, fmt.Errorf("%s: %w", n.addr, unsaid))
+		}
+	}
+	return append(all, failing(nodes)...), err
+}
+
+// stateOf judges CLUSTER INFO of one node.
+func stateOf(addr string, facts map[string]string) []Finding {
+	if facts["cluster_state"] == "ok" && facts["cluster_slots_ok"] == "16384" {
+		return nil
+	}
+	return found(Error, fmt.Sprintf("%s: cluster_state is %s, and %s of 16384 hash slots are served", addr, facts["cluster_state"], facts["cluster_slots_ok"]),
+		"Locks whose hash slots nobody serves can be neither taken nor renewed, and holders lose them.",
+		"start the master of these slots or a replica of it; redis-cli --cluster check shows the slots, --cluster fix gives them to other masters")
+}
+
+// failing judges CLUSTER NODES: nodes that fail, and masters without a replica that works.
+func failing(nodes string) []Finding {
+	var f findings
+	replicas, masters := map[string]int{}, map[string]string{}
+	for line := range linesOf(nodes) {
+		words := strings.Fields(line) // id, address, flags, id of the master, four numbers and states, hash slots
+		if len(words) < 8 {
+			continue
+		}
+		addr, _, _ := strings.Cut(words[1], "@")
+		switch flags := words[2]; {
+		case strings.Contains(flags, "fail"):
+			f.add(Warning, "node "+addr+" fails ("+flags+")",
+				"If it is a master, its locks wait for a failover. If it is a replica, it cannot take over.", "start it again, or remove it by redis-cli --cluster del-node")
+		case strings.Contains(flags, "slave"):
+			replicas[words[3]]++
+		case len(words) > 8:
+			masters[words[0]] = addr
+		}
+	}
+	for _, id := range slices.Sorted(maps.Keys(masters)) {
+		if replicas[id] == 0 {
+			f.add(Warning, "master "+masters[id]+" has no replica that works",
+				"If it ends, its locks can be neither taken nor renewed until it is back.", "add a replica by redis-cli --cluster add-node with --cluster-slave")
+		}
+	}
+	return f
+}

@@ -1,0 +1,18 @@
+package doctor
+
+import "fmt"
+
+// memory judges how much of maxmemory is left.
+func memory(n *node) []Finding {
+	limit, used := n.number("maxmemory"), n.number("used_memory")
+	what := megabytes(used) + " of maxmemory " + megabytes(limit) + " are used"
+	switch {
+	case limit == 0 || used < limit/10*9:
+		return nil
+	case used < limit:
+		return found(Warning, what, "When all is used, Redis refuses to take locks (OOM).", set("maxmemory", 2*used))
+	}
+	return found(Error, what, "Redis refuses to take locks (OOM). Locks that are held can be renewed and freed.", set("maxmemory", 2*used))
+}
+
+func megabytes(bytes int64) string { return fmt.Sprintf("%.1f MB", float64(bytes)/1e6) }

@@ -1,0 +1,83 @@
+package doctor
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/redis/rueidis"
+
+	"github.com/wheellock/wheellock/dispatcher/topology"
+	"github.com/wheellock/wheellock/scripts"
+)
+
+// publishScript publishes as the engine does, from a script.
+const publishScript = "return redis.call(ARGV[1], ARGV[2], ARGV[3])"
+
+// pubsub listens on one connection and publishes on another, as a waiter and a holder do.
+func pubsub(n *node) []Finding {
+	publish, channel := n.publish(), scripts.LockChannel(n.name())
+	heard, stop, err := n.listen(publish, channel)
+	if err != nil && n.prefix != "" && strings.HasPrefix(err.Error(), "NOPERM") {
+		return n.refused(err)
+	} else if err != nil {
+		n.failed("subscribing", err)
+		return nil
+	}
+	defer stop()
+	count, err := n.do("EVAL", publishScript, "0", publish, channel, "0").AsInt64()
+	if err != nil {
+		n.failed(publish, err)
+		return nil
+	}
+	select {
+	case err := <-heard:
+		n.failed("listening", err)
+	case <-time.After(askTime):
+		return found(Error, publish+": the message was not delivered within "+askTime.String(),
+			"A waiter of another process learns of an unlock only when it asks again, up to Options.PollCap (2 s) later.",
+			"connect to Redis itself, or through a proxy that passes messages on")
+	}
+	if count == 0 {
+		return found(Warning, publish+" answered that nobody listens, and the message was delivered",
+			"An engine does not see that other processes wait, and gives them their turns later.",
+			"connect to the master itself, or through a proxy that lets connections that subscribe go there, too")
+	}
+	return nil
+}
+
+// listen subscribes. heard gets nil for a message, or the error of the connection.
+func (n *node) listen(publish, channel string) (heard chan error, stop func(), err error) {
+	listener, release := n.client.Dedicate()
+	stop = func() {
+		listener.Close()
+		release()
+	}
+	heard = make(chan error, 2)
+	broken := listener.SetPubSubHooks(rueidis.PubSubHooks{OnMessage: func(rueidis.PubSubMessage) { heard <- nil }})
+	go func() { heard <- errors.Join(errors.New("the connection broke"), <-broken) }()
+	subscribe := listener.B().Subscribe().Channel(channel).Build()
+	if publish == "SPUBLISH" {
+		subscribe = listener.B().Ssubscribe().Channel(channel).Build()
+	}
+	ctx, cancel := context.WithTimeout(n.ctx, askTime)
+	defer cancel()
+	if err = listener.Do(ctx, subscribe).Error(); err != nil {
+		stop()
+	}
+	return heard, stop, err
+}
+
+// name is a name that nobody uses. In a cluster this server serves its hash slot.
+func (n *node) name() string {
+	for {
+		name := n.prefix + "wheellock:doctor:" + rand.Text()
+		slot := scripts.HashSlot(name)
+		if !n.isCluster() || slices.ContainsFunc(n.served.Ranges, func(r topology.Range) bool { return r.Addr == n.addr && r.First <= slot && slot <= r.Last }) {
+			return name
+		}
+	}
+}

@@ -1,0 +1,29 @@
+package doctor
+
+import (
+	"fmt"
+	"time"
+)
+
+// replicas judges what a master does without its replicas.
+func replicas(n *node) []Finding {
+	if n.text("role") == "slave" {
+		return found(Error, "this is a replica of "+n.text("master_host")+":"+n.text("master_port"), "A replica takes no writes: no lock can be taken here.",
+			"name the master in the URL, or the sentinels with master_set=, or nodes of the cluster")
+	}
+	connected, needed := n.number("connected_slaves"), n.configured("min-replicas-to-write")
+	lag := time.Duration(n.configured("min-replicas-max-lag")) * time.Second
+	shorter := set("min-replicas-max-lag", max(1, min(10, int(n.lease.Seconds()/2))))
+	switch {
+	case needed > 0 && lag > 0 && n.number("min_slaves_good_slaves") < needed:
+		return found(Error, fmt.Sprintf("%d replicas are connected, and min-replicas-to-write is %d", connected, needed),
+			"Redis refuses every write (NOREPLICAS): locks can be neither taken nor renewed, and holders lose them.", "connect a replica again")
+	case connected > 0 && (needed == 0 || lag == 0):
+		return found(Warning, fmt.Sprintf("%d replicas are connected, and the master goes on without them", connected),
+			"A master that is cut off grants locks while a replica has become the master: two holders.", set("min-replicas-to-write", 1), shorter)
+	case connected > 0 && lag >= n.lease:
+		return found(Warning, fmt.Sprintf("min-replicas-max-lag is %v, and the lease %v", lag, n.lease),
+			"A master that is cut off grants locks for longer than a lease, while a replica has become the master: two holders.", shorter)
+	}
+	return fine(fmt.Sprintf("%d connected", connected))
+}

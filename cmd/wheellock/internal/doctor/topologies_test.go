@@ -1,0 +1,120 @@
+package doctor
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/wheellock/wheellock/internal/redistest"
+)
+
+func TestCluster(t *testing.T) {
+	t.Parallel()
+	cluster := redistest.StartCluster(t, 3, 1)
+	for _, n := range cluster.Nodes {
+		for _, words := range [][]string{{"appendonly", "yes"}, {"appendfsync", "always"}, {"min-replicas-to-write", "1"}} {
+			n.MustDo("CONFIG", "SET", words[0], words[1])
+		}
+	}
+	redistest.Await(t, "all to know the replicas", func() bool {
+		return !slices.ContainsFunc(cluster.Nodes, func(n *redistest.Server) bool {
+			return slices.ContainsFunc(n.MustDo("CLUSTER", "SLOTS").Items, func(r redistest.Reply) bool { return len(r.Items) != 4 })
+		})
+	})
+	url := "redis://" + cluster.Nodes[0].Addr()
+	r := examined(t, url)
+	r.wantHealthy(t)
+	if len(r.find("version")) != 6 || len(r.find("pubsub")) != 3 {
+		t.Errorf("%d servers and %d masters were looked at", len(r.find("version")), len(r.find("pubsub")))
+	}
+
+	// The replica of the last master ends: the cluster serves all hash slots, but would not without that master.
+	last := cluster.Nodes[len(cluster.Nodes)-1]
+	last.Kill()
+	redistest.Await(t, "the replica to fail", func() bool {
+		return strings.Contains(cluster.Nodes[0].MustDo("CLUSTER", "NODES").Text, "slave,fail ")
+	})
+	for _, words := range []string{"node " + last.Addr() + " fails", "has no replica that works"} {
+		examined(t, url).want(t, "cluster", Warning, words, "connection", "replicas", "locks")
+	}
+
+	cluster.Nodes[2].Kill() // and its master
+	redistest.Await(t, "the master to fail", func() bool {
+		return strings.Contains(cluster.Nodes[0].MustDo("CLUSTER", "INFO").Text, "cluster_state:fail")
+	})
+	f := examined(t, url).want(t, "cluster", Error, "cluster_state is fail", "connection", "replicas", "locks", "pubsub", "scripts", "clock", "latency", "rights")
+	if !strings.Contains(f.Found, "of 16384 hash slots") {
+		t.Error(f.Found)
+	}
+	examined(t, url).want(t, "connection", Error, "does not answer", "cluster", "replicas", "locks", "pubsub", "scripts", "rights")
+}
+
+func TestSentinels(t *testing.T) {
+	t.Parallel()
+	s := redistest.StartSentinel(t, 1)
+	for _, n := range s.Nodes {
+		for _, words := range [][]string{{"appendonly", "yes"}, {"appendfsync", "always"}, {"min-replicas-to-write", "1"}} {
+			n.MustDo("CONFIG", "SET", words[0], words[1])
+		}
+	}
+	url := "redis://" + s.Addrs()[0] + "?master_set=" + redistest.MasterName
+	for _, addr := range s.Addrs()[1:] {
+		url += "&addr=" + addr
+	}
+	r := examined(t, url)
+	r.wantHealthy(t)
+	if len(r.find("version")) != 2 || len(r.find("pubsub")) != 1 {
+		t.Errorf("%d servers and %d masters were looked at", len(r.find("version")), len(r.find("pubsub")))
+	}
+	s.Nodes[1].MustDo("CONFIG", "SET", "maxmemory-policy", "allkeys-lru")
+	if f := examined(t, url).want(t, "eviction", Note, "allkeys-lru"); f.Server != s.Nodes[1].Addr() {
+		t.Errorf("the replica evicts, and not %s", f.Server)
+	}
+	s.Nodes[1].MustDo("CONFIG", "SET", "maxmemory-policy", "noeviction")
+
+	each := func(words ...string) {
+		for _, sentinel := range s.Sentinels {
+			sentinel.MustDo(append([]string{"SENTINEL"}, words...)...)
+		}
+	}
+	each("SET", redistest.MasterName, "quorum", "1")
+	f := examined(t, url).want(t, "sentinels", Note, "the quorum is 1")
+	each(strings.Fields(f.Set[0])[1:]...)
+	examined(t, url).wantHealthy(t)
+
+	each("SET", redistest.MasterName, "down-after-milliseconds", "60000")
+	f = examined(t, url, "--lease", "30s").want(t, "sentinels", Note, "down-after-milliseconds is 1m0s, and the lease 30s")
+	each(strings.Fields(f.Set[0])[1:]...)
+	examined(t, url, "--lease", "30s").wantHealthy(t)
+	each("SET", redistest.MasterName, "down-after-milliseconds", "1000")
+
+	// One is told of another master.
+	other := redistest.Start(t, keeps...)
+	_, port, _ := strings.Cut(other.Addr(), ":")
+	s.Sentinels[2].MustDo("SENTINEL", "REMOVE", redistest.MasterName)
+	s.Sentinels[2].MustDo("SENTINEL", "MONITOR", redistest.MasterName, "127.0.0.1", port, "2")
+	r = examined(t, url)
+	r.want(t, "sentinels", Error, "different masters", "replicas")
+	if found := r.find("sentinels"); !slices.ContainsFunc(found, func(f Finding) bool {
+		return strings.Contains(f.Found, "know no replica") || strings.Contains(f.Found, "NOQUORUM")
+	}) {
+		t.Errorf("the sentinel that is alone with its master: %+v", found)
+	}
+
+	for _, sentinel := range s.Sentinels[1:] {
+		sentinel.Kill()
+	}
+	redistest.Await(t, "the last sentinel to notice", func() bool {
+		return s.Sentinels[0].Do("SENTINEL", "CKQUORUM", redistest.MasterName).Err() != nil
+	})
+	for severity, words := range map[Severity]string{Error: "NOQUORUM", Warning: "sentinel " + s.Addrs()[1] + ": dial tcp"} {
+		examined(t, url).want(t, "sentinels", severity, words)
+	}
+	s.Sentinels[0].MustDo("SENTINEL", "RESET", redistest.MasterName)
+	examined(t, url).want(t, "sentinels", Warning, "there are 1 sentinels")
+	s.Nodes[0].Kill()
+	redistest.Await(t, "the sentinel to notice", func() bool {
+		return strings.Contains(s.Sentinels[0].MustDo("SENTINEL", "MASTER", redistest.MasterName).Fields()["flags"], "down")
+	})
+	examined(t, url).want(t, "sentinels", Error, "the master's flags are", "connection", "locks")
+}

@@ -1,0 +1,128 @@
+package main
+
+import (
+	"context"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/wheellock/wheellock/engine"
+	"github.com/wheellock/wheellock/engine/elect"
+	"github.com/wheellock/wheellock/internal/redistest"
+	"github.com/wheellock/wheellock/internal/testkit"
+)
+
+// The table of what is in Redis has each key and channel of each kind, and no others.
+func TestOperationsKnowsAllKeys(t *testing.T) {
+	t.Parallel()
+	server := redistest.Start(t)
+	holdAllKinds(t, server)
+	table := sections(t, "../../docs/OPERATIONS.md")["What is in Redis"]
+	var keys, channels []string
+	for line := range strings.Lines(table) {
+		cells := strings.Split(line, "|")
+		if len(cells) == 6 && !strings.HasPrefix(cells[1], "---") {
+			keys, channels = append(keys, quoted(cells[2])...), append(channels, quoted(cells[4])...)
+		}
+	}
+	compare(t, "key", keys, func() []string { return server.Keys() })
+	compare(t, "channel", channels, func() []string { return server.Subscriptions().Channels })
+}
+
+// quoted are the words in backquotes.
+func quoted(cell string) (words []string) {
+	for _, m := range regexp.MustCompile("`([^`]+)`").FindAllStringSubmatch(cell, -1) {
+		words = append(words, m[1])
+	}
+	return words
+}
+
+// compare awaits that each form matches one of what is there, and all of it matches a form.
+func compare(t *testing.T, what string, forms []string, there func() []string) {
+	t.Helper()
+	const uuid = `[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}`
+	names := strings.NewReplacer("NAME", `[a-z]+(?::[0-9]+)?`, "OWNER", uuid+`:\d+(?::write)?`, "ENGINE", uuid)
+	slices.Sort(forms)
+	forms = slices.Compact(forms)
+	missing, unknown := "", ""
+	t.Cleanup(func() {
+		if missing+unknown != "" {
+			t.Logf("%s: missing:%s; unknown: %s", what, missing, unknown)
+		}
+	})
+	redistest.Await(t, "each "+what+" of the document", func() bool {
+		missing, unknown = "", ""
+		found := there()
+		rest := slices.Clone(found)
+		for _, form := range forms {
+			is := regexp.MustCompile("^" + names.Replace(regexp.QuoteMeta(form)) + "$").MatchString
+			if !slices.ContainsFunc(found, is) {
+				missing += " " + form
+			}
+			rest = slices.DeleteFunc(rest, is)
+		}
+		unknown = strings.Join(rest, " ")
+		return missing == ""
+	})
+	if len(forms) == 0 || unknown != "" {
+		t.Errorf("of %d forms of a %s none is of %s", len(forms), what, unknown)
+	}
+}
+
+// holdAllKinds has one engine hold each kind of lock, and another one wait for each, until the end of the test.
+func holdAllKinds(t *testing.T, server *redistest.Server) {
+	t.Helper()
+	ctx, e, other := t.Context(), testkit.Connect(t, server.Addr()), testkit.Connect(t, server.Addr())
+	must := func(what string, err error) {
+		t.Helper()
+		if err != nil {
+			t.Fatalf("%s: %v", what, err)
+		}
+	}
+	for what, l := range map[string]func(*engine.Engine) engine.Locker{
+		"mutex":  func(e *engine.Engine) engine.Locker { return e.Mutex("stock:7") },
+		"fenced": func(e *engine.Engine) engine.Locker { return e.FencedMutex("invoice:9") },
+		"reader": func(e *engine.Engine) engine.Locker { return e.RWMutex("prices").Reader() },
+		"fair":   func(e *engine.Engine) engine.Locker { return e.FairMutex("tickets") },
+	} {
+		_, err := l(e).TryLock(ctx)
+		must(what, err)
+		if what != "reader" {
+			l(other).LockAsync(ctx)
+		}
+	}
+	other.RWMutex("prices").Writer().LockAsync(ctx)
+	_, err := e.Semaphore("seats").TrySetPermits(ctx, 2)
+	must("semaphore", err)
+	other.Semaphore("seats").AcquireAsync(ctx, 3)
+	_, err = e.PermitSemaphore("desks").TrySetPermits(ctx, 1)
+	must("permits", err)
+	_, err = e.PermitSemaphore("desks").TryAcquire(ctx, 1)
+	must("permit", err)
+	other.PermitSemaphore("desks").AcquireAsync(ctx, 1)
+	_, err = e.CountDownLatch("start").TrySetCount(ctx, 1)
+	must("latch", err)
+	other.CountDownLatch("start").WaitAsync(ctx)
+
+	var ends sync.WaitGroup
+	t.Cleanup(ends.Wait)
+	leads := make(chan struct{})
+	campaign := func(e *engine.Engine, begun func()) {
+		ends.Go(func() {
+			_ = elect.New(e, "scheduler", elect.Options{}).Run(ctx, func(ctx context.Context, _ int64) error {
+				begun()
+				<-ctx.Done()
+				return nil
+			})
+		})
+	}
+	campaign(e, func() { close(leads) })
+	<-leads
+	campaign(other, func() {})
+	ends.Go(func() {
+		for range elect.New(other, "scheduler", elect.Options{}).Observe(ctx) {
+		}
+	})
+}
