@@ -28,12 +28,13 @@ ones.
 ` + ending + `
 
   wheellock lock backup -- pg_dump -f /backup/shop.sql shop
-  wheellock lock --try nightly -- ./report.sh || [ $? -eq 75 ]
+  wheellock lock --try --min-hold 5m nightly -- ./report.sh || [ $? -eq 75 ]
   wheellock lock --wait 10m --lease 5s deploy -- make deploy`,
 		Define: func(flags *flag.FlagSet) cli.Run {
 			l := new(lock)
 			l.define(flags)
 			flags.DurationVar(&l.wait, "wait", 0, "give up after `TIME`, with exit code 75; 0: never")
+			flags.DurationVar(&l.minHold, "min-hold", 0, "keep the name taken until `TIME` after the grant, even if COMMAND ends\nearlier, so that a job that others start later does not run again; 0: no")
 			flags.BoolVar(&l.try, "try", false, "do not wait at all: exit code 75 if somebody else has the lock")
 			return l.run
 		},
@@ -42,8 +43,9 @@ ones.
 
 type lock struct {
 	settings
-	wait time.Duration
-	try  bool
+	wait    time.Duration
+	minHold time.Duration
+	try     bool
 }
 
 func (l *lock) run(ctx context.Context, env *cli.Env, args []string) (exit int) {
@@ -52,6 +54,8 @@ func (l *lock) run(ctx context.Context, env *cli.Env, args []string) (exit int) 
 	case err != nil:
 	case l.wait < 0:
 		err = fmt.Errorf("--wait %v: must not be negative", l.wait)
+	case l.minHold < 0 || l.minHold > engine.MaxLease:
+		err = fmt.Errorf("--min-hold %v: must be from 0 to %v", l.minHold, engine.MaxLease)
 	case l.try && l.wait > 0:
 		err = errors.New("--try with --wait: the one does not wait, the other does")
 	}
@@ -104,10 +108,13 @@ func (l *lock) hold(ctx context.Context, env *cli.Env, signals *guard.Signals) (
 // take waits for the lock as the flags say.
 func (l *lock) take(ctx context.Context, env *cli.Env, e *engine.Engine) (*engine.Hold, error) {
 	m := e.FencedMutex(l.name)
-	if l.try {
-		return m.TryLock(ctx)
-	}
 	var options []engine.LockOption
+	if l.minHold > 0 {
+		options = append(options, engine.WithMinHold(l.minHold))
+	}
+	if l.try {
+		return m.TryLock(ctx, options...)
+	}
 	if l.wait > 0 {
 		options = append(options, engine.WithWait(l.wait))
 	}

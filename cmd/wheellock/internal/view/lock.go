@@ -39,10 +39,12 @@ type Owner struct {
 	Identity  string     `json:"identity,omitempty"`
 	Address   string     `json:"address,omitempty"`         // of its oldest connection
 	Connected *time.Time `json:"connected_since,omitempty"` // that connection
+	Detached  bool       `json:"detached,omitempty"`        // nobody holds it any more: it stays taken until its lease is over, or somebody adopts it
 }
 
-// ownerField is an owner id of an engine or of Redisson: a UUID and a number; ":write" follows for a writer.
-var ownerField = regexp.MustCompile(`^([0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}):[0-9]+(:write)?$`)
+// ownerField is an owner id of an engine or of Redisson: a UUID and a number; ":write" follows for a writer, and ":detached" for a
+// name that stays taken without a holder.
+var ownerField = regexp.MustCompile(`^([0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}):[0-9]+(:write|:detached)?$`)
 
 // who is the owner as people know it.
 func (o *Owner) who() string {
@@ -97,7 +99,7 @@ func lockOf(name string, words []string) *Lock {
 		case field == "mode" && (value == "read" || value == "write"):
 			l.Kind = engine.Kind(value)
 		case err == nil && ownerField.MatchString(field):
-			l.Owners = append(l.Owners, Owner{ID: field, Count: count})
+			l.Owners = append(l.Owners, Owner{ID: field, Count: count, Detached: strings.HasSuffix(field, ":detached")})
 		default:
 			return nil
 		}

@@ -103,9 +103,17 @@ func (l *Lock) write(w io.Writer) {
 
 // write writes an owner in one line or two.
 func (o *Owner) write(line func(what, format string, args ...any), what string) {
-	if o.Identity == "" {
+	switch {
+	case o.Detached && o.Identity != "":
+		line(what, "nobody: %s left it taken (min hold, or detached)", shown(o.Identity))
+		line("", "id %s", o.ID)
+		return
+	case o.Detached:
+		line(what, "nobody: left taken (min hold, or detached) as %s", o.ID)
+		return
+	case o.Identity == "":
 		line(what, "%s, whose process is not known", shown(o.ID))
-	} else {
+	default:
 		line(what, "%s", shown(o.Identity))
 		line("", "from %s, connected for %s", o.Address, length(time.Since(*o.Connected)))
 		line("", "id %s", o.ID)
