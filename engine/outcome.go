@@ -24,6 +24,7 @@ func (g Grant) Outcome() string {
 //     the two before it.
 //   - "wait_timeout": [WithWait] or the context's deadline was over while another owner had the lock.
 //   - "held": another owner had the lock, and the call did not wait.
+//   - "gone": an Adopt found that nobody has the lock under that owner id.
 //   - "failed": anything else, such as a context whose Err is none of package context.
 func (f Failure) Outcome() string { return wordOf(f.Err, failures) }
 
@@ -44,7 +45,7 @@ var (
 		{context.Canceled, "canceled"},
 		{ErrOverloaded, "overloaded"}, {ErrRefused, "refused"}, {ErrUnavailable, "unavailable"},
 		{ErrWaitTimeout, "wait_timeout"}, {context.DeadlineExceeded, "wait_timeout"},
-		{ErrHeld, "held"},
+		{ErrHeld, "held"}, {ErrLost, "gone"},
 	}
 	ends = []meaning{{ErrUnlocked, "unlocked"}, {ErrClosed, "closed"}, {ErrMaxHold, "max_hold"}, {ErrLost, "lost"}}
 )

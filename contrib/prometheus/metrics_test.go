@@ -74,7 +74,7 @@ func TestEveryOutcomeIsCounted(t *testing.T) {
 	metrics.Attach(e)
 	testkit.EveryOutcome(t, server, e, metrics.Observer())
 
-	requests := map[string]int{"granted": 4, "reentry": 1, "closed": 1, "invalid": 1, "canceled": 1, "overloaded": 1, "refused": 1, "unavailable": 1, "wait_timeout": 1, "held": 1}
+	requests := map[string]int{"granted": 4, "reentry": 1, "closed": 1, "invalid": 1, "canceled": 1, "overloaded": 1, "refused": 1, "unavailable": 1, "wait_timeout": 1, "held": 1, "gone": 1}
 	holds := map[string]int{"unlocked": 2, "max_hold": 1, "closed": 1, "lost": 1}
 	redistest.Await(t, "the ends of all holds", func() bool {
 		return maps.Equal(counted(gather(t, metrics)["wheellock_lock_hold_seconds"], "outcome"), holds)

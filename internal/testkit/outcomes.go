@@ -11,7 +11,7 @@ import (
 
 // The words of EveryOutcome.
 var (
-	RequestOutcomes = []string{"granted", "reentry", "closed", "invalid", "canceled", "overloaded", "refused", "unavailable", "wait_timeout", "held"}
+	RequestOutcomes = []string{"granted", "reentry", "closed", "invalid", "canceled", "overloaded", "refused", "unavailable", "wait_timeout", "held", "gone"}
 	HoldOutcomes    = []string{"unlocked", "max_hold", "closed", "lost"}
 )
 
@@ -35,6 +35,7 @@ func EveryOutcome(tb testing.TB, s *redistest.Server, e *engine.Engine, observer
 	want(ResultOf(m.TryLock(Soon(tb))), engine.ErrHeld)
 	want(ResultOf(m.Lock(Soon(tb), engine.WithWait(time.Millisecond))), engine.ErrWaitTimeout)
 	want(ResultOf(e.Mutex("").Lock(Soon(tb))), engine.ErrInvalid)
+	want(ResultOf(e.Mutex("free").Adopt(Soon(tb), "nobody")), engine.ErrLost)
 
 	waiter := beside.Mutex("taken").LockAsync(Soon(tb))
 	want(ResultOf(beside.Mutex("taken").Lock(Soon(tb))), engine.ErrOverloaded)
