@@ -19,9 +19,11 @@ func (as *adoptions) forget(w *Waiter) bool {
 	return i >= 0
 }
 
-// takeFor takes out the first that wants that owner's place; nil: there is none.
-func (as *adoptions) takeFor(owner string) *Waiter {
-	i := slices.IndexFunc(*as, func(w *Waiter) bool { return w.Adopts == owner })
+// takeFor takes out the first that wants the place for which c asked, under t, or under one that is alike; nil: there is none.
+func (as *adoptions) takeFor(c *Command, t *Tenure) *Waiter {
+	i := slices.IndexFunc(*as, func(w *Waiter) bool {
+		return w.Adopts == c.Args.Adopt().Owner && w.Lease == t.Lease && w.Watch == t.Watch && w.Least <= c.Lease
+	})
 	if i < 0 {
 		return nil
 	}
@@ -47,7 +49,7 @@ func (m *mutexLease) adopt(fx *Effects) bool {
 
 // adopted is the answer to an Adopt. Whatever it is, the caller hears of it: it asks once.
 func (m *Mutex) adopted(now Time, c *Command, fx *Effects) {
-	w := m.contention.adopting.takeFor(c.Args.Adopt().Owner) // nil: it waits no longer
+	w := m.contention.adopting.takeFor(c, &m.t.Tenure) // nil: it waits no longer
 	answer := func(out Outcome) {
 		if w != nil {
 			m.cfg.Answer(w, out)
