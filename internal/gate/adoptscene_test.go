@@ -83,6 +83,72 @@ func TestAdoptScenes(t *testing.T) {
 			denied NOPERM                    -> release 1
 			denied NOPERM
 			idle                             -> true`,
+		"its orphan is released for as long as its key may be there": `
+			a locks adopts java:1            -> adopt 1 java:1 1s
+			lost                             -> a: doubtful; release 1
+			stall 3265ms
+			denied NOPERM
+			idle                             -> false
+			after 20ms                       -> (17ms) release 1
+			denied NOPERM
+			idle                             -> true`,
+		"others, who had what it takes over, come next": `
+			handoff-time 0s
+			a locks                          -> acquire 1 1s
+			answer held 5s                   -> subscribe redisson_lock__channel:{stock}
+			subscribed                       -> acquire 2 1s
+			answer 1                         -> a: granted until 990ms
+			b locks
+			a unlocks                        -> release 2
+			answer 2                         -> a ok: granted
+			alarm                            -> 2ms
+			c locks adopts java:1            -> adopt 3 java:1 1s
+			answer 1                         -> c: granted until 990ms
+			c unlocks                        -> release 3
+			answer 2                         -> c ok: granted
+			alarm                            -> 2ms`,
+		"nobody is known to listen when it is taken over": `
+			a locks                          -> acquire 1 1s
+			answer 1                         -> a: granted until 990ms
+			b locks
+			after 20ms
+			a unlocks                        -> a ok: granted; confirm 1 1s
+			answer 1                         -> release 1
+			answer 1
+			c locks adopts java:1            -> adopt 2 java:1 1s
+			answer 1                         -> c: granted until 1.01s
+			after 20ms
+			c unlocks                        -> c ok: granted; confirm 2 1s`,
+		"a message about it is heeded, after many in vain": `
+			a locks                          -> acquire 1 1s
+			answer held 5s                   -> subscribe redisson_lock__channel:{stock}
+			subscribed                       -> acquire 2 1s
+			refuse 1 5s
+			message                          -> acquire 3 1s
+			refuse 1 5s
+			message                          -> acquire 4 1s
+			refuse 1 5s
+			message                          -> acquire 5 1s
+			refuse 1 5s
+			message                          -> acquire 6 1s
+			refuse 1 5s
+			message                          -> acquire 7 1s
+			refuse 1 5s
+			message                          -> acquire 8 1s
+			refuse 1 5s
+			message                          -> acquire 9 1s
+			refuse 1 5s
+			message                          -> acquire 10 1s
+			refuse 1 5s
+			message                          -> acquire 11 1s
+			refuse 1 5s
+			message                          -> acquire 12 1s
+			refuse 1 5s
+			message
+			refuse 1 5s
+			b locks adopts java:1            -> adopt 14 java:1 1s
+			answer 1                         -> b: granted until 991ms
+			message                          -> renew 14 1s`,
 		"a grant that came when its lease was over": `
 			a locks adopts java:1 lease 100ms -> adopt 1 java:1 100ms
 			stall 95ms

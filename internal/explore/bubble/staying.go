@@ -22,7 +22,7 @@ func (p *plan) mostStay() time.Duration { return 3 * p.lease }
 
 const detachedSuffix = ":detached"
 
-// stay is a name that must be taken until a time, as one of these owners or of whom somebody has put in their place.
+// stay is a name that one of these owners must have until a time. Whoever adopts it, or destroys it, ends that.
 type stay struct {
 	s     *subject
 	ids   []string
