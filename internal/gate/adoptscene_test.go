@@ -92,7 +92,7 @@ func TestAdoptScenes(t *testing.T) {
 			after 20ms                       -> (17ms) release 1
 			denied NOPERM
 			idle                             -> true`,
-		"others, who had what it takes over, come next": `
+		"a pause that was left to others was not in vain": `
 			handoff-time 0s
 			a locks                          -> acquire 1 1s
 			answer held 5s                   -> subscribe redisson_lock__channel:{stock}
@@ -105,7 +105,11 @@ func TestAdoptScenes(t *testing.T) {
 			c locks adopts java:1            -> adopt 3 java:1 1s
 			answer 1                         -> c: granted until 990ms
 			c unlocks                        -> release 3
-			answer 2                         -> c ok: granted
+			answer 1                         -> c ok: granted; acquire 4 1s
+			d locks
+			answer 1                         -> b: granted until 990ms
+			b unlocks                        -> release 4
+			answer 2                         -> b ok: granted
 			alarm                            -> 2ms`,
 		"nobody is known to listen when it is taken over": `
 			a locks                          -> acquire 1 1s
