@@ -40,7 +40,7 @@ func (c *call) holder(name string) string {
 		return c.owner()
 	}
 	fields := c.real.list("HKEYS", name)
-	return strings.TrimSuffix(oneOf(c.duel, fields), ":write")
+	return strings.TrimSuffix(strings.TrimSuffix(oneOf(c.duel, fields), ":write"), ":detached")
 }
 
 // held is mostly the number of a permit that this engine has, if it has one.
@@ -140,6 +140,9 @@ func (d *duel) outsider(name string) []string {
 }
 
 func (c *call) mutex() []string {
+	if c.IntN(4) == 0 {
+		return c.staying(itself, itself)
+	}
 	channel := scripts.LockChannel
 	switch c.script = oneOf(c.duel, []scripts.Script{scripts.Acquire, scripts.Acquire, scripts.Release, scripts.Renew, scripts.Confirm, scripts.Swap, scripts.Inspect}); c.script.Name {
 	case "acquire":
@@ -162,7 +165,34 @@ func (c *call) mutex() []string {
 	}
 }
 
+// staying is a call about names that stay taken, or that are waited for; queue and counter give the second key of each.
+func (c *call) staying(queue, counter func(name string) string) []string {
+	channel := scripts.LockChannel
+	switch c.script = oneOf(c.duel, []scripts.Script{scripts.Detach, scripts.Adopt, scripts.CountWaiters}); c.script.Name {
+	case "detach":
+		c.arg("PUBLISH")
+		return c.each(func(name string) {
+			owner := c.holder(name)
+			c.key(name, queue(name)).arg(owner, owner+":detached").lease().arg(oneOf(c.duel, []string{"", channel(name)}))
+		})
+	case "adopt":
+		c.until().arg("64", oneOf(c.duel, []string{"0", "86400000"}))
+		return c.each(func(name string) {
+			c.key(name, counter(name)).arg(c.holder(name)+oneOf(c.duel, []string{"", ":detached"}), c.owner()).lease()
+		})
+	default:
+		c.arg("PUBLISH")
+		return c.each(func(name string) { c.key(name, queue(name)).arg(channel(name)) })
+	}
+}
+
+// itself is the name where a call has a place for another key.
+func itself(name string) string { return name }
+
 func (c *call) fenced() []string {
+	if c.IntN(4) == 0 {
+		return c.staying(itself, scripts.TokenKey)
+	}
 	if c.IntN(2) == 0 {
 		return c.mutex()
 	}
@@ -215,6 +245,9 @@ func (c *call) readWrite() []string {
 }
 
 func (c *call) fair() []string {
+	if c.IntN(4) == 0 {
+		return c.staying(scripts.FairQueue, itself)
+	}
 	number := func() string { return strconv.Itoa(c.IntN(5)) }
 	keys := func(name string) {
 		c.key(name, scripts.FairQueue(name), scripts.FairDeadlines(name), scripts.FairAlive(name))

@@ -31,6 +31,7 @@ func TestForeignKeys(t *testing.T) {
 				for _, acquire := range []func() string{
 					func() string { return b.eval(scripts.Acquire, []string{one}, 0, "me:1", hour) },
 					func() string { return b.eval(scripts.AcquireFenced, []string{one, two}, 0, 1, 0, "me:1", hour) },
+					func() string { return b.eval(scripts.Adopt, []string{one, two}, 0, 1, 0, "java:1", "me:1", hour) },
 				} {
 					reply := scripts.Reply(number(t, acquire()))
 					if named, foreign := reply.Fault().Foreign(); !foreign || named != what {
@@ -42,6 +43,8 @@ func TestForeignKeys(t *testing.T) {
 				b.want(b.eval(scripts.Renew, []string{one}, "me:1", hour), "-1", "renew")
 				b.want(b.eval(scripts.Confirm, []string{one}, "PUBLISH", "me:1", hour, channel), "-1", "confirm")
 				b.want(b.eval(scripts.Swap, []string{one}, "PUBLISH", "me:1", "me:2", hour, channel), "-1", "swap")
+				b.want(b.eval(scripts.Detach, unfenced, "PUBLISH", "me:1", "me:1:detached", hour, channel), "-1", "detach")
+				b.want(b.eval(scripts.CountWaiters, unfenced, "PUBLISH", channel), "0", "count_waiters")
 				if was != "hash" {
 					said := b.eval(scripts.Inspect, []string{one})
 					reply := number(t, strings.Fields(said[1:])[0])
@@ -122,6 +125,10 @@ func TestServerThatRefusesWrites(t *testing.T) {
 			b.want(b.must("EXISTS", two, "another"), "0", "EXISTS")
 			b.want(b.must("GET", three), "7", "the fencing counter")
 			b.want(b.eval(scripts.Swap, []string{one}, "PUBLISH", "me:1", "me:2", hour, channel), refused, "swap")
+			b.want(b.eval(scripts.Detach, unfenced, "PUBLISH", "me:1", "me:1:detached", hour, channel), refused, "detach")
+			b.want(b.eval(scripts.Adopt, unfenced, 0, 64, 0, "me:1", "me:2", hour), refused, "adopt")
+			b.want(b.eval(scripts.Adopt, []string{one, three}, 0, 64, 0, "me:1", "me:2", hour), refused, "adopt of a fenced one")
+			b.want(b.must("GET", three), "7", "the fencing counter")
 			b.stands(one, "me:1=1")
 			b.want(b.eval(scripts.Acquire, []string{one}, 0, "me:2", hour)[:2], "-3", "acquire of a taken name")
 			b.want(b.eval(scripts.Renew, []string{two}, "me:2", hour), "-1", "renewal of what is lost")

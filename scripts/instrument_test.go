@@ -46,7 +46,7 @@ var writes = []string{
 
 // reads are the others.
 var reads = []string{
-	"EXISTS", "GET", "HEXISTS", "HGET", "HGETALL", "HLEN", "HMGET", "LINDEX", "LPOS", "LRANGE", "PTTL", "PUBLISH", "PUBSUB", "SPUBLISH", "TIME", "TYPE",
+	"EXISTS", "GET", "HEXISTS", "HGET", "HGETALL", "HLEN", "HMGET", "LINDEX", "LLEN", "LPOS", "LRANGE", "PTTL", "PUBLISH", "PUBSUB", "SPUBLISH", "TIME", "TYPE",
 	"ZCARD", "ZRANGE", "ZSCORE",
 }
 

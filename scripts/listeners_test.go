@@ -38,6 +38,9 @@ func TestListenersOfBothWaysAreCountedOnce(t *testing.T) {
 		if got := redis.MustDo("EVAL", scripts.Confirm.Text, "1", "stock:7", "BOTH", "me:1", "30000", channel).Int; got != n {
 			t.Errorf("%s: confirm counts %d, want %d", who, got, n)
 		}
+		if got := redis.MustDo("EVAL", scripts.CountWaiters.Text, "2", "stock:7", "stock:7", "BOTH", channel).Int; got != n {
+			t.Errorf("%s: count_waiters counts %d, want %d", who, got, n)
+		}
 		if got := redis.MustDo("EVAL", scripts.Release.Text, "1", "stock:7", "BOTH", "me:1", channel).Int; got != n {
 			t.Errorf("%s: release wakes %d, want %d", who, got, n)
 		}
@@ -48,6 +51,9 @@ func TestListenersOfBothWaysAreCountedOnce(t *testing.T) {
 			redis.MustDo("HSET", "stock:7", "me:1", "1")
 			if got := redis.MustDo("EVAL", scripts.Confirm.Text, "1", "stock:7", how, "me:1", "30000", channel).Int; got != n {
 				t.Errorf("%s: confirm counts %d by %s, want %d", who, got, how, n)
+			}
+			if got := redis.MustDo("EVAL", scripts.CountWaiters.Text, "2", "stock:7", "stock:7", how, channel).Int; got != n {
+				t.Errorf("%s: count_waiters counts %d by %s, want %d", who, got, how, n)
 			}
 			if got := redis.MustDo("EVAL", scripts.Release.Text, "1", "stock:7", how, "me:1", channel).Int; got != n {
 				t.Errorf("%s: release wakes %d by %s, want %d", who, got, how, n)

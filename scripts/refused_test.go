@@ -240,7 +240,7 @@ func TestAReplyNeverSaysMoreThanRedisHolds(t *testing.T) {
 		})
 	}
 	for _, s := range all {
-		if !reached[s.Name] && len(commandsOf(s)) > 0 && s.Name != "inspect" && s.Name != "look" {
+		if !reached[s.Name] && len(commandsOf(s)) > 0 && s.Name != "inspect" && s.Name != "look" && s.Name != "count_waiters" {
 			t.Errorf("there is no scene of %s", s.Name)
 		}
 	}

@@ -1,7 +1,9 @@
 package scripts_test
 
 import (
+	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/wheellock/wheellock/scripts"
@@ -50,7 +52,49 @@ var lockScenes = []scene{
 		}
 	}},
 	{"swap again", scripts.Swap, standing("me:2", "1"), names, []any{"PUBLISH", "me:1", "me:2", hour, nobody}, gives(0, "me:2")},
+	{"detach", scripts.Detach, standing("me:1", "1"), unfenced, detaching, detached},
+	{"detach a fair lock", scripts.Detach, func(b *box) {
+		queued(2, true)(b)
+		standing("me:1", "1")(b)
+	}, fairKeys[:2], detaching, detached},
+	{"adopt", scripts.Adopt, standing("java:1", "2"), unfenced, adopting, adopted},
+	{"adopt again", scripts.Adopt, standing("me:1", "1"), unfenced, adopting, adopted},
+	{"adopt what is fenced", scripts.Adopt, standing("java:1", "2"), []string{one, counter}, adopting, adopted},
+	{"adopt what is fenced again", scripts.Adopt, standing("me:1", "1"), []string{one, counter}, adopting, adopted},
 	{"release", scripts.Release, standing("me:1", "1"), names, []any{"PUBLISH", "me:1", nobody}, frees("me:1")},
+}
+
+// unfenced are the keys of a lock without a counter or a queue, in a call that has a place for one.
+var unfenced = []string{one, one}
+
+var (
+	detaching = []any{"PUBLISH", "me:1", "me:1:detached", hour, nobody}
+	adopting  = []any{0, 64, 86400000, "java:1", "me:1", hour}
+)
+
+// detached checks who has the lock; asked again it lasts as long as it did.
+// invariant: detached-name-stays
+func detached(o *outcome) {
+	o.Helper()
+	switch {
+	case !o.granted(0):
+		o.kept(one)
+	case strings.Contains(o.before[one].value, "me:1:detached"):
+		o.want(fmt.Sprint(o.thing(one).value), o.before[one].value, "the lock")
+	default:
+		o.has("me:1:detached")
+		o.hasNot("me:1")
+	}
+}
+
+// adopted checks who has the lock: never two.
+// invariant: detached-name-stays
+func adopted(o *outcome) {
+	o.Helper()
+	gives(1, "me:1")(o)
+	if o.granted(1) {
+		o.hasNot("java:1")
+	}
 }
 
 var rwScenes = []scene{

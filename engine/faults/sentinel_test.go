@@ -265,6 +265,34 @@ func TestFaultSentinelSwitchLosesNoReplicatedLock(t *testing.T) {
 	t.Logf("%d locks were held through switches, and none was lost", held)
 }
 
+// What was detached, and what stays taken, is at the new master when replicas had to have it.
+// invariant: detached-name-stays
+func TestFaultSentinelSwitchKeepsNamesTaken(t *testing.T) {
+	t.Parallel() // mostly it waits for sentinels
+	s := redistest.StartSentinel(t, 1)
+	e := bySentinel(t, s, testkit.Replicas(1))
+	stays := testkit.MustLock(t, e.Mutex("stays"), engine.WithMinHold(time.Hour))
+	id, err := testkit.MustLock(t, e.Mutex("detached")).Detach(testkit.Soon(t), time.Hour)
+	if err != nil {
+		t.Fatal(err)
+	}
+	testkit.MustUnlock(t, stays)
+	last := testkit.MustLock(t, e.Mutex("last")) // a replica that has it has all that came before
+	s.Node(s.Failover())
+	h, err := e.Mutex("detached").Adopt(testkit.Soon(t), id)
+	for errors.Is(err, engine.ErrUnavailable) && !errors.Is(err, engine.ErrUncertain) { // the switch is not over
+		h, err = e.Mutex("detached").Adopt(testkit.Soon(t), id)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	if state, err := e.Mutex("stays").Inspect(testkit.Soon(t)); err != nil || !state.OwnerID.Detached || state.TTL < 59*time.Minute {
+		t.Errorf("after a min hold it is %+v, %v", state, err)
+	}
+	testkit.MustUnlock(t, h)
+	testkit.MustUnlock(t, last)
+}
+
 // The sentinels cannot reach the old master to make it a replica, but we can: no connection to it breaks. All the
 // same who lost a lock by the switch is told long before the next renewal, and messages of the new master are heard.
 func TestFaultSentinelOldMasterLivesOn(t *testing.T) {

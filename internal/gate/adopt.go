@@ -19,9 +19,11 @@ func (as *adoptions) forget(w *Waiter) bool {
 	return i >= 0
 }
 
-// takeFor takes out the first that wants that owner's place; nil: there is none.
-func (as *adoptions) takeFor(owner string) *Waiter {
-	i := slices.IndexFunc(*as, func(w *Waiter) bool { return w.Adopts == owner })
+// takeFor takes out the first that wants the place for which c asked, under t, or under one that is alike; nil: there is none.
+func (as *adoptions) takeFor(c *Command, t *Tenure) *Waiter {
+	i := slices.IndexFunc(*as, func(w *Waiter) bool {
+		return w.Adopts == c.Args.Adopt().Owner && w.Lease == t.Lease && w.Watch == t.Watch && w.Least <= c.Lease
+	})
 	if i < 0 {
 		return nil
 	}
@@ -30,7 +32,7 @@ func (as *adoptions) takeFor(owner string) *Waiter {
 	return w
 }
 
-// adopt asks for the first of them. What was heard about the queue meanwhile still counts.
+// adopt asks for the first of them.
 func (m *mutexLease) adopt(fx *Effects) bool {
 	if m.contention == nil || len(m.contention.adopting) == 0 {
 		return false
@@ -39,15 +41,13 @@ func (m *mutexLease) adopt(fx *Effects) bool {
 	m.cfg.LastID++
 	m.t.ask(m.cfg.LastID, w.Lease, w.Watch)
 	m.cfg.Stats.Attempts.Inc()
-	again := m.again
 	m.send(Adopt, m.t.ID, w.takes(w.Lease), fx).Args = AdoptArgs{Owner: w.Adopts}.Args()
-	m.again = again
 	return true
 }
 
 // adopted is the answer to an Adopt. Whatever it is, the caller hears of it: it asks once.
-func (m *Mutex) adopted(now Time, c *Command, fx *Effects) {
-	w := m.contention.adopting.takeFor(c.Args.Adopt().Owner) // nil: it waits no longer
+func (m *Mutex) adopted(now Time, c *Command) {
+	w := m.contention.adopting.takeFor(c, &m.t.Tenure) // nil: it waits no longer
 	answer := func(out Outcome) {
 		if w != nil {
 			m.cfg.Answer(w, out)
@@ -55,10 +55,10 @@ func (m *Mutex) adopted(now Time, c *Command, fx *Effects) {
 	}
 	switch {
 	case c.ran() && c.Reply.Granted():
-		m.t.phase, m.t.Deadline, m.again = ours, 0, false
+		m.t.phase, m.t.Deadline = ours, 0
 		m.t.confirm(now, c, c.Lease)
 		m.fence(int64(c.Reply))
-		m.settleYield(true, now)
+		m.settleYield(false, now) // somebody had it
 		out := m.t.unusable(now, c)
 		ack, forced := m.forced()
 		if forced {
@@ -72,7 +72,9 @@ func (m *Mutex) adopted(now Time, c *Command, fx *Effects) {
 		m.tries = 0
 		m.contention.enter(now, m.cfg)
 		m.contention.found(now, true)
-		m.admitAdopter(now, w, fx)
+		if w != nil {
+			m.admitAdopter(now, w)
+		}
 	case c.Result == Unknown:
 		m.left(now)
 		m.orphanAdopter(now, c)
@@ -98,16 +100,10 @@ func (m *mutexLease) orphanAdopter(now Time, c *Command) {
 	m.contention.orphans.add(orphan{id: c.ID, op: m.traits().release, at: now, late: late, ends: late + c.Lease + 2*margin(c.Lease)})
 }
 
-// admitAdopter makes w, who may be nil, a holder of the tenure that was taken for him.
-func (m *Mutex) admitAdopter(now Time, w *Waiter, fx *Effects) {
-	if w == nil {
-		m.decide(now, fx)
-		return
-	}
+// admitAdopter makes w a holder of the tenure that was taken for him.
+func (m *Mutex) admitAdopter(now Time, w *Waiter) {
 	if owner := w.Owner; m.grant(now, w) {
 		m.readmit(now, owner)
-	} else {
-		m.decide(now, fx)
 	}
 }
 

@@ -31,7 +31,7 @@ func (m *Mutex) Answer(now Time, c *Command, fx *Effects) {
 		m.heardBy(c)
 		m.contended().orphans.answered(now, c)
 	case c.Op == Adopt:
-		m.adopted(now, c, fx)
+		m.adopted(now, c)
 	case c.Op == CountWaiters:
 		m.countedWaiters(c)
 	case c.Op == k.release || c.Op == Detach:

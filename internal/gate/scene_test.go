@@ -75,6 +75,8 @@ func (a *actor) End(why Why) {
 	a.s.say("%s ends: %s", a.name, whyNames[why])
 }
 
+func (a *actor) Wanted() { a.s.say("%s: is wanted", a.name) }
+
 // rounded is a time that can be read.
 func rounded(d time.Duration) string { return d.Round(time.Millisecond).String() }
 
@@ -371,7 +373,7 @@ func (s *scene) event(words []string) {
 func (s *scene) act(name string, words []string) {
 	a := s.actors[name]
 	switch words[0] {
-	case "unlocks", "drops", "extends", "until":
+	case "unlocks", "detaches", "drops", "extends", "until", "listens":
 		if !a.granted {
 			s.t.Errorf("%s %s what it was not granted", name, words[0])
 			return
@@ -382,6 +384,12 @@ func (s *scene) act(name string, words []string) {
 		s.lock(name, rest)
 	case "unlocks":
 		s.step(func(m Machine, fx *Effects) { m.(Lockable).Unlock(s.now, &a.hold, &answered{s: s, name: name}, fx) })
+	case "detaches": // for so long
+		s.step(func(m Machine, fx *Effects) {
+			m.(Detachable).Detach(s.now, &a.hold, s.duration(rest[0]), &answered{s: s, name: name}, fx)
+		})
+	case "listens": // for whether somebody else waits
+		s.step(func(m Machine, fx *Effects) { m.(Wantable).Wanted(s.now, &a.hold, fx) })
 	case "drops": // unlocks and does not wait for the answer
 		s.step(func(m Machine, fx *Effects) { m.(Lockable).Unlock(s.now, &a.hold, nil, fx) })
 	case "extends":
@@ -424,6 +432,10 @@ func (s *scene) lock(name string, words []string) {
 			a.waiter.Lease, a.waiter.Watch = s.duration(words[i+1]), false
 		case "watch":
 			a.waiter.Lease = s.duration(words[i+1])
+		case "least":
+			a.waiter.Least = s.duration(words[i+1])
+		case "adopts":
+			a.waiter.Adopts, a.waiter.Try = words[i+1], true
 		case "n":
 			a.waiter.N = s.number(words[i+1])
 		default:

@@ -12,7 +12,7 @@ type tally struct {
 // questions are the operations by which a waiter asks Redis.
 var questions = [Ops]bool{
 	Acquire: true, AcquireFenced: true, AcquireRead: true, AcquireWrite: true, ConfirmRead: true, FairAsk: true,
-	Take: true, PermitTake: true, GetCount: true,
+	Take: true, PermitTake: true, GetCount: true, Adopt: true,
 }
 
 // sent is a command that was asked for.

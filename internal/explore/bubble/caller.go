@@ -38,6 +38,9 @@ func (c *caller) run() {
 		case latchKind:
 			c.useLatch(s)
 		default:
+			if c.r.IntN(4) == 0 && c.adopt(alive, s) {
+				continue
+			}
 			c.useLock(alive, s, engine.Owner{}, 0)
 		}
 	}

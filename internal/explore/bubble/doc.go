@@ -3,9 +3,9 @@
 // (redismodel).
 //
 // A World (world.go) is drawn from a seed: its plan (plan.go), its processes (process.go) with their callers
-// (caller.go; locks.go, permits.go and counts.go say what they do), and its faults (faults.go, faultkinds.go). A judge
-// checks the holds all the time, by true time, which is the bubble's own (judge.go, deadlines.go, orphans.go,
-// tally.go). Every call has a bound (call.go). At the end all faults are repaired, and nothing may be left
+// (caller.go; locks.go, staying.go, permits.go and counts.go say what they do), and its faults (faults.go, faultkinds.go). A judge
+// checks the holds all the time, by true time, which is the bubble's own (judge.go, deadlines.go, orphans.go, staying.go,
+// wanted.go, tally.go). Every call has a bound (call.go). At the end all faults are repaired, and nothing may be left
 // (recover.go). record.go keeps the events, and prints them if something is wrong.
 //
 // With the build tag wheellock_stall, pauses.go delays goroutines of the engines at named points, stops processes and

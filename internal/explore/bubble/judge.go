@@ -22,6 +22,8 @@ type judge struct {
 	forces    int             // calls of ForceUnlock
 	doomed    doomed
 	asking    map[*process]map[string]int
+	staying   []stay
+	waiting   map[*waiting]struct{}
 	orphans   map[orphan]time.Time
 }
 
@@ -34,7 +36,8 @@ type held struct {
 	owner   engine.Owner
 	permits int
 	ids     []string // its owner fields
-	over    error    // what Err said when it was first not nil
+	wanted  wantedHint
+	over    error // what Err said when it was first not nil
 }
 
 // add takes up a hold that was granted, and judges it.
@@ -80,6 +83,8 @@ func (j *judge) run() {
 		j.w.pulse.Store(int64(time.Since(j.w.began)))
 		j.look()
 		j.lookForOrphans()
+		j.lookAtStays()
+		j.lookAtWanted()
 	}
 }
 

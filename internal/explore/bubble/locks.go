@@ -52,31 +52,56 @@ func (c *caller) useLock(alive context.Context, s *subject, owner engine.Owner, 
 	if c.w.plan.hot { // a caller that asks for the same lease may get the lock by handoff
 		fixed = c.r.IntN(20) == 0
 	}
+	lease := spread(c.r, 10*time.Millisecond, 2*c.w.plan.lease)
 	if fixed {
-		opts = append(opts, engine.WithLease(spread(c.r, 10*time.Millisecond, 2*c.w.plan.lease)))
+		opts = append(opts, engine.WithLease(lease))
+	}
+	least := time.Duration(0)
+	if s.kind.detachable() && c.r.IntN(6) == 0 {
+		most := c.w.plan.mostStay()
+		if fixed {
+			most = lease
+		}
+		least = spread(c.r, time.Millisecond, most)
+		opts = append(opts, engine.WithMinHold(least))
 	}
 	asked := c.w.judge.ask(c.p, s)
 	last := s.tally.token()
-	h, err := c.take(alive, s, l, opts)
+	began := time.Now()
+	h, err := c.take(alive, s, l, owner, opts)
 	if err != nil {
 		asked()
 		return
 	}
-	one := &held{h: h, p: c.p, s: s, shared: shared, owner: owner}
-	if alive.Err() != nil { // the judge has dropped what this life had
-		asked()
-		h.UnlockAsync()
+	one := c.granted(alive, &held{h: h, p: c.p, s: s, shared: shared, owner: owner}, asked, last)
+	if one == nil {
 		return
 	}
-	c.w.judge.add(one)
-	asked()
-	s.tally.tokenAfter(c, one, last)
+	if least > 0 {
+		c.w.judge.stays(one, began, least)
+	}
 	c.have(alive, one, fixed, depth)
-	c.giveBack(one)
+	if s.kind.detachable() && owner == (engine.Owner{}) && c.r.IntN(6) == 0 {
+		c.detach(one)
+	} else {
+		c.giveBack(one)
+	}
+}
+
+// granted takes up a hold that was asked for. nil: its life is over.
+func (c *caller) granted(alive context.Context, one *held, asked func(), last int64) *held {
+	defer asked()
+	if alive.Err() != nil { // the judge has dropped what this life had
+		one.h.UnlockAsync()
+		return nil
+	}
+	c.w.judge.add(one)
+	one.s.tally.tokenAfter(c, one, last)
+	return one
 }
 
 // take asks for a lock in one of all ways.
-func (c *caller) take(alive context.Context, s *subject, l engine.Locker, opts []engine.LockOption) (h *engine.Hold, err error) {
+func (c *caller) take(alive context.Context, s *subject, l engine.Locker, owner engine.Owner, opts []engine.LockOption) (h *engine.Hold, err error) {
 	ctx, cancel := context.WithCancel(alive)
 	defer cancel()
 	wait := spread(c.r, time.Millisecond, 3*c.w.plan.lease)
@@ -84,7 +109,11 @@ func (c *caller) take(alive context.Context, s *subject, l engine.Locker, opts [
 	if s.kind == quorumKind { // each server has a tenth of the lease
 		ask = max(ask, c.w.plan.lease/5)
 	}
-	switch how := c.r.IntN(8); how {
+	how := c.r.IntN(8)
+	if how < 4 {
+		defer c.w.judge.waits(c.p, s, owner)()
+	}
+	switch how {
 	case 0, 1, 2:
 		opts = append(opts, engine.WithWait(wait))
 		err = c.call(wait, fmt.Sprintf("Lock %s, wait %v", l.Name(), wait), func() error { h, err = l.Lock(ctx, opts...); return err })
@@ -120,6 +149,9 @@ func (c *caller) have(alive context.Context, one *held, fixed bool, depth int) {
 	if c.w.plan.hot && c.r.IntN(20) > 0 {
 		c.sleep(spread(c.r, 20*time.Microsecond, 20*time.Millisecond))
 		return
+	}
+	if c.r.IntN(3) == 0 {
+		c.w.judge.listen(one)
 	}
 	for range c.r.IntN(4) {
 		if alive.Err() != nil || c.w.recovering.Load() || c.w.failed() {

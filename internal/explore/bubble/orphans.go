@@ -43,6 +43,12 @@ func (j *judge) lookForOrphans() {
 	for _, s := range j.w.servers {
 		for key, fields := range owners(s) {
 			for _, id := range fields {
+				if strings.HasSuffix(id, detachedSuffix) { // it runs out by itself
+					if left := s.Truly(time.Duration(s.Do("PTTL", key).Int) * time.Millisecond); left < 0 || left > 2*j.w.plan.mostStay() {
+						j.w.violation("orphan", "%s has %s for %v", id, key, left)
+					}
+					continue
+				}
 				if p := j.owner(id); p == nil || j.destroyed[id] || j.wanted(p, key, id) || lapsed(s, key, id) {
 					continue
 				}

@@ -33,10 +33,11 @@ type World struct {
 
 // subject is a name, of its kind.
 type subject struct {
-	kind  kind
-	name  string
-	parts []string // the names it locks
-	tally tally    // of what counts
+	kind     kind
+	name     string
+	parts    []string // the names it locks
+	tally    tally    // of what counts
+	detached detached
 }
 
 // newWorld makes the world of a seed. Scripts run by in.

@@ -1,0 +1,77 @@
+package bubble
+
+import (
+	"time"
+
+	"github.com/wheellock/wheellock/engine"
+)
+
+// wantedHint is what a holder who has called Wanted listens to.
+type wantedHint struct {
+	told  <-chan struct{} // nil: it has not called it
+	since time.Time
+}
+
+// waiting is a caller that waits for a name.
+type waiting struct {
+	p     *process
+	s     *subject
+	owner engine.Owner
+	since time.Time
+}
+
+// wantedTime is how long somebody may wait until a holder is told who wants to be, while nothing befalls anybody for twice as long:
+// the waiter asks and subscribes, and others are counted every 250 ms.
+const wantedTime = time.Second
+
+// waits notes that somebody waits, until the function it returns is called.
+func (j *judge) waits(p *process, s *subject, owner engine.Owner) (done func()) {
+	one := &waiting{p, s, owner, time.Now()}
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if j.waiting == nil {
+		j.waiting = make(map[*waiting]struct{})
+	}
+	j.waiting[one] = struct{}{}
+	return func() {
+		j.mu.Lock()
+		defer j.mu.Unlock()
+		delete(j.waiting, one)
+	}
+}
+
+// listen calls Wanted of a hold.
+func (j *judge) listen(one *held) {
+	told := one.h.Wanted()
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if one.wanted.told == nil {
+		one.wanted = wantedHint{told, time.Now()}
+	} else if one.wanted.told != told {
+		j.w.violation("wanted", "a hold has two channels")
+	}
+}
+
+// lookAtWanted judges that holders are told.
+func (j *judge) lookAtWanted() {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	for _, one := range j.holds {
+		if one.wanted.told == nil || one.over != nil || one.s.kind > rwKind || one.p.well() < 2*wantedTime || time.Since(one.wanted.since) < wantedTime {
+			continue
+		}
+		select {
+		case <-one.wanted.told:
+			continue
+		default:
+		}
+		for other := range j.waiting {
+			if other.s != one.s || time.Since(other.since) < wantedTime || other.p.well() < 2*wantedTime ||
+				one.owner != (engine.Owner{}) && one.owner == other.owner || one.s.kind == spinKind && one.p != other.p {
+				continue
+			}
+			j.w.violation("wanted", "%v has waited for %s for %v, and %v, who has it as %v, was not told", other.p, one.s.name, time.Since(other.since), one.p, one.ids)
+			return
+		}
+	}
+}

@@ -1,0 +1,266 @@
+package gate
+
+import "testing"
+
+// invariant: detached-name-stays
+func TestStayScenes(t *testing.T) {
+	for name, text := range map[string]string{
+		"a least time that is not over yet": `
+			a locks least 5s                 -> acquire 1 5s
+			answer 1                         -> a: granted until 4.95s
+			after 334ms                      -> (333ms) renew 1 1s
+			answer 1
+			a unlocks                        -> detach 1 4.667s
+			answer 0                         -> a ok: granted
+			idle                             -> true`,
+		"a least time that is over": `
+			a locks lease 500ms least 300ms  -> acquire 1 500ms
+			answer 1                         -> a: granted until 495ms
+			after 301ms
+			alarm                            -> 194ms
+			a unlocks                        -> release 1`,
+		"a least time that is over to the millisecond": `
+			a locks lease 500ms least 300ms  -> acquire 1 500ms
+			answer 1                         -> a: granted until 495ms
+			after 300ms
+			a unlocks                        -> detach 1 1ms
+			answer 0                         -> a ok: granted`,
+		"counts from the next reading of the clock": `
+			a locks least 5s                 -> acquire 1 5s
+			answer 1                         -> a: granted until 4.95s
+			alarm                            -> 1ms
+			a unlocks                        -> detach 1 5s
+			not-sent
+			stall 2s
+			link-up                          -> detach 1 5s`,
+		"and by that": `
+			a locks least 5s                 -> acquire 1 5s
+			answer 1                         -> a: granted until 4.95s
+			stall 2s
+			suspect                          -> renew 1 1s
+			answer 1
+			after 100ms
+			a unlocks                        -> detach 1 4.9s`,
+		"of a hold that is lost before": `
+			a locks lease 500ms least 300ms  -> acquire 1 500ms
+			answer 1                         -> a: granted until 495ms
+			suspect                          -> renew 1 1ms
+			answer not-mine                  -> a ends: lost
+			b locks                          -> acquire 2 1s
+			answer 1                         -> b: granted until 990ms
+			b unlocks                        -> release 2`,
+		"of a hold that ends by itself": `
+			a locks watch 100ms least 5s     -> acquire 1 5s
+			answer 1                         -> a: granted until 4.95s
+			after 34ms                       -> (33ms) renew 1 100ms
+			answer 1
+			after 4970ms                     -> (33ms) renew 1 100ms; (4.916s) a ends: lost
+			answer 1                         -> release 1
+			alarm                            -> none
+			after 10s`,
+		"a waiter of this process waits until it is over": `
+			a locks least 5s                 -> acquire 1 5s
+			answer 1                         -> a: granted until 4.95s
+			b locks
+			c locks try                      -> c: taken for 4.95s
+			after 1ms
+			a unlocks                        -> detach 1 5s
+			answer 0                         -> a ok: granted; acquire 2 1s
+			after 1ms
+			answer held 5s                   -> subscribe redisson_lock__channel:{stock}
+			subscribed                       -> acquire 3 1s
+			answer held 5s
+			after 2s                         -> (1.687s) acquire 4 1s
+			answer held 3s
+			message                          -> acquire 5 1s
+			answer 1                         -> b: granted until 2.992s
+			b unlocks                        -> release 5`,
+		"a waiter with a least time takes no handoff": `
+			a locks                          -> acquire 1 1s
+			answer 1                         -> a: granted until 990ms
+			b locks least 5s
+			c locks
+			a unlocks                        -> release 1
+			answer 0                         -> a ok: granted; acquire 2 5s
+			answer 1                         -> b: granted until 4.95s
+			b unlocks                        -> detach 2 5s
+			answer 0                         -> b ok: granted; acquire 3 1s`,
+		"nor has another who asked with a shorter lease": `
+			a locks                          -> acquire 1 1s
+			b locks least 5s
+			a goes                           -> a: is not there
+			answer 1                         -> release 1
+			answer 0                         -> acquire 2 5s
+			answer 1                         -> b: granted until 4.95s`,
+		"unless the question that was sent covers it": `
+			a locks least 5s                 -> acquire 1 5s
+			b locks least 3s
+			a leaves
+			answer 1                         -> a: is not there; b: granted until 4.95s
+			after 1ms
+			b unlocks                        -> detach 1 3s`,
+		"a re-entry has its own": `
+			a locks owner 7 lease 1s         -> acquire 1 1s
+			answer 1                         -> a: granted until 990ms
+			b locks owner 7 least 500ms lease 600ms -> b: granted until 594ms, re-entered
+			b unlocks                        -> b ok: granted
+			after 1ms
+			a unlocks                        -> detach 1 500ms
+			answer 0                         -> a ok: granted
+			c locks owner 7                  -> acquire 2 1s
+			answer 1                         -> c: granted until 991ms
+			d locks owner 7 least 5s         -> renew 2 5s
+			answer 1                         -> d: granted until 4.951s, re-entered
+			d unlocks                        -> d ok: granted
+			c unlocks                        -> detach 2 5s`,
+		"the longer of two": `
+			a locks owner 7 least 5s         -> acquire 1 5s
+			answer 1                         -> a: granted until 4.95s
+			after 400ms                      -> (333ms) renew 1 1s
+			answer 1
+			b locks owner 7 least 1s         -> b: granted until 4.95s, re-entered
+			after 1ms
+			b unlocks                        -> b ok: granted
+			a unlocks                        -> detach 1 4.6s`,
+		"ends with force": `
+			a locks least 5s                 -> acquire 1 5s
+			answer 1                         -> a: granted until 4.95s
+			force u:1 1                      -> a ends: lost; release 1
+			answer 0                         -> force ok: granted
+			b locks                          -> acquire 2 1s
+			answer 1                         -> b: granted until 990ms
+			b unlocks                        -> release 2`,
+		"the question was lost": `
+			a locks least 5s                 -> acquire 1 5s
+			lost
+			after 20ms                       -> (17ms) acquire 1 5s
+			answer 1                         -> a: granted until 4.967s
+			after 1ms
+			a unlocks                        -> detach 1 5s`,
+		"the command is lost, refused, and comes to nothing": `
+			a locks least 5s                 -> acquire 1 5s
+			answer 1                         -> a: granted until 4.95s
+			after 1ms
+			a unlocks                        -> detach 1 5s
+			lost
+			after 20ms                       -> (17ms) detach 1 4.984s
+			answer fault 2
+			after 40ms                       -> (37ms) detach 1 4.944s
+			not-sent
+			link-up                          -> detach 1 4.94s
+			again LOADING
+			after 100ms                      -> (17ms) detach 1 4.924s
+			answer not-mine                  -> a ok: granted
+			idle                             -> true`,
+		"and is over meanwhile": `
+			a locks lease 900ms least 300ms  -> acquire 1 900ms
+			answer 1                         -> a: granted until 891ms
+			after 290ms
+			a unlocks                        -> detach 1 11ms
+			lost
+			b locks
+			after 20ms                       -> (17ms) release 1
+			answer not-mine                  -> a ok: granted; acquire 2 1s`,
+		"an engine that closes": `
+			a locks least 5s                 -> acquire 1 5s
+			answer 1                         -> a: granted until 4.95s
+			after 1ms
+			close                            -> a ends: closed; detach 1 5s
+			answer 0
+			idle                             -> true`,
+		"an engine that drains": `
+			a locks least 5s                 -> acquire 1 5s
+			answer 1                         -> a: granted until 4.95s
+			b locks
+			after 1ms
+			drain                            -> b: closed
+			a unlocks                        -> detach 1 5s
+			answer 0                         -> a ok: granted
+			idle                             -> true`,
+		"detached": `
+			a locks                          -> acquire 1 1s
+			answer 1                         -> a: granted until 990ms
+			a detaches 5s                    -> detach 1 5s
+			answer 0                         -> a ok: granted
+			idle                             -> true`,
+		"detached while somebody waits": `
+			a locks                          -> acquire 1 1s
+			answer 1                         -> a: granted until 990ms
+			b locks
+			a detaches 5s                    -> detach 1 5s
+			c locks try                      -> c: taken
+			answer 0                         -> a ok: granted; acquire 2 1s
+			answer held 5s                   -> subscribe redisson_lock__channel:{stock}
+			subscribed                       -> acquire 3 1s
+			answer held 5s
+			alarm                            -> 1.687s`,
+		"detached for less than its least time": `
+			a locks least 5s                 -> acquire 1 5s
+			answer 1                         -> a: granted until 4.95s
+			after 1ms
+			a detaches 1s                    -> detach 1 5s
+			answer 0                         -> a ok: granted
+			b locks                          -> acquire 2 1s
+			answer 1                         -> b: granted until 991ms
+			b unlocks                        -> release 2`,
+		"detached beside another hold of its Owner": `
+			a locks owner 7                  -> acquire 1 1s
+			answer 1                         -> a: granted until 990ms
+			b locks owner 7                  -> b: granted until 990ms, re-entered
+			b detaches 5s                    -> b ok: taken
+			a detaches 5s                    -> detach 1 5s
+			answer 0                         -> a ok: granted
+			a detaches 5s                    -> a ok: lost`,
+		"detached while a renewal is on its way": `
+			a locks                          -> acquire 1 1s
+			answer 1                         -> a: granted until 990ms
+			after 334ms                      -> (333ms) renew 1 1s
+			a detaches 5s
+			answer 1                         -> detach 1 5s
+			answer 1                         -> a ok: granted`,
+		"detached and found lost": `
+			a locks                          -> acquire 1 1s
+			answer 1                         -> a: granted until 990ms
+			a detaches 5s                    -> detach 1 5s
+			answer not-mine                  -> a ok: lost
+			idle                             -> true`,
+		"detached, the answer lost": `
+			a locks                          -> acquire 1 1s
+			answer 1                         -> a: granted until 990ms
+			a detaches 5s                    -> detach 1 5s
+			lost
+			after 20ms                       -> (17ms) detach 1 5s
+			answer not-mine                  -> a ok: granted
+			idle                             -> true`,
+		"detached until its deadline is over": `
+			a locks                          -> acquire 1 1s
+			answer 1                         -> a: granted until 990ms
+			a detaches 5s                    -> detach 1 5s
+			not-sent
+			after 990ms                      -> a ok: doubtful
+			not-sent                         -> nothing is in flight
+			after 2s                         -> (10ms) detach 1 5s
+			idle                             -> false`,
+		"detached, and the user may not publish": `
+			a locks                          -> acquire 1 1s
+			answer 1                         -> a: granted until 990ms
+			a detaches 5s                    -> detach 1 5s
+			answer nobody-told               -> a ok: granted
+			idle                             -> true`,
+		"detached after its hold has ended": `
+			a locks lease 500ms              -> acquire 1 500ms
+			answer 1                         -> a: granted until 495ms
+			stall 500ms
+			a detaches 5s                    -> a ends: lost; a ok: lost; release 1`,
+		"detached, and refused for good": `
+			a locks                          -> acquire 1 1s
+			answer 1                         -> a: granted until 990ms
+			a detaches 5s                    -> detach 1 5s
+			denied NOPERM                    -> a ok: refused "NOPERM"
+			b locks
+			link-up                          -> detach 1 5s
+			answer 0                         -> acquire 2 1s`,
+	} {
+		t.Run(name, func(t *testing.T) { playScene(t, MutexKind, text) })
+	}
+}

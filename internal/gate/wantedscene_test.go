@@ -1,0 +1,181 @@
+package gate
+
+import "testing"
+
+func TestWantedScenes(t *testing.T) {
+	for name, text := range map[string]string{
+		"a caller of this process": `
+			a locks                          -> acquire 1 1s
+			answer 1                         -> a: granted until 990ms
+			a listens                        -> count waiters 0
+			answer 0
+			b locks try                      -> b: taken for 990ms
+			b locks                          -> a: is wanted
+			c locks`,
+		"a caller of this process that waited before": `
+			a locks                          -> acquire 1 1s
+			answer 1                         -> a: granted until 990ms
+			b locks
+			a listens                        -> a: is wanted`,
+		"a caller of another process": `
+			a locks lease 10s                -> acquire 1 10s
+			answer 1                         -> a: granted until 9.9s
+			a listens                        -> count waiters 0
+			answer 0
+			after 249ms
+			after 1ms                        -> count waiters 0
+			answer 0
+			after 250ms                      -> count waiters 0
+			answer 1                         -> a: is wanted
+			after 1s`,
+		"an answer that says nothing": `
+			a locks lease 10s                -> acquire 1 10s
+			answer 1                         -> a: granted until 9.9s
+			a listens                        -> count waiters 0
+			lost
+			after 250ms                      -> count waiters 0
+			not-sent
+			after 250ms                      -> count waiters 0
+			answer fault 1
+			after 250ms                      -> count waiters 0
+			again LOADING
+			after 250ms                      -> count waiters 0
+			denied NOPERM
+			after 250ms                      -> count waiters 0
+			answer 1                         -> a: is wanted
+			after 1s`,
+		"our own subscription does not count": `
+			b locks lease 10s                -> acquire 1 10s
+			answer held 5s                   -> subscribe redisson_lock__channel:{stock}
+			subscribed                       -> acquire 2 10s
+			answer 1                         -> b: granted until 9.9s
+			b listens                        -> count waiters 0
+			answer 1
+			after 250ms                      -> count waiters 0
+			answer 2                         -> b: is wanted`,
+		"nor does one that is asked for": `
+			b locks lease 10s                -> acquire 1 10s
+			answer held 5s                   -> subscribe redisson_lock__channel:{stock}
+			message                          -> acquire 2 10s
+			answer 1                         -> b: granted until 9.9s
+			b listens                        -> count waiters 0
+			answer 1
+			after 250ms                      -> count waiters 0
+			answer 2                         -> b: is wanted`,
+		"one that is refused counts for nobody": `
+			b locks lease 10s                -> acquire 1 10s
+			answer held 5s                   -> subscribe redisson_lock__channel:{stock}
+			subscribed NOPERM                -> b: refused "NOPERM"
+			b locks lease 10s                -> acquire 2 10s
+			answer 1                         -> b: granted until 9.9s
+			b listens                        -> count waiters 0
+			answer 1                         -> b: is wanted`,
+		"a renewal goes first": `
+			a locks                          -> acquire 1 1s
+			answer 1                         -> a: granted until 990ms
+			after 334ms                      -> (333ms) renew 1 1s
+			a listens
+			answer 1                         -> count waiters 0
+			answer 0
+			alarm                            -> 250ms`,
+		"two holds of one Owner, of which one has ended": `
+			a locks owner 7 lease 10s        -> acquire 1 10s
+			answer 1                         -> a: granted until 9.9s
+			b locks owner 7 lease 5s         -> b: granted until 4.95s, re-entered
+			a listens                        -> count waiters 0
+			b listens
+			b unlocks                        -> b ok: granted
+			answer 1                         -> a: is wanted`,
+		"a hold that has ended": `
+			a locks lease 10s                -> acquire 1 10s
+			answer 1                         -> a: granted until 9.9s
+			a listens                        -> count waiters 0
+			a unlocks
+			answer 1                         -> release 1
+			answer 0                         -> a ok: granted
+			b locks lease 10s                -> acquire 2 10s
+			answer 1                         -> b: granted until 9.9s
+			alarm                            -> 9.9s
+			a listens`,
+		"a hold whose next was handed on to asks anew": `
+			a locks                          -> acquire 1 1s
+			answer 1                         -> a: granted until 990ms
+			b locks
+			a listens                        -> a: is wanted
+			a unlocks                        -> b: granted until 990ms, handed on; a ok: granted
+			c locks
+			b listens                        -> b: is wanted`,
+		"a hold that is lost": `
+			a locks lease 500ms              -> acquire 1 500ms
+			answer 1                         -> a: granted until 495ms
+			a listens                        -> count waiters 0
+			answer 0
+			after 600ms                      -> (250ms) count waiters 0; (495ms) a ends: lost`,
+	} {
+		t.Run(name, func(t *testing.T) { playScene(t, MutexKind, text) })
+	}
+	t.Run("fair: all in the queue are others", func(t *testing.T) {
+		playScene(t, FairKind, `
+			b locks lease 10s                -> fair ask 1 NEW 10s next 1 n 1
+			answer held 5s                   -> subscribe redisson_lock__channel:{stock}:u:1
+			subscribed                       -> fair ask 1 OLD 10s
+			answer 1                         -> b: granted until 9.9s; unsubscribe redisson_lock__channel:{stock}:u:1
+			b listens                        -> count waiters 0
+			answer 0
+			after 250ms                      -> count waiters 0
+			answer 1                         -> b: is wanted`)
+	})
+	t.Run("spin: nobody knows of others", func(t *testing.T) {
+		playScene(t, SpinKind, `
+			a locks lease 10s                -> acquire 1 10s
+			answer 1                         -> a: granted until 9.9s
+			a listens
+			alarm                            -> 9.9s
+			b locks                          -> a: is wanted`)
+	})
+	for name, text := range map[string]string{
+		"readers, and a writer of another process": `
+			a locks lease 10s                -> acquire read 1 10s
+			answer 1                         -> a: granted until 990ms
+			b locks lease 10s                -> b: granted until 990ms, handed on
+			a listens                        -> count waiters 0
+			answer 0
+			b listens                        -> count waiters 0
+			answer 0
+			after 250ms                      -> count waiters 0
+			answer 1                         -> a: is wanted; b: is wanted`,
+		"readers, and a writer of this process": `
+			a locks                          -> acquire read 1 1s
+			answer 1                         -> a: granted until 990ms
+			a listens                        -> count waiters 0
+			answer 0
+			w locks write                    -> a: is wanted`,
+		"a writer": `
+			a locks write lease 10s          -> acquire write 1 10s
+			answer 1                         -> a: granted until 9.9s
+			a listens                        -> count waiters 0
+			answer 0
+			after 250ms                      -> count waiters 0
+			answer 1                         -> a: is wanted
+			after 1s`,
+		"a writer that subscribed itself": `
+			a locks write lease 10s          -> acquire write 1 10s
+			answer held 5s                   -> subscribe redisson_rwlock:{stock}
+			subscribed                       -> acquire write 2 10s
+			answer 1                         -> a: granted until 9.9s
+			a listens                        -> count waiters 0
+			answer 1
+			after 250ms                      -> count waiters 0
+			answer 2                         -> a: is wanted`,
+		"a hold that has ended": `
+			a locks lease 10s                -> acquire read 1 10s
+			answer 1                         -> a: granted until 990ms
+			a listens                        -> count waiters 0
+			a unlocks
+			answer 1                         -> release read 1
+			answer 0                         -> a ok: granted
+			alarm                            -> none`,
+	} {
+		t.Run("read-write: "+name, func(t *testing.T) { playScene(t, RWKind, text) })
+	}
+}
