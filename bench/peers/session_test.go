@@ -23,9 +23,14 @@ func TestTurns(t *testing.T) {
 				continue
 			}
 			t.Run(id+"/"+e.name, func(t *testing.T) {
-				turn := session{opts: opts, server: s, work: w, entry: e}
-				measured, err := turn.run(t.Context())
-				r := newResult(w, e, 1, measured, err)
+				var r Result
+				for opts := opts; ; opts.length *= 4 { // a busy machine may not finish a pair in a short turn
+					turn := session{opts: opts, server: s, work: w, entry: e}
+					measured, err := turn.run(t.Context())
+					if r = newResult(w, e, 1, measured, err); r.PairsPerSecond > 0 || r.Failed > 0 || opts.length > 3*time.Second {
+						break
+					}
+				}
 				if r.Void != "" || r.Failed > 0 {
 					t.Fatal(r.line())
 				}
