@@ -14,6 +14,8 @@ const mostOwner = 256
 // Detach ends the hold without freeing the name. The name stays taken for lease from now on, for whoever has the id:
 // another process, or this one after a restart, goes on with [Mutex.Adopt]. Nobody renews it meanwhile; it is free when
 // lease is over, or by ForceUnlock. What [WithMinHold] has left counts if it is longer. Bounds of lease are as for [WithLease].
+// A failover right after Detach may forget it, also with [Options].Replicas: then the name stays taken for what the hold's own
+// lease had left, and Adopt fails.
 //
 // The hold's contexts end, and Err is [ErrUnlocked], before anything is sent. ctx and [Options].AnswerTimeout bound the
 // wait for the answer as in Unlock. The errors are:
