@@ -152,7 +152,7 @@ func TestCompletion(t *testing.T) {
 		"":                "completion doctor elect force lock ls show top",
 		"l":               "lock ls",
 		"--r":             "--redis",
-		"lock --":         "--cacert --cert --identity --json --key --lease --password-file --redis --try --user --wait",
+		"lock --":         "--cacert --cert --identity --json --key --lease --min-hold --password-file --redis --try --user --wait",
 		"lock --w":        "--wait",
 		"lock a -- --w":   "",
 		"ls --redis x --": "--cacert --cert --json --key --password-file --redis --user",

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"os"
+	"os/signal"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -185,6 +186,11 @@ func TestSignals(t *testing.T) {
 
 	h := testkit.MustLock(t, testkit.Connect(t, server.Addr()).FencedMutex("job"))
 	for _, s := range []syscall.Signal{syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP} {
+		if signal.Ignored(s) { // as under nohup; what is caught here has its usual effect in a child
+			caught := make(chan os.Signal, 1)
+			signal.Notify(caught, s)
+			defer signal.Stop(caught)
+		}
 		waits := wheellock(t, "lock", "--redis", server.URL(), "job", "--", "echo", "too much").begin(t)
 		redistest.Await(t, "a waiter", func() bool { return server.Subscriptions().Count() == 1 })
 		_ = waits.Process.Signal(s)
