@@ -45,7 +45,7 @@ race: prepare ## the tests under the race detector, but for what has no goroutin
 	@echo "== go test -race, all but scripts and internal/gate, which have no goroutines"
 	@# Most tests wait for a Redis of their own: more packages and tests at once than two processors can compute. What measures
 	@# memory is for make figures; make lint has vetted all.
-	@$(GO) test -race -vet=off -p 3 -parallel 6 -timeout 15m -skip 'TestScaleOf(ManyHolds|HoldsAndWaiters)$$' $(if $(V),-v) \
+	@$(GO) test -race -vet=off -parallel 6 -timeout 15m -skip 'TestScaleOf(ManyHolds|HoldsAndWaiters)$$' $(if $(V),-v) \
 		$$($(GO) list ./... | grep -vE '/(scripts|internal/gate)$$')
 
 plain: prepare ## without it: scripts, all worlds and seeds of internal/gate, and goroutines stalled at named points

@@ -119,16 +119,23 @@ func (l *lock) take(ctx context.Context, env *cli.Env, e *engine.Engine) (*engin
 		options = append(options, engine.WithWait(l.wait))
 	}
 	if term.IsTerminal(int(os.Stderr.Fd())) {
-		defer time.AfterFunc(time.Second, func() { l.waits(ctx, env, m, e) }).Stop()
+		waiting, granted := context.WithCancel(ctx)
+		defer granted()
+		go l.waits(waiting, env, m, e)
 	}
 	return m.Lock(ctx, options...)
 }
 
-// waits tells a person who has the lock that they wait for.
+// waits tells a person, after a second, who has the lock that they wait for. It asks until it is told.
 func (l *lock) waits(ctx context.Context, env *cli.Env, m *engine.Mutex, e *engine.Engine) {
-	state, err := m.Inspect(ctx)
-	if err != nil || !state.Locked || state.Ours {
-		return
+	var state engine.State
+	for err := error(nil); err != nil || !state.Locked || state.Ours; {
+		select {
+		case <-ctx.Done():
+			return
+		case <-time.After(time.Second):
+			state, err = m.Inspect(ctx)
+		}
 	}
 	who := state.Owner
 	if holder, err := e.Holder(ctx, state.Owner); err == nil && holder.Connections > 0 {
