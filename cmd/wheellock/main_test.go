@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"os"
 	"os/exec"
 	"strings"
@@ -38,6 +39,7 @@ func wheellock(t *testing.T, args ...string) *program {
 	p := &program{Cmd: exec.Command(self, args...)}
 	p.Env = append(os.Environ(), asProgram+"=1", "GORACE=atexit_sleep_ms=0")
 	p.Stdout, p.Stderr = &p.stdout, &p.stderr
+	p.WaitDelay = 10 * time.Second
 	return p
 }
 
@@ -71,7 +73,9 @@ func (p *program) end(t *testing.T) int {
 	t.Helper()
 	late := time.AfterFunc(time.Minute, func() { _ = p.Process.Kill() })
 	defer late.Stop()
-	_ = p.Wait()
+	if err := p.Wait(); errors.Is(err, exec.ErrWaitDelay) {
+		t.Errorf("%q has ended, and something that it started lives and has its output", p.Args[1:])
+	}
 	return p.ProcessState.ExitCode()
 }
 
