@@ -43,3 +43,35 @@ func (a *Ack) Settle(out gate.Outcome) bool {
 	}
 	return a.By.Settle(out)
 }
+
+// acks is those who wait for an answer for a time.
+type acks struct {
+	slots   *wheel.Slots[*Ack]
+	settled bool // the ack of the event that is being read
+}
+
+// await steps the gates with an event that ack waits for, and has ack settled when its time is over. Most are
+// settled during the step, as those of locks that are handed on, and then are their caller's again: only those that are not
+// get a place in the slots.
+func (as *acks) await(now gate.Time, ack gate.Settler, step func()) {
+	a, is := ack.(*Ack)
+	if !is || a.Within == 0 {
+		step()
+		return
+	}
+	as.settled, a.at = false, &as.settled
+	step()
+	if as.settled {
+		return
+	}
+	a.at, a.slots, a.place.Value = nil, as.slots, a
+	as.slots.Put(&a.place, wheel.Ceil(now+a.Within, Tick))
+}
+
+// giveUp answers those whose time is over, in Redis's place.
+func (as *acks) giveUp(tick wheel.Tick) {
+	for a := range as.slots.Due(tick) {
+		a.overdue = true
+		a.Settle(gate.Unanswered)
+	}
+}

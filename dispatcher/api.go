@@ -3,51 +3,8 @@ package dispatcher
 import (
 	"time"
 
-	"github.com/wheellock/wheellock/dispatcher/redisconn"
-	"github.com/wheellock/wheellock/dispatcher/wire"
 	"github.com/wheellock/wheellock/internal/gate"
-	"github.com/wheellock/wheellock/wheel"
 )
-
-// New starts a dispatcher and its nodes. The scripts have been loaded by Load, into the single server or into the nodes
-// of a cluster that were reached; loaded is of one of them.
-func New(cfg Config, loaded *redisconn.Loaded) *Dispatcher {
-	d := &Dispatcher{
-		cfg: cfg, mail: newMailbox(), done: make(chan struct{}),
-		names: newNames(), heard: make(routes),
-	}
-	cfg.Gate.Waits = wheel.NewSlots[*gate.Waiter](slots, d.armTick)
-	d.slots = wheel.NewSlots[*gate.Entry](slots, d.armTick)
-	d.acks = wheel.NewSlots[*Ack](ackSlots, d.armTick)
-	d.digests.Store(loaded)
-	d.connections = d.connectionConfig()
-	waker := wheel.NewWaker(cfg.Clock, Tick, d.mail.wakeUp)
-	d.waker, d.wakeAt, d.lookAt = waker, waker.At, gate.Never
-	d.near.start(d.mail.wakeUp)
-	if cfg.Cluster != nil {
-		d.join(cfg.Cluster)
-	} else {
-		d.nodes = []*node{newNode(d, "", cfg.Client, loaded)}
-		d.updateHealth()
-	}
-	go d.loop()
-	return d
-}
-
-func (d *Dispatcher) connectionConfig() redisconn.Config {
-	c := &d.cfg
-	conns := redisconn.Config{
-		Settings: wire.Settings{
-			UUID: c.UUID, Publish: c.Publish, FenceTTL: c.FenceTTL, FairWaiterLease: c.Gate.FairWaiterLease, Declared: c.Declared,
-		},
-		Clock: c.Clock, Digests: &d.digests, WatchLoss: c.WatchLoss, ProbeTime: c.ProbeTime,
-		Replicas: c.Replicas, ReplicaTime: c.ReplicaTime, Fsync: c.Fsync, Suspect: d.Suspect,
-	}
-	if c.Cluster != nil {
-		conns.Cluster, conns.Connect = true, c.Cluster.Connect
-	}
-	return conns
-}
 
 // Ask brings a request. False: the dispatcher takes no more. Any goroutine.
 func (d *Dispatcher) Ask(name string, kind gate.Kind, w *gate.Waiter) bool {
@@ -97,6 +54,10 @@ func (d *Dispatcher) Suspect(name string) { d.mail.put(suspect{name}) }
 // SuspectNode says so of every name that a node serves: that of a cluster at this address, or, at none, the single
 // server. Any goroutine; it does not block.
 func (d *Dispatcher) SuspectNode(addr string) { d.mail.put(suspectNode{addr}) }
+
+// Up reports whether the link works, in a cluster those to all nodes that serve anything, as far as is known. Any
+// goroutine.
+func (d *Dispatcher) Up() bool { return d.up.Load() }
 
 // Drain settles all waiters with Closed, takes no new requests, and closes the channel it returns when no
 // hold is left. Any goroutine.

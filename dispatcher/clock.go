@@ -4,20 +4,28 @@ import (
 	"time"
 
 	"github.com/wheellock/wheellock/internal/gate"
+	"github.com/wheellock/wheellock/wheel"
 )
 
-// now reads the clock at the beginning of a turn, every now and then after a look for suspension, which takes longer.
-func (d *Dispatcher) now() gate.Time {
-	now := d.cfg.Clock.Now()
-	if now-d.checked < checkEvery {
+// turnClock is the clock as the turns of the loop read it.
+type turnClock struct {
+	*wheel.Clock
+	checked  gate.Time // when the clock was last compared for suspension
+	measured gate.Time // when suspension was last measured
+}
+
+// beginTurn reads the clock at the beginning of a turn, every now and then after a look for suspension, which takes longer.
+func (c *turnClock) beginTurn() gate.Time {
+	now := c.Now()
+	if now-c.checked < checkEvery {
 		return now
 	}
-	if now-d.measured >= lookEvery {
-		d.cfg.Clock.Check()
-		d.measured = now
+	if now-c.measured >= lookEvery {
+		c.Check()
+		c.measured = now
 	}
-	d.checked = d.cfg.Clock.Checked()
-	return d.checked
+	c.checked = c.Checked()
+	return c.checked
 }
 
 const (

@@ -8,16 +8,16 @@ type oldestQuery struct {
 	answer chan gate.Time // capacity 1
 }
 
-func (e oldestQuery) deliver(d *Dispatcher, _ gate.Time) {
+func (e oldestQuery) deliver(l *loop, _ gate.Time) {
 	oldest := gate.Never
 	if e.name != "" {
-		if c := d.names.find(e.name); c != nil {
+		if c := l.gates.names.find(e.name); c != nil {
 			oldest = c.Oldest()
 		}
 		e.answer <- oldest
 		return
 	}
-	for c := range d.names.all() {
+	for c := range l.gates.names.all() {
 		oldest = min(oldest, c.Oldest())
 	}
 	e.answer <- oldest
@@ -28,9 +28,9 @@ func (e oldestQuery) refuse() { e.answer <- gate.Never }
 // drain turns every waiter away.
 type drain struct{ drained chan struct{} } // closed when nothing is held any more
 
-func (e drain) deliver(d *Dispatcher, now gate.Time) {
-	d.draining = append(d.draining, e.drained)
-	d.each(func(m gate.Machine) { m.Drain(now, &d.fx) })
+func (e drain) deliver(l *loop, now gate.Time) {
+	l.draining = append(l.draining, e.drained)
+	l.gates.each(func(m gate.Machine) { m.Drain(now, &l.gates.fx) })
 }
 
 func (e drain) refuse() { close(e.drained) }
@@ -38,4 +38,4 @@ func (e drain) refuse() { close(e.drained) }
 // closing ends every wait and hold, and then the loop.
 type closing struct{}
 
-func (closing) deliver(d *Dispatcher, now gate.Time) { d.close(now) }
+func (closing) deliver(l *loop, now gate.Time) { l.close(now) }

@@ -1,18 +1,18 @@
 // Package dispatcher carries requests for locks to Redis and brings the answers back.
 //
-// A Dispatcher (this file) is one goroutine (loop.go) that owns the gates of its names (entries.go, names.go, freeentries.go).
-// Everybody tells it something (api.go) by an event in its mailbox (mailbox.go): a request of a caller (requests.go), news from
-// a node (nodeevents.go), a request about the whole dispatcher (controlevents.go). Each event is a type whose deliver method
-// steps the gates. The loop takes all mail that waits; the commands that the gates ask for wait in the outbox
-// (outbox.go) of the node that serves the name (node.go) and leave on its next idle connection (pipeline.go).
+// A Dispatcher (this file, api.go) is the handle of a loop (loop.go), one goroutine that owns everything else. Whoever uses the
+// handle leaves an event in the loop's mailbox (mailbox.go): a request of a caller (requests.go), or a request about the whole
+// dispatcher (controlevents.go). The nodes leave events there, too (nodeevents.go). Each event is a type whose deliver method
+// tells the part of the loop that it is for:
 //
-// Times at which a machine is to be woken are kept in slots (timers.go) and, when they are near, in a heap (near.go). ack.go
-// bounds how long a caller waits for an answer. clock.go says how old the loop's reading of the clock may be. turnyield.go lets
-// callers run before a turn. close.go ends everything.
+//	gates    the live names with their machines, and what these ask for (gates.go; names.go, freeentries.go)
+//	timers   when a machine is to be woken or a caller to be told that its time is over (timers.go; near.go, ack.go, clock.go)
+//	nodes    the servers: of each its outbox, connections, link and subscriber (nodes.go; node.go, outbox.go, pipeline.go, link.go)
+//	routes   which gates listen to a channel, and at which node (routes.go)
+//	cluster  who serves which hash slot; a single server has none (cluster.go; redirect.go, survey.go)
 //
-// link.go watches and probes the link to each node. routes.go says which entries listen to a channel, and at which node.
-// A cluster has many nodes: cluster.go knows which serves a name, redirect.go follows a name that moves, survey.go asks
-// who serves what.
+// In a turn the loop takes all mail that waits. The commands that the gates ask for wait in the outbox of the node that serves
+// the name and leave on its next idle connection. turnyield.go lets callers run before a turn. close.go ends everything.
 //
 // The packages below, whose imports point one way:
 //
@@ -67,76 +67,18 @@ type Config struct {
 // Tick is the length of the ticks of slots.
 const Tick = 10 * time.Millisecond
 
-// slots times Tick is the horizon of the slots, 20 s: longer than a renewal interval or a wait usually is, and within
-// the reach of the waker.
-const slots = 2048
-
-// Dispatcher owns the gates of its names.
+// Dispatcher is the handle of a loop. It touches nothing that the loop owns: its methods leave events in the mailbox.
 type Dispatcher struct {
-	cfg  Config
-	mail *mailbox // any goroutine puts; only loop takes
-	done chan struct{}
-
-	// Owned by loop: no other goroutine touches these.
-	names     names
-	heard     routes
-	free      freeEntries
-	changed   []*gate.Entry // stepped in this turn: their alarms are to be set
-	leaving   []*connection // to be sent off at the end of this turn
-	fx        gate.Effects
-	slots     *wheel.Slots[*gate.Entry]
-	acks      *wheel.Slots[*Ack]
-	wakeAt    func(wheel.Tick) // the waker's At
-	lookAt    gate.Time        // when to open slots without having been woken; Never: nothing is due later
-	near      nearby
-	turnYield turnYield
-	nodes     []*node
-	cluster   *cluster  // nil: a single server, the only node; set once
-	settled   bool      // the ack of the event that is being read
-	checked   gate.Time // when the clock was last compared for suspension
-	measured  gate.Time // when suspension was last measured
-	closing   bool
-	closeBy   gate.Time
-	draining  []chan struct{} // closed when nothing is held any more
-
-	// Owned by nobody: safe from anywhere.
-	connections redisconn.Config // does not change
-	digests     redisconn.Digests
-	up          atomic.Bool // every link that names depend on works
-	waker       *wheel.Waker
+	mail *mailbox
+	up   *atomic.Bool    // every link that names depend on works; set by the loop
+	done <-chan struct{} // closed by the loop, as its last act
 }
 
-// stepped notes that an entry has changed; its alarm is set at the end of the turn. A spare one has not, whatever
-// event came for it: a caller that went away while he was answered has his event read when the name is idle and
-// forgotten. Were that one forgotten again, two names would get the same entry, or one that lives would lose its own.
-func (d *Dispatcher) stepped(c *gate.Entry) {
-	if !c.Stepped && !c.Free {
-		c.Stepped = true
-		d.changed = append(d.changed, c)
-	}
-}
-
-// answer brings a command back to the gate that asked for it.
-func (d *Dispatcher) answer(now gate.Time, c *gate.Command) {
-	entry := c.Entry
-	entry.Machine.Answer(now, c, &d.fx)
-	d.stepped(entry)
-}
-
-// linkUp tells the machines of some entries that the link to their node is there again.
-func (d *Dispatcher) linkUp(now gate.Time, whose func(*gate.Entry) bool) {
-	for c := range d.names.all() {
-		if whose(c) {
-			c.Machine.LinkUp(now, &d.fx)
-			d.stepped(c)
-		}
-	}
-}
-
-// each steps every machine.
-func (d *Dispatcher) each(step func(gate.Machine)) {
-	for c := range d.names.all() {
-		step(c.Machine)
-		d.stepped(c)
-	}
+// New starts a loop and its nodes. The scripts have been loaded by Load, into the single server or into the nodes of a cluster
+// that were reached; loaded is of one of them.
+func New(cfg Config, loaded *redisconn.Loaded) *Dispatcher {
+	l := newLoop(cfg)
+	l.timers.run(l.mail.wakeUp)
+	l.nodes.connect(loaded)
+	return l.start()
 }

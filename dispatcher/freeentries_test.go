@@ -19,40 +19,39 @@ func (*leaver) Settle(gate.Outcome) bool { return false }
 // invariant: one-command-per-name
 func TestALateEventFreesNoEntryTwice(t *testing.T) {
 	cfg := &gate.Config{Lease: 30 * time.Second, PollCap: 2 * time.Second, Stats: &gate.Stats{}}
-	cfg.Waits = wheel.NewSlots[*gate.Waiter](64, nil)
-	d := &Dispatcher{cfg: Config{Gate: cfg, Clock: wheel.NewClock(), MaxPerName: 1}, names: newNames(), nodes: []*node{{}}}
-	d.slots = wheel.NewSlots[*gate.Entry](64, nil)
-	d.acks, d.lookAt = wheel.NewSlots[*Ack](64, nil), gate.Never
-	d.near.start(func() {})
-	defer d.near.timer.Stop()
+	l := newLoop(Config{Gate: cfg, Clock: wheel.NewClock(), MaxPerName: 1})
+	l.nodes.all = []*node{{}}
+	l.timers.wakeAt = func(wheel.Tick) {}
+	l.timers.near.start(func() {})
+	defer l.timers.near.timer.Stop()
 	request := func(name string) *leaver {
-		l := &leaver{gate.Waiter{Lease: 30 * time.Second, Watch: true, Try: true}}
-		l.waiter.By, l.waiter.Hold = l, &gate.Hold{}
-		(&ask{&l.waiter, name, gate.MutexKind}).deliver(d, 0)
-		return l
+		caller := &leaver{gate.Waiter{Lease: 30 * time.Second, Watch: true, Try: true}}
+		caller.waiter.By, caller.waiter.Hold = caller, &gate.Hold{}
+		(&ask{&caller.waiter, name, gate.MutexKind}).deliver(l, 0)
+		return caller
 	}
 	taken := func() { // says Redis
-		c := d.fx.Commands[gate.Acquire][0]
-		d.fx.Commands[gate.Acquire] = d.fx.Commands[gate.Acquire][:0]
+		c := l.gates.fx.Commands[gate.Acquire][0]
+		l.gates.fx.Commands[gate.Acquire] = l.gates.fx.Commands[gate.Acquire][:0]
 		c.Result, c.Reply = gate.Answered, -10_002
-		d.answer(0, &c)
-		d.settleAlarms(d.cfg.Clock.Now())
+		l.gates.answer(0, &c)
+		l.settleAlarms(l.clock.Now())
 	}
 
 	first := request("stock:7")
-	used := d.names.find("stock:7")
+	used := l.gates.names.find("stock:7")
 	taken()
-	if d.names.live != 0 || len(d.free.entries) != 1 || d.free.entries[0] != used {
-		t.Fatalf("%d names live and %d entries are free, want 0 and 1", d.names.live, len(d.free.entries))
+	if l.gates.names.live != 0 || len(l.gates.free.entries) != 1 || l.gates.free.entries[0] != used {
+		t.Fatalf("%d names live and %d entries are free, want 0 and 1", l.gates.names.live, len(l.gates.free.entries))
 	}
-	abandon{&first.waiter}.deliver(d, 0)
-	d.settleAlarms(d.cfg.Clock.Now())
-	if n := len(d.free.entries); n != 1 {
+	abandon{&first.waiter}.deliver(l, 0)
+	l.settleAlarms(l.clock.Now())
+	if n := len(l.gates.free.entries); n != 1 {
 		t.Errorf("%d entries are free after the event, want 1", n)
 	}
 	request("stock:8")
 	request("stock:9")
-	if d.names.find("stock:8") == d.names.find("stock:9") {
+	if l.gates.names.find("stock:8") == l.gates.names.find("stock:9") {
 		t.Error("two names have one entry")
 	}
 }

@@ -29,29 +29,16 @@ type link struct {
 
 func (n *node) become(s linkState) {
 	n.link.state = s
-	n.d.updateHealth()
+	n.nodes.updateHealth()
 }
-
-// updateHealth notes whether all links work.
-func (d *Dispatcher) updateHealth() {
-	up := d.cluster == nil || !d.cluster.unassigned.serves()
-	for _, n := range d.nodes {
-		up = up && (n.link.state == linkUp || !n.serves())
-	}
-	d.up.Store(up)
-}
-
-// Up reports whether the link works, in a cluster those to all nodes that serve anything, as far as is known. Any
-// goroutine.
-func (d *Dispatcher) Up() bool { return d.up.Load() }
 
 // linkBroke notes that a batch came back with a broken connection.
 func (n *node) linkBroke(now gate.Time, err error) {
-	d := n.d
+	cfg := n.nodes.cfg
 	if n.link.state != linkUp {
 		return
 	}
-	d.cfg.Gate.Epoch++ // what was confirmed before is not handed on (rule 8)
+	cfg.Gate.Epoch++ // what was confirmed before is not handed on (rule 8)
 	n.become(linkShaky)
 	if n.link.probeAt = now; now-n.link.upAt >= reconnect.Steady {
 		n.link.tries = 0
@@ -62,10 +49,10 @@ func (n *node) linkBroke(now gate.Time, err error) {
 	for _, c := range n.idle {
 		c.Distrust()
 	}
-	if d.cluster != nil {
-		d.cluster.survey.Hurry(now)
+	if n.nodes.cluster != nil {
+		n.nodes.cluster.survey.Hurry(now)
 	}
-	n.link.outage.Failed(d.cfg.Logger, "wheellock: connection to Redis broke", n.where("error", err)...)
+	n.link.outage.Failed(cfg.Logger, "wheellock: connection to Redis broke", n.where("error", err)...)
 }
 
 // probe sends a probe on an idle connection when it is time.
@@ -82,25 +69,26 @@ func (n *node) probe(now gate.Time) {
 // probed is the answer to a probe. When another probe was asked for meanwhile, this one may have gone to a server that is
 // not the master any more, and says nothing.
 func (n *node) probed(now gate.Time, err error) {
-	d := n.d
+	logger := n.nodes.cfg.Logger
 	n.link.probing = false
-	if n.subscriber == nil && n.server.Client != nil {
+	if n.subscriber == nil && n.server.Client != nil { // the probe has made it
 		n.listen()
+		n.nodes.routes.startAt(n)
 	}
 	if n.link.probeAt != gate.Never {
 		return
 	}
 	if !rediserr.Alive(err) {
-		n.link.outage.Failed(d.cfg.Logger, "wheellock: Redis cannot be reached", n.where("error", err)...)
+		n.link.outage.Failed(logger, "wheellock: Redis cannot be reached", n.where("error", err)...)
 		n.become(linkDown)
 		n.link.probeAt = now + reconnect.Pause(n.link.tries)
 		n.link.tries++
 		return
 	}
-	n.link.outage.Over(d.cfg.Logger, "wheellock: Redis can be reached again", n.where()...)
+	n.link.outage.Over(logger, "wheellock: Redis can be reached again", n.where()...)
 	n.become(linkUp)
 	n.link.probeAt, n.link.upAt = gate.Never, now
-	d.linkUp(now, func(c *gate.Entry) bool { return d.home(c.Slot) == n })
+	n.nodes.gates.linkUp(now, func(c *gate.Entry) bool { return n.nodes.home(c.Slot) == n })
 }
 
 // switched is another server being the master: everything is verified there, and listened to.

@@ -14,9 +14,9 @@ import (
 // old one is out: the loop must wait for the probe, whose answer says nothing any more, and send another.
 // invariant: loop-never-waits
 func TestSwitchedWhileProbing(t *testing.T) {
-	d := &Dispatcher{cfg: Config{Gate: &gate.Config{Stats: &gate.Stats{}}, Logger: slog.New(slog.DiscardHandler)}, names: newNames()}
-	n := &node{d: d, server: &redisconn.Server{}, subscriber: &subscriber.Subscriber{}, idle: []*connection{{Connection: &redisconn.Connection{}}}}
-	d.nodes = []*node{n}
+	l := newLoop(Config{Gate: &gate.Config{Stats: &gate.Stats{}}, Logger: slog.New(slog.DiscardHandler)})
+	n := &node{nodes: &l.nodes, server: &redisconn.Server{}, subscriber: &subscriber.Subscriber{}, idle: []*connection{{Connection: &redisconn.Connection{}}}}
+	l.nodes.all = []*node{n}
 	n.link = link{state: linkShaky, probing: true, probeAt: gate.Never}
 
 	n.switched(time.Second)

@@ -5,67 +5,97 @@ import (
 	"github.com/wheellock/wheellock/internal/stall"
 )
 
-// loop owns the gates. It returns only when every request it accepted has its answer.
-func (d *Dispatcher) loop() {
-	defer close(d.done)
+// loop is the goroutine of a dispatcher with what it owns: no other goroutine touches it, but for what says so.
+type loop struct {
+	cfg  Config
+	mail *mailbox      // any goroutine puts; only the loop takes
+	done chan struct{} // closed when the loop has ended
+
+	// Its parts. Each knows those above it.
+	gates  gates
+	clock  turnClock
+	acks   acks
+	timers timers
+	routes routes
+	nodes  nodes
+
+	turnYield turnYield
+	closing   bool
+	closeBy   gate.Time
+	draining  []chan struct{} // closed when nothing is held any more
+}
+
+// newLoop makes a loop without nodes, whose timers do not run yet.
+func newLoop(cfg Config) *loop {
+	l := &loop{cfg: cfg, mail: newMailbox(), done: make(chan struct{})}
+	l.gates = gates{cfg: cfg.Gate, hashed: cfg.Cluster != nil, names: newNames()}
+	l.clock = turnClock{Clock: cfg.Clock}
+	l.timers = timers{gates: &l.gates, clock: &l.clock, acks: &l.acks, lookAt: gate.Never}
+	l.timers.makeSlots()
+	l.routes = routes{gates: &l.gates, home: l.nodes.home, heard: make(map[string]route)}
+	l.nodes = nodes{cfg: &l.cfg, mail: l.mail, gates: &l.gates, routes: &l.routes}
+	return l
+}
+
+// start runs the loop and returns its handle.
+func (l *loop) start() *Dispatcher {
+	go l.run()
+	return &Dispatcher{mail: l.mail, up: &l.nodes.up, done: l.done}
+}
+
+// run takes turns until everything has ended. It returns only when every request it accepted has its answer.
+func (l *loop) run() {
+	defer close(l.done)
 	mail := new(batch)
-	for range d.mail.wake { // by an event, the waker, or the loop's own timer
-		stall.At("dispatcher: woken", d.cfg.UUID)
-		now := d.now()
-		stall.At("dispatcher: clock read, nothing due handled", d.cfg.UUID)
-		if d.turnYield.before(now, d.near.next()) {
-			now = d.cfg.Clock.Now()
+	for range l.mail.wake { // by an event, the waker, or the loop's own timer
+		stall.At("dispatcher: woken", l.cfg.UUID)
+		now := l.clock.beginTurn()
+		stall.At("dispatcher: clock read, nothing due handled", l.cfg.UUID)
+		if l.turnYield.before(now, l.timers.near.next()) {
+			now = l.clock.Now()
 		}
-		d.ringDue(now) // deadlines that are due come before mail (rule 19)
-		mail = d.mail.take(mail)
-		d.turnYield.after(now, len(mail.events))
+		l.timers.ringDue(now) // deadlines that are due come before mail (rule 19)
+		mail = l.mail.take(mail)
+		l.turnYield.after(now, len(mail.events))
 		for i, e := range mail.events {
 			if i%clockStride == clockStride-1 {
-				now = d.cfg.Clock.Now()
+				now = l.clock.Now()
 			}
-			e.deliver(d, now)
+			e.deliver(l, now)
 		}
-		now = d.cfg.Clock.Now()
-		stall.At("dispatcher: clock read, nothing sent", d.cfg.UUID)
-		d.ringDue(now)
-		d.giveUpDue(now)
-		d.flush(now)
-		d.settleAlarms(now)
-		d.launch()
-		if d.closing && d.finished() {
-			d.end()
+		now = l.clock.Now()
+		stall.At("dispatcher: clock read, nothing sent", l.cfg.UUID)
+		l.timers.ringDue(now)
+		l.timers.giveUpDue(now)
+		l.routes.listen()
+		l.nodes.flush(now)
+		l.settleAlarms(now)
+		l.nodes.launch()
+		if l.closing && l.finished() {
+			l.end()
 			return
 		}
 	}
 }
 
 // settleAlarms sets the alarms of what has changed in this turn, and forgets the entries that are idle.
-func (d *Dispatcher) settleAlarms(now gate.Time) {
-	for _, c := range d.changed {
+func (l *loop) settleAlarms(now gate.Time) {
+	for _, c := range l.gates.changed {
 		c.Stepped = false
 		if c.Machine.Idle() {
-			c.Due = gate.Never
-			d.slots.Remove(&c.Alarm)
-			d.names.remove(c)
-			c.Free = true
-			d.free.keep(c)
+			l.timers.forget(c)
+			l.gates.forget(c)
 			continue
 		}
-		d.schedule(c, now)
+		l.timers.schedule(c, now)
 	}
-	d.changed = again(d.changed)
-	also := d.nextLook(now)
-	for _, n := range d.nodes {
-		also = min(also, n.alarm())
+	l.gates.changed = again(l.gates.changed)
+	also := l.nodes.alarm()
+	if l.closing {
+		also = min(also, l.closeBy)
 	}
-	if d.cluster != nil {
-		also = min(also, d.surveyAlarm())
-	}
-	if d.closing {
-		also = min(also, d.closeBy)
-	}
-	d.near.aim(now, also)
-	if len(d.draining) > 0 && d.cfg.Gate.Stats.Held.Load() == 0 {
-		d.drained()
+	l.timers.aim(now, also)
+	if len(l.draining) > 0 && l.cfg.Gate.Stats.Held.Load() == 0 {
+		l.drained()
 	}
 }

@@ -10,7 +10,7 @@ import (
 // request about the whole dispatcher (controlevents.go).
 type event interface {
 	// deliver steps the gates with the event. The loop calls it.
-	deliver(d *Dispatcher, now gate.Time)
+	deliver(l *loop, now gate.Time)
 }
 
 // refusable is an event whose sender waits for an answer.

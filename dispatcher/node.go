@@ -15,7 +15,7 @@ import (
 // node is one Redis that serves names: what waits to be sent there, the connections that carry it, what is known of
 // the link, and the subscriber for its messages. Nothing of one node waits for another. The loop owns it.
 type node struct {
-	d      *Dispatcher
+	nodes  *nodes // of which it is one
 	addr   string // in a cluster
 	cancel context.CancelFunc
 	server *redisconn.Server
@@ -44,11 +44,11 @@ const connectionsPerNode = 3
 
 // newNode starts the connections and the subscriber of a node. loaded is what Load said of it; without it the first probe does
 // the loading, and connects when there is no client either.
-func newNode(d *Dispatcher, addr string, client rueidis.Client, loaded *redisconn.Loaded) *node {
+func newNode(ns *nodes, addr string, client rueidis.Client, loaded *redisconn.Loaded) *node {
 	ctx, cancel := context.WithCancel(context.Background())
-	n := &node{d: d, addr: addr, cancel: cancel, server: redisconn.NewServer(ctx, &d.connections, addr, client)}
-	n.out.commands = &d.fx.Commands
-	if d.cluster != nil {
+	n := &node{nodes: ns, addr: addr, cancel: cancel, server: redisconn.NewServer(ctx, &ns.connections, addr, client)}
+	n.out.commands = &ns.gates.fx.Commands
+	if ns.cluster != nil {
 		n.out.commands = new([gate.Ops][]gate.Command)
 	}
 	n.link = link{state: linkShaky}
@@ -59,14 +59,14 @@ func newNode(d *Dispatcher, addr string, client rueidis.Client, loaded *rediscon
 	if client != nil {
 		n.listen()
 	}
-	if d.cfg.Replicas == 0 && d.cfg.Fsync == 0 {
+	if ns.cfg.Replicas == 0 && ns.cfg.Fsync == 0 {
 		n.addConnections(connectionsPerNode, redisconn.AllCommands)
 	} else {
 		n.addConnections(connectionsPerNode, redisconn.OtherCommands)
 		n.addConnections(connectionsPerNode, redisconn.ReplicatedCommands)
 	}
-	if d.cluster == nil {
-		n.follower = topology.Follow(client, func() { d.mail.put(switched{n}) })
+	if ns.cluster == nil {
+		n.follower = topology.Follow(client, func() { ns.mail.put(switched{n}) })
 	}
 	return n
 }
@@ -74,9 +74,25 @@ func newNode(d *Dispatcher, addr string, client rueidis.Client, loaded *rediscon
 func (n *node) addConnections(count int, class redisconn.Class) {
 	for range count {
 		c := &connection{node: n}
-		c.Connection = redisconn.New(n.server, class, func() { n.d.mail.put(returned{c}) })
+		c.Connection = redisconn.New(n.server, class, func() { n.nodes.mail.put(returned{c}) })
 		n.all = append(n.all, c)
 		n.idle = append(n.idle, c)
+	}
+}
+
+// listen starts the subscriber. The node has a client.
+func (n *node) listen() {
+	cfg := n.nodes.cfg
+	n.subscriber = subscriber.New(subscriber.Config{
+		Client: n.server.Client, Engine: cfg.UUID, Plain: cfg.Publish != "SPUBLISH", Sharded: cfg.Publish != "PUBLISH",
+		Cluster: n.nodes.cluster != nil, Logger: cfg.Logger, LogArgs: n.where(), Owner: n,
+	})
+}
+
+// hear listens to a channel, or does not any more.
+func (n *node) hear(channel string, on bool) {
+	if n.subscriber != nil {
+		n.subscriber.Want(channel, on)
 	}
 }
 
@@ -106,7 +122,7 @@ func (n *node) alarm() gate.Time {
 }
 
 // serves reports whether names depend on the node.
-func (n *node) serves() bool { return n.d.cluster == nil || n.d.cluster.slots.Count(n) > 0 }
+func (n *node) serves() bool { return n.nodes.cluster == nil || n.nodes.cluster.slots.Count(n) > 0 }
 
 // where says to a logger which node it is about.
 func (n *node) where(besides ...any) []any {
@@ -130,7 +146,7 @@ func (n *node) stop() {
 	for _, c := range n.all {
 		c.Wait()
 	}
-	if n.d.cluster != nil && n.server.Client != nil { // perhaps made by a probe that came back to nobody
+	if n.nodes.cluster != nil && n.server.Client != nil { // perhaps made by a probe that came back to nobody
 		n.server.Client.Close()
 	}
 }

@@ -5,21 +5,21 @@ import "github.com/wheellock/wheellock/internal/gate"
 // returned is a connection that is back with its answers.
 type returned struct{ connection *connection }
 
-func (e returned) deliver(d *Dispatcher, _ gate.Time) { d.returned(e.connection) }
+func (e returned) deliver(*loop, gate.Time) { e.connection.node.returned(e.connection) }
 
 // switched is Sentinel having made another server the master of a node.
 type switched struct{ node *node }
 
-func (e switched) deliver(_ *Dispatcher, now gate.Time) { e.node.switched(now) }
+func (e switched) deliver(_ *loop, now gate.Time) { e.node.switched(now) }
 
 // suspectNode says that the keys of all names of the node at this address may have changed behind our back.
 type suspectNode struct{ addr string }
 
-func (e suspectNode) deliver(d *Dispatcher, now gate.Time) {
-	for c := range d.names.all() {
-		if d.home(c.Slot).addr == e.addr {
-			c.Machine.Suspect(now, &d.fx)
-			d.stepped(c)
+func (e suspectNode) deliver(l *loop, now gate.Time) {
+	for c := range l.gates.names.all() {
+		if l.nodes.home(c.Slot).addr == e.addr {
+			c.Machine.Suspect(now, &l.gates.fx)
+			l.gates.stepped(c)
 		}
 	}
 }
@@ -27,18 +27,18 @@ func (e suspectNode) deliver(d *Dispatcher, now gate.Time) {
 // The rest is what the subscriber of a node tells: a node is its subscriber.Owner. These methods run on goroutines of the
 // subscriber and only leave events.
 
-func (n *node) Heard()                        { n.d.mail.put(heard{n}) }
-func (n *node) Subscribed(channels []string)  { n.d.mail.put(&subscribed{n, channels}) }
-func (n *node) Refused(channel, why string)   { n.d.mail.put(&refused{n, channel, why}) }
-func (n *node) Redirected(channel, to string) { n.d.mail.put(&redirected{n, channel, to}) }
-func (n *node) Broke()                        { n.d.mail.put(subscriberBroke{}) }
+func (n *node) Heard()                        { n.nodes.mail.put(heard{n}) }
+func (n *node) Subscribed(channels []string)  { n.nodes.mail.put(&subscribed{n, channels}) }
+func (n *node) Refused(channel, why string)   { n.nodes.mail.put(&refused{n, channel, why}) }
+func (n *node) Redirected(channel, to string) { n.nodes.mail.put(&redirected{n, channel, to}) }
+func (n *node) Broke()                        { n.nodes.mail.put(subscriberBroke{}) }
 
 // heard is messages, which the subscriber keeps until the loop takes them.
 type heard struct{ node *node }
 
-func (e heard) deliver(d *Dispatcher, now gate.Time) {
+func (e heard) deliver(l *loop, now gate.Time) {
 	for channel, news := range e.node.subscriber.Hear() {
-		d.message(now, channel, news)
+		l.routes.message(now, channel, news)
 	}
 }
 
@@ -48,13 +48,13 @@ type subscribed struct {
 	channels []string
 }
 
-func (e *subscribed) deliver(d *Dispatcher, now gate.Time) {
+func (e *subscribed) deliver(l *loop, now gate.Time) {
 	for _, channel := range e.channels {
-		if r, ok := d.route(e.node, channel); ok {
-			d.confirm(now, r, "")
+		if r, ok := l.routes.route(e.node, channel); ok {
+			l.routes.confirm(now, r, "")
 			if r.hops > 0 {
 				r.hops = 0
-				d.heard[channel] = r
+				l.routes.heard[channel] = r
 			}
 		}
 	}
@@ -66,11 +66,11 @@ type refused struct {
 	channel, message string // message is the server's
 }
 
-func (e *refused) deliver(d *Dispatcher, now gate.Time) {
-	if r, ok := d.route(e.node, e.channel); ok {
-		d.confirm(now, r, e.message)
+func (e *refused) deliver(l *loop, now gate.Time) {
+	if r, ok := l.routes.route(e.node, e.channel); ok {
+		l.routes.confirm(now, r, e.message)
 		e.node.channels-- // nothing will be heard there, and nobody will say that it is over
-		delete(d.heard, e.channel)
+		delete(l.routes.heard, e.channel)
 	}
 }
 
@@ -80,13 +80,13 @@ type redirected struct {
 	channel, message string // message is the server's; empty: the node has ended the subscription by itself
 }
 
-func (e *redirected) deliver(d *Dispatcher, now gate.Time) {
-	if r, ok := d.route(e.node, e.channel); ok {
-		d.reroute(now, e.channel, r, e.message)
+func (e *redirected) deliver(l *loop, now gate.Time) {
+	if r, ok := l.routes.route(e.node, e.channel); ok {
+		l.nodes.cluster.reroute(now, e.channel, r, e.message)
 	}
 }
 
 // subscriberBroke is the end of the connection for messages to a node of a cluster.
 type subscriberBroke struct{}
 
-func (subscriberBroke) deliver(d *Dispatcher, now gate.Time) { d.cluster.survey.Soon(now) }
+func (subscriberBroke) deliver(l *loop, now gate.Time) { l.nodes.cluster.survey.Soon(now) }

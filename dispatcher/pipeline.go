@@ -8,24 +8,6 @@ import (
 	"github.com/wheellock/wheellock/internal/stall"
 )
 
-// flush sends what the machines asked for.
-func (d *Dispatcher) flush(now gate.Time) {
-	d.listen()
-	if d.cluster == nil {
-		d.nodes[0].flush(now)
-		return
-	}
-	d.inquire(now)
-	for again, pass := true, 0; again && pass < maxPasses; again, pass = d.asked(), pass+1 { // what a node that is down gives back may ask for something else
-		d.share()
-		for _, n := range d.nodes {
-			n.flush(now)
-		}
-		d.cluster.unassigned.bounce(now)
-	}
-	d.dismiss(now)
-}
-
 // maxPasses bounds how often one turn answers commands for a link that is down. The answer to one may ask for another: a
 // confirmation in vain is followed by a release. What is left after so many waits for the next turn, so that a turn ends
 // whatever the machines ask for.
@@ -52,46 +34,37 @@ func (n *node) flush(now gate.Time) {
 		n.idle = slices.Delete(n.idle, i, i+1)
 		n.carrying++
 		c.Task, c.AskTime = redisconn.Carry, n.server.TimeIsStale(now)
-		n.d.cfg.Gate.Stats.Batches.Inc()
-		n.d.leaving = append(n.d.leaving, c)
+		n.nodes.cfg.Gate.Stats.Batches.Inc()
+		n.nodes.leaving = append(n.nodes.leaving, c)
 	}
-}
-
-// launch sends the connections off. It is the last of a turn: then the loop goes to sleep, and a connection runs where it ran, before
-// another processor is awake to take it over.
-func (d *Dispatcher) launch() {
-	for _, c := range d.leaving {
-		c.Start()
-	}
-	d.leaving = d.leaving[:0]
 }
 
 // returned steps the gates with the answers of a connection.
-func (d *Dispatcher) returned(c *connection) {
-	n := c.node
+func (n *node) returned(c *connection) {
+	cfg := n.nodes.cfg
 	n.idle = append(n.idle, c)
-	now := d.cfg.Clock.Now()
+	now := cfg.Clock.Now()
 	c.TakeTime()
 	switch c.Task {
 	case redisconn.Probe:
 		n.probed(now, c.Err)
 		return
 	case redisconn.Survey:
-		d.surveyed(now, c)
+		n.nodes.cluster.surveyed(now, c)
 		return
 	}
 	n.carrying--
 	if c.Err != nil {
 		n.linkBroke(now, c.Err)
 	} else if len(c.Batch) > 0 {
-		d.measure(now - c.Batch[0].Sent)
+		n.nodes.gates.measure(now - c.Batch[0].Sent)
 	}
 	for i := range c.Batch {
 		if i%clockStride == 0 {
-			now = d.cfg.Clock.Now()
+			now = cfg.Clock.Now()
 		}
-		stall.At(ClockRead, d.cfg.UUID)
-		d.back(now, n, &c.Batch[i])
+		stall.At(ClockRead, cfg.UUID)
+		n.answered(now, &c.Batch[i])
 	}
 	clear(c.Batch)
 	c.Batch = c.Batch[:0]
@@ -100,30 +73,22 @@ func (d *Dispatcher) returned(c *connection) {
 // ClockRead is the point between the loop's reading of the clock and what it does with an answer.
 const ClockRead = "dispatcher: clock read, answer not handled"
 
-// back is a command that a node has answered.
-func (d *Dispatcher) back(now gate.Time, n *node, c *gate.Command) {
+// answered is a command that has come back.
+func (n *node) answered(now gate.Time, c *gate.Command) {
 	switch c.Result {
 	case gate.Answered:
 		if millis, late := c.Reply.Late(); late {
 			n.server.Learn(millis, now)
 		}
 	case gate.Redirected:
-		d.follow(now, n, c)
+		n.nodes.cluster.follow(now, n, c)
 		return
 	case gate.Again:
-		if d.cluster != nil {
-			d.cluster.survey.Soon(now)
+		if n.nodes.cluster != nil {
+			n.nodes.cluster.survey.Soon(now)
 		}
 	}
-	d.answer(now, c)
-}
-
-// measure smooths the time of a round trip, as TCP does.
-func (d *Dispatcher) measure(rtt gate.Time) {
-	if d.cfg.Gate.RTT == 0 {
-		d.cfg.Gate.RTT = rtt
-	}
-	d.cfg.Gate.RTT += (rtt - d.cfg.Gate.RTT) / 8
+	n.nodes.gates.answer(now, c)
 }
 
 // bounce answers what waits to be sent while the link is down: in each pass what waited when the pass began, for the
@@ -142,7 +107,7 @@ func (n *node) bounceOp(now gate.Time, op int) {
 		c := o.commands[op][o.heads[op]]
 		o.heads[op]++
 		c.Sent, c.Result, c.Reply = now, gate.NotSent, 0
-		n.d.answer(now, &c)
+		n.nodes.gates.answer(now, &c)
 	}
 	o.left(op, 0)
 }

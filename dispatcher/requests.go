@@ -14,21 +14,21 @@ type ask struct {
 	kind   gate.Kind
 }
 
-func (e *ask) deliver(d *Dispatcher, now gate.Time) {
+func (e *ask) deliver(l *loop, now gate.Time) {
 	w := e.waiter
-	c, why := d.entry(e.name, e.kind)
+	c, why := l.gates.entry(e.name, e.kind)
 	if c == nil {
-		d.cfg.Gate.Answer(w, gate.Outcome{Why: why})
+		l.cfg.Gate.Answer(w, gate.Outcome{Why: why})
 		return
 	}
-	if int(c.Machine.Waiting()) >= d.cfg.MaxPerName {
-		d.cfg.Gate.Answer(w, gate.Outcome{Why: gate.Overloaded})
-		d.stepped(c)
+	if int(c.Machine.Waiting()) >= l.cfg.MaxPerName {
+		l.cfg.Gate.Answer(w, gate.Outcome{Why: gate.Overloaded})
+		l.gates.stepped(c)
 		return
 	}
-	if w.Try && d.nobodyKnows(c) {
-		d.cfg.Gate.Answer(w, gate.Outcome{Why: gate.Down})
-		d.stepped(c)
+	if w.Try && l.nodes.nobodyKnows(c) {
+		l.cfg.Gate.Answer(w, gate.Outcome{Why: gate.Down})
+		l.gates.stepped(c)
 		return
 	}
 	w.Entry = c
@@ -37,10 +37,10 @@ func (e *ask) deliver(d *Dispatcher, now gate.Time) {
 	}
 	if w.Until != 0 {
 		w.Timer.Value = w
-		d.cfg.Gate.Waits.Put(&w.Timer, wheel.Ceil(w.Until, Tick))
+		l.cfg.Gate.Waits.Put(&w.Timer, wheel.Ceil(w.Until, Tick))
 	}
-	c.Machine.Ask(now, w, &d.fx)
-	d.stepped(c)
+	c.Machine.Ask(now, w, &l.gates.fx)
+	l.gates.stepped(c)
 }
 
 func (e *ask) refuse() { e.waiter.By.Settle(gate.Outcome{Why: gate.Closed}) }
@@ -48,29 +48,11 @@ func (e *ask) refuse() { e.waiter.By.Settle(gate.Outcome{Why: gate.Closed}) }
 // abandon is a caller that waits no longer.
 type abandon struct{ waiter *gate.Waiter }
 
-func (e abandon) deliver(d *Dispatcher, now gate.Time) {
+func (e abandon) deliver(l *loop, now gate.Time) {
 	if c := e.waiter.Entry; c != nil { // else it was turned away before any machine heard of it
-		c.Machine.Abandon(now, e.waiter, &d.fx)
-		d.stepped(c)
+		c.Machine.Abandon(now, e.waiter, &l.gates.fx)
+		l.gates.stepped(c)
 	}
-}
-
-// acknowledged steps the gates with an event that ack waits for, and has ack settled when its time is over. Most are
-// settled during the step, as those of locks that are handed on, and then are their caller's again: only those that are not
-// get a place in the slots.
-func (d *Dispatcher) acknowledged(now gate.Time, ack gate.Settler, step func()) {
-	a, is := ack.(*Ack)
-	if !is || a.Within == 0 {
-		step()
-		return
-	}
-	d.settled, a.at = false, &d.settled
-	step()
-	if d.settled {
-		return
-	}
-	a.at, a.slots, a.place.Value = nil, d.acks, a
-	d.acks.Put(&a.place, wheel.Ceil(now+a.Within, Tick))
 }
 
 // unlock is the end of a hold by its holder.
@@ -79,11 +61,11 @@ type unlock struct {
 	ack  gate.Settler // nil: nobody waits for the release
 }
 
-func (e *unlock) deliver(d *Dispatcher, now gate.Time) {
-	d.acknowledged(now, e.ack, func() {
+func (e *unlock) deliver(l *loop, now gate.Time) {
+	l.acks.await(now, e.ack, func() {
 		c := e.hold.Entry
-		c.Machine.(gate.Lockable).Unlock(now, e.hold, e.ack, &d.fx) // a kind that gives holds takes them back
-		d.stepped(c)
+		c.Machine.(gate.Lockable).Unlock(now, e.hold, e.ack, &l.gates.fx) // a kind that gives holds takes them back
+		l.gates.stepped(c)
 	})
 }
 
@@ -96,11 +78,11 @@ type extend struct {
 	ack   gate.Settler
 }
 
-func (e *extend) deliver(d *Dispatcher, now gate.Time) {
-	d.acknowledged(now, e.ack, func() {
+func (e *extend) deliver(l *loop, now gate.Time) {
+	l.acks.await(now, e.ack, func() {
 		c := e.hold.Entry
-		c.Machine.(gate.Lockable).Extend(now, e.hold, e.lease, e.ack, &d.fx)
-		d.stepped(c)
+		c.Machine.(gate.Lockable).Extend(now, e.hold, e.lease, e.ack, &l.gates.fx)
+		l.gates.stepped(c)
 	})
 }
 
@@ -113,15 +95,15 @@ type detach struct {
 	ack   gate.Settler
 }
 
-func (e *detach) deliver(d *Dispatcher, now gate.Time) {
-	d.acknowledged(now, e.ack, func() {
+func (e *detach) deliver(l *loop, now gate.Time) {
+	l.acks.await(now, e.ack, func() {
 		c := e.hold.Entry
 		if m, can := c.Machine.(gate.Detachable); can {
-			m.Detach(now, e.hold, e.lease, e.ack, &d.fx)
+			m.Detach(now, e.hold, e.lease, e.ack, &l.gates.fx)
 		} else {
 			settle(e.ack, gate.OtherKind)
 		}
-		d.stepped(c)
+		l.gates.stepped(c)
 	})
 }
 
@@ -130,12 +112,12 @@ func (e *detach) refuse() { settle(e.ack, gate.Closed) }
 // wanted has a holder told when somebody else waits.
 type wanted struct{ hold *gate.Hold }
 
-func (e wanted) deliver(d *Dispatcher, now gate.Time) {
+func (e wanted) deliver(l *loop, now gate.Time) {
 	c := e.hold.Entry
 	if m, can := c.Machine.(gate.Wantable); can {
-		m.Wanted(now, e.hold, &d.fx)
+		m.Wanted(now, e.hold, &l.gates.fx)
 	}
-	d.stepped(c)
+	l.gates.stepped(c)
 }
 
 // force frees the owner that stands in Redis for a name.
@@ -147,19 +129,19 @@ type force struct {
 	ack   gate.Settler
 }
 
-func (e *force) deliver(d *Dispatcher, now gate.Time) {
-	d.acknowledged(now, e.ack, func() {
-		c, why := d.entry(e.name, e.kind)
+func (e *force) deliver(l *loop, now gate.Time) {
+	l.acks.await(now, e.ack, func() {
+		c, why := l.gates.entry(e.name, e.kind)
 		if c == nil {
 			settle(e.ack, why)
 			return
 		}
 		if m, can := c.Machine.(gate.Forcible); can {
-			m.Force(now, e.owner, e.id, e.ack, &d.fx)
+			m.Force(now, e.owner, e.id, e.ack, &l.gates.fx)
 		} else {
 			settle(e.ack, gate.OtherKind)
 		}
-		d.stepped(c)
+		l.gates.stepped(c)
 	})
 }
 
@@ -172,24 +154,24 @@ type change struct {
 	change gate.Change
 }
 
-func (e *change) deliver(d *Dispatcher, now gate.Time) {
+func (e *change) deliver(l *loop, now gate.Time) {
 	ack := e.change.Ack
-	d.acknowledged(now, ack, func() {
-		if d.closing {
+	l.acks.await(now, ack, func() {
+		if l.closing {
 			settle(ack, gate.Closed)
 			return
 		}
-		c, why := d.entry(e.name, e.kind)
+		c, why := l.gates.entry(e.name, e.kind)
 		if c == nil {
 			settle(ack, why)
 			return
 		}
 		if m, can := c.Machine.(gate.Counting); can {
-			m.Change(now, e.change, &d.fx)
+			m.Change(now, e.change, &l.gates.fx)
 		} else {
 			settle(ack, gate.OtherKind)
 		}
-		d.stepped(c)
+		l.gates.stepped(c)
 	})
 }
 
@@ -198,10 +180,10 @@ func (e *change) refuse() { settle(e.change.Ack, gate.Closed) }
 // suspect says that the key of a name may have changed behind our back.
 type suspect struct{ name string }
 
-func (e suspect) deliver(d *Dispatcher, now gate.Time) {
-	if c := d.names.find(e.name); c != nil {
-		c.Machine.Suspect(now, &d.fx)
-		d.stepped(c)
+func (e suspect) deliver(l *loop, now gate.Time) {
+	if c := l.gates.names.find(e.name); c != nil {
+		c.Machine.Suspect(now, &l.gates.fx)
+		l.gates.stepped(c)
 	}
 }
 

@@ -20,13 +20,13 @@ func TestARequestOfAnotherKindIsRefused(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			d, a := &Dispatcher{cfg: Config{Gate: &gate.Config{Stats: &gate.Stats{}}}, names: newNames()}, &asker{}
-			request(a).deliver(d, 0)
+			l, a := newLoop(Config{Gate: &gate.Config{Stats: &gate.Stats{}}}), &asker{}
+			request(a).deliver(l, 0)
 			if len(a.heard) != 1 || a.heard[0].Why != gate.OtherKind {
 				t.Errorf("it heard %v, want OtherKind", a.heard)
 			}
-			if len(d.changed) != 1 || !d.changed[0].Machine.Idle() {
-				t.Errorf("%d names were stepped, want one that is idle", len(d.changed))
+			if len(l.gates.changed) != 1 || !l.gates.changed[0].Machine.Idle() {
+				t.Errorf("%d names were stepped, want one that is idle", len(l.gates.changed))
 			}
 		})
 	}

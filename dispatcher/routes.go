@@ -3,12 +3,16 @@ package dispatcher
 import (
 	"slices"
 
-	"github.com/wheellock/wheellock/dispatcher/subscriber"
 	"github.com/wheellock/wheellock/internal/gate"
 )
 
 // routes says which entries listen to a channel.
-type routes map[string]route
+type routes struct {
+	gates    *gates
+	home     func(slot uint16) *node // the node that serves a hash slot now
+	heard    map[string]route        // by channel
+	unrouted bool                    // some channels have no node
+}
 
 // route is one channel: its entries, and the node at which the dispatcher listens to it, which serves their hash slot.
 // Most channels have one entry; but Redisson's channel names let two names, "a" and "{a}", share one channel.
@@ -42,96 +46,85 @@ func (r *route) leave(channel string) {
 	}
 }
 
-// listen gives a node its subscriber, which begins with the channels that wait for it.
-func (n *node) listen() {
-	cfg := &n.d.cfg
-	n.subscriber = subscriber.New(subscriber.Config{
-		Client: n.server.Client, Engine: cfg.UUID, Plain: cfg.Publish != "SPUBLISH", Sharded: cfg.Publish != "PUBLISH",
-		Cluster: n.d.cluster != nil, Logger: cfg.Logger, LogArgs: n.where(), Owner: n,
-	})
-	for channel, r := range n.d.heard {
-		if r.node == n {
-			n.subscriber.Want(channel, true)
-		}
-	}
-}
-
-// hear listens to a channel, or does not any more.
-func (n *node) hear(channel string, on bool) {
-	if n.subscriber != nil {
-		n.subscriber.Want(channel, on)
-	}
-}
-
 // listen passes on to the subscribers what the machines want to hear. An entry that joins others on a channel has it confirmed anew.
-func (d *Dispatcher) listen() {
-	for _, s := range d.fx.Subscriptions {
+func (rs *routes) listen() {
+	for _, s := range rs.gates.fx.Subscriptions {
 		if s.On {
-			d.tuneIn(s.Channel, s.Entry)
+			rs.tuneIn(s.Channel, s.Entry)
 		} else {
-			d.tuneOut(s.Channel, s.Entry)
+			rs.tuneOut(s.Channel, s.Entry)
 		}
 	}
-	d.fx.Subscriptions = again(d.fx.Subscriptions)
+	rs.gates.fx.Subscriptions = again(rs.gates.fx.Subscriptions)
 }
 
-func (d *Dispatcher) tuneIn(channel string, c *gate.Entry) {
-	r := d.heard[channel]
+func (rs *routes) tuneIn(channel string, c *gate.Entry) {
+	r := rs.heard[channel]
 	if !slices.Contains(r.entries, c) {
 		r.entries = append(r.entries, c)
 	}
 	to := r.node
 	if to == nil {
-		to = d.home(c.Slot)
+		to = rs.home(c.Slot)
 	}
 	r.tune(channel, to)
-	d.heard[channel] = r
+	rs.heard[channel] = r
 }
 
-func (d *Dispatcher) tuneOut(channel string, c *gate.Entry) {
-	r, ok := d.heard[channel]
+func (rs *routes) tuneOut(channel string, c *gate.Entry) {
+	r, ok := rs.heard[channel]
 	if !ok {
 		return
 	}
 	r.entries = slices.DeleteFunc(r.entries, func(other *gate.Entry) bool { return other == c })
 	if len(r.entries) > 0 {
-		d.heard[channel] = r
+		rs.heard[channel] = r
 		return
 	}
 	r.leave(channel)
-	delete(d.heard, channel)
+	delete(rs.heard, channel)
 }
 
 // retune listens to every channel at the node that serves its hash slot now.
-func (d *Dispatcher) retune() {
-	for channel, r := range d.heard {
-		if to := d.home(r.entries[0].Slot); r.node != to {
+func (rs *routes) retune() {
+	rs.unrouted = false
+	for channel, r := range rs.heard {
+		if to := rs.home(r.entries[0].Slot); r.node != to {
 			r.hops = 0
 			r.tune(channel, to)
-			d.heard[channel] = r
+			rs.heard[channel] = r
+		}
+	}
+}
+
+// startAt has a node listen to the channels that wait for its subscriber, which it has just got.
+func (rs *routes) startAt(n *node) {
+	for channel, r := range rs.heard {
+		if r.node == n {
+			n.hear(channel, true)
 		}
 	}
 }
 
 // message brings what was published to the gates of its channel.
-func (d *Dispatcher) message(now gate.Time, channel string, news gate.News) {
-	for _, c := range d.heard[channel].entries {
-		c.Machine.Message(now, news, &d.fx)
-		d.stepped(c)
+func (rs *routes) message(now gate.Time, channel string, news gate.News) {
+	for _, c := range rs.heard[channel].entries {
+		c.Machine.Message(now, news, &rs.gates.fx)
+		rs.gates.stepped(c)
 	}
 }
 
 // route finds the route of a channel that a node speaks of. False: the channel has moved on, or is not wanted any more;
 // then what the node says has no meaning.
-func (d *Dispatcher) route(n *node, channel string) (route, bool) {
-	r, ok := d.heard[channel]
+func (rs *routes) route(n *node, channel string) (route, bool) {
+	r, ok := rs.heard[channel]
 	return r, ok && r.node == n
 }
 
 // confirm tells the gates of a route that their channel is heard now. If the server refused, refusal is its message.
-func (d *Dispatcher) confirm(now gate.Time, r route, refusal string) {
+func (rs *routes) confirm(now gate.Time, r route, refusal string) {
 	for _, c := range r.entries {
-		c.Machine.Subscribed(now, refusal, &d.fx)
-		d.stepped(c)
+		c.Machine.Subscribed(now, refusal, &rs.gates.fx)
+		rs.gates.stepped(c)
 	}
 }

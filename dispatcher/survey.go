@@ -9,67 +9,67 @@ import (
 
 // inquire sends a survey that is due, on an idle connection of a node that can be reached. If no node can, it tries the
 // addresses of the beginning.
-func (d *Dispatcher) inquire(now gate.Time) {
-	s := &d.cluster.survey
+func (c *cluster) inquire(now gate.Time) {
+	s := &c.survey
 	if !s.Due(now) {
 		return
 	}
-	n, anyUp := d.informant()
+	n, anyUp := c.informant()
 	if n == nil {
 		if !anyUp {
-			for _, seed := range d.cluster.Seeds {
-				d.nodeAt(now, seed)
+			for _, seed := range c.Seeds {
+				c.nodeAt(now, seed)
 			}
 		}
 		return // the answer to a probe, or a connection that comes back, brings the next turn
 	}
 	s.Sent(now)
-	c := n.lend()
-	c.Task = redisconn.Survey
-	c.Start()
+	connection := n.lend()
+	connection.Task = redisconn.Survey
+	connection.Start()
 }
 
 // informant returns a node that can be asked: the next one after the node asked last. anyUp reports whether any node could
 // be asked if it had an idle connection.
-func (d *Dispatcher) informant() (n *node, anyUp bool) {
-	for i := range d.nodes {
-		at := (d.cluster.turn + i) % len(d.nodes)
-		if d.nodes[at].link.state != linkUp {
+func (c *cluster) informant() (n *node, anyUp bool) {
+	for i := range c.nodes.all {
+		at := (c.turn + i) % len(c.nodes.all)
+		if c.nodes.all[at].link.state != linkUp {
 			continue
 		}
 		anyUp = true
-		if len(d.nodes[at].idle) > 0 {
-			d.cluster.turn = at + 1
-			return d.nodes[at], true
+		if len(c.nodes.all[at].idle) > 0 {
+			c.turn = at + 1
+			return c.nodes.all[at], true
 		}
 	}
 	return nil, anyUp
 }
 
-// surveyAlarm is when the loop is to look at the survey again; Never while no connection could carry one, for the return
+// alarm is when the loop is to look at the survey again; Never while no connection could carry one, for the return
 // of a connection wakes the loop.
-func (d *Dispatcher) surveyAlarm() gate.Time {
-	if !slices.ContainsFunc(d.nodes, func(n *node) bool { return n.link.state == linkUp && len(n.idle) > 0 }) {
+func (c *cluster) alarm() gate.Time {
+	if !slices.ContainsFunc(c.nodes.all, func(n *node) bool { return n.link.state == linkUp && len(n.idle) > 0 }) {
 		return gate.Never
 	}
-	return d.cluster.survey.Alarm()
+	return c.survey.Alarm()
 }
 
 // surveyed takes the answer to a survey.
-func (d *Dispatcher) surveyed(now gate.Time, c *connection) {
-	s, outage := &d.cluster.survey, &d.cluster.outage
-	m := c.Map
-	c.Map = nil
+func (c *cluster) surveyed(now gate.Time, from *connection) {
+	logger, addr := c.nodes.cfg.Logger, from.node.addr
+	m := from.Map
+	from.Map = nil
 	if m == nil {
-		outage.Failed(d.cfg.Logger, "wheellock: a node does not tell who serves what", "node", c.node.addr, "error", c.Err)
-		s.Failed(now)
+		c.outage.Failed(logger, "wheellock: a node does not tell who serves what", "node", addr, "error", from.Err)
+		c.survey.Failed(now)
 		return
 	}
-	s.Answered(now)
-	outage.Over(d.cfg.Logger, "wheellock: it is known again who serves what", "node", c.node.addr)
-	d.adopt(now, m)
-	d.resettle(now)
-	if d.partlyDown() {
-		s.Retry(now)
+	c.survey.Answered(now)
+	c.outage.Over(logger, "wheellock: it is known again who serves what", "node", addr)
+	c.adopt(now, m)
+	c.resettle(now)
+	if c.partlyDown() {
+		c.survey.Retry(now)
 	}
 }

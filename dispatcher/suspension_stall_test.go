@@ -23,12 +23,12 @@ func TestStalledMachineWakesWhatIsOverdue(t *testing.T) {
 			return stall.Watch{Suspended: func() time.Duration { return time.Duration(suspended.Load()) }}
 		})
 		defer undo()
-		d := timersOf(func(wheel.Tick) {})
-		d.turn(t)
+		l := loopOf(func(wheel.Tick) {})
+		l.turn(t)
 		m := &dozer{alarms: []gate.Time{time.Hour}}
-		c := gate.NewEntry("stock:7", gate.MutexKind, d.cfg.Gate)
+		c := gate.NewEntry("stock:7", gate.MutexKind, l.cfg.Gate)
 		c.Machine = m
-		d.mail.put(do(func(d *Dispatcher, _ gate.Time) { d.stepped(c) }))
+		l.mail.put(do(func(gate.Time) { l.gates.stepped(c) }))
 		time.Sleep(2500 * time.Millisecond)
 		suspended.Store(int64(time.Hour))
 		time.Sleep(lookEvery)

@@ -25,20 +25,60 @@ const (
 	minAlarm = time.Millisecond
 )
 
-// armTick has the loop woken for a slot that has just got its first entry.
-func (d *Dispatcher) armTick(at wheel.Tick) {
-	d.wakeAt(at)
-	d.lookAt = min(d.lookAt, at.Begin(Tick)+wheel.Grace, d.checked+lookEvery)
+// timers is when machines are to be woken, and who waits until when.
+type timers struct {
+	gates *gates     // whose machines are woken
+	clock *turnClock // by which the loop takes turns
+
+	slots *wheel.Slots[*gate.Entry]
+	near  nearby
+	waits *wheel.Slots[*gate.Waiter] // until when callers wait
+	acks  *acks
+
+	waker  *wheel.Waker
+	wakeAt func(wheel.Tick) // the waker's At
+	lookAt gate.Time        // when to open slots without having been woken; Never: nothing is due later
+}
+
+// slots times Tick is the horizon of the slots, 20 s: longer than a renewal interval or a wait usually is, and within
+// the reach of the waker.
+const slots = 2048
+
+// makeSlots makes all slots; each asks for a wake-up when its first entry comes.
+func (t *timers) makeSlots() {
+	t.slots = wheel.NewSlots[*gate.Entry](slots, t.arm)
+	t.waits = wheel.NewSlots[*gate.Waiter](slots, t.arm)
+	t.acks.slots = wheel.NewSlots[*Ack](ackSlots, t.arm)
+	t.gates.cfg.Waits = t.waits
+}
+
+// run starts what wakes the loop: the waker and the timer for what is near.
+func (t *timers) run(wake func()) {
+	t.waker = wheel.NewWaker(t.clock.Clock, Tick, wake)
+	t.wakeAt = t.waker.At
+	t.near.start(wake)
+}
+
+// stop ends them. False: the waker is stuck, and left behind.
+func (t *timers) stop() bool {
+	t.near.timer.Stop()
+	return t.waker.Close()
+}
+
+// arm has the loop woken for a slot that has just got its first entry.
+func (t *timers) arm(at wheel.Tick) {
+	t.wakeAt(at)
+	t.lookAt = min(t.lookAt, at.Begin(Tick)+wheel.Grace, t.clock.checked+lookEvery)
 }
 
 // nextLook is when the loop is to open slots whether it was woken for them or not. Once that time has come, the next one
 // is sought: the first slot that holds anything, and no more than lookEvery away. Never: all slots are empty.
-func (d *Dispatcher) nextLook(now gate.Time) gate.Time {
-	if d.lookAt > now {
-		return d.lookAt
+func (t *timers) nextLook(now gate.Time) gate.Time {
+	if t.lookAt > now {
+		return t.lookAt
 	}
-	d.lookAt = min(firstLook(d.slots, now), firstLook(d.acks, now), firstLook(d.cfg.Gate.Waits, now))
-	return d.lookAt
+	t.lookAt = min(firstLook(t.slots, now), firstLook(t.acks.slots, now), firstLook(t.waits, now))
+	return t.lookAt
 }
 
 func firstLook[T any](s *wheel.Slots[T], now gate.Time) gate.Time {
@@ -54,7 +94,7 @@ func firstLook[T any](s *wheel.Slots[T], now gate.Time) gate.Time {
 }
 
 // schedule puts the next alarm of an entry where it belongs: into a slot, or, when it is near, into the heap.
-func (d *Dispatcher) schedule(c *gate.Entry, now gate.Time) {
+func (t *timers) schedule(c *gate.Entry, now gate.Time) {
 	at := c.Machine.NextAlarm()
 	if at == c.Due {
 		return
@@ -64,53 +104,59 @@ func (d *Dispatcher) schedule(c *gate.Entry, now gate.Time) {
 	}
 	c.Due = at
 	if at == gate.Never {
-		d.slots.Remove(&c.Alarm)
+		t.slots.Remove(&c.Alarm)
 		return
 	}
-	d.place(c, now)
+	t.place(c, now)
 }
 
-func (d *Dispatcher) place(c *gate.Entry, now gate.Time) {
+func (t *timers) place(c *gate.Entry, now gate.Time) {
 	tick := wheel.Floor(c.Due, Tick) - lead
 	if tick > wheel.Floor(now, Tick) {
-		d.slots.Put(&c.Alarm, tick)
+		t.slots.Put(&c.Alarm, tick)
 		return
 	}
-	d.slots.Remove(&c.Alarm)
-	d.near.add(c)
+	t.slots.Remove(&c.Alarm)
+	t.near.add(c)
 }
 
+// forget takes out the alarm of an idle entry.
+func (t *timers) forget(c *gate.Entry) {
+	c.Due = gate.Never
+	t.slots.Remove(&c.Alarm)
+}
+
+// aim sets the timer for what is due next: an alarm, a look at the slots, or also.
+func (t *timers) aim(now, also gate.Time) { t.near.aim(now, min(also, t.nextLook(now))) }
+
 // ringDue wakes the machines whose alarms are due.
-func (d *Dispatcher) ringDue(now gate.Time) {
-	if tick := wheel.Floor(now, Tick); !d.slots.Quiet(tick) {
-		for c := range d.slots.Due(tick) {
-			d.place(c, now)
+func (t *timers) ringDue(now gate.Time) {
+	if tick := wheel.Floor(now, Tick); !t.slots.Quiet(tick) {
+		for c := range t.slots.Due(tick) {
+			t.place(c, now)
 		}
 	}
-	for len(d.near.alarms) > 0 && d.near.alarms[0].at <= now {
-		next := heap.Pop(&d.near.alarms).(nearAlarm)
+	for len(t.near.alarms) > 0 && t.near.alarms[0].at <= now {
+		next := heap.Pop(&t.near.alarms).(nearAlarm)
 		if c := next.entry; !next.stale() {
 			c.Due = woken
-			c.Machine.Wake(now, &d.fx)
-			d.stepped(c)
+			c.Machine.Wake(now, &t.gates.fx)
+			t.gates.stepped(c)
 		}
 	}
 }
 
 // giveUpDue settles who has waited for as long as was asked for. It comes after the mail: an answer that is there counts,
 // also when this process stood still meanwhile.
-func (d *Dispatcher) giveUpDue(now gate.Time) {
+func (t *timers) giveUpDue(now gate.Time) {
 	tick := wheel.Floor(now, Tick)
-	if d.cfg.Gate.Waits.Quiet(tick) && d.acks.Quiet(tick) {
+	if t.waits.Quiet(tick) && t.acks.slots.Quiet(tick) {
 		return
 	}
-	for w := range d.cfg.Gate.Waits.Due(tick) {
+	for w := range t.waits.Due(tick) {
 		c := w.Entry
-		c.Machine.Timeout(now, w, &d.fx)
-		d.stepped(c) // w may serve another call already
+		c.Machine.Timeout(now, w, &t.gates.fx)
+		t.gates.stepped(c) // w may serve another call already
 	}
-	for a := range d.acks.Due(tick) {
-		a.overdue = true
-		a.Settle(gate.Unanswered)
-	}
+	t.acks.giveUp(tick)
 }

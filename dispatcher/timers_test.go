@@ -24,49 +24,44 @@ func (a *asker) Settle(out gate.Outcome) bool { a.heard = append(a.heard, out); 
 // A wake-up for a tick may come just before the tick begins, as from a wheel whose clock is ahead, and no other one
 // follows. The loop's own timer opens the slot then.
 func TestATickThatBeginsAfterItsWakeUpIsOpened(t *testing.T) {
-	d := timersOf(func(wheel.Tick) {})
+	l := loopOf(func(wheel.Tick) {})
 	a := &asker{}
 	a.waiter = gate.Waiter{By: a, Hold: &a.hold, Lease: 30 * time.Second, Watch: true, Until: 50 * time.Millisecond}
 
-	(&ask{&a.waiter, "stock:7", gate.MutexKind}).deliver(d, 0)
-	d.ringDue(49 * time.Millisecond)
-	d.giveUpDue(49 * time.Millisecond)
+	(&ask{&a.waiter, "stock:7", gate.MutexKind}).deliver(l, 0)
+	l.timers.ringDue(49 * time.Millisecond)
+	l.timers.giveUpDue(49 * time.Millisecond)
 	if len(a.heard) != 0 {
 		t.Fatalf("before its time it heard %v", a.heard)
 	}
-	at := d.nextLook(49 * time.Millisecond)
+	at := l.timers.nextLook(49 * time.Millisecond)
 	if at > 50*time.Millisecond+wheel.Grace {
 		t.Fatalf("the loop looks at %v", at)
 	}
-	d.giveUpDue(at)
+	l.timers.giveUpDue(at)
 	if len(a.heard) != 1 || a.heard[0].Why != gate.TimedOut {
 		t.Errorf("after the look it heard %v, want a time-out", a.heard)
 	}
 }
 
-// timersOf returns a dispatcher without a loop and without Redis, whose slots ask wakeAt.
-func timersOf(wakeAt func(wheel.Tick)) *Dispatcher {
+// loopOf returns a loop that does not run, without Redis, whose slots ask wakeAt.
+func loopOf(wakeAt func(wheel.Tick)) *loop {
 	cfg := &gate.Config{Lease: 30 * time.Second, PollCap: 2 * time.Second, Stats: &gate.Stats{}}
-	d := &Dispatcher{
-		cfg:  Config{Gate: cfg, Clock: wheel.NewClock(), Logger: slog.New(slog.DiscardHandler), MaxPerName: 1},
-		mail: newMailbox(), done: make(chan struct{}), names: newNames(), heard: make(routes), wakeAt: wakeAt, lookAt: gate.Never,
-	}
-	cfg.Waits = wheel.NewSlots[*gate.Waiter](slots, d.armTick)
-	d.slots, d.acks = wheel.NewSlots[*gate.Entry](slots, d.armTick), wheel.NewSlots[*Ack](ackSlots, d.armTick)
-	return d
+	l := newLoop(Config{Gate: cfg, Clock: wheel.NewClock(), Logger: slog.New(slog.DiscardHandler), MaxPerName: 1})
+	l.timers.wakeAt = wakeAt
+	return l
 }
 
-// turn starts the loop of a dispatcher whose one node is down.
-func (d *Dispatcher) turn(t *testing.T) {
-	n := &node{d: d, cancel: func() {}, link: link{state: linkDown, probeAt: gate.Never}}
-	n.out.commands = &d.fx.Commands
-	d.nodes = []*node{n}
-	d.waker = wheel.NewWaker(d.cfg.Clock, Tick, d.mail.wakeUp)
-	if d.near.timer == nil {
-		d.near.start(d.mail.wakeUp)
+// turn runs a loop whose one node is down.
+func (l *loop) turn(t *testing.T) {
+	n := &node{nodes: &l.nodes, cancel: func() {}, link: link{state: linkDown, probeAt: gate.Never}}
+	n.out.commands = &l.gates.fx.Commands
+	l.nodes.all = []*node{n}
+	l.timers.waker = wheel.NewWaker(l.cfg.Clock, Tick, l.mail.wakeUp)
+	if l.timers.near.timer == nil {
+		l.timers.near.start(l.mail.wakeUp)
 	}
-	go d.loop()
-	t.Cleanup(d.Close)
+	t.Cleanup(l.start().Close)
 }
 
 // dozer is a machine that is to be woken at some times, one after the other.
@@ -91,52 +86,52 @@ func (m *dozer) NextAlarm() gate.Time {
 func (m *dozer) Idle() bool { return false }
 
 // do is an event that runs a function on the loop.
-type do func(d *Dispatcher, now gate.Time)
+type do func(now gate.Time)
 
-func (f do) deliver(d *Dispatcher, now gate.Time) { f(d, now) }
+func (f do) deliver(_ *loop, now gate.Time) { f(now) }
 
 // No fault of the timing wheel delays the alarm of a machine, nor an answer in Redis's place by more than a tick and
 // wheel.Grace: a wheel is a hint, and the loop's own timer wakes it, too.
 func TestFaultsOfTheWheelDelayNothing(t *testing.T) {
-	after := func(delay time.Duration) func(d *Dispatcher, at wheel.Tick) {
-		return func(d *Dispatcher, at wheel.Tick) {
-			time.AfterFunc(at.Begin(Tick)-d.cfg.Clock.Now()+delay, d.mail.wakeUp)
+	after := func(delay time.Duration) func(l *loop, at wheel.Tick) {
+		return func(l *loop, at wheel.Tick) {
+			time.AfterFunc(at.Begin(Tick)-l.cfg.Clock.Now()+delay, l.mail.wakeUp)
 		}
 	}
-	for name, wakeAt := range map[string]func(d *Dispatcher, at wheel.Tick){
-		"a wheel that is well":             func(d *Dispatcher, at wheel.Tick) { d.waker.At(at) },
-		"a wheel that never fires":         func(*Dispatcher, wheel.Tick) {},
+	for name, wakeAt := range map[string]func(l *loop, at wheel.Tick){
+		"a wheel that is well":             func(l *loop, at wheel.Tick) { l.timers.waker.At(at) },
+		"a wheel that never fires":         func(*loop, wheel.Tick) {},
 		"a wheel that fires a minute late": after(time.Minute),
 		"a wheel that fires early":         after(-8 * time.Millisecond),
-		"a wheel that fires at once":       func(d *Dispatcher, _ wheel.Tick) { d.mail.wakeUp() },
-		"a wheel that fires twice":         func(d *Dispatcher, at wheel.Tick) { after(0)(d, at); after(5*time.Millisecond)(d, at) },
-		"a wheel that loses every other one": func(d *Dispatcher, at wheel.Tick) {
+		"a wheel that fires at once":       func(l *loop, _ wheel.Tick) { l.mail.wakeUp() },
+		"a wheel that fires twice":         func(l *loop, at wheel.Tick) { after(0)(l, at); after(5*time.Millisecond)(l, at) },
+		"a wheel that loses every other one": func(l *loop, at wheel.Tick) {
 			if at%2 == 0 {
-				after(0)(d, at)
+				after(0)(l, at)
 			}
 		},
-		"a wheel that stops after 10s": func(d *Dispatcher, at wheel.Tick) {
-			if d.cfg.Clock.Now() < 10*time.Second {
-				after(0)(d, at)
+		"a wheel that stops after 10s": func(l *loop, at wheel.Tick) {
+			if l.cfg.Clock.Now() < 10*time.Second {
+				after(0)(l, at)
 			}
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				var d *Dispatcher
-				d = timersOf(func(at wheel.Tick) { wakeAt(d, at) })
-				d.turn(t)
+				var l *loop
+				l = loopOf(func(at wheel.Tick) { wakeAt(l, at) })
+				l.turn(t)
 				alarms := []gate.Time{
 					time.Millisecond, 29 * time.Millisecond, 31 * time.Millisecond, 555 * time.Millisecond, 1234 * time.Millisecond,
 					9999 * time.Millisecond, 20 * time.Second, 41 * time.Second, time.Minute, 2 * time.Hour,
 				}
 				m := &dozer{alarms: alarms}
-				c := gate.NewEntry("stock:7", gate.MutexKind, d.cfg.Gate)
+				c := gate.NewEntry("stock:7", gate.MutexKind, l.cfg.Gate)
 				c.Machine = m
-				d.mail.put(do(func(d *Dispatcher, _ gate.Time) { d.stepped(c) }))
+				l.mail.put(do(func(gate.Time) { l.gates.stepped(c) }))
 				var answered gate.Time
-				ack := &Ack{Within: 3 * time.Second, By: settler(func() { answered = d.cfg.Clock.Now() })}
-				d.mail.put(do(func(d *Dispatcher, now gate.Time) { d.acknowledged(now, ack, func() {}) }))
+				ack := &Ack{Within: 3 * time.Second, By: settler(func() { answered = l.cfg.Clock.Now() })}
+				l.mail.put(do(func(now gate.Time) { l.acks.await(now, ack, func() {}) }))
 				time.Sleep(3 * time.Hour)
 				synctest.Wait()
 				if len(m.woken) != len(alarms) {
@@ -162,17 +157,17 @@ func (f settler) Settle(gate.Outcome) bool { f(); return true }
 // While anything is due later the loop looks once a second, and while nothing is it sleeps.
 func TestTheLoopLooksForSuspensionWhileAnythingIsDue(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		d := timersOf(func(wheel.Tick) {})
+		l := loopOf(func(wheel.Tick) {})
 		var looks atomic.Int32
-		d.near.start(func() {
+		l.timers.near.start(func() {
 			looks.Inc()
-			d.mail.wakeUp()
+			l.mail.wakeUp()
 		})
-		d.turn(t)
+		l.turn(t)
 		m := &dozer{alarms: []gate.Time{time.Minute}}
-		c := gate.NewEntry("stock:7", gate.MutexKind, d.cfg.Gate)
+		c := gate.NewEntry("stock:7", gate.MutexKind, l.cfg.Gate)
 		c.Machine = m
-		d.mail.put(do(func(d *Dispatcher, _ gate.Time) { d.stepped(c) }))
+		l.mail.put(do(func(gate.Time) { l.gates.stepped(c) }))
 		time.Sleep(30*time.Second + lookEvery/2)
 		synctest.Wait()
 		if n := looks.Load(); n < 30 {

@@ -1,0 +1,106 @@
+package dispatcher
+
+import (
+	"github.com/wheellock/wheellock/internal/gate"
+	"github.com/wheellock/wheellock/scripts"
+)
+
+// gates is the entries of the live names with their machines, and what these have asked for in this turn. Whoever tells a machine
+// of an event passes fx to it, and then calls stepped.
+type gates struct {
+	cfg     *gate.Config
+	hashed  bool // in a cluster: an entry has the hash slot of its name
+	names   names
+	free    freeEntries
+	changed []*gate.Entry // stepped in this turn: their alarms are to be set
+	fx      gate.Effects
+}
+
+// entry finds the entry of a name, or makes it. Nil, and why: the name lives as another kind, or its alias lives (rule 6).
+func (g *gates) entry(name string, kind gate.Kind) (*gate.Entry, gate.Why) {
+	c := g.names.find(name)
+	switch {
+	case c == nil && g.aliasLives(name, kind):
+		return nil, gate.AliasLives
+	case c == nil:
+		c = g.free.entry(name, kind, g.cfg)
+		if g.hashed {
+			c.Slot = scripts.HashSlot(name)
+		}
+		g.names.add(c)
+	case c.Kind != kind:
+		return nil, gate.OtherKind
+	}
+	return c, 0
+}
+
+// aliasLives reports whether a name that is asked for as "a" lives as "{a}", or the other way round. By Redisson's rule both
+// have the same derived keys. Two fair mutexes would share one queue, and a permit semaphore would reclaim the permits of
+// the other. The other kinds share only channels, whose messages are hints, and a counter, which grows for both.
+func (g *gates) aliasLives(name string, kind gate.Kind) bool {
+	if kind != gate.FairKind && kind != gate.PermitKind {
+		return false
+	}
+	alias := g.names.find(scripts.Alias(name))
+	return alias != nil && alias.Kind == kind
+}
+
+// forget lets an idle entry serve another name.
+func (g *gates) forget(c *gate.Entry) {
+	g.names.remove(c)
+	c.Free = true
+	g.free.keep(c)
+}
+
+// stepped notes that an entry has changed; its alarm is set at the end of the turn. A spare one has not, whatever
+// event came for it: a caller that went away while he was answered has his event read when the name is idle and
+// forgotten. Were that one forgotten again, two names would get the same entry, or one that lives would lose its own.
+func (g *gates) stepped(c *gate.Entry) {
+	if !c.Stepped && !c.Free {
+		c.Stepped = true
+		g.changed = append(g.changed, c)
+	}
+}
+
+// answer brings a command back to the gate that asked for it.
+func (g *gates) answer(now gate.Time, c *gate.Command) {
+	entry := c.Entry
+	entry.Machine.Answer(now, c, &g.fx)
+	g.stepped(entry)
+}
+
+// linkUp tells the machines of some entries that the link to their node is there again.
+func (g *gates) linkUp(now gate.Time, whose func(*gate.Entry) bool) {
+	for c := range g.names.all() {
+		if whose(c) {
+			c.Machine.LinkUp(now, &g.fx)
+			g.stepped(c)
+		}
+	}
+}
+
+// each steps every machine.
+func (g *gates) each(step func(gate.Machine)) {
+	for c := range g.names.all() {
+		step(c.Machine)
+		g.stepped(c)
+	}
+}
+
+// asked reports whether machines have asked for anything that is in no outbox.
+func (g *gates) asked() bool {
+	for op := range g.fx.Commands {
+		if len(g.fx.Commands[op]) > 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// measure smooths the time of a round trip, as TCP does.
+func (g *gates) measure(rtt gate.Time) {
+	if g.cfg.RTT == 0 {
+		g.cfg.RTT = rtt
+	}
+	g.cfg.RTT += (rtt - g.cfg.RTT) / 8
+}

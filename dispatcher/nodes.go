@@ -1,0 +1,130 @@
+package dispatcher
+
+import (
+	"slices"
+	"sync"
+
+	"go.uber.org/atomic"
+
+	"github.com/wheellock/wheellock/dispatcher/redisconn"
+	"github.com/wheellock/wheellock/dispatcher/wire"
+	"github.com/wheellock/wheellock/internal/gate"
+)
+
+// nodes is the servers that serve names: one, or those of a cluster.
+type nodes struct {
+	cfg    *Config
+	mail   *mailbox // where they leave events
+	gates  *gates   // which hear their answers
+	routes *routes
+
+	all     []*node
+	cluster *cluster      // nil: a single server, the only node; set once
+	leaving []*connection // to be sent off at the end of this turn
+
+	// Owned by nobody: safe from anywhere.
+	connections redisconn.Config // does not change
+	digests     redisconn.Digests
+	up          atomic.Bool // every link that names depend on works
+}
+
+// connect starts the nodes. loaded is what Load said of one of them.
+func (ns *nodes) connect(loaded *redisconn.Loaded) {
+	ns.digests.Store(loaded)
+	ns.connections = ns.connectionConfig()
+	if c := ns.cfg.Cluster; c != nil {
+		ns.join(c)
+		return
+	}
+	ns.all = []*node{newNode(ns, "", ns.cfg.Client, loaded)}
+	ns.updateHealth()
+}
+
+func (ns *nodes) connectionConfig() redisconn.Config {
+	c := ns.cfg
+	conns := redisconn.Config{
+		Settings: wire.Settings{
+			UUID: c.UUID, Publish: c.Publish, FenceTTL: c.FenceTTL, FairWaiterLease: c.Gate.FairWaiterLease, Declared: c.Declared,
+		},
+		Clock: c.Clock, Digests: &ns.digests, WatchLoss: c.WatchLoss, ProbeTime: c.ProbeTime,
+		Replicas: c.Replicas, ReplicaTime: c.ReplicaTime, Fsync: c.Fsync,
+		Suspect: func(name string) { ns.mail.put(suspect{name}) },
+	}
+	if c.Cluster != nil {
+		conns.Cluster, conns.Connect = true, c.Cluster.Connect
+	}
+	return conns
+}
+
+// home is the node that serves a hash slot.
+func (ns *nodes) home(slot uint16) *node {
+	if ns.cluster == nil {
+		return ns.all[0]
+	}
+	return ns.cluster.slots.Serves(slot)
+}
+
+// nobodyKnows reports whether a name may be free or held: its node cannot be reached, and no hold of ours excludes
+// others. Then other waiters of this process say nothing about the name either.
+func (ns *nodes) nobodyKnows(c *gate.Entry) bool {
+	return ns.home(c.Slot).link.state == linkDown && (c.Kind == gate.PermitKind || c.Oldest() == gate.Never)
+}
+
+// flush puts what the machines asked for on idle connections.
+func (ns *nodes) flush(now gate.Time) {
+	if ns.cluster == nil {
+		ns.all[0].flush(now)
+		return
+	}
+	ns.cluster.flush(now)
+}
+
+// launch sends the connections off. It is the last of a turn: then the loop goes to sleep, and a connection runs where it ran, before
+// another processor is awake to take it over.
+func (ns *nodes) launch() {
+	for _, c := range ns.leaving {
+		c.Start()
+	}
+	ns.leaving = ns.leaving[:0]
+}
+
+// alarm is when the loop is to look at a node or at the survey again.
+func (ns *nodes) alarm() gate.Time {
+	at := gate.Never
+	for _, n := range ns.all {
+		at = min(at, n.alarm())
+	}
+	if ns.cluster != nil {
+		at = min(at, ns.cluster.alarm())
+	}
+	return at
+}
+
+// updateHealth notes whether all links work.
+func (ns *nodes) updateHealth() {
+	up := ns.cluster == nil || !ns.cluster.unassigned.serves()
+	for _, n := range ns.all {
+		up = up && (n.link.state == linkUp || !n.serves())
+	}
+	ns.up.Store(up)
+}
+
+// busy reports whether answers are on their way that can be waited for.
+func (ns *nodes) busy() bool { return slices.ContainsFunc(ns.all, (*node).busy) }
+
+// down reports whether no node can be reached.
+func (ns *nodes) down() bool {
+	return !slices.ContainsFunc(ns.all, func(n *node) bool { return n.link.state != linkDown })
+}
+
+// stop ends all nodes, and returns when they have ended.
+func (ns *nodes) stop() {
+	var all sync.WaitGroup
+	for _, n := range ns.all {
+		all.Go(n.stop)
+	}
+	all.Wait()
+	if ns.cluster != nil {
+		ns.cluster.gone.Wait()
+	}
+}
