@@ -41,7 +41,7 @@ func (l *loop) end() {
 		}
 	}
 	l.drained()
-	if !l.timers.stop() {
+	if !l.deadlines.stop() {
 		l.cfg.Logger.Warn("wheellock: a stuck timing wheel is left behind")
 	}
 	l.nodes.stop()

@@ -5,11 +5,11 @@
 // dispatcher (controlevents.go). The nodes leave events there, too (nodeevents.go). Each event is a type whose deliver method
 // tells the part of the loop that it is for:
 //
-//	gates    the live names with their machines, and what these ask for (gates.go; names.go, freeentries.go)
-//	timers   when a machine is to be woken or a caller to be told that its time is over (timers.go; near.go, ack.go, clock.go)
-//	nodes    the servers: of each its outbox, connections, link and subscriber (nodes.go; node.go, outbox.go, pipeline.go, link.go)
-//	routes   which gates listen to a channel, and at which node (routes.go)
-//	cluster  who serves which hash slot; a single server has none (cluster.go; redirect.go, survey.go)
+//	gates      the live names with their machines, and what these ask for (gates.go; names.go, freeentries.go)
+//	deadlines  when a machine is to be woken, or a caller to be told that its time is over (deadlines.go; near.go, ack.go, clock.go)
+//	routes     which gates listen to a channel, and at which node (routes.go)
+//	nodes      the servers: of each its outbox, connections, link and subscriber (nodes.go; node.go, outbox.go, pipeline.go, link.go)
+//	cluster    who serves which hash slot; a single server has none (cluster.go; redirect.go, survey.go)
 //
 // In a turn the loop takes all mail that waits. The commands that the gates ask for wait in the outbox of the node that serves
 // the name and leave on its next idle connection. turnyield.go lets callers run before a turn. close.go ends everything.
@@ -39,7 +39,6 @@ import (
 	"github.com/redis/rueidis"
 	"go.uber.org/atomic"
 
-	"github.com/wheellock/wheellock/dispatcher/redisconn"
 	"github.com/wheellock/wheellock/internal/gate"
 	"github.com/wheellock/wheellock/wheel"
 )
@@ -72,13 +71,4 @@ type Dispatcher struct {
 	mail *mailbox
 	up   *atomic.Bool    // every link that names depend on works; set by the loop
 	done <-chan struct{} // closed by the loop, as its last act
-}
-
-// New starts a loop and its nodes. The scripts have been loaded by Load, into the single server or into the nodes of a cluster
-// that were reached; loaded is of one of them.
-func New(cfg Config, loaded *redisconn.Loaded) *Dispatcher {
-	l := newLoop(cfg)
-	l.timers.run(l.mail.wakeUp)
-	l.nodes.connect(loaded)
-	return l.start()
 }

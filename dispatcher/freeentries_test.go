@@ -21,9 +21,9 @@ func TestALateEventFreesNoEntryTwice(t *testing.T) {
 	cfg := &gate.Config{Lease: 30 * time.Second, PollCap: 2 * time.Second, Stats: &gate.Stats{}}
 	l := newLoop(Config{Gate: cfg, Clock: wheel.NewClock(), MaxPerName: 1})
 	l.nodes.all = []*node{{}}
-	l.timers.wakeAt = func(wheel.Tick) {}
-	l.timers.near.start(func() {})
-	defer l.timers.near.timer.Stop()
+	l.deadlines.wakeAt = func(wheel.Tick) {}
+	l.deadlines.near.start(func() {})
+	defer l.deadlines.near.timer.Stop()
 	request := func(name string) *leaver {
 		caller := &leaver{gate.Waiter{Lease: 30 * time.Second, Watch: true, Try: true}}
 		caller.waiter.By, caller.waiter.Hold = caller, &gate.Hold{}

@@ -1,6 +1,7 @@
 package dispatcher
 
 import (
+	"github.com/wheellock/wheellock/dispatcher/redisconn"
 	"github.com/wheellock/wheellock/internal/gate"
 	"github.com/wheellock/wheellock/internal/stall"
 )
@@ -12,12 +13,12 @@ type loop struct {
 	done chan struct{} // closed when the loop has ended
 
 	// Its parts. Each knows those above it.
-	gates  gates
-	clock  turnClock
-	acks   acks
-	timers timers
-	routes routes
-	nodes  nodes
+	gates     gates
+	clock     turnClock
+	acks      acks
+	deadlines deadlines
+	routes    routes
+	nodes     nodes
 
 	turnYield turnYield
 	closing   bool
@@ -25,13 +26,22 @@ type loop struct {
 	draining  []chan struct{} // closed when nothing is held any more
 }
 
-// newLoop makes a loop without nodes, whose timers do not run yet.
+// New starts a loop and its nodes. The scripts have been loaded by Load, into the single server or into the nodes of a cluster
+// that were reached; loaded is of one of them.
+func New(cfg Config, loaded *redisconn.Loaded) *Dispatcher {
+	l := newLoop(cfg)
+	l.deadlines.run(l.mail.wakeUp)
+	l.nodes.connect(loaded)
+	return l.start()
+}
+
+// newLoop makes a loop without nodes, without what wakes it.
 func newLoop(cfg Config) *loop {
 	l := &loop{cfg: cfg, mail: newMailbox(), done: make(chan struct{})}
 	l.gates = gates{cfg: cfg.Gate, hashed: cfg.Cluster != nil, names: newNames()}
 	l.clock = turnClock{Clock: cfg.Clock}
-	l.timers = timers{gates: &l.gates, clock: &l.clock, acks: &l.acks, lookAt: gate.Never}
-	l.timers.makeSlots()
+	l.deadlines = deadlines{gates: &l.gates, clock: &l.clock, acks: &l.acks, lookAt: gate.Never}
+	l.deadlines.makeSlots()
 	l.routes = routes{gates: &l.gates, home: l.nodes.home, heard: make(map[string]route)}
 	l.nodes = nodes{cfg: &l.cfg, mail: l.mail, gates: &l.gates, routes: &l.routes}
 	return l
@@ -51,10 +61,10 @@ func (l *loop) run() {
 		stall.At("dispatcher: woken", l.cfg.UUID)
 		now := l.clock.beginTurn()
 		stall.At("dispatcher: clock read, nothing due handled", l.cfg.UUID)
-		if l.turnYield.before(now, l.timers.near.next()) {
+		if l.turnYield.before(now, l.deadlines.near.next()) {
 			now = l.clock.Now()
 		}
-		l.timers.ringDue(now) // deadlines that are due come before mail (rule 19)
+		l.deadlines.ringDue(now) // deadlines that are due come before mail (rule 19)
 		mail = l.mail.take(mail)
 		l.turnYield.after(now, len(mail.events))
 		for i, e := range mail.events {
@@ -65,8 +75,8 @@ func (l *loop) run() {
 		}
 		now = l.clock.Now()
 		stall.At("dispatcher: clock read, nothing sent", l.cfg.UUID)
-		l.timers.ringDue(now)
-		l.timers.giveUpDue(now)
+		l.deadlines.ringDue(now)
+		l.deadlines.giveUpDue(now)
 		l.routes.listen()
 		l.nodes.flush(now)
 		l.settleAlarms(now)
@@ -83,18 +93,18 @@ func (l *loop) settleAlarms(now gate.Time) {
 	for _, c := range l.gates.changed {
 		c.Stepped = false
 		if c.Machine.Idle() {
-			l.timers.forget(c)
+			l.deadlines.forget(c)
 			l.gates.forget(c)
 			continue
 		}
-		l.timers.schedule(c, now)
+		l.deadlines.schedule(c, now)
 	}
 	l.gates.changed = again(l.gates.changed)
 	also := l.nodes.alarm()
 	if l.closing {
 		also = min(also, l.closeBy)
 	}
-	l.timers.aim(now, also)
+	l.deadlines.aim(now, also)
 	if len(l.draining) > 0 && l.cfg.Gate.Stats.Held.Load() == 0 {
 		l.drained()
 	}

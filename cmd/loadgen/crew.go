@@ -30,6 +30,7 @@ type member struct {
 	ready   chan error // one value: it can begin, or why it cannot
 }
 
+// openCrew starts all children before it waits for the first: they connect at the same time. If one cannot begin, none does.
 func openCrew(s *session) (callers, error) {
 	p := &s.settings.plan
 	shared, err := load.SharedFile(p.Names)
@@ -56,7 +57,7 @@ func openCrew(s *session) (callers, error) {
 
 // hire starts the children.
 func (c *crew) hire(s *session, shared *os.File) error {
-	var readers sync.WaitGroup
+	var readers sync.WaitGroup // news is closed when the last child was reaped, also when not all could be started
 	defer func() {
 		go func() {
 			readers.Wait()
@@ -90,6 +91,7 @@ func (m *member) start(self string, share *shareOrder, shared *os.File) (err err
 	return nil
 }
 
+// await returns when the child is connected and waits for the order to go, or with the reason why it will not.
 func (m *member) await(s *session) error {
 	select {
 	case err := <-m.ready:
@@ -102,7 +104,8 @@ func (m *member) await(s *session) error {
 	}
 }
 
-// read passes on what the child says until it has ended.
+// read passes on what the child says until it has ended. A child that has sent its last sample has done all, however it ends;
+// any other has died, and whoever awaits it, or counts on its samples, is told so. The last event is always that it is gone.
 func (m *member) read(news chan<- event) {
 	complete, failure := false, ""
 	for {

@@ -9,7 +9,8 @@ import (
 	"github.com/wheellock/wheellock/cmd/loadgen/internal/target"
 )
 
-// follow shows what the callers do until the last has ended, and passes on who wants them to end before.
+// follow shows what the callers do until the last has ended, and passes on who wants them to end before: the first Ctrl-C, the
+// second, or a server of our own that has ended. A nil channel is one that has spoken and is not heard again.
 func (s *session) follow(callers callers) (problems []string) {
 	end, hurry := s.end.Done(), s.hurry.Done()
 	abandon := func(problem string) {
@@ -65,7 +66,8 @@ func (s *session) take(e *event, phase *phase) {
 	}
 }
 
-// turn goes on to the next phase when one is over, and reads the server's counters in between.
+// turn goes on to the next phase when one is over, and reads the server's counters in between. All processes have sent the last
+// sample of the phase by then; what they do while the counters are read belongs to the next one.
 func (s *session) turn(sum *load.Sample, phase *phase) {
 	switch {
 	case !sum.Last || phase.name == load.Drain && sum.Phase == load.WarmUp:

@@ -37,7 +37,8 @@ func (s *session) leftovers() (locks, permits []string, err error) {
 	return locks, permits, err
 }
 
-// sweep removes the keys that remain by right, and lists the others.
+// sweep removes the keys that remain by right, and lists the others. Only what bears this run's prefix is looked at: the server may
+// be one that others use.
 func (s *session) sweep(ctx context.Context) (locks []string, err error) {
 	p := &s.settings.plan
 	keys, err := s.target.Keys(ctx, p.Prefix)
@@ -57,7 +58,8 @@ func (s *session) sweep(ctx context.Context) (locks []string, err error) {
 	return locks, s.target.Remove(ctx, remains)
 }
 
-// countPermits says which names have not all their permits, and removes those that have.
+// countPermits says which names have not all their permits, and removes the permits of all names. A semaphore without holders cannot
+// know what a process that died had taken, so its count is not judged then.
 func (s *session) countPermits(ctx context.Context) (wrong []string, err error) {
 	p := &s.settings.plan
 	names := p.PermitKeys()

@@ -14,6 +14,7 @@ type solo struct {
 	control control
 }
 
+// openSolo connects to Redis. The cells are this process's own memory, which all its callers share.
 func openSolo(s *session) (callers, error) {
 	o, err := s.target.Address.Options()
 	if err != nil {
@@ -30,6 +31,7 @@ func openSolo(s *session) (callers, error) {
 	return c, nil
 }
 
+// begin runs the load. Its last event says that the process is gone; then the channel is closed, and follow returns.
 func (c *solo) begin() error {
 	go func() {
 		defer close(c.news)

@@ -57,6 +57,8 @@ func decimal(f *float64) reader {
 	}
 }
 
+// number reads a number with its suffix. What is no number, such as NaN, or larger than anything can be asked for, is refused
+// here, so that no reader converts it.
 func number(text string) (float64, error) {
 	factor := 1.0
 	for suffix, f := range map[string]float64{"k": 1e3, "M": 1e6} {

@@ -1,8 +1,8 @@
 // Package shape measures how the code is built, each figure beside its target: how long functions are, how much is explained, how
-// big types are, how files of a package depend on each other, and through how many files one Lock goes. TestShape prints them
-// (`make shape`).
+// big types are, how files of a package depend on each other, and through how many files one Lock leads. TestShape prints them
+// (`make shape`). CONTRIBUTING.md says which targets are not met, and why.
 //
-// code.go counts lines, arrows.go what files use of each other, way_test.go the files on the way of a Lock, for which it needs
+// code.go counts lines, arrows.go what files use of each other, way.go the files on the way of a Lock, for which TestShape needs
 // redis-server.
 package shape
 

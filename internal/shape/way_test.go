@@ -1,7 +1,7 @@
 package shape
 
 import (
-	"bufio"
+	"bytes"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -16,18 +16,39 @@ import (
 // rounds is how often the lock is taken: what runs as often is on its way.
 const rounds = 2000
 
-// wayOfALock counts the files of which something runs each time when a lock that nobody else wants is taken and given back.
-func wayOfALock(t *testing.T) int {
+// roots are where a Lock and an Unlock begin, and the two goroutines that do the rest.
+var roots = []string{"engine.Mutex.Lock", "engine.Hold.Unlock", "dispatcher.loop.run", "redisconn.Connection.run"}
+
+// wayOfALock is the files on the way of a lock that nobody else wants, taken and given back.
+func wayOfALock(t *testing.T, c *code) []string {
 	dir, counts := t.TempDir(), t.TempDir()
-	binary, profile := filepath.Join(dir, "lockpath"), filepath.Join(dir, "profile")
+	binary, printed := filepath.Join(dir, "lockpath"), filepath.Join(dir, "profile")
 	ours := slices.DeleteFunc(strings.Fields(run(t, exec.Command("go", "list", "-deps", "./lockpath"))),
 		func(path string) bool { return !strings.HasPrefix(path, module+"/") })
 	run(t, exec.Command("go", "build", "-cover", "-covermode=count", "-coverpkg="+strings.Join(ours, ","), "-o", binary, "./lockpath"))
 	lock := exec.Command(binary, redistest.Start(t).Addr(), strconv.Itoa(rounds))
 	lock.Env = append(os.Environ(), "GOCOVERDIR="+counts)
 	run(t, lock)
-	run(t, exec.Command("go", "tool", "covdata", "textfmt", "-i="+counts, "-o="+profile))
-	return filesIn(t, profile)
+	run(t, exec.Command("go", "tool", "covdata", "textfmt", "-i="+counts, "-o="+printed))
+	text, err := os.ReadFile(printed)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return follow(t, c, text, rounds, roots...)
+}
+
+// follow is the way through what ran.
+func follow(t *testing.T, c *code, printed []byte, rounds int, roots ...string) []string {
+	t.Helper()
+	ran, err := c.readProfile(bytes.NewReader(printed))
+	if err != nil {
+		t.Fatal(err)
+	}
+	files, err := c.files(ran, rounds, roots...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return files
 }
 
 // run runs a command and returns what it prints.
@@ -40,23 +61,23 @@ func run(t *testing.T, cmd *exec.Cmd) string {
 	return string(said)
 }
 
-// filesIn counts the files of a profile of which something ran in every round. Its lines are "file:from,to statements count".
-func filesIn(t *testing.T, profile string) int {
-	f, err := os.Open(profile)
+// TestWay: on the way is who leads on to another file: the lock, and of an interface's implementations the one that ran. A leaf
+// is not, nor what only a failure would lead to, nor what a call beyond the product may come back to.
+func TestWay(t *testing.T) {
+	root, err := filepath.Abs("testdata/way")
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer f.Close()
-	files := make(map[string]bool)
-	for lines := bufio.NewScanner(f); lines.Scan(); {
-		fields := strings.Fields(lines.Text())
-		if len(fields) != 3 {
-			continue
-		}
-		file, _, _ := strings.Cut(fields[0], ":")
-		if n, err := strconv.Atoi(fields[2]); err == nil && n >= rounds && !strings.HasPrefix(file, module+"/internal/shape/") {
-			files[file] = true
-		}
+	c, err := load(root)
+	if err != nil {
+		t.Fatal(err)
 	}
-	return len(files)
+	printed, err := os.ReadFile("testdata/way/profile")
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []string{filepath.Join(root, "engine/first.go"), filepath.Join(root, "engine/lock.go")}
+	if got := follow(t, c, printed, 10, "engine.Mutex.Lock"); !slices.Equal(got, want) {
+		t.Errorf("on the way are %v, want %v", got, want)
+	}
 }

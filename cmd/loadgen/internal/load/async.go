@@ -40,6 +40,7 @@ func (ch *chain) toPlan() {
 	ch.toAsk()
 }
 
+// toAsk asks for the lock, unless the run ends: then the chain ends here, the only place where it does.
 func (ch *chain) toAsk() {
 	if ch.rig.isEnding() {
 		ch.rig.running.Done()
@@ -49,6 +50,7 @@ func (ch *chain) toAsk() {
 	ch.resource.getAsync(ch.rig.waits, ch.rig.options, ch)
 }
 
+// toEnter is the answer: a grant, or an error after which the chain may rest.
 func (ch *chain) toEnter(g grant, err error) {
 	entered, rest := ch.granted(g, err)
 	if !entered {

@@ -19,14 +19,14 @@ func (r *Rig) makePlaces(cells Cells) error {
 		if p.resource, p.reader, err = r.makeResource(r.plan.name(i), i, p.cells[0]); err != nil {
 			return err
 		}
-		if r.plan.Kind == Multi {
+		if r.plan.Kind == Multi { // of names 0 and 1, 1 and 2, ..., the last and 0: each name is in two places
 			p.cells = append(p.cells, &cells[(i+1)%r.plan.Names])
 		}
 	}
 	return nil
 }
 
-// makeWare makes the resource under a name, for place i. reader: besides, of a read-write lock.
+// makeResource makes the resource under a name, for place i. reader: besides, of a read-write lock.
 func (r *Rig) makeResource(name string, i int, cell *cell) (made, reader resource, err error) {
 	e := r.engine
 	switch r.plan.Kind {
@@ -53,7 +53,7 @@ func (r *Rig) makeResource(name string, i int, cell *cell) (made, reader resourc
 	}
 }
 
-// wareFor is what a caller asks for.
+// resourceFor is what a caller asks for. A test that gives callers other names has it made for each call.
 func (r *Rig) resourceFor(caller, name int, reads bool) resource {
 	p := &r.places[name]
 	made, reader := p.resource, p.reader
@@ -69,7 +69,8 @@ func (r *Rig) resourceFor(caller, name int, reads bool) resource {
 // setters is how many names get their permits at once.
 const setters = 64
 
-// setPermits gives every name its permits, unless another process has.
+// setPermits gives every name its permits, unless another process has: all processes ask, because none knows which is first. It
+// comes before any caller runs, since a semaphore without permits lets nobody in.
 func (r *Rig) setPermits(ctx context.Context) error {
 	if !r.plan.Kind.HasPermits() {
 		return nil

@@ -103,6 +103,9 @@ func Open(ctx context.Context, cfg Config) (*Rig, error) {
 	return r, nil
 }
 
+// connect opens the engine. Its bounds are far above what the callers can ask for, because a request that the engine turned away
+// would be counted as failed although it says nothing about the lock. The witness has connections of its own: checks must not
+// wait behind the commands whose effect they check.
 func (r *Rig) connect(ctx context.Context, cfg *Config) error {
 	o := engine.Options{Redis: cfg.Redis.Redis, HandoffTime: r.plan.Handoff, AnswerTimeout: cfg.Redis.AnswerTimeout, Logger: cfg.Logger}
 	o.Redis.ClientName = "loadgen"

@@ -28,7 +28,7 @@ func (r *Rig) Run(end, hurry context.Context, emit func(*Sample)) {
 
 // phase lets the load run for a time, and cuts a sample every interval. False: end came before.
 func (r *Rig) phase(end context.Context, phase Phase, length time.Duration, emit func(*Sample)) (whole bool) {
-	start := r.last.at
+	start := r.last.at // each sample's end counts from here, so that the delays of single samples do not add up
 	timer := time.NewTimer(time.Hour)
 	defer timer.Stop()
 	for done := time.Duration(0); done < length; {

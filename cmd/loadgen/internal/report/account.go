@@ -71,6 +71,9 @@ func (c *Collector) Account(f *Facts) *Result {
 	return r
 }
 
+// redisCosts is what the server did for the callers. The checks run their own commands on the same server: they are taken out of
+// the counts, by name, and reported beside them. They stay in its CPU time, which nothing tells apart; CheckShare says what share
+// of all commands they are.
 func redisCosts(read *target.Reading, m *load.Sample, checks []string) RedisCosts {
 	costs := RedisCosts{Known: read.Known, Commands: map[string]int64{}}
 	costs.CheckCommands = int64(len(checks)) * m.Counts.Witnessed
@@ -93,6 +96,8 @@ func redisCosts(read *target.Reading, m *load.Sample, checks []string) RedisCost
 	return costs
 }
 
+// fairness compares callers, and processes. In an open loop a caller that is free takes the next call that is due, so that who
+// gets how many says nothing about the lock.
 func (c *Collector) fairness(f *Facts) (fair Fairnesses) {
 	if f.Plan.Rate == 0 {
 		fair.Workers = fairness(c.measured.Callers)
@@ -105,6 +110,7 @@ func (c *Collector) fairness(f *Facts) (fair Fairnesses) {
 	return fair
 }
 
+// endProcesses reports how each process ended. One that died has no ending: the rest of its account is what its samples said.
 func (c *Collector) endProcesses(r *Result, f *Facts) {
 	down := ""
 	for i := range c.processes {
@@ -128,6 +134,7 @@ func (c *Collector) endProcesses(r *Result, f *Facts) {
 	}
 }
 
+// fairness is how evenly x is spread. Nil: there is nobody to compare with, or nobody got anything.
 func fairness(x []int64) *Fairness {
 	if len(x) < 2 {
 		return nil
@@ -150,6 +157,7 @@ func latency(h *figures.Histogram) *Latency {
 	return &Latency{h.Count(), micros(h.Mean()), at(50), at(90), at(99), at(99.9), at(100), *h}
 }
 
+// secondOf is a line of the report. end is how much of the measured time was over then.
 func secondOf(s *load.Sample, end time.Duration) Second {
 	acquire := func(p float64) float64 { return micros(s.Times.Acquire.Percentile(p)) }
 	second := Second{

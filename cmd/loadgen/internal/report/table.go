@@ -95,6 +95,7 @@ func (t *table) row(label, format string, args ...any) {
 	fmt.Fprintf(t.w, "  %-15s %s\n", label, strings.TrimRight(fmt.Sprintf(format, args...), " "))
 }
 
+// latency says "none" where nothing was recorded: zeros would be read as very fast.
 func (t *table) latency(label string, l *Latency) {
 	if l == nil {
 		t.row("  "+label, "%9s", "none")
@@ -103,6 +104,7 @@ func (t *table) latency(label string, l *Latency) {
 	t.row("  "+label, "%9s %9s %9s %9s %9s", figures.Micros(l.P50), figures.Micros(l.P90), figures.Micros(l.P99), figures.Micros(l.P999), figures.Micros(l.Max))
 }
 
+// spread says who got how much, and how much Redis was asked for it.
 func (r *Result) spread(t *table) {
 	fair := func(f *Fairness, of string) string {
 		return fmt.Sprintf("%.3f over %s (least %s, most %s pairs)", f.Jain, figures.Number(int64(f.Of), of), figures.Grouped(f.Least), figures.Grouped(f.Most))
@@ -121,6 +123,8 @@ func (r *Result) spread(t *table) {
 	t.row("handoffs", "%s of grants, without asking Redis", figures.Shown(r.Engine.HandoffShare, figures.Percent))
 }
 
+// costs says what a pair cost the server and the clients. A server whose counters cannot be read, as one that refuses INFO, has no
+// line of zeros.
 func (r *Result) costs(t *table) {
 	if r.Redis.Known {
 		t.row("Redis", "%s CPU, %s commands per pair, %s of them scripts", figures.Shown(r.Redis.CPUPerPair, figures.Micros),
@@ -162,6 +166,7 @@ func (r *Result) calls(t *table) {
 	}
 }
 
+// checks says how far the proof goes: violations between processes show only in memory that they share, or in Redis.
 func (r *Result) checks(t *table) {
 	k := &r.Checks
 	memory := "in memory"

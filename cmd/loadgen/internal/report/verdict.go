@@ -8,7 +8,8 @@ import (
 	"github.com/wheellock/wheellock/internal/testkit/figures"
 )
 
-// judge finishes the list of problems. What breaks the promise of a lock comes first.
+// judge finishes the list of problems. What breaks the promise of a lock comes first. A run in which nothing was measured is a
+// problem, too: it proves nothing, and a script that reads only the exit code must not take it for a success.
 func (r *Result) judge(c *Collector) {
 	var broken []string
 	k := &r.Checks
@@ -47,7 +48,7 @@ func (r *Result) Broken() bool {
 	return k.Breaches.Broken()+k.Stuck > 0 || len(k.KeysLeft) > 0 || len(k.PermitsWrong) > 0 || len(k.Stranded) > 0
 }
 
-// crowded says what a violation is.
+// crowded says what a violation is, in the terms of the kind.
 func crowded(p *load.Plan) string {
 	switch {
 	case p.Kind.HasPermits():

@@ -29,16 +29,16 @@ func TestATickThatBeginsAfterItsWakeUpIsOpened(t *testing.T) {
 	a.waiter = gate.Waiter{By: a, Hold: &a.hold, Lease: 30 * time.Second, Watch: true, Until: 50 * time.Millisecond}
 
 	(&ask{&a.waiter, "stock:7", gate.MutexKind}).deliver(l, 0)
-	l.timers.ringDue(49 * time.Millisecond)
-	l.timers.giveUpDue(49 * time.Millisecond)
+	l.deadlines.ringDue(49 * time.Millisecond)
+	l.deadlines.giveUpDue(49 * time.Millisecond)
 	if len(a.heard) != 0 {
 		t.Fatalf("before its time it heard %v", a.heard)
 	}
-	at := l.timers.nextLook(49 * time.Millisecond)
+	at := l.deadlines.nextLook(49 * time.Millisecond)
 	if at > 50*time.Millisecond+wheel.Grace {
 		t.Fatalf("the loop looks at %v", at)
 	}
-	l.timers.giveUpDue(at)
+	l.deadlines.giveUpDue(at)
 	if len(a.heard) != 1 || a.heard[0].Why != gate.TimedOut {
 		t.Errorf("after the look it heard %v, want a time-out", a.heard)
 	}
@@ -48,7 +48,7 @@ func TestATickThatBeginsAfterItsWakeUpIsOpened(t *testing.T) {
 func loopOf(wakeAt func(wheel.Tick)) *loop {
 	cfg := &gate.Config{Lease: 30 * time.Second, PollCap: 2 * time.Second, Stats: &gate.Stats{}}
 	l := newLoop(Config{Gate: cfg, Clock: wheel.NewClock(), Logger: slog.New(slog.DiscardHandler), MaxPerName: 1})
-	l.timers.wakeAt = wakeAt
+	l.deadlines.wakeAt = wakeAt
 	return l
 }
 
@@ -57,9 +57,9 @@ func (l *loop) turn(t *testing.T) {
 	n := &node{nodes: &l.nodes, cancel: func() {}, link: link{state: linkDown, probeAt: gate.Never}}
 	n.out.commands = &l.gates.fx.Commands
 	l.nodes.all = []*node{n}
-	l.timers.waker = wheel.NewWaker(l.cfg.Clock, Tick, l.mail.wakeUp)
-	if l.timers.near.timer == nil {
-		l.timers.near.start(l.mail.wakeUp)
+	l.deadlines.waker = wheel.NewWaker(l.cfg.Clock, Tick, l.mail.wakeUp)
+	if l.deadlines.near.timer == nil {
+		l.deadlines.near.start(l.mail.wakeUp)
 	}
 	t.Cleanup(l.start().Close)
 }
@@ -99,7 +99,7 @@ func TestFaultsOfTheWheelDelayNothing(t *testing.T) {
 		}
 	}
 	for name, wakeAt := range map[string]func(l *loop, at wheel.Tick){
-		"a wheel that is well":             func(l *loop, at wheel.Tick) { l.timers.waker.At(at) },
+		"a wheel that is well":             func(l *loop, at wheel.Tick) { l.deadlines.waker.At(at) },
 		"a wheel that never fires":         func(*loop, wheel.Tick) {},
 		"a wheel that fires a minute late": after(time.Minute),
 		"a wheel that fires early":         after(-8 * time.Millisecond),
@@ -159,7 +159,7 @@ func TestTheLoopLooksForSuspensionWhileAnythingIsDue(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := loopOf(func(wheel.Tick) {})
 		var looks atomic.Int32
-		l.timers.near.start(func() {
+		l.deadlines.near.start(func() {
 			looks.Inc()
 			l.mail.wakeUp()
 		})

@@ -25,8 +25,8 @@ const (
 	minAlarm = time.Millisecond
 )
 
-// timers is when machines are to be woken, and who waits until when.
-type timers struct {
+// deadlines is when machines are to be woken, and who waits until when.
+type deadlines struct {
 	gates *gates     // whose machines are woken
 	clock *turnClock // by which the loop takes turns
 
@@ -45,40 +45,40 @@ type timers struct {
 const slots = 2048
 
 // makeSlots makes all slots; each asks for a wake-up when its first entry comes.
-func (t *timers) makeSlots() {
-	t.slots = wheel.NewSlots[*gate.Entry](slots, t.arm)
-	t.waits = wheel.NewSlots[*gate.Waiter](slots, t.arm)
-	t.acks.slots = wheel.NewSlots[*Ack](ackSlots, t.arm)
-	t.gates.cfg.Waits = t.waits
+func (ds *deadlines) makeSlots() {
+	ds.slots = wheel.NewSlots[*gate.Entry](slots, ds.arm)
+	ds.waits = wheel.NewSlots[*gate.Waiter](slots, ds.arm)
+	ds.acks.slots = wheel.NewSlots[*Ack](ackSlots, ds.arm)
+	ds.gates.cfg.Waits = ds.waits
 }
 
 // run starts what wakes the loop: the waker and the timer for what is near.
-func (t *timers) run(wake func()) {
-	t.waker = wheel.NewWaker(t.clock.Clock, Tick, wake)
-	t.wakeAt = t.waker.At
-	t.near.start(wake)
+func (ds *deadlines) run(wake func()) {
+	ds.waker = wheel.NewWaker(ds.clock.Clock, Tick, wake)
+	ds.wakeAt = ds.waker.At
+	ds.near.start(wake)
 }
 
 // stop ends them. False: the waker is stuck, and left behind.
-func (t *timers) stop() bool {
-	t.near.timer.Stop()
-	return t.waker.Close()
+func (ds *deadlines) stop() bool {
+	ds.near.timer.Stop()
+	return ds.waker.Close()
 }
 
 // arm has the loop woken for a slot that has just got its first entry.
-func (t *timers) arm(at wheel.Tick) {
-	t.wakeAt(at)
-	t.lookAt = min(t.lookAt, at.Begin(Tick)+wheel.Grace, t.clock.checked+lookEvery)
+func (ds *deadlines) arm(at wheel.Tick) {
+	ds.wakeAt(at)
+	ds.lookAt = min(ds.lookAt, at.Begin(Tick)+wheel.Grace, ds.clock.checked+lookEvery)
 }
 
 // nextLook is when the loop is to open slots whether it was woken for them or not. Once that time has come, the next one
 // is sought: the first slot that holds anything, and no more than lookEvery away. Never: all slots are empty.
-func (t *timers) nextLook(now gate.Time) gate.Time {
-	if t.lookAt > now {
-		return t.lookAt
+func (ds *deadlines) nextLook(now gate.Time) gate.Time {
+	if ds.lookAt > now {
+		return ds.lookAt
 	}
-	t.lookAt = min(firstLook(t.slots, now), firstLook(t.acks.slots, now), firstLook(t.waits, now))
-	return t.lookAt
+	ds.lookAt = min(firstLook(ds.slots, now), firstLook(ds.acks.slots, now), firstLook(ds.waits, now))
+	return ds.lookAt
 }
 
 func firstLook[T any](s *wheel.Slots[T], now gate.Time) gate.Time {
@@ -94,7 +94,7 @@ func firstLook[T any](s *wheel.Slots[T], now gate.Time) gate.Time {
 }
 
 // schedule puts the next alarm of an entry where it belongs: into a slot, or, when it is near, into the heap.
-func (t *timers) schedule(c *gate.Entry, now gate.Time) {
+func (ds *deadlines) schedule(c *gate.Entry, now gate.Time) {
 	at := c.Machine.NextAlarm()
 	if at == c.Due {
 		return
@@ -104,59 +104,59 @@ func (t *timers) schedule(c *gate.Entry, now gate.Time) {
 	}
 	c.Due = at
 	if at == gate.Never {
-		t.slots.Remove(&c.Alarm)
+		ds.slots.Remove(&c.Alarm)
 		return
 	}
-	t.place(c, now)
+	ds.place(c, now)
 }
 
-func (t *timers) place(c *gate.Entry, now gate.Time) {
+func (ds *deadlines) place(c *gate.Entry, now gate.Time) {
 	tick := wheel.Floor(c.Due, Tick) - lead
 	if tick > wheel.Floor(now, Tick) {
-		t.slots.Put(&c.Alarm, tick)
+		ds.slots.Put(&c.Alarm, tick)
 		return
 	}
-	t.slots.Remove(&c.Alarm)
-	t.near.add(c)
+	ds.slots.Remove(&c.Alarm)
+	ds.near.add(c)
 }
 
 // forget takes out the alarm of an idle entry.
-func (t *timers) forget(c *gate.Entry) {
+func (ds *deadlines) forget(c *gate.Entry) {
 	c.Due = gate.Never
-	t.slots.Remove(&c.Alarm)
+	ds.slots.Remove(&c.Alarm)
 }
 
 // aim sets the timer for what is due next: an alarm, a look at the slots, or also.
-func (t *timers) aim(now, also gate.Time) { t.near.aim(now, min(also, t.nextLook(now))) }
+func (ds *deadlines) aim(now, also gate.Time) { ds.near.aim(now, min(also, ds.nextLook(now))) }
 
 // ringDue wakes the machines whose alarms are due.
-func (t *timers) ringDue(now gate.Time) {
-	if tick := wheel.Floor(now, Tick); !t.slots.Quiet(tick) {
-		for c := range t.slots.Due(tick) {
-			t.place(c, now)
+func (ds *deadlines) ringDue(now gate.Time) {
+	if tick := wheel.Floor(now, Tick); !ds.slots.Quiet(tick) {
+		for c := range ds.slots.Due(tick) {
+			ds.place(c, now)
 		}
 	}
-	for len(t.near.alarms) > 0 && t.near.alarms[0].at <= now {
-		next := heap.Pop(&t.near.alarms).(nearAlarm)
+	for len(ds.near.alarms) > 0 && ds.near.alarms[0].at <= now {
+		next := heap.Pop(&ds.near.alarms).(nearAlarm)
 		if c := next.entry; !next.stale() {
 			c.Due = woken
-			c.Machine.Wake(now, &t.gates.fx)
-			t.gates.stepped(c)
+			c.Machine.Wake(now, &ds.gates.fx)
+			ds.gates.stepped(c)
 		}
 	}
 }
 
 // giveUpDue settles who has waited for as long as was asked for. It comes after the mail: an answer that is there counts,
 // also when this process stood still meanwhile.
-func (t *timers) giveUpDue(now gate.Time) {
+func (ds *deadlines) giveUpDue(now gate.Time) {
 	tick := wheel.Floor(now, Tick)
-	if t.waits.Quiet(tick) && t.acks.slots.Quiet(tick) {
+	if ds.waits.Quiet(tick) && ds.acks.slots.Quiet(tick) {
 		return
 	}
-	for w := range t.waits.Due(tick) {
+	for w := range ds.waits.Due(tick) {
 		c := w.Entry
-		c.Machine.Timeout(now, w, &t.gates.fx)
-		t.gates.stepped(c) // w may serve another call already
+		c.Machine.Timeout(now, w, &ds.gates.fx)
+		ds.gates.stepped(c) // w may serve another call already
 	}
-	t.acks.giveUp(tick)
+	ds.acks.giveUp(tick)
 }

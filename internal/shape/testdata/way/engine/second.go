@@ -1,0 +1,5 @@
+package engine
+
+type second struct{}
+
+func (second) do() { now() }

@@ -1,0 +1,3 @@
+module github.com/wheellock/wheellock
+
+go 1.26
