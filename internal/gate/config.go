@@ -1,10 +1,8 @@
 package gate
 
 import (
-	"strconv"
 	"time"
 
-	"github.com/wheellock/wheellock/scripts"
 	"github.com/wheellock/wheellock/wheel"
 )
 
@@ -64,8 +62,4 @@ func (cfg *Config) sleep(ttl time.Duration, seed uint64) time.Duration {
 		sleep = min(sleep, ttl+time.Millisecond)
 	}
 	return sleep
-}
-
-func (cfg *Config) channelOf(c *Entry, place uint64) string {
-	return scripts.FairChannel(c.Name, cfg.UUID+":"+strconv.FormatUint(place, 10))
 }

@@ -9,15 +9,6 @@ import "time"
 // DetachedSuffix follows the owner field of a tenure whose name was detached: "<uuid>:<number>:detached".
 const DetachedSuffix = ":detached"
 
-// stay is for how long a name is to stay taken when the last hold of its tenure has ended.
-type stay struct {
-	until Time          // because of callers' least times; 0: it is not
-	lease time.Duration // because it is being detached; 0: it is not
-
-	least time.Duration // the longest of the least times that are not in until yet; 0: there is none
-	asked Time          // what the clock showed when they were granted
-}
-
 // stays has the name stay taken for least from the grant on, which is in this event. The event's time may be long ago, for the
 // loop may have stood still after it had read the clock:
 //
@@ -29,21 +20,6 @@ type stay struct {
 func (m *mutexLease) stays(now Time, least time.Duration) {
 	s := &m.contended().stay
 	s.least, s.asked = max(s.least, least), now
-}
-
-// count has least times count from now, if the clock was read after their grants.
-func (s *stay) count(now Time) {
-	if s.least > 0 && now > s.asked {
-		s.until, s.least = max(s.until, now+s.least), 0
-	}
-}
-
-// alarm is when the clock is to be read for least times.
-func (s *stay) alarm() Time {
-	if s.least == 0 {
-		return Never
-	}
-	return s.asked + time.Millisecond
 }
 
 // stayNoLonger has the name freed at once.
@@ -60,11 +36,6 @@ func (m *mutexLease) stayFor(now Time) time.Duration {
 	}
 	s := &m.contention.stay
 	return max(s.lease, s.least, ceilMillis(s.until-now))
-}
-
-// ceilMillis rounds up to the milliseconds in which Redis counts.
-func ceilMillis(d time.Duration) time.Duration {
-	return (d + time.Millisecond - 1).Truncate(time.Millisecond)
 }
 
 // detach sends, in place of the release, the command by which the name stays taken. False: it is to be freed.

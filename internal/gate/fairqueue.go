@@ -1,6 +1,7 @@
 package gate
 
 import (
+	"strconv"
 	"time"
 
 	"github.com/wheellock/wheellock/scripts"
@@ -219,6 +220,11 @@ func (l *fairQueue) listen(c *Entry, head *Waiter, cfg *Config, fx *Effects) {
 			fx.Subscriptions = append(fx.Subscriptions, SubscriptionChange{Entry: c, Channel: cfg.channelOf(c, w.place), On: true})
 		}
 	}
+}
+
+// channelOf is where a place hears that it is its turn.
+func (cfg *Config) channelOf(c *Entry, place uint64) string {
+	return scripts.FairChannel(c.Name, cfg.UUID+":"+strconv.FormatUint(place, 10))
 }
 
 // unsubscribe gives up the channels of those who do not wait any more.

@@ -80,3 +80,14 @@ func (m *mutexLease) turnAllAway() {
 	m.growing().turnAway(m.cfg, Outcome{Why: Closed}, everyone)
 	m.turnAdoptersAway(Closed)
 }
+
+// turnAdoptersAway answers all who want to take the place of another owner.
+func (m *mutexLease) turnAdoptersAway(why Why) {
+	if m.contention == nil {
+		return
+	}
+	for _, w := range m.contention.adopting {
+		m.cfg.Answer(w, Outcome{Why: why})
+	}
+	m.contention.adopting = nil
+}

@@ -91,13 +91,6 @@ func (l *lastAnswer) noted(out Outcome) *lastAnswer {
 	return l
 }
 
-// overdue is a grant of a lease that was over when the answer came.
-func overdue(now Time, c *Command, lease time.Duration) Outcome {
-	return Outcome{Why: TooLate, ServerMessage: fmt.Sprintf(
-		"the lease of %v, less a margin of %v, was over when the answer came, %v after it was asked for: ask with a longer lease",
-		lease, margin(lease), (now - c.Sent).Round(100*time.Microsecond))}
-}
-
 // declined is what to say of an acquire that surely did nothing, for another reason than another owner, and how long
 // to pause before the next. What came to Redis too late is first asked for again at once and nothing is said: the
 // server's clock is known by then.

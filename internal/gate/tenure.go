@@ -1,6 +1,9 @@
 package gate
 
-import "time"
+import (
+	"fmt"
+	"time"
+)
 
 // Tenure is one ownership of a name in Redis, under one owner id that is never used again.
 type Tenure struct {
@@ -36,6 +39,13 @@ func (t *Tenure) unusable(now Time, c *Command) Outcome {
 		return Outcome{Why: TooFew}
 	}
 	return Outcome{}
+}
+
+// overdue is a grant of a lease that was over when the answer came.
+func overdue(now Time, c *Command, lease time.Duration) Outcome {
+	return Outcome{Why: TooLate, ServerMessage: fmt.Sprintf(
+		"the lease of %v, less a margin of %v, was over when the answer came, %v after it was asked for: ask with a longer lease",
+		lease, margin(lease), (now - c.Sent).Round(100*time.Microsecond))}
 }
 
 // watch has the watchdog renew the tenure, with that lease, from when it was confirmed.

@@ -89,7 +89,7 @@ var bugs = []Bug{
 		{"internal/gate/fair.go", "		l.returning = m.t.ID\n", ""},
 	}},
 	{"a least time that counts from an old reading of the clock", []edit{
-		{"internal/gate/detach.go", "if s.least > 0 && now > s.asked {", "if s.least > 0 {"},
+		{"internal/gate/stay.go", "if s.least > 0 && now > s.asked {", "if s.least > 0 {"},
 		{"internal/gate/detach.go", "s.least, s.asked = max(s.least, least), now\n", "s.least, s.asked = max(s.least, least), now\n	s.count(now)\n"},
 	}},
 	{"a least time that a crash cuts short", []edit{
