@@ -20,9 +20,10 @@ import (
 
 // LockerOptions say how runs of jobs are locked. The zero value works.
 type LockerOptions struct {
-	// MinHold is how long a job stays locked at least, counted from the begin of its run, also if the run takes less. It has to be
-	// longer than the schedulers are apart in time: a scheduler whose clock is late by more finds the job free and runs it again. And
-	// it has to be shorter than the pause between two runs, of which the second would be left out. Default 500ms; negative: none.
+	// MinHold is how long a job stays locked at least, counted from the grant of the lock, also if the run takes less, or its process
+	// ends ([engine.WithMinHold]). It has to be longer than the schedulers are apart in time: a scheduler whose clock is late by more
+	// finds the job free and runs it again. And it has to be shorter than the pause between two runs, of which the second would be
+	// left out. At most [engine.MaxLease]. Default 500ms; negative: none.
 	MinHold time.Duration
 
 	// Prefix and the name of a job are the name of its lock. Default "gocron:".
@@ -33,50 +34,47 @@ const defaultMinHold = 500 * time.Millisecond
 
 // Locker is a gocron.Locker. Any number of schedulers may use it.
 type Locker struct {
-	e    *engine.Engine
-	opts LockerOptions
+	e      *engine.Engine
+	prefix string
+	how    []engine.LockOption
 }
 
 var _ gocron.Locker = (*Locker)(nil)
 
-// NewLocker returns a Locker of an engine. The error is [engine.ErrInvalid] if there is no engine.
+// NewLocker returns a Locker of an engine. The error is [engine.ErrInvalid] if there is no engine, or MinHold is too long.
 func NewLocker(e *engine.Engine, opts LockerOptions) (*Locker, error) {
 	if e == nil {
 		return nil, fmt.Errorf("%w: wheelcron: a Locker without an engine", engine.ErrInvalid)
 	}
-	if opts.MinHold == 0 {
-		opts.MinHold = defaultMinHold
+	if opts.MinHold > engine.MaxLease {
+		return nil, fmt.Errorf("%w: wheelcron: MinHold %v: at most %v", engine.ErrInvalid, opts.MinHold, engine.MaxLease)
 	}
 	if opts.Prefix == "" {
 		opts.Prefix = "gocron:"
 	}
-	return &Locker{e, opts}, nil
+	if opts.MinHold == 0 {
+		opts.MinHold = defaultMinHold
+	}
+	l := &Locker{e: e, prefix: opts.Prefix}
+	if opts.MinHold > 0 {
+		l.how = []engine.LockOption{engine.WithMinHold(opts.MinHold)}
+	}
+	return l, nil
 }
 
 // Lock takes the lock of a job for one run. It does not wait: if another scheduler has it, the error is [engine.ErrHeld], and
 // gocron leaves this run out. So it does if Redis cannot serve.
 func (l *Locker) Lock(ctx context.Context, job string) (gocron.Lock, error) {
-	began := time.Now()
-	hold, err := l.e.Mutex(l.opts.Prefix + job).TryLock(ctx)
+	hold, err := l.e.Mutex(l.prefix+job).TryLock(ctx, l.how...)
 	if err != nil {
 		return nil, err
 	}
-	return &run{hold, began.Add(l.opts.MinHold)}, nil
+	return run{hold}, nil
 }
 
 // run is the lock of one run of a job.
-type run struct {
-	hold  *engine.Hold
-	until time.Time // the end of MinHold
-}
+type run struct{ hold *engine.Hold }
 
-// Unlock frees the job, at once or at the end of MinHold. The error is [engine.ErrLost] if the lock was lost before.
-// ctx may have ended, as gocron's has when the scheduler shuts down.
-func (r *run) Unlock(ctx context.Context) error {
-	rest := time.Until(r.until)
-	if rest <= 0 || r.hold.Err() != nil {
-		return r.hold.Unlock(context.WithoutCancel(ctx))
-	}
-	time.AfterFunc(rest, func() { r.hold.UnlockAsync() })
-	return nil
-}
+// Unlock frees the job, at once or at the end of MinHold, and does not wait for that. The error is [engine.ErrLost] if the lock was
+// lost before. ctx may have ended, as gocron's has when the scheduler shuts down.
+func (r run) Unlock(ctx context.Context) error { return r.hold.Unlock(context.WithoutCancel(ctx)) }

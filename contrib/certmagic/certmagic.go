@@ -1,0 +1,193 @@
+// Package wheelcert lets any storage of github.com/caddyserver/certmagic lock by Redis, so that of several processes that share the
+// storage, such as several Caddys, one obtains or renews a certificate and the others use it:
+//
+//	storage, err := wheelcert.New(&certmagic.FileStorage{Path: "/mnt/certificates"}, e, wheelcert.Options{})
+//	...
+//	certmagic.Default.Storage = storage
+//
+// Certificates stay in the storage; only Lock, TryLock, Unlock and RenewLockLease are this package's. A lock is renewed for as long as
+// its process lives, also through days of attempts at a certificate, and is free one lease ([engine.Options].Lease, 30 s) after the
+// process died.
+package wheelcert
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/caddyserver/certmagic"
+
+	"github.com/wheellock/wheellock/engine"
+)
+
+// Options say how names are locked. The zero value works.
+type Options struct {
+	// Prefix and the name that certmagic locks are the name of the lock. Processes that share a storage need the same, others need
+	// different ones. Default "certmagic:".
+	Prefix string
+}
+
+// Storage is a certmagic.Storage that locks by an engine, and leaves the rest to another storage.
+type Storage struct {
+	certmagic.Storage
+	e      *engine.Engine
+	prefix string
+
+	mu     sync.Mutex // held for a look or a change, never while blocking; guards locked
+	locked map[string]*tenancy
+}
+
+var (
+	_ certmagic.TryLocker        = (*Storage)(nil)
+	_ certmagic.LockLeaseRenewer = (*Storage)(nil)
+)
+
+// tenancy is the time of a name between Lock and Unlock. certmagic unlocks and renews by the name alone: while somebody of this process
+// has not unlocked a name, nobody else of it gets the name, also if the lock was lost. Otherwise the late Unlock would release the lock
+// of another.
+type tenancy struct {
+	hold  *engine.Hold  // nil until it is granted
+	ended chan struct{} // closed by Unlock
+}
+
+// New returns a storage that keeps its data in storage, and locks by an engine. The error is [engine.ErrInvalid] if one of them is
+// missing.
+func New(storage certmagic.Storage, e *engine.Engine, opts Options) (*Storage, error) {
+	switch {
+	case storage == nil:
+		return nil, fmt.Errorf("%w: wheelcert: no storage for the certificates", engine.ErrInvalid)
+	case e == nil:
+		return nil, fmt.Errorf("%w: wheelcert: a Storage without an engine", engine.ErrInvalid)
+	}
+	if opts.Prefix == "" {
+		opts.Prefix = "certmagic:"
+	}
+	return &Storage{Storage: storage, e: e, prefix: opts.Prefix, locked: make(map[string]*tenancy)}, nil
+}
+
+// Lock waits until the lock of name is held or ctx ends, also while Redis cannot be reached. The errors are those of
+// [engine.Mutex.Lock].
+func (s *Storage) Lock(ctx context.Context, name string) error {
+	t, before := s.enter(name)
+	for before != nil {
+		select {
+		case <-before.ended:
+			t, before = s.enter(name)
+		case <-ctx.Done():
+			return fmt.Errorf("wheelcert: lock %q: %w", name, context.Cause(ctx))
+		}
+	}
+	hold, err := s.mutex(name).Lock(ctx)
+	return s.keep(name, t, hold, err)
+}
+
+// TryLock takes the lock of name if it is free, and reports whether it did. The errors are those of [engine.Mutex.TryLock] but for
+// ErrHeld.
+func (s *Storage) TryLock(ctx context.Context, name string) (bool, error) {
+	t, before := s.enter(name)
+	if before != nil {
+		return false, nil
+	}
+	hold, err := s.mutex(name).TryLock(ctx)
+	if err = s.keep(name, t, hold, err); errors.Is(err, engine.ErrHeld) {
+		return false, nil
+	}
+	return err == nil, err
+}
+
+// Unlock releases the lock of name, also if it was lost meanwhile. The errors are those of [engine.Hold.Unlock] but for ErrLost, of which
+// the engine's log has a record; after them the engine goes on by itself. A name that is not locked here is [engine.ErrUnlocked].
+func (s *Storage) Unlock(ctx context.Context, name string) error {
+	t, hold := s.current(name)
+	if hold == nil || !s.leave(name, t) {
+		return notLocked(name)
+	}
+	err := hold.Unlock(ctx)
+	if errors.Is(err, engine.ErrLost) {
+		return nil
+	}
+	return err
+}
+
+// RenewLockLease makes sure that the lock of name is held here, and takes it again if it was lost and is free. It is the engine that
+// renews, so the duration is not needed. The error is [engine.ErrHeld] if another process has it by now: certmagic then gives this attempt
+// up, and at the next one finds what the other has obtained. A name that is not locked here is [engine.ErrUnlocked].
+func (s *Storage) RenewLockLease(ctx context.Context, name string, _ time.Duration) error {
+	t, hold := s.current(name)
+	switch {
+	case hold == nil:
+		return notLocked(name)
+	case hold.Err() == nil:
+		return nil
+	}
+	hold, err := s.mutex(name).TryLock(ctx)
+	if err != nil {
+		return err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.locked[name] != t { // unlocked meanwhile
+		hold.UnlockAsync()
+		return notLocked(name)
+	}
+	t.hold = hold
+	return nil
+}
+
+// String names the storage, for certmagic's log.
+func (s *Storage) String() string { return fmt.Sprintf("%v, locked by Redis", s.Storage) }
+
+func (s *Storage) mutex(name string) *engine.Mutex { return s.e.Mutex(s.prefix + name) }
+
+func notLocked(name string) error {
+	return fmt.Errorf("%w: wheelcert: %q is not locked in this process", engine.ErrUnlocked, name)
+}
+
+// enter begins a tenancy of name, or returns the one that has to end before.
+func (s *Storage) enter(name string) (own, before *tenancy) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if before = s.locked[name]; before != nil {
+		return nil, before
+	}
+	own = &tenancy{ended: make(chan struct{})}
+	s.locked[name] = own
+	return own, nil
+}
+
+// keep keeps the hold of a tenancy, or ends the tenancy if there is none, and returns err.
+func (s *Storage) keep(name string, t *tenancy, hold *engine.Hold, err error) error {
+	if err != nil {
+		s.leave(name, t)
+		return err
+	}
+	s.mu.Lock()
+	t.hold = hold
+	s.mu.Unlock()
+	return nil
+}
+
+// current returns the tenancy of name; nil: there is none, or it has no hold yet.
+func (s *Storage) current(name string) (*tenancy, *engine.Hold) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	t := s.locked[name]
+	if t == nil {
+		return nil, nil
+	}
+	return t, t.hold
+}
+
+// leave ends a tenancy, and reports whether it had not ended before.
+func (s *Storage) leave(name string, t *tenancy) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.locked[name] != t {
+		return false
+	}
+	delete(s.locked, name)
+	close(t.ended)
+	return true
+}
