@@ -5,6 +5,7 @@ go 1.26.0
 require (
 	github.com/go-co-op/gocron/v2 v2.21.2
 	github.com/google/uuid v1.6.0
+	github.com/jonboulle/clockwork v0.5.0
 	github.com/wheellock/wheellock v0.0.0
 )
 
@@ -12,7 +13,6 @@ require (
 	github.com/HdrHistogram/hdrhistogram-go v1.4.0 // indirect
 	github.com/RussellLuo/timingwheel v0.0.0-20220218152713-54845bda3108 // indirect
 	github.com/alicebob/miniredis/v2 v2.40.0 // indirect
-	github.com/jonboulle/clockwork v0.5.0 // indirect
 	github.com/panjf2000/ants/v2 v2.12.1 // indirect
 	github.com/redis/rueidis v1.0.79 // indirect
 	github.com/robfig/cron/v3 v3.0.1 // indirect

@@ -8,6 +8,7 @@ import (
 
 	"github.com/go-co-op/gocron/v2"
 	"github.com/google/uuid"
+	"github.com/jonboulle/clockwork"
 
 	"github.com/wheellock/wheellock/engine"
 	"github.com/wheellock/wheellock/engine/elect"
@@ -20,7 +21,13 @@ import (
 // schedule starts a scheduler with one job, which ends with the test.
 func schedule(t *testing.T, option gocron.SchedulerOption, when gocron.JobDefinition, job func(), opts ...gocron.JobOption) {
 	t.Helper()
-	s, err := gocron.NewScheduler(option)
+	scheduleBy(t, clockwork.NewRealClock(), option, when, job, opts...)
+}
+
+// scheduleBy is schedule with a clock.
+func scheduleBy(t *testing.T, clock clockwork.Clock, option gocron.SchedulerOption, when gocron.JobDefinition, job func(), opts ...gocron.JobOption) {
+	t.Helper()
+	s, err := gocron.NewScheduler(option, gocron.WithClock(clock))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -66,6 +73,52 @@ func TestALateSchedulerRunsNothingTwice(t *testing.T) {
 	}
 	if runs.Load() != 1 {
 		t.Errorf("%d runs, want 1", runs.Load())
+	}
+}
+
+// Two schedulers whose clocks differ run a job that takes no time at each tick once: the one whose clock is late finds it locked.
+func TestEachTickOnce(t *testing.T) {
+	t.Parallel()
+	const period, minHold = time.Hour, time.Second
+	redis := redistest.Start(t)
+	ran, refused := make(chan int, 2), make(chan error, 2)
+	listen := gocron.WithEventListeners(gocron.AfterLockError(func(_ uuid.UUID, _ string, err error) { refused <- err }))
+	var clocks [2]*clockwork.FakeClock
+	for i := range clocks {
+		clocks[i] = clockwork.NewFakeClock()
+		scheduleBy(t, clocks[i], newLocker(t, redis, wheelcron.LockerOptions{MinHold: minHold}), gocron.DurationJob(period), func() { ran <- i }, listen)
+	}
+	tick := func(i int) {
+		t.Helper()
+		if err := clocks[i].BlockUntilContext(testkit.Soon(t), 1); err != nil { // until the job waits for its time
+			t.Fatal(err)
+		}
+		clocks[i].Advance(period)
+	}
+	const ticks = 3
+	late := 0
+	for range ticks {
+		began := time.Now()
+		tick(0)
+		if i := <-ran; i != 0 {
+			t.Fatal("a scheduler runs the job before its time")
+		}
+		tick(1)
+		select {
+		case err := <-refused:
+			late++
+			if !errors.Is(err, engine.ErrHeld) {
+				t.Errorf("%v, want ErrHeld", err)
+			}
+		case <-ran: // right only if this machine was so slow that MinHold is over
+			if took := time.Since(began); took < minHold {
+				t.Errorf("the job ran twice within %v", took)
+			}
+		}
+		redistest.Await(t, "the job to be free", func() bool { return len(redis.Keys()) == 0 })
+	}
+	if late == 0 {
+		t.Errorf("in none of %d ticks a second scheduler came while the job was locked", ticks)
 	}
 }
 
@@ -140,13 +193,16 @@ func TestTheLeaderRunsTheJobs(t *testing.T) {
 
 func TestWhatIsInvalid(t *testing.T) {
 	t.Parallel()
+	e := testkit.Connect(t, redistest.Start(t).Addr())
 	if _, err := wheelcron.NewLocker(nil, wheelcron.LockerOptions{}); !errors.Is(err, engine.ErrInvalid) {
+		t.Error(err)
+	}
+	if _, err := wheelcron.NewLocker(e, wheelcron.LockerOptions{MinHold: engine.MaxLease + 1}); !errors.Is(err, engine.ErrInvalid) {
 		t.Error(err)
 	}
 	if _, err := wheelcron.NewElector(nil, "a", elect.Options{}); !errors.Is(err, engine.ErrInvalid) {
 		t.Error(err)
 	}
-	e := testkit.Connect(t, redistest.Start(t).Addr())
 	elector, err := wheelcron.NewElector(e, "", elect.Options{})
 	if err != nil {
 		t.Fatal(err)

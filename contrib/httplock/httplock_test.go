@@ -83,7 +83,8 @@ func TestOneRequestOfAKeyAtATime(t *testing.T) {
 			}
 			var sites []*httptest.Server
 			for range 2 {
-				sites = append(sites, serve(t, testkit.Connect(t, redis.Addr()), opts, handle))
+				e := testkit.Connect(t, redis.Addr(), func(o *engine.Options) { o.AnswerTimeout = testkit.Patience }) // of a busy machine
+				sites = append(sites, serve(t, e, opts, handle))
 			}
 			var ok, locked atomic.Int64
 			var wg sync.WaitGroup

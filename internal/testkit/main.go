@@ -11,6 +11,7 @@ import (
 	"os"
 	"runtime"
 	"runtime/pprof"
+	"slices"
 	"testing"
 	"time"
 
@@ -27,10 +28,10 @@ var NotOurs = []goleak.Option{
 	goleak.IgnoreAnyFunction("github.com/wheellock/wheellock/internal/testkit.guardMemory"),
 }
 
-// Main runs the tests of a package, and fails them if they leave goroutines behind.
-func Main(m *testing.M) {
+// Main runs the tests of a package, and fails them if they leave goroutines behind, but for NotOurs and those that are named besides.
+func Main(m *testing.M, besides ...goleak.Option) {
 	go guardMemory()
-	goleak.VerifyTestMain(m, NotOurs...)
+	goleak.VerifyTestMain(m, slices.Concat(NotOurs, besides)...)
 }
 
 // muchMemory is more than any test needs, with the race detector too.
