@@ -1,0 +1,9 @@
+package migration
+
+import (
+	"testing"
+
+	"github.com/wheellock/wheellock/internal/testkit"
+)
+
+func TestMain(m *testing.M) { testkit.Main(m) }
