@@ -17,6 +17,7 @@ import (
 	"net"
 	"reflect"
 	"runtime"
+	"slices"
 	"strings"
 	"time"
 
@@ -80,11 +81,11 @@ func single(o *redis.Options) (engine.Options, error) {
 	case o.OnConnect != nil:
 		return invalid(onConnect)
 	}
-	dialer := o.Dialer
-	if isDefault(dialer) {
-		dialer = nil
+	dial := o.Dialer
+	if isDefault(dial) {
+		dial = nil
 	}
-	return options([]string{o.Addr}, o, dialer), nil
+	return options([]string{o.Addr}, o, dial), nil
 }
 
 func cluster(o *redis.ClusterOptions) (engine.Options, error) {
@@ -111,7 +112,7 @@ type dialer func(ctx context.Context, network, addr string) (net.Conn, error)
 // options returns the options for those addresses. dial is the user's own; nil: there is none.
 func options(addrs []string, o *redis.Options, dial dialer) engine.Options {
 	r := rueidis.ClientOption{
-		InitAddress: addrs, ClientName: o.ClientName, SelectDB: o.DB, AlwaysRESP2: o.Protocol == 2,
+		InitAddress: slices.Clone(addrs), ClientName: o.ClientName, SelectDB: o.DB, AlwaysRESP2: o.Protocol == 2,
 		Username: o.Username, Password: o.Password, AuthCredentialsFn: credentials(o),
 	}
 	if o.TLSConfig != nil {
