@@ -18,6 +18,7 @@ import (
 // Hold points to the composite; in an ordinary Hold it points to the Hold itself.
 type composite struct {
 	need int
+	told observedEnd
 
 	mu    sync.Mutex // guards parts; held while nothing is called but clocks
 	parts []*Hold
@@ -30,6 +31,7 @@ func (c *composite) End(gate.Why) {}
 func (of *handle) compose(need int, parts []*Hold) *Hold {
 	h := &Hold{e: of.e, name: of.name, kind: of.kind}
 	c := &composite{need: need, parts: parts}
+	c.told.hold = h
 	h.core.By = c
 	for _, part := range parts {
 		c.follow(h, part)

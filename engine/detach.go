@@ -41,6 +41,7 @@ func (h *Hold) Detach(ctx context.Context, lease time.Duration) (id string, err 
 	if err := h.leave("detach"); err != nil {
 		return "", err
 	}
+	defer h.observed().tell()
 	err = h.e.confirm(ctx, "detach", h.name, errClosedHold, func(ack gate.Settler) bool {
 		return h.e.dispatcher.Detach(&h.core, lease, ack)
 	})
@@ -79,5 +80,5 @@ func (m *Mutex) Adopt(ctx context.Context, id string, opts ...LockOption) (*Hold
 		return nil, err
 	}
 	c.waiter.Adopts = id
-	return t.blockForHold(ctx, c, o)
+	return t.blockForHold(ctx, c, &o)
 }

@@ -13,7 +13,6 @@ type endings struct {
 	mu       sync.Mutex    // guards the rest
 	done     chan struct{} // nil until Done is called
 	contexts map[*binding]struct{}
-	observer *observation  // nil: nobody observes the end
 	wanted   chan struct{} // nil until Wanted is called
 	wantedOf *Hold         // the hold of several locks that this is a part of, and whose Wanted was called; else nil
 
@@ -36,8 +35,20 @@ func (h *Hold) listeners() *endings {
 	return h.endings.Load()
 }
 
-// finish ends the hold, once. False: it had ended before.
+// finish ends the hold, once, and has a callback worker tell the Observer. False: it had ended before.
 func (h *Hold) finish(why gate.Why) bool {
+	if !h.end(why) {
+		return false
+	}
+	if o := h.observed(); o != nil {
+		o.hasEnded(h.e.clock.Now())
+		o.tellSoon()
+	}
+	return true
+}
+
+// end is finish without the Observer.
+func (h *Hold) end(why gate.Why) bool {
 	if !h.ended.CompareAndSwap(0, 1+uint32(why)) {
 		return false
 	}
@@ -49,15 +60,12 @@ func (h *Hold) finish(why gate.Why) bool {
 		return true
 	}
 	l.mu.Lock()
-	contexts, observer := l.contexts, l.observer
-	l.contexts, l.observer = nil, nil
+	contexts := l.contexts
+	l.contexts = nil
 	if l.done != nil {
 		close(l.done)
 	}
 	l.mu.Unlock()
-	if observer != nil {
-		observer.ended()
-	}
 	var stops []func() bool
 	for b := range contexts {
 		b.cancel(h.Err())
@@ -72,19 +80,6 @@ func (h *Hold) finish(why gate.Why) bool {
 			}
 		}()
 	}
-	return true
-}
-
-// observeEnd has o told of the end of the hold; false: the hold has ended.
-func (h *Hold) observeEnd(o *observation) bool {
-	h.endings.CompareAndSwap(nil, &o.endings)
-	l := h.listeners()
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if h.ended.Load() != 0 {
-		return false
-	}
-	l.observer = o
 	return true
 }
 

@@ -30,6 +30,9 @@ type Hold struct {
 }
 
 func newHold(e *Engine, name string, kind kindIndex) *Hold {
+	if e.observesEnds() {
+		return newObservedHold(e, name, kind)
+	}
 	h := &Hold{e: e, name: name, kind: kind}
 	h.core.By = (*held)(h)
 	return h
@@ -53,6 +56,7 @@ func (h *Hold) Unlock(ctx context.Context) error {
 	if err := h.leave("unlock"); err != nil {
 		return err
 	}
+	defer h.observed().tell()
 	if c := h.composite(); c != nil {
 		return c.unlock(ctx)
 	}
@@ -65,6 +69,7 @@ func (h *Hold) UnlockAsync() *futures.Future[struct{}] {
 	if err := h.leave("unlock"); err != nil {
 		return futures.Settled(&h.e.callbacks, struct{}{}, err)
 	}
+	defer h.observed().tellSoon()
 	if c := h.composite(); c != nil {
 		return c.unlockAsync()
 	}
@@ -76,15 +81,17 @@ func (h *Hold) UnlockAsync() *futures.Future[struct{}] {
 	return a.promise.Future()
 }
 
-// leave ends the hold for its holder, who is doing that. An error means that it had ended before.
+// leave ends the hold for its holder, who is doing that, and who has the Observer told. An error means that it had ended before.
 func (h *Hold) leave(doing string) error {
-	if h.over(false) { // after a suspension the release finds out in Redis
+	now := h.e.clock.Now()
+	if h.over(now) { // after a suspension the release finds out in Redis
 		h.lose()
 	}
 	stall.At("hold: not over, not ended", h.e.uuid)
-	if !h.finish(gate.Unlocked) {
+	if !h.end(gate.Unlocked) {
 		return &opError{doing: doing, name: h.name, err: h.cause()}
 	}
+	h.observed().hasEnded(now)
 	return nil
 }
 
@@ -113,16 +120,12 @@ type held Hold
 // End is called by the loop when the hold has ended. It implements gate.Ender.
 func (h *held) End(why gate.Why) { (*Hold)(h).finish(why) }
 
-// over reports whether the hold has ended by the clock. suspended: the clock is checked for suspension first.
-func (h *Hold) over(suspended bool) bool {
+// over reports whether the hold has ended by the clock, which says now.
+func (h *Hold) over(now gate.Time) bool {
 	if c := h.composite(); c != nil {
 		return c.alive() < c.need
 	}
-	now := h.e.clock.Now
-	if suspended {
-		now = h.e.clock.Checked
-	}
-	return now() >= h.core.Deadline()
+	return now >= h.core.Deadline()
 }
 
 // composite returns the parts of a hold of several locks; nil for a hold of one.
@@ -136,7 +139,7 @@ func (h *Hold) composite() *composite {
 // error never becomes nil again.
 func (h *Hold) Err() error {
 	if h.ended.Load() == 0 {
-		if !h.over(true) {
+		if !h.over(h.e.clock.Checked()) {
 			return nil
 		}
 		h.lose()

@@ -34,7 +34,7 @@ func (l *CountDownLatch) Wait(ctx context.Context, opts ...LockOption) error {
 		return err
 	}
 	t := l.operation("wait for")
-	return t.block(ctx, c, nil)
+	return t.block(ctx, c, &observation{})
 }
 
 // WaitAsync is Wait without blocking. The end of ctx and the future's Cancel abandon it.

@@ -122,7 +122,7 @@ func (m *Mutex) block(ctx context.Context, try bool, opts []LockOption) (*Hold, 
 		return nil, err
 	}
 	t := m.operation()
-	return t.blockForHold(ctx, c, o)
+	return t.blockForHold(ctx, c, &o)
 }
 
 // async asks and leaves the answer to a future. Its hold is made when it is granted.

@@ -12,11 +12,12 @@ import (
 // Observer is told of every request for a lock and of the end of every hold, for metrics and traces. Functions that are
 // nil are not called.
 //
-// A function is called on the goroutine that made the blocking call, before the call returns; of an asynchronous call on
-// the engine's callback workers, and of a MultiLock or QuorumLock on the goroutine of that call; Ended always on the
-// callback workers. So a function may block, but then delays that caller, and it must be safe for concurrent use. Granted
-// is called before Ended for the same hold; there is no other order. A panic is treated as one of a callback: it is logged
-// and nothing else happens. After Close, calls for the holds that it ended may still come.
+// A function is called on the goroutine that made a blocking call, before the call returns: Granted and Failed by Lock, for
+// instance, and Ended by Unlock, after the release was sent. It is called on the engine's callback workers for an asynchronous
+// call, and for a hold that did not end by a call. So a function may block, but then delays that caller, and it must be
+// safe for concurrent use. Granted is called before Ended for the same hold; there is no other order. A panic is treated
+// as one of a callback: it is logged and nothing else happens. After Close, calls for the holds that it ended may still
+// come.
 //
 // Every kind is observed except latches, which grant nothing. A Semaphore has no holds, so only Granted and Failed are
 // called. A call of a MultiLock or a QuorumLock is observed as one, and the locks that it takes for that are not.
@@ -81,84 +82,66 @@ type End struct {
 	Err  error         // the hold's Err: ErrUnlocked, ErrLost, ErrMaxHold, or one that Is ErrLost and ErrClosed
 }
 
-// observation is one request that is observed, and then its hold; nil: nobody observes. It is the task that tells of the
-// hold's end.
+// observation is one request that is observed; the zero value: nobody observes.
 type observation struct {
-	of      handle
-	began   gate.Time
-	granted gate.Time
-	hold    *Hold
-	held    time.Duration
-	endings endings // of the hold, as a part of this: one allocation less
+	handle
+	by    *Observer // nil: nobody observes
+	began gate.Time
 
 	handedOn, reentry bool
 }
 
 // observe begins a request.
-func (of *handle) observe(opts []LockOption) *observation {
-	if of.e.opts.Observer == nil || slices.Contains(opts, asPart) {
-		return nil
+func (of *handle) observe(opts []LockOption) (o observation) {
+	if by := of.e.opts.Observer; by != nil && !slices.Contains(opts, asPart) {
+		o = observation{handle: *of, by: by, began: of.e.clock.Now()}
 	}
-	return &observation{of: *of, began: of.e.clock.Now()}
+	return o
 }
 
 // asked notes how a request was granted. Its answer has come.
-func (o *observation) asked(w *gate.Waiter) {
-	if o != nil {
-		o.handedOn, o.reentry = w.HandedOn, w.Reentry
-	}
-}
+func (o *observation) asked(w *gate.Waiter) { o.handedOn, o.reentry = w.HandedOn, w.Reentry }
 
 // done tells how a request ended; h is nil if it was not granted, or has no hold.
 func (o *observation) done(h *Hold, err error) {
-	if o == nil {
+	if o.by == nil {
 		return
 	}
-	by := o.of.e.opts.Observer
-	o.granted, o.hold = o.of.e.clock.Now(), h
-	waited := o.granted - o.began
+	now := o.e.clock.Now()
+	waited := now - o.began
 	switch {
-	case err != nil && by.Failed != nil:
-		o.tell(func() { by.Failed(Failure{o.of.name, o.of.kind.text(), waited, err}) })
-	case err == nil && by.Granted != nil:
-		o.tell(func() { by.Granted(Grant{o.of.name, o.of.kind.text(), waited, o.handedOn, o.reentry}) })
+	case err != nil && o.by.Failed != nil:
+		o.e.tell(func() { o.by.Failed(Failure{o.name, o.kind.text(), waited, err}) })
+	case err == nil && o.by.Granted != nil:
+		o.e.tell(func() { o.by.Granted(Grant{o.name, o.kind.text(), waited, o.handedOn, o.reentry}) })
 	}
-	if h != nil && by.Ended != nil && !h.observeEnd(o) {
-		o.ended()
+	if h != nil {
+		h.observed().wasGranted(now)
 	}
 }
 
-// ended has the end of the hold told. It does not block.
-func (o *observation) ended() {
-	o.held = o.of.e.clock.Now() - o.granted
-	o.of.e.callbacks.Go(o)
-}
-
-// Run tells of the end of the hold. It implements futures.Task.
-func (o *observation) Run() {
-	o.tell(func() { o.of.e.opts.Observer.Ended(End{o.of.name, o.of.kind.text(), o.held, o.hold.cause()}) })
-}
-
-// tell calls the observer.
-func (o *observation) tell(call func()) {
+// tell calls the Observer.
+func (e *Engine) tell(call func()) {
 	defer func() {
 		if p := recover(); p != nil {
-			o.of.e.callbacks.HandlePanic(&futures.PanicError{Value: p, Stack: debug.Stack()})
+			e.callbacks.HandlePanic(&futures.PanicError{Value: p, Stack: debug.Stack()})
 		}
 	}()
 	call()
 }
 
 // observed has the answer of an asynchronous request told; w is its waiter, nil if it never was one.
-func observed[T any](o *observation, f *futures.Future[T], w *gate.Waiter) *futures.Future[T] {
-	if o != nil {
-		f.Then(func(grant T, err error) {
-			if err == nil && w != nil { // otherwise the loop may still have it
-				o.asked(w)
-			}
-			h, _ := any(grant).(*Hold)
-			o.done(h, err)
-		})
+func observed[T any](o observation, f *futures.Future[T], w *gate.Waiter) *futures.Future[T] {
+	if o.by == nil {
+		return f
 	}
+	told := o // o itself would be allocated for every request
+	f.Then(func(grant T, err error) {
+		if err == nil && w != nil { // otherwise the loop may still have it
+			told.asked(w)
+		}
+		h, _ := any(grant).(*Hold)
+		told.done(h, err)
+	})
 	return f
 }

@@ -1,14 +1,19 @@
 package engine
 
-import "testing"
+import (
+	"testing"
+
+	"github.com/wheellock/wheellock/internal/gate"
+)
 
 // Without an Observer a request costs neither memory nor a reading of the clock, which would panic here.
 func TestWithoutAnObserverNothingIsPaid(t *testing.T) {
 	h := handle{e: &Engine{}, name: "stock:7"}
+	w := gate.Waiter{}
 	opts := []LockOption{WithWait(1)}
 	if got := testing.AllocsPerRun(100, func() {
 		o := h.observe(opts)
-		o.asked(nil)
+		o.asked(&w)
 		o.done(nil, nil)
 	}); got != 0 {
 		t.Errorf("%v allocations, want 0", got)

@@ -180,7 +180,7 @@ func (p *PermitSemaphore) block(ctx context.Context, n int, try bool, opts []Loc
 		return nil, err
 	}
 	t := p.operation("acquire")
-	return t.blockForHold(ctx, c, o)
+	return t.blockForHold(ctx, c, &o)
 }
 
 func (p *PermitSemaphore) async(ctx context.Context, n int, try bool, opts []LockOption) *futures.Future[*Hold] {

@@ -162,7 +162,7 @@ func (s *Semaphore) block(ctx context.Context, n int64, try bool, opts []LockOpt
 		s.e.calls.put(c)
 	} else {
 		t := s.operation("acquire")
-		err = t.block(ctx, c, nil)
+		err = t.block(ctx, c, &o)
 	}
 	o.done(nil, err)
 	return err

@@ -250,12 +250,15 @@ func TestSpecObserverMisbehaves(t *testing.T) {
 		spec(opts, func(b *bubble) {
 			free = make(chan struct{})
 			for i := range 300 { // more than there are callback workers
-				b.unlock(b.lock(b.Mutex(fmt.Sprint("blocks", i))))
+				h := b.lock(b.Mutex(fmt.Sprint("blocks", i)))
+				b.wantNil("UnlockAsync", testkit.ResultOf(h.UnlockAsync().Wait(b.Context())))
 			}
 			h := b.lock(b.Mutex("renewed"))
 			time.Sleep(10 * time.Second)
 			b.wantHeld(h)
-			b.unlock(h)
+			go b.unlock(h)
+			synctest.Wait()
+			b.lock(b.another(engine.Options{}).Mutex("renewed")) // free, although its Unlock is still being told of
 			close(free)
 			synctest.Wait()
 			if got := b.Stats().Overflowed; got == 0 {
