@@ -139,7 +139,7 @@ func FuzzParseURL(f *testing.F) {
 		"redis://user:" + canary + "@host:port/x", "redis://user:" + canary + "@host:6379/notanumber", "://user:" + canary + "@host",
 		"redis://user:" + canary + "@%zz", "redis://user:" + canary + "\x7f@host", "http://user:" + canary + "@host",
 		"redis://user:" + canary + "@host:6379?dial_timeout=" + canary, "redis://host:26379?addr=host2:26379&master_set=mymaster",
-		"redis://host:7000?addr=host2:7000&addr=user:" + canary + "@host3", "user:" + canary + "@host", canary, "",
+		"rediss://host:26379?master_set=mymaster&sentinel_tls=" + canary, "redis://host:7000?addr=host2:7000&addr=user:" + canary + "@host3", "user:" + canary + "@host", canary, "",
 	} {
 		f.Add(url)
 	}

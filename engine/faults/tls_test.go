@@ -45,6 +45,23 @@ func TestFaultTLS(t *testing.T) {
 	testkit.CheckQuiet(t, server, e, 0)
 }
 
+// With rediss:// the sentinels are asked by TLS too, or without it if the URL says so. Each server is known by its own address: there is
+// no certificate for another.
+func TestFaultTLSSentinel(t *testing.T) {
+	t.Parallel()
+	ca := testkit.NewAuthority(t)
+	cert := ca.Issue("127.0.0.1", time.Now().Add(time.Hour))
+	_, master := ca.Serve(cert)
+	sentinel, private := ca.ServeSentinel(cert, master)
+	for _, url := range []string{private + "?master_set=", sentinel.Addr() + "?sentinel_tls=false&master_set="} {
+		e := openLimited(t, rediss(t, url+redistest.MasterName, func(c *tls.Config) { c.RootCAs = ca.Pool() }))
+		testkit.MustUnlock(t, testkit.MustLock(t, e.Mutex("held")))
+	}
+	if _, err := engine.ParseURL("rediss://" + private + "?sentinel_tls=perhaps&master_set=m"); !errors.Is(err, engine.ErrInvalid) {
+		t.Errorf("ParseURL: %v, want ErrInvalid", err)
+	}
+}
+
 // A server comes back with a certificate that is not good: nothing is sent to it, and callers are told so; with a good
 // one all goes on.
 func TestFaultTLSCertificateGoesBad(t *testing.T) {

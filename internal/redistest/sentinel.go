@@ -35,7 +35,7 @@ func StartSentinel(tb testing.TB, replicas int) *Sentinel {
 		s.Nodes = append(s.Nodes, StartReplica(tb, s.Nodes[0]))
 	}
 	for range 3 {
-		s.Sentinels = append(s.Sentinels, startSentinel(tb, s.Nodes[0]))
+		s.Sentinels = append(s.Sentinels, StartOneSentinel(tb, s.Nodes[0].Addr(), 2))
 	}
 	Await(tb, "sentinels that know each other and the replicas", func() bool {
 		return !slices.ContainsFunc(s.Sentinels, func(sentinel *Server) bool {
@@ -47,26 +47,27 @@ func StartSentinel(tb testing.TB, replicas int) *Sentinel {
 	return s
 }
 
-// startSentinel runs one sentinel, with shorter periods than the defaults, or a failover takes 20 s. Two of
+// StartOneSentinel runs one sentinel of a master, of which quorum must agree, with shorter periods than the defaults, or a failover takes 20 s. Two of
 // them must not go lower, because Redis measures by them what happens at its own pace of one second:
 //   - five ping periods is how old a replica's INFO may be to make it a candidate;
 //   - four publish periods is how long a replica may call itself master before another sentinel, which has
 //     not heard of the promotion yet, undoes it.
-func startSentinel(tb testing.TB, master *Server) *Server {
+func StartOneSentinel(tb testing.TB, master string, quorum int, args ...string) *Server {
 	tb.Helper()
+	_, port, _ := net.SplitHostPort(master)
 	sentinel := run(tb, &redisserver.Server{
 		Program: []string{"redis-sentinel"},
 		Command: func(own *redisserver.Server) ([]string, error) {
 			path := filepath.Join(own.Dir, "sentinel.conf")
-			args := []string{path, "--port", strconv.Itoa(own.Port)} // wins over the port in the file
+			args := append([]string{path, "--port", strconv.Itoa(own.Port)}, args...) // wins over the port in the file
 			if _, err := os.Stat(path); err == nil {
 				return args, nil // a restart: the sentinel keeps its state in this file
 			}
 			conf := fmt.Sprintf("bind 127.0.0.1\ndir %q\n"+
-				"sentinel monitor %[2]s 127.0.0.1 %d 2\n"+
+				"sentinel monitor %[2]s 127.0.0.1 %s %d\n"+
 				"sentinel down-after-milliseconds %[2]s 1000\n"+
 				"sentinel failover-timeout %[2]s 2000\n"+
-				"sentinel parallel-syncs %[2]s 16\n", own.Dir, MasterName, master.server.Port)
+				"sentinel parallel-syncs %[2]s 16\n", own.Dir, MasterName, port, quorum)
 			return args, os.WriteFile(path, []byte(conf), 0o600)
 		},
 	})

@@ -108,13 +108,27 @@ func (a *Authority) Args(cert tls.Certificate) []string {
 // Serve starts a server that speaks TLS besides, with this certificate, and returns the address of that.
 func (a *Authority) Serve(cert tls.Certificate, args ...string) (server *redistest.Server, addr string) {
 	a.t.Helper()
+	flags, addr := a.flags(cert)
+	return redistest.Start(a.t, append(flags, args...)...), addr
+}
+
+// ServeSentinel starts the sentinel of a master that it reaches by TLS, as Serve starts a server.
+func (a *Authority) ServeSentinel(cert tls.Certificate, master string) (sentinel *redistest.Server, addr string) {
+	a.t.Helper()
+	flags, addr := a.flags(cert)
+	return redistest.StartOneSentinel(a.t, master, 1, append(flags, "--tls-replication", "yes")...), addr
+}
+
+// flags are those of a server that speaks TLS besides, at this address.
+func (a *Authority) flags(cert tls.Certificate) (flags []string, addr string) {
+	a.t.Helper()
 	port := strconv.Itoa(redistest.FreePort(a.t))
-	flags := []string{"--tls-port", port, "--tls-auth-clients", "no"}
+	flags = []string{"--tls-port", port, "--tls-auth-clients", "no"}
 	for i, word := range a.Args(cert) {
 		if i%2 == 0 {
 			word = "--" + word
 		}
 		flags = append(flags, word)
 	}
-	return redistest.Start(a.t, append(flags, args...)...), net.JoinHostPort("127.0.0.1", port)
+	return flags, net.JoinHostPort("127.0.0.1", port)
 }
