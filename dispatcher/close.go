@@ -40,6 +40,7 @@ func (l *loop) end() {
 			r.refuse()
 		}
 	}
+	l.nodes.up.Store(false)
 	l.drained()
 	if !l.deadlines.stop() {
 		l.cfg.Logger.Warn("wheellock: a stuck timing wheel is left behind")

@@ -79,10 +79,14 @@ func (n *node) probed(now gate.Time, err error) {
 		return
 	}
 	if !rediserr.Alive(err) {
+		n.linkBroke(now, err) // if it was up until now
 		n.link.outage.Failed(logger, "wheellock: Redis cannot be reached", n.where("error", err)...)
 		n.become(linkDown)
 		n.link.probeAt = now + reconnect.Pause(n.link.tries)
 		n.link.tries++
+		return
+	}
+	if n.link.state == linkUp {
 		return
 	}
 	n.link.outage.Over(logger, "wheellock: Redis can be reached again", n.where()...)

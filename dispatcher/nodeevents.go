@@ -12,6 +12,18 @@ type switched struct{ node *node }
 
 func (e switched) deliver(_ *loop, now gate.Time) { e.node.switched(now) }
 
+// broken is a connection to an address that turned out to be broken, perhaps while nobody waited for an answer: is the server
+// still there?
+type broken struct{ addr string }
+
+func (e broken) deliver(l *loop, now gate.Time) {
+	for _, n := range l.nodes.all {
+		if n.link.state == linkUp && (l.nodes.cluster == nil || n.addr == e.addr) {
+			n.link.probeAt = now
+		}
+	}
+}
+
 // suspectNode says that the keys of all names of the node at this address may have changed behind our back.
 type suspectNode struct{ addr string }
 

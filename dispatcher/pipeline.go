@@ -16,8 +16,8 @@ const maxPasses = 4
 // flush sends as much as the idle connections take. What is left over leaves when a connection returns; until then mail
 // collects, and that is the batch.
 func (n *node) flush(now gate.Time) {
+	n.probe(now)
 	if n.link.state != linkUp {
-		n.probe(now)
 		if n.link.state == linkDown {
 			n.bounce(now)
 		}

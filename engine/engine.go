@@ -112,9 +112,7 @@ func Open(ctx context.Context, opts Options) (*Engine, error) {
 	}
 	opts.Redis.ClientName = opts.connectionName(e.uuid)
 	e.opts = opts
-	if opts.WatchLoss {
-		e.suspects.ask(&opts.Redis)
-	}
+	e.suspects.ask(&opts.Redis, opts.WatchLoss)
 	e.replicaTime, e.database = opts.replicaTime(), opts.Redis.SelectDB
 	e.patience = opts.patience()
 	e.opts.Redis = rueidis.ClientOption{InitAddress: opts.Redis.InitAddress} // no secrets where fmt could print them

@@ -8,7 +8,7 @@ import (
 
 // Stats is a snapshot of an engine's counters. Its JSON names are part of the API. Durations are nanoseconds in JSON.
 type Stats struct {
-	Up         bool          `json:"up"`          // the link to Redis works, as far as the engine knows
+	Up         bool          `json:"up"`          // the link to Redis works, as far as the engine knows, which looks every second; false after Close
 	Held       int64         `json:"held"`        // holds that have not ended
 	Waiting    int64         `json:"waiting"`     // requests not answered yet
 	Granted    int64         `json:"granted"`     // holds granted so far

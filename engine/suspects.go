@@ -5,31 +5,41 @@ import (
 	"go.uber.org/atomic"
 
 	"github.com/wheellock/wheellock/dispatcher"
+	"github.com/wheellock/wheellock/dispatcher/respguard"
 )
 
-// suspects passes Redis' messages about changed keys to the dispatcher, for WatchLoss. The client exists before the
-// dispatcher, so messages may arrive before there is one.
+// suspects passes to the dispatcher what clients notice: connections that are broken, and, for WatchLoss, Redis' messages about
+// changed keys. The client exists before the dispatcher, so something may be noticed before there is one.
 type suspects struct {
-	to *atomic.Pointer[dispatcher.Dispatcher]
+	to        *atomic.Pointer[dispatcher.Dispatcher]
+	watchLoss bool
 }
 
-// ask makes the client track the keys that its connection reads. NOLOOP: Redis sends no messages about its own writes.
-func (s *suspects) ask(o *rueidis.ClientOption) {
-	s.to = &atomic.Pointer[dispatcher.Dispatcher]{}
-	o.DisableCache = false
-	o.ClientTrackingOptions = []string{"NOLOOP"}
-	s.hear(o, "")
-}
-
-// hear receives a client's messages. node is the address of a cluster's node; empty: a single server, or the client of a
-// cluster that is used only for queries.
-func (s suspects) hear(o *rueidis.ClientOption, node string) {
+// ask makes the client notice. For WatchLoss it tracks the keys that its connection reads. NOLOOP: Redis sends no messages about
+// its own writes.
+func (s *suspects) ask(o *rueidis.ClientOption, watchLoss bool) {
+	s.to, s.watchLoss = &atomic.Pointer[dispatcher.Dispatcher]{}, watchLoss
 	to := s.to
-	if to == nil {
+	respguard.Watch(o, func(addr string) {
+		if d := to.Load(); d != nil {
+			d.Broken(addr)
+		}
+	})
+	if watchLoss {
+		o.DisableCache = false
+		o.ClientTrackingOptions = []string{"NOLOOP"}
+		s.hear(o, "")
+	}
+}
+
+// hear receives a client's messages about keys. node is the address of a cluster's node; empty: a single server, or the client of
+// a cluster that is used only for queries.
+func (s suspects) hear(o *rueidis.ClientOption, node string) {
+	if !s.watchLoss {
 		return
 	}
 	o.OnInvalidations = func(keys []rueidis.RedisMessage) {
-		d := to.Load()
+		d := s.to.Load()
 		if d == nil {
 			return
 		}
@@ -45,8 +55,4 @@ func (s suspects) hear(o *rueidis.ClientOption, node string) {
 	}
 }
 
-func (s *suspects) tell(d *dispatcher.Dispatcher) {
-	if s.to != nil {
-		s.to.Store(d)
-	}
-}
+func (s *suspects) tell(d *dispatcher.Dispatcher) { s.to.Store(d) }

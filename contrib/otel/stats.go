@@ -32,7 +32,7 @@ func (m *Metrics) observeStats(meter metric.Meter) error {
 		made(i, err)
 		reads = append(reads, func(o metric.Observer, s engine.Stats) { o.ObserveInt64(i, value(s)) })
 	}
-	level("wheellock.link.up", "1", "1 if the link to Redis worked when it was last used, else 0.", func(s engine.Stats) int64 {
+	level("wheellock.link.up", "1", "1 if the link to Redis works, as far as the engine knows, else 0.", func(s engine.Stats) int64 {
 		if s.Up {
 			return 1
 		}

@@ -22,7 +22,7 @@ func counter(name, help string, value func(engine.Stats) int64) stat {
 }
 
 var stats = []stat{
-	gauge("wheellock_up", "1 if the link to Redis worked when it was last used, else 0.", func(s engine.Stats) float64 {
+	gauge("wheellock_up", "1 if the link to Redis works, as far as the engine knows, else 0.", func(s engine.Stats) float64 {
 		if s.Up {
 			return 1
 		}

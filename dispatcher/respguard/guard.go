@@ -32,6 +32,19 @@ func Guard(o *rueidis.ClientOption) {
 	}
 }
 
+// Watch has ended called, with the address that was dialled, when a connection that Guard guards turns out to be broken. The
+// client tries an idle one every KeepAlive, so it is called although nobody waits for an answer. It must not block.
+func Watch(o *rueidis.ClientOption, ended func(addr string)) {
+	guarding := o.DialCtxFn
+	o.DialCtxFn = func(ctx context.Context, addr string, dialer *net.Dialer, config *tls.Config) (net.Conn, error) {
+		conn, err := guarding(ctx, addr, dialer, config)
+		if g, guarded := conn.(*guarded); guarded {
+			g.ended = sync.OnceFunc(func() { ended(addr) })
+		}
+		return conn, err
+	}
+}
+
 // unsent marks an error as one of dialling, if it is not marked already: a handshake that fails, or a function of the
 // user's, has sent no command, whatever its error looks like.
 func unsent(err error) error {
@@ -64,6 +77,7 @@ type guarded struct {
 	peeks    peeker // nil: what waits to be read cannot be looked at
 	expected expectedReplies
 	out      requests
+	ended    func() // see Watch; nil: nobody watches
 
 	reading sync.Mutex // guards the rest
 	in      replies
@@ -89,7 +103,16 @@ func (g *guarded) Write(b []byte) (int, error) {
 	if err := g.out.follow(b); err != nil {
 		return 0, err
 	}
-	return g.Conn.Write(b)
+	n, err := g.Conn.Write(b)
+	g.judge(err)
+	return n, err
+}
+
+// judge tells of the end of the connection, unless we have closed it.
+func (g *guarded) judge(err error) {
+	if err != nil && g.ended != nil && !errors.Is(err, net.ErrClosed) {
+		g.ended()
+	}
 }
 
 // unasked looks for a reply that came before anything was asked: the next command would take it for its answer. It is
@@ -121,6 +144,7 @@ func (g *guarded) Read(b []byte) (int, error) {
 		return 0, g.failed
 	}
 	n, err := g.Conn.Read(b)
+	g.judge(err)
 	if n > 0 {
 		g.told = true
 		if n, g.failed = g.follow(b, n); g.failed != nil {
