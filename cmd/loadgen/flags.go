@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"math/rand/v2"
+	"os"
 	"strings"
 	"time"
 
@@ -46,7 +47,7 @@ func define(s *settings) (*flag.FlagSet, []bound) {
 	flags := flag.NewFlagSet("loadgen", flag.ContinueOnError)
 	flags.SetOutput(io.Discard)
 	flags.Usage = func() {}
-	flags.StringVar(&s.redis.URL, "redis", "", "")
+	flags.StringVar(&s.redis.URL, "redis", os.Getenv(redisflags.URLVariable), "")
 	s.redis.Define(flags)
 	flags.StringVar(&s.json, "json", "", "")
 	flags.BoolVar(&p.Async, "async", false, "")
@@ -169,9 +170,9 @@ func checkRedis(s *settings, given map[string]bool, complain func(string, ...any
 		complain("--json names no file")
 	}
 	switch {
-	case !given["redis"] && s.redis != (redisflags.Flags{}):
+	case s.redis == (redisflags.Flags{}) && !given["redis"]:
+	case s.redis.URL == "" && !given["redis"]:
 		complain("--user, --password-file, --cacert, --cert and --key belong to a --redis")
-	case !given["redis"]:
 	case s.redis.URL == "":
 		complain("--redis is empty: name a server, or leave the flag out for a private one")
 	default:

@@ -12,7 +12,8 @@ nothing behind. It never runs against a server that nobody named.
 Where
   --redis URL       the Redis to load: redis://user:password@host:port/db, rediss:// (TLS),
                     unix:///path, Sentinel and Cluster as in engine.ParseURL. All keys of a
-                    run have loadgen:<random>: in their names and no other key is ever touched
+                    run have loadgen:<random>: in their names and no other key is ever touched.
+                    Left out: the URL in WHEELLOCK_REDIS in the environment, if it is set
   --user USER       log in as this user, in place of the URL's
   --password-file FILE
                     its first line is the password, in place of the URL's

@@ -4,6 +4,7 @@ import (
 	"os"
 	"testing"
 
+	"github.com/wheellock/wheellock/internal/redisflags"
 	"github.com/wheellock/wheellock/internal/testkit"
 )
 
@@ -16,5 +17,6 @@ func TestMain(m *testing.M) {
 	if helper || os.Getenv(asProgram) != "" {
 		os.Exit(roles(os.Args[1:]))
 	}
+	os.Unsetenv(redisflags.URLVariable)
 	testkit.Main(m)
 }

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/wheellock/wheellock/cmd/wheellock/internal/cli"
+	"github.com/wheellock/wheellock/internal/redisflags"
 	"github.com/wheellock/wheellock/internal/redistest"
 )
 
@@ -133,7 +134,7 @@ func TestExitCodes(t *testing.T) {
 		t.Errorf("the password is told: %s", said)
 	}
 	p := wheellock(t, "ls")
-	p.Env = append(p.Env, cli.URLVariable+"="+server.URL())
+	p.Env = append(p.Env, redisflags.URLVariable+"="+server.URL())
 	p.want(t, 0)
 	wheellock(t, "--redis", server.URL(), "lock", "job", "--", "sh", "-c", "exit 9").want(t, 9)
 	nested := wheellock(t, "lock", "--redis", server.URL(), "outer", "--", os.Args[0], "lock", "--redis", server.URL(), "inner", "--", "env").want(t, 0)

@@ -24,6 +24,9 @@ type Flags struct {
 	Key          string `json:"key,omitempty"`
 }
 
+// URLVariable is the environment's name for --redis.
+const URLVariable = "WHEELLOCK_REDIS"
+
 // Define declares the flags, without the one for the URL, whose default is the program's matter.
 func (f *Flags) Define(flags *flag.FlagSet) {
 	flags.StringVar(&f.User, "user", "", "the `USER` to log in as, in place of the URL's")

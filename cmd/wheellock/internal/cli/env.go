@@ -31,17 +31,14 @@ type Env struct {
 	Dashes bool     // there is a "--"
 }
 
-// URLVariable is the environment's name for --redis.
-const URLVariable = "WHEELLOCK_REDIS"
-
 // Define declares the flags that all commands have. What was read before stays.
 func (e *Env) Define(flags *flag.FlagSet) {
 	before := *e
-	url := os.Getenv(URLVariable)
+	url := os.Getenv(redisflags.URLVariable)
 	if url == "" {
 		url = "redis://127.0.0.1:6379"
 	}
-	flags.StringVar(&e.Redis.URL, "redis", url, "`URL` of the Redis; the usual one is that of "+URLVariable+", or redis://127.0.0.1:6379")
+	flags.StringVar(&e.Redis.URL, "redis", url, "`URL` of the Redis; the usual one is that of "+redisflags.URLVariable+", or redis://127.0.0.1:6379")
 	flags.BoolVar(&e.JSON, "json", false, "tell everything in JSON, a value in each line")
 	e.Redis.Define(flags)
 	if before.Redis.URL != "" {
