@@ -108,7 +108,7 @@ var linkFaults = []fault{
 		s.victim.proxy.RefuseNew(false)
 		return true
 	}},
-	{name: "answer swallowed", rules: "2 4 12 22 23", unlock: brokenUnlock, try: brokenTry, strike: func(s *strike) bool {
+	{name: "answer swallowed", rules: "2 4 12 22 23 28", unlock: brokenUnlock, try: brokenTry, strike: func(s *strike) bool {
 		before := s.victim.proxy.Stats().Swallowed
 		s.victim.proxy.SwallowReply(redistest.Swallow{Match: redistest.Command("EVALSHA"), Nth: 1 + s.IntN(20), Times: 1 + s.IntN(5)})
 		s.last(500 * time.Millisecond)

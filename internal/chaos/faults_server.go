@@ -117,7 +117,7 @@ var clientFaults = []fault{
 		return s.victim.freeze(s.upTo(3 * s.victim.Lease))
 	}},
 	{name: "client asleep over a deadline", rules: "2 3 19 24", unlock: brokenUnlock, try: brokenTry, strike: sleepOverDeadlines},
-	{name: "client kill -9", rules: "1 7 23 27", pause: time.Second, strike: func(s *strike) bool {
+	{name: "client kill -9", rules: "1 7 23 27 28", pause: time.Second, strike: func(s *strike) bool {
 		s.victim.kill()
 		s.replace(s.victim)
 		return true

@@ -24,6 +24,7 @@ type figures struct {
 	Writes       int           `json:"fenced_writes"`
 	Fenced       int           `json:"fenced_writes_refused"`
 	Pairs        int           `json:"fair_pairs"`
+	Stays        int           `json:"stays"` // grants that came after a name had stayed taken
 	Told         int           `json:"holders_told"`
 	Void         int           `json:"holders_stalled"`
 	Margin       time.Duration `json:"smallest_margin"` // from a holder's notice to the next grant
@@ -53,6 +54,7 @@ func (f *figures) add(o figures) {
 func (h *history) judge() {
 	h.exclusion()
 	h.tokens()
+	h.stay()
 	h.models()
 	h.errors()
 	h.order()

@@ -92,6 +92,9 @@ func (c *hold) changes() []change {
 				end = max(end, c.deadline)
 			}
 		}
+		if c.place.Kind == stays {
+			end = max(end, c.grantedAt.plus(least))
+		}
 		all = append(all, change{at: c.grantedAt, held: 1}, change{at: max(end, c.grantedAt), held: -1})
 	}
 	return all

@@ -112,6 +112,18 @@ func TestOracles(t *testing.T) {
 	check("a token that falls", falling, falling.h.tokens, "tokens")
 	check("a token that falls, by porcupine", falling, falling.h.models, "porcupine")
 
+	short, long := newHistory(stays), newHistory(stays)
+	for i := range instant(2) {
+		stay := func(m *made, gap time.Duration) {
+			at := i * instant(gap)
+			m.call(int(i), 0, at/ms, at/ms+10, withToken(1000+int64(at/1000)), unlockedIn(at/ms+20, at/ms+25))
+		}
+		stay(short, least-3*time.Millisecond)
+		stay(long, least-time.Millisecond)
+	}
+	check("a name that was free too soon", short, short.h.stay, "stay")
+	check("a name that stayed taken", long, long.h.stay, "")
+
 	lost := newHistory(fenced)
 	lost.h.phase.resource.lost = []string{"one"}
 	check("a lost write", lost, lost.h.tokens, "fenced resource")

@@ -18,6 +18,7 @@ const (
 	permits    kind = "permits"
 	latches    kind = "latch"
 	edges      kind = "edge"     // names of one hold each, which is looked at around its deadline
+	stays      kind = "stays"    // fenced locks that stay taken for a time after each grant
 	spins      kind = "spin"     // of a soak alone, as the next ones
 	distinct   kind = "distinct" // a mutex that nobody else asks for, and nobody ever again
 	callbacks  kind = "callback" // mutexes that are taken and given back in callbacks

@@ -65,6 +65,10 @@ func plans(whole time.Duration) []plan {
 		p.lasts, p.recovery = lasts*2/3, 500*time.Millisecond
 	}
 	foreign := func(p *plan) { p.kinds, p.lasts, p.recovery = lockKind, lasts*2/3, 500*time.Millisecond }
+	staying := func(p *plan) {
+		p.kinds, p.workers, p.lease = []kind{stays}, 12, 500*time.Millisecond
+		p.habits.Wait, p.habits.WaitFor = 500, 2*time.Second
+	}
 	// Where few call, nobody else comes by to free who was left behind.
 	sparse := func(p *plan) {
 		p.kinds, p.clients, p.workers, p.lease, p.latency = lockKind, 2, 10, 10*time.Second, 30*time.Millisecond
@@ -86,6 +90,7 @@ func plans(whole time.Duration) []plan {
 		with("refused", refused, "refused after a lost answer"),
 		with("deadlines", brinks, "client asleep over a deadline"),
 		with("foreign bytes", foreign, "bytes nobody asked for"),
+		with("names stay taken", staying, "client kill -9", "client SIGSTOP", "answer swallowed", "reset", "late delivery"),
 		with("answers lost", lost, "answer swallowed", "reset"),
 		with("sparse", sparse, "SCRIPT FLUSH", "callers go away"),
 		with("everything", func(p *plan) { p.kinds, p.slow = lockKind, 5 }, "latency", "reset at a byte", "answer swallowed", "black hole, both", "black hole, in", "late delivery", "messages lost",

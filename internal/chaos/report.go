@@ -57,8 +57,8 @@ func (r *result) table() string {
 		row(name, by[name])
 	}
 	row("all", &r.Total)
-	fmt.Fprintf(&b, "%d holds by intervals, %d operations by porcupine, %d fencing tokens, %d fenced writes taken and %d refused, %d pairs in a fair queue\n",
-		r.Total.Checked, r.Total.Operations, r.Total.Tokens, r.Total.Writes, r.Total.Fenced, r.Total.Pairs)
+	fmt.Fprintf(&b, "%d holds by intervals, %d operations by porcupine, %d fencing tokens, %d fenced writes taken and %d refused, %d pairs in a fair queue, %d grants after a least time\n",
+		r.Total.Checked, r.Total.Operations, r.Total.Tokens, r.Total.Writes, r.Total.Fenced, r.Total.Pairs, r.Total.Stays)
 	fmt.Fprintf(&b, "%d connections cut, %d answers swallowed, %d requests delivered after their sender had left\n",
 		r.Total.Cut, r.Total.Swallowed, r.Total.Late)
 	fmt.Fprintf(&b, "%d times a hold was looked at around its deadline\n", r.Total.Looks)

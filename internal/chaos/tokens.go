@@ -10,7 +10,7 @@ import (
 // been destroyed may have a lower one than the next, but still one of his own.
 func (h *history) tokens() {
 	for p, holds := range h.granted() {
-		if p.Kind != fenced {
+		if p.Kind != fenced && p.Kind != stays {
 			continue
 		}
 		byGrant, byCall := slices.Clone(holds), holds

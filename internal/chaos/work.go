@@ -78,6 +78,7 @@ type demand struct {
 	write bool
 	n     int
 	lease time.Duration // fixed; 0: watched
+	least time.Duration // that the name stays taken for
 	wait  time.Duration // of waited, ctxEnded and dropped
 	owner bool          // re-enter
 }
@@ -108,6 +109,9 @@ func (w *worker) useLock(depth int) {
 	d.owner = p.Kind == reentrant
 	if depth > 0 {
 		d.way = tried
+	}
+	if p.Kind == stays {
+		d.lease, d.least = 0, least // a lease that is shorter is refused
 	}
 	if p.Kind == permits {
 		d.n = 1 + w.random.IntN(2)
