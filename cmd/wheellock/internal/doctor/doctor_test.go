@@ -256,6 +256,8 @@ func TestScriptsAreForgotten(t *testing.T) {
 		t.Fatal(err)
 	}
 	r.want(t, "scripts", Warning, "did not have a loaded script")
+	examined(t, server.URL()).want(t, "scripts", Note, "SCRIPT FLUSH ran") // before
+	server.MustDo("CONFIG", "RESETSTAT")
 	examined(t, server.URL()).wantHealthy(t)
 }
 

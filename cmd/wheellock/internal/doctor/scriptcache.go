@@ -2,6 +2,7 @@ package doctor
 
 import (
 	"fmt"
+	"strconv"
 	"strings"
 )
 
@@ -15,10 +16,22 @@ func scriptCache(n *node) []Finding {
 			n.failed("EVALSHA", s.script)
 		}
 	}
-	if forgotten == 0 {
-		return nil
+	const harm = "Each time an engine loads its scripts again, which delays all that waits for this server."
+	const cure = "find out who runs SCRIPT FLUSH, and take the right away (ACL SETUSER ... -script|flush)"
+	if forgotten > 0 {
+		return found(Warning, fmt.Sprintf("the server did not have a loaded script at %d of %d calls", forgotten, len(samples)),
+			harm, cure+"; name the servers in place of a proxy that spreads calls over several")
 	}
-	return found(Warning, fmt.Sprintf("the server did not have a loaded script at %d of %d calls", forgotten, len(samples)),
-		"Each time an engine loads its scripts again, which delays all that waits for this server.",
-		"find out who runs SCRIPT FLUSH, and take the right away (ACL SETUSER ... -script|flush); name the servers in place of a proxy that spreads calls over several")
+	if flushes := n.scriptFlushes(); flushes > 0 {
+		return found(Note, fmt.Sprintf("SCRIPT FLUSH ran %d times since the server started or CONFIG RESETSTAT ran", flushes), harm, cure)
+	}
+	return nil
+}
+
+// scriptFlushes is how often SCRIPT FLUSH ran; 0 also if the server does not tell, as before Redis 7.
+func (n *node) scriptFlushes() int64 {
+	text, _ := n.do("INFO", "commandstats").ToString()
+	calls, _, _ := strings.Cut(strings.TrimPrefix(fieldsOf(text)["cmdstat_script|flush"], "calls="), ",")
+	flushes, _ := strconv.ParseInt(calls, 10, 64)
+	return flushes
 }
