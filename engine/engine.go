@@ -33,8 +33,8 @@
 // on a pool (callbacks.go). The dispatcher answers both. A grant is a Hold (hold.go), and endings.go tells its
 // listeners of its end. errors.go has the errors, state.go what is in Redis, holder.go and identity.go which process an
 // owner id stands for, leader.go what package elect asks, stats.go the counters. handle.go and kind.go say how locks show as
-// text, observer.go and observedhold.go whom requests and holds are told of, outcome.go the words for how they ended, losses.go what is logged of
-// lost ones. logging.go passes log records to the user's handler on a goroutine of their own.
+// text, observer.go and observedhold.go whom requests and holds are told of, outcome.go the words for how they ended,
+// losses.go what is logged of lost ones. logging.go passes log records to the user's handler on a goroutine of their own.
 package engine
 
 import (
