@@ -5,9 +5,16 @@
 //	hold, err := e.Mutex("stock:7").Lock(t.Context())
 //
 // The engine is the real one, with its scripts, its watchdog and its unlock messages. Only the server is an emulation
-// (server.go). A test can take locks, let them expire, lose one ([Server.Lose]), cut the network ([Server.SetDown]),
-// and check what its own code does then. [Server.Open] opens a second engine on the same server, which counts as
-// another process.
+// (server.go). A test can take locks, let them expire, and check what its own code does when
+//
+//   - somebody else has the lock: [Server.Occupy];
+//   - the key is deleted while the lock is held: [Server.Lose];
+//   - Redis cannot be reached: [Server.SetDown];
+//   - Redis is slow: [Server.SetLatency];
+//   - one call fails, because Redis is out of memory, because a right is missing, or because the connection broke before
+//     the answer: [Server.FailNext].
+//
+// [Server.Open] opens a second engine on the same server, which counts as another process.
 //
 // Inside a bubble of testing/synctest everything runs on the bubble's clock: a lease of 30 seconds ends when the test
 // has slept for 30 seconds, which takes no real time. Call New inside the bubble, with the bubble's T, whose Cleanup

@@ -25,8 +25,11 @@ type Server struct {
 	start time.Time
 	runID string
 
+	failures failures
+
 	mu       sync.Mutex // guards the rest; held for no longer than a few instructions
 	down     bool
+	latency  time.Duration
 	links    map[*link]struct{}
 	tracking map[*server.Peer]struct{} // who asked to be told of changed keys
 	clients  map[*server.Peer]client   // who has a name
@@ -43,7 +46,7 @@ func Start() *Server {
 	s := &Server{
 		redis: miniredis.NewMiniRedis(), start: time.Now(), runID: fmt.Sprintf("%040x", servers.Inc()),
 		links: make(map[*link]struct{}), tracking: make(map[*server.Peer]struct{}), clients: make(map[*server.Peer]client),
-		scripts: make(map[string]string), loaded: make(map[string]bool),
+		failures: failures{next: make(map[string][]CallFailure)}, scripts: make(map[string]string), loaded: make(map[string]bool),
 	}
 	s.redis.SetTime(s.start)
 	s.redis.ClockTTL(true)
@@ -107,7 +110,7 @@ func (s *Server) dial(_ context.Context, _ string, _ *net.Dialer, _ *tls.Config)
 	if err != nil {
 		return nil, err
 	}
-	l := &link{conn, s}
+	l := &link{Conn: conn, s: s, closed: make(chan struct{})}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.down {
@@ -118,35 +121,21 @@ func (s *Server) dial(_ context.Context, _ string, _ *net.Dialer, _ *tls.Config)
 	return l, nil
 }
 
-// link is a connection that SetDown can cut.
-type link struct {
-	net.Conn
-	s *Server
-}
-
-// Close may be called by both sides, and twice.
-func (l *link) Close() error {
-	l.s.mu.Lock()
-	delete(l.s.links, l)
-	l.s.mu.Unlock()
-	return l.Conn.Close()
-}
-
 // before runs before every command.
 func (s *Server) before(peer *server.Peer, command string, args ...string) (done bool) {
 	if command == "HELLO" {
 		s.greet(peer, args)
 	}
 	if !peer.Resp3 { // a command of a script, for which time stands still as in Redis, or a greeting
-		return false
+		return s.refusesMemory(peer, command, args)
 	}
 	s.advance()
 	switch {
 	case command == "SCRIPT" && len(args) == 2 && args[0] == "LOAD":
 		peer.WriteBulk(s.keep(args[1]))
-	case command == "EVALSHA" && len(args) > 0:
+	case command == "EVALSHA" && len(args) > 1:
 		s.load(args[0])
-		return false
+		return s.fails(peer, args)
 	case command == "CLIENT" && len(args) > 1 && args[0] == "TRACKING":
 		s.track(peer)
 	case command == "CLIENT" && len(args) > 0 && args[0] == "LIST": // by which engine.Holder finds who has an id

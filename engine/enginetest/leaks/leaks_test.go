@@ -79,3 +79,20 @@ func TestNothingIsLeftInABubble(t *testing.T) {
 		use(t, e)
 	})
 }
+
+func TestNothingIsLeftOfFailures(t *testing.T) {
+	e, s := enginetest.New(t, engine.Options{})
+	s.FailNext("stock:7", enginetest.OutOfMemory)
+	s.FailNext("stock:7", enginetest.LostAnswer)
+	use(t, e)
+	if _, err := s.Occupy("stock:8", time.Minute); err != nil {
+		t.Fatal(err)
+	}
+	waits := e.Mutex("stock:8").LockAsync(context.Background())
+	s.SetLatency(time.Hour)
+	e.Mutex("stock:9").LockAsync(context.Background())
+	e.Close()
+	if _, err := waits.Wait(t.Context()); err == nil {
+		t.Error("Lock of what somebody else has")
+	}
+}

@@ -1,0 +1,162 @@
+package enginetest
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+
+	"github.com/alicebob/miniredis/v2/server"
+
+	"github.com/wheellock/wheellock/scripts"
+)
+
+// CallFailure is how a call fails. See [Server.FailNext].
+type CallFailure int
+
+const (
+	// OutOfMemory is a server at its maxmemory: it refuses what needs memory, such as taking a lock, and goes on renewing
+	// and releasing. Lock asks again; TryLock gets [engine.ErrRefused].
+	OutOfMemory CallFailure = iota + 1
+	// NoPermission is a user without the right to the key (NOPERM): nothing runs. Lock and TryLock get
+	// [engine.ErrRefused]; renewals and releases are repeated.
+	NoPermission
+	// LostAnswer is a connection that breaks after the server ran the call and before the answer came. Whoever asked
+	// cannot know whether it ran: Lock asks again, TryLock gets [engine.ErrUncertain], renewals and releases are repeated.
+	LostAnswer
+)
+
+// String returns how Redis, or the network, calls it.
+func (f CallFailure) String() string {
+	switch f {
+	case OutOfMemory:
+		return "OOM"
+	case NoPermission:
+		return "NOPERM"
+	case LostAnswer:
+		return "lost answer"
+	default:
+		return fmt.Sprintf("CallFailure(%d)", int(f))
+	}
+}
+
+// The messages of Redis.
+const (
+	noMemory = "OOM command not allowed when used memory > 'maxmemory'."
+	noRight  = "NOPERM No permissions to access a key"
+)
+
+// FailNext makes the next call about a name fail: a lock, a renewal or a release by any engine. Further FailNext are for
+// the calls after that, in their order. OutOfMemory waits for a call that needs memory, the others take any. The calls of
+// other names that travel in the same command fail likewise, as with Redis, but for OutOfMemory. With a NameMapper, name is
+// the mapped one.
+func (s *Server) FailNext(name string, f CallFailure) {
+	if f < OutOfMemory || f > LostAnswer {
+		panic(fmt.Sprintf("enginetest: FailNext(%q, %v): there is no such failure", name, f))
+	}
+	s.failures.mu.Lock()
+	defer s.failures.mu.Unlock()
+	s.failures.next[name] = append(s.failures.next[name], f)
+}
+
+// failures are those of the calls to come.
+type failures struct {
+	mu   sync.Mutex               // guards the rest; the commands of a script take it while miniredis holds its own
+	next map[string][]CallFailure // by name, in their order
+	run  scriptRun
+}
+
+// takeLocked takes the failure that is next for a name, if it is one of these.
+func (f *failures) takeLocked(name string, any ...CallFailure) (next CallFailure, fails bool) {
+	queue := f.next[name]
+	if len(queue) == 0 || !slices.Contains(any, queue[0]) {
+		return 0, false
+	}
+	f.next[name] = queue[1:]
+	return queue[0], true
+}
+
+// take takes the failure that is next for one of a script's keys.
+func (f *failures) take(keys []string) (next CallFailure, fails bool) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for _, key := range keys {
+		if next, fails = f.takeLocked(key, NoPermission, LostAnswer); fails {
+			return next, true
+		}
+	}
+	return 0, false
+}
+
+// fails makes a call of a script fail, if one of its names is to. args are those of EVALSHA.
+func (s *Server) fails(peer *server.Peer, args []string) bool {
+	keys, err := strconv.Atoi(args[1])
+	if err != nil || len(args) < 2+keys {
+		return false
+	}
+	f, fails := s.failures.take(args[2 : 2+keys])
+	switch {
+	case !fails:
+		return false
+	case f == NoPermission:
+		peer.WriteError(noRight)
+	case f == LostAnswer:
+		s.redis.Server().Dispatch(server.NewPeer(bufio.NewWriter(io.Discard)), append([]string{"EVALSHA"}, args...))
+		peer.Close()
+	}
+	return true
+}
+
+// scriptRun is the script that runs now: there is one at a time.
+type scriptRun struct {
+	id    any
+	wrote []string // the keys it has written to: to these it may go on writing
+}
+
+// Commands that need memory, and those that do not but write.
+var (
+	needing = []string{"SET", "INCRBY", "DECRBY", "HSET", "ZADD"}
+	freeing = []string{"DEL", "HDEL", "PEXPIRE", "ZREM", "ZREMRANGEBYSCORE"}
+)
+
+// refusesMemory refuses the command of a script, if it is the first to write to a key of a name that has OutOfMemory next.
+func (s *Server) refusesMemory(peer *server.Peer, command string, args []string) bool {
+	needs := slices.Contains(needing, command)
+	if !needs && !slices.Contains(freeing, command) || slices.Contains(args, foreigner) {
+		return false
+	}
+	refused := s.failures.refuses(peer.Ctx, args[0], needs)
+	if refused {
+		peer.WriteError(noMemory)
+	}
+	return refused
+}
+
+// refuses reports whether the command of a script is refused that writes to a key.
+func (f *failures) refuses(run any, key string, needs bool) bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.run.id != run {
+		f.run = scriptRun{id: run}
+	}
+	if slices.Contains(f.run.wrote, key) {
+		return false
+	}
+	for name := range f.next {
+		if needs && belongs(key, name) {
+			if _, fails := f.takeLocked(name, OutOfMemory); fails {
+				return true
+			}
+		}
+	}
+	f.run.wrote = append(f.run.wrote, key)
+	return false
+}
+
+// belongs reports whether a key is that of a name, or derived from it.
+func belongs(key, name string) bool {
+	return key == name || strings.HasSuffix(key, scripts.PrefixName("", name)) || strings.HasPrefix(key, scripts.SuffixName(name, ""))
+}

@@ -1,0 +1,138 @@
+package enginetest_test
+
+import (
+	"errors"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/wheellock/wheellock/engine"
+	"github.com/wheellock/wheellock/engine/enginetest"
+)
+
+func TestServerFailNext(t *testing.T) {
+	for failure, want := range map[enginetest.CallFailure]struct {
+		tryLock error
+		words   string
+	}{
+		enginetest.OutOfMemory:  {engine.ErrRefused, "OOM"},
+		enginetest.NoPermission: {engine.ErrRefused, "NOPERM No permissions to access a key"},
+		enginetest.LostAnswer:   {engine.ErrUncertain, ""},
+	} {
+		t.Run(failure.String()+" fails one TryLock, of this name", func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				e, s := enginetest.New(t, engine.Options{})
+				s.FailNext("stock:7", failure)
+				lock(t, e, "stock:77").Unlock(t.Context())
+				_, err := e.Mutex("stock:7").TryLock(t.Context())
+				if !errors.Is(err, want.tryLock) || !strings.Contains(err.Error(), want.words) {
+					t.Errorf("TryLock: %v, want %v with %q", err, want.tryLock, want.words)
+				}
+				h := lock(t, e, "stock:7")
+				if err := h.Unlock(t.Context()); err != nil {
+					t.Errorf("Unlock: %v", err)
+				}
+				wantKeys(t, s)
+			})
+		})
+	}
+	t.Run("OOM and a lost answer are outlasted by Lock", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			e, s := enginetest.New(t, engine.Options{})
+			for range 3 {
+				s.FailNext("stock:7", enginetest.OutOfMemory)
+				s.FailNext("stock:7", enginetest.LostAnswer)
+			}
+			h := lock(t, e, "stock:7")
+			if got := e.Stats(); got.Attempts < 4 || got.Uncertain != 3 {
+				t.Errorf("%d attempts, %d uncertain; want over 3, and 3", got.Attempts, got.Uncertain)
+			}
+			h.Unlock(t.Context())
+		})
+	})
+	t.Run("NOPERM ends a Lock", func(t *testing.T) {
+		e, s := enginetest.New(t, engine.Options{})
+		s.FailNext("stock:7", enginetest.NoPermission)
+		if _, err := e.Mutex("stock:7").Lock(t.Context()); !errors.Is(err, engine.ErrRefused) {
+			t.Errorf("Lock: %v, want ErrRefused", err)
+		}
+	})
+	t.Run("a renewal and a release that fail are repeated", func(t *testing.T) {
+		for _, failure := range []enginetest.CallFailure{enginetest.NoPermission, enginetest.LostAnswer} {
+			synctest.Test(t, func(t *testing.T) {
+				e, s := enginetest.New(t, engine.Options{})
+				h := lock(t, e, "stock:7")
+				s.FailNext("stock:7", failure)
+				time.Sleep(time.Minute)
+				if err := h.Err(); err != nil {
+					t.Errorf("%v: Err after a minute: %v", failure, err)
+				}
+				s.FailNext("stock:7", failure)
+				h.UnlockAsync()
+				time.Sleep(time.Minute)
+				wantKeys(t, s)
+			})
+		}
+	})
+	t.Run("OOM lets renewals and releases pass, and waits for a lock", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			e, s := enginetest.New(t, engine.Options{})
+			h := lock(t, e, "stock:7")
+			s.FailNext("stock:7", enginetest.OutOfMemory)
+			time.Sleep(time.Minute)
+			if err := h.Unlock(t.Context()); err != nil {
+				t.Errorf("Unlock: %v", err)
+			}
+			if _, err := e.Mutex("stock:7").TryLock(t.Context()); !errors.Is(err, engine.ErrRefused) {
+				t.Errorf("TryLock: %v, want ErrRefused", err)
+			}
+		})
+	})
+	t.Run("of no such kind panics", func(t *testing.T) {
+		defer func() {
+			if said, _ := recover().(string); !strings.Contains(said, "there is no such failure") {
+				t.Errorf("it said %q", said)
+			}
+		}()
+		_, s := enginetest.New(t, engine.Options{})
+		s.FailNext("stock:7", 0)
+	})
+}
+
+// Every kind of lock outlasts a lost answer and a Redis that is out of memory.
+func TestFailuresOfEveryKind(t *testing.T) {
+	kinds := map[string]func(*engine.Engine) engine.Locker{
+		"Mutex":       func(e *engine.Engine) engine.Locker { return e.Mutex("stock:7") },
+		"FairMutex":   func(e *engine.Engine) engine.Locker { return e.FairMutex("stock:7") },
+		"FencedMutex": func(e *engine.Engine) engine.Locker { return e.FencedMutex("stock:7") },
+		"SpinMutex":   func(e *engine.Engine) engine.Locker { return e.SpinMutex("stock:7") },
+		"Reader":      func(e *engine.Engine) engine.Locker { return e.RWMutex("stock:7").Reader() },
+		"Writer":      func(e *engine.Engine) engine.Locker { return e.RWMutex("stock:7").Writer() },
+	}
+	for what, locker := range kinds {
+		t.Run(what, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				e, s := enginetest.New(t, engine.Options{})
+				l := locker(e)
+				for _, failure := range []enginetest.CallFailure{enginetest.OutOfMemory, enginetest.LostAnswer} {
+					s.FailNext("stock:7", failure)
+					before := time.Now()
+					h, err := l.Lock(t.Context())
+					if err != nil {
+						t.Fatalf("%v: Lock: %v", failure, err)
+					}
+					if failure == enginetest.OutOfMemory && time.Since(before) == 0 { // it rests before it asks again
+						t.Errorf("%v: Lock was not refused", failure)
+					}
+					if failure == enginetest.LostAnswer && e.Stats().Uncertain != 1 {
+						t.Errorf("%v: %d answers were lost", failure, e.Stats().Uncertain)
+					}
+					if err := h.Unlock(t.Context()); err != nil {
+						t.Errorf("%v: Unlock: %v", failure, err)
+					}
+				}
+			})
+		})
+	}
+}

@@ -1,0 +1,86 @@
+package enginetest_test
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/wheellock/wheellock/engine"
+	"github.com/wheellock/wheellock/engine/enginetest"
+)
+
+func TestServerSetLatency(t *testing.T) {
+	t.Run("is the time that a call takes", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			e, s := enginetest.New(t, engine.Options{})
+			lock(t, e, "stock:8") // makes the connection
+			s.SetLatency(70 * time.Millisecond)
+			before := time.Now()
+			h := lock(t, e, "stock:7")
+			h.Unlock(t.Context())
+			if took := time.Since(before); took != 140*time.Millisecond {
+				t.Errorf("Lock and Unlock took %v, want 140ms", took)
+			}
+			s.SetLatency(0)
+			before = time.Now()
+			lock(t, e, "stock:7")
+			if took := time.Since(before); took != 0 {
+				t.Errorf("Lock took %v without latency, want none", took)
+			}
+		})
+	})
+	t.Run("is that of a round trip, not of a command", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			e, s := enginetest.New(t, engine.Options{})
+			s.SetLatency(100 * time.Millisecond)
+			before := time.Now()
+			var callers sync.WaitGroup
+			for _, name := range []string{"a", "b", "c", "d", "e", "f", "g", "h"} {
+				callers.Go(func() { lock(t, e, name) })
+			}
+			callers.Wait()
+			if took := time.Since(before); took > 300*time.Millisecond { // those who came while a batch was out wait for the next
+				t.Errorf("eight locks at once took %v, want those of a few round trips", took)
+			}
+		})
+	})
+	t.Run("beyond AnswerTimeout leaves a call without an answer", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			e, s := enginetest.New(t, engine.Options{})
+			s.SetLatency(3 * time.Second)
+			if _, err := e.Mutex("stock:7").TryLock(t.Context()); !errors.Is(err, engine.ErrUncertain) {
+				t.Errorf("TryLock: %v, want ErrUncertain", err)
+			}
+			s.SetLatency(0)
+			lock(t, e, "stock:7")
+		})
+	})
+	t.Run("leaves a watched lock held", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			e, s := enginetest.New(t, engine.Options{})
+			h := lock(t, e, "stock:7")
+			s.SetLatency(500 * time.Millisecond)
+			time.Sleep(5 * time.Minute)
+			if err := h.Err(); err != nil {
+				t.Errorf("Err after five minutes: %v", err)
+			}
+		})
+	})
+	t.Run("lets the test end while commands are on their way", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			e, s := enginetest.New(t, engine.Options{})
+			s.SetLatency(time.Hour)
+			e.Mutex("stock:7").LockAsync(context.Background())
+			time.Sleep(time.Millisecond)
+			s.SetDown(true)
+		})
+	})
+	t.Run("below zero is none", func(t *testing.T) {
+		e, s := enginetest.New(t, engine.Options{})
+		s.SetLatency(-time.Second)
+		lock(t, e, "stock:7")
+	})
+}
