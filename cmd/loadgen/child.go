@@ -25,13 +25,13 @@ type order struct {
 	Hurry bool        `json:"hurry,omitempty"`
 }
 
-// shareOrder is the share of one child. The address travels here, and not on a command line that everybody
+// shareOrder is the share of one child. The addresses travel here, and not on a command line that everybody
 // on the machine can read.
 type shareOrder struct {
-	Plan    load.Plan      `json:"plan"`
-	Process int            `json:"process"`
-	Address target.Address `json:"address"`
-	Shared  bool           `json:"shared"` // file descriptor 3 is the memory of all children
+	Plan      load.Plan        `json:"plan"`
+	Process   int              `json:"process"`
+	Addresses []target.Address `json:"addresses"` // one, or those of a quorum
+	Shared    bool             `json:"shared"`    // file descriptor 3 is the memory of all children
 }
 
 // answer is a line on the standard output of a child. A parent that does not listen any more has closed the input too.
@@ -89,14 +89,14 @@ func runShare(share *shareOrder, control *control, begin <-chan struct{}, parent
 			return err
 		}
 	}
-	o, err := share.Address.Options()
+	to, err := options(share.Addresses)
 	if err != nil {
 		return err
 	}
 	ctx, cancel := context.WithTimeout(control.end, 30*time.Second)
 	defer cancel()
 	rig, err := load.Open(ctx, load.Config{
-		Plan: share.Plan, Process: share.Process, Redis: o, Cells: cells,
+		Plan: share.Plan, Process: share.Process, Redis: to, Cells: cells,
 		Logger: notes.Logger(func(format string, args ...any) { parent.Say(answer{Note: fmt.Sprintf(format, args...)}) }),
 	})
 	if err != nil {

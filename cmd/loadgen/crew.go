@@ -32,7 +32,7 @@ type member struct {
 
 // openCrew starts all children before it waits for the first: they connect at the same time. If one cannot begin, none does.
 func openCrew(s *session) (callers, error) {
-	p := &s.settings.plan
+	p := s.plan
 	shared, err := load.SharedFile(p.Names)
 	switch {
 	case err == nil:
@@ -64,10 +64,10 @@ func (c *crew) hire(s *session, shared *os.File) error {
 			close(c.news)
 		}()
 	}()
-	p := &s.settings.plan
+	p := s.plan
 	for i := range p.Processes {
 		m := &member{process: i, ready: make(chan error, 1)}
-		share := &shareOrder{Plan: *p, Process: i, Address: s.target.Address, Shared: shared != nil}
+		share := &shareOrder{Plan: *p, Process: i, Addresses: s.target.Addresses(), Shared: shared != nil}
 		if err := m.start(s.self, share, shared); err != nil {
 			return fmt.Errorf("starting process %d: %w", i+1, err)
 		}

@@ -11,15 +11,19 @@ import (
 	"time"
 
 	"github.com/wheellock/wheellock/cmd/loadgen/internal/load"
+	"github.com/wheellock/wheellock/cmd/loadgen/internal/report"
 	"github.com/wheellock/wheellock/engine"
 	"github.com/wheellock/wheellock/internal/redisflags"
 )
 
 // settings are what the flags say.
 type settings struct {
-	plan  load.Plan
-	redis redisflags.Flags // without URL: a Redis of our own
-	json  string           // file; empty: none, "-": standard output
+	plan    load.Plan
+	redis   redisflags.Flags // without URL: a Redis of our own
+	masters []string         // URLs of the other servers of a quorum
+	json    string           // file; empty: none, "-": standard output
+	repeat  int
+	fail    []report.Threshold
 }
 
 // errHelp says that help was asked for.
@@ -29,6 +33,8 @@ var errHelp = flag.ErrHelp
 const (
 	maxMany      = 1_000_000
 	maxProcesses = 64
+	maxRepeat    = 100
+	maxSteps     = 100
 	maxRate      = 10_000_000
 	maxDuration  = 24 * time.Hour
 )
@@ -52,7 +58,7 @@ func define(s *settings) (*flag.FlagSet, []bound) {
 	flags.StringVar(&s.json, "json", "", "")
 	flags.BoolVar(&p.Async, "async", false, "")
 	flags.Uint64Var(&p.Seed, "seed", rand.Uint64N(1e6), "")
-	bounds := []bound{{"workers", &p.Workers, 64, maxMany}, {"names", &p.Names, 16, maxMany}, {"processes", &p.Processes, 1, maxProcesses}}
+	bounds := []bound{{"workers", &p.Workers, 64, maxMany}, {"names", &p.Names, 16, maxMany}, {"processes", &p.Processes, 1, maxProcesses}, {"repeat", &s.repeat, 1, maxRepeat}}
 	p.Duration, p.Warmup, p.Kind = 10*time.Second, time.Second, load.Mutex
 	readers := map[string]reader{
 		"hold": duration(&p.Hold), "think": duration(&p.Think), "lease": duration(&p.Lease), "wait": duration(&p.Wait),
@@ -64,6 +70,8 @@ func define(s *settings) (*flag.FlagSet, []bound) {
 		*b.value = b.usual
 		readers[b.name] = count(b.value)
 	}
+	readers["workers"], readers["steps"] = growing(&p.From, &p.Workers), count(&p.Steps)
+	readers["fail"], readers["master"] = threshold(&s.fail), list(&s.masters)
 	for name, read := range readers {
 		flags.Func(name, "", read)
 	}
@@ -92,6 +100,11 @@ func parse(args []string) (settings, error) {
 	checkPlan(&s.plan, given, complain)
 	checkKind(&s.plan, given, complain)
 	checkRedis(&s, given, complain)
+	for name, file := range map[string]string{"json": s.json} {
+		if given[name] && file == "" {
+			complain("--%s names no file", name)
+		}
+	}
 	if len(complaints) > 0 {
 		return s, errors.New(strings.Join(complaints, "; "))
 	}
@@ -129,7 +142,37 @@ func checkPlan(p *load.Plan, given map[string]bool, complain func(string, ...any
 	if p.Handoff > load.WatchedLease/10 {
 		complain("--handoff %v: at most %v, or off", p.Handoff, load.WatchedLease/10)
 	}
+	checkSteps(p, given, complain)
 	checkCheck(p, given, complain)
+}
+
+// usualSteps is in how many steps callers grow.
+const usualSteps = 5
+
+// checkSteps completes and checks how callers grow.
+func checkSteps(p *load.Plan, given map[string]bool, complain func(string, ...any)) {
+	if p.From == 0 {
+		if given["steps"] {
+			complain("--steps %d: it belongs to callers that grow, such as --workers 8..512", p.Steps)
+		}
+		return
+	}
+	if !given["steps"] {
+		p.Steps = usualSteps
+	}
+	switch {
+	case p.From >= p.Workers:
+		complain("--workers %d..%d: they grow from the first to the second", p.From, p.Workers)
+	case p.From < p.Processes:
+		complain("--workers %d..%d for --processes %d: each needs one from the beginning", p.From, p.Workers, p.Processes)
+	case given["rate"]:
+		complain("--workers %d..%d with --rate: in an open loop the schedule alone says how much is asked for", p.From, p.Workers)
+	}
+	if p.Steps < 2 || p.Steps > maxSteps {
+		complain("--steps %d: must be from 2 to %d", p.Steps, maxSteps)
+	} else if least := 100 * time.Millisecond; p.Duration/time.Duration(p.Steps) < least {
+		complain("--duration %v for --steps %d: each lasts %v at least", p.Duration, p.Steps, least)
+	}
 }
 
 func checkLease(p *load.Plan, complain func(string, ...any)) {
@@ -166,9 +209,7 @@ func checkCheck(p *load.Plan, given map[string]bool, complain func(string, ...an
 }
 
 func checkRedis(s *settings, given map[string]bool, complain func(string, ...any)) {
-	if given["json"] && s.json == "" {
-		complain("--json names no file")
-	}
+	checkMasters(s, given, complain)
 	switch {
 	case s.redis == (redisflags.Flags{}) && !given["redis"]:
 	case s.redis.URL == "" && !given["redis"]:
@@ -180,6 +221,34 @@ func checkRedis(s *settings, given map[string]bool, complain func(string, ...any
 			complain("%v", err)
 		}
 	}
+}
+
+// leastMasters is from how many servers on there is a majority that outlasts one of them.
+const leastMasters = 3
+
+// checkMasters checks the servers of a quorum.
+func checkMasters(s *settings, given map[string]bool, complain func(string, ...any)) {
+	switch {
+	case given["master"] && s.plan.Kind != load.Quorum:
+		complain("--master with --kind %s: only quorum has several servers", s.plan.Kind)
+	case given["master"] && s.redis.URL == "":
+		complain("--master without --redis: name the first server with --redis")
+	case s.plan.Kind == load.Quorum && s.redis.URL != "" && 1+len(s.masters) < leastMasters:
+		complain("--kind quorum with --redis: name the other servers with --master, two at least")
+	}
+	for i := range s.masters {
+		f := s.master(i)
+		if _, err := f.Options(); err != nil {
+			complain("--master: %v", strings.TrimPrefix(err.Error(), "--redis: "))
+		}
+	}
+}
+
+// master is how the i-th other server of a quorum is reached: with the user, password and files of the first.
+func (s *settings) master(i int) redisflags.Flags {
+	f := s.redis
+	f.URL = s.masters[i]
+	return f
 }
 
 // plainly says what package flag says, in our words.

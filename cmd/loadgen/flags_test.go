@@ -3,11 +3,13 @@ package main
 import (
 	"context"
 	"flag"
+	"reflect"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/wheellock/wheellock/cmd/loadgen/internal/load"
+	"github.com/wheellock/wheellock/cmd/loadgen/internal/report"
 	"github.com/wheellock/wheellock/internal/redisflags"
 )
 
@@ -42,31 +44,40 @@ func TestFlagsFromTheEnvironment(t *testing.T) {
 
 func TestFlagsAreUnderstood(t *testing.T) {
 	for args, change := range map[string]func(*settings){
-		"--names 100k":                     func(s *settings) { s.plan.Names = 100_000 },
-		"-names 3":                         func(s *settings) { s.plan.Names = 3 },
-		"--workers=2k":                     func(s *settings) { s.plan.Workers = 2000 },
-		"--async":                          func(s *settings) { s.plan.Async = true },
-		"--rate 20k":                       func(s *settings) { s.plan.Rate = 20_000 },
-		"--rate 0.5":                       func(s *settings) { s.plan.Rate = 0.5 },
-		"--zipf 0.99":                      func(s *settings) { s.plan.Zipf = 0.99 },
-		"--hold 2ms --think 500us":         func(s *settings) { s.plan.Hold, s.plan.Think = 2*time.Millisecond, 500*time.Microsecond },
-		"--lease 100ms --wait 1m30s":       func(s *settings) { s.plan.Lease, s.plan.Wait = 100*time.Millisecond, 90*time.Second },
-		"--handoff off":                    func(s *settings) { s.plan.Handoff = -1 },
-		"--handoff 0":                      func(s *settings) { s.plan.Handoff = -1 },
-		"--handoff 5ms":                    func(s *settings) { s.plan.Handoff = 5 * time.Millisecond },
-		"--processes 4":                    func(s *settings) { s.plan.Processes, s.plan.Check = 4, 10 },
-		"--processes 4 --check 3":          func(s *settings) { s.plan.Processes, s.plan.Check = 4, 3 },
-		"--check 0":                        func(s *settings) { s.plan.Check = 0 },
-		"--duration 1m --warmup 0":         func(s *settings) { s.plan.Duration, s.plan.Warmup = time.Minute, 0 },
-		"--redis redis://h:1 --json x":     func(s *settings) { s.redis.URL, s.json = "redis://h:1", "x" },
-		"--kind fair":                      func(s *settings) { s.plan.Kind = load.Fair },
-		"--kind rw":                        func(s *settings) { s.plan.Kind, s.plan.Readers = load.RW, 0.9 },
-		"--kind rw --readers 0":            func(s *settings) { s.plan.Kind = load.RW },
-		"--kind semaphore":                 func(s *settings) { s.plan.Kind, s.plan.Permits = load.Semaphore, 4 },
-		"--permits 1k --kind permits":      func(s *settings) { s.plan.Kind, s.plan.Permits = load.Permits, 1000 },
-		"--kind latch":                     func(s *settings) { s.plan.Kind, s.plan.Check = load.Latch, 0 },
-		"--seed 18446744073709551615":      func(s *settings) { s.plan.Seed = 1<<64 - 1 },
-		"--workers 1M --names 1M --zipf 2": func(s *settings) { s.plan.Workers, s.plan.Names, s.plan.Zipf = 1_000_000, 1_000_000, 2 },
+		"--names 100k":                 func(s *settings) { s.plan.Names = 100_000 },
+		"-names 3":                     func(s *settings) { s.plan.Names = 3 },
+		"--workers=2k":                 func(s *settings) { s.plan.Workers = 2000 },
+		"--async":                      func(s *settings) { s.plan.Async = true },
+		"--rate 20k":                   func(s *settings) { s.plan.Rate = 20_000 },
+		"--rate 0.5":                   func(s *settings) { s.plan.Rate = 0.5 },
+		"--zipf 0.99":                  func(s *settings) { s.plan.Zipf = 0.99 },
+		"--hold 2ms --think 500us":     func(s *settings) { s.plan.Hold, s.plan.Think = 2*time.Millisecond, 500*time.Microsecond },
+		"--lease 100ms --wait 1m30s":   func(s *settings) { s.plan.Lease, s.plan.Wait = 100*time.Millisecond, 90*time.Second },
+		"--handoff off":                func(s *settings) { s.plan.Handoff = -1 },
+		"--handoff 0":                  func(s *settings) { s.plan.Handoff = -1 },
+		"--handoff 5ms":                func(s *settings) { s.plan.Handoff = 5 * time.Millisecond },
+		"--processes 4":                func(s *settings) { s.plan.Processes, s.plan.Check = 4, 10 },
+		"--processes 4 --check 3":      func(s *settings) { s.plan.Processes, s.plan.Check = 4, 3 },
+		"--check 0":                    func(s *settings) { s.plan.Check = 0 },
+		"--duration 1m --warmup 0":     func(s *settings) { s.plan.Duration, s.plan.Warmup = time.Minute, 0 },
+		"--redis redis://h:1 --json x": func(s *settings) { s.redis.URL, s.json = "redis://h:1", "x" },
+		"--kind fair":                  func(s *settings) { s.plan.Kind = load.Fair },
+		"--kind rw":                    func(s *settings) { s.plan.Kind, s.plan.Readers = load.RW, 0.9 },
+		"--kind rw --readers 0":        func(s *settings) { s.plan.Kind = load.RW },
+		"--kind semaphore":             func(s *settings) { s.plan.Kind, s.plan.Permits = load.Semaphore, 4 },
+		"--permits 1k --kind permits":  func(s *settings) { s.plan.Kind, s.plan.Permits = load.Permits, 1000 },
+		"--kind latch":                 func(s *settings) { s.plan.Kind, s.plan.Check = load.Latch, 0 },
+		"--seed 18446744073709551615":  func(s *settings) { s.plan.Seed = 1<<64 - 1 },
+		"--workers 8..1k":              func(s *settings) { s.plan.From, s.plan.Workers, s.plan.Steps = 8, 1000, 5 },
+		"--workers 1..64 --steps 7":    func(s *settings) { s.plan.From, s.plan.Workers, s.plan.Steps = 1, 64, 7 },
+		"--repeat 5":                   func(s *settings) { s.repeat = 5 },
+		"--kind quorum":                func(s *settings) { s.plan.Kind = load.Quorum },
+		"--kind quorum --redis redis://a --master redis://b --master redis://c": func(s *settings) {
+			s.plan.Kind, s.redis.URL, s.masters = load.Quorum, "redis://a", []string{"redis://b", "redis://c"}
+		},
+		"--fail acquire.p99>5ms --fail throughput<20k": func(s *settings) { s.fail = thresholds("acquire.p99>5ms", "throughput<20k") },
+		"--fail handoffs<=95%":                         func(s *settings) { s.fail = thresholds("handoffs<=95%") },
+		"--workers 1M --names 1M --zipf 2":             func(s *settings) { s.plan.Workers, s.plan.Names, s.plan.Zipf = 1_000_000, 1_000_000, 2 },
 	} {
 		got, err := parse(strings.Fields(args))
 		if err != nil {
@@ -80,55 +91,85 @@ func TestFlagsAreUnderstood(t *testing.T) {
 		if change(&want); want.plan.Seed == 0 {
 			got.plan.Seed = 0
 		}
-		if got != want {
+		if !reflect.DeepEqual(got, want) {
 			t.Errorf("%s:\ngot  %+v\nwant %+v", args, got, want)
 		}
 	}
 }
 
+// thresholds reads what must be right.
+func thresholds(texts ...string) (all []report.Threshold) {
+	for _, text := range texts {
+		if err := threshold(&all)(text); err != nil {
+			panic(err)
+		}
+	}
+	return all
+}
+
 // badFlags are command lines that cannot be, and what is to be said about them.
 var badFlags = map[string]string{
-	"--nmaes 3":                              "there is no flag --nmaes",
-	"--names":                                "a value is missing after --names",
-	"--hold 5":                               `invalid value "5" for --hold: want a time with its unit`,
-	"--hold soon":                            "want a time with its unit",
-	"--hold -1s":                             "--hold -1s: must be from 0",
-	"--names many":                           `invalid value "many" for --names: want a whole number`,
-	"--names 0":                              "--names 0: must be from 1 to 1000000",
-	"--names 2M":                             "--names 2000000: must be from 1",
-	"--names 1.5":                            "want a whole number",
-	"--workers -3":                           "--workers -3: must be from 1",
-	"--workers 1e99":                         "want a whole number",
-	"--processes 65":                         "--processes 65: must be from 1 to 64",
-	"--processes 4 --workers 3":              "--workers 3 for --processes 4: each needs one at least",
-	"--rate 0":                               "--rate 0: must be above 0",
-	"--rate -5":                              "--rate -5: must be above 0",
-	"--rate NaN":                             "want a number",
-	"--rate 100M":                            "at most 10000000 calls a second",
-	"--rate 5 --think 1s":                    "--think with --rate",
-	"--zipf -1":                              "--zipf -1: must be from 0",
-	"--zipf 11":                              "to 10",
-	"--lease 5ms":                            "--lease 5ms: must be from 10ms",
-	"--lease 0":                              "--lease 0s: must be from 10ms",
-	"--lease 20ms --hold 15ms":               "--lease 20ms with --hold 15ms: every hold would end before its holder is done (it ends 5ms before the lease)",
-	"--wait -1s":                             "--wait -1s: must be from 0",
-	"--handoff 4s":                           "--handoff 4s: at most 3s, or off",
-	"--handoff soon":                         "want a time with its unit, such as 10ms, or off",
-	"--duration 0":                           "--duration 0s: must be from 10ms",
-	"--duration 25h":                         "to 24h",
-	"--warmup -1s":                           "--warmup -1s: must be from 0",
-	"--check -1":                             "--check -1: must be from 1",
-	"--processes 2 --check 11":               "across processes it must be from 1 to 10",
-	"--processes 2 --check 0":                "across processes it must be from 1 to 10",
-	"--kind mutx":                            `invalid value "mutx" for --kind: want one of mutex fair fenced spin rw multi semaphore permits latch`,
-	"--readers 0.5":                          "--readers with --kind mutex: only rw has readers",
-	"--kind rw --readers 2":                  "--readers 2: must be from 0 to 1",
-	"--permits 3":                            "--permits with --kind mutex",
-	"--kind permits --permits 0":             "--permits 0: must be from 1",
-	"--kind latch --lease 1s":                "it has no holders",
-	"--kind rw --lease 1s":                   "who is inside is counted",
-	"--kind latch --check 1":                 "who passes a latch cannot be counted",
-	"--kind multi --names 1":                 "each call takes two names",
+	"--nmaes 3":                    "there is no flag --nmaes",
+	"--names":                      "a value is missing after --names",
+	"--hold 5":                     `invalid value "5" for --hold: want a time with its unit`,
+	"--hold soon":                  "want a time with its unit",
+	"--hold -1s":                   "--hold -1s: must be from 0",
+	"--names many":                 `invalid value "many" for --names: want a whole number`,
+	"--names 0":                    "--names 0: must be from 1 to 1000000",
+	"--names 2M":                   "--names 2000000: must be from 1",
+	"--names 1.5":                  "want a whole number",
+	"--workers -3":                 "--workers -3: must be from 1",
+	"--workers 1e99":               "want a whole number",
+	"--processes 65":               "--processes 65: must be from 1 to 64",
+	"--processes 4 --workers 3":    "--workers 3 for --processes 4: each needs one at least",
+	"--rate 0":                     "--rate 0: must be above 0",
+	"--rate -5":                    "--rate -5: must be above 0",
+	"--rate NaN":                   "want a number",
+	"--rate 100M":                  "at most 10000000 calls a second",
+	"--rate 5 --think 1s":          "--think with --rate",
+	"--zipf -1":                    "--zipf -1: must be from 0",
+	"--zipf 11":                    "to 10",
+	"--lease 5ms":                  "--lease 5ms: must be from 10ms",
+	"--lease 0":                    "--lease 0s: must be from 10ms",
+	"--lease 20ms --hold 15ms":     "--lease 20ms with --hold 15ms: every hold would end before its holder is done (it ends 5ms before the lease)",
+	"--wait -1s":                   "--wait -1s: must be from 0",
+	"--handoff 4s":                 "--handoff 4s: at most 3s, or off",
+	"--handoff soon":               "want a time with its unit, such as 10ms, or off",
+	"--duration 0":                 "--duration 0s: must be from 10ms",
+	"--duration 25h":               "to 24h",
+	"--warmup -1s":                 "--warmup -1s: must be from 0",
+	"--check -1":                   "--check -1: must be from 1",
+	"--processes 2 --check 11":     "across processes it must be from 1 to 10",
+	"--processes 2 --check 0":      "across processes it must be from 1 to 10",
+	"--kind mutx":                  `invalid value "mutx" for --kind: want one of mutex fair fenced spin rw multi quorum semaphore permits latch`,
+	"--readers 0.5":                "--readers with --kind mutex: only rw has readers",
+	"--kind rw --readers 2":        "--readers 2: must be from 0 to 1",
+	"--permits 3":                  "--permits with --kind mutex",
+	"--kind permits --permits 0":   "--permits 0: must be from 1",
+	"--kind latch --lease 1s":      "it has no holders",
+	"--kind rw --lease 1s":         "who is inside is counted",
+	"--kind latch --check 1":       "who passes a latch cannot be counted",
+	"--kind multi --names 1":       "each call takes two names",
+	"--workers 8..":                "want a whole number, such as 64, or two, such as 8..512",
+	"--workers ..8":                "want a whole number",
+	"--workers 64..8":              "--workers 64..8: they grow from the first to the second",
+	"--workers 1..8 --processes 2": "each needs one from the beginning",
+	"--workers 1..8 --rate 5":      "--workers 1..8 with --rate",
+	"--steps 3":                    "--steps 3: it belongs to callers that grow",
+	"--workers 1..8 --steps 1":     "--steps 1: must be from 2 to 100",
+	"--workers 1..8 --duration 1s --steps 50": "--duration 1s for --steps 50: each lasts 100ms at least",
+	"--repeat 0":                       "--repeat 0: must be from 1 to 100",
+	"--master redis://b":               "--master with --kind mutex: only quorum has several servers",
+	"--kind quorum --master redis://b": "--master without --redis",
+	"--kind quorum --redis redis://a --master redis://b":            "name the other servers with --master, two at least",
+	"--kind quorum --redis redis://a --master b --master redis://c": "--master: ",
+	"--fail acquire.p99":                     "want a figure, one of > >= < <=, and a limit",
+	"--fail speed>5":                         `there is no figure "speed": want one of throughput fairness`,
+	"--fail acquire.p101>5ms":                "there is no figure",
+	"--fail acquire.p99>5":                   `acquire.p99 is compared with a time with its unit, such as 5ms, not with "5"`,
+	"--fail throughput<fast":                 `throughput is compared with a number, such as 20k or 0.5, not with "fast"`,
+	"--fail throughput=5":                    `"=" compares nothing`,
+	"--fail throughput<NaN":                  `not with "NaN"`,
 	"--seed x":                               `invalid value "x" for --seed`,
 	"--async=maybe":                          `invalid boolean value "maybe" for -async`,
 	"--json=":                                "--json names no file",
@@ -180,11 +221,11 @@ func TestHelpExplainsEveryFlag(t *testing.T) {
 		}
 	}
 	for line := range strings.Lines(help) {
-		if n := len([]rune(strings.TrimRight(line, "\n"))); n > 100 {
+		if n := len([]rune(strings.TrimRight(line, "\n"))); n > 80 {
 			t.Errorf("a line of %d characters: %s", n, line)
 		}
-		if args, found := strings.CutPrefix(line, "  loadgen "); found && !strings.Contains(args, "[flags]") {
-			if _, err := parse(strings.Fields(args)); err != nil {
+		if args, found := strings.CutPrefix(line, "  loadgen "); found && !strings.Contains(args, "[flags]") && !strings.HasPrefix(args, "compare") {
+			if _, err := parse(strings.Fields(strings.ReplaceAll(args, "'", ""))); err != nil {
 				t.Errorf("the example %q: %v", strings.TrimSpace(line), err)
 			}
 		}

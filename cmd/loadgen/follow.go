@@ -19,7 +19,7 @@ func (s *session) follow(callers callers) (problems []string) {
 	}
 	move := time.NewTicker(250 * time.Millisecond)
 	defer move.Stop()
-	phase := phaseOf(&s.settings.plan)
+	phase := phaseOf(s.plan)
 	for events := callers.events(); ; {
 		select {
 		case e, more := <-events:
@@ -73,7 +73,7 @@ func (s *session) turn(sum *load.Sample, phase *phase) {
 	case !sum.Last || phase.name == load.Drain && sum.Phase == load.WarmUp:
 	case sum.Phase == load.WarmUp:
 		s.before = s.read()
-		phase.enter(load.Measured, s.settings.plan.Duration)
+		phase.enter(load.Measured, s.plan.Duration)
 	case sum.Phase == load.Measured:
 		s.after = s.read()
 		phase.enter(load.Drain, 0)
@@ -89,7 +89,7 @@ func (s *session) read() target.Reading {
 
 // whose names a process, when there are several.
 func (s *session) whose(process int) string {
-	if s.settings.plan.Processes == 1 {
+	if s.plan.Processes == 1 {
 		return ""
 	}
 	return fmt.Sprintf("process %d: ", process+1)

@@ -14,7 +14,7 @@ import (
 func (s *session) leftovers() (locks, permits []string, err error) {
 	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
 	defer cancel()
-	p := &s.settings.plan
+	p := s.plan
 	patient := time.Now()
 	if len(s.facts.Died) > 0 {
 		patient = patient.Add(p.LeaseTime() + 5*time.Second)
@@ -40,7 +40,7 @@ func (s *session) leftovers() (locks, permits []string, err error) {
 // sweep removes the keys that remain by right, and lists the others. Only what bears this run's prefix is looked at: the server may
 // be one that others use.
 func (s *session) sweep(ctx context.Context) (locks []string, err error) {
-	p := &s.settings.plan
+	p := s.plan
 	keys, err := s.target.Keys(ctx, p.Prefix)
 	if err != nil {
 		return nil, err
@@ -61,7 +61,7 @@ func (s *session) sweep(ctx context.Context) (locks []string, err error) {
 // countPermits says which names have not all their permits, and removes the permits of all names. A semaphore without holders cannot
 // know what a process that died had taken, so its count is not judged then.
 func (s *session) countPermits(ctx context.Context) (wrong []string, err error) {
-	p := &s.settings.plan
+	p := s.plan
 	names := p.PermitKeys()
 	numbers, err := s.target.Numbers(ctx, names)
 	if err != nil {

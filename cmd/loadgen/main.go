@@ -10,8 +10,10 @@
 //
 // loadgen -h explains every flag, with examples. What a run prints:
 //
-//	loadgen: private redis-server 7.0.15 on a unix socket: it shares the 2 CPUs of this machine with the load, ...
-//	64 blocking callers · closed loop · 16 names · leases renewed by the watchdog · 1 process · seed 7
+//	loadgen: private redis-server 7.0.15 on a unix socket: it shares the 2 CPUs of
+//	         this machine with the load, and no network is between them
+//	64 blocking callers · closed loop · 16 names · leases renewed by the watchdog ·
+//	1 process · seed 7
 //
 //	                    ─────── acquire ───────  ── hand-over ──
 //	   time    pairs/s      p50     p99     max      p50     p99  handoffs  waiting
@@ -29,18 +31,19 @@
 //	  handoffs        88.4% of grants, without asking Redis
 //	  Redis           1.32 µs CPU, 0.70 commands per pair, 0.081 of them scripts
 //	                  besides 18,093 commands for checks (4.0%), whose CPU is in it
-//	  client          3.16 µs CPU, 1.35 allocations (197 B) per pair; 90 goroutines
+//	  client          3.16 µs CPU, 1.35 allocations (197 B) per pair
+//	                  90 goroutines at most
 //	  checked         614,079 sections in memory, 6,031 of them in Redis too
 //	                  a check in Redis adds 292 µs to its section (p50; p99 1.85 ms)
 //	                  no violation, no key left behind, nobody stranded
 //
 // It does the same for every kind of lock, semaphore and latch (--kind), with the check that fits each. Exit codes: 0 the lock kept its
 // promise; 1 it did not (two callers in one critical section, more permits out than there are, a fencing token that went back, a
-// key left behind, a waiter forgotten); 2 the flags are wrong; 3 the load could not run.
+// key left behind, a waiter forgotten); 2 the flags are wrong; 3 the load could not run; 4 a --fail held.
 //
-// flags.go, kindflags.go and help.go read the flags, session.go is one run from the server's start to the verdict, and leftovers.go
-// checks what it left. The load runs in this process (solo.go) or in several (crew.go, child.go). The packages below are
-// internal/load (the callers and their checks), internal/target (the Redis) and internal/report.
+// flags.go, kindflags.go and help.go read the flags, series.go is all runs with their verdict, session.go one run from the server's start
+// to what it left, which leftovers.go checks, and compare.go sets two results side by side. The load runs in this process (solo.go) or in several (crew.go, child.go). The packages below are
+// internal/load (the callers and their checks), internal/target (the Redis), and internal/report.
 package main
 
 import (
@@ -52,7 +55,9 @@ import (
 	"os/signal"
 	"syscall"
 
+	"github.com/wheellock/wheellock/cmd/loadgen/internal/report"
 	"github.com/wheellock/wheellock/cmd/loadgen/internal/target"
+	"github.com/wheellock/wheellock/internal/redisflags"
 )
 
 // Exit codes.
@@ -61,6 +66,8 @@ const (
 	exitBroken = 1 // a violation, a key left, a waiter stranded
 	exitUsage  = 2
 	exitFailed = 3 // the load could not run, or not to its end
+
+	exitThreshold = 4 // a --fail held
 )
 
 func main() { os.Exit(roles(os.Args[1:])) }
@@ -124,27 +131,34 @@ func run(end, hurry context.Context, args []string, stdout, stderr io.Writer) (e
 }
 
 func (s *session) run(args []string) (exit int) {
+	if len(args) > 0 && args[0] == "compare" {
+		return s.compare(args[1:])
+	}
 	settings, err := parse(args)
 	switch {
 	case errors.Is(err, errHelp):
 		io.WriteString(s.stdout, help)
 		return exitOK
 	case err != nil:
-		fmt.Fprintf(s.stderr, "loadgen: %v; loadgen -h explains the flags\n", err)
+		s.complain(err.Error() + "; loadgen -h explains the flags")
 		return exitUsage
 	}
 	s.settings = settings
-	result, err := s.measure()
+	runs, err := s.series()
 	if err != nil {
-		fmt.Fprintf(s.stderr, "loadgen: %v\n", err)
+		s.complain(redisflags.Explain(err))
 		return exitFailed
 	}
-	switch {
-	case result.Broken():
-		return exitBroken
-	case !result.OK:
-		return exitFailed
-	default:
-		return exitOK
+	return s.verdict(runs)
+}
+
+// complain tells an error.
+func (s *session) complain(text string) {
+	const head = "loadgen: "
+	if width := widthOf(s.stderr); width > 0 {
+		text = report.Wrap(head, text, width)
+	} else {
+		text = head + text
 	}
+	fmt.Fprintln(s.stderr, text)
 }

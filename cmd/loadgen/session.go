@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"crypto/rand"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -17,7 +16,7 @@ import (
 	"github.com/wheellock/wheellock/cmd/loadgen/internal/target"
 )
 
-// session is one run of loadgen, from its flags to the verdict. One goroutine owns it.
+// session is one run of the load, from the server's start to what it left; series.go has several. One goroutine owns it.
 type session struct {
 	end, hurry     context.Context
 	self           string // the program, for the processes it starts for itself
@@ -25,7 +24,10 @@ type session struct {
 	nameFor        func(caller, name int) string // tests plant locks that do not exclude
 
 	settings settings
-	out      io.Writer // where the table goes
+	plan     *load.Plan // with the prefix of this run
+	out      io.Writer  // where the table goes
+	width    int        // of that terminal; 0: it is none
+	round    int        // which of several this is, from 0
 	target   *target.Target
 	live     *report.Live
 	sums     *report.Collector
@@ -55,14 +57,7 @@ type event struct {
 
 // measure runs the load and says how it went. An error means that there is nothing to tell.
 func (s *session) measure() (result *report.Result, err error) {
-	s.out = s.stdout
-	sink, err := s.openJSON()
-	if err != nil {
-		return nil, err
-	}
-	if sink != nil {
-		defer func() { err = errors.Join(err, sink.Close()) }()
-	}
+	s.before, s.after = target.Reading{}, target.Reading{}
 	if s.target, err = s.reach(); err != nil {
 		if s.end.Err() != nil {
 			err = errors.New("interrupted before the load began")
@@ -70,55 +65,68 @@ func (s *session) measure() (result *report.Result, err error) {
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, s.target.Close()) }()
-	fmt.Fprintf(s.out, "loadgen: %s\n", s.target.Meaning())
-	p := &s.settings.plan
+	p := s.settings.plan
 	p.Prefix = "loadgen:" + rand.Text()[:10] + ":"
-	fmt.Fprintln(s.out, report.Describe(p))
-	if s.target.Kind == target.Given {
-		fmt.Fprintf(s.out, "every key of this run has %s in its name\n", p.Prefix)
-	}
-	fmt.Fprintln(s.out)
+	s.plan = &p
+	s.announce()
 	s.facts = report.Facts{
-		Started: time.Now(), Plan: *p, Died: make(map[int]string),
-		Server: report.Server{Kind: s.target.Kind, Place: s.target.Place, Version: s.target.Version, Meaning: s.target.Meaning()},
+		Started: time.Now(), Plan: p, Died: make(map[int]string),
+		Server: report.Server{Kind: s.target.Kind, Place: s.target.Where(), Version: s.target.Version, Meaning: s.target.Meaning()},
 	}
-	s.live = report.NewLive(s.out, p, widthOf(s.out))
+	s.live = report.NewLive(s.out, &p, s.width)
 	s.sums = report.NewCollector(p.Processes)
 	problems, err := s.load()
 	s.live.End()
 	if err != nil {
 		return nil, err
 	}
-	result = s.account(problems)
-	fmt.Fprintln(s.out)
-	result.Table(s.out)
-	if sink != nil {
-		err = writeJSON(sink, result)
+	return s.account(problems), nil
+}
+
+// announce says what is about to run, and where; of several runs the first says it for all.
+func (s *session) announce() {
+	if s.round == 0 {
+		fmt.Fprintln(s.out, report.Wrap("loadgen: ", s.target.Meaning(), s.width))
+		fmt.Fprintln(s.out, report.Wrap("", report.Describe(s.plan), s.width))
 	}
-	return result, err
+	if s.target.Kind == target.Given {
+		fmt.Fprintf(s.out, "every key of this run has %s in its name\n", s.plan.Prefix)
+	}
+	fmt.Fprintln(s.out)
 }
 
 // reach connects to the Redis that was named, or starts one.
 func (s *session) reach() (*target.Target, error) {
 	ctx, cancel := context.WithTimeout(s.end, 30*time.Second)
 	defer cancel()
-	if s.settings.redis.URL != "" {
-		return target.Connect(ctx, s.settings.redis)
+	set := &s.settings
+	one := func(i int) (*target.Target, error) {
+		switch {
+		case set.redis.URL == "":
+			return target.Own(ctx, []string{s.self, keeperRole})
+		case i == 0:
+			return target.Connect(ctx, set.redis)
+		default:
+			return target.Connect(ctx, set.master(i-1))
+		}
 	}
-	return target.Own(ctx, []string{s.self, keeperRole})
+	if set.plan.Kind == load.Quorum {
+		return target.Quorum(max(leastMasters, 1+len(set.masters)), one)
+	}
+	return one(0)
 }
 
 // load opens the callers, runs them and follows them to their end.
 func (s *session) load() (problems []string, err error) {
 	open := openSolo
-	if s.settings.plan.Processes > 1 {
+	if s.plan.Processes > 1 {
 		open = openCrew
 	}
 	callers, err := open(s)
 	if err != nil {
 		return nil, err
 	}
-	if s.settings.plan.Warmup == 0 {
+	if s.plan.Warmup == 0 {
 		s.before = s.read()
 	}
 	if err := callers.begin(); err != nil {
@@ -135,30 +143,6 @@ func (s *session) account(problems []string) *report.Result {
 	}
 	s.facts.Redis, s.facts.KeysLeft, s.facts.PermitsWrong, s.facts.Problems = s.after.Since(s.before), left, permits, problems
 	return s.sums.Account(&s.facts)
-}
-
-// openJSON opens the file of --json, before anything is started: a run should not end with "no such directory".
-func (s *session) openJSON() (io.WriteCloser, error) {
-	switch s.settings.json {
-	case "":
-		return nil, nil
-	case "-":
-		s.out = s.stderr
-		return open{s.stdout}, nil
-	default:
-		return os.Create(s.settings.json)
-	}
-}
-
-// open is a writer that stays open.
-type open struct{ io.Writer }
-
-func (open) Close() error { return nil }
-
-func writeJSON(w io.Writer, result *report.Result) error {
-	e := json.NewEncoder(w)
-	e.SetIndent("", "  ")
-	return e.Encode(result)
 }
 
 // widthOf is the width of a terminal, or 0.

@@ -4,6 +4,8 @@ import (
 	"context"
 
 	"github.com/wheellock/wheellock/cmd/loadgen/internal/load"
+	"github.com/wheellock/wheellock/cmd/loadgen/internal/target"
+	"github.com/wheellock/wheellock/engine"
 	"github.com/wheellock/wheellock/internal/notes"
 )
 
@@ -16,13 +18,13 @@ type solo struct {
 
 // openSolo connects to Redis. The cells are this process's own memory, which all its callers share.
 func openSolo(s *session) (callers, error) {
-	o, err := s.target.Address.Options()
+	to, err := options(s.target.Addresses())
 	if err != nil {
 		return nil, err
 	}
 	c := &solo{news: make(chan event, 16), control: newControl()}
 	c.rig, err = load.Open(s.end, load.Config{
-		Plan: s.settings.plan, Redis: o, Cells: load.PrivateCells(s.settings.plan.Names), Logger: notes.Logger(s.live.Note), NameFor: s.nameFor,
+		Plan: *s.plan, Redis: to, Cells: load.PrivateCells(s.plan.Names), Logger: notes.Logger(s.live.Note), NameFor: s.nameFor,
 	})
 	if err != nil {
 		return nil, err
@@ -64,4 +66,16 @@ func (c *control) stop(hurry bool) {
 	if hurry {
 		c.hurryNow()
 	}
+}
+
+// options are those of addresses.
+func options(addresses []target.Address) (all []engine.Options, err error) {
+	for _, a := range addresses {
+		o, err := a.Options()
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, o)
+	}
+	return all, nil
 }

@@ -3,11 +3,12 @@ package main
 import (
 	"errors"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
 	"github.com/wheellock/wheellock/cmd/loadgen/internal/load"
+	"github.com/wheellock/wheellock/cmd/loadgen/internal/report"
+	"github.com/wheellock/wheellock/internal/testkit/figures"
 )
 
 // A reader sets what a flag is for from its text, or says what it wants.
@@ -38,7 +39,7 @@ func handoff(d *time.Duration) reader {
 // count reads a whole number, that may have a k or M behind it.
 func count(n *int) reader {
 	return func(text string) error {
-		v, err := number(text)
+		v, err := figures.Parse(text)
 		if err != nil || v != float64(int(v)) {
 			return errors.New("want a whole number, such as 64 or 10k")
 		}
@@ -50,27 +51,11 @@ func count(n *int) reader {
 // decimal reads a number, that may have a k or M behind it.
 func decimal(f *float64) reader {
 	return func(text string) (err error) {
-		if *f, err = number(text); err != nil {
+		if *f, err = figures.Parse(text); err != nil {
 			return errors.New("want a number, such as 0.99 or 20k")
 		}
 		return nil
 	}
-}
-
-// number reads a number with its suffix. What is no number, such as NaN, or larger than anything can be asked for, is refused
-// here, so that no reader converts it.
-func number(text string) (float64, error) {
-	factor := 1.0
-	for suffix, f := range map[string]float64{"k": 1e3, "M": 1e6} {
-		if digits, found := strings.CutSuffix(text, suffix); found {
-			text, factor = digits, f
-		}
-	}
-	v, err := strconv.ParseFloat(text, 64)
-	if v != v || v > 1e15 || v < -1e15 {
-		err = strconv.ErrRange
-	}
-	return v * factor, err
 }
 
 func kind(k *load.Kind) reader {
@@ -83,5 +68,39 @@ func kind(k *load.Kind) reader {
 			words = append(words, string(known))
 		}
 		return errors.New("want one of " + strings.Join(words, " "))
+	}
+}
+
+// growing reads how many callers there are, or from how many to how many they grow.
+func growing(from, most *int) reader {
+	return func(text string) error {
+		first, last, grow := strings.Cut(text, "..")
+		if !grow {
+			*from = 0
+			return count(most)(text)
+		}
+		if count(from)(first) != nil || count(most)(last) != nil || *from < 1 {
+			return errors.New("want a whole number, such as 64, or two, such as 8..512, from which to which they grow")
+		}
+		return nil
+	}
+}
+
+// threshold adds one.
+func threshold(all *[]report.Threshold) reader {
+	return func(text string) error {
+		t, err := report.ParseThreshold(text)
+		if err == nil {
+			*all = append(*all, t)
+		}
+		return err
+	}
+}
+
+// list adds one more.
+func list(all *[]string) reader {
+	return func(text string) error {
+		*all = append(*all, text)
+		return nil
 	}
 }

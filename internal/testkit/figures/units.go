@@ -68,6 +68,22 @@ func Many(n int64) string {
 	}
 }
 
+// Parse reads a number, that may have a k or M behind it. What is no number, such as NaN, or larger than anything can be asked for, is
+// an error, so that no reader converts it.
+func Parse(text string) (float64, error) {
+	factor := 1.0
+	for suffix, f := range map[string]float64{"k": 1e3, "M": 1e6} {
+		if digits, found := strings.CutSuffix(text, suffix); found {
+			text, factor = digits, f
+		}
+	}
+	v, err := strconv.ParseFloat(text, 64)
+	if v != v || v > 1e15 || v < -1e15 {
+		err = strconv.ErrRange
+	}
+	return v * factor, err
+}
+
 // Percent writes a share: "87.1%".
 func Percent(share float64) string { return fmt.Sprintf("%.1f%%", 100*share) }
 

@@ -47,7 +47,7 @@ func (ch *chain) toAsk() {
 		return
 	}
 	ch.begin()
-	ch.resource.getAsync(ch.rig.waits, ch.rig.options, ch)
+	ch.resource.getAsync(ch.rig.waits, ch.rig.terms, ch)
 }
 
 // toEnter is the answer: a grant, or an error after which the chain may rest.

@@ -26,7 +26,7 @@ func (g *goroutine) run() {
 	defer g.rig.running.Done()
 	for g.sleep(g.untilDue()) {
 		g.begin()
-		entered, rest := g.granted(g.resource.get(g.rig.waits, g.rig.options))
+		entered, rest := g.granted(g.resource.get(g.rig.waits, g.rig.terms))
 		if !entered {
 			g.sleep(rest)
 			continue

@@ -49,7 +49,7 @@ func (r *Rig) drain(hurry context.Context) *Ending {
 	case <-finished:
 	case <-time.After(r.limits.comeBack):
 	}
-	ending.Down = !r.engine.Stats().Up
+	ending.Down = !r.reachable()
 	r.disconnect() // settles what is left, at the latest
 	select {
 	case <-finished:
@@ -80,7 +80,7 @@ func (r *Rig) judge(start Instant, ending *Ending, surely bool) {
 	for _, c := range r.callers {
 		switch quiet, waits := r.quiet(c, start, now); {
 		case !waits:
-		case quiet >= limit && surely && r.engine.Stats().Up:
+		case quiet >= limit && surely && r.reachable():
 			ending.Stranded = append(ending.Stranded, r.resourceFor(c.id, int(c.at.Load()), false).Name())
 		default:
 			ending.GivenUp++
@@ -108,7 +108,7 @@ func (r *Rig) quiet(c *caller, start, now Instant) (quiet time.Duration, waits b
 // limit is how long a name may be free in vain. When commands or holds were lost, their leases have to run
 // out in Redis first.
 func (r *Rig) limit() time.Duration {
-	if stats := r.engine.Stats(); stats.Uncertain > 0 || stats.Lost > 0 {
+	if counts, _ := r.counts(); counts.Uncertain > 0 || counts.Lost > 0 {
 		return r.limits.stranded + r.plan.LeaseTime()
 	}
 	return r.limits.stranded

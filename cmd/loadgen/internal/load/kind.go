@@ -18,13 +18,14 @@ const (
 	Spin      Kind = "spin"
 	RW        Kind = "rw"
 	Multi     Kind = "multi" // of two names that stand side by side
+	Quorum    Kind = "quorum"
 	Semaphore Kind = "semaphore"
 	Permits   Kind = "permits" // a PermitSemaphore
 	Latch     Kind = "latch"
 )
 
 // Kinds are all of them, in the order in which they are explained.
-var Kinds = []Kind{Mutex, Fair, Fenced, Spin, RW, Multi, Semaphore, Permits, Latch}
+var Kinds = []Kind{Mutex, Fair, Fenced, Spin, RW, Multi, Quorum, Semaphore, Permits, Latch}
 
 // Shares reports whether several may be inside at once, who are counted.
 func (k Kind) Shares() bool { return k == RW || k.HasPermits() }

@@ -162,7 +162,7 @@ func TestRigOpensALatchAfterALateAnswer(t *testing.T) {
 	plan := planOf(Latch)
 	plan.Names, plan.Think = 1, 0
 	cfg := Config{Plan: plan}
-	cfg.Redis.AnswerTimeout = 10 * time.Millisecond
+	cfg.Redis = []engine.Options{{AnswerTimeout: 10 * time.Millisecond}}
 	pairs := int64(0)
 	all := run(open(t, server, cfg), func(m *Sample) bool {
 		if m.Counts.Pairs > pairs { // calls are under way
@@ -276,7 +276,7 @@ func TestOpenSaysThatPermitsCannotBeSet(t *testing.T) {
 	server := redistest.Start(t)
 	plan := planOf(Semaphore)
 	server.MustDo("RPUSH", plan.name(1), "no number")
-	_, err := Open(t.Context(), Config{Plan: plan, Redis: optionsOf(t, server), Cells: PrivateCells(plan.Names)})
+	_, err := Open(t.Context(), Config{Plan: plan, Redis: []engine.Options{optionsOf(t, server)}, Cells: PrivateCells(plan.Names)})
 	if err == nil || !strings.Contains(err.Error(), "setting the permits") {
 		t.Errorf("error %v", err)
 	}

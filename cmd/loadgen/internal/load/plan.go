@@ -1,6 +1,9 @@
 package load
 
-import "time"
+import (
+	"math"
+	"time"
+)
 
 // Plan says what one run does, in all its processes. It goes to child processes and into reports as JSON.
 type Plan struct {
@@ -11,6 +14,8 @@ type Plan struct {
 	Names     int           `json:"names"`
 	Zipf      float64       `json:"zipf"`    // exponent of the names' popularity; 0: all alike
 	Workers   int           `json:"workers"` // callers, over all processes
+	From      int           `json:"from"`    // callers in the first of several steps; Workers are in the last
+	Steps     int           `json:"steps"`   // of the measured time, in which callers grow; 0: they do not
 	Rate      float64       `json:"rate"`    // calls per second over all processes; 0: closed loop
 	Async     bool          `json:"async"`   // callers are futures, not goroutines
 	Hold      time.Duration `json:"hold_ns"`
@@ -35,6 +40,18 @@ func (p *Plan) LeaseTime() time.Duration {
 		return p.Lease
 	}
 	return WatchedLease
+}
+
+// Grows reports whether there are more callers from step to step.
+func (p *Plan) Grows() bool { return p.Steps > 1 }
+
+// Callers is how many callers there are in a step, from 0 on: each time by the same factor more.
+func (p *Plan) Callers(step int) int {
+	if !p.Grows() {
+		return p.Workers
+	}
+	done := float64(step) / float64(p.Steps-1)
+	return int(math.Round(float64(p.From) * math.Pow(float64(p.Workers)/float64(p.From), done)))
 }
 
 // share is how many of the callers belong to a process: the i-th caller belongs to process i % Processes.

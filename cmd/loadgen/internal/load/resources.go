@@ -28,7 +28,7 @@ func (r *Rig) makePlaces(cells Cells) error {
 
 // makeResource makes the resource under a name, for place i. reader: besides, of a read-write lock.
 func (r *Rig) makeResource(name string, i int, cell *cell) (made, reader resource, err error) {
-	e := r.engine
+	e := r.engines[0]
 	switch r.plan.Kind {
 	case Fair:
 		return locker{e.FairMutex(name)}, nil, nil
@@ -42,6 +42,9 @@ func (r *Rig) makeResource(name string, i int, cell *cell) (made, reader resourc
 	case Multi:
 		both, err := engine.Multi(e.Mutex(name), e.Mutex(r.plan.name((i+1)%r.plan.Names)))
 		return locker{both}, nil, err
+	case Quorum:
+		most, err := engine.Quorum(name, r.engines...)
+		return locker{most}, nil, err
 	case Semaphore:
 		return semaphore{e.Semaphore(name)}, nil, nil
 	case Permits:
@@ -80,7 +83,7 @@ func (r *Rig) setPermits(ctx context.Context) error {
 	for k := range failed {
 		wg.Go(func() {
 			for i := k; i < r.plan.Names && failed[k] == nil; i += len(failed) {
-				_, failed[k] = r.engine.Semaphore(r.plan.name(i)).TrySetPermits(ctx, int64(r.plan.Permits))
+				_, failed[k] = r.engines[0].Semaphore(r.plan.name(i)).TrySetPermits(ctx, int64(r.plan.Permits))
 			}
 		})
 	}

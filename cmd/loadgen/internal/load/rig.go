@@ -12,14 +12,15 @@ import (
 	"time"
 
 	"github.com/wheellock/wheellock/engine"
+	"github.com/wheellock/wheellock/internal/testkit/figures"
 	"github.com/wheellock/wheellock/internal/testkit/usage"
 )
 
 // Config is what a Rig needs.
 type Config struct {
 	Plan    Plan
-	Process int            // which of Plan.Processes this is, from 0
-	Redis   engine.Options // how to connect, and for how long to wait for answers; nothing else of it is used
+	Process int              // which of Plan.Processes this is, from 0
+	Redis   []engine.Options // of one server, or those of a quorum: how to connect, and how long to wait for answers; nothing else is used
 	Cells   Cells
 	Logger  *slog.Logger // hears of broken links; nil discards
 
@@ -32,13 +33,13 @@ type Config struct {
 type Rig struct {
 	plan    Plan
 	process int
-	engine  *engine.Engine
-	witness *witness // nil: no section is checked in Redis
+	engines []*engine.Engine // one, or those of a quorum
+	witness *witness         // nil: no section is checked in Redis
 	places  []place
 	proof   proof
 	nameFor func(caller, name int) string
 	picker  picker
-	options []engine.LockOption
+	terms   []engine.LockOption
 	callers []*caller
 	tally   *tally
 	pace    pace
@@ -53,7 +54,9 @@ type Rig struct {
 	interval time.Duration // between samples
 
 	// Owned by Run.
-	last cut
+	last    cut
+	step    int // of the measured time, from 0
+	started int // callers
 }
 
 // cut is where the last sample ended.
@@ -73,13 +76,12 @@ func Open(ctx context.Context, cfg Config) (*Rig, error) {
 	}
 	r.waits, r.giveUp = context.WithCancel(context.Background())
 	if p.Lease > 0 {
-		r.options = append(r.options, engine.WithLease(p.Lease))
+		r.terms = append(r.terms, engine.WithLease(p.Lease))
 	}
 	if p.Wait > 0 {
-		r.options = append(r.options, engine.WithWait(p.Wait))
+		r.terms = append(r.terms, engine.WithWait(p.Wait))
 	}
 	if err := r.connect(ctx, &cfg); err != nil {
-		r.giveUp()
 		return nil, err
 	}
 	var err error
@@ -103,39 +105,69 @@ func Open(ctx context.Context, cfg Config) (*Rig, error) {
 	return r, nil
 }
 
-// connect opens the engine. Its bounds are far above what the callers can ask for, because a request that the engine turned away
-// would be counted as failed although it says nothing about the lock. The witness has connections of its own: checks must not
-// wait behind the commands whose effect they check.
-func (r *Rig) connect(ctx context.Context, cfg *Config) error {
-	o := engine.Options{Redis: cfg.Redis.Redis, HandoffTime: r.plan.Handoff, AnswerTimeout: cfg.Redis.AnswerTimeout, Logger: cfg.Logger}
+// connect opens the engines. The witness has connections of its own: checks must not wait behind the commands whose effect they check.
+func (r *Rig) connect(ctx context.Context, cfg *Config) (err error) {
+	defer func() {
+		if err != nil {
+			r.disconnect()
+		}
+	}()
+	if r.plan.Check > 0 {
+		if r.witness, err = newWitness(cfg.Redis[0].Redis, &r.plan); err != nil {
+			return fmt.Errorf("connecting for the checks: %w", err)
+		}
+	}
+	for _, to := range cfg.Redis {
+		e, err := engine.Open(ctx, r.options(to, cfg.Logger))
+		if err != nil {
+			return err
+		}
+		r.engines = append(r.engines, e)
+	}
+	return nil
+}
+
+// options are those of an engine. Its bounds are far above what the callers can ask for, because a request that the engine turned
+// away would be counted as failed although it says nothing about the lock.
+func (r *Rig) options(to engine.Options, logger *slog.Logger) engine.Options {
+	o := engine.Options{Redis: to.Redis, HandoffTime: r.plan.Handoff, AnswerTimeout: to.AnswerTimeout, Logger: logger}
 	o.Redis.ClientName = "loadgen"
 	o.MaxRequests = max(1<<18, 2*r.plan.Workers)
 	o.MaxWaitersPerName = o.MaxRequests
-	if r.plan.Check > 0 {
-		w, err := newWitness(o.Redis, &r.plan)
-		if err != nil {
-			return fmt.Errorf("connecting for the checks: %w", err)
-		}
-		r.witness = w
+	return o
+}
+
+// counts are the counters of all engines together.
+func (r *Rig) counts() (sum Engine, waiting int64) {
+	for _, e := range r.engines {
+		stats := e.Stats()
+		counts := engineCounts(&stats)
+		figures.Add(&sum, &counts)
+		waiting += stats.Waiting
 	}
-	e, err := engine.Open(ctx, o)
-	if err != nil {
-		if r.witness != nil {
-			r.witness.close()
+	return sum, waiting
+}
+
+// reachable reports whether all servers are.
+func (r *Rig) reachable() bool {
+	for _, e := range r.engines {
+		if !e.Stats().Up {
+			return false
 		}
-		return err
 	}
-	r.engine = e
-	return nil
+	return true
 }
 
 func (r *Rig) isEnding() bool { return r.ending.Load() }
 
-// start sets all callers going.
+// start sets the callers of this step going, but for those who were there before.
 func (r *Rig) start() {
-	r.pace.start = Now()
-	r.running.Add(len(r.callers))
-	for _, c := range r.callers {
+	for _, c := range r.callers[r.started:] {
+		if c.id >= r.plan.Callers(r.step) {
+			return
+		}
+		r.started++
+		r.running.Add(1)
 		if r.plan.Async {
 			newChain(c).toPlan()
 		} else {
@@ -158,7 +190,9 @@ func (r *Rig) Close() {
 
 func (r *Rig) disconnect() {
 	r.giveUp()
-	r.engine.Close()
+	for _, e := range r.engines {
+		e.Close()
+	}
 	if r.witness != nil {
 		r.witness.close()
 	}

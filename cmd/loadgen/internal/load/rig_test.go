@@ -1,7 +1,6 @@
 package load
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -27,9 +26,17 @@ func aPlan() Plan {
 // open opens a rig on a server.
 func open(t *testing.T, server *redistest.Server, cfg Config) *Rig {
 	t.Helper()
-	answerTime := cmp.Or(cfg.Redis.AnswerTimeout, time.Minute) // a call that is answered late, by a machine that stood still, is no failure
-	cfg.Redis = optionsOf(t, server)
-	cfg.Redis.AnswerTimeout = answerTime
+	answerTime := time.Minute // a call that is answered late, by a machine that stood still, is no failure
+	if len(cfg.Redis) > 0 {
+		answerTime = cfg.Redis[0].AnswerTimeout
+	}
+	cfg.Redis = []engine.Options{optionsOf(t, server)}
+	if cfg.Plan.Kind == Quorum {
+		cfg.Redis = append(cfg.Redis, optionsOf(t, redistest.Start(t)), optionsOf(t, redistest.Start(t)))
+	}
+	for i := range cfg.Redis {
+		cfg.Redis[i].AnswerTimeout = answerTime
+	}
 	if cfg.Cells == nil {
 		cfg.Cells = PrivateCells(cfg.Plan.Names)
 	}
@@ -332,7 +339,7 @@ func TestOpenSaysWhatIsWrong(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, err = Open(context.Background(), Config{Plan: aPlan(), Redis: o, Cells: PrivateCells(2)})
+	_, err = Open(context.Background(), Config{Plan: aPlan(), Redis: []engine.Options{o}, Cells: PrivateCells(2)})
 	if err == nil || !strings.Contains(err.Error(), "refused") {
 		t.Errorf("error %v, want one that says that the connection was refused", err)
 	}

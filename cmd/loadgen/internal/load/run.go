@@ -15,9 +15,10 @@ import (
 // When Run returns, its engine is closed and all it held is freed, unless calls are stuck.
 func (r *Rig) Run(end, hurry context.Context, emit func(*Sample)) {
 	r.last = cut{at: time.Now(), usage: usage.Now()}
+	r.pace.start = Now()
 	r.start()
-	if r.phase(end, WarmUp, r.plan.Warmup, emit) {
-		r.phase(end, Measured, r.plan.Duration, emit)
+	if r.phase(end, WarmUp, r.plan.Warmup, 1, emit) {
+		r.phase(end, Measured, r.plan.Duration, max(r.plan.Steps, 1), emit)
 	}
 	r.stop()
 	ending := r.drain(hurry)
@@ -26,13 +27,15 @@ func (r *Rig) Run(end, hurry context.Context, emit func(*Sample)) {
 	emit(s)
 }
 
-// phase lets the load run for a time, and cuts a sample every interval. False: end came before.
-func (r *Rig) phase(end context.Context, phase Phase, length time.Duration, emit func(*Sample)) (whole bool) {
+// phase lets the load run for a time, in steps with more and more callers, and cuts a sample every interval and at the end of each
+// step. False: end came before.
+func (r *Rig) phase(end context.Context, phase Phase, length time.Duration, steps int, emit func(*Sample)) (whole bool) {
 	start := r.last.at // each sample's end counts from here, so that the delays of single samples do not add up
 	timer := time.NewTimer(time.Hour)
 	defer timer.Stop()
 	for done := time.Duration(0); done < length; {
-		done = min((done + r.interval).Truncate(r.interval), length)
+		stepEnd := length * time.Duration(r.step+1) / time.Duration(steps)
+		done = min((done + r.interval).Truncate(r.interval), stepEnd)
 		timer.Reset(time.Until(start.Add(done)))
 		select {
 		case <-timer.C:
@@ -40,17 +43,21 @@ func (r *Rig) phase(end context.Context, phase Phase, length time.Duration, emit
 			done, length = 0, 0
 		}
 		emit(r.cut(phase, done == length))
+		if done == stepEnd && done < length {
+			r.step++
+			r.start()
+		}
 	}
 	return end.Err() == nil
 }
 
 // cut makes a sample of what happened since the last cut. last: it is the last of its phase.
 func (r *Rig) cut(phase Phase, last bool) *Sample {
-	stats := r.engine.Stats()
-	now := cut{at: time.Now(), engine: engineCounts(&stats), usage: usage.Now()}
+	engine, waiting := r.counts()
+	now := cut{at: time.Now(), engine: engine, usage: usage.Now()}
 	s := &Sample{
-		Process: r.process, Phase: phase, Last: last, Elapsed: now.at.Sub(r.last.at), Usage: now.usage, Engine: now.engine,
-		Errors: r.failures.take(), Waiting: stats.Waiting, Backlog: r.pace.backlog(Now()), Goroutines: int64(runtime.NumGoroutine()),
+		Process: r.process, Phase: phase, Step: r.step, Last: last, Elapsed: now.at.Sub(r.last.at), Usage: now.usage, Engine: now.engine,
+		Errors: r.failures.take(), Waiting: waiting, Backlog: r.pace.backlog(Now()), Goroutines: int64(runtime.NumGoroutine()),
 	}
 	figures.Subtract(&s.Engine, &r.last.engine)
 	figures.Subtract(&s.Usage, &r.last.usage)

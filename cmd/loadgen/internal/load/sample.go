@@ -84,6 +84,7 @@ func engineCounts(s *engine.Stats) Engine {
 type Sample struct {
 	Process int              `json:"process"`
 	Phase   Phase            `json:"phase"`
+	Step    int              `json:"step,omitempty"` // of the measured time
 	Elapsed time.Duration    `json:"elapsed_ns"`
 	Last    bool             `json:"last,omitempty"` // of its phase
 	Counts  Counts           `json:"counts"`

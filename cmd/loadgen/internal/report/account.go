@@ -58,6 +58,7 @@ func (c *Collector) Account(f *Facts) *Result {
 		PerSecond: append([]Second{}, c.seconds...), Problems: append([]string{}, f.Problems...),
 	}
 	figures.Add(&r.Checks.Breaches, &c.unplaced)
+	r.Steps = c.growth(&f.Plan)
 	if m.Usage.CPU == 0 {
 		r.Client.CPUPerPair = nil
 	}
@@ -99,7 +100,7 @@ func redisCosts(read *target.Reading, m *load.Sample, checks []string) RedisCost
 // fairness compares callers, and processes. In an open loop a caller that is free takes the next call that is due, so that who
 // gets how many says nothing about the lock.
 func (c *Collector) fairness(f *Facts) (fair Fairnesses) {
-	if f.Plan.Rate == 0 {
+	if f.Plan.Rate == 0 && !f.Plan.Grows() { // who came later has less
 		fair.Workers = fairness(c.measured.Callers)
 	}
 	var processes []int64
@@ -170,6 +171,20 @@ func secondOf(s *load.Sample, end time.Duration) Second {
 		second.PairsPerSecond = float64(s.Counts.Pairs) / s.Elapsed.Seconds()
 	}
 	return second
+}
+
+// growth is what each step did.
+func (c *Collector) growth(p *load.Plan) []Step {
+	steps := []Step{}
+	if !p.Grows() {
+		return steps
+	}
+	end := time.Duration(0)
+	for i := range c.steps {
+		end += c.steps[i].Elapsed
+		steps = append(steps, Step{p.Callers(i), secondOf(&c.steps[i], end)})
+	}
+	return steps
 }
 
 func micros(d time.Duration) float64 { return float64(d) / 1e3 }

@@ -105,7 +105,7 @@ func TestAccountOfNothing(t *testing.T) {
 	if _, err := json.Marshal(r); err != nil {
 		t.Errorf("it cannot be written: %v", err)
 	}
-	r.Table(&strings.Builder{})
+	r.Table(&strings.Builder{}, 0)
 	f.EndedEarly = true
 	if r := c.Account(f); !r.OK {
 		t.Errorf("ended in the warm-up: problems %q, want none", r.Problems)

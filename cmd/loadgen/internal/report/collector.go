@@ -11,6 +11,7 @@ type Collector struct {
 	gone   []bool           // no more samples will come
 
 	measured  load.Sample   // all that was measured
+	steps     []load.Sample // the same, of each step
 	unplaced  load.Breaches // outside of the measured time: they count there too
 	processes []load.Sample // what was measured in each process
 	endings   []*load.Ending
@@ -59,7 +60,7 @@ func (c *Collector) complete() (sums []*load.Sample) {
 				continue
 			}
 			if sum == nil {
-				sum = &load.Sample{Phase: queue[0].Phase}
+				sum = &load.Sample{Phase: queue[0].Phase, Step: queue[0].Step}
 			}
 			sum.Add(queue[0], false)
 			c.queues[i] = queue[1:]
@@ -79,6 +80,10 @@ func (c *Collector) file(s *load.Sample) {
 		return
 	}
 	c.measured.Add(s, true)
+	for len(c.steps) <= s.Step {
+		c.steps = append(c.steps, load.Sample{})
+	}
+	c.steps[s.Step].Add(s, true)
 	c.seconds = append(c.seconds, secondOf(s, c.measured.Elapsed))
 }
 

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"sync"
 	"time"
+	"unicode/utf8"
 
 	"github.com/wheellock/wheellock/cmd/loadgen/internal/load"
 	"github.com/wheellock/wheellock/internal/testkit/figures"
@@ -63,7 +64,13 @@ func (l *Live) Line(s *load.Sample, violations int64) {
 func (l *Live) Note(format string, args ...any) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.print("loadgen: " + strings.TrimSpace(fmt.Sprintf(format, args...)) + "\n")
+	const head = "loadgen: "
+	note := strings.TrimSpace(fmt.Sprintf(format, args...))
+	if l.width == 0 { // a line of a log
+		l.print(head + note + "\n")
+		return
+	}
+	l.print(Wrap(head, note, l.width) + "\n")
 }
 
 // Progress moves the bar, on a terminal. done and all are of the phase.
@@ -117,11 +124,11 @@ func cut(line string, places int) string {
 }
 
 // rowForm fits into the 80 places of a small terminal.
-const rowForm = "%7s%11s%9s%8s%8s%9s%8s%10s%9s%s\n"
+const rowForm = "%7s%11s%9s%8s%8s%9s%8s%10s%9s"
 
 func (l *Live) heading() string {
 	top := fmt.Sprintf("%18s%25s%17s\n", "", centred("acquire", 23), centred("hand-over", 15))
-	return top + fmt.Sprintf(rowForm, "time", "pairs/s", "p50", "p99", "max", "p50", "p99", "handoffs", l.queue(nil), "")
+	return top + fmt.Sprintf(rowForm, "time", "pairs/s", "p50", "p99", "max", "p50", "p99", "handoffs", l.queue(nil)) + "\n"
 }
 
 // queue returns the number that shows whether the lock keeps up: the waiters, or in an open loop the calls that were due and have
@@ -147,18 +154,23 @@ func centred(title string, places int) string {
 }
 
 func (l *Live) row(s *load.Sample, second *Second, violations int64) string {
-	last := ""
 	when := fmt.Sprintf("%.0f s", second.End)
 	if s.Phase == load.WarmUp {
 		when = "warm-up"
 	}
-	for _, remark := range remarks(s, violations) {
-		last += "  " + remark
-	}
 	t := &s.Times
-	return fmt.Sprintf(rowForm, when, figures.Grouped(int64(second.PairsPerSecond)),
+	row := fmt.Sprintf(rowForm, when, figures.Grouped(int64(second.PairsPerSecond)),
 		known(&t.Acquire, 50), known(&t.Acquire, 99), known(&t.Acquire, 100), known(&t.Handover, 50), known(&t.Handover, 99),
-		figures.Shown(second.HandoffShare, figures.Percent), l.queue(s), last)
+		figures.Shown(second.HandoffShare, figures.Percent), l.queue(s))
+	remarks := strings.Join(remarks(s, violations), "  ")
+	switch {
+	case remarks == "":
+		return row + "\n"
+	case utf8.RuneCountInString(row+"  "+remarks) <= l.width:
+		return row + "  " + remarks + "\n"
+	default:
+		return row + "\n" + Wrap("         ", remarks, l.width) + "\n"
+	}
 }
 
 // known is a percentile, or a dash where nothing was recorded.

@@ -34,6 +34,7 @@ type Result struct {
 	Checks   Checks       `json:"checks"`
 
 	PerSecond []Second  `json:"per_second"`
+	Steps     []Step    `json:"steps"` // of a load whose callers grow
 	Processes []Process `json:"processes"`
 
 	OK       bool     `json:"ok"`
@@ -142,6 +143,12 @@ type Checks struct {
 	PermitsWrong []string `json:"permits_wrong"` // semaphores that have not all their permits back
 	Stranded     []string `json:"stranded"`      // names, one entry for each waiter
 	Stuck        int64    `json:"stuck"`         // calls that did not come back
+}
+
+// Step is what one step of a load did whose callers grow. End is when it ended in the measured time.
+type Step struct {
+	Callers int `json:"callers"`
+	Second
 }
 
 // Process is one process of the run.

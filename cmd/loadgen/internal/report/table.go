@@ -25,7 +25,11 @@ func Describe(p *load.Plan) string {
 	if p.Lease > 0 {
 		lease = fmt.Sprintf("leases of %v", p.Lease)
 	}
-	words := []string{figures.Number(int64(p.Workers), callers) + kindOf(p), loop, figures.Number(int64(p.Names), "name")}
+	number := figures.Number(int64(p.Workers), callers)
+	if p.Grows() {
+		number = fmt.Sprintf("%d to %s in %d steps", p.From, number, p.Steps)
+	}
+	words := []string{number + kindOf(p), loop, figures.Number(int64(p.Names), "name")}
 	if p.Zipf > 0 {
 		words[2] += fmt.Sprintf(" (Zipf %g)", p.Zipf)
 	}
@@ -60,9 +64,9 @@ func kindOf(p *load.Plan) string {
 	}
 }
 
-// Table writes the result for people.
-func (r *Result) Table(w io.Writer) {
-	t := &table{w: w}
+// Table writes the result for people, in lines of so many places; 0 are those of a usual terminal.
+func (r *Result) Table(w io.Writer, places int) {
+	t := &table{w, places}
 	early := ""
 	if r.EndedEarly {
 		early = ", ended early"
@@ -80,19 +84,24 @@ func (r *Result) Table(w io.Writer) {
 	if r.Plan.Kind == load.Fair {
 		t.latency("out of turn", r.Latency.Overtaken)
 	}
+	r.growth(t)
 	r.spread(t)
 	r.costs(t)
 	r.calls(t)
 	r.checks(t)
 	for _, problem := range r.Problems {
-		fmt.Fprintf(w, "\n%s\n", problem)
+		fmt.Fprintf(w, "\n%s\n", Wrap("", problem, places))
 	}
 }
 
-type table struct{ w io.Writer }
+type table struct {
+	w      io.Writer
+	places int // of a line
+}
 
 func (t *table) row(label, format string, args ...any) {
-	fmt.Fprintf(t.w, "  %-15s %s\n", label, strings.TrimRight(fmt.Sprintf(format, args...), " "))
+	text := strings.TrimRight(fmt.Sprintf(format, args...), " ")
+	fmt.Fprintln(t.w, Wrap(fmt.Sprintf("  %-15s ", label), text, t.places))
 }
 
 // latency says "none" where nothing was recorded: zeros would be read as very fast.
@@ -102,6 +111,18 @@ func (t *table) latency(label string, l *Latency) {
 		return
 	}
 	t.row("  "+label, "%9s %9s %9s %9s %9s", figures.Micros(l.P50), figures.Micros(l.P90), figures.Micros(l.P99), figures.Micros(l.P999), figures.Micros(l.Max))
+}
+
+// growth lists the steps of a load whose callers grow.
+func (r *Result) growth(t *table) {
+	if len(r.Steps) == 0 {
+		return
+	}
+	t.row("callers", "%9s %9s %9s %9s %9s %9s", "pairs/s", "p50", "p99", "max", "handoffs", "waiting")
+	for _, s := range r.Steps {
+		t.row(fmt.Sprintf("%9s", figures.Grouped(int64(s.Callers))), "%9s %9s %9s %9s %9s %9s", figures.Grouped(int64(s.PairsPerSecond)), figures.Micros(s.AcquireP50),
+			figures.Micros(s.AcquireP99), figures.Micros(s.AcquireMax), figures.Shown(s.HandoffShare, figures.Percent), figures.Many(s.Waiting))
+	}
 }
 
 // spread says who got how much, and how much Redis was asked for it.
@@ -136,8 +157,9 @@ func (r *Result) costs(t *table) {
 	} else {
 		t.row("Redis", "n/a: the server does not tell what it did")
 	}
-	t.row("client", "%s CPU, %s allocations (%s) per pair; %s", figures.Shown(r.Client.CPUPerPair, figures.Micros),
-		figures.Shown(r.Client.AllocsPerPair, figures.Three), figures.Shown(r.Client.BytesPerPair, figures.Bytes), figures.Number(r.Client.Goroutines, "goroutine"))
+	t.row("client", "%s CPU, %s allocations (%s) per pair", figures.Shown(r.Client.CPUPerPair, figures.Micros),
+		figures.Shown(r.Client.AllocsPerPair, figures.Three), figures.Shown(r.Client.BytesPerPair, figures.Bytes))
+	t.row("", "%s at most", figures.Number(r.Client.Goroutines, "goroutine"))
 	if r.Server.Kind == target.Embedded && r.Plan.Processes == 1 {
 		t.row("", "with those of the emulated Redis")
 	}

@@ -12,7 +12,7 @@ import (
 
 func TestTable(t *testing.T) {
 	var out strings.Builder
-	collected().Account(facts()).Table(&out)
+	collected().Account(facts()).Table(&out, 0)
 	wantGolden(t, "table.golden", out.String())
 }
 
@@ -26,7 +26,7 @@ func TestTableOfOneProcess(t *testing.T) {
 	f := facts()
 	f.Plan.Processes, f.Redis, f.Server.Kind, f.EndedEarly = 1, target.Reading{}, target.Embedded, true
 	var out strings.Builder
-	c.Account(f).Table(&out)
+	c.Account(f).Table(&out, 0)
 	wantGolden(t, "table_embedded.golden", out.String())
 }
 

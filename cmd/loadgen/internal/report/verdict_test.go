@@ -40,7 +40,7 @@ func TestVerdict(t *testing.T) {
 				t.Errorf("problems %q, want one with %q", all, c.words)
 			}
 			var table strings.Builder
-			if r.Table(&table); !strings.Contains(table.String(), c.words) || strings.Contains(table.String(), "no violation") {
+			if r.Table(&table, 1000); !strings.Contains(table.String(), c.words) || strings.Contains(table.String(), "no violation") {
 				t.Errorf("the table says:\n%s", table.String())
 			}
 		})

@@ -18,7 +18,7 @@ func startEmbedded(ctx context.Context) (*Target, error) {
 	server.ClockTTL(true) // else no lease would ever end
 	t := &Target{
 		Kind:    Embedded,
-		Address: Address{Flags: redisflags.Flags{URL: "redis://" + server.Addr()}, Single: true}, // it answers questions about clusters, wrongly
+		Address: Address{Flags: redisflags.Flags{URL: "redis://" + server.Addr()}, Own: true, Single: true}, // it answers questions about clusters, wrongly
 		shut:    func() error { server.Close(); return nil },
 	}
 	if err := t.connect(ctx); err != nil {

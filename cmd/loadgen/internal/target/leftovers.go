@@ -30,7 +30,15 @@ func (t *Target) Keys(ctx context.Context, prefix string) ([]string, error) {
 		}
 	}
 	slices.Sort(keys)
-	return t.standing(ctx, slices.Compact(keys)) // replicas and SCAN itself may name a key twice
+	keys, err := t.standing(ctx, slices.Compact(keys)) // replicas and SCAN itself may name a key twice
+	for _, other := range t.Others {
+		if err == nil {
+			var theirs []string
+			theirs, err = other.Keys(ctx, prefix)
+			keys = append(keys, theirs...)
+		}
+	}
+	return keys, err
 }
 
 // standing keeps the keys that stand in a primary now: replicas lag behind.
@@ -48,6 +56,11 @@ func (t *Target) standing(ctx context.Context, keys []string) (left []string, er
 
 // Remove deletes keys that this run made.
 func (t *Target) Remove(ctx context.Context, keys []string) error {
+	for _, other := range t.Others {
+		if err := other.Remove(ctx, keys); err != nil {
+			return err
+		}
+	}
 	return t.forEach(ctx, "removing", keys, func(key string) rueidis.Completed { return t.client.B().Del().Key(key).Build() },
 		func(_ string, answer rueidis.RedisResult) error { return answer.Error() })
 }

@@ -9,7 +9,7 @@ import (
 	"github.com/wheellock/wheellock/internal/testkit/resp"
 )
 
-// Reading is what a server, or all nodes of a cluster, has done since it started. Known is false where it
+// Reading is what a server, or all nodes of a cluster, or all servers of a quorum, has done since it started. Known is false where it
 // does not tell: miniredis cannot, and a user may lack the right to INFO.
 type Reading struct {
 	Known bool
@@ -19,7 +19,11 @@ type Reading struct {
 // Read reads the server's counters.
 func (t *Target) Read(ctx context.Context) Reading {
 	sum := Reading{Known: true}
-	for _, node := range t.nodes() {
+	nodes := t.nodes()
+	for _, other := range t.Others {
+		nodes = append(nodes, other.nodes()...)
+	}
+	for _, node := range nodes {
 		text := ""
 		for _, section := range resp.Sections {
 			info, err := node.Do(ctx, node.B().Info().Section(section).Build()).ToString()

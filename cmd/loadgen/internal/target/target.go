@@ -30,12 +30,17 @@ const (
 // Address is how to connect to a Target, in a form that can be sent to another process.
 type Address struct {
 	redisflags.Flags
+	Own    bool `json:"own"`    // a server of this run's own, which has no password, whatever the environment says
 	Single bool `json:"single"` // ask nothing about clusters
 }
 
 // Options is the address as the engine takes it. Its error never quotes the URL.
 func (a Address) Options() (engine.Options, error) {
-	o, err := a.Flags.Options()
+	read := a.Flags.Options
+	if a.Own {
+		read = func() (engine.Options, error) { return engine.ParseURL(a.URL) }
+	}
+	o, err := read()
 	o.Redis.ForceSingleClient = a.Single
 	return o, err
 }
@@ -44,15 +49,19 @@ func (a Address) Options() (engine.Options, error) {
 type Target struct {
 	Kind    Kind
 	Address Address
-	Place   string // the address for people, without secrets
+	Place   string // the address of one server
 	Version string // of the server; empty: unknown
 	network string // how a server of our own is reached, for people
 
+	Others []*Target // the other servers of a quorum
+
 	client rueidis.Client // for meter and leftovers; not measured
 	failed chan error     // what ended a server of our own before Close
-	shut   func() error   // ends a server of our own
-	once   sync.Once
-	err    error // of shut
+
+	anyFailed chan error   // the same, of any server of a quorum
+	shut      func() error // ends a server of our own
+	once      sync.Once
+	err       error // of shut
 }
 
 // Own starts a Redis for this run alone: a private redis-server where there is one on the PATH, an emulation
@@ -75,19 +84,37 @@ func (t *Target) Meaning() string {
 	if version != "" {
 		version = " " + version
 	}
-	switch t.Kind {
-	case Private:
+	several := len(t.Others) > 0
+	switch {
+	case t.Kind == Private && several:
+		return fmt.Sprintf("%d private redis-servers%s, each on a %s: they share the %d CPUs of this machine with the load, and no network is between them",
+			1+len(t.Others), version, t.network, runtime.NumCPU())
+	case t.Kind == Private:
 		return fmt.Sprintf("private redis-server%s on a %s: it shares the %d CPUs of this machine with the load, and no network is between them",
 			version, t.network, runtime.NumCPU())
-	case Embedded:
+	case t.Kind == Embedded:
 		return "no redis-server on the PATH, so an emulation of it in this process (miniredis): the figures are of the emulation, not of Redis"
 	default:
-		return fmt.Sprintf("your Redis%s on %s: what else it does counts in its figures", version, t.Place)
+		return fmt.Sprintf("your Redis%s on %s: what else it does counts in its figures", version, t.Where())
 	}
 }
 
+// Where is where it is, for people, without secrets.
+func (t *Target) Where() string {
+	places := []string{t.Place}
+	for _, other := range t.Others {
+		places = append(places, other.Place)
+	}
+	return strings.Join(places, " and ")
+}
+
 // Failed tells when a server of our own ends before Close.
-func (t *Target) Failed() <-chan error { return t.failed }
+func (t *Target) Failed() <-chan error {
+	if t.anyFailed != nil {
+		return t.anyFailed
+	}
+	return t.failed
+}
 
 // Close ends a server of our own, and leaves nothing of it; from one that somebody named it disconnects.
 func (t *Target) Close() error {
@@ -97,6 +124,9 @@ func (t *Target) Close() error {
 		}
 		if t.shut != nil {
 			t.err = t.shut()
+		}
+		for _, other := range t.Others {
+			t.err = errors.Join(t.err, other.Close())
 		}
 	})
 	return t.err

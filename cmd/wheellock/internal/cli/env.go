@@ -82,19 +82,10 @@ func (e *Env) Usage(format string, args ...any) (exit int) {
 	return e.Fail(&usageError{fmt.Errorf(format+"; "+e.Name+" -h explains it", args...)})
 }
 
-// hints are what the engine advises programs to do, and what people can do instead.
-var hints = strings.NewReplacer(
-	"Else set Options.Redis.InitAddress", "Else name another one with --redis",
-	"check Redis.Username and Redis.Password", "check the user and the password",
-	"put who signed it into Redis.TLSConfig.RootCAs", "name the file of who signed it with --cacert",
-	"set Redis.TLSConfig.ServerName to a name in the server's certificate", "use a name in the server's certificate in the URL",
-	"in Redis.TLSConfig.Certificates", "with --cert and --key",
-)
-
 // Fail tells an error on Stderr, and returns the exit code for it.
 func (e *Env) Fail(err error) (exit int) {
 	exit = CodeOf(err)
-	text := hints.Replace(strings.TrimPrefix(err.Error(), "wheellock: "))
+	text := redisflags.Explain(err)
 	if e.JSON {
 		e.encode(e.Stderr, struct {
 			Error string `json:"error"`

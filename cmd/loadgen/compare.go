@@ -1,0 +1,46 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"slices"
+
+	"github.com/wheellock/wheellock/cmd/loadgen/internal/report"
+)
+
+// compareHelp is what compare -h prints.
+const compareHelp = `loadgen compare A.json B.json sets two results side by side, which --json wrote.
+
+Each figure is the median of a side's runs. ± is how far the run farthest from
+it is. Measure each side with --repeat 5: a side of one run has no ±.
+
+  change   of the median, from A to B
+  better   the runs of A and those of B are apart, and B has the better ones
+  worse    the other way round
+  overlap  some run of A is as good as some run of B: the change may be chance
+
+Exit code: 0 both could be read; 2 want two files; 3 one cannot be read.
+`
+
+// compare sets two files side by side.
+func (s *session) compare(args []string) (exit int) {
+	if len(args) == 1 && slices.Contains([]string{"-h", "-help", "--help"}, args[0]) {
+		io.WriteString(s.stdout, compareHelp)
+		return exitOK
+	}
+	if len(args) != 2 {
+		s.complain(fmt.Sprintf("compare wants two files that --json wrote, not %d; loadgen compare -h explains it", len(args)))
+		return exitUsage
+	}
+	var sides [2]report.Side
+	for i, path := range args {
+		runs, err := report.ReadJSON(path)
+		if err != nil {
+			s.complain(err.Error())
+			return exitFailed
+		}
+		sides[i] = report.Side{Name: path, Runs: runs}
+	}
+	report.Compare(s.stdout, sides[0], sides[1], widthOf(s.stdout))
+	return exitOK
+}

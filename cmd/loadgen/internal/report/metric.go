@@ -1,0 +1,175 @@
+package report
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/wheellock/wheellock/internal/testkit/figures"
+)
+
+// Metric is one figure of a result, under the name by which --fail and the tables of several runs call it.
+type Metric struct {
+	Name  string
+	unit  unit
+	rises bool // the larger the better
+	of    func(*Result) *float64
+}
+
+// unit says how a figure is read and written.
+type unit struct {
+	write func(float64) string
+	read  func(string) (float64, error)
+	want  string // what read reads
+}
+
+var (
+	number = unit{figures.Three, figures.Parse, "a number, such as 20k or 0.5"}
+	share  = unit{figures.Percent, readShare, "a share, such as 95% or 0.95"}
+	period = unit{figures.Micros, readPeriod, "a time with its unit, such as 5ms"}
+	size   = unit{figures.Bytes, figures.Parse, "a number of bytes"}
+)
+
+// Metrics are all metrics, but for the percentiles that a latency has besides these.
+var Metrics = append([]Metric{
+	{"throughput", number, true, func(r *Result) *float64 { return r.PairsPerSecond }},
+}, append(latencies(), []Metric{
+	{"fairness", number, true, func(r *Result) *float64 { return jain(r.Fairness.Workers) }},
+	{"attempts", number, false, func(r *Result) *float64 { return r.Engine.AttemptsPerGrant }},
+	{"handoffs", share, true, func(r *Result) *float64 { return r.Engine.HandoffShare }},
+	{"redis.cpu", period, false, func(r *Result) *float64 { return r.Redis.CPUPerPair }},
+	{"redis.commands", number, false, func(r *Result) *float64 { return r.Redis.CommandsPerPair }},
+	{"redis.scripts", number, false, func(r *Result) *float64 { return r.Redis.ScriptsPerPair }},
+	{"client.cpu", period, false, func(r *Result) *float64 { return r.Client.CPUPerPair }},
+	{"client.allocs", number, false, func(r *Result) *float64 { return r.Client.AllocsPerPair }},
+	{"client.bytes", size, false, func(r *Result) *float64 { return r.Client.BytesPerPair }},
+	{"client.goroutines", number, false, func(r *Result) *float64 { return whole(r.Client.Goroutines) }},
+	{"timeouts", number, false, func(r *Result) *float64 { return whole(r.Calls.Timeouts) }},
+	{"failed", number, false, func(r *Result) *float64 { return whole(r.Calls.Failed) }},
+	{"overstayed", number, false, func(r *Result) *float64 { return whole(r.Calls.Overstayed) }},
+	{"late", number, false, func(r *Result) *float64 { return whole(r.Calls.Late) }},
+	{"not_started", number, false, func(r *Result) *float64 { return whole(r.Calls.NotStarted) }},
+}...)...)
+
+// distributions are the latencies by their names in the JSON.
+var distributions = []struct {
+	name string
+	of   func(*Latencies) *Latency
+}{
+	{"acquire", func(l *Latencies) *Latency { return l.Acquire }}, {"handover", func(l *Latencies) *Latency { return l.Handover }},
+	{"across", func(l *Latencies) *Latency { return l.Across }}, {"start_lag", func(l *Latencies) *Latency { return l.StartLag }},
+}
+
+// latencies are the usual metrics of the distributions.
+func latencies() (all []Metric) {
+	for _, d := range distributions {
+		for _, which := range []string{"mean", "p50", "p90", "p99", "p99.9", "max"} {
+			m, _ := latencyMetric(d.name + "." + which)
+			all = append(all, m)
+		}
+	}
+	return all
+}
+
+var latencyName = regexp.MustCompile(`^([a-z_]+)\.(mean|max|p([0-9]{1,2}(?:\.[0-9]{1,4})?|100))$`)
+
+// latencyMetric is the metric of a distribution under a name, such as acquire.p99.99.
+func latencyMetric(name string) (m Metric, known bool) {
+	parts := latencyName.FindStringSubmatch(name)
+	if parts == nil {
+		return Metric{}, false
+	}
+	for _, d := range distributions {
+		if d.name != parts[1] {
+			continue
+		}
+		percentile, _ := strconv.ParseFloat(parts[3], 64)
+		return Metric{name, period, false, func(r *Result) *float64 {
+			l := d.of(&r.Latency)
+			switch {
+			case l == nil:
+				return nil
+			case parts[2] == "mean":
+				return &l.Mean
+			case parts[2] == "max":
+				return &l.Max
+			default:
+				us := micros(l.HDR.Percentile(percentile))
+				return &us
+			}
+		}}, true
+	}
+	return Metric{}, false
+}
+
+// metricsOf are all metrics of a load like this one: with those of its steps, if its callers grow.
+func metricsOf(r *Result) []Metric {
+	all := slices.Clone(Metrics)
+	for i := range r.Steps {
+		callers := r.Steps[i].Callers
+		of := func(value func(*Step) float64) func(*Result) *float64 {
+			return func(r *Result) *float64 {
+				if i >= len(r.Steps) || r.Steps[i].Callers != callers {
+					return nil
+				}
+				v := value(&r.Steps[i])
+				return &v
+			}
+		}
+		all = append(all,
+			Metric{fmt.Sprintf("%d: throughput", callers), number, true, of(func(s *Step) float64 { return s.PairsPerSecond })},
+			Metric{fmt.Sprintf("%d: acquire.p99", callers), period, false, of(func(s *Step) float64 { return s.AcquireP99 })})
+	}
+	return all
+}
+
+// metric finds a metric. The error names all that there are.
+func metric(name string) (Metric, error) {
+	for _, m := range Metrics {
+		if m.Name == name {
+			return m, nil
+		}
+	}
+	if m, known := latencyMetric(name); known {
+		return m, nil
+	}
+	var names, with []string
+	for _, m := range Metrics {
+		if _, isLatency := latencyMetric(m.Name); !isLatency {
+			names = append(names, m.Name)
+		}
+	}
+	for _, d := range distributions {
+		with = append(with, d.name)
+	}
+	return Metric{}, fmt.Errorf("there is no figure %q: want one of %s, or .mean, .max or a percentile such as .p50 or .p99.9 of one of %s",
+		name, strings.Join(names, " "), strings.Join(with, " "))
+}
+
+func jain(f *Fairness) *float64 {
+	if f == nil {
+		return nil
+	}
+	return &f.Jain
+}
+
+func whole(n int64) *float64 {
+	f := float64(n)
+	return &f
+}
+
+func readShare(text string) (float64, error) {
+	if digits, found := strings.CutSuffix(text, "%"); found {
+		v, err := figures.Parse(digits)
+		return v / 100, err
+	}
+	return figures.Parse(text)
+}
+
+func readPeriod(text string) (float64, error) {
+	d, err := time.ParseDuration(text)
+	return micros(d), err
+}

@@ -1,0 +1,62 @@
+package report
+
+import (
+	"fmt"
+	"io"
+	"slices"
+
+	"github.com/wheellock/wheellock/internal/testkit/figures"
+)
+
+// Spread is where a metric lies over several runs of one load.
+type Spread struct {
+	Median, Min, Max float64
+}
+
+// width is how far the runs are apart, as a share of their median.
+func (s Spread) width() *float64 { return figures.Share(s.Max-s.Min, s.Median) }
+
+// over is the spread of a metric over runs. It is not known unless each run knows the metric.
+func (m *Metric) over(runs []*Result) (s Spread, known bool) {
+	var values []float64
+	for _, r := range runs {
+		value := m.of(r)
+		if value == nil {
+			return Spread{}, false
+		}
+		values = append(values, *value)
+	}
+	if len(values) == 0 {
+		return Spread{}, false
+	}
+	return Spread{figures.Median(values), slices.Min(values), slices.Max(values)}, true
+}
+
+// quiet reports whether a metric was 0 in all runs, and so says nothing that needs a line.
+func (s Spread) quiet() bool { return s.Min == 0 && s.Max == 0 }
+
+// SpreadTable writes how far the runs of one load are apart.
+func SpreadTable(w io.Writer, runs []*Result) {
+	fmt.Fprintf(w, "  %-18s %11s %11s %11s %9s\n", fmt.Sprintf("%d runs", len(runs)), "median", "least", "most", "spread")
+	for _, m := range metricsOf(runs[0]) {
+		if s, known := m.over(runs); known && !s.quiet() {
+			write := m.unit.write
+			fmt.Fprintf(w, "  %-18s %11s %11s %11s %9s\n", m.Name, write(s.Median), write(s.Min), write(s.Max), figures.Shown(s.width(), figures.Percent))
+		}
+	}
+}
+
+// Short writes one of several runs in a few words.
+func (r *Result) Short(w io.Writer, run, places int) {
+	text := figures.Shown(r.PairsPerSecond, figures.Three) + " pairs/s"
+	if l := r.Latency.Acquire; l != nil {
+		text += fmt.Sprintf(", acquire p50 %s, p99 %s", figures.Micros(l.P50), figures.Micros(l.P99))
+	}
+	if r.EndedEarly {
+		text += ", ended early"
+	}
+	for _, problem := range r.Problems {
+		text += "; " + problem
+	}
+	fmt.Fprintln(w, Wrap(fmt.Sprintf("  run %-11d ", run), text, places))
+}

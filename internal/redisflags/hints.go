@@ -1,0 +1,15 @@
+package redisflags
+
+import "strings"
+
+// hints are what the engine advises programs to do, and what people can do instead.
+var hints = strings.NewReplacer(
+	"Else set Options.Redis.InitAddress", "Else name another one with --redis",
+	"check Redis.Username and Redis.Password", "check the user and the password",
+	"put who signed it into Redis.TLSConfig.RootCAs", "name the file of who signed it with --cacert",
+	"set Redis.TLSConfig.ServerName to a name in the server's certificate", "use a name in the server's certificate in the URL",
+	"in Redis.TLSConfig.Certificates", "with --cert and --key",
+)
+
+// Explain is what an error of the engine says, with advice for who uses a program with these flags.
+func Explain(err error) string { return hints.Replace(strings.TrimPrefix(err.Error(), "wheellock: ")) }
