@@ -22,6 +22,7 @@ type settings struct {
 	redis   redisflags.Flags // without URL: a Redis of our own
 	masters []string         // URLs of the other servers of a quorum
 	json    string           // file; empty: none, "-": standard output
+	html    string           // file; empty: none
 	repeat  int
 	fail    []report.Threshold
 }
@@ -56,6 +57,7 @@ func define(s *settings) (*flag.FlagSet, []bound) {
 	flags.StringVar(&s.redis.URL, "redis", os.Getenv(redisflags.URLVariable), "")
 	s.redis.Define(flags)
 	flags.StringVar(&s.json, "json", "", "")
+	flags.StringVar(&s.html, "html", "", "")
 	flags.BoolVar(&p.Async, "async", false, "")
 	flags.Uint64Var(&p.Seed, "seed", rand.Uint64N(1e6), "")
 	bounds := []bound{{"workers", &p.Workers, 64, maxMany}, {"names", &p.Names, 16, maxMany}, {"processes", &p.Processes, 1, maxProcesses}, {"repeat", &s.repeat, 1, maxRepeat}}
@@ -100,7 +102,7 @@ func parse(args []string) (settings, error) {
 	checkPlan(&s.plan, given, complain)
 	checkKind(&s.plan, given, complain)
 	checkRedis(&s, given, complain)
-	for name, file := range map[string]string{"json": s.json} {
+	for name, file := range map[string]string{"json": s.json, "html": s.html} {
 		if given[name] && file == "" {
 			complain("--%s names no file", name)
 		}

@@ -70,7 +70,7 @@ func TestFlagsAreUnderstood(t *testing.T) {
 		"--seed 18446744073709551615":  func(s *settings) { s.plan.Seed = 1<<64 - 1 },
 		"--workers 8..1k":              func(s *settings) { s.plan.From, s.plan.Workers, s.plan.Steps = 8, 1000, 5 },
 		"--workers 1..64 --steps 7":    func(s *settings) { s.plan.From, s.plan.Workers, s.plan.Steps = 1, 64, 7 },
-		"--repeat 5":                   func(s *settings) { s.repeat = 5 },
+		"--repeat 5 --html page.html":  func(s *settings) { s.repeat, s.html = 5, "page.html" },
 		"--kind quorum":                func(s *settings) { s.plan.Kind = load.Quorum },
 		"--kind quorum --redis redis://a --master redis://b --master redis://c": func(s *settings) {
 			s.plan.Kind, s.redis.URL, s.masters = load.Quorum, "redis://a", []string{"redis://b", "redis://c"}
@@ -159,6 +159,7 @@ var badFlags = map[string]string{
 	"--workers 1..8 --steps 1":     "--steps 1: must be from 2 to 100",
 	"--workers 1..8 --duration 1s --steps 50": "--duration 1s for --steps 50: each lasts 100ms at least",
 	"--repeat 0":                       "--repeat 0: must be from 1 to 100",
+	"--html=":                          "--html names no file",
 	"--master redis://b":               "--master with --kind mutex: only quorum has several servers",
 	"--kind quorum --master redis://b": "--master without --redis",
 	"--kind quorum --redis redis://a --master redis://b":            "name the other servers with --master, two at least",

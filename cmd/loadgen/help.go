@@ -79,6 +79,9 @@ How long, and how it is recorded
                     --processes 10 at most; 0: none
   --json FILE       write everything there too, "-" for standard output (the
                     table then goes to standard error)
+  --html FILE       write a page for a browser there: throughput and latency
+                    over time, percentiles, the proof, the settings. It needs no
+                    other file and no network
   --fail EXPRESSION exit code 4 if it holds, such as 'acquire.p99>5ms' or
                     'throughput<20k'; any number of them, each of the median of
                     all runs. The figures: throughput, acquire.p50 (of acquire,
@@ -126,7 +129,7 @@ Examples
         a first impression of this machine
   loadgen --names 1 --workers 256
         one hot name: how fast is it handed on, and how fairly?
-  loadgen --names 1 --workers 1..512 --steps 10
+  loadgen --names 1 --workers 1..512 --steps 10 --html growth.html
         how do throughput and latency change as more and more want it?
   loadgen --names 100k --workers 1k --async
         hardly any contention: how many locks a second can this Redis serve?

@@ -7,6 +7,7 @@ import (
 	"os"
 	"slices"
 
+	"github.com/wheellock/wheellock/cmd/loadgen/internal/page"
 	"github.com/wheellock/wheellock/cmd/loadgen/internal/report"
 )
 
@@ -65,7 +66,7 @@ func (s *session) verdict(runs []*report.Result) (exit int) {
 // files are what is written besides the table. They are opened before anything is started: a run should not end with "no such
 // directory".
 type files struct {
-	json io.WriteCloser // nil: not asked for
+	json, html io.WriteCloser // nil: not asked for
 }
 
 func (s *session) openFiles() (f files, err error) {
@@ -73,6 +74,9 @@ func (s *session) openFiles() (f files, err error) {
 		f.json = staysOpen{s.stdout}
 	} else if f.json, err = create(s.settings.json); err != nil {
 		return f, err
+	}
+	if f.html, err = create(s.settings.html); err != nil {
+		return f, errors.Join(err, f.close())
 	}
 	return f, nil
 }
@@ -93,11 +97,14 @@ func (f *files) write(runs []*report.Result) (err error) {
 	if f.json != nil {
 		err = report.WriteJSON(f.json, runs)
 	}
+	if f.html != nil {
+		err = errors.Join(err, page.Write(f.html, runs))
+	}
 	return err
 }
 
 func (f *files) close() (err error) {
-	for _, file := range []io.WriteCloser{f.json} {
+	for _, file := range []io.WriteCloser{f.json, f.html} {
 		if file != nil {
 			err = errors.Join(err, file.Close())
 		}

@@ -199,3 +199,21 @@ func TestConnectionErrorsSayWhatToDo(t *testing.T) {
 		}
 	}
 }
+
+func TestPageForABrowser(t *testing.T) {
+	server := redistest.Start(t)
+	file := filepath.Join(t.TempDir(), "page.html")
+	exit, _, said := program(t, nil, "--redis", server.URL(), "--workers", "4", "--think", "2ms", "--warmup", "0", "--duration", "1200ms", "--seed", "4711",
+		"--html", file)
+	if exit != exitOK {
+		t.Fatalf("exit %d, said %s", exit, said)
+	}
+	page, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	wantSaid(t, string(page), "4 blocking callers", "The lock kept its promise", "<td>4711</td>", "Latency by percentile", "</html>")
+	if exit, out, said := program(t, nil, "--html", "/nonexistent/page.html"); exit != exitFailed || out != "" || !strings.Contains(said, "no such file") {
+		t.Errorf("a page that cannot be: exit %d, said %q and %q", exit, out, said)
+	}
+}

@@ -38,11 +38,8 @@ func (s Spread) quiet() bool { return s.Min == 0 && s.Max == 0 }
 // SpreadTable writes how far the runs of one load are apart.
 func SpreadTable(w io.Writer, runs []*Result) {
 	fmt.Fprintf(w, "  %-18s %11s %11s %11s %9s\n", fmt.Sprintf("%d runs", len(runs)), "median", "least", "most", "spread")
-	for _, m := range metricsOf(runs[0]) {
-		if s, known := m.over(runs); known && !s.quiet() {
-			write := m.unit.write
-			fmt.Fprintf(w, "  %-18s %11s %11s %11s %9s\n", m.Name, write(s.Median), write(s.Min), write(s.Max), figures.Shown(s.width(), figures.Percent))
-		}
+	for _, f := range Figures(runs) {
+		fmt.Fprintf(w, "  %-18s %11s %11s %11s %9s\n", f.Name, f.Median, f.Least, f.Most, f.Spread)
 	}
 }
 
@@ -59,4 +56,18 @@ func (r *Result) Short(w io.Writer, run, places int) {
 		text += "; " + problem
 	}
 	fmt.Fprintln(w, Wrap(fmt.Sprintf("  run %-11d ", run), text, places))
+}
+
+// Figure is a metric over several runs, written for people.
+type Figure struct{ Name, Median, Least, Most, Spread string }
+
+// Figures are all metrics that say something of these runs.
+func Figures(runs []*Result) (all []Figure) {
+	for _, m := range metricsOf(runs[0]) {
+		if s, known := m.over(runs); known && !s.quiet() {
+			write := m.unit.write
+			all = append(all, Figure{m.Name, write(s.Median), write(s.Min), write(s.Max), figures.Shown(s.width(), figures.Percent)})
+		}
+	}
+	return all
 }

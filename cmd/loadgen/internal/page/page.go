@@ -1,0 +1,177 @@
+// Package page writes results of loadgen as one page for a browser, which needs no other file and no network. page.html is its
+// template; charts.go says what is drawn, and chart.go and axis.go draw it.
+package page
+
+import (
+	_ "embed"
+	"fmt"
+	"html/template"
+	"io"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/wheellock/wheellock/cmd/loadgen/internal/load"
+	"github.com/wheellock/wheellock/cmd/loadgen/internal/report"
+	"github.com/wheellock/wheellock/internal/testkit/figures"
+)
+
+//go:embed page.html
+var text string
+
+var layout = template.Must(template.New("page").Funcs(template.FuncMap{"grouped": figures.Grouped}).Parse(text))
+
+// content is what the template shows.
+type content struct {
+	Title    string
+	Started  string
+	Server   string
+	Machine  string
+	OK       bool
+	Problems []string
+	Notes    []string // what is right, or worth knowing
+	Tiles    []tile
+	Charts   []chart
+	Figures  []figure
+	Several  bool // runs
+	Settings []pair
+	Proof    []pair
+	Errors   []pair
+}
+
+// tile is one of the few figures that are seen first.
+type tile struct{ Name, Value, Range string }
+
+// figure is a line of the table of all.
+type figure struct{ Name, Median, Least, Most string }
+
+type pair struct{ Name, Value string }
+
+// Write writes the page of the runs of one load; there is at least one.
+func Write(w io.Writer, runs []*report.Result) error {
+	first := runs[0]
+	c := content{
+		Title: report.Describe(&first.Plan), Started: first.Started.Format(time.DateTime) + " UTC", Server: first.Server.Meaning,
+		Machine: fmt.Sprintf("%s, %s, %s/%s", figures.Number(int64(first.Machine.CPUs), "CPU"), first.Machine.Go, first.Machine.OS, first.Machine.Arch),
+		OK:      true, Several: len(runs) > 1, Charts: charts(runs), Settings: settings(first),
+	}
+	for i, r := range runs {
+		c.OK = c.OK && r.OK
+		whose := ""
+		if c.Several {
+			whose = fmt.Sprintf("run %d: ", i+1)
+		}
+		for _, problem := range r.Problems {
+			c.Problems = append(c.Problems, whose+problem)
+		}
+		if r.EndedEarly {
+			c.Notes = append(c.Notes, whose+"ended early")
+		}
+		for text, n := range r.Calls.Errors {
+			c.Errors = append(c.Errors, pair{whose + text, figures.Grouped(n)})
+		}
+	}
+	if c.Several {
+		c.Notes = append(c.Notes, fmt.Sprintf("%d runs: figures are medians, with the least and the most; in the drawings the first run is strong and the others are faint", len(runs)))
+	}
+	slices.SortFunc(c.Errors, func(a, b pair) int { return strings.Compare(a.Name, b.Name) })
+	c.figures(runs)
+	c.prove(runs)
+	return layout.Execute(w, c)
+}
+
+// tiles are the metrics that are seen first.
+var tiles = []struct{ metric, name, unit string }{
+	{"throughput", "Throughput", " pairs/s"}, {"acquire.p50", "Acquire, median", ""}, {"acquire.p99", "Acquire, p99", ""},
+	{"acquire.p99.9", "Acquire, p99.9", ""}, {"handover.p50", "Hand-over, median", ""}, {"redis.cpu", "Redis CPU per pair", ""},
+}
+
+func (c *content) figures(runs []*report.Result) {
+	for _, f := range report.Figures(runs) {
+		c.Figures = append(c.Figures, figure{f.Name, f.Median, f.Least, f.Most})
+		for _, t := range tiles {
+			if t.metric != f.Name {
+				continue
+			}
+			shown := tile{Name: t.name, Value: f.Median + t.unit}
+			if c.Several {
+				shown.Range = f.Least + " to " + f.Most
+			}
+			c.Tiles = append(c.Tiles, shown)
+		}
+	}
+}
+
+// prove says what was checked, in all runs together.
+func (c *content) prove(runs []*report.Result) {
+	var k report.Checks
+	var pairs int64
+	for _, r := range runs {
+		pairs += r.Pairs
+		k.Sections += r.Checks.Sections
+		k.InRedis += r.Checks.InRedis
+		k.NoVerdict += r.Checks.NoVerdict
+		k.Violations += r.Checks.Violations
+		k.SeenInRedis += r.Checks.SeenInRedis
+		k.Early += r.Checks.Early
+		k.TokensBack += r.Checks.TokensBack
+		k.Disordered += r.Checks.Disordered
+		k.Stuck += r.Checks.Stuck
+		k.KeysLeft = append(k.KeysLeft, r.Checks.KeysLeft...)
+		k.Stranded = append(k.Stranded, r.Checks.Stranded...)
+		k.PermitsWrong = append(k.PermitsWrong, r.Checks.PermitsWrong...)
+	}
+	plan := &runs[0].Plan
+	c.Proof = []pair{
+		{"Pairs of lock and unlock", figures.Grouped(pairs)},
+		{"Critical sections checked in memory", figures.Grouped(k.Sections)},
+		{"of these, also counted in Redis", figures.Grouped(k.InRedis)},
+		{"of these, without a verdict (answer lost, or lease over)", figures.Grouped(k.NoVerdict)},
+		{"Violations found in memory", figures.Grouped(k.Violations)},
+		{"Violations found in Redis", figures.Grouped(k.SeenInRedis)},
+	}
+	add := func(when bool, name string, n int64) {
+		if when {
+			c.Proof = append(c.Proof, pair{name, figures.Grouped(n)})
+		}
+	}
+	add(plan.Kind == load.Fenced, "Fencing tokens that went back", k.TokensBack)
+	add(plan.Kind == load.Fair, "Given long out of turn", k.Disordered)
+	add(plan.Kind == load.Latch, "Passed before the latch was opened", k.Early)
+	add(plan.Kind.HasPermits(), "Names whose permits are not all back", int64(len(k.PermitsWrong)))
+	add(true, "Keys left behind", int64(len(k.KeysLeft)))
+	add(true, "Callers left waiting for a free name", int64(len(k.Stranded)))
+	add(true, "Calls that did not come back", k.Stuck)
+}
+
+// settings are those that decide how a load went.
+func settings(r *report.Result) (all []pair) {
+	p := &r.Plan
+	add := func(when bool, name, format string, args ...any) {
+		if when {
+			all = append(all, pair{name, fmt.Sprintf(format, args...)})
+		}
+	}
+	add(true, "--kind", "%s", p.Kind)
+	add(p.Grows(), "--workers", "%d..%d in %d steps", p.From, p.Workers, p.Steps)
+	add(!p.Grows(), "--workers", "%s", figures.Grouped(int64(p.Workers)))
+	add(p.Async, "--async", "yes")
+	add(p.Rate > 0, "--rate", "%s calls/s", figures.Three(p.Rate))
+	add(true, "--names", "%s", figures.Grouped(int64(p.Names)))
+	add(p.Zipf > 0, "--zipf", "%g", p.Zipf)
+	add(p.Kind == load.RW, "--readers", "%g", p.Readers)
+	add(p.Kind.HasPermits(), "--permits", "%d", p.Permits)
+	add(true, "--hold", "%v", p.Hold)
+	add(p.Rate == 0, "--think", "%v", p.Think)
+	add(p.Lease > 0, "--lease", "%v", p.Lease)
+	add(p.Lease == 0, "--lease", "renewed by the watchdog")
+	add(p.Wait > 0, "--wait", "%v", p.Wait)
+	add(p.Handoff > 0, "--handoff", "%v", p.Handoff)
+	add(p.Handoff < 0, "--handoff", "off")
+	add(true, "--processes", "%d", p.Processes)
+	add(true, "--duration", "%v", p.Duration)
+	add(true, "--warmup", "%v", p.Warmup)
+	add(true, "--check", "%d", p.Check)
+	add(true, "--seed", "%d", p.Seed)
+	return all
+}
