@@ -129,7 +129,7 @@ Examples
         a first impression of this machine
   loadgen --names 1 --workers 256
         one hot name: how fast is it handed on, and how fairly?
-  loadgen --names 1 --workers 1..512 --steps 10 --html growth.html
+  loadgen --names 1 --workers 1..512 --steps 10 --html steps.html
         how do throughput and latency change as more and more want it?
   loadgen --names 100k --workers 1k --async
         hardly any contention: how many locks a second can this Redis serve?

@@ -28,15 +28,21 @@ func planOf(k Kind) Plan {
 	return p
 }
 
+// startOthers starts the other servers of the kinds that have several.
+func startOthers(t *testing.T) map[Kind][]*redistest.Server {
+	t.Helper()
+	return map[Kind][]*redistest.Server{Quorum: {redistest.Start(t), redistest.Start(t)}}
+}
+
 func TestRigKinds(t *testing.T) {
-	server := redistest.Start(t)
+	server, others := redistest.Start(t), startOthers(t)
 	for _, k := range Kinds {
 		for _, async := range []bool{false, true} {
 			t.Run(fmt.Sprintf("%s, async %t", k, async), func(t *testing.T) {
 				plan := planOf(k)
 				plan.Async = async
-				all := run(open(t, server, Config{Plan: plan}), func(m *Sample) bool {
-					return m.Counts.Pairs > 100 && (plan.Check == 0 || m.Counts.Witnessed > 0)
+				all := run(open(t, server, Config{Plan: plan}, others[k]...), func(m *Sample) bool {
+					return m.Counts.Pairs > 100 && m.Times.Acquire.Count() > 100 && (plan.Check == 0 || m.Counts.Witnessed > 0)
 				})
 				wantSoundRun(t, &plan, all)
 				if sum := all.of(""); sum.Counts.Broken() != 0 {
@@ -57,14 +63,14 @@ func TestRigKinds(t *testing.T) {
 
 // Two processes are one to the proofs, when they share memory.
 func TestRigKindsAcrossProcesses(t *testing.T) {
-	server := redistest.Start(t)
+	server, others := redistest.Start(t), startOthers(t)
 	for _, k := range Kinds {
 		t.Run(string(k), func(t *testing.T) {
 			plan := planOf(k)
 			plan.Processes = 2
 			cells, found := PrivateCells(plan.Names), make(chan samples, 2)
 			for process := range 2 {
-				r := open(t, server, Config{Plan: plan, Process: process, Cells: cells})
+				r := open(t, server, Config{Plan: plan, Process: process, Cells: cells}, others[k]...)
 				go func() { found <- run(r, func(m *Sample) bool { return m.Counts.Pairs > 20 }) }()
 			}
 			for range 2 {

@@ -23,16 +23,16 @@ func aPlan() Plan {
 	}
 }
 
-// open opens a rig on a server.
-func open(t *testing.T, server *redistest.Server, cfg Config) *Rig {
+// open opens a rig on a server, or on several masters.
+func open(t *testing.T, server *redistest.Server, cfg Config, others ...*redistest.Server) *Rig {
 	t.Helper()
 	answerTime := time.Minute // a call that is answered late, by a machine that stood still, is no failure
 	if len(cfg.Redis) > 0 {
 		answerTime = cfg.Redis[0].AnswerTimeout
 	}
 	cfg.Redis = []engine.Options{optionsOf(t, server)}
-	if cfg.Plan.Kind == Quorum {
-		cfg.Redis = append(cfg.Redis, optionsOf(t, redistest.Start(t)), optionsOf(t, redistest.Start(t)))
+	for _, other := range others {
+		cfg.Redis = append(cfg.Redis, optionsOf(t, other))
 	}
 	for i := range cfg.Redis {
 		cfg.Redis[i].AnswerTimeout = answerTime
@@ -116,7 +116,7 @@ func TestRigModes(t *testing.T) {
 			plan := aPlan()
 			change(&plan)
 			all := run(open(t, server, Config{Plan: plan}), func(m *Sample) bool {
-				return m.Counts.Pairs > 100 && (plan.Check == 0 || m.Counts.Witnessed > 0)
+				return m.Counts.Pairs > 100 && m.Times.Acquire.Count() > 100 && (plan.Check == 0 || m.Counts.Witnessed > 0)
 			})
 			wantSoundRun(t, &plan, all)
 			if keys := server.Keys(); len(keys) > 0 {

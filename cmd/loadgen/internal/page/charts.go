@@ -14,7 +14,7 @@ import (
 func charts(runs []*report.Result) []chart {
 	all := []chart{throughput(runs), latency(runs), percentiles(runs), waiting(runs)}
 	if len(runs[0].Steps) > 0 {
-		all = append(all, growth(runs), growthLatency(runs))
+		all = append(all, throughputBySteps(runs), latencyBySteps(runs))
 	}
 	drawn := all[:0]
 	for _, c := range all {
@@ -94,14 +94,14 @@ func inTime(runs []*report.Result, what []over, write func(float64) string) (lin
 	return drawable(lines)
 }
 
-func growth(runs []*report.Result) chart {
+func throughputBySteps(runs []*report.Result) chart {
 	lines := inSteps(runs, []over{{"pairs/s", 1, rate}}, func(v float64) string { return figures.Three(v) + " pairs/s" })
 	return chart{
 		Title: "Throughput by callers", Note: "of each step", XLabel: "callers", x: byCallers(runs), y: linear(most(lines), short), lines: lines,
 	}
 }
 
-func growthLatency(runs []*report.Result) chart {
+func latencyBySteps(runs []*report.Result) chart {
 	lines := inSteps(runs, latencies, figures.Micros)
 	return chart{
 		Title: "Acquire latency by callers", Note: "of each step; the scales are logarithmic", XLabel: "callers", x: byCallers(runs), y: logOver(lines), lines: lines,

@@ -58,7 +58,7 @@ func (c *Collector) Account(f *Facts) *Result {
 		PerSecond: append([]Second{}, c.seconds...), Problems: append([]string{}, f.Problems...),
 	}
 	figures.Add(&r.Checks.Breaches, &c.unplaced)
-	r.Steps = c.growth(&f.Plan)
+	r.Steps = c.stepsOf(&f.Plan)
 	if m.Usage.CPU == 0 {
 		r.Client.CPUPerPair = nil
 	}
@@ -173,8 +173,8 @@ func secondOf(s *load.Sample, end time.Duration) Second {
 	return second
 }
 
-// growth is what each step did.
-func (c *Collector) growth(p *load.Plan) []Step {
+// stepsOf is what each step did.
+func (c *Collector) stepsOf(p *load.Plan) []Step {
 	steps := []Step{}
 	if !p.Grows() {
 		return steps

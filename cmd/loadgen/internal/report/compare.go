@@ -43,9 +43,9 @@ func Compare(w io.Writer, a, b Side, places int) {
 	}
 }
 
-func (s *Side) describe(w io.Writer, letter string, places int) {
+func (s *Side) describe(w io.Writer, label string, places int) {
 	r := s.Runs[0]
-	fmt.Fprintln(w, Wrap(letter+"  ", fmt.Sprintf("%s, %s of %s", s.Name, figures.Number(int64(len(s.Runs)), "run"), r.Started.Format(time.DateTime)), places))
+	fmt.Fprintln(w, Wrap(label+"  ", fmt.Sprintf("%s, %s of %s", s.Name, figures.Number(int64(len(s.Runs)), "run"), r.Started.Format(time.DateTime)), places))
 	fmt.Fprintln(w, Wrap("   ", Describe(&r.Plan), places))
 	fmt.Fprintln(w, Wrap("   ", fmt.Sprintf("%s Redis %s · %s, %s %s/%s", r.Server.Kind, r.Server.Version,
 		figures.Number(int64(r.Machine.CPUs), "CPU"), r.Machine.Go, r.Machine.OS, r.Machine.Arch), places))

@@ -84,7 +84,7 @@ func (r *Result) Table(w io.Writer, places int) {
 	if r.Plan.Kind == load.Fair {
 		t.latency("out of turn", r.Latency.Overtaken)
 	}
-	r.growth(t)
+	r.steps(t)
 	r.spread(t)
 	r.costs(t)
 	r.calls(t)
@@ -113,8 +113,8 @@ func (t *table) latency(label string, l *Latency) {
 	t.row("  "+label, "%9s %9s %9s %9s %9s", figures.Micros(l.P50), figures.Micros(l.P90), figures.Micros(l.P99), figures.Micros(l.P999), figures.Micros(l.Max))
 }
 
-// growth lists the steps of a load whose callers grow.
-func (r *Result) growth(t *table) {
+// steps lists the steps of a load whose callers grow.
+func (r *Result) steps(t *table) {
 	if len(r.Steps) == 0 {
 		return
 	}
