@@ -1,0 +1,213 @@
+package engine_test
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"os/user"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// postgres is a Postgres server of a test, reached through a socket in its directory.
+type postgres struct {
+	t   *testing.T
+	dir string
+}
+
+// startPostgres starts one. It does not run as root, so root lends it another user.
+func startPostgres(t *testing.T) *postgres {
+	t.Helper()
+	programs := func(name string) string {
+		if found, err := filepath.Glob("/usr/lib/postgresql/*/bin/" + name); err == nil && len(found) > 0 {
+			return found[len(found)-1]
+		}
+		path, err := exec.LookPath(name)
+		if err != nil && os.Getenv("CI") != "" {
+			t.Fatalf("%s not found: apt-get install postgresql. In CI a missing server is a failure.", name)
+		} else if err != nil {
+			t.Skipf("SKIPPED: %s not found: apt-get install postgresql. NOT PROVED: the SQL of docs/FENCING.md.", name)
+		}
+		return path
+	}
+	initdb, server := programs("initdb"), programs("postgres")
+	dir, err := os.MkdirTemp("", "pg") // a socket's path must be short
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { os.RemoveAll(dir) })
+	as := &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
+	if os.Geteuid() == 0 {
+		nobody, err := user.Lookup("nobody")
+		if err != nil {
+			t.Fatal(err)
+		}
+		uid, _ := strconv.Atoi(nobody.Uid)
+		gid, _ := strconv.Atoi(nobody.Gid)
+		as.Credential = &syscall.Credential{Uid: uint32(uid), Gid: uint32(gid)}
+		if err := os.Chown(dir, uid, gid); err != nil {
+			t.Fatal(err)
+		}
+	}
+	data := filepath.Join(dir, "data")
+	create := exec.Command(initdb, "-D", data, "-U", "tester", "-A", "trust", "--no-sync", "--locale=C")
+	create.Dir, create.SysProcAttr = dir, as
+	if said, err := create.CombinedOutput(); err != nil {
+		t.Fatalf("initdb: %v\n%s", err, said)
+	}
+	run := exec.Command(server, "-D", data, "-k", dir, "-c", "listen_addresses=", "-c", "fsync=off")
+	run.Dir, run.SysProcAttr = dir, as
+	log, err := os.Create(filepath.Join(dir, "log"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer log.Close()
+	run.Stderr = log
+	if err := run.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		run.Process.Signal(syscall.SIGQUIT)
+		run.Wait()
+	})
+	p := &postgres{t, dir}
+	for until := time.Now().Add(time.Minute); ; time.Sleep(50 * time.Millisecond) {
+		if _, err := p.command("-c", "SELECT 1").CombinedOutput(); err == nil {
+			return p
+		} else if time.Now().After(until) {
+			said, _ := os.ReadFile(filepath.Join(dir, "log"))
+			t.Fatalf("postgres does not answer: %s", said)
+		}
+	}
+}
+
+func (p *postgres) command(args ...string) *exec.Cmd {
+	return exec.Command("psql", append([]string{"-X", "-h", p.dir, "-U", "tester", "-d", "postgres", "-v", "ON_ERROR_STOP=1"}, args...)...)
+}
+
+// ask runs a statement, and returns what psql says.
+func (p *postgres) ask(sql string) string {
+	said, _ := p.command("-A", "-t", "-c", sql).CombinedOutput()
+	return strings.TrimSpace(string(said))
+}
+
+// session is a connection in which a transaction can stay open.
+type session struct {
+	*exec.Cmd
+	in  io.WriteCloser
+	out strings.Builder
+}
+
+func (p *postgres) begin(sql string) *session {
+	s := &session{Cmd: p.command("-A", "-t", "-q")}
+	s.Stdout, s.Stderr = &s.out, &s.out
+	in, err := s.StdinPipe()
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	s.in = in
+	if err := s.Start(); err != nil {
+		p.t.Fatal(err)
+	}
+	fmt.Fprintln(s.in, sql)
+	return s
+}
+
+// end lets it run to its end, and returns what it said.
+func (s *session) end(sql string) string {
+	fmt.Fprintln(s.in, sql)
+	s.in.Close()
+	s.Wait()
+	return s.out.String()
+}
+
+// await returns when a query answers with a word.
+func (p *postgres) await(sql, want string) {
+	p.t.Helper()
+	for until := time.Now().Add(time.Minute); p.ask(sql) != want; time.Sleep(20 * time.Millisecond) {
+		if time.Now().After(until) {
+			p.t.Fatalf("%s is %q, want %q", sql, p.ask(sql), want)
+		}
+	}
+}
+
+func TestFencingDocument(t *testing.T) {
+	t.Parallel()
+	text, err := os.ReadFile("../docs/FENCING.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Run("its program compiles", func(t *testing.T) {
+		program := regexp.MustCompile("(?s)```go\n(package .*?)```").FindSubmatch(text)
+		if program == nil {
+			t.Fatal("it has none")
+		}
+		path := filepath.Join(t.TempDir(), "stock.go")
+		if err := os.WriteFile(path, program[1], 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if said, err := exec.Command("go", "vet", path).CombinedOutput(); err != nil {
+			t.Errorf("go vet: %v\n%s", err, said)
+		}
+	})
+	p := startPostgres(t)
+	answers := 0
+	for _, block := range regexp.MustCompile("(?s)```sql\n(.*?)```").FindAllStringSubmatch(string(text), -1) {
+		if !strings.Contains(block[1], "\n-- ") {
+			if said, err := p.command("-c", block[1]).CombinedOutput(); err != nil {
+				t.Fatalf("%s\n%s", block[1], said)
+			}
+			continue
+		}
+		for _, statement := range regexp.MustCompile("(?m)^([^-].*;)\n-- (.*)$").FindAllStringSubmatch(block[1], -1) {
+			sql, want := statement[1], statement[2]
+			said := p.ask(sql)
+			answers++
+			failed := strings.HasPrefix(said, "ERROR")
+			told := regexp.MustCompile(`^(ERROR|UPDATE|INSERT)`).MatchString(want)
+			if told && strings.Split(said, "\n")[0] != want || !told && failed {
+				t.Errorf("%s\nsays %q, want %q", sql, said, want)
+			}
+		}
+	}
+	if answers != 7 {
+		t.Errorf("%d statements with an answer were run, want 7", answers)
+	}
+
+	const waiting = "SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock'"
+	for _, c := range []struct {
+		first, second int
+		isolation     string
+		refusal       string // empty: it passes
+	}{
+		{50, 51, "READ COMMITTED", ""},
+		{61, 60, "READ COMMITTED", "fenced off"},
+		{70, 71, "REPEATABLE READ", "could not serialize"},
+	} {
+		t.Run(fmt.Sprintf("%d waits for %d to commit, %s", c.second, c.first, c.isolation), func(t *testing.T) {
+			first := p.begin(fmt.Sprintf("BEGIN; SELECT pass_fence('shelf', %d);", c.first))
+			p.await("SELECT count(*) FROM pg_stat_activity WHERE state = 'idle in transaction'", "1")
+			second := p.begin(fmt.Sprintf("BEGIN ISOLATION LEVEL %s; SELECT pass_fence('shelf', %d);", c.isolation, c.second))
+			p.await(waiting, "1")
+			if said := first.end("COMMIT;"); strings.Contains(said, "ERROR") {
+				t.Errorf("the first: %s", said)
+			}
+			if said := second.end("COMMIT;"); !strings.Contains(said, c.refusal) || c.refusal == "" && strings.Contains(said, "ERROR") {
+				t.Errorf("the second: %q, want %q", said, c.refusal)
+			}
+			want := c.first
+			if c.refusal == "" {
+				want = c.second
+			}
+			if got := p.ask("SELECT token FROM fence WHERE name = 'shelf'"); got != strconv.Itoa(want) {
+				t.Errorf("the token is %s, want %d", got, want)
+			}
+		})
+	}
+}
