@@ -14,9 +14,10 @@ named.
 Where
   --redis URL       the Redis to load: redis://user:password@host:port/db,
                     rediss:// (TLS), unix:///path, Sentinel and Cluster as in
-                    engine.ParseURL. All keys of a run have loadgen:<random>: in
-                    their names, and no other key is ever touched. Left out: the URL
-                    in WHEELLOCK_REDIS in the environment, if it is set
+                    engine.ParseURL. Left out: the URL in WHEELLOCK_REDIS in the
+                    environment, if it is set. All keys of a run have
+                    loadgen:<random>: in their names, and no other key is ever
+                    touched
   --master URL      quorum: one more server beside --redis; give it twice at
                     least. Without --redis there are three private ones
   --user USER       log in as this user, in place of the URL's
