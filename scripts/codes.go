@@ -6,12 +6,14 @@ import "time"
 //
 //	>= 1            granted (acquire), still held (renew)
 //	2^50            freed, and taken for the engine's next waiter (release of a fair lock)
+//	> 2^50          freed, and given to another engine's claim: 2^50 + 1 + so many subscribers listen (release of a claimed lock)
 //	>= 0            freed or kept, so many subscribers listen (release, confirm, swap, give, addpermits)
 //	>= 0            so many permits taken, so much still to be counted down (take, look)
 //	0, 1            not done, done (setpermits, setcount, deletecount)
 //	-1              not this owner's (release, renew, confirm, swap)
 //	-2              freed, but this user may not publish (release)
 //	-(pttl+2)       held by another owner, with pttl ms left, 2^42 at most; -1: that key has no TTL (acquire)
+//	-(2^43)-(pttl+2)  the same, and a claim to it stands (acquire of a claimed lock)
 //	-(2^51)-class   a fault, see Fault
 //	-(2^52)-ms      arrived after its notAfter and did nothing; ms is the server's time (acquire)
 type Reply int64
@@ -20,6 +22,8 @@ const (
 	faultBase  = -1 << 51
 	lateBase   = -1 << 52
 	foreignGap = 16 // fault classes from here on: the key holds another type
+
+	claimedBase = -1 << 43 // below any TTL
 
 	longestTTL = 1 << 42 // ms, 139 years; prelude.lua cuts what is longer to this, and a Duration still holds it
 )
@@ -33,6 +37,9 @@ const PublishDenied Reply = -2
 // Passed is the answer to a release that freed the name and took it for the next waiter of the same engine.
 const Passed Reply = 1 << 50
 
+// Given reports whether a release gave the lock to a claim, and how many subscribers heard of it.
+func (r Reply) Given() (heard Reply, given bool) { return r - Passed - 1, r > Passed }
+
 // Granted reports whether an acquire was granted or a renewal found the owner in place.
 func (r Reply) Granted() bool { return r >= 1 }
 
@@ -42,8 +49,14 @@ func (r Reply) Held() (ttl time.Duration, held bool) {
 	if r >= 0 || r <= faultBase {
 		return 0, false
 	}
+	if r.Claimed() {
+		r -= claimedBase
+	}
 	return TTL(int64(-r - 2)), true
 }
+
+// Claimed reports whether an acquire was refused and has left a claim, or let one last longer.
+func (r Reply) Claimed() bool { return r <= claimedBase && r > faultBase }
 
 // TTL is what PTTL answers, negative when the key has no TTL. It is cut to 139 years.
 func TTL(millis int64) time.Duration {

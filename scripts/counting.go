@@ -3,7 +3,6 @@ package scripts
 import (
 	_ "embed"
 	"strconv"
-	"strings"
 )
 
 //go:embed receipt.lua
@@ -74,9 +73,4 @@ func LatchChannel(name string) string { return "redisson_countdownlatch__channel
 
 // ReceiptKey is where an engine keeps the receipt of its last call on a name: a key of ours alone, in the
 // name's hash slot. Not even the name's alias shares it.
-func ReceiptKey(name, uuid string) string {
-	if strings.IndexByte(name, '{') >= 0 {
-		name += ":"
-	}
-	return SuffixName(name, "wheellock:receipt:"+uuid)
-}
+func ReceiptKey(name, uuid string) string { return apart(name, "wheellock:receipt:"+uuid) }

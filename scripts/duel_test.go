@@ -166,7 +166,7 @@ func (b *box) dump() string {
 	slices.Sort(keys)
 	var questions [][]string
 	for _, key := range keys {
-		if strings.Contains(key, ":wheellock:receipt:") { // they last for a minute, and stand still on miniredis
+		if strings.Contains(key, ":wheellock:receipt:") || strings.HasSuffix(key, ":wheellock:claims") { // they end soon, and stand still on miniredis
 			questions = append(questions, []string{"PEXPIRE", key, "3600000"})
 		} else {
 			questions = append(questions, []string{"PTTL", key})

@@ -144,7 +144,7 @@ func (c *call) mutex() []string {
 		return c.staying(itself, itself)
 	}
 	channel := scripts.LockChannel
-	switch c.script = oneOf(c.duel, []scripts.Script{scripts.Acquire, scripts.Acquire, scripts.Release, scripts.Renew, scripts.Confirm, scripts.Swap, scripts.Inspect}); c.script.Name {
+	switch c.script = oneOf(c.duel, []scripts.Script{scripts.Acquire, scripts.Acquire, scripts.AcquireClaim, scripts.Release, scripts.ReleaseClaim, scripts.Renew, scripts.Confirm, scripts.Swap, scripts.Inspect}); c.script.Name {
 	case "acquire":
 		c.until()
 		return c.each(func(name string) { c.key(name).arg(c.owner()) }, c.leasesBehind)
@@ -159,6 +159,14 @@ func (c *call) mutex() []string {
 	case "release":
 		c.arg(oneOf(c.duel, []string{"PUBLISH", "NONE"}))
 		return c.each(func(name string) { c.key(name).arg(c.holder(name), channel(name)) })
+	case "acquire_claim":
+		c.until()
+		return c.each(func(name string) { c.key(name, scripts.ClaimsKey(name)).arg(c.owner()).lease().arg("77") })
+	case "release_claim":
+		c.arg("PUBLISH")
+		return c.each(func(name string) {
+			c.key(name, scripts.ClaimsKey(name)).arg(c.holder(name), channel(name), oneOf(c.duel, []string{"0", "1"}))
+		})
 	default:
 		c.names = c.names[:1]
 		return c.each(func(name string) { c.key(name, scripts.TokenKey(name)) })

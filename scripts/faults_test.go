@@ -75,7 +75,7 @@ func TestFairLockWithAForeignQueueIsFreed(t *testing.T) {
 	})
 }
 
-func number(t *testing.T, s string) (n int64) {
+func number(t testing.TB, s string) (n int64) {
 	t.Helper()
 	if _, err := fmt.Sscan(s, &n); err != nil {
 		t.Fatalf("%q is no integer", s)

@@ -36,6 +36,18 @@ func AppendLockChannel(b []byte, name string) []byte {
 	return append(b, '}')
 }
 
+// ClaimsKey is what engines claim that wait for a mutex (claim.lua): a hash of ours alone, in the name's hash slot. Not even the
+// name's alias shares it.
+func ClaimsKey(name string) string { return apart(name, "wheellock:claims") }
+
+// apart is a key of ours that a name does not share with its alias.
+func apart(name, suffix string) string {
+	if strings.IndexByte(name, '{') >= 0 {
+		name += ":"
+	}
+	return SuffixName(name, suffix)
+}
+
 // TokenKey is the fencing counter of a fenced mutex.
 func TokenKey(name string) string { return PrefixName("redisson_lock_token", name) }
 

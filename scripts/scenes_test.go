@@ -41,6 +41,8 @@ var (
 var lockScenes = []scene{
 	{"acquire", scripts.Acquire, nil, names, []any{0, "me:1", hour}, gives(1, "me:1")},
 	{"acquire again", scripts.Acquire, standing("me:1", "1"), names, []any{0, "me:1", hour}, gives(1, "me:1")},
+	{"acquire or claim", scripts.AcquireClaim, nil, claimNames, []any{0, "me:1", hour, 77}, gives(1, "me:1")},
+	{"acquire or claim again", scripts.AcquireClaim, claimed(standing("me:1", "1"), "me:1"), claimNames, []any{0, "me:1", hour, 77}, gives(1, "me:1")},
 	{"acquire fenced", scripts.AcquireFenced, nil, []string{one, counter}, []any{0, 64, 86400000, "me:1", hour}, gives(1, "me:1")},
 	{"acquire fenced again", scripts.AcquireFenced, standing("me:1", "1"), []string{one, counter}, []any{0, 64, 0, "me:1", hour}, gives(1, "me:1")},
 	{"renew", scripts.Renew, standing("me:1", "1"), names, []any{"me:1", hour}, gives(1, "me:1")},
@@ -62,6 +64,29 @@ var lockScenes = []scene{
 	{"adopt what is fenced", scripts.Adopt, standing("java:1", "2"), []string{one, counter}, adopting, adopted},
 	{"adopt what is fenced again", scripts.Adopt, standing("me:1", "1"), []string{one, counter}, adopting, adopted},
 	{"release", scripts.Release, standing("me:1", "1"), names, []any{"PUBLISH", "me:1", nobody}, frees("me:1")},
+	{"release to a claim", scripts.ReleaseClaim, claimed(standing("me:1", "1"), "you:2"), claimNames, []any{"PUBLISH", "me:1", nobody, 0}, givenAway},
+}
+
+// givenAway checks who has a lock after a release to a claim.
+func givenAway(o *outcome) {
+	o.Helper()
+	frees("me:1")(o)
+	if _, given := o.reply.Given(); given {
+		o.want(o.must("HEXISTS", one, "you:2"), "1", "the field you:2")
+	}
+}
+
+var claimNames = []string{one, scripts.ClaimsKey(one)}
+
+// claimed has an owner claim the lock besides, for two seconds.
+func claimed(setup func(*box), owner string) func(*box) {
+	return func(b *box) {
+		setup(b)
+		now := b.serverMillis()
+		engine, _, _ := strings.Cut(owner, ":")
+		b.must("HSET", claimNames[1], engine, fmt.Sprintf("%s 77 %d %d", owner, now+2000, now*1000))
+		b.must("PEXPIRE", claimNames[1], "2000")
+	}
 }
 
 // unfenced are the keys of a lock without a counter or a queue, in a call that has a place for one.

@@ -4,7 +4,7 @@
 // answers one integer if the result is the same for all names, else one integer per name (codes.go).
 //
 // This file embeds the scripts of locks, counting.go and permit.go those of semaphores and latches. prelude.lua is put before every
-// script, and rw.lua, fair.lua, receipt.lua and permits.lua before those of one kind. keys.go makes the names of keys and channels by
+// script, and claim.lua, rw.lua, fair.lua, receipt.lua and permits.lua before those of one kind. keys.go makes the names of keys and channels by
 // Redisson's rules, hashslot.go their hash slots, and derived.go says which names are keys of other names.
 //
 // The package is internal to the engine: it may change with any release.
@@ -29,6 +29,15 @@ var acquireFenced string
 
 //go:embed release.lua
 var release string
+
+//go:embed claim.lua
+var claim string
+
+//go:embed acquire_claim.lua
+var acquireClaim string
+
+//go:embed release_claim.lua
+var releaseClaim string
 
 //go:embed renew.lua
 var renew string
@@ -101,7 +110,9 @@ var rights string
 var (
 	Acquire       = Script{"acquire", prelude + acquire}
 	AcquireFenced = Script{"acquire_fenced", prelude + tokens + acquireFenced}
+	AcquireClaim  = Script{"acquire_claim", prelude + claim + acquireClaim}
 	Release       = Script{"release", prelude + release}
+	ReleaseClaim  = Script{"release_claim", prelude + claim + releaseClaim}
 	Renew         = Script{"renew", prelude + renew}
 	Confirm       = Script{"confirm", prelude + confirm}
 	Swap          = Script{"swap", prelude + pass + swap}

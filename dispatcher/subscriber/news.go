@@ -1,7 +1,6 @@
 package subscriber
 
 import (
-	"math"
 	"strconv"
 	"sync"
 
@@ -34,13 +33,8 @@ func (n *news) add(channel, message string) (first bool) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	first = len(n.heard) == 0
-	news, before := n.heard[channel]
-	if !before || said > news.Most {
-		news.Most = said
-	}
-	if news.N < math.MaxInt32 {
-		news.N++
-	}
+	news := n.heard[channel]
+	news.Add(said)
 	n.heard[channel] = news
 	return first
 }

@@ -75,7 +75,12 @@ var operations = [gate.Ops]operation{
 		w.lease(c)
 		w.rwChannel(c)
 	}},
-	gate.Release:        {&scripts.Release, publish, release},
+	gate.Release: {&scripts.Release, publish, release},
+	gate.ReleaseClaim: {&scripts.ReleaseClaim, publish, func(w *Writer, c *gate.Command) {
+		w.key(scripts.ClaimsKey(c.Entry.Name))
+		release(w, c)
+		w.number(c.Args.Release().Own)
+	}},
 	gate.ReleaseQuietly: {&scripts.Release, publishNothing, release},
 	gate.FairRelease: {&scripts.FairRelease, fairWake, func(w *Writer, c *gate.Command) {
 		w.fairKeys(c)
@@ -132,6 +137,12 @@ var operations = [gate.Ops]operation{
 		w.key(scripts.TokenKey(c.Entry.Name))
 		w.owner(c.ID)
 		w.lease(c)
+	}},
+	gate.AcquireClaim: {&scripts.AcquireClaim, notAfter, func(w *Writer, c *gate.Command) {
+		w.key(scripts.ClaimsKey(c.Entry.Name))
+		w.owner(c.ID)
+		w.lease(c)
+		w.number(c.Args.Claim().Code)
 	}},
 	gate.Acquire: {&scripts.Acquire, notAfter, func(w *Writer, c *gate.Command) {
 		w.owner(c.ID)

@@ -71,6 +71,9 @@ func newEngine(s *state, number int) *engine {
 		Lease: lease, HandoffTime: s.w.Handoff, PollCap: pollCap, UUID: e.uuid, FairWaiterLease: waiterLease, RTT: roundTrip,
 		Waits: noWaits, Stats: &gate.Stats{}, LastID: firstID,
 	}
+	if number < s.w.Claims {
+		e.cfg.Code = func(id uint64) int64 { return int64(id)*maxEngines + int64(number) } // nobody makes codes up
+	}
 	e.encoder = wire.NewEncoder(wire.Settings{UUID: e.uuid, Publish: "PUBLISH", FairWaiterLease: waiterLease})
 	e.learn()
 	return e

@@ -30,7 +30,7 @@ func TestMain(m *testing.M) {
 // quick are the worlds that are searched in every run.
 var quick = map[string]bool{
 	"mutex paused": true, "mutex swap": true, "semaphore": true, "two of a mutex": true, "two of a fair": true, "two of permits": true,
-	"three of two attempts": true, "fenced detaches": true,
+	"three of two attempts": true, "fenced detaches": true, "claims": true, "claims forced": true,
 }
 
 // Every order of events in small worlds.
@@ -151,6 +151,8 @@ func TestFindings(t *testing.T) {
 			`D.lock-owned D.run D.arrive D.pause D.lock-owned`},
 		"a hold that is over when a loop that stood still hands it out": {"big fenced",
 			`A.lock A.pause-in-turn A.run tick D.lock A.arrive D.run D.arrive`},
+		"a claim that Redis refused to let last longer": {"big claims",
+			`B.lock B.lock@1 B.run#1 A.lock-owned@2 A.lock-owned@1 A.run#1 B.lock-fixed@1 A.arrive#1 A.lock A.run#1 A.confirm A.run#2 A.arrive#1 A.arrive#1 noperm delay A.break A.mend A.run#1 A.run A.arrive A.arrive A.run`},
 		"permits of a caller who has gone are not given back after a refusal": {"big semaphore",
 			`B.acquire-two B.drop B.run B.arrive noperm B.run`},
 	} {

@@ -63,6 +63,7 @@ var opaque = map[reflect.Type]bool{
 func (h *hasher) hash(s *state) uint64 {
 	h.bytes, h.ids = h.bytes[:0], h.ids[:0]
 	clear(h.met)
+	h.engine = 0
 	h.now, h.age, h.most = s.now, s.age, age(s.w.Patience)
 	if s.refusing != faults {
 		h.value(reflect.ValueOf(s.refusedAt))

@@ -182,7 +182,7 @@ func (s *state) checkCommand(e *engine, c *gate.Command) {
 		s.violate("one-command-per-name", "%v: %v of %s while another command is on its way", e, c.Op, c.Entry.Name)
 	}
 	switch c.Op {
-	case gate.Detach, gate.Release, gate.ReleaseQuietly, gate.FairRelease, gate.ReleaseRead, gate.ReleaseWrite:
+	case gate.Detach, gate.Release, gate.ReleaseClaim, gate.ReleaseQuietly, gate.FairRelease, gate.ReleaseRead, gate.ReleaseWrite:
 	default:
 		return
 	}

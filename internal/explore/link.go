@@ -167,8 +167,10 @@ func (e *engine) hear() {
 		if err != nil {
 			most = 1
 		}
+		var news gate.News
+		news.Add(most)
 		for _, c := range e.heard[m.channel] {
-			c.Machine.Message(now, gate.News{N: 1, Most: most}, &e.fx)
+			c.Machine.Message(now, news, &e.fx)
 		}
 	})
 }

@@ -36,6 +36,12 @@ var bugs = []string{
 	"a hold that lasts as long as its tenure",
 	"an uncertain acquire that is not released when nothing can arrive any more",
 	"a renewal after the unlock",
+	"a lease of what was claimed that counts from when it is heard of",
+	"a message that is taken for a claim's whatever it says",
+	"a lock that is given for less than its claim",
+	"a claim that a forced release does not end",
+	"a claim that nobody wants and nobody gives up",
+	"a claim of a tenure that got no answer before",
 }
 
 var (

@@ -44,6 +44,8 @@ type World struct {
 	// bounds the departures (delay-bounded scheduling; Emmi, Qadeer, Rakamaric, POPL 2011).
 	EveryOrder bool
 
+	Claims int // how many engines, from the first on, have claims
+
 	Handoff time.Duration // gate.Config.HandoffTime
 	Count   int64         // permits of a semaphore, or the count of a latch, when the world begins
 }

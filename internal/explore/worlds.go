@@ -46,7 +46,18 @@ var SmallWorlds = slices.Concat(
 	counted(1, worlds("three of permits", gate.PermitKind, 3, []Call{Acquire}, []Call{Acquire}, Break)),
 	counted(1, worlds("three of a semaphore", gate.SemaphoreKind, 3, []Call{Acquire, Give}, []Call{Acquire, Give}, Break)),
 	counted(2, worlds("three of a latch", gate.LatchKind, 3, []Call{Await, CountDown}, []Call{CountDown}, Break)),
+	claimed(2, worlds("claims", gate.MutexKind, 1, []Call{Lock, Lock}, []Call{Lock, Drop}, Break, LoseMessage, Hold)),
+	claimed(2, worlds("claims paused", gate.MutexKind, 1, []Call{Lock, Lock}, []Call{Lock, TryFixed}, Pause, PauseInTurn, Die)),
+	claimed(2, worlds("claims forced", gate.MutexKind, 1, []Call{Lock, LockFixed}, []Call{Lock, ForceUnlock}, Twice, TwiceMessage, LoseKey)),
+	claimed(2, worlds("claims refused", gate.MutexKind, 1, []Call{Lock, Close}, []Call{Lock, Lock}, ReadOnly, BreakSubscription, Failover1)),
+	claimed(1, worlds("claims beside none", gate.MutexKind, 1, []Call{Lock, Lock}, []Call{Lock, Lock}, Break, LoseMessage, Hold)),
+	claimed(2, worlds("two of claims", gate.MutexKind, 2, []Call{Lock}, []Call{Lock}, Break, LoseMessage, Hold, Pause)),
+	claimed(3, threeEngines("claims of three", []Call{Lock}, []Call{Lock}, []Call{Lock, Drop}, Break, LoseMessage, Die)),
+	claimed(2, threeEngines("claims of two beside one", []Call{Lock}, []Call{Lock}, []Call{Lock}, Break, LoseMessage, Hold)),
 	[]*World{{
+		Name: "claims in every order", Kind: gate.MutexKind, Engines: 2, Names: 1, Handoff: 10 * time.Millisecond, Claims: 2,
+		Programs: [][]Call{{Lock, Lock}, {Lock}}, MostTicks: 2, EveryOrder: true,
+	}, {
 		Name: "mutex in every order", Kind: gate.MutexKind, Engines: 2, Names: 1, Handoff: 10 * time.Millisecond,
 		Programs: [][]Call{{Lock, Lock}, {Lock}}, MostTicks: 2, EveryOrder: true,
 	}, {
@@ -63,6 +74,21 @@ func worlds(name string, kind gate.Kind, most int, a, b []Call, may ...Fault) []
 	}}
 }
 
+// claimed lets so many engines have claims.
+func claimed(engines int, all []*World) []*World {
+	for _, w := range all {
+		w.Claims = engines
+	}
+	return all
+}
+
+// threeEngines is as worlds, with another engine.
+func threeEngines(name string, a, b, c []Call, may ...Fault) []*World {
+	all := worlds(name, gate.MutexKind, 1, a, b, may...)
+	all[0].Engines, all[0].Programs = 3, append(all[0].Programs, c)
+	return all
+}
+
 func counted(count int64, all []*World) []*World {
 	for _, w := range all {
 		w.Count = count
@@ -73,6 +99,7 @@ func counted(count int64, all []*World) []*World {
 // BigWorlds are walked through at random.
 var BigWorlds = []*World{
 	big("mutex", gate.MutexKind, LockStaying, TryStaying, Detach, Adopt, Lock, LockOwned, LockFixed, TryLock, TryFixed, TryOwned, Extend, Drop, ForceUnlock, Close),
+	claimedBig("claims", 4), claimedBig("claims beside one without", 3),
 	big("fenced", gate.FencedKind, LockStaying, TryStaying, Detach, Adopt, Lock, LockOwned, LockFixed, TryLock, TryFixed, Extend, Drop, ForceUnlock, Close),
 	big("spin", gate.SpinKind, LockStaying, TryStaying, Detach, Adopt, Lock, LockOwned, LockFixed, TryLock, Extend, Drop, ForceUnlock, Close),
 	big("fair", gate.FairKind, LockStaying, TryStaying, Detach, Adopt, Lock, LockOwned, LockFixed, TryLock, TryFixed, Extend, Drop, ForceUnlock, Close),
@@ -102,6 +129,13 @@ func big(name string, kind gate.Kind, calls ...Call) *World {
 	if kind != gate.RWKind && kind >= gate.FairKind {
 		w.Faults = once()
 	}
+	return w
+}
+
+// claimedBig is a world of mutexes in which so many engines have claims.
+func claimedBig(name string, engines int) *World {
+	w := big(name, gate.MutexKind, LockStaying, Detach, Adopt, Lock, Lock, LockOwned, LockFixed, TryLock, TryOwned, Extend, Drop, ForceUnlock, Close)
+	w.Claims = engines
 	return w
 }
 

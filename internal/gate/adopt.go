@@ -67,7 +67,7 @@ func (m *Mutex) adopted(now Time, c *Command) {
 // more (rule 12).
 func (m *mutexLease) orphanAdopter(now Time, c *Command) {
 	late := lateAfter(c.Sent)
-	m.contention.orphans.add(orphan{id: c.ID, op: m.traits().release, at: now, late: late, ends: late + c.Lease + 2*margin(c.Lease)})
+	m.contention.orphans.add(orphan{id: c.ID, op: m.releaseOp(), at: now, late: late, ends: late + c.Lease + 2*margin(c.Lease)})
 }
 
 // admitAdopter makes w a holder of the tenure that was taken for him.

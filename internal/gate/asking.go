@@ -19,10 +19,9 @@ func (m *mutexLease) askFree(now Time, fx *Effects) {
 	if w == nil || now < m.askTime() {
 		return
 	}
-	m.cfg.LastID++
-	m.t.ask(m.cfg.LastID, w.Lease, w.Watch)
-	m.cfg.Stats.Attempts.Inc()
-	m.send(m.traits().acquire, m.t.ID, w.takes(w.Lease), fx)
+	op, id := m.question(w)
+	m.t.ask(id, w.Lease, w.Watch)
+	m.sendAcquire(op, w.takes(w.Lease), fx)
 }
 
 // reask repeats an acquire of which an answer was lost, under the same owner id: asking twice is harmless.
@@ -35,8 +34,7 @@ func (m *mutexLease) reask(now Time, fx *Effects) {
 		return
 	}
 	m.t.askFor(w)
-	m.cfg.Stats.Attempts.Inc()
-	m.send(m.traits().acquire, m.t.ID, w.takes(m.t.Lease), fx)
+	m.sendAcquire(m.repeats(), w.takes(m.t.Lease), fx)
 }
 
 // acquired is the answer to an acquire. True: the tenure is ours, and to be handed out.
@@ -44,11 +42,16 @@ func (m *mutexLease) acquired(now Time, c *Command, fx *Effects) bool {
 	if l := m.queue.fair; l != nil && l.answeredInQueue(m, now, c, fx) {
 		return false
 	}
-	switch m.lock.acquired(now, c, &m.t, m.traits().release, &m.tries) {
+	sure := m.t.Unsure <= c.Sent
+	switch m.lock.acquired(now, c, &m.t, m.releaseOp(), &m.tries) {
 	case heldByOther:
+		if c.Op == AcquireClaim {
+			m.noteClaim(now, c, sure)
+		}
 		ttl, _ := c.Reply.Held()
 		m.refused(now, c.Sent, ttl, fx)
 	case heldByUs:
+		m.endClaim(c.ID)
 		m.t.confirm(now, c, c.Lease)
 		m.fence(int64(c.Reply))
 		m.settleYield(true, now)

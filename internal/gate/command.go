@@ -34,11 +34,29 @@ type Args struct {
 // ReleaseArgs are those of every release, also of readers, of writers, and of a fair lock.
 type ReleaseArgs struct {
 	Owner     string // who is to be released when it is not one of ours; else empty, and the command's ID says who
+	Own       int64  // how many of the subscribers of the channel are ours
 	Successor uint64 // FairRelease: the place of ours that gets the lock when it is its turn, with the command's Lease; 0: none
 }
 
-func (a ReleaseArgs) Args() Args    { return Args{text: a.Owner, number: a.Successor} }
-func (a Args) Release() ReleaseArgs { return ReleaseArgs{Owner: a.text, Successor: a.number} }
+func (a ReleaseArgs) Args() Args    { return Args{text: a.Owner, number: a.Successor, n: a.Own} }
+func (a Args) Release() ReleaseArgs { return ReleaseArgs{Owner: a.text, Own: a.n, Successor: a.number} }
+
+// ClaimArgs are those of an AcquireClaim.
+type ClaimArgs struct {
+	Code int64 // what is published when the lock is given to the claim
+}
+
+func (a ClaimArgs) Args() Args  { return Args{n: a.Code} }
+func (a Args) Claim() ClaimArgs { return ClaimArgs{Code: a.n} }
+
+// given reports whether a release gave the lock to a claim. Its reply is then how many heard of that.
+func (c *Command) given() bool {
+	heard, given := c.Reply.Given()
+	if given = given && c.Op == ReleaseClaim && c.Result == Answered; given {
+		c.Reply = heard
+	}
+	return given
+}
 
 // SwapArgs are those of a Swap.
 type SwapArgs struct {

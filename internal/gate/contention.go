@@ -16,6 +16,7 @@ type contention struct {
 
 	growing  growths
 	orphans  orphans
+	claim    claim
 	stay     stay
 	adopting adoptions
 	wanting  wanting
@@ -45,4 +46,13 @@ func (c *contention) forget(now Time) {
 
 func (c *contention) idle() bool {
 	return c.state == unsubscribed && c.keep == Never && len(c.orphans) == 0
+}
+
+// releaseArgs are those of a release of ours, or of that owner, if it is not empty.
+func (c *contention) releaseArgs(op Op, owner string) Args {
+	a := ReleaseArgs{Owner: owner}
+	if op == ReleaseClaim && c.state == subscribed {
+		a.Own = 1
+	}
+	return a.Args()
 }

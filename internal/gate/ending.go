@@ -6,6 +6,7 @@ import "github.com/wheellock/wheellock/scripts"
 func (m *mutexLease) drop(now Time, ack Settler) {
 	m.owe(ack)
 	m.t.phase, m.askAt = dead, now
+	m.endClaim(m.t.ID)
 	if l := m.queue.fair; l != nil {
 		l.takenInVain(m, now, m.t.ID)
 	}
@@ -36,7 +37,7 @@ func (m *mutexLease) gone(now Time, c *Command) {
 	m.growing().abort(func(w *Waiter) { m.requeue(now, w) })
 	m.acknowledge(Outcome{Why: Lost})
 	m.left(now)
-	m.orphaned(&m.t, c.Sent, m.traits().release)
+	m.orphaned(&m.t, c.Sent, m.releaseOp())
 }
 
 // left notes that nothing of the tenure is in Redis any more.
@@ -57,7 +58,9 @@ func (m *mutexLease) free(now Time, fx *Effects) {
 	case now >= m.askAt:
 		m.queue.fair.returned()
 		if !m.detach(now, fx) {
-			m.queue.fair.successor(m, m.send(m.traits().release, m.t.ID, 0, fx))
+			c := m.send(m.releaseOp(), m.t.ID, 0, fx)
+			c.Args = m.contention.releaseArgs(c.Op, "")
+			m.queue.fair.successor(m, c)
 		}
 	}
 }
@@ -69,6 +72,7 @@ func (m *mutexLease) released(now Time, c *Command, fx *Effects) bool {
 		m.queue.fair.passedOn(m, now, c)
 		return !m.givenInVain(now, c)
 	}
+	given := c.given()
 	heard := m.heardBy(c)
 	why, gone := m.t.released(c)
 	if !gone {
@@ -80,9 +84,10 @@ func (m *mutexLease) released(now Time, c *Command, fx *Effects) bool {
 	}
 	m.acknowledge(Outcome{Why: why})
 	m.left(now)
-	m.orphaned(&m.t, c.Sent, m.traits().release)
+	m.orphaned(&m.t, c.Sent, m.releaseOp())
 	if c.Reply != scripts.NotMine {
 		switch {
+		case given: // we have our turn when it is that of our claim
 		case m.queue.fair != nil: // a fair lock is left to whose turn it is
 			m.queue.fair.outOfTurn(m, now, fx)
 		case m.traits().polls:
@@ -105,7 +110,7 @@ func (m *mutexLease) releaseOrphan(now Time, fx *Effects) bool {
 // orphanSwap has the fresh owner of a swap released, which may have taken the lock for it, or may yet.
 func (m *mutexLease) orphanSwap(now Time, swap *Command) {
 	ends := now + LateWindow + swap.Lease + 2*margin(swap.Lease)
-	m.contended().orphans.add(orphan{id: swap.Args.Swap().Fresh, op: m.traits().release, at: now, ends: ends})
+	m.contended().orphans.add(orphan{id: swap.Args.Swap().Fresh, op: m.releaseOp(), at: now, ends: ends})
 }
 
 // unswapped is a swap of which nothing is known: both owner ids are released, the old one first, so that
@@ -135,7 +140,8 @@ func (m *mutexLease) expel(now Time, _ string, id uint64, ack Settler) (release 
 	if m.t.phase == free {
 		m.queue.fair.takenInVain(m, now, id)
 	}
-	return m.traits().release, false
+	m.endClaim(id)
+	return m.releaseOp(), false
 }
 
 // forced reports whether the tenure was to be freed by force before the answer came that it is ours.

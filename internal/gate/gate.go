@@ -13,7 +13,7 @@
 //     and what is left to other processes (yielding.go and turns.go, which sharing.go asks).
 //   - waiting.go has the callers of one name, and the events that are the same for every kind; it uses waitstate.go and retry.go
 //     (pauses, and what waiters hear meanwhile). lock.go adds what a mutex and a read-write lock do alike.
-//   - The kinds are built on these. A Mutex (mutex*.go, handoff.go, reentry.go) says who holds under a mutexLease (asking.go,
+//   - The kinds are built on these. A Mutex (mutex*.go, handoff.go, reentry.go) says who holds under a mutexLease (asking.go, claim.go,
 //     keeping.go, ending.go; detach.go and adopt.go for names that outlive their holds), which fairqueue.go and fair.go put into
 //     the order of a queue in Redis. An RW asks for whom rwHolds lets in (rw*.go). The names without owners are built around a
 //     sequencer (sequencer*.go): Semaphore, Latch, Permits.
@@ -65,6 +65,7 @@ const (
 	PermitRenew
 	Detach
 	Release
+	ReleaseClaim   // gives it to a claim, if there is one
 	ReleaseQuietly // tells nobody
 	ReleaseRead
 	ReleaseWrite
@@ -81,6 +82,7 @@ const (
 	DeleteCount
 	Adopt
 	Acquire
+	AcquireClaim // leaves a claim, if it is refused
 	AcquireFenced
 	AcquireRead
 	AcquireWrite
@@ -98,11 +100,11 @@ var opNames = [Ops]string{
 	PermitRenew: "permit renew", PermitFree: "permit free", PermitAdd: "permit add", PermitTake: "permit take",
 	ReleaseRead: "release read", ReleaseWrite: "release write", AcquireRead: "acquire read", AcquireWrite: "acquire write",
 	Detach: "detach", Adopt: "adopt",
-	Release: "release", ReleaseQuietly: "release quietly",
+	Release: "release", ReleaseClaim: "release claim", ReleaseQuietly: "release quietly",
 	FairRelease: "fair release", FairLeave: "fair leave",
 	Give: "give", CountDown: "count down", AddPermits: "add permits", SetPermits: "set permits", DrainPermits: "drain permits",
 	SetCount: "set count", DeleteCount: "delete count",
-	Acquire: "acquire", AcquireFenced: "acquire fenced", FairAsk: "fair ask", Take: "take", GetCount: "look", CountWaiters: "count waiters",
+	Acquire: "acquire", AcquireClaim: "acquire claim", AcquireFenced: "acquire fenced", FairAsk: "fair ask", Take: "take", GetCount: "look", CountWaiters: "count waiters",
 }
 
 func (o Op) String() string { return opNames[o] }

@@ -103,7 +103,7 @@ func (q *lock) send(op Op, id uint64, lease time.Duration, fx *Effects) *Command
 }
 
 // publishing are the operations whose message comes back to us.
-var publishing = [Ops]bool{Detach: true, Release: true, ReleaseRead: true, ReleaseWrite: true, Downgrade: true}
+var publishing = [Ops]bool{Detach: true, Release: true, ReleaseClaim: true, ReleaseRead: true, ReleaseWrite: true, Downgrade: true}
 
 // releaseOrphan sends the release of an orphan that is due.
 func (q *lock) releaseOrphan(now Time, fx *Effects) bool {
@@ -111,7 +111,7 @@ func (q *lock) releaseOrphan(now Time, fx *Effects) bool {
 	if o == nil {
 		return false
 	}
-	q.send(o.op, o.id, 0, fx).Args = ReleaseArgs{Owner: o.owner}.Args()
+	q.send(o.op, o.id, 0, fx).Args = q.contention.releaseArgs(o.op, o.owner)
 	q.again = q.queue.head != nil
 	return true
 }

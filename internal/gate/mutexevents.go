@@ -27,18 +27,19 @@ func (m *Mutex) Answer(now Time, c *Command, fx *Effects) {
 	m.t.prolonged(now, c)
 	m.tick(now)
 	switch k := m.traits(); {
-	case c.Op == k.release && (c.Args.Release().Owner != "" || c.ID != m.t.ID || m.t.phase != dead):
+	case k.releases(c.Op) && (c.Args.Release().Owner != "" || c.ID != m.t.ID || m.t.phase != dead):
+		c.given()
 		m.heardBy(c)
 		m.contended().orphans.answered(now, c)
 	case c.Op == Adopt:
 		m.adopted(now, c)
 	case c.Op == CountWaiters:
 		m.countedWaiters(c)
-	case c.Op == k.release || c.Op == Detach:
+	case k.releases(c.Op) || c.Op == Detach:
 		if m.released(now, c, fx) {
 			m.admit(now, c, fx)
 		}
-	case c.Op == k.acquire:
+	case k.acquires(c.Op):
 		if m.acquired(now, c, fx) {
 			m.admit(now, c, fx)
 		}
@@ -55,6 +56,18 @@ func (m *Mutex) Answer(now Time, c *Command, fx *Effects) {
 		m.suspectAt(now, m.heedAt())
 	}
 	m.pump(now, fx)
+}
+
+// Message is a hint that the lock was freed, or says that it was given to our claim.
+func (m *Mutex) Message(now Time, news News, fx *Effects) {
+	given := m.given(now, news, fx)
+	if given {
+		news.N--
+	}
+	m.lock.Message(now, news, fx)
+	if given {
+		m.pump(now, fx)
+	}
 }
 
 // Unlock ends a hold.
@@ -134,6 +147,7 @@ func (m *Mutex) advance(now Time, fx *Effects) {
 		m.decide(now, fx)
 	}
 	m.seeWaiters()
+	m.giveUpClaim(now)
 	if m.t.phase == ours {
 		m.turnAdoptersAway(Lost) // whoever stood there is gone
 	}

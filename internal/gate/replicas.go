@@ -9,7 +9,7 @@ import "github.com/wheellock/wheellock/scripts"
 // confirming are the operations after which somebody has something that he had not, or has it for longer.
 var confirming = [Ops]bool{
 	Renew: true, Confirm: true, Swap: true, RenewRead: true, RenewWrite: true, ConfirmRead: true, ConfirmWrite: true,
-	Downgrade: true, PermitRenew: true, FairRelease: true, Adopt: true, Acquire: true, AcquireFenced: true, AcquireRead: true,
+	Downgrade: true, PermitRenew: true, FairRelease: true, Adopt: true, Acquire: true, AcquireClaim: true, AcquireFenced: true, AcquireRead: true,
 	AcquireWrite: true, PermitTake: true, FairAsk: true, Take: true,
 }
 

@@ -239,6 +239,10 @@ func (s *scene) reply(words []string) scripts.Reply {
 	switch words[0] {
 	case "held": // for so long
 		return scripts.Reply(-s.duration(words[1]).Milliseconds() - 2)
+	case "claimed": // the same, and a claim stands
+		return scripts.Reply(-1<<43 - s.duration(words[1]).Milliseconds() - 2)
+	case "given": // to a claim, and so many heard of it
+		return scripts.Passed + 1 + scripts.Reply(s.number(words[1]))
 	case "fault":
 		return faultReply(scripts.Fault(s.number(words[1])))
 	case "late":
@@ -326,6 +330,12 @@ func (s *scene) event(words []string) {
 		for n := range s.number(rest[0]) {
 			s.lock(fmt.Sprint("crowd", n), rest[1:])
 		}
+	case "claims": // may be left by waiters, whose lease is longer than a claim stands
+		s.cfg.Lease, s.cfg.Code = 3*time.Second, func(id uint64) int64 { return 1000 + int64(id) }
+	case "given": // to that owner, as a message says
+		var news News
+		news.Add(1000 + s.number(rest[0]))
+		s.step(func(m Machine, fx *Effects) { m.Message(s.now, news, fx) })
 	case "message": // that so many can be had; how many messages
 		news := News{N: 1, Most: 1}
 		if len(rest) > 0 {

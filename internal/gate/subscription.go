@@ -1,6 +1,8 @@
 package gate
 
 import (
+	"math"
+	"slices"
 	"time"
 
 	"github.com/wheellock/wheellock/scripts"
@@ -10,7 +12,30 @@ import (
 type News struct {
 	N    int32 // how many
 	Most int64 // the largest number that one of them said
+
+	codes [mostCodes]int64 // what the last of them said that may be codes of claims
+	next  uint8
 }
+
+// mostCodes is how many codes are kept. A name has one claim here, and its code is heard soon.
+const mostCodes = 4
+
+// Add notes a message, which said that number.
+func (n *News) Add(said int64) {
+	if n.N == 0 || said > n.Most {
+		n.Most = said
+	}
+	if n.N < math.MaxInt32 {
+		n.N++
+	}
+	if said > 1 { // not one of Redisson's
+		n.codes[n.next%mostCodes] = said
+		n.next++
+	}
+}
+
+// says reports whether one of the messages said that code.
+func (n *News) says(code int64) bool { return slices.Contains(n.codes[:], code) }
 
 // subscription is a name's subscription to one channel, and what is known of our own messages on it.
 type subscription struct {

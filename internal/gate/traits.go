@@ -8,6 +8,10 @@ type traits struct {
 	fair             bool // waiters stand in a queue in Redis
 }
 
+// acquires and releases report whether an operation is one of the kind's.
+func (k *traits) acquires(op Op) bool { return op == k.acquire || op == AcquireClaim }
+func (k *traits) releases(op Op) bool { return op == k.release || op == ReleaseClaim }
+
 var traitsByKind = [...]traits{
 	MutexKind:  {acquire: Acquire, release: Release},
 	FencedKind: {acquire: AcquireFenced, release: Release, fenced: true},

@@ -109,4 +109,22 @@ var bugs = []Bug{
 	{"an uncertain acquire that is not released when nothing can arrive any more", []edit{
 		{"internal/gate/tenure.go", "const LateWindow = 2 * time.Second", "const LateWindow = 2 * time.Hour"},
 	}},
+	{"a lease of what was claimed that counts from when it is heard of", []edit{
+		{"internal/gate/claim.go", "Lease: claimTime, Sent: c.sent, Epoch", "Lease: claimTime, Sent: now, Epoch"},
+	}},
+	{"a message that is taken for a claim's whatever it says", []edit{
+		{"internal/gate/claim.go", " || !news.says(m.cfg.Code(m.contention.claim.id))", ""},
+	}},
+	{"a lock that is given for less than its claim", []edit{
+		{"scripts/release_claim.lua", "claim.ends - now), claim.owner)", "500), claim.owner)"},
+	}},
+	{"a claim that a forced release does not end", []edit{
+		{"internal/gate/ending.go", "	m.endClaim(id)\n", ""},
+	}},
+	{"a claim that nobody wants and nobody gives up", []edit{
+		{"internal/gate/mutexevents.go", "	m.giveUpClaim(now)\n", ""},
+	}},
+	{"a claim of a tenure that got no answer before", []edit{
+		{"internal/gate/asking.go", "			m.noteClaim(now, c, sure)\n", "			m.noteClaim(now, c, sure || true)\n"},
+	}},
 }

@@ -38,7 +38,7 @@ func (c *caller) pick(among ...scripts.Script) string {
 
 func (c *caller) mutex(names []string) {
 	channel := scripts.LockChannel
-	switch c.pick(scripts.Acquire, scripts.Acquire, scripts.Release, scripts.Renew, scripts.Confirm, scripts.Swap, scripts.Inspect,
+	switch c.pick(scripts.Acquire, scripts.Acquire, scripts.AcquireClaim, scripts.AcquireClaim, scripts.Release, scripts.ReleaseClaim, scripts.ReleaseClaim, scripts.Renew, scripts.Confirm, scripts.Swap, scripts.Inspect,
 		scripts.Detach, scripts.Detach, scripts.Adopt, scripts.Adopt, scripts.CountWaiters) {
 	case "acquire":
 		c.until()
@@ -63,6 +63,13 @@ func (c *caller) mutex(names []string) {
 		c.how().each(names, func(name string) { c.key(name, c.one(name, scripts.FairQueue(name))).arg(channel(name)) })
 	case "release":
 		c.arg(c.one("PUBLISH", "NONE", "BOTH")).each(names, func(name string) { c.key(name).arg(c.holder(name), channel(name)) })
+	case "acquire_claim":
+		c.until()
+		c.each(names, func(name string) { c.key(name, scripts.ClaimsKey(name)).arg(c.owner()).lease().arg(c.one("77", "78")) })
+	case "release_claim":
+		c.how().each(names, func(name string) {
+			c.key(name, scripts.ClaimsKey(name)).arg(c.holder(name), channel(name), c.one("0", "1"))
+		})
 	default:
 		c.key(names[0], scripts.TokenKey(names[0]))
 	}

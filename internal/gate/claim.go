@@ -1,0 +1,164 @@
+package gate
+
+import "time"
+
+// A claim lets a release give a mutex to an engine that waits for it, so that a hand-over between two processes takes a release and
+// a message, and not a question and its answer besides:
+//
+//  1. Engine B listens to the name's channel and asks for the name under a fresh owner id, by an AcquireClaim. The mutex is taken.
+//     The script leaves B's claim in a hash beside the lock: the owner id, a code, and until when it stands, claimTime from now.
+//  2. Engine A releases the mutex by a ReleaseClaim. If the oldest claim is good for another second, the script gives the mutex to
+//     its owner id, until the claim ends, removes the claim and publishes its code on the name's channel in place of the 0.
+//  3. B hears its code. From then on it has the mutex as if the AcquireClaim that was refused had been granted with a lease of
+//     claimTime: its deadline counts from when that was sent, less a margin. Soon its renewal makes that the whole lease.
+//
+// So no clock is compared with another. Redis ran B's AcquireClaim after it had left, and let the claim and then the key stand for
+// claimTime from there. A later AcquireClaim under the same owner id lets both stand longer; if Redis refuses that, its reply says
+// so, and B counts from the one before.
+//
+// The code is known to B, to Redis, and to who listens once it is used. A message without it is a hint, as any other.
+//
+// What may happen besides:
+//
+//   - The message is lost, comes late, or finds another command of the name on its way: B asks under the same owner id, and the
+//     script finds that this owner has the lock. Whoever else listens heard the code as a hint, was told the TTL, and asks when
+//     the claim has run out.
+//   - B has died, or stands still: the mutex is free when the claim ends, 2 s at most after B's question. Nobody else is in the
+//     queue behind B: claims are an order, not a right, and a TryLock or a Lock that comes when the mutex is free gets it.
+//   - Nobody waits in B any more: it sends the ReleaseClaim of the owner id, which removes the claim, or gives the mutex to the next.
+//   - A's release gets no answer and is sent again: the owner is not there, so nothing is given a second time.
+//   - An AcquireClaim gets no answer, or a copy of it comes late: the owner id may get the mutex until claimTime after that. It is
+//     an orphan as that of any acquire without an answer, and its release removes its claim.
+//   - The key is deleted, or a replica takes over that lacks the last changes: as with any tenure.
+//   - Somebody listens who has no claim: it may be a waiter of Redisson, and the release frees the mutex and publishes 0. Whoever
+//     polls leaves no trace, so that one release in 100 ms does the same.
+//   - With Replicas or Fsync there are no claims: what B hears of may be on no replica yet.
+
+const (
+	// claimTime is how long a claim stands, and a lock that was given to it (CLAIM in scripts/claim.lua).
+	claimTime = 2 * time.Second
+	// claimRenewal is when a lock that was given to a claim is renewed first: most holds are shorter.
+	claimRenewal = 50 * time.Millisecond
+)
+
+// claim is what Redis may give us the lock for.
+type claim struct {
+	id    uint64 // the number of the tenure that would be; 0: there is none
+	sent  Time   // when the last acquire left by which it stands
+	ends  Time   // when nothing of it can be left in Redis
+	epoch uint32 // of the link, then
+	asked uint64 // the last tenure that was asked for by an AcquireClaim
+}
+
+// claims reports whether waiters of this name may have claims.
+func (m *mutexLease) claims() bool {
+	return m.cfg.Code != nil && m.Kind == MutexKind && m.contention != nil
+}
+
+// mayClaim reports whether w can have a lock that is renewed soon after it is given.
+func (w *Waiter) mayClaim() bool { return w.Watch && w.Least == 0 && w.Lease >= claimTime && !w.Try }
+
+// question is how the next acquire for w asks, and under which number. As long as a claim stands its owner id is asked for.
+func (m *mutexLease) question(w *Waiter) (op Op, id uint64) {
+	op = m.traits().acquire
+	if m.claims() {
+		c := &m.contention.claim
+		if c.id != 0 {
+			return AcquireClaim, c.id
+		}
+		if m.contention.state == subscribed && w.mayClaim() {
+			op = AcquireClaim
+		}
+	}
+	m.cfg.LastID++
+	return op, m.cfg.LastID
+}
+
+// sendAcquire sends an acquire of the tenure that is asked for.
+func (m *mutexLease) sendAcquire(op Op, lease time.Duration, fx *Effects) {
+	m.cfg.Stats.Attempts.Inc()
+	c := m.send(op, m.t.ID, lease, fx)
+	if op == AcquireClaim {
+		c.Args = ClaimArgs{Code: m.cfg.Code(m.t.ID)}.Args()
+		of := &m.contention.claim
+		of.asked = m.t.ID
+		m.t.Ends = max(m.t.Ends, of.ends)
+	}
+}
+
+// repeats is the operation that asks again for the tenure whose acquire got no answer.
+func (m *mutexLease) repeats() Op {
+	if m.claims() && m.contention.claim.asked == m.t.ID {
+		return AcquireClaim
+	}
+	return m.traits().acquire
+}
+
+// releaseOp is how a tenure is released. An engine that has not been refused the name does not know whether others have claims. Its
+// release wakes them.
+func (m *mutexLease) releaseOp() Op {
+	if m.claims() && (m.contention.state == subscribed || m.contention.claim.asked == m.t.ID) {
+		return ReleaseClaim
+	}
+	return m.traits().release
+}
+
+// noteClaim notes that an acquire was refused, and whether it has left a claim. If it could not, one that stood before stands as
+// it did. sure: no copy of it may arrive any more; else its owner id is released when none can, and is not asked for again.
+func (m *mutexLease) noteClaim(now Time, c *Command, sure bool) {
+	of := &m.contention.claim
+	switch {
+	case !sure:
+		of.id = 0
+	case c.Reply.Claimed():
+		of.id, of.sent, of.epoch = c.ID, c.Sent, c.Epoch
+		of.ends = now + claimTime + 2*margin(claimTime)
+	}
+}
+
+// endClaim forgets the claim of a tenure that is ours, or is released.
+func (m *mutexLease) endClaim(id uint64) {
+	if m.contention != nil && m.contention.claim.id == id {
+		m.contention.claim.id = 0
+	}
+}
+
+// giveUpClaim has a claim removed that nobody wants any more.
+func (m *mutexLease) giveUpClaim(now Time) {
+	if !m.claims() || m.contention.claim.id == 0 || m.t.phase != free || m.queue.lasting() > 0 {
+		return
+	}
+	c := &m.contention.claim
+	if now < c.ends {
+		m.contention.orphans.add(orphan{id: c.id, op: ReleaseClaim, at: now, ends: c.ends})
+	}
+	c.id = 0
+}
+
+// given takes the lock that a release has given to our claim, if one of the codes says so. When it cannot be taken here, the next
+// question finds it.
+func (m *Mutex) given(now Time, news News, fx *Effects) bool {
+	if !m.claims() || m.contention.claim.id == 0 || !news.says(m.cfg.Code(m.contention.claim.id)) {
+		return false
+	}
+	m.tick(now)
+	c, w := &m.contention.claim, m.queue.head
+	if m.t.phase != free || m.flight != None || w == nil || !w.mayClaim() || now >= c.sent+claimTime-margin(claimTime) {
+		m.again = m.t.phase != ours && w != nil
+		return false
+	}
+	as := Command{Op: AcquireClaim, ID: c.id, Lease: claimTime, Sent: c.sent, Epoch: c.epoch}
+	m.t.ask(c.id, w.Lease, w.Watch)
+	m.t.phase = ours
+	m.t.Ends = c.ends
+	m.t.confirm(now, &as, claimTime)
+	m.t.RenewAt = now + min(claimRenewal, (m.t.Deadline-now)/4)
+	m.endClaim(c.id)
+	m.tries, m.again = 0, false
+	m.settleYield(false, now) // somebody had it
+	m.contention.enter(now, m.cfg)
+	m.contention.found(now, true)
+	m.contention.last = m.contention.last.noted(Outcome{Why: Taken})
+	m.admit(now, &as, fx)
+	return true
+}

@@ -1,0 +1,88 @@
+package gate
+
+import "testing"
+
+// B has been refused, listens and has a claim.
+const claimed = `
+			claims
+			b locks                          -> acquire 1 3s
+			answer held 2s                   -> subscribe redisson_lock__channel:{stock}
+			subscribed                       -> acquire claim 2 3s n 1002
+			answer claimed 2s                -> `
+
+// invariant: claim-counts-from-its-acquire
+func TestClaimScenes(t *testing.T) {
+	for name, text := range map[string]string{
+		"a lock that is given counts from the question, and is renewed soon": claimed + `
+			stall 700ms
+			given 2                          -> b: granted until 1.98s
+			after 49ms
+			after 1ms                        -> renew 2 3s
+			answer 1
+			b unlocks                        -> release claim 2 n 1
+			answer given 2                   -> b ok: granted`,
+		"what is unlocked soon is not renewed": claimed + `
+			given 2                          -> b: granted until 1.98s
+			b unlocks                        -> release claim 2 n 1
+			answer 1                         -> b ok: granted
+			after 10s                        -> (1s) unsubscribe redisson_lock__channel:{stock}`,
+		"another code is a hint": claimed + `
+			given 3                          -> acquire claim 2 3s n 1002
+			answer claimed 2s`,
+		"a code that comes too late is a hint": claimed + `
+			stall 1.98s
+			given 2                          -> acquire claim 2 3s n 1002
+			answer 1                         -> b: granted until 4.95s`,
+		"a code that comes while a question is on its way": claimed + `
+			message                          -> acquire claim 2 3s n 1002
+			given 2
+			answer claimed 2s                -> acquire claim 2 3s n 1002
+			answer 1                         -> b: granted until 2.97s`,
+		"a code that comes twice": claimed + `
+			given 2                          -> b: granted until 1.98s
+			given 2                          -> renew 2 3s
+			answer 1`,
+		"a refusal by which no claim stands counts for nothing": claimed + `
+			stall 700ms
+			message                          -> acquire claim 2 3s n 1002
+			answer held 1s
+			given 2                          -> b: granted until 1.98s`,
+		"a claim that nobody wants is given up": claimed + `
+			b waits-no-longer                -> b: gave up, last taken for 2s; release claim 2 n 1
+			answer not-mine`,
+		"a claim that was given when nobody wants it any more": claimed + `
+			b waits-no-longer                -> b: gave up, last taken for 2s; release claim 2 n 1
+			given 2
+			answer given 1`,
+		"a claim whose acquire got no answer before is not asked for again": `
+			claims
+			b locks                          -> acquire 1 3s
+			answer held 2s                   -> subscribe redisson_lock__channel:{stock}
+			subscribed                       -> acquire claim 2 3s n 1002
+			lost
+			after 20ms                       -> (17ms) acquire claim 2 3s n 1002
+			answer claimed 2s
+			given 2                          -> acquire claim 3 3s n 1003
+			answer claimed 2s
+			after 1.7s                       -> (1.687s) acquire claim 3 3s n 1003
+			answer claimed 2s
+			after 600ms                      -> (530ms) release claim 2 n 1`,
+		"a lock that is given to an owner who was forced off": claimed + `
+			force u:2 2                      -> release claim 2 u:2 n 1
+			given 2
+			answer 1                         -> force ok: granted; acquire claim 3 3s n 1003`,
+		"our next callers have the lock as after any grant": claimed + `
+			c locks
+			given 2                          -> b: granted until 1.98s
+			b unlocks                        -> c: granted until 1.98s, handed on; b ok: granted
+			c unlocks                        -> release claim 2 n 1`,
+		"who has a fixed lease has no claim": `
+			claims
+			b locks lease 10s                -> acquire 1 10s
+			answer held 2s                   -> subscribe redisson_lock__channel:{stock}
+			subscribed                       -> acquire 2 10s
+			answer held 2s`,
+	} {
+		t.Run(name, func(t *testing.T) { playScene(t, MutexKind, text) })
+	}
+}

@@ -1,0 +1,69 @@
+-- release_claim.lua: free mutexes if this owner has them, and give each to the oldest claim (claim.lua), or else wake the
+-- waiters. The claim of the owner itself is over. Also frees a foreign owner by its id (force-unlock).
+-- KEYS[2i-1], KEYS[2i]      lock; the claims to it: ours alone
+-- ARGV[1]                   PUBLISH, SPUBLISH or BOTH
+-- ARGV[3i-1], [3i], [3i+1]  owner; channel; how many of its subscribers are this engine's
+-- reply per name: GIVEN + subscribers woken, when it was given to a claim; else as release.lua
+local KEYS, ARGV = KEYS, ARGV
+local GIVEN = 1125899906842625 -- 2^50 + 1
+local how = ARGV[1]
+local now = clock()
+
+-- standing are the claims that have long enough to go, the oldest first, and since when the lock has been given and not freed.
+local function standing(all)
+	local claims, began = {}, nil
+	for k = 1, #all, 2 do
+		local claim = read(all[k + 1])
+		if claim and claim.ends - now >= LEAST then claims[#claims + 1] = claim end
+		if all[k] == 'began' then began = tonumber(all[k + 1]) end
+	end
+	table.sort(claims, function(a, b)
+		if a.since ~= b.since then return a.since < b.since end
+		return a.owner < b.owner
+	end)
+	return claims, began
+end
+
+-- pass takes a free lock for a claim, and answers how many heard of it; nil: the lock is as free as it was.
+local function pass(lock, key, channel, claim)
+	if call('HSET', lock, claim.owner, '1') ~= 1 then return nil end
+	if bound(lock, string.format('%.0f', claim.ends - now), claim.owner) then return nil end
+	call('HDEL', key, engineOf(claim.owner)) -- unchecked: as in drop
+	local heard = publish(how, channel, claim.code)
+	if heard >= 0 then return heard end
+	if how == 'BOTH' then return 0 end -- who listens one way may have heard of it
+	call('HDEL', lock, claim.owner) -- unchecked: nobody has heard of it, and its lease is short
+	return nil
+end
+
+-- give passes a free lock to the first claim. Not to anybody, once in a TURN; nor if others listen than this engine and those
+-- that have claims: they may be of Redisson, and would wait for ever if engines gave the lock to each other.
+local function give(lock, key, channel, own)
+	local all = call('HGETALL', key)
+	if all.err or #all == 0 then return nil end
+	local claims, began = standing(all)
+	local listen = claims[1] and listeners(how, channel) or 0
+	if listen > own and listen <= #claims + own and now - (began or now) < TURN and call('EXISTS', lock) == 0 then
+		if not began then
+			call('HSET', key, 'began', string.format('%.0f', now)) -- unchecked: then the next one begins it
+			began = now
+		end -- before the claim goes: with its last field the key would go, and be made anew without a TTL
+		local heard = pass(lock, key, channel, claims[1])
+		if heard then return heard end
+	end
+	if began then
+		call('HDEL', key, 'began') -- unchecked: then the lock is freed the next time, too
+	end
+	return nil
+end
+
+return each(#KEYS / 2, function(i)
+	local lock, claims, owner, channel = KEYS[2 * i - 1], KEYS[2 * i], ARGV[3 * i - 1], ARGV[3 * i]
+	local freed = call('HDEL', lock, owner) -- a write that Redis allows at maxmemory; the key goes with its last field
+	if type(freed) == 'table' then return lostor(freed, lock) end
+	drop(claims, owner)
+	if freed == 0 then return -1 end
+	local heard = give(lock, claims, channel, tonumber(ARGV[3 * i + 1]))
+	if heard then return GIVEN + heard end
+	return publish(how, channel, '0')
+end)
