@@ -162,7 +162,7 @@ func (s *stage) left() (keys []string) {
 	for i, server := range s.servers {
 		for _, key := range server.Keys() {
 			switch {
-			case strings.Contains(key, ":wheellock:receipt:"), strings.HasPrefix(key, "redisson_lock_token:"):
+			case strings.Contains(key, ":wheellock:receipt:"), strings.HasSuffix(key, ":wheellock:claims"), strings.HasPrefix(key, "redisson_lock_token:"):
 			case s.permits && server.MustDo("TYPE", key).Text == "string" && server.MustDo("GET", key).Text == strconv.Itoa(several):
 			default:
 				keys = append(keys, fmt.Sprintf("%d/%s", i, key))

@@ -146,9 +146,11 @@ func (ph *phase) gauge() serverGauge {
 		ph.tb.Errorf("Redis does not say what memory it uses: %v", err)
 	}
 	for _, key := range ph.server.Keys() {
-		if strings.Contains(key, ":wheellock:receipt:") {
+		switch {
+		case strings.Contains(key, ":wheellock:receipt:"):
 			g.Receipts++
-		} else {
+		case strings.HasSuffix(key, ":wheellock:claims"): // it ends by itself
+		default:
 			g.Keys++
 		}
 	}

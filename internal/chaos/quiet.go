@@ -158,7 +158,7 @@ func (ph *phase) leftovers() []string {
 	}
 	var left []string
 	for _, key := range ph.server.Keys() {
-		if names[key] || strings.HasPrefix(key, "redisson_lock_token:") || strings.Contains(key, ":wheellock:receipt:") || ph.idlePermits(key) {
+		if names[key] || strings.HasPrefix(key, "redisson_lock_token:") || strings.Contains(key, ":wheellock:receipt:") || strings.HasSuffix(key, ":wheellock:claims") || ph.idlePermits(key) {
 			continue
 		}
 		left = append(left, key)

@@ -54,7 +54,7 @@ func owners(s *redisnet.Server) (all map[string][]string) {
 func ownersIn(m *redismodel.Server) map[string][]string {
 	all := make(map[string][]string)
 	for _, key := range m.Keys() {
-		if m.Do("TYPE", key).Str != "hash" {
+		if m.Do("TYPE", key).Str != "hash" || strings.HasSuffix(key, ":wheellock:claims") { // whose fields are engines that wait
 			continue
 		}
 		for _, field := range m.Do("HKEYS", key).Array {
