@@ -138,7 +138,7 @@ func (e *Engine) dispatcherConfig() dispatcher.Config {
 		Publish: o.PubSub.publish(), WatchLoss: o.WatchLoss, FenceTTL: o.FenceTTL, MaxPerName: o.MaxWaitersPerName, ProbeTime: o.Lease / 3,
 		Declared: o.DeclaredKeysOnly,
 		Gate: &gate.Config{
-			UUID: e.uuid, FairWaiterLease: o.FairWaiterLease,
+			UUID: e.uuid, Code: claimCode(o), FairWaiterLease: o.FairWaiterLease,
 			Lease: o.Lease, HandoffTime: max(o.HandoffTime, 0), PollCap: o.PollCap, Echo: o.PubSub.echo(), MaxHold: o.MaxHold, Stats: &e.stats,
 		},
 	}
