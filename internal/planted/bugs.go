@@ -58,7 +58,7 @@ var bugs = []Bug{
 		{"engine/hold.go", "		h.lose()\n	}\n	stall.At", "		h.finish(gate.Lost)\n	}\n	stall.At"},
 	}},
 	{"a suspension that is noticed a second late", []edit{
-		{"engine/hold.go", "		now = h.e.clock.Checked\n", "		now = h.e.clock.Now\n"},
+		{"engine/hold.go", "if !h.over(h.e.clock.Checked()) {\n", "if !h.over(h.e.clock.Now()) {\n"},
 	}},
 	{"a server's clock that is taken for the middle of a round trip", []edit{
 		{"dispatcher/redisconn/connection.go", "c.serverMillis, c.serverAt = millis, c.cfg.Clock.Now()", "c.serverMillis, c.serverAt = millis, (c.Batch[0].Sent+c.cfg.Clock.Now())/2"},
