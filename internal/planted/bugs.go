@@ -51,7 +51,7 @@ var bugs = []Bug{
 	}},
 	{"parts of a lost MultiLock that nobody gives back", []edit{
 		{"engine/hold.go", "		giveBack(c.all())\n		return\n", "		return\n"},
-		{"engine/composite.go", "		if part.Err() == nil {\n			n++", "		if part.ended.Load() == 0 && !part.over(true) {\n			n++"},
+		{"engine/composite.go", "		if part.Err() == nil {\n			n++", "		if part.ended.Load() == 0 && !part.over(part.e.clock.Checked()) {\n			n++"},
 	}},
 	{"a loss that is not final", []edit{
 		{"engine/hold.go", "			return nil\n		}\n		h.lose()\n	}\n	return h.cause()", "			return nil\n		}\n		return ErrLost\n	}\n	return h.cause()"},
