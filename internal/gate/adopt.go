@@ -3,7 +3,7 @@ package gate
 import "github.com/wheellock/wheellock/scripts"
 
 // adopt asks for the first caller that wants to take the place of another owner.
-func (m *mutexLease) adopt(fx *Effects) bool {
+func (m *Mutex) adopt(fx *Effects) bool {
 	if m.contention == nil || len(m.contention.adopting) == 0 {
 		return false
 	}
@@ -30,7 +30,7 @@ func (m *Mutex) adopted(now Time, c *Command) {
 		m.fence(int64(c.Reply))
 		m.settleYield(false, now) // somebody had it
 		out := m.t.unusable(now, c)
-		ack, forced := m.forced()
+		ack, forced := m.contention.forced(m.t.ID)
 		if forced {
 			out = Outcome{Why: Lost}
 		}
@@ -47,7 +47,7 @@ func (m *Mutex) adopted(now Time, c *Command) {
 		}
 	case c.Result == Unknown:
 		m.left(now)
-		m.orphanAdopter(now, c)
+		m.contention.orphanAdopter(now, c, m.releaseOp())
 		answer(Outcome{Why: Doubtful})
 	case c.Result == Answered && c.Reply == scripts.NotMine:
 		m.left(now)
@@ -65,9 +65,9 @@ func (m *Mutex) adopted(now Time, c *Command) {
 
 // orphanAdopter has the fresh owner of an Adopt released that got no answer: now, and once more when it cannot arrive any
 // more (rule 12).
-func (m *mutexLease) orphanAdopter(now Time, c *Command) {
-	late := lateAfter(c.Sent)
-	m.contention.orphans.add(orphan{id: c.ID, op: m.releaseOp(), at: now, late: late, ends: late + c.Lease + 2*margin(c.Lease)})
+func (c *contention) orphanAdopter(now Time, adopt *Command, release Op) {
+	late := lateAfter(adopt.Sent)
+	c.orphans.add(orphan{id: adopt.ID, op: release, at: now, late: late, ends: late + adopt.Lease + 2*margin(adopt.Lease)})
 }
 
 // admitAdopter makes w a holder of the tenure that was taken for him.

@@ -46,12 +46,12 @@ func (m *mutexLease) acquired(now Time, c *Command, fx *Effects) bool {
 	switch m.lock.acquired(now, c, &m.t, m.releaseOp(), &m.tries) {
 	case heldByOther:
 		if c.Op == AcquireClaim {
-			m.noteClaim(now, c, sure)
+			m.contention.claim.note(now, c, sure)
 		}
 		ttl, _ := c.Reply.Held()
 		m.refused(now, c.Sent, ttl, fx)
 	case heldByUs:
-		m.endClaim(c.ID)
+		m.contention.endClaim(c.ID)
 		m.t.confirm(now, c, c.Lease)
 		m.fence(int64(c.Reply))
 		m.settleYield(true, now)
@@ -95,7 +95,7 @@ func (m *mutexLease) givenInVain(now Time, c *Command) bool {
 		return false
 	}
 	m.gaveBack(now, m.t.ID, &m.tries, out)
-	ack, _ := m.forced()
+	ack, _ := m.contention.forced(m.t.ID)
 	m.drop(now, ack)
 	return true
 }

@@ -103,28 +103,27 @@ func (m *mutexLease) releaseOp() Op {
 	return m.traits().release
 }
 
-// noteClaim notes that an acquire was refused, and whether it has left a claim. If it could not, one that stood before stands as
+// note notes that an acquire was refused, and whether it has left a claim. If it could not, one that stood before stands as
 // it did. sure: no copy of it may arrive any more; else its owner id is released when none can, and is not asked for again.
-func (m *mutexLease) noteClaim(now Time, c *Command, sure bool) {
-	of := &m.contention.claim
+func (cl *claim) note(now Time, c *Command, sure bool) {
 	switch {
 	case !sure:
-		of.id = 0
+		cl.id = 0
 	case c.Reply.Claimed():
-		of.id, of.sent, of.epoch = c.ID, c.Sent, c.Epoch
-		of.ends = now + claimTime + 2*margin(claimTime)
+		cl.id, cl.sent, cl.epoch = c.ID, c.Sent, c.Epoch
+		cl.ends = now + claimTime + 2*margin(claimTime)
 	}
 }
 
 // endClaim forgets the claim of a tenure that is ours, or is released.
-func (m *mutexLease) endClaim(id uint64) {
-	if m.contention != nil && m.contention.claim.id == id {
-		m.contention.claim.id = 0
+func (c *contention) endClaim(id uint64) {
+	if c != nil && c.claim.id == id {
+		c.claim.id = 0
 	}
 }
 
 // giveUpClaim has a claim removed that nobody wants any more.
-func (m *mutexLease) giveUpClaim(now Time) {
+func (m *Mutex) giveUpClaim(now Time) {
 	if !m.claims() || m.contention.claim.id == 0 || m.t.phase != free || m.queue.lasting() > 0 {
 		return
 	}
@@ -153,7 +152,7 @@ func (m *Mutex) given(now Time, news News, fx *Effects) bool {
 	m.t.Ends = c.ends
 	m.t.confirm(now, &as, claimTime)
 	m.t.RenewAt = now + min(claimRenewal, (m.t.Deadline-now)/4)
-	m.endClaim(c.id)
+	m.contention.endClaim(c.id)
 	m.tries, m.again = 0, false
 	m.settleYield(false, now) // somebody had it
 	m.contention.enter(now, m.cfg)

@@ -48,6 +48,26 @@ func (c *contention) idle() bool {
 	return c.state == unsubscribed && c.keep == Never && len(c.orphans) == 0
 }
 
+// forced reports whether the tenure of this number was to be freed by force before the answer came that it is ours.
+func (c *contention) forced(id uint64) (ack Settler, forced bool) {
+	if c == nil {
+		return nil, false
+	}
+	o, forced := c.orphans.take(id)
+	return o.ack, forced
+}
+
+// turnAdoptersAway answers all who want to take the place of another owner.
+func (c *contention) turnAdoptersAway(cfg *Config, why Why) {
+	if c == nil {
+		return
+	}
+	for _, w := range c.adopting {
+		cfg.Answer(w, Outcome{Why: why})
+	}
+	c.adopting = nil
+}
+
 // releaseArgs are those of a release of ours, or of that owner, if it is not empty.
 func (c *contention) releaseArgs(op Op, owner string) Args {
 	a := ReleaseArgs{Owner: owner}

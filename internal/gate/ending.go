@@ -6,7 +6,7 @@ import "github.com/wheellock/wheellock/scripts"
 func (m *mutexLease) drop(now Time, ack Settler) {
 	m.owe(ack)
 	m.t.phase, m.askAt = dead, now
-	m.endClaim(m.t.ID)
+	m.contention.endClaim(m.t.ID)
 	if l := m.queue.fair; l != nil {
 		l.takenInVain(m, now, m.t.ID)
 	}
@@ -43,9 +43,7 @@ func (m *mutexLease) gone(now Time, c *Command) {
 // left notes that nothing of the tenure is in Redis any more.
 func (m *mutexLease) left(now Time) {
 	m.t.phase, m.askAt = free, now
-	if m.contention != nil {
-		m.contention.stay = stay{}
-	}
+	m.contention.stayNoLonger()
 }
 
 // free sends the release of a tenure that is dead, or forgets it: when no command can reach it and its lease has surely run
@@ -107,50 +105,19 @@ func (m *mutexLease) releaseOrphan(now Time, fx *Effects) bool {
 	return m.contention != nil && m.lock.releaseOrphan(now, fx)
 }
 
-// orphanSwap has the fresh owner of a swap released, which may have taken the lock for it, or may yet.
-func (m *mutexLease) orphanSwap(now Time, swap *Command) {
-	ends := now + LateWindow + swap.Lease + 2*margin(swap.Lease)
-	m.contended().orphans.add(orphan{id: swap.Args.Swap().Fresh, op: m.releaseOp(), at: now, ends: ends})
-}
-
-// unswapped is a swap of which nothing is known: both owner ids are released, the old one first, so that
-// a swap that arrives late finds nothing to swap.
-func (m *mutexLease) unswapped(now Time, c *Command) {
-	if c.Result == Unknown || c.Result == UnderReplicated {
-		m.orphanSwap(now, c)
-	}
-	m.drop(now, nil)
-}
-
-// swapTooLate deals with the answer to a command about a tenure that has ended meanwhile.
-func (m *mutexLease) swapTooLate(now Time, c *Command) {
-	if c.Op == Swap && (c.Result == Unknown || c.ran() && c.Reply >= 0) {
-		m.orphanSwap(now, c)
-	}
-}
-
 // expel frees the tenure if it is that owner's.
 func (m *mutexLease) expel(now Time, _ string, id uint64, ack Settler) (release Op, done bool) {
 	if id != 0 && m.t.phase == ours && m.t.ID == id {
 		m.t.endAll(m.cfg.Stats, Lost)
-		m.stayNoLonger()
+		m.contention.stayNoLonger()
 		m.drop(now, ack)
 		return None, true
 	}
 	if m.t.phase == free {
 		m.queue.fair.takenInVain(m, now, id)
 	}
-	m.endClaim(id)
+	m.contention.endClaim(id)
 	return m.releaseOp(), false
-}
-
-// forced reports whether the tenure was to be freed by force before the answer came that it is ours.
-func (m *mutexLease) forced() (ack Settler, forced bool) {
-	if m.contention == nil {
-		return nil, false
-	}
-	g, forced := m.contention.orphans.take(m.t.ID)
-	return g.ack, forced
 }
 
 // endHolds ends all holds and frees the tenure.

@@ -6,7 +6,7 @@ const aheadAfter = 4
 // admit lets the first waiter in for whom the tenure was taken by c, straight from the answer.
 func (m *Mutex) admit(now Time, c *Command, fx *Effects) {
 	if m.contention != nil {
-		if ack, forced := m.forced(); forced {
+		if ack, forced := m.contention.forced(m.t.ID); forced {
 			m.drop(now, ack)
 			return
 		}
@@ -45,7 +45,7 @@ func (m *Mutex) grant(now Time, w *Waiter) bool {
 		return false
 	}
 	if least > 0 {
-		m.stays(now, least)
+		m.contended().stay.atLeast(now, least)
 	}
 	if h.Token != 0 && h.Token == m.contention.tokens.next {
 		m.contention.tokens.next++ // put into a settled future: used up
@@ -59,7 +59,7 @@ func (m *Mutex) grant(now Time, w *Waiter) bool {
 // decide says what becomes of a tenure that nobody holds: the next waiter gets it at once if it is fresh,
 // or after one script confirmed it; else it is freed.
 func (m *Mutex) decide(now Time, fx *Effects) {
-	if m.queue.fair != nil || m.stayFor(now) > 0 { // the queue in Redis decides, or nobody is to have it
+	if m.queue.fair != nil || m.contention.stayFor(now) > 0 { // the queue in Redis decides, or nobody is to have it
 		m.drop(now, nil)
 		return
 	}
@@ -165,5 +165,27 @@ func (m *Mutex) handedOn(now Time) {
 		m.contended().turns.hand(now)
 	} else if m.contention != nil {
 		m.contention.yielding.handed++
+	}
+}
+
+// orphanSwap has the fresh owner of a swap released, which may have taken the lock for it, or may yet.
+func (m *Mutex) orphanSwap(now Time, swap *Command) {
+	ends := now + LateWindow + swap.Lease + 2*margin(swap.Lease)
+	m.contended().orphans.add(orphan{id: swap.Args.Swap().Fresh, op: m.releaseOp(), at: now, ends: ends})
+}
+
+// unswapped is a swap of which nothing is known: both owner ids are released, the old one first, so that
+// a swap that arrives late finds nothing to swap.
+func (m *Mutex) unswapped(now Time, c *Command) {
+	if c.Result == Unknown || c.Result == UnderReplicated {
+		m.orphanSwap(now, c)
+	}
+	m.drop(now, nil)
+}
+
+// swapTooLate deals with the answer to a command about a tenure that has ended meanwhile.
+func (m *Mutex) swapTooLate(now Time, c *Command) {
+	if c.Op == Swap && (c.Result == Unknown || c.ran() && c.Reply >= 0) {
+		m.orphanSwap(now, c)
 	}
 }

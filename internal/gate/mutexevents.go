@@ -149,7 +149,7 @@ func (m *Mutex) advance(now Time, fx *Effects) {
 	m.seeWaiters()
 	m.giveUpClaim(now)
 	if m.t.phase == ours {
-		m.turnAdoptersAway(Lost) // whoever stood there is gone
+		m.contention.turnAdoptersAway(m.cfg, Lost) // whoever stood there is gone
 	}
 	if m.flight != None {
 		return

@@ -9,8 +9,6 @@ type mutexLease struct {
 	t ownership
 }
 
-func (m *mutexLease) traits() *traits { return &traitsByKind[m.Kind] }
-
 // send sends the one command of the name. The caller may fill in more, at once.
 func (m *mutexLease) send(op Op, id uint64, lease time.Duration, fx *Effects) *Command {
 	m.again, m.t.suspected = false, false
@@ -78,16 +76,5 @@ func (m *mutexLease) requeue(now Time, w *Waiter) {
 func (m *mutexLease) turnAllAway() {
 	m.waiting.turnAllAway()
 	m.growing().turnAway(m.cfg, Outcome{Why: Closed}, everyone)
-	m.turnAdoptersAway(Closed)
-}
-
-// turnAdoptersAway answers all who want to take the place of another owner.
-func (m *mutexLease) turnAdoptersAway(why Why) {
-	if m.contention == nil {
-		return
-	}
-	for _, w := range m.contention.adopting {
-		m.cfg.Answer(w, Outcome{Why: why})
-	}
-	m.contention.adopting = nil
+	m.contention.turnAdoptersAway(m.cfg, Closed)
 }

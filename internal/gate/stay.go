@@ -11,6 +11,18 @@ type stay struct {
 	asked Time          // what the clock showed when they were granted
 }
 
+// atLeast has the name stay taken for least from the grant on, which is in this event. The event's time may be long ago, for the
+// loop may have stood still after it had read the clock:
+//
+//  1. The loop reads the clock and is paused for a second.
+//  2. Redis grants the lock. The loop goes on, with the old reading, and hands it out.
+//  3. The least time, counted from that reading, is over a second too early.
+//
+// So it counts from the next reading.
+func (s *stay) atLeast(now Time, least time.Duration) {
+	s.least, s.asked = max(s.least, least), now
+}
+
 // count has least times count from now, if the clock was read after their grants.
 func (s *stay) count(now Time) {
 	if s.least > 0 && now > s.asked {
@@ -24,6 +36,21 @@ func (s *stay) alarm() Time {
 		return Never
 	}
 	return s.asked + time.Millisecond
+}
+
+// stayFor is for how long the name is to stay taken from now on.
+func (c *contention) stayFor(now Time) time.Duration {
+	if c == nil {
+		return 0
+	}
+	return max(c.stay.lease, c.stay.least, ceilMillis(c.stay.until-now))
+}
+
+// stayNoLonger has the name freed at once.
+func (c *contention) stayNoLonger() {
+	if c != nil {
+		c.stay = stay{}
+	}
 }
 
 // ceilMillis rounds up to the milliseconds in which Redis counts.

@@ -27,3 +27,5 @@ const TokenBlock = 64
 type tokens struct{ next, last int64 }
 
 func (t *tokens) left() bool { return t.next <= t.last }
+
+func (e *Entry) traits() *traits { return &traitsByKind[e.Kind] }

@@ -90,7 +90,7 @@ var bugs = []Bug{
 	}},
 	{"a least time that counts from an old reading of the clock", []edit{
 		{"internal/gate/stay.go", "if s.least > 0 && now > s.asked {", "if s.least > 0 {"},
-		{"internal/gate/detach.go", "s.least, s.asked = max(s.least, least), now\n", "s.least, s.asked = max(s.least, least), now\n	s.count(now)\n"},
+		{"internal/gate/stay.go", "s.least, s.asked = max(s.least, least), now\n", "s.least, s.asked = max(s.least, least), now\n	s.count(now)\n"},
 	}},
 	{"a least time that a crash cuts short", []edit{
 		{"internal/gate/waiter.go", "{ return max(lease, w.Least) }", "{ return lease }"},
@@ -101,7 +101,7 @@ var bugs = []Bug{
 		{"scripts/pass.lua", "	local timed = gone == 1 and call", "	local timed = call"},
 	}},
 	{"an adoption without an answer that nobody releases", []edit{
-		{"internal/gate/adopt.go", "		m.orphanAdopter(now, c)\n", ""},
+		{"internal/gate/adopt.go", "		m.contention.orphanAdopter(now, c, m.releaseOp())\n", ""},
 	}},
 	{"a hold that lasts as long as its tenure", []edit{
 		{"internal/gate/hold.go", "h.deadline.Store(int64(min(h.until, t.Deadline)))", "h.deadline.Store(int64(h.until))"},
@@ -119,12 +119,12 @@ var bugs = []Bug{
 		{"scripts/release_claim.lua", "claim.ends - now), claim.owner)", "500), claim.owner)"},
 	}},
 	{"a claim that a forced release does not end", []edit{
-		{"internal/gate/ending.go", "	m.endClaim(id)\n", ""},
+		{"internal/gate/ending.go", "	m.contention.endClaim(id)\n", ""},
 	}},
 	{"a claim that nobody wants and nobody gives up", []edit{
 		{"internal/gate/mutexevents.go", "	m.giveUpClaim(now)\n", ""},
 	}},
 	{"a claim of a tenure that got no answer before", []edit{
-		{"internal/gate/asking.go", "			m.noteClaim(now, c, sure)\n", "			m.noteClaim(now, c, sure || true)\n"},
+		{"internal/gate/asking.go", "			m.contention.claim.note(now, c, sure)\n", "			m.contention.claim.note(now, c, sure || true)\n"},
 	}},
 }
