@@ -40,11 +40,11 @@ const askTime = 2 * time.Second
 // Masters that cannot be reached are left to the dispatcher. It is an error if none can be reached, or if one refuses the user.
 func (e *Engine) prepareCluster(ctx context.Context, o rueidis.ClientOption) (*redisconn.Loaded, error) {
 	cluster := &dispatcher.Cluster{Seeds: o.InitAddress, Connect: func(addr string) (rueidis.Client, error) {
-		return e.connectNode(context.Background(), o, addr)
+		return e.suspects.connectNode(context.Background(), o, addr)
 	}}
 	e.cluster = cluster
 	var err, unreached error
-	if cluster.Map, err = e.askTopology(ctx); err != nil {
+	if cluster.Map, err = askTopology(ctx, e.client); err != nil {
 		return nil, err
 	}
 	for _, addr := range cluster.Map.Masters() {
@@ -61,9 +61,9 @@ func (e *Engine) prepareCluster(ctx context.Context, o rueidis.ClientOption) (*r
 	return cluster.Reached[0].Loaded, nil
 }
 
-// askTopology asks the nodes that the client knows, one after the other, who serves what.
-func (e *Engine) askTopology(ctx context.Context) (t *topology.Map, err error) {
-	for addr, node := range e.client.Nodes() {
+// askTopology asks the nodes that a client knows, one after the other, who serves what.
+func askTopology(ctx context.Context, client rueidis.Client) (t *topology.Map, err error) {
+	for addr, node := range client.Nodes() {
 		asking, cancel := context.WithTimeout(ctx, askTime)
 		t, err = topology.Ask(asking, node, addr)
 		cancel()
@@ -77,11 +77,11 @@ func (e *Engine) askTopology(ctx context.Context) (t *topology.Map, err error) {
 // reachNode prepares one master.
 func (e *Engine) reachNode(ctx context.Context, o rueidis.ClientOption, addr string) (r dispatcher.Reached, err error) {
 	r.Addr = addr
-	if r.Client, err = e.connectNode(ctx, o, addr); err != nil {
+	if r.Client, err = e.suspects.connectNode(ctx, o, addr); err != nil {
 		return r, err
 	}
 	if r.Loaded, err = redisconn.Load(ctx, r.Client, e.clock); err == nil {
-		e.choosePubSub(ctx, r.Client)
+		e.opts.choosePubSub(ctx, r.Client)
 		e.identify(ctx, r.Client)
 		err = e.checkRights(ctx, r.Client, r.Loaded)
 	}
@@ -92,8 +92,8 @@ func (e *Engine) reachNode(ctx context.Context, o rueidis.ClientOption, addr str
 }
 
 // connectNode makes a client of one node. The node need not be reachable yet: the client dials when it is used.
-func (e *Engine) connectNode(ctx context.Context, o rueidis.ClientOption, addr string) (rueidis.Client, error) {
-	e.suspects.hear(&o, addr)
+func (s *suspects) connectNode(ctx context.Context, o rueidis.ClientOption, addr string) (rueidis.Client, error) {
+	s.hear(&o, addr)
 	o.InitAddress, o.ForceSingleClient, o.ShuffleInit = []string{addr}, true, false
 	client, err := connect(ctx, o)
 	if client != nil {
@@ -103,15 +103,15 @@ func (e *Engine) connectNode(ctx context.Context, o rueidis.ClientOption, addr s
 }
 
 // choosePubSub follows Redisson's rule: sharded channels if the first node that is asked has them.
-func (e *Engine) choosePubSub(ctx context.Context, node rueidis.Client) {
-	if e.opts.PubSub != PubSubAuto {
+func (o *Options) choosePubSub(ctx context.Context, node rueidis.Client) {
+	if o.PubSub != PubSubAuto {
 		return
 	}
 	switch sharded, known := redisconn.Sharded(ctx, node); {
 	case sharded:
-		e.opts.PubSub = PubSubSharded
+		o.PubSub = PubSubSharded
 	case known:
-		e.opts.PubSub = PubSubPlain
+		o.PubSub = PubSubPlain
 	}
 }
 
