@@ -41,7 +41,7 @@ func (h *Hold) Detach(ctx context.Context, lease time.Duration) (id string, err 
 	if err := h.leave("detach"); err != nil {
 		return "", err
 	}
-	defer h.observed().tell()
+	defer observedEndOf(h).tell()
 	err = h.e.confirm(ctx, "detach", h.name, errClosedHold, func(ack gate.Settler) bool {
 		return h.e.dispatcher.Detach(&h.core, lease, ack)
 	})

@@ -40,7 +40,7 @@ func (h *Hold) finish(why gate.Why) bool {
 	if !h.end(why) {
 		return false
 	}
-	if o := h.observed(); o != nil {
+	if o := observedEndOf(h); o != nil {
 		o.hasEnded(h.e.clock.Now())
 		o.tellSoon()
 	}

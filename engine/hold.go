@@ -56,7 +56,7 @@ func (h *Hold) Unlock(ctx context.Context) error {
 	if err := h.leave("unlock"); err != nil {
 		return err
 	}
-	defer h.observed().tell()
+	defer observedEndOf(h).tell()
 	if c := h.composite(); c != nil {
 		return c.unlock(ctx)
 	}
@@ -69,7 +69,7 @@ func (h *Hold) UnlockAsync() *futures.Future[struct{}] {
 	if err := h.leave("unlock"); err != nil {
 		return futures.Settled(&h.e.callbacks, struct{}{}, err)
 	}
-	defer h.observed().tellSoon()
+	defer observedEndOf(h).tellSoon()
 	if c := h.composite(); c != nil {
 		return c.unlockAsync()
 	}
@@ -91,7 +91,7 @@ func (h *Hold) leave(doing string) error {
 	if !h.end(gate.Unlocked) {
 		return &opError{doing: doing, name: h.name, err: h.cause()}
 	}
-	h.observed().hasEnded(now)
+	observedEndOf(h).hasEnded(now)
 	return nil
 }
 

@@ -31,8 +31,8 @@ type observedEnd struct {
 	first   atomic.Bool // one of the two was there
 }
 
-// observed returns what the Observer is to be told of the end of the hold; nil: nobody observes it.
-func (h *Hold) observed() *observedEnd {
+// observedEndOf returns what the Observer is to be told of the end of the hold; nil: nobody observes it.
+func observedEndOf(h *Hold) *observedEnd {
 	switch by := h.core.By.(type) {
 	case *observedHold:
 		return &by.told

@@ -116,7 +116,7 @@ func (o *observation) done(h *Hold, err error) {
 		o.e.tell(func() { o.by.Granted(Grant{o.name, o.kind.text(), waited, o.handedOn, o.reentry}) })
 	}
 	if h != nil {
-		h.observed().wasGranted(now)
+		observedEndOf(h).wasGranted(now)
 	}
 }
 
