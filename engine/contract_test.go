@@ -198,15 +198,16 @@ func TestContractGroupsOfErrors(t *testing.T) {
 			}
 		}
 	}
-	if found, ok := errors.AsType[*engine.HeldError](fmt.Errorf("taking stock: %w", held)); !ok || found != held {
-		t.Errorf("AsType = %v, %t", found, ok)
+	var found *engine.HeldError
+	if !errors.As(fmt.Errorf("taking stock: %w", held), &found) || found != held {
+		t.Errorf("As = %v", found)
 	}
 }
 
 func TestContractLockerIsSealed(t *testing.T) {
 	locker := reflect.TypeFor[engine.Locker]()
-	for m := range locker.Methods() {
-		if !m.IsExported() {
+	for i := range locker.NumMethod() {
+		if !locker.Method(i).IsExported() {
 			return
 		}
 	}
@@ -219,12 +220,14 @@ func TestContractShowsNothingInternal(t *testing.T) {
 		(*engine.Engine)(nil), (*engine.Mutex)(nil), (*engine.MultiLock)(nil), (*engine.QuorumLock)(nil), (*engine.RWMutex)(nil),
 		(*engine.Semaphore)(nil), (*engine.CountDownLatch)(nil), (*engine.Hold)(nil), (*enginetest.Server)(nil),
 	} {
-		for m := range reflect.TypeOf(v).Methods() {
-			for in := range m.Type.Ins() {
-				wantPublic(t, m, in)
+		handle := reflect.TypeOf(v)
+		for i := range handle.NumMethod() {
+			m := handle.Method(i)
+			for in := range m.Type.NumIn() {
+				wantPublic(t, m, m.Type.In(in))
 			}
-			for out := range m.Type.Outs() {
-				wantPublic(t, m, out)
+			for out := range m.Type.NumOut() {
+				wantPublic(t, m, m.Type.Out(out))
 			}
 		}
 	}

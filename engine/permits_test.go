@@ -205,8 +205,8 @@ func TestPermitWaiters(t *testing.T) {
 		p := b.permitPool(b.Engine, 1)
 		b.acquire(p, 1, engine.WithLease(10*time.Second))
 		_, err := p.TryAcquire(b.Context(), 1)
-		held, is := errors.AsType[*engine.HeldError](err)
-		if !is || held.TTL != 10*time.Second {
+		var held *engine.HeldError
+		if !errors.As(err, &held) || held.TTL != 10*time.Second {
 			b.Errorf("TryAcquire = %v, want ErrHeld for 10s", err)
 		}
 	}))

@@ -186,8 +186,8 @@ func TestSemaphoreTryAcquire(t *testing.T) {
 		s := b.Semaphore("pool")
 		b.setPermits(s, 1)
 		err := s.TryAcquire(b.Context(), 2)
-		held, ok := errors.AsType[*engine.HeldError](err)
-		if !ok || held.TTL >= 0 || held.Name != "pool" {
+		var held *engine.HeldError
+		if !errors.As(err, &held) || held.TTL >= 0 || held.Name != "pool" {
 			b.Errorf("TryAcquire = %#v, want a HeldError of pool with a negative TTL", err)
 		}
 		b.wantNil("TryAcquire", s.TryAcquire(b.Context(), 1))

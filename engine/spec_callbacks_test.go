@@ -94,8 +94,8 @@ func TestSpecCallbacks(t *testing.T) {
 		errOops := errors.New("oops")
 		for range 10 {
 			err := testkit.ResultOf(settledBy(b).Then(func(*engine.Hold, error) { panic(errOops) }).Wait(b.Context()))
-			panicked, ok := errors.AsType[*futures.PanicError](err)
-			if !ok || panicked.Value != errOops || len(panicked.Stack) == 0 {
+			var panicked *futures.PanicError
+			if !errors.As(err, &panicked) || panicked.Value != errOops || len(panicked.Stack) == 0 {
 				b.Errorf("the future of Then has %v, want a PanicError", err)
 			}
 		}

@@ -141,8 +141,8 @@ func TestTheErrorOfAWaitSaysWhatWasLastKnown(t *testing.T) {
 			if !strings.Contains(err.Error(), w.taken) {
 				b.Errorf("the text is %q, want in it %q", err, w.taken)
 			}
-			held, ok := errors.AsType[*engine.HeldError](err)
-			if !ok || held.Name != "stock:7" {
+			var held *engine.HeldError
+			if !errors.As(err, &held) || held.Name != "stock:7" {
 				b.Fatalf("the error is %#v, want a HeldError for stock:7", err)
 			}
 			if w.ttl && (held.TTL > 49*time.Second || held.TTL < 47*time.Second) {
@@ -164,8 +164,8 @@ func TestTheErrorOfAWaitSaysWhatWasLastKnown(t *testing.T) {
 		ctx, cancel := context.WithTimeout(b.Context(), 12*time.Second)
 		defer cancel()
 		_, err := b.Mutex("stock:7").Lock(ctx)
-		held, ok := errors.AsType[*engine.HeldError](err)
-		if !ok || held.TTL != time.Until(h.Deadline()) {
+		var held *engine.HeldError
+		if !errors.As(err, &held) || held.TTL != time.Until(h.Deadline()) {
 			b.Errorf("%v, want a HeldError with %v", err, time.Until(h.Deadline()))
 		}
 		if want := `wheellock: lock "stock:7": context deadline exceeded: held by another owner, lease ends in 47.4s`; err.Error() != want {
@@ -178,8 +178,8 @@ func TestTheErrorOfAWaitSaysWhatWasLastKnown(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), 3*time.Second)
 		defer cancel()
 		_, err := testkit.Connect(t, server.Addr()).Mutex("stock:7").Lock(ctx)
-		held, ok := errors.AsType[*engine.HeldError](err)
-		if !ok || held.TTL >= 0 || !strings.Contains(err.Error(), "held by another owner, without an end that is known") {
+		var held *engine.HeldError
+		if !errors.As(err, &held) || held.TTL >= 0 || !strings.Contains(err.Error(), "held by another owner, without an end that is known") {
 			t.Errorf("%v, want a HeldError with a negative TTL", err)
 		}
 	})

@@ -132,8 +132,8 @@ func TestSpecTryLock(t *testing.T) {
 		time.Sleep(20 * time.Second)
 		h, err := b.Mutex("stock:7").TryLock(b.Context())
 		b.wantIs("TryLock", err, engine.ErrHeld)
-		held, ok := errors.AsType[*engine.HeldError](err)
-		if h != nil || !ok || held.Name != "stock:7" || held.TTL != 40*time.Second {
+		var held *engine.HeldError
+		if h != nil || !errors.As(err, &held) || held.Name != "stock:7" || held.TTL != 40*time.Second {
 			b.Errorf("TryLock = %v, %+v; want a HeldError for stock:7 with 40s", h, err)
 		}
 	}))
@@ -141,7 +141,8 @@ func TestSpecTryLock(t *testing.T) {
 		h := b.lock(b.Mutex("stock:7"), engine.WithLease(time.Minute))
 		time.Sleep(20 * time.Second)
 		_, err := b.Mutex("stock:7").TryLock(b.Context())
-		if held, ok := errors.AsType[*engine.HeldError](err); !ok || held.Name != "stock:7" || held.TTL != time.Until(h.Deadline()) {
+		var held *engine.HeldError
+		if !errors.As(err, &held) || held.Name != "stock:7" || held.TTL != time.Until(h.Deadline()) {
 			b.Errorf("TryLock: %+v, want a HeldError for stock:7 with %v", err, time.Until(h.Deadline()))
 		}
 	}))

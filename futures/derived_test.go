@@ -116,7 +116,8 @@ func TestCallbackThatDoesNotReturn(t *testing.T) {
 					if sourceErr != nil && !errors.Is(err, sourceErr) {
 						t.Errorf("err = %v, want the error of the source in it", err)
 					}
-					p, ok := errors.AsType[*futures.PanicError](err)
+					var p *futures.PanicError
+					ok := errors.As(err, &p)
 					if goexit := test.is == futures.ErrGoexit; ok == goexit {
 						t.Errorf("err = %v: PanicError in it is %v", err, ok)
 					}

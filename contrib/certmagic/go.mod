@@ -5,7 +5,7 @@ go 1.26.0
 require (
 	github.com/caddyserver/certmagic v0.25.6
 	github.com/letsencrypt/pebble/v2 v2.10.1
-	github.com/wheellock/wheellock v0.0.0
+	github.com/wheellock/wheellock v0.1.0
 	go.uber.org/goleak v1.3.0
 	go.uber.org/zap v1.28.0
 )

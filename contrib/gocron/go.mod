@@ -1,12 +1,12 @@
 module github.com/wheellock/wheellock/contrib/gocron
 
-go 1.26.0
+go 1.25.0
 
 require (
 	github.com/go-co-op/gocron/v2 v2.21.2
 	github.com/google/uuid v1.6.0
 	github.com/jonboulle/clockwork v0.5.0
-	github.com/wheellock/wheellock v0.0.0
+	github.com/wheellock/wheellock v0.1.0
 )
 
 require (
@@ -20,7 +20,7 @@ require (
 	go.uber.org/atomic v1.12.0 // indirect
 	go.uber.org/goleak v1.3.0 // indirect
 	golang.org/x/sync v0.11.0 // indirect
-	golang.org/x/sys v0.49.0 // indirect
+	golang.org/x/sys v0.47.0 // indirect
 )
 
 replace github.com/wheellock/wheellock => ../..

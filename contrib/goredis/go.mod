@@ -5,7 +5,7 @@ go 1.26.0
 require (
 	github.com/redis/go-redis/v9 v9.23.0
 	github.com/redis/rueidis v1.0.79
-	github.com/wheellock/wheellock v0.0.0
+	github.com/wheellock/wheellock v0.1.0
 )
 
 require (

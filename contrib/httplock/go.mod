@@ -1,8 +1,8 @@
 module github.com/wheellock/wheellock/contrib/httplock
 
-go 1.26.0
+go 1.25.0
 
-require github.com/wheellock/wheellock v0.0.0
+require github.com/wheellock/wheellock v0.1.0
 
 require (
 	github.com/HdrHistogram/hdrhistogram-go v1.4.0 // indirect
@@ -14,7 +14,7 @@ require (
 	go.uber.org/atomic v1.12.0 // indirect
 	go.uber.org/goleak v1.3.0 // indirect
 	golang.org/x/sync v0.11.0 // indirect
-	golang.org/x/sys v0.49.0 // indirect
+	golang.org/x/sys v0.47.0 // indirect
 )
 
 replace github.com/wheellock/wheellock => ../..

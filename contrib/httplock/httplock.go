@@ -147,7 +147,8 @@ func (h *handler) note(took time.Duration) {
 // free is when the lock may be free again: when a request takes its usual time, at the latest at the end of the lease.
 func (h *handler) free(err error) time.Duration {
 	usual := time.Duration(h.took.Load())
-	if held, known := errors.AsType[*engine.HeldError](err); known && held.TTL > 0 {
+	var held *engine.HeldError
+	if errors.As(err, &held) && held.TTL > 0 {
 		return min(usual, held.TTL)
 	}
 	return usual

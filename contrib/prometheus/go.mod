@@ -2,7 +2,7 @@ module github.com/wheellock/wheellock/contrib/prometheus
 
 go 1.26.0
 
-require github.com/wheellock/wheellock v0.0.0
+require github.com/wheellock/wheellock v0.1.0
 
 require (
 	github.com/HdrHistogram/hdrhistogram-go v1.4.0 // indirect

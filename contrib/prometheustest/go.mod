@@ -7,8 +7,8 @@ require (
 	github.com/prometheus/client_model v0.6.3
 	github.com/prometheus/common v0.72.1
 	github.com/prometheus/prometheus v0.316.0
-	github.com/wheellock/wheellock v0.0.0
-	github.com/wheellock/wheellock/contrib/prometheus v0.0.0
+	github.com/wheellock/wheellock v0.1.0
+	github.com/wheellock/wheellock/contrib/prometheus v0.1.0
 )
 
 require (

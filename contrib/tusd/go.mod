@@ -1,10 +1,10 @@
 module github.com/wheellock/wheellock/contrib/tusd
 
-go 1.26.0
+go 1.25.0
 
 require (
 	github.com/tus/tusd/v2 v2.9.2
-	github.com/wheellock/wheellock v0.0.0
+	github.com/wheellock/wheellock v0.1.0
 	golang.org/x/exp v0.0.0-20250106191152-7588d65b2ba8
 )
 
@@ -18,7 +18,7 @@ require (
 	go.uber.org/atomic v1.12.0 // indirect
 	go.uber.org/goleak v1.3.0 // indirect
 	golang.org/x/sync v0.19.0 // indirect
-	golang.org/x/sys v0.49.0 // indirect
+	golang.org/x/sys v0.47.0 // indirect
 )
 
 replace github.com/wheellock/wheellock => ../..
