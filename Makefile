@@ -14,7 +14,7 @@ BENCH ?= .
 FOR ?= 10m
 COUNT ?= 1
 
-.PHONY: help test check prepare static lint race plain redisson figures cross nested explore bubble spec explore-selftest mutants shape fuzz bench micro interop chaos chaos-selftest chaos-rivals soak
+.PHONY: help test check prepare static lint api oldest race plain redisson figures cross nested explore bubble spec explore-selftest mutants shape fuzz bench micro interop chaos chaos-selftest chaos-rivals soak
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-17s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -37,9 +37,21 @@ static:
 	@echo "== staticcheck"
 	@$(TOOL) staticcheck ./...
 
-lint: static ## gofmt, go vet, staticcheck, govulncheck
+lint: static api ## gofmt, go vet, staticcheck, the public API, govulncheck
 	@echo "== govulncheck"
 	@.ci/vulnerabilities
+
+api: ## the public API against internal/shape/api/api.txt; ACCEPT=1 takes it as it is now
+	@echo "== the public API"
+	@$(GO) -C internal/shape run ./api $(if $(ACCEPT),-accept)
+
+oldest: ## go vet of what users import, with the oldest Go that its go.mod allows
+	@for module in . $(NESTED); do \
+		version=$$($(GO) -C $$module list -m -f '{{.GoVersion}}') || exit 1; \
+		[ "$$version" = "$$($(GO) list -m -f '{{.GoVersion}}')" ] || continue; \
+		echo "== go$$version vet: $$module"; \
+		GOTOOLCHAIN=go$$version $(GO) -C $$module vet ./... || exit 1; \
+	done
 
 race: prepare ## the tests under the race detector, but for what has no goroutines; V=1 names each
 	@echo "== go test -race, all but scripts and internal/gate, which have no goroutines"
