@@ -13,13 +13,12 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/wheellock/wheellock/internal/testkit/child"
 )
 
 // postgres is a Postgres server of a test, reached through a socket in its directory.
-type postgres struct {
-	t   *testing.T
-	dir string
-}
+type postgres struct{ dir string }
 
 // startPostgres starts one. It does not run as root, so root lends it another user.
 func startPostgres(t *testing.T) *postgres {
@@ -42,7 +41,7 @@ func startPostgres(t *testing.T) *postgres {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { os.RemoveAll(dir) })
-	as := &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
+	as := &syscall.SysProcAttr{}
 	if os.Geteuid() == 0 {
 		nobody, err := user.Lookup("nobody")
 		if err != nil {
@@ -69,14 +68,15 @@ func startPostgres(t *testing.T) *postgres {
 	}
 	defer log.Close()
 	run.Stderr = log
-	if err := run.Start(); err != nil {
+	process, err := child.Start(run)
+	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
 		run.Process.Signal(syscall.SIGQUIT)
-		run.Wait()
+		<-process.Done()
 	})
-	p := &postgres{t, dir}
+	p := &postgres{dir}
 	for until := time.Now().Add(time.Minute); ; time.Sleep(50 * time.Millisecond) {
 		if _, err := p.command("-c", "SELECT 1").CombinedOutput(); err == nil {
 			return p
@@ -104,16 +104,17 @@ type session struct {
 	out strings.Builder
 }
 
-func (p *postgres) begin(sql string) *session {
+func (p *postgres) begin(t *testing.T, sql string) *session {
+	t.Helper()
 	s := &session{Cmd: p.command("-A", "-t", "-q")}
 	s.Stdout, s.Stderr = &s.out, &s.out
 	in, err := s.StdinPipe()
 	if err != nil {
-		p.t.Fatal(err)
+		t.Fatal(err)
 	}
 	s.in = in
 	if err := s.Start(); err != nil {
-		p.t.Fatal(err)
+		t.Fatal(err)
 	}
 	fmt.Fprintln(s.in, sql)
 	return s
@@ -128,11 +129,11 @@ func (s *session) end(sql string) string {
 }
 
 // await returns when a query answers with a word.
-func (p *postgres) await(sql, want string) {
-	p.t.Helper()
+func (p *postgres) await(t *testing.T, sql, want string) {
+	t.Helper()
 	for until := time.Now().Add(time.Minute); p.ask(sql) != want; time.Sleep(20 * time.Millisecond) {
 		if time.Now().After(until) {
-			p.t.Fatalf("%s is %q, want %q", sql, p.ask(sql), want)
+			t.Fatalf("%s is %q, want %q", sql, p.ask(sql), want)
 		}
 	}
 }
@@ -191,10 +192,10 @@ func TestFencingDocument(t *testing.T) {
 		{70, 71, "REPEATABLE READ", "could not serialize"},
 	} {
 		t.Run(fmt.Sprintf("%d waits for %d to commit, %s", c.second, c.first, c.isolation), func(t *testing.T) {
-			first := p.begin(fmt.Sprintf("BEGIN; SELECT pass_fence('shelf', %d);", c.first))
-			p.await("SELECT count(*) FROM pg_stat_activity WHERE state = 'idle in transaction'", "1")
-			second := p.begin(fmt.Sprintf("BEGIN ISOLATION LEVEL %s; SELECT pass_fence('shelf', %d);", c.isolation, c.second))
-			p.await(waiting, "1")
+			first := p.begin(t, fmt.Sprintf("BEGIN; SELECT pass_fence('shelf', %d);", c.first))
+			p.await(t, "SELECT count(*) FROM pg_stat_activity WHERE state = 'idle in transaction'", "1")
+			second := p.begin(t, fmt.Sprintf("BEGIN ISOLATION LEVEL %s; SELECT pass_fence('shelf', %d);", c.isolation, c.second))
+			p.await(t, waiting, "1")
 			if said := first.end("COMMIT;"); strings.Contains(said, "ERROR") {
 				t.Errorf("the first: %s", said)
 			}

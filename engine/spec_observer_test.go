@@ -158,6 +158,7 @@ func TestSpecObserver(t *testing.T) {
 		h, err := permits.Acquire(b.Context(), 1)
 		b.wantNil("Acquire", err)
 		b.wantIs("TryAcquire", testkit.ResultOf(permits.TryAcquireAsync(b.Context(), 1).Wait(b.Context())), engine.ErrHeld)
+		synctest.Wait() // a worker tells of it
 		b.unlock(h)
 		b.wantSaid(r, "permits p granted after 0s", "permits p failed after 0s: held", "permits p ended after 0s: unlocked")
 
