@@ -19,10 +19,10 @@ import (
 // order is a line on the standard input of a child: what it is to do, then that it may begin or must stop.
 // The end of the input means stop at once: the parent is gone.
 type order struct {
-	Share *shareOrder `json:"share,omitempty"`
-	Go    bool        `json:"go,omitempty"`
-	Stop  bool        `json:"stop,omitempty"`
-	Hurry bool        `json:"hurry,omitempty"`
+	Share *shareOrder `json:"share,omitempty"` // in the first order alone
+	Go    bool        `json:"go,omitempty"`    // once
+	Stop  bool        `json:"stop,omitempty"`  // begin no new call, and drain
+	Hurry bool        `json:"hurry,omitempty"` // with Stop: the drain waits for nobody
 }
 
 // shareOrder is the share of one child. The addresses travel here, and not on a command line that everybody
@@ -36,10 +36,10 @@ type shareOrder struct {
 
 // answer is a line on the standard output of a child. A parent that does not listen any more has closed the input too.
 type answer struct {
-	Ready  bool         `json:"ready,omitempty"`
-	Sample *load.Sample `json:"sample,omitempty"`
-	Note   string       `json:"note,omitempty"`
-	Error  string       `json:"error,omitempty"`
+	Ready  bool         `json:"ready,omitempty"`  // connected, waits for Go
+	Sample *load.Sample `json:"sample,omitempty"` // one a second
+	Note   string       `json:"note,omitempty"`   // for people; the run goes on
+	Error  string       `json:"error,omitempty"`  // the child ends
 }
 
 // orphaned is how long a child whose parent is gone may take to give back its locks.
@@ -81,6 +81,7 @@ func obey(parent *child.Link, control *control, begin chan<- struct{}) {
 	}
 }
 
+// runShare opens the rig of a share, waits for the order to go, and runs the load. It returns an error only if the load did not begin.
 func runShare(share *shareOrder, control *control, begin <-chan struct{}, parent *child.Link) error {
 	cells := load.PrivateCells(share.Plan.Names)
 	if share.Shared {

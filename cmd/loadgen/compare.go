@@ -22,7 +22,8 @@ it is. Measure each side with --repeat 5: a side of one run has no ±.
 Exit code: 0 both could be read; 2 want two files; 3 one cannot be read.
 `
 
-// compare sets two files side by side.
+// compare sets two files side by side. Its exit code does not depend on who is better: --fail is for that, with a limit that the user
+// chose.
 func (s *session) compare(args []string) (exit int) {
 	if len(args) == 1 && slices.Contains([]string{"-h", "-help", "--help"}, args[0]) {
 		io.WriteString(s.stdout, compareHelp)

@@ -14,11 +14,21 @@ import (
 	"github.com/wheellock/wheellock/internal/testkit/child"
 )
 
-// crew is the callers of a run of several processes: children of this one.
+// crew is the callers of a run of several processes: children of this one. Parent and child exchange lines of JSON over the child's
+// standard input (order) and output (answer):
+//
+//  1. The parent starts all children and sends each its share: the plan, its number, and where Redis is.
+//  2. A child connects, maps the shared cells (file descriptor 3) and answers ready, or the error that keeps it from beginning.
+//  3. When all are ready the parent sends go to all. From here a child needs no order: the plan says how long each phase lasts.
+//  4. A child sends a sample every second, and notes such as a lost connection. Its last sample has an Ending.
+//  5. The child exits, and the parent reaps it. A child that ends without an Ending has died, which is a problem of the run.
+//
+// To end early the parent sends stop. The end of the input means the same with hurry: so children give their locks back also when
+// the parent was killed.
 type crew struct {
 	members []*member
 	news    chan event
-	length  time.Duration // of the run
+	length  time.Duration // of warm-up and measured time
 	limit   time.Duration // how much longer it may take to end
 	late    *time.Timer   // kills who takes longer
 }
@@ -77,7 +87,7 @@ func (c *crew) hire(s *session, shared *os.File) error {
 	return nil
 }
 
-// start runs the program as a child.
+// start runs the program as a child. ExtraFiles[0] is its file descriptor 3: the three before are the standard ones.
 func (m *member) start(self string, share *shareOrder, shared *os.File) (err error) {
 	cmd := exec.Command(self, childRole)
 	if shared != nil {

@@ -48,7 +48,8 @@ type bound struct {
 	most  int
 }
 
-// define says which flags there are, and their defaults. What they mean is in help.go.
+// define says which flags there are, and their defaults. What they mean is in help.go. Package flag prints nothing by itself: parse
+// returns what it finds as an error.
 func define(s *settings) (*flag.FlagSet, []bound) {
 	p := &s.plan
 	flags := flag.NewFlagSet("loadgen", flag.ContinueOnError)
@@ -87,7 +88,7 @@ func parse(args []string) (settings, error) {
 	if err := flags.Parse(args); err != nil {
 		return s, plainly(err)
 	}
-	given := make(map[string]bool)
+	given := make(map[string]bool) // a default may depend on other flags, so it matters whether a flag was given, not only its value
 	flags.Visit(func(f *flag.Flag) { given[f.Name] = true })
 	var complaints []string
 	complain := func(format string, args ...any) { complaints = append(complaints, fmt.Sprintf(format, args...)) }
@@ -113,7 +114,8 @@ func parse(args []string) (settings, error) {
 	return s, nil
 }
 
-// checkPlan completes a plan and complains of what cannot be.
+// checkPlan completes a plan and complains of what cannot be. Some of it would run without an error, and mislead: a
+// think time, say, which in an open loop keeps callers from calls that are due.
 func checkPlan(p *load.Plan, given map[string]bool, complain func(string, ...any)) {
 	if p.Workers < p.Processes && p.Workers > 0 {
 		complain("--workers %d for --processes %d: each needs one at least", p.Workers, p.Processes)
@@ -177,6 +179,7 @@ func checkSteps(p *load.Plan, given map[string]bool, complain func(string, ...an
 	}
 }
 
+// checkLease refuses leases that the engine refuses, and those under which no hold can be given back in time.
 func checkLease(p *load.Plan, complain func(string, ...any)) {
 	switch {
 	case p.Lease < engine.MinLease || p.Lease > engine.MaxLease:
@@ -189,9 +192,11 @@ func checkLease(p *load.Plan, complain func(string, ...any)) {
 // margin is how long before its lease a hold ends at the latest: see engine.Hold.Deadline.
 func margin(lease time.Duration) time.Duration { return max(lease/100, 5*time.Millisecond) }
 
-// leastCheck is the least that is checked in Redis across processes: one in so many.
+// leastCheck is the least that is checked in Redis across processes: one in so many. Where memory cannot be shared, the counter in
+// Redis alone sees two processes in one section.
 const leastCheck = 10
 
+// checkCheck sets how many sections are checked in Redis. Of one process it is one in 100: the cells see every section already.
 func checkCheck(p *load.Plan, given map[string]bool, complain func(string, ...any)) {
 	switch {
 	case p.Kind == load.Latch && !given["check"]:

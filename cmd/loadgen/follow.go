@@ -49,7 +49,7 @@ func (s *session) follow(callers callers) (problems []string) {
 	}
 }
 
-// take files one event.
+// take files one event. A process that is gone may complete intervals too: those for which only its sample was missing.
 func (s *session) take(e *event, phase *phase) {
 	var complete []*load.Sample
 	switch {
@@ -99,7 +99,7 @@ func (s *session) whose(process int) string {
 type phase struct {
 	name  load.Phase
 	start time.Time
-	all   time.Duration
+	all   time.Duration // how long it is to last; 0: unknown, the drain lasts until the last call is over
 }
 
 func phaseOf(p *load.Plan) *phase {

@@ -46,7 +46,8 @@ func (s *session) series() (runs []*report.Result, err error) {
 	return runs, errors.Join(files.write(runs), files.close())
 }
 
-// verdict is the exit code of runs. It says which --fail they do not pass.
+// verdict is the exit code of runs. It says which --fail they do not pass. The order is that of gravity: a broken promise is reported
+// also if another run failed, and a --fail is judged only of runs that are all as they should be.
 func (s *session) verdict(runs []*report.Result) (exit int) {
 	switch {
 	case slices.ContainsFunc(runs, (*report.Result).Broken):

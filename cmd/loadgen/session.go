@@ -16,7 +16,18 @@ import (
 	"github.com/wheellock/wheellock/cmd/loadgen/internal/target"
 )
 
-// session is one run of the load, from the server's start to what it left; series.go has several. One goroutine owns it.
+// session is one run of the load, from the server's start to what it left; series.go has several. One goroutine owns it. A run:
+//
+//  1. reach connects to the named Redis, or starts one. A new random prefix keeps the keys of this run apart from all others.
+//  2. load opens the callers, in this process (solo) or in children (crew): each process opens its load.Rig. All of them are connected
+//     before the first caller asks for a lock.
+//  3. The processes run the warm-up, the measured time and the drain by their own clocks. Each sends a load.Sample every second.
+//  4. follow gives the samples to the report.Collector. It sums an interval once all processes have sent theirs; then the interval is a
+//     line of the live table.
+//  5. When the warm-up is over in all processes, and again when the measured time is, the server's counters are read. Their
+//     difference is what the load cost Redis.
+//  6. leftovers looks for keys with the prefix, when nobody holds anything any more.
+//  7. account makes the report.Result of all this. series prints its table, and verdict turns it into the exit code.
 type session struct {
 	end, hurry     context.Context
 	self           string // the program, for the processes it starts for itself

@@ -37,7 +37,7 @@ func openSolo(s *session) (callers, error) {
 func (c *solo) begin() error {
 	go func() {
 		defer close(c.news)
-		defer c.control.stop(true)
+		defer c.control.stop(true) // frees the contexts
 		c.rig.Run(c.control.end, c.control.hurry, func(s *load.Sample) { c.news <- event{sample: s} })
 		c.news <- event{gone: true}
 	}()
@@ -48,9 +48,10 @@ func (c *solo) events() <-chan event { return c.news }
 
 func (c *solo) stop(hurry bool) { c.control.stop(hurry) }
 
-// control is how a load is told to end.
+// control is how a load is told to end. Its contexts do not descend from those of Ctrl-C: follow decides what a Ctrl-C means, and a
+// server that has ended stops the load the same way.
 type control struct {
-	end, hurry       context.Context
+	end, hurry       context.Context // see load.Rig.Run
 	endNow, hurryNow context.CancelFunc
 }
 

@@ -11,7 +11,8 @@ import (
 	"github.com/wheellock/wheellock/internal/testkit/figures"
 )
 
-// A reader sets what a flag is for from its text, or says what it wants.
+// A reader sets what a flag is for from its text, or says what it wants. Package flag puts the flag's name and its text in front of the
+// error, so that the error needs only what would be right.
 type reader func(text string) error
 
 func duration(d *time.Duration) reader {
@@ -23,7 +24,8 @@ func duration(d *time.Duration) reader {
 	}
 }
 
-// handoff reads a duration that may be "off", which 0 means too.
+// handoff reads a duration that may be "off", which 0 means too. The engine takes 0 for its default and a negative time for off, so off
+// becomes -1.
 func handoff(d *time.Duration) reader {
 	return func(text string) error {
 		if text != "off" && duration(d)(text) != nil {

@@ -11,4 +11,28 @@
 // shared memory (shared.go). A sample of the sections is also counted in Redis (witness.go). Results are recorded in
 // shards (tally.go) and cut into Samples (sample.go), one a second, which can be added up over time and over processes.
 // drain.go ends a run and finds waiters that nobody will ever serve.
+//
+// # Closed and open loop
+//
+// In a closed loop each caller asks again when its last call is over. A slow lock is then asked less often, and a stall of one second
+// shows as one slow call of each caller: what the callers would have asked for meanwhile is missing (coordinated omission).
+//
+// In an open loop (Plan.Rate) the schedule of pace.go says when each call is due, whatever the lock does:
+//
+//  1. A free caller takes the next call of the schedule, and sleeps until the call is due.
+//  2. It asks for the lock. From due to asked is the start lag: near 0 on an idle machine, more if all callers were busy.
+//  3. It is granted the lock. Acquire counts from due, so that a stall of one second shows in all calls that were due in it.
+//
+// A call that no caller was free for stays in the schedule. It is in the backlog until it begins, and at the end of the measured time
+// it is reported as not started.
+//
+// # How a cell finds an overlap
+//
+//  1. A is granted the lock, and swaps its mark into the cell. It finds 0: nobody is inside.
+//  2. A leaves: it clears its mark, and calls Unlock only then.
+//  3. B is granted the lock, and swaps its mark in. If the lock excludes, that is after 2, and B finds 0 too.
+//
+// If B finds A's mark, A had not called Unlock yet, so both are in the critical section: a violation. The comparison uses no
+// clock, except for a hold with a fixed lease, whose mark says when it ends. An overlap is not seen if A clears its mark before B puts
+// its own in; with a Hold above 0 that is rare.
 package load

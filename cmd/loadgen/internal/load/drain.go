@@ -25,8 +25,13 @@ var usualLimits = limits{
 // lookEvery is how often the drain looks for waiters.
 const lookEvery = 10 * time.Millisecond
 
-// drain ends a run whose callers begin no new calls. For a while it lets waiters get the lock. Then it tells waiters for a name
-// in use (which are given up) from waiters for a free name (which are stranded), cancels them all and closes the engine.
+// drain ends a run whose callers begin no new calls:
+//
+//  1. For limits.patience, waiters may get the lock as before.
+//  2. While a waiter's name is free, but not yet for as long as proves anything, the drain waits on.
+//  3. It tells waiters for a name in use, which are given up, from waiters for a free name, which are stranded.
+//  4. It cancels them all, and waits for their calls to return.
+//  5. It closes the engine, which ends what is left. A call that has not returned even then is stuck.
 func (r *Rig) drain(hurry context.Context) *Ending {
 	ending := &Ending{}
 	finished := r.running.zero()

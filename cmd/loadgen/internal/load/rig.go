@@ -97,7 +97,7 @@ func Open(ctx context.Context, cfg Config) (*Rig, error) {
 	shards := min(n, 4*runtime.GOMAXPROCS(0))
 	r.tally = newTally(shards, n)
 	for i := range n {
-		id := i*p.Processes + cfg.Process
+		id := i*p.Processes + cfg.Process // so the first n callers of a step are spread evenly over the processes
 		r.callers = append(r.callers, &caller{
 			rig: r, id: id, shard: &r.tally.shards[i%shards], place: i / shards, random: rand.New(rand.NewPCG(p.Seed, uint64(id))),
 		})
@@ -160,7 +160,8 @@ func (r *Rig) reachable() bool {
 
 func (r *Rig) isEnding() bool { return r.ending.Load() }
 
-// start sets the callers of this step going, but for those who were there before.
+// start sets the callers of this step going, but for those who were there before. Their ids grow, so the first that belongs to a later
+// step ends the search.
 func (r *Rig) start() {
 	for _, c := range r.callers[r.started:] {
 		if c.id >= r.plan.Callers(r.step) {

@@ -76,7 +76,7 @@ func (b *waker) listen() {
 	}
 }
 
-// stop wakes everybody and ends the waker. It returns when all were woken.
+// stop wakes everybody and ends the waker. It returns when all were woken. So a caller whose next call is due in an hour ends at once.
 func (b *waker) stop() {
 	b.mu.Lock()
 	b.stopped = true

@@ -4,8 +4,8 @@ import "math"
 
 // axis places values between 0 and 1.
 type axis struct {
-	from, to float64
-	log      bool
+	from, to float64 // what lies at 0 and at 1; above 0 if log
+	log      bool    // equal factors take equal lengths
 	ticks    []mark
 }
 
@@ -24,7 +24,8 @@ func (a *axis) at(value float64) float64 {
 	return min(max((value-from)/(to-from), 0), 1)
 }
 
-// linear is an axis from 0 to a round number that is not less than most.
+// linear is an axis from 0 to a round number that is not less than most. Its ticks are 1, 2 or 5 times a power of ten apart, and at most
+// five besides 0: more would not be read on a phone.
 func linear(most float64, write func(float64) string) axis {
 	if most <= 0 {
 		most = 1

@@ -12,7 +12,8 @@ const (
 	left, right, top, bottom = 58.0, 14.0, 10.0, 40.0
 )
 
-// fewPoints is up to how many points each has a mark that tells its value.
+// fewPoints is up to how many points each has a mark that tells its value. More marks would cover each other, and a run of a day has
+// 86,400 points in each line.
 const fewPoints = 150
 
 // chart is a drawing with lines.
@@ -57,6 +58,7 @@ type Key struct{ Class, Name string }
 
 func units(v float64) string { return fmt.Sprintf("%.1f", v) }
 
+// px and py are where values lie in the drawing. In SVG y grows downwards, so py counts from the lower edge.
 func (c *chart) px(x float64) float64 { return left + c.x.at(x)*(width-left-right) }
 func (c *chart) py(y float64) float64 { return height - bottom - c.y.at(y)*(height-top-bottom) }
 

@@ -10,7 +10,8 @@ import (
 	"github.com/wheellock/wheellock/internal/testkit/figures"
 )
 
-// charts are all charts of the runs of one load.
+// charts are all charts of the runs of one load. Each run has its own lines; only the first is drawn strong. A chart without lines is
+// left out.
 func charts(runs []*report.Result) []chart {
 	all := []chart{throughput(runs), latency(runs), percentiles(runs), waiting(runs)}
 	if len(runs[0].Steps) > 0 {
@@ -43,19 +44,20 @@ const since = "seconds since the measuring began"
 // over is what changes from second to second, or from step to step.
 type over struct {
 	name   string
-	colour int
-	of     func(*report.Second) float64
+	colour int                          // 1 to 4
+	of     func(*report.Second) float64 // not a number: nothing was recorded
 }
 
 func rate(s *report.Second) float64 { return s.PairsPerSecond }
 
+// latencies are in microseconds. The largest comes first: its line is the uppermost, and so its name is the first in the legend.
 var latencies = []over{
 	{"max", 3, func(s *report.Second) float64 { return positive(s.AcquireMax) }},
 	{"p99", 2, func(s *report.Second) float64 { return positive(s.AcquireP99) }},
 	{"p50", 1, func(s *report.Second) float64 { return positive(s.AcquireP50) }},
 }
 
-// positive is a value, or none where nothing was recorded.
+// positive is a value, or none where nothing was recorded: a logarithmic axis has no 0.
 func positive(v float64) float64 {
 	if v <= 0 {
 		return math.NaN()
@@ -125,10 +127,11 @@ func inSteps(runs []*report.Result, what []over, write func(float64) string) (li
 	return drawable(lines)
 }
 
-// percentiles are the HDR curves: each nine of the percentile takes as much room.
+// percentiles are the HDR curves. x is the number of nines, -log10(1 - p/100): p90 lies at 1, p99 at 2, p99.9 at 3. A curve ends where
+// one call of all is slower, since beyond that it would repeat the longest. It has 20 points for each nine.
 func percentiles(runs []*report.Result) chart {
 	var lines []line
-	nines := 2.0
+	nines := 2.0 // the axis reaches p99 at least
 	for _, d := range []struct {
 		name   string
 		colour int
@@ -195,6 +198,7 @@ func inSeconds(runs []*report.Result) axis {
 	for _, r := range runs {
 		longest = max(longest, r.Seconds)
 	}
+	// A run of 10 s is measured a little longer: 1 % less chooses the ticks of 10 s.
 	a := linear(longest*0.99, func(v float64) string { return strconv.FormatFloat(v, 'g', 4, 64) })
 	a.to = max(longest, 1e-9) // no empty room at its end
 	for len(a.ticks) > 1 && a.ticks[len(a.ticks)-1].value > a.to*1.01 {
@@ -203,7 +207,8 @@ func inSeconds(runs []*report.Result) axis {
 	return a
 }
 
-// byCallers has a tick for each step.
+// byCallers has a tick for each step, unless its text would cover that of the tick before. It is logarithmic, as callers grow by the same
+// factor from step to step: so the steps are at equal distances.
 func byCallers(runs []*report.Result) axis {
 	steps := runs[0].Steps
 	a := axis{from: float64(steps[0].Callers), to: float64(max(runs[0].Plan.Workers, steps[0].Callers+1)), log: true}

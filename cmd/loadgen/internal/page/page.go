@@ -1,5 +1,13 @@
 // Package page writes results of loadgen as one page for a browser, which needs no other file and no network. page.html is its
 // template; charts.go says what is drawn, and chart.go and axis.go draw it.
+//
+// A chart becomes SVG in three steps:
+//
+//  1. charts.go takes values out of the results: seconds, callers or percentiles along x, pairs/s, callers or microseconds along y.
+//  2. An axis maps a value to its share of the axis, from 0 to 1, and chooses the ticks.
+//  3. A chart maps these shares to units of the drawing. The template calls its exported methods for lines, texts and points.
+//
+// There is no script: a browser shows the <title> of a point when the mouse is over it, and the style sheet scales the drawing.
 package page
 
 import (

@@ -57,9 +57,9 @@ func (c *Collector) Account(f *Facts) *Result {
 		},
 		PerSecond: append([]Second{}, c.seconds...), Problems: append([]string{}, f.Problems...),
 	}
-	figures.Add(&r.Checks.Breaches, &c.unplaced)
+	figures.Add(&r.Checks.Breaches, &c.unplaced) // a breach in the warm-up or in the drain is one too
 	r.Steps = c.stepsOf(&f.Plan)
-	if m.Usage.CPU == 0 {
+	if m.Usage.CPU == 0 { // the system does not tell
 		r.Client.CPUPerPair = nil
 	}
 	if r.Calls.Errors == nil {
@@ -82,6 +82,7 @@ func redisCosts(read *target.Reading, m *load.Sample, checks []string) RedisCost
 		return costs
 	}
 	maps.Copy(costs.Commands, read.Commands)
+	// A section that is checked at the edge of the measured time may have its commands on one side and its count on the other.
 	for _, command := range checks {
 		costs.Commands[command] = max(costs.Commands[command]-m.Counts.Witnessed, 0)
 	}
@@ -158,7 +159,7 @@ func latency(h *figures.Histogram) *Latency {
 	return &Latency{h.Count(), micros(h.Mean()), at(50), at(90), at(99), at(99.9), at(100), *h}
 }
 
-// secondOf is a line of the report. end is how much of the measured time was over then.
+// secondOf is a line of the report: the figures of one interval, or of one step. end is how much of the measured time was over then.
 func secondOf(s *load.Sample, end time.Duration) Second {
 	acquire := func(p float64) float64 { return micros(s.Times.Acquire.Percentile(p)) }
 	second := Second{

@@ -26,7 +26,8 @@ func NewCollector(processes int) *Collector {
 	}
 }
 
-// Take adds a sample, and returns those intervals that are now complete, each summed over the processes.
+// Take adds a sample. The n-th samples of all processes are of the same interval, since all follow one plan. Take returns
+// those intervals that are now complete, each summed over the processes.
 func (c *Collector) Take(s *load.Sample) (complete []*load.Sample) {
 	c.queues[s.Process] = append(c.queues[s.Process], s)
 	if s.Phase == load.Measured {

@@ -19,7 +19,9 @@ type Side struct {
 	Runs []*Result
 }
 
-// Compare writes two results side by side: medians with their spread, and what changed.
+// Compare writes two results side by side: medians with their spread, and what changed. places is the width of a line, 0 that of a usual
+// terminal. Loads that differ are compared all the same, under a line that says in which settings: that may be what the user wants to
+// know. A metric that is 0 on both sides has no row.
 func Compare(w io.Writer, a, b Side, places int) {
 	for i, side := range []Side{a, b} {
 		side.describe(w, []string{"A", "B"}[i], places)
@@ -77,7 +79,7 @@ func settings(r *Result) map[string]any {
 	if err != nil {
 		panic(err) // a plan is made of numbers and strings
 	}
-	delete(all, "prefix")
+	delete(all, "prefix") // random in each run, as the seed is unless it was given
 	delete(all, "seed")
 	return all
 }
@@ -101,7 +103,9 @@ func change(before, after Spread, known bool) string {
 	return fmt.Sprintf("%+.1f%%", 100*(after.Median-before.Median)/before.Median)
 }
 
-// verdict says what a change means.
+// verdict says what a change means. Two sides of several runs overlap if the best run of one is as good as the worst of the other: then
+// the order of the medians may be chance. With n runs on each side, two sides that do not differ lie apart by chance in 2 of C(2n, n)
+// cases: in 2 of 252 for 5 runs. A side of one run has no range, so the verdict is that of the medians, and Compare warns of it.
 func (m *Metric) verdict(before, after Spread, known bool, runs ...int) string {
 	switch {
 	case !known || before.Median == after.Median:

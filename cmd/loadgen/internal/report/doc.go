@@ -3,4 +3,10 @@
 //
 // metric.go gives the figures names. By these threshold.go compares one with a limit, spread.go looks at several runs of one load, and
 // compare.go sets two loads side by side.
+//
+// Latencies are in microseconds, shares from 0 to 1, sizes in bytes. A figure that was not measured is nil, never 0: a table shows
+// "n/a" or "none", --fail does not let it pass, and a comparison gives it no verdict.
+//
+// Percentiles of several seconds or processes are never averaged. Each Sample carries whole histograms; they are added up, and the
+// percentile is that of the sum.
 package report

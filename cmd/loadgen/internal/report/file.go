@@ -23,7 +23,8 @@ func WriteJSON(w io.Writer, runs []*Result) error {
 	return e.Encode(File{Format, runs})
 }
 
-// ReadJSON reads what --json wrote.
+// ReadJSON reads what --json wrote, of one run or of several: there is at least one. Both forms have the format on top, which is checked
+// first. A text without "runs" is read as the Result of one.
 func ReadJSON(path string) ([]*Result, error) {
 	text, err := os.ReadFile(path)
 	if err != nil {

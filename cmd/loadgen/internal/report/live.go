@@ -21,7 +21,7 @@ type Live struct {
 
 	mu    sync.Mutex // guards the rest
 	out   io.Writer
-	lines int           // since the last heading
+	lines int           // written so far, without headings and notes
 	bar   string        // what stands in the last line; empty: nothing does
 	ended time.Duration // where the last line of the phase ended
 }
@@ -106,7 +106,8 @@ func (l *Live) End() {
 	}
 }
 
-// print writes lines, and the bar below them, in one go.
+// print writes lines, and the bar below them, in one go. On a terminal the cursor stands behind the bar: "\r" takes it to the start of
+// that line, the new text overwrites the bar, and "\x1b[K" clears what is left of it.
 func (l *Live) print(lines string) {
 	if l.bar != "" {
 		lines = "\r" + strings.ReplaceAll(lines, "\n", "\x1b[K\n") + l.bar + "\x1b[K"

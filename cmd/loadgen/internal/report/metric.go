@@ -15,11 +15,11 @@ import (
 type Metric struct {
 	Name  string
 	unit  unit
-	rises bool // the larger the better
-	of    func(*Result) *float64
+	rises bool                   // the larger the better
+	of    func(*Result) *float64 // nil: not measured
 }
 
-// unit says how a figure is read and written.
+// unit says how a figure is read and written. A Result has periods in microseconds and shares from 0 to 1, so read returns these too.
 type unit struct {
 	write func(float64) string
 	read  func(string) (float64, error)
@@ -74,6 +74,7 @@ func latencies() (all []Metric) {
 	return all
 }
 
+// latencyName takes any percentile with up to four decimals, such as p99.9999: a result keeps the whole histogram.
 var latencyName = regexp.MustCompile(`^([a-z_]+)\.(mean|max|p([0-9]{1,2}(?:\.[0-9]{1,4})?|100))$`)
 
 // latencyMetric is the metric of a distribution under a name, such as acquire.p99.99.
@@ -105,7 +106,8 @@ func latencyMetric(name string) (m Metric, known bool) {
 	return Metric{}, false
 }
 
-// metricsOf are all metrics of a load like this one: with those of its steps, if its callers grow.
+// metricsOf are all metrics of a load like this one: with those of its steps, if its callers grow. A step of another result is the same
+// only if it has as many callers; else it counts as not measured.
 func metricsOf(r *Result) []Metric {
 	all := slices.Clone(Metrics)
 	for i := range r.Steps {

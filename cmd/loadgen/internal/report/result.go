@@ -90,8 +90,8 @@ type Fairnesses struct {
 // Fairness is Jain's index, (Σx)²/(n·Σx²): 1 when all have the same, 1/n when one has everything.
 type Fairness struct {
 	Jain  float64 `json:"jain"`
-	Of    int     `json:"of"`
-	Least int64   `json:"least"`
+	Of    int     `json:"of"`    // n: how many callers, or processes
+	Least int64   `json:"least"` // pairs of the one with the fewest
 	Most  int64   `json:"most"`
 }
 
@@ -159,15 +159,15 @@ type Process struct {
 
 // Second is one interval of the measured time; the last may be shorter than a second.
 type Second struct {
-	End            float64  `json:"end_s"`
-	PairsPerSecond float64  `json:"pairs_per_s"`
+	End            float64  `json:"end_s"`       // since the measuring began
+	PairsPerSecond float64  `json:"pairs_per_s"` // also of an interval shorter than a second
 	AcquireP50     float64  `json:"acquire_p50_us"`
 	AcquireP99     float64  `json:"acquire_p99_us"`
 	AcquireMax     float64  `json:"acquire_max_us"`
 	HandoverP50    float64  `json:"handover_p50_us"`
 	HandoverP99    float64  `json:"handover_p99_us"`
-	HandoffShare   *float64 `json:"handoff_share"`
-	Waiting        int64    `json:"waiting"`
-	Backlog        int64    `json:"backlog"`
-	Failed         int64    `json:"failed"`
+	HandoffShare   *float64 `json:"handoff_share"` // 0 to 1
+	Waiting        int64    `json:"waiting"`       // at End
+	Backlog        int64    `json:"backlog"`       // at End: calls due and not begun
+	Failed         int64    `json:"failed"`        // in the interval
 }

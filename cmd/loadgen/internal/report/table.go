@@ -13,7 +13,7 @@ import (
 	"github.com/wheellock/wheellock/internal/testkit/figures"
 )
 
-// Describe says in a line what a plan does.
+// Describe says in a line what a plan does. What is usual is left out, such as a hold of 0 or the engine's own handoff time.
 func Describe(p *load.Plan) string {
 	callers, loop, lease := "blocking caller", "closed loop", "leases renewed by the watchdog"
 	if p.Async {
@@ -94,6 +94,7 @@ func (r *Result) Table(w io.Writer, places int) {
 	}
 }
 
+// table writes rows: a label of 15 places, then text, whose further lines begin below the text.
 type table struct {
 	w      io.Writer
 	places int // of a line

@@ -6,12 +6,13 @@ import (
 	"strings"
 )
 
-// Threshold is what a run must not do, as --fail says it: acquire.p99>5ms.
+// Threshold is what a run must not do, as --fail says it: acquire.p99>5ms. It states the failure, not the aim: it is exceeded when its
+// comparison is true.
 type Threshold struct {
 	text       string
-	name       string // of the metric
-	comparison string
-	limit      float64
+	name       string  // of the metric
+	comparison string  // a key of comparisons
+	limit      float64 // in the unit of the metric: microseconds, a share from 0 to 1, bytes, or a plain number
 }
 
 var comparisons = map[string]func(value, limit float64) bool{
@@ -23,7 +24,7 @@ var comparisons = map[string]func(value, limit float64) bool{
 
 var expression = regexp.MustCompile(`^\s*([^<>=\s]+)\s*([<>=]+)\s*(\S+)\s*$`)
 
-// ParseThreshold reads one.
+// ParseThreshold reads one. Its errors say what would be right: they are shown before anything is started.
 func ParseThreshold(text string) (Threshold, error) {
 	parts := expression.FindStringSubmatch(text)
 	if parts == nil {

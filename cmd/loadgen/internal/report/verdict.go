@@ -60,7 +60,7 @@ func crowded(p *load.Plan) string {
 	}
 }
 
-// few lists some of many names.
+// few lists some of many names: a lock that is broken may leave a million keys behind.
 func few(names []string) string {
 	const some = 5
 	if len(names) <= some {

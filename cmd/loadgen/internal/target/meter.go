@@ -40,7 +40,7 @@ func (t *Target) Read(ctx context.Context) Reading {
 }
 
 // Since is what was done between an earlier reading and this one, of the same servers: after a restart or a failover nothing is
-// known.
+// known. The servers' run ids tell, which change at each start; counters that began again at 0 would give a negative cost.
 func (r Reading) Since(before Reading) Reading {
 	if !r.Known || !before.Known || !slices.Equal(r.Servers, before.Servers) {
 		return Reading{}

@@ -1,6 +1,7 @@
 package target
 
-// Quorum reaches several servers, each with reach. They are one target: its first server, and the others.
+// Quorum reaches several servers, each with reach. They are one target: its first server, and the others. If one cannot be reached, those
+// reached before are closed, and there is no target.
 func Quorum(servers int, reach func(i int) (*Target, error)) (*Target, error) {
 	all := make([]*Target, servers)
 	for i := range all {
