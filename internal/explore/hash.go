@@ -18,15 +18,16 @@ import (
 // are called, and counts pointers in the order in which they are met. Times count by what is left until then or has passed
 // since, and numbers of tenures by their order, so that a state is the same however it was reached.
 type hasher struct {
-	seed   maphash.Seed
-	bytes  []byte
-	met    map[object]uint32
-	ids    []idAt
-	sorted []idAt
-	engine int // whose fields are followed
-	now    int64
-	age    age
-	most   age // World.Patience
+	seed      maphash.Seed
+	bytes     []byte
+	met       map[object]uint32
+	ids       []idAt
+	sorted    []idAt
+	followers map[reflect.Type]follower
+	engine    int // whose fields are followed
+	now       int64
+	age       age
+	most      age // World.Patience
 }
 
 // object is what a pointer points to; the first field of a struct is another one at the same address.
@@ -42,7 +43,9 @@ type idAt struct {
 	at     int
 }
 
-func newHasher(seed maphash.Seed) *hasher { return &hasher{seed: seed, met: make(map[object]uint32)} }
+func newHasher(seed maphash.Seed) *hasher {
+	return &hasher{seed: seed, met: make(map[object]uint32), followers: make(map[reflect.Type]follower)}
+}
 
 // opaque are the types that are told otherwise, or make no difference.
 var opaque = map[reflect.Type]bool{
@@ -55,7 +58,6 @@ var opaque = map[reflect.Type]bool{
 	reflect.TypeFor[wheel.Timer[*gate.Waiter]]():  true,
 	reflect.TypeFor[gate.Effects]():               true,
 	reflect.TypeFor[func(now gate.Time)]():        true,
-	reflect.TypeFor[ordinal]():                    true,
 	reflect.TypeFor[script]():                     true,
 }
 
@@ -66,7 +68,7 @@ func (h *hasher) hash(s *state) uint64 {
 	h.engine = 0
 	h.now, h.age, h.most = s.now, s.age, age(s.w.Patience)
 	if s.refusing != faults {
-		h.value(reflect.ValueOf(s.refusedAt))
+		hashed(h, &s.refusedAt)
 	}
 	h.number(uint64(s.now % 1e6)) // what Redis does not see of it
 	h.number(uint64(s.refusing))
@@ -76,14 +78,14 @@ func (h *hasher) hash(s *state) uint64 {
 		return h.bytes
 	})
 	h.number(bit(s.destroyed)<<1 | bit(s.unheard))
-	h.value(reflect.ValueOf(s.counted))
+	hashed(h, &s.counted)
 	for i, e := range s.engines {
 		h.engine = i
 		if e.dead {
 			h.number(bit(e.cutOff)<<2 | bit(e.crashed)<<1 | 1)
 			continue
 		}
-		h.value(reflect.ValueOf(e).Elem())
+		hashed(h, e)
 		for _, channel := range sortedKeys(s.subscribers[i]) {
 			h.text(channel)
 		}
@@ -91,13 +93,13 @@ func (h *hasher) hash(s *state) uint64 {
 	for _, f := range s.strays {
 		h.engine = f.by
 		h.number(uint64(f.Op))
-		h.value(reflect.ValueOf(f.encoded))
+		hashed(h, &f.encoded)
 		h.number(uint64(f.late - h.now))
-		h.value(reflect.ValueOf(f.since))
+		hashed(h, &f.since)
 	}
 	for _, c := range s.callers {
 		if h.engine = c.e.number; !c.finished() || c.stays > c.e.now() {
-			h.value(reflect.ValueOf(c))
+			hashed(h, &c)
 		}
 	}
 	h.rank()
@@ -169,51 +171,6 @@ func (h *hasher) digits(t string, from, to int) {
 	}
 }
 
-func (h *hasher) value(v reflect.Value) {
-	switch v.Kind() {
-	case reflect.Bool:
-		h.bytes = append(h.bytes, byte(bit(v.Bool())))
-	case reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32:
-		if v.Type() == reflect.TypeFor[age]() {
-			h.number(uint64(min(h.age-age(v.Int()), h.most))) // how long ago
-			return
-		}
-		h.number(uint64(v.Int()))
-	case reflect.Int64:
-		h.time(v.Int())
-	case reflect.Uint64:
-		if n := v.Uint(); n >= firstID && n < serverEpoch {
-			h.id(h.engine, n)
-		} else {
-			h.number(n)
-		}
-	case reflect.Uint, reflect.Uint8, reflect.Uint16, reflect.Uint32, reflect.Uintptr:
-		h.number(v.Uint())
-	case reflect.String:
-		h.text(v.String())
-	case reflect.Pointer:
-		h.pointer(v)
-	case reflect.Interface:
-		if v.IsNil() {
-			h.number(0)
-			return
-		}
-		h.value(v.Elem())
-	case reflect.Struct:
-		h.fields(v)
-	case reflect.Slice, reflect.Array:
-		h.number(uint64(v.Len()))
-		for i := range v.Len() {
-			h.value(v.Index(i))
-		}
-	case reflect.Map:
-		h.entries(v)
-	case reflect.Func: // delayed events: their text tells
-	default:
-		panic("explore: cannot hash a " + v.Type().String())
-	}
-}
-
 // time takes a number that may be a time of an engine's clock: what is left until then counts, so that states are alike
 // that differ only in when they were reached. Those clocks show more than firstHour when a world begins, and no number that
 // is not one of their times is as large, but for Never.
@@ -222,53 +179,6 @@ func (h *hasher) time(n int64) {
 		n = n%int64(firstHour) - h.now + 1<<60
 	}
 	h.number(uint64(n))
-}
-
-func (h *hasher) pointer(v reflect.Value) {
-	if opaque[v.Type()] || v.IsNil() {
-		h.number(bit(!v.IsNil()))
-		return
-	}
-	at := object{v.Pointer(), v.Type()}
-	if n, met := h.met[at]; met {
-		h.number(uint64(n))
-		return
-	}
-	h.met[at] = uint32(len(h.met) + 2)
-	h.number(1)
-	h.value(v.Elem())
-}
-
-func (h *hasher) fields(v reflect.Value) {
-	t := v.Type()
-	if opaque[t] {
-		return
-	}
-	for i := range v.NumField() {
-		h.value(v.Field(i))
-	}
-}
-
-// entries takes a map in the order of its keys.
-func (h *hasher) entries(v reflect.Value) {
-	keys := v.MapKeys()
-	h.number(uint64(len(keys)))
-	if len(keys) > 1 {
-		switch keys[0].Kind() {
-		case reflect.String:
-			slices.SortFunc(keys, func(a, b reflect.Value) int { return cmp.Compare(a.String(), b.String()) })
-		case reflect.Uint64:
-			slices.SortFunc(keys, func(a, b reflect.Value) int { return cmp.Compare(a.Uint(), b.Uint()) })
-		case reflect.Pointer: // holds: in the order of their tenures
-			slices.SortFunc(keys, func(a, b reflect.Value) int {
-				return cmp.Compare(a.Elem().FieldByName("Tenure").Uint(), b.Elem().FieldByName("Tenure").Uint())
-			})
-		}
-	}
-	for _, k := range keys {
-		h.value(k)
-		h.value(v.MapIndex(k))
-	}
 }
 
 func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }

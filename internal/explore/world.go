@@ -8,7 +8,7 @@
 // which moves are possible, apply.go what they do. After every move all invariants are checked (invariants.go,
 // counts.go), and at the end of a path everything must come to rest (recover.go).
 //
-// Search (search.go) visits every order of a small world once; states with equal hashes (hash.go) are merged
+// Search (search.go) visits every order of a small world once; states with equal hashes (hash.go, follow.go) are merged
 // (visited.go). Walk (walk.go) follows one random path through a bigger world. A path that breaks an invariant is
 // shrunk to a list of moves that can be replayed (finding.go). A trace is a path in the terms of the specification in
 // spec/ (trace.go, abstract.go).
