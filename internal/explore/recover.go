@@ -64,13 +64,14 @@ func (s *state) recover() {
 // longestSleep is how long a waiter may sleep beside a free lock: the longest pause after a refusal, and a little more.
 const longestSleep = int64(1100 * time.Millisecond)
 
-// checkAwake: where everything works and nothing is on its way, nobody sleeps for long beside a lock that is free.
+// checkAwake: where everything works and nothing is on its way, nobody sleeps for long beside a lock that is free. Not so in the queue
+// of a fair lock: channels that are confirmed at one time lead to one question, and here no time passes between two turns.
 func (s *state) checkAwake() {
-	if s.w.Kind > gate.FairKind && s.w.Kind != gate.RWKind || s.destroyed || s.unheard {
+	if s.w.Kind > gate.SpinKind && s.w.Kind != gate.RWKind || s.destroyed || s.unheard {
 		return
 	}
 	for _, c := range s.callers {
-		if !c.waits() || c.e.dead || c.isLossy() || s.do("EXISTS", nameOf(c.name)).Int == 1 {
+		if !c.waits() || c.e.dead || s.do("EXISTS", nameOf(c.name)).Int == 1 {
 			continue
 		}
 		if at := c.e.truth(c.waiter.Entry.Machine.NextAlarm()); at-s.now > longestSleep {
