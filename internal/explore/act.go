@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"github.com/wheellock/wheellock/internal/gate"
+	"github.com/wheellock/wheellock/scripts"
 )
 
 // What callers do, as engine does it.
@@ -117,6 +118,32 @@ func (c *caller) change() {
 			return
 		}
 		e.cell(c.name).Machine.(gate.Counting).Change(now, change, &e.fx)
+	})
+}
+
+// releaseOf frees the permits of a hold by their ids. Its holder may believe in them until the next renewal.
+func (c *caller) releaseOf(held *caller) {
+	e, first := c.e, held.hold.Tenure
+	numbers := []uint64{first}
+	for i := range uint64(held.kept.n) {
+		numbers = append(numbers, first+i)
+	}
+	args := gate.PermitFreeArgs{N: int64(len(numbers))}
+	for i, number := range numbers {
+		args.IDs += scripts.PermitIDs(scripts.PermitID(held.e.uuid, number))
+		if held.e != e {
+			numbers[i] = 0
+		}
+	}
+	held.lossy = true
+	c.s.callers = append(c.s.callers, c)
+	c.release = &ack{s: c.s, what: "Release", by: c}
+	e.post(c, "releases the permits of "+held.String(), func(now gate.Time) {
+		if e.closing {
+			c.release.Settle(gate.Outcome{Why: gate.Closed})
+			return
+		}
+		e.cell(c.name).Machine.(gate.Counting).Change(now, gate.Change{Op: gate.PermitFree, Args: args.Args(), Numbers: numbers, Ack: c.release}, &e.fx)
 	})
 }
 

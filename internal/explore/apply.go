@@ -169,6 +169,8 @@ func (s *state) callIs(e *engine, name int, call Call) bool {
 		e.close()
 	case Give, CountDown:
 		c.change()
+	case Release:
+		c.releaseOf(s.releasable())
 	default:
 		c.ask()
 	}

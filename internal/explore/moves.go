@@ -209,6 +209,8 @@ func (s *state) possible(e *engine, name int, call Call) bool {
 		return s.detachable(e, name) != nil
 	case Drop:
 		return s.waiting(e, name) != nil
+	case Release:
+		return s.releasable() != nil
 	}
 	return true
 }
@@ -226,6 +228,16 @@ func (s *state) extendable(e *engine, name int) *caller {
 func (s *state) detachable(e *engine, name int) *caller {
 	for _, c := range slices.Backward(s.callers) {
 		if c.e == e && c.name == name && c.holds() && c.kept.owner == 0 {
+			return c
+		}
+	}
+	return nil
+}
+
+// releasable is the newest hold of permits.
+func (s *state) releasable() *caller {
+	for _, c := range slices.Backward(s.callers) {
+		if c.holds() && !c.isLossy() && !c.e.dead {
 			return c
 		}
 	}

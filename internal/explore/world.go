@@ -85,6 +85,7 @@ const (
 	Give                    // one permit back, or one more, of a semaphore
 	Await                   // a latch
 	CountDown               // a latch, by one
+	Release                 // the newest hold of permits, whoever has it: by their ids, the first of them given twice
 	Extend                  // the newest hold with a fixed lease
 	LockStaying             // waits, watched, WithMinHold
 	TryStaying              // asks once, WithLease, WithMinHold
@@ -98,7 +99,7 @@ const (
 
 var callNames = [calls]string{
 	"lock", "lock-owned", "lock-fixed", "try", "try-fixed", "try-owned", "read", "read-owned", "write", "write-owned", "try-read",
-	"try-write", "acquire", "acquire-two", "try-acquire", "give", "await", "count-down", "extend", "lock-staying",
+	"try-write", "acquire", "acquire-two", "try-acquire", "give", "await", "count-down", "release", "extend", "lock-staying",
 	"try-staying", "detach", "adopt", "drop", "force", "close",
 }
 

@@ -26,6 +26,7 @@ var SmallWorlds = slices.Concat(
 	worlds("read-write", gate.RWKind, 1, []Call{Read, Write}, []Call{Read, Write}, Break),
 	worlds("read-write owners", gate.RWKind, 1, []Call{WriteOwned, ReadOwned}, []Call{Read, TryWrite}, Break),
 	counted(1, worlds("permits", gate.PermitKind, 1, []Call{Acquire, Acquire}, []Call{Acquire, TryAcquire}, Break)),
+	counted(2, worlds("permits released", gate.PermitKind, 1, []Call{Acquire, Release}, []Call{Acquire, Release}, Break)),
 	counted(1, worlds("semaphore", gate.SemaphoreKind, 1, []Call{Acquire, Give}, []Call{AcquireTwo, Give}, Break, Hold, BreakSubscription)),
 	counted(2, worlds("latch", gate.LatchKind, 1, []Call{Await, CountDown}, []Call{Await, CountDown}, Break, Hold, BreakSubscription)),
 
@@ -104,7 +105,7 @@ var BigWorlds = []*World{
 	big("spin", gate.SpinKind, LockStaying, TryStaying, Detach, Adopt, Lock, LockOwned, LockFixed, TryLock, Extend, Drop, ForceUnlock, Close),
 	big("fair", gate.FairKind, LockStaying, TryStaying, Detach, Adopt, Lock, LockOwned, LockFixed, TryLock, TryFixed, Extend, Drop, ForceUnlock, Close),
 	big("read-write", gate.RWKind, Read, Write, ReadOwned, WriteOwned, TryRead, TryWrite, Drop, Close),
-	bigCount("permits", gate.PermitKind, Acquire, AcquireTwo, TryAcquire, Drop, Close),
+	bigCount("permits", gate.PermitKind, Acquire, AcquireTwo, TryAcquire, Release, Drop, Close),
 	bigCount("semaphore", gate.SemaphoreKind, Acquire, AcquireTwo, TryAcquire, Give, Drop, Close),
 	bigCount("latch", gate.LatchKind, Await, CountDown, Drop, Close),
 }
