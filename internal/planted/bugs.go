@@ -127,4 +127,7 @@ var bugs = []Bug{
 	{"a claim of a tenure that got no answer before", []edit{
 		{"internal/gate/asking.go", "			m.contention.claim.note(now, c, sure)\n", "			m.contention.claim.note(now, c, sure || true)\n"},
 	}},
+	{"a holder that is never told of waiters of other processes", []edit{
+		{"internal/gate/wanted.go", "	if others > 0 {\n		q.contention.wanting.tell()\n	}\n", "	_ = others\n"},
+	}},
 }

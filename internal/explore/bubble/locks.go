@@ -157,7 +157,7 @@ func (c *caller) have(alive context.Context, one *held, fixed bool, depth int) {
 		if alive.Err() != nil || c.w.recovering.Load() || c.w.failed() {
 			return
 		}
-		switch c.r.IntN(10) {
+		switch c.r.IntN(11) {
 		case 0, 1:
 			c.sleep(spread(c.r, 100*time.Microsecond, c.w.plan.lease))
 		case 2:
@@ -193,6 +193,8 @@ func (c *caller) have(alive context.Context, one *held, fixed bool, depth int) {
 			}
 		case 9:
 			h.Count()
+		case 10:
+			c.untilWanted(alive, one)
 		}
 	}
 }

@@ -32,6 +32,7 @@ var bugs = []string{
 	"a change that has its effect twice",
 	"a reader let in beside the writer",
 	"a cancelled call that is forgotten",
+	"a holder that is never told of waiters of other processes",
 }
 
 // The worlds find the bugs that there have been. There is no test for any of them here.

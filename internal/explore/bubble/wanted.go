@@ -1,6 +1,7 @@
 package bubble
 
 import (
+	"context"
 	"time"
 
 	"github.com/wheellock/wheellock/engine"
@@ -50,6 +51,18 @@ func (j *judge) listen(one *held) {
 	} else if one.wanted.told != told {
 		j.w.violation("wanted", "a hold has two channels")
 	}
+}
+
+// untilWanted has a lock until somebody else wants it, or for a while.
+func (c *caller) untilWanted(alive context.Context, one *held) {
+	c.w.judge.listen(one)
+	ctx, cancel := context.WithTimeout(one.h.Context(alive), spread(c.r, 10*time.Millisecond, 5*wantedTime))
+	defer cancel()
+	select {
+	case <-one.wanted.told:
+	case <-ctx.Done():
+	}
+	c.p.stand()
 }
 
 // lookAtWanted judges that holders are told.
