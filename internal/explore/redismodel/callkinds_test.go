@@ -76,13 +76,26 @@ func (c *caller) mutex(names []string) {
 }
 
 func (c *caller) fenced(names []string) {
-	if c.IntN(2) == 0 {
+	switch c.IntN(6) {
+	case 0, 1, 2:
 		c.mutex(names)
+		return
+	case 3:
+		c.election(names[0])
 		return
 	}
 	c.script = scripts.AcquireFenced
 	c.until().arg("64", c.one("0", "86400000", "1000"))
 	c.each(names, func(name string) { c.key(name, scripts.TokenKey(name)).arg(c.owner()).lease() })
+}
+
+// election asks who leads, or has the holder of the lock note that it leads, or leads no more.
+func (c *caller) election(name string) {
+	c.script = scripts.Leader
+	c.key(name, scripts.LeaderKey(name))
+	if c.IntN(3) > 0 {
+		c.how().arg(scripts.LeaderChannel(name), c.holder(name), c.one("1", "2", "7"), c.one("red", "blue", ""))
+	}
 }
 
 func (c *caller) readWrite(names []string) {

@@ -13,7 +13,7 @@ import (
 // all are the scripts of the engine.
 var all = []scripts.Script{
 	scripts.Acquire, scripts.AcquireFenced, scripts.Release, scripts.Renew, scripts.Confirm, scripts.Swap, scripts.Inspect, scripts.Rights,
-	scripts.AcquireClaim, scripts.ReleaseClaim, scripts.Detach, scripts.Adopt, scripts.CountWaiters,
+	scripts.AcquireClaim, scripts.ReleaseClaim, scripts.Detach, scripts.Adopt, scripts.CountWaiters, scripts.Leader,
 	scripts.AcquireRead, scripts.AcquireWrite, scripts.ReleaseRead, scripts.ReleaseWrite, scripts.RenewRead, scripts.Downgrade,
 	scripts.FairAsk, scripts.FairRelease, scripts.FairLeave,
 	scripts.Take, scripts.Give, scripts.AddPermits, scripts.SetPermits, scripts.DrainPermits, scripts.CountDown, scripts.SetCount, scripts.DeleteCount,
@@ -224,7 +224,7 @@ func (c *caller) outsider(name string) []string {
 	moment := strconv.FormatInt(now+c.Int64N(4000)-1000, 10)
 	queue, deadlines, alive := scripts.FairQueue(name), scripts.FairDeadlines(name), scripts.FairAlive(name)
 	held, counter, receipt := scripts.PermitsKey(name), scripts.TokenKey(name), scripts.ReceiptKey(name, c.engine)
-	count := c.one("1", "2", "3", "x", "")
+	leader, count := scripts.LeaderKey(name), c.one("1", "2", "3", "x", "")
 	commands := [][]string{
 		{"DEL", name}, {"DEL", name}, {"DEL", name}, {"DEL", name}, {"DEL", name}, {"DEL", held}, {"DEL", queue}, {"DEL", deadlines}, {"DEL", alive}, {"DEL", receipt},
 		{"SET", name, "5"}, {"SET", name, "no number"}, {"SET", name, c.one("-2", "9007199254740991", "9007199254740992", "1.5", "007", "9223372036854775807")},
@@ -237,6 +237,7 @@ func (c *caller) outsider(name string) []string {
 		{"ZADD", alive, moment, c.engine}, {"ZADD", alive, moment, "33333333-3333-3333-3333-333333333333"}, {"HSET", alive, "x", "1"},
 		{"SET", counter, c.one("4000000000000000", "9007199254740991", "x", "-5", "1e3")}, {"RPUSH", counter, "x"}, {"PEXPIRE", counter, "1000"},
 		{"ZADD", held, moment, "0123456789abcdef"}, {"ZADD", held, c.one("1", "inf", "922337203685477580"), "0123456789abcdef"}, {"SET", held, "x"}, {"PEXPIRE", held, "1500"},
+		{"DEL", leader}, {"SET", leader, "x"}, {"HSET", leader, "owner", c.owner()}, {"HSET", leader, "term", count},
 		{"SET", receipt, c.one("x", "1:1", strconv.FormatUint(c.calls, 10)+":-1", "999999:2", strconv.FormatUint(c.calls+1, 10)+":0")}, {"SADD", receipt, "x"},
 	}
 	command := commands[c.IntN(len(commands))]

@@ -65,7 +65,7 @@ func newScriptDuel(r *rival) *scriptDuel {
 	}
 	for _, kind := range kinds {
 		for _, name := range namesOf(kind)[:2] { // to those of the third nobody listens
-			d.subscribe(scripts.LockChannel(name), scripts.RWChannel(name), scripts.SemaphoreChannel(name), scripts.LatchChannel(name), scripts.FairChannel(name, "java:7"))
+			d.subscribe(scripts.LockChannel(name), scripts.LeaderChannel(name), scripts.RWChannel(name), scripts.SemaphoreChannel(name), scripts.LatchChannel(name), scripts.FairChannel(name, "java:7"))
 			for n := range 4 {
 				d.subscribe(scripts.FairChannel(name, engine1+":"+strconv.Itoa(n)), scripts.FairChannel(name, engine2+":"+strconv.Itoa(n)))
 			}
