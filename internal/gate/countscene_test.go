@@ -103,6 +103,17 @@ func TestSemaphoreScenes(t *testing.T) {
 			answer 9                         -> p ok: granted 9; give 4 n 4
 			answer 0                         -> q ok: granted
 			idle                             -> true`,
+		"releases add up to what Lua counts exactly": `
+			x changes give 1                 -> give 1 n 1
+			y changes give 2251799813685247
+			z changes give 1
+			p changes give 1
+			answer 0                         -> x ok: granted; give 2 n 2251799813685248
+			answer 0                         -> y ok: granted; z ok: granted; give 3 n 1
+			answer 0                         -> p ok: granted`,
+		"a debt of one is no loss": `
+			x changes drain-permits 0        -> drain permits 1
+			answer not-mine                  -> x ok: granted -1`,
 		"a release is repeated while it is refused for now": `
 			x changes give 1                 -> give 1 n 1
 			answer fault 1
@@ -539,6 +550,14 @@ func TestLatchScenes(t *testing.T) {
 			lost
 			after 20ms                       -> (18ms) look 3
 			answer 0                         -> a: granted`,
+		"an answer begins pauses anew, also when others came meanwhile": `
+			a locks                          -> look 1
+			again LOADING
+			after 20ms                       -> (17ms) look 2
+			b locks
+			answer 2                         -> look 3
+			again LOADING
+			after 20ms                       -> (18ms) look 4`,
 		"messages in vain, and a latch that opens": `
 			a locks                          -> look 1
 			answer 1                         -> subscribe redisson_countdownlatch__channel__{stock}

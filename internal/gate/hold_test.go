@@ -1,6 +1,9 @@
 package gate
 
-import "testing"
+import (
+	"testing"
+	"time"
+)
 
 // Only holds of an Owner are counted.
 func TestHoldsAreCountedByOwner(t *testing.T) {
@@ -29,4 +32,41 @@ func TestAHoldThatHasEndedLeadsToNoOther(t *testing.T) {
 	second.unlock()
 	w.want(second.hold.next == nil && second.hold.prev == nil, "no way from it to %v or %v", first, third)
 	w.settle()
+}
+
+// A hold says whether the watchdog renews it.
+func TestWatchedHolds(t *testing.T) {
+	w := newWorld(t)
+	a := w.newProcess("A")
+	watched := a.ask(stock, wants{owner: 7})
+	a.expect(Acquire).answer()
+	fixed := a.ask(stock, wants{owner: 7, lease: 100 * time.Millisecond})
+	w.want(watched.hold.Watched() && !fixed.hold.Watched(), "%v is watched and %v is not", watched, fixed)
+	w.settle()
+}
+
+// maker makes its hold when it is granted one.
+type maker struct {
+	benchUser
+	made *Hold
+}
+
+func (m *maker) Hold() *Hold {
+	m.made = &Hold{By: m}
+	return m.made
+}
+
+// A caller that waits without a hold makes one when it is granted, and the hold knows its entry.
+func TestHoldsAreMadeForGrants(t *testing.T) {
+	b := newBench(t, MutexKind, time.Second)
+	m := &maker{}
+	b.step(func(k Machine) {
+		k.Ask(b.now, &Waiter{By: m, Lease: time.Second, Watch: true, Entry: b.entry}, &b.fx)
+	})
+	if m.made != nil {
+		t.Error("made before it was granted")
+	}
+	if b.run(b.rtt); m.made == nil || m.made.Entry != b.entry || !m.made.alive {
+		t.Errorf("the hold that was made for the grant is %+v", m.made)
+	}
 }

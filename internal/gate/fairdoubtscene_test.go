@@ -1,0 +1,85 @@
+package gate
+
+import "testing"
+
+// What is left of a fair lock when an answer is lost: a copy of the command may still take the lock, or bring a place back.
+func TestFairDoubtScenes(t *testing.T) {
+	for name, text := range map[string]string{
+		"a release goes on for as long as a lost question may take the lock": `
+			a locks lease 100ms              -> fair ask 1 NEW 100ms next 1 n 1
+			lost
+			after 20ms                       -> (17ms) fair ask 1 NEW 100ms next 1 n 1
+			answer 1                         -> a: granted until 112ms
+			a unlocks                        -> fair release 1
+			denied NOPERM                    -> a ok: refused "NOPERM"
+			after 1s                         -> fair release 1
+			answer 0
+			after 3s                         -> (1.23s) fair leave 1 n 1
+			answer 0                         -> fair release 1
+			answer 0
+			idle                             -> true`,
+		"a lock that was passed on while a question for it may still arrive": `
+			a locks                          -> fair ask 1 NEW 1s next 1 n 1
+			b locks
+			lost
+			after 20ms                       -> (17ms) fair ask 1 NEW 1s next 1 n 1
+			answer 1                         -> a: granted until 1.007s; fair ask 0 OLD next 2 n 1
+			answer held 1s
+			a unlocks                        -> fair release 1 1s next 2
+			answer passed                    -> a ok: granted; b: granted until 1.01s
+			b unlocks                        -> fair release 2
+			answer 0                         -> b ok: granted
+			after 3s                         -> (2.23s) fair leave 1 n 1
+			answer 0                         -> fair leave 2 n 1
+			answer 0                         -> fair release 1
+			answer 0                         -> fair release 2
+			answer 0
+			idle                             -> true`,
+		"a lock that was passed on is renewed": `
+			a locks                          -> fair ask 1 NEW 1s next 1 n 1
+			b locks
+			answer 1                         -> a: granted until 990ms; fair ask 0 OLD next 2 n 1
+			answer held 1s
+			a unlocks                        -> fair release 1 1s next 2
+			answer passed                    -> a ok: granted; b: granted until 990ms
+			after 400ms                      -> (333ms) renew 2 1s
+			answer 1
+			b until                          -> 1.323s`,
+		"a lock that vanished, whose place may come back": `
+			a locks                          -> fair ask 1 NEW 1s next 1 n 1
+			lost
+			after 20ms                       -> (17ms) fair ask 1 NEW 1s next 1 n 1
+			answer 1                         -> a: granted until 1.007s
+			suspect                          -> renew 1 1s
+			answer not-mine                  -> a ends: lost
+			b locks                          -> fair ask 2 NEW 1s next 2 n 1
+			answer 1                         -> b: granted until 1.01s
+			b unlocks                        -> fair release 2
+			answer 0                         -> b ok: granted
+			after 3s                         -> (2.23s) fair leave 1 n 1
+			answer 0                         -> fair leave 2 n 1
+			answer 0                         -> fair release 1
+			answer 0                         -> fair release 2
+			answer 0
+			idle                             -> true`,
+		"places whose joining got no answer join again, and no others with them": `
+			a locks                          -> fair ask 1 NEW 1s next 1 n 1
+			answer 1                         -> a: granted until 990ms
+			b locks                          -> fair ask 0 OLD next 2 n 1
+			c locks
+			lost
+			after 20ms                       -> (18ms) fair ask 0 OLD next 2 n 1
+			answer held 1s                   -> fair ask 0 OLD next 3 n 1
+			answer held 1s`,
+		"sixteen places are given up at once": `
+			crowd 20                         -> fair ask 1 NEW 1s next 1 n 1
+			answer held 5s                   -> fair ask 1 OLD 1s next 2 n 19; subscribe redisson_lock__channel:{stock}:u:1
+			not-sent
+			drain                            -> crowd0: closed; crowd1: closed; crowd2: closed; crowd3: closed; crowd4: closed; crowd5: closed; crowd6: closed; crowd7: closed; crowd8: closed; crowd9: closed; crowd10: closed; crowd11: closed; crowd12: closed; crowd13: closed; crowd14: closed; crowd15: closed; crowd16: closed; crowd17: closed; crowd18: closed; crowd19: closed; fair leave 1 n 16; unsubscribe redisson_lock__channel:{stock}:u:1
+			answer 0                         -> fair leave 17 n 4
+			answer 0
+			idle                             -> true`,
+	} {
+		t.Run(name, func(t *testing.T) { playScene(t, FairKind, text) })
+	}
+}

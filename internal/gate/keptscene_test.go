@@ -1,0 +1,129 @@
+package gate
+
+import "testing"
+
+// What a tenure that goes on brings along: pauses, extensions, pauses for others.
+func TestKeptScenes(t *testing.T) {
+	for name, text := range map[string]string{
+		"a confirmation begins pauses anew": `
+			a locks                          -> acquire 1 1s
+			b locks
+			answer 1                         -> a: granted until 990ms
+			after 334ms                      -> (333ms) renew 1 1s
+			answer fault 1
+			a unlocks                        -> a ok: granted; confirm 1 1s
+			answer 0                         -> b: granted until 1.324s, handed on
+			after 334ms                      -> (333ms) renew 1 1s
+			answer fault 1
+			after 20ms                       -> renew 1 1s`,
+		"an extension of a hold that was unlocked meanwhile, in a tenure that goes on": `
+			a locks owner 7 lease 300ms      -> acquire 1 300ms
+			answer 1                         -> a: granted until 295ms
+			b locks owner 7 lease 200ms      -> b: granted until 195ms, re-entered
+			a extends 3s                     -> renew 1 3s
+			a unlocks                        -> a ok: granted
+			answer 1                         -> a ok: lost
+			b until                          -> 195ms`,
+		"a subscription that is confirmed while nobody waits ends no pause for others": `
+			a locks                          -> acquire 1 1s
+			answer held 1s                   -> subscribe redisson_lock__channel:{stock}
+			subscribed                       -> acquire 2 1s
+			answer held 1s
+			message                          -> acquire 3 1s
+			answer 1                         -> a: granted until 990ms
+			b locks
+			c locks
+			d locks
+			e locks
+			after 10ms
+			a unlocks                        -> a ok: granted; confirm 3 1s
+			answer 2                         -> release 3
+			answer 2
+			message 1 2                      -> acquire 4 1s
+			answer 1                         -> b: granted until 1s
+			after 10ms
+			b unlocks                        -> b ok: granted; confirm 4 1s
+			answer 2                         -> release 4
+			answer 2
+			message 1 2                      -> acquire 5 1s
+			answer 1                         -> c: granted until 1.01s
+			after 10ms
+			c unlocks                        -> c ok: granted; confirm 5 1s
+			answer 2                         -> release 5
+			answer 2
+			message 1 2                      -> acquire 6 1s
+			answer 1                         -> d: granted until 1.02s
+			after 10ms
+			d unlocks                        -> d ok: granted; confirm 6 1s
+			answer 2                         -> release 6
+			answer 2
+			message 1 2                      -> acquire 7 1s
+			answer 1                         -> e: granted until 1.03s
+			e unlocks                        -> release 7
+			answer 2                         -> e ok: granted
+			subscribed
+			a locks
+			after 2ms                        -> acquire 8 1s`,
+		"the message of a name that was detached is our own": `
+			a locks                          -> acquire 1 1s
+			answer held 5s                   -> subscribe redisson_lock__channel:{stock}
+			subscribed                       -> acquire 2 1s
+			answer 1                         -> a: granted until 990ms
+			b locks
+			a detaches 5s                    -> detach 2 5s
+			answer 1                         -> a ok: granted; acquire 3 1s
+			answer held 5s
+			message
+			message                          -> acquire 4 1s`,
+		"an extension within what the tenure has": `
+			a locks owner 7 lease 300ms      -> acquire 1 300ms
+			answer 1                         -> a: granted until 295ms
+			b locks owner 7 lease 100ms      -> b: granted until 95ms, re-entered
+			b extends 200ms                  -> b ok: granted until 195ms
+			b extends 300ms                  -> b ok: granted until 295ms`,
+		"a message that was ours makes nobody of who listens later": `
+			handoff-time 0s
+			a locks                          -> acquire 1 1s
+			answer held 5s                   -> subscribe redisson_lock__channel:{stock}
+			subscribed                       -> acquire 2 1s
+			answer 1                         -> a: granted until 990ms
+			a unlocks                        -> release 2
+			answer 1                         -> a ok: granted
+			after 1s                         -> unsubscribe redisson_lock__channel:{stock}
+			b locks                          -> acquire 3 1s
+			answer 1                         -> b: granted until 1.99s
+			c locks
+			b unlocks                        -> release 3
+			answer 1                         -> b ok: granted
+			after 2ms                        -> acquire 4 1s`,
+	} {
+		t.Run(name, func(t *testing.T) { playScene(t, MutexKind, text) })
+	}
+}
+
+// A swap is a turn's grant as a handoff is: a name that polls is left to others after a while.
+func TestSwapsMakeATurn(t *testing.T) {
+	playScene(t, SpinKind, `
+			a locks                          -> acquire 1 1s
+			b locks lease 2s
+			answer 1                         -> a: granted until 990ms
+			a unlocks                        -> a ok: granted; swap 1 2s next 2
+			answer 0                         -> b: granted until 1.98s
+			c locks
+			after 840ms
+			b unlocks                        -> release quietly 2`)
+}
+
+// invariant: readers-share-one-tenure
+func TestTheMessageOfADowngradeIsOurOwn(t *testing.T) {
+	playScene(t, RWKind, `
+			a locks write owner 7            -> acquire write 1 1s
+			answer held 5s                   -> subscribe redisson_rwlock:{stock}
+			subscribed                       -> acquire write 2 1s
+			answer 1                         -> a: granted until 990ms
+			b locks owner 7                  -> b: granted until 990ms, re-entered
+			a unlocks                        -> downgrade 2 1s
+			answer 1                         -> a ok: granted
+			message
+			message                          -> renew read 2 1s`)
+}

@@ -1,0 +1,50 @@
+package gate
+
+import "testing"
+
+// Owner ids that may appear in Redis although nobody wants them are released beside all else.
+func TestOrphanScenes(t *testing.T) {
+	for name, text := range map[string]string{
+		"the release of an orphan says nothing of the tenure that ends meanwhile": `
+			a locks                          -> acquire 1 1s
+			b locks lease 500ms
+			answer 1                         -> a: granted until 990ms
+			a unlocks                        -> a ok: granted; swap 1 500ms next 2
+			lost                             -> release 1
+			answer 0                         -> release 2
+			answer fault 1                   -> acquire 3 500ms
+			answer 1                         -> b: granted until 495ms
+			after 20ms                       -> (17ms) release 2
+			b unlocks
+			answer not-mine                  -> release 3
+			answer 0                         -> b ok: granted
+			idle                             -> true`,
+		"a release that nobody heard has no message that comes back": `
+			a locks                          -> acquire 1 1s
+			answer held 5s                   -> subscribe redisson_lock__channel:{stock}
+			subscribed                       -> acquire 2 1s
+			answer held 5s
+			force java:1 0                   -> release 0 java:1
+			answer 0                         -> force ok: granted; acquire 3 1s
+			answer held 5s
+			message                          -> acquire 4 1s`,
+		"who forces is answered once, also when the engine has closed": `
+			force java:1 0                   -> release 0 java:1
+			end                              -> force ok: closed
+			answer 0
+			idle                             -> true`,
+		"a link that comes up does not hurry what may still arrive": `
+			a locks                          -> acquire 1 1s
+			lost
+			after 20ms                       -> (17ms) acquire 1 1s
+			answer 1                         -> a: granted until 1.007s
+			a unlocks                        -> release 1
+			answer 0                         -> a ok: granted
+			link-up
+			after 3s                         -> (2.23s) release 1
+			answer not-mine
+			idle                             -> true`,
+	} {
+		t.Run(name, func(t *testing.T) { playScene(t, MutexKind, text) })
+	}
+}

@@ -1,0 +1,134 @@
+package gate
+
+import (
+	"strings"
+	"testing"
+	"time"
+)
+
+// Whose question for permits leaves when, and until when holds and calls of Unlock last.
+func TestPermitTurnScenes(t *testing.T) {
+	for name, text := range map[string]string{
+		"who is first now asks at once, whatever the one before slept for": `
+			a locks n 1                      -> permit take 1 1s n 1
+			b locks n 1
+			answer held 5s                   -> subscribe redisson_sc:{stock}
+			subscribed                       -> permit take 2 1s n 1
+			answer held 5s
+			message                          -> permit take 3 1s n 1
+			answer 1                         -> a: granted until 990ms; permit take 4 1s n 1
+			answer held 5s
+			message                          -> permit take 5 1s n 1
+			b goes                           -> b: is not there
+			c locks n 2
+			answer held 5s                   -> permit take 6 1s n 2`,
+		"sleep ends with the first of the held permits": `
+			a locks                          -> permit take 1 1s n 1
+			answer held 500ms                -> subscribe redisson_sc:{stock}
+			subscribed                       -> permit take 2 1s n 1
+			answer held 500ms
+			after 500ms
+			after 1ms                        -> permit take 3 1s n 1
+			answer held 0s
+			after 1ms                        -> permit take 4 1s n 1
+			answer -1
+			after 1s
+			after 1s                         -> (633ms) permit take 5 1s n 1`,
+		"what is answered begins pauses anew": `
+			a locks                          -> permit take 1 1s n 1
+			again LOADING
+			after 20ms                       -> (17ms) permit take 2 1s n 1
+			a goes                           -> a: is not there
+			b locks n 2
+			answer held 5s                   -> permit take 3 1s n 2
+			again LOADING
+			after 20ms                       -> (18ms) permit take 5 1s n 2`,
+		"a grant that is read at its deadline is given back": `
+			a locks lease 20ms               -> permit take 1 20ms n 1
+			after 15ms
+			answer 1                         -> permit free 2 next 1 n 1`,
+		"each Unlock waits for its own hold": `
+			a locks lease 300ms              -> permit take 1 300ms n 1
+			answer 1                         -> a: granted until 295ms
+			b locks lease 600ms              -> permit take 2 600ms n 1
+			answer 1                         -> b: granted until 594ms
+			b unlocks                        -> permit free 3 next 2 n 1
+			after 400ms                      -> (295ms) a ends: lost
+			after 200ms                      -> (194ms) b ok: doubtful
+			answer 1                         -> permit free 4 next 1 n 1
+			answer 1
+			idle                             -> true`,
+		"an extension is asked for once": `
+			a locks lease 300ms              -> permit take 1 300ms n 1
+			answer 1                         -> a: granted until 295ms
+			a extends 900ms                  -> permit renew 2 1,1,900; 300ms
+			answer 1                         -> a ok: granted until 891ms
+			suspect                          -> permit renew 3 1,1,1; 300ms`,
+		"messages are heeded at once again after a grant": `
+			a locks n 1                      -> permit take 1 1s n 1
+			b locks n 1
+			answer held 5s                   -> subscribe redisson_sc:{stock}
+			subscribed                       -> permit take 2 1s n 1
+			answer held 5s
+			message                          -> permit take 3 1s n 1
+			answer held 5s
+			message                          -> permit take 4 1s n 1
+			answer held 5s
+			message                          -> permit take 5 1s n 1
+			answer held 5s
+			message                          -> permit take 6 1s n 1
+			answer held 5s
+			message                          -> permit take 7 1s n 1
+			answer held 5s
+			message                          -> permit take 8 1s n 1
+			answer held 5s
+			message                          -> permit take 9 1s n 1
+			answer held 5s
+			message                          -> permit take 10 1s n 1
+			answer held 5s
+			message                          -> permit take 11 1s n 1
+			answer held 5s
+			message                          -> permit take 12 1s n 1
+			answer held 5s
+			link-up                          -> permit take 13 1s n 1
+			answer 1                         -> a: granted until 990ms; permit take 14 1s n 1
+			answer held 5s
+			message                          -> permit take 15 1s n 1`,
+	} {
+		t.Run(name, func(t *testing.T) { playScene(t, PermitKind, text) })
+	}
+}
+
+// One call renews 48 holds, whose answers are a sum of powers of two.
+func TestPermitsAreRenewedInParts(t *testing.T) {
+	b := newBench(t, PermitKind, time.Second)
+	var renewed []int
+	b.answer = func(c *Command) {
+		well(c)
+		if c.Op == PermitRenew {
+			renewed = append(renewed, strings.Count(string(c.Args.PermitRenew().Holds), ";"))
+		}
+	}
+	var users []*benchUser
+	for range mostRenewed + 1 {
+		users = append(users, b.ask(nil))
+		b.run(b.rtt)
+	}
+	b.step(func(m Machine) { m.LinkUp(b.now, &b.fx) })
+	b.run(10 * time.Millisecond)
+	if len(renewed) != 2 || renewed[0]+renewed[1] != mostRenewed+1 || max(renewed[0], renewed[1]) != mostRenewed {
+		t.Errorf("%d holds were renewed in parts of %v, want %d at most", len(users), renewed, mostRenewed)
+	}
+}
+
+// Permits that were given back are held no more.
+func TestHeldPermitsAreCounted(t *testing.T) {
+	b := newBench(t, PermitKind, time.Second)
+	u := b.ask(nil)
+	b.run(b.rtt)
+	held := b.cfg.Stats.Held.Load()
+	b.step(func(m Machine) { m.(Lockable).Unlock(b.now, &u.hold, nil, &b.fx) })
+	if after := b.cfg.Stats.Held.Load(); held != 1 || after != 0 {
+		t.Errorf("%d holds, and after the unlock %d, want 1 and 0", held, after)
+	}
+}

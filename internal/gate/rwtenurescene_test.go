@@ -1,0 +1,186 @@
+package gate
+
+import "testing"
+
+// What a tenure of a read-write lock goes through until it is gone: re-entries, doubts, losses, and what may be left of it.
+func TestRWTenureScenes(t *testing.T) {
+	for name, text := range map[string]string{
+		"a try hears how long those hold for whom readers stand back": `
+			a locks                          -> acquire read 1 1s
+			answer 1                         -> a: granted until 990ms
+			after 20ms
+			b locks                          -> acquire read 2 1s yields to others than 0
+			answer 1                         -> b: granted until 1.01s
+			after 20ms
+			c locks try                      -> confirm read 2 1s
+			answer 2                         -> c: taken for 990ms`,
+		"writers leave the name to others after a while": `
+			a locks write                    -> acquire write 1 1s
+			b locks write
+			answer 1                         -> a: granted until 990ms
+			after 101ms
+			a unlocks                        -> release write 1`,
+		"a try to read for longer does not wait for the end of a pause": `
+			a locks owner 7                  -> acquire read 1 1s
+			answer 1                         -> a: granted until 990ms
+			after 20ms
+			b locks                          -> acquire read 2 1s yields to others than 0
+			again LOADING
+			c locks owner 7 lease 5s try     -> acquire read 3 5s`,
+		"a writer that wants a longer lease, and whose Owner writes no more": `
+			a locks write owner 7            -> acquire write 1 1s
+			answer 1                         -> a: granted until 990ms
+			b locks owner 7                  -> b: granted until 990ms, re-entered
+			c locks write owner 7 lease 3s   -> renew write 1 3s
+			a unlocks
+			answer 1                         -> c: deadlock; downgrade 1 1s`,
+		"a tenure that had a longer lease is not handed on": `
+			a locks write owner 7 lease 3s   -> acquire write 1 3s
+			answer 1                         -> a: granted until 2.97s
+			b locks write owner 7            -> renew write 1 3.002s
+			answer 1                         -> b: granted until 2.972s, re-entered
+			a unlocks                        -> a ok: granted
+			c locks write
+			b unlocks                        -> release write 1`,
+		"a longer fixed lease is not renewed": `
+			a locks write owner 7 lease 300ms -> acquire write 1 300ms
+			answer 1                         -> a: granted until 295ms
+			b locks write owner 7 lease 900ms -> renew write 1 900ms
+			answer 1                         -> b: granted until 891ms, re-entered
+			a unlocks                        -> a ok: granted
+			after 900ms                      -> (891ms) b ends: lost; release write 1`,
+		"a renewal that went well begins pauses anew": `
+			a locks                          -> acquire read 1 1s
+			answer 1                         -> a: granted until 990ms
+			after 334ms                      -> (333ms) renew read 1 1s
+			answer fault 1
+			after 20ms                       -> renew read 1 1s
+			answer 1
+			after 334ms                      -> (333ms) renew read 1 1s
+			answer fault 1
+			after 20ms                       -> renew read 1 1s`,
+		"a suspicion while a command is on its way": `
+			a locks                          -> acquire read 1 1s
+			answer 1                         -> a: granted until 990ms
+			after 334ms                      -> (333ms) renew read 1 1s
+			suspect
+			answer 1                         -> renew read 1 1s
+			answer 1
+			suspect                          -> renew read 1 1s
+			answer not-mine                  -> a ends: lost
+			idle                             -> true`,
+		"a suspicion ends the pause before a downgrade": `
+			a locks write owner 7            -> acquire write 1 1s
+			answer 1                         -> a: granted until 990ms
+			b locks owner 7                  -> b: granted until 990ms, re-entered
+			a unlocks                        -> downgrade 1 1s
+			answer fault 1
+			suspect                          -> downgrade 1 1s`,
+		"what time has ended ends before an unlock": `
+			a locks write lease 500ms        -> acquire write 1 500ms
+			answer 1                         -> a: granted until 495ms
+			stall 500ms
+			a unlocks                        -> a ends: lost; a ok: lost; release write 1`,
+		"an extension within what the tenure has": `
+			a locks write owner 7 lease 300ms -> acquire write 1 300ms
+			answer 1                         -> a: granted until 295ms
+			b locks write owner 7 lease 100ms -> b: granted until 95ms, re-entered
+			b extends 200ms                  -> b ok: granted until 195ms`,
+		"who waits for a tenure that ran out asks at once": `
+			a locks write                    -> acquire write 1 1s
+			answer held 5s                   -> subscribe redisson_rwlock:{stock}
+			subscribed                       -> acquire write 2 1s
+			answer held 5s
+			message                          -> acquire write 3 1s
+			answer 1                         -> a: granted until 990ms
+			b locks write lease 500ms
+			a unlocks                        -> release write 3
+			lost
+			stall 1100ms
+			after 1ms                        -> (0s) a ok: doubtful; acquire write 4 500ms`,
+		"who waits for a tenure that is gone asks at once": `
+			a locks write                    -> acquire write 1 1s
+			answer held 5s                   -> subscribe redisson_rwlock:{stock}
+			subscribed                       -> acquire write 2 1s
+			answer held 5s
+			message                          -> acquire write 3 1s
+			answer 1                         -> a: granted until 990ms
+			b locks write lease 500ms
+			suspect                          -> renew write 3 1s
+			answer not-mine                  -> a ends: lost; acquire write 4 500ms`,
+		"a downgrade whose answer was lost, and that did not run": `
+			a locks write owner 7            -> acquire write 1 1s
+			answer 1                         -> a: granted until 990ms
+			b locks owner 7                  -> b: granted until 990ms, re-entered
+			a unlocks                        -> downgrade 1 1s
+			lost
+			b unlocks                        -> release write 1
+			answer 0                         -> a ok: granted; b ok: granted
+			idle                             -> true`,
+		"a reader after a downgrade that is gone": `
+			a locks write owner 7            -> acquire write 1 1s
+			answer 1                         -> a: granted until 990ms
+			b locks owner 7                  -> b: granted until 990ms, re-entered
+			a unlocks                        -> downgrade 1 1s
+			answer 0                         -> a ok: granted
+			b unlocks                        -> release read 1
+			answer not-mine                  -> b ok: lost
+			idle                             -> true`,
+		"a re-entry that gives up is granted nothing": `
+			a locks write owner 7            -> acquire write 1 1s
+			answer 1                         -> a: granted until 990ms
+			b locks write owner 7 lease 3s   -> renew write 1 3s
+			a waits-no-longer
+			b goes                           -> b: is not there
+			answer 1
+			a unlocks                        -> release write 1`,
+		"nothing is sent beside a downgrade": `
+			a locks write owner 7            -> acquire write 1 1s
+			answer 1                         -> a: granted until 990ms
+			b locks owner 7                  -> b: granted until 990ms, re-entered
+			suspect                          -> renew write 1 1s
+			force java:1 0
+			a unlocks
+			answer 1                         -> downgrade 1 1s
+			answer 0                         -> a ok: granted; release read 0 java:1`,
+		"a release that nobody heard has no message that comes back": `
+			a locks                          -> acquire read 1 1s
+			answer held 5s                   -> subscribe redisson_rwlock:{stock}
+			subscribed                       -> acquire read 2 1s
+			answer held 5s
+			force java:1 0                   -> release read 0 java:1
+			answer 0                         -> force ok: granted; acquire read 3 1s
+			answer held 5s
+			message                          -> acquire read 4 1s`,
+		"a link that comes up begins pauses anew, and questions": `
+			a locks                          -> acquire read 1 1s
+			again LOADING
+			link-up                          -> acquire read 2 1s
+			again LOADING
+			after 20ms                       -> (17ms) acquire read 3 1s
+			link-up
+			answer held 5s                   -> acquire read 4 1s; subscribe redisson_rwlock:{stock}`,
+		"readers who stand back for nobody who waits do not tire of it": `
+			a locks watch 10s                -> acquire read 1 10s
+			answer 1                         -> a: granted until 990ms
+			after 20ms
+			b locks                          -> acquire read 2 1s yields to others than 0
+			b goes                           -> b: is not there
+			answer held 5s
+			c locks                          -> acquire read 3 1s yields to others than 0
+			c goes                           -> c: is not there
+			answer held 5s
+			d locks                          -> acquire read 4 1s yields to others than 0
+			d goes                           -> d: is not there
+			answer held 5s
+			e locks                          -> acquire read 5 1s yields to others than 0
+			e goes                           -> e: is not there
+			answer held 5s
+			f locks                          -> acquire read 6 1s yields to others than 0
+			f goes                           -> f: is not there
+			answer held 5s
+			b locks                          -> acquire read 7 1s yields to others than 0`,
+	} {
+		t.Run(name, func(t *testing.T) { playScene(t, RWKind, text) })
+	}
+}

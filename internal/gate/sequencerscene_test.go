@@ -1,0 +1,164 @@
+package gate
+
+import (
+	"testing"
+	"time"
+)
+
+// What a name without owners takes for news, and when it believes a refusal.
+func TestSequencerScenes(t *testing.T) {
+	for name, text := range map[string]string{
+		"a release that nobody heard has no message that comes back": `
+			a locks n 5                      -> take 1 5x1,
+			answer 0                         -> subscribe redisson_sc:{stock}
+			subscribed                       -> take 2 5x1,
+			answer 0
+			x changes give 1                 -> give 3 n 1
+			answer 0                         -> x ok: granted; take 4 5x1,
+			answer 0
+			message                          -> take 5 5x1,`,
+		"one that was heard has, and it is our own": `
+			a locks n 5                      -> take 1 5x1,
+			answer 0                         -> subscribe redisson_sc:{stock}
+			subscribed                       -> take 2 5x1,
+			answer 0
+			x changes give 1                 -> give 3 n 1
+			answer 1                         -> x ok: granted 1; take 4 5x1,
+			answer 0
+			message
+			message                          -> take 5 5x1,`,
+		"a message that was taken for that of a release that was refused": `
+			a locks n 5                      -> take 1 5x1,
+			answer 0                         -> subscribe redisson_sc:{stock}
+			subscribed                       -> take 2 5x1,
+			answer 0
+			x changes give 1                 -> give 3 n 1
+			message
+			denied NOPERM                    -> x ok: refused "NOPERM"; take 4 5x1,`,
+		"a refusal is believed when no earlier copy can arrive any more": `
+			x changes give 1                 -> give 1 n 1
+			lost
+			stall 2s
+			after 1ms                        -> (0s) give 1 n 1
+			denied NOPERM
+			after 40ms                       -> (37ms) give 1 n 1
+			stall 250ms
+			denied NOPERM
+			after 80ms                       -> (73ms) give 1 n 1`,
+		"a fault is believed when no earlier copy can arrive any more": `
+			x changes give 1                 -> give 1 n 1
+			lost
+			stall 2s
+			after 1ms                        -> (0s) give 1 n 1
+			answer fault 6
+			after 40ms                       -> (37ms) give 1 n 1
+			stall 250ms
+			answer fault 6                   -> x ok: refused (fault 6)`,
+		"who waits hears what became of a release": `
+			a locks n 5                      -> take 1 5x1,
+			answer 0                         -> subscribe redisson_sc:{stock}
+			x changes give 1                 -> give 2 n 1
+			again LOADING
+			a times-out                      -> a: timed out, last refused for now "LOADING"`,
+		"an answer begins pauses anew, also when others came meanwhile": `
+			a locks n 5                      -> take 1 5x1,
+			again LOADING
+			after 20ms                       -> (17ms) take 2 5x1,
+			b locks n 2
+			a goes                           -> a: is not there
+			answer 0                         -> take 3 2x1,
+			again LOADING
+			after 20ms                       -> (18ms) take 4 2x1,`,
+		"who is first now asks at once, whatever the one before slept for": `
+			a locks n 5                      -> take 1 5x1,
+			answer 0                         -> subscribe redisson_sc:{stock}
+			subscribed                       -> take 2 5x1,
+			answer 0
+			message                          -> take 3 5x1,
+			b locks n 2
+			a goes                           -> a: is not there
+			answer 0                         -> take 4 2x1,`,
+		"a release that is refused for good is no answer to those who wait": `
+			a locks n 5                      -> take 1 5x1,
+			answer 0                         -> subscribe redisson_sc:{stock}
+			x changes give 1                 -> give 2 n 1
+			answer fault 6                   -> x ok: refused (fault 6); take 3 5x1,
+			answer 0
+			x changes give 1                 -> give 4 n 1
+			answer fault 6                   -> x ok: refused (fault 6); take 5 5x1,
+			a times-out                      -> a: timed out, last taken for who knows how long`,
+		"who goes before Redis was asked for him changes nothing": `
+			a locks n 5                      -> take 1 5x1,
+			answer 0                         -> subscribe redisson_sc:{stock}
+			subscribed                       -> take 2 5x1,
+			answer 0
+			b locks n 1
+			b goes                           -> b: is not there`,
+		"a release without an answer when the engine ends": `
+			x changes give 1                 -> give 1 n 1
+			lost
+			end                              -> x ok: doubtful`,
+		"a release that was refused for now when the engine ends": `
+			x changes give 1                 -> give 1 n 1
+			again LOADING
+			end                              -> x ok: down`,
+	} {
+		t.Run(name, func(t *testing.T) { playScene(t, SemaphoreKind, text) })
+	}
+}
+
+// Permits that were freed and of which nobody heard.
+func TestAMessageAfterPermitsThatNobodyHeardOf(t *testing.T) {
+	playScene(t, PermitKind, `
+			a locks                          -> permit take 1 1s n 1
+			answer 1                         -> a: granted until 990ms
+			b locks                          -> permit take 2 1s n 1
+			answer held 5s                   -> subscribe redisson_sc:{stock}
+			subscribed                       -> permit take 3 1s n 1
+			answer held 5s
+			a unlocks                        -> permit free 4 next 1 n 1
+			answer 0                         -> a ok: granted; permit take 5 1s n 1
+			answer held 5s
+			message                          -> permit take 6 1s n 1`)
+}
+
+// Who comes while others look at a latch is not let through by what they find, also if he has waited before.
+func TestWhoWaitedBeforeLooksForHimself(t *testing.T) {
+	b := newBench(t, LatchKind, time.Second)
+	b.answer = func(c *Command) { c.Result, c.Reply = Answered, 0 }
+	b.ask(nil)
+	late := b.ask(func(w *Waiter) { w.asked = true })
+	b.run(b.rtt)
+	if late.out != nil {
+		t.Error("let through by an answer to a question that left before")
+	}
+	if b.run(b.rtt); late.out == nil {
+		t.Error("not let through by its own")
+	}
+}
+
+// Who was told to wait is counted, also who does not.
+func TestWaitsAreCounted(t *testing.T) {
+	for kind, name := range kindNames {
+		for _, try := range []bool{false, true} {
+			if kind == LatchKind && try {
+				continue
+			}
+			b := newBench(t, kind, time.Second)
+			b.answer = func(c *Command) {
+				c.Result, c.Reply = Answered, -5002
+				switch c.Op {
+				case Take:
+					c.Reply = 0
+				case GetCount:
+					c.Reply = 1
+				}
+			}
+			b.ask(func(w *Waiter) { w.Try = try })
+			b.run(b.rtt)
+			if n := b.cfg.Stats.Waits.Load(); n != 1 {
+				t.Errorf("%s, try %v: %d waits were counted, want 1", name, try, n)
+			}
+		}
+	}
+}
