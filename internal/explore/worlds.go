@@ -33,6 +33,7 @@ var SmallWorlds = slices.Concat(
 	// Four calls with Unlock, and two faults.
 	worlds("two of a mutex", gate.MutexKind, 2, []Call{Lock}, []Call{TryFixed}, Break, ReadOnly),
 	worlds("two of a mutex, paused", gate.MutexKind, 2, []Call{Lock}, []Call{Lock}, PauseInTurn),
+	atOnce(worlds("mutex handed on", gate.MutexKind, 2, []Call{Lock, Lock, Lock, Lock, Lock, Lock}, nil, Break, Down)),
 	worlds("two of a fenced", gate.FencedKind, 2, []Call{Lock}, []Call{TryLock}, Break),
 	worlds("two of a fair", gate.FairKind, 2, []Call{Lock}, []Call{LockFixed}, Break),
 	worlds("two of a read-write", gate.RWKind, 2, []Call{Read}, []Call{Write}, Break),
@@ -93,6 +94,15 @@ func threeEngines(name string, a, b, c []Call, may ...Fault) []*World {
 func counted(count int64, all []*World) []*World {
 	for _, w := range all {
 		w.Count = count
+	}
+	return all
+}
+
+// atOnce has no time pass, and a HandoffTime of which half is over as soon as it begins: a tenure that changed hands often enough is
+// confirmed ahead.
+func atOnce(all []*World) []*World {
+	for _, w := range all {
+		w.Handoff, w.MostTicks = 1, 0
 	}
 	return all
 }
