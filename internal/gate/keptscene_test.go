@@ -96,6 +96,14 @@ func TestKeptScenes(t *testing.T) {
 			b unlocks                        -> release 3
 			answer 1                         -> b ok: granted
 			after 2ms                        -> acquire 4 1s`,
+		"who gives up after a grant hears that the name was taken": `
+			a locks                          -> acquire 1 1s
+			b locks lease 500ms
+			again LOADING
+			after 20ms                       -> (17ms) acquire 2 1s
+			answer 1                         -> a: granted until 1.007s
+			a unlocks                        -> a ok: granted; swap 2 500ms next 3
+			b times-out                      -> b: timed out, last taken`,
 	} {
 		t.Run(name, func(t *testing.T) { playScene(t, MutexKind, text) })
 	}

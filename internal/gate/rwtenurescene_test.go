@@ -37,18 +37,19 @@ func TestRWTenureScenes(t *testing.T) {
 		"a tenure that had a longer lease is not handed on": `
 			a locks write owner 7 lease 3s   -> acquire write 1 3s
 			answer 1                         -> a: granted until 2.97s
-			b locks write owner 7            -> renew write 1 3.002s
+			after 500ms
+			b locks write owner 7            -> renew write 1 2.497s
 			answer 1                         -> b: granted until 2.972s, re-entered
 			a unlocks                        -> a ok: granted
 			c locks write
 			b unlocks                        -> release write 1`,
 		"a longer fixed lease is not renewed": `
-			a locks write owner 7 lease 300ms -> acquire write 1 300ms
-			answer 1                         -> a: granted until 295ms
+			a locks write owner 7 lease 880ms -> acquire write 1 880ms
+			answer 1                         -> a: granted until 871ms
 			b locks write owner 7 lease 900ms -> renew write 1 900ms
 			answer 1                         -> b: granted until 891ms, re-entered
-			a unlocks                        -> a ok: granted
-			after 900ms                      -> (891ms) b ends: lost; release write 1`,
+			after 850ms
+			after 50ms                       -> (21ms) a ends: lost; (41ms) b ends: lost; release write 1`,
 		"a renewal that went well begins pauses anew": `
 			a locks                          -> acquire read 1 1s
 			answer 1                         -> a: granted until 990ms

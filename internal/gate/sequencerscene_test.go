@@ -102,6 +102,11 @@ func TestSequencerScenes(t *testing.T) {
 			x changes give 1                 -> give 1 n 1
 			again LOADING
 			end                              -> x ok: down`,
+		"a change that fails while the link is down leaves nothing to be sent": `
+			a locks n 5                      -> take 1 5x1,
+			p changes add-permits 9
+			not-sent                         -> p ok: down
+			after 1s                         -> take 2 5x1,`,
 	} {
 		t.Run(name, func(t *testing.T) { playScene(t, SemaphoreKind, text) })
 	}
