@@ -23,6 +23,7 @@ var SmallWorlds = slices.Concat(
 	worlds("fenced", gate.FencedKind, 1, []Call{Lock, LockFixed}, []Call{Lock, TryLock}, Break),
 	worlds("spin", gate.SpinKind, 1, []Call{Lock, Lock}, []Call{Lock, TryFixed}, Break),
 	worlds("fair", gate.FairKind, 1, []Call{Lock, Lock}, []Call{Lock, TryFixed}, Break),
+	patient(5, worlds("fair, long under way", gate.FairKind, 1, []Call{Lock, Lock}, []Call{Lock}, Break)),
 	worlds("read-write", gate.RWKind, 1, []Call{Read, Write}, []Call{Read, Write}, Break),
 	worlds("read-write owners", gate.RWKind, 1, []Call{WriteOwned, ReadOwned}, []Call{Read, TryWrite}, Break),
 	counted(1, worlds("permits", gate.PermitKind, 1, []Call{Acquire, Acquire}, []Call{Acquire, TryAcquire}, Break)),
@@ -94,6 +95,14 @@ func threeEngines(name string, a, b, c []Call, may ...Fault) []*World {
 func counted(count int64, all []*World) []*World {
 	for _, w := range all {
 		w.Count = count
+	}
+	return all
+}
+
+// patient has what failed or was held up work again, or arrive, only after so many calls, unlocks and steps of time.
+func patient(most int, all []*World) []*World {
+	for _, w := range all {
+		w.Patience = most
 	}
 	return all
 }
