@@ -56,17 +56,16 @@ func (c *caller) Settle(out gate.Outcome) bool {
 	return true
 }
 
-// stay notes until when the name must stay taken: for the least time from when Redis took it. Its key says when that was.
+// stay notes until when the name must stay taken: for the least time from when Redis took it. Its key says when that was, if it was
+// given the time that it should; it was after the command had left in any case.
 func (c *caller) stay() {
 	if c.kept.least == 0 || c.s.do("HEXISTS", nameOf(c.name), c.field()).Int == 0 {
 		return
 	}
+	c.stays = c.e.granting + c.kept.least
 	if ttl := c.s.do("PTTL", nameOf(c.name)).Int; ttl > 0 {
-		left := time.Duration(ttl) * time.Millisecond
-		if c.kept.least < c.kept.lease {
-			left -= c.kept.lease - c.kept.least
-		}
-		c.stays = c.e.now() + left
+		left := time.Duration(ttl)*time.Millisecond - max(c.kept.lease-c.kept.least, 0)
+		c.stays = max(c.stays, c.e.now()+left)
 	}
 }
 

@@ -44,6 +44,8 @@ type engine struct {
 	called           int    // how often
 	lossy            uint64 // tenures up to this number may have lost their keys behind everybody's back
 	doubt            doubt  // about its last call without owner
+
+	granting gate.Time // when the command left whose answer its gate handles; 0: it handles none
 }
 
 // delayed is what a loop that stands still finds in its mailbox.

@@ -119,7 +119,9 @@ func (e *engine) answer(now gate.Time, c *gate.Command) {
 	}
 	e.s.trace.hears(e, now, c)
 	e.s.counted.hears(e, now, c)
+	e.granting = c.Sent
 	c.Entry.Machine.Answer(now, c, &e.fx)
+	e.granting = 0
 	e.s.trace.asks(e)
 }
 
