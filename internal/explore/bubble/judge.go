@@ -169,7 +169,7 @@ func (one *held) excludes(other *held) bool {
 func (j *judge) exempt(one *held) bool {
 	left := 0
 	for _, id := range one.ids {
-		if !j.destroyed[id] {
+		if !j.destroyed[id] && !j.destroyed[id+":write"] { // who reads under a writer of its own stands there as that
 			left++
 		}
 	}

@@ -2,6 +2,7 @@ package bubble
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"github.com/wheellock/wheellock/engine"
@@ -79,6 +80,10 @@ func (j *judge) lookAtWanted() {
 		default:
 		}
 		for other := range j.waiting {
+			// Beside holds of its own process it cannot have the name, and nobody elsewhere hears of it: a writer behind our readers.
+			if slices.ContainsFunc(j.holds, func(own *held) bool { return own.p == other.p && own.s == other.s }) {
+				other.since = time.Now()
+			}
 			if other.s != one.s || time.Since(other.since) < wantedTime || other.p.well() < 2*wantedTime ||
 				one.owner != (engine.Owner{}) && one.owner == other.owner || one.s.kind == spinKind && one.p != other.p {
 				continue
