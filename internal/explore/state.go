@@ -34,7 +34,7 @@ type state struct {
 	trace *trace // what happens, in the words of the specification; nil: nobody reads it
 
 	destroyed bool  // data was
-	unheard   bool  // a message was lost, or an engine died that stood in a queue
+	unheard   bool  // a message was lost, an answer was late, or an engine died that stood in a queue
 	token     int64 // the last fencing token that was given
 	counted   counts
 }
@@ -211,7 +211,8 @@ func (s *state) nextInstant() int64 {
 	return at
 }
 
-// pass moves true time. A probe is answered soon, or not at all: a link that broke before is down then.
+// pass moves true time. A probe is answered soon, or not at all: a link that broke before is down then. Who hears late what was left of
+// a lease sleeps for as long as if it had just been said.
 func (s *state) pass(at int64) {
 	from := s.now
 	s.now = at
@@ -222,6 +223,7 @@ func (s *state) pass(at int64) {
 			e.link = linkDown
 			e.post(nil, "no connection can be made", func(gate.Time) {})
 		}
+		s.unheard = s.unheard || slices.ContainsFunc(e.flights, func(f *flight) bool { return f.ran })
 	}
 }
 
