@@ -76,7 +76,7 @@ var linkFaults = []fault{
 		s.victim.proxy.SlowClose(redistest.Both, 0)
 		return true
 	}},
-	{name: "messages lost", rules: "9 11", strike: func(s *strike) bool {
+	{name: "messages lost", rules: "9 11 29", strike: func(s *strike) bool {
 		before := s.victim.proxy.Stats().LostMessages
 		s.victim.proxy.LoseMessages([]float64{0.1, 0.5, 1}[s.IntN(3)])
 		s.last(500 * time.Millisecond)
@@ -108,7 +108,7 @@ var linkFaults = []fault{
 		s.victim.proxy.RefuseNew(false)
 		return true
 	}},
-	{name: "answer swallowed", rules: "2 4 12 22 23 28", unlock: brokenUnlock, try: brokenTry, strike: func(s *strike) bool {
+	{name: "answer swallowed", rules: "2 4 12 22 23 28 29", unlock: brokenUnlock, try: brokenTry, strike: func(s *strike) bool {
 		before := s.victim.proxy.Stats().Swallowed
 		s.victim.proxy.SwallowReply(redistest.Swallow{Match: redistest.Command("EVALSHA"), Nth: 1 + s.IntN(20), Times: 1 + s.IntN(5)})
 		s.last(500 * time.Millisecond)

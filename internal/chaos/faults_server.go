@@ -113,11 +113,11 @@ func killClients(s *redistest.Server, kind string) bool {
 
 // clientFaults befall the processes that use the engine.
 var clientFaults = []fault{
-	{name: "client SIGSTOP", rules: "3 19 21", unlock: brokenUnlock, try: brokenTry, strike: func(s *strike) bool {
+	{name: "client SIGSTOP", rules: "3 19 21 29", unlock: brokenUnlock, try: brokenTry, strike: func(s *strike) bool {
 		return s.victim.freeze(s.upTo(3 * s.victim.Lease))
 	}},
 	{name: "client asleep over a deadline", rules: "2 3 19 24", unlock: brokenUnlock, try: brokenTry, strike: sleepOverDeadlines},
-	{name: "client kill -9", rules: "1 7 23 27 28", pause: time.Second, strike: func(s *strike) bool {
+	{name: "client kill -9", rules: "1 7 23 27 28 29", pause: time.Second, strike: func(s *strike) bool {
 		s.victim.kill()
 		s.replace(s.victim)
 		return true

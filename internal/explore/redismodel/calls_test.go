@@ -174,7 +174,11 @@ func (c *caller) next() {
 	default:
 		c.permits(names)
 	}
-	if c.IntN(200) == 0 {
+	rare := 200
+	if c.alone { // a right is missing
+		rare = 25
+	}
+	if c.IntN(rare) == 0 {
 		c.script, c.call.keys, c.args = scripts.Rights, nil, []string{rightsKey, "nobody", c.one("PUBLISH", "BOTH", "SPUBLISH")}
 	}
 	if c.IntN(12) == 0 {
