@@ -223,7 +223,7 @@ func (s *state) pass(at int64) {
 			e.link = linkDown
 			e.post(nil, "no connection can be made", func(gate.Time) {})
 		}
-		s.unheard = s.unheard || slices.ContainsFunc(e.flights, func(f *flight) bool { return f.ran })
+		s.unheard = s.unheard || len(e.mail) > 0 || slices.ContainsFunc(e.flights, func(f *flight) bool { return f.ran })
 	}
 }
 
