@@ -13,6 +13,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/wheellock/wheellock/internal/redistest"
+	"github.com/wheellock/wheellock/internal/testkit/child"
 )
 
 // screen is a terminal of 80 columns in which a shell runs, and all that was written to it.
@@ -91,7 +92,7 @@ func (s *screen) read() {
 // await waits until words come that were not awaited before, and returns what came before them.
 func (s *screen) await(words string) (before string) {
 	s.t.Helper()
-	redistest.Await(s.t, fmt.Sprintf("%q on the screen", words), func() bool {
+	came := child.Await(func() bool {
 		s.mu.Lock()
 		defer s.mu.Unlock()
 		i := strings.Index(s.text[s.seen:], words)
@@ -102,10 +103,15 @@ func (s *screen) await(words string) (before string) {
 		s.seen += i + len(words)
 		return true
 	})
+	if !came {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.t.Fatalf("still waiting after %v for %q on the screen, which shows since then\n%s", child.Patience, words, s.text[s.seen:])
+	}
 	return before
 }
 
-// press types keys.
+// press types keys. Not a command before the prompt: of what is typed ahead when Ctrl-C has ended a job, bash drops what it likes.
 func (s *screen) press(keys string) {
 	s.t.Helper()
 	if _, err := s.master.WriteString(keys); err != nil {
@@ -139,6 +145,7 @@ func TestTerminal(t *testing.T) {
 	}
 	s.press("echo code $?.\n")
 	s.await("code 5.\n")
+	s.await("ready> ")
 
 	// A command that Ctrl-C ends is for a shell script what it is without wheellock: the script ends too.
 	s.press("for i in 1 2; do wheellock lock job -- sh -c 'echo be''gun; read a'; done; echo never\n")
@@ -162,18 +169,22 @@ func TestTerminal(t *testing.T) {
 	s.await("Free job? [y/N] ")
 	s.press("n\n")
 	s.await("freed nothing\n")
+	s.await("ready> ")
 	s.press("wheellock force job\n")
 	s.await("Free job? [y/N] ")
 	s.press(ctrlC)
 	s.await("freed nothing\n")
+	s.await("ready> ")
 	s.press("wheellock lock job -- true\n")
 	s.await(`waiting for "job", which `)
 	s.press(ctrlC)
 	s.await("ended by a signal")
+	s.await("ready> ")
 	s.press("wheellock force job\n")
 	s.await("Free job? [y/N] ")
 	s.press("y\n")
 	s.await("freed job\n")
+	s.await("ready> ")
 
 	// Lists fit the terminal, and top redraws it.
 	long := strings.Repeat("n", 100)
