@@ -40,7 +40,7 @@ const askTime = 2 * time.Second
 // Masters that cannot be reached are left to the dispatcher. It is an error if none can be reached, or if one refuses the user.
 func (e *Engine) prepareCluster(ctx context.Context, o rueidis.ClientOption) (*redisconn.Loaded, error) {
 	cluster := &dispatcher.Cluster{Seeds: o.InitAddress, Connect: func(addr string) (rueidis.Client, error) {
-		return e.suspects.connectNode(context.Background(), o, addr)
+		return connectNode(context.Background(), e.suspects, o, addr)
 	}}
 	e.cluster = cluster
 	var err, unreached error
@@ -77,7 +77,7 @@ func askTopology(ctx context.Context, client rueidis.Client) (t *topology.Map, e
 // reachNode prepares one master.
 func (e *Engine) reachNode(ctx context.Context, o rueidis.ClientOption, addr string) (r dispatcher.Reached, err error) {
 	r.Addr = addr
-	if r.Client, err = e.suspects.connectNode(ctx, o, addr); err != nil {
+	if r.Client, err = connectNode(ctx, e.suspects, o, addr); err != nil {
 		return r, err
 	}
 	if r.Loaded, err = redisconn.Load(ctx, r.Client, e.clock); err == nil {
@@ -92,8 +92,8 @@ func (e *Engine) reachNode(ctx context.Context, o rueidis.ClientOption, addr str
 }
 
 // connectNode makes a client of one node. The node need not be reachable yet: the client dials when it is used.
-func (s *suspects) connectNode(ctx context.Context, o rueidis.ClientOption, addr string) (rueidis.Client, error) {
-	s.hear(&o, addr)
+func connectNode(ctx context.Context, noticed suspects, o rueidis.ClientOption, addr string) (rueidis.Client, error) {
+	noticed.hear(&o, addr)
 	o.InitAddress, o.ForceSingleClient, o.ShuffleInit = []string{addr}, true, false
 	client, err := connect(ctx, o)
 	if client != nil {

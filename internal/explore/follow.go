@@ -24,9 +24,19 @@ func (h *hasher) follower(t reflect.Type) follower {
 	return made
 }
 
+// numbers are the kinds whose values mean nothing but themselves.
+var numbers = map[reflect.Kind]follower{
+	reflect.Int8: number[int8], reflect.Int16: number[int16], reflect.Int32: number[int32],
+	reflect.Uint: number[uint], reflect.Uint8: number[uint8], reflect.Uint16: number[uint16], reflect.Uint32: number[uint32],
+	reflect.Uintptr: number[uintptr],
+}
+
 func (h *hasher) followerOf(t reflect.Type) follower {
 	if opaque[t] && t.Kind() != reflect.Pointer {
 		return func(*hasher, unsafe.Pointer) {}
+	}
+	if plain := numbers[t.Kind()]; plain != nil {
+		return plain
 	}
 	switch t.Kind() {
 	case reflect.Bool:
@@ -36,12 +46,6 @@ func (h *hasher) followerOf(t reflect.Type) follower {
 			return func(h *hasher, at unsafe.Pointer) { h.number(uint64(min(h.age-*(*age)(at), h.most))) } // how long ago
 		}
 		return number[int]
-	case reflect.Int8:
-		return number[int8]
-	case reflect.Int16:
-		return number[int16]
-	case reflect.Int32:
-		return number[int32]
 	case reflect.Int64:
 		return func(h *hasher, at unsafe.Pointer) { h.time(*(*int64)(at)) }
 	case reflect.Uint64:
@@ -52,16 +56,6 @@ func (h *hasher) followerOf(t reflect.Type) follower {
 				h.number(n)
 			}
 		}
-	case reflect.Uint:
-		return number[uint]
-	case reflect.Uint8:
-		return number[uint8]
-	case reflect.Uint16:
-		return number[uint16]
-	case reflect.Uint32:
-		return number[uint32]
-	case reflect.Uintptr:
-		return number[uintptr]
 	case reflect.String:
 		return func(h *hasher, at unsafe.Pointer) { h.text(*(*string)(at)) }
 	case reflect.Pointer:

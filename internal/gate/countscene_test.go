@@ -274,8 +274,8 @@ func TestSemaphoreScenes(t *testing.T) {
 			end                              -> y ok: doubtful; x ok: down
 			idle                             -> true`,
 		"one question is for 128 callers at most": `
-			crowd 130                        -> take 1 1x1,
-			answer 1                         -> crowd0: granted; take 2 1x128,
+			callers 130                      -> take 1 1x1,
+			answer 1                         -> caller0: granted; take 2 1x128,
 			answer 0                         -> subscribe redisson_sc:{stock}
 			waiting                          -> 129`,
 		"one question asks for so many permits at most": `

@@ -72,10 +72,10 @@ func TestFairDoubtScenes(t *testing.T) {
 			answer held 1s                   -> fair ask 0 OLD next 3 n 1
 			answer held 1s`,
 		"sixteen places are given up at once": `
-			crowd 20                         -> fair ask 1 NEW 1s next 1 n 1
+			callers 20                       -> fair ask 1 NEW 1s next 1 n 1
 			answer held 5s                   -> fair ask 1 OLD 1s next 2 n 19; subscribe redisson_lock__channel:{stock}:u:1
 			not-sent
-			drain                            -> crowd0: closed; crowd1: closed; crowd2: closed; crowd3: closed; crowd4: closed; crowd5: closed; crowd6: closed; crowd7: closed; crowd8: closed; crowd9: closed; crowd10: closed; crowd11: closed; crowd12: closed; crowd13: closed; crowd14: closed; crowd15: closed; crowd16: closed; crowd17: closed; crowd18: closed; crowd19: closed; fair leave 1 n 16; unsubscribe redisson_lock__channel:{stock}:u:1
+			drain                            -> caller0: closed; caller1: closed; caller2: closed; caller3: closed; caller4: closed; caller5: closed; caller6: closed; caller7: closed; caller8: closed; caller9: closed; caller10: closed; caller11: closed; caller12: closed; caller13: closed; caller14: closed; caller15: closed; caller16: closed; caller17: closed; caller18: closed; caller19: closed; fair leave 1 n 16; unsubscribe redisson_lock__channel:{stock}:u:1
 			answer 0                         -> fair leave 17 n 4
 			answer 0
 			idle                             -> true`,

@@ -497,7 +497,7 @@ func TestFairScenes(t *testing.T) {
 			answer 0
 			alarm                            -> none`,
 		"128 join at once": `
-			crowd 131                        -> fair ask 1 NEW 1s next 1 n 1
+			callers 131                      -> fair ask 1 NEW 1s next 1 n 1
 			answer held 5s                   -> fair ask 1 OLD 1s next 2 n 128; subscribe redisson_lock__channel:{stock}:u:1
 			answer held 5s                   -> fair ask 1 OLD 1s next 130 n 2; subscribe redisson_lock__channel:{stock}:u:2; subscribe redisson_lock__channel:{stock}:u:3; subscribe redisson_lock__channel:{stock}:u:4; subscribe redisson_lock__channel:{stock}:u:5; subscribe redisson_lock__channel:{stock}:u:6; subscribe redisson_lock__channel:{stock}:u:7; subscribe redisson_lock__channel:{stock}:u:8
 			waiting                          -> 131`,

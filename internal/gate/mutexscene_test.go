@@ -1196,7 +1196,7 @@ func TestSpinScenes(t *testing.T) {
 			c locks                          -> acquire 4 1s
 			answer 1                         -> c: granted until 993ms`,
 		"many waiters that have been refused often": `
-			crowd 10                         -> acquire 1 1s
+			callers 10                       -> acquire 1 1s
 			refuse 31 5s
 			after 8ms                        -> (4ms) acquire 32 1s
 			answer held 5s

@@ -326,9 +326,9 @@ func (s *scene) event(words []string) {
 		}
 	case "handoffs":
 		s.say("%d", s.cfg.Stats.Handoffs.Load())
-	case "crowd": // so many callers come
+	case "callers": // so many come
 		for n := range s.number(rest[0]) {
-			s.lock(fmt.Sprint("crowd", n), rest[1:])
+			s.lock(fmt.Sprint("caller", n), rest[1:])
 		}
 	case "claims": // may be left by waiters, whose lease is longer than a claim stands
 		s.cfg.Lease, s.cfg.Code = 3*time.Second, func(id uint64) int64 { return 1000 + int64(id) }

@@ -34,7 +34,7 @@ func waiting(runs []*report.Result) chart {
 		c.Title, c.Note = "Backlog", "calls that were due and had not begun, at the end of each second"
 		of = over{"backlog", 4, func(s *report.Second) float64 { return float64(s.Backlog) }}
 	}
-	c.lines = inTime(runs, []over{of}, figures.Three)
+	c.lines = linesOf(runs, seconds, []over{of}, figures.Three)
 	c.y = linear(most(c.lines), short)
 	return c
 }
@@ -66,7 +66,7 @@ func positive(v float64) float64 {
 }
 
 func throughput(runs []*report.Result) chart {
-	lines := inTime(runs, []over{{"pairs/s", 1, rate}}, func(v float64) string { return figures.Three(v) + " pairs/s" })
+	lines := linesOf(runs, seconds, []over{{"pairs/s", 1, rate}}, func(v float64) string { return figures.Three(v) + " pairs/s" })
 	return chart{
 		Title: "Throughput", Note: "pairs of lock and unlock in each second", XLabel: since,
 		x: inSeconds(runs), y: linear(most(lines), short), lines: lines,
@@ -74,21 +74,45 @@ func throughput(runs []*report.Result) chart {
 }
 
 func latency(runs []*report.Result) chart {
-	lines := inTime(runs, latencies, figures.Micros)
+	lines := linesOf(runs, seconds, latencies, figures.Micros)
 	return chart{
 		Title: "Acquire latency over time", Note: "from the call to the lock, of each second; the scale is logarithmic", XLabel: since,
 		x: inSeconds(runs), y: logOver(lines), lines: lines,
 	}
 }
 
-// inTime are the lines of all runs.
-func inTime(runs []*report.Result, what []over, write func(float64) string) (lines []line) {
+// moment is what was measured of a run at x, and what the tooltip calls it.
+type moment struct {
+	x     float64
+	of    *report.Second
+	where string
+}
+
+// seconds are the moments of a run in time.
+func seconds(r *report.Result) (all []moment) {
+	for i := range r.PerSecond {
+		s := &r.PerSecond[i]
+		all = append(all, moment{s.End, s, fmt.Sprintf("second %.3g", s.End)})
+	}
+	return all
+}
+
+// steps are those of a run whose callers grow.
+func steps(r *report.Result) (all []moment) {
+	for i := range r.Steps {
+		s := &r.Steps[i]
+		all = append(all, moment{float64(s.Callers), &s.Second, figures.Number(int64(s.Callers), "caller")})
+	}
+	return all
+}
+
+// linesOf are the lines of all runs.
+func linesOf(runs []*report.Result, moments func(*report.Result) []moment, what []over, write func(float64) string) (lines []line) {
 	for _, o := range what {
 		for i, r := range runs {
 			l := line{name: o.name, colour: o.colour, faint: i > 0}
-			for j := range r.PerSecond {
-				s := &r.PerSecond[j]
-				l.points = append(l.points, point{s.End, o.of(s), fmt.Sprintf("%s, second %.3g%s", write(o.of(s)), s.End, whose(runs, i))})
+			for _, m := range moments(r) {
+				l.points = append(l.points, point{m.x, o.of(m.of), fmt.Sprintf("%s, %s%s", write(o.of(m.of)), m.where, whose(runs, i))})
 			}
 			lines = append(lines, l)
 		}
@@ -97,34 +121,17 @@ func inTime(runs []*report.Result, what []over, write func(float64) string) (lin
 }
 
 func throughputBySteps(runs []*report.Result) chart {
-	lines := inSteps(runs, []over{{"pairs/s", 1, rate}}, func(v float64) string { return figures.Three(v) + " pairs/s" })
+	lines := linesOf(runs, steps, []over{{"pairs/s", 1, rate}}, func(v float64) string { return figures.Three(v) + " pairs/s" })
 	return chart{
 		Title: "Throughput by callers", Note: "of each step", XLabel: "callers", x: byCallers(runs), y: linear(most(lines), short), lines: lines,
 	}
 }
 
 func latencyBySteps(runs []*report.Result) chart {
-	lines := inSteps(runs, latencies, figures.Micros)
+	lines := linesOf(runs, steps, latencies, figures.Micros)
 	return chart{
 		Title: "Acquire latency by callers", Note: "of each step; the scales are logarithmic", XLabel: "callers", x: byCallers(runs), y: logOver(lines), lines: lines,
 	}
-}
-
-// inSteps are the lines of all runs whose callers grow.
-func inSteps(runs []*report.Result, what []over, write func(float64) string) (lines []line) {
-	for _, o := range what {
-		for i, r := range runs {
-			l := line{name: o.name, colour: o.colour, faint: i > 0}
-			for j := range r.Steps {
-				s := &r.Steps[j]
-				l.points = append(l.points, point{
-					float64(s.Callers), o.of(&s.Second), fmt.Sprintf("%s, %s%s", write(o.of(&s.Second)), figures.Number(int64(s.Callers), "caller"), whose(runs, i)),
-				})
-			}
-			lines = append(lines, l)
-		}
-	}
-	return drawable(lines)
 }
 
 // percentiles are the HDR curves. x is the number of nines, -log10(1 - p/100): p90 lies at 1, p99 at 2, p99.9 at 3. A curve ends where
