@@ -44,7 +44,7 @@ var bugs = []Bug{
 	}},
 	{"a loss that the loop is not told of", []edit{
 		{"engine/hold.go", "		giveBack(c.all())\n		return\n", "		return\n"},
-		{"engine/hold.go", "	h.e.dispatcher.Unlock(&h.core, nil)\n", ""},
+		{"engine/hold.go", "	h.dispatcher().Unlock(&h.core, nil)\n", ""},
 	}},
 	{"bytes of a server that are not looked at", []edit{
 		{"dispatcher/respguard/guard.go", "		return guard(quietsocket.Wrap(conn)), nil\n", "		return quietsocket.Wrap(conn), nil\n"},
@@ -68,7 +68,7 @@ var bugs = []Bug{
 		{"scripts/permit_free.lua", "call('INCRBY', key, gone)", "call('INCRBY', key, #there)"},
 	}},
 	{"a hold found over, of which the loop is not told", []edit{
-		{"engine/hold.go", "	h.e.dispatcher.Unlock(&h.core, nil)\n", ""},
+		{"engine/hold.go", "	h.dispatcher().Unlock(&h.core, nil)\n", ""},
 	}},
 	{"a TryLock whose lease is over when its answer comes, asked again", []edit{
 		{"internal/gate/waiting.go", "	pause := tries.next(id)\n	q.tell(out)\n", "	pause := now - now\n"},
