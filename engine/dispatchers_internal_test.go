@@ -47,7 +47,7 @@ func TestAliasesShareADispatcher(t *testing.T) {
 // The number of an owner id says which dispatcher has made it, and Lua can calculate with the greatest one.
 // invariant: released-owner-is-dead
 func TestNumbersOfDispatchersAreExact(t *testing.T) {
-	const exact = 1 << 53
+	const exact = uint64(1) << 53
 	if greatest := uint64(maxDispatchers) << numberBits; greatest > exact {
 		t.Errorf("numbers may grow to %d, Lua calculates up to %d", greatest, exact)
 	}

@@ -19,7 +19,7 @@ func TestFlagsDefaults(t *testing.T) {
 		t.Fatal(err)
 	}
 	s.plan.Seed = 0 // another one each time
-	want := load.Plan{Kind: load.Mutex, Names: 16, Workers: 64, Check: 100, Processes: 1, Duration: 10 * time.Second, Warmup: time.Second}
+	want := load.Plan{Kind: load.Mutex, Names: 16, Workers: 64, Dispatchers: 1, Check: 100, Processes: 1, Duration: 10 * time.Second, Warmup: time.Second}
 	if s.plan != want || s.redis.URL != "" || s.json != "" {
 		t.Errorf("%+v\nwant the plan %+v, and no server that nobody named", s, want)
 	}
