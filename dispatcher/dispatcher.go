@@ -1,9 +1,9 @@
 // Package dispatcher carries requests for locks to Redis and brings the answers back.
 //
 // A Dispatcher (this file, api.go) is the handle of a loop (loop.go), one goroutine that owns everything else. An engine has one or
-// more, which share nothing but clock and waker: each name belongs to one of them for life. Whoever uses the handle leaves an event in the loop's mailbox (mailbox.go): a request of a caller (requests.go), or a request about the whole
-// dispatcher (controlevents.go). The nodes leave events there, too (nodeevents.go). Each event is a type whose deliver method
-// tells the part of the loop that it is for:
+// more, which share nothing but clock and waker: each name belongs to one of them for life. Whoever uses the handle leaves an event in
+// the loop's mailbox (mailbox.go): a request of a caller (requests.go), or a request about the whole dispatcher (controlevents.go). The
+// nodes leave events there, too (nodeevents.go). Each event is a type whose deliver method tells the part of the loop that it is for:
 //
 //	gates      the live names with their machines, and what these ask for (gates.go; names.go, freeentries.go)
 //	deadlines  when a machine is to be woken, or a caller to be told that its time is over (deadlines.go; near.go, ack.go, clock.go)

@@ -28,13 +28,14 @@
 // What no lock on Redis can promise is in README.md. Where the resource can compare numbers, use [Engine.FencedMutex]
 // and send the token with every write.
 //
-// Files: engine.go opens and closes, dispatchers.go says which dispatcher serves a name; options.go, connection.go, cluster.go and url.go say how to connect. A blocking
-// call waits on a reusable struct (call.go); an Async form is a request with a future (request.go), whose callbacks run
-// on a pool (callbacks.go). The dispatcher answers both. A grant is a Hold (hold.go), and endings.go tells its
-// listeners of its end. errors.go has the errors, state.go what is in Redis, holder.go and identity.go which process an
-// owner id stands for, leader.go what package elect asks, stats.go the counters. handle.go and kind.go say how locks show as
-// text, observer.go and observedhold.go whom requests and holds are told of, outcome.go the words for how they ended,
-// losses.go what is logged of lost ones. logging.go passes log records to the user's handler on a goroutine of their own.
+// Files: engine.go opens and closes, dispatchers.go says which dispatcher serves a name; options.go, connection.go,
+// cluster.go and url.go say how to connect. A blocking call waits on a reusable struct (call.go); an Async form is a
+// request with a future (request.go), whose callbacks run on a pool (callbacks.go). The dispatcher answers both. A
+// grant is a Hold (hold.go), and endings.go tells its listeners of its end. errors.go has the errors, state.go what
+// is in Redis, holder.go and identity.go which process an owner id stands for, leader.go what package elect asks,
+// stats.go the counters. handle.go and kind.go say how locks show as text, observer.go and observedhold.go whom
+// requests and holds are told of, outcome.go the words for how they ended, losses.go what is logged of lost ones.
+// logging.go passes log records to the user's handler on a goroutine of their own.
 package engine
 
 import (

@@ -24,8 +24,8 @@ func (t *operation) dispatcher() *dispatcher.Dispatcher { return t.e.dispatchers
 
 func (t *operation) failed(err error) error { return &opError{doing: t.doing, name: t.name, err: err} }
 
-// send puts a waiter into the mailbox of the name's loop, within bounds. If ctx has ended, even while NameMapper ran, nothing is
-// sent.
+// send puts a waiter into the mailbox of the name's loop, within bounds. If ctx has ended, even while NameMapper ran, nothing
+// is sent.
 func (t *operation) send(ctx context.Context, w *gate.Waiter) error {
 	e := t.e
 	key, err := e.key(t.name, t.kind.machine())

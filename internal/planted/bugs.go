@@ -127,6 +127,12 @@ var bugs = []Bug{
 	{"a claim of a tenure that got no answer before", []edit{
 		{"internal/gate/asking.go", "			m.contention.claim.note(now, c, sure)\n", "			m.contention.claim.note(now, c, sure || true)\n"},
 	}},
+	{"an engine that closes its first dispatcher only", []edit{
+		{"engine/dispatchers.go", "	for _, d := range ds {\n		all.Go(d.Close)\n", "	for _, d := range ds[:1] {\n		all.Go(d.Close)\n"},
+	}},
+	{"an end of a hold that goes to the first dispatcher", []edit{
+		{"engine/dispatchers.go", "h.e.dispatchers[h.core.Tenure>>numberBits]", "h.e.dispatchers[0]"},
+	}},
 	{"a holder that is never told of waiters of other processes", []edit{
 		{"internal/gate/wanted.go", "	if others > 0 {\n		q.contention.wanting.tell()\n	}\n", "	_ = others\n"},
 	}},
