@@ -62,6 +62,9 @@ func (d *Dispatcher) Up() bool { return d.up.Load() }
 // Broken says that a connection to this address turned out to be broken. Any goroutine; it does not block.
 func (d *Dispatcher) Broken(addr string) { d.mail.put(broken{addr}) }
 
+// Stats are the counters of this dispatcher's gates. Any goroutine.
+func (d *Dispatcher) Stats() *gate.Stats { return d.stats }
+
 // Drain settles all waiters with Closed, takes no new requests, and closes the channel it returns when no
 // hold is left. Any goroutine.
 func (d *Dispatcher) Drain() <-chan struct{} {

@@ -42,9 +42,7 @@ func (l *loop) end() {
 	}
 	l.nodes.up.Store(false)
 	l.drained()
-	if !l.deadlines.stop() {
-		l.cfg.Logger.Warn("wheellock: a stuck timing wheel is left behind")
-	}
+	l.deadlines.near.timer.Stop()
 	l.nodes.stop()
 }
 

@@ -1,6 +1,7 @@
 package dispatcher
 
 import (
+	"slices"
 	"sync"
 	"time"
 
@@ -10,14 +11,18 @@ import (
 	"github.com/wheellock/wheellock/dispatcher/redisconn"
 	"github.com/wheellock/wheellock/dispatcher/topology"
 	"github.com/wheellock/wheellock/internal/gate"
+	"github.com/wheellock/wheellock/scripts"
 )
 
-// Cluster is what a Dispatcher needs of a Redis Cluster.
+// Cluster is what a Dispatcher needs of a Redis Cluster. It has a share of the hash slots, and looks at no others: it needs no
+// connection to a master that serves none of them.
 type Cluster struct {
 	Connect func(addr string) (rueidis.Client, error) // a client of that node alone, also one that could not dial yet
 	Seeds   []string                                  // addresses to ask when no node that is known can be reached
-	Map     *topology.Map
-	Reached []Reached // nodes of it that are connected already; their clients are the dispatcher's from then on
+	Map     *topology.Map                             // the last one, of all hash slots
+	Reached []Reached                                 // nodes of it that are connected already; their clients are the dispatcher's from then on
+
+	First, Last uint16 // the share
 }
 
 // Reached is a node that has the scripts.
@@ -43,6 +48,11 @@ type cluster struct {
 // is asked again and again.
 const lingerTime = 10 * time.Second
 
+// Needs reports whether a master serves any hash slot of the share.
+func (c *Cluster) Needs(addr string) bool {
+	return slices.Contains(c.Map.Within(c.First, c.Last).Masters(), addr)
+}
+
 // join makes the nodes of a cluster.
 func (ns *nodes) join(from *Cluster) {
 	unassigned := &node{nodes: ns, link: link{state: linkDown, probeAt: gate.Never}}
@@ -51,6 +61,12 @@ func (ns *nodes) join(from *Cluster) {
 	ns.cluster = c
 	for _, r := range from.Reached {
 		ns.all = append(ns.all, newNode(ns, r.Addr, r.Client, r.Loaded))
+	}
+	elsewhere := &node{nodes: ns} // serves what is not of the share
+	for slot := range uint16(scripts.HashSlots) {
+		if slot < c.First || slot > c.Last {
+			c.slots.Give(slot, elsewhere)
+		}
 	}
 	now := ns.cfg.Clock.Now()
 	c.adopt(now, from.Map)
@@ -83,9 +99,10 @@ func (c *cluster) nodeAt(now gate.Time, addr string) *node {
 	return n
 }
 
-// adopt takes over who serves what. Hash slots that the map does not mention stay where they were.
+// adopt takes over who serves what of the share. Hash slots that the map does not mention stay where they were.
 func (c *cluster) adopt(now gate.Time, m *topology.Map) {
-	for _, r := range m.Ranges {
+	c.Map = m
+	for _, r := range m.Within(c.First, c.Last).Ranges {
 		n := c.nodeAt(now, r.Addr)
 		for slot := r.First; slot <= r.Last; slot++ {
 			c.slots.Give(slot, n)
@@ -146,7 +163,7 @@ func (c *cluster) dismiss(now gate.Time) {
 		if n.serves() || n.usedAt >= c.survey.LastAnswer() || n.link.state == linkUp && now-n.usedAt < lingerTime || !n.quiet() {
 			continue
 		}
-		ns.cfg.Logger.Info("wheellock: node left the cluster", "node", n.addr)
+		ns.cfg.Logger.Info("wheellock: node is not needed any more", "node", n.addr)
 		ns.all = append(ns.all[:i], ns.all[i+1:]...)
 		i--
 		c.gone.Go(n.stop)

@@ -35,8 +35,7 @@ type deadlines struct {
 	waits *wheel.Slots[*gate.Waiter] // until when callers wait
 	acks  *acks
 
-	waker  *wheel.Waker
-	wakeAt func(wheel.Tick) // the waker's At
+	wakeAt func(wheel.Tick) // asks the engine's waker
 	lookAt gate.Time        // when to open slots without having been woken; Never: nothing is due later
 }
 
@@ -52,17 +51,10 @@ func (ds *deadlines) makeSlots() {
 	ds.gates.cfg.Waits = ds.waits
 }
 
-// run starts what wakes the loop: the waker and the timer for what is near.
-func (ds *deadlines) run(wake func()) {
-	ds.waker = wheel.NewWaker(ds.clock.Clock, Tick, wake)
-	ds.wakeAt = ds.waker.At
+// run says who wakes the loop: the waker, and the timer for what is near.
+func (ds *deadlines) run(waker *wheel.Waker, wake func()) {
+	ds.wakeAt = waker.Sleeper(wake).At
 	ds.near.start(wake)
-}
-
-// stop ends them. False: the waker is stuck, and left behind.
-func (ds *deadlines) stop() bool {
-	ds.near.timer.Stop()
-	return ds.waker.Close()
 }
 
 // arm has the loop woken for a slot that has just got its first entry.

@@ -1,9 +1,9 @@
 // Package dispatcher carries requests for locks to Redis and brings the answers back.
 //
-// A Dispatcher (this file, api.go) is the handle of a loop (loop.go), one goroutine that owns everything else. Whoever uses the
-// handle leaves an event in the loop's mailbox (mailbox.go): a request of a caller (requests.go), or a request about the whole
-// dispatcher (controlevents.go). The nodes leave events there, too (nodeevents.go). Each event is a type whose deliver method
-// tells the part of the loop that it is for:
+// A Dispatcher (this file, api.go) is the handle of a loop (loop.go), one goroutine that owns everything else. An engine has one or
+// more, which share nothing but clock and waker: each name belongs to one of them for life. Whoever uses the handle leaves an event in
+// the loop's mailbox (mailbox.go): a request of a caller (requests.go), or a request about the whole dispatcher (controlevents.go). The
+// nodes leave events there, too (nodeevents.go). Each event is a type whose deliver method tells the part of the loop that it is for:
 //
 //	gates      the live names with their machines, and what these ask for (gates.go; names.go, freeentries.go)
 //	deadlines  when a machine is to be woken, or a caller to be told that its time is over (deadlines.go; near.go, ack.go, clock.go)
@@ -48,7 +48,8 @@ type Config struct {
 	Client     rueidis.Client // of a single server; connections and subscriber have connections of their own from it; closed by the engine after the dispatcher
 	Cluster    *Cluster       // or a cluster
 	Gate       *gate.Config   // the dispatcher's own copy
-	Clock      *wheel.Clock
+	Clock      *wheel.Clock   // shared by the dispatchers of an engine
+	Waker      *wheel.Waker   // for ticks of length Tick; shared likewise, and closed by the engine after them
 	Logger     *slog.Logger
 	UUID       string        // the engine's: owner fields are "<UUID>:<number>"
 	Publish    string        // PUBLISH, SPUBLISH or BOTH
@@ -68,7 +69,8 @@ const Tick = 10 * time.Millisecond
 
 // Dispatcher is the handle of a loop. It touches nothing that the loop owns: its methods leave events in the mailbox.
 type Dispatcher struct {
-	mail *mailbox
-	up   *atomic.Bool    // every link that names depend on works; set by the loop
-	done <-chan struct{} // closed by the loop, as its last act
+	mail  *mailbox
+	stats *gate.Stats
+	up    *atomic.Bool    // every link that names depend on works; set by the loop
+	done  <-chan struct{} // closed by the loop, as its last act
 }

@@ -30,7 +30,7 @@ type loop struct {
 // that were reached; loaded is of one of them.
 func New(cfg Config, loaded *redisconn.Loaded) *Dispatcher {
 	l := newLoop(cfg)
-	l.deadlines.run(l.mail.wakeUp)
+	l.deadlines.run(cfg.Waker, l.mail.wakeUp)
 	l.nodes.connect(loaded)
 	return l.start()
 }
@@ -50,7 +50,7 @@ func newLoop(cfg Config) *loop {
 // start runs the loop and returns its handle.
 func (l *loop) start() *Dispatcher {
 	go l.run()
-	return &Dispatcher{mail: l.mail, up: &l.nodes.up, done: l.done}
+	return &Dispatcher{mail: l.mail, stats: l.cfg.Gate.Stats, up: &l.nodes.up, done: l.done}
 }
 
 // run takes turns until everything has ended. It returns only when every request it accepted has its answer.

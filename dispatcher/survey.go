@@ -8,7 +8,7 @@ import (
 )
 
 // inquire sends a survey that is due, on an idle connection of a node that can be reached. If no node can, it tries the
-// addresses of the beginning.
+// addresses of the beginning, and those of masters that serve other shares.
 func (c *cluster) inquire(now gate.Time) {
 	s := &c.survey
 	if !s.Due(now) {
@@ -17,8 +17,8 @@ func (c *cluster) inquire(now gate.Time) {
 	n, anyUp := c.informant()
 	if n == nil {
 		if !anyUp {
-			for _, seed := range c.Seeds {
-				c.nodeAt(now, seed)
+			for _, addr := range slices.Concat(c.Seeds, c.Map.Masters()) {
+				c.nodeAt(now, addr)
 			}
 		}
 		return // the answer to a probe, or a connection that comes back, brings the next turn

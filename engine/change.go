@@ -29,7 +29,7 @@ func (t *operation) change(ctx context.Context, ch gate.Change) (int64, error) {
 	}
 	c := t.e.calls.get()
 	c.ack = dispatcher.Ack{By: c, Within: t.e.answerTime(ctx)}
-	if !t.e.dispatcher.Change(key, t.kind.machine(), ch, &c.ack) {
+	if !t.e.dispatchers.of(key).Change(key, t.kind.machine(), ch, &c.ack) {
 		t.e.calls.put(c)
 		return 0, t.failed(ErrClosed)
 	}
@@ -58,7 +58,7 @@ func (t *operation) changeAsync(ctx context.Context, ch gate.Change) *futures.Fu
 	c := &pendingChange{operation: *t}
 	c.watched.by = c
 	c.promise.Init(&t.e.callbacks, nil)
-	if !t.e.dispatcher.Change(key, t.kind.machine(), ch, c) {
+	if !t.e.dispatchers.of(key).Change(key, t.kind.machine(), ch, c) {
 		c.promise.Settle(struct{}{}, t.failed(ErrClosed))
 		return c.promise.Future()
 	}

@@ -36,29 +36,34 @@ func ofCluster(ctx context.Context, client rueidis.Client) bool {
 // askTime is the time limit for asking one node of a cluster who serves what.
 const askTime = 2 * time.Second
 
-// prepareCluster connects to every master, each by a client of its own, loads the scripts and checks the rights.
-// Masters that cannot be reached are left to the dispatcher. It is an error if none can be reached, or if one refuses the user.
-func (e *Engine) prepareCluster(ctx context.Context, o rueidis.ClientOption) (*redisconn.Loaded, error) {
-	cluster := &dispatcher.Cluster{Seeds: o.InitAddress, Connect: func(addr string) (rueidis.Client, error) {
-		return connectNode(context.Background(), e.suspects, o, addr)
-	}}
-	e.cluster = cluster
-	var err, unreached error
-	if cluster.Map, err = askTopology(ctx, e.client); err != nil {
+// prepareCluster connects each dispatcher to every master that it needs, each by a client of its own, loads the scripts and checks
+// the rights. Masters that cannot be reached are left to the dispatchers. It is an error if none can be reached, or if one refuses
+// the user.
+func (e *Engine) prepareCluster(ctx context.Context, o rueidis.ClientOption) (loaded *redisconn.Loaded, err error) {
+	known, err := askTopology(ctx, e.client)
+	if err != nil {
 		return nil, err
 	}
-	for _, addr := range cluster.Map.Masters() {
-		r, err := e.reachNode(ctx, o, addr)
+	for i := range e.opts.Dispatchers {
+		c := &dispatcher.Cluster{Seeds: o.InitAddress, Map: known, Connect: func(addr string) (rueidis.Client, error) {
+			return connectNode(context.Background(), e.suspects, o, addr)
+		}}
+		c.First, c.Last = share(i, e.opts.Dispatchers)
+		e.clusters = append(e.clusters, c)
+	}
+	var unreached error
+	for _, addr := range known.Masters() {
+		l, err := e.reachNode(ctx, o, addr)
 		if err == nil {
-			cluster.Reached = append(cluster.Reached, r)
+			loaded = l
 		} else if unreached = fmt.Errorf("%s: %w", addr, err); refused(err) || ctx.Err() != nil {
 			return nil, unreached
 		}
 	}
-	if len(cluster.Reached) == 0 {
+	if loaded == nil {
 		return nil, unreached
 	}
-	return cluster.Reached[0].Loaded, nil
+	return loaded, nil
 }
 
 // askTopology asks the nodes that a client knows, one after the other, who serves what.
@@ -74,21 +79,36 @@ func askTopology(ctx context.Context, client rueidis.Client) (t *topology.Map, e
 	return nil, err
 }
 
-// reachNode prepares one master.
-func (e *Engine) reachNode(ctx context.Context, o rueidis.ClientOption, addr string) (r dispatcher.Reached, err error) {
-	r.Addr = addr
-	if r.Client, err = connectNode(ctx, e.suspects, o, addr); err != nil {
-		return r, err
+// reachNode connects to one master the dispatchers that need it, and prepares it.
+func (e *Engine) reachNode(ctx context.Context, o rueidis.ClientOption, addr string) (loaded *redisconn.Loaded, err error) {
+	for _, c := range e.clusters {
+		if !c.Needs(addr) {
+			continue
+		}
+		client, err := connectNode(ctx, e.suspects, o, addr)
+		if err == nil && loaded == nil {
+			loaded, err = e.prepareNode(ctx, client)
+		}
+		if err != nil {
+			return nil, err
+		}
+		c.Reached = append(c.Reached, dispatcher.Reached{Addr: addr, Client: client, Loaded: loaded})
 	}
-	if r.Loaded, err = redisconn.Load(ctx, r.Client, e.clock); err == nil {
-		e.opts.choosePubSub(ctx, r.Client)
-		e.identify(ctx, r.Client)
-		err = e.checkRights(ctx, r.Client, r.Loaded)
+	return loaded, nil
+}
+
+// prepareNode prepares a master by a client, which it closes if it cannot.
+func (e *Engine) prepareNode(ctx context.Context, client rueidis.Client) (*redisconn.Loaded, error) {
+	loaded, err := redisconn.Load(ctx, client, e.clock)
+	if err == nil {
+		e.opts.choosePubSub(ctx, client)
+		e.identify(ctx, client)
+		err = e.checkRights(ctx, client, loaded)
 	}
 	if err != nil {
-		r.Client.Close()
+		client.Close()
 	}
-	return r, err
+	return loaded, err
 }
 
 // connectNode makes a client of one node. The node need not be reachable yet: the client dials when it is used.

@@ -43,7 +43,7 @@ func (h *Hold) Detach(ctx context.Context, lease time.Duration) (id string, err 
 	}
 	defer observedEndOf(h).tell()
 	err = h.e.confirm(ctx, "detach", h.name, errClosedHold, func(ack gate.Settler) bool {
-		return h.e.dispatcher.Detach(&h.core, lease, ack)
+		return h.dispatcher().Detach(&h.core, lease, ack)
 	})
 	switch {
 	case errors.Is(err, ErrHeld): // another hold of its Owner was granted at this moment

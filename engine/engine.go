@@ -28,13 +28,14 @@
 // What no lock on Redis can promise is in README.md. Where the resource can compare numbers, use [Engine.FencedMutex]
 // and send the token with every write.
 //
-// Files: engine.go opens and closes; options.go, connection.go, cluster.go and url.go say how to connect. A blocking
-// call waits on a reusable struct (call.go); an Async form is a request with a future (request.go), whose callbacks run
-// on a pool (callbacks.go). The dispatcher answers both. A grant is a Hold (hold.go), and endings.go tells its
-// listeners of its end. errors.go has the errors, state.go what is in Redis, holder.go and identity.go which process an
-// owner id stands for, leader.go what package elect asks, stats.go the counters. handle.go and kind.go say how locks show as
-// text, observer.go and observedhold.go whom requests and holds are told of, outcome.go the words for how they ended,
-// losses.go what is logged of lost ones. logging.go passes log records to the user's handler on a goroutine of their own.
+// Files: engine.go opens and closes, dispatchers.go says which dispatcher serves a name; options.go, connection.go,
+// cluster.go and url.go say how to connect. A blocking call waits on a reusable struct (call.go); an Async form is a
+// request with a future (request.go), whose callbacks run on a pool (callbacks.go). The dispatcher answers both. A
+// grant is a Hold (hold.go), and endings.go tells its listeners of its end. errors.go has the errors, state.go what
+// is in Redis, holder.go and identity.go which process an owner id stands for, leader.go what package elect asks,
+// stats.go the counters. handle.go and kind.go say how locks show as text, observer.go and observedhold.go whom
+// requests and holds are told of, outcome.go the words for how they ended, losses.go what is logged of lost ones.
+// logging.go passes log records to the user's handler on a goroutine of their own.
 package engine
 
 import (
@@ -60,27 +61,27 @@ import (
 //
 // One engine serves a whole process. It has up to three connections for commands, one for unlock messages, one for
 // queries and one for each Observe of package elect, and a handful of goroutines, however many locks are held or waited
-// for. In a cluster it has as many for each master. With a server that speaks only RESP2, each connection may open
-// another one, which is idle.
+// for. In a cluster it has as many for each master, and with several [Options].Dispatchers more. With a server that speaks
+// only RESP2, each connection may open another one, which is idle.
 type Engine struct {
-	opts       Options
-	uuid       string              // the first part of this engine's owner fields
-	client     rueidis.Client      // in a cluster used only for queries
-	cluster    *dispatcher.Cluster // nil: a single server, or a Sentinel's
-	clock      *wheel.Clock
-	dispatcher *dispatcher.Dispatcher
-	suspects   suspects
-	callbacks  callbacks
-	log        *relay
-	losses     losses
-	calls      calls
-	quorums    quorumQueues
-	servers    []string // the run_id of the server, or of all masters of a cluster, as far as they tell
-	database   int      // on that server
-	contexts   contexts
-	stats      gate.Stats
-	waiting    gate.Counter // requests not answered yet
-	overloaded gate.Counter // requests refused by MaxRequests
+	opts        Options
+	uuid        string                // the first part of this engine's owner fields
+	client      rueidis.Client        // in a cluster used only for queries
+	clusters    []*dispatcher.Cluster // for each dispatcher; nil: a single server, or a Sentinel's
+	clock       *wheel.Clock
+	waker       *wheel.Waker // of all dispatchers
+	dispatchers dispatchers
+	suspects    suspects
+	callbacks   callbacks
+	log         *relay
+	losses      losses
+	calls       calls
+	quorums     quorumQueues
+	servers     []string // the run_id of the server, or of all masters of a cluster, as far as they tell
+	database    int      // on that server
+	contexts    contexts
+	waiting     gate.Counter // requests not answered yet
+	overloaded  gate.Counter // requests refused by MaxRequests
 
 	replicaTime time.Duration // how long replicas have to get what is granted
 	patience    time.Duration // AnswerTimeout, with the replicas' time; 0: no bound
@@ -125,23 +126,35 @@ func Open(ctx context.Context, opts Options) (*Engine, error) {
 		e.disconnect()
 		return nil, fmt.Errorf("wheellock: callback pool: %w", err)
 	}
-	e.dispatcher = dispatcher.New(e.dispatcherConfig(), loaded)
-	e.suspects.tell(e.dispatcher)
+	e.waker = wheel.NewWaker(e.clock, dispatcher.Tick)
+	code := claimCode(&opts)
+	for i := range opts.Dispatchers {
+		e.dispatchers = append(e.dispatchers, dispatcher.New(e.dispatcherConfig(i, code), loaded))
+	}
+	e.suspects.tell(e.dispatchers)
 	return e, nil
 }
 
-func (e *Engine) dispatcherConfig() dispatcher.Config {
+// dispatcherConfig is what the i-th dispatcher needs. code is that of claimCode.
+func (e *Engine) dispatcherConfig(i int, code func(uint64) int64) dispatcher.Config {
 	o := &e.opts
-	return dispatcher.Config{
-		Client: e.client, Cluster: e.cluster, Clock: e.clock, Logger: o.Logger, UUID: e.uuid,
+	cfg := dispatcher.Config{
+		Client: e.client, Clock: e.clock, Waker: e.waker, Logger: o.Logger, UUID: e.uuid,
 		Replicas: o.Replicas, ReplicaTime: e.replicaTime, Fsync: o.Fsync,
 		Publish: o.PubSub.publish(), WatchLoss: o.WatchLoss, FenceTTL: o.FenceTTL, MaxPerName: o.MaxWaitersPerName, ProbeTime: o.Lease / 3,
 		Declared: o.DeclaredKeysOnly,
 		Gate: &gate.Config{
-			UUID: e.uuid, Code: claimCode(o), FairWaiterLease: o.FairWaiterLease,
-			Lease: o.Lease, HandoffTime: max(o.HandoffTime, 0), PollCap: o.PollCap, Echo: o.PubSub.echo(), MaxHold: o.MaxHold, Stats: &e.stats,
+			UUID: e.uuid, LastID: uint64(i) << numberBits, Code: code, FairWaiterLease: o.FairWaiterLease,
+			Lease: o.Lease, HandoffTime: max(o.HandoffTime, 0), PollCap: o.PollCap, Echo: o.PubSub.echo(), MaxHold: o.MaxHold, Stats: &new(counters).Stats,
 		},
 	}
+	if o.Dispatchers > 1 {
+		cfg.Logger = o.Logger.With("dispatcher", i)
+	}
+	if e.clusters != nil {
+		cfg.Cluster = e.clusters[i]
+	}
+	return cfg
 }
 
 // reach connects and prepares, again and again while the server is still loading its data.
@@ -165,7 +178,7 @@ func (e *Engine) prepare(ctx context.Context, o rueidis.ClientOption) (*rediscon
 	if err != nil {
 		return nil, err
 	}
-	e.client, e.cluster, e.servers = client, nil, nil
+	e.client, e.clusters, e.servers = client, nil, nil
 	var loaded *redisconn.Loaded
 	if client.Mode() == rueidis.ClientModeCluster {
 		loaded, err = e.prepareCluster(ctx, o)
@@ -182,10 +195,10 @@ func (e *Engine) prepare(ctx context.Context, o rueidis.ClientOption) (*rediscon
 	return loaded, nil
 }
 
-// disconnect closes the clients that the dispatcher would have owned.
+// disconnect closes the clients that the dispatchers would have owned.
 func (e *Engine) disconnect() {
-	if e.cluster != nil {
-		for _, r := range e.cluster.Reached {
+	for _, c := range e.clusters {
+		for _, r := range c.Reached {
 			r.Client.Close()
 		}
 	}
@@ -204,7 +217,7 @@ func (e *Engine) identify(ctx context.Context, client rueidis.Client) {
 func (e *Engine) checkRights(ctx context.Context, client rueidis.Client, loaded *redisconn.Loaded) error {
 	rights := redisconn.Rights{
 		Client: client, Loaded: loaded, UUID: e.uuid, Publish: e.opts.PubSub.publish(),
-		Cluster: e.cluster != nil, Wait: e.opts.Replicas > 0, Fsync: e.opts.Fsync > 0, Declared: e.opts.DeclaredKeysOnly,
+		Cluster: e.clusters != nil, Wait: e.opts.Replicas > 0, Fsync: e.opts.Fsync > 0, Declared: e.opts.DeclaredKeysOnly,
 	}
 	missing, err := rights.Find(ctx)
 	if err != nil {
@@ -234,10 +247,12 @@ func newUUID() string {
 // ctx ends. Then it calls Close. The error Is ctx's if holds were left.
 func (e *Engine) Shutdown(ctx context.Context) error {
 	var err error
-	select {
-	case <-e.dispatcher.Drain():
-	case <-ctx.Done():
-		err = endedBy(ctx)
+	for _, drained := range e.dispatchers.drain() {
+		select {
+		case <-drained:
+		case <-ctx.Done():
+			err = endedBy(ctx)
+		}
 	}
 	return errors.Join(err, e.Close())
 }
@@ -260,7 +275,10 @@ func (e *Engine) Close() error {
 	}
 	defer close(e.ended)
 	e.close()
-	e.dispatcher.Close()
+	e.dispatchers.close()
+	if !e.waker.Close() {
+		e.opts.Logger.Warn("wheellock: a stuck timing wheel is left behind")
+	}
 	e.client.Close()
 	e.direct.Wait()
 	e.callbacks.close()

@@ -60,7 +60,7 @@ func (h *Hold) Unlock(ctx context.Context) error {
 	if c := h.composite(); c != nil {
 		return c.unlock(ctx)
 	}
-	return h.e.confirm(ctx, "unlock", h.name, errClosedHold, func(ack gate.Settler) bool { return h.e.dispatcher.Unlock(&h.core, ack) })
+	return h.e.confirm(ctx, "unlock", h.name, errClosedHold, func(ack gate.Settler) bool { return h.dispatcher().Unlock(&h.core, ack) })
 }
 
 // UnlockAsync is Unlock without blocking. The answer settles the future, or the hold's Deadline does. AnswerTimeout
@@ -75,7 +75,7 @@ func (h *Hold) UnlockAsync() *futures.Future[struct{}] {
 	}
 	a := &acknowledgement{name: h.name}
 	a.promise.Init(&h.e.callbacks, nil)
-	if !h.e.dispatcher.Unlock(&h.core, a) {
+	if !h.dispatcher().Unlock(&h.core, a) {
 		a.promise.Settle(struct{}{}, &opError{doing: "unlock", name: h.name, err: errClosedHold})
 	}
 	return a.promise.Future()
@@ -111,7 +111,7 @@ func (h *Hold) lose() {
 		return
 	}
 	stall.At("hold: lost, loop not told", h.e.uuid)
-	h.e.dispatcher.Unlock(&h.core, nil)
+	h.dispatcher().Unlock(&h.core, nil)
 }
 
 // held is a Hold as the loop sees it: users can end one by Unlock only.
@@ -187,7 +187,7 @@ func (h *Hold) Extend(ctx context.Context, lease time.Duration) error {
 		return &opError{doing: "extend", name: h.name, err: err}
 	}
 	stall.At("hold: not over, not extended", h.e.uuid)
-	return h.e.confirm(ctx, "extend", h.name, errClosedHold, func(ack gate.Settler) bool { return h.e.dispatcher.Extend(&h.core, lease, ack) })
+	return h.e.confirm(ctx, "extend", h.name, errClosedHold, func(ack gate.Settler) bool { return h.dispatcher().Extend(&h.core, lease, ack) })
 }
 
 // Token returns the fencing token. False means that the lock is not fenced. A hold of several locks has no token.

@@ -88,7 +88,7 @@ func (h *Hold) lossOf(why gate.Why, now gate.Time) string {
 		return "Redis does not have it any more: freed by force, deleted, evicted or expired"
 	case !h.core.Watched():
 		return "its fixed lease is over"
-	case !h.e.dispatcher.Up():
+	case !h.dispatcher().Up():
 		return "not renewed in time: Redis cannot be reached"
 	}
 	return "not renewed in time"

@@ -12,7 +12,7 @@ import (
 // Options say how an [Engine] works. The zero value works, against 127.0.0.1:6379. Printing or marshalling Options
 // never shows a secret.
 //
-// The fields are grouped: the connection; leases and their renewal; waiting; bounds; safety against failover; and
+// The fields are grouped: the connection; leases and their renewal; waiting; dispatchers; bounds; safety against failover; and
 // servers, messages and names. Leases are rounded up to whole milliseconds, the unit of Redis. Open reports every
 // invalid field at once, as [ErrInvalid].
 type Options struct {
@@ -70,6 +70,13 @@ type Options struct {
 	// long they may delay the queue. While there are waiters, a third of it is the longest pause between two questions.
 	// Whole milliseconds, 100ms to 1h; default 5s.
 	FairWaiterLease time.Duration
+
+	// Dispatchers is how many goroutines decide what is sent to Redis. A name belongs to one of them for as long as the
+	// engine lives, by its hash slot: names with the same hash tag share one. More than one pay where processors are free,
+	// with more than seven busy masters for each, or with many hot names (docs/PERFORMANCE.md). Each further one has up to four connections of its own to a server. In a cluster it has up to
+	// five to each master that serves any of its hash slots, which are a range, so usually to one master or two. Each writes
+	// records of its own about broken links, with its number as "dispatcher". From 1 to 64; default 1.
+	Dispatchers int
 
 	// Bounds. They apply to new requests only, never to unlocks.
 
@@ -228,6 +235,9 @@ func (o Options) withDefaults() (Options, error) {
 			complain("%s %d: must be positive", bound.name, *bound.value)
 		}
 	}
+	if o.Dispatchers = orDefault(o.Dispatchers, 1); o.Dispatchers < 1 || o.Dispatchers > maxDispatchers {
+		complain("Dispatchers %d: must be from 1 to %d", o.Dispatchers, maxDispatchers)
+	}
 	if o.Replicas < 0 {
 		complain("Replicas %d: must not be negative", o.Replicas)
 	}
@@ -270,8 +280,8 @@ func orDefault[T comparable](value, usual T) T {
 
 // String shows what is set, but no secret.
 func (o Options) String() string {
-	return fmt.Sprintf("{Redis:%v Identity:%s Lease:%v MaxHold:%v HandoffTime:%v PollCap:%v AnswerTimeout:%v FairWaiterLease:%v MaxRequests:%d MaxWaitersPerName:%d Callbacks:%d Replicas:%d Fsync:%v DeclaredKeysOnly:%t PubSub:%v WatchLoss:%t}",
-		o.Redis.InitAddress, o.Identity, o.Lease, o.MaxHold, o.HandoffTime, o.PollCap, o.AnswerTimeout, o.FairWaiterLease, o.MaxRequests, o.MaxWaitersPerName, o.Callbacks, o.Replicas, o.Fsync, o.DeclaredKeysOnly, o.PubSub, o.WatchLoss)
+	return fmt.Sprintf("{Redis:%v Identity:%s Lease:%v MaxHold:%v HandoffTime:%v PollCap:%v AnswerTimeout:%v FairWaiterLease:%v Dispatchers:%d MaxRequests:%d MaxWaitersPerName:%d Callbacks:%d Replicas:%d Fsync:%v DeclaredKeysOnly:%t PubSub:%v WatchLoss:%t}",
+		o.Redis.InitAddress, o.Identity, o.Lease, o.MaxHold, o.HandoffTime, o.PollCap, o.AnswerTimeout, o.FairWaiterLease, o.Dispatchers, o.MaxRequests, o.MaxWaitersPerName, o.Callbacks, o.Replicas, o.Fsync, o.DeclaredKeysOnly, o.PubSub, o.WatchLoss)
 }
 
 // GoString is String: %#v shows no secret either.

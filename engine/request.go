@@ -16,12 +16,16 @@ type operation struct {
 	name  string
 	doing string // "lock", "acquire", ...
 	kind  kindIndex
+	index uint8 // of the dispatcher, once it was sent
 }
+
+// dispatcher returns the one to which it was sent.
+func (t *operation) dispatcher() *dispatcher.Dispatcher { return t.e.dispatchers[t.index] }
 
 func (t *operation) failed(err error) error { return &opError{doing: t.doing, name: t.name, err: err} }
 
-// send puts a waiter into the loop's mailbox, within bounds. If ctx has ended, even while NameMapper ran, nothing is
-// sent.
+// send puts a waiter into the mailbox of the name's loop, within bounds. If ctx has ended, even while NameMapper ran, nothing
+// is sent.
 func (t *operation) send(ctx context.Context, w *gate.Waiter) error {
 	e := t.e
 	key, err := e.key(t.name, t.kind.machine())
@@ -36,7 +40,8 @@ func (t *operation) send(ctx context.Context, w *gate.Waiter) error {
 		e.overloaded.Inc()
 		return t.failed(ErrOverloaded)
 	}
-	if !e.dispatcher.Ask(key, t.kind.machine(), w) {
+	t.index = e.dispatchers.index(key)
+	if !t.dispatcher().Ask(key, t.kind.machine(), w) {
 		e.waiting.Add(-1)
 		return t.failed(ErrClosed)
 	}
@@ -68,7 +73,7 @@ func (t *operation) block(ctx context.Context, c *call, o *observation) error {
 	if !answered {
 		// The loop settles the waiter, with what was last known or with a grant that came first. If the mailbox is shut,
 		// all waiters have been settled.
-		t.e.dispatcher.Abandon(&c.waiter)
+		t.dispatcher().Abandon(&c.waiter)
 		<-c.done
 	}
 	t.e.waiting.Add(-1)
@@ -160,14 +165,14 @@ func (r *request[T]) Hold() *gate.Hold {
 // ended is called at the end of its context. The loop then settles it, with what was last known.
 func (r *request[T]) ended(err error) {
 	r.over = err
-	r.e.dispatcher.Abandon(&r.waiter)
+	r.dispatcher().Abandon(&r.waiter)
 }
 
 // Cancelled abandons the request: its promise was settled by the caller. It implements futures.Canceler.
 func (r *request[T]) Cancelled() {
 	r.e.waiting.Add(-1)
 	r.e.contexts.forget(&r.watched)
-	r.e.dispatcher.Abandon(&r.waiter)
+	r.dispatcher().Abandon(&r.waiter)
 }
 
 // acknowledgement is the future answer to an UnlockAsync.

@@ -81,6 +81,8 @@ func TestSpecInvalid(t *testing.T) {
 			"negative MaxRequests":                {MaxRequests: -1},
 			"negative MaxWaitersPerName":          {MaxWaitersPerName: -1},
 			"negative Callbacks":                  {Callbacks: -1},
+			"negative Dispatchers":                {Dispatchers: -1},
+			"65 Dispatchers":                      {Dispatchers: 65},
 			"an unknown PubSub":                   {PubSub: 17},
 		} {
 			b := &bubble{T: t}

@@ -37,7 +37,7 @@ func (m *Mutex) Inspect(ctx context.Context) (State, error) {
 	state, _, err := m.inspect(ctx, true)
 	if state.Ours {
 		key, _ := m.e.key(m.name, m.kind.machine())
-		if since := m.e.dispatcher.Oldest(key); since != gate.Never {
+		if since := m.e.dispatchers.of(key).Oldest(key); since != gate.Never {
 			state.Since = m.e.clock.Time(since)
 		}
 	}
@@ -188,7 +188,7 @@ func (m *Mutex) ForceUnlock(ctx context.Context) (bool, error) {
 	freed := false
 	for _, owner := range owners {
 		err := m.e.confirm(ctx, "force-unlock", m.name, ErrClosed, func(ack gate.Settler) bool {
-			return m.e.dispatcher.Force(key, m.kind.machine(), owner, m.e.number(owner), ack)
+			return m.e.dispatchers.of(key).Force(key, m.kind.machine(), owner, m.e.number(owner), ack)
 		})
 		if err != nil && !isLost(err) { // lost: it went away by itself
 			return freed, err

@@ -25,13 +25,22 @@ type Stats struct {
 
 // Stats takes a snapshot. It looks at all live names to find the oldest hold: call it every few seconds, not per lock.
 func (e *Engine) Stats() Stats {
-	s := &e.stats
 	stats := Stats{
-		Up: e.dispatcher.Up(), Held: s.Held.Load(), Waiting: e.waiting.Load(), Granted: s.Granted.Load(), Handoffs: s.Handoffs.Load(),
-		Attempts: s.Attempts.Load(), Waits: s.Waits.Load(), Lost: s.Lost.Load(), Refused: s.Refused.Load() + e.overloaded.Load(), Uncertain: s.Uncertain.Load(),
-		Overflowed: e.callbacks.overflowed.Load(), Batches: s.Batches.Load(),
+		Up: e.dispatchers.up(), Waiting: e.waiting.Load(), Refused: e.overloaded.Load(), Overflowed: e.callbacks.overflowed.Load(),
 	}
-	if since := e.dispatcher.Oldest(""); since != gate.Never {
+	for _, d := range e.dispatchers {
+		s := d.Stats()
+		stats.Held += s.Held.Load()
+		stats.Granted += s.Granted.Load()
+		stats.Handoffs += s.Handoffs.Load()
+		stats.Attempts += s.Attempts.Load()
+		stats.Waits += s.Waits.Load()
+		stats.Lost += s.Lost.Load()
+		stats.Refused += s.Refused.Load()
+		stats.Uncertain += s.Uncertain.Load()
+		stats.Batches += s.Batches.Load()
+	}
+	if since := e.dispatchers.oldest(); since != gate.Never {
 		stats.OldestHold = e.clock.Now() - since
 	}
 	return stats

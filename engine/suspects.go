@@ -4,24 +4,23 @@ import (
 	"github.com/redis/rueidis"
 	"go.uber.org/atomic"
 
-	"github.com/wheellock/wheellock/dispatcher"
 	"github.com/wheellock/wheellock/dispatcher/respguard"
 )
 
-// suspects passes to the dispatcher what clients notice: connections that are broken, and, for WatchLoss, Redis' messages about
-// changed keys. The client exists before the dispatcher, so something may be noticed before there is one.
+// suspects passes to the dispatchers what clients notice: connections that are broken, and, for WatchLoss, Redis' messages about
+// changed keys. The client exists before the dispatchers, so something may be noticed before there are any.
 type suspects struct {
-	to        *atomic.Pointer[dispatcher.Dispatcher]
+	to        *atomic.Pointer[dispatchers]
 	watchLoss bool
 }
 
 // ask makes the client notice. For WatchLoss it tracks the keys that its connection reads. NOLOOP: Redis sends no messages about
 // its own writes.
 func (s *suspects) ask(o *rueidis.ClientOption, watchLoss bool) {
-	s.to, s.watchLoss = &atomic.Pointer[dispatcher.Dispatcher]{}, watchLoss
-	to := s.to
+	s.to, s.watchLoss = &atomic.Pointer[dispatchers]{}, watchLoss
+	told := *s
 	respguard.Watch(o, func(addr string) {
-		if d := to.Load(); d != nil {
+		for _, d := range told.all() {
 			d.Broken(addr)
 		}
 	})
@@ -39,20 +38,27 @@ func (s suspects) hear(o *rueidis.ClientOption, node string) {
 		return
 	}
 	o.OnInvalidations = func(keys []rueidis.RedisMessage) {
-		d := s.to.Load()
-		if d == nil {
-			return
-		}
+		all := s.all()
 		if keys == nil { // everything was flushed, or the connection broke
-			d.SuspectNode(node)
+			for _, d := range all {
+				d.SuspectNode(node)
+			}
 			return
 		}
 		for i := range keys {
-			if key, err := keys[i].ToString(); err == nil {
-				d.Suspect(key)
+			if key, err := keys[i].ToString(); err == nil && all != nil {
+				all.of(key).Suspect(key)
 			}
 		}
 	}
 }
 
-func (s *suspects) tell(d *dispatcher.Dispatcher) { s.to.Store(d) }
+// all returns the dispatchers; nil: there are none yet.
+func (s suspects) all() dispatchers {
+	if ds := s.to.Load(); ds != nil {
+		return *ds
+	}
+	return nil
+}
+
+func (s *suspects) tell(ds dispatchers) { s.to.Store(&ds) }

@@ -24,7 +24,7 @@ func (h *Hold) Wanted() <-chan struct{} {
 			part.wantedFor(h)
 		}
 	} else {
-		h.e.dispatcher.Wanted(&h.core)
+		h.dispatcher().Wanted(&h.core)
 	}
 	return told
 }

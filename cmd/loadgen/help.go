@@ -44,6 +44,7 @@ Who asks, and when
                     when a call was due
   --think TIME      closed loop: pause of a caller after each unlock, 0
   --processes N     child processes that contend for the same names, 1
+  --dispatchers N   of each engine, among which the names are shared out, 1
 
 What they ask for
   --kind KIND       mutex, fair, fenced, spin: locks that exclude all others

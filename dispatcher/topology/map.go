@@ -32,6 +32,18 @@ func (m *Map) Masters() []string {
 	return masters
 }
 
+// Within returns the part of the map that is about the hash slots from first to last.
+func (m *Map) Within(first, last uint16) *Map {
+	part := &Map{}
+	for _, r := range m.Ranges {
+		r.First, r.Last = max(r.First, first), min(r.Last, last)
+		if r.First <= r.Last {
+			part.Ranges = append(part.Ranges, r)
+		}
+	}
+	return part
+}
+
 // Ask asks the node at addr for its map. A node that does not know its own host names none; the map then has the host
 // of addr.
 func Ask(ctx context.Context, client rueidis.Client, addr string) (*Map, error) {

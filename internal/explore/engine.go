@@ -56,10 +56,11 @@ type delayed struct {
 }
 
 // firstHour is what the clock of the first engine shows when a world begins, twice that the second's, and so on.
-// The numbers of tenures begin after firstID: no other number is as large but for times.
+// The numbers of tenures begin after firstID, as those of an engine's second dispatcher do: no other number is as large but for
+// times, and Lua does not show all their digits by itself.
 const (
 	firstHour  = 1000 * time.Hour
-	firstID    = 10_000_000_000_000
+	firstID    = 1 << 47
 	maxEngines = 4
 	uuidLength = 36
 )

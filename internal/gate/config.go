@@ -6,7 +6,7 @@ import (
 	"github.com/wheellock/wheellock/wheel"
 )
 
-// Config is what the machines of one engine share. It does not change after the engine was opened,
+// Config is what the machines of one dispatcher share. It does not change after the engine was opened,
 // but for the fields that say so.
 type Config struct {
 	Lease       time.Duration // the watchdog's lease
@@ -22,7 +22,7 @@ type Config struct {
 
 	Epoch          uint32                // of the link to Redis: grows when it breaks. Owned by the loop.
 	RTT            time.Duration         // smoothed time of a round trip. Owned by the loop.
-	LastID         uint64                // the number of the newest tenure. Owned by the loop.
+	LastID         uint64                // the number of the newest tenure; those of an engine's dispatchers begin far apart. Owned by the loop.
 	Waits          *wheel.Slots[*Waiter] // of those who gave a WithWait. Owned by the loop.
 	idleWaitStates []*waitState          // to be borrowed. Owned by the loop.
 	Stats          *Stats

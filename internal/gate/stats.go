@@ -1,6 +1,6 @@
 package gate
 
-// Stats counts what the machines of one engine have done. The loop writes, anybody reads.
+// Stats counts what the machines of one dispatcher have done. The loop writes, anybody reads.
 type Stats struct {
 	Held      Counter // holds alive now
 	Granted   Counter

@@ -44,7 +44,7 @@ var bugs = []Bug{
 	}},
 	{"a loss that the loop is not told of", []edit{
 		{"engine/hold.go", "		giveBack(c.all())\n		return\n", "		return\n"},
-		{"engine/hold.go", "	h.e.dispatcher.Unlock(&h.core, nil)\n", ""},
+		{"engine/hold.go", "	h.dispatcher().Unlock(&h.core, nil)\n", ""},
 	}},
 	{"bytes of a server that are not looked at", []edit{
 		{"dispatcher/respguard/guard.go", "		return guard(quietsocket.Wrap(conn)), nil\n", "		return quietsocket.Wrap(conn), nil\n"},
@@ -68,7 +68,7 @@ var bugs = []Bug{
 		{"scripts/permit_free.lua", "call('INCRBY', key, gone)", "call('INCRBY', key, #there)"},
 	}},
 	{"a hold found over, of which the loop is not told", []edit{
-		{"engine/hold.go", "	h.e.dispatcher.Unlock(&h.core, nil)\n", ""},
+		{"engine/hold.go", "	h.dispatcher().Unlock(&h.core, nil)\n", ""},
 	}},
 	{"a TryLock whose lease is over when its answer comes, asked again", []edit{
 		{"internal/gate/waiting.go", "	pause := tries.next(id)\n	q.tell(out)\n", "	pause := now - now\n"},
@@ -126,6 +126,12 @@ var bugs = []Bug{
 	}},
 	{"a claim of a tenure that got no answer before", []edit{
 		{"internal/gate/asking.go", "			m.contention.claim.note(now, c, sure)\n", "			m.contention.claim.note(now, c, sure || true)\n"},
+	}},
+	{"an engine that closes its first dispatcher only", []edit{
+		{"engine/dispatchers.go", "	for _, d := range ds {\n		all.Go(d.Close)\n", "	for _, d := range ds[:1] {\n		all.Go(d.Close)\n"},
+	}},
+	{"an end of a hold that goes to the first dispatcher", []edit{
+		{"engine/dispatchers.go", "h.e.dispatchers[h.core.Tenure>>numberBits]", "h.e.dispatchers[0]"},
 	}},
 	{"a holder that is never told of waiters of other processes", []edit{
 		{"internal/gate/wanted.go", "	if others > 0 {\n		q.contention.wanting.tell()\n	}\n", "	_ = others\n"},

@@ -106,6 +106,7 @@ func draw(r *rand.Rand) plan {
 		HandoffTime:      []time.Duration{0, 0, 0, -1}[r.IntN(4)],
 		MaxHold:          []time.Duration{0, 0, 0, 2 * p.lease}[r.IntN(4)],
 		FairWaiterLease:  []time.Duration{0, 500 * time.Millisecond}[r.IntN(2)],
+		Dispatchers:      1 + r.IntN(2),
 	}
 	return p
 }

@@ -33,6 +33,8 @@ var bugs = []string{
 	"a reader let in beside the writer",
 	"a cancelled call that is forgotten",
 	"a holder that is never told of waiters of other processes",
+	"an engine that closes its first dispatcher only",
+	"an end of a hold that goes to the first dispatcher",
 }
 
 // The worlds find the bugs that there have been. There is no test for any of them here.
