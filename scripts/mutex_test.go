@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/wheellock/wheellock/internal/redistest"
 	"github.com/wheellock/wheellock/scripts"
 )
 
@@ -273,6 +274,7 @@ func TestInspect(t *testing.T) {
 func (b *box) fresh(t *testing.T) *box {
 	t.Helper()
 	b.must("FLUSHALL")
+	redistest.Await(t, "the listeners of the test before to go", func() bool { return b.must("PUBSUB", "CHANNELS") == "[]" })
 	return &box{t, b.client, b.redis}
 }
 

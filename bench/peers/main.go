@@ -31,15 +31,15 @@ import (
 
 // options are the flags, checked.
 type options struct {
-	rounds      int
-	length      time.Duration // of the measured part of one turn
-	warmUp      time.Duration // before it, not counted
-	works       []work
-	entries     []entry
-	base        string // the contestant that ratios are against
-	out         string
-	servers     []string // commands that start one
-	redisCPU    string   // that they keep to; empty: any
+	rounds   int
+	length   time.Duration // of the measured part of one turn
+	warmUp   time.Duration // before it, not counted
+	works    []work
+	entries  []entry
+	base     string // the contestant that ratios are against
+	out      string
+	servers  []string // commands that start one
+	redisCPU string   // that they keep to; empty: any
 }
 
 func main() {
