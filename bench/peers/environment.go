@@ -25,12 +25,11 @@ func newEnvironment(servers []*server, now time.Time) environment {
 		Date: now.UTC().Format(time.DateOnly), CPU: cpuModel(), Cores: runtime.NumCPU(),
 		System: runtime.GOOS + "/" + runtime.GOARCH, Go: runtime.Version(), Modules: make(map[string]string),
 	}
-	for i, s := range servers {
-		if i > 0 {
-			e.Servers += ", "
-		}
-		e.Servers += s.name
+	var names []string
+	for _, s := range servers {
+		names = append(names, s.name)
 	}
+	e.Servers = strings.Join(names, ", ")
 	build, _ := debug.ReadBuildInfo()
 	if build == nil {
 		return e
