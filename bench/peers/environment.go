@@ -16,16 +16,20 @@ type environment struct {
 	Cores   int               `json:"cores"`
 	System  string            `json:"system"`
 	Go      string            `json:"go"`
-	Redis   string            `json:"redis"`
+	Servers string            `json:"servers"`
 	Modules map[string]string `json:"modules"`
 }
 
-func newEnvironment(redisVersion string, now time.Time) environment {
+func newEnvironment(servers []*server, now time.Time) environment {
 	e := environment{
 		Date: now.UTC().Format(time.DateOnly), CPU: cpuModel(), Cores: runtime.NumCPU(),
-		System: runtime.GOOS + "/" + runtime.GOARCH, Go: runtime.Version(), Redis: redisVersion,
-		Modules: make(map[string]string),
+		System: runtime.GOOS + "/" + runtime.GOARCH, Go: runtime.Version(), Modules: make(map[string]string),
 	}
+	var names []string
+	for _, s := range servers {
+		names = append(names, s.name)
+	}
+	e.Servers = strings.Join(names, ", ")
 	build, _ := debug.ReadBuildInfo()
 	if build == nil {
 		return e
@@ -37,8 +41,8 @@ func newEnvironment(redisVersion string, now time.Time) environment {
 }
 
 func (e environment) String() string {
-	return fmt.Sprintf("%s, %s, %d cores shared by Redis and its clients, %s, %s, redis-server %s, loopback",
-		e.Date, e.CPU, e.Cores, e.System, e.Go, e.Redis)
+	return fmt.Sprintf("%s, %s, %d cores shared by Redis and its clients, %s, %s, %s, loopback",
+		e.Date, e.CPU, e.Cores, e.System, e.Go, e.Servers)
 }
 
 // cpuModel is what Linux calls the processor, else the architecture.

@@ -4,7 +4,7 @@
 // How a figure comes about, in the order of the files:
 //
 //   - main.go reads the flags; work.go is the list of works, contestant.go the list of contestants.
-//   - server.go starts a redis-server of its own; run.go takes the works one by one and, in every round, lets
+//   - server.go starts a redis-server of its own, or several; run.go takes the works one by one and, in every round, lets
 //     all contestants have a turn: A B C, A B C. What the machine does in the meantime hits all of them.
 //   - session.go is one turn. It starts the contestant in a process of its own (this program again, child.go),
 //     walks it through warm-up, measuring and stop, and reads Redis' own counters at both ends.
@@ -31,15 +31,15 @@ import (
 
 // options are the flags, checked.
 type options struct {
-	rounds      int
-	length      time.Duration // of the measured part of one turn
-	warmUp      time.Duration // before it, not counted
-	works       []work
-	entries     []entry
-	base        string // the contestant that ratios are against
-	out         string
-	redisServer string
-	redisCPU    string // that it keeps to; empty: any
+	rounds   int
+	length   time.Duration // of the measured part of one turn
+	warmUp   time.Duration // before it, not counted
+	works    []work
+	entries  []entry
+	base     string // the contestant that ratios are against
+	out      string
+	servers  []string // commands that start one
+	redisCPU string   // that they keep to; empty: any
 }
 
 func main() {
@@ -65,19 +65,23 @@ func main() {
 
 // compare measures everything that was asked for and reports it. A voided turn is an error, after the report.
 func compare(ctx context.Context, opts options) error {
-	server, err := startServer(ctx, opts.redisServer, opts.redisCPU)
-	if err != nil {
-		return err
+	var servers []*server
+	for _, command := range opts.servers {
+		s, err := startServer(ctx, command, opts.redisCPU)
+		if err != nil {
+			return err
+		}
+		defer s.Close()
+		servers = append(servers, s)
 	}
-	defer server.Close()
-	results, err := runAll(ctx, opts, server)
+	results, err := runAll(ctx, opts, servers)
 	if err != nil {
 		return err
 	}
 	if len(results) == 0 {
 		return fmt.Errorf("nothing was measured")
 	}
-	report := newReport(opts, server.version, results)
+	report := newReport(opts, servers, results)
 	if err := report.write(os.Stdout, opts.out); err != nil {
 		return err
 	}
@@ -96,7 +100,11 @@ func parseFlags(args []string) (options, error) {
 	only := flags.String("only", "all", "comma-separated `contestants`, from the list below")
 	flags.StringVar(&opts.base, "base", "rueidislock", "`contestant` that the ratios are against")
 	flags.StringVar(&opts.out, "out", defaultOut(), "`directory` for results.md, results.json and the pictures")
-	flags.StringVar(&opts.redisServer, "redis-server", "redis-server", "`path` of the server to start; redis-benchmark is expected beside it")
+	flags.Func("redis-server", "`command` that starts the server, with arguments if there are any (default redis-server); given several times it compares "+
+		"servers; redis-benchmark is expected beside it", func(command string) error {
+		opts.servers = append(opts.servers, command)
+		return nil
+	})
 	flags.StringVar(&opts.redisCPU, "redis-cpu", "", "`processor` that redis-server keeps to, by taskset; else the system moves it about")
 	jar := flags.String("redisson", "", "`jar` of bench/redisson; adds Redisson, needs java")
 	flags.Usage = func() { explain(flags) }
@@ -105,6 +113,9 @@ func parseFlags(args []string) (options, error) {
 	}
 	if flags.NArg() > 0 {
 		return options{}, fmt.Errorf("unexpected argument %q; -h explains", flags.Arg(0))
+	}
+	if opts.servers == nil {
+		opts.servers = []string{"redis-server"}
 	}
 	if opts.rounds < 1 || opts.length <= 0 {
 		return options{}, fmt.Errorf("--rounds and --for must be above zero")
@@ -166,6 +177,8 @@ func explain(flags *flag.FlagSet) {
   peers --rounds 1 --for 300ms               a look whether it runs; the figures mean nothing
   peers --work hot-64,hot-2p --only wheellock,rueidislock
   taskset -c 1 peers --redis-cpu 0 --work distinct-1    contestants on one processor, Redis on another
+  peers --only wheellock --redis-server redis-server --redis-server "/opt/valkey/valkey-server --io-threads 2"
+                                             servers side by side; ratios are against the first
 
 A pair is one lock and one unlock, with nothing done in between. Every contestant gets the same names (24 bytes,
 built for each call), the same lease (30 s), the same longest wait (30 s), a process of its own, an empty Redis.

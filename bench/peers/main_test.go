@@ -40,6 +40,21 @@ func TestFlags(t *testing.T) {
 			t.Errorf("works %v, want %v", got, want)
 		}
 	})
+	t.Run("take one server or several", func(t *testing.T) {
+		for _, servers := range [][]string{nil, {"redis-server"}, {"redis-server --io-threads 2", "/opt/valkey-server"}} {
+			var args []string
+			for _, command := range servers {
+				args = append(args, "--redis-server", command)
+			}
+			want := servers
+			if want == nil {
+				want = []string{"redis-server"}
+			}
+			if opts, err := parseFlags(args); err != nil || !slices.Equal(opts.servers, want) {
+				t.Errorf("%q: servers %q, %v", args, opts.servers, err)
+			}
+		}
+	})
 	t.Run("refuse what is not in the lists", func(t *testing.T) {
 		for _, args := range [][]string{{"--work", "hot-65"}, {"--only", "etcd"}, {"--rounds", "0"}, {"--for", "-1s"}, {"distinct-1"}} {
 			if _, err := parseFlags(args); err == nil {

@@ -58,7 +58,7 @@ func (r *report) writeWork(out *figures.Page, w work) {
 			out.Table(fmt.Sprintf("## %s: %s", w.ID, w.Title), figures.Right, titles...)
 			begun = true
 		}
-		out.Row(s.Contestant, cells...)
+		out.Row(on(s.Contestant, s.Server), cells...)
 	}
 }
 
@@ -106,7 +106,7 @@ func (r *report) columns(w work) []column {
 // timesRaw compares a hand-over with the bare messages that it needs at least.
 func (r *report) timesRaw(s Summary) string {
 	for _, raw := range r.Summaries {
-		if raw.Work == s.Work && raw.Contestant == rawSequenceEntry.name && raw.WaitP50.Median > 0 {
+		if raw.Work == s.Work && raw.Server == s.Server && raw.Contestant == rawSequenceEntry.name && raw.WaitP50.Median > 0 {
 			return figure(s.WaitP50.Median / raw.WaitP50.Median)
 		}
 	}
@@ -125,17 +125,17 @@ func (r *report) writeTrouble(out *figures.Page) {
 	var lines []string
 	for _, one := range r.Results {
 		if one.Void != "" {
-			lines = append(lines, fmt.Sprintf("- **VOID**: %s, %s, round %d: %s\n", one.Work, one.Contestant, one.Round, one.Void))
+			lines = append(lines, fmt.Sprintf("- **VOID**: %s, %s, round %d: %s\n", one.Work, on(one.Contestant, one.Server), one.Round, one.Void))
 		}
 	}
 	for _, s := range r.Summaries {
 		if s.Median.Lost > 0 {
 			lines = append(lines, fmt.Sprintf("- %s, %s: %d hand-overs did not come: the lock had been free for a second and its waiter slept; it was made to ask again\n",
-				s.Work, s.Contestant, s.Median.Lost))
+				s.Work, on(s.Contestant, s.Server), s.Median.Lost))
 		}
 		if s.Median.Failed > 0 {
 			lines = append(lines, fmt.Sprintf("- %s, %s: %d calls failed, the first with %q\n",
-				s.Work, s.Contestant, s.Median.Failed, s.Median.Failure))
+				s.Work, on(s.Contestant, s.Server), s.Median.Failed, s.Median.Failure))
 		}
 	}
 	if len(lines) > 0 {

@@ -20,8 +20,8 @@ var (
 		takes:    manyDistinct,
 	}
 	pipelineManyEntry = entry{
-		name:     "ceiling x64",
-		settings: "the same with 64 names in every call",
+		name:     "ceiling x128",
+		settings: "the same with 128 names in every call, as many as wheellock sends at most",
 		lacks:    "the same",
 		color:    grey,
 		drive:    func(url string) (loadDriver, error) { return openPipeline(url, pipelineBatch) },
@@ -30,8 +30,8 @@ var (
 )
 
 const (
-	pipelineBatch   = 64 // pairs in one batch: their acquires, then their releases
-	pipelineBatches = 16 // batches under way; each has names of its own
+	pipelineBatch   = 128 // pairs in one batch: their acquires, then their releases
+	pipelineBatches = 8   // batches under way; each has names of its own
 )
 
 // manyDistinct are the works whose figures can be put beside the ceiling.

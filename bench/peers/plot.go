@@ -39,7 +39,7 @@ var pictures = []picture{
 	},
 }
 
-// drawPictures writes the pictures for which there are figures and answers their file names.
+// drawPictures writes the pictures for which there are figures and answers their file names. There are none of several servers.
 func drawPictures(folder string, entries []entry, summaries []Summary) (files []string, err error) {
 	for _, p := range pictures {
 		chart := p.chart(entries, summaries)
@@ -62,7 +62,7 @@ func (p picture) chart(entries []entry, summaries []Summary) *plot.Plot {
 	for _, w := range allWorks {
 		var group []bar
 		for _, e := range entries {
-			i := slices.IndexFunc(summaries, func(s Summary) bool { return s.Work == w.ID && s.Contestant == e.name })
+			i := slices.IndexFunc(summaries, func(s Summary) bool { return s.Work == w.ID && s.Contestant == e.name && s.Server == "" })
 			if i < 0 || !p.works(w) || p.figure(summaries[i]).Median <= 0 {
 				continue
 			}

@@ -25,10 +25,14 @@ type report struct {
 	entries []entry
 }
 
-func newReport(opts options, redisVersion string, results []Result) *report {
-	return &report{
-		Environment: newEnvironment(redisVersion, time.Now()),
-		Command:     strings.Join(append([]string{"peers"}, os.Args[1:]...), " "),
+func newReport(opts options, servers []*server, results []Result) *report {
+	command := strings.Join(append([]string{"peers"}, os.Args[1:]...), " ")
+	if home, err := os.UserHomeDir(); err == nil {
+		command = strings.ReplaceAll(command, home, "~")
+	}
+	r := &report{
+		Environment: newEnvironment(servers, time.Now()),
+		Command:     command,
 		Rounds:      opts.rounds,
 		Seconds:     opts.length.Seconds(),
 		Base:        opts.base,
@@ -37,6 +41,10 @@ func newReport(opts options, redisVersion string, results []Result) *report {
 		works:       opts.works,
 		entries:     opts.entries,
 	}
+	if len(servers) > 1 {
+		r.Base = servers[0].name
+	}
+	return r
 }
 
 // voided counts the turns that gave no figure.

@@ -3,6 +3,7 @@ package main
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -29,9 +30,36 @@ func TestRatiosAreTakenRoundByRound(t *testing.T) {
 	}
 }
 
+func TestServersAreComparedWithTheFirst(t *testing.T) {
+	var results []Result
+	for round := range 3 {
+		for server, pairs := range map[string]float64{"Redis 7.0.15": 100, "Valkey 8.1.1": 150} {
+			for contestant, times := range map[string]float64{"wheellock": 1, "ceiling": 2} {
+				results = append(results, Result{Work: "distinct-64", Contestant: contestant, Server: server, Round: round, PairsPerSecond: pairs * times})
+			}
+		}
+	}
+	slices.SortStableFunc(results, func(a, b Result) int { return strings.Compare(a.Server, b.Server) })
+	opts := options{rounds: 3, length: time.Second, base: "rueidislock", works: allWorks, entries: contestants()}
+	r := newReport(opts, []*server{{name: "Redis 7.0.15"}, {name: "Valkey 8.1.1"}}, results)
+	for _, s := range r.Summaries {
+		want := map[string]float64{"Redis 7.0.15": 1, "Valkey 8.1.1": 1.5}[s.Server]
+		ceiling := map[string]float64{"wheellock": 0.5, "ceiling": 1}[s.Contestant]
+		if s.Rounds != 3 || s.Ratio != want || s.OfCeiling != ceiling {
+			t.Errorf("%s: %d rounds, ratio %g, want %g; %g of the ceiling, want %g", on(s.Contestant, s.Server), s.Rounds, s.Ratio, want, s.OfCeiling, ceiling)
+		}
+	}
+	tables := r.markdown(nil)
+	for _, want := range []string{"| × Redis 7.0.15 |", "| wheellock, Valkey 8.1.1 | 150 |", ", Redis 7.0.15, Valkey 8.1.1, loopback"} {
+		if !strings.Contains(tables, want) {
+			t.Errorf("the tables do not say %q:\n%s", want, tables)
+		}
+	}
+}
+
 func TestReport(t *testing.T) {
 	opts := options{rounds: 1, length: time.Second, base: "rueidislock", works: allWorks, entries: contestants()}
-	r := newReport(opts, "7.0.15", []Result{
+	r := newReport(opts, []*server{{name: "Redis 7.0.15"}}, []Result{
 		{Work: "hot-64", Contestant: "rueidislock", Round: 1, PairsPerSecond: 12345, Wait: Waits{P50: 1, P99: 2500}, JainCallers: 0.5},
 		{Work: "hot-64", Contestant: "redsync", Round: 1, Void: "NO EXCLUSION, 3 times"},
 		{Work: "handover", Contestant: "rueidislock", Round: 1, PairsPerSecond: 9, Wait: Waits{P50: 400, P99: 900}, Lost: 2},

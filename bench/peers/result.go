@@ -15,6 +15,7 @@ import (
 type Result struct {
 	Work       string `json:"work"`
 	Contestant string `json:"contestant"`
+	Server     string `json:"server,omitempty"` // where there are several
 	Round      int    `json:"round"`
 	Void       string `json:"void,omitempty"` // why none of the figures counts
 
@@ -103,14 +104,22 @@ func readWaits(h *figures.Histogram) Waits {
 // line is the result in one line, for the screen.
 func (r Result) line() string {
 	if r.Void != "" {
-		return fmt.Sprintf("%-15s %-16s VOID: %s", r.Work, r.Contestant, r.Void)
+		return fmt.Sprintf("%-15s %-16s VOID: %s", r.Work, on(r.Contestant, r.Server), r.Void)
 	}
 	failed := ""
 	if r.Failed > 0 {
 		failed = fmt.Sprintf("  %d failed: %s", r.Failed, r.Failure)
 	}
-	return fmt.Sprintf("%-15s %-16s %9.0f pairs/s  p50 %-8s p99 %-8s max %-8s%s", r.Work, r.Contestant, r.PairsPerSecond,
+	return fmt.Sprintf("%-15s %-16s %9.0f pairs/s  p50 %-8s p99 %-8s max %-8s%s", r.Work, on(r.Contestant, r.Server), r.PairsPerSecond,
 		microseconds(r.Wait.P50), microseconds(r.Wait.P99), microseconds(r.Wait.Max), failed)
+}
+
+// on is a contestant on a server, if there are several.
+func on(contestant, server string) string {
+	if server == "" {
+		return contestant
+	}
+	return contestant + ", " + server
 }
 
 // microseconds writes a time as people do.

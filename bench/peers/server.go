@@ -16,28 +16,32 @@ import (
 type server struct {
 	*redisserver.Server
 	url       string
-	version   string
+	name      string // product and version, and the arguments of the command
 	benchmark string // path of redis-benchmark
 }
 
-// startServer returns when the server answers. It keeps to the processor cpu, unless that is empty.
-func startServer(ctx context.Context, path, cpu string) (*server, error) {
+// startServer returns when the server that a command starts answers. It keeps to the processor cpu, unless that is empty.
+func startServer(ctx context.Context, command, cpu string) (*server, error) {
+	words := strings.Fields(command)
+	if len(words) == 0 {
+		return nil, errors.New("--redis-server names no program")
+	}
 	folder, err := os.MkdirTemp("", "peers")
 	if err != nil {
 		return nil, err
 	}
 	s := &server{
-		Server:    &redisserver.Server{Program: []string{path}, Dir: folder, Apart: true},
-		benchmark: besidePath(path, "redis-benchmark"),
+		Server:    &redisserver.Server{Program: words[:1], Args: words[1:], Dir: folder, Apart: true},
+		benchmark: besidePath(words[0], "redis-benchmark"),
 	}
 	if cpu != "" {
-		s.Program = []string{"taskset", "--cpu-list", cpu, path}
+		s.Program = []string{"taskset", "--cpu-list", cpu, words[0]}
 	}
 	if err := s.Start(ctx); err != nil {
 		return nil, errors.Join(fmt.Errorf("%w; --redis-server may name another", err), s.Close())
 	}
 	s.url = "redis://" + s.Addr
-	s.version = resp.InfoFields(s.Do("INFO", "server").Text)["redis_version"]
+	s.name = strings.Join(append([]string{resp.Product(s.Do("INFO", "server").Text)}, words[1:]...), " ")
 	return s, nil
 }
 

@@ -101,7 +101,8 @@ func (o *expectedReplies) answered(typ byte, text []byte) error {
 // commands: the second refusal then belongs to nothing, and rueidis panics. A server that refuses the PING alone, by
 // MISCONF or MASTERDOWN, has rueidis wait for an answer that never comes. So these end the connection. What is left: a
 // missing right (NOPERM), what a cluster says of a channel whose hash slot has left (MOVED) or is served by nobody
-// (CLUSTERDOWN), and that the server has no such command. These leave the PING alone, and a node may go on saying them:
+// (CLUSTERDOWN), that there was no subscription, because it had been refused (NOSUB, of Valkey 8.0), and that the server
+// has no such command. These leave the PING alone, and a node may go on saying them:
 // were they the end, the other channels would be cut off each time.
 func (o *expectedReplies) unsubscribing(typ byte, text []byte) error {
 	switch {
@@ -117,7 +118,7 @@ func (o *expectedReplies) unsubscribing(typ byte, text []byte) error {
 }
 
 // harmless are the first words of those refusals of an UNSUBSCRIBE that leave the PING behind it alone.
-var harmless = []string{"NOPERM", "MOVED", "CLUSTERDOWN", "ERR unknown command"}
+var harmless = []string{"NOPERM", "MOVED", "CLUSTERDOWN", "NOSUB", "ERR unknown command"}
 
 // isPong reports whether a reply is one that rueidis takes for the answer to the PING behind an UNSUBSCRIBE. A list is
 // one whose first element has been looked at already.

@@ -109,6 +109,7 @@ func TestAReplyIsOneThatIsExpected(t *testing.T) {
 		{"the end of a subscription by itself", "HELLO 3,PING", hello3 + sub("sunsubscribe") + "+PONG\r\n", false},
 		{"giving up", "HELLO 3,UNSUBSCRIBE a,PING,GET x", hello3 + sub("unsubscribe") + "+PONG\r\n:1\r\n", false},
 		{"giving up what is not there", "HELLO 3,SUNSUBSCRIBE a,PING,GET x", hello3 + "-ERR unknown command `SUNSUBSCRIBE`\r\n+PONG\r\n:1\r\n", false},
+		{"giving up what was refused, on Valkey 8.0", "HELLO 3,UNSUBSCRIBE a,PING", hello3 + "-NOSUB 'unsubscribe' command executed not in subscribed mode\r\n+PONG\r\n", false},
 		{"giving up without a PONG", "HELLO 3,UNSUBSCRIBE a,PING,GET x", hello3 + "-NOPERM x\r\n:1\r\n", true},
 		{"an event of a sentinel", "HELLO 3", hello3 + ">3\r\n" + bulk("message", "+switch-master", "m a 1 b 2"), false},
 		{"half an event of a sentinel", "HELLO 3", hello3 + ">3\r\n" + bulk("message", "+switch-master", "m a 1"), true},

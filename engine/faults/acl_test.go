@@ -220,10 +220,11 @@ func (l *limited) awaitSubscriber(channel string, waiter *futures.Future[struct{
 }
 
 // refused lists what the server has refused the user: "+command", "~key" or "&channel". What Open asks
-// only to see whether it may is left out.
+// only to see whether it may is left out, and how the client introduces itself from Redis 7.2 on.
 func (l *limited) refused() []string {
 	l.Helper()
 	signs := map[string]string{"command": "+", "key": "~", "channel": "&"}
+	asked := []string{"+cluster", "+cluster|slots", "+cluster|shards", "+info", "+client", "+client|setinfo"} // Redis 6 names no subcommands
 	var all []string
 	for _, entry := range l.server.MustDo("ACL", "LOG").Items {
 		field := make(map[string]string)
@@ -231,7 +232,7 @@ func (l *limited) refused() []string {
 			field[pair[0]] = pair[1]
 		}
 		object := signs[field["reason"]] + field["object"]
-		if object != "+cluster|slots" && object != "+info" && !strings.Contains(object, "wheellock:probe:") {
+		if !slices.Contains(asked, object) && !strings.Contains(object, "wheellock:probe:") {
 			all = append(all, object)
 		}
 	}

@@ -291,7 +291,7 @@ func TestFairDeadlinesSuitRedisson(t *testing.T) {
 	})
 	t.Run("a queue that waits for long stays alive", func(t *testing.T) {
 		s := redistest.Start(t)
-		e := testkit.Connect(t, s.Addr(), func(o *engine.Options) { o.FairWaiterLease = 300 * time.Millisecond })
+		e := testkit.Connect(t, s.Addr(), func(o *engine.Options) { o.FairWaiterLease = 2 * time.Second })
 		held := testkit.MustLock(t, e.FairMutex(fairName))
 		for range 3 {
 			e.FairMutex(fairName).LockAsync(context.Background()).Then(func(h *engine.Hold, err error) {

@@ -31,7 +31,8 @@ func Start(tb testing.TB, args ...string) *Server {
 	return run(tb, &redisserver.Server{Program: []string{"redis-server"}, Password: valueOf(args, "--requirepass"), Args: args})
 }
 
-// StartNewer is Start of a Redis 8, which .ci/newer-server fetches. Without it the test is skipped, and in CI that is a failure.
+// StartNewer is Start of a server that has WAITAOF: the one on the PATH if it is Redis 7.2 or newer, else a Redis 8, which
+// .ci/server fetches. Without it the test is skipped, and in CI that is a failure.
 func StartNewer(tb testing.TB, args ...string) *Server {
 	tb.Helper()
 	return run(tb, &redisserver.Server{Program: []string{newer(tb)}, Password: valueOf(args, "--requirepass"), Args: args})

@@ -20,11 +20,12 @@ import (
 
 // NotOurs are goroutines that end by themselves or live as long as the program: those of the package-wide pool of ants, the
 // second look of rueidis whether there is a cluster, which comes up to a second after a connection broke or could not be made,
-// and the guard below.
+// its wait of five seconds before it closes connections to nodes that have left, and the guard below.
 var NotOurs = []goleak.Option{
 	goleak.IgnoreAnyFunction("github.com/panjf2000/ants/v2.(*poolCommon).purgeStaleWorkers"),
 	goleak.IgnoreAnyFunction("github.com/panjf2000/ants/v2.(*poolCommon).ticktock"),
 	goleak.IgnoreAnyFunction("github.com/redis/rueidis.(*call).DelayDo.func1"),
+	goleak.IgnoreAnyFunction("github.com/redis/rueidis.(*clusterClient)._refresh.func2"),
 	goleak.IgnoreAnyFunction("github.com/wheellock/wheellock/internal/testkit.guardMemory"),
 }
 

@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/wheellock/wheellock/internal/redistest"
+	"github.com/wheellock/wheellock/internal/testkit/resp"
 )
 
 var (
@@ -68,10 +69,7 @@ func startRival(tb testing.TB, micros int64) *rival {
 	_, _ = os.Unsetenv("LD_PRELOAD"), os.Unsetenv("CLOCK_FILE") // they cannot fail: they were set just now
 	info := r.MustDo("INFO", "server").Text
 	r.version = regexp.MustCompile(`redis_version:([\d.]+)`).FindStringSubmatch(info)[1]
-	r.name = "redis " + r.version
-	if other := regexp.MustCompile(`(valkey|redict)_version:([\d.]+)`).FindStringSubmatch(info); other != nil {
-		r.name = other[1] + " " + other[2]
-	}
+	r.name = resp.Product(info)
 	// In the background Redis 8 deletes a key at the beginning of its last millisecond, at which all versions still find it.
 	r.MustDo("DEBUG", "SET-ACTIVE-EXPIRE", "0")
 	r.wire, r.heard = dialWire(tb, r.Addr()), dialWire(tb, r.Addr())

@@ -20,6 +20,18 @@ func InfoFields(info string) map[string]string {
 	return fields
 }
 
+// Product is which server says this in INFO server, and its version: "Redis 7.0.15". What is compatible with Redis says there with
+// which Redis, and besides what it is.
+func Product(info string) string {
+	fields := InfoFields(info)
+	for _, product := range []string{"Valkey", "Redict"} {
+		if version := fields[strings.ToLower(product)+"_version"]; version != "" {
+			return product + " " + version
+		}
+	}
+	return "Redis " + fields["redis_version"]
+}
+
 // Counters is what a server, or several, have done since they started.
 type Counters struct {
 	Servers       []string         // run ids: after a restart there is nothing to compare with
