@@ -1,7 +1,9 @@
 package interop
 
 import (
+	"cmp"
 	"context"
+	"maps"
 	"os"
 	"slices"
 	"strings"
@@ -33,6 +35,8 @@ var settings = []setting{
 	{name: "NameMapper on both sides", flags: []string{"--prefix", "shop:"}, ours: engine.Options{NameMapper: inShop}},
 	{name: "lockWatchdogTimeout 6 s, Lease 6 s", flags: []string{"--watchdog-ms", "6000"}, ours: engine.Options{Lease: watched}, holds: 2*watched + time.Second},
 	{name: "lockWatchdogTimeout 3 s, Lease 30 s", flags: []string{"--watchdog-ms", "3000"}, look: (*pair).readTogether},
+	{name: "WithMinHold", look: (*pair).minHold},
+	{name: "ForceUnlock", look: (*pair).notTold},
 	{name: "cluster", cluster: true},
 	{name: "cluster, shardedSubscriptionMode OFF", flags: []string{"--sharded", "OFF"}, cluster: true},
 	{name: "cluster, PubSub PubSubPlain", cluster: true, ours: engine.Options{PubSub: engine.PubSubPlain}},
@@ -64,27 +68,24 @@ func TestVersions(t *testing.T) {
 	}
 }
 
-// readTable is the first table of docs/JAVA.md by rows, the first of which is its head.
+// readTable is that table by rows, the first of which is its head.
 func readTable(t *testing.T) (table [][]string) {
 	t.Helper()
 	text, err := os.ReadFile("../../docs/JAVA.md")
 	if err != nil {
 		t.Fatal(err)
 	}
-	for line := range strings.Lines(string(text)) {
-		cells := strings.Split(strings.TrimSpace(line), " | ")
-		isRow := strings.HasPrefix(line, "| ")
-		if !isRow && len(table) > 0 && !strings.HasPrefix(line, "|") {
-			break
+	_, rows, _ := strings.Cut(string(text), "\n## What each version shares\n")
+	_, rows, _ = strings.Cut(rows, "\n\n|")
+	rows, _, _ = strings.Cut(rows, "\n\n")
+	for row := range strings.SplitSeq(rows, "\n") {
+		cells := strings.Split(strings.Trim(row, "| "), "|")
+		for i := range cells {
+			cells[i] = strings.TrimSpace(cells[i])
 		}
-		if isRow {
-			for i := range cells {
-				cells[i] = strings.Trim(cells[i], " |`")
-			}
-			table = append(table, cells)
-		}
+		table = append(table, cells)
 	}
-	return table
+	return slices.Delete(table, 1, 2) // the line below the head
 }
 
 // run is the cell of a version.
@@ -103,43 +104,29 @@ func (s *setting) run(t *testing.T, version string) string {
 		return sentence(s.look(p, t))
 	}
 	ours := NewOurs(func() *engine.Engine { return p.Engine })
-	java := s.handOvers(t, p, "Go", ours, p.java)
-	inGo := s.handOvers(t, p, "Java", p.java, ours)
-	for kind, what := range inGo {
-		switch java[kind] {
-		case what:
-		case "":
-			java[kind] = what + " in Go"
-		default:
-			java[kind] += " in Java, " + what + " in Go"
-		}
-	}
-	for kind, what := range java {
-		if inGo[kind] == "" {
-			java[kind] = what + " in Java"
-		}
-	}
-	return sentence(java)
+	seen := s.handOvers(t, p, "Java", p.java, ours)
+	maps.Copy(seen, s.handOvers(t, p, "Go", ours, p.java))
+	return sentence(seen)
 }
 
 // sentence is what a cell says: kinds that are alike stand together.
 func sentence(seen map[string]string) string {
-	kinds := make(map[string][]string) // by what was seen
+	by := make(map[string][]string) // what was seen: kinds
 	var whats []string
 	for _, turn := range turns() {
 		what := seen[turn.kind]
-		if kinds[what] == nil && what != "" {
+		if by[what] == nil && what != "" {
 			whats = append(whats, what)
 		}
-		kinds[what] = append(kinds[what], turn.kind)
+		by[what] = append(by[what], turn.kind)
 	}
 	if len(whats) == 0 {
 		return "all"
 	}
 	for i, what := range whats {
-		who := strings.Join(kinds[what], ", ")
-		if len(kinds[what]) > len(turns())/2 {
-			who = "all but " + strings.Join(kinds[""], ", ") // the rest has words of its own
+		who := strings.Join(by[what], ", ")
+		if len(by[what]) > len(turns())/2 {
+			who = "all but " + strings.Join(by[""], ", ") // the rest has words of its own
 		}
 		whats[i] = who + ": " + what
 	}
@@ -149,18 +136,19 @@ func sentence(seen map[string]string) string {
 // turn is how one side has what the other one waits for, in the words of bench/redisson/README.md: NAME, and the threads HOLDER and
 // WAITER.
 type turn struct {
-	kind                string
-	holds               []string // the commands of the holder
-	asks, told          string   // what the waiter asks meanwhile, and what it is to be told
-	waits, gives, leave string   // of the waiter; of the holder, with $ for what holding has answered; of the waiter, who has it
-	polls               bool
+	kind       string
+	holds      string // the commands of the holder, with "; " between
+	asks, told string // what the waiter asks meanwhile, and what it is to be told
+	waits      string // the command of the waiter
+	gives      string // and of the holder at the end, with $ for what holding has answered
+	polls      bool
 }
 
 func turns() []turn {
 	lock := func(kind, holder, waiter string) turn {
 		return turn{
-			kind: kind, holds: []string{"lock " + holder + " HOLDER"}, asks: "try " + waiter + " WAITER", told: "false",
-			waits: "lock " + waiter + " WAITER", gives: "unlock " + holder + " HOLDER", leave: "unlock " + waiter + " WAITER",
+			kind: kind, holds: "lock " + holder + " HOLDER", asks: "try " + waiter + " WAITER", told: "false",
+			waits: "lock " + waiter + " WAITER", gives: "unlock " + holder + " HOLDER",
 		}
 	}
 	all := []turn{
@@ -171,18 +159,18 @@ func turns() []turn {
 		lock("multi", "multi:NAME:1,NAME:2 -", "multi:NAME:1,NAME:2 -"),
 		lock("write", "write NAME", "write NAME"),
 		lock("write after read", "read NAME", "write NAME"),
-		lock("read after write", "write NAME", "read NAME"),
+		lock("read", "write NAME", "read NAME"),
 		{
-			kind: "semaphore", holds: []string{"set-permits semaphore NAME 1", "acquire semaphore NAME HOLDER 1"},
+			kind: "semaphore", holds: "set-permits semaphore NAME 1; acquire semaphore NAME HOLDER 1",
 			asks: "available semaphore NAME", told: "0",
 			waits: "acquire semaphore NAME WAITER 1", gives: "release semaphore NAME 1",
 		},
 		{
-			kind: "permit", holds: []string{"set-permits permit NAME 1", "acquire permit NAME HOLDER 1"},
+			kind: "permit", holds: "set-permits permit NAME 1; acquire permit NAME HOLDER 1",
 			asks: "available permit NAME", told: "0",
 			waits: "acquire permit NAME WAITER 1", gives: "release permit NAME $",
 		},
-		{kind: "latch", holds: []string{"set-count NAME 1"}, waits: "await NAME WAITER", gives: "count-down NAME"},
+		{kind: "latch", holds: "set-count NAME 1", waits: "await NAME WAITER", gives: "count-down NAME"},
 	}
 	all[3].polls = true
 	return all
@@ -208,8 +196,6 @@ func (s *setting) handOvers(t *testing.T, p *pair, from string, holder, waiter p
 		seen["fair"] = "two queues" // each side looks into its own
 	}
 	time.Sleep(s.holds)
-	within, cancel := context.WithTimeout(t.Context(), byMessage)
-	defer cancel()
 	for kind, wait := range waits {
 		if len(wait) > 0 {
 			seen[kind] = "no"
@@ -219,25 +205,26 @@ func (s *setting) handOvers(t *testing.T, p *pair, from string, holder, waiter p
 			seen[kind] = "lost"
 		}
 	}
-	for _, turn := range turns() {
-		wait := waits[turn.kind]
-		if wait == nil {
-			continue
-		}
+	for kind, what := range awaitAll(t, waits) {
+		seen[kind] = cmp.Or(seen[kind], what)
+	}
+	return seen
+}
+
+// awaitAll awaits all who wait for as long as messages may take, and returns who were not woken.
+func awaitAll(t *testing.T, waits map[string]<-chan string) map[string]string {
+	t.Helper()
+	seen := make(map[string]string)
+	within, cancel := context.WithTimeout(t.Context(), byMessage)
+	defer cancel()
+	for kind, wait := range waits {
 		for len(wait) == 0 && within.Err() == nil {
 			time.Sleep(10 * time.Millisecond)
 		}
-		switch {
-		case len(wait) > 0:
-			if said, ok := read(<-wait); !ok {
-				t.Logf("%s: %s", turn.kind, said)
-				seen[turn.kind] = "no"
-			}
-			if turn.leave != "" {
-				<-waiter.Start("%s", turn.of(from).leave)
-			}
-		case seen[turn.kind] == "":
-			seen[turn.kind] = "late"
+		if len(wait) == 0 {
+			seen[kind] = "late"
+		} else if said, ok := read(<-wait); !ok {
+			seen[kind] = said
 		}
 	}
 	return seen
@@ -247,11 +234,7 @@ func (s *setting) handOvers(t *testing.T, p *pair, from string, holder, waiter p
 func (w turn) of(from string) turn {
 	kind := strings.ReplaceAll(w.kind, " ", "-")
 	names := strings.NewReplacer("NAME", from+":"+kind, "HOLDER", "h-"+kind, "WAITER", "w-"+kind)
-	w.holds = slices.Clone(w.holds)
-	for i := range w.holds {
-		w.holds[i] = names.Replace(w.holds[i])
-	}
-	for _, command := range []*string{&w.asks, &w.waits, &w.gives, &w.leave} {
+	for _, command := range []*string{&w.holds, &w.asks, &w.waits, &w.gives} {
 		*command = names.Replace(*command)
 	}
 	return w
@@ -260,7 +243,7 @@ func (w turn) of(from string) turn {
 // begin has the holder hold and the waiter wait. It returns what is wrong with that.
 func (p *pair) begin(w turn, holder, waiter party, gives map[string]string, waits map[string]<-chan string) string {
 	var said string
-	for _, command := range w.holds {
+	for command := range strings.SplitSeq(w.holds, "; ") {
 		var ok bool
 		if said, ok = read(<-holder.Start("%s", command)); !ok {
 			return notThere(said)
@@ -303,18 +286,49 @@ func (s *setting) key(name string) string {
 	return s.ours.NameMapper(name)
 }
 
-// readTogether has both sides read, and looks at what Redisson's unlock leaves of our lease.
+// readTogether has both sides read. After Redisson's unlock, no writer may get in beside our reader.
 func (p *pair) readTogether(t *testing.T) map[string]string {
 	h := lock(t, p.RWMutex("shelf").Reader())
 	p.java.Do("lock read shelf t1")
-	time.Sleep(2 * time.Second) // Redisson renews every second
+	time.Sleep(2 * time.Second) // Redisson renews every second, we every ten
 	p.java.Do("unlock read shelf t1")
-	left := p.server.MustDo("PTTL", "shelf").Int
-	t.Logf("%d ms are left of our lease", left)
-	seen := make(map[string]string)
-	if left <= 3000 {
-		seen["read after write"] = "lost"
+	t.Logf("%d ms are left of our lease", p.server.MustDo("PTTL", "shelf").Int)
+	if p.java.Do("try write shelf t1 5000") == "true" && h.Err() == nil {
+		return map[string]string{"read": "lost"}
 	}
 	unlock(t, h)
+	return nil
+}
+
+// minHold has Redisson wait for names that nobody holds any more, until their minimum is over.
+func (p *pair) minHold(t *testing.T) map[string]string {
+	waits := make(map[string]<-chan string)
+	for _, k := range []kind{kinds[0], kinds[3]} { // lock and fair
+		h, err := k.lock(p.Engine, k.redisson).Lock(t.Context(), engine.WithMinHold(3*time.Second))
+		if err != nil {
+			t.Fatal(err)
+		}
+		waits[k.redisson] = p.java.Start("lock %s %s %s", k.redisson, k.redisson, k.redisson)
+		p.awaitWaiter(t, k, k.redisson)
+		unlock(t, h)
+	}
+	return awaitAll(t, waits)
+}
+
+// notTold has us force what Redisson holds, and looks whether its unlock tells.
+func (p *pair) notTold(t *testing.T) map[string]string {
+	seen := make(map[string]string)
+	for _, k := range kinds {
+		if said, ok := p.java.Try("lock %s %s t1", k.redisson, k.redisson); !ok {
+			seen[k.redisson] = notThere(said)
+			continue
+		}
+		if _, err := k.lock(p.Engine, k.redisson).ForceUnlock(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if _, ok := p.java.Try("unlock %s %s t1", k.redisson, k.redisson); ok {
+			seen[k.redisson] = "not told"
+		}
+	}
 	return seen
 }
