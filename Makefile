@@ -154,5 +154,6 @@ soak: prepare ## mixed work for FOR (10m), during which nothing may grow; SEED=n
 	@$(GO) -C internal/chaos test -count 1 -timeout 0 -v -run '^TestSoak$$' . -args -soak $(FOR) \
 		$(if $(SEED),-seed $(SEED)) $(if $(JSON),-json $(abspath $(JSON)))
 
-interop: ## beside a real Redisson at length: WHEELLOCK_CONTEND (20s) for each kind, WHEELLOCK_CHURN (1m) in fair queues
-	@CI=1 WHEELLOCK_CONTEND=$${WHEELLOCK_CONTEND:-20s} WHEELLOCK_CHURN=$${WHEELLOCK_CHURN:-1m} .ci/redisson -v -count 1 -timeout 60m
+interop: ## beside a real Redisson at length; VERSIONS="3.27.2 4.7.0" compares docs/JAVA.md with what these share
+	@CI=1 WHEELLOCK_CONTEND=$${WHEELLOCK_CONTEND:-20s} WHEELLOCK_CHURN=$${WHEELLOCK_CHURN:-1m} WHEELLOCK_VERSIONS="$(VERSIONS)" \
+		.ci/redisson -v -count 1 -timeout 60m $(if $(VERSIONS),-run '^TestVersions$$')

@@ -6,20 +6,14 @@ import (
 	"testing"
 
 	"github.com/wheellock/wheellock/engine"
-	"github.com/wheellock/wheellock/internal/redistest"
 )
 
 // newClusterPair is both sides in a cluster of three masters, each finding the nodes by itself. Redisson speaks over sharded
 // channels there, and so do we.
 func newClusterPair(t *testing.T) *pair {
 	t.Helper()
-	cluster := redistest.StartCluster(t, 3, 0)
-	p := &pair{server: cluster.Nodes[0], nodes: cluster.Nodes}
-	var urls []string
-	for _, node := range cluster.Nodes {
-		urls = append(urls, node.URL())
-	}
-	p.java = startRedisson(t, "--cluster", "--redis", strings.Join(urls, ","))
+	p := newServers(t, true)
+	p.java = startRedisson(t, "--cluster", "--redis", p.urls())
 	p.Engine = openAt(t, p.addrs(), engine.Options{})
 	return p
 }

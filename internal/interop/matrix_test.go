@@ -23,8 +23,20 @@ type pair struct {
 
 func newPair(t *testing.T, opts engine.Options, flags ...string) *pair {
 	t.Helper()
+	p := newServers(t, false)
+	p.java, p.Engine = StartRedisson(t, p.server, flags...), open(t, p.server, opts)
+	return p
+}
+
+// newServers is a pair with nobody on its server, or on its three masters.
+func newServers(t *testing.T, cluster bool) *pair {
+	t.Helper()
+	if cluster {
+		nodes := redistest.StartCluster(t, 3, 0).Nodes
+		return &pair{server: nodes[0], nodes: nodes}
+	}
 	server := redistest.Start(t)
-	return &pair{server, []*redistest.Server{server}, StartRedisson(t, server, flags...), open(t, server, opts)}
+	return &pair{server: server, nodes: []*redistest.Server{server}}
 }
 
 // addrs are those of the nodes.
@@ -34,6 +46,15 @@ func (p *pair) addrs() []string {
 		all = append(all, node.Addr())
 	}
 	return all
+}
+
+// urls are their addresses as Redisson takes them.
+func (p *pair) urls() string {
+	var all []string
+	for _, node := range p.nodes {
+		all = append(all, node.URL())
+	}
+	return strings.Join(all, ",")
 }
 
 // TestMatrix: each side waits for the other and is woken by its message, sees its hold, and can force it.

@@ -1,6 +1,7 @@
 package interop
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -11,6 +12,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/wheellock/wheellock/internal/interop/driver"
 	"github.com/wheellock/wheellock/internal/redistest"
 )
 
@@ -24,10 +26,7 @@ func StartRedisson(tb testing.TB, server *redistest.Server, args ...string) *Sid
 
 func startRedisson(tb testing.TB, args ...string) *Side {
 	tb.Helper()
-	if os.Getenv("WHEELLOCK_INTEROP") == "" {
-		tb.Skip("SKIPPED: make redisson runs it. NOT PROVED: that Redisson and wheellock agree")
-	}
-	redistest.Require(tb, "java", "mvn")
+	requireJava(tb)
 	path, err := jar()
 	if err != nil {
 		tb.Fatal(err)
@@ -35,15 +34,50 @@ func startRedisson(tb testing.TB, args ...string) *Side {
 	return start(tb, exec.Command("java", slices.Concat(brief, []string{"-jar", path}, args)...))
 }
 
+// startVersion starts a client of another version. missing: it has no such setting.
+func startVersion(tb testing.TB, version string, args ...string) (s *Side, missing bool) {
+	tb.Helper()
+	requireJava(tb)
+	jars, err := build(version)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	classes := filepath.Join(jars, "*") + ":" + filepath.Join(jars, "..", "classes")
+	d, err := driver.New(exec.Command("java", slices.Concat(brief, []string{"-cp", classes, "io.github.wheellock.redissondriver.Driver"}, args)...))
+	var ended *exec.ExitError
+	if errors.As(err, &ended) && ended.ExitCode() == 3 {
+		return nil, true
+	}
+	if err != nil {
+		tb.Fatal(err)
+	}
+	tb.Cleanup(d.Close)
+	if !strings.HasPrefix(d.Ready, version+" ") {
+		tb.Fatalf("Redisson %s says that it is %s", version, d.Ready)
+	}
+	return &Side{d, tb}, false
+}
+
+func requireJava(tb testing.TB) {
+	tb.Helper()
+	if os.Getenv("WHEELLOCK_INTEROP") == "" {
+		tb.Skip("SKIPPED: make redisson runs it. NOT PROVED: that Redisson and wheellock agree")
+	}
+	redistest.Require(tb, "java", "mvn")
+}
+
 // brief is for a process that lives for seconds: what the second compiler and threads that collect garbage cost, they would not
 // earn back. It halves the CPU time of a test.
 var brief = []string{"-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC"}
 
 // jar builds the driver once a test run, if need be.
-var jar = sync.OnceValues(func() (string, error) {
+var jar = sync.OnceValues(func() (string, error) { return build() })
+
+// build returns where .ci/redisson-jar has the driver, or the jars of a version of Redisson.
+func build(version ...string) (string, error) {
 	_, here, _, _ := runtime.Caller(0)
 	root := filepath.Join(filepath.Dir(here), "..", "..")
-	script := exec.Command(filepath.Join(root, ".ci", "redisson-jar"))
+	script := exec.Command(filepath.Join(root, ".ci", "redisson-jar"), version...)
 	var said strings.Builder
 	script.Stderr = &said
 	path, err := script.Output()
@@ -51,4 +85,4 @@ var jar = sync.OnceValues(func() (string, error) {
 		return "", fmt.Errorf("%w: %s", err, said.String())
 	}
 	return filepath.Join(root, strings.TrimSpace(string(path))), nil
-})
+}

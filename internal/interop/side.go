@@ -4,8 +4,8 @@
 // driver talks to that process (side.go), redisson.go builds and starts it. ours_test.go obeys the same commands with our
 // engine, also as a process of its own. matrix_test.go, contend_test.go and death_test.go hold what every kind must show,
 // messages_test.go what they publish, share_test.go how often each side gets in, cluster_test.go the same in a cluster,
-// weak_test.go what Redisson does worse, the other files what is particular to one kind. MAPPING.md tells which of our tests shows what each of Redisson's own
-// tests shows.
+// weak_test.go what Redisson does worse, versions_test.go what its other versions share, document_test.go the programs of docs/JAVA.md,
+// the other files what is particular to one kind. MAPPING.md tells which of our tests shows what each of Redisson's own tests shows.
 package interop
 
 import (

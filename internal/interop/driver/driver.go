@@ -3,6 +3,7 @@ package driver
 
 import (
 	"bufio"
+	"cmp"
 	"fmt"
 	"io"
 	"os"
@@ -14,6 +15,7 @@ import (
 
 // Driver is such a process. Any goroutine may call its methods.
 type Driver struct {
+	Ready   string // what it said of itself: its version and the uuid of its client
 	process *exec.Cmd
 	in      io.WriteCloser
 	done    chan struct{} // closed when it has said its last line
@@ -23,7 +25,7 @@ type Driver struct {
 	answers map[string]chan string // nil: it has ended
 }
 
-// New starts the process, and returns once it is ready.
+// New starts the process, and returns once it is ready. If it ends before, the error is an exec.ExitError.
 func New(command *exec.Cmd) (*Driver, error) {
 	d := &Driver{process: command, done: make(chan struct{}), answers: make(map[string]chan string)}
 	command.Stderr = os.Stderr
@@ -38,10 +40,13 @@ func New(command *exec.Cmd) (*Driver, error) {
 		return nil, err
 	}
 	lines := bufio.NewScanner(out)
-	if !lines.Scan() || !strings.HasPrefix(lines.Text(), "ready ") {
-		close(d.done)
-		d.Close()
-		return nil, fmt.Errorf("%s did not get ready: %q", command.Path, lines.Text())
+	ready := false
+	if lines.Scan() {
+		d.Ready, ready = strings.CutPrefix(lines.Text(), "ready ")
+	}
+	if !ready {
+		d.in.Close()
+		return nil, fmt.Errorf("%s did not get ready: %q, %w", command.Path, lines.Text(), cmp.Or(command.Wait(), io.ErrUnexpectedEOF))
 	}
 	go d.read(lines)
 	return d, nil

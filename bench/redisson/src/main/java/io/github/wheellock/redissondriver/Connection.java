@@ -1,12 +1,19 @@
 package io.github.wheellock.redissondriver;
 
+import java.lang.reflect.InvocationHandler;
+import java.lang.reflect.Method;
+import java.lang.reflect.Proxy;
+import java.util.List;
 import org.redisson.Redisson;
 import org.redisson.api.RedissonClient;
+import org.redisson.client.codec.Codec;
 import org.redisson.client.codec.StringCodec;
+import org.redisson.codec.JsonJacksonCodec;
+import org.redisson.codec.Kryo5Codec;
 import org.redisson.config.BaseConfig;
 import org.redisson.config.ClusterServersConfig;
 import org.redisson.config.Config;
-import org.redisson.config.NameMapper;
+import org.redisson.config.ShardedSubscriptionMode;
 import org.redisson.config.SingleServerConfig;
 
 /**
@@ -22,10 +29,11 @@ final class Connection implements AutoCloseable {
     private final RedissonClient client;
     private RedissonClient counters; // guarded by this
 
-    /** Connects, and fails with Redisson's own exception when it cannot. */
+    /** Connects, and fails with Redisson's own exception when it cannot; a LinkageError: it has no such setting. */
     Connection(Options options) {
         this.options = options;
         Config config = new Config();
+        BaseConfig<?> servers = servers(config);
         if (options.watchdogMs() > 0) {
             config.setLockWatchdogTimeout(options.watchdogMs());
         }
@@ -33,9 +41,14 @@ final class Connection implements AutoCloseable {
             config.setFairLockWaitTimeout(options.fairWaitMs());
         }
         if (!options.prefix().isEmpty()) {
-            config.setNameMapper(new Prefix(options.prefix()));
+            prefixNames(options.prefix(), config, servers);
         }
-        servers(config);
+        if (!options.codec().isEmpty()) {
+            config.setCodec(codec(options.codec()));
+        }
+        if (!options.scriptCache().isEmpty()) {
+            config.setUseScriptCache(Boolean.parseBoolean(options.scriptCache()));
+        }
         this.client = Redisson.create(config);
     }
 
@@ -67,22 +80,51 @@ final class Connection implements AutoCloseable {
         if (options.cluster()) {
             ClusterServersConfig cluster = config.useClusterServers();
             cluster.addNodeAddress(options.addresses().toArray(String[]::new));
-            return cluster.setShardedSubscriptionMode(options.sharded());
+            if (!options.sharded().isEmpty()) {
+                cluster.setShardedSubscriptionMode(ShardedSubscriptionMode.valueOf(options.sharded()));
+            }
+            return cluster;
         }
         SingleServerConfig single = config.useSingleServer();
         return single.setAddress(options.addresses().get(0));
     }
 
-    /** Puts the same text in front of every name. */
-    private record Prefix(String text) implements NameMapper {
-        @Override
-        public String map(String name) {
-            return text + name;
+    /** Puts a prefix in front of every name, by the NameMapper: before 4.0 it belongs to the servers and to another package. */
+    private static void prefixNames(String prefix, Config config, BaseConfig<?> servers) {
+        InvocationHandler mapper = (self, method, names) -> {
+            String name = (String) names[0];
+            return switch (method.getName()) {
+                case "map" -> prefix + name;
+                case "unmap" -> name.startsWith(prefix) ? name.substring(prefix.length()) : name;
+                default -> throw new UnsupportedOperationException(method.toString());
+            };
+        };
+        for (Object settings : List.of(config, servers)) {
+            for (Method method : settings.getClass().getMethods()) {
+                if (method.getName().equals("setNameMapper")) {
+                    Class<?> type = method.getParameterTypes()[0];
+                    Object proxy = Proxy.newProxyInstance(type.getClassLoader(), new Class<?>[] {type}, mapper);
+                    set(settings, method, proxy);
+                    return;
+                }
+            }
         }
+        throw new NoSuchMethodError("setNameMapper");
+    }
 
-        @Override
-        public String unmap(String name) {
-            return name.startsWith(text) ? name.substring(text.length()) : name;
+    private static void set(Object settings, Method setter, Object value) {
+        try {
+            setter.invoke(settings, value);
+        } catch (ReflectiveOperationException e) {
+            throw new IllegalArgumentException(setter.toString(), e);
         }
+    }
+
+    private static Codec codec(String name) {
+        return switch (name) {
+            case "kryo5" -> new Kryo5Codec();
+            case "json" -> new JsonJacksonCodec();
+            default -> throw new IllegalArgumentException("unknown codec " + name);
+        };
     }
 }

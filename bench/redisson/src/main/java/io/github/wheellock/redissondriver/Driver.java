@@ -53,6 +53,10 @@ public final class Driver {
             System.err.println("driver: " + e + System.lineSeparator() + "usage: " + Options.USAGE);
             System.exit(2);
             return;
+        } catch (LinkageError e) {
+            System.err.println("driver: this Redisson has no such setting: " + e);
+            System.exit(3);
+            return;
         }
         answers.ready(Redisson.class.getPackage().getImplementationVersion(), connection.client().getId());
         new Driver(connection, answers).serve();

@@ -2,7 +2,6 @@ package io.github.wheellock.redissondriver;
 
 import java.util.ArrayList;
 import java.util.List;
-import org.redisson.config.ShardedSubscriptionMode;
 
 /**
  * What the command line asked for. Owns the parsing of flags and nothing else.
@@ -12,7 +11,9 @@ import org.redisson.config.ShardedSubscriptionMode;
  * @param watchdogMs lock watchdog timeout in ms, 0 for Redisson's default (30000)
  * @param fairWaitMs fair lock wait timeout in ms, 0 for Redisson's default (300000)
  * @param prefix what the name mapper puts in front of every name, "" for no mapper
- * @param sharded which pub/sub a cluster client uses
+ * @param sharded which pub/sub a cluster client uses (shardedSubscriptionMode), "" for Redisson's default
+ * @param codec {@code kryo5} or {@code json}, "" for Redisson's default
+ * @param scriptCache {@code true} or {@code false} for useScriptCache, "" for Redisson's default
  */
 record Options(
         List<String> addresses,
@@ -20,11 +21,14 @@ record Options(
         long watchdogMs,
         long fairWaitMs,
         String prefix,
-        ShardedSubscriptionMode sharded) {
+        String sharded,
+        String codec,
+        String scriptCache) {
 
     static final String USAGE =
             "java -jar redisson-driver.jar --redis redis://HOST:PORT[,redis://HOST:PORT...] [--cluster]"
-                    + " [--watchdog-ms N] [--fair-wait-ms N] [--prefix P] [--sharded AUTO|ON|OFF]";
+                    + " [--watchdog-ms N] [--fair-wait-ms N] [--prefix P] [--sharded AUTO|ON|OFF]"
+                    + " [--codec kryo5|json] [--script-cache true|false]";
 
     /** Reads the flags; throws IllegalArgumentException that says which one is wrong. */
     static Options parse(String[] words) {
@@ -33,7 +37,9 @@ record Options(
         long watchdogMs = 0;
         long fairWaitMs = 0;
         String prefix = "";
-        ShardedSubscriptionMode sharded = ShardedSubscriptionMode.AUTO;
+        String sharded = "";
+        String codec = "";
+        String scriptCache = "";
         for (int i = 0; i < words.length; i++) {
             switch (words[i]) {
                 case "--redis" -> addresses.addAll(List.of(value(words, ++i).split(",")));
@@ -41,7 +47,9 @@ record Options(
                 case "--watchdog-ms" -> watchdogMs = positive(words, ++i);
                 case "--fair-wait-ms" -> fairWaitMs = positive(words, ++i);
                 case "--prefix" -> prefix = value(words, ++i);
-                case "--sharded" -> sharded = ShardedSubscriptionMode.valueOf(value(words, ++i));
+                case "--sharded" -> sharded = value(words, ++i);
+                case "--codec" -> codec = value(words, ++i);
+                case "--script-cache" -> scriptCache = value(words, ++i);
                 default -> throw new IllegalArgumentException("unknown flag " + words[i]);
             }
         }
@@ -51,7 +59,7 @@ record Options(
         if (addresses.size() > 1 && !cluster) {
             throw new IllegalArgumentException("several addresses need --cluster");
         }
-        return new Options(List.copyOf(addresses), cluster, watchdogMs, fairWaitMs, prefix, sharded);
+        return new Options(List.copyOf(addresses), cluster, watchdogMs, fairWaitMs, prefix, sharded, codec, scriptCache);
     }
 
     private static String value(String[] words, int i) {

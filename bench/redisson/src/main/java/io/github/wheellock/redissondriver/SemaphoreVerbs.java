@@ -48,6 +48,10 @@ final class SemaphoreVerbs {
     private String acquirePermits(Arguments a) throws InterruptedException {
         RPermitExpirableSemaphore permits = permit(a);
         int n = a.count("n");
+        if (n == 1) { // before 3.23.4 there is no other number
+            String id = acquireOne(a, permits);
+            return id == null ? "-" : id;
+        }
         List<String> ids;
         if (a.has("waitMs")) {
             // -1 is Redisson's own "no lease": the permit never expires.
@@ -59,6 +63,13 @@ final class SemaphoreVerbs {
             ids = permits.acquire(n);
         }
         return ids == null || ids.isEmpty() ? "-" : String.join(",", ids);
+    }
+
+    private static String acquireOne(Arguments a, RPermitExpirableSemaphore permits) throws InterruptedException {
+        if (a.has("waitMs")) {
+            return permits.tryAcquire(a.number("waitMs"), a.has("leaseMs") ? a.number("leaseMs") : -1, MILLISECONDS);
+        }
+        return a.has("leaseMs") ? permits.acquire(a.number("leaseMs"), MILLISECONDS) : permits.acquire();
     }
 
     private String release(Arguments a) {

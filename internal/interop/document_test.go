@@ -1,0 +1,61 @@
+package interop
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"sync"
+	"testing"
+
+	"github.com/wheellock/wheellock/engine"
+	"github.com/wheellock/wheellock/internal/redistest"
+	"github.com/wheellock/wheellock/scripts"
+)
+
+// TestProgramsOfTheDocument runs the two programs of docs/JAVA.md side by side.
+func TestProgramsOfTheDocument(t *testing.T) {
+	t.Parallel()
+	requireJava(t)
+	driver, err := jar()
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := os.ReadFile("../../docs/JAVA.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	server, dir := redistest.Start(t), t.TempDir()
+	program := func(language, name string) string {
+		found := regexp.MustCompile("(?s)```" + language + "\n(.*?)```").FindSubmatch(text)
+		if found == nil {
+			t.Fatalf("docs/JAVA.md has no program in %s", language)
+		}
+		path := filepath.Join(dir, name)
+		if err := os.WriteFile(path, found[1], 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return path
+	}
+	server.MustDo("SET", "stock:7:count", "200")
+	held := lock(t, open(t, server, engine.Options{}).Mutex("stock:7")) // until both have begun
+	var programs sync.WaitGroup
+	for _, words := range [][]string{
+		{"java", "-cp", filepath.Join(filepath.Dir(driver), "lib", "*"), program("java", "Sell.java"), server.URL()},
+		{"go", "run", program("go", "sell.go"), server.URL()},
+	} {
+		programs.Go(func() {
+			if said, err := exec.Command(words[0], words[1:]...).CombinedOutput(); err != nil {
+				t.Errorf("%q: %v\n%s", words, err, said)
+			}
+		})
+	}
+	redistest.Await(t, "both to wait", func() bool {
+		return t.Failed() || server.MustDo("PUBSUB", "NUMSUB", scripts.LockChannel("stock:7")).Items[1].Int == 2
+	})
+	unlock(t, held)
+	programs.Wait()
+	if left := server.MustDo("GET", "stock:7:count").Text; left != "0" {
+		t.Errorf("%s pieces are left", left)
+	}
+}
