@@ -18,7 +18,7 @@ func (c *caller) ask() {
 	if c.call == Adopt {
 		c.waiter.Adopts = c.s.ownerOf(c.name)
 		if !strings.HasSuffix(c.waiter.Adopts, gate.DetachedSuffix) { // somebody may believe in it
-			c.s.forced(c.waiter.Adopts)
+			c.s.forced(nil, c.waiter.Adopts)
 		}
 		for _, other := range c.s.callers { // who takes its place decides for how long it stays taken
 			if other.name == c.name {
@@ -93,10 +93,10 @@ func (c *caller) force() {
 			id = n
 		}
 	}
-	c.s.forced(owner)
 	c.s.callers = append(c.s.callers, c)
 	c.release = &ack{s: c.s, what: "ForceUnlock", by: c}
 	e.post(c, "forces the owner off", func(now gate.Time) {
+		c.s.forced(e, owner)
 		e.cell(c.name).Machine.(gate.Forcible).Force(now, owner, id, c.release, &e.fx)
 	})
 }

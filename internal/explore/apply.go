@@ -116,6 +116,7 @@ func (s *state) apply(m Move) bool {
 		f := s.strays[i]
 		s.strays = slices.Delete(s.strays, i, i+1)
 		s.note("    a command whose answer nobody waits for runs")
+		s.surprised = s.surprised || f.copied || s.now >= f.late
 		s.run(f)
 	case heal:
 		if s.refusing == faults {

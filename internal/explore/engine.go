@@ -20,6 +20,7 @@ type engine struct {
 	fx      gate.Effects
 
 	cells    []*gate.Entry            // by name; nil: idle
+	released [][]uint64               // by name: the tenures whose release was asked for, as long as a machine knows the name
 	heard    map[string][]*gate.Entry // by channel, as the loop knows it
 	flights  []*flight                // commands on their way
 	outbox   []gate.Command           // wait for the link
@@ -40,10 +41,11 @@ type engine struct {
 	crashed          bool      // so that nobody there believes anything
 	closing          bool
 	closeBy          gate.Time
-	touched          bool   // somebody has called it
-	called           int    // how often
-	lossy            uint64 // tenures up to this number may have lost their keys behind everybody's back
-	doubt            doubt  // about its last call without owner
+	touched          bool     // somebody has called it
+	called           int      // how often
+	lossy            uint64   // tenures up to this number may have lost their keys behind everybody's back
+	forced           []uint64 // those that somebody else forces off, or takes the place of
+	doubt            doubt    // about its last call without owner
 
 	granting gate.Time // when the command left whose answer its gate handles; 0: it handles none
 }
@@ -68,7 +70,7 @@ const (
 func newEngine(s *state, number int) *engine {
 	e := &engine{
 		s: s, number: number, uuid: string(rune('a'+number)) + "0000000-0000-4000-8000-000000000000", born: time.Duration(number+1) * firstHour,
-		cells: make([]*gate.Entry, s.w.Names), heard: make(map[string][]*gate.Entry), failed: noAge,
+		cells: make([]*gate.Entry, s.w.Names), released: make([][]uint64, s.w.Names), heard: make(map[string][]*gate.Entry), failed: noAge,
 	}
 	e.cfg = &gate.Config{
 		Lease: lease, HandoffTime: s.w.Handoff, PollCap: pollCap, UUID: e.uuid, FairWaiterLease: waiterLease, RTT: roundTrip,
@@ -153,7 +155,7 @@ func (e *engine) finish(now gate.Time) {
 		switch {
 		case c == nil:
 		case c.Machine.Idle():
-			e.cells[i] = nil
+			e.cells[i], e.released[i] = nil, nil
 		default:
 			live++
 		}

@@ -165,7 +165,7 @@ func (e *engine) fail(f Fault) {
 		e.turn("no connection can be made", nil)
 	case Twice:
 		copied := *e.flights[0]
-		copied.ran, copied.since = false, e.s.age
+		copied.ran, copied.copied, copied.since = false, true, e.s.age
 		copied.late = e.lateAt(&copied)
 		e.s.strays = append(e.s.strays, &copied)
 	case UnderReplicas:

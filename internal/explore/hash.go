@@ -77,7 +77,7 @@ func (h *hasher) hash(s *state) uint64 {
 		h.text(text)
 		return h.bytes
 	})
-	h.number(bit(s.destroyed)<<1 | bit(s.unheard))
+	h.number(bit(s.surprised)<<2 | bit(s.destroyed)<<1 | bit(s.unheard))
 	hashed(h, &s.counted)
 	for i, e := range s.engines {
 		h.engine = i
@@ -94,6 +94,7 @@ func (h *hasher) hash(s *state) uint64 {
 		h.engine = f.by
 		h.number(uint64(f.Op))
 		hashed(h, &f.encoded)
+		h.number(bit(f.copied))
 		h.number(uint64(f.late - h.now))
 		hashed(h, &f.since)
 	}

@@ -27,6 +27,7 @@ func (s *state) check() {
 			}
 		}
 	}
+	s.checkKnown()
 	s.counted.check(s)
 	s.trace.check()
 }
@@ -67,20 +68,32 @@ func (s *state) checkExclusion(a, b *caller) {
 	s.violate("exclusion", "%v and %v hold %s at the same time", a, b, nameOf(a.name))
 }
 
-func (c *caller) isLossy() bool { return c.lossy || c.hold.Tenure <= c.e.lossy }
+func (c *caller) isLossy() bool {
+	return c.lossy || c.hold.Tenure <= c.e.lossy || slices.Contains(c.e.forced, c.hold.Tenure)
+}
 
-// forced ends the promise to those whose owner was forced off.
-func (s *state) forced(owner string) {
-	for _, c := range s.callers {
-		if c.settled && c.field() == owner || c.settled && strings.TrimSuffix(owner, gate.WriterSuffix) == ownerField(c.e.uuid, c.hold.Tenure) {
-			c.e.lossy = max(c.e.lossy, c.hold.Tenure)
-		}
-	}
+// forced ends the promise to those who hold under an owner that is forced off. Whom its own engine forces off, nobody has afterwards.
+func (s *state) forced(by *engine, owner string) {
 	for _, e := range s.engines {
-		if strings.HasPrefix(owner, e.uuid) {
-			e.lossy = e.cfg.LastID
+		number, ours := e.numberOf(owner)
+		if !ours {
+			continue
+		}
+		if e != by {
+			e.forced = append(e.forced, number)
+			continue
+		}
+		for _, c := range s.callers {
+			c.lossy = c.lossy || c.e == e && c.settled && c.hold.Tenure == number
 		}
 	}
+}
+
+// numberOf is that of a tenure of this engine, out of an owner field, also of one that only keeps a name taken.
+func (e *engine) numberOf(owner string) (n uint64, ours bool) {
+	digits, ours := strings.CutPrefix(strings.TrimSuffix(strings.TrimSuffix(owner, gate.WriterSuffix), gate.DetachedSuffix), e.uuid+":")
+	n, err := strconv.ParseUint(digits, 10, 64)
+	return n, ours && err == nil
 }
 
 // checkKey: the deadline of a hold is never after the end of its key.
@@ -183,12 +196,45 @@ func (s *state) checkCommand(e *engine, c *gate.Command) {
 	}
 	switch c.Op {
 	case gate.Detach, gate.Release, gate.ReleaseClaim, gate.ReleaseQuietly, gate.FairRelease, gate.ReleaseRead, gate.ReleaseWrite:
-	default:
+	case gate.FairLeave: // of places that may come back
 		return
+	default:
+		s.checkReleased(e, c.Entry, c.ID, c.Op.String())
+		return
+	}
+	if i := slices.Index(e.cells, c.Entry); c.ID != 0 && !slices.Contains(e.released[i], c.ID) {
+		e.released[i] = append(e.released[i], c.ID)
 	}
 	for _, holder := range s.callers {
 		if holder.e == e && holder.hold.Entry == c.Entry && holder.hold.Tenure == c.ID && holder.holds() {
 			s.violate("told-before-release", "%v: %v %d was asked for while %v holds it", e, c.Op, c.ID, holder)
+		}
+	}
+}
+
+// checkReleased: an owner whose release was asked for is never used again.
+func (s *state) checkReleased(e *engine, of *gate.Entry, id uint64, use string) {
+	if i := slices.Index(e.cells, of); i >= 0 && slices.Contains(e.released[i], id) {
+		s.violate("released-owner-is-dead", "%v: %s of tenure %d of %s, whose release was asked for before", e, use, id, of.Name)
+	}
+}
+
+// checkKnown: an engine that lives has a machine for every name that one of its owners has in Redis. Who came there by a copy, or by what
+// ran later than anything should, runs out by itself.
+func (s *state) checkKnown() {
+	if s.w.Kind > gate.FairKind || s.destroyed || s.surprised {
+		return
+	}
+	for _, e := range s.engines {
+		for name, c := range e.cells {
+			if c != nil || e.dead || !e.touched {
+				continue
+			}
+			if owner := s.ownerOf(name); owner != "" && !strings.HasSuffix(owner, gate.DetachedSuffix) {
+				if _, ours := e.numberOf(owner); ours {
+					s.violate("nothing-is-left", "%s stands in Redis for %s, and %v has forgotten it", owner, nameOf(name), e)
+				}
+			}
 		}
 	}
 }

@@ -21,6 +21,7 @@ type flight struct {
 	encoded
 	by     int // the engine
 	ran    bool
+	copied bool // it has run before
 	held   bool // it goes no further for now
 	since  age  // when it was held up, or became a stray; noAge: neither
 	answer int64

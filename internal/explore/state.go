@@ -34,6 +34,7 @@ type state struct {
 	trace *trace // what happens, in the words of the specification; nil: nobody reads it
 
 	destroyed bool  // data was
+	surprised bool  // a command ran that had run before, or that could do nothing any more if it were an acquire
 	unheard   bool  // a message was lost, an answer was late, or an engine died that stood in a queue
 	token     int64 // the last fencing token that was given
 	counted   counts
@@ -229,6 +230,7 @@ func (s *state) pass(at int64) {
 
 // granted is a caller that got what it wanted.
 func (s *state) granted(c *caller) {
+	s.checkReleased(c.e, c.hold.Entry, c.hold.Tenure, "a grant")
 	if s.w.Kind == gate.FencedKind {
 		s.checkToken(c)
 	}

@@ -82,6 +82,80 @@ func TestClaimScenes(t *testing.T) {
 			answer held 2s                   -> subscribe redisson_lock__channel:{stock}
 			subscribed                       -> acquire 2 10s
 			answer held 2s`,
+		"a lock that is given late is renewed sooner": claimed + `
+			stall 1.9s
+			given 2                          -> b: granted until 1.98s
+			after 19ms
+			after 1ms                        -> renew 2 3s
+			again LOADING`,
+		"who has a least time has no claim": `
+			claims
+			b locks least 1s                 -> acquire 1 3s
+			answer held 2s                   -> subscribe redisson_lock__channel:{stock}
+			subscribed                       -> acquire 2 3s
+			answer held 2s`,
+		"who has a lease as long as a claim has one": `
+			claims
+			b locks watch 2s                 -> acquire 1 2s
+			answer held 2s                   -> subscribe redisson_lock__channel:{stock}
+			subscribed                       -> acquire claim 2 2s n 1002
+			answer claimed 2s`,
+		"who has a shorter lease has none": `
+			claims
+			b locks watch 1999ms             -> acquire 1 1.999s
+			answer held 2s                   -> subscribe redisson_lock__channel:{stock}
+			subscribed                       -> acquire 2 1.999s
+			answer held 2s`,
+		"who asks once has none": claimed + `
+			b waits-no-longer                -> b: gave up, last taken for 2s; release claim 2 n 1
+			answer not-mine
+			c locks try                      -> acquire 3 3s
+			answer held 2s                   -> c: taken for 2s`,
+		"what was claimed for another is asked for": claimed + `
+			c locks lease 10s
+			b waits-no-longer                -> b: gave up, last taken for 2s
+			given 2                          -> acquire claim 2 10s n 1002
+			answer 1                         -> c: granted until 9.9s`,
+		"a code that comes while nobody knows what became of the question": claimed + `
+			message                          -> acquire claim 2 3s n 1002
+			lost
+			given 2                          -> acquire claim 2 3s n 1002
+			answer 1                         -> b: granted until 2.97s`,
+		"a claim that nobody wants by the time of the answer is given up once": claimed + `
+			message                          -> acquire claim 2 3s n 1002
+			b waits-no-longer                -> b: gave up, last taken for 2s
+			answer claimed 2s                -> release claim 2 n 1
+			answer not-mine
+			after 10s                        -> (1s) unsubscribe redisson_lock__channel:{stock}`,
+		"a claim that has run out needs no release": claimed + `
+			stall 2040ms
+			b waits-no-longer                -> b: gave up, last taken`,
+		"a claim that may stand is released": claimed + `
+			stall 2039ms
+			b waits-no-longer                -> b: gave up, last taken; release claim 2 n 1
+			stall 1ms
+			not-sent
+			after 10s                        -> (999ms) unsubscribe redisson_lock__channel:{stock}`,
+		"what was claimed is released to claims, also when nobody listens here any more": claimed + `
+			given 2                          -> b: granted until 1.98s
+			after 50ms                       -> renew 2 3s
+			answer 1
+			after 960ms                      -> (950ms) unsubscribe redisson_lock__channel:{stock}
+			b unlocks                        -> release claim 2`,
+		"who was never refused knows of no claims": `
+			claims
+			b locks                          -> acquire 1 3s
+			answer 1                         -> b: granted until 2.97s
+			b unlocks                        -> release 1`,
+		"an acquire without a claim is repeated as it was": `
+			claims
+			b locks lease 10s                -> acquire 1 10s
+			answer held 2s                   -> subscribe redisson_lock__channel:{stock}
+			subscribed                       -> acquire 2 10s
+			lost
+			link-up                          -> acquire 2 10s
+			answer 1                         -> b: granted until 9.9s
+			b unlocks                        -> release claim 2 n 1`,
 	} {
 		t.Run(name, func(t *testing.T) { playScene(t, MutexKind, text) })
 	}

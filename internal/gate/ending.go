@@ -113,9 +113,7 @@ func (m *mutexLease) expel(now Time, _ string, id uint64, ack Settler) (release 
 		m.drop(now, ack)
 		return None, true
 	}
-	if m.t.phase == free {
-		m.queue.fair.takenInVain(m, now, id)
-	}
+	m.queue.fair.takenInVain(m, now, id)
 	m.contention.endClaim(id)
 	return m.releaseOp(), false
 }

@@ -288,6 +288,12 @@ func TestFairScenes(t *testing.T) {
 			b unlocks                        -> b ok: lost
 			answer 0                         -> force ok: granted
 			idle                             -> true`,
+		"force of who has the lock, while the question that took it is on its way": `
+			a locks                          -> fair ask 1 NEW 1s next 1 n 1
+			force u:1 1
+			lost                             -> fair leave 1 n 1
+			answer 0                         -> fair release 1 u:1
+			answer 0                         -> force ok: granted; fair ask 2 NEW 1s next 2 n 1`,
 		"force of who stands in the queue": `
 			a locks                          -> fair ask 1 NEW 1s next 1 n 1
 			answer held 1s                   -> subscribe redisson_lock__channel:{stock}:u:1

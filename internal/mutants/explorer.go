@@ -10,7 +10,7 @@ import (
 	"strings"
 )
 
-var worldName = regexp.MustCompile(`\b(worlds|big|bigCount)\("([^"]+)"`)
+var worldName = regexp.MustCompile(`\b(worlds|threeEngines|big|bigCount|claimedBig)\("([^"]+)"`)
 
 // quickWorlds are the small worlds that are searched completely within seconds.
 var quickWorlds = regexp.MustCompile(`(?s)var quick = map\[string\]bool\{(.*?)\n\}`)
@@ -36,7 +36,7 @@ func explorerKillers(root, binary string, o *options) ([]*Killer, error) {
 	var big []string
 	for _, found := range worldName.FindAllStringSubmatch(string(worlds), -1) {
 		switch {
-		case found[1] != "worlds":
+		case strings.Contains(strings.ToLower(found[1]), "big"):
 			big = append(big, "big "+found[2])
 		case o.long || o.search && strings.Contains(quick, strconv.Quote(found[2])):
 			add("search of "+found[2], "-test.run=^TestSearch$", "-world", found[2])

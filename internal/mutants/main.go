@@ -34,7 +34,7 @@ func main() {
 	var o options
 	flag.StringVar(&o.root, "root", "../..", "the folder of the module")
 	flag.StringVar(&o.only, "only", "", "lua or go; empty: both")
-	flag.StringVar(&o.group, "package", "", "only the mutants of this script, as acquire.lua, or package, as internal/gate")
+	flag.StringVar(&o.group, "package", "", "only the mutants of this script, as acquire.lua, package, as internal/gate, or file, as internal/gate/claim.go")
 	flag.StringVar(&o.shard, "shard", "1/1", "i/n: one part of n; a mutant stays in its part when the code around it changes")
 	flag.StringVar(&o.results, "results", "mutants.json", "the file that keeps what became of each mutant")
 	flag.IntVar(&o.walks, "walks", 4000, "how many random walks of the explorer a mutant must survive")

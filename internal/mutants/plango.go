@@ -48,9 +48,12 @@ func goMutants(root, dir string, names []string) ([]*Mutant, []*goPackage, *over
 
 // planGo builds the tests of the packages and the explorer, each with every mutant, and finds out which test reaches which.
 func planGo(o *options, work string, say func(string, ...any)) (*plan, error) {
-	names := goPackages
-	if o.group != "" {
-		names = slices.DeleteFunc(slices.Clone(goPackages), func(name string) bool { return name != o.group && filepath.Base(name) != o.group })
+	names, file := goPackages, ""
+	if group := o.group; group != "" {
+		if filepath.Ext(group) == ".go" {
+			group, file = filepath.Dir(group), group
+		}
+		names = slices.DeleteFunc(slices.Clone(goPackages), func(name string) bool { return name != group && filepath.Base(name) != group })
 	}
 	if len(names) == 0 {
 		return nil, fmt.Errorf("no mutants are made of package %s", o.group)
@@ -58,6 +61,9 @@ func planGo(o *options, work string, say func(string, ...any)) (*plan, error) {
 	all, packages, laid, err := goMutants(o.root, work, names)
 	if err != nil {
 		return nil, err
+	}
+	if file != "" {
+		all = slices.DeleteFunc(all, func(m *Mutant) bool { return m.File != file })
 	}
 	p := &plan{name: "go", least: 90, all: all}
 	p.ready = func(_ string, m *Mutant) ([]string, error) {

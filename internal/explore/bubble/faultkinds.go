@@ -44,9 +44,11 @@ func (f *faults) one(p *process) {
 		l.Cut()
 	case n < 21:
 		bytes, answers := r.IntN(2000), r.IntN(2) == 0
-		w.note("%v %s: cut %d bytes further, of answers: %t", p, s.Name, bytes, answers)
+		d = max(d, w.plan.think)
+		w.note("%v %s: cut %d bytes further, of answers: %t, if they come within %v", p, s.Name, bytes, answers, d)
 		l.CutBehind(bytes, answers)
-		p.trouble(w.plan.lasts) // until it happens
+		p.trouble(d + w.plan.lease/3)
+		f.undo(d, func() { l.CutBehind(-1, answers) })
 	case n < 22:
 		w.note("%v %s: cut, and connections refused for %v", p, s.Name, d)
 		l.Refuse(until)

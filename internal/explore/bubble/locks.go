@@ -153,6 +153,11 @@ func (c *caller) have(alive context.Context, one *held, fixed bool, depth int) {
 	if c.r.IntN(3) == 0 {
 		c.w.judge.listen(one)
 	}
+	if c.w.plan.long {
+		for end := time.Now().Add(spread(c.r, c.w.plan.lease, 20*c.w.plan.lease)); time.Now().Before(end) && h.Err() == nil && !c.w.recovering.Load(); {
+			c.sleep(spread(c.r, time.Millisecond, c.w.plan.lease))
+		}
+	}
 	for range c.r.IntN(4) {
 		if alive.Err() != nil || c.w.recovering.Load() || c.w.failed() {
 			return

@@ -30,6 +30,9 @@ func (w *World) stall() (undo func()) {
 	})
 }
 
+// restTime is how long a process may run after a pause beyond the end of a hold: an owner that nobody holds is found in that time.
+const restTime = orphanTime + 2*time.Second
+
 // pass is a goroutine at a point.
 func (p *process) pass(point string) {
 	p.points.Add(1)
@@ -43,9 +46,13 @@ func (p *process) pass(point string) {
 	}
 	p.mu.Lock()
 	kept, d := p.r.Float64() < p.w.plan.stalls, spread(p.r, time.Microsecond, 2*p.w.plan.lease)
-	if next < never && p.r.IntN(50) == 0 {
+	if next < never && p.r.IntN(10) == 0 {
 		// Beyond the end of a hold: a check before the pause and its effect after it belong to different times.
 		kept, d = true, next+spread(p.r, time.Microsecond, p.w.plan.lease)
+	}
+	kept = kept && time.Now().After(p.rests)
+	if kept && next < never && d > next { // what that leads to is seen before another pause hides it
+		p.rests = time.Now().Add(d + restTime)
 	}
 	p.mu.Unlock()
 	if !kept {

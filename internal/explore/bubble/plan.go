@@ -48,6 +48,7 @@ type plan struct {
 	stalls    float64       // how likely it is that a goroutine is kept at a point
 	favourite uint64        // which points keep goroutines often, and beyond a deadline; 0: none
 	hot       bool          // many want one name, and have it for a moment
+	long      bool          // who has a lock keeps it for many leases: most of what is answered are renewals
 	drift     float64       // how much faster or slower clocks run, at most
 }
 
@@ -97,7 +98,11 @@ func draw(r *rand.Rand) plan {
 		p.kinds, p.callers = p.kinds[:1], 4+r.IntN(5)
 		p.lasts = hotWorld/2 + time.Duration(r.Int64N(int64(hotWorld)))
 		p.think, p.faults = spread(r, 200*time.Microsecond, 5*time.Millisecond), spread(r, 200*time.Millisecond, 2*time.Second)
+		if r.IntN(3) == 0 { // nobody else listens, so that the name is handed on for long
+			p.processes = 1
+		}
 	}
+	p.long = !p.hot && r.IntN(4) == 0
 	p.options = engine.Options{
 		Lease:            p.lease,
 		DeclaredKeysOnly: r.IntN(6) == 0,

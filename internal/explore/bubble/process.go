@@ -35,6 +35,7 @@ type process struct {
 	standing time.Time       // until then it does nothing
 	kept     time.Time       // until then it is kept from running, or some goroutine of it
 	troubled time.Time       // when something befell it last, or will have ended
+	rests    time.Time       // until then none of its goroutines is kept at a point
 
 	paused atomic.Int64 // ns for which it was kept from running, or some goroutine of it
 	points atomic.Int64 // passed
