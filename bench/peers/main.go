@@ -39,7 +39,8 @@ type options struct {
 	base        string // the contestant that ratios are against
 	out         string
 	redisServer string
-	redisCPU    string // that it keeps to; empty: any
+	redisCPU    string        // that it keeps to; empty: any
+	away        time.Duration // from the contestants, each way
 }
 
 func main() {
@@ -65,7 +66,7 @@ func main() {
 
 // compare measures everything that was asked for and reports it. A voided turn is an error, after the report.
 func compare(ctx context.Context, opts options) error {
-	server, err := startServer(ctx, opts.redisServer, opts.redisCPU)
+	server, err := startServer(ctx, opts.redisServer, opts.redisCPU, opts.away)
 	if err != nil {
 		return err
 	}
@@ -98,6 +99,7 @@ func parseFlags(args []string) (options, error) {
 	flags.StringVar(&opts.out, "out", defaultOut(), "`directory` for results.md, results.json and the pictures")
 	flags.StringVar(&opts.redisServer, "redis-server", "redis-server", "`path` of the server to start; redis-benchmark is expected beside it")
 	flags.StringVar(&opts.redisCPU, "redis-cpu", "", "`processor` that redis-server keeps to, by taskset; else the system moves it about")
+	flags.DurationVar(&opts.away, "away", 0, "`time` that a proxy adds on the way to Redis, and as much on the way back")
 	jar := flags.String("redisson", "", "`jar` of bench/redisson; adds Redisson, needs java")
 	flags.Usage = func() { explain(flags) }
 	if err := flags.Parse(args); err != nil {
@@ -106,8 +108,8 @@ func parseFlags(args []string) (options, error) {
 	if flags.NArg() > 0 {
 		return options{}, fmt.Errorf("unexpected argument %q; -h explains", flags.Arg(0))
 	}
-	if opts.rounds < 1 || opts.length <= 0 {
-		return options{}, fmt.Errorf("--rounds and --for must be above zero")
+	if opts.rounds < 1 || opts.length <= 0 || opts.away < 0 {
+		return options{}, fmt.Errorf("--rounds and --for must be above zero, --away not below it")
 	}
 	var err error
 	if opts.works, err = choose(*works, allWorks, func(w work) string { return w.ID }); err != nil {

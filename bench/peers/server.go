@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"github.com/wheellock/wheellock/internal/testkit/redisserver"
 	"github.com/wheellock/wheellock/internal/testkit/resp"
@@ -15,13 +16,14 @@ import (
 // server is a redis-server of our own, gone after Close.
 type server struct {
 	*redisserver.Server
-	url       string
+	url       string    // for contestants
+	proxy     *distance // nil: the server is near
 	version   string
 	benchmark string // path of redis-benchmark
 }
 
-// startServer returns when the server answers. It keeps to the processor cpu, unless that is empty.
-func startServer(ctx context.Context, path, cpu string) (*server, error) {
+// startServer returns when the server answers. It keeps to the processor cpu, unless that is empty, and is so far away from contestants.
+func startServer(ctx context.Context, path, cpu string, away time.Duration) (*server, error) {
 	folder, err := os.MkdirTemp("", "peers")
 	if err != nil {
 		return nil, err
@@ -37,6 +39,12 @@ func startServer(ctx context.Context, path, cpu string) (*server, error) {
 		return nil, errors.Join(fmt.Errorf("%w; --redis-server may name another", err), s.Close())
 	}
 	s.url = "redis://" + s.Addr
+	if away > 0 {
+		if s.proxy, err = putAway(s.Addr, away); err != nil {
+			return nil, errors.Join(err, s.Close())
+		}
+		s.url = "redis://" + s.proxy.Addr().String()
+	}
 	s.version = resp.InfoFields(s.Do("INFO", "server").Text)["redis_version"]
 	return s, nil
 }
@@ -46,6 +54,9 @@ func (s *server) clear() error { return s.Do("FLUSHALL").Err() }
 
 // Close stops the server and removes its folder.
 func (s *server) Close() error {
+	if s.proxy != nil {
+		s.proxy.Close()
+	}
 	s.Kill()
 	return os.RemoveAll(s.Dir)
 }
