@@ -38,8 +38,9 @@ type options struct {
 	entries  []entry
 	base     string // the contestant that ratios are against
 	out      string
-	servers  []string // commands that start one
-	redisCPU string   // that they keep to; empty: any
+	servers  []string      // commands that start one
+	redisCPU string        // that they keep to; empty: any
+	away     time.Duration // from the contestants, each way
 }
 
 func main() {
@@ -67,7 +68,7 @@ func main() {
 func compare(ctx context.Context, opts options) error {
 	var servers []*server
 	for _, command := range opts.servers {
-		s, err := startServer(ctx, command, opts.redisCPU)
+		s, err := startServer(ctx, command, opts.redisCPU, opts.away)
 		if err != nil {
 			return err
 		}
@@ -106,6 +107,7 @@ func parseFlags(args []string) (options, error) {
 		return nil
 	})
 	flags.StringVar(&opts.redisCPU, "redis-cpu", "", "`processor` that redis-server keeps to, by taskset; else the system moves it about")
+	flags.DurationVar(&opts.away, "away", 0, "`time` that a proxy adds on the way to Redis, and as much on the way back")
 	jar := flags.String("redisson", "", "`jar` of bench/redisson; adds Redisson, needs java")
 	flags.Usage = func() { explain(flags) }
 	if err := flags.Parse(args); err != nil {
@@ -117,8 +119,8 @@ func parseFlags(args []string) (options, error) {
 	if opts.servers == nil {
 		opts.servers = []string{"redis-server"}
 	}
-	if opts.rounds < 1 || opts.length <= 0 {
-		return options{}, fmt.Errorf("--rounds and --for must be above zero")
+	if opts.rounds < 1 || opts.length <= 0 || opts.away < 0 {
+		return options{}, fmt.Errorf("--rounds and --for must be above zero, --away not below it")
 	}
 	var err error
 	if opts.works, err = choose(*works, allWorks, func(w work) string { return w.ID }); err != nil {

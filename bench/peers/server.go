@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"github.com/wheellock/wheellock/internal/testkit/redisserver"
 	"github.com/wheellock/wheellock/internal/testkit/resp"
@@ -15,13 +16,15 @@ import (
 // server is a redis-server of our own, gone after Close.
 type server struct {
 	*redisserver.Server
-	url       string
-	name      string // product and version, and the arguments of the command
-	benchmark string // path of redis-benchmark
+	url       string    // for contestants
+	proxy     *distance // nil: the server is near
+	name      string    // product and version, and the arguments of the command
+	benchmark string    // path of redis-benchmark
 }
 
-// startServer returns when the server that a command starts answers. It keeps to the processor cpu, unless that is empty.
-func startServer(ctx context.Context, command, cpu string) (*server, error) {
+// startServer returns when the server that a command starts answers. It keeps to the processor cpu, unless that is empty, and is so far away
+// from contestants.
+func startServer(ctx context.Context, command, cpu string, away time.Duration) (*server, error) {
 	words := strings.Fields(command)
 	if len(words) == 0 {
 		return nil, errors.New("--redis-server names no program")
@@ -41,6 +44,12 @@ func startServer(ctx context.Context, command, cpu string) (*server, error) {
 		return nil, errors.Join(fmt.Errorf("%w; --redis-server may name another", err), s.Close())
 	}
 	s.url = "redis://" + s.Addr
+	if away > 0 {
+		if s.proxy, err = putAway(s.Addr, away); err != nil {
+			return nil, errors.Join(err, s.Close())
+		}
+		s.url = "redis://" + s.proxy.Addr().String()
+	}
 	s.name = strings.Join(append([]string{resp.Product(s.Do("INFO", "server").Text)}, words[1:]...), " ")
 	return s, nil
 }
@@ -50,6 +59,9 @@ func (s *server) clear() error { return s.Do("FLUSHALL").Err() }
 
 // Close stops the server and removes its folder.
 func (s *server) Close() error {
+	if s.proxy != nil {
+		s.proxy.Close()
+	}
 	s.Kill()
 	return os.RemoveAll(s.Dir)
 }

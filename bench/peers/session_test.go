@@ -10,7 +10,7 @@ import (
 // TestTurns lets every contestant do a short turn against a real redis-server, in processes of its own.
 func TestTurns(t *testing.T) {
 	redistest.Require(t, "redis-server")
-	s, err := startServer(t.Context(), "redis-server", "")
+	s, err := startServer(t.Context(), "redis-server", "", 0)
 	if err != nil {
 		t.Fatal(err)
 	}

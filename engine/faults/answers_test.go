@@ -94,7 +94,7 @@ func TestFaultSwallowedAnswerHasOneEffect(t *testing.T) {
 			proxy := redistest.NewProxy(t, server.Addr())
 			e := testkit.Connect(t, proxy.Addr(), func(o *engine.Options) { o.HandoffTime = c.handoff })
 			c := newContest(t, server, e, 4, script.Name == scripts.Swap.Name)
-			want := int64(testkit.Times(t, 2_000, 200))
+			want := int64(testkit.Times(t, 2_000, 60))
 			proxy.SwallowReply(redistest.Swallow{Match: testkit.Runs(script), Nth: 2, Times: int(want)})
 			began := time.Now()
 			c.run(16, func() bool {

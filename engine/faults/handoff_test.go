@@ -78,7 +78,7 @@ func TestFaultHandoffStarvesNobody(t *testing.T) {
 	t.Run("near by", func(t *testing.T) {
 		grants, stop := hot(t, e)
 		defer stop()
-		runs, before := testkit.Lasting(t, time.Minute, 5*time.Second), grants.Load()
+		runs, before := testkit.Lasting(t, time.Minute, 2*time.Second), grants.Load()
 		times, longest := visit(testkit.NewOutsider(t, server.Addr()), runs)
 		t.Logf("in %v the other process got in %d times, after %v at worst; %d grants inside", runs, times, longest.Round(time.Millisecond), grants.Load()-before)
 		if times < int(runs/(200*time.Millisecond)) {
@@ -90,7 +90,7 @@ func TestFaultHandoffStarvesNobody(t *testing.T) {
 		proxy.Latency(redistest.Both, 30*time.Millisecond, 0)
 		grants, stop := hot(t, e)
 		defer stop()
-		runs, before := testkit.Lasting(t, time.Minute, 8*time.Second), grants.Load()
+		runs, before := testkit.Lasting(t, time.Minute, 5*time.Second), grants.Load()
 		times, longest := visit(testkit.NewOutsider(t, proxy.Addr()), runs)
 		t.Logf("in %v the other process got in %d times, after %v at worst; %d grants inside", runs, times, longest.Round(time.Millisecond), grants.Load()-before)
 		if times < int(runs/(4*time.Second)) {

@@ -76,7 +76,7 @@ func TestFaultKindsSwallowedAnswersHaveOneEffect(t *testing.T) {
 	onEveryKind(t, isHeld, func(s *stage) {
 		r := &rounds{stage: s}
 		s.stock("stock:7")
-		want := int64(testkit.Times(s, 1_000, 20))
+		want := int64(testkit.Times(s, 1_000, 10))
 		for _, p := range s.proxies {
 			p.SwallowReply(redistest.Swallow{Match: redistest.Command("EVALSHA"), Nth: 4, Times: -1})
 		}

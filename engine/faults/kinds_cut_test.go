@@ -49,7 +49,7 @@ func TestFaultKindsCutAtAnyByte(t *testing.T) {
 	onEveryKind(t, isHeld, func(s *stage) {
 		r := &rounds{stage: s}
 		s.stock("stock:7")
-		want := int64(testkit.Times(s, 2_000, 40)) // there are ten kinds
+		want := int64(testkit.Times(s, 2_000, 16)) // there are ten kinds
 		ctx, stop := context.WithCancel(context.Background())
 		defer stop()
 		var cutter, callers sync.WaitGroup

@@ -21,7 +21,7 @@ func TestFaultRWSwallowedAnswerHasOneEffect(t *testing.T) {
 			short := func(o *engine.Options) { o.HandoffTime = time.Millisecond } // the more is asked of Redis
 			e, other := testkit.Connect(t, proxy.Addr(), short), testkit.Connect(t, server.Addr(), short)
 			c := &testkit.RwContest{T: t, Engines: []*engine.Engine{e, e, e, other}}
-			want := int64(testkit.Times(t, 1_000, 40))
+			want := int64(testkit.Times(t, 1_000, 16))
 			proxy.SwallowReply(redistest.Swallow{Match: testkit.Runs(s), Nth: 3, Times: int(want)})
 			began := time.Now()
 			c.Run(16, func() bool {

@@ -333,7 +333,7 @@ func TestFaultScriptsFlushedWithoutEnd(t *testing.T) {
 	}
 	for i := range 8 {
 		trying.Go(func() {
-			for range testkit.Times(t, 5000, 100) {
+			for range testkit.Times(t, 5000, 30) {
 				err := testkit.Patiently(func(ctx context.Context) error {
 					h, err := e.Mutex(fmt.Sprintf("mine:%d", i)).TryLock(ctx)
 					if err == nil {
@@ -362,7 +362,7 @@ func TestFaultScriptsFlushed(t *testing.T) {
 	flushes := 0
 	stop := testkit.Every(t, 50*time.Millisecond, func() { server.Do("SCRIPT", "FLUSH"); flushes++ })
 	c := newContest(t, server, e, 4, true)
-	until := time.Now().Add(time.Duration(testkit.Times(t, 5000, 40)) * 50 * time.Millisecond)
+	until := time.Now().Add(time.Duration(testkit.Times(t, 5000, 20)) * 50 * time.Millisecond)
 	c.run(16, func() bool { return time.Now().After(until) })
 	stop()
 	t.Logf("%d grants under %d flushes", c.grants.Load(), flushes)

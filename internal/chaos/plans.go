@@ -29,7 +29,7 @@ func pick(names ...string) []fault {
 
 // Bounds of a phase's time under its faults: each of them has to hit.
 const (
-	shortest = 3 * time.Second
+	shortest = 2 * time.Second
 	longest  = 15 * time.Second
 )
 
