@@ -68,6 +68,7 @@ func plans(whole time.Duration) []plan {
 	staying := func(p *plan) {
 		p.kinds, p.workers, p.lease = []kind{stays}, 12, 500*time.Millisecond
 		p.habits.Wait, p.habits.WaitFor = 500, 2*time.Second
+		p.habits.Middle, p.habits.MiddleHold = 500, 400*time.Millisecond // some die while they hold
 	}
 	// Where few call, nobody else comes by to free who was left behind.
 	sparse := func(p *plan) {
