@@ -46,7 +46,7 @@ var settings = []setting{
 func inShop(name string) string { return "shop:" + name }
 
 // TestVersions: what the table of docs/JAVA.md says is what the versions of Redisson in WHEELLOCK_VERSIONS do. A version that has
-// no column there is only told.
+// no column there is only logged.
 func TestVersions(t *testing.T) {
 	table := readTable(t)
 	for i, s := range settings {
@@ -111,7 +111,7 @@ func (s *setting) run(t *testing.T, version string) string {
 
 // sentence is what a cell says: kinds that are alike stand together.
 func sentence(seen map[string]string) string {
-	by := make(map[string][]string) // what was seen: kinds
+	by := make(map[string][]string) // kinds, by what was seen
 	var whats []string
 	for _, turn := range turns() {
 		what := seen[turn.kind]
