@@ -83,7 +83,7 @@ var bugs = []Bug{
 	}},
 	{"a later waiter that stands before the first", []edit{
 		{"scripts/fair_ask.lua", "	if first and first ~= me and place ~= 'TRY' and engineOf(first) == engine and goBack(l, me) then first = me end\n", ""},
-		{"internal/gate/ending.go", "		m.queue.fair.takenInVain(m, now, id)\n", ""},
+		{"internal/gate/ending.go", "	m.queue.fair.takenInVain(m, now, id)\n", ""},
 	}},
 	{"a place that comes back and is not given up", []edit{
 		{"internal/gate/fair.go", "		l.returning = m.t.ID\n", ""},
