@@ -157,6 +157,101 @@ func TestClaims(t *testing.T) {
 	})
 }
 
+// What a claim says, and which of them are good, to the millisecond.
+// invariant: claim-counts-from-its-acquire
+func TestClaimsToTheMillisecond(t *testing.T) {
+	b := realBox(t)
+	const (
+		refused = -frozenTTL - 2
+		claimed = -1<<43 + refused
+	)
+	claim := func(owner string, ends, since int64) string { return fmt.Sprintf("%s 72 %d %d", owner, ends, since) }
+	stands := claim("you:2", frozenNow+2000, frozenMicros)
+	for name, of := range map[string]struct {
+		before []string // fields and what they say
+		reply  int
+		after  string // the claim of you
+	}{
+		"the first":                           {nil, claimed, stands},
+		"one that stands keeps its turn":      {[]string{"you", claim("you:2", frozenNow+1, 5)}, claimed, claim("you:2", frozenNow+2000, 5)},
+		"one that has run out has no turn":    {[]string{"you", claim("you:2", frozenNow, 5)}, claimed, stands},
+		"an owner before it had its own turn": {[]string{"you", claim("you:1", frozenNow+1000, 5)}, claimed, stands},
+		"a later owner's stays":               {[]string{"you", claim("you:3", frozenNow+1000, 5)}, refused, claim("you:3", frozenNow+1000, 5)},
+		"the last that has room":              {claimsOf(32), claimed, stands},
+		"one for which there is no room":      {claimsOf(33), refused, "nil"},
+		"one that had its place":              {append(claimsOf(32), "you", claim("you:2", frozenNow, 5)), claimed, stands},
+	} {
+		t.Run(name, func(t *testing.T) {
+			b := b.fresh(t)
+			standing("me:1", "1")(b)
+			if of.before != nil {
+				b.must(append([]string{"HSET", claimNames[1]}, of.before...)...)
+			}
+			b.want(b.eval(frozen(scripts.AcquireClaim), claimNames, 0, "you:2", 30_000, 72), fmt.Sprint(of.reply))
+			b.want(b.must("HMGET", claimNames[1], "you"), "["+of.after+"]", "the claim")
+			if of.reply == claimed {
+				if left := number(t, b.must("PTTL", claimNames[1])); left > 2000 || left == -1 {
+					t.Errorf("the claims last for %d ms, want 2000 or a little less", left)
+				}
+			}
+		})
+	}
+	t.Run("one that would not end", func(t *testing.T) {
+		b := b.fresh(t)
+		standing("me:1", "1")(b)
+		b.must("ACL", "SETUSER", "default", "-pexpire")
+		reply := b.eval(frozen(scripts.AcquireClaim), claimNames, 0, "you:2", 30_000, 72)
+		b.must("ACL", "SETUSER", "default", "+pexpire")
+		b.want(reply, fmt.Sprint(refused))
+		b.want(b.must("EXISTS", claimNames[1]), "0", "the claims")
+	})
+	for name, of := range map[string]struct {
+		claims []string
+		to     string // who gets the lock; empty: nobody
+		lease  int64  // for how many ms; 0: for too little time to look
+		began  string // since when it is given, then
+	}{
+		"the first that is given":          {[]string{"you", claim("you:2", frozenNow+20_000, 5)}, "you:2", 20_000, fmt.Sprint(frozenNow)},
+		"one that has just enough time":    {[]string{"you", claim("you:2", frozenNow+1000, 5)}, "you:2", 0, fmt.Sprint(frozenNow)},
+		"one that has too little":          {[]string{"you", claim("you:2", frozenNow+999, 5)}, "", 0, "nil"},
+		"the oldest":                       {[]string{"you", claim("you:2", frozenNow+2000, 6), "they", claim("they:3", frozenNow+15_000, 5)}, "they:3", 15_000, fmt.Sprint(frozenNow)},
+		"of two that are as old the first": {[]string{"you", claim("you:2", frozenNow+2000, 5), "they", claim("they:3", frozenNow+15_000, 5)}, "they:3", 15_000, fmt.Sprint(frozenNow)},
+		"the last of a turn":               {[]string{"you", claim("you:2", frozenNow+20_000, 5), "began", fmt.Sprint(frozenNow - 99)}, "you:2", 20_000, fmt.Sprint(frozenNow - 99)},
+		"none when the turn is over":       {[]string{"you", claim("you:2", frozenNow+2000, 5), "began", fmt.Sprint(frozenNow - 100)}, "", 0, "nil"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			b := b.fresh(t)
+			standing("me:1", "1")(b)
+			heard := b.listen(channel)
+			b.must(append([]string{"HSET", claimNames[1]}, of.claims...)...)
+			reply, said := b.eval(frozen(scripts.ReleaseClaim), claimNames, "PUBLISH", "me:1", channel, 0), <-heard
+			b.want(b.must("HMGET", claimNames[1], "began"), "["+of.began+"]", "began")
+			if of.to == "" {
+				b.want(reply, "1")
+				b.want(said, "0", "the message")
+				b.want(b.must("EXISTS", one), "0", "EXISTS")
+				return
+			}
+			b.want(reply, given(1))
+			b.want(said, "72", "the message")
+			if of.lease > 0 {
+				b.stands(one, of.to+"=1")
+				if left := number(t, b.must("PTTL", one)); left > of.lease || left <= of.lease-10_000 {
+					t.Errorf("the lock lasts for %d ms, want %d or a little less", left, of.lease)
+				}
+			}
+		})
+	}
+}
+
+// claimsOf is the claims of so many engines.
+func claimsOf(n int) (fields []string) {
+	for i := range n {
+		fields = append(fields, fmt.Sprint("engine", i), fmt.Sprintf("engine%d:1 70 %d 1", i, frozenNow+1000))
+	}
+	return fields
+}
+
 // Names that share a channel share no claims: what is given to one would be taken for the other.
 func TestClaimsOfAliasesAreApart(t *testing.T) {
 	if a, b := scripts.ClaimsKey("a"), scripts.ClaimsKey("{a}"); a == b {

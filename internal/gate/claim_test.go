@@ -1,6 +1,9 @@
 package gate
 
-import "testing"
+import (
+	"strings"
+	"testing"
+)
 
 // B has been refused, listens and has a claim.
 const claimed = `
@@ -156,6 +159,91 @@ func TestClaimScenes(t *testing.T) {
 			link-up                          -> acquire 2 10s
 			answer 1                         -> b: granted until 9.9s
 			b unlocks                        -> release claim 2 n 1`,
+		"a claim that stands for longer than its holder's lease is released for as long": claimed + `
+			c locks lease 100ms
+			b waits-no-longer                -> b: gave up, last taken for 2s
+			given 2                          -> acquire claim 2 100ms n 1002
+			answer 1                         -> c: granted until 95ms
+			c unlocks                        -> release claim 2 n 1
+			not-sent
+			after 10s                        -> (95ms) c ok: doubtful; (1s) release claim 2; unsubscribe redisson_lock__channel:{stock}`,
+		"a claim of which a later question got no answer is not asked for again": claimed + `
+			message                          -> acquire claim 2 3s n 1002
+			lost
+			after 20ms                       -> (17ms) acquire claim 2 3s n 1002
+			answer claimed 2s
+			given 2                          -> acquire claim 3 3s n 1003
+			answer claimed 2s`,
+		"a code that comes while somebody else is forced off": claimed + `
+			force x:9 0                      -> release claim 0 x:9 n 1
+			given 2
+			answer 1                         -> force ok: granted; acquire claim 2 3s n 1002
+			answer 1                         -> b: granted until 2.97s`,
+		"a code that comes too late and is counted as our own message": claimed + `
+			given 2                          -> b: granted until 1.98s
+			b unlocks                        -> release claim 2 n 1
+			answer 1                         -> b ok: granted
+			c locks                          -> acquire claim 3 3s n 1003
+			answer claimed 2s
+			stall 1s
+			link-up                          -> acquire claim 3 3s n 1003
+			answer held 2s
+			stall 980ms
+			alarm                            -> 707ms
+			given 3
+			after 0s                         -> acquire claim 3 3s n 1003`,
+		"what was claimed for one is given to another, for his lease": claimed + `
+			c locks watch 5s
+			b waits-no-longer                -> b: gave up, last taken for 2s
+			given 2                          -> c: granted until 1.98s
+			after 50ms                       -> renew 2 5s`,
+		"a claim ends with the lock that was given to it": claimed + `
+			given 2                          -> b: granted until 1.98s
+			c locks lease 10s
+			b unlocks                        -> b ok: granted; swap 2 10s next 3
+			answer 1                         -> c: granted until 9.9s
+			c unlocks                        -> release claim 3 n 1
+			answer 1                         -> c ok: granted
+			d locks                          -> acquire claim 4 3s n 1004`,
+		"a lock that is given ends a row of refusals": claimed + `
+			message                          -> acquire claim 2 3s n 1002
+			again OOM
+			after 20ms                       -> (17ms) acquire claim 2 3s n 1002
+			again OOM
+			after 40ms                       -> (33ms) acquire claim 2 3s n 1002
+			again OOM
+			given 2                          -> b: granted until 1.98s
+			after 50ms                       -> renew 2 3s
+			again OOM
+			after 60ms                       -> renew 2 3s`,
+		"a lock that is given begins a new turn": claimed + `
+			given 2                          -> b: granted until 1.98s
+			c locks
+			stall 11ms
+			b unlocks                        -> b ok: granted; confirm 2 3s
+			answer 1                         -> c: granted until 2.981s, handed on
+			c unlocks                        -> release claim 2 n 1
+			answer 1                         -> c ok: granted
+			stall 500ms
+			d locks                          -> acquire claim 3 3s n 1003
+			answer claimed 2s
+			e locks
+			given 3                          -> d: granted until 2.491s
+			stall 11ms
+			d unlocks                        -> d ok: granted; confirm 3 3s`,
+		"a lock that is given ends a row of questions in vain": claimed + strings.Repeat(`
+			message                          -> acquire claim 2 3s n 1002
+			answer claimed 2s`, vainQuestions) + `
+			message
+			given 2                          -> b: granted until 1.98s
+			message                          -> renew 2 3s`,
+		"who gives up after a lock was given hears that it was taken": claimed + `
+			message                          -> acquire claim 2 3s n 1002
+			again OOM
+			c locks lease 10s
+			given 2                          -> b: granted until 1.98s
+			b unlocks                        -> b ok: granted; swap 2 10s next 3
+			c times-out                      -> c: timed out, last taken for 2s`,
 	} {
 		t.Run(name, func(t *testing.T) { playScene(t, MutexKind, text) })
 	}

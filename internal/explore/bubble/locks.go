@@ -147,7 +147,11 @@ func (c *caller) take(alive context.Context, s *subject, l engine.Locker, owner 
 func (c *caller) have(alive context.Context, one *held, fixed bool, depth int) {
 	h := one.h
 	if c.w.plan.hot && c.r.IntN(20) > 0 {
-		c.sleep(spread(c.r, 20*time.Microsecond, 20*time.Millisecond))
+		most := time.Millisecond // mostly: then the name changes hands many times before it is confirmed again
+		if c.r.IntN(4) == 0 {
+			most = 20 * time.Millisecond
+		}
+		c.sleep(spread(c.r, 20*time.Microsecond, most))
 		return
 	}
 	if c.r.IntN(3) == 0 {
