@@ -169,7 +169,7 @@ func TestClaimsToTheMillisecond(t *testing.T) {
 	stands := claim("you:2", frozenNow+2000, frozenMicros)
 	for name, of := range map[string]struct {
 		before []string // fields and what they say
-		reply  int
+		reply  int64
 		after  string // the claim of you
 	}{
 		"the first":                           {nil, claimed, stands},
