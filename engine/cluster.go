@@ -102,7 +102,7 @@ func (e *Engine) prepareNode(ctx context.Context, client rueidis.Client) (*redis
 	loaded, err := redisconn.Load(ctx, client, e.clock)
 	if err == nil {
 		e.opts.choosePubSub(ctx, client)
-		e.identify(ctx, client)
+		e.servers = append(e.servers, runID(ctx, client)...)
 		err = e.checkRights(ctx, client, loaded)
 	}
 	if err != nil {

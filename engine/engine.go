@@ -183,7 +183,7 @@ func (e *Engine) prepare(ctx context.Context, o rueidis.ClientOption) (*rediscon
 	if client.Mode() == rueidis.ClientModeCluster {
 		loaded, err = e.prepareCluster(ctx, o)
 	} else if loaded, err = redisconn.Load(ctx, client, e.clock); err == nil {
-		e.identify(ctx, client)
+		e.servers = runID(ctx, client)
 		if err = e.checkRights(ctx, client, loaded); err == nil && !o.ForceSingleClient && ofCluster(ctx, client) {
 			err = errUnseen
 		}
@@ -205,13 +205,14 @@ func (e *Engine) disconnect() {
 	e.client.Close()
 }
 
-// identify notes the server's run_id. There is none if the user lacks the right to INFO, or if the server is not Redis.
-func (e *Engine) identify(ctx context.Context, client rueidis.Client) {
+// runID returns the server's; nothing if the user lacks the right to INFO, or if the server is not Redis.
+func runID(ctx context.Context, client rueidis.Client) []string {
 	info, _ := client.Do(ctx, client.B().Info().Section("server").Build()).ToString()
 	_, rest, _ := strings.Cut(info, "run_id:")
 	if id, _, _ := strings.Cut(rest, "\r"); id != "" {
-		e.servers = append(e.servers, id)
+		return []string{id}
 	}
+	return nil
 }
 
 func (e *Engine) checkRights(ctx context.Context, client rueidis.Client, loaded *redisconn.Loaded) error {
