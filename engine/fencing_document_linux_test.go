@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/wheellock/wheellock/internal/testkit"
 	"github.com/wheellock/wheellock/internal/testkit/child"
 )
 
@@ -140,33 +141,17 @@ func (p *postgres) await(t *testing.T, sql, want string) {
 
 func TestFencingDocument(t *testing.T) {
 	t.Parallel()
-	text, err := os.ReadFile("../docs/FENCING.md")
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Run("its program compiles", func(t *testing.T) {
-		program := regexp.MustCompile("(?s)```go\n(package .*?)```").FindSubmatch(text)
-		if program == nil {
-			t.Fatal("it has none")
-		}
-		path := filepath.Join(t.TempDir(), "stock.go")
-		if err := os.WriteFile(path, program[1], 0o600); err != nil {
-			t.Fatal(err)
-		}
-		if said, err := exec.Command("go", "vet", path).CombinedOutput(); err != nil {
-			t.Errorf("go vet: %v\n%s", err, said)
-		}
-	})
+	t.Run("its program compiles", func(t *testing.T) { vetProgram(t, "docs/FENCING.md", "package ") })
 	p := startPostgres(t)
 	answers := 0
-	for _, block := range regexp.MustCompile("(?s)```sql\n(.*?)```").FindAllStringSubmatch(string(text), -1) {
-		if !strings.Contains(block[1], "\n-- ") {
-			if said, err := p.command("-c", block[1]).CombinedOutput(); err != nil {
-				t.Fatalf("%s\n%s", block[1], said)
+	for _, block := range testkit.CodeBlocks(t, "docs/FENCING.md", "sql") {
+		if !strings.Contains(block, "\n-- ") {
+			if said, err := p.command("-c", block).CombinedOutput(); err != nil {
+				t.Fatalf("%s\n%s", block, said)
 			}
 			continue
 		}
-		for _, statement := range regexp.MustCompile("(?m)^([^-].*;)\n-- (.*)$").FindAllStringSubmatch(block[1], -1) {
+		for _, statement := range regexp.MustCompile("(?m)^([^-].*;)\n-- (.*)$").FindAllStringSubmatch(block, -1) {
 			sql, want := statement[1], statement[2]
 			said := p.ask(sql)
 			answers++

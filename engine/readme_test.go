@@ -4,23 +4,29 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"regexp"
+	"slices"
+	"strings"
 	"testing"
+
+	"github.com/wheellock/wheellock/internal/testkit"
 )
 
 // The program in README.md compiles.
 func TestReadmeProgramCompiles(t *testing.T) {
 	t.Parallel()
-	readme, err := os.ReadFile("../README.md")
-	if err != nil {
-		t.Fatal(err)
-	}
-	program := regexp.MustCompile("(?s)```go\n(package main\n.*?)```").FindSubmatch(readme)
-	if program == nil {
-		t.Fatal("README.md has no program")
+	vetProgram(t, "README.md", "package main\n")
+}
+
+// vetProgram has go vet look at the first program in a document, which begins so.
+func vetProgram(t *testing.T, document, beginning string) {
+	t.Helper()
+	blocks := testkit.CodeBlocks(t, document, "go")
+	i := slices.IndexFunc(blocks, func(block string) bool { return strings.HasPrefix(block, beginning) })
+	if i < 0 {
+		t.Fatalf("%s has no program", document)
 	}
 	path := filepath.Join(t.TempDir(), "main.go")
-	if err := os.WriteFile(path, program[1], 0o600); err != nil {
+	if err := os.WriteFile(path, []byte(blocks[i]), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	if said, err := exec.Command("go", "vet", path).CombinedOutput(); err != nil {

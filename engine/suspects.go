@@ -39,6 +39,9 @@ func (s suspects) hear(o *rueidis.ClientOption, node string) {
 	}
 	o.OnInvalidations = func(keys []rueidis.RedisMessage) {
 		all := s.all()
+		if all == nil {
+			return
+		}
 		if keys == nil { // everything was flushed, or the connection broke
 			for _, d := range all {
 				d.SuspectNode(node)
@@ -46,7 +49,7 @@ func (s suspects) hear(o *rueidis.ClientOption, node string) {
 			return
 		}
 		for i := range keys {
-			if key, err := keys[i].ToString(); err == nil && all != nil {
+			if key, err := keys[i].ToString(); err == nil {
 				all.of(key).Suspect(key)
 			}
 		}

@@ -1,14 +1,14 @@
 package main
 
 import (
-	"io"
 	"net"
 	"time"
 
 	"golang.org/x/sys/unix"
 )
 
-// distance is a proxy that makes a server be so far away: what one end sends reaches the other that much later.
+// distance is a proxy that makes a server be so far away: what one end sends reaches the other that much later. The proxy of
+// package redistest, which is for tests, waits by Go's timers, and so makes 2.3 ms of a round trip of 1.
 type distance struct {
 	net.Listener
 	server string
@@ -67,9 +67,6 @@ func (d *distance) carry(from, to net.Conn) {
 			onTheWay <- piece{append([]byte(nil), buffer[:n]...), time.Now().Add(d.away)}
 		}
 		if err != nil {
-			if err != io.EOF {
-				from.Close()
-			}
 			return
 		}
 	}

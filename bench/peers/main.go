@@ -4,8 +4,9 @@
 // How a figure comes about, in the order of the files:
 //
 //   - main.go reads the flags; work.go is the list of works, contestant.go the list of contestants.
-//   - server.go starts a redis-server of its own, or several; run.go takes the works one by one and, in every round, lets
-//     all contestants have a turn: A B C, A B C. What the machine does in the meantime hits all of them.
+//   - server.go starts a redis-server of its own, or several, and latency.go puts it at a distance; run.go takes the works
+//     one by one and, in every round, lets all contestants have a turn: A B C, A B C. What the machine does in the meantime
+//     hits all of them.
 //   - session.go is one turn. It starts the contestant in a process of its own (this program again, child.go),
 //     walks it through warm-up, measuring and stop, and reads Redis' own counters at both ends.
 //   - In the child a meter (meter.go) counts; callers.go, async.go and handover.go make the load; waits.go keeps

@@ -9,17 +9,13 @@ import (
 	"github.com/wheellock/wheellock/internal/testkit"
 )
 
-func dispatchers(n int) func(*engine.Options) {
-	return func(o *engine.Options) { o.Dispatchers = n }
-}
-
 // A dispatcher is connected to those masters alone that serve a hash slot of its share: two dispatchers and two masters have as
 // many connections as one dispatcher.
 func TestClusterDispatchersConnectToWhatTheyServe(t *testing.T) {
 	t.Parallel()
 	c := redistest.StartCluster(t, 2, 0)
 	connections := func(n int) (most int) {
-		e := testkit.Join(t, c, dispatchers(n))
+		e := testkit.Join(t, c, testkit.Dispatchers(n))
 		for _, l := range testkit.Lockers(e, "first") {
 			testkit.MustUnlock(t, testkit.MustLock(t, l))
 		}
@@ -47,7 +43,7 @@ func TestClusterDispatchersConnectToWhatTheyServe(t *testing.T) {
 func TestClusterDispatchersFollowTheirSlots(t *testing.T) {
 	t.Parallel()
 	c := redistest.StartCluster(t, 2, 0)
-	e := testkit.Join(t, c, dispatchers(2))
+	e := testkit.Join(t, c, testkit.Dispatchers(2))
 	from, to := c.Nodes[0], c.Nodes[1] // each is known to one of the dispatchers alone
 	name := nameAt(t, c, "moving", from)
 	held := testkit.MustLock(t, e.Mutex(name))

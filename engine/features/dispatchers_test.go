@@ -18,10 +18,6 @@ import (
 // several is how many dispatchers the engines of these tests have.
 const several = 3
 
-func dispatchers(n int) func(*engine.Options) {
-	return func(o *engine.Options) { o.Dispatchers = n }
-}
-
 // ofEach returns a name for each dispatcher, the i-th of which serves the i-th name.
 func ofEach(room string) []string {
 	names := make([]string, several)
@@ -39,7 +35,7 @@ func ofEach(room string) []string {
 func TestDispatchersServeEveryKind(t *testing.T) {
 	t.Parallel()
 	server := redistest.Start(t)
-	one, a, b := testkit.Connect(t, server.Addr()), testkit.Connect(t, server.Addr(), dispatchers(several)), testkit.Connect(t, server.Addr(), dispatchers(several))
+	one, a, b := testkit.Connect(t, server.Addr()), testkit.Connect(t, server.Addr(), testkit.Dispatchers(several)), testkit.Connect(t, server.Addr(), testkit.Dispatchers(several))
 	var wg sync.WaitGroup
 	for i, name := range testkit.Spread("kinds", 6) {
 		from := []*engine.Engine{one, a}[i%2]
@@ -53,7 +49,7 @@ func TestDispatchersServeEveryKind(t *testing.T) {
 func TestDispatchersExcludeAndCountEachOwnerOnce(t *testing.T) {
 	t.Parallel()
 	server := redistest.Start(t)
-	engines := []*engine.Engine{testkit.Connect(t, server.Addr(), dispatchers(several)), testkit.Connect(t, server.Addr(), dispatchers(several))}
+	engines := []*engine.Engine{testkit.Connect(t, server.Addr(), testkit.Dispatchers(several)), testkit.Connect(t, server.Addr(), testkit.Dispatchers(several))}
 	var names []string
 	for i := range 4 {
 		names = append(names, ofEach(fmt.Sprintf("room%d", i))...)
@@ -95,7 +91,7 @@ func TestDispatchersExcludeAndCountEachOwnerOnce(t *testing.T) {
 func TestDispatchersKeepLongNumbersExact(t *testing.T) {
 	t.Parallel()
 	server := redistest.Start(t)
-	e := testkit.Connect(t, server.Addr(), dispatchers(several))
+	e := testkit.Connect(t, server.Addr(), testkit.Dispatchers(several))
 	const waiters = 300 // more than one command puts into a queue
 	last := several - 1
 
@@ -152,7 +148,7 @@ func TestDispatchersKeepLongNumbersExact(t *testing.T) {
 func TestDispatchersAreOneEngine(t *testing.T) {
 	t.Parallel()
 	server := redistest.Start(t)
-	e, other := testkit.Connect(t, server.Addr(), dispatchers(several)), testkit.Connect(t, server.Addr())
+	e, other := testkit.Connect(t, server.Addr(), testkit.Dispatchers(several)), testkit.Connect(t, server.Addr())
 	names := ofEach("one")
 	var holds []*engine.Hold
 	for _, name := range names {
@@ -207,7 +203,7 @@ func TestDispatchersCloseTogether(t *testing.T) {
 	t.Parallel()
 	server := redistest.Start(t)
 	proxy := redistest.NewProxy(t, server.Addr())
-	e := testkit.Connect(t, proxy.Addr(), dispatchers(several))
+	e := testkit.Connect(t, proxy.Addr(), testkit.Dispatchers(several))
 	var holds []*engine.Hold
 	for _, name := range ofEach("closing") {
 		holds = append(holds, testkit.MustLock(t, e.Mutex(name)))
@@ -232,7 +228,7 @@ func TestDispatchersCloseTogether(t *testing.T) {
 func TestDispatchersDrainTogether(t *testing.T) {
 	t.Parallel()
 	server := redistest.Start(t)
-	e := testkit.Connect(t, server.Addr(), dispatchers(several))
+	e := testkit.Connect(t, server.Addr(), testkit.Dispatchers(several))
 	var holds []*engine.Hold
 	var waiters []*futures.Future[*engine.Hold]
 	for _, name := range ofEach("draining") {
@@ -267,7 +263,7 @@ func TestDispatchersInAQuorum(t *testing.T) {
 	t.Parallel()
 	var engines []*engine.Engine
 	for range 3 {
-		engines = append(engines, testkit.Connect(t, redistest.Start(t).Addr(), dispatchers(several)))
+		engines = append(engines, testkit.Connect(t, redistest.Start(t).Addr(), testkit.Dispatchers(several)))
 	}
 	for _, name := range ofEach("quorum") {
 		q, err := engine.Quorum(name, engines...)
@@ -286,7 +282,7 @@ func TestDispatchersInAQuorum(t *testing.T) {
 func TestDispatchersHearOfLosses(t *testing.T) {
 	t.Parallel()
 	server := redistest.Start(t)
-	e := testkit.Connect(t, server.Addr(), dispatchers(several), func(o *engine.Options) { o.WatchLoss, o.Lease = true, time.Hour })
+	e := testkit.Connect(t, server.Addr(), testkit.Dispatchers(several), func(o *engine.Options) { o.WatchLoss, o.Lease = true, time.Hour })
 	names := ofEach("lost")
 	for _, lose := range []func(){
 		func() {

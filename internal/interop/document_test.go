@@ -4,12 +4,12 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"regexp"
 	"sync"
 	"testing"
 
 	"github.com/wheellock/wheellock/engine"
 	"github.com/wheellock/wheellock/internal/redistest"
+	"github.com/wheellock/wheellock/internal/testkit"
 	"github.com/wheellock/wheellock/scripts"
 )
 
@@ -21,18 +21,10 @@ func TestProgramsOfTheDocument(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	text, err := os.ReadFile("../../docs/JAVA.md")
-	if err != nil {
-		t.Fatal(err)
-	}
 	server, dir := redistest.Start(t), t.TempDir()
 	program := func(language, name string) string {
-		found := regexp.MustCompile("(?s)```" + language + "\n(.*?)```").FindSubmatch(text)
-		if found == nil {
-			t.Fatalf("docs/JAVA.md has no program in %s", language)
-		}
 		path := filepath.Join(dir, name)
-		if err := os.WriteFile(path, found[1], 0o600); err != nil {
+		if err := os.WriteFile(path, []byte(testkit.CodeBlocks(t, "docs/JAVA.md", language)[0]), 0o600); err != nil {
 			t.Fatal(err)
 		}
 		return path

@@ -1,7 +1,6 @@
 package testkit
 
 import (
-	"os"
 	"regexp"
 	"strings"
 	"testing"
@@ -10,7 +9,7 @@ import (
 // AclRule is the words of the ACL SETUSER command in SECURITY.md, after the user's name and password.
 func AclRule(t *testing.T) []string {
 	t.Helper()
-	_, after, found := strings.Cut(securityDocument(t), "\nACL SETUSER locks on >password ")
+	_, after, found := strings.Cut(document(t, "SECURITY.md"), "\nACL SETUSER locks on >password ")
 	rule, _, closed := strings.Cut(after, "```")
 	if !found || !closed {
 		t.Fatal("SECURITY.md has no ACL SETUSER rule")
@@ -21,7 +20,7 @@ func AclRule(t *testing.T) []string {
 // AclBesides is what SECURITY.md's table grants for an option, named by how its row begins.
 func AclBesides(t *testing.T, option string) []string {
 	t.Helper()
-	document := securityDocument(t)
+	document := document(t, "SECURITY.md")
 	_, row, found := strings.Cut(document, "\n| `"+option)
 	if !found { // no option
 		_, row, found = strings.Cut(document, "\n| "+option)
@@ -32,17 +31,4 @@ func AclBesides(t *testing.T, option string) []string {
 		t.Fatalf("SECURITY.md grants nothing for %s", option)
 	}
 	return words
-}
-
-func securityDocument(t *testing.T) string {
-	t.Helper()
-	above := ""
-	for range 6 { // no package lies deeper
-		above += "../"
-		if text, err := os.ReadFile(above + "SECURITY.md"); err == nil {
-			return string(text)
-		}
-	}
-	t.Fatal("no SECURITY.md above")
-	return ""
 }

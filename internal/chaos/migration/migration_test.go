@@ -240,10 +240,6 @@ func TestTheSameName(t *testing.T) {
 // The Go code of docs/MIGRATING.md is that of this package, but for its indentation.
 func TestThePageIsTheCode(t *testing.T) {
 	t.Parallel()
-	page, err := os.ReadFile("../../../docs/MIGRATING.md")
-	if err != nil {
-		t.Fatal(err)
-	}
 	files, err := filepath.Glob("*_test.go")
 	if err != nil {
 		t.Fatal(err)
@@ -256,13 +252,13 @@ func TestThePageIsTheCode(t *testing.T) {
 		}
 		code += flat(string(text))
 	}
-	blocks := regexp.MustCompile("(?s)```go\n(.*?)```").FindAllStringSubmatch(string(page), -1)
+	blocks := testkit.CodeBlocks(t, "docs/MIGRATING.md", "go")
 	if len(blocks) < 7 {
 		t.Errorf("the page has %d blocks of Go", len(blocks))
 	}
 	for _, block := range blocks {
-		if !strings.Contains(code, flat(block[1])) {
-			t.Errorf("no test runs this code of the page:\n%s", block[1])
+		if !strings.Contains(code, flat(block)) {
+			t.Errorf("no test runs this code of the page:\n%s", block)
 		}
 	}
 }

@@ -6,7 +6,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"regexp"
 	"runtime"
 	"strings"
 	"testing"
@@ -68,7 +67,7 @@ func startRival(tb testing.TB, micros int64) *rival {
 	r.Server = redistest.Start(tb, debugging(tb)...)
 	_, _ = os.Unsetenv("LD_PRELOAD"), os.Unsetenv("CLOCK_FILE") // they cannot fail: they were set just now
 	info := r.MustDo("INFO", "server").Text
-	r.version = regexp.MustCompile(`redis_version:([\d.]+)`).FindStringSubmatch(info)[1]
+	r.version = resp.InfoFields(info)["redis_version"]
 	r.name = resp.Product(info)
 	// In the background Redis 8 deletes a key at the beginning of its last millisecond, at which all versions still find it.
 	r.MustDo("DEBUG", "SET-ACTIVE-EXPIRE", "0")
