@@ -127,16 +127,15 @@ func Open(ctx context.Context, opts Options) (*Engine, error) {
 		return nil, fmt.Errorf("wheellock: callback pool: %w", err)
 	}
 	e.waker = wheel.NewWaker(e.clock, dispatcher.Tick)
-	code := claimCode(&opts)
 	for i := range opts.Dispatchers {
-		e.dispatchers = append(e.dispatchers, dispatcher.New(e.dispatcherConfig(i, code), loaded))
+		e.dispatchers = append(e.dispatchers, dispatcher.New(e.dispatcherConfig(i), loaded))
 	}
 	e.suspects.tell(e.dispatchers)
 	return e, nil
 }
 
-// dispatcherConfig is what the i-th dispatcher needs. code is that of claimCode.
-func (e *Engine) dispatcherConfig(i int, code func(uint64) int64) dispatcher.Config {
+// dispatcherConfig is what the i-th dispatcher needs.
+func (e *Engine) dispatcherConfig(i int) dispatcher.Config {
 	o := &e.opts
 	cfg := dispatcher.Config{
 		Client: e.client, Clock: e.clock, Waker: e.waker, Logger: o.Logger, UUID: e.uuid,
@@ -144,7 +143,7 @@ func (e *Engine) dispatcherConfig(i int, code func(uint64) int64) dispatcher.Con
 		Publish: o.PubSub.publish(), WatchLoss: o.WatchLoss, FenceTTL: o.FenceTTL, MaxPerName: o.MaxWaitersPerName, ProbeTime: o.Lease / 3,
 		Declared: o.DeclaredKeysOnly,
 		Gate: &gate.Config{
-			UUID: e.uuid, LastID: uint64(i) << numberBits, Code: code, FairWaiterLease: o.FairWaiterLease,
+			UUID: e.uuid, LastID: uint64(i) << numberBits, Code: claimCodes(o), FairWaiterLease: o.FairWaiterLease,
 			Lease: o.Lease, HandoffTime: max(o.HandoffTime, 0), PollCap: o.PollCap, Echo: o.PubSub.echo(), MaxHold: o.MaxHold, Stats: &new(counters).Stats,
 		},
 	}

@@ -9,6 +9,8 @@ local CLAIM = 2000 -- ms from the acquire on (gate.claimTime)
 local LEAST = CLAIM / 2 -- ms that must be left of a claim for a lock to be given to it
 local TURN = 100 -- ms; once in so long a lock is freed and not given: whoever polls for it leaves no trace
 local MOST = 32 -- engines that have claims to one lock; the others are woken and ask
+local CLAIMED = -8796093022208 -- -(2^43)
+local GIVEN = 1125899906842625 -- 2^50 + 1
 
 -- read takes a claim apart; nil: it is none.
 local function read(claim)
@@ -34,4 +36,32 @@ local function drop(claims, owner)
 	if claim and claim.owner == owner then
 		call('HDEL', claims, engine) -- unchecked: a claim that stands too long gives the lock to an engine that gives it back
 	end
+end
+
+-- claim leaves a claim, or has the one that stands last longer, and reports whether it has: a claim that was refused may stand as
+-- it was. Who has none is woken, and asks. A claim of a later owner of the same engine stays: then this call is a late copy.
+local function claim(claims, owner, code, micros)
+	local engine, now = engineOf(owner), math.floor(micros / 1000)
+	local before = claimOf(claims, engine)
+	if before and before.number > tonumber(string.match(owner, '%d+$')) then return false end
+	if not before then
+		local n = call('HLEN', claims)
+		if type(n) == 'table' or n > MOST then return false end
+	end
+	local since = before and before.owner == owner and before.ends > now and before.since or micros
+	local left = call('HSET', claims, engine, string.format('%s %s %.0f %.0f', owner, code or '', now + CLAIM, since))
+	if type(left) == 'table' then return false end
+	if call('PEXPIRE', claims, CLAIM) == 1 then return true end
+	call('HDEL', claims, engine) -- unchecked: as in drop
+	return false
+end
+
+-- announce publishes that a lock was given to a claim, and answers how many heard. The tokens of a fenced lock are announced before:
+-- a negative number is the last of them, and the code, to whose last nine digits it is added, says whose they are. All messages are
+-- numbers that Java's long can hold, for Redisson reads nothing else.
+local function announce(how, channel, code, token)
+	if not token then return publish(how, channel, code) end
+	publish(how, channel, string.format('-%.0f', token)) -- unchecked: without it the code says nothing
+	local tail = (tonumber(string.sub(code, -9)) + token % 1000000000) % 1000000000
+	return publish(how, channel, string.sub(code, 1, -10) .. string.format('%09.0f', tail))
 end

@@ -14,7 +14,7 @@ func given(heard int) string { return fmt.Sprint(int64(scripts.Passed) + 1 + int
 // ask asks for the lock that somebody has: so it leaves a claim.
 func (b *box) ask(owner string, code int) {
 	b.Helper()
-	reply := scripts.Reply(number(b, b.eval(scripts.AcquireClaim, claimNames, 0, owner, 30_000, code)))
+	reply := scripts.Reply(number(b, b.eval(scripts.AcquireClaim, claimNames, 0, 64, 86400000, owner, 30_000, code)))
 	if _, taken := reply.Held(); !taken {
 		b.Fatalf("%s is answered %d, want that the lock is taken", owner, reply)
 	}
@@ -23,7 +23,7 @@ func (b *box) ask(owner string, code int) {
 // giveUp is the release by an engine of which so many connections listen.
 func (b *box) giveUp(owner string, own int) string {
 	b.Helper()
-	return b.eval(scripts.ReleaseClaim, claimNames, "PUBLISH", owner, channel, own)
+	return b.eval(scripts.ReleaseClaim, claimNames, "PUBLISH", 64, 86400000, owner, channel, own)
 }
 
 // invariant: claim-counts-from-its-acquire
@@ -32,7 +32,7 @@ func TestClaims(t *testing.T) {
 		held := func(t *testing.T) (*box, <-chan string) {
 			b := b.fresh(t)
 			heard := b.listen(channel)
-			b.want(b.eval(scripts.AcquireClaim, claimNames, 0, "me:1", 30_000, 71), "1")
+			b.want(b.eval(scripts.AcquireClaim, claimNames, 0, 64, 86400000, "me:1", 30_000, 71), "1")
 			return b, heard
 		}
 		t.Run("who asks first is given the lock, for what is left of its claim", func(t *testing.T) {
@@ -47,7 +47,7 @@ func TestClaims(t *testing.T) {
 			b.want(<-other, "72", "the message")
 			b.want(b.must("HEXISTS", claimNames[1], "you"), "0", "the claim")
 			b.lasts(claimNames[1], 2*time.Second)
-			b.want(b.eval(scripts.AcquireClaim, claimNames, 0, "you:2", 30_000, 72), "1", "asked again")
+			b.want(b.eval(scripts.AcquireClaim, claimNames, 0, 64, 86400000, "you:2", 30_000, 72), "1", "asked again")
 			b.lasts(one, 30*time.Second)
 		})
 		t.Run("a release that is sent again gives nothing", func(t *testing.T) {
@@ -86,7 +86,7 @@ func TestClaims(t *testing.T) {
 		})
 		t.Run("where nobody listens the lock is freed", func(t *testing.T) {
 			b := b.fresh(t)
-			b.eval(scripts.AcquireClaim, claimNames, 0, "me:1", 30_000, 71)
+			b.eval(scripts.AcquireClaim, claimNames, 0, 64, 86400000, "me:1", 30_000, 71)
 			b.ask("you:2", 72)
 			b.want(b.giveUp("me:1", 0), "0")
 			b.want(b.must("EXISTS", one), "0", "EXISTS")
@@ -103,7 +103,7 @@ func TestClaims(t *testing.T) {
 			b.ask("you:2", 72)
 			b.want(b.eval(scripts.Release, []string{one}, "PUBLISH", "me:1", channel), "1")
 			b.want(<-heard, "0", "the message")
-			b.want(b.eval(scripts.AcquireClaim, claimNames, 0, "you:2", 30_000, 72), "1")
+			b.want(b.eval(scripts.AcquireClaim, claimNames, 0, 64, 86400000, "you:2", 30_000, 72), "1")
 			b.want(b.giveUp("you:2", 0), "1")
 		})
 		t.Run("nobody is given what has too little time left", func(t *testing.T) {
@@ -128,7 +128,7 @@ func TestClaims(t *testing.T) {
 			was := b.must("HGET", claimNames[1], "you")
 			b.must("CONFIG", "SET", "maxmemory", "1")
 			for _, owner := range []string{"you:2", "they:3"} {
-				reply := scripts.Reply(number(t, b.eval(scripts.AcquireClaim, claimNames, 0, owner, 30_000, 72)))
+				reply := scripts.Reply(number(t, b.eval(scripts.AcquireClaim, claimNames, 0, 64, 86400000, owner, 30_000, 72)))
 				if _, taken := reply.Held(); !taken || reply.Claimed() {
 					t.Errorf("%s is answered %d, want that the lock is taken and no claim stands", owner, reply)
 				}
@@ -187,7 +187,7 @@ func TestClaimsToTheMillisecond(t *testing.T) {
 			if of.before != nil {
 				b.must(append([]string{"HSET", claimNames[1]}, of.before...)...)
 			}
-			b.want(b.eval(frozen(scripts.AcquireClaim), claimNames, 0, "you:2", 30_000, 72), fmt.Sprint(of.reply))
+			b.want(b.eval(frozen(scripts.AcquireClaim), claimNames, 0, 64, 86400000, "you:2", 30_000, 72), fmt.Sprint(of.reply))
 			b.want(b.must("HMGET", claimNames[1], "you"), "["+of.after+"]", "the claim")
 			if of.reply == claimed {
 				if left := number(t, b.must("PTTL", claimNames[1])); left > 2000 || left == -1 {
@@ -200,7 +200,7 @@ func TestClaimsToTheMillisecond(t *testing.T) {
 		b := b.fresh(t)
 		standing("me:1", "1")(b)
 		b.must("ACL", "SETUSER", "default", "-pexpire")
-		reply := b.eval(frozen(scripts.AcquireClaim), claimNames, 0, "you:2", 30_000, 72)
+		reply := b.eval(frozen(scripts.AcquireClaim), claimNames, 0, 64, 86400000, "you:2", 30_000, 72)
 		b.must("ACL", "SETUSER", "default", "+pexpire")
 		b.want(reply, fmt.Sprint(refused))
 		b.want(b.must("EXISTS", claimNames[1]), "0", "the claims")
@@ -224,7 +224,7 @@ func TestClaimsToTheMillisecond(t *testing.T) {
 			standing("me:1", "1")(b)
 			heard := b.listen(channel)
 			b.must(append([]string{"HSET", claimNames[1]}, of.claims...)...)
-			reply, said := b.eval(frozen(scripts.ReleaseClaim), claimNames, "PUBLISH", "me:1", channel, 0), <-heard
+			reply, said := b.eval(frozen(scripts.ReleaseClaim), claimNames, "PUBLISH", 64, 86400000, "me:1", channel, 0), <-heard
 			b.want(b.must("HMGET", claimNames[1], "began"), "["+of.began+"]", "began")
 			if of.to == "" {
 				b.want(reply, "1")
@@ -242,6 +242,65 @@ func TestClaimsToTheMillisecond(t *testing.T) {
 			}
 		})
 	}
+}
+
+// A fenced mutex is given with a block of tokens that ends at the announced one. To what may not have one nothing is given.
+// invariant: tokens-grow, claim-counts-from-its-acquire
+func TestClaimsOfFencedMutexes(t *testing.T) {
+	const code = 3_000_000_000_999_999_999
+	onBoth(t, func(t *testing.T, b *box) {
+		held := func(t *testing.T) (b2 *box, heard <-chan string, first int64) {
+			b := b.fresh(t)
+			heard = b.listen(channel)
+			first = number(t, b.eval(scripts.AcquireClaim, fencedClaimNames, 0, 64, 86400000, "me:1", 30_000, 71))
+			reply := scripts.Reply(number(t, b.eval(scripts.AcquireClaim, fencedClaimNames, 0, 64, 86400000, "you:2", 30_000, code)))
+			if !reply.Claimed() {
+				t.Fatalf("you are answered %d, want a claim", reply)
+			}
+			return b, heard, first
+		}
+		release := func(b *box) string {
+			return b.eval(scripts.ReleaseClaim, fencedClaimNames, "PUBLISH", 64, 86400000, "me:1", channel, 0)
+		}
+		t.Run("who claims it is given it with tokens", func(t *testing.T) {
+			b, heard, first := held(t)
+			b.want(release(b), given(1))
+			b.stands(one, "you:2=1")
+			token := number(t, b.must("GET", counter))
+			if token < first+64 {
+				t.Errorf("the tokens end at %d, want 64 more than %d at least", token, first)
+			}
+			b.lasts(counter, 24*time.Hour)
+			b.want(<-heard, fmt.Sprint(-token), "the announcement")
+			b.want(<-heard, fmt.Sprint(code/1_000_000_000*1_000_000_000+(code+token)%1_000_000_000), "the message")
+			if again := number(t, b.eval(scripts.AcquireClaim, fencedClaimNames, 0, 64, 86400000, "you:2", 30_000, 72)); again < token+64 {
+				t.Errorf("asked again its tokens end at %d, want 64 more than %d at least", again, token)
+			}
+		})
+		for name, last := range map[string][]string{
+			"a counter of another type":                   {"RPUSH", counter, "x"},
+			"a counter that could not be counted exactly": {"SET", counter, "9007199254740928"},
+		} {
+			t.Run(name, func(t *testing.T) {
+				b, heard, _ := held(t)
+				b.must("DEL", counter)
+				b.must(last...)
+				b.want(release(b), "1")
+				b.want(b.must("EXISTS", one), "0", "EXISTS")
+				b.want(<-heard, "0", "the message")
+			})
+		}
+	})
+	t.Run("to the digit", func(t *testing.T) {
+		b := realBox(t).fresh(t)
+		heard := b.listen(channel)
+		standing("me:1", "1")(b)
+		b.must("SET", counter, "9007199254740000")
+		b.must("HSET", claimNames[1], "you", fmt.Sprintf("you:2 %d %d 5", int64(code), int64(frozenNow+20_000)))
+		b.want(b.eval(frozen(scripts.ReleaseClaim), fencedClaimNames, "PUBLISH", 64, 0, "me:1", channel, 0), given(1))
+		b.want(<-heard, "-9007199254740064", "the announcement")
+		b.want(<-heard, "3000000000254740063", "the message") // ...999999999 + ...254740064
+	})
 }
 
 // claimsOf is the claims of so many engines.

@@ -143,8 +143,11 @@ func (c *call) mutex() []string {
 	if c.IntN(4) == 0 {
 		return c.staying(itself, itself)
 	}
+	if c.IntN(4) == 0 {
+		return c.claims(itself)
+	}
 	channel := scripts.LockChannel
-	switch c.script = oneOf(c.duel, []scripts.Script{scripts.Acquire, scripts.Acquire, scripts.AcquireClaim, scripts.Release, scripts.ReleaseClaim, scripts.Renew, scripts.Confirm, scripts.Swap, scripts.Inspect}); c.script.Name {
+	switch c.script = oneOf(c.duel, []scripts.Script{scripts.Acquire, scripts.Acquire, scripts.Release, scripts.Renew, scripts.Confirm, scripts.Swap, scripts.Inspect}); c.script.Name {
 	case "acquire":
 		c.until()
 		return c.each(func(name string) { c.key(name).arg(c.owner()) }, c.leasesBehind)
@@ -159,18 +162,25 @@ func (c *call) mutex() []string {
 	case "release":
 		c.arg(oneOf(c.duel, []string{"PUBLISH", "NONE"}))
 		return c.each(func(name string) { c.key(name).arg(c.holder(name), channel(name)) })
-	case "acquire_claim":
-		c.until()
-		return c.each(func(name string) { c.key(name, scripts.ClaimsKey(name)).arg(c.owner()).lease().arg("77") })
-	case "release_claim":
-		c.arg("PUBLISH")
-		return c.each(func(name string) {
-			c.key(name, scripts.ClaimsKey(name)).arg(c.holder(name), channel(name), oneOf(c.duel, []string{"0", "1"}))
-		})
 	default:
 		c.names = c.names[:1]
 		return c.each(func(name string) { c.key(name, scripts.TokenKey(name)) })
 	}
+}
+
+// claims is a call that leaves claims, or gives locks to them; counter gives the third key of each.
+func (c *call) claims(counter func(name string) string) []string {
+	idle := oneOf(c.duel, []string{"0", "86400000"})
+	if c.script = oneOf(c.duel, []scripts.Script{scripts.AcquireClaim, scripts.ReleaseClaim}); c.script.Name == "acquire_claim" {
+		c.until().arg("64", idle)
+		return c.each(func(name string) {
+			c.key(name, scripts.ClaimsKey(name), counter(name)).arg(c.owner()).lease().arg("7777777777")
+		})
+	}
+	c.arg("PUBLISH", "64", idle)
+	return c.each(func(name string) {
+		c.key(name, scripts.ClaimsKey(name), counter(name)).arg(c.holder(name), scripts.LockChannel(name), oneOf(c.duel, []string{"0", "1"}))
+	})
 }
 
 // staying is a call about names that stay taken, or that are waited for; queue and counter give the second key of each.
@@ -200,6 +210,9 @@ func itself(name string) string { return name }
 func (c *call) fenced() []string {
 	if c.IntN(4) == 0 {
 		return c.staying(itself, scripts.TokenKey)
+	}
+	if c.IntN(4) == 0 {
+		return c.claims(scripts.TokenKey)
 	}
 	if c.IntN(2) == 0 {
 		return c.mutex()

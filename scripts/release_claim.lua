@@ -1,13 +1,14 @@
 -- release_claim.lua: free mutexes if this owner has them, and give each to the oldest claim (claim.lua), or else wake the
 -- waiters. The claim of the owner itself is over. Also frees a foreign owner by its id (force-unlock).
--- KEYS[2i-1], KEYS[2i]      lock; the claims to it: ours alone
--- ARGV[1]                   PUBLISH, SPUBLISH or BOTH
--- ARGV[3i-1], [3i], [3i+1]  owner; channel; how many of its subscribers are this engine's
+-- KEYS[3i-2..3i]             lock; the claims to it: ours alone; the fencing counter of a fenced lock, else the lock again
+-- ARGV[1], ARGV[2], ARGV[3]  PUBLISH, SPUBLISH or BOTH; tokens in a block; ms after which an idle counter expires (0: never)
+-- ARGV[3i+1], [3i+2], [3i+3] owner; channel; how many of its subscribers are this engine's
 -- reply per name: GIVEN + subscribers woken, when it was given to a claim; else as release.lua
 local KEYS, ARGV = KEYS, ARGV
-local GIVEN = 1125899906842625 -- 2^50 + 1
-local how = ARGV[1]
-local now = clock()
+local how, block, idle = ARGV[1], tonumber(ARGV[2]), ARGV[3]
+local time = redis.call('TIME') -- raises: before the first write, and then nothing can be done
+local micros = time[1] * 1000000 + time[2]
+local now = math.floor(micros / 1000)
 
 -- standing are the claims that have long enough to go, the oldest first, and since when the lock has been given and not freed.
 local function standing(all)
@@ -24,12 +25,15 @@ local function standing(all)
 	return claims, began
 end
 
--- pass takes a free lock for a claim, and answers how many heard of it; nil: the lock is as free as it was.
-local function pass(lock, key, channel, claim)
+-- pass takes a free lock for a claim, of a fenced one with a block of tokens, and answers how many heard of it; nil: the lock is as
+-- free as it was.
+local function pass(lock, key, counter, channel, claim)
+	local token = counter ~= lock and tokensof(counter, block, idle, micros)
+	if token and token < 0 then return nil end
 	if call('HSET', lock, claim.owner, '1') ~= 1 then return nil end
 	if bound(lock, string.format('%.0f', claim.ends - now), claim.owner) then return nil end
 	call('HDEL', key, engineOf(claim.owner)) -- unchecked: as in drop
-	local heard = publish(how, channel, claim.code)
+	local heard = announce(how, channel, claim.code, token)
 	if heard >= 0 then return heard end
 	if how == 'BOTH' then return 0 end -- who listens one way may have heard of it
 	call('HDEL', lock, claim.owner) -- unchecked: nobody has heard of it, and its lease is short
@@ -38,7 +42,7 @@ end
 
 -- give passes a free lock to the first claim. Not to anybody, once in a TURN; nor if others listen than this engine and those
 -- that have claims: they may be of Redisson, and would wait for ever if engines gave the lock to each other.
-local function give(lock, key, channel, own)
+local function give(lock, key, counter, channel, own)
 	local all = call('HGETALL', key)
 	if all.err or #all == 0 then return nil end
 	local claims, began = standing(all)
@@ -48,7 +52,7 @@ local function give(lock, key, channel, own)
 			call('HSET', key, 'began', string.format('%.0f', now)) -- unchecked: then the next one begins it
 			began = now
 		end -- before the claim goes: with its last field the key would go, and be made anew without a TTL
-		local heard = pass(lock, key, channel, claims[1])
+		local heard = pass(lock, key, counter, channel, claims[1])
 		if heard then return heard end
 	end
 	if began then
@@ -57,13 +61,13 @@ local function give(lock, key, channel, own)
 	return nil
 end
 
-return each(#KEYS / 2, function(i)
-	local lock, claims, owner, channel = KEYS[2 * i - 1], KEYS[2 * i], ARGV[3 * i - 1], ARGV[3 * i]
+return each(#KEYS / 3, function(i)
+	local lock, claims, owner, channel = KEYS[3 * i - 2], KEYS[3 * i - 1], ARGV[3 * i + 1], ARGV[3 * i + 2]
 	local freed = call('HDEL', lock, owner) -- a write that Redis allows at maxmemory; the key goes with its last field
 	if type(freed) == 'table' then return lostor(freed, lock) end
 	drop(claims, owner)
 	if freed == 0 then return -1 end
-	local heard = give(lock, claims, channel, tonumber(ARGV[3 * i + 1]))
+	local heard = give(lock, claims, KEYS[3 * i], channel, tonumber(ARGV[3 * i + 3]))
 	if heard then return GIVEN + heard end
 	return publish(how, channel, '0')
 end)

@@ -41,10 +41,12 @@ var (
 var lockScenes = []scene{
 	{"acquire", scripts.Acquire, nil, names, []any{0, "me:1", hour}, gives(1, "me:1")},
 	{"acquire again", scripts.Acquire, standing("me:1", "1"), names, []any{0, "me:1", hour}, gives(1, "me:1")},
-	{"acquire or claim", scripts.AcquireClaim, nil, claimNames, []any{0, "me:1", hour, 77}, gives(1, "me:1")},
-	{"acquire or claim again", scripts.AcquireClaim, claimed(standing("me:1", "1"), "me:1"), claimNames, []any{0, "me:1", hour, 77}, gives(1, "me:1")},
+	{"acquire or claim", scripts.AcquireClaim, nil, claimNames, []any{0, 64, 86400000, "me:1", hour, 77}, gives(1, "me:1")},
+	{"acquire or claim again", scripts.AcquireClaim, claimed(standing("me:1", "1"), "me:1"), claimNames, []any{0, 64, 86400000, "me:1", hour, 77}, gives(1, "me:1")},
 	{"acquire fenced", scripts.AcquireFenced, nil, []string{one, counter}, []any{0, 64, 86400000, "me:1", hour}, gives(1, "me:1")},
 	{"acquire fenced again", scripts.AcquireFenced, standing("me:1", "1"), []string{one, counter}, []any{0, 64, 0, "me:1", hour}, gives(1, "me:1")},
+	{"acquire or claim what is fenced", scripts.AcquireClaim, nil, fencedClaimNames, []any{0, 64, 86400000, "me:1", hour, 77}, gives(1, "me:1")},
+	{"acquire or claim what is fenced again", scripts.AcquireClaim, claimed(standing("me:1", "1"), "me:1"), fencedClaimNames, []any{0, 64, 0, "me:1", hour, 77}, gives(1, "me:1")},
 	{"renew", scripts.Renew, standing("me:1", "1"), names, []any{"me:1", hour}, gives(1, "me:1")},
 	{"confirm", scripts.Confirm, standing("me:1", "1"), names, []any{"PUBLISH", "me:1", hour, nobody}, gives(0, "me:1")},
 	{"swap", scripts.Swap, standing("me:1", "1"), names, []any{"PUBLISH", "me:1", "me:2", hour, nobody}, func(o *outcome) {
@@ -64,7 +66,8 @@ var lockScenes = []scene{
 	{"adopt what is fenced", scripts.Adopt, standing("java:1", "2"), []string{one, counter}, adopting, adopted},
 	{"adopt what is fenced again", scripts.Adopt, standing("me:1", "1"), []string{one, counter}, adopting, adopted},
 	{"release", scripts.Release, standing("me:1", "1"), names, []any{"PUBLISH", "me:1", nobody}, frees("me:1")},
-	{"release to a claim", scripts.ReleaseClaim, claimed(standing("me:1", "1"), "you:2"), claimNames, []any{"PUBLISH", "me:1", nobody, 0}, givenAway},
+	{"release to a claim", scripts.ReleaseClaim, claimed(standing("me:1", "1"), "you:2"), claimNames, []any{"PUBLISH", 64, 86400000, "me:1", nobody, 0}, givenAway},
+	{"release what is fenced to a claim", scripts.ReleaseClaim, claimed(standing("me:1", "1"), "you:2"), fencedClaimNames, []any{"PUBLISH", 64, 86400000, "me:1", nobody, 0}, givenAway},
 }
 
 // givenAway checks who has a lock after a release to a claim.
@@ -76,7 +79,10 @@ func givenAway(o *outcome) {
 	}
 }
 
-var claimNames = []string{one, scripts.ClaimsKey(one)}
+var (
+	claimNames       = []string{one, scripts.ClaimsKey(one), one}
+	fencedClaimNames = []string{one, scripts.ClaimsKey(one), counter}
+)
 
 // claimed has an owner claim the lock besides, for two seconds.
 func claimed(setup func(*box), owner string) func(*box) {

@@ -110,9 +110,9 @@ var rights string
 var (
 	Acquire       = Script{"acquire", prelude + acquire}
 	AcquireFenced = Script{"acquire_fenced", prelude + tokens + acquireFenced}
-	AcquireClaim  = Script{"acquire_claim", prelude + claim + acquireClaim}
+	AcquireClaim  = Script{"acquire_claim", prelude + tokens + claim + acquireClaim}
 	Release       = Script{"release", prelude + release}
-	ReleaseClaim  = Script{"release_claim", prelude + claim + releaseClaim}
+	ReleaseClaim  = Script{"release_claim", prelude + tokens + claim + releaseClaim}
 	Renew         = Script{"renew", prelude + renew}
 	Confirm       = Script{"confirm", prelude + confirm}
 	Swap          = Script{"swap", prelude + pass + swap}

@@ -76,8 +76,9 @@ var operations = [gate.Ops]operation{
 		w.rwChannel(c)
 	}},
 	gate.Release: {&scripts.Release, publish, release},
-	gate.ReleaseClaim: {&scripts.ReleaseClaim, publish, func(w *Writer, c *gate.Command) {
+	gate.ReleaseClaim: {&scripts.ReleaseClaim, publishFenced, func(w *Writer, c *gate.Command) {
 		w.key(scripts.ClaimsKey(c.Entry.Name))
+		w.counterOrLock(c)
 		release(w, c)
 		w.number(c.Args.Release().Own)
 	}},
@@ -138,8 +139,9 @@ var operations = [gate.Ops]operation{
 		w.owner(c.ID)
 		w.lease(c)
 	}},
-	gate.AcquireClaim: {&scripts.AcquireClaim, notAfter, func(w *Writer, c *gate.Command) {
+	gate.AcquireClaim: {&scripts.AcquireClaim, fenced, func(w *Writer, c *gate.Command) {
 		w.key(scripts.ClaimsKey(c.Entry.Name))
+		w.counterOrLock(c)
 		w.owner(c.ID)
 		w.lease(c)
 		w.number(c.Args.Claim().Code)
@@ -256,9 +258,20 @@ func notAfterAndPublish(w *Writer, sent gate.Time) {
 	publish(w, sent)
 }
 
-// fenced writes the deadline, how many tokens a tenure gets, and how long an idle counter stays.
+// fenced writes the deadline, and what tokens are made by.
 func fenced(w *Writer, sent gate.Time) {
 	notAfter(w, sent)
+	w.tokens()
+}
+
+// publishFenced writes how to wake others, and what tokens are made by.
+func publishFenced(w *Writer, sent gate.Time) {
+	publish(w, sent)
+	w.tokens()
+}
+
+// tokens writes how many tokens a tenure gets, and how long an idle counter stays.
+func (w *Writer) tokens() {
 	w.number(gate.TokenBlock)
 	w.number(w.settings.FenceTTL.Milliseconds())
 }

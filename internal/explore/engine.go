@@ -77,7 +77,11 @@ func newEngine(s *state, number int) *engine {
 		Waits: noWaits, Stats: &gate.Stats{}, LastID: firstID,
 	}
 	if number < s.w.Claims {
-		e.cfg.Code = func(id uint64) int64 { return int64(id)*maxEngines + int64(number) } // nobody makes codes up
+		drawn := int64(0)
+		e.cfg.Code = func() int64 { // nobody makes codes up
+			drawn++
+			return firstCode + (drawn*maxEngines+int64(number))*codeStep
+		}
 	}
 	e.encoder = wire.NewEncoder(wire.Settings{UUID: e.uuid, Publish: "PUBLISH", FairWaiterLease: waiterLease})
 	e.learn()

@@ -153,6 +153,8 @@ func TestFindings(t *testing.T) {
 			`A.lock A.pause-in-turn A.run tick D.lock A.arrive D.run D.arrive`},
 		"a claim that Redis refused to let last longer": {"big claims",
 			`B.lock B.lock@1 B.run#1 A.lock-owned@2 A.lock-owned@1 A.run#1 B.lock-fixed@1 A.arrive#1 A.lock A.run#1 A.confirm A.run#2 A.arrive#1 A.arrive#1 noperm delay A.break A.mend A.run#1 A.run A.arrive A.arrive A.run`},
+		"a code that says that a claim was given comes when another has the lock, and the claim stands again": {"big claims",
+			`B.lock B.run B.arrive A.lock A.run A.arrive A.confirm unlock B.run B.arrive A.run A.arrive B.lock B.run B.arrive B.confirm B.run B.arrive unlock#1 A.run A.arrive delay A.ring delay A.lock A.run delay B.ring B.run B.arrive`},
 		"a waiter who was forced off asks under the same number": {"big fair",
 			`A.lock A.run A.force A.break A.mend A.break A.mend A.run A.arrive run-stray`},
 		"permits of a caller who has gone are not given back after a refusal": {"big semaphore",

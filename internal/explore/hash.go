@@ -161,6 +161,8 @@ func (h *hasher) digits(t string, from, to int) {
 		h.bytes = append(h.bytes, t[from:to]...)
 	case n < firstID:
 		h.number(n - micros/1000)
+	case isCode(n):
+		h.code(n)
 	case n < serverEpoch:
 		engine := h.engine
 		if uuid := from - uuidLength - 1; uuid >= 0 && t[from-1] == ':' {
@@ -172,10 +174,31 @@ func (h *hasher) digits(t string, from, to int) {
 	}
 }
 
+// Codes of claims tell which engine has drawn them. Their last nine digits are 0, unless a token is added to them.
+const (
+	firstCode = 200_000 * codeStep
+	codeStep  = 1_000_000_000
+)
+
+func isCode(n uint64) bool { return n >= firstCode && n < serverEpoch }
+
+// code takes the code of a claim: as the number of a tenure, in an order of its own, and what is added to it, as a time of the server.
+func (h *hasher) code(n uint64) {
+	h.id(maxEngines+int(n/codeStep%maxEngines), n-n%codeStep)
+	if n %= codeStep; n != 0 {
+		n = 1 + (n+codeStep-uint64(serverEpoch+h.now/1000)%codeStep)%codeStep
+	}
+	h.number(n)
+}
+
 // time takes a number that may be a time of an engine's clock: what is left until then counts, so that states are alike
 // that differ only in when they were reached. Those clocks show more than firstHour when a world begins, and no number that
 // is not one of their times is as large, but for Never.
 func (h *hasher) time(n int64) {
+	if isCode(uint64(n)) {
+		h.code(uint64(n))
+		return
+	}
 	if n >= int64(firstHour) && n < int64(firstHour)*maxEngines*2 {
 		n = n%int64(firstHour) - h.now + 1<<60
 	}

@@ -165,7 +165,7 @@ func (e *engine) subscribed(now gate.Time, channel string) {
 func (e *engine) hear() {
 	m := e.messages[0]
 	e.messages = e.messages[1:]
-	e.post(nil, "a message is heard", func(now gate.Time) {
+	e.post(nil, "a message is heard: "+m.text, func(now gate.Time) {
 		most, err := strconv.ParseInt(m.text, 10, 64)
 		if err != nil {
 			most = 1

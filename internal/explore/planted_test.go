@@ -42,6 +42,9 @@ var bugs = []string{
 	"a claim that a forced release does not end",
 	"a claim that nobody wants and nobody gives up",
 	"a claim of a tenure that got no answer before",
+	"a code of a claim that its next question has, too",
+	"a token that the given hold does not get anew",
+	"a code that counts whatever token was announced",
 }
 
 var (

@@ -56,6 +56,11 @@ var SmallWorlds = slices.Concat(
 	claimed(2, worlds("claims refused", gate.MutexKind, 1, []Call{Lock, Close}, []Call{Lock, Lock}, ReadOnly, BreakSubscription, Failover1)),
 	claimed(1, worlds("claims beside none", gate.MutexKind, 1, []Call{Lock, Lock}, []Call{Lock, Lock}, Break, LoseMessage, Hold)),
 	claimed(2, worlds("two of claims", gate.MutexKind, 2, []Call{Lock}, []Call{Lock}, Break, LoseMessage, Hold, Pause)),
+	claimed(2, worlds("fenced claims", gate.FencedKind, 1, []Call{Lock, Lock}, []Call{Lock, Drop}, Break, LoseMessage, Hold)),
+	claimed(2, worlds("fenced claims refused", gate.FencedKind, 1, []Call{Lock, LockFixed}, []Call{Lock, ForceUnlock}, ReadOnly, OutOfMemory, TwiceMessage, LoseKey)),
+	claimed(1, worlds("fenced claims beside none", gate.FencedKind, 1, []Call{Lock, Lock}, []Call{Lock, TryLock}, Break, LoseMessage, Pause)),
+	claimed(2, worlds("two of fenced claims", gate.FencedKind, 2, []Call{Lock}, []Call{Lock}, Break, LoseMessage, Hold, Pause)),
+	patient(5, claimed(2, ticking(5, worlds("claims and late messages", gate.MutexKind, 1, []Call{Lock, Lock}, []Call{Lock, Lock}, Hold)))),
 	claimed(3, threeEngines("claims of three", []Call{Lock}, []Call{Lock}, []Call{Lock, Drop}, Break, LoseMessage, Die)),
 	claimed(2, threeEngines("claims of two beside one", []Call{Lock}, []Call{Lock}, []Call{Lock}, Break, LoseMessage, Hold)),
 	[]*World{{
@@ -78,10 +83,10 @@ func worlds(name string, kind gate.Kind, most int, a, b []Call, may ...Fault) []
 	}}
 }
 
-// claimed lets so many engines have claims.
+// claimed is claimedBy for all of them.
 func claimed(engines int, all []*World) []*World {
 	for _, w := range all {
-		w.Claims = engines
+		claimedBy(engines, w)
 	}
 	return all
 }
@@ -108,6 +113,14 @@ func patient(most int, all []*World) []*World {
 	return all
 }
 
+// ticking has time pass so often.
+func ticking(most int, all []*World) []*World {
+	for _, w := range all {
+		w.MostTicks = most
+	}
+	return all
+}
+
 // atOnce has no time pass, and a HandoffTime of which half is over as soon as it begins: a tenure that changed hands often enough is
 // confirmed ahead.
 func atOnce(all []*World) []*World {
@@ -121,7 +134,7 @@ func atOnce(all []*World) []*World {
 var BigWorlds = []*World{
 	big("mutex", gate.MutexKind, LockStaying, TryStaying, Detach, Adopt, Lock, LockOwned, LockFixed, TryLock, TryFixed, TryOwned, Extend, Drop, ForceUnlock, Close),
 	claimedBig("claims", 4), claimedBig("claims beside one without", 3),
-	big("fenced", gate.FencedKind, LockStaying, TryStaying, Detach, Adopt, Lock, LockOwned, LockFixed, TryLock, TryFixed, Extend, Drop, ForceUnlock, Close),
+	claimedBy(3, big("fenced", gate.FencedKind, LockStaying, TryStaying, Detach, Adopt, Lock, LockOwned, LockFixed, TryLock, TryFixed, Extend, Drop, ForceUnlock, Close)),
 	big("spin", gate.SpinKind, LockStaying, TryStaying, Detach, Adopt, Lock, LockOwned, LockFixed, TryLock, Extend, Drop, ForceUnlock, Close),
 	big("fair", gate.FairKind, LockStaying, TryStaying, Detach, Adopt, Lock, LockOwned, LockFixed, TryLock, TryFixed, Extend, Drop, ForceUnlock, Close),
 	big("read-write", gate.RWKind, Read, Write, ReadOwned, WriteOwned, TryRead, TryWrite, Drop, Close),
@@ -153,11 +166,15 @@ func big(name string, kind gate.Kind, calls ...Call) *World {
 	return w
 }
 
-// claimedBig is a world of mutexes in which so many engines have claims.
-func claimedBig(name string, engines int) *World {
-	w := big(name, gate.MutexKind, LockStaying, Detach, Adopt, Lock, Lock, LockOwned, LockFixed, TryLock, TryOwned, Extend, Drop, ForceUnlock, Close)
+// claimedBy lets so many engines have claims.
+func claimedBy(engines int, w *World) *World {
 	w.Claims = engines
 	return w
+}
+
+// claimedBig is a world of mutexes in which so many engines have claims.
+func claimedBig(name string, engines int) *World {
+	return claimedBy(engines, big(name, gate.MutexKind, LockStaying, Detach, Adopt, Lock, Lock, LockOwned, LockFixed, TryLock, TryOwned, Extend, Drop, ForceUnlock, Close))
 }
 
 func bigCount(name string, kind gate.Kind, calls ...Call) *World {

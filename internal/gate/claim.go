@@ -44,6 +44,8 @@ const (
 // claim is what Redis may give us the lock for.
 type claim struct {
 	id    uint64 // the number of the tenure that would be; 0: there is none
+	code  int64  // by which we know that it was given to us: that of the last acquire by which it stands
+	token int64  // of a fenced lock: the last that was announced; 0: none was
 	sent  Time   // when the last acquire left by which it stands
 	ends  Time   // when nothing of it can be left in Redis
 	epoch uint32 // of the link, then
@@ -52,7 +54,7 @@ type claim struct {
 
 // claims reports whether waiters of this name may have claims.
 func (m *mutexLease) claims() bool {
-	return m.cfg.Code != nil && m.Kind == MutexKind && m.contention != nil
+	return m.cfg.Code != nil && m.traits().claims && m.contention != nil
 }
 
 // mayClaim reports whether w can have a lock that is renewed soon after it is given.
@@ -79,7 +81,7 @@ func (m *mutexLease) sendAcquire(op Op, lease time.Duration, fx *Effects) {
 	m.cfg.Stats.Attempts.Inc()
 	c := m.send(op, m.t.ID, lease, fx)
 	if op == AcquireClaim {
-		c.Args = ClaimArgs{Code: m.cfg.Code(m.t.ID)}.Args()
+		c.Args = ClaimArgs{Code: m.cfg.Code()}.Args()
 		of := &m.contention.claim
 		of.asked = m.t.ID
 		m.t.Ends = max(m.t.Ends, of.ends)
@@ -110,9 +112,17 @@ func (cl *claim) note(now Time, c *Command, sure bool) {
 	case !sure:
 		cl.id = 0
 	case c.Reply.Claimed():
-		cl.id, cl.sent, cl.epoch = c.ID, c.Sent, c.Epoch
+		cl.id, cl.code, cl.sent, cl.epoch = c.ID, c.Args.Claim().Code, c.Sent, c.Epoch
 		cl.ends = now + claimTime + 2*margin(claimTime)
 	}
+}
+
+// proof is what a message says when the lock was given to the claim: its code, to whose last nine digits the token of a fenced lock is
+// added (announce in scripts/claim.lua).
+func (cl *claim) proof() int64 {
+	const step = 1_000_000_000
+	tail := cl.code % step
+	return cl.code - tail + (tail+cl.token%step)%step
 }
 
 // endClaim forgets the claim of a tenure that is ours, or is released.
@@ -137,11 +147,17 @@ func (m *Mutex) giveUpClaim(now Time) {
 // given takes the lock that a release has given to our claim, if one of the codes says so. When it cannot be taken here, the next
 // question finds it.
 func (m *Mutex) given(now Time, news News, fx *Effects) bool {
-	if !m.claims() || m.contention.claim.id == 0 || !news.says(m.cfg.Code(m.contention.claim.id)) {
+	if !m.claims() {
+		return false
+	}
+	c, w := &m.contention.claim, m.queue.head
+	if m.traits().fenced && news.token != 0 {
+		c.token = news.token
+	}
+	if c.id == 0 || m.traits().fenced && c.token == 0 || !news.says(c.proof()) {
 		return false
 	}
 	m.tick(now)
-	c, w := &m.contention.claim, m.queue.head
 	if m.t.phase != free || m.flight != None || w == nil || !w.mayClaim() || now >= c.sent+claimTime-margin(claimTime) {
 		m.again = m.t.phase != ours && w != nil
 		return false
@@ -151,6 +167,7 @@ func (m *Mutex) given(now Time, news News, fx *Effects) bool {
 	m.t.phase = ours
 	m.t.Ends = c.ends
 	m.t.confirm(now, &as, claimTime)
+	m.fence(c.token)
 	m.t.RenewAt = now + min(claimRenewal, (m.t.Deadline-now)/4)
 	m.contention.endClaim(c.id)
 	m.tries, m.again = 0, false

@@ -1,6 +1,7 @@
 package gate
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 )
@@ -10,7 +11,7 @@ const claimed = `
 			claims
 			b locks                          -> acquire 1 3s
 			answer held 2s                   -> subscribe redisson_lock__channel:{stock}
-			subscribed                       -> acquire claim 2 3s n 1002
+			subscribed                       -> acquire claim 2 3s n 1001
 			answer claimed 2s                -> `
 
 // invariant: claim-counts-from-its-acquire
@@ -18,65 +19,71 @@ func TestClaimScenes(t *testing.T) {
 	for name, text := range map[string]string{
 		"a lock that is given counts from the question, and is renewed soon": claimed + `
 			stall 700ms
-			given 2                          -> b: granted until 1.98s
+			given 1                          -> b: granted until 1.98s
 			after 49ms
 			after 1ms                        -> renew 2 3s
 			answer 1
 			b unlocks                        -> release claim 2 n 1
 			answer given 2                   -> b ok: granted`,
 		"what is unlocked soon is not renewed": claimed + `
-			given 2                          -> b: granted until 1.98s
+			given 1                          -> b: granted until 1.98s
 			b unlocks                        -> release claim 2 n 1
 			answer 1                         -> b ok: granted
 			after 10s                        -> (1s) unsubscribe redisson_lock__channel:{stock}`,
 		"another code is a hint": claimed + `
-			given 3                          -> acquire claim 2 3s n 1002
+			given 9                          -> acquire claim 2 3s n 1002
 			answer claimed 2s`,
+		"a code of an earlier question is a hint": claimed + `
+			after 2001ms                     -> (1.567s) acquire claim 2 3s n 1002
+			answer claimed 2s
+			given 1                          -> acquire claim 2 3s n 1003
+			answer held 1s
+			given 2                          -> b: granted until 3.547s`,
 		"a code that comes too late is a hint": claimed + `
 			stall 1.98s
-			given 2                          -> acquire claim 2 3s n 1002
+			given 1                          -> acquire claim 2 3s n 1002
 			answer 1                         -> b: granted until 4.95s`,
 		"a code that comes while a question is on its way": claimed + `
 			message                          -> acquire claim 2 3s n 1002
-			given 2
-			answer claimed 2s                -> acquire claim 2 3s n 1002
+			given 1
+			answer claimed 2s                -> acquire claim 2 3s n 1003
 			answer 1                         -> b: granted until 2.97s`,
 		"a code that comes twice": claimed + `
-			given 2                          -> b: granted until 1.98s
-			given 2                          -> renew 2 3s
+			given 1                          -> b: granted until 1.98s
+			given 1                          -> renew 2 3s
 			answer 1`,
 		"a refusal by which no claim stands counts for nothing": claimed + `
 			stall 700ms
 			message                          -> acquire claim 2 3s n 1002
 			answer held 1s
-			given 2                          -> b: granted until 1.98s`,
+			given 1                          -> b: granted until 1.98s`,
 		"a claim that nobody wants is given up": claimed + `
 			b waits-no-longer                -> b: gave up, last taken for 2s; release claim 2 n 1
 			answer not-mine`,
 		"a claim that was given when nobody wants it any more": claimed + `
 			b waits-no-longer                -> b: gave up, last taken for 2s; release claim 2 n 1
-			given 2
+			given 1
 			answer given 1`,
 		"a claim whose acquire got no answer before is not asked for again": `
 			claims
 			b locks                          -> acquire 1 3s
 			answer held 2s                   -> subscribe redisson_lock__channel:{stock}
-			subscribed                       -> acquire claim 2 3s n 1002
+			subscribed                       -> acquire claim 2 3s n 1001
 			lost
 			after 20ms                       -> (17ms) acquire claim 2 3s n 1002
 			answer claimed 2s
 			given 2                          -> acquire claim 3 3s n 1003
 			answer claimed 2s
-			after 1.7s                       -> (1.687s) acquire claim 3 3s n 1003
+			after 1.7s                       -> (1.687s) acquire claim 3 3s n 1004
 			answer claimed 2s
 			after 600ms                      -> (530ms) release claim 2 n 1`,
 		"a lock that is given to an owner who was forced off": claimed + `
 			force u:2 2                      -> release claim 2 u:2 n 1
-			given 2
-			answer 1                         -> force ok: granted; acquire claim 3 3s n 1003`,
+			given 1
+			answer 1                         -> force ok: granted; acquire claim 3 3s n 1002`,
 		"our next callers have the lock as after any grant": claimed + `
 			c locks
-			given 2                          -> b: granted until 1.98s
+			given 1                          -> b: granted until 1.98s
 			b unlocks                        -> c: granted until 1.98s, handed on; b ok: granted
 			c unlocks                        -> release claim 2 n 1`,
 		"who has a fixed lease has no claim": `
@@ -87,7 +94,7 @@ func TestClaimScenes(t *testing.T) {
 			answer held 2s`,
 		"a lock that is given late is renewed sooner": claimed + `
 			stall 1.9s
-			given 2                          -> b: granted until 1.98s
+			given 1                          -> b: granted until 1.98s
 			after 19ms
 			after 1ms                        -> renew 2 3s
 			again LOADING`,
@@ -101,7 +108,7 @@ func TestClaimScenes(t *testing.T) {
 			claims
 			b locks watch 2s                 -> acquire 1 2s
 			answer held 2s                   -> subscribe redisson_lock__channel:{stock}
-			subscribed                       -> acquire claim 2 2s n 1002
+			subscribed                       -> acquire claim 2 2s n 1001
 			answer claimed 2s`,
 		"who has a shorter lease has none": `
 			claims
@@ -117,12 +124,12 @@ func TestClaimScenes(t *testing.T) {
 		"what was claimed for another is asked for": claimed + `
 			c locks lease 10s
 			b waits-no-longer                -> b: gave up, last taken for 2s
-			given 2                          -> acquire claim 2 10s n 1002
+			given 1                          -> acquire claim 2 10s n 1002
 			answer 1                         -> c: granted until 9.9s`,
 		"a code that comes while nobody knows what became of the question": claimed + `
 			message                          -> acquire claim 2 3s n 1002
 			lost
-			given 2                          -> acquire claim 2 3s n 1002
+			given 1                          -> acquire claim 2 3s n 1003
 			answer 1                         -> b: granted until 2.97s`,
 		"a claim that nobody wants by the time of the answer is given up once": claimed + `
 			message                          -> acquire claim 2 3s n 1002
@@ -140,7 +147,7 @@ func TestClaimScenes(t *testing.T) {
 			not-sent
 			after 10s                        -> (999ms) unsubscribe redisson_lock__channel:{stock}`,
 		"what was claimed is released to claims, also when nobody listens here any more": claimed + `
-			given 2                          -> b: granted until 1.98s
+			given 1                          -> b: granted until 1.98s
 			after 50ms                       -> renew 2 3s
 			answer 1
 			after 960ms                      -> (950ms) unsubscribe redisson_lock__channel:{stock}
@@ -162,7 +169,7 @@ func TestClaimScenes(t *testing.T) {
 		"a claim that stands for longer than its holder's lease is released for as long": claimed + `
 			c locks lease 100ms
 			b waits-no-longer                -> b: gave up, last taken for 2s
-			given 2                          -> acquire claim 2 100ms n 1002
+			given 1                          -> acquire claim 2 100ms n 1002
 			answer 1                         -> c: granted until 95ms
 			c unlocks                        -> release claim 2 n 1
 			not-sent
@@ -170,54 +177,54 @@ func TestClaimScenes(t *testing.T) {
 		"a claim of which a later question got no answer is not asked for again": claimed + `
 			message                          -> acquire claim 2 3s n 1002
 			lost
-			after 20ms                       -> (17ms) acquire claim 2 3s n 1002
+			after 20ms                       -> (17ms) acquire claim 2 3s n 1003
 			answer claimed 2s
-			given 2                          -> acquire claim 3 3s n 1003
+			given 3                          -> acquire claim 3 3s n 1004
 			answer claimed 2s`,
 		"a code that comes while somebody else is forced off": claimed + `
 			force x:9 0                      -> release claim 0 x:9 n 1
-			given 2
+			given 1
 			answer 1                         -> force ok: granted; acquire claim 2 3s n 1002
 			answer 1                         -> b: granted until 2.97s`,
 		"a code that comes too late and is counted as our own message": claimed + `
-			given 2                          -> b: granted until 1.98s
+			given 1                          -> b: granted until 1.98s
 			b unlocks                        -> release claim 2 n 1
 			answer 1                         -> b ok: granted
-			c locks                          -> acquire claim 3 3s n 1003
+			c locks                          -> acquire claim 3 3s n 1002
 			answer claimed 2s
 			stall 1s
 			link-up                          -> acquire claim 3 3s n 1003
 			answer held 2s
 			stall 980ms
 			alarm                            -> 707ms
-			given 3
-			after 0s                         -> acquire claim 3 3s n 1003`,
+			given 2
+			after 0s                         -> acquire claim 3 3s n 1004`,
 		"what was claimed for one is given to another, for his lease": claimed + `
 			c locks watch 5s
 			b waits-no-longer                -> b: gave up, last taken for 2s
-			given 2                          -> c: granted until 1.98s
+			given 1                          -> c: granted until 1.98s
 			after 50ms                       -> renew 2 5s`,
 		"a claim ends with the lock that was given to it": claimed + `
-			given 2                          -> b: granted until 1.98s
+			given 1                          -> b: granted until 1.98s
 			c locks lease 10s
 			b unlocks                        -> b ok: granted; swap 2 10s next 3
 			answer 1                         -> c: granted until 9.9s
 			c unlocks                        -> release claim 3 n 1
 			answer 1                         -> c ok: granted
-			d locks                          -> acquire claim 4 3s n 1004`,
+			d locks                          -> acquire claim 4 3s n 1002`,
 		"a lock that is given ends a row of refusals": claimed + `
 			message                          -> acquire claim 2 3s n 1002
 			again OOM
-			after 20ms                       -> (17ms) acquire claim 2 3s n 1002
+			after 20ms                       -> (17ms) acquire claim 2 3s n 1003
 			again OOM
-			after 40ms                       -> (33ms) acquire claim 2 3s n 1002
+			after 40ms                       -> (33ms) acquire claim 2 3s n 1004
 			again OOM
-			given 2                          -> b: granted until 1.98s
+			given 1                          -> b: granted until 1.98s
 			after 50ms                       -> renew 2 3s
 			again OOM
 			after 60ms                       -> renew 2 3s`,
 		"a lock that is given begins a new turn": claimed + `
-			given 2                          -> b: granted until 1.98s
+			given 1                          -> b: granted until 1.98s
 			c locks
 			stall 11ms
 			b unlocks                        -> b ok: granted; confirm 2 3s
@@ -225,26 +232,90 @@ func TestClaimScenes(t *testing.T) {
 			c unlocks                        -> release claim 2 n 1
 			answer 1                         -> c ok: granted
 			stall 500ms
-			d locks                          -> acquire claim 3 3s n 1003
+			d locks                          -> acquire claim 3 3s n 1002
 			answer claimed 2s
 			e locks
-			given 3                          -> d: granted until 2.491s
+			given 2                          -> d: granted until 2.491s
 			stall 11ms
 			d unlocks                        -> d ok: granted; confirm 3 3s`,
-		"a lock that is given ends a row of questions in vain": claimed + strings.Repeat(`
-			message                          -> acquire claim 2 3s n 1002
-			answer claimed 2s`, vainQuestions) + `
+		"a lock that is given ends a row of questions in vain": claimed + inVain(vainQuestions) + `
 			message
-			given 2                          -> b: granted until 1.98s
+			given 11                         -> b: granted until 1.98s
 			message                          -> renew 2 3s`,
 		"who gives up after a lock was given hears that it was taken": claimed + `
 			message                          -> acquire claim 2 3s n 1002
 			again OOM
 			c locks lease 10s
-			given 2                          -> b: granted until 1.98s
+			given 1                          -> b: granted until 1.98s
 			b unlocks                        -> b ok: granted; swap 2 10s next 3
 			c times-out                      -> c: timed out, last taken for 2s`,
 	} {
 		t.Run(name, func(t *testing.T) { playScene(t, MutexKind, text) })
 	}
+}
+
+// B has been refused a fenced mutex, listens and has a claim.
+const fencedClaimed = `
+			claims
+			b locks                          -> acquire fenced 1 3s
+			answer held 2s                   -> subscribe redisson_lock__channel:{stock}
+			subscribed                       -> acquire claim 2 3s n 1001
+			answer claimed 2s                -> `
+
+// invariant: claim-counts-from-its-acquire, tokens-grow
+func TestFencedClaimScenes(t *testing.T) {
+	for name, text := range map[string]string{
+		"a lock that is given with its tokens": fencedClaimed + `
+			given 1 5063                     -> b: granted until 1.98s, token 5000
+			after 50ms                       -> renew 2 3s
+			answer 1
+			c locks
+			b unlocks                        -> c: granted until 3.02s, handed on, token 5001; b ok: granted
+			c unlocks                        -> release claim 2 n 1
+			answer given 2                   -> c ok: granted`,
+		"a code whose token was not announced is a hint": fencedClaimed + `
+			given 1                          -> acquire claim 2 3s n 1002
+			answer 6063                      -> b: granted until 2.97s, token 6000`,
+		"a token that is announced before": fencedClaimed + `
+			announced 5063
+			idle                             -> false
+			given 1 5063                     -> b: granted until 1.98s, token 5000`,
+		"a code to which another token was added is a hint": fencedClaimed + `
+			announced 5063
+			given 1 6063                     -> b: granted until 1.98s, token 6000`,
+		"an announcement is no hint": fencedClaimed + `
+			announced 5063
+			announced 6063
+			message                          -> acquire claim 2 3s n 1002
+			answer claimed 2s
+			given 1 6063                     -> acquire claim 2 3s n 1003
+			answer claimed 2s
+			given 3 7063                     -> b: granted until 1.98s, token 7000`,
+		"tokens of a lock that was asked for meanwhile": fencedClaimed + `
+			message                          -> acquire claim 2 3s n 1002
+			given 1 5063
+			answer 6063                      -> b: granted until 2.97s, token 6000`,
+		"a token is announced to a mutex without tokens": claimed + `
+			announced 5063
+			given 1                          -> b: granted until 1.98s`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			kind := FencedKind
+			if strings.HasPrefix(text, claimed) {
+				kind = MutexKind
+			}
+			playScene(t, kind, text)
+		})
+	}
+}
+
+// inVain are so many questions after which the claim stands.
+func inVain(questions int) string {
+	text := ""
+	for n := range questions {
+		text += fmt.Sprintf(`
+			message                          -> acquire claim 2 3s n %d
+			answer claimed 2s`, 1002+n)
+	}
+	return text
 }

@@ -16,7 +16,7 @@ type Config struct {
 	MaxHold     time.Duration // how long a watched hold lasts at most; 0: no bound
 	UUID        string        // the engine's: owner fields are "<UUID>:<number>"
 
-	Code func(id uint64) int64 // by what a claim of an owner id is proved: a secret, from 2 on; nil: there are no claims
+	Code func() int64 // draws the code of a claim: a secret, from 2 on, another one each time; nil: there are no claims. Owned by the loop.
 
 	FairWaiterLease time.Duration // how long the places of an engine that died stand in a fair queue
 

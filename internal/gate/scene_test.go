@@ -331,10 +331,20 @@ func (s *scene) event(words []string) {
 			s.lock(fmt.Sprint("caller", n), rest[1:])
 		}
 	case "claims": // may be left by waiters, whose lease is longer than a claim stands
-		s.cfg.Lease, s.cfg.Code = 3*time.Second, func(id uint64) int64 { return 1000 + int64(id) }
-	case "given": // to that owner, as a message says
+		code := int64(1000)
+		s.cfg.Lease, s.cfg.Code = 3*time.Second, func() int64 { code++; return code }
+	case "given": // by a claim of the so many-th question, as a message says
 		var news News
-		news.Add(1000 + s.number(rest[0]))
+		said := claim{code: 1000 + s.number(rest[0])}
+		if len(rest) > 1 { // a fenced one, with that token
+			said.token = s.number(rest[1])
+			news.Add(-said.token)
+		}
+		news.Add(said.proof())
+		s.step(func(m Machine, fx *Effects) { m.Message(s.now, news, fx) })
+	case "announced": // that token, and no more
+		var news News
+		news.Add(-s.number(rest[0]))
 		s.step(func(m Machine, fx *Effects) { m.Message(s.now, news, fx) })
 	case "message": // that so many can be had; how many messages
 		news := News{N: 1, Most: 1}

@@ -13,20 +13,26 @@ type News struct {
 	N    int32 // how many
 	Most int64 // the largest number that one of them said
 
-	codes [mostCodes]int64 // what the last of them said that may be codes of claims
-	next  uint8
+	codes     [mostCodes]int64 // what the last of them said that may be codes of claims
+	token     int64            // what the last announcement of a token said; 0: there was none
+	announced int32            // how many announced one
+	next      uint8
 }
 
 // mostCodes is how many codes are kept. A name has one claim here, and its code is heard soon.
 const mostCodes = 4
 
-// Add notes a message, which said that number.
+// Add notes a message, which said that number. A negative one announces the fencing token of a mutex that is given to a claim.
 func (n *News) Add(said int64) {
 	if n.N == 0 || said > n.Most {
 		n.Most = said
 	}
 	if n.N < math.MaxInt32 {
 		n.N++
+		if said < 0 {
+			n.token = -said
+			n.announced++
+		}
 	}
 	if said > 1 { // not one of Redisson's
 		n.codes[n.next%mostCodes] = said

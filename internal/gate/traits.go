@@ -6,6 +6,7 @@ type traits struct {
 	fenced           bool // grants have fencing tokens
 	polls            bool // waiters poll: nobody publishes, nobody listens
 	fair             bool // waiters stand in a queue in Redis
+	claims           bool // a release can give it to a waiter of another engine
 }
 
 // acquires and releases report whether an operation is one of the kind's.
@@ -13,8 +14,8 @@ func (k *traits) acquires(op Op) bool { return op == k.acquire || op == AcquireC
 func (k *traits) releases(op Op) bool { return op == k.release || op == ReleaseClaim }
 
 var traitsByKind = [...]traits{
-	MutexKind:  {acquire: Acquire, release: Release},
-	FencedKind: {acquire: AcquireFenced, release: Release, fenced: true},
+	MutexKind:  {acquire: Acquire, release: Release, claims: true},
+	FencedKind: {acquire: AcquireFenced, release: Release, fenced: true, claims: true},
 	SpinKind:   {acquire: Acquire, release: ReleaseQuietly, polls: true},
 	FairKind:   {acquire: FairAsk, release: FairRelease, fair: true},
 }

@@ -113,7 +113,7 @@ var bugs = []Bug{
 		{"internal/gate/claim.go", "Lease: claimTime, Sent: c.sent, Epoch", "Lease: claimTime, Sent: now, Epoch"},
 	}},
 	{"a message that is taken for a claim's whatever it says", []edit{
-		{"internal/gate/claim.go", " || !news.says(m.cfg.Code(m.contention.claim.id))", ""},
+		{"internal/gate/claim.go", " || m.traits().fenced && c.token == 0 || !news.says(c.proof())", ""},
 	}},
 	{"a lock that is given for less than its claim", []edit{
 		{"scripts/release_claim.lua", "claim.ends - now), claim.owner)", "500), claim.owner)"},
@@ -126,6 +126,16 @@ var bugs = []Bug{
 	}},
 	{"a claim of a tenure that got no answer before", []edit{
 		{"internal/gate/asking.go", "			m.contention.claim.note(now, c, sure)\n", "			m.contention.claim.note(now, c, sure || true)\n"},
+	}},
+	{"a code of a claim that its next question has, too", []edit{
+		{"internal/gate/claim.go", "		c.Args = ClaimArgs{Code: m.cfg.Code()}.Args()\n		of := &m.contention.claim\n", "		of := &m.contention.claim\n		if of.id != m.t.ID {\n			of.code = m.cfg.Code()\n		}\n		c.Args = ClaimArgs{Code: of.code}.Args()\n"},
+	}},
+	{"a token that the given hold does not get anew", []edit{
+		{"scripts/release_claim.lua", "tokensof(counter, block, idle, micros)", "tokensof(counter, 0, idle, 0)"},
+	}},
+	{"a code that counts whatever token was announced", []edit{
+		{"scripts/claim.lua", "(tonumber(string.sub(code, -9)) + token % 1000000000) % 1000000000", "tonumber(string.sub(code, -9))"},
+		{"internal/gate/claim.go", "(tail+cl.token%step)%step", "tail"},
 	}},
 	{"an engine that closes its first dispatcher only", []edit{
 		{"engine/dispatchers.go", "	for _, d := range ds {\n		all.Go(d.Close)\n", "	for _, d := range ds[:1] {\n		all.Go(d.Close)\n"},
