@@ -58,6 +58,7 @@ var SmallWorlds = slices.Concat(
 	claimed(2, worlds("two of claims", gate.MutexKind, 2, []Call{Lock}, []Call{Lock}, Break, LoseMessage, Hold, Pause)),
 	claimed(2, worlds("fenced claims", gate.FencedKind, 1, []Call{Lock, Lock}, []Call{Lock, Drop}, Break, LoseMessage, Hold)),
 	claimed(2, worlds("fenced claims refused", gate.FencedKind, 1, []Call{Lock, LockFixed}, []Call{Lock, ForceUnlock}, ReadOnly, OutOfMemory, TwiceMessage, LoseKey)),
+	claimed(2, worlds("fenced claims announced", gate.FencedKind, 1, []Call{Lock, Lock}, []Call{Lock, Lock}, LoseMessage, TwiceMessage)),
 	claimed(1, worlds("fenced claims beside none", gate.FencedKind, 1, []Call{Lock, Lock}, []Call{Lock, TryLock}, Break, LoseMessage, Pause)),
 	claimed(2, worlds("two of fenced claims", gate.FencedKind, 2, []Call{Lock}, []Call{Lock}, Break, LoseMessage, Hold, Pause)),
 	patient(5, claimed(2, ticking(5, worlds("claims and late messages", gate.MutexKind, 1, []Call{Lock, Lock}, []Call{Lock, Lock}, Hold)))),

@@ -16,7 +16,14 @@ import "time"
 // claimTime from there. A later AcquireClaim under the same owner id lets both stand longer; if Redis refuses that, its reply says
 // so, and B counts from the one before.
 //
-// The code is known to B, to Redis, and to who listens once it is used. A message without it is a hint, as any other.
+// Each AcquireClaim has a code of its own, which is known to B, to Redis, and to who listens once it is used. A message without the
+// code of B's last answered one is a hint, as any other. Were the code that of the owner id, a message could be taken for another claim:
+//
+//  1. The mutex is given to B. The message stays on its way; B's two seconds run out, and somebody else takes the mutex.
+//  2. B asks under the same owner id, and has a claim again. Then the message arrives.
+//
+// Of a fenced mutex the release makes the tokens, too; if Redis refuses them, nothing is given. A message before the code announces
+// the last of them, and the code, to which it is added, proves it: it is no matter who publishes what, or what is lost of it.
 //
 // What may happen besides:
 //
