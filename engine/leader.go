@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"strconv"
+	"sync"
 	"time"
 
 	"github.com/redis/rueidis"
@@ -69,11 +70,12 @@ func (t *operation) listen(ctx context.Context, heard func()) error {
 	defer release()
 	defer conn.Close()
 	moved := make(chan struct{})
+	over := sync.OnceFunc(func() { close(moved) }) // a server may say so twice
 	broke := conn.SetPubSubHooks(rueidis.PubSubHooks{
 		OnMessage: func(rueidis.PubSubMessage) { heard() },
 		OnSubscription: func(s rueidis.PubSubSubscription) {
 			if s.Kind == "sunsubscribe" { // the only one there is
-				close(moved)
+				over()
 			}
 		},
 	})
