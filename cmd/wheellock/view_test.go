@@ -102,6 +102,28 @@ func TestLsOfManyKeys(t *testing.T) {
 	}
 }
 
+// A lock that is freed while ls looks is listed with what its lease had left, or not at all.
+func TestLsOfLocksThatEnd(t *testing.T) {
+	t.Parallel()
+	server := redistest.Start(t)
+	server.MustDo("EVAL", `for i = 1, 5000 do
+		redis.call('HSET', 'lock:' .. i, string.format('%08x-0000-4000-8000-000000000000:1', i), 1)
+		redis.call('PEXPIRE', 'lock:' .. i, i < 2500 and 1 + math.floor(i / 10) or 60000)
+	end`, "0")
+	lasting := 0
+	for _, l := range decode[row](t, wheellock(t, "ls", "--json", "--redis", server.URL()).want(t, 0)) {
+		if l.TTL < 0 {
+			t.Fatalf("%+v: want a TTL", l)
+		}
+		if l.TTL > 1000 {
+			lasting++
+		}
+	}
+	if lasting != 2501 {
+		t.Errorf("ls lists %d locks that last, want 2501", lasting)
+	}
+}
+
 func TestShow(t *testing.T) {
 	t.Parallel()
 	server := redistest.Start(t)

@@ -6,6 +6,7 @@ package view
 import (
 	"context"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -86,8 +87,14 @@ func (r *redis) held(ctx context.Context, keys []string) ([]*Lock, error) {
 			locks = append(locks, l)
 		}
 	}
-	return locks, r.complete(ctx, locks)
+	if err := r.complete(ctx, locks); err != nil {
+		return nil, err
+	}
+	return slices.DeleteFunc(locks, func(l *Lock) bool { return l.TTL == gone }), nil
 }
+
+// gone is the TTL of a key that is there no more: its lock was freed between two questions.
+const gone = -2
 
 // lockOf reads fields and values of a hash; nil: it is no lock.
 func lockOf(name string, words []string) *Lock {
