@@ -61,8 +61,9 @@ import (
 //
 // One engine serves a whole process. It has up to three connections for commands, one for unlock messages, one for
 // queries and one for each Observe of package elect, and a handful of goroutines, however many locks are held or waited
-// for. In a cluster it has as many for each master, and with several [Options].Dispatchers more. With a server that speaks
-// only RESP2, each connection may open another one, which is idle.
+// for. In a cluster it has as many for each master, and with several [Options].Dispatchers more. With [Options].Replicas or
+// Fsync there are up to three more for commands, for each dispatcher. With a server that speaks only RESP2, each connection
+// may open another one, which is idle.
 type Engine struct {
 	opts        Options
 	uuid        string                // the first part of this engine's owner fields
