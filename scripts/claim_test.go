@@ -247,7 +247,7 @@ func TestClaimsToTheMillisecond(t *testing.T) {
 // A fenced mutex is given with a block of tokens that ends at the announced one. To what may not have one nothing is given.
 // invariant: tokens-grow, claim-counts-from-its-acquire
 func TestClaimsOfFencedMutexes(t *testing.T) {
-	const code = 3_000_000_000_999_999_999
+	const code = int64(3_000_000_000_999_999_999)
 	onBoth(t, func(t *testing.T, b *box) {
 		held := func(t *testing.T) (b2 *box, heard <-chan string, first int64) {
 			b := b.fresh(t)
@@ -296,7 +296,7 @@ func TestClaimsOfFencedMutexes(t *testing.T) {
 		heard := b.listen(channel)
 		standing("me:1", "1")(b)
 		b.must("SET", counter, "9007199254740000")
-		b.must("HSET", claimNames[1], "you", fmt.Sprintf("you:2 %d %d 5", int64(code), int64(frozenNow+20_000)))
+		b.must("HSET", claimNames[1], "you", fmt.Sprintf("you:2 %d %d 5", code, int64(frozenNow+20_000)))
 		b.want(b.eval(frozen(scripts.ReleaseClaim), fencedClaimNames, "PUBLISH", 64, 0, "me:1", channel, 0), given(1))
 		b.want(<-heard, "-9007199254740064", "the announcement")
 		b.want(<-heard, "3000000000254740063", "the message") // ...999999999 + ...254740064
