@@ -271,7 +271,7 @@ func (c *call) fair() []string {
 	}
 	number := func() string { return strconv.Itoa(c.IntN(5)) }
 	keys := func(name string) {
-		c.key(name, scripts.FairQueue(name), scripts.FairDeadlines(name), scripts.FairAlive(name))
+		c.key(name, scripts.FairQueue(name), scripts.FairDeadlines(name), scripts.FairAlive(name), scripts.ClaimsKey(name))
 	}
 	c.script = oneOf(c.duel, []scripts.Script{scripts.FairAsk, scripts.FairAsk, scripts.FairRelease, scripts.FairLeave})
 	switch c.script.Name {
@@ -279,7 +279,7 @@ func (c *call) fair() []string {
 		c.arg(oneOf(c.duel, []string{"9000000000000", "9000000000000", "1"}), c.engine, "3600000", "PUBLISH")
 		return c.each(func(name string) {
 			keys(name)
-			c.arg(number(), oneOf(c.duel, []string{"TRY", "NEW", "OLD"})).lease().arg(number(), number(), scripts.LockChannel(name))
+			c.arg(number(), oneOf(c.duel, []string{"TRY", "NEW", "OLD"})).lease().arg(number(), number(), scripts.LockChannel(name), oneOf(c.duel, []string{"0", "7777777777"}))
 		})
 	case "fair_release":
 		c.arg("PUBLISH", c.engine)

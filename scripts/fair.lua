@@ -1,4 +1,4 @@
--- fair.lua: is put between prelude.lua and the scripts of the fair lock. What a queue is, and which of its waiters live.
+-- fair.lua: is put between claim.lua and the scripts of the fair lock. What a queue is, and which of its waiters live.
 -- invariant: fair-queue-order
 --
 -- The queue and its deadlines are Redisson's: the list has the order, the sorted set until when each waiter counts as
@@ -7,10 +7,11 @@
 -- counts as alive while its engine does: the key alive has the time until which the engine said so.
 local WAIT = 300000 -- ms that a waiter of an engine counts for Redisson, as one of its own does
 local KEEP = 2 * WAIT -- ms after which it does not matter when an engine died: its deadlines are over, too
-local MOST = 100 -- dead waiters that one call removes
+local PURGED = 100 -- dead waiters that one call removes
 
 local function line(i)
-	return { lock = KEYS[4 * i - 3], queue = KEYS[4 * i - 2], deadlines = KEYS[4 * i - 1], alive = KEYS[4 * i] }
+	local k = 5 * i
+	return { lock = KEYS[k - 4], queue = KEYS[k - 3], deadlines = KEYS[k - 2], alive = KEYS[k - 1], claims = KEYS[k] }
 end
 
 -- ask runs a command about a lock's queue. One that is refused answers nil and leaves its fault in l.fault: no
@@ -27,10 +28,6 @@ end
 
 local function at(l, place)
 	return ask(l, 'LINDEX', l.queue, place)
-end
-
-local function engineOf(owner)
-	return string.match(owner, '^(.*):') or owner
 end
 
 -- deadlineOf is the deadline of a waiter; nil: it has none.
@@ -115,7 +112,7 @@ end
 -- purge takes the dead from the head: ours when their engine is, or when it says by the number of its first waiter
 -- that it has given them up; Redisson's when their deadline is over.
 local function purge(l, now, engine, first)
-	for _ = 1, MOST do
+	for _ = 1, PURGED do
 		local head = at(l, 0)
 		if not head then return end
 		local life = lifeOf(l, head)
@@ -149,6 +146,23 @@ local function take(l, now, owner, lease)
 	if refused then return refused end
 	if at(l, 0) == owner then pop(l, now, owner, now) end
 	return 1
+end
+
+-- give gives a free lock to the head, if its claim stands (claim.lua), and answers how many heard of it; nil: the lock is as free as it
+-- was, and the head stands. It gives it to nobody else: claims change no order.
+local function give(l, now, head, how, channel)
+	local its = claimOf(l.claims, engineOf(head))
+	if not its or its.owner ~= head or its.ends - now < LEAST then return nil end
+	if call('HSET', l.lock, head, '1') ~= 1 then return nil end
+	if bound(l.lock, string.format('%.0f', its.ends - now), head) then return nil end
+	local heard = announce(how, channel .. ':' .. head, its.code)
+	if heard < 1 and not (heard < 0 and how == 'BOTH') then -- of two ways one may have been heard
+		call('HDEL', l.lock, head) -- unchecked: nobody has heard of it, and its lease is short
+		return nil
+	end
+	drop(l.claims, head)
+	pop(l, now, head, now)
+	return math.max(heard, 0)
 end
 
 -- wake tells the head that the lock is free, and answers how many heard it. When Redisson's was the last to leave

@@ -1,15 +1,16 @@
 -- fair_ask.lua: join the queues of fair locks, stay alive in them, and take the lock when it is our turn. Asking
 -- twice is harmless.
--- KEYS[4i-3..4i] lock, a hash of owner -> hold count; queue, a list of owners; deadlines, a sorted set of owner ->
---                ms; alive, a sorted set of engine -> until when its waiters live, ms: ours alone. One hash tag.
+-- KEYS[5i-4..5i] lock, a hash of owner -> hold count; queue, a list of owners; deadlines, a sorted set of owner ->
+--                ms; alive, a sorted set of engine -> until when its waiters live, ms: ours alone; the claims to the
+--                lock (claim.lua): ours alone. One hash tag.
 -- ARGV[1]        notAfter: server time in ms after which nothing may be done
 -- ARGV[2], [3]   the engine's uuid; for how long from now it lives, in ms
 -- ARGV[4]        PUBLISH, SPUBLISH or BOTH
--- per name       6 arguments from ARGV[6i-1] on: the number that is to take the lock, 0 for none; its place: TRY it
+-- per name       7 arguments from ARGV[7i-2] on: the number that is to take the lock, 0 for none; its place: TRY it
 --                stands in no queue, NEW it is the first of those who join, OLD it stands already; its lease in
---                ms; how many join, and the number of the first: the others' follow; channel
+--                ms; how many join, and the number of the first: the others' follow; channel; the code of its claim, 0 for none
 -- reply per name 1 taken; 0 nothing was to be taken; -(ms+2) not our turn for so long, unless somebody wakes us;
---                LATE - now; a fault
+--                CLAIMED - (ms+2) the same, and the claim stands for CLAIM from now; LATE - now; a fault
 local now = clock()
 if now > tonumber(ARGV[1]) then return LATE - now end
 local engine, life, how = ARGV[2], now + tonumber(ARGV[3]), ARGV[4]
@@ -62,14 +63,21 @@ local function goBack(l, me)
 		and ask(l, 'ZADD', l.deadlines, string.format('%.0f', now + WAIT), me)
 end
 
--- claim is for how long the head has a claim to the free lock.
-local function claim(l, head)
+-- turn is for how long the free lock is left to the head.
+local function turn(l, head)
 	local ends = lifeOf(l, head) or deadlineOf(l, head) or now + WAIT
 	return math.max(ends - now, 1)
 end
 
-return each(#KEYS / 4, function(i)
-	local l, arg = line(i), 6 * i - 1
+-- refuse answers that it is not our turn for so many ms, and leaves a claim if there is a code for one.
+local function refuse(l, me, code, ms)
+	if code ~= '0' and claim(l.claims, me, code, now * 1000) then return CLAIMED + taken(ms) end
+	return taken(ms)
+end
+
+return each(#KEYS / 5, function(i)
+	local l, arg = line(i), 7 * i - 2
+	local code = ARGV[arg + 6]
 	local id, place, lease, n, first = ARGV[arg], ARGV[arg + 1], ARGV[arg + 2], tonumber(ARGV[arg + 3]), tonumber(ARGV[arg + 4])
 	local me = id ~= '0' and engine .. ':' .. id
 	local head = call('LINDEX', l.queue, 0)
@@ -96,15 +104,18 @@ return each(#KEYS / 4, function(i)
 	if mine then return prolong(l.lock, lease) or 1 end
 	if l.fault then return l.fault end -- who stands, or who is next, cannot be told
 	if not me then return 0 end
-	if ttl ~= -2 then return taken(ttl) end
+	if ttl ~= -2 then return refuse(l, me, code, ttl) end
 	local first = not unqueued and at(l, 0)
 	-- A later one of ours may stand before our first, who had the lock and lost it while his answer was. Nobody asks for that one
 	-- as long as our first waits: it is his turn.
 	if first and first ~= me and place ~= 'TRY' and engineOf(first) == engine and goBack(l, me) then first = me end
-	if not first or first == me then return take(l, now, me, lease) end
+	if not first or first == me then
+		if code ~= '0' then drop(l.claims, me) end
+		return take(l, now, me, lease)
+	end
 	-- Redisson's waiter that gives up when it was just called tells nobody: the next one of its kind sleeps on beside
 	-- a free lock, until the lease would have run out. We who stand behind it ask now and then, and call it.
 	if place == 'OLD' and not lifeOf(l, first) then wake(l, first, how, ARGV[arg + 5]) end
-	local left = claim(l, first)
-	return l.fault or taken(left)
+	local left = turn(l, first)
+	return l.fault or refuse(l, me, code, left)
 end)

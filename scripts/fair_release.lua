@@ -1,14 +1,14 @@
 -- fair_release.lua: free fair locks if this owner has them, pass them on to the next of the same engine when it is
--- its turn, or else wake whose turn it is. An owner that has no lock is taken out of the queue. Also frees a
--- foreign owner by its id (force-unlock).
--- KEYS[4i-3..4i] as fair_ask.lua
+-- its turn, or else give them to whose turn it is, if its claim stands (claim.lua), or wake it. An owner that has no lock is taken out
+-- of the queue. Also frees a foreign owner by its id (force-unlock).
+-- KEYS[5i-4..5i] as fair_ask.lua
 -- ARGV[1], [2]   PUBLISH, SPUBLISH or BOTH; the engine's uuid
 -- per name       4 arguments from ARGV[4i-1] on: owner; the number of the engine's first waiter, 0 for none; that
 --                one's lease in ms; channel
--- reply per name PASSED on; subscribers woken, >= 0; -1 not this owner's; -2 freed, but this user may not publish; a fault
+-- reply per name PASSED on; GIVEN + subscribers woken, when it was given to a claim; subscribers woken, >= 0; -1 not this owner's; -2 freed, but this user may not publish; a fault
 local PASSED = 1125899906842624 -- 2^50
 local now, how, engine = clock(), ARGV[1], ARGV[2]
-return each(#KEYS / 4, function(i)
+return each(#KEYS / 5, function(i)
 	local l, arg = line(i), 4 * i - 1
 	local owner, lease, channel = ARGV[arg], ARGV[arg + 2], ARGV[arg + 3]
 	local successor = engine .. ':' .. ARGV[arg + 1] -- 0 is no waiter's number
@@ -30,8 +30,12 @@ return each(#KEYS / 4, function(i)
 	local heard = 0
 	if not standing then
 		local head = at(l, 0)
-		if head == successor and take(l, now, successor, lease) == 1 then return PASSED end
-		heard = wake(l, head, how, channel)
+		if head == successor and take(l, now, successor, lease) == 1 then
+			drop(l.claims, successor)
+			return PASSED
+		end
+		local given = head and give(l, now, head, how, channel)
+		heard = given and GIVEN + given or wake(l, head, how, channel)
 	end
 	if freed == 0 then return -1 end
 	return heard

@@ -24,7 +24,7 @@ func release(owner string, first int) []any { return []any{scripts.FairRelease, 
 func (c *turn) args() []any {
 	switch a := c.call[1:]; c.call[0].(scripts.Script).Name {
 	case "fair_ask":
-		return []any{frozenNow, "me", 3_600_000, "PUBLISH", a[0], a[1], hour, a[2], a[3], "calls"}
+		return []any{frozenNow, "me", 3_600_000, "PUBLISH", a[0], a[1], hour, a[2], a[3], "calls", 0}
 	case "fair_leave":
 		return []any{"PUBLISH", "me", a[0], a[1], "calls"}
 	default:

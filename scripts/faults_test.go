@@ -63,7 +63,7 @@ func TestForeignKeys(t *testing.T) {
 // A fair lock is freed also when somebody has put something else where its queue belongs.
 func TestFairLockWithAForeignQueueIsFreed(t *testing.T) {
 	onBoth(t, func(t *testing.T, b *box) {
-		keys := []string{one, scripts.FairQueue(one), scripts.FairDeadlines(one), scripts.FairAlive(one)}
+		keys := fairKeys
 		b.must("SET", keys[1], "no queue")
 		b.must("ZADD", keys[3], "1", "you")
 		b.must("HSET", one, "me:1", "1")

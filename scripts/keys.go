@@ -36,7 +36,7 @@ func AppendLockChannel(b []byte, name string) []byte {
 	return append(b, '}')
 }
 
-// ClaimsKey is what engines claim that wait for a mutex or a fenced one (claim.lua): a hash of ours alone, in the name's hash slot. Not even the
+// ClaimsKey is what engines claim that wait for a mutex of any kind (claim.lua): a hash of ours alone, in the name's hash slot. Not even the
 // name's alias shares it.
 func ClaimsKey(name string) string { return apart(name, "wheellock:claims") }
 

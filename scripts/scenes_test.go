@@ -180,11 +180,11 @@ var rwScenes = []scene{
 		gives(0, "me:1", readNames[1])},
 }
 
-var fairKeys = []string{one, scripts.FairQueue(one), scripts.FairDeadlines(one), scripts.FairAlive(one)}
+var fairKeys = []string{one, scripts.FairQueue(one), scripts.FairDeadlines(one), scripts.FairAlive(one), scripts.ClaimsKey(one)}
 
 // asking is what a waiter of a fair lock asks.
 func asking(id int, place string, n, first int) []any {
-	return []any{"9000000000000", "me", hour, "PUBLISH", id, place, hour, n, first, nobody}
+	return []any{"9000000000000", "me", hour, "PUBLISH", id, place, hour, n, first, nobody, 0}
 }
 
 // queued puts waiters of ours into the queue of a lock that another has, which then goes or stays.

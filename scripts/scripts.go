@@ -138,9 +138,9 @@ var (
 
 // The scripts of the fair lock, besides Renew and Inspect.
 var (
-	FairAsk     = Script{"fair_ask", prelude + fair + fairAsk}
-	FairRelease = Script{"fair_release", prelude + fair + fairRelease}
-	FairLeave   = Script{"fair_leave", prelude + fair + fairLeave}
+	FairAsk     = Script{"fair_ask", prelude + claim + fair + fairAsk}
+	FairRelease = Script{"fair_release", prelude + claim + fair + fairRelease}
+	FairLeave   = Script{"fair_leave", prelude + claim + fair + fairLeave}
 )
 
 // FairPlace is where the number that fair_ask.lua is to take the lock for stands in the queue.

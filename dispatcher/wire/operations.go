@@ -105,6 +105,7 @@ var operations = [gate.Ops]operation{
 		w.number(a.Joining)
 		w.number(int64(a.First))
 		w.lockChannel(c)
+		w.number(a.Code)
 	}},
 	gate.ReleaseRead: {&scripts.ReleaseRead, publishAsking, func(w *Writer, c *gate.Command) {
 		w.holdKey(c, c.Args.Release().Owner)

@@ -135,6 +135,7 @@ func (w *Writer) fairKeys(c *gate.Command) {
 	w.key(scripts.FairQueue(c.Entry.Name))
 	w.key(scripts.FairDeadlines(c.Entry.Name))
 	w.key(scripts.FairAlive(c.Entry.Name))
+	w.key(scripts.ClaimsKey(c.Entry.Name))
 }
 
 // holdKey names the key of a reader's hold: of this owner, or, if it is empty, of a tenure of ours.

@@ -45,6 +45,7 @@ var bugs = []string{
 	"a code of a claim that its next question has, too",
 	"a token that the given hold does not get anew",
 	"a code that counts whatever token was announced",
+	"a fair lock that is given to the second of its queue",
 }
 
 var (

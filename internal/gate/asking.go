@@ -46,7 +46,7 @@ func (m *mutexLease) acquired(now Time, c *Command, fx *Effects) bool {
 	switch m.lock.acquired(now, c, &m.t, m.releaseOp(), &m.tries) {
 	case heldByOther:
 		if c.Op == AcquireClaim {
-			m.contention.claim.note(now, c, sure)
+			m.contention.claim.note(now, c, c.Args.Claim().Code, sure)
 		}
 		ttl, _ := c.Reply.Held()
 		m.refused(now, c.Sent, ttl, fx)

@@ -25,6 +25,12 @@ import "time"
 // Of a fenced mutex the release makes the tokens, too; if Redis refuses them, nothing is given. A message before the code announces
 // the last of them, and the code, to which it is added, proves it: it is no matter who publishes what, or what is lost of it.
 //
+// A fair mutex is given to the head of its queue and to nobody else, by its release, if the head's claim is good for another second. The
+// owner id is the head's place, the claim is left by a FairAsk, and the code is published on the head's own channel in place of the 0. The
+// order stays the queue's: no claim brings a place forward, Redisson's heads are woken as ever, and a place that is given up takes its
+// claim along. The next waiter of the process that releases goes before, when it is its turn, as without claims. If nobody hears the
+// code, the mutex is free, and the head stands where it stood.
+//
 // What may happen besides:
 //
 //   - The message is lost, comes late, or finds another command of the name on its way: B asks under the same owner id, and the
@@ -114,12 +120,12 @@ func (m *mutexLease) releaseOp() Op {
 
 // note notes that an acquire was refused, and whether it has left a claim. If it could not, one that stood before stands as
 // it did. sure: no copy of it may arrive any more; else its owner id is released when none can, and is not asked for again.
-func (cl *claim) note(now Time, c *Command, sure bool) {
+func (cl *claim) note(now Time, c *Command, code int64, sure bool) {
 	switch {
 	case !sure:
 		cl.id = 0
 	case c.Reply.Claimed():
-		cl.id, cl.code, cl.sent, cl.epoch = c.ID, c.Args.Claim().Code, c.Sent, c.Epoch
+		cl.id, cl.code, cl.sent, cl.epoch = c.ID, code, c.Sent, c.Epoch
 		cl.ends = now + claimTime + 2*margin(claimTime)
 	}
 }
@@ -145,7 +151,7 @@ func (m *Mutex) giveUpClaim(now Time) {
 		return
 	}
 	c := &m.contention.claim
-	if now < c.ends {
+	if now < c.ends && m.queue.fair == nil { // a place that is given up takes its claim along
 		m.contention.orphans.add(orphan{id: c.id, op: ReleaseClaim, at: now, ends: c.ends})
 	}
 	c.id = 0
@@ -157,7 +163,7 @@ func (m *Mutex) given(now Time, news News, fx *Effects) bool {
 	if !m.claims() {
 		return false
 	}
-	c, w := &m.contention.claim, m.queue.head
+	c := &m.contention.claim
 	if m.traits().fenced && news.token != 0 {
 		c.token = news.token
 	}
@@ -165,7 +171,8 @@ func (m *Mutex) given(now Time, news News, fx *Effects) bool {
 		return false
 	}
 	m.tick(now)
-	if m.t.phase != free || m.flight != None || w == nil || !w.mayClaim() || now >= c.sent+claimTime-margin(claimTime) {
+	w := m.queue.head
+	if m.t.phase != free || m.flight != None || w == nil || !w.mayClaim() || !m.queue.fair.first(w, c.id) || now >= c.sent+claimTime-margin(claimTime) {
 		m.again = m.t.phase != ours && w != nil
 		return false
 	}
@@ -173,6 +180,7 @@ func (m *Mutex) given(now Time, news News, fx *Effects) bool {
 	m.t.ask(c.id, w.Lease, w.Watch)
 	m.t.phase = ours
 	m.t.Ends = c.ends
+	m.queue.fair.doubt(now, &m.t.Tenure)
 	m.t.confirm(now, &as, claimTime)
 	m.fence(c.token)
 	m.t.RenewAt = now + min(claimRenewal, (m.t.Deadline-now)/4)

@@ -1,6 +1,8 @@
 package gate
 
 import (
+	"strconv"
+	"strings"
 	"time"
 
 	"github.com/wheellock/wheellock/scripts"
@@ -52,7 +54,7 @@ func (a Args) Claim() ClaimArgs { return ClaimArgs{Code: a.n} }
 // given reports whether a release gave the lock to a claim. Its reply is then how many heard of that.
 func (c *Command) given() bool {
 	heard, given := c.Reply.Given()
-	if given = given && c.Op == ReleaseClaim && c.Result == Answered; given {
+	if given = given && (c.Op == ReleaseClaim || c.Op == FairRelease) && c.Result == Answered; given {
 		c.Reply = heard
 	}
 	return given
@@ -93,11 +95,21 @@ type FairAskArgs struct {
 	Place   scripts.FairPlace // where ID stands in the queue
 	First   uint64            // the first place that joins
 	Joining int64             // how many join; the places of the others follow First
+	Code    int64             // what is published when the lock is given to the claim of ID; 0: it leaves none
 }
 
-func (a FairAskArgs) Args() Args { return Args{text: string(a.Place), number: a.First, n: a.Joining} }
+func (a FairAskArgs) Args() Args {
+	text := string(a.Place)
+	if a.Code != 0 { // few questions have one: it needs no memory of all commands
+		text += " " + strconv.FormatInt(a.Code, 10)
+	}
+	return Args{text: text, number: a.First, n: a.Joining}
+}
+
 func (a Args) FairAsk() FairAskArgs {
-	return FairAskArgs{Place: scripts.FairPlace(a.text), First: a.number, Joining: a.n}
+	place, digits, _ := strings.Cut(a.text, " ")
+	code, _ := strconv.ParseInt(digits, 10, 64)
+	return FairAskArgs{Place: scripts.FairPlace(place), First: a.number, Joining: a.n, Code: code}
 }
 
 // FairLeaveArgs are those of a FairLeave. The command's ID is the first place that is given up.

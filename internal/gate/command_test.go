@@ -21,7 +21,7 @@ func TestArgsAreReadAsTheyWereWritten(t *testing.T) {
 			t.Errorf("%+v is read as %+v", a, got)
 		}
 	}
-	for _, a := range []FairAskArgs{{}, {Place: scripts.NoPlace, First: 7, Joining: 3}} {
+	for _, a := range []FairAskArgs{{}, {Place: scripts.NoPlace, First: 7, Joining: 3}, {Place: scripts.InQueue, Code: 1 << 62}} {
 		if got := a.Args().FairAsk(); got != a {
 			t.Errorf("%+v is read as %+v", a, got)
 		}

@@ -7,9 +7,7 @@ func (m *mutexLease) drop(now Time, ack Settler) {
 	m.owe(ack)
 	m.t.phase, m.askAt = dead, now
 	m.contention.endClaim(m.t.ID)
-	if l := m.queue.fair; l != nil {
-		l.takenInVain(m, now, m.t.ID)
-	}
+	m.queue.fair.takenInVain(m, now, m.t.ID)
 	if gs := m.growing(); gs != nil {
 		gs.abort(func(w *Waiter) { m.requeue(now, w) })
 	}
@@ -85,9 +83,9 @@ func (m *mutexLease) released(now Time, c *Command, fx *Effects) bool {
 	m.orphaned(&m.t, c.Sent, m.releaseOp())
 	if c.Reply != scripts.NotMine {
 		switch {
-		case given: // we have our turn when it is that of our claim
 		case m.queue.fair != nil: // a fair lock is left to whose turn it is
 			m.queue.fair.outOfTurn(m, now, fx)
+		case given: // we have our turn when it is that of our claim
 		case m.traits().polls:
 			m.askAt += m.contention.pausePolling(now, m.queue.n, m.t.ID, m.cfg)
 		default:

@@ -8,7 +8,8 @@ import (
 
 // A fair mutex is a mutex whose waiters stand in a queue in Redis, which decides who is next: nothing is handed on
 // without asking it. Its release takes the lock for the first waiter of this process in the same script when it is the
-// turn of that waiter. This file is the strategy that the Mutex consults; fairqueue.go keeps the places.
+// turn of that waiter, or for the head of the queue, if its engine claims it (claim.go). This file is the strategy that the Mutex
+// consults; fairqueue.go keeps the places.
 
 // askInQueue asks whether it is our turn, brings in those who do not stand in the queue yet, and says that we live.
 func (l *fairQueue) askInQueue(m *mutexLease, now Time, fx *Effects) {
@@ -31,12 +32,16 @@ func (l *fairQueue) askInQueue(m *mutexLease, now Time, fx *Effects) {
 	m.t.ask(w.place, w.Lease, w.Watch)
 	l.doubt(now, &m.t.Tenure)
 	m.cfg.Stats.Attempts.Inc()
-	m.send(FairAsk, w.place, w.takes(w.Lease), fx).Args = FairAskArgs{place, first, n}.Args()
+	args := FairAskArgs{Place: place, First: first, Joining: n}
+	if m.cfg.Code != nil && place == scripts.InQueue && w.heard && w.mayClaim() {
+		args.Code = m.cfg.Code()
+	}
+	m.send(FairAsk, w.place, w.takes(w.Lease), fx).Args = args.Args()
 }
 
 // doubt notes for a fresh tenure that a command without an answer may still take the lock for it.
 func (l *fairQueue) doubt(now Time, t *Tenure) {
-	if l.lateAt > now {
+	if l != nil && l.lateAt > now {
 		t.Unsure = l.lateAt
 		t.carried(l.lateAt, t.Lease)
 	}
@@ -48,7 +53,7 @@ func (l *fairQueue) stayInQueue(m *mutexLease, now Time, fx *Effects) bool {
 		return false
 	}
 	first, n := l.joining(m.cfg)
-	m.send(FairAsk, 0, 0, fx).Args = FairAskArgs{scripts.InQueue, first, n}.Args()
+	m.send(FairAsk, 0, 0, fx).Args = FairAskArgs{Place: scripts.InQueue, First: first, Joining: n}.Args()
 	return true
 }
 
@@ -72,6 +77,9 @@ func (l *fairQueue) answeredInQueue(m *mutexLease, now Time, c *Command, fx *Eff
 		l.stays = 0
 	case ran:
 		m.t.phase = free
+		if c.Reply.Claimed() {
+			m.contended().claim.note(now, c, c.Args.FairAsk().Code, true)
+		}
 		ttl, _ := c.Reply.Held()
 		m.refused(now, c.Sent, ttl, fx)
 	default:
@@ -135,6 +143,9 @@ func (l *fairQueue) passedOn(m *mutexLease, now Time, c *Command) {
 	l.doubt(now, &m.t.Tenure)
 	m.t.confirm(now, c, c.Lease)
 }
+
+// first reports whether w is the waiter with that place. In a lock without a queue any waiter is.
+func (l *fairQueue) first(w *Waiter, place uint64) bool { return l == nil || w.place == place }
 
 // takenInVain has all who wait join anew when the first of them does not get the lock that was taken under his number: it is given
 // back, or he was forced off.

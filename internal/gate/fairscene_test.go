@@ -530,3 +530,106 @@ func TestFairScenes(t *testing.T) {
 		t.Run(name, func(t *testing.T) { playScene(t, FairKind, text) })
 	}
 }
+
+// B stands in the queue of a fair lock, listens and has a claim.
+const fairClaimed = `
+			claims
+			b locks                          -> fair ask 1 NEW 3s next 1 n 1
+			answer held 2s                   -> subscribe redisson_lock__channel:{stock}:u:1
+			subscribed                       -> fair ask 1 OLD 1001 3s
+			answer claimed 2s                -> `
+
+// invariant: claim-counts-from-its-acquire, fair-queue-order
+func TestFairClaimScenes(t *testing.T) {
+	for name, text := range map[string]string{
+		"a lock that is given counts from the question, and is renewed soon": fairClaimed + `
+			given 1                          -> b: granted until 1.98s; unsubscribe redisson_lock__channel:{stock}:u:1
+			after 50ms                       -> renew 1 3s
+			answer 1
+			b unlocks                        -> fair release 1
+			answer 0                         -> b ok: granted
+			idle                             -> true`,
+		"a code of an earlier question is a hint": fairClaimed + `
+			message                          -> fair ask 1 OLD 1002 3s
+			answer claimed 2s
+			given 1                          -> fair ask 1 OLD 1003 3s
+			answer 1                         -> b: granted until 2.97s; unsubscribe redisson_lock__channel:{stock}:u:1`,
+		"a code that comes too late is a hint": fairClaimed + `
+			stall 1.98s
+			given 1                          -> fair ask 1 OLD 1002 3s
+			answer 1                         -> b: granted until 4.95s; unsubscribe redisson_lock__channel:{stock}:u:1`,
+		"a code that comes while a question is on its way": fairClaimed + `
+			message                          -> fair ask 1 OLD 1002 3s
+			given 1
+			answer claimed 2s                -> fair ask 1 OLD 1003 3s
+			answer 1                         -> b: granted until 2.97s; unsubscribe redisson_lock__channel:{stock}:u:1`,
+		"a refusal by which no claim stands counts for nothing": fairClaimed + `
+			stall 100ms
+			message                          -> fair ask 1 OLD 1002 3s
+			answer held 1s
+			given 1                          -> b: granted until 1.98s; unsubscribe redisson_lock__channel:{stock}:u:1`,
+		"a lost answer does not end a claim": fairClaimed + `
+			message                          -> fair ask 1 OLD 1002 3s
+			lost
+			given 1                          -> b: granted until 1.98s; unsubscribe redisson_lock__channel:{stock}:u:1
+			b unlocks                        -> fair release 1
+			answer 0                         -> b ok: granted
+			after 10s                        -> (2.25s) fair leave 1 n 1`,
+		"who gives up leaves the queue, and the lock that he is given meanwhile": fairClaimed + `
+			b waits-no-longer                -> b: gave up, last taken for 2s; fair leave 1 n 1; unsubscribe redisson_lock__channel:{stock}:u:1
+			given 1
+			answer 0
+			idle                             -> true`,
+		"a claim is that of one place": fairClaimed + `
+			c locks                          -> fair ask 1 OLD 1002 3s next 2 n 1
+			answer held 2s                   -> subscribe redisson_lock__channel:{stock}:u:2
+			b waits-no-longer                -> b: gave up, last taken for 2s; fair leave 1 n 1; unsubscribe redisson_lock__channel:{stock}:u:1
+			answer 0
+			given 1                          -> fair ask 2 OLD 1003 3s
+			answer claimed 2s
+			given 3                          -> c: granted until 1.98s; unsubscribe redisson_lock__channel:{stock}:u:2`,
+		"who asks once, who has a fixed lease, a least time or a short one has no claim": `
+			claims
+			b locks lease 10s                -> fair ask 1 NEW 10s next 1 n 1
+			answer held 2s                   -> subscribe redisson_lock__channel:{stock}:u:1
+			subscribed                       -> fair ask 1 OLD 10s
+			answer held 2s
+			b waits-no-longer                -> b: gave up, last taken for 2s; fair leave 1 n 1; unsubscribe redisson_lock__channel:{stock}:u:1
+			answer 0
+			stall 1ms
+			c locks least 1s                 -> fair ask 2 NEW 3s next 2 n 1
+			answer held 2s                   -> subscribe redisson_lock__channel:{stock}:u:2
+			subscribed                       -> fair ask 2 OLD 3s
+			answer held 2s
+			c waits-no-longer                -> c: gave up, last taken for 2s; fair leave 2 n 1; unsubscribe redisson_lock__channel:{stock}:u:2
+			answer 0
+			stall 1ms
+			d locks watch 1999ms             -> fair ask 3 NEW 1.999s next 3 n 1
+			answer held 2s                   -> subscribe redisson_lock__channel:{stock}:u:3
+			subscribed                       -> fair ask 3 OLD 1.999s
+			answer held 2s`,
+		"a lock that is given to a place that was forced off": fairClaimed + `
+			force u:1 1                      -> fair leave 1 n 1; unsubscribe redisson_lock__channel:{stock}:u:1
+			given 1
+			answer 0                         -> fair release 1 u:1
+			answer 1                         -> force ok: granted; fair ask 2 NEW 3s next 2 n 1`,
+		"a release that gave the lock to a claim has its next waiter sleep": fairClaimed + `
+			given 1                          -> b: granted until 1.98s; unsubscribe redisson_lock__channel:{stock}:u:1
+			c locks                          -> fair ask 0 OLD next 2 n 1
+			answer held 2s
+			b unlocks                        -> fair release 1 3s next 2
+			answer given 1                   -> b ok: granted; subscribe redisson_lock__channel:{stock}:u:2
+			stall 1ms
+			subscribed                       -> fair ask 2 OLD 1002 3s
+			answer claimed 2s
+			given 2                          -> c: granted until 1.981s; unsubscribe redisson_lock__channel:{stock}:u:2`,
+		"the next waiter of the process goes before": fairClaimed + `
+			c locks                          -> fair ask 1 OLD 1002 3s next 2 n 1
+			answer claimed 2s                -> subscribe redisson_lock__channel:{stock}:u:2
+			given 2                          -> b: granted until 1.98s; unsubscribe redisson_lock__channel:{stock}:u:1
+			b unlocks                        -> fair release 1 3s next 2
+			answer passed                    -> b ok: granted; c: granted until 2.97s; unsubscribe redisson_lock__channel:{stock}:u:2`,
+	} {
+		t.Run(name, func(t *testing.T) { playScene(t, FairKind, text) })
+	}
+}

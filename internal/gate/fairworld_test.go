@@ -189,7 +189,7 @@ func (w *fairWorld) run(p *fairProcess, c *Command) scripts.Reply {
 	w.redis.SetTime(w.clock())
 	server := func(at time.Duration) string { return strconv.FormatInt(fairEpoch+at.Milliseconds(), 10) }
 	number := func(n int64) string { return strconv.FormatInt(n, 10) }
-	lease, keys := number(c.Lease.Milliseconds()), []string{stock, scripts.FairQueue(stock), scripts.FairDeadlines(stock), scripts.FairAlive(stock)}
+	lease, keys := number(c.Lease.Milliseconds()), []string{stock, scripts.FairQueue(stock), scripts.FairDeadlines(stock), scripts.FairAlive(stock), scripts.ClaimsKey(stock)}
 	owner := c.Args.Release().Owner
 	if c.Op != FairRelease || owner == "" {
 		owner = ownerOf(p.cfg.UUID, c.ID)
@@ -201,7 +201,7 @@ func (w *fairWorld) run(p *fairProcess, c *Command) scripts.Reply {
 		script, keys, args = scripts.Renew, keys[:1], []string{owner, lease}
 	case FairAsk:
 		a := c.Args.FairAsk()
-		args = []string{server(c.Sent + LateWindow), p.cfg.UUID, number(fairLife.Milliseconds()), "PUBLISH", number(int64(c.ID)), string(a.Place), lease, number(a.Joining), number(int64(a.First)), scripts.LockChannel(stock)}
+		args = []string{server(c.Sent + LateWindow), p.cfg.UUID, number(fairLife.Milliseconds()), "PUBLISH", number(int64(c.ID)), string(a.Place), lease, number(a.Joining), number(int64(a.First)), scripts.LockChannel(stock), number(a.Code)}
 		script = scripts.FairAsk
 	case FairRelease:
 		script, args = scripts.FairRelease, []string{"PUBLISH", p.cfg.UUID, owner, number(int64(c.Args.Release().Successor)), lease, scripts.LockChannel(stock)}

@@ -17,7 +17,7 @@ var traitsByKind = [...]traits{
 	MutexKind:  {acquire: Acquire, release: Release, claims: true},
 	FencedKind: {acquire: AcquireFenced, release: Release, fenced: true, claims: true},
 	SpinKind:   {acquire: Acquire, release: ReleaseQuietly, polls: true},
-	FairKind:   {acquire: FairAsk, release: FairRelease, fair: true},
+	FairKind:   {acquire: FairAsk, release: FairRelease, fair: true, claims: true},
 }
 
 // TokenBlock is how many fencing tokens a tenure has: one for each grant by which it is handed on. Re-entry

@@ -78,7 +78,7 @@ var bugs = []Bug{
 		{"scripts/permit_take.lua", "			if refused then return refused end\n", ""},
 	}},
 	{"a number in a fair queue that is used again after its release", []edit{
-		{"internal/gate/ending.go", "		l.takenInVain(m, now, m.t.ID)\n", "		_ = l\n"},
+		{"internal/gate/ending.go", "	m.queue.fair.takenInVain(m, now, m.t.ID)\n", ""},
 		{"internal/gate/fair.go", "	if m.queue.head.place == 0 {", "	if m.queue.head.place == m.t.ID || m.queue.head.place == 0 {"},
 	}},
 	{"a later waiter that stands before the first", []edit{
@@ -125,7 +125,7 @@ var bugs = []Bug{
 		{"internal/gate/mutexevents.go", "	m.giveUpClaim(now)\n", ""},
 	}},
 	{"a claim of a tenure that got no answer before", []edit{
-		{"internal/gate/asking.go", "			m.contention.claim.note(now, c, sure)\n", "			m.contention.claim.note(now, c, sure || true)\n"},
+		{"internal/gate/asking.go", "			m.contention.claim.note(now, c, c.Args.Claim().Code, sure)\n", "			m.contention.claim.note(now, c, c.Args.Claim().Code, sure || true)\n"},
 	}},
 	{"a code of a claim that its next question has, too", []edit{
 		{"internal/gate/claim.go", "		c.Args = ClaimArgs{Code: m.cfg.Code()}.Args()\n		of := &m.contention.claim\n", "		of := &m.contention.claim\n		if of.id != m.t.ID {\n			of.code = m.cfg.Code()\n		}\n		c.Args = ClaimArgs{Code: of.code}.Args()\n"},
@@ -136,6 +136,9 @@ var bugs = []Bug{
 	{"a code that counts whatever token was announced", []edit{
 		{"scripts/claim.lua", "(tonumber(string.sub(code, -9)) + token % 1000000000) % 1000000000", "tonumber(string.sub(code, -9))"},
 		{"internal/gate/claim.go", "(tail+cl.token%step)%step", "tail"},
+	}},
+	{"a fair lock that is given to the second of its queue", []edit{
+		{"scripts/fair_release.lua", "give(l, now, head, how, channel)", "give(l, now, at(l, 1) or head, how, channel)"},
 	}},
 	{"an engine that closes its first dispatcher only", []edit{
 		{"engine/dispatchers.go", "	for _, d := range ds {\n		all.Go(d.Close)\n", "	for _, d := range ds[:1] {\n		all.Go(d.Close)\n"},

@@ -31,8 +31,8 @@ var benchCalls = []call{
 		args: []string{"0", "PUBLISH", engine1 + ":1", "30000", scripts.RWChannel("rw:1"), "0"},
 	},
 	{
-		script: scripts.FairAsk, keys: []string{"fair:1", scripts.FairQueue("fair:1"), scripts.FairDeadlines("fair:1"), scripts.FairAlive("fair:1")},
-		args: []string{"9000000000000", engine1, "60000", "PUBLISH", "1", "NEW", "30000", "2", "1", scripts.LockChannel("fair:1")},
+		script: scripts.FairAsk, keys: []string{"fair:1", scripts.FairQueue("fair:1"), scripts.FairDeadlines("fair:1"), scripts.FairAlive("fair:1"), scripts.ClaimsKey("fair:1")},
+		args: []string{"9000000000000", engine1, "60000", "PUBLISH", "1", "NEW", "30000", "2", "1", scripts.LockChannel("fair:1"), "0"},
 	},
 	{
 		script: scripts.SetPermits, keys: []string{"sem:1", scripts.ReceiptKey("sem:1", engine1)},

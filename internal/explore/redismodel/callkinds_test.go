@@ -138,14 +138,14 @@ func (c *caller) readWrite(names []string) {
 func (c *caller) fair(names []string) {
 	number := func() string { return strconv.Itoa(c.IntN(5)) }
 	keys := func(name string) {
-		c.key(name, scripts.FairQueue(name), scripts.FairDeadlines(name), scripts.FairAlive(name))
+		c.key(name, scripts.FairQueue(name), scripts.FairDeadlines(name), scripts.FairAlive(name), scripts.ClaimsKey(name))
 	}
 	switch c.pick(scripts.FairAsk, scripts.FairAsk, scripts.FairAsk, scripts.FairRelease, scripts.FairLeave) {
 	case "fair_ask":
 		c.arg(c.one("9000000000000", "9000000000000", "1", strconv.FormatInt(c.s.millis(), 10)), c.engine, c.one("1", "1500", "60000", "3600000")).how()
 		c.each(names, func(name string) {
 			keys(name)
-			c.arg(number(), c.one("TRY", "NEW", "OLD")).lease().arg(number(), number(), scripts.LockChannel(name))
+			c.arg(number(), c.one("TRY", "NEW", "OLD")).lease().arg(number(), number(), scripts.LockChannel(name), c.one("0", "77", "7900000000000000178"))
 		})
 	case "fair_release":
 		c.how().arg(c.engine).each(names, func(name string) {

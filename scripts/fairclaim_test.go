@@ -1,0 +1,131 @@
+package scripts_test
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/wheellock/wheellock/scripts"
+)
+
+// What a claim does in a fair lock: the head of the queue is given the lock, and nobody else.
+// invariant: claim-counts-from-its-acquire, fair-queue-order
+func TestFairClaims(t *testing.T) {
+	const code = "2305843009213693953"
+	b := realBox(t)
+	claim := func(owner string, ends int64) string { return fmt.Sprintf("%s %s %d 5", owner, code, frozenNow+ends) }
+	for _, c := range []struct {
+		name, line    string // the queue before
+		engine, claim string // that is left there
+		listens       string // who listens; empty: you:2
+		next          int    // the first waiter of the engine that releases
+		reply         int64
+		after         string // the queue
+		has           string // has the lock afterwards; empty: nobody
+		lease         int64  // for how long; 0: a whole one
+		said          string // to who listens; empty: nothing
+	}{
+		{"the head that claims it is given it", "you:2+300000 they:1+300000 | you+9000 they+9000", "you", claim("you:2", 20_000), "", 0, int64(scripts.Passed) + 2, "they:1+300000 | they+9000 you+9000", "you:2", 20_000, code},
+		{"the last that stands", "you:2+300000 | you+9000", "you", claim("you:2", 20_000), "", 0, int64(scripts.Passed) + 2, "", "you:2", 20_000, code},
+		{"one that has just enough time", "you:2+300000 | you+9000", "you", claim("you:2", 1000), "", 0, int64(scripts.Passed) + 2, "", "", 1000, code},
+		{"one that has too little", "you:2+300000 | you+9000", "you", claim("you:2", 999), "", 0, 1, "you:2+300000 | you+9000", "", 0, "0"},
+		{"a claim of another place", "you:2+300000 | you+9000", "you", claim("you:3", 20_000), "", 0, 1, "you:2+300000 | you+9000", "", 0, "0"},
+		{"one that stands second", "you:2+300000 they:1+300000 | you+9000 they+9000", "they", claim("they:1", 20_000), "", 0, 1, "you:2+300000 they:1+300000 | they+9000 you+9000", "", 0, "0"},
+		{"one that stands behind Redisson's", "java:2+300000 you:2+600000 | you+9000", "you", claim("you:2", 20_000), "java:2", 0, 1, "java:2+300000 you:2+600000 | you+9000", "", 0, "0"},
+		{"one that does not listen", "you:2+300000 | you+9000", "you", claim("you:2", 20_000), "java:2", 0, 0, "you:2+300000 | you+9000", "", 0, ""},
+		{"what is no claim", "you:2+300000 | you+9000", "you", "you:2 7", "", 0, 1, "you:2+300000 | you+9000", "", 0, "0"},
+		{"the next of the engine that releases", "me:2+300000 you:2+300000 | me+9000 you+9000", "me", claim("me:2", 20_000), "", 2, int64(scripts.Passed), "you:2+300000 | me+9000 you+9000", "me:2", 0, ""},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			b := b.fresh(t)
+			b.setLine(c.line)
+			b.must("HSET", one, "me:1", "1")
+			b.must("HSET", fairKeys[4], c.engine, c.claim)
+			listens := "you:2"
+			if c.listens != "" {
+				listens = c.listens
+			}
+			heard := b.listen("calls:" + listens)
+			release := func() string {
+				return b.eval(frozen(scripts.FairRelease), fairKeys, "PUBLISH", "me", "me:1", c.next, hour, "calls")
+			}
+			b.want(release(), fmt.Sprint(c.reply), "the release")
+			if got := b.line(); got != c.after {
+				t.Errorf("the line is  %s\nwant         %s", got, c.after)
+			}
+			b.must("PUBLISH", "calls:"+listens, "the end")
+			if c.said != "" {
+				b.want(<-heard, c.said, "the message")
+			}
+			b.want(<-heard, "the end", "the last message")
+			switch {
+			case c.reply < int64(scripts.Passed):
+				b.want(b.must("EXISTS", one), "0", "EXISTS of the lock")
+			case c.has != "":
+				b.stands(one, c.has+"=1")
+			}
+			if left := number(t, b.must("PTTL", one)); c.lease > 1000 && (left > c.lease || left <= c.lease-10_000) {
+				t.Errorf("the lock lasts for %d ms, want %d or a little less", left, c.lease)
+			}
+			if c.reply > int64(scripts.Passed) {
+				b.want(b.must("HEXISTS", fairKeys[4], c.engine), "0", "the claim")
+			}
+			if c.lease > 1000 {
+				b.want(release(), "-1", "the release, again")
+				b.stands(one, c.has+"=1")
+			}
+		})
+	}
+	ask := func(code string) []any { return append(asking(2, "OLD", 0, 0)[:9:9], nobody, code) }
+	t.Run("who is refused leaves a claim, and who gets the lock takes it along", func(t *testing.T) {
+		b := b.fresh(t)
+		standing("java:1", "1")(b)
+		b.setLine("me:1+300000 me:2+300000 | me+9000")
+		b.want(b.eval(frozen(scripts.FairAsk), fairKeys, ask("0")...), fmt.Sprint(-frozenTTL-2), "without a code")
+		b.want(b.must("EXISTS", fairKeys[4]), "0", "EXISTS of the claims")
+		b.want(b.eval(frozen(scripts.FairAsk), fairKeys, ask(code)...), fmt.Sprint(int64(-1<<43-frozenTTL-2)), "with one")
+		b.want(b.must("HGET", fairKeys[4], "me"), fmt.Sprintf("me:2 %s %d %d", code, frozenNow+2000, int64(frozenNow)*1000), "the claim")
+		if left := number(t, b.must("PTTL", fairKeys[4])); left > 2000 || left == -1 {
+			t.Errorf("the claims last for %d ms, want 2000 or a little less", left)
+		}
+		b.must("DEL", one)
+		b.must("LREM", fairKeys[1], "1", "me:1")
+		b.want(b.eval(frozen(scripts.FairAsk), fairKeys, ask(code)...), "1", "at the head of a free lock")
+		b.want(b.must("EXISTS", fairKeys[4]), "0", "EXISTS of the claims")
+	})
+	t.Run("whose turn it is not claims a free lock, too", func(t *testing.T) {
+		b := b.fresh(t)
+		b.setLine("you:1+300000 me:2+300000 | me+9000 you+7000")
+		b.want(b.eval(frozen(scripts.FairAsk), fairKeys, ask(code)...), fmt.Sprint(int64(-1<<43-7002)), "the answer")
+	})
+	for name, c := range map[string]struct {
+		call  []any
+		stays bool
+	}{
+		"who leaves takes its claim along":                 {leave(2, 1), false},
+		"who leaves takes no claim of a later one along":   {leave(1, 1), true},
+		"nor that of an earlier one":                       {leave(1, 3), true},
+		"who is let in by our release takes it along":      {release("me:9", 2), false},
+		"a release that lets nobody in leaves it standing": {release("me:9", 1), true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			b := b.fresh(t)
+			b.setLine("me:2+300000 me:3+300000 | me+9000")
+			b.must("HSET", fairKeys[4], "me", claim("me:2", 20_000))
+			call := turn{call: c.call}
+			b.eval(frozen(c.call[0].(scripts.Script)), fairKeys, call.args()...)
+			b.want(b.must("HEXISTS", fairKeys[4], "me"), map[bool]string{true: "1", false: "0"}[c.stays], "the claim")
+		})
+	}
+	for command, why := range map[string]string{"HSET": "{ err = 'OOM' }", "PEXPIRE": "0", "PUBLISH": "0"} {
+		t.Run("a lock that cannot be given for "+command+" is free for the head", func(t *testing.T) {
+			b := b.fresh(t)
+			b.setLine("you:2+300000 | you+9000")
+			b.must("HSET", one, "me:1", "1")
+			b.must("HSET", fairKeys[4], "you", claim("you:2", 20_000))
+			refused := answering(frozen(scripts.FairRelease), command, why)
+			b.want(b.eval(refused, fairKeys, "PUBLISH", "me", "me:1", 0, hour, "calls"), "0", "the release")
+			b.want(b.must("EXISTS", one), "0", "EXISTS of the lock")
+			b.want(b.line(), "you:2+300000 | you+9000", "the line")
+		})
+	}
+}
