@@ -133,6 +133,7 @@ func (s *state) checkPermits(c *caller) {
 type keyLease struct {
 	fields []string
 	ttl    int64
+	queue  []string // of a fair lock
 }
 
 // leases reads the keys of mutexes before a script runs.
@@ -146,6 +147,11 @@ func (s *state) leases() []keyLease {
 			all[i].fields = append(all[i].fields, v.Str)
 		}
 		all[i].ttl = s.do("PTTL", nameOf(i)).Int
+		if s.w.Kind == gate.FairKind {
+			for _, v := range s.do("LRANGE", scripts.FairQueue(nameOf(i)), "0", "-1").Array {
+				all[i].queue = append(all[i].queue, v.Str)
+			}
+		}
 	}
 	return all
 }
@@ -157,6 +163,25 @@ func (s *state) checkLeases(f *flight, before []keyLease) {
 			if slices.Contains(before[i].fields, field) && k.ttl < before[i].ttl {
 				s.violate("no-lower-ttl", "%v of %s lowers the TTL of %s from %d to %d", f.Op, nameOf(i), field, before[i].ttl, k.ttl)
 			}
+		}
+	}
+}
+
+// checkTurn: nobody is let in from the queue of a fair lock who stands behind one of another engine that lives. Its own engine may
+// have given that one up, and a server that refuses writes keeps no order.
+func (s *state) checkTurn(f *flight, before []keyLease) {
+	if f.Op != gate.FairAsk && f.Op != gate.FairRelease && f.Op != gate.FairLeave || s.refusing != faults {
+		return
+	}
+	for i, was := range before {
+		owner := s.ownerOf(i)
+		if slices.Contains(was.fields, owner) || slices.Index(was.queue, owner) < 1 {
+			continue
+		}
+		engine, _, _ := strings.Cut(was.queue[0], ":")
+		lives, _ := strconv.ParseInt(s.do("ZSCORE", scripts.FairAlive(nameOf(i)), engine).Str, 10, 64)
+		if !strings.HasPrefix(owner, engine) && engine != s.engines[f.by].uuid && lives*1000 > s.serverMicros() {
+			s.violate("fair-queue-order", "%v of %s lets %s in before %s", f.Op, nameOf(i), owner, was.queue[0])
 		}
 	}
 }

@@ -56,14 +56,15 @@ func (e *engine) flush(now gate.Time) {
 		if e.link == linkBroken {
 			return
 		}
-		if pass > mostPasses {
+		if pass > mostPasses+e.called {
 			e.s.violate("turns-end", "%v: commands that are answered with NotSent are asked for again without end", e)
 		}
 		e.bounce(now)
 	}
 }
 
-// mostPasses is how often what is answered with NotSent may ask for something else: release, and what comes after it.
+// mostPasses is how often what is answered with NotSent may ask for something else: release, and what comes after it. Each call may ask
+// for one thing more, as those that force an owner off.
 const mostPasses = 8
 
 // collect moves commands to the outbox; false: none waits there.

@@ -148,6 +148,7 @@ func (s *state) eval(f *flight) record {
 	s.server.Refuse("", 0)
 	r.after = s.server.Snapshot()
 	s.checkLeases(f, before)
+	s.checkTurn(f, before)
 	if s.tape != nil {
 		s.tape.records = append(s.tape.records, r)
 		s.tape.at++

@@ -62,10 +62,20 @@ var SmallWorlds = slices.Concat(
 	claimed(1, worlds("fenced claims beside none", gate.FencedKind, 1, []Call{Lock, Lock}, []Call{Lock, TryLock}, Break, LoseMessage, Pause)),
 	claimed(2, worlds("two of fenced claims", gate.FencedKind, 2, []Call{Lock}, []Call{Lock}, Break, LoseMessage, Hold, Pause)),
 	patient(5, claimed(2, ticking(5, worlds("claims and late messages", gate.MutexKind, 1, []Call{Lock, Lock}, []Call{Lock, Lock}, Hold)))),
-	claimed(3, threeEngines("claims of three", []Call{Lock}, []Call{Lock}, []Call{Lock, Drop}, Break, LoseMessage, Die)),
-	claimed(2, threeEngines("claims of two beside one", []Call{Lock}, []Call{Lock}, []Call{Lock}, Break, LoseMessage, Hold)),
+	claimed(2, worlds("fair claims", gate.FairKind, 1, []Call{Lock, Lock}, []Call{Lock, Drop}, Break, LoseMessage, Hold)),
+	claimed(2, worlds("fair claims of four", gate.FairKind, 1, []Call{Lock, Lock}, []Call{Lock, Lock}, TwiceMessage, LoseKey, Pause)),
+	claimed(2, worlds("fair claims forced", gate.FairKind, 1, []Call{Lock, TryLock}, []Call{Lock, ForceUnlock}, LoseMessage, ReadOnly, BreakSubscription)),
+	claimed(2, worlds("fair claims beside a fixed lease", gate.FairKind, 1, []Call{Lock, LockFixed}, []Call{Lock, Close}, PauseInTurn, Down, Die)),
+	claimed(1, worlds("fair claims beside none", gate.FairKind, 1, []Call{Lock, Lock}, []Call{Lock, Lock}, Break, LoseMessage)),
+	claimed(2, worlds("two of fair claims", gate.FairKind, 2, []Call{Lock}, []Call{Lock}, Break, LoseMessage, Hold, Pause)),
+	claimed(3, threeEngines("fair claims of three", gate.FairKind, []Call{Lock}, []Call{Lock}, []Call{Lock, Drop}, Break, LoseMessage, Die)),
+	claimed(3, threeEngines("claims of three", gate.MutexKind, []Call{Lock}, []Call{Lock}, []Call{Lock, Drop}, Break, LoseMessage, Die)),
+	claimed(2, threeEngines("claims of two beside one", gate.MutexKind, []Call{Lock}, []Call{Lock}, []Call{Lock}, Break, LoseMessage, Hold)),
 	[]*World{{
 		Name: "claims in every order", Kind: gate.MutexKind, Engines: 2, Names: 1, Handoff: 10 * time.Millisecond, Claims: 2,
+		Programs: [][]Call{{Lock, Lock}, {Lock}}, MostTicks: 2, EveryOrder: true,
+	}, {
+		Name: "fair claims in every order", Kind: gate.FairKind, Engines: 2, Names: 1, Handoff: 10 * time.Millisecond, Claims: 2,
 		Programs: [][]Call{{Lock, Lock}, {Lock}}, MostTicks: 2, EveryOrder: true,
 	}, {
 		Name: "mutex in every order", Kind: gate.MutexKind, Engines: 2, Names: 1, Handoff: 10 * time.Millisecond,
@@ -93,8 +103,8 @@ func claimed(engines int, all []*World) []*World {
 }
 
 // threeEngines is as worlds, with another engine.
-func threeEngines(name string, a, b, c []Call, may ...Fault) []*World {
-	all := worlds(name, gate.MutexKind, 1, a, b, may...)
+func threeEngines(name string, kind gate.Kind, a, b, c []Call, may ...Fault) []*World {
+	all := worlds(name, kind, 1, a, b, may...)
 	all[0].Engines, all[0].Programs = 3, append(all[0].Programs, c)
 	return all
 }
@@ -137,7 +147,7 @@ var BigWorlds = []*World{
 	claimedBig("claims", 4), claimedBig("claims beside one without", 3),
 	claimedBy(3, big("fenced", gate.FencedKind, LockStaying, TryStaying, Detach, Adopt, Lock, LockOwned, LockFixed, TryLock, TryFixed, Extend, Drop, ForceUnlock, Close)),
 	big("spin", gate.SpinKind, LockStaying, TryStaying, Detach, Adopt, Lock, LockOwned, LockFixed, TryLock, Extend, Drop, ForceUnlock, Close),
-	big("fair", gate.FairKind, LockStaying, TryStaying, Detach, Adopt, Lock, LockOwned, LockFixed, TryLock, TryFixed, Extend, Drop, ForceUnlock, Close),
+	claimedBy(3, big("fair", gate.FairKind, LockStaying, TryStaying, Detach, Adopt, Lock, LockOwned, LockFixed, TryLock, TryFixed, Extend, Drop, ForceUnlock, Close)),
 	big("read-write", gate.RWKind, Read, Write, ReadOwned, WriteOwned, TryRead, TryWrite, Drop, Close),
 	bigCount("permits", gate.PermitKind, Acquire, AcquireTwo, TryAcquire, Release, Drop, Close),
 	bigCount("semaphore", gate.SemaphoreKind, Acquire, AcquireTwo, TryAcquire, Give, Drop, Close),
