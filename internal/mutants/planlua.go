@@ -153,7 +153,7 @@ var worldScripts = map[string]string{
 	"claims":     "prelude tokens claim acquire_claim release_claim acquire renew confirm swap pass detach adopt",
 	"spin":       "prelude acquire release renew confirm swap pass detach tokens adopt",
 	"fenced":     "prelude tokens acquire_fenced claim acquire_claim release_claim release renew confirm swap pass detach adopt",
-	"fair":       "prelude fair fair_ask fair_release fair_leave renew",
+	"fair":       "prelude claim fair fair_ask fair_release fair_leave renew",
 	"read-write": "prelude rw acquire_read acquire_write release_read release_write renew_read renew confirm downgrade swap",
 	"permits":    "prelude receipt permits permit_take permit_free permit_renew permit_add",
 	"semaphore":  "prelude receipt take give",
