@@ -19,6 +19,12 @@ local function read(claim)
 	return { owner = owner, number = tonumber(number), code = code, ends = tonumber(ends), since = tonumber(since) }
 end
 
+-- stands reports whether a lock may be given to a claim. One that stands for longer than CLAIM was left before the clock was put back.
+local function stands(claim, now)
+	local left = claim.ends - now
+	return left >= LEAST and left <= CLAIM
+end
+
 local function engineOf(owner)
 	return string.match(owner, '^(.*):') or owner
 end
@@ -38,16 +44,27 @@ local function drop(claims, owner)
 	end
 end
 
+-- room reports whether there is room for one more claim. If there is none, those of engines that have died go: on a name that is
+-- always wanted the key never expires.
+local function room(claims, now)
+	local n = call('HLEN', claims)
+	if type(n) == 'table' then return false end
+	if n <= MOST then return true end
+	local all = call('HGETALL', claims)
+	for k = 1, all.err and 0 or #all, 2 do
+		local claim = read(all[k + 1])
+		if claim and (claim.ends <= now or claim.ends > now + CLAIM) and call('HDEL', claims, all[k]) == 1 then n = n - 1 end
+	end
+	return n <= MOST
+end
+
 -- claim leaves a claim, or has the one that stands last longer, and reports whether it has: a claim that was refused may stand as
 -- it was. Who has none is woken, and asks. A claim of a later owner of the same engine stays: then this call is a late copy.
 local function claim(claims, owner, code, micros)
 	local engine, now = engineOf(owner), math.floor(micros / 1000)
 	local before = claimOf(claims, engine)
 	if before and before.number > tonumber(string.match(owner, '%d+$')) then return false end
-	if not before then
-		local n = call('HLEN', claims)
-		if type(n) == 'table' or n > MOST then return false end
-	end
+	if not before and not room(claims, now) then return false end
 	local since = before and before.owner == owner and before.ends > now and before.since or micros
 	local left = call('HSET', claims, engine, string.format('%s %s %.0f %.0f', owner, code or '', now + CLAIM, since))
 	if type(left) == 'table' then return false end

@@ -152,7 +152,7 @@ end
 -- was, and the head stands. It gives it to nobody else: claims change no order.
 local function give(l, now, head, how, channel)
 	local its = claimOf(l.claims, engineOf(head))
-	if not its or its.owner ~= head or its.ends - now < LEAST then return nil end
+	if not its or its.owner ~= head or not stands(its, now) then return nil end
 	if call('HSET', l.lock, head, '1') ~= 1 then return nil end
 	if bound(l.lock, string.format('%.0f', its.ends - now), head) then return nil end
 	local heard = announce(how, channel .. ':' .. head, its.code)

@@ -15,7 +15,7 @@ local function standing(all)
 	local claims, began = {}, nil
 	for k = 1, #all, 2 do
 		local claim = read(all[k + 1])
-		if claim and claim.ends - now >= LEAST then claims[#claims + 1] = claim end
+		if claim and stands(claim, now) then claims[#claims + 1] = claim end
 		if all[k] == 'began' then began = tonumber(all[k + 1]) end
 	end
 	table.sort(claims, function(a, b)
@@ -41,19 +41,25 @@ local function pass(lock, key, counter, channel, claim)
 end
 
 -- give passes a free lock to the first claim. Not to anybody, once in a TURN; nor if others listen than this engine and those
--- that have claims: they may be of Redisson, and would wait for ever if engines gave the lock to each other.
+-- that have claims: they may be of Redisson, and would wait for ever if engines gave the lock to each other. An engine that has
+-- died since it claimed listens no more, and hides one of Redisson's in that count. To that one a 1 is published, which has all
+-- waiters of Redisson ask: it learns that the lock is held for as long as the claim, and sleeps no longer.
 local function give(lock, key, counter, channel, own)
 	local all = call('HGETALL', key)
 	if all.err or #all == 0 then return nil end
 	local claims, began = standing(all)
 	local listen = claims[1] and listeners(how, channel) or 0
-	if listen > own and listen <= #claims + own and now - (began or now) < TURN and call('EXISTS', lock) == 0 then
+	local lasts = now - (began or now) -- less than 0: the clock was put back
+	if listen > own and listen <= #claims + own and lasts >= 0 and lasts < TURN and call('EXISTS', lock) == 0 then
 		if not began then
 			call('HSET', key, 'began', string.format('%.0f', now)) -- unchecked: then the next one begins it
 			began = now
 		end -- before the claim goes: with its last field the key would go, and be made anew without a TTL
 		local heard = pass(lock, key, counter, channel, claims[1])
-		if heard then return heard end
+		if heard then
+			publish(how, channel, '1') -- unchecked: only a waiter of Redisson heeds it, which may be there in place of a dead engine
+			return heard
+		end
 	end
 	if began then
 		call('HDEL', key, 'began') -- unchecked: then the lock is freed the next time, too

@@ -1,6 +1,9 @@
 package gate
 
-import "time"
+import (
+	"cmp"
+	"time"
+)
 
 // A claim lets a release give a mutex to an engine that waits for it, so that a hand-over between two processes takes a release and
 // a message, and not a question and its answer besides:
@@ -132,10 +135,26 @@ func (cl *claim) note(now Time, c *Command, code int64, sure bool) {
 
 // proof is what a message says when the lock was given to the claim: its code, to whose last nine digits the token of a fenced lock is
 // added (announce in scripts/claim.lua).
-func (cl *claim) proof() int64 {
+func (cl *claim) proof(token int64) int64 {
 	const step = 1_000_000_000
 	tail := cl.code % step
-	return cl.code - tail + (tail+cl.token%step)%step
+	return cl.code - tail + (tail+token%step)%step
+}
+
+// proven reports whether one of the messages says so, and keeps the token that was announced before it.
+func (cl *claim) proven(news *News, fenced bool) bool {
+	for _, p := range news.proofs[:news.kept] {
+		token := int64(0)
+		if fenced {
+			token = cmp.Or(p.token, cl.token)
+		}
+		if cl.id != 0 && fenced == (token != 0) && p.said == cl.proof(token) {
+			cl.token = token
+			return true
+		}
+	}
+	cl.token = cmp.Or(news.token, cl.token)
+	return false
 }
 
 // endClaim forgets the claim of a tenure that is ours, or is released.
@@ -164,10 +183,7 @@ func (m *Mutex) given(now Time, news News, fx *Effects) bool {
 		return false
 	}
 	c := &m.contention.claim
-	if m.traits().fenced && news.token != 0 {
-		c.token = news.token
-	}
-	if c.id == 0 || m.traits().fenced && c.token == 0 || !news.says(c.proof()) {
+	if !c.proven(&news, m.traits().fenced) {
 		return false
 	}
 	m.tick(now)

@@ -4,6 +4,9 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
+
+	"github.com/wheellock/wheellock/wheel"
 )
 
 // B has been refused, listens and has a claim.
@@ -30,6 +33,21 @@ func TestClaimScenes(t *testing.T) {
 			b unlocks                        -> release claim 2 n 1
 			answer 1                         -> b ok: granted
 			after 10s                        -> (1s) unsubscribe redisson_lock__channel:{stock}`,
+		"what was given is renewed again in time, however long its lease is to be": `
+			claims
+			b locks watch 10m                -> acquire 1 10m0s
+			answer held 2s                   -> subscribe redisson_lock__channel:{stock}
+			subscribed                       -> acquire claim 2 10m0s n 1001
+			answer claimed 2s
+			given 1                          -> b: granted until 1.98s
+			after 50ms                       -> renew 2 10m0s
+			again CLUSTERDOWN
+			after 1s                         -> (40ms) renew 2 10m0s; (950ms) unsubscribe redisson_lock__channel:{stock}`,
+		"what wakes waiters of Redisson beside a code wakes nobody here": claimed + `
+			redisson
+			given 9                          -> acquire claim 2 3s n 1002
+			redisson
+			answer claimed 2s`,
 		"another code is a hint": claimed + `
 			given 9                          -> acquire claim 2 3s n 1002
 			answer claimed 2s`,
@@ -222,7 +240,7 @@ func TestClaimScenes(t *testing.T) {
 			given 1                          -> b: granted until 1.98s
 			after 50ms                       -> renew 2 3s
 			again OOM
-			after 60ms                       -> renew 2 3s`,
+			after 60ms                       -> (40ms) renew 2 3s`,
 		"a lock that is given begins a new turn": claimed + `
 			given 1                          -> b: granted until 1.98s
 			c locks
@@ -318,4 +336,24 @@ func inVain(questions int) string {
 			answer claimed 2s`, 1002+n)
 	}
 	return text
+}
+
+// What is announced behind the code of a claim, in the same look at the channel, says nothing of its token: whoever has heard both
+// can announce another one that ends in the same nine digits.
+// invariant: tokens-grow
+func TestAnAnnouncementBehindTheCodeIsNotItsToken(t *testing.T) {
+	cfg := &Config{UUID: "u", PollCap: 2 * time.Second, Waits: wheel.NewSlots[*Waiter](64, func(wheel.Tick) {}), Stats: &Stats{}}
+	s := &scene{t: t, now: time.Hour, cfg: cfg, entry: NewEntry("stock", FencedKind, cfg), actors: make(map[string]*actor)}
+	for _, line := range []string{"claims", "b locks", "answer held 2s", "subscribed", "answer claimed 2s"} {
+		s.event(strings.Fields(line))
+	}
+	const token = 1_795_419_440_316_465
+	var news News
+	news.Add(-token)
+	news.Add((&claim{code: 1001}).proof(token))
+	news.Add(-(token + 1_000_000_000_000))
+	s.step(func(m Machine, fx *Effects) { m.Message(s.now, news, fx) })
+	if m := s.entry.Machine.(*Mutex); m.t.phase == ours && m.contention.tokens.last != token {
+		t.Errorf("the last token is %d, want %d", m.contention.tokens.last, token)
+	}
 }

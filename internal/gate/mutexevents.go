@@ -61,7 +61,7 @@ func (m *Mutex) Answer(now Time, c *Command, fx *Effects) {
 // Message is a hint that the lock was freed, or says that it was given to our claim.
 func (m *Mutex) Message(now Time, news News, fx *Effects) {
 	given := m.given(now, news, fx)
-	news.N -= news.announced // they are no hints
+	news.N -= news.noHints
 	if given {
 		news.N--
 	}

@@ -94,7 +94,11 @@ func (c *Command) proves(least scripts.Reply) verdict {
 // again until its deadline.
 func (t *ownership) doubt(now Time, c *Command, tries *retries) {
 	t.Doubt = true
-	t.RenewAt = now + tries.nextWithin(t.Lease, t.ID)
+	lease := t.Lease
+	if t.Deadline-now <= claimTime { // however long the lease is, several attempts fit into the last seconds; a claim has no more
+		lease = min(lease, claimTime)
+	}
+	t.RenewAt = now + tries.nextWithin(lease, t.ID)
 	if c.Result == NotSent {
 		t.RenewAt = now + t.Lease/10 // LinkUp comes earlier
 	}

@@ -335,12 +335,16 @@ func (s *scene) event(words []string) {
 		s.cfg.Lease, s.cfg.Code = 3*time.Second, func() int64 { code++; return code }
 	case "given": // by a claim of the so many-th question, as a message says
 		var news News
-		said := claim{code: 1000 + s.number(rest[0])}
+		said, token := claim{code: 1000 + s.number(rest[0])}, int64(0)
 		if len(rest) > 1 { // a fenced one, with that token
-			said.token = s.number(rest[1])
-			news.Add(-said.token)
+			token = s.number(rest[1])
+			news.Add(-token)
 		}
-		news.Add(said.proof())
+		news.Add(said.proof(token))
+		s.step(func(m Machine, fx *Effects) { m.Message(s.now, news, fx) })
+	case "redisson": // is woken by a message
+		var news News
+		news.Add(1)
 		s.step(func(m Machine, fx *Effects) { m.Message(s.now, news, fx) })
 	case "announced": // that token, and no more
 		var news News

@@ -2,7 +2,6 @@ package gate
 
 import (
 	"math"
-	"slices"
 	"time"
 
 	"github.com/wheellock/wheellock/scripts"
@@ -13,35 +12,42 @@ type News struct {
 	N    int32 // how many
 	Most int64 // the largest number that one of them said
 
-	codes     [mostCodes]int64 // what the last of them said that may be codes of claims
-	token     int64            // what the last announcement of a token said; 0: there was none
-	announced int32            // how many announced one
-	next      uint8
+	proofs  [mostProofs]proof // what the first of them said that may prove that a lock was given to a claim
+	token   int64             // what the last announcement of a token said; 0: there was none
+	noHints int32             // how many are no hints for who waits for a mutex
+	kept    uint8
 }
 
-// mostCodes is how many codes are kept. A name has one claim here, and its code is heard soon.
-const mostCodes = 4
+// proof is a message that may be what a claim waits for.
+type proof struct {
+	said  int64
+	token int64 // what was announced before it; 0: nothing was
+}
 
-// Add notes a message, which said that number. A negative one announces the fencing token of a mutex that is given to a claim.
+// mostProofs is how many are kept. A name has one claim here, whose code nobody knows before it is published. Whoever has heard it may
+// say anything afterwards, as often as he likes.
+const mostProofs = 4
+
+// Add notes a message, which said that number. A negative one announces the fencing token of a mutex that is given to a claim. On the
+// channel of a mutex a 1 is for waiters of Redisson (scripts/release_claim.lua).
 func (n *News) Add(said int64) {
 	if n.N == 0 || said > n.Most {
 		n.Most = said
 	}
 	if n.N < math.MaxInt32 {
 		n.N++
-		if said < 0 {
-			n.token = -said
-			n.announced++
+		if said < 0 || said == 1 {
+			n.noHints++
 		}
 	}
-	if said > 1 { // not one of Redisson's
-		n.codes[n.next%mostCodes] = said
-		n.next++
+	switch {
+	case said < 0:
+		n.token = -said
+	case said > 1 && n.kept < mostProofs: // not one of Redisson's
+		n.proofs[n.kept] = proof{said, n.token}
+		n.kept++
 	}
 }
-
-// says reports whether one of the messages said that code.
-func (n *News) says(code int64) bool { return slices.Contains(n.codes[:], code) }
 
 // subscription is a name's subscription to one channel, and what is known of our own messages on it.
 type subscription struct {

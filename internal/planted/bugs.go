@@ -113,7 +113,7 @@ var bugs = []Bug{
 		{"internal/gate/claim.go", "Lease: claimTime, Sent: c.sent, Epoch", "Lease: claimTime, Sent: now, Epoch"},
 	}},
 	{"a message that is taken for a claim's whatever it says", []edit{
-		{"internal/gate/claim.go", " || m.traits().fenced && c.token == 0 || !news.says(c.proof())", ""},
+		{"internal/gate/claim.go", "if cl.id != 0 && fenced == (token != 0) && p.said == cl.proof(token) {", "if cl.id != 0 {"},
 	}},
 	{"a lock that is given for less than its claim", []edit{
 		{"scripts/release_claim.lua", "claim.ends - now), claim.owner)", "500), claim.owner)"},
@@ -135,7 +135,7 @@ var bugs = []Bug{
 	}},
 	{"a code that counts whatever token was announced", []edit{
 		{"scripts/claim.lua", "(tonumber(string.sub(code, -9)) + token % 1000000000) % 1000000000", "tonumber(string.sub(code, -9))"},
-		{"internal/gate/claim.go", "(tail+cl.token%step)%step", "tail"},
+		{"internal/gate/claim.go", "(tail+token%step)%step", "tail"},
 	}},
 	{"a fair lock that is given to the second of its queue", []edit{
 		{"scripts/fair_release.lua", "give(l, now, head, how, channel)", "give(l, now, at(l, 1) or head, how, channel)"},
