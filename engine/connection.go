@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"net"
 	"os"
 	"reflect"
@@ -48,6 +49,7 @@ func (o *Options) connection() error {
 	r.DisableCache = true
 	r.DisableRetry = true // the engine alone decides what is sent twice
 	r.BlockingPipeline = -1
+	r.BlockingPoolSize = math.MaxInt32 // of 1,024, those who observe elections could have them all, and locks none
 	r.RingScaleEachConn = 8
 	r.ReadBufferEachConn, r.WriteBufferEachConn = 128<<10, 128<<10
 	respguard.Guard(r)

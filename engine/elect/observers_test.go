@@ -1,0 +1,33 @@
+package elect_test
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"testing"
+
+	"github.com/redis/rueidis"
+
+	"github.com/wheellock/wheellock/engine/elect"
+	"github.com/wheellock/wheellock/internal/redistest"
+	"github.com/wheellock/wheellock/internal/testkit"
+)
+
+// Each Observe has a connection of its own. As many as the client has by default do not take those for locks away.
+func TestManyWhoObserveLeaveLocksTheirConnections(t *testing.T) {
+	t.Parallel()
+	server := redistest.Start(t)
+	e := testkit.Connect(t, server.Addr())
+	ctx, stop := context.WithCancel(t.Context())
+	var observers sync.WaitGroup
+	for i := range rueidis.DefaultPoolSize {
+		observers.Go(func() {
+			for range elect.New(e, fmt.Sprint("shard:", i), elect.Options{}).Observe(ctx) {
+			}
+		})
+	}
+	redistest.Await(t, "all to listen", func() bool { return server.ClientCount("pubsub") == rueidis.DefaultPoolSize })
+	testkit.MustUnlock(t, testkit.MustLock(t, e.Mutex("beside")))
+	stop()
+	observers.Wait()
+}
