@@ -242,3 +242,30 @@ func TestElectionGoesOn(t *testing.T) {
 	first.end(t)
 	first.want(t, 128+15, `lost "scheduler"`)
 }
+
+// A release may give the lock to a process that waits: then it has some two seconds, until it is renewed. The command begins when it
+// is, and is not ended because the renewal takes longer than usual.
+func TestALockThatWasGivenIsNotOverdue(t *testing.T) {
+	t.Parallel()
+	server := redistest.Start(t)
+	far := redistest.NewProxy(t, server.Addr())
+	e, outside := testkit.Connect(t, server.Addr()), testkit.NewOutsider(t, server.Addr())
+	claims := func() int64 { return server.MustDo("HLEN", "{job}:wheellock:claims").Int }
+	outside.Take("job", time.Minute)
+	first := e.FencedMutex("job").LockAsync(testkit.Soon(t))
+	redistest.Await(t, "a claim", func() bool { return claims() == 1 })
+	outside.Free("job")
+	held, err := first.Wait(testkit.Soon(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := wheellock(t, "lock", "job", "--redis", far.URL(), "--", "sleep", "1").begin(t)
+	redistest.Await(t, "a claim", func() bool { return claims() == 1 })
+	far.Latency(redistest.Both, 150*time.Millisecond, 0)
+	testkit.MustUnlock(t, held)
+	if owners := testkit.Owners(server, "job"); len(owners) == 0 {
+		t.Error("the lock is free: it was given to nobody")
+	}
+	p.end(t)
+	p.want(t, 0)
+}

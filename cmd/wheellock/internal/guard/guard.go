@@ -6,11 +6,15 @@
 // ends without warning, because somebody deleted its key or took it away by force, the group gets TERM at once, and KILL as
 // much later. A command that got TERM gets KILL also if a renewal succeeds in between.
 //
+// A lock that a release has given to this process, which waited for it, has some two seconds until its first renewal, whatever its
+// lease. The command starts after that.
+//
 // guard.go has the rule, signals.go passes signals on, process_unix.go is one command with its process group, and terminal_unix.go
 // shares a terminal with it. Where there are no process groups (process_other.go) the command is killed when it would have got TERM.
 package guard
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -46,8 +50,25 @@ type Outcome struct {
 	interrupted bool  // Ctrl-C ended it, at the terminal that it had
 }
 
+// renewed waits until most of the lease is left. The error: the lock, or ctx, has ended before.
+func (l *Lock) renewed(ctx context.Context) error {
+	tick := time.NewTicker(time.Millisecond)
+	defer tick.Stop()
+	for l.Err() == nil && time.Until(l.Deadline()) < l.Lease/2 {
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	}
+	return l.Err()
+}
+
 // Run runs a command until it ends or the lock is nearly over. more is added to its environment. The error: it could not be started.
 func Run(lock Lock, command, more []string, signals *Signals) (Outcome, error) {
+	if err := lock.renewed(signals.ctx); err != nil {
+		return Outcome{}, err
+	}
 	runtime.LockOSThread() // on Linux the command is killed when the thread that started it ends
 	defer runtime.UnlockOSThread()
 	p, err := signals.begin(func() (*process, error) { return start(command, environment(more)) })
