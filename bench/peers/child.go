@@ -34,6 +34,7 @@ type childSpec struct {
 	Work       string
 	Process    int
 	Prefix     string
+	Away       time.Duration // of the server
 }
 
 // A sample is what one process measured.
@@ -94,13 +95,13 @@ func openLoad(e entry, w work, spec childSpec) (drive loadDriver, leave func(), 
 		drive, err = e.drive(spec.URL)
 		return drive, func() {}, err
 	}
-	contestant := e.open()
+	contestant := e.open(w)
 	if err := contestant.Open(spec.URL); err != nil {
 		return nil, nil, err
 	}
 	switch w.Load {
 	case handover:
-		drive = driveHandover(contestant, spec.Process)
+		drive = driveHandover(contestant, spec.Process, settle(spec.Away))
 	case asynchronous:
 		async, can := contestant.(asyncContestant)
 		if !can {

@@ -39,10 +39,10 @@ type entry struct {
 	commands []string // what it sends outside of scripts; without it, only script calls count as commands
 
 	// Exactly one of these is set.
-	open    func() Contestant                                    // runs in a child process
+	open    func(work) Contestant                                // runs in a child process
 	drive   func(url string) (loadDriver, error)                 // in a child process too, but makes its own load
 	measure func(context.Context, *session) (measurement, error) // a program of its own, watched from here
-	takes   func(work) bool                                      // the works it takes part in; nil: all but asynchronous
+	takes   func(work) bool                                      // the works it takes part in; nil: all of plain locks but asynchronous
 }
 
 // A loadDriver makes load on its own and tells the meter, until the meter says stop.
@@ -68,7 +68,7 @@ func (e entry) takesPart(w work) bool {
 	if e.takes != nil {
 		return e.takes(w)
 	}
-	return w.Load != asynchronous
+	return w.Load != asynchronous && w.Kind == ""
 }
 
 // The colours of Okabe and Ito (wheellock has their vermilion): told apart also by the colour-blind. Ceilings are grey.

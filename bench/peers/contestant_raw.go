@@ -11,12 +11,13 @@ import (
 )
 
 var rawSequenceEntry = entry{
-	name:     "raw messages",
-	settings: "no library: release, the message to a subscribed connection, acquire; wheellock's scripts over bare TCP connections",
+	name: "raw messages",
+	settings: "no library: release, the message to a subscribed connection, acquire; wheellock's scripts of a plain mutex, " +
+		"whatever the kind of lock, over bare TCP connections",
 	lacks:    "everything but the messages: it is the floor of a hand-over",
 	color:    grey,
 	commands: []string{"subscribe"},
-	open:     func() Contestant { return &rawSequence{} },
+	open:     func(work) Contestant { return &rawSequence{} },
 	takes:    func(w work) bool { return w.Load == handover },
 }
 

@@ -18,7 +18,7 @@ var (
 		lacks:    redislockLacks,
 		color:    green,
 		commands: []string{"hello"},
-		open:     func() Contestant { return &redisLock{} },
+		open:     func(work) Contestant { return &redisLock{} },
 	}
 	redislockAutoPipelineEntry = entry{
 		name:     "redislock+ap",
@@ -27,7 +27,7 @@ var (
 		lacks:    redislockLacks + "; contexts are not heeded once a command is queued",
 		color:    sky,
 		commands: []string{"hello"},
-		open:     func() Contestant { return &redisLock{autoPipeline: true} },
+		open:     func(work) Contestant { return &redisLock{autoPipeline: true} },
 	}
 )
 

@@ -16,7 +16,7 @@ var redsyncEntry = entry{
 	lacks:    "polls instead of being woken; no renewal, no fencing token; order of waiters is by chance",
 	color:    orange,
 	commands: []string{"hello", "set"},
-	open:     func() Contestant { return &redSync{} },
+	open:     func(work) Contestant { return &redSync{} },
 }
 
 // redsyncTries bounds the wait: 200 tries at 150 ms on average are longWait.

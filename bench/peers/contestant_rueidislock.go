@@ -16,7 +16,7 @@ var rueidislockEntry = entry{
 	lacks:    "no fencing token, no bound on one call's wait but its context's, no lease per call; order of waiters is by chance",
 	color:    blue,
 	commands: []string{"client|tracking", "hello"},
-	open:     func() Contestant { return &rueidisLock{} },
+	open:     func(work) Contestant { return &rueidisLock{} },
 }
 
 // rueidisLock renews by itself and wakes waiters by client-side caching, as wheellock does by pub/sub.

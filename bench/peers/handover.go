@@ -6,9 +6,11 @@ import (
 	"time"
 )
 
+// settle is what the waiter gets to ask, be refused, subscribe, ask again and go to sleep, before the holder lets go: these are
+// three round trips to a server that is so far away.
+func settle(away time.Duration) time.Duration { return 3*time.Millisecond + 4*2*away }
+
 const (
-	// settle is what the waiter gets to ask, be refused and go to sleep, before the holder lets go.
-	settle = 3 * time.Millisecond
 	// look is how often a process looks at the shared memory for the other one's doings.
 	look = 50 * time.Microsecond
 	// lostAfter is when a hand-over counts as lost: no contestant sleeps a quarter of that between two tries. The
@@ -19,8 +21,8 @@ const (
 // driveHandover gives one lock to and fro between two processes. A holder keeps it until the other process asks
 // for it and has had time to go to sleep; then it notes the time and unlocks, and leaves the lock alone until the
 // other has it. The wait that is recorded runs from that note to the grant in the other process: both read the
-// clock of the same machine.
-func driveHandover(contestant Contestant, process int) loadDriver {
+// clock of the same machine. bench/redisson does the same in Handover.java.
+func driveHandover(contestant Contestant, process int, settle time.Duration) loadDriver {
 	return func(ctx context.Context, m *meter) error {
 		c := &m.callers[0]
 		c.hot = 0

@@ -2,6 +2,7 @@ package main
 
 import (
 	"net"
+	"sync/atomic"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -12,7 +13,7 @@ import (
 type distance struct {
 	net.Listener
 	server string
-	away   time.Duration
+	away   atomic.Int64 // a Duration
 }
 
 // piece is bytes on their way.
@@ -27,7 +28,8 @@ func putAway(server string, away time.Duration) (*distance, error) {
 	if err != nil {
 		return nil, err
 	}
-	d := &distance{l, server, away}
+	d := &distance{Listener: l, server: server}
+	d.away.Store(int64(away))
 	go func() {
 		for {
 			near, err := l.Accept()
@@ -64,7 +66,7 @@ func (d *distance) carry(from, to net.Conn) {
 	for {
 		n, err := from.Read(buffer)
 		if n > 0 {
-			onTheWay <- piece{append([]byte(nil), buffer[:n]...), time.Now().Add(d.away)}
+			onTheWay <- piece{append([]byte(nil), buffer[:n]...), time.Now().Add(time.Duration(d.away.Load()))}
 		}
 		if err != nil {
 			return

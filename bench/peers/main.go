@@ -15,7 +15,8 @@
 //   - result.go puts a turn in relation to its pairs, summary.go takes medians; report.go writes the files, with the
 //     tables of markdown.go and the pictures of plot.go.
 //
-// contestant_*.go and wheellock.go hold one contestant each: its settings, and how it takes and gives back a lock.
+// contestant_*.go and wheellock.go hold one contestant each: its settings, and how it takes and gives back a lock. redisson.go has
+// bench/redisson do the works, in Java.
 package main
 
 import (
@@ -25,6 +26,7 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -32,16 +34,17 @@ import (
 
 // options are the flags, checked.
 type options struct {
-	rounds   int
-	length   time.Duration // of the measured part of one turn
-	warmUp   time.Duration // before it, not counted
-	works    []work
-	entries  []entry
-	base     string // the contestant that ratios are against
-	out      string
-	servers  []string      // commands that start one
-	redisCPU string        // that they keep to; empty: any
-	away     time.Duration // from the contestants, each way
+	rounds    int
+	length    time.Duration // of the measured part of one turn
+	warmUp    time.Duration // before it, not counted
+	warmUpJIT time.Duration // of Redisson
+	works     []work
+	entries   []entry
+	base      string // the contestant that ratios are against
+	out       string
+	servers   []string      // commands that start one
+	redisCPU  string        // that they keep to; empty: any
+	away      time.Duration // from the contestants, each way
 }
 
 func main() {
@@ -95,10 +98,10 @@ func compare(ctx context.Context, opts options) error {
 
 func parseFlags(args []string) (options, error) {
 	flags := flag.NewFlagSet("peers", flag.ContinueOnError)
-	opts := options{warmUp: 500 * time.Millisecond}
+	opts := options{warmUp: 500 * time.Millisecond, warmUpJIT: redissonWarmUp}
 	flags.IntVar(&opts.rounds, "rounds", 5, "turns of every contestant at every work; medians and spread are over them")
-	flags.DurationVar(&opts.length, "for", 3*time.Second, "measured `time` of one turn; half a second of warm-up goes before it")
-	works := flags.String("work", "all", "comma-separated `works`, from the list below")
+	flags.DurationVar(&opts.length, "for", 3*time.Second, "measured `time` of one turn; half a second of warm-up goes before it, of Redisson 10 s")
+	works := flags.String("work", "all", "comma-separated `works`, from the list below; all: those of plain locks")
 	only := flags.String("only", "all", "comma-separated `contestants`, from the list below")
 	flags.StringVar(&opts.base, "base", "rueidislock", "`contestant` that the ratios are against")
 	flags.StringVar(&opts.out, "out", defaultOut(), "`directory` for results.md, results.json and the pictures")
@@ -124,7 +127,11 @@ func parseFlags(args []string) (options, error) {
 		return options{}, fmt.Errorf("--rounds and --for must be above zero, --away not below it")
 	}
 	var err error
-	if opts.works, err = choose(*works, allWorks, func(w work) string { return w.ID }); err != nil {
+	offered := allWorks
+	if *works == "all" {
+		offered = slices.DeleteFunc(slices.Clone(allWorks), func(w work) bool { return w.Kind != "" })
+	}
+	if opts.works, err = choose(*works, offered, func(w work) string { return w.ID }); err != nil {
 		return options{}, fmt.Errorf("--work: %w", err)
 	}
 	all := contestants()
@@ -176,15 +183,18 @@ func explain(flags *flag.FlagSet) {
 	out := flags.Output()
 	fmt.Fprint(out, `peers lets wheellock and its rivals do the same work against the same Redis, in turns, and compares.
 
-  peers                                      everything, 5 rounds of 3 s: about a quarter of an hour
+  peers                                      all of plain locks, 5 rounds of 3 s: about a quarter of an hour
   peers --rounds 1 --for 300ms               a look whether it runs; the figures mean nothing
   peers --work hot-64,hot-2p --only wheellock,rueidislock
+  peers --redisson JAR --away 500us --only wheellock,redisson --work handover,handover-fenced,handover-fair
+                                             hand-overs by three kinds of locks, with Redis 0.5 ms away
   taskset -c 1 peers --redis-cpu 0 --work distinct-1    contestants on one processor, Redis on another
   peers --only wheellock --redis-server redis-server --redis-server "/opt/valkey/valkey-server --io-threads 2"
                                              servers side by side; ratios are against the first
 
 A pair is one lock and one unlock, with nothing done in between. Every contestant gets the same names (24 bytes,
 built for each call), the same lease (30 s), the same longest wait (30 s), a process of its own, an empty Redis.
+The hand-over is measured by one clock for both processes, from just before the unlock in one to the grant in the other.
 A turn in which two callers held one name at once is void, and peers then exits with 1.
 Ctrl-C ends early and still reports what was measured.
 

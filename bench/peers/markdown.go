@@ -26,8 +26,8 @@ func (r *report) markdown(pictures []string) string {
 }
 
 const howToRead = `A pair is one lock and one unlock with nothing in between. All contestants get the same names, a lease of 30 s, waits
-of at most 30 s, a process of their own, an empty Redis. *wait* is from the call to the grant; callers still waiting at
-the end count with what they had waited. *client* and *Redis* are processor time per pair; *sent* is commands per pair
+of at most 30 s, a process of their own, an empty Redis. *wait* is from the call to the grant, of hand-overs from just
+before the unlock in one process to the grant in the other; callers still waiting at the end count with what they had waited. *client* and *Redis* are processor time per pair; *sent* is commands per pair
 that the client sent; *allocs* and *bytes* are the client's heap allocations per pair, the name's own 1 and 24 among
 them. Jain's index is 1 when all callers (or processes) had the same number of pairs, 1/n when one of n had all.
 `

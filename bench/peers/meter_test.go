@@ -121,7 +121,7 @@ func TestALostHandOverCountsOnceAndTheWaiterAsksAgain(t *testing.T) {
 		m.start()
 		ctx, cancel := context.WithCancel(t.Context())
 		contestant := &deaf{}
-		go driveHandover(contestant, 0)(ctx, m)
+		go driveHandover(contestant, 0, settle(0))(ctx, m)
 		synctest.Wait()
 		m.shared.word(wordReleased).Store(time.Now().UnixNano()) // the other process lets go
 		time.Sleep(5 * lostAfter)

@@ -33,7 +33,7 @@ var pictures = []picture{
 	},
 	{
 		file: "hot-p99.svg", title: "Contended names: p99 of the wait (less is better)", label: "wait",
-		works:  func(w work) bool { return w.Hot > 0 },
+		works:  func(w work) bool { return w.Hot > 0 && w.Kind == "" },
 		figure: func(s Summary) Spread { return s.WaitP99 },
 		format: microseconds,
 	},

@@ -27,19 +27,24 @@ func TestRedisBenchmarkIsRead(t *testing.T) {
 }
 
 func TestRedissonIsRead(t *testing.T) {
-	one, times, err := readRedisson("pairs=1200 seconds=3.000 pairsPerSecond=400.0 p50Micros=15 p99Micros=99 maxMicros=1000" +
-		" cpuSeconds=1.500 allocatedBytes=4800 errors=2")
+	one, err := readRedisson(`{"Seconds":3.000000,"Pairs":1200,"Waits":"HISTFAAAACp4nJNpmSzMwMDAzQABzFCaEUzy//9v/wEisNR3A+drrRmcq80kAJ73COw=",` +
+		`"Usage":{"cpu_ns":1500000000,"bytes":4800},"Failed":2,"Lost":1,"Broken":0}`)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if one.Pairs != 1200 || one.Seconds != 3 || one.Usage.CPU != 1500*time.Millisecond || one.Usage.Bytes != 4800 || one.Failed != 2 {
+	if one.Pairs != 1200 || one.Seconds != 3 || one.Usage.CPU != 1500*time.Millisecond || one.Usage.Bytes != 4800 || one.Failed != 2 || one.Lost != 1 {
 		t.Errorf("got %+v", one)
 	}
-	if want := (Waits{P50: 15, P99: 99, Max: 1000}); times != want {
-		t.Errorf("times %+v, want %+v", times, want)
+	rounded := func(percent float64) time.Duration { return one.Waits.Percentile(percent).Round(time.Microsecond) }
+	if rounded(50) != 15*time.Microsecond || rounded(99) != 99*time.Microsecond || rounded(100) != time.Millisecond {
+		t.Errorf("times %v, %v, %v; want 15µs, 99µs, 1ms", rounded(50), rounded(99), rounded(100))
 	}
-	for _, text := range []string{"", "pairs=many", "pairs=3"} {
-		if _, _, err := readRedisson(text); err == nil {
+	empty, err := readRedisson(`{"Seconds":3.000000,"Pairs":0,"Waits":"HISTFAAAABx4nJNpmSzMwMDAyAABzFAaxmey/wBlAQA8yQJ9","Usage":{"cpu_ns":0,"bytes":0},"Failed":0,"Lost":0,"Broken":0}`)
+	if err != nil || empty.Waits.Count() != 0 {
+		t.Errorf("without a pair: %+v, %v", empty, err)
+	}
+	for _, text := range []string{"", "{", "pairs=3", `{"Pairs":3}`, `{"Pairs":3,"Seconds":1,"Waits":"HIST"}`} {
+		if _, err := readRedisson(text); err == nil {
 			t.Errorf("%q was taken", text)
 		}
 	}

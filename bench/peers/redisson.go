@@ -1,120 +1,152 @@
 package main
 
 import (
+	"cmp"
 	"context"
+	"encoding/json"
 	"fmt"
+	"os"
 	"os/exec"
-	"strconv"
-	"strings"
+	"slices"
 	"time"
 
 	"github.com/wheellock/wheellock/internal/interop/driver"
 	"github.com/wheellock/wheellock/internal/testkit/child"
-	"github.com/wheellock/wheellock/internal/testkit/usage"
+	"github.com/wheellock/wheellock/internal/testkit/sharedmem"
 )
 
 // redissonEntry is the Java original, driven by the jar of bench/redisson.
 func redissonEntry(jar string) entry {
 	return entry{
 		name: "redisson",
-		settings: "RLock with Redisson's defaults, a thread per caller; a warm-up twice as long as the turn, for the JIT; " +
-			"its times are of whole pairs, its threads keep their names, and exclusion is not checked",
+		settings: "RLock, RFencedLock, RFairLock with Redisson's defaults, a thread per caller; a warm-up of 10 s for the JIT, with the server near, " +
+			"before hand-overs with one hot name; but for the hand-over its times are of whole pairs, its threads keep their names, and " +
+			"exclusion is not checked",
 		lacks:    "no order of waiters but with RFairLock, no fencing but with RFencedLock, nobody is told of a lost lock",
 		color:    purple,
 		commands: []string{"del", "subscribe", "unsubscribe", "ping", "hello"},
 		measure: func(ctx context.Context, s *session) (measurement, error) {
 			return runRedisson(ctx, s, jar)
 		},
-		takes: func(w work) bool { return w.Load == blocking && w.Hot <= 1 },
+		takes: func(w work) bool { return w.Load == handover || w.Load == blocking && w.Hot <= 1 },
 	}
 }
 
-// redissonPatience is for the start of a JVM, and for what it may need beyond the length of a turn.
-const redissonPatience = 30 * time.Second
+const (
+	// redissonPatience is for the start of a JVM, and for what it may need beyond warm-up and turn.
+	redissonPatience = 30 * time.Second
+	// redissonWarmUp is before a turn, for the JIT. After 10,000 pairs of a hot name its hand-overs do not get faster any more;
+	// hand-overs alone, which are few a second, still did after 16 s.
+	redissonWarmUp = 10 * time.Second
+	// redissonMemory is the shared memory in its process.
+	redissonMemory = "/dev/fd/3"
+)
 
 func runRedisson(ctx context.Context, s *session, jar string) (m measurement, err error) {
-	ctx, cancel := context.WithTimeout(ctx, 3*s.opts.length+redissonPatience)
+	ctx, cancel := context.WithTimeout(ctx, s.opts.warmUpJIT+s.opts.length+redissonPatience)
 	defer cancel()
-	var drivers []*driver.Driver
-	for range s.work.Processes {
-		java := exec.CommandContext(ctx, "java", "-jar", jar, "--redis", s.server.url)
-		child.Apart(java) // Ctrl-C is for us alone
-		d, err := driver.New(java)
+	drivers, err := startRedisson(ctx, s.server.url, s.work.Processes, "-jar", jar)
+	defer end(drivers)
+	if err != nil {
+		return m, err
+	}
+	return s.measureRedisson(drivers)
+}
+
+// startRedisson starts so many JVMs that share a memory. java are the arguments for them. Those that have started are returned with an
+// error, too.
+func startRedisson(ctx context.Context, url string, processes int, java ...string) (drivers []*driver.Driver, err error) {
+	memory, err := sharedmem.File(sharedBytes)
+	if err != nil {
+		return nil, err
+	}
+	defer memory.Close() // they have it
+	for range processes {
+		process := exec.CommandContext(ctx, "java", slices.Concat(java, []string{"--redis", url})...)
+		process.ExtraFiles = []*os.File{memory}
+		child.Apart(process) // Ctrl-C is for us alone
+		d, err := driver.New(process)
 		if err != nil {
-			return m, err
+			return drivers, err
 		}
-		defer d.Close()
-		defer d.Kill()
 		drivers = append(drivers, d)
 	}
-	if _, err := s.benchRedisson(drivers, 2*s.opts.length); err != nil {
+	return drivers, nil
+}
+
+// end ends them; they have nothing more to say.
+func end(drivers []*driver.Driver) {
+	for _, d := range drivers {
+		d.Kill()
+		d.Close()
+	}
+}
+
+// measureRedisson has the drivers warm up, with the server near, and do the work.
+func (s *session) measureRedisson(drivers []*driver.Driver) (m measurement, err error) {
+	warmUp := *s
+	if s.work.Load == handover {
+		warmUp.work.Load, warmUp.work.Callers = blocking, 4
+	}
+	s.server.bring(0)
+	_, err = warmUp.loadRedisson(drivers, s.opts.warmUpJIT)
+	s.server.bring(s.opts.away)
+	if err != nil {
 		return m, err
 	}
 	before, err := s.server.Counters()
 	if err != nil {
 		return m, err
 	}
-	answers, err := s.benchRedisson(drivers, s.opts.length)
-	if err != nil {
+	if m.samples, err = s.loadRedisson(drivers, s.opts.length); err != nil {
 		return m, err
 	}
 	after, err := s.server.Counters()
-	if err != nil {
-		return m, err
-	}
 	m.redis = after.Since(before)
-	m.stated = &Waits{}
-	for i, answer := range answers {
-		one, pairTimes, err := readRedisson(answer)
-		if err != nil {
-			return m, err
-		}
-		one.Process = i
-		m.samples = append(m.samples, one)
-		m.stated.P50 = max(m.stated.P50, pairTimes.P50)
-		m.stated.P99 = max(m.stated.P99, pairTimes.P99)
-		m.stated.Max = max(m.stated.Max, pairTimes.Max)
-	}
-	return m, nil
+	return m, err
 }
 
-// benchRedisson has all drivers do the work at the same time and answers what each says.
-func (s *session) benchRedisson(drivers []*driver.Driver, length time.Duration) (answers []string, err error) {
-	mode := "distinct"
-	if s.work.Hot > 0 {
-		mode = "hot"
-	}
+// loadRedisson has all drivers do the work at the same time.
+func (s *session) loadRedisson(drivers []*driver.Driver, length time.Duration) (samples []sample, err error) {
+	name := names{prefix: freshPrefix()}.build(0)
 	var coming []<-chan string
-	for _, d := range drivers {
-		coming = append(coming, d.Start("bench lock %s %d %g", mode, s.work.Callers, length.Seconds()))
+	for process, d := range drivers {
+		coming = append(coming, d.Start("%s %g", s.redissonWork(name, process), length.Seconds()))
 	}
-	for _, one := range coming {
+	for process, one := range coming {
 		answer, ok := driver.Read(<-one)
 		if !ok {
 			return nil, fmt.Errorf("redisson: %s", answer)
 		}
-		answers = append(answers, answer)
+		measured, err := readRedisson(answer)
+		if err != nil {
+			return nil, err
+		}
+		measured.Process = process
+		samples = append(samples, measured)
 	}
-	return answers, nil
+	return samples, nil
 }
 
-// readRedisson reads "pairs=... seconds=..." and so on.
-func readRedisson(answer string) (sample, Waits, error) {
-	figures := make(map[string]float64)
-	for word := range strings.FieldsSeq(answer) {
-		name, text, _ := strings.Cut(word, "=")
-		figure, err := strconv.ParseFloat(text, 64)
-		if err != nil {
-			return sample{}, Waits{}, fmt.Errorf("reading redisson's %q: %w", answer, err)
-		}
-		figures[name] = figure
+// redissonWork is the command for a process, but for its last word, the seconds.
+func (s *session) redissonWork(name string, process int) string {
+	kind := cmp.Or(s.work.Kind, "lock")
+	switch {
+	case s.work.Load == handover:
+		return fmt.Sprintf("handover %s %s %d %s %d", kind, name, process, redissonMemory, settle(s.opts.away).Milliseconds())
+	case s.work.Hot > 0:
+		return fmt.Sprintf("bench %s hot %d", kind, s.work.Callers)
 	}
-	one := sample{
-		Pairs: int64(figures["pairs"]), Seconds: figures["seconds"], Failed: int64(figures["errors"]),
-		Usage: usage.Usage{CPU: time.Duration(figures["cpuSeconds"] * float64(time.Second)), Bytes: int64(figures["allocatedBytes"])},
+	return fmt.Sprintf("bench %s distinct %d", kind, s.work.Callers)
+}
+
+// readRedisson reads a sample as bench/redisson writes it.
+func readRedisson(answer string) (one sample, err error) {
+	if err := json.Unmarshal([]byte(answer), &one); err != nil {
+		return one, fmt.Errorf("reading redisson's %q: %w", answer, err)
 	}
 	if one.Seconds <= 0 {
-		return sample{}, Waits{}, fmt.Errorf("redisson gave no time: %q", answer)
+		return one, fmt.Errorf("redisson gave no time: %q", answer)
 	}
-	return one, Waits{P50: figures["p50Micros"], P99: figures["p99Micros"], Max: figures["maxMicros"]}, nil
+	return one, nil
 }

@@ -73,9 +73,6 @@ func newResult(w work, e entry, round int, m measurement, err error) Result {
 		r.JainCallers, r.JainProcesses = figures.Jain(byCaller), figures.Jain(byProcess)
 	}
 	r.Wait = readWaits(&total.Waits)
-	if m.stated != nil {
-		r.Wait = *m.stated
-	}
 	r.Collections, r.Goroutines, r.MaxRSSKB = total.Usage.Collections, total.Goroutines, total.Usage.MaxRSS
 	r.Failed, r.Failure, r.Lost = total.Failed, total.Failure, total.Lost
 	r.perPair(float64(total.Pairs), total, m.redis, e.commands)

@@ -54,6 +54,13 @@ func startServer(ctx context.Context, command, cpu string, away time.Duration) (
 	return s, nil
 }
 
+// bring puts the server so far away from contestants, if it was started away from them.
+func (s *server) bring(away time.Duration) {
+	if s.proxy != nil {
+		s.proxy.away.Store(int64(away))
+	}
+}
+
 // clear empties Redis; scripts and connections stay as they are.
 func (s *server) clear() error { return s.Do("FLUSHALL").Err() }
 

@@ -25,7 +25,6 @@ type session struct {
 type measurement struct {
 	samples []sample
 	redis   resp.Counters
-	stated  *Waits // by programs that do not give their waits one by one
 }
 
 // A child that does not get ready, or does not end, within this time is killed and its turn is void.
@@ -57,7 +56,7 @@ func (s *session) runChildren(ctx context.Context) (m measurement, err error) {
 	}()
 	for process := range s.work.Processes {
 		c, err := startChild(childSpec{URL: s.server.url, Contestant: s.entry.name, Work: s.work.ID,
-			Process: process, Prefix: prefix}, memory)
+			Process: process, Prefix: prefix, Away: s.opts.away}, memory)
 		if err != nil {
 			return m, err
 		}

@@ -7,37 +7,61 @@ import (
 	"github.com/wheellock/wheellock/internal/redistest"
 )
 
+// testAway is how far away the server is of tests that look at times.
+const testAway = 2 * time.Millisecond
+
 // TestTurns lets every contestant do a short turn against a real redis-server, in processes of its own.
 func TestTurns(t *testing.T) {
 	redistest.Require(t, "redis-server")
-	s, err := startServer(t.Context(), "redis-server", "", 0)
+	near, err := startServer(t.Context(), "redis-server", "", 0)
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer s.Close()
-	opts := options{length: 200 * time.Millisecond, warmUp: 50 * time.Millisecond}
-	for _, id := range []string{"distinct-64", "distinct-async", "hot-2p"} {
+	defer near.Close()
+	far, err := startServer(t.Context(), "redis-server", "", testAway)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer far.Close()
+	for _, id := range []string{"distinct-64", "distinct-async", "hot-2p", "handover", "handover-fenced", "handover-fair"} {
 		w, _ := workNamed(id)
+		opts := options{length: 200 * time.Millisecond, warmUp: 50 * time.Millisecond}
+		server := near
+		if w.Load == handover {
+			opts.away, server = testAway, far
+		}
 		for _, e := range contestants() {
 			if !e.takesPart(w) {
 				continue
 			}
 			t.Run(id+"/"+e.name, func(t *testing.T) {
-				var r Result
-				for opts := opts; ; opts.length *= 4 { // a busy machine may not finish a pair in a short turn
-					turn := session{opts: opts, server: s, work: w, entry: e}
-					measured, err := turn.run(t.Context())
-					if r = newResult(w, e, 1, measured, err); r.PairsPerSecond > 0 || r.Failed > 0 || opts.length > 3*time.Second {
-						break
-					}
-				}
-				if r.Void != "" || r.Failed > 0 {
-					t.Fatal(r.line())
-				}
-				if r.Commands <= 0 || r.RedisCPU <= 0 || r.ClientCPU <= 0 {
-					t.Errorf("no cost was measured: %+v", r)
-				}
+				checkTurn(t, session{opts: opts, server: server, work: w, entry: e},
+					func(turn *session) (measurement, error) { return turn.run(t.Context()) })
 			})
 		}
+	}
+}
+
+// checkTurn measures a turn, and a longer one if a busy machine did not finish a pair.
+func checkTurn(t *testing.T, turn session, measure func(*session) (measurement, error)) {
+	t.Helper()
+	var r Result
+	for {
+		measured, err := measure(&turn)
+		if r = newResult(turn.work, turn.entry, 1, measured, err); r.PairsPerSecond > 0 || r.Failed > 0 || turn.opts.length > 3*time.Second {
+			break
+		}
+		turn.opts.length *= 4
+	}
+	if r.Void != "" || r.Failed > 0 {
+		t.Fatal(r.line())
+	}
+	if r.Commands <= 0 || r.RedisCPU <= 0 || r.ClientCPU <= 0 {
+		t.Errorf("no cost was measured: %+v", r)
+	}
+	// The release has to reach the server, and the grant the other process.
+	if least := micros(2 * turn.opts.away); turn.work.Load == handover && r.Wait.P50 < least {
+		t.Errorf("half of the hand-overs took less than %s, with the server so far away that each takes %s: %s",
+			microseconds(r.Wait.P50), microseconds(least), r.line())
 	}
 }

@@ -16,14 +16,17 @@ var wheellockEntry = entry{
 	lacks:    "no quorum over several Redis in this work, as for the others; fencing needs FencedMutex, order across processes FairMutex",
 	color:    color.RGBA{R: 0xD5, G: 0x5E, A: 0xFF},
 	commands: []string{"hello", "subscribe", "unsubscribe", "ping"},
-	open:     func() Contestant { return &wheellock{} },
+	open:     func(w work) Contestant { return &wheellock{kind: w.Kind} },
 	takes:    func(work) bool { return true },
 }
 
 // ours is wheellock, first in every round.
 func ours() []entry { return []entry{wheellockEntry} }
 
-type wheellock struct{ engine *engine.Engine }
+type wheellock struct {
+	kind   string
+	engine *engine.Engine
+}
 
 func (w *wheellock) Open(url string) error {
 	opts, err := engine.ParseURL(url)
@@ -36,12 +39,22 @@ func (w *wheellock) Open(url string) error {
 }
 
 func (w *wheellock) Pair(ctx context.Context, name string, inside func()) error {
-	hold, err := w.engine.Mutex(name).Lock(ctx, engine.WithWait(longWait))
+	hold, err := w.mutex(name).Lock(ctx, engine.WithWait(longWait))
 	if err != nil {
 		return err
 	}
 	inside()
 	return hold.Unlock(ctx)
+}
+
+func (w *wheellock) mutex(name string) *engine.Mutex {
+	switch w.kind {
+	case fenced:
+		return w.engine.FencedMutex(name)
+	case fair:
+		return w.engine.FairMutex(name)
+	}
+	return w.engine.Mutex(name)
 }
 
 func (w *wheellock) PairAsync(ctx context.Context, name string, inside func(), done func(error)) {

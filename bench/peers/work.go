@@ -7,7 +7,8 @@ type work struct {
 	ID        string
 	Title     string
 	Load      load
-	Hot       int // names that the callers fight for; 0: every call has a name of its own
+	Kind      string // of the lock, as bench/redisson calls it; empty: a plain one
+	Hot       int    // names that the callers fight for; 0: every call has a name of its own
 	Processes int
 	Callers   int // in each process; for the asynchronous load, pairs in flight
 }
@@ -21,6 +22,12 @@ const (
 	handover                 // two processes give one lock to and fro
 )
 
+// Kinds of locks, besides plain ones.
+const (
+	fenced = "fenced"
+	fair   = "fair"
+)
+
 var allWorks = []work{
 	{ID: "distinct-1", Title: "every call its own name, 1 caller", Processes: 1, Callers: 1},
 	{ID: "distinct-64", Title: "every call its own name, 64 callers", Processes: 1, Callers: 64},
@@ -32,6 +39,8 @@ var allWorks = []work{
 	{ID: "hot-2p", Title: "one name, 2 processes with 32 callers each", Hot: 1, Processes: 2, Callers: 32},
 	{ID: "handover", Title: "from unlock in one process to the grant in another, where one caller waits",
 		Load: handover, Hot: 1, Processes: 2, Callers: 1},
+	{ID: "handover-fenced", Title: "from unlock in one process to the grant in another, of a fenced lock", Load: handover, Kind: fenced, Hot: 1, Processes: 2, Callers: 1},
+	{ID: "handover-fair", Title: "from unlock in one process to the grant in another, of a fair lock", Load: handover, Kind: fair, Hot: 1, Processes: 2, Callers: 1},
 }
 
 func workNamed(id string) (work, bool) {

@@ -2,11 +2,9 @@ package interop
 
 import (
 	"errors"
-	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"runtime"
 	"slices"
 	"strings"
 	"sync"
@@ -31,19 +29,19 @@ func startRedisson(tb testing.TB, args ...string) *Side {
 	if err != nil {
 		tb.Fatal(err)
 	}
-	return start(tb, exec.Command("java", slices.Concat(brief, []string{"-jar", path}, args)...))
+	return start(tb, exec.Command("java", slices.Concat(driver.Brief, []string{"-jar", path}, args)...))
 }
 
 // startVersion starts a client of another version. missing: it has no such setting.
 func startVersion(tb testing.TB, version string, args ...string) (s *Side, missing bool) {
 	tb.Helper()
 	requireJava(tb)
-	jars, err := build(version)
+	jars, err := driver.Jar(version)
 	if err != nil {
 		tb.Fatal(err)
 	}
 	classes := filepath.Join(jars, "*") + ":" + filepath.Join(jars, "..", "classes")
-	d, err := driver.New(exec.Command("java", slices.Concat(brief, []string{"-cp", classes, "io.github.wheellock.redissondriver.Driver"}, args)...))
+	d, err := driver.New(exec.Command("java", slices.Concat(driver.Brief, []string{"-cp", classes, "io.github.wheellock.redissondriver.Driver"}, args)...))
 	var ended *exec.ExitError
 	if errors.As(err, &ended) && ended.ExitCode() == 3 {
 		return nil, true
@@ -66,23 +64,5 @@ func requireJava(tb testing.TB) {
 	redistest.Require(tb, "java", "mvn")
 }
 
-// brief is for a process that lives for seconds: what the second compiler and threads that collect garbage cost, they would not
-// earn back. It halves the CPU time of a test.
-var brief = []string{"-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC"}
-
 // jar builds the driver once a test run, if need be.
-var jar = sync.OnceValues(func() (string, error) { return build() })
-
-// build returns where .ci/redisson-jar has the driver, or the jars of a version of Redisson.
-func build(version ...string) (string, error) {
-	_, here, _, _ := runtime.Caller(0)
-	root := filepath.Join(filepath.Dir(here), "..", "..")
-	script := exec.Command(filepath.Join(root, ".ci", "redisson-jar"), version...)
-	var said strings.Builder
-	script.Stderr = &said
-	path, err := script.Output()
-	if err != nil {
-		return "", fmt.Errorf("%w: %s", err, said.String())
-	}
-	return filepath.Join(root, strings.TrimSpace(string(path))), nil
-}
+var jar = sync.OnceValues(func() (string, error) { return driver.Jar() })

@@ -1,7 +1,6 @@
 package io.github.wheellock.redissondriver;
 
 import java.util.List;
-import java.util.Locale;
 import java.util.concurrent.Callable;
 import java.util.concurrent.ExecutionException;
 import org.HdrHistogram.Histogram;
@@ -34,7 +33,7 @@ final class Bench {
         this.prefix = hot ? "bench:" + kind + ":hot" : "bench:" + kind + ":" + clientId + ":";
     }
 
-    String run(int threads, long nanos) throws InterruptedException, ExecutionException {
+    Sample run(int threads, long nanos) throws InterruptedException, ExecutionException {
         for (int i = 0; i < threads; i++) {
             kinds.prepare(kind(i), name(i));
         }
@@ -43,7 +42,7 @@ final class Bench {
             long start = System.nanoTime();
             List<Lap> laps = crew.run(i -> runner(kind(i), name(i), start + nanos));
             double seconds = (System.nanoTime() - start) / 1e9;
-            return report(laps, seconds, before, Meter.read());
+            return sample(laps, seconds, before, Meter.read());
         }
     }
 
@@ -74,29 +73,24 @@ final class Bench {
         };
     }
 
-    private static String report(List<Lap> laps, double seconds, Meter before, Meter after) {
-        Histogram micros = new Histogram(DIGITS);
+    private static Sample sample(List<Lap> laps, double seconds, Meter before, Meter after) {
+        Histogram nanos = new Histogram(DIGITS);
         long errors = 0;
         for (Lap lap : laps) {
-            micros.add(lap.micros);
+            nanos.add(lap.nanos);
             errors += lap.errors;
         }
-        long pairs = micros.getTotalCount();
-        return String.format(Locale.ROOT,
-                "pairs=%d seconds=%.3f pairsPerSecond=%.1f p50Micros=%d p99Micros=%d maxMicros=%d"
-                        + " cpuSeconds=%.3f allocatedBytes=%d errors=%d",
-                pairs, seconds, pairs / seconds, micros.getValueAtPercentile(50),
-                micros.getValueAtPercentile(99), micros.getMaxValue(),
-                after.cpuSecondsSince(before), after.allocatedBytesSince(before), errors);
+        return new Sample(seconds, nanos.getTotalCount(), nanos,
+                after.cpuNanosSince(before), after.allocatedBytesSince(before), errors, 0, 0);
     }
 
     /** What one thread measured. */
     private static final class Lap {
-        private final Histogram micros = new Histogram(DIGITS);
+        private final Histogram nanos = new Histogram(DIGITS);
         private long errors;
 
-        void pair(long nanos) {
-            micros.recordValue(nanos / 1_000);
+        void pair(long took) {
+            nanos.recordValue(took);
         }
 
         void error(String name, RuntimeException cause) {

@@ -26,8 +26,8 @@ record Meter(long cpuNanos, Map<Long, Long> allocatedBytes) {
         return new Meter(system.getProcessCpuTime(), allocated);
     }
 
-    double cpuSecondsSince(Meter earlier) {
-        return (cpuNanos - earlier.cpuNanos) / 1e9;
+    long cpuNanosSince(Meter earlier) {
+        return cpuNanos - earlier.cpuNanos;
     }
 
     /** Without the share of threads that ended in between: their meter ended with them. */
