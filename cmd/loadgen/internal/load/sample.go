@@ -1,6 +1,7 @@
 package load
 
 import (
+	"slices"
 	"time"
 
 	"github.com/wheellock/wheellock/engine"
@@ -17,6 +18,12 @@ const (
 	Measured Phase = "measured"
 	Drain    Phase = "drain" // no new calls; those under way end
 )
+
+// Before reports whether a phase is earlier than another.
+func (p Phase) Before(o Phase) bool {
+	order := []Phase{WarmUp, Measured, Drain}
+	return slices.Index(order, p) < slices.Index(order, o)
+}
 
 // Counts are what callers did.
 type Counts struct {
@@ -111,7 +118,7 @@ type Ending struct {
 }
 
 // Add puts what o says into s. along: o comes after s, in the same process, or is a sum like s; else it is
-// of the same interval, in another process.
+// of the same interval, in another process, and s is the last of its phase only if both are.
 func (s *Sample) Add(o *Sample, along bool) {
 	figures.Add(&s.Counts, &o.Counts)
 	figures.Add(&s.Times, &o.Times)
@@ -124,13 +131,14 @@ func (s *Sample) Add(o *Sample, along bool) {
 		s.Errors[text] += n
 	}
 	s.Callers = append(s.Callers, o.Callers...)
-	s.Last = s.Last || o.Last
 	if along {
+		s.Last = s.Last || o.Last
 		s.Elapsed += o.Elapsed
 		s.Waiting, s.Backlog = o.Waiting, o.Backlog
 		s.Goroutines = max(s.Goroutines, o.Goroutines)
 		return
 	}
+	s.Last = s.Last && o.Last
 	s.Elapsed = max(s.Elapsed, o.Elapsed)
 	s.Waiting += o.Waiting
 	s.Backlog += o.Backlog

@@ -26,8 +26,8 @@ func NewCollector(processes int) *Collector {
 	}
 }
 
-// Take adds a sample. The n-th samples of all processes are of the same interval, since all follow one plan. Take returns
-// those intervals that are now complete, each summed over the processes.
+// Take adds a sample. The n-th samples that all processes send in a phase are of the same interval, since all follow one plan. Take
+// returns those intervals that are now complete, each summed over the processes.
 func (c *Collector) Take(s *load.Sample) (complete []*load.Sample) {
 	c.queues[s.Process] = append(c.queues[s.Process], s)
 	if s.Phase == load.Measured {
@@ -47,31 +47,35 @@ func (c *Collector) Gone(process int) (complete []*load.Sample) {
 
 func (c *Collector) complete() (sums []*load.Sample) {
 	for {
-		var sum *load.Sample
-		for i, queue := range c.queues {
-			switch {
-			case len(queue) > 0:
-			case c.gone[i]:
-			default:
-				return sums
-			}
-		}
-		for i, queue := range c.queues {
-			if len(queue) == 0 {
-				continue
-			}
-			if sum == nil {
-				sum = &load.Sample{Phase: queue[0].Phase, Step: queue[0].Step}
-			}
-			sum.Add(queue[0], false)
-			c.queues[i] = queue[1:]
-		}
-		if sum == nil {
+		first := c.first()
+		if first == nil {
 			return sums
+		}
+		sum := &load.Sample{Phase: first.Phase, Step: first.Step, Last: true}
+		for i, queue := range c.queues {
+			if len(queue) > 0 && queue[0].Phase == sum.Phase {
+				sum.Add(queue[0], false)
+				c.queues[i] = queue[1:]
+			}
 		}
 		c.file(sum)
 		sums = append(sums, sum)
 	}
+}
+
+// first returns the sample that waits in the earliest phase; nil: there is none, or a process may still send one of it. If a run ends
+// early, one process may hear of it before an interval is over, and another after that: the second one sends one sample more of the
+// phase, while the first one is in the next phase.
+func (c *Collector) first() (first *load.Sample) {
+	for i, queue := range c.queues {
+		switch {
+		case len(queue) > 0 && (first == nil || queue[0].Phase.Before(first.Phase)):
+			first = queue[0]
+		case len(queue) == 0 && !c.gone[i]:
+			return nil
+		}
+	}
+	return first
 }
 
 // file puts a sum where it belongs.

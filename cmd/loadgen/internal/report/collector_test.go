@@ -1,7 +1,9 @@
 package report
 
 import (
+	"slices"
 	"testing"
+	"time"
 
 	"github.com/wheellock/wheellock/cmd/loadgen/internal/load"
 )
@@ -23,6 +25,36 @@ func TestCollectorWaitsForAllProcesses(t *testing.T) {
 	}
 	if sums := c.Take(last(0)); len(sums) != 1 || !sums[0].Last {
 		t.Errorf("the last one, alone: %+v", sums)
+	}
+}
+
+// The first process hears of an early end within its second second, the second one just after it.
+func TestCollectorOfARunThatEndsEarly(t *testing.T) {
+	c := NewCollector(2)
+	late := last(1)
+	late.Elapsed = time.Millisecond
+	var sums []*load.Sample
+	for _, s := range []*load.Sample{
+		aSample(0, load.Measured), last(0), ended(0, load.Ending{}),
+		aSample(1, load.Measured), aSample(1, load.Measured), late, ended(1, load.Ending{}),
+	} {
+		sums = append(sums, c.Take(s)...)
+	}
+	type interval struct {
+		phase load.Phase
+		pairs int64
+		last  bool
+	}
+	var got []interval
+	for _, s := range sums {
+		got = append(got, interval{s.Phase, s.Counts.Pairs, s.Last})
+	}
+	want := []interval{{load.Measured, 2000, false}, {load.Measured, 2000, false}, {load.Measured, 1000, true}, {load.Drain, 0, true}}
+	if !slices.Equal(got, want) {
+		t.Errorf("intervals %v, want %v", got, want)
+	}
+	if c.measured.Counts.Pairs != 5000 || c.measured.Elapsed != 2*time.Second+time.Millisecond {
+		t.Errorf("measured %d pairs in %v, want 5000 in 2.001s", c.measured.Counts.Pairs, c.measured.Elapsed)
 	}
 }
 
