@@ -39,9 +39,9 @@ type cluster struct {
 	slots      *topology.Table[*node] // those that have moved: their names have not been told of their new node
 	unassigned *node                  // serves what nobody serves: it is down for ever
 	survey     topology.Survey
-	outage     reconnect.Outage // of the survey
-	turn       int              // which node to ask next: one node may know less than another
-	gone       sync.WaitGroup   // of nodes that are being closed
+	outage     *reconnect.Outage // of the survey
+	turn       int               // which node to ask next: one node may know less than another
+	gone       sync.WaitGroup    // of nodes that are being closed
 }
 
 // lingerTime is how long a node that serves nothing is kept after its last use: one that takes over its first slot
@@ -57,7 +57,8 @@ func (c *Cluster) Needs(addr string) bool {
 func (ns *nodes) join(from *Cluster) {
 	unassigned := &node{nodes: ns, link: link{state: linkDown, probeAt: gate.Never}}
 	unassigned.out.commands = new([gate.Ops][]gate.Command)
-	c := &cluster{Cluster: from, nodes: ns, slots: topology.NewTable(unassigned), unassigned: unassigned, survey: topology.NewSurvey()}
+	c := &cluster{Cluster: from, nodes: ns, slots: topology.NewTable(unassigned), unassigned: unassigned, survey: topology.NewSurvey(),
+		outage: ns.cfg.Outages.Of("survey")}
 	ns.cluster = c
 	for _, r := range from.Reached {
 		ns.all = append(ns.all, newNode(ns, r.Addr, r.Client, r.Loaded))
@@ -164,6 +165,7 @@ func (c *cluster) dismiss(now gate.Time) {
 			continue
 		}
 		ns.cfg.Logger.Info("wheellock: node is not needed any more", "node", n.addr)
+		n.link.outage.Leave(n)
 		ns.all = append(ns.all[:i], ns.all[i+1:]...)
 		i--
 		c.gone.Go(n.stop)

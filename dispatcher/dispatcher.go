@@ -39,6 +39,7 @@ import (
 	"github.com/redis/rueidis"
 	"go.uber.org/atomic"
 
+	"github.com/wheellock/wheellock/dispatcher/reconnect"
 	"github.com/wheellock/wheellock/internal/gate"
 	"github.com/wheellock/wheellock/wheel"
 )
@@ -51,13 +52,14 @@ type Config struct {
 	Clock      *wheel.Clock   // shared by the dispatchers of an engine
 	Waker      *wheel.Waker   // for ticks of length Tick; shared likewise, and closed by the engine after them
 	Logger     *slog.Logger
-	UUID       string        // the engine's: owner fields are "<UUID>:<number>"
-	Publish    string        // PUBLISH, SPUBLISH or BOTH
-	FenceTTL   time.Duration // idle fencing counters expire after this; 0: never
-	WatchLoss  bool          // after a grant or renewal, have Redis tell when the key changes
-	MaxPerName int           // waiters of one name
-	Declared   bool          // no script may touch a key that its call does not declare
-	ProbeTime  time.Duration // how long a probe of a broken link may take
+	Outages    *reconnect.Outages // shared likewise
+	UUID       string             // the engine's: owner fields are "<UUID>:<number>"
+	Publish    string             // PUBLISH, SPUBLISH or BOTH
+	FenceTTL   time.Duration      // idle fencing counters expire after this; 0: never
+	WatchLoss  bool               // after a grant or renewal, have Redis tell when the key changes
+	MaxPerName int                // waiters of one name
+	Declared   bool               // no script may touch a key that its call does not declare
+	ProbeTime  time.Duration      // how long a probe of a broken link may take
 
 	Replicas    int           // how many replicas must have what is granted or renewed before it counts
 	ReplicaTime time.Duration // how long they have for it

@@ -22,9 +22,9 @@ type link struct {
 	state   linkState // change it by node.become
 	probing bool
 	tries   int
-	probeAt gate.Time // when to probe next; Never: not at all. Set while a probe is out: its answer does not count
-	upAt    gate.Time // when it was last found to work; before the first time long ago
-	outage  reconnect.Outage
+	probeAt gate.Time         // when to probe next; Never: not at all. Set while a probe is out: its answer does not count
+	upAt    gate.Time         // when it was last found to work; before the first time long ago
+	outage  *reconnect.Outage // of all dispatchers that are linked to this server
 }
 
 func (n *node) become(s linkState) {
@@ -52,7 +52,7 @@ func (n *node) linkBroke(now gate.Time, err error) {
 	if n.nodes.cluster != nil {
 		n.nodes.cluster.survey.Hurry(now)
 	}
-	n.link.outage.Failed(cfg.Logger, "wheellock: connection to Redis broke", n.where("error", err)...)
+	n.link.outage.Failed(n, cfg.Logger, "wheellock: connection to Redis broke", n.where("error", err)...)
 }
 
 // probe sends a probe on an idle connection when it is time.
@@ -80,7 +80,7 @@ func (n *node) probed(now gate.Time, err error) {
 	}
 	if !rediserr.Alive(err) {
 		n.linkBroke(now, err) // if it was up until now
-		n.link.outage.Failed(logger, "wheellock: Redis cannot be reached", n.where("error", err)...)
+		n.link.outage.Failed(n, logger, "wheellock: Redis cannot be reached", n.where("error", err)...)
 		n.become(linkDown)
 		n.link.probeAt = now + reconnect.Pause(n.link.tries)
 		n.link.tries++
@@ -89,7 +89,7 @@ func (n *node) probed(now gate.Time, err error) {
 	if n.link.state == linkUp {
 		return
 	}
-	n.link.outage.Over(logger, "wheellock: Redis can be reached again", n.where()...)
+	n.link.outage.Over(n, logger, "wheellock: Redis can be reached again", n.where()...)
 	n.become(linkUp)
 	n.link.probeAt, n.link.upAt = gate.Never, now
 	n.nodes.gates.linkUp(now, func(c *gate.Entry) bool { return n.nodes.home(c.Slot) == n })

@@ -56,6 +56,7 @@ func newNode(ns *nodes, addr string, client rueidis.Client, loaded *redisconn.Lo
 		n.server.LearnFrom(loaded)
 		n.link = link{state: linkUp, probeAt: gate.Never, upAt: -reconnect.Steady}
 	}
+	n.link.outage = ns.cfg.Outages.Of("link to " + addr)
 	if client != nil {
 		n.listen()
 	}
@@ -86,6 +87,7 @@ func (n *node) listen() {
 	n.subscriber = subscriber.New(subscriber.Config{
 		Client: n.server.Client, Engine: cfg.UUID, Plain: cfg.Publish != "SPUBLISH", Sharded: cfg.Publish != "PUBLISH",
 		Cluster: n.nodes.cluster != nil, Logger: cfg.Logger, LogArgs: n.where(), Owner: n,
+		Outage: cfg.Outages.Of("messages of " + n.addr),
 	})
 }
 

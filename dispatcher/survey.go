@@ -61,12 +61,12 @@ func (c *cluster) surveyed(now gate.Time, from *connection) {
 	m := from.Map
 	from.Map = nil
 	if m == nil {
-		c.outage.Failed(logger, "wheellock: a node does not tell who serves what", "node", addr, "error", from.Err)
+		c.outage.Failed(c, logger, "wheellock: a node does not tell who serves what", "node", addr, "error", from.Err)
 		c.survey.Failed(now)
 		return
 	}
 	c.survey.Answered(now)
-	c.outage.Over(logger, "wheellock: it is known again who serves what", "node", addr)
+	c.outage.Over(c, logger, "wheellock: it is known again who serves what", "node", addr)
 	c.adopt(now, m)
 	c.resettle(now)
 	if c.partlyDown() {

@@ -89,7 +89,7 @@ func TestPackagesImportOnlyWhatTheyMay(t *testing.T) {
 		"dispatcher/subscriber":  {"internal/gate", "internal/stall", "dispatcher/reconnect", "dispatcher/rediserr", "dispatcher/topology"},
 		"dispatcher": {"scripts", "wheel", "internal/gate", "internal/stall", "dispatcher/reconnect", "dispatcher/rediserr",
 			"dispatcher/topology", "dispatcher/wire", "dispatcher/redisconn", "dispatcher/subscriber"},
-		"engine": {"scripts", "futures", "wheel", "internal/gate", "internal/leaders", "internal/stall", "dispatcher", "dispatcher/rediserr",
+		"engine": {"scripts", "futures", "wheel", "internal/gate", "internal/leaders", "internal/stall", "dispatcher", "dispatcher/reconnect", "dispatcher/rediserr",
 			"dispatcher/topology", "dispatcher/wire", "dispatcher/redisconn", "dispatcher/respguard"},
 		"engine/elect": {"scripts", "futures", "engine", "internal/leaders"},
 		// for tests

@@ -52,6 +52,7 @@ import (
 	"github.com/redis/rueidis"
 
 	"github.com/wheellock/wheellock/dispatcher"
+	"github.com/wheellock/wheellock/dispatcher/reconnect"
 	"github.com/wheellock/wheellock/dispatcher/redisconn"
 	"github.com/wheellock/wheellock/internal/gate"
 	"github.com/wheellock/wheellock/wheel"
@@ -76,6 +77,7 @@ type Engine struct {
 	callbacks   callbacks
 	log         *relay
 	losses      losses
+	outages     reconnect.Outages
 	calls       calls
 	quorums     quorumQueues
 	servers     []string // the run_id of the server, or of all masters of a cluster, as far as they tell
@@ -139,7 +141,7 @@ func Open(ctx context.Context, opts Options) (*Engine, error) {
 func (e *Engine) dispatcherConfig(i int) dispatcher.Config {
 	o := &e.opts
 	cfg := dispatcher.Config{
-		Client: e.client, Clock: e.clock, Waker: e.waker, Logger: o.Logger, UUID: e.uuid,
+		Client: e.client, Clock: e.clock, Waker: e.waker, Logger: o.Logger, Outages: &e.outages, UUID: e.uuid,
 		Replicas: o.Replicas, ReplicaTime: e.replicaTime, Fsync: o.Fsync,
 		Publish: o.PubSub.publish(), WatchLoss: o.WatchLoss, FenceTTL: o.FenceTTL, MaxPerName: o.MaxWaitersPerName, ProbeTime: o.Lease / 3,
 		Declared: o.DeclaredKeysOnly,
@@ -147,9 +149,6 @@ func (e *Engine) dispatcherConfig(i int) dispatcher.Config {
 			UUID: e.uuid, LastID: uint64(i) << numberBits, Code: claimCodes(o), FairWaiterLease: o.FairWaiterLease,
 			Lease: o.Lease, HandoffTime: max(o.HandoffTime, 0), PollCap: o.PollCap, Echo: o.PubSub.echo(), MaxHold: o.MaxHold, Stats: &new(counters).Stats,
 		},
-	}
-	if o.Dispatchers > 1 {
-		cfg.Logger = o.Logger.With("dispatcher", i)
 	}
 	if e.clusters != nil {
 		cfg.Cluster = e.clusters[i]

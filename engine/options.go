@@ -75,8 +75,7 @@ type Options struct {
 	// engine lives, by its hash slot: names with the same hash tag share one. Several pay where processors are free, if
 	// there are more than seven busy masters for each, or many hot names (docs/PERFORMANCE.md). Each further one has up to
 	// four connections of its own to a server. In a cluster it has up to five to each master that serves any of its hash
-	// slots, which are a range, so usually to one master or two. Replicas and Fsync take three more. Each writes records of its
-	// own about broken links, with its number as "dispatcher". From 1 to 64; default 1.
+	// slots, which are a range, so usually to one master or two. Replicas and Fsync take three more. From 1 to 64; default 1.
 	Dispatchers int
 
 	// Bounds. They apply to new requests only, never to unlocks.

@@ -10,20 +10,26 @@ import (
 	"github.com/wheellock/wheellock/engine"
 )
 
-// An outage is told when it begins, once a minute, and when it is over; by the link and by the subscriber.
+// An outage is told when it begins, once a minute, and when it is over; by the link and by the subscriber, whichever of several
+// dispatchers notice it.
 func TestAnOutageIsToldInAFewLines(t *testing.T) {
 	t.Parallel()
-	outage := func(lasts time.Duration, each int) func(*testing.T) {
+	outage := func(dispatchers int, lasts time.Duration, each int) func(*testing.T) {
 		return spec(engine.Options{}, func(b *bubble) {
 			var log bytes.Buffer
-			e := b.another(engine.Options{Logger: slog.New(slog.NewTextHandler(&log, nil))})
-			b.lock(b.Mutex("stock:7"), engine.WithLease(time.Hour))
-			waiter := b.queue(e.Mutex("stock:7")) // so that there is a subscriber
+			e := b.another(engine.Options{Dispatchers: dispatchers, Logger: slog.New(slog.NewTextHandler(&log, nil))})
+			var waiters []*waiting
+			for _, name := range []string{"stock:1", "stock:2", "stock:3", "stock:4"} { // so that there are subscribers
+				b.lock(b.Mutex(name), engine.WithLease(time.Hour))
+				waiters = append(waiters, b.queue(e.Mutex(name)))
+			}
 			b.redis.SetDown(true)
 			time.Sleep(lasts)
 			b.redis.SetDown(false)
 			time.Sleep(5 * time.Second)
-			waiter.wantWaiting()
+			for _, waiter := range waiters {
+				waiter.wantWaiting()
+			}
 			b.wantNil("Close", e.Close())
 			text := log.String()
 			for what, want := range map[string]int{
@@ -39,6 +45,7 @@ func TestAnOutageIsToldInAFewLines(t *testing.T) {
 			}
 		})
 	}
-	t.Run("of 5s", outage(5*time.Second, 2))
-	t.Run("of 150s", outage(150*time.Second, 4))
+	t.Run("of 5s", outage(1, 5*time.Second, 2))
+	t.Run("of 150s", outage(1, 150*time.Second, 4))
+	t.Run("of 150s, seen by four dispatchers", outage(4, 150*time.Second, 4))
 }

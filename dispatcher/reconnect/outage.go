@@ -2,16 +2,20 @@ package reconnect
 
 import (
 	"log/slog"
+	"sync"
 	"time"
 )
 
 // Outage tells the log of something that fails again and again: when it begins, once a minute while it lasts, and when it
-// is over, however often it is tried meanwhile. One goroutine owns it.
+// is over, however often it is tried meanwhile. Several may notice it, each under a key of its own: the first to fail tells that it
+// begins, and the last for whom it is over tells that. Any goroutine may use it. The zero value is ready.
 type Outage struct {
-	since  time.Time // when it began; zero: all is well
-	told   time.Time // the last line
-	failed int       // how often since it began
-	begun  bool      // its beginning was told
+	mu      sync.Mutex       // guards the rest; nothing is logged under it
+	failing map[any]struct{} // who
+	since   time.Time        // when it began
+	told    time.Time        // the last line
+	failed  int              // how often since it began
+	begun   bool             // its beginning was told
 }
 
 const (
@@ -22,32 +26,78 @@ const (
 )
 
 // Failed notes one failure. A line after the first failure also says how long it has lasted and how often it has failed.
-func (o *Outage) Failed(logger *slog.Logger, what string, args ...any) {
-	now := time.Now()
-	if o.since.IsZero() {
-		o.since, o.failed = now, 0
-	}
-	o.failed++
-	since := now.Sub(o.told)
-	if since < outageRest || o.begun && since < outageEvery {
+func (o *Outage) Failed(who any, logger *slog.Logger, what string, args ...any) {
+	lasts, failures, tell := o.fail(who)
+	if !tell {
 		return
 	}
-	if o.failed > 1 {
-		args = append(args, "for", now.Sub(o.since).Round(time.Millisecond), "failures", o.failed)
+	if failures > 1 {
+		args = append(args, "for", lasts.Round(time.Millisecond), "failures", failures)
 	}
-	o.told, o.begun = now, true
 	logger.Warn(what, args...)
 }
 
-// Over notes the end of the outage, if there is one.
-func (o *Outage) Over(logger *slog.Logger, what string, args ...any) {
-	if o.since.IsZero() {
-		return
+// Over notes the end of the outage, if there is one for who calls.
+func (o *Outage) Over(who any, logger *slog.Logger, what string, args ...any) {
+	if lasted, tell := o.end(who); tell {
+		logger.Info(what, append(args, "after", lasted.Round(time.Millisecond))...)
+	}
+}
+
+// Leave is for who will neither fail nor work any more.
+func (o *Outage) Leave(who any) { o.end(who) }
+
+func (o *Outage) fail(who any) (lasts time.Duration, failures int, tell bool) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	now := time.Now()
+	if len(o.failing) == 0 {
+		o.since, o.failed, o.failing = now, 0, make(map[any]struct{})
+	}
+	o.failing[who] = struct{}{}
+	o.failed++
+	since := now.Sub(o.told)
+	if tell = since >= outageRest && (!o.begun || since >= outageEvery); tell {
+		o.told, o.begun = now, true
+	}
+	return now.Sub(o.since), o.failed, tell
+}
+
+func (o *Outage) end(who any) (lasted time.Duration, tell bool) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if _, is := o.failing[who]; !is {
+		return 0, false
+	}
+	if delete(o.failing, who); len(o.failing) > 0 {
+		return 0, false
 	}
 	now := time.Now()
-	if o.begun {
-		logger.Info(what, append(args, "after", now.Sub(o.since).Round(time.Millisecond))...)
-		o.told = now
+	if tell = o.begun; tell {
+		o.told, o.begun = now, false
 	}
-	o.since, o.begun = time.Time{}, false
+	return now.Sub(o.since), tell
+}
+
+// Outages are those of one engine: what its dispatchers notice of one server is one outage. Any goroutine may use them. Nil Outages
+// are those of nobody else.
+type Outages struct {
+	mu  sync.Mutex // guards the rest
+	all map[string]*Outage
+}
+
+// Of returns the outage of something, such as the link to a server, to all who ask for it the same one.
+func (s *Outages) Of(what string) *Outage {
+	if s == nil {
+		return &Outage{}
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.all == nil {
+		s.all = make(map[string]*Outage)
+	}
+	if s.all[what] == nil {
+		s.all[what] = &Outage{}
+	}
+	return s.all[what]
 }

@@ -18,9 +18,9 @@ func TestOutagesAreToldSeldom(t *testing.T) {
 	synctest.Test(t, func(*testing.T) {
 		var o Outage
 		for range 1000 { // 10 s
-			o.Failed(logger, "down")
+			o.Failed(t, logger, "down")
 			time.Sleep(5 * time.Millisecond)
-			o.Over(logger, "up")
+			o.Over(t, logger, "up")
 			time.Sleep(5 * time.Millisecond)
 		}
 		if n := lines(); n < 2 || n > 20 {
@@ -28,16 +28,47 @@ func TestOutagesAreToldSeldom(t *testing.T) {
 		}
 		time.Sleep(time.Second)
 		for range 601 { // 10 min
-			o.Failed(logger, "down")
+			o.Failed(t, logger, "down")
 			time.Sleep(time.Second)
 		}
 		if n := lines(); n != 11 {
 			t.Errorf("%d lines about an outage of 10 min", n)
 		}
-		o.Over(logger, "up")
-		o.Over(logger, "up")
+		o.Over(t, logger, "up")
+		o.Over(t, logger, "up")
 		if n := lines(); n != 1 {
 			t.Errorf("%d lines about its end", n)
+		}
+	})
+}
+
+// Of several who notice an outage the first tells that it begins, and the last that it is over. Who is gone is not waited for.
+func TestAnOutageIsToldOnceHoweverManyNoticeIt(t *testing.T) {
+	var log bytes.Buffer
+	logger := slog.New(slog.NewTextHandler(&log, nil))
+	said := func() string { defer log.Reset(); return log.String() }
+	synctest.Test(t, func(t *testing.T) {
+		var all Outages
+		o, other, again := all.Of("a"), all.Of("b"), all.Of("a")
+		if o == other || o != again {
+			t.Fatal("outages of the same thing are the same, and no others")
+		}
+		for who := range 3 {
+			o.Failed(who, logger, "down")
+			time.Sleep(10 * time.Second)
+		}
+		if lines := said(); strings.Count(lines, "\n") != 1 {
+			t.Errorf("three notice an outage: %s", lines)
+		}
+		o.Over(0, logger, "up")
+		o.Over(3, logger, "up")
+		o.Leave(1)
+		if lines := said(); lines != "" {
+			t.Errorf("one still fails: %s", lines)
+		}
+		o.Over(2, logger, "up")
+		if lines := said(); !strings.Contains(lines, "after=30s") {
+			t.Errorf("the last does not fail any more: %q", lines)
 		}
 	})
 }

@@ -28,7 +28,8 @@ type Config struct {
 	Sharded bool   // SSUBSCRIBE; the two name spaces are separate in Redis
 	Cluster bool   // the node may come to serve a channel no more
 	Logger  *slog.Logger
-	LogArgs []any // which node it is about
+	Outage  *reconnect.Outage // of the connection, and of those of other subscribers to the same server
+	LogArgs []any             // which node it is about
 	Owner   Owner
 }
 
@@ -65,7 +66,6 @@ type Subscriber struct {
 	// Owned by run.
 	channels map[string]struct{}
 	heardFor time.Duration    // how long the last connection was listened to; 0: not at all
-	outage   reconnect.Outage // of the connection
 	refusals reconnect.Outage // of channels that this user may not listen to: these do not end
 }
 
@@ -121,6 +121,7 @@ func (s *Subscriber) Close() {
 // run keeps a connection while there is anything to hear.
 func (s *Subscriber) run(ctx context.Context) {
 	defer close(s.stopped)
+	defer s.cfg.Outage.Leave(s)
 	for tries := 0; ctx.Err() == nil; {
 		s.note(s.take())
 		if len(s.channels) == 0 {
@@ -132,7 +133,7 @@ func (s *Subscriber) run(ctx context.Context) {
 			}
 		}
 		if err := s.listen(ctx); err != nil && ctx.Err() == nil {
-			s.outage.Failed(s.cfg.Logger, "wheellock: the connection for unlock messages broke", s.about("error", err)...)
+			s.cfg.Outage.Failed(s, s.cfg.Logger, "wheellock: the connection for unlock messages broke", s.about("error", err)...)
 			if s.cfg.Cluster {
 				s.cfg.Owner.Broke()
 			}
@@ -186,7 +187,7 @@ func (s *Subscriber) listen(ctx context.Context) error {
 	}
 	since := time.Now()
 	defer func() { s.heardFor = max(time.Since(since), 1) }()
-	s.outage.Over(s.cfg.Logger, "wheellock: unlock messages are heard again", s.about()...)
+	s.cfg.Outage.Over(s, s.cfg.Logger, "wheellock: unlock messages are heard again", s.about()...)
 	for {
 		select {
 		case <-ctx.Done():

@@ -2,6 +2,7 @@ package clusters_test
 
 import (
 	"errors"
+	"log/slog"
 	"slices"
 	"strings"
 	"testing"
@@ -12,11 +13,13 @@ import (
 	"github.com/wheellock/wheellock/internal/testkit"
 )
 
-// The whole cluster goes and comes back: callers wait for it, and nobody has to open anything anew.
+// The whole cluster goes and comes back: callers wait for it, and nobody has to open anything anew. It is told once of each master,
+// to which two dispatchers are connected.
 func TestClusterComesBack(t *testing.T) {
 	t.Parallel()
 	c := redistest.StartCluster(t, 3, 0)
-	e := testkit.Join(t, c)
+	back := &mentionsOf{what: "Redis can be reached again"}
+	e := testkit.Join(t, c, testkit.Dispatchers(6), func(o *engine.Options) { o.Logger = slog.New(slog.NewTextHandler(back, nil)) })
 	names := testkit.Spread("back", 12)
 	for _, name := range names {
 		testkit.MustUnlock(t, testkit.MustLock(t, e.Mutex(name)))
@@ -38,6 +41,10 @@ func TestClusterComesBack(t *testing.T) {
 	c.AwaitOK()
 	redistest.Await(t, "locks taken again", func() bool { return callers.pairs.Load() > 100 && e.Stats().Up })
 	callers.finish()
+	e.Close()
+	if n := back.n.Load(); n != 3 {
+		t.Errorf("%d records say that one of three masters can be reached again", n)
+	}
 }
 
 // WatchLoss hears of a deleted key wherever it lies, also after it has moved.
