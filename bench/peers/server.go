@@ -50,7 +50,7 @@ func startServer(ctx context.Context, command, cpu string, away time.Duration) (
 		}
 		s.url = "redis://" + s.proxy.Addr().String()
 	}
-	s.name = strings.Join(append([]string{resp.Product(s.Do("INFO", "server").Text)}, words[1:]...), " ")
+	s.name = strings.Join(append([]string{resp.Product(resp.InfoFields(s.Do("INFO", "server").Text))}, words[1:]...), " ")
 	return s, nil
 }
 

@@ -68,7 +68,7 @@ func startRival(tb testing.TB, micros int64) *rival {
 	_, _ = os.Unsetenv("LD_PRELOAD"), os.Unsetenv("CLOCK_FILE") // they cannot fail: they were set just now
 	info := r.MustDo("INFO", "server").Text
 	r.version = resp.InfoFields(info)["redis_version"]
-	r.name = resp.Product(info)
+	r.name = resp.Product(resp.InfoFields(info))
 	// In the background Redis 8 deletes a key at the beginning of its last millisecond, at which all versions still find it.
 	r.MustDo("DEBUG", "SET-ACTIVE-EXPIRE", "0")
 	r.wire, r.heard = dialWire(tb, r.Addr()), dialWire(tb, r.Addr())

@@ -20,11 +20,10 @@ func InfoFields(info string) map[string]string {
 	return fields
 }
 
-// Product is which server says this in INFO server, and its version: "Redis 7.0.15". What is compatible with Redis says there with
-// which Redis, and besides what it is.
-func Product(info string) string {
-	fields := InfoFields(info)
-	for _, product := range []string{"Valkey", "Redict"} {
+// Product is which server has these fields in INFO server, and its version: "Redis 7.0.15". What is compatible with Redis says there
+// with which Redis, and besides what it is.
+func Product(fields map[string]string) string {
+	for _, product := range []string{"Valkey", "Redict", "Dragonfly", "Garnet", "Kvrocks"} {
 		if version := fields[strings.ToLower(product)+"_version"]; version != "" {
 			return product + " " + version
 		}

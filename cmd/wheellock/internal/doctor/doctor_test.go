@@ -4,6 +4,7 @@ import (
 	"errors"
 	"net"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -315,13 +316,27 @@ func TestVersion(t *testing.T) {
 	old := "6.0" + has[3:]
 	proxy := rewriting(t, server.Addr(), func(line string) string { return strings.Replace(line, "redis_version:"+has, "redis_version:"+old, 1) })
 	examined(t, "redis://"+proxy).want(t, "version", Error, old)
-	server.MustDo("ACL", "SETUSER", "limited", "on", ">password", "~*", "&*", "+@all", "-info")
-	if f := examined(t, "redis://limited:password@"+server.Addr()).find("version")[0]; f.Severity != OK || f.Found != "Redis "+has {
-		t.Errorf("without INFO: %+v", f)
-	}
 	readme, err := os.ReadFile("../../../../README.md")
 	if oldest := strconv.Itoa(oldestMajor) + "." + strconv.Itoa(oldestMinor); err != nil || !strings.Contains(string(readme), "Redis "+oldest+" or newer") {
 		t.Errorf("README.md does not ask for Redis %s or newer: %v", oldest, err)
+	}
+}
+
+// make servers runs it on each server.
+func TestProduct(t *testing.T) {
+	t.Parallel()
+	server := healthy(t)
+	said, err := exec.Command("redis-server", "--version").Output() // "Valkey server v=8.1.1 sha=00000000:0 ..."
+	if err != nil {
+		t.Fatal(err)
+	}
+	words := strings.Fields(string(said))
+	product := words[0] + " " + strings.TrimPrefix(words[2], "v=")
+	server.MustDo("ACL", "SETUSER", "limited", "on", ">password", "~*", "&*", "+@all", "-info")
+	for _, url := range []string{server.URL(), "redis://limited:password@" + server.Addr()} {
+		if f := examined(t, url).find("version")[0]; f.Severity != OK || f.Found != product && !strings.HasPrefix(f.Found, product+", which") {
+			t.Errorf("of %s the version is %+v", product, f)
+		}
 	}
 }
 

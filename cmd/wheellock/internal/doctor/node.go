@@ -12,6 +12,7 @@ import (
 	"github.com/redis/rueidis"
 
 	"github.com/wheellock/wheellock/dispatcher/rediserr"
+	"github.com/wheellock/wheellock/internal/testkit/resp"
 )
 
 // askTime is how long one answer is waited for.
@@ -69,18 +70,13 @@ func (n *node) info() map[string]string {
 }
 
 // fieldsOf reads lines "name:value".
-func fieldsOf(text string) map[string]string {
-	fields := make(map[string]string)
-	for line := range linesOf(text) {
-		if name, value, ok := strings.Cut(strings.TrimSpace(line), ":"); ok {
-			fields[name] = value
-		}
-	}
-	return fields
-}
+func fieldsOf(text string) map[string]string { return resp.InfoFields(unmarked(text)) }
 
-// linesOf are the lines of a text, without the mark that RESP3 puts before some texts.
-func linesOf(text string) iter.Seq[string] { return strings.Lines(strings.TrimPrefix(text, "txt:")) }
+// linesOf are the lines of a text.
+func linesOf(text string) iter.Seq[string] { return strings.Lines(unmarked(text)) }
+
+// unmarked is a text without the mark that RESP3 puts before some texts.
+func unmarked(text string) string { return strings.TrimPrefix(text, "txt:") }
 
 // text returns a field of INFO.
 func (n *node) text(field string) string {

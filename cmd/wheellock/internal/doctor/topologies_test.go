@@ -2,10 +2,14 @@ package doctor
 
 import (
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/wheellock/wheellock/internal/redistest"
+	"github.com/wheellock/wheellock/internal/testkit/resp"
+	"github.com/wheellock/wheellock/scripts"
 )
 
 func TestCluster(t *testing.T) {
@@ -28,6 +32,16 @@ func TestCluster(t *testing.T) {
 		t.Errorf("%d servers and %d masters were looked at", len(r.find("version")), len(r.find("pubsub")))
 	}
 
+	listener, err := resp.Dial("tcp", cluster.Nodes[4].Addr(), "", "", 10*time.Second)
+	if err != nil {
+		t.Fatal(err)
+	}
+	listener.Do("SUBSCRIBE", "redisson_topic", "redisson_sc")
+	examined(t, url).wantHealthy(t)
+	listener.Do("SUBSCRIBE", scripts.RWChannel("prices"))
+	examined(t, url).want(t, "channels", Note, "such as \"redisson_rwlock:{prices}\"")
+	listener.Close()
+
 	// The replica of the last master ends: the cluster serves all hash slots, but would not without that master.
 	last := cluster.Nodes[len(cluster.Nodes)-1]
 	last.Kill()
@@ -47,6 +61,14 @@ func TestCluster(t *testing.T) {
 		t.Error(f.Found)
 	}
 	examined(t, url).want(t, "connection", Error, "does not answer", "cluster", "replicas", "locks", "pubsub", "scripts", "rights")
+}
+
+func TestClusterWithoutShardedChannels(t *testing.T) {
+	t.Parallel()
+	node := healthy(t, "--cluster-enabled", "yes", "--cluster-port", strconv.Itoa(redistest.FreePort(t)), "--rename-command", "PUBSUB", "")
+	node.MustDo("CLUSTER", "ADDSLOTSRANGE", "0", "16383")
+	redistest.Await(t, "the cluster", func() bool { return strings.Contains(node.MustDo("CLUSTER", "INFO").Text, "cluster_state:ok") })
+	examined(t, node.URL()).want(t, "channels", Note, "no sharded channels", "rights", "locks", "cluster")
 }
 
 func TestSentinels(t *testing.T) {
