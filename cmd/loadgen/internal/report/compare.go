@@ -49,7 +49,7 @@ func (s *Side) describe(w io.Writer, label string, places int) {
 	r := s.Runs[0]
 	fmt.Fprintln(w, Wrap(label+"  ", fmt.Sprintf("%s, %s of %s", s.Name, figures.Number(int64(len(s.Runs)), "run"), r.Started.Format(time.DateTime)), places))
 	fmt.Fprintln(w, Wrap("   ", Describe(&r.Plan), places))
-	fmt.Fprintln(w, Wrap("   ", fmt.Sprintf("%s Redis %s · %s, %s %s/%s", r.Server.Kind, r.Server.Version,
+	fmt.Fprintln(w, Wrap("   ", fmt.Sprintf("%s · %s, %s %s/%s", &r.Server,
 		figures.Number(int64(r.Machine.CPUs), "CPU"), r.Machine.Go, r.Machine.OS, r.Machine.Arch), places))
 	for _, run := range s.Runs {
 		if !run.OK {
@@ -71,7 +71,7 @@ func differences(a, b *Result) (names []string) {
 
 // settings are a plan, the machine and the kind of server by their names in the JSON.
 func settings(r *Result) map[string]any {
-	all := map[string]any{"server": string(r.Server.Kind) + " " + r.Server.Version, "machine": r.Machine}
+	all := map[string]any{"server": r.Server.String(), "machine": r.Machine}
 	text, err := json.Marshal(r.Plan)
 	if err == nil {
 		err = json.Unmarshal(text, &all)

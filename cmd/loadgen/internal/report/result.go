@@ -1,6 +1,9 @@
 package report
 
 import (
+	"cmp"
+	"fmt"
+	"strings"
 	"time"
 
 	"github.com/wheellock/wheellock/cmd/loadgen/internal/load"
@@ -53,8 +56,14 @@ type Machine struct {
 type Server struct {
 	Kind    target.Kind `json:"kind"`
 	Place   string      `json:"place"`
+	Product string      `json:"product,omitempty"` // such as Valkey
 	Version string      `json:"version"`
 	Meaning string      `json:"meaning"` // for the figures
+}
+
+// String is "given Redis 7.0.15".
+func (s *Server) String() string {
+	return strings.TrimSpace(fmt.Sprintf("%s %s %s", s.Kind, cmp.Or(s.Product, "Redis"), s.Version))
 }
 
 // Latencies are in microseconds. Null: there were none.

@@ -25,6 +25,6 @@ func startEmbedded(ctx context.Context) (*Target, error) {
 		t.Close()
 		return nil, err
 	}
-	t.Version = ""
+	t.Product, t.Version = "", ""
 	return t, nil
 }

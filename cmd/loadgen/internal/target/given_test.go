@@ -12,6 +12,7 @@ import (
 	"github.com/wheellock/wheellock/internal/redisflags"
 	"github.com/wheellock/wheellock/internal/redistest"
 	"github.com/wheellock/wheellock/internal/testkit"
+	"github.com/wheellock/wheellock/internal/testkit/resp"
 )
 
 func connect(t *testing.T, url string) *Target {
@@ -29,6 +30,9 @@ func TestGivenServer(t *testing.T) {
 	target := connect(t, server.URL())
 	if target.Kind != Given || target.Place != server.Addr() || target.Version == "" {
 		t.Errorf("kind %q, place %q, version %q", target.Kind, target.Place, target.Version)
+	}
+	if product := resp.Product(resp.InfoFields(server.MustDo("INFO", "server").Text)); !strings.HasPrefix(target.Meaning(), "your "+product+" on ") {
+		t.Errorf("of %s it says %q", product, target.Meaning())
 	}
 	target.Close()
 	server.MustDo("PING") // it is not ours to end

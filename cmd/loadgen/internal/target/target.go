@@ -1,6 +1,7 @@
 package target
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -50,6 +51,7 @@ type Target struct {
 	Kind    Kind
 	Address Address
 	Place   string // the address of one server
+	Product string // such as Redis or Valkey; empty: unknown
 	Version string // of the server; empty: unknown
 	network string // how a server of our own is reached, for people
 
@@ -95,7 +97,7 @@ func (t *Target) Meaning() string {
 	case t.Kind == Embedded:
 		return "no redis-server on the PATH, so an emulation of it in this process (miniredis): the figures are of the emulation, not of Redis"
 	default:
-		return fmt.Sprintf("your Redis%s on %s: what else it does counts in its figures", version, t.Where())
+		return fmt.Sprintf("your %s%s on %s: what else it does counts in its figures", cmp.Or(t.Product, "Redis"), version, t.Where())
 	}
 }
 
@@ -153,7 +155,7 @@ func (t *Target) connect(ctx context.Context) error {
 	}
 	info, err := t.client.Do(ctx, t.client.B().Info().Section("server").Build()).ToString()
 	if err == nil {
-		t.Version = resp.InfoFields(info)["redis_version"]
+		t.Product, t.Version, _ = strings.Cut(resp.Product(resp.InfoFields(info)), " ")
 	}
 	return nil
 }
