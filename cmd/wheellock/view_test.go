@@ -152,6 +152,47 @@ func TestShow(t *testing.T) {
 	show(0, "java", "285475da-9152-4c83-822a-67ee2f116a79:51, whose process is not known", "hold count 2", "no end")
 }
 
+// Waiting are processes, however many callers each has, and whatever they wait for.
+func TestShowCountsProcessesThatWait(t *testing.T) {
+	t.Parallel()
+	server := redistest.Start(t)
+	e, ctx := testkit.Connect(t, server.Addr()), context.Background()
+	for _, l := range []engine.Locker{e.Mutex("mutex"), e.FairMutex("fair"), e.RWMutex("write").Writer()} {
+		testkit.MustLock(t, l)
+	}
+	permits, seats, start := e.PermitSemaphore("permits"), e.Semaphore("seats"), e.CountDownLatch("start")
+	for name, set := range map[string]func(context.Context, int64) (bool, error){
+		"permits": permits.TrySetPermits, "seats": seats.TrySetPermits, "start": start.TrySetCount,
+	} {
+		if _, err := set(testkit.Soon(t), 1); err != nil {
+			t.Fatal(name, err)
+		}
+	}
+	if _, err := permits.Acquire(testkit.Soon(t), 1); err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		other := testkit.Connect(t, server.Addr())
+		for range 2 {
+			other.Mutex("mutex").LockAsync(ctx)
+			other.FairMutex("fair").LockAsync(ctx)
+			other.RWMutex("write").Writer().LockAsync(ctx)
+			other.PermitSemaphore("permits").AcquireAsync(ctx, 1)
+			other.Semaphore("seats").AcquireAsync(ctx, 2)
+			other.CountDownLatch("start").WaitAsync(ctx)
+		}
+	}
+	for name, exit := range map[string]int{"mutex": 0, "fair": 0, "write": 0, "permits": 0, "seats": 1, "start": 1} {
+		redistest.Await(t, "two processes to wait for "+name, func() bool {
+			said, _ := inside(t, exit, "show", name, "--redis", server.URL())
+			return strings.Contains(said, "waiting    2 processes\n")
+		})
+	}
+	if said, _ := inside(t, 0, "top", "--count", "1", "--redis", server.URL()); !strings.Contains(said, "held=4 waiting=8 ") {
+		t.Errorf("top says %q, want 4 held and 2 processes that wait for each", said)
+	}
+}
+
 func TestForce(t *testing.T) {
 	t.Parallel()
 	server := redistest.Start(t)

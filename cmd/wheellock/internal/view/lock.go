@@ -63,12 +63,36 @@ func (o *Owner) know(clients map[string]client) {
 	}
 }
 
-// channel is where the release of the lock is announced.
-func (l *Lock) channel() string {
-	if l.Kind == engine.KindRead || l.Kind == engine.KindWrite {
-		return scripts.RWChannel(l.Name)
+// channels is where those listen who wait for it. If its kind is not known, these are the channels of all kinds.
+func (l *Lock) channels() []string {
+	switch l.Kind {
+	case engine.KindRead, engine.KindWrite:
+		return []string{scripts.RWChannel(l.Name)}
+	case engine.KindPermits:
+		return []string{scripts.SemaphoreChannel(l.Name)}
+	case "":
+		return []string{scripts.LockChannel(l.Name), scripts.RWChannel(l.Name), scripts.SemaphoreChannel(l.Name), scripts.LatchChannel(l.Name)}
 	}
-	return scripts.LockChannel(l.Name)
+	return []string{scripts.LockChannel(l.Name)}
+}
+
+// queue returns who waits for a fair lock, the next one first: a thousand at most.
+func (r *redis) queue(ctx context.Context, name string) (queue []Owner) {
+	ids, _ := r.Do(ctx, r.B().Lrange().Key(scripts.FairQueue(name)).Start(0).Stop(999).Build()).AsStrSlice()
+	for _, id := range ids {
+		queue = append(queue, Owner{ID: id})
+	}
+	return queue
+}
+
+// processes is how many processes these owners are of.
+func processes(owners []Owner) int64 {
+	ids := make(map[string]bool)
+	for i := range owners {
+		id, _, _ := strings.Cut(owners[i].ID, ":")
+		ids[id] = true
+	}
+	return int64(len(ids))
 }
 
 // held asks which of these keys are locks that somebody holds.
@@ -164,18 +188,17 @@ func (r *redis) inspect(ctx context.Context, name string) (*Lock, error) {
 		return nil, err
 	}
 	clients := r.clients(ctx)
-	queue, _ := r.Do(ctx, r.B().Lrange().Key(scripts.FairQueue(name)).Start(0).Stop(999).Build()).AsStrSlice()
-	for _, id := range queue {
-		l.Queue = append(l.Queue, Owner{ID: id})
-	}
+	l.Queue = r.queue(ctx, name)
 	for _, owners := range [][]Owner{l.Owners, l.Queue} {
 		for i := range owners {
 			owners[i].know(clients)
 		}
 	}
 	r.lead(ctx, l)
-	channel := l.channel()
-	l.Waiting = max(r.subscribers(ctx, []string{channel})[channel], int64(len(l.Queue)))
+	for _, n := range r.subscribers(ctx, l.channels()) {
+		l.Waiting += n
+	}
+	l.Waiting = max(l.Waiting, processes(l.Queue))
 	return l, nil
 }
 

@@ -113,7 +113,7 @@ func (t *top) look(ctx context.Context, r *redis) error {
 	err := r.each(ctx, t.pattern, func(locks []*Lock) {
 		channels := make([]string, len(locks))
 		for i, l := range locks {
-			channels[i] = l.channel()
+			channels[i] = l.channels()[0] // the kind of what is held is known
 		}
 		if len(locks) == 0 {
 			return
@@ -121,6 +121,9 @@ func (t *top) look(ctx context.Context, r *redis) error {
 		waiting := r.subscribers(ctx, channels)
 		for i, l := range locks {
 			l.Waiting = waiting[channels[i]]
+			if l.Kind == engine.KindFair {
+				l.Waiting = max(l.Waiting, processes(r.queue(ctx, l.Name)))
+			}
 			for i := range l.Owners {
 				l.Owners[i].know(clients)
 			}
