@@ -10,7 +10,10 @@ import (
 
 // cluster judges what the nodes of a cluster say of it.
 func cluster(d *deployment) (all []Finding, err error) {
-	if !d.isCluster() {
+	switch {
+	case len(d.nodes) == 0 && d.opts.Redis.Sentinel.MasterSet == "":
+		return nil, errUnfound
+	case !d.isCluster():
 		return fine("it is none"), nil
 	}
 	nodes := ""

@@ -12,6 +12,7 @@ import (
 	"github.com/wheellock/wheellock/dispatcher/respguard"
 	"github.com/wheellock/wheellock/dispatcher/topology"
 	"github.com/wheellock/wheellock/engine"
+	"github.com/wheellock/wheellock/internal/redisflags"
 )
 
 // deployment is the Redis that a URL names: a server, the master and the replicas that sentinels name, or the nodes of a cluster.
@@ -42,7 +43,7 @@ func (d *deployment) connect() []Finding {
 	} else {
 		err = said // the engine knows what to do about it
 	}
-	return named("connection", found(Error, plain(err), "No lock can be taken."))
+	return named("connection", found(Error, redisflags.Explain(err), "No lock can be taken."))
 }
 
 // dial makes a client. As the engine's, it sends nothing twice, and no server can end the process.

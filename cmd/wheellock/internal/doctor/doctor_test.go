@@ -349,7 +349,7 @@ func TestConnection(t *testing.T) {
 		"no password":        {"redis://" + server.Addr(), "NOAUTH"},
 		"a wrong password":   {"redis://:canary-7f3a@" + server.Addr(), "WRONGPASS"},
 		"no TLS there":       {"rediss://:secret@" + server.Addr(), "TLS"},
-		"nobody listens":     {"redis://user:canary-7f3a@127.0.0.1:" + strconv.Itoa(redistest.FreePort(t)), "connection refused"},
+		"nobody listens":     {"redis://user:canary-7f3a@127.0.0.1:" + strconv.Itoa(redistest.FreePort(t)), "Else name another one with --redis"},
 		"no server behind":   {"redis://" + redistest.NewProxy(t, "127.0.0.1:1").Addr(), "hung up"},
 		"no sentinel":        {"redis://127.0.0.1:1?addr=127.0.0.1:2&master_set=mymaster", "refused"},
 		"it does not answer": {frozen.URL(), "does not answer"},
@@ -357,7 +357,7 @@ func TestConnection(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			r := examined(t, c.url)
-			f := r.want(t, "connection", Error, c.words, "locks", "sentinels")
+			f := r.want(t, "connection", Error, c.words, "locks", "cluster", "sentinels")
 			if strings.Contains(f.Found+r.Deployment, "canary") {
 				t.Errorf("the password is shown: %+v", r)
 			}
@@ -372,7 +372,7 @@ func TestTLS(t *testing.T) {
 	cert := ca.Issue("127.0.0.1", time.Now().Add(time.Hour))
 	_, addr := ca.Serve(cert, append(slices.Clone(keeps), "--requirepass", "secret")...)
 	examined(t, "rediss://:secret@"+addr, "--cacert", ca.Args(cert)[1]).wantHealthy(t)
-	examined(t, "rediss://:secret@"+addr).want(t, "connection", Error, "authority", "locks")
+	examined(t, "rediss://:secret@"+addr).want(t, "connection", Error, "authority", "locks", "cluster")
 }
 
 func TestUsage(t *testing.T) {

@@ -8,12 +8,15 @@ import (
 	"time"
 
 	"github.com/wheellock/wheellock/engine"
+	"github.com/wheellock/wheellock/internal/redisflags"
 )
+
+var errUnfound = errors.New("no server was found")
 
 // locks opens an engine, and takes and frees a lock of each kind.
 func locks(d *deployment) ([]Finding, error) {
 	if len(d.nodes) == 0 {
-		return nil, errors.New("no server was found")
+		return nil, errUnfound
 	}
 	if slices.ContainsFunc(d.nodes, func(n *node) bool { return n.unfit }) {
 		return nil, errors.New("the engine does not open without the commands that are missing")
@@ -24,7 +27,7 @@ func locks(d *deployment) ([]Finding, error) {
 	opts.FenceTTL = time.Second
 	e, err := engine.Open(ctx, opts)
 	if err != nil {
-		return found(Error, "the engine does not open: "+plain(err), "No lock can be taken."), nil
+		return found(Error, "the engine does not open: "+redisflags.Explain(err), "No lock can be taken."), nil
 	}
 	defer e.Close()
 	name := d.nodes[0].name
@@ -36,9 +39,9 @@ func locks(d *deployment) ([]Finding, error) {
 		switch {
 		case err == nil:
 		case !strings.Contains(err.Error(), "NOPERM"):
-			return found(Error, plain(err), "Locks cannot be taken."), nil
+			return found(Error, redisflags.Explain(err), "Locks cannot be taken."), nil
 		case d.prefix == "":
-			return nil, errors.New("this user may not use doctor's name for locks; say by --prefix with what the names begin that it may use: " + plain(err))
+			return nil, errors.New("this user may not use doctor's name for locks; say by --prefix with what the names begin that it may use: " + redisflags.Explain(err))
 		default:
 			return d.refused(err), nil
 		}
@@ -48,9 +51,6 @@ func locks(d *deployment) ([]Finding, error) {
 
 // refused is the finding that a user with a prefix may not use names that begin with it.
 func (d *deployment) refused(err error) []Finding {
-	return found(Error, plain(err), "Locks of some kinds cannot be taken, or their waiters are not woken.",
+	return found(Error, redisflags.Explain(err), "Locks of some kinds cannot be taken, or their waiters are not woken.",
 		"grant the key and channel patterns of SECURITY.md for the prefix "+d.prefix)
 }
-
-// plain is an error of the engine without the name of the engine.
-func plain(err error) string { return strings.TrimPrefix(err.Error(), "wheellock: ") }
