@@ -127,7 +127,7 @@ fuzz: ## every fuzz target for FUZZTIME (60s)
 		done; \
 	done
 
-bench: prepare ## rivals side by side, Redisson where Java is: table, JSON, pictures; 20 minutes, PEERS="--rounds 3 ..." for less
+bench: prepare ## rivals side by side, Redisson where Java is: table, JSON, pictures; 23 minutes, PEERS="--rounds 3 ..." for less
 	@jar=$$(.ci/redisson-jar) || echo "without Redisson"; $(GO) -C bench/peers run . $${jar:+--redisson "../../$$jar"} $(PEERS)
 
 bench-servers: ## servers side by side, with and without io-threads: table and JSON; 10 minutes

@@ -31,6 +31,8 @@ func length(d time.Duration) string {
 		d = d.Round(time.Second)
 	case d >= time.Second:
 		d = d.Round(100 * time.Millisecond)
+	default:
+		d = d.Round(time.Millisecond)
 	}
 	return d.String()
 }
