@@ -2,6 +2,7 @@ package doctor
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/wheellock/wheellock/cmd/wheellock/internal/cli"
@@ -11,43 +12,80 @@ import (
 func (r *Report) String() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s\n\n", r.Deployment)
-	type place struct {
+	type finding struct {
 		severity    Severity
 		found, harm string
 	}
-	at := map[place]string{}
-	var order []place
-	set := map[place][]string{}
+	var order []finding
+	at := map[finding]places{}
+	var all places
+	set := map[finding][]string{}
 	count := map[Severity]int{}
 	for _, f := range r.Findings {
-		p := place{f.Severity, f.Found, f.Harm}
-		if count[f.Severity]++; at[p] == "" {
-			order = append(order, p)
-		} else {
-			at[p] += ", "
+		same := finding{f.Severity, f.Found, f.Harm}
+		if count[f.Severity]++; at[same] == nil {
+			order = append(order, same)
 		}
-		at[p] += f.Check
-		if r.several && f.Server != "" {
-			at[p] += " at " + f.Server
-		}
-		set[p] = f.Set
+		at[same], all = at[same].with(f.Check, f.Server), all.with(f.Check, f.Server)
+		set[same] = f.Set
 	}
-	for _, p := range order {
-		if p.severity == OK && p.found != "" {
-			b.WriteString(cli.Lines("ok: ", at[p]+": "+p.found, "    "))
+	for _, f := range order {
+		where := at[f].among(all, !r.several || f.severity == OK)
+		if f.severity == OK && f.found != "" {
+			b.WriteString(cli.Lines("ok: ", where+": "+f.found, "    "))
 			continue
 		}
-		b.WriteString(cli.Lines(string(p.severity)+": ", at[p], "    "))
-		if p.found != "" {
-			b.WriteString(cli.Lines("    ", p.found, "    "))
+		b.WriteString(cli.Lines(string(f.severity)+": ", where, "    "))
+		if f.found != "" {
+			b.WriteString(cli.Lines("    ", f.found, "    "))
 		}
-		if p.harm != "" {
-			b.WriteString(cli.Lines("    harm: ", p.harm, "          "))
+		if f.harm != "" {
+			b.WriteString(cli.Lines("    harm: ", f.harm, "          "))
 		}
-		for _, s := range set[p] { // in one line, to be copied
+		for _, s := range set[f] { // in one line, to be copied
 			b.WriteString("    set:  " + s + "\n")
 		}
 	}
 	fmt.Fprintf(&b, "\nerrors: %d, warnings: %d, notes: %d, could not look: %d\n", count[Error], count[Warning], count[Note], count[Unknown])
 	return b.String()
+}
+
+// places are checks, and of each the servers at which it has found something; the one server "" is the deployment as a whole.
+type places []place
+
+type place struct {
+	check   string
+	servers []string
+}
+
+func (p places) of(check string) int {
+	return slices.IndexFunc(p, func(one place) bool { return one.check == check })
+}
+
+func (p places) with(check, server string) places {
+	i := p.of(check)
+	if i < 0 {
+		i, p = len(p), append(p, place{check: check})
+	}
+	if !slices.Contains(p[i].servers, server) {
+		p[i].servers = append(p[i].servers, server)
+	}
+	return p
+}
+
+// among names the checks, each with its servers. brief: if these are all servers at which the check was made, the check alone.
+func (p places) among(all places, brief bool) string {
+	var names []string
+	for _, one := range p {
+		made, name := len(all[all.of(one.check)].servers), one.check
+		switch each := len(one.servers) == made; {
+		case each && brief || one.servers[0] == "":
+		case each && made > 1:
+			name += fmt.Sprintf(" at each of %d servers", made)
+		default:
+			name += " at " + strings.Join(one.servers, ", ")
+		}
+		names = append(names, name)
+	}
+	return strings.Join(names, ", ")
 }
