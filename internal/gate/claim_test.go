@@ -347,7 +347,7 @@ func TestAnAnnouncementBehindTheCodeIsNotItsToken(t *testing.T) {
 	for _, line := range []string{"claims", "b locks", "answer held 2s", "subscribed", "answer claimed 2s"} {
 		s.event(strings.Fields(line))
 	}
-	const token = 1_795_419_440_316_465
+	const token = int64(1_795_419_440_316_465)
 	var news News
 	news.Add(-token)
 	news.Add((&claim{code: 1001}).proof(token))
