@@ -166,6 +166,8 @@ func (c *cluster) dismiss(now gate.Time) {
 		}
 		ns.cfg.Logger.Info("wheellock: node is not needed any more", "node", n.addr)
 		n.link.outage.Leave(n)
+		ns.cfg.Outages.Forget(n.linkName())
+		ns.cfg.Outages.Forget(n.messagesName())
 		ns.all = append(ns.all[:i], ns.all[i+1:]...)
 		i--
 		c.gone.Go(n.stop)

@@ -56,7 +56,7 @@ func newNode(ns *nodes, addr string, client rueidis.Client, loaded *redisconn.Lo
 		n.server.LearnFrom(loaded)
 		n.link = link{state: linkUp, probeAt: gate.Never, upAt: -reconnect.Steady}
 	}
-	n.link.outage = ns.cfg.Outages.Of("link to " + addr)
+	n.link.outage = ns.cfg.Outages.Of(n.linkName())
 	if client != nil {
 		n.listen()
 	}
@@ -87,7 +87,7 @@ func (n *node) listen() {
 	n.subscriber = subscriber.New(subscriber.Config{
 		Client: n.server.Client, Engine: cfg.UUID, Plain: cfg.Publish != "SPUBLISH", Sharded: cfg.Publish != "PUBLISH",
 		Cluster: n.nodes.cluster != nil, Logger: cfg.Logger, LogArgs: n.where(), Owner: n,
-		Outage: cfg.Outages.Of("messages of " + n.addr),
+		Outage: cfg.Outages.Of(n.messagesName()),
 	})
 }
 
@@ -133,6 +133,10 @@ func (n *node) where(besides ...any) []any {
 	}
 	return append(besides, "node", n.addr)
 }
+
+// linkName and messagesName name the outages that a node may notice.
+func (n *node) linkName() string     { return "link to " + n.addr }
+func (n *node) messagesName() string { return "messages of " + n.addr }
 
 // stop ends the subscriber and the connections; connections that are away are cut. The client of a single server is the
 // engine's.

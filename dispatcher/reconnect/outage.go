@@ -101,3 +101,13 @@ func (s *Outages) Of(what string) *Outage {
 	}
 	return s.all[what]
 }
+
+// Forget is for what is not needed any more. Who has its outage keeps it; who asks for it later gets another one.
+func (s *Outages) Forget(what string) {
+	if s == nil {
+		return
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.all, what)
+}

@@ -53,6 +53,9 @@ func TestAnOutageIsToldOnceHoweverManyNoticeIt(t *testing.T) {
 		if o == other || o != again {
 			t.Fatal("outages of the same thing are the same, and no others")
 		}
+		if all.Forget("b"); all.Of("b") == other {
+			t.Error("what was forgotten is kept")
+		}
 		for who := range 3 {
 			o.Failed(who, logger, "down")
 			time.Sleep(10 * time.Second)
