@@ -48,6 +48,8 @@ import (
 //   - The key is deleted, or a replica takes over that lacks the last changes: as with any tenure.
 //   - Somebody listens who has no claim: it may be a waiter of Redisson, and the release frees the mutex and publishes 0. Whoever
 //     polls leaves no trace, so that one release in 100 ms does the same.
+//   - B has died, and a waiter of Redisson listens in its place. The mutex is given to the dead, and a 1 is published besides, which
+//     has Redisson's waiters ask: that one learns that it has to wait for 2 s at most. No engine heeds it.
 //   - With Replicas or Fsync there are no claims: what B hears of may be on no replica yet.
 
 const (
