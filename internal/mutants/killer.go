@@ -22,7 +22,6 @@ type Killer struct {
 	args     []string
 	argsOf   func(m *Mutant) []string // instead of args, where they depend on the mutant
 	took     time.Duration            // without a mutant
-	bound    time.Duration            // the longest that it may take, by the clock; 0: it is told by took
 	reaches  func(m *Mutant) bool     // whether it runs the code that was changed
 }
 
@@ -30,7 +29,7 @@ const (
 	memory     = 6_000_000 // kB of address space; redis-server and Go reserve more than they use
 	slower     = 5         // how many times longer than without a mutant a test may take, on a busy machine
 	leastLimit = 2 * time.Second
-	patience   = 30 * time.Second // more than that, by the clock: on a busy machine a test waits for the processors
+	patience   = 30 * time.Second // more than that, by the clock, at first: on a busy machine a test waits for the processors
 )
 
 // timedOut is why a run failed that waited for ever.
@@ -45,18 +44,14 @@ type outcome struct {
 }
 
 // run runs the tests, with what the environment says besides. A mutant that loops is stopped by the limit of processor time, and
-// one that waits for ever by the clock.
-func (k *Killer) run(dir string, m *Mutant, env ...string) outcome {
+// one that waits for ever by the clock, after so much more.
+func (k *Killer) run(dir string, m *Mutant, more time.Duration, env ...string) outcome {
 	args := k.args
 	if m != nil && k.argsOf != nil {
 		args = k.argsOf(m)
 	}
 	limit := max(slower*k.took, leastLimit)
-	wait := limit + patience
-	if k.bound > 0 {
-		wait = k.bound
-	}
-	ctx, cancel := context.WithTimeout(context.Background(), wait)
+	ctx, cancel := context.WithTimeout(context.Background(), limit+more)
 	defer cancel()
 	script := fmt.Sprintf(`ulimit -v %d; ulimit -t %d; exec "$0" "$@"`, memory, int(limit.Seconds())+1)
 	cmd := exec.CommandContext(ctx, "sh", append([]string{"-c", script, k.binary}, args...)...)

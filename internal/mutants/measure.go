@@ -54,9 +54,8 @@ const never = time.Hour
 func (p *plan) time(k *Killer, most time.Duration, reach func(k *Killer, file string) error, dir string, env []string) (time.Duration, error) {
 	file := filepath.Join(dir, "reached")
 	os.Remove(file)
-	k.took, k.bound = most, 5*most
-	o := k.run(dir, nil, append(env, "WHEELLOCK_REACHED="+file)...)
-	k.bound = 0
+	k.took = most
+	o := k.run(dir, nil, patience, append(env, "WHEELLOCK_REACHED="+file)...)
 	if o.failed {
 		fmt.Fprintf(os.Stderr, "%s is left out, for without a mutant: %s\n", k.Name, o.why)
 		return never, nil

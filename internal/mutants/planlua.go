@@ -64,7 +64,7 @@ func planLua(o *options, work string, say func(string, ...any)) (*plan, error) {
 	for _, k := range walks {
 		k.reaches = func(m *Mutant) bool { return runsIn(k.Name, m.Group) }
 	}
-	p.killers = slices.Concat(units, engines, walks)
+	p.killers = slices.DeleteFunc(slices.Concat(units, engines, walks), func(k *Killer) bool { return !slices.ContainsFunc(p.all, k.reaches) })
 	if err := p.measure(o, say, nil, work); err != nil {
 		return nil, err
 	}

@@ -102,12 +102,12 @@ func (l *latest) note(file, killer string) {
 func (p *plan) kill(m *Mutant, dir string, last *latest) (Result, error) {
 	began := time.Now()
 	result := Result{Where: fmt.Sprintf("%s:%d", m.File, m.Line), From: m.From, To: m.To}
-	env, err := p.ready(dir, m)
-	if err != nil {
-		return result, err
-	}
 	for _, k := range p.killersOf(m, last.of(m.File)) {
-		if o := k.run(dir, m, env...); o.failed {
+		o, err := p.surely(k, m, dir, patience)
+		if err != nil {
+			return result, err
+		}
+		if o.failed {
 			result.Killed, result.By, result.Explore, result.Why = true, k.Name, k.Explorer, o.why
 			if o.test != "" && !k.Explorer {
 				result.By = o.test
@@ -120,4 +120,27 @@ func (p *plan) kill(m *Mutant, dir string, last *latest) (Result, error) {
 	}
 	result.Seconds = float64(time.Since(began).Milliseconds()) / 1000
 	return result, nil
+}
+
+// surely runs a killer of a mutant. That the clock ends a run counts only if it ends the next one, too, and not one without the
+// mutant in between: others may have had the processors, or these processes may have been stopped. If it ends that one, too, the
+// next ones have twice the time.
+func (p *plan) surely(k *Killer, m *Mutant, dir string, more time.Duration) (o outcome, err error) {
+	run := func(change *Mutant, more time.Duration) (late bool) {
+		var env []string
+		if err == nil {
+			env, err = p.ready(dir, change)
+		}
+		if err == nil {
+			o = k.run(dir, m, more, env...)
+		}
+		return err == nil && o.why == timedOut
+	}
+	for ; run(m, more); more *= 2 {
+		if !run(nil, more) {
+			run(m, more)
+			break
+		}
+	}
+	return o, err
 }
