@@ -194,6 +194,20 @@ func (b *box) listen(channel string) <-chan string {
 	return heard
 }
 
+// said is what was heard on a channel until now. Whoever else listens there hears "the end".
+func (b *box) said(channel string, heard <-chan string) string {
+	b.Helper()
+	b.must("PUBLISH", channel, "the end")
+	var all []string
+	for message := range heard {
+		if message == "the end" {
+			break
+		}
+		all = append(all, message)
+	}
+	return strings.Join(all, " ")
+}
+
 const (
 	hour    = time.Hour
 	twoHour = 2 * time.Hour

@@ -106,15 +106,7 @@ func exactAnswers(t *testing.T, of func(scripts.Script) scripts.Script) {
 				}
 			}
 			call(want.reply)
-			b.must("PUBLISH", nobody, "the end")
-			var said []string
-			for message := range heard {
-				if message == "the end" {
-					break
-				}
-				said = append(said, message)
-			}
-			b.want(strings.Join(said, " "), want.heard, "the channel")
+			b.want(b.said(nobody, heard), want.heard, "the channel")
 			b.must("SPUBLISH", nobody, "the end")
 			b.want(<-sharded, "the end", "the sharded channel")
 			if slices.Contains(s.keys, countKeys[1]) && s.args[2] == 7 {
@@ -123,11 +115,7 @@ func exactAnswers(t *testing.T, of func(scripts.Script) scripts.Script) {
 			}
 			before := b.things()
 			call(want.again)
-			b.must("PUBLISH", nobody, "the end")
-			if s.name == "detach" { // it wakes them again
-				b.want(<-heard, "0", "the channel")
-			}
-			b.want(<-heard, "the end", "the channel")
+			b.want(b.said(nobody, heard), map[bool]string{true: "0"}[s.name == "detach"], "the channel") // which wakes them again
 			if strings.Contains(s.name, "fenced") {
 				return // each time another block of tokens is given
 			}
@@ -201,8 +189,7 @@ func TestCountsThatAreThereOrNot(t *testing.T) {
 			}
 			b.want(b.thing(one).value, c.after, "the number")
 			b.want(b.thing(countKeys[1]).value, "7:"+c.reply, "the receipt")
-			b.must("PUBLISH", nobody, "the end")
-			b.want(<-heard, "the end", "the channel")
+			b.want(b.said(nobody, heard), "", "the channel")
 			b.want(b.eval(c.script, countKeys, "PUBLISH", 0, 6, c.n, nobody), "0", "a call that was overtaken")
 			b.want(b.thing(one).value, c.after, "the number")
 		})

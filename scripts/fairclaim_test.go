@@ -54,11 +54,7 @@ func TestFairClaims(t *testing.T) {
 			if got := b.line(); got != c.after {
 				t.Errorf("the line is  %s\nwant         %s", got, c.after)
 			}
-			b.must("PUBLISH", "calls:"+listens, "the end")
-			if c.said != "" {
-				b.want(<-heard, c.said, "the message")
-			}
-			b.want(<-heard, "the end", "the last message")
+			b.want(b.said("calls:"+listens, heard), c.said, "the message")
 			left := number(t, b.must("PTTL", one))
 			if elapsed := time.Since(before).Milliseconds(); c.lease > 0 && (left > c.lease || left < c.lease-elapsed-2) {
 				t.Errorf("the lock lasts for %d ms, want %d less %d at most", left, c.lease, elapsed)

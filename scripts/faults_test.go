@@ -32,14 +32,18 @@ func TestForeignKeys(t *testing.T) {
 					func() string { return b.eval(scripts.Acquire, []string{one}, 0, "me:1", hour) },
 					func() string { return b.eval(scripts.AcquireFenced, []string{one, two}, 0, 1, 0, "me:1", hour) },
 					func() string { return b.eval(scripts.Adopt, []string{one, two}, 0, 1, 0, "java:1", "me:1", hour) },
+					func() string {
+						return b.eval(scripts.AcquireClaim, []string{one, two, one}, 0, 64, 0, "me:1", hour, 72)
+					},
 				} {
 					reply := scripts.Reply(number(t, acquire()))
 					if named, foreign := reply.Fault().Foreign(); !foreign || named != what {
 						t.Errorf("an acquire answered %d: %q, want %q", reply, named, what)
 					}
 				}
-				b.want(b.must("EXISTS", two), "0", "EXISTS of the counter")
+				b.want(b.must("EXISTS", two), "0", "EXISTS of the counter, or of claims")
 				b.want(b.eval(scripts.Release, []string{one}, "PUBLISH", "me:1", channel), "-1", "release")
+				b.want(b.eval(scripts.ReleaseClaim, []string{one, two, one}, "PUBLISH", 64, 0, "me:1", channel, 0), "-1", "release_claim")
 				b.want(b.eval(scripts.Renew, []string{one}, "me:1", hour), "-1", "renew")
 				b.want(b.eval(scripts.Confirm, []string{one}, "PUBLISH", "me:1", hour, channel), "-1", "confirm")
 				b.want(b.eval(scripts.Swap, []string{one}, "PUBLISH", "me:1", "me:2", hour, channel), "-1", "swap")

@@ -94,7 +94,7 @@ func TestRelease(t *testing.T) {
 			b.eval(scripts.Acquire, []string{one}, 0, "me:1", hour)
 			b.want(b.eval(scripts.Release, []string{one}, "PUBLISH", "me:1", channel), "1")
 			b.want(b.must("EXISTS", one), "0", "EXISTS")
-			b.want(<-heard, "0", "the message")
+			b.want(b.said(channel, heard), "0", "the message")
 		})
 		t.Run("that nobody hears wakes nobody", func(t *testing.T) {
 			b := b.fresh(t)
@@ -106,8 +106,7 @@ func TestRelease(t *testing.T) {
 			heard := b.listen(channel)
 			b.eval(scripts.Acquire, []string{one}, 0, "me:1", hour)
 			b.want(b.eval(scripts.Release, []string{one}, "NONE", "me:1", channel), "0")
-			b.must("PUBLISH", channel, "the next")
-			b.want(<-heard, "the next", "the message")
+			b.want(b.said(channel, heard), "", "the channel")
 		})
 		t.Run("of what is lost, or another owner's, is not mine and changes nothing", func(t *testing.T) {
 			b := b.fresh(t)
@@ -123,7 +122,7 @@ func TestRelease(t *testing.T) {
 			got := b.eval(scripts.Release, []string{one, two, three}, "PUBLISH",
 				"me:1", scripts.LockChannel("nobody"), "me:2", scripts.LockChannel(two), "me:3", channel)
 			b.want(got, "[0 1 -1]")
-			b.want(<-heard, "0", "the message")
+			b.want(b.said(scripts.LockChannel(two), heard), "0", "the message")
 		})
 		t.Run("by force frees a stranger, whatever it counts", func(t *testing.T) {
 			b := b.fresh(t)

@@ -116,12 +116,7 @@ func TestPermitsThatAreOverComeBack(t *testing.T) {
 		b := b.fresh(t)
 		permitsEnding(b, free, 0, 1)
 		b.want(b.eval(frozen(scripts.PermitCount), permitKeys[:2], "PUBLISH", nobody), fmt.Sprintf("[0 %d 1]", free+1), "permit_count")
-		b.must("PUBLISH", nobody, "the end")
-		said := <-heard
-		if said != "the end" {
-			<-heard
-		}
-		b.want(said, map[bool]string{true: "the end", false: want}[want == ""], "the channel")
+		b.want(b.said(nobody, heard), want, "the channel")
 	}
 }
 
@@ -136,12 +131,7 @@ func TestPermitTakeOfTwoNames(t *testing.T) {
 		b.must("SET", two, "1")
 		b.must("ZADD", scripts.PermitsKey(two), "1000", idOf(3))
 		b.eval(frozen(scripts.PermitTake), keys, "PUBLISH", 0, engineBytes, 7, 0, 1, hour, nobody, 8, 0, n, hour, "second")
-		b.must("PUBLISH", "second", "the end")
-		said := <-heard
-		b.want(said, want, "the channel, of ", n)
-		if said != "the end" {
-			<-heard
-		}
+		b.want(b.said("second", heard), want, "the channel, of ", n)
 	}
 }
 
@@ -178,12 +168,7 @@ func TestPermitFree(t *testing.T) {
 			b.want(b.eval(frozen(scripts.PermitFree), permitKeys, args...), c.reply, "permit_free")
 			b.want(b.must("GET", one), c.free, "free")
 			b.want(b.thing(permitKeys[2]).value, map[bool]string{true: "7:-1", false: "7:0"}[c.reply == "-1"], "the receipt")
-			b.must("PUBLISH", nobody, "the end")
-			said := <-heard
-			if said != "the end" {
-				<-heard
-			}
-			b.want(said, map[bool]string{true: "the end", false: c.heard}[c.heard == ""], "the channel")
+			b.want(b.said(nobody, heard), c.heard, "the channel")
 		})
 	}
 }

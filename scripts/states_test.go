@@ -136,8 +136,12 @@ func TestAGrantIsAlwaysWritten(t *testing.T) {
 func TestTheUsualCallRunsFewCommands(t *testing.T) {
 	b := realBox(t)
 	for want, s := range map[string]scene{
-		"EXISTS HSET PEXPIRE":       {"acquire", scripts.Acquire, nil, names, []any{0, "me:1", hour}, nil},
-		"HDEL PUBLISH":              {"release", scripts.Release, standing("me:1", "1"), names, []any{"PUBLISH", "me:1", nobody}, nil},
+		"EXISTS HSET PEXPIRE": {"acquire", scripts.Acquire, nil, names, []any{0, "me:1", hour}, nil},
+		"HDEL PUBLISH":        {"release", scripts.Release, standing("me:1", "1"), names, []any{"PUBLISH", "me:1", nobody}, nil},
+		"TIME HDEL HGET HGETALL PUBLISH": {"release where no claim stands", scripts.ReleaseClaim, func(b *box) {
+			standing("me:1", "1")(b)
+			b.must("HSET", claimNames[1], "you", "you:2 72 1 1")
+		}, claimNames, []any{"PUBLISH", 64, 0, "me:1", nobody, 0}, nil},
 		"HEXISTS PEXPIRE":           {"renew", scripts.Renew, standing("me:1", "1"), names, []any{"me:1", hour}, nil},
 		"HMGET PTTL HSET PEXPIRE":   {"write", scripts.AcquireWrite, nil, names, []any{0, "me:1:write", hour}, nil},
 		"HEXISTS HLEN DEL PUBLISH":  {"release a writer", scripts.ReleaseWrite, standing("mode", "write", "me:1:write", "1"), names, []any{"PUBLISH", "me:1:write", nobody}, nil},
