@@ -575,6 +575,14 @@ func TestFairClaimScenes(t *testing.T) {
 			b unlocks                        -> fair release 1
 			answer 0                         -> b ok: granted
 			after 10s                        -> (2.25s) fair leave 1 n 1`,
+		"a question without an answer may take the lock again after it was given": fairClaimed + `
+			message                          -> fair ask 1 OLD 1002 3s
+			lost
+			given 1                          -> b: granted until 1.98s; unsubscribe redisson_lock__channel:{stock}:u:1
+			b unlocks                        -> fair release 1
+			stall 3s
+			not-sent                         -> b ok: doubtful
+			after 2s                         -> (1s) fair release 1`,
 		"who gives up leaves the queue, and the lock that he is given meanwhile": fairClaimed + `
 			b waits-no-longer                -> b: gave up, last taken for 2s; fair leave 1 n 1; unsubscribe redisson_lock__channel:{stock}:u:1
 			given 1

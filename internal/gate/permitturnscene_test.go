@@ -58,6 +58,15 @@ func TestPermitTurnScenes(t *testing.T) {
 			answer 1                         -> permit free 4 next 1 n 1
 			answer 1
 			idle                             -> true`,
+		"two Unlocks wait each for its own hold": `
+			a locks lease 300ms              -> permit take 1 300ms n 1
+			answer 1                         -> a: granted until 295ms
+			b locks lease 600ms              -> permit take 2 600ms n 1
+			answer 1                         -> b: granted until 594ms
+			a unlocks                        -> permit free 3 next 1 n 1
+			b unlocks
+			after 400ms                      -> (295ms) a ok: doubtful
+			after 200ms                      -> (194ms) b ok: doubtful`,
 		"an extension is asked for once": `
 			a locks lease 300ms              -> permit take 1 300ms n 1
 			answer 1                         -> a: granted until 295ms
@@ -130,5 +139,16 @@ func TestHeldPermitsAreCounted(t *testing.T) {
 	b.step(func(m Machine) { m.(Lockable).Unlock(b.now, &u.hold, nil, &b.fx) })
 	if after := b.cfg.Stats.Held.Load(); held != 1 || after != 0 {
 		t.Errorf("%d holds, and after the unlock %d, want 1 and 0", held, after)
+	}
+}
+
+// A permit is that of the hold that took it together with others, and no other's.
+func TestHolderOfAPermit(t *testing.T) {
+	two := &permit{Tenure: Tenure{ID: 7}, n: 2}
+	m := Permits{held: map[*Hold]*permit{{}: two}}
+	for number, want := range map[uint64]*permit{0: nil, 6: nil, 7: two, 8: two, 9: nil} {
+		if m.holder(number) != want {
+			t.Errorf("the holder of %d is wrong", number)
+		}
 	}
 }
