@@ -71,7 +71,7 @@ var bugs = []Bug{
 		{"engine/hold.go", "	h.dispatcher().Unlock(&h.core, nil)\n", ""},
 	}},
 	{"a TryLock whose lease is over when its answer comes, asked again", []edit{
-		{"internal/gate/waiting.go", "	pause := tries.next(id)\n	q.tell(out)\n", "	pause := now - now\n"},
+		{"internal/gate/waiting.go", "	pause := tries.next(id)\n	q.tell(out)\n	if q.queue.head != nil {\n", "	pause := now - now\n	if q.contention != nil {\n"},
 		{"engine/lockoption.go", "		wait = e.answerTime(ctx)\n", "		wait = 0\n"},
 	}},
 	{"a permit_take that ignores that a lease was refused", []edit{

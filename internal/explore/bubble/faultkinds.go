@@ -71,16 +71,18 @@ func (f *faults) one(p *process) {
 	case n < 30:
 		w.note("%s forgets its scripts", s.Name)
 		s.FlushScripts()
-	case n < 33:
+	case n < 32:
 		late := spread(r, 100*time.Millisecond, 2*time.Second)
-		d = spread(r, time.Millisecond, max(d, 20*time.Second)) // they are asked for every 10 s
-		w.note("%s answers TIME %v late for %v", s.Name, late, d)
+		d = spread(r, time.Millisecond, max(d, 20*time.Second)) // it is asked for every 10 s
+		w.note("%s reads its clock %v late for %v", s.Name, late, d)
 		f.everybody(d + late)
 		s.SlowTime(late)
 		if r.IntN(2) == 0 { // who connects asks for it
 			l.Cut()
 		}
 		f.undo(d, func() { s.SlowTime(0) })
+	case n < 33 && w.plan.lease >= 2*orphanTime: // else what is left runs out before it is seen
+		f.misread(p, l, s)
 	case n < 35:
 		w.note("%v stands still for %v", p, d)
 		p.stop(d)
@@ -88,10 +90,11 @@ func (f *faults) one(p *process) {
 	case n < 38:
 		f.suspend(p, d)
 	case n < 42: // what comes after what has replaced it
-		late := spread(r, 100*time.Millisecond, 4*time.Second)
-		if r.IntN(2) == 0 { // about when what is late does nothing any more
-			late = 2*time.Second + time.Duration(r.Int64N(int64(time.Second)))
+		if r.IntN(2) == 0 {
+			f.holdUpNext(p, l, s.Name, f.tooLate())
+			break
 		}
+		late := spread(r, 100*time.Millisecond, 4*time.Second)
 		w.note("%v %s: up on the connections of now is held for %v", p, s.Name, late)
 		l.HoldUp(time.Now().Add(late))
 		p.trouble(late)
@@ -99,6 +102,38 @@ func (f *faults) one(p *process) {
 		crash := r.IntN(2) == 0
 		p.restart(crash)
 	}
+}
+
+// misread has a process learn the server's clock by questions that are late, and then send what is later than that. Only who connects,
+// and every 10 s another, waits for a late question: that is no trouble. Nothing else goes wrong until it is seen what is left.
+func (f *faults) misread(p *process, l *redisnet.Link, s *redisnet.Server) {
+	const learns, seen = 10 * time.Second, 3 * orphanTime
+	late := 500*time.Millisecond + time.Duration(f.r.Int64N(int64(700*time.Millisecond)))
+	f.w.note("%s reads its clock %v late for %v", s.Name, late, learns)
+	f.everybody(2 * late)
+	s.SlowTime(late)
+	l.Cut()
+	time.Sleep(2 * late)
+	for range 3 {
+		f.holdUpNext(p, l, s.Name, f.tooLate())
+		time.Sleep(time.Duration(f.r.Int64N(int64(learns / 3))))
+	}
+	s.SlowTime(0)
+	time.Sleep(seen)
+}
+
+// tooLate is about how late an acquire does nothing any more.
+func (f *faults) tooLate() time.Duration {
+	return 2*time.Second + time.Duration(f.r.Int64N(int64(time.Second)))
+}
+
+// holdUpNext has what is sent next on the connections of now, if it is soon, come after what has replaced it.
+func (f *faults) holdUpNext(p *process, l *redisnet.Link, server string, late time.Duration) {
+	d := f.w.plan.think
+	f.w.note("%v %s: what is sent next on the connections of now arrives %v later, if it is sent within %v", p, server, late, d)
+	l.HoldUpNext(late)
+	p.trouble(d + late)
+	f.undo(d, func() { l.HoldUpNext(0) })
 }
 
 // hinder delays, holds up or loses what goes one way over a process' link to a server.

@@ -13,8 +13,9 @@ import (
 type orphan struct{ server, key, id string }
 
 // orphanTime is how long one may stand in Redis while nothing befalls its process: an uncertain acquire is released when no copy
-// of it can arrive any more, 2.25 s after it was sent, and a release that finds no connection is repeated after a second at most.
-const orphanTime = 4 * time.Second
+// of it can arrive any more, 2.25 s after it was sent, a release that finds no connection is repeated after a second at most, and who connects
+// may wait for the server's clock for another.
+const orphanTime = 5 * time.Second
 
 // ask notes that a process asks for a name, until the function it returns is called: it may have an owner there.
 func (j *judge) ask(p *process, s *subject) (done func()) {

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"sync/atomic"
 	"time"
+
+	"github.com/wheellock/wheellock/internal/testkit/usage"
 )
 
 // watcher looks from outside of the bubble whether time passes inside, and what it takes.
@@ -17,7 +19,8 @@ type watcher struct {
 }
 
 const (
-	// stuckTime is how long time may stand still in a bubble.
+	// stuckTime is how much time of the processors a bubble may take while time stands still in it. A busy machine, or one that stops
+	// this process, lets no time pass either.
 	stuckTime = 8 * time.Second
 	// mostMemory is what a bubble may take.
 	mostMemory = 2 << 30
@@ -38,7 +41,7 @@ func (o *watcher) stop() { close(o.end) }
 func (o *watcher) run() {
 	tick := time.NewTicker(time.Second)
 	defer tick.Stop()
-	last, since, ending := int64(-1), time.Now(), 0
+	last, since, ending := int64(-1), usage.Now().CPU, 0
 	for {
 		select {
 		case <-o.end:
@@ -50,8 +53,8 @@ func (o *watcher) run() {
 			continue
 		}
 		if now := w.pulse.Load(); now != last {
-			last, since = now, time.Now()
-		} else if time.Since(since) > stuckTime {
+			last, since = now, usage.Now().CPU
+		} else if usage.Now().CPU-since > stuckTime {
 			o.give(w, "time stands still")
 		}
 		if w.failed() {

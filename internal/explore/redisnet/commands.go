@@ -51,7 +51,6 @@ func (s *Server) answer(c *session, args []string) bool {
 	if s.after != nil {
 		s.after(s.model)
 	}
-	c.late += s.trouble.late(name)
 	c.pending = appendValue(c.pending, v, c.resp3)
 	return true
 }

@@ -19,8 +19,9 @@ type conn struct {
 	mu       sync.Mutex
 	deadline time.Time // of writes
 	closed   bool
-	cutAfter int       // bytes that may still be written; -1: all
-	held     time.Time // what is written before then arrives then
+	cutAfter int           // bytes that may still be written; -1: all
+	held     time.Time     // what is written before then arrives then
+	holdNext time.Duration // what is written next arrives so much later, and nothing before it; 0: no
 }
 
 // pair makes the two sides of a connection: what the first writes goes by up, what the second writes by down.
@@ -31,12 +32,13 @@ func pair(up, down *Direction) (client, server *conn) {
 	return client, server
 }
 
-func (c *conn) Read(b []byte) (int, error)  { return c.in.read(b) }
-func (c *conn) Write(b []byte) (int, error) { return c.send(b, 0) }
+func (c *conn) Read(b []byte) (int, error) { return c.in.read(b) }
 
-// send is Write, to arrive so much later.
-func (c *conn) send(b []byte, later time.Duration) (int, error) {
+func (c *conn) Write(b []byte) (int, error) {
 	c.mu.Lock()
+	if c.holdNext > 0 {
+		c.held, c.holdNext = time.Now().Add(c.holdNext), 0
+	}
 	held := c.held
 	closed, late := c.closed, !c.deadline.IsZero() && !time.Now().Before(c.deadline)
 	n, cut := len(b), false
@@ -57,7 +59,7 @@ func (c *conn) send(b []byte, later time.Duration) (int, error) {
 	if !arrives {
 		c.out.lose()
 	}
-	if at = at.Add(later); at.Before(held) {
+	if at.Before(held) {
 		at = held
 	}
 	c.out.put(b[:n], at)
@@ -102,6 +104,12 @@ func (c *conn) hold(until time.Time) {
 }
 
 // cut breaks the connection for both sides at once.
+func (c *conn) holdUpNext(late time.Duration) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.holdNext = late
+}
+
 func (c *conn) cut() {
 	c.in.reset(syscall.ECONNRESET)
 	c.out.reset(syscall.ECONNRESET)

@@ -105,6 +105,11 @@ func (l *Link) HoldUp(until time.Time) {
 	l.each(func(client, _ *conn) { client.hold(until) })
 }
 
+// HoldUpNext has what a client sends next on each of the connections of now arrive so much later, and all behind it; 0: no more.
+func (l *Link) HoldUpNext(late time.Duration) {
+	l.each(func(client, _ *conn) { client.holdUpNext(late) })
+}
+
 // CutBehind breaks each connection when so many more bytes have passed: of the client's, or of the server's.
 func (l *Link) CutBehind(bytes int, answers bool) {
 	l.each(func(client, server *conn) {

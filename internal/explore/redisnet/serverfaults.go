@@ -11,7 +11,7 @@ type trouble struct {
 	loading  time.Time     // until then everything is LOADING
 	behind   int           // commands until it refuses writes
 	words    string        // in which it will
-	slowTime time.Duration // how long an answer to TIME is on its way, and what comes behind it
+	slowTime time.Duration // how long TIME is on its way to the server, and what comes behind it
 }
 
 // refuses is the answer of a server that cannot serve.
@@ -20,14 +20,6 @@ func (t *trouble) refuses(name string, now time.Time) (redismodel.Value, bool) {
 		return failure("LOADING Redis is loading the dataset in memory"), true
 	}
 	return redismodel.Value{}, false
-}
-
-// late is how long the answer to a command is on its way besides.
-func (t *trouble) late(name string) time.Duration {
-	if name == "TIME" {
-		return t.slowTime
-	}
-	return 0
 }
 
 // Refuse has it refuse writes, as redismodel.Server.Refuse.
@@ -57,11 +49,18 @@ func (s *Server) arm() {
 	s.trouble.behind--
 }
 
-// SlowTime has answers to TIME take so much longer.
+// SlowTime has TIME arrive so much later, so that an answer tells a time close to its end.
 func (s *Server) SlowTime(d time.Duration) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.trouble.slowTime = d
+}
+
+// slowness is how much later TIME arrives.
+func (s *Server) slowness() time.Duration {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.trouble.slowTime
 }
 
 // Load has it answer LOADING for a time.

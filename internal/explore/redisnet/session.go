@@ -3,6 +3,7 @@ package redisnet
 import (
 	"bufio"
 	"slices"
+	"strings"
 	"time"
 )
 
@@ -15,7 +16,6 @@ type session struct {
 	channels map[channel]struct{}
 	asked    bool   // it listens, or did
 	pending  []byte // answers that leave when nothing more is to be read
-	late     time.Duration
 }
 
 // channel is one of the two kinds, which are separate.
@@ -33,6 +33,9 @@ func (c *session) run() {
 		if err != nil || len(args) == 0 {
 			return
 		}
+		if strings.EqualFold(args[0], "TIME") {
+			time.Sleep(c.s.slowness())
+		}
 		c.s.mu.Lock()
 		goes := c.s.answer(c, args)
 		if r.Buffered() == 0 || !goes {
@@ -48,8 +51,8 @@ func (c *session) run() {
 // flush sends what has been answered.
 func (c *session) flush() {
 	if len(c.pending) > 0 {
-		c.conn.send(c.pending, c.late)
-		c.pending, c.late = c.pending[:0], 0
+		c.conn.Write(c.pending)
+		c.pending = c.pending[:0]
 	}
 }
 
