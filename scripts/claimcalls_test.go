@@ -107,6 +107,39 @@ func TestNoClaimWithoutALookForRoom(t *testing.T) {
 	}
 }
 
+// Claims of engines that have died make room for another, and no others do.
+func TestRoomForAClaim(t *testing.T) {
+	b := realBox(t)
+	other := func(ends int64) []string { return []string{"they", fmt.Sprintf("they:3 73 %d 5", ends)} }
+	for name, of := range map[string]struct {
+		living int
+		more   []string
+		room   bool
+		kept   string // whether the last of them stands, then
+	}{
+		"what is no claim takes room":             {32, []string{"began", fmt.Sprint(frozenNow)}, false, "1"},
+		"one that ends now goes":                  {32, other(frozenNow), true, "0"},
+		"one that ends later stays":               {32, other(frozenNow + 1), false, "1"},
+		"one with all of its time stays":          {32, other(frozenNow + 2000), false, "1"},
+		"one of a clock that was put back goes":   {32, other(frozenNow + 2001), true, "0"},
+		"one that goes makes room for one":        {33, other(frozenNow), false, "0"},
+		"whose claim stands has its place":        {32, []string{"you", standingClaim("you:2", 72)}, true, "1"},
+		"nobody goes while there is room for all": {31, other(frozenNow), true, "1"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			b := b.fresh(t)
+			standing("me:1", "1")(b)
+			b.must(append([]string{"HSET", claimNames[1]}, append(claimsOf(of.living), of.more...)...)...)
+			look := wrapped(frozen(scripts.AcquireClaim), "", "", "reply = { reply, redis.call('HEXISTS', KEYS[2], '"+of.more[0]+"') }")
+			want := int64(-frozenTTL - 2)
+			if of.room {
+				want += -1 << 43
+			}
+			b.want(b.eval(look, claimNames, 0, 64, 0, "you:2", hour, 72), fmt.Sprintf("[%d %s]", want, of.kept))
+		})
+	}
+}
+
 // refusal is an error in Lua.
 func refusal(why scripts.Fault) string { return "{ err = " + strconv.Quote(refusals[why]) + " }" }
 
