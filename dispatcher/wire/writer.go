@@ -39,7 +39,7 @@ func (w *Writer) Write(batch []gate.Command, c Call, sent gate.Time) (keys, args
 	op := &operations[c.Op]
 	w.asking = c.Asking
 	if op.head != nil {
-		op.head(w, sent)
+		op.head(w, inTime(batch, sent))
 	}
 	for i := range batch {
 		batch[i].Sent = sent
@@ -49,6 +49,16 @@ func (w *Writer) Write(batch []gate.Command, c Call, sent gate.Time) (keys, args
 	w.writeLeases()
 	w.cutArgs()
 	return w.keys, w.args
+}
+
+// inTime is when commands that are sent together then are taken to be sent, for their notAfter: no later than any of them may leave.
+func inTime(batch []gate.Command, sent gate.Time) gate.Time {
+	for i := range batch {
+		if by := batch[i].LeaveBy; by != 0 {
+			sent = min(sent, by)
+		}
+	}
+	return sent
 }
 
 // owner writes the owner field of a tenure of ours.

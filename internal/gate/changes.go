@@ -100,8 +100,8 @@ func changed(c *Command) Outcome {
 }
 
 const (
-	// receiptTime is for how long after it was sent first a call is sent again: its receipt lies in Redis for
-	// 60 s, and a copy may be on its way for LateWindow.
+	// receiptTime is for how long after it was sent first a call is sent again, by the clock of whoever sends it (Command.LeaveBy): its
+	// receipt lies in Redis for 60 s, and a copy may be on its way for LateWindow.
 	receiptTime = 50 * time.Second
 	// refusalTime is for how long a lasting change is repeated that the server refuses for a reason that may pass.
 	refusalTime = 30 * time.Second

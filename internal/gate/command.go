@@ -15,6 +15,7 @@ type Command struct {
 	Lease         time.Duration
 	Args          Args // what Op needs besides
 	Sent          Time // just before it was sent; a lease counts from here
+	LeaveBy       Time // one that leaves later is refused as late, if its script looks; 0: it may leave at any time
 	ServerMessage string
 	Reply         scripts.Reply
 	Epoch         uint32 // of the link, when it was asked for

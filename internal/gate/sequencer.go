@@ -191,6 +191,7 @@ func (l *sequencer) unpublish(c *Command) {
 func (l *sequencer) unanswered(now Time, c *Command) {
 	if l.unsure == 0 {
 		l.unsure = c.Sent
+		l.call.LeaveBy = c.Sent + receiptTime // it may wait long for a connection, or the loop may stand still
 	}
 	l.cfg.Stats.Uncertain.Inc()
 	l.callAt = now + l.pause()
