@@ -54,6 +54,16 @@ func TestWriter(t *testing.T) {
 			t.Errorf("sent at %v and %v, want %v", batch[0].Sent, batch[1].Sent, sent)
 		}
 	})
+	t.Run("counts the deadline from when the first of the commands had to leave", func(t *testing.T) {
+		batch := batchOf(gate.Give, gate.Give, gate.Give)
+		for _, test := range []struct{ leaveBy, from time.Duration }{{sent - time.Second, sent - time.Second}, {sent + time.Second, sent}} {
+			batch[1].LeaveBy = test.leaveBy
+			_, args := w.Write(batch, Call{Op: gate.Give, To: len(batch)}, sent)
+			if want := strconv.FormatInt(clock.NotAfter(test.from), 10); args[1] != want || batch[1].Sent != sent {
+				t.Errorf("had to leave by %v: notAfter %s, want %s; sent at %v, want %v", test.leaveBy, args[1], want, batch[1].Sent, sent)
+			}
+		}
+	})
 	t.Run("allocates once for all arguments of a call", func(t *testing.T) {
 		batch := batchOf(slices.Repeat([]gate.Op{gate.Acquire}, maxNames)...)
 		call := Call{Op: gate.Acquire, To: len(batch)}

@@ -16,7 +16,8 @@ type counts struct {
 	missing int64 // permits of those who were told that nobody knows whether they have them
 	asked   int64 // changes that were asked for
 	opened  bool  // the latch has been seen open
-	unknown bool  // data was destroyed, an engine crashed or a receipt ran out: nothing is counted any more
+	nobodys bool  // a receipt ran out: permits that were taken may be nobody's
+	unknown bool  // data was destroyed, or an engine crashed: nothing is counted any more
 }
 
 // doubt is a call that may have run, though its answer was lost.
@@ -71,7 +72,7 @@ func (n *counts) hears(e *engine, now gate.Time, c *gate.Command) {
 		return
 	}
 	d := &e.doubt
-	n.unknown = n.unknown || d.over(now)
+	n.nobodys = n.nobodys || d.over(now)
 	_, late := c.Reply.Late()
 	switch {
 	case c.Result == gate.Unknown && d.id != c.ID:
@@ -103,7 +104,7 @@ func (n *counts) check(s *state) {
 // checkRecovered: when all has come to rest, Redis has what users were told.
 func (n *counts) checkRecovered(s *state) {
 	for _, e := range s.engines {
-		n.unknown = n.unknown || e.doubt.over(e.now())
+		n.nobodys = n.nobodys || e.doubt.over(e.now())
 	}
 	if n.unknown || s.w.Count == 0 {
 		return
@@ -112,7 +113,7 @@ func (n *counts) checkRecovered(s *state) {
 	left, _ := strconv.ParseInt(v.Str, 10, 64)
 	switch s.w.Kind {
 	case gate.SemaphoreKind:
-		if least, most := s.w.Count+n.given-n.taken-n.missing, s.w.Count+n.given+n.unsure-n.taken; left < least || left > most {
+		if least, most := s.w.Count+n.given-n.taken-n.missing, s.w.Count+n.given+n.unsure-n.taken; left < least && !n.nobodys || left > most {
 			s.violate("permits-are-kept", "%d permits are left, from %d to %d should be", left, least, most)
 		}
 	case gate.LatchKind:

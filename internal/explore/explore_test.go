@@ -30,7 +30,7 @@ func TestMain(m *testing.M) {
 // quick are the worlds that are searched in every run.
 var quick = map[string]bool{
 	"mutex paused": true, "mutex swap": true, "semaphore": true, "two of a mutex": true, "two of a fair": true, "two of permits": true,
-	"three of two attempts": true, "fenced detaches": true, "claims": true, "claims forced": true, "fair claims forced": true, "fair, long under way": true, "mutex handed on": true,
+	"three of two attempts": true, "fenced detaches": true, "claims": true, "claims forced": true, "fair claims forced": true, "fair, long under way": true, "mutex handed on": true, "latch, standing still": true,
 }
 
 // Every order of events in small worlds.
@@ -157,6 +157,8 @@ func TestFindings(t *testing.T) {
 			`B.lock B.run B.arrive A.lock A.run A.arrive A.confirm unlock B.run B.arrive A.run A.arrive B.lock B.run B.arrive B.confirm B.run B.arrive unlock#1 A.run A.arrive delay A.ring delay A.lock A.run delay B.ring B.run B.arrive`},
 		"a waiter who was forced off asks under the same number": {"big fair",
 			`A.lock A.run A.force A.break A.mend A.break A.mend A.run A.arrive run-stray`},
+		"a count-down is sent again when its receipt has run out, by a loop that stood still": {"latch, standing still",
+			`A.count-down A.run A.break A.mend A.pause-in-turn tick A.run A.arrive`},
 		"permits of a caller who has gone are not given back after a refusal": {"big semaphore",
 			`B.acquire-two B.drop B.run B.arrive noperm B.run`},
 	} {

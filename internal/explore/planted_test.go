@@ -46,6 +46,7 @@ var bugs = []string{
 	"a token that the given hold does not get anew",
 	"a code that counts whatever token was announced",
 	"a fair lock that is given to the second of its queue",
+	"a change that is sent again when its receipt has run out",
 }
 
 var (

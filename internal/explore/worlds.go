@@ -83,6 +83,12 @@ var SmallWorlds = slices.Concat(
 	}, {
 		Name: "fair in every order", Kind: gate.FairKind, Engines: 2, Names: 1, Handoff: 10 * time.Millisecond,
 		Programs: [][]Call{{Lock, Lock}, {Lock}}, MostTicks: 2, EveryOrder: true,
+	}, {
+		Name: "latch, standing still", Kind: gate.LatchKind, Engines: 1, Names: 1, Count: 3,
+		Programs: [][]Call{{CountDown}}, Faults: []Fault{Break, PauseInTurn, Delay}, MostFaults: 3, MostTicks: 3, EveryOrder: true,
+	}, {
+		Name: "semaphore, standing still", Kind: gate.SemaphoreKind, Engines: 1, Names: 1, Count: 1,
+		Programs: [][]Call{{Acquire, Give}}, Faults: []Fault{Break, PauseInTurn, Delay}, MostFaults: 3, MostTicks: 3, EveryOrder: true,
 	}},
 )
 
