@@ -12,6 +12,7 @@ import (
 
 var settings = Settings{UUID: "11111111-2222-4333-8444-555555555555", Publish: "PUBLISH", FenceTTL: time.Hour, FairWaiterLease: time.Minute}
 
+// invariant: change-has-one-effect
 func TestWriter(t *testing.T) {
 	owner := func(id string) string { return settings.UUID + ":" + id }
 	const sent = 7 * time.Second
