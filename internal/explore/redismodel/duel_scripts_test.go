@@ -189,6 +189,12 @@ func (d *scriptDuel) comparable(c *call, v Value) string {
 	if c.command != nil {
 		return comparable(c.command, v)
 	}
+	if c.script.Name == scripts.Inspect.Name && len(v.Array) > 3 { // it ends with what HGETALL answered
+		fields := v
+		fields.Array = v.Array[3:]
+		v.Array = v.Array[:3]
+		return v.String() + comparable([]string{"HGETALL"}, fields)
+	}
 	return luaError.ReplaceAllString(v.String(), "an error of Lua")
 }
 

@@ -136,7 +136,11 @@ func formatOne(l *lua.LState, flags string, letter byte, arg int) string {
 		}
 		return fmt.Sprintf(flags+string(letter), f)
 	case 's':
-		return fmt.Sprintf(flags+"s", l.ToStringMeta(l.CheckAny(arg)).String())
+		text := l.ToStringMeta(l.CheckAny(arg)).String()
+		if len(text) >= 100 && !strings.Contains(flags, ".") { // C does not see these
+			return text
+		}
+		return fmt.Sprintf(flags+"s", untilZero(text))
 	}
 	l.RaiseError("invalid option '%%%c' to 'format'", letter)
 	return ""

@@ -29,6 +29,7 @@ var snippets = []string{
 	`return {string.format('%.0f', '12'), string.format('%.0f', 2^63), string.format('%.0f', 1e22), string.format('%.0f', 1/0), string.format('%.0f', -1/0)}`,
 	`return {string.format('%d', 3.9), string.format('%5d|%-5d|%05d', 42, 42, 42), string.format('%s %s', 'a', 1), string.format('%x %X %o', 255, 255, 8), string.format('%%')}`,
 	`return {string.format('%.17g', 0.1), string.format('%g', 0.1), string.format('%g', 1e20), string.format('%.3f', 1/3), string.format('%e', 12345.678), string.format('%c', 65)}`,
+	`return {string.format('%s|%s', 'a\0b', 'c'), string.format('%3s|', 'a\0b'), string.format('%s', string.rep('a\0b', 33)), string.format('%s', string.rep('a\0b', 34))}`,
 	`return string.format('%5.2s|', 'abc')`, `return string.format('%d')`, `return string.format('%y', 1)`, `return string.format('%d', 'x')`,
 	`return {tostring(1), tostring(1.5), tostring(-3), tostring(true), tostring(nil), tostring('x'), 1 .. '', 12345 .. '', 1.5 .. ''}`,
 	`return {'5' + 1, '0x10' + 0, ' 7 ' * 1, 10 / 4 * 100, 7 % 3, -7 % 3, 2 ^ 10, '10' / '4' * 10}`, `return tostring(2^53) .. tostring(1e14) .. tostring(123456789012345) .. tostring(0.1 + 0.2) .. tostring(-1e-9)`, `return 'x' + 1`, `return {} + 1`, `return nil .. 'x'`, `return 1 < 'x'`, `return nil < 1`,
