@@ -103,13 +103,14 @@ func (c *conn) hold(until time.Time) {
 	c.held = until
 }
 
-// cut breaks the connection for both sides at once.
+// holdUpNext has what is written next arrive so much later, and all behind it; 0: no more.
 func (c *conn) holdUpNext(late time.Duration) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.holdNext = late
 }
 
+// cut breaks the connection for both sides at once.
 func (c *conn) cut() {
 	c.in.reset(syscall.ECONNRESET)
 	c.out.reset(syscall.ECONNRESET)
