@@ -36,7 +36,7 @@ func (h *Hold) Detach(ctx context.Context, lease time.Duration) (id string, err 
 	if lease, err = wholeMillis(lease); err != nil {
 		return failed(err)
 	}
-	ctx, stop := h.outliving(ctx)
+	ctx, stop := outliving(ctx, h)
 	defer stop()
 	if err := h.leave("detach"); err != nil {
 		return "", err

@@ -222,7 +222,7 @@ type parentOf struct{ h *Hold }
 
 // outliving returns ctx. If ctx was derived from a context of the hold, it returns the part that does not end with the
 // hold: h.Unlock(ctx), called inside the work under ctx, must not end its own wait.
-func (h *Hold) outliving(ctx context.Context) (context.Context, context.CancelFunc) {
+func outliving(ctx context.Context, h *Hold) (context.Context, context.CancelFunc) {
 	parent, own := ctx.Value(parentOf{h}).(context.Context)
 	if !own || ctx.Err() != nil {
 		return ctx, func() {}

@@ -51,7 +51,7 @@ func newHold(e *Engine, name string, kind kindIndex) *Hold {
 //
 // After the first two the caller has nothing to do: the engine goes on releasing until the lease has run out.
 func (h *Hold) Unlock(ctx context.Context) error {
-	ctx, stop := h.outliving(ctx)
+	ctx, stop := outliving(ctx, h)
 	defer stop()
 	if err := h.leave("unlock"); err != nil {
 		return err
