@@ -101,6 +101,7 @@ func TestFairClaims(t *testing.T) {
 		stays bool
 	}{
 		"who leaves takes its claim along":                 {leave(2, 1), false},
+		"and who leaves first takes it along, too":         {leave(1, 2), false},
 		"who leaves takes no claim of a later one along":   {leave(1, 1), true},
 		"nor that of an earlier one":                       {leave(1, 3), true},
 		"who is let in by our release takes it along":      {release("me:9", 2), false},
