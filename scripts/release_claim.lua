@@ -45,9 +45,7 @@ end
 -- died since it claimed listens no more, and hides one of Redisson's in that count. To that one a 1 is published, which has all
 -- waiters of Redisson ask: it learns that the lock is held for as long as the claim, and sleeps no longer.
 local function give(lock, key, counter, channel, own)
-	local all = call('HGETALL', key)
-	if all.err or #all == 0 then return nil end
-	local claims, began = standing(all)
+	local claims, began = standing(call('HGETALL', key)) -- unchecked: an error has no fields
 	local listen = claims[1] and listeners(how, channel) or 0
 	local lasts = now - (began or now) -- less than 0: the clock was put back
 	if listen > own and listen <= #claims + own and lasts >= 0 and lasts < TURN and call('EXISTS', lock) == 0 then
