@@ -324,6 +324,12 @@ func (s *scene) event(words []string) {
 		} else {
 			s.say("%s", rounded(at-s.now))
 		}
+	case "leaves-by": // what is in flight
+		if by := s.flight.LeaveBy; by == 0 {
+			s.say("any time")
+		} else {
+			s.say("%s", rounded(by-s.began))
+		}
 	case "handoffs":
 		s.say("%d", s.cfg.Stats.Handoffs.Load())
 	case "callers": // so many come

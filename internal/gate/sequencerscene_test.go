@@ -54,6 +54,19 @@ func TestSequencerScenes(t *testing.T) {
 			after 40ms                       -> (37ms) give 1 n 1
 			stall 250ms
 			answer fault 6                   -> x ok: refused (fault 6)`,
+		"a call that is sent again leaves before the receipt of its first copy may be gone": `
+			after 1s
+			x changes give 1                 -> give 1 n 1
+			leaves-by                        -> any time
+			lost
+			after 40ms                       -> (17ms) give 1 n 1
+			leaves-by                        -> 51s
+			lost
+			after 40ms                       -> (37ms) give 1 n 1
+			leaves-by                        -> 51s
+			answer 0                         -> x ok: granted
+			y changes give 1                 -> give 2 n 1
+			leaves-by                        -> any time`,
 		"who waits hears what became of a release": `
 			a locks n 5                      -> take 1 5x1,
 			answer 0                         -> subscribe redisson_sc:{stock}
