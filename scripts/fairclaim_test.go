@@ -116,17 +116,21 @@ func TestFairClaims(t *testing.T) {
 			b.want(b.must("HEXISTS", fairKeys[4], "me"), map[bool]string{true: "1", false: "0"}[c.stays], "the claim")
 		})
 	}
-	for command, c := range map[string]struct{ answer, reply, said string }{
-		"HSET": {"{ err = 'OOM' }", "1", "0"}, "PEXPIRE": {"0", "1", "0"}, "PUBLISH": {"0", "0", ""},
+	for _, c := range []struct{ how, command, answer, reply, said string }{
+		{"PUBLISH", "HSET", "{ err = 'OOM' }", "1", "0"},
+		{"PUBLISH", "PEXPIRE", "0", "1", "0"},
+		{"PUBLISH", "PUBLISH", "0", "0", ""},
+		{"PUBLISH", "PUBLISH", "{ err = 'NOPERM' }", "-2", ""},
+		{"BOTH", "PUBLISH", "0", "0", ""},
 	} {
-		t.Run("a lock that cannot be given for "+command+" is free for the head", func(t *testing.T) {
+		t.Run("a lock that cannot be given "+c.how+" for a "+c.command+" that answers "+c.answer+" is free for the head", func(t *testing.T) {
 			b := b.fresh(t)
 			b.setLine("you:2+300000 | you+9000")
 			b.must("HSET", one, "me:1", "1")
 			b.must("HSET", fairKeys[4], "you", claim("you:2", 2000))
 			heard := b.listen("calls:you:2")
-			refused := answering(frozen(scripts.FairRelease), command, c.answer)
-			b.want(b.eval(refused, fairKeys, "PUBLISH", "me", "me:1", 0, hour, "calls"), c.reply, "the release")
+			refused := answering(frozen(scripts.FairRelease), c.command, c.answer)
+			b.want(b.eval(refused, fairKeys, c.how, "me", "me:1", 0, hour, "calls"), c.reply, "the release")
 			b.want(b.said("calls:you:2", heard), c.said, "the message")
 			b.want(b.must("EXISTS", one), "0", "EXISTS of the lock")
 			b.want(b.line(), "you:2+300000 | you+9000", "the line")
