@@ -123,7 +123,7 @@ func TestFairClaims(t *testing.T) {
 		{"PUBLISH", "PUBLISH", "{ err = 'NOPERM' }", "-2", ""},
 		{"BOTH", "PUBLISH", "0", "0", ""},
 	} {
-		t.Run("a lock that cannot be given "+c.how+" for a "+c.command+" that answers "+c.answer+" is free for the head", func(t *testing.T) {
+		t.Run("with "+c.how+" a lock is free for the head when "+c.command+" answers "+c.answer, func(t *testing.T) {
 			b := b.fresh(t)
 			b.setLine("you:2+300000 | you+9000")
 			b.must("HSET", one, "me:1", "1")
@@ -136,4 +136,16 @@ func TestFairClaims(t *testing.T) {
 			b.want(b.line(), "you:2+300000 | you+9000", "the line")
 		})
 	}
+	t.Run("a gift that one of two channels may have told of stands", func(t *testing.T) {
+		b := b.fresh(t)
+		b.setLine("you:2+300000 | you+9000")
+		b.must("HSET", one, "me:1", "1")
+		b.must("HSET", fairKeys[4], "you", claim("you:2", 2000))
+		heard := b.listen("calls:you:2")
+		refused := answering(frozen(scripts.FairRelease), "SPUBLISH", "{ err = 'NOPERM' }")
+		b.want(b.eval(refused, fairKeys, "BOTH", "me", "me:1", 0, hour, "calls"), fmt.Sprint(int64(scripts.Passed)+1), "the release")
+		b.want(b.said("calls:you:2", heard), code, "the message")
+		b.want(b.must("HGET", one, "you:2"), "1", "the owner of the lock")
+		b.want(b.line(), "", "the line")
+	})
 }
