@@ -130,6 +130,7 @@ func TestFairClaims(t *testing.T) {
 			b.must("HSET", fairKeys[4], "you", claim("you:2", 2000))
 			heard := b.listen("calls:you:2")
 			refused := answering(frozen(scripts.FairRelease), c.command, c.answer)
+			refused = answering(refused, "SPUBLISH", "0") // redis 6.2 does not have it
 			b.want(b.eval(refused, fairKeys, c.how, "me", "me:1", 0, hour, "calls"), c.reply, "the release")
 			b.want(b.said("calls:you:2", heard), c.said, "the message")
 			b.want(b.must("EXISTS", one), "0", "EXISTS of the lock")
