@@ -1,6 +1,7 @@
 package bubble
 
 import (
+	"fmt"
 	"math/rand/v2"
 	"sync"
 	"time"
@@ -82,7 +83,7 @@ func (f *faults) one(p *process) {
 		}
 		f.undo(d, func() { s.SlowTime(0) })
 	case n < 33 && w.plan.lease >= 2*orphanTime: // else what is left runs out before it is seen
-		f.misread(p, l, s)
+		f.misread(p, at)
 	case n < 35:
 		w.note("%v stands still for %v", p, d)
 		p.stop(d)
@@ -90,11 +91,10 @@ func (f *faults) one(p *process) {
 	case n < 38:
 		f.suspend(p, d)
 	case n < 42: // what comes after what has replaced it
-		if r.IntN(2) == 0 {
-			f.holdUpNext(p, l, s.Name, f.tooLate())
-			break
-		}
 		late := spread(r, 100*time.Millisecond, 4*time.Second)
+		if r.IntN(2) == 0 { // about when what is late does nothing any more
+			late = 2*time.Second + time.Duration(r.Int64N(int64(time.Second)))
+		}
 		w.note("%v %s: up on the connections of now is held for %v", p, s.Name, late)
 		l.HoldUp(time.Now().Add(late))
 		p.trouble(late)
@@ -104,36 +104,36 @@ func (f *faults) one(p *process) {
 	}
 }
 
-// misread has a process learn the server's clock by questions that are late, and then send what is later than that. Only who connects,
-// and every 10 s another, waits for a late question: that is no trouble. Nothing else goes wrong until it is seen what is left.
-func (f *faults) misread(p *process, l *redisnet.Link, s *redisnet.Server) {
-	const learns, seen = 10 * time.Second, 3 * orphanTime
-	late := 500*time.Millisecond + time.Duration(f.r.Int64N(int64(700*time.Millisecond)))
-	f.w.note("%s reads its clock %v late for %v", s.Name, late, learns)
+// misread has a process learn the server's clock by a question that is late, and then ask for a name that nobody else wants, so late
+// that the engine has cleaned up. Nothing else befalls it until it is seen what is left.
+func (f *faults) misread(p *process, at int) {
+	s, l, r := f.w.servers[at], p.links[at], f.r
+	p.rest(restTime + max(0, -p.well()))
+	time.Sleep(-p.well()) // what befalls it now would excuse what is left
+	late := 700*time.Millisecond + time.Duration(r.Int64N(int64(500*time.Millisecond)))
+	f.w.note("%s reads its clock %v late for %v", s.Name, late, 2*late)
 	f.everybody(2 * late)
 	s.SlowTime(late)
-	l.Cut()
+	l.Cut() // who connects asks for it
 	time.Sleep(2 * late)
-	for range 3 {
-		f.holdUpNext(p, l, s.Name, f.tooLate())
-		time.Sleep(time.Duration(f.r.Int64N(int64(learns / 3))))
-	}
 	s.SlowTime(0)
-	time.Sleep(seen)
-}
 
-// tooLate is about how late an acquire does nothing any more.
-func (f *faults) tooLate() time.Duration {
-	return 2*time.Second + time.Duration(f.r.Int64N(int64(time.Second)))
-}
-
-// holdUpNext has what is sent next on the connections of now, if it is soon, come after what has replaced it.
-func (f *faults) holdUpNext(p *process, l *redisnet.Link, server string, late time.Duration) {
-	d := f.w.plan.think
-	f.w.note("%v %s: what is sent next on the connections of now arrives %v later, if it is sent within %v", p, server, late, d)
-	l.HoldUpNext(late)
-	p.trouble(d + late)
-	f.undo(d, func() { l.HoldUpNext(0) })
+	arrives := cleanTime + f.w.plan.travel + time.Duration(r.Int64N(int64(late/2-250*time.Millisecond)))
+	name := fmt.Sprintf("late%d", r.Uint64())
+	f.w.note("%v %s: what asks for %s arrives %v later", p, s.Name, name, arrives)
+	l.Up.HoldUpNamed(name, arrives)
+	p.trouble(arrives)
+	p.rest(restTime - p.well())
+	_, alive := p.all()
+	c := newCaller(p, f.w.plan.callers)
+	c.call(c.answerTime(), "TryLock "+name, func() error {
+		h, err := p.engine(at).Mutex(name).TryLock(alive)
+		if err == nil {
+			h.UnlockAsync()
+		}
+		return err
+	})
+	time.Sleep(restTime - p.well())
 }
 
 // hinder delays, holds up or loses what goes one way over a process' link to a server.

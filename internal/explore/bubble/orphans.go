@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/wheellock/wheellock/internal/explore/redisnet"
+	"github.com/wheellock/wheellock/internal/gate"
 	"github.com/wheellock/wheellock/scripts"
 )
 
@@ -16,6 +17,12 @@ type orphan struct{ server, key, id string }
 // of it can arrive any more, 2.25 s after it was sent, a release that finds no connection is repeated after a second at most, and who connects
 // may wait for the server's clock for another.
 const orphanTime = 5 * time.Second
+
+// restTime is how long a process runs in peace after what may leave an owner that nobody holds: the judge finds it in that time.
+const restTime = orphanTime + 2*time.Second
+
+// cleanTime is after how long an engine releases an acquire that got no answer: then it cannot run any more.
+const cleanTime = gate.LateWindow + 250*time.Millisecond
 
 // ask notes that a process asks for a name, until the function it returns is called: it may have an owner there.
 func (j *judge) ask(p *process, s *subject) (done func()) {

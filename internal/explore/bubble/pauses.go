@@ -30,9 +30,6 @@ func (w *World) stall() (undo func()) {
 	})
 }
 
-// restTime is how long a process may run after a pause beyond the end of a hold: an owner that nobody holds is found in that time.
-const restTime = orphanTime + 2*time.Second
-
 // pass is a goroutine at a point.
 func (p *process) pass(point string) {
 	p.points.Add(1)

@@ -168,6 +168,15 @@ func (p *process) trouble(d time.Duration) {
 	}
 }
 
+// rest has none of its goroutines kept at a point for a time.
+func (p *process) rest(d time.Duration) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if until := time.Now().Add(d); until.After(p.rests) {
+		p.rests = until
+	}
+}
+
 // mend notes that what befalls it ends after a time at the latest.
 func (p *process) mend(within time.Duration) {
 	p.mu.Lock()

@@ -19,9 +19,8 @@ type conn struct {
 	mu       sync.Mutex
 	deadline time.Time // of writes
 	closed   bool
-	cutAfter int           // bytes that may still be written; -1: all
-	held     time.Time     // what is written before then arrives then
-	holdNext time.Duration // what is written next arrives so much later, and nothing before it; 0: no
+	cutAfter int       // bytes that may still be written; -1: all
+	held     time.Time // what is written before then arrives then
 }
 
 // pair makes the two sides of a connection: what the first writes goes by up, what the second writes by down.
@@ -36,8 +35,8 @@ func (c *conn) Read(b []byte) (int, error) { return c.in.read(b) }
 
 func (c *conn) Write(b []byte) (int, error) {
 	c.mu.Lock()
-	if c.holdNext > 0 {
-		c.held, c.holdNext = time.Now().Add(c.holdNext), 0
+	if late := c.way.lateness(b); late > 0 {
+		c.held = time.Now().Add(late)
 	}
 	held := c.held
 	closed, late := c.closed, !c.deadline.IsZero() && !time.Now().Before(c.deadline)
@@ -101,13 +100,6 @@ func (c *conn) hold(until time.Time) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.held = until
-}
-
-// holdUpNext has what is written next arrive so much later, and all behind it; 0: no more.
-func (c *conn) holdUpNext(late time.Duration) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.holdNext = late
 }
 
 // cut breaks the connection for both sides at once.

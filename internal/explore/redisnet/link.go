@@ -1,6 +1,7 @@
 package redisnet
 
 import (
+	"bytes"
 	"context"
 	"crypto/tls"
 	"net"
@@ -27,6 +28,8 @@ type Direction struct {
 	delay func() time.Duration // nil: none
 	held  time.Time            // what is sent before then arrives then
 	lossy time.Time            // what is sent before then vanishes
+	named string               // what is sent next with this in it arrives so much later, and what follows it on its connection; "": nothing
+	late  time.Duration
 }
 
 // NewLink makes a way to a server, for a client of that name.
@@ -50,11 +53,29 @@ func (d *Direction) Hold(until time.Time) {
 	}
 }
 
+// HoldUpNamed has what is sent next with that name in it arrive so much later, once, and all behind it on its connection.
+func (d *Direction) HoldUpNamed(name string, late time.Duration) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.named, d.late = name, late
+}
+
+// lateness is how much later b arrives for what it names.
+func (d *Direction) lateness(b []byte) time.Duration {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.named == "" || !bytes.Contains(b, []byte(d.named)) {
+		return 0
+	}
+	d.named = ""
+	return d.late
+}
+
 // mend ends what is wrong with it.
 func (d *Direction) mend(delay func() time.Duration) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	d.delay, d.held, d.lossy = delay, time.Time{}, time.Time{}
+	d.delay, d.held, d.lossy, d.named = delay, time.Time{}, time.Time{}, ""
 }
 
 // Lose has what is sent before that time vanish, and all behind it on the same connection.
@@ -103,11 +124,6 @@ func (l *Link) Cut() {
 // HoldUp has what clients send on the connections of now arrive at that time at the earliest; who connects anew is not held up.
 func (l *Link) HoldUp(until time.Time) {
 	l.each(func(client, _ *conn) { client.hold(until) })
-}
-
-// HoldUpNext has what a client sends next on each of the connections of now arrive so much later, and all behind it; 0: no more.
-func (l *Link) HoldUpNext(late time.Duration) {
-	l.each(func(client, _ *conn) { client.holdUpNext(late) })
 }
 
 // CutBehind breaks each connection when so many more bytes have passed: of the client's, or of the server's.

@@ -72,6 +72,19 @@ func TestLinkDelaysAndHoldsUp(t *testing.T) {
 	})
 }
 
+func TestLinkHoldsUpOneName(t *testing.T) {
+	converse(t, func(d *dialogue) {
+		d.l.Up.HoldUpNamed("mine", time.Second)
+		d.say("EXISTS", "another")
+		d.hear(0, ":0")
+		d.say("EXISTS", "mine")
+		d.say("PING") // comes behind it
+		d.hear(time.Second, ":0", "+PONG")
+		d.say("EXISTS", "mine")
+		d.hear(0, ":0")
+	})
+}
+
 func TestLinkCutsAtAByte(t *testing.T) {
 	converse(t, func(d *dialogue) {
 		d.l.CutBehind(3, true)
