@@ -82,7 +82,7 @@ func (f *faults) one(p *process) {
 			l.Cut()
 		}
 		f.undo(d, func() { s.SlowTime(0) })
-	case n < 33 && w.plan.lease >= 2*orphanTime: // else what is left runs out before it is seen
+	case n < 33 && w.plan.lease >= 2*orphanTime && r.IntN(3) == 0: // else what is left runs out before it is seen
 		f.misread(p, at)
 	case n < 35:
 		w.note("%v stands still for %v", p, d)
