@@ -152,3 +152,118 @@ func (ds *deadlines) giveUpDue(now gate.Time) {
 	}
 	ds.acks.giveUp(tick)
 }
+
+// Ack is who waits for the answer to an unlock, an extension, a force or a change, and for how long. When that time is
+// over the loop answers in Redis's place; what was sent runs its course, and its answer is heard by nobody. It costs a
+// place in a slot, as a wait does, not a timer.
+type Ack struct {
+	By     gate.Settler
+	Within time.Duration // counted from when the loop hears of it; 0: as long as it takes
+
+	// Owned by loop until By is settled; then by whoever was settled.
+	place   wheel.Timer[*Ack]
+	slots   *wheel.Slots[*Ack]
+	at      *bool // while the event is read that brought it: where to note that it is settled
+	settled bool
+	overdue bool
+}
+
+// ackSlots times Tick is the horizon of their slots, 5 s: further away they are put off.
+const ackSlots = 512
+
+// Overdue reports whether time has settled it: then the answer is still to come, and it must not be used again.
+// Only who was settled by it may ask.
+func (a *Ack) Overdue() bool { return a.overdue }
+
+// Settle is the answer. It implements gate.Settler.
+func (a *Ack) Settle(out gate.Outcome) bool {
+	if a.settled {
+		return false
+	}
+	a.settled = true
+	if a.at != nil {
+		*a.at = true
+	}
+	if a.place.In() {
+		a.slots.Remove(&a.place)
+	}
+	return a.By.Settle(out)
+}
+
+// acks is those who wait for an answer for a time.
+type acks struct {
+	slots   *wheel.Slots[*Ack]
+	settled bool // the ack of the event that is being read
+}
+
+// await steps the gates with an event that ack waits for, and has ack settled when its time is over. Most are
+// settled during the step, as those of locks that are handed on, and then are their caller's again: only those that are not
+// get a place in the slots.
+func (as *acks) await(now gate.Time, ack gate.Settler, step func()) {
+	a, is := ack.(*Ack)
+	if !is || a.Within == 0 {
+		step()
+		return
+	}
+	as.settled, a.at = false, &as.settled
+	step()
+	if as.settled {
+		return
+	}
+	a.at, a.slots, a.place.Value = nil, as.slots, a
+	as.slots.Put(&a.place, wheel.Ceil(now+a.Within, Tick))
+}
+
+// giveUp answers those whose time is over, in Redis's place.
+func (as *acks) giveUp(tick wheel.Tick) {
+	for a := range as.slots.Due(tick) {
+		a.overdue = true
+		a.Settle(gate.Unanswered)
+	}
+}
+
+// turnClock is the clock as the turns of the loop read it.
+type turnClock struct {
+	*wheel.Clock
+	checked  gate.Time // when the clock was last compared for suspension
+	measured gate.Time // when suspension was last measured
+}
+
+// beginTurn reads the clock at the beginning of a turn, every now and then after a look for suspension, which takes longer.
+func (c *turnClock) beginTurn() gate.Time {
+	now := c.Now()
+	if now-c.checked < checkEvery {
+		return now
+	}
+	if now-c.measured >= lookEvery {
+		c.Check()
+		c.measured = now
+	}
+	c.checked = c.Checked()
+	return c.checked
+}
+
+const (
+	// checkEvery is between two looks for suspension at what the wall clock shows. A holder looks for itself.
+	checkEvery = time.Millisecond
+	// lookEvery is between two turns, at most, while anything is due later. In each suspension is measured, for nothing
+	// else may wake the loop after one: timers do not count the time of a suspension.
+	lookEvery = time.Second
+)
+
+// clockStride is how many events or answers are handled by one reading of the clock: a few microseconds' work when the
+// goroutine runs.
+//
+// It may not run: preemption, SIGSTOP or a suspended machine can make now older than the truth by any time. So the loop may
+// trust now only where an older time is the safe side, or where it does not matter for who holds a lock:
+//
+//   - A lease counts from Sent, which is read before the command is written: earlier is safe.
+//   - Whether a hold is valid its holder decides, by a reading of its own (engine.Hold.Err). What the loop takes for alive
+//     with an old now is over for the holder, who tells the loop so; loss is final by one compare-and-swap.
+//   - A hold that is granted with an old now has its deadline from Sent, and may be over when it is handed out: its first
+//     look at the clock says so.
+//   - When a key has surely run out (Tenure.Ends) is counted from when the answer was taken back, after the command had run.
+//   - Pauses, yields, handing on within HandoffTime: too late or too early costs time, not exclusion.
+//
+// What came due while mail was handled is looked for again before anything is sent.
+const clockStride = 16

@@ -1,18 +1,18 @@
 // Package dispatcher carries requests for locks to Redis and brings the answers back.
 //
-// A Dispatcher (this file, api.go) is the handle of a loop (loop.go), one goroutine that owns everything else. An engine has one or
-// more, which share nothing but clock and waker: each name belongs to one of them for life. Whoever uses the handle leaves an event in
-// the loop's mailbox (mailbox.go): a request of a caller (requests.go), or a request about the whole dispatcher (controlevents.go). The
-// nodes leave events there, too (nodeevents.go). Each event is a type whose deliver method tells the part of the loop that it is for:
+// A Dispatcher (this file) is the handle of a loop (loop.go), one goroutine that owns everything else. An engine has one or more,
+// which share nothing but clock and waker: each name belongs to one of them for life. Whoever uses the handle leaves an event in the
+// loop's mailbox (mailbox.go), and so do the connections and subscribers of the nodes. Each event is a type whose deliver method tells
+// the part of the loop that it is for (events.go):
 //
-//	gates      the live names with their machines, and what these ask for (gates.go; names.go, freeentries.go)
-//	deadlines  when a machine is to be woken, or a caller to be told that its time is over (deadlines.go; near.go, ack.go, clock.go)
+//	gates      the live names with their machines, and what these ask for (gates.go; names.go)
+//	deadlines  when a machine is to be woken, or a caller to be told that its time is over (deadlines.go; near.go)
 //	routes     which gates listen to a channel, and at which node (routes.go)
-//	nodes      the servers: of each its outbox, connections, link and subscriber (nodes.go; node.go, outbox.go, pipeline.go, link.go)
-//	cluster    who serves which hash slot; a single server has none (cluster.go; redirect.go, survey.go)
+//	nodes      the servers: of each its outbox, connections, link and subscriber (nodes.go; node.go, pipeline.go, link.go)
+//	cluster    who serves which hash slot; a single server has none (cluster.go; survey.go)
 //
 // In a turn the loop takes all mail that waits. The commands that the gates ask for wait in the outbox of the node that serves
-// the name and leave on its next idle connection. turnyield.go lets callers run before a turn. close.go ends everything.
+// the name and leave on its next idle connection (pipeline.go). turnyield.go lets callers run before a turn.
 //
 // The packages below, whose imports point one way:
 //
@@ -33,41 +33,13 @@
 package dispatcher
 
 import (
-	"log/slog"
 	"time"
 
-	"github.com/redis/rueidis"
 	"go.uber.org/atomic"
 
-	"github.com/wheellock/wheellock/dispatcher/reconnect"
+	"github.com/wheellock/wheellock/dispatcher/redisconn"
 	"github.com/wheellock/wheellock/internal/gate"
-	"github.com/wheellock/wheellock/wheel"
 )
-
-// Config is what a Dispatcher needs.
-type Config struct {
-	Client     rueidis.Client // of a single server; connections and subscriber have connections of their own from it; closed by the engine after the dispatcher
-	Cluster    *Cluster       // or a cluster
-	Gate       *gate.Config   // the dispatcher's own copy
-	Clock      *wheel.Clock   // shared by the dispatchers of an engine
-	Waker      *wheel.Waker   // for ticks of length Tick; shared likewise, and closed by the engine after them
-	Logger     *slog.Logger
-	Outages    *reconnect.Outages // shared likewise
-	UUID       string             // the engine's: owner fields are "<UUID>:<number>"
-	Publish    string             // PUBLISH, SPUBLISH or BOTH
-	FenceTTL   time.Duration      // idle fencing counters expire after this; 0: never
-	WatchLoss  bool               // after a grant or renewal, have Redis tell when the key changes
-	MaxPerName int                // waiters of one name
-	Declared   bool               // no script may touch a key that its call does not declare
-	ProbeTime  time.Duration      // how long a probe of a broken link may take
-
-	Replicas    int           // how many replicas must have what is granted or renewed before it counts
-	ReplicaTime time.Duration // how long they have for it
-	Fsync       time.Duration // how long the server has to get it on its disk; 0: that is not asked for
-}
-
-// Tick is the length of the ticks of slots.
-const Tick = 10 * time.Millisecond
 
 // Dispatcher is the handle of a loop. It touches nothing that the loop owns: its methods leave events in the mailbox.
 type Dispatcher struct {
@@ -75,4 +47,107 @@ type Dispatcher struct {
 	stats *gate.Stats
 	up    *atomic.Bool    // every link that names depend on works; set by the loop
 	done  <-chan struct{} // closed by the loop, as its last act
+}
+
+// New starts a loop and its nodes. The scripts have been loaded by Load, into the single server or into the nodes of a cluster
+// that were reached; loaded is of one of them.
+func New(cfg Config, loaded *redisconn.Loaded) *Dispatcher {
+	l := newLoop(cfg)
+	l.deadlines.run(cfg.Waker, l.mail.wakeUp)
+	l.nodes.connect(loaded)
+	return l.start()
+}
+
+// start runs the loop and returns its handle.
+func (l *loop) start() *Dispatcher {
+	go l.run()
+	return &Dispatcher{mail: l.mail, stats: l.cfg.Gate.Stats, up: &l.nodes.up, done: l.done}
+}
+
+// Ask brings a request. False: the dispatcher takes no more. Any goroutine.
+func (d *Dispatcher) Ask(name string, kind gate.Kind, w *gate.Waiter) bool {
+	return d.mail.putAsk(ask{w, name, kind})
+}
+
+// Abandon says that the caller of w waits no longer. The loop settles w at once, with GaveUp, unless something else has
+// settled it first: the caller may rely on an answer. w must not be used for another call before the loop has read this;
+// GaveUp says that it has. Any goroutine.
+func (d *Dispatcher) Abandon(w *gate.Waiter) { d.mail.put(abandon{w}) }
+
+// Unlock ends a hold; ack hears how the release went. False: the dispatcher has ended. Any goroutine.
+func (d *Dispatcher) Unlock(h *gate.Hold, ack gate.Settler) bool {
+	return d.mail.putUnlock(unlock{h, ack})
+}
+
+// Extend prolongs a hold with a fixed lease. False: the dispatcher has ended. Any goroutine.
+func (d *Dispatcher) Extend(h *gate.Hold, lease time.Duration, ack gate.Settler) bool {
+	return d.mail.put(&extend{h, lease, ack})
+}
+
+// Detach ends a hold and leaves its name taken for lease; ack hears how that went. False: the dispatcher has ended. Any
+// goroutine.
+func (d *Dispatcher) Detach(h *gate.Hold, lease time.Duration, ack gate.Settler) bool {
+	return d.mail.put(&detach{h, lease, ack})
+}
+
+// Wanted has h.By, a gate.Wanter, told when somebody else waits for the name. Any goroutine.
+func (d *Dispatcher) Wanted(h *gate.Hold) { d.mail.put(wanted{h}) }
+
+// Force frees the owner that stands in Redis for a name; id is its number when it is one of ours, else 0.
+// False: the dispatcher has ended. Any goroutine.
+func (d *Dispatcher) Force(name string, kind gate.Kind, owner string, id uint64, ack gate.Settler) bool {
+	return d.mail.put(&force{name, kind, owner, id, ack})
+}
+
+// Change makes a change on a name without owners; ack hears how it went. False: the dispatcher has ended.
+// Any goroutine.
+func (d *Dispatcher) Change(name string, kind gate.Kind, c gate.Change, ack gate.Settler) bool {
+	c.Ack = ack
+	return d.mail.put(&change{name, kind, c})
+}
+
+// Suspect says that the key of a name may have changed behind our back. Any goroutine; it does not block.
+func (d *Dispatcher) Suspect(name string) { d.mail.put(suspect{name}) }
+
+// SuspectNode says so of every name that a node serves: that of a cluster at this address, or, at none, the single
+// server. Any goroutine; it does not block.
+func (d *Dispatcher) SuspectNode(addr string) { d.mail.put(suspectNode{addr}) }
+
+// Up reports whether the link works, in a cluster those to all nodes that serve anything, as far as is known. Any
+// goroutine.
+func (d *Dispatcher) Up() bool { return d.up.Load() }
+
+// Broken says that a connection to this address turned out to be broken. Any goroutine; it does not block.
+func (d *Dispatcher) Broken(addr string) { d.mail.put(broken{addr}) }
+
+// Stats are the counters of this dispatcher's gates. Any goroutine.
+func (d *Dispatcher) Stats() *gate.Stats { return d.stats }
+
+// Drain settles all waiters with Closed, takes no new requests, and closes the channel it returns when no
+// hold is left. Any goroutine.
+func (d *Dispatcher) Drain() <-chan struct{} {
+	drained := make(chan struct{})
+	d.mail.refuse()
+	if !d.mail.put(drain{drained}) {
+		close(drained)
+	}
+	return drained
+}
+
+// Close ends every wait and hold, frees the keys as far as Redis can be reached, and returns when the loop
+// and the nodes have ended. Any goroutine; may be repeated.
+func (d *Dispatcher) Close() {
+	d.mail.refuse()
+	d.mail.put(closing{})
+	<-d.done
+}
+
+// Oldest returns when the oldest living hold of a name was granted; gate.Never: there is none, or the dispatcher has ended.
+// With an empty name it is that of all names, which the loop walks. Any goroutine; it waits for the loop.
+func (d *Dispatcher) Oldest(name string) gate.Time {
+	answer := make(chan gate.Time, 1)
+	if !d.mail.put(oldestQuery{name, answer}) {
+		return gate.Never
+	}
+	return <-answer
 }

@@ -11,7 +11,7 @@ type gates struct {
 	cfg     *gate.Config
 	hashed  bool // in a cluster: an entry has the hash slot of its name
 	names   names
-	free    freeEntries
+	free    []*gate.Entry // idle ones, for other names: most names live for one lock only
 	changed []*gate.Entry // stepped in this turn: their alarms are to be set
 	fx      gate.Effects
 }
@@ -23,7 +23,7 @@ func (g *gates) entry(name string, kind gate.Kind) (*gate.Entry, gate.Why) {
 	case c == nil && g.aliasLives(name, kind):
 		return nil, gate.AliasLives
 	case c == nil:
-		c = g.free.entry(name, kind, g.cfg)
+		c = g.unused(name, kind)
 		if g.hashed {
 			c.Slot = scripts.HashSlot(name)
 		}
@@ -45,16 +45,33 @@ func (g *gates) aliasLives(name string, kind gate.Kind) bool {
 	return alias != nil && alias.Kind == kind
 }
 
+// maxFree bounds how many entries are kept for other names: half a megabyte.
+const maxFree = 2048
+
+// unused returns an entry for a name: a free one, or a new one.
+func (g *gates) unused(name string, kind gate.Kind) *gate.Entry {
+	last := len(g.free) - 1
+	if last < 0 || g.free[last].Kind != kind {
+		return gate.NewEntry(name, kind, g.cfg)
+	}
+	c := g.free[last]
+	g.free = g.free[:last]
+	c.Reuse(name, g.cfg)
+	return c
+}
+
 // forget lets an idle entry serve another name.
 func (g *gates) forget(c *gate.Entry) {
 	g.names.remove(c)
 	c.Free = true
-	g.free.keep(c)
+	if len(g.free) < maxFree {
+		g.free = append(g.free, c)
+	}
 }
 
 // stepped notes that an entry has changed; its alarm is set at the end of the turn. A spare one has not, whatever
-// event came for it: a caller that went away while he was answered has his event read when the name is idle and
-// forgotten. Were that one forgotten again, two names would get the same entry, or one that lives would lose its own.
+// event came for it: the event of a caller that went away while it was answered is read when the name is idle and
+// forgotten. Were the entry forgotten again, two names would get the same entry, or one that lives would lose its own.
 func (g *gates) stepped(c *gate.Entry) {
 	if !c.Stepped && !c.Free {
 		c.Stepped = true

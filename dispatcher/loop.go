@@ -1,7 +1,8 @@
 package dispatcher
 
 import (
-	"github.com/wheellock/wheellock/dispatcher/redisconn"
+	"time"
+
 	"github.com/wheellock/wheellock/internal/gate"
 	"github.com/wheellock/wheellock/internal/stall"
 )
@@ -26,15 +27,6 @@ type loop struct {
 	draining  []chan struct{} // closed when nothing is held any more
 }
 
-// New starts a loop and its nodes. The scripts have been loaded by Load, into the single server or into the nodes of a cluster
-// that were reached; loaded is of one of them.
-func New(cfg Config, loaded *redisconn.Loaded) *Dispatcher {
-	l := newLoop(cfg)
-	l.deadlines.run(cfg.Waker, l.mail.wakeUp)
-	l.nodes.connect(loaded)
-	return l.start()
-}
-
 // newLoop makes a loop without nodes, without what wakes it.
 func newLoop(cfg Config) *loop {
 	l := &loop{cfg: cfg, mail: newMailbox(), done: make(chan struct{})}
@@ -45,12 +37,6 @@ func newLoop(cfg Config) *loop {
 	l.routes = routes{gates: &l.gates, home: l.nodes.home, heard: make(map[string]route)}
 	l.nodes = nodes{cfg: &l.cfg, mail: l.mail, gates: &l.gates, routes: &l.routes}
 	return l
-}
-
-// start runs the loop and returns its handle.
-func (l *loop) start() *Dispatcher {
-	go l.run()
-	return &Dispatcher{mail: l.mail, stats: l.cfg.Gate.Stats, up: &l.nodes.up, done: l.done}
 }
 
 // run takes turns until everything has ended. It returns only when every request it accepted has its answer.
@@ -108,4 +94,84 @@ func (l *loop) settleAlarms(now gate.Time) {
 	if len(l.draining) > 0 && l.cfg.Gate.Stats.Held.Load() == 0 {
 		l.drained()
 	}
+}
+
+// oldestQuery asks when the oldest living hold was granted: of one name, or of all.
+type oldestQuery struct {
+	name   string         // empty: all
+	answer chan gate.Time // capacity 1
+}
+
+func (e oldestQuery) deliver(l *loop, _ gate.Time) {
+	oldest := gate.Never
+	if e.name == "" {
+		for c := range l.gates.names.all() {
+			oldest = min(oldest, c.Oldest())
+		}
+	} else if c := l.gates.names.find(e.name); c != nil {
+		oldest = c.Oldest()
+	}
+	e.answer <- oldest
+}
+
+func (e oldestQuery) refuse() { e.answer <- gate.Never }
+
+// drain turns every waiter away.
+type drain struct{ drained chan struct{} } // closed when nothing is held any more
+
+func (e drain) deliver(l *loop, now gate.Time) {
+	l.draining = append(l.draining, e.drained)
+	l.gates.each(func(m gate.Machine) { m.Drain(now, &l.gates.fx) })
+}
+
+func (e drain) refuse() { close(e.drained) }
+
+// closing ends every wait and hold, and then the loop.
+type closing struct{}
+
+// closeTime bounds how long Close works on freeing keys: an uncertain acquire is settled after LateWindow.
+const closeTime = gate.LateWindow + time.Second
+
+func (closing) deliver(l *loop, now gate.Time) {
+	if l.closing {
+		return
+	}
+	// now may be long ago, when the loop stood still: the time is for what comes from here on.
+	l.closing, l.closeBy = true, l.cfg.Clock.Now()+closeTime
+	l.gates.each(func(m gate.Machine) { m.Close(now, &l.gates.fx) })
+}
+
+// finished reports whether nothing is left to free, or it is no use to try any longer. A connection that is still away when the
+// time is over is cut off by the end of its node.
+func (l *loop) finished() bool {
+	if l.cfg.Clock.Now() >= l.closeBy {
+		return true
+	}
+	if l.nodes.busy() {
+		return false
+	}
+	return l.gates.names.live == 0 || l.nodes.down()
+}
+
+// end settles whoever still waits, and stops what the dispatcher started.
+func (l *loop) end() {
+	for c := range l.gates.names.all() {
+		c.Machine.Wake(gate.Centuries, &l.gates.fx)
+	}
+	for _, e := range l.mail.shutDown() {
+		if r, waits := e.(refusable); waits {
+			r.refuse()
+		}
+	}
+	l.nodes.up.Store(false)
+	l.drained()
+	l.deadlines.near.timer.Stop()
+	l.nodes.stop()
+}
+
+func (l *loop) drained() {
+	for _, drained := range l.draining {
+		close(drained)
+	}
+	l.draining = nil
 }

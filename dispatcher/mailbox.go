@@ -6,8 +6,8 @@ import (
 	"github.com/wheellock/wheellock/internal/gate"
 )
 
-// event is something that the loop is told: a request of a caller (requests.go), news from a node (nodeevents.go), or a
-// request about the whole dispatcher (controlevents.go).
+// event is something that the loop is told: a request of a caller, or news from a node (events.go), or a request about the whole
+// dispatcher (loop.go).
 type event interface {
 	// deliver steps the gates with the event. The loop calls it.
 	deliver(l *loop, now gate.Time)
@@ -131,4 +131,19 @@ func (m *mailbox) shutDown() []event {
 	mail := m.queue.events
 	m.queue = new(batch)
 	return mail
+}
+
+// maxRoom is how many elements a slice may have that is kept for use after a burst.
+const maxRoom = 8192
+
+// again returns an empty slice for the same use: s itself, unless s has become very large.
+func again[T any](s []T) []T {
+	if len(s) == 0 {
+		return s
+	}
+	if cap(s) > maxRoom {
+		return nil
+	}
+	clear(s)
+	return s[:0]
 }

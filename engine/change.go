@@ -3,7 +3,6 @@ package engine
 import (
 	"context"
 
-	"github.com/wheellock/wheellock/dispatcher"
 	"github.com/wheellock/wheellock/futures"
 	"github.com/wheellock/wheellock/internal/gate"
 )
@@ -19,26 +18,15 @@ func checkCount(what string, n, least int64) error {
 	return nil
 }
 
-// change makes a change on a name without owners and returns the script's answer (invariant: change-has-one-effect). If ctx
-// ends first, the change still goes on, and the error is ErrUncertain and the context's; after AnswerTimeout it is
-// ErrUncertain alone.
+// change makes a change on a name without owners and returns the script's answer (invariant: change-has-one-effect).
 func (t *operation) change(ctx context.Context, ch gate.Change) (int64, error) {
 	key, err := t.e.key(t.name, t.kind.machine())
 	if err != nil {
 		return 0, t.failed(err)
 	}
-	c := t.e.calls.get()
-	c.ack = dispatcher.Ack{By: c, Within: t.e.answerTime(ctx)}
-	if !t.e.dispatchers.of(key).Change(key, t.kind.machine(), ch, &c.ack) {
-		t.e.calls.put(c)
-		return 0, t.failed(ErrClosed)
-	}
-	if !c.wait(ctx) {
-		return 0, t.failed(join2{ErrUncertain, endedBy(ctx)})
-	}
-	answer, err := c.out.N, errorOf(t.doing, t.name, c.out)
-	t.e.calls.put(c)
-	return answer, err
+	return t.confirm(ctx, ErrClosed, func(ack gate.Settler) bool {
+		return t.e.dispatchers.of(key).Change(key, t.kind.machine(), ch, ack)
+	})
 }
 
 // decide is change for calls that send nothing if ctx has ended.
@@ -47,6 +35,24 @@ func (t *operation) decide(ctx context.Context, ch gate.Change) (int64, error) {
 		return 0, t.failed(endedBy(ctx))
 	}
 	return t.change(ctx, ch)
+}
+
+// setCount is decide for a call that gives a name a count. False: the name has one. what says in errors what is counted.
+func (t *operation) setCount(ctx context.Context, op gate.Op, what string, n int64) (bool, error) {
+	if err := checkCount(what, n, 0); err != nil {
+		return false, t.failed(err)
+	}
+	set, err := t.decide(ctx, gate.ChangeCount(op, n))
+	return set == 1, err
+}
+
+// addPermits is decide for a call that changes the number of permits.
+func (t *operation) addPermits(ctx context.Context, op gate.Op, n int64) error {
+	if err := checkCount("an addition", n, -mostPermits); err != nil {
+		return t.failed(err)
+	}
+	_, err := t.decide(ctx, gate.ChangeCount(op, n))
+	return err
 }
 
 // changeAsync is change without blocking.

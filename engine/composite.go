@@ -208,14 +208,6 @@ type canceler context.CancelFunc
 
 func (c canceler) Cancelled() { c() }
 
-// until is when a wait of d, counted from now, is over; the zero time for a d of 0.
-func until(d time.Duration) time.Time {
-	if d == 0 {
-		return time.Time{}
-	}
-	return time.Now().Add(d)
-}
-
 func withoutWait(opts []LockOption) []LockOption {
 	return slices.DeleteFunc(slices.Clone(opts), func(o LockOption) bool { return o.which == waitOption })
 }

@@ -66,8 +66,9 @@ var (
 	_ func(*engine.Engine) string                                          = (*engine.Engine).ID
 	_ func(*engine.Engine, context.Context, string) (engine.Holder, error) = (*engine.Engine).Holder
 
-	_ func(*engine.Mutex, context.Context) (bool, error)         = (*engine.Mutex).ForceUnlock
-	_ func(*engine.Mutex, context.Context) (engine.State, error) = (*engine.Mutex).Inspect
+	_ func(*engine.Mutex, context.Context) (bool, error)            = (*engine.Mutex).ForceUnlock
+	_ func(*engine.Mutex, context.Context, ...string) (bool, error) = (*engine.Mutex).ForceUnlockOwners
+	_ func(*engine.Mutex, context.Context) (engine.State, error)    = (*engine.Mutex).Inspect
 
 	_ func(*engine.Engine, string) *engine.Semaphore                                                  = (*engine.Engine).Semaphore
 	_ func(*engine.Semaphore, context.Context, int64, ...engine.LockOption) error                     = (*engine.Semaphore).Acquire

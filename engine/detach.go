@@ -26,15 +26,14 @@ const mostOwner = 256
 //   - [ErrInvalid]: a lease out of bounds, a hold whose Owner has others, or a hold of anything but a Mutex, which the
 //     Reader and the Writer of a RWMutex are not. The hold goes on.
 func (h *Hold) Detach(ctx context.Context, lease time.Duration) (id string, err error) {
-	failed := func(err error) (string, error) { return "", &opError{doing: "detach", name: h.name, err: err} }
 	if !h.kind.detachable() {
-		return failed(invalid("only the hold of a mutex can be detached, not that of a %s", h.kind.noun()))
+		return "", h.failed("detach", invalid("only the hold of a mutex can be detached, not that of a %s", h.kind.noun()))
 	}
 	if n := h.Count(); n > 1 {
-		return failed(invalid("its Owner has %d holds: unlock the others first", n))
+		return "", h.failed("detach", invalid("its Owner has %d holds: unlock the others first", n))
 	}
 	if lease, err = wholeMillis(lease); err != nil {
-		return failed(err)
+		return "", h.failed("detach", err)
 	}
 	ctx, stop := outliving(ctx, h)
 	defer stop()
@@ -42,12 +41,10 @@ func (h *Hold) Detach(ctx context.Context, lease time.Duration) (id string, err 
 		return "", err
 	}
 	defer observedEndOf(h).tell()
-	err = h.e.confirm(ctx, "detach", h.name, errClosedHold, func(ack gate.Settler) bool {
-		return h.dispatcher().Detach(&h.core, lease, ack)
-	})
+	err = h.confirm(ctx, "detach", func(ack gate.Settler) bool { return h.dispatcher().Detach(&h.core, lease, ack) })
 	switch {
 	case errors.Is(err, ErrHeld): // another hold of its Owner was granted at this moment
-		return failed(invalid("its Owner has got another hold"))
+		return "", h.failed("detach", invalid("its Owner has got another hold"))
 	case err != nil && !errors.Is(err, ErrUnavailable):
 		return "", err
 	}
@@ -64,10 +61,10 @@ func (h *Hold) Detach(ctx context.Context, lease time.Duration) (id string, err 
 // ctx the engine releases what the command may have taken, so the lock may then be free.
 func (m *Mutex) Adopt(ctx context.Context, id string, opts ...LockOption) (*Hold, error) {
 	o := m.observe(opts)
-	t := m.operation()
-	t.doing = "adopt"
 	c := m.e.calls.get()
-	err := m.fill(ctx, true, opts, &c.waiter)
+	t := m.operation("lock")
+	err := t.fill(ctx, 0, true, opts, &c.waiter) // what is wrong with options is told as by TryLock
+	t.doing = "adopt"
 	if err == nil && !m.kind.detachable() {
 		err = t.failed(invalid("only a mutex can be adopted, not a %s", m.kind.noun()))
 	}

@@ -1,6 +1,8 @@
 package engine
 
 import (
+	crypto "crypto/rand"
+	"math/rand/v2"
 	"strings"
 	"sync"
 
@@ -22,6 +24,25 @@ const (
 	// makes a million ids a second has enough for four years. All together have 53: Lua calculates with such numbers.
 	numberBits = 47
 )
+
+// dispatcherConfig is what the i-th dispatcher needs.
+func (e *Engine) dispatcherConfig(i int) dispatcher.Config {
+	o := &e.opts
+	cfg := dispatcher.Config{
+		Client: e.client, Clock: e.clock, Waker: e.waker, Logger: o.Logger, Outages: &e.outages, UUID: e.uuid,
+		Replicas: o.Replicas, ReplicaTime: e.replicaTime, Fsync: o.Fsync,
+		Publish: o.PubSub.publish(), WatchLoss: o.WatchLoss, FenceTTL: o.FenceTTL, MaxPerName: o.MaxWaitersPerName, ProbeTime: o.Lease / 3,
+		Declared: o.DeclaredKeysOnly,
+		Gate: &gate.Config{
+			UUID: e.uuid, LastID: uint64(i) << numberBits, Code: claimCodes(o), FairWaiterLease: o.FairWaiterLease,
+			Lease: o.Lease, HandoffTime: max(o.HandoffTime, 0), PollCap: o.PollCap, Echo: o.PubSub.echo(), MaxHold: o.MaxHold, Stats: &new(counters).Stats,
+		},
+	}
+	if e.clusters != nil {
+		cfg.Cluster = e.clusters[i]
+	}
+	return cfg
+}
 
 // share returns the first and the last hash slot of the i-th of n dispatchers.
 func share(i, n int) (first, last uint16) {
@@ -87,4 +108,17 @@ func (ds dispatchers) close() {
 type counters struct {
 	gate.Stats
 	_ [64]byte
+}
+
+// claimCodes draws the codes by which a dispatcher knows that a release has given it a lock. They come from a generator of ciphers that
+// is seeded by the system, so that nobody can make one up who does not read the claims. nil: the engine has no claims, for what it
+// is given must be on replicas or on a disk first.
+func claimCodes(o *Options) func() int64 {
+	if o.Replicas > 0 || o.Fsync > 0 {
+		return nil
+	}
+	var seed [32]byte
+	crypto.Read(seed[:]) // never fails
+	source := rand.NewChaCha8(seed)
+	return func() int64 { return int64(source.Uint64()>>2 | 1<<61) } // positive, and no number of Redisson's
 }

@@ -141,16 +141,16 @@ func (h *Hold) Context(parent context.Context) context.Context {
 	}
 	// Not a child of parent: the loop ends this context, and ending a child calls methods of parent, which may be a user type.
 	ctx, cancel := context.WithCancelCause(context.Background())
-	b := &binding{cancel: cancel}
+	b, l := &binding{cancel: cancel}, h.listeners()
 	b.stop = context.AfterFunc(parent, func() {
 		cancel(context.Cause(parent))
-		h.unbind(b)
+		l.unbind(b)
 	})
 	if !h.bind(b) {
 		b.stop()
 		cancel(h.Err())
 	} else if parent.Err() != nil { // then unbind may have come before bind
-		h.unbind(b)
+		l.unbind(b)
 	}
 	return &holdContext{Context: ctx, cancel: cancel, h: h, parent: parent}
 }
@@ -210,8 +210,7 @@ func (c *holdContext) Value(key any) any {
 }
 
 // unbind forgets a binding whose parent has ended.
-func (h *Hold) unbind(b *binding) {
-	l := h.listeners()
+func (l *endings) unbind(b *binding) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	delete(l.contexts, b)

@@ -29,13 +29,12 @@
 // and send the token with every write.
 //
 // Files: engine.go opens and closes, dispatchers.go says which dispatcher serves a name; options.go, connection.go,
-// cluster.go and url.go say how to connect. A blocking call waits on a reusable struct (call.go); an Async form is a
-// request with a future (request.go), whose callbacks run on a pool (callbacks.go). The dispatcher answers both. A
-// grant is a Hold (hold.go), and endings.go tells its listeners of its end. errors.go has the errors, state.go what
-// is in Redis, holder.go and identity.go which process an owner id stands for, leader.go what package elect asks,
-// stats.go the counters. handle.go and kind.go say how locks show as text, observer.go and observedhold.go whom
-// requests and holds are told of, outcome.go the words for how they ended, losses.go what is logged of lost ones.
-// logging.go passes log records to the user's handler on a goroutine of their own.
+// cluster.go and url.go say how to connect. A blocking call waits on a reusable struct, an Async form is a request with a
+// future (both in request.go), whose callbacks run on a pool (callbacks.go). The dispatcher answers both. A grant is a Hold
+// (hold.go), and endings.go tells its listeners of its end; that of several locks has parts (composite.go). errors.go has
+// the errors, state.go what is in Redis, holder.go which process an owner id stands for, leader.go what package elect asks,
+// stats.go the counters. handle.go and kind.go have names and kinds of locks, observer.go whom requests and holds are told
+// of, losses.go what is logged of lost ones. logging.go passes log records to the user's handler, on another goroutine.
 package engine
 
 import (
@@ -137,35 +136,22 @@ func Open(ctx context.Context, opts Options) (*Engine, error) {
 	return e, nil
 }
 
-// dispatcherConfig is what the i-th dispatcher needs.
-func (e *Engine) dispatcherConfig(i int) dispatcher.Config {
-	o := &e.opts
-	cfg := dispatcher.Config{
-		Client: e.client, Clock: e.clock, Waker: e.waker, Logger: o.Logger, Outages: &e.outages, UUID: e.uuid,
-		Replicas: o.Replicas, ReplicaTime: e.replicaTime, Fsync: o.Fsync,
-		Publish: o.PubSub.publish(), WatchLoss: o.WatchLoss, FenceTTL: o.FenceTTL, MaxPerName: o.MaxWaitersPerName, ProbeTime: o.Lease / 3,
-		Declared: o.DeclaredKeysOnly,
-		Gate: &gate.Config{
-			UUID: e.uuid, LastID: uint64(i) << numberBits, Code: claimCodes(o), FairWaiterLease: o.FairWaiterLease,
-			Lease: o.Lease, HandoffTime: max(o.HandoffTime, 0), PollCap: o.PollCap, Echo: o.PubSub.echo(), MaxHold: o.MaxHold, Stats: &new(counters).Stats,
-		},
-	}
-	if e.clusters != nil {
-		cfg.Cluster = e.clusters[i]
-	}
-	return cfg
-}
-
 // reach connects and prepares, again and again while the server is still loading its data.
 func (e *Engine) reach(ctx context.Context, o rueidis.ClientOption) (*redisconn.Loaded, error) {
+	var loading error // what the server said last
 	for {
 		loaded, err := e.prepare(ctx, o)
-		if err == nil || !strings.Contains(err.Error(), "LOADING") {
+		switch {
+		case err != nil && strings.Contains(err.Error(), "LOADING"):
+			loading = err
+		case err != nil && ctx.Err() != nil: // while it was asked once more
+			return nil, errors.Join(err, loading)
+		default:
 			return loaded, err
 		}
 		select {
 		case <-ctx.Done():
-			return nil, errors.Join(endedBy(ctx), err)
+			return nil, errors.Join(endedBy(ctx), loading)
 		case <-time.After(50 * time.Millisecond):
 		}
 	}
@@ -244,14 +230,16 @@ func newUUID() string {
 }
 
 // Shutdown closes the engine gently. New requests and waiters get [ErrClosed]. Holds go on until they are unlocked or
-// ctx ends. Then it calls Close. The error Is ctx's if holds were left.
+// ctx ends. Then it calls Close. The error Is ctx's if holds were left, and nil if none were, also if ctx had ended before.
 func (e *Engine) Shutdown(ctx context.Context) error {
 	var err error
-	for _, drained := range e.dispatchers.drain() {
+	for i, drained := range e.dispatchers.drain() {
 		select {
 		case <-drained:
 		case <-ctx.Done():
-			err = endedBy(ctx)
+			if e.dispatchers[i].Stats().Held.Load() > 0 {
+				err = endedBy(ctx)
+			}
 		}
 	}
 	return errors.Join(err, e.Close())

@@ -235,5 +235,3 @@ func endedBy(ctx context.Context) error {
 	}
 	return join2{cause, err}
 }
-
-func isLost(err error) bool { return errors.Is(err, ErrLost) }

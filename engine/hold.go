@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
-	"strings"
 	"sync/atomic" // the types of go.uber.org/atomic are aligned as pointers: a Hold would be larger
 	"time"
 
@@ -60,7 +59,18 @@ func (h *Hold) Unlock(ctx context.Context) error {
 	if c := h.composite(); c != nil {
 		return c.unlock(ctx)
 	}
-	return h.e.confirm(ctx, "unlock", h.name, errClosedHold, func(ack gate.Settler) bool { return h.dispatcher().Unlock(&h.core, ack) })
+	return h.confirm(ctx, "unlock", func(ack gate.Settler) bool { return h.dispatcher().Unlock(&h.core, ack) })
+}
+
+// confirm is operation.confirm for the hold.
+func (h *Hold) confirm(ctx context.Context, doing string, send func(gate.Settler) bool) error {
+	t := operation{e: h.e, name: h.name, doing: doing}
+	_, err := t.confirm(ctx, errClosedHold, send)
+	return err
+}
+
+func (h *Hold) failed(doing string, err error) error {
+	return &opError{doing: doing, name: h.name, err: err}
 }
 
 // UnlockAsync is Unlock without blocking. The answer settles the future, or the hold's Deadline does. AnswerTimeout
@@ -76,9 +86,20 @@ func (h *Hold) UnlockAsync() *futures.Future[struct{}] {
 	a := &acknowledgement{name: h.name}
 	a.promise.Init(&h.e.callbacks, nil)
 	if !h.dispatcher().Unlock(&h.core, a) {
-		a.promise.Settle(struct{}{}, &opError{doing: "unlock", name: h.name, err: errClosedHold})
+		a.promise.Settle(struct{}{}, h.failed("unlock", errClosedHold))
 	}
 	return a.promise.Future()
+}
+
+// acknowledgement is the future answer to an UnlockAsync.
+type acknowledgement struct {
+	promise futures.Promise[struct{}]
+	name    string
+}
+
+// Settle implements gate.Settler.
+func (a *acknowledgement) Settle(out gate.Outcome) bool {
+	return a.promise.Settle(struct{}{}, closedOr("unlock", a.name, out, errClosedHold))
 }
 
 // leave ends the hold for its holder, who is doing that, and who has the Observer told. An error means that it had ended before.
@@ -89,7 +110,7 @@ func (h *Hold) leave(doing string) error {
 	}
 	stall.At("hold: not over, not ended", h.e.uuid)
 	if !h.end(gate.Unlocked) {
-		return &opError{doing: doing, name: h.name, err: h.cause()}
+		return h.failed(doing, h.cause())
 	}
 	observedEndOf(h).hasEnded(now)
 	return nil
@@ -103,7 +124,7 @@ func (h *Hold) leave(doing string) error {
 //  2. The deadline passes. The holder sees that its hold is over, and stops.
 //  3. The loop goes on with its old reading, accepts the renewal, and renews a lock that nobody holds.
 func (h *Hold) lose() {
-	if !h.finish(gate.Lost) {
+	if !h.finish(overdue(h)) {
 		return
 	}
 	if c := h.composite(); c != nil {
@@ -112,6 +133,14 @@ func (h *Hold) lose() {
 	}
 	stall.At("hold: lost, loop not told", h.e.uuid)
 	h.dispatcher().Unlock(&h.core, nil)
+}
+
+// overdue is why a hold whose Deadline has passed is over: by MaxHold, if that set the Deadline.
+func overdue(h *Hold) gate.Why {
+	if most := h.e.opts.MaxHold; most > 0 && h.core.Watched() && h.core.Deadline() >= h.core.Since()+most {
+		return gate.TooLong
+	}
+	return gate.Lost
 }
 
 // held is a Hold as the loop sees it: users can end one by Unlock only.
@@ -180,17 +209,17 @@ func (h *Hold) Extend(ctx context.Context, lease time.Duration) error {
 		return c.extend(ctx, lease)
 	}
 	if h.core.Watched() {
-		return &opError{doing: "extend", name: h.name, err: invalid("the watchdog renews this hold: only a hold WithLease can be extended")}
+		return h.failed("extend", invalid("the watchdog renews this hold: only a hold WithLease can be extended"))
 	}
 	lease, err := wholeMillis(lease)
-	if err != nil {
-		return &opError{doing: "extend", name: h.name, err: err}
+	if err == nil {
+		err = h.Err()
 	}
-	if err := h.Err(); err != nil {
-		return &opError{doing: "extend", name: h.name, err: err}
+	if err != nil {
+		return h.failed("extend", err)
 	}
 	stall.At("hold: not over, not extended", h.e.uuid)
-	return h.e.confirm(ctx, "extend", h.name, errClosedHold, func(ack gate.Settler) bool { return h.dispatcher().Extend(&h.core, lease, ack) })
+	return h.confirm(ctx, "extend", func(ack gate.Settler) bool { return h.dispatcher().Extend(&h.core, lease, ack) })
 }
 
 // Token returns the fencing token. False means that the lock is not fenced. A hold of several locks has no token.
@@ -237,20 +266,4 @@ func (h *Hold) TenureID() string {
 		id = append(id, gate.WriterSuffix...)
 	}
 	return string(id)
-}
-
-// number reads the number of a tenure of this engine out of an owner field; 0: it is a tenure of another engine.
-func (e *Engine) number(owner string) uint64 {
-	digits, ours := strings.CutPrefix(strings.TrimSuffix(owner, gate.WriterSuffix), e.uuid+":")
-	if !ours {
-		return 0
-	}
-	var n uint64
-	for _, c := range []byte(digits) {
-		if c < '0' || c > '9' {
-			return 0
-		}
-		n = n*10 + uint64(c-'0')
-	}
-	return n
 }

@@ -2,6 +2,9 @@ package engine
 
 import (
 	"context"
+	"fmt"
+	"os"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"time"
@@ -30,6 +33,15 @@ func parseOwner(field string) (OwnerID, bool) {
 	}
 	number, err := strconv.ParseUint(rest[colon+1:], 10, 64)
 	return OwnerID{rest[:colon], number, write, detached}, err == nil
+}
+
+// number returns the number of a tenure of this engine, by its owner field; 0: the owner is another one, or detached.
+func (e *Engine) number(owner string) uint64 {
+	id, ok := parseOwner(owner)
+	if !ok || id.Client != e.uuid || id.Detached {
+		return 0
+	}
+	return id.Number
 }
 
 // Holder is who is behind an owner id. Its JSON names are part of the API.
@@ -128,4 +140,61 @@ func (h *Holder) add(line string, now time.Time) {
 	if since := now.Add(-age).Truncate(time.Second); h.Since.IsZero() || since.Before(h.Since) {
 		h.Identity, h.Address, h.Since = identity, address, since
 	}
+}
+
+// The name of every connection is "<Redis.ClientName>/<engine id>/<identity>", by which [Engine.Holder] finds who is behind
+// an owner id. A name in Redis has no other bytes than those from '!' to '~'.
+
+// noIdentity is the Identity of engines whose connections tell neither identity nor id.
+const noIdentity = "-"
+
+// maxIdentity is how long an identity may be, in bytes: each connection is a line of CLIENT LIST.
+const maxIdentity = 128
+
+// defaultIdentity is program@host:pid, with "_" in place of what a name in Redis cannot have.
+func defaultIdentity() string {
+	program := "unknown"
+	if len(os.Args) > 0 {
+		program = filepath.Base(os.Args[0])
+	}
+	host, err := os.Hostname()
+	if err != nil {
+		host = "unknown"
+	}
+	process := fmt.Sprintf(":%d", os.Getpid())
+	identity := strings.Map(func(r rune) rune {
+		if unnameable(r) {
+			return '_'
+		}
+		return r
+	}, program+"@"+host)
+	return identity[:min(len(identity), maxIdentity-len(process))] + process
+}
+
+// unnameable reports whether Redis refuses a name with this character.
+func unnameable(r rune) bool { return r < '!' || r > '~' }
+
+// checkIdentity complains of an Identity that cannot be in a name.
+func checkIdentity(identity string) error {
+	if len(identity) > maxIdentity {
+		return invalid("an Identity of %d bytes: at most %d", len(identity), maxIdentity)
+	}
+	if i := strings.IndexFunc(identity, unnameable); i >= 0 {
+		return invalid("Identity %q: Redis has only visible ASCII characters in the names of connections, no %q", identity, []rune(identity[i:])[0])
+	}
+	return nil
+}
+
+// connectionName returns the name of an engine's connections.
+func (o *Options) connectionName(uuid string) string {
+	if o.Identity == noIdentity {
+		return o.Redis.ClientName
+	}
+	return o.Redis.ClientName + "/" + uuid + "/" + o.Identity
+}
+
+// identityOf returns the identity in the name of a connection of the engine with this id. False: it is none of its.
+func identityOf(name, uuid string) (string, bool) {
+	_, identity, found := strings.Cut(name, "/"+uuid+"/")
+	return identity, found
 }

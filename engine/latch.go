@@ -20,10 +20,6 @@ func (e *Engine) CountDownLatch(name string) *CountDownLatch {
 	return &CountDownLatch{handle{e, name, latchIndex}}
 }
 
-func (l *CountDownLatch) operation(doing string) operation {
-	return operation{e: l.e, name: l.name, doing: doing, kind: l.kind}
-}
-
 // Wait returns nil when the count is 0. [WithWait] bounds the wait; [WithLease] and [WithOwner] are [ErrInvalid].
 // Cancellation and errors are as with [Mutex.Lock]. If the wait ends while the latch is not open, the error also Is
 // [ErrHeld].
@@ -47,12 +43,9 @@ func (l *CountDownLatch) WaitAsync(ctx context.Context, opts ...LockOption) *fut
 }
 
 func (l *CountDownLatch) fill(ctx context.Context, opts []LockOption, w *gate.Waiter) error {
-	t := l.operation("wait for")
 	d, err := l.e.opts.read(opts, false, l.kind)
-	if err == nil && (d.fixed || d.owner != 0) {
-		err = invalid("WithLease or WithOwner on a name that has no owners")
-	}
 	if err != nil {
+		t := l.operation("wait for")
 		return t.failed(err)
 	}
 	w.Until = l.e.until(ctx, false, d.wait)
@@ -75,7 +68,7 @@ func (l *CountDownLatch) CountDown(ctx context.Context) error {
 }
 
 // Count returns what is still to be counted down. It does not pass through the latch's own queue, so its answer may be
-// older than that of a call that has returned meanwhile.
+// older than that of a call that has returned meanwhile. ctx and errors are as with [Mutex.Inspect].
 func (l *CountDownLatch) Count(ctx context.Context) (int64, error) {
 	t := l.operation("count")
 	return t.count(ctx)
@@ -85,11 +78,7 @@ func (l *CountDownLatch) Count(ctx context.Context) (int64, error) {
 // changed. Like Delete it fails with [ErrNotSent] while the link is down; other errors are as with CountDown.
 func (l *CountDownLatch) TrySetCount(ctx context.Context, n int64) (bool, error) {
 	t := l.operation("set the count of")
-	if err := checkCount("a count", n, 0); err != nil {
-		return false, t.failed(err)
-	}
-	set, err := t.decide(ctx, gate.ChangeCount(gate.SetCount, n))
-	return set == 1, err
+	return t.setCount(ctx, gate.SetCount, "a count", n)
 }
 
 // Delete deletes the latch. The waiters of engines return; Redisson's own waiters sleep on. False means that there was

@@ -121,8 +121,15 @@ func (o *Options) read(opts []LockOption, try bool, kind kindIndex) (demand, err
 			return d, invalid("the zero LockOption")
 		}
 	}
-	if d.fixed && d.minHold > d.lease {
+	switch reentrant := d.owner != 0; {
+	case d.fixed && d.minHold > d.lease:
 		return d, invalid("a min hold of %v with a lease of %v: must not be longer", d.minHold, d.lease)
+	case (kind == semaphoreIndex || kind == latchIndex) && (d.fixed || reentrant):
+		return d, invalid("WithLease or WithOwner on a name that has no owners")
+	case kind == permitsIndex && reentrant:
+		return d, invalid("WithOwner on permits: they cannot be re-entered")
+	case kind == quorumIndex && reentrant:
+		return d, invalid("a QuorumLock is not reentrant: WithOwner means nothing to it")
 	}
 	return d, nil
 }
@@ -136,6 +143,14 @@ func (e *Engine) until(ctx context.Context, try bool, wait time.Duration) gate.T
 		return 0
 	}
 	return e.clock.Now() + wait
+}
+
+// answerTime returns how long a call waits for an answer of Redis; 0: until it comes, or until ctx's own deadline.
+func (e *Engine) answerTime(ctx context.Context) time.Duration {
+	if _, own := ctx.Deadline(); own {
+		return 0
+	}
+	return e.patience
 }
 
 // wholeMillis rounds a lease up to whole milliseconds, and checks its bounds.

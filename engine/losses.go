@@ -34,7 +34,7 @@ func (l *losses) note(h *Hold, why gate.Why) {
 	}
 	now := h.e.clock.Now()
 	l.logger.Warn("wheellock: a lock was lost", "name", h.name, "kind", string(h.kind.text()),
-		"held", (now - h.since()).Round(time.Millisecond), "cause", h.lossOf(why, now))
+		"held", (now - h.since()).Round(time.Millisecond), "cause", lossOf(h, why, now))
 }
 
 // takes reports whether one more loss is logged by itself.
@@ -78,7 +78,7 @@ func (l *losses) close() {
 }
 
 // lossOf says why a hold was lost.
-func (h *Hold) lossOf(why gate.Why, now gate.Time) string {
+func lossOf(h *Hold, why gate.Why, now gate.Time) string {
 	switch {
 	case why == gate.TooLong:
 		return "MaxHold is over"
@@ -94,7 +94,7 @@ func (h *Hold) lossOf(why gate.Why, now gate.Time) string {
 	return "not renewed in time"
 }
 
-// since is when the hold was granted, to 10 ms; of several locks, when the last was.
+// since is when the hold was granted, to 0.1 s; of several locks, when the last was.
 func (h *Hold) since() gate.Time {
 	c := h.composite()
 	if c == nil {

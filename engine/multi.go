@@ -95,22 +95,21 @@ func (m *MultiLock) keys() (all []lockKey, err error) {
 // Kind returns [KindMulti].
 func (m *MultiLock) Kind() Kind { return KindMulti }
 
-func (m *MultiLock) home() *Engine { return m.e }
-
 // Lock waits until all members are held. opts apply to every member, [WithWait] to the whole call. Cancellation and
 // errors are as with [Mutex.Lock], with the errors of the member that was asked last.
 func (m *MultiLock) Lock(ctx context.Context, opts ...LockOption) (*Hold, error) {
-	o := m.observe(opts)
-	h, err := m.start(ctx, false, opts).Wait(context.Background()) // ctx ends the call itself
-	o.done(h, err)
-	return h, err
+	return m.block(ctx, false, opts)
 }
 
 // TryLock asks for all members once and does not wait. Its error is that of a member that was not granted, as with
 // [Mutex.TryLock]; the others are given back.
 func (m *MultiLock) TryLock(ctx context.Context, opts ...LockOption) (*Hold, error) {
+	return m.block(ctx, true, opts)
+}
+
+func (m *MultiLock) block(ctx context.Context, once bool, opts []LockOption) (*Hold, error) {
 	o := m.observe(opts)
-	h, err := m.start(ctx, true, opts).Wait(context.Background())
+	h, err := m.start(ctx, once, opts).Wait(context.Background()) // ctx ends the call itself
 	o.done(h, err)
 	return h, err
 }
@@ -138,5 +137,3 @@ func passing(err error) bool {
 	return errors.Is(err, ErrHeld) || errors.Is(err, ErrNotSent) || errors.Is(err, ErrUncertain) ||
 		errors.Is(err, ErrNotReplicated) || errors.Is(err, errPasses)
 }
-
-func (m *MultiLock) failed(err error) error { return &opError{doing: "lock", name: m.name, err: err} }

@@ -105,7 +105,7 @@ func TestMultiLockNeverDeadlocks(t *testing.T) {
 	var mu sync.Mutex
 	var wg sync.WaitGroup
 	for seed := range 2 {
-		e := testkit.Connect(t, server.Addr())
+		e := openAt(t, server.Addr(), patient)
 		for caller := range 8 {
 			random := rand.New(rand.NewPCG(uint64(seed), uint64(caller)))
 			wg.Go(func() {

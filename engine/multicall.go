@@ -25,21 +25,22 @@ type multiCall struct {
 
 // start makes the call; once: it does not wait.
 func (m *MultiLock) start(ctx context.Context, once bool, opts []LockOption) *futures.Future[*Hold] {
-	d, err := m.home().opts.read(opts, once, m.kind)
+	d, err := m.e.opts.read(opts, once, m.kind)
 	if err != nil {
-		return futures.Settled[*Hold](&m.home().callbacks, nil, m.failed(err))
+		return futures.Settled[*Hold](&m.e.callbacks, nil, m.failed(err))
 	}
-	c := &multiCall{m: m, once: once, end: until(d.wait), last: ErrUnavailable}
+	c := &multiCall{m: m, once: once, last: ErrUnavailable}
 	var cancel context.CancelFunc
 	c.ctx, cancel = context.WithCancel(ctx)
 	c.asking, c.stop = c.ctx, cancel
-	if !c.end.IsZero() {
+	if d.wait > 0 {
+		c.end = time.Now().Add(d.wait)
 		var ended context.CancelFunc
 		c.asking, ended = context.WithDeadline(c.ctx, c.end)
 		c.stop = func() { ended(); cancel() }
 	}
 	c.opts = append(withoutWait(opts), asPart)
-	c.promise.Init(&m.home().callbacks, c)
+	c.promise.Init(&m.e.callbacks, c)
 	c.ask(-1, nil)
 	return c.promise.Future()
 }

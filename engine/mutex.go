@@ -33,10 +33,21 @@ func (e *Engine) FencedMutex(name string) *Mutex { return &Mutex{handle{e, name,
 // of a Mutex would sleep.
 func (e *Engine) SpinMutex(name string) *Mutex { return &Mutex{handle{e, name, spinIndex}} }
 
+// FairMutex returns the fair lock of a name, Redisson's RFairLock. It is a Mutex that serves in the order in which
+// requests came to Redis, across processes, Go and Java alike. The price: no caller gets the lock without asking Redis,
+// and each waiter has a place in a queue there. All waiters of one process keep their places alive together.
+//
+// If a process dies while its callers wait, the queue is delayed by Options.FairWaiterLease, once for all of them,
+// provided that an engine like this one waits or unlocks. Java services alone skip such a waiter when they would skip
+// one of their own: up to five minutes after the one before it was served (Redisson's fairLockWaitTimeout).
+//
+// TryLock takes the lock if nobody has it and nobody waits; it never joins the queue. Use only FairMutex on such a
+// name: other kinds would take the lock past the queue. By Redisson's rule "a" and "{a}" have one queue, so while one
+// of them is in use the other is [ErrInvalid].
+func (e *Engine) FairMutex(name string) *Mutex { return &Mutex{handle{e, name, fairIndex}} }
+
 // Kind returns the kind of the lock: mutex, fenced, spin, fair, read or write.
 func (m *Mutex) Kind() Kind { return m.kind.text() }
-
-func (m *Mutex) home() *Engine { return m.e }
 
 func (m *Mutex) keys() ([]lockKey, error) {
 	key, err := m.e.key(m.name, m.kind.machine())
@@ -61,7 +72,7 @@ func (m *Mutex) keys() ([]lockKey, error) {
 //   - [ErrInvalid], [ErrForeignKey] and [ErrDeadlock] for errors of the caller.
 //   - [ErrClosed] if the engine closes.
 func (m *Mutex) Lock(ctx context.Context, opts ...LockOption) (*Hold, error) {
-	return m.block(ctx, false, opts)
+	return m.hold(ctx, "lock", 0, false, opts)
 }
 
 // TryLock asks Redis once and does not wait for another owner. While this process holds the lock or callers of it wait
@@ -78,7 +89,7 @@ func (m *Mutex) Lock(ctx context.Context, opts ...LockOption) (*Hold, error) {
 //   - ctx.Err() and context.Cause(ctx) if ctx ended.
 //   - [ErrOverloaded], [ErrInvalid], [ErrForeignKey], [ErrDeadlock] and [ErrClosed] as with Lock.
 func (m *Mutex) TryLock(ctx context.Context, opts ...LockOption) (*Hold, error) {
-	return m.block(ctx, true, opts)
+	return m.hold(ctx, "lock", 0, true, opts)
 }
 
 // LockAsync is Lock without blocking: it returns at once, and the future gets Lock's hold or error. A waiting future
@@ -86,51 +97,48 @@ func (m *Mutex) TryLock(ctx context.Context, opts ...LockOption) (*Hold, error) 
 // next waiter or is released. A caller that only stops waiting for the future still gets the lock. Callbacks of the
 // future run on the engine's workers and may block.
 func (m *Mutex) LockAsync(ctx context.Context, opts ...LockOption) *futures.Future[*Hold] {
-	return m.async(ctx, false, opts)
+	return m.holdAsync(ctx, "lock", 0, false, opts)
 }
 
 // TryLockAsync is TryLock without blocking: it returns at once, and the future gets TryLock's hold or error.
 // Cancellation is as with LockAsync.
 func (m *Mutex) TryLockAsync(ctx context.Context, opts ...LockOption) *futures.Future[*Hold] {
-	return m.async(ctx, true, opts)
+	return m.holdAsync(ctx, "lock", 0, true, opts)
 }
 
-// fill checks a call's options and makes the waiter of its request.
-func (m *Mutex) fill(ctx context.Context, try bool, opts []LockOption, w *gate.Waiter) error {
-	d, err := m.e.opts.read(opts, try, m.kind)
-	if err != nil {
-		return m.failed(err)
-	}
-	w.Owner, w.Lease, w.Watch, w.Try, w.Write = d.owner, d.lease, !d.fixed, try, m.kind == writeIndex
-	w.Least, w.Until = d.minHold, m.e.until(ctx, try, d.wait)
-	return nil
-}
-
-func (m *Mutex) operation() operation {
-	return operation{e: m.e, name: m.name, doing: "lock", kind: m.kind}
-}
-
-func (m *Mutex) failed(err error) error { return &opError{doing: "lock", name: m.name, err: err} }
-
-// block asks and waits for the answer.
-func (m *Mutex) block(ctx context.Context, try bool, opts []LockOption) (*Hold, error) {
-	o := m.observe(opts)
-	c := m.e.calls.get()
-	if err := m.fill(ctx, try, opts, &c.waiter); err != nil {
-		m.e.calls.put(c)
+// hold asks for a hold and waits for the answer. n is how many permits it is to have; 0: it is that of a lock.
+func (h *handle) hold(ctx context.Context, doing string, n int, try bool, opts []LockOption) (*Hold, error) {
+	o := h.observe(opts)
+	c := h.e.calls.get()
+	t := h.operation(doing)
+	if err := t.fill(ctx, n, try, opts, &c.waiter); err != nil {
+		h.e.calls.put(c)
 		o.done(nil, err)
 		return nil, err
 	}
-	t := m.operation()
 	return t.blockForHold(ctx, c, &o)
 }
 
-// async asks and leaves the answer to a future. Its hold is made when it is granted.
-func (m *Mutex) async(ctx context.Context, try bool, opts []LockOption) *futures.Future[*Hold] {
-	o := m.observe(opts)
-	r := &request[*Hold]{operation: m.operation()}
-	if err := m.fill(ctx, try, opts, &r.waiter); err != nil {
-		return observed(o, futures.Settled[*Hold](&m.e.callbacks, nil, err), nil)
+// holdAsync is hold without blocking. The Hold is made when it is granted.
+func (h *handle) holdAsync(ctx context.Context, doing string, n int, try bool, opts []LockOption) *futures.Future[*Hold] {
+	o := h.observe(opts)
+	r := &request[*Hold]{operation: h.operation(doing)}
+	if err := r.fill(ctx, n, try, opts, &r.waiter); err != nil {
+		return observed(o, futures.Settled[*Hold](&h.e.callbacks, nil, err), nil)
 	}
 	return observed(o, r.start(ctx), &r.waiter)
+}
+
+// fill checks a call for a hold and makes the waiter of its request.
+func (t *operation) fill(ctx context.Context, n int, try bool, opts []LockOption, w *gate.Waiter) error {
+	d, err := t.e.opts.read(opts, try, t.kind)
+	if err == nil && t.kind == permitsIndex && (n < 1 || n > maxPermits) {
+		err = invalid("an acquire of %d: must be from 1 to %d", n, maxPermits)
+	}
+	if err != nil {
+		return t.failed(err)
+	}
+	w.N, w.Owner, w.Lease, w.Watch, w.Try, w.Write = int64(n), d.owner, d.lease, !d.fixed, try, t.kind == writeIndex
+	w.Least, w.Until = d.minHold, t.e.until(ctx, try, d.wait)
+	return nil
 }

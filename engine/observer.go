@@ -1,8 +1,11 @@
 package engine
 
 import (
+	"context"
+	"errors"
 	"runtime/debug"
 	"slices"
+	"sync/atomic"
 	"time"
 
 	"github.com/wheellock/wheellock/futures"
@@ -144,4 +147,139 @@ func observed[T any](o observation, f *futures.Future[T], w *gate.Waiter) *futur
 		told.done(h, err)
 	})
 	return f
+}
+
+// observedHold is a Hold whose end an Observer is told of, and what is to be told, in one allocation.
+type observedHold struct {
+	Hold
+	told observedEnd
+}
+
+func newObservedHold(e *Engine, name string, kind kindIndex) *Hold {
+	o := &observedHold{Hold: Hold{e: e, name: name, kind: kind}}
+	o.core.By, o.told.hold = o, &o.Hold
+	return &o.Hold
+}
+
+// End is called by the loop when the hold has ended. It implements gate.Ender.
+func (o *observedHold) End(why gate.Why) { o.finish(why) }
+
+// Wanted is called by the loop when somebody else waits. It implements gate.Wanter; that of Hold, which it hides, does not.
+func (o *observedHold) Wanted() { o.tellWanted() }
+
+// The loop takes either for a gate.Wanter without looking.
+var _, _ gate.Wanter = (*held)(nil), (*observedHold)(nil)
+
+// observedEnd is the end of a hold, for the Observer, and the task that tells of it. Two things come first, in any order: that
+// Granted was told, and that the hold has ended. Whoever is the second tells. The part of a MultiLock has no Granted, so
+// nobody tells of its end.
+type observedEnd struct {
+	hold    *Hold
+	granted gate.Time
+	ended   gate.Time
+	first   atomic.Bool // one of the two was there
+}
+
+// observedEndOf returns what the Observer is to be told of the end of the hold; nil: nobody observes it.
+func observedEndOf(h *Hold) *observedEnd {
+	switch by := h.core.By.(type) {
+	case *observedHold:
+		return &by.told
+	case *composite:
+		if h.e.observesEnds() {
+			return &by.told
+		}
+	}
+	return nil
+}
+
+func (e *Engine) observesEnds() bool { return e.opts.Observer != nil && e.opts.Observer.Ended != nil }
+
+// wasGranted is called when Granted was told.
+func (o *observedEnd) wasGranted(at gate.Time) {
+	if o != nil {
+		o.granted = at
+		o.tell()
+	}
+}
+
+// hasEnded notes when the hold has ended. tell or tellSoon is called next.
+func (o *observedEnd) hasEnded(at gate.Time) {
+	if o != nil {
+		o.ended = at
+	}
+}
+
+// tell tells of the end on this goroutine, tellSoon on a callback worker.
+func (o *observedEnd) tell() {
+	if o != nil && o.first.Swap(true) {
+		o.Run()
+	}
+}
+
+func (o *observedEnd) tellSoon() {
+	if o != nil && o.first.Swap(true) {
+		o.hold.e.callbacks.Go(o)
+	}
+}
+
+// Run tells of the end. It implements futures.Task.
+func (o *observedEnd) Run() {
+	h := o.hold
+	h.e.tell(func() { h.e.opts.Observer.Ended(End{h.name, h.kind.text(), max(o.ended-o.granted, 0), h.cause()}) })
+}
+
+// Outcome says in a word how the request ended, for metrics: "granted", or "reentry" if its Owner held the lock already.
+// The words are part of the API.
+func (g Grant) Outcome() string {
+	if g.Reentry {
+		return "reentry"
+	}
+	return "granted"
+}
+
+// Outcome says in a word why the call failed, for metrics. The words are part of the API; the first that fits counts:
+//
+//   - "closed": the engine was closed.
+//   - "invalid": an error of the caller, [ErrInvalid], [ErrForeignKey] or [ErrDeadlock].
+//   - "canceled": the caller's context was cancelled, or its future.
+//   - "overloaded", "refused": [ErrOverloaded], [ErrRefused].
+//   - "unavailable": any other [ErrUnavailable]. A wait during which Redis could not serve ends with this word or one of
+//     the two before it.
+//   - "wait_timeout": [WithWait] or the context's deadline was over while another owner had the lock.
+//   - "held": another owner had the lock, and the call did not wait.
+//   - "gone": an Adopt found that nobody has the lock under that owner id.
+//   - "failed": anything else, such as a context whose Err is none of package context.
+func (f Failure) Outcome() string { return wordOf(f.Err, failures) }
+
+// Outcome says in a word why the hold ended, for metrics: "unlocked"; "max_hold" for [ErrMaxHold]; "closed" if its engine
+// was closed; "lost" for any other [ErrLost], also when a fixed lease ran out. The words are part of the API.
+func (e End) Outcome() string { return wordOf(e.Err, ends) }
+
+// meaning is a word for an error.
+type meaning struct {
+	err  error
+	word string
+}
+
+var (
+	failures = []meaning{
+		{ErrClosed, "closed"},
+		{ErrInvalid, "invalid"}, {ErrForeignKey, "invalid"}, {ErrDeadlock, "invalid"},
+		{context.Canceled, "canceled"},
+		{ErrOverloaded, "overloaded"}, {ErrRefused, "refused"}, {ErrUnavailable, "unavailable"},
+		{ErrWaitTimeout, "wait_timeout"}, {context.DeadlineExceeded, "wait_timeout"},
+		{ErrHeld, "held"}, {ErrLost, "gone"},
+	}
+	ends = []meaning{{ErrUnlocked, "unlocked"}, {ErrClosed, "closed"}, {ErrMaxHold, "max_hold"}, {ErrLost, "lost"}}
+)
+
+// wordOf is the word of the first that err Is.
+func wordOf(err error, meanings []meaning) string {
+	for _, m := range meanings {
+		if errors.Is(err, m.err) {
+			return m.word
+		}
+	}
+	return "failed"
 }

@@ -105,8 +105,8 @@ type Options struct {
 	// Fsync is how long a server that writes an append-only file may take to have a grant on its disk before the grant
 	// counts, and a renewal before it moves Deadline (Redis' WAITAOF). A lock that was confirmed so survives a crash of the
 	// server. With "appendfsync always" that takes no longer than without; with "everysec" every grant waits for up to a
-	// second. A grant that is not on disk in time is treated as one that too few Replicas have, and the error is the same.
-	// Both may be set.
+	// second; with "no" nothing is ever known to be on the disk, so nothing is granted. A grant that is not on disk in time is
+	// treated as one that too few Replicas have, and the error is the same. Both may be set.
 	//
 	// Whole milliseconds, at most three quarters of Redis.ConnWriteTimeout, after which a silent connection counts as dead,
 	// less what Replicas have: 1.5s with a Lease of 30s and no Replicas. Needs Redis 7.2 or newer with "appendonly yes", else Open fails with

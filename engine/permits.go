@@ -32,15 +32,11 @@ func (e *Engine) PermitSemaphore(name string) *PermitSemaphore {
 // maxPermits is how many permits one Hold may have: all of them are renewed by one script.
 const maxPermits = 1000
 
-func (p *PermitSemaphore) operation(doing string) operation {
-	return operation{e: p.e, name: p.name, doing: doing, kind: p.kind}
-}
-
 // Acquire waits until it has n permits, from 1 to 1,000, all at once in one Hold. Waiters of this process are served in
 // the order of arrival. Permits cannot be re-entered: [WithOwner] is [ErrInvalid]. Leases, cancellation and errors are
 // as with [Mutex.Lock].
 func (p *PermitSemaphore) Acquire(ctx context.Context, n int, opts ...LockOption) (*Hold, error) {
-	return p.block(ctx, n, false, opts)
+	return p.hold(ctx, "acquire", n, false, opts)
 }
 
 // TryAcquire asks once and does not wait. If fewer than n permits are free, or callers of this process wait, the error
@@ -48,18 +44,18 @@ func (p *PermitSemaphore) Acquire(ctx context.Context, n int, opts ...LockOption
 // it waits for the answer for [Options].AnswerTimeout and then fails with [ErrUncertain]. Other errors are as with
 // [Mutex.TryLock].
 func (p *PermitSemaphore) TryAcquire(ctx context.Context, n int, opts ...LockOption) (*Hold, error) {
-	return p.block(ctx, n, true, opts)
+	return p.hold(ctx, "acquire", n, true, opts)
 }
 
 // AcquireAsync is Acquire without blocking. The end of ctx and the future's Cancel abandon it; permits that come later
 // go to the next waiter or back.
 func (p *PermitSemaphore) AcquireAsync(ctx context.Context, n int, opts ...LockOption) *futures.Future[*Hold] {
-	return p.async(ctx, n, false, opts)
+	return p.holdAsync(ctx, "acquire", n, false, opts)
 }
 
 // TryAcquireAsync is TryAcquire without blocking. Cancellation is as with AcquireAsync.
 func (p *PermitSemaphore) TryAcquireAsync(ctx context.Context, n int, opts ...LockOption) *futures.Future[*Hold] {
-	return p.async(ctx, n, true, opts)
+	return p.holdAsync(ctx, "acquire", n, true, opts)
 }
 
 // PermitIDs returns the ids of the hold's permits in Redis, 32 hex digits each, as Redisson's; nil for the hold of a
@@ -76,9 +72,9 @@ func (h *Hold) PermitIDs() []string {
 }
 
 // Release frees permits by their ids, whoever holds them: all of them, or none and [ErrLost] if one is not held any
-// more. An id that is given twice counts once. The id of a living Hold of this engine ends that Hold with [ErrUnlocked]
-// and frees all its permits; prefer [Hold.Unlock]. ctx, [Options].AnswerTimeout and other errors are as with
-// [Semaphore.Release].
+// more. An id that is given twice counts once. The id of a living Hold of this engine counts as held: once the other ids
+// are freed, that Hold ends with [ErrUnlocked] and all its permits are freed, with ErrLost if Redis had lost them before;
+// prefer [Hold.Unlock]. ctx, [Options].AnswerTimeout and other errors are as with [Semaphore.Release].
 func (p *PermitSemaphore) Release(ctx context.Context, ids ...string) error {
 	t := p.operation("release")
 	if len(ids) == 0 || len(ids) > maxPermits {
@@ -99,30 +95,23 @@ func (p *PermitSemaphore) Release(ctx context.Context, ids ...string) error {
 	return err
 }
 
-// TrySetPermits gives the semaphore n permits if it was never given any. False means that it was, and that nothing
-// changed. Like AddPermits it fails with [ErrNotSent] while the link is down.
+// TrySetPermits gives the semaphore n permits, from 0 to 2^50, if it was never given any. False means that it was, and that
+// nothing changed. Like AddPermits it fails with [ErrNotSent] while the link is down; other errors are as with
+// [Semaphore.Release].
 func (p *PermitSemaphore) TrySetPermits(ctx context.Context, n int64) (bool, error) {
 	t := p.operation("set permits")
-	if err := checkCount("permits", n, 0); err != nil {
-		return false, t.failed(err)
-	}
-	set, err := t.decide(ctx, gate.ChangeCount(gate.SetPermits, n))
-	return set == 1, err
+	return t.setCount(ctx, gate.SetPermits, "permits", n)
 }
 
-// AddPermits changes the number of permits by n, which may be negative. The number of free permits may then be below 0
-// until enough are released.
+// AddPermits changes the number of permits by n, from -2^50 to 2^50. The number of free permits may then be below 0 until
+// enough are released. Errors are as with TrySetPermits.
 func (p *PermitSemaphore) AddPermits(ctx context.Context, n int64) error {
 	t := p.operation("add permits")
-	if err := checkCount("an addition", n, -mostPermits); err != nil {
-		return t.failed(err)
-	}
-	_, err := t.decide(ctx, gate.ChangeCount(gate.PermitAdd, n))
-	return err
+	return t.addPermits(ctx, gate.PermitAdd, n)
 }
 
 // Available returns how many permits are free, after it has reclaimed those whose lease is over. It does not pass
-// through the semaphore's own queue.
+// through the semaphore's own queue. ctx and errors are as with [Mutex.Inspect].
 func (p *PermitSemaphore) Available(ctx context.Context) (int64, error) {
 	free, _, err := p.counts(ctx)
 	return free, err
@@ -151,43 +140,4 @@ func (p *PermitSemaphore) counts(ctx context.Context) (free, held int64, err err
 		return 0, 0, err
 	}
 	return parts[1], parts[2], nil
-}
-
-// fill checks a call and makes the waiter of its request.
-func (p *PermitSemaphore) fill(ctx context.Context, n int, try bool, opts []LockOption, w *gate.Waiter) error {
-	t := p.operation("acquire")
-	d, err := p.e.opts.read(opts, try, p.kind)
-	if err == nil && d.owner != 0 {
-		err = invalid("WithOwner on permits: they cannot be re-entered")
-	}
-	if err == nil && (n < 1 || n > maxPermits) {
-		err = invalid("an acquire of %d: must be from 1 to %d", n, maxPermits)
-	}
-	if err != nil {
-		return t.failed(err)
-	}
-	w.N, w.Lease, w.Watch, w.Try = int64(n), d.lease, !d.fixed, try
-	w.Until = p.e.until(ctx, try, d.wait)
-	return nil
-}
-
-func (p *PermitSemaphore) block(ctx context.Context, n int, try bool, opts []LockOption) (*Hold, error) {
-	o := p.observe(opts)
-	c := p.e.calls.get()
-	if err := p.fill(ctx, n, try, opts, &c.waiter); err != nil {
-		p.e.calls.put(c)
-		o.done(nil, err)
-		return nil, err
-	}
-	t := p.operation("acquire")
-	return t.blockForHold(ctx, c, &o)
-}
-
-func (p *PermitSemaphore) async(ctx context.Context, n int, try bool, opts []LockOption) *futures.Future[*Hold] {
-	o := p.observe(opts)
-	r := &request[*Hold]{operation: p.operation("acquire")}
-	if err := p.fill(ctx, n, try, opts, &r.waiter); err != nil {
-		return observed(o, futures.Settled[*Hold](&p.e.callbacks, nil, err), nil)
-	}
-	return observed(o, r.start(ctx), &r.waiter)
 }

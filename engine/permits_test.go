@@ -69,7 +69,7 @@ func TestPermits(t *testing.T) {
 		for range 100 {
 			holds = append(holds, b.acquire(p, 1))
 		}
-		time.Sleep(time.Hour)
+		time.Sleep(manyLeases)
 		b.wantPermits(p, 0, 100)
 		for _, h := range holds {
 			b.wantHeld(h)
@@ -155,6 +155,19 @@ func TestPermitRelease(t *testing.T) {
 		b.wantIs("Release", b.another(engine.Options{}).PermitSemaphore("pool").Release(b.Context(), ids...), engine.ErrLost)
 		b.wantPermits(p, 2, 2)
 		b.wantHeld(h)
+	}))
+	t.Run("is all or nothing also for holds of this engine", spec(engine.Options{}, func(b *bubble) {
+		p := b.permitPool(b.Engine, 4)
+		h, other := b.acquire(p, 2), b.acquire(b.another(engine.Options{}).PermitSemaphore("pool"), 1)
+		b.wantIs("Release", p.Release(b.Context(), h.PermitIDs()[0], other.PermitIDs()[0], "00000000000000000000000000000000"), engine.ErrLost)
+		b.wantHeld(h)
+		b.wantHeld(other)
+		b.wantPermits(p, 1, 3)
+		b.wantNil("Release", p.Release(b.Context(), h.PermitIDs()[0], other.PermitIDs()[0]))
+		b.wantEnded(h, engine.ErrUnlocked)
+		b.wantPermits(p, 4, 0)
+		time.Sleep(10 * time.Second)
+		b.wantEnded(other, engine.ErrLost)
 	}))
 	t.Run("of an id that is given twice frees it once", spec(engine.Options{}, func(b *bubble) {
 		p := b.permitPool(b.Engine, 4)

@@ -62,8 +62,7 @@ func (q *QuorumLock) keys() (all []lockKey, err error) {
 // Kind returns [KindQuorum].
 func (q *QuorumLock) Kind() Kind { return KindQuorum }
 
-func (q *QuorumLock) home() *Engine { return q.e }
-func (q *QuorumLock) need() int     { return len(q.engines)/2 + 1 }
+func (q *QuorumLock) need() int { return len(q.engines)/2 + 1 }
 
 // Lock waits until a majority is held. Leases, cancellation and errors are as with [Mutex.Lock]; [WithOwner] is
 // [ErrInvalid].
@@ -155,26 +154,21 @@ func (q *QuorumLock) tryLock(ctx context.Context, opts []LockOption) (*Hold, err
 
 // LockAsync is Lock on a goroutine of its own. The end of ctx and the future's Cancel abandon it.
 func (q *QuorumLock) LockAsync(ctx context.Context, opts ...LockOption) *futures.Future[*Hold] {
-	return inBackground(ctx, q.home(), func(ctx context.Context) (*Hold, error) { return q.Lock(ctx, opts...) })
+	return inBackground(ctx, q.e, func(ctx context.Context) (*Hold, error) { return q.Lock(ctx, opts...) })
 }
 
 // TryLockAsync is TryLock on a goroutine of its own. Cancellation is as with LockAsync.
 func (q *QuorumLock) TryLockAsync(ctx context.Context, opts ...LockOption) *futures.Future[*Hold] {
-	return inBackground(ctx, q.home(), func(ctx context.Context) (*Hold, error) { return q.TryLock(ctx, opts...) })
+	return inBackground(ctx, q.e, func(ctx context.Context) (*Hold, error) { return q.TryLock(ctx, opts...) })
 }
 
 func (q *QuorumLock) check(opts []LockOption, try bool) (demand, error) {
-	d, err := q.home().opts.read(opts, try, q.kind)
-	if err == nil && d.owner != 0 {
-		err = invalid("a QuorumLock is not reentrant: WithOwner means nothing to it")
-	}
+	d, err := q.e.opts.read(opts, try, q.kind)
 	if err != nil {
-		return d, q.failed(err)
+		err = q.failed(err)
 	}
-	return d, nil
+	return d, err
 }
-
-func (q *QuorumLock) failed(err error) error { return &opError{doing: "lock", name: q.name, err: err} }
 
 // silence is how long a server may take to answer, as a part of the lease: a server that is cut off must not
 // use up the lease that the others have granted.

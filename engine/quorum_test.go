@@ -21,6 +21,9 @@ type fleet struct {
 	engines []*engine.Engine
 }
 
+// patient has calls wait for answers, however long a busy machine takes for one.
+var patient = engine.Options{AnswerTimeout: -1}
+
 func startFleet(t testing.TB, opts engine.Options) *fleet {
 	t.Helper()
 	f := &fleet{}
@@ -55,7 +58,7 @@ func (f *fleet) another(t testing.TB) *fleet {
 	t.Helper()
 	others := &fleet{servers: f.servers}
 	for _, s := range f.servers {
-		others.engines = append(others.engines, openAt(t, s.Addr(), engine.Options{}))
+		others.engines = append(others.engines, openAt(t, s.Addr(), patient))
 	}
 	return others
 }
@@ -140,7 +143,7 @@ func TestQuorumIsLostWithTheMajority(t *testing.T) {
 
 func TestQuorumExcludes(t *testing.T) {
 	t.Parallel()
-	f := startFleet(t, engine.Options{})
+	f := startFleet(t, patient)
 	others := f.another(t)
 	inside, sections := 0, 0
 	var mu sync.Mutex

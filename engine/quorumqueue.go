@@ -24,7 +24,7 @@ type turn struct {
 }
 
 func (q *QuorumLock) enter() *turn {
-	qs := &q.home().quorums
+	qs := &q.e.quorums
 	qs.mu.Lock()
 	defer qs.mu.Unlock()
 	if qs.queues == nil {

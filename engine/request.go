@@ -2,7 +2,7 @@ package engine
 
 import (
 	"context"
-	"time"
+	"sync"
 
 	"github.com/wheellock/wheellock/dispatcher"
 	"github.com/wheellock/wheellock/futures"
@@ -100,6 +100,91 @@ func (t *operation) answer(out gate.Outcome, over error) error {
 	return errorOf(t.doing, t.name, out)
 }
 
+// confirm sends an event to the loop and waits for its acknowledgement, which may have a number. If ctx ends first, what the event
+// asks for still goes on, and the error is ErrUncertain and the context's; after AnswerTimeout it is ErrUncertain alone. gone is
+// the error if the engine closes.
+func (t *operation) confirm(ctx context.Context, gone error, send func(gate.Settler) bool) (int64, error) {
+	c := t.e.calls.get()
+	c.ack = dispatcher.Ack{By: c, Within: t.e.answerTime(ctx)}
+	if !send(&c.ack) {
+		t.e.calls.put(c)
+		return 0, t.failed(gone)
+	}
+	if !c.wait(ctx) {
+		return 0, t.failed(join2{ErrUncertain, endedBy(ctx)})
+	}
+	answer, err := c.out.N, closedOr(t.doing, t.name, c.out, gone)
+	t.e.calls.put(c)
+	return answer, err
+}
+
+// closedOr is errorOf, except that it returns gone if the engine closes.
+func closedOr(doing, name string, out gate.Outcome, gone error) error {
+	if out.Why == gate.Closed {
+		return &opError{doing: doing, name: name, err: gone}
+	}
+	return errorOf(doing, name, out)
+}
+
+// call is a blocking caller that waits for the loop: for a lock, or for the answer to an unlock. Calls are reused. Futures
+// cannot be, because any goroutine may still have one.
+//
+// The loop answers each call once (invariant: answered-once): it writes out, then sends on done, and never touches the call
+// again. So a caller that has received from done is the only owner and may put the call back, unless an event in the loop's
+// mailbox still refers to it.
+type call struct {
+	waiter gate.Waiter
+	ack    dispatcher.Ack
+	out    gate.Outcome
+	done   chan struct{} // capacity 1: the loop does not wait for a caller that has gone
+}
+
+// Settle implements gate.Settler.
+func (c *call) Settle(out gate.Outcome) bool {
+	c.out = out
+	c.done <- struct{}{}
+	return true
+}
+
+// wait blocks until the call is answered; false: ctx ended first, and the loop still has the call.
+func (c *call) wait(ctx context.Context) bool {
+	done := ctx.Done()
+	if done == nil {
+		<-c.done
+		return true
+	}
+	select {
+	case <-c.done:
+		return true
+	case <-done:
+	}
+	select {
+	case <-c.done: // it was answered at the same moment, and that counts
+		return true
+	default:
+		return false
+	}
+}
+
+// calls keeps calls for reuse. It belongs to one engine: a channel must not be used in another synctest bubble.
+type calls struct{ pool sync.Pool }
+
+func (cs *calls) get() *call {
+	if c, ok := cs.pool.Get().(*call); ok {
+		return c
+	}
+	return &call{done: make(chan struct{}, 1)}
+}
+
+// put takes back a call that was answered.
+func (cs *calls) put(c *call) {
+	if c.ack.Overdue() { // its answer is still to come
+		return
+	}
+	c.waiter, c.ack, c.out = gate.Waiter{}, dispatcher.Ack{}, gate.Outcome{}
+	cs.pool.Put(c)
+}
+
 // request is an asynchronous call, from the call to its answer. The first to settle its promise decides (invariant:
 // answered-once): the loop with a grant or an error, or the caller that cancels the future.
 type request[T any] struct {
@@ -173,49 +258,4 @@ func (r *request[T]) Cancelled() {
 	r.e.waiting.Add(-1)
 	r.e.contexts.forget(&r.watched)
 	r.dispatcher().Abandon(&r.waiter)
-}
-
-// acknowledgement is the future answer to an UnlockAsync.
-type acknowledgement struct {
-	promise futures.Promise[struct{}]
-	name    string
-}
-
-// Settle implements gate.Settler.
-func (a *acknowledgement) Settle(out gate.Outcome) bool {
-	return a.promise.Settle(struct{}{}, closedOr("unlock", a.name, out, errClosedHold))
-}
-
-// confirm sends an event to the loop and waits for its acknowledgement. If ctx ends first, the command still goes on, and
-// the error is ErrUncertain and the context's; after AnswerTimeout it is ErrUncertain alone. gone is the error if the engine
-// closes.
-func (e *Engine) confirm(ctx context.Context, doing, name string, gone error, send func(gate.Settler) bool) error {
-	c := e.calls.get()
-	c.ack = dispatcher.Ack{By: c, Within: e.answerTime(ctx)}
-	if !send(&c.ack) {
-		e.calls.put(c)
-		return &opError{doing: doing, name: name, err: gone}
-	}
-	if !c.wait(ctx) {
-		return &opError{doing: doing, name: name, err: join2{ErrUncertain, endedBy(ctx)}}
-	}
-	err := closedOr(doing, name, c.out, gone)
-	e.calls.put(c)
-	return err
-}
-
-// answerTime returns how long a call waits for an answer of Redis; 0: until it comes, or until ctx's own deadline.
-func (e *Engine) answerTime(ctx context.Context) time.Duration {
-	if _, own := ctx.Deadline(); own {
-		return 0
-	}
-	return e.patience
-}
-
-// closedOr is errorOf, except that it returns gone if the engine closes.
-func closedOr(doing, name string, out gate.Outcome, gone error) error {
-	if out.Why == gate.Closed {
-		return &opError{doing: doing, name: name, err: gone}
-	}
-	return errorOf(doing, name, out)
 }

@@ -1,11 +1,5 @@
 package engine
 
-import (
-	"strings"
-
-	"github.com/wheellock/wheellock/internal/gate"
-)
-
 // RWMutex is a read-write lock of one name, as Redisson's RReadWriteLock on the same name. Many callers may hold its
 // Reader at once, or one its Writer. Any goroutine may use it. Making one costs nothing and cannot fail.
 //
@@ -35,30 +29,3 @@ func (rw *RWMutex) Reader() *Mutex { return &Mutex{handle{rw.e, rw.name, readInd
 
 // Writer returns the lock for writing, which excludes all callers but its own Owner.
 func (rw *RWMutex) Writer() *Mutex { return &Mutex{handle{rw.e, rw.name, writeIndex}} }
-
-// view is what the lock looks like to a reader or to a writer, by Redisson's rules.
-func (m *Mutex) view(state State, all fields) (State, []string) {
-	mode := all.mode()
-	var owners []string
-	for _, f := range all {
-		if f.name == "mode" {
-			continue
-		}
-		writer := strings.HasSuffix(f.name, gate.WriterSuffix)
-		if writer == (m.kind == writeIndex) && (!state.Locked || !state.Ours && m.e.number(f.name) != 0) {
-			state.set(m.e, f)
-		}
-		if writer {
-			owners = append([]string{f.name}, owners...)
-		} else {
-			owners = append(owners, f.name)
-		}
-	}
-	if !state.Locked {
-		return State{}, nil
-	}
-	if (mode == "write") != (m.kind == writeIndex) { // a reader's view of a writer that reads too: there is nothing to force
-		owners = nil
-	}
-	return state, owners
-}

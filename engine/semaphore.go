@@ -27,10 +27,6 @@ func (e *Engine) Semaphore(name string) *Semaphore {
 	return &Semaphore{handle{e, name, semaphoreIndex}}
 }
 
-func (s *Semaphore) operation(doing string) operation {
-	return operation{e: s.e, name: s.name, doing: doing, kind: s.kind}
-}
-
 // Acquire waits until it has n permits, all at once. Waiters of this process are served in the order of arrival, even
 // if a later one wants fewer permits. With n = 0 it returns nil without asking Redis. [WithWait] bounds the wait.
 // [WithLease] and [WithOwner] are [ErrInvalid], because permits of a Semaphore have neither. Waiting, cancellation and
@@ -97,33 +93,25 @@ func (s *Semaphore) ReleaseAsync(ctx context.Context, n int64) *futures.Future[s
 // Release.
 func (s *Semaphore) TrySetPermits(ctx context.Context, n int64) (bool, error) {
 	t := s.operation("set permits")
-	if err := checkCount("permits", n, 0); err != nil {
-		return false, t.failed(err)
-	}
-	set, err := t.decide(ctx, gate.ChangeCount(gate.SetPermits, n))
-	return set == 1, err
+	return t.setCount(ctx, gate.SetPermits, "permits", n)
 }
 
-// AddPermits changes the number of permits by n, which may be negative. The number of free permits may then be below 0
-// until enough are released.
+// AddPermits changes the number of permits by n, from -2^50 to 2^50. The number of free permits may then be below 0 until
+// enough are released. Errors are as with TrySetPermits.
 func (s *Semaphore) AddPermits(ctx context.Context, n int64) error {
 	t := s.operation("add permits")
-	if err := checkCount("an addition", n, -mostPermits); err != nil {
-		return t.failed(err)
-	}
-	_, err := t.decide(ctx, gate.ChangeCount(gate.AddPermits, n))
-	return err
+	return t.addPermits(ctx, gate.AddPermits, n)
 }
 
 // Drain takes all free permits and returns how many they were. The result is below 0 if AddPermits had made the number
-// so; Drain then sets it to 0.
+// so; Drain then sets it to 0. Errors are as with TrySetPermits.
 func (s *Semaphore) Drain(ctx context.Context) (int64, error) {
 	t := s.operation("drain")
 	return t.decide(ctx, gate.ChangeCount(gate.DrainPermits, 0))
 }
 
 // Available returns how many permits are free. It does not pass through the semaphore's own queue, so its answer may be
-// older than that of a call that has returned meanwhile.
+// older than that of a call that has returned meanwhile. ctx and errors are as with [Mutex.Inspect].
 func (s *Semaphore) Available(ctx context.Context) (int64, error) {
 	t := s.operation("count permits")
 	return t.count(ctx)
@@ -131,11 +119,7 @@ func (s *Semaphore) Available(ctx context.Context) (int64, error) {
 
 // fill checks a call and makes the waiter of its request. done: n is 0 and there is nothing to ask.
 func (s *Semaphore) fill(ctx context.Context, n int64, try bool, opts []LockOption, w *gate.Waiter) (done bool, err error) {
-	t := s.operation("acquire")
 	d, err := s.e.opts.read(opts, try, s.kind)
-	if err == nil && (d.fixed || d.owner != 0) {
-		err = invalid("WithLease or WithOwner on a name that has no owners")
-	}
 	if err == nil {
 		err = checkCount("an acquire", n, 0)
 	}
@@ -143,10 +127,11 @@ func (s *Semaphore) fill(ctx context.Context, n int64, try bool, opts []LockOpti
 		err = endedBy(ctx)
 	}
 	if err == nil && n == 0 {
-		_, err = s.e.key(s.name, t.kind.machine())
+		_, err = s.e.key(s.name, s.kind.machine())
 		done = true
 	}
 	if err != nil {
+		t := s.operation("acquire")
 		return true, t.failed(err)
 	}
 	w.N, w.Try = n, try

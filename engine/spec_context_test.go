@@ -194,8 +194,10 @@ func TestContextsOfALongHoldAreGivenBack(t *testing.T) {
 		}
 		use(100)
 		before := live()
-		use(10_000)
-		if after := live(); after > before+5000 {
+		for range 100 { // Go keeps the goroutines that tell of an end, as many as there ever were at once
+			use(100)
+		}
+		if after := live(); after > before+1000 {
 			b.Errorf("40,000 contexts left %d objects behind", after-before)
 		}
 	}))

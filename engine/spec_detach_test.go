@@ -85,11 +85,11 @@ func TestSpecMinHold(t *testing.T) {
 		}
 	})
 	eachMutex(t, "is covered by the key from the grant on, also beyond the watchdog's lease", engine.Options{Lease: time.Minute}, func(b *bubble, of func(*engine.Engine, string) *engine.Mutex) {
-		h := b.lock(of(b.Engine, "job"), engine.WithMinHold(time.Hour))
-		if left := b.ttl("job"); left != time.Hour {
+		h := b.lock(of(b.Engine, "job"), engine.WithMinHold(manyLeases))
+		if left := b.ttl("job"); left != manyLeases {
 			b.Errorf("the key lasts %v", left)
 		}
-		time.Sleep(59*time.Minute + 30*time.Second)
+		time.Sleep(manyLeases - 30*time.Second)
 		b.wantHeld(h)
 		if left := b.ttl("job"); left < 40*time.Second || left > time.Minute { // renewed by the watchdog's lease
 			b.Errorf("near the end the key lasts %v", left)
@@ -173,7 +173,7 @@ func TestSpecDetach(t *testing.T) {
 		}
 		_, err = of(b.Engine, "stock:7").Adopt(b.Context(), id)
 		b.wantIs("a second Adopt", err, engine.ErrLost)
-		time.Sleep(time.Hour)
+		time.Sleep(manyLeases)
 		b.wantHeld(adopted)
 		b.wantNil("Unlock", adopted.Unlock(b.Context()))
 		b.unlock(b.lock(of(b.Engine, "stock:7")))

@@ -21,7 +21,7 @@ func TestSpecFairMutex(t *testing.T) {
 	t.Run("is renewed while others wait, for as long as it takes", spec(engine.Options{}, func(b *bubble) {
 		h := b.lock(b.FairMutex("stock:7"))
 		w := b.queue(b.another(engine.Options{}).FairMutex("stock:7"))
-		time.Sleep(time.Hour)
+		time.Sleep(manyLeases)
 		b.wantHeld(h)
 		w.wantWaiting()
 		b.unlock(h)

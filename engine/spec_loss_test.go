@@ -90,6 +90,31 @@ func TestSpecLoss(t *testing.T) {
 		time.Sleep(10 * time.Second)
 		b.wantEnded(theirs, engine.ErrLost)
 	}))
+	t.Run("ForceUnlockOwners frees who is meant, and nobody who came later", spec(engine.Options{}, func(b *bubble) {
+		other := b.another(engine.Options{}).RWMutex("stock:7")
+		first, m := b.lock(other.Writer()), b.RWMutex("stock:7")
+		seen, err := m.Writer().Inspect(b.Context())
+		if err != nil {
+			b.Fatal(err)
+		}
+		b.unlock(first)
+		readers := []*engine.Hold{b.lock(other.Reader()), b.lock(m.Reader())}
+		for _, l := range []*engine.Mutex{m.Writer(), m.Reader()} {
+			if freed, err := l.ForceUnlockOwners(b.Context(), seen.Owner); freed || err != nil {
+				b.Errorf("ForceUnlockOwners of one who has gone = %t, %v", freed, err)
+			}
+		}
+		b.wantHeld(readers[0])
+		freed, err := m.Reader().ForceUnlockOwners(b.Context(), seen.Owner, readers[0].TenureID())
+		if !freed || err != nil {
+			b.Errorf("ForceUnlockOwners = %t, %v", freed, err)
+		}
+		time.Sleep(10 * time.Second)
+		b.wantEnded(readers[0], engine.ErrLost)
+		b.wantHeld(readers[1])
+		_, err = m.Reader().ForceUnlockOwners(b.Context())
+		b.wantIs("ForceUnlockOwners of nobody", err, engine.ErrInvalid)
+	}))
 	t.Run("ForceUnlock of a free lock says so", spec(engine.Options{}, func(b *bubble) {
 		if freed, err := b.Mutex("stock:7").ForceUnlock(b.Context()); freed || err != nil {
 			b.Errorf("ForceUnlock = %t, %v; want false", freed, err)

@@ -71,6 +71,22 @@ func TestSpecReaders(t *testing.T) {
 		}
 		b.wantKeys()
 	}))
+	t.Run("who comes after others waited does not wait as they did", spec(engine.Options{}, func(b *bubble) {
+		other, m := b.another(engine.Options{}).RWMutex("stock:7"), b.RWMutex("stock:7")
+		writer := b.lock(other.Writer())
+		waits := b.queue(m.Reader())
+		time.Sleep(50 * time.Millisecond)
+		b.unlock(writer)
+		first := waits.granted()
+		time.Sleep(20 * time.Millisecond) // over HandoffTime: the next reader asks Redis
+		began := time.Now()
+		second := b.lock(m.Reader())
+		if waited := time.Since(began); waited > 600*time.Millisecond {
+			b.Errorf("the second reader waited for %v", waited)
+		}
+		b.unlock(second)
+		b.unlock(first)
+	}))
 	t.Run("are renewed, each with the key of its hold", spec(engine.Options{}, func(b *bubble) {
 		rw := b.RWMutex("stock:7")
 		h := b.lock(rw.Reader())

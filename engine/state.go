@@ -2,12 +2,14 @@ package engine
 
 import (
 	"context"
+	"errors"
+	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/redis/rueidis"
 
-	"github.com/wheellock/wheellock/dispatcher/rediserr"
 	"github.com/wheellock/wheellock/internal/gate"
 	"github.com/wheellock/wheellock/scripts"
 )
@@ -22,7 +24,7 @@ type State struct {
 	TTL     time.Duration `json:"ttl"`            // what the lease has left; negative: the key has no TTL
 	Token   int64         `json:"token"`          // the last fencing token, if the lock is fenced
 	Kind    Kind          `json:"kind"`           // what the keys in Redis look like, see Inspect; empty: nothing, or nothing that is known
-	Since   time.Time     `json:"since,omitzero"` // when the oldest hold of this process was granted, to 10 ms; zero unless Ours
+	Since   time.Time     `json:"since,omitzero"` // when the oldest hold of this process was granted, to 0.1 s; zero unless Ours
 }
 
 // Inspect asks Redis who has the lock. It does not pass through the lock's own queue, so its answer may be older than
@@ -46,7 +48,7 @@ func (m *Mutex) Inspect(ctx context.Context) (State, error) {
 
 // inspect is Inspect, with the owners that ForceUnlock frees. shape: the kind is wanted, too.
 func (m *Mutex) inspect(ctx context.Context, shape bool) (State, []string, error) {
-	t := operation{e: m.e, name: m.name, doing: "inspect", kind: m.kind}
+	t := m.operation("inspect")
 	key, err := m.e.key(m.name, m.kind.machine())
 	if err != nil {
 		return State{}, nil, t.failed(err)
@@ -67,7 +69,7 @@ func (m *Mutex) inspect(ctx context.Context, shape bool) (State, []string, error
 	if err != nil {
 		return State{}, nil, err
 	}
-	state, owners, mode, err := m.state(answers[0])
+	state, owners, mode, err := m.state(&t, answers[0])
 	if shape {
 		state.Kind = m.found(state.Locked, mode, answers[1:])
 	}
@@ -105,25 +107,17 @@ func (m *Mutex) found(locked bool, mode string, types []rueidis.RedisResult) Kin
 }
 
 // state reads the answer of inspect.lua. mode is that of a read-write lock, also if m is none.
-func (m *Mutex) state(r rueidis.RedisResult) (_ State, owners []string, mode string, _ error) {
-	failed := func(err error, words string) (State, []string, string, error) {
-		return State{}, nil, mode, &opError{doing: "inspect", name: m.name, err: err, words: words}
-	}
+func (m *Mutex) state(t *operation, r rueidis.RedisResult) (_ State, owners []string, mode string, _ error) {
 	parts, err := r.ToArray()
 	if err != nil {
-		words, _ := rediserr.Said(err)
-		return failed(sentinels[rediserr.Explain(err)], words)
+		return State{}, nil, "", t.unread(err)
 	}
 	if len(parts) < 3 {
-		return failed(ErrForeignKey, "")
+		return State{}, nil, "", t.failed(ErrForeignKey)
 	}
 	code, _ := parts[0].AsInt64()
-	if fault := scripts.Reply(code).Fault(); fault != scripts.None {
-		sentinel := ErrRefused
-		if _, foreign := fault.Foreign(); foreign {
-			sentinel = ErrForeignKey
-		}
-		return failed(sentinel, fault.String())
+	if err := t.faulty(code); err != nil {
+		return State{}, nil, "", err
 	}
 	ttl, _ := parts[1].AsInt64()
 	token, _ := parts[2].AsInt64()
@@ -140,7 +134,7 @@ func (m *Mutex) state(r rueidis.RedisResult) (_ State, owners []string, mode str
 	}
 	mode = fields.mode()
 	if (mode != "") != (m.kind.machine() == gate.RWKind) {
-		return failed(ErrForeignKey, "the key is a hash of another kind")
+		return State{}, nil, mode, &opError{doing: t.doing, name: t.name, err: ErrForeignKey, words: "the key is a hash of another kind"}
 	}
 	if m.kind.machine() == gate.RWKind {
 		state, owners = m.view(state, fields)
@@ -148,6 +142,33 @@ func (m *Mutex) state(r rueidis.RedisResult) (_ State, owners []string, mode str
 	}
 	state.set(m.e, fields[0])
 	return state, []string{state.Owner}, "", nil
+}
+
+// view is what the lock looks like to a reader or to a writer, by Redisson's rules.
+func (m *Mutex) view(state State, all fields) (State, []string) {
+	mode := all.mode()
+	var owners []string
+	for _, f := range all {
+		if f.name == "mode" {
+			continue
+		}
+		writer := strings.HasSuffix(f.name, gate.WriterSuffix)
+		if writer == (m.kind == writeIndex) && (!state.Locked || !state.Ours && m.e.number(f.name) != 0) {
+			state.set(m.e, f)
+		}
+		if writer {
+			owners = append([]string{f.name}, owners...)
+		} else {
+			owners = append(owners, f.name)
+		}
+	}
+	if !state.Locked {
+		return State{}, nil
+	}
+	if (mode == "write") != (m.kind == writeIndex) { // a reader's view of a writer that reads too: there is nothing to force
+		owners = nil
+	}
+	return state, owners
 }
 
 // field is one of a lock's hash.
@@ -180,17 +201,35 @@ func (s *State) set(e *Engine, f field) {
 // For a [RWMutex], the Reader's ForceUnlock frees all readers that it finds and no writer. The Writer's frees the
 // writer with its own reads, and no reader. ctx and errors are as with Inspect and [Hold.Unlock].
 func (m *Mutex) ForceUnlock(ctx context.Context) (bool, error) {
+	return m.forceUnlock(ctx, func(string) bool { return true })
+}
+
+// ForceUnlockOwners is ForceUnlock of these owners alone, by their [State].Owner, so that a decision about a holder frees no
+// one else who has the lock by then. False means that none of them has it. No owner at all is [ErrInvalid].
+func (m *Mutex) ForceUnlockOwners(ctx context.Context, owners ...string) (bool, error) {
+	if len(owners) == 0 {
+		t := m.operation("force-unlock")
+		return false, t.failed(invalid("no owners: pass the State.Owner of an Inspect, or call ForceUnlock to free whoever has the lock"))
+	}
+	return m.forceUnlock(ctx, func(owner string) bool { return slices.Contains(owners, owner) })
+}
+
+func (m *Mutex) forceUnlock(ctx context.Context, meant func(owner string) bool) (bool, error) {
 	_, owners, err := m.inspect(ctx, false)
 	if err != nil {
 		return false, err
 	}
+	t := m.operation("force-unlock")
 	key, _ := m.e.key(m.name, m.kind.machine())
 	freed := false
 	for _, owner := range owners {
-		err := m.e.confirm(ctx, "force-unlock", m.name, ErrClosed, func(ack gate.Settler) bool {
+		if !meant(owner) {
+			continue
+		}
+		_, err := t.confirm(ctx, ErrClosed, func(ack gate.Settler) bool {
 			return m.e.dispatchers.of(key).Force(key, m.kind.machine(), owner, m.e.number(owner), ack)
 		})
-		if err != nil && !isLost(err) { // lost: it went away by itself
+		if err != nil && !errors.Is(err, ErrLost) { // lost: it went away by itself
 			return freed, err
 		}
 		freed = freed || err == nil

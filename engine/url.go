@@ -2,8 +2,11 @@ package engine
 
 import (
 	"errors"
+	"net"
 	"net/url"
+	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/redis/rueidis"
 )
@@ -17,18 +20,22 @@ import (
 //
 // With rediss:// and master_set the sentinels are asked by TLS too, unless sentinel_tls=false says that they speak none, and
 // each server's certificate must be for the address that the URL or the sentinels give it. Otherwise it must be for the first host
-// of the URL. The other parameters are those of rueidis.ParseURL. Errors are [ErrInvalid]. They never quote the URL, which may
-// contain a password.
+// of the URL. The other parameters are those of rueidis.ParseURL; any other is an error. In a password a # is written %23, a / %2F and
+// a ? %3F. Errors are [ErrInvalid]. They never quote the URL, which may contain a password.
 func ParseURL(text string) (Options, error) {
 	parsed, err := rueidis.ParseURL(text)
 	if err != nil {
 		return Options{}, invalid("Redis URL: %s; want redis://user:password@host:port/db, rediss:// or unix:///path", reasonOf(err))
 	}
+	query, wrong := parametersOf(text)
+	if wrong != "" {
+		return Options{}, invalid("Redis URL: %s", wrong)
+	}
 	if parsed.TLSConfig == nil || parsed.Sentinel.MasterSet == "" {
 		return Options{Redis: parsed}, nil
 	}
 	parsed.TLSConfig.ServerName = "" // that of the address which is dialled
-	private, err := sentinelTLS(text)
+	private, err := sentinelTLS(query)
 	if err != nil {
 		return Options{}, err
 	}
@@ -38,13 +45,48 @@ func ParseURL(text string) (Options, error) {
 	return Options{Redis: parsed}, nil
 }
 
-// sentinelTLS reports whether the sentinels of a URL that has been parsed are to be asked by TLS.
-func sentinelTLS(text string) (bool, error) {
+// parameters are those of rueidis.ParseURL, and sentinel_tls.
+var parameters = []string{"addr", "client_cache", "client_name", "db", "dial_timeout", "master_set", "max_retries", "protocol", "sentinel_tls",
+	"skip_verify", "write_timeout"}
+
+// parametersOf are the parameters of a URL that rueidis has parsed, and what is wrong with the URL; empty: nothing. rueidis leaves out what
+// it does not expect. So "redis://:#secret@redis-1" would be a Redis on this machine, and a misspelled db the database 0.
+func parametersOf(text string) (query url.Values, wrong string) {
 	u, err := url.Parse(text)
-	if err != nil || !u.Query().Has("sentinel_tls") {
+	if err != nil {
+		return nil, reasonOf(err)
+	}
+	query, err = url.ParseQuery(u.RawQuery)
+	switch {
+	case strings.Contains(text, "#"):
+		return nil, "it has a #, which is written %23 in a password"
+	case u.Opaque != "":
+		return nil, "want // after " + u.Scheme + ":"
+	case u.Scheme == "unix" && u.Host != "":
+		return nil, "want the path from the root on, unix:///path"
+	case err != nil:
+		return nil, "its parameters cannot be read"
+	}
+	for name := range query {
+		if !slices.Contains(parameters, name) {
+			return nil, "it has a parameter that is none of " + strings.Join(parameters, ", ") + "; a ? in a password is written %3F"
+		}
+	}
+	for _, addr := range query["addr"] {
+		_, port, _ := net.SplitHostPort(addr)
+		if _, err := strconv.ParseUint(port, 10, 16); err != nil {
+			return nil, "want host:port for each addr"
+		}
+	}
+	return query, ""
+}
+
+// sentinelTLS reports whether the sentinels of a URL with these parameters are to be asked by TLS.
+func sentinelTLS(query url.Values) (bool, error) {
+	if !query.Has("sentinel_tls") {
 		return true, nil
 	}
-	private, err := strconv.ParseBool(u.Query().Get("sentinel_tls"))
+	private, err := strconv.ParseBool(query.Get("sentinel_tls"))
 	if err != nil {
 		return false, invalid("Redis URL: sentinel_tls must be true or false")
 	}

@@ -6,7 +6,8 @@ package engine
 //
 // Callers of this process are seen at once. Of others Redis is asked every 250 ms, from the first call of Wanted on; a hold
 // whose Wanted is not called costs nothing. Who waits for a [Engine.SpinMutex] in another process is not seen, because it
-// polls, and who waits for permits is never seen. For a hold of several locks, somebody waits for one of them.
+// polls, and who waits for permits or for a [QuorumLock] is never seen. For a hold of several locks, somebody waits for one
+// of them by itself, or as a member of a [MultiLock].
 func (h *Hold) Wanted() <-chan struct{} {
 	l := h.listeners()
 	l.mu.Lock()

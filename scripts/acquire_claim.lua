@@ -5,9 +5,8 @@
 -- ARGV[3i+1], [3i+2], [3i+3] owner, lease in ms, code of its claim
 -- reply per name: as acquire_fenced.lua and acquire.lua; CLAIMED - (pttl+2) held by another owner, and the claim stands for CLAIM from now
 local KEYS, ARGV = KEYS, ARGV
-local time = redis.call('TIME') -- raises: before the first write, and then nothing can be done
-local micros = time[1] * 1000000 + time[2]
-local now, deadline = math.floor(micros / 1000), tonumber(ARGV[1])
+local micros, deadline = microseconds(), tonumber(ARGV[1])
+local now = math.floor(micros / 1000)
 if deadline > 0 and now > deadline then return LATE - now end
 local block, idle = tonumber(ARGV[2]), ARGV[3]
 

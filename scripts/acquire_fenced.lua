@@ -5,10 +5,10 @@
 -- reply per name: the last token of the block, > 0; else as acquire.lua
 -- A repeated call under the same owner id gets a fresh block: no caller has seen a token of the first.
 local KEYS, ARGV = KEYS, ARGV
-local time = redis.call('TIME') -- raises: before the first write, and then nothing can be done
-local now, deadline = time[1] * 1000 + math.floor(time[2] / 1000), tonumber(ARGV[1])
+local micros, deadline = microseconds(), tonumber(ARGV[1])
+local now = math.floor(micros / 1000)
 if deadline > 0 and now > deadline then return LATE - now end
-local micros, block, idle = time[1] * 1000000 + time[2], tonumber(ARGV[2]), ARGV[3]
+local block, idle = tonumber(ARGV[2]), ARGV[3]
 
 return each(#KEYS / 2, function(i)
 	local lock, counter, owner, lease = KEYS[2 * i - 1], KEYS[2 * i], ARGV[2 * i + 2], ARGV[2 * i + 3]

@@ -106,6 +106,14 @@ func TestClaims(t *testing.T) {
 			b.want(b.eval(scripts.AcquireClaim, claimNames, 0, 64, 86400000, "you:2", 30_000, 72), "1")
 			b.want(b.giveUp("you:2", 0), "1")
 		})
+		t.Run("an owner that has left claims nothing any more", func(t *testing.T) {
+			b, _ := held(t)
+			b.must("HSET", claimNames[1], "me", fmt.Sprintf("me:1 71 %d 1", b.serverMillis()+2000))
+			b.ask("you:2", 72)
+			b.want(b.giveUp("me:1", 0), given(1))
+			b.stands(one, "you:2=1")
+			b.want(b.must("HEXISTS", claimNames[1], "me"), "0", "the claim")
+		})
 		t.Run("nobody is given what has too little time left", func(t *testing.T) {
 			b, _ := held(t)
 			now := b.serverMillis()

@@ -1,6 +1,7 @@
 package scripts_test
 
 import (
+	"context"
 	"fmt"
 	"strconv"
 	"testing"
@@ -63,6 +64,8 @@ func TestWhatCannotBeGivenIsFreed(t *testing.T) {
 	b := realBox(t)
 	stands := "you " + standingClaim("you:2", 72)
 	began := fmt.Sprint("began ", frozenNow)
+	publish := b.client.B().Spublish().Channel("nobody").Message("hears this").Build()
+	hasSharded := b.client.Do(context.Background(), publish).Error() == nil // Redis 6.2 has no sharded channels
 	for name, of := range map[string]struct {
 		command string // of which Redis answers this
 		answer  string // in Lua
@@ -83,12 +86,17 @@ func TestWhatCannotBeGivenIsFreed(t *testing.T) {
 			b := b.fresh(t)
 			standing("me:1", "1")(b)
 			b.must("HSET", claimNames[1], "you", standingClaim("you:2", 72))
-			plain, sharded := b.listen(channel), b.listenSharded(channel)
+			plain, sharded := b.listen(channel), (<-chan string)(nil)
+			if hasSharded {
+				sharded = b.listenSharded(channel)
+			}
 			got := b.eval(answering(looking(scripts.ReleaseClaim, 1, 2), of.command, of.answer), claimNames, of.how, 64, 0, "me:1", channel, 0)
 			b.want(got, "["+of.reply+" ["+of.lock+"] ["+of.claims+"]]")
 			b.want(b.said(channel, plain), of.heard, "the channel")
-			b.must("SPUBLISH", channel, "the end")
-			b.want(<-sharded, "the end", "the sharded channel")
+			if hasSharded {
+				b.must("SPUBLISH", channel, "the end")
+				b.want(<-sharded, "the end", "the sharded channel")
+			}
 		})
 	}
 }

@@ -38,10 +38,15 @@ local function foreign()
 	return FAULT - 16 - 5
 end
 
+-- microseconds is the server's time.
+local function microseconds()
+	local now = redis.call('TIME') -- raises: before the first write, and then nothing can be done
+	return now[1] * 1000000 + now[2]
+end
+
 -- clock is the server's time in milliseconds.
 local function clock()
-	local now = redis.call('TIME') -- raises: before the first write, and then nothing can be done
-	return now[1] * 1000 + math.floor(now[2] / 1000)
+	return math.floor(microseconds() / 1000)
 end
 
 -- taken is the answer to an acquire that found another owner. 2^42 ms, 139 years, stand for anything longer: the

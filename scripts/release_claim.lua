@@ -6,23 +6,31 @@
 -- reply per name: GIVEN + subscribers woken, when it was given to a claim; else as release.lua
 local KEYS, ARGV = KEYS, ARGV
 local how, block, idle = ARGV[1], tonumber(ARGV[2]), ARGV[3]
-local time = redis.call('TIME') -- raises: before the first write, and then nothing can be done
-local micros = time[1] * 1000000 + time[2]
+local micros = microseconds()
 local now = math.floor(micros / 1000)
 
--- standing are the claims that have long enough to go, the oldest first, and since when the lock has been given and not freed.
-local function standing(all)
-	local claims, began = {}, nil
+local function older(a, b)
+	if a.since ~= b.since then return a.since < b.since end
+	return a.owner < b.owner
+end
+
+-- standing finds the oldest claim that has long enough to go, how many such claims there are, and since when the lock has been given
+-- and not freed. The claim of the owner that has left is over: it drops that.
+local function standing(key, left)
+	local all = call('HGETALL', key) -- unchecked: an error has no fields
+	local oldest, count, began = nil, 0, nil
 	for k = 1, #all, 2 do
 		local claim = read(all[k + 1])
-		if claim and stands(claim, now) then claims[#claims + 1] = claim end
-		if all[k] == 'began' then began = tonumber(all[k + 1]) end
+		if claim and claim.owner == left then
+			call('HDEL', key, all[k]) -- unchecked: as in drop
+		elseif claim and stands(claim, now) then
+			if not oldest or older(claim, oldest) then oldest = claim end
+			count = count + 1
+		elseif all[k] == 'began' then
+			began = tonumber(all[k + 1])
+		end
 	end
-	table.sort(claims, function(a, b)
-		if a.since ~= b.since then return a.since < b.since end
-		return a.owner < b.owner
-	end)
-	return claims, began
+	return oldest, count, began
 end
 
 -- pass takes a free lock for a claim, of a fenced one with a block of tokens, and answers how many heard of it; nil: the lock is as
@@ -40,20 +48,20 @@ local function pass(lock, key, counter, channel, claim)
 	return nil
 end
 
--- give passes a free lock to the first claim. Not to anybody, once in a TURN; nor if others listen than this engine and those
--- that have claims: they may be of Redisson, and would wait for ever if engines gave the lock to each other. An engine that has
--- died since it claimed listens no more, and hides one of Redisson's in that count. To that one a 1 is published, which has all
--- waiters of Redisson ask: it learns that the lock is held for as long as the claim, and sleeps no longer.
-local function give(lock, key, counter, channel, own)
-	local claims, began = standing(call('HGETALL', key)) -- unchecked: an error has no fields
-	local listen = claims[1] and listeners(how, channel) or 0
+-- give passes a lock that its owner has left to the oldest claim. Not to anybody, once in a TURN; nor if others listen than this
+-- engine and those that have claims: they may be of Redisson, and would wait for ever if engines gave the lock to each other. An
+-- engine that has died since it claimed listens no more, and hides one of Redisson's in that count. To that one a 1 is published,
+-- which has all waiters of Redisson ask: it learns that the lock is held for as long as the claim, and sleeps no longer.
+local function give(lock, key, counter, channel, own, left)
+	local claim, count, began = standing(key, left)
+	local listen = claim and listeners(how, channel) or 0
 	local lasts = now - (began or now) -- less than 0: the clock was put back
-	if listen > own and listen <= #claims + own and lasts >= 0 and lasts < TURN and call('EXISTS', lock) == 0 then
+	if listen > own and listen <= count + own and lasts >= 0 and lasts < TURN and call('EXISTS', lock) == 0 then
 		if not began then
 			call('HSET', key, 'began', string.format('%.0f', now)) -- unchecked: then the next one begins it
 			began = now
 		end -- before the claim goes: with its last field the key would go, and be made anew without a TTL
-		local heard = pass(lock, key, counter, channel, claims[1])
+		local heard = pass(lock, key, counter, channel, claim)
 		if heard then
 			publish(how, channel, '1') -- unchecked: only a waiter of Redisson heeds it, which may be there in place of a dead engine
 			return heard
@@ -69,9 +77,11 @@ return each(#KEYS / 3, function(i)
 	local lock, claims, owner, channel = KEYS[3 * i - 2], KEYS[3 * i - 1], ARGV[3 * i + 1], ARGV[3 * i + 2]
 	local freed = call('HDEL', lock, owner) -- a write that Redis allows at maxmemory; the key goes with its last field
 	if type(freed) == 'table' then return lostor(freed, lock) end
-	drop(claims, owner)
-	if freed == 0 then return -1 end
-	local heard = give(lock, claims, KEYS[3 * i], channel, tonumber(ARGV[3 * i + 3]))
+	if freed == 0 then
+		drop(claims, owner)
+		return -1
+	end
+	local heard = give(lock, claims, KEYS[3 * i], channel, tonumber(ARGV[3 * i + 3]), owner)
 	if heard then return GIVEN + heard end
 	return publish(how, channel, '0')
 end)

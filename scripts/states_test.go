@@ -138,7 +138,7 @@ func TestTheUsualCallRunsFewCommands(t *testing.T) {
 	for want, s := range map[string]scene{
 		"EXISTS HSET PEXPIRE": {"acquire", scripts.Acquire, nil, names, []any{0, "me:1", hour}, nil},
 		"HDEL PUBLISH":        {"release", scripts.Release, standing("me:1", "1"), names, []any{"PUBLISH", "me:1", nobody}, nil},
-		"TIME HDEL HGET HGETALL PUBLISH": {"release where no claim stands", scripts.ReleaseClaim, func(b *box) {
+		"TIME HDEL HGETALL PUBLISH": {"release where no claim stands", scripts.ReleaseClaim, func(b *box) {
 			standing("me:1", "1")(b)
 			b.must("HSET", claimNames[1], "you", "you:2 72 1 1")
 		}, claimNames, []any{"PUBLISH", 64, 0, "me:1", nobody, 0}, nil},

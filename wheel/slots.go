@@ -6,7 +6,7 @@ import (
 )
 
 // Timer is a place in a slot, to be embedded by value in what is put there. Value is the owner's, usually a
-// pointer to the struct around it. The zero Entry is in no slot. It must not be copied while it is in one.
+// pointer to the struct around it. The zero Timer is in no slot. It must not be copied while it is in one.
 type Timer[T any] struct {
 	next, prev *Timer[T] // nil when in no slot
 	at         Tick
@@ -134,7 +134,7 @@ func (s *Slots[T]) Len() int { return s.count }
 
 func (s *Slots[T]) slot(t Tick) *Timer[T] { return &s.heads[t&Tick(len(s.heads)-1)] }
 
-// An Entry that heads a ring is never yielded: it is both ends of the list, so that unlink has no special
+// A Timer that heads a ring is never yielded: it is both ends of the list, so that unlink has no special
 // case and need not know the slot.
 
 func (e *Timer[T]) clear()      { e.next, e.prev = e, e }

@@ -209,7 +209,7 @@ func (w *sickWheel) Stop() {
 }
 
 // A wheel that fails costs wake-ups, and nothing else: neither At nor Close waits for it, and it takes no memory without
-// bound. That the loop is in time without it, its own test says (dispatcher/timers_test.go).
+// bound. That the loop is in time without it, TestFaultsOfTheWheelDelayNothing of package dispatcher says.
 func TestSickWheel(t *testing.T) {
 	t.Run("that keeps who adds a timer keeps no caller of At", inBubble(func(t *testing.T) {
 		sick := &sickWheel{released: make(chan struct{})}

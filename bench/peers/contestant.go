@@ -52,7 +52,7 @@ type loadDriver func(ctx context.Context, m *meter) error
 func contestants() []entry {
 	all := slices.Clone(ours())
 	return append(all, rueidislockEntry, redislockEntry, redislockAutoPipelineEntry, redsyncEntry,
-		rawSequenceEntry, pipelineEntry, pipelineManyEntry, redisBenchmarkEntry)
+		rawSequenceEntry, rawClaimEntry, pipelineEntry, pipelineManyEntry, redisBenchmarkEntry)
 }
 
 func entryNamed(name string) (entry, bool) {

@@ -10,50 +10,41 @@ import (
 	"github.com/wheellock/wheellock/scripts"
 )
 
-var rawSequenceEntry = entry{
-	name: "raw messages",
-	settings: "no library: release, the message to a subscribed connection, acquire; wheellock's scripts of a plain mutex, " +
-		"whatever the kind of lock, over bare TCP connections",
-	lacks:    "everything but the messages: it is the floor of a hand-over",
-	color:    grey,
-	commands: []string{"subscribe"},
-	open:     func(work) Contestant { return &rawSequence{} },
-	takes:    func(w work) bool { return w.Load == handover },
-}
-
-// rawSequence is the least that a hand-over between two processes can be. It serves one caller.
-type rawSequence struct {
-	commands *resp.Conn
-	messages *resp.Conn
-	scripts  ourScripts
-	owner    string
-	listens  bool
-}
-
-func (r *rawSequence) Open(url string) (err error) {
-	if r.commands, err = dial(url); err != nil {
-		return err
+var (
+	rawSequenceEntry = entry{
+		name: "raw messages",
+		settings: "no library: release, the message to a subscribed connection, acquire; wheellock's scripts of a plain mutex, " +
+			"whatever the kind of lock, over bare TCP connections",
+		lacks:    "everything but the messages: it is the least that a hand-over takes that asks again",
+		color:    grey,
+		commands: []string{"subscribe"},
+		open:     func(work) Contestant { return &rawSequence{} },
+		takes:    func(w work) bool { return w.Load == handover },
 	}
-	if r.messages, err = dial(url); err != nil {
-		return err
+	rawClaimEntry = entry{
+		name: "raw claim",
+		settings: "no library: a release that gives the lock to the claim of the other, and the message; wheellock's scripts of a plain " +
+			"mutex, whatever the kind of lock, over bare TCP connections",
+		lacks:    "everything but the messages: it is the least that a hand-over by wheellock can take",
+		color:    lightGrey,
+		commands: []string{"subscribe"},
+		open:     func(work) Contestant { return &rawClaim{} },
+		takes:    func(w work) bool { return w.Load == handover },
 	}
-	r.owner = strconv.Itoa(os.Getpid())
-	r.scripts, err = loadOurScripts(r.commands)
-	return err
-}
+)
+
+// rawSequence is the least that a hand-over between two processes can be if the waiter asks again. It serves one caller.
+type rawSequence struct{ rawConnections }
 
 // Pair listens before it first asks, so no message can be missed. One left from before costs an ask in vain.
 func (r *rawSequence) Pair(ctx context.Context, name string, inside func()) error {
-	unblock := context.AfterFunc(ctx, r.Close)
-	defer unblock()
-	if !r.listens {
-		if err := r.messages.Do("SUBSCRIBE", scripts.LockChannel(name)).Err(); err != nil {
-			return err
-		}
-		r.listens = true
+	defer context.AfterFunc(ctx, r.Close)()
+	if err := r.listen(name); err != nil {
+		return err
 	}
+	owner := strconv.Itoa(os.Getpid())
 	for {
-		answer := r.commands.Do(r.scripts.acquireCall(r.owner, name)...)
+		answer := r.commands.Do(r.scripts.acquireCall(owner, name)...)
 		if err := answer.Err(); err != nil {
 			return err
 		}
@@ -65,15 +56,98 @@ func (r *rawSequence) Pair(ctx context.Context, name string, inside func()) erro
 		}
 	}
 	inside()
-	answer := r.commands.Do(r.scripts.releaseCall(r.owner, name)...)
+	return released(r.commands.Do(r.scripts.releaseCall(owner, name)...))
+}
+
+// rawClaim is the least that a hand-over between two processes can be if the release gives the lock to the waiter. It serves one
+// caller.
+type rawClaim struct {
+	rawConnections
+	asked int
+}
+
+// Pair listens before it first asks, as rawSequence does. Each ask is of another owner with another code.
+func (r *rawClaim) Pair(ctx context.Context, name string, inside func()) error {
+	defer context.AfterFunc(ctx, r.Close)()
+	if err := r.listen(name); err != nil {
+		return err
+	}
+	r.asked++
+	owner, code := fmt.Sprintf("%d:%d", os.Getpid(), r.asked), fmt.Sprintf("1%07d%010d", os.Getpid(), r.asked)
+	for {
+		answer := r.commands.Do(r.scripts.acquireClaimCall(owner, code, name)...)
+		if err := answer.Err(); err != nil {
+			return err
+		}
+		if taken(answer) {
+			break
+		}
+		given, err := r.given(code)
+		if err != nil {
+			return err
+		}
+		if given {
+			break
+		}
+	}
+	inside()
+	return released(r.commands.Do(r.scripts.releaseClaimCall(owner, name)...))
+}
+
+// given waits for a message, and reports whether it says that the lock was given to the claim. If not, the lock is free.
+func (r *rawClaim) given(code string) (bool, error) {
+	for {
+		message := r.messages.Read()
+		if err := message.Err(); err != nil {
+			return false, err
+		}
+		switch message.Items[len(message.Items)-1].Text {
+		case code:
+			return true, nil
+		case "0":
+			return false, nil
+		} // 1 is for Redisson's waiters, another code for another process
+	}
+}
+
+// rawConnections are two bare TCP connections, for commands and for messages.
+type rawConnections struct {
+	commands *resp.Conn
+	messages *resp.Conn
+	scripts  ourScripts
+	listens  bool
+}
+
+func (r *rawConnections) Open(url string) (err error) {
+	if r.commands, err = dial(url); err != nil {
+		return err
+	}
+	if r.messages, err = dial(url); err != nil {
+		return err
+	}
+	r.scripts, err = loadOurScripts(r.commands)
+	return err
+}
+
+// listen subscribes to the channel of a name, once: there is one name.
+func (r *rawConnections) listen(name string) error {
+	if r.listens {
+		return nil
+	}
+	r.listens = true
+	return r.messages.Do("SUBSCRIBE", scripts.LockChannel(name)).Err()
+}
+
+// Close also wakes a Pair that waits for a message.
+func (r *rawConnections) Close() {
+	r.commands.Close()
+	r.messages.Close()
+}
+
+// released reads the answer to a release.
+func released(answer resp.Reply) error {
 	if answer.Err() == nil && !freed(answer) {
 		return fmt.Errorf("release answered %v", answer)
 	}
 	return answer.Err()
-}
-
-// Close also wakes a Pair that waits for a message.
-func (r *rawSequence) Close() {
-	r.commands.Close()
-	r.messages.Close()
 }

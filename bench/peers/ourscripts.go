@@ -9,18 +9,18 @@ import (
 )
 
 // ourScripts are wheellock's scripts, loaded, for those who call them without wheellock.
-type ourScripts struct{ acquire, release string }
+type ourScripts struct{ acquire, release, acquireClaim, releaseClaim string }
 
 func loadOurScripts(redis interface{ Do(...string) resp.Reply }) (ourScripts, error) {
-	var digests [2]string
-	for i, script := range []scripts.Script{scripts.Acquire, scripts.Release} {
+	var digests [4]string
+	for i, script := range []scripts.Script{scripts.Acquire, scripts.Release, scripts.AcquireClaim, scripts.ReleaseClaim} {
 		loaded := redis.Do("SCRIPT", "LOAD", script.Text)
 		if err := loaded.Err(); err != nil {
 			return ourScripts{}, fmt.Errorf("loading %s: %w", script.Name, err)
 		}
 		digests[i] = loaded.Text
 	}
-	return ourScripts{acquire: digests[0], release: digests[1]}, nil
+	return ourScripts{digests[0], digests[1], digests[2], digests[3]}, nil
 }
 
 // acquireCall takes these names for one owner. Redis answers an integer: over 0 when all are taken.
@@ -41,6 +41,21 @@ func (s ourScripts) releaseCall(owner string, names ...string) []string {
 		call = append(call, owner, scripts.LockChannel(name))
 	}
 	return call
+}
+
+// acquireClaimCall takes a name for an owner, or leaves a claim with that code. It answers as acquireCall.
+func (s ourScripts) acquireClaimCall(owner, code, name string) []string {
+	return []string{
+		"EVALSHA", s.acquireClaim, "3", name, scripts.ClaimsKey(name), name,
+		"0", "0", "0", owner, strconv.FormatInt(lease.Milliseconds(), 10), code,
+	}
+}
+
+// releaseClaimCall gives a name to the oldest claim, or frees it. The owner listens to the channel itself. It answers as releaseCall.
+func (s ourScripts) releaseClaimCall(owner, name string) []string {
+	return []string{
+		"EVALSHA", s.releaseClaim, "3", name, scripts.ClaimsKey(name), name, "PUBLISH", "0", "0", owner, scripts.LockChannel(name), "1",
+	}
 }
 
 func taken(r resp.Reply) bool { return r.Kind == ':' && scripts.Reply(r.Int).Granted() }

@@ -191,6 +191,15 @@ func (c *Connection) asking(call wire.Call) {
 	}
 }
 
+// pipeline runs the pipeline. enough: what replicas or the disk are to have, they have.
+func (c *Connection) pipeline(sent gate.Time) (results []rueidis.RedisResult, enough bool) {
+	conn := c.dedicated.open(sent, c.server)
+	if c.Class == ReplicatedCommands {
+		return c.confirmed(conn)
+	}
+	return conn.DoMulti(context.Background(), c.pipe...), true
+}
+
 // read takes the answers apart. What has to be sent again stays in calls; reload says that a script was missing.
 func (c *Connection) read(results []rueidis.RedisResult) (reload bool) {
 	calls := c.calls

@@ -26,16 +26,12 @@ func (c Class) Takes(op gate.Op) bool {
 	return c == AllCommands || (c == ReplicatedCommands) == op.Confirms()
 }
 
-// pipeline runs the connection's pipeline. What replicas are to have before it counts (rule 25) ends with a WAIT, what the
-// server is to have on its disk with a WAITAOF; enough reports whether they have it. Both hold up their connection, so what
-// needs neither, releases above all, goes by other connections.
-func (c *Connection) pipeline(sent gate.Time) (results []rueidis.RedisResult, enough bool) {
-	conn, cfg := c.dedicated.open(sent, c.server), c.cfg
-	if c.Class != ReplicatedCommands {
-		return conn.DoMulti(context.Background(), c.pipe...), true
-	}
+// confirmed runs a pipeline of what replicas are to have before it counts (rule 25), with a WAIT behind it, or the server on its
+// disk, with a WAITAOF; enough reports whether they have it. Both hold up their connection, so what needs neither, releases above
+// all, goes by other connections.
+func (c *Connection) confirmed(conn rueidis.CoreClient) (results []rueidis.RedisResult, enough bool) {
 	// Not the builder's own Wait: what it marks as blocking is not watched for a dead connection.
-	pipe := c.pipe
+	cfg, pipe := c.cfg, c.pipe
 	if cfg.Replicas > 0 {
 		pipe = append(pipe, conn.B().Arbitrary("WAIT", strconv.Itoa(cfg.Replicas), millis(cfg.ReplicaTime)).Build())
 	}

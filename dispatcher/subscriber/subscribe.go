@@ -80,7 +80,7 @@ func (s *Subscriber) subscribeSharded(conn rueidis.DedicatedClient, channels []s
 	return nil
 }
 
-// unsubscribe stops listening. The server's message do not matter: in a cluster it may have ended the subscription itself.
+// unsubscribe stops listening. The server's messages do not matter: in a cluster it may have ended the subscription itself.
 func (s *Subscriber) unsubscribe(conn rueidis.DedicatedClient, channels []string) error {
 	for some := range slices.Chunk(channels, maxChannels) {
 		if s.cfg.Plain {

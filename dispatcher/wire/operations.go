@@ -9,7 +9,7 @@ import (
 // those that come for each name besides its key.
 type operation struct {
 	script *scripts.Script
-	head   func(*Writer, gate.Time) // nil: nothing
+	head   func(*Writer) // nil: nothing
 	args   func(*Writer, *gate.Command)
 }
 
@@ -151,7 +151,7 @@ var operations = [gate.Ops]operation{
 		w.owner(c.ID)
 		w.leaseBehind(c)
 	}},
-	gate.Take: {&scripts.Take, notAfter, func(w *Writer, c *gate.Command) {
+	gate.Take: {&scripts.Take, leaveBy, func(w *Writer, c *gate.Command) {
 		a := c.Args.Take()
 		w.receipt(c)
 		w.number(int64(c.ID))
@@ -224,50 +224,47 @@ func releasing(w *Writer, c *gate.Command) {
 }
 
 // fairLife writes the deadline, whose waiters these are, how long waiters of a fair lock live, and how to wake others.
-func fairLife(w *Writer, sent gate.Time) {
-	notAfter(w, sent)
+func fairLife(w *Writer) {
+	notAfter(w)
 	w.string(w.settings.UUID)
 	w.number(w.settings.FairWaiterLease.Milliseconds())
-	publish(w, sent)
+	publish(w)
 }
 
 // fairWake writes how to wake others, and whose waiters are ours.
-func fairWake(w *Writer, sent gate.Time) {
-	publish(w, sent)
+func fairWake(w *Writer) {
+	publish(w)
 	w.string(w.settings.UUID)
 }
 
 // publishNothing tells a script to wake nobody.
-func publishNothing(w *Writer, _ gate.Time) { w.string("NONE") }
+func publishNothing(w *Writer) { w.string("NONE") }
 
 // publish writes by which command a script wakes others.
-func publish(w *Writer, _ gate.Time) { w.string(w.settings.Publish) }
+func publish(w *Writer) { w.string(w.settings.Publish) }
 
 // publishAsking writes how to wake others, and whether the script must not look at keys that are not declared: the hash
 // slot is moving to the node, which does not have all its keys yet, or the engine keeps to declared keys.
-func publishAsking(w *Writer, sent gate.Time) {
-	publish(w, sent)
+func publishAsking(w *Writer) {
+	publish(w)
 	w.flag(w.asking || w.settings.Declared)
 }
 
-// notAfter writes until when, by the server's clock, a script may take something (rule 12).
-func notAfter(w *Writer, sent gate.Time) { w.number(w.clock.NotAfter(sent)) }
-
 // notAfterAndPublish writes the deadline, and how to wake others.
-func notAfterAndPublish(w *Writer, sent gate.Time) {
-	notAfter(w, sent)
-	publish(w, sent)
+func notAfterAndPublish(w *Writer) {
+	notAfter(w)
+	publish(w)
 }
 
 // fenced writes the deadline, and what tokens are made by.
-func fenced(w *Writer, sent gate.Time) {
-	notAfter(w, sent)
+func fenced(w *Writer) {
+	notAfter(w)
 	w.tokens()
 }
 
 // publishFenced writes how to wake others, and what tokens are made by.
-func publishFenced(w *Writer, sent gate.Time) {
-	publish(w, sent)
+func publishFenced(w *Writer) {
+	publish(w)
 	w.tokens()
 }
 
@@ -278,18 +275,18 @@ func (w *Writer) tokens() {
 }
 
 // publishUntil writes how to wake others, and the deadline.
-func publishUntil(w *Writer, sent gate.Time) {
-	publish(w, sent)
-	notAfter(w, sent)
+func publishUntil(w *Writer) {
+	publish(w)
+	leaveBy(w)
 }
 
 // permitBytes writes this engine's half of a permit id.
-func permitBytes(w *Writer, _ gate.Time) { w.string(scripts.PermitBytes(w.settings.UUID)) }
+func permitBytes(w *Writer) { w.string(scripts.PermitBytes(w.settings.UUID)) }
 
 // permitHead writes how to wake others, the deadline, and this engine's half of a permit id.
-func permitHead(w *Writer, sent gate.Time) {
-	publishUntil(w, sent)
-	permitBytes(w, sent)
+func permitHead(w *Writer) {
+	publishUntil(w)
+	permitBytes(w)
 }
 
 // Script returns the script of an operation.

@@ -26,7 +26,11 @@ type Writer struct {
 	text       []byte          // what the args are cut from
 	ends       []int           // where each arg ends in text
 	leases     []time.Duration // written behind all other arguments
-	asking     bool            // the call that is being written goes with ASKING
+
+	// Of the call that is being written.
+	batch  []gate.Command
+	sent   gate.Time
+	asking bool // it goes with ASKING
 }
 
 // NewWriter returns a writer for the server whose clock this is.
@@ -36,10 +40,10 @@ func NewWriter(s *Settings, clock *ServerClock) *Writer { return &Writer{setting
 // slices are valid until the next Write.
 func (w *Writer) Write(batch []gate.Command, c Call, sent gate.Time) (keys, args []string) {
 	w.keys, w.text, w.ends = w.keys[:0], w.text[:0], w.ends[:0]
+	w.batch, w.sent, w.asking = batch, sent, c.Asking
 	op := &operations[c.Op]
-	w.asking = c.Asking
 	if op.head != nil {
-		op.head(w, inTime(batch, sent))
+		op.head(w)
 	}
 	for i := range batch {
 		batch[i].Sent = sent
@@ -49,16 +53,6 @@ func (w *Writer) Write(batch []gate.Command, c Call, sent gate.Time) (keys, args
 	w.writeLeases()
 	w.cutArgs()
 	return w.keys, w.args
-}
-
-// inTime is when commands that are sent together then are taken to be sent, for their notAfter: no later than any of them may leave.
-func inTime(batch []gate.Command, sent gate.Time) gate.Time {
-	for i := range batch {
-		if by := batch[i].LeaveBy; by != 0 {
-			sent = min(sent, by)
-		}
-	}
-	return sent
 }
 
 // owner writes the owner field of a tenure of ours.
@@ -93,13 +87,13 @@ func (w *Writer) counterOrLock(c *gate.Command) {
 
 // held names the set of the permits that are held, and the receipt.
 func (w *Writer) held(c *gate.Command) {
-	w.keys = append(w.keys, scripts.PermitsKey(c.Entry.Name))
+	w.key(scripts.PermitsKey(c.Entry.Name))
 	w.receipt(c)
 }
 
 // receipt names the key of this engine's receipt.
 func (w *Writer) receipt(c *gate.Command) {
-	w.keys = append(w.keys, scripts.ReceiptKey(c.Entry.Name, w.settings.UUID))
+	w.key(scripts.ReceiptKey(c.Entry.Name, w.settings.UUID))
 }
 
 // change writes what a name without owners is changed by.
@@ -188,4 +182,11 @@ func (w *Writer) cutArgs() {
 		w.args = append(w.args, all[from:to])
 		from = to
 	}
+}
+
+// AppendOwner appends the owner field of a tenure, "<uuid>:<number>" as Redisson's is "<uuid>:<thread>".
+func AppendOwner(b []byte, uuid string, id uint64) []byte {
+	b = append(b, uuid...)
+	b = append(b, ':')
+	return strconv.AppendUint(b, id, 10)
 }

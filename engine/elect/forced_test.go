@@ -102,19 +102,14 @@ func TestForcedChanges(t *testing.T) {
 	})
 
 	changes, done := testkit.Times(t, 1000, 20), make(map[string]int)
-	leader := <-h.began
+	leader := testkit.Receive(t, "a first leader", h.began)
 	for i := range changes {
 		if i%10 == 9 {
 			view.Cut()
 		}
 		what, heal := force(server, outside, leader, i)
 		done[what]++
-		select {
-		case next := <-h.began:
-			leader = next
-		case <-time.After(testkit.Patience):
-			t.Fatalf("nobody leads after %q", what)
-		}
+		leader = testkit.Receive(t, fmt.Sprintf("a leader after %q", what), h.began)
 		heal()
 	}
 	for len(h.began) > 0 { // the last one may have ended by itself
@@ -208,7 +203,7 @@ func TestHandOver(t *testing.T) {
 		})
 	}
 	defer close(leave)
-	leader := <-began
+	leader := testkit.Receive(t, "a first leader", began)
 	var took []time.Duration
 	for range testkit.Times(t, 1000, 50) {
 		time.Sleep(50 * time.Millisecond) // others campaign
@@ -216,12 +211,8 @@ func TestHandOver(t *testing.T) {
 		if err := leader.Resign(testkit.Soon(t)); err != nil {
 			t.Errorf("Resign = %v", err)
 		}
-		select {
-		case leader = <-began:
-			took = append(took, time.Since(asked))
-		case <-time.After(testkit.Patience):
-			t.Fatal("nobody leads")
-		}
+		leader = testkit.Receive(t, "the next leader", began)
+		took = append(took, time.Since(asked))
 	}
 	t.Logf("planned hand-over, %d times: p50 %v, p99 %v, at most %v", len(took), quantile(took, 0.5), quantile(took, 0.99), quantile(took, 1))
 }

@@ -61,11 +61,7 @@ func newContest(t *testing.T, name string, observer *engine.Engine, candidates .
 // leads waits until a candidate leads and the observer was told.
 func (c *contest) leads() (told time.Duration) {
 	c.Helper()
-	select {
-	case c.leader = <-c.began:
-	case <-time.After(testkit.Patience):
-		c.Fatal("nobody leads")
-	}
+	c.leader = testkit.Receive(c, "a leader", c.began)
 	l, err := c.leader.Leader(testkit.Soon(c))
 	if err != nil {
 		c.Fatalf("Leader = %v", err)

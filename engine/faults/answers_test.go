@@ -77,6 +77,13 @@ func (c *contest) enter(n int) {
 	}
 }
 
+// await returns when it is over, or the test has failed.
+func (s *stage) await(over func() bool) {
+	for !s.Failed() && !over() {
+		time.Sleep(time.Millisecond)
+	}
+}
+
 // A lost answer must not make an owner twice, nor two owners, nor strand a name: whatever is asked again is
 // asked under the same owner id.
 func TestFaultSwallowedAnswerHasOneEffect(t *testing.T) {
@@ -97,9 +104,7 @@ func TestFaultSwallowedAnswerHasOneEffect(t *testing.T) {
 			want := int64(testkit.Times(t, 2_000, 60))
 			proxy.SwallowReply(redistest.Swallow{Match: testkit.Runs(script), Nth: 2, Times: int(want)})
 			began := time.Now()
-			c.run(16, func() bool {
-				return proxy.Stats().Swallowed >= want || time.Since(began) > time.Duration(want)*time.Second
-			})
+			c.run(16, testkit.Reached(want, func() int64 { return proxy.Stats().Swallowed }))
 			if got := proxy.Stats().Swallowed; got < want {
 				t.Errorf("only %d of %d answers were swallowed in %v", got, want, time.Since(began))
 			}

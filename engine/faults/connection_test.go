@@ -26,6 +26,8 @@ func TestFaultConnectionCutEvery30ms(t *testing.T) {
 	e := testkit.Connect(t, proxy.Addr())
 	outside := testkit.NewOutsider(t, server.Addr())
 	until := time.Now().Add(testkit.Lasting(t, time.Minute, 5*time.Second))
+	enough := testkit.Reached(20, func() int64 { return proxy.Stats().Cut })
+	over := func() bool { return time.Now().After(until) && enough() }
 
 	c := newContest(t, server, e, 8, true)
 	var tries, refused, granted atomic.Int64
@@ -38,7 +40,7 @@ func TestFaultConnectionCutEvery30ms(t *testing.T) {
 	})
 	var others sync.WaitGroup
 	others.Go(func() { // another process takes part, so that waiters depend on messages too
-		for n := 0; time.Now().Before(until); n++ {
+		for n := 0; !over(); n++ {
 			name := fmt.Sprintf("contest:%d", n%8)
 			if _, taken := outside.Try(name, 10*time.Second); taken {
 				outside.Free(name)
@@ -48,7 +50,7 @@ func TestFaultConnectionCutEvery30ms(t *testing.T) {
 	})
 	for i := range 8 {
 		others.Go(func() {
-			for time.Now().Before(until) && !t.Failed() {
+			for !over() && !t.Failed() {
 				tries.Add(1)
 				h, err := e.Mutex(fmt.Sprintf("contest:%d", i)).TryLock(context.Background())
 				if err == nil {
@@ -67,7 +69,7 @@ func TestFaultConnectionCutEvery30ms(t *testing.T) {
 			}
 		})
 	}
-	c.run(32, func() bool { return time.Now().After(until) })
+	c.run(32, over)
 	others.Wait()
 	stopCutting()
 	t.Logf("%d connections cut under %d grants; %d tries, %d granted, %d turned away",
@@ -90,8 +92,7 @@ func awaitListening(t *testing.T, server *redistest.Server, e *engine.Engine, ou
 		return slices.Contains(server.Subscriptions().Channels, scripts.LockChannel(name))
 	})
 	outside.Free(name)
-	<-granted.Done()
-	h, err := granted.Result()
+	h, err := granted.Wait(testkit.Soon(t))
 	if err != nil {
 		t.Fatalf("lock %s: %v", name, err)
 	}

@@ -79,3 +79,15 @@ func TestFsyncGrantsWhatSurvivesTheServer(t *testing.T) {
 		})
 	}
 }
+
+// With "appendfsync no" Redis never says that anything is on the disk.
+func TestFsyncOfAServerThatNeverSyncs(t *testing.T) {
+	t.Parallel()
+	server := redistest.StartNewer(t, "--appendonly", "yes", "--appendfsync", "no")
+	e := testkit.Connect(t, server.Addr(), onDisk(50*time.Millisecond))
+	if _, err := e.Mutex("a").TryLock(testkit.Soon(t)); !errors.Is(err, engine.ErrNotReplicated) {
+		t.Errorf("TryLock: %v, want ErrNotReplicated", err)
+	}
+	server.MustDo("CONFIG", "SET", "appendfsync", "always")
+	testkit.MustUnlock(t, testkit.MustLock(t, e.Mutex("a")))
+}

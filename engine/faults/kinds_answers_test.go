@@ -86,20 +86,21 @@ func TestFaultKindsSwallowedAnswersHaveOneEffect(t *testing.T) {
 			}
 			return n
 		}
-		began := time.Now()
+		began, over := time.Now(), testkit.Reached(want, swallowed)
 		var wg sync.WaitGroup
 		for i := range 12 {
 			wg.Go(func() {
 				engines := [][]*engine.Engine{s.ours, s.ours, s.theirs}[i%3]
-				for swallowed() < want && !s.Failed() && time.Since(began) < time.Duration(want)*time.Second {
+				for !s.Failed() && !over() {
 					r.once(engines, "stock:7")
 				}
 			})
 		}
-		wg.Wait()
+		s.await(over)
 		for _, p := range s.proxies {
-			p.SwallowNothing()
+			p.SwallowNothing() // lest one who still waits loses again and again
 		}
+		wg.Wait()
 		if n := swallowed(); n < want {
 			s.Errorf("only %d of %d answers were swallowed in %v", n, want, time.Since(began))
 		}

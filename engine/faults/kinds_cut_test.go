@@ -4,6 +4,7 @@ import (
 	"context"
 	"math/rand/v2"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -13,11 +14,13 @@ import (
 )
 
 // cutting cuts the connections of a stage, each at a random byte of what it carries, until ctx ends. Those of an engine
-// that is connecting it seldom cuts: it would never be done on a slow machine.
-func (s *stage) cutting(ctx context.Context) {
-	for ctx.Err() == nil {
+// that is connecting it seldom cuts, and none before there was another grant: a slow machine would never be done.
+func (s *stage) cutting(ctx context.Context, grants *atomic.Int64) {
+	for last := int64(-1); ctx.Err() == nil; {
+		now := grants.Load()
 		for i, p := range s.proxies {
 			switch up := s.ours[i].Stats().Up; {
+			case now == last:
 			case !up && rand.IntN(20) > 0:
 			case rand.IntN(2) == 0:
 				p.CutWithin(redistest.ClientToServer, 1000) // a few calls
@@ -25,6 +28,7 @@ func (s *stage) cutting(ctx context.Context) {
 				p.CutWithin(redistest.ServerToClient, 50) // a few answers
 			}
 		}
+		last = now
 		select {
 		case <-time.After(rand.N(50 * time.Millisecond)):
 		case <-ctx.Done():
@@ -53,18 +57,19 @@ func TestFaultKindsCutAtAnyByte(t *testing.T) {
 		ctx, stop := context.WithCancel(context.Background())
 		defer stop()
 		var cutter, callers sync.WaitGroup
-		cutter.Go(func() { s.cutting(ctx) })
-		began, bound := time.Now(), time.Duration(want)*time.Second+testkit.Patience
+		cutter.Go(func() { s.cutting(ctx, &r.grants) })
+		began, over := time.Now(), testkit.Reached(want, s.cuts)
 		for i := range 12 {
 			callers.Go(func() {
 				engines := [][]*engine.Engine{s.ours, s.ours, s.theirs}[i%3]
-				for s.cuts() < want && !s.Failed() && time.Since(began) < bound {
+				for !s.Failed() && !over() {
 					r.once(engines, "stock:7")
 				}
 			})
 		}
+		s.await(over)
+		stop() // lest one who still waits loses again and again
 		callers.Wait()
-		stop()
 		cutter.Wait()
 		took := time.Since(began)
 		if s.cuts() < want {

@@ -74,37 +74,44 @@ func TestFaultOpenSaysWhatToDo(t *testing.T) {
 			"redis://user:" + canary + "@host:63x9/0", "redis://:" + canary + "@host/x", "http://:" + canary + "@host", canary,
 			"redis://:" + canary + "@host:6379/0?dial_timeout=" + canary, "redis://:" + canary + "%zz@host", "unix://:" + canary,
 		} {
-			if _, err := engine.ParseURL(url); err != nil {
-				if !errors.Is(err, engine.ErrInvalid) {
-					t.Errorf("%v, want ErrInvalid", err)
-				}
-				testkit.Mentions(t, err, "redis://user:password@host:port/db")
-				mustNotShow(t, "the error about a URL", err.Error())
-			}
+			mustNotParse(t, url, "redis://user:password@host:port/db")
+		}
+		for url, says := range map[string]string{
+			"redis://:#" + canary + "@host:6379":                        "%23",
+			"redis://:6#" + canary + "@host":                            "%23",
+			"redis://host:6379/0#" + canary:                             "%23",
+			"redis://:6380?" + canary + "@host":                         "%3F",
+			"redis://host?datbase=" + canary:                            "client_name, db, dial_timeout",
+			"redis://host?db=1;" + canary:                               "parameters cannot be read",
+			"redis:" + canary + "@host:6379":                            "// after redis:",
+			"unix://" + canary + "/redis.sock":                          "unix:///path",
+			"redis://host:7000?addr=" + canary:                          "host:port for each addr",
+			"redis://host:7000?addr=host2:7000&addr=u:" + canary + "@h": "host:port for each addr",
+		} {
+			mustNotParse(t, url, says)
 		}
 	})
 }
 
+// mustNotParse asserts that a URL is refused, in words that do not quote it.
+func mustNotParse(t *testing.T, url, says string) {
+	t.Helper()
+	_, err := engine.ParseURL(url)
+	if !errors.Is(err, engine.ErrInvalid) {
+		t.Errorf("ParseURL(%q): %v, want ErrInvalid", url, err)
+		return
+	}
+	testkit.Mentions(t, err, says)
+	mustNotShow(t, "the error about a URL", err.Error())
+}
+
 // notRedis listens and answers every line as a web server would.
 func notRedis(t *testing.T) string {
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	var serving sync.WaitGroup
-	serving.Go(func() {
-		for {
-			conn, err := listener.Accept()
-			if err != nil {
-				return
-			}
-			conn.Read(make([]byte, 1024))
-			conn.Write([]byte("HTTP/1.1 400 Bad Request\r\n\r\n"))
-			conn.Close()
-		}
+	t.Helper()
+	return testkit.Serve(t, func(client net.Conn) {
+		client.Read(make([]byte, 1024))
+		client.Write([]byte("HTTP/1.1 400 Bad Request\r\n\r\n"))
 	})
-	t.Cleanup(func() { listener.Close(); serving.Wait() })
-	return listener.Addr().String()
 }
 
 // canary is a password that must turn up nowhere.

@@ -31,13 +31,14 @@ func TestFaultHeldPermitsAreNeitherLostNorMade(t *testing.T) {
 	for _, s := range []scripts.Script{scripts.PermitTake, scripts.PermitFree} {
 		proxy.SwallowReply(redistest.Swallow{Match: testkit.Runs(s), Nth: 20, Times: testkit.Times(t, 1000, 20)})
 		before := e.Stats().Uncertain
+		lost := testkit.Reached(before+1, func() int64 { return e.Stats().Uncertain })
 		var inside, acquired atomic.Int64
 		until := time.Now().Add(testkit.Lasting(t, time.Minute, 2*time.Second))
 		var wg sync.WaitGroup
 		for i := range 24 {
 			wg.Go(func() {
 				p := []*engine.Engine{e, other}[i%2].PermitSemaphore("pool")
-				for (time.Now().Before(until) || e.Stats().Uncertain == before && time.Now().Before(until.Add(testkit.Patience))) && !t.Failed() {
+				for (time.Now().Before(until) || !lost()) && !t.Failed() {
 					hold(t, p, 1+i%2, permits, &inside, &acquired)
 				}
 			})

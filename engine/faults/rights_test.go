@@ -1,6 +1,7 @@
 package faults_test
 
 import (
+	"context"
 	"errors"
 	"slices"
 	"strings"
@@ -26,10 +27,7 @@ func limitedTo(server *redistest.Server, rule ...string) engine.Options {
 // openLimited opens an engine for such a user, until the end of the test.
 func openLimited(t *testing.T, opts engine.Options) *engine.Engine {
 	t.Helper()
-	e, err := engine.Open(testkit.Soon(t), opts)
-	if err != nil {
-		t.Fatal(err)
-	}
+	e := testkit.MustOpen(t, func(ctx context.Context) (*engine.Engine, error) { return engine.Open(ctx, opts) })
 	t.Cleanup(func() { e.Close() })
 	return e
 }

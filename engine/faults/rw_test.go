@@ -24,9 +24,7 @@ func TestFaultRWSwallowedAnswerHasOneEffect(t *testing.T) {
 			want := int64(testkit.Times(t, 1_000, 16))
 			proxy.SwallowReply(redistest.Swallow{Match: testkit.Runs(s), Nth: 3, Times: int(want)})
 			began := time.Now()
-			c.Run(16, func() bool {
-				return proxy.Stats().Swallowed >= want || time.Since(began) > time.Duration(want)*time.Second
-			})
+			c.Run(16, testkit.Reached(want, func() int64 { return proxy.Stats().Swallowed }))
 			if got := proxy.Stats().Swallowed; got < want {
 				t.Errorf("only %d of %d answers were swallowed in %v", got, want, time.Since(began))
 			}

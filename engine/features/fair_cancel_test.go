@@ -76,8 +76,8 @@ func TestFairCancelledWaiterLeavesTheQueue(t *testing.T) {
 		t.Run("when answers are lost: "+script.Name, func(t *testing.T) {
 			want := proxy.Stats().Swallowed + int64(testkit.Times(t, 1_000, 20))
 			proxy.SwallowReply(redistest.Swallow{Match: testkit.Runs(script), Nth: 2, Times: -1})
-			until := time.Now().Add(testkit.Patience)
-			for proxy.Stats().Swallowed < want && time.Now().Before(until) && !t.Failed() {
+			over := testkit.Reached(want, func() int64 { return proxy.Stats().Swallowed })
+			for !over() && !t.Failed() {
 				var wg sync.WaitGroup
 				wg.Go(func() { lockBriefly(t, another.FairMutex(fairName), testkit.Patience) })
 				for range 4 {

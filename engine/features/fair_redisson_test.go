@@ -132,11 +132,7 @@ func (j *javaCaller) queue() {
 // called waits until it is called, and takes the lock.
 func (j *javaCaller) called() {
 	j.t.Helper()
-	select {
-	case <-j.granted:
-	case <-time.After(testkit.Patience):
-		j.t.Fatalf("nobody called %s", j.owner)
-	}
+	testkit.Receive(j.t, "somebody to call "+j.owner, j.granted)
 	if _, taken := j.ask(); !taken {
 		j.t.Fatalf("%s was called, but may not have the lock", j.owner)
 	}
@@ -339,12 +335,7 @@ func TestFairDeadlinesSuitRedisson(t *testing.T) {
 		behind.clock = j.clock
 		j.unlock()
 		for range queue {
-			select {
-			case owner := <-done:
-				served = append(served, owner)
-			case <-time.After(testkit.Patience):
-				t.Fatal("our waiters were forgotten")
-			}
+			served = append(served, testkit.Receive(t, "one of our waiters", done))
 		}
 		if got, want := strings.Join(served, " "), strings.Join(queue, " "); got != want {
 			t.Errorf("served %s, want %s", got, want)
@@ -417,11 +408,7 @@ func TestFairWaiterBehindAGiverUpIsCalled(t *testing.T) {
 	ours := m.LockAsync(context.Background())
 	wantQueue(t, s, 3)
 	testkit.MustUnlock(t, held)
-	select {
-	case <-first.granted:
-	case <-time.After(testkit.Patience):
-		t.Fatal("the first one was not called")
-	}
+	testkit.Receive(t, "the first one to be called", first.granted)
 	first.giveUp()
 	second.called()
 	second.unlock()

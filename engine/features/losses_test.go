@@ -23,6 +23,7 @@ func TestAnOutageOfManyHoldsIsAFewLines(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	began := time.Now()
 	held := testkit.LockMany(t, e, "held", holds)
 	server.Kill()
 	for _, h := range held {
@@ -31,10 +32,11 @@ func TestAnOutageOfManyHoldsIsAFewLines(t *testing.T) {
 	redistest.Await(t, "all losses to be counted", func() bool { return e.Stats().Lost == holds })
 	e.Close()
 	text := log.String()
-	if n := strings.Count(text, "a lock was lost"); n < 10 || n > 20 { // in one period or two
+	periods := int(time.Since(began)/(10*time.Second)) + 2 // at most: two, unless a busy machine takes long to lock or to notice
+	if n := strings.Count(text, "a lock was lost"); n < 10 || n > 10*periods {
 		t.Errorf("%d losses are logged one by one:\n%s", n, text)
 	}
-	if n := strings.Count(text, "more locks were lost"); n < 1 || n > 2 {
+	if n := strings.Count(text, "more locks were lost"); n < 1 || n > periods {
 		t.Errorf("%d numbers of losses:\n%s", n, text)
 	}
 	if !strings.Contains(text, "name=held:") || !strings.Contains(text, `cause="not renewed in time`) {

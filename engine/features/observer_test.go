@@ -6,6 +6,7 @@ import (
 	"slices"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/wheellock/wheellock/engine"
 	"github.com/wheellock/wheellock/internal/redistest"
@@ -75,6 +76,30 @@ func TestObserverIsToldOfEachCallOnce(t *testing.T) {
 	t.Logf("%d granted, of these %d handed on, %d failed", granted, handedOn, failed)
 	if granted != stats.Granted || handedOn != stats.Handoffs || failed != refused || lost != 0 {
 		t.Errorf("told of %d grants, %d handed on, %d failures, %d losses; want %d, %d, %d, 0", granted, handedOn, failed, lost, stats.Granted, stats.Handoffs, refused)
+	}
+}
+
+// A holder whose end is observed is told that somebody waits, as any other.
+func TestAnObservedHolderIsToldWhoWaits(t *testing.T) {
+	t.Parallel()
+	server := redistest.Start(t)
+	observed := func(o *engine.Options) { o.Observer = &engine.Observer{Ended: func(engine.End) {}} }
+	e, other := testkit.Connect(t, server.Addr(), observed), testkit.Connect(t, server.Addr())
+	for what, from := range map[string]*engine.Engine{"same process": e, "another process": other} {
+		h := testkit.MustLock(t, e.Mutex("upload"))
+		wanted := h.Wanted()
+		waiter := from.Mutex("upload").LockAsync(testkit.Soon(t))
+		select {
+		case <-wanted:
+		case <-time.After(testkit.Patience):
+			t.Errorf("%s: somebody waits, and the holder is not told", what)
+		}
+		testkit.MustUnlock(t, h)
+		next, err := waiter.Wait(testkit.Soon(t))
+		if err != nil {
+			t.Fatal(err)
+		}
+		testkit.MustUnlock(t, next)
 	}
 }
 

@@ -1,6 +1,7 @@
 package explore
 
 import (
+	"fmt"
 	"strings"
 
 	"github.com/wheellock/wheellock/internal/gate"
@@ -121,24 +122,29 @@ func (c *caller) change() {
 	})
 }
 
-// releaseOf frees the permits of a hold by their ids. Its holder may believe in them until the next renewal.
-func (c *caller) releaseOf(held *caller) {
-	e, first := c.e, held.hold.Tenure
-	numbers := []uint64{first}
-	for i := range uint64(held.kept.n) {
-		numbers = append(numbers, first+i)
+// releaseOf frees the permits of holds by their ids. Holders at other engines may believe in them until the next renewal.
+func (c *caller) releaseOf(held []*caller) {
+	e := c.e
+	var args gate.PermitFreeArgs
+	var numbers []uint64
+	give := func(by *engine, number uint64) {
+		args.IDs += scripts.PermitIDs(scripts.PermitID(by.uuid, number))
+		if by != e {
+			number = 0
+		}
+		numbers = append(numbers, number)
 	}
-	args := gate.PermitFreeArgs{N: int64(len(numbers))}
-	for i, number := range numbers {
-		args.IDs += scripts.PermitIDs(scripts.PermitID(held.e.uuid, number))
-		if held.e != e {
-			numbers[i] = 0
+	give(held[0].e, held[0].hold.Tenure)
+	for _, h := range held {
+		h.lossy = true
+		for i := range uint64(h.kept.n) {
+			give(h.e, h.hold.Tenure+i)
 		}
 	}
-	held.lossy = true
+	args.N, c.frees = int64(len(numbers)), held
 	c.s.callers = append(c.s.callers, c)
 	c.release = &ack{s: c.s, what: "Release", by: c}
-	e.post(c, "releases the permits of "+held.String(), func(now gate.Time) {
+	e.post(c, fmt.Sprintf("releases the permits of %v", held), func(now gate.Time) {
 		if e.closing {
 			c.release.Settle(gate.Outcome{Why: gate.Closed})
 			return

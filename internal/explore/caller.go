@@ -27,6 +27,7 @@ type caller struct {
 	stays    gate.Time // until when, by its engine's clock, the name must be taken whatever becomes of it; 0: while it holds
 	lossy    bool      // its key was destroyed behind everybody's back: no promise is left
 	release  *ack      // of its Unlock
+	frees    []*caller // Release: whose permits
 }
 
 // ordinal is a number that only counts.

@@ -55,6 +55,9 @@ func (n *counts) granted(s *state, c *caller) {
 }
 
 func (n *counts) acknowledged(s *state, a *ack) {
+	if a.by.call == Release && a.out.Why == gate.Granted {
+		n.released(s, a.by)
+	}
 	if a.by.call != Give && a.by.call != CountDown {
 		return
 	}
@@ -63,6 +66,24 @@ func (n *counts) acknowledged(s *state, a *ack) {
 		n.given++
 	case gate.Doubtful:
 		n.unsure++
+	}
+}
+
+// released: who was told that permits were freed finds none of them. Holds of the same engine that ended otherwise meanwhile are
+// freed for themselves.
+func (n *counts) released(s *state, by *caller) {
+	if s.destroyed { // a release that a failover has lost
+		return
+	}
+	for _, held := range by.frees {
+		if held.e == by.e && (held.unlocked || by.e.closing || by.e.now() >= held.hold.Deadline()) {
+			continue
+		}
+		for i := range uint64(held.kept.n) {
+			if v := s.do("ZSCORE", scripts.PermitsKey(nameOf(held.name)), string(scripts.PermitID(held.e.uuid, held.hold.Tenure+i))); v.Str != "" {
+				s.violate("permits-are-kept", "%v freed permit %d of %v, which is still in Redis", by, i, held)
+			}
+		}
 	}
 }
 

@@ -234,14 +234,14 @@ func (s *state) detachable(e *engine, name int) *caller {
 	return nil
 }
 
-// releasable is the newest hold of permits.
-func (s *state) releasable() *caller {
+// releasable are the holds of permits, the newest first.
+func (s *state) releasable() (held []*caller) {
 	for _, c := range slices.Backward(s.callers) {
 		if c.holds() && !c.isLossy() && !c.e.dead {
-			return c
+			held = append(held, c)
 		}
 	}
-	return nil
+	return held
 }
 
 func (s *state) waiting(e *engine, name int) *caller {

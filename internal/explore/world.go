@@ -85,7 +85,7 @@ const (
 	Give                    // one permit back, or one more, of a semaphore
 	Await                   // a latch
 	CountDown               // a latch, by one
-	Release                 // the newest hold of permits, whoever has it: by their ids, the first of them given twice
+	Release                 // all permits that are held, whoever has them: by their ids, the first of them given twice
 	Extend                  // the newest hold with a fixed lease
 	LockStaying             // waits, watched, WithMinHold
 	TryStaying              // asks once, WithLease, WithMinHold

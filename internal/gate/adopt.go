@@ -29,7 +29,7 @@ func (m *Mutex) adopted(now Time, c *Command) {
 		m.t.confirm(now, c, c.Lease)
 		m.fence(int64(c.Reply))
 		m.settleYield(false, now) // somebody had it
-		out := m.t.unusable(now, c)
+		out := m.t.unusable(now, c, c.Lease)
 		ack, forced := m.contention.forced(m.t.ID)
 		if forced {
 			out = Outcome{Why: Lost}
@@ -41,9 +41,8 @@ func (m *Mutex) adopted(now Time, c *Command) {
 		}
 		m.tries = 0
 		m.contention.enter(now, m.cfg)
-		m.contention.found(now, true)
 		if w != nil {
-			m.admitAdopter(now, w)
+			m.letIn(now, w)
 		}
 	case c.Result == Unknown:
 		m.left(now)
@@ -68,11 +67,4 @@ func (m *Mutex) adopted(now Time, c *Command) {
 func (c *contention) orphanAdopter(now Time, adopt *Command, release Op) {
 	late := lateAfter(adopt.Sent)
 	c.orphans.add(orphan{id: adopt.ID, op: release, at: now, late: late, ends: late + adopt.Lease + 2*margin(adopt.Lease)})
-}
-
-// admitAdopter makes w a holder of the tenure that was taken for him.
-func (m *Mutex) admitAdopter(now Time, w *Waiter) {
-	if owner := w.Owner; m.grant(now, w) {
-		m.readmit(now, owner)
-	}
 }

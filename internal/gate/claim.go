@@ -26,7 +26,7 @@ import (
 //  2. B asks under the same owner id, and has a claim again. Then the message arrives.
 //
 // Of a fenced mutex the release makes the tokens, too; if Redis refuses them, nothing is given. A message before the code announces
-// the last of them, and the code, to which it is added, proves it: it is no matter who publishes what, or what is lost of it.
+// the last of them, and the code, to which it is added, proves it. So nothing depends on who publishes what, or what is lost of it.
 //
 // A fair mutex is given to the head of its queue and to nobody else, by its release, if the head's claim is good for another second. The
 // owner id is the head's place, the claim is left by a FairAsk, and the code is published on the head's own channel in place of the 0. The
@@ -48,7 +48,7 @@ import (
 //   - The key is deleted, or a replica takes over that lacks the last changes: as with any tenure.
 //   - Somebody listens who has no claim: it may be a waiter of Redisson, and the release frees the mutex and publishes 0. Whoever
 //     polls leaves no trace, so that one release in 100 ms does the same.
-//   - B has died, and a waiter of Redisson listens in its place. The mutex is given to the dead, and a 1 is published besides, which
+//   - B has died, and a waiter of Redisson listens in its place. The mutex is given to B, and a 1 is published besides, which
 //     has Redisson's waiters ask: that one learns that it has to wait for 2 s at most. No engine heeds it.
 //   - With Replicas or Fsync there are no claims: what B hears of may be on no replica yet.
 
@@ -70,58 +70,8 @@ type claim struct {
 	asked uint64 // the last tenure that was asked for by an AcquireClaim
 }
 
-// claims reports whether waiters of this name may have claims.
-func (m *mutexLease) claims() bool {
-	return m.cfg.Code != nil && m.traits().claims && m.contention != nil
-}
-
 // mayClaim reports whether w can have a lock that is renewed soon after it is given.
 func (w *Waiter) mayClaim() bool { return w.Watch && w.Least == 0 && w.Lease >= claimTime && !w.Try }
-
-// question is how the next acquire for w asks, and under which number. As long as a claim stands its owner id is asked for.
-func (m *mutexLease) question(w *Waiter) (op Op, id uint64) {
-	op = m.traits().acquire
-	if m.claims() {
-		c := &m.contention.claim
-		if c.id != 0 {
-			return AcquireClaim, c.id
-		}
-		if m.contention.state == subscribed && w.mayClaim() {
-			op = AcquireClaim
-		}
-	}
-	m.cfg.LastID++
-	return op, m.cfg.LastID
-}
-
-// sendAcquire sends an acquire of the tenure that is asked for.
-func (m *mutexLease) sendAcquire(op Op, lease time.Duration, fx *Effects) {
-	m.cfg.Stats.Attempts.Inc()
-	c := m.send(op, m.t.ID, lease, fx)
-	if op == AcquireClaim {
-		c.Args = ClaimArgs{Code: m.cfg.Code()}.Args()
-		of := &m.contention.claim
-		of.asked = m.t.ID
-		m.t.Ends = max(m.t.Ends, of.ends)
-	}
-}
-
-// repeats is the operation that asks again for the tenure whose acquire got no answer.
-func (m *mutexLease) repeats() Op {
-	if m.claims() && m.contention.claim.asked == m.t.ID {
-		return AcquireClaim
-	}
-	return m.traits().acquire
-}
-
-// releaseOp is how a tenure is released. An engine that has not been refused the name does not know whether others have claims. Its
-// release wakes them.
-func (m *mutexLease) releaseOp() Op {
-	if m.claims() && (m.contention.state == subscribed || m.contention.claim.asked == m.t.ID) {
-		return ReleaseClaim
-	}
-	return m.traits().release
-}
 
 // note notes that an acquire was refused, and whether it has left a claim. If it could not, one that stood before stands as
 // it did. sure: no copy of it may arrive any more; else its owner id is released when none can, and is not asked for again.
@@ -157,57 +107,4 @@ func (cl *claim) proven(news *News, fenced bool) bool {
 	}
 	cl.token = cmp.Or(news.token, cl.token)
 	return false
-}
-
-// endClaim forgets the claim of a tenure that is ours, or is released.
-func (c *contention) endClaim(id uint64) {
-	if c != nil && c.claim.id == id {
-		c.claim.id = 0
-	}
-}
-
-// giveUpClaim has a claim removed that nobody wants any more.
-func (m *Mutex) giveUpClaim(now Time) {
-	if !m.claims() || m.contention.claim.id == 0 || m.t.phase != free || m.queue.lasting() > 0 {
-		return
-	}
-	c := &m.contention.claim
-	if now < c.ends && m.queue.fair == nil { // a place that is given up takes its claim along
-		m.contention.orphans.add(orphan{id: c.id, op: ReleaseClaim, at: now, ends: c.ends})
-	}
-	c.id = 0
-}
-
-// given takes the lock that a release has given to our claim, if one of the codes says so. When it cannot be taken here, the next
-// question finds it.
-func (m *Mutex) given(now Time, news News, fx *Effects) bool {
-	if !m.claims() {
-		return false
-	}
-	c := &m.contention.claim
-	if !c.proven(&news, m.traits().fenced) {
-		return false
-	}
-	m.tick(now)
-	w := m.queue.head
-	if m.t.phase != free || m.flight != None || w == nil || !w.mayClaim() || !m.queue.fair.first(w, c.id) || now >= c.sent+claimTime-margin(claimTime) {
-		m.again = m.t.phase != ours && w != nil
-		return false
-	}
-	as := Command{Op: AcquireClaim, ID: c.id, Lease: claimTime, Sent: c.sent, Epoch: c.epoch}
-	m.t.ask(c.id, w.Lease, w.Watch)
-	m.t.phase = ours
-	m.t.Ends = c.ends
-	m.queue.fair.doubt(now, &m.t.Tenure)
-	m.t.confirm(now, &as, claimTime)
-	m.fence(c.token)
-	m.t.RenewAt = now + min(claimRenewal, (m.t.Deadline-now)/4)
-	m.contention.endClaim(c.id)
-	m.tries, m.again = 0, false
-	m.settleYield(false, now) // somebody had it
-	m.contention.enter(now, m.cfg)
-	m.contention.found(now, true)
-	m.contention.last = m.contention.last.noted(Outcome{Why: Taken})
-	m.admit(now, &as, fx)
-	return true
 }

@@ -25,6 +25,44 @@ type Command struct {
 	Asking bool  // another node has sent it, once, to one that does not serve the name yet; the dispatcher's
 }
 
+// ran reports whether c has run in Redis and Reply is its answer.
+func (c *Command) ran() bool { return c.Result == Answered || c.Result == UnderReplicated }
+
+// freed reports whether a release or a downgrade has done what it should, also if nobody could be told of it.
+func freed(reply scripts.Reply) bool { return reply >= 0 || reply == scripts.PublishDenied }
+
+// given reports whether a release gave the lock to a claim. Its reply is then how many heard of that.
+func (c *Command) given() bool {
+	heard, given := c.Reply.Given()
+	if given = given && (c.Op == ReleaseClaim || c.Op == FairRelease) && c.Result == Answered; given {
+		c.Reply = heard
+	}
+	return given
+}
+
+// verdict is what an answer proves about an ownership.
+type verdict uint8
+
+const (
+	unproved verdict = iota // nothing: the command is to be sent again
+	standing                // it is there
+	absent                  // it is not there
+)
+
+// proves is what the answer to a renewal or a confirmation proves; least is the smallest reply that says "it is there".
+// An answer that too few replicas know of proves nothing.
+func (c *Command) proves(least scripts.Reply) verdict {
+	switch {
+	case c.Result != Answered:
+		return unproved
+	case c.Reply == scripts.NotMine:
+		return absent
+	case c.Reply >= least:
+		return standing
+	}
+	return unproved
+}
+
 // Args are the arguments of one operation: a value of the type below that is named for it. The machine packs them (the
 // method Args of that type), dispatcher/wire unpacks them (the method of Args that is named for the operation) and writes
 // them as the script expects. All types share this memory, so that a command is small and takes no allocation.
@@ -51,15 +89,6 @@ type ClaimArgs struct {
 
 func (a ClaimArgs) Args() Args  { return Args{n: a.Code} }
 func (a Args) Claim() ClaimArgs { return ClaimArgs{Code: a.n} }
-
-// given reports whether a release gave the lock to a claim. Its reply is then how many heard of that.
-func (c *Command) given() bool {
-	heard, given := c.Reply.Given()
-	if given = given && (c.Op == ReleaseClaim || c.Op == FairRelease) && c.Result == Answered; given {
-		c.Reply = heard
-	}
-	return given
-}
 
 // SwapArgs are those of a Swap.
 type SwapArgs struct {
@@ -195,4 +224,34 @@ func (fx *Effects) add(op Op) *Command {
 	sent := append(fx.Commands[op], Command{})
 	fx.Commands[op] = sent
 	return &sent[len(sent)-1]
+}
+
+// Rule 25: with Options.Replicas a grant counts only when so many replicas have it, and so does what keeps one
+// alive. Whether they have is asked after the command ran. If they have not, it comes back as UnderReplicated: what it gave
+// is given back, and asked for again; what it prolonged ends when it would have ended without it.
+
+// confirming are the operations after which somebody has something that was not theirs before, or has it for longer.
+var confirming = [Ops]bool{
+	Renew: true, Confirm: true, Swap: true, RenewRead: true, RenewWrite: true, ConfirmRead: true, ConfirmWrite: true,
+	Downgrade: true, PermitRenew: true, FairRelease: true, Adopt: true, Acquire: true, AcquireClaim: true, AcquireFenced: true, AcquireRead: true,
+	AcquireWrite: true, PermitTake: true, FairAsk: true, Take: true,
+}
+
+// Confirms reports whether replicas are to have what the operation did before it counts.
+func (o Op) Confirms() bool { return confirming[o] }
+
+// Unreplicated notes that too few replicas have what c did. A refusal needs none.
+func (c *Command) Unreplicated() {
+	gave := confirming[c.Op] && c.Reply.Granted()
+	switch c.Op {
+	case Confirm, Swap, ConfirmRead, ConfirmWrite:
+		gave = c.Reply >= 0
+	case Downgrade:
+		gave = freed(c.Reply)
+	case FairRelease:
+		gave = c.Reply == scripts.Passed
+	}
+	if gave && c.Result == Answered {
+		c.Result = UnderReplicated
+	}
 }

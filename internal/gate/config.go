@@ -45,14 +45,14 @@ func (cfg *Config) takeWaitState() *waitState {
 	if last < 0 {
 		return &waitState{}
 	}
-	c := cfg.idleWaitStates[last]
+	s := cfg.idleWaitStates[last]
 	cfg.idleWaitStates = cfg.idleWaitStates[:last]
-	return c
+	return s
 }
 
-func (cfg *Config) putWaitState(c *waitState) {
+func (cfg *Config) putWaitState(s *waitState) {
 	if len(cfg.idleWaitStates) < maxIdleWaitStates {
-		cfg.idleWaitStates = append(cfg.idleWaitStates, c)
+		cfg.idleWaitStates = append(cfg.idleWaitStates, s)
 	}
 }
 

@@ -1,7 +1,12 @@
 package gate
 
+import (
+	"slices"
+	"time"
+)
+
 // contention is what a name needs only while callers compete for it. A mutex makes it when that begins, so that a name for
-// which nobody competes stays small.
+// which nobody competes stays small. What is asked of a nil *contention is answered as if there were nothing of all this.
 type contention struct {
 	subscription
 	yielding
@@ -34,6 +39,7 @@ func (c *contention) nextAlarm(free bool) Time {
 func (c *contention) enter(now Time, cfg *Config) {
 	c.yielding.enter(now, cfg)
 	c.turns.enter(now)
+	c.found(now, true)
 	c.spins = 0
 }
 
@@ -57,6 +63,63 @@ func (c *contention) forced(id uint64) (ack Settler, forced bool) {
 	return o.ack, forced
 }
 
+// endClaim forgets the claim of a tenure that is ours, or is released.
+func (c *contention) endClaim(id uint64) {
+	if c != nil && c.claim.id == id {
+		c.claim.id = 0
+	}
+}
+
+// stayFor is for how long the name is to stay taken from now on.
+func (c *contention) stayFor(now Time) time.Duration {
+	if c == nil {
+		return 0
+	}
+	return max(c.stay.lease, c.stay.least, ceilMillis(c.stay.until-now))
+}
+
+// stayNoLonger has the name freed at once.
+func (c *contention) stayNoLonger() {
+	if c != nil {
+		c.stay = stay{}
+	}
+}
+
+// releaseArgs are those of a release of ours, or of that owner, if it is not empty.
+func (c *contention) releaseArgs(op Op, owner string) Args {
+	a := ReleaseArgs{Owner: owner}
+	if op == ReleaseClaim && c.state == subscribed {
+		a.Own = 1
+	}
+	return a.Args()
+}
+
+// adoptions are the callers that want to take the place of an owner that stands in Redis, each under a fresh owner id. They do
+// not stand in the queue: the name is not free, and nobody in the queue could have it instead. Each asks once.
+type adoptions []*Waiter
+
+// forget leaves out a caller that waits no longer. False: it is not among them.
+func (as *adoptions) forget(w *Waiter) bool {
+	i := slices.Index(*as, w)
+	if i >= 0 {
+		*as = slices.Delete(*as, i, i+1)
+	}
+	return i >= 0
+}
+
+// takeFor takes out the first that wants the place for which c asked, under t, or under one that is alike; nil: there is none.
+func (as *adoptions) takeFor(c *Command, t *Tenure) *Waiter {
+	i := slices.IndexFunc(*as, func(w *Waiter) bool {
+		return w.Adopts == c.Args.Adopt().Owner && w.Lease == t.Lease && w.Watch == t.Watch && w.Least <= c.Lease
+	})
+	if i < 0 {
+		return nil
+	}
+	w := (*as)[i]
+	*as = slices.Delete(*as, i, i+1)
+	return w
+}
+
 // turnAdoptersAway answers all who want to take the place of another owner.
 func (c *contention) turnAdoptersAway(cfg *Config, why Why) {
 	if c == nil {
@@ -68,11 +131,75 @@ func (c *contention) turnAdoptersAway(cfg *Config, why Why) {
 	c.adopting = nil
 }
 
-// releaseArgs are those of a release of ours, or of that owner, if it is not empty.
-func (c *contention) releaseArgs(op Op, owner string) Args {
-	a := ReleaseArgs{Owner: owner}
-	if op == ReleaseClaim && c.state == subscribed {
-		a.Own = 1
+// What a process that hands a mutex on among its own callers leaves to other processes: to those that listen by yielding
+// (yielding.go), to those that poll by taking turns (turns.go). Without contention there is nothing to leave.
+
+// turnOver reports whether it is the turn of others, who have shown that they want the name; callers is how many of ours
+// have it or want it.
+func (c *contention) turnOver(now Time, callers int32, polls bool, cfg *Config) bool {
+	switch {
+	case c == nil:
+		return false
+	case polls:
+		return c.turns.over(now, callers, cfg)
+	default:
+		return c.yielding.over(callers)
 	}
-	return a.Args()
+}
+
+// pause is how long we leave a name to others that listen; heard of them heard of its release, and waiters of ours wait.
+func (c *contention) pause(now Time, heard, waiters int32, cfg *Config) time.Duration {
+	if c == nil || waiters == 0 && !c.yielding.short() { // no pause is kept that nobody is in
+		return 0
+	}
+	return c.yielding.pause(now, heard, cfg)
+}
+
+// pausePolling is how long we leave a freed name to others that poll. The end of our turn counts also if nobody waits
+// here at this moment: callers that come again soon have the name as much as those who wait.
+func (c *contention) pausePolling(now Time, waiters int32, seed uint64, cfg *Config) time.Duration {
+	if c == nil {
+		return 0
+	}
+	c.turns.left = now
+	c.keep = c.turns.settled()
+	switch {
+	case c.turnOver(now, waiters+1, true, cfg):
+		return c.turns.leave(now, seed)
+	case waiters == 0:
+		return 0
+	default:
+		return c.spin(waiters, seed)
+	}
+}
+
+// pausing reports whether a freed name is left to others although nobody waits here.
+func (c *contention) pausing() bool {
+	return c != nil && (c.turns.pause || c.yield != 0 && c.short())
+}
+
+// Between the questions of a waiter that polls: 1 ms doubling to 128 ms as Redisson's spin lock, a part of it random.
+//
+// One question is for all waiters of this process. Several of them ask more often at first, commonTries times after
+// each sleep up to commonSpin: a caller that has just unlocked asks again within one round trip, and most questions of
+// the waiters miss the moment in which the name is free. After mostSpins refusals, about 200 ms, they ask every twice
+// commonSpin, or as often as so many pollers would.
+const (
+	firstSpin   = time.Millisecond
+	commonSpin  = 8 * time.Millisecond
+	commonTries = 4
+	mostSpins   = 32
+)
+
+// spin is how long so many waiters sleep after a refusal. seed is for the jitter.
+func (c *contention) spin(waiters int32, seed uint64) time.Duration {
+	sleep := min(firstSpin<<c.spins, longestSpin)
+	if waiters > 1 {
+		sleep = min(firstSpin<<(c.spins/commonTries), commonSpin)
+		if c.spins == mostSpins {
+			sleep = max(min(longestSpin/time.Duration(waiters), 2*commonSpin), firstSpin)
+		}
+	}
+	c.spins = min(c.spins+1, mostSpins)
+	return sleep - jitter(seed, sleep/2)
 }

@@ -61,6 +61,25 @@ func (m *mutexLease) free(now Time, fx *Effects) {
 	}
 }
 
+// detach sends, in place of the release, the command by which the name stays taken. False: it is to be freed.
+func (m *mutexLease) detach(now Time, fx *Effects) bool {
+	lease := m.contention.stayFor(now)
+	if lease <= 0 {
+		return false
+	}
+	m.send(Detach, m.t.ID, lease, fx)
+	return true
+}
+
+// releaseOp is how a tenure is released. An engine that has not been refused the name does not know whether others have claims. Its
+// release wakes them.
+func (m *mutexLease) releaseOp() Op {
+	if m.claims() && (m.contention.state == subscribed || m.contention.claim.asked == m.t.ID) {
+		return ReleaseClaim
+	}
+	return m.traits().release
+}
+
 // released is the answer to the release of the tenure. True: it took the lock for our next waiter, who stands at the head of the
 // queue in Redis, and the tenure is to be handed out.
 func (m *mutexLease) released(now Time, c *Command, fx *Effects) bool {

@@ -27,17 +27,17 @@ type Entry struct {
 
 // Reuse makes an idle entry serve another name. Events about its former holds and waiters find them not
 // alive and not queued, and do nothing.
-func (c *Entry) Reuse(name string, cfg *Config) {
-	*c = Entry{Name: name, Kind: c.Kind, Due: Never, Machine: c.Machine}
-	c.Alarm.Value = c
-	c.Machine.reset(cfg)
+func (e *Entry) Reuse(name string, cfg *Config) {
+	*e = Entry{Name: name, Kind: e.Kind, Due: Never, Machine: e.Machine}
+	e.Alarm.Value = e
+	e.Machine.reset(cfg)
 }
 
-func (c *Entry) entry() *Entry { return c }
+func (e *Entry) entry() *Entry { return e }
 
 // Oldest is when the oldest living hold of the name was granted; Never: there is none.
-func (c *Entry) Oldest() Time {
-	if m, can := c.Machine.(Lockable); can {
+func (e *Entry) Oldest() Time {
+	if m, can := e.Machine.(Lockable); can {
 		return m.Oldest()
 	}
 	return Never
@@ -68,7 +68,7 @@ type Machine interface {
 	Answer(now Time, c *Command, fx *Effects)         // the command in flight came back
 	Message(now Time, news News, fx *Effects)         // something was published on the name's channel
 	Subscribed(now Time, refusal string, fx *Effects) // refusal: the server's words, or empty
-	Suspect(now Time, fx *Effects)                    // the key may have changed behind our back
+	Suspect(now Time, fx *Effects)                    // the key may have been changed by somebody else
 	LinkUp(now Time, fx *Effects)                     // the link to Redis is there again
 	Drain(now Time, fx *Effects)                      // the engine takes no more: turn the waiters away
 	Close(now Time, fx *Effects)                      // the engine closes: settle all, release all
@@ -121,3 +121,25 @@ type Counting interface {
 	Machine
 	Change(now Time, c Change, fx *Effects)
 }
+
+// traits is what a kind changes in a mutex.
+type traits struct {
+	acquire, release Op
+	fenced           bool // grants have fencing tokens
+	polls            bool // waiters poll: nobody publishes, nobody listens
+	fair             bool // waiters stand in a queue in Redis
+	claims           bool // a release can give it to a waiter of another engine
+}
+
+// acquires and releases report whether an operation is one of the kind's.
+func (k *traits) acquires(op Op) bool { return op == k.acquire || op == AcquireClaim }
+func (k *traits) releases(op Op) bool { return op == k.release || op == ReleaseClaim }
+
+var traitsByKind = [...]traits{
+	MutexKind:  {acquire: Acquire, release: Release, claims: true},
+	FencedKind: {acquire: AcquireFenced, release: Release, fenced: true, claims: true},
+	SpinKind:   {acquire: Acquire, release: ReleaseQuietly, polls: true},
+	FairKind:   {acquire: FairAsk, release: FairRelease, fair: true, claims: true},
+}
+
+func (e *Entry) traits() *traits { return &traitsByKind[e.Kind] }

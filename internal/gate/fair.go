@@ -42,8 +42,7 @@ func (l *fairQueue) askInQueue(m *mutexLease, now Time, fx *Effects) {
 // doubt notes for a fresh tenure that a command without an answer may still take the lock for it.
 func (l *fairQueue) doubt(now Time, t *Tenure) {
 	if l != nil && l.lateAt > now {
-		t.Unsure = l.lateAt
-		t.carried(l.lateAt, t.Lease)
+		t.unsure(l.lateAt)
 	}
 }
 
@@ -59,9 +58,6 @@ func (l *fairQueue) stayInQueue(m *mutexLease, now Time, fx *Effects) bool {
 
 // answeredInQueue is the answer to both. False: the lock is ours.
 func (l *fairQueue) answeredInQueue(m *mutexLease, now Time, c *Command, fx *Effects) bool {
-	if l == nil {
-		return false
-	}
 	_, late := c.Reply.Late()
 	ran := c.ran() && !late && c.Reply.Fault() == scripts.None
 	if ran {
@@ -147,15 +143,15 @@ func (l *fairQueue) passedOn(m *mutexLease, now Time, c *Command) {
 // first reports whether w is the waiter with that place. In a lock without a queue any waiter is.
 func (l *fairQueue) first(w *Waiter, place uint64) bool { return l == nil || w.place == place }
 
-// takenInVain has all who wait join anew when the first of them does not get the lock that was taken under his number: it is given
-// back, or he was forced off.
+// takenInVain has all who wait join anew when the first of them does not get the lock that was taken under its number: the lock is
+// given back, or was freed by force.
 func (l *fairQueue) takenInVain(m *mutexLease, now Time, id uint64) {
 	if w := m.queue.head; l != nil && w != nil && id != 0 && w.place == id {
 		l.startOver(w, max(now, m.askTime()))
 	}
 }
 
-// admitted is the waiter for whom the tenure was taken, out of the queue; nil: he has gone, and the queue in Redis says who is
+// admitted is the waiter for whom the tenure was taken, out of the queue; nil: it waits no longer, and the queue in Redis says who is
 // next.
 func (l *fairQueue) admitted(m *mutexLease, now Time) *Waiter {
 	w := m.queue.head
@@ -177,9 +173,6 @@ func (l *fairQueue) admitted(m *mutexLease, now Time) *Waiter {
 
 // leaveQueue gives up places in the queue. Not twice in a row while somebody wants to ask.
 func (l *fairQueue) leaveQueue(m *mutexLease, now Time, fx *Effects) bool {
-	if l == nil {
-		return false
-	}
 	if l.turnGiven && m.t.phase == free && m.queue.head != nil && (m.again || now >= m.askAt) {
 		l.turnGiven = false
 		return false
@@ -212,10 +205,10 @@ func (l *fairQueue) subscribedInQueue(m *mutexLease, now Time, refusal string) {
 // outOfTurn is a release after which it was not our turn, as the queue in Redis has it: our first waiter listens
 // for the turn, and asks when it can hear.
 func (l *fairQueue) outOfTurn(m *mutexLease, now Time, fx *Effects) {
-	if l == nil || m.queue.head == nil {
+	if m.queue.head == nil {
 		return
 	}
-	if m.queue.head.place == 0 { // he stands nowhere until he asks
+	if m.queue.head.place == 0 { // it has no place until it asks
 		m.askAt = now
 		return
 	}

@@ -12,9 +12,9 @@ import (
 // for many waiters is done in one command: joining, leaving, and staying alive, which the engine does as one.
 //
 // It is the strategy of a fair mutex. A mutex consults it when it asks, is answered, and releases; nil is the strategy of
-// the other mutexes, which serve in the order of arrival here: what it is told then it ignores.
+// the other mutexes, which serve in the order of arrival here: what is asked of it for every mutex does nothing then.
 type fairQueue struct {
-	next *Waiter // the first waiter who does not stand in Redis, as far as is known: those before him do
+	next *Waiter // the first waiter without a place in Redis, as far as is known: those before it have one
 
 	leaving   []places // given up here, to be given up in Redis
 	out       places   // those that are being given up by the command in flight
@@ -42,7 +42,7 @@ type places struct {
 	first uint64
 	n     int64
 	at    Time // when they may be given up
-	ends  Time // when nobody believes in them any more; 0: Redis has not refused them yet
+	ends  Time // when their deadline in Redis is over for certain; 0: Redis has not refused them yet
 }
 
 const (
@@ -50,7 +50,7 @@ const (
 	// server's time. Leaving looks for each in the queue.
 	maxJoin  = 128
 	maxLeave = 16
-	// earshot is how many waiters of a process listen: only the head of the whole queue is called, which is the
+	// maxListening is how many waiters of a process listen: only the head of the whole queue is called, which is the
 	// first of its process; the others are given a subscriber ahead of time, a few at once.
 	maxListening = 8
 	// forgotten is when the deadline of a place in Redis is over, whatever happened (WAIT in scripts/fair.lua).
@@ -59,16 +59,13 @@ const (
 
 // arrived notes a waiter who was put at the end of the queue.
 func (l *fairQueue) arrived(w *Waiter) {
-	if l != nil && l.next == nil && !w.Try {
+	if l.next == nil && !w.Try {
 		l.next = w
 	}
 }
 
-// gone notes a waiter who is about to be taken out of the queue. What stands for him in Redis must go.
+// gone notes a waiter that is about to be taken out of the queue. Its place in Redis is given up.
 func (l *fairQueue) gone(w *Waiter) {
-	if l == nil {
-		return
-	}
 	if l.next == w {
 		l.next = lasting(w.next)
 	}
@@ -91,8 +88,13 @@ func (l *fairQueue) unlisten(w *Waiter, place uint64) {
 func (l *fairQueue) hurry() { l.joinAt, l.leaveAt, l.stays, l.leaves = 0, 0, 0, 0 }
 
 // startOver gives up the places of all who wait, from head on, and has them join again. The number of the first is that of a
-// tenure whose release is sent, and a copy of that may arrive at any time: were it to ask under the same number, the copy
-// would free the lock that it gets. The others follow it, for places are in the order of their numbers.
+// tenure whose release is sent (rule 4):
+//
+//  1. The release gets no answer. A copy of it is on its way.
+//  2. The first waiter asks under the same number, and gets the lock.
+//  3. The copy arrives and frees it.
+//
+// The others follow the first, for places are in the order of their numbers.
 func (l *fairQueue) startOver(head *Waiter, joinAt Time) {
 	l.next, l.joinAt = lasting(head), joinAt
 	for w := l.next; w != nil; w = lasting(w.next) {
@@ -175,7 +177,7 @@ func (l *fairQueue) give(now Time) bool {
 }
 
 // returned has the place of the tenure that is released given up, if a command without an answer may have put it back into the
-// queue, or may yet: everybody behind it would wait until the engine is believed to have died. Not earlier, for giving up a
+// queue, or may yet: everybody behind it would wait until the liveness of this engine is over. Not earlier, for giving up a
 // place also frees what its owner holds.
 func (l *fairQueue) returned() {
 	if l != nil && l.returning != 0 {
@@ -207,7 +209,7 @@ func (l *fairQueue) given(now Time, c *Command) {
 }
 
 // listen gives the first waiters a subscriber, for the message that says that it is their turn.
-func (l *fairQueue) listen(c *Entry, head *Waiter, cfg *Config, fx *Effects) {
+func (l *fairQueue) listen(e *Entry, head *Waiter, cfg *Config, fx *Effects) {
 	if l.denied || head.heard && l.listening > maxListening/2 {
 		return
 	}
@@ -217,23 +219,20 @@ func (l *fairQueue) listen(c *Entry, head *Waiter, cfg *Config, fx *Effects) {
 		if !w.heard {
 			w.heard = true
 			l.listening++
-			fx.Subscriptions = append(fx.Subscriptions, SubscriptionChange{Entry: c, Channel: cfg.channelOf(c, w.place), On: true})
+			fx.Subscriptions = append(fx.Subscriptions, SubscriptionChange{Entry: e, Channel: cfg.channelOf(e, w.place), On: true})
 		}
 	}
 }
 
 // channelOf is where a place hears that it is its turn.
-func (cfg *Config) channelOf(c *Entry, place uint64) string {
-	return scripts.FairChannel(c.Name, cfg.UUID+":"+strconv.FormatUint(place, 10))
+func (cfg *Config) channelOf(e *Entry, place uint64) string {
+	return scripts.FairChannel(e.Name, cfg.UUID+":"+strconv.FormatUint(place, 10))
 }
 
 // unsubscribe gives up the channels of those who do not wait any more.
-func (l *fairQueue) unsubscribe(c *Entry, cfg *Config, fx *Effects) {
-	if l == nil {
-		return
-	}
+func (l *fairQueue) unsubscribe(e *Entry, cfg *Config, fx *Effects) {
 	for _, place := range l.left {
-		fx.Subscriptions = append(fx.Subscriptions, SubscriptionChange{Entry: c, Channel: cfg.channelOf(c, place)})
+		fx.Subscriptions = append(fx.Subscriptions, SubscriptionChange{Entry: e, Channel: cfg.channelOf(e, place)})
 	}
 	l.left = l.left[:0]
 }

@@ -2,21 +2,21 @@
 //
 // From the bottom up:
 //
-//   - A Command is what a machine asks of Redis for its name; each operation has its own type of arguments (command.go).
-//   - Callers are Waiters (waiter.go) in a Queue (queue.go), and hear an Outcome (outcome.go). A granted Waiter becomes a Hold (hold.go) of
-//     a tenure.
-//   - An Entry is one live name; its Machine is the state machine of its kind (entry.go, kinds.go).
-//   - ownership.go has the lifecycle of one tenure in Redis, from the first question for it until it is surely gone;
-//     tenure.go counts its lease, livingholds.go keeps its holds, growth.go what needs more of its lease, orphans.go what may
-//     be left of it.
-//   - contention.go has what a name needs only while callers compete for it: subscription.go, otherlease.go, stay.go, adoptions.go,
-//     and what is left to other processes (yielding.go and turns.go, which sharing.go asks).
-//   - waiting.go has the callers of one name, and the events that are the same for every kind; it uses waitstate.go and retry.go
-//     (pauses, and what waiters hear meanwhile). lock.go adds what a mutex and a read-write lock do alike.
-//   - The kinds are built on these. A Mutex (mutex*.go, handoff.go, reentry.go) says who holds under a mutexLease (asking.go, claim.go,
-//     keeping.go, ending.go; detach.go and adopt.go for names that outlive their holds), which fairqueue.go and fair.go put into
-//     the order of a queue in Redis. An RW asks for whom rwHolds lets in (rw*.go). The names without owners are built around a
-//     sequencer (sequencer*.go): Semaphore, Latch, Permits.
+//   - A Command is what a machine asks of Redis for its name, and how it went; each operation has its own type of arguments
+//     (command.go).
+//   - Callers are Waiters in a Queue (waiter.go), and hear an Outcome (outcome.go). A granted Waiter becomes a Hold (hold.go) of a
+//     tenure.
+//   - An Entry is one live name; its Machine is the state machine of its Kind (entry.go, kinds.go).
+//   - ownership.go has the lifecycle of one tenure in Redis, from the first question for it until it is surely gone, and its living
+//     holds; tenure.go counts its lease, growth.go keeps what needs more of its lease, orphans.go what may be left of it.
+//   - contention.go has what a name needs only while callers compete for it, or want more than to hold it: subscription.go, claim.go,
+//     stay.go, wanted.go, lastanswer.go (what Redis last said), and what is left to other processes (yielding.go, turns.go).
+//   - waiting.go has the callers of one name, and the events that are the same for every kind; retry.go has the pauses, and what
+//     waiters hear meanwhile. lock.go adds what a mutex and a read-write lock do alike.
+//   - The kinds are built on these. A Mutex (mutexevents.go, mutex.go) says who holds under a mutexLease (mutexlease.go, ending.go;
+//     adopt.go for names that outlive their holds), which fairqueue.go and fair.go put into the order of a queue in Redis. An RW
+//     (rwevents.go, rw.go, rwkeeping.go) asks for whom rwHolds lets in (rwholds.go, rwenter.go) under each rwLease (rwlease.go). The
+//     names without owners are built around a sequencer (sequencer.go, sequenceranswers.go, changes.go): Semaphore, Latch, Permits.
 //
 // The loop that owns the entries calls one method per event and says what time it is. The machine changes its state,
 // and at the end of the event, once, sends what is due. It answers by settling waiters and by appending Commands and

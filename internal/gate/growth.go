@@ -21,7 +21,7 @@ type growths []growth
 func (gs *growths) add(g growth) { *gs = append(*gs, g) }
 
 // lease is the largest that somebody waits for.
-func (gs *growths) lease() (lease time.Duration, any bool) {
+func (gs *growths) lease() (lease time.Duration, some bool) {
 	if gs == nil {
 		return 0, false
 	}

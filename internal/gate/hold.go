@@ -24,7 +24,7 @@ type Hold struct {
 	alive bool
 	why   Why // what ended it, when not its own Unlock
 
-	since uint32 // when it was granted, in hundredths of a second: 497 days; set before, as those above
+	since uint32 // when it was granted, in tenths of a second since the engine began: 13 years; set before, as those above
 
 	// Owned by the loop.
 	until Time // its own end, when it has one besides the tenure's; Never: the tenure's
@@ -35,23 +35,23 @@ type Hold struct {
 }
 
 // holdCount counts the living holds of one Owner under one tenure; of a read-write lock those that read, or those that
-// write. Most holds have no Owner, and no kin.
+// write. A nil *holdCount is that of a hold without an Owner.
 type holdCount struct {
 	owner  uint64
 	living atomic.Int32
 }
 
-func (k *holdCount) add(n int32) {
-	if k != nil {
-		k.living.Add(n)
+func (c *holdCount) add(n int32) {
+	if c != nil {
+		c.living.Add(n)
 	}
 }
 
-func (k *holdCount) count() int32 {
-	if k == nil {
+func (c *holdCount) count() int32 {
+	if c == nil {
 		return 0
 	}
-	return k.living.Load()
+	return c.living.Load()
 }
 
 // Watched reports whether the watchdog renews it.
@@ -60,7 +60,7 @@ func (h *Hold) Watched() bool { return h.watch }
 // Write reports whether it is a writer's hold of a read-write lock.
 func (h *Hold) Write() bool { return h.write }
 
-// Since is when the hold was granted, to 10 ms.
+// Since is when the hold was granted, to 0.1 s.
 func (h *Hold) Since() Time { return Time(h.since) * sinceUnit }
 
 // Deadline is when the hold ends unless it is renewed. Any goroutine may ask.
@@ -84,7 +84,7 @@ func (h *Hold) end() {
 }
 
 // sinceUnit is the unit of Hold.since.
-const sinceUnit = 10 * time.Millisecond
+const sinceUnit = 100 * time.Millisecond
 
 // prolong moves the hold's own end to until; never nearer.
 func (h *Hold) prolong(until Time, t *Tenure) {

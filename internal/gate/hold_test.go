@@ -45,6 +45,16 @@ func TestWatchedHolds(t *testing.T) {
 	w.settle()
 }
 
+// An engine that has run for years knows when a hold was granted.
+func TestHoldsOfAnOldEngineKnowTheirAge(t *testing.T) {
+	now := 10 * 365 * 24 * time.Hour
+	w := Waiter{Hold: new(Hold), Watch: true, Lease: time.Second}
+	h := w.begin(now, &Tenure{Deadline: now + time.Second}, Never, 0)
+	if h.Since() != now {
+		t.Errorf("granted at %v, it says %v", now, h.Since())
+	}
+}
+
 // maker makes its hold when it is granted one.
 type maker struct {
 	benchUser

@@ -9,18 +9,21 @@ var machines = [...]func() Machine{
 // NewEntry makes the entry and the machine of a name.
 func NewEntry(name string, kind Kind, cfg *Config) *Entry {
 	m := machines[kind]()
-	c := m.entry()
-	c.Machine, c.Kind = m, kind
-	c.Reuse(name, cfg)
-	return c
+	e := m.entry()
+	e.Machine, e.Kind = m, kind
+	e.Reuse(name, cfg)
+	return e
 }
 
 // What each machine can do.
 var (
-	_ Forcible = (*Mutex)(nil)
-	_ Forcible = (*RW)(nil)
-	_ Lockable = (*Permits)(nil)
-	_ Counting = (*Permits)(nil)
-	_ Counting = (*Semaphore)(nil)
-	_ Counting = (*Latch)(nil)
+	_ Forcible   = (*Mutex)(nil)
+	_ Wantable   = (*Mutex)(nil)
+	_ Detachable = (*Mutex)(nil)
+	_ Forcible   = (*RW)(nil)
+	_ Wantable   = (*RW)(nil)
+	_ Lockable   = (*Permits)(nil)
+	_ Counting   = (*Permits)(nil)
+	_ Counting   = (*Semaphore)(nil)
+	_ Counting   = (*Latch)(nil)
 )

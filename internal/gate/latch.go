@@ -17,7 +17,7 @@ func (l *Latch) Ask(now Time, w *Waiter, fx *Effects) {
 
 // ask looks at the count, for all who wait now. An answer is of no use to those who come later: it may be
 // older than they are.
-func (l *Latch) ask(Time) Command {
+func (l *Latch) ask() Command {
 	for w := l.queue.tail; w != nil && !w.asked; w = w.prev {
 		w.asked = true
 	}
@@ -44,11 +44,11 @@ func (l *Latch) heard(now Time, c *Command, fx *Effects) {
 	}
 }
 
-func (l *Latch) reask(Time, *Command) {}
+func (l *Latch) reask(*Command) {}
 
 func (l *Latch) left(Time) (Change, bool) { return Change{}, false }
 
-func (l *Latch) lost(Time) {}
+func (l *Latch) lost() {}
 
 func (l *Latch) giveBack(*Command) {}
 

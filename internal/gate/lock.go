@@ -32,7 +32,11 @@ func (q *lock) Message(now Time, news News, fx *Effects) {
 }
 
 // Suspect asks Redis at once whether our owners are still there; until the answer nothing is handed on, and nobody joins
-// (rule 8). The answer to a command that is on its way proves nothing: it may have run before what is suspected.
+// (rule 8). The answer to a command that is on its way proves nothing:
+//
+//  1. A renewal runs in Redis. Its answer is on its way.
+//  2. Somebody deletes the key, and the message of that arrives here first.
+//  3. The answer says that the owner was there. Were that a proof, the tenure would be handed on.
 func (q *lock) Suspect(now Time, fx *Effects) {
 	k := q.kind()
 	k.suspectAt(now, now)
@@ -140,7 +144,7 @@ func (q *lock) acquired(now Time, c *Command, t *ownership, release Op, tries *r
 		return heldByUs
 	}
 	if c.Result == Unknown {
-		t.unsure(c.Sent)
+		t.unsure(lateAfter(c.Sent))
 		q.inVain(now, c.ID, tries, Outcome{Why: Doubtful})
 		return notAcquired
 	}
@@ -181,7 +185,7 @@ func (q *lock) inVain(now Time, id uint64, tries *retries, out Outcome) {
 // unrenewed is a renewal of t that proved nothing; growing is what waits for one.
 func (q *lock) unrenewed(now Time, c *Command, t *ownership, growing *growths) {
 	t.doubt(now, c, &q.tries)
-	growing.turnAway(q.cfg, unrenewed(c), triesOnce)
+	growing.turnAway(q.cfg, unprovedOutcome(c), triesOnce)
 }
 
 // unreleased is a release of t, or a downgrade, that proved nothing: it is sent again after the pause, until the lease has

@@ -71,6 +71,39 @@ func (m *Mutex) Message(now Time, news News, fx *Effects) {
 	}
 }
 
+// given takes the lock that a release has given to our claim, if one of the codes says so. When it cannot be taken here, the next
+// question finds it.
+func (m *Mutex) given(now Time, news News, fx *Effects) bool {
+	if !m.claims() {
+		return false
+	}
+	c := &m.contention.claim
+	if !c.proven(&news, m.traits().fenced) {
+		return false
+	}
+	m.tick(now)
+	w := m.queue.head
+	if m.t.phase != free || m.flight != None || w == nil || !w.mayClaim() || !m.queue.fair.first(w, c.id) || now >= c.sent+claimTime-margin(claimTime) {
+		m.again = m.t.phase != ours && w != nil
+		return false
+	}
+	as := Command{Op: AcquireClaim, ID: c.id, Lease: claimTime, Sent: c.sent, Epoch: c.epoch}
+	m.t.ask(c.id, w.Lease, w.Watch)
+	m.t.phase = ours
+	m.t.Ends = c.ends
+	m.queue.fair.doubt(now, &m.t.Tenure)
+	m.t.confirm(now, &as, claimTime)
+	m.fence(c.token)
+	m.t.RenewAt = now + min(claimRenewal, (m.t.Deadline-now)/4)
+	m.contention.endClaim(c.id)
+	m.tries, m.again = 0, false
+	m.settleYield(false, now) // somebody had it
+	m.contention.enter(now, m.cfg)
+	m.contention.last = m.contention.last.noted(Outcome{Why: Taken})
+	m.admit(now, &as, fx)
+	return true
+}
+
 // Unlock ends a hold.
 func (m *Mutex) Unlock(now Time, h *Hold, ack Settler, fx *Effects) {
 	m.tick(now)
@@ -131,9 +164,7 @@ func (m *Mutex) Subscribed(now Time, refusal string, fx *Effects) {
 // pump moves the name on and lets go of what it needs no more. Every event ends with it.
 func (m *Mutex) pump(now Time, fx *Effects) {
 	m.advance(now, fx)
-	if m.contention != nil {
-		m.thin(now)
-	}
+	m.thin(now)
 	if m.waitState != &noWaiters {
 		m.returnWaitState()
 	}
@@ -171,6 +202,18 @@ func (m *Mutex) advance(now Time, fx *Effects) {
 			m.confirmAhead(now, fx)
 		}
 	}
+}
+
+// giveUpClaim has a claim removed that nobody wants any more.
+func (m *Mutex) giveUpClaim(now Time) {
+	if !m.claims() || m.contention.claim.id == 0 || m.t.phase != free || m.queue.lasting() > 0 {
+		return
+	}
+	c := &m.contention.claim
+	if now < c.ends && m.queue.fair == nil { // a place that is given up takes its claim along
+		m.contention.orphans.add(orphan{id: c.id, op: ReleaseClaim, at: now, ends: c.ends})
+	}
+	c.id = 0
 }
 
 // NextAlarm is the first instant at which time alone changes something.

@@ -87,7 +87,7 @@ func (gs *orphans) answered(now Time, c *Command) {
 			(*gs)[i] = orphan{owner: g.owner, id: g.id, op: g.op, at: g.late, ends: g.ends}
 			return
 		}
-		*gs = append((*gs)[:i], (*gs)[i+1:]...)
+		*gs = slices.Delete(*gs, i, i+1)
 		settle(g.ack, out)
 		return
 	}
@@ -95,15 +95,10 @@ func (gs *orphans) answered(now Time, c *Command) {
 
 func orphanOutcome(c *Command) Outcome {
 	switch {
-	case c.Result == Answered && (c.Reply >= 0 || c.Reply == scripts.PublishDenied):
+	case c.Result == Answered && freed(c.Reply):
 		return Outcome{}
 	case c.Result == Answered && c.Reply == scripts.NotMine:
 		return Outcome{Why: Lost}
-	case c.Result == NotSent:
-		return Outcome{Why: Down}
-	case c.Result == Unknown:
-		return Outcome{Why: Doubtful}
-	default:
-		return refusal(c)
 	}
+	return unprovedOutcome(c)
 }

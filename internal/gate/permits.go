@@ -48,7 +48,7 @@ func (m *Permits) reset(cfg *Config) {
 }
 
 // ask is for the head of the queue alone.
-func (m *Permits) ask(Time) Command {
+func (m *Permits) ask() Command {
 	w := m.queue.head
 	for other := w; other != nil; other = other.next {
 		other.asked = other == w
@@ -58,7 +58,7 @@ func (m *Permits) ask(Time) Command {
 }
 
 // reask asks for the same: the ids are those that the call may have taken.
-func (m *Permits) reask(_ Time, c *Command) {
+func (m *Permits) reask(c *Command) {
 	c.Args = PermitTakeArgs{N: c.Args.PermitTake().N, Resent: true}.Args()
 }
 
@@ -115,9 +115,6 @@ func (m *Permits) declined(now Time, ttl time.Duration, fx *Effects) {
 		m.askAt = now
 	default:
 		m.refused(now, ttl, fx)
-		if ttl >= 0 {
-			m.askAt = min(m.askAt, now+ttl+time.Millisecond)
-		}
 	}
 }
 
@@ -150,41 +147,6 @@ func (m *Permits) tell(p *permit, why Why) {
 	m.cfg.Stats.Lost.Inc()
 	p.h.By.End(why) // before its permits are freed (rule 3)
 	m.end(p, nil)
-}
-
-// Unlock ends a hold by its holder's wish.
-func (m *Permits) Unlock(now Time, h *Hold, ack Settler, fx *Effects) {
-	m.tick(now)
-	p := m.held[h]
-	if p == nil {
-		settle(ack, Outcome{Why: Lost})
-		m.pump(now, fx)
-		return
-	}
-	o := &pendingUnlock{ack: ack, until: p.Deadline}
-	if ack != nil {
-		m.pendingUnlocks = append(m.pendingUnlocks, o)
-		m.endAt = min(m.endAt, o.until)
-	}
-	m.end(p, o)
-	m.pump(now, fx)
-}
-
-// Extend prolongs a hold with a fixed lease to now + lease; never shorter.
-func (m *Permits) Extend(now Time, h *Hold, lease time.Duration, ack Settler, fx *Effects) {
-	m.tick(now)
-	p := m.held[h]
-	switch {
-	case p == nil:
-		settle(ack, Outcome{Why: Lost})
-	case p.ack != nil: // the answer to the one before is on its way, or is to be asked for again
-		p.extend, p.RenewAt, m.renewAt = max(p.extend, lease), now, now
-		p.owe(ack)
-	default:
-		p.extend, p.RenewAt, m.renewAt = lease, now, now
-		p.owe(ack)
-	}
-	m.pump(now, fx)
 }
 
 // tick ends what time has ended.

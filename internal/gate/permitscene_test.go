@@ -300,6 +300,36 @@ func TestPermitScenes(t *testing.T) {
 			x changes permit-free 1          -> a ends: lost; permit free 2 next 1 n 1
 			answer 1                         -> permit free 3 id-0000000000001 n 1
 			answer not-mine                  -> x ok: lost`,
+		"permits of ours end once those of others are freed": `
+			a locks                          -> permit take 1 1s n 1
+			answer 1                         -> a: granted until 990ms
+			b locks n 2                      -> permit take 2 1s n 2
+			answer 1                         -> b: granted until 990ms
+			x changes permit-free 2 8 1 3    -> permit free 4 id-0000000000008 n 1
+			lost
+			after 20ms                       -> (20ms) permit free 4 id-0000000000008 n 1
+			answer 1                         -> b ends: unlocked; a ends: unlocked; permit free 5 next 2 n 2
+			answer 1                         -> permit free 6 next 1 n 1
+			answer 1                         -> x ok: granted 1
+			oldest                           -> none
+			idle                             -> true`,
+		"permits of ours stay when another one is not held": `
+			a locks                          -> permit take 1 1s n 1
+			answer 1                         -> a: granted until 990ms
+			x changes permit-free 1 8        -> permit free 2 id-0000000000008 n 1
+			answer not-mine                  -> x ok: lost
+			oldest                           -> 0s
+			y changes permit-free 8 1        -> permit free 3 id-0000000000008 n 1
+			denied NOPERM                    -> y ok: refused "NOPERM"
+			oldest                           -> 0s`,
+		"permits of ours end while those of others are freed": `
+			a locks                          -> permit take 1 1s n 1
+			answer 1                         -> a: granted until 990ms
+			x changes permit-free 8 1        -> permit free 2 id-0000000000008 n 1
+			a unlocks
+			answer 1                         -> x ok: granted 1; permit free 3 next 1 n 1
+			answer 1                         -> a ok: granted 1
+			idle                             -> true`,
 		"an extension while the link is down": `
 			a locks lease 900ms              -> permit take 1 900ms n 1
 			answer 1                         -> a: granted until 891ms
@@ -421,9 +451,9 @@ func TestPermitScenes(t *testing.T) {
 			answer 1                         -> a: granted until 990ms
 			b locks n 2                      -> permit take 3 1s n 2
 			answer 1                         -> b: granted until 990ms
-			x changes permit-free 2 0 9      -> a ends: unlocked; permit free 5 next 1 n 2
-			answer 1                         -> permit free 6 id-0000000000000id-0000000000009 n 2
-			answer 2                         -> x ok: granted 2
+			x changes permit-free 2 0 9      -> permit free 5 id-0000000000000id-0000000000009 n 2
+			answer 2                         -> a ends: unlocked; permit free 6 next 1 n 2
+			answer 1                         -> x ok: granted 1
 			x changes permit-free 3 4        -> b ends: unlocked; permit free 7 next 3 n 2
 			answer 1                         -> x ok: granted 1
 			idle                             -> true`,

@@ -28,7 +28,7 @@ func (m *Permits) left(now Time) (Change, bool) {
 			p.RenewAt = Never // until the answer
 			r.some = append(r.some, p)
 			shortest = min(shortest, p.Lease)
-			holds = scripts.AppendPermitHold(holds, p.ID, p.n, max(p.extend, p.renewLease(now)))
+			holds = scripts.AppendPermitHold(holds, p.ID, p.n, max(p.extend, p.renewLease()))
 		}
 		m.renewAt = min(m.renewAt, p.RenewAt)
 	}
@@ -36,7 +36,7 @@ func (m *Permits) left(now Time) (Change, bool) {
 }
 
 // renewLease is the lease to renew a hold with: a fixed one is only looked for.
-func (p *permit) renewLease(Time) time.Duration {
+func (p *permit) renewLease() time.Duration {
 	if p.Watch {
 		return p.Lease
 	}

@@ -30,65 +30,10 @@ func (r *retries) next(seed uint64) time.Duration {
 	return pause - jitter(seed+uint64(*r), pause/4)
 }
 
-// nextWithin is next for what keeps a lease alive: several attempts fit into what a failed renewal leaves of the
-// lease, and a long lease, of which there may be very many, is asked for less often.
-func (r *retries) nextWithin(lease time.Duration, seed uint64) time.Duration {
-	return within(r.next(seed), lease)
-}
-
+// within is the pause before the next attempt at what keeps a lease alive: several attempts fit into what a failed renewal
+// leaves of the lease, and a long lease, of which there may be very many, is asked for less often.
 func within(pause, lease time.Duration) time.Duration {
 	return max(min(pause, lease/10), lease/50, 5*time.Millisecond)
-}
-
-// lastAnswer is the last answer about those who wait for a name; nil: there was none. It is made when there is one,
-// so that a name for which nobody waits stays small.
-type lastAnswer struct {
-	Outcome
-	notBefore Time // when the name may be asked for again at the earliest, whatever is published: it was given back
-}
-
-// outcome is what is known of the name, as the answer to a waiter that gives up; freeAt is when the owner's lease ends.
-func (l *lastAnswer) outcome(now, freeAt Time) Outcome {
-	if l == nil {
-		return Outcome{Last: Down}
-	}
-	out := l.Outcome
-	out.Last = l.Why
-	if out.Last == Taken {
-		out.TTL = timeLeft(now, freeAt)
-	}
-	return out
-}
-
-// earliest is when the name may be asked for again after a grant that was given back.
-func (l *lastAnswer) earliest() Time {
-	if l == nil {
-		return 0
-	}
-	return l.notBefore
-}
-
-// hurry forgets that a grant was given back.
-func (l *lastAnswer) hurry() {
-	if l != nil {
-		l.notBefore = 0
-	}
-}
-
-// forget is as if there had been no answer.
-func (l *lastAnswer) forget() {
-	if l != nil {
-		*l = lastAnswer{Outcome: Outcome{Why: Down}}
-	}
-}
-
-// noted is l with a new answer.
-func (l *lastAnswer) noted(out Outcome) *lastAnswer {
-	if l == nil {
-		l = &lastAnswer{}
-	}
-	l.Outcome = out
-	return l
 }
 
 // declined is what to say of an acquire that surely did nothing, for another reason than another owner, and how long
@@ -134,8 +79,8 @@ func unfreed(c *Command, tries *retries) (out Outcome, pause time.Duration) {
 	return out, tries.next(c.ID)
 }
 
-// unrenewed is what to say of a renewal that proved nothing.
-func unrenewed(c *Command) Outcome {
+// unprovedOutcome is what to say of a command that proved nothing.
+func unprovedOutcome(c *Command) Outcome {
 	switch c.Result {
 	case NotSent:
 		return Outcome{Why: Down}

@@ -131,7 +131,7 @@ func (p *process) checkMachine(c *Entry) {
 		}
 		n++
 		if w.Owner != 0 {
-			if m.holdOf(w.Owner) != nil {
+			if m.t.holdOf(w.Owner) != nil {
 				p.world.broken(fmt.Sprintf("%v waits although its owner holds", w.By))
 			}
 			owned++

@@ -132,18 +132,3 @@ func (r *rwHolds) growInto(now Time, g *rwLease, w *Waiter) {
 	w.Reentry = true
 	r.grant(now, w, g)
 }
-
-// renewed is the answer to a renewal.
-func (r *rwHolds) renewed(now Time, g *rwLease, c *Command) {
-	switch c.proves(1) {
-	case standing:
-		r.tries = 0
-		g.confirm(now, c, r.cfg)
-		g.growing.grown(c, &g.ownership, func(w *Waiter) { r.growInto(now, g, w) })
-		g.follow()
-	case absent:
-		r.gone(now, g, c)
-	default:
-		r.unrenewed(now, c, &g.ownership, &g.growing)
-	}
-}

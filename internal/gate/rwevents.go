@@ -114,7 +114,7 @@ func (r *RW) pump(now Time, fx *Effects) {
 
 // NextAlarm is the first instant at which time alone changes something.
 func (r *RW) NextAlarm() Time {
-	at := r.contention.linger
+	at := r.contention.nextAlarm(r.flight == None)
 	for _, g := range r.leases {
 		if g.phase == ours {
 			at = min(at, g.nextEnd())
@@ -126,7 +126,7 @@ func (r *RW) NextAlarm() Time {
 	if r.flight != None {
 		return at
 	}
-	at = min(at, r.contention.orphans.nextAlarm(), r.lookAlarm())
+	at = min(at, r.lookAlarm())
 	for _, g := range r.leases {
 		if g.phase == dead || g.lowering() {
 			at = min(at, g.askAt)
@@ -141,5 +141,26 @@ func (r *RW) NextAlarm() Time {
 
 // Idle reports whether the entry can be forgotten.
 func (r *RW) Idle() bool {
-	return len(r.leases) == 0 && r.flight == None && r.queue.head == nil && len(r.contention.orphans) == 0 && r.contention.state == unsubscribed
+	return len(r.leases) == 0 && r.flight == None && r.queue.head == nil && r.contention.idle()
+}
+
+// decide says what becomes of a tenure that nobody holds. A writer's goes to the next waiter if that is a writer
+// too, at once if it is fresh, or after one script confirmed it; else it is freed.
+func (r *RW) decide(now Time, g *rwLease, fx *Effects) {
+	for w := r.queue.head; w != nil && g.fresh(now, w, r.cfg); w = r.queue.head {
+		r.queue.remove(w)
+		w.HandedOn = true
+		if r.grant(now, w, g) {
+			r.cfg.Stats.Handoffs.Inc()
+			r.readmit(now)
+			return
+		}
+	}
+	w := r.queue.head
+	switch {
+	case w == nil || !g.write || g.torn || !w.Write || !w.fits(&g.Tenure) || r.cfg.HandoffTime <= 0 || !r.contention.keeps(now, false, r.cfg):
+		r.drop(now, g, nil)
+	case r.flight == None:
+		r.send(ConfirmWrite, g, g.Lease, fx)
+	}
 }

@@ -11,7 +11,7 @@ func TestRWQuestionScenes(t *testing.T) {
 			c locks
 			answer held 5s                   -> subscribe redisson_rwlock:{stock}
 			subscribed                       -> acquire read 2 500ms
-			answer 1                         -> a: granted until 295ms; b: granted until 495ms`,
+			answer 1                         -> a: granted until 295ms; b: granted until 495ms; acquire read 3 1s yields to others than 1`,
 		"a question that nobody has an interest in any more, long ago": `
 			a locks write                    -> acquire write 1 1s
 			lost

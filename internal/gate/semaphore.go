@@ -4,16 +4,16 @@ import "github.com/wheellock/wheellock/scripts"
 
 // Semaphore is the machine of a counting semaphore without owners.
 //
-// One call takes for as many waiters from the front as there are permits (take.lua). What it took lies loose
-// until it is handed out, to the first who wants it: so permits that were taken for a caller who has gone
+// One call takes for as many waiters from the front as there are permits (take.lua). What it took is
+// unassigned until it is handed out, to the first who wants it: so permits that were taken for a caller who has gone
 // meanwhile go to the next, or back.
 type Semaphore struct {
 	sequencer
 	unassigned int64 // taken, and nobody's yet
-	giveAt     Time  // when loose ones may be given back
+	giveAt     Time  // when unassigned ones may be given back
 }
 
-// surplus is loose permits that are being given back.
+// surplus is unassigned permits that are being given back.
 type surplus struct {
 	s *Semaphore
 	n int64
@@ -44,7 +44,7 @@ const mostServed = 128
 const mostTaken = 1 << 51
 
 // ask takes for those at the head of the queue.
-func (s *Semaphore) ask(Time) Command {
+func (s *Semaphore) ask() Command {
 	runs := make([]byte, 0, 32)
 	sum := int64(0)
 	w := s.queue.head
@@ -65,12 +65,9 @@ func (s *Semaphore) ask(Time) Command {
 }
 
 // reask takes for those who wait now.
-func (s *Semaphore) reask(now Time, c *Command) {
-	c.Args = TakeArgs{Runs: s.ask(now).Args.Take().Runs, Resent: true}.Args()
+func (s *Semaphore) reask(c *Command) {
+	c.Args = TakeArgs{Runs: s.ask().Args.Take().Runs, Resent: true}.Args()
 }
-
-// Message says how many permits there are now.
-func (s *Semaphore) Message(now Time, news News, fx *Effects) { s.permitNews(now, news, fx) }
 
 // heard hands out what was taken.
 func (s *Semaphore) heard(now Time, c *Command, fx *Effects) {
@@ -122,7 +119,7 @@ func (s *Semaphore) NextAlarm() Time {
 }
 
 // lost is a question whose answer will never come: what it took for those at the head is gone, and they are told.
-func (s *Semaphore) lost(Time) {
+func (s *Semaphore) lost() {
 	s.turnAway(Outcome{Why: Doubtful}, func(w *Waiter) bool { return w.asked })
 }
 

@@ -1,11 +1,5 @@
 package gate
 
-import (
-	"time"
-
-	"github.com/wheellock/wheellock/scripts"
-)
-
 // sequencer is what the machines of names without owners share: who waits, what is to be changed, and the one
 // call that is under way. A call has a number, and whatever happens to its answer it is sent again under
 // that number until Redis has said what it did (rule 22); only then comes the next.
@@ -24,12 +18,12 @@ type sequencer struct {
 
 // countedKind is what differs between the kinds.
 type countedKind interface {
-	ask(now Time) Command                    // the question for those at the head of the queue; Op None: nothing to ask
+	ask() Command                            // the question for those at the head of the queue
 	heard(now Time, c *Command, fx *Effects) // its answer
 	channel() func(string) string            // where news is announced
-	reask(now Time, c *Command)              // the question is sent again: change it to what is wanted now
+	reask(c *Command)                        // the question is sent again: change it to what is wanted now
 	left(now Time) (Change, bool)            // what is to be changed besides what was asked for
-	lost(now Time)                           // its answer will never come
+	lost()                                   // its answer will never come
 	giveBack(c *Command)                     // its answer is UnderReplicated
 }
 
@@ -82,7 +76,7 @@ func (l *sequencer) advance(now Time, fx *Effects) {
 	if l.call.Op != None {
 		return
 	}
-	if c, any := l.kind.left(now); any {
+	if c, due := l.kind.left(now); due {
 		l.changes.queue = append([]Change{c}, l.changes.queue...)
 	}
 	switch {
@@ -94,10 +88,8 @@ func (l *sequencer) advance(now Time, fx *Effects) {
 		l.again = false
 	case now >= l.askTime():
 		l.again = false
-		if c := l.kind.ask(now); c.Op != None {
-			l.cfg.Stats.Attempts.Inc()
-			l.start(c, fx)
-		}
+		l.cfg.Stats.Attempts.Inc()
+		l.start(l.kind.ask(), fx)
 	}
 }
 
@@ -123,161 +115,115 @@ func (l *sequencer) send(fx *Effects) {
 func (l *sequencer) repeat(now Time, fx *Effects) {
 	switch {
 	case l.unsure != 0 && now >= l.unsure+receiptTime:
-		l.giveUp(now, Outcome{Why: Doubtful})
+		l.giveUp(Outcome{Why: Doubtful})
 	case now >= l.callAt:
 		if l.changes.n == 0 { // the same question, for those who wait now
-			l.kind.reask(now, &l.call)
+			l.kind.reask(&l.call)
 		}
 		l.send(fx)
 	}
 }
 
 // giveUp ends the call without an answer.
-func (l *sequencer) giveUp(now Time, out Outcome) {
+func (l *sequencer) giveUp(out Outcome) {
 	if l.changes.n > 0 {
 		l.changes.settle(out)
 	} else {
-		l.kind.lost(now)
+		l.kind.lost()
 	}
 	l.call = Command{}
 }
 
-// Answer is the call coming back.
-func (l *sequencer) Answer(now Time, c *Command, fx *Effects) {
-	l.out = false
-	if c.Op == Give || c.Op == PermitFree {
-		l.unpublish(c)
+// forget takes out a waiter. Redis may have been asked for more than is wanted now, and so have given nothing: those behind
+// are asked for anew.
+func (l *sequencer) forget(w *Waiter) bool {
+	l.again = l.again || w.queued && w.asked
+	return l.waiting.forget(w)
+}
+
+func (l *sequencer) askAgain() { l.again = true }
+
+// Message is news on the channel: that a latch has changed, or how many permits there are now, or how many came.
+func (l *sequencer) Message(now Time, news News, fx *Effects) {
+	if l.contention.foreign(news) && (l.Kind == LatchKind || news.Most > 0) {
+		l.heed(now, fx)
 	}
-	fault := c.Reply.Fault()
-	_, late := c.Reply.Late()
-	switch {
-	case c.Result == Unknown:
-		l.unanswered(now, c)
-	case c.Result == UnderReplicated:
-		l.unreplicated(now, c)
-	case c.Result == Answered && late: // this copy did nothing; an earlier one may have
-		l.late(now, c)
-	case c.Result == Answered && (fault == scripts.None || !l.doubtful(now, fault)):
-		l.answered(now, c, fx)
-	case l.unsure != 0: // this copy did nothing either
-		l.callAt = now + l.pause()
-		l.unavailable(now, c)
-	case l.changes.n > 0:
-		l.unchanged(now, c)
-	default:
-		l.unasked(now, c)
+}
+
+// heed is a hint by a message. What nobody is granted by counts as a message in vain.
+func (l *sequencer) heed(now Time, fx *Effects) {
+	l.contention.found(now, false)
+	if now >= l.contention.heedAt {
+		l.hint(now, fx)
+		return
+	}
+	l.askAt, l.contention.missed = min(l.askAt, l.contention.heedAt), l.out
+	l.pump(now, fx)
+}
+
+// hint says that the next answer may be yes.
+func (l *sequencer) hint(now Time, fx *Effects) {
+	l.again = true
+	l.pump(now, fx)
+}
+
+// Suspect is a change of the key by somebody else.
+func (l *sequencer) Suspect(now Time, fx *Effects) { l.hint(now, fx) }
+
+// LinkUp is the end of a break of the link.
+func (l *sequencer) LinkUp(now Time, fx *Effects) {
+	l.askAt, l.callAt = min(l.askAt, now), min(l.callAt, now)
+	l.tries, l.changes.tries = 0, 0
+	l.contention.last.hurry()
+	l.hint(now, fx)
+}
+
+// Close is Drain, for good.
+func (l *sequencer) Close(now Time, fx *Effects) {
+	l.contention.subscription.close()
+	l.Drain(now, fx)
+}
+
+// Wake is the alarm.
+func (l *sequencer) Wake(now Time, fx *Effects) {
+	if now >= Centuries {
+		l.end()
+		return
+	}
+	if l.queue.head == nil {
+		l.contention.expire(now, &l.Entry, fx)
 	}
 	l.pump(now, fx)
 }
 
-// doubtful reports whether an earlier copy of the call may still run, or may have run in spite of this fault: a question
-// that took something writes also when it is asked again, so a server that refuses writes does not say what it took.
-func (l *sequencer) doubtful(now Time, fault scripts.Fault) bool {
-	return l.unsure != 0 && (now < l.unsure+LateWindow+250*time.Millisecond || l.changes.n == 0 && fault.Passing())
+// end settles what nobody will work on any more.
+func (l *sequencer) end() {
+	l.turnAway(Outcome{Why: Closed}, everyone)
+	if l.call.Op != None && l.changes.n > 0 && (l.out || l.unsure != 0) {
+		l.giveUp(Outcome{Why: Doubtful})
+	}
+	l.changes.settleAll(Outcome{Why: Down})
 }
 
-// unpublish is a Give coming back: its message is known as ours, or was none.
-func (l *sequencer) unpublish(c *Command) {
-	reply := c.Reply
-	if !c.ran() {
-		reply = 0
-	}
-	if _, sure := l.contention.heardBy(reply); !sure {
-		l.again = l.queue.head != nil
-	}
-}
-
-// unanswered is an answer that was lost: the call is sent again until there is one.
-func (l *sequencer) unanswered(now Time, c *Command) {
-	if l.unsure == 0 {
-		l.unsure = c.Sent
-		l.call.LeaveBy = c.Sent + receiptTime // it may wait long for a connection, or the loop may stand still
-	}
-	l.cfg.Stats.Uncertain.Inc()
-	l.callAt = now + l.pause()
-	l.tell(Outcome{Why: Doubtful})
-}
-
-// unreplicated is a call that ran, but too few replicas have what it did. What it took goes back.
-func (l *sequencer) unreplicated(now Time, c *Command) {
-	l.call = Command{}
-	if l.changes.n > 0 {
-		l.changes.settle(Outcome{Why: TooFew})
-		return
-	}
-	l.gaveBack(now, l.cfg.LastID, &l.tries, Outcome{Why: TooFew})
-	l.kind.giveBack(c)
-}
-
-// unavailable tells those who ask only once that there is nobody to answer.
-func (l *sequencer) unavailable(now Time, c *Command) {
-	if c.Result != NotSent {
-		out := refusal(c)
-		l.turnAway(out, triesOnce)
-		l.note(out)
-		return
-	}
-	l.tell(Outcome{Why: Down})
-	l.changes.turnAway(Outcome{Why: Down})
-	l.callAt = now + deniedPause
-}
-
-// answered is an answer of the script.
-func (l *sequencer) answered(now Time, c *Command, fx *Effects) {
-	fault := c.Reply.Fault()
+// NextAlarm is the first instant at which time alone changes something.
+func (l *sequencer) NextAlarm() Time {
+	at := l.contention.linger
 	switch {
-	case l.changes.n == 0 && fault == scripts.None:
-		l.call = Command{}
-		l.again = l.again || l.unsure != 0 // it may be the answer to a question for others
-		l.kind.heard(now, c, fx)
-	case l.changes.n == 0:
-		l.unasked(now, c)
-	case fault != scripts.None && fault.Passing():
-		l.unchanged(now, c)
-	default:
-		l.changes.tries = 0
-		l.changes.settle(changed(c))
-		l.call = Command{}
-		l.again = l.queue.head != nil
-	}
-}
-
-// unchanged is a change that surely was not made. Those that last are tried again.
-func (l *sequencer) unchanged(now Time, c *Command) {
-	fault := c.Reply.Fault()
-	passing := c.Result == Again || c.Result == Answered && fault.Passing()
-	l.unavailable(now, c)
-	switch {
-	case !l.changes.queue[0].lasting() && c.Result == NotSent:
-		l.giveUp(now, Outcome{Why: Down})
-	case c.Result == NotSent: // as if it had not been tried: by the next time there may be more of it
-		l.changes.n, l.call = 0, Command{}
-	case !passing || !l.changes.queue[0].lasting() || l.denied != 0 && now >= l.denied+refusalTime:
-		l.giveUp(now, refusal(c))
-	default:
-		if l.denied == 0 {
-			l.denied = now
+	case l.out:
+	case l.call.Op != None:
+		at = min(at, l.callAt)
+		if l.unsure != 0 {
+			at = min(at, l.unsure+receiptTime)
 		}
-		l.callAt = now + l.pause()
+	case l.changes.queue != nil:
+		at = min(at, l.callAt)
+	case l.queue.head != nil:
+		at = min(at, l.askTime())
 	}
+	return at
 }
 
-// unasked is a question that surely took nothing, for another reason than that there is nothing.
-func (l *sequencer) unasked(now Time, c *Command) {
-	l.call = Command{}
-	l.unavailable(now, c)
-	l.declined(now, c, &l.tries)
-}
-
-// refused is an answer that those at the head cannot be served: they sleep until news comes, or the poll cap. ttl is
-// when the first of the held permits comes back, if nobody renews it; negative: that is not known.
-func (l *sequencer) refused(now Time, ttl time.Duration, fx *Effects) {
-	l.cfg.Stats.Waits.Inc()
-	l.tries, l.contention.theirs.ends = 0, leaseEnd(now, ttl)
-	l.tell(Outcome{Why: Taken, TTL: -1})
-	l.askAt = now + l.cfg.PollCap - jitter(l.cfg.LastID, l.cfg.PollCap/4)
-	if l.contention.missed {
-		l.contention.missed, l.askAt = false, min(l.askAt, max(now, l.contention.heedAt))
-	}
-	l.contention.want(&l.Entry, l.kind.channel(), fx)
+// Idle reports whether the entry can be forgotten.
+func (l *sequencer) Idle() bool {
+	return l.call.Op == None && l.queue.head == nil && l.changes.queue == nil && l.contention.state == unsubscribed
 }

@@ -1,5 +1,11 @@
 package gate
 
+import (
+	std "sync/atomic"
+
+	"go.uber.org/atomic"
+)
+
 // Stats counts what the machines of one dispatcher have done. The loop writes, anybody reads.
 type Stats struct {
 	Held      Counter // holds alive now
@@ -16,4 +22,12 @@ type Stats struct {
 func (s *Stats) granted() {
 	s.Held.Inc()
 	s.Granted.Inc()
+}
+
+// Counter is an atomic.Int64 that may be a field anywhere. On 32-bit machines an atomic operation on a
+// number that does not lie on an 8-byte boundary panics, and there go.uber.org/atomic, unlike sync/atomic,
+// leaves the boundary to whoever orders the fields.
+type Counter struct {
+	_ [0]std.Int64 // takes no room; the compiler aligns what contains it
+	atomic.Int64
 }

@@ -2,6 +2,13 @@ package gate
 
 import "time"
 
+// A name may stay taken after its last hold has ended, because it was detached for somebody who adopts it, or because a
+// caller asked for a least time (Waiter.Least). Then no release is sent: the owner field passes to one that no engine renews
+// (DetachedSuffix), and the key runs out by its TTL (invariant: detached-name-stays).
+
+// DetachedSuffix follows the owner field of a tenure whose name was detached: "<uuid>:<number>:detached".
+const DetachedSuffix = ":detached"
+
 // stay is for how long a name is to stay taken when the last hold of its tenure has ended.
 type stay struct {
 	until Time          // because of callers' least times; 0: it is not
@@ -36,21 +43,6 @@ func (s *stay) alarm() Time {
 		return Never
 	}
 	return s.asked + time.Millisecond
-}
-
-// stayFor is for how long the name is to stay taken from now on.
-func (c *contention) stayFor(now Time) time.Duration {
-	if c == nil {
-		return 0
-	}
-	return max(c.stay.lease, c.stay.least, ceilMillis(c.stay.until-now))
-}
-
-// stayNoLonger has the name freed at once.
-func (c *contention) stayNoLonger() {
-	if c != nil {
-		c.stay = stay{}
-	}
 }
 
 // ceilMillis rounds up to the milliseconds in which Redis counts.

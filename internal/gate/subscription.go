@@ -25,7 +25,7 @@ type proof struct {
 }
 
 // mostProofs is how many are kept. A name has one claim here, whose code nobody knows before it is published. Whoever has heard it may
-// say anything afterwards, as often as he likes.
+// publish anything afterwards, any number of times.
 const mostProofs = 4
 
 // Add notes a message, which said that number. A negative one announces the fencing token of a mutex that is given to a claim. On the
@@ -80,13 +80,13 @@ const (
 const lingerTime = time.Second
 
 // want subscribes to a channel, unless that was done.
-func (l *subscription) want(c *Entry, channel func(string) string, fx *Effects) {
+func (l *subscription) want(e *Entry, channel func(string) string, fx *Effects) {
 	l.linger = Never
 	if l.state != unsubscribed {
 		return
 	}
-	l.state, l.channel = subscribing, channel(c.Name)
-	fx.Subscriptions = append(fx.Subscriptions, SubscriptionChange{Entry: c, Channel: l.channel, On: true})
+	l.state, l.channel = subscribing, channel(e.Name)
+	fx.Subscriptions = append(fx.Subscriptions, SubscriptionChange{Entry: e, Channel: l.channel, On: true})
 }
 
 // thin starts the linger when nobody waits any more, and stops it when somebody does.
@@ -101,13 +101,13 @@ func (l *subscription) thin(now Time, waiting bool) {
 }
 
 // expire ends the subscription when its linger is over.
-func (l *subscription) expire(now Time, c *Entry, fx *Effects) {
+func (l *subscription) expire(now Time, e *Entry, fx *Effects) {
 	if now < l.linger {
 		return
 	}
 	l.linger = Never
 	if l.state != subscribeDenied && l.state != unsubscribed {
-		fx.Subscriptions = append(fx.Subscriptions, SubscriptionChange{Entry: c, Channel: l.channel})
+		fx.Subscriptions = append(fx.Subscriptions, SubscriptionChange{Entry: e, Channel: l.channel})
 	}
 	l.state = unsubscribed
 }

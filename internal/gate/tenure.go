@@ -30,11 +30,12 @@ func (t *Tenure) confirm(now Time, c *Command, lease time.Duration) {
 	t.Confirmed, t.Epoch, t.Doubt = now, c.Epoch, false
 }
 
-// unusable is why nobody can be given the tenure that c took; Granted: it can be given.
-func (t *Tenure) unusable(now Time, c *Command) Outcome {
+// unusable is why nobody can be given the tenure that c took, of whose lease so much counts; Granted: it can be given. A grant that
+// is read after its own deadline is not handed out.
+func (t *Tenure) unusable(now Time, c *Command, lease time.Duration) Outcome {
 	switch {
 	case now >= t.Deadline:
-		return overdue(now, c, c.Lease)
+		return overdue(now, c, lease)
 	case c.Result == UnderReplicated:
 		return Outcome{Why: TooFew}
 	}
@@ -63,10 +64,10 @@ func (t *Tenure) carried(by Time, lease time.Duration) {
 // afterwards by the server's clock (rule 12). A link that takes longer than this is no link.
 const LateWindow = 2 * time.Second
 
-// unsure notes that an acquire sent then got no answer.
-func (t *Tenure) unsure(sent Time) {
-	t.Unsure = lateAfter(sent)
-	t.carried(t.Unsure, t.Lease)
+// unsure notes that an acquire without an answer may still run until then.
+func (t *Tenure) unsure(until Time) {
+	t.Unsure = until
+	t.carried(until, t.Lease)
 }
 
 // lateAfter is when an acquire sent then cannot run any more. A quarter of a second allows for what the engine
@@ -76,3 +77,12 @@ func lateAfter(sent Time) Time { return sent + LateWindow + 250*time.Millisecond
 // margin is what a client's deadline lies before the server's: 1 % of the lease for clocks that run at
 // different speeds, and at least 5 ms for the server's own rounding and wake-up.
 func margin(lease time.Duration) time.Duration { return max(lease/100, 5*time.Millisecond) }
+
+// TokenBlock is how many fencing tokens a tenure has: one for each grant by which it is handed on. Re-entry
+// takes none. A tenure whose tokens are used up is freed and taken anew.
+const TokenBlock = 64
+
+// tokens are those a tenure has left.
+type tokens struct{ next, last int64 }
+
+func (t *tokens) left() bool { return t.next <= t.last }

@@ -6,19 +6,6 @@ import (
 	"github.com/wheellock/wheellock/wheel"
 )
 
-// gaveUp is the answer to a waiter that waits no longer, from what is known of its name. A waiter that asks only once
-// was asked for, perhaps, and heard nothing.
-func (w *Waiter) gaveUp(why Why, known Outcome) Outcome {
-	switch {
-	case w.Try && why == TimedOut:
-		return Unanswered
-	case w.Try:
-		return Outcome{Why: why, Last: Down}
-	}
-	known.Why = why
-	return known
-}
-
 // Waiter is one request for a name.
 type Waiter struct {
 	// Set by the caller before it asks.
@@ -87,3 +74,100 @@ func (w *Waiter) fits(t *Tenure) bool {
 
 // takes is the lease of the command that takes the name for w: whatever becomes of its holder, the name stays taken for Least.
 func (w *Waiter) takes(lease time.Duration) time.Duration { return max(lease, w.Least) }
+
+// gaveUp is the answer to a waiter that waits no longer, from what is known of its name. A waiter that asks only once
+// was asked for, perhaps, and heard nothing.
+func (w *Waiter) gaveUp(why Why, known Outcome) Outcome {
+	switch {
+	case w.Try && why == TimedOut:
+		return Unanswered
+	case w.Try:
+		return Outcome{Why: why, Last: Down}
+	}
+	known.Why = why
+	return known
+}
+
+// Queue is the waiters of one name, in order of arrival.
+type Queue struct {
+	head, tail *Waiter
+	n, owned   int32      // how many wait; how many of them have an Owner
+	tries      int32      // how many of them ask only once
+	writers    int32      // how many of them want to exclude
+	fair       *fairQueue // where they stand in Redis, when the lock is fair; else nil
+}
+
+func (q *Queue) push(w *Waiter) {
+	w.queued, w.next, w.prev = true, nil, q.tail
+	if q.tail == nil {
+		q.head = w
+	} else {
+		q.tail.next = w
+	}
+	q.tail = w
+	q.count(w, 1)
+	if q.fair != nil {
+		q.fair.arrived(w)
+	}
+}
+
+// pushFront lets w in before everybody who waits.
+func (q *Queue) pushFront(w *Waiter) {
+	if q.head == nil {
+		q.push(w)
+		return
+	}
+	w.queued, w.next, w.prev = true, q.head, nil
+	q.head.prev, q.head = w, w
+	q.count(w, 1)
+}
+
+func (q *Queue) remove(w *Waiter) {
+	if !w.queued {
+		return
+	}
+	if q.fair != nil {
+		q.fair.gone(w)
+	}
+	if w.prev == nil {
+		q.head = w.next
+	} else {
+		w.prev.next = w.next
+	}
+	if w.next == nil {
+		q.tail = w.prev
+	} else {
+		w.next.prev = w.prev
+	}
+	w.queued, w.next, w.prev = false, nil, nil
+	q.count(w, -1)
+}
+
+func (q *Queue) count(w *Waiter, by int32) {
+	q.n += by
+	if w.Owner != 0 {
+		q.owned += by
+	}
+	if w.Try {
+		q.tries += by
+	}
+	if w.Write {
+		q.writers += by
+	}
+}
+
+// lasting is how many of the waiters wait for as long as it takes.
+func (q *Queue) lasting() int32 { return q.n - q.tries }
+
+func everyone(*Waiter) bool    { return true }
+func triesOnce(w *Waiter) bool { return w.Try }
+
+// waitState is the callers that wait for an answer about a name: for the lock, or for the end of its release. A process
+// may hold a million names for which nobody waits, so that a Mutex borrows a waitState only while somebody does.
+type waitState struct {
+	queue Queue
+	pendingAck
+}
+
+// noWaiters is the waitState of every mutex for which nobody waits. It is never written to.
+var noWaiters waitState

@@ -42,14 +42,14 @@ func (q *waiting) ownWaitState() *waitState {
 	return q.waitState
 }
 
-// returnWaitState gives the waitState back when nobody waits. A fair lock keeps its own, with its queue.
+// returnWaitState gives a waitState that was borrowed back when nobody waits. A fair lock keeps its own, with its queue.
 func (q *waiting) returnWaitState() {
-	c := q.waitState
-	if c == &noWaiters || c.queue.head != nil || c.queue.fair != nil || c.ack != nil {
+	s := q.waitState
+	if s.queue.head != nil || s.queue.fair != nil || s.ack != nil {
 		return
 	}
 	q.waitState = &noWaiters
-	q.cfg.putWaitState(c)
+	q.cfg.putWaitState(s)
 }
 
 // owe has ack, which may be nil, hear of the release.

@@ -3,7 +3,7 @@ package gate
 import "time"
 
 const (
-	// stintLimit times HandoffTime is how long a process keeps a name at most before it frees it once,
+	// streakLimit times HandoffTime is how long a process keeps a name at most before it frees it once,
 	// even if nobody is heard: pollers do not subscribe (rule 9: zero proves nothing).
 	streakLimit = 10
 	// A yield that nobody takes is followed by one twice as long, up to longestYield: whoever is far away, or gets
@@ -41,7 +41,7 @@ type yielding struct {
 }
 
 // keeps reports whether this process may keep the name for its next waiter: not while others listen, and
-// never for longer than a stint. A name whose waiters poll has turns instead of stints.
+// never for longer than a streak may last. A name whose waiters poll has turns instead of streaks.
 func (y *yielding) keeps(now Time, polls bool, cfg *Config) bool {
 	if y.streak == 0 {
 		y.streak = now
@@ -49,7 +49,7 @@ func (y *yielding) keeps(now Time, polls bool, cfg *Config) bool {
 	return (y.outside == 0 || now < y.yieldFree) && (polls || now-y.streak < y.longest(now, cfg))
 }
 
-// longest is how long a stint lasts at most.
+// longest is how long a streak lasts at most.
 func (y *yielding) longest(now Time, cfg *Config) time.Duration {
 	if now < y.pollEnds {
 		return cfg.HandoffTime
@@ -77,8 +77,8 @@ func (y *yielding) pause(now Time, heard int32, cfg *Config) time.Duration {
 	return y.yield
 }
 
-// pauseUnheard is the pause at the end of a stint for who polls without listening. He is met by chance: that he gets
-// in for certain would take a pause as long as his sleep.
+// pauseUnheard is the pause at the end of a streak for whoever polls without listening. It meets them by chance: to let them
+// in for certain, it would have to be as long as their sleep.
 func (y *yielding) pauseUnheard(now Time, cfg *Config) time.Duration {
 	if cfg.HandoffTime <= 0 || y.streak == 0 || now-y.streak < y.longest(now, cfg) {
 		return 0

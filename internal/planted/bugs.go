@@ -35,7 +35,7 @@ var bugs = []Bug{
 		{"scripts/acquire_read.lua", "	if found[1] == 'write' then return taken(ttl) end\n", ""},
 	}},
 	{"a confirmation in vain that is repeated at once", []edit{
-		{"internal/gate/handoff.go", "w == nil || m.t.Doubt || m.t.handed", "w == nil || m.t.handed"},
+		{"internal/gate/mutex.go", "w == nil || m.t.Doubt || m.t.handed", "w == nil || m.t.handed"},
 		{"dispatcher/pipeline.go", "pass < maxPasses && !n.out.empty()", "!n.out.empty()"},
 		{"dispatcher/pipeline.go", "for end := len(o.commands[op]); o.heads[op] < end; {", "for o.heads[op] < len(o.commands[op]) {"},
 	}},
@@ -94,7 +94,7 @@ var bugs = []Bug{
 	}},
 	{"a least time that a crash cuts short", []edit{
 		{"internal/gate/waiter.go", "{ return max(lease, w.Least) }", "{ return lease }"},
-		{"internal/gate/handoff.go", " && w.Least <= c.Lease; w", "; w"},
+		{"internal/gate/mutex.go", " && w.Least <= c.Lease; w", "; w"},
 	}},
 	{"a lock that two adopt", []edit{
 		{"scripts/adopt.lua", "	if not found[1] and not found[2] then return -1 end\n", ""},
@@ -110,7 +110,7 @@ var bugs = []Bug{
 		{"internal/gate/tenure.go", "const LateWindow = 2 * time.Second", "const LateWindow = 2 * time.Hour"},
 	}},
 	{"a lease of what was claimed that counts from when it is heard of", []edit{
-		{"internal/gate/claim.go", "Lease: claimTime, Sent: c.sent, Epoch", "Lease: claimTime, Sent: now, Epoch"},
+		{"internal/gate/mutexevents.go", "Lease: claimTime, Sent: c.sent, Epoch", "Lease: claimTime, Sent: now, Epoch"},
 	}},
 	{"a message that is taken for a claim's whatever it says", []edit{
 		{"internal/gate/claim.go", "if cl.id != 0 && fenced == (token != 0) && p.said == cl.proof(token) {", "if cl.id != 0 {"},
@@ -125,10 +125,10 @@ var bugs = []Bug{
 		{"internal/gate/mutexevents.go", "	m.giveUpClaim(now)\n", ""},
 	}},
 	{"a claim of a tenure that got no answer before", []edit{
-		{"internal/gate/asking.go", "			m.contention.claim.note(now, c, c.Args.Claim().Code, sure)\n", "			m.contention.claim.note(now, c, c.Args.Claim().Code, sure || true)\n"},
+		{"internal/gate/mutexlease.go", "			m.contention.claim.note(now, c, c.Args.Claim().Code, sure)\n", "			m.contention.claim.note(now, c, c.Args.Claim().Code, sure || true)\n"},
 	}},
 	{"a code of a claim that its next question has, too", []edit{
-		{"internal/gate/claim.go", "		c.Args = ClaimArgs{Code: m.cfg.Code()}.Args()\n		of := &m.contention.claim\n", "		of := &m.contention.claim\n		if of.id != m.t.ID {\n			of.code = m.cfg.Code()\n		}\n		c.Args = ClaimArgs{Code: of.code}.Args()\n"},
+		{"internal/gate/mutexlease.go", "		c.Args = ClaimArgs{Code: m.cfg.Code()}.Args()\n		of := &m.contention.claim\n", "		of := &m.contention.claim\n		if of.id != m.t.ID {\n			of.code = m.cfg.Code()\n		}\n		c.Args = ClaimArgs{Code: of.code}.Args()\n"},
 	}},
 	{"a token that the given hold does not get anew", []edit{
 		{"scripts/release_claim.lua", "tokensof(counter, block, idle, micros)", "tokensof(counter, 0, idle, 0)"},
@@ -141,7 +141,7 @@ var bugs = []Bug{
 		{"scripts/fair_release.lua", "give(l, now, head, how, channel)", "give(l, now, at(l, 1) or head, how, channel)"},
 	}},
 	{"a change that is sent again when its receipt has run out", []edit{
-		{"internal/gate/sequencer.go", "		l.call.LeaveBy = c.Sent + receiptTime // it may wait long for a connection, or the loop may stand still\n", ""},
+		{"internal/gate/sequenceranswers.go", "		l.call.LeaveBy = c.Sent + receiptTime // it may wait long for a connection, or the loop may stand still\n", ""},
 	}},
 	{"an engine that closes its first dispatcher only", []edit{
 		{"engine/dispatchers.go", "	for _, d := range ds {\n		all.Go(d.Close)\n", "	for _, d := range ds[:1] {\n		all.Go(d.Close)\n"},

@@ -22,6 +22,17 @@ func Soon(tb testing.TB) context.Context {
 	return ctx
 }
 
+// Receive waits for what a channel gives, or for its end, and fails the test with what after Patience.
+func Receive[T any](tb testing.TB, what string, from <-chan T) (got T) {
+	tb.Helper()
+	select {
+	case got = <-from:
+	case <-time.After(Patience):
+		tb.Fatalf("still waiting after %v for: %s", Patience, what)
+	}
+	return got
+}
+
 // Patiently makes a call that is to be answered some time. Its deadline counts in place of AnswerTimeout, a second: on a
 // busy machine the link may be away for longer.
 func Patiently(call func(context.Context) error) error {
@@ -51,11 +62,7 @@ func MustUnlock(tb testing.TB, h *engine.Hold) {
 // MustEnd waits until a hold has ended and returns why.
 func MustEnd(tb testing.TB, h *engine.Hold) error {
 	tb.Helper()
-	select {
-	case <-h.Done():
-	case <-time.After(Patience):
-		tb.Fatalf("the hold of %s has not ended", h.Name())
-	}
+	Receive(tb, "the end of the hold of "+h.Name(), h.Done())
 	return h.Err()
 }
 

@@ -25,12 +25,12 @@ func Connect(tb testing.TB, addr string, change ...func(*engine.Options)) *engin
 }
 
 // MustOpen opens what needs a server, an engine or more. A time-out of some seconds, or less with a short lease, may pass on a
-// busy machine before the first answer comes: a server that seems not to answer is asked again.
+// busy machine before the first answer comes: a server that seems not to answer is asked again. One that refuses is not.
 func MustOpen[T any](tb testing.TB, open func(context.Context) (T, error)) T {
 	tb.Helper()
 	ctx := Soon(tb)
 	opened, err := open(ctx)
-	for errors.Is(err, engine.ErrUnavailable) && ctx.Err() == nil {
+	for errors.Is(err, engine.ErrUnavailable) && !errors.Is(err, engine.ErrRefused) && ctx.Err() == nil {
 		time.Sleep(50 * time.Millisecond)
 		opened, err = open(ctx)
 	}

@@ -45,6 +45,21 @@ func Lasting(tb testing.TB, full, least time.Duration) time.Duration {
 	return max(least, time.Duration(float64(full)*s))
 }
 
+// Reached reports whether a count has come to want, or has stood still for Patience: however slow a machine is, it goes on. Any
+// goroutine may ask.
+func Reached(want int64, count func() int64) func() bool {
+	var mu sync.Mutex // guards the rest
+	last, since := count(), time.Now()
+	return func() bool {
+		mu.Lock()
+		defer mu.Unlock()
+		if now := count(); now != last {
+			last, since = now, time.Now()
+		}
+		return last >= want || time.Since(since) > Patience
+	}
+}
+
 // Every does it again and again, d apart, until stop is called or the test ends.
 func Every(tb testing.TB, d time.Duration, do func()) (stop func()) {
 	stopping, stopped := make(chan struct{}), make(chan struct{})

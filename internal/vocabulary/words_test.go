@@ -70,7 +70,6 @@ type exception struct {
 
 var exceptions = []exception{
 	{"bench", "growth", "BenchmarkGrowth measures how a cost grows; its results are recorded under that name"},
-	{"bench/peers/results/results.md", "floor", "a lower bound, in recorded results"},
 	{"docs/RELIABILITY.md", "weather", "the name of a phase, under which figures are recorded"},
 	{"futures", "owed", "a wake-up that a waiter must consume"},
 	{"internal/chaos", "growth", "the memory that a client may gain in an outage"},

@@ -41,12 +41,12 @@ func TestALateEventFreesNoEntryTwice(t *testing.T) {
 	first := request("stock:7")
 	used := l.gates.names.find("stock:7")
 	taken()
-	if l.gates.names.live != 0 || len(l.gates.free.entries) != 1 || l.gates.free.entries[0] != used {
-		t.Fatalf("%d names live and %d entries are free, want 0 and 1", l.gates.names.live, len(l.gates.free.entries))
+	if l.gates.names.live != 0 || len(l.gates.free) != 1 || l.gates.free[0] != used {
+		t.Fatalf("%d names live and %d entries are free, want 0 and 1", l.gates.names.live, len(l.gates.free))
 	}
 	abandon{&first.waiter}.deliver(l, 0)
 	l.settleAlarms(l.clock.Now())
-	if n := len(l.gates.free.entries); n != 1 {
+	if n := len(l.gates.free); n != 1 {
 		t.Errorf("%d entries are free after the event, want 1", n)
 	}
 	request("stock:8")
