@@ -128,6 +128,7 @@ func TestExitCodes(t *testing.T) {
 	wheellock(t, "lock", "--redis", "redis://127.0.0.1:1", "job", "--", "true").want(t, 69, "connection refused", "Else name another one with --redis")
 	wheellock(t, "lock", "job", "--", "no-such-program").want(t, 127, "no-such-program")
 	wheellock(t, "lock", "job", "--", "/dev/null").want(t, 126, "permission denied")
+	wheellock(t, "lock", "job", "--", t.TempDir()).want(t, 126, "directory")
 	server := redistest.Start(t, "--requirepass", "hunter2")
 	said := wheellock(t, "ls", "--redis", strings.Replace(server.URL(), "hunter2", "sesame", 1)).want(t, 69, "WRONGPASS").stderr.String()
 	if strings.Contains(said, "sesame") {

@@ -5,6 +5,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -13,6 +14,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/wheellock/wheellock/internal/redistest"
+	"github.com/wheellock/wheellock/internal/testkit"
 	"github.com/wheellock/wheellock/internal/testkit/child"
 )
 
@@ -185,6 +187,20 @@ func TestTerminal(t *testing.T) {
 	s.press("y\n")
 	s.await("freed job\n")
 	s.await("ready> ")
+	first, second := "285475da-9152-4c83-822a-67ee2f116a79:51", "285475da-9152-4c83-822a-67ee2f116a79:52"
+	server.MustDo("HSET", "moved", first, "1")
+	s.press("wheellock force moved\n")
+	s.await("Free moved? [y/N] ")
+	server.MustDo("HDEL", "moved", first)
+	server.MustDo("HSET", "moved", second, "1")
+	s.press("y\n")
+	s.await("who was shown does not have moved any more")
+	s.await("freed nothing\n")
+	s.await("ready> ")
+	if owners := testkit.Owners(server, "moved"); !slices.Equal(owners, []string{second, "1"}) {
+		t.Errorf("moved has %q, want %q", owners, second)
+	}
+	server.MustDo("DEL", "moved")
 
 	// Lists fit the terminal, and top redraws it.
 	long := strings.Repeat("n", 100)

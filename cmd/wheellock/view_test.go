@@ -1,8 +1,12 @@
 package main
 
 import (
+	"bytes"
 	"context"
+	"fmt"
+	"io"
 	"maps"
+	"net"
 	"os"
 	"slices"
 	"strings"
@@ -12,6 +16,7 @@ import (
 	"github.com/wheellock/wheellock/engine"
 	"github.com/wheellock/wheellock/internal/redistest"
 	"github.com/wheellock/wheellock/internal/testkit"
+	keys "github.com/wheellock/wheellock/scripts"
 )
 
 // strange is a name that would clear a terminal.
@@ -46,7 +51,8 @@ func everyKind(t *testing.T, server *redistest.Server) map[string]string {
 // row is a lock in JSON.
 type row struct {
 	Name, Kind string
-	TTL        int64 `json:"ttl_ms"`
+	Bytes      []byte `json:"name_base64"`
+	TTL        int64  `json:"ttl_ms"`
 	Holders    int
 	Free       *int
 	Token      int64
@@ -99,6 +105,28 @@ func TestLsOfManyKeys(t *testing.T) {
 	}
 	if len(found) != 5000 || found["hash:1"] {
 		t.Errorf("ls lists %d names, want 5000", len(found))
+	}
+}
+
+// The hashes of others may be large. They are not read.
+func TestLsDoesNotReadTheHashesOfOthers(t *testing.T) {
+	t.Parallel()
+	server := redistest.Start(t)
+	kinds := everyKind(t, server)
+	server.MustDo("EVAL", `for i = 1, 1000 do
+		redis.call('HSET', 'session:' .. i, 'cart', string.rep('x', 10000), 'user', string.rep('y', 10000))
+	end`, "0")
+	sent := func() (bytes int) {
+		_, after, _ := strings.Cut(server.MustDo("INFO", "stats").Text, "total_net_output_bytes:")
+		fmt.Sscan(after, &bytes)
+		return bytes
+	}
+	before := sent()
+	if listed := decode[row](t, wheellock(t, "ls", "--json", "--redis", server.URL()).want(t, 0)); len(listed) != len(kinds) {
+		t.Errorf("ls lists %d names, want %d", len(listed), len(kinds))
+	}
+	if read := sent() - before; before == 0 || read > 1_000_000 {
+		t.Errorf("ls read %d bytes, of hashes of 20,000,000", read)
 	}
 }
 
@@ -212,6 +240,35 @@ func TestForce(t *testing.T) {
 	wheellock(t, "force", "--yes", "none", "--json", "--redis", server.URL()).want(t, 1, `{"name":"none","freed":false}`)
 }
 
+// Names are bytes: what is listed can be typed, also if it is no UTF-8.
+func TestNamesThatAreNoText(t *testing.T) {
+	t.Parallel()
+	server := redistest.Start(t)
+	e := testkit.Connect(t, server.Addr())
+	names := map[string]bool{"job:\xfe": true, "job:\xff": true}
+	for name := range names {
+		testkit.MustLock(t, e.Mutex(name))
+	}
+	listed := decode[row](t, wheellock(t, "ls", "--json", "--redis", server.URL()).want(t, 0))
+	for _, l := range listed {
+		if name := string(l.Bytes); !names[name] || l.Name != "job:\uFFFD" {
+			t.Errorf("ls lists %q as %q", name, l.Name)
+		}
+		p := wheellock(t, "force", "--yes", string(l.Bytes), "--json", "--redis", server.URL()).want(t, 0)
+		if freed := decode[row](t, p)[0]; !slices.Equal(freed.Bytes, l.Bytes) {
+			t.Errorf("force of %q says %q", l.Bytes, freed.Bytes)
+		}
+		delete(names, string(l.Bytes))
+	}
+	if len(listed) != 2 || len(names) > 0 {
+		t.Errorf("ls lists %d names, want 2; left are %v", len(listed), names)
+	}
+	ran := wheellock(t, "lock", "--json", "job:\xff", "--redis", server.URL(), "--", "true").want(t, 0)
+	if said := ran.stderr.String(); !strings.Contains(said, `{"event":"granted","name":"job:\ufffd","name_base64":"am9iOv8=",`) {
+		t.Errorf("lock says %q", said)
+	}
+}
+
 func TestTop(t *testing.T) {
 	t.Parallel()
 	server := redistest.Start(t)
@@ -253,4 +310,125 @@ func TestLookingNeedsTheRightToReadOnly(t *testing.T) {
 	wheellock(t, "show", "fair", "--redis", url).want(t, 0, "whose process is not known", "place 1")
 	wheellock(t, "top", "--count", "1", "--redis", url).want(t, 0, "held=7")
 	wheellock(t, "force", "--yes", "mutex", "--redis", url).want(t, 69, "NOPERM")
+}
+
+// Whoever may write to Redis may write anything beside a lock.
+func TestShowOfWhatNobodyShouldHaveWritten(t *testing.T) {
+	t.Parallel()
+	server := redistest.Start(t)
+	e := testkit.Connect(t, server.Addr())
+	show := func(name string) (text string, l row) {
+		t.Helper()
+		text = wheellock(t, "show", name, "--redis", server.URL()).want(t, 0).stdout.String()
+		if strings.Contains(text, strange) {
+			t.Errorf("show %s: %q, which no terminal may have", name, text)
+		}
+		return text, decode[row](t, wheellock(t, "show", name, "--json", "--redis", server.URL()).want(t, 0))[0]
+	}
+
+	testkit.MustLock(t, e.FairMutex("queue"))
+	server.MustDo("RPUSH", keys.FairQueue("queue"), e.ID()+":"+strange)
+	if _, l := show("queue"); len(l.Queue) != 1 || l.Queue[0].Identity == "" {
+		t.Errorf("%+v: want this process in the queue", l)
+	}
+
+	server.MustDo("EVAL", `for i = 1, 2000 do
+		redis.call('HSET', 'mode', string.format('%08x-0000-4000-8000-000000000000:1', i), 1)
+	end
+	redis.call('HSET', 'mode', 'mode', ARGV[1])`, "0", strange)
+	if text := wheellock(t, "ls", "--redis", server.URL()).want(t, 0).stdout.String(); strings.Contains(text, strange) {
+		t.Errorf("ls: %q, which no terminal may have", text)
+	}
+
+	owner := testkit.MustLock(t, e.Mutex("led")).TenureID()
+	for _, since := range []string{"0", "900000000000000000", "-900000000000000000", "x"} {
+		server.MustDo("HSET", keys.LeaderKey("led"), "owner", owner, "identity", strange, "since", since)
+		text, l := show("led")
+		if l.Name != "led" || strings.Contains(text, `leader     "\x1b[2J"`) != (since == "0") {
+			t.Errorf("leader since %s: %+v\n%s", since, l, text)
+		}
+	}
+}
+
+// answering listens and answers every command in these words, as no Redis or as one that does not serve yet. It is the URL.
+func answering(t *testing.T, words string) string {
+	t.Helper()
+	return "redis://" + testkit.Serve(t, func(client net.Conn) {
+		for asked := make([]byte, 4096); ; {
+			n, err := client.Read(asked)
+			if err != nil {
+				return
+			}
+			_, _ = io.WriteString(client, strings.Repeat(words, bytes.Count(asked[:n], []byte("*"))))
+		}
+	})
+}
+
+// What is no Redis may say anything: no command crashes, and nothing reaches the terminal but what it shows.
+func TestWhatIsNoRedisEndsNoCommand(t *testing.T) {
+	t.Parallel()
+	for name, words := range map[string]string{"a list of fewer than none": "*-5\r\n", "a string of a gigabyte": "$1000000000\r\n", "an error": "-ERR " + strange + "\r\n"} {
+		url := answering(t, words)
+		for _, args := range [][]string{{"ls"}, {"show", "a"}, {"top", "--count", "1"}, {"force", "--yes", "a"}, {"doctor"}, {"lock", "--try", "a"}} {
+			p := wheellock(t, append(args, "--redis", url)...)
+			exit := 69
+			switch args[0] {
+			case "doctor":
+				exit = 2
+			case "lock":
+				p.Args = append(p.Args, "--", "true")
+			}
+			if p.want(t, exit); strings.Contains(p.stdout.String()+p.stderr.String(), strange) {
+				t.Errorf("%s: %q said %q, which no terminal may have", name, args, p.stdout.String()+p.stderr.String())
+			}
+		}
+	}
+}
+
+// A server that loads its data for an hour does not keep who does not want to wait.
+func TestLockOfAServerThatDoesNotServeYet(t *testing.T) {
+	url := answering(t, "-LOADING Redis is loading the dataset in memory\r\n")
+	for _, wait := range []string{"--try", "--wait=1ms"} {
+		t.Run(wait, func(t *testing.T) {
+			t.Parallel()
+			wheellock(t, "lock", wait, "--redis", url, "a", "--", "true").want(t, 69, "LOADING")
+		})
+	}
+}
+
+// As with any command, what follows "--" is a word and no flag.
+func TestWordsAfterDashes(t *testing.T) {
+	t.Parallel()
+	server := redistest.Start(t)
+	e := testkit.Connect(t, server.Addr())
+	testkit.MustLock(t, e.Mutex("-x"))
+	testkit.MustLock(t, e.Mutex("y"))
+	out, _ := inside(t, 0, "ls", "--redis", server.URL(), "--", "-*")
+	if !strings.Contains(out, "-x") || strings.Contains(out, "y\n") {
+		t.Errorf("ls -- '-*':\n%s", out)
+	}
+	inside(t, 0, "show", "--redis", server.URL(), "--", "-x")
+	inside(t, 64, "show", "--redis", server.URL(), "y", "--", "-x")
+	inside(t, 64, "force", "--yes", "--redis", server.URL(), "y", "--", "-x")
+	inside(t, 0, "force", "--yes", "--redis", server.URL(), "--", "-x")
+}
+
+// Ctrl-C is heard while a server accepts the connection and says nothing.
+func TestCtrlCWhileConnecting(t *testing.T) {
+	t.Parallel()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer listener.Close()
+	p := wheellock(t, "ls", "--redis", "redis://"+listener.Addr().String()).begin(t)
+	conn, err := listener.Accept()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	_ = p.Process.Signal(os.Interrupt)
+	if p.end(t); !strings.Contains(p.stderr.String(), "canceled") {
+		t.Errorf("it said: %s", p.stderr.String())
+	}
 }

@@ -64,11 +64,11 @@ func TestALateSchedulerRunsNothingTwice(t *testing.T) {
 	ran := make(chan struct{}, 2)
 	job := func() { runs.Add(1); ran <- struct{}{} }
 	schedule(t, newLocker(t, redis, wheelcron.LockerOptions{MinHold: 2 * testkit.Patience}), now, job)
-	<-ran
+	testkit.Receive(t, "a run", ran)
 	refused := make(chan error, 1)
 	listen := gocron.WithEventListeners(gocron.AfterLockError(func(_ uuid.UUID, _ string, err error) { refused <- err }))
 	schedule(t, newLocker(t, redis, wheelcron.LockerOptions{}), now, job, listen)
-	if err := <-refused; !errors.Is(err, engine.ErrHeld) {
+	if err := testkit.Receive(t, "a refusal", refused); !errors.Is(err, engine.ErrHeld) {
 		t.Errorf("%v, want ErrHeld", err)
 	}
 	if runs.Load() != 1 {
@@ -100,7 +100,7 @@ func TestEachTickOnce(t *testing.T) {
 	for range ticks {
 		began := time.Now()
 		tick(0)
-		if i := <-ran; i != 0 {
+		if i := testkit.Receive(t, "a run", ran); i != 0 {
 			t.Fatal("a scheduler runs the job before its time")
 		}
 		tick(1)
@@ -135,7 +135,7 @@ func TestAJobIsFreeAfterMinHold(t *testing.T) {
 				}
 				began <- time.Now()
 			})
-			at := <-began
+			at := testkit.Receive(t, "a run", began)
 			redistest.Await(t, "the job to be free", func() bool { return len(redis.Keys()) == 0 })
 			if took := time.Since(at); minHold == 0 && took < 400*time.Millisecond {
 				t.Errorf("the job was free after %v", took)

@@ -132,13 +132,7 @@ func (b blocked) handle(_ http.ResponseWriter, r *http.Request) {
 func (b blocked) begin(t *testing.T, site *httptest.Server, key string) *http.Request {
 	t.Helper()
 	go func() { _, _ = post(t, site, key) }()
-	select {
-	case r := <-b.came:
-		return r
-	case <-time.After(testkit.Patience):
-		t.Fatal("the request was not served")
-		return nil
-	}
+	return testkit.Receive(t, "the request to be served", b.came)
 }
 
 // A request without a key is served beside others, and the key's own is not.

@@ -295,11 +295,7 @@ func TestErrors(t *testing.T) {
 	if err := locks().Lock(ctx, nil); !errors.Is(err, handler.ErrLockTimeout) || !errors.Is(err, engine.ErrHeld) {
 		t.Errorf("%v, want ErrLockTimeout and ErrHeld", err)
 	}
-	select {
-	case <-wanted:
-	case <-time.After(testkit.Patience):
-		t.Fatal("the first is not told that another waits")
-	}
+	testkit.Receive(t, "the first to be told that another waits", wanted)
 	if err := first.Unlock(); err != nil {
 		t.Error(err)
 	}

@@ -110,8 +110,9 @@ func (f *fleet) start(p *process, s stage) {
 
 // end shuts a process down, which finishes its turn.
 func (f *fleet) end(p *process) {
+	f.t.Helper()
 	p.stop()
-	<-p.done
+	testkit.Receive(f.t, "a process to finish its turn", p.done)
 }
 
 // deploy replaces one process after the other by the next version. In every mixture of versions, each has turns.
@@ -200,7 +201,7 @@ func TestAnOldLockThatEnded(t *testing.T) {
 			redistest.Await(t, "the process to wait for the new lock", waits)
 			server.MustDo("DEL", "stock:7")
 			testkit.MustUnlock(t, hold)
-			if err := <-result; err == nil {
+			if err := testkit.Receive(t, "the process", result); err == nil {
 				t.Error("no error")
 			}
 		})

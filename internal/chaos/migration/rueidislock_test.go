@@ -42,8 +42,31 @@ func rueidislockFleet(t *testing.T, addr string) versions {
 		t.Fatal(err)
 	}
 	t.Cleanup(locker.Close)
+	asking := askingAgain{locker}
 	return versions{
-		before: func(ctx context.Context, _ *engine.Engine, w work) error { return rueidislockBefore(ctx, locker, w) },
-		both:   func(ctx context.Context, e *engine.Engine, w work) error { return rueidislockBoth(ctx, locker, e, w) },
+		before: func(ctx context.Context, _ *engine.Engine, w work) error { return rueidislockBefore(ctx, asking, w) },
+		both:   func(ctx context.Context, e *engine.Engine, w work) error { return rueidislockBoth(ctx, asking, e, w) },
+	}
+}
+
+// askingAgain does not sleep for ever where rueidislock does: when a try is refused, a goroutine may take the waiter's channel out of the
+// table (try's monitoring, if it sees failures before the try has counted its own), and no message wakes the waiter. The context is
+// cancelled, because a deadline would bound the hold, too.
+type askingAgain struct{ rueidislock.Locker }
+
+func (l askingAgain) WithContext(ctx context.Context, name string) (context.Context, context.CancelFunc, error) {
+	for {
+		asking, stop := context.WithCancel(ctx)
+		alarm := time.AfterFunc(time.Second, stop)
+		held, unlock, err := l.Locker.WithContext(asking, name)
+		switch inTime := alarm.Stop(); {
+		case err == nil && inTime:
+			return held, func() { unlock(); stop() }, nil
+		case err == nil:
+			unlock() // the context of this hold has just ended
+		case inTime || ctx.Err() != nil:
+			stop()
+			return nil, nil, err
+		}
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/wheellock/wheellock/engine"
+	"github.com/wheellock/wheellock/internal/testkit"
 )
 
 func TestEmbeddedWhereThereIsNoServer(t *testing.T) {
@@ -26,10 +27,7 @@ func TestEmbeddedWhereThereIsNoServer(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	e, err := engine.Open(context.Background(), opts)
-	if err != nil {
-		t.Fatal(err)
-	}
+	e := testkit.MustOpen(t, func(ctx context.Context) (*engine.Engine, error) { return engine.Open(ctx, opts) })
 	defer e.Close()
 	hold, err := e.Mutex("loadgen:x").Lock(context.Background(), engine.WithLease(50*time.Millisecond))
 	if err != nil {

@@ -14,7 +14,7 @@ import (
 // Command is one command of wheellock.
 type Command struct {
 	Name  string
-	Args  string // what follows its name, such as "NAME -- COMMAND [ARG...]"
+	Args  string // what follows its name, such as "NAME -- COMMAND [ARG...]"; without "--" in it, what follows "--" are words too
 	Short string // what it does, in one line
 	Help  string // the rest of what -h says; see Text
 	// Define declares the flags that only this command has, and returns what runs once they have been read. The text of a flag
@@ -53,6 +53,9 @@ func (c *Command) Execute(ctx context.Context, env *Env, args []string) (exit in
 		return ExitOK
 	case err != nil:
 		return env.Usage("%v", err)
+	}
+	if !strings.Contains(c.Args, "--") {
+		words = append(words, env.After...)
 	}
 	return run(ctx, env, words)
 }

@@ -10,8 +10,11 @@ import (
 	"io/fs"
 	"os"
 	"os/exec"
+	"strconv"
 	"strings"
 	"syscall"
+	"unicode"
+	"unicode/utf8"
 
 	"golang.org/x/term"
 
@@ -64,7 +67,7 @@ func (e *Env) Open(ctx context.Context, change func(*engine.Options)) (*engine.E
 	change(&o)
 	o.WatchLoss = !o.Redis.AlwaysRESP2
 	opened, err := engine.Open(ctx, o)
-	if o.WatchLoss && errors.Is(err, engine.ErrRefused) { // WatchLoss needs a right that nothing else needs, and RESP3
+	if o.WatchLoss && errors.Is(err, engine.ErrRefused) && ctx.Err() == nil { // WatchLoss needs a right that nothing else needs, and RESP3
 		o.WatchLoss = false
 		opened, err = engine.Open(ctx, o)
 	}
@@ -85,7 +88,7 @@ func (e *Env) Usage(format string, args ...any) (exit int) {
 // Fail tells an error on Stderr, and returns the exit code for it.
 func (e *Env) Fail(err error) (exit int) {
 	exit = CodeOf(err)
-	text := redisflags.Explain(err)
+	text := Printable(redisflags.Explain(err)) // a server may have said it
 	if e.JSON {
 		e.encode(e.Stderr, struct {
 			Error string `json:"error"`
@@ -113,7 +116,7 @@ func CodeOf(err error) int {
 		return ExitLost
 	case errors.Is(err, exec.ErrNotFound), errors.Is(err, fs.ErrNotExist):
 		return ExitNotFound
-	case errors.Is(err, fs.ErrPermission), errors.Is(err, syscall.ENOEXEC):
+	case errors.Is(err, fs.ErrPermission), errors.Is(err, syscall.ENOEXEC), errors.Is(err, syscall.EISDIR):
 		return ExitCannotRun
 	}
 	return ExitFailed
@@ -121,12 +124,25 @@ func CodeOf(err error) int {
 
 // Note tells something on Stderr that is no error.
 func (e *Env) Note(format string, args ...any) {
-	text := strings.TrimSpace(fmt.Sprintf(format, args...))
+	text := Printable(strings.TrimSpace(fmt.Sprintf(format, args...)))
 	if e.JSON {
 		e.Event(map[string]any{"event": "note", "text": text})
 		return
 	}
 	fmt.Fprintf(e.Stderr, "%s: %s\n", e.Name, text)
+}
+
+// Printable is a text with escapes in place of what a terminal would do and not show, but for the ends of lines.
+func Printable(text string) string {
+	var b strings.Builder
+	for _, r := range text {
+		if r == '\n' || unicode.IsPrint(r) {
+			b.WriteRune(r)
+		} else {
+			b.WriteString(strings.Trim(strconv.QuoteRune(r), "'"))
+		}
+	}
+	return b.String()
 }
 
 // Event writes v to Stderr as one line of JSON, if JSON is wanted: for commands whose Stdout is not ours.
@@ -143,6 +159,20 @@ func (e *Env) encode(w io.Writer, v any) {
 	encoder := json.NewEncoder(w)
 	encoder.SetEscapeHTML(false)
 	_ = encoder.Encode(v) // whoever read it has gone
+}
+
+// Named is the name of a lock in what --json tells. JSON is text: encoding/json writes U+FFFD for bytes that are no UTF-8.
+type Named struct {
+	Name  string `json:"name"`
+	Bytes []byte `json:"name_base64,omitempty"` // the name, if it is no UTF-8
+}
+
+// NamedBy returns the Named of a name.
+func NamedBy(name string) Named {
+	if utf8.ValidString(name) {
+		return Named{Name: name}
+	}
+	return Named{name, []byte(name)}
 }
 
 // Width is how many columns Stdout has; 0: it is no terminal.

@@ -68,7 +68,7 @@ func (s *settings) run(ctx context.Context, env *cli.Env, args []string) (exit i
 	if env.JSON {
 		env.Value(report)
 	} else {
-		fmt.Fprint(env.Stdout, report)
+		fmt.Fprint(env.Stdout, cli.Printable(report.String()))
 	}
 	return report.exit()
 }

@@ -8,12 +8,14 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+
+	"github.com/wheellock/wheellock/internal/testkit"
 )
 
 // rewriting starts a proxy before a server, which passes each line that the server sends through rewrite. Lines keep their lengths.
 func rewriting(t *testing.T, target string, rewrite func(line string) string) (addr string) {
 	t.Helper()
-	return serving(t, func(client net.Conn) {
+	return testkit.Serve(t, func(client net.Conn) {
 		server, err := net.Dial("tcp", target)
 		if err != nil {
 			t.Error(err)
@@ -42,7 +44,7 @@ func rewriting(t *testing.T, target string, rewrite func(line string) string) (a
 // goes on at the replica when the client subscribes. Until then all answers have one line.
 func splitting(t *testing.T, master, replica string) (addr string) {
 	t.Helper()
-	return serving(t, func(client net.Conn) {
+	return testkit.Serve(t, func(client net.Conn) {
 		var down sync.WaitGroup
 		defer down.Wait()
 		defer client.Close()
@@ -89,29 +91,4 @@ func splitting(t *testing.T, master, replica string) (addr string) {
 			server.Write(chunk[:n])
 		}
 	})
-}
-
-// serving starts a server, each of whose connections serve serves.
-func serving(t *testing.T, serve func(client net.Conn)) (addr string) {
-	t.Helper()
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	var ends sync.WaitGroup
-	t.Cleanup(ends.Wait)
-	t.Cleanup(func() { listener.Close() })
-	ends.Go(func() {
-		for {
-			client, err := listener.Accept()
-			if err != nil {
-				return
-			}
-			ends.Go(func() {
-				serve(client)
-				client.Close()
-			})
-		}
-	})
-	return listener.Addr().String()
 }

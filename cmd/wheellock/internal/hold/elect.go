@@ -62,7 +62,7 @@ func (s *settings) campaign(ctx context.Context, env *cli.Env, signals *guard.Si
 	defer e.Close()
 	election := elect.New(e, s.name, elect.Options{Identity: s.identity})
 	err = election.Run(ctx, func(ctx context.Context, term int64) error {
-		env.Event(event{Event: "granted", Name: s.name, Token: term})
+		env.Event(event{Event: "granted", Named: cli.NamedBy(s.name), Token: term})
 		lock := guard.Lock{Lease: s.lease, Deadline: election.Deadline, Done: ctx.Done(), Err: func() error {
 			if ctx.Err() == nil {
 				return nil

@@ -78,7 +78,7 @@ func (s *settings) options(env *cli.Env) func(*engine.Options) {
 // event is what --json tells on standard error.
 type event struct {
 	Event string `json:"event"`
-	Name  string `json:"name"`
+	cli.Named
 	Token int64  `json:"token"`
 	Exit  *int   `json:"exit,omitempty"`
 	Error string `json:"error,omitempty"`
@@ -86,7 +86,7 @@ type event struct {
 
 // ended tells how the command ended.
 func (s *settings) ended(env *cli.Env, token int64, o guard.Outcome) {
-	e := event{Event: "ended", Name: s.name, Token: token, Exit: &o.Exit}
+	e := event{Event: "ended", Named: cli.NamedBy(s.name), Token: token, Exit: &o.Exit}
 	if o.Lost != nil {
 		e.Event, e.Error = "lost", o.Lost.Error()
 		if !env.JSON {

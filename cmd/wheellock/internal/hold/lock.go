@@ -77,9 +77,22 @@ func (l *lock) run(ctx context.Context, env *cli.Env, args []string) (exit int) 
 	return outcome.Exit
 }
 
+// openTime is how long a server may refuse to serve yet, because it loads its data, if the lock is not waited for any longer.
+const openTime = 5 * time.Second
+
+// open opens an engine, and gives up as the flags say.
+func (l *lock) open(ctx context.Context, env *cli.Env) (*engine.Engine, error) {
+	if l.try || l.wait > 0 {
+		var stop context.CancelFunc
+		ctx, stop = context.WithTimeout(ctx, max(l.wait, openTime))
+		defer stop()
+	}
+	return env.Open(ctx, l.options(env))
+}
+
 // hold takes the lock and runs the command.
 func (l *lock) hold(ctx context.Context, env *cli.Env, signals *guard.Signals) (guard.Outcome, error) {
-	e, err := env.Open(ctx, l.options(env))
+	e, err := l.open(ctx, env)
 	if err != nil {
 		return guard.Outcome{}, err
 	}
@@ -89,7 +102,7 @@ func (l *lock) hold(ctx context.Context, env *cli.Env, signals *guard.Signals) (
 		return guard.Outcome{}, err
 	}
 	token, _ := h.Token()
-	env.Event(event{Event: "granted", Name: l.name, Token: token})
+	env.Event(event{Event: "granted", Named: cli.NamedBy(l.name), Token: token})
 	o, err := guard.Run(guard.Lock{Lease: l.lease, Deadline: h.Deadline, Err: h.Err, Done: h.Done()}, l.command,
 		[]string{"WHEELLOCK_NAME=" + l.name, fmt.Sprintf("WHEELLOCK_TOKEN=%d", token)}, signals)
 	unlocked := h.Unlock(context.Background())

@@ -6,7 +6,6 @@ import (
 	"flag"
 	"fmt"
 	"os"
-	"slices"
 	"strings"
 
 	"golang.org/x/term"
@@ -20,8 +19,9 @@ func Force() cli.Command {
 	return cli.Command{
 		Name: "force", Args: "NAME",
 		Short: "free a lock that somebody else holds",
-		Help: `Shows who holds the lock, asks, and frees it for the next one. Use it for a holder
-that hangs: a lock whose holder has died frees itself when its lease is over.
+		Help: `Shows who holds the lock, asks, and frees it for the next one. Whoever got the lock
+meanwhile keeps it. Use it for a holder that hangs: a lock whose holder has died frees
+itself when its lease is over.
 
 The old holder learns of it by its next renewal, a third of its lease later at most
 (at once with WatchLoss, or under "wheellock lock"). Until then two may believe that
@@ -68,22 +68,17 @@ func (f *force) run(ctx context.Context, env *cli.Env, args []string) (exit int)
 		}
 		return f.tell(env, name, false)
 	}
-	if !f.yes {
-		if !ask(ctx, env, fmt.Sprintf("Free %s?", shown(name))) {
-			return f.tell(env, name, false)
-		}
-		now, err := r.inspect(ctx, name) // a person takes a while
-		if err != nil {
-			return env.Fail(err)
-		}
-		if !slices.EqualFunc(l.Owners, now.Owners, func(a, b Owner) bool { return a.ID == b.ID }) {
-			env.Note("another one has %s now", shown(name))
-			return f.tell(env, name, false)
-		}
+	if !f.yes && !ask(ctx, env, fmt.Sprintf("Free %s?", shown(name))) {
+		return f.tell(env, name, false)
 	}
 	freed, err := l.free(ctx, env)
-	if err != nil {
+	switch left := l.Holders - int64(len(l.Owners)); {
+	case err != nil:
 		return env.Fail(err)
+	case !freed:
+		env.Note("who was shown does not have %s any more", shown(name))
+	case left > 0:
+		env.Note("%s had %d more readers than shown: force it again", shown(name), left)
 	}
 	return f.tell(env, name, freed)
 }
@@ -105,24 +100,29 @@ func ask(ctx context.Context, env *cli.Env, question string) (yes bool) {
 	}
 }
 
-// free takes the lock from whoever has it.
+// free takes the lock from its owners, and from nobody who has it since.
 func (l *Lock) free(ctx context.Context, env *cli.Env) (freed bool, err error) {
 	e, err := env.Open(ctx, func(*engine.Options) {})
 	if err != nil {
 		return false, err
 	}
 	defer e.Close()
+	m := e.Mutex(l.Name)
 	switch l.Kind {
 	case engine.KindRead:
-		return e.RWMutex(l.Name).Reader().ForceUnlock(ctx)
+		m = e.RWMutex(l.Name).Reader()
 	case engine.KindWrite:
-		return e.RWMutex(l.Name).Writer().ForceUnlock(ctx)
+		m = e.RWMutex(l.Name).Writer()
 	case engine.KindFair:
-		return e.FairMutex(l.Name).ForceUnlock(ctx)
+		m = e.FairMutex(l.Name)
 	case engine.KindFenced:
-		return e.FencedMutex(l.Name).ForceUnlock(ctx)
+		m = e.FencedMutex(l.Name)
 	}
-	return e.Mutex(l.Name).ForceUnlock(ctx)
+	owners := make([]string, len(l.Owners))
+	for i := range l.Owners {
+		owners[i] = l.Owners[i].ID
+	}
+	return m.ForceUnlockOwners(ctx, owners...)
 }
 
 // tell tells what came of it.
@@ -130,9 +130,9 @@ func (f *force) tell(env *cli.Env, name string, freed bool) (exit int) {
 	switch {
 	case env.JSON:
 		env.Value(struct {
-			Name  string `json:"name"`
-			Freed bool   `json:"freed"`
-		}{name, freed})
+			cli.Named
+			Freed bool `json:"freed"`
+		}{cli.NamedBy(name), freed})
 	case freed:
 		fmt.Fprintf(env.Stdout, "freed %s\n", shown(name))
 	default:

@@ -5,6 +5,7 @@ package view
 
 import (
 	"context"
+	"maps"
 	"regexp"
 	"slices"
 	"strconv"
@@ -13,13 +14,14 @@ import (
 
 	"github.com/redis/rueidis"
 
+	"github.com/wheellock/wheellock/cmd/wheellock/internal/cli"
 	"github.com/wheellock/wheellock/engine"
 	"github.com/wheellock/wheellock/scripts"
 )
 
 // Lock is what Redis has for one name. Its JSON names are part of what --json promises.
 type Lock struct {
-	Name    string      `json:"name"`
+	cli.Named
 	Kind    engine.Kind `json:"kind"`             // empty: nobody holds it, or it is not known
 	TTL     int64       `json:"ttl_ms,omitempty"` // what the lease has left; -1: it has no end
 	Owners  []Owner     `json:"owners,omitempty"` // the readers of a read-write lock may be many: at most some hundred
@@ -46,6 +48,9 @@ type Owner struct {
 // ownerField is an owner id of an engine or of Redisson: a UUID and a number; ":write" follows for a writer, and ":detached" for a
 // name that stays taken without a holder.
 var ownerField = regexp.MustCompile(`^([0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}):[0-9]+(:write|:detached)?$`)
+
+// ownerPattern is what all owner fields match, for Redis.
+const ownerPattern = "????????-????-????-????-????????????:*"
 
 // who is the owner as people know it.
 func (o *Owner) who() string {
@@ -95,19 +100,20 @@ func processes(owners []Owner) int64 {
 	return int64(len(ids))
 }
 
-// held asks which of these keys are locks that somebody holds.
+// held asks which of these keys are locks that somebody holds. Only of those that have an owner field other fields are read: the
+// hashes of others may be large.
 func (r *redis) held(ctx context.Context, keys []string) ([]*Lock, error) {
-	ask := make(rueidis.Commands, len(keys))
-	for i, key := range keys {
-		ask[i] = r.B().Hscan().Key(key).Cursor(0).Count(100).Build()
+	owned, err := r.firstPages(ctx, keys, ownerPattern)
+	if err != nil {
+		return nil, err
+	}
+	all, err := r.firstPages(ctx, slices.Collect(maps.Keys(owned)), "*")
+	if err != nil {
+		return nil, err
 	}
 	var locks []*Lock
-	for i, answer := range r.DoMulti(ctx, ask...) {
-		page, err := answer.AsScanEntry()
-		if _, answered := rueidis.IsRedisErr(err); err != nil && !answered { // an error of Redis: it is of another type now
-			return nil, unavailable(err)
-		}
-		if l := lockOf(keys[i], page.Elements); l != nil {
+	for _, key := range keys {
+		if l := lockOf(key, all[key]); l != nil {
 			locks = append(locks, l)
 		}
 	}
@@ -117,12 +123,31 @@ func (r *redis) held(ctx context.Context, keys []string) ([]*Lock, error) {
 	return slices.DeleteFunc(locks, func(l *Lock) bool { return l.TTL == gone }), nil
 }
 
+// firstPages returns some of the fields of hashes that match a pattern, with their values, of hashes that have any.
+func (r *redis) firstPages(ctx context.Context, keys []string, pattern string) (map[string][]string, error) {
+	ask := make(rueidis.Commands, len(keys))
+	for i, key := range keys {
+		ask[i] = r.B().Hscan().Key(key).Cursor(0).Match(pattern).Count(100).Build()
+	}
+	pages := make(map[string][]string)
+	for i, answer := range r.DoMulti(ctx, ask...) {
+		page, err := answer.AsScanEntry()
+		if _, answered := rueidis.IsRedisErr(err); err != nil && !answered { // an error of Redis: it is of another type now
+			return nil, unavailable(err)
+		}
+		if len(page.Elements) > 0 {
+			pages[keys[i]] = page.Elements
+		}
+	}
+	return pages, nil
+}
+
 // gone is the TTL of a key that is there no more: its lock was freed between two questions.
 const gone = -2
 
 // lockOf reads fields and values of a hash; nil: it is no lock.
 func lockOf(name string, words []string) *Lock {
-	l := &Lock{Name: name, Kind: engine.KindMutex}
+	l := &Lock{Named: cli.NamedBy(name), Kind: engine.KindMutex}
 	for i := 0; i+1 < len(words); i += 2 {
 		field, value := words[i], words[i+1]
 		count, err := strconv.ParseInt(value, 10, 64)
@@ -158,7 +183,8 @@ func (r *redis) complete(ctx context.Context, locks []*Lock) error {
 			return unavailable(err)
 		}
 		l.Holders, _ = a[1].AsInt64()
-		if mode, _ := a[2].ToString(); mode != "" {
+		switch mode, _ := a[2].ToString(); mode { // which may be behind the page of its fields that held has read
+		case "read", "write":
 			l.Kind = engine.Kind(mode)
 			l.Holders--
 			continue
@@ -181,7 +207,7 @@ func (r *redis) inspect(ctx context.Context, name string) (*Lock, error) {
 	if err != nil {
 		return nil, err
 	}
-	l := &Lock{Name: name}
+	l := &Lock{Named: cli.NamedBy(name)}
 	if len(locks) > 0 {
 		l = locks[0]
 	} else if err := r.other(ctx, l); err != nil {
@@ -208,9 +234,10 @@ func (r *redis) lead(ctx context.Context, l *Lock) {
 	if err != nil || len(l.Owners) == 0 || note[0] != l.Owners[0].ID {
 		return
 	}
-	millis, _ := strconv.ParseInt(note[2], 10, 64)
-	since := time.UnixMilli(millis)
-	l.Leader, l.Since = note[1], &since
+	millis, err := strconv.ParseInt(note[2], 10, 64)
+	if since := time.UnixMilli(millis); err == nil && since.Year() >= 0 && since.Year() <= 9999 { // JSON has no other
+		l.Leader, l.Since = note[1], &since
+	}
 }
 
 // other finds out what has a name that nobody holds as a lock.

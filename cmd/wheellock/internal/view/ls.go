@@ -102,7 +102,7 @@ func (r *redis) each(ctx context.Context, pattern string, found func([]*Lock)) e
 	return r.scan(ctx, "{"+pattern+"}:timeout", "zset", func(keys []string) error {
 		var locks []*Lock
 		for _, key := range keys {
-			l := &Lock{Name: strings.TrimSuffix(strings.TrimPrefix(key, "{"), "}:timeout")}
+			l := &Lock{Named: cli.NamedBy(strings.TrimSuffix(strings.TrimPrefix(key, "{"), "}:timeout"))}
 			if err := r.other(ctx, l); err != nil {
 				return err
 			}

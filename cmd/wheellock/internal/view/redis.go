@@ -11,6 +11,7 @@ import (
 	"github.com/redis/rueidis"
 
 	"github.com/wheellock/wheellock/cmd/wheellock/internal/cli"
+	"github.com/wheellock/wheellock/dispatcher/respguard"
 	"github.com/wheellock/wheellock/engine"
 )
 
@@ -32,7 +33,19 @@ func dial(ctx context.Context, env *cli.Env) (*redis, error) {
 	if c.ConnWriteTimeout == 0 {
 		c.ConnWriteTimeout = 5 * time.Second
 	}
-	if r.Client, err = rueidis.NewClient(c); err != nil {
+	respguard.Guard(&c) // no server can end the process
+	dialled := make(chan error, 1)
+	go func() {
+		var err error
+		r.Client, err = rueidis.NewClient(c)
+		dialled <- err
+	}()
+	select {
+	case err = <-dialled:
+	case <-ctx.Done(): // the process is about to end, and the client with it
+		err = ctx.Err()
+	}
+	if err != nil {
 		return nil, fmt.Errorf("connecting to %s: %w", r.place, unavailable(err))
 	}
 	r.findMasters(ctx)

@@ -106,17 +106,17 @@ func (o *Owner) write(line func(what, format string, args ...any), what string) 
 	switch {
 	case o.Detached && o.Identity != "":
 		line(what, "nobody: %s left it taken (min hold, or detached)", shown(o.Identity))
-		line("", "id %s", o.ID)
+		line("", "id %s", shown(o.ID))
 		return
 	case o.Detached:
-		line(what, "nobody: left taken (min hold, or detached) as %s", o.ID)
+		line(what, "nobody: left taken (min hold, or detached) as %s", shown(o.ID))
 		return
 	case o.Identity == "":
 		line(what, "%s, whose process is not known", shown(o.ID))
 	default:
 		line(what, "%s", shown(o.Identity))
 		line("", "from %s, connected for %s", o.Address, length(time.Since(*o.Connected)))
-		line("", "id %s", o.ID)
+		line("", "id %s", shown(o.ID))
 	}
 	if o.Count > 0 {
 		line("", "hold count %d", o.Count)
