@@ -101,7 +101,10 @@ return each(#KEYS / 5, function(i)
 		if me and place == 'OLD' and not mine and not deadlineOf(l, me) then goBack(l, me) end
 		freshen(l)
 	end
-	if mine then return prolong(l.lock, lease) or 1 end
+	if mine then
+		if not at(l, 0) then forget(l) end -- it has come twice, and nobody waits
+		return prolong(l.lock, lease) or 1
+	end
 	if l.fault then return l.fault end -- who stands, or who is next, cannot be told
 	if not me then return 0 end
 	if ttl ~= -2 then return refuse(l, me, code, ttl) end

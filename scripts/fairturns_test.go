@@ -89,6 +89,8 @@ var turns = []turn{
 	{"also while another asks once", "", "", ask(1, "TRY", 1, 5), 1, "me:5+300000 | me+3600000", "me:1"},
 	{"and when nobody is to take the lock", "", "", ask(0, "NEW", 1, 1), 0, "me:1+300000 | me+3600000", ""},
 	{"who has it need not join", "", "me:1", ask(1, "NEW", 2, 1), 1, "me:2+300000 | me+3600000", "me:1"},
+	{"who has it and asks again, for whom nobody waits, leaves nothing but the lock", "", "me:1", ask(1, "NEW", 1, 1), 1, "", "me:1"},
+	{"nor does one who stood", "| me+5", "me:1", ask(1, "OLD", 0, 0), 1, "", "me:1"},
 	{"the head takes a free lock", "me:1+300000 me:2+300000 | me+5", "", ask(1, "OLD", 0, 0), 1, "me:2+300000 | me+3600000", "me:1"},
 	{"and a dead one of ours behind it is not lifted", "me:1+300000 you:1+100 me:2+300000 | me+5 you+0", "", ask(1, "OLD", 0, 0), 1,
 		"you:1+100 me:2+300000 | you+0 me+3600000", "me:1"},

@@ -159,6 +159,8 @@ func TestFindings(t *testing.T) {
 			`A.lock A.run A.force A.break A.mend A.break A.mend A.run A.arrive run-stray`},
 		"a count-down is sent again when its receipt has run out, by a loop that stood still": {"latch, standing still",
 			`A.count-down A.run A.break A.mend A.pause-in-turn tick A.run A.arrive`},
+		"an engine is kept alive in a queue in which nobody stands": {"fair stays",
+			`A.lock-staying A.break run-stray`},
 		"permits of a caller who has gone are not given back after a refusal": {"big semaphore",
 			`B.acquire-two B.drop B.run B.arrive noperm B.run`},
 	} {

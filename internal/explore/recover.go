@@ -200,14 +200,18 @@ func (s *state) firstWaiting(c *caller) bool {
 }
 
 // onlyDeadStand reports whether a key is of a fair queue in which only waiters of engines stand that crashed or were cut off, or
-// places that came back with older data: the next caller removes them.
+// places that came back with older data: the next caller removes them. Of an empty queue nothing stands.
 func (s *state) onlyDeadStand(key string) bool {
 	for name := range s.w.Names {
 		queue := scripts.FairQueue(nameOf(name))
 		if key != queue && key != scripts.FairDeadlines(nameOf(name)) && key != scripts.FairAlive(nameOf(name)) {
 			continue
 		}
-		return !slices.ContainsFunc(s.do("LRANGE", queue, "0", "-1").Array, func(owner redismodel.Value) bool {
+		standing := s.do("LRANGE", queue, "0", "-1").Array
+		if len(standing) == 0 && !s.destroyed {
+			return false
+		}
+		return !slices.ContainsFunc(standing, func(owner redismodel.Value) bool {
 			return slices.ContainsFunc(s.engines, func(e *engine) bool {
 				return !e.cutOff && !s.destroyed && strings.HasPrefix(owner.Str, e.uuid)
 			})
