@@ -54,15 +54,25 @@ func RunClient() (isClient bool, exitCode int) {
 	return true, 0
 }
 
-// run works until it is told to rest, and lives until it is told to close, by lines on its standard input. When
+// leakOrder is a line on a client's standard input.
+const leakOrder = "leak"
+
+// run works until it is told to rest, and lives until it is told to close, by empty lines on its standard input. When
 // its parent dies that ends, and so does the client.
 func (c *client) run(text string) error {
 	if err := json.Unmarshal([]byte(text), &c.setting); err != nil {
 		return err
 	}
+	resting, rest := context.WithCancel(context.Background())
+	defer rest()
+	c.resting = resting
 	orders := make(chan struct{})
 	go func() {
 		for lines := bufio.NewScanner(os.Stdin); lines.Scan(); {
+			if lines.Text() == leakOrder {
+				c.leak()
+				continue
+			}
 			orders <- struct{}{}
 		}
 		close(orders)
@@ -70,8 +80,6 @@ func (c *client) run(text string) error {
 	if err := c.open(); err != nil {
 		return err
 	}
-	resting, rest := context.WithCancel(context.Background())
-	c.resting = resting
 	var working, pacing sync.WaitGroup
 	paced, stopPace := context.WithCancel(context.Background())
 	beat := paceBeat

@@ -1,6 +1,7 @@
 package chaos
 
 import (
+	"bufio"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -26,6 +27,7 @@ type gauge struct {
 	Granted     int64   `json:"granted"`
 	Cancelled   int64   `json:"cancelled"`
 	Lost        int64   `json:"lost"`
+	Leaks       int64   `json:"leaks"` // by order
 }
 
 // serverGauge is what Redis has.
@@ -39,7 +41,7 @@ type serverGauge struct {
 }
 
 // tally counts what a client in a soak does not tell. Lost are holds of which the holder heard when he unlocked.
-type tally struct{ granted, cancelled, lost atomic.Int64 }
+type tally struct{ granted, cancelled, lost, leaks atomic.Int64 }
 
 // takes counts a record, unless it has to be told: a gauge, the end, or an error that nobody should get.
 func (t *tally) takes(r record) bool {
@@ -58,16 +60,13 @@ func (t *tally) takes(r record) bool {
 func (c *client) sample(ctx context.Context) {
 	tick := time.NewTicker(c.Sample)
 	defer tick.Stop()
-	for n := 0; ctx.Err() == nil; n++ {
+	for ctx.Err() == nil {
 		g, err := c.gauge()
 		text, _ := json.Marshal(g) // numbers alone
 		if err != nil {
 			text = []byte(err.Error()) // no gauge: that is found out
 		}
 		c.tell(record{What: sampled, At: g.At, Text: string(text)})
-		if c.Leak && c.resting.Err() == nil {
-			c.leak(n)
-		}
 		select {
 		case <-tick.C:
 		case <-ctx.Done():
@@ -77,11 +76,12 @@ func (c *client) sample(ctx context.Context) {
 
 // gauge reads what Linux and the runtime know of this process.
 func (c *client) gauge() (gauge, error) {
+	leaks := c.tally.leaks.Load() // these are in all that follows
 	runtime.GC()
 	heap := []metrics.Sample{{Name: "/gc/heap/live:bytes"}}
 	metrics.Read(heap)
 	g := gauge{At: now(), Goroutines: int64(runtime.NumGoroutine()), Heap: int64(heap[0].Value.Uint64()),
-		Granted: c.tally.granted.Load(), Cancelled: c.tally.cancelled.Load(), Lost: c.tally.lost.Load()}
+		Granted: c.tally.granted.Load(), Cancelled: c.tally.cancelled.Load(), Lost: c.tally.lost.Load(), Leaks: leaks}
 	open, err := os.ReadDir("/proc/self/fd")
 	if err != nil {
 		return g, err
@@ -96,15 +96,31 @@ func (c *client) gauge() (gauge, error) {
 	return g, err
 }
 
-// leak loses some of everything that a soak counts, until the client is to rest.
-func (c *client) leak(n int) {
-	for i := range 8 {
+// lastGauge is what the process has said of itself last; a zero gauge: nothing yet.
+func (p *process) lastGauge() (g gauge) {
+	said := p.said()
+	for i := len(said) - 1; i >= 0; i-- {
+		if said[i].What == sampled && json.Unmarshal([]byte(said[i].Text), &g) == nil {
+			return g
+		}
+	}
+	return gauge{}
+}
+
+// leak loses some of everything that a soak counts, as a bug would, until the client is to rest. When it returns, Redis
+// has it too.
+func (c *client) leak() {
+	defer c.tally.leaks.Add(1)
+	for range 8 {
 		conn, err := net.Dial("tcp", c.Addr)
 		if err != nil {
 			return // there are enough others
 		}
-		name, kept := fmt.Sprintf("leaked:%d:%d:%d", c.Number, n, i), strings.Repeat("x", 256<<10)
+		name, kept := fmt.Sprintf("leaked:%d:%d", c.Number, c.number()), strings.Repeat("x", 256<<10)
 		_, _ = fmt.Fprintf(conn, "HELLO 3\r\nSET %s %s\r\nSUBSCRIBE %[1]s\r\n", name, kept[:32<<10])
+		answers := bufio.NewScanner(conn)
+		for answers.Scan() && answers.Text() != "subscribe" {
+		}
 		go func() {
 			<-c.resting.Done()
 			_, _ = fmt.Fprintf(conn, "DEL %s\r\nQUIT\r\n", name)

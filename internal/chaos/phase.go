@@ -33,7 +33,6 @@ type plan struct {
 	lasts    time.Duration // under faults
 	recovery time.Duration // and then without
 	sample   time.Duration // of a soak: how often everything is measured; 0: it is none
-	leak     bool          // of a soak that is to fail
 }
 
 // phase is a plan at work.
@@ -120,7 +119,7 @@ func carryOut(tb testing.TB, p plan, seed uint64) *history {
 // start starts the client with a number, which is its seed too.
 func (ph *phase) start(number int, proxies []*redistest.Proxy) *process {
 	s := setting{Number: number, Seed: ph.seed + uint64(number), Addr: proxies[0].Addr(), Resource: ph.resource.addr(),
-		Workers: ph.workers, Hot: ph.hot, Lease: ph.lease, Dispatchers: 1 + number%2, Places: ph.places, Habits: ph.habits, Sample: ph.sample, Leak: ph.leak}
+		Workers: ph.workers, Hot: ph.hot, Lease: ph.lease, Dispatchers: 1 + number%2, Places: ph.places, Habits: ph.habits, Sample: ph.sample}
 	for _, proxy := range proxies[1:] {
 		s.More = append(s.More, proxy.Addr())
 	}

@@ -95,5 +95,4 @@ type setting struct {
 	Waiters     int // this many calls are made and nothing else; Hold says what becomes of them
 	Hold        bool
 	Sample      time.Duration // how often it says what it takes, and then nothing of its calls; 0: never
-	Leak        bool          // with each sample something is lost, as a bug would
 }

@@ -109,6 +109,9 @@ func (p *process) said() []record {
 // order writes one line to the process: the first has it rest, the second close its engine.
 func (p *process) order() { _, _ = p.orders.Write([]byte("\n")) }
 
+// leak has the process lose something.
+func (p *process) leak() { _, _ = p.orders.Write([]byte(leakOrder + "\n")) }
+
 // hangUp ends its standard input, after which it exits.
 func (p *process) hangUp() { _ = p.orders.Close() }
 

@@ -151,16 +151,10 @@ func (ph *phase) progress(g serverGauge) string {
 	clients := slices.Clone(ph.clients)
 	ph.mu.Unlock()
 	for _, p := range clients {
-		said := p.said()
-		for i := len(said) - 1; i >= 0; i-- {
-			var last gauge
-			if said[i].What == sampled && json.Unmarshal([]byte(said[i].Text), &last) == nil {
-				granted += last.Granted
-				fmt.Fprintf(&b, "; client %d: %d goroutines, %d kB live, %d kB RSS, %d descriptors", p.Number,
-					last.Goroutines, last.Heap>>10, last.RSS>>10, last.Descriptors)
-				break
-			}
-		}
+		last := p.lastGauge()
+		granted += last.Granted
+		fmt.Fprintf(&b, "; client %d: %d goroutines, %d kB live, %d kB RSS, %d descriptors", p.Number,
+			last.Goroutines, last.Heap>>10, last.RSS>>10, last.Descriptors)
 	}
 	return fmt.Sprintf("%v: %d acquisitions%s; Redis: %d kB, %d clients, %d keys, %d receipts, %d channels",
 		g.At.sub(ph.began).Round(time.Second), granted, &b, g.Memory>>10, g.Clients, g.Keys, g.Receipts, g.Channels)

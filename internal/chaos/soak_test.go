@@ -31,15 +31,28 @@ func TestSoak(t *testing.T) {
 	}
 }
 
-// A soak finds what leaks, in each of its measures but the receipts.
+// A soak finds what leaks, in each of its measures but the receipts. The clients leak in rounds, and in each round all
+// of them and Redis are measured: however slow the machine is, as much is lost, and the curves rise from first to last.
 func TestSoakFindsLeaks(t *testing.T) {
 	p := soakPlan(time.Second)
-	p.sample, p.leak, p.slow = 50*time.Millisecond, true, 0
-	p.faults = []fault{{name: "time", onServer: true, strike: func(s *strike) bool { // however slow the machine is
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		few := func(p *process) bool { return len(p.said()) < 40 }
-		return len(s.served) >= 40 && !slices.ContainsFunc(s.clients, few)
+	p.sample, p.slow = 50*time.Millisecond, 0
+	const rounds = 40
+	done := int64(0)
+	p.faults = []fault{{name: "leak", onServer: true, strike: func(s *strike) bool {
+		for ; done < rounds; done++ {
+			for _, p := range s.clients {
+				p.leak()
+			}
+			behind := func(p *process) bool { return p.lastGauge().Leaks <= done }
+			if !s.await(func() bool { return !slices.ContainsFunc(s.clients, behind) }) {
+				return false
+			}
+			measured := s.samples()
+			if !s.await(func() bool { return s.samples() > measured }) {
+				return false
+			}
+		}
+		return true
 	}}}
 	r := soak(t, p, 1)
 	for _, trend := range r.Trends {
@@ -52,4 +65,21 @@ func TestSoakFindsLeaks(t *testing.T) {
 			t.Errorf("%s: %s", v.Oracle, v.Text)
 		}
 	}
+}
+
+// await waits until something is so. False: the phase is ruined.
+func (ph *phase) await(so func() bool) bool {
+	for ; !so(); time.Sleep(time.Millisecond) {
+		if ph.tb.Failed() || ph.ruined() {
+			return false
+		}
+	}
+	return true
+}
+
+// samples counts how often Redis was measured so far.
+func (ph *phase) samples() int {
+	ph.mu.Lock()
+	defer ph.mu.Unlock()
+	return len(ph.served)
 }
