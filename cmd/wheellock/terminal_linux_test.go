@@ -205,7 +205,7 @@ func TestTerminal(t *testing.T) {
 	// Lists fit the terminal, and top redraws it.
 	long := strings.Repeat("n", 100)
 	server.MustDo("HSET", long, "285475da-9152-4c83-822a-67ee2f116a79:51", "1")
-	s.press("clear; wheellock ls; wheellock top --interval 100ms\n")
+	s.press("clear; wheellock ls; TERM=xterm wheellock top --interval 100ms\n")
 	s.await("TTL  KIND     HOLDER")
 	s.await("CHANGES")
 	if row := s.await("…"); strings.Contains(row, long) {
@@ -214,4 +214,34 @@ func TestTerminal(t *testing.T) {
 	s.await("\x1b[H")
 	s.press(ctrlC)
 	s.await("ready> ")
+}
+
+// Where there is little room the holder gives some of its own, and names are seen; a terminal that cannot redraw gets lines; and who
+// cannot write all says so.
+func TestSmallScreens(t *testing.T) {
+	t.Parallel()
+	server := redistest.Start(t)
+	s := openScreen(t, server.URL())
+	if err := unix.IoctlSetWinsize(int(s.master.Fd()), unix.TIOCSWINSZ, &unix.Winsize{Row: 24, Col: 48}); err != nil {
+		t.Fatal(err)
+	}
+	s.press("wheellock lock stock:17 -- wheellock ls\n")
+	s.await("TTL  KIND")
+	if line := s.await("ready> "); !strings.Contains(line, " stock:17\n") {
+		t.Errorf("in 48 columns ls shows %q", line)
+	}
+	s.press("wheellock lock stock:17 -- env TERM=xterm wheellock top --count 1\n")
+	s.await("CHANGES")
+	if lines := s.await("ready> "); !strings.Contains(lines, " stock:") {
+		t.Errorf("in 48 columns top shows %q", lines)
+	}
+	s.press("wheellock lock stock:17 -- wheellock top --count 1\n")
+	s.await("held=1 ")
+	s.await("ready> ")
+	for _, command := range []string{"ls", "ls --json", "show stock:17"} {
+		s.press("wheellock lock stock:17 -- wheellock " + command + " >/dev/full; echo it en''ded with $?\n")
+		s.await("the output is not complete: ")
+		s.await("it ended with 70\n")
+		s.await("ready> ")
+	}
 }

@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"flag"
+	"fmt"
 	"io"
 	"slices"
 	"strings"
@@ -57,7 +58,13 @@ func (c *Command) Execute(ctx context.Context, env *Env, args []string) (exit in
 	if !strings.Contains(c.Args, "--") {
 		words = append(words, env.After...)
 	}
-	return run(ctx, env, words)
+	out := &output{Writer: env.Stdout}
+	env.Stdout = out
+	exit = run(ctx, env, words)
+	if out.err != nil && exit == ExitOK {
+		return env.Fail(fmt.Errorf("the output is not complete: %w", out.err))
+	}
+	return exit
 }
 
 // read reads flags wherever they stand before "--", and returns the other words.

@@ -175,15 +175,32 @@ func NamedBy(name string) Named {
 	return Named{name, []byte(name)}
 }
 
-// Width is how many columns Stdout has; 0: it is no terminal.
-func (e *Env) Width() int {
+// Size is how many columns and lines Stdout has; 0 columns: it is no terminal.
+func (e *Env) Size() (columns, lines int) {
 	f, isFile := e.Stdout.(*os.File)
+	if o, isOutput := e.Stdout.(*output); isOutput {
+		f, isFile = o.Writer.(*os.File)
+	}
 	if !isFile || !term.IsTerminal(int(f.Fd())) {
-		return 0
+		return 0, 0
 	}
-	width, _, err := term.GetSize(int(f.Fd()))
-	if err != nil || width <= 0 {
-		return 80
+	columns, lines, err := term.GetSize(int(f.Fd()))
+	if err != nil || columns <= 0 || lines <= 0 {
+		return 80, 24
 	}
-	return width
+	return columns, lines
+}
+
+// output is a Stdout that keeps the first error of writing to it: a list that ends early must not look complete.
+type output struct {
+	io.Writer
+	err error
+}
+
+func (o *output) Write(p []byte) (n int, err error) {
+	n, err = o.Writer.Write(p)
+	if o.err == nil {
+		o.err = err
+	}
+	return n, err
 }

@@ -47,9 +47,10 @@ func ls(ctx context.Context, env *cli.Env, args []string) (exit int) {
 	}
 	defer r.Close()
 	clients := r.clients(ctx)
-	width := env.Width()
+	width, _ := env.Size()
+	holder := narrow(30, 8, width)
 	if !env.JSON {
-		fmt.Fprintf(env.Stdout, lsForm, "TTL", "KIND", "HOLDER", "NAME")
+		fmt.Fprintf(env.Stdout, lsForm, "TTL", "KIND", holder, "HOLDER", "NAME")
 	}
 	err = r.each(ctx, pattern, func(locks []*Lock) {
 		for _, l := range locks {
@@ -60,7 +61,7 @@ func ls(ctx context.Context, env *cli.Env, args []string) (exit int) {
 				env.Value(l)
 				continue
 			}
-			fmt.Fprint(env.Stdout, cut(strings.TrimRight(l.row(), "\n"), width)+"\n")
+			fmt.Fprint(env.Stdout, cut(strings.TrimRight(l.row(holder), "\n"), width)+"\n")
 		}
 	})
 	if err != nil {
@@ -69,11 +70,11 @@ func ls(ctx context.Context, env *cli.Env, args []string) (exit int) {
 	return cli.ExitOK
 }
 
-const lsForm = "%7s  %-7s  %-30s  %s\n"
+const lsForm = "%7s  %-7s  %-*s  %s\n"
 
-// row is the lock in one line.
-func (l *Lock) row() string {
-	return fmt.Sprintf(lsForm, left(l.TTL), l.Kind, cut(l.holder(), 30), shown(l.Name))
+// row is the lock in one line, with so many columns for its holder.
+func (l *Lock) row(holder int) string {
+	return fmt.Sprintf(lsForm, left(l.TTL), l.Kind, holder, cut(l.holder(), holder), shown(l.Name))
 }
 
 // holder is who holds the lock, in a few words.

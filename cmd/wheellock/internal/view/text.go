@@ -37,6 +37,14 @@ func length(d time.Duration) string {
 	return d.String()
 }
 
+// narrow is how wide a column is that has so many on a screen of 80, where the screen has fewer: what follows it has to be seen.
+func narrow(usual, least, screen int) int {
+	if screen == 0 {
+		return usual
+	}
+	return min(max(usual-80+screen, least), usual)
+}
+
 // cut shortens a text to so many columns; 0: it may have any.
 func cut(text string, columns int) string {
 	if runes := []rune(text); columns > 0 && len(runes) > columns {

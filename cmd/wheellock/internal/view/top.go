@@ -10,8 +10,6 @@ import (
 	"strings"
 	"time"
 
-	"golang.org/x/term"
-
 	"github.com/wheellock/wheellock/cmd/wheellock/internal/cli"
 	"github.com/wheellock/wheellock/engine"
 )
@@ -188,7 +186,8 @@ func (t *top) show(env *cli.Env, place string) {
 		}{time.Now(), len(all), waiting, t.changes, all[:min(len(all), mostListed)]})
 		return
 	}
-	if env.Width() == 0 {
+	columns, lines := env.Size()
+	if columns == 0 || os.Getenv("TERM") == "dumb" {
 		line := fmt.Sprintf("t=%.1fs held=%d waiting=%d changes=%d", time.Since(t.began).Seconds(), len(all), waiting, t.changes)
 		for i, h := range all[:min(len(all), 3)] {
 			line += fmt.Sprintf(" hot%d=%q", i+1, h.Name)
@@ -196,19 +195,14 @@ func (t *top) show(env *cli.Env, place string) {
 		fmt.Fprintln(env.Stdout, line)
 		return
 	}
-	t.draw(env, place, all, waiting)
+	t.draw(env, place, all, waiting, columns, lines)
 }
 
-const topForm = "%7s %7s %6s  %-7s %-20s %s"
+const topForm = "%7s %7s %6s  %-7s %-*s %s"
 
 // draw redraws the screen, in one write so that it does not flicker.
-func (t *top) draw(env *cli.Env, place string, all []*hot, waiting int64) {
-	width, height := env.Width(), 24
-	if f, isFile := env.Stdout.(*os.File); isFile {
-		if _, rows, err := term.GetSize(int(f.Fd())); err == nil && rows > 0 {
-			height = rows
-		}
-	}
+func (t *top) draw(env *cli.Env, place string, all []*hot, waiting int64, width, height int) {
+	holder := narrow(20, 6, width)
 	more := ""
 	if t.more {
 		more = "+"
@@ -217,7 +211,7 @@ func (t *top) draw(env *cli.Env, place string, all []*hot, waiting int64) {
 		fmt.Sprintf("wheellock top  %s  every %v  Ctrl-C ends", place, t.interval),
 		fmt.Sprintf("%d%s held  %s  %d changes of owner seen", len(all), more, plural(waiting, "process waits", "processes wait"), t.changes),
 		"",
-		fmt.Sprintf(topForm, "CHANGES", "WAITING", "TTL", "KIND", "HOLDER", "NAME"),
+		fmt.Sprintf(topForm, "CHANGES", "WAITING", "TTL", "KIND", holder, "HOLDER", "NAME"),
 	}
 	for _, h := range all {
 		if len(lines) == height-1 {
@@ -227,7 +221,7 @@ func (t *top) draw(env *cli.Env, place string, all []*hot, waiting int64) {
 		if h.Kind == engine.KindPermits {
 			waiting = "-"
 		}
-		lines = append(lines, fmt.Sprintf(topForm, fmt.Sprint(h.Changes), waiting, left(h.TTL), h.Kind, cut(h.holder(), 20), shown(h.Name)))
+		lines = append(lines, fmt.Sprintf(topForm, fmt.Sprint(h.Changes), waiting, left(h.TTL), h.Kind, holder, cut(h.holder(), holder), shown(h.Name)))
 	}
 	var b strings.Builder
 	b.WriteString("\x1b[H")
