@@ -74,12 +74,17 @@ func (h *history) fail(oracle, format string, args ...any) {
 
 // read makes calls of the records.
 func (h *history) read(ph *phase) {
+	h.hearAll(ph)
+	slices.SortFunc(h.calls, func(a, b *hold) int { return cmp.Compare(a.calledAt, b.calledAt) })
+	h.cuts()
+}
+
+// hearAll takes in what the clients have said so far, in no order.
+func (h *history) hearAll(ph *phase) {
 	h.stalls = make(map[*process][]span)
 	for _, p := range append(slices.Clone(ph.gone), ph.clients...) {
 		h.hear(ph, p)
 	}
-	slices.SortFunc(h.calls, func(a, b *hold) int { return cmp.Compare(a.calledAt, b.calledAt) })
-	h.cuts()
 }
 
 // hear takes in what a client said.
@@ -102,8 +107,8 @@ func (h *history) hear(ph *phase, p *process) {
 			calls[r.Call].note(r)
 		}
 	}
-	if p.broken != nil && !p.wasKilled() {
-		h.fail("quiet", "client %d: %v", p.Number, p.broken)
+	if err := p.unreadable(); err != nil && !p.wasKilled() {
+		h.fail("quiet", "client %d: %v", p.Number, err)
 	}
 }
 

@@ -208,7 +208,7 @@ func (ph *phase) ruined() bool {
 // has hit.
 const overtime = time.Minute
 
-// allHit reports whether each fault has hit something, three times.
+// allHit reports whether each fault has hit three times, and holders and waiters: those of a soak are not known.
 func (ph *phase) allHit() bool {
 	ph.mu.Lock()
 	defer ph.mu.Unlock()
@@ -223,7 +223,13 @@ func (ph *phase) allHit() bool {
 			return false
 		}
 	}
-	return true
+	if ph.sample > 0 {
+		return true
+	}
+	h := &history{phase: ph}
+	h.hearAll(ph)
+	h.strikes()
+	return len(h.violations) == 0
 }
 
 // strike lets a fault strike once. One at a time works on the server, and on each client.

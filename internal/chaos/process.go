@@ -126,6 +126,13 @@ func (p *process) kill() instant {
 	return at
 }
 
+// unreadable is why its records could not be read.
+func (p *process) unreadable() error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.broken
+}
+
 func (p *process) wasKilled() bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
