@@ -92,14 +92,10 @@ func (h *history) sum() {
 // strikes checks that every fault of the phase has hit something: else the run shows nothing. A fault hits when it
 // says so, within a tenth of a second of when somebody held a lock and somebody waited for an answer.
 func (h *history) strikes() {
+	all := h.hits()
 	for i := range h.phase.faults {
 		f := &h.phase.faults[i]
-		hits := 0
-		for _, b := range h.phase.blows {
-			if b.fault == f && b.hit {
-				hits++
-			}
-		}
+		hits := all[f.name]
 		h.figures.Strikes += hits
 		if hits == 0 {
 			h.fail("void", "%s never hit anything", f.name)

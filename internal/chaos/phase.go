@@ -212,21 +212,14 @@ const overtime = time.Minute
 func (ph *phase) allHit() bool {
 	ph.mu.Lock()
 	defer ph.mu.Unlock()
-	for i := range ph.faults {
-		hits := 0
-		for _, b := range ph.blows {
-			if b.hit && b.fault == &ph.faults[i] {
-				hits++
-			}
-		}
-		if hits < 3 {
-			return false
-		}
+	h := &history{phase: ph}
+	hits := h.hits()
+	if slices.ContainsFunc(ph.faults, func(f fault) bool { return hits[f.name] < 3 }) {
+		return false
 	}
 	if ph.sample > 0 {
 		return true
 	}
-	h := &history{phase: ph}
 	h.hearAll(ph)
 	h.strikes()
 	return len(h.violations) == 0

@@ -95,8 +95,8 @@ func (w *World) commands() (n int) {
 // mayStay reports whether a key is for good.
 func (w *World) mayStay(key string) bool {
 	return strings.Contains(key, "redisson_lock_token") || slices.ContainsFunc(w.subjects, func(s *subject) bool {
-		stands := func() bool { return w.servers[0].Do("EXISTS", scripts.FairQueue(s.name)).Int == 1 }
-		return s.kind == fairKind && (key == scripts.FairQueue(s.name) || key == scripts.FairDeadlines(s.name) || key == scripts.FairAlive(s.name) && stands())
+		return s.kind == fairKind && (key == scripts.FairQueue(s.name) || key == scripts.FairDeadlines(s.name) ||
+			key == scripts.FairAlive(s.name) && w.servers[0].Do("EXISTS", scripts.FairQueue(s.name)).Int == 1)
 	}) || slices.ContainsFunc(w.subjects, func(s *subject) bool {
 		return (s.kind == permitKind || s.kind == semaphoreKind || s.kind == latchKind) && (key == s.name || key == "{"+s.name+"}:timeout")
 	})

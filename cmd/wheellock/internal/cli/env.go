@@ -26,7 +26,7 @@ import (
 type Env struct {
 	Name   string // of the program and the command, before what is said on Stderr
 	Stdin  io.Reader
-	Stdout io.Writer
+	Stdout io.Writer // of a command that runs, an *output
 	Stderr io.Writer
 	JSON   bool // one JSON value for each thing that is told
 	Redis  redisflags.Flags
@@ -175,12 +175,9 @@ func NamedBy(name string) Named {
 	return Named{name, []byte(name)}
 }
 
-// Size is how many columns and lines Stdout has; 0 columns: it is no terminal.
+// Size is how many columns and lines Stdout has; 0 columns: it is no terminal. Only a command that runs may ask.
 func (e *Env) Size() (columns, lines int) {
-	f, isFile := e.Stdout.(*os.File)
-	if o, isOutput := e.Stdout.(*output); isOutput {
-		f, isFile = o.Writer.(*os.File)
-	}
+	f, isFile := e.Stdout.(*output).Writer.(*os.File)
 	if !isFile || !term.IsTerminal(int(f.Fd())) {
 		return 0, 0
 	}
