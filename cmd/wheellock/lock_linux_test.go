@@ -171,10 +171,11 @@ func TestKilled(t *testing.T) {
 func TestSignals(t *testing.T) {
 	t.Parallel()
 	server := redistest.Start(t)
-	const script = `trap 'echo usr1' USR1; trap 'echo term; exit 7' TERM; ` + sleeper + `while :; do wait; done`
+	const script = `trap 'echo usr1; echo usr1 0 >>$DIARY' USR1; trap 'echo term; exit 7' TERM; ` + sleeper + `while :; do wait; done`
 	p, d := lockedShell(t, server.URL(), script)
 	d.await(t, "group")
 	_ = p.Process.Signal(syscall.SIGUSR1)
+	d.await(t, "usr1") // signals that are pending together arrive in any order
 	_ = p.Process.Signal(syscall.SIGTERM)
 	p.end(t)
 	p.want(t, 7, "usr1\n", "term\n")
