@@ -14,9 +14,9 @@ import (
 	"github.com/wheellock/wheellock/internal/testkit"
 )
 
-// Each Observe has a connection of its own. As many as the client has by default do not take those for locks away.
+// Each Observe has a connection of its own. As many as the client has by default do not take those for locks away. Not
+// beside other tests: while a thousand connections are made, others of this process may wait for an answer for half a minute.
 func TestManyWhoObserveLeaveLocksTheirConnections(t *testing.T) {
-	t.Parallel()
 	server := redistest.Start(t)
 	e := testkit.Connect(t, server.Addr())
 	ctx, stop := context.WithCancel(t.Context())

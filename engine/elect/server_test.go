@@ -24,6 +24,7 @@ type contest struct {
 	*testing.T
 	name  string
 	ctx   context.Context
+	stop  func() // ends all that it began
 	wg    sync.WaitGroup
 	began chan *elect.Election // a candidate leads
 	seen  chan elect.Leader    // the observer was told
@@ -34,7 +35,7 @@ type contest struct {
 func newContest(t *testing.T, name string, observer *engine.Engine, candidates ...*engine.Engine) *contest {
 	t.Helper()
 	ctx, stop := context.WithCancel(context.Background())
-	c := &contest{T: t, name: name, ctx: ctx, began: make(chan *elect.Election, 100), seen: make(chan elect.Leader, 100)}
+	c := &contest{T: t, name: name, ctx: ctx, stop: stop, began: make(chan *elect.Election, 100), seen: make(chan elect.Leader, 100)}
 	t.Cleanup(func() { stop(); c.wg.Wait() })
 	view := elect.New(observer, name, elect.Options{})
 	c.wg.Go(func() {
@@ -79,6 +80,16 @@ func (c *contest) leads() (told time.Duration) {
 	}
 }
 
+// resign has a leader resign. On a busy machine the answer of Redis may take a second, for which Resign waits; who leads next tells
+// that the name became free.
+func resign(t *testing.T, leader *elect.Election) {
+	t.Helper()
+	asked := time.Now()
+	if err := leader.Resign(testkit.Soon(t)); err != nil && (!errors.Is(err, engine.ErrUncertain) || time.Since(asked) < time.Second) {
+		t.Errorf("Resign = %v after %v", err, time.Since(asked))
+	}
+}
+
 // handOver has leaders resign, some times. A message tells the observer long before it would ask again.
 func (c *contest) handOver(times int) {
 	c.Helper()
@@ -86,9 +97,7 @@ func (c *contest) handOver(times int) {
 		c.leads()
 	}
 	for range times {
-		if err := c.leader.Resign(testkit.Soon(c)); err != nil {
-			c.Errorf("Resign = %v", err)
-		}
+		resign(c.T, c.leader)
 		if told := c.leads(); told > 4*time.Second {
 			c.Errorf("the observer was told after %v", told)
 		}
@@ -179,9 +188,7 @@ func TestObserveWithoutMessages(t *testing.T) {
 	deaf.LoseMessages(1)
 	c := newContest(t, name, testkit.Connect(t, deaf.Addr()), testkit.Connect(t, server.Addr()), testkit.Connect(t, server.Addr()))
 	c.leads()
-	if err := c.leader.Resign(testkit.Soon(t)); err != nil {
-		t.Errorf("Resign = %v", err)
-	}
+	resign(t, c.leader)
 	t.Logf("told after %v", c.leads())
 	if lost := deaf.Stats().LostMessages; lost == 0 {
 		t.Error("no message was lost: the test proves nothing")
@@ -206,6 +213,7 @@ func TestResignWhoseAnswerIsLost(t *testing.T) {
 			t.Errorf("Resign again = %v", err)
 		}
 	}
+	first.stop() // or it may lead again, if the other is not quick to ask
 	asked := time.Now()
 	second.leads()
 	if took := time.Since(asked); took > 10*time.Second { // the lease is 30 s
