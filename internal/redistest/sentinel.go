@@ -71,7 +71,8 @@ func StartOneSentinel(tb testing.TB, master string, quorum int, args ...string) 
 			return args, os.WriteFile(path, []byte(conf), 0o600)
 		},
 	})
-	sentinel.MustDo("SENTINEL", "DEBUG", "INFO-PERIOD", "300", "PUBLISH-PERIOD", "500", "PING-PERIOD", "500")
+	// A sentinel that stood still for two seconds does nothing for half a minute (TILT), which is longer than Await waits.
+	sentinel.MustDo("SENTINEL", "DEBUG", "INFO-PERIOD", "300", "PUBLISH-PERIOD", "500", "PING-PERIOD", "500", "TILT-TRIGGER", "60000")
 	return sentinel
 }
 
