@@ -32,6 +32,7 @@ type cancelling struct {
 	t         *testing.T
 	ctx       context.Context // for all waits together
 	e         *engine.Engine
+	proxy     *redistest.Proxy
 	direct    *testkit.Outsider // sees what stands in Redis before the engine does
 	taken     []string          // names that others have, all the time
 	cancelled [moments]atomic.Int64
@@ -46,7 +47,7 @@ type callUnderWay struct {
 
 // start calls in one of the four ways in which a call can be made and cancelled.
 func (c *cancelling) start(way int, name string) callUnderWay {
-	ctx, cancel := context.WithCancel(context.Background())
+	ctx, cancel := context.WithTimeout(context.Background(), testkit.Patience) // or TryLock gives up after a second
 	m := c.e.Mutex(name)
 	switch way % 4 {
 	case 0:
@@ -112,6 +113,60 @@ func (c *cancelling) one(n int, at moment) {
 	}
 }
 
+// standStill has the network stand still at a moment of every call, until goOn: requests do not arrive, or answers.
+func standStill(at moment, proxies ...*redistest.Proxy) (goOn func()) {
+	for _, p := range proxies {
+		if at == inFlight {
+			p.HoldRequests(redistest.UntilReleased)
+		} else {
+			p.BlackHole(redistest.ServerToClient, true)
+		}
+	}
+	return func() {
+		for _, p := range proxies {
+			p.HoldRequests(0)
+			p.Release()
+			p.BlackHole(redistest.Both, false)
+		}
+	}
+}
+
+// arrive waits until the first of so many calls has come to where the network stands still. Some others wait for its answer.
+func arrive(at moment, proxy *redistest.Proxy, calls int, stands func(i int) bool) {
+	there := func(int) bool { return proxy.Stats().WaitingToServer > 0 }
+	if at == justGranted {
+		there = stands
+	}
+	deadline := time.Now().Add(300 * time.Millisecond) // what is left of calls before may be on all connections
+	for i := 0; !there(i%calls) && time.Now().Before(deadline); i++ {
+		time.Sleep(500 * time.Microsecond)
+	}
+	time.Sleep(rand.N(4 * time.Millisecond))
+}
+
+// wave makes calls and cancels all at a moment at which the network stands still: no grant is quicker than the cancelling.
+func (c *cancelling) wave(at moment, first int) {
+	const calls = 64
+	name := func(i int) string { return fmt.Sprintf("order:%d", first+i) }
+	goOn := standStill(at, c.proxy)
+	var under []callUnderWay
+	for i := range calls {
+		under = append(under, c.start([]int{0, 2, 3}[i%3], name(i))) // who asks once is told that the link has ended, if it has
+	}
+	arrive(at, c.proxy, calls, func(i int) bool { return c.stands(name(i)) })
+	for i, call := range under {
+		if at == justGranted && !c.stands(name(i)) {
+			c.settle(call, inFlight)
+		} else {
+			c.settle(call, at)
+		}
+	}
+	goOn()
+	for i := range calls {
+		redistest.Await(c.t, name(i)+" to be free", func() bool { return !c.stands(name(i)) })
+	}
+}
+
 func (c *cancelling) stands(name string) bool {
 	client := c.direct.Client
 	n, err := client.Do(context.Background(), client.B().Exists().Key(name).Build()).AsInt64()
@@ -134,7 +189,7 @@ func TestFaultCancelledCallsLeaveNothing(t *testing.T) {
 	proxy.Latency(redistest.Both, 5*time.Millisecond, 0)
 	ctx, stop := context.WithTimeout(context.Background(), 10*time.Minute)
 	defer stop()
-	c := &cancelling{t: t, ctx: ctx, e: testkit.Connect(t, proxy.Addr()), direct: testkit.NewOutsider(t, server.Addr())}
+	c := &cancelling{t: t, ctx: ctx, proxy: proxy, e: testkit.Connect(t, proxy.Addr()), direct: testkit.NewOutsider(t, server.Addr())}
 	var living []*engine.Hold
 	for i := range 8 {
 		ours, others := fmt.Sprintf("taken:ours:%d", i), fmt.Sprintf("taken:others:%d", i)
@@ -145,15 +200,23 @@ func TestFaultCancelledCallsLeaveNothing(t *testing.T) {
 	want := int64(testkit.Times(t, 100_000, 1500))
 	var next atomic.Int64
 	var workers sync.WaitGroup
+	over := testkit.Reached(want, c.total)
 	for range 64 {
 		workers.Go(func() {
-			for c.total() < want && next.Load() < 3*want && !t.Failed() {
+			for !over() && !t.Failed() {
 				n := int(next.Add(1))
 				c.one(n, moment(n%int(moments)))
 			}
 		})
 	}
 	workers.Wait()
+	t.Logf("by chance %d in flight, %d just granted", c.cancelled[inFlight].Load(), c.cancelled[justGranted].Load())
+	for _, at := range []moment{inFlight, justGranted} { // on a slow machine chance hits few of them
+		over := testkit.Reached(want/5, c.cancelled[at].Load)
+		for first := true; (first || !over()) && !t.Failed(); first = false {
+			c.wave(at, int(next.Add(64)))
+		}
+	}
 	total := c.total()
 	t.Logf("%d calls cancelled: %d queued, %d in flight, %d just granted; %d were too late", total,
 		c.cancelled[queued].Load(), c.cancelled[inFlight].Load(), c.cancelled[justGranted].Load(), c.late.Load())
@@ -161,8 +224,8 @@ func TestFaultCancelledCallsLeaveNothing(t *testing.T) {
 		t.Errorf("only %d of %d calls were cancelled", total, want)
 	}
 	for at := range c.cancelled {
-		if n := c.cancelled[at].Load(); n < total/5 {
-			t.Errorf("%d of %d calls were cancelled when %v, want a fifth", n, total, moment(at))
+		if n := c.cancelled[at].Load(); n < want/5 {
+			t.Errorf("%d of %d calls were cancelled when %v, want %d", n, total, moment(at), want/5)
 		}
 	}
 	if stats := c.e.Stats(); stats.Held != int64(len(living)) {
