@@ -1,7 +1,7 @@
 package faults_test
 
 import (
-	"context"
+	"slices"
 	"sync"
 	"testing"
 	"time"
@@ -43,13 +43,13 @@ func TestAMessageIsNeverTakenForAReply(t *testing.T) {
 	outside := testkit.NewOutsider(t, server.Addr())
 	opened := server.CommandCounts()["unsubscribe"]
 	outside.Take("first", time.Hour) // somebody waits for it and goes away, so that an UNSUBSCRIBE is sent
-	ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
-	defer cancel()
-	_, _ = e.Mutex("first").Lock(ctx)
+	leaves := e.Mutex("first").LockAsync(t.Context())
+	redistest.Await(t, "a subscription", func() bool { return server.Subscriptions().Count() == 1 })
+	leaves.Cancel()
 	outside.Take("second", time.Hour)
 	waits := e.Mutex("second").LockAsync(testkit.Soon(t))
 	redistest.Await(t, "an UNSUBSCRIBE", func() bool {
-		return server.CommandCounts()["unsubscribe"] > opened && server.Subscriptions().Count() == 1
+		return server.CommandCounts()["unsubscribe"] > opened && slices.Equal(server.Subscriptions().Channels, []string{scripts.LockChannel("second")})
 	})
 	before := server.CommandCounts()
 	for _, text := range []string{"-B", "-BUSY x\r\n", "\r\n-ERR x\r\n", "+PONG\r\n", ">3\r\n$9\r\nsubscribe\r\n$1\r\nc\r\n:1\r\n", "*1000000000\r\n", ""} {

@@ -32,6 +32,7 @@ func TestLateAcquireTakesNothingAfterASlowReadingOfTheClock(t *testing.T) {
 	testkit.MustUnlock(t, warm)
 
 	proxy.HoldRequests(redistest.UntilReleased)
+	before := proxy.Stats().WaitingToServer
 	sent := time.Now()
 	done := make(chan struct{})
 	go func() {
@@ -40,8 +41,8 @@ func TestLateAcquireTakesNothingAfterASlowReadingOfTheClock(t *testing.T) {
 			t.Errorf("granted: %v", h)
 		}
 	}()
-	time.Sleep(100 * time.Millisecond)
-	proxy.HoldRequests(0) // what follows, on other connections, is not held up
+	redistest.Await(t, "the acquire to be held up", func() bool { return proxy.Stats().WaitingToServer > before+100 }) // a PING is shorter
+	proxy.HoldRequests(0)                                                                                              // what follows, on other connections, is not held up
 	<-done
 	time.Sleep(time.Until(sent.Add(2500 * time.Millisecond)))
 	proxy.Release()
