@@ -72,10 +72,7 @@ func bySentinel(t *testing.T, s *redistest.Sentinel, change ...func(*engine.Opti
 	for _, c := range change {
 		c(&opts)
 	}
-	e, err := engine.Open(testkit.Soon(t), opts)
-	if err != nil {
-		t.Fatalf("open: %v", err)
-	}
+	e := testkit.MustOpen(t, func(ctx context.Context) (*engine.Engine, error) { return engine.Open(ctx, opts) })
 	t.Cleanup(func() {
 		if err := e.Close(); err != nil {
 			t.Errorf("close: %v", err)

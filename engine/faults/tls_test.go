@@ -123,7 +123,5 @@ func TestFaultTLSOpenSaysWhatToDo(t *testing.T) {
 	t.Run("a server that speaks nothing else", func(t *testing.T) {
 		mustNotOpen(t, testkit.OptionsFor(addr), engine.ErrRefused, addr, "TLS")
 	})
-	if clients := server.ClientCount("normal"); clients != 0 {
-		t.Errorf("%d connections are left", clients)
-	}
+	redistest.Await(t, "no connection to be left", func() bool { return server.ClientCount("normal") == 0 })
 }
