@@ -37,7 +37,7 @@ func TestStatsAfterAKnownSequence(t *testing.T) {
 	next, err := second.Wait(t.Context())
 	wantNo(t, err)
 	third.Cancel()
-	fixed, err := e.Mutex("fixed").Lock(t.Context(), engine.WithLease(300*time.Millisecond))
+	fixed, err := e.Mutex("fixed").Lock(t.Context(), engine.WithLease(2*time.Second)) // a busy machine is answered in that
 	wantNo(t, err)
 	<-fixed.Done()
 	wantJSON(t, e.Stats(), `{"up":true,"held":1,"waiting":0,"granted":3,"handoffs":1,"attempts":3,"waits":1,"lost":1,`+
