@@ -1,6 +1,7 @@
 package features_test
 
 import (
+	"context"
 	"log/slog"
 	"strings"
 	"testing"
@@ -19,10 +20,7 @@ func TestAnOutageOfManyHoldsIsAFewLines(t *testing.T) {
 	var log strings.Builder // written by the goroutine of the logger alone, which Close waits for
 	opts := testkit.OptionsFor(server.Addr())
 	opts.Lease, opts.MaxRequests, opts.Logger = 5*time.Second, 2*holds, slog.New(slog.NewTextHandler(&log, nil))
-	e, err := engine.Open(testkit.Soon(t), opts)
-	if err != nil {
-		t.Fatal(err)
-	}
+	e := testkit.MustOpen(t, func(ctx context.Context) (*engine.Engine, error) { return engine.Open(ctx, opts) })
 	began := time.Now()
 	held := testkit.LockMany(t, e, "held", holds)
 	server.Kill()
