@@ -52,7 +52,7 @@ func TestClusterReaderLeavesASlotOnItsWay(t *testing.T) {
 func TestClusterReaderIsRenewedWhenItsKeysAreTogether(t *testing.T) {
 	t.Parallel()
 	c := redistest.StartCluster(t, 3, 0)
-	e := testkit.Join(t, c, testkit.Lease(2*time.Second))
+	e := testkit.Join(t, c, testkit.Lease(6*time.Second))
 	name := "read"
 	held := testkit.MustLock(t, e.RWMutex(name).Reader())
 	slot := slotOf(name)
