@@ -75,8 +75,8 @@ func patience() (context.Context, context.CancelFunc) {
 
 // answered asks until the last answer is there: on a busy machine the link ends now and then.
 func answered(ask func() error) (err error) {
-	for range 5 {
-		if err = ask(); !testkit.IsAny(err, engine.ErrUncertain, engine.ErrNotSent) {
+	for range 10 {
+		if err = ask(); !errors.Is(err, engine.ErrUnavailable) || errors.Is(err, engine.ErrNotReplicated) {
 			break
 		}
 	}
