@@ -163,9 +163,7 @@ func TestFencedTokensBesideRedisson(t *testing.T) {
 		if n := token(t, h); n <= last {
 			t.Fatalf("token %d after Redisson's %d", n, last)
 		}
-		if err := h.Unlock(context.Background()); err != nil {
-			t.Fatal(err)
-		}
+		testkit.MustUnlock(t, h)
 		last, _ = strconv.ParseInt(server.MustDo("GET", "redisson_lock_token:{stock:7}").Text, 10, 64)
 		if ttl := server.MustDo("PTTL", "redisson_lock_token:{stock:7}").Int; ttl <= 0 || ttl > 60_000 {
 			t.Errorf("the counter's TTL is %d ms, want FenceTTL, a minute", ttl)

@@ -123,7 +123,8 @@ func TestMultiLockNeverDeadlocks(t *testing.T) {
 						inside[x], inside[y] = 0, 0
 						return nil
 					}, engine.WithWait(time.Minute))
-					if err != nil {
+					// What a release gave to a claim has a lease of 2 s, which a busy machine may miss.
+					if err != nil && !testkit.IsAny(err, engine.ErrLost, engine.ErrUncertain) {
 						t.Error(err)
 					}
 				}

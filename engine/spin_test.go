@@ -9,7 +9,6 @@ import (
 
 	"github.com/wheellock/wheellock/engine"
 	"github.com/wheellock/wheellock/internal/redistest"
-	"github.com/wheellock/wheellock/internal/testkit"
 )
 
 // TestSpinMutex: waiters of other processes get in by asking, and not a message is published or heard.
@@ -20,7 +19,7 @@ func TestSpinMutex(t *testing.T) {
 	var wg sync.WaitGroup
 	var engines []*engine.Engine
 	for range 3 {
-		engines = append(engines, testkit.Connect(t, server.Addr()))
+		engines = append(engines, openAt(t, server.Addr(), patient))
 	}
 	talk := func() int64 {
 		counts := server.CommandCounts()
