@@ -45,10 +45,18 @@ func TestFaultOutageUnderHotLockIsQuiet(t *testing.T) {
 				redistest.Await(t, "a name that is hot", func() bool { return grants.Load() > before+100 })
 				server.Kill()
 				time.Sleep(300 * time.Millisecond) // what was under way is answered
-				used, memory := processorTime(), allocated()
 				const lasts = time.Second
-				time.Sleep(lasts)
-				if cpu := processorTime() - used; cpu > lasts/4 { // of all that the process does; the engine's share is far less
+				var cpu time.Duration
+				memory := allocated()
+				for range 3 { // on a slow machine what was under way takes longer
+					used := processorTime()
+					memory = allocated()
+					time.Sleep(lasts)
+					if cpu = processorTime() - used; cpu <= lasts/4 {
+						break
+					}
+				}
+				if cpu > lasts/4 { // of all that the process does; the engine's share is far less
 					t.Errorf("in %v without a server the process used %v of processor time", lasts, cpu)
 				}
 				if grown := allocated() - memory; grown > 20<<20 {
