@@ -7,6 +7,7 @@ import (
 	"runtime"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -139,8 +140,10 @@ func TestFaultDownWhileCallsArrive(t *testing.T) {
 	server.Restart()
 	back := time.Now()
 	all := make([]*futures.Future[*engine.Hold], waiting)
+	var after atomic.Int64 // so many have had their turn
 	for i, f := range o.waits {
 		all[i] = f.Then(func(h *engine.Hold, err error) {
+			defer after.Add(1)
 			if err == nil {
 				err = testkit.Patiently(h.Unlock)
 			}
@@ -148,6 +151,9 @@ func TestFaultDownWhileCallsArrive(t *testing.T) {
 				t.Errorf("a lock that waited: %v", err)
 			}
 		})
+	}
+	for over := testkit.Reached(int64(waiting), after.Load); !over(); {
+		time.Sleep(time.Millisecond)
 	}
 	if _, err := futures.All(all...).Wait(testkit.Soon(t)); err != nil {
 		t.Fatal(err)
