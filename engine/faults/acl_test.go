@@ -45,6 +45,12 @@ func (l *limited) tour(last func()) error {
 	var engines [2]*engine.Engine
 	for i := range engines {
 		e, err := engine.Open(ctx, l.opts)
+		for range 5 {
+			if !errors.Is(err, engine.ErrUnavailable) || errors.Is(err, engine.ErrRefused) {
+				break
+			}
+			e, err = engine.Open(ctx, l.opts) // a busy machine was too slow
+		}
 		if err != nil {
 			return fmt.Errorf("Open: %w", err)
 		}
