@@ -175,9 +175,10 @@ func TestTheErrorOfAWaitSaysWhatWasLastKnown(t *testing.T) {
 	t.Run("a key without an end", func(t *testing.T) {
 		server := redistest.Start(t)
 		server.MustDo("HSET", "stock:7", "somebody:1", "1")
+		e := testkit.Connect(t, server.Addr())
 		ctx, cancel := context.WithTimeout(t.Context(), 3*time.Second)
 		defer cancel()
-		_, err := testkit.Connect(t, server.Addr()).Mutex("stock:7").Lock(ctx)
+		_, err := e.Mutex("stock:7").Lock(ctx)
 		var held *engine.HeldError
 		if !errors.As(err, &held) || held.TTL >= 0 || !strings.Contains(err.Error(), "held by another owner, without an end that is known") {
 			t.Errorf("%v, want a HeldError with a negative TTL", err)
