@@ -31,6 +31,7 @@ func TestLateAcquireTakesNothingAfterASlowReadingOfTheClock(t *testing.T) {
 	proxy.Latency(redistest.ClientToServer, 0, 0)
 	testkit.MustUnlock(t, warm)
 
+	redistest.Await(t, "the link to be up", func() bool { return e.Stats().Up }) // 1.4 s and a busy machine may have ended it
 	proxy.HoldRequests(redistest.UntilReleased)
 	before := proxy.Stats().WaitingToServer
 	sent := time.Now()
