@@ -101,7 +101,7 @@ func TestMultiLockNeverDeadlocks(t *testing.T) {
 	t.Parallel()
 	server := redistest.Start(t)
 	names := []string{"a", "b", "c", "d", "e"}
-	var inside [5]int
+	var inside [5]*engine.Hold
 	var mu sync.Mutex
 	var wg sync.WaitGroup
 	for seed := range 2 {
@@ -112,15 +112,23 @@ func TestMultiLockNeverDeadlocks(t *testing.T) {
 				for range 20 {
 					x := random.IntN(5)
 					y := (x + 1 + random.IntN(4)) % 5
-					err := engine.Do(context.Background(), testkit.Multi(t, e.Mutex(names[x]), e.Mutex(names[y])), func(context.Context, *engine.Hold) error {
+					err := engine.Do(context.Background(), testkit.Multi(t, e.Mutex(names[x]), e.Mutex(names[y])), func(_ context.Context, h *engine.Hold) error {
+						for _, i := range []int{x, y} {
+							mu.Lock()
+							if other := inside[i]; other != nil && other.Err() == nil {
+								t.Errorf("two holders of %q at once", names[i])
+							}
+							inside[i] = h
+							mu.Unlock()
+						}
+						time.Sleep(time.Duration(random.IntN(200)) * time.Microsecond)
 						mu.Lock()
 						defer mu.Unlock()
-						inside[x]++
-						inside[y]++
-						if inside[x] != 1 || inside[y] != 1 {
-							return errors.New("two holders at once")
+						for _, i := range []int{x, y} {
+							if inside[i] == h {
+								inside[i] = nil
+							}
 						}
-						inside[x], inside[y] = 0, 0
 						return nil
 					}, engine.WithWait(time.Minute))
 					// What a release gave to a claim has a lease of 2 s, which a busy machine may miss.

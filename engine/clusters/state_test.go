@@ -1,6 +1,7 @@
 package clusters_test
 
 import (
+	"context"
 	"errors"
 	"log/slog"
 	"slices"
@@ -131,13 +132,7 @@ func TestClusterRights(t *testing.T) {
 			grant(node, "-"+right)
 			opts := testkit.OptionsFor(node.Addr())
 			user(&opts)
-			e, err := engine.Open(testkit.Soon(t), opts)
-			for range 5 {
-				if !errors.Is(err, engine.ErrUnavailable) || errors.Is(err, engine.ErrRefused) {
-					break
-				}
-				e, err = engine.Open(testkit.Soon(t), opts) // a busy machine was too slow
-			}
+			e, err := testkit.Open(testkit.Soon(t), func(ctx context.Context) (*engine.Engine, error) { return engine.Open(ctx, opts) })
 			if err == nil {
 				e.Close()
 			}

@@ -44,13 +44,7 @@ func (l *limited) tour(last func()) error {
 	defer stop()
 	var engines [2]*engine.Engine
 	for i := range engines {
-		e, err := engine.Open(ctx, l.opts)
-		for range 5 {
-			if !errors.Is(err, engine.ErrUnavailable) || errors.Is(err, engine.ErrRefused) {
-				break
-			}
-			e, err = engine.Open(ctx, l.opts) // a busy machine was too slow
-		}
+		e, err := testkit.Open(ctx, func(ctx context.Context) (*engine.Engine, error) { return engine.Open(ctx, l.opts) })
 		if err != nil {
 			return fmt.Errorf("Open: %w", err)
 		}

@@ -161,13 +161,8 @@ func TestFaultServerLoading(t *testing.T) {
 		}
 		close(seen)
 		waits <- e.Mutex("meanwhile").LockAsync(testkit.Soon(t))
-		another, err := engine.Open(testkit.Soon(t), testkit.OptionsFor(server.Addr()))
-		for range 5 {
-			if !errors.Is(err, engine.ErrUnavailable) || errors.Is(err, engine.ErrRefused) {
-				break
-			}
-			another, err = engine.Open(testkit.Soon(t), testkit.OptionsFor(server.Addr())) // it seemed not to answer
-		}
+		opts := testkit.OptionsFor(server.Addr())
+		another, err := testkit.Open(testkit.Soon(t), func(ctx context.Context) (*engine.Engine, error) { return engine.Open(ctx, opts) })
 		opened <- err
 		if err == nil {
 			opened <- another.Close()

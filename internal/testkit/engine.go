@@ -24,16 +24,22 @@ func Connect(tb testing.TB, addr string, change ...func(*engine.Options)) *engin
 	return e
 }
 
-// MustOpen opens what needs a server, an engine or more. A time-out of some seconds, or less with a short lease, may pass on a
+// Open opens what needs a server, an engine or more. A time-out of some seconds, or less with a short lease, may pass on a
 // busy machine before the first answer comes: a server that seems not to answer is asked again. One that refuses is not.
+func Open[T any](ctx context.Context, open func(context.Context) (T, error)) (opened T, err error) {
+	for {
+		opened, err = open(ctx)
+		if !errors.Is(err, engine.ErrUnavailable) || errors.Is(err, engine.ErrRefused) || ctx.Err() != nil {
+			return opened, err
+		}
+		time.Sleep(50 * time.Millisecond)
+	}
+}
+
+// MustOpen is Open of what must open.
 func MustOpen[T any](tb testing.TB, open func(context.Context) (T, error)) T {
 	tb.Helper()
-	ctx := Soon(tb)
-	opened, err := open(ctx)
-	for errors.Is(err, engine.ErrUnavailable) && !errors.Is(err, engine.ErrRefused) && ctx.Err() == nil {
-		time.Sleep(50 * time.Millisecond)
-		opened, err = open(ctx)
-	}
+	opened, err := Open(Soon(tb), open)
 	if err != nil {
 		tb.Fatalf("open: %v", err)
 	}
