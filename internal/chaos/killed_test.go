@@ -14,6 +14,7 @@ import (
 
 	"github.com/wheellock/wheellock/engine"
 	"github.com/wheellock/wheellock/internal/redistest"
+	"github.com/wheellock/wheellock/internal/testkit"
 )
 
 var kills = flag.Int("kills", 8, "how many holders are killed, and 2/5 as many waiters and fair waiters each")
@@ -31,17 +32,16 @@ type graveyard struct {
 	mu    sync.Mutex // guards the rest
 	waits []time.Duration
 	stall []span
+	faint []span // of Redis
 }
 
 func newGraveyard(t *testing.T) *graveyard {
 	g := &graveyard{t: t, server: redistest.Start(t)}
 	for _, e := range []**engine.Engine{&g.first, &g.second} {
-		// A short lease makes short timeouts, of which one may pass before the first answer on a machine that is busy.
-		redistest.Await(t, "an engine", func() (open bool) {
-			var err error
-			*e, err = engine.Open(t.Context(), engine.Options{Redis: rueidis.ClientOption{InitAddress: []string{g.server.Addr()}},
-				Lease: shortLease, FairWaiterLease: shortLease, Logger: slog.New(slog.NewTextHandler(t.Output(), nil))})
-			return err == nil
+		// Those who live have the default lease: on a machine that stands still they must not lose what they have.
+		*e = testkit.MustOpen(t, func(ctx context.Context) (*engine.Engine, error) {
+			return engine.Open(ctx, engine.Options{Redis: rueidis.ClientOption{InitAddress: []string{g.server.Addr()}},
+				FairWaiterLease: shortLease, Logger: slog.New(slog.NewTextHandler(t.Output(), nil))})
 		})
 		t.Cleanup(func() { _ = (*e).Close() })
 	}
@@ -52,6 +52,13 @@ func newGraveyard(t *testing.T) *graveyard {
 			g.mu.Lock()
 			defer g.mu.Unlock()
 			g.stall = append(g.stall, span{r.At, r.Until})
+		})
+	})
+	pacing.Go(func() {
+		pulse(ctx, g.server.Addr(), func(s span) {
+			g.mu.Lock()
+			defer g.mu.Unlock()
+			g.faint = append(g.faint, s)
 		})
 	})
 	t.Cleanup(func() { stop(); pacing.Wait() })
@@ -86,7 +93,7 @@ func (g *graveyard) dig(kind string, n int, bury grave) {
 			for i := range next {
 				from, to := bury(g, fmt.Sprintf("%s:%d", kind, i))
 				g.mu.Lock()
-				slept := span{from, to}.shared(g.stall)
+				slept := max(span{from, to}.shared(g.stall), span{from, to}.shared(g.faint))
 				g.waits = append(g.waits, to.sub(from))
 				if wait := to.sub(from); wait > shortLease+50*time.Millisecond+slept+time.Second {
 					g.t.Errorf("%s:%d: the next was granted %v after the kill; the machine stood still for %v", kind, i, wait, slept)
@@ -126,7 +133,7 @@ func (g *graveyard) free(h *engine.Hold) {
 	if h == nil {
 		return
 	}
-	if err := h.Unlock(context.Background()); err != nil {
+	if err := testkit.Patiently(h.Unlock); err != nil {
 		g.t.Errorf("unlock: %v", err)
 	}
 }

@@ -41,6 +41,7 @@ func (h *history) liveness() {
 type change struct {
 	at            instant
 	held, waiting int // more or less
+	client        *process
 }
 
 // gaps looks for names that nobody can have held while somebody waited for them.
@@ -62,15 +63,23 @@ func (h *history) gaps() {
 		slices.SortFunc(changes, func(a, b change) int { return cmp.Compare(a.at, b.at) })
 		var held, waiting int
 		var since instant
+		waiters := make(map[*process]int) // of each client
 		for _, ch := range changes {
 			if gap := (span{since, ch.at}); held == 0 && waiting > 0 && !gap.touched(disturbed) {
 				h.figures.Gap = max(h.figures.Gap, ch.at.sub(since))
-				if ch.at.sub(since) > stranded+gap.shared(h.phase.stalls)+gap.shared(h.phase.faints) {
+				var slept time.Duration // of a client that waits: it may be the one whose turn it was
+				for client, n := range waiters {
+					if n > 0 {
+						slept = max(slept, gap.shared(h.stalls[client]))
+					}
+				}
+				if ch.at.sub(since) > stranded+max(slept, gap.shared(h.phase.stalls))+gap.shared(h.phase.faints) {
 					h.fail("liveness", "%s was free from %d for %v while %d waited for it", p.Name, since, ch.at.sub(since), waiting)
 				}
 			}
 			wasGap := held == 0 && waiting > 0
 			held, waiting = held+ch.held, waiting+ch.waiting
+			waiters[ch.client] += ch.waiting
 			if !wasGap {
 				since = ch.at
 			}
@@ -82,7 +91,7 @@ func (h *history) gaps() {
 func (c *hold) changes() []change {
 	var all []change
 	if at := c.answeredAt(); at != 0 && c.way != tried {
-		all = append(all, change{at: c.calledAt, waiting: 1}, change{at: at, waiting: -1})
+		all = append(all, change{at: c.calledAt, waiting: 1, client: c.client}, change{at: at, waiting: -1, client: c.client})
 	}
 	if c.grantedAt != 0 {
 		end := max(c.deadline.plus(100*time.Millisecond), c.endedAt)
@@ -95,7 +104,7 @@ func (c *hold) changes() []change {
 		if c.place.Kind == stays {
 			end = max(end, c.grantedAt.plus(least))
 		}
-		all = append(all, change{at: c.grantedAt, held: 1}, change{at: max(end, c.grantedAt), held: -1})
+		all = append(all, change{at: c.grantedAt, held: 1, client: c.client}, change{at: max(end, c.grantedAt), held: -1, client: c.client})
 	}
 	return all
 }

@@ -23,19 +23,29 @@ func TestOracleOfOutages(t *testing.T) {
 	for _, c := range []struct {
 		name     string
 		used     []usage
-		answered instant // of a call from before the end of the outage
-		want     int     // complaints
+		answered instant   // of a call from before the end of the outage
+		later    []instant // answers to calls from after it
+		slack    time.Duration
+		want     int // complaints
 	}{
-		{"quiet", taking(0.02, 0), 2600 * ms, 0},
-		{"busy", taking(0.2, 0), 2600 * ms, 1},
-		{"busy until the outage began", idleIn(taking(0.9, 0), down), 2600 * ms, 0},
-		{"growing", taking(0.02, 4<<20), 2600 * ms, 1},
-		{"left behind", taking(0.02, 0), 9000 * ms, 1},
-		{"never answered", taking(0.02, 0), 0, 1},
+		{"quiet", taking(0.02, 0), 2600 * ms, nil, 0, 0},
+		{"busy", taking(0.2, 0), 2600 * ms, nil, 0, 1},
+		{"busy until the outage began", idleIn(taking(0.9, 0), down), 2600 * ms, nil, 0, 0},
+		{"growing", taking(0.02, 4<<20), 2600 * ms, nil, 0, 1},
+		{"left behind", taking(0.02, 0), 9000 * ms, nil, 0, 1},
+		{"never answered", taking(0.02, 0), 0, nil, 0, 1},
+		{"late", taking(0.02, 0), 4900 * ms, []instant{3700 * ms}, 0, 1},
+		{"late in its turn, on a slow machine", taking(0.02, 0), 4900 * ms, []instant{3700 * ms}, time.Second / 5, 0},
+		{"overtaken, on a slow machine", taking(0.02, 0), 4900 * ms, []instant{3300 * ms, 4100 * ms}, time.Second / 5, 1},
+		{"left behind, on a slow machine", taking(0.02, 0), 9000 * ms, nil, time.Second / 5, 1},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			o := during(c.used, down)
-			o.resumed([]*hold{{calledAt: 400 * ms, grantedAt: c.answered}, {calledAt: 2550 * ms}}, 2500*ms, 0)
+			calls := []*hold{{calledAt: 400 * ms, grantedAt: c.answered}, {calledAt: 2550 * ms}}
+			for _, at := range c.later {
+				calls = append(calls, &hold{calledAt: 2550 * ms, grantedAt: at})
+			}
+			o.resumed(calls, 2500*ms, never, c.slack)
 			complaints := 0
 			o.judge(func(format string, args ...any) { complaints++; t.Logf(format, args...) })
 			if complaints != c.want {

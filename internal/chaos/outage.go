@@ -51,7 +51,7 @@ type outage struct {
 	Before int64         `json:"before"` // resident bytes
 	Most   int64         `json:"most"`
 	All    time.Duration `json:"all"`  // from the return of Redis until all who waited for it had an answer
-	Left   int           `json:"left"` // of these, callers who had none outageReturn later
+	Left   int           `json:"left"` // of these, callers who had none outageReturn later, nor in their turn
 }
 
 // during reads what a client took from the end of Redis until it was started again.
@@ -86,14 +86,39 @@ func share(from, to usage) float64 {
 	return float64(to.cpu-from.cpu) / float64(to.at.sub(from.at))
 }
 
-// resumed reads how the callers went on who waited when Redis was back.
-func (o *outage) resumed(calls []*hold, back instant, slack time.Duration) {
+// resumed reads how the callers went on who waited when Redis was back, until it was gone again; slack is for how long the machine stood
+// still meanwhile. Who came late is left behind, unless that was for so long that it is slow: then turns count, for all who waited are
+// served before those who came later. They stop for no longer than it takes to probe twice, because the first probe may come to nothing.
+func (o *outage) resumed(calls []*hold, back, next instant, slack time.Duration) {
+	var waited []*hold
+	var answers []instant // since then, to anybody
 	for _, c := range calls {
-		if at := c.answeredAt(); c.calledAt < back && (at == 0 || at > back) {
-			o.All = max(o.All, at.sub(back))
-			if at == 0 || at > back.plus(outageReturn+slack) {
-				o.Left++
+		at := c.answeredAt()
+		if at > back {
+			answers = append(answers, at)
+		}
+		if c.calledAt < back && (at == 0 || at > back) {
+			waited = append(waited, c)
+		}
+	}
+	slices.Sort(answers)
+	for _, c := range waited {
+		at := c.answeredAt()
+		o.All = max(o.All, at.sub(back))
+		if at == 0 {
+			at = never
+		}
+		if at <= back.plus(outageReturn+slack) {
+			continue
+		}
+		end, last, turns, rest := min(at, next), back, 0, time.Duration(0)
+		for _, a := range answers {
+			if a <= end {
+				rest, last, turns = max(rest, a.sub(last)), a, turns+1
 			}
+		}
+		if slack < outageReturn/10 || max(rest, end.sub(last)) > 2*outageReturn+slack || turns > 2*len(waited) {
+			o.Left++
 		}
 	}
 }
@@ -115,8 +140,8 @@ func (h *history) outages() {
 		for _, p := range h.phase.clients {
 			o := during(p.used(), b.down)
 			after := span{b.back, b.back.plus(outageReturn)}
-			slack := max(after.shared(h.phase.stalls), after.shared(h.stalls[p]))
-			o.resumed(by[p], b.back, slack)
+			slack := max(after.shared(h.phase.stalls), after.shared(h.stalls[p]), after.shared(h.phase.faints))
+			o.resumed(by[p], b.back, next, slack)
 			if next < b.back.plus(outageReturn+slack) {
 				o.Left = 0 // there was no time to see
 			}
@@ -138,6 +163,6 @@ func (o *outage) judge(fail func(format string, args ...any)) {
 		fail("while Redis was gone, grew from %d to %d MB", o.Before>>20, o.Most>>20)
 	}
 	if o.Left > 0 {
-		fail("%d callers who waited when Redis came back did not go on within %v", o.Left, outageReturn)
+		fail("%d callers who waited when Redis came back did not go on within %v, nor in their turn", o.Left, outageReturn)
 	}
 }

@@ -47,6 +47,7 @@ type phase struct {
 	places       []place
 	struck       sync.Mutex // held by the fault that is at work on the server
 	began        instant
+	warm         instant // a soak has done enough to be measured; else as began
 	recoveryFrom instant // the last fault was over by then
 
 	mu      sync.Mutex // guards the rest
@@ -172,7 +173,8 @@ func (v victims) release() {
 
 // storm lets every fault of the plan strike again and again until the time is over.
 func (ph *phase) storm() {
-	end := ph.began.plus(ph.lasts)
+	ph.warmUp()
+	end := ph.warm.plus(ph.lasts)
 	over := func() bool {
 		return now() >= end && (ph.allHit() || now() >= end.plus(overtime)) || ph.tb.Failed() || ph.ruined()
 	}
@@ -195,6 +197,19 @@ func (ph *phase) storm() {
 	for !over() { // there may be no faults
 		time.Sleep(10 * time.Millisecond)
 	}
+}
+
+// warmUp has each client of a soak do so much that it takes what it usually does: for how long, depends on the machine.
+func (ph *phase) warmUp() {
+	const grants = 1000
+	cold := func(p *process) bool { return p.lastGauge().Granted < grants }
+	if ph.warm = ph.began; ph.sample == 0 {
+		return
+	}
+	for end := ph.began.plus(overtime); now() < end && !ph.tb.Failed() && !ph.ruined() && slices.ContainsFunc(ph.clients, cold); {
+		time.Sleep(10 * time.Millisecond)
+	}
+	ph.warm = now()
 }
 
 // ruined reports whether a client has ended that nobody was to end: then the phase is over.

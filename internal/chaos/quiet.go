@@ -42,7 +42,7 @@ func (ph *phase) furnish() {
 func (ph *phase) withEngine(f func(context.Context, *engine.Engine) error) {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
-	e, err := engine.Open(ctx, engine.Options{Redis: rueidis.ClientOption{InitAddress: []string{ph.server.Addr()}}})
+	e, err := openUntil(ctx, engine.Options{Redis: rueidis.ClientOption{InitAddress: []string{ph.server.Addr()}}})
 	if err == nil {
 		err = f(ctx, e)
 		_ = e.Close() // tells nothing

@@ -131,7 +131,7 @@ func (s *stand) judge(down span, back instant) killed {
 			k.told = max(k.told, c.endedAt.sub(back))
 		}
 	}
-	k.resumed(hot, back, (span{back, back.plus(outageReturn)}).shared(h.stalls[s.client]))
+	k.resumed(hot, back, never, (span{back, back.plus(outageReturn)}).shared(h.stalls[s.client]))
 	k.wild = s.client.ruin() != "" || !slices.ContainsFunc(hot, func(c *hold) bool { return c.grantedAt > back })
 	if why := s.client.ruin(); why != "" {
 		s.t.Logf("the client %s", why)

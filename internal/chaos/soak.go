@@ -68,7 +68,7 @@ func soak(tb testing.TB, p plan, seed uint64) *soakResult {
 	}
 	var served [][]float64
 	for _, g := range ph.served {
-		if g.At <= ph.recoveryFrom {
+		if g.At >= ph.warm && g.At <= ph.recoveryFrom {
 			served = append(served, g.values())
 		}
 	}
@@ -94,7 +94,7 @@ func (r *soakResult) take(h *history, p *process) {
 		switch {
 		case said.What == sampled && json.Unmarshal([]byte(said.Text), &g) == nil:
 			gauges = append(gauges, g)
-			if g.At <= h.phase.recoveryFrom {
+			if g.At >= h.phase.warm && g.At <= h.phase.recoveryFrom {
 				values = append(values, g.values())
 			}
 		case said.What == rested && said.N > 0:

@@ -39,14 +39,30 @@ func (p *pair) matrixInACluster(t *testing.T) {
 			p.weForce(t, k)
 		})
 	}
+	for _, k := range []kind{kinds[0], kinds[3], kinds[4]} { // lock, fair and write
+		p.listenSharded(t, k)
+	}
+}
+
+// While Redisson waits for a name, somebody listens to a sharded channel and nobody to a plain one.
+func (p *pair) listenSharded(t *testing.T, k kind) {
+	t.Helper()
+	name := "listened:" + k.redisson
+	h := lock(t, k.lock(p.Engine, name))
+	theirs := p.java.Start("lock %s %s t1", k.redisson, name)
+	p.awaitWaiter(t, k, name)
+	p.awaitSleeper(t)
 	var plain, sharded []string
 	for _, node := range p.nodes {
 		now := node.Subscriptions()
 		plain, sharded = append(plain, now.Channels...), append(sharded, now.Shard...)
 	}
 	if plain = slices.DeleteFunc(plain, func(channel string) bool { return !strings.Contains(channel, "redisson") }); len(plain) > 0 || len(sharded) == 0 {
-		t.Errorf("somebody listens to plain channels %q, or nobody to sharded ones %q", plain, sharded)
+		t.Errorf("%s: somebody listens to plain channels %q, or nobody to sharded ones %q", k.redisson, plain, sharded)
 	}
+	unlock(t, h)
+	woken(t, theirs, "Redisson's waiter")
+	p.java.Do("unlock %s %s t1", k.redisson, name)
 }
 
 // Permits and latches of one side wake the other.

@@ -54,12 +54,9 @@ func entered(h *engine.Hold, err error) (func() error, error) {
 	return func() error { return h.Unlock(context.Background()) }, nil
 }
 
-// patient is for engines that contend with a JVM for two processors: an answer may take longer than a second.
-var patient = engine.Options{AnswerTimeout: -1}
-
 // TestContention has both sides enter three names of every kind for a while.
 func TestContention(t *testing.T) {
-	contendForAll(t, newPair(t, patient))
+	contendForAll(t, newPair(t, engine.Options{}))
 }
 
 func contendForAll(t *testing.T, p *pair) {
@@ -76,7 +73,7 @@ func contendForAll(t *testing.T, p *pair) {
 
 // TestReadersAndWritersContend: writers of both sides exclude everybody, and readers find none inside.
 func TestReadersAndWritersContend(t *testing.T) {
-	readAndWrite(t, newPair(t, patient))
+	readAndWrite(t, newPair(t, engine.Options{}))
 }
 
 func readAndWrite(t *testing.T, p *pair) {

@@ -183,7 +183,7 @@ func startOurs(t *testing.T, server *redistest.Server) *Side {
 // serve is that process: it obeys until its input ends.
 func serve(addr string) {
 	ours := NewOurs(func() *engine.Engine {
-		e, err := engine.Open(context.Background(), engine.Options{Redis: rueidis.ClientOption{InitAddress: []string{addr}}, Lease: lease, PollCap: time.Hour})
+		e, err := engine.Open(context.Background(), engine.Options{Redis: rueidis.ClientOption{InitAddress: []string{addr}}, Lease: lease, PollCap: time.Hour, AnswerTimeout: -1})
 		if err != nil {
 			panic(err)
 		}

@@ -72,6 +72,7 @@ func openAt(t *testing.T, addrs []string, opts engine.Options) *engine.Engine {
 	if opts.PollCap == 0 {
 		opts.PollCap = time.Hour
 	}
+	opts.AnswerTimeout = -1 // beside a JVM on two processors an answer may take longer than a second
 	e := testkit.MustOpen(t, func(ctx context.Context) (*engine.Engine, error) { return engine.Open(ctx, opts) })
 	t.Cleanup(func() { e.Close() })
 	return e

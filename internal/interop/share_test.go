@@ -25,7 +25,7 @@ const ourCallers = 8
 // single thread in RSpinLock waits for less than a second by our doing; several keep each other out for longer, also
 // where there is nobody else. The bounds allow for a machine that is short of processors.
 func TestRedissonGetsItsShare(t *testing.T) {
-	p := newPair(t, patient)
+	p := newPair(t, engine.Options{})
 	p.java.Do("contend spin warm 4 0.3 warm") // its first turns pay for the JIT
 	spin, plain := (*engine.Engine).SpinMutex, (*engine.Engine).Mutex
 	for _, r := range []rivalry{

@@ -135,7 +135,9 @@ func TestWeakDeadHeadMakesWaitersSpin(t *testing.T) {
 		queued := func(n int64) {
 			redistest.Await(t, "the next to stand in line", func() bool { return server.MustDo("LLEN", scripts.FairQueue(name)).Int == n })
 		}
-		play(t, p, "lock fair "+name+" t1 2000")
+		// A JVM that has done nothing yet, or an engine that is not open, may need longer to stand in line than the lease lasts.
+		play(t, dead, "lock fair warm:"+name+" t1", "unlock fair warm:"+name+" t1")
+		play(t, p, "lock fair "+name+" t1 3000")
 		dead.Start("lock fair %s t1", name)
 		queued(1)
 		waiter := p.Start("lock fair %s t2", name)

@@ -25,7 +25,7 @@ func TestWhoWaitsMayWaitForTheMachine(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			k := &Killer{binary: "sh", args: []string{"-c", of.script}}
-			if o, err := p.surely(k, new(Mutant), t.TempDir(), time.Second); err != nil || o.failed != of.found {
+			if o, err := p.surely(k, new(Mutant), t.TempDir(), 3*time.Second); err != nil || o.failed != of.found {
 				t.Errorf("found %t, %s, %v, want %t", o.failed, o.why, err, of.found)
 			}
 		})

@@ -79,30 +79,36 @@ func (c *Cluster) shareSlots(masters int) {
 	}
 }
 
-// introduce makes every node known to every other; left to gossip this takes seconds.
+// introduce makes every node known to every other; left to gossip this takes seconds. Who stood still for a second forgets a handshake,
+// so nodes that do not know each other are introduced again.
 func (c *Cluster) introduce() {
 	c.tb.Helper()
-	for i, node := range c.Nodes {
-		if !node.alive() {
-			continue
-		}
-		for _, other := range c.Nodes[i+1:] {
-			if !other.alive() {
-				continue
-			}
-			bus := other.MustDo("CONFIG", "GET", "cluster-port").Fields()["cluster-port"]
-			node.MustDo("CLUSTER", "MEET", "127.0.0.1", strconv.Itoa(other.server.Port), bus)
-		}
-	}
+	nodes := slices.DeleteFunc(slices.Clone(c.Nodes), func(node *Server) bool { return !node.alive() })
+	var met time.Time
 	Await(c.tb, "cluster nodes that know each other", func() bool {
-		return !slices.ContainsFunc(c.Nodes, func(node *Server) bool {
-			if !node.alive() {
-				return false
-			}
+		if time.Since(met) > 3*time.Second {
+			c.meet(nodes)
+			met = time.Now()
+		}
+		return !slices.ContainsFunc(nodes, func(node *Server) bool {
 			known := node.Do("CLUSTER", "NODES").Text
 			return strings.Count(known, "\n") != len(c.Nodes) || strings.Contains(known, "handshake")
 		})
 	})
+}
+
+// meet has every node shake hands with every other that it does not know.
+func (c *Cluster) meet(nodes []*Server) {
+	c.tb.Helper()
+	for i, node := range nodes {
+		known := node.MustDo("CLUSTER", "NODES").Text
+		for _, other := range nodes[i+1:] {
+			if !strings.Contains(known, c.ids[other]) {
+				bus := other.MustDo("CONFIG", "GET", "cluster-port").Fields()["cluster-port"]
+				node.MustDo("CLUSTER", "MEET", "127.0.0.1", strconv.Itoa(other.server.Port), bus)
+			}
+		}
+	}
 }
 
 // AwaitOK waits until every node that runs finds all slots served, such as after a master was killed.

@@ -52,6 +52,8 @@ func StartSentinel(tb testing.TB, replicas int) *Sentinel {
 //   - five ping periods is how old a replica's INFO may be to make it a candidate;
 //   - four publish periods is how long a replica may call itself master before another sentinel, which has
 //     not heard of the promotion yet, undoes it.
+//
+// A sentinel that stood still for two seconds trusts nothing that it has seen for its tilt period. That of 30 s would outlast every wait.
 func StartOneSentinel(tb testing.TB, master string, quorum int, args ...string) *Server {
 	tb.Helper()
 	_, port, _ := net.SplitHostPort(master)
@@ -71,8 +73,7 @@ func StartOneSentinel(tb testing.TB, master string, quorum int, args ...string) 
 			return args, os.WriteFile(path, []byte(conf), 0o600)
 		},
 	})
-	// A sentinel that stood still for two seconds does nothing for half a minute (TILT), which is longer than Await waits.
-	sentinel.MustDo("SENTINEL", "DEBUG", "INFO-PERIOD", "300", "PUBLISH-PERIOD", "500", "PING-PERIOD", "500", "TILT-TRIGGER", "60000")
+	sentinel.MustDo("SENTINEL", "DEBUG", "INFO-PERIOD", "300", "PUBLISH-PERIOD", "500", "PING-PERIOD", "500", "TILT-PERIOD", "2000")
 	return sentinel
 }
 

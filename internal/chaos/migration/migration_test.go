@@ -71,7 +71,8 @@ func newFleet(t *testing.T, from func(t *testing.T, addr string) versions) *flee
 	f := &fleet{t: t}
 	for range 4 {
 		v := from(t, redis.Addr())
-		f.processes = append(f.processes, &process{e: testkit.Connect(t, redis.Addr()), runs: [stages]version{v.before, v.both, after}})
+		e := testkit.Connect(t, redis.Addr(), func(o *engine.Options) { o.AnswerTimeout = -1 }) // a machine may stand still for a second
+		f.processes = append(f.processes, &process{e: e, runs: [stages]version{v.before, v.both, after}})
 	}
 	for _, p := range f.processes {
 		f.start(p, before)
