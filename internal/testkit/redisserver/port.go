@@ -14,28 +14,49 @@ import (
 const (
 	firstPort = 20000
 	lastPort  = 31999
+	blockSize = 20
 )
 
-// reserved holds every port this process gave out, so that parallel tests never share one, not even
-// while its server is down.
-var reserved sync.Map
+// ports gives out ports of blocks that a process has for itself, and each only once: no other server comes to where one is down, or
+// where one is about to listen. Any goroutine may use it.
+type ports struct {
+	mu     sync.Mutex     // guards the rest
+	claims []net.Listener // on the first port of each block, which is how other processes know that it is taken
+	next   int
+	left   int // in the last block, from next on
+}
 
-// FreePort returns a loopback port nobody listens on. Another process may still take it first; Server.Start
-// notices and asks again.
-func FreePort() (int, error) {
+var ours ports
+
+// FreePort returns a loopback port that nobody listens on. A program that claims no ports may still take it; Server.Start notices and asks
+// again.
+func FreePort() (int, error) { return ours.take() }
+
+func (p *ports) take() (int, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
 	for range 1000 {
-		port := firstPort + rand.IntN(lastPort-firstPort+1)
-		if _, taken := reserved.LoadOrStore(port, true); taken {
+		if p.left == 0 {
+			p.claimLocked()
 			continue
 		}
-		probe, err := net.Listen("tcp", Loopback(port))
-		if err != nil {
-			reserved.Delete(port)
-			continue
+		port := p.next
+		p.next++
+		p.left--
+		if probe, err := net.Listen("tcp", Loopback(port)); err == nil {
+			return port, probe.Close()
 		}
-		return port, probe.Close()
 	}
 	return 0, errors.New("no free port found")
+}
+
+// claimLocked tries to claim a block.
+func (p *ports) claimLocked() {
+	first := firstPort + blockSize*rand.IntN((lastPort-firstPort+1)/blockSize)
+	if claim, err := net.Listen("tcp", Loopback(first)); err == nil {
+		p.claims = append(p.claims, claim)
+		p.next, p.left = first+1, blockSize-1
+	}
 }
 
 // Loopback is the address of a port on this machine.

@@ -2,10 +2,16 @@ package redisserver
 
 import "testing"
 
-func TestFreePortIsGivenOutOnce(t *testing.T) {
+// Two that give out ports are as two processes.
+func TestAPortIsGivenOutOnce(t *testing.T) {
 	seen := make(map[int]bool)
-	for range 200 {
-		port, err := FreePort()
+	var theirs ports
+	for i := range 400 {
+		from := &ours
+		if i%2 == 0 {
+			from = &theirs
+		}
+		port, err := from.take()
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -13,5 +19,8 @@ func TestFreePortIsGivenOutOnce(t *testing.T) {
 			t.Fatalf("port %d given out twice or out of range", port)
 		}
 		seen[port] = true
+	}
+	for _, claim := range theirs.claims {
+		_ = claim.Close()
 	}
 }
