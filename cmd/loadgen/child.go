@@ -45,6 +45,9 @@ type answer struct {
 // orphaned is how long a child whose parent is gone may take to give back its locks.
 const orphaned = 20 * time.Second
 
+// openTime is how long a process may take to connect. While the server does not answer it is asked again.
+const openTime = 30 * time.Second
+
 // runChild is one process of several, from its order to its last sample.
 func runChild(in io.Reader, out io.Writer) (exit int) {
 	signal.Ignore(syscall.SIGPIPE) // without a parent, locks have to be given back all the same
@@ -94,7 +97,7 @@ func runShare(share *shareOrder, control *control, begin <-chan struct{}, parent
 	if err != nil {
 		return err
 	}
-	ctx, cancel := context.WithTimeout(control.end, 30*time.Second)
+	ctx, cancel := context.WithTimeout(control.end, openTime)
 	defer cancel()
 	rig, err := load.Open(ctx, load.Config{
 		Plan: share.Plan, Process: share.Process, Redis: to, Cells: cells,

@@ -52,7 +52,7 @@ func TestRepeatedRunsAndTheirComparison(t *testing.T) {
 	server := redistest.Start(t)
 	dir := t.TempDir()
 	before, after := filepath.Join(dir, "before.json"), filepath.Join(dir, "after.json")
-	load := []string{"--redis", server.URL(), "--workers", "4", "--think", "2ms", "--warmup", "0", "--duration", "300ms"}
+	load := []string{"--redis", server.URL(), "--workers", "4", "--think", "2ms", "--warmup", "0", "--duration", "1s"}
 	exit, out, said := program(t, nil, append(load, "--repeat", "3", "--json", before)...)
 	if exit != exitOK {
 		t.Fatalf("exit %d, said %s", exit, said)
@@ -98,7 +98,7 @@ func TestRepeatedRunsAndTheirComparison(t *testing.T) {
 
 func TestThresholdsDecideTheExitCode(t *testing.T) {
 	server := redistest.Start(t)
-	load := []string{"--redis", server.URL(), "--workers", "4", "--think", "2ms", "--warmup", "0", "--duration", "300ms"}
+	load := []string{"--redis", server.URL(), "--workers", "4", "--think", "2ms", "--warmup", "0", "--duration", "1s"}
 	for _, c := range []struct {
 		fail []string
 		exit int
@@ -126,7 +126,7 @@ func TestGrowingCallers(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "result.json")
 	for _, processes := range []string{"1", "2"} {
 		exit, out, said := program(t, nil, "--redis", server.URL(), "--workers", "2..32", "--steps", "3", "--processes", processes, "--think", "1ms",
-			"--warmup", "100ms", "--duration", "1500ms", "--json", file)
+			"--warmup", "100ms", "--duration", "4500ms", "--json", file)
 		if exit != exitOK {
 			t.Fatalf("exit %d, said %s", exit, said)
 		}
@@ -168,7 +168,7 @@ func TestQuorumOnServersOfItsOwn(t *testing.T) {
 func TestPasswordFromTheEnvironment(t *testing.T) {
 	server := redistest.Start(t, "--requirepass", "hunter2")
 	bare := strings.Replace(server.URL(), ":hunter2@", "", 1)
-	load := []string{"--workers", "2", "--think", "5ms", "--warmup", "0", "--duration", "200ms"}
+	load := []string{"--workers", "2", "--think", "5ms", "--warmup", "0", "--duration", "1s"}
 	for _, processes := range []string{"1", "2"} {
 		exit, out, said := program(t, []string{"WHEELLOCK_PASSWORD=hunter2"}, append(load, "--redis", bare, "--processes", processes)...)
 		if exit != exitOK || strings.Contains(out+said, "hunter2") {

@@ -104,7 +104,7 @@ func TestRunAloneStartsAServerAndLeavesNothing(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "result.json")
 	temporary(t)
 	var g game
-	g.play("--processes", "2", "--names", "2", "--workers", "8", "--think", "1ms", "--warmup", "100ms", "--duration", "1s", "--json", file)
+	g.play("--processes", "2", "--names", "2", "--workers", "8", "--think", "1ms", "--warmup", "100ms", "--duration", "3s", "--json", file)
 	g.want(t, exitOK, "no violation, no key left behind, nobody stranded")
 	if first, _, _ := strings.Cut(g.stdout.String(), "\n"); !regexp.MustCompile(`^loadgen: private redis-server \S+ on a unix socket: `).MatchString(first) {
 		t.Errorf("the first line is %q", first)
@@ -128,7 +128,7 @@ func TestRunWithoutAServerOnThePath(t *testing.T) {
 	temporary(t)
 	for _, processes := range []string{"1", "2"} {
 		var g game
-		g.play("--processes", processes, "--workers", "8", "--think", "1ms", "--warmup", "0", "--duration", "1s", "--json", file)
+		g.play("--processes", processes, "--workers", "8", "--think", "1ms", "--warmup", "0", "--duration", "3s", "--json", file)
 		g.want(t, exitOK, "loadgen: no redis-server on the PATH, so an emulation", "Redis           n/a")
 		if r := result(t, file); r.Pairs == 0 || r.Server.Kind != "embedded" {
 			t.Errorf("%d pairs, server %+v", r.Pairs, r.Server)

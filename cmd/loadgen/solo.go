@@ -23,7 +23,9 @@ func openSolo(s *session) (callers, error) {
 		return nil, err
 	}
 	c := &solo{news: make(chan event, 16), control: newControl()}
-	c.rig, err = load.Open(s.end, load.Config{
+	ctx, cancel := context.WithTimeout(s.end, openTime)
+	defer cancel()
+	c.rig, err = load.Open(ctx, load.Config{
 		Plan: *s.plan, Redis: to, Cells: load.PrivateCells(s.plan.Names), Logger: notes.Logger(s.live.Note), NameFor: s.nameFor,
 	})
 	if err != nil {

@@ -34,7 +34,7 @@ func TestCommandsOfTheDocument(t *testing.T) {
 		t.Fatal(err)
 	}
 	server := redistest.Start(t)
-	env := append(os.Environ(), asProgram+"=1", "GORACE=atexit_sleep_ms=0", "WHEELLOCK_REDIS="+server.URL(), "PATH="+bin+":"+os.Getenv("PATH"))
+	env := append(os.Environ(), asProgram+"=1", "GORACE=atexit_sleep_ms=0", "WHEELLOCK_REDIS="+patient(server.URL()), "PATH="+bin+":"+os.Getenv("PATH"))
 	shell := func(command string) string {
 		out, err := os.CreateTemp(bin, "output") // not a pipe, which a command in the background would keep open
 		if err != nil {

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"os"
 	"os/exec"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -29,6 +30,27 @@ type program struct {
 	stdout, stderr bytes.Buffer
 }
 
+// patient has a URL say that a server may be silent for six seconds, and not two, before its connection counts as dead: a machine that
+// stands still for a while is no reason to give up.
+func patient(url string) string {
+	mark := "?"
+	if strings.Contains(url, mark) {
+		mark = "&"
+	}
+	return url + mark + "dial_timeout=6s&write_timeout=6s"
+}
+
+// patiently has patient URLs behind --redis, unless a lease is given, of which they would be too much.
+func patiently(args []string) []string {
+	args = slices.Clone(args)
+	for i, arg := range args[:max(0, len(args)-1)] {
+		if arg == "--redis" && strings.HasPrefix(args[i+1], "redis") && !slices.Contains(args, "--lease") {
+			args[i+1] = patient(args[i+1])
+		}
+	}
+	return args
+}
+
 // wheellock makes a process, which is not started yet.
 func wheellock(t *testing.T, args ...string) *program {
 	t.Helper()
@@ -36,7 +58,7 @@ func wheellock(t *testing.T, args ...string) *program {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := &program{Cmd: exec.Command(self, args...)}
+	p := &program{Cmd: exec.Command(self, patiently(args)...)}
 	p.Env = append(os.Environ(), asProgram+"=1", "GORACE=atexit_sleep_ms=0")
 	p.Stdout, p.Stderr = &p.stdout, &p.stderr
 	p.WaitDelay = 10 * time.Second
@@ -47,7 +69,7 @@ func wheellock(t *testing.T, args ...string) *program {
 func inside(t *testing.T, exit int, args ...string) (stdout, stderr string) {
 	t.Helper()
 	var out, err strings.Builder
-	if got := run(t.Context(), args, strings.NewReader(""), &out, &err); got != exit {
+	if got := run(t.Context(), patiently(args), strings.NewReader(""), &out, &err); got != exit {
 		t.Fatalf("%q: exit code %d, want %d; it said:\n%s%s", args, got, exit, out.String(), err.String())
 	}
 	return out.String(), err.String()

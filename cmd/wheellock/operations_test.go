@@ -92,20 +92,20 @@ func newBench(t *testing.T, args ...string) *bench {
 	bin := t.TempDir()
 	for name, line := range map[string]string{
 		"wheellock": fmt.Sprintf("%s=1 GORACE=atexit_sleep_ms=0 exec %s", asProgram, self),
-		"redis-cli": fmt.Sprintf(`exec %s $AS_AT_A_TERMINAL -u "$WHEELLOCK_REDIS"`, redisCLI),
+		"redis-cli": fmt.Sprintf(`exec %s $AS_AT_A_TERMINAL -u "${WHEELLOCK_REDIS%%%%\?*}"`, redisCLI),
 	} {
 		if err := os.WriteFile(filepath.Join(bin, name), []byte("#!/bin/sh\n"+line+" \"$@\"\n"), 0o700); err != nil {
 			t.Fatal(err)
 		}
 	}
 	server := redistest.Start(t, args...)
-	return &bench{T: t, server: server, env: append(os.Environ(), "PATH="+bin+":"+os.Getenv("PATH"), "WHEELLOCK_REDIS="+server.URL())}
+	return &bench{T: t, server: server, env: append(os.Environ(), "PATH="+bin+":"+os.Getenv("PATH"), "WHEELLOCK_REDIS="+patient(server.URL()))}
 }
 
 // wheellock makes a process that finds the server.
 func (b *bench) wheellock(args ...string) *program {
 	p := wheellock(b.T, args...)
-	p.Env = append(p.Env, "WHEELLOCK_REDIS="+b.server.URL())
+	p.Env = append(p.Env, "WHEELLOCK_REDIS="+patient(b.server.URL()))
 	return p
 }
 
@@ -216,17 +216,15 @@ func stuck(b *bench) {
 	b.names("held by", b.holder)
 }
 
-// names checks that wheellock show names a process in a line.
+// names awaits that wheellock show names a process in a line: who is given a lock has it a moment later.
 func (b *bench) names(label string, p *program) {
 	b.Helper()
 	host, err := os.Hostname()
 	if err != nil {
 		b.Fatal(err)
 	}
-	shown := regexp.MustCompile(label + ` +(.*)\n`).FindStringSubmatch(b.shell("wheellock show stock:7"))
-	if want := fmt.Sprintf("%s@%s:%d", filepath.Base(p.Path), host, p.Process.Pid); shown == nil || shown[1] != want {
-		b.Errorf("%s %v, want %s", label, shown, want)
-	}
+	line := regexp.MustCompile(label + ` +` + regexp.QuoteMeta(fmt.Sprintf("%s@%s:%d", filepath.Base(p.Path), host, p.Process.Pid)) + `\n`)
+	redistest.Await(b.T, line.String(), func() bool { return line.MatchString(b.shell("wheellock show stock:7")) })
 }
 
 // waiterHasIt checks that the process that waited has the lock, and the other one was told of its loss.

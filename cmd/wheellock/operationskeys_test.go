@@ -74,7 +74,7 @@ func compare(t *testing.T, what string, forms []string, there func() []string) {
 // holdAllKinds has one engine hold each kind of lock, and another one wait for each, until the end of the test.
 func holdAllKinds(t *testing.T, server *redistest.Server) {
 	t.Helper()
-	ctx, e, other := t.Context(), testkit.Connect(t, server.Addr()), testkit.Connect(t, server.Addr())
+	ctx, soon, e, other := t.Context(), testkit.Soon(t), testkit.Connect(t, server.Addr()), testkit.Connect(t, server.Addr())
 	must := func(what string, err error) {
 		t.Helper()
 		if err != nil {
@@ -87,22 +87,22 @@ func holdAllKinds(t *testing.T, server *redistest.Server) {
 		"reader": func(e *engine.Engine) engine.Locker { return e.RWMutex("prices").Reader() },
 		"fair":   func(e *engine.Engine) engine.Locker { return e.FairMutex("tickets") },
 	} {
-		_, err := l(e).TryLock(ctx)
+		_, err := l(e).TryLock(soon)
 		must(what, err)
 		if what != "reader" {
 			l(other).LockAsync(ctx)
 		}
 	}
 	other.RWMutex("prices").Writer().LockAsync(ctx)
-	_, err := e.Semaphore("seats").TrySetPermits(ctx, 2)
+	_, err := e.Semaphore("seats").TrySetPermits(soon, 2)
 	must("semaphore", err)
 	other.Semaphore("seats").AcquireAsync(ctx, 3)
-	_, err = e.PermitSemaphore("desks").TrySetPermits(ctx, 1)
+	_, err = e.PermitSemaphore("desks").TrySetPermits(soon, 1)
 	must("permits", err)
-	_, err = e.PermitSemaphore("desks").TryAcquire(ctx, 1)
+	_, err = e.PermitSemaphore("desks").TryAcquire(soon, 1)
 	must("permit", err)
 	other.PermitSemaphore("desks").AcquireAsync(ctx, 1)
-	_, err = e.CountDownLatch("start").TrySetCount(ctx, 1)
+	_, err = e.CountDownLatch("start").TrySetCount(soon, 1)
 	must("latch", err)
 	other.CountDownLatch("start").WaitAsync(ctx)
 

@@ -54,7 +54,7 @@ func openScreen(t *testing.T, url string) *screen {
 		t.Fatal(err)
 	}
 	shell := exec.Command("bash", "--norc", "--noprofile", "-i")
-	shell.Env = append(os.Environ(), asProgram+"=1", "WHEELLOCK_REDIS="+url, "PATH="+dir+":"+os.Getenv("PATH"), "PS1=ready> ", "TERM=dumb",
+	shell.Env = append(os.Environ(), asProgram+"=1", "WHEELLOCK_REDIS="+patient(url), "PATH="+dir+":"+os.Getenv("PATH"), "PS1=ready> ", "TERM=dumb",
 		"HISTFILE=", "GORACE=atexit_sleep_ms=0")
 	shell.Stdin, shell.Stdout, shell.Stderr = slave, slave, slave
 	shell.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true}

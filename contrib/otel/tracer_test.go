@@ -193,7 +193,7 @@ func TestTheSpanOfARefusal(t *testing.T) {
 func TestTheSpanOfALoss(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	h, err := w.Lock(w.ctx, w.Mutex("a"), engine.WithLease(50*time.Millisecond))
+	h, err := w.Lock(w.ctx, w.Mutex("a"), engine.WithLease(time.Second))
 	if err != nil {
 		t.Fatal(err)
 	}

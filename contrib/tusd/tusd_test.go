@@ -243,25 +243,25 @@ func TestALostLockEndsTheRequest(t *testing.T) {
 func TestWhatARequestIsTold(t *testing.T) {
 	t.Parallel()
 	redis, dir := redistest.Start(t), t.TempDir()
-	soon := func(c *handler.Config) { c.AcquireLockTimeout = 100 * time.Millisecond }
 	e := testkit.Connect(t, redis.Addr())
-	s := serve(t, e, dir, soon)
-	told := func(id string, want handler.Error) {
+	patient := serve(t, e, dir)
+	hasty := serve(t, e, dir, func(c *handler.Config) { c.AcquireLockTimeout = 100 * time.Millisecond })
+	told := func(s *site, id string, want handler.Error) {
 		t.Helper()
 		if status, text := s.patch(id, 0, strings.NewReader("x")); status != want.HTTPResponse.StatusCode || text != want.HTTPResponse.Body {
 			t.Errorf("%d %q, want %d %q", status, text, want.HTTPResponse.StatusCode, want.HTTPResponse.Body)
 		}
 	}
-	id := s.create(11)
+	id := patient.create(11)
 	testkit.MustLock(t, testkit.Connect(t, redis.Addr()).Mutex("tus:"+id)) // by somebody who does not make way
-	told(id, handler.ErrLockTimeout)
+	told(hasty, id, handler.ErrLockTimeout)
 	redis.MustDo("SET", "tus:text", "x")
-	told("text", wheeltus.ErrUnavailable)
-	told(strings.Repeat("a", 1024), handler.ErrNotFound)
+	told(patient, "text", wheeltus.ErrUnavailable)
+	told(patient, strings.Repeat("a", 1024), handler.ErrNotFound)
 	redis.Kill()
-	told("b", handler.ErrLockTimeout)
+	told(hasty, "b", handler.ErrLockTimeout)
 	e.Close()
-	told("b", wheeltus.ErrUnavailable)
+	told(patient, "b", wheeltus.ErrUnavailable)
 }
 
 // The errors are tusd's, and the engine's too.
@@ -290,7 +290,7 @@ func TestErrors(t *testing.T) {
 	if keys := redis.Keys(); fmt.Sprint(keys) != "[uploads:a]" {
 		t.Errorf("keys %q", keys)
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Second) // long enough for an answer
 	defer cancel()
 	if err := locks().Lock(ctx, nil); !errors.Is(err, handler.ErrLockTimeout) || !errors.Is(err, engine.ErrHeld) {
 		t.Errorf("%v, want ErrLockTimeout and ErrHeld", err)

@@ -47,13 +47,13 @@ func EveryOutcome(tb testing.TB, s *redistest.Server, e *engine.Engine, observer
 	s.MustDo("CONFIG", "SET", "min-replicas-to-write", "0")
 
 	s.Freeze()
-	short, cancel := context.WithTimeout(tb.Context(), 50*time.Millisecond)
+	short, cancel := context.WithTimeout(tb.Context(), time.Second)
 	defer cancel()
 	want(ResultOf(e.Mutex("frozen").TryLock(short)), engine.ErrUnavailable)
 	s.Thaw()
 
 	MustUnlock(tb, taken)
-	want(MustEnd(tb, MustLock(tb, e.Mutex("short"), engine.WithLease(50*time.Millisecond))), engine.ErrLost)
+	want(MustEnd(tb, MustLock(tb, e.Mutex("short"), engine.WithLease(time.Second))), engine.ErrLost)
 	want(MustEnd(tb, MustLock(tb, beside.Mutex("long"))), engine.ErrMaxHold)
 	closed := MustLock(tb, beside.Mutex("kept"), engine.WithLease(time.Minute))
 	if err := beside.Close(); err != nil {

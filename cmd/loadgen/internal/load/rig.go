@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"math/rand/v2"
+	"os"
 	"runtime"
 	"sync"
 	"sync/atomic"
@@ -66,7 +67,7 @@ type cut struct {
 	usage  usage.Usage
 }
 
-// Open connects to Redis and makes everything ready. ctx bounds that.
+// Open connects to Redis, which was reached before, and makes everything ready. ctx bounds that.
 func Open(ctx context.Context, cfg Config) (*Rig, error) {
 	p := cfg.Plan
 	r := &Rig{
@@ -113,18 +114,29 @@ func (r *Rig) connect(ctx context.Context, cfg *Config) (err error) {
 		}
 	}()
 	if r.plan.Check > 0 {
-		if r.witness, err = newWitness(cfg.Redis[0].Redis, &r.plan); err != nil {
+		r.witness, err = patiently(ctx, func() (*witness, error) { return newWitness(cfg.Redis[0].Redis, &r.plan) })
+		if err != nil {
 			return fmt.Errorf("connecting for the checks: %w", err)
 		}
 	}
 	for _, to := range cfg.Redis {
-		e, err := engine.Open(ctx, r.options(to, cfg.Logger))
+		e, err := patiently(ctx, func() (*engine.Engine, error) { return engine.Open(ctx, r.options(to, cfg.Logger)) })
 		if err != nil {
 			return err
 		}
 		r.engines = append(r.engines, e)
 	}
 	return nil
+}
+
+// patiently opens what needs a server, again and again while the server does not answer, until ctx ends. The run has reached it before,
+// so it is not gone: on a busy machine it may take longer than a connection waits.
+func patiently[T any](ctx context.Context, open func() (T, error)) (opened T, err error) {
+	for {
+		if opened, err = open(); !errors.Is(err, os.ErrDeadlineExceeded) || ctx.Err() != nil {
+			return opened, err
+		}
+	}
 }
 
 // options are those of an engine. Its bounds are far above what the callers can ask for, because a request that the engine turned

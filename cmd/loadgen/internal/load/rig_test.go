@@ -334,6 +334,18 @@ func TestRigOpenLoopCountsFromWhenCallsAreDue(t *testing.T) {
 	}
 }
 
+// A server that does not answer at once is asked again.
+func TestOpenWaitsForAServerThatStandsStill(t *testing.T) {
+	server := redistest.Start(t)
+	server.Freeze()
+	time.AfterFunc(3*time.Second, server.Thaw) // a connection waits for two
+	r, err := Open(testkit.Soon(t), Config{Plan: aPlan(), Redis: []engine.Options{optionsOf(t, server)}, Cells: PrivateCells(2)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Close()
+}
+
 func TestOpenSaysWhatIsWrong(t *testing.T) {
 	o, err := engine.ParseURL("redis://127.0.0.1:1") // nobody will ever listen there
 	if err != nil {

@@ -29,7 +29,7 @@ func TestEmbeddedWhereThereIsNoServer(t *testing.T) {
 	}
 	e := testkit.MustOpen(t, func(ctx context.Context) (*engine.Engine, error) { return engine.Open(ctx, opts) })
 	defer e.Close()
-	hold, err := e.Mutex("loadgen:x").Lock(context.Background(), engine.WithLease(50*time.Millisecond))
+	hold, err := e.Mutex("loadgen:x").Lock(context.Background(), engine.WithLease(3*time.Second))
 	if err != nil {
 		t.Fatal(err)
 	}

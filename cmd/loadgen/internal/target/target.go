@@ -43,8 +43,15 @@ func (a Address) Options() (engine.Options, error) {
 	}
 	o, err := read()
 	o.Redis.ForceSingleClient = a.Single
+	if a.Own {
+		o.Redis.ConnWriteTimeout = ownSilence
+	}
 	return o, err
 }
+
+// ownSilence is how long a server of this run's own may be silent. It shares the machine with the load, so it is slow and not gone: an
+// emulation takes seconds to compile the scripts of several engines on a busy machine. More does not fit into a lease of 30 s.
+const ownSilence = 8 * time.Second
 
 // Target is a Redis to run against. Any goroutine may use it.
 type Target struct {
