@@ -356,3 +356,27 @@ func TestOpenSaysWhatIsWrong(t *testing.T) {
 		t.Errorf("error %v, want one that says that the connection was refused", err)
 	}
 }
+
+// A machine that stands still for longer than a step lasts cuts none of the steps to come short.
+func TestRigStepsLastAfterAPause(t *testing.T) {
+	const step = 200 * time.Millisecond
+	plan := aPlan()
+	plan.From, plan.Steps, plan.Duration = 1, 4, 4*step
+	r := open(t, redistest.Start(t), Config{Plan: plan})
+	r.interval = step
+	lasted := make(map[int]time.Duration)
+	r.Run(context.Background(), context.Background(), func(s *Sample) {
+		if s.Phase != Measured {
+			return
+		}
+		if len(lasted) == 0 {
+			time.Sleep(3 * step)
+		}
+		lasted[s.Step] += s.Elapsed
+	})
+	for i := range 4 {
+		if lasted[i] < step/4 {
+			t.Errorf("step %d lasted %v, want %v", i, lasted[i], step)
+		}
+	}
+}

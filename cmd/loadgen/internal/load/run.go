@@ -28,17 +28,21 @@ func (r *Rig) Run(end, hurry context.Context, emit func(*Sample)) {
 }
 
 // phase lets the load run for a time, in steps with more and more callers, and cuts a sample every interval and at the end of each
-// step. False: end came before.
+// step. After a pause of the machine of more than half a sample the samples to come are later, or they would be over before they began.
+// False: end came before.
 func (r *Rig) phase(end context.Context, phase Phase, length time.Duration, steps int, emit func(*Sample)) (whole bool) {
 	start := r.last.at // each sample's end counts from here, so that the delays of single samples do not add up
 	timer := time.NewTimer(time.Hour)
 	defer timer.Stop()
 	for done := time.Duration(0); done < length; {
-		stepEnd := length * time.Duration(r.step+1) / time.Duration(steps)
+		stepEnd, before := length*time.Duration(r.step+1)/time.Duration(steps), done
 		done = min((done + r.interval).Truncate(r.interval), stepEnd)
 		timer.Reset(time.Until(start.Add(done)))
 		select {
 		case <-timer.C:
+			if late := time.Since(start.Add(done)); late > (done-before)/2 {
+				start = start.Add(late)
+			}
 		case <-end.Done():
 			done, length = 0, 0
 		}
