@@ -22,6 +22,7 @@ import (
 type screen struct {
 	t      *testing.T
 	master *os.File
+	shell  int        // the process, which leads its group
 	mu     sync.Mutex // guards the rest
 	text   string
 	seen   int // how much of it was waited for
@@ -61,7 +62,7 @@ func openScreen(t *testing.T, url string) *screen {
 	if err := shell.Start(); err != nil {
 		t.Fatal(err)
 	}
-	s := &screen{t: t, master: master}
+	s := &screen{t: t, master: master, shell: shell.Process.Pid}
 	read := make(chan struct{})
 	go func() {
 		defer close(read)
@@ -121,6 +122,16 @@ func (s *screen) press(keys string) {
 	}
 }
 
+// foreground is the process group that has the terminal.
+func (s *screen) foreground() int {
+	s.t.Helper()
+	group, err := unix.IoctlGetInt(int(s.master.Fd()), unix.TIOCGPGRP)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return group
+}
+
 const ctrlC, ctrlZ = "\x03", "\x1a"
 
 // A command under a lock has the terminal: it reads from it, and Ctrl-C reaches it once. Ctrl-Z stops it with its wheellock, and fg
@@ -138,7 +149,8 @@ func TestTerminal(t *testing.T) {
 	s.await("Stopped")
 	s.await("ready> ")
 	s.press("fg\n")
-	s.await("fg\n")
+	s.await("fg\n") // the echo of it, perhaps
+	redistest.Await(t, "the shell to give its terminal away", func() bool { return s.foreground() != s.shell })
 	s.press(ctrlC)
 	s.await("interrupt\n")
 	s.press("\n") // the signal ends one read
