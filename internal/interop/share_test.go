@@ -15,11 +15,13 @@ type rivalry struct {
 	lock    func(*engine.Engine, string) *engine.Mutex
 	names   int
 	threads int           // of Redisson
-	hold    time.Duration // how long each sleeps inside, besides counting
 	longest time.Duration // wait of Redisson's; 0: any, its threads keep each other out
 }
 
 const ourCallers = 8
+
+// inside is how long each sleeps there, besides counting: names are what there is too little of, and not the processor of a JVM.
+const inside = 2 * time.Millisecond
 
 // TestRedissonGetsItsShare: of all grants at least a third of what would be its share if every caller had as many. A
 // single thread in RSpinLock waits for less than a second by our doing; several keep each other out for longer, also
@@ -29,28 +31,28 @@ func TestRedissonGetsItsShare(t *testing.T) {
 	p.java.Do("contend spin warm 4 0.3 warm") // its first turns pay for the JIT
 	spin, plain := (*engine.Engine).SpinMutex, (*engine.Engine).Mutex
 	for _, r := range []rivalry{
-		{"spin", spin, 1, 1, 2 * time.Millisecond, 2 * time.Second},
-		{"spin", spin, 1, 4, 2 * time.Millisecond, 0},
-		{"spin", spin, 4, 4, 0, 5 * time.Second},
-		{"lock", plain, 1, 4, 2 * time.Millisecond, 3 * time.Second},
-		{"lock", plain, 4, 4, 2 * time.Millisecond, 3 * time.Second},
+		{"spin", spin, 1, 1, 2 * time.Second},
+		{"spin", spin, 1, 4, 0},
+		{"spin", spin, 4, 4, 5 * time.Second},
+		{"lock", plain, 1, 4, 3 * time.Second},
+		{"lock", plain, 4, 4, 3 * time.Second},
 	} {
 		t.Run(fmt.Sprintf("%s, names %d, threads %d", r.kind, r.names, r.threads), func(t *testing.T) { r.run(t, p) })
 	}
 }
 
 func (r rivalry) run(t *testing.T, p *pair) {
-	what := fmt.Sprintf("share:%s:%d:%d:%v", r.kind, r.names, r.threads, r.hold)
+	what := fmt.Sprintf("share:%s:%d:%d", r.kind, r.names, r.threads)
 	f := newFight(t, p, what, max(contention(t), 3*time.Second)) // the first second may be ours alone
 	f.names = nil
 	for n := range r.names {
 		f.names = append(f.names, fmt.Sprintf("%s:%d", what, n))
 	}
-	f.redisson(r.kind, r.threads, "-", fmt.Sprint(r.hold.Milliseconds()))
+	f.redisson(r.kind, r.threads, "-", fmt.Sprint(inside.Milliseconds()))
 	f.ours(ourCallers, func(name string) (func() error, error) {
 		return entered(r.lock(p.Engine, name).Lock(context.Background()))
 	}, func(name string) bool {
-		defer time.Sleep(r.hold)
+		defer time.Sleep(inside)
 		return f.add(name)
 	})
 	f.end(true)
