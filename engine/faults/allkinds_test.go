@@ -86,7 +86,7 @@ func (c *cancelKinds) total() (n int64) {
 	return n
 }
 
-// wave is that of cancelling, for a kind.
+// wave cancels calls of a kind, for names of their own.
 func (c *cancelKinds) wave(at moment, first int) {
 	const calls = 20
 	name := func(i int) string { return fmt.Sprintf("wave:%d", first+i) }
@@ -97,23 +97,7 @@ func (c *cancelKinds) wave(at moment, first int) {
 	for i := range calls {
 		c.stock(name(i))
 	}
-	goOn := standStill(at, c.proxies...)
-	var pending []under
-	for i := range calls {
-		pending = append(pending, c.start(i, name(i)))
-	}
-	arrive(at, c.proxies[0], calls, stands)
-	for i, call := range pending {
-		if at == justGranted && !stands(i) {
-			c.settle(call, inFlight)
-		} else {
-			c.settle(call, at)
-		}
-	}
-	goOn()
-	for i := range calls {
-		redistest.Await(c, name(i)+" to be free", func() bool { return !stands(i) })
-	}
+	wave(c, at, c.proxies, calls, func(i int) under { return c.start(i, name(i)) }, stands, c.settle)
 }
 
 // Whenever a call is cancelled, and in whichever way: no orphan is left, no permit is lost or made, and nobody

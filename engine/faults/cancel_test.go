@@ -145,26 +145,31 @@ func arrive(at moment, proxy *redistest.Proxy, calls int, stands func(i int) boo
 }
 
 // wave makes calls and cancels all at a moment at which the network stands still: no grant is quicker than the cancelling.
-func (c *cancelling) wave(at moment, first int) {
-	const calls = 64
-	name := func(i int) string { return fmt.Sprintf("order:%d", first+i) }
-	goOn := standStill(at, c.proxy)
-	var under []callUnderWay
+func wave[C any](tb testing.TB, at moment, proxies []*redistest.Proxy, calls int, start func(i int) C, stands func(i int) bool, settle func(C, moment)) {
+	goOn := standStill(at, proxies...)
+	var pending []C
 	for i := range calls {
-		under = append(under, c.start([]int{0, 2, 3}[i%3], name(i))) // who asks once is told that the link has ended, if it has
+		pending = append(pending, start(i))
 	}
-	arrive(at, c.proxy, calls, func(i int) bool { return c.stands(name(i)) })
-	for i, call := range under {
-		if at == justGranted && !c.stands(name(i)) {
-			c.settle(call, inFlight)
+	arrive(at, proxies[0], calls, stands)
+	for i, call := range pending {
+		if at == justGranted && !stands(i) {
+			settle(call, inFlight)
 		} else {
-			c.settle(call, at)
+			settle(call, at)
 		}
 	}
 	goOn()
 	for i := range calls {
-		redistest.Await(c.t, name(i)+" to be free", func() bool { return !c.stands(name(i)) })
+		redistest.Await(tb, fmt.Sprintf("the name of call %d to be free", i), func() bool { return !stands(i) })
 	}
+}
+
+// wave cancels calls of all ways but TryLock: who asks once is told that the link has ended, if it has.
+func (c *cancelling) wave(at moment, first int) {
+	name := func(i int) string { return fmt.Sprintf("order:%d", first+i) }
+	start := func(i int) callUnderWay { return c.start([]int{0, 2, 3}[i%3], name(i)) }
+	wave(c.t, at, []*redistest.Proxy{c.proxy}, 64, start, func(i int) bool { return c.stands(name(i)) }, c.settle)
 }
 
 func (c *cancelling) stands(name string) bool {

@@ -40,8 +40,8 @@ func (h *history) liveness() {
 // change is what happens to a name at an instant.
 type change struct {
 	at            instant
-	held, waiting int // more or less
-	client        *process
+	held, waiting int      // more or less
+	client        *process // that waits; nil: the change is of a hold
 }
 
 // gaps looks for names that nobody can have held while somebody waited for them.
@@ -104,7 +104,7 @@ func (c *hold) changes() []change {
 		if c.place.Kind == stays {
 			end = max(end, c.grantedAt.plus(least))
 		}
-		all = append(all, change{at: c.grantedAt, held: 1, client: c.client}, change{at: max(end, c.grantedAt), held: -1, client: c.client})
+		all = append(all, change{at: c.grantedAt, held: 1}, change{at: max(end, c.grantedAt), held: -1})
 	}
 	return all
 }

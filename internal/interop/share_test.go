@@ -20,8 +20,8 @@ type rivalry struct {
 
 const ourCallers = 8
 
-// inside is how long each sleeps there, besides counting: names are what there is too little of, and not the processor of a JVM.
-const inside = 2 * time.Millisecond
+// holdTime is how long each sleeps inside, besides counting: names are what there is too little of, and not the processor of a JVM.
+const holdTime = 2 * time.Millisecond
 
 // TestRedissonGetsItsShare: of all grants at least a third of what would be its share if every caller had as many. A
 // single thread in RSpinLock waits for less than a second by our doing; several keep each other out for longer, also
@@ -48,11 +48,11 @@ func (r rivalry) run(t *testing.T, p *pair) {
 	for n := range r.names {
 		f.names = append(f.names, fmt.Sprintf("%s:%d", what, n))
 	}
-	f.redisson(r.kind, r.threads, "-", fmt.Sprint(inside.Milliseconds()))
+	f.redisson(r.kind, r.threads, "-", fmt.Sprint(holdTime.Milliseconds()))
 	f.ours(ourCallers, func(name string) (func() error, error) {
 		return entered(r.lock(p.Engine, name).Lock(context.Background()))
 	}, func(name string) bool {
-		defer time.Sleep(inside)
+		defer time.Sleep(holdTime)
 		return f.add(name)
 	})
 	f.end(true)
