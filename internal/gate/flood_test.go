@@ -147,3 +147,28 @@ func TestFloodIsBoundedWhereAnswersAreSlow(t *testing.T) {
 		})
 	}
 }
+
+// Redis tells of a change of a key once for each time that the key was read (WatchLoss). So however often somebody else changes the
+// key, the engine asks once a round trip. invariant: one-command-per-name
+func TestChangesOfAKeyLeadToAQuestionEachRoundTrip(t *testing.T) {
+	for kind, name := range kindNames {
+		t.Run(name, func(t *testing.T) {
+			b := newBench(t, kind, 30*time.Second)
+			b.rtt = 2 * time.Millisecond
+			u := b.ask(func(w *Waiter) { w.Write = true })
+			b.run(100 * time.Millisecond)
+			b.sent = make(map[Op][]Time)
+			for range 20_000 {
+				b.run(100 * time.Microsecond)
+				b.step(func(m Machine) { m.Suspect(b.now, &b.fx) })
+			}
+			n := 0
+			for _, sent := range b.sent {
+				n += len(sent)
+			}
+			if most := 1100; n > most || u.over {
+				t.Errorf("20,000 changes in 2 s, with round trips of 2 ms, led to %d commands, want at most %d; over: %v", n, most, u.over)
+			}
+		})
+	}
+}
