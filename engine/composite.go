@@ -111,12 +111,15 @@ func (c *composite) unlockAsync() *futures.Future[struct{}] {
 	for _, part := range c.all() {
 		answers = append(answers, part.UnlockAsync())
 	}
-	return futures.Map(futures.All(answers...), func([]struct{}, error) (struct{}, error) {
-		return struct{}{}, c.judge(len(answers), func(i int) error {
+	e := c.told.hold.e
+	p := futures.New[struct{}](&e.callbacks, nil)
+	after(e, answers...).Then(func([]struct{}, error) {
+		p.Settle(struct{}{}, c.judge(len(answers), func(i int) error {
 			_, err := answers[i].Result()
 			return err
-		})
+		}))
 	})
+	return p.Future()
 }
 
 // extend prolongs every part.

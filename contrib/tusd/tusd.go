@@ -9,7 +9,8 @@
 //
 // A client whose connection broke asks for the upload again while the server may still read from the old connection, for up to tusd's
 // NetworkTimeout. The request that has the upload then hears that another one waits ([engine.Hold.Wanted]): it keeps what it has read,
-// answers and makes way. In the same process that is at once; between processes it takes up to 250 ms and the time that the store needs.
+// answers and makes way. In the same process that is at once; between processes it takes up to 250 ms, and up to 2.25 s if the request
+// had just begun, besides the time that the store needs. A request for which no other has waited is not interrupted.
 package wheeltus
 
 import (

@@ -178,7 +178,7 @@ func (m *Mutex) advance(now Time, fx *Effects) {
 	if m.t.phase == ours && m.t.holds == nil {
 		m.decide(now, fx)
 	}
-	m.seeWaiters()
+	m.seeWaiters(m.queue.lasting() > 0)
 	m.giveUpClaim(now)
 	if m.t.phase == ours {
 		m.contention.turnAdoptersAway(m.cfg, Lost) // whoever stood there is gone

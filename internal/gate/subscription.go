@@ -53,6 +53,7 @@ func (n *News) Add(said int64) {
 type subscription struct {
 	channel   string
 	linger    Time  // when the subscription ends if nobody waits
+	ended     Time  // when it ended last; Redis hears of that later
 	heedAt    Time  // from when on a message leads to a question again
 	own       int32 // our own messages that have not come back yet
 	echo      int32 // how often each of them comes back
@@ -109,7 +110,7 @@ func (l *subscription) expire(now Time, e *Entry, fx *Effects) {
 	if l.state != subscribeDenied && l.state != unsubscribed {
 		fx.Subscriptions = append(fx.Subscriptions, SubscriptionChange{Entry: e, Channel: l.channel})
 	}
-	l.state = unsubscribed
+	l.state, l.ended = unsubscribed, now
 }
 
 // confirm notes that the subscription stands, perhaps again: what was published before is lost.
@@ -121,6 +122,14 @@ func (l *subscription) ownSubscriptions() int64 {
 		return 1
 	}
 	return 0
+}
+
+// ownWhenSent is how many of those that a command counted may have been ourselves.
+func (l *subscription) ownWhenSent(sent Time) int64 {
+	if l.ended != 0 && sent < l.ended+lingerTime {
+		return 1
+	}
+	return l.ownSubscriptions()
 }
 
 // close forgets the subscription: the connection closes with the engine.

@@ -150,6 +150,12 @@ var bugs = []Bug{
 		{"engine/dispatchers.go", "h.e.dispatchers[h.core.Tenure>>numberBits]", "h.e.dispatchers[0]"},
 	}},
 	{"a holder that is never told of waiters of other processes", []edit{
-		{"internal/gate/wanted.go", "	if others > 0 {\n		q.contention.wanting.tell()\n	}\n", "	_ = others\n"},
+		{"internal/gate/wanted.go", "return others > 0 && c.Sent >= q.mayWant(h)", "return others < 0"},
+	}},
+	{"a holder that is told of those who waited for an earlier one", []edit{
+		{"internal/gate/wanted.go", "return h.Since() + listenerAge", "return h.Since()"},
+	}},
+	{"a step of a MultiLock that waits for a callback worker", []edit{
+		{"engine/callbacks.go", "futures.Settled(ownSteps{&e.callbacks}, none, nil)", "futures.Settled(&e.callbacks, none, nil)"},
 	}},
 }

@@ -24,6 +24,8 @@ type judge struct {
 	asking    map[*process]map[string]int
 	staying   []stay
 	waiting   map[*waiting]struct{}
+	waited    map[*subject]time.Time // when somebody last waited who does not any more
+	ended     bool                   // some process has, and may have left a place in a fair queue
 	orphans   map[orphan]time.Time
 }
 
@@ -37,12 +39,13 @@ type held struct {
 	permits int
 	ids     []string // its owner fields
 	wanted  wantedHint
+	granted time.Time
 	over    error // what Err said when it was first not nil
 }
 
 // add takes up a hold that was granted, and judges it.
 func (j *judge) add(one *held) {
-	one.ids = strings.Split(one.h.TenureID(), ",")
+	one.ids, one.granted = strings.Split(one.h.TenureID(), ","), time.Now()
 	j.mu.Lock()
 	j.holds = append(j.holds, one)
 	j.mu.Unlock()
@@ -68,6 +71,7 @@ func (j *judge) remove(one *held) {
 func (j *judge) drop(p *process) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
+	j.ended = true
 	j.holds = slices.DeleteFunc(j.holds, func(other *held) bool { return other.p == p })
 }
 

@@ -33,6 +33,8 @@ var bugs = []string{
 	"a reader let in beside the writer",
 	"a cancelled call that is forgotten",
 	"a holder that is never told of waiters of other processes",
+	"a holder that is told of those who waited for an earlier one",
+	"a step of a MultiLock that waits for a callback worker",
 	"an engine that closes its first dispatcher only",
 	"an end of a hold that goes to the first dispatcher",
 }
