@@ -2,7 +2,9 @@ package wheelotel
 
 import (
 	"context"
+	"errors"
 	"strings"
+	"unicode/utf8"
 
 	"go.opentelemetry.io/otel"
 	"go.opentelemetry.io/otel/codes"
@@ -74,8 +76,7 @@ type request struct {
 }
 
 func (t *Tracer) request(ctx context.Context, l lock) *request {
-	// Exporters refuse all spans of a batch for one string that is not UTF-8.
-	about := trace.WithAttributes(nameKey.String(strings.ToValidUTF8(l.Name(), "\uFFFD")), kindKey.String(string(l.Kind())))
+	about := trace.WithAttributes(nameKey.String(valid(l.Name())), kindKey.String(string(l.Kind())))
 	_, span := t.tracer.Start(ctx, "wheellock.wait", about)
 	return &request{t, ctx, span, about}
 }
@@ -115,9 +116,15 @@ func end(span trace.Span, outcome string, err error) {
 	if span.IsRecording() {
 		span.SetAttributes(outcomeKey.String(outcome))
 		if err != nil && outcome != "held" && outcome != "canceled" {
+			if text := err.Error(); !utf8.ValidString(text) { // as the words of a server or of a context's cause may be
+				err = errors.New(valid(text))
+			}
 			span.RecordError(err)
 			span.SetStatus(codes.Error, outcome)
 		}
 	}
 	span.End()
 }
+
+// valid makes a string UTF-8: exporters refuse all spans of a batch for one string that is not.
+func valid(text string) string { return strings.ToValidUTF8(text, "\uFFFD") }

@@ -2,6 +2,7 @@ package wheelotel_test
 
 import (
 	"context"
+	"errors"
 	"runtime"
 	"strings"
 	"testing"
@@ -282,7 +283,8 @@ func TestWithoutRecording(t *testing.T) {
 	}
 }
 
-func TestANameThatIsNotUTF8(t *testing.T) {
+// Neither a name nor an error puts a string into a span that is not UTF-8: for that exporters would refuse the spans of others, too.
+func TestWhatIsNotUTF8(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	h, err := w.Lock(w.ctx, w.Mutex("a\xff"))
@@ -292,12 +294,26 @@ func TestANameThatIsNotUTF8(t *testing.T) {
 	if err := h.Unlock(w.ctx); err != nil {
 		t.Fatal(err)
 	}
+	testkit.MustLock(t, w.Mutex("b"))
+	over, cancel := context.WithTimeoutCause(w.ctx, time.Millisecond, errors.New("closing time of \xff"))
+	defer cancel()
+	if _, err := w.Lock(over, w.Mutex("b")); !testkit.IsAny(err, context.DeadlineExceeded) {
+		t.Fatal(err)
+	}
+	exceptions := 0
 	for _, s := range w.spans.Ended() {
-		for _, a := range s.Attributes() {
+		all := s.Attributes()
+		for _, e := range s.Events() {
+			all, exceptions = append(all, e.Attributes...), exceptions+1
+		}
+		for _, a := range all {
 			if !utf8.ValidString(a.Value.String()) {
 				t.Errorf("%s: %s is %q", s.Name(), a.Key, a.Value.String())
 			}
 		}
+	}
+	if exceptions == 0 {
+		t.Error("no error was recorded: the test proves less")
 	}
 }
 
