@@ -81,8 +81,13 @@ func (t *Tracer) request(ctx context.Context, l lock) *request {
 	return &request{t, ctx, span, about}
 }
 
-// wait ends the request with the answer.
-func (r *request) wait(h *engine.Hold, err error) (*Hold, error) {
+// wait ends the request with the answer. If a span processor panics, nobody gets the hold, so it is unlocked.
+func (r *request) wait(h *engine.Hold, err error) (traced *Hold, _ error) {
+	defer func() {
+		if traced == nil && h != nil {
+			h.UnlockAsync()
+		}
+	}()
 	outcome := "granted"
 	if err != nil {
 		outcome = engine.Failure{Err: err}.Outcome()
@@ -98,13 +103,20 @@ func (r *request) wait(h *engine.Hold, err error) (*Hold, error) {
 // it is unlocked.
 func (r *request) async(f *futures.Future[*engine.Hold]) *futures.Future[*Hold] {
 	p := futures.New[*Hold](nil, canceler{f})
-	f.Then(func(granted *engine.Hold, err error) {
-		if h, err := r.wait(granted, err); !p.Settle(h, err) && h != nil {
-			h.UnlockAsync()
-		}
+	f.Then(func(granted *engine.Hold, answer error) {
+		h, err := (*Hold)(nil), errPanicked
+		defer func() {
+			if !p.Settle(h, err) && h != nil {
+				h.UnlockAsync()
+			}
+		}()
+		h, err = r.wait(granted, answer)
 	})
 	return p.Future()
 }
+
+// errPanicked is the error of a future whose span could not be ended; the panic itself goes to the engine's log.
+var errPanicked = errors.New("wheelotel: a span processor panicked")
 
 // canceler cancels a future when one that was made of it is cancelled.
 type canceler struct{ f *futures.Future[*engine.Hold] }

@@ -264,6 +264,36 @@ func TestACancelledFutureLeavesNoLock(t *testing.T) {
 	testkit.MustUnlock(t, testkit.MustLock(t, w.Mutex("a")))
 }
 
+// failing is a span processor that panics when a wait ends.
+type failing struct{ sdk.SpanProcessor }
+
+func (f failing) OnEnd(s sdk.ReadOnlySpan) {
+	if s.Name() == "wheellock.wait" {
+		panic("no room for spans")
+	}
+	f.SpanProcessor.OnEnd(s)
+}
+
+// A span processor that panics leaves no lock that nobody has, and no future without an answer.
+func TestAPanicOfASpanProcessorLeavesNoLock(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, sdk.WithSpanProcessor(failing{tracetest.NewSpanRecorder()}))
+	func() {
+		defer func() {
+			if recover() == nil {
+				t.Error("the panic did not reach the caller")
+			}
+		}()
+		_, _ = w.Lock(w.ctx, w.Mutex("a"))
+	}()
+	if h, err := w.LockAsync(w.ctx, w.Mutex("b")).Wait(w.ctx); h != nil || err == nil || w.ctx.Err() != nil {
+		t.Errorf("LockAsync = %v, %v", h, err)
+	}
+	redistest.Await(t, "the locks to be free", func() bool { return w.Stats().Held == 0 })
+	testkit.MustUnlock(t, testkit.MustLock(t, w.Mutex("a")))
+	testkit.MustUnlock(t, testkit.MustLock(t, w.Mutex("b")))
+}
+
 // A span that is not recorded changes nothing but that there is none. A name that is not UTF-8 is made so.
 func TestWithoutRecording(t *testing.T) {
 	t.Parallel()
