@@ -73,7 +73,8 @@ var ErrUnavailable = handler.NewError("ERR_LOCK_UNAVAILABLE", "the upload cannot
 // and answers it with handler.ErrUploadInterrupted.
 //
 // The error is handler.ErrLockTimeout if ctx has ended, handler.ErrNotFound if the id is too long for a lock's name, else
-// [ErrUnavailable]. Each also is what the engine said, such as [engine.ErrHeld] or [engine.ErrRefused].
+// [ErrUnavailable]. Each also is what the engine said, such as [engine.ErrHeld] or [engine.ErrRefused]; so compare with errors.Is. tusd
+// finds its own errors in others by errors.As, and a handler.Error cannot be compared by == at all.
 func (l *lock) Lock(ctx context.Context, requestUnlock func()) error {
 	hold, err := l.mutex.Lock(ctx)
 	switch {
