@@ -111,7 +111,9 @@ func namesOf(d ast.Decl) (names []string) {
 				names = append(names, spec.Name.Name)
 			case *ast.ValueSpec:
 				for _, n := range spec.Names {
-					names = append(names, n.Name)
+					if n.Name != "_" {
+						names = append(names, n.Name)
+					}
 				}
 			}
 		}
