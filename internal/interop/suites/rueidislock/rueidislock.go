@@ -35,6 +35,8 @@ type locker struct {
 	timeout            time.Duration // is not heeded
 	majority, totalcnt int32         // an engine has one key for each name
 
+	forcing sync.RWMutex // shared by calls that force: Close waits for them, because who is forced is told before they have succeeded
+
 	mu    sync.RWMutex // guards gates
 	gates map[string]*gate
 
@@ -96,6 +98,8 @@ func (l *locker) TryWithContext(ctx context.Context, name string) (context.Conte
 
 // ForceWithContext takes the place of the holder that it finds. If that one has gone meanwhile, it asks for the lock.
 func (l *locker) ForceWithContext(ctx context.Context, name string) (context.Context, context.CancelFunc, error) {
+	l.forcing.RLock()
+	defer l.forcing.RUnlock()
 	return l.hold(ctx, name, func(m *engine.Mutex) (*engine.Hold, error) {
 		state, err := m.Inspect(ctx)
 		if err != nil {
@@ -137,6 +141,8 @@ func (l *locker) hold(ctx context.Context, name string, take func(*engine.Mutex)
 func (l *locker) Client() rueidis.Client { return l.client }
 
 func (l *locker) Close() {
+	l.forcing.Lock()
+	defer l.forcing.Unlock()
 	if e, err := l.open(); err == nil {
 		_ = e.Close()
 	}
