@@ -151,7 +151,7 @@ chaos-rivals: prepare ## other lock libraries and ours under the same faults, ab
 	@$(GO) -C internal/chaos test -count 1 -timeout 0 -v -run '^TestRivals$$' ./rivals -args -at-length \
 		$(if $(JSON),-json $(abspath $(JSON))) $(if $(MARKDOWN),-markdown $(abspath $(MARKDOWN)))
 
-rivals-suites: prepare ## the tests of other lock libraries and of frameworks on the engine, all of them, but for a table; V=1 names each
+rivals-suites: prepare ## tests of other lock libraries and of frameworks on the engine; V=1 names each, and why some are left out
 	@$(GO) -C internal/interop/suites test -count 1 -timeout 15m $(if $(V),-v) . -args -at-length
 
 soak: prepare ## mixed work for FOR (10m), during which nothing may grow; SEED=n repeats its calls, JSON=file keeps its result

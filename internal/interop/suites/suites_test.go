@@ -25,6 +25,7 @@ func TestSuites(t *testing.T) {
 				if test, _, _ := strings.Cut(l.test, "/"); !made.known[test] {
 					t.Errorf("the table has %s, which is none of the tests", l.test)
 				}
+				t.Logf("left out: %s: %s", l.test, l.why)
 			}
 			if !s.long || *atLength {
 				s.run(t, dir, made)
