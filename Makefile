@@ -152,7 +152,7 @@ chaos-rivals: prepare ## other lock libraries and ours under the same faults, ab
 		$(if $(JSON),-json $(abspath $(JSON))) $(if $(MARKDOWN),-markdown $(abspath $(MARKDOWN)))
 
 rivals-suites: prepare ## tests of other lock libraries and of frameworks on the engine; V=1 names each, and why some are left out
-	@$(GO) -C internal/interop/suites test -count 1 -timeout 15m $(if $(V),-v) . -args -at-length
+	@$(GO) -C internal/interop/suites test -count 1 -parallel 6 -timeout 15m $(if $(V),-v) . -args -at-length
 
 soak: prepare ## mixed work for FOR (10m), during which nothing may grow; SEED=n repeats its calls, JSON=file keeps its result
 	@$(GO) -C internal/chaos test -count 1 -timeout 0 -v -run '^TestSoak$$' . -args -soak $(FOR) \
