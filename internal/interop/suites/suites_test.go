@@ -54,8 +54,11 @@ func (s *suite) run(t *testing.T, dir string, made joined) {
 		if l.how == fails {
 			t.Run(l.test, func(t *testing.T) {
 				t.Parallel()
-				if said, err := s.test(t, binary, l.test); err == nil {
-					t.Errorf("it passes, or is no more, but the table has it: %s\n%s", l.why, said)
+				said, err := s.test(t, binary, l.test)
+				if err == nil {
+					t.Errorf("it passes, or is no more, but the table has it: %s", l.why)
+				} else if !strings.Contains(said, l.says) {
+					t.Errorf("it does not say %q: %s\n%s", l.says, l.why, said)
 				}
 			})
 		}

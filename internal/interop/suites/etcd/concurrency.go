@@ -17,10 +17,10 @@ import (
 
 // Errors as etcd's.
 var (
-	ErrLocked           = errors.New("mutex: locked by another session")
-	ErrSessionExpired   = errors.New("mutex: session is expired")
-	ErrLockReleased     = errors.New("mutex: lock has been released")
-	ErrElectionNoLeader = errors.New("election: no leader")
+	ErrLocked           = errors.New("taken by another session")
+	ErrSessionExpired   = errors.New("the session has ended")
+	ErrLockReleased     = errors.New("not locked")
+	ErrElectionNoLeader = errors.New("nobody leads")
 )
 
 // Session is one owner of locks.
