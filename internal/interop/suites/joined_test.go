@@ -156,7 +156,11 @@ func (s *suite) join(tb testing.TB, dir string) joined {
 			continue
 		}
 		base := filepath.Base(f.path)
-		seen[filepath.Join(shim, base)] = write(tb, filepath.Join(dir, base), []byte(text))
+		at := filepath.Join(shim, base)
+		if _, err := os.Stat(at); err == nil {
+			tb.Fatalf("there are two files %s, theirs and ours: rename ours", base)
+		}
+		seen[at] = write(tb, filepath.Join(dir, base), []byte(text))
 		made.tests = append(made.tests, tests...)
 	}
 	for ours, theirs := range s.besides {
