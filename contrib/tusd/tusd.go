@@ -18,7 +18,6 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"sync"
 
 	"github.com/tus/tusd/v2/pkg/handler"
 
@@ -61,8 +60,7 @@ func (l *Locker) NewLock(id string) (handler.Lock, error) {
 // lock is the lock of an upload in one request.
 type lock struct {
 	mutex *engine.Mutex
-	hold  *engine.Hold   // nil: not locked
-	watch sync.WaitGroup // for who calls requestUnlock
+	hold  *engine.Hold // nil: not locked
 }
 
 // ErrUnavailable answers a request whose lock cannot be taken, because Redis refuses or the engine is closed. The client is not told why.
@@ -87,7 +85,7 @@ func (l *lock) Lock(ctx context.Context, requestUnlock func()) error {
 		return fmt.Errorf("%w: %w", ErrUnavailable, err)
 	}
 	l.hold = hold
-	l.watch.Go(func() {
+	go func() { // ends with the hold
 		select {
 		case <-hold.Wanted():
 		case <-hold.Done():
@@ -95,13 +93,13 @@ func (l *lock) Lock(ctx context.Context, requestUnlock func()) error {
 		if !errors.Is(hold.Err(), engine.ErrUnlocked) {
 			requestUnlock()
 		}
-	})
+	}()
 	return nil
 }
 
-// Unlock releases the upload; afterwards requestUnlock is not called any more. The error is [engine.ErrLost] if the lock was lost, and one
-// of the engine's others if Redis did not answer, after which the engine goes on by itself. tusd does not look at it.
+// Unlock releases the upload. requestUnlock may call it. Afterwards requestUnlock is not called any more, but a call of it that is on its way
+// may still come. The error is [engine.ErrLost] if the lock was lost, and one of the engine's others if Redis did not answer, after which the
+// engine goes on by itself. tusd does not look at it.
 func (l *lock) Unlock() error {
-	defer l.watch.Wait()
 	return l.hold.Unlock(context.Background())
 }
