@@ -155,7 +155,7 @@ local function give(l, now, head, how, channel)
 	if not its or its.owner ~= head or not stands(its, now) then return nil end
 	if call('HSET', l.lock, head, '1') ~= 1 then return nil end
 	if bound(l.lock, string.format('%.0f', its.ends - now), head) then return nil end
-	local heard = announce(how, channel .. ':' .. head, its.code)
+	local heard = publish(how, channel .. ':' .. head, its.code)
 	if heard < 1 and not (heard < 0 and how == 'BOTH') then -- of two ways one may have been heard
 		call('HDEL', l.lock, head) -- unchecked: nobody has heard of it, and its lease is short
 		return nil

@@ -44,7 +44,7 @@ var bugs = []string{
 	"a claim of a tenure that got no answer before",
 	"a code of a claim that its next question has, too",
 	"a token that the given hold does not get anew",
-	"a code that counts whatever token was announced",
+	"a fenced lock that takes its tokens from the message",
 	"a fair lock that is given to the second of its queue",
 	"a change that is sent again when its receipt has run out",
 }

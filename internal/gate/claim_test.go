@@ -2,11 +2,7 @@ package gate
 
 import (
 	"fmt"
-	"strings"
 	"testing"
-	"time"
-
-	"github.com/wheellock/wheellock/wheel"
 )
 
 // B has been refused, listens and has a claim.
@@ -215,8 +211,7 @@ func TestClaimScenes(t *testing.T) {
 			answer held 2s
 			stall 980ms
 			alarm                            -> 707ms
-			given 2
-			after 0s                         -> acquire claim 3 3s n 1004`,
+			given 2                          -> acquire claim 3 3s n 1004`,
 		"what was claimed for one is given to another, for his lease": claimed + `
 			c locks watch 5s
 			b waits-no-longer                -> b: gave up, last taken for 2s
@@ -283,47 +278,39 @@ const fencedClaimed = `
 // invariant: claim-counts-from-its-acquire, tokens-grow
 func TestFencedClaimScenes(t *testing.T) {
 	for name, text := range map[string]string{
-		"a lock that is given with its tokens": fencedClaimed + `
-			given 1 5063                     -> b: granted until 1.98s, token 5000
-			after 50ms                       -> renew 2 3s
-			answer 1
+		"a lock that is given is asked for at once, for its tokens": fencedClaimed + `
+			given 1                          -> acquire claim 2 3s n 1002
+			answer 5063                      -> b: granted until 2.97s, token 5000
 			c locks
-			b unlocks                        -> c: granted until 3.02s, handed on, token 5001; b ok: granted
+			b unlocks                        -> c: granted until 2.97s, handed on, token 5001; b ok: granted
 			c unlocks                        -> release claim 2 n 1
 			answer given 2                   -> c ok: granted`,
-		"a code whose token was not announced is a hint": fencedClaimed + `
+		"also while messages are heeded late": fencedClaimed + inVain(vainQuestions) + `
+			message
+			given 11                         -> acquire claim 2 3s n 1012`,
+		"a code that comes again is a hint": fencedClaimed + inVain(vainQuestions) + `
+			message
+			given 11                         -> acquire claim 2 3s n 1012
+			again OOM
+			given 11`,
+		"what comes beside a code is no token": fencedClaimed + `
+			says -5063 1001 -7063            -> acquire claim 2 3s n 1002
+			answer 6063                      -> b: granted until 2.97s, token 6000`,
+		"what earlier versions say is a hint": fencedClaimed + `
+			says -5063 6064                  -> acquire claim 2 3s n 1002
+			answer 6063                      -> b: granted until 2.97s, token 6000`,
+		"a code among many is lost as any message": fencedClaimed + `
+			says 77 77 77 77 1001            -> acquire claim 2 3s n 1002
+			says -5063 1001
+			answer 6063                      -> b: granted until 2.97s, token 6000`,
+		"a lock that was given when Redis refuses tokens": fencedClaimed + `
 			given 1                          -> acquire claim 2 3s n 1002
-			answer 6063                      -> b: granted until 2.97s, token 6000`,
-		"a token that is announced before": fencedClaimed + `
-			announced 5063
-			idle                             -> false
-			given 1 5063                     -> b: granted until 1.98s, token 5000`,
-		"a code to which another token was added is a hint": fencedClaimed + `
-			announced 5063
-			given 1 6063                     -> b: granted until 1.98s, token 6000`,
-		"an announcement is no hint": fencedClaimed + `
-			announced 5063
-			announced 6063
-			message                          -> acquire claim 2 3s n 1002
-			answer claimed 2s
-			given 1 6063                     -> acquire claim 2 3s n 1003
-			answer claimed 2s
-			given 3 7063                     -> b: granted until 1.98s, token 7000`,
-		"tokens of a lock that was asked for meanwhile": fencedClaimed + `
-			message                          -> acquire claim 2 3s n 1002
-			given 1 5063
-			answer 6063                      -> b: granted until 2.97s, token 6000`,
-		"a token is announced to a mutex without tokens": claimed + `
-			announced 5063
-			given 1                          -> b: granted until 1.98s`,
+			again OOM
+			says -5063 1001                  -> acquire claim 2 3s n 1003
+			again OOM
+			b waits-no-longer                -> b: gave up, last refused for now "OOM"; release claim 2 n 1`,
 	} {
-		t.Run(name, func(t *testing.T) {
-			kind := FencedKind
-			if strings.HasPrefix(text, claimed) {
-				kind = MutexKind
-			}
-			playScene(t, kind, text)
-		})
+		t.Run(name, func(t *testing.T) { playScene(t, FencedKind, text) })
 	}
 }
 
@@ -336,24 +323,4 @@ func inVain(questions int) string {
 			answer claimed 2s`, 1002+n)
 	}
 	return text
-}
-
-// What is announced behind the code of a claim, in the same look at the channel, says nothing of its token: whoever has heard both
-// can announce another one that ends in the same nine digits.
-// invariant: tokens-grow
-func TestAnAnnouncementBehindTheCodeIsNotItsToken(t *testing.T) {
-	cfg := &Config{UUID: "u", PollCap: 2 * time.Second, Waits: wheel.NewSlots[*Waiter](64, func(wheel.Tick) {}), Stats: &Stats{}}
-	s := &scene{t: t, now: time.Hour, cfg: cfg, entry: NewEntry("stock", FencedKind, cfg), actors: make(map[string]*actor)}
-	for _, line := range []string{"claims", "b locks", "answer held 2s", "subscribed", "answer claimed 2s"} {
-		s.event(strings.Fields(line))
-	}
-	const token = int64(1_795_419_440_316_465)
-	var news News
-	news.Add(-token)
-	news.Add((&claim{code: 1001}).proof(token))
-	news.Add(-(token + 1_000_000_000_000))
-	s.step(func(m Machine, fx *Effects) { m.Message(s.now, news, fx) })
-	if m := s.entry.Machine.(*Mutex); m.t.phase == ours && m.contention.tokens.last != token {
-		t.Errorf("the last token is %d, want %d", m.contention.tokens.last, token)
-	}
 }
