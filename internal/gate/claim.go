@@ -73,13 +73,15 @@ type claim struct {
 func (w *Waiter) mayClaim() bool { return w.Watch && w.Least == 0 && w.Lease >= claimTime && !w.Try }
 
 // note notes that an acquire was refused, and whether it has left a claim. If it could not, one that stood before stands as
-// it did. sure: no copy of it may arrive any more; else its owner id is released when none can, and is not asked for again.
-func (cl *claim) note(now Time, c *Command, code int64, sure bool) {
+// it did. An owner id of which a release is to be sent claims nothing any more: it was freed by force, or a copy of an acquire may
+// still arrive.
+func (c *contention) note(now Time, asked *Command, code int64) {
+	cl := &c.claim
 	switch {
-	case !sure:
-		cl.id = 0
-	case c.Reply.Claimed():
-		cl.id, cl.code, cl.sent, cl.epoch = c.ID, code, c.Sent, c.Epoch
+	case c.orphans.of(asked.ID) >= 0:
+		c.endClaim(asked.ID)
+	case asked.Reply.Claimed():
+		cl.id, cl.code, cl.sent, cl.epoch = asked.ID, code, asked.Sent, asked.Epoch
 		cl.ends = now + claimTime + 2*margin(claimTime)
 	}
 }

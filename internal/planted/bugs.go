@@ -125,7 +125,10 @@ var bugs = []Bug{
 		{"internal/gate/mutexevents.go", "	m.giveUpClaim(now)\n", ""},
 	}},
 	{"a claim of a tenure that got no answer before", []edit{
-		{"internal/gate/mutexlease.go", "			m.contention.claim.note(now, c, c.Args.Claim().Code, sure)\n", "			m.contention.claim.note(now, c, c.Args.Claim().Code, sure || true)\n"},
+		{"internal/gate/claim.go", "case c.orphans.of(asked.ID) >= 0:", "case c.orphans.of(asked.ID) >= 0 && c.orphans[c.orphans.of(asked.ID)].owner != \"\":"},
+	}},
+	{"a claim that was freed by force and is asked for again", []edit{
+		{"internal/gate/claim.go", "case c.orphans.of(asked.ID) >= 0:", "case c.orphans.of(asked.ID) >= 0 && c.orphans[c.orphans.of(asked.ID)].owner == \"\":"},
 	}},
 	{"a code of a claim that its next question has, too", []edit{
 		{"internal/gate/mutexlease.go", "		c.Args = ClaimArgs{Code: m.cfg.Code()}.Args()\n		of := &m.contention.claim\n", "		of := &m.contention.claim\n		if of.id != m.t.ID {\n			of.code = m.cfg.Code()\n		}\n		c.Args = ClaimArgs{Code: of.code}.Args()\n"},
