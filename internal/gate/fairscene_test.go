@@ -588,6 +588,11 @@ func TestFairClaimScenes(t *testing.T) {
 			given 1
 			answer 0
 			idle                             -> true`,
+		"a fair lock is never released to claims": `
+			claims
+			force x:1 0                      -> fair release 0 x:1
+			force x:2 0
+			answer 1                         -> force ok: granted; fair release 0 x:2`,
 		"a claim is that of one place": fairClaimed + `
 			c locks                          -> fair ask 1 OLD 1002 3s next 2 n 1
 			answer held 2s                   -> subscribe redisson_lock__channel:{stock}:u:2

@@ -130,6 +130,9 @@ var bugs = []Bug{
 	{"a claim that was freed by force and is asked for again", []edit{
 		{"internal/gate/claim.go", "case c.orphans.of(asked.ID) >= 0:", "case c.orphans.of(asked.ID) >= 0 && c.orphans[c.orphans.of(asked.ID)].owner == \"\":"},
 	}},
+	{"a fair lock that is released to the claims of a mutex", []edit{
+		{"internal/gate/ending.go", "m.contention.claim.asked != 0 && ", ""},
+	}},
 	{"a code of a claim that its next question has, too", []edit{
 		{"internal/gate/mutexlease.go", "		c.Args = ClaimArgs{Code: m.cfg.Code()}.Args()\n		of := &m.contention.claim\n", "		of := &m.contention.claim\n		if of.id != m.t.ID {\n			of.code = m.cfg.Code()\n		}\n		c.Args = ClaimArgs{Code: of.code}.Args()\n"},
 	}},
