@@ -43,6 +43,7 @@ var bugs = []string{
 	"a claim that nobody wants and nobody gives up",
 	"a claim of a tenure that got no answer before",
 	"a claim that was freed by force and is asked for again",
+	"a least time under what is left of a claim",
 	"a fair lock that is released to the claims of a mutex",
 	"a code of a claim that its next question has, too",
 	"a token that the given hold does not get anew",

@@ -106,6 +106,17 @@ func TestClaimScenes(t *testing.T) {
 			answer held 2s                   -> subscribe redisson_lock__channel:{stock}
 			subscribed                       -> acquire 2 10s
 			answer held 2s`,
+		"what is left of a given lease is enough for a least time": claimed + `
+			c locks least 1030ms
+			stall 950ms
+			b leaves
+			given 1                          -> b: is not there; c: granted until 1.98s`,
+		"what is left of a given lease is too short for a least time": claimed + `
+			c locks least 1031ms
+			stall 950ms
+			b leaves
+			given 1                          -> b: is not there; release claim 2 n 1
+			answer 0                         -> acquire 3 3s`,
 		"a lock that is given late is renewed sooner": claimed + `
 			stall 1.9s
 			given 1                          -> b: granted until 1.98s

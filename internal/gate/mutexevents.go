@@ -97,6 +97,7 @@ func (m *Mutex) given(now Time, news News, fx *Effects) bool {
 	m.settleYield(false, now) // somebody had it
 	m.contention.enter(now, m.cfg)
 	m.contention.last = m.contention.last.noted(Outcome{Why: Taken})
+	as.Lease = m.t.Deadline - now // what is left of it
 	m.admit(now, &as, fx)
 	return true
 }

@@ -130,6 +130,9 @@ var bugs = []Bug{
 	{"a claim that was freed by force and is asked for again", []edit{
 		{"internal/gate/claim.go", "case c.orphans.of(asked.ID) >= 0:", "case c.orphans.of(asked.ID) >= 0 && c.orphans[c.orphans.of(asked.ID)].owner == \"\":"},
 	}},
+	{"a least time under what is left of a claim", []edit{
+		{"internal/gate/mutexevents.go", "	as.Lease = m.t.Deadline - now // what is left of it\n", ""},
+	}},
 	{"a fair lock that is released to the claims of a mutex", []edit{
 		{"internal/gate/ending.go", "m.contention.claim.asked != 0 && ", ""},
 	}},
