@@ -106,6 +106,10 @@ func TestClaimScenes(t *testing.T) {
 			answer held 2s                   -> subscribe redisson_lock__channel:{stock}
 			subscribed                       -> acquire 2 10s
 			answer held 2s`,
+		"a lock that was given over an earlier link is asked for": claimed + `
+			link-breaks
+			given 1                          -> acquire claim 2 3s n 1002
+			answer 1                         -> b: granted until 2.97s`,
 		"what is left of a given lease is enough for a least time": claimed + `
 			c locks least 1030ms
 			stall 950ms

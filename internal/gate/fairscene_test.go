@@ -571,14 +571,18 @@ func TestFairClaimScenes(t *testing.T) {
 		"a lost answer does not end a claim": fairClaimed + `
 			message                          -> fair ask 1 OLD 1002 3s
 			lost
-			given 1                          -> b: granted until 1.98s; unsubscribe redisson_lock__channel:{stock}:u:1
+			link-up                          -> fair ask 1 OLD 1003 3s
+			answer claimed 2s
+			given 3                          -> b: granted until 1.98s; unsubscribe redisson_lock__channel:{stock}:u:1
 			b unlocks                        -> fair release 1
 			answer 0                         -> b ok: granted
 			after 10s                        -> (2.25s) fair leave 1 n 1`,
 		"a question without an answer may take the lock again after it was given": fairClaimed + `
 			message                          -> fair ask 1 OLD 1002 3s
 			lost
-			given 1                          -> b: granted until 1.98s; unsubscribe redisson_lock__channel:{stock}:u:1
+			link-up                          -> fair ask 1 OLD 1003 3s
+			answer claimed 2s
+			given 3                          -> b: granted until 1.98s; unsubscribe redisson_lock__channel:{stock}:u:1
 			b unlocks                        -> fair release 1
 			stall 3s
 			not-sent                         -> b ok: doubtful

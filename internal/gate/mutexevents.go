@@ -72,7 +72,7 @@ func (m *Mutex) Message(now Time, news News, fx *Effects) {
 }
 
 // given takes the lock that a release has given to our claim, if one of the codes says so. When it cannot be taken here, a question
-// finds it, which is asked at once: a fenced one needs its tokens.
+// finds it, which is asked at once: a fenced one needs its tokens, and what was claimed over another link is not believed.
 func (m *Mutex) given(now Time, news News, fx *Effects) bool {
 	if !m.claims() || !m.contention.claim.heard(&news) {
 		return false
@@ -80,7 +80,7 @@ func (m *Mutex) given(now Time, news News, fx *Effects) bool {
 	m.tick(now)
 	c := &m.contention.claim
 	w := m.queue.head
-	if m.traits().fenced || m.t.phase != free || m.flight != None || w == nil || !w.mayClaim() ||
+	if m.traits().fenced || m.t.phase != free || m.flight != None || c.epoch != m.cfg.Epoch || w == nil || !w.mayClaim() ||
 		!m.queue.fair.first(w, c.id) || now >= c.sent+claimTime-margin(claimTime) {
 		m.again = m.t.phase != ours && w != nil
 		return false

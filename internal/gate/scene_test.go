@@ -353,6 +353,8 @@ func (s *scene) event(words []string) {
 			news.Add(s.number(said))
 		}
 		s.step(func(m Machine, fx *Effects) { m.Message(s.now, news, fx) })
+	case "link-breaks": // with nothing on its way
+		s.cfg.Epoch++
 	case "message": // that so many can be had; how many messages
 		news := News{N: 1, Most: 1}
 		if len(rest) > 0 {
