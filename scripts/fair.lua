@@ -144,7 +144,7 @@ local function take(l, now, owner, lease)
 	if reply ~= 1 then return fault(reply, l.lock) end
 	local refused = bound(l.lock, lease, owner)
 	if refused then return refused end
-	if at(l, 0) == owner then pop(l, now, owner, now) end
+	if at(l, 0) == owner then pop(l, now, owner, now) end -- unchecked: refused only without the right to LPOP; the place ends with the life of its engine
 	return 1
 end
 
@@ -161,7 +161,7 @@ local function give(l, now, head, how, channel)
 		return nil
 	end
 	drop(l.claims, head)
-	pop(l, now, head, now)
+	pop(l, now, head, now) -- unchecked: as in take
 	return math.max(heard, 0)
 end
 
