@@ -32,25 +32,25 @@ func TestNoMessageBringsAFencingToken(t *testing.T) {
 		}
 		return c
 	}
-	mouth := stranger()
+	publisher := stranger()
 	channel, claims := scripts.LockChannel("x"), scripts.ClaimsKey("x")
 	a, b := testkit.Connect(t, server.Addr()), testkit.Connect(t, server.Addr())
 	held := testkit.MustLock(t, b.FencedMutex("x"))
 	for _, next := range []*engine.Engine{a, b, a, b} {
 		waiting := next.FencedMutex("x").LockAsync(testkit.Soon(t))
 		redistest.Await(t, "a claim", func() bool { return server.MustDo("HEXISTS", claims, next.ID()).Int == 1 })
-		ear := stranger()
-		if err := ear.Do("PSUBSCRIBE", channel).Err(); err != nil {
+		listener := stranger()
+		if err := listener.Do("PSUBSCRIBE", channel).Err(); err != nil {
 			t.Fatal(err)
 		}
 		testkit.MustUnlock(t, held)
-		heard := ear.Read().Texts()
+		heard := listener.Read().Texts()
 		said := heard[len(heard)-1]
 		if !regexp.MustCompile(`^(0|[1-9][0-9]{18})$`).MatchString(said) {
 			t.Errorf("the release said %q, want 0 or a code", said)
 		}
-		mouth.Do("PUBLISH", channel, "-1000000000000000000")
-		mouth.Do("PUBLISH", channel, said)
+		publisher.Do("PUBLISH", channel, "-1000000000000000000")
+		publisher.Do("PUBLISH", channel, said)
 		var err error
 		if held, err = waiting.Wait(testkit.Soon(t)); err != nil {
 			t.Fatal(err)
