@@ -13,7 +13,7 @@ const claimed = `
 			subscribed                       -> acquire claim 2 3s n 1001
 			answer claimed 2s                -> `
 
-// invariant: claim-counts-from-its-acquire
+// invariant: claim-counts-from-its-acquire, detached-name-stays
 func TestClaimScenes(t *testing.T) {
 	for name, text := range map[string]string{
 		"a lock that is given counts from the question, and is renewed soon": claimed + `
