@@ -50,6 +50,8 @@ import (
 //     polls leaves no trace, so that one release in 100 ms does the same.
 //   - B has died, and a waiter of Redisson listens in its place. The mutex is given to B, and a 1 is published besides, which
 //     has Redisson's waiters ask: that one learns that it has to wait for 2 s at most. No engine heeds it.
+//   - The hash slot is on its way, and the claims are at another node than the lock: the mutex is taken or released as if there were
+//     none (Unclaimed). If B had it so and has left it, it may be given to B's claim: it is free when that ends.
 //   - With Replicas or Fsync there are no claims: what B hears of may be on no replica yet.
 
 const (

@@ -339,3 +339,17 @@ func inVain(questions int) string {
 	}
 	return text
 }
+
+// Of the operations of a name only those with claims have another in their place.
+// invariant: command-follows-its-slot
+func TestUnclaimed(t *testing.T) {
+	for kind, acquire := range map[Kind]Op{MutexKind: Acquire, FencedKind: AcquireFenced} {
+		c := Command{Entry: &Entry{Kind: kind}}
+		for op := range Ops {
+			want := map[Op]Op{AcquireClaim: acquire, ReleaseClaim: Release}[op]
+			if got := c.Unclaimed(op); got != want {
+				t.Errorf("kind %d: in place of %v there is %v, want %v", kind, op, got, want)
+			}
+		}
+	}
+}
