@@ -42,9 +42,12 @@ var bugs = []string{
 	"a claim that a forced release does not end",
 	"a claim that nobody wants and nobody gives up",
 	"a claim of a tenure that got no answer before",
+	"a claim that was freed by force and is asked for again",
+	"a least time under what is left of a claim",
+	"a fair lock that is released to the claims of a mutex",
 	"a code of a claim that its next question has, too",
 	"a token that the given hold does not get anew",
-	"a code that counts whatever token was announced",
+	"a fenced lock that takes its tokens from the message",
 	"a fair lock that is given to the second of its queue",
 	"a change that is sent again when its receipt has run out",
 }

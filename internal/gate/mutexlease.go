@@ -160,11 +160,10 @@ func (m *mutexLease) acquired(now Time, c *Command, fx *Effects) bool {
 	if l := m.queue.fair; l != nil && l.answeredInQueue(m, now, c, fx) {
 		return false
 	}
-	sure := m.t.Unsure <= c.Sent
 	switch m.lock.acquired(now, c, &m.t, m.releaseOp(), &m.tries) {
 	case heldByOther:
 		if c.Op == AcquireClaim {
-			m.contention.claim.note(now, c, c.Args.Claim().Code, sure)
+			m.contention.note(now, c, c.Args.Claim().Code)
 		}
 		ttl, _ := c.Reply.Held()
 		m.refused(now, c.Sent, ttl, fx)

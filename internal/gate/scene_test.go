@@ -341,21 +341,20 @@ func (s *scene) event(words []string) {
 		s.cfg.Lease, s.cfg.Code = 3*time.Second, func() int64 { code++; return code }
 	case "given": // by a claim of the so many-th question, as a message says
 		var news News
-		said, token := claim{code: 1000 + s.number(rest[0])}, int64(0)
-		if len(rest) > 1 { // a fenced one, with that token
-			token = s.number(rest[1])
-			news.Add(-token)
-		}
-		news.Add(said.proof(token))
+		news.Add(1000 + s.number(rest[0]))
 		s.step(func(m Machine, fx *Effects) { m.Message(s.now, news, fx) })
 	case "redisson": // is woken by a message
 		var news News
 		news.Add(1)
 		s.step(func(m Machine, fx *Effects) { m.Message(s.now, news, fx) })
-	case "announced": // that token, and no more
+	case "says": // somebody, these numbers, before the loop looks
 		var news News
-		news.Add(-s.number(rest[0]))
+		for _, said := range rest {
+			news.Add(s.number(said))
+		}
 		s.step(func(m Machine, fx *Effects) { m.Message(s.now, news, fx) })
+	case "link-breaks": // with nothing on its way
+		s.cfg.Epoch++
 	case "message": // that so many can be had; how many messages
 		news := News{N: 1, Most: 1}
 		if len(rest) > 0 {

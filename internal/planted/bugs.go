@@ -113,7 +113,7 @@ var bugs = []Bug{
 		{"internal/gate/mutexevents.go", "Lease: claimTime, Sent: c.sent, Epoch", "Lease: claimTime, Sent: now, Epoch"},
 	}},
 	{"a message that is taken for a claim's whatever it says", []edit{
-		{"internal/gate/claim.go", "if cl.id != 0 && fenced == (token != 0) && p.said == cl.proof(token) {", "if cl.id != 0 {"},
+		{"internal/gate/claim.go", "!slices.Contains(news.codes[:news.kept], cl.code)", "slices.Index(news.codes[:news.kept], cl.code) < -1 || news.kept == 0"},
 	}},
 	{"a lock that is given for less than its claim", []edit{
 		{"scripts/release_claim.lua", "claim.ends - now), claim.owner)", "500), claim.owner)"},
@@ -125,17 +125,26 @@ var bugs = []Bug{
 		{"internal/gate/mutexevents.go", "	m.giveUpClaim(now)\n", ""},
 	}},
 	{"a claim of a tenure that got no answer before", []edit{
-		{"internal/gate/mutexlease.go", "			m.contention.claim.note(now, c, c.Args.Claim().Code, sure)\n", "			m.contention.claim.note(now, c, c.Args.Claim().Code, sure || true)\n"},
+		{"internal/gate/claim.go", "case c.orphans.of(asked.ID) >= 0:", "case c.orphans.of(asked.ID) >= 0 && c.orphans[c.orphans.of(asked.ID)].owner != \"\":"},
+	}},
+	{"a claim that was freed by force and is asked for again", []edit{
+		{"internal/gate/claim.go", "case c.orphans.of(asked.ID) >= 0:", "case c.orphans.of(asked.ID) >= 0 && c.orphans[c.orphans.of(asked.ID)].owner == \"\":"},
+	}},
+	{"a least time under what is left of a claim", []edit{
+		{"internal/gate/mutexevents.go", "	as.Lease = m.t.Deadline - now // what is left of it\n", ""},
+	}},
+	{"a fair lock that is released to the claims of a mutex", []edit{
+		{"internal/gate/ending.go", "m.contention.claim.asked != 0 && ", ""},
 	}},
 	{"a code of a claim that its next question has, too", []edit{
 		{"internal/gate/mutexlease.go", "		c.Args = ClaimArgs{Code: m.cfg.Code()}.Args()\n		of := &m.contention.claim\n", "		of := &m.contention.claim\n		if of.id != m.t.ID {\n			of.code = m.cfg.Code()\n		}\n		c.Args = ClaimArgs{Code: of.code}.Args()\n"},
 	}},
 	{"a token that the given hold does not get anew", []edit{
-		{"scripts/release_claim.lua", "tokensof(counter, block, idle, micros)", "tokensof(counter, 0, idle, 0)"},
+		{"scripts/acquire_claim.lua", "tokensof(counter, block, idle, micros)", "tokensof(counter, mine and 0 or block, idle, mine and 0 or micros)"},
 	}},
-	{"a code that counts whatever token was announced", []edit{
-		{"scripts/claim.lua", "(tonumber(string.sub(code, -9)) + token % 1000000000) % 1000000000", "tonumber(string.sub(code, -9))"},
-		{"internal/gate/claim.go", "(tail+token%step)%step", "tail"},
+	{"a fenced lock that takes its tokens from the message", []edit{
+		{"internal/gate/mutexevents.go", "	if m.traits().fenced || m.t.phase", "	if m.t.phase"},
+		{"internal/gate/mutexevents.go", "	m.t.RenewAt = now + min(claimRenewal", "	m.fence(news.Most)\n	m.t.RenewAt = now + min(claimRenewal"},
 	}},
 	{"a fair lock that is given to the second of its queue", []edit{
 		{"scripts/fair_release.lua", "give(l, now, head, how, channel)", "give(l, now, at(l, 1) or head, how, channel)"},
