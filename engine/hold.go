@@ -128,7 +128,7 @@ func (h *Hold) lose() {
 		return
 	}
 	if c := h.composite(); c != nil {
-		giveBack(c.all())
+		giveBack(c.close())
 		return
 	}
 	stall.At("hold: lost, loop not told", h.e.uuid)
@@ -235,6 +235,19 @@ func (h *Hold) Count() int {
 		return 1
 	}
 	return n
+}
+
+// Parts returns how many parts the hold has now, and how many it may have: of a [QuorumLock] on how many of its servers it
+// stands, of a [MultiLock] how many of its locks it has, and 1 of 1 for any other. A hold that has ended has none.
+func (h *Hold) Parts() (held, all int) {
+	held, all = 1, 1
+	if c := h.composite(); c != nil {
+		held, all = c.alive(), len(c.parts)
+	}
+	if h.Err() != nil {
+		held = 0
+	}
+	return held, all
 }
 
 // String names the lock and the owner.

@@ -43,14 +43,14 @@ var bugs = []Bug{
 		{"scripts/acquire.lua", "	return prolong(lock, lease) or 1\n", "	prolong(lock, lease)\n	return 1\n"},
 	}},
 	{"a loss that the loop is not told of", []edit{
-		{"engine/hold.go", "		giveBack(c.all())\n		return\n", "		return\n"},
+		{"engine/hold.go", "		giveBack(c.close())\n		return\n", "		return\n"},
 		{"engine/hold.go", "	h.dispatcher().Unlock(&h.core, nil)\n", ""},
 	}},
 	{"bytes of a server that are not looked at", []edit{
 		{"dispatcher/respguard/guard.go", "		return guard(quietsocket.Wrap(conn)), nil\n", "		return quietsocket.Wrap(conn), nil\n"},
 	}},
 	{"parts of a lost MultiLock that nobody gives back", []edit{
-		{"engine/hold.go", "		giveBack(c.all())\n		return\n", "		return\n"},
+		{"engine/hold.go", "		giveBack(c.close())\n		return\n", "		return\n"},
 		{"engine/composite.go", "		if part.Err() == nil {\n			n++", "		if part.ended.Load() == 0 && !part.over(part.e.clock.Checked()) {\n			n++"},
 	}},
 	{"a loss that is not final", []edit{
