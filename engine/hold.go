@@ -269,7 +269,7 @@ func (h *Hold) LogValue() slog.Value {
 }
 
 // TenureID returns the owner field in Redis, "<uuid>:<number>". For the writer of a RWMutex ":write" follows. For a
-// hold of several locks, it returns the fields of all parts with commas between.
+// hold of several locks, it returns the fields of the parts that it has, with commas between.
 func (h *Hold) TenureID() string {
 	if c := h.composite(); c != nil {
 		return c.tenureID()

@@ -86,8 +86,9 @@ type End struct {
 	Err  error         // the hold's Err: ErrUnlocked, ErrLost, ErrMaxHold, or one that Is ErrLost and ErrClosed
 }
 
-// Part is what the hold of a [QuorumLock] has on one of the servers while it lasts: nothing any more, nothing yet because the
-// server was late, down or held by another owner, or its part again.
+// Part says that the hold of a [QuorumLock] has lost its part on one of the servers, or did not get it because the server was
+// down, too late or held by another owner; or, with a nil Err, that it has that part now. The hold goes on meanwhile. A
+// part that was granted when the server was first asked is not told.
 type Part struct {
 	Name   string // as it was given
 	Kind   Kind

@@ -15,6 +15,15 @@ import (
 // a majority granted it and the lease of that majority, less a margin for clocks, is not over. Each server's part is
 // renewed by its own engine; the Hold is lost when the majority is.
 //
+// A Hold repairs itself: a server that was late, down or held by another owner, or has lost its part since, is asked for it
+// with the renewals, that is once in a third of the lease, for as long as the Hold has its majority. Until then the Hold
+// stands on fewer servers. On a bare majority, two of three, it is exactly as safe, but the loss of one more server ends
+// it. [Hold.Parts] and [Observer].Part say on how many servers it stands. Only servers that have their part now count for
+// Err, Deadline, Unlock and Extend. With [WithLease] no part is asked for beyond the lease of the Hold, and a part that was
+// lost is missed only when its lease is over or with [Options].WatchLoss, because nobody renews it. MaxHold counts from the
+// grant of the Hold. To free a lock by force, force it on a majority of the servers within a third of the lease: a part that
+// is freed alone is taken again.
+//
 // It is no safer against pauses than a Mutex. It has no fencing token, because tokens of several servers have no common
 // order. A server that restarts without its data within a lease forgets the part that it granted. It is not reentrant.
 // Callers of one process queue in the process, and waiting costs a goroutine. Processes ask again after random pauses,

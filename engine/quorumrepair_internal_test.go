@@ -65,6 +65,28 @@ func TestAQuorumThatWasLostIsNotRegained(t *testing.T) {
 	}
 }
 
+// A part joins, or the hold has ended and somebody else gives the parts back: nothing is between the two.
+//
+// invariant: quorum-counts-living-parts
+func TestAQuorumTakesNoPartWhileItsPartsAreGivenBack(t *testing.T) {
+	t.Parallel()
+	engines := openThree(t)
+	q, err := Quorum("stock:7", engines...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	parts := []*Hold{mustLock(t, engines[0].Mutex(q.name)), mustLock(t, engines[1].Mutex(q.name)), nil}
+	h := q.whole(&composite{need: 2, parts: parts, repairs: &repairs{q: q, servers: make([]missing, 3)}})
+	late := mustLock(t, engines[2].Mutex(q.name))
+	if given := h.composite().close(); len(given) != 2 {
+		t.Errorf("%d parts to be given back, want 2", len(given))
+	}
+	h.composite().answered(h, answer{place: 2, hold: late}) // Err is still nil
+	if late.Err() == nil {
+		t.Error("the late part is held")
+	}
+}
+
 // A hold that has all its parts costs no timer.
 //
 // invariant: quorum-counts-living-parts
