@@ -10,9 +10,9 @@ import (
 	"github.com/wheellock/wheellock/internal/redistest"
 )
 
-func openThree(t *testing.T) (engines []*Engine) {
+func openEach(t *testing.T, n int) (engines []*Engine) {
 	t.Helper()
-	for range 3 {
+	for range n {
 		e, err := Open(t.Context(), Options{AnswerTimeout: -1, Redis: rueidis.ClientOption{InitAddress: []string{redistest.Start(t).Addr()}}})
 		if err != nil {
 			t.Fatal(err)
@@ -38,7 +38,7 @@ func mustLock(t *testing.T, l Locker, opts ...LockOption) *Hold {
 // invariant: quorum-counts-living-parts
 func TestAQuorumThatWasLostIsNotRegained(t *testing.T) {
 	t.Parallel()
-	engines := openThree(t)
+	engines := openEach(t, 3)
 	q, err := Quorum("stock:7", engines...)
 	if err != nil {
 		t.Fatal(err)
@@ -70,7 +70,7 @@ func TestAQuorumThatWasLostIsNotRegained(t *testing.T) {
 // invariant: quorum-counts-living-parts
 func TestAQuorumTakesNoPartWhileItsPartsAreGivenBack(t *testing.T) {
 	t.Parallel()
-	engines := openThree(t)
+	engines := openEach(t, 3)
 	q, err := Quorum("stock:7", engines...)
 	if err != nil {
 		t.Fatal(err)
@@ -87,12 +87,33 @@ func TestAQuorumTakesNoPartWhileItsPartsAreGivenBack(t *testing.T) {
 	}
 }
 
+// A call that was refused by a majority gives back what is granted at that moment.
+//
+// invariant: quorum-counts-living-parts
+func TestAQuorumThatWasRefusedTakesNothing(t *testing.T) {
+	t.Parallel()
+	e := openEach(t, 1)[0]
+	q, err := Quorum("stock:7", e)
+	if err != nil {
+		t.Fatal(err)
+	}
+	part := mustLock(t, e.Mutex(q.name))
+	answers := make(chan answer, 1)
+	answers <- answer{hold: part}
+	stopped := make(chan struct{})
+	q.late(answers, 1, nil, func() { close(stopped) })
+	<-stopped
+	if part.Err() == nil {
+		t.Error("the part is held")
+	}
+}
+
 // A hold that has all its parts costs no timer.
 //
 // invariant: quorum-counts-living-parts
 func TestAWholeQuorumHasNoTimer(t *testing.T) {
 	t.Parallel()
-	engines := openThree(t)
+	engines := openEach(t, 3)
 	q, err := Quorum("stock:7", engines...)
 	if err != nil {
 		t.Fatal(err)

@@ -349,7 +349,7 @@ func TestSpecQuorumRepairsItself(t *testing.T) {
 	}))
 	t.Run("but not past a force on all servers", specQuorum(engine.Options{WatchLoss: true}, func(q *majority) {
 		h := q.take()
-		time.Sleep(4 * time.Second)
+		time.Sleep(14 * time.Second) // after a renewal, and long before the next
 		for _, s := range q.servers {
 			q.wantHeld(h)
 			s.Lose("stock:7")
