@@ -53,6 +53,9 @@ var bugs = []Bug{
 		{"engine/hold.go", "		giveBack(c.close())\n		return\n", "		return\n"},
 		{"engine/composite.go", "		if part.Err() == nil {\n			n++", "		if part.ended.Load() == 0 && !part.over(part.e.clock.Checked()) {\n			n++"},
 	}},
+	{"a majority that nobody repairs", []edit{
+		{"engine/quorumrepair.go", "	if h.Err() != nil {\n		return\n	}\n	c.mu.Lock()\n	r := ", "	if true {\n		return\n	}\n	c.mu.Lock()\n	r := "},
+	}},
 	{"a loss that is not final", []edit{
 		{"engine/hold.go", "			return nil\n		}\n		h.lose()\n	}\n	return h.cause()", "			return nil\n		}\n		return ErrLost\n	}\n	return h.cause()"},
 		{"engine/hold.go", "		h.lose()\n	}\n	stall.At", "		h.finish(gate.Lost)\n	}\n	stall.At"},
