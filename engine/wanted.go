@@ -37,6 +37,13 @@ func (h *Hold) Wanted() <-chan struct{} {
 	return told
 }
 
+// watched reports whether Wanted was called.
+func (l *endings) watched() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.wanted != nil
+}
+
 // wantedFor has h told of those who wait for its part.
 func (part *Hold) wantedFor(h *Hold) {
 	l := part.listeners()

@@ -43,15 +43,18 @@ var bugs = []Bug{
 		{"scripts/acquire.lua", "	return prolong(lock, lease) or 1\n", "	prolong(lock, lease)\n	return 1\n"},
 	}},
 	{"a loss that the loop is not told of", []edit{
-		{"engine/hold.go", "		giveBack(c.all())\n		return\n", "		return\n"},
+		{"engine/hold.go", "		giveBack(c.close())\n		return\n", "		return\n"},
 		{"engine/hold.go", "	h.dispatcher().Unlock(&h.core, nil)\n", ""},
 	}},
 	{"bytes of a server that are not looked at", []edit{
 		{"dispatcher/respguard/guard.go", "		return guard(quietsocket.Wrap(conn)), nil\n", "		return quietsocket.Wrap(conn), nil\n"},
 	}},
 	{"parts of a lost MultiLock that nobody gives back", []edit{
-		{"engine/hold.go", "		giveBack(c.all())\n		return\n", "		return\n"},
+		{"engine/hold.go", "		giveBack(c.close())\n		return\n", "		return\n"},
 		{"engine/composite.go", "		if part.Err() == nil {\n			n++", "		if part.ended.Load() == 0 && !part.over(part.e.clock.Checked()) {\n			n++"},
+	}},
+	{"a majority that nobody repairs", []edit{
+		{"engine/quorumrepair.go", "	if h.Err() != nil {\n		return\n	}\n	c.mu.Lock()\n	r := ", "	if true {\n		return\n	}\n	c.mu.Lock()\n	r := "},
 	}},
 	{"a loss that is not final", []edit{
 		{"engine/hold.go", "			return nil\n		}\n		h.lose()\n	}\n	return h.cause()", "			return nil\n		}\n		return ErrLost\n	}\n	return h.cause()"},

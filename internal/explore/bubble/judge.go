@@ -35,12 +35,14 @@ type held struct {
 	p       *process
 	s       *subject
 	shared  bool
+	fixed   bool // its lease is one that nobody renews
 	owner   engine.Owner
 	permits int
 	ids     []string // its owner fields
 	wanted  wantedHint
 	granted time.Time
-	over    error // what Err said when it was first not nil
+	lacks   map[int]time.Time // since when it has no part on a server, of a majority
+	over    error             // what Err said when it was first not nil
 }
 
 // add takes up a hold that was granted, and judges it.
@@ -147,6 +149,7 @@ func (j *judge) look() {
 			}
 		}
 		j.deadline(one)
+		j.whole(one)
 	}
 	j.count(valid)
 }
@@ -171,8 +174,11 @@ func (one *held) excludes(other *held) bool {
 
 // exempt reports whether what a hold stands on was destroyed: then no lock on Redis can keep its word.
 func (j *judge) exempt(one *held) bool {
-	left := 0
-	for _, id := range one.ids {
+	left, ids := 0, one.ids
+	if one.s.kind == quorumKind { // it may have got parts since, and lost others
+		ids = strings.Split(one.h.TenureID(), ",")
+	}
+	for _, id := range ids {
 		if !j.destroyed[id] && !j.destroyed[id+":write"] { // who reads under a writer of its own stands there as that
 			left++
 		}

@@ -73,7 +73,7 @@ func (c *caller) useLock(alive context.Context, s *subject, owner engine.Owner, 
 		asked()
 		return
 	}
-	one := c.granted(alive, &held{h: h, p: c.p, s: s, shared: shared, owner: owner}, asked, last)
+	one := c.granted(alive, &held{h: h, p: c.p, s: s, shared: shared, fixed: fixed, owner: owner}, asked, last)
 	if one == nil {
 		return
 	}

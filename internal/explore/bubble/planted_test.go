@@ -20,6 +20,7 @@ var (
 // bugs are the planted ones that worlds of whole engines can meet.
 var bugs = []string{
 	"parts of a lost MultiLock that nobody gives back",
+	"a majority that nobody repairs",
 	"a loss that is not final",
 	"a suspension that is noticed a second late",
 	"a server's clock that is taken for the middle of a round trip",
