@@ -180,8 +180,8 @@ func (m *Mutex) advance(now Time, fx *Effects) {
 	}
 	m.seeWaiters()
 	m.giveUpClaim(now)
-	if m.t.phase == ours {
-		m.contention.turnAdoptersAway(m.cfg, Lost) // whoever stood there is gone
+	if m.t.phase == ours && m.contention != nil && len(m.contention.adopting) > 0 {
+		m.makeWay(now)
 	}
 	if m.flight != None {
 		return
