@@ -69,8 +69,7 @@ func (q *QuorumLock) need() int { return len(q.engines)/2 + 1 }
 func (q *QuorumLock) Lock(ctx context.Context, opts ...LockOption) (*Hold, error) {
 	o := q.observe(opts)
 	h, err := q.lock(ctx, opts)
-	o.done(h, err)
-	return h, err
+	return q.returned(ctx, &o, h, err)
 }
 
 func (q *QuorumLock) lock(ctx context.Context, opts []LockOption) (*Hold, error) {
@@ -130,8 +129,7 @@ func (q *QuorumLock) gaveUp(ctx context.Context, err, refused error) error {
 func (q *QuorumLock) TryLock(ctx context.Context, opts ...LockOption) (*Hold, error) {
 	o := q.observe(opts)
 	h, err := q.tryLock(ctx, opts)
-	o.done(h, err)
-	return h, err
+	return q.returned(ctx, &o, h, err)
 }
 
 func (q *QuorumLock) tryLock(ctx context.Context, opts []LockOption) (*Hold, error) {

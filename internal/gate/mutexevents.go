@@ -112,6 +112,9 @@ func (m *Mutex) Unlock(now Time, h *Hold, ack Settler, fx *Effects) {
 	} else if m.t.end(h, m.cfg.Stats); m.t.holds != nil {
 		settle(ack, Outcome{})
 	} else {
+		if ack == InVain && h.holdCount == nil { // an Owner's other holds may have had least times
+			m.contention.stayNoLonger()
+		}
 		m.owe(ack)
 		m.decide(now, fx)
 		if m.t.phase != dead { // handed on, or about to be
