@@ -37,7 +37,7 @@ func (b *bubble) wantStays(name string, want time.Duration) {
 func (b *bubble) wantFree(name string) {
 	b.Helper()
 	if s := b.state(name); s.Locked {
-		b.Errorf("%s is taken: %+v", name, s)
+		b.Fatalf("%s is taken: %+v", name, s)
 	}
 }
 
