@@ -231,6 +231,16 @@ func backOff(ctx context.Context, try int, last error) error {
 	}
 }
 
+// returned is what a call returns that got h or err: if ctx has ended meanwhile, h goes back.
+func (of *handle) returned(ctx context.Context, o *observation, h *Hold, err error) (*Hold, error) {
+	if err == nil && ctx.Err() != nil {
+		h.UnlockAsync()
+		h, err = nil, of.failed(endedBy(ctx))
+	}
+	o.done(h, err)
+	return h, err
+}
+
 // inBackground makes an asynchronous call of a blocking one, by a goroutine. A grant after Cancel or the end of ctx is
 // given back.
 func inBackground(ctx context.Context, e *Engine, lock func(context.Context) (*Hold, error)) *futures.Future[*Hold] {

@@ -78,12 +78,11 @@ func (q *QuorumLock) need() int { return len(q.engines)/2 + 1 }
 func (q *QuorumLock) Lock(ctx context.Context, opts ...LockOption) (*Hold, error) {
 	o := q.observe(opts)
 	h, err := q.lock(ctx, opts)
-	o.done(h, err)
-	return h, err
+	return q.returned(ctx, &o, h, err)
 }
 
 func (q *QuorumLock) lock(ctx context.Context, opts []LockOption) (*Hold, error) {
-	d, err := q.check(opts, false)
+	d, err := q.check(ctx, opts, false)
 	if err != nil {
 		return nil, err
 	}
@@ -139,12 +138,11 @@ func (q *QuorumLock) gaveUp(ctx context.Context, err, refused error) error {
 func (q *QuorumLock) TryLock(ctx context.Context, opts ...LockOption) (*Hold, error) {
 	o := q.observe(opts)
 	h, err := q.tryLock(ctx, opts)
-	o.done(h, err)
-	return h, err
+	return q.returned(ctx, &o, h, err)
 }
 
 func (q *QuorumLock) tryLock(ctx context.Context, opts []LockOption) (*Hold, error) {
-	d, err := q.check(opts, true)
+	d, err := q.check(ctx, opts, true)
 	if err != nil {
 		return nil, err
 	}
@@ -171,8 +169,11 @@ func (q *QuorumLock) TryLockAsync(ctx context.Context, opts ...LockOption) *futu
 	return inBackground(ctx, q.e, func(ctx context.Context) (*Hold, error) { return q.TryLock(ctx, opts...) })
 }
 
-func (q *QuorumLock) check(opts []LockOption, try bool) (demand, error) {
+func (q *QuorumLock) check(ctx context.Context, opts []LockOption, try bool) (demand, error) {
 	d, err := q.e.opts.read(opts, try, q.kind)
+	if err == nil && ctx.Err() != nil {
+		err = endedBy(ctx)
+	}
 	if err != nil {
 		err = q.failed(err)
 	}

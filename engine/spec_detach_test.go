@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/wheellock/wheellock/engine"
+	"github.com/wheellock/wheellock/engine/enginetest"
 )
 
 // mutexes are the kinds whose names can stay taken without a hold.
@@ -29,6 +30,14 @@ func (b *bubble) wantStays(name string, want time.Duration) {
 	b.Helper()
 	if left := b.ttl(name); !stays(left, want) {
 		b.Errorf("%s stays taken for %v, want %v", name, left, want)
+	}
+}
+
+// wantFree fails the test unless nobody has the lock in Redis.
+func (b *bubble) wantFree(name string) {
+	b.Helper()
+	if s := b.state(name); s.Locked {
+		b.Fatalf("%s is taken: %+v", name, s)
 	}
 }
 
@@ -228,6 +237,77 @@ func TestSpecDetach(t *testing.T) {
 			b.Errorf("%d have adopted it", won)
 		}
 	})
+	own := func(b *bubble, of func(*engine.Engine, string) *engine.Mutex) {
+		h := b.lock(of(b.Engine, "stock:7"), engine.WithMinHold(time.Hour))
+		before, fenced := h.Token()
+		here, there := b.queue(of(b.Engine, "stock:7")), b.queue(of(b.another(engine.Options{}), "stock:7"))
+		work := h.Context(b.Context())
+		adopted, err := of(b.Engine, "stock:7").Adopt(b.Context(), h.TenureID())
+		if err != nil {
+			b.Fatalf("Adopt: %v", err)
+		}
+		if !isClosed(work.Done()) || !isClosed(h.Done()) { // without a wait: it ended before Adopt returned
+			b.Error("the hold that was adopted goes on")
+		}
+		b.wantIs("cause", causeOf(work), engine.ErrLost)
+		b.wantIs("Err", h.Err(), engine.ErrLost)
+		b.wantIs("Unlock", h.Unlock(b.Context()), engine.ErrLost)
+		if after, _ := adopted.Token(); fenced && after <= before {
+			b.Errorf("the token is %d after %d", after, before)
+		}
+		if s := b.state("stock:7"); s.Owner != adopted.TenureID() || s.Count != 1 || s.Owner == h.TenureID() {
+			b.Errorf("it is %+v", s)
+		}
+		time.Sleep(manyLeases)
+		b.wantHeld(adopted)
+		here.wantWaiting()
+		there.wantWaiting()
+		b.unlock(adopted)
+		select {
+		case <-here.answered:
+		case <-there.answered:
+			here, there = there, here
+		}
+		b.unlock(here.granted())
+		b.unlock(there.granted())
+		b.unlock(b.lock(of(b.Engine, "stock:7")))
+	}
+	eachMutex(t, "is not needed for an Adopt by the same engine, which ends the hold", engine.Options{}, own)
+	eachMutex(t, "is not needed in an engine of several dispatchers either", engine.Options{Dispatchers: 4}, own)
+	eachMutex(t, "is not needed for the holds of an Owner, which all end, also when this Owner adopts them", engine.Options{}, func(b *bubble, of func(*engine.Engine, string) *engine.Mutex) {
+		me := engine.WithOwner(engine.NewOwner())
+		outer, inner := b.lock(of(b.Engine, "stock:7"), me), b.lock(of(b.Engine, "stock:7"), me, engine.WithLease(time.Hour))
+		extended := make(chan error, 1)
+		b.redis.SetLatency(200 * time.Millisecond)
+		go func() { extended <- inner.Extend(b.Context(), 2*time.Hour) }()
+		synctest.Wait()
+		adopted, err := of(b.Engine, "stock:7").Adopt(b.Context(), outer.TenureID(), me)
+		b.redis.SetLatency(0)
+		if err != nil {
+			b.Fatalf("Adopt while a renewal is on its way: %v", err)
+		}
+		b.wantNil("Extend", <-extended)
+		b.wantEnded(outer, engine.ErrLost)
+		b.wantEnded(inner, engine.ErrLost)
+		again := b.lock(of(b.Engine, "stock:7"), me)
+		if n := adopted.Count(); n != 2 {
+			b.Errorf("Count = %d", n)
+		}
+		b.unlock(again)
+		b.unlock(adopted)
+		b.wantFree("stock:7")
+	})
+	eachMutex(t, "is not needed: after an Adopt whose answer is lost the name is free", engine.Options{}, func(b *bubble, of func(*engine.Engine, string) *engine.Mutex) {
+		h := b.lock(of(b.Engine, "stock:7"))
+		b.redis.FailNext("stock:7", enginetest.LostAnswer)
+		_, err := of(b.Engine, "stock:7").Adopt(b.Context(), h.TenureID())
+		b.wantIs("Adopt", err, engine.ErrUncertain)
+		b.wantEnded(h, engine.ErrLost)
+		time.Sleep(time.Second)
+		b.wantFree("stock:7")
+		time.Sleep(10 * time.Second)
+		b.unlock(b.lock(of(b.Engine, "stock:7")))
+	})
 	t.Run("adopts with an Owner who re-enters", spec(engine.Options{}, func(b *bubble) {
 		id, err := b.lock(b.Mutex("stock:7")).Detach(b.Context(), time.Minute)
 		b.wantNil("Detach", err)
@@ -248,10 +328,8 @@ func TestSpecDetach(t *testing.T) {
 			b.wantIs("Detach", err, engine.ErrInvalid)
 		}
 		b.wantHeld(h)
-		_, err := b.Mutex("stock:7").Adopt(b.Context(), h.TenureID())
-		b.wantIs("Adopt of a living hold of this engine", err, engine.ErrLost)
 		b.unlock(h)
-		_, err = h.Detach(b.Context(), time.Minute)
+		_, err := h.Detach(b.Context(), time.Minute)
 		b.wantIs("Detach after Unlock", err, engine.ErrUnlocked)
 		_, err = b.Mutex("stock:7").Adopt(b.Context(), "nobody")
 		b.wantIs("Adopt of a free lock", err, engine.ErrLost)

@@ -33,6 +33,7 @@ var bugs = []string{
 	"a least time that a crash cuts short",
 	"a lock that two adopt",
 	"an adoption without an answer that nobody releases",
+	"a hold that its own engine adopts, and whose owner nobody releases",
 	"a hold that lasts as long as its tenure",
 	"an uncertain acquire that is not released when nothing can arrive any more",
 	"a renewal after the unlock",

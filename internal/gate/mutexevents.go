@@ -110,6 +110,9 @@ func (m *Mutex) Unlock(now Time, h *Hold, ack Settler, fx *Effects) {
 	} else if m.t.end(h, m.cfg.Stats); m.t.holds != nil {
 		settle(ack, Outcome{})
 	} else {
+		if ack == InVain && h.holdCount == nil { // an Owner's other holds may have had least times
+			m.contention.stayNoLonger()
+		}
 		m.owe(ack)
 		m.decide(now, fx)
 		if m.t.phase != dead { // handed on, or about to be
@@ -178,8 +181,8 @@ func (m *Mutex) advance(now Time, fx *Effects) {
 	}
 	m.seeWaiters(m.queue.lasting() > 0)
 	m.giveUpClaim(now)
-	if m.t.phase == ours {
-		m.contention.turnAdoptersAway(m.cfg, Lost) // whoever stood there is gone
+	if m.t.phase == ours && m.contention != nil && len(m.contention.adopting) > 0 {
+		m.makeWay(now)
 	}
 	if m.flight != None {
 		return

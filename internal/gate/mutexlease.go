@@ -80,7 +80,7 @@ func (m *mutexLease) requeue(now Time, w *Waiter) {
 func (m *mutexLease) turnAllAway() {
 	m.waiting.turnAllAway()
 	m.growing().turnAway(m.cfg, Outcome{Why: Closed}, everyone)
-	m.contention.turnAdoptersAway(m.cfg, Closed)
+	m.contention.turnAdoptersAway(m.cfg, Closed, "")
 }
 
 // askFree asks for the head of the queue when it is time, once nothing of us may be left in Redis.

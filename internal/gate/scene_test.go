@@ -402,7 +402,7 @@ func (s *scene) event(words []string) {
 func (s *scene) act(name string, words []string) {
 	a := s.actors[name]
 	switch words[0] {
-	case "unlocks", "detaches", "drops", "extends", "until", "listens":
+	case "unlocks", "returns", "detaches", "drops", "extends", "until", "listens":
 		if !a.granted {
 			s.t.Errorf("%s %s what it was not granted", name, words[0])
 			return
@@ -421,6 +421,16 @@ func (s *scene) act(name string, words []string) {
 		s.step(func(m Machine, fx *Effects) { m.(Wantable).Wanted(s.now, &a.hold, fx) })
 	case "drops": // unlocks and does not wait for the answer
 		s.step(func(m Machine, fx *Effects) { m.(Lockable).Unlock(s.now, &a.hold, nil, fx) })
+	case "returns": // what it was granted in vain
+		s.step(func(m Machine, fx *Effects) {
+			if counted, is := m.(*Semaphore); is {
+				c := ChangeCount(Give, a.waiter.N)
+				c.Ack = InVain
+				counted.Change(s.now, c, fx)
+				return
+			}
+			m.(Lockable).Unlock(s.now, &a.hold, InVain, fx)
+		})
 	case "extends":
 		s.step(func(m Machine, fx *Effects) {
 			m.(Lockable).Extend(s.now, &a.hold, s.duration(rest[0]), &answered{s: s, name: name, of: a}, fx)

@@ -106,6 +106,9 @@ var bugs = []Bug{
 	{"an adoption without an answer that nobody releases", []edit{
 		{"internal/gate/adopt.go", "		m.contention.orphanAdopter(now, c, m.releaseOp())\n", ""},
 	}},
+	{"a hold that its own engine adopts, and whose owner nobody releases", []edit{
+		{"internal/gate/adopt.go", "	m.contention.orphans.add(orphan{id: m.t.ID, op: release, at: now, ends: m.t.Ends})\n", ""},
+	}},
 	{"a hold that lasts as long as its tenure", []edit{
 		{"internal/gate/hold.go", "h.deadline.Store(int64(min(h.until, t.Deadline)))", "h.deadline.Store(int64(h.until))"},
 	}},
