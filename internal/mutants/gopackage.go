@@ -25,6 +25,8 @@ type goPackage struct {
 	files []*goFile
 	fset  *token.FileSet
 	info  *types.Info
+
+	bodies map[string][]ast.Node // of functions
 }
 
 type goFile struct {

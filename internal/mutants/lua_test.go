@@ -24,6 +24,7 @@ func TestMutantsOfLua(t *testing.T) {
 		"if a < b then return f(KEYS[1]) or 1 end -- why": {
 			"if a <= b then return f(KEYS[1]) or 1 end",
 			"if a >= b then return f(KEYS[1]) or 1 end",
+			"if tostring(a) < tostring(b) then return f(KEYS[1]) or 1 end",
 			"if a < b then end",
 			"if a < b then return f(KEYS[1]) and 1 end",
 			"if a < b then return f(KEYS[1]) end",
@@ -46,6 +47,8 @@ func TestMutantsOfLua(t *testing.T) {
 			"if (f(x) or true) and not y then z = math.max(-x, y) end",
 			"if f(x) and y then z = math.max(-x, y) end",
 			"if f(x) and not y then end",
+			"if f(x) and not y then z = -x end",
+			"if f(x) and not y then z = y end",
 			"if f(x) and not y then z = math.min(-x, y) end",
 			"if f(x) and not y then z = math.max(x, y) end",
 		},
@@ -54,6 +57,20 @@ func TestMutantsOfLua(t *testing.T) {
 			"for _, v in ipairs({ a = true, 'x' .. y }) do break end",
 			"for _, v in ipairs({ a = true, 'x' .. y }) do f(function(...) end) break end",
 			"for _, v in ipairs({ a = true, 'x' .. y }) do f(function(...) return #v end) end",
+		},
+		"call('HSET', key, a, b, '1', c) f(key, a, b) return g(nil, nil)": { // not the key; the calls in turn
+			"f(key, a, b) call('HSET', key, a, b, '1', c) return g(nil, nil)",
+			"f(key, a, b) return g(nil, nil)", "call('HSET', key, b, a, '1', c) f(key, a, b) return g(nil, nil)",
+			"call('HSET', key, a, b, '1', c) return g(nil, nil)", "call('HSET', key, a, b, '1', c) f(key, b, a) return g(nil, nil)",
+			"call('HSET', key, a, b, '1', c) f(key, a, b)",
+		},
+		"local n = f() if n == m then x.k = 'read' end y = x": { // n is not said before it is declared
+			"local n = f() y = x if n == m then x.k = 'read' end",
+			"local n = f() if n ~= m then x.k = 'read' end y = x",
+			"local n = f() if tonumber(n) == tonumber(m) then x.k = 'read' end y = x",
+			"local n = f() if n == m then end y = x",
+			"local n = f() if n == m then x.k = 'write' end y = x",
+			"local n = f() if n == m then x.k = 'read' end",
 		},
 		"x = 9007199254740992 -- 2^53": {""}, // one more is the same number
 	} {
