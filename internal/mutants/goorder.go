@@ -3,6 +3,7 @@ package main
 import (
 	"go/ast"
 	"go/token"
+	"maps"
 	"strings"
 )
 
@@ -144,30 +145,31 @@ func (s *goSites) disturbs(a, b ast.Stmt) (disturbs bool) {
 // mentioned are the names in a piece of code, and in the functions of the package that it names.
 func (p *goPackage) mentioned(n ast.Node) map[string]bool {
 	all := make(map[string]bool)
-	var follow func(n ast.Node)
-	follow = func(n ast.Node) {
-		for name := range identifiers(n) {
+	var follow func(names map[string]bool)
+	follow = func(names map[string]bool) {
+		for name := range names {
 			if !all[name] {
 				all[name] = true
-				for _, body := range p.functions()[name] {
-					follow(body)
-				}
+				follow(p.functions()[name])
 			}
 		}
 	}
-	follow(n)
+	follow(identifiers(n))
 	delete(all, "_")
 	return all
 }
 
-// functions are the bodies of functions and methods by their names.
-func (p *goPackage) functions() map[string][]ast.Node {
+// functions are the names in the bodies of functions and methods. Those of one name are taken for one.
+func (p *goPackage) functions() map[string]map[string]bool {
 	if p.bodies == nil {
-		p.bodies = make(map[string][]ast.Node)
+		p.bodies = make(map[string]map[string]bool)
 		for _, f := range p.files {
 			for _, d := range f.syntax.Decls {
 				if function, is := d.(*ast.FuncDecl); is && function.Body != nil {
-					p.bodies[function.Name.Name] = append(p.bodies[function.Name.Name], function.Body)
+					if p.bodies[function.Name.Name] == nil {
+						p.bodies[function.Name.Name] = make(map[string]bool)
+					}
+					maps.Copy(p.bodies[function.Name.Name], identifiers(function.Body))
 				}
 			}
 		}

@@ -26,7 +26,7 @@ type goPackage struct {
 	fset  *token.FileSet
 	info  *types.Info
 
-	bodies map[string][]ast.Node // of functions
+	bodies map[string]map[string]bool // the names in functions
 }
 
 type goFile struct {
