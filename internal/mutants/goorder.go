@@ -3,7 +3,7 @@ package main
 import (
 	"go/ast"
 	"go/token"
-	"maps"
+	"go/types"
 	"strings"
 )
 
@@ -90,7 +90,7 @@ func declares(a, other ast.Stmt) bool {
 	case *ast.AssignStmt:
 		if a.Tok == token.DEFINE {
 			for _, e := range a.Lhs {
-				declared[final(e)] = true
+				declared[final(e).Name] = true
 			}
 		}
 	case *ast.DeclStmt, *ast.LabeledStmt:
@@ -128,48 +128,47 @@ func (s *goSites) depend(a, b ast.Stmt) bool { return s.disturbs(a, b) || s.dist
 
 func (s *goSites) disturbs(a, b ast.Stmt) (disturbs bool) {
 	said := s.mentioned(b)
+	writes := func(e ast.Expr) {
+		disturbs = disturbs || said[s.info.Uses[final(e)]]
+	}
 	ast.Inspect(a, func(n ast.Node) bool {
 		switch n := n.(type) {
 		case *ast.AssignStmt:
 			for _, e := range n.Lhs {
-				disturbs = disturbs || said[final(e)]
+				writes(e)
 			}
 		case *ast.IncDecStmt:
-			disturbs = disturbs || said[final(n.X)]
+			writes(n.X)
 		}
 		return true
 	})
 	return disturbs
 }
 
-// mentioned are the names in a piece of code, and in the functions of the package that it names.
-func (p *goPackage) mentioned(n ast.Node) map[string]bool {
-	all := make(map[string]bool)
-	var follow func(names map[string]bool)
-	follow = func(names map[string]bool) {
-		for name := range names {
-			if !all[name] {
-				all[name] = true
-				follow(p.functions()[name])
+// mentioned are the variables and fields in a piece of code, and in the functions of the package that it names.
+func (p *goPackage) mentioned(n ast.Node) map[types.Object]bool {
+	all := make(map[types.Object]bool)
+	var follow func(found map[types.Object]bool)
+	follow = func(found map[types.Object]bool) {
+		for object := range found {
+			if !all[object] {
+				all[object] = true
+				follow(p.functions()[object])
 			}
 		}
 	}
-	follow(identifiers(n))
-	delete(all, "_")
+	follow(p.uses(n))
 	return all
 }
 
-// functions are the names in the bodies of functions and methods. Those of one name are taken for one.
-func (p *goPackage) functions() map[string]map[string]bool {
+// functions are what the bodies of functions and methods use.
+func (p *goPackage) functions() map[types.Object]map[types.Object]bool {
 	if p.bodies == nil {
-		p.bodies = make(map[string]map[string]bool)
+		p.bodies = make(map[types.Object]map[types.Object]bool)
 		for _, f := range p.files {
 			for _, d := range f.syntax.Decls {
 				if function, is := d.(*ast.FuncDecl); is && function.Body != nil {
-					if p.bodies[function.Name.Name] == nil {
-						p.bodies[function.Name.Name] = make(map[string]bool)
-					}
-					maps.Copy(p.bodies[function.Name.Name], identifiers(function.Body))
+					p.bodies[p.info.Defs[function.Name]] = p.uses(function.Body)
 				}
 			}
 		}
@@ -177,17 +176,28 @@ func (p *goPackage) functions() map[string]map[string]bool {
 	return p.bodies
 }
 
+func (p *goPackage) uses(n ast.Node) map[types.Object]bool {
+	all := make(map[types.Object]bool)
+	ast.Inspect(n, func(n ast.Node) bool {
+		if name, is := n.(*ast.Ident); is && p.info.Uses[name] != nil {
+			all[p.info.Uses[name]] = true
+		}
+		return true
+	})
+	return all
+}
+
 // final is the last name of what is assigned to.
-func final(e ast.Expr) string {
+func final(e ast.Expr) *ast.Ident {
 	switch e := ast.Unparen(e).(type) {
 	case *ast.Ident:
-		return e.Name
+		return e
 	case *ast.SelectorExpr:
-		return e.Sel.Name
+		return e.Sel
 	case *ast.IndexExpr:
 		return final(e.X)
 	case *ast.StarExpr:
 		return final(e.X)
 	}
-	return ""
+	return nil
 }

@@ -26,7 +26,7 @@ type goPackage struct {
 	fset  *token.FileSet
 	info  *types.Info
 
-	bodies map[string]map[string]bool // the names in functions
+	bodies map[types.Object]map[types.Object]bool // what functions use
 }
 
 type goFile struct {
