@@ -57,17 +57,17 @@ func TestMutantsOfGo(t *testing.T) {
 		// What changes places: statements, values, the sides of an assignment. What is left out: one value of several.
 		`type t struct{ a, b int }
 
-func f(x *t, a, b int, c, d []int) *t {
-	x.a = a
-	x.b = b
+func f(x, y *t, a, b int, c, d []int) *t {
+	y.a = a
+	y.b = x.b
 	x.a, x.b = b, a
 	x.a = max(x.a, b)
 	copy(c, d)
 	return &t{a: a, b: b}
 }`: {
-			"x.a, x.b = b, a x.b = b", "x.a = max(x.a, b) x.a, x.b = b, a",
-			"a = x.a", "", "b = x.b", "", "", "x.a, x.b = x.a, a", "x.a, x.b = a, b", "x.a, x.b = b, x.b",
-			"", "x.a = min(x.a, b)", "x.a = x.a", "x.a = b", "", "copy(d, c)",
+			"x.a, x.b = b, a y.b = x.b", "x.a = max(x.a, b) x.a, x.b = b, a",
+			"", "x.b = y.b", "", "", "x.a, x.b = x.a, a", "x.a, x.b = a, b", "x.a, x.b = b, x.b",
+			"", "x.a = min(x.a, b)", "x.a = b", "", "copy(d, c)",
 			"return &t{, b: b}", "return &t{a: b, b: a}", "return &t{a: a, }",
 		},
 		`func f(g, h func(int), a int) int {
@@ -101,7 +101,7 @@ func (x *t) note(now int) (n int) {
 	}
 	x.at = n
 	return n
-}`: {"x.look() x.at = now", "x.at = n switch x.look() { case 1: return 2 }", "now = x.at", "", "", "now = x.n", "", "return 2 + 1", "n = x.at", ""},
+}`: {"x.look() x.at = now", "x.at = n switch x.look() { case 1: return 2 }", "", "", "", "return 2 + 1", ""},
 		`type op int
 
 const (

@@ -176,14 +176,19 @@ func (s *goSites) call(n *ast.CallExpr) func() {
 	return c.put()
 }
 
-// extreme is a call of min or max: the other one, or all operands but one are forgotten.
+// extreme is a call of min or max: the other one, or all operands but one are forgotten. That which is assigned to is not left alone:
+// the assignment would be left out, which is another mutant.
 func (s *goSites) extreme(n *ast.CallExpr, name string) func() {
 	from, to := s.span(n)
 	_, behind := s.span(n.Fun)
 	other := map[string]string{"min": "max", "max": "min"}[name]
 	first := s.mutant("extreme", from, behind, other)
 	for _, e := range n.Args {
-		s.mutant("extreme", from, to, s.source(e))
+		if s.assignee[n] != s.source(e) {
+			s.mutant("extreme", from, to, s.source(e))
+		} else {
+			*s.number++
+		}
 	}
 	s.puts = append(s.puts, edit{from, behind, map[string]string{"min": "mutantMin", "max": "mutantMax"}[name]})
 	open, _ := s.span(n.Args[0])
@@ -217,10 +222,11 @@ func (s *goSites) literal(n *ast.CompositeLit) func() {
 	return c.put()
 }
 
-// reversible reports whether what is assigned could be assigned to.
+// reversible reports whether what is assigned is a field, which could be assigned to.
 func (s *goSites) reversible(to, from ast.Expr) bool {
 	c := &choices{goSites: s}
-	return s.info.Types[from].Addressable() && c.plain(to) && c.plain(from) && c.alike(to, from)
+	_, field := from.(*ast.SelectorExpr)
+	return field && s.info.Types[from].Addressable() && c.plain(to) && c.plain(from) && c.alike(to, from)
 }
 
 // assigned exchanges neighbours among the values of an assignment, and kinds, and leaves one of several out.
@@ -230,6 +236,7 @@ func (s *goSites) assigned(n *ast.AssignStmt) func() {
 	}
 	c := &choices{goSites: s}
 	for i, e := range n.Rhs {
+		s.assignee[e] = s.source(n.Lhs[i])
 		c.kind(e)
 		if i > 0 {
 			c.exchange(n.Rhs[i-1], e)

@@ -19,11 +19,14 @@ type goSites struct {
 	leaves map[ast.Expr]bool // conditions that may be turned round
 	drops  map[ast.Stmt]bool // statements of blocks: others cannot be left out
 	orders map[ast.Stmt]*order
+
+	assignee map[ast.Expr]string // to what the value of an expression is assigned
 }
 
 // mutateGo gives the mutants of a file, and its text with all of them in it.
 func mutateGo(p *goPackage, f *goFile, number *int) ([]*Mutant, string) {
-	s := &goSites{goPackage: p, file: f, number: number, leaves: make(map[ast.Expr]bool), drops: make(map[ast.Stmt]bool), orders: make(map[ast.Stmt]*order)}
+	s := &goSites{goPackage: p, file: f, number: number, leaves: make(map[ast.Expr]bool), drops: make(map[ast.Stmt]bool), orders: make(map[ast.Stmt]*order),
+		assignee: make(map[ast.Expr]string)}
 	for _, d := range f.syntax.Decls {
 		if function, is := d.(*ast.FuncDecl); is && function.Body != nil && !prints(function) {
 			s.visit(function.Body)
