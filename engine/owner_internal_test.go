@@ -6,7 +6,6 @@ import (
 )
 
 // An owner field is ours if its client is this engine's whole id, and its number is a number, not a text.
-// invariant: no-release-by-collector
 func TestOwnersOfThisEngine(t *testing.T) {
 	const uuid = "11111111-2222-4333-8444-555555555555"
 	e := &Engine{uuid: uuid}

@@ -117,7 +117,7 @@ func TestPlacesAreInTheOrderOfTheirNumbers(t *testing.T) {
 	}
 }
 
-// invariant: reply-says-what-redis-holds, no-release-by-collector
+// invariant: change-has-one-effect, reply-says-what-redis-holds
 func TestCountsAndLeasesAreNumbers(t *testing.T) {
 	onBoth(t, func(t *testing.T, b *box) {
 		t.Run("nine are counted down from ten", func(t *testing.T) {

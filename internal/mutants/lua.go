@@ -13,6 +13,7 @@ import (
 // luaFile collects the mutants of one script.
 type luaFile struct {
 	name, text string
+	writers    []string        // functions that change something in Redis
 	seen       map[string]bool // texts that are there already
 	all        []*Mutant
 }
@@ -24,12 +25,20 @@ func luaMutants(root string) ([]*Mutant, error) {
 		return nil, fmt.Errorf("no scripts in %s: %v", root, err)
 	}
 	var all []*Mutant
+	var texts []string
 	for _, file := range files {
 		text, err := os.ReadFile(file)
 		if err != nil {
 			return nil, err
 		}
-		some, err := mutateLua("scripts/"+filepath.Base(file), string(text))
+		texts = append(texts, string(text))
+	}
+	writers, err := luaWriters(texts)
+	if err != nil {
+		return nil, err
+	}
+	for i, file := range files {
+		some, err := mutateLua("scripts/"+filepath.Base(file), texts[i], writers)
 		if err != nil {
 			return nil, err
 		}
@@ -39,12 +48,12 @@ func luaMutants(root string) ([]*Mutant, error) {
 }
 
 // mutateLua makes the mutants of one text.
-func mutateLua(name, text string) ([]*Mutant, error) {
+func mutateLua(name, text string, writers []string) ([]*Mutant, error) {
 	body, err := parseLua(text)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", name, err)
 	}
-	f := &luaFile{name: name, text: text, seen: map[string]bool{text: true}}
+	f := &luaFile{name: name, text: text, writers: writers, seen: map[string]bool{text: true}}
 	f.visit(body, false)
 	return f.all, nil
 }

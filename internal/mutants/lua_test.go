@@ -2,13 +2,14 @@ package main
 
 import (
 	"slices"
+	"strings"
 	"testing"
 )
 
 // changes are the mutants of a script, as what its line becomes.
 func changes(t *testing.T, text string) []string {
 	t.Helper()
-	all, err := mutateLua("scripts/x.lua", text)
+	all, err := mutateLua("scripts/x.lua", text, []string{"f"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -76,6 +77,32 @@ func TestMutantsOfLua(t *testing.T) {
 	} {
 		if got := changes(t, text); !slices.Equal(got, want) {
 			t.Errorf("%s\ngot  %q\nwant %q", text, got, want)
+		}
+	}
+}
+
+// What changes something is told from what only asks, also by the functions of other files.
+func TestFunctionsThatChangeSomething(t *testing.T) {
+	got, err := luaWriters([]string{
+		"local function a() return c() end local function b() return call('GET', k) end",
+		"local function c(x) if call('PTTL', x) == 1 then call('DEL', x) end end local function d() return b() end",
+	})
+	if slices.Sort(got); err != nil || !slices.Equal(got, []string{"a", "c"}) {
+		t.Errorf("%q, %v, want a and c", got, err)
+	}
+	text := "local x = call('GET', k) call('HGET', l) %s y = x"
+	for in, want := range map[string]int{"b()": 0, "f()": 1, "call('DEL', k)": 1} {
+		n := 0
+		for _, line := range changes(t, strings.Replace(text, "%s", in, 1)) {
+			if !strings.HasSuffix(line, "y = x") || !strings.HasPrefix(line, "local x") {
+				continue
+			}
+			if strings.Contains(line, in+" call('HGET', l)") {
+				n++
+			}
+		}
+		if n != want {
+			t.Errorf("%s changes places with a question %d times, want %d", in, n, want)
 		}
 	}
 }

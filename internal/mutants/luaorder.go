@@ -3,17 +3,18 @@ package main
 import (
 	"regexp"
 	"slices"
+	"strings"
 )
 
-// order has neighbours of a list of statements change places, one pair at a time, if that may make a difference: both call something,
-// or one declares or assigns what the other says. A name is not said before it is declared.
+// order has neighbours of a list of statements change places, one pair at a time, if that may make a difference: both call something
+// and one of them changes something in Redis, or one assigns what the other says. A name is not said before it is declared.
 func (f *luaFile) order(list []*luaNode) {
 	for i := 1; i < len(list); i++ {
 		a, b := list[i-1], list[i]
 		if !moves(a) || !moves(b) || f.says(b, a.names) || f.says(a, b.names) {
 			continue
 		}
-		if f.calls(a) && f.calls(b) || f.says(b, f.assigned(a)) || f.says(a, f.assigned(b)) {
+		if f.calls(a) && f.calls(b) && (f.changes(a) || f.changes(b)) || f.says(b, f.assigned(a)) || f.says(a, f.assigned(b)) {
 			f.add("order", a.from, b.to, f.source(b)+f.text[a.to:b.from]+f.source(a))
 		}
 	}
@@ -51,6 +52,43 @@ func (f *luaFile) calls(n *luaNode) bool {
 
 // luaPure are functions that only calculate.
 var luaPure = regexp.MustCompile(`^(?:tonumber|tostring|type|ipairs|pairs|unpack|(?:math|string|table)\.\w+)$`)
+
+// changes reports whether a node may change something in Redis, or say something to others: by a command that does more than ask, or by
+// a function of which that can be said.
+func (f *luaFile) changes(n *luaNode) bool {
+	text := f.source(n)
+	for _, command := range luaCommand.FindAllStringSubmatch(text, -1) {
+		if !slices.Contains(luaQuestions, command[1]) {
+			return true
+		}
+	}
+	return f.says(n, f.writers)
+}
+
+var luaCommand = regexp.MustCompile(`(?:call\(|ask\(l, )'([A-Z]+)'`)
+
+// luaQuestions are commands that change nothing.
+var luaQuestions = strings.Fields("EXISTS GET HEXISTS HGET HGETALL HLEN HMGET LINDEX LLEN LRANGE MEMORY PTTL PUBSUB TIME TYPE ZCARD ZCOUNT ZRANGE ZSCORE")
+
+// luaWriters are the functions of scripts that change something, by themselves or by others.
+func luaWriters(texts []string) (writers []string, err error) {
+	for before := -1; before != len(writers); {
+		before = len(writers)
+		for _, text := range texts {
+			body, err := parseLua(text)
+			if err != nil {
+				return nil, err
+			}
+			f := &luaFile{text: text, writers: writers}
+			for _, n := range body.parts {
+				if n.kind == "local function" && !slices.Contains(writers, n.names[0]) && f.changes(n.parts[0]) {
+					writers = append(writers, n.names[0])
+				}
+			}
+		}
+	}
+	return writers, nil
+}
 
 // call exchanges neighbours among the values of a call that are names, but for the key, or what stands in its place. Of a smallest or
 // largest value it forgets all operands but one.

@@ -140,8 +140,10 @@ func (p *luaParser) statement() *luaNode {
 	case "local":
 		p.at++
 		if p.take("function") {
-			p.at++
-			return p.node("local function", first.from, p.function())
+			name := p.next().text
+			n := p.node("local function", first.from, p.function())
+			n.names = []string{name}
+			return n
 		}
 		names, n := p.names(), (*luaNode)(nil)
 		if p.take("=") {
