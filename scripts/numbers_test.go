@@ -126,6 +126,18 @@ func TestCountsAndLeasesAreNumbers(t *testing.T) {
 			b.eval(scripts.CountDown, countKeys, "PUBLISH", 0, 7, 9, nobody)
 			b.want(b.must("GET", one), "1", "the count")
 		})
+		t.Run("ten of nine are all of them", func(t *testing.T) {
+			b := b.fresh(t)
+			heard := b.listen(nobody)
+			b.must("SET", one, "9")
+			b.eval(scripts.CountDown, countKeys, "PUBLISH", 0, 7, 10, nobody)
+			b.want(b.said(nobody, heard), "0", "the channel")
+		})
+		t.Run("a lock of nine bytes is smaller than one of eight million", func(t *testing.T) {
+			b := b.fresh(t)
+			b.must("HSET", one, "java:123", "1")
+			b.want(b.eval(scripts.Inspect, []string{one}), "[0 -1 0 java:123 1]", "inspect")
+		})
 		t.Run("who stands behind ten callers that are not all served is not served", func(t *testing.T) {
 			b := b.fresh(t)
 			b.must("SET", one, "19")
@@ -150,4 +162,30 @@ func TestCountsAndLeasesAreNumbers(t *testing.T) {
 			b.want(notes(b, "me:1", "9", "red"), "[0 10 blue "+since+"]", "a late note")
 		})
 	})
+}
+
+// Whose key is of another type keeps it as it is: it gets no end.
+// invariant: reply-says-what-redis-holds
+func TestAKeyInThePlaceOfTheLivesGetsNoEnd(t *testing.T) {
+	b := realBox(t).fresh(t)
+	standing("java:9", "1")(b)
+	b.must("SET", fairKeys[3], "mine")
+	call := turn{call: ask(0, "TRY", 1, 1)}
+	b.eval(frozen(scripts.FairAsk), fairKeys, call.args()...)
+	b.want(b.must("PTTL", fairKeys[3]), "-1", "PTTL of a key that is not ours")
+}
+
+// A release lets our own next waiter in before it gives the lock to a claim, for as long as that waiter asks.
+// invariant: fair-queue-order
+func TestOurOwnNextComesBeforeItsClaim(t *testing.T) {
+	b := realBox(t).fresh(t)
+	b.listen("calls:me:2")
+	b.setLine("me:2+300000 | me+9000")
+	standing("me:1", "1")(b)
+	b.must("HSET", fairKeys[4], "me", fmt.Sprintf("me:2 72 %d 5", frozenNow+2000))
+	call := turn{call: release("me:1", 2)}
+	b.eval(frozen(scripts.FairRelease), fairKeys, call.args()...)
+	if left := number(t, b.must("PTTL", one)); left <= 2000 {
+		t.Errorf("the lock lasts for %d ms, want the lease of our waiter", left)
+	}
 }
