@@ -164,6 +164,14 @@ func TestCountsAndLeasesAreNumbers(t *testing.T) {
 	})
 }
 
+// invariant: change-has-one-effect
+func TestTenPermitsAreMoreThanNine(t *testing.T) {
+	b := realBox(t).fresh(t)
+	permitsEnding(b, 9)
+	b.want(b.takePermits(7, 10), "-1", "permit_take")
+	b.want(b.must("GET", one), "9", "free")
+}
+
 // Whose key is of another type keeps it as it is: it gets no end.
 // invariant: reply-says-what-redis-holds
 func TestAKeyInThePlaceOfTheLivesGetsNoEnd(t *testing.T) {

@@ -54,6 +54,22 @@ func TestRWTogetherScenes(t *testing.T) {
 			a unlocks                        -> downgrade 1 1s
 			answer 0                         -> a ok: granted; c: granted until 990ms, handed on
 			c until                          -> 990ms`,
+		"readers come in with a downgrade, also long after the writer did": `
+			a locks write owner 7            -> acquire write 1 1s
+			answer 1                         -> a: granted until 990ms
+			b locks owner 7                  -> b: granted until 990ms, re-entered
+			c locks
+			after 50ms
+			a unlocks                        -> downgrade 1 1s
+			answer 0                         -> a ok: granted; c: granted until 1.04s, handed on`,
+		"a re-entry that asked once hears how long others have the lock": `
+			a locks write owner 7 lease 1s   -> acquire write 1 1s
+			answer held 5s                   -> subscribe redisson_rwlock:{stock}
+			subscribed                       -> acquire write 2 1s
+			answer 1                         -> a: granted until 990ms
+			b locks owner 7 lease 3s try     -> renew write 2 3s
+			c locks write
+			answer not-mine                  -> a ends: lost; b: taken for 5s; acquire write 3 1s`,
 		"a longer lease is not forgotten when a shorter one is renewed": `
 			a locks write owner 7 lease 5s   -> acquire write 1 5s
 			answer 1                         -> a: granted until 4.95s
@@ -85,5 +101,17 @@ func TestRWTogetherScenes(t *testing.T) {
 			a waits-no-longer                -> a: gave up, last down`,
 	} {
 		t.Run(name, func(t *testing.T) { playScene(t, RWKind, text) })
+	}
+}
+
+func TestTheOldestOfTwoTenures(t *testing.T) {
+	for _, since := range [][2]uint32{{1, 5}, {5, 1}} {
+		var r rwHolds
+		for _, at := range since {
+			r.leases = append(r.leases, &rwLease{ownership: ownership{holds: &Hold{since: at}}})
+		}
+		if got := r.Oldest(); got != sinceUnit {
+			t.Errorf("granted at %v: the oldest at %v, want %v", since, got, sinceUnit)
+		}
 	}
 }
