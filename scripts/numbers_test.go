@@ -2,6 +2,7 @@ package scripts_test
 
 import (
 	"fmt"
+	"strconv"
 	"testing"
 
 	"github.com/wheellock/wheellock/scripts"
@@ -170,6 +171,17 @@ func TestTenPermitsAreMoreThanNine(t *testing.T) {
 	permitsEnding(b, 9)
 	b.want(b.takePermits(7, 10), "-1", "permit_take")
 	b.want(b.must("GET", one), "9", "free")
+}
+
+// A receipt says first which call it is of, also when what the call was to change is refused.
+// invariant: change-has-one-effect
+func TestAReceiptOfARefusalIsOfItsCall(t *testing.T) {
+	b := realBox(t).fresh(t)
+	b.must("SET", one, "5")
+	refused := answering(frozen(scripts.Give), "INCRBY", "{ err = "+strconv.Quote(refusals[scripts.OutOfMem])+" }")
+	answer := b.eval(refused, countKeys, "PUBLISH", 0, 7, 3, nobody)
+	b.want(answer, fault(scripts.OutOfMem), "give")
+	b.want(b.thing(countKeys[1]).value, "7:"+answer, "the receipt")
 }
 
 // Whose key is of another type keeps it as it is: it gets no end.
