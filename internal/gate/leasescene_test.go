@@ -42,6 +42,17 @@ func TestLeaseScenes(t *testing.T) {
 			after 1s                         -> (17ms) release 1
 			answer 0
 			idle                             -> true`,
+		"a tenure that had a longer lease is not handed on after it was watched": `
+			a locks owner 7 lease 1s         -> acquire 1 1s
+			answer 1                         -> a: granted until 990ms
+			b locks owner 7 lease 5s         -> renew 1 5s
+			answer 1                         -> b: granted until 4.95s, re-entered
+			b unlocks                        -> b ok: granted
+			c locks owner 7                  -> renew 1 1s
+			answer 1                         -> c: granted until 4.95s, re-entered
+			d locks
+			a unlocks                        -> a ok: granted
+			c unlocks                        -> c ok: granted; swap 1 1s next 2`,
 		"holds end one after the other, whichever came first": `
 			a locks owner 7                  -> acquire 1 1s
 			answer 1                         -> a: granted until 990ms
