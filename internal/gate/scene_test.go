@@ -188,6 +188,9 @@ func (s *scene) take(fx *Effects) {
 		}
 	}
 	for _, c := range fx.Subscriptions {
+		if c.Entry != s.entry {
+			s.t.Errorf("%s is wanted for another entry", c.Channel)
+		}
 		verb := "unsubscribe"
 		if c.On {
 			verb = "subscribe"
