@@ -11,12 +11,12 @@ import (
 
 // check holds every invariant against the state, on true time.
 func (s *state) check() {
+	s.checkEnds()
 	for i, c := range s.callers {
 		s.checkStay(c)
 		if c.e.crashed {
 			continue // nobody runs there who could believe anything
 		}
-		s.checkFinal(c)
 		if !c.holds() {
 			continue
 		}
@@ -32,7 +32,15 @@ func (s *state) check() {
 	s.trace.check()
 }
 
-// checkFinal: a hold that was over once is over.
+// checkEnds: a hold that was over once is over.
+func (s *state) checkEnds() {
+	for _, c := range s.callers {
+		if !c.e.crashed {
+			s.checkFinal(c)
+		}
+	}
+}
+
 func (s *state) checkFinal(c *caller) {
 	held := c.settled && c.out.Why == gate.Granted && c.waitsForLock()
 	switch {
