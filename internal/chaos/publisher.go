@@ -12,11 +12,11 @@ import (
 
 // publisher is somebody who may PUBLISH and PSUBSCRIBE, and nothing else: it hears every message, and no engine counts it.
 type publisher struct {
-	ear, mouth *resp.Conn
-	said       map[string]bool // what it has made up, so that it knows what others say
-	published  int
-	heard      int   // messages of others
-	token      int64 // the last negative number that it has heard, without the sign; else what a token may be now
+	subscriber, sender *resp.Conn
+	said               map[string]bool // what it has made up, so that it knows what others say
+	published          int
+	heard              int   // messages of others
+	token              int64 // the last negative number that it has heard, without the sign; else what a token may be now
 }
 
 const (
@@ -31,7 +31,7 @@ func newPublisher(server *redistest.Server) *publisher {
 		return nil
 	}
 	p := &publisher{said: make(map[string]bool), token: time.Now().UnixMicro()}
-	for _, conn := range []**resp.Conn{&p.ear, &p.mouth} {
+	for _, conn := range []**resp.Conn{&p.subscriber, &p.sender} {
 		c, err := resp.Dial("tcp", server.Addr(), "", "", time.Second)
 		if err != nil {
 			p.leave()
@@ -43,7 +43,7 @@ func newPublisher(server *redistest.Server) *publisher {
 			return nil
 		}
 	}
-	if p.ear.DoWithin(time.Second, "PSUBSCRIBE", "*").Err() != nil {
+	if p.subscriber.DoWithin(time.Second, "PSUBSCRIBE", "*").Err() != nil {
 		p.leave()
 		return nil
 	}
@@ -52,7 +52,7 @@ func newPublisher(server *redistest.Server) *publisher {
 
 // leave ends its connections.
 func (p *publisher) leave() {
-	for _, c := range []*resp.Conn{p.ear, p.mouth} {
+	for _, c := range []*resp.Conn{p.subscriber, p.sender} {
 		if c != nil {
 			_ = c.Close() // it has nothing to say any more
 		}
@@ -67,7 +67,7 @@ func (p *publisher) attack(channel string, lasts time.Duration) {
 	go func() { // it ends with its connection
 		defer close(hears)
 		for {
-			m := p.ear.Read()
+			m := p.subscriber.Read()
 			if m.Lost() != nil {
 				return
 			}
@@ -77,7 +77,7 @@ func (p *publisher) attack(channel string, lasts time.Duration) {
 		}
 	}()
 	defer func() {
-		_ = p.ear.Close()
+		_ = p.subscriber.Close()
 		for range hears { // what is still on its way
 		}
 	}()
@@ -128,14 +128,14 @@ func (p *publisher) answer(channel, text string) bool {
 func (p *publisher) say(channel string, texts ...string) bool {
 	for _, text := range texts {
 		p.said[text] = true
-		p.mouth.Queue("PUBLISH", channel, text)
+		p.sender.Queue("PUBLISH", channel, text)
 	}
-	_ = p.mouth.SetDeadline(time.Now().Add(time.Second)) // the answers tell
-	if p.mouth.Flush() != nil {
+	_ = p.sender.SetDeadline(time.Now().Add(time.Second)) // the answers tell
+	if p.sender.Flush() != nil {
 		return false
 	}
 	for range texts {
-		if p.mouth.Read().Err() != nil {
+		if p.sender.Read().Err() != nil {
 			return false
 		}
 	}

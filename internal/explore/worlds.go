@@ -77,7 +77,8 @@ var SmallWorlds = slices.Concat(
 	claimed(2, worlds("fenced claims and an open slot", gate.FencedKind, 1, []Call{Lock, Lock}, []Call{Lock}, OpenSlot)),
 
 	// Beside a publisher, who says two things.
-	publishing(2, claimed(2, ticking(1, worlds("fenced claims beside a publisher", gate.FencedKind, 1, []Call{Lock, Lock}, []Call{Lock}, LoseMessage, Hold)))),
+	publishing(2, claimed(2, ticking(1, worlds("fenced claims beside a publisher", gate.FencedKind, 1, []Call{Lock, Lock}, []Call{Lock}, LoseMessage)))),
+	publishing(2, claimed(2, ticking(1, worlds("fenced claims beside a publisher, held up", gate.FencedKind, 1, []Call{Lock, Lock}, []Call{Lock}, Hold)))),
 	publishing(2, claimed(2, ticking(1, worlds("claims beside a publisher", gate.MutexKind, 1, []Call{Lock, Lock}, []Call{Lock}, LoseMessage, Hold)))),
 	publishing(2, claimed(2, ticking(1, worlds("fair claims beside a publisher", gate.FairKind, 1, []Call{Lock, Lock}, []Call{Lock}, LoseMessage, Hold)))),
 	publishing(2, ticking(1, worlds("read-write beside a publisher", gate.RWKind, 1, []Call{Read}, []Call{Write}, Hold))),
