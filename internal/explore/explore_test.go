@@ -172,6 +172,8 @@ func TestFindings(t *testing.T) {
 			`A.lock A.run A.arrive B.lock B.run B.arrive B.confirm unlock A.run A.arrive B.hear B.run B.arrive A.lock A.run A.arrive A.confirm A.run A.arrive tick B.ring B.run B.arrive A.lock-briefly A.pause unlock#1 B.run A.hear A.drop-first`},
 		"a mutex asks for the key of its claims while its slot is open": {"claims and an open slot",
 			`A.lock A.run A.arrive unlock B.lock B.run B.arrive B.confirm open-slot B.run B.arrive A.run A.arrive B.hear B.run B.arrive tick B.ring B.run`},
+		"two releases of one owner id, of which each answer puts off the first": {"big mutex",
+			`D.try-staying@1 D.break D.try-owned D.lock-owned@1 D.try-owned@2 D.mend D.run#2 D.adopt@1 D.run D.arrive D.pause-in-turn D.arrive#1 tick failover-1 tick`},
 		"a holder's own engine is told that its owner is gone": {"mutex detaches",
 			`A.lock A.run B.adopt B.run B.arrive B.adopt`},
 		"permits of a caller who has gone are not given back after a refusal": {"big semaphore",
