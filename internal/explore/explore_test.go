@@ -30,7 +30,7 @@ func TestMain(m *testing.M) {
 // quick are the worlds that are searched in every run.
 var quick = map[string]bool{
 	"mutex paused": true, "mutex swap": true, "semaphore": true, "two of a mutex": true, "two of a fair": true, "two of permits": true,
-	"three of two attempts": true, "fenced detaches": true, "claims": true, "claims forced": true, "fair claims forced": true, "fair, long under way": true, "mutex handed on": true, "latch, standing still": true,
+	"three of two attempts": true, "fenced detaches": true, "claims": true, "claims forced while asked": true, "fair claims forced": true, "fair, long under way": true, "mutex handed on": true, "latch, standing still": true,
 	"claims and least times": true, "claims and an open slot": true, "fair claims forced twice": true, "fenced claims beside a publisher": true,
 }
 
@@ -164,7 +164,7 @@ func TestFindings(t *testing.T) {
 			`A.lock-staying A.break run-stray`},
 		"a publisher that has heard a token and a code announces another token": {"fenced claims beside a publisher",
 			`A.lock A.run A.arrive B.lock B.run B.arrive B.confirm unlock A.run A.arrive B.run B.arrive A.lock A.run A.arrive A.confirm A.run A.arrive unlock#1 B.run A.lose-message publish#4 publish#6`},
-		"a claim that is forced off while its question is on its way stands again": {"claims forced",
+		"a claim that is forced off while its question is on its way stands again": {"claims forced while asked",
 			`B.lock B.run B.arrive A.lock A.run A.arrive A.confirm unlock B.run A.run A.arrive B.arrive B.lock B.run B.arrive B.confirm B.run unlock#1 A.run B.force`},
 		"a second force of a fair lock wakes nobody": {"fair claims forced twice",
 			`A.lock A.run A.arrive A.lock B.lock B.run B.arrive B.confirm B.run C.force C.run A.run C.force C.arrive C.run`},
