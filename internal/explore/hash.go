@@ -79,6 +79,13 @@ func (h *hasher) hash(s *state) uint64 {
 	})
 	h.number(bit(s.surprised)<<2 | bit(s.destroyed)<<1 | bit(s.unheard))
 	hashed(h, &s.counted)
+	if s.w.MostPublished > 0 {
+		h.number(uint64(s.published))
+		for _, m := range s.sayings {
+			h.text(m.channel)
+			h.text(m.text)
+		}
+	}
 	for i, e := range s.engines {
 		h.engine = i
 		if e.dead {
