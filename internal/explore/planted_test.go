@@ -34,6 +34,8 @@ var bugs = []string{
 	"a lock that two adopt",
 	"an adoption without an answer that nobody releases",
 	"a hold that its own engine adopts, and whose owner nobody releases",
+	"an adoption of a hold of one's own engine that is turned away",
+	"a mutex that needs the key of its claims while its slot is open",
 	"a hold that lasts as long as its tenure",
 	"an uncertain acquire that is not released when nothing can arrive any more",
 	"a renewal after the unlock",

@@ -18,8 +18,10 @@ func (m *Mutex) makeWay(now Time) {
 	m.t.endAll(m.cfg.Stats, Lost)
 	m.drop(now, nil)
 	m.left(now)
-	m.contention.orphans.add(orphan{id: m.t.ID, op: release, at: now, ends: m.t.Ends})
-	m.orphaned(&m.t, now, release)
+	old := m.t.orphan(release) // one for the owner id: of two, each answer that nothing was sent would put the other off
+	old.at, old.late = now, m.t.Unsure
+	m.t.Unsure = 0
+	m.contention.orphans.add(old)
 }
 
 // adopt asks for the first caller that wants to take the place of another owner.

@@ -79,10 +79,11 @@ func TestRWTogetherScenes(t *testing.T) {
 			answer 1
 			c locks owner 7 lease 3s         -> c: granted until 3.37s, re-entered`,
 		"nobody is looked for while a question is on its way": `
-			a locks                          -> acquire read 1 1s
-			answer 1                         -> a: granted until 990ms
+			a locks write lease 10s          -> acquire write 1 10s
+			answer 1                         -> a: granted until 9.9s
+			after 2s
 			a listens                        -> count waiters 0
-			alarm                            -> 990ms`,
+			alarm                            -> 7.9s`,
 		"what others hold is counted from the answer": `
 			a locks                          -> acquire read 1 1s
 			answer 1                         -> a: granted until 990ms

@@ -107,7 +107,13 @@ var bugs = []Bug{
 		{"internal/gate/adopt.go", "		m.contention.orphanAdopter(now, c, m.releaseOp())\n", ""},
 	}},
 	{"a hold that its own engine adopts, and whose owner nobody releases", []edit{
-		{"internal/gate/adopt.go", "	m.contention.orphans.add(orphan{id: m.t.ID, op: release, at: now, ends: m.t.Ends})\n", ""},
+		{"internal/gate/adopt.go", "	m.contention.orphans.add(old)\n", ""},
+	}},
+	{"an adoption of a hold of one's own engine that is turned away", []edit{
+		{"internal/gate/adopt.go", "strconv.FormatUint(m.t.ID, 10))", "strconv.FormatUint(0, 10))"},
+	}},
+	{"a mutex that needs the key of its claims while its slot is open", []edit{
+		{"internal/gate/claim.go", "	case AcquireClaim:\n		return c.Entry.traits().acquire\n	case ReleaseClaim:\n		return c.Entry.traits().release\n", ""},
 	}},
 	{"a hold that lasts as long as its tenure", []edit{
 		{"internal/gate/hold.go", "h.deadline.Store(int64(min(h.until, t.Deadline)))", "h.deadline.Store(int64(h.until))"},
