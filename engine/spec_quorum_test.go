@@ -144,7 +144,7 @@ func TestSpecQuorumOfACallThatEndsLeavesNothing(t *testing.T) {
 		"Lock WithWait": {func(q *majority, ctx context.Context) error {
 			return testkit.ResultOf(q.lock.Lock(context.WithoutCancel(ctx), engine.WithWait(100*time.Millisecond)))
 		}, []error{engine.ErrWaitTimeout}, context.Canceled},
-		"TryLock under a deadline": {func(q *majority, ctx context.Context) error {
+		"TryLock under a deadline": {func(q *majority, _ context.Context) error {
 			ctx, cancel := context.WithTimeout(q.Context(), 100*time.Millisecond)
 			defer cancel()
 			return testkit.ResultOf(q.lock.TryLock(ctx))

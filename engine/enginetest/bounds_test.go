@@ -702,35 +702,36 @@ func (w *world) latch() *engine.CountDownLatch {
 // context ends.
 func TestEveryOtherCallUnderEveryBound(t *testing.T) {
 	t.Parallel()
-	bounded := map[string]func(do func(context.Context) error) (err, want error, took time.Duration){
-		"nothing": func(do func(context.Context) error) (error, error, time.Duration) {
-			return do(context.Background()), nil, slow
-		},
-		"a deadline": func(do func(context.Context) error) (error, error, time.Duration) {
-			ctx, cancel := context.WithTimeout(context.Background(), slow/2)
-			defer cancel()
-			return do(ctx), context.DeadlineExceeded, slow / 2
-		},
-		"a context that is cancelled": func(do func(context.Context) error) (error, error, time.Duration) {
+	bounded := map[string]struct {
+		ctx  func() (context.Context, context.CancelFunc)
+		want error
+		took time.Duration
+	}{
+		"nothing":    {func() (context.Context, context.CancelFunc) { return context.Background(), func() {} }, nil, slow},
+		"a deadline": {func() (context.Context, context.CancelFunc) { return context.WithTimeout(context.Background(), slow/2) }, context.DeadlineExceeded, slow / 2},
+		"a context that is cancelled": {func() (context.Context, context.CancelFunc) {
 			ctx, cancel := context.WithCancel(context.Background())
 			time.AfterFunc(slow/2, cancel)
-			return do(ctx), context.Canceled, slow / 2
-		},
-		"a context that has ended": func(do func(context.Context) error) (error, error, time.Duration) {
+			return ctx, cancel
+		}, context.Canceled, slow / 2},
+		"a context that has ended": {func() (context.Context, context.CancelFunc) {
 			ctx, cancel := context.WithCancel(context.Background())
 			cancel()
-			return do(ctx), context.Canceled, 0
-		},
+			return ctx, cancel
+		}, context.Canceled, 0},
 	}
 	judge := func(w *world, what string, do func(context.Context) error) {
 		w.slowDown(slow)
 		began := time.Now()
-		err, want, after := bounded[what](do)
-		if !errors.Is(err, want) {
-			w.Errorf("the error is %v, want %v", err, want)
+		b := bounded[what]
+		ctx, cancel := b.ctx()
+		err := do(ctx)
+		cancel()
+		if !errors.Is(err, b.want) {
+			w.Errorf("the error is %v, want %v", err, b.want)
 		}
-		if want != nil { // else several commands may have taken their time
-			w.took(began, after)
+		if b.want != nil { // else several commands may have taken their time
+			w.took(began, b.took)
 		}
 		w.slowDown(0)
 	}
