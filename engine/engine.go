@@ -25,7 +25,7 @@
 // Redis cannot serve the request. [ErrLost] means that a hold ended before its Unlock. [ErrInvalid], [ErrForeignKey]
 // and [ErrDeadlock] are errors of the caller.
 //
-// What no lock on Redis can promise is in README.md. Where the resource can compare numbers, use [Engine.FencedMutex]
+// What no lock on Redis can promise is in docs/GUARANTEES.md. Where the resource can compare numbers, use [Engine.FencedMutex]
 // and send the token with every write.
 //
 // Files: engine.go opens and closes, dispatchers.go says which dispatcher serves a name; options.go, connection.go,
