@@ -53,6 +53,7 @@ import (
 	"github.com/wheellock/wheellock/dispatcher"
 	"github.com/wheellock/wheellock/dispatcher/reconnect"
 	"github.com/wheellock/wheellock/dispatcher/redisconn"
+	"github.com/wheellock/wheellock/dispatcher/topology"
 	"github.com/wheellock/wheellock/internal/gate"
 	"github.com/wheellock/wheellock/wheel"
 )
@@ -174,6 +175,9 @@ func (e *Engine) prepare(ctx context.Context, o rueidis.ClientOption) (*rediscon
 		}
 	}
 	if err != nil {
+		if masters, is := topology.AtSentinel(ctx, client); is {
+			err = fmt.Errorf("%w: it knows %s", errSentinel, strings.Join(masters, ", "))
+		}
 		e.disconnect()
 		return nil, err
 	}
