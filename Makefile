@@ -5,7 +5,7 @@ export GO
 # Tools have a modfile of their own: who uses the module never sees them.
 TOOL := $(GO) tool -modfile=tools/go.mod
 # Modules of their own inside the repository.
-NESTED := $(patsubst %/go.mod,%,$(filter-out tools/go.mod,$(wildcard */go.mod */*/go.mod)))
+NESTED := $(patsubst %/go.mod,%,$(filter-out tools/go.mod,$(wildcard */go.mod */*/go.mod */*/*/go.mod)))
 # Builds that must go through besides the machine's own.
 CROSS := linux/386 darwin/arm64 windows/amd64
 
@@ -14,7 +14,7 @@ BENCH ?= .
 FOR ?= 10m
 COUNT ?= 1
 
-.PHONY: help test check prepare static lint api oldest race plain redisson servers figures cross nested explore bubble spec explore-selftest mutants shape fuzz bench bench-servers micro interop release chaos chaos-selftest chaos-rivals soak
+.PHONY: help test check prepare static lint api oldest race plain redisson servers figures cross nested explore bubble spec explore-selftest mutants shape fuzz bench bench-servers micro interop release chaos chaos-selftest chaos-rivals rivals-suites soak
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-17s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -150,6 +150,9 @@ chaos-selftest: prepare ## the harness on engines with planted bugs: each must b
 chaos-rivals: prepare ## other lock libraries and ours under the same faults, about three minutes; JSON=file, MARKDOWN=file
 	@$(GO) -C internal/chaos test -count 1 -timeout 0 -v -run '^TestRivals$$' ./rivals -args -at-length \
 		$(if $(JSON),-json $(abspath $(JSON))) $(if $(MARKDOWN),-markdown $(abspath $(MARKDOWN)))
+
+rivals-suites: prepare ## tests of other lock libraries and of frameworks on the engine; V=1 names each, and why some are left out
+	@$(GO) -C internal/interop/suites test -count 1 -parallel 6 -timeout 15m $(if $(V),-v) . -args -at-length
 
 soak: prepare ## mixed work for FOR (10m), during which nothing may grow; SEED=n repeats its calls, JSON=file keeps its result
 	@$(GO) -C internal/chaos test -count 1 -timeout 0 -v -run '^TestSoak$$' . -args -soak $(FOR) \

@@ -245,6 +245,18 @@ func TestAnAckIsSettledOnce(t *testing.T) {
 			t.Errorf("it heard %v, overdue %v", a.heard, ack.Overdue())
 		}
 	})
+	t.Run("by its answer at once, after which nothing of it is kept", func(t *testing.T) {
+		as, a := newAcks(), &asker{}
+		ack := &Ack{By: a, Within: time.Second}
+		as.await(0, ack, func() { ack.Settle(gate.Outcome{}) })
+		if n := as.slots.Len(); n != 0 {
+			t.Errorf("%d acks have a place in the slots, which are their callers' again", n)
+		}
+		as.giveUp(wheel.Floor(2*time.Second, Tick))
+		if len(a.heard) != 1 || ack.Overdue() {
+			t.Errorf("it heard %v, overdue %v", a.heard, ack.Overdue())
+		}
+	})
 	t.Run("by time", func(t *testing.T) {
 		as, a := newAcks(), &asker{}
 		ack := &Ack{By: a, Within: time.Second}

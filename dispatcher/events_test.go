@@ -2,8 +2,10 @@ package dispatcher
 
 import (
 	"testing"
+	"time"
 
 	"github.com/wheellock/wheellock/internal/gate"
+	"github.com/wheellock/wheellock/wheel"
 )
 
 // A request that a kind does not know is answered as one for a name of another kind, and leaves no name behind.
@@ -29,5 +31,27 @@ func TestARequestOfAnotherKindIsRefused(t *testing.T) {
 				t.Errorf("%d names were stepped, want one that is idle", len(l.gates.changed))
 			}
 		})
+	}
+}
+
+// granter answers whoever asks, at once.
+type granter struct {
+	gate.Machine
+	cfg *gate.Config
+}
+
+func (m *granter) Ask(_ gate.Time, w *gate.Waiter, _ *gate.Effects) { m.cfg.Answer(w, gate.Outcome{}) }
+
+// A waiter that is answered while it asks is its caller's again: its time must not be noted after that, or it would run out for
+// whatever the caller uses the waiter for next.
+// invariant: answered-once
+func TestTheTimeOfAWaiterThatIsAnsweredAtOnceIsForgotten(t *testing.T) {
+	l := loopOf(func(wheel.Tick) {})
+	w := &gate.Waiter{By: &asker{}, Until: time.Second}
+	c, _ := l.gates.entry("stock:7", gate.MutexKind)
+	c.Machine = &granter{c.Machine, l.cfg.Gate}
+	(&ask{w, "stock:7", gate.MutexKind}).deliver(l, 0)
+	if n := l.cfg.Gate.Waits.Len(); n != 0 || w.Timer.In() {
+		t.Errorf("%d waiters have a time, want none", n)
 	}
 }

@@ -1,9 +1,16 @@
 package dispatcher
 
 import (
+	"log/slog"
 	"testing"
+	"time"
 
+	"github.com/redis/rueidis"
+
+	"github.com/wheellock/wheellock/dispatcher/reconnect"
+	"github.com/wheellock/wheellock/dispatcher/subscriber"
 	"github.com/wheellock/wheellock/internal/gate"
+	"github.com/wheellock/wheellock/internal/redistest"
 )
 
 // A user without rights to the channels of its names would otherwise leave an entry behind for each of them.
@@ -18,5 +25,105 @@ func TestRefusedChannelIsForgotten(t *testing.T) {
 	(&subscribed{n, []string{"b"}}).deliver(l, 0)
 	if l.routes.heard["a"].entries != nil || l.routes.heard["b"].entries == nil {
 		t.Errorf("still heard are %v, want b alone", l.routes.heard)
+	}
+}
+
+// confirmations are the channels that a subscriber says are heard.
+type confirmations chan string
+
+func (c confirmations) Heard()                    {}
+func (c confirmations) Refused(_, _ string)       {}
+func (c confirmations) Redirected(_, _ string)    {}
+func (c confirmations) Broke()                    {}
+func (c confirmations) Subscribed(heard []string) { c <- heard[0] }
+
+func (c confirmations) want(t *testing.T, channel string) {
+	t.Helper()
+	select {
+	case got := <-c:
+		if got != channel {
+			t.Fatalf("%s is heard, want %s", got, channel)
+		}
+	case <-time.After(20 * time.Second):
+		t.Fatalf("nobody says that %s is heard", channel)
+	}
+}
+
+// listeningTo is a subscriber to a server of its own.
+func listeningTo(t *testing.T, c confirmations) *subscriber.Subscriber {
+	client, err := rueidis.NewClient(rueidis.ClientOption{InitAddress: []string{redistest.Start(t).Addr()}, DisableCache: true, DisableRetry: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := subscriber.New(subscriber.Config{Client: client, Plain: true, Logger: slog.New(slog.DiscardHandler), Outage: &reconnect.Outage{}, Owner: c})
+	t.Cleanup(func() {
+		s.Close()
+		client.Close()
+	})
+	return s
+}
+
+// Whoever wants to listen waits until the channel is confirmed after that: what was published before is lost to it.
+//
+//  1. "a" and "{a}" share a channel, and "a" listens.
+//  2. "{a}" finds its lock taken, and wants to listen. The lock is freed before it counts as listening.
+//  3. Were the channel not confirmed anew, "{a}" would sleep beside a free lock.
+//
+// invariant: one-command-per-name
+func TestAChannelIsConfirmedForEachWhoJoins(t *testing.T) {
+	c := make(confirmations, 10)
+	n := &node{subscriber: listeningTo(t, c)}
+	l := newLoop(Config{Gate: &gate.Config{Stats: &gate.Stats{}}})
+	l.nodes.all = []*node{n}
+	for _, name := range []string{"a", "{a}"} {
+		l.routes.tuneIn("channel", gate.NewEntry(name, gate.MutexKind, l.cfg.Gate))
+		c.want(t, "channel")
+	}
+	if n.channels != 1 {
+		t.Errorf("the node has %d channels, want 1", n.channels)
+	}
+}
+
+// A node of a cluster gets its subscriber when it is reached first. Then it listens to what was wanted before.
+func TestANodeListensToWhatWasWantedBefore(t *testing.T) {
+	c := make(confirmations, 10)
+	n := &node{}
+	l := newLoop(Config{Gate: &gate.Config{Stats: &gate.Stats{}}})
+	l.nodes.all = []*node{n}
+	l.routes.tuneIn("channel", gate.NewEntry("a", gate.MutexKind, l.cfg.Gate))
+	n.subscriber = listeningTo(t, c)
+	l.routes.startAt(n)
+	c.want(t, "channel")
+}
+
+// Each time that a channel is heard again whoever waits asks again, wherever the channel is heard.
+// invariant: one-command-per-name
+func TestAChannelThatIsHeardAgainHasWaitersAskAgain(t *testing.T) {
+	cfg := &gate.Config{Lease: 30 * time.Second, PollCap: time.Minute, Stats: &gate.Stats{}}
+	l := newLoop(Config{Gate: cfg, MaxPerName: 1})
+	n := &node{}
+	l.nodes.all = []*node{n}
+	caller := &leaver{gate.Waiter{Lease: 30 * time.Second, Watch: true}}
+	caller.waiter.By, caller.waiter.Hold = caller, &gate.Hold{}
+	(&ask{&caller.waiter, "stock:7", gate.MutexKind}).deliver(l, 0)
+	l.nodes.gates = &l.gates
+	for again := range 3 {
+		asked := l.gates.fx.Commands[gate.Acquire]
+		if len(asked) != 1 {
+			t.Fatalf("heard %d times: %d questions, want 1", again, len(asked))
+		}
+		question := asked[0]
+		l.gates.fx.Commands[gate.Acquire] = nil
+		question.Result, question.Reply = gate.Answered, -10_002
+		l.gates.answer(0, &question)
+		l.routes.listen()
+		for channel, r := range l.routes.heard {
+			r.hops = uint8(again) // it was sent on meanwhile
+			l.routes.heard[channel] = r
+			(&subscribed{n, []string{channel}}).deliver(l, 0)
+			if r := l.routes.heard[channel]; r.hops != 0 {
+				t.Errorf("a channel that is heard was sent on %d times, want 0", r.hops)
+			}
+		}
 	}
 }

@@ -38,3 +38,22 @@ func TestStalledMachineWakesWhatIsOverdue(t *testing.T) {
 		}
 	})
 }
+
+// A turn that finds a suspension has its time: what the turn trusts must not be older than the look.
+// invariant: clock-counts-suspension
+func TestStalledTurnHasTheTimeOfTheSuspensionItFinds(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var suspended atomic.Int64
+		undo := stall.SetWatch(func() stall.Watch {
+			return stall.Watch{Suspended: func() time.Duration { return time.Duration(suspended.Load()) }}
+		})
+		defer undo()
+		c := turnClock{Clock: wheel.NewClock()}
+		c.beginTurn()
+		time.Sleep(checkEvery)
+		suspended.Store(int64(time.Hour))
+		if now := c.beginTurn(); now < time.Hour || c.checked < time.Hour {
+			t.Errorf("the turn is at %v, the look at %v after a suspension of an hour", now, c.checked)
+		}
+	})
+}

@@ -138,6 +138,19 @@ func (c *callbacks) relieve() {
 	}
 }
 
+// ownSteps runs steps of the engine, each by a goroutine of its own, and tells callbacks of their panics.
+type ownSteps struct{ *callbacks }
+
+// Go implements futures.Runner.
+func (ownSteps) Go(t futures.Task) { go t.Run() }
+
+// after is All for what the engine itself does when it has the answers: no callback of it waits for a worker. The first of its values
+// is none of theirs.
+func after[T any](e *Engine, answers ...*futures.Future[T]) *futures.Future[[]T] {
+	var none T
+	return futures.All(append([]*futures.Future[T]{futures.Settled(ownSteps{&e.callbacks}, none, nil)}, answers...)...)
+}
+
 // HandlePanic is told of every callback that panicked. It implements futures.PanicHandler.
 func (c *callbacks) HandlePanic(p *futures.PanicError) {
 	c.logger.Error("wheellock: a callback panicked", "panic", p.Value, "stack", string(p.Stack))

@@ -17,11 +17,14 @@ import (
 // composite has the parts of a Hold of several locks. The Hold lasts while at least need of the parts do. core.By of the
 // Hold points to the composite; in an ordinary Hold it points to the Hold itself.
 type composite struct {
-	need int
-	told observedEnd
+	need    int
+	since   gate.Time // when it was granted
+	told    observedEnd
+	repairs *repairs // of a QuorumLock; nil: a part that has ended is not replaced
 
-	mu    sync.Mutex // guards parts; held while nothing is called but clocks
-	parts []*Hold
+	mu    sync.Mutex // guards the rest; held while nothing is called but clocks
+	parts []*Hold    // each in its place; nil: the server has none
+	over  bool       // they are given back, and no other joins
 }
 
 // End implements gate.Ender; no loop knows of composites.
@@ -29,40 +32,74 @@ func (c *composite) End(gate.Why) {}
 
 // compose makes the Hold of a lock that consists of several.
 func (of *handle) compose(need int, parts []*Hold) *Hold {
+	return of.whole(&composite{need: need, parts: parts})
+}
+
+// whole makes the Hold of the parts that c has.
+func (of *handle) whole(c *composite) *Hold {
 	h := &Hold{e: of.e, name: of.name, kind: of.kind}
-	c := &composite{need: need, parts: parts}
-	c.told.hold = h
+	c.since, c.told.hold = h.e.clock.Now(), h
 	h.core.By = c
-	for _, part := range parts {
-		c.follow(h, part)
+	for i, part := range slices.Clone(c.parts) {
+		if part != nil {
+			c.follow(h, i, part)
+		}
 	}
 	return h
 }
 
 // follow ends h when too few of its parts are left. It is told of the end of a part before that part's lock can be granted
 // again.
-func (c *composite) follow(h, part *Hold) {
+func (c *composite) follow(h *Hold, i int, part *Hold) {
 	part.onEnd(func(cause error) {
 		if c.alive() < c.need {
 			c.endParts(h, cause)
+		} else {
+			c.miss(h, i, part, cause)
 		}
 	})
 }
 
-// join adds a part that was granted late; false: h has ended.
-func (c *composite) join(h, part *Hold) bool {
+// join puts a part that was granted late into its place; false: h has ended, and whoever ended it does not know of the part.
+func (c *composite) join(h *Hold, i int, part *Hold) bool {
 	c.mu.Lock()
-	c.parts = append(c.parts, part)
+	if c.over {
+		c.mu.Unlock()
+		return false
+	}
+	c.parts[i] = part
+	told := c.noted(h, i, nil)
 	c.mu.Unlock()
 	stall.At("composite: part joined, not followed", h.e.uuid)
-	c.follow(h, part)
-	return h.ended.Load() == 0
+	c.follow(h, i, part)
+	if l := h.endings.Load(); l != nil && l.watched() {
+		part.wantedFor(h)
+	}
+	told()
+	return true
 }
 
+// all returns the parts that there are.
 func (c *composite) all() []*Hold {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return slices.Clone(c.parts)
+	return c.present()
+}
+
+// present is all. c.mu is held.
+func (c *composite) present() []*Hold {
+	return slices.DeleteFunc(slices.Clone(c.parts), func(part *Hold) bool { return part == nil })
+}
+
+// close returns the parts that are to be given back, because the hold has ended. No other joins them.
+func (c *composite) close() []*Hold {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.over = true
+	if c.repairs != nil {
+		c.repairs.stop()
+	}
+	return c.present()
 }
 
 func (c *composite) alive() (n int) {
@@ -88,7 +125,7 @@ func (c *composite) endParts(h *Hold, cause error) {
 		return
 	}
 	stall.At("composite: ended, parts not given back", h.e.uuid)
-	giveBack(c.all())
+	giveBack(c.close())
 }
 
 // deadline returns when too few parts are left unless they are renewed.
@@ -103,31 +140,36 @@ func (c *composite) deadline() time.Time {
 
 // unlock gives every part back. An error: too few of them were still held, or their answers did not come.
 func (c *composite) unlock(ctx context.Context) error {
-	return c.settle(func(part *Hold) error { return part.Unlock(ctx) })
+	return c.settle(c.close(), func(part *Hold) error { return part.Unlock(ctx) })
 }
 
 func (c *composite) unlockAsync() *futures.Future[struct{}] {
 	var answers []*futures.Future[struct{}]
-	for _, part := range c.all() {
+	for _, part := range c.close() {
 		answers = append(answers, part.UnlockAsync())
 	}
-	return futures.Map(futures.All(answers...), func([]struct{}, error) (struct{}, error) {
-		return struct{}{}, c.judge(len(answers), func(i int) error {
+	e := c.told.hold.e
+	p := futures.New[struct{}](&e.callbacks, nil)
+	after(e, answers...).Then(func([]struct{}, error) {
+		p.Settle(struct{}{}, c.judge(len(answers), func(i int) error {
 			_, err := answers[i].Result()
 			return err
-		})
+		}))
 	})
+	return p.Future()
 }
 
 // extend prolongs every part.
 func (c *composite) extend(ctx context.Context, lease time.Duration) error {
-	return c.settle(func(part *Hold) error { return part.Extend(ctx, lease) })
+	if c.repairs != nil {
+		c.prolong(lease) // first: a part that joins afterwards sees it, and one that has joined is in all
+	}
+	return c.settle(c.all(), func(part *Hold) error { return part.Extend(ctx, lease) })
 }
 
-// settle does something to every part at once.
-func (c *composite) settle(do func(*Hold) error) error {
+// settle does something to these parts at once.
+func (c *composite) settle(parts []*Hold, do func(*Hold) error) error {
 	var wg sync.WaitGroup
-	parts := c.all()
 	errs := make([]error, len(parts))
 	for i, part := range parts {
 		wg.Go(func() { errs[i] = do(part) })
@@ -187,6 +229,16 @@ func backOff(ctx context.Context, try int, last error) error {
 	case <-ctx.Done():
 		return endedBy(ctx)
 	}
+}
+
+// returned is what a call returns that got h or err: if ctx has ended meanwhile, h goes back.
+func (of *handle) returned(ctx context.Context, o *observation, h *Hold, err error) (*Hold, error) {
+	if err == nil && ctx.Err() != nil {
+		h.UnlockAsync()
+		h, err = nil, of.failed(endedBy(ctx))
+	}
+	o.done(h, err)
+	return h, err
 }
 
 // inBackground makes an asynchronous call of a blocking one, by a goroutine. A grant after Cancel or the end of ctx is

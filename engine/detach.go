@@ -53,8 +53,9 @@ func (h *Hold) Detach(ctx context.Context, lease time.Duration) (id string, err 
 
 // Adopt takes the place of the owner that has the lock under that id, which Detach returned: the caller holds the lock, under
 // a fresh owner id, and a fenced lock gives a new token. It also takes the place of any other owner, such as a Redisson
-// client or a process that died, by the owner that [Mutex.Inspect] shows; whoever held the lock under that id loses it, and
-// learns of it as after [Mutex.ForceUnlock]. Of several who adopt the same id one succeeds.
+// client, a process that died or a hold of this engine, by the owner that [Mutex.Inspect] shows. Whoever held the lock under that
+// id loses it, and learns of it as after [Mutex.ForceUnlock]: in this engine before Adopt asks Redis, so also if Adopt then fails. Of
+// several who adopt the same id one succeeds.
 //
 // Adopt asks Redis once, as TryLock does, and goes before callers who wait. Options and errors are as with TryLock, but for
 // [ErrLost]: nobody has the lock under that id any more. [ErrHeld] is never returned. After [ErrUncertain] and the end of

@@ -128,7 +128,7 @@ func (h *Hold) lose() {
 		return
 	}
 	if c := h.composite(); c != nil {
-		giveBack(c.all())
+		giveBack(c.close())
 		return
 	}
 	stall.At("hold: lost, loop not told", h.e.uuid)
@@ -237,6 +237,19 @@ func (h *Hold) Count() int {
 	return n
 }
 
+// Parts returns how many parts the hold has now, and how many it may have: of a [QuorumLock] on how many of its servers it
+// stands, of a [MultiLock] how many of its locks it has, and 1 of 1 for any other. A hold that has ended has none.
+func (h *Hold) Parts() (held, all int) {
+	held, all = 1, 1
+	if c := h.composite(); c != nil {
+		held, all = c.alive(), len(c.parts)
+	}
+	if h.Err() != nil {
+		held = 0
+	}
+	return held, all
+}
+
 // String names the lock and the owner.
 func (h *Hold) String() string { return "hold of " + quote(h.name) + " by " + h.TenureID() }
 
@@ -256,7 +269,7 @@ func (h *Hold) LogValue() slog.Value {
 }
 
 // TenureID returns the owner field in Redis, "<uuid>:<number>". For the writer of a RWMutex ":write" follows. For a
-// hold of several locks, it returns the fields of all parts with commas between.
+// hold of several locks, it returns the fields of the parts that it has, with commas between.
 func (h *Hold) TenureID() string {
 	if c := h.composite(); c != nil {
 		return c.tenureID()

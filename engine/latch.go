@@ -20,7 +20,7 @@ func (e *Engine) CountDownLatch(name string) *CountDownLatch {
 	return &CountDownLatch{handle{e, name, latchIndex}}
 }
 
-// Wait returns nil when the count is 0. [WithWait] bounds the wait; [WithLease] and [WithOwner] are [ErrInvalid].
+// Wait returns nil when the count is 0, also if ctx ends in that moment: there is nothing to give back. [WithWait] bounds the wait; [WithLease] and [WithOwner] are [ErrInvalid].
 // Cancellation and errors are as with [Mutex.Lock]. If the wait ends while the latch is not open, the error also Is
 // [ErrHeld].
 func (l *CountDownLatch) Wait(ctx context.Context, opts ...LockOption) error {

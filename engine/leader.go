@@ -27,13 +27,11 @@ func init() {
 
 // leader asks who leads, after the note is written if there is one.
 func (t *operation) leader(ctx context.Context, note *leaders.Note) (leaders.Note, error) {
-	r, err := t.query(ctx, func(b rueidis.Builder, key string) rueidis.Completed {
-		ask := b.Eval().Script(scripts.Leader.Text).Numkeys(2).Key(key, scripts.LeaderKey(key))
-		if note == nil {
-			return ask.Build()
+	r, err := t.query(ctx, leaderScript, func(key string) (keys, args []string) {
+		if note != nil {
+			args = []string{t.e.opts.PubSub.publish(), scripts.LeaderChannel(key), note.Owner, strconv.FormatInt(note.Term, 10), note.Identity}
 		}
-		term := strconv.FormatInt(note.Term, 10)
-		return ask.Arg(t.e.opts.PubSub.publish(), scripts.LeaderChannel(key), note.Owner, term, note.Identity).Build()
+		return []string{key, scripts.LeaderKey(key)}, args
 	})
 	if err != nil {
 		return leaders.Note{}, err

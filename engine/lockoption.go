@@ -30,6 +30,11 @@ const (
 // asPart is the option of calls that a MultiLock or a QuorumLock makes: an Observer is told of the whole alone.
 var asPart = LockOption{which: partOption}
 
+// asLatePart is asPart for a hold of that age: MaxHold counts from the beginning of the whole.
+func asLatePart(age time.Duration) LockOption { return LockOption{partOption, int64(age)} }
+
+func (o LockOption) isPart() bool { return o.which == partOption }
+
 // The bounds of a lease. Below 10 ms, the margin that makes a deadline safe would use up the lease.
 const (
 	MinLease = 10 * time.Millisecond
@@ -78,6 +83,7 @@ type demand struct {
 	lease   time.Duration
 	minHold time.Duration
 	wait    time.Duration
+	age     time.Duration // of the hold of which it becomes a part
 	owner   uint64
 	fixed   bool
 }
@@ -117,6 +123,7 @@ func (o *Options) read(opts []LockOption, try bool, kind kindIndex) (demand, err
 			}
 			d.minHold = ceilMillis(d.minHold)
 		case partOption:
+			d.age = time.Duration(opt.value)
 		default:
 			return d, invalid("the zero LockOption")
 		}

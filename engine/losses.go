@@ -96,13 +96,8 @@ func lossOf(h *Hold, why gate.Why, now gate.Time) string {
 
 // since is when the hold was granted, to 0.1 s; of several locks, when the last was.
 func (h *Hold) since() gate.Time {
-	c := h.composite()
-	if c == nil {
-		return h.core.Since()
+	if c := h.composite(); c != nil {
+		return c.since
 	}
-	since := gate.Time(0)
-	for _, part := range c.all() {
-		since = max(since, part.since())
-	}
-	return since
+	return h.core.Since()
 }

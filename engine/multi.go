@@ -110,8 +110,7 @@ func (m *MultiLock) TryLock(ctx context.Context, opts ...LockOption) (*Hold, err
 func (m *MultiLock) block(ctx context.Context, once bool, opts []LockOption) (*Hold, error) {
 	o := m.observe(opts)
 	h, err := m.start(ctx, once, opts).Wait(context.Background()) // ctx ends the call itself
-	o.done(h, err)
-	return h, err
+	return m.returned(ctx, &o, h, err)
 }
 
 // LockAsync is Lock without blocking. A waiting future costs no goroutine. The end of ctx and the future's Cancel abandon it.

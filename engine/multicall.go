@@ -8,8 +8,8 @@ import (
 	"github.com/wheellock/wheellock/futures"
 )
 
-// multiCall is one call for a MultiLock, from the call to its answer. No goroutine waits for it: the callback that brings the
-// last answer of the members asks the next question.
+// multiCall is one call for a MultiLock, from the call to its answer. No goroutine waits for it: the one that is started by the
+// last answer of the members (after, in callbacks.go) asks the next question.
 type multiCall struct {
 	m       *MultiLock
 	once    bool            // it does not wait
@@ -64,7 +64,7 @@ func (c *multiCall) ask(first int, held *Hold) {
 			answers = append(answers, l.TryLockAsync(c.asking, c.opts...))
 		}
 	}
-	futures.All(answers...).Then(func([]*Hold, error) { c.answered(first, held, answers) })
+	after(c.m.e, answers...).Then(func([]*Hold, error) { c.answered(first, held, answers) })
 }
 
 // answered reads the answers of all members. In case one was not granted, the others are given back.
@@ -115,8 +115,9 @@ func (c *multiCall) refused(member int, err error) {
 		c.last = err
 	}
 	c.pause(err, func() {
-		c.m.members[member].LockAsync(c.ctx, c.waitOptions()...).Then(func(held *Hold, err error) {
-			if err != nil {
+		answer := c.m.members[member].LockAsync(c.ctx, c.waitOptions()...)
+		after(c.m.e, answer).Then(func([]*Hold, error) {
+			if held, err := answer.Result(); err != nil {
 				c.settle(nil, err)
 			} else {
 				c.ask(member, held)

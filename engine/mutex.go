@@ -63,7 +63,8 @@ func (m *Mutex) keys() ([]lockKey, error) {
 //
 // Lock waits for as long as ctx and [WithWait] allow, also while Redis refuses writes for a reason that may pass, or
 // cannot be reached. If ctx ends first, the call is abandoned: a grant that comes later goes to the next waiter or is
-// released. The errors are:
+// released. So does a grant that has come, if ctx has ended by the time Lock would return it: a Hold is returned only under a
+// context that lasts. What becomes of ctx afterwards does not matter to the Hold. The errors are:
 //
 //   - ctx.Err() and context.Cause(ctx) if ctx ended, [ErrWaitTimeout] if WithWait was over. The error also says what
 //     was last known of the lock, see ErrWaitTimeout.
@@ -80,7 +81,8 @@ func (m *Mutex) Lock(ctx context.Context, opts ...LockOption) (*Hold, error) {
 // Lock; [WithWait] is [ErrInvalid].
 //
 // If ctx has no deadline, TryLock waits for the answer for [Options].AnswerTimeout. If ctx or that time ends first, the
-// engine releases what the command may have taken. The errors are:
+// engine releases what the command may have taken. A grant goes back as with Lock if ctx has ended when TryLock would return it.
+// The errors are:
 //
 //   - [ErrHeld], with a [HeldError] for errors.As, if another owner has the lock.
 //   - [ErrNotSent] if Redis cannot be reached and this process does not hold the lock.
@@ -94,8 +96,10 @@ func (m *Mutex) TryLock(ctx context.Context, opts ...LockOption) (*Hold, error) 
 
 // LockAsync is Lock without blocking: it returns at once, and the future gets Lock's hold or error. A waiting future
 // costs no goroutine. The end of ctx and the future's Cancel abandon the request; a grant that comes later goes to the
-// next waiter or is released. A caller that only stops waiting for the future still gets the lock. Callbacks of the
-// future run on the engine's workers and may block.
+// next waiter or is released. A future that has its Hold keeps it when ctx ends, however late somebody looks: the engine
+// cannot know of whom else the future tells, so who made the call must unlock it. The same is true of a grant that comes in the
+// moment in which ctx ends, before the engine is told. A caller that only stops waiting for the future still gets the lock.
+// Callbacks of the future run on the engine's workers and may block.
 func (m *Mutex) LockAsync(ctx context.Context, opts ...LockOption) *futures.Future[*Hold] {
 	return m.holdAsync(ctx, "lock", 0, false, opts)
 }
@@ -140,5 +144,8 @@ func (t *operation) fill(ctx context.Context, n int, try bool, opts []LockOption
 	}
 	w.N, w.Owner, w.Lease, w.Watch, w.Try, w.Write = int64(n), d.owner, d.lease, !d.fixed, try, t.kind == writeIndex
 	w.Least, w.Until = d.minHold, t.e.until(ctx, try, d.wait)
+	if d.age > 0 {
+		w.Since = max(t.e.clock.Now()-d.age, 1) // 0 means none
+	}
 	return nil
 }

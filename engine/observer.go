@@ -17,7 +17,7 @@ import (
 //
 // A function is called on the goroutine that made a blocking call, before the call returns: Granted and Failed by Lock, for
 // instance, and Ended by Unlock, after the release was sent. It is called on the engine's callback workers for an asynchronous
-// call, and for a hold that did not end by a call. So a function may block, but then delays that caller, and it must be
+// call, for a hold that did not end by a call, and for Part. So a function may block, but then delays that caller, and it must be
 // safe for concurrent use. Granted is called before Ended for the same hold; there is no other order. A panic is treated
 // as one of a callback: it is logged and nothing else happens. After Close, calls for the holds that it ended may still
 // come.
@@ -28,6 +28,7 @@ type Observer struct {
 	Granted func(Grant)   // a request was granted
 	Failed  func(Failure) // a call for a lock ended with an error
 	Ended   func(End)     // a hold ended
+	Part    func(Part)    // the hold of a QuorumLock lacks a server, or has it again
 }
 
 // Observers makes one Observer of several, for instance of metrics and traces. Each is told in this order, also when one
@@ -40,7 +41,7 @@ func Observers(all ...*Observer) *Observer {
 		case told == nil:
 			told = o
 		default:
-			told = &Observer{both(told.Granted, o.Granted), both(told.Failed, o.Failed), both(told.Ended, o.Ended)}
+			told = &Observer{both(told.Granted, o.Granted), both(told.Failed, o.Failed), both(told.Ended, o.Ended), both(told.Part, o.Part)}
 		}
 	}
 	return told
@@ -85,6 +86,18 @@ type End struct {
 	Err  error         // the hold's Err: ErrUnlocked, ErrLost, ErrMaxHold, or one that Is ErrLost and ErrClosed
 }
 
+// Part says that the hold of a [QuorumLock] has lost its part on one of the servers, or did not get it because the server was
+// down, too late or held by another owner; or, with a nil Err, that it has that part now. The hold goes on meanwhile. A
+// part that was granted when the server was first asked is not told.
+type Part struct {
+	Name   string // as it was given
+	Kind   Kind
+	Server int   // the place of its engine among those of Quorum, from 0
+	Held   int   // on how many servers the hold stands now
+	All    int   // how many servers there are
+	Err    error // why the server has no part; nil: it has one again
+}
+
 // observation is one request that is observed; the zero value: nobody observes.
 type observation struct {
 	handle
@@ -96,7 +109,7 @@ type observation struct {
 
 // observe begins a request.
 func (of *handle) observe(opts []LockOption) (o observation) {
-	if by := of.e.opts.Observer; by != nil && !slices.Contains(opts, asPart) {
+	if by := of.e.opts.Observer; by != nil && !slices.ContainsFunc(opts, LockOption.isPart) {
 		o = observation{handle: *of, by: by, began: of.e.clock.Now()}
 	}
 	return o
@@ -228,6 +241,22 @@ func (o *observedEnd) Run() {
 	h := o.hold
 	h.e.tell(func() { h.e.opts.Observer.Ended(End{h.name, h.kind.text(), max(o.ended-o.granted, 0), h.cause()}) })
 }
+
+// toldPart is a Part, and the task that tells the Observer of it.
+type toldPart struct {
+	e *Engine
+	Part
+}
+
+// tellSoon tells on a callback worker.
+func (t *toldPart) tellSoon() {
+	if by := t.e.opts.Observer; by != nil && by.Part != nil {
+		t.e.callbacks.Go(t)
+	}
+}
+
+// Run implements futures.Task.
+func (t *toldPart) Run() { t.e.tell(func() { t.e.opts.Observer.Part(t.Part) }) }
 
 // Outcome says in a word how the request ended, for metrics: "granted", or "reentry" if its Owner held the lock already.
 // The words are part of the API.

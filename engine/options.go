@@ -38,6 +38,10 @@ type Options struct {
 
 	// Lease is how long Redis keeps a lock that nobody renews: Redisson's lockWatchdogTimeout. Use one value in a
 	// fleet. The watchdog renews every third of it. Whole milliseconds, 100ms to 30 days; default 30s.
+	//
+	// A lock that goes from process to process has a shorter first lease: it is given to the next waiter with what is left of that one's
+	// claim, 1s to 2s, and renewed after 50ms. If Redis stands still for longer than that in this moment, as for a fork or a
+	// failover, the hold is lost, however long Lease is. See [Hold.Deadline].
 	Lease time.Duration
 	// MaxHold is how long a watched hold lasts at most. It then ends with [ErrMaxHold]. Default 0: no bound.
 	MaxHold time.Duration
@@ -127,7 +131,8 @@ type Options struct {
 	// same kind.
 	PubSub PubSub
 	// WatchLoss makes Redis tell the engine within a round trip when the key of a held lock is deleted, by DEL,
-	// FLUSHALL or a force-unlock. Without it the next renewal notices that. It costs a command per call, and memory in
+	// FLUSHALL or a force-unlock. Without it the next renewal notices that, and so it does in the first 50ms of a lock that another
+	// process has given to this one: its key is watched from its first renewal on. It costs a command per call, and memory in
 	// Redis for each held key (client tracking). It needs RESP3 and the right to CLIENT TRACKING. Default false.
 	WatchLoss bool
 	// NameMapper makes the key of a name, as Redisson's NameMapper does; usually it puts a prefix before it. It must be

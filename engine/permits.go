@@ -4,8 +4,6 @@ import (
 	"context"
 	"encoding/hex"
 
-	"github.com/redis/rueidis"
-
 	"github.com/wheellock/wheellock/futures"
 	"github.com/wheellock/wheellock/internal/gate"
 	"github.com/wheellock/wheellock/scripts"
@@ -125,9 +123,8 @@ func (p *PermitSemaphore) Acquired(ctx context.Context) (int64, error) {
 
 func (p *PermitSemaphore) counts(ctx context.Context) (free, held int64, err error) {
 	t := p.operation("count permits")
-	r, err := t.query(ctx, func(b rueidis.Builder, key string) rueidis.Completed {
-		return b.Eval().Script(scripts.PermitCount.Text).Numkeys(2).Key(key, scripts.PermitsKey(key)).
-			Arg(p.e.opts.PubSub.publish(), scripts.SemaphoreChannel(key)).Build()
+	r, err := t.query(ctx, permitCountScript, func(key string) (keys, args []string) {
+		return []string{key, scripts.PermitsKey(key)}, []string{p.e.opts.PubSub.publish(), scripts.SemaphoreChannel(key)}
 	})
 	if err != nil {
 		return 0, 0, err

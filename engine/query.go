@@ -13,12 +13,17 @@ import (
 	"github.com/wheellock/wheellock/scripts"
 )
 
+// The scripts of queries. Their texts are sent once.
+var (
+	countScript       = rueidis.NewLuaScript(scripts.Count.Text)
+	permitCountScript = rueidis.NewLuaScript(scripts.PermitCount.Text)
+	leaderScript      = rueidis.NewLuaScript(scripts.Leader.Text)
+)
+
 // count reads the integer at the name's key without the dispatcher; 0 if there is none. It uses a script, because a key
 // of another type may have a value of any size.
 func (t *operation) count(ctx context.Context) (int64, error) {
-	r, err := t.query(ctx, func(b rueidis.Builder, key string) rueidis.Completed {
-		return b.Eval().Script(scripts.Count.Text).Numkeys(1).Key(key).Build()
-	})
+	r, err := t.query(ctx, countScript, func(key string) (keys, args []string) { return []string{key}, nil })
 	if err != nil {
 		return 0, err
 	}
@@ -45,14 +50,15 @@ func (t *operation) faulty(code int64) error {
 // errUnanswered is why the context of a query ends when AnswerTimeout is over.
 var errUnanswered = errors.New("wheellock: not answered in time")
 
-// query runs one read-only command about the name without the dispatcher. Its answer may be older than that of a call that
-// has returned meanwhile.
-func (t *operation) query(ctx context.Context, build func(rueidis.Builder, string) rueidis.Completed) (rueidis.RedisResult, error) {
+// query runs one script about the name without the dispatcher; of says its keys and arguments. Its answer may be older than that of a
+// call that has returned meanwhile.
+func (t *operation) query(ctx context.Context, script *rueidis.Lua, of func(key string) (keys, args []string)) (rueidis.RedisResult, error) {
 	key, err := t.e.key(t.name, t.kind.machine())
 	if err != nil {
 		return rueidis.RedisResult{}, t.failed(err)
 	}
-	return direct(ctx, t, func(c rueidis.Client) rueidis.RedisResult { return c.Do(context.Background(), build(c.B(), key)) })
+	keys, args := of(key)
+	return direct(ctx, t, func(c rueidis.Client) rueidis.RedisResult { return script.Exec(context.Background(), c, keys, args) })
 }
 
 // direct asks Redis without the dispatcher. The error is one of t if there is no answer in time.

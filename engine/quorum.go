@@ -15,6 +15,15 @@ import (
 // a majority granted it and the lease of that majority, less a margin for clocks, is not over. Each server's part is
 // renewed by its own engine; the Hold is lost when the majority is.
 //
+// A Hold repairs itself: a server that was late, down or held by another owner, or has lost its part since, is asked for it
+// with the renewals, that is once in a third of the lease, for as long as the Hold has its majority. Until then the Hold
+// stands on fewer servers. On a bare majority, two of three, it is exactly as safe, but the loss of one more server ends
+// it. [Hold.Parts] and [Observer].Part say on how many servers it stands. Only servers that have their part now count for
+// Err, Deadline, Unlock and Extend. With [WithLease] no part is asked for beyond the lease of the Hold, and a part that was
+// lost is missed only when its lease is over or with [Options].WatchLoss, because nobody renews it. MaxHold counts from the
+// grant of the Hold. To free a lock by force, force it on a majority of the servers within a third of the lease: a part that
+// is freed alone is taken again.
+//
 // It is no safer against pauses than a Mutex. It has no fencing token, because tokens of several servers have no common
 // order. A server that restarts without its data within a lease forgets the part that it granted. It is not reentrant.
 // Callers of one process queue in the process, and waiting costs a goroutine. Processes ask again after random pauses,
@@ -69,12 +78,11 @@ func (q *QuorumLock) need() int { return len(q.engines)/2 + 1 }
 func (q *QuorumLock) Lock(ctx context.Context, opts ...LockOption) (*Hold, error) {
 	o := q.observe(opts)
 	h, err := q.lock(ctx, opts)
-	o.done(h, err)
-	return h, err
+	return q.returned(ctx, &o, h, err)
 }
 
 func (q *QuorumLock) lock(ctx context.Context, opts []LockOption) (*Hold, error) {
-	d, err := q.check(opts, false)
+	d, err := q.check(ctx, opts, false)
 	if err != nil {
 		return nil, err
 	}
@@ -130,12 +138,11 @@ func (q *QuorumLock) gaveUp(ctx context.Context, err, refused error) error {
 func (q *QuorumLock) TryLock(ctx context.Context, opts ...LockOption) (*Hold, error) {
 	o := q.observe(opts)
 	h, err := q.tryLock(ctx, opts)
-	o.done(h, err)
-	return h, err
+	return q.returned(ctx, &o, h, err)
 }
 
 func (q *QuorumLock) tryLock(ctx context.Context, opts []LockOption) (*Hold, error) {
-	d, err := q.check(opts, true)
+	d, err := q.check(ctx, opts, true)
 	if err != nil {
 		return nil, err
 	}
@@ -162,62 +169,86 @@ func (q *QuorumLock) TryLockAsync(ctx context.Context, opts ...LockOption) *futu
 	return inBackground(ctx, q.e, func(ctx context.Context) (*Hold, error) { return q.TryLock(ctx, opts...) })
 }
 
-func (q *QuorumLock) check(opts []LockOption, try bool) (demand, error) {
+func (q *QuorumLock) check(ctx context.Context, opts []LockOption, try bool) (demand, error) {
 	d, err := q.e.opts.read(opts, try, q.kind)
+	if err == nil && ctx.Err() != nil {
+		err = endedBy(ctx)
+	}
 	if err != nil {
 		err = q.failed(err)
 	}
 	return d, err
 }
 
-// silence is how long a server may take to answer, as a part of the lease: a server that is cut off must not
-// use up the lease that the others have granted.
-const silence = 10
+// silence is how long a server may take to answer: a server that is cut off must not use up the lease that the others have
+// granted.
+func silence(lease time.Duration) time.Duration { return max(lease/10, 10*time.Millisecond) }
 
 // answer is the answer of one server.
 type answer struct {
-	hold *Hold
-	err  error
+	place int // of the server in q.engines
+	hold  *Hold
+	err   error
+	end   time.Time // when a fixed lease was to end
 }
 
 // attempt asks every server once, under fresh owner ids. It returns as soon as a majority granted the lock or can no longer
-// grant it. A later grant joins the Hold, or is given back.
+// grant it. A later grant joins the Hold, or is given back. The end of ctx ends the questions until then and not
+// afterwards: callers end their contexts when they have what they wanted, and the hold would lack the servers that are later.
 func (q *QuorumLock) attempt(ctx context.Context, d demand, opts []LockOption) (*Hold, error) {
-	asking, stop := context.WithTimeout(ctx, max(d.lease/silence, 10*time.Millisecond))
-	answers := make(chan answer, len(q.engines))
-	for _, e := range q.engines {
+	began := time.Now()
+	asking, stop := context.WithTimeout(context.WithoutCancel(ctx), silence(d.lease))
+	undecided := context.AfterFunc(ctx, stop)
+	n := len(q.engines)
+	answers := make(chan answer, n)
+	for i, e := range q.engines {
 		go func() {
 			h, err := e.Mutex(q.name).TryLock(asking, opts...)
-			answers <- answer{h, err}
+			answers <- answer{i, h, err, began.Add(d.lease)}
 		}()
 	}
-	var holds []*Hold
-	var errs []error
-	for len(holds) < q.need() && len(errs) <= len(q.engines)-q.need() {
+	parts, errs := make([]*Hold, n), make([]error, n) // of each server one of the two, or neither
+	granted, refused := 0, 0
+	for granted < q.need() && refused <= n-q.need() {
 		a := <-answers
-		if a.err == nil {
-			holds = append(holds, a.hold)
-		} else {
-			errs = append(errs, a.err)
+		parts[a.place], errs[a.place] = a.hold, a.err
+		switch {
+		case a.err == nil:
+			granted++
+			continue
+		case errors.Is(a.err, context.Canceled): // by the end of ctx
+			errs[a.place] = q.failed(endedBy(ctx))
 		}
+		refused++
 	}
-	left := len(q.engines) - len(holds) - len(errs)
-	if len(holds) < q.need() {
+	inTime, left := undecided(), n-granted-refused
+	if granted < q.need() || !inTime {
 		stop()
-		giveBack(holds)
+		giveBack(parts)
 		q.late(answers, left, nil, stop)
-		return nil, q.verdict(errs)
+		if granted < q.need() {
+			return nil, q.verdict(errs)
+		}
+		return nil, q.failed(endedBy(ctx))
 	}
-	h := q.compose(q.need(), holds)
+	c := &composite{need: q.need(), parts: parts, repairs: &repairs{q: q, fixed: d.fixed, lease: d.lease, end: began.Add(d.lease), servers: make([]missing, n)}}
+	for i := range c.repairs.servers {
+		c.repairs.servers[i].asked = began
+	}
+	h := q.whole(c)
 	q.late(answers, left, h, stop)
 	if h.Err() != nil { // the answers were too slow: the lease is already over
-		h.UnlockAsync()
 		return nil, &opError{doing: "lock", name: q.name, err: errTooLate, words: "the lease was over before a majority had answered: ask with a longer lease"}
+	}
+	for i, err := range errs {
+		if err != nil {
+			c.miss(h, i, nil, err)
+		}
 	}
 	return h, nil
 }
 
-// late handles the answers that are still to come: a grant joins h while h lasts, and is given back otherwise.
+// late takes up the answers that are still to come: a grant joins h while h lasts, and is given back otherwise.
 func (q *QuorumLock) late(answers <-chan answer, n int, h *Hold, stop context.CancelFunc) {
 	if n == 0 {
 		stop()
@@ -227,7 +258,9 @@ func (q *QuorumLock) late(answers <-chan answer, n int, h *Hold, stop context.Ca
 		defer stop()
 		for range n {
 			a := <-answers
-			if a.err == nil && (h == nil || !h.core.By.(*composite).join(h, a.hold)) {
+			if h != nil {
+				h.composite().answered(h, a)
+			} else if a.err == nil {
 				a.hold.UnlockAsync()
 			}
 		}

@@ -226,3 +226,67 @@ func TestQuorumOfClosedEnginesIsClosed(t *testing.T) {
 		t.Errorf("TryLock: %v, want ErrClosed or ErrHeld", err)
 	}
 }
+
+// A hold has its part on every server that answers, however its call was bounded. The lease is so long that nothing is repaired.
+//
+// invariant: quorum-counts-living-parts
+func TestQuorumStandsOnAllServers(t *testing.T) {
+	t.Parallel()
+	f := startFleet(t, engine.Options{Lease: time.Hour})
+	q := f.lock(t)
+	for what, take := range map[string]func(context.Context) (*engine.Hold, error){
+		"Lock":          func(ctx context.Context) (*engine.Hold, error) { return q.Lock(ctx) },
+		"Lock WithWait": func(ctx context.Context) (*engine.Hold, error) { return q.Lock(ctx, engine.WithWait(testkit.Patience)) },
+		"TryLock":       func(ctx context.Context) (*engine.Hold, error) { return q.TryLock(ctx) },
+		"LockAsync":     func(ctx context.Context) (*engine.Hold, error) { return q.LockAsync(ctx).Wait(ctx) },
+	} {
+		for range 40 {
+			ctx, cancel := context.WithCancel(t.Context())
+			h, err := take(ctx)
+			cancel()
+			if err != nil {
+				t.Fatalf("%s: %v", what, err)
+			}
+			redistest.Await(t, what+": a part on each server", func() bool { held, all := h.Parts(); return held == all && f.holders() == all })
+			if err := testkit.Patiently(h.Unlock); err != nil {
+				t.Fatal(err)
+			}
+			redistest.Await(t, what+": no part on any server", func() bool { return f.holders() == 0 })
+		}
+	}
+}
+
+// A hold that was granted by a bare majority, and gets the other servers later, survives the loss of as many.
+//
+// invariant: quorum-counts-living-parts
+func TestQuorumRepairsItself(t *testing.T) {
+	t.Parallel()
+	const lease = 6 * time.Second
+	f := startFleet(t, engine.Options{Lease: lease})
+	whole := func(h *engine.Hold) func() bool {
+		return func() bool { held, all := h.Parts(); return held == all && f.holders() == all }
+	}
+	f.servers[0].Kill()
+	f.servers[1].Kill()
+	h, err := f.lock(t).Lock(t.Context(), engine.WithWait(testkit.Patience))
+	if err != nil {
+		t.Fatal(err)
+	}
+	f.servers[0].Restart()
+	f.servers[1].Restart()
+	redistest.Await(t, "the parts of those that were down", whole(h))
+	f.servers[4].Kill()
+	f.servers[4].Restart() // empty
+	redistest.Await(t, "the part of the one that has forgotten it", whole(h))
+	f.servers[2].Kill()
+	f.servers[3].Kill()
+	select {
+	case <-h.Done():
+		t.Fatalf("lost with two servers of five: %v", h.Err())
+	case <-time.After(2 * lease):
+	}
+	if held, all := h.Parts(); held != 3 || all != 5 {
+		t.Errorf("%d of %d parts, want 3 of 5", held, all)
+	}
+	testkit.MustUnlock(t, h)
+}

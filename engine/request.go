@@ -82,11 +82,29 @@ func (t *operation) block(ctx context.Context, c *call, o *observation) error {
 		over = endedBy(ctx)
 	}
 	err := t.answer(c.out, over)
+	if err == nil && ctx.Err() != nil {
+		err = t.inVain(ctx, &c.waiter)
+	}
 	o.asked(&c.waiter)
 	if answered || c.out.Why == gate.GaveUp { // otherwise the loop has yet to read the Abandon event
 		t.e.calls.put(c)
 	}
 	return err
+}
+
+// inVain gives back what w was granted, because ctx has ended meanwhile, and returns the error of that. An open latch gives nothing.
+func (t *operation) inVain(ctx context.Context, w *gate.Waiter) error {
+	switch t.kind {
+	case latchIndex:
+		return nil
+	case semaphoreIndex:
+		if key, err := t.e.key(t.name, gate.SemaphoreKind); err == nil {
+			t.dispatcher().Change(key, gate.SemaphoreKind, gate.ChangeCount(gate.Give, w.N), gate.InVain)
+		}
+	default:
+		t.dispatcher().Unlock(w.Hold, gate.InVain)
+	}
+	return t.failed(endedBy(ctx))
 }
 
 // answer returns the error of a request's outcome. over is the error of its context, if the end of the context ended the wait.

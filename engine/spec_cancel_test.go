@@ -3,11 +3,15 @@ package engine_test
 import (
 	"context"
 	"errors"
+	"slices"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/wheellock/wheellock/engine"
+	"github.com/wheellock/wheellock/engine/enginetest"
 	"github.com/wheellock/wheellock/futures"
 	"github.com/wheellock/wheellock/internal/testkit"
 )
@@ -151,6 +155,163 @@ func TestSpecCancel(t *testing.T) {
 		b.unlock(h)
 		nothingIsLeft(b)
 	}))
+}
+
+// endsUnheard is a context that ends without a word: its Done is not closed before the test is over, as that of a deadline whose
+// timer is late.
+type endsUnheard struct {
+	context.Context
+	done  chan struct{}
+	ended atomic.Bool
+
+	after  int32 // if it is not 0, the context ends when Err has been asked so often
+	looked atomic.Int32
+	found  func() // is called when somebody finds that it has ended; may be nil
+}
+
+func (b *bubble) endsUnheard() *endsUnheard {
+	ctx := &endsUnheard{Context: context.Background(), done: make(chan struct{})}
+	b.Cleanup(func() { close(ctx.done) })
+	return ctx
+}
+
+func (c *endsUnheard) Done() <-chan struct{} { return c.done }
+
+func (c *endsUnheard) Err() error {
+	if looked := c.looked.Add(1); c.ended.Load() || c.after > 0 && looked > c.after {
+		if c.found != nil {
+			c.found()
+		}
+		return context.Canceled
+	}
+	return nil
+}
+
+// invariant: answered-once
+func TestSpecGrantUnderAContextThatHasEnded(t *testing.T) {
+	t.Parallel()
+	eachMutex(t, "goes back at once, whatever the hold was to be", engine.Options{}, func(b *bubble, of func(*engine.Engine, string) *engine.Mutex) {
+		other := of(b.another(engine.Options{}), "stock:7")
+		b.redis.SetLatency(100 * time.Millisecond)
+		for _, opts := range [][]engine.LockOption{nil, {engine.WithLease(time.Hour)}, {engine.WithMinHold(time.Hour)}} {
+			ctx := b.endsUnheard()
+			time.AfterFunc(60*time.Millisecond, func() { ctx.ended.Store(true) }) // when the command has left
+			h, err := of(b.Engine, "stock:7").Lock(ctx, opts...)
+			b.wantIs("Lock", err, context.Canceled)
+			b.wantIsNot("Lock", err, engine.ErrUnavailable)
+			if h != nil {
+				b.Fatalf("Lock returned %v beside %v", h, err)
+			}
+			synctest.Wait()
+			if s := b.state("stock:7"); s.Locked && s.OwnerID.Detached {
+				b.Fatalf("it stays taken: %+v", s)
+			}
+			since := time.Now()
+			b.unlock(b.lock(other))
+			if took := time.Since(since); took > time.Second {
+				b.Errorf("with %v the next had it %v later", opts, took)
+			}
+		}
+		b.wantFree("stock:7")
+		if stats := b.Stats(); stats.Held != 0 || stats.Waiting != 0 {
+			b.Errorf("%+v", stats)
+		}
+	})
+	eachMutex(t, "does not reach a waiter under the context of the hold that it waits for", engine.Options{}, func(b *bubble, of func(*engine.Engine, string) *engine.Mutex) {
+		for range 20 {
+			h := b.lock(of(b.Engine, "stock:7"))
+			answer := make(chan error, 1)
+			go func() { answer <- testkit.ResultOf(of(b.Engine, "stock:7").Lock(h.Context(context.Background()))) }()
+			synctest.Wait()
+			b.unlock(h)
+			b.wantIs("Lock", <-answer, context.Canceled, engine.ErrUnlocked)
+			synctest.Wait()
+			if s := b.state("stock:7"); s.Locked {
+				b.Fatalf("it is taken: %+v", s)
+			}
+		}
+	})
+	t.Run("of a re-entry leaves the Owner what it has, and the least times of its holds", spec(engine.Options{}, func(b *bubble) {
+		me := engine.WithOwner(engine.NewOwner())
+		h := b.lock(b.Mutex("stock:7"), me, engine.WithMinHold(time.Minute))
+		ctx := b.endsUnheard()
+		b.redis.SetLatency(100 * time.Millisecond)
+		time.AfterFunc(60*time.Millisecond, func() { ctx.ended.Store(true) })
+		_, err := b.Mutex("stock:7").Lock(ctx, me, engine.WithLease(time.Hour)) // which asks for a longer lease
+		b.wantIs("Lock", err, context.Canceled)
+		b.redis.SetLatency(0)
+		synctest.Wait()
+		b.wantHeld(h)
+		if n := h.Count(); n != 1 {
+			b.Errorf("Count = %d", n)
+		}
+		again := b.endsUnheard()
+		again.after = 1                                         // Lock looks before it asks
+		again.found = sync.OnceFunc(func() { h.UnlockAsync() }) // so that the re-entry is the last hold
+		_, err = b.Mutex("stock:7").Lock(again, me)
+		b.wantIs("Lock", err, context.Canceled)
+		synctest.Wait()
+		if s := b.state("stock:7"); !s.OwnerID.Detached {
+			b.Errorf("it is %+v", s)
+		}
+	}))
+	t.Run("goes to the next waiter", spec(engine.Options{}, func(b *bubble) {
+		theirs := b.lock(b.another(engine.Options{}).Mutex("stock:7"))
+		ctx := b.endsUnheard()
+		answer := make(chan error, 1)
+		go func() { answer <- testkit.ResultOf(b.Mutex("stock:7").Lock(ctx)) }()
+		synctest.Wait()
+		next := b.queue(b.Mutex("stock:7"))
+		ctx.ended.Store(true)
+		b.unlock(theirs)
+		b.wantIs("Lock", <-answer, context.Canceled)
+		b.unlock(next.wantGrantedNow())
+	}))
+	t.Run("gives permits back, however often Redis refuses them", spec(engine.Options{}, func(b *bubble) {
+		s := b.Semaphore("slots")
+		set, err := s.TrySetPermits(b.Context(), 2)
+		if !set || err != nil {
+			b.Fatal(set, err)
+		}
+		ctx := b.endsUnheard()
+		b.redis.SetLatency(100 * time.Millisecond)
+		time.AfterFunc(60*time.Millisecond, func() { ctx.ended.Store(true) })
+		ctx.found = sync.OnceFunc(func() { // when the permits are here
+			for range 3 {
+				b.redis.FailNext("slots", enginetest.NoPermission)
+			}
+		})
+		b.wantIs("Acquire", s.Acquire(ctx, 2), context.Canceled)
+		time.Sleep(time.Minute)
+		free, err := s.Available(b.Context())
+		if free != 2 || err != nil {
+			b.Errorf("%d permits are free, %v", free, err)
+		}
+	}))
+	t.Run("is told to an Observer as a failure, and as no hold", func(t *testing.T) {
+		var told []string
+		spec(engine.Options{Observer: &engine.Observer{
+			Granted: func(g engine.Grant) { told = append(told, "granted") },
+			Failed:  func(f engine.Failure) { told = append(told, "failed: "+f.Outcome()) },
+			Ended:   func(e engine.End) { told = append(told, "ended: "+e.Outcome()) },
+		}}, func(b *bubble) {
+			ctx := b.endsUnheard()
+			b.redis.SetLatency(100 * time.Millisecond)
+			time.AfterFunc(60*time.Millisecond, func() { ctx.ended.Store(true) })
+			all, err := engine.Multi(b.Mutex("a"), b.Mutex("b"))
+			b.wantNil("Multi", err)
+			b.wantIs("Lock", testkit.ResultOf(b.Mutex("stock:7").Lock(ctx)), context.Canceled)
+			ctx.ended.Store(false)
+			time.AfterFunc(60*time.Millisecond, func() { ctx.ended.Store(true) })
+			b.wantIs("Lock of several", testkit.ResultOf(all.Lock(ctx)), context.Canceled)
+			time.Sleep(time.Minute)
+			synctest.Wait()
+			if want := []string{"failed: canceled", "failed: canceled"}; !slices.Equal(told, want) {
+				b.Errorf("it was told %q, want %q", told, want)
+			}
+			b.wantKeys()
+		})(t)
+	})
 }
 
 func TestSpecFutureCancel(t *testing.T) {

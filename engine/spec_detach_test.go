@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/wheellock/wheellock/engine"
+	"github.com/wheellock/wheellock/engine/enginetest"
 )
 
 // mutexes are the kinds whose names can stay taken without a hold.
@@ -29,6 +30,14 @@ func (b *bubble) wantStays(name string, want time.Duration) {
 	b.Helper()
 	if left := b.ttl(name); !stays(left, want) {
 		b.Errorf("%s stays taken for %v, want %v", name, left, want)
+	}
+}
+
+// wantFree fails the test unless nobody has the lock in Redis.
+func (b *bubble) wantFree(name string) {
+	b.Helper()
+	if s := b.state(name); s.Locked {
+		b.Fatalf("%s is taken: %+v", name, s)
 	}
 }
 
@@ -228,6 +237,77 @@ func TestSpecDetach(t *testing.T) {
 			b.Errorf("%d have adopted it", won)
 		}
 	})
+	own := func(b *bubble, of func(*engine.Engine, string) *engine.Mutex) {
+		h := b.lock(of(b.Engine, "stock:7"), engine.WithMinHold(time.Hour))
+		before, fenced := h.Token()
+		here, there := b.queue(of(b.Engine, "stock:7")), b.queue(of(b.another(engine.Options{}), "stock:7"))
+		work := h.Context(b.Context())
+		adopted, err := of(b.Engine, "stock:7").Adopt(b.Context(), h.TenureID())
+		if err != nil {
+			b.Fatalf("Adopt: %v", err)
+		}
+		if !isClosed(work.Done()) || !isClosed(h.Done()) { // without a wait: it ended before Adopt returned
+			b.Error("the hold that was adopted goes on")
+		}
+		b.wantIs("cause", causeOf(work), engine.ErrLost)
+		b.wantIs("Err", h.Err(), engine.ErrLost)
+		b.wantIs("Unlock", h.Unlock(b.Context()), engine.ErrLost)
+		if after, _ := adopted.Token(); fenced && after <= before {
+			b.Errorf("the token is %d after %d", after, before)
+		}
+		if s := b.state("stock:7"); s.Owner != adopted.TenureID() || s.Count != 1 || s.Owner == h.TenureID() {
+			b.Errorf("it is %+v", s)
+		}
+		time.Sleep(manyLeases)
+		b.wantHeld(adopted)
+		here.wantWaiting()
+		there.wantWaiting()
+		b.unlock(adopted)
+		select {
+		case <-here.answered:
+		case <-there.answered:
+			here, there = there, here
+		}
+		b.unlock(here.granted())
+		b.unlock(there.granted())
+		b.unlock(b.lock(of(b.Engine, "stock:7")))
+	}
+	eachMutex(t, "is not needed for an Adopt by the same engine, which ends the hold", engine.Options{}, own)
+	eachMutex(t, "is not needed in an engine of several dispatchers either", engine.Options{Dispatchers: 4}, own)
+	eachMutex(t, "is not needed for the holds of an Owner, which all end, also when this Owner adopts them", engine.Options{}, func(b *bubble, of func(*engine.Engine, string) *engine.Mutex) {
+		me := engine.WithOwner(engine.NewOwner())
+		outer, inner := b.lock(of(b.Engine, "stock:7"), me), b.lock(of(b.Engine, "stock:7"), me, engine.WithLease(time.Hour))
+		extended := make(chan error, 1)
+		b.redis.SetLatency(200 * time.Millisecond)
+		go func() { extended <- inner.Extend(b.Context(), 2*time.Hour) }()
+		synctest.Wait()
+		adopted, err := of(b.Engine, "stock:7").Adopt(b.Context(), outer.TenureID(), me)
+		b.redis.SetLatency(0)
+		if err != nil {
+			b.Fatalf("Adopt while a renewal is on its way: %v", err)
+		}
+		b.wantNil("Extend", <-extended)
+		b.wantEnded(outer, engine.ErrLost)
+		b.wantEnded(inner, engine.ErrLost)
+		again := b.lock(of(b.Engine, "stock:7"), me)
+		if n := adopted.Count(); n != 2 {
+			b.Errorf("Count = %d", n)
+		}
+		b.unlock(again)
+		b.unlock(adopted)
+		b.wantFree("stock:7")
+	})
+	eachMutex(t, "is not needed: after an Adopt whose answer is lost the name is free", engine.Options{}, func(b *bubble, of func(*engine.Engine, string) *engine.Mutex) {
+		h := b.lock(of(b.Engine, "stock:7"))
+		b.redis.FailNext("stock:7", enginetest.LostAnswer)
+		_, err := of(b.Engine, "stock:7").Adopt(b.Context(), h.TenureID())
+		b.wantIs("Adopt", err, engine.ErrUncertain)
+		b.wantEnded(h, engine.ErrLost)
+		time.Sleep(time.Second)
+		b.wantFree("stock:7")
+		time.Sleep(10 * time.Second)
+		b.unlock(b.lock(of(b.Engine, "stock:7")))
+	})
 	t.Run("adopts with an Owner who re-enters", spec(engine.Options{}, func(b *bubble) {
 		id, err := b.lock(b.Mutex("stock:7")).Detach(b.Context(), time.Minute)
 		b.wantNil("Detach", err)
@@ -248,10 +328,8 @@ func TestSpecDetach(t *testing.T) {
 			b.wantIs("Detach", err, engine.ErrInvalid)
 		}
 		b.wantHeld(h)
-		_, err := b.Mutex("stock:7").Adopt(b.Context(), h.TenureID())
-		b.wantIs("Adopt of a living hold of this engine", err, engine.ErrLost)
 		b.unlock(h)
-		_, err = h.Detach(b.Context(), time.Minute)
+		_, err := h.Detach(b.Context(), time.Minute)
 		b.wantIs("Detach after Unlock", err, engine.ErrUnlocked)
 		_, err = b.Mutex("stock:7").Adopt(b.Context(), "nobody")
 		b.wantIs("Adopt of a free lock", err, engine.ErrLost)
@@ -286,88 +364,6 @@ func TestSpecDetach(t *testing.T) {
 		synctest.Wait()
 		if s := b.state("stock:7"); s.Owner != id {
 			b.Errorf("after the outage it is %+v", s)
-		}
-	}))
-}
-
-func TestSpecWanted(t *testing.T) {
-	t.Parallel()
-	eachMutex(t, "is closed when a caller of this process waits", engine.Options{}, func(b *bubble, of func(*engine.Engine, string) *engine.Mutex) {
-		h := b.lock(of(b.Engine, "upload"))
-		wanted := h.Wanted()
-		time.Sleep(time.Minute)
-		if isClosed(wanted) {
-			b.Fatal("nobody waits")
-		}
-		waiter := b.queue(of(b.Engine, "upload"))
-		if !isClosed(wanted) || !isClosed(h.Wanted()) {
-			b.Error("somebody waits, and it is open")
-		}
-		b.unlock(h)
-		next := waiter.granted()
-		b.queue(of(b.Engine, "upload"))
-		if again := next.Wanted(); again == wanted {
-			b.Error("two holds have one channel")
-		} else if synctest.Wait(); !isClosed(again) {
-			b.Error("somebody waited before Wanted was called, and it is open")
-		}
-		b.unlock(next)
-	})
-	elsewhere := map[string]func(*engine.Engine, string) *engine.Mutex{
-		"mutex": (*engine.Engine).Mutex, "fenced": (*engine.Engine).FencedMutex, "fair": (*engine.Engine).FairMutex,
-		"write": func(e *engine.Engine, name string) *engine.Mutex { return e.RWMutex(name).Writer() },
-	}
-	for kind, of := range elsewhere {
-		for fixed, opts := range map[string][]engine.LockOption{"": nil, " with a lease": {engine.WithLease(time.Hour)}} {
-			t.Run(kind+fixed+" is closed when another process waits", spec(engine.Options{}, func(b *bubble) {
-				h := b.lock(of(b.Engine, "upload"), opts...)
-				wanted := h.Wanted()
-				time.Sleep(time.Minute)
-				if isClosed(wanted) {
-					b.Fatal("nobody waits")
-				}
-				waiter := b.queue(of(b.another(engine.Options{}), "upload"))
-				time.Sleep(300 * time.Millisecond)
-				if !isClosed(wanted) {
-					b.Error("somebody waits, and it is open")
-				}
-				b.wantHeld(h)
-				b.unlock(h)
-				waiter.granted()
-			}))
-		}
-	}
-	t.Run("of readers is closed when a writer waits", spec(engine.Options{}, func(b *bubble) {
-		first, second := b.lock(b.RWMutex("doc").Reader()), b.lock(b.RWMutex("doc").Reader())
-		wanted := []<-chan struct{}{first.Wanted(), second.Wanted()}
-		b.queue(b.another(engine.Options{}).RWMutex("doc").Writer())
-		time.Sleep(300 * time.Millisecond)
-		if !isClosed(wanted[0]) || !isClosed(wanted[1]) {
-			b.Error("a writer waits, and it is open")
-		}
-	}))
-	t.Run("of several locks is closed when somebody waits for one of them", spec(engine.Options{}, func(b *bubble) {
-		all, err := engine.Multi(b.Mutex("a"), b.Mutex("b"))
-		b.wantNil("Multi", err)
-		wanted := b.lock(all).Wanted()
-		b.queue(b.another(engine.Options{}).Mutex("b"))
-		time.Sleep(300 * time.Millisecond)
-		if !isClosed(wanted) {
-			b.Error("somebody waits, and it is open")
-		}
-	}))
-	t.Run("asks nothing once its hold has ended", spec(engine.Options{}, func(b *bubble) {
-		h := b.lock(b.Mutex("upload"))
-		wanted := h.Wanted()
-		time.Sleep(time.Second)
-		b.unlock(h)
-		before := b.Stats().Batches
-		time.Sleep(time.Minute)
-		if sent := b.Stats().Batches - before; sent > 6 {
-			b.Errorf("%d batches for a hold that has ended", sent)
-		}
-		if isClosed(wanted) || isClosed(h.Wanted()) {
-			b.Error("nobody waited")
 		}
 	}))
 }

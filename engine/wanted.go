@@ -1,13 +1,20 @@
 package engine
 
-// Wanted returns a channel that is closed when somebody else waits for the lock: a caller of this process, of another one,
-// or a Redisson client. It is a hint for a holder that can stop early, and may come for somebody who has gone since. It is
-// closed once, at most, and stays open when the hold ends.
+// Wanted returns a channel that is closed when somebody else has waited for the lock since it was granted: a caller of this
+// process, of another one, or a Redisson client. It is for a holder that can stop early. Whoever waited may have given up again.
+// The channel is closed once, at most, and stays open when the hold ends.
 //
-// Callers of this process are seen at once. Of others Redis is asked every 250 ms, from the first call of Wanted on; a hold
-// whose Wanted is not called costs nothing. Who waits for a [Engine.SpinMutex] in another process is not seen, because it
-// polls, and who waits for permits or for a [QuorumLock] is never seen. For a hold of several locks, somebody waits for one
-// of them by itself, or as a member of a [MultiLock].
+// Callers of this process are seen at once. Of others Redis is asked every 250 ms, from the first call of Wanted on: for a
+// [Engine.FairMutex] at once, for other kinds when the hold is two seconds old, because a process listens for a second after its
+// last caller has got the lock or given up. A hold whose Wanted is not called costs nothing.
+//
+// These are taken for waiters, although they do not wait: a process that stopped, or lost its network, while it listened, until
+// Redis closes its connection; an engine that died in the queue of a FairMutex, until its place is skipped; and a client that
+// subscribes to the lock's channel by itself.
+//
+// These are not seen: whoever waits for a [Engine.SpinMutex] in another process, or may not subscribe, because it polls; whoever
+// waits for permits or for a [QuorumLock]. Readers are not told of readers of their process, which are let in beside them. For a
+// hold of several locks, somebody waits for one of them by itself, or as a member of a [MultiLock].
 func (h *Hold) Wanted() <-chan struct{} {
 	l := h.listeners()
 	l.mu.Lock()
@@ -28,6 +35,13 @@ func (h *Hold) Wanted() <-chan struct{} {
 		h.dispatcher().Wanted(&h.core)
 	}
 	return told
+}
+
+// watched reports whether Wanted was called.
+func (l *endings) watched() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.wanted != nil
 }
 
 // wantedFor has h told of those who wait for its part.

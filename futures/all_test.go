@@ -10,10 +10,16 @@ import (
 	"github.com/wheellock/wheellock/futures"
 )
 
+// atOnce runs callbacks on the goroutine that settles, so that they see the moment of it.
+type atOnce struct{}
+
+func (atOnce) Go(t futures.Task) { t.Run() }
+
+// invariant: answered-once
 func TestAll(t *testing.T) {
 	promises := func(n int, c futures.Canceler) (ps []*futures.Promise[int], fs []*futures.Future[int]) {
 		for range n {
-			p := futures.New[int](nil, c)
+			p := futures.New[int](atOnce{}, c)
 			ps, fs = append(ps, p), append(fs, p.Future())
 		}
 		return ps, fs
@@ -36,6 +42,22 @@ func TestAll(t *testing.T) {
 		values, err := all.Result()
 		if !slices.Equal(values, []int{0, 10, 20}) || err != nil {
 			t.Errorf("All = %v, %v", values, err)
+		}
+	})
+	t.Run("has all values and errors when those who wait are told", func(t *testing.T) {
+		ps, fs := promises(2, nil)
+		all := futures.All(append(fs, futures.Settled(atOnce{}, 5, nil))...)
+		told := false
+		futures.All(all, futures.Settled(atOnce{}, []int(nil), nil)).Then(func(both [][]int, err error) {
+			told = true
+			if values := both[0]; !slices.Equal(values, []int{0, 10, 5}) || !errors.Is(err, errTaken) {
+				t.Errorf("All = %v, %v when it was told", values, err)
+			}
+		})
+		ps[0].Settle(0, errTaken)
+		ps[1].Settle(10, nil)
+		if !told {
+			t.Error("nobody was told")
 		}
 	})
 	t.Run("takes what is settled and the same future twice", func(t *testing.T) {

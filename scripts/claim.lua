@@ -72,13 +72,3 @@ local function claim(claims, owner, code, micros)
 	call('HDEL', claims, engine) -- unchecked: as in drop
 	return false
 end
-
--- announce publishes that a lock was given to a claim, and answers how many heard. The tokens of a fenced lock are announced before:
--- a negative number is the last of them, and the code, to whose last nine digits it is added, says whose they are. All messages are
--- numbers that Java's long can hold, for Redisson reads nothing else.
-local function announce(how, channel, code, token)
-	if not token then return publish(how, channel, code) end
-	publish(how, channel, string.format('-%.0f', token)) -- unchecked: without it the code says nothing
-	local tail = (tonumber(string.sub(code, -9)) + token % 1000000000) % 1000000000
-	return publish(how, channel, string.sub(code, 1, -10) .. string.format('%09.0f', tail))
-end

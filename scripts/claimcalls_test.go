@@ -28,7 +28,7 @@ func standingClaim(owner string, code int) string {
 func TestOwnClaims(t *testing.T) {
 	b := realBox(t)
 	release := func(b *box, owner string) string {
-		return b.eval(looking(scripts.ReleaseClaim, 1), claimNames, "PUBLISH", 64, 0, owner, channel, 0)
+		return b.eval(looking(scripts.ReleaseClaim, 1), claimNames[:2], "PUBLISH", owner, channel, 0)
 	}
 	t.Run("a claim ends when its owner is found to have the lock", func(t *testing.T) {
 		b := b.fresh(t)
@@ -90,7 +90,7 @@ func TestWhatCannotBeGivenIsFreed(t *testing.T) {
 			if hasSharded {
 				sharded = b.listenSharded(channel)
 			}
-			got := b.eval(answering(looking(scripts.ReleaseClaim, 1, 2), of.command, of.answer), claimNames, of.how, 64, 0, "me:1", channel, 0)
+			got := b.eval(answering(looking(scripts.ReleaseClaim, 1, 2), of.command, of.answer), claimNames[:2], of.how, "me:1", channel, 0)
 			b.want(got, "["+of.reply+" ["+of.lock+"] ["+of.claims+"]]")
 			b.want(b.said(channel, plain), of.heard, "the channel")
 			if hasSharded {
@@ -173,7 +173,7 @@ func TestClaimsOfManyNames(t *testing.T) {
 		b.must("DEL", claims[i])
 		b.must("HSET", claims[i], "you", standingClaim(fmt.Sprint("you:", 5+i), 75+i))
 	}
-	b.want(b.eval(looking(scripts.ReleaseClaim, 1, 4, 7), keys, "PUBLISH", 64, 0, "me:1", channel, 0,
+	b.want(b.eval(looking(scripts.ReleaseClaim, 1, 3, 5), []string{one, claims[0], two, claims[1], three, claims[2]}, "PUBLISH", "me:1", channel, 0,
 		"you:3", scripts.LockChannel(two), 1, "they:3", scripts.LockChannel(three), 0), "[["+given(1)+" 1 "+given(1)+"] [you:5 1] [] [you:7 1]]")
 	for i, name := range []string{one, two, three} {
 		b.want(b.said(scripts.LockChannel(name), heard[i]), []string{"75 1", "0", "77 1"}[i], "the messages of ", name)

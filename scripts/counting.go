@@ -11,26 +11,8 @@ var receipt string
 //go:embed take.lua
 var take string
 
-//go:embed give.lua
-var give string
-
-//go:embed add_permits.lua
-var addPermits string
-
-//go:embed set_permits.lua
-var setPermits string
-
-//go:embed drain_permits.lua
-var drainPermits string
-
-//go:embed count_down.lua
-var countDown string
-
-//go:embed set_count.lua
-var setCount string
-
-//go:embed delete_count.lua
-var deleteCount string
+//go:embed change.lua
+var change string
 
 //go:embed get_count.lua
 var look string
@@ -42,16 +24,21 @@ var count string
 // something leaves a receipt (receipt.lua): sent twice, it has its effect once.
 var (
 	Take         = Script{"take", prelude + receipt + take}
-	Give         = Script{"give", prelude + receipt + give}
-	AddPermits   = Script{"add_permits", prelude + receipt + addPermits}
-	SetPermits   = Script{"set_permits", prelude + receipt + setPermits}
-	DrainPermits = Script{"drain_permits", prelude + receipt + drainPermits}
-	CountDown    = Script{"count_down", prelude + receipt + countDown}
-	SetCount     = Script{"set_count", prelude + receipt + setCount}
-	DeleteCount  = Script{"delete_count", prelude + receipt + deleteCount}
+	Give         = changing("give")
+	AddPermits   = changing("add_permits")
+	SetPermits   = changing("set_permits")
+	DrainPermits = changing("drain_permits")
+	CountDown    = changing("count_down")
+	SetCount     = changing("set_count")
+	DeleteCount  = changing("delete_count")
 	GetCount     = Script{"look", prelude + receipt + look}
 	Count        = Script{"count", prelude + receipt + count}
 )
+
+// changing is the script of a verb of change.lua.
+func changing(verb string) Script {
+	return Script{verb, prelude + receipt + "local VERB = '" + verb + "'\n" + change}
+}
 
 // Runs says for whom take.lua takes permits: callers in the order of their queue, "<permits>x<how many>," for each run of
 // those who want the same.

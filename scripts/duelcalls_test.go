@@ -168,18 +168,17 @@ func (c *call) mutex() []string {
 	}
 }
 
-// claims is a call that leaves claims, or gives locks to them; counter gives the third key of each.
+// claims is a call that leaves claims, or gives locks to them; counter gives the third key of those that are left.
 func (c *call) claims(counter func(name string) string) []string {
-	idle := oneOf(c.duel, []string{"0", "86400000"})
 	if c.script = oneOf(c.duel, []scripts.Script{scripts.AcquireClaim, scripts.ReleaseClaim}); c.script.Name == "acquire_claim" {
-		c.until().arg("64", idle)
+		c.until().arg("64", oneOf(c.duel, []string{"0", "86400000"}))
 		return c.each(func(name string) {
 			c.key(name, scripts.ClaimsKey(name), counter(name)).arg(c.owner()).lease().arg("7777777777")
 		})
 	}
-	c.arg("PUBLISH", "64", idle)
+	c.arg("PUBLISH")
 	return c.each(func(name string) {
-		c.key(name, scripts.ClaimsKey(name), counter(name)).arg(c.holder(name), scripts.LockChannel(name), oneOf(c.duel, []string{"0", "1"}))
+		c.key(name, scripts.ClaimsKey(name)).arg(c.holder(name), scripts.LockChannel(name), oneOf(c.duel, []string{"0", "1"}))
 	})
 }
 

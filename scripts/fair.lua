@@ -144,7 +144,7 @@ local function take(l, now, owner, lease)
 	if reply ~= 1 then return fault(reply, l.lock) end
 	local refused = bound(l.lock, lease, owner)
 	if refused then return refused end
-	if at(l, 0) == owner then pop(l, now, owner, now) end
+	if at(l, 0) == owner then pop(l, now, owner, now) end -- unchecked: refused only without the right to LPOP; the place ends with the life of its engine
 	return 1
 end
 
@@ -155,13 +155,13 @@ local function give(l, now, head, how, channel)
 	if not its or its.owner ~= head or not stands(its, now) then return nil end
 	if call('HSET', l.lock, head, '1') ~= 1 then return nil end
 	if bound(l.lock, string.format('%.0f', its.ends - now), head) then return nil end
-	local heard = announce(how, channel .. ':' .. head, its.code)
+	local heard = publish(how, channel .. ':' .. head, its.code)
 	if heard < 1 and not (heard < 0 and how == 'BOTH') then -- of two ways one may have been heard
 		call('HDEL', l.lock, head) -- unchecked: nobody has heard of it, and its lease is short
 		return nil
 	end
 	drop(l.claims, head)
-	pop(l, now, head, now)
+	pop(l, now, head, now) -- unchecked: as in take
 	return math.max(heard, 0)
 end
 

@@ -39,6 +39,7 @@ var turns = []turn{
 	{"behind one of Redisson's from then on", "java:1+200000", "java:9", ask(0, "TRY", 1, 1), 0, "java:1+200000 me:1+500000 | me+3600000", "java:9"},
 	{"behind one of Redisson's that is nearly over", "java:1+1", "java:9", ask(0, "TRY", 1, 1), 0, "java:1+1 me:1+300001 | me+3600000", "java:9"},
 	{"behind one of ours no later", "me:1+400000 | me+5", "java:9", ask(0, "TRY", 1, 2), 0, "me:1+400000 me:2+400000 | me+3600000", "java:9"},
+	{"nor earlier than 5 minutes", "me:1+200000 | me+5", "java:9", ask(0, "TRY", 1, 2), 0, "me:1+200000 me:2+300000 | me+3600000", "java:9"},
 	{"who joins twice stands once", "me:1+300000 | me+5", "java:9", ask(0, "TRY", 2, 1), 0, "me:1+300000 me:2+300000 | me+3600000", "java:9"},
 	{"an old head of ours is lifted", "me:1+149999 me:2+300000 | me+5", "java:9", ask(1, "OLD", 0, 0), -1, "me:1+300000 me:2+300000 | me+3600000", "java:9"},
 	{"also when it stands alone", "me:1+149999 | me+5", "java:9", ask(1, "OLD", 0, 0), -1, "me:1+300000 | me+3600000", "java:9"},

@@ -43,7 +43,7 @@ func TestForeignKeys(t *testing.T) {
 				}
 				b.want(b.must("EXISTS", two), "0", "EXISTS of the counter, or of claims")
 				b.want(b.eval(scripts.Release, []string{one}, "PUBLISH", "me:1", channel), "-1", "release")
-				b.want(b.eval(scripts.ReleaseClaim, []string{one, two, one}, "PUBLISH", 64, 0, "me:1", channel, 0), "-1", "release_claim")
+				b.want(b.eval(scripts.ReleaseClaim, []string{one, two}, "PUBLISH", "me:1", channel, 0), "-1", "release_claim")
 				b.want(b.eval(scripts.Renew, []string{one}, "me:1", hour), "-1", "renew")
 				b.want(b.eval(scripts.Confirm, []string{one}, "PUBLISH", "me:1", hour, channel), "-1", "confirm")
 				b.want(b.eval(scripts.Swap, []string{one}, "PUBLISH", "me:1", "me:2", hour, channel), "-1", "swap")

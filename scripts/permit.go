@@ -21,9 +21,6 @@ var permitRenew string
 //go:embed permit_free.lua
 var permitFree string
 
-//go:embed permit_add.lua
-var permitAdd string
-
 //go:embed permit_count.lua
 var permitCount string
 
@@ -32,7 +29,7 @@ var (
 	PermitTake  = Script{"permit_take", prelude + receipt + permits + permitTake}
 	PermitRenew = Script{"permit_renew", prelude + receipt + permits + permitRenew}
 	PermitFree  = Script{"permit_free", prelude + receipt + permits + permitFree}
-	PermitAdd   = Script{"permit_add", prelude + receipt + permitAdd}
+	PermitAdd   = changing("permit_add")
 	PermitCount = Script{"permit_count", prelude + receipt + permits + permitCount}
 )
 

@@ -1,13 +1,11 @@
 -- release_claim.lua: free mutexes if this owner has them, and give each to the oldest claim (claim.lua), or else wake the
 -- waiters. The claim of the owner itself is over. Also frees a foreign owner by its id (force-unlock).
--- KEYS[3i-2..3i]             lock; the claims to it: ours alone; the fencing counter of a fenced lock, else the lock again
--- ARGV[1], ARGV[2], ARGV[3]  PUBLISH, SPUBLISH or BOTH; tokens in a block; ms after which an idle counter expires (0: never)
--- ARGV[3i+1], [3i+2], [3i+3] owner; channel; how many of its subscribers are this engine's
+-- KEYS[2i-1], KEYS[2i]     lock; the claims to it: ours alone
+-- ARGV[1]                  PUBLISH, SPUBLISH or BOTH
+-- ARGV[3i-1], [3i], [3i+1] owner; channel; how many of its subscribers are this engine's
 -- reply per name: GIVEN + subscribers woken, when it was given to a claim; else as release.lua
 local KEYS, ARGV = KEYS, ARGV
-local how, block, idle = ARGV[1], tonumber(ARGV[2]), ARGV[3]
-local micros = microseconds()
-local now = math.floor(micros / 1000)
+local how, now = ARGV[1], clock()
 
 local function older(a, b)
 	if a.since ~= b.since then return a.since < b.since end
@@ -33,15 +31,12 @@ local function standing(key, left)
 	return oldest, count, began
 end
 
--- pass takes a free lock for a claim, of a fenced one with a block of tokens, and answers how many heard of it; nil: the lock is as
--- free as it was.
-local function pass(lock, key, counter, channel, claim)
-	local token = counter ~= lock and tokensof(counter, block, idle, micros)
-	if token and token < 0 then return nil end
+-- pass takes a free lock for a claim, and answers how many heard of it; nil: the lock is as free as it was.
+local function pass(lock, key, channel, claim)
 	if call('HSET', lock, claim.owner, '1') ~= 1 then return nil end
 	if bound(lock, string.format('%.0f', claim.ends - now), claim.owner) then return nil end
 	call('HDEL', key, engineOf(claim.owner)) -- unchecked: as in drop
-	local heard = announce(how, channel, claim.code, token)
+	local heard = publish(how, channel, claim.code)
 	if heard >= 0 then return heard end
 	if how == 'BOTH' then return 0 end -- who listens one way may have heard of it
 	call('HDEL', lock, claim.owner) -- unchecked: nobody has heard of it, and its lease is short
@@ -52,7 +47,7 @@ end
 -- engine and those that have claims: they may be of Redisson, and would wait for ever if engines gave the lock to each other. An
 -- engine that has died since it claimed listens no more, and hides one of Redisson's in that count. To that one a 1 is published,
 -- which has all waiters of Redisson ask: it learns that the lock is held for as long as the claim, and sleeps no longer.
-local function give(lock, key, counter, channel, own, left)
+local function give(lock, key, channel, own, left)
 	local claim, count, began = standing(key, left)
 	local listen = claim and listeners(how, channel) or 0
 	local lasts = now - (began or now) -- less than 0: the clock was put back
@@ -61,7 +56,7 @@ local function give(lock, key, counter, channel, own, left)
 			call('HSET', key, 'began', string.format('%.0f', now)) -- unchecked: then the next one begins it
 			began = now
 		end -- before the claim goes: with its last field the key would go, and be made anew without a TTL
-		local heard = pass(lock, key, counter, channel, claim)
+		local heard = pass(lock, key, channel, claim)
 		if heard then
 			publish(how, channel, '1') -- unchecked: only a waiter of Redisson heeds it, which may be there in place of a dead engine
 			return heard
@@ -73,15 +68,15 @@ local function give(lock, key, counter, channel, own, left)
 	return nil
 end
 
-return each(#KEYS / 3, function(i)
-	local lock, claims, owner, channel = KEYS[3 * i - 2], KEYS[3 * i - 1], ARGV[3 * i + 1], ARGV[3 * i + 2]
+return each(#KEYS / 2, function(i)
+	local lock, claims, owner, channel = KEYS[2 * i - 1], KEYS[2 * i], ARGV[3 * i - 1], ARGV[3 * i]
 	local freed = call('HDEL', lock, owner) -- a write that Redis allows at maxmemory; the key goes with its last field
 	if type(freed) == 'table' then return lostor(freed, lock) end
 	if freed == 0 then
 		drop(claims, owner)
 		return -1
 	end
-	local heard = give(lock, claims, KEYS[3 * i], channel, tonumber(ARGV[3 * i + 3]), owner)
+	local heard = give(lock, claims, channel, tonumber(ARGV[3 * i + 1]), owner)
 	if heard then return GIVEN + heard end
 	return publish(how, channel, '0')
 end)

@@ -112,7 +112,7 @@ var (
 	AcquireFenced = Script{"acquire_fenced", prelude + tokens + acquireFenced}
 	AcquireClaim  = Script{"acquire_claim", prelude + tokens + claim + acquireClaim}
 	Release       = Script{"release", prelude + release}
-	ReleaseClaim  = Script{"release_claim", prelude + tokens + claim + releaseClaim}
+	ReleaseClaim  = Script{"release_claim", prelude + claim + releaseClaim}
 	Renew         = Script{"renew", prelude + renew}
 	Confirm       = Script{"confirm", prelude + confirm}
 	Swap          = Script{"swap", prelude + pass + swap}

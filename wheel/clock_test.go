@@ -168,6 +168,36 @@ func TestClockNoticesSuspensionBeforeALeaseIsTrusted(t *testing.T) {
 	})
 }
 
+// A sign of suspension is noted when the suspension is counted. Whoever looks in between sees the sign, too, and waits for the count.
+// invariant: clock-counts-suspension
+func TestASuspensionIsNotedWhenItIsCounted(t *testing.T) {
+	other := make(chan time.Duration, 1)
+	var c *Clock
+	read := false
+	c = newClock(time.Now(), func() (time.Duration, bool) {
+		switch {
+		case c == nil:
+			return 0, true
+		case read:
+			return time.Hour, true
+		}
+		read = true
+		go func() { other <- c.Checked() }()
+		select {
+		case now := <-other: // it did not wait
+			other <- now
+		case <-time.After(50 * time.Millisecond): // it waits, or has not begun; both are right
+		}
+		return time.Hour, true
+	})
+	c.hint = func() time.Duration { return time.Hour }
+	for _, now := range []time.Duration{c.Checked(), <-other} {
+		if now < time.Hour {
+			t.Errorf("the clock says %v after a suspension of an hour", now)
+		}
+	}
+}
+
 // The look is dear, so it is taken only when the clocks have moved apart since the last one.
 func TestClockLooksOnlyAtASign(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

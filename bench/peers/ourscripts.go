@@ -54,7 +54,7 @@ func (s ourScripts) acquireClaimCall(owner, code, name string) []string {
 // releaseClaimCall gives a name to the oldest claim, or frees it. The owner listens to the channel itself. It answers as releaseCall.
 func (s ourScripts) releaseClaimCall(owner, name string) []string {
 	return []string{
-		"EVALSHA", s.releaseClaim, "3", name, scripts.ClaimsKey(name), name, "PUBLISH", "0", "0", owner, scripts.LockChannel(name), "1",
+		"EVALSHA", s.releaseClaim, "2", name, scripts.ClaimsKey(name), "PUBLISH", owner, scripts.LockChannel(name), "1",
 	}
 }
 

@@ -48,8 +48,9 @@ var (
 // has not unlocked a name, nobody else of it gets the name, also if the lock was lost. Otherwise the late Unlock would release the lock
 // of another.
 type tenancy struct {
-	hold  *engine.Hold  // nil until it is granted
-	ended chan struct{} // closed by Unlock
+	hold     *engine.Hold  // nil until it is granted; guarded by Storage.mu
+	renewing chan struct{} // full while RenewLockLease asks for a lock that was lost
+	ended    chan struct{} // closed by Unlock
 }
 
 // New returns a storage that keeps its data in storage, and locks by an engine. The error is [engine.ErrInvalid] if one of them is
@@ -97,14 +98,15 @@ func (s *Storage) TryLock(ctx context.Context, name string) (bool, error) {
 	return err == nil, err
 }
 
-// Unlock releases the lock of name, also if it was lost meanwhile. The errors are those of [engine.Hold.Unlock] but for ErrLost, of which
-// the engine's log has a record; after them the engine goes on by itself. A name that is not locked here is [engine.ErrUnlocked].
+// Unlock releases the lock of name, also if it was lost meanwhile, and also if ctx has ended: the wait for the answer is bounded by
+// [engine.Options].AnswerTimeout. The errors are those of [engine.Hold.Unlock] but for ErrLost, of which the engine's log has a record;
+// after them the engine goes on by itself. A name that is not locked here is [engine.ErrUnlocked].
 func (s *Storage) Unlock(ctx context.Context, name string) error {
-	t, hold := s.current(name)
-	if hold == nil || !s.leave(name, t) {
+	hold := s.leave(name)
+	if hold == nil {
 		return notLocked(name)
 	}
-	err := hold.Unlock(ctx)
+	err := hold.Unlock(context.WithoutCancel(ctx))
 	if errors.Is(err, engine.ErrLost) {
 		return nil
 	}
@@ -116,6 +118,15 @@ func (s *Storage) Unlock(ctx context.Context, name string) error {
 // up, and at the next one finds what the other has obtained. A name that is not locked here is [engine.ErrUnlocked].
 func (s *Storage) RenewLockLease(ctx context.Context, name string, _ time.Duration) error {
 	t, hold := s.current(name)
+	if hold != nil && hold.Err() != nil {
+		select { // one at a time: a second one would find the lock that the first has just taken
+		case t.renewing <- struct{}{}:
+			defer func() { <-t.renewing }()
+		case <-ctx.Done():
+			return fmt.Errorf("wheelcert: renew %q: %w", name, context.Cause(ctx))
+		}
+		t, hold = s.current(name)
+	}
 	switch {
 	case hold == nil:
 		return notLocked(name)
@@ -152,20 +163,20 @@ func (s *Storage) enter(name string) (own, before *tenancy) {
 	if before = s.locked[name]; before != nil {
 		return nil, before
 	}
-	own = &tenancy{ended: make(chan struct{})}
+	own = &tenancy{renewing: make(chan struct{}, 1), ended: make(chan struct{})}
 	s.locked[name] = own
 	return own, nil
 }
 
 // keep keeps the hold of a tenancy, or ends the tenancy if there is none, and returns err.
 func (s *Storage) keep(name string, t *tenancy, hold *engine.Hold, err error) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	if err != nil {
-		s.leave(name, t)
+		s.endLocked(name, t)
 		return err
 	}
-	s.mu.Lock()
 	t.hold = hold
-	s.mu.Unlock()
 	return nil
 }
 
@@ -180,14 +191,20 @@ func (s *Storage) current(name string) (*tenancy, *engine.Hold) {
 	return t, t.hold
 }
 
-// leave ends a tenancy, and reports whether it had not ended before.
-func (s *Storage) leave(name string, t *tenancy) bool {
+// leave ends the tenancy of name and returns its hold; nil: there is none, or it has no hold yet. It does both at once, or the hold that
+// RenewLockLease puts in the place of a lost one in between would be kept for ever.
+func (s *Storage) leave(name string) *engine.Hold {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.locked[name] != t {
-		return false
+	t := s.locked[name]
+	if t == nil || t.hold == nil {
+		return nil
 	}
+	s.endLocked(name, t)
+	return t.hold
+}
+
+func (s *Storage) endLocked(name string, t *tenancy) {
 	delete(s.locked, name)
 	close(t.ended)
-	return true
 }

@@ -243,6 +243,48 @@ func TestALostLockIsTakenAgain(t *testing.T) {
 	must(t, there.Unlock(ctx, "a"))
 }
 
+// Of several renewals at a time after a loss one takes the lock again, and none takes that one for another process.
+func TestRenewalsAtATimeAgree(t *testing.T) {
+	t.Parallel()
+	redis, dir := redistest.Start(t), t.TempDir()
+	here, there := newStorage(t, redis, dir), newStorage(t, redis, dir)
+	ctx := testkit.Soon(t)
+	must(t, here.Lock(ctx, "a"))
+	lose(t, redis, "a")
+	must(t, there.Lock(ctx, "a"))
+	redistest.Await(t, "the loss to be told", func() bool {
+		return errors.Is(here.RenewLockLease(ctx, "a", time.Hour), engine.ErrHeld)
+	})
+	must(t, there.Unlock(ctx, "a"))
+	var wg sync.WaitGroup
+	for range 8 {
+		wg.Go(func() {
+			if err := here.RenewLockLease(ctx, "a", time.Hour); err != nil {
+				t.Errorf("a renewal: %v", err)
+			}
+		})
+	}
+	wg.Wait()
+	must(t, here.Unlock(ctx, "a"))
+	if keys := redis.Keys(); len(keys) != 0 {
+		t.Errorf("locks are left: %q", keys)
+	}
+}
+
+// Unlock says that the lock was not released only if it was not: a context that has ended is no reason.
+func TestUnlockUnderAnEndedContext(t *testing.T) {
+	t.Parallel()
+	redis := redistest.Start(t)
+	s := newStorage(t, redis, t.TempDir())
+	ctx, cancel := context.WithCancel(testkit.Soon(t))
+	must(t, s.Lock(ctx, "a"))
+	cancel()
+	must(t, s.Unlock(ctx, "a"))
+	if keys := redis.Keys(); len(keys) != 0 {
+		t.Errorf("locks are left: %q", keys)
+	}
+}
+
 // The Unlock of one who has lost the lock does not release the lock of the next, in the same process or in another.
 func TestALateUnlockSparesTheNext(t *testing.T) {
 	t.Parallel()

@@ -16,9 +16,7 @@ import (
 	"fmt"
 	"net"
 	"reflect"
-	"runtime"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -137,9 +135,12 @@ func options(addrs []string, o *redis.Options, dial dialer) engine.Options {
 }
 
 // isDefault reports whether go-redis made the dialer, because none was set: then the engine's own will do, which is told of TLS and
-// time-outs. A dialer of go-redis that is not recognized is used as one of the user's.
+// time-outs. It compares with the code of the dialer that a client gets without one. The name of the function would not do: a user's may
+// have the same, and it depends on how the compiler inlines. A dialer of go-redis that is not recognized is used as one of the user's.
 func isDefault(d dialer) bool {
-	return d == nil || strings.Contains(runtime.FuncForPC(reflect.ValueOf(d).Pointer()).Name(), "NewDialer.func")
+	bare := redis.NewClient(&redis.Options{}) // makes no connection
+	defer bare.Close()
+	return reflect.ValueOf(d).Pointer() == reflect.ValueOf(bare.Options().Dialer).Pointer()
 }
 
 // credentials returns who asks the client's provider of credentials, or nil if it has none. Of several, go-redis asks the same.

@@ -121,6 +121,38 @@ func TestDialers(t *testing.T) {
 	}
 }
 
+// NewDialer is what a program may have for its tunnel: its name is that of go-redis' own.
+func NewDialer() func(ctx context.Context, network, addr string) (net.Conn, error) {
+	return func(context.Context, string, string) (net.Conn, error) { return nil, errors.New("through the tunnel") }
+}
+
+// Only the dialer that a client has because none was set is left out: a direct connection in the place of another one would send the
+// password past a tunnel.
+func TestADialerIsKeptWhateverMadeIt(t *testing.T) {
+	t.Parallel()
+	secure := &tls.Config{MinVersion: tls.VersionTLS12}
+	for name, c := range map[string]struct {
+		options redis.Options
+		kept    bool
+	}{
+		"of a function NewDialer":       {redis.Options{Dialer: NewDialer()}, true},
+		"a method's":                    {redis.Options{Dialer: (&net.Dialer{}).DialContext}, true},
+		"none":                          {redis.Options{}, false},
+		"none, with TLS":                {redis.Options{TLSConfig: secure}, false},
+		"none, over a unix socket":      {redis.Options{Network: "unix", Addr: "/run/redis.sock"}, true}, // the engine's, for that network
+		"none, with time-outs and pool": {redis.Options{DialTimeout: time.Minute, PoolSize: 3}, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			client := redis.NewClient(&c.options)
+			defer client.Close()
+			opts, err := goredis.Options(client)
+			if err != nil || (opts.Redis.DialCtxFn != nil) != c.kept {
+				t.Errorf("%v, a dialer: %t, want %t", err, opts.Redis.DialCtxFn != nil, c.kept)
+			}
+		})
+	}
+}
+
 // changing is a provider of credentials whose password can change.
 type changing struct {
 	password atomic.Pointer[string]

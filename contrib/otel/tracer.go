@@ -2,7 +2,9 @@ package wheelotel
 
 import (
 	"context"
+	"errors"
 	"strings"
+	"unicode/utf8"
 
 	"go.opentelemetry.io/otel"
 	"go.opentelemetry.io/otel/codes"
@@ -74,14 +76,18 @@ type request struct {
 }
 
 func (t *Tracer) request(ctx context.Context, l lock) *request {
-	// Exporters refuse all spans of a batch for one string that is not UTF-8.
-	about := trace.WithAttributes(nameKey.String(strings.ToValidUTF8(l.Name(), "\uFFFD")), kindKey.String(string(l.Kind())))
+	about := trace.WithAttributes(nameKey.String(valid(l.Name())), kindKey.String(string(l.Kind())))
 	_, span := t.tracer.Start(ctx, "wheellock.wait", about)
 	return &request{t, ctx, span, about}
 }
 
-// wait ends the request with the answer.
-func (r *request) wait(h *engine.Hold, err error) (*Hold, error) {
+// wait ends the request with the answer. If a span processor panics, nobody gets the hold, so it is unlocked.
+func (r *request) wait(h *engine.Hold, err error) (traced *Hold, _ error) {
+	defer func() {
+		if traced == nil && h != nil {
+			h.UnlockAsync()
+		}
+	}()
 	outcome := "granted"
 	if err != nil {
 		outcome = engine.Failure{Err: err}.Outcome()
@@ -97,13 +103,20 @@ func (r *request) wait(h *engine.Hold, err error) (*Hold, error) {
 // it is unlocked.
 func (r *request) async(f *futures.Future[*engine.Hold]) *futures.Future[*Hold] {
 	p := futures.New[*Hold](nil, canceler{f})
-	f.Then(func(granted *engine.Hold, err error) {
-		if h, err := r.wait(granted, err); !p.Settle(h, err) && h != nil {
-			h.UnlockAsync()
-		}
+	f.Then(func(granted *engine.Hold, answer error) {
+		h, err := (*Hold)(nil), errPanicked
+		defer func() {
+			if !p.Settle(h, err) && h != nil {
+				h.UnlockAsync()
+			}
+		}()
+		h, err = r.wait(granted, answer)
 	})
 	return p.Future()
 }
+
+// errPanicked is the error of a future whose span could not be ended; the panic itself goes to the engine's log.
+var errPanicked = errors.New("wheelotel: a span processor panicked")
 
 // canceler cancels a future when one that was made of it is cancelled.
 type canceler struct{ f *futures.Future[*engine.Hold] }
@@ -115,9 +128,15 @@ func end(span trace.Span, outcome string, err error) {
 	if span.IsRecording() {
 		span.SetAttributes(outcomeKey.String(outcome))
 		if err != nil && outcome != "held" && outcome != "canceled" {
+			if text := err.Error(); !utf8.ValidString(text) { // as the words of a server or of a context's cause may be
+				err = errors.New(valid(text))
+			}
 			span.RecordError(err)
 			span.SetStatus(codes.Error, outcome)
 		}
 	}
 	span.End()
 }
+
+// valid makes a string UTF-8: exporters refuse all spans of a batch for one string that is not.
+func valid(text string) string { return strings.ToValidUTF8(text, "\uFFFD") }

@@ -2,6 +2,7 @@ package wheelotel_test
 
 import (
 	"context"
+	"errors"
 	"runtime"
 	"strings"
 	"testing"
@@ -263,6 +264,36 @@ func TestACancelledFutureLeavesNoLock(t *testing.T) {
 	testkit.MustUnlock(t, testkit.MustLock(t, w.Mutex("a")))
 }
 
+// failing is a span processor that panics when a wait ends.
+type failing struct{ sdk.SpanProcessor }
+
+func (f failing) OnEnd(s sdk.ReadOnlySpan) {
+	if s.Name() == "wheellock.wait" {
+		panic("no room for spans")
+	}
+	f.SpanProcessor.OnEnd(s)
+}
+
+// A span processor that panics leaves no lock that nobody has, and no future without an answer.
+func TestAPanicOfASpanProcessorLeavesNoLock(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, sdk.WithSpanProcessor(failing{tracetest.NewSpanRecorder()}))
+	func() {
+		defer func() {
+			if recover() == nil {
+				t.Error("the panic did not reach the caller")
+			}
+		}()
+		_, _ = w.Lock(w.ctx, w.Mutex("a"))
+	}()
+	if h, err := w.LockAsync(w.ctx, w.Mutex("b")).Wait(w.ctx); h != nil || err == nil || w.ctx.Err() != nil {
+		t.Errorf("LockAsync = %v, %v", h, err)
+	}
+	redistest.Await(t, "the locks to be free", func() bool { return w.Stats().Held == 0 })
+	testkit.MustUnlock(t, testkit.MustLock(t, w.Mutex("a")))
+	testkit.MustUnlock(t, testkit.MustLock(t, w.Mutex("b")))
+}
+
 // A span that is not recorded changes nothing but that there is none. A name that is not UTF-8 is made so.
 func TestWithoutRecording(t *testing.T) {
 	t.Parallel()
@@ -282,7 +313,8 @@ func TestWithoutRecording(t *testing.T) {
 	}
 }
 
-func TestANameThatIsNotUTF8(t *testing.T) {
+// Neither a name nor an error puts a string into a span that is not UTF-8: for that exporters would refuse the spans of others, too.
+func TestWhatIsNotUTF8(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	h, err := w.Lock(w.ctx, w.Mutex("a\xff"))
@@ -292,12 +324,26 @@ func TestANameThatIsNotUTF8(t *testing.T) {
 	if err := h.Unlock(w.ctx); err != nil {
 		t.Fatal(err)
 	}
+	testkit.MustLock(t, w.Mutex("b"))
+	over, cancel := context.WithTimeoutCause(w.ctx, time.Millisecond, errors.New("closing time of \xff"))
+	defer cancel()
+	if _, err := w.Lock(over, w.Mutex("b")); !testkit.IsAny(err, context.DeadlineExceeded) {
+		t.Fatal(err)
+	}
+	exceptions := 0
 	for _, s := range w.spans.Ended() {
-		for _, a := range s.Attributes() {
+		all := s.Attributes()
+		for _, e := range s.Events() {
+			all, exceptions = append(all, e.Attributes...), exceptions+1
+		}
+		for _, a := range all {
 			if !utf8.ValidString(a.Value.String()) {
 				t.Errorf("%s: %s is %q", s.Name(), a.Key, a.Value.String())
 			}
 		}
+	}
+	if exceptions == 0 {
+		t.Error("no error was recorded: the test proves less")
 	}
 }
 

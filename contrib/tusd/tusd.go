@@ -9,7 +9,8 @@
 //
 // A client whose connection broke asks for the upload again while the server may still read from the old connection, for up to tusd's
 // NetworkTimeout. The request that has the upload then hears that another one waits ([engine.Hold.Wanted]): it keeps what it has read,
-// answers and makes way. In the same process that is at once; between processes it takes up to 250 ms and the time that the store needs.
+// answers and makes way. In the same process that is at once; between processes it takes up to 250 ms, and up to 2.25 s if the request
+// had just begun, besides the time that the store needs. A request for which no other has waited is not interrupted.
 package wheeltus
 
 import (
@@ -17,7 +18,6 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"sync"
 
 	"github.com/tus/tusd/v2/pkg/handler"
 
@@ -60,8 +60,7 @@ func (l *Locker) NewLock(id string) (handler.Lock, error) {
 // lock is the lock of an upload in one request.
 type lock struct {
 	mutex *engine.Mutex
-	hold  *engine.Hold   // nil: not locked
-	watch sync.WaitGroup // for who calls requestUnlock
+	hold  *engine.Hold // nil: not locked
 }
 
 // ErrUnavailable answers a request whose lock cannot be taken, because Redis refuses or the engine is closed. The client is not told why.
@@ -72,7 +71,8 @@ var ErrUnavailable = handler.NewError("ERR_LOCK_UNAVAILABLE", "the upload cannot
 // and answers it with handler.ErrUploadInterrupted.
 //
 // The error is handler.ErrLockTimeout if ctx has ended, handler.ErrNotFound if the id is too long for a lock's name, else
-// [ErrUnavailable]. Each also is what the engine said, such as [engine.ErrHeld] or [engine.ErrRefused].
+// [ErrUnavailable]. Each also is what the engine said, such as [engine.ErrHeld] or [engine.ErrRefused]; so compare with errors.Is. tusd
+// finds its own errors in others by errors.As, and a handler.Error cannot be compared by == at all.
 func (l *lock) Lock(ctx context.Context, requestUnlock func()) error {
 	hold, err := l.mutex.Lock(ctx)
 	switch {
@@ -85,7 +85,7 @@ func (l *lock) Lock(ctx context.Context, requestUnlock func()) error {
 		return fmt.Errorf("%w: %w", ErrUnavailable, err)
 	}
 	l.hold = hold
-	l.watch.Go(func() {
+	go func() { // ends with the hold
 		select {
 		case <-hold.Wanted():
 		case <-hold.Done():
@@ -93,13 +93,13 @@ func (l *lock) Lock(ctx context.Context, requestUnlock func()) error {
 		if !errors.Is(hold.Err(), engine.ErrUnlocked) {
 			requestUnlock()
 		}
-	})
+	}()
 	return nil
 }
 
-// Unlock releases the upload; afterwards requestUnlock is not called any more. The error is [engine.ErrLost] if the lock was lost, and one
-// of the engine's others if Redis did not answer, after which the engine goes on by itself. tusd does not look at it.
+// Unlock releases the upload. requestUnlock may call it. Afterwards requestUnlock is not called any more, but a call of it that is on its way
+// may still come. The error is [engine.ErrLost] if the lock was lost, and one of the engine's others if Redis did not answer, after which the
+// engine goes on by itself. tusd does not look at it.
 func (l *lock) Unlock() error {
-	defer l.watch.Wait()
 	return l.hold.Unlock(context.Background())
 }

@@ -13,7 +13,9 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/tus/tusd/v2/pkg/filestore"
@@ -21,6 +23,7 @@ import (
 	"golang.org/x/exp/slog"
 
 	"github.com/wheellock/wheellock/engine"
+	"github.com/wheellock/wheellock/engine/enginetest"
 	"github.com/wheellock/wheellock/internal/redistest"
 	"github.com/wheellock/wheellock/internal/testkit"
 
@@ -302,4 +305,51 @@ func TestErrors(t *testing.T) {
 	if err := first.Unlock(); !errors.Is(err, engine.ErrUnlocked) {
 		t.Errorf("%v, want ErrUnlocked", err)
 	}
+}
+
+// A process that has had an upload listens for a second more, and waits for nobody: whoever has the upload then is not interrupted.
+func TestNobodyIsInterruptedForOneThatHasGone(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		e, redis := enginetest.New(t, engine.Options{})
+		other, err := redis.Open(t.Context(), engine.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer other.Close()
+		locks := func(e *engine.Engine, wanted func()) handler.Lock {
+			locker, err := wheeltus.New(e, wheeltus.Options{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			lock, err := locker.NewLock("a")
+			if err == nil {
+				err = lock.Lock(t.Context(), wanted)
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			return lock
+		}
+		way := make(chan struct{})
+		first := locks(e, func() { close(way) }) // a PATCH, whose connection breaks
+		go func() {
+			<-way
+			_ = first.Unlock()
+		}()
+		_ = locks(other, nil).Unlock() // the HEAD of its client, which waits
+		var interrupted atomic.Bool
+		again := locks(e, func() { interrupted.Store(true) })
+		time.Sleep(time.Minute)
+		if interrupted.Load() {
+			t.Error("nobody waits for the upload, and it is interrupted")
+		}
+		waits := make(chan handler.Lock)
+		go func() { waits <- locks(other, nil) }()
+		time.Sleep(300 * time.Millisecond)
+		if !interrupted.Load() {
+			t.Error("another request waits for the upload, and it is not interrupted")
+		}
+		_ = again.Unlock()
+		_ = (<-waits).Unlock()
+	})
 }

@@ -54,7 +54,7 @@ const (
 	Survey             // ask who serves what in a cluster
 )
 
-// rounds is how often a part of a batch is sent at most: as it is, after its script was loaded, one by one, and at
+// rounds is how often a part of a batch is sent at most: as it is, after its script was loaded, one by one, without claims, and at
 // last with its script, in case somebody flushes the scripts all the time. The connection itself sends again what surely
 // did not run; the gates decide about everything else.
 const rounds = 4
@@ -228,6 +228,9 @@ func (c *Connection) read(results []rueidis.RedisResult) (reload bool) {
 			c.fail(call, v)
 		case (v.Result == gate.Denied || v.Split) && call.To-call.From > 1: // one of many is at fault: charged to nobody, sent singly (rule 14)
 			c.calls = call.Split(c.calls)
+		case v.Apart && c.Batch[call.From].Unclaimed(call.Op) != gate.None: // its other keys are together, or it has one
+			call.Op = c.Batch[call.From].Unclaimed(call.Op)
+			c.calls = append(c.calls, call)
 		default:
 			c.fail(call, v)
 		}

@@ -23,6 +23,7 @@ type Verdict struct {
 	Reload  bool          // the script is not loaded: load it and send again
 	Link    bool          // the connection is gone
 	Split   bool          // a call with many names: it may be about some of them
+	Apart   bool          // the keys of the call are apart: its hash slot is moving
 	Fault   scripts.Fault // what a script should have answered: then that is the answer
 }
 
@@ -60,7 +61,7 @@ func Judge(err error) Verdict {
 		}
 		for _, p := range passing {
 			if strings.HasPrefix(message, p) {
-				return Verdict{Result: gate.Again, Message: message, Split: slices.Contains(partly, p)}
+				return Verdict{Result: gate.Again, Message: message, Split: slices.Contains(partly, p), Apart: p == "TRYAGAIN"}
 			}
 		}
 		if strings.Contains(message, killed) {

@@ -89,6 +89,14 @@ func TestSubscriber(t *testing.T) {
 		server.MustDo("PUBLISH", "b", "0")
 		o.want(t, "heard")
 	})
+	t.Run("confirms a channel anew that is wanted again", func(t *testing.T) {
+		_, s, o := listening(t, "a", "b")
+		s.Want("a", true) // by another entry, or once more by the same
+		o.want(t, "subscribed a")
+		s.Want("b", false)
+		s.Want("b", true)
+		o.want(t, "subscribed b")
+	})
 	t.Run("listens anew when it is told that the master has moved", func(t *testing.T) {
 		_, s, o := listening(t, "a")
 		s.Move()

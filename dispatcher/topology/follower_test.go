@@ -44,6 +44,22 @@ func TestFollower(t *testing.T) {
 			f.Close()
 		})
 	})
+	t.Run("looks four times a second, however often the sentinels say that another is the master", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			c := &sentinelClient{mode: rueidis.ClientModeSentinel}
+			c.master.Store("a:1")
+			var told atomic.Int32
+			f := Follow(c, func() { told.Inc() })
+			defer f.Close()
+			for i := range 10_000 {
+				c.master.Store([]string{"b:1", "a:1", "c:1"}[i%3])
+				time.Sleep(time.Millisecond)
+			}
+			if n := told.Load(); n > 40 {
+				t.Errorf("10,000 messages in 10 s: told %d times, want at most 40", n)
+			}
+		})
+	})
 	t.Run("follows nobody where the master does not change", func(t *testing.T) {
 		c := &sentinelClient{mode: rueidis.ClientModeStandalone}
 		c.master.Store("a:1")

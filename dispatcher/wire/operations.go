@@ -76,9 +76,8 @@ var operations = [gate.Ops]operation{
 		w.rwChannel(c)
 	}},
 	gate.Release: {&scripts.Release, publish, release},
-	gate.ReleaseClaim: {&scripts.ReleaseClaim, publishFenced, func(w *Writer, c *gate.Command) {
+	gate.ReleaseClaim: {&scripts.ReleaseClaim, publish, func(w *Writer, c *gate.Command) {
 		w.key(scripts.ClaimsKey(c.Entry.Name))
-		w.counterOrLock(c)
 		release(w, c)
 		w.number(c.Args.Release().Own)
 	}},
@@ -256,20 +255,9 @@ func notAfterAndPublish(w *Writer) {
 	publish(w)
 }
 
-// fenced writes the deadline, and what tokens are made by.
+// fenced writes the deadline, how many tokens a tenure gets, and how long an idle counter stays.
 func fenced(w *Writer) {
 	notAfter(w)
-	w.tokens()
-}
-
-// publishFenced writes how to wake others, and what tokens are made by.
-func publishFenced(w *Writer) {
-	publish(w)
-	w.tokens()
-}
-
-// tokens writes how many tokens a tenure gets, and how long an idle counter stays.
-func (w *Writer) tokens() {
 	w.number(gate.TokenBlock)
 	w.number(w.settings.FenceTTL.Milliseconds())
 }

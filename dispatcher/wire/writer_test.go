@@ -12,7 +12,7 @@ import (
 
 var settings = Settings{UUID: "11111111-2222-4333-8444-555555555555", Publish: "PUBLISH", FenceTTL: time.Hour, FairWaiterLease: time.Minute}
 
-// invariant: change-has-one-effect
+// invariant: change-has-one-effect, reply-says-what-redis-holds
 func TestWriter(t *testing.T) {
 	owner := func(id string) string { return settings.UUID + ":" + id }
 	const sent = 7 * time.Second
@@ -41,6 +41,12 @@ func TestWriter(t *testing.T) {
 	t.Run("writes all leases if one differs", func(t *testing.T) {
 		_, args := write(30*time.Second, 30*time.Second, time.Second)
 		if want := []string{notAfter, owner("1"), owner("2"), owner("3"), "30000", "30000", "1000"}; !slices.Equal(args, want) {
+			t.Errorf("arguments %q, want %q", args, want)
+		}
+	})
+	t.Run("writes all leases if those at the ends are alike and one between them is not", func(t *testing.T) {
+		_, args := write(30*time.Second, time.Second, 30*time.Second)
+		if want := []string{notAfter, owner("1"), owner("2"), owner("3"), "30000", "1000", "30000"}; !slices.Equal(args, want) {
 			t.Errorf("arguments %q, want %q", args, want)
 		}
 	})
@@ -106,6 +112,18 @@ func TestEveryOperationIsWritten(t *testing.T) {
 		}
 		if slices.Contains(args, settings.UUID+":0") {
 			t.Errorf("operation %d names the owner of no tenure: %q", op, args)
+		}
+	}
+}
+
+// A reader is released with the key of its hold, be it ours or another's.
+// invariant: released-owner-is-dead
+func TestAReleaseNamesTheHoldOfItsReader(t *testing.T) {
+	e := NewEncoder(settings)
+	for owner, of := range map[string]string{"": own(5), "java:1": "java:1"} {
+		c := gate.Command{Op: gate.ReleaseRead, ID: 5, Args: gate.ReleaseArgs{Owner: owner}.Args(), Entry: &gate.Entry{Name: stock}}
+		if _, keys, _ := e.Encode(&c, time.Second); !slices.Equal(keys, []string{stock, scripts.HoldKey(stock, of)}) {
+			t.Errorf("the release of %q has the keys %q", owner, keys)
 		}
 	}
 }

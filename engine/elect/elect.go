@@ -31,6 +31,7 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -145,11 +146,7 @@ func (el *Election) Deadline() time.Time {
 	if el.term == nil {
 		return time.Time{}
 	}
-	first, second := el.term.mutex.Deadline(), el.term.second.Deadline()
-	if second.Before(first) {
-		return second
-	}
-	return first
+	return slices.MinFunc([]time.Time{el.term.mutex.Deadline(), el.term.second.Deadline()}, time.Time.Compare)
 }
 
 // ask asks who leads, after the note is written if there is one.

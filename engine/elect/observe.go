@@ -14,6 +14,11 @@ const (
 	lookEvery  = 5 * time.Second        // in case a message was lost
 	askAgain   = 100 * time.Millisecond // after an error that can pass
 	listenPace = 250 * time.Millisecond // between a subscription that ended and the next
+
+	// After a message that told of no new leader, the next leads to a question 1 ms after the last one at the earliest, doubling to
+	// 250 ms: whoever floods the channel makes each observer ask four times a second.
+	firstHeed   = time.Millisecond
+	longestHeed = 250 * time.Millisecond
 )
 
 // Observe yields who leads, and then every new leader it learns of, until ctx ends. Of leaders in quick succession it
@@ -21,7 +26,7 @@ const (
 // same process leads again, it yields it again, with its new term.
 //
 // A message from the new leader wakes the observer. In case messages are lost, it also asks every five seconds, and
-// whenever its connection was broken. It goes on while Redis cannot be reached. Besides ctx, these end it: the engine is
+// whenever its connection was broken. While messages come that tell of no new leader, it asks four times a second. It goes on while Redis cannot be reached. Besides ctx, these end it: the engine is
 // closed, the election is invalid, or Redis refuses for a reason that does not pass. [Election.Leader] then returns the
 // error.
 func (el *Election) Observe(ctx context.Context) iter.Seq[Leader] {
@@ -36,13 +41,13 @@ func (el *Election) Observe(ctx context.Context) iter.Seq[Leader] {
 			el.listen(ctx, wake)
 		}()
 		defer func() { stop(); <-stopped }()
-		last := int64(0)
+		last, pause := int64(0), time.Duration(0)
 		for ctx.Err() == nil {
 			leader, passes, err := el.ask(ctx, nil)
 			next := lookEvery
 			switch {
 			case err == nil && leader.Term != last:
-				last = leader.Term
+				last, pause = leader.Term, 0
 				if !yield(leader) {
 					return
 				}
@@ -52,7 +57,12 @@ func (el *Election) Observe(ctx context.Context) iter.Seq[Leader] {
 				el.opts.Logger.Warn("wheellock: cannot observe an election", "election", el.name, "error", err)
 				return
 			}
-			wait(ctx, wake, next)
+			wait(ctx, nil, pause)
+			if wait(ctx, wake, next) {
+				pause = min(max(2*pause, firstHeed), longestHeed)
+			} else {
+				pause = 0
+			}
 		}
 	}
 }
@@ -74,13 +84,15 @@ func (el *Election) listen(ctx context.Context, wake chan<- struct{}) {
 	}
 }
 
-// wait waits until ctx ends, a token is in wake, or d is over.
-func wait(ctx context.Context, wake <-chan struct{}, d time.Duration) {
+// wait waits until ctx ends, a token is in wake, or d is over. True: it has taken the token.
+func wait(ctx context.Context, wake <-chan struct{}, d time.Duration) bool {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
 	select {
 	case <-ctx.Done():
 	case <-wake:
+		return true
 	case <-timer.C:
 	}
+	return false
 }

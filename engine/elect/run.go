@@ -117,6 +117,7 @@ func (el *Election) set(t *term) {
 //
 //   - [engine.ErrUncertain] if the answer of Redis did not come within a second: the engine goes on releasing until the
 //     lease has run out.
+//   - [engine.ErrLost] if the leadership was lost while lead ran: after an outage, Redis may keep the name for a lease more.
 //   - ctx.Err() and context.Cause(ctx) if ctx ended before: the name is freed when lead has returned.
 //
 // Inside lead, return nil instead. Resign with the context of lead, or with a child of it, does not wait for lead.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -180,6 +181,19 @@ func TestRun(t *testing.T) {
 		b.wantEnded(first, why)
 		if second.term <= first.term {
 			b.Errorf("term %d after %d", second.term, first.term)
+		}
+	}))
+	t.Run("ends with its context also between the grant and lead", spec(engine.Options{}, func(b *bubble) {
+		why := errors.New("shut down")
+		for _, after := range []time.Duration{250, 750, 1250, 1750} { // before the answers: of the locks, of the note
+			red := elect.New(b.engine(), name, elect.Options{})
+			b.redis.SetLatency(500 * time.Millisecond)
+			ctx, stop := context.WithCancelCause(b.Context())
+			time.AfterFunc(after*time.Millisecond, func() { stop(why) })
+			b.wantIs(fmt.Sprintf("Run, ended after %v", after*time.Millisecond),
+				red.Run(ctx, func(ctx context.Context, _ int64) error { <-ctx.Done(); return nil }), context.Canceled, why)
+			b.redis.SetLatency(0)
+			time.Sleep(time.Minute)
 		}
 	}))
 	t.Run("keeps the name until lead has returned", spec(engine.Options{}, func(b *bubble) {
@@ -390,6 +404,21 @@ func TestResign(t *testing.T) {
 			b.Errorf("Resign = %v", err)
 		}
 		<-resigned // the next term
+	}))
+	t.Run("after a loss, while the name is taken in Redis", spec(engine.Options{}, func(b *bubble) {
+		e, hung := b.engine(), make(chan struct{})
+		red := elect.New(e, name, elect.Options{})
+		leads := make(chan context.Context)
+		go red.Run(b.Context(), func(ctx context.Context, _ int64) error { leads <- ctx; <-hung; return nil })
+		first := <-leads
+		b.redis.SetDown(true)
+		<-first.Done()
+		b.wantEnded(leading{ctx: first}, engine.ErrLost)
+		time.AfterFunc(time.Millisecond, func() { close(hung) })
+		b.wantIs("Resign", red.Resign(b.Context()), engine.ErrLost)
+		if keys := b.redis.Keys(); !slices.Contains(keys, name) {
+			b.Errorf("keys in Redis = %q: the test proves nothing", keys)
+		}
 	}))
 	t.Run("while Redis is away", spec(engine.Options{}, func(b *bubble) {
 		red := b.candidate("red")

@@ -96,7 +96,7 @@ func (t *term) announce() (passes bool, err error) {
 		leader, passes, err := t.el.ask(t.ctx, &leaders.Note{Owner: t.mutex.TenureID(), Term: t.number, Identity: t.el.opts.Identity})
 		switch {
 		case t.ctx.Err() != nil:
-			return false, t.el.failed(context.Cause(t.ctx))
+			return false, t.el.failed(endedBy(t.ctx))
 		case err == nil && leader.Term == t.number:
 			return false, nil
 		case err == nil, errors.Is(err, ErrNoLeader): // another has the mutex, or nobody: the engine will find that out
@@ -143,10 +143,11 @@ func (t *term) giveBack() {
 	}
 }
 
-// unknown returns the error of a release whose fate is not known; nil: the lock is free, or was lost before.
+// unknown returns the error of a release whose fate is not known; nil: the lock is free. Redis may keep a lock that was lost, if the last
+// answers were, for a lease more. The second lock is ErrUnlocked only if run gave it back, because the mutex was lost.
 func (el *Election) unknown(err error) error {
 	switch {
-	case err == nil, errors.Is(err, engine.ErrLost), errors.Is(err, engine.ErrUnlocked):
+	case errors.Is(err, engine.ErrUnlocked):
 		return nil
 	case errors.Is(err, context.DeadlineExceeded):
 		return el.failed(fmt.Errorf("%w: %w", engine.ErrUncertain, err))

@@ -22,8 +22,9 @@
 //
 // A test that checks for leaked goroutines (go.uber.org/goleak, with VerifyTestMain) needs no exceptions: none is left
 // after the engine and the server are closed. For that, importing this package releases the default pool of package
-// ants (github.com/panjf2000/ants), which starts two permanent goroutines when it is imported. The engine does not use
-// that pool. A program that uses it, by ants.Submit, calls ants.Reboot in its tests.
+// ants (github.com/panjf2000/ants), which starts two permanent goroutines when it is imported, as package engine does.
+// Tests that run the engine on a real Redis need a blank import of this package for that. The engine does not use that
+// pool. A program that uses it, by ants.Submit, calls ants.Reboot in its tests.
 //
 // The emulation is no proof of what Redis itself decides: it has no cluster, replicas or users, and persists nothing.
 // It is made for some thousands of locks at a time.

@@ -49,10 +49,10 @@ const (
 	noRight  = "NOPERM No permissions to access a key"
 )
 
-// FailNext makes the next call about a name fail: a lock, a renewal or a release by any engine. Further FailNext are for
-// the calls after that, in their order. OutOfMemory waits for a call that needs memory, the others take any. The calls of
-// other names that travel in the same command fail likewise, as with Redis, but for OutOfMemory. With a NameMapper, name is
-// the mapped one.
+// FailNext makes the next call about a name fail, by any engine: a lock, a renewal, a release, or a question such as
+// [engine.Semaphore.Available]. Further FailNext are for the calls after that, in their order. OutOfMemory waits for a call
+// that needs memory, the others take any. The calls of other names that travel in the same command fail likewise, as with
+// Redis, but for OutOfMemory. With a NameMapper, name is the mapped one.
 func (s *Server) FailNext(name string, f CallFailure) {
 	if f < OutOfMemory || f > LostAnswer {
 		panic(fmt.Sprintf("enginetest: FailNext(%q, %v): there is no such failure", name, f))

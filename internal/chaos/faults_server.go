@@ -71,6 +71,7 @@ var serverFaults = []fault{
 		s.last(200 * time.Millisecond)
 		return s.server.Do("CONFIG", "SET", "maxclients", "10000").Err() == nil && on
 	}},
+	{onServer: true, name: "a publisher", rules: "11 21 29", pause: 100 * time.Millisecond, strike: publish},
 	{onServer: true, name: "redis kill -9, fsync always", rules: "3 4 12 21", unlock: brokenUnlock | isRefused, try: brokenTry | isRefused, pause: time.Second, strike: restart},
 }
 

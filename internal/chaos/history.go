@@ -45,8 +45,9 @@ type history struct {
 	calls      []*hold // by the time they were called
 	stalls     map[*process][]span
 	violations []violation
-	quiet      time.Duration // from the last call until Redis was empty
-	rests      int32         // holds that engines still believed in at the end
+	quiet      time.Duration    // from the last call until Redis was empty
+	counters   map[string]int64 // the last tokens that Redis has made, in the end
+	rests      int32            // holds that engines still believed in at the end
 	figures    figures
 }
 

@@ -108,6 +108,10 @@ func TestOracles(t *testing.T) {
 		repeated.call(i, 0, at, at+10, withToken(token), unlockedIn(at+20, at+25))
 		falling.call(i, 0, at, at+10, withToken(9-int64(i)), unlockedIn(at+20, at+25))
 	}
+	forged := newHistory(fenced)
+	forged.call(0, 0, 0, 10, withToken(2000), unlockedIn(20, 25))
+	forged.h.counters = map[string]int64{forged.h.phase.places[0].Name: 1999}
+	check("a token that Redis has not made", forged, forged.h.tokens, "tokens")
 	check("a token twice", repeated, repeated.h.tokens, "tokens")
 	check("a token that falls", falling, falling.h.tokens, "tokens")
 	check("a token that falls, by porcupine", falling, falling.h.models, "porcupine")

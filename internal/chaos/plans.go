@@ -65,6 +65,9 @@ func plans(whole time.Duration) []plan {
 		p.lasts, p.recovery = lasts*2/3, 500*time.Millisecond
 	}
 	foreign := func(p *plan) { p.kinds, p.lasts, p.recovery = lockKind, lasts*2/3, 500*time.Millisecond }
+	published := func(p *plan) {
+		p.kinds, p.each, p.lasts, p.recovery = []kind{fenced, mutexes, fairs, rws, semaphores, permits}, 2, lasts*2/3, 500*time.Millisecond
+	}
 	staying := func(p *plan) {
 		p.kinds, p.workers, p.lease = []kind{stays}, 12, 500*time.Millisecond
 		p.habits.Wait, p.habits.WaitFor = 500, 2*time.Second
@@ -91,6 +94,7 @@ func plans(whole time.Duration) []plan {
 		with("refused", refused, "refused after a lost answer"),
 		with("deadlines", brinks, "client asleep over a deadline"),
 		with("foreign bytes", foreign, "bytes nobody asked for"),
+		with("publisher", published, "a publisher"),
 		with("names stay taken", staying, "client kill -9", "client SIGSTOP", "answer swallowed", "reset", "late delivery"),
 		with("answers lost", lost, "answer swallowed", "reset"),
 		with("sparse", sparse, "SCRIPT FLUSH", "callers go away"),

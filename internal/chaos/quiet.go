@@ -74,6 +74,7 @@ func (ph *phase) settle(stopPace func()) *history {
 		}
 	}
 	h.awaitQuiet()
+	h.counters = ph.counters()
 	for _, p := range living {
 		p.order()
 		p.hangUp()

@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// tokens checks that fencing tokens grow: who was granted a lock before another called for it has a lower one,
+// tokens checks that Redis has made every fencing token, and that they grow: who was granted a lock before another called for it has a lower one,
 // whatever happened to Redis in between; and no token is there twice. Who was handed a lock on in a tenure that had just
 // been destroyed may have a lower one than the next, but still one of his own.
 func (h *history) tokens() {
@@ -30,6 +30,9 @@ func (h *history) tokens() {
 			}
 			if other := seen[c.token]; other != nil || c.token == 0 {
 				h.fail("tokens", "%s has token %d, which is 0 or there already", c.name(), c.token)
+			}
+			if last := h.counters[p.Name]; last != 0 && c.token > last {
+				h.fail("tokens", "%s has token %d, and Redis has made none above %d", c.name(), c.token, last)
 			}
 			seen[c.token] = c
 		}

@@ -18,6 +18,9 @@ func (c *caller) ask() {
 	c.waiter = &gate.Waiter{By: c, Hold: &c.hold, Owner: want.owner, Lease: want.lease, N: want.n, Watch: want.watch, Try: want.try, Write: want.write, Least: want.least}
 	if c.call == Adopt {
 		c.waiter.Adopts = c.s.ownerOf(c.name)
+		if number, ours := e.numberOf(c.waiter.Adopts); ours && c.s.heldUnder(e, number) {
+			c.adopts = c.waiter.Adopts
+		}
 		if !strings.HasSuffix(c.waiter.Adopts, gate.DetachedSuffix) { // somebody may believe in it
 			c.s.forced(nil, c.waiter.Adopts)
 		}

@@ -40,6 +40,9 @@ func (s *state) apply(m Move) bool {
 		}
 	}
 	i := int(m.index)
+	if m.do != run && m.do != arrive && m.do != hear && m.do != publish {
+		s.countAnew()
+	}
 	switch m.do {
 	case doCall:
 		return s.callIs(e, int(m.name), m.call)
@@ -67,7 +70,7 @@ func (s *state) apply(m Move) bool {
 		}
 		f := e.flights[i]
 		e.flights = slices.Delete(e.flights, i, i+1)
-		e.encoder.Decode(&f.Command, f.answer)
+		f.decode(e)
 		e.post(nil, "an answer arrives", func(now gate.Time) { e.answer(now, &f.Command) })
 	case confirm:
 		if len(e.wishes) == 0 || e.subscriptionDown {
@@ -124,6 +127,10 @@ func (s *state) apply(m Move) bool {
 		}
 		s.note("    the server takes writes again")
 		s.refusing = faults
+	case publish:
+		if !s.publishes(i) {
+			return false
+		}
 	case tick:
 		at := s.nextInstant()
 		if at == never || s.pendingOrDue() {
@@ -164,6 +171,8 @@ func (s *state) callIs(e *engine, name int, call Call) bool {
 		s.detachable(e, name).detach()
 	case Drop:
 		s.waiting(e, name).drop()
+	case DropFirst:
+		s.waitingFirst(e, name).drop()
 	case ForceUnlock:
 		c.force()
 	case Close:

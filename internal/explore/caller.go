@@ -28,6 +28,7 @@ type caller struct {
 	lossy    bool      // its key was destroyed behind everybody's back: no promise is left
 	release  *ack      // of its Unlock
 	frees    []*caller // Release: whose permits
+	adopts   string    // Adopt: the owner whose place it is to take, if a hold of its engine lives under that; else empty
 }
 
 // ordinal is a number that only counts.
@@ -47,6 +48,8 @@ func (c *caller) Settle(out gate.Outcome) bool {
 		return false
 	}
 	switch out.Why {
+	case gate.Lost:
+		c.s.checkAdoption(c)
 	case gate.Granted:
 		c.s.trace.granted(c)
 		c.stay()
@@ -58,7 +61,8 @@ func (c *caller) Settle(out gate.Outcome) bool {
 }
 
 // stay notes until when the name must stay taken: for the least time from when Redis took it. Its key says when that was, if it was
-// given the time that it should; it was after the command had left in any case.
+// given the time that it should; it was after the command had left in any case. A lock that a release gave to a claim was taken
+// before: the least time counts from when that is heard.
 func (c *caller) stay() {
 	if c.kept.least == 0 || c.s.do("HEXISTS", nameOf(c.name), c.field()).Int == 0 {
 		return
@@ -66,7 +70,7 @@ func (c *caller) stay() {
 	c.stays = c.e.granting + c.kept.least
 	if ttl := c.s.do("PTTL", nameOf(c.name)).Int; ttl > 0 {
 		left := time.Duration(ttl)*time.Millisecond - max(c.kept.lease-c.kept.least, 0)
-		c.stays = max(c.stays, c.e.now()+left)
+		c.stays = max(c.stays, c.e.now()+min(left, c.kept.least)) // it was given more if it was asked for another waiter
 	}
 }
 

@@ -47,7 +47,10 @@ type engine struct {
 	forced           []uint64 // those that somebody else forces off, or takes the place of
 	doubt            doubt    // about its last call without owner
 
-	granting gate.Time // when the command left whose answer its gate handles; 0: it handles none
+	unpaid map[string]int // by name: commands without messages, since something else than messages and answers came; only where there is a publisher
+
+	granting gate.Time      // from when on a least time counts that is granted now: when the command left whose answer its gate handles, or a message is heard; 0: neither
+	apart    map[string]int // by name: how many of its commands in a row have met keys apart
 }
 
 // delayed is what a loop that stands still finds in its mailbox.
@@ -70,7 +73,7 @@ const (
 func newEngine(s *state, number int) *engine {
 	e := &engine{
 		s: s, number: number, uuid: string(rune('a'+number)) + "0000000-0000-4000-8000-000000000000", born: time.Duration(number+1) * firstHour,
-		cells: make([]*gate.Entry, s.w.Names), released: make([][]uint64, s.w.Names), heard: make(map[string][]*gate.Entry), failed: noAge,
+		cells: make([]*gate.Entry, s.w.Names), released: make([][]uint64, s.w.Names), heard: make(map[string][]*gate.Entry), apart: make(map[string]int), unpaid: make(map[string]int), failed: noAge,
 	}
 	e.cfg = &gate.Config{
 		Lease: lease, HandoffTime: s.w.Handoff, PollCap: pollCap, UUID: e.uuid, FairWaiterLease: waiterLease, RTT: roundTrip,

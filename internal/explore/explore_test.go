@@ -30,7 +30,8 @@ func TestMain(m *testing.M) {
 // quick are the worlds that are searched in every run.
 var quick = map[string]bool{
 	"mutex paused": true, "mutex swap": true, "semaphore": true, "two of a mutex": true, "two of a fair": true, "two of permits": true,
-	"three of two attempts": true, "fenced detaches": true, "claims": true, "claims forced": true, "fair claims forced": true, "fair, long under way": true, "mutex handed on": true, "latch, standing still": true,
+	"three of two attempts": true, "fenced detaches": true, "claims": true, "claims forced while asked": true, "fair claims forced": true, "fair, long under way": true, "mutex handed on": true, "latch, standing still": true,
+	"claims and least times": true, "claims and an open slot": true, "fair claims forced twice": true, "fenced claims beside a publisher": true,
 }
 
 // Every order of events in small worlds.
@@ -161,6 +162,20 @@ func TestFindings(t *testing.T) {
 			`A.count-down A.run A.break A.mend A.pause-in-turn tick A.run A.arrive`},
 		"an engine is kept alive in a queue in which nobody stands": {"fair stays",
 			`A.lock-staying A.break run-stray`},
+		"a publisher that has heard a token and a code announces another token": {"fenced claims beside a publisher",
+			`A.lock A.run A.arrive B.lock B.run B.arrive B.confirm unlock A.run A.arrive B.run B.arrive A.lock A.run A.arrive A.confirm A.run A.arrive unlock#1 B.run A.lose-message publish#4 publish#6`},
+		"a claim that is forced off while its question is on its way stands again": {"claims forced while asked",
+			`B.lock B.run B.arrive A.lock A.run A.arrive A.confirm unlock B.run A.run A.arrive B.arrive B.lock B.run B.arrive B.confirm B.run unlock#1 A.run B.force`},
+		"a second force of a fair lock wakes nobody": {"fair claims forced twice",
+			`A.lock A.run A.arrive A.lock B.lock B.run B.arrive B.confirm B.run C.force C.run A.run C.force C.arrive C.run`},
+		"a least time that is longer than what is left of a claim": {"claims and least times",
+			`A.lock A.run A.arrive B.lock B.run B.arrive B.confirm unlock A.run A.arrive B.hear B.run B.arrive A.lock A.run A.arrive A.confirm A.run A.arrive tick B.ring B.run B.arrive A.lock-briefly A.pause unlock#1 B.run A.hear A.drop-first`},
+		"a mutex asks for the key of its claims while its slot is open": {"claims and an open slot",
+			`A.lock A.run A.arrive unlock B.lock B.run B.arrive B.confirm open-slot B.run B.arrive A.run A.arrive B.hear B.run B.arrive tick B.ring B.run`},
+		"two releases of one owner id, of which each answer puts off the first": {"big mutex",
+			`D.try-staying@1 D.break D.try-owned D.lock-owned@1 D.try-owned@2 D.mend D.run#2 D.adopt@1 D.run D.arrive D.pause-in-turn D.arrive#1 tick failover-1 tick`},
+		"a holder's own engine is told that its owner is gone": {"mutex detaches",
+			`A.lock A.run B.adopt B.run B.arrive B.adopt`},
 		"permits of a caller who has gone are not given back after a refusal": {"big semaphore",
 			`B.acquire-two B.drop B.run B.arrive noperm B.run`},
 	} {

@@ -103,7 +103,7 @@ func (s *state) fails(e *engine, m Move) bool {
 			return false
 		}
 		s.refusing, s.refusedAt = m.fault, s.age
-		s.note("    the server refuses writes: %v", m.fault)
+		s.note("    the server answers otherwise: %v", m.fault)
 	case m.fault == Hold:
 		if !s.hold() {
 			return false
@@ -171,14 +171,14 @@ func (e *engine) fail(f Fault) {
 	case UnderReplicas:
 		flight := e.flights[0]
 		e.flights = e.flights[1:]
-		e.encoder.Decode(&flight.Command, flight.answer)
+		flight.decode(e)
 		flight.Command.Unreplicated()
 		e.post(nil, "an answer arrives: too few replicas have it", func(now gate.Time) { e.answer(now, &flight.Command) })
 	case BreakSubscription:
 		e.breakSubscription()
 	case LoseMessage:
 		e.s.unheard = true
-		e.messages = e.messages[1:]
+		e.takeNews()
 	case TwiceMessage:
 		e.messages = append(e.messages, e.messages[0])
 	case Pause:

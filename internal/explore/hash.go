@@ -79,6 +79,13 @@ func (h *hasher) hash(s *state) uint64 {
 	})
 	h.number(bit(s.surprised)<<2 | bit(s.destroyed)<<1 | bit(s.unheard))
 	hashed(h, &s.counted)
+	if s.w.MostPublished > 0 {
+		h.number(uint64(s.published))
+		for _, m := range s.sayings {
+			h.text(m.channel)
+			h.text(m.text)
+		}
+	}
 	for i, e := range s.engines {
 		h.engine = i
 		if e.dead {
@@ -174,7 +181,7 @@ func (h *hasher) digits(t string, from, to int) {
 	}
 }
 
-// Codes of claims tell which engine has drawn them. Their last nine digits are 0, unless a token is added to them.
+// Codes of claims tell which engine has drawn them.
 const (
 	firstCode = 200_000 * codeStep
 	codeStep  = 1_000_000_000
@@ -182,14 +189,8 @@ const (
 
 func isCode(n uint64) bool { return n >= firstCode && n < serverEpoch }
 
-// code takes the code of a claim: as the number of a tenure, in an order of its own, and what is added to it, as a time of the server.
-func (h *hasher) code(n uint64) {
-	h.id(maxEngines+int(n/codeStep%maxEngines), n-n%codeStep)
-	if n %= codeStep; n != 0 {
-		n = 1 + (n+codeStep-uint64(serverEpoch+h.now/1000)%codeStep)%codeStep
-	}
-	h.number(n)
-}
+// code takes the code of a claim: as the number of a tenure, in an order of its own.
+func (h *hasher) code(n uint64) { h.id(maxEngines+int(n/codeStep%maxEngines), n) }
 
 // time takes a number that may be a time of an engine's clock: what is left until then counts, so that states are alike
 // that differ only in when they were reached. Those clocks show more than firstHour when a world begins, and no number that

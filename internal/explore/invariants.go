@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/wheellock/wheellock/internal/gate"
 	"github.com/wheellock/wheellock/scripts"
@@ -11,12 +12,12 @@ import (
 
 // check holds every invariant against the state, on true time.
 func (s *state) check() {
+	s.checkEnds()
 	for i, c := range s.callers {
 		s.checkStay(c)
 		if c.e.crashed {
 			continue // nobody runs there who could believe anything
 		}
-		s.checkFinal(c)
 		if !c.holds() {
 			continue
 		}
@@ -32,7 +33,15 @@ func (s *state) check() {
 	s.trace.check()
 }
 
-// checkFinal: a hold that was over once is over.
+// checkEnds: a hold that was over once is over.
+func (s *state) checkEnds() {
+	for _, c := range s.callers {
+		if !c.e.crashed {
+			s.checkFinal(c)
+		}
+	}
+}
+
 func (s *state) checkFinal(c *caller) {
 	held := c.settled && c.out.Why == gate.Granted && c.waitsForLock()
 	switch {
@@ -44,13 +53,44 @@ func (s *state) checkFinal(c *caller) {
 	}
 }
 
-// checkStay: a name stays taken for its least time, whatever becomes of who asked for it.
+// checkStay: a name stays taken for its least time, whatever becomes of who asked for it. So its key stands for as long at any moment,
+// for an engine may die at any moment.
 func (s *state) checkStay(c *caller) {
 	if s.destroyed || c.isLossy() || c.e.now() >= c.stays {
 		return
 	}
-	if s.do("EXISTS", nameOf(c.name)).Int == 0 {
-		s.violate("detached-name-stays", "%s is free %v before the least time of %v is over", nameOf(c.name), c.stays-c.e.now(), c)
+	if ttl := s.do("PTTL", nameOf(c.name)).Int; ttl != -1 && time.Duration(ttl+1)*time.Millisecond < c.stays-c.e.now() {
+		s.violate("detached-name-stays", "the key of %s stands for %d ms, and the least time of %v for %v", nameOf(c.name), ttl, c, c.stays-c.e.now())
+	}
+}
+
+// checkAdoption: who wants the place of a holder at its own engine is not told that nobody has the lock under that owner any more, while
+// it stands in Redis.
+func (s *state) checkAdoption(c *caller) {
+	if c.adopts != "" && !s.surprised && s.ownerOf(c.name) == c.adopts {
+		s.violate("detached-name-stays", "%v is told that nobody has %s as %s, who stands in Redis", c, nameOf(c.name), c.adopts)
+	}
+}
+
+// mostApart is how often a command of a mutex may meet keys apart before its engine takes the way by one key.
+const mostApart = 2
+
+// checkWayOut: a mutex has one key, so whoever releases or takes it gets on while its hash slot is open. A fenced one is
+// released so; for tokens it needs two.
+func (s *state) checkWayOut(f *flight) {
+	switch s.w.Kind {
+	case gate.MutexKind:
+	case gate.FencedKind:
+		if f.Op != gate.Release && f.Op != gate.ReleaseClaim {
+			return
+		}
+	default:
+		return
+	}
+	e := s.engines[f.by]
+	e.apart[f.Entry.Name]++
+	if n := e.apart[f.Entry.Name]; n > mostApart {
+		s.violate("command-follows-its-slot", "%v has asked for %s %d times by several keys while they are apart, last by %v", e, f.Entry.Name, n, f.Op)
 	}
 }
 
@@ -182,6 +222,22 @@ func (s *state) checkTurn(f *flight, before []keyLease) {
 		lives, _ := strconv.ParseInt(s.do("ZSCORE", scripts.FairAlive(nameOf(i)), engine).Str, 10, 64)
 		if !strings.HasPrefix(owner, engine) && engine != s.engines[f.by].uuid && lives*1000 > s.serverMicros() {
 			s.violate("fair-queue-order", "%v of %s lets %s in before %s", f.Op, nameOf(i), owner, was.queue[0])
+		}
+	}
+}
+
+// checkWoken: who frees a fair lock wakes the head of its queue, or has given it the lock.
+func (s *state) checkWoken(f *flight, before []keyLease, said []message) {
+	if s.w.Kind != gate.FairKind || s.refusing != faults {
+		return
+	}
+	for i, now := range s.leases() {
+		if len(before[i].fields) == 0 || len(now.fields) > 0 || len(now.queue) == 0 {
+			continue
+		}
+		channel := scripts.FairChannel(nameOf(i), now.queue[0])
+		if !slices.ContainsFunc(said, func(m message) bool { return m.channel == channel }) {
+			s.violate("fair-queue-order", "%v frees %s, and wakes nobody though %s is first in its queue", f.Op, nameOf(i), now.queue[0])
 		}
 	}
 }

@@ -2,6 +2,7 @@ package explore
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 
 	"github.com/wheellock/wheellock/internal/gate"
@@ -22,10 +23,40 @@ type flight struct {
 	by     int // the engine
 	ran    bool
 	copied bool // it has run before
+	apart  bool // its keys were at two nodes: it is to try again
 	held   bool // it goes no further for now
 	since  age  // when it was held up, or became a stray; noAge: neither
 	answer int64
 	late   int64 // of a stray: the true time from which on its notAfter is over
+}
+
+// decode gives the command its answer.
+func (f *flight) decode(e *engine) {
+	if f.apart {
+		e.s.checkWayOut(f)
+		f.Command.Result, f.Command.ServerMessage = gate.Again, "TRYAGAIN Multiple keys request during rehashing of slot"
+		return
+	}
+	delete(e.apart, f.Entry.Name)
+	e.encoder.Decode(&f.Command, f.answer)
+}
+
+// unclaims encodes a command anew, as the connection does whose call has met keys apart: as the one that leaves no claim and gives
+// nothing to one.
+func (e *engine) unclaims(f *flight) {
+	plain, can := any(&f.Command).(interface{ Unclaimed(gate.Op) gate.Op })
+	if !can || plain.Unclaimed(f.Op) == gate.None {
+		return
+	}
+	again := f.Command
+	again.Op = plain.Unclaimed(f.Op)
+	text, keys, args := e.encoder.Encode(&again, again.Sent)
+	f.text, f.keys, f.args = script(text), append([]string(nil), keys...), append([]string(nil), args...)
+}
+
+// severalKeys reports whether a command has them. The same key twice is one.
+func (c *encoded) severalKeys() bool {
+	return slices.ContainsFunc(c.keys, func(key string) bool { return key != c.keys[0] })
 }
 
 // encoded is how a command is written.
@@ -84,6 +115,7 @@ func (e *engine) collect() bool {
 // send writes what waits.
 func (e *engine) send(now gate.Time) {
 	for _, c := range e.outbox {
+		e.sends(c.Entry.Name)
 		f := &flight{Command: c, by: e.number, since: noAge}
 		text, keys, args := e.encoder.Encode(&f.Command, now)
 		f.text, f.keys, f.args = script(text), append([]string(nil), keys...), append([]string(nil), args...)
@@ -153,6 +185,7 @@ func (e *engine) confirm() {
 	channel := e.wishes[0]
 	e.wishes = e.wishes[1:]
 	e.s.subscribers[e.number][channel] = true
+	e.s.meets(channel)
 	e.post(nil, "a channel is subscribed to", func(now gate.Time) { e.subscribed(now, channel) })
 }
 
@@ -164,19 +197,37 @@ func (e *engine) subscribed(now gate.Time, channel string) {
 
 // hear brings the oldest message to its gates.
 func (e *engine) hear() {
-	m := e.messages[0]
-	e.messages = e.messages[1:]
-	e.post(nil, "a message is heard: "+m.text, func(now gate.Time) {
+	channel, said := e.messages[0].channel, ""
+	var news gate.News
+	for _, m := range e.takeNews() {
 		most, err := strconv.ParseInt(m.text, 10, 64)
 		if err != nil {
 			most = 1
 		}
-		var news gate.News
 		news.Add(most)
-		for _, c := range e.heard[m.channel] {
+		said += " " + m.text
+	}
+	e.pays(channel, news)
+	e.post(nil, "heard:"+said, func(now gate.Time) {
+		e.granting = now
+		for _, c := range e.heard[channel] {
 			c.Machine.Message(now, news, &e.fx)
 		}
+		e.granting = 0
 	})
+}
+
+// takeNews takes the oldest message; where there is a publisher, all that wait on its channel.
+func (e *engine) takeNews() (taken []message) {
+	channel := e.messages[0].channel
+	e.messages = slices.DeleteFunc(e.messages, func(m message) bool {
+		takes := m.channel == channel && (len(taken) == 0 || e.s.w.MostPublished > 0)
+		if takes {
+			taken = append(taken, m)
+		}
+		return takes
+	})
+	return taken
 }
 
 // pending reports whether something is on its way to or from an engine that runs and is connected.

@@ -37,6 +37,7 @@ const (
 	runStray                // a command that nobody waits for runs
 	heal                    // the server takes writes again
 	tick                    // time passes until something is due
+	publish                 // a publisher says something
 	doFault
 	actions
 )
@@ -44,7 +45,7 @@ const (
 var actionNames = [actions]string{
 	doCall: "", unlock: "unlock", ring: "ring", run: "run", arrive: "arrive", confirm: "confirm", hear: "hear", mend: "mend",
 	mendSubscription: "mend-subscription", resume: "resume",
-	letGo: "let-go", letSubscribe: "let-subscribe", letHear: "let-hear", runStray: "run-stray", heal: "heal", tick: "tick", doFault: "",
+	letGo: "let-go", letSubscribe: "let-subscribe", letHear: "let-hear", runStray: "run-stray", heal: "heal", tick: "tick", publish: "publish", doFault: "",
 }
 
 func (m Move) String() string {

@@ -32,6 +32,7 @@ func (s *state) moves(all []Move) []Move {
 			add(unlock, nil, i)
 		}
 	}
+	all = s.publishMoves(all)
 	if s.ticks < s.w.MostTicks && s.nextInstant() != never {
 		switch {
 		case !s.pendingOrDue():
@@ -207,7 +208,7 @@ func (s *state) possible(e *engine, name int, call Call) bool {
 		return s.extendable(e, name) != nil
 	case Detach:
 		return s.detachable(e, name) != nil
-	case Drop:
+	case Drop, DropFirst:
 		return s.waiting(e, name) != nil
 	case Release:
 		return s.releasable() != nil
@@ -234,6 +235,11 @@ func (s *state) detachable(e *engine, name int) *caller {
 	return nil
 }
 
+// heldUnder reports whether a hold lives under a tenure of an engine.
+func (s *state) heldUnder(e *engine, tenure uint64) bool {
+	return slices.ContainsFunc(s.callers, func(c *caller) bool { return c.e == e && c.hold.Tenure == tenure && c.holds() })
+}
+
 // releasable are the holds of permits, the newest first.
 func (s *state) releasable() (held []*caller) {
 	for _, c := range slices.Backward(s.callers) {
@@ -246,6 +252,16 @@ func (s *state) releasable() (held []*caller) {
 
 func (s *state) waiting(e *engine, name int) *caller {
 	for _, c := range slices.Backward(s.callers) {
+		if c.e == e && c.name == name && c.waits() {
+			return c
+		}
+	}
+	return nil
+}
+
+// waitingFirst is the oldest call that waits.
+func (s *state) waitingFirst(e *engine, name int) *caller {
+	for _, c := range s.callers {
 		if c.e == e && c.name == name && c.waits() {
 			return c
 		}

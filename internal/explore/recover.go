@@ -84,6 +84,7 @@ func (s *state) checkAwake() {
 func (s *state) settle() bool {
 	for _, c := range s.callers {
 		if c.hasHold() && !c.e.dead {
+			s.countAnew()
 			c.unlock()
 			return true
 		}

@@ -98,11 +98,12 @@ func (d *search) start() *state {
 	return newState(d.w, d.in, &d.tape, nil)
 }
 
-// replay plays the path.
+// replay plays the path. Of the checks it makes those that note something in the state: else it would lead to another one.
 func (d *search) replay() *state {
 	s := d.start()
 	for _, m := range d.path {
 		s.apply(m)
+		s.checkEnds()
 	}
 	return s
 }

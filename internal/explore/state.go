@@ -34,10 +34,15 @@ type state struct {
 	trace *trace // what happens, in the words of the specification; nil: nobody reads it
 
 	destroyed bool  // data was
-	surprised bool  // a command ran that had run before, or that could do nothing any more if it were an acquire
+	surprised bool  // a command ran that had run before, or that could do nothing any more if it were an acquire; or one left a claim alone whose owner it took or freed
 	unheard   bool  // a message was lost, an answer was late, or an engine died that stood in a queue
 	token     int64 // the last fencing token that was given
 	counted   counts
+
+	sayings   []message // what a publisher can say
+	announced int64     // the last negative number that it has heard, without the sign; 0: none
+	published int       // how much it has said
+	made      []int64   // the last tokens of the blocks that scripts have made, of a fenced mutex
 }
 
 // age is a time that is counted in calls, unlocks and ticks.
@@ -110,6 +115,14 @@ func (s *state) do(args ...string) redismodel.Value {
 
 // run runs a command of an engine in Redis.
 func (s *state) run(f *flight) {
+	if s.refusing == OpenSlot && f.severalKeys() {
+		s.note("      redis does not run %v %s: its keys are apart", f.Op, describe(f))
+		s.surprised = true
+		if s.engines[f.by].unclaims(f); f.severalKeys() {
+			f.ran, f.apart = true, true
+			return
+		}
+	}
 	r := s.eval(f)
 	if r.answer.Kind != redismodel.Int {
 		s.violate("scripts-answer", "%v answered %v", f.Op, r.answer)
@@ -126,10 +139,14 @@ func (s *state) run(f *flight) {
 				e.messages = append(e.messages, m)
 			}
 		}
+		s.overhears(m)
 	}
 }
 
 func (s *state) eval(f *flight) record {
+	if s.w.Kind == gate.FencedKind {
+		defer s.makes()
+	}
 	if t := s.tape; t != nil && t.at < len(t.records) {
 		r := t.records[t.at]
 		t.at++
@@ -150,6 +167,7 @@ func (s *state) eval(f *flight) record {
 	r.after = s.server.Snapshot()
 	s.checkLeases(f, before)
 	s.checkTurn(f, before)
+	s.checkWoken(f, before, r.messages)
 	if s.tape != nil {
 		s.tape.records = append(s.tape.records, r)
 		s.tape.at++
@@ -234,6 +252,7 @@ func (s *state) pass(at int64) {
 func (s *state) granted(c *caller) {
 	s.checkReleased(c.e, c.hold.Entry, c.hold.Tenure, "a grant")
 	if s.w.Kind == gate.FencedKind {
+		s.checkMade(c)
 		s.checkToken(c)
 	}
 	s.counted.granted(s, c)

@@ -48,6 +48,7 @@ func choose(moves []Move, r *rand.Rand) Move {
 		m := moves[r.IntN(len(moves))]
 		switch {
 		case m.do == doFault && r.IntN(8) > 0 && len(moves) > 1:
+		case m.do == publish && r.IntN(8) > 0 && len(moves) > 1:
 		case m.do == doCall && r.IntN(4) > 0 && len(moves) > 1:
 		default:
 			return m

@@ -46,19 +46,22 @@ type World struct {
 
 	Claims int // how many engines, from the first on, have claims
 
+	MostPublished int // how many messages a publisher says (publisher.go); an engine hears all that wait on a channel in one turn then
+
 	Handoff time.Duration // gate.Config.HandoffTime
 	Count   int64         // permits of a semaphore, or the count of a latch, when the world begins
 }
 
 // Times of every world. Only their order matters.
 const (
-	lease       = 3 * time.Second  // of watched holds; renewed every second
-	fixedLease  = 2 * time.Second  // of holds with WithLease
-	leastTime   = 4 * time.Second  // of holds with WithMinHold: longer than the lease
-	pollCap     = 10 * time.Second // of waiters
-	answerTime  = time.Second      // AnswerTimeout
-	waiterLease = 5 * time.Second  // FairWaiterLease
-	roundTrip   = time.Millisecond // as the engines have measured it
+	lease       = 3 * time.Second         // of watched holds; renewed every second
+	fixedLease  = 2 * time.Second         // of holds with WithLease
+	leastTime   = 4 * time.Second         // of holds with WithMinHold: longer than the lease
+	briefTime   = 1900 * time.Millisecond // of others: shorter than what a claim has, and longer than what is left of it at last
+	pollCap     = 10 * time.Second        // of waiters
+	answerTime  = time.Second             // AnswerTimeout
+	waiterLease = 5 * time.Second         // FairWaiterLease
+	roundTrip   = time.Millisecond        // as the engines have measured it
 	serverEpoch = 1_700_000_000_000_000
 )
 
@@ -88,10 +91,12 @@ const (
 	Release                 // all permits that are held, whoever has them: by their ids, the first of them given twice
 	Extend                  // the newest hold with a fixed lease
 	LockStaying             // waits, watched, WithMinHold
+	LockBriefly             // waits, watched, WithMinHold of less than what a claim has
 	TryStaying              // asks once, WithLease, WithMinHold
 	Detach                  // the newest hold
 	Adopt                   // whoever stands in Redis for the name
 	Drop                    // the newest call that waits is cancelled
+	DropFirst               // the oldest call that waits is cancelled
 	ForceUnlock             // whoever holds the name
 	Close                   // the engine
 	calls
@@ -100,7 +105,7 @@ const (
 var callNames = [calls]string{
 	"lock", "lock-owned", "lock-fixed", "try", "try-fixed", "try-owned", "read", "read-owned", "write", "write-owned", "try-read",
 	"try-write", "acquire", "acquire-two", "try-acquire", "give", "await", "count-down", "release", "extend", "lock-staying",
-	"try-staying", "detach", "adopt", "drop", "force", "close",
+	"lock-briefly", "try-staying", "detach", "adopt", "drop", "drop-first", "force", "close",
 }
 
 func (c Call) String() string { return callNames[c] }
@@ -135,6 +140,7 @@ var requests = map[Call]request{
 	Await:      {},
 
 	LockStaying: {lease: lease, watch: true, least: leastTime},
+	LockBriefly: {lease: lease, watch: true, least: briefTime},
 	TryStaying:  {lease: fixedLease, try: true, least: fixedLease / 2},
 	Adopt:       {lease: lease, watch: true, try: true},
 }
@@ -163,22 +169,24 @@ const (
 	Die           // an engine dies
 	Delay         // time passes while something is on its way; only with EveryOrder
 	Hold          // what would happen next is held up, until the search lets it go on; only without EveryOrder
+	OpenSlot      // the hash slot is on its way to another node, some keys here and some there: commands with several keys are to try again
 	UnderReplicas // an answer says that too few replicas have what the command did
 	faults
 )
 
 var faultNames = [faults]string{
 	"break", "down", "twice", "break-subscription", "lose-message", "twice-message", "readonly", "noreplicas",
-	"misconf", "oom", "noperm", "lose-key", "failover-1", "failover-2", "pause", "pause-in-turn", "die", "delay", "hold", "under-replicated",
+	"misconf", "oom", "noperm", "lose-key", "failover-1", "failover-2", "pause", "pause-in-turn", "die", "delay", "hold", "open-slot", "under-replicated",
 }
 
 func (f Fault) String() string { return faultNames[f] }
 
-// refusals are the words of a server that refuses writes.
+// refusals are the words of a server that refuses writes. One whose slot is open refuses no write as such.
 var refusals = map[Fault]string{
 	ReadOnly:    "READONLY You can't write against a read only replica.",
 	NoReplicas:  "NOREPLICAS Not enough good replicas to write.",
 	Misconf:     "MISCONF Redis is configured to save RDB snapshots, but it's currently unable to persist to disk.",
 	OutOfMemory: "OOM command not allowed when used memory > 'maxmemory'.",
 	NoPerm:      "NOPERM User has no permissions to run the command",
+	OpenSlot:    "",
 }

@@ -53,6 +53,7 @@ var SmallWorlds = slices.Concat(
 	claimed(2, worlds("claims paused", gate.MutexKind, 1, []Call{Lock, Lock}, []Call{Lock, TryFixed}, Pause, PauseInTurn, Die)),
 	claimed(2, worlds("claims beside a fixed lease", gate.MutexKind, 1, []Call{Lock, LockFixed}, []Call{Lock, ForceUnlock}, Twice, TwiceMessage, LoseKey)),
 	claimed(2, worlds("claims forced", gate.MutexKind, 1, []Call{Lock}, []Call{Lock, Lock, ForceUnlock}, LoseMessage, TwiceMessage, Break)),
+	claimed(2, ticking(1, worlds("claims forced while asked", gate.MutexKind, 1, []Call{Lock}, []Call{Lock, Lock, ForceUnlock}, Hold))),
 	claimed(2, worlds("claims refused", gate.MutexKind, 1, []Call{Lock, Close}, []Call{Lock, Lock}, ReadOnly, BreakSubscription, Failover1)),
 	claimed(1, worlds("claims beside none", gate.MutexKind, 1, []Call{Lock, Lock}, []Call{Lock, Lock}, Break, LoseMessage, Hold)),
 	claimed(2, worlds("two of claims", gate.MutexKind, 2, []Call{Lock}, []Call{Lock}, Break, LoseMessage, Hold, Pause)),
@@ -71,6 +72,19 @@ var SmallWorlds = slices.Concat(
 	claimed(3, threeEngines("fair claims of three", gate.FairKind, []Call{Lock}, []Call{Lock}, []Call{Lock, Drop}, Break, LoseMessage, Die)),
 	claimed(3, threeEngines("claims of three", gate.MutexKind, []Call{Lock}, []Call{Lock}, []Call{Lock, Drop}, Break, LoseMessage, Die)),
 	claimed(2, threeEngines("claims of two beside one", gate.MutexKind, []Call{Lock}, []Call{Lock}, []Call{Lock}, Break, LoseMessage, Hold)),
+	claimed(2, ticking(1, worlds("claims and least times", gate.MutexKind, 1, []Call{Lock, Lock, LockBriefly, DropFirst}, []Call{Lock}, Pause))),
+	claimed(3, ticking(0, threeEngines("fair claims forced twice", gate.FairKind, []Call{Lock, Lock}, []Call{Lock}, []Call{ForceUnlock, ForceUnlock}, Hold))),
+	claimed(2, worlds("claims and an open slot", gate.MutexKind, 1, []Call{Lock, Lock}, []Call{Lock}, OpenSlot)),
+	claimed(2, worlds("fenced claims and an open slot", gate.FencedKind, 1, []Call{Lock, Lock}, []Call{Lock}, OpenSlot)),
+
+	// Beside a publisher, who says two things.
+	publishing(2, claimed(2, ticking(1, worlds("fenced claims beside a publisher", gate.FencedKind, 1, []Call{Lock, Lock}, []Call{Lock}, LoseMessage)))),
+	publishing(2, claimed(2, ticking(1, worlds("fenced claims beside a publisher, held up", gate.FencedKind, 1, []Call{Lock, Lock}, []Call{Lock}, Hold)))),
+	publishing(2, claimed(2, ticking(1, worlds("claims beside a publisher", gate.MutexKind, 1, []Call{Lock, Lock}, []Call{Lock}, LoseMessage, Hold)))),
+	publishing(2, claimed(2, ticking(1, worlds("fair claims beside a publisher", gate.FairKind, 1, []Call{Lock, Lock}, []Call{Lock}, LoseMessage, Hold)))),
+	publishing(2, ticking(1, worlds("read-write beside a publisher", gate.RWKind, 1, []Call{Read}, []Call{Write}, Hold))),
+	counted(1, publishing(2, ticking(1, worlds("semaphore beside a publisher", gate.SemaphoreKind, 1, []Call{Acquire, Give}, []Call{Acquire}, Hold)))),
+	counted(1, publishing(2, ticking(1, worlds("permits beside a publisher", gate.PermitKind, 1, []Call{Acquire}, []Call{Acquire}, Hold)))),
 	[]*World{{
 		Name: "claims in every order", Kind: gate.MutexKind, Engines: 2, Names: 1, Handoff: 10 * time.Millisecond, Claims: 2,
 		Programs: [][]Call{{Lock, Lock}, {Lock}}, MostTicks: 2, EveryOrder: true,
@@ -138,6 +152,14 @@ func ticking(most int, all []*World) []*World {
 	return all
 }
 
+// publishing has a publisher say so much.
+func publishing(most int, all []*World) []*World {
+	for _, w := range all {
+		w.MostPublished = most
+	}
+	return all
+}
+
 // atOnce has no time pass, and a HandoffTime of which half is over as soon as it begins: a tenure that changed hands often enough is
 // confirmed ahead.
 func atOnce(all []*World) []*World {
@@ -163,7 +185,7 @@ var BigWorlds = []*World{
 // allFaults are those that a world without replicas may have.
 var allFaults = []Fault{
 	Break, Down, Twice, BreakSubscription, LoseMessage, TwiceMessage, ReadOnly, NoReplicas, Misconf, OutOfMemory, NoPerm,
-	LoseKey, Failover1, Failover2, Pause, PauseInTurn, Die, Delay,
+	LoseKey, Failover1, Failover2, Pause, PauseInTurn, Die, Delay, OpenSlot,
 }
 
 // once are the faults without Twice. No connection delivers a command twice whose answer came; owners make it harmless in spite
@@ -175,7 +197,7 @@ func once() []Fault {
 func big(name string, kind gate.Kind, calls ...Call) *World {
 	w := &World{
 		Name: "big " + name, Kind: kind, Engines: 4, Names: 3, Handoff: 10 * time.Millisecond, EveryOrder: true,
-		Calls: calls, Faults: allFaults, MostCalls: 50, MostFaults: 10, MostTicks: 60,
+		Calls: calls, Faults: allFaults, MostCalls: 50, MostFaults: 10, MostTicks: 60, MostPublished: 20,
 	}
 	if kind != gate.RWKind && kind >= gate.FairKind {
 		w.Faults = once()
@@ -191,7 +213,7 @@ func claimedBy(engines int, w *World) *World {
 
 // claimedBig is a world of mutexes in which so many engines have claims.
 func claimedBig(name string, engines int) *World {
-	return claimedBy(engines, big(name, gate.MutexKind, LockStaying, Detach, Adopt, Lock, Lock, LockOwned, LockFixed, TryLock, TryOwned, Extend, Drop, ForceUnlock, Close))
+	return claimedBy(engines, big(name, gate.MutexKind, LockStaying, LockBriefly, Detach, Adopt, Lock, Lock, LockOwned, LockFixed, TryLock, TryOwned, Extend, Drop, DropFirst, ForceUnlock, Close))
 }
 
 func bigCount(name string, kind gate.Kind, calls ...Call) *World {

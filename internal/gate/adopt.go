@@ -1,6 +1,28 @@
 package gate
 
-import "github.com/wheellock/wheellock/scripts"
+import (
+	"strconv"
+
+	"github.com/wheellock/wheellock/scripts"
+)
+
+// makeWay ends the tenure, as force does, for a caller that wants to take its place, once no command of it is in flight. The
+// Adopt leaves first. The release that follows finds the owner id only if the Adopt has not taken it. Callers that want the place
+// of another owner are told that it is gone.
+func (m *Mutex) makeWay(now Time) {
+	m.contention.turnAdoptersAway(m.cfg, Lost, m.cfg.UUID+":"+strconv.FormatUint(m.t.ID, 10))
+	if len(m.contention.adopting) == 0 || m.flight != None {
+		return
+	}
+	release := m.releaseOp()
+	m.t.endAll(m.cfg.Stats, Lost)
+	m.drop(now, nil)
+	m.left(now)
+	old := m.t.orphan(release) // one for the owner id: of two, each answer that nothing was sent would put the other off
+	old.at, old.late = now, m.t.Unsure
+	m.t.Unsure = 0
+	m.contention.orphans.add(old)
+}
 
 // adopt asks for the first caller that wants to take the place of another owner.
 func (m *Mutex) adopt(fx *Effects) bool {

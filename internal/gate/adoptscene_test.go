@@ -194,7 +194,7 @@ func TestAdoptScenes(t *testing.T) {
 			b locks adopts java:1
 			c locks adopts java:2
 			answer 1                         -> a: granted until 990ms; b: lost; c: lost
-			b locks adopts u:1               -> b: lost
+			b locks adopts u:2               -> b: lost
 			a unlocks                        -> release 1`,
 		"several want the same place, and nobody is there": `
 			a locks adopts java:1            -> adopt 1 java:1 1s
@@ -269,10 +269,94 @@ func TestAdoptScenes(t *testing.T) {
 			after 20ms                       -> (17ms) detach 1 5s
 			answer 0                         -> a ok: granted; adopt 2 u:1:detached 1s
 			answer 1                         -> b: granted until 1.01s`,
-		"while the name is ours": `
+		"a hold of ours ends first, as by force": `
+			a locks least 5s                 -> acquire 1 5s
+			answer 1                         -> a: granted until 4.95s
+			after 100ms
+			b locks adopts u:1               -> a ends: lost; adopt 2 u:1 1s
+			answer 1                         -> b: granted until 1.09s; release 1
+			answer not-mine
+			a unlocks                        -> a ok: lost
+			b unlocks                        -> release 2
+			answer 0                         -> b ok: granted
+			idle                             -> true`,
+		"all holds of an Owner of ours end": `
+			a locks owner 7                  -> acquire 1 1s
+			answer 1                         -> a: granted until 990ms
+			b locks owner 7                  -> b: granted until 990ms, re-entered
+			c locks owner 7 watch 3s         -> c: granted until 990ms, re-entered
+			d locks adopts u:1 owner 7       -> c ends: lost; b ends: lost; a ends: lost; adopt 2 u:1 1s
+			answer 1                         -> d: granted until 990ms; release 1`,
+		"a hold of ours that is being renewed": `
 			a locks                          -> acquire 1 1s
 			answer 1                         -> a: granted until 990ms
-			b locks adopts u:1               -> b: lost`,
+			after 400ms                      -> (333ms) renew 1 1s
+			b locks adopts u:1
+			c locks adopts u:9               -> c: lost
+			answer 1                         -> a ends: lost; adopt 2 u:1 1s
+			answer 1                         -> b: granted until 1.39s; release 1`,
+		"a hold of ours that is being renewed, until the caller waits no longer": `
+			a locks                          -> acquire 1 1s
+			answer 1                         -> a: granted until 990ms
+			after 400ms                      -> (333ms) renew 1 1s
+			b locks adopts u:1
+			b times-out                      -> b: doubtful "there was no answer within AnswerTimeout"
+			answer 1
+			a unlocks                        -> release 1`,
+		"a hold of ours that turns out to be gone": `
+			a locks                          -> acquire 1 1s
+			answer 1                         -> a: granted until 990ms
+			after 400ms                      -> (333ms) renew 1 1s
+			b locks adopts u:1
+			answer not-mine                  -> a ends: lost; adopt 2 u:1 1s
+			answer not-mine                  -> b: lost
+			idle                             -> true`,
+		"a hold of ours, before those who wait": `
+			a locks                          -> acquire 1 1s
+			answer 1                         -> a: granted until 990ms
+			b locks
+			c locks adopts u:1               -> a ends: lost; adopt 2 u:1 1s
+			answer 1                         -> c: granted until 990ms; release 1
+			answer not-mine
+			c unlocks                        -> b: granted until 990ms, handed on; c ok: granted`,
+		"a hold of ours that is being extended": `
+			a locks lease 500ms              -> acquire 1 500ms
+			answer 1                         -> a: granted until 495ms
+			a extends 2s                     -> renew 1 2s
+			b locks adopts u:1
+			answer fault 1                   -> a ends: lost; a ok: lost; adopt 2 u:1 1s`,
+		"a hold of ours, and the answer is lost: its owner is released before the fresh one": `
+			a locks                          -> acquire 1 1s
+			answer 1                         -> a: granted until 990ms
+			b locks adopts u:1               -> a ends: lost; adopt 2 u:1 1s
+			lost                             -> b: doubtful; release 1
+			answer 0                         -> release 2
+			answer not-mine
+			after 3s                         -> (2.25s) release 2
+			answer not-mine
+			idle                             -> true`,
+		"a hold of ours, and it is refused": `
+			a locks                          -> acquire 1 1s
+			answer 1                         -> a: granted until 990ms
+			b locks adopts u:1               -> a ends: lost; adopt 2 u:1 1s
+			answer fault 1                   -> b: refused (fault 1) for now; release 1
+			answer 0
+			idle                             -> true`,
+		"a hold of ours of which an acquire may still arrive": `
+			a locks                          -> acquire 1 1s
+			lost
+			after 20ms                       -> (17ms) acquire 1 1s
+			answer 1                         -> a: granted until 1.007s
+			b locks adopts u:1               -> a ends: lost; adopt 2 u:1 1s
+			answer 1                         -> b: granted until 1.01s; release 1
+			answer not-mine
+			after 300ms
+			b unlocks                        -> release 2
+			answer 0                         -> b ok: granted
+			idle                             -> false
+			after 3s                         -> (1.93s) release 1
+			answer not-mine
+			idle                             -> true`,
 		"while an acquire is on its way": `
 			a locks                          -> acquire 1 1s
 			b locks adopts java:1
@@ -365,6 +449,13 @@ func TestAdoptScenes(t *testing.T) {
 }
 
 func TestAdoptScenesOfOtherKinds(t *testing.T) {
+	t.Run("fenced, a hold of ours", func(t *testing.T) {
+		playScene(t, FencedKind, `
+			a locks                          -> acquire fenced 1 1s
+			answer 64                        -> a: granted until 990ms, token 1
+			b locks adopts u:1               -> a ends: lost; adopt 2 u:1 1s
+			answer 128                       -> b: granted until 990ms, token 65; release 1`)
+	})
 	t.Run("fenced", func(t *testing.T) {
 		playScene(t, FencedKind, `
 			a locks adopts java:1            -> adopt 1 java:1 1s
@@ -410,6 +501,16 @@ func TestAdoptScenesOfOtherKinds(t *testing.T) {
 			answer 1                         -> b: granted until 990ms
 			b unlocks                        -> fair release 2 1s next 1
 			answer passed                    -> b ok: granted; a: granted until 990ms; unsubscribe redisson_lock__channel:{stock}:u:1`,
+		"fair, a hold of ours before those who wait": `
+			a locks                          -> fair ask 1 NEW 1s next 1 n 1
+			answer 1                         -> a: granted until 990ms
+			b locks                          -> fair ask 0 OLD next 2 n 1
+			answer held 1s
+			c locks adopts u:1               -> a ends: lost; adopt 3 u:1 1s
+			answer 1                         -> c: granted until 990ms; fair release 1
+			answer not-mine
+			c unlocks                        -> fair release 3 1s next 2
+			answer passed                    -> c ok: granted; b: granted until 990ms`,
 		"fair, with a least time": `
 			a locks least 5s                 -> fair ask 1 NEW 5s next 1 n 1
 			b locks

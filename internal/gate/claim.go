@@ -1,7 +1,7 @@
 package gate
 
 import (
-	"cmp"
+	"slices"
 	"time"
 )
 
@@ -25,8 +25,8 @@ import (
 //  1. The mutex is given to B. The message stays on its way; B's two seconds run out, and somebody else takes the mutex.
 //  2. B asks under the same owner id, and has a claim again. Then the message arrives.
 //
-// Of a fenced mutex the release makes the tokens, too; if Redis refuses them, nothing is given. A message before the code announces
-// the last of them, and the code, to which it is added, proves it. So nothing depends on who publishes what, or what is lost of it.
+// A fenced mutex needs tokens, which no message may bring. So B asks at once when it hears its code, under the same owner id, and the
+// answer brings them. A code counts once: what is said after it, or beside it, is a hint.
 //
 // A fair mutex is given to the head of its queue and to nobody else, by its release, if the head's claim is good for another second. The
 // owner id is the head's place, the claim is left by a FairAsk, and the code is published on the head's own channel in place of the 0. The
@@ -50,6 +50,8 @@ import (
 //     polls leaves no trace, so that one release in 100 ms does the same.
 //   - B has died, and a waiter of Redisson listens in its place. The mutex is given to B, and a 1 is published besides, which
 //     has Redisson's waiters ask: that one learns that it has to wait for 2 s at most. No engine heeds it.
+//   - The hash slot is on its way, and the claims are at another node than the lock: the mutex is taken or released as if there were
+//     none (Unclaimed). If B had it so and has left it, it may be given to B's claim: it is free when that ends.
 //   - With Replicas or Fsync there are no claims: what B hears of may be on no replica yet.
 
 const (
@@ -62,8 +64,7 @@ const (
 // claim is what Redis may give us the lock for.
 type claim struct {
 	id    uint64 // the number of the tenure that would be; 0: there is none
-	code  int64  // by which we know that it was given to us: that of the last acquire by which it stands
-	token int64  // of a fenced lock: the last that was announced; 0: none was
+	code  int64  // by which we know that it was given to us: that of the last acquire by which it stands; 0: it was heard
 	sent  Time   // when the last acquire left by which it stands
 	ends  Time   // when nothing of it can be left in Redis
 	epoch uint32 // of the link, then
@@ -74,37 +75,36 @@ type claim struct {
 func (w *Waiter) mayClaim() bool { return w.Watch && w.Least == 0 && w.Lease >= claimTime && !w.Try }
 
 // note notes that an acquire was refused, and whether it has left a claim. If it could not, one that stood before stands as
-// it did. sure: no copy of it may arrive any more; else its owner id is released when none can, and is not asked for again.
-func (cl *claim) note(now Time, c *Command, code int64, sure bool) {
+// it did. An owner id of which a release is to be sent claims nothing any more: it was freed by force, or a copy of an acquire may
+// still arrive.
+func (c *contention) note(now Time, asked *Command, code int64) {
+	cl := &c.claim
 	switch {
-	case !sure:
-		cl.id = 0
-	case c.Reply.Claimed():
-		cl.id, cl.code, cl.sent, cl.epoch = c.ID, code, c.Sent, c.Epoch
+	case c.orphans.of(asked.ID) >= 0:
+		c.endClaim(asked.ID)
+	case asked.Reply.Claimed():
+		cl.id, cl.code, cl.sent, cl.epoch = asked.ID, code, asked.Sent, asked.Epoch
 		cl.ends = now + claimTime + 2*margin(claimTime)
 	}
 }
 
-// proof is what a message says when the lock was given to the claim: its code, to whose last nine digits the token of a fenced lock is
-// added (announce in scripts/claim.lua).
-func (cl *claim) proof(token int64) int64 {
-	const step = 1_000_000_000
-	tail := cl.code % step
-	return cl.code - tail + (tail+token%step)%step
+// heard reports whether one of the messages says that the lock was given to the claim.
+func (cl *claim) heard(news *News) bool {
+	if cl.id == 0 || !slices.Contains(news.codes[:news.kept], cl.code) {
+		return false
+	}
+	cl.code = 0
+	return true
 }
 
-// proven reports whether one of the messages says so, and keeps the token that was announced before it.
-func (cl *claim) proven(news *News, fenced bool) bool {
-	for _, p := range news.proofs[:news.kept] {
-		token := int64(0)
-		if fenced {
-			token = cmp.Or(p.token, cl.token)
-		}
-		if cl.id != 0 && fenced == (token != 0) && p.said == cl.proof(token) {
-			cl.token = token
-			return true
-		}
+// Unclaimed is the operation that does what op does for c, but leaves no claim and gives nothing to one: it has fewer keys. None: there
+// is no such operation.
+func (c *Command) Unclaimed(op Op) Op {
+	switch op {
+	case AcquireClaim:
+		return c.Entry.traits().acquire
+	case ReleaseClaim:
+		return c.Entry.traits().release
 	}
-	cl.token = cmp.Or(news.token, cl.token)
-	return false
+	return None
 }

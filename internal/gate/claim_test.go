@@ -2,11 +2,7 @@ package gate
 
 import (
 	"fmt"
-	"strings"
 	"testing"
-	"time"
-
-	"github.com/wheellock/wheellock/wheel"
 )
 
 // B has been refused, listens and has a claim.
@@ -17,7 +13,7 @@ const claimed = `
 			subscribed                       -> acquire claim 2 3s n 1001
 			answer claimed 2s                -> `
 
-// invariant: claim-counts-from-its-acquire
+// invariant: claim-counts-from-its-acquire, detached-name-stays
 func TestClaimScenes(t *testing.T) {
 	for name, text := range map[string]string{
 		"a lock that is given counts from the question, and is renewed soon": claimed + `
@@ -110,6 +106,21 @@ func TestClaimScenes(t *testing.T) {
 			answer held 2s                   -> subscribe redisson_lock__channel:{stock}
 			subscribed                       -> acquire 2 10s
 			answer held 2s`,
+		"a lock that was given over an earlier link is asked for": claimed + `
+			link-breaks
+			given 1                          -> acquire claim 2 3s n 1002
+			answer 1                         -> b: granted until 2.97s`,
+		"what is left of a given lease is enough for a least time": claimed + `
+			c locks least 1030ms
+			stall 950ms
+			b leaves
+			given 1                          -> b: is not there; c: granted until 1.98s`,
+		"what is left of a given lease is too short for a least time": claimed + `
+			c locks least 1031ms
+			stall 950ms
+			b leaves
+			given 1                          -> b: is not there; release claim 2 n 1
+			answer 0                         -> acquire 3 3s`,
 		"a lock that is given late is renewed sooner": claimed + `
 			stall 1.9s
 			given 1                          -> b: granted until 1.98s
@@ -215,8 +226,7 @@ func TestClaimScenes(t *testing.T) {
 			answer held 2s
 			stall 980ms
 			alarm                            -> 707ms
-			given 2
-			after 0s                         -> acquire claim 3 3s n 1004`,
+			given 2                          -> acquire claim 3 3s n 1004`,
 		"what was claimed for one is given to another, for his lease": claimed + `
 			c locks watch 5s
 			b waits-no-longer                -> b: gave up, last taken for 2s
@@ -283,47 +293,39 @@ const fencedClaimed = `
 // invariant: claim-counts-from-its-acquire, tokens-grow
 func TestFencedClaimScenes(t *testing.T) {
 	for name, text := range map[string]string{
-		"a lock that is given with its tokens": fencedClaimed + `
-			given 1 5063                     -> b: granted until 1.98s, token 5000
-			after 50ms                       -> renew 2 3s
-			answer 1
+		"a lock that is given is asked for at once, for its tokens": fencedClaimed + `
+			given 1                          -> acquire claim 2 3s n 1002
+			answer 5063                      -> b: granted until 2.97s, token 5000
 			c locks
-			b unlocks                        -> c: granted until 3.02s, handed on, token 5001; b ok: granted
+			b unlocks                        -> c: granted until 2.97s, handed on, token 5001; b ok: granted
 			c unlocks                        -> release claim 2 n 1
 			answer given 2                   -> c ok: granted`,
-		"a code whose token was not announced is a hint": fencedClaimed + `
+		"also while messages are heeded late": fencedClaimed + inVain(vainQuestions) + `
+			message
+			given 11                         -> acquire claim 2 3s n 1012`,
+		"a code that comes again is a hint": fencedClaimed + inVain(vainQuestions) + `
+			message
+			given 11                         -> acquire claim 2 3s n 1012
+			again OOM
+			given 11`,
+		"what comes beside a code is no token": fencedClaimed + `
+			says -5063 1001 -7063            -> acquire claim 2 3s n 1002
+			answer 6063                      -> b: granted until 2.97s, token 6000`,
+		"what earlier versions say is a hint": fencedClaimed + `
+			says -5063 6064                  -> acquire claim 2 3s n 1002
+			answer 6063                      -> b: granted until 2.97s, token 6000`,
+		"a code among many is lost as any message": fencedClaimed + `
+			says 77 77 77 77 1001            -> acquire claim 2 3s n 1002
+			says -5063 1001
+			answer 6063                      -> b: granted until 2.97s, token 6000`,
+		"a lock that was given when Redis refuses tokens": fencedClaimed + `
 			given 1                          -> acquire claim 2 3s n 1002
-			answer 6063                      -> b: granted until 2.97s, token 6000`,
-		"a token that is announced before": fencedClaimed + `
-			announced 5063
-			idle                             -> false
-			given 1 5063                     -> b: granted until 1.98s, token 5000`,
-		"a code to which another token was added is a hint": fencedClaimed + `
-			announced 5063
-			given 1 6063                     -> b: granted until 1.98s, token 6000`,
-		"an announcement is no hint": fencedClaimed + `
-			announced 5063
-			announced 6063
-			message                          -> acquire claim 2 3s n 1002
-			answer claimed 2s
-			given 1 6063                     -> acquire claim 2 3s n 1003
-			answer claimed 2s
-			given 3 7063                     -> b: granted until 1.98s, token 7000`,
-		"tokens of a lock that was asked for meanwhile": fencedClaimed + `
-			message                          -> acquire claim 2 3s n 1002
-			given 1 5063
-			answer 6063                      -> b: granted until 2.97s, token 6000`,
-		"a token is announced to a mutex without tokens": claimed + `
-			announced 5063
-			given 1                          -> b: granted until 1.98s`,
+			again OOM
+			says -5063 1001                  -> acquire claim 2 3s n 1003
+			again OOM
+			b waits-no-longer                -> b: gave up, last refused for now "OOM"; release claim 2 n 1`,
 	} {
-		t.Run(name, func(t *testing.T) {
-			kind := FencedKind
-			if strings.HasPrefix(text, claimed) {
-				kind = MutexKind
-			}
-			playScene(t, kind, text)
-		})
+		t.Run(name, func(t *testing.T) { playScene(t, FencedKind, text) })
 	}
 }
 
@@ -338,22 +340,16 @@ func inVain(questions int) string {
 	return text
 }
 
-// What is announced behind the code of a claim, in the same look at the channel, says nothing of its token: whoever has heard both
-// can announce another one that ends in the same nine digits.
-// invariant: tokens-grow
-func TestAnAnnouncementBehindTheCodeIsNotItsToken(t *testing.T) {
-	cfg := &Config{UUID: "u", PollCap: 2 * time.Second, Waits: wheel.NewSlots[*Waiter](64, func(wheel.Tick) {}), Stats: &Stats{}}
-	s := &scene{t: t, now: time.Hour, cfg: cfg, entry: NewEntry("stock", FencedKind, cfg), actors: make(map[string]*actor)}
-	for _, line := range []string{"claims", "b locks", "answer held 2s", "subscribed", "answer claimed 2s"} {
-		s.event(strings.Fields(line))
-	}
-	const token = int64(1_795_419_440_316_465)
-	var news News
-	news.Add(-token)
-	news.Add((&claim{code: 1001}).proof(token))
-	news.Add(-(token + 1_000_000_000_000))
-	s.step(func(m Machine, fx *Effects) { m.Message(s.now, news, fx) })
-	if m := s.entry.Machine.(*Mutex); m.t.phase == ours && m.contention.tokens.last != token {
-		t.Errorf("the last token is %d, want %d", m.contention.tokens.last, token)
+// Of the operations of a name only those with claims have another in their place.
+// invariant: command-follows-its-slot
+func TestUnclaimed(t *testing.T) {
+	for kind, acquire := range map[Kind]Op{MutexKind: Acquire, FencedKind: AcquireFenced} {
+		c := Command{Entry: &Entry{Kind: kind}}
+		for op := range Ops {
+			want := map[Op]Op{AcquireClaim: acquire, ReleaseClaim: Release}[op]
+			if got := c.Unclaimed(op); got != want {
+				t.Errorf("kind %d: in place of %v there is %v, want %v", kind, op, got, want)
+			}
+		}
 	}
 }

@@ -22,6 +22,11 @@ func TestClaimEndScenes(t *testing.T) {
 			after 20ms                       -> (17ms) release claim 2 n 1
 			c locks
 			answer not-mine                  -> acquire claim 3 3s n 1003`,
+		"a claim that is freed by force while its question is on its way": claimed + `
+			message                          -> acquire claim 2 3s n 1002
+			force u:2 2
+			answer claimed 2s                -> release claim 2 u:2 n 1
+			lost                             -> force ok: doubtful; acquire claim 3 3s n 1003`,
 		"a claim that is asked for when nothing can arrive any more": claimed + `
 			message                          -> acquire claim 2 3s n 1002
 			lost

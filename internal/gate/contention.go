@@ -120,15 +120,18 @@ func (as *adoptions) takeFor(c *Command, t *Tenure) *Waiter {
 	return w
 }
 
-// turnAdoptersAway answers all who want to take the place of another owner.
-func (c *contention) turnAdoptersAway(cfg *Config, why Why) {
+// turnAdoptersAway answers all who want to take the place of another owner than that one.
+func (c *contention) turnAdoptersAway(cfg *Config, why Why, but string) {
 	if c == nil {
 		return
 	}
-	for _, w := range c.adopting {
-		cfg.Answer(w, Outcome{Why: why})
-	}
-	c.adopting = nil
+	c.adopting = slices.DeleteFunc(c.adopting, func(w *Waiter) bool {
+		away := w.Adopts != but
+		if away {
+			cfg.Answer(w, Outcome{Why: why})
+		}
+		return away
+	})
 }
 
 // What a process that hands a mutex on among its own callers leaves to other processes: to those that listen by yielding

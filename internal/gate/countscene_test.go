@@ -494,6 +494,22 @@ func TestSemaphoreScenes(t *testing.T) {
 			answer 1                         -> a: granted
 			oldest                           -> none
 			waiting                          -> 0`,
+		"what was granted in vain is given, however often it is refused": `
+			a locks n 2                      -> take 1 2x1,
+			answer 2                         -> a: granted
+			a returns                        -> give 2 n 2
+			denied NOPERM
+			idle                             -> false
+			after 2s                         -> (1s) give 3 n 2
+			denied NOPERM                    -> give 4 n 2
+			answer 0
+			idle                             -> true`,
+		"what was granted in vain goes to the next": `
+			a locks n 2                      -> take 1 2x1,
+			answer 2                         -> a: granted
+			b locks                          -> take 2 1x1,
+			a returns
+			answer 0                         -> b: granted; give 3 n 1`,
 	} {
 		t.Run(name, func(t *testing.T) { playScene(t, SemaphoreKind, text) })
 	}

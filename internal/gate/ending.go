@@ -72,9 +72,9 @@ func (m *mutexLease) detach(now Time, fx *Effects) bool {
 }
 
 // releaseOp is how a tenure is released. An engine that has not been refused the name does not know whether others have claims. Its
-// release wakes them.
+// release wakes them. A fair lock is asked for and released by scripts of its own.
 func (m *mutexLease) releaseOp() Op {
-	if m.claims() && (m.contention.state == subscribed || m.contention.claim.asked == m.t.ID) {
+	if m.claims() && (m.contention.state == subscribed || m.contention.claim.asked != 0 && m.contention.claim.asked == m.t.ID) {
 		return ReleaseClaim
 	}
 	return m.traits().release

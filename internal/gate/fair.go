@@ -74,7 +74,7 @@ func (l *fairQueue) answeredInQueue(m *mutexLease, now Time, c *Command, fx *Eff
 	case ran:
 		m.t.phase = free
 		if c.Reply.Claimed() {
-			m.contended().claim.note(now, c, c.Args.FairAsk().Code, true)
+			m.contended().note(now, c, c.Args.FairAsk().Code)
 		}
 		ttl, _ := c.Reply.Held()
 		m.refused(now, c.Sent, ttl, fx)

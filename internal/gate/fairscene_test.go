@@ -571,14 +571,18 @@ func TestFairClaimScenes(t *testing.T) {
 		"a lost answer does not end a claim": fairClaimed + `
 			message                          -> fair ask 1 OLD 1002 3s
 			lost
-			given 1                          -> b: granted until 1.98s; unsubscribe redisson_lock__channel:{stock}:u:1
+			link-up                          -> fair ask 1 OLD 1003 3s
+			answer claimed 2s
+			given 3                          -> b: granted until 1.98s; unsubscribe redisson_lock__channel:{stock}:u:1
 			b unlocks                        -> fair release 1
 			answer 0                         -> b ok: granted
 			after 10s                        -> (2.25s) fair leave 1 n 1`,
 		"a question without an answer may take the lock again after it was given": fairClaimed + `
 			message                          -> fair ask 1 OLD 1002 3s
 			lost
-			given 1                          -> b: granted until 1.98s; unsubscribe redisson_lock__channel:{stock}:u:1
+			link-up                          -> fair ask 1 OLD 1003 3s
+			answer claimed 2s
+			given 3                          -> b: granted until 1.98s; unsubscribe redisson_lock__channel:{stock}:u:1
 			b unlocks                        -> fair release 1
 			stall 3s
 			not-sent                         -> b ok: doubtful
@@ -588,6 +592,11 @@ func TestFairClaimScenes(t *testing.T) {
 			given 1
 			answer 0
 			idle                             -> true`,
+		"a fair lock is never released to claims": `
+			claims
+			force x:1 0                      -> fair release 0 x:1
+			force x:2 0
+			answer 1                         -> force ok: granted; fair release 0 x:2`,
 		"a claim is that of one place": fairClaimed + `
 			c locks                          -> fair ask 1 OLD 1002 3s next 2 n 1
 			answer held 2s                   -> subscribe redisson_lock__channel:{stock}:u:2

@@ -43,8 +43,10 @@ func TestFloodOfMessagesIsBoundedForEachName(t *testing.T) {
 	held := func(now Time) func(*Command) {
 		return func(c *Command) {
 			switch c.Op {
-			case AcquireRead, AcquireWrite, Acquire, AcquireFenced:
+			case AcquireRead, AcquireWrite, Acquire, AcquireFenced, FairAsk:
 				c.Reply = scripts.Reply(-(lease - now).Milliseconds() - 2) // the same owner all the time
+			case AcquireClaim:
+				c.Reply = scripts.Reply(-1<<43 - (lease - now).Milliseconds() - 2)
 			case PermitTake:
 				c.Reply = scripts.Reply(-lease.Milliseconds() - 2)
 			case GetCount:
@@ -56,16 +58,21 @@ func TestFloodOfMessagesIsBoundedForEachName(t *testing.T) {
 	for name, tt := range map[string]struct {
 		kind   Kind
 		answer func(Time) func(*Command)
+		reads  bool
 	}{
-		"a mutex that another owner has": {MutexKind, held}, "a fenced mutex": {FencedKind, held}, "a writer": {RWKind, held},
-		"a semaphore": {SemaphoreKind, held}, "permits": {PermitKind, held}, "a latch": {LatchKind, held},
-		"a mutex of ours": {MutexKind, ours}, "a writer of ours": {RWKind, ours},
+		"a mutex that another owner has": {MutexKind, held, false}, "a fenced mutex": {FencedKind, held, false}, "a fair mutex": {FairKind, held, false},
+		"a reader": {RWKind, held, true}, "a writer": {RWKind, held, false},
+		"a semaphore": {SemaphoreKind, held, false}, "permits": {PermitKind, held, false}, "a latch": {LatchKind, held, false},
+		"a mutex of ours": {MutexKind, ours, false}, "a fair mutex of ours": {FairKind, ours, false},
+		"a reader of ours": {RWKind, ours, true}, "a writer of ours": {RWKind, ours, false},
 	} {
 		t.Run(name, func(t *testing.T) {
-			cfg := &Config{Lease: 30 * time.Second, HandoffTime: 10 * time.Millisecond, PollCap: 2 * time.Second, Stats: &Stats{}, UUID: "A"}
+			code := int64(1000)
+			cfg := &Config{Lease: 30 * time.Second, HandoffTime: 10 * time.Millisecond, PollCap: 2 * time.Second, FairWaiterLease: 5 * time.Second,
+				Stats: &Stats{}, UUID: "A", Code: func() int64 { code++; return code }}
 			f := &flooded{m: NewEntry("stock:7", tt.kind, cfg).Machine}
 			for range 2 { // with an hold of ours: its holder, and one who waits
-				w := &Waiter{By: &answers{}, Hold: &Hold{By: nobodyEnds{}}, Lease: cfg.Lease, Watch: true, Write: true, N: 1, Entry: f.m.entry()}
+				w := &Waiter{By: &answers{}, Hold: &Hold{By: nobodyEnds{}}, Lease: cfg.Lease, Watch: true, Write: !tt.reads, N: 1, Entry: f.m.entry()}
 				f.step(0, func() { f.m.Ask(0, w, &f.fx) }, tt.answer(0))
 			}
 			f.step(0, func() { f.m.Subscribed(0, "", &f.fx) }, tt.answer(0))
@@ -77,7 +84,9 @@ func TestFloodOfMessagesIsBoundedForEachName(t *testing.T) {
 					if now >= f.m.NextAlarm() {
 						f.m.Wake(now, &f.fx)
 					}
-					f.m.Message(now, oneMessage, &f.fx)
+					var news News
+					news.Add([]int64{0, 1, -5063, code - 1, 7}[i%5]) // of engines, of Redisson, and what a forger may say
+					f.m.Message(now, news, &f.fx)
 				}, tt.answer(now))
 			}
 			if most := 150; f.asks > most {
@@ -134,6 +143,31 @@ func TestFloodIsBoundedWhereAnswersAreSlow(t *testing.T) {
 			}
 			if most := 650; asks > most { // with a question on its way all the time it would be 1,600
 				t.Errorf("10 s of messages led to %d commands, want at most %d", asks, most)
+			}
+		})
+	}
+}
+
+// Redis tells of a change of a key once for each time that the key was read (WatchLoss). So however often somebody else changes the
+// key, the engine asks once a round trip. invariant: one-command-per-name
+func TestChangesOfAKeyLeadToAQuestionEachRoundTrip(t *testing.T) {
+	for kind, name := range kindNames {
+		t.Run(name, func(t *testing.T) {
+			b := newBench(t, kind, 30*time.Second)
+			b.rtt = 2 * time.Millisecond
+			u := b.ask(func(w *Waiter) { w.Write = true })
+			b.run(100 * time.Millisecond)
+			b.sent = make(map[Op][]Time)
+			for range 20_000 {
+				b.run(100 * time.Microsecond)
+				b.step(func(m Machine) { m.Suspect(b.now, &b.fx) })
+			}
+			n := 0
+			for _, sent := range b.sent {
+				n += len(sent)
+			}
+			if most := 1100; n > most || u.over {
+				t.Errorf("20,000 changes in 2 s, with round trips of 2 ms, led to %d commands, want at most %d; over: %v", n, most, u.over)
 			}
 		})
 	}

@@ -61,29 +61,27 @@ func (m *Mutex) Answer(now Time, c *Command, fx *Effects) {
 // Message is a hint that the lock was freed, or says that it was given to our claim.
 func (m *Mutex) Message(now Time, news News, fx *Effects) {
 	given := m.given(now, news, fx)
-	news.N -= news.noHints
+	news.N -= news.ones
 	if given {
 		news.N--
 	}
 	m.lock.Message(now, news, fx)
-	if given {
+	if given || m.again { // also if it was taken for our own message
 		m.pump(now, fx)
 	}
 }
 
-// given takes the lock that a release has given to our claim, if one of the codes says so. When it cannot be taken here, the next
-// question finds it.
+// given takes the lock that a release has given to our claim, if one of the codes says so. When it cannot be taken here, a question
+// finds it, which is asked at once: a fenced one needs its tokens, and what was claimed over another link is not believed.
 func (m *Mutex) given(now Time, news News, fx *Effects) bool {
-	if !m.claims() {
-		return false
-	}
-	c := &m.contention.claim
-	if !c.proven(&news, m.traits().fenced) {
+	if !m.claims() || !m.contention.claim.heard(&news) {
 		return false
 	}
 	m.tick(now)
+	c := &m.contention.claim
 	w := m.queue.head
-	if m.t.phase != free || m.flight != None || w == nil || !w.mayClaim() || !m.queue.fair.first(w, c.id) || now >= c.sent+claimTime-margin(claimTime) {
+	if m.traits().fenced || m.t.phase != free || m.flight != None || c.epoch != m.cfg.Epoch || w == nil || !w.mayClaim() ||
+		!m.queue.fair.first(w, c.id) || now >= c.sent+claimTime-margin(claimTime) {
 		m.again = m.t.phase != ours && w != nil
 		return false
 	}
@@ -93,13 +91,13 @@ func (m *Mutex) given(now Time, news News, fx *Effects) bool {
 	m.t.Ends = c.ends
 	m.queue.fair.doubt(now, &m.t.Tenure)
 	m.t.confirm(now, &as, claimTime)
-	m.fence(c.token)
 	m.t.RenewAt = now + min(claimRenewal, (m.t.Deadline-now)/4)
 	m.contention.endClaim(c.id)
 	m.tries, m.again = 0, false
 	m.settleYield(false, now) // somebody had it
 	m.contention.enter(now, m.cfg)
 	m.contention.last = m.contention.last.noted(Outcome{Why: Taken})
+	as.Lease = m.t.Deadline - now // what is left of it
 	m.admit(now, &as, fx)
 	return true
 }
@@ -112,6 +110,9 @@ func (m *Mutex) Unlock(now Time, h *Hold, ack Settler, fx *Effects) {
 	} else if m.t.end(h, m.cfg.Stats); m.t.holds != nil {
 		settle(ack, Outcome{})
 	} else {
+		if ack == InVain && h.holdCount == nil { // an Owner's other holds may have had least times
+			m.contention.stayNoLonger()
+		}
 		m.owe(ack)
 		m.decide(now, fx)
 		if m.t.phase != dead { // handed on, or about to be
@@ -178,10 +179,10 @@ func (m *Mutex) advance(now Time, fx *Effects) {
 	if m.t.phase == ours && m.t.holds == nil {
 		m.decide(now, fx)
 	}
-	m.seeWaiters()
+	m.seeWaiters(m.queue.lasting() > 0)
 	m.giveUpClaim(now)
-	if m.t.phase == ours {
-		m.contention.turnAdoptersAway(m.cfg, Lost) // whoever stood there is gone
+	if m.t.phase == ours && m.contention != nil && len(m.contention.adopting) > 0 {
+		m.makeWay(now)
 	}
 	if m.flight != None {
 		return

@@ -80,7 +80,7 @@ func (m *mutexLease) requeue(now Time, w *Waiter) {
 func (m *mutexLease) turnAllAway() {
 	m.waiting.turnAllAway()
 	m.growing().turnAway(m.cfg, Outcome{Why: Closed}, everyone)
-	m.contention.turnAdoptersAway(m.cfg, Closed)
+	m.contention.turnAdoptersAway(m.cfg, Closed, "")
 }
 
 // askFree asks for the head of the queue when it is time, once nothing of us may be left in Redis.
@@ -160,11 +160,10 @@ func (m *mutexLease) acquired(now Time, c *Command, fx *Effects) bool {
 	if l := m.queue.fair; l != nil && l.answeredInQueue(m, now, c, fx) {
 		return false
 	}
-	sure := m.t.Unsure <= c.Sent
 	switch m.lock.acquired(now, c, &m.t, m.releaseOp(), &m.tries) {
 	case heldByOther:
 		if c.Op == AcquireClaim {
-			m.contention.claim.note(now, c, c.Args.Claim().Code, sure)
+			m.contention.note(now, c, c.Args.Claim().Code)
 		}
 		ttl, _ := c.Reply.Held()
 		m.refused(now, c.Sent, ttl, fx)

@@ -34,15 +34,20 @@ func (gs orphans) due(now Time) *orphan {
 	return nil
 }
 
+// of is where the orphan of an owner of ours stands; -1: there is none.
+func (gs orphans) of(id uint64) int {
+	return slices.IndexFunc(gs, func(g orphan) bool { return g.id == id })
+}
+
 // take takes the orphan of an owner of ours away.
 func (gs *orphans) take(id uint64) (orphan, bool) {
-	for i, g := range *gs {
-		if g.id == id {
-			*gs = slices.Delete(*gs, i, i+1)
-			return g, true
-		}
+	i := gs.of(id)
+	if i < 0 {
+		return orphan{}, false
 	}
-	return orphan{}, false
+	g := (*gs)[i]
+	*gs = slices.Delete(*gs, i, i+1)
+	return g, true
 }
 
 // nextAlarm is when the first of them is due.

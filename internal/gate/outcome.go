@@ -65,6 +65,14 @@ func settle(ack Settler, out Outcome) {
 	}
 }
 
+// InVain is the caller of an Unlock, or of a Change that gives permits, for a grant that comes too late for its caller: no least
+// time keeps the name taken, and the permits are given however often Redis refuses them.
+var InVain Settler = unwanted{}
+
+type unwanted struct{}
+
+func (unwanted) Settle(Outcome) bool { return true }
+
 // pendingAck is the callers of Unlock and Force that wait for the answer to a release.
 type pendingAck struct{ ack Settler }
 

@@ -72,7 +72,7 @@ func (r *RW) reconnected(now Time) {
 // lowered is the answer to a downgrade: the writer is a reader now, beside whom others may read. It may have ended
 // altogether meanwhile; then it is released as what it is.
 func (r *RW) lowered(now Time, g *rwLease, c *Command) {
-	heard := r.heardBy(c)
+	r.heardBy(c)
 	switch {
 	case c.ran() && freed(c.Reply):
 		g.write, g.torn = false, false
@@ -90,7 +90,7 @@ func (r *RW) lowered(now Time, g *rwLease, c *Command) {
 		g.Deadline = 0 // a reader's may be nearer
 		g.confirm(now, c, r.cfg)
 		g.follow()
-		r.contention.outside, g.joinBy = max(heard, 0), c.Sent+r.cfg.HandoffTime
+		g.joinBy = c.Sent + r.cfg.HandoffTime
 		r.closeUp(now)
 	case c.Result == Answered && c.Reply == scripts.NotMine && g.phase == ours:
 		r.gone(now, g, c)

@@ -188,6 +188,9 @@ func (s *scene) take(fx *Effects) {
 		}
 	}
 	for _, c := range fx.Subscriptions {
+		if c.Entry != s.entry {
+			s.t.Errorf("%s is wanted for another entry", c.Channel)
+		}
 		verb := "unsubscribe"
 		if c.On {
 			verb = "subscribe"
@@ -341,21 +344,20 @@ func (s *scene) event(words []string) {
 		s.cfg.Lease, s.cfg.Code = 3*time.Second, func() int64 { code++; return code }
 	case "given": // by a claim of the so many-th question, as a message says
 		var news News
-		said, token := claim{code: 1000 + s.number(rest[0])}, int64(0)
-		if len(rest) > 1 { // a fenced one, with that token
-			token = s.number(rest[1])
-			news.Add(-token)
-		}
-		news.Add(said.proof(token))
+		news.Add(1000 + s.number(rest[0]))
 		s.step(func(m Machine, fx *Effects) { m.Message(s.now, news, fx) })
 	case "redisson": // is woken by a message
 		var news News
 		news.Add(1)
 		s.step(func(m Machine, fx *Effects) { m.Message(s.now, news, fx) })
-	case "announced": // that token, and no more
+	case "says": // somebody, these numbers, before the loop looks
 		var news News
-		news.Add(-s.number(rest[0]))
+		for _, said := range rest {
+			news.Add(s.number(said))
+		}
 		s.step(func(m Machine, fx *Effects) { m.Message(s.now, news, fx) })
+	case "link-breaks": // with nothing on its way
+		s.cfg.Epoch++
 	case "message": // that so many can be had; how many messages
 		news := News{N: 1, Most: 1}
 		if len(rest) > 0 {
@@ -403,7 +405,7 @@ func (s *scene) event(words []string) {
 func (s *scene) act(name string, words []string) {
 	a := s.actors[name]
 	switch words[0] {
-	case "unlocks", "detaches", "drops", "extends", "until", "listens":
+	case "unlocks", "returns", "detaches", "drops", "extends", "until", "listens":
 		if !a.granted {
 			s.t.Errorf("%s %s what it was not granted", name, words[0])
 			return
@@ -422,6 +424,16 @@ func (s *scene) act(name string, words []string) {
 		s.step(func(m Machine, fx *Effects) { m.(Wantable).Wanted(s.now, &a.hold, fx) })
 	case "drops": // unlocks and does not wait for the answer
 		s.step(func(m Machine, fx *Effects) { m.(Lockable).Unlock(s.now, &a.hold, nil, fx) })
+	case "returns": // what it was granted in vain
+		s.step(func(m Machine, fx *Effects) {
+			if counted, is := m.(*Semaphore); is {
+				c := ChangeCount(Give, a.waiter.N)
+				c.Ack = InVain
+				counted.Change(s.now, c, fx)
+				return
+			}
+			m.(Lockable).Unlock(s.now, &a.hold, InVain, fx)
+		})
 	case "extends":
 		s.step(func(m Machine, fx *Effects) {
 			m.(Lockable).Extend(s.now, &a.hold, s.duration(rest[0]), &answered{s: s, name: name, of: a}, fx)

@@ -97,6 +97,16 @@ func (s *Semaphore) heard(now Time, c *Command, fx *Effects) {
 	}
 }
 
+// Change is that of every counted kind, but permits that were taken in vain are nobody's again.
+func (s *Semaphore) Change(now Time, c Change, fx *Effects) {
+	if c.Ack == InVain {
+		s.unassigned += c.Args.Count().N
+		s.pump(now, fx)
+		return
+	}
+	s.sequencer.Change(now, c, fx)
+}
+
 // left gives back what nobody wants.
 func (s *Semaphore) left(now Time) (Change, bool) {
 	n := s.unassigned

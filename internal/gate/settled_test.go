@@ -85,3 +85,27 @@ func TestSettledWaiterIsItsCallersAgain(t *testing.T) {
 		}
 	})
 }
+
+// again is a caller that uses its waiter for another call, which has a time, as soon as it is answered.
+type again struct {
+	waiter Waiter
+	waits  *wheel.Slots[*Waiter]
+}
+
+func (a *again) Settle(Outcome) bool {
+	a.waits.Put(&a.waiter.Timer, 5)
+	return true
+}
+
+// The timer of a waiter is stopped before it is answered, and not that of its next call afterwards.
+// invariant: answered-once
+func TestAnAnswerStopsNoTimerOfTheNextCall(t *testing.T) {
+	cfg := &Config{Waits: wheel.NewSlots[*Waiter](64, nil), Stats: &Stats{}}
+	a := &again{waits: cfg.Waits}
+	a.waiter.By = a
+	cfg.Waits.Put(&a.waiter.Timer, 3)
+	cfg.Answer(&a.waiter, Outcome{})
+	if !a.waiter.Timer.In() || cfg.Waits.Len() != 1 {
+		t.Error("the next call has no time")
+	}
+}

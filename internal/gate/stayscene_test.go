@@ -5,6 +5,35 @@ import "testing"
 // invariant: detached-name-stays
 func TestStayScenes(t *testing.T) {
 	for name, text := range map[string]string{
+		"a least time of a grant in vain": `
+			a locks least 5s                 -> acquire 1 5s
+			answer 1                         -> a: granted until 4.95s
+			after 2ms
+			a returns                        -> release 1
+			answer 0
+			idle                             -> true`,
+		"a grant in vain goes to the next": `
+			a locks                          -> acquire 1 1s
+			answer 1                         -> a: granted until 990ms
+			b locks
+			a returns                        -> b: granted until 990ms, handed on`,
+		"a re-entry in vain keeps the least time of its Owner's other hold": `
+			a locks owner 7 least 5s         -> acquire 1 5s
+			answer 1                         -> a: granted until 4.95s
+			b locks owner 7 least 1s         -> b: granted until 4.95s, re-entered
+			after 2ms
+			a unlocks                        -> a ok: granted
+			b returns                        -> detach 1 4.999s
+			answer 0`,
+		"a grant in vain that was lost meanwhile": `
+			a locks lease 500ms least 300ms  -> acquire 1 500ms
+			answer 1                         -> a: granted until 495ms
+			after 500ms                      -> (495ms) a ends: lost; release 1
+			answer 0
+			b locks least 5s                 -> acquire 2 5s
+			answer 1                         -> b: granted until 5.45s
+			a returns
+			b unlocks                        -> detach 2 5s`,
 		"a least time that is not over yet": `
 			a locks least 5s                 -> acquire 1 5s
 			answer 1                         -> a: granted until 4.95s

@@ -12,39 +12,27 @@ type News struct {
 	N    int32 // how many
 	Most int64 // the largest number that one of them said
 
-	proofs  [mostProofs]proof // what the first of them said that may prove that a lock was given to a claim
-	token   int64             // what the last announcement of a token said; 0: there was none
-	noHints int32             // how many are no hints for who waits for a mutex
-	kept    uint8
+	codes [mostCodes]int64 // what the first of them said that may be the code of a claim
+	ones  int32            // how many said 1
+	kept  uint8
 }
 
-// proof is a message that may be what a claim waits for.
-type proof struct {
-	said  int64
-	token int64 // what was announced before it; 0: nothing was
-}
+// mostCodes is how many are kept. A name has one claim here. If others fill the channel, its code may be lost as any message may be.
+const mostCodes = 4
 
-// mostProofs is how many are kept. A name has one claim here, whose code nobody knows before it is published. Whoever has heard it may
-// publish anything afterwards, any number of times.
-const mostProofs = 4
-
-// Add notes a message, which said that number. A negative one announces the fencing token of a mutex that is given to a claim. On the
-// channel of a mutex a 1 is for waiters of Redisson (scripts/release_claim.lua).
+// Add notes a message, which said that number. On the channel of a mutex a 1 is for waiters of Redisson (scripts/release_claim.lua).
 func (n *News) Add(said int64) {
 	if n.N == 0 || said > n.Most {
 		n.Most = said
 	}
 	if n.N < math.MaxInt32 {
 		n.N++
-		if said < 0 || said == 1 {
-			n.noHints++
+		if said == 1 {
+			n.ones++
 		}
 	}
-	switch {
-	case said < 0:
-		n.token = -said
-	case said > 1 && n.kept < mostProofs: // not one of Redisson's
-		n.proofs[n.kept] = proof{said, n.token}
+	if said > 1 && n.kept < mostCodes { // not one of Redisson's
+		n.codes[n.kept] = said
 		n.kept++
 	}
 }
@@ -53,6 +41,7 @@ func (n *News) Add(said int64) {
 type subscription struct {
 	channel   string
 	linger    Time  // when the subscription ends if nobody waits
+	ended     Time  // when it ended last; Redis hears of that later
 	heedAt    Time  // from when on a message leads to a question again
 	own       int32 // our own messages that have not come back yet
 	echo      int32 // how often each of them comes back
@@ -109,7 +98,7 @@ func (l *subscription) expire(now Time, e *Entry, fx *Effects) {
 	if l.state != subscribeDenied && l.state != unsubscribed {
 		fx.Subscriptions = append(fx.Subscriptions, SubscriptionChange{Entry: e, Channel: l.channel})
 	}
-	l.state = unsubscribed
+	l.state, l.ended = unsubscribed, now
 }
 
 // confirm notes that the subscription stands, perhaps again: what was published before is lost.
@@ -121,6 +110,14 @@ func (l *subscription) ownSubscriptions() int64 {
 		return 1
 	}
 	return 0
+}
+
+// ownWhenSent is how many of those that a command counted may have been ourselves.
+func (l *subscription) ownWhenSent(sent Time) int64 {
+	if l.ended != 0 && sent < l.ended+lingerTime {
+		return 1
+	}
+	return l.ownSubscriptions()
 }
 
 // close forgets the subscription: the connection closes with the engine.

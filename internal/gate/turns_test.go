@@ -119,3 +119,35 @@ func TestTokensAreUsedToTheLast(t *testing.T) {
 		t.Error("the last token of a block is not the last that is used")
 	}
 }
+
+// What doubles with each pause in vain, and what grows with time, is bounded.
+// invariant: others-get-a-turn
+func TestTurnsAreBounded(t *testing.T) {
+	cfg := &Config{HandoffTime: 10 * time.Millisecond}
+	const now = time.Hour
+	const most = firstGrants << doublings
+	for handed, over := range map[int32]bool{most - 1: false, most: true} {
+		long := turns{began: now, window: now, handed: handed, known: 1}
+		if long.over(now, 1, cfg) != over {
+			t.Errorf("after %d grants: over %v, want %v", handed, !over, over)
+		}
+	}
+	met := turns{began: now, window: now, met: now - longestTurn, known: 1}
+	if got := met.leave(now, 1); got != pollWindow {
+		t.Errorf("others were met long ago: left alone for %v, want %v", got, pollWindow)
+	}
+	for before, after := range map[uint8]uint8{0: 0, 1: 0, 2: 1} {
+		tried := turns{began: now, left: now, pause: true, trials: before}
+		if tried.enter(now); tried.trials != after {
+			t.Errorf("after %d trials %d are left, want %d", before, tried.trials, after)
+		}
+	}
+	for waiters, least := range map[int32]time.Duration{2: commonSpin, 1000: firstSpin / 2} {
+		c := contention{}
+		for n := range 300 { // more than a byte counts
+			if sleep := c.spin(waiters, 7); n >= mostSpins && sleep < least {
+				t.Fatalf("%d waiters sleep for %v after %d refusals, want %v at least", waiters, sleep, n, least)
+			}
+		}
+	}
+}

@@ -1,6 +1,7 @@
 package gate
 
 import (
+	"cmp"
 	"time"
 
 	"github.com/wheellock/wheellock/wheel"
@@ -17,6 +18,7 @@ type Waiter struct {
 	Adopts string        // the owner field that it wants to take the place of; empty: the name is to be free
 	N      int64         // how many permits
 	Until  Time          // when it gives up; 0: never. Of a Try: for how long it waits for the answer
+	Since  Time          // when the hold began of which this one is a late part; 0: it begins when it is granted
 	Watch  bool          // the watchdog renews
 	Try    bool          // asks once
 	Write  bool          // of a read-write lock: to exclude
@@ -56,12 +58,13 @@ func (w *Waiter) begin(now Time, t *Tenure, limit Time, maxHold time.Duration) *
 	}
 	h.holdCount.add(1)
 	h.Tenure, h.watch, h.write = t.ID, w.Watch, w.Write
-	h.alive, h.why, h.since = true, Lost, uint32(now/sinceUnit)
+	since := cmp.Or(w.Since, now)
+	h.alive, h.why, h.since = true, Lost, uint32(since/sinceUnit)
 	h.until = Never
 	if !w.Watch {
 		h.until = min(now+w.Lease-margin(w.Lease), limit)
 	} else if maxHold > 0 {
-		h.until = now + maxHold
+		h.until = since + maxHold
 	}
 	h.follow(t)
 	return h

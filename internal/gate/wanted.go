@@ -1,9 +1,17 @@
 package gate
 
-import "time"
+import (
+	"slices"
+	"time"
+)
 
-// wantedPause is between the questions whether other processes wait for a name.
-const wantedPause = 250 * time.Millisecond
+const (
+	// wantedPause is between the questions whether other processes wait for a name.
+	wantedPause = 250 * time.Millisecond
+	// listenerAge is how old a hold is when a subscriber is somebody who has waited for it. A subscription outlives its last waiter
+	// by lingerTime; the rest is for the end of the subscription on its way to Redis.
+	listenerAge = 2 * lingerTime
+)
 
 // Wanter is an Ender whose holder may ask to be told that somebody else waits for the name.
 type Wanter interface {
@@ -12,20 +20,37 @@ type Wanter interface {
 	Wanted()
 }
 
-// wanting is the holds whose holders want to be told that somebody else waits. Who waits here is seen at once. Whether
-// somebody waits elsewhere is asked for: waiters of other processes, and of Redisson, listen to the name's channel, or stand
-// in the queue of a fair lock. Whoever polls leaves no trace.
+// wanting is the holds whose holders want to be told that somebody else has waited since they were granted. Who waits here is seen
+// at once. Others are counted in Redis: the places in the queue of a fair lock, which a waiter that goes gives up, or those who
+// listen to the name's channel. Whoever polls leaves no trace.
+//
+// Who listens to a channel when a hold is younger than listenerAge may be nobody:
+//
+//  1. B waits and subscribes. A unlocks, and B has the lock.
+//  2. B unlocks. Its subscription stays for lingerTime.
+//  3. A locks, and counts one who listens.
 type wanting struct {
 	holds  []*Hold
 	lookAt Time // when Redis may be asked, again
 }
 
+// mayWant is when whoever is counted has waited for h.
+func (q *lock) mayWant(h *Hold) Time {
+	if q.Kind == FairKind {
+		return h.Since()
+	}
+	return h.Since() + listenerAge
+}
+
 // lookAlarm is when Redis is to be asked; Never: nobody wants to know, or nobody knows.
 func (q *lock) lookAlarm() Time {
-	if c := q.contention; c != nil && len(c.wanting.holds) > 0 && q.Kind != SpinKind {
-		return c.wanting.lookAt
+	at := Never
+	if c := q.contention; c != nil && q.Kind != SpinKind {
+		for _, h := range c.wanting.holds {
+			at = min(at, max(q.mayWant(h), c.wanting.lookAt))
+		}
 	}
-	return Never
+	return at
 }
 
 // Wanted has the holder of h told when somebody else waits for the name.
@@ -37,22 +62,10 @@ func (q *lock) Wanted(now Time, h *Hold, fx *Effects) {
 	q.Machine.pump(now, fx)
 }
 
-// seeWaiters tells of those who wait here, and forgets holds that have ended.
-func (q *lock) seeWaiters() {
-	if q.contention == nil || len(q.contention.wanting.holds) == 0 {
-		return
-	}
-	w := &q.contention.wanting
-	living := w.holds[:0]
-	for _, h := range w.holds {
-		if h.alive {
-			living = append(living, h)
-		}
-	}
-	clear(w.holds[len(living):])
-	w.holds = living
-	if q.queue.lasting() > 0 {
-		w.tell()
+// seeWaiters tells of those who wait here, if any do, and forgets holds that have ended.
+func (q *lock) seeWaiters(any bool) {
+	if q.contention != nil {
+		q.contention.wanting.tell(func(*Hold) bool { return any })
 	}
 }
 
@@ -73,19 +86,20 @@ func (q *lock) countedWaiters(c *Command) {
 	}
 	others := int64(c.Reply)
 	if q.Kind != FairKind {
-		others -= q.contention.ownSubscriptions()
+		others -= q.contention.ownWhenSent(c.Sent)
 	}
-	if others > 0 {
-		q.contention.wanting.tell()
-	}
+	q.contention.wanting.tell(func(h *Hold) bool { return others > 0 && c.Sent >= q.mayWant(h) })
 }
 
-// tell tells all of them. Who was told is not told again.
-func (w *wanting) tell() {
-	for _, h := range w.holds {
+// tell tells those that are wanted, and forgets them and those that have ended.
+func (w *wanting) tell(wanted func(*Hold) bool) {
+	w.holds = slices.DeleteFunc(w.holds, func(h *Hold) bool {
+		if h.alive && !wanted(h) {
+			return false
+		}
 		if h.alive {
 			h.By.(Wanter).Wanted()
 		}
-	}
-	w.holds = nil
+		return true
+	})
 }

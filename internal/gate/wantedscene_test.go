@@ -7,8 +7,7 @@ func TestWantedScenes(t *testing.T) {
 		"a caller of this process": `
 			a locks                          -> acquire 1 1s
 			answer 1                         -> a: granted until 990ms
-			a listens                        -> count waiters 0
-			answer 0
+			a listens
 			b locks try                      -> b: taken for 990ms
 			b locks                          -> a: is wanted
 			c locks`,
@@ -20,7 +19,9 @@ func TestWantedScenes(t *testing.T) {
 		"a caller of another process": `
 			a locks lease 10s                -> acquire 1 10s
 			answer 1                         -> a: granted until 9.9s
-			a listens                        -> count waiters 0
+			a listens
+			after 1999ms
+			after 1ms                        -> count waiters 0
 			answer 0
 			after 249ms
 			after 1ms                        -> count waiters 0
@@ -28,10 +29,44 @@ func TestWantedScenes(t *testing.T) {
 			after 250ms                      -> count waiters 0
 			answer 1                         -> a: is wanted
 			after 1s`,
+		"a caller of another process, of whom the holder asks late": `
+			a locks lease 10s                -> acquire 1 10s
+			answer 1                         -> a: granted until 9.9s
+			after 3s
+			a listens                        -> count waiters 0
+			answer 1                         -> a: is wanted`,
+		"one who listens still, a second after the lock was released": `
+			b locks lease 10s                -> acquire 1 10s
+			answer held 5s                   -> subscribe redisson_lock__channel:{stock}
+			subscribed                       -> acquire 2 10s
+			answer 1                         -> b: granted until 9.9s
+			b listens
+			alarm                            -> 1s
+			after 1s                         -> unsubscribe redisson_lock__channel:{stock}
+			alarm                            -> 1s`,
+		"our own subscription counts for a second after its end": `
+			b locks lease 10s                -> acquire 1 10s
+			answer held 5s                   -> subscribe redisson_lock__channel:{stock}
+			subscribed                       -> acquire 2 10s
+			answer 1                         -> b: granted until 9.9s
+			after 800ms
+			c locks
+			after 500ms
+			c waits-no-longer                -> c: gave up, last taken for 8.6s
+			after 900ms
+			b listens                        -> count waiters 0
+			after 100ms                      -> unsubscribe redisson_lock__channel:{stock}
+			answer 1
+			after 999ms                      -> (150ms) count waiters 0
+			answer 1                         -> count waiters 0
+			answer 1
+			after 250ms                      -> count waiters 0
+			answer 1                         -> b: is wanted`,
 		"an answer that says nothing": `
 			a locks lease 10s                -> acquire 1 10s
 			answer 1                         -> a: granted until 9.9s
-			a listens                        -> count waiters 0
+			a listens
+			after 2s                         -> count waiters 0
 			lost
 			after 250ms                      -> count waiters 0
 			not-sent
@@ -49,52 +84,54 @@ func TestWantedScenes(t *testing.T) {
 			answer held 5s                   -> subscribe redisson_lock__channel:{stock}
 			subscribed                       -> acquire 2 10s
 			answer 1                         -> b: granted until 9.9s
-			b listens                        -> count waiters 0
-			answer 1
-			after 250ms                      -> count waiters 0
-			answer 2                         -> b: is wanted`,
+			c locks
+			after 2s
+			b listens                        -> b: is wanted`,
 		"nor does one that is asked for": `
 			b locks lease 10s                -> acquire 1 10s
 			answer held 5s                   -> subscribe redisson_lock__channel:{stock}
 			message                          -> acquire 2 10s
 			answer 1                         -> b: granted until 9.9s
-			b listens                        -> count waiters 0
-			answer 1
-			after 250ms                      -> count waiters 0
-			answer 2                         -> b: is wanted`,
+			c locks
+			after 2s
+			b listens                        -> b: is wanted`,
 		"one that is refused counts for nobody": `
 			b locks lease 10s                -> acquire 1 10s
 			answer held 5s                   -> subscribe redisson_lock__channel:{stock}
 			subscribed NOPERM                -> b: refused "NOPERM"
 			b locks lease 10s                -> acquire 2 10s
 			answer 1                         -> b: granted until 9.9s
-			b listens                        -> count waiters 0
+			b listens
+			after 2s                         -> count waiters 0
 			answer 1                         -> b: is wanted`,
 		"a renewal goes first": `
-			a locks                          -> acquire 1 1s
-			answer 1                         -> a: granted until 990ms
-			after 334ms                      -> (333ms) renew 1 1s
+			a locks lease 30s                -> acquire 1 30s
+			answer 1                         -> a: granted until 29.7s
+			after 2100ms
+			a extends 40s                    -> renew 1 40s
 			a listens
-			answer 1                         -> count waiters 0
+			answer 1                         -> a ok: granted until 41.7s; count waiters 0
 			answer 0
 			alarm                            -> 250ms`,
 		"two holds of one Owner, of which one has ended": `
 			a locks owner 7 lease 10s        -> acquire 1 10s
 			answer 1                         -> a: granted until 9.9s
 			b locks owner 7 lease 5s         -> b: granted until 4.95s, re-entered
-			a listens                        -> count waiters 0
+			a listens
 			b listens
+			after 2s                         -> count waiters 0
 			b unlocks                        -> b ok: granted
 			answer 1                         -> a: is wanted`,
 		"a hold that has ended": `
 			a locks lease 10s                -> acquire 1 10s
 			answer 1                         -> a: granted until 9.9s
-			a listens                        -> count waiters 0
+			a listens
+			after 2s                         -> count waiters 0
 			a unlocks
 			answer 1                         -> release 1
 			answer 0                         -> a ok: granted
 			b locks lease 10s                -> acquire 2 10s
-			answer 1                         -> b: granted until 9.9s
+			answer 1                         -> b: granted until 11.9s
 			alarm                            -> 9.9s
 			a listens`,
 		"a hold whose next was handed on to asks anew": `
@@ -105,12 +142,23 @@ func TestWantedScenes(t *testing.T) {
 			a unlocks                        -> b: granted until 990ms, handed on; a ok: granted
 			c locks
 			b listens                        -> b: is wanted`,
+		"one of two holds is too young": `
+			a locks owner 7 lease 10s        -> acquire 1 10s
+			answer 1                         -> a: granted until 9.9s
+			after 1s
+			b locks owner 7 lease 5s         -> b: granted until 5.95s, re-entered
+			b listens
+			a listens
+			after 1s                         -> count waiters 0
+			answer 1                         -> a: is wanted
+			after 999ms
+			after 1ms                        -> count waiters 0
+			answer 1                         -> b: is wanted`,
 		"a hold that is lost": `
-			a locks lease 500ms              -> acquire 1 500ms
-			answer 1                         -> a: granted until 495ms
-			a listens                        -> count waiters 0
-			answer 0
-			after 600ms                      -> (250ms) count waiters 0; (495ms) a ends: lost`,
+			a locks lease 2200ms             -> acquire 1 2.2s
+			answer 1                         -> a: granted until 2.178s
+			a listens
+			after 2300ms                     -> (2s) count waiters 0; (2.178s) a ends: lost`,
 	} {
 		t.Run(name, func(t *testing.T) { playScene(t, MutexKind, text) })
 	}
@@ -138,22 +186,44 @@ func TestWantedScenes(t *testing.T) {
 			a locks lease 10s                -> acquire read 1 10s
 			answer 1                         -> a: granted until 990ms
 			b locks lease 10s                -> b: granted until 990ms, handed on
-			a listens                        -> count waiters 0
-			answer 0
-			b listens                        -> count waiters 0
-			answer 0
-			after 250ms                      -> count waiters 0
+			a listens
+			b listens
+			after 334ms                      -> (333ms) renew read 1 9.666s
+			answer 1
+			after 334ms                      -> (333ms) renew read 1 9.332s
+			answer 1
+			after 334ms                      -> (332ms) renew read 1 8.998s
+			answer 1
+			after 334ms                      -> (331ms) renew read 1 8.664s
+			answer 1
+			after 334ms                      -> (331ms) renew read 1 8.33s
+			answer 1
+			after 331ms                      -> (330ms) renew read 1 7.996s
+			answer 1                         -> count waiters 0
 			answer 1                         -> a: is wanted; b: is wanted`,
 		"readers, and a writer of this process": `
 			a locks                          -> acquire read 1 1s
 			answer 1                         -> a: granted until 990ms
-			a listens                        -> count waiters 0
-			answer 0
+			a listens
 			w locks write                    -> a: is wanted`,
+		"a reader of this process that asks beside readers": `
+			a locks                          -> acquire read 1 1s
+			answer 1                         -> a: granted until 990ms
+			a listens
+			after 20ms
+			b locks                          -> acquire read 2 1s yields to others than 0
+			answer 1                         -> b: granted until 1.01s
+			w locks write                    -> a: is wanted`,
+		"a reader of this process behind a writer": `
+			a locks write                    -> acquire write 1 1s
+			answer 1                         -> a: granted until 990ms
+			a listens
+			b locks                          -> a: is wanted`,
 		"a writer": `
 			a locks write lease 10s          -> acquire write 1 10s
 			answer 1                         -> a: granted until 9.9s
-			a listens                        -> count waiters 0
+			a listens
+			after 2s                         -> count waiters 0
 			answer 0
 			after 250ms                      -> count waiters 0
 			answer 1                         -> a: is wanted
@@ -163,13 +233,24 @@ func TestWantedScenes(t *testing.T) {
 			answer held 5s                   -> subscribe redisson_rwlock:{stock}
 			subscribed                       -> acquire write 2 10s
 			answer 1                         -> a: granted until 9.9s
-			a listens                        -> count waiters 0
-			answer 1
-			after 250ms                      -> count waiters 0
-			answer 2                         -> a: is wanted`,
+			a listens
+			after 2s                         -> (1s) unsubscribe redisson_rwlock:{stock}; count waiters 0
+			answer 1                         -> a: is wanted`,
 		"a hold that has ended": `
 			a locks lease 10s                -> acquire read 1 10s
 			answer 1                         -> a: granted until 990ms
+			after 334ms                      -> (333ms) renew read 1 9.666s
+			answer 1
+			after 334ms                      -> (333ms) renew read 1 9.332s
+			answer 1
+			after 334ms                      -> (332ms) renew read 1 8.998s
+			answer 1
+			after 334ms                      -> (331ms) renew read 1 8.664s
+			answer 1
+			after 334ms                      -> (331ms) renew read 1 8.33s
+			answer 1
+			after 331ms                      -> (330ms) renew read 1 7.996s
+			answer 1
 			a listens                        -> count waiters 0
 			a unlocks
 			answer 1                         -> release read 1

@@ -47,3 +47,44 @@ func TestYieldsGrowAndShrink(t *testing.T) {
 		}
 	}
 }
+
+// A turn is over after a grant for each third caller, and never after none; a yield is two round trips at least, and bounded.
+// invariant: others-get-a-turn
+func TestYieldsAreBounded(t *testing.T) {
+	const now = time.Hour
+	for callers, least := range map[int32]int32{0: 1, 1: 1, 5: 1, 6: 2, 9: 3} {
+		for handed, over := range map[int32]bool{least - 1: false, least: true} {
+			y := yielding{shorts: shortAfter, handed: handed}
+			if y.over(callers) != over {
+				t.Errorf("%d callers, %d grants: over %v, want %v", callers, handed, !over, over)
+			}
+		}
+	}
+	for _, c := range []struct {
+		rtt    time.Duration
+		yields uint8
+		want   time.Duration
+	}{
+		{0, 0, minYield}, {0, 1, 2 * minYield}, {minYield, 0, 2 * minYield}, {minYield, 7, longestYield}, {longestYield, 0, 2 * longestYield}, {longestYield, 3, 2 * longestYield},
+	} {
+		y := yielding{yields: c.yields}
+		if got := y.pause(now, 1, &Config{RTT: c.rtt}); got != c.want {
+			t.Errorf("round trips of %v, %d yields in vain: %v, want %v", c.rtt, c.yields, got, c.want)
+		}
+	}
+	cfg := &Config{HandoffTime: minYield}
+	polled := yielding{streak: now - cfg.HandoffTime, pollEnds: now + 1}
+	if got := polled.pauseUnheard(now, cfg); got != minYield {
+		t.Errorf("somebody polls, and turns are short: a pause of %v, want %v", got, minYield)
+	}
+	for before, after := range map[uint8]uint8{0: 0, 1: 0, 5: 4} {
+		y := yielding{yield: minYield, shorts: before}
+		if y.settleYield(true, now); y.shorts != after {
+			t.Errorf("a yield in vain after %d short turns: %d, want %d", before, y.shorts, after)
+		}
+	}
+	most := yielding{taken: true, seen: now, shorts: shortMost, shortEnds: now + 1}
+	if most.enter(now, cfg); most.shorts != shortMost {
+		t.Errorf("%d short turns, want %d at most", most.shorts, shortMost)
+	}
+}

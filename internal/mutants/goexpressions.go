@@ -42,7 +42,7 @@ func (s *goSites) negated(e ast.Expr) func() {
 	case strings.HasPrefix(text, "!!"):
 		text = text[2:]
 	}
-	n := s.mutant(from, to, text)
+	n := s.mutant("turn", from, to, text)
 	s.put(from, "(")
 	return func() { s.put(to, " != mutantIs(%d))", n) }
 }
@@ -80,12 +80,12 @@ func (s *goSites) binary(n *ast.BinaryExpr) func() {
 	if other := joined[n.Op]; other != "" {
 		s.leaf(n.X)
 		s.leaf(n.Y)
-		k := s.mutant(at, behind, other)
+		k := s.mutant("join", at, behind, other)
 		s.put(from, "(mutantIs(%d) && (%s %s %s) || !mutantIs(%[1]d) && (", k, s.source(n.X), other, s.source(n.Y))
 		return func() { s.put(to, "))") }
 	}
 	if calculation, is := calculated[n.Op]; is && isNumber(s.info.TypeOf(n)) {
-		s.put(from, "%s(%d, ", calculation.helper, s.mutant(at, behind, calculation.other))
+		s.put(from, "%s(%d, ", calculation.helper, s.mutant("arithmetic", at, behind, calculation.other))
 		s.puts = append(s.puts, edit{at, behind, ","})
 		return func() { s.put(to, ")") }
 	}
@@ -93,11 +93,11 @@ func (s *goSites) binary(n *ast.BinaryExpr) func() {
 	if other == "" {
 		return nil
 	}
-	negation := s.mutant(at, behind, other)
+	negation := s.mutant("turn", at, behind, other)
 	s.put(from, "((")
 	close := func() { s.put(to, ") != mutantIs(%d))", negation) }
 	if comparison, is := compared[n.Op]; is && isOrdered(s.info.TypeOf(n.X)) {
-		s.put(from, "%s(%d, ", comparison.helper, s.mutant(at, behind, comparison.other))
+		s.put(from, "%s(%d, ", comparison.helper, s.mutant("boundary", at, behind, comparison.other))
 		s.puts = append(s.puts, edit{at, behind, ","})
 		return func() { s.put(to, ")"); close() }
 	}
@@ -120,5 +120,5 @@ func (s *goSites) constant(e ast.Expr) {
 		return
 	}
 	_, to := s.span(e)
-	s.put(to, " + mutantOne[%s](%d)", name, s.mutant(to, to, " + 1"))
+	s.put(to, " + mutantOne[%s](%d)", name, s.mutant("result", to, to, " + 1"))
 }

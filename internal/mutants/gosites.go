@@ -5,6 +5,7 @@ import (
 	"go/ast"
 	"go/token"
 	"regexp"
+	"slices"
 )
 
 // goSites rewrites one file so that it contains every mutant, and lists them. What is put in asks for the number that is switched on
@@ -17,11 +18,15 @@ type goSites struct {
 	all    []*Mutant
 	leaves map[ast.Expr]bool // conditions that may be turned round
 	drops  map[ast.Stmt]bool // statements of blocks: others cannot be left out
+	orders map[ast.Stmt]*order
+
+	assignee map[ast.Expr]string // to what the value of an expression is assigned
 }
 
 // mutateGo gives the mutants of a file, and its text with all of them in it.
 func mutateGo(p *goPackage, f *goFile, number *int) ([]*Mutant, string) {
-	s := &goSites{goPackage: p, file: f, number: number, leaves: make(map[ast.Expr]bool), drops: make(map[ast.Stmt]bool)}
+	s := &goSites{goPackage: p, file: f, number: number, leaves: make(map[ast.Expr]bool), drops: make(map[ast.Stmt]bool), orders: make(map[ast.Stmt]*order),
+		assignee: make(map[ast.Expr]string)}
 	for _, d := range f.syntax.Decls {
 		if function, is := d.(*ast.FuncDecl); is && function.Body != nil && !prints(function) {
 			s.visit(function.Body)
@@ -33,9 +38,9 @@ func mutateGo(p *goPackage, f *goFile, number *int) ([]*Mutant, string) {
 }
 
 // mutant notes one, as the change of the text that it stands for, and answers its number.
-func (s *goSites) mutant(from, to int, text string) int {
+func (s *goSites) mutant(operator string, from, to int, text string) int {
 	*s.number++
-	m := &Mutant{Group: s.name, File: s.file.name, number: *s.number}
+	m := &Mutant{Group: s.name, Operator: operator, File: s.file.name, number: *s.number}
 	m.describe(s.file.text, edit{from, to, text})
 	s.all = append(s.all, m)
 	return *s.number
@@ -90,8 +95,14 @@ func isLiteralBool(n ast.Expr) bool {
 	return is && (name.Name == "true" || name.Name == "false")
 }
 
-// enter puts in what comes before a node, and answers what is to be done behind it.
+// enter puts in what comes before a node, and answers what is to be done behind it. What is put in last is closed first.
 func (s *goSites) enter(n ast.Node) (behind func()) {
+	var closers []func()
+	add := func(close func()) {
+		if close != nil {
+			closers = append(closers, close)
+		}
+	}
 	switch n := n.(type) {
 	case *ast.IfStmt:
 		s.leaf(n.Cond)
@@ -111,24 +122,54 @@ func (s *goSites) enter(n ast.Node) (behind func()) {
 			s.constant(e)
 		}
 	case *ast.BlockStmt:
-		s.mayDrop(n.List)
+		s.statements(n.List)
 	case *ast.CaseClause:
-		s.mayDrop(n.Body)
+		s.statements(n.Body)
 	case *ast.CommClause:
-		s.mayDrop(n.Body)
+		s.statements(n.Body)
 	case *ast.BinaryExpr:
 		return s.binary(n)
 	case *ast.UnaryExpr:
 		if n.Op == token.NOT {
 			s.leaf(n)
 		}
-	case ast.Stmt:
+	case *ast.CompositeLit:
+		add(s.literal(n))
+	case *ast.CallExpr:
+		if e := ast.Expr(n); s.leaves[e] {
+			add(s.negated(e))
+		}
+		add(s.call(n))
+		return together(closers)
+	}
+	if n, is := n.(ast.Stmt); is {
+		add(s.moved(n))
 		if s.drops[n] {
-			return s.dropped(n)
+			add(s.dropped(n))
+		}
+		if n, is := n.(*ast.AssignStmt); is {
+			add(s.assigned(n))
 		}
 	}
 	if e, is := n.(ast.Expr); is && (s.leaves[e] || isLiteralBool(e)) {
-		return s.negated(e)
+		add(s.negated(e))
 	}
-	return nil
+	return together(closers)
+}
+
+func (s *goSites) statements(list []ast.Stmt) {
+	s.mayDrop(list)
+	s.mayMove(list)
+}
+
+// together does all of these, the last one first.
+func together(closers []func()) func() {
+	if closers == nil {
+		return nil
+	}
+	return func() {
+		for _, close := range slices.Backward(closers) {
+			close()
+		}
+	}
 }

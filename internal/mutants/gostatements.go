@@ -21,22 +21,25 @@ func (s *goSites) mayDrop(list []ast.Stmt) {
 	}
 }
 
-// dropped is a statement that is left out, or does the opposite.
+// dropped is a statement that is left out, does the opposite, or assigns the wrong way round.
 func (s *goSites) dropped(statement ast.Stmt) func() {
 	from, to := s.span(statement)
-	opposite := ""
+	operator, opposite := "opposite", ""
 	switch n := statement.(type) {
 	case *ast.AssignStmt:
 		other := map[token.Token]string{token.ADD_ASSIGN: " -= ", token.SUB_ASSIGN: " += "}[n.Tok]
 		if other != "" && isNumber(s.info.TypeOf(n.Lhs[0])) {
 			opposite = s.source(n.Lhs[0]) + other + s.source(n.Rhs[0])
 		}
+		if n.Tok == token.ASSIGN && len(n.Lhs) == 1 && s.reversible(n.Lhs[0], n.Rhs[0]) {
+			operator, opposite = "exchange", s.source(n.Rhs[0])+" = "+s.source(n.Lhs[0])
+		}
 	case *ast.IncDecStmt:
 		opposite = s.source(n.X) + map[token.Token]string{token.INC: "--", token.DEC: "++"}[n.Tok]
 	}
 	if opposite != "" {
-		s.put(from, "if mutantIs(%d) { %s } else ", s.mutant(from, to, opposite), opposite)
+		s.put(from, "if mutantIs(%d) { %s } else ", s.mutant(operator, from, to, opposite), opposite)
 	}
-	s.put(from, "if !mutantIs(%d) { ", s.mutant(from, to, ""))
+	s.put(from, "if !mutantIs(%d) { ", s.mutant("drop", from, to, ""))
 	return func() { s.put(to, " }") }
 }

@@ -13,6 +13,7 @@ import (
 // luaFile collects the mutants of one script.
 type luaFile struct {
 	name, text string
+	writers    []string        // functions that change something in Redis
 	seen       map[string]bool // texts that are there already
 	all        []*Mutant
 }
@@ -24,12 +25,20 @@ func luaMutants(root string) ([]*Mutant, error) {
 		return nil, fmt.Errorf("no scripts in %s: %v", root, err)
 	}
 	var all []*Mutant
+	var texts []string
 	for _, file := range files {
 		text, err := os.ReadFile(file)
 		if err != nil {
 			return nil, err
 		}
-		some, err := mutateLua("scripts/"+filepath.Base(file), string(text))
+		texts = append(texts, string(text))
+	}
+	writers, err := luaWriters(texts)
+	if err != nil {
+		return nil, err
+	}
+	for i, file := range files {
+		some, err := mutateLua("scripts/"+filepath.Base(file), texts[i], writers)
 		if err != nil {
 			return nil, err
 		}
@@ -39,18 +48,18 @@ func luaMutants(root string) ([]*Mutant, error) {
 }
 
 // mutateLua makes the mutants of one text.
-func mutateLua(name, text string) ([]*Mutant, error) {
+func mutateLua(name, text string, writers []string) ([]*Mutant, error) {
 	body, err := parseLua(text)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", name, err)
 	}
-	f := &luaFile{name: name, text: text, seen: map[string]bool{text: true}}
+	f := &luaFile{name: name, text: text, writers: writers, seen: map[string]bool{text: true}}
 	f.visit(body, false)
 	return f.all, nil
 }
 
 // add takes a change, if what comes of it is Lua and something new.
-func (f *luaFile) add(from, to int, text string) {
+func (f *luaFile) add(operator string, from, to int, text string) {
 	change := edit{from, to, text}
 	mutated := apply(f.text, []edit{change})
 	if f.seen[mutated] {
@@ -60,7 +69,7 @@ func (f *luaFile) add(from, to int, text string) {
 	if _, err := parse.Parse(strings.NewReader(mutated), f.name); err != nil {
 		return
 	}
-	m := &Mutant{Group: strings.TrimPrefix(f.name, "scripts/"), File: f.name, edits: []edit{change}}
+	m := &Mutant{Group: strings.TrimPrefix(f.name, "scripts/"), Operator: operator, File: f.name, edits: []edit{change}}
 	m.describe(f.text, change)
 	if m.From != m.To {
 		f.all = append(f.all, m)
@@ -73,35 +82,41 @@ func (f *luaFile) source(n *luaNode) string { return f.text[n.from:n.to] }
 func (f *luaFile) visit(n *luaNode, inIndex bool) {
 	switch n.kind {
 	case "return", "break", "assignment", "call statement":
-		f.add(n.from, n.to, "")
+		f.add("drop", n.from, n.to, "")
+	case "chunk", "block":
+		f.order(n.parts)
+	case "call":
+		f.call(n)
+	case "string":
+		f.kind(n)
 	case "condition":
 		f.negate(n.parts[0])
 	case "binary":
 		f.binary(n)
 	case "unary":
 		if n.op.text == "not" || n.op.text == "-" {
-			f.add(n.from, n.parts[0].from, "")
+			f.add("turn", n.from, n.parts[0].from, "")
 		}
 	case "number":
 		f.number(n, inIndex)
 	case "name":
 		switch f.source(n) {
 		case "true":
-			f.add(n.from, n.to, "false")
+			f.add("turn", n.from, n.to, "false")
 		case "false":
-			f.add(n.from, n.to, "true")
+			f.add("turn", n.from, n.to, "true")
 		}
 	case "field":
 		switch f.source(n) {
 		case "math.max":
-			f.add(n.from, n.to, "math.min")
+			f.add("extreme", n.from, n.to, "math.min")
 		case "math.min":
-			f.add(n.from, n.to, "math.max")
+			f.add("extreme", n.from, n.to, "math.max")
 		}
 	case "index":
 		if of := f.source(n.parts[0]); of == "KEYS" || of == "ARGV" {
 			inIndex = true
-			f.add(n.parts[1].to, n.parts[1].to, " + 1")
+			f.add("number", n.parts[1].to, n.parts[1].to, " + 1")
 		}
 	}
 	for _, part := range n.parts {
@@ -113,7 +128,7 @@ func (f *luaFile) visit(n *luaNode, inIndex bool) {
 func (f *luaFile) negate(condition *luaNode) {
 	_, compares := luaSwaps[condition.op.text]
 	if condition.op.text != "not" && (!compares || condition.op.text == "and" || condition.op.text == "or") {
-		f.add(condition.from, condition.to, "not ("+f.source(condition)+")")
+		f.add("turn", condition.from, condition.to, "not ("+f.source(condition)+")")
 	}
 }
 
@@ -123,21 +138,37 @@ var luaSwaps = map[string][]string{
 	"and": {"or"}, "or": {"and"}, "+": {"-"}, "-": {"+"}, "*": {"/"}, "/": {"*"}, "%": {"*"},
 }
 
-func (f *luaFile) binary(n *luaNode) {
-	for _, other := range luaSwaps[n.op.text] {
-		f.add(n.op.from, n.op.to, other)
+// luaOperator is what kind of mistake the ith of luaSwaps is.
+func luaOperator(op string, i int) string {
+	switch op {
+	case "and", "or":
+		return "join"
+	case "+", "-", "*", "/", "%":
+		return "arithmetic"
+	case "<", "<=", ">", ">=":
+		if i == 0 {
+			return "boundary"
+		}
 	}
+	return "turn"
+}
+
+func (f *luaFile) binary(n *luaNode) {
+	for i, other := range luaSwaps[n.op.text] {
+		f.add(luaOperator(n.op.text, i), n.op.from, n.op.to, other)
+	}
+	f.asText(n)
 	if n.op.text != "and" && n.op.text != "or" {
 		return
 	}
 	left, right := n.parts[0], n.parts[1]
-	f.add(n.from, n.to, f.source(left))
-	f.add(n.from, n.to, f.source(right))
+	f.add("join", n.from, n.to, f.source(left))
+	f.add("join", n.from, n.to, f.source(right))
 	if left.kind == "call" { // it is called, and nobody looks at what it answers
 		if n.op.text == "or" {
-			f.add(left.to, left.to, " and nil")
+			f.add("unseen", left.to, left.to, " and nil")
 		} else {
-			f.add(n.from, left.to, "("+f.source(left)+" or true)")
+			f.add("unseen", n.from, left.to, "("+f.source(left)+" or true)")
 		}
 	}
 }
@@ -150,8 +181,8 @@ func (f *luaFile) number(n *luaNode, inIndex bool) {
 	if err != nil || value >= luaExact {
 		return
 	}
-	f.add(n.from, n.to, strconv.FormatInt(value+1, 10))
+	f.add("number", n.from, n.to, strconv.FormatInt(value+1, 10))
 	if inIndex && value > 0 {
-		f.add(n.from, n.to, strconv.FormatInt(value-1, 10))
+		f.add("number", n.from, n.to, strconv.FormatInt(value-1, 10))
 	}
 }

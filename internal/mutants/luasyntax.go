@@ -12,6 +12,7 @@ type luaNode struct {
 	from, to int
 	op       luaToken   // of a binary or unary expression
 	parts    []*luaNode // operands; the conditions and statements of a statement; the values of a list
+	names    []string   // that a statement declares
 }
 
 // luaToken is a word, a number, a string or a sign.
@@ -111,12 +112,13 @@ func (p *luaParser) statement() *luaNode {
 		for p.take("if") || p.take("elseif") {
 			condition := p.expression(0)
 			p.want("then")
-			n.parts = append(n.parts, &luaNode{"condition", condition.from, condition.to, luaToken{}, []*luaNode{condition}}, p.block("block"))
+			n.parts = append(n.parts, &luaNode{kind: "condition", from: condition.from, to: condition.to, parts: []*luaNode{condition}}, p.block("block"))
 		}
 		if p.take("else") {
 			n.parts = append(n.parts, p.block("block"))
 		}
 		p.want("end")
+		n.to = p.tokens[p.at-1].to
 		return n
 	case "while":
 		p.at++
@@ -138,14 +140,19 @@ func (p *luaParser) statement() *luaNode {
 	case "local":
 		p.at++
 		if p.take("function") {
-			p.at++
-			return p.node("local function", first.from, p.function())
+			name := p.next().text
+			n := p.node("local function", first.from, p.function())
+			n.names = []string{name}
+			return n
 		}
-		p.names()
+		names, n := p.names(), (*luaNode)(nil)
 		if p.take("=") {
-			return p.node("local", first.from, p.list("values"))
+			n = p.node("local", first.from, p.list("values"))
+		} else {
+			n = p.node("local", first.from)
 		}
-		return p.node("local", first.from)
+		n.names = names
+		return n
 	case "return":
 		p.at++
 		if slices.Contains([]string{"", "end", "else", "elseif", ";"}, p.peek().text) {
@@ -163,10 +170,12 @@ func (p *luaParser) statement() *luaNode {
 	return p.node("call statement", first.from, target)
 }
 
-func (p *luaParser) names() {
-	for p.at++; p.take(","); {
-		p.at++
+func (p *luaParser) names() (names []string) {
+	names = append(names, p.next().text)
+	for p.take(",") {
+		names = append(names, p.next().text)
 	}
+	return names
 }
 
 func (p *luaParser) list(kind string) *luaNode {

@@ -5,12 +5,15 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 	"time"
 )
 
 // options are those of the command line.
 type options struct {
 	root, only, group, shard, results string
+	operators                         string
 	walks, parallel                   int
 	again, all, search, long, list    bool
 	most                              time.Duration
@@ -35,6 +38,7 @@ func main() {
 	flag.StringVar(&o.root, "root", "../..", "the folder of the module")
 	flag.StringVar(&o.only, "only", "", "lua or go; empty: both")
 	flag.StringVar(&o.group, "package", "", "only the mutants of this script, as acquire.lua, package, as internal/gate, or file, as internal/gate/claim.go")
+	flag.StringVar(&o.operators, "operators", "", "only mutants of these kinds, as order,kind; empty: of all")
 	flag.StringVar(&o.shard, "shard", "1/1", "i/n: one part of n; a mutant stays in its part when the code around it changes")
 	flag.StringVar(&o.results, "results", "mutants.json", "the file that keeps what became of each mutant")
 	flag.IntVar(&o.walks, "walks", 4000, "how many random walks of the explorer a mutant must survive")
@@ -111,6 +115,9 @@ func (o *options) try(planned planner, results *Results, explained Explained) (b
 	}
 	if p.all, err = shard(p.all, o.shard); err != nil {
 		return false, err
+	}
+	if o.operators != "" {
+		p.all = slices.DeleteFunc(p.all, func(m *Mutant) bool { return !slices.Contains(strings.Split(o.operators, ","), m.Operator) })
 	}
 	if o.list {
 		for _, m := range p.all {

@@ -14,6 +14,7 @@ import (
 // Mutant is a copy of the code with one change.
 type Mutant struct {
 	Group    string // script or package, as the table has it
+	Operator string // what kind of mistake it is, as the table has it
 	File     string // from the root of the module
 	Line     int
 	From, To string // the lines of the change, before and after, without comments and with single spaces
@@ -35,7 +36,7 @@ func (m *Mutant) Key() string {
 }
 
 func (m *Mutant) String() string {
-	return fmt.Sprintf("%s:%d: %s\n\t-> %s", m.File, m.Line, cut(m.From), cut(m.To))
+	return fmt.Sprintf("%s:%d: %s: %s\n\t-> %s", m.File, m.Line, m.Operator, cut(m.From), cut(m.To))
 }
 
 // cut keeps a line readable.

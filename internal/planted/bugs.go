@@ -43,15 +43,18 @@ var bugs = []Bug{
 		{"scripts/acquire.lua", "	return prolong(lock, lease) or 1\n", "	prolong(lock, lease)\n	return 1\n"},
 	}},
 	{"a loss that the loop is not told of", []edit{
-		{"engine/hold.go", "		giveBack(c.all())\n		return\n", "		return\n"},
+		{"engine/hold.go", "		giveBack(c.close())\n		return\n", "		return\n"},
 		{"engine/hold.go", "	h.dispatcher().Unlock(&h.core, nil)\n", ""},
 	}},
 	{"bytes of a server that are not looked at", []edit{
 		{"dispatcher/respguard/guard.go", "		return guard(quietsocket.Wrap(conn)), nil\n", "		return quietsocket.Wrap(conn), nil\n"},
 	}},
 	{"parts of a lost MultiLock that nobody gives back", []edit{
-		{"engine/hold.go", "		giveBack(c.all())\n		return\n", "		return\n"},
+		{"engine/hold.go", "		giveBack(c.close())\n		return\n", "		return\n"},
 		{"engine/composite.go", "		if part.Err() == nil {\n			n++", "		if part.ended.Load() == 0 && !part.over(part.e.clock.Checked()) {\n			n++"},
+	}},
+	{"a majority that nobody repairs", []edit{
+		{"engine/quorumrepair.go", "	if h.Err() != nil {\n		return\n	}\n	c.mu.Lock()\n	r := ", "	if true {\n		return\n	}\n	c.mu.Lock()\n	r := "},
 	}},
 	{"a loss that is not final", []edit{
 		{"engine/hold.go", "			return nil\n		}\n		h.lose()\n	}\n	return h.cause()", "			return nil\n		}\n		return ErrLost\n	}\n	return h.cause()"},
@@ -103,6 +106,15 @@ var bugs = []Bug{
 	{"an adoption without an answer that nobody releases", []edit{
 		{"internal/gate/adopt.go", "		m.contention.orphanAdopter(now, c, m.releaseOp())\n", ""},
 	}},
+	{"a hold that its own engine adopts, and whose owner nobody releases", []edit{
+		{"internal/gate/adopt.go", "	m.contention.orphans.add(old)\n", ""},
+	}},
+	{"an adoption of a hold of one's own engine that is turned away", []edit{
+		{"internal/gate/adopt.go", "strconv.FormatUint(m.t.ID, 10))", "strconv.FormatUint(0, 10))"},
+	}},
+	{"a mutex that needs the key of its claims while its slot is open", []edit{
+		{"internal/gate/claim.go", "	case AcquireClaim:\n		return c.Entry.traits().acquire\n	case ReleaseClaim:\n		return c.Entry.traits().release\n", ""},
+	}},
 	{"a hold that lasts as long as its tenure", []edit{
 		{"internal/gate/hold.go", "h.deadline.Store(int64(min(h.until, t.Deadline)))", "h.deadline.Store(int64(h.until))"},
 	}},
@@ -113,7 +125,7 @@ var bugs = []Bug{
 		{"internal/gate/mutexevents.go", "Lease: claimTime, Sent: c.sent, Epoch", "Lease: claimTime, Sent: now, Epoch"},
 	}},
 	{"a message that is taken for a claim's whatever it says", []edit{
-		{"internal/gate/claim.go", "if cl.id != 0 && fenced == (token != 0) && p.said == cl.proof(token) {", "if cl.id != 0 {"},
+		{"internal/gate/claim.go", "!slices.Contains(news.codes[:news.kept], cl.code)", "slices.Index(news.codes[:news.kept], cl.code) < -1 || news.kept == 0"},
 	}},
 	{"a lock that is given for less than its claim", []edit{
 		{"scripts/release_claim.lua", "claim.ends - now), claim.owner)", "500), claim.owner)"},
@@ -125,17 +137,26 @@ var bugs = []Bug{
 		{"internal/gate/mutexevents.go", "	m.giveUpClaim(now)\n", ""},
 	}},
 	{"a claim of a tenure that got no answer before", []edit{
-		{"internal/gate/mutexlease.go", "			m.contention.claim.note(now, c, c.Args.Claim().Code, sure)\n", "			m.contention.claim.note(now, c, c.Args.Claim().Code, sure || true)\n"},
+		{"internal/gate/claim.go", "case c.orphans.of(asked.ID) >= 0:", "case c.orphans.of(asked.ID) >= 0 && c.orphans[c.orphans.of(asked.ID)].owner != \"\":"},
+	}},
+	{"a claim that was freed by force and is asked for again", []edit{
+		{"internal/gate/claim.go", "case c.orphans.of(asked.ID) >= 0:", "case c.orphans.of(asked.ID) >= 0 && c.orphans[c.orphans.of(asked.ID)].owner == \"\":"},
+	}},
+	{"a least time under what is left of a claim", []edit{
+		{"internal/gate/mutexevents.go", "	as.Lease = m.t.Deadline - now // what is left of it\n", ""},
+	}},
+	{"a fair lock that is released to the claims of a mutex", []edit{
+		{"internal/gate/ending.go", "m.contention.claim.asked != 0 && ", ""},
 	}},
 	{"a code of a claim that its next question has, too", []edit{
 		{"internal/gate/mutexlease.go", "		c.Args = ClaimArgs{Code: m.cfg.Code()}.Args()\n		of := &m.contention.claim\n", "		of := &m.contention.claim\n		if of.id != m.t.ID {\n			of.code = m.cfg.Code()\n		}\n		c.Args = ClaimArgs{Code: of.code}.Args()\n"},
 	}},
 	{"a token that the given hold does not get anew", []edit{
-		{"scripts/release_claim.lua", "tokensof(counter, block, idle, micros)", "tokensof(counter, 0, idle, 0)"},
+		{"scripts/acquire_claim.lua", "tokensof(counter, block, idle, micros)", "tokensof(counter, mine and 0 or block, idle, mine and 0 or micros)"},
 	}},
-	{"a code that counts whatever token was announced", []edit{
-		{"scripts/claim.lua", "(tonumber(string.sub(code, -9)) + token % 1000000000) % 1000000000", "tonumber(string.sub(code, -9))"},
-		{"internal/gate/claim.go", "(tail+token%step)%step", "tail"},
+	{"a fenced lock that takes its tokens from the message", []edit{
+		{"internal/gate/mutexevents.go", "	if m.traits().fenced || m.t.phase", "	if m.t.phase"},
+		{"internal/gate/mutexevents.go", "	m.t.RenewAt = now + min(claimRenewal", "	m.fence(news.Most)\n	m.t.RenewAt = now + min(claimRenewal"},
 	}},
 	{"a fair lock that is given to the second of its queue", []edit{
 		{"scripts/fair_release.lua", "give(l, now, head, how, channel)", "give(l, now, at(l, 1) or head, how, channel)"},
@@ -150,6 +171,12 @@ var bugs = []Bug{
 		{"engine/dispatchers.go", "h.e.dispatchers[h.core.Tenure>>numberBits]", "h.e.dispatchers[0]"},
 	}},
 	{"a holder that is never told of waiters of other processes", []edit{
-		{"internal/gate/wanted.go", "	if others > 0 {\n		q.contention.wanting.tell()\n	}\n", "	_ = others\n"},
+		{"internal/gate/wanted.go", "return others > 0 && c.Sent >= q.mayWant(h)", "return others < 0"},
+	}},
+	{"a holder that is told of those who waited for an earlier one", []edit{
+		{"internal/gate/wanted.go", "return h.Since() + listenerAge", "return h.Since()"},
+	}},
+	{"a step of a MultiLock that waits for a callback worker", []edit{
+		{"engine/callbacks.go", "futures.Settled(ownSteps{&e.callbacks}, none, nil)", "futures.Settled(&e.callbacks, none, nil)"},
 	}},
 }

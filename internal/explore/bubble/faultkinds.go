@@ -255,6 +255,7 @@ func (f *faults) restart(s *redisnet.Server, d time.Duration) {
 	f.w.judge.destroy(ids(s))
 	if f.r.IntN(3) == 0 {
 		f.w.note("%s is loading", s.Name)
+		f.everybody(d + time.Second)
 		s.Load(d)
 	}
 }

@@ -24,6 +24,8 @@ type judge struct {
 	asking    map[*process]map[string]int
 	staying   []stay
 	waiting   map[*waiting]struct{}
+	waited    map[*subject]time.Time // when somebody last waited who does not any more
+	ended     bool                   // some process has, and may have left a place in a fair queue
 	orphans   map[orphan]time.Time
 }
 
@@ -33,16 +35,19 @@ type held struct {
 	p       *process
 	s       *subject
 	shared  bool
+	fixed   bool // its lease is one that nobody renews
 	owner   engine.Owner
 	permits int
 	ids     []string // its owner fields
 	wanted  wantedHint
-	over    error // what Err said when it was first not nil
+	granted time.Time
+	lacks   map[int]time.Time // since when it has no part on a server, of a majority
+	over    error             // what Err said when it was first not nil
 }
 
 // add takes up a hold that was granted, and judges it.
 func (j *judge) add(one *held) {
-	one.ids = strings.Split(one.h.TenureID(), ",")
+	one.ids, one.granted = strings.Split(one.h.TenureID(), ","), time.Now()
 	j.mu.Lock()
 	j.holds = append(j.holds, one)
 	j.mu.Unlock()
@@ -68,6 +73,7 @@ func (j *judge) remove(one *held) {
 func (j *judge) drop(p *process) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
+	j.ended = true
 	j.holds = slices.DeleteFunc(j.holds, func(other *held) bool { return other.p == p })
 }
 
@@ -143,6 +149,7 @@ func (j *judge) look() {
 			}
 		}
 		j.deadline(one)
+		j.whole(one)
 	}
 	j.count(valid)
 }
@@ -167,8 +174,11 @@ func (one *held) excludes(other *held) bool {
 
 // exempt reports whether what a hold stands on was destroyed: then no lock on Redis can keep its word.
 func (j *judge) exempt(one *held) bool {
-	left := 0
-	for _, id := range one.ids {
+	left, ids := 0, one.ids
+	if one.s.kind == quorumKind { // it may have got parts since, and lost others
+		ids = strings.Split(one.h.TenureID(), ",")
+	}
+	for _, id := range ids {
 		if !j.destroyed[id] && !j.destroyed[id+":write"] { // who reads under a writer of its own stands there as that
 			left++
 		}

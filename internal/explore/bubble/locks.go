@@ -73,7 +73,7 @@ func (c *caller) useLock(alive context.Context, s *subject, owner engine.Owner, 
 		asked()
 		return
 	}
-	one := c.granted(alive, &held{h: h, p: c.p, s: s, shared: shared, owner: owner}, asked, last)
+	one := c.granted(alive, &held{h: h, p: c.p, s: s, shared: shared, fixed: fixed, owner: owner}, asked, last)
 	if one == nil {
 		return
 	}
@@ -110,7 +110,7 @@ func (c *caller) take(alive context.Context, s *subject, l engine.Locker, owner 
 		ask = max(ask, c.w.plan.lease/5)
 	}
 	how := c.r.IntN(8)
-	if how < 4 {
+	if how < 4 || how == 7 {
 		defer c.w.judge.waits(c.p, s, owner)()
 	}
 	switch how {

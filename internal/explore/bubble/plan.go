@@ -50,6 +50,7 @@ type plan struct {
 	hot       bool          // many want one name, and have it for a moment
 	long      bool          // who has a lock keeps it for many leases: most of what is answered are renewals
 	drift     float64       // how much faster or slower clocks run, at most
+	blocked   bool          // callbacks of users block all workers
 }
 
 // How long a world lasts until it is mended, about: so many leases, within bounds.
@@ -112,6 +113,9 @@ func draw(r *rand.Rand) plan {
 		MaxHold:          []time.Duration{0, 0, 0, 2 * p.lease}[r.IntN(4)],
 		FairWaiterLease:  []time.Duration{0, 500 * time.Millisecond}[r.IntN(2)],
 		Dispatchers:      1 + r.IntN(2),
+	}
+	if p.blocked = r.IntN(2) == 0; p.blocked {
+		p.options.Callbacks = 1 + r.IntN(2)
 	}
 	return p
 }

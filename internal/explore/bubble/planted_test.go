@@ -20,6 +20,7 @@ var (
 // bugs are the planted ones that worlds of whole engines can meet.
 var bugs = []string{
 	"parts of a lost MultiLock that nobody gives back",
+	"a majority that nobody repairs",
 	"a loss that is not final",
 	"a suspension that is noticed a second late",
 	"a server's clock that is taken for the middle of a round trip",
@@ -33,6 +34,8 @@ var bugs = []string{
 	"a reader let in beside the writer",
 	"a cancelled call that is forgotten",
 	"a holder that is never told of waiters of other processes",
+	"a holder that is told of those who waited for an earlier one",
+	"a step of a MultiLock that waits for a callback worker",
 	"an engine that closes its first dispatcher only",
 	"an end of a hold that goes to the first dispatcher",
 }

@@ -85,10 +85,23 @@ func (p *process) connect(s *redisnet.Server, l *redisnet.Link) (*engine.Engine,
 	defer cancel()
 	for {
 		e, err := engine.Open(ctx, o)
+		if err == nil && p.w.plan.blocked {
+			p.block(e)
+		}
 		if err == nil || ctx.Err() != nil || p.w.failed() {
 			return e, err
 		}
 		time.Sleep(100 * time.Millisecond)
+	}
+}
+
+// block has callbacks block all workers of an engine for as long as this life lasts.
+func (p *process) block(e *engine.Engine) {
+	ended, end := context.WithCancel(p.alive)
+	end()
+	f, alive := e.Mutex("callbacks").LockAsync(ended), p.alive // fails at once
+	for range p.w.plan.options.Callbacks {
+		f.Then(func(*engine.Hold, error) { <-alive.Done() })
 	}
 }
 
@@ -234,6 +247,7 @@ func (p *process) restart(crash bool) {
 	if crash {
 		p.kill()
 	}
+	p.overflows()
 	p.die()
 	p.w.judge.drop(p)
 	if err := p.closeAll(engines); err != nil {
@@ -244,6 +258,16 @@ func (p *process) restart(crash bool) {
 	}
 	if err := p.open(); err != nil {
 		p.w.violation("open", "%v: %v", p, err)
+	}
+}
+
+// overflows judges that nothing waited for a worker while all were blocked: nobody has callbacks here but those that block.
+func (p *process) overflows() {
+	engines, _ := p.all()
+	for _, e := range engines {
+		if n := e.Stats().Overflowed; n > 0 {
+			p.w.violation("callbacks", "%v: %d steps of the engine waited for a callback worker", p, n)
+		}
 	}
 }
 

@@ -52,6 +52,9 @@ func (w *World) settle() {
 			}
 		}
 	}
+	for _, p := range w.processes {
+		p.overflows()
+	}
 	w.judge.lookForOrphans()
 	w.judge.look()
 	w.queues()

@@ -10,8 +10,9 @@ import (
 
 // wantedHint is what a holder who has called Wanted listens to.
 type wantedHint struct {
-	told  <-chan struct{} // nil: it has not called it
-	since time.Time
+	told   <-chan struct{} // nil: it has not called it
+	since  time.Time
+	judged bool // it was told
 }
 
 // waiting is a caller that waits for a name.
@@ -22,9 +23,15 @@ type waiting struct {
 	since time.Time
 }
 
-// wantedTime is how long somebody may wait until a holder is told who wants to be, while nothing befalls anybody for twice as long:
-// the waiter asks and subscribes, and others are counted every 250 ms.
-const wantedTime = time.Second
+const (
+	// wantedTime is how long somebody may wait until a holder is told who wants to be, while nothing befalls anybody for twice as long:
+	// the waiter asks and subscribes, and others are counted every 250 ms.
+	wantedTime = time.Second
+	// youngTime is how old a hold is when others are counted first.
+	youngTime = 2 * time.Second
+	// listenTime is after how long nobody listens who does not wait, once nothing befalls anybody any more.
+	listenTime = 5 * time.Second
+)
 
 // waits notes that somebody waits, until the function it returns is called.
 func (j *judge) waits(p *process, s *subject, owner engine.Owner) (done func()) {
@@ -39,6 +46,10 @@ func (j *judge) waits(p *process, s *subject, owner engine.Owner) (done func()) 
 		j.mu.Lock()
 		defer j.mu.Unlock()
 		delete(j.waiting, one)
+		if j.waited == nil {
+			j.waited = make(map[*subject]time.Time)
+		}
+		j.waited[s] = time.Now()
 	}
 }
 
@@ -48,7 +59,7 @@ func (j *judge) listen(one *held) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	if one.wanted.told == nil {
-		one.wanted = wantedHint{told, time.Now()}
+		one.wanted = wantedHint{told: told, since: time.Now()}
 	} else if one.wanted.told != told {
 		j.w.violation("wanted", "a hold has two channels")
 	}
@@ -66,18 +77,23 @@ func (c *caller) untilWanted(alive context.Context, one *held) {
 	c.p.stand()
 }
 
-// lookAtWanted judges that holders are told.
+// lookAtWanted judges that holders are told of those who have waited since they got their lock, and of nobody else.
 func (j *judge) lookAtWanted() {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	for _, one := range j.holds {
-		if one.wanted.told == nil || one.over != nil || one.s.kind > rwKind || one.p.well() < 2*wantedTime || time.Since(one.wanted.since) < wantedTime {
+		if one.wanted.told == nil || one.over != nil || one.wanted.judged {
 			continue
 		}
 		select {
 		case <-one.wanted.told:
+			one.wanted.judged = true
+			j.isWanted(one)
 			continue
 		default:
+		}
+		if one.s.kind > rwKind || one.p.well() < 2*wantedTime || time.Since(one.wanted.since) < wantedTime || time.Since(one.granted) < youngTime+wantedTime {
+			continue
 		}
 		for other := range j.waiting {
 			// Beside holds of its own process it cannot have the name, and nobody elsewhere hears of it: a writer behind our readers.
@@ -92,4 +108,24 @@ func (j *judge) lookAtWanted() {
 			return
 		}
 	}
+}
+
+// isWanted judges that somebody has waited since a holder, who was just told so, got its lock. What has befallen somebody may have left a
+// subscription behind, and who dies leaves its place in a fair queue.
+func (j *judge) isWanted(one *held) {
+	for _, p := range j.w.processes {
+		if p.well() < listenTime {
+			return
+		}
+	}
+	if one.s.kind == fairKind && j.ended || !j.waited[one.s].Before(one.granted) {
+		return
+	}
+	for other := range j.waiting {
+		if other.s == one.s {
+			return
+		}
+	}
+	j.w.violation("wanted", "%v, who has %s as %v since %v, was told that somebody waits; the last who did went %v before", one.p, one.s.name, one.ids,
+		one.granted.Sub(j.w.began), one.granted.Sub(j.waited[one.s]))
 }

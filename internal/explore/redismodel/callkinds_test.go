@@ -69,8 +69,8 @@ func (c *caller) mutex(names []string) {
 			c.key(name, scripts.ClaimsKey(name), c.one(name, scripts.TokenKey(name))).arg(c.owner()).lease().arg(c.one("77", "7900000000000000178"))
 		})
 	case "release_claim":
-		c.how().arg("64", c.one("0", "86400000")).each(names, func(name string) {
-			c.key(name, scripts.ClaimsKey(name), c.one(name, scripts.TokenKey(name))).arg(c.holder(name), channel(name), c.one("0", "1"))
+		c.how().each(names, func(name string) {
+			c.key(name, scripts.ClaimsKey(name)).arg(c.holder(name), channel(name), c.one("0", "1"))
 		})
 	default:
 		c.key(names[0], scripts.TokenKey(names[0]))

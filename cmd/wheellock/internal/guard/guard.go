@@ -31,6 +31,7 @@ type Lock struct {
 	Deadline func() time.Time // when it ends unless it is renewed
 	Err      func() error     // why it has ended; nil: it has not
 	Done     <-chan struct{}  // closed when it has ended
+	Refused  func(group int)  // called once if the system does not let us end the command's process group
 }
 
 // term and kill are how long before the end of a lock the command gets these signals.
@@ -47,6 +48,7 @@ var errOverdue = errors.New("not renewed in time")
 type Outcome struct {
 	Exit        int   // its exit code, or 128 plus the signal that ended it
 	Lost        error // why it was ended; nil: it ended by itself
+	Asked       bool  // TERM or Ctrl-C came while it ran
 	interrupted bool  // Ctrl-C ended it, at the terminal that it had
 }
 
@@ -65,17 +67,17 @@ func (l *Lock) renewed(ctx context.Context) error {
 }
 
 // Run runs a command until it ends or the lock is nearly over. more is added to its environment. The error: it could not be started.
-func Run(lock Lock, command, more []string, signals *Signals) (Outcome, error) {
+func Run(lock Lock, command, more []string, signals *Signals) (o Outcome, err error) {
 	if err := lock.renewed(signals.ctx); err != nil {
 		return Outcome{}, err
 	}
 	runtime.LockOSThread() // on Linux the command is killed when the thread that started it ends
 	defer runtime.UnlockOSThread()
-	p, err := signals.begin(func() (*process, error) { return start(command, environment(more)) })
+	p, err := signals.begin(func() (*process, error) { return start(command, environment(more), lock.Refused) })
 	if err != nil {
 		return Outcome{}, err
 	}
-	defer signals.over()
+	defer func() { o.Asked = signals.over() }()
 	w := watch{lock: lock, process: p}
 	done := lock.Done
 	tick := time.NewTicker(lock.kill() / 4)

@@ -6,6 +6,8 @@ import (
 	"os"
 	"os/exec"
 	"os/signal"
+	"slices"
+	"sync"
 	"syscall"
 	"time"
 
@@ -24,9 +26,10 @@ type process struct {
 	changes    chan change
 	terminal   *terminal // nil: none
 	foreground bool      // the terminal is the command's
+	refused    func()    // to be called when the group may not be ended; later calls have no effect
 }
 
-func start(command, environment []string) (*process, error) {
+func start(command, environment []string, refused func(group int)) (*process, error) {
 	path, err := exec.LookPath(command[0])
 	if err != nil {
 		return nil, err
@@ -46,6 +49,7 @@ func start(command, environment []string) (*process, error) {
 		return nil, err
 	}
 	p.pid = started.Pid
+	p.refused = sync.OnceFunc(func() { refused(p.pid) })
 	_ = started.Release() // package os does not tell when a process is stopped
 	go p.follow()
 	return p, nil
@@ -72,8 +76,15 @@ func (p *process) follow() {
 	}
 }
 
-// send sends a signal to the process group.
-func (p *process) send(s syscall.Signal) { _ = syscall.Kill(-p.pid, s) }
+// send sends a signal to the process group, and reports whether there is one. The system refuses it if all of the group are another
+// user's, as under sudo.
+func (p *process) send(s syscall.Signal) (there bool) {
+	err := syscall.Kill(-p.pid, s)
+	if err == syscall.EPERM && (s == syscall.SIGKILL || slices.Contains(ending, os.Signal(s))) {
+		p.refused()
+	}
+	return err != syscall.ESRCH
+}
 
 // pass passes a signal on: to the group, as a terminal does, but those without a usual meaning to the command alone, because its
 // own children would end by them.
@@ -131,10 +142,8 @@ func (p *process) resume() {
 // end tidies up after the command. all: nothing of its group may go on, so end waits until it is over, a second at most (in a
 // container where nobody reaps processes they stay).
 func (p *process) end(all bool) {
-	for until := time.Now().Add(time.Second); all && time.Now().Before(until); time.Sleep(time.Millisecond) {
-		if syscall.Kill(-p.pid, syscall.SIGKILL) != nil {
-			break
-		}
+	for until := time.Now().Add(time.Second); all && p.send(syscall.SIGKILL) && time.Now().Before(until); {
+		time.Sleep(time.Millisecond)
 	}
 	p.terminal.takeFrom(p.pid)
 	p.terminal.close()

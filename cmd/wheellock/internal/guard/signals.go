@@ -15,8 +15,9 @@ type Signals struct {
 	ctx    context.Context
 	cancel context.CancelCauseFunc
 
-	mu sync.Mutex // guards the rest
-	to *process   // nil: none runs
+	mu    sync.Mutex // guards the rest
+	to    *process   // nil: none runs
+	asked bool       // the command that runs got TERM or Ctrl-C; the others may ask for something else, such as a new configuration
 }
 
 // Catch begins. The context ends with an Interrupted as its cause.
@@ -45,6 +46,7 @@ func (s *Signals) take(caught syscall.Signal) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.to != nil {
+		s.asked = s.asked || caught == syscall.SIGTERM || caught == syscall.SIGINT
 		s.to.pass(caught)
 		return
 	}
@@ -63,18 +65,19 @@ func (s *Signals) begin(start func() (*process, error)) (p *process, err error) 
 	if p, err = start(); err != nil {
 		return nil, err
 	}
-	s.to = p
+	s.to, s.asked = p, false
 	return p, nil
 }
 
-// over says that the command has ended.
-func (s *Signals) over() {
+// over says that the command has ended, and returns whether it was asked to.
+func (s *Signals) over() (asked bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.to = nil
 	for _, one := range passed { // Reset of none would be Reset of all
 		signal.Reset(one)
 	}
+	return s.asked
 }
 
 // Stop gives the signals back. o is how the last command ended: if it was by Ctrl-C at the terminal that it had, this process

@@ -18,8 +18,8 @@ func Elect() cli.Command {
 		Short: "run a command while this process is the leader",
 		Help: `Campaigns for the leadership NAME, and runs COMMAND while it leads. When the
 leadership ends, it ends COMMAND and campaigns again. When COMMAND ends by itself,
-it resigns, and exits with COMMAND's exit code. TERM and Ctrl-C go to COMMAND;
-while none runs, they end the campaign. In COMMAND's environment are
+it resigns, and exits with COMMAND's exit code. TERM and Ctrl-C go to COMMAND, and
+when it has ended wheellock exits; while none runs, they end the campaign. In COMMAND's environment are
 WHEELLOCK_NAME and WHEELLOCK_TERM, a number that grows with each new leader. Send
 it with each write, and have the store refuse lower ones. "wheellock show NAME"
 tells who leads. Do not use NAME for anything else.
@@ -60,10 +60,12 @@ func (s *settings) campaign(ctx context.Context, env *cli.Env, signals *guard.Si
 		return outcome, err
 	}
 	defer e.Close()
+	ctx, end := context.WithCancelCause(ctx)
+	defer end(nil)
 	election := elect.New(e, s.name, elect.Options{Identity: s.identity})
 	err = election.Run(ctx, func(ctx context.Context, term int64) error {
 		env.Event(event{Event: "granted", Named: cli.NamedBy(s.name), Token: term})
-		lock := guard.Lock{Lease: s.lease, Deadline: election.Deadline, Done: ctx.Done(), Err: func() error {
+		lock := guard.Lock{Lease: s.lease, Deadline: election.Deadline, Done: ctx.Done(), Refused: s.refused(env), Err: func() error {
 			if ctx.Err() == nil {
 				return nil
 			}
@@ -75,9 +77,10 @@ func (s *settings) campaign(ctx context.Context, env *cli.Env, signals *guard.Si
 		}
 		outcome = o
 		s.ended(env, term, o)
-		if o.Lost != nil {
+		if o.Lost != nil && !o.Asked {
 			return nil // campaigns again
 		}
+		end(errEnded) // the campaign, too, which would go on if the leadership ended at this moment
 		return errEnded
 	})
 	return outcome, err

@@ -29,7 +29,13 @@ lock by force the group gets TERM at once, and KILL as much later. What leaves
 the process group is not ended, nor what COMMAND leaves running when it ends. If wheellock itself is killed, on Linux the
 command is killed with it; elsewhere, and whatever the command started, goes on,
 and the lock ends one lease later at most. A process that was stopped, or hangs in
-the kernel, may write after that: have the store compare the token.`
+the kernel, may write after that: have the store compare the token.
+
+Two things keep wheellock from ending COMMAND in time. A COMMAND that runs as
+another user, as under sudo, gets no signal from a wheellock that is not root, which
+then says so, and it goes on if wheellock is killed: put sudo before wheellock, not
+before COMMAND. And while wheellock alone is stopped (SIGSTOP), the lock ends and
+COMMAND goes on; it is ended when wheellock goes on.`
 
 // settings are the flags of both commands.
 type settings struct {
@@ -82,6 +88,15 @@ type event struct {
 	Token int64  `json:"token"`
 	Exit  *int   `json:"exit,omitempty"`
 	Error string `json:"error,omitempty"`
+}
+
+// refused returns what tells that the command cannot be ended, and what to do about it.
+func (s *settings) refused(env *cli.Env) func(group int) {
+	return func(group int) {
+		env.Note("cannot end the command: the system refuses it, because process group %d is another user's, as under sudo. It may run on "+
+			"without %q. End it as that user, with: kill -KILL -- -%[1]d. In future run %[3]s itself as that user, and not the command alone",
+			group, s.name, env.Name)
+	}
 }
 
 // ended tells how the command ended.

@@ -103,7 +103,7 @@ func (l *lock) hold(ctx context.Context, env *cli.Env, signals *guard.Signals) (
 	}
 	token, _ := h.Token()
 	env.Event(event{Event: "granted", Named: cli.NamedBy(l.name), Token: token})
-	o, err := guard.Run(guard.Lock{Lease: l.lease, Deadline: h.Deadline, Err: h.Err, Done: h.Done()}, l.command,
+	o, err := guard.Run(guard.Lock{Lease: l.lease, Deadline: h.Deadline, Err: h.Err, Done: h.Done(), Refused: l.refused(env)}, l.command,
 		[]string{"WHEELLOCK_NAME=" + l.name, fmt.Sprintf("WHEELLOCK_TOKEN=%d", token)}, signals)
 	unlocked := h.Unlock(context.Background())
 	switch {

@@ -1,0 +1,839 @@
+package enginetest_test
+
+import (
+	"context"
+	"errors"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"maps"
+	"os"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/wheellock/wheellock/engine"
+	"github.com/wheellock/wheellock/engine/enginetest"
+	"github.com/wheellock/wheellock/futures"
+)
+
+// Every call that can wait, times every way to bound it, for every kind: what the caller gets, and what stands in Redis then and in
+// the end. A bound is there for the call, not for what it gave: whatever becomes of a context afterwards, a hold lives on, on
+// all servers.
+
+// world is one test: servers, the engine of each on which calls are made, and another engine of each, which looks and competes.
+type world struct {
+	*testing.T
+	servers      []*enginetest.Server
+	ours, theirs []*engine.Engine
+}
+
+// gift is what a call gave its caller.
+type gift struct {
+	err  func() error // nil while it is held
+	free func() error
+}
+
+// subject is what calls are made on.
+type subject struct {
+	calls  map[string]call // by their names in the API
+	whole  int             // how many owners, or permits, one grant has in Redis, on all servers
+	taken  func() int      // how many there are
+	occupy func() (vacate func())
+	keeps  func(key string) bool // the keys that stay when nobody has anything
+}
+
+// call is one call of the API.
+type call struct {
+	try   bool // it does not wait
+	async bool
+	alone func() // called before it, because it cannot be made on what is free, nor on what others occupy by the subject
+	open  bool   // what it waits for is nobody's afterwards: a latch that is open
+	make  func(ctx context.Context, opts ...engine.LockOption) (gift, error)
+}
+
+func holdOf(h *engine.Hold, err error) (gift, error) {
+	if err != nil {
+		if h != nil {
+			panic("a hold and an error")
+		}
+		return gift{}, err
+	}
+	return gift{h.Err, func() error { return h.Unlock(context.Background()) }}, nil
+}
+
+// answer waits for a future as who has all the time.
+func answer[T any](f *futures.Future[T]) (T, error) { return f.Wait(context.Background()) }
+
+// lockerCalls are those of a Locker, whose type has that name.
+func (w *world) lockerCalls(name string, l engine.Locker) map[string]call {
+	return map[string]call{
+		name + ".Lock":    {make: func(ctx context.Context, o ...engine.LockOption) (gift, error) { return holdOf(l.Lock(ctx, o...)) }},
+		name + ".TryLock": {try: true, make: func(ctx context.Context, o ...engine.LockOption) (gift, error) { return holdOf(l.TryLock(ctx, o...)) }},
+		name + ".LockAsync": {async: true, make: func(ctx context.Context, o ...engine.LockOption) (gift, error) {
+			return holdOf(answer(l.LockAsync(ctx, o...)))
+		}},
+		name + ".TryLockAsync": {try: true, async: true, make: func(ctx context.Context, o ...engine.LockOption) (gift, error) {
+			return holdOf(answer(l.TryLockAsync(ctx, o...)))
+		}},
+		"Do": {make: func(ctx context.Context, o ...engine.LockOption) (gift, error) {
+			inside, work, done := make(chan *engine.Hold, 1), make(chan struct{}), make(chan error, 1)
+			leave := sync.OnceFunc(func() { close(work) })
+			w.Cleanup(leave)
+			go func() {
+				done <- engine.Do(ctx, l, func(_ context.Context, h *engine.Hold) error { inside <- h; <-work; return nil }, o...)
+			}()
+			select {
+			case h := <-inside:
+				return gift{h.Err, func() error { leave(); return <-done }}, nil
+			case err := <-done:
+				return gift{}, err
+			}
+		}},
+	}
+}
+
+// locked counts the owners of names on the servers.
+func (w *world) locked(of func(*engine.Engine) []*engine.Mutex) func() int {
+	return func() (n int) {
+		for _, e := range w.theirs {
+			for _, m := range of(e) {
+				s, err := m.Inspect(context.Background())
+				if err != nil {
+					w.Errorf("Inspect: %v", err)
+				}
+				n += s.Count
+			}
+		}
+		return n
+	}
+}
+
+// locker is a subject that is locked as a whole.
+func (w *world) locker(name string, whole int, ours engine.Locker, of func(*engine.Engine) []*engine.Mutex) *subject {
+	return &subject{
+		calls: w.lockerCalls(name, ours), whole: whole, taken: w.locked(of),
+		occupy: func() func() {
+			var held []*engine.Hold
+			for _, e := range w.theirs {
+				for _, m := range of(e) {
+					if m.Kind() == engine.KindRead {
+						m = e.RWMutex(m.Name()).Writer()
+					}
+					h, err := m.Lock(context.Background())
+					if err != nil {
+						w.Fatalf("Lock by others: %v", err)
+					}
+					held = append(held, h)
+				}
+			}
+			return func() {
+				for _, h := range held {
+					if err := h.Unlock(context.Background()); err != nil {
+						w.Errorf("Unlock by others: %v", err)
+					}
+				}
+			}
+		},
+		keeps: func(key string) bool { return strings.HasPrefix(key, "redisson_lock_token:") }, // a fenced lock's
+	}
+}
+
+// mutex is the subject of one kind of Mutex, which may be adopted.
+func mutex(of func(*engine.Engine) *engine.Mutex) func(*world) *subject {
+	return func(w *world) *subject {
+		s := w.locker("Mutex", 1, of(w.ours[0]), func(e *engine.Engine) []*engine.Mutex { return []*engine.Mutex{of(e)} })
+		if k := of(w.ours[0]).Kind(); k != engine.KindRead && k != engine.KindWrite {
+			var theirs *engine.Hold // whose place is taken
+			s.calls["Mutex.Adopt"] = call{try: true, alone: func() {
+				var err error
+				if theirs, err = of(w.theirs[0]).Lock(context.Background()); err != nil {
+					w.Fatalf("Lock by others: %v", err)
+				}
+			}, make: func(ctx context.Context, o ...engine.LockOption) (gift, error) {
+				g, err := holdOf(of(w.ours[0]).Adopt(ctx, theirs.TenureID(), o...))
+				if err != nil { // it may still be there
+					theirs.UnlockAsync()
+				}
+				return g, err
+			}}
+		}
+		return s
+	}
+}
+
+// subjects are all kinds.
+var subjects = map[string]func(*world) *subject{
+	"mutex":  mutex(func(e *engine.Engine) *engine.Mutex { return e.Mutex("stock:7") }),
+	"fenced": mutex(func(e *engine.Engine) *engine.Mutex { return e.FencedMutex("stock:7") }),
+	"spin":   mutex(func(e *engine.Engine) *engine.Mutex { return e.SpinMutex("stock:7") }),
+	"fair":   mutex(func(e *engine.Engine) *engine.Mutex { return e.FairMutex("stock:7") }),
+	"read":   mutex(func(e *engine.Engine) *engine.Mutex { return e.RWMutex("stock:7").Reader() }),
+	"write":  mutex(func(e *engine.Engine) *engine.Mutex { return e.RWMutex("stock:7").Writer() }),
+	"multi": func(w *world) *subject {
+		all, err := w.ours[0].All("stock:7", "stock:8")
+		if err != nil {
+			w.Fatal(err)
+		}
+		return w.locker("MultiLock", 2, all, func(e *engine.Engine) []*engine.Mutex { return []*engine.Mutex{e.Mutex("stock:7"), e.Mutex("stock:8")} })
+	},
+	"quorum": func(w *world) *subject {
+		q, err := engine.Quorum("stock:7", w.ours...)
+		if err != nil {
+			w.Fatal(err)
+		}
+		return w.locker("QuorumLock", len(w.ours), q, func(e *engine.Engine) []*engine.Mutex { return []*engine.Mutex{e.Mutex("stock:7")} })
+	},
+	"permits": func(w *world) *subject {
+		ours, theirs := w.ours[0].PermitSemaphore("slots"), w.theirs[0].PermitSemaphore("slots")
+		if set, err := ours.TrySetPermits(context.Background(), 2); !set || err != nil {
+			w.Fatal(set, err)
+		}
+		return &subject{
+			calls: map[string]call{
+				"PermitSemaphore.Acquire": {make: func(ctx context.Context, o ...engine.LockOption) (gift, error) {
+					return holdOf(ours.Acquire(ctx, 2, o...))
+				}},
+				"PermitSemaphore.TryAcquire": {try: true, make: func(ctx context.Context, o ...engine.LockOption) (gift, error) {
+					return holdOf(ours.TryAcquire(ctx, 2, o...))
+				}},
+				"PermitSemaphore.AcquireAsync": {async: true, make: func(ctx context.Context, o ...engine.LockOption) (gift, error) {
+					return holdOf(answer(ours.AcquireAsync(ctx, 2, o...)))
+				}},
+				"PermitSemaphore.TryAcquireAsync": {try: true, async: true, make: func(ctx context.Context, o ...engine.LockOption) (gift, error) {
+					return holdOf(answer(ours.TryAcquireAsync(ctx, 2, o...)))
+				}},
+			},
+			whole: 2,
+			taken: func() int {
+				n, err := theirs.Acquired(context.Background())
+				if err != nil {
+					w.Errorf("Acquired: %v", err)
+				}
+				return int(n)
+			},
+			occupy: func() func() {
+				h, err := theirs.Acquire(context.Background(), 2)
+				if err != nil {
+					w.Fatalf("Acquire by others: %v", err)
+				}
+				return func() { h.Unlock(context.Background()) }
+			},
+			keeps: func(string) bool { return true },
+		}
+	},
+	"semaphore": func(w *world) *subject {
+		ours, theirs := w.ours[0].Semaphore("slots"), w.theirs[0].Semaphore("slots")
+		if set, err := ours.TrySetPermits(context.Background(), 2); !set || err != nil {
+			w.Fatal(set, err)
+		}
+		given := func(err error) (gift, error) {
+			return gift{func() error { return nil }, func() error { return ours.Release(context.Background(), 2) }}, err
+		}
+		later := func(_ struct{}, err error) (gift, error) { return given(err) }
+		return &subject{
+			calls: map[string]call{
+				"Semaphore.Acquire": {make: func(ctx context.Context, o ...engine.LockOption) (gift, error) {
+					return given(ours.Acquire(ctx, 2, o...))
+				}},
+				"Semaphore.TryAcquire": {try: true, make: func(ctx context.Context, o ...engine.LockOption) (gift, error) {
+					return given(ours.TryAcquire(ctx, 2, o...))
+				}},
+				"Semaphore.AcquireAsync": {async: true, make: func(ctx context.Context, o ...engine.LockOption) (gift, error) {
+					return later(answer(ours.AcquireAsync(ctx, 2, o...)))
+				}},
+				"Semaphore.TryAcquireAsync": {try: true, async: true, make: func(ctx context.Context, o ...engine.LockOption) (gift, error) {
+					return later(answer(ours.TryAcquireAsync(ctx, 2, o...)))
+				}},
+			},
+			whole: 2,
+			taken: func() int {
+				n, err := theirs.Available(context.Background())
+				if err != nil {
+					w.Errorf("Available: %v", err)
+				}
+				return 2 - int(n)
+			},
+			occupy: func() func() {
+				if err := theirs.Acquire(context.Background(), 2); err != nil {
+					w.Fatalf("Acquire by others: %v", err)
+				}
+				return func() { theirs.Release(context.Background(), 2) }
+			},
+			keeps: func(key string) bool { return key == "slots" },
+		}
+	},
+	"latch": func(w *world) *subject {
+		ours, theirs := w.ours[0].CountDownLatch("start"), w.theirs[0].CountDownLatch("start")
+		nothing := gift{func() error { return nil }, func() error { return nil }}
+		return &subject{
+			calls: map[string]call{
+				"CountDownLatch.Wait": {open: true, make: func(ctx context.Context, o ...engine.LockOption) (gift, error) { return nothing, ours.Wait(ctx, o...) }},
+				"CountDownLatch.WaitAsync": {open: true, async: true, make: func(ctx context.Context, o ...engine.LockOption) (gift, error) {
+					_, err := answer(ours.WaitAsync(ctx, o...))
+					return nothing, err
+				}},
+			},
+			taken: func() int {
+				n, err := theirs.Count(context.Background())
+				if err != nil {
+					w.Errorf("Count: %v", err)
+				}
+				return int(n)
+			},
+			occupy: func() func() {
+				if set, err := theirs.TrySetCount(context.Background(), 1); !set || err != nil {
+					w.Fatal(set, err)
+				}
+				return func() { theirs.CountDown(context.Background()) }
+			},
+			keeps: func(string) bool { return false },
+		}
+	},
+}
+
+// unheard is a context that ends without a word: its Done is not closed before the test is over, as that of a deadline whose timer is
+// late.
+type unheard struct {
+	context.Context
+	done  chan struct{}
+	ended atomic.Bool
+}
+
+func (c *unheard) Done() <-chan struct{} { return c.done }
+
+func (c *unheard) Err() error {
+	if c.ended.Load() {
+		return context.Canceled
+	}
+	return nil
+}
+
+// slow is how long commands take where something is to happen while one is on its way.
+const slow = 100 * time.Millisecond
+
+// slowDown makes every command take so long, at the last of several servers a little more: a QuorumLock does not wait for that one.
+func (w *world) slowDown(d time.Duration) {
+	for i, s := range w.servers {
+		s.SetLatency(d + time.Duration(i)*d/10)
+	}
+}
+
+// bounds are the ways to bound a call. Each makes the call and judges the answer.
+var bounds = map[string]func(w *world, s *subject, c call){
+	"nothing": func(w *world, s *subject, c call) {
+		g, err := c.make(context.Background())
+		w.granted(s, g, err, func() {})
+	},
+	"a value": func(w *world, s *subject, c call) {
+		type key struct{}
+		g, err := c.make(context.WithValue(context.Background(), key{}, 1))
+		w.granted(s, g, err, func() {})
+	},
+	"a deadline that comes afterwards": func(w *world, s *subject, c call) {
+		ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+		defer cancel()
+		g, err := c.make(ctx)
+		w.granted(s, g, err, func() { <-ctx.Done() })
+	},
+	"a deadline that comes first": func(w *world, s *subject, c call) {
+		ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+		defer cancel()
+		w.refused(s, c, ctx, context.DeadlineExceeded, time.Second)
+	},
+	"a context that is cancelled at once when the call has returned": func(w *world, s *subject, c call) {
+		w.slowDown(time.Millisecond)
+		ctx, cancel := context.WithCancel(context.Background())
+		g, err := c.make(ctx)
+		w.granted(s, g, err, cancel)
+	},
+	"a context that is cancelled while it waits": func(w *world, s *subject, c call) {
+		ctx, cancel := context.WithCancel(context.Background())
+		time.AfterFunc(300*time.Millisecond, cancel)
+		w.refused(s, c, ctx, context.Canceled, 300*time.Millisecond)
+	},
+	"a context that is cancelled while the command is on its way": func(w *world, s *subject, c call) {
+		ctx, cancel := context.WithCancel(context.Background())
+		w.slowDown(slow)
+		time.AfterFunc(slow/2, cancel)
+		began := time.Now()
+		_, err := c.make(ctx)
+		w.failed(s, err, context.Canceled, began, slow/2)
+	},
+	"a context that has ended": func(w *world, s *subject, c call) {
+		ctx, cancel := context.WithCancel(context.Background())
+		cancel()
+		before := w.attempts()
+		began := time.Now()
+		_, err := c.make(ctx)
+		w.failed(s, err, context.Canceled, began, 0)
+		if n := w.attempts() - before; n != 0 {
+			w.Errorf("Redis was asked %d times", n)
+		}
+	},
+	"a context that has ended when the grant comes": func(w *world, s *subject, c call) {
+		ctx := &unheard{Context: context.Background(), done: make(chan struct{})}
+		defer close(ctx.done)
+		w.slowDown(slow)
+		time.AfterFunc(slow/2, func() { ctx.ended.Store(true) })
+		began := time.Now()
+		g, err := c.make(ctx)
+		if c.async || c.open {
+			w.granted(s, g, err, func() {})
+			return
+		}
+		w.failed(s, err, context.Canceled, began, time.Since(began)) // several commands, one after the other, take longer
+	},
+	"a wait that is longer": func(w *world, s *subject, c call) {
+		w.slowDown(time.Millisecond)
+		g, err := c.make(context.Background(), engine.WithWait(time.Second))
+		if c.try {
+			w.failed(s, err, engine.ErrInvalid, time.Now(), 0)
+			return
+		}
+		w.granted(s, g, err, func() {})
+	},
+	"a wait that is over first": func(w *world, s *subject, c call) {
+		if c.try {
+			return
+		}
+		w.refused(s, c, context.Background(), engine.ErrWaitTimeout, time.Second, engine.WithWait(time.Second))
+	},
+}
+
+func (w *world) attempts() (n int64) {
+	for _, e := range w.ours {
+		n += e.Stats().Attempts
+	}
+	return n
+}
+
+// granted judges a call that is to succeed; then ends what bounded it.
+func (w *world) granted(s *subject, g gift, err error, then func()) {
+	w.Helper()
+	if err != nil {
+		w.Fatalf("the call failed: %v", err)
+	}
+	then()
+	w.slowDown(0)
+	for range 3 { // leases
+		time.Sleep(30 * time.Second)
+		synctest.Wait()
+		if err := g.err(); err != nil {
+			w.Fatalf("later it has ended: %v", err)
+		}
+		if n := s.taken(); n != s.whole {
+			w.Fatalf("Redis has %d owners or permits, want %d", n, s.whole)
+		}
+	}
+	if err := g.free(); err != nil {
+		w.Errorf("to give it back failed: %v", err)
+	}
+	w.free(s)
+}
+
+// refused makes a call for what is occupied, which is to fail in that time: at once if it does not wait.
+func (w *world) refused(s *subject, c call, ctx context.Context, want error, after time.Duration, opts ...engine.LockOption) {
+	w.Helper()
+	if c.alone != nil {
+		_, err := c.make(context.Background(), engine.WithWait(-1)) // gives back what it was to take
+		w.failed(s, err, engine.ErrInvalid, time.Now(), 0)
+		return
+	}
+	vacate := s.occupy()
+	synctest.Wait()
+	if c.try {
+		want, after = engine.ErrHeld, 0
+	}
+	began := time.Now()
+	_, err := c.make(ctx, opts...)
+	if !errors.Is(err, want) || !errors.Is(err, engine.ErrHeld) {
+		w.Errorf("the error is %v, want %v and ErrHeld", err, want)
+	}
+	w.took(began, after)
+	vacate()
+	w.free(s)
+}
+
+// failed judges a call for what is free.
+func (w *world) failed(s *subject, err, want error, began time.Time, after time.Duration) {
+	w.Helper()
+	if !errors.Is(err, want) {
+		w.Fatalf("the error is %v, want %v", err, want)
+	}
+	w.took(began, after)
+	w.slowDown(0)
+	time.Sleep(2 * slow) // what was on its way arrives, and goes back
+	w.free(s)
+}
+
+func (w *world) took(began time.Time, want time.Duration) {
+	w.Helper()
+	if d := time.Since(began); d < want || d > want+20*time.Millisecond {
+		w.Errorf("it took %v, want %v", d, want)
+	}
+}
+
+// free judges that nobody has anything, that others get it at once, and that in the end nothing is left: nobody waits, nothing stands
+// in Redis, nobody listens.
+func (w *world) free(s *subject) {
+	w.Helper()
+	synctest.Wait()
+	if n := s.taken(); n != 0 {
+		w.Fatalf("Redis has %d owners or permits, want none", n)
+	}
+	began := time.Now()
+	vacate := s.occupy()
+	w.took(began, 0)
+	vacate()
+	time.Sleep(70 * time.Second) // receipts last a minute
+	synctest.Wait()
+	for i, server := range w.servers {
+		if left := slices.DeleteFunc(server.Keys(), s.keeps); len(left) > 0 {
+			w.Errorf("keys are left: %q", left)
+		}
+		if left := server.Channels(); len(left) > 0 {
+			w.Errorf("somebody listens to %q", left)
+		}
+		if stats := w.ours[i].Stats(); stats.Waiting != 0 || stats.Held != 0 {
+			w.Errorf("waiting %d, held %d", stats.Waiting, stats.Held)
+		}
+	}
+}
+
+// newWorld is a world of so many servers.
+func newWorld(t *testing.T, servers int) *world {
+	w := &world{T: t}
+	for range servers {
+		e, s := enginetest.New(t, engine.Options{})
+		other, err := s.Open(t.Context(), engine.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { other.Close() })
+		w.servers, w.ours, w.theirs = append(w.servers, s), append(w.ours, e), append(w.theirs, other)
+	}
+	return w
+}
+
+// newSubject is a subject in a world of its own.
+func newSubject(t *testing.T, kind string) (*world, *subject) {
+	servers := 1
+	if kind == "quorum" {
+		servers = 3
+	}
+	w := newWorld(t, servers)
+	return w, subjects[kind](w)
+}
+
+// invariant: answered-once
+func TestEveryCallUnderEveryBound(t *testing.T) {
+	t.Parallel()
+	for kind := range subjects {
+		var calls []string
+		synctest.Test(t, func(t *testing.T) {
+			_, s := newSubject(t, kind)
+			calls = slices.Sorted(maps.Keys(s.calls))
+		})
+		for _, name := range calls {
+			for what, bound := range bounds {
+				t.Run(kind+"/"+name+"/"+what, func(t *testing.T) {
+					t.Parallel()
+					synctest.Test(t, func(t *testing.T) {
+						w, s := newSubject(t, kind)
+						c := s.calls[name]
+						if c.alone != nil {
+							c.alone()
+						}
+						bound(w, s, c)
+					})
+				})
+			}
+		}
+	}
+}
+
+// changes are calls that are sent even if their context has ended, because they give something back or must not be lost: what they are
+// to do, and whether it was done.
+var changes = map[string]func(w *world) (do func(context.Context) error, done func() bool){
+	"Hold.Unlock": func(w *world) (func(context.Context) error, func() bool) {
+		return w.lock().Unlock, func() bool { return !w.state().Locked }
+	},
+	"Hold.Detach": func(w *world) (func(context.Context) error, func() bool) {
+		h := w.lock()
+		do := func(ctx context.Context) error { _, err := h.Detach(ctx, time.Hour); return err }
+		return do, func() bool { return w.state().OwnerID.Detached }
+	},
+	"Hold.Extend": func(w *world) (func(context.Context) error, func() bool) {
+		h := w.lock(engine.WithLease(time.Minute))
+		return func(ctx context.Context) error { return h.Extend(ctx, time.Hour) }, func() bool { return w.state().TTL > 50*time.Minute }
+	},
+	"Semaphore.Release": func(w *world) (func(context.Context) error, func() bool) {
+		s := w.ours[0].Semaphore("slots")
+		return func(ctx context.Context) error { return s.Release(ctx, 2) }, func() bool { return w.number(s.Available) == 2 }
+	},
+	"Semaphore.ReleaseAsync": func(w *world) (func(context.Context) error, func() bool) {
+		s := w.ours[0].Semaphore("slots")
+		do := func(ctx context.Context) error { _, err := answer(s.ReleaseAsync(ctx, 2)); return err }
+		return do, func() bool { return w.number(s.Available) == 2 }
+	},
+	"PermitSemaphore.Release": func(w *world) (func(context.Context) error, func() bool) {
+		s := w.ours[0].PermitSemaphore("slots")
+		if set, err := s.TrySetPermits(context.Background(), 1); !set || err != nil {
+			w.Fatal(set, err)
+		}
+		h, err := w.theirs[0].PermitSemaphore("slots").Acquire(context.Background(), 1)
+		if err != nil {
+			w.Fatal(err)
+		}
+		return func(ctx context.Context) error { return s.Release(ctx, h.PermitIDs()...) }, func() bool { return w.number(s.Available) == 1 }
+	},
+	"CountDownLatch.CountDown": func(w *world) (func(context.Context) error, func() bool) {
+		l := w.latch()
+		return l.CountDown, func() bool { return w.number(l.Count) == 0 }
+	},
+}
+
+// questions are calls that ask nothing if their context has ended.
+var questions = map[string]func(w *world) func(context.Context) error{
+	"Mutex.Inspect":     func(w *world) func(context.Context) error { return told(w.lockedBy().Inspect) },
+	"Mutex.ForceUnlock": func(w *world) func(context.Context) error { return told(w.lockedBy().ForceUnlock) },
+	"Mutex.ForceUnlockOwners": func(w *world) func(context.Context) error {
+		m := w.lockedBy()
+		owner := w.state().Owner
+		return func(ctx context.Context) error { _, err := m.ForceUnlockOwners(ctx, owner); return err }
+	},
+	"Engine.Holder": func(w *world) func(context.Context) error {
+		return func(ctx context.Context) error { _, err := w.ours[0].Holder(ctx, w.ours[0].ID()); return err }
+	},
+	"Open": func(w *world) func(context.Context) error {
+		return func(ctx context.Context) error {
+			e, err := w.servers[0].Open(ctx, engine.Options{})
+			if err == nil {
+				e.Close()
+			}
+			return err
+		}
+	},
+	"CountDownLatch.Count":  func(w *world) func(context.Context) error { return told(w.latch().Count) },
+	"CountDownLatch.Delete": func(w *world) func(context.Context) error { return told(w.latch().Delete) },
+	"CountDownLatch.TrySetCount": func(w *world) func(context.Context) error {
+		return func(ctx context.Context) error {
+			_, err := w.ours[0].CountDownLatch("start").TrySetCount(ctx, 1)
+			return err
+		}
+	},
+	"Semaphore.Available": func(w *world) func(context.Context) error { return told(w.ours[0].Semaphore("slots").Available) },
+	"Semaphore.Drain":     func(w *world) func(context.Context) error { return told(w.ours[0].Semaphore("slots").Drain) },
+	"Semaphore.AddPermits": func(w *world) func(context.Context) error {
+		return func(ctx context.Context) error { return w.ours[0].Semaphore("slots").AddPermits(ctx, 1) }
+	},
+	"Semaphore.TrySetPermits": func(w *world) func(context.Context) error {
+		return func(ctx context.Context) error {
+			_, err := w.ours[0].Semaphore("slots").TrySetPermits(ctx, 1)
+			return err
+		}
+	},
+	"PermitSemaphore.Available": func(w *world) func(context.Context) error { return told(w.ours[0].PermitSemaphore("slots").Available) },
+	"PermitSemaphore.Acquired":  func(w *world) func(context.Context) error { return told(w.ours[0].PermitSemaphore("slots").Acquired) },
+	"PermitSemaphore.AddPermits": func(w *world) func(context.Context) error {
+		return func(ctx context.Context) error { return w.ours[0].PermitSemaphore("slots").AddPermits(ctx, 1) }
+	},
+	"PermitSemaphore.TrySetPermits": func(w *world) func(context.Context) error {
+		return func(ctx context.Context) error {
+			_, err := w.ours[0].PermitSemaphore("slots").TrySetPermits(ctx, 1)
+			return err
+		}
+	},
+}
+
+// waitsForNothing are those whose context bounds no call to Redis.
+var waitsForNothing = []string{
+	"Hold.Context",    // it returns at once
+	"Engine.Shutdown", // waits for holds; the engine is closed in any case
+}
+
+func told[T any](ask func(context.Context) (T, error)) func(context.Context) error {
+	return func(ctx context.Context) error { _, err := ask(ctx); return err }
+}
+
+func (w *world) number(ask func(context.Context) (int64, error)) int64 {
+	n, err := ask(context.Background())
+	if err != nil {
+		w.Errorf("a question: %v", err)
+	}
+	return n
+}
+
+func (w *world) lock(opts ...engine.LockOption) *engine.Hold {
+	h, err := w.ours[0].Mutex("stock:7").Lock(context.Background(), opts...)
+	if err != nil {
+		w.Fatal(err)
+	}
+	return h
+}
+
+func (w *world) lockedBy() *engine.Mutex {
+	w.lock()
+	return w.ours[0].Mutex("stock:7")
+}
+
+func (w *world) state() engine.State {
+	s, err := w.theirs[0].Mutex("stock:7").Inspect(context.Background())
+	if err != nil {
+		w.Errorf("Inspect: %v", err)
+	}
+	return s
+}
+
+func (w *world) latch() *engine.CountDownLatch {
+	l := w.ours[0].CountDownLatch("start")
+	if set, err := l.TrySetCount(context.Background(), 1); !set || err != nil {
+		w.Fatal(set, err)
+	}
+	return l
+}
+
+// A change is made whatever becomes of its context, and a question is not asked under one that has ended. Either returns when its
+// context ends.
+func TestEveryOtherCallUnderEveryBound(t *testing.T) {
+	t.Parallel()
+	bounded := map[string]func(do func(context.Context) error) (err, want error, took time.Duration){
+		"nothing": func(do func(context.Context) error) (error, error, time.Duration) {
+			return do(context.Background()), nil, slow
+		},
+		"a deadline": func(do func(context.Context) error) (error, error, time.Duration) {
+			ctx, cancel := context.WithTimeout(context.Background(), slow/2)
+			defer cancel()
+			return do(ctx), context.DeadlineExceeded, slow / 2
+		},
+		"a context that is cancelled": func(do func(context.Context) error) (error, error, time.Duration) {
+			ctx, cancel := context.WithCancel(context.Background())
+			time.AfterFunc(slow/2, cancel)
+			return do(ctx), context.Canceled, slow / 2
+		},
+		"a context that has ended": func(do func(context.Context) error) (error, error, time.Duration) {
+			ctx, cancel := context.WithCancel(context.Background())
+			cancel()
+			return do(ctx), context.Canceled, 0
+		},
+	}
+	judge := func(w *world, what string, do func(context.Context) error) {
+		w.slowDown(slow)
+		began := time.Now()
+		err, want, after := bounded[what](do)
+		if !errors.Is(err, want) {
+			w.Errorf("the error is %v, want %v", err, want)
+		}
+		if want != nil { // else several commands may have taken their time
+			w.took(began, after)
+		}
+		w.slowDown(0)
+	}
+	for what := range bounded {
+		for name, of := range changes {
+			t.Run(name+"/"+what, func(t *testing.T) {
+				t.Parallel()
+				synctest.Test(t, func(t *testing.T) {
+					w := newWorld(t, 1)
+					do, done := of(w)
+					judge(w, what, do)
+					time.Sleep(time.Second)
+					if !done() {
+						w.Error("it was not done")
+					}
+				})
+			})
+		}
+		for name, of := range questions {
+			t.Run(name+"/"+what, func(t *testing.T) {
+				t.Parallel()
+				synctest.Test(t, func(t *testing.T) {
+					w := newWorld(t, 1)
+					do := of(w)
+					before := w.ours[0].Stats().Batches
+					judge(w, what, do)
+					if n := w.ours[0].Stats().Batches - before; what == "a context that has ended" && n > 0 {
+						w.Errorf("%d batches were sent", n)
+					}
+					time.Sleep(time.Second)
+				})
+			})
+		}
+	}
+}
+
+// A call that is not in the tables above has no row: what takes a context is to say what becomes of it.
+func TestEveryCallThatTakesAContextHasARow(t *testing.T) {
+	rows := map[string]bool{}
+	for kind := range subjects {
+		synctest.Test(t, func(t *testing.T) {
+			_, s := newSubject(t, kind)
+			for name := range s.calls {
+				rows[name] = true
+			}
+		})
+	}
+	for name := range changes {
+		rows[name] = true
+	}
+	for name := range questions {
+		rows[name] = true
+	}
+	for _, name := range waitsForNothing {
+		rows[name] = true
+	}
+	for _, name := range takingContexts(t, "..") {
+		if !rows[name] {
+			t.Errorf("%s takes a context and has no row", name)
+		}
+		delete(rows, name)
+	}
+	for name := range rows {
+		t.Errorf("%s has a row and takes no context", name)
+	}
+}
+
+// takingContexts are the exported functions and methods of the package in dir whose first parameter is a context.
+func takingContexts(t *testing.T, dir string) (names []string) {
+	files, err := os.ReadDir(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, file := range files {
+		if !strings.HasSuffix(file.Name(), ".go") || strings.HasSuffix(file.Name(), "_test.go") {
+			continue
+		}
+		parsed, err := parser.ParseFile(token.NewFileSet(), dir+"/"+file.Name(), nil, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, d := range parsed.Decls {
+			f, is := d.(*ast.FuncDecl)
+			if !is || !f.Name.IsExported() || len(f.Type.Params.List) == 0 {
+				continue
+			}
+			if first, is := f.Type.Params.List[0].Type.(*ast.SelectorExpr); !is || first.Sel.Name != "Context" {
+				continue
+			}
+			name := f.Name.Name
+			if f.Recv != nil {
+				receiver := f.Recv.List[0].Type
+				if pointer, is := receiver.(*ast.StarExpr); is {
+					receiver = pointer.X
+				}
+				of, is := receiver.(*ast.Ident)
+				if !is || !of.IsExported() {
+					continue
+				}
+				name = of.Name + "." + name
+			}
+			names = append(names, name)
+		}
+	}
+	return names
+}

@@ -1,0 +1,135 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/wheellock/wheellock/internal/stall"
+)
+
+// repairs get the Hold of a QuorumLock the parts that it lacks (invariant: quorum-counts-living-parts): those of servers that
+// were late, down or held by another owner when it was granted, and those that servers have lost since. As the watchdog
+// renews a part, a server without one is asked again after a third of the lease. Only a server without a part has a timer.
+type repairs struct {
+	q     *QuorumLock
+	fixed bool
+
+	// Guarded by the mutex of the composite.
+	lease   time.Duration // of a fixed lease; otherwise each engine has its own
+	end     time.Time     // of a fixed lease: no part is asked for beyond it
+	servers []missing     // in the order of q.engines
+}
+
+// missing is what is known of a server that has no part, or had none.
+type missing struct {
+	asked time.Time   // the last time
+	noted bool        // the Observer is told that it has no part
+	timer *time.Timer // asks it again; nil: it was never without a part
+}
+
+// renewed is what a hold has as its lease on the i-th server.
+func (r *repairs) renewed(i int) time.Duration {
+	if r.fixed {
+		return r.lease
+	}
+	return r.q.engines[i].opts.Lease
+}
+
+// miss notes that a server has no part, because of err, and has the server asked again while the hold lasts. gone is the part
+// that ended; nil: the server gave none.
+func (c *composite) miss(h *Hold, i int, gone *Hold, err error) {
+	c.mu.Lock()
+	if c.over || c.parts[i] != gone {
+		c.mu.Unlock()
+		return
+	}
+	c.parts[i] = nil
+	s := &c.repairs.servers[i]
+	told := c.noted(h, i, err)
+	if !errors.Is(err, ErrClosed) && !errors.Is(err, ErrMaxHold) { // after which no part can be had there
+		lease := c.repairs.renewed(i)
+		last := s.asked
+		if gone != nil {
+			if at := gone.Deadline().Add(-lease); at.After(last) { // its last renewal
+				last = at
+			}
+		}
+		s.timer = time.AfterFunc(time.Until(last.Add(lease/renewals)), func() { c.repair(h, i) })
+	}
+	c.mu.Unlock()
+	told()
+}
+
+// noted notes whether a server has its part; err: why not. The function that it returns tells the Observer if that is new. c.mu is held.
+func (c *composite) noted(h *Hold, i int, err error) func() {
+	s := &c.repairs.servers[i]
+	if s.noted == (err != nil) {
+		return func() {}
+	}
+	s.noted = err != nil
+	told := &toldPart{h.e, Part{h.name, h.kind.text(), i, len(c.present()), len(c.parts), err}}
+	return told.tellSoon
+}
+
+// renewals is how often a server is asked for a missing part in the time of a lease: as often as it is asked to renew one.
+const renewals = 3
+
+// repair asks a server for the part that is missing there. A hold without its majority asks nobody.
+func (c *composite) repair(h *Hold, i int) {
+	if h.Err() != nil {
+		return
+	}
+	c.mu.Lock()
+	r := c.repairs
+	r.servers[i].asked = time.Now()
+	lease, a := r.renewed(i), answer{place: i, end: r.end}
+	c.mu.Unlock()
+	opts := []LockOption{asLatePart(h.e.clock.Now() - c.since)}
+	if r.fixed {
+		lease = time.Until(a.end)
+		opts = append(opts, WithLease(lease))
+	}
+	ctx, stop := context.WithTimeout(context.Background(), silence(lease))
+	defer stop()
+	a.hold, a.err = r.q.engines[i].Mutex(r.q.name).TryLock(ctx, opts...)
+	c.answered(h, a)
+}
+
+// answered takes up the answer of a server that was not needed for the majority. A part that was granted joins the hold, unless that
+// has ended, or has fallen below its majority without this part: what was lost is not regained.
+func (c *composite) answered(h *Hold, a answer) {
+	if a.err != nil {
+		c.miss(h, a.place, nil, a.err)
+		return
+	}
+	stall.At("composite: part granted, not joined", h.e.uuid)
+	if h.Err() != nil || !c.join(h, a.place, a.hold) {
+		a.hold.UnlockAsync()
+		return
+	}
+	c.mu.Lock()
+	end := c.repairs.end
+	c.mu.Unlock()
+	if end.After(a.end) { // the hold was extended meanwhile
+		a.hold.Extend(context.Background(), time.Until(end))
+	}
+}
+
+// prolong notes that the hold is extended, for parts that are granted from now on.
+func (c *composite) prolong(lease time.Duration) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if end := time.Now().Add(lease); c.repairs.fixed && end.After(c.repairs.end) {
+		c.repairs.lease, c.repairs.end = lease, end
+	}
+}
+
+// stop has no server asked any more. The mutex of the composite is held.
+func (r *repairs) stop() {
+	for _, s := range r.servers {
+		if s.timer != nil {
+			s.timer.Stop()
+		}
+	}
+}

@@ -1,0 +1,134 @@
+package engine
+
+import (
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/redis/rueidis"
+
+	"github.com/wheellock/wheellock/internal/redistest"
+)
+
+func openEach(t *testing.T, n int) (engines []*Engine) {
+	t.Helper()
+	for range n {
+		e, err := Open(t.Context(), Options{AnswerTimeout: -1, Redis: rueidis.ClientOption{InitAddress: []string{redistest.Start(t).Addr()}}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { e.Close() })
+		engines = append(engines, e)
+	}
+	return engines
+}
+
+func mustLock(t *testing.T, l Locker, opts ...LockOption) *Hold {
+	t.Helper()
+	h, err := l.Lock(t.Context(), opts...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return h
+}
+
+// A hold that has fallen below its majority is not saved by a part that comes then, even if nobody has noticed the loss yet: for
+// a moment another owner could have had the lock.
+//
+// invariant: quorum-counts-living-parts
+func TestAQuorumThatWasLostIsNotRegained(t *testing.T) {
+	t.Parallel()
+	engines := openEach(t, 3)
+	q, err := Quorum("stock:7", engines...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	parts := []*Hold{mustLock(t, engines[0].Mutex(q.name), WithLease(5*time.Second)), mustLock(t, engines[1].Mutex(q.name)), nil}
+	h := q.whole(&composite{need: 2, parts: parts, repairs: &repairs{q: q, servers: make([]missing, 3)}})
+	late := mustLock(t, engines[2].Mutex(q.name))
+
+	// The loop of the first engine is kept from noticing that its part is over, from long before.
+	stuck, release := make(chan struct{}), make(chan struct{})
+	mustLock(t, engines[0].Mutex("another"), WithLease(MinLease)).onEnd(func(error) { close(stuck); <-release })
+	defer close(release)
+	<-stuck
+	time.Sleep(time.Until(parts[0].Deadline()))
+	if ended := h.ended.Load(); ended != 0 {
+		t.Fatalf("somebody has noticed the loss: %d", ended)
+	}
+	h.composite().answered(h, answer{place: 2, hold: late})
+	if err := h.Err(); !errors.Is(err, ErrLost) {
+		t.Errorf("Err is %v, want ErrLost", err)
+	}
+	if late.Err() == nil {
+		t.Error("the late part is held")
+	}
+}
+
+// A part joins, or the hold has ended and somebody else gives the parts back: nothing is between the two.
+//
+// invariant: quorum-counts-living-parts
+func TestAQuorumTakesNoPartWhileItsPartsAreGivenBack(t *testing.T) {
+	t.Parallel()
+	engines := openEach(t, 3)
+	q, err := Quorum("stock:7", engines...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	parts := []*Hold{mustLock(t, engines[0].Mutex(q.name)), mustLock(t, engines[1].Mutex(q.name)), nil}
+	h := q.whole(&composite{need: 2, parts: parts, repairs: &repairs{q: q, servers: make([]missing, 3)}})
+	late := mustLock(t, engines[2].Mutex(q.name))
+	if given := h.composite().close(); len(given) != 2 {
+		t.Errorf("%d parts to be given back, want 2", len(given))
+	}
+	h.composite().answered(h, answer{place: 2, hold: late}) // Err is still nil
+	if late.Err() == nil {
+		t.Error("the late part is held")
+	}
+}
+
+// A call that was refused by a majority gives back what is granted at that moment.
+//
+// invariant: quorum-counts-living-parts
+func TestAQuorumThatWasRefusedTakesNothing(t *testing.T) {
+	t.Parallel()
+	e := openEach(t, 1)[0]
+	q, err := Quorum("stock:7", e)
+	if err != nil {
+		t.Fatal(err)
+	}
+	part := mustLock(t, e.Mutex(q.name))
+	answers := make(chan answer, 1)
+	answers <- answer{hold: part}
+	stopped := make(chan struct{})
+	q.late(answers, 1, nil, func() { close(stopped) })
+	<-stopped
+	if part.Err() == nil {
+		t.Error("the part is held")
+	}
+}
+
+// A hold that has all its parts costs no timer.
+//
+// invariant: quorum-counts-living-parts
+func TestAWholeQuorumHasNoTimer(t *testing.T) {
+	t.Parallel()
+	engines := openEach(t, 3)
+	q, err := Quorum("stock:7", engines...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	h := mustLock(t, q)
+	redistest.Await(t, "all servers to have answered", func() bool { held, all := h.Parts(); return held == all })
+	c := h.composite()
+	c.mu.Lock()
+	for i, s := range c.repairs.servers {
+		if s.timer != nil {
+			t.Errorf("server %d has a timer", i)
+		}
+	}
+	c.mu.Unlock()
+	if err := h.Unlock(t.Context()); err != nil {
+		t.Error(err)
+	}
+}

@@ -1,0 +1,112 @@
+package gate
+
+import "testing"
+
+// What a command may have given a key is noted for as long as the tenure lives, and for as long as nobody knows.
+// invariant: handoff-keeps-lease, released-owner-is-dead
+func TestLeaseScenes(t *testing.T) {
+	for name, text := range map[string]string{
+		"a tenure that had a longer lease is not handed on after a shorter one was confirmed": `
+			a locks owner 7                  -> acquire 1 1s
+			answer 1                         -> a: granted until 990ms
+			b locks owner 7 lease 5s         -> renew 1 5s
+			answer 1                         -> b: granted until 4.95s, re-entered
+			b unlocks                        -> b ok: granted
+			c locks
+			after 400ms                      -> (333ms) renew 1 1s
+			answer 1
+			a unlocks                        -> a ok: granted; swap 1 1s next 2`,
+		"the key stands for as long as a renewal may have made it that got no answer for long": `
+			a locks lease 1s                 -> acquire 1 1s
+			answer 1                         -> a: granted until 990ms
+			a extends 3s                     -> renew 1 3s
+			after 700ms
+			lost
+			after 300ms                      -> (20ms) renew 1 3s; (290ms) a ends: lost; a ok: lost
+			denied NOPERM                    -> release 1
+			after 3s
+			denied NOPERM
+			after 1s                         -> release 1
+			denied NOPERM
+			after 200ms
+			idle                             -> false
+			alarm                            -> 560ms
+			after 1s
+			idle                             -> true`,
+		"an orphan that may come again is released for as long as its key may stand": `
+			a locks adopts java:1            -> adopt 1 java:1 1s
+			lost                             -> a: doubtful; release 1
+			answer not-mine
+			after 3s                         -> (2.25s) release 1
+			denied NOPERM
+			after 1s                         -> (17ms) release 1
+			answer 0
+			idle                             -> true`,
+		"a tenure that had a longer lease is not handed on after it was watched": `
+			a locks owner 7 lease 1s         -> acquire 1 1s
+			answer 1                         -> a: granted until 990ms
+			b locks owner 7 lease 5s         -> renew 1 5s
+			answer 1                         -> b: granted until 4.95s, re-entered
+			b unlocks                        -> b ok: granted
+			c locks owner 7                  -> renew 1 1s
+			answer 1                         -> c: granted until 4.95s, re-entered
+			d locks
+			a unlocks                        -> a ok: granted
+			c unlocks                        -> c ok: granted; swap 1 1s next 2`,
+		"holds end one after the other, whichever came first": `
+			a locks owner 7                  -> acquire 1 1s
+			answer 1                         -> a: granted until 990ms
+			b locks owner 7 lease 300ms      -> b: granted until 295ms, re-entered
+			c locks owner 7 lease 500ms      -> c: granted until 495ms, re-entered
+			d locks owner 7 lease 700ms      -> d: granted until 693ms, re-entered
+			after 320ms                      -> (295ms) b ends: lost
+			after 20ms                       -> (13ms) renew 1 1s
+			answer 1
+			after 300ms                      -> (155ms) c ends: lost
+			after 100ms                      -> (27ms) renew 1 1s; (53ms) d ends: lost
+			answer 1`,
+		"a hold ends with what it was asked for, though others stay longer": `
+			a locks owner 7 lease 1s         -> acquire 1 1s
+			after 500ms
+			answer 1                         -> a: granted until 990ms
+			b locks owner 7 lease 3s         -> renew 1 3s
+			answer 1                         -> b: granted until 3.47s, re-entered
+			a until                          -> 990ms`,
+		"a renewal is for the longest lease that is waited for": `
+			a locks owner 7 lease 1s         -> acquire 1 1s
+			answer 1                         -> a: granted until 990ms
+			suspect                          -> renew 1 1ms
+			a extends 5s
+			b locks owner 7 lease 3s
+			answer 1                         -> renew 1 5s
+			answer 1                         -> a ok: granted until 4.95s; b: granted until 2.97s, re-entered`,
+		"a question that is asked again is for who waits now": `
+			a locks                          -> acquire 1 1s
+			lost
+			b locks lease 1s
+			a goes                           -> a: is not there
+			after 20ms                       -> (17ms) acquire 1 1s
+			answer 1                         -> b: granted until 1.007s
+			after 900ms`,
+		"the least time is the longest that was asked for": `
+			a locks owner 7 least 700ms      -> acquire 1 1s
+			answer 1                         -> a: granted until 990ms
+			b locks owner 7 least 200ms      -> b: granted until 990ms, re-entered
+			a unlocks                        -> a ok: granted
+			b unlocks                        -> detach 1 700ms`,
+		"a channel that is refused later is not asked for again": `
+			a locks                          -> acquire 1 1s
+			answer held 5s                   -> subscribe redisson_lock__channel:{stock}
+			subscribed                       -> acquire 2 1s
+			answer held 5s
+			subscribed NOPERM
+			a goes                           -> a: is not there
+			b locks                          -> acquire 3 1s
+			answer held 5s`,
+		"a caller that gives up before anything is heard": `
+			a locks                          -> acquire 1 1s
+			a waits-no-longer                -> a: gave up, last down`,
+	} {
+		t.Run(name, func(t *testing.T) { playScene(t, MutexKind, text) })
+	}
+}

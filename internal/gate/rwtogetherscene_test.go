@@ -1,0 +1,118 @@
+package gate
+
+import "testing"
+
+// What two tenures of readers, or several holds of one tenure, are to each other.
+// invariant: readers-share-one-tenure, hold-within-tenure
+func TestRWTogetherScenes(t *testing.T) {
+	for name, text := range map[string]string{
+		"the machine is woken for the tenure that ends first": `
+			a locks lease 300ms              -> acquire read 1 300ms
+			answer 1                         -> a: granted until 295ms
+			after 20ms
+			b locks lease 900ms              -> acquire read 2 900ms yields to others than 0
+			answer 1                         -> b: granted until 911ms
+			alarm                            -> 275ms
+			oldest                           -> 0s
+			a unlocks                        -> release read 1
+			b unlocks
+			alarm                            -> 275ms`,
+		"a writer hears when the last of two tenures ends": `
+			a locks                          -> acquire read 1 1s
+			answer 1                         -> a: granted until 990ms
+			after 20ms
+			b locks                          -> acquire read 2 1s yields to others than 0
+			answer 1                         -> b: granted until 1.01s
+			after 320ms                      -> (313ms) renew read 1 1s
+			answer 1
+			c locks write try                -> c: taken for 983ms`,
+		"readers join by a confirmation for as long as they need": `
+			a locks                          -> acquire read 1 1s
+			answer 1                         -> a: granted until 990ms
+			after 20ms
+			b locks                          -> acquire read 2 1s yields to others than 0
+			answer 1                         -> b: granted until 1.01s
+			after 20ms
+			c locks lease 300ms              -> confirm read 2 1s
+			answer 0                         -> c: granted until 335ms
+			after 20ms
+			d locks lease 3s                 -> confirm read 2 3s`,
+		"an extension counts from when it was asked for, whoever else's is on its way": `
+			a locks lease 1s                 -> acquire read 1 1s
+			answer 1                         -> a: granted until 990ms
+			b locks lease 1s                 -> b: granted until 990ms, handed on
+			a extends 3s                     -> renew read 1 3s
+			after 500ms
+			b extends 2s
+			answer 1                         -> a ok: granted until 990ms; renew read 1 2.497s
+			answer 1                         -> b ok: granted until 1.49s`,
+		"readers come in with a downgrade": `
+			a locks write owner 7            -> acquire write 1 1s
+			answer 1                         -> a: granted until 990ms
+			b locks owner 7                  -> b: granted until 990ms, re-entered
+			c locks
+			a unlocks                        -> downgrade 1 1s
+			answer 0                         -> a ok: granted; c: granted until 990ms, handed on
+			c until                          -> 990ms`,
+		"readers come in with a downgrade, also long after the writer did": `
+			a locks write owner 7            -> acquire write 1 1s
+			answer 1                         -> a: granted until 990ms
+			b locks owner 7                  -> b: granted until 990ms, re-entered
+			c locks
+			after 50ms
+			a unlocks                        -> downgrade 1 1s
+			answer 0                         -> a ok: granted; c: granted until 1.04s, handed on`,
+		"a re-entry that asked once hears how long others have the lock": `
+			a locks write owner 7 lease 1s   -> acquire write 1 1s
+			answer held 5s                   -> subscribe redisson_rwlock:{stock}
+			subscribed                       -> acquire write 2 1s
+			answer 1                         -> a: granted until 990ms
+			b locks owner 7 lease 3s try     -> renew write 2 3s
+			c locks write
+			answer not-mine                  -> a ends: lost; b: taken for 5s; acquire write 3 1s`,
+		"a longer lease is not forgotten when a shorter one is renewed": `
+			a locks write owner 7 lease 5s   -> acquire write 1 5s
+			answer 1                         -> a: granted until 4.95s
+			b locks owner 7                  -> renew write 1 5.002s
+			answer 1                         -> b: granted until 4.952s, re-entered
+			after 400ms                      -> (333ms) renew write 1 1s
+			answer 1
+			c locks owner 7 lease 3s         -> c: granted until 3.37s, re-entered`,
+		"nobody is looked for while a question is on its way": `
+			a locks write lease 10s          -> acquire write 1 10s
+			answer 1                         -> a: granted until 9.9s
+			after 2s
+			a listens                        -> count waiters 0
+			alarm                            -> 7.9s`,
+		"what others hold is counted from the answer": `
+			a locks                          -> acquire read 1 1s
+			answer 1                         -> a: granted until 990ms
+			after 20ms
+			b locks                          -> acquire read 2 1s yields to others than 0
+			answer 1                         -> b: granted until 1.01s
+			c locks write
+			b unlocks                        -> release read 2
+			after 10ms
+			answer 0                         -> b ok: granted
+			a unlocks                        -> release read 1
+			answer 0                         -> a ok: granted; acquire write 3 1s
+			alarm                            -> none`,
+		"a caller that gives up before anything is heard": `
+			a locks                          -> acquire read 1 1s
+			a waits-no-longer                -> a: gave up, last down`,
+	} {
+		t.Run(name, func(t *testing.T) { playScene(t, RWKind, text) })
+	}
+}
+
+func TestTheOldestOfTwoTenures(t *testing.T) {
+	for _, since := range [][2]uint32{{1, 5}, {5, 1}} {
+		var r rwHolds
+		for _, at := range since {
+			r.leases = append(r.leases, &rwLease{ownership: ownership{holds: &Hold{since: at}}})
+		}
+		if got := r.Oldest(); got != sinceUnit {
+			t.Errorf("granted at %v: the oldest at %v, want %v", since, got, sinceUnit)
+		}
+	}
+}

@@ -1,0 +1,5 @@
+package rueidislock
+
+import "github.com/wheellock/wheellock/internal/interop/suites/servers"
+
+var address = []string{servers.Addr(0)}

@@ -1,0 +1,75 @@
+-- change.lua: change numbers, the permits of semaphores or the counts of latches. VERB, which stands before this text, says how.
+-- KEYS[2i-1], KEYS[2i]              semaphore or latch, an integer; this engine's receipt
+-- ARGV[1], ARGV[2]                  PUBLISH, SPUBLISH or BOTH; notAfter
+-- ARGV[3i], ARGV[3i+1], ARGV[3i+2]  number of the call; permits, or the count; channel
+-- reply per name: LATE - now; a fault; or by verb:
+--   give, add_permits, permit_add   subscribers woken, >= 0; -2 changed, but this user may not publish
+--   set_permits, set_count          1 set; 0 there was a number, perhaps 0 or less
+--   drain_permits                   how many they were, negative when they were below 0
+--   count_down                      0 counted, or there is no latch
+--   delete_count                    1 deleted; 0 there was none
+local KEYS, ARGV = KEYS, ARGV
+local tardy = late(ARGV[2])
+if tardy then return tardy end
+
+-- setOnce gives a name a number if it has none.
+local function setOnce(key, receipt, id, there, number, channel, message)
+	if there then return note(receipt, id, 0) or 0 end
+	return once(receipt, id, 1, function() return call('SET', key, number) end, function()
+		publish(ARGV[1], channel, message)
+		return 1
+	end)
+end
+
+-- change changes one name, which has the number n, or none. by is how many permits, or how often to count down.
+local function change(key, receipt, id, n, there, by, channel)
+	if VERB == 'give' then -- a semaphore that is not there is made
+		if n + tonumber(by) >= EXACT then return RANGE end
+		mayGrow(receipt)
+		return once(receipt, id, 0, function() return call('INCRBY', key, by) end, function(now)
+			return publish(ARGV[1], channel, string.format('%.0f', now))
+		end)
+	elseif VERB == 'count_down' then -- a latch that reaches 0 is deleted, and its waiters are woken
+		mayGrow(receipt)
+		return once(receipt, id, 0, function()
+			if n > tonumber(by) then return call('DECRBY', key, by) end
+			return call('DEL', key)
+		end, function()
+			if n > 0 and n <= tonumber(by) then publish(ARGV[1], channel, '0') end
+			return 0
+		end)
+	elseif VERB == 'set_permits' then
+		return setOnce(key, receipt, id, there, by, channel, by)
+	elseif VERB == 'set_count' then -- the message 1 says that something has changed: waiters look again
+		return setOnce(key, receipt, id, there, by, channel, '1')
+	elseif VERB == 'drain_permits' then
+		if not there then return note(receipt, id, 0) or 0 end
+		return once(receipt, id, n, function() return call('SET', key, '0') end)
+	elseif VERB == 'delete_count' then
+		if not there then return note(receipt, id, 0) or 0 end
+		mayGrow(receipt)
+		return once(receipt, id, 1, function() return call('DEL', key) end, function()
+			publish(ARGV[1], channel, '1')
+			return 1
+		end)
+	end
+	-- add_permits and permit_add: up or down, also below 0. A TTL that the key had is dropped. Of permits that expire the message is how many
+	-- came, of a semaphore how many there are; when some that expire were taken away there is none.
+	local sum = n + tonumber(by)
+	if math.abs(sum) >= EXACT then return RANGE end
+	local number = string.format('%.0f', sum)
+	local message = number
+	if VERB == 'permit_add' then message = tonumber(by) > 0 and by end
+	return once(receipt, id, 0, function() return call('SET', key, number) end, function()
+		return message and publish(ARGV[1], channel, message) or 0
+	end)
+end
+
+return each(#KEYS / 2, function(i)
+	local key, receipt, id = KEYS[2 * i - 1], KEYS[2 * i], ARGV[3 * i]
+	local before = earlier(receipt, id)
+	if before then return before end
+	local n, there = number(key)
+	if not n and not (VERB == 'delete_count' and there == RANGE) then return there end
+	return change(key, receipt, id, n, there, ARGV[3 * i + 1], ARGV[3 * i + 2])
+end)
