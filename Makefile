@@ -14,7 +14,7 @@ BENCH ?= .
 FOR ?= 10m
 COUNT ?= 1
 
-.PHONY: help test check prepare static lint api oldest race plain redisson servers figures cross nested explore bubble spec explore-selftest mutants shape fuzz bench bench-servers micro interop chaos chaos-selftest chaos-rivals rivals-suites soak
+.PHONY: help test check prepare static lint api oldest race plain redisson servers figures cross nested explore bubble spec explore-selftest mutants shape fuzz bench bench-servers micro interop release chaos chaos-selftest chaos-rivals rivals-suites soak
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-17s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -157,6 +157,9 @@ rivals-suites: prepare ## tests of other lock libraries and of frameworks on the
 soak: prepare ## mixed work for FOR (10m), during which nothing may grow; SEED=n repeats its calls, JSON=file keeps its result
 	@$(GO) -C internal/chaos test -count 1 -timeout 0 -v -run '^TestSoak$$' . -args -soak $(FOR) \
 		$(if $(SEED),-seed $(SEED)) $(if $(JSON),-json $(abspath $(JSON)))
+
+release: ## is the last commit ready to be VERSION (v0.1.0)? Says what is missing, or prints the commands that tag it
+	@.ci/release $(VERSION)
 
 interop: ## beside a real Redisson at length; VERSIONS="3.27.2 4.7.0" compares docs/JAVA.md with what these share
 	@CI=1 WHEELLOCK_CONTEND=$${WHEELLOCK_CONTEND:-20s} WHEELLOCK_CHURN=$${WHEELLOCK_CHURN:-1m} WHEELLOCK_VERSIONS="$(VERSIONS)" \

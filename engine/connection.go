@@ -128,6 +128,9 @@ func connect(ctx context.Context, o rueidis.ClientOption) (rueidis.Client, error
 	}
 }
 
+// errSentinel is the error of Open at a Sentinel that is not asked for a master.
+var errSentinel = errors.New("this is a Sentinel")
+
 // privacy returns what to do about a failed TLS handshake; empty: err is something else. refused: the server refused.
 func privacy(err error) (hint string, refused bool) {
 	switch {
@@ -167,10 +170,14 @@ func connecting(o *Options, err error) error {
 		hint, group = private, ErrRefused
 	case private != "":
 		hint, group = private, ErrNotSent
-	case strings.HasPrefix(words, "WRONGPASS"), strings.HasPrefix(words, "NOAUTH"), strings.Contains(words, "without any password configured"):
+	case strings.HasPrefix(words, "NOAUTH"):
+		hint, group = "the server wants a password: set Redis.Password", ErrRefused
+	case strings.HasPrefix(words, "WRONGPASS"), strings.Contains(words, "without any password configured"):
 		hint, group = "check Redis.Username and Redis.Password", ErrRefused
 	case strings.HasPrefix(words, "NOPERM"):
 		hint, group = "grant this user the right that is named; SECURITY.md lists all it needs", ErrRefused
+	case errors.Is(err, errSentinel):
+		hint, group = "set Redis.Sentinel.MasterSet to the name of the master", ErrRefused
 	case rediserr.IsAbsent(err):
 		hint, group = "the server does not have a command that the engine needs: "+rediserr.WhyAbsent, ErrRefused
 	case words != "":

@@ -25,7 +25,7 @@
 // Redis cannot serve the request. [ErrLost] means that a hold ended before its Unlock. [ErrInvalid], [ErrForeignKey]
 // and [ErrDeadlock] are errors of the caller.
 //
-// What no lock on Redis can promise is in README.md. Where the resource can compare numbers, use [Engine.FencedMutex]
+// What no lock on Redis can promise is in docs/GUARANTEES.md. Where the resource can compare numbers, use [Engine.FencedMutex]
 // and send the token with every write.
 //
 // Files: engine.go opens and closes, dispatchers.go says which dispatcher serves a name; options.go, connection.go,
@@ -54,6 +54,7 @@ import (
 	"github.com/wheellock/wheellock/dispatcher"
 	"github.com/wheellock/wheellock/dispatcher/reconnect"
 	"github.com/wheellock/wheellock/dispatcher/redisconn"
+	"github.com/wheellock/wheellock/dispatcher/topology"
 	"github.com/wheellock/wheellock/internal/gate"
 	"github.com/wheellock/wheellock/wheel"
 )
@@ -175,6 +176,9 @@ func (e *Engine) prepare(ctx context.Context, o rueidis.ClientOption) (*rediscon
 		}
 	}
 	if err != nil {
+		if masters, is := topology.AtSentinel(ctx, client); is {
+			err = fmt.Errorf("%w: it knows %s", errSentinel, strings.Join(masters, ", "))
+		}
 		e.disconnect()
 		return nil, err
 	}

@@ -29,7 +29,7 @@ var (
 	// also Is [ErrHeld], with a [HeldError] for errors.As, if another owner had the lock; [ErrRefused] if the server
 	// refused for a reason that may pass; [ErrNotReplicated] if too few replicas had the grant; [ErrUncertain] if the
 	// answer was lost or came too late; and [ErrUnavailable] if there was no answer.
-	ErrWaitTimeout = errors.New("wheellock: waited as long as was asked for")
+	ErrWaitTimeout = errors.New("wheellock: wait timed out")
 )
 
 // Errors that mean that Redis cannot serve the request. All are also ErrUnavailable.
@@ -43,7 +43,7 @@ var (
 	// ([Options].AnswerTimeout), or came when the lease was already over. The caller holds nothing. The engine goes on
 	// releasing until the lease has run out, so the caller may ask for the lock again. A change of a semaphore or latch
 	// must not be repeated: the engine repeats it.
-	ErrUncertain error = &failure{"wheellock: sent, answer lost", ErrUnavailable}
+	ErrUncertain error = &failure{"wheellock: no answer from Redis, the outcome is unknown", ErrUnavailable}
 	// ErrOverloaded means that [Options].MaxRequests or MaxWaitersPerName is reached. Nothing was sent. The caller
 	// should back off.
 	ErrOverloaded error = &failure{"wheellock: too many requests wait already", ErrUnavailable}
@@ -55,7 +55,7 @@ var (
 	// the server's disk in time ([Options].Fsync). The engine
 	// releases it again. TryLock fails with it at once and may be repeated; Lock goes on asking, and the error of its
 	// wait also Is ErrNotReplicated if that was the last answer.
-	ErrNotReplicated error = &failure{"wheellock: not on as many replicas, or not on disk, as was asked for", ErrUnavailable}
+	ErrNotReplicated error = &failure{"wheellock: too few replicas acknowledged, or not synced to disk in time", ErrUnavailable}
 )
 
 // Errors of a hold that has ended.
@@ -75,7 +75,7 @@ var (
 	ErrInvalid = errors.New("wheellock: invalid")
 	// ErrForeignKey means that the key of this name holds something that is not a lock of this kind. The engine did not
 	// touch it.
-	ErrForeignKey = errors.New("wheellock: the key holds something else")
+	ErrForeignKey = errors.New("wheellock: the key exists and is not this kind of lock")
 	// ErrDeadlock means that the caller's Owner would wait for itself: it holds a read lock and asks for the writer. It
 	// must unlock the read lock first.
 	ErrDeadlock = errors.New("wheellock: would wait for itself")
@@ -124,7 +124,7 @@ func (t *operation) unmet(why error, out gate.Outcome) error {
 	case gate.TooFew, gate.Doubtful:
 		return unmetAfter(why, sentinels[out.Last])
 	}
-	return &unmet{why, ErrUnavailable, "Redis did not answer"}
+	return &unmet{why, ErrUnavailable, "no answer from Redis"}
 }
 
 func (t *operation) taken(ttl time.Duration) string {

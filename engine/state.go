@@ -134,7 +134,7 @@ func (m *Mutex) state(t *operation, r rueidis.RedisResult) (_ State, owners []st
 	}
 	mode = fields.mode()
 	if (mode != "") != (m.kind.machine() == gate.RWKind) {
-		return State{}, nil, mode, &opError{doing: t.doing, name: t.name, err: ErrForeignKey, words: "the key is a hash of another kind"}
+		return State{}, nil, mode, &opError{doing: t.doing, name: t.name, err: ErrForeignKey, words: "it is a hash of another kind"}
 	}
 	if m.kind.machine() == gate.RWKind {
 		state, owners = m.view(state, fields)

@@ -97,7 +97,7 @@ func sentinelTLS(query url.Values) (bool, error) {
 func reasonOf(err error) string {
 	var bad *url.Error
 	if !errors.As(err, &bad) {
-		return "it has a part that cannot be read"
+		return "it has a part that cannot be read; in a password write : as %3A, / as %2F and @ as %40"
 	}
-	return "it is not a URL"
+	return "it has no scheme, which is redis:// in most cases, or is not a URL"
 }

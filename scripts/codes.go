@@ -125,7 +125,7 @@ func (f Fault) Foreign() (what string, foreign bool) {
 // String names the class in the words of Redis.
 func (f Fault) String() string {
 	if what, foreign := f.Foreign(); foreign {
-		return "the key is a " + what
+		return "it is a " + what
 	}
 	if f <= None || f >= Fault(len(faultWords)) {
 		return "an error inside the script"

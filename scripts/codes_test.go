@@ -52,10 +52,10 @@ func TestReplyOfFaults(t *testing.T) {
 		scripts.NoReplicas: "NOREPLICAS: not enough good replicas",
 		scripts.NoPerm:     "NOPERM: the user may not use this key or command",
 		scripts.Other:      "an error inside the script",
-		16:                 "the key is a key of another type",
-		16 + 1:             "the key is a string",
-		16 + 5:             "the key is a hash of another kind",
-		16 + 6:             "the key is a stream",
+		16:                 "it is a key of another type",
+		16 + 1:             "it is a string",
+		16 + 5:             "it is a hash of another kind",
+		16 + 6:             "it is a stream",
 		16 + 7:             "an error inside the script",
 	} {
 		r := scripts.Reply(-(1 << 51) - int64(fault))

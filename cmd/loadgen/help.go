@@ -137,7 +137,7 @@ Examples
         hardly any contention: how many locks a second can this Redis serve?
   loadgen --redis redis://10.0.0.5 --rate 20k --workers 2k --names 5k --zipf 1
         is that Redis large enough for 20,000 calls a second, skewed as real
-        ones are? Look at start lag and at calls that began late: none means yes
+        ones are? Look at start lag and at calls that started late: none is yes
   loadgen --repeat 5 --json before.json
   loadgen compare before.json after.json
         what a change of the code or of the server did, and whether it is more

@@ -57,6 +57,7 @@ import (
 
 	"github.com/wheellock/wheellock/cmd/loadgen/internal/report"
 	"github.com/wheellock/wheellock/cmd/loadgen/internal/target"
+	"github.com/wheellock/wheellock/internal/notes"
 	"github.com/wheellock/wheellock/internal/redisflags"
 )
 
@@ -133,6 +134,10 @@ func run(end, hurry context.Context, args []string, stdout, stderr io.Writer) (e
 func (s *session) run(args []string) (exit int) {
 	if len(args) > 0 && args[0] == "compare" {
 		return s.compare(args[1:])
+	}
+	if len(args) == 1 && (args[0] == "--version" || args[0] == "-version") {
+		fmt.Fprintln(s.stdout, notes.Version("loadgen"))
+		return exitOK
 	}
 	settings, err := parse(args)
 	switch {

@@ -24,7 +24,7 @@ Java services with Redisson and Go services with package engine share these lock
 Commands`
 
 const outro = `
-"wheellock COMMAND -h" explains a command with its flags.
+"wheellock COMMAND -h" explains a command with its flags, "wheellock --version" says which wheellock this is.
 
 --redis URL, or WHEELLOCK_REDIS in the environment, says where Redis is:
 
@@ -46,7 +46,7 @@ var codes = []struct {
 	{cli.ExitOK, "done"},
 	{cli.ExitNo, "no: nobody holds it, or it was not freed; doctor: warnings"},
 	{doctor.ExitErrors, "doctor: errors"},
-	{cli.ExitUsage, "the command line cannot be right"},
+	{cli.ExitUsage, "invalid command line"},
 	{cli.ExitUnavailable, "Redis cannot be reached, or refuses"},
 	{cli.ExitFailed, "another failure"},
 	{cli.ExitLost, "lock: lost, and COMMAND was ended"},

@@ -89,7 +89,7 @@ func TestCommandLinesThatCannotBe(t *testing.T) {
 		"lock job true":                        "put -- before the command: wheellock lock job -- true",
 		"lock job other -- true":               `what is "other"?`,
 		"lock job --":                          "say after -- which command",
-		"lock job --wait 5 -- true":            `invalid value "5" for --wait: want a number, or a time with its unit`,
+		"lock job --wait 5 -- true":            `invalid value "5" for --wait: a time needs a unit; did you mean 5s?`,
 		"lock job --wait -- true":              "a value is missing after --wait",
 		"lock job --wait -1s -- true":          "--wait -1s: must not be negative",
 		"lock job --try --wait 1s -- x":        "--try with --wait",
@@ -157,7 +157,7 @@ func TestCompletion(t *testing.T) {
 		"lock --":         "--cacert --cert --identity --json --key --lease --min-hold --password-file --redis --try --user --wait",
 		"lock --w":        "--wait",
 		"lock a -- --w":   "",
-		"ls --redis x --": "--cacert --cert --json --key --password-file --redis --user",
+		"ls --redis x --": "--cacert --cert --holder --json --key --password-file --redis --sort --user",
 	} {
 		got, _ := inside(t, 0, append([]string{completeRole, "--"}, strings.Split(words, " ")...)...)
 		candidates := strings.Fields(got)

@@ -19,6 +19,7 @@ import (
 	"context"
 	"errors"
 	"flag"
+	"fmt"
 	"io"
 	"os"
 	"os/signal"
@@ -28,6 +29,7 @@ import (
 	"github.com/wheellock/wheellock/cmd/wheellock/internal/doctor"
 	"github.com/wheellock/wheellock/cmd/wheellock/internal/hold"
 	"github.com/wheellock/wheellock/cmd/wheellock/internal/view"
+	"github.com/wheellock/wheellock/internal/notes"
 )
 
 // commands are all commands, in the order of the help.
@@ -47,12 +49,17 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 	env := &cli.Env{Name: "wheellock", Stdin: stdin, Stdout: stdout, Stderr: stderr}
 	flags := flag.NewFlagSet("wheellock", flag.ContinueOnError)
 	env.Define(flags)
+	version := false
+	flags.BoolVar(&version, "version", false, "")
 	switch err := cli.Parse(flags, args); {
-	case errors.Is(err, flag.ErrHelp), err == nil && flags.NArg() == 0:
+	case errors.Is(err, flag.ErrHelp), err == nil && flags.NArg() == 0 && !version:
 		help(stdout)
 		return cli.ExitOK
 	case err != nil:
 		return env.Usage("%v", err)
+	case version:
+		fmt.Fprintln(stdout, notes.Version("wheellock"))
+		return cli.ExitOK
 	}
 	name, rest := flags.Arg(0), flags.Args()[1:]
 	switch {

@@ -206,7 +206,7 @@ func TestTerminal(t *testing.T) {
 	server.MustDo("HDEL", "moved", first)
 	server.MustDo("HSET", "moved", second, "1")
 	s.press("y\n")
-	s.await("who was shown does not have moved any more")
+	s.await("the holder shown above no longer has moved")
 	s.await("freed nothing\n")
 	s.await("ready> ")
 	if owners := testkit.Owners(server, "moved"); !slices.Equal(owners, []string{second, "1"}) {

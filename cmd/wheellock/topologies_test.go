@@ -78,3 +78,13 @@ func TestEveryCommandOnEveryTopology(t *testing.T) {
 		})
 	}
 }
+
+// A Sentinel in the place of a server is told from one, and so is what to do.
+func TestSentinelWithoutMasterSet(t *testing.T) {
+	t.Parallel()
+	url := "redis://" + redistest.StartSentinel(t, 0).Addrs()[0]
+	for _, args := range [][]string{{"ls"}, {"show", "job"}, {"top", "--count", "1"}, {"lock", "job", "--", "true"}} {
+		wheellock(t, append([]string{args[0], "--redis", url}, args[1:]...)...).want(t, 69, "add ?master_set=NAME to the URL", redistest.MasterName)
+	}
+	wheellock(t, "doctor", url).want(t, 2, "this is a Sentinel", "add ?master_set=NAME to the URL (it knows "+redistest.MasterName+")")
+}

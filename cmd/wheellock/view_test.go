@@ -177,7 +177,7 @@ func TestShow(t *testing.T) {
 	show(1, "hash", "no lock: the key holds a hash")
 	show(1, "none", "nobody")
 	server.MustDo("HSET", "java", "285475da-9152-4c83-822a-67ee2f116a79:51", "2")
-	show(0, "java", "285475da-9152-4c83-822a-67ee2f116a79:51, whose process is not known", "hold count 2", "no end")
+	show(0, "java", "285475da-9152-4c83-822a-67ee2f116a79:51, whose process is not known", "hold count 2", "no expiry: it will never free itself")
 }
 
 // Waiting are processes, however many callers each has, and whatever they wait for.
@@ -431,4 +431,101 @@ func TestCtrlCWhileConnecting(t *testing.T) {
 	if p.end(t); !strings.Contains(p.stderr.String(), "canceled") {
 		t.Errorf("it said: %s", p.stderr.String())
 	}
+}
+
+// Of more names than top follows, those that are waited for are followed first.
+func TestTopFindsWhatIsWaitedFor(t *testing.T) {
+	t.Parallel()
+	server := redistest.Start(t)
+	server.MustDo("EVAL", `for i = 1, 12000 do
+		redis.call('HSET', 'lock:' .. i, string.format('%08x-0000-4000-8000-000000000000:1', i), 1)
+		redis.call('PEXPIRE', 'lock:' .. i, 60000)
+	end`, "0")
+	e, other := testkit.Connect(t, server.Addr()), testkit.Connect(t, server.Addr())
+	want := map[string]int{}
+	for _, name := range []string{"hot", "{hot}", "a{hot}b", "hot:write", "hot:fair"} {
+		want[name] = 1
+		l, waits := engine.Locker(e.Mutex(name)), engine.Locker(other.Mutex(name))
+		switch name {
+		case "hot:write":
+			l, waits = e.RWMutex(name).Writer(), other.RWMutex(name).Reader()
+		case "hot:fair":
+			l, waits = e.FairMutex(name), other.FairMutex(name)
+		}
+		testkit.MustLock(t, l)
+		waits.LockAsync(context.Background())
+	}
+	look := func(pattern string) (held int, truncated bool, hottest map[string]int) {
+		said := decode[struct {
+			Held      int
+			Truncated bool
+			Hottest   []row
+		}](t, wheellock(t, "top", "--json", "--count", "1", "--redis", server.URL(), pattern).want(t, 0))[0]
+		hottest = make(map[string]int)
+		for _, l := range said.Hottest {
+			if l.Waiting > 0 {
+				hottest[l.Name] = l.Waiting
+			}
+		}
+		return said.Held, said.Truncated, hottest
+	}
+	redistest.Await(t, "all that are waited for", func() bool {
+		held, truncated, hottest := look("*")
+		return held == 10_000 && truncated && maps.Equal(hottest, want)
+	})
+	if held, truncated, hottest := look("hot*"); held != 3 || truncated || len(hottest) != 3 {
+		t.Errorf("top hot*: %d held, truncated %t, %v", held, truncated, hottest)
+	}
+	wheellock(t, "top", "--count", "1", "--redis", server.URL()).want(t, 0, "held=10000+ waiting=5 ")
+}
+
+func TestLsByHolderAndInOrder(t *testing.T) {
+	t.Parallel()
+	server := redistest.Start(t)
+	for i, who := range []string{"shop@pod-2:1", "shop@pod-1:1", "mail@pod-1:1"} {
+		e := testkit.Connect(t, server.Addr(), func(o *engine.Options) { o.Identity = who })
+		testkit.MustLock(t, e.Mutex(fmt.Sprintf("name:%d", i)), engine.WithLease(time.Hour-time.Duration(i)*time.Minute))
+	}
+	names := func(flags ...string) (names []string) {
+		for _, l := range decode[row](t, wheellock(t, append([]string{"ls", "--json", "--redis", server.URL()}, flags...)...).want(t, 0)) {
+			names = append(names, l.Name)
+		}
+		return names
+	}
+	for flags, want := range map[string][]string{
+		"--sort name":                  {"name:0", "name:1", "name:2"},
+		"--sort ttl":                   {"name:2", "name:1", "name:0"},
+		"--sort holder":                {"name:2", "name:1", "name:0"},
+		"--holder shop@ --sort holder": {"name:1", "name:0"},
+		"--holder nobody":              nil,
+	} {
+		if got := names(strings.Fields(flags)...); !slices.Equal(got, want) {
+			t.Errorf("ls %s: %q, want %q", flags, got, want)
+		}
+	}
+	wheellock(t, "ls", "--sort", "size", "--redis", server.URL()).want(t, 64, "want name, ttl or holder")
+}
+
+// A second look tells a lease that is renewed from one that is not.
+func TestShowAgain(t *testing.T) {
+	t.Parallel()
+	server := redistest.Start(t)
+	e := testkit.Connect(t, server.Addr(), func(o *engine.Options) { o.Lease = time.Second })
+	testkit.MustLock(t, e.Mutex("renewed"))
+	testkit.MustLock(t, e.Mutex("fixed"), engine.WithLease(time.Hour))
+	wheellock(t, "show", "--again", "1s", "renewed", "--redis", server.URL()).want(t, 0, "renewed: the holder is alive")
+	wheellock(t, "show", "--again", "100ms", "fixed", "--redis", server.URL()).want(t, 0, "not renewed in 100ms")
+}
+
+// A URL is no name, and no pattern.
+func TestURLInThePlaceOfAName(t *testing.T) {
+	t.Parallel()
+	for _, command := range []string{"ls", "top", "show", "force"} {
+		wheellock(t, command, "redis://:secret@127.0.0.1:1").want(t, 64, "put --redis before it")
+	}
+}
+
+func TestVersion(t *testing.T) {
+	t.Parallel()
+	wheellock(t, "--version").want(t, 0, "wheellock ", "go1.")
 }

@@ -14,7 +14,7 @@
 // process that was suspended, too. A leader has two locks, the mutex and a second one, name + ":leading". So it also
 // holds if somebody deletes the key of the mutex, or frees it by ForceUnlock: the old leader notices within a third of
 // the lease, and only then gives back the second lock, which the next leader waits for. What no lock on Redis can
-// promise is in README.md of the module.
+// promise is in docs/GUARANTEES.md.
 //
 // Who leads: [Election.Leader] and [Election.Observe] tell, also to processes that never call Run. The leader is noted
 // in a key beside the mutex's, in the same hash slot. The note counts only while its writer has the mutex.

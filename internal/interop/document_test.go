@@ -51,3 +51,30 @@ func TestProgramsOfTheDocument(t *testing.T) {
 		t.Errorf("%s pieces are left", left)
 	}
 }
+
+// The example in examples/gojava takes from one stock by both libraries.
+func TestExampleOfGoAndJava(t *testing.T) {
+	t.Parallel()
+	requireJava(t)
+	driver, err := jar()
+	if err != nil {
+		t.Fatal(err)
+	}
+	server := redistest.Start(t)
+	server.MustDo("SET", "stock:7", "200")
+	var programs sync.WaitGroup
+	for _, words := range [][]string{
+		{"java", "-cp", filepath.Join(filepath.Dir(driver), "lib", "*"), "../../examples/gojava/src/main/java/TakeStock.java", server.URL(), "100"},
+		{"go", "-C", "../../examples", "run", "./gojava", "-redis", server.URL(), "-take", "100"},
+	} {
+		programs.Go(func() {
+			if said, err := exec.Command(words[0], words[1:]...).CombinedOutput(); err != nil {
+				t.Errorf("%q: %v\n%s", words, err, said)
+			}
+		})
+	}
+	programs.Wait()
+	if left := server.MustDo("GET", "stock:7").Text; left != "0" {
+		t.Errorf("%s items are left", left)
+	}
+}

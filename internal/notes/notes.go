@@ -4,9 +4,11 @@ package notes
 import (
 	"context"
 	"log/slog"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
+	"unicode"
 )
 
 // Logger passes on what an engine logs: broken links and the like. The same words are told once in five seconds.
@@ -38,11 +40,19 @@ func (n *notes) Handle(_ context.Context, r slog.Record) error {
 	n.told[r.Message] = r.Time
 	text := strings.TrimPrefix(r.Message, "wheellock: ")
 	r.Attrs(func(a slog.Attr) bool {
-		text += " " + a.String()
+		text += " " + a.Key + "=" + quoted(a.Value.String())
 		return true
 	})
 	n.tell("%s", text)
 	return nil
+}
+
+// quoted is a value in quotes where it could be taken for more than a value: a name of a lock may have any bytes.
+func quoted(value string) string {
+	if value == "" || strings.ContainsFunc(value, func(r rune) bool { return r == '"' || r == '=' || unicode.IsSpace(r) || !unicode.IsPrint(r) }) {
+		return strconv.Quote(value)
+	}
+	return value
 }
 
 // WithAttrs implements slog.Handler; engines do not use it.

@@ -5,6 +5,8 @@ import "strings"
 // hints are what the engine advises programs to do, and what people can do instead.
 var hints = strings.NewReplacer(
 	"Else set Options.Redis.InitAddress", "Else name another one with --redis",
+	"set Redis.Password", "put it into "+PasswordVariable+", REDISCLI_AUTH or a file for --password-file",
+	"set Redis.Sentinel.MasterSet to the name of the master", "add ?master_set=NAME to the URL",
 	"check Redis.Username and Redis.Password", "check the user and the password",
 	"put who signed it into Redis.TLSConfig.RootCAs", "name the file of who signed it with --cacert",
 	"set Redis.TLSConfig.ServerName to a name in the server's certificate", "use a name in the server's certificate in the URL",

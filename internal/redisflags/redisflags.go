@@ -3,6 +3,7 @@
 package redisflags
 
 import (
+	"cmp"
 	"crypto/tls"
 	"crypto/x509"
 	"errors"
@@ -27,13 +28,13 @@ type Flags struct {
 // URLVariable is the environment's name for --redis.
 const URLVariable = "WHEELLOCK_REDIS"
 
-// PasswordVariable is the environment variable with the password, where neither the URL nor a file has one.
+// PasswordVariable is the environment variable with the password, where neither the URL nor a file has one. Without it redis-cli's is taken.
 const PasswordVariable = "WHEELLOCK_PASSWORD"
 
 // Define declares the flags, without the one for the URL, whose default is the program's matter.
 func (f *Flags) Define(flags *flag.FlagSet) {
 	flags.StringVar(&f.User, "user", "", "the `USER` to log in as, in place of the URL's")
-	flags.StringVar(&f.PasswordFile, "password-file", "", "`FILE` whose first line is the password, in place of the URL's; without both, "+PasswordVariable+" is it")
+	flags.StringVar(&f.PasswordFile, "password-file", "", "`FILE` whose first line is the password, in place of the URL's; without both, "+PasswordVariable+" or REDISCLI_AUTH is it")
 	flags.StringVar(&f.CA, "cacert", "", "rediss: `FILE` of the authorities to trust, in PEM, in place of the system's")
 	flags.StringVar(&f.Cert, "cert", "", "rediss: `FILE` of a certificate of our own, in PEM")
 	flags.StringVar(&f.Key, "key", "", "rediss: `FILE` of its private key, in PEM")
@@ -58,7 +59,7 @@ func (f *Flags) Options() (engine.Options, error) {
 		r.Password = strings.TrimSuffix(line, "\r")
 	}
 	if f.PasswordFile == "" && r.Password == "" {
-		r.Password = os.Getenv(PasswordVariable)
+		r.Password = cmp.Or(os.Getenv(PasswordVariable), os.Getenv("REDISCLI_AUTH"))
 	}
 	if f.CA+f.Cert+f.Key != "" {
 		err = f.secure(r.TLSConfig)

@@ -79,9 +79,9 @@ func TestPageOfRunsWhoseCallersGrow(t *testing.T) {
 func TestPageOfAFailure(t *testing.T) {
 	r := aResult(0)
 	r.OK, r.Problems, r.EndedEarly = false, []string{"EXCLUSION VIOLATED: 3 times"}, true
-	r.Checks.Violations, r.Calls.Errors = 3, map[string]int64{"sent, answer lost": 5}
+	r.Checks.Violations, r.Calls.Errors = 3, map[string]int64{"no answer from Redis, the outcome is unknown": 5}
 	page := written(t, r)
-	want(t, page, "EXCLUSION VIOLATED: 3 times", "<th>Violations found in memory</th><td>3</td>", "sent, answer lost", "ended early")
+	want(t, page, "EXCLUSION VIOLATED: 3 times", "<th>Violations found in memory</th><td>3</td>", "no answer from Redis, the outcome is unknown", "ended early")
 	if strings.Contains(page, "kept its promise") {
 		t.Error("it says that the lock kept its promise")
 	}

@@ -177,8 +177,8 @@ func (r *Result) calls(t *table) {
 		n    int64
 		what string
 	}{
-		{k.Timeouts, "timed out"}, {k.Failed, "failed"}, {k.Overstayed, "overstayed their lease"}, {k.Late, "began late"},
-		{k.NotStarted, "were due and never began"}, {k.GivenUp, "still waited at the end"},
+		{k.Timeouts, "timed out"}, {k.Failed, "failed"}, {k.Overstayed, "overstayed their lease"}, {k.Late, "started late"},
+		{k.NotStarted, "never started"}, {k.GivenUp, "still waited at the end"},
 	} {
 		if c.n > 0 {
 			words = append(words, figures.Grouped(c.n)+" "+c.what)

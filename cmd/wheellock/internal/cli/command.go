@@ -8,6 +8,7 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"regexp"
 	"slices"
 	"strings"
 )
@@ -31,7 +32,7 @@ type Run func(ctx context.Context, env *Env, args []string) (exit int)
 const (
 	ExitOK          = 0
 	ExitNo          = 1  // the answer is no: nobody has the name, say, or something is wrong with the server
-	ExitUsage       = 64 // the command line cannot be right
+	ExitUsage       = 64 // invalid command line
 	ExitUnavailable = 69 // Redis cannot be reached, or refuses
 	ExitFailed      = 70 // another failure
 	ExitLost        = 74 // the lock was lost, and the command under it was ended
@@ -83,6 +84,9 @@ func (e *Env) read(flags *flag.FlagSet, args []string) (words []string, err erro
 	}
 }
 
+// plainNumber is the complaint of package flag about a number without a unit, where a flag wants a time.
+var plainNumber = regexp.MustCompile(`^invalid value "([0-9]+(?:\.[0-9]+)?)" for flag -.*: parse error$`)
+
 // Parse reads the flags up to the first other word. Its errors are what package flag says, in our words.
 func Parse(flags *flag.FlagSet, args []string) error {
 	flags.SetOutput(io.Discard)
@@ -92,6 +96,9 @@ func Parse(flags *flag.FlagSet, args []string) error {
 		return err
 	}
 	text := err.Error()
+	if plain := plainNumber.FindStringSubmatch(text); plain != nil {
+		text = strings.Replace(text, ": parse error", fmt.Sprintf(": a time needs a unit; did you mean %ss?", plain[1]), 1)
+	}
 	if strings.Contains(text, "parse error") {
 		text = strings.Replace(text, ": parse error", ": want a number, or a time with its unit, such as 500ms or 1m30s", 1)
 	}

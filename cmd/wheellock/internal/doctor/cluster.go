@@ -14,7 +14,7 @@ func cluster(d *deployment) (all []Finding, err error) {
 	case len(d.nodes) == 0 && d.opts.Redis.Sentinel.MasterSet == "":
 		return nil, errUnfound
 	case !d.isCluster():
-		return fine("it is none"), nil
+		return fine("not a cluster"), nil
 	}
 	nodes := ""
 	for _, n := range d.nodes {

@@ -31,6 +31,12 @@ func (d *deployment) connect() []Finding {
 	client, err := dial(d.opts.Redis)
 	if err == nil {
 		d.client = client
+		ctx, stop := context.WithTimeout(d.ctx, askTime)
+		defer stop()
+		if masters, is := topology.AtSentinel(ctx, client); is {
+			return named("connection", found(Error, "this is a Sentinel, and no server", "No lock can be taken.",
+				"add ?master_set=NAME to the URL (it knows "+strings.Join(masters, ", ")+")"))
+		}
 		err = d.find()
 	}
 	if err == nil {

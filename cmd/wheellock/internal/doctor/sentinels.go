@@ -13,7 +13,7 @@ import (
 func sentinels(d *deployment) (_ []Finding, err error) {
 	name := d.opts.Redis.Sentinel.MasterSet
 	if name == "" {
-		return fine("there are none"), nil
+		return fine("none"), nil
 	}
 	named := map[string]string{} // the master by each sentinel
 	var facts map[string]string

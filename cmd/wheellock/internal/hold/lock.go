@@ -126,7 +126,13 @@ func (l *lock) take(ctx context.Context, env *cli.Env, e *engine.Engine) (*engin
 		options = append(options, engine.WithMinHold(l.minHold))
 	}
 	if l.try {
-		return m.TryLock(ctx, options...)
+		h, err := m.TryLock(ctx, options...)
+		if errors.Is(err, engine.ErrHeld) {
+			if state, asked := m.Inspect(ctx); asked == nil && state.Locked {
+				err = fmt.Errorf("%w; the owner is %s", err, holderOf(ctx, e, state))
+			}
+		}
+		return h, err
 	}
 	if l.wait > 0 {
 		options = append(options, engine.WithWait(l.wait))
@@ -150,9 +156,13 @@ func (l *lock) waits(ctx context.Context, env *cli.Env, m *engine.Mutex, e *engi
 			state, err = m.Inspect(ctx)
 		}
 	}
-	who := state.Owner
+	env.Note("waiting for %q, which is held by %s", l.name, holderOf(ctx, e, state))
+}
+
+// holderOf is the identity of the holder, or the owner id of one that has none.
+func holderOf(ctx context.Context, e *engine.Engine, state engine.State) string {
 	if holder, err := e.Holder(ctx, state.Owner); err == nil && holder.Connections > 0 {
-		who = holder.Identity
+		return holder.Identity
 	}
-	env.Note("waiting for %q, which %s has", l.name, who)
+	return state.Owner
 }

@@ -43,13 +43,13 @@ type force struct{ yes bool }
 
 func (f *force) run(ctx context.Context, env *cli.Env, args []string) (exit int) {
 	stdin, isFile := env.Stdin.(*os.File)
+	name, err := oneName(args)
 	switch {
-	case len(args) != 1:
-		return env.Usage("name one lock, not %d", len(args))
+	case err != nil:
+		return env.Usage("%v", err)
 	case !f.yes && (!isFile || !term.IsTerminal(int(stdin.Fd()))):
 		return env.Usage("standard input is no terminal, so nobody can be asked: --yes frees it without asking")
 	}
-	name := args[0]
 	r, err := dial(ctx, env)
 	if err != nil {
 		return env.Fail(err)
@@ -76,7 +76,7 @@ func (f *force) run(ctx context.Context, env *cli.Env, args []string) (exit int)
 	case err != nil:
 		return env.Fail(err)
 	case !freed:
-		env.Note("who was shown does not have %s any more", shown(name))
+		env.Note("the holder shown above no longer has %s", shown(name))
 	case left > 0:
 		env.Note("%s had %d more readers than shown: force it again", shown(name), left)
 	}

@@ -22,16 +22,17 @@ import (
 // Lock is what Redis has for one name. Its JSON names are part of what --json promises.
 type Lock struct {
 	cli.Named
-	Kind    engine.Kind `json:"kind"`             // empty: nobody holds it, or it is not known
-	TTL     int64       `json:"ttl_ms,omitempty"` // what the lease has left; -1: it has no end
-	Owners  []Owner     `json:"owners,omitempty"` // the readers of a read-write lock may be many: at most some hundred
-	Holders int64       `json:"holders"`          // how many owners, or permits that are held
-	Free    *int64      `json:"free,omitempty"`   // permits, or the number of a semaphore or latch
-	Token   int64       `json:"token,omitempty"`  // the last fencing token
-	Waiting int64       `json:"waiting"`          // processes that listen for its release; ls does not ask
-	Queue   []Owner     `json:"queue,omitempty"`  // of a fair lock: the next one first
-	Leader  string      `json:"leader,omitempty"` // of an election: who leads
-	Since   *time.Time  `json:"since,omitempty"`  // of an election: since when
+	Kind    engine.Kind `json:"kind"`              // empty: nobody holds it, or it is not known
+	TTL     int64       `json:"ttl_ms,omitempty"`  // what the lease has left; -1: it has no end
+	Owners  []Owner     `json:"owners,omitempty"`  // the readers of a read-write lock may be many: at most some hundred
+	Holders int64       `json:"holders"`           // how many owners, or permits that are held
+	Free    *int64      `json:"free,omitempty"`    // permits, or the number of a semaphore or latch
+	Token   int64       `json:"token,omitempty"`   // the last fencing token
+	Waiting *int64      `json:"waiting,omitempty"` // processes that wait for it; nil: ls does not ask
+	Queue   []Owner     `json:"queue,omitempty"`   // of a fair lock: the next one first
+	Leader  string      `json:"leader,omitempty"`  // of an election: who leads
+	Since   *time.Time  `json:"since,omitempty"`   // of an election: since when; of a fenced lock: since when its process has it
+	Renewal string      `json:"renewal,omitempty"` // what a second look found
 	Foreign string      `json:"foreign,omitempty"`
 }
 
@@ -221,15 +222,21 @@ func (r *redis) inspect(ctx context.Context, name string) (*Lock, error) {
 		}
 	}
 	r.lead(ctx, l)
+	waiting := int64(0)
 	for _, n := range r.subscribers(ctx, l.channels()) {
-		l.Waiting += n
+		waiting += n
 	}
-	l.Waiting = max(l.Waiting, processes(l.Queue))
+	waiting = max(waiting, processes(l.Queue))
+	l.Waiting = &waiting
 	return l, nil
 }
 
-// lead asks who leads, in case the lock is an election's: the note of a leader is of who has the lock.
+// lead finds out since when the lock is held, and who leads, in case it is an election's.
 func (r *redis) lead(ctx context.Context, l *Lock) {
+	// The server takes tokens from its clock, in microseconds (scripts/tokens.lua). Redisson counts from 1.
+	if since := time.UnixMicro(l.Token); l.Kind == engine.KindFenced && since.Year() >= 2020 && since.Before(time.Now()) {
+		l.Since = &since
+	}
 	note, err := r.Do(ctx, r.B().Hmget().Key(scripts.LeaderKey(l.Name)).Field("owner", "identity", "since").Build()).AsStrSlice()
 	if err != nil || len(l.Owners) == 0 || note[0] != l.Owners[0].ID {
 		return

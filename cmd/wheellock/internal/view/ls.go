@@ -1,9 +1,12 @@
 package view
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"flag"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/wheellock/wheellock/cmd/wheellock/internal/cli"
@@ -28,18 +31,36 @@ It goes through all keys with SCAN, a thousand at a time, and shows what it find
 comes. It touches nothing. A name may come twice if Redis moves keys meanwhile.
 
   wheellock ls 'stock:*'
+  wheellock ls --holder payments@ --sort ttl
   wheellock ls --json | jq -r 'select(.ttl_ms < 5000).name'`,
-		Define: func(*flag.FlagSet) cli.Run { return ls },
+		Define: func(flags *flag.FlagSet) cli.Run {
+			l := new(ls)
+			flags.StringVar(&l.sort, "sort", "", "list when all are found, by `ORDER`: name, ttl (what ends first comes first) or holder")
+			flags.StringVar(&l.holder, "holder", "", "only locks of holders whose identity or id contains `TEXT`")
+			return l.run
+		},
 	}
 }
 
-func ls(ctx context.Context, env *cli.Env, args []string) (exit int) {
-	if len(args) > 1 {
-		return env.Usage("what is %q? ls takes one pattern, in quotes", args[1])
+type ls struct{ sort, holder string }
+
+// orders are the values of --sort.
+var orders = map[string]func(a, b *Lock) int{
+	"name": func(a, b *Lock) int { return cmp.Compare(a.Name, b.Name) },
+	"ttl": func(a, b *Lock) int {
+		return cmp.Or(cmp.Compare(uint64(a.TTL), uint64(b.TTL)), cmp.Compare(a.Name, b.Name))
+	}, // -1, no end, is last
+	"holder": func(a, b *Lock) int { return cmp.Or(cmp.Compare(a.holder(), b.holder()), cmp.Compare(a.Name, b.Name)) },
+}
+
+func (l *ls) run(ctx context.Context, env *cli.Env, args []string) (exit int) {
+	pattern, err := onePattern(args)
+	order, known := orders[l.sort]
+	if l.sort != "" && !known {
+		err = fmt.Errorf("--sort %s: want name, ttl or holder", l.sort)
 	}
-	pattern := "*"
-	if len(args) == 1 {
-		pattern = args[0]
+	if err != nil {
+		return env.Usage("%v", err)
 	}
 	r, err := dial(ctx, env)
 	if err != nil {
@@ -47,34 +68,110 @@ func ls(ctx context.Context, env *cli.Env, args []string) (exit int) {
 	}
 	defer r.Close()
 	clients := r.clients(ctx)
-	width, _ := env.Size()
-	holder := narrow(30, 8, width)
-	if !env.JSON {
-		fmt.Fprintf(env.Stdout, lsForm, "TTL", "KIND", holder, "HOLDER", "NAME")
-	}
+	table := &table{env: env}
+	table.screen, _ = env.Size()
+	var all []*Lock
 	err = r.each(ctx, pattern, func(locks []*Lock) {
 		for _, l := range locks {
 			for i := range l.Owners {
 				l.Owners[i].know(clients)
 			}
-			if env.JSON {
-				env.Value(l)
-				continue
-			}
-			fmt.Fprint(env.Stdout, cut(strings.TrimRight(l.row(holder), "\n"), width)+"\n")
+		}
+		locks = slices.DeleteFunc(locks, func(lock *Lock) bool { return !lock.heldBy(l.holder) })
+		if order == nil {
+			table.add(locks)
+		} else {
+			all = append(all, locks...)
 		}
 	})
 	if err != nil {
 		return env.Fail(err)
 	}
+	if order != nil {
+		slices.SortFunc(all, order)
+		table.add(all)
+	}
+	table.end()
 	return cli.ExitOK
 }
 
-const lsForm = "%7s  %-7s  %-*s  %s\n"
+// heldBy reports whether the id or the identity of an owner contains a text.
+func (l *Lock) heldBy(text string) bool {
+	return text == "" || slices.ContainsFunc(l.Owners, func(o Owner) bool { return strings.Contains(o.ID, text) || strings.Contains(o.Identity, text) })
+}
 
-// row is the lock in one line, with so many columns for its holder.
-func (l *Lock) row(holder int) string {
-	return fmt.Sprintf(lsForm, left(l.TTL), l.Kind, holder, cut(l.holder(), holder), shown(l.Name))
+// table is what ls prints, page by page.
+type table struct {
+	env    *cli.Env
+	screen int // columns; 0: it is no terminal
+	holder int // columns of the holder; 0: there is no line yet
+	rows   int
+}
+
+const lsForm = "%7s  %-7s  %-*s  %s"
+
+// add prints locks. The column of holders may grow from page to page.
+func (t *table) add(locks []*Lock) {
+	t.rows += len(locks)
+	if t.env.JSON {
+		for _, l := range locks {
+			t.env.Value(l)
+		}
+		return
+	}
+	holders, names := []string{"HOLDER"}, []string{"NAME"}
+	for _, l := range locks {
+		holders, names = append(holders, l.holder()), append(names, shown(l.Name))
+	}
+	begun := t.holder > 0
+	t.holder = max(t.holder, holderWidth(t.screen, len(fmt.Sprintf(lsForm, "", "", 0, "", "")), holders, names))
+	if !begun {
+		t.line("TTL", "KIND", holders[0], names[0])
+	}
+	for i, l := range locks {
+		t.line(left(l.TTL), string(l.Kind), holders[i+1], names[i+1])
+	}
+}
+
+func (t *table) line(ttl, kind, holder, name string) {
+	fmt.Fprintln(t.env.Stdout, cut(fmt.Sprintf(lsForm, ttl, kind, t.holder, cutMiddle(holder, t.holder), name), t.screen))
+}
+
+// end prints the heading of an empty table, and at a terminal the total.
+func (t *table) end() {
+	if t.holder == 0 {
+		t.add(nil)
+	}
+	if t.screen > 0 && !t.env.JSON {
+		fmt.Fprintf(t.env.Stdout, "%s\n", plural(int64(t.rows), "lock is held", "locks are held"))
+	}
+}
+
+// onePattern is the pattern of a command that takes one at most.
+func onePattern(args []string) (pattern string, err error) {
+	switch {
+	case len(args) == 0:
+		return "*", nil
+	case len(args) > 1:
+		return "", fmt.Errorf("what is %q? give one pattern, in quotes", args[1])
+	}
+	return args[0], noURL(args[0])
+}
+
+// oneName is the name of a command that takes one.
+func oneName(args []string) (name string, err error) {
+	if len(args) != 1 {
+		return "", fmt.Errorf("name one lock, not %d", len(args))
+	}
+	return args[0], noURL(args[0])
+}
+
+// noURL refuses what was meant for --redis.
+func noURL(name string) error {
+	if strings.Contains(name, "://") {
+		return errors.New("a URL stands in the place of a name: put --redis before it")
+	}
+	return nil
 }
 
 // holder is who holds the lock, in a few words.
@@ -84,14 +181,23 @@ func (l *Lock) holder() string {
 	}
 	who := shown(l.Owners[0].who())
 	if more := l.Holders - 1; more > 0 {
-		who = fmt.Sprintf("%s +%d", cut(who, 26), more)
+		who = fmt.Sprintf("%s +%d", who, more)
 	}
 	return who
 }
 
 // each passes on the locks that are held, as they are found.
 func (r *redis) each(ctx context.Context, pattern string, found func([]*Lock)) error {
+	return r.eachOf(ctx, pattern, func(string) bool { return true }, found)
+}
+
+// eachOf passes on the locks among the names that are wanted. Of the others nothing but the keys is asked for.
+func (r *redis) eachOf(ctx context.Context, pattern string, want func(name string) bool, found func([]*Lock)) error {
 	err := r.scan(ctx, pattern, "hash", func(keys []string) error {
+		keys = slices.DeleteFunc(keys, func(key string) bool { return !want(key) })
+		if len(keys) == 0 {
+			return nil
+		}
 		locks, err := r.held(ctx, keys)
 		found(locks)
 		return err
@@ -104,6 +210,9 @@ func (r *redis) each(ctx context.Context, pattern string, found func([]*Lock)) e
 		var locks []*Lock
 		for _, key := range keys {
 			l := &Lock{Named: cli.NamedBy(strings.TrimSuffix(strings.TrimPrefix(key, "{"), "}:timeout"))}
+			if !want(l.Name) {
+				continue
+			}
 			if err := r.other(ctx, l); err != nil {
 				return err
 			}

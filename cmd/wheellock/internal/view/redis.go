@@ -3,7 +3,9 @@ package view
 import (
 	"context"
 	"fmt"
+	"maps"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -12,6 +14,7 @@ import (
 
 	"github.com/wheellock/wheellock/cmd/wheellock/internal/cli"
 	"github.com/wheellock/wheellock/dispatcher/respguard"
+	"github.com/wheellock/wheellock/dispatcher/topology"
 	"github.com/wheellock/wheellock/engine"
 )
 
@@ -46,7 +49,18 @@ func dial(ctx context.Context, env *cli.Env) (*redis, error) {
 		err = ctx.Err()
 	}
 	if err != nil {
+		if ctx.Err() == nil { // an engine says what to do about it
+			if e, why := env.Open(ctx, func(*engine.Options) {}); why != nil {
+				return nil, why
+			} else if err := e.Close(); err != nil {
+				return nil, err
+			}
+		}
 		return nil, fmt.Errorf("connecting to %s: %w", r.place, unavailable(err))
+	}
+	if masters, is := topology.AtSentinel(ctx, r.Client); is {
+		r.Close()
+		return nil, unavailable(fmt.Errorf("%s is a Sentinel: add ?master_set=NAME to the URL (it knows %s)", r.place, strings.Join(masters, ", ")))
 	}
 	r.findMasters(ctx)
 	return r, nil
@@ -122,6 +136,34 @@ func (r *redis) subscribers(ctx context.Context, channels []string) map[string]i
 	}
 	return sums
 }
+
+// place is what follows a fair lock's channel for one place in its queue, as PUBSUB has patterns.
+const place = ":????????-????-????-????-????????????:*"
+
+// waitedFor returns the names that match a pattern and have channels to which somebody listens. A name may be none that is held.
+func (r *redis) waitedFor(ctx context.Context, pattern string) []string {
+	names := make(map[string]bool)
+	ask := func(node rueidis.Client, before, after string) { // the pattern stands between: scripts.PrefixName
+		for _, list := range []string{"CHANNELS", "SHARDCHANNELS"} { // the second is an error where there are no sharded channels
+			for _, behind := range []string{after, after + place} {
+				channels, _ := node.Do(ctx, node.B().Arbitrary("PUBSUB", list).Args(before+pattern+behind).Build()).AsStrSlice()
+				for _, channel := range channels {
+					name := strings.TrimPrefix(ofPlace.ReplaceAllString(channel, ""), before)
+					names[strings.TrimSuffix(name, after)] = true
+				}
+			}
+		}
+	}
+	for _, node := range r.masters {
+		for _, prefix := range []string{"redisson_lock__channel:", "redisson_rwlock:"} { // of scripts.LockChannel and RWChannel
+			ask(node, prefix+"{", "}")
+			ask(node, prefix, "")
+		}
+	}
+	return slices.Collect(maps.Keys(names))
+}
+
+var ofPlace = regexp.MustCompile(`:[0-9a-f-]{36}:[0-9]+$`)
 
 // client is an engine that is connected.
 type client struct {

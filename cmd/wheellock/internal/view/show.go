@@ -17,28 +17,48 @@ func Show() cli.Command {
 		Name: "show", Args: "NAME",
 		Short: "show who holds a lock, and who waits for it",
 		Help: `Shows the kind, the owners with the identity and address of their processes, the
-hold count, what the lease has left, the fencing counter, who waits, and the queue of a
-fair lock. The leader of an election shows with the time since when it leads.
+hold count, when the lease expires, the fencing counter, who waits, and the queue of a
+fair lock. A fenced lock shows how long its process has it, and the leader of an
+election since when it leads.
+
+With --again it looks twice. If the lease went up, the holder is alive and renews it.
+If it only went down, the holder is dead, or its lease is fixed: wait.
 
 Exit code: 0 somebody holds it; 1 nobody does.
 
-  wheellock show stock:7`,
-		Define: func(*flag.FlagSet) cli.Run { return show },
+  wheellock show stock:7
+  wheellock show --again 11s stock:7`,
+		Define: func(flags *flag.FlagSet) cli.Run {
+			s := new(show)
+			flags.DurationVar(&s.again, "again", 0, "look again after `TIME`, and tell whether the lease was renewed. A holder renews every\nthird of its lease: 10s, unless its program has set another lease")
+			return s.run
+		},
 	}
 }
 
-func show(ctx context.Context, env *cli.Env, args []string) (exit int) {
-	if len(args) != 1 {
-		return env.Usage("name one lock, not %d", len(args))
+type show struct{ again time.Duration }
+
+func (s *show) run(ctx context.Context, env *cli.Env, args []string) (exit int) {
+	name, err := oneName(args)
+	if s.again < 0 {
+		err = fmt.Errorf("--again %v: must not be negative", s.again)
+	}
+	if err != nil {
+		return env.Usage("%v", err)
 	}
 	r, err := dial(ctx, env)
 	if err != nil {
 		return env.Fail(err)
 	}
 	defer r.Close()
-	l, err := r.inspect(ctx, args[0])
+	l, err := r.inspect(ctx, name)
 	if err != nil {
 		return env.Fail(err)
+	}
+	if s.again > 0 && len(l.Owners) > 0 {
+		if l, err = s.lookAgain(ctx, r, l); err != nil {
+			return env.Fail(err)
+		}
 	}
 	if env.JSON {
 		env.Value(l)
@@ -49,6 +69,28 @@ func show(ctx context.Context, env *cli.Env, args []string) (exit int) {
 		return cli.ExitNo
 	}
 	return cli.ExitOK
+}
+
+// lookAgain looks a second time.
+func (s *show) lookAgain(ctx context.Context, r *redis, before *Lock) (*Lock, error) {
+	select {
+	case <-time.After(s.again):
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+	l, err := r.inspect(ctx, before.Name)
+	if err != nil || len(l.Owners) == 0 {
+		return l, err
+	}
+	switch {
+	case l.Owners[0].ID != before.Owners[0].ID:
+		l.Renewal = "another owner has it now"
+	case l.TTL > before.TTL-s.again.Milliseconds()/2:
+		l.Renewal = "renewed: the holder is alive"
+	default:
+		l.Renewal = fmt.Sprintf("not renewed in %v", s.again)
+	}
+	return l, nil
 }
 
 // nouns are the kinds for people.
@@ -74,8 +116,11 @@ func (l *Lock) write(w io.Writer) {
 	default:
 		line("held by", "nobody")
 	}
-	if l.Leader != "" {
+	switch {
+	case l.Leader != "":
 		line("leader", "%s, for %s", shown(l.Leader), length(time.Since(*l.Since)))
+	case l.Since != nil:
+		line("since", "%s ago, in this process", length(time.Since(*l.Since)))
 	}
 	for i := range l.Owners {
 		l.Owners[i].write(line, "held by")
@@ -89,13 +134,19 @@ func (l *Lock) write(w io.Writer) {
 	if l.Free != nil {
 		line("free", "%d", *l.Free)
 	}
-	if len(l.Owners) > 0 {
-		line("lease", "%s left, if nobody renews it", left(l.TTL))
+	switch {
+	case len(l.Owners) > 0 && l.TTL < 0:
+		line("lease", "no expiry: it will never free itself")
+	case len(l.Owners) > 0:
+		line("lease", "expires in %s unless renewed", left(l.TTL))
+	}
+	if l.Renewal != "" {
+		line("", "%s", l.Renewal)
 	}
 	if l.Token > 0 {
 		line("token", "%d is the last", l.Token)
 	}
-	line("waiting", "%s", plural(l.Waiting, "process", "processes"))
+	line("waiting", "%s", plural(*l.Waiting, "process", "processes"))
 	for i := range l.Queue {
 		l.Queue[i].write(line, fmt.Sprintf("place %d", i+1))
 	}

@@ -37,12 +37,21 @@ func length(d time.Duration) string {
 	return d.String()
 }
 
-// narrow is how wide a column is that has so many on a screen of 80, where the screen has fewer: what follows it has to be seen.
-func narrow(usual, least, screen int) int {
-	if screen == 0 {
-		return usual
+// holderWidth is how wide the column of holders is beside that of names: as wide as its texts in a pipe (screen 0) or where there is
+// room, and otherwise what names leave of the screen, or half of it.
+func holderWidth(screen, others int, holders, names []string) int {
+	holder, name := longest(holders), longest(names)
+	if room := screen - others; screen > 0 && holder+name > room {
+		return max(min(holder, max(room-name, room/2)), 8)
 	}
-	return min(max(usual-80+screen, least), usual)
+	return holder
+}
+
+func longest(texts []string) (columns int) {
+	for _, text := range texts {
+		columns = max(columns, utf8.RuneCountInString(text))
+	}
+	return columns
 }
 
 // cut shortens a text to so many columns; 0: it may have any.
@@ -51,4 +60,14 @@ func cut(text string, columns int) string {
 		return string(runes[:columns-1]) + "…"
 	}
 	return text
+}
+
+// cutMiddle shortens a text to so many columns. Identities differ in their ends: "program@host-7:pid".
+func cutMiddle(text string, columns int) string {
+	runes := []rune(text)
+	if len(runes) <= columns {
+		return text
+	}
+	end := (columns - 1) * 2 / 3
+	return string(runes[:columns-1-end]) + "…" + string(runes[len(runes)-end:])
 }

@@ -24,14 +24,16 @@ and shows the names first whose owner has changed most often from one look to th
 A name that is locked and freed between two looks is not seen. At a terminal it redraws
 the screen; elsewhere it writes a line for each look.
 
-Each look goes through all keys that match PATTERN with SCAN: about a third of a
-millisecond of the server's time for a thousand keys. Up to 10,000 names are followed;
-of more, those that come first.
+Each look asks first for the names that processes wait for, and then goes through all
+keys that match PATTERN with SCAN: about a third of a millisecond of the server's time
+for a thousand keys. Up to 10,000 names are followed: those that are waited for, and
+then those that come first. With more the count is shown as 10000+. At a terminal q or
+Ctrl-C ends it.
 
   wheellock top
   wheellock top --interval 10s --count 6 'stock:*' >>locks.log`,
 		Define: func(flags *flag.FlagSet) cli.Run {
-			t := &top{pattern: "*"}
+			t := new(top)
 			flags.DurationVar(&t.interval, "interval", 2*time.Second, "`TIME` between two looks, from 100ms")
 			flags.IntVar(&t.count, "count", 0, "end after `N` looks; 0: when Ctrl-C is pressed")
 			return t.run
@@ -50,7 +52,8 @@ type top struct {
 	began   time.Time
 	names   map[string]*hot
 	looks   int
-	more    bool // there are more names than are followed
+	took    time.Duration // of the last look
+	more    bool          // there are more names than are followed
 	changes int64
 }
 
@@ -62,21 +65,25 @@ type hot struct {
 }
 
 func (t *top) run(ctx context.Context, env *cli.Env, args []string) (exit int) {
-	switch {
-	case len(args) > 1:
-		return env.Usage("what is %q? top takes one pattern, in quotes", args[1])
+	var err error
+	switch t.pattern, err = onePattern(args); {
+	case err != nil:
+		return env.Usage("%v", err)
 	case t.interval < 100*time.Millisecond:
 		return env.Usage("--interval %v: must be at least 100ms", t.interval)
 	case t.count < 0:
 		return env.Usage("--count %d: must not be negative", t.count)
-	case len(args) == 1:
-		t.pattern = args[0]
 	}
 	r, err := dial(ctx, env)
 	if err != nil {
 		return env.Fail(err)
 	}
 	defer r.Close()
+	if columns, _ := env.Size(); columns > 0 && !env.JSON && !dumb() {
+		var restore func()
+		ctx, restore = quits(ctx, env.Stdin)
+		defer restore()
+	}
 	t.began, t.names = time.Now(), make(map[string]*hot)
 	tick := time.NewTicker(t.interval)
 	defer tick.Stop()
@@ -106,28 +113,39 @@ func (t *top) run(ctx context.Context, env *cli.Env, args []string) (exit int) {
 func (t *top) look(ctx context.Context, r *redis) error {
 	t.looks++
 	t.more, t.changes = false, 0
+	began := time.Now()
+	defer func() { t.took = time.Since(began) }()
 	r.findMasters(ctx)
 	clients := r.clients(ctx)
-	err := r.each(ctx, t.pattern, func(locks []*Lock) {
+	found := func(locks []*Lock) {
+		if len(locks) == 0 {
+			return
+		}
 		channels := make([]string, len(locks))
 		for i, l := range locks {
 			channels[i] = l.channels()[0] // the kind of what is held is known
 		}
-		if len(locks) == 0 {
-			return
-		}
 		waiting := r.subscribers(ctx, channels)
 		for i, l := range locks {
-			l.Waiting = waiting[channels[i]]
+			n := waiting[channels[i]]
 			if l.Kind == engine.KindFair {
-				l.Waiting = max(l.Waiting, processes(r.queue(ctx, l.Name)))
+				n = max(n, processes(r.queue(ctx, l.Name)))
 			}
+			l.Waiting = &n
 			for i := range l.Owners {
 				l.Owners[i].know(clients)
 			}
 			t.take(l)
 		}
-	})
+	}
+	for names := range slices.Chunk(r.waitedFor(ctx, t.pattern), perScan) {
+		locks, err := r.held(ctx, names)
+		if err != nil {
+			return err
+		}
+		found(locks)
+	}
+	err := r.eachOf(ctx, t.pattern, t.follows, found)
 	for name, h := range t.names {
 		if h.seen < t.looks && len(t.names) > mostNames/2 {
 			delete(t.names, name)
@@ -136,21 +154,34 @@ func (t *top) look(ctx context.Context, r *redis) error {
 	return err
 }
 
+// follows reports whether a name is to be looked at: it is followed and was not looked at yet, or there is room for it.
+func (t *top) follows(name string) bool {
+	h := t.names[name]
+	if h == nil && len(t.names) >= mostNames {
+		t.more = true
+		return false
+	}
+	return h == nil || h.seen < t.looks
+}
+
 // take compares a lock with what the look before saw.
 func (t *top) take(l *Lock) {
-	h := t.names[l.Name]
-	switch {
+	switch h := t.names[l.Name]; {
 	case h == nil && len(t.names) >= mostNames:
 		t.more = true
 		return
 	case h == nil:
-		h = &hot{}
-		t.names[l.Name] = h
+		t.names[l.Name] = &hot{Lock: l, seen: t.looks}
+		return
+	case h.seen == t.looks: // SCAN may return a key twice
+		return
 	case len(h.Owners) > 0 && len(l.Owners) > 0 && h.Owners[0].ID != l.Owners[0].ID:
 		h.Changes++
 		t.changes++
+		fallthrough
+	default:
+		h.Lock, h.seen = l, t.looks
 	}
-	h.Lock, h.seen = l, t.looks
 }
 
 // sorted are the names that are held now, the hottest first.
@@ -162,7 +193,7 @@ func (t *top) sorted() []*hot {
 		}
 	}
 	slices.SortFunc(all, func(a, b *hot) int {
-		return cmp.Or(cmp.Compare(b.Changes, a.Changes), cmp.Compare(b.Waiting, a.Waiting), cmp.Compare(a.Name, b.Name))
+		return cmp.Or(cmp.Compare(b.Changes, a.Changes), cmp.Compare(*b.Waiting, *a.Waiting), cmp.Compare(a.Name, b.Name))
 	})
 	return all
 }
@@ -174,59 +205,73 @@ func (t *top) show(env *cli.Env, place string) {
 	all := t.sorted()
 	waiting := int64(0)
 	for _, h := range all {
-		waiting += h.Waiting
+		waiting += *h.Waiting
 	}
 	if env.JSON {
 		env.Value(struct {
-			Time    time.Time `json:"time"`
-			Held    int       `json:"held"`
-			Waiting int64     `json:"waiting"`
-			Changes int64     `json:"changes"` // since the look before
-			Hottest []*hot    `json:"hottest"`
-		}{time.Now(), len(all), waiting, t.changes, all[:min(len(all), mostListed)]})
+			Time      time.Time `json:"time"`
+			Held      int       `json:"held"`
+			Truncated bool      `json:"truncated,omitempty"` // more are held than are followed
+			Waiting   int64     `json:"waiting"`
+			Changes   int64     `json:"changes"` // since the look before
+			Took      int64     `json:"took_ms"` // the look
+			Hottest   []*hot    `json:"hottest"`
+		}{time.Now(), len(all), t.more, waiting, t.changes, t.took.Milliseconds(), all[:min(len(all), mostListed)]})
 		return
 	}
+	held := fmt.Sprint(len(all))
+	if t.more {
+		held += "+"
+	}
 	columns, lines := env.Size()
-	if columns == 0 || os.Getenv("TERM") == "dumb" {
-		line := fmt.Sprintf("t=%.1fs held=%d waiting=%d changes=%d", time.Since(t.began).Seconds(), len(all), waiting, t.changes)
+	if columns == 0 || dumb() {
+		line := fmt.Sprintf("t=%.1fs held=%s waiting=%d changes=%d", time.Since(t.began).Seconds(), held, waiting, t.changes)
+		if t.took > t.interval {
+			line += " look=" + length(t.took)
+		}
 		for i, h := range all[:min(len(all), 3)] {
 			line += fmt.Sprintf(" hot%d=%q", i+1, h.Name)
 		}
 		fmt.Fprintln(env.Stdout, line)
 		return
 	}
-	t.draw(env, place, all, waiting, columns, lines)
+	t.draw(env, place, held, all, waiting, columns, lines)
 }
+
+// dumb reports whether the terminal understands no escapes.
+func dumb() bool { return os.Getenv("TERM") == "dumb" }
 
 const topForm = "%7s %7s %6s  %-7s %-*s %s"
 
 // draw redraws the screen, in one write so that it does not flicker.
-func (t *top) draw(env *cli.Env, place string, all []*hot, waiting int64, width, height int) {
-	holder := narrow(20, 6, width)
-	more := ""
-	if t.more {
-		more = "+"
+func (t *top) draw(env *cli.Env, place, held string, all []*hot, waiting int64, width, height int) {
+	every := fmt.Sprintf("every %v", t.interval)
+	if t.took > t.interval {
+		every = fmt.Sprintf("a look takes %s", length(t.took))
 	}
 	lines := []string{
-		fmt.Sprintf("wheellock top  %s  every %v  Ctrl-C ends", place, t.interval),
-		fmt.Sprintf("%d%s held  %s  %d changes of owner seen", len(all), more, plural(waiting, "process waits", "processes wait"), t.changes),
+		fmt.Sprintf("wheellock top  %s  %s  q ends", place, every),
+		fmt.Sprintf("%s held  %s  %d changes of owner seen", held, plural(waiting, "process waits", "processes wait"), t.changes),
 		"",
-		fmt.Sprintf(topForm, "CHANGES", "WAITING", "TTL", "KIND", holder, "HOLDER", "NAME"),
 	}
+	all = all[:max(0, min(len(all), height-2-len(lines)))]
+	holders, names := []string{"HOLDER"}, []string{"NAME"}
 	for _, h := range all {
-		if len(lines) == height-1 {
-			break
-		}
-		waiting := fmt.Sprint(h.Waiting)
+		holders, names = append(holders, h.holder()), append(names, shown(h.Name))
+	}
+	holder := holderWidth(width, len(fmt.Sprintf(topForm, "", "", "", "", 0, "", "")), holders, names)
+	lines = append(lines, fmt.Sprintf(topForm, "CHANGES", "WAITING", "TTL", "KIND", holder, "HOLDER", "NAME"))
+	for i, h := range all {
+		waiting := fmt.Sprint(*h.Waiting)
 		if h.Kind == engine.KindPermits {
 			waiting = "-"
 		}
-		lines = append(lines, fmt.Sprintf(topForm, fmt.Sprint(h.Changes), waiting, left(h.TTL), h.Kind, holder, cut(h.holder(), holder), shown(h.Name)))
+		lines = append(lines, fmt.Sprintf(topForm, fmt.Sprint(h.Changes), waiting, left(h.TTL), h.Kind, holder, cutMiddle(holders[i+1], holder), names[i+1]))
 	}
 	var b strings.Builder
 	b.WriteString("\x1b[H")
 	for _, line := range lines {
-		b.WriteString(cut(line, width) + "\x1b[K\n")
+		b.WriteString(cut(line, width) + "\x1b[K\r\n")
 	}
 	b.WriteString("\x1b[J")
 	_, _ = env.Stdout.Write([]byte(b.String()))

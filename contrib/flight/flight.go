@@ -1,0 +1,169 @@
+// Package flight computes a value once for a whole fleet of processes, and gives it to everybody who asks: golang.org/x/sync's
+// singleflight across processes. When a cached value expires, one process computes it anew and the others wait for it.
+//
+//	group, err := flight.New(e, client, flight.Options{Keep: time.Minute})
+//	...
+//	page, shared, err := group.Do(ctx, "page:/", func(ctx context.Context) ([]byte, error) { return render(ctx, "/") })
+//
+// The process that computes is the writer of a RWMutex. The others wait as its readers, and then read the value in Redis. A value
+// that is in Redis costs one GET.
+package flight
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/redis/rueidis"
+
+	"github.com/wheellock/wheellock/engine"
+)
+
+// ErrTooLong means that fn returned more than [Options].MaxBytes. Nothing was stored.
+var ErrTooLong = errors.New("flight: the result is too long")
+
+const (
+	defaultMaxBytes = 1 << 20
+	mostBytes       = 512 << 20 // the longest string that Redis keeps
+)
+
+// Options say how long results stand, and how long they may be.
+type Options struct {
+	// Keep is how long a result is served after it was computed, in whole milliseconds; 1 ms at least.
+	Keep time.Duration
+	// MaxBytes is the length of the longest result, up to 512 MiB. Default 0: 1 MiB.
+	MaxBytes int
+}
+
+// A Group computes and shares the values of keys, with all processes that use the same Redis. Any goroutine may call its methods.
+type Group struct {
+	e      *engine.Engine
+	client rueidis.Client
+	opts   Options
+	local  calls
+}
+
+// New makes a Group. The client must be connected to the Redis of the engine, and to the same database. The error is
+// [engine.ErrInvalid] and says what is wrong.
+func New(e *engine.Engine, client rueidis.Client, o Options) (*Group, error) {
+	switch {
+	case e == nil || client == nil:
+		return nil, fmt.Errorf("flight: %w: the engine or the client is nil", engine.ErrInvalid)
+	case o.Keep < time.Millisecond || o.Keep%time.Millisecond != 0:
+		return nil, fmt.Errorf("flight: %w: Keep is %v; must be whole milliseconds, 1ms at least", engine.ErrInvalid, o.Keep)
+	case o.MaxBytes < 0 || o.MaxBytes > mostBytes:
+		return nil, fmt.Errorf("flight: %w: MaxBytes is %d; must be from 0 to %d", engine.ErrInvalid, o.MaxBytes, mostBytes)
+	}
+	if o.MaxBytes == 0 {
+		o.MaxBytes = defaultMaxBytes
+	}
+	return &Group{e: e, client: client, opts: o}, nil
+}
+
+// Do returns the value of key: the one in Redis, or else what fn returns, which all others who ask meanwhile get too. Of all
+// processes, at most one runs fn for a key at a time, and none while a value stands. shared tells that this call's fn did not run.
+// The value may be shared with other callers, so nobody may change it.
+//
+// ctx bounds this caller's wait; the error is then that of [engine.Mutex.Lock], or the cause of ctx. fn gets a context with the values
+// of the first caller's ctx. It ends when every caller of this process has left, or when the lock is lost. A value that was computed
+// after the lock was lost is not stored, and the error Is [engine.ErrLost]: ask again.
+//
+// An error of fn goes to the callers of this process that share the call. The next process that waits runs its own fn. So it does if
+// this process dies; that takes as long as [engine.Options].Lease. A panic of fn is repeated in the callers.
+//
+// Other errors are [engine.ErrInvalid] for a key that makes no name for a lock (longer than about 1,000 bytes), [ErrTooLong], and
+// [engine.ErrUnavailable] or the client's error if Redis does not serve.
+func (g *Group) Do(ctx context.Context, key string, fn func(context.Context) ([]byte, error)) (value []byte, shared bool, err error) {
+	return g.local.do(ctx, key, func(ctx context.Context) ([]byte, bool, error) { return g.fetch(ctx, key, fn) })
+}
+
+// Forget deletes the value of key, so that the next Do computes it. A process that computes at this moment stores its value all the same.
+func (g *Group) Forget(ctx context.Context, key string) error {
+	_, result := names(key)
+	return g.client.Do(ctx, g.client.B().Del().Key(result).Build()).Error()
+}
+
+// fetch gets the value for this process. stored tells that another one has computed it.
+func (g *Group) fetch(ctx context.Context, key string, fn func(context.Context) ([]byte, error)) (value []byte, stored bool, err error) {
+	name, result := names(key)
+	if value, stored, err = g.read(ctx, result); stored || err != nil {
+		return value, stored, err
+	}
+	lock := g.e.RWMutex(name)
+	hold, err := lock.Writer().TryLock(ctx)
+	if errors.Is(err, engine.ErrHeld) {
+		if value, stored, err = g.await(ctx, lock, result); stored || err != nil {
+			return value, stored, err
+		}
+		hold, err = lock.Writer().Lock(ctx) // whoever computed has failed
+	}
+	if err != nil {
+		return nil, false, err
+	}
+	defer hold.UnlockAsync()
+	if value, stored, err = g.read(ctx, result); stored || err != nil { // stored since the first look
+		return value, stored, err
+	}
+	if value, err = fn(hold.Context(ctx)); err == nil {
+		err = g.store(ctx, hold, name, result, value)
+	}
+	if err != nil {
+		return nil, false, err
+	}
+	return value, false, nil
+}
+
+// await waits for the process that computes now, as a reader beside all others, and reads.
+func (g *Group) await(ctx context.Context, lock *engine.RWMutex, result string) (value []byte, stored bool, err error) {
+	hold, err := lock.Reader().Lock(ctx)
+	if err != nil {
+		return nil, false, err
+	}
+	defer hold.UnlockAsync()
+	return g.read(ctx, result)
+}
+
+func (g *Group) read(ctx context.Context, result string) (value []byte, found bool, err error) {
+	value, err = g.client.Do(ctx, g.client.B().Get().Key(result).Build()).AsBytes()
+	switch {
+	case rueidis.IsRedisNil(err):
+		return nil, false, nil
+	case err != nil:
+		return nil, false, fmt.Errorf("flight: read the value: %w", err)
+	}
+	return value, true, nil
+}
+
+// guarded stores a value if the owner still has the lock. Compare and write are one step, so a process that was paused past its
+// lease does not overwrite the value of its successor.
+// KEYS[1] the lock, KEYS[2] the value; ARGV[1] owner, ARGV[2] value, ARGV[3] how long it stands, in ms; 1: stored, 0: the lock is lost
+var guarded = rueidis.NewLuaScript(`
+if redis.call('HEXISTS', KEYS[1], ARGV[1]) == 0 then return 0 end
+redis.call('SET', KEYS[2], ARGV[2], 'PX', ARGV[3])
+return 1`)
+
+func (g *Group) store(ctx context.Context, hold *engine.Hold, name, result string, value []byte) error {
+	if len(value) > g.opts.MaxBytes {
+		return fmt.Errorf("%w: %d bytes, MaxBytes is %d", ErrTooLong, len(value), g.opts.MaxBytes)
+	}
+	keep := fmt.Sprint(g.opts.Keep.Milliseconds())
+	stored, err := guarded.Exec(ctx, g.client, []string{name, result}, []string{hold.TenureID(), rueidis.BinaryString(value), keep}).AsInt64()
+	switch {
+	case err != nil:
+		return fmt.Errorf("flight: store the value: %w", err)
+	case stored == 0:
+		return fmt.Errorf("flight: the value was computed, but not stored: %w", engine.ErrLost)
+	}
+	return nil
+}
+
+// braces are written otherwise in names: what stands between the first two decides the hash slot.
+var braces = strings.NewReplacer("%", "%25", "{", "%7B", "}", "%7D")
+
+// names are the lock of a key and where its value is. Both are in the same hash slot.
+func names(key string) (lock, result string) {
+	lock = "flight:{" + braces.Replace(key) + "}"
+	return lock, lock + ":value"
+}

@@ -1,0 +1,248 @@
+package flight_test
+
+import (
+	"context"
+	"errors"
+	"runtime"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/redis/rueidis"
+
+	"github.com/wheellock/wheellock/contrib/flight"
+	"github.com/wheellock/wheellock/engine"
+	"github.com/wheellock/wheellock/internal/redistest"
+	"github.com/wheellock/wheellock/internal/testkit"
+)
+
+func newClient(t testing.TB, server *redistest.Server) rueidis.Client {
+	t.Helper()
+	client, err := rueidis.NewClient(rueidis.ClientOption{InitAddress: []string{server.Addr()}, DisableCache: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(client.Close)
+	return client
+}
+
+func newGroup(t testing.TB, server *redistest.Server, o flight.Options) (*flight.Group, *engine.Engine) {
+	t.Helper()
+	e := testkit.Connect(t, server.Addr())
+	g, err := flight.New(e, newClient(t, server), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return g, e
+}
+
+func returns(value string) func(context.Context) ([]byte, error) {
+	return func(context.Context) ([]byte, error) { return []byte(value), nil }
+}
+
+// wantValue calls Do with an fn that returns offer, and checks what comes.
+func wantValue(t *testing.T, g *flight.Group, key, offer, want string) {
+	t.Helper()
+	value, shared, err := g.Do(testkit.Soon(t), key, returns(offer))
+	if string(value) != want || shared != (offer != want) || err != nil {
+		t.Errorf("Do(%q) = %q, %v, %v; want %q", key, value, shared, err, want)
+	}
+}
+
+func TestDo(t *testing.T) {
+	t.Parallel()
+	server := redistest.Start(t)
+	g, _ := newGroup(t, server, flight.Options{Keep: time.Hour, MaxBytes: 8})
+
+	t.Run("a value stands for Keep", func(t *testing.T) {
+		wantValue(t, g, "a", "one", "one")
+		wantValue(t, g, "a", "two", "one")
+		if ttl := server.MustDo("PTTL", "flight:{a}:value").Int; ttl <= 59*60_000 || ttl > 60*60_000 {
+			t.Errorf("the value stands for %d ms, want an hour", ttl)
+		}
+		server.MustDo("PEXPIRE", "flight:{a}:value", "-1") // Keep is over
+		wantValue(t, g, "a", "two", "two")
+	})
+	t.Run("Forget has it computed anew", func(t *testing.T) {
+		wantValue(t, g, "f", "one", "one")
+		if err := g.Forget(testkit.Soon(t), "f"); err != nil {
+			t.Fatal(err)
+		}
+		wantValue(t, g, "f", "two", "two")
+	})
+	t.Run("a value that stands costs one GET", func(t *testing.T) {
+		wantValue(t, g, "g", "one", "one")
+		redistest.Await(t, "the unlock", func() bool { return server.MustDo("EXISTS", "flight:{g}").Int == 0 })
+		server.MustDo("CONFIG", "RESETSTAT")
+		wantValue(t, g, "g", "two", "one")
+		stats := server.MustDo("INFO", "commandstats").Text
+		if !strings.Contains(stats, "cmdstat_get:calls=1,") || strings.Contains(stats, "evalsha") {
+			t.Errorf("Do sent more than one GET:\n%s", stats)
+		}
+	})
+	t.Run("a value may be empty, and have any bytes", func(t *testing.T) {
+		for _, value := range []string{"", "\x00\xff\r\n"} {
+			key := "bytes" + value
+			wantValue(t, g, key, value, value)
+			if got, shared, err := g.Do(testkit.Soon(t), key, returns("other")); string(got) != value || !shared || err != nil {
+				t.Errorf("Do = %q, %v, %v; want %q", got, shared, err, value)
+			}
+		}
+	})
+	t.Run("a key may have any bytes, and no key is another's", func(t *testing.T) {
+		keys := []string{"", "{", "}", "{}", "{a}", "a}b", "%7B", "%", "a:value", "\xff\x00 \n"}
+		for _, key := range keys {
+			wantValue(t, g, "x"+key, "x"+key, "x"+key)
+		}
+		wantValue(t, g, "", "none", "none")
+	})
+	t.Run("a long key is refused", func(t *testing.T) {
+		if _, _, err := g.Do(testkit.Soon(t), strings.Repeat("x", 1100), returns("v")); !errors.Is(err, engine.ErrInvalid) {
+			t.Errorf("%v, want ErrInvalid", err)
+		}
+	})
+	t.Run("a long value is refused and not stored", func(t *testing.T) {
+		if value, _, err := g.Do(testkit.Soon(t), "long", returns("123456789")); value != nil || !errors.Is(err, flight.ErrTooLong) {
+			t.Errorf("%q, %v, want ErrTooLong", value, err)
+		}
+		wantValue(t, g, "long", "12345678", "12345678")
+	})
+	t.Run("an error of fn is returned and not stored", func(t *testing.T) {
+		failed := errors.New("no page")
+		if _, _, err := g.Do(testkit.Soon(t), "e", func(context.Context) ([]byte, error) { return nil, failed }); !errors.Is(err, failed) {
+			t.Errorf("%v, want %v", err, failed)
+		}
+		wantValue(t, g, "e", "one", "one")
+	})
+	t.Run("a value of another type is told", func(t *testing.T) {
+		server.MustDo("LPUSH", "flight:{list}:value", "1")
+		if _, _, err := g.Do(testkit.Soon(t), "list", returns("v")); err == nil || !strings.Contains(err.Error(), "WRONGTYPE") {
+			t.Errorf("%v, want WRONGTYPE", err)
+		}
+	})
+}
+
+// Callers of one process share a call. It goes on as long as one of them waits.
+func TestCallersShare(t *testing.T) {
+	t.Parallel()
+	server := redistest.Start(t)
+	g, _ := newGroup(t, server, flight.Options{Keep: time.Hour})
+	began, open := make(chan context.Context, 2), make(chan struct{})
+	fn := func(ctx context.Context) ([]byte, error) {
+		began <- ctx
+		select {
+		case <-open:
+			return []byte("one"), nil
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
+	}
+	type result struct {
+		value  string
+		shared bool
+		err    error
+	}
+	call := func(ctx context.Context) <-chan result {
+		answer := make(chan result, 1)
+		go func() {
+			value, shared, err := g.Do(ctx, "a", fn)
+			answer <- result{string(value), shared, err}
+		}()
+		return answer
+	}
+	ctx, cancel := context.WithCancelCause(testkit.Soon(t))
+	first := call(ctx)
+	<-began
+	left := errors.New("the visitor has left")
+	joiners := []<-chan result{call(testkit.Soon(t)), call(testkit.Soon(t))}
+	redistest.Await(t, "all to share the call", func() bool { return g.Callers("a") == 3 })
+	cancel(left)
+	if r := <-first; !errors.Is(r.err, left) {
+		t.Errorf("the first caller got %+v, want its cause", r)
+	}
+	close(open)
+	for _, joiner := range joiners {
+		if r := <-joiner; r != (result{"one", true, nil}) {
+			t.Errorf("a caller that joined got %+v", r)
+		}
+	}
+
+	server.MustDo("DEL", "flight:{a}:value")
+	open = make(chan struct{})
+	ctx, cancel = context.WithCancelCause(testkit.Soon(t))
+	last := call(ctx)
+	inside := <-began
+	cancel(left)
+	if r := <-last; !errors.Is(r.err, left) {
+		t.Errorf("the last caller got %+v, want its cause", r)
+	}
+	<-inside.Done() // nobody waits any more
+}
+
+// A value that was computed after the lock was lost is not stored.
+func TestALostLockStoresNothing(t *testing.T) {
+	t.Parallel()
+	server := redistest.Start(t)
+	g, e := newGroup(t, server, flight.Options{Keep: time.Hour})
+	_, _, err := g.Do(testkit.Soon(t), "a", func(ctx context.Context) ([]byte, error) {
+		if freed, err := e.RWMutex("flight:{a}").Writer().ForceUnlock(testkit.Soon(t)); !freed || err != nil {
+			t.Errorf("ForceUnlock: %v, %v", freed, err)
+		}
+		<-ctx.Done()
+		return []byte("late"), nil
+	})
+	if !errors.Is(err, engine.ErrLost) {
+		t.Errorf("%v, want ErrLost", err)
+	}
+	wantValue(t, g, "a", "one", "one")
+}
+
+// What fn does besides returning reaches all callers, and nobody waits for ever.
+func TestFnThatDoesNotReturn(t *testing.T) {
+	t.Parallel()
+	server := redistest.Start(t)
+	g, _ := newGroup(t, server, flight.Options{Keep: time.Hour})
+	open := make(chan struct{})
+	var wg sync.WaitGroup
+	for range 2 {
+		wg.Go(func() {
+			defer func() {
+				if p := recover(); p != "no page" {
+					t.Errorf("a caller recovered %v", p)
+				}
+			}()
+			_, _, err := g.Do(testkit.Soon(t), "panic", func(context.Context) ([]byte, error) { <-open; panic("no page") })
+			t.Errorf("a caller got %v", err)
+		})
+	}
+	redistest.Await(t, "both to share the call", func() bool { return g.Callers("panic") == 2 })
+	close(open)
+	wg.Wait()
+	if _, _, err := g.Do(testkit.Soon(t), "exit", func(context.Context) ([]byte, error) { runtime.Goexit(); return nil, nil }); err == nil {
+		t.Error("a call whose goroutine ended has no error")
+	}
+	wantValue(t, g, "panic", "one", "one")
+	wantValue(t, g, "exit", "one", "one")
+}
+
+func TestNewRefuses(t *testing.T) {
+	t.Parallel()
+	server := redistest.Start(t)
+	e, client := testkit.Connect(t, server.Addr()), newClient(t, server)
+	for what, refused := range map[string]func() (*flight.Group, error){
+		"no engine": func() (*flight.Group, error) { return flight.New(nil, client, flight.Options{Keep: time.Second}) },
+		"no client": func() (*flight.Group, error) { return flight.New(e, nil, flight.Options{Keep: time.Second}) },
+		"no Keep":   func() (*flight.Group, error) { return flight.New(e, client, flight.Options{}) },
+		"microseconds": func() (*flight.Group, error) {
+			return flight.New(e, client, flight.Options{Keep: 1500 * time.Microsecond})
+		},
+		"negative lengths": func() (*flight.Group, error) {
+			return flight.New(e, client, flight.Options{Keep: time.Second, MaxBytes: -1})
+		},
+	} {
+		if _, err := refused(); !errors.Is(err, engine.ErrInvalid) {
+			t.Errorf("%s: %v, want ErrInvalid", what, err)
+		}
+	}
+}
