@@ -71,6 +71,15 @@ func TestSpecCancel(t *testing.T) {
 			b.Errorf("Redis was asked %d times", attempts)
 		}
 	}))
+	t.Run("ForceUnlock of the hold whose context it has says that its context has ended", spec(engine.Options{}, func(b *bubble) {
+		h := b.lock(b.Mutex("stock:7"))
+		freed, err := b.Mutex("stock:7").ForceUnlock(h.Context(b.Context()))
+		b.wantIs("ForceUnlock", err, context.Canceled, engine.ErrLost)
+		if freed {
+			b.Error("freed, before Redis has answered")
+		}
+		nothingIsLeft(b)
+	}))
 	t.Run("a request that is on its way leaves nothing", spec(engine.Options{}, func(b *bubble) {
 		for i := range 300 {
 			ctx, cancel := context.WithCancel(b.Context())

@@ -229,7 +229,7 @@ func (m *Mutex) forceUnlock(ctx context.Context, meant func(owner string) bool) 
 		_, err := t.confirm(ctx, ErrClosed, func(ack gate.Settler) bool {
 			return m.e.dispatchers.of(key).Force(key, m.kind.machine(), owner, m.e.number(owner), ack)
 		})
-		if err != nil && !errors.Is(err, ErrLost) { // lost: it went away by itself
+		if err != nil && (ctx.Err() != nil || !errors.Is(err, ErrLost)) { // lost: it went away by itself
 			return freed, err
 		}
 		freed = freed || err == nil
