@@ -147,7 +147,7 @@ func (c *call) mutex() []string {
 		return c.claims(itself)
 	}
 	channel := scripts.LockChannel
-	switch c.script = oneOf(c.duel, []scripts.Script{scripts.Acquire, scripts.Acquire, scripts.Release, scripts.Renew, scripts.Confirm, scripts.Swap, scripts.Inspect}); c.script.Name {
+	switch c.script = oneOf(c.duel, []scripts.Script{scripts.Acquire, scripts.Acquire, scripts.Release, scripts.Renew, scripts.Confirm, scripts.Inspect}); c.script.Name {
 	case "acquire":
 		c.until()
 		return c.each(func(name string) { c.key(name).arg(c.owner()) }, c.leasesBehind)
@@ -156,9 +156,6 @@ func (c *call) mutex() []string {
 	case "confirm":
 		c.arg("PUBLISH")
 		return c.each(func(name string) { c.key(name).arg(c.holder(name)).lease().arg(channel(name)) })
-	case "swap":
-		c.arg("PUBLISH")
-		return c.each(func(name string) { c.key(name).arg(c.holder(name), c.owner()).lease().arg(channel(name)) })
 	case "release":
 		c.arg(oneOf(c.duel, []string{"PUBLISH", "NONE"}))
 		return c.each(func(name string) { c.key(name).arg(c.holder(name), channel(name)) })

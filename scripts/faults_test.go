@@ -46,7 +46,6 @@ func TestForeignKeys(t *testing.T) {
 				b.want(b.eval(scripts.ReleaseClaim, []string{one, two}, "PUBLISH", "me:1", channel, 0), "-1", "release_claim")
 				b.want(b.eval(scripts.Renew, []string{one}, "me:1", hour), "-1", "renew")
 				b.want(b.eval(scripts.Confirm, []string{one}, "PUBLISH", "me:1", hour, channel), "-1", "confirm")
-				b.want(b.eval(scripts.Swap, []string{one}, "PUBLISH", "me:1", "me:2", hour, channel), "-1", "swap")
 				b.want(b.eval(scripts.Detach, unfenced, "PUBLISH", "me:1", "me:1:detached", hour, channel), "-1", "detach")
 				b.want(b.eval(scripts.CountWaiters, unfenced, "PUBLISH", channel), "0", "count_waiters")
 				if was != "hash" {
@@ -128,7 +127,6 @@ func TestServerThatRefusesWrites(t *testing.T) {
 			b.want(b.eval(scripts.AcquireFenced, []string{two, three}, 0, 64, 0, "me:2", hour), refused, "acquire of a fenced one")
 			b.want(b.must("EXISTS", two, "another"), "0", "EXISTS")
 			b.want(b.must("GET", three), "7", "the fencing counter")
-			b.want(b.eval(scripts.Swap, []string{one}, "PUBLISH", "me:1", "me:2", hour, channel), refused, "swap")
 			b.want(b.eval(scripts.Detach, unfenced, "PUBLISH", "me:1", "me:1:detached", hour, channel), refused, "detach")
 			b.want(b.eval(scripts.Adopt, unfenced, 0, 64, 0, "me:1", "me:2", hour), refused, "adopt")
 			b.want(b.eval(scripts.Adopt, []string{one, three}, 0, 64, 0, "me:1", "me:2", hour), refused, "adopt of a fenced one")

@@ -196,52 +196,6 @@ func TestConfirm(t *testing.T) {
 	})
 }
 
-func TestSwap(t *testing.T) {
-	swap := func(b *box, name, old, fresh string, lease time.Duration) string {
-		return b.eval(scripts.Swap, []string{name}, "PUBLISH", old, fresh, lease, scripts.LockChannel("nobody"))
-	}
-	onBoth(t, func(t *testing.T, b *box) {
-		t.Run("puts a fresh owner in place of the old one, with its own lease, longer or shorter", func(t *testing.T) {
-			b := b.fresh(t)
-			b.eval(scripts.Acquire, []string{one}, 0, "me:1", hour)
-			b.want(swap(b, one, "me:1", "me:2", 5*time.Minute), "0")
-			b.stands(one, "me:2=1")
-			b.lasts(one, 5*time.Minute)
-			b.want(swap(b, one, "me:2", "me:3", twoHour), "0")
-			b.lasts(one, twoHour)
-		})
-		t.Run("asked twice swaps once, and does not lower the TTL", func(t *testing.T) {
-			b := b.fresh(t)
-			b.eval(scripts.Acquire, []string{one}, 0, "me:1", hour)
-			swap(b, one, "me:1", "me:2", hour)
-			b.eval(scripts.Renew, []string{one}, "me:2", twoHour)
-			b.want(swap(b, one, "me:1", "me:2", hour), "0")
-			b.stands(one, "me:2=1")
-			b.lasts(one, twoHour)
-		})
-		t.Run("of what is lost, or another owner's, is not mine and changes nothing", func(t *testing.T) {
-			b := b.fresh(t)
-			b.want(swap(b, one, "me:1", "me:2", hour), "-1")
-			b.want(b.must("EXISTS", one), "0", "EXISTS")
-			b.eval(scripts.Acquire, []string{one}, 0, "java:1", hour)
-			b.want(swap(b, one, "me:1", "me:2", twoHour), "-1")
-			b.stands(one, "java:1=1")
-			b.lasts(one, hour)
-		})
-		t.Run("of many names answers each, and counts who listens", func(t *testing.T) {
-			b := b.fresh(t)
-			b.listen(channel)
-			b.eval(scripts.Acquire, []string{one, two}, 0, "me:1", "me:2", hour)
-			got := b.eval(scripts.Swap, []string{one, two, three}, "PUBLISH", "me:1", "me:11", hour, channel,
-				"me:2", "me:12", hour, scripts.LockChannel("nobody"), "me:3", "me:13", hour, channel)
-			b.want(got, "[1 0 -1]")
-			b.stands(two, "me:12=1")
-			again := b.eval(scripts.Swap, []string{two, one}, "PUBLISH", "me:2", "me:12", hour, scripts.LockChannel("nobody"), "me:1", "me:11", hour, channel)
-			b.want(again, "[0 1]", "asked again")
-		})
-	})
-}
-
 func TestInspect(t *testing.T) {
 	onBoth(t, func(t *testing.T, b *box) {
 		t.Run("of a free name", func(t *testing.T) {

@@ -49,13 +49,6 @@ var lockScenes = []scene{
 	{"acquire or claim what is fenced again", scripts.AcquireClaim, claimed(standing("me:1", "1"), "me:1"), fencedClaimNames, []any{0, 64, 0, "me:1", hour, 77}, gives(1, "me:1")},
 	{"renew", scripts.Renew, standing("me:1", "1"), names, []any{"me:1", hour}, gives(1, "me:1")},
 	{"confirm", scripts.Confirm, standing("me:1", "1"), names, []any{"PUBLISH", "me:1", hour, nobody}, gives(0, "me:1")},
-	{"swap", scripts.Swap, standing("me:1", "1"), names, []any{"PUBLISH", "me:1", "me:2", hour, nobody}, func(o *outcome) {
-		gives(0, "me:2")(o)
-		if o.granted(0) {
-			o.hasNot("me:1")
-		}
-	}},
-	{"swap again", scripts.Swap, standing("me:2", "1"), names, []any{"PUBLISH", "me:1", "me:2", hour, nobody}, gives(0, "me:2")},
 	{"detach", scripts.Detach, standing("me:1", "1"), unfenced, detaching, detached},
 	{"detach a fair lock", scripts.Detach, func(b *box) {
 		queued(2, true)(b)

@@ -45,9 +45,6 @@ var renew string
 //go:embed confirm.lua
 var confirm string
 
-//go:embed swap.lua
-var swap string
-
 //go:embed pass.lua
 var pass string
 
@@ -115,7 +112,6 @@ var (
 	ReleaseClaim  = Script{"release_claim", prelude + claim + releaseClaim}
 	Renew         = Script{"renew", prelude + renew}
 	Confirm       = Script{"confirm", prelude + confirm}
-	Swap          = Script{"swap", prelude + pass + swap}
 	Detach        = Script{"detach", prelude + pass + detach}
 	Adopt         = Script{"adopt", prelude + tokens + pass + adopt}
 	CountWaiters  = Script{"count_waiters", prelude + countWaiters}

@@ -79,7 +79,7 @@ func confirming() []scene {
 	var some []scene
 	for _, s := range slices.Concat(lockScenes, rwScenes, fairScenes, countingScenes, permitScenes) {
 		if slices.Contains([]string{
-			"acquire", "acquire_fenced", "renew", "confirm", "swap", "adopt", "acquire_read", "acquire_write", "renew_read", "downgrade", "fair_ask",
+			"acquire", "acquire_fenced", "renew", "confirm", "adopt", "acquire_read", "acquire_write", "renew_read", "downgrade", "fair_ask",
 			"fair_release", "take", "permit_take", "permit_renew",
 		}, s.script.Name) {
 			some = append(some, s)

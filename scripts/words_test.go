@@ -45,7 +45,7 @@ func TestAnswersThatNobodyExpected(t *testing.T) {
 		name, command, answer string
 	}{
 		{"acquire", "HSET", "0"}, {"acquire", "HSET", "{ ok = 'OK' }"}, {"acquire", "PEXPIRE", "0"}, {"acquire again", "PEXPIRE", "0"}, {"acquire fenced", "HSET", "0"}, {"acquire fenced", "HSET", "2"},
-		{"acquire fenced again", "PEXPIRE", "0"}, {"renew", "PEXPIRE", "0"}, {"renew", "PEXPIRE", "2"}, {"confirm", "PEXPIRE", "0"}, {"swap", "HDEL", "0"}, {"swap", "PEXPIRE", "0"}, {"release", "HDEL", "2"},
+		{"acquire fenced again", "PEXPIRE", "0"}, {"renew", "PEXPIRE", "0"}, {"renew", "PEXPIRE", "2"}, {"confirm", "PEXPIRE", "0"}, {"adopt", "HDEL", "0"}, {"adopt", "PEXPIRE", "0"}, {"release", "HDEL", "2"},
 		{"release the last reader", "DEL", "0"}, {"release a reader beside another", "HDEL", "0"}, {"release a writer", "DEL", "0"},
 		{"release a writer that reads", "HDEL", "0"}, {"downgrade", "HDEL", "0"}, {"ask for a free fair lock", "HSET", "0"},
 	} {

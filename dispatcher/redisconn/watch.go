@@ -22,7 +22,7 @@ type watch struct {
 
 // watched are the operations after which a key may be ours.
 var watched = [gate.Ops]bool{
-	gate.Acquire: true, gate.AcquireClaim: true, gate.AcquireFenced: true, gate.Renew: true, gate.Confirm: true, gate.Swap: true,
+	gate.Acquire: true, gate.AcquireClaim: true, gate.AcquireFenced: true, gate.Renew: true, gate.Confirm: true,
 	gate.Adopt: true, gate.FairAsk: true, gate.FairRelease: true, // for the next of ours
 	gate.AcquireRead: true, gate.RenewRead: true, gate.ConfirmRead: true, gate.Downgrade: true, gate.ReleaseRead: true, // others stay
 	gate.AcquireWrite: true, gate.RenewWrite: true, gate.ConfirmWrite: true,

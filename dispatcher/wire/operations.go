@@ -24,12 +24,6 @@ var operations = [gate.Ops]operation{
 		w.lease(c)
 		w.lockChannel(c)
 	}},
-	gate.Swap: {&scripts.Swap, publish, func(w *Writer, c *gate.Command) {
-		w.owner(c.ID)
-		w.owner(c.Args.Swap().Fresh)
-		w.lease(c)
-		w.lockChannel(c)
-	}},
 	gate.Detach: {&scripts.Detach, publish, func(w *Writer, c *gate.Command) {
 		w.fairQueueOrLock(c)
 		w.owner(c.ID)

@@ -155,7 +155,6 @@ var packed = []struct {
 	args gate.Args
 	want []string
 }{
-	{gate.Swap, gate.SwapArgs{Fresh: 6}.Args(), []string{own(5), own(6), "1000", scripts.LockChannel(stock)}},
 	{gate.Release, gate.ReleaseArgs{}.Args(), []string{own(5), scripts.LockChannel(stock)}},
 	{gate.Release, gate.ReleaseArgs{Owner: "java:1"}.Args(), []string{"java:1", scripts.LockChannel(stock)}},
 	{gate.ReleaseRead, gate.ReleaseArgs{Owner: "java:1"}.Args(), []string{"java:1", scripts.RWChannel(stock)}},

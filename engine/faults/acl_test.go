@@ -95,7 +95,7 @@ func (l *limited) tour(last func()) error {
 }
 
 // contend has two callers of one process wait for another process; the one gets the lock by an unlock
-// message, the other by a swap, for its lease is another.
+// message, the other by asking again, for its lease is another.
 func (l *limited) contend(ctx context.Context, ours, theirs *engine.Mutex) error {
 	held, err := ours.Lock(ctx)
 	if err != nil {

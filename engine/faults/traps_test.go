@@ -204,7 +204,7 @@ func TestFaultTrapExtendTouchesItsOwnKey(t *testing.T) {
 // invariant: clock-counts-suspension
 func TestFaultTrapNoWallClockInScripts(t *testing.T) {
 	absolute := regexp.MustCompile(`(?i)\b(PEXPIREAT|EXPIREAT|PXAT|EXAT)\b`)
-	for _, s := range []scripts.Script{scripts.Acquire, scripts.Release, scripts.Renew, scripts.Confirm, scripts.Swap, scripts.Inspect} {
+	for _, s := range []scripts.Script{scripts.Acquire, scripts.Release, scripts.Renew, scripts.Confirm, scripts.Inspect} {
 		if found := absolute.FindString(s.Text); found != "" {
 			t.Errorf("%s uses %s", s.Name, found)
 		}

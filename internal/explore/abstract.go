@@ -13,7 +13,7 @@ import (
 
 // ops are the specification's commands. A Confirm is a Renew that counts listeners besides.
 var ops = map[gate.Op]string{
-	gate.Acquire: "Acquire", gate.Renew: "Renew", gate.Confirm: "Renew", gate.Swap: "Swap", gate.Release: "Release",
+	gate.Acquire: "Acquire", gate.Renew: "Renew", gate.Confirm: "Renew", gate.Release: "Release",
 }
 
 // The specification's phases of a tenure, in the order of the gate's.
@@ -98,12 +98,8 @@ func (e *engine) id(number uint64) fields { return fields{"engine": e.number, "n
 
 // command is a command that has left.
 func (e *engine) command(f *flight) fields {
-	fresh := nobody
-	if f.Op == gate.Swap {
-		fresh = e.id(f.Args.Swap().Fresh)
-	}
 	return fields{
-		"engine": e.number, "op": unit(ops[f.Op]), "id": e.id(f.ID), "fresh": fresh, "lease": f.Lease, "sent": e.truth(f.Sent), "notAfter": notAfter(f),
+		"engine": e.number, "op": unit(ops[f.Op]), "id": e.id(f.ID), "lease": f.Lease, "sent": e.truth(f.Sent), "notAfter": notAfter(f),
 	}
 }
 

@@ -29,7 +29,7 @@ func TestMain(m *testing.M) {
 
 // quick are the worlds that are searched in every run.
 var quick = map[string]bool{
-	"mutex paused": true, "mutex swap": true, "semaphore": true, "two of a mutex": true, "two of a fair": true, "two of permits": true,
+	"mutex paused": true, "mutex of mixed leases": true, "semaphore": true, "two of a mutex": true, "two of a fair": true, "two of permits": true,
 	"three of two attempts": true, "fenced detaches": true, "claims": true, "claims forced while asked": true, "fair claims forced": true, "fair, long under way": true, "mutex handed on": true, "latch, standing still": true,
 	"claims and least times": true, "claims and an open slot": true, "fair claims forced twice": true, "fenced claims beside a publisher": true,
 }

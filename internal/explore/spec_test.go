@@ -108,8 +108,6 @@ func TestSpecSaysSomething(t *testing.T) {
 			"max(t.deadline, c.sent + c.lease", "max(t.deadline, en.clock + c.lease"},
 		{"an acquire that answers yes although its TTL was refused", "deadlineBeforeExpiry",
 			"(standing(s), Refused)", "(standing(s), if (standing(s).owner == c.id) Yes else Refused)"},
-		{"a tenure that goes on after a swap without an answer", "holdsHaveKeys",
-			"if (current) { ...en, tenure: { ...t, phase: Dead } } else en", "en"},
 		{"a hold that was found over, and is renewed", "lossIsFinal",
 			"action end(caller: int): bool = become(s.ended(s.holds.filter(h => h.caller == caller)))",
 			"action end(caller: int): bool = become({ ...s, over: s.over.union(Set(caller)), holds: s.holds.filter(h => h.caller != caller or h.deadline <= s.now) })"},
@@ -121,8 +119,6 @@ func TestSpecSaysSomething(t *testing.T) {
 			"if (late(c, now)) (k, Late)\n        else ", ""},
 		{"an uncertain acquire that is forgotten", "nothingIsLeft",
 			"if (t.unsure > sent) rest.orphaned(t.id, t.unsure) else rest", "rest"},
-		{"a swap without an answer that is forgotten", "nothingIsLeft",
-			"if (a == Yes or a == Unknown) rest.orphaned(c.fresh, en.clock) else rest", "rest"},
 	} {
 		t.Run(m.name, func(t *testing.T) {
 			q := newQuint(t)

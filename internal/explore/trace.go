@@ -97,9 +97,6 @@ func (t *trace) asked(e *engine, c *gate.Command) {
 		phase = free
 	}
 	t.newest[e.number] = max(t.newest[e.number], c.ID)
-	if c.Op == gate.Swap {
-		t.newest[e.number] = max(t.newest[e.number], c.Args.Swap().Fresh)
-	}
 	t.settle(e, phase)
 	t.add("Ask", fields{"e": e.number, "op": unit(ops[c.Op]), "id": e.id(c.ID), "lease": c.Lease})
 }

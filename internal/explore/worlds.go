@@ -13,7 +13,7 @@ var SmallWorlds = slices.Concat(
 	worlds("mutex", gate.MutexKind, 1, []Call{Lock, Lock}, []Call{Lock, TryFixed}, Break),
 	worlds("mutex refused", gate.MutexKind, 1, []Call{Lock, LockFixed}, []Call{TryFixed, TryFixed}, Break, ReadOnly, Twice),
 	worlds("mutex paused", gate.MutexKind, 1, []Call{Lock, Lock}, []Call{Lock, Drop}, Pause, PauseInTurn),
-	worlds("mutex swap", gate.MutexKind, 1, []Call{Lock, LockFixed, Extend}, []Call{Lock}, Break, Hold),
+	worlds("mutex of mixed leases", gate.MutexKind, 1, []Call{Lock, LockFixed, Extend}, []Call{Lock}, Break, Hold),
 	worlds("mutex owners", gate.MutexKind, 1, []Call{LockOwned, LockOwned}, []Call{TryOwned, ForceUnlock}, Break, LoseKey),
 	worlds("mutex closes", gate.MutexKind, 1, []Call{Lock, Lock, Close}, []Call{Lock}, Break, Down),
 	worlds("mutex stays", gate.MutexKind, 1, []Call{LockStaying, Lock}, []Call{Lock, TryStaying}, Break, Die),

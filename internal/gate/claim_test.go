@@ -235,7 +235,8 @@ func TestClaimScenes(t *testing.T) {
 		"a claim ends with the lock that was given to it": claimed + `
 			given 1                          -> b: granted until 1.98s
 			c locks lease 10s
-			b unlocks                        -> b ok: granted; swap 2 10s next 3
+			b unlocks                        -> release claim 2 n 1
+			answer 1                         -> b ok: granted; acquire 3 10s
 			answer 1                         -> c: granted until 9.9s
 			c unlocks                        -> release claim 3 n 1
 			answer 1                         -> c ok: granted
@@ -275,7 +276,7 @@ func TestClaimScenes(t *testing.T) {
 			again OOM
 			c locks lease 10s
 			given 1                          -> b: granted until 1.98s
-			b unlocks                        -> b ok: granted; swap 2 10s next 3
+			b unlocks                        -> release claim 2 n 1
 			c times-out                      -> c: timed out, last taken for 2s`,
 	} {
 		t.Run(name, func(t *testing.T) { playScene(t, MutexKind, text) })

@@ -10,7 +10,8 @@ func TestClaimEndScenes(t *testing.T) {
 			message                          -> acquire claim 2 3s n 1002
 			answer 1                         -> b: granted until 2.97s
 			c locks lease 10s
-			b unlocks                        -> b ok: granted; swap 2 10s next 3
+			b unlocks                        -> release claim 2 n 1
+			answer 1                         -> b ok: granted; acquire 3 10s
 			answer 1                         -> c: granted until 9.9s
 			c unlocks                        -> release claim 3 n 1
 			answer 1                         -> c ok: granted

@@ -54,13 +54,6 @@ var phases = map[string]func(w *world, a *process){
 		holder.unlock()
 		a.expect(Confirm)
 	},
-	"being swapped": func(w *world, a *process) {
-		holder := a.lock()
-		a.expect(Acquire).answer()
-		a.ask(stock, wants{lease: time.Second})
-		holder.unlock()
-		a.expect(Swap).run()
-	},
 	"being released": func(w *world, a *process) {
 		holder := a.lock()
 		a.expect(Acquire).answer()

@@ -90,14 +90,6 @@ type ClaimArgs struct {
 func (a ClaimArgs) Args() Args  { return Args{n: a.Code} }
 func (a Args) Claim() ClaimArgs { return ClaimArgs{Code: a.n} }
 
-// SwapArgs are those of a Swap.
-type SwapArgs struct {
-	Fresh uint64 // the number of the tenure that takes the place of the command's ID
-}
-
-func (a SwapArgs) Args() Args { return Args{number: a.Fresh} }
-func (a Args) Swap() SwapArgs { return SwapArgs{Fresh: a.number} }
-
 // AdoptArgs are those of an Adopt.
 type AdoptArgs struct {
 	Owner string // the owner field that the command's ID takes the place of
@@ -232,7 +224,7 @@ func (fx *Effects) add(op Op) *Command {
 
 // confirming are the operations after which somebody has something that was not theirs before, or has it for longer.
 var confirming = [Ops]bool{
-	Renew: true, Confirm: true, Swap: true, RenewRead: true, RenewWrite: true, ConfirmRead: true, ConfirmWrite: true,
+	Renew: true, Confirm: true, RenewRead: true, RenewWrite: true, ConfirmRead: true, ConfirmWrite: true,
 	Downgrade: true, PermitRenew: true, FairRelease: true, Adopt: true, Acquire: true, AcquireClaim: true, AcquireFenced: true, AcquireRead: true,
 	AcquireWrite: true, PermitTake: true, FairAsk: true, Take: true,
 }
@@ -244,7 +236,7 @@ func (o Op) Confirms() bool { return confirming[o] }
 func (c *Command) Unreplicated() {
 	gave := confirming[c.Op] && c.Reply.Granted()
 	switch c.Op {
-	case Confirm, Swap, ConfirmRead, ConfirmWrite:
+	case Confirm, ConfirmRead, ConfirmWrite:
 		gave = c.Reply >= 0
 	case Downgrade:
 		gave = freed(c.Reply)

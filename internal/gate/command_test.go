@@ -13,9 +13,6 @@ func TestArgsAreReadAsTheyWereWritten(t *testing.T) {
 			t.Errorf("%+v is read as %+v", a, got)
 		}
 	}
-	if a := (SwapArgs{Fresh: 7}); a.Args().Swap() != a {
-		t.Errorf("%+v is read as %+v", a, a.Args().Swap())
-	}
 	for _, a := range []AcquireReadArgs{{}, {Yields: true}, {Yields: true, Own: 1}} {
 		if got := a.Args().AcquireRead(); got != a {
 			t.Errorf("%+v is read as %+v", a, got)

@@ -15,9 +15,8 @@ type contention struct {
 	theirs otherLease  // of the owner that refused us
 	last   *lastAnswer // about those who wait
 
-	swapWatch bool   // whether the swap in flight is for a watched hold
-	spins     uint8  // refusals in a row, of a waiter that polls
-	tokens    tokens // a fenced tenure's
+	spins  uint8  // refusals in a row, of a waiter that polls
+	tokens tokens // a fenced tenure's
 
 	growing  growths
 	orphans  orphans

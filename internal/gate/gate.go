@@ -56,7 +56,6 @@ const (
 	None Op = iota
 	Renew
 	Confirm
-	Swap
 	RenewRead
 	RenewWrite
 	ConfirmRead
@@ -95,7 +94,7 @@ const (
 )
 
 var opNames = [Ops]string{
-	None: "none", Renew: "renew", Confirm: "confirm", Swap: "swap",
+	None: "none", Renew: "renew", Confirm: "confirm",
 	RenewRead: "renew read", RenewWrite: "renew write", ConfirmRead: "confirm read", ConfirmWrite: "confirm write", Downgrade: "downgrade",
 	PermitRenew: "permit renew", PermitFree: "permit free", PermitAdd: "permit add", PermitTake: "permit take",
 	ReleaseRead: "release read", ReleaseWrite: "release write", AcquireRead: "acquire read", AcquireWrite: "acquire write",

@@ -102,24 +102,11 @@ func TestKeptScenes(t *testing.T) {
 			again LOADING
 			after 20ms                       -> (17ms) acquire 2 1s
 			answer 1                         -> a: granted until 1.007s
-			a unlocks                        -> a ok: granted; swap 2 500ms next 3
+			a unlocks                        -> release 2
 			b times-out                      -> b: timed out, last taken`,
 	} {
 		t.Run(name, func(t *testing.T) { playScene(t, MutexKind, text) })
 	}
-}
-
-// A swap is a turn's grant as a handoff is: a name that polls is left to others after a while.
-func TestSwapsMakeATurn(t *testing.T) {
-	playScene(t, SpinKind, `
-			a locks                          -> acquire 1 1s
-			b locks lease 2s
-			answer 1                         -> a: granted until 990ms
-			a unlocks                        -> a ok: granted; swap 1 2s next 2
-			answer 0                         -> b: granted until 1.98s
-			c locks
-			after 840ms
-			b unlocks                        -> release quietly 2`)
 }
 
 // invariant: readers-share-one-tenure

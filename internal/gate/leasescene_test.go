@@ -15,7 +15,7 @@ func TestLeaseScenes(t *testing.T) {
 			c locks
 			after 400ms                      -> (333ms) renew 1 1s
 			answer 1
-			a unlocks                        -> a ok: granted; swap 1 1s next 2`,
+			a unlocks                        -> release 1`,
 		"the key stands for as long as a renewal may have made it that got no answer for long": `
 			a locks lease 1s                 -> acquire 1 1s
 			answer 1                         -> a: granted until 990ms
@@ -52,7 +52,7 @@ func TestLeaseScenes(t *testing.T) {
 			answer 1                         -> c: granted until 4.95s, re-entered
 			d locks
 			a unlocks                        -> a ok: granted
-			c unlocks                        -> c ok: granted; swap 1 1s next 2`,
+			c unlocks                        -> release 1`,
 		"holds end one after the other, whichever came first": `
 			a locks owner 7                  -> acquire 1 1s
 			answer 1                         -> a: granted until 990ms

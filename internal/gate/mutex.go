@@ -92,24 +92,16 @@ func (m *Mutex) decide(now Time, fx *Effects) {
 	}
 	w := m.queue.head
 	switch {
-	case w == nil || w.Least > 0 || !m.mayKeep(now) || !m.fenced(w):
+	case w == nil || w.Least > 0 || !w.fits(&m.t.Tenure) || !m.mayKeep(now) || !m.fenced():
 		m.drop(now, nil)
-	case m.flight != None: // its answer decides
-	case w.fits(&m.t.Tenure):
+	case m.flight == None: // else its answer decides
 		m.send(Confirm, m.t.ID, m.t.Lease, fx)
-	case m.t.Unsure > now: // a late acquire could take the name for the old owner when the fresh one is gone
-		m.drop(now, nil)
-	default:
-		m.cfg.LastID++
-		m.send(Swap, m.t.ID, w.Lease, fx).Args = SwapArgs{Fresh: m.cfg.LastID}.Args()
-		m.contended().swapWatch = w.Watch
 	}
 }
 
-// fresh is rule 8, and rule 1 for w: the tenure may be handed to w without asking Redis. Not while a swap is on
-// its way: that will end the tenure for a fresh one.
+// fresh is rule 8, and rule 1 for w: the tenure may be handed to w without asking Redis.
 func (m *Mutex) fresh(now Time, w *Waiter) bool {
-	return m.flight != Swap && w.fits(&m.t.Tenure) && m.t.fresh(now, m.cfg) && m.fenced(w) && !m.turnOver(now)
+	return w.fits(&m.t.Tenure) && m.t.fresh(now, m.cfg) && m.fenced() && !m.turnOver(now)
 }
 
 // confirmAhead confirms a tenure that changes hands fast when half of its HandoffTime is over. A doubtful tenure is not
@@ -122,7 +114,7 @@ func (m *Mutex) confirmAhead(now Time, fx *Effects) {
 	m.send(Confirm, m.t.ID, m.t.Lease, fx)
 }
 
-// confirmed is the answer to a Confirm or a Swap.
+// confirmed is the answer to a Confirm.
 func (m *Mutex) confirmed(now Time, c *Command, fx *Effects) {
 	switch proof := c.proves(0); {
 	case proof == standing:
@@ -132,29 +124,14 @@ func (m *Mutex) confirmed(now Time, c *Command, fx *Effects) {
 			contention.outside = max(contention.outside-1, 0)
 		}
 		age := m.t.Confirmed
-		if c.Op == Swap {
-			m.t.Tenure = Tenure{ID: c.Args.Swap().Fresh, Lease: c.Lease, Watch: contention.swapWatch}
-		}
 		m.t.confirm(now, c, c.Lease)
 		m.t.follow()
-		if c.Op == Swap {
-			if !m.givenInVain(now, c) {
-				contention.turns.hand(now)
-				m.admit(now, c, fx)
-			}
-			return
-		}
 		m.tries = 0
 		if contention.outside > 0 && now >= contention.yieldFree {
 			m.t.Confirmed = age // others wait: this tenure is not handed on for longer
 		}
 	case proof == absent:
-		if c.Op == Swap {
-			m.orphanSwap(now, c)
-		}
 		m.gone(now, c)
-	case c.Op == Swap:
-		m.unswapped(now, c)
 	default:
 		m.unrenewed(now, c, &m.t, m.growing())
 		if m.t.holds == nil { // nobody holds it: better freed than doubtful
@@ -181,32 +158,6 @@ func (m *Mutex) handedOn(now Time) {
 		m.contended().turns.hand(now)
 	} else if m.contention != nil {
 		m.contention.yielding.handed++
-	}
-}
-
-// orphanSwap has the fresh owner of a swap released, which may have taken the lock for it, or may yet.
-func (m *Mutex) orphanSwap(now Time, swap *Command) {
-	ends := now + LateWindow + swap.Lease + 2*margin(swap.Lease)
-	m.contended().orphans.add(orphan{id: swap.Args.Swap().Fresh, op: m.releaseOp(), at: now, ends: ends})
-}
-
-// unswapped is a swap of which nothing is known: both owner ids are released, the old one first, so that a swap that arrives
-// late finds nothing to swap. In the other order:
-//
-//  1. The fresh owner is released; it is not there yet.
-//  2. The swap arrives. The fresh owner has the lock.
-//  3. The old owner is released; it is not there any more. Nobody releases the fresh one.
-func (m *Mutex) unswapped(now Time, c *Command) {
-	if c.Result == Unknown || c.Result == UnderReplicated {
-		m.orphanSwap(now, c)
-	}
-	m.drop(now, nil)
-}
-
-// swapTooLate deals with the answer to a command about a tenure that has ended meanwhile.
-func (m *Mutex) swapTooLate(now Time, c *Command) {
-	if c.Op == Swap && (c.Result == Unknown || c.ran() && c.Reply >= 0) {
-		m.orphanSwap(now, c)
 	}
 }
 

@@ -46,7 +46,6 @@ func (m *Mutex) Answer(now Time, c *Command, fx *Effects) {
 	case c.Op == FairLeave:
 		m.queue.fair.given(now, c)
 	case m.t.phase != ours || c.ID != m.t.ID: // it ended while the command was on its way
-		m.swapTooLate(now, c)
 	case c.Op == Renew:
 		m.renewed(now, c)
 	default:

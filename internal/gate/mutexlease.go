@@ -50,9 +50,9 @@ func (m *mutexLease) fence(last int64) {
 	}
 }
 
-// fenced reports whether the tenure may be handed to w as far as tokens go. A swap has none to give.
-func (m *mutexLease) fenced(w *Waiter) bool {
-	return !m.traits().fenced || m.contention.tokens.left() && w.fits(&m.t.Tenure)
+// fenced reports whether the tenure may be handed on as far as tokens go.
+func (m *mutexLease) fenced() bool {
+	return !m.traits().fenced || m.contention.tokens.left()
 }
 
 // growing is what waits for a renewal with a longer lease; nil: nothing does.

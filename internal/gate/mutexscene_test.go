@@ -258,46 +258,21 @@ func TestMutexScenes(t *testing.T) {
 			b drops                          -> release 2
 			answer nobody-told
 			idle                             -> true`,
-		"a swap changes the lease": `
+		"a waiter with another lease gets the lock after a release and an acquire": `
 			a locks                          -> acquire 1 1s
 			b locks lease 500ms
 			c locks watch 3s
 			answer 1                         -> a: granted until 990ms
-			a unlocks                        -> a ok: granted; swap 1 500ms next 2
-			answer 0                         -> b: granted until 495ms
-			b unlocks                        -> b ok: granted; swap 2 3s next 3
-			answer 0                         -> c: granted until 2.97s
+			a unlocks                        -> release 1
+			after 3ms
+			answer 0                         -> a ok: granted; acquire 2 500ms
+			after 4ms
+			answer 1                         -> b: granted until 498ms
+			b unlocks                        -> release 2
+			answer 0                         -> b ok: granted; acquire 3 3s
+			answer 1                         -> c: granted until 2.977s
 			c unlocks                        -> release 3
 			answer 0                         -> c ok: granted
-			idle                             -> true`,
-		"a swap that got no answer": `
-			a locks                          -> acquire 1 1s
-			b locks lease 500ms
-			answer 1                         -> a: granted until 990ms
-			a unlocks                        -> a ok: granted; swap 1 500ms next 2
-			lost                             -> release 1
-			answer 0                         -> release 2
-			answer not-mine                  -> acquire 3 500ms
-			after 20ms
-			answer 1                         -> b: granted until 495ms`,
-		"a swap of what is gone": `
-			a locks                          -> acquire 1 1s
-			b locks lease 500ms
-			answer 1                         -> a: granted until 990ms
-			a unlocks                        -> a ok: granted; swap 1 500ms next 2
-			answer not-mine                  -> release 2
-			answer not-mine                  -> acquire 3 500ms
-			answer 1                         -> b: granted until 495ms`,
-		"a swap that came late": `
-			a locks                          -> acquire 1 1s
-			b locks lease 500ms
-			answer 1                         -> a: granted until 990ms
-			a unlocks                        -> a ok: granted; swap 1 500ms next 2
-			after 1s
-			b goes                           -> b: is not there
-			answer 0                         -> release 1
-			answer 0                         -> release 2
-			answer 0
 			idle                             -> true`,
 		"a hold of another lease after a re-entry is not handed on": `
 			a locks owner 7                  -> acquire 1 1s
@@ -306,8 +281,9 @@ func TestMutexScenes(t *testing.T) {
 			answer 1                         -> b: granted until 2.97s, re-entered
 			b unlocks                        -> b ok: granted
 			c locks
-			a unlocks                        -> a ok: granted; swap 1 1s next 2
-			answer 0                         -> c: granted until 990ms
+			a unlocks                        -> release 1
+			answer 0                         -> a ok: granted; acquire 2 1s
+			answer 1                         -> c: granted until 990ms
 			c until                          -> 990ms`,
 		"a fixed re-entry, then a watched one": `
 			a locks owner 7 lease 300ms      -> acquire 1 300ms
@@ -421,10 +397,12 @@ func TestMutexScenes(t *testing.T) {
 			b locks lease 300ms
 			c locks
 			a leaves
-			answer 1                         -> a: is not there; swap 1 300ms next 2
-			answer 0                         -> b: granted until 295ms
-			b unlocks                        -> b ok: granted; swap 2 1s next 3
-			answer 0                         -> c: granted until 990ms
+			answer 1                         -> a: is not there; release 1
+			answer 0                         -> acquire 2 300ms
+			answer 1                         -> b: granted until 295ms
+			b unlocks                        -> release 2
+			answer 0                         -> b ok: granted; acquire 3 1s
+			answer 1                         -> c: granted until 990ms
 			c leaves
 			after 300ms
 			idle                             -> false`,
@@ -512,26 +490,40 @@ func TestMutexScenes(t *testing.T) {
 			after 5ms
 			f unlocks                        -> release 1`,
 		"the release of an owner that may still appear is repeated": `
-			a locks                          -> acquire 1 1s
-			b locks lease 500ms
-			answer 1                         -> a: granted until 990ms
-			a unlocks                        -> a ok: granted; swap 1 500ms next 2
-			lost                             -> release 1
-			answer 0                         -> release 2
-			answer fault 1                   -> acquire 3 500ms
-			b goes                           -> b: is not there
-			after 20ms
+			a locks watch 10s                -> acquire 1 10s
 			lost
-			after 40ms                       -> (18ms) release 3
+			after 20ms                       -> (17ms) acquire 1 10s
+			answer 1                         -> a: granted until 9.917s
+			a unlocks                        -> release 1
+			answer 0                         -> a ok: granted
+			after 3s                         -> (2.23s) release 1
+			answer fault 1
+			after 40ms                       -> (17ms) release 1
+			lost
+			after 40ms                       -> (37ms) release 1
 			not-sent
 			after 60ms
-			link-up                          -> release 3
+			link-up                          -> release 1
 			denied NOPERM
-			after 3s                         -> (1s) release 3
-			answer fault 1                   -> release 2
+			after 3s                         -> (17ms) release 1
+			answer fault 1
 			idle                             -> false
-			after 1s
-			idle                             -> false`,
+			after 1s                         -> (37ms) release 1
+			answer 0
+			idle                             -> true`,
+		"the release of what nobody wants any more is repeated": `
+			a locks lease 500ms              -> acquire 1 500ms
+			a goes                           -> a: is not there
+			after 20ms
+			lost
+			after 40ms                       -> (17ms) release 1
+			not-sent
+			after 60ms
+			link-up                          -> release 1
+			denied NOPERM
+			after 3s                         -> (1s) release 1
+			answer fault 1
+			idle                             -> true`,
 		"what went well begins pauses anew": `
 			a locks                          -> acquire 1 1s
 			again LOADING

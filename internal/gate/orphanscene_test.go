@@ -7,16 +7,16 @@ func TestOrphanScenes(t *testing.T) {
 	for name, text := range map[string]string{
 		"the release of an orphan says nothing of the tenure that ends meanwhile": `
 			a locks                          -> acquire 1 1s
-			b locks lease 500ms
-			answer 1                         -> a: granted until 990ms
-			a unlocks                        -> a ok: granted; swap 1 500ms next 2
-			lost                             -> release 1
-			answer 0                         -> release 2
-			answer fault 1                   -> acquire 3 500ms
-			answer 1                         -> b: granted until 495ms
-			after 20ms                       -> (17ms) release 2
+			lost
+			after 20ms                       -> (17ms) acquire 1 1s
+			answer 1                         -> a: granted until 1.007s
+			a unlocks                        -> release 1
+			answer 0                         -> a ok: granted
+			b locks lease 5s                 -> acquire 2 5s
+			answer 1                         -> b: granted until 4.97s
+			after 3s                         -> (2.23s) release 1
 			b unlocks
-			answer not-mine                  -> release 3
+			answer not-mine                  -> release 2
 			answer 0                         -> b ok: granted
 			idle                             -> true`,
 		"a release that nobody heard has no message that comes back": `

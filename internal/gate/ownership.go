@@ -102,7 +102,7 @@ func (t *ownership) prolonged(now Time, c *Command) {
 	}
 }
 
-// prolonging are the operations that may raise the TTL of an owner that is there. A Swap raises that of another owner.
+// prolonging are the operations that may raise the TTL of an owner that is there.
 var prolonging = [Ops]bool{
 	Renew: true, Confirm: true, RenewRead: true, RenewWrite: true, ConfirmRead: true, ConfirmWrite: true, Downgrade: true,
 }

@@ -106,16 +106,6 @@ func (r *simRedis) run(c *Command, uuid string, notAfter int64) scripts.Reply {
 			return scripts.NotMine
 		}
 		k.raise(until)
-	case Swap:
-		fresh := ownerOf(uuid, c.Args.Swap().Fresh)
-		switch {
-		case k != nil && k.owner == fresh:
-			k.raise(until)
-		case mine:
-			r.keys[name] = &lockKey{fresh, until}
-		default:
-			return scripts.NotMine
-		}
 	}
 	return scripts.Reply(len(r.listeners[name]))
 }

@@ -25,7 +25,7 @@ func TestReentryScenes(t *testing.T) {
 			answer 1                         -> b: granted until 2.97s, re-entered
 			a unlocks                        -> a ok: granted
 			c locks
-			b unlocks                        -> b ok: granted; swap 1 1s next 2`,
+			b unlocks                        -> release 1`,
 		"one that had the same is": `
 			a locks owner 7 lease 1s         -> acquire 1 1s
 			answer 1                         -> a: granted until 990ms

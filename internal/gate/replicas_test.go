@@ -110,23 +110,6 @@ func TestReplicas(t *testing.T) {
 		next.wantAnswer(Granted)
 		w.settle()
 	})
-	t.Run("a swap leaves neither owner behind", func(t *testing.T) {
-		w := newWorld(t)
-		a, holder, _ := heldBy(w, 0)
-		next := a.ask(stock, wants{lease: 100 * time.Millisecond})
-		holder.unlock()
-		swap := a.expect(Swap)
-		swap.alone()
-		next.wantWaiting()
-		for !next.answered {
-			w.want(len(a.outbox) > 0, "something to be done")
-			w.want(a.outbox[0].Op != Acquire || w.redis.owner(stock) == "", "a free name before it is asked for")
-			a.outbox[0].answer()
-			w.after(retryPause)
-		}
-		w.want(next.hold.Tenure != swap.Args.Swap().Fresh, "a tenure of its own")
-		w.settle()
-	})
 	t.Run("a re-entry that needs more of the lease is told when it asks once, and waits else", func(t *testing.T) {
 		w := newWorld(t)
 		a := w.newProcess("A")
@@ -171,7 +154,7 @@ func TestReplicas(t *testing.T) {
 
 // What gives or prolongs something counts only when replicas have it; what takes away, and what only looks, needs none.
 func TestWhatReplicasMustHave(t *testing.T) {
-	confirms := []Op{Renew, Confirm, Swap, RenewRead, RenewWrite, ConfirmRead, ConfirmWrite, Downgrade, PermitRenew, FairRelease,
+	confirms := []Op{Renew, Confirm, RenewRead, RenewWrite, ConfirmRead, ConfirmWrite, Downgrade, PermitRenew, FairRelease,
 		Adopt, Acquire, AcquireClaim, AcquireFenced, AcquireRead, AcquireWrite, PermitTake, FairAsk, Take}
 	for op := range Ops {
 		if op.Confirms() != slices.Contains(confirms, op) {
@@ -187,7 +170,7 @@ func TestWhatReplicasMustHave(t *testing.T) {
 		{AcquireRead, 1, true}, {AcquireWrite, 1, true}, {AcquireFenced, 1 << 40, true},
 		{Renew, 1, true}, {Renew, scripts.NotMine, false}, {RenewRead, 1, true}, {RenewWrite, 1, true},
 		{Confirm, 0, true}, {Confirm, 3, true}, {Confirm, scripts.NotMine, false}, {Confirm, faultReply(1), false},
-		{Swap, 0, true}, {Swap, scripts.NotMine, false}, {ConfirmRead, 0, true}, {ConfirmWrite, 0, true}, {ConfirmWrite, scripts.NotMine, false},
+		{ConfirmRead, 0, true}, {ConfirmWrite, 0, true}, {ConfirmWrite, scripts.NotMine, false},
 		{Downgrade, 0, true}, {Downgrade, scripts.PublishDenied, true}, {Downgrade, scripts.NotMine, false}, {Downgrade, faultReply(1), false},
 		{FairRelease, scripts.Passed, true}, {FairRelease, 1, false}, {FairRelease, 0, false}, {FairRelease, scripts.NotMine, false},
 		{FairAsk, 1, true}, {FairAsk, -500, false}, {Take, 2, true}, {Take, 0, false}, {PermitTake, 1, true}, {PermitTake, -500, false},

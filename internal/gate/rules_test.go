@@ -94,7 +94,7 @@ func (p *process) checkCommand(c *Command) {
 		return // a stranger's, to be freed by force
 	}
 	if c.Op != traitsByKind[p.world.kind].release {
-		if p.released[c.ID] || c.Op == Swap && p.released[c.Args.Swap().Fresh] {
+		if p.released[c.ID] {
 			p.world.broken(fmt.Sprintf("%v %d: its release was sent before", c.Op, c.ID))
 		}
 		if c.Lease <= 0 {
@@ -166,7 +166,7 @@ func (p *process) checkKey(name string) {
 	}
 	id, _ := strconv.ParseUint(digits, 10, 64)
 	for _, sent := range p.outbox {
-		if sent.Entry.Name == name && (sent.ID == id || sent.Op == Swap && sent.Args.Swap().Fresh == id) {
+		if sent.Entry.Name == name && sent.ID == id {
 			return
 		}
 	}

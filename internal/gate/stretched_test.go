@@ -95,7 +95,7 @@ func TestStretchedTenureIsNotHandedOn(t *testing.T) {
 	m.Answer(time.Second, &c, fx)
 	m.Unlock(time.Second, &inner.hold, nil, fx)
 	m.Unlock(time.Second, &outer.hold, nil, fx)
-	if len(next.heard) != 0 || len(fx.Commands[Swap]) != 1 {
-		t.Errorf("the next heard %v, and %d swaps were sent: want one swap first", next.heard, len(fx.Commands[Swap]))
+	if len(next.heard) != 0 || len(fx.Commands[Release]) != 1 {
+		t.Errorf("the next heard %v, and %d releases were sent: want one release first", next.heard, len(fx.Commands[Release]))
 	}
 }

@@ -148,26 +148,4 @@ func TestOthersListen(t *testing.T) {
 		w.want(streak >= streakLimit*a.cfg.HandoffTime && streak <= (streakLimit+2)*a.cfg.HandoffTime, "a stint of %v; it was %v", streakLimit*a.cfg.HandoffTime, streak)
 		w.settle()
 	})
-	t.Run("and swaps do not begin it anew", func(t *testing.T) {
-		w := newWorld(t)
-		a := w.newProcess("A")
-		holder := a.lock()
-		a.expect(Acquire).answer()
-		began := w.now
-		for i := range 4 * streakLimit {
-			next := a.ask(stock, wants{watch: time.Second + time.Duration(i+1)*time.Millisecond})
-			a.age()
-			holder.unlock()
-			if a.outbox[0].Op == Release {
-				break
-			}
-			a.expect(Swap).answer()
-			next.wantAnswer(Granted)
-			holder = next
-		}
-		a.expect(Release)
-		streak := w.now - began
-		w.want(streak <= (streakLimit+2)*a.cfg.HandoffTime, "a stint of %v; it was %v", streakLimit*a.cfg.HandoffTime, streak)
-		w.settle()
-	})
 }

@@ -149,12 +149,12 @@ func (s *luaScripts) embedding() string {
 
 // worldScripts are the scripts that each kind of lock runs in the explorer's worlds. Nobody there asks for the others.
 var worldScripts = map[string]string{
-	"mutex":      "prelude acquire release renew confirm swap pass detach tokens adopt",
-	"claims":     "prelude tokens claim acquire_claim release_claim acquire renew confirm swap pass detach adopt",
-	"spin":       "prelude acquire release renew confirm swap pass detach tokens adopt",
-	"fenced":     "prelude tokens acquire_fenced claim acquire_claim release_claim release renew confirm swap pass detach adopt",
+	"mutex":      "prelude acquire release renew confirm pass detach tokens adopt",
+	"claims":     "prelude tokens claim acquire_claim release_claim acquire renew confirm pass detach adopt",
+	"spin":       "prelude acquire release renew confirm pass detach tokens adopt",
+	"fenced":     "prelude tokens acquire_fenced claim acquire_claim release_claim release renew confirm pass detach adopt",
 	"fair":       "prelude claim fair fair_ask fair_release fair_leave renew",
-	"read-write": "prelude rw acquire_read acquire_write release_read release_write renew_read renew confirm downgrade swap",
+	"read-write": "prelude rw acquire_read acquire_write release_read release_write renew_read renew confirm downgrade",
 	"permits":    "prelude receipt permits permit_take permit_free permit_renew permit_add",
 	"semaphore":  "prelude receipt take give",
 	"latch":      "prelude receipt look count_down",

@@ -38,7 +38,7 @@ func (c *caller) pick(among ...scripts.Script) string {
 
 func (c *caller) mutex(names []string) {
 	channel := scripts.LockChannel
-	switch c.pick(scripts.Acquire, scripts.Acquire, scripts.AcquireClaim, scripts.AcquireClaim, scripts.Release, scripts.ReleaseClaim, scripts.ReleaseClaim, scripts.Renew, scripts.Confirm, scripts.Swap, scripts.Inspect,
+	switch c.pick(scripts.Acquire, scripts.Acquire, scripts.AcquireClaim, scripts.AcquireClaim, scripts.Release, scripts.ReleaseClaim, scripts.ReleaseClaim, scripts.Renew, scripts.Confirm, scripts.Inspect,
 		scripts.Detach, scripts.Detach, scripts.Adopt, scripts.Adopt, scripts.CountWaiters) {
 	case "acquire":
 		c.until()
@@ -47,8 +47,6 @@ func (c *caller) mutex(names []string) {
 		c.each(names, func(name string) { c.key(name).arg(c.holder(name)) }, c.leasesBehind(names))
 	case "confirm":
 		c.how().each(names, func(name string) { c.key(name).arg(c.holder(name)).lease().arg(channel(name)) })
-	case "swap":
-		c.how().each(names, func(name string) { c.key(name).arg(c.holder(name), c.owner()).lease().arg(channel(name)) })
 	case "detach":
 		c.how().each(names, func(name string) {
 			owner := c.holder(name)

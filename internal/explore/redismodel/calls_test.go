@@ -12,7 +12,7 @@ import (
 
 // all are the scripts of the engine.
 var all = []scripts.Script{
-	scripts.Acquire, scripts.AcquireFenced, scripts.Release, scripts.Renew, scripts.Confirm, scripts.Swap, scripts.Inspect, scripts.Rights,
+	scripts.Acquire, scripts.AcquireFenced, scripts.Release, scripts.Renew, scripts.Confirm, scripts.Inspect, scripts.Rights,
 	scripts.AcquireClaim, scripts.ReleaseClaim, scripts.Detach, scripts.Adopt, scripts.CountWaiters, scripts.Leader,
 	scripts.AcquireRead, scripts.AcquireWrite, scripts.ReleaseRead, scripts.ReleaseWrite, scripts.RenewRead, scripts.Downgrade,
 	scripts.FairAsk, scripts.FairRelease, scripts.FairLeave,
