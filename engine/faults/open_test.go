@@ -163,7 +163,7 @@ func TestFaultPasswordIsNeverShown(t *testing.T) {
 		show("Options", wrong)
 		show("the error of a wrong password", mustNotOpen(t, wrong, engine.ErrRefused, "Redis.Username and Redis.Password"))
 	}
-	show("the error of no password", mustNotOpen(t, opts("", ""), engine.ErrRefused, "Redis.Username and Redis.Password"))
+	show("the error of no password", mustNotOpen(t, opts("", ""), engine.ErrRefused, "set Redis.Password"))
 
 	url, err := engine.ParseURL("redis://locks:" + canary + "@" + server.Addr())
 	if err != nil {
