@@ -27,15 +27,6 @@
 //
 // What no lock on Redis can promise is in docs/GUARANTEES.md. Where the resource can compare numbers, use [Engine.FencedMutex]
 // and send the token with every write.
-//
-// Files: engine.go opens and closes, dispatchers.go says which dispatcher serves a name; options.go, connection.go,
-// cluster.go and url.go say how to connect. A blocking call waits on a reusable struct, an Async form is a request with a
-// future (both in request.go), whose callbacks run on a pool (callbacks.go). The dispatcher answers both. A grant is a Hold
-// (hold.go), and endings.go tells its listeners of its end; that of several locks has parts (composite.go), which a QuorumLock
-// repairs (quorumrepair.go). errors.go has
-// the errors, state.go what is in Redis, holder.go which process an owner id stands for, leader.go what package elect asks,
-// stats.go the counters. handle.go and kind.go have names and kinds of locks, observer.go whom requests and holds are told
-// of, losses.go what is logged of lost ones. logging.go passes log records to the user's handler, on another goroutine.
 package engine
 
 import (

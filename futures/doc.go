@@ -18,8 +18,4 @@
 // told so. The answer is published first, then the waiters are served in the order in which they came. Settle runs no
 // code of users and does not block; callbacks go to the Runner. The package starts no goroutine, except for callbacks
 // of a future without a Runner. A waiter is a struct in a queue: it costs no goroutine and no timer.
-//
-// Files: future.go and promise.go have the two sides of an answer, waiters.go the queue of those who wait. A goroutine
-// blocked in Wait waits with a parker (parker.go), a callback of Then or Map with derived.go, All with a count
-// (all.go). errors.go says what a callback that did not return leaves behind.
 package futures

@@ -4,8 +4,6 @@
 //	locker, err := wheelcron.NewLocker(e, wheelcron.LockerOptions{})
 //	...
 //	scheduler, err := gocron.NewScheduler(gocron.WithDistributedLocker(locker))
-//
-// Files: locker.go, elector.go.
 package wheelcron
 
 import (

@@ -16,9 +16,6 @@
 //	...
 //	defer hold.Unlock(ctx)
 //	work(hold.Context(ctx)) // its spans are children of the hold's
-//
-// Files: metrics.go has what an Observer is told, stats.go what the engine counts, tracer.go the calls that are traced, hold.go their
-// holds.
 package wheelotel
 
 import (

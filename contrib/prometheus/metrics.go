@@ -12,8 +12,6 @@
 // Options.Class makes of a name, stands for it.
 //
 // dashboard.json is a dashboard for Grafana, alerts.yml has alerting rules.
-//
-// Files: metrics.go has what an Observer is told, stats.go what the engine counts.
 package wheelprom
 
 import (

@@ -20,8 +20,6 @@
 // in a key beside the mutex's, in the same hash slot. The note counts only while its writer has the mutex.
 //
 // Everything works on a single server, with Sentinel, and in a Redis Cluster.
-//
-// Files: run.go campaigns and leads, term.go is one term of this process, observe.go tells who leads.
 package elect
 
 import (
