@@ -14,6 +14,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/redis/rueidis"
@@ -45,8 +46,8 @@ type Group struct {
 	local  calls
 }
 
-// New makes a Group. The client must be connected to the Redis of the engine, and to the same database. The error is
-// [engine.ErrInvalid] and says what is wrong.
+// New makes a Group. The client must be connected to the Redis of the engine, to the same database, and must read from the master.
+// Groups on one Redis share the values of equal keys. The error is [engine.ErrInvalid] and says what is wrong.
 func New(e *engine.Engine, client rueidis.Client, o Options) (*Group, error) {
 	switch {
 	case e == nil || client == nil:
@@ -67,15 +68,22 @@ func New(e *engine.Engine, client rueidis.Client, o Options) (*Group, error) {
 // The value may be shared with other callers, so nobody may change it.
 //
 // ctx bounds this caller's wait; the error is then that of [engine.Mutex.Lock], or the cause of ctx. fn gets a context with the values
-// of the first caller's ctx. It ends when every caller of this process has left, or when the lock is lost. A value that was computed
-// after the lock was lost is not stored, and the error Is [engine.ErrLost]: ask again.
+// of the first caller's ctx, but not with its deadline. It ends when every caller of this process has left, or when the lock is lost.
+// If the lock was lost before fn returned, nothing is stored, and the error Is [engine.ErrLost], and what fn returned: ask again.
 //
 // An error of fn goes to the callers of this process that share the call. The next process that waits runs its own fn. So it does if
-// this process dies; that takes as long as [engine.Options].Lease. A panic of fn is repeated in the callers.
+// this process dies; that takes as long as [engine.Options].Lease. A panic of fn is repeated in the callers; if all have left, it ends
+// the program.
+//
+// fn may call Do for another key. For its own key Do would wait for itself: with the context of fn, it returns [engine.ErrDeadlock].
+// If two keys need each other, and two callers begin one each, both wait for ever: let keys need each other in one direction only.
 //
 // Other errors are [engine.ErrInvalid] for a key that makes no name for a lock (longer than about 1,000 bytes), [ErrTooLong], and
 // [engine.ErrUnavailable] or the client's error if Redis does not serve.
 func (g *Group) Do(ctx context.Context, key string, fn func(context.Context) ([]byte, error)) (value []byte, shared bool, err error) {
+	if r, nested := ctx.Value(inside{g.e, key}).(*run); nested && !r.over.Load() {
+		return nil, false, fmt.Errorf("flight: %w: Do was called by the function that computes the same key", engine.ErrDeadlock)
+	}
 	return g.local.do(ctx, key, func(ctx context.Context) ([]byte, bool, error) { return g.fetch(ctx, key, fn) })
 }
 
@@ -106,13 +114,35 @@ func (g *Group) fetch(ctx context.Context, key string, fn func(context.Context) 
 	if value, stored, err = g.read(ctx, result); stored || err != nil { // stored since the first look
 		return value, stored, err
 	}
-	if value, err = fn(hold.Context(ctx)); err == nil {
+	if value, err = g.compute(ctx, hold, key, fn); err == nil {
 		err = g.store(ctx, hold, name, result, value)
 	}
 	if err != nil {
 		return nil, false, err
 	}
 	return value, false, nil
+}
+
+// inside is the key of the run in the context of fn.
+type inside struct {
+	e   *engine.Engine
+	key string
+}
+
+// run is one call of fn.
+type run struct{ over atomic.Bool }
+
+// compute calls fn under the lock.
+func (g *Group) compute(ctx context.Context, hold *engine.Hold, key string, fn func(context.Context) ([]byte, error)) ([]byte, error) {
+	r := new(run)
+	defer r.over.Store(true)
+	value, err := fn(hold.Context(context.WithValue(ctx, inside{g.e, key}, r)))
+	if lost := hold.Err(); lost != nil && err != nil {
+		return nil, fmt.Errorf("flight: %w: %w", lost, err)
+	} else if lost != nil {
+		return nil, fmt.Errorf("flight: the value was computed, but not stored: %w", lost)
+	}
+	return value, err
 }
 
 // await waits for the process that computes now, as a reader beside all others, and reads.
@@ -162,8 +192,13 @@ func (g *Group) store(ctx context.Context, hold *engine.Hold, name, result strin
 // braces are written otherwise in names: what stands between the first two decides the hash slot.
 var braces = strings.NewReplacer("%", "%25", "{", "%7B", "}", "%7D")
 
-// names are the lock of a key and where its value is. Both are in the same hash slot.
+// names are the lock of a key and where its value is. Both are in the same hash slot: nothing between braces would be no hash tag, so
+// the empty key is written as a "%", which no other is.
 func names(key string) (lock, result string) {
-	lock = "flight:{" + braces.Replace(key) + "}"
+	tag := "%"
+	if key != "" {
+		tag = braces.Replace(key)
+	}
+	lock = "flight:{" + tag + "}"
 	return lock, lock + ":value"
 }
