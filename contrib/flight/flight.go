@@ -36,6 +36,8 @@ type Options struct {
 	Keep time.Duration
 	// MaxBytes is the length of the longest result, up to 512 MiB. Default 0: 1 MiB.
 	MaxBytes int
+	// NameMapper is that of the engine's Options: a value is stored only by the process that has the key of the lock. Default nil.
+	NameMapper func(name string) string
 }
 
 // A Group computes and shares the values of keys, with all processes that use the same Redis. Any goroutine may call its methods.
@@ -89,13 +91,13 @@ func (g *Group) Do(ctx context.Context, key string, fn func(context.Context) ([]
 
 // Forget deletes the value of key, so that the next Do computes it. A process that computes at this moment stores its value all the same.
 func (g *Group) Forget(ctx context.Context, key string) error {
-	_, result := names(key)
+	_, result := g.names(key)
 	return g.client.Do(ctx, g.client.B().Del().Key(result).Build()).Error()
 }
 
 // fetch gets the value for this process. stored tells that another one has computed it.
 func (g *Group) fetch(ctx context.Context, key string, fn func(context.Context) ([]byte, error)) (value []byte, stored bool, err error) {
-	name, result := names(key)
+	name, result := g.names(key)
 	if value, stored, err = g.read(ctx, result); stored || err != nil {
 		return value, stored, err
 	}
@@ -115,7 +117,7 @@ func (g *Group) fetch(ctx context.Context, key string, fn func(context.Context) 
 		return value, stored, err
 	}
 	if value, err = g.compute(ctx, hold, key, fn); err == nil {
-		err = g.store(ctx, hold, name, result, value)
+		err = g.store(ctx, hold, result, value)
 	}
 	if err != nil {
 		return nil, false, err
@@ -174,17 +176,17 @@ if redis.call('HEXISTS', KEYS[1], ARGV[1]) == 0 then return 0 end
 redis.call('SET', KEYS[2], ARGV[2], 'PX', ARGV[3])
 return 1`)
 
-func (g *Group) store(ctx context.Context, hold *engine.Hold, name, result string, value []byte) error {
+func (g *Group) store(ctx context.Context, hold *engine.Hold, result string, value []byte) error {
 	if len(value) > g.opts.MaxBytes {
 		return fmt.Errorf("%w: %d bytes, MaxBytes is %d", ErrTooLong, len(value), g.opts.MaxBytes)
 	}
 	keep := fmt.Sprint(g.opts.Keep.Milliseconds())
-	stored, err := guarded.Exec(ctx, g.client, []string{name, result}, []string{hold.TenureID(), rueidis.BinaryString(value), keep}).AsInt64()
+	stored, err := guarded.Exec(ctx, g.client, []string{strings.TrimSuffix(result, suffix), result}, []string{hold.TenureID(), rueidis.BinaryString(value), keep}).AsInt64()
 	switch {
 	case err != nil:
 		return fmt.Errorf("flight: store the value: %w", err)
 	case stored == 0:
-		return fmt.Errorf("flight: the value was computed, but not stored: %w", engine.ErrLost)
+		return fmt.Errorf("flight: the value was computed, but not stored: %q in Redis is not our lock: %w", strings.TrimSuffix(result, suffix), engine.ErrLost)
 	}
 	return nil
 }
@@ -192,13 +194,19 @@ func (g *Group) store(ctx context.Context, hold *engine.Hold, name, result strin
 // braces are written otherwise in names: what stands between the first two decides the hash slot.
 var braces = strings.NewReplacer("%", "%25", "{", "%7B", "}", "%7D")
 
-// names are the lock of a key and where its value is. Both are in the same hash slot: nothing between braces would be no hash tag, so
-// the empty key is written as a "%", which no other is.
-func names(key string) (lock, result string) {
+// suffix makes the key of a value from that of its lock.
+const suffix = ":value"
+
+// names are the lock of a key, and the key in Redis of its value. That of the lock is in the same hash slot: nothing between braces
+// would be no hash tag, so the empty key is written as a "%", which no other is.
+func (g *Group) names(key string) (lock, result string) {
 	tag := "%"
 	if key != "" {
 		tag = braces.Replace(key)
 	}
 	lock = "flight:{" + tag + "}"
-	return lock, lock + ":value"
+	if g.opts.NameMapper != nil {
+		return lock, g.opts.NameMapper(lock) + suffix
+	}
+	return lock, lock + suffix
 }

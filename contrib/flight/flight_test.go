@@ -252,6 +252,27 @@ func TestDoInsideItsOwnFunction(t *testing.T) {
 	}
 }
 
+// With a NameMapper the value stands beside the key that the lock has.
+func TestNameMapper(t *testing.T) {
+	t.Parallel()
+	server := redistest.Start(t)
+	prefix := func(name string) string { return "app:" + name }
+	e := testkit.Connect(t, server.Addr(), func(o *engine.Options) { o.NameMapper = prefix })
+	g, err := flight.New(e, newClient(t, server), flight.Options{Keep: time.Hour, NameMapper: prefix})
+	if err != nil {
+		t.Fatal(err)
+	}
+	wantValue(t, g, "a", "one", "one")
+	wantValue(t, g, "a", "two", "one")
+	if value := server.MustDo("GET", "app:flight:{a}:value").Text; value != "one" {
+		t.Errorf("the value in Redis is %q", value)
+	}
+	if err := g.Forget(testkit.Soon(t), "a"); err != nil {
+		t.Fatal(err)
+	}
+	wantValue(t, g, "a", "two", "two")
+}
+
 // In a cluster the lock and the value of each key are in the same hash slot.
 func TestKeysInACluster(t *testing.T) {
 	t.Parallel()
