@@ -169,6 +169,23 @@ func TestWorkersDoEachJobOnce(t *testing.T) {
 	}
 }
 
+// A worker that is asked to stop gives up the job that it does, and takes no other.
+func TestWorkerStops(t *testing.T) {
+	t.Parallel()
+	worker := start(t, "worker", redistest.Start(t), "-workers", "1", "-jobs", "5000")
+	worker.says(" done by ")
+	worker.stop()
+	given := 0
+	for _, line := range worker.ends() {
+		if !strings.Contains(line, " done by ") {
+			given++
+		}
+	}
+	if given > 1 {
+		t.Errorf("it gave up %d jobs", given)
+	}
+}
+
 func TestCronGoesOnInAnotherProcess(t *testing.T) {
 	t.Parallel()
 	server := redistest.Start(t)

@@ -517,12 +517,22 @@ func TestShowAgain(t *testing.T) {
 	wheellock(t, "show", "--again", "100ms", "fixed", "--redis", server.URL()).want(t, 0, "not renewed in 100ms")
 }
 
-// A URL is no name, and no pattern.
+// The URL of a Redis is no name, and no pattern.
 func TestURLInThePlaceOfAName(t *testing.T) {
 	t.Parallel()
 	for _, command := range []string{"ls", "top", "show", "force"} {
 		wheellock(t, command, "redis://:secret@127.0.0.1:1").want(t, 64, "put --redis before it")
 	}
+}
+
+// A name may be a URL of something else than Redis.
+func TestNameThatIsAURL(t *testing.T) {
+	t.Parallel()
+	server := redistest.Start(t)
+	testkit.MustLock(t, testkit.Connect(t, server.Addr()).Mutex("https://example.org/"))
+	wheellock(t, "show", "https://example.org/", "--redis", server.URL()).want(t, 0, "held by")
+	wheellock(t, "ls", "https://*", "--redis", server.URL()).want(t, 0, "https://example.org/")
+	wheellock(t, "force", "--yes", "https://example.org/", "--redis", server.URL()).want(t, 0, "freed https://example.org/")
 }
 
 func TestVersion(t *testing.T) {

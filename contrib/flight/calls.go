@@ -61,7 +61,7 @@ func (cs *calls) join(ctx context.Context, key string, fetch func(context.Contex
 	return c, false
 }
 
-// leave ends the call if nobody waits for it any more. Who asks next makes a new one.
+// leave ends the call if nobody waits for it any more. The next caller makes a new one.
 func (cs *calls) leave(key string, c *call) {
 	cs.mu.Lock()
 	defer cs.mu.Unlock()

@@ -14,6 +14,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/redis/rueidis"
@@ -35,6 +36,8 @@ type Options struct {
 	Keep time.Duration
 	// MaxBytes is the length of the longest result, up to 512 MiB. Default 0: 1 MiB.
 	MaxBytes int
+	// NameMapper is that of the engine's Options: a value is stored only by the process that has the key of the lock. Default nil.
+	NameMapper func(name string) string
 }
 
 // A Group computes and shares the values of keys, with all processes that use the same Redis. Any goroutine may call its methods.
@@ -45,8 +48,8 @@ type Group struct {
 	local  calls
 }
 
-// New makes a Group. The client must be connected to the Redis of the engine, and to the same database. The error is
-// [engine.ErrInvalid] and says what is wrong.
+// New makes a Group. The client must be connected to the Redis of the engine, to the same database, and must read from the master.
+// Groups on one Redis share the values of equal keys. The error is [engine.ErrInvalid] and says what is wrong.
 func New(e *engine.Engine, client rueidis.Client, o Options) (*Group, error) {
 	switch {
 	case e == nil || client == nil:
@@ -67,27 +70,34 @@ func New(e *engine.Engine, client rueidis.Client, o Options) (*Group, error) {
 // The value may be shared with other callers, so nobody may change it.
 //
 // ctx bounds this caller's wait; the error is then that of [engine.Mutex.Lock], or the cause of ctx. fn gets a context with the values
-// of the first caller's ctx. It ends when every caller of this process has left, or when the lock is lost. A value that was computed
-// after the lock was lost is not stored, and the error Is [engine.ErrLost]: ask again.
+// of the first caller's ctx, but not with its deadline. It ends when every caller of this process has left, or when the lock is lost.
+// If the lock was lost before fn returned, nothing is stored, and the error Is [engine.ErrLost], and what fn returned: ask again.
 //
 // An error of fn goes to the callers of this process that share the call. The next process that waits runs its own fn. So it does if
-// this process dies; that takes as long as [engine.Options].Lease. A panic of fn is repeated in the callers.
+// this process dies; that takes as long as [engine.Options].Lease. A panic of fn is repeated in the callers; if all have left, it ends
+// the program.
+//
+// fn may call Do for another key. For its own key Do would wait for itself: with the context of fn, it returns [engine.ErrDeadlock].
+// If two keys need each other, and two callers begin one each, both wait for ever: let keys need each other in one direction only.
 //
 // Other errors are [engine.ErrInvalid] for a key that makes no name for a lock (longer than about 1,000 bytes), [ErrTooLong], and
 // [engine.ErrUnavailable] or the client's error if Redis does not serve.
 func (g *Group) Do(ctx context.Context, key string, fn func(context.Context) ([]byte, error)) (value []byte, shared bool, err error) {
+	if r, nested := ctx.Value(inside{g.e, key}).(*run); nested && !r.over.Load() {
+		return nil, false, fmt.Errorf("flight: %w: Do was called by the function that computes the same key", engine.ErrDeadlock)
+	}
 	return g.local.do(ctx, key, func(ctx context.Context) ([]byte, bool, error) { return g.fetch(ctx, key, fn) })
 }
 
 // Forget deletes the value of key, so that the next Do computes it. A process that computes at this moment stores its value all the same.
 func (g *Group) Forget(ctx context.Context, key string) error {
-	_, result := names(key)
+	_, result := g.names(key)
 	return g.client.Do(ctx, g.client.B().Del().Key(result).Build()).Error()
 }
 
 // fetch gets the value for this process. stored tells that another one has computed it.
 func (g *Group) fetch(ctx context.Context, key string, fn func(context.Context) ([]byte, error)) (value []byte, stored bool, err error) {
-	name, result := names(key)
+	name, result := g.names(key)
 	if value, stored, err = g.read(ctx, result); stored || err != nil {
 		return value, stored, err
 	}
@@ -106,13 +116,35 @@ func (g *Group) fetch(ctx context.Context, key string, fn func(context.Context) 
 	if value, stored, err = g.read(ctx, result); stored || err != nil { // stored since the first look
 		return value, stored, err
 	}
-	if value, err = fn(hold.Context(ctx)); err == nil {
-		err = g.store(ctx, hold, name, result, value)
+	if value, err = g.compute(ctx, hold, key, fn); err == nil {
+		err = g.store(ctx, hold, result, value)
 	}
 	if err != nil {
 		return nil, false, err
 	}
 	return value, false, nil
+}
+
+// inside is the key of the run in the context of fn.
+type inside struct {
+	e   *engine.Engine
+	key string
+}
+
+// run is one call of fn.
+type run struct{ over atomic.Bool }
+
+// compute calls fn under the lock.
+func (g *Group) compute(ctx context.Context, hold *engine.Hold, key string, fn func(context.Context) ([]byte, error)) ([]byte, error) {
+	r := new(run)
+	defer r.over.Store(true)
+	value, err := fn(hold.Context(context.WithValue(ctx, inside{g.e, key}, r)))
+	if lost := hold.Err(); lost != nil && err != nil {
+		return nil, fmt.Errorf("flight: %w: %w", lost, err)
+	} else if lost != nil {
+		return nil, fmt.Errorf("flight: the value was computed, but not stored: %w", lost)
+	}
+	return value, err
 }
 
 // await waits for the process that computes now, as a reader beside all others, and reads.
@@ -144,17 +176,17 @@ if redis.call('HEXISTS', KEYS[1], ARGV[1]) == 0 then return 0 end
 redis.call('SET', KEYS[2], ARGV[2], 'PX', ARGV[3])
 return 1`)
 
-func (g *Group) store(ctx context.Context, hold *engine.Hold, name, result string, value []byte) error {
+func (g *Group) store(ctx context.Context, hold *engine.Hold, result string, value []byte) error {
 	if len(value) > g.opts.MaxBytes {
 		return fmt.Errorf("%w: %d bytes, MaxBytes is %d", ErrTooLong, len(value), g.opts.MaxBytes)
 	}
 	keep := fmt.Sprint(g.opts.Keep.Milliseconds())
-	stored, err := guarded.Exec(ctx, g.client, []string{name, result}, []string{hold.TenureID(), rueidis.BinaryString(value), keep}).AsInt64()
+	stored, err := guarded.Exec(ctx, g.client, []string{strings.TrimSuffix(result, suffix), result}, []string{hold.TenureID(), rueidis.BinaryString(value), keep}).AsInt64()
 	switch {
 	case err != nil:
 		return fmt.Errorf("flight: store the value: %w", err)
 	case stored == 0:
-		return fmt.Errorf("flight: the value was computed, but not stored: %w", engine.ErrLost)
+		return fmt.Errorf("flight: the value was computed, but not stored: %q in Redis is not our lock: %w", strings.TrimSuffix(result, suffix), engine.ErrLost)
 	}
 	return nil
 }
@@ -162,8 +194,19 @@ func (g *Group) store(ctx context.Context, hold *engine.Hold, name, result strin
 // braces are written otherwise in names: what stands between the first two decides the hash slot.
 var braces = strings.NewReplacer("%", "%25", "{", "%7B", "}", "%7D")
 
-// names are the lock of a key and where its value is. Both are in the same hash slot.
-func names(key string) (lock, result string) {
-	lock = "flight:{" + braces.Replace(key) + "}"
-	return lock, lock + ":value"
+// suffix makes the key of a value from that of its lock.
+const suffix = ":value"
+
+// names are the lock of a key, and the key in Redis of its value. That of the lock is in the same hash slot: nothing between braces
+// would be no hash tag, so the empty key is written as a "%", which no other is.
+func (g *Group) names(key string) (lock, result string) {
+	tag := "%"
+	if key != "" {
+		tag = braces.Replace(key)
+	}
+	lock = "flight:{" + tag + "}"
+	if g.opts.NameMapper != nil {
+		return lock, g.opts.NameMapper(lock) + suffix
+	}
+	return lock, lock + suffix
 }

@@ -198,6 +198,101 @@ func TestALostLockStoresNothing(t *testing.T) {
 	wantValue(t, g, "a", "one", "one")
 }
 
+// A function that ends with its context, because the lock was lost, does not look as if its caller had left.
+func TestALossIsTold(t *testing.T) {
+	t.Parallel()
+	server := redistest.Start(t)
+	g, e := newGroup(t, server, flight.Options{Keep: time.Hour})
+	_, _, err := g.Do(testkit.Soon(t), "a", func(ctx context.Context) ([]byte, error) {
+		if freed, err := e.RWMutex("flight:{a}").Writer().ForceUnlock(testkit.Soon(t)); !freed || err != nil {
+			t.Errorf("ForceUnlock: %v, %v", freed, err)
+		}
+		<-ctx.Done()
+		return nil, ctx.Err()
+	})
+	if !errors.Is(err, engine.ErrLost) || !errors.Is(err, context.Canceled) {
+		t.Errorf("%v, want ErrLost and what fn returned", err)
+	}
+}
+
+// A function that asks for its own key gets an error in place of an answer that waits for the function.
+func TestDoInsideItsOwnFunction(t *testing.T) {
+	t.Parallel()
+	server := redistest.Start(t)
+	g, e := newGroup(t, server, flight.Options{Keep: time.Hour})
+	other, err := flight.New(e, newClient(t, server), flight.Options{Keep: time.Hour})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var inner context.Context
+	through := func(ctx context.Context) ([]byte, error) { // by way of another key, whose function has the values of ctx
+		value, _, err := g.Do(ctx, "b", func(ctx context.Context) ([]byte, error) {
+			value, _, err := g.Do(ctx, "a", returns("inner"))
+			return value, err
+		})
+		return value, err
+	}
+	value, _, err := g.Do(testkit.Soon(t), "a", func(ctx context.Context) ([]byte, error) {
+		inner = context.WithoutCancel(ctx)
+		for _, nested := range []*flight.Group{g, other} {
+			if _, _, err := nested.Do(ctx, "a", returns("inner")); !errors.Is(err, engine.ErrDeadlock) {
+				t.Errorf("Do inside of fn: %v, want ErrDeadlock", err)
+			}
+		}
+		if _, err := through(ctx); !errors.Is(err, engine.ErrDeadlock) {
+			t.Errorf("Do inside of the fn of another key: %v, want ErrDeadlock", err)
+		}
+		return []byte("outer"), nil
+	})
+	if string(value) != "outer" || err != nil {
+		t.Errorf("%q, %v", value, err)
+	}
+	if value, shared, err := g.Do(inner, "a", returns("later")); string(value) != "outer" || !shared || err != nil {
+		t.Errorf("Do after fn, with its context: %q, %v, %v; want the value", value, shared, err)
+	}
+}
+
+// With a NameMapper the value stands beside the key that the lock has.
+func TestNameMapper(t *testing.T) {
+	t.Parallel()
+	server := redistest.Start(t)
+	prefix := func(name string) string { return "app:" + name }
+	e := testkit.Connect(t, server.Addr(), func(o *engine.Options) { o.NameMapper = prefix })
+	g, err := flight.New(e, newClient(t, server), flight.Options{Keep: time.Hour, NameMapper: prefix})
+	if err != nil {
+		t.Fatal(err)
+	}
+	wantValue(t, g, "a", "one", "one")
+	wantValue(t, g, "a", "two", "one")
+	if value := server.MustDo("GET", "app:flight:{a}:value").Text; value != "one" {
+		t.Errorf("the value in Redis is %q", value)
+	}
+	if err := g.Forget(testkit.Soon(t), "a"); err != nil {
+		t.Fatal(err)
+	}
+	wantValue(t, g, "a", "two", "two")
+}
+
+// In a cluster the lock and the value of each key are in the same hash slot.
+func TestKeysInACluster(t *testing.T) {
+	t.Parallel()
+	c := redistest.StartCluster(t, 1, 0)
+	e := testkit.Join(t, c)
+	client, err := rueidis.NewClient(rueidis.ClientOption{InitAddress: c.Addrs(), DisableCache: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(client.Close)
+	g, err := flight.New(e, client, flight.Options{Keep: time.Hour})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, key := range []string{"", "{", "}", "{}", "%", "a"} {
+		wantValue(t, g, key, "x"+key, "x"+key)
+		wantValue(t, g, key, "other", "x"+key)
+	}
+}
+
 // What fn does besides returning reaches all callers, and nobody waits for ever.
 func TestFnThatDoesNotReturn(t *testing.T) {
 	t.Parallel()

@@ -28,7 +28,7 @@ func main() {
 	log.SetFlags(0)
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
 	defer stop()
-	if err := run(ctx, *url, *workers, *jobs); err != nil {
+	if err := run(ctx, *url, *workers, *jobs); err != nil && !errors.Is(err, context.Canceled) {
 		log.Fatal(err)
 	}
 }
@@ -58,6 +58,9 @@ func run(ctx context.Context, url string, workers, jobs int) error {
 	for range workers {
 		pool.Go(func() {
 			for name := range names {
+				if ctx.Err() != nil {
+					return // the rest is for other processes
+				}
 				if err := work(ctx, e, client, name); err != nil {
 					log.Printf("%s: %v", name, err)
 				}

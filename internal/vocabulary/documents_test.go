@@ -155,6 +155,37 @@ func TestDocumentsNameWhatExists(t *testing.T) {
 	}
 }
 
+// A link to a heading, of the same document or of another, leads to one.
+func TestLinksLeadToHeadings(t *testing.T) {
+	t.Parallel()
+	link := regexp.MustCompile(`\]\(([^():#]*)#([^()]+)\)`)
+	links := 0
+	for _, path := range files(t, ".md") {
+		for _, m := range link.FindAllStringSubmatch(read(t, path), -1) {
+			links++
+			in := path
+			if m[1] != "" {
+				in = filepath.Join(filepath.Dir(path), m[1])
+			}
+			if !slices.Contains(anchors(read(t, in)), m[2]) {
+				t.Errorf("%s links to %s#%s, and there is no such heading", path, m[1], m[2])
+			}
+		}
+	}
+	if links < 20 {
+		t.Errorf("found %d links", links)
+	}
+}
+
+// anchors are the headings of a document, as links name them.
+func anchors(document string) (all []string) {
+	dropped := regexp.MustCompile(`[^\p{L}\p{N} _-]`)
+	for _, m := range regexp.MustCompile(`(?m)^#+ (.+)$`).FindAllStringSubmatch(document, -1) {
+		all = append(all, strings.ReplaceAll(dropped.ReplaceAllString(strings.ToLower(m[1]), ""), " ", "-"))
+	}
+	return all
+}
+
 func exists(path string) bool {
 	_, err := os.Stat(filepath.Join(root, path))
 	return err == nil

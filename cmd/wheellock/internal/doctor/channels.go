@@ -15,7 +15,7 @@ var lockChannels = []string{scripts.LockChannel(""), scripts.RWChannel(""), scri
 func channels(n *node) []Finding {
 	switch {
 	case !n.isCluster():
-		return fine("it is no cluster")
+		return fine("not a cluster")
 	case n.publish() == "PUBLISH":
 		return found(Note, "the cluster has no sharded channels, so engines and Redisson use plain ones",
 			"A message for one waiter goes to every node of the cluster.", "use Redis 7 or newer, or Valkey, if the cluster is large")

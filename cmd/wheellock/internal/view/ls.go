@@ -166,9 +166,10 @@ func oneName(args []string) (name string, err error) {
 	return args[0], noURL(args[0])
 }
 
-// noURL refuses what was meant for --redis.
+// noURL refuses what was meant for --redis. Other URLs are names like any.
 func noURL(name string) error {
-	if strings.Contains(name, "://") {
+	switch scheme, _, is := strings.Cut(name, "://"); {
+	case is && (scheme == "redis" || scheme == "rediss" || scheme == "unix"):
 		return errors.New("a URL stands in the place of a name: put --redis before it")
 	}
 	return nil
