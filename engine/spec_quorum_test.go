@@ -442,6 +442,20 @@ func TestSpecQuorumRepairsKeepTheBoundsOfTheHold(t *testing.T) {
 		time.Sleep(time.Minute)
 		q.wantEnded(h, engine.ErrLost)
 	}))
+	for _, lease := range []time.Duration{engine.MaxLease + 1, time.Millisecond} {
+		t.Run(fmt.Sprintf("an Extend that is refused changes no part, %v", lease), specQuorum(engine.Options{}, func(q *majority) {
+			vacate := q.occupied(2)
+			h := q.take(engine.WithLease(time.Minute))
+			if err := h.Extend(q.Context(), lease); !errors.Is(err, engine.ErrInvalid) {
+				q.Errorf("Extend: %v, want ErrInvalid", err)
+			}
+			vacate()
+			time.Sleep(40 * time.Second)
+			q.wantOn(h, 0, 1, 2)
+			q.unlock(h)
+			q.wantFree()
+		}))
+	}
 	for what, asked := range map[string]time.Duration{"first": 0, "repairing": 20 * time.Second} {
 		t.Run("a part that comes during Extend has the new lease, "+what, specQuorum(engine.Options{}, func(q *majority) {
 			vacate := func() {}

@@ -125,7 +125,11 @@ func (s *Storage) RenewLockLease(ctx context.Context, name string, _ time.Durati
 		case <-ctx.Done():
 			return fmt.Errorf("wheelcert: renew %q: %w", name, context.Cause(ctx))
 		}
-		t, hold = s.current(name)
+		now, standing := s.current(name)
+		if now != t { // unlocked meanwhile
+			return notLocked(name)
+		}
+		hold = standing
 	}
 	switch {
 	case hold == nil:

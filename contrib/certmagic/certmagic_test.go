@@ -271,6 +271,54 @@ func TestRenewalsAtATimeAgree(t *testing.T) {
 	}
 }
 
+// askedFor is a context that does something when it is first asked whether it ends.
+type askedFor struct {
+	context.Context
+	do func()
+}
+
+func (c askedFor) Done() <-chan struct{} {
+	c.do()
+	return c.Context.Done()
+}
+
+// A renewal of a lost lock that is unlocked meanwhile says so, also if the name has been locked anew.
+func TestARenewalOfWhatIsUnlockedMeanwhile(t *testing.T) {
+	t.Parallel()
+	for name, then := range map[string]func(ctx context.Context, s *wheelcert.Storage) error{
+		"unlocked":    func(context.Context, *wheelcert.Storage) error { return nil },
+		"locked anew": func(ctx context.Context, s *wheelcert.Storage) error { return s.Lock(ctx, "a") },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			redis := redistest.Start(t)
+			s := newStorage(t, redis, t.TempDir())
+			ctx := testkit.Soon(t)
+			must(t, s.Lock(ctx, "a"))
+			asked := false
+			meanwhile := askedFor{ctx, sync.OnceFunc(func() {
+				asked = true
+				must(t, s.Unlock(ctx, "a"))
+				must(t, then(ctx, s))
+			})}
+			lose(t, redis, "a")
+			redistest.Await(t, "the loss to be told", func() bool {
+				err := s.RenewLockLease(meanwhile, "a", time.Hour)
+				if asked && !errors.Is(err, engine.ErrUnlocked) {
+					t.Errorf("the renewal: %v, want ErrUnlocked", err)
+				}
+				return asked
+			})
+			if name == "locked anew" {
+				must(t, s.Unlock(ctx, "a"))
+			}
+			if keys := redis.Keys(); len(keys) != 0 {
+				t.Errorf("locks are left: %q", keys)
+			}
+		})
+	}
+}
+
 // Unlock says that the lock was not released only if it was not: a context that has ended is no reason.
 func TestUnlockUnderAnEndedContext(t *testing.T) {
 	t.Parallel()
