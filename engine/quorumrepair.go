@@ -118,6 +118,9 @@ func (c *composite) answered(h *Hold, a answer) {
 
 // prolong notes that the hold is extended, for parts that are granted from now on.
 func (c *composite) prolong(lease time.Duration) {
+	if _, err := wholeMillis(lease); err != nil { // as the parts will say
+		return
+	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if end := time.Now().Add(lease); c.repairs.fixed && end.After(c.repairs.end) {

@@ -442,16 +442,19 @@ func TestSpecQuorumRepairsKeepTheBoundsOfTheHold(t *testing.T) {
 		time.Sleep(time.Minute)
 		q.wantEnded(h, engine.ErrLost)
 	}))
-	for _, lease := range []time.Duration{engine.MaxLease + 1, time.Millisecond} {
-		t.Run(fmt.Sprintf("an Extend that is refused changes no part, %v", lease), specQuorum(engine.Options{}, func(q *majority) {
+	for _, lease := range []time.Duration{engine.MaxLease + time.Second, 2 * engine.MaxLease} {
+		t.Run(fmt.Sprintf("an Extend that is refused moves no bound, %v", lease), specQuorum(engine.Options{}, func(q *majority) {
 			vacate := q.occupied(2)
 			h := q.take(engine.WithLease(time.Minute))
 			if err := h.Extend(q.Context(), lease); !errors.Is(err, engine.ErrInvalid) {
 				q.Errorf("Extend: %v, want ErrInvalid", err)
 			}
 			vacate()
-			time.Sleep(40 * time.Second)
+			time.Sleep(30 * time.Second)
 			q.wantOn(h, 0, 1, 2)
+			if state, err := q.engines[2].Mutex("stock:7").Inspect(q.Context()); err != nil || state.TTL > 30*time.Second {
+				q.Errorf("the late part has %v left, %v; want 30 s at most", state.TTL, err)
+			}
 			q.unlock(h)
 			q.wantFree()
 		}))
