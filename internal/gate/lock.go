@@ -76,7 +76,7 @@ func (q *lock) Wake(now Time, fx *Effects) {
 			c.orphans.settleAll(Outcome{Why: Closed})
 		}
 		c.forget(now)
-		if q.queue.head == nil {
+		if q.queue.lasting() == 0 {
 			c.expire(now, &q.Entry, fx)
 		}
 	}

@@ -190,7 +190,7 @@ func (l *sequencer) Wake(now Time, fx *Effects) {
 		l.end()
 		return
 	}
-	if l.queue.head == nil {
+	if l.queue.lasting() == 0 {
 		l.contention.expire(now, &l.Entry, fx)
 	}
 	l.pump(now, fx)

@@ -137,7 +137,7 @@ func (q *waiting) gaveBack(now Time, id uint64, tries *retries, out Outcome) {
 // thin has the subscription end a while after its last waiter.
 func (q *waiting) thin(now Time) {
 	if q.contention != nil {
-		q.contention.thin(now, q.queue.head != nil)
+		q.contention.thin(now, q.queue.lasting() > 0)
 	}
 }
 

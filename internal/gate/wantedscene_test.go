@@ -44,6 +44,17 @@ func TestWantedScenes(t *testing.T) {
 			alarm                            -> 1s
 			after 1s                         -> unsubscribe redisson_lock__channel:{stock}
 			alarm                            -> 1s`,
+		"one who listened, and only tries since": `
+			b locks lease 10s                -> acquire 1 10s
+			answer held 5s                   -> subscribe redisson_lock__channel:{stock}
+			subscribed                       -> acquire 2 10s
+			answer 1                         -> b: granted until 9.9s
+			b unlocks                        -> release 2
+			answer 0                         -> b ok: granted
+			after 900ms
+			c locks try                      -> acquire 3 1s
+			answer held 5s                   -> c: taken for 5s
+			after 900ms                      -> (100ms) unsubscribe redisson_lock__channel:{stock}`,
 		"our own subscription counts for a second after its end": `
 			b locks lease 10s                -> acquire 1 10s
 			answer held 5s                   -> subscribe redisson_lock__channel:{stock}
