@@ -16,7 +16,8 @@ import (
 // renewed by its own engine; the Hold is lost when the majority is.
 //
 // A Hold repairs itself: a server that was late, down or held by another owner, or has lost its part since, is asked for it
-// with the renewals, that is once in a third of the lease, for as long as the Hold has its majority. Until then the Hold
+// once in a third of the lease, for as long as the Hold has its majority; for a part that it has lost, not before all other parts
+// were due for a renewal, so that a majority which forgot at once ends the Hold. Until then the Hold
 // stands on fewer servers. On a bare majority, two of three, it is exactly as safe, but the loss of one more server ends
 // it. [Hold.Parts] and [Observer].Part say on how many servers it stands. Only servers that have their part now count for
 // Err, Deadline, Unlock and Extend. With [WithLease] no part is asked for beyond the lease of the Hold, and a part that was

@@ -10,7 +10,8 @@ import (
 
 // repairs get the Hold of a QuorumLock the parts that it lacks (invariant: quorum-counts-living-parts): those of servers that
 // were late, down or held by another owner when it was granted, and those that servers have lost since. As the watchdog
-// renews a part, a server without one is asked again after a third of the lease. Only a server without a part has a timer.
+// renews a part, a server without one is asked again after a third of the lease, and for one that it has lost not before all other
+// parts were due for a renewal. Only a server without a part has a timer.
 type repairs struct {
 	q     *QuorumLock
 	fixed bool
@@ -49,13 +50,11 @@ func (c *composite) miss(h *Hold, i int, gone *Hold, err error) {
 	told := c.noted(h, i, err)
 	if !errors.Is(err, ErrClosed) && !errors.Is(err, ErrMaxHold) { // after which no part can be had there
 		lease := c.repairs.renewed(i)
-		last := s.asked
-		if gone != nil {
-			if at := gone.Deadline().Add(-lease); at.After(last) { // its last renewal
-				last = at
-			}
+		pause := time.Until(s.asked.Add(lease / renewals))
+		if gone != nil { // by then all others were asked, too: a majority that lost its parts at once is not regained one by one
+			pause = lease/renewals + silence(lease)
 		}
-		s.timer = time.AfterFunc(time.Until(last.Add(lease/renewals)), func() { c.repair(h, i) })
+		s.timer = time.AfterFunc(pause, func() { c.repair(h, i) })
 	}
 	c.mu.Unlock()
 	told()

@@ -2,9 +2,10 @@ package bubble
 
 import "time"
 
-// wholeTime is after how long a hold of a majority has the part of a server that is up and free: the server is asked for it in the
-// time between two renewals, and may take a tenth of the lease to answer. Who finds no connection makes one within some seconds.
-func (w *World) wholeTime() time.Duration { return w.plan.lease/3 + w.plan.lease/10 + 3*time.Second }
+// wholeTime is after how long a hold of a majority has the part of a server that is up and free: a renewal finds that it is gone, the
+// server is asked for another once all others were asked, too, and may take a tenth of the lease to answer. A new connection takes some
+// seconds.
+func (w *World) wholeTime() time.Duration { return 2*w.plan.lease/3 + w.plan.lease/5 + 3*time.Second }
 
 // whole judges that a watched hold of a majority gets what it lacks (invariant: quorum-counts-living-parts). It lacks nothing that
 // others ask for: each of their questions may take the part for a moment.
