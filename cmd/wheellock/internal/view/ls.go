@@ -168,8 +168,7 @@ func oneName(args []string) (name string, err error) {
 
 // noURL refuses what was meant for --redis. Other URLs are names like any.
 func noURL(name string) error {
-	switch scheme, _, is := strings.Cut(name, "://"); {
-	case is && (scheme == "redis" || scheme == "rediss" || scheme == "unix"):
+	if scheme, _, is := strings.Cut(name, "://"); is && (scheme == "redis" || scheme == "rediss" || scheme == "unix") {
 		return errors.New("a URL stands in the place of a name: put --redis before it")
 	}
 	return nil
