@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -18,7 +19,7 @@ import (
 )
 
 // errUnseen is the error for a cluster that the client took for a single server because it was not told who serves what.
-var errUnseen = fmt.Errorf("%w: this is a node of a Redis Cluster, but this user may not ask for the others: grant +cluster|slots, from Redis 8 on +cluster|shards, or set Redis.ForceSingleClient to use this node alone", ErrRefused)
+var errUnseen = refusal{errors.New("this is a node of a Redis Cluster, but this user may not ask for the others: grant +cluster|slots, from Redis 8 on +cluster|shards, or set Redis.ForceSingleClient to use this node alone")}
 
 // ofCluster reports whether a server says that it is a node of a cluster. HELLO needs no right; if it does not exist,
 // INFO says the same.
@@ -100,10 +101,10 @@ func (e *Engine) reachNode(ctx context.Context, o rueidis.ClientOption, addr str
 // prepareNode prepares a master by a client, which it closes if it cannot.
 func (e *Engine) prepareNode(ctx context.Context, client rueidis.Client) (*redisconn.Loaded, error) {
 	loaded, err := redisconn.Load(ctx, client, e.clock)
-	if err == nil {
+	if err == nil || rediserr.Lacking(err) {
 		e.opts.choosePubSub(ctx, client)
 		e.servers = append(e.servers, runID(ctx, client)...)
-		err = e.checkRights(ctx, client, loaded)
+		err = cmp.Or(e.checkRights(ctx, client), err)
 	}
 	if err != nil {
 		client.Close()

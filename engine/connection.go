@@ -131,6 +131,11 @@ func connect(ctx context.Context, o rueidis.ClientOption) (rueidis.Client, error
 // errSentinel is the error of Open at a Sentinel that is not asked for a master.
 var errSentinel = errors.New("this is a Sentinel")
 
+// refusal is an error of Open by a server that is there and does not serve this user: connecting puts it into the group ErrRefused.
+type refusal struct{ error }
+
+func (refusal) Is(target error) bool { return target == ErrRefused }
+
 // privacy returns what to do about a failed TLS handshake; empty: err is something else. refused: the server refused.
 func privacy(err error) (hint string, refused bool) {
 	switch {
@@ -170,6 +175,8 @@ func connecting(o *Options, err error) error {
 		hint, group = private, ErrRefused
 	case private != "":
 		hint, group = private, ErrNotSent
+	case errors.Is(err, ErrRefused):
+		group = ErrRefused
 	case strings.HasPrefix(words, "NOAUTH"):
 		hint, group = "the server wants a password: set Redis.Password", ErrRefused
 	case strings.HasPrefix(words, "WRONGPASS"), strings.Contains(words, "without any password configured"):

@@ -30,6 +30,7 @@
 package engine
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"errors"
@@ -45,6 +46,7 @@ import (
 	"github.com/wheellock/wheellock/dispatcher"
 	"github.com/wheellock/wheellock/dispatcher/reconnect"
 	"github.com/wheellock/wheellock/dispatcher/redisconn"
+	"github.com/wheellock/wheellock/dispatcher/rediserr"
 	"github.com/wheellock/wheellock/dispatcher/topology"
 	"github.com/wheellock/wheellock/internal/gate"
 	"github.com/wheellock/wheellock/wheel"
@@ -160,9 +162,9 @@ func (e *Engine) prepare(ctx context.Context, o rueidis.ClientOption) (*rediscon
 	var loaded *redisconn.Loaded
 	if client.Mode() == rueidis.ClientModeCluster {
 		loaded, err = e.prepareCluster(ctx, o)
-	} else if loaded, err = redisconn.Load(ctx, client, e.clock); err == nil {
+	} else if loaded, err = redisconn.Load(ctx, client, e.clock); err == nil || rediserr.Lacking(err) {
 		e.servers = runID(ctx, client)
-		if err = e.checkRights(ctx, client, loaded); err == nil && !o.ForceSingleClient && ofCluster(ctx, client) {
+		if err = cmp.Or(e.checkRights(ctx, client), err); err == nil && !o.ForceSingleClient && ofCluster(ctx, client) {
 			err = errUnseen
 		}
 	}
@@ -196,9 +198,9 @@ func runID(ctx context.Context, client rueidis.Client) []string {
 	return nil
 }
 
-func (e *Engine) checkRights(ctx context.Context, client rueidis.Client, loaded *redisconn.Loaded) error {
+func (e *Engine) checkRights(ctx context.Context, client rueidis.Client) error {
 	rights := redisconn.Rights{
-		Client: client, Loaded: loaded, UUID: e.uuid, Publish: e.opts.PubSub.publish(),
+		Client: client, UUID: e.uuid, Publish: e.opts.PubSub.publish(),
 		Cluster: e.clusters != nil, Wait: e.opts.Replicas > 0, Fsync: e.opts.Fsync > 0, Declared: e.opts.DeclaredKeysOnly,
 	}
 	missing, err := rights.Find(ctx)
@@ -212,7 +214,7 @@ func (e *Engine) checkRights(ctx context.Context, client rueidis.Client, loaded 
 		return invalid("Fsync %v: %s", e.opts.Fsync, missing.Disk)
 	}
 	if err := missing.Err(); err != nil {
-		return fmt.Errorf("%w: %w", ErrRefused, err)
+		return refusal{err}
 	}
 	return nil
 }

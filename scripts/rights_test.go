@@ -11,20 +11,6 @@ import (
 	"github.com/wheellock/wheellock/scripts"
 )
 
-// needed are the commands that rights.lua tries, as it tries them.
-func needed(how string) []string {
-	var names []string
-	for _, found := range regexp.MustCompile(`(?m)^\t?try\('([^']+)'`).FindAllStringSubmatch(scripts.Rights.Text, -1) {
-		name := found[1]
-		plain, sharded := name == "publish" || name == "pubsub|numsub", name == "spublish" || name == "pubsub|shardnumsub"
-		if !plain && !sharded || plain && how != "SPUBLISH" || sharded && how != "PUBLISH" {
-			names = append(names, name)
-		}
-	}
-	slices.Sort(names)
-	return slices.Compact(names)
-}
-
 func TestRights(t *testing.T) {
 	b := realBox(t)
 	probe := func(t *testing.T, how string, rights ...string) string {
@@ -36,7 +22,7 @@ func TestRights(t *testing.T) {
 		t.Run("a user with all has them all: "+how, func(t *testing.T) {
 			b.want(probe(t, how), "", "rights")
 		})
-		for _, command := range needed(how) {
+		for _, command := range scripts.Tried(how) {
 			t.Run("without "+command+" it is named, once: "+how, func(t *testing.T) {
 				b.want(probe(t, how, "-"+command), command, "rights")
 			})
@@ -77,7 +63,7 @@ func TestWordsOfMissingRights(t *testing.T) {
 // Every command in a script is one that rights.lua tries, so that Open names it when it is missing.
 // invariant: open-names-missing-rights
 func TestRightsKnowEveryCommand(t *testing.T) {
-	tried := needed("BOTH")
+	tried := scripts.Tried("BOTH")
 	for _, s := range all {
 		for _, found := range regexp.MustCompile(`\b(?:p?call\(|ask\(l, )'([A-Z]+)'(?:, '(NUMSUB|SHARDNUMSUB)')?`).FindAllStringSubmatch(s.Text, -1) {
 			name := strings.ToLower(found[1])

@@ -10,7 +10,11 @@
 // The package is internal to the engine: it may change with any release.
 package scripts
 
-import _ "embed"
+import (
+	_ "embed"
+	"regexp"
+	"slices"
+)
 
 // Script is one Lua program. Its digest is what SCRIPT LOAD answers; the client computes none.
 type Script struct {
@@ -148,3 +152,19 @@ const (
 	FirstToJoin FairPlace = "NEW" // it is the first of those who join
 	InQueue     FairPlace = "OLD" // it has joined
 )
+
+var tried = regexp.MustCompile(`(?m)^\t?try\('([^']+)'`)
+
+// Tried are the commands that Rights tries when messages are published by publish: PUBLISH, SPUBLISH or BOTH.
+func Tried(publish string) []string {
+	var names []string
+	for _, found := range tried.FindAllStringSubmatch(Rights.Text, -1) {
+		name := found[1]
+		plain, sharded := name == "publish" || name == "pubsub|numsub", name == "spublish" || name == "pubsub|shardnumsub"
+		if !plain && !sharded || plain && publish != "SPUBLISH" || sharded && publish != "PUBLISH" {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	return slices.Compact(names)
+}

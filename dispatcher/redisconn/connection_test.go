@@ -3,6 +3,7 @@ package redisconn
 import (
 	"context"
 	"strconv"
+	"slices"
 	"testing"
 	"time"
 
@@ -212,13 +213,9 @@ func TestUnreplicated(t *testing.T) {
 
 func TestRights(t *testing.T) {
 	r := newRig(t, nil).ready()
-	loaded, err := Load(t.Context(), r.connection.server.Client, r.connection.cfg.Clock)
-	if err != nil {
-		t.Fatal(err)
-	}
 	find := func() *Missing {
 		t.Helper()
-		rights := Rights{Client: r.connection.server.Client, Loaded: loaded, UUID: "u", Publish: "PUBLISH"}
+		rights := Rights{Client: r.connection.server.Client, UUID: "u", Publish: "PUBLISH"}
 		missing, err := rights.Find(t.Context())
 		if err != nil {
 			t.Fatal(err)
@@ -231,5 +228,9 @@ func TestRights(t *testing.T) {
 	r.server.MustDo("ACL", "SETUSER", "default", "-pexpire", "-subscribe")
 	if m := find(); len(m.Refused) != 2 || m.Err() == nil {
 		t.Errorf("without two of them: %+v", m)
+	}
+	r.server.MustDo("ACL", "SETUSER", "default", "-eval")
+	if m := find(); len(m.Refused) != 2 || !slices.Contains(m.Untried, "pexpire") {
+		t.Errorf("without EVAL: %+v, want EVAL and SUBSCRIBE refused, and what scripts run untried", m)
 	}
 }

@@ -9,7 +9,6 @@ import (
 	"github.com/redis/rueidis"
 
 	"github.com/wheellock/wheellock/dispatcher/rediserr"
-	"github.com/wheellock/wheellock/internal/gate"
 	"github.com/wheellock/wheellock/scripts"
 )
 
@@ -17,7 +16,6 @@ import (
 // channel that nobody uses. It cannot find out rights to keys and channels, because no names are known yet.
 type Rights struct {
 	Client  rueidis.Client
-	Loaded  *Loaded
 	UUID    string // the engine's
 	Publish string // PUBLISH, SPUBLISH or BOTH
 	Cluster bool
@@ -30,6 +28,7 @@ type Rights struct {
 // Missing is what the engine needs and cannot run, by name.
 type Missing struct {
 	Refused []string // this user may not
+	Untried []string // what scripts run, if this user may not run EVAL
 	Absent  []string // the server has no such command: it was renamed, or is not supported
 	Disk    string   // what the server says to Fsync; empty: it can
 }
@@ -38,7 +37,11 @@ type Missing struct {
 func (m *Missing) Err() error {
 	var complaints []string
 	if len(m.Refused) > 0 {
-		complaints = append(complaints, "this user may not run what the engine needs: grant +"+strings.Join(m.Refused, " +"))
+		complaint := "this user may not run what the engine needs: grant +" + strings.Join(m.Refused, " +")
+		if m.Untried != nil {
+			complaint += ", and for the scripts, which cannot be tried without EVAL, +" + strings.Join(m.Untried, " +")
+		}
+		complaints = append(complaints, complaint)
 	}
 	if len(m.Absent) > 0 {
 		complaints = append(complaints, "the server does not have what the engine needs: "+strings.Join(m.Absent, ", ")+" ("+rediserr.WhyAbsent+")")
@@ -71,10 +74,15 @@ func (r *Rights) Find(ctx context.Context) (*Missing, error) {
 	if message, _ := rediserr.Said(err); r.Declared && strings.HasPrefix(message, "NOPERM") && !rediserr.MayNotRun(err) {
 		inside, err = "", nil // the user may not use this key: which commands it may run is seen at names that it may
 	}
-	if err != nil {
+	m := &Missing{}
+	switch m.note("eval", err); {
+	case m.Refused != nil:
+		inside, m.Untried = "", scripts.Tried(r.Publish)
+	case m.Absent != nil:
+		inside = ""
+	case err != nil:
 		return nil, fmt.Errorf("EVAL: %w", err)
 	}
-	m := &Missing{}
 	for _, name := range strings.Fields(inside) {
 		if absent, is := strings.CutPrefix(name, "?"); is {
 			m.Absent = append(m.Absent, absent)
@@ -83,8 +91,9 @@ func (r *Rights) Find(ctx context.Context) (*Missing, error) {
 		}
 	}
 	try := m.note
-	// An acquire of nothing that comes too late: the script looks at the clock and answers.
-	try("evalsha", r.Client.Do(ctx, b.Evalsha().Sha1(r.Loaded.digests[gate.Acquire]).Numkeys(0).Arg("1").Build()).Error())
+	digest, err := r.Client.Do(ctx, b.ScriptLoad().Script("return 1").Build()).ToString()
+	try("script|load", err)
+	try("evalsha", r.Client.Do(ctx, b.Evalsha().Sha1(digest).Numkeys(0).Build()).Error())
 	if r.Cluster { // CLUSTER SLOTS has been asked before
 		try("asking", r.Client.Do(ctx, b.Asking().Build()).Error())
 	}

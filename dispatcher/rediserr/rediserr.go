@@ -126,3 +126,6 @@ func MayNotRun(err error) bool {
 	message, ok := Said(err)
 	return ok && strings.HasPrefix(message, "NOPERM") && strings.Contains(message, "permissions to run")
 }
+
+// Lacking reports whether a command failed because this user may not run it, or the server does not have it.
+func Lacking(err error) bool { return MayNotRun(err) || IsAbsent(err) }

@@ -3,6 +3,7 @@ package faults_test
 import (
 	"context"
 	"errors"
+	"regexp"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -58,6 +59,27 @@ func TestFaultMissingCommandIsNamedAtOpen(t *testing.T) {
 				mustNotOpen(t, opts, engine.ErrRefused, strings.FieldsFunc(command, func(r rune) bool { return r == '|' })...)
 			}
 		})
+	}
+}
+
+// Whoever lacks several commands is told of all at once, also if one of them is what the others are tried by.
+// invariant: open-names-missing-rights
+func TestFaultAllMissingCommandsAreNamedAtOnce(t *testing.T) {
+	t.Parallel()
+	server := redistest.Start(t)
+	for _, lacking := range [][]string{
+		{"time", "hset", "subscribe"}, {"script|load", "evalsha", "publish"}, {"eval", "time", "script|load", "hset", "subscribe"},
+	} {
+		rule := []string{"~*", "&*", "+@all"}
+		for _, command := range lacking {
+			rule = append(rule, "-"+command)
+		}
+		err := mustNotOpen(t, limitedTo(server, rule...), engine.ErrRefused, lacking...)
+		if err == nil {
+			continue
+		}
+		e := openLimited(t, limitedTo(server, append(rule, regexp.MustCompile(`\+[a-z|]+`).FindAllString(err.Error(), -1)...)...))
+		testkit.MustUnlock(t, testkit.MustLock(t, e.Mutex("name")))
 	}
 }
 

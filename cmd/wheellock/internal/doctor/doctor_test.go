@@ -146,7 +146,7 @@ func TestRights(t *testing.T) {
 	server := healthy(t)
 	as := func(t *testing.T, rule ...string) string {
 		t.Helper()
-		server.MustDo(append([]string{"ACL", "SETUSER", "limited", "reset", "on", ">password"}, rule...)...)
+		server.MustDo(append([]string{"ACL", "SETUSER", "limited", "reset", "on", ">password"}, strings.Fields(strings.Join(rule, " "))...)...)
 		return "redis://limited:password@" + server.Addr()
 	}
 	for _, lack := range []string{"hset", "subscribe", "evalsha", "script|load", "time"} {
@@ -155,6 +155,13 @@ func TestRights(t *testing.T) {
 			url := as(t, "~*", "&*", "+@all", "-"+lack)
 			f := examined(t, url).want(t, "rights", Error, lack, may...)
 			cure(t, server, f)
+			examined(t, url).wantHealthy(t)
+		})
+	}
+	for _, lack := range [][]string{{"time", "hset", "subscribe"}, {"eval", "script|load", "evalsha", "time", "lpos", "publish"}} {
+		t.Run("all at once: "+strings.Join(lack, ", "), func(t *testing.T) {
+			url := as(t, "~*", "&*", "+@all", "-"+strings.Join(lack, " -"))
+			cure(t, server, examined(t, url).want(t, "rights", Error, lack[0], "locks", "pubsub", "scripts", "clock", "latency", "slots"))
 			examined(t, url).wantHealthy(t)
 		})
 	}

@@ -4,11 +4,10 @@ import (
 	"cmp"
 	"context"
 	"crypto/rand"
+	"slices"
 	"strings"
 
 	"github.com/wheellock/wheellock/dispatcher/redisconn"
-	"github.com/wheellock/wheellock/dispatcher/rediserr"
-	"github.com/wheellock/wheellock/wheel"
 )
 
 // rights runs every command that the engine needs, as the engine does when it opens.
@@ -17,35 +16,23 @@ func rights(n *node) (all []Finding) {
 	const harm = "The engine does not open."
 	ctx, stop := context.WithTimeout(n.ctx, askTime)
 	defer stop()
-	var missing *redisconn.Missing
-	loaded, err := redisconn.Load(ctx, n.client, wheel.NewClock())
-	if err == nil {
-		missing, err = (&redisconn.Rights{Client: n.client, Loaded: loaded, UUID: rand.Text(), Publish: n.publish(), Cluster: n.isCluster()}).Find(ctx)
-	}
-	switch { // TIME, SCRIPT LOAD or EVAL, which the error begins with: without it the rest cannot be tried
-	case rediserr.MayNotRun(err):
-		missing = &redisconn.Missing{Refused: []string{commandOf(err)}}
-	case rediserr.IsAbsent(err):
-		missing = &redisconn.Missing{Absent: []string{commandOf(err)}}
-	case err != nil:
-		n.failed("EVAL", err)
+	missing, err := (&redisconn.Rights{Client: n.client, UUID: rand.Text(), Publish: n.publish(), Cluster: n.isCluster()}).Find(ctx)
+	if n.failed("EVAL", err); err != nil {
 		return nil
 	}
 	var f findings
 	if len(missing.Refused) > 0 {
-		f.add(Error, "this user may not run "+strings.Join(missing.Refused, ", "), harm, n.grant(missing.Refused...))
+		what := "this user may not run " + strings.Join(missing.Refused, ", ")
+		if missing.Untried != nil {
+			what += "; what scripts run cannot be tried without eval"
+		}
+		f.add(Error, what, harm, n.grant(slices.Concat(missing.Refused, missing.Untried)...))
 	}
 	if len(missing.Absent) > 0 {
 		f.add(Error, "the server does not have "+strings.Join(missing.Absent, ", "), harm,
 			"delete their lines rename-command from redis.conf; if there are none, the server or a proxy does not support them: use another")
 	}
 	return f
-}
-
-// commandOf is the command that an error begins with, as ACL SETUSER names it.
-func commandOf(err error) string {
-	name, _, _ := strings.Cut(err.Error(), ":")
-	return strings.ReplaceAll(strings.ToLower(name), " ", "|")
 }
 
 // grant is the command that grants our user commands.
