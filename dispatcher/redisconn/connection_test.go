@@ -2,8 +2,8 @@ package redisconn
 
 import (
 	"context"
-	"strconv"
 	"slices"
+	"strconv"
 	"testing"
 	"time"
 

@@ -77,3 +77,11 @@ func Lines(first, text, indent string) string {
 	}
 	return b.String() + line + "\n"
 }
+
+// Plural is a number of things, each of which is a one.
+func Plural(n int64, one, many string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return fmt.Sprintf("%d %s", n, many)
+}

@@ -73,10 +73,7 @@ func (d *deployment) check() (all []Finding) {
 	}
 	wg.Wait()
 	for i, n := range d.nodes {
-		for _, f := range of[i] {
-			f.Server = n.addr
-			all = append(all, f)
-		}
+		all = append(all, at(n.addr, of[i])...)
 	}
 	for _, c := range checks {
 		if c.all != nil {

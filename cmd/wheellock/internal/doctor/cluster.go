@@ -35,14 +35,13 @@ func stateOf(addr string, facts map[string]string) []Finding {
 	if facts["cluster_state"] == "ok" && facts["cluster_slots_ok"] == "16384" {
 		return nil
 	}
-	return found(Error, fmt.Sprintf("%s: cluster_state is %s, and %s of 16384 hash slots are served", addr, facts["cluster_state"], facts["cluster_slots_ok"]),
+	return at(addr, found(Error, fmt.Sprintf("cluster_state is %s, and %s of 16384 hash slots are served", facts["cluster_state"], facts["cluster_slots_ok"]),
 		"Locks whose hash slots nobody serves can be neither taken nor renewed, and holders lose them.",
-		"start the master of these slots or a replica of it; redis-cli --cluster check shows the slots, --cluster fix gives them to other masters")
+		"start the master of these slots or a replica of it; redis-cli --cluster check shows the slots, --cluster fix gives them to other masters"))
 }
 
 // failing judges CLUSTER NODES: nodes that fail, and masters without a replica that works.
-func failing(nodes string) []Finding {
-	var f findings
+func failing(nodes string) (all []Finding) {
 	replicas, masters := map[string]int{}, map[string]string{}
 	for line := range linesOf(nodes) {
 		words := strings.Fields(line) // id, address, flags, id of the master, four numbers and states, hash slots
@@ -52,19 +51,19 @@ func failing(nodes string) []Finding {
 		addr, _, _ := strings.Cut(words[1], "@")
 		switch flags := words[2]; {
 		case strings.Contains(flags, "fail"):
-			f.add(Warning, "node "+addr+" fails ("+flags+")",
-				"If it is a master, its locks wait for a failover. If it is a replica, it cannot take over.", "start it again, or remove it by redis-cli --cluster del-node")
+			all = append(all, at(addr, found(Warning, "this node fails ("+flags+")",
+				"If it is a master, its locks wait for a failover. If it is a replica, it cannot take over.", "start it again, or remove it by redis-cli --cluster del-node"))...)
 		case strings.Contains(flags, "slave"):
 			replicas[words[3]]++
 		case len(words) > 8:
-			masters[words[0]] = addr
+			masters[addr] = words[0]
 		}
 	}
-	for _, id := range slices.Sorted(maps.Keys(masters)) {
-		if replicas[id] == 0 {
-			f.add(Warning, "master "+masters[id]+" has no replica that works",
-				"If it ends, its locks can be neither taken nor renewed until it is back.", "add a replica by redis-cli --cluster add-node with --cluster-slave")
+	for _, addr := range slices.Sorted(maps.Keys(masters)) {
+		if replicas[masters[addr]] == 0 {
+			all = append(all, at(addr, found(Warning, "this master has no replica that works",
+				"If it ends, its locks can be neither taken nor renewed until it is back.", "add a replica by redis-cli --cluster add-node with --cluster-slave"))...)
 		}
 	}
-	return f
+	return all
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/redis/rueidis"
 
+	"github.com/wheellock/wheellock/cmd/wheellock/internal/cli"
 	"github.com/wheellock/wheellock/dispatcher/respguard"
 	"github.com/wheellock/wheellock/dispatcher/topology"
 	"github.com/wheellock/wheellock/engine"
@@ -170,7 +171,7 @@ func (d *deployment) String() string {
 	case d.isCluster():
 		return fmt.Sprintf("a Redis Cluster of %d nodes, asked at %s", len(d.nodes), where)
 	case d.opts.Redis.Sentinel.MasterSet != "":
-		return fmt.Sprintf("master %s and %d replicas, by the sentinels at %s", d.opts.Redis.Sentinel.MasterSet, len(d.nodes)-1, where)
+		return fmt.Sprintf("master %s and %s, by the sentinels at %s", d.opts.Redis.Sentinel.MasterSet, cli.Plural(int64(len(d.nodes)-1), "replica", "replicas"), where)
 	}
 	return "a single server at " + where
 }

@@ -11,6 +11,7 @@ import (
 	"context"
 	"flag"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/wheellock/wheellock/cmd/wheellock/internal/cli"
@@ -78,7 +79,11 @@ func examine(ctx context.Context, opts engine.Options, s *settings) *Report {
 	d := &deployment{ctx: ctx, opts: opts, settings: s}
 	defer d.close()
 	findings := append(d.connect(), d.check()...)
-	report := &Report{Deployment: d.String(), Findings: findings, several: len(d.nodes) > 1}
+	report := &Report{Deployment: d.String(), Findings: findings}
+	for _, n := range d.nodes {
+		report.servers = append(report.servers, n.addr)
+	}
+	slices.Sort(report.servers)
 	report.sum()
 	return report
 }

@@ -127,7 +127,7 @@ func TestReplicas(t *testing.T) {
 	t.Parallel()
 	server := healthy(t)
 	replica := redistest.StartReplica(t, server)
-	f := examined(t, server.URL()).want(t, "replicas", Warning, "the master goes on without them")
+	f := examined(t, server.URL()).want(t, "replicas", Warning, "1 replica is connected, and the master goes on without it")
 	cure(t, server, f)
 	redistest.Await(t, "the replica to count", func() bool { return strings.Contains(server.MustDo("INFO").Text, "min_slaves_good_slaves:1") })
 	examined(t, server.URL()).wantHealthy(t)

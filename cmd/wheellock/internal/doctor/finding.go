@@ -40,7 +40,7 @@ type Report struct {
 	Unknown    int       `json:"unknown"`    // how many checks could not be made
 	Findings   []Finding `json:"findings"`
 
-	several bool // there is more than one server
+	servers []string // of the deployment, sorted
 }
 
 // sum counts the findings and puts the worst first.
@@ -80,6 +80,14 @@ func (f *findings) add(s Severity, what, harm string, set ...string) {
 
 func found(s Severity, what, harm string, set ...string) []Finding {
 	return []Finding{{Severity: s, Found: what, Harm: harm, Set: set}}
+}
+
+// at is the findings, of one server.
+func at(server string, all []Finding) []Finding {
+	for i := range all {
+		all[i].Server = server
+	}
+	return all
 }
 
 // fine is a finding that only says what is so.

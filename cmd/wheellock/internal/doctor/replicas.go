@@ -3,6 +3,8 @@ package doctor
 import (
 	"fmt"
 	"time"
+
+	"github.com/wheellock/wheellock/cmd/wheellock/internal/cli"
 )
 
 // replicas judges what a master does without its replicas.
@@ -16,10 +18,10 @@ func replicas(n *node) []Finding {
 	shorter := set("min-replicas-max-lag", max(1, min(10, int(n.lease.Seconds()/2))))
 	switch {
 	case needed > 0 && lag > 0 && n.number("min_slaves_good_slaves") < needed:
-		return found(Error, fmt.Sprintf("%d replicas are connected, and min-replicas-to-write is %d", connected, needed),
+		return found(Error, fmt.Sprintf("%s connected, and min-replicas-to-write is %d", cli.Plural(connected, "replica is", "replicas are"), needed),
 			"Redis refuses every write (NOREPLICAS): locks can be neither taken nor renewed, and holders lose them.", "connect a replica again")
 	case connected > 0 && (needed == 0 || lag == 0):
-		return found(Warning, fmt.Sprintf("%d replicas are connected, and the master goes on without them", connected),
+		return found(Warning, cli.Plural(connected, "replica is connected, and the master goes on without it", "replicas are connected, and the master goes on without them"),
 			"A master that is cut off grants locks while a replica has become the master: two holders.", set("min-replicas-to-write", 1), shorter)
 	case connected > 0 && lag >= n.lease:
 		return found(Warning, fmt.Sprintf("min-replicas-max-lag is %v, and the lease %v", lag, n.lease),

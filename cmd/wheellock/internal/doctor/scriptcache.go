@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+
+	"github.com/wheellock/wheellock/cmd/wheellock/internal/cli"
 )
 
 // scriptCache judges whether loaded scripts stay.
@@ -23,7 +25,7 @@ func scriptCache(n *node) []Finding {
 			harm, cure+"; name the servers in place of a proxy that spreads calls over several")
 	}
 	if flushes := n.scriptFlushes(); flushes > 0 {
-		return found(Note, fmt.Sprintf("SCRIPT FLUSH ran %d times since the server started or CONFIG RESETSTAT ran", flushes), harm, cure)
+		return found(Note, "SCRIPT FLUSH ran "+cli.Plural(flushes, "time", "times")+" since the server started or CONFIG RESETSTAT ran", harm, cure)
 	}
 	return nil
 }

@@ -7,6 +7,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/wheellock/wheellock/cmd/wheellock/internal/cli"
 )
 
 // sentinels judges what the sentinels say of the master.
@@ -58,7 +60,7 @@ func (d *deployment) judgeSentinel(name string, facts map[string]string) (f find
 	}
 	all, down := count("num-other-sentinels")+1, time.Duration(count("down-after-milliseconds"))*time.Millisecond
 	if all < 3 {
-		f.add(Warning, fmt.Sprintf("there are %d sentinels", all), "If one of them ends, no majority is left for a failover.", "run three sentinels or more, each on a machine of its own")
+		f.add(Warning, cli.Plural(int64(all), "sentinel is", "sentinels are")+" known", "If one of them ends, no majority is left for a failover.", "run three sentinels or more, each on a machine of its own")
 	}
 	if count("quorum") == 1 {
 		f.add(Note, "the quorum is 1", "One sentinel that is cut off from the master is enough to begin a failover.", fmt.Sprintf("SENTINEL SET %s quorum %d", name, max(2, all/2+1)))

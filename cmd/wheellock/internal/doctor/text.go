@@ -30,7 +30,7 @@ func (r *Report) String() string {
 		set[same] = f.Set
 	}
 	for _, f := range order {
-		where := at[f].among(all, !r.several || f.severity == OK)
+		where := at[f].among(all, r.servers, f.severity == OK)
 		if f.severity == OK && f.found != "" {
 			b.WriteString(cli.Lines("ok: ", where+": "+f.found, "    "))
 			continue
@@ -73,15 +73,16 @@ func (p places) with(check, server string) places {
 	return p
 }
 
-// among names the checks, each with its servers. brief: if these are all servers at which the check was made, the check alone.
-func (p places) among(all places, brief bool) string {
+// among names the checks, each with its servers. all are where the checks were made, and servers are all that there are.
+func (p places) among(all places, servers []string, ok bool) string {
 	var names []string
 	for _, one := range p {
-		made, name := len(all[all.of(one.check)].servers), one.check
-		switch each := len(one.servers) == made; {
-		case each && brief || one.servers[0] == "":
-		case each && made > 1:
-			name += fmt.Sprintf(" at each of %d servers", made)
+		name := one.check
+		everywhere := slices.Equal(slices.Sorted(slices.Values(one.servers)), servers)
+		switch made := all[all.of(name)].servers; {
+		case one.servers[0] == "", ok && len(one.servers) == len(made), everywhere && len(servers) == 1:
+		case everywhere:
+			name += fmt.Sprintf(" at each of %d servers", len(servers))
 		default:
 			name += " at " + strings.Join(one.servers, ", ")
 		}

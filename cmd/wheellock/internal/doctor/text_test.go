@@ -8,7 +8,7 @@ import (
 // What is found at several servers is told once, and servers are named where they differ.
 func TestTextOfSeveralServers(t *testing.T) {
 	t.Parallel()
-	r := &Report{Deployment: "a cluster", several: true}
+	r := &Report{Deployment: "a cluster", servers: []string{"a:1", "b:2", "c:3"}}
 	for _, server := range []string{"a:1", "b:2", "c:3"} {
 		r.Findings = append(r.Findings,
 			Finding{Check: "persistence", Server: server, Severity: Warning, Found: "there is none", Harm: "h"},
@@ -22,17 +22,20 @@ func TestTextOfSeveralServers(t *testing.T) {
 		r.Findings = append(r.Findings, channels)
 	}
 	r.Findings = append(r.Findings, Finding{Check: "replicas", Server: "a:1", Severity: Warning, Found: "goes on alone"}, Finding{Check: "locks", Severity: OK})
+	for _, server := range []string{"a:1", "c:3"} {
+		r.Findings = append(r.Findings, Finding{Check: "cluster", Server: server, Severity: Warning, Found: "no replica"})
+	}
 	r.sum()
 	lines := strings.Split(r.String(), "\n")
 	for _, want := range []string{
-		"warning: persistence at each of 3 servers", "warning: replicas at a:1", "note: channels at b:2",
+		"warning: persistence at each of 3 servers", "warning: replicas at a:1", "warning: cluster at a:1, c:3", "note: channels at b:2",
 		"ok: version: Redis 7.0.15", "ok: rights, channels at a:1, c:3, locks",
 	} {
 		if n := strings.Count("\n"+strings.Join(lines, "\n"), "\n"+want+"\n"); n != 1 {
 			t.Errorf("%d lines %q in\n%s", n, want, r)
 		}
 	}
-	r.several, r.Findings = false, r.Findings[:1]
+	r.servers, r.Findings = r.servers[:1], r.Findings[:1]
 	if !strings.Contains(r.String(), "\nwarning: persistence\n") {
 		t.Errorf("a single server is named:\n%s", r)
 	}

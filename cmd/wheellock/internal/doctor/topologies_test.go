@@ -48,8 +48,10 @@ func TestCluster(t *testing.T) {
 	redistest.Await(t, "the replica to fail", func() bool {
 		return strings.Contains(cluster.Nodes[0].MustDo("CLUSTER", "NODES").Text, "slave,fail ")
 	})
-	for _, words := range []string{"node " + last.Addr() + " fails", "has no replica that works"} {
-		examined(t, url).want(t, "cluster", Warning, words, "connection", "replicas", "locks")
+	for words, server := range map[string]string{"this node fails": last.Addr(), "has no replica that works": cluster.Nodes[2].Addr()} {
+		if f := examined(t, url).want(t, "cluster", Warning, words, "connection", "replicas", "locks"); f.Server != server {
+			t.Errorf("%s: at %s, want %s", words, f.Server, server)
+		}
 	}
 
 	cluster.Nodes[2].Kill() // and its master
@@ -133,10 +135,20 @@ func TestSentinels(t *testing.T) {
 		examined(t, url).want(t, "sentinels", severity, words)
 	}
 	s.Sentinels[0].MustDo("SENTINEL", "RESET", redistest.MasterName)
-	examined(t, url).want(t, "sentinels", Warning, "there are 1 sentinels")
+	examined(t, url).want(t, "sentinels", Warning, "1 sentinel is known")
 	s.Nodes[0].Kill()
 	redistest.Await(t, "the sentinel to notice", func() bool {
 		return strings.Contains(s.Sentinels[0].MustDo("SENTINEL", "MASTER", redistest.MasterName).Fields()["flags"], "down")
 	})
 	examined(t, url).want(t, "sentinels", Error, "the master's flags are", "connection", "locks")
+}
+
+// A warning that several masters deserve is told once, with all of them.
+func TestClusterWithoutReplicas(t *testing.T) {
+	t.Parallel()
+	cluster := redistest.StartCluster(t, 3, 0)
+	out, _, exit := doctor(t, "redis://"+cluster.Nodes[0].Addr(), "--during", "10ms")
+	if exit != 1 || strings.Count(out, "no replica that works") != 1 || !strings.Contains(out, "\nwarning: cluster at each of 3 servers\n") {
+		t.Errorf("exit %d, want one warning about the replicas of three masters:\n%s", exit, out)
+	}
 }

@@ -143,7 +143,7 @@ func (t *table) end() {
 		t.add(nil)
 	}
 	if t.screen > 0 && !t.env.JSON {
-		fmt.Fprintf(t.env.Stdout, "%s\n", plural(int64(t.rows), "lock is held", "locks are held"))
+		fmt.Fprintf(t.env.Stdout, "%s\n", cli.Plural(int64(t.rows), "lock is held", "locks are held"))
 	}
 }
 

@@ -146,7 +146,7 @@ func (l *Lock) write(w io.Writer) {
 	if l.Token > 0 {
 		line("token", "%d is the last", l.Token)
 	}
-	line("waiting", "%s", plural(*l.Waiting, "process", "processes"))
+	line("waiting", "%s", cli.Plural(*l.Waiting, "process", "processes"))
 	for i := range l.Queue {
 		l.Queue[i].write(line, fmt.Sprintf("place %d", i+1))
 	}
@@ -172,11 +172,4 @@ func (o *Owner) write(line func(what, format string, args ...any), what string) 
 	if o.Count > 0 {
 		line("", "hold count %d", o.Count)
 	}
-}
-
-func plural(n int64, one, many string) string {
-	if n == 1 {
-		return "1 " + one
-	}
-	return fmt.Sprintf("%d %s", n, many)
 }

@@ -251,7 +251,7 @@ func (t *top) draw(env *cli.Env, place, held string, all []*hot, waiting int64, 
 	}
 	lines := []string{
 		fmt.Sprintf("wheellock top  %s  %s  q ends", place, every),
-		fmt.Sprintf("%s held  %s  %d changes of owner seen", held, plural(waiting, "process waits", "processes wait"), t.changes),
+		fmt.Sprintf("%s held  %s  %d changes of owner seen", held, cli.Plural(waiting, "process waits", "processes wait"), t.changes),
 		"",
 	}
 	all = all[:max(0, min(len(all), height-2-len(lines)))]
