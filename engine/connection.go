@@ -183,6 +183,8 @@ func connecting(o *Options, err error) error {
 		hint, group = "check Redis.Username and Redis.Password", ErrRefused
 	case strings.HasPrefix(words, "NOPERM"):
 		hint, group = "grant this user the right that is named; SECURITY.md lists all it needs", ErrRefused
+	case strings.HasPrefix(words, "No such master"):
+		hint, group = "check Redis.Sentinel.MasterSet: SENTINEL MASTERS lists the names", ErrRefused
 	case errors.Is(err, errSentinel):
 		hint, group = "set Redis.Sentinel.MasterSet to the name of the master", ErrRefused
 	case rediserr.IsAbsent(err):

@@ -1,7 +1,6 @@
 package engine
 
 import (
-	"errors"
 	"net"
 	"net/url"
 	"slices"
@@ -25,7 +24,7 @@ import (
 func ParseURL(text string) (Options, error) {
 	parsed, err := rueidis.ParseURL(text)
 	if err != nil {
-		return Options{}, invalid("Redis URL: %s; want redis://user:password@host:port/db, rediss:// or unix:///path", reasonOf(err))
+		return Options{}, invalid("Redis URL: %s; want redis://user:password@host:port/db, rediss:// or unix:///path", reasonOf(text))
 	}
 	query, wrong := parametersOf(text)
 	if wrong != "" {
@@ -54,7 +53,7 @@ var parameters = []string{"addr", "client_cache", "client_name", "db", "dial_tim
 func parametersOf(text string) (query url.Values, wrong string) {
 	u, err := url.Parse(text)
 	if err != nil {
-		return nil, reasonOf(err)
+		return nil, reasonOf(text)
 	}
 	query, err = url.ParseQuery(u.RawQuery)
 	switch {
@@ -93,11 +92,16 @@ func sentinelTLS(query url.Values) (bool, error) {
 	return private, nil
 }
 
-// reasonOf is what is wrong with a URL, without the URL. The parser's own messages quote it, in part or whole.
-func reasonOf(err error) string {
-	var bad *url.Error
-	if !errors.As(err, &bad) {
-		return "it has a part that cannot be read; in a password write : as %3A, / as %2F and @ as %40"
+// schemes are those of rueidis.ParseURL.
+var schemes = []string{"redis", "rediss", "valkey", "valkeys", "unix"}
+
+// reasonOf is what is wrong with a URL that cannot be parsed, without the URL. The parser's own messages quote it, in part or whole.
+func reasonOf(text string) string {
+	switch scheme, _, has := strings.Cut(text, "://"); {
+	case !has:
+		return "it has no scheme: begin it with redis://, or with rediss:// for TLS"
+	case !slices.Contains(schemes, strings.ToLower(scheme)):
+		return "its scheme is none of " + strings.Join(schemes, ", ")
 	}
-	return "it has no scheme, which is redis:// in most cases, or is not a URL"
+	return "it has a part that cannot be read; in a password write : as %3A, / as %2F and @ as %40"
 }

@@ -11,6 +11,12 @@ var hints = strings.NewReplacer(
 	"put who signed it into Redis.TLSConfig.RootCAs", "name the file of who signed it with --cacert",
 	"set Redis.TLSConfig.ServerName to a name in the server's certificate", "use a name in the server's certificate in the URL",
 	"in Redis.TLSConfig.Certificates", "with --cert and --key",
+	"does it want TLS,", "does it want TLS (rediss://),",
+	"does it speak TLS there?", "does it speak TLS there? If not, begin the URL with redis://",
+	"the server speaks no TLS there", "the server speaks no TLS there: begin the URL with redis://",
+	"check Redis.Sentinel.MasterSet", "check master_set in the URL",
+	"--redis: wheellock: invalid: Redis URL:", "--redis:",
+	"\nwheellock: ", "\n", // of several errors
 )
 
 // Explain is what an error of the engine says, with advice for who uses a program with these flags.
