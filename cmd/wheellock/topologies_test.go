@@ -86,5 +86,9 @@ func TestSentinelWithoutMasterSet(t *testing.T) {
 	for _, args := range [][]string{{"ls"}, {"show", "job"}, {"top", "--count", "1"}, {"lock", "job", "--", "true"}} {
 		wheellock(t, append([]string{args[0], "--redis", url}, args[1:]...)...).want(t, 69, "add ?master_set=NAME to the URL", redistest.MasterName)
 	}
+	for _, command := range []string{"ls", "doctor"} {
+		exit := map[string]int{"ls": 69, "doctor": 2}[command]
+		wheellock(t, command, "--redis", url+"?master_set=other").want(t, exit, "No such master", "SENTINEL MASTERS lists")
+	}
 	wheellock(t, "doctor", url).want(t, 2, "this is a Sentinel", "add ?master_set=NAME to the URL (it knows "+redistest.MasterName+")")
 }

@@ -32,6 +32,9 @@ func sentinels(d *deployment) (_ []Finding, err error) {
 		case unsaid != nil && strings.HasPrefix(unsaid.Error(), "NO"): // NOPERM, NOAUTH
 			err = errors.Join(err, fmt.Errorf("sentinel %s: %w", addr, unsaid))
 			continue
+		case unsaid != nil && !gone(unsaid):
+			f.add(Warning, "sentinel "+addr+": "+unsaid.Error(), "It agrees to no failover of this master.", "have it monitor "+name+", or correct master_set in the URL")
+			continue
 		case unsaid != nil:
 			f.add(Warning, "sentinel "+addr+": "+unsaid.Error(), "One less is left to agree to a failover.", "start it, or name another in the URL")
 			continue

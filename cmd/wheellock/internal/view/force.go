@@ -3,6 +3,7 @@ package view
 import (
 	"bufio"
 	"context"
+	"errors"
 	"flag"
 	"fmt"
 	"os"
@@ -50,11 +51,18 @@ func (f *force) run(ctx context.Context, env *cli.Env, args []string) (exit int)
 	case !f.yes && (!isFile || !term.IsTerminal(int(stdin.Fd()))):
 		return env.Usage("standard input is no terminal, so nobody can be asked: --yes frees it without asking")
 	}
-	r, err := dial(ctx, env)
+	r, err := connect(ctx, env)
 	if err != nil {
 		return env.Fail(err)
 	}
 	defer r.Close()
+	e, err := env.Open(ctx, func(*engine.Options) {})
+	if e != nil {
+		defer e.Close()
+	}
+	if err = errors.Join(r.mayLook(ctx), err); err != nil { // all missing rights at once
+		return env.Fail(err)
+	}
 	l, err := r.inspect(ctx, name)
 	if err != nil {
 		return env.Fail(err)
@@ -71,7 +79,7 @@ func (f *force) run(ctx context.Context, env *cli.Env, args []string) (exit int)
 	if !f.yes && !ask(ctx, env, fmt.Sprintf("Free %s?", shown(name))) {
 		return f.tell(env, name, false)
 	}
-	freed, err := l.free(ctx, env)
+	freed, err := l.free(ctx, e)
 	switch left := l.Holders - int64(len(l.Owners)); {
 	case err != nil:
 		return env.Fail(err)
@@ -101,12 +109,7 @@ func ask(ctx context.Context, env *cli.Env, question string) (yes bool) {
 }
 
 // free takes the lock from its owners, and from nobody who has it since.
-func (l *Lock) free(ctx context.Context, env *cli.Env) (freed bool, err error) {
-	e, err := env.Open(ctx, func(*engine.Options) {})
-	if err != nil {
-		return false, err
-	}
-	defer e.Close()
+func (l *Lock) free(ctx context.Context, e *engine.Engine) (freed bool, err error) {
 	m := e.Mutex(l.Name)
 	switch l.Kind {
 	case engine.KindRead:

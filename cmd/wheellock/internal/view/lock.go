@@ -15,6 +15,7 @@ import (
 	"github.com/redis/rueidis"
 
 	"github.com/wheellock/wheellock/cmd/wheellock/internal/cli"
+	"github.com/wheellock/wheellock/dispatcher/rediserr"
 	"github.com/wheellock/wheellock/engine"
 	"github.com/wheellock/wheellock/scripts"
 )
@@ -28,7 +29,7 @@ type Lock struct {
 	Holders int64       `json:"holders"`           // how many owners, or permits that are held
 	Free    *int64      `json:"free,omitempty"`    // permits, or the number of a semaphore or latch
 	Token   int64       `json:"token,omitempty"`   // the last fencing token
-	Waiting *int64      `json:"waiting,omitempty"` // processes that wait for it; nil: ls does not ask
+	Waiting *int64      `json:"waiting,omitempty"` // processes that wait for it; nil: ls does not ask, or may not
 	Queue   []Owner     `json:"queue,omitempty"`   // of a fair lock: the next one first
 	Leader  string      `json:"leader,omitempty"`  // of an election: who leads
 	Since   *time.Time  `json:"since,omitempty"`   // of an election: since when; of a fenced lock: since when its process has it
@@ -133,10 +134,12 @@ func (r *redis) firstPages(ctx context.Context, keys []string, pattern string) (
 	pages := make(map[string][]string)
 	for i, answer := range r.DoMulti(ctx, ask...) {
 		page, err := answer.AsScanEntry()
-		if _, answered := rueidis.IsRedisErr(err); err != nil && !answered { // an error of Redis: it is of another type now
+		switch message, _ := rediserr.Said(err); {
+		case strings.HasPrefix(message, "NOPERM"):
+			r.unread++
+		case err != nil && !strings.HasPrefix(message, "WRONGTYPE"): // it is of another type now
 			return nil, unavailable(err)
-		}
-		if len(page.Elements) > 0 {
+		case len(page.Elements) > 0:
 			pages[keys[i]] = page.Elements
 		}
 	}
@@ -222,12 +225,14 @@ func (r *redis) inspect(ctx context.Context, name string) (*Lock, error) {
 		}
 	}
 	r.lead(ctx, l)
-	waiting := int64(0)
-	for _, n := range r.subscribers(ctx, l.channels()) {
-		waiting += n
+	if counts := r.subscribers(ctx, l.channels()); counts != nil {
+		waiting := int64(0)
+		for _, n := range counts {
+			waiting += n
+		}
+		waiting = max(waiting, processes(l.Queue))
+		l.Waiting = &waiting
 	}
-	waiting = max(waiting, processes(l.Queue))
-	l.Waiting = &waiting
 	return l, nil
 }
 

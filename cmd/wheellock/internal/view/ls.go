@@ -78,10 +78,11 @@ func (l *ls) run(ctx context.Context, env *cli.Env, args []string) (exit int) {
 			}
 		}
 		locks = slices.DeleteFunc(locks, func(lock *Lock) bool { return !lock.heldBy(l.holder) })
-		if order == nil {
-			table.add(locks)
-		} else {
+		switch {
+		case order != nil:
 			all = append(all, locks...)
+		case len(locks) > 0: // the heading is as wide as the first of them
+			table.add(locks)
 		}
 	})
 	if err != nil {
@@ -92,6 +93,9 @@ func (l *ls) run(ctx context.Context, env *cli.Env, args []string) (exit int) {
 		table.add(all)
 	}
 	table.end()
+	if r.unread > 0 {
+		env.Note("the list is not complete: this user may not read %s", cli.Plural(int64(r.unread), "key", "keys"))
+	}
 	return cli.ExitOK
 }
 

@@ -13,6 +13,7 @@ import (
 	"github.com/redis/rueidis"
 
 	"github.com/wheellock/wheellock/cmd/wheellock/internal/cli"
+	"github.com/wheellock/wheellock/dispatcher/rediserr"
 	"github.com/wheellock/wheellock/dispatcher/respguard"
 	"github.com/wheellock/wheellock/dispatcher/topology"
 	"github.com/wheellock/wheellock/engine"
@@ -23,9 +24,21 @@ type redis struct {
 	rueidis.Client
 	place   string           // for people, without secrets
 	masters []rueidis.Client // the server, or the masters of a cluster
+	unread  int              // keys that this user may not read
 }
 
+// dial connects, and finds out whether this user may look.
 func dial(ctx context.Context, env *cli.Env) (*redis, error) {
+	r, err := connect(ctx, env)
+	if err == nil {
+		if err = r.mayLook(ctx); err != nil {
+			r.Close()
+		}
+	}
+	return r, err
+}
+
+func connect(ctx context.Context, env *cli.Env) (*redis, error) {
 	o, err := env.Options()
 	if err != nil {
 		return nil, err
@@ -35,6 +48,9 @@ func dial(ctx context.Context, env *cli.Env) (*redis, error) {
 	c.DisableCache, c.DisableRetry, c.AlwaysPipelining, c.PipelineMultiplex = true, true, true, -1
 	if c.ConnWriteTimeout == 0 {
 		c.ConnWriteTimeout = 5 * time.Second
+	}
+	if c.Dialer.Timeout == 0 {
+		c.Dialer.Timeout = 1500 * time.Millisecond // an engine's
 	}
 	respguard.Guard(&c) // no server can end the process
 	dialled := make(chan error, 1)
@@ -62,25 +78,62 @@ func dial(ctx context.Context, env *cli.Env) (*redis, error) {
 		r.Close()
 		return nil, unavailable(fmt.Errorf("%s is a Sentinel: add ?master_set=NAME to the URL (it knows %s)", r.place, strings.Join(masters, ", ")))
 	}
-	r.findMasters(ctx)
+	if err := r.findMasters(ctx); err != nil {
+		r.Close()
+		return nil, err
+	}
 	return r, nil
 }
 
 // findMasters asks which nodes are masters. In a cluster they change.
-func (r *redis) findMasters(ctx context.Context) {
+func (r *redis) findMasters(ctx context.Context) (err error) {
 	if r.Mode() != rueidis.ClientModeCluster {
 		r.masters = []rueidis.Client{r.Client}
-		return
+		return nil
+	}
+	var served *topology.Map
+	nodes := r.Nodes()
+	for addr, node := range nodes {
+		if served, err = topology.Ask(ctx, node, addr); err == nil {
+			break
+		}
+	}
+	if err != nil {
+		return unavailable(err)
 	}
 	r.masters = nil
-	for _, node := range r.Nodes() {
-		if role, err := node.Do(ctx, node.B().Role().Build()).ToArray(); err == nil && len(role) > 0 {
-			if name, _ := role[0].ToString(); name != "master" {
-				continue
+	for _, addr := range served.Masters() {
+		if node := nodes[addr]; node != nil {
+			r.masters = append(r.masters, node)
+		}
+	}
+	return nil
+}
+
+// looks are the commands without which nothing true can be said of locks.
+var looks = []string{
+	"SCAN 0", "HSCAN k 0", "HGET k f", "HMGET k f", "HLEN k", "PTTL k", "TYPE k", "GET k", "GETRANGE k 0 0", "LLEN k", "LRANGE k 0 0", "ZCARD k",
+}
+
+// mayLook returns an error that names all of looks that this user may not run.
+func (r *redis) mayLook(ctx context.Context) error {
+	var refused []string
+	for _, node := range r.masters {
+		var ask rueidis.Commands
+		for _, look := range looks {
+			ask = append(ask, node.B().Arbitrary(strings.Fields(strings.Replace(look, " k", " wheellock:probe", 1))...).Build())
+		}
+		for i, answer := range node.DoMulti(ctx, ask...) {
+			name, _, _ := strings.Cut(strings.ToLower(looks[i]), " ")
+			if rediserr.MayNotRun(answer.Error()) && !slices.Contains(refused, name) {
+				refused = append(refused, name)
 			}
 		}
-		r.masters = append(r.masters, node)
 	}
+	if refused == nil {
+		return nil
+	}
+	return unavailable(fmt.Errorf("refused by Redis: this user may not run what it takes to look at locks: grant +%s", strings.Join(refused, " +")))
 }
 
 // unavailable makes an error of the client one of the group engine.ErrUnavailable.
@@ -120,14 +173,17 @@ func (r *redis) scan(ctx context.Context, pattern, kind string, page func(keys [
 	return nil
 }
 
-// subscribers returns how many clients listen to each channel, plain or sharded.
+// subscribers returns how many clients listen to each channel, plain or sharded; nil: this user may not ask.
 func (r *redis) subscribers(ctx context.Context, channels []string) map[string]int64 {
 	sums := make(map[string]int64, len(channels))
 	for _, node := range r.masters {
-		for _, answer := range node.DoMulti(ctx,
-			node.B().PubsubNumsub().Channel(channels...).Build(),
-			node.B().Arbitrary("PUBSUB", "SHARDNUMSUB").Args(channels...).Build(), // an error where there are no sharded channels
-		) {
+		plain := node.B().PubsubNumsub().Channel(channels...).Build()
+		sharded := node.B().Arbitrary("PUBSUB", "SHARDNUMSUB").Args(channels...).Build() // an error where there are no sharded channels
+		answers := node.DoMulti(ctx, plain, sharded)
+		if rediserr.MayNotRun(answers[0].Error()) || r.Mode() == rueidis.ClientModeCluster && rediserr.MayNotRun(answers[1].Error()) {
+			return nil
+		}
+		for _, answer := range answers {
 			counts, _ := answer.AsIntMap()
 			for channel, n := range counts {
 				sums[channel] += n

@@ -146,7 +146,11 @@ func (l *Lock) write(w io.Writer) {
 	if l.Token > 0 {
 		line("token", "%d is the last", l.Token)
 	}
-	line("waiting", "%s", cli.Plural(*l.Waiting, "process", "processes"))
+	if l.Waiting == nil {
+		line("waiting", "not known: this user may not run PUBSUB NUMSUB")
+	} else {
+		line("waiting", "%s", cli.Plural(*l.Waiting, "process", "processes"))
+	}
 	for i := range l.Queue {
 		l.Queue[i].write(line, fmt.Sprintf("place %d", i+1))
 	}

@@ -115,7 +115,9 @@ func (t *top) look(ctx context.Context, r *redis) error {
 	t.more, t.changes = false, 0
 	began := time.Now()
 	defer func() { t.took = time.Since(began) }()
-	r.findMasters(ctx)
+	if err := r.findMasters(ctx); err != nil {
+		return err
+	}
 	clients := r.clients(ctx)
 	found := func(locks []*Lock) {
 		if len(locks) == 0 {
@@ -127,11 +129,12 @@ func (t *top) look(ctx context.Context, r *redis) error {
 		}
 		waiting := r.subscribers(ctx, channels)
 		for i, l := range locks {
-			n := waiting[channels[i]]
-			if l.Kind == engine.KindFair {
-				n = max(n, processes(r.queue(ctx, l.Name)))
+			if n := waiting[channels[i]]; waiting != nil {
+				if l.Kind == engine.KindFair {
+					n = max(n, processes(r.queue(ctx, l.Name)))
+				}
+				l.Waiting = &n
 			}
-			l.Waiting = &n
 			for i := range l.Owners {
 				l.Owners[i].know(clients)
 			}
@@ -145,7 +148,9 @@ func (t *top) look(ctx context.Context, r *redis) error {
 		}
 		found(locks)
 	}
+	unread := r.unread
 	err := r.eachOf(ctx, t.pattern, t.follows, found)
+	t.more = t.more || r.unread > unread
 	for name, h := range t.names {
 		if h.seen < t.looks && len(t.names) > mostNames/2 {
 			delete(t.names, name)
@@ -193,9 +198,25 @@ func (t *top) sorted() []*hot {
 		}
 	}
 	slices.SortFunc(all, func(a, b *hot) int {
-		return cmp.Or(cmp.Compare(b.Changes, a.Changes), cmp.Compare(*b.Waiting, *a.Waiting), cmp.Compare(a.Name, b.Name))
+		return cmp.Or(cmp.Compare(b.Changes, a.Changes), cmp.Compare(b.waits(), a.waits()), cmp.Compare(a.Name, b.Name))
 	})
 	return all
+}
+
+// waits is how many processes wait, or 0 if that is not known.
+func (h *hot) waits() int64 {
+	if h.Waiting == nil {
+		return 0
+	}
+	return *h.Waiting
+}
+
+// number is a number that may not be known.
+func number(n *int64) string {
+	if n == nil {
+		return "?"
+	}
+	return fmt.Sprint(*n)
 }
 
 // mostListed is how many names a line or a JSON value has.
@@ -203,16 +224,20 @@ const mostListed = 20
 
 func (t *top) show(env *cli.Env, place string) {
 	all := t.sorted()
-	waiting := int64(0)
+	sum := int64(0)
+	waiting := &sum // nil: not known
 	for _, h := range all {
-		waiting += *h.Waiting
+		sum += h.waits()
+		if h.Waiting == nil {
+			waiting = nil
+		}
 	}
 	if env.JSON {
 		env.Value(struct {
 			Time      time.Time `json:"time"`
 			Held      int       `json:"held"`
 			Truncated bool      `json:"truncated,omitempty"` // more are held than are followed
-			Waiting   int64     `json:"waiting"`
+			Waiting   *int64    `json:"waiting,omitempty"`
 			Changes   int64     `json:"changes"` // since the look before
 			Took      int64     `json:"took_ms"` // the look
 			Hottest   []*hot    `json:"hottest"`
@@ -225,7 +250,7 @@ func (t *top) show(env *cli.Env, place string) {
 	}
 	columns, lines := env.Size()
 	if columns == 0 || dumb() {
-		line := fmt.Sprintf("t=%.1fs held=%s waiting=%d changes=%d", time.Since(t.began).Seconds(), held, waiting, t.changes)
+		line := fmt.Sprintf("t=%.1fs held=%s waiting=%s changes=%d", time.Since(t.began).Seconds(), held, number(waiting), t.changes)
 		if t.took > t.interval {
 			line += " look=" + length(t.took)
 		}
@@ -244,14 +269,18 @@ func dumb() bool { return os.Getenv("TERM") == "dumb" }
 const topForm = "%7s %7s %6s  %-7s %-*s %s"
 
 // draw redraws the screen, in one write so that it does not flicker.
-func (t *top) draw(env *cli.Env, place, held string, all []*hot, waiting int64, width, height int) {
+func (t *top) draw(env *cli.Env, place, held string, all []*hot, waiting *int64, width, height int) {
 	every := fmt.Sprintf("every %v", t.interval)
 	if t.took > t.interval {
 		every = fmt.Sprintf("a look takes %s", length(t.took))
 	}
+	waits := "who waits is not known"
+	if waiting != nil {
+		waits = cli.Plural(*waiting, "process waits", "processes wait")
+	}
 	lines := []string{
 		fmt.Sprintf("wheellock top  %s  %s  q ends", place, every),
-		fmt.Sprintf("%s held  %s  %d changes of owner seen", held, cli.Plural(waiting, "process waits", "processes wait"), t.changes),
+		fmt.Sprintf("%s held  %s  %d changes of owner seen", held, waits, t.changes),
 		"",
 	}
 	all = all[:max(0, min(len(all), height-2-len(lines)))]
@@ -262,7 +291,7 @@ func (t *top) draw(env *cli.Env, place, held string, all []*hot, waiting int64, 
 	holder := holderWidth(width, len(fmt.Sprintf(topForm, "", "", "", "", 0, "", "")), holders, names)
 	lines = append(lines, fmt.Sprintf(topForm, "CHANGES", "WAITING", "TTL", "KIND", holder, "HOLDER", "NAME"))
 	for i, h := range all {
-		waiting := fmt.Sprint(*h.Waiting)
+		waiting := number(h.Waiting)
 		if h.Kind == engine.KindPermits {
 			waiting = "-"
 		}
