@@ -9,10 +9,10 @@ import (
 
 	"github.com/redis/rueidis"
 
+	"github.com/wheellock/wheellock/cmd/internal/redisflags"
 	"github.com/wheellock/wheellock/dispatcher/respguard"
 	"github.com/wheellock/wheellock/dispatcher/topology"
 	"github.com/wheellock/wheellock/engine"
-	"github.com/wheellock/wheellock/internal/redisflags"
 )
 
 // deployment is the Redis that a URL names: a server, the master and the replicas that sentinels name, or the nodes of a cluster.
