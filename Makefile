@@ -27,7 +27,7 @@ prepare:
 
 check: prepare static ## what to run all the time: gofmt, vet, staticcheck, unit tests, specifications, documents; about a minute
 	@echo "== go test, without the suites that break things"
-	@$(GO) test -vet=off ./futures ./wheel ./dispatcher/... ./scripts ./internal/gate ./engine ./internal/vocabulary
+	@$(GO) test -vet=off ./futures ./wheel/... ./dispatcher/... ./scripts ./engine ./internal/vocabulary
 
 static:
 	@echo "== gofmt"
@@ -54,15 +54,15 @@ oldest: ## go vet of what users import, with the oldest Go that its go.mod allow
 	done
 
 race: prepare ## the tests under the race detector, but for what has no goroutines; V=1 names each
-	@echo "== go test -race, all but scripts and internal/gate, which have no goroutines"
+	@echo "== go test -race, all but scripts and dispatcher/gate, which have no goroutines"
 	@# Most tests wait for a Redis of their own: more packages and tests at once than two processors can compute. What measures
 	@# memory is for make figures; make lint has vetted all.
 	@$(GO) test -race -vet=off -parallel 6 -timeout 15m -skip 'TestScaleOf(ManyHolds|HoldsAndWaiters)$$' $(if $(V),-v) \
-		$$($(GO) list ./... | grep -vE '/(scripts|internal/gate)$$')
+		$$($(GO) list ./... | grep -vE '/(scripts|dispatcher/gate)$$')
 
-plain: prepare ## without it: scripts, all worlds and seeds of internal/gate, and goroutines stalled at named points
-	@echo "== go test ./scripts ./internal/gate, all worlds and seeds"
-	@$(GO) test -vet=off $(if $(V),-v) ./scripts ./internal/gate
+plain: prepare ## without it: scripts, all worlds and seeds of dispatcher/gate, and goroutines stalled at named points
+	@echo "== go test ./scripts ./dispatcher/gate, all worlds and seeds"
+	@$(GO) test -vet=off $(if $(V),-v) ./scripts ./dispatcher/gate
 	@echo "== go test -tags wheellock_stall, with goroutines stalled at named points"
 	@$(GO) test -tags wheellock_stall -run Stalled $(if $(V),-v) ./dispatcher ./engine/faults
 
@@ -90,9 +90,9 @@ cross: ## builds for other machines, 32-bit tests
 	@if [ "$$($(GO) env GOHOSTOS)/$$($(GO) env GOHOSTARCH)" = linux/amd64 ]; then \
 		echo "== GOARCH=386 go test"; \
 		export GOARCH=386 CGO_ENABLED=0; \
-		$(GO) test -vet=off ./futures ./wheel ./dispatcher/... && \
+		$(GO) test -vet=off ./futures ./wheel $$($(GO) list ./dispatcher/... | grep -v /gate) && \
 		$(GO) test -vet=off -run 'Reply|Keys' -skip ForeignKeys ./scripts && \
-		$(GO) test -vet=off -short -skip 'Fair|Permits|Semaphore' ./internal/gate; \
+		$(GO) test -vet=off -short -skip 'Fair|Permits|Semaphore' ./dispatcher/gate; \
 	fi
 
 nested: ## the modules inside, two at a time: vet, tests
@@ -101,17 +101,17 @@ nested: ## the modules inside, two at a time: vet, tests
 	done | .ci/two-at-once
 
 explore: ## every order of events in small worlds, and DEEP (20000) random paths through big ones; SEED=n begins there
-	@$(GO) -C internal/explore test -count 1 -timeout 0 -v -run '^(TestSearch|TestWalk)$$' . -args -full -walks $(or $(DEEP),20000) $(if $(SEED),-seed $(SEED))
+	@$(GO) -C internal/trial/explore test -count 1 -timeout 0 -v -run '^(TestSearch|TestWalk)$$' . -args -full -walks $(or $(DEEP),20000) $(if $(SEED),-seed $(SEED))
 
 bubble: ## whole engines in virtual time, with faults and pauses, for VIRTUAL (1h) in all; SEED=n begins there
 	@echo "== go test -tags wheellock_stall, engines in virtual time"
-	@$(GO) -C internal/explore test -count 1 -timeout 0 -tags wheellock_stall -v -run '^TestBubble' ./bubble -args -for $(or $(VIRTUAL),1h) $(if $(SEED),-seed $(SEED))
+	@$(GO) -C internal/trial/bubble test -count 1 -timeout 0 -tags wheellock_stall -v -run '^TestBubble' . -args -for $(or $(VIRTUAL),1h) $(if $(SEED),-seed $(SEED))
 
 explore-selftest: ## explorer and bubble on engines with planted bugs: each must be found
-	@$(GO) -C internal/explore test -count 1 -timeout 0 -v -run '^TestPlanted$$' . ./bubble -args -planted
+	@$(GO) -C internal/trial test -count 1 -timeout 0 -v -run '^TestPlanted$$' ./explore ./bubble -args -planted
 
 mutants: prepare ## mistakes in scripts and gates, one at a time: do tests notice? ONLY=lua|go PACKAGE=x SHARD=1/4 JSON=file AGAIN=1
-	@$(GO) -C internal/mutants run . -results $(abspath $(or $(JSON),mutants.json)) $(if $(ONLY),-only $(ONLY)) \
+	@$(GO) -C internal/trial/mutants run . -results $(abspath $(or $(JSON),mutants.json)) $(if $(ONLY),-only $(ONLY)) \
 		$(if $(PACKAGE),-package $(PACKAGE)) $(if $(SHARD),-shard $(SHARD)) $(if $(AGAIN),-again)
 
 spec: ## the specification: SAMPLES random paths, what makes it untrue, TRACES paths of the code; SEED=n begins there
@@ -141,21 +141,21 @@ micro: ## benchmarks of ours that match BENCH, COUNT times (1); ten through benc
 	@$(GO) test -run '^$$' -bench '$(BENCH)' -benchmem -count $(COUNT) ./...
 
 chaos: prepare ## many processes under every fault, for FOR (10m) in all; SEED=n repeats a run, JSON=file keeps its result
-	@$(GO) -C internal/chaos test -count 1 -timeout 0 -v -run '^TestChaos$$' . -args -for $(FOR) \
+	@$(GO) -C internal/trial/chaos test -count 1 -timeout 0 -v -run '^TestChaos$$' . -args -for $(FOR) \
 		$(if $(SEED),-seed $(SEED)) $(if $(JSON),-json $(abspath $(JSON)))
 
 chaos-selftest: prepare ## the harness on engines with planted bugs: each must be caught
-	@$(GO) -C internal/chaos test -count 1 -timeout 0 -v -run '^TestPlanted$$' . -args -planted
+	@$(GO) -C internal/trial/chaos test -count 1 -timeout 0 -v -run '^TestPlanted$$' . -args -planted
 
 chaos-rivals: prepare ## other lock libraries and ours under the same faults, about three minutes; JSON=file, MARKDOWN=file
-	@$(GO) -C internal/chaos test -count 1 -timeout 0 -v -run '^TestRivals$$' ./rivals -args -at-length \
+	@$(GO) -C internal/trial/chaos test -count 1 -timeout 0 -v -run '^TestRivals$$' ./rivals -args -at-length \
 		$(if $(JSON),-json $(abspath $(JSON))) $(if $(MARKDOWN),-markdown $(abspath $(MARKDOWN)))
 
 rivals-suites: prepare ## tests of other lock libraries and of frameworks on the engine; V=1 names each, and why some are left out
 	@$(GO) -C internal/interop/suites test -count 1 -parallel 6 -timeout 15m $(if $(V),-v) . -args -at-length
 
 soak: prepare ## mixed work for FOR (10m), during which nothing may grow; SEED=n repeats its calls, JSON=file keeps its result
-	@$(GO) -C internal/chaos test -count 1 -timeout 0 -v -run '^TestSoak$$' . -args -soak $(FOR) \
+	@$(GO) -C internal/trial/chaos test -count 1 -timeout 0 -v -run '^TestSoak$$' . -args -soak $(FOR) \
 		$(if $(SEED),-seed $(SEED)) $(if $(JSON),-json $(abspath $(JSON)))
 
 release: ## is the last commit ready to be VERSION (v0.1.0)? Says what is missing, or prints the commands that tag it

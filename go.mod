@@ -8,6 +8,7 @@ require (
 	github.com/alicebob/miniredis/v2 v2.40.0
 	github.com/panjf2000/ants/v2 v2.12.1
 	github.com/redis/rueidis v1.0.79
+	github.com/yuin/gopher-lua v1.1.1
 	go.uber.org/atomic v1.12.0
 	go.uber.org/goleak v1.3.0
 	golang.org/x/net v0.57.0
@@ -16,7 +17,4 @@ require (
 	pgregory.net/rapid v1.3.0
 )
 
-require (
-	github.com/yuin/gopher-lua v1.1.1 // indirect
-	golang.org/x/sync v0.11.0 // indirect
-)
+require golang.org/x/sync v0.11.0 // indirect

@@ -37,8 +37,8 @@ import (
 
 	"go.uber.org/atomic"
 
+	"github.com/wheellock/wheellock/dispatcher/gate"
 	"github.com/wheellock/wheellock/dispatcher/redisconn"
-	"github.com/wheellock/wheellock/internal/gate"
 )
 
 // Dispatcher is the handle of a loop. It touches nothing that the loop owns: its methods leave events in the mailbox.

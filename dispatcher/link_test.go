@@ -5,9 +5,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/wheellock/wheellock/dispatcher/gate"
 	"github.com/wheellock/wheellock/dispatcher/redisconn"
 	"github.com/wheellock/wheellock/dispatcher/subscriber"
-	"github.com/wheellock/wheellock/internal/gate"
 )
 
 // Invariant: nothing is due at once twice without progress. Sentinel makes another server the master while a probe of the

@@ -3,8 +3,8 @@ package dispatcher
 import (
 	"time"
 
-	"github.com/wheellock/wheellock/internal/gate"
-	"github.com/wheellock/wheellock/internal/stall"
+	"github.com/wheellock/wheellock/dispatcher/gate"
+	"github.com/wheellock/wheellock/wheel/stall"
 )
 
 // loop is the goroutine of a dispatcher with what it owns: no other goroutine touches it, but for what says so.

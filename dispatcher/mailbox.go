@@ -3,7 +3,7 @@ package dispatcher
 import (
 	"sync"
 
-	"github.com/wheellock/wheellock/internal/gate"
+	"github.com/wheellock/wheellock/dispatcher/gate"
 )
 
 // event is something that the loop is told: a request of a caller, or news from a node (events.go), or a request about the whole

@@ -3,7 +3,7 @@ package dispatcher
 import (
 	"testing"
 
-	"github.com/wheellock/wheellock/internal/gate"
+	"github.com/wheellock/wheellock/dispatcher/gate"
 )
 
 // Events come out in the order they went in, of whatever type, and each is the one that was put, also when the slices that

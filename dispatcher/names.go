@@ -5,7 +5,7 @@ import (
 	"iter"
 	"math/bits"
 
-	"github.com/wheellock/wheellock/internal/gate"
+	"github.com/wheellock/wheellock/dispatcher/gate"
 )
 
 // names is the entries of all live names: a hash table whose buckets are chained through the entries. It grows by one

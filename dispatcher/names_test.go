@@ -5,7 +5,7 @@ import (
 	"strconv"
 	"testing"
 
-	"github.com/wheellock/wheellock/internal/gate"
+	"github.com/wheellock/wheellock/dispatcher/gate"
 )
 
 // TestNamesAreAMap plays what a map does, through growth over many pages and back to few names.

@@ -7,7 +7,7 @@ import (
 
 	"go.uber.org/atomic"
 
-	"github.com/wheellock/wheellock/internal/gate"
+	"github.com/wheellock/wheellock/dispatcher/gate"
 )
 
 // nearby is the alarms of the next few ticks, met exactly by one timer for the nearest.

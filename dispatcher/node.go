@@ -5,11 +5,11 @@ import (
 
 	"github.com/redis/rueidis"
 
+	"github.com/wheellock/wheellock/dispatcher/gate"
 	"github.com/wheellock/wheellock/dispatcher/reconnect"
 	"github.com/wheellock/wheellock/dispatcher/redisconn"
 	"github.com/wheellock/wheellock/dispatcher/subscriber"
 	"github.com/wheellock/wheellock/dispatcher/topology"
-	"github.com/wheellock/wheellock/internal/gate"
 )
 
 // node is one Redis that serves names: what waits to be sent there, the connections that carry it, what is known of

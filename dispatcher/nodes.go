@@ -6,9 +6,9 @@ import (
 
 	"go.uber.org/atomic"
 
+	"github.com/wheellock/wheellock/dispatcher/gate"
 	"github.com/wheellock/wheellock/dispatcher/redisconn"
 	"github.com/wheellock/wheellock/dispatcher/wire"
-	"github.com/wheellock/wheellock/internal/gate"
 )
 
 // nodes is the servers that serve names: one, or those of a cluster.

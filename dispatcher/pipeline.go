@@ -3,9 +3,9 @@ package dispatcher
 import (
 	"slices"
 
+	"github.com/wheellock/wheellock/dispatcher/gate"
 	"github.com/wheellock/wheellock/dispatcher/redisconn"
-	"github.com/wheellock/wheellock/internal/gate"
-	"github.com/wheellock/wheellock/internal/stall"
+	"github.com/wheellock/wheellock/wheel/stall"
 )
 
 // outbox is what waits to be sent to one node, by operation. The outbox of a single server is the very slice into which

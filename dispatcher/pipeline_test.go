@@ -4,8 +4,8 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/wheellock/wheellock/dispatcher/gate"
 	"github.com/wheellock/wheellock/dispatcher/redisconn"
-	"github.com/wheellock/wheellock/internal/gate"
 )
 
 // TestOutboxNeverEmpty: under a load that always leaves something waiting, what has left takes no place.

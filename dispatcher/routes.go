@@ -3,7 +3,7 @@ package dispatcher
 import (
 	"slices"
 
-	"github.com/wheellock/wheellock/internal/gate"
+	"github.com/wheellock/wheellock/dispatcher/gate"
 )
 
 // routes says which entries listen to a channel.

@@ -7,9 +7,9 @@ import (
 
 	"github.com/redis/rueidis"
 
+	"github.com/wheellock/wheellock/dispatcher/gate"
 	"github.com/wheellock/wheellock/dispatcher/reconnect"
 	"github.com/wheellock/wheellock/dispatcher/subscriber"
-	"github.com/wheellock/wheellock/internal/gate"
 	"github.com/wheellock/wheellock/internal/redistest"
 )
 

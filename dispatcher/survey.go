@@ -3,8 +3,8 @@ package dispatcher
 import (
 	"slices"
 
+	"github.com/wheellock/wheellock/dispatcher/gate"
 	"github.com/wheellock/wheellock/dispatcher/redisconn"
-	"github.com/wheellock/wheellock/internal/gate"
 )
 
 // inquire sends a survey that is due, on an idle connection of a node that can be reached. If no node can, it tries the

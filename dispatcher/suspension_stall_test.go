@@ -9,9 +9,9 @@ import (
 
 	"go.uber.org/atomic"
 
-	"github.com/wheellock/wheellock/internal/gate"
-	"github.com/wheellock/wheellock/internal/stall"
+	"github.com/wheellock/wheellock/dispatcher/gate"
 	"github.com/wheellock/wheellock/wheel"
+	"github.com/wheellock/wheellock/wheel/stall"
 )
 
 // What has come due while the machine was suspended is done a second after it goes on at the latest, although no timer

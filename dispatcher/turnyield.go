@@ -4,7 +4,7 @@ import (
 	"runtime"
 	"time"
 
-	"github.com/wheellock/wheellock/internal/gate"
+	"github.com/wheellock/wheellock/dispatcher/gate"
 )
 
 // turnYield lets callers run before a turn of the loop. The first event wakes the loop while many callers that were

@@ -4,7 +4,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/wheellock/wheellock/internal/gate"
+	"github.com/wheellock/wheellock/dispatcher/gate"
 )
 
 // TestYieldHasAPrice: a yield is not repeated where it takes long and brings little, as in a process that

@@ -7,8 +7,8 @@ import (
 
 	"github.com/panjf2000/ants/v2"
 
+	"github.com/wheellock/wheellock/dispatcher/gate"
 	"github.com/wheellock/wheellock/futures"
-	"github.com/wheellock/wheellock/internal/gate"
 )
 
 // callbacks runs the callbacks of users on a bounded number of workers. The engine's own progress never needs them

@@ -3,8 +3,8 @@ package engine
 import (
 	"context"
 
+	"github.com/wheellock/wheellock/dispatcher/gate"
 	"github.com/wheellock/wheellock/futures"
-	"github.com/wheellock/wheellock/internal/gate"
 )
 
 // mostPermits is how many permits or counts one call may name: every number up to a multiple of it is exact in Lua.

@@ -9,9 +9,9 @@ import (
 	"sync"
 	"time"
 
+	"github.com/wheellock/wheellock/dispatcher/gate"
 	"github.com/wheellock/wheellock/futures"
-	"github.com/wheellock/wheellock/internal/gate"
-	"github.com/wheellock/wheellock/internal/stall"
+	"github.com/wheellock/wheellock/wheel/stall"
 )
 
 // composite has the parts of a Hold of several locks. The Hold lasts while at least need of the parts do. core.By of the

@@ -72,32 +72,31 @@ func TestEngineLinksLittle(t *testing.T) {
 func TestPackagesImportOnlyWhatTheyMay(t *testing.T) {
 	t.Parallel()
 	may := map[string][]string{
-		"scripts":          {},
-		"futures":          {},
-		"wheel":            {"internal/stall"}, // which is empty without its build tag
-		"internal/gate":    {"scripts", "wheel"},
-		"internal/stall":   {},
-		"internal/leaders": {},
+		"scripts":                 {},
+		"futures":                 {},
+		"wheel":                   {"wheel/stall"}, // which is empty without its build tag
+		"dispatcher/gate":         {"scripts", "wheel"},
+		"wheel/stall":             {},
+		"engine/internal/leaders": {},
 		// below the dispatcher: what is one connection, one subscription, one view of who serves what
 		"dispatcher/quietsocket": {},
 		"dispatcher/reconnect":   {},
 		"dispatcher/respguard":   {"dispatcher/quietsocket"},
-		"dispatcher/rediserr":    {"scripts", "internal/gate"},
-		"dispatcher/topology":    {"scripts", "internal/gate"},
-		"dispatcher/wire":        {"scripts", "internal/gate"},
-		"dispatcher/redisconn":   {"scripts", "wheel", "internal/gate", "internal/stall", "dispatcher/rediserr", "dispatcher/topology", "dispatcher/wire"},
-		"dispatcher/subscriber":  {"internal/gate", "internal/stall", "dispatcher/reconnect", "dispatcher/rediserr", "dispatcher/topology"},
-		"dispatcher": {"scripts", "wheel", "internal/gate", "internal/stall", "dispatcher/reconnect", "dispatcher/rediserr",
+		"dispatcher/rediserr":    {"scripts", "dispatcher/gate"},
+		"dispatcher/topology":    {"scripts", "dispatcher/gate"},
+		"dispatcher/wire":        {"scripts", "dispatcher/gate"},
+		"dispatcher/redisconn":   {"scripts", "wheel", "dispatcher/gate", "wheel/stall", "dispatcher/rediserr", "dispatcher/topology", "dispatcher/wire"},
+		"dispatcher/subscriber":  {"dispatcher/gate", "wheel/stall", "dispatcher/reconnect", "dispatcher/rediserr", "dispatcher/topology"},
+		"dispatcher": {"scripts", "wheel", "dispatcher/gate", "wheel/stall", "dispatcher/reconnect", "dispatcher/rediserr",
 			"dispatcher/topology", "dispatcher/wire", "dispatcher/redisconn", "dispatcher/subscriber"},
-		"engine": {"scripts", "futures", "wheel", "internal/gate", "internal/leaders", "internal/stall", "dispatcher", "dispatcher/reconnect", "dispatcher/rediserr",
+		"engine": {"scripts", "futures", "wheel", "dispatcher/gate", "engine/internal/leaders", "wheel/stall", "dispatcher", "dispatcher/reconnect", "dispatcher/rediserr",
 			"dispatcher/topology", "dispatcher/wire", "dispatcher/redisconn", "dispatcher/respguard"},
-		"engine/elect": {"scripts", "futures", "engine", "internal/leaders"},
+		"engine/elect": {"scripts", "futures", "engine", "engine/internal/leaders"},
 		// for tests
 		"engine/enginetest":      {"engine", "scripts"},
 		"internal/redistest":     {"internal/testkit/child", "internal/testkit/redisserver", "internal/testkit/resp"},
 		"internal/testkit/child": {}, "internal/testkit/resp": {},
 		"internal/testkit/redisserver": {"internal/testkit/child", "internal/testkit/resp"},
-		"internal/planted":             {},
 	}
 	for name, allowed := range may {
 		for _, imported := range list(t, module+"/"+name)[0].Imports {

@@ -5,7 +5,7 @@ import (
 	"errors"
 	"time"
 
-	"github.com/wheellock/wheellock/internal/gate"
+	"github.com/wheellock/wheellock/dispatcher/gate"
 )
 
 // mostOwner is how long an owner id may be, in bytes: Redisson's and the engine's have 38 to 75.

@@ -7,7 +7,7 @@ import (
 	"sync"
 
 	"github.com/wheellock/wheellock/dispatcher"
-	"github.com/wheellock/wheellock/internal/gate"
+	"github.com/wheellock/wheellock/dispatcher/gate"
 	"github.com/wheellock/wheellock/scripts"
 )
 

@@ -5,7 +5,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/wheellock/wheellock/internal/gate"
+	"github.com/wheellock/wheellock/dispatcher/gate"
 )
 
 // endings are the listeners that are told of the end of a hold. Most holds have none.

@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/wheellock/wheellock/internal/gate"
+	"github.com/wheellock/wheellock/dispatcher/gate"
 )
 
 // failure is a sentinel that belongs to a group, which errors.Is finds too.

@@ -7,10 +7,10 @@ import (
 	"sync/atomic" // the types of go.uber.org/atomic are aligned as pointers: a Hold would be larger
 	"time"
 
+	"github.com/wheellock/wheellock/dispatcher/gate"
 	"github.com/wheellock/wheellock/dispatcher/wire"
 	"github.com/wheellock/wheellock/futures"
-	"github.com/wheellock/wheellock/internal/gate"
-	"github.com/wheellock/wheellock/internal/stall"
+	"github.com/wheellock/wheellock/wheel/stall"
 )
 
 // Hold is one grant of a lock. Any goroutine may use it.

@@ -1,6 +1,6 @@
 package engine
 
-import "github.com/wheellock/wheellock/internal/gate"
+import "github.com/wheellock/wheellock/dispatcher/gate"
 
 // Kind is the kind of a lock, as text: in [State], in what an [Observer] is told, and in log records. The texts are part
 // of the API. An empty Kind means that the kind is not known.

@@ -3,8 +3,8 @@ package engine
 import (
 	"context"
 
+	"github.com/wheellock/wheellock/dispatcher/gate"
 	"github.com/wheellock/wheellock/futures"
-	"github.com/wheellock/wheellock/internal/gate"
 )
 
 // CountDownLatch lets callers wait until a count has reached 0, as Redisson's RCountDownLatch on the same name. Any

@@ -9,7 +9,7 @@ import (
 
 	"github.com/redis/rueidis"
 
-	"github.com/wheellock/wheellock/internal/leaders"
+	"github.com/wheellock/wheellock/engine/internal/leaders"
 	"github.com/wheellock/wheellock/scripts"
 )
 

@@ -6,7 +6,7 @@ import (
 
 	"go.uber.org/atomic"
 
-	"github.com/wheellock/wheellock/internal/gate"
+	"github.com/wheellock/wheellock/dispatcher/gate"
 )
 
 // LockOption changes one call. The options are [WithLease], [WithMinHold], [WithWait] and [WithOwner]. The zero value is

@@ -5,7 +5,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/wheellock/wheellock/internal/gate"
+	"github.com/wheellock/wheellock/dispatcher/gate"
 )
 
 // losses logs the locks that were lost: the first ones of each period one by one, the rest as a number at its end. So an

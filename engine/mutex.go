@@ -3,8 +3,8 @@ package engine
 import (
 	"context"
 
+	"github.com/wheellock/wheellock/dispatcher/gate"
 	"github.com/wheellock/wheellock/futures"
-	"github.com/wheellock/wheellock/internal/gate"
 )
 
 // Mutex is a reentrant lock of one name, as Redisson's RLock on the same name. Any goroutine may use it. Any number of

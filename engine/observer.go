@@ -8,8 +8,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/wheellock/wheellock/dispatcher/gate"
 	"github.com/wheellock/wheellock/futures"
-	"github.com/wheellock/wheellock/internal/gate"
 )
 
 // Observer is told of every request for a lock and of the end of every hold, for metrics and traces. Functions that are

@@ -3,7 +3,7 @@ package engine
 import (
 	"testing"
 
-	"github.com/wheellock/wheellock/internal/gate"
+	"github.com/wheellock/wheellock/dispatcher/gate"
 )
 
 // Without an Observer a request costs neither memory nor a reading of the clock, which would panic here.

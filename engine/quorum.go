@@ -6,8 +6,8 @@ import (
 	"slices"
 	"time"
 
+	"github.com/wheellock/wheellock/dispatcher/gate"
 	"github.com/wheellock/wheellock/futures"
-	"github.com/wheellock/wheellock/internal/gate"
 )
 
 // QuorumLock is a lock that is held on the majority of several independent Redis servers (Redlock; Redisson's

@@ -5,7 +5,7 @@ import (
 	"errors"
 	"time"
 
-	"github.com/wheellock/wheellock/internal/stall"
+	"github.com/wheellock/wheellock/wheel/stall"
 )
 
 // repairs get the Hold of a QuorumLock the parts that it lacks (invariant: quorum-counts-living-parts): those of servers that

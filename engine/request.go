@@ -5,9 +5,9 @@ import (
 	"sync"
 
 	"github.com/wheellock/wheellock/dispatcher"
+	"github.com/wheellock/wheellock/dispatcher/gate"
 	"github.com/wheellock/wheellock/futures"
-	"github.com/wheellock/wheellock/internal/gate"
-	"github.com/wheellock/wheellock/internal/stall"
+	"github.com/wheellock/wheellock/wheel/stall"
 )
 
 // operation is what a caller does to which name, for its errors.

@@ -3,7 +3,7 @@ package engine
 import (
 	"testing"
 
-	"github.com/wheellock/wheellock/internal/gate"
+	"github.com/wheellock/wheellock/dispatcher/gate"
 )
 
 // The loop hears that nothing was handed over, so that the grant goes to the next caller or back.

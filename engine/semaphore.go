@@ -3,8 +3,8 @@ package engine
 import (
 	"context"
 
+	"github.com/wheellock/wheellock/dispatcher/gate"
 	"github.com/wheellock/wheellock/futures"
-	"github.com/wheellock/wheellock/internal/gate"
 )
 
 // Semaphore is a number of permits under one name, as Redisson's RSemaphore on the same name. Any goroutine may use it.

@@ -3,7 +3,7 @@ package engine
 import (
 	"time"
 
-	"github.com/wheellock/wheellock/internal/gate"
+	"github.com/wheellock/wheellock/dispatcher/gate"
 )
 
 // Stats is a snapshot of an engine's counters. Its JSON names are part of the API. Durations are nanoseconds in JSON.

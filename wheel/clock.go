@@ -5,7 +5,7 @@ import (
 	"sync/atomic" // aligned on 32-bit machines, as go.uber.org/atomic is not
 	"time"
 
-	"github.com/wheellock/wheellock/internal/stall"
+	"github.com/wheellock/wheellock/wheel/stall"
 )
 
 // Clock says how long ago it was started. It never goes back, is not moved by changes of the wall clock, and

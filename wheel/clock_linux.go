@@ -6,7 +6,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// suspendTolerance is below the margin of any lease, which is 5 ms at least (internal/gate): what is not noticed must not
+// suspendTolerance is below the margin of any lease, which is 5 ms at least (dispatcher/gate): what is not noticed must not
 // make a hold outlast its key. The two clocks tick at one rate, so only the time between two readings (at most suspendBracket
 // each) comes between them.
 const suspendTolerance = 2 * time.Millisecond

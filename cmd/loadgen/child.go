@@ -10,9 +10,9 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/wheellock/wheellock/cmd/internal/notes"
 	"github.com/wheellock/wheellock/cmd/loadgen/internal/load"
 	"github.com/wheellock/wheellock/cmd/loadgen/internal/target"
-	"github.com/wheellock/wheellock/internal/notes"
 	"github.com/wheellock/wheellock/internal/testkit/child"
 )
 

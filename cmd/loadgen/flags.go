@@ -10,10 +10,10 @@ import (
 	"strings"
 	"time"
 
+	"github.com/wheellock/wheellock/cmd/internal/redisflags"
 	"github.com/wheellock/wheellock/cmd/loadgen/internal/load"
 	"github.com/wheellock/wheellock/cmd/loadgen/internal/report"
 	"github.com/wheellock/wheellock/engine"
-	"github.com/wheellock/wheellock/internal/redisflags"
 )
 
 // settings are what the flags say.

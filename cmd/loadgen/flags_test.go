@@ -8,9 +8,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/wheellock/wheellock/cmd/internal/redisflags"
 	"github.com/wheellock/wheellock/cmd/loadgen/internal/load"
 	"github.com/wheellock/wheellock/cmd/loadgen/internal/report"
-	"github.com/wheellock/wheellock/internal/redisflags"
 )
 
 func TestFlagsDefaults(t *testing.T) {

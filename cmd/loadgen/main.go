@@ -55,10 +55,10 @@ import (
 	"os/signal"
 	"syscall"
 
+	"github.com/wheellock/wheellock/cmd/internal/notes"
+	"github.com/wheellock/wheellock/cmd/internal/redisflags"
 	"github.com/wheellock/wheellock/cmd/loadgen/internal/report"
 	"github.com/wheellock/wheellock/cmd/loadgen/internal/target"
-	"github.com/wheellock/wheellock/internal/notes"
-	"github.com/wheellock/wheellock/internal/redisflags"
 )
 
 // Exit codes.

@@ -4,7 +4,7 @@ import (
 	"os"
 	"testing"
 
-	"github.com/wheellock/wheellock/internal/redisflags"
+	"github.com/wheellock/wheellock/cmd/internal/redisflags"
 	"github.com/wheellock/wheellock/internal/testkit"
 )
 

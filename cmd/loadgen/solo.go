@@ -3,10 +3,10 @@ package main
 import (
 	"context"
 
+	"github.com/wheellock/wheellock/cmd/internal/notes"
 	"github.com/wheellock/wheellock/cmd/loadgen/internal/load"
 	"github.com/wheellock/wheellock/cmd/loadgen/internal/target"
 	"github.com/wheellock/wheellock/engine"
-	"github.com/wheellock/wheellock/internal/notes"
 )
 
 // solo is the callers of a run of one process: this one.

@@ -25,11 +25,11 @@ import (
 	"os/signal"
 	"syscall"
 
+	"github.com/wheellock/wheellock/cmd/internal/notes"
 	"github.com/wheellock/wheellock/cmd/wheellock/internal/cli"
 	"github.com/wheellock/wheellock/cmd/wheellock/internal/doctor"
 	"github.com/wheellock/wheellock/cmd/wheellock/internal/hold"
 	"github.com/wheellock/wheellock/cmd/wheellock/internal/view"
-	"github.com/wheellock/wheellock/internal/notes"
 )
 
 // commands are all commands, in the order of the help.

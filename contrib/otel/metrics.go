@@ -27,8 +27,8 @@ import (
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/metric"
 
+	"github.com/wheellock/wheellock/contrib/internal/classes"
 	"github.com/wheellock/wheellock/engine"
-	"github.com/wheellock/wheellock/internal/classes"
 )
 
 // scope is the instrumentation scope of all spans and instruments.

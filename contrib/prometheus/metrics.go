@@ -21,8 +21,8 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"github.com/wheellock/wheellock/contrib/internal/classes"
 	"github.com/wheellock/wheellock/engine"
-	"github.com/wheellock/wheellock/internal/classes"
 )
 
 // Options say how metrics are made. The zero value works.

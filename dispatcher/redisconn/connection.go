@@ -7,12 +7,12 @@ import (
 
 	"github.com/redis/rueidis"
 
+	"github.com/wheellock/wheellock/dispatcher/gate"
 	"github.com/wheellock/wheellock/dispatcher/rediserr"
 	"github.com/wheellock/wheellock/dispatcher/topology"
 	"github.com/wheellock/wheellock/dispatcher/wire"
-	"github.com/wheellock/wheellock/internal/gate"
-	"github.com/wheellock/wheellock/internal/stall"
 	"github.com/wheellock/wheellock/scripts"
+	"github.com/wheellock/wheellock/wheel/stall"
 )
 
 // Connection carries one batch at a time to its server and back. While it is away its goroutine owns its fields; while it

@@ -9,8 +9,8 @@ import (
 
 	"github.com/redis/rueidis"
 
+	"github.com/wheellock/wheellock/dispatcher/gate"
 	"github.com/wheellock/wheellock/dispatcher/wire"
-	"github.com/wheellock/wheellock/internal/gate"
 	"github.com/wheellock/wheellock/internal/redistest"
 	"github.com/wheellock/wheellock/wheel"
 )

@@ -6,8 +6,8 @@ import (
 
 	"github.com/redis/rueidis"
 
+	"github.com/wheellock/wheellock/dispatcher/gate"
 	"github.com/wheellock/wheellock/dispatcher/topology"
-	"github.com/wheellock/wheellock/internal/gate"
 )
 
 // dedicated is the network connection of one Connection. Nobody else sends on it, so the Connection's own goroutine writes

@@ -7,9 +7,9 @@ import (
 
 	"github.com/redis/rueidis"
 
+	"github.com/wheellock/wheellock/dispatcher/gate"
 	"github.com/wheellock/wheellock/dispatcher/rediserr"
 	"github.com/wheellock/wheellock/dispatcher/wire"
-	"github.com/wheellock/wheellock/internal/gate"
 )
 
 // Class is which operations a connection carries.

@@ -7,7 +7,7 @@ import (
 	"github.com/redis/rueidis"
 	"go.uber.org/atomic"
 
-	"github.com/wheellock/wheellock/internal/gate"
+	"github.com/wheellock/wheellock/dispatcher/gate"
 	"github.com/wheellock/wheellock/wheel"
 
 	"github.com/wheellock/wheellock/dispatcher/wire"

@@ -3,8 +3,8 @@ package redisconn
 import (
 	"github.com/redis/rueidis"
 
+	"github.com/wheellock/wheellock/dispatcher/gate"
 	"github.com/wheellock/wheellock/dispatcher/wire"
-	"github.com/wheellock/wheellock/internal/gate"
 )
 
 // watch is WatchLoss in a connection. Redis tells a tracking connection once about each key that the connection has read

@@ -10,8 +10,8 @@ import (
 
 	"github.com/redis/rueidis"
 
+	"github.com/wheellock/wheellock/dispatcher/gate"
 	"github.com/wheellock/wheellock/dispatcher/rediserr"
-	"github.com/wheellock/wheellock/internal/gate"
 )
 
 // scripted is a connection whose reads are given.

@@ -6,8 +6,8 @@ import (
 
 	"github.com/redis/rueidis"
 
-	"github.com/wheellock/wheellock/internal/gate"
-	"github.com/wheellock/wheellock/internal/stall"
+	"github.com/wheellock/wheellock/dispatcher/gate"
+	"github.com/wheellock/wheellock/wheel/stall"
 )
 
 // news is what was heard since the loop looked, summed up by channel. So what a flood of messages takes is bounded by the

@@ -3,7 +3,7 @@ package topology
 import (
 	"time"
 
-	"github.com/wheellock/wheellock/internal/gate"
+	"github.com/wheellock/wheellock/dispatcher/gate"
 )
 
 // Survey is the schedule by which nodes of a cluster are asked for their maps: when a hash slot was found at another

@@ -1,7 +1,7 @@
 package wire
 
 import (
-	"github.com/wheellock/wheellock/internal/gate"
+	"github.com/wheellock/wheellock/dispatcher/gate"
 	"github.com/wheellock/wheellock/scripts"
 )
 

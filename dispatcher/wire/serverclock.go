@@ -3,7 +3,7 @@ package wire
 import (
 	"sync/atomic" // aligned on 32-bit machines, as go.uber.org/atomic is not
 
-	"github.com/wheellock/wheellock/internal/gate"
+	"github.com/wheellock/wheellock/dispatcher/gate"
 )
 
 // ServerClock is what is known of a server's clock, for notAfter (rule 12). A reading counts from when its answer was

@@ -5,7 +5,7 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/wheellock/wheellock/internal/gate"
+	"github.com/wheellock/wheellock/dispatcher/gate"
 	"github.com/wheellock/wheellock/scripts"
 )
 

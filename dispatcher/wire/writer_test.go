@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/wheellock/wheellock/internal/gate"
+	"github.com/wheellock/wheellock/dispatcher/gate"
 	"github.com/wheellock/wheellock/scripts"
 )
 

@@ -35,7 +35,7 @@ import (
 	"time"
 
 	"github.com/wheellock/wheellock/engine"
-	"github.com/wheellock/wheellock/internal/leaders"
+	"github.com/wheellock/wheellock/engine/internal/leaders"
 )
 
 var (

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/wheellock/wheellock/engine"
-	"github.com/wheellock/wheellock/internal/leaders"
+	"github.com/wheellock/wheellock/engine/internal/leaders"
 )
 
 // flooded is an election whose channel gets a message every 100 µs, and whose questions are answered after 200 µs.

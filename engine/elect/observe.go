@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/wheellock/wheellock/engine"
-	"github.com/wheellock/wheellock/internal/leaders"
+	"github.com/wheellock/wheellock/engine/internal/leaders"
 )
 
 const (

@@ -8,8 +8,8 @@ import (
 	"time"
 
 	"github.com/wheellock/wheellock/engine"
+	"github.com/wheellock/wheellock/engine/internal/leaders"
 	"github.com/wheellock/wheellock/futures"
-	"github.com/wheellock/wheellock/internal/leaders"
 	"github.com/wheellock/wheellock/scripts"
 )
 

@@ -10,8 +10,8 @@ import (
 	"github.com/wheellock/wheellock/dispatcher"
 	"github.com/wheellock/wheellock/engine"
 	"github.com/wheellock/wheellock/internal/redistest"
-	"github.com/wheellock/wheellock/internal/stall"
 	"github.com/wheellock/wheellock/internal/testkit"
+	"github.com/wheellock/wheellock/wheel/stall"
 )
 
 // Invariant: loss is final, also when the loop is paused between its reading of the clock and the answer to a renewal.

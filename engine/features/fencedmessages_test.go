@@ -6,8 +6,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/wheellock/wheellock/dispatcher/gate"
 	"github.com/wheellock/wheellock/engine"
-	"github.com/wheellock/wheellock/internal/gate"
 	"github.com/wheellock/wheellock/internal/redistest"
 	"github.com/wheellock/wheellock/internal/testkit"
 	"github.com/wheellock/wheellock/internal/testkit/resp"

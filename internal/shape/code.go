@@ -3,7 +3,9 @@ package shape
 import (
 	"fmt"
 	"go/ast"
+	"go/parser"
 	"go/token"
+	"io/fs"
 	"maps"
 	"os"
 	"path/filepath"
@@ -51,32 +53,37 @@ func (c *code) under(folder string) (some []*packages.Package) {
 	return some
 }
 
-func (c *code) figures() []figure {
+func (c *code) figures() ([]figure, error) {
+	up, err := c.upward()
+	if err != nil {
+		return nil, err
+	}
 	median, most := c.functions()
-	up := c.upward()
 	biggest, methods := c.biggest()
 	figures := []figure{
 		{"functions of the product, lines: median / 95 %", fmt.Sprintf("%d / %d", median, most), "at most 9 / 34", median <= 9 && most <= 34},
-		{"imports that run up", fmt.Sprint(len(up), " ", up), "none", len(up) == 0},
+		{"imports between folders of the tree that run back up", fmt.Sprint(len(up), " ", up), "none", len(up) == 0},
 		{"methods of the biggest type", fmt.Sprintf("%s, %d", biggest, methods), "at most 35", methods <= 35},
 	}
-	for _, folder := range []string{"internal/gate", "dispatcher", "cmd/loadgen"} {
+	for _, folder := range []string{"dispatcher/gate", "dispatcher", "cmd/loadgen"} {
 		share := c.comments(folder)
 		figures = append(figures, figure{"comments of " + folder + ", share of lines", fmt.Sprintf("%d %%", share), "14 to 28 %", share >= 14 && share <= 28})
 	}
-	for _, folder := range []string{"internal/gate", "dispatcher"} {
-		for _, p := range c.under(folder) {
-			uses := c.uses(p)
-			back, all := backward(uses), len(uses)
-			name := strings.TrimPrefix(p.PkgPath, module+"/")
-			figures = append(figures, figure{"uses between files of " + name + " that run back up", fmt.Sprintf("%d of %d", back, all), "under 20", back < 20})
-		}
+	for _, p := range c.under("dispatcher") {
+		uses := c.uses(p)
+		back, all := backward(uses), len(uses)
+		name := strings.TrimPrefix(p.PkgPath, module+"/")
+		figures = append(figures, figure{"uses between files of " + name + " that run back up", fmt.Sprintf("%d of %d", back, all), "under 20", back < 20})
 	}
-	own, other := c.lines(product), c.lines(harness)
+	own, err := c.lines(product)
+	if err != nil {
+		return nil, err
+	}
+	other, err := c.lines(harness)
 	return append(figures,
 		figure{"lines of the product", fmt.Sprint(own), "under 13,000", own < 13_000},
 		figure{"lines of the harness", fmt.Sprint(other), "under 13,500", other < 13_500},
-	)
+	), err
 }
 
 // declared yields every function of the product, with its package.
@@ -108,22 +115,28 @@ func (c *code) functions() (median, most int) {
 
 func (c *code) line(at token.Pos) int { return c.fset.Position(at).Line }
 
-// upward are the imports of the product that lead to the harness, or from a lower folder to a higher one.
-func (c *code) upward() (up []string) {
-	level := func(path string) int {
-		path = strings.TrimPrefix(path, module+"/")
-		return slices.IndexFunc(product, func(folder string) bool { return path == folder || strings.HasPrefix(path, folder+"/") })
-	}
-	for from, folder := range product {
-		for _, p := range c.under(folder) {
-			for path := range p.Imports {
-				if strings.HasPrefix(path, module+"/") && (level(path) < 0 || level(path) > from) {
-					up = append(up, strings.TrimPrefix(p.PkgPath, module+"/")+" -> "+strings.TrimPrefix(path, module+"/"))
-				}
+// upward are the imports that lead from a lower folder of the tree to a higher one, in any of its modules and without tests.
+func (c *code) upward() (up []string, err error) {
+	err = c.walk(folders, func(path string, text []byte) error {
+		file, err := parser.ParseFile(token.NewFileSet(), path, text, parser.ImportsOnly)
+		if err != nil {
+			return err
+		}
+		from := slices.Index(folders, top(path))
+		for _, i := range file.Imports {
+			if to, ours := strings.CutPrefix(strings.Trim(i.Path.Value, `"`), module+"/"); ours && slices.Index(folders, top(to)) > from {
+				up = append(up, path+" -> "+to)
 			}
 		}
-	}
-	return up
+		return nil
+	})
+	return up, err
+}
+
+// top is the folder of the root that a path is in.
+func top(path string) string {
+	name, _, _ := strings.Cut(filepath.ToSlash(path), "/")
+	return name
 }
 
 // biggest is the type of the product with the most methods of its own.
@@ -180,16 +193,30 @@ func (c *code) comments(folder string) int {
 }
 
 // lines are how many lines of Go stand below folders, without tests.
-func (c *code) lines(folders []string) (n int) {
+func (c *code) lines(folders []string) (n int, err error) {
+	err = c.walk(folders, func(_ string, text []byte) error {
+		n += strings.Count(string(text), "\n")
+		return nil
+	})
+	return n, err
+}
+
+// walk calls visit with every file of Go below folders that is no test, and its path below the root.
+func (c *code) walk(folders []string, visit func(path string, text []byte) error) error {
 	for _, folder := range folders {
-		_ = filepath.WalkDir(filepath.Join(c.root, folder), func(path string, _ os.DirEntry, err error) error {
-			if err != nil || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") {
-				return nil
+		err := fs.WalkDir(os.DirFS(c.root), folder, func(path string, _ fs.DirEntry, err error) error {
+			if err != nil || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") || strings.Contains(path, "/testdata/") {
+				return err
 			}
-			text, err := os.ReadFile(path)
-			n += strings.Count(string(text), "\n")
-			return err
+			text, err := os.ReadFile(filepath.Join(c.root, path))
+			if err != nil {
+				return err
+			}
+			return visit(path, text)
 		})
+		if err != nil {
+			return err
+		}
 	}
-	return n
+	return nil
 }

@@ -6,11 +6,17 @@
 // redis-server.
 package shape
 
-// product are the folders of what users get, lower ones first: a package may import from those before it only.
-var product = []string{"internal/leaders", "internal/stall", "scripts", "futures", "wheel", "internal/gate", "dispatcher", "engine"}
+import "slices"
+
+// folders are those of the tree that have code, lower ones first: code imports from those before its own only. The product comes
+// first, then what stands on it.
+var folders = append(slices.Clone(product), "contrib", "internal", "cmd", "bench", "examples")
+
+// product are the folders of what users get.
+var product = []string{"scripts", "futures", "wheel", "dispatcher", "engine"}
 
 // harness are those of what tests and measures it.
-var harness = []string{"cmd/loadgen", "internal/redistest", "internal/testkit", "internal/chaos", "internal/interop", "bench"}
+var harness = []string{"cmd/loadgen", "internal", "bench"}
 
 // figure is one row of the table.
 type figure struct {

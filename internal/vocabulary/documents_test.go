@@ -28,7 +28,7 @@ func TestPromisesHaveTests(t *testing.T) {
 		name := row[0]
 		tests := testReference.FindAllStringSubmatch(row[1], -1)
 		tested[name] = len(tests) > 0
-		if !strings.Contains(read(t, "INVARIANTS.md"), "\n### "+name+"\n") {
+		if !strings.Contains(read(t, "dispatcher/gate/INVARIANTS.md"), "\n### "+name+"\n") {
 			t.Errorf("INVARIANTS.md has no invariant %s", name)
 		}
 		if !slices.ContainsFunc(tests, func(m []string) bool { return in.names(t, m, name) }) {
@@ -56,7 +56,7 @@ func TestPromisesHaveTests(t *testing.T) {
 			t.Errorf("no test holds the promise %q", promise)
 		}
 	}
-	for _, m := range regexp.MustCompile(`(?m)^### (.+)$`).FindAllStringSubmatch(read(t, "INVARIANTS.md"), -1) {
+	for _, m := range regexp.MustCompile(`(?m)^### (.+)$`).FindAllStringSubmatch(read(t, "dispatcher/gate/INVARIANTS.md"), -1) {
 		if !tested[m[1]] || !served[m[1]] {
 			t.Errorf("TESTING.md: %s has tests: %t; serves a promise: %t", m[1], tested[m[1]], served[m[1]])
 		}

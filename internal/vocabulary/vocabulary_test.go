@@ -21,7 +21,7 @@ const root = "../.."
 
 // product are the packages that the engine consists of.
 var product = []string{
-	"scripts", "futures", "wheel", "internal/gate", "internal/leaders", "internal/stall", "engine", "engine/elect", "engine/enginetest",
+	"scripts", "futures", "wheel", "dispatcher/gate", "engine/internal/leaders", "wheel/stall", "engine", "engine/elect", "engine/enginetest",
 	"dispatcher", "dispatcher/quietsocket", "dispatcher/reconnect", "dispatcher/redisconn", "dispatcher/rediserr", "dispatcher/respguard",
 	"dispatcher/subscriber", "dispatcher/topology", "dispatcher/wire",
 }
@@ -124,7 +124,7 @@ func TestATypeNameMeansOneThing(t *testing.T) {
 // A comment or a test that names an invariant names one of INVARIANTS.md.
 func TestNamedInvariantsExist(t *testing.T) {
 	t.Parallel()
-	invariants := read(t, "INVARIANTS.md")
+	invariants := read(t, "dispatcher/gate/INVARIANTS.md")
 	reference := regexp.MustCompile(`\binvariants?: ([a-z]+(?:-[a-z]+)+(?:, [a-z]+(?:-[a-z]+)+)*)`)
 	for _, path := range slices.Concat(files(t, ".go"), files(t, ".lua")) {
 		for _, m := range reference.FindAllStringSubmatch(read(t, path), -1) {

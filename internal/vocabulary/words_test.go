@@ -72,9 +72,9 @@ var exceptions = []exception{
 	{"bench", "growth", "BenchmarkGrowth measures how a cost grows; its results are recorded under that name"},
 	{"docs/RELIABILITY.md", "weather", "the name of a phase, under which figures are recorded"},
 	{"futures", "owed", "a wake-up that a waiter must consume"},
-	{"internal/chaos", "growth", "the memory that a client may gain in an outage"},
-	{"internal/explore/redismodel", "letter", "a letter of a pattern or a format"},
-	{"internal/gate", "growth", "a re-entry that needs a longer lease"},
+	{"internal/trial/chaos", "growth", "the memory that a client may gain in an outage"},
+	{"internal/redismodel", "letter", "a letter of a pattern or a format"},
+	{"dispatcher/gate", "growth", "a re-entry that needs a longer lease"},
 	{"scripts", "letter", "a letter of a name whose hash slot is computed"},
 }
 
@@ -82,10 +82,10 @@ var exceptions = []exception{
 // glossary of ARCHITECTURE.md.
 var shared = map[string]string{
 	"Config":    "the settings of the package",
-	"Kind":      "engine: the kind of a lock, as text; internal/gate: the kind of its machine",
-	"Mutex":     "engine: the lock as users see it; internal/gate: its state machine",
+	"Kind":      "engine: the kind of a lock, as text; dispatcher/gate: the kind of its machine",
+	"Mutex":     "engine: the lock as users see it; dispatcher/gate: its state machine",
 	"Options":   "what users set: of an engine, of an election",
-	"Semaphore": "engine: the semaphore as users see it; internal/gate: its state machine",
+	"Semaphore": "engine: the semaphore as users see it; dispatcher/gate: its state machine",
 	"Server":    "dispatcher/redisconn: what is known of a server; engine/enginetest: an in-memory server",
 	"Stats":     "the counters of the package",
 	"Task":      "dispatcher/redisconn: what a connection is to do; futures: what a Runner runs",

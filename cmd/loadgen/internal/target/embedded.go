@@ -6,7 +6,7 @@ import (
 
 	"github.com/alicebob/miniredis/v2"
 
-	"github.com/wheellock/wheellock/internal/redisflags"
+	"github.com/wheellock/wheellock/cmd/internal/redisflags"
 )
 
 // startEmbedded runs miniredis in this process, on a free loopback port, so that child processes reach it too.

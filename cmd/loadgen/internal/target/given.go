@@ -3,8 +3,8 @@ package target
 import (
 	"context"
 
+	"github.com/wheellock/wheellock/cmd/internal/redisflags"
 	"github.com/wheellock/wheellock/engine"
-	"github.com/wheellock/wheellock/internal/redisflags"
 )
 
 // Connect uses the Redis that somebody named. An engine reaches it first: it finds what would keep the load from running, and its

@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/wheellock/wheellock/internal/redisflags"
+	"github.com/wheellock/wheellock/cmd/internal/redisflags"
 	"github.com/wheellock/wheellock/internal/redistest"
 	"github.com/wheellock/wheellock/internal/testkit"
 	"github.com/wheellock/wheellock/internal/testkit/resp"

@@ -13,8 +13,8 @@ import (
 
 	"github.com/redis/rueidis"
 
+	"github.com/wheellock/wheellock/cmd/internal/redisflags"
 	"github.com/wheellock/wheellock/engine"
-	"github.com/wheellock/wheellock/internal/redisflags"
 	"github.com/wheellock/wheellock/internal/testkit/resp"
 )
 

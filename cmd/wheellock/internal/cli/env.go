@@ -18,8 +18,8 @@ import (
 
 	"golang.org/x/term"
 
+	"github.com/wheellock/wheellock/cmd/internal/redisflags"
 	"github.com/wheellock/wheellock/engine"
-	"github.com/wheellock/wheellock/internal/redisflags"
 )
 
 // Env is what a command runs in: the streams and the flags that all commands have.

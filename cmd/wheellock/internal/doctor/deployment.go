@@ -9,11 +9,11 @@ import (
 
 	"github.com/redis/rueidis"
 
+	"github.com/wheellock/wheellock/cmd/internal/redisflags"
 	"github.com/wheellock/wheellock/cmd/wheellock/internal/cli"
 	"github.com/wheellock/wheellock/dispatcher/respguard"
 	"github.com/wheellock/wheellock/dispatcher/topology"
 	"github.com/wheellock/wheellock/engine"
-	"github.com/wheellock/wheellock/internal/redisflags"
 )
 
 // deployment is the Redis that a URL names: a server, the master and the replicas that sentinels name, or the nodes of a cluster.
@@ -23,7 +23,7 @@ type deployment struct {
 	ctx    context.Context
 	opts   engine.Options
 	client rueidis.Client // as the engine's: it follows sentinels and knows the cluster; nil: there is none
-	served *topology.Map  // of a cluster; nil: it is none
+	served *topology.Map  // of a cluster; nil: not a cluster
 	nodes  []*node
 }
 

@@ -7,8 +7,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/wheellock/wheellock/cmd/internal/redisflags"
 	"github.com/wheellock/wheellock/engine"
-	"github.com/wheellock/wheellock/internal/redisflags"
 )
 
 var errUnfound = errors.New("no server was found")

@@ -8,10 +8,10 @@ import (
 	"os/exec"
 	"time"
 
+	"github.com/wheellock/wheellock/cmd/internal/notes"
 	"github.com/wheellock/wheellock/cmd/wheellock/internal/cli"
 	"github.com/wheellock/wheellock/cmd/wheellock/internal/guard"
 	"github.com/wheellock/wheellock/engine"
-	"github.com/wheellock/wheellock/internal/notes"
 )
 
 // ending is what the help of both commands says of the end.

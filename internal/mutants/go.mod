@@ -1,5 +1,0 @@
-module github.com/wheellock/wheellock/internal/mutants
-
-go 1.26.0
-
-require github.com/yuin/gopher-lua v1.1.1

@@ -1,0 +1,152 @@
+package redisnet
+
+import (
+	"bufio"
+	"context"
+	"io"
+	"slices"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/wheellock/wheellock/internal/redismodel"
+)
+
+// dialogue is a client on a Link of its own.
+type dialogue struct {
+	t    *testing.T
+	s    *Server
+	l    *Link
+	conn io.ReadWriteCloser
+	in   *bufio.Reader
+}
+
+func converse(t *testing.T, test func(d *dialogue)) {
+	synctest.Test(t, func(t *testing.T) {
+		s := New("a", redismodel.NewInterpreter())
+		l := NewLink("client", s)
+		conn, err := l.Dial(context.Background(), "", nil, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer time.Sleep(2 * keepAlive) // the server's side ends
+		defer conn.Close()
+		test(&dialogue{t, s, l, conn, bufio.NewReader(conn)})
+	})
+}
+
+func (d *dialogue) say(args ...string) {
+	b := appendHeader(nil, '*', len(args))
+	for _, arg := range args {
+		b = appendText(b, arg)
+	}
+	d.conn.Write(b)
+}
+
+// hear wants lines, so long after now.
+func (d *dialogue) hear(after time.Duration, lines ...string) {
+	d.t.Helper()
+	began := time.Now()
+	for _, want := range lines {
+		if got, err := d.in.ReadString('\n'); err != nil || got != want+"\r\n" {
+			d.t.Errorf("heard %q, %v, want %q", got, err, want)
+		}
+	}
+	if took := time.Since(began); took != after {
+		d.t.Errorf("heard after %v, want %v", took, after)
+	}
+}
+
+func TestLinkDelaysAndHoldsUp(t *testing.T) {
+	converse(t, func(d *dialogue) {
+		d.l.Up.Delay(func() time.Duration { return 3 * time.Millisecond })
+		d.l.Down.Delay(func() time.Duration { return 4 * time.Millisecond })
+		d.say("PING")
+		d.hear(7*time.Millisecond, "+PONG")
+		d.l.Down.Hold(time.Now().Add(time.Second))
+		d.say("PING")
+		d.hear(time.Second, "+PONG")
+		d.l.HoldUp(time.Now().Add(time.Second))
+		d.say("PING")
+		d.hear(time.Second+4*time.Millisecond, "+PONG")
+	})
+}
+
+func TestLinkHoldsUpOneName(t *testing.T) {
+	converse(t, func(d *dialogue) {
+		d.l.Up.HoldUpNamed("mine", time.Second)
+		d.say("EXISTS", "another")
+		d.hear(0, ":0")
+		d.say("EXISTS", "mine")
+		d.say("PING") // comes behind it
+		d.hear(time.Second, ":0", "+PONG")
+		d.say("EXISTS", "mine")
+		d.hear(0, ":0")
+	})
+}
+
+func TestLinkCutsAtAByte(t *testing.T) {
+	converse(t, func(d *dialogue) {
+		d.l.CutBehind(3, true)
+		d.say("PING")
+		b, err := io.ReadAll(d.in)
+		if string(b) != "+PO" || err == nil {
+			t.Errorf("read %q, %v", b, err)
+		}
+	})
+}
+
+// What vanishes is never followed by anything: the connection is half open until somebody's patience ends.
+func TestLinkLoses(t *testing.T) {
+	converse(t, func(d *dialogue) {
+		d.l.Down.Lose(time.Now().Add(time.Second))
+		d.say("SET", "x", "1")
+		time.Sleep(2 * time.Second)
+		d.say("PING")
+		conn := d.conn.(*conn)
+		conn.SetReadDeadline(time.Now().Add(time.Second))
+		if n, err := conn.Read(make([]byte, 1)); n != 0 || err == nil {
+			t.Errorf("read %d bytes, %v", n, err)
+		}
+		if v := d.s.Do("GET", "x"); v.Str != "1" {
+			t.Errorf("GET = %v: the command itself was not lost", v)
+		}
+	})
+}
+
+func TestServerTellsPlainAndShardedChannelsApart(t *testing.T) {
+	converse(t, func(d *dialogue) {
+		d.say("SUBSCRIBE", "x")
+		d.say("SSUBSCRIBE", "x")
+		d.say("UNSUBSCRIBE", "x")
+		synctest.Wait()
+		if n := d.s.Do("PUBLISH", "x", "1").Int; n != 0 {
+			t.Errorf("PUBLISH reached %d", n)
+		}
+		if n := d.s.Do("SPUBLISH", "x", "1").Int; n != 1 {
+			t.Errorf("SPUBLISH reached %d", n)
+		}
+		if got := d.s.Subscriptions(); !slices.Equal(got, []string{"client x"}) {
+			t.Errorf("Subscriptions = %q", got)
+		}
+	})
+}
+
+func TestServerRestarts(t *testing.T) {
+	converse(t, func(d *dialogue) {
+		d.s.Do("SET", "x", "1")
+		was := d.s.Save()
+		d.s.Do("SET", "x", "2")
+		d.s.Stop()
+		if _, err := d.conn.Read(make([]byte, 1)); err == nil {
+			t.Error("the connection lives on")
+		}
+		if _, err := d.l.Dial(context.Background(), "", nil, nil); err == nil {
+			t.Error("somebody connected")
+		}
+		d.s.Start(&was)
+		if v := d.s.Do("GET", "x"); v.Str != "1" {
+			t.Errorf("GET = %v", v)
+		}
+	})
+}

@@ -1,0 +1,74 @@
+package bubble
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"runtime"
+	"runtime/debug"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/panjf2000/ants/v2"
+
+	"github.com/wheellock/wheellock/internal/redismodel"
+)
+
+var (
+	seed   = flag.Uint64("seed", 0, "the first seed; 0: 1")
+	length = flag.Duration("for", 30*time.Minute, "virtual time, in all")
+	trace  = flag.Bool("trace", false, "print the events of every world")
+	events = flag.Int("events", 200, "how many events are printed when something is wrong")
+)
+
+func init() { flag.StringVar(onlyKind, "kind", "", "the only kind of names, such as rw") }
+
+func TestMain(m *testing.M) {
+	flag.Parse()
+	ants.Release() // its goroutines are outside of any bubble
+	os.Exit(m.Run())
+}
+
+// Whole engines keep their promises in virtual time, whatever befalls them.
+func TestBubble(t *testing.T) {
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
+	first := max(*seed, 1)
+	began := time.Now()
+	var virtual time.Duration
+	worlds := 0
+	in := redismodel.NewInterpreter()
+	for s := first; virtual < *length; s++ {
+		w := live(t, s, in)
+		virtual += w.lived
+		worlds++
+		if *trace {
+			t.Logf("seed %d:\n%s", s, w.list(mostEvents))
+		}
+		if w.failed() {
+			t.Fatalf("seed %d, after %d worlds:\n%s\n%s", s, worlds, w.list(*events), strings.Join(w.wrong, "\n"))
+		}
+	}
+	t.Logf("%d worlds from seed %d on, %.2f virtual hours in %v; stalls %t", worlds, first, virtual.Hours(), time.Since(began).Round(time.Millisecond), stalls)
+}
+
+// live is the life of the world of a seed.
+func live(t *testing.T, s uint64, in *redismodel.Interpreter) (w *World) {
+	watched := watch(s)
+	defer watched.stop()
+	defer func() { // the bubble ends with goroutines left
+		if gone := recover(); gone != nil {
+			fmt.Fprintf(os.Stderr, "seed %d: %v\n%s\n%s\n", s, gone, w.list(*events), strings.Join(w.wrong, "\n"))
+			os.Exit(1)
+		}
+	}()
+	synctest.Test(t, func(t *testing.T) {
+		w = newWorld(s, in)
+		watched.on(w)
+		w.run()
+		w.lived = time.Since(w.began)
+	})
+	debug.FreeOSMemory()
+	return w
+}

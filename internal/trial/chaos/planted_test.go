@@ -1,0 +1,95 @@
+package chaos
+
+import (
+	"encoding/json"
+	"flag"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/wheellock/wheellock/internal/trial/planted"
+)
+
+var plantedFlag = flag.Bool("planted", false, "build the harness with bugs in the engine, and see each caught")
+
+// phases are those in which a planted bug shows.
+var phases = []struct {
+	bug    string
+	phases string
+}{
+	{planted.None.Name, "cuts|partitions|data loss|sparse|hot locks|refused|deadlines|foreign"},
+	{"an acquire that counts, sent twice", "answers lost"},
+	{"no second question once the subscription is confirmed", "sparse"},
+	{"a deadline that counts from the answer", "weather"},
+	{"a release that does not look who the owner is", "partitions"},
+	{"a token that INCR gives", "data loss"},
+	{"a renewal after the unlock", "sparse"},
+	{"a cancelled call that is forgotten", "sparse"},
+	{"a change that has its effect twice", "answers lost"},
+	{"a reader let in beside the writer", "weather"},
+	{"a confirmation in vain that is repeated at once", "hot locks"},
+	{"an acquire that ignores that its TTL was refused", "refused"},
+	{"bytes of a server that are not looked at", "foreign"},
+}
+
+// The checkers find mistakes that locks have been made with, and nothing where there is none.
+func TestPlanted(t *testing.T) {
+	if !*plantedFlag {
+		t.Skip("with -planted only: it builds the engine with bugs, one after the other")
+	}
+	var table strings.Builder
+	for _, p := range phases {
+		b := planted.None
+		if p.bug != b.Name {
+			b = planted.Named(t, p.bug)
+		}
+		t.Run(b.Name, func(t *testing.T) {
+			binary := b.Build(t, "../../..")
+			var caught []string
+			seed := 1
+			for caught = violated(t, binary, p.phases, seed); len(caught) == 0 && b.Name != planted.None.Name && seed < mostSeeds; {
+				seed++
+				caught = violated(t, binary, p.phases, seed)
+			}
+			fmt.Fprintf(&table, "| %s | %s | %d |\n", b.Name, strings.Join(caught, ", "), seed)
+			if (len(caught) > 0) != (b.Name != planted.None.Name) {
+				t.Errorf("caught by %q", caught)
+			}
+		})
+	}
+	t.Log("\n" + table.String())
+}
+
+// mostSeeds is how many runs may pass until a bug is caught: some show only when two events are a few milliseconds apart.
+const mostSeeds = 8
+
+// violated runs the harness on the engine with a bug, and says what was violated.
+func violated(t *testing.T, binary, phases string, seed int) (oracles []string) {
+	t.Helper()
+	out := filepath.Join(t.TempDir(), "result.json")
+	// It fails, as it should: what counts is what it writes.
+	text, _ := exec.Command(binary, "-test.run", "^TestChaos$", "-phases", phases, "-for", "20s", "-seed", strconv.Itoa(seed), "-json", out).CombinedOutput()
+	found, err := os.ReadFile(out)
+	if err != nil {
+		t.Fatalf("no result: %v\n%s", err, text)
+	}
+	var r result
+	if err := json.Unmarshal(found, &r); err != nil {
+		t.Fatal(err)
+	}
+	for _, p := range r.Phases {
+		for _, v := range p.Violations {
+			t.Logf("%s, seed %d: %s: %s", p.Name, p.Seed, v.Oracle, v.Text)
+			if v.Oracle != "void" {
+				oracles = append(oracles, v.Oracle)
+			}
+		}
+	}
+	slices.Sort(oracles)
+	return slices.Compact(oracles)
+}

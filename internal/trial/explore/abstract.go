@@ -1,0 +1,149 @@
+package explore
+
+import (
+	"reflect"
+	"strconv"
+	"strings"
+
+	"github.com/wheellock/wheellock/dispatcher/gate"
+	"github.com/wheellock/wheellock/scripts"
+)
+
+// The abstraction: what of a state the specification knows, in its words.
+
+// ops are the specification's commands. A Confirm is a Renew that counts listeners besides.
+var ops = map[gate.Op]string{
+	gate.Acquire: "Acquire", gate.Renew: "Renew", gate.Confirm: "Renew", gate.Release: "Release",
+}
+
+// The specification's phases of a tenure, in the order of the gate's.
+const (
+	free  = "Free"
+	asked = "Asked"
+	ours  = "Ours"
+	dead  = "Dead"
+)
+
+var phases = [...]string{free, asked, ours, dead}
+
+// belief is what an engine knows of the only name.
+type belief struct {
+	phase    string
+	id       uint64    // of its tenure; 0: it is free
+	deadline gate.Time // of its tenure
+	waits    string    // for which command; empty: for none
+	orphans  []uint64  // by their tenures
+}
+
+// belief reads it from the gate, by the names of its fields.
+func (e *engine) belief() belief {
+	b := belief{phase: free}
+	if e.dead || e.cells[0] == nil {
+		return b
+	}
+	mutex := reflect.ValueOf(e.cells[0].Machine).Elem()
+	tenure := mutex.FieldByName("t")
+	if b.phase = phases[tenure.FieldByName("phase").Uint()]; b.phase != free {
+		b.id, b.deadline = tenure.FieldByName("ID").Uint()-firstID, gate.Time(tenure.FieldByName("Deadline").Int())
+	}
+	b.waits = ops[gate.Op(mutex.FieldByName("flight").Uint())]
+	if contention := mutex.FieldByName("contention"); !contention.IsNil() {
+		orphans := contention.Elem().FieldByName("orphans")
+		for i := range orphans.Len() {
+			b.orphans = append(b.orphans, orphans.Index(i).FieldByName("id").Uint()-firstID)
+		}
+	}
+	return b
+}
+
+// view is what of a state is compared.
+func (s *state) view() fields {
+	engines, holds := []fields{}, []fields{}
+	for _, e := range s.engines {
+		b := e.belief()
+		deadline, waits := int64(0), []variant{}
+		if b.phase == ours {
+			deadline = e.truth(b.deadline)
+		}
+		if b.waits != "" {
+			waits = append(waits, unit(b.waits))
+		}
+		engines = append(engines, fields{"phase": unit(b.phase), "n": b.id, "deadline": deadline, "waits": setOf(waits), "orphans": setOf(b.orphans)})
+	}
+	for _, c := range s.callers {
+		if c.hasHold() && !c.e.dead {
+			holds = append(holds, fields{"caller": c.number, "id": c.e.id(c.hold.Tenure), "deadline": c.e.truth(c.hold.Deadline())})
+		}
+	}
+	return fields{"now": s.now, "key": s.key(), "engines": engines, "holds": setOf(holds)}
+}
+
+// key is the owner in Redis, and when the key ends by itself.
+func (s *state) key() fields {
+	owner := s.ownerOf(0)
+	for _, e := range s.engines {
+		if number, mine := strings.CutPrefix(owner, e.uuid+":"); mine {
+			n, _ := strconv.ParseUint(number, 10, 64)
+			return fields{"owner": e.id(n), "ends": (s.now/1e6 + s.do("PTTL", nameOf(0)).Int + 1) * 1e6}
+		}
+	}
+	return fields{"owner": nobody, "ends": 0}
+}
+
+// nobody is the owner of a key that is not there.
+var nobody = fields{"engine": -1, "n": 0}
+
+// id is the owner id of a tenure.
+func (e *engine) id(number uint64) fields { return fields{"engine": e.number, "n": number - firstID} }
+
+// command is a command that has left.
+func (e *engine) command(f *flight) fields {
+	return fields{
+		"engine": e.number, "op": unit(ops[f.Op]), "id": e.id(f.ID), "lease": f.Lease, "sent": e.truth(f.Sent), "notAfter": notAfter(f),
+	}
+}
+
+// notAfter is the true time after which a command does nothing, as its script was told; 0: it was told nothing.
+func notAfter(f *flight) int64 {
+	if f.Op != gate.Acquire {
+		return 0
+	}
+	millis, err := strconv.ParseInt(f.args[0], 10, 64)
+	if err != nil {
+		panic(err)
+	}
+	return millis*1e6 - serverEpoch*1000
+}
+
+// answerOf is the specification's word for a reply.
+func answerOf(op gate.Op, r scripts.Reply) string {
+	_, late := r.Late()
+	switch {
+	case late:
+		return "Late"
+	case r.Fault() != scripts.None:
+		return "Refused"
+	case r < 0 && (op != gate.Release || r != scripts.PublishDenied):
+		return "No"
+	}
+	return "Yes"
+}
+
+// Values in the Informal Trace Format.
+
+type fields map[string]any
+
+type variant struct {
+	Tag   string `json:"tag"`
+	Value any    `json:"value"`
+}
+
+// unit is a variant without a value.
+func unit(tag string) variant { return variant{tag, fields{"#tup": []int{}}} }
+
+func setOf[V any](all []V) fields {
+	if all == nil {
+		all = []V{}
+	}
+	return fields{"#set": all}
+}

@@ -1,0 +1,184 @@
+package explore
+
+import (
+	"flag"
+	"os"
+	"runtime"
+	"runtime/debug"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/wheellock/wheellock/internal/redismodel"
+)
+
+var (
+	fullFlag   = flag.Bool("full", false, "search every small world, not only the quick ones")
+	walksFlag  = flag.Int("walks", 20_000, "how many random walks")
+	stepsFlag  = flag.Int("steps", 150, "the moves of each, at most")
+	seedFlag   = flag.Uint64("seed", 1, "the seed of the first")
+	statesFlag = flag.Int("states", 20_000_000, "the states of a small world, at most")
+	worldFlag  = flag.String("world", "", "only this one")
+)
+
+// The heap is small and its garbage comes fast.
+func TestMain(m *testing.M) {
+	debug.SetGCPercent(400)
+	os.Exit(m.Run())
+}
+
+// quick are the worlds that are searched in every run.
+var quick = map[string]bool{
+	"mutex paused": true, "mutex of mixed leases": true, "semaphore": true, "two of a mutex": true, "two of a fair": true, "two of permits": true,
+	"three of two attempts": true, "fenced detaches": true, "claims": true, "claims forced while asked": true, "fair claims forced": true, "fair, long under way": true, "mutex handed on": true, "latch, standing still": true,
+	"claims and least times": true, "claims and an open slot": true, "fair claims forced twice": true, "fenced claims beside a publisher": true,
+}
+
+// Every order of events in small worlds.
+func TestSearch(t *testing.T) {
+	for _, w := range SmallWorlds {
+		if *worldFlag != "" && *worldFlag != w.Name || *worldFlag == "" && !*fullFlag && !quick[w.Name] {
+			continue
+		}
+		t.Run(w.Name, func(t *testing.T) {
+			r := Search(w, *statesFlag)
+			t.Logf("%d states, %d steps, %d ends, at most %d moves, %v, complete: %v", r.States, r.Steps, r.Ends, r.Depth, r.Elapsed.Round(time.Millisecond), r.Complete)
+			if r.Found != nil {
+				t.Fatalf("%v", r.Found)
+			}
+			if !r.Complete {
+				t.Errorf("it was not seen whole")
+			}
+		})
+	}
+}
+
+// Random paths through bigger worlds.
+func TestWalk(t *testing.T) {
+	var (
+		mu    sync.Mutex
+		next  int
+		group sync.WaitGroup
+		steps int
+		began = time.Now()
+	)
+	for range runtime.GOMAXPROCS(0) {
+		group.Go(func() {
+			in := redismodel.NewInterpreter()
+			for {
+				mu.Lock()
+				n := next
+				next++
+				mu.Unlock()
+				if n >= *walksFlag || t.Failed() {
+					return
+				}
+				w := BigWorlds[n%len(BigWorlds)]
+				if *worldFlag != "" && *worldFlag != w.Name {
+					continue
+				}
+				seed := *seedFlag + uint64(n)
+				r := Walk(w, in, seed, *stepsFlag)
+				mu.Lock()
+				steps += r.Steps
+				mu.Unlock()
+				if r.Found != nil {
+					t.Errorf("world %s, seed %d: %v", w.Name, seed, r.Found)
+				}
+			}
+		})
+	}
+	group.Wait()
+	t.Logf("%d walks from seed %d, %d moves, %v", next, *seedFlag, steps, time.Since(began).Round(time.Millisecond))
+}
+
+// replayed plays a finding of former times: no invariant may break.
+func replayed(t *testing.T, world, moves string) {
+	t.Helper()
+	w := worldNamed(world)
+	if w == nil {
+		t.Fatalf("there is no world %q", world)
+	}
+	list, err := ParseMoves(moves)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if v := replay(w, redismodel.NewInterpreter(), list, nil); v != nil {
+		t.Errorf("%v", &Finding{w, v.invariant, v.text, list})
+	}
+}
+
+// What a move is called leads back to it.
+func TestMovesAreRead(t *testing.T) {
+	for do := range actions {
+		for call := range calls {
+			for fault := range faults {
+				m := Move{do: do, engine: 1, index: 2, name: 1}
+				switch do {
+				case doCall:
+					m.call = call
+				case doFault:
+					m.fault = fault
+				}
+				if got, err := ParseMoves(m.String()); err != nil || got[0] != m {
+					t.Fatalf("%v is read as %v: %v", m, got, err)
+				}
+			}
+		}
+	}
+	for _, wrong := range []string{"A.nothing", "tick#x", "A.lock@z", "tick#300"} {
+		if _, err := ParseMoves(wrong); err == nil {
+			t.Errorf("%q was read", wrong)
+		}
+	}
+}
+
+// What the search has found, and was mended. Each list of moves is as it was printed.
+func TestFindings(t *testing.T) {
+	for name, f := range map[string]struct{ world, moves string }{
+		"a tenure's number is used again after its release was sent": {"fair in every order",
+			`B.lock B.run hold tick B.arrive B.break B.mend B.run B.arrive B.run run-stray`},
+		"a place comes back after its waiter was let in": {"fair in every order",
+			`A.lock A.run A.arrive A.lock A.break unlock B.lock B.run B.arrive B.confirm B.run B.arrive tick A.mend A.run A.arrive B.hear B.run B.arrive unlock#2 B.run A.run A.arrive B.arrive run-stray tick`},
+		"a later waiter of the same engine stands first": {"big fair",
+			`B.try-fixed@1 B.run C.lock-owned failover-1 run-stray C.try@1 C.lock@1 tick C.lock@1 C.mend failover-1 run-stray run-stray C.force@1`},
+		"Close gives up in the turn in which it began, because that turn began long ago": {"big semaphore",
+			`D.acquire D.pause-in-turn D.close D.run tick`},
+		"a place that was not given up while Redis could not be reached for long": {"big fair",
+			`A.try-fixed@1 B.lock-owned A.run A.lock-owned A.run#1 B.lock-fixed@1 A.drop@1 B.run#1 A.arrive B.drop@1 B.arrive#1 A.die run-stray B.pause-in-turn tick B.break tick`},
+		"a place of an engine that died long ago gets another five minutes": {"big fair",
+			`A.try-fixed@1 C.lock@1 B.try D.lock-owned B.break A.run D.lock@1 C.die D.pause-in-turn A.pause-in-turn D.run#1 B.pause-in-turn run-stray#1 run-stray tick failover-1 D.resume noperm tick B.lock-fixed@1 D.lock-fixed@2 D.mend D.run#1 D.arrive#1 heal D.run D.arrive D.run#1`},
+		"a re-entry whose tenure's first holder has just called Unlock": {"big fenced",
+			`D.lock-owned D.run D.arrive D.pause D.lock-owned`},
+		"a hold that is over when a loop that stood still hands it out": {"big fenced",
+			`A.lock A.pause-in-turn A.run tick D.lock A.arrive D.run D.arrive`},
+		"a claim that Redis refused to let last longer": {"big claims",
+			`B.lock B.lock@1 B.run#1 A.lock-owned@2 A.lock-owned@1 A.run#1 B.lock-fixed@1 A.arrive#1 A.lock A.run#1 A.confirm A.run#2 A.arrive#1 A.arrive#1 noperm delay A.break A.mend A.run#1 A.run A.arrive A.arrive A.run`},
+		"a code that says that a claim was given comes when another has the lock, and the claim stands again": {"big claims",
+			`B.lock B.run B.arrive A.lock A.run A.arrive A.confirm unlock B.run B.arrive A.run A.arrive B.lock B.run B.arrive B.confirm B.run B.arrive unlock#1 A.run A.arrive delay A.ring delay A.lock A.run delay B.ring B.run B.arrive`},
+		"a waiter who was forced off asks under the same number": {"big fair",
+			`A.lock A.run A.force A.break A.mend A.break A.mend A.run A.arrive run-stray`},
+		"a count-down is sent again when its receipt has run out, by a loop that stood still": {"latch, standing still",
+			`A.count-down A.run A.break A.mend A.pause-in-turn tick A.run A.arrive`},
+		"an engine is kept alive in a queue in which nobody stands": {"fair stays",
+			`A.lock-staying A.break run-stray`},
+		"a publisher that has heard a token and a code announces another token": {"fenced claims beside a publisher",
+			`A.lock A.run A.arrive B.lock B.run B.arrive B.confirm unlock A.run A.arrive B.run B.arrive A.lock A.run A.arrive A.confirm A.run A.arrive unlock#1 B.run A.lose-message publish#4 publish#6`},
+		"a claim that is forced off while its question is on its way stands again": {"claims forced while asked",
+			`B.lock B.run B.arrive A.lock A.run A.arrive A.confirm unlock B.run A.run A.arrive B.arrive B.lock B.run B.arrive B.confirm B.run unlock#1 A.run B.force`},
+		"a second force of a fair lock wakes nobody": {"fair claims forced twice",
+			`A.lock A.run A.arrive A.lock B.lock B.run B.arrive B.confirm B.run C.force C.run A.run C.force C.arrive C.run`},
+		"a least time that is longer than what is left of a claim": {"claims and least times",
+			`A.lock A.run A.arrive B.lock B.run B.arrive B.confirm unlock A.run A.arrive B.hear B.run B.arrive A.lock A.run A.arrive A.confirm A.run A.arrive tick B.ring B.run B.arrive A.lock-briefly A.pause unlock#1 B.run A.hear A.drop-first`},
+		"a mutex asks for the key of its claims while its slot is open": {"claims and an open slot",
+			`A.lock A.run A.arrive unlock B.lock B.run B.arrive B.confirm open-slot B.run B.arrive A.run A.arrive B.hear B.run B.arrive tick B.ring B.run`},
+		"two releases of one owner id, of which each answer puts off the first": {"big mutex",
+			`D.try-staying@1 D.break D.try-owned D.lock-owned@1 D.try-owned@2 D.mend D.run#2 D.adopt@1 D.run D.arrive D.pause-in-turn D.arrive#1 tick failover-1 tick`},
+		"a holder's own engine is told that its owner is gone": {"mutex detaches",
+			`A.lock A.run B.adopt B.run B.arrive B.adopt`},
+		"permits of a caller who has gone are not given back after a refusal": {"big semaphore",
+			`B.acquire-two B.drop B.run B.arrive noperm B.run`},
+	} {
+		t.Run(name, func(t *testing.T) { replayed(t, f.world, f.moves) })
+	}
+}

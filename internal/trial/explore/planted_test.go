@@ -1,0 +1,92 @@
+package explore
+
+import (
+	"flag"
+	"fmt"
+	"os/exec"
+	"regexp"
+	"testing"
+
+	"github.com/wheellock/wheellock/internal/trial/planted"
+)
+
+var plantedFlag = flag.Bool("planted", false, "build the explorer with bugs in gates and scripts, and see each found")
+
+// bugs are the planted ones of gates and scripts.
+var bugs = []string{
+	"an acquire that ignores that its TTL was refused",
+	"a permit_take that ignores that a lease was refused",
+	"an acquire that counts, sent twice",
+	"no second question once the subscription is confirmed",
+	"a deadline that counts from the answer",
+	"a release that does not look who the owner is",
+	"a token that INCR gives",
+	"a cancelled call that is forgotten",
+	"a change that has its effect twice",
+	"permits that are given back twice",
+	"a reader let in beside the writer",
+	"a confirmation in vain that is repeated at once",
+	"a number in a fair queue that is used again after its release",
+	"a later waiter that stands before the first",
+	"a place that comes back and is not given up",
+	"a least time that counts from an old reading of the clock",
+	"a least time that a crash cuts short",
+	"a lock that two adopt",
+	"an adoption without an answer that nobody releases",
+	"a hold that its own engine adopts, and whose owner nobody releases",
+	"an adoption of a hold of one's own engine that is turned away",
+	"a mutex that needs the key of its claims while its slot is open",
+	"a hold that lasts as long as its tenure",
+	"an uncertain acquire that is not released when nothing can arrive any more",
+	"a renewal after the unlock",
+	"a lease of what was claimed that counts from when it is heard of",
+	"a message that is taken for a claim's whatever it says",
+	"a lock that is given for less than its claim",
+	"a claim that a forced release does not end",
+	"a claim that nobody wants and nobody gives up",
+	"a claim of a tenure that got no answer before",
+	"a claim that was freed by force and is asked for again",
+	"a least time under what is left of a claim",
+	"a fair lock that is released to the claims of a mutex",
+	"a code of a claim that its next question has, too",
+	"a token that the given hold does not get anew",
+	"a fenced lock that takes its tokens from the message",
+	"a fair lock that is given to the second of its queue",
+	"a change that is sent again when its receipt has run out",
+}
+
+var (
+	violated = regexp.MustCompile(`explore_test.go:\d+: (?:world (.+), seed (\d+): )?([a-z-]+): `)
+	searched = regexp.MustCompile(`explore_test.go:\d+: (\d+) states, (\d+) steps`)
+)
+
+// The explorer finds mistakes without a test that was written for them. The table says by which world, and after how many
+// states or walks.
+func TestPlanted(t *testing.T) {
+	if !*plantedFlag {
+		t.Skip("with -planted only: it builds the explorer with bugs, one after the other")
+	}
+	planted.Table(t, bugs, func(t *testing.T, b planted.Bug) string { return hunt(b.Build(t, "../../..")) })
+}
+
+// hunt runs the explorer with a bug in it, first what make test runs of it, and says what was found, and after how much.
+func hunt(binary string) string {
+	for _, args := range [][]string{{"^TestSearch$"}, {"^TestWalk$"}, {"^TestWalk$", "-walks", "50000"}, {"^TestSearch$", "-full"}} {
+		text, _ := exec.Command(binary, append([]string{"-test.v", "-test.run"}, args...)...).CombinedOutput()
+		found := violated.FindSubmatchIndex(text)
+		if found == nil {
+			continue
+		}
+		invariant := string(text[found[6]:found[7]])
+		if found[2] >= 0 { // a walk
+			return fmt.Sprintf("%s | walk of %s, seed %s", invariant, text[found[2]:found[3]], text[found[4]:found[5]])
+		}
+		before := searched.FindAllSubmatch(text[:found[0]], -1)
+		how := "search"
+		if len(args) > 1 {
+			how = "full search"
+		}
+		return fmt.Sprintf("%s | %s, %s states", invariant, how, before[len(before)-1][1])
+	}
+	return ""
+}

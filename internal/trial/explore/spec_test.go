@@ -1,0 +1,258 @@
+package explore
+
+import (
+	"encoding/json"
+	"flag"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/wheellock/wheellock/internal/redismodel"
+)
+
+var (
+	specFlag    = flag.Bool("spec", false, "run the specification, its mutants, and the paths of the code through it (make spec)")
+	samplesFlag = flag.Int("samples", 400, "how many random paths the specification is followed along")
+	tracesFlag  = flag.Int("traces", 100, "how many random paths of the code it must take")
+)
+
+// quint runs the specification, a copy of which it keeps.
+type quint struct {
+	t    *testing.T
+	dir  string
+	tool string
+}
+
+const specDir = "../../../spec"
+
+func newQuint(t *testing.T) *quint {
+	t.Helper()
+	if !*specFlag {
+		t.Skip("with -spec only: it needs Node, and what make spec installs")
+	}
+	tool, err := filepath.Abs(filepath.Join(specDir, "node_modules/@informalsystems/quint/dist/src/cli.js"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	q := &quint{t, t.TempDir(), tool}
+	files, err := filepath.Glob(filepath.Join(specDir, "*.qnt"))
+	if err != nil || len(files) == 0 {
+		t.Fatalf("there is no specification in %s: %v", specDir, err)
+	}
+	for _, file := range files {
+		q.write(filepath.Base(file), read(t, file))
+	}
+	return q
+}
+
+func read(t *testing.T, file string) string {
+	t.Helper()
+	text, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+func (q *quint) write(file, text string) {
+	q.t.Helper()
+	if err := os.WriteFile(filepath.Join(q.dir, file), []byte(text), 0o600); err != nil {
+		q.t.Fatal(err)
+	}
+}
+
+// run runs a command of quint. The evaluator is that in the package: the other one would be fetched from elsewhere.
+func (q *quint) run(args ...string) (said string, ok bool) {
+	cmd := exec.Command("node", append([]string{q.tool}, args...)...)
+	cmd.Dir, cmd.Env = q.dir, append(os.Environ(), "NO_COLOR=1", "FORCE_COLOR=0")
+	text, err := cmd.CombinedOutput()
+	return string(text), err == nil
+}
+
+// simulate follows random paths through the small instance until an invariant breaks. False: one does.
+func (q *quint) simulate(paths int, invariants ...string) (said string, ok bool) {
+	return q.run(append([]string{"run", "small.qnt", "--backend=typescript", "--max-steps=50", "--verbosity=1",
+		"--max-samples=" + strconv.Itoa(paths), "--seed=" + strconv.FormatUint(*seedFlag, 10), "--invariants"}, invariants...)...)
+}
+
+// The invariants, as docs/RELIABILITY.md names them.
+var specified = []string{
+	"exclusion", "holdsHaveKeys", "deadlineBeforeExpiry", "lossIsFinal", "toldBeforeRelease", "noLowerTtl", "nothingIsLeft",
+}
+
+// What the specification says is true along random paths. Its types are checked on the way.
+func TestSpec(t *testing.T) {
+	q := newQuint(t)
+	began := time.Now()
+	if said, ok := q.simulate(*samplesFlag, specified...); !ok {
+		t.Fatalf("%s", said)
+	}
+	t.Logf("%d random paths, %v", *samplesFlag, time.Since(began).Round(time.Second))
+}
+
+// It could be untrue: each invariant breaks when what guards it is taken away.
+func TestSpecSaysSomething(t *testing.T) {
+	for _, m := range []struct{ name, invariant, old, new string }{
+		{"an acquire that does not look who the owner is", "exclusion",
+			"else if (k.owner == c.id) prolonged else (k, No)\n      | Renew", "else ({ owner: c.id, ends: end }, Yes)\n      | Renew"},
+		{"a release that does not look who the owner is", "holdsHaveKeys",
+			"| Release => if (k.owner == c.id) (NOKEY, Yes) else (k, No)", "| Release => (NOKEY, Yes)"},
+		{"a deadline that counts from the answer", "deadlineBeforeExpiry",
+			"max(t.deadline, c.sent + c.lease", "max(t.deadline, en.clock + c.lease"},
+		{"an acquire that answers yes although its TTL was refused", "deadlineBeforeExpiry",
+			"(standing(s), Refused)", "(standing(s), if (standing(s).owner == c.id) Yes else Refused)"},
+		{"a hold that was found over, and is renewed", "lossIsFinal",
+			"action end(caller: int): bool = become(s.ended(s.holds.filter(h => h.caller == caller)))",
+			"action end(caller: int): bool = become({ ...s, over: s.over.union(Set(caller)), holds: s.holds.filter(h => h.caller != caller or h.deadline <= s.now) })"},
+		{"a release while somebody holds the lock", "toldBeforeRelease",
+			"(s.heldBy(t.id) == Set() or en.clock >= t.deadline),\n      become(s.ended(s.heldBy(t.id)).having", "true,\n      become(s.having"},
+		{"a renewal that makes a lease shorter", "noLowerTtl",
+			"ends: max(k.ends, end)", "ends: end"},
+		{"an acquire that takes the lock at any time", "nothingIsLeft",
+			"if (late(c, now)) (k, Late)\n        else ", ""},
+		{"an uncertain acquire that is forgotten", "nothingIsLeft",
+			"if (t.unsure > sent) rest.orphaned(t.id, t.unsure) else rest", "rest"},
+	} {
+		t.Run(m.name, func(t *testing.T) {
+			q := newQuint(t)
+			text := read(t, filepath.Join(specDir, "lock.qnt"))
+			if n := strings.Count(text, m.old); n != 1 {
+				t.Fatalf("lock.qnt has %d places like %q, want 1", n, m.old)
+			}
+			q.write("lock.qnt", strings.Replace(text, m.old, m.new, 1))
+			began := time.Now()
+			said, ok := q.simulate(3_000, m.invariant)
+			if ok || !strings.Contains(said, "Invariant violated") {
+				t.Fatalf("%s holds in spite of it:\n%s", m.invariant, said)
+			}
+			t.Logf("%s breaks, after %v", m.invariant, time.Since(began).Round(100*time.Millisecond))
+		})
+	}
+}
+
+// The specification takes every path that the code takes.
+func TestSpecTakesThePathsOfTheCode(t *testing.T) {
+	q := newQuint(t)
+	began, events := time.Now(), 0
+	var paths [][]event
+	for n := range *tracesFlag {
+		path := follow(tracedWorlds[n%len(tracedWorlds)], redismodel.NewInterpreter(), *seedFlag+uint64(n), *stepsFlag)
+		paths, events = append(paths, path), events+len(path)
+	}
+	for n, r := range q.replay(paths) {
+		t.Fatalf("seed %d: %s", *seedFlag+uint64(n), r.tell(paths[n]))
+	}
+	t.Logf("%d paths, %d events, %v", *tracesFlag, events, time.Since(began).Round(time.Second))
+}
+
+// Paths of the code show orphans. This needs no Quint: abstract.go reads them by the names of the gate's fields, which may change.
+func TestPathsShowOrphans(t *testing.T) {
+	for seed := range uint64(20) {
+		path := follow(tracedWorlds[seed%uint64(len(tracedWorlds))], redismodel.NewInterpreter(), seed, 50)
+		for _, e := range path {
+			const orphans = `"orphans":{"#set":[`
+			if text := e.text(); strings.Count(text, orphans) > strings.Count(text, orphans+"]") {
+				return
+			}
+		}
+	}
+	t.Error("no path has an orphan")
+}
+
+// A path that is no path of the code is refused, at the event that is wrong.
+func TestSpecRefusesAWrongPath(t *testing.T) {
+	q := newQuint(t)
+	right := follow(tracedWorlds[0], redismodel.NewInterpreter(), 1, *stepsFlag)
+	var paths [][]event
+	var wrong []int
+	for _, lie := range []struct{ in, old, new string }{
+		{"Hear", `"Yes"`, `"No"`},
+		{"Send", `"notAfter":2`, `"notAfter":9`},
+		{"Execute", `"sent":`, `"sent":1`},
+		{"Ask", `"Acquire"`, `"Release"`},
+		{"Grant", `"e":0`, `"e":1`},
+		{"Check", `"now":`, `"now":1`},
+		{"Check", `"ends":2`, `"ends":3`},
+		{"Check", `"phase":{"tag":"Ours"`, `"phase":{"tag":"Dead"`},
+		{"Check", `"deadline":1`, `"deadline":2`},
+		{"Check", `"waits":{"#set":[{"tag":"Acquire"`, `"waits":{"#set":[{"tag":"Renew"`},
+		{"Check", `"holds":{"#set":[]`, `"holds":{"#set":[{"caller":0,"deadline":1,"id":{"engine":0,"n":1}}]`},
+	} {
+		path := slices.Clone(right)
+		at := slices.IndexFunc(path, func(e event) bool {
+			return e.Event.(variant).Tag == lie.in && strings.Contains(e.text(), lie.old)
+		})
+		if at < 0 {
+			t.Fatalf("no %s with %s is in it", lie.in, lie.old)
+		}
+		path[at].Event = json.RawMessage(strings.Replace(path[at].text(), lie.old, lie.new, 1))
+		paths, wrong = append(paths, path), append(wrong, at)
+	}
+	refused := q.replay(paths)
+	for n, at := range wrong { // what leads to another state is refused by the next look at it
+		last := at + slices.IndexFunc(paths[n][at:], func(e event) bool { return strings.HasPrefix(e.text(), `{"tag":"Check"`) })
+		if r, is := refused[n]; !is || r.at < at || r.at > last {
+			t.Errorf("%s: refused %v at %d, want %d to %d", paths[n][at].text(), is, r.at, at, last)
+		}
+	}
+}
+
+// refusal is an event that the specification does not take, and its state before.
+type refusal struct {
+	at    int
+	state string
+}
+
+// replay has the specification take paths. It returns those that it does not take.
+func (q *quint) replay(paths [][]event) map[int]refusal {
+	q.t.Helper()
+	args := []string{filepath.Join(specDir, "replay.js")}
+	for i, events := range paths {
+		text, err := json.Marshal(map[string]any{"vars": []string{"event"}, "states": events})
+		if err != nil {
+			q.t.Fatal(err)
+		}
+		name := fmt.Sprintf("%d.itf.json", i)
+		q.write(name, string(text))
+		args = append(args, filepath.Join(q.dir, name))
+	}
+	said, err := exec.Command("node", args...).CombinedOutput()
+	refused := make(map[int]refusal)
+	for _, found := range isRefused.FindAllStringSubmatch(string(said), -1) {
+		path, _ := strconv.Atoi(found[1])
+		at, _ := strconv.Atoi(found[2])
+		refused[path] = refusal{at, found[3]}
+	}
+	if (err != nil) != (len(refused) > 0) {
+		q.t.Fatalf("replay.js: %v\n%s", err, said)
+	}
+	return refused
+}
+
+var isRefused = regexp.MustCompile(`(?s)(\d+)\.itf\.json refused (\d+)\n(\{.*?\n\})`)
+
+// tell tells of the refusal, and of what was taken before.
+func (r refusal) tell(events []event) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "the specification refuses event %d:\n", r.at)
+	for i := max(r.at-30, 0); i <= r.at; i++ {
+		fmt.Fprintf(&b, "%5d  %-16s %s\n", i, events[i].Meta.Move, events[i].text())
+	}
+	fmt.Fprintf(&b, "its state before:\n%s\n", r.state)
+	return b.String()
+}
+
+func (e event) text() string {
+	text, err := json.Marshal(e.Event)
+	if err != nil {
+		panic(err)
+	}
+	return string(text)
+}

@@ -1,0 +1,132 @@
+package main
+
+import (
+	"slices"
+	"strings"
+	"testing"
+)
+
+// changes are the mutants of a script, as what its line becomes.
+func changes(t *testing.T, text string) []string {
+	t.Helper()
+	all, err := mutateLua("scripts/x.lua", text, []string{"f"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var lines []string
+	for _, m := range all {
+		lines = append(lines, m.To)
+	}
+	return lines
+}
+
+func TestMutantsOfLua(t *testing.T) {
+	for text, want := range map[string][]string{
+		"if a < b then return f(KEYS[1]) or 1 end -- why": {
+			"if a <= b then return f(KEYS[1]) or 1 end",
+			"if a >= b then return f(KEYS[1]) or 1 end",
+			"if tostring(a) < tostring(b) then return f(KEYS[1]) or 1 end",
+			"if a < b then end",
+			"if a < b then return f(KEYS[1]) and 1 end",
+			"if a < b then return f(KEYS[1]) end",
+			"if a < b then return 1 end",
+			"if a < b then return f(KEYS[1]) and nil or 1 end",
+			"if a < b then return f(KEYS[1 + 1]) or 1 end",
+			"if a < b then return f(KEYS[2]) or 1 end",
+			"if a < b then return f(KEYS[0]) or 1 end",
+			"if a < b then return f(KEYS[1]) or 2 end",
+		},
+		"local n = KEYS[2 * i - 1]": {
+			"local n = KEYS[2 * i - 1 + 1]", "local n = KEYS[2 * i + 1]", "local n = KEYS[2 / i - 1]",
+			"local n = KEYS[3 * i - 1]", "local n = KEYS[1 * i - 1]", "local n = KEYS[2 * i - 2]", "local n = KEYS[2 * i - 0]",
+		},
+		"if f(x) and not y then z = math.max(-x, y) end": {
+			"if not (f(x) and not y) then z = math.max(-x, y) end",
+			"if f(x) or not y then z = math.max(-x, y) end",
+			"if f(x) then z = math.max(-x, y) end",
+			"if not y then z = math.max(-x, y) end",
+			"if (f(x) or true) and not y then z = math.max(-x, y) end",
+			"if f(x) and y then z = math.max(-x, y) end",
+			"if f(x) and not y then end",
+			"if f(x) and not y then z = -x end",
+			"if f(x) and not y then z = y end",
+			"if f(x) and not y then z = math.min(-x, y) end",
+			"if f(x) and not y then z = math.max(x, y) end",
+		},
+		"for _, v in ipairs({ a = true, 'x' .. y }) do f(function(...) return #v end) break end": {
+			"for _, v in ipairs({ a = false, 'x' .. y }) do f(function(...) return #v end) break end",
+			"for _, v in ipairs({ a = true, 'x' .. y }) do break end",
+			"for _, v in ipairs({ a = true, 'x' .. y }) do f(function(...) end) break end",
+			"for _, v in ipairs({ a = true, 'x' .. y }) do f(function(...) return #v end) end",
+		},
+		"call('HSET', key, a, b, '1', c) f(key, a, b) return g(nil, nil)": { // not the key; the calls in turn
+			"f(key, a, b) call('HSET', key, a, b, '1', c) return g(nil, nil)",
+			"f(key, a, b) return g(nil, nil)", "call('HSET', key, b, a, '1', c) f(key, a, b) return g(nil, nil)",
+			"call('HSET', key, a, b, '1', c) return g(nil, nil)", "call('HSET', key, a, b, '1', c) f(key, b, a) return g(nil, nil)",
+			"call('HSET', key, a, b, '1', c) f(key, a, b)",
+		},
+		"local n = f() if n == m then x.k = 'read' end y = x": { // n is not said before it is declared
+			"local n = f() y = x if n == m then x.k = 'read' end",
+			"local n = f() if n ~= m then x.k = 'read' end y = x",
+			"local n = f() if tonumber(n) == tonumber(m) then x.k = 'read' end y = x",
+			"local n = f() if n == m then end y = x",
+			"local n = f() if n == m then x.k = 'write' end y = x",
+			"local n = f() if n == m then x.k = 'read' end",
+		},
+		"x = 9007199254740992 -- 2^53": {""}, // one more is the same number
+	} {
+		if got := changes(t, text); !slices.Equal(got, want) {
+			t.Errorf("%s\ngot  %q\nwant %q", text, got, want)
+		}
+	}
+}
+
+// What changes something is told from what only asks, also by the functions of other files.
+func TestFunctionsThatChangeSomething(t *testing.T) {
+	got, err := luaWriters([]string{
+		"local function a() return c() end local function b() return call('GET', k) end",
+		"local function c(x) if call('PTTL', x) == 1 then call('DEL', x) end end local function d() return b() end",
+	})
+	if slices.Sort(got); err != nil || !slices.Equal(got, []string{"a", "c"}) {
+		t.Errorf("%q, %v, want a and c", got, err)
+	}
+	text := "local x = call('GET', k) call('HGET', l) %s y = x"
+	for in, want := range map[string]int{"b()": 0, "f()": 1, "call('DEL', k)": 1} {
+		n := 0
+		for _, line := range changes(t, strings.Replace(text, "%s", in, 1)) {
+			if !strings.HasSuffix(line, "y = x") || !strings.HasPrefix(line, "local x") {
+				continue
+			}
+			if strings.Contains(line, in+" call('HGET', l)") {
+				n++
+			}
+		}
+		if n != want {
+			t.Errorf("%s changes places with a question %d times, want %d", in, n, want)
+		}
+	}
+}
+
+// What the parser cannot read it says.
+func TestNoLua(t *testing.T) {
+	for _, text := range []string{"if x then", "x = = 1", "local x = @", "end"} {
+		if _, err := parseLua(text); err == nil {
+			t.Errorf("%q was read", text)
+		}
+	}
+}
+
+func TestEveryScriptHasMutants(t *testing.T) {
+	all, err := luaMutants("../../..")
+	if err != nil {
+		t.Fatal(err)
+	}
+	keys := make(map[string]bool)
+	for _, m := range all {
+		if keys[m.Key()] {
+			t.Errorf("two mutants have one key: %v", m)
+		}
+		keys[m.Key()] = true
+	}
+	t.Logf("%d mutants", len(all))
+}

@@ -1,0 +1,133 @@
+package main
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+)
+
+// options are those of the command line.
+type options struct {
+	root, only, group, shard, results string
+	operators                         string
+	walks, parallel                   int
+	again, all, search, long, list    bool
+	most                              time.Duration
+}
+
+const usage = `Mutants makes small mistakes in the scripts and the gates, one at a time, and runs the tests and the explorer: each mistake
+that nobody notices is a hole in the tests, or changes nothing. Mistakes that change nothing stand in explained.txt, with the reason.
+
+	make mutants                               # all scripts, then gate, wheel and futures
+	make mutants ONLY=lua PACKAGE=acquire.lua  # one script
+	make mutants ONLY=go PACKAGE=wheel         # one package
+	make mutants SHARD=1/4                     # a quarter of the mutants, by chance, but the same ones each time
+
+What became of each mutant is kept in the file of -results, and a later run goes on from there. Of mutants that survived it tries
+again only with -again, as after new tests. It ends with 1 when fewer are killed than the target says (95 % of the scripts' mutants,
+90 % of those of Go), or when a survivor is not explained.
+
+`
+
+func main() {
+	var o options
+	flag.StringVar(&o.root, "root", "../../..", "the folder of the module")
+	flag.StringVar(&o.only, "only", "", "lua or go; empty: both")
+	flag.StringVar(&o.group, "package", "", "only the mutants of this script, as acquire.lua, package, as dispatcher/gate, or file, as dispatcher/gate/claim.go")
+	flag.StringVar(&o.operators, "operators", "", "only mutants of these kinds, as order,kind; empty: of all")
+	flag.StringVar(&o.shard, "shard", "1/1", "i/n: one part of n; a mutant stays in its part when the code around it changes")
+	flag.StringVar(&o.results, "results", "mutants.json", "the file that keeps what became of each mutant")
+	flag.IntVar(&o.walks, "walks", 4000, "how many random walks of the explorer a mutant must survive")
+	flag.IntVar(&o.parallel, "parallel", 1, "how many mutants are tried at once")
+	flag.BoolVar(&o.again, "again", false, "try those again that survived")
+	flag.BoolVar(&o.all, "explained", false, "try those, too, that are explained")
+	flag.BoolVar(&o.search, "search", false, "search those small worlds of the explorer, too, that take only seconds")
+	flag.BoolVar(&o.long, "long", false, "search every small world of the explorer")
+	flag.DurationVar(&o.most, "most", time.Minute, "leave out tests that take longer than this; what survives may be tried with them later, with -again")
+	flag.BoolVar(&o.list, "list", false, "only list the mutants")
+	flag.Usage = func() {
+		fmt.Fprint(os.Stderr, usage)
+		flag.PrintDefaults()
+	}
+	flag.Parse()
+	if flag.NArg() > 0 || o.only != "" && o.only != "lua" && o.only != "go" || o.parallel < 1 {
+		flag.Usage()
+		os.Exit(2)
+	}
+	good, err := o.run()
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "mutants:", err)
+		os.Exit(2)
+	}
+	if !good {
+		os.Exit(1)
+	}
+}
+
+// run tries the mutants that were asked for. It answers whether the target is met.
+func (o *options) run() (good bool, err error) {
+	if o.root, err = filepath.Abs(o.root); err != nil {
+		return false, err
+	}
+	explained, err := readExplained(explainedText)
+	if err != nil {
+		return false, err
+	}
+	results, err := loadResults(o.results)
+	if err != nil {
+		return false, err
+	}
+	good = true
+	for _, of := range []struct {
+		name string
+		plan planner
+	}{{"lua", planLua}, {"go", planGo}} {
+		if o.only != "" && o.only != of.name {
+			continue
+		}
+		met, err := o.try(of.plan, results, explained)
+		if err != nil {
+			return false, err
+		}
+		good = good && met
+	}
+	return good, nil
+}
+
+// planner makes a plan, in a folder to work in, and says what it is at.
+type planner func(o *options, work string, say func(string, ...any)) (*plan, error)
+
+// try makes a plan and carries it out.
+func (o *options) try(planned planner, results *Results, explained Explained) (bool, error) {
+	work, err := os.MkdirTemp("", "mutants")
+	if err != nil {
+		return false, err
+	}
+	defer os.RemoveAll(work)
+	progress := newProgress(os.Stderr)
+	p, err := planned(o, work, progress.say)
+	if err != nil {
+		return false, err
+	}
+	if p.all, err = shard(p.all, o.shard); err != nil {
+		return false, err
+	}
+	if o.operators != "" {
+		p.all = slices.DeleteFunc(p.all, func(m *Mutant) bool { return !slices.Contains(strings.Split(o.operators, ","), m.Operator) })
+	}
+	if o.list {
+		for _, m := range p.all {
+			fmt.Println(m)
+		}
+		return true, nil
+	}
+	began := time.Now()
+	if err := p.run(o, work, results, explained, progress); err != nil {
+		return false, err
+	}
+	return p.report(os.Stdout, results, explained, time.Since(began)), nil
+}

@@ -1,0 +1,191 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+
+	_ "embed"
+)
+
+//go:embed embed.go.txt
+var embedText string
+
+// planLua builds the tests of the scripts and the explorer, which take one script from a file that the environment names.
+func planLua(o *options, work string, say func(string, ...any)) (*plan, error) {
+	all, err := luaMutants(o.root)
+	if err != nil {
+		return nil, err
+	}
+	if o.group != "" {
+		all = slices.DeleteFunc(all, func(m *Mutant) bool { return m.Group != o.group })
+	}
+	p := &plan{name: "lua", least: 95, all: all, first: []string{"TestExactAnswers", "TestManyNamesFareAsEachAlone"}}
+	folder := filepath.Join(o.root, "scripts")
+	p.ready = func(dir string, m *Mutant) ([]string, error) { return readyLua(folder, dir, m) }
+	if o.list {
+		return p, nil
+	}
+	say("building the tests")
+	scripts, err := readScripts(folder)
+	if err != nil {
+		return nil, err
+	}
+	laid := newOverlay(work)
+	if err := laid.lay(filepath.Join(folder, "zz_mutant.go"), scripts.embedding()); err != nil {
+		return nil, err
+	}
+	binary := filepath.Join(work, "scripts.test")
+	if err := laid.build(folder, binary); err != nil {
+		return nil, err
+	}
+	units, err := unitKillers(binary, "")
+	if err != nil {
+		return nil, err
+	}
+	for _, k := range units {
+		k.reaches = func(m *Mutant) bool { return slices.Contains(scripts.tests[k.Name], m.Group) }
+	}
+	engines, err := engineKillers(laid, o.root, work)
+	if err != nil {
+		return nil, err
+	}
+	binary = filepath.Join(work, "explore.test")
+	if err := laid.build(filepath.Join(o.root, "internal/trial/explore"), binary); err != nil {
+		return nil, err
+	}
+	walks, err := explorerKillers(o.root, binary, o)
+	if err != nil {
+		return nil, err
+	}
+	for _, k := range walks {
+		k.reaches = func(m *Mutant) bool { return runsIn(k.Name, m.Group) }
+	}
+	p.killers = slices.DeleteFunc(slices.Concat(units, engines, walks), func(k *Killer) bool { return !slices.ContainsFunc(p.all, k.reaches) })
+	if err := p.measure(o, say, nil, work); err != nil {
+		return nil, err
+	}
+	p.group()
+	p.scenes(scripts)
+	return p, nil
+}
+
+// engineTests are the tests of the engine that are about the kind of lock of some scripts.
+var engineTests = []struct {
+	scripts string
+	tests   *regexp.Regexp
+}{
+	{"fair fair_ask fair_leave fair_release", regexp.MustCompile(`^TestFair`)},
+	{"rw acquire_read acquire_write release_read release_write renew_read downgrade", regexp.MustCompile(`^TestRW`)},
+	{"receipt permits permit_take permit_free permit_renew permit_add permit_count", regexp.MustCompile(`^Test(Held)?Permit`)},
+	{"receipt take give add_permits set_permits drain_permits count", regexp.MustCompile(`^TestSemaphore`)},
+	{"receipt count_down set_count delete_count look count", regexp.MustCompile(`^TestLatch`)},
+}
+
+// engineKillers are those tests, which run the scripts on a real server.
+func engineKillers(laid *overlay, root, work string) ([]*Killer, error) {
+	dir, binary := filepath.Join(root, "engine"), filepath.Join(work, "engine.test")
+	if err := laid.build(dir, binary); err != nil {
+		return nil, err
+	}
+	all, err := unitKillers(binary, dir)
+	if err != nil {
+		return nil, err
+	}
+	var some []*Killer
+	for _, k := range all {
+		for _, of := range engineTests {
+			if of.tests.MatchString(k.Name) {
+				k.reaches = func(m *Mutant) bool {
+					return slices.Contains(strings.Fields(of.scripts), strings.TrimSuffix(m.Group, ".lua"))
+				}
+				some = append(some, k)
+				break
+			}
+		}
+	}
+	return some, nil
+}
+
+// readyLua puts all scripts into a folder, one of them changed.
+func readyLua(from, dir string, m *Mutant) ([]string, error) {
+	files, err := filepath.Glob(filepath.Join(from, "*.lua"))
+	if err != nil {
+		return nil, err
+	}
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			return nil, err
+		}
+		name := filepath.Base(file)
+		if m != nil && m.Group == name {
+			text = []byte(apply(string(text), m.edits))
+		}
+		if err := os.WriteFile(filepath.Join(dir, name), text, 0o600); err != nil {
+			return nil, err
+		}
+	}
+	if m == nil {
+		return nil, nil
+	}
+	return []string{"WHEELLOCK_SCRIPT=" + filepath.Join(dir, m.Group)}, nil
+}
+
+// embedding is the file that is laid beside the scripts.
+func (s *luaScripts) embedding() string {
+	var originals, made []string
+	for file, variable := range s.embedded {
+		originals = append(originals, fmt.Sprintf("%q: %s", file, variable))
+	}
+	for variable := range s.made {
+		made = append(made, "&"+variable)
+	}
+	return fmt.Sprintf(embedText, strings.Join(originals, ", "), strings.Join(made, ", "))
+}
+
+// worldScripts are the scripts that each kind of lock runs in the explorer's worlds. Nobody there asks for the others.
+var worldScripts = map[string]string{
+	"mutex":      "prelude acquire release renew confirm pass detach tokens adopt",
+	"claims":     "prelude tokens claim acquire_claim release_claim acquire renew confirm pass detach adopt",
+	"spin":       "prelude acquire release renew confirm pass detach tokens adopt",
+	"fenced":     "prelude tokens acquire_fenced claim acquire_claim release_claim release renew confirm pass detach adopt",
+	"fair":       "prelude claim fair fair_ask fair_release fair_leave renew",
+	"read-write": "prelude rw acquire_read acquire_write release_read release_write renew_read renew confirm downgrade",
+	"permits":    "prelude receipt permits permit_take permit_free permit_renew permit_add",
+	"semaphore":  "prelude receipt take give",
+	"latch":      "prelude receipt look count_down",
+}
+
+// runsIn reports whether a script runs in the world of a run of the explorer, which ends with the name of its kind, or has it inside.
+func runsIn(world, file string) bool {
+	for kind, scripts := range worldScripts {
+		if strings.Contains(world, kind) && slices.Contains(strings.Fields(scripts), strings.TrimSuffix(file, ".lua")) {
+			return true
+		}
+	}
+	return false
+}
+
+var sceneTests = regexp.MustCompile(`^TestAReply`)
+
+// scenes has the tests that play every scene play those of the mutant's script only. A subtest has the name of its scene, with a state
+// of the server before it or what is refused behind it.
+func (p *plan) scenes(scripts *luaScripts) {
+	for _, k := range p.killers {
+		if !sceneTests.MatchString(k.Name) {
+			continue
+		}
+		base := k.args
+		k.argsOf = func(m *Mutant) []string {
+			names := scripts.scenesOf(m.Group)
+			for i := range names {
+				names[i] = regexp.QuoteMeta(names[i])
+			}
+			return append(slices.Clone(base[:1]), "-test.run=^"+k.Name+"$/(^|:_)("+strings.Join(names, "|")+")(,.*)?$")
+		}
+	}
+}

@@ -1,0 +1,182 @@
+package planted
+
+// bugs are those that there have been, and those that locks have been made with.
+var bugs = []Bug{
+	{"an acquire that counts, sent twice", []edit{
+		{"scripts/acquire.lua", "	return prolong(lock, lease) or 1\n", "	redis.call('HINCRBY', lock, owner, 1)\n	return 1\n"},
+		{"scripts/release.lua", "local freed = call('HDEL', KEYS[i], ARGV[2 * i])", "local freed = call('HEXISTS', KEYS[i], ARGV[2 * i])\n" +
+			"	if freed == 1 and redis.call('HINCRBY', KEYS[i], ARGV[2 * i], -1) == 0 then freed = call('HDEL', KEYS[i], ARGV[2 * i]) end"},
+	}},
+	{"no second question once the subscription is confirmed", []edit{
+		{"dispatcher/gate/waiting.go", "		q.Machine.askAgain()\n", ""},
+	}},
+	{"a deadline that counts from the answer", []edit{
+		{"dispatcher/gate/tenure.go", "c.Sent+lease-margin(lease))", "now+lease-margin(lease))"},
+	}},
+	{"a release that does not look who the owner is", []edit{
+		{"scripts/release.lua", "call('HDEL', KEYS[i], ARGV[2 * i])", "call('DEL', KEYS[i])"},
+	}},
+	{"a token that INCR gives", []edit{
+		{"scripts/tokens.lua", "math.max((tonumber(last) or 0) + block, micros)", "(tonumber(last) or 0) + block"},
+	}},
+	{"a renewal after the unlock", []edit{
+		{"scripts/renew.lua", "	if mine == 0 then return -1 end", "	if mine == 0 then call('HSET', lock, ARGV[i], '1') end"},
+		{"dispatcher/gate/ending.go", "			m.askAt += m.contention.pause(now, heard, m.queue.n, m.cfg)\n		}\n", "			m.askAt += m.contention.pause(now, heard, m.queue.n, m.cfg)\n		}\n" +
+			"		if m.t.ID%16 == 0 {\n			m.send(Renew, m.t.ID, m.t.Lease, fx)\n		}\n"},
+	}},
+	{"a cancelled call that is forgotten", []edit{
+		{"dispatcher/gate/waiting.go", "	waited := w.queued\n	q.queue.remove(w)\n	return waited\n", "	return w.queued\n"},
+		{"dispatcher/gate/lock.go", "	if !q.cfg.Answer(w, Outcome{}) {\n		h.end()\n		return false\n	}\n", "	q.cfg.Answer(w, Outcome{})\n"},
+	}},
+	{"a change that has its effect twice", []edit{
+		{"scripts/receipt.lua", "	if last == number then return tonumber(answer) end\n", "	if last == number then return nil end\n"},
+	}},
+	{"a reader let in beside the writer", []edit{
+		{"scripts/acquire_read.lua", "	if found[1] == 'write' then return taken(ttl) end\n", ""},
+	}},
+	{"a confirmation in vain that is repeated at once", []edit{
+		{"dispatcher/gate/mutex.go", "w == nil || m.t.Doubt || m.t.handed", "w == nil || m.t.handed"},
+		{"dispatcher/pipeline.go", "pass < maxPasses && !n.out.empty()", "!n.out.empty()"},
+		{"dispatcher/pipeline.go", "for end := len(o.commands[op]); o.heads[op] < end; {", "for o.heads[op] < len(o.commands[op]) {"},
+	}},
+	{"an acquire that ignores that its TTL was refused", []edit{
+		{"scripts/acquire.lua", "	return prolong(lock, lease) or 1\n", "	prolong(lock, lease)\n	return 1\n"},
+	}},
+	{"a loss that the loop is not told of", []edit{
+		{"engine/hold.go", "		giveBack(c.close())\n		return\n", "		return\n"},
+		{"engine/hold.go", "	h.dispatcher().Unlock(&h.core, nil)\n", ""},
+	}},
+	{"bytes of a server that are not looked at", []edit{
+		{"dispatcher/respguard/guard.go", "		return guard(quietsocket.Wrap(conn)), nil\n", "		return quietsocket.Wrap(conn), nil\n"},
+	}},
+	{"parts of a lost MultiLock that nobody gives back", []edit{
+		{"engine/hold.go", "		giveBack(c.close())\n		return\n", "		return\n"},
+		{"engine/composite.go", "		if part.Err() == nil {\n			n++", "		if part.ended.Load() == 0 && !part.over(part.e.clock.Checked()) {\n			n++"},
+	}},
+	{"a majority that nobody repairs", []edit{
+		{"engine/quorumrepair.go", "	if h.Err() != nil {\n		return\n	}\n	c.mu.Lock()\n	r := ", "	if true {\n		return\n	}\n	c.mu.Lock()\n	r := "},
+	}},
+	{"a loss that is not final", []edit{
+		{"engine/hold.go", "			return nil\n		}\n		h.lose()\n	}\n	return h.cause()", "			return nil\n		}\n		return ErrLost\n	}\n	return h.cause()"},
+		{"engine/hold.go", "		h.lose()\n	}\n	stall.At", "		h.finish(gate.Lost)\n	}\n	stall.At"},
+	}},
+	{"a suspension that is noticed a second late", []edit{
+		{"engine/hold.go", "if !h.over(h.e.clock.Checked()) {\n", "if !h.over(h.e.clock.Now()) {\n"},
+	}},
+	{"a server's clock that is taken for the middle of a round trip", []edit{
+		{"dispatcher/redisconn/connection.go", "c.serverMillis, c.serverAt = millis, c.cfg.Clock.Now()", "c.serverMillis, c.serverAt = millis, (c.Batch[0].Sent+c.cfg.Clock.Now())/2"},
+		{"dispatcher/redisconn/load.go", "	results := client.DoMulti(ctx, appendLoads(rueidis.Commands{client.B().Time().Build()}, client.B())...)\n	loaded.at = clock.Now()\n", "	began := clock.Now()\n	results := client.DoMulti(ctx, appendLoads(rueidis.Commands{client.B().Time().Build()}, client.B())...)\n	loaded.at = (began + clock.Now()) / 2\n"},
+	}},
+	{"permits that are given back twice", []edit{
+		{"scripts/permit_free.lua", "call('INCRBY', key, gone)", "call('INCRBY', key, #there)"},
+	}},
+	{"a hold found over, of which the loop is not told", []edit{
+		{"engine/hold.go", "	h.dispatcher().Unlock(&h.core, nil)\n", ""},
+	}},
+	{"a TryLock whose lease is over when its answer comes, asked again", []edit{
+		{"dispatcher/gate/waiting.go", "	pause := tries.next(id)\n	q.tell(out)\n	if q.queue.head != nil {\n", "	pause := now - now\n	if q.contention != nil {\n"},
+		{"engine/lockoption.go", "		wait = e.answerTime(ctx)\n", "		wait = 0\n"},
+	}},
+	{"a permit_take that ignores that a lease was refused", []edit{
+		{"scripts/permit_take.lua", "			if refused then return refused end\n", ""},
+	}},
+	{"a number in a fair queue that is used again after its release", []edit{
+		{"dispatcher/gate/ending.go", "	m.queue.fair.takenInVain(m, now, m.t.ID)\n", ""},
+		{"dispatcher/gate/fair.go", "	if m.queue.head.place == 0 {", "	if m.queue.head.place == m.t.ID || m.queue.head.place == 0 {"},
+	}},
+	{"a later waiter that stands before the first", []edit{
+		{"scripts/fair_ask.lua", "	if first and first ~= me and place ~= 'TRY' and engineOf(first) == engine and goBack(l, me) then first = me end\n", ""},
+		{"dispatcher/gate/ending.go", "	m.queue.fair.takenInVain(m, now, id)\n", ""},
+	}},
+	{"a place that comes back and is not given up", []edit{
+		{"dispatcher/gate/fair.go", "		l.returning = m.t.ID\n", ""},
+	}},
+	{"a least time that counts from an old reading of the clock", []edit{
+		{"dispatcher/gate/stay.go", "if s.least > 0 && now > s.asked {", "if s.least > 0 {"},
+		{"dispatcher/gate/stay.go", "s.least, s.asked = max(s.least, least), now\n", "s.least, s.asked = max(s.least, least), now\n	s.count(now)\n"},
+	}},
+	{"a least time that a crash cuts short", []edit{
+		{"dispatcher/gate/waiter.go", "{ return max(lease, w.Least) }", "{ return lease }"},
+		{"dispatcher/gate/mutex.go", " && w.Least <= c.Lease; w", "; w"},
+	}},
+	{"a lock that two adopt", []edit{
+		{"scripts/adopt.lua", "	if not found[1] and not found[2] then return -1 end\n", ""},
+		{"scripts/pass.lua", "	local timed = gone == 1 and call", "	local timed = call"},
+	}},
+	{"an adoption without an answer that nobody releases", []edit{
+		{"dispatcher/gate/adopt.go", "		m.contention.orphanAdopter(now, c, m.releaseOp())\n", ""},
+	}},
+	{"a hold that its own engine adopts, and whose owner nobody releases", []edit{
+		{"dispatcher/gate/adopt.go", "	m.contention.orphans.add(old)\n", ""},
+	}},
+	{"an adoption of a hold of one's own engine that is turned away", []edit{
+		{"dispatcher/gate/adopt.go", "strconv.FormatUint(m.t.ID, 10))", "strconv.FormatUint(0, 10))"},
+	}},
+	{"a mutex that needs the key of its claims while its slot is open", []edit{
+		{"dispatcher/gate/claim.go", "	case AcquireClaim:\n		return c.Entry.traits().acquire\n	case ReleaseClaim:\n		return c.Entry.traits().release\n", ""},
+	}},
+	{"a hold that lasts as long as its tenure", []edit{
+		{"dispatcher/gate/hold.go", "h.deadline.Store(int64(min(h.until, t.Deadline)))", "h.deadline.Store(int64(h.until))"},
+	}},
+	{"an uncertain acquire that is not released when nothing can arrive any more", []edit{
+		{"dispatcher/gate/tenure.go", "const LateWindow = 2 * time.Second", "const LateWindow = 2 * time.Hour"},
+	}},
+	{"a lease of what was claimed that counts from when it is heard of", []edit{
+		{"dispatcher/gate/mutexevents.go", "Lease: claimTime, Sent: c.sent, Epoch", "Lease: claimTime, Sent: now, Epoch"},
+	}},
+	{"a message that is taken for a claim's whatever it says", []edit{
+		{"dispatcher/gate/claim.go", "!slices.Contains(news.codes[:news.kept], cl.code)", "slices.Index(news.codes[:news.kept], cl.code) < -1 || news.kept == 0"},
+	}},
+	{"a lock that is given for less than its claim", []edit{
+		{"scripts/release_claim.lua", "claim.ends - now), claim.owner)", "500), claim.owner)"},
+	}},
+	{"a claim that a forced release does not end", []edit{
+		{"dispatcher/gate/ending.go", "	m.contention.endClaim(id)\n", ""},
+	}},
+	{"a claim that nobody wants and nobody gives up", []edit{
+		{"dispatcher/gate/mutexevents.go", "	m.giveUpClaim(now)\n", ""},
+	}},
+	{"a claim of a tenure that got no answer before", []edit{
+		{"dispatcher/gate/claim.go", "case c.orphans.of(asked.ID) >= 0:", "case c.orphans.of(asked.ID) >= 0 && c.orphans[c.orphans.of(asked.ID)].owner != \"\":"},
+	}},
+	{"a claim that was freed by force and is asked for again", []edit{
+		{"dispatcher/gate/claim.go", "case c.orphans.of(asked.ID) >= 0:", "case c.orphans.of(asked.ID) >= 0 && c.orphans[c.orphans.of(asked.ID)].owner == \"\":"},
+	}},
+	{"a least time under what is left of a claim", []edit{
+		{"dispatcher/gate/mutexevents.go", "	as.Lease = m.t.Deadline - now // what is left of it\n", ""},
+	}},
+	{"a fair lock that is released to the claims of a mutex", []edit{
+		{"dispatcher/gate/ending.go", "m.contention.claim.asked != 0 && ", ""},
+	}},
+	{"a code of a claim that its next question has, too", []edit{
+		{"dispatcher/gate/mutexlease.go", "		c.Args = ClaimArgs{Code: m.cfg.Code()}.Args()\n		of := &m.contention.claim\n", "		of := &m.contention.claim\n		if of.id != m.t.ID {\n			of.code = m.cfg.Code()\n		}\n		c.Args = ClaimArgs{Code: of.code}.Args()\n"},
+	}},
+	{"a token that the given hold does not get anew", []edit{
+		{"scripts/acquire_claim.lua", "tokensof(counter, block, idle, micros)", "tokensof(counter, mine and 0 or block, idle, mine and 0 or micros)"},
+	}},
+	{"a fenced lock that takes its tokens from the message", []edit{
+		{"dispatcher/gate/mutexevents.go", "	if m.traits().fenced || m.t.phase", "	if m.t.phase"},
+		{"dispatcher/gate/mutexevents.go", "	m.t.RenewAt = now + min(claimRenewal", "	m.fence(news.Most)\n	m.t.RenewAt = now + min(claimRenewal"},
+	}},
+	{"a fair lock that is given to the second of its queue", []edit{
+		{"scripts/fair_release.lua", "give(l, now, head, how, channel)", "give(l, now, at(l, 1) or head, how, channel)"},
+	}},
+	{"a change that is sent again when its receipt has run out", []edit{
+		{"dispatcher/gate/sequenceranswers.go", "		l.call.LeaveBy = c.Sent + receiptTime // it may wait long for a connection, or the loop may stand still\n", ""},
+	}},
+	{"an engine that closes its first dispatcher only", []edit{
+		{"engine/dispatchers.go", "	for _, d := range ds {\n		all.Go(d.Close)\n", "	for _, d := range ds[:1] {\n		all.Go(d.Close)\n"},
+	}},
+	{"an end of a hold that goes to the first dispatcher", []edit{
+		{"engine/dispatchers.go", "h.e.dispatchers[h.core.Tenure>>numberBits]", "h.e.dispatchers[0]"},
+	}},
+	{"a holder that is never told of waiters of other processes", []edit{
+		{"dispatcher/gate/wanted.go", "return others > 0 && c.Sent >= q.mayWant(h)", "return others < 0"},
+	}},
+	{"a holder that is told of those who waited for an earlier one", []edit{
+		{"dispatcher/gate/wanted.go", "return h.Since() + listenerAge", "return h.Since()"},
+	}},
+	{"a step of a MultiLock that waits for a callback worker", []edit{
+		{"engine/callbacks.go", "futures.Settled(ownSteps{&e.callbacks}, none, nil)", "futures.Settled(&e.callbacks, none, nil)"},
+	}},
+}

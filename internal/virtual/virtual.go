@@ -1,0 +1,106 @@
+// Package virtual runs tests of the engine in virtual time: engines on servers in memory (internal/redisnet), in a bubble of
+// testing/synctest. Nothing waits in earnest, so a test may let leases run out, and run hundreds of seeds.
+package virtual
+
+import (
+	"context"
+	"log/slog"
+	"slices"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/redis/rueidis"
+
+	"github.com/wheellock/wheellock/engine"
+	"github.com/wheellock/wheellock/internal/redismodel"
+	"github.com/wheellock/wheellock/internal/redisnet"
+)
+
+// travel is how long bytes are on their way, each way: time goes on between a call and its answer.
+const travel = 250 * time.Microsecond
+
+// interpreters have compiled the scripts; each serves one test at a time.
+var interpreters = sync.Pool{New: func() any { return redismodel.NewInterpreter() }}
+
+// World is one test's servers and engines. Its methods are for the goroutine of the test.
+type World struct {
+	T      *testing.T // of the bubble
+	Server *redisnet.Server
+
+	in *redismodel.Interpreter
+}
+
+// Test runs test in a bubble, with one server. It may run beside others (t.Parallel before it). What test has opened is closed
+// when it returns, and no goroutine may be left then.
+func Test(t *testing.T, test func(w *World)) {
+	t.Helper()
+	in := interpreters.Get().(*redismodel.Interpreter)
+	defer interpreters.Put(in)
+	synctest.Test(t, func(t *testing.T) {
+		w := &World{T: t, in: in}
+		w.Server = w.Serve("redis")
+		test(w)
+	})
+}
+
+// Serve starts another server.
+func (w *World) Serve(name string) *redisnet.Server {
+	s := redisnet.New(name, w.in)
+	w.T.Cleanup(func() {
+		s.Stop() // a connection may have been lost without a word
+		synctest.Wait()
+	})
+	return s
+}
+
+// Connect opens an engine on w.Server, for as long as the test lasts, with the way that it reaches the server by.
+func (w *World) Connect(change ...func(*engine.Options)) (*engine.Engine, *redisnet.Link) {
+	w.T.Helper()
+	return w.ConnectTo(w.Server, change...)
+}
+
+// ConnectTo is Connect for any server.
+func (w *World) ConnectTo(s *redisnet.Server, change ...func(*engine.Options)) (*engine.Engine, *redisnet.Link) {
+	w.T.Helper()
+	l := redisnet.NewLink("client", s)
+	l.Mend(func() time.Duration { return travel })
+	opts := engine.Options{
+		Redis:  rueidis.ClientOption{InitAddress: []string{s.Name + ":6379"}, DialCtxFn: l.Dial, ForceSingleClient: true},
+		Logger: slog.New(slog.NewTextHandler(w.T.Output(), nil)),
+	}
+	for _, c := range change {
+		c(&opts)
+	}
+	e, err := engine.Open(context.Background(), opts)
+	if err != nil {
+		w.T.Fatalf("open: %v", err)
+	}
+	w.T.Cleanup(func() {
+		if err := e.Close(); err != nil {
+			w.T.Errorf("close: %v", err)
+		}
+	})
+	return e, l
+}
+
+// Quiet checks what must be true two seconds after the last call: no key stands on w.Server but those that others have and those of
+// held living holds, nothing waits, and nobody listens.
+func (w *World) Quiet(e *engine.Engine, held int, living ...string) {
+	w.T.Helper()
+	time.Sleep(2 * time.Second)
+	synctest.Wait()
+	slices.Sort(living)
+	keys := w.Server.Keys()
+	slices.Sort(keys)
+	if !slices.Equal(keys, living) {
+		w.T.Errorf("%q stand, want %q", keys, living)
+	}
+	if channels := w.Server.Subscriptions(); len(channels) != 0 {
+		w.T.Errorf("somebody listens to %q", channels)
+	}
+	if stats := e.Stats(); stats.Waiting != 0 || stats.Held != int64(held) {
+		w.T.Errorf("waiting = %d, held = %d; want 0, %d", stats.Waiting, stats.Held, held)
+	}
+}
