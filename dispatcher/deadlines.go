@@ -138,7 +138,7 @@ func (ds *deadlines) ringDue(now gate.Time) {
 	}
 }
 
-// giveUpDue settles who has waited for as long as was asked for. It comes after the mail: an answer that is there counts,
+// giveUpDue settles the waiters whose wait has timed out. It comes after the mail: an answer that is there counts,
 // also when this process stood still meanwhile.
 func (ds *deadlines) giveUpDue(now gate.Time) {
 	tick := wheel.Floor(now, Tick)

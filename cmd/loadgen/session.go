@@ -37,7 +37,7 @@ type session struct {
 	settings settings
 	plan     *load.Plan // with the prefix of this run
 	out      io.Writer  // where the table goes
-	width    int        // of that terminal; 0: it is none
+	width    int        // of that terminal; 0: not a terminal
 	round    int        // which of several this is, from 0
 	target   *target.Target
 	live     *report.Live

@@ -15,9 +15,9 @@ const (
 	Taken                 // another owner has it
 	TimedOut              // Until is over; Outcome.Last says what the last answer was
 	Down                  // not sent: the link is down
-	Doubtful              // sent, answer lost
+	Doubtful              // no answer from Redis: the outcome is unknown
 	Refused               // the server said no
-	Foreign               // the key holds something else
+	Foreign               // the key is not of this kind of lock
 	Lost                  // the lease ended, or the key was gone
 	TooLong               // MaxHold is over
 	Unlocked              // by its holder

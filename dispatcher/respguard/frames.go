@@ -195,7 +195,7 @@ func (f *frames) reserve() (ended bool, err error) {
 	return false, nil
 }
 
-// elements is how many values a list announces; -1: it is none.
+// elements is how many values a list announces; -1: not a list.
 func (f *frames) elements() (int, error) {
 	length := f.length()
 	if length == -1 && f.typ == '*' {

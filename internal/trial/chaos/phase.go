@@ -32,7 +32,7 @@ type plan struct {
 	aof      string        // appendfsync; empty: Redis keeps nothing on disk
 	lasts    time.Duration // under faults
 	recovery time.Duration // and then without
-	sample   time.Duration // of a soak: how often everything is measured; 0: it is none
+	sample   time.Duration // of a soak: how often everything is measured; 0: not a soak
 }
 
 // phase is a plan at work.

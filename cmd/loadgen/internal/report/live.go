@@ -17,7 +17,7 @@ import (
 // goroutine may use it: everything goes out in whole lines, one Write each, so that nothing flickers.
 type Live struct {
 	plan  *load.Plan
-	width int // of the terminal; 0: it is none
+	width int // of the terminal; 0: not a terminal
 
 	mu    sync.Mutex // guards the rest
 	out   io.Writer

@@ -175,7 +175,7 @@ func NamedBy(name string) Named {
 	return Named{name, []byte(name)}
 }
 
-// Size is how many columns and lines Stdout has; 0 columns: it is no terminal. Only a command that runs may ask.
+// Size is how many columns and lines Stdout has; 0 columns: not a terminal. Only a command that runs may ask.
 func (e *Env) Size() (columns, lines int) {
 	f, isFile := e.Stdout.(*output).Writer.(*os.File)
 	if !isFile || !term.IsTerminal(int(f.Fd())) {

@@ -28,7 +28,7 @@ type Finding struct {
 	Check    string   `json:"check"`
 	Server   string   `json:"server,omitempty"` // "host:port"; empty: the deployment as a whole
 	Severity Severity `json:"severity"`
-	Found    string   `json:"found,omitempty"` // what is so
+	Found    string   `json:"found,omitempty"` // what the check has seen
 	Harm     string   `json:"harm,omitempty"`  // what that does to locks
 	Set      []string `json:"set,omitempty"`   // what to do: commands for redis-cli, or advice that begins with a lower case letter
 }
@@ -90,5 +90,5 @@ func at(server string, all []Finding) []Finding {
 	return all
 }
 
-// fine is a finding that only says what is so.
+// fine is a finding that nothing is wrong.
 func fine(what string) []Finding { return found(OK, what, "") }

@@ -107,7 +107,7 @@ func (l *Lock) heldBy(text string) bool {
 // table is what ls prints, page by page.
 type table struct {
 	env    *cli.Env
-	screen int // columns; 0: it is no terminal
+	screen int // columns; 0: not a terminal
 	holder int // columns of the holder; 0: there is no line yet
 	rows   int
 }

@@ -112,7 +112,7 @@ func (l *Lock) write(w io.Writer) {
 	case l.Free != nil:
 		line("kind", "semaphore or latch, which look the same (or any other number)")
 	case l.Foreign != "":
-		line("kind", "no lock: the key holds a %s of something else", l.Foreign)
+		line("kind", "not a lock: the key is a %s", l.Foreign)
 	default:
 		line("held by", "nobody")
 	}
