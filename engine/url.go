@@ -103,5 +103,5 @@ func reasonOf(text string) string {
 	case !slices.Contains(schemes, strings.ToLower(scheme)):
 		return "its scheme is none of " + strings.Join(schemes, ", ")
 	}
-	return "it has a part that cannot be read; in a password write : as %3A, / as %2F and @ as %40"
+	return "it has a part that cannot be read; in a password write : as %3A, / as %2F, @ as %40, # as %23 and ? as %3F"
 }

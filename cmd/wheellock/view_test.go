@@ -180,6 +180,32 @@ func TestShow(t *testing.T) {
 	show(0, "java", "285475da-9152-4c83-822a-67ee2f116a79:51, whose process is not known", "hold count 2", "no expiry: it will never free itself")
 }
 
+// Of many holders, and of a long queue, the first are shown, and how many more there are.
+func TestShowOfMany(t *testing.T) {
+	t.Parallel()
+	server := redistest.Start(t)
+	server.MustDo("EVAL", `redis.call('HSET', 'read', 'mode', 'read')
+		for i = 1, 1500 do
+			local owner = string.format('%08x-0000-4000-8000-000000000000:1', i)
+			if i <= 50 then redis.call('HSET', 'read', owner, 1) end
+			if i == 1 then redis.call('HSET', 'fair', owner, 1) end
+			redis.call('RPUSH', KEYS[1], owner)
+		end
+		redis.call('PEXPIRE', 'read', 60000)
+		redis.call('PEXPIRE', 'fair', 60000)`, "1", keys.FairQueue("fair"))
+	show := func(name string) string {
+		said, _ := inside(t, 0, "show", name, "--redis", server.URL())
+		return said
+	}
+	if said := show("read"); strings.Count(said, ", whose process") != 20 || !strings.Contains(said, " and 30 more\n") {
+		t.Errorf("of 50 readers:\n%s", said)
+	}
+	said := show("fair")
+	if strings.Count(said, "place ") != 20 || !strings.Contains(said, " and 1480 more\n") || !strings.Contains(said, "waiting    1000 processes or more\n") {
+		t.Errorf("of a queue of 1500:\n%s", said)
+	}
+}
+
 // Waiting are processes, however many callers each has, and whatever they wait for.
 func TestShowCountsProcessesThatWait(t *testing.T) {
 	t.Parallel()

@@ -84,7 +84,7 @@ func TestFaultOpenSaysWhatToDo(t *testing.T) {
 			"localhost:6379":                                            "no scheme: begin it with redis://",
 			"localhost":                                                 "no scheme: begin it with redis://",
 			"http://:" + canary + "@host":                               "its scheme is none of redis, rediss",
-			"redis://:a@" + canary + ":c/d@host":                        "write : as %3A, / as %2F and @ as %40",
+			"redis://:a@" + canary + ":c/d@host":                        "write : as %3A, / as %2F, @ as %40",
 			"redis://:#" + canary + "@host:6379":                        "%23",
 			"redis://:6#" + canary + "@host":                            "%23",
 			"redis://host:6379/0#" + canary:                             "%23",

@@ -86,7 +86,7 @@ func (f *force) run(ctx context.Context, env *cli.Env, args []string) (exit int)
 	case !freed:
 		env.Note("the holder shown above no longer has %s", shown(name))
 	case left > 0:
-		env.Note("%s had %d more readers than shown: force it again", shown(name), left)
+		env.Note("%s had %d more readers than were freed: force it again", shown(name), left)
 	}
 	return f.tell(env, name, freed)
 }

@@ -30,7 +30,8 @@ type Lock struct {
 	Free    *int64      `json:"free,omitempty"`    // permits, or the number of a semaphore or latch
 	Token   int64       `json:"token,omitempty"`   // the last fencing token
 	Waiting *int64      `json:"waiting,omitempty"` // processes that wait for it; nil: ls does not ask, or may not
-	Queue   []Owner     `json:"queue,omitempty"`   // of a fair lock: the next one first
+	Queue   []Owner     `json:"queue,omitempty"`   // of a fair lock: the next one first, a thousand at most
+	Queued  int64       `json:"queued,omitempty"`  // how long the queue is
 	Leader  string      `json:"leader,omitempty"`  // of an election: who leads
 	Since   *time.Time  `json:"since,omitempty"`   // of an election: since when; of a fenced lock: since when its process has it
 	Renewal string      `json:"renewal,omitempty"` // what a second look found
@@ -219,6 +220,7 @@ func (r *redis) inspect(ctx context.Context, name string) (*Lock, error) {
 	}
 	clients := r.clients(ctx)
 	l.Queue = r.queue(ctx, name)
+	l.Queued, _ = r.Do(ctx, r.B().Llen().Key(scripts.FairQueue(name)).Build()).AsInt64()
 	for _, owners := range [][]Owner{l.Owners, l.Queue} {
 		for i := range owners {
 			owners[i].know(clients)

@@ -100,7 +100,10 @@ var nouns = map[engine.Kind]string{
 	engine.KindPermits: "permit semaphore",
 }
 
-// write writes all that is known.
+// mostShown is how many holders are shown to people, and how many that wait in a queue.
+const mostShown = 20
+
+// write writes what is known.
 func (l *Lock) write(w io.Writer) {
 	line := func(what, format string, args ...any) {
 		fmt.Fprintf(w, "  %-10s %s\n", what, fmt.Sprintf(format, args...))
@@ -122,10 +125,11 @@ func (l *Lock) write(w io.Writer) {
 	case l.Since != nil:
 		line("since", "%s ago, in this process", length(time.Since(*l.Since)))
 	}
-	for i := range l.Owners {
-		l.Owners[i].write(line, "held by")
+	owners := l.Owners[:min(len(l.Owners), mostShown)]
+	for i := range owners {
+		owners[i].write(line, "held by")
 	}
-	if more := l.Holders - int64(len(l.Owners)); more > 0 && len(l.Owners) > 0 {
+	if more := l.Holders - int64(len(owners)); more > 0 && len(owners) > 0 {
 		line("", "and %d more", more)
 	}
 	if l.Kind == engine.KindPermits {
@@ -146,13 +150,20 @@ func (l *Lock) write(w io.Writer) {
 	if l.Token > 0 {
 		line("token", "%d is the last", l.Token)
 	}
-	if l.Waiting == nil {
+	switch {
+	case l.Waiting == nil:
 		line("waiting", "not known: this user may not run PUBSUB NUMSUB")
-	} else {
+	case l.Queued > int64(len(l.Queue)):
+		line("waiting", "%d processes or more", *l.Waiting)
+	default:
 		line("waiting", "%s", cli.Plural(*l.Waiting, "process", "processes"))
 	}
-	for i := range l.Queue {
-		l.Queue[i].write(line, fmt.Sprintf("place %d", i+1))
+	queue := l.Queue[:min(len(l.Queue), mostShown)]
+	for i := range queue {
+		queue[i].write(line, fmt.Sprintf("place %d", i+1))
+	}
+	if more := l.Queued - int64(len(queue)); more > 0 {
+		line("", "and %d more", more)
 	}
 }
 
