@@ -250,6 +250,13 @@ func TestSmallScreens(t *testing.T) {
 	s.press("wheellock lock stock:17 -- wheellock top --count 1\n")
 	s.await("held=1 ")
 	s.await("ready> ")
+	s.press("wheellock show -h\n")
+	s.await("Shows the kind,")
+	for line := range strings.Lines("Shows the kind," + s.await("ready> ")) {
+		if len(line) > 48+1 && !strings.HasPrefix(line, " ") {
+			t.Errorf("in 48 columns the help has the line %q", line)
+		}
+	}
 	for _, command := range []string{"ls", "ls --json", "show stock:17"} {
 		s.press("wheellock lock stock:17 -- wheellock " + command + " >/dev/full; echo it en''ded with $?\n")
 		s.await("the output is not complete: ")

@@ -4,7 +4,10 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"os"
 	"strings"
+
+	"golang.org/x/term"
 )
 
 // explain writes the help of a command.
@@ -21,11 +24,20 @@ func (c *Command) explain(w io.Writer) {
 	WriteFlags(w, "Flags of all commands", shared)
 }
 
-// column is where the texts of flags begin, and width where lines end.
-const (
-	column = 24
-	width  = 80
-)
+// column is where the texts of flags begin.
+const column = 24
+
+// width is where lines end: see Fit.
+var width = 80
+
+// Fit has lines end where the terminal ends, if that is narrow. It comes before all else.
+func Fit(stdout io.Writer) {
+	if f, isFile := stdout.(*os.File); isFile {
+		if columns, _, err := term.GetSize(int(f.Fd())); err == nil && columns >= 2*column {
+			width = min(width, columns)
+		}
+	}
+}
 
 // WriteFlags writes what flags mean.
 func WriteFlags(w io.Writer, title string, flags *flag.FlagSet) {
