@@ -93,7 +93,7 @@ func TestRemedies(t *testing.T) {
 	ca := testkit.NewAuthority(t)
 	_, private := ca.Serve(ca.Issue("127.0.0.1", time.Now().Add(time.Hour)))
 	for url, remedy := range map[string]string{
-		server.Addr():                                           "--redis: it has no scheme: begin it with redis://",
+		server.Addr():                                           "--redis: Redis URL: it has no scheme: begin it with redis://",
 		"redis://" + server.Addr():                              "put it into WHEELLOCK_PASSWORD, REDISCLI_AUTH or a file for --password-file",
 		"redis://:wrong@" + server.Addr():                       "check the user and the password",
 		"rediss://:wrong@" + server.Addr() + "?dial_timeout=1s": "does it speak TLS there? If not, begin the URL with redis://",

@@ -335,7 +335,7 @@ func TestLookingNeedsTheRightToReadOnly(t *testing.T) {
 	wheellock(t, "ls", "--redis", url).want(t, 0, "fenced", "2 held")
 	wheellock(t, "show", "fair", "--redis", url).want(t, 0, "whose process is not known", "place 1")
 	wheellock(t, "top", "--count", "1", "--redis", url).want(t, 0, "held=7")
-	wheellock(t, "force", "--yes", "mutex", "--redis", url).want(t, 69, "NOPERM")
+	wheellock(t, "force", "--yes", "mutex", "--redis", url).want(t, 69, "this user may not run what the engine needs: grant +eval")
 }
 
 // Whoever may write to Redis may write anything beside a lock.

@@ -15,7 +15,7 @@ var hints = strings.NewReplacer(
 	"does it speak TLS there?", "does it speak TLS there? If not, begin the URL with redis://",
 	"the server speaks no TLS there", "the server speaks no TLS there: begin the URL with redis://",
 	"check Redis.Sentinel.MasterSet", "check master_set in the URL",
-	"--redis: wheellock: invalid: Redis URL:", "--redis:",
+	"--redis: wheellock: invalid: ", "--redis: ",
 	"\nwheellock: ", "\n", // of several errors
 )
 
