@@ -94,7 +94,7 @@ func (t *top) run(ctx context.Context, env *cli.Env, args []string) (exit int) {
 		case err != nil && t.looks == 1:
 			return env.Fail(err)
 		case err != nil: // a master that changes, say
-			env.Note("%v", err)
+			env.Note("could not look, and looks again: %v", err)
 		default:
 			t.show(env, r.place)
 		}
