@@ -18,7 +18,7 @@ func TestRenewals(t *testing.T) {
 		renewals, left := 0, lease
 		for range leases * looks {
 			time.Sleep(lease / looks)
-			if owner := w.Server.Do("HKEYS", "stock:7").Items; len(owner) != 1 || owner[0].Str != h.TenureID() {
+			if owner := w.Server.Do("HKEYS", "stock:7").Array; len(owner) != 1 || owner[0].Str != h.TenureID() {
 				w.T.Fatalf("the owner in Redis is %v, want %q", owner, h.TenureID())
 			}
 			now := time.Duration(w.Server.Do("PTTL", "stock:7").Int) * time.Millisecond
