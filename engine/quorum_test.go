@@ -119,7 +119,7 @@ func TestQuorumSurvivesAMinority(t *testing.T) {
 					fault(f, i)
 				}
 				h := testkit.MustLock(f.T, f.lock())
-				time.Sleep(10 * time.Minute)
+				time.Sleep(2 * time.Minute)
 				if err := h.Err(); err != nil {
 					f.T.Errorf("not renewed on the majority that is left: %v", err)
 				}
@@ -316,7 +316,7 @@ func TestQuorumRepairsItself(t *testing.T) {
 		f.wantWhole(h)
 		f.servers[2].Stop()
 		f.servers[3].Stop()
-		time.Sleep(10 * time.Minute)
+		time.Sleep(2 * time.Minute)
 		if held, all := h.Parts(); held != 3 || all != 5 || h.Err() != nil {
 			f.T.Errorf("%d of %d parts and %v, want 3 of 5", held, all, h.Err())
 		}
