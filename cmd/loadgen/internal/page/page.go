@@ -1,13 +1,5 @@
 // Package page writes results of loadgen as one page for a browser, which needs no other file and no network. page.html is its
-// template; charts.go says what is drawn, and chart.go and axis.go draw it.
-//
-// A chart becomes SVG in three steps:
-//
-//  1. charts.go takes values out of the results: seconds, callers or percentiles along x, pairs/s, callers or microseconds along y.
-//  2. An axis maps a value to its share of the axis, from 0 to 1, and chooses the ticks.
-//  3. A chart maps these shares to units of the drawing. The template calls its exported methods for lines, texts and points.
-//
-// There is no script: a browser shows the <title> of a point when the mouse is over it, and the style sheet scales the drawing.
+// template; charts.go says what is drawn: seconds, callers or percentiles along x, pairs/s, callers or microseconds along y.
 package page
 
 import (
@@ -21,13 +13,14 @@ import (
 
 	"github.com/wheellock/wheellock/cmd/loadgen/internal/load"
 	"github.com/wheellock/wheellock/cmd/loadgen/internal/report"
+	"github.com/wheellock/wheellock/internal/testkit/chart"
 	"github.com/wheellock/wheellock/internal/testkit/figures"
 )
 
 //go:embed page.html
 var text string
 
-var layout = template.Must(template.New("page").Funcs(template.FuncMap{"grouped": figures.Grouped}).Parse(text))
+var layout = template.Must(template.New("page").Funcs(template.FuncMap{"style": func() template.CSS { return chart.Style }}).Parse(text))
 
 // content is what the template shows.
 type content struct {
@@ -39,7 +32,7 @@ type content struct {
 	Problems []string
 	Notes    []string // what is right, or worth knowing
 	Tiles    []tile
-	Charts   []chart
+	Charts   []chart.Chart
 	Figures  []figure
 	Several  bool // runs
 	Settings []pair

@@ -4,7 +4,6 @@ import (
 	"encoding/xml"
 	"errors"
 	"io"
-	"math"
 	"regexp"
 	"strings"
 	"testing"
@@ -112,42 +111,6 @@ func TestDrawings(t *testing.T) {
 		}
 		if paths == 0 {
 			t.Errorf("nothing is drawn in %s", drawing)
-		}
-	}
-}
-
-func TestGapsAreNotDrawn(t *testing.T) {
-	c := chart{x: axis{to: 2}, y: axis{to: 10}, lines: []line{{"a", 1, false, []point{{0, 0, ""}, {1, math.NaN(), ""}, {2, 10, ""}}}}}
-	if got, want := c.Strokes()[0].Path, "M58.0 210.0M466.0 10.0"; got != want {
-		t.Errorf("the path is %q, want %q", got, want)
-	}
-}
-
-func TestAxes(t *testing.T) {
-	plain := func(v float64) string { return short(v) }
-	for _, c := range []struct {
-		most float64
-		last string
-		n    int
-	}{{0, "1", 6}, {1, "1", 6}, {9, "10", 6}, {10, "10", 6}, {11, "15", 4}, {204_680, "250k", 6}, {1.2e6, "1.5M", 4}} {
-		a := linear(c.most, plain)
-		if last := a.ticks[len(a.ticks)-1]; last.text != c.last || last.value < c.most || len(a.ticks) != c.n {
-			t.Errorf("up to %g: %v", c.most, a.ticks)
-		}
-	}
-	a := logarithmic(3, 4000, tick)
-	if a.from != 1 || a.to != 10_000 || len(a.ticks) != 5 || a.ticks[3].text != "1 ms" {
-		t.Errorf("from 3 to 4000: %+v", a)
-	}
-	if at := a.at(100); math.Abs(at-0.5) > 1e-9 {
-		t.Errorf("100 lies at %g, want the middle", at)
-	}
-	if a := logarithmic(10, 10, tick); a.to <= a.from {
-		t.Errorf("of one value: %+v", a)
-	}
-	for us, want := range map[float64]string{0.1: "100 ns", 1: "1 µs", 100: "100 µs", 1e4: "10 ms", 1e6: "1 s"} {
-		if got := tick(us); got != want {
-			t.Errorf("tick(%g) = %q, want %q", us, got, want)
 		}
 	}
 }
