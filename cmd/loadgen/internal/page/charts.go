@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/wheellock/wheellock/cmd/loadgen/internal/report"
@@ -21,7 +22,7 @@ func charts(runs []*report.Result) []chart.Chart {
 	drawn := all[:0]
 	for _, c := range all {
 		if len(c.Lines) > 0 {
-			drawn = append(drawn, c)
+			drawn = append(drawn, marked(c, runs[0]))
 		}
 	}
 	return drawn
@@ -40,12 +41,29 @@ func waiting(runs []*report.Result) chart.Chart {
 	return c
 }
 
+// marked shows in a chart over time where the steps of the first run begin.
+func marked(c chart.Chart, r *report.Result) chart.Chart {
+	if len(r.Steps) == 0 || c.XLabel != since {
+		return c
+	}
+	begin := 0.0
+	for i := range r.Steps {
+		c.Steps = append(c.Steps, chart.Tick{Value: begin, Text: r.Steps[i].Name()})
+		begin = r.Steps[i].End
+	}
+	c.Note += "; a dashed line begins a step of so many callers"
+	if r.Plan.Rate > 0 {
+		c.Note = strings.TrimSuffix(c.Note, "callers") + "calls"
+	}
+	return c
+}
+
 const since = "seconds since the measuring began"
 
 // over is what changes from second to second, or from step to step.
 type over struct {
 	name   string
-	colour int                          // 1 to 4
+	colour int                          // 1 to 5
 	of     func(*report.Second) float64 // not a number: nothing was recorded
 }
 
@@ -98,13 +116,28 @@ func seconds(r *report.Result) (all []moment) {
 	return all
 }
 
-// steps are those of a run whose callers grow.
+// steps are those of a run that grows.
 func steps(r *report.Result) (all []moment) {
 	for i := range r.Steps {
 		s := &r.Steps[i]
-		all = append(all, moment{float64(s.Callers), &s.Second, figures.Number(int64(s.Callers), "caller")})
+		all = append(all, moment{grown(s), &s.Second, step(s)})
 	}
 	return all
+}
+
+// grown is what grows from step to step, and step says it.
+func grown(s *report.Step) float64 {
+	if s.Schedule != nil {
+		return s.Schedule.Asked
+	}
+	return float64(s.Callers)
+}
+
+func step(s *report.Step) string {
+	if s.Schedule != nil {
+		return figures.Three(s.Schedule.Asked) + " calls/s"
+	}
+	return figures.Number(int64(s.Callers), "caller")
 }
 
 // linesOf are the lines of all runs.
@@ -123,16 +156,28 @@ func linesOf(runs []*report.Result, moments func(*report.Result) []moment, what 
 
 func throughputBySteps(runs []*report.Result) chart.Chart {
 	lines := linesOf(runs, steps, []over{{"pairs/s", 1, rate}}, func(v float64) string { return figures.Three(v) + " pairs/s" })
-	return chart.Chart{
-		Title: "Throughput by callers", Note: "of each step", XLabel: "callers", X: byCallers(runs), Y: chart.Linear(most(lines), 1, chart.Count), Lines: lines,
-	}
+	return bySteps(runs, chart.Chart{Title: "Throughput by ", Y: chart.Linear(most(lines), 1, chart.Count), Lines: lines})
 }
 
 func latencyBySteps(runs []*report.Result) chart.Chart {
 	lines := linesOf(runs, steps, latencies, figures.Micros)
-	return chart.Chart{
-		Title: "Acquire latency by callers", Note: "of each step", XLabel: "callers", X: byCallers(runs), Y: logOver(lines), Lines: lines,
+	return bySteps(runs, chart.Chart{Title: "Acquire latency by ", Y: logOver(lines), Lines: lines})
+}
+
+// bySteps completes a chart that has the steps along x. They are at equal distances, as what grows does so by the same factor each time.
+func bySteps(runs []*report.Result, c chart.Chart) chart.Chart {
+	grows := "callers"
+	if c.XLabel = grows; runs[0].Plan.Rate > 0 {
+		grows, c.XLabel = "rate", "calls/s asked for"
 	}
+	c.Title, c.Note, c.Dots = c.Title+grows, "of each step", true
+	steps := runs[0].Steps
+	first, last := grown(&steps[0]), grown(&steps[len(steps)-1])
+	c.X = chart.Axis{From: first, To: max(last, first*1.1), Log: true}
+	for i := range steps {
+		c.X.Ticks = append(c.X.Ticks, chart.Tick{Value: grown(&steps[i]), Text: chart.Count(grown(&steps[i]))})
+	}
+	return c
 }
 
 // percentiles are the HDR curves. x is the number of nines, -log10(1 - p/100): p90 lies at 1, p99 at 2, p99.9 at 3. A curve ends where
@@ -145,6 +190,8 @@ func percentiles(runs []*report.Result) chart.Chart {
 		colour int
 		of     func(*report.Latencies) *report.Latency
 	}{
+		{"readers", 1, func(l *report.Latencies) *report.Latency { return l.Readers }},
+		{"writers", 5, func(l *report.Latencies) *report.Latency { return l.Writers }},
 		{"acquire", 1, func(l *report.Latencies) *report.Latency { return l.Acquire }},
 		{"hand-over", 2, func(l *report.Latencies) *report.Latency { return l.Handover }},
 		{"cross-process", 3, func(l *report.Latencies) *report.Latency { return l.Across }},
@@ -152,7 +199,7 @@ func percentiles(runs []*report.Result) chart.Chart {
 	} {
 		for i, r := range runs {
 			h := d.of(&r.Latency)
-			if h == nil {
+			if h == nil || d.name == "acquire" && r.Latency.Readers != nil { // of a read-write lock it is a mixture
 				continue
 			}
 			l := chart.Line{Name: d.name, Colour: d.colour, Faint: i > 0}
@@ -211,17 +258,6 @@ func inSeconds(runs []*report.Result) chart.Axis {
 	a.To = max(longest, 1e-9) // no empty room at its end
 	for len(a.Ticks) > 1 && a.Ticks[len(a.Ticks)-1].Value > a.To*1.01 {
 		a.Ticks = a.Ticks[:len(a.Ticks)-1]
-	}
-	return a
-}
-
-// byCallers has a tick for each step. It is logarithmic, as callers grow by the same factor from step to step: so the steps are at equal
-// distances.
-func byCallers(runs []*report.Result) chart.Axis {
-	steps := runs[0].Steps
-	a := chart.Axis{From: float64(steps[0].Callers), To: float64(max(runs[0].Plan.Workers, steps[0].Callers+1)), Log: true}
-	for _, s := range steps {
-		a.Ticks = append(a.Ticks, chart.Tick{Value: float64(s.Callers), Text: figures.Grouped(int64(s.Callers))})
 	}
 	return a
 }
