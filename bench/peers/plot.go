@@ -2,7 +2,7 @@ package main
 
 import (
 	"cmp"
-	"errors"
+	"math"
 	"os"
 	"path/filepath"
 	"slices"
@@ -45,11 +45,7 @@ func drawPictures(folder string, entries []entry, summaries []Summary) (files []
 		if len(bars.Bars) == 0 {
 			continue
 		}
-		file, err := os.Create(filepath.Join(folder, p.file))
-		if err != nil {
-			return files, err
-		}
-		if err := errors.Join(bars.Write(file), file.Close()); err != nil {
+		if err := os.WriteFile(filepath.Join(folder, p.file), []byte(bars.SVG()), 0o644); err != nil {
 			return files, err
 		}
 		files = append(files, p.file)
@@ -61,7 +57,7 @@ func drawPictures(folder string, entries []entry, summaries []Summary) (files []
 // logarithmic.
 func (p picture) bars(entries []entry, summaries []Summary) chart.Bars {
 	b := chart.Bars{Title: p.title, Notes: p.notes}
-	write := microseconds
+	write, least, most := microseconds, math.Inf(1), 0.0
 	if p.more {
 		write = thousands
 	}
@@ -71,13 +67,9 @@ func (p picture) bars(entries []entry, summaries []Summary) chart.Bars {
 			continue
 		}
 		f := p.figure(summaries[i])
+		least, most = min(least, f.Min), max(most, f.Max)
 		b.Bars = append(b.Bars, chart.Bar{Name: e.title, Median: f.Median, Least: f.Min, Most: f.Max, Value: write(f.Median), Ours: e.name == "wheellock"})
 	}
-	if len(b.Bars) == 0 {
-		return b
-	}
-	least := slices.MinFunc(b.Bars, func(a, b chart.Bar) int { return cmp.Compare(a.Least, b.Least) }).Least
-	most := slices.MaxFunc(b.Bars, func(a, b chart.Bar) int { return cmp.Compare(a.Most, b.Most) }).Most
 	slices.SortStableFunc(b.Bars, func(a, b chart.Bar) int { return cmp.Compare(a.Median, b.Median) })
 	if b.Axis = chart.Logarithmic(least, most, chart.Micros); p.more {
 		b.Axis = chart.Linear(most, 1, chart.Count)

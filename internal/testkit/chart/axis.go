@@ -4,7 +4,6 @@ import (
 	"math"
 	"slices"
 	"strconv"
-	"unicode/utf8"
 
 	"github.com/wheellock/wheellock/internal/testkit/figures"
 )
@@ -60,8 +59,11 @@ func Linear(most, finest float64, write func(float64) string) Axis {
 	return a
 }
 
-// Logarithmic is an axis over whole powers of ten that has both values on it, which are above 0.
+// Logarithmic is an axis over whole powers of ten that has both values on it, which are above 0. Without any value least is above most.
 func Logarithmic(least, most float64, write func(float64) string) Axis {
+	if least > most {
+		least, most = 1, 1000
+	}
 	first, last := math.Floor(math.Log10(least)), math.Ceil(math.Log10(most))
 	if last <= first {
 		last = first + 1
@@ -72,12 +74,6 @@ func Logarithmic(least, most float64, write func(float64) string) Axis {
 		a.Ticks = append(a.Ticks, Tick{value, write(value)})
 	}
 	return a
-}
-
-// textWidth is how wide a text is at most in the fonts that the style sheet names. The widest, DejaVu Sans, has letters of 0.6 of the size on
-// average.
-func textWidth(text string, size float64) float64 {
-	return float64(utf8.RuneCountInString(text)) * size * 0.62
 }
 
 // apart keeps the text of every tick, or of every second, third and so on, so that none covers another. before is how much of a text stands

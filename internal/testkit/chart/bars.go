@@ -1,8 +1,9 @@
 package chart
 
 import (
-	"html/template"
-	"io"
+	"fmt"
+	"html"
+	"strings"
 )
 
 // Bars is a picture of its own: one figure of several who did the same, one below the other, each with its name and its value. So there is
@@ -22,9 +23,6 @@ type Bar struct {
 	Ours                bool   // drawn strong
 }
 
-// Write writes the picture as an SVG file.
-func (b Bars) Write(w io.Writer) error { return layout.ExecuteTemplate(w, "bars.svg", b) }
-
 // The measures of a picture, in pixels at its natural size.
 const (
 	inset      = 16.0
@@ -34,91 +32,65 @@ const (
 	row        = 30.0
 )
 
+// SVG is the picture as a file.
+func (b *Bars) SVG() string {
+	d := &drawing{}
+	y := inset + titleSize - 3
+	d.text("title", "start", inset, y, b.Title)
+	for _, note := range b.Notes {
+		y += lineHeight
+		d.text("", "start", inset, y, note)
+	}
+	head := y + 15
+	foot := head + float64(len(b.Bars))*row
+	for _, t := range apart(b.Axis.Ticks, b.px, textSize, 0.5) {
+		d.line("grid", b.px(t.Value), head, b.px(t.Value), foot)
+		d.text("", "middle", b.px(t.Value), foot+18, t.Text)
+	}
+	for i := range b.Bars {
+		b.draw(d, &b.Bars[i], head+(float64(i)+0.5)*row)
+	}
+	below := foot + 18
+	if b.Axis.Log {
+		below += lineHeight
+		d.text("", "middle", (b.from()+b.to())/2, below, b.Axis.Scale())
+	}
+	frame := fmt.Sprintf(`<svg xmlns="http://www.w3.org/2000/svg" width="%[1]g" height="%[2]g" viewBox="0 0 %[1]g %[2]g" role="img" class="picture" aria-label="%s">`,
+		width, below+inset, html.EscapeString(b.Title))
+	card := &drawing{}
+	card.rect("card", 0, 0, width, below+inset)
+	return strings.Join([]string{frame, "<style>", string(Style) + "</style>", card.String() + d.String() + "</svg>", ""}, "\n")
+}
+
+// draw writes one with its name, its value and the line from the least to the most.
+func (b *Bars) draw(d *drawing, one *Bar, y float64) {
+	class := "rest"
+	if one.Ours {
+		class = "ours"
+	}
+	x, end := b.px(one.Median), b.px(one.Most)
+	if !b.Axis.Log {
+		d.rect(class, b.from(), y-9, x-b.from(), 18)
+	}
+	d.line("range", b.px(one.Least), y, end, y)
+	if b.Axis.Log {
+		d.dot(class, x, y, 6, one.Value)
+	}
+	d.text("name", "end", b.from()-10, y+5, one.Name)
+	d.text("name", "start", max(end+8, x+12), y+5, one.Value)
+}
+
 // from and to are where the axis begins and ends: beside the longest name, and with room for the longest value at its right.
 func (b *Bars) from() float64 { return inset + b.widest(func(one Bar) string { return one.Name }) + 10 }
 func (b *Bars) to() float64 {
-	return width - inset - b.widest(func(one Bar) string { return one.Value }) - 8
+	return width - inset - b.widest(func(one Bar) string { return one.Value }) - 12
 }
+
+func (b *Bars) px(value float64) float64 { return b.from() + b.Axis.At(value)*(b.to()-b.from()) }
 
 func (b *Bars) widest(text func(Bar) string) (most float64) {
 	for _, one := range b.Bars {
 		most = max(most, textWidth(text(one), textSize))
 	}
 	return most
-}
-
-func (b *Bars) px(value float64) float64 { return b.from() + b.Axis.At(value)*(b.to()-b.from()) }
-
-// head is how high title and notes are, with the room below them.
-func (b *Bars) head() float64 { return inset + titleSize + float64(len(b.Notes))*lineHeight + 12 }
-
-// foot is where the bars end and the texts of the axis begin.
-func (b *Bars) foot() float64 { return b.head() + float64(len(b.Bars))*row }
-
-func (b *Bars) middle(i int) float64 { return b.head() + (float64(i)+0.5)*row }
-
-// Width see Height.
-func (b Bars) Width() string { return units(width) }
-
-// Height is that of the picture, with the ticks and, below these, what a logarithmic axis says of itself.
-func (b Bars) Height() string {
-	height := b.foot() + 18 + inset
-	if b.Axis.Log {
-		height += lineHeight
-	}
-	return units(height)
-}
-
-// Style is the style sheet.
-func (b Bars) Style() template.CSS { return Style }
-
-// Written is a text at its place.
-type Written struct{ Class, X, Y, Anchor, Text string }
-
-// Texts are title and notes, names and values, and what the axis is.
-func (b Bars) Texts() []Written {
-	y := inset + titleSize - 3
-	all := []Written{{"title", units(inset), units(y), "start", b.Title}}
-	for _, note := range b.Notes {
-		y += lineHeight
-		all = append(all, Written{"", units(inset), units(y), "start", note})
-	}
-	for i, one := range b.Bars {
-		baseline := units(b.middle(i) + 5)
-		all = append(all, Written{"name", units(b.from() - 10), baseline, "end", one.Name}, Written{"name", units(max(b.px(one.Most)+8, b.px(one.Median)+12)), baseline, "start", one.Value})
-	}
-	return append(all, Written{"", units((b.from() + b.to()) / 2), units(b.foot() + 18 + lineHeight), "middle", b.Axis.Scale()})
-}
-
-// Columns are the lines of the axis.
-func (b Bars) Columns() (grid []Grid) {
-	for _, t := range apart(b.Axis.Ticks, b.px, textSize, 0.5) {
-		x := units(b.px(t.Value))
-		grid = append(grid, Grid{x, units(b.head()), x, units(b.foot()), x, units(b.foot() + 18), t.Text})
-	}
-	return grid
-}
-
-// Row is a bar as SVG draws it.
-type Row struct {
-	Class, X, Y, Length         string // a dot has no length
-	Middle, Least, Median, Most string
-}
-
-// Rows are the bars.
-func (b Bars) Rows() (rows []Row) {
-	for i, one := range b.Bars {
-		r := Row{
-			Class: "rest", X: units(b.from()), Y: units(b.middle(i) - 9), Middle: units(b.middle(i)),
-			Least: units(b.px(one.Least)), Median: units(b.px(one.Median)), Most: units(b.px(one.Most)),
-		}
-		if one.Ours {
-			r.Class = "ours"
-		}
-		if !b.Axis.Log {
-			r.Length = units(b.px(one.Median) - b.from())
-		}
-		rows = append(rows, r)
-	}
-	return rows
 }

@@ -1,46 +1,28 @@
 // Package chart draws as SVG: lines for the page of loadgen, and bars for the pictures of bench/peers. There is no script and no font: the
-// style sheet names the fonts that systems have, and room for texts is reckoned for the widest of them.
+// style sheet (style.css) names the fonts that systems have and the colours, for light and dark; room for texts is reckoned for wide fonts.
 //
 // A drawing takes three steps:
 //
 //  1. The caller takes values out of its results and chooses an Axis for them.
 //  2. The Axis maps a value to its share of the axis, from 0 to 1, and has the ticks (axis.go).
-//  3. A Chart (here) or Bars (bars.go) map these shares to units of the drawing. Their templates call the exported methods for lines,
-//     texts and points.
-//
-// A browser shows the <title> of a point when the mouse is over it. style.css has the colours, for light and dark.
+//  3. A Chart (here) or Bars (bars.go) map these shares to units and write them down (drawing.go).
 package chart
 
 import (
-	"embed"
 	"fmt"
+	"html"
 	"html/template"
 	"math"
+	"slices"
 	"strings"
 )
-
-//go:embed style.css lines.svg bars.svg
-var files embed.FS
-
-var layout = template.Must(template.ParseFS(files, "*.svg"))
-
-// Style is the style sheet of all drawings. A page that has drawings in it needs it once.
-var Style = func() template.CSS {
-	text, err := files.ReadFile("style.css")
-	if err != nil {
-		panic(err) // it is embedded
-	}
-	return template.CSS(text)
-}()
 
 // The places of a chart, in its own units: about pixels on a phone.
 const (
 	width, height            = 480.0, 250.0
 	left, right, top, bottom = 58.0, 14.0, 16.0, 40.0
+	narrowText               = 15.0 // the size of texts on a narrow screen, where they are larger in these units
 )
-
-// narrowText is the size of texts on a narrow screen, where they are larger in these units.
-const narrowText = 15.0
 
 // fewPoints is up to how many points each has a mark that tells its value. More marks would cover each other, and a run of a day has
 // 86,400 points in each line.
@@ -66,126 +48,100 @@ type Line struct {
 // Point is a point of a line.
 type Point struct {
 	X, Y float64
-	Text string // what it says of itself
-}
-
-// SVG is the drawing for a page that has Style, without title and legend: these are the page's.
-func (c Chart) SVG() (template.HTML, error) {
-	var out strings.Builder
-	err := layout.ExecuteTemplate(&out, "lines.svg", c)
-	return template.HTML(out.String()), err
+	Text string // what it says of itself, when the mouse is over it
 }
 
 // Caption is what is below the title, with what the y axis says of itself.
 func (c Chart) Caption() string { return also(c.Note, "; ", c.Y.Scale()) }
 
-// The rest is for the templates.
+// HasPoints reports whether there is anything to draw.
+func (c Chart) HasPoints() bool {
+	least, most := span(c.Lines)
+	return least <= most
+}
 
-// Along is the name of the x axis, with what it says of itself.
-func (c Chart) Along() string { return also(c.XLabel, ", ", c.X.Scale()) }
+// CountOver is the y axis for lines of what is counted, and LogarithmicOver for lines of microseconds.
+func CountOver(lines []Line) Axis {
+	_, most := span(lines)
+	return Linear(most, 1, Count)
+}
 
-func also(text, between, more string) string {
-	if more == "" {
-		return text
+// LogarithmicOver see CountOver.
+func LogarithmicOver(lines []Line) Axis {
+	least, most := span(lines)
+	return Logarithmic(least, most, Micros)
+}
+
+func span(lines []Line) (least, most float64) {
+	least, most = math.Inf(1), math.Inf(-1)
+	for _, l := range lines {
+		for _, p := range l.Points {
+			if !math.IsNaN(p.Y) {
+				least, most = min(least, p.Y), max(most, p.Y)
+			}
+		}
 	}
-	return text + between + more
+	return least, most
 }
 
-// Grid is a line behind the drawing, with its text.
-type Grid struct {
-	X1, Y1, X2, Y2, TextX, TextY string
-	Text                         string
+// Legend has the lines whose names are to be told, each name once.
+func (c Chart) Legend() []Line {
+	return slices.CompactFunc(slices.Clone(c.Lines), func(a, b Line) bool { return a.Name == b.Name })
 }
 
-// Stroke is a line as SVG draws it.
-type Stroke struct {
-	Class, Path string
-	Dots        []Dot
+// SVG is the drawing for a page that has Style, without title and legend: these are the page's.
+func (c Chart) SVG() template.HTML {
+	d := &drawing{}
+	fmt.Fprintf(d, `<svg viewBox="0 0 %g %g" role="img" aria-label="%s">`, width, height, html.EscapeString(c.Title+", "+c.Caption()))
+	for _, t := range c.Y.Ticks {
+		d.line("grid", left, c.py(t.Value), width-right, c.py(t.Value))
+		d.text("", "end", left-6, c.py(t.Value)+4, t.Text)
+	}
+	for _, t := range apart(c.X.Ticks, c.px, narrowText, 0.5) {
+		d.line("grid", c.px(t.Value), top, c.px(t.Value), height-bottom)
+		d.text("", "middle", c.px(t.Value), height-bottom+16, t.Text)
+	}
+	for _, t := range apart(c.Steps, c.px, narrowText, 0) {
+		d.line("step", c.px(t.Value), top, c.px(t.Value), height-bottom)
+		d.text("", "start", c.px(t.Value), top-5, t.Text)
+	}
+	d.text("", "middle", (left+width-right)/2, height-6, also(c.XLabel, ", ", c.X.Scale()))
+	for i := range c.Lines {
+		c.draw(d, &c.Lines[i])
+	}
+	d.WriteString("</svg>")
+	return template.HTML(d.String())
 }
-
-// Dot is a point that tells its value.
-type Dot struct{ Class, X, Y, Text string }
-
-// Key is an entry of the legend.
-type Key struct{ Class, Name string }
-
-func units(v float64) string { return fmt.Sprintf("%.1f", v) }
 
 // px and py are where values lie in the drawing. In SVG y grows downwards, so py counts from the lower edge.
 func (c *Chart) px(x float64) float64 { return left + c.X.At(x)*(width-left-right) }
 func (c *Chart) py(y float64) float64 { return height - bottom - c.Y.At(y)*(height-top-bottom) }
 
-// ViewBox is the room of the drawing.
-func (c Chart) ViewBox() string { return fmt.Sprintf("0 0 %g %g", width, height) }
-
-// Middle and Below are where the name of the x axis stands.
-func (c Chart) Middle() string { return units((left + width - right) / 2) }
-
-// Below see Middle.
-func (c Chart) Below() string { return units(height - 6) }
-
-// Rows are the lines of the y axis.
-func (c Chart) Rows() (grid []Grid) {
-	for _, t := range c.Y.Ticks {
-		y := units(c.py(t.Value))
-		grid = append(grid, Grid{units(left), y, units(width - right), y, units(left - 6), units(c.py(t.Value) + 4), t.Text})
+// draw writes a line, and its points if they are few.
+func (c *Chart) draw(d *drawing, l *Line) {
+	var path, dots drawing
+	line, dot := fmt.Sprintf("c%d", l.Colour), fmt.Sprintf("c%d", l.Colour)
+	if l.Faint {
+		line += " faint"
+	} else if c.Dots {
+		dot += " shown"
 	}
-	return grid
-}
-
-// Columns are the lines of the x axis.
-func (c Chart) Columns() []Grid {
-	return c.upright(apart(c.X.Ticks, c.px, narrowText, 0.5), height-bottom+16)
-}
-
-// Changes are the lines between the steps, each with its text above.
-func (c Chart) Changes() []Grid { return c.upright(apart(c.Steps, c.px, narrowText, 0), top-5) }
-
-func (c *Chart) upright(at []Tick, textY float64) (grid []Grid) {
-	for _, t := range at {
-		x := units(c.px(t.Value))
-		grid = append(grid, Grid{x, units(top), x, units(height - bottom), x, units(textY), t.Text})
-	}
-	return grid
-}
-
-// Legend names the lines, each name once.
-func (c Chart) Legend() (keys []Key) {
-	seen := map[string]bool{}
-	for _, l := range c.Lines {
-		if !seen[l.Name] {
-			seen[l.Name] = true
-			keys = append(keys, Key{fmt.Sprintf("c%d", l.Colour), l.Name})
+	pen := "M"
+	for _, p := range l.Points {
+		if math.IsNaN(p.Y) {
+			pen = "M"
+			continue
 		}
+		fmt.Fprintf(&path, "%s%.1f %.1f", pen, c.px(p.X), c.py(p.Y))
+		pen = "L"
+		dots.dot("dot "+dot, c.px(p.X), c.py(p.Y), 4, l.Name+": "+p.Text)
 	}
-	return keys
+	fmt.Fprintf(d, "<path class=\"line %s\" d=\"%s\"/>\n", line, path.String())
+	if len(l.Points) <= fewPoints {
+		d.WriteString(dots.String())
+	}
 }
 
-// Strokes are the lines.
-func (c Chart) Strokes() (strokes []Stroke) {
-	for _, l := range c.Lines {
-		s := Stroke{Class: fmt.Sprintf("c%d", l.Colour)}
-		dot := s.Class
-		if l.Faint {
-			s.Class += " faint"
-		} else if c.Dots {
-			dot += " shown"
-		}
-		var path strings.Builder
-		pen := "M"
-		for _, p := range l.Points {
-			if math.IsNaN(p.Y) {
-				pen = "M"
-				continue
-			}
-			fmt.Fprintf(&path, "%s%.1f %.1f", pen, c.px(p.X), c.py(p.Y))
-			pen = "L"
-			if len(l.Points) <= fewPoints {
-				s.Dots = append(s.Dots, Dot{dot, units(c.px(p.X)), units(c.py(p.Y)), l.Name + ": " + p.Text})
-			}
-		}
-		s.Path = path.String()
-		strokes = append(strokes, s)
-	}
-	return strokes
+func also(text, between, more string) string {
+	return strings.TrimSuffix(text+between+more, between)
 }

@@ -3,8 +3,8 @@ package page
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/wheellock/wheellock/cmd/loadgen/internal/report"
@@ -12,53 +12,24 @@ import (
 	"github.com/wheellock/wheellock/internal/testkit/figures"
 )
 
-// charts are all charts of the runs of one load. Each run has its own lines; only the first is drawn strong. A chart without lines is
+// charts are all charts of the runs of one load. Each run has its own lines; only the first is drawn strong. A chart without a point is
 // left out.
 func charts(runs []*report.Result) []chart.Chart {
-	all := []chart.Chart{throughput(runs), latency(runs), percentiles(runs), waiting(runs)}
-	if len(runs[0].Steps) > 0 {
-		all = append(all, throughputBySteps(runs), latencyBySteps(runs))
-	}
-	drawn := all[:0]
-	for _, c := range all {
-		if len(c.Lines) > 0 {
-			drawn = append(drawn, marked(c, runs[0]))
-		}
-	}
-	return drawn
-}
-
-// waiting shows whether the lock keeps up.
-func waiting(runs []*report.Result) chart.Chart {
-	c := chart.Chart{Title: "Callers that wait", Note: "for a lock, at the end of each second", XLabel: since, X: inSeconds(runs)}
-	of := over{"waiting", 4, func(s *report.Second) float64 { return float64(s.Waiting) }}
+	queue, title, note := over{"waiting", 4, func(s *report.Second) float64 { return float64(s.Waiting) }}, "Callers that wait", "for a lock"
 	if runs[0].Plan.Rate > 0 {
-		c.Title, c.Note = "Backlog", "calls that were due and had not begun, at the end of each second"
-		of = over{"backlog", 4, func(s *report.Second) float64 { return float64(s.Backlog) }}
+		queue, title, note = over{"backlog", 4, func(s *report.Second) float64 { return float64(s.Backlog) }}, "Backlog", "calls that were due and had not begun"
 	}
-	c.Lines = linesOf(runs, seconds, []over{of}, figures.Three)
-	c.Y = chart.Linear(most(c.Lines), 1, chart.Count)
-	return c
+	all := []chart.Chart{
+		counted(runs, seconds, pairs, overTime(runs, "Throughput", "pairs of lock and unlock in each second")),
+		latency(runs, seconds, overTime(runs, "Acquire latency over time", "from the call to the lock, of each second")),
+		percentiles(runs),
+		counted(runs, seconds, queue, overTime(runs, title, note+", at the end of each second")), // shows whether the lock keeps up
+	}
+	if len(runs[0].Steps) > 0 {
+		all = append(all, counted(runs, steps, pairs, bySteps(runs, "Throughput")), latency(runs, steps, bySteps(runs, "Acquire latency")))
+	}
+	return slices.DeleteFunc(all, func(c chart.Chart) bool { return !c.HasPoints() })
 }
-
-// marked shows in a chart over time where the steps of the first run begin.
-func marked(c chart.Chart, r *report.Result) chart.Chart {
-	if len(r.Steps) == 0 || c.XLabel != since {
-		return c
-	}
-	begin := 0.0
-	for i := range r.Steps {
-		c.Steps = append(c.Steps, chart.Tick{Value: begin, Text: r.Steps[i].Name()})
-		begin = r.Steps[i].End
-	}
-	c.Note += "; a dashed line begins a step of so many callers"
-	if r.Plan.Rate > 0 {
-		c.Note = strings.TrimSuffix(c.Note, "callers") + "calls"
-	}
-	return c
-}
-
-const since = "seconds since the measuring began"
 
 // over is what changes from second to second, or from step to step.
 type over struct {
@@ -67,7 +38,7 @@ type over struct {
 	of     func(*report.Second) float64 // not a number: nothing was recorded
 }
 
-func rate(s *report.Second) float64 { return s.PairsPerSecond }
+var pairs = over{"pairs/s", 1, func(s *report.Second) float64 { return s.PairsPerSecond }}
 
 // latencies are in microseconds. The largest comes first: its line is the uppermost, and so its name is the first in the legend.
 var latencies = []over{
@@ -84,20 +55,17 @@ func positive(v float64) float64 {
 	return v
 }
 
-func throughput(runs []*report.Result) chart.Chart {
-	lines := linesOf(runs, seconds, []over{{"pairs/s", 1, rate}}, func(v float64) string { return figures.Three(v) + " pairs/s" })
-	return chart.Chart{
-		Title: "Throughput", Note: "pairs of lock and unlock in each second", XLabel: since,
-		X: inSeconds(runs), Y: chart.Linear(most(lines), 1, chart.Count), Lines: lines,
-	}
+// counted and latency put their lines into a chart.
+func counted(runs []*report.Result, moments func(*report.Result) []moment, what over, c chart.Chart) chart.Chart {
+	c.Lines = linesOf(runs, moments, []over{what}, figures.Three)
+	c.Y = chart.CountOver(c.Lines)
+	return c
 }
 
-func latency(runs []*report.Result) chart.Chart {
-	lines := linesOf(runs, seconds, latencies, figures.Micros)
-	return chart.Chart{
-		Title: "Acquire latency over time", Note: "from the call to the lock, of each second", XLabel: since,
-		X: inSeconds(runs), Y: logOver(lines), Lines: lines,
-	}
+func latency(runs []*report.Result, moments func(*report.Result) []moment, c chart.Chart) chart.Chart {
+	c.Lines = linesOf(runs, moments, latencies, figures.Micros)
+	c.Y = chart.LogarithmicOver(c.Lines)
+	return c
 }
 
 // moment is what was measured of a run at x, and what the tooltip calls it.
@@ -120,24 +88,9 @@ func seconds(r *report.Result) (all []moment) {
 func steps(r *report.Result) (all []moment) {
 	for i := range r.Steps {
 		s := &r.Steps[i]
-		all = append(all, moment{grown(s), &s.Second, step(s)})
+		all = append(all, moment{s.Load(), &s.Second, s.Words()})
 	}
 	return all
-}
-
-// grown is what grows from step to step, and step says it.
-func grown(s *report.Step) float64 {
-	if s.Schedule != nil {
-		return s.Schedule.Asked
-	}
-	return float64(s.Callers)
-}
-
-func step(s *report.Step) string {
-	if s.Schedule != nil {
-		return figures.Three(s.Schedule.Asked) + " calls/s"
-	}
-	return figures.Number(int64(s.Callers), "caller")
 }
 
 // linesOf are the lines of all runs.
@@ -151,31 +104,49 @@ func linesOf(runs []*report.Result, moments func(*report.Result) []moment, what 
 			lines = append(lines, l)
 		}
 	}
-	return drawable(lines)
+	return lines
 }
 
-func throughputBySteps(runs []*report.Result) chart.Chart {
-	lines := linesOf(runs, steps, []over{{"pairs/s", 1, rate}}, func(v float64) string { return figures.Three(v) + " pairs/s" })
-	return bySteps(runs, chart.Chart{Title: "Throughput by ", Y: chart.Linear(most(lines), 1, chart.Count), Lines: lines})
-}
-
-func latencyBySteps(runs []*report.Result) chart.Chart {
-	lines := linesOf(runs, steps, latencies, figures.Micros)
-	return bySteps(runs, chart.Chart{Title: "Acquire latency by ", Y: logOver(lines), Lines: lines})
-}
-
-// bySteps completes a chart that has the steps along x. They are at equal distances, as what grows does so by the same factor each time.
-func bySteps(runs []*report.Result, c chart.Chart) chart.Chart {
-	grows := "callers"
-	if c.XLabel = grows; runs[0].Plan.Rate > 0 {
-		grows, c.XLabel = "rate", "calls/s asked for"
+// overTime is a chart that has time along x, with lines where the steps of the first run begin.
+func overTime(runs []*report.Result, title, note string) chart.Chart {
+	longest, begin := 0.0, 0.0
+	for _, r := range runs {
+		longest = max(longest, r.Seconds)
 	}
-	c.Title, c.Note, c.Dots = c.Title+grows, "of each step", true
+	// A run of 10 s is measured a little longer: 1 % less chooses the ticks of 10 s.
+	x := chart.Linear(longest*0.99, 0, func(v float64) string { return strconv.FormatFloat(v, 'g', 4, 64) })
+	x.To = max(longest, 1e-9) // no empty room at its end
+	x.Ticks = slices.DeleteFunc(x.Ticks, func(t chart.Tick) bool { return t.Value > x.To*1.01 })
+	c := chart.Chart{Title: title, Note: note, XLabel: "seconds since the measuring began", X: x}
+	for i := range runs[0].Steps {
+		s := &runs[0].Steps[i]
+		c.Steps = append(c.Steps, chart.Tick{Value: begin, Text: s.Name()})
+		begin = s.End
+	}
+	if len(c.Steps) > 0 {
+		c.Note += "; dashed: where a step begins, of so many " + grows(runs)
+	}
+	return c
+}
+
+// grows is what there is more of from step to step.
+func grows(runs []*report.Result) string {
+	if runs[0].Plan.Rate > 0 {
+		return "calls/s"
+	}
+	return "callers"
+}
+
+// bySteps is a chart that has the steps along x. They are at equal distances, as what grows does so by the same factor each time.
+func bySteps(runs []*report.Result, title string) chart.Chart {
 	steps := runs[0].Steps
-	first, last := grown(&steps[0]), grown(&steps[len(steps)-1])
-	c.X = chart.Axis{From: first, To: max(last, first*1.1), Log: true}
+	first, last := steps[0].Load(), steps[len(steps)-1].Load()
+	c := chart.Chart{
+		Title: title + " by step", Note: "each point is a step", XLabel: grows(runs), Dots: true,
+		X: chart.Axis{From: first, To: max(last, first*1.1), Log: true},
+	}
 	for i := range steps {
-		c.X.Ticks = append(c.X.Ticks, chart.Tick{Value: grown(&steps[i]), Text: chart.Count(grown(&steps[i]))})
+		c.X.Ticks = append(c.X.Ticks, chart.Tick{Value: steps[i].Load(), Text: chart.Count(steps[i].Load())})
 	}
 	return c
 }
@@ -213,7 +184,6 @@ func percentiles(runs []*report.Result) chart.Chart {
 			lines = append(lines, l)
 		}
 	}
-	lines = drawable(lines)
 	x := chart.Axis{To: nines}
 	for n := 0; float64(n) <= nines; n++ {
 		text := fmt.Sprintf("%d nines", n)
@@ -223,7 +193,8 @@ func percentiles(runs []*report.Result) chart.Chart {
 		x.Ticks = append(x.Ticks, chart.Tick{Value: float64(n), Text: text})
 	}
 	return chart.Chart{
-		Title: "Latency by percentile", Note: "so much of all took no longer", XLabel: "percentile: each nine is as wide as the one before", X: x, Y: logOver(lines), Lines: lines,
+		Title: "Latency by percentile", Note: "so much of all took no longer", XLabel: "percentile: each nine is as wide as the one before",
+		X: x, Y: chart.LogarithmicOver(lines), Lines: lines,
 	}
 }
 
@@ -233,58 +204,4 @@ func whose(runs []*report.Result, i int) string {
 		return ""
 	}
 	return fmt.Sprintf(", run %d", i+1)
-}
-
-// drawable are the lines that have something to draw.
-func drawable(lines []chart.Line) (some []chart.Line) {
-	for _, l := range lines {
-		for _, p := range l.Points {
-			if !math.IsNaN(p.Y) {
-				some = append(some, l)
-				break
-			}
-		}
-	}
-	return some
-}
-
-func inSeconds(runs []*report.Result) chart.Axis {
-	longest := 0.0
-	for _, r := range runs {
-		longest = max(longest, r.Seconds)
-	}
-	// A run of 10 s is measured a little longer: 1 % less chooses the ticks of 10 s.
-	a := chart.Linear(longest*0.99, 0, func(v float64) string { return strconv.FormatFloat(v, 'g', 4, 64) })
-	a.To = max(longest, 1e-9) // no empty room at its end
-	for len(a.Ticks) > 1 && a.Ticks[len(a.Ticks)-1].Value > a.To*1.01 {
-		a.Ticks = a.Ticks[:len(a.Ticks)-1]
-	}
-	return a
-}
-
-func most(lines []chart.Line) (most float64) {
-	for _, l := range lines {
-		for _, p := range l.Points {
-			if p.Y > most {
-				most = p.Y
-			}
-		}
-	}
-	return most
-}
-
-// logOver is a logarithmic axis of microseconds for lines.
-func logOver(lines []chart.Line) chart.Axis {
-	least, most := math.Inf(1), 0.0
-	for _, l := range lines {
-		for _, p := range l.Points {
-			if !math.IsNaN(p.Y) {
-				least, most = min(least, p.Y), max(most, p.Y)
-			}
-		}
-	}
-	if most == 0 {
-		least, most = 1, 1000
-	}
-	return chart.Logarithmic(least, most, chart.Micros)
 }

@@ -37,7 +37,7 @@ type content struct {
 	Notes    []string // what is right, or worth knowing
 	Tiles    []tile
 	Charts   []chart.Chart
-	Figures  []figure
+	Figures  []report.Figure
 	Several  bool // runs
 	Settings []pair
 	Proof    []pair
@@ -46,9 +46,6 @@ type content struct {
 
 // tile is one of the few figures that are seen first.
 type tile struct{ Name, Value, Unit, Range string }
-
-// figure is a line of the table of all.
-type figure struct{ Name, Per, Median, Least, Most string }
 
 type pair struct{ Name, Value string }
 
@@ -103,10 +100,10 @@ var tiles = []struct{ metric, name string }{
 func (c *content) figures(runs []*report.Result) {
 	of := ""
 	if best := runs[0].Best(); best != nil {
-		c.Best, of = "The best of "+figures.Number(int64(len(runs[0].Steps)), "step")+": "+step(best), best.Name()+": "
+		c.Best, of = "The best of "+figures.Number(int64(len(runs[0].Steps)), "step")+": "+best.Words(), best.Name()+": "
 	}
-	for _, f := range report.Figures(runs) {
-		c.Figures = append(c.Figures, figure{f.Name, f.Per, f.Median, f.Least, f.Most})
+	c.Figures = report.Figures(runs)
+	for _, f := range c.Figures {
 		for _, t := range tiles {
 			mixed := runs[0].Plan.Kind == load.RW && of == "" && strings.HasPrefix(f.Name, "acquire.") // of readers and writers
 			if of+t.metric != f.Name || mixed {

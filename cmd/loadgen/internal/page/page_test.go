@@ -59,7 +59,7 @@ func TestPageOfARun(t *testing.T) {
 	want(t, page, "64 blocking callers · closed loop · 3 names", "private redis-server &lt;7.0&gt;", "The lock kept its promise", "<dd>2,000 <span class=\"quiet\">pairs/s</span></dd>", "Throughput",
 		"Acquire latency over time", "Latency by percentile", "Callers that wait", "<th>Critical sections checked in memory</th><td>6,001</td>",
 		"<code>--seed</code></th><td>7</td>", "<th>acquire.p99.9 <span class=\"quiet\"></span></th>", "<th>throughput <span class=\"quiet\">pairs/s</span></th><td>2,000</td>", "p50: 500 µs, second 1")
-	for _, word := range []string{"<script", "http:", "https:", "src=", "href=", "url(", "by callers", "NaN"} {
+	for _, word := range []string{"<script", "http:", "https:", "src=", "href=", "url(", "by step", "NaN"} {
 		if strings.Contains(page, word) {
 			t.Errorf("the page has %q", word)
 		}
@@ -71,7 +71,7 @@ func TestPageOfRunsWhoseCallersGrow(t *testing.T) {
 	slow := 1000.0
 	other.PairsPerSecond = &slow
 	page := written(t, aResult(5), other)
-	want(t, page, "Throughput by callers", "Acquire latency by callers", "2 runs: figures are medians", "<h2>The best of 5 steps: 1 caller</h2>", "<dd>2,000 <span class=\"quiet\">pairs/s</span></dd><dd class=\"range\">2,000 to 2,000</dd>",
+	want(t, page, "Throughput by step", "Acquire latency by step", "2 runs: figures are medians", "<h2>The best of 5 steps: 1 caller</h2>", "<dd>2,000 <span class=\"quiet\">pairs/s</span></dd><dd class=\"range\">2,000 to 2,000</dd>",
 		"<th>Pairs of lock and unlock</th><td>12,000</td>", "p99: 990 µs, 16 callers, run 2")
 }
 
@@ -133,8 +133,8 @@ func TestPageOfARateThatGrows(t *testing.T) {
 	}
 	r.Schedule = r.Steps[2].Schedule
 	page := written(t, r)
-	want(t, page, "asked 4,000/s, got 2,000/s: saturated; reached 2,000/s", "<h2>The best of 3 steps: 2,000 calls/s</h2>", "Throughput by rate",
-		"1,000..4,000 calls/s in 3 steps", "p99: 990 µs, 2,000 calls/s", "a dashed line begins a step of so many calls", `class="step"`, ">4,000/s</text>")
+	want(t, page, "asked 4,000/s, got 2,000/s: saturated; reached 2,000/s", "<h2>The best of 3 steps: 2,000 calls/s</h2>", "Throughput by step",
+		"1,000..4,000 calls/s in 3 steps", "p99: 990 µs, 2,000 calls/s", "dashed: where a step begins, of so many calls/s", `class="step"`, ">4,000/s</text>")
 }
 
 func TestPageOfReadersAndWriters(t *testing.T) {

@@ -169,12 +169,28 @@ type Step struct {
 	Second
 }
 
-// Name is that of a step: how many callers it has, or calls a second.
+// Load is what grows from step to step: how many callers there are, or calls a second.
+func (s *Step) Load() float64 {
+	if s.Schedule != nil {
+		return s.Schedule.Asked
+	}
+	return float64(s.Callers)
+}
+
+// Name is that of a step, and Words say it: "8" and "8 callers", or "1,000/s" and "1,000 calls/s".
 func (s *Step) Name() string {
 	if s.Schedule != nil {
 		return figures.Three(s.Schedule.Asked) + "/s"
 	}
 	return fmt.Sprint(s.Callers)
+}
+
+// Words see Name.
+func (s *Step) Words() string {
+	if s.Schedule != nil {
+		return figures.Three(s.Schedule.Asked) + " calls/s"
+	}
+	return figures.Number(int64(s.Callers), "caller")
 }
 
 // Process is one process of the run.
