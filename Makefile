@@ -128,8 +128,9 @@ fuzz: ## every fuzz target for FUZZTIME (60s)
 		done; \
 	done
 
-bench: prepare ## rivals side by side, Redisson where Java is: table, JSON, pictures; 23 minutes, PEERS="--rounds 3 ..." for less
-	@jar=$$(.ci/redisson-jar) || echo "without Redisson"; $(GO) -C bench/peers run . $${jar:+--redisson "../../$$jar"} $(PEERS)
+bench: ## rivals side by side, Redisson where a JDK and Maven are: table, JSON, pictures; 23 minutes, PEERS="--rounds 3 ..." for less
+	@.ci/prepare redis
+	@jar=$$(.ci/redisson-jar) || echo "without Redisson: it needs a JDK and Maven, which make bench does not install"; $(GO) -C bench/peers run . $${jar:+--redisson "../../$$jar"} $(PEERS)
 
 bench-servers: ## servers side by side, with and without io-threads: table and JSON; 10 minutes
 	@set -e; for command in redis-7.0 redis-8.0 redis-8.2 valkey-8.1 valkey-9 'redis-8.0 --io-threads 2' 'valkey-8.1 --io-threads 2' 'valkey-9 --io-threads 2'; do \

@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/wheellock/wheellock/engine"
-	"github.com/wheellock/wheellock/internal/redistest"
+	"github.com/wheellock/wheellock/internal/redisnet"
 	"github.com/wheellock/wheellock/internal/testkit"
 )
 
@@ -14,35 +14,29 @@ import (
 // distributed locking", 2016). They show it here, and what is protected all the same: the first holder is told, though
 // it may be after the second has begun. Where that is too late, only a resource that looks at fencing tokens helps.
 
-// The clock of a server jumps, so that the lock there is over before its time. An operator's PEXPIRE stands for that.
+// The clock of a server jumps, so that the lock there is over before its time.
 func TestQuorumKleppmannClockJump(t *testing.T) {
 	t.Parallel()
-	jump := func(s *redistest.Server) { s.MustDo("PEXPIRE", "stock:7", "-1") }
+	jump := func(s *redisnet.Server) { s.Do("PEXPIRE", "stock:7", "-1") } // stands for that
 	t.Run("on one of five that hold it lets nobody in", func(t *testing.T) {
-		f := startFleet(t, engine.Options{})
-		first := testkit.MustLock(t, f.lock(t))
-		redistest.Await(t, "all five to hold it", func() bool { return f.holders() == 5 })
-		jump(f.servers[2])
-		others := f.another(t)
-		if _, err := others.lock(t).TryLock(testkit.Soon(t)); !errors.Is(err, engine.ErrHeld) {
-			t.Errorf("TryLock of a second: %v, want ErrHeld", err)
-		}
-		if err := first.Err(); err != nil {
-			t.Errorf("the first holder was told %v", err)
-		}
-		testkit.MustUnlock(t, first)
+		onFleet(t, engine.Options{}, func(f *fleet) {
+			first := testkit.MustLock(f.T, f.lock())
+			time.Sleep(time.Second)
+			f.wantWhole(first)
+			jump(f.servers[2])
+			f.refused(first)
+		})
 	})
 	t.Run("on one of a bare majority lets a second holder in", func(t *testing.T) {
-		f := startFleet(t, engine.Options{Lease: 9 * time.Second})
-		for _, i := range []int{3, 4} {
-			f.servers[i].Kill()
-		}
-		first := testkit.MustLock(t, f.lock(t))
-		jump(f.servers[2])
-		for _, i := range []int{3, 4} {
-			f.servers[i].Restart()
-		}
-		f.secondHolder(t, first)
+		onFleet(t, engine.Options{}, func(f *fleet) {
+			f.servers[3].Stop()
+			f.servers[4].Stop()
+			first := testkit.MustLock(f.T, f.lock())
+			jump(f.servers[2])
+			f.servers[3].Start(nil)
+			f.servers[4].Start(nil)
+			f.secondHolder(first)
+		})
 	})
 }
 
@@ -50,36 +44,44 @@ func TestQuorumKleppmannClockJump(t *testing.T) {
 func TestQuorumKleppmannRestart(t *testing.T) {
 	t.Parallel()
 	t.Run("of a minority lets nobody in", func(t *testing.T) {
-		f := startFleet(t, engine.Options{})
-		first := testkit.MustLock(t, f.lock(t))
-		redistest.Await(t, "all five to hold it", func() bool { return f.holders() == 5 })
-		for _, i := range []int{0, 1} {
-			f.servers[i].Kill()
-			f.servers[i].Restart()
-		}
-		if _, err := f.another(t).lock(t).TryLock(testkit.Soon(t)); !errors.Is(err, engine.ErrHeld) {
-			t.Errorf("TryLock of a second: %v, want ErrHeld", err)
-		}
-		testkit.MustUnlock(t, first)
+		onFleet(t, engine.Options{}, func(f *fleet) {
+			first := testkit.MustLock(f.T, f.lock())
+			time.Sleep(time.Second)
+			f.wantWhole(first)
+			f.forget(0, 1)
+			f.refused(first)
+		})
 	})
 	t.Run("of a majority within the lease lets a second holder in", func(t *testing.T) {
-		f := startFleet(t, engine.Options{Lease: 9 * time.Second})
-		first := testkit.MustLock(t, f.lock(t))
-		for _, i := range []int{0, 1, 2} {
-			f.servers[i].Kill()
-			f.servers[i].Restart()
-		}
-		f.secondHolder(t, first)
+		onFleet(t, engine.Options{}, func(f *fleet) {
+			first := testkit.MustLock(f.T, f.lock())
+			f.forget(0, 1, 2)
+			f.secondHolder(first)
+		})
 	})
 }
 
+// refused has another process ask for the lock in vain, of which the first holder hears nothing.
+func (f *fleet) refused(first *engine.Hold) {
+	f.T.Helper()
+	if _, err := f.another().lock().TryLock(f.T.Context()); !errors.Is(err, engine.ErrHeld) {
+		f.T.Errorf("TryLock of a second: %v, want ErrHeld", err)
+	}
+	if err := first.Err(); err != nil {
+		f.T.Errorf("the first holder was told %v", err)
+	}
+	testkit.MustUnlock(f.T, first)
+}
+
 // secondHolder has another process get the lock although nobody told the first holder, who is told later.
-func (f *fleet) secondHolder(t *testing.T, first *engine.Hold) {
-	t.Helper()
-	second := testkit.MustLock(t, f.another(t).lock(t))
-	defer testkit.MustUnlock(t, second)
-	t.Logf("when the second began, the first had been told: %v", first.Err())
-	if err := testkit.MustEnd(t, first); !errors.Is(err, engine.ErrLost) {
-		t.Errorf("the first holder was told %v, want ErrLost", err)
+func (f *fleet) secondHolder(first *engine.Hold) {
+	f.T.Helper()
+	second := testkit.MustLock(f.T, f.another().lock())
+	defer testkit.MustUnlock(f.T, second)
+	if err := first.Err(); err != nil {
+		f.T.Errorf("when the second began, the first had been told %v: nothing is shown", err)
+	}
+	if err := testkit.MustEnd(f.T, first); !errors.Is(err, engine.ErrLost) {
+		f.T.Errorf("the first holder was told %v, want ErrLost", err)
 	}
 }

@@ -5,36 +5,65 @@ import (
 	"errors"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/redis/rueidis"
 
 	"github.com/wheellock/wheellock/engine"
+	"github.com/wheellock/wheellock/futures"
+	"github.com/wheellock/wheellock/internal/redisnet"
 	"github.com/wheellock/wheellock/internal/redistest"
 	"github.com/wheellock/wheellock/internal/testkit"
+	"github.com/wheellock/wheellock/internal/virtual"
 )
 
-// fleet is five servers, each behind a proxy, with an engine on each.
+// fleet is five servers in virtual time, and an engine on each.
 type fleet struct {
-	servers []*redistest.Server
-	proxies []*redistest.Proxy
+	*virtual.World
+	servers []*redisnet.Server
+	links   []*redisnet.Link
 	engines []*engine.Engine
+}
+
+// onFleet runs a test on a fleet whose engines have these options.
+func onFleet(t *testing.T, opts engine.Options, test func(f *fleet)) {
+	t.Helper()
+	virtual.Test(t, func(w *virtual.World) {
+		f := &fleet{World: w}
+		for i := range 5 {
+			f.servers = append(f.servers, w.Serve(string(rune('a'+i))))
+		}
+		f.open(opts)
+		test(f)
+	})
+}
+
+// open opens the engines.
+func (f *fleet) open(opts engine.Options) {
+	for _, s := range f.servers {
+		e, l := f.ConnectTo(s, func(o *engine.Options) { opts.Redis = o.Redis; *o = opts })
+		f.engines, f.links = append(f.engines, e), append(f.links, l)
+	}
+}
+
+// forget has servers stop and come back without their data.
+func (f *fleet) forget(servers ...int) {
+	for _, i := range servers {
+		f.servers[i].Stop()
+		f.servers[i].Start(&redisnet.Saved{})
+	}
+}
+
+// blackHole has what this fleet and a server send each other vanish for a time.
+func (f *fleet) blackHole(server int, d time.Duration) {
+	until := time.Now().Add(d)
+	f.links[server].Up.Lose(until)
+	f.links[server].Down.Lose(until)
 }
 
 // patient has calls wait for answers, however long a busy machine takes for one.
 var patient = engine.Options{AnswerTimeout: -1}
-
-func startFleet(t testing.TB, opts engine.Options) *fleet {
-	t.Helper()
-	f := &fleet{}
-	for range 5 {
-		server := redistest.Start(t)
-		proxy := redistest.NewProxy(t, server.Addr())
-		f.servers, f.proxies = append(f.servers, server), append(f.proxies, proxy)
-		f.engines = append(f.engines, openAt(t, proxy.Addr(), opts))
-	}
-	return f
-}
 
 func openAt(t testing.TB, addr string, opts engine.Options) *engine.Engine {
 	t.Helper()
@@ -44,141 +73,142 @@ func openAt(t testing.TB, addr string, opts engine.Options) *engine.Engine {
 	return e
 }
 
-func (f *fleet) lock(t testing.TB) *engine.QuorumLock {
-	t.Helper()
+func (f *fleet) lock() *engine.QuorumLock {
+	f.T.Helper()
 	q, err := engine.Quorum("stock:7", f.engines...)
 	if err != nil {
-		t.Fatal(err)
+		f.T.Fatal(err)
 	}
 	return q
 }
 
 // another is another process on the same servers.
-func (f *fleet) another(t testing.TB) *fleet {
-	t.Helper()
-	others := &fleet{servers: f.servers}
-	for _, s := range f.servers {
-		others.engines = append(others.engines, openAt(t, s.Addr(), patient))
-	}
+func (f *fleet) another() *fleet {
+	others := &fleet{World: f.World, servers: f.servers}
+	others.open(engine.Options{})
 	return others
 }
 
 // holders is on how many servers the key stands.
 func (f *fleet) holders() (n int) {
 	for _, s := range f.servers {
-		n += int(s.MustDo("EXISTS", "stock:7").Int)
+		n += int(s.Do("EXISTS", "stock:7").Int)
 	}
 	return n
 }
 
+// wantWhole checks that a hold has its part on every server.
+func (f *fleet) wantWhole(h *engine.Hold) {
+	f.T.Helper()
+	if held, all := h.Parts(); held != all || f.holders() != all {
+		f.T.Errorf("%d of %d parts, %d keys; want all", held, all, f.holders())
+	}
+}
+
 func TestQuorumSurvivesAMinority(t *testing.T) {
 	t.Parallel()
-	for what, fault := range map[string]func(*fleet, int){
-		"two servers dead":        func(f *fleet, i int) { f.servers[i].Kill() },
-		"two servers black-holed": func(f *fleet, i int) { f.proxies[i].BlackHole(redistest.Both, true) },
-		"one dead, one black-holed": func(f *fleet, i int) {
-			if i == 0 {
-				f.servers[i].Kill()
-			} else {
-				f.proxies[i].BlackHole(redistest.Both, true)
-			}
-		},
+	dead := func(f *fleet, i int) { f.servers[i].Stop() }
+	silent := func(f *fleet, i int) { f.blackHole(i, time.Hour) }
+	for what, faults := range map[string][2]func(*fleet, int){
+		"two servers dead": {dead, dead}, "two servers black-holed": {silent, silent}, "one dead, one black-holed": {dead, silent},
 	} {
 		t.Run(what, func(t *testing.T) {
-			t.Parallel()                                               // mostly it waits
-			f := startFleet(t, engine.Options{Lease: 6 * time.Second}) // a busy machine must not be taken for a loss
-			fault(f, 0)
-			fault(f, 1)
-			h, err := f.lock(t).Lock(context.Background(), engine.WithWait(20*time.Second))
-			if err != nil {
-				t.Fatal(err)
-			}
-			select {
-			case <-h.Done():
-				t.Fatalf("not renewed on the majority that is left: %v", h.Err())
-			case <-time.After(10 * time.Second): // nearly two leases
-			}
-			if err := testkit.Patiently(h.Unlock); err != nil {
-				t.Fatal(err)
-			}
+			t.Parallel()
+			onFleet(t, engine.Options{}, func(f *fleet) {
+				for i, fault := range faults {
+					fault(f, i)
+				}
+				h := testkit.MustLock(f.T, f.lock())
+				time.Sleep(2 * time.Minute)
+				if err := h.Err(); err != nil {
+					f.T.Errorf("not renewed on the majority that is left: %v", err)
+				}
+				testkit.MustUnlock(f.T, h)
+			})
 		})
 	}
 }
 
 func TestQuorumRefusesWithoutMajority(t *testing.T) {
 	t.Parallel()
-	f := startFleet(t, engine.Options{Lease: 2 * time.Second})
-	for i := range 3 {
-		f.servers[i].Kill()
-	}
-	_, err := f.lock(t).Lock(context.Background(), engine.WithWait(2*time.Second))
-	if !errors.Is(err, engine.ErrWaitTimeout) || !errors.Is(err, engine.ErrUnavailable) {
-		t.Errorf("Lock = %v, want ErrWaitTimeout and ErrUnavailable", err)
-	}
-	redistest.Await(t, "nothing is left on the two that live", func() bool {
-		return len(f.servers[3].Keys())+len(f.servers[4].Keys()) == 0
+	onFleet(t, engine.Options{}, func(f *fleet) {
+		for _, s := range f.servers[:3] {
+			s.Stop()
+		}
+		_, err := f.lock().Lock(f.T.Context(), engine.WithWait(2*time.Second))
+		if !errors.Is(err, engine.ErrWaitTimeout) || !errors.Is(err, engine.ErrUnavailable) {
+			f.T.Errorf("Lock = %v, want ErrWaitTimeout and ErrUnavailable", err)
+		}
+		time.Sleep(time.Second)
+		if n := f.holders(); n != 0 {
+			f.T.Errorf("%d keys are left on the two that live", n)
+		}
 	})
 }
 
 // invariant: multi-all-or-nothing
 func TestQuorumIsLostWithTheMajority(t *testing.T) {
 	t.Parallel()
-	f := startFleet(t, engine.Options{Lease: 2 * time.Second})
-	h, err := f.lock(t).Lock(context.Background())
-	if err != nil {
-		t.Fatal(err)
-	}
-	ctx := h.Context(context.Background())
-	for i := range 3 {
-		f.proxies[i].BlackHole(redistest.Both, true)
-	}
-	<-ctx.Done()
-	if !errors.Is(context.Cause(ctx), engine.ErrLost) {
-		t.Errorf("the cause is %v, want ErrLost", context.Cause(ctx))
-	}
-	if n := f.holders(); n > 0 && time.Now().After(h.Deadline().Add(time.Second)) {
-		t.Errorf("told %v after the deadline", time.Since(h.Deadline()))
-	}
+	onFleet(t, engine.Options{}, func(f *fleet) {
+		h := testkit.MustLock(f.T, f.lock())
+		ctx := h.Context(f.T.Context())
+		for i := range 3 {
+			f.blackHole(i, time.Hour)
+		}
+		<-ctx.Done()
+		if !errors.Is(context.Cause(ctx), engine.ErrLost) {
+			f.T.Errorf("the cause is %v, want ErrLost", context.Cause(ctx))
+		}
+		if late := time.Since(h.Deadline()); late > 0 {
+			f.T.Errorf("told %v after the deadline", late)
+		}
+		if n := f.holders(); n < 3 {
+			f.T.Errorf("told when %d servers had the key: another owner could have it", n)
+		}
+	})
 }
 
 func TestQuorumExcludes(t *testing.T) {
 	t.Parallel()
-	f := startFleet(t, patient)
-	others := f.another(t)
-	inside, sections := 0, 0
-	var mu sync.Mutex
-	var wg sync.WaitGroup
-	for _, party := range []*fleet{f, others} {
-		for range 4 {
-			wg.Go(func() {
-				for range 5 {
-					err := engine.Do(context.Background(), party.lock(t), func(context.Context, *engine.Hold) error {
-						mu.Lock()
-						inside++
-						alone := inside == 1
-						mu.Unlock()
-						time.Sleep(time.Millisecond)
-						mu.Lock()
-						defer mu.Unlock()
-						inside--
-						sections++
-						if !alone {
-							return errors.New("two holders at once")
+	onFleet(t, engine.Options{}, func(f *fleet) {
+		inside, sections := 0, 0
+		var mu sync.Mutex
+		var wg sync.WaitGroup
+		for _, party := range []*fleet{f, f.another()} {
+			for range 4 {
+				wg.Go(func() {
+					for range 5 {
+						err := engine.Do(f.T.Context(), party.lock(), func(context.Context, *engine.Hold) error {
+							mu.Lock()
+							inside++
+							alone := inside == 1
+							mu.Unlock()
+							time.Sleep(time.Millisecond)
+							mu.Lock()
+							defer mu.Unlock()
+							inside--
+							sections++
+							if !alone {
+								return errors.New("two holders at once")
+							}
+							return nil
+						})
+						if err != nil {
+							f.T.Error(err)
 						}
-						return nil
-					})
-					if err != nil {
-						t.Error(err)
 					}
-				}
-			})
+				})
+			}
 		}
-	}
-	wg.Wait()
-	if sections != 40 {
-		t.Errorf("%d sections, want 40", sections)
-	}
-	redistest.Await(t, "no key is left", func() bool { return f.holders() == 0 })
+		wg.Wait()
+		if sections != 40 {
+			f.T.Errorf("%d sections, want 40", sections)
+		}
+		time.Sleep(time.Second)
+		if n := f.holders(); n != 0 {
+			f.T.Errorf("%d keys are left", n)
+		}
+	})
 }
 
 func TestQuorumRefusesBadEngines(t *testing.T) {
@@ -202,29 +232,31 @@ func TestQuorumRefusesBadEngines(t *testing.T) {
 
 // Who waits for a majority that can never be reached again is told so, instead of asking for ever.
 func TestQuorumOfClosedEnginesIsClosed(t *testing.T) {
-	f := startFleet(t, engine.Options{})
-	held := testkit.MustLock(t, f.another(t).lock(t))
-	defer testkit.MustUnlock(t, held)
-	var waiters []func() error
-	for range 3 {
-		waiter := f.lock(t).LockAsync(context.Background())
-		waiters = append(waiters, func() error { return testkit.ResultOf(waiter.Wait(testkit.Soon(t))) })
-	}
-	for _, e := range f.engines[:3] {
-		if err := e.Close(); err != nil {
-			t.Error(err)
+	t.Parallel()
+	onFleet(t, engine.Options{}, func(f *fleet) {
+		held := testkit.MustLock(f.T, f.another().lock())
+		defer testkit.MustUnlock(f.T, held)
+		var waiters []*futures.Future[*engine.Hold]
+		for range 3 {
+			waiters = append(waiters, f.lock().LockAsync(f.T.Context()))
 		}
-	}
-	for i, answer := range waiters {
-		if err := answer(); !errors.Is(err, engine.ErrClosed) || errors.Is(err, engine.ErrUncertain) {
-			t.Errorf("caller %d: %v, want ErrClosed", i, err)
+		synctest.Wait()
+		for _, e := range f.engines[:3] {
+			if err := e.Close(); err != nil {
+				f.T.Error(err)
+			}
 		}
-	}
-	// Who asks once says what came first: that two servers have it for another, or that three are not asked any more.
-	err := testkit.ResultOf(f.lock(t).TryLock(testkit.Soon(t)))
-	if !errors.Is(err, engine.ErrClosed) && !errors.Is(err, engine.ErrHeld) || errors.Is(err, engine.ErrUncertain) {
-		t.Errorf("TryLock: %v, want ErrClosed or ErrHeld", err)
-	}
+		for i, waiter := range waiters {
+			if _, err := waiter.Wait(f.T.Context()); !errors.Is(err, engine.ErrClosed) || errors.Is(err, engine.ErrUncertain) {
+				f.T.Errorf("caller %d: %v, want ErrClosed", i, err)
+			}
+		}
+		// Who asks once says what came first: that two servers have it for another, or that three are not asked any more.
+		_, err := f.lock().TryLock(f.T.Context())
+		if !errors.Is(err, engine.ErrClosed) && !errors.Is(err, engine.ErrHeld) || errors.Is(err, engine.ErrUncertain) {
+			f.T.Errorf("TryLock: %v, want ErrClosed or ErrHeld", err)
+		}
+	})
 }
 
 // A hold has its part on every server that answers, however its call was bounded. The lease is so long that nothing is repaired.
@@ -232,28 +264,38 @@ func TestQuorumOfClosedEnginesIsClosed(t *testing.T) {
 // invariant: quorum-counts-living-parts
 func TestQuorumStandsOnAllServers(t *testing.T) {
 	t.Parallel()
-	f := startFleet(t, engine.Options{Lease: time.Hour})
-	q := f.lock(t)
-	for what, take := range map[string]func(context.Context) (*engine.Hold, error){
-		"Lock":          func(ctx context.Context) (*engine.Hold, error) { return q.Lock(ctx) },
-		"Lock WithWait": func(ctx context.Context) (*engine.Hold, error) { return q.Lock(ctx, engine.WithWait(testkit.Patience)) },
-		"TryLock":       func(ctx context.Context) (*engine.Hold, error) { return q.TryLock(ctx) },
-		"LockAsync":     func(ctx context.Context) (*engine.Hold, error) { return q.LockAsync(ctx).Wait(ctx) },
-	} {
-		for range 40 {
-			ctx, cancel := context.WithCancel(t.Context())
-			h, err := take(ctx)
-			cancel()
-			if err != nil {
-				t.Fatalf("%s: %v", what, err)
+	onFleet(t, engine.Options{Lease: time.Hour}, func(f *fleet) {
+		q := f.lock()
+		for what, take := range map[string]func(context.Context) (*engine.Hold, error){
+			"Lock":          func(ctx context.Context) (*engine.Hold, error) { return q.Lock(ctx) },
+			"Lock WithWait": func(ctx context.Context) (*engine.Hold, error) { return q.Lock(ctx, engine.WithWait(testkit.Patience)) },
+			"TryLock":       func(ctx context.Context) (*engine.Hold, error) { return q.TryLock(ctx) },
+			"LockAsync":     func(ctx context.Context) (*engine.Hold, error) { return q.LockAsync(ctx).Wait(ctx) },
+		} {
+			for late := range 5 { // so many servers answer when the call has returned
+				for i, l := range f.links {
+					delay := time.Millisecond
+					if i < late {
+						delay = 300 * time.Millisecond
+					}
+					l.Up.Delay(func() time.Duration { return delay })
+				}
+				ctx, cancel := context.WithCancel(f.T.Context())
+				h, err := take(ctx)
+				cancel()
+				if err != nil {
+					f.T.Fatalf("%s: %v", what, err)
+				}
+				time.Sleep(2 * time.Second)
+				f.wantWhole(h)
+				testkit.MustUnlock(f.T, h)
+				time.Sleep(2 * time.Second)
+				if n := f.holders(); n != 0 {
+					f.T.Errorf("%s: %d keys are left", what, n)
+				}
 			}
-			redistest.Await(t, what+": a part on each server", func() bool { held, all := h.Parts(); return held == all && f.holders() == all })
-			if err := testkit.Patiently(h.Unlock); err != nil {
-				t.Fatal(err)
-			}
-			redistest.Await(t, what+": no part on any server", func() bool { return f.holders() == 0 })
 		}
-	}
+	})
 }
 
 // A hold that was granted by a bare majority, and gets the other servers later, survives the loss of as many.
@@ -261,32 +303,23 @@ func TestQuorumStandsOnAllServers(t *testing.T) {
 // invariant: quorum-counts-living-parts
 func TestQuorumRepairsItself(t *testing.T) {
 	t.Parallel()
-	const lease = 6 * time.Second
-	f := startFleet(t, engine.Options{Lease: lease})
-	whole := func(h *engine.Hold) func() bool {
-		return func() bool { held, all := h.Parts(); return held == all && f.holders() == all }
-	}
-	f.servers[0].Kill()
-	f.servers[1].Kill()
-	h, err := f.lock(t).Lock(t.Context(), engine.WithWait(testkit.Patience))
-	if err != nil {
-		t.Fatal(err)
-	}
-	f.servers[0].Restart()
-	f.servers[1].Restart()
-	redistest.Await(t, "the parts of those that were down", whole(h))
-	f.servers[4].Kill()
-	f.servers[4].Restart() // empty
-	redistest.Await(t, "the part of the one that has forgotten it", whole(h))
-	f.servers[2].Kill()
-	f.servers[3].Kill()
-	select {
-	case <-h.Done():
-		t.Fatalf("lost with two servers of five: %v", h.Err())
-	case <-time.After(2 * lease):
-	}
-	if held, all := h.Parts(); held != 3 || all != 5 {
-		t.Errorf("%d of %d parts, want 3 of 5", held, all)
-	}
-	testkit.MustUnlock(t, h)
+	onFleet(t, engine.Options{}, func(f *fleet) {
+		f.servers[0].Stop()
+		f.servers[1].Stop()
+		h := testkit.MustLock(f.T, f.lock())
+		f.servers[0].Start(nil)
+		f.servers[1].Start(nil)
+		time.Sleep(30 * time.Second)
+		f.wantWhole(h)
+		f.forget(4)
+		time.Sleep(30 * time.Second)
+		f.wantWhole(h)
+		f.servers[2].Stop()
+		f.servers[3].Stop()
+		time.Sleep(2 * time.Minute)
+		if held, all := h.Parts(); held != 3 || all != 5 || h.Err() != nil {
+			f.T.Errorf("%d of %d parts and %v, want 3 of 5", held, all, h.Err())
+		}
+		testkit.MustUnlock(f.T, h)
+	})
 }

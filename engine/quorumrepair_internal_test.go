@@ -43,7 +43,7 @@ func TestAQuorumThatWasLostIsNotRegained(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	parts := []*Hold{mustLock(t, engines[0].Mutex(q.name), WithLease(5*time.Second)), mustLock(t, engines[1].Mutex(q.name)), nil}
+	parts := []*Hold{mustLock(t, engines[0].Mutex(q.name), WithLease(2*time.Second)), mustLock(t, engines[1].Mutex(q.name)), nil}
 	h := q.whole(&composite{need: 2, parts: parts, repairs: &repairs{q: q, servers: make([]missing, 3)}})
 	late := mustLock(t, engines[2].Mutex(q.name))
 

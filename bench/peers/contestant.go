@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"image/color"
 	"slices"
 	"time"
 )
@@ -32,10 +31,10 @@ type asyncContestant interface {
 // An entry is a contestant in the list: how to open it and what the report says about it.
 type entry struct {
 	name     string
-	module   string // whose version the report prints; may be empty
-	settings string // what was set, other than lease and longest wait
-	lacks    string // what it does not do
-	color    color.Color
+	module   string   // whose version the report prints; may be empty
+	settings string   // what was set, other than lease and longest wait
+	lacks    string   // what it does not do
+	title    string   // in pictures; empty: no lock library, and in none
 	commands []string // what it sends outside of scripts; without it, only script calls count as commands
 
 	// Exactly one of these is set.
@@ -70,15 +69,3 @@ func (e entry) takesPart(w work) bool {
 	}
 	return w.Load != asynchronous && w.Kind == ""
 }
-
-// The colours of Okabe and Ito (wheellock has their vermilion): told apart also by the colour-blind. Ceilings are grey.
-var (
-	blue      = color.RGBA{G: 0x72, B: 0xB2, A: 0xFF}
-	green     = color.RGBA{G: 0x9E, B: 0x73, A: 0xFF}
-	sky       = color.RGBA{R: 0x56, G: 0xB4, B: 0xE9, A: 0xFF}
-	orange    = color.RGBA{R: 0xE6, G: 0x9F, A: 0xFF}
-	purple    = color.RGBA{R: 0xCC, G: 0x79, B: 0xA7, A: 0xFF}
-	grey      = color.RGBA{R: 0x99, G: 0x99, B: 0x99, A: 0xFF}
-	lightGrey = color.RGBA{R: 0xBB, G: 0xBB, B: 0xBB, A: 0xFF}
-	paleGrey  = color.RGBA{R: 0xDD, G: 0xDD, B: 0xDD, A: 0xFF}
-)

@@ -16,7 +16,6 @@ var (
 		settings: "no library: release, the message to a subscribed connection, acquire; wheellock's scripts of a plain mutex, " +
 			"whatever the kind of lock, over bare TCP connections",
 		lacks:    "everything but the messages: it is the least that a hand-over takes that asks again",
-		color:    grey,
 		commands: []string{"subscribe"},
 		open:     func(work) Contestant { return &rawSequence{} },
 		takes:    func(w work) bool { return w.Load == handover },
@@ -26,7 +25,6 @@ var (
 		settings: "no library: a release that gives the lock to the claim of the other, and the message; wheellock's scripts of a plain " +
 			"mutex, whatever the kind of lock, over bare TCP connections",
 		lacks:    "everything but the messages: it is the least that a hand-over by wheellock can take",
-		color:    lightGrey,
 		commands: []string{"subscribe"},
 		open:     func(work) Contestant { return &rawClaim{} },
 		takes:    func(w work) bool { return w.Load == handover },

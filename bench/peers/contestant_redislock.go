@@ -16,7 +16,7 @@ var (
 		module:   "github.com/bsm/redislock",
 		settings: "go-redis with its default pool; exponential back-off from 16 ms, the least its manual recommends, to 250 ms",
 		lacks:    redislockLacks,
-		color:    green,
+		title:    "redislock",
 		commands: []string{"hello"},
 		open:     func(work) Contestant { return &redisLock{} },
 	}
@@ -25,7 +25,7 @@ var (
 		module:   "github.com/redis/go-redis/v9",
 		settings: "as redislock, on go-redis' experimental AutoPipeline with 8 unordered batches, as its README shows",
 		lacks:    redislockLacks + "; contexts are not heeded once a command is queued",
-		color:    sky,
+		title:    "redislock, pipelined",
 		commands: []string{"hello"},
 		open:     func(work) Contestant { return &redisLock{autoPipeline: true} },
 	}

@@ -14,7 +14,7 @@ var redsyncEntry = entry{
 	module:   "github.com/go-redsync/redsync/v4",
 	settings: "one go-redis client with its default pool; its default delay between tries, 50-250 ms by chance; 200 tries",
 	lacks:    "polls instead of being woken; no renewal, no fencing token; order of waiters is by chance",
-	color:    orange,
+	title:    "redsync",
 	commands: []string{"hello", "set"},
 	open:     func(work) Contestant { return &redSync{} },
 }

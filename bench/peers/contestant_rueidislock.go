@@ -14,7 +14,7 @@ var rueidislockEntry = entry{
 	settings: "KeyMajority 1, NoLoopTracking, both as its README says for one Redis; TryNextAfter 1 s, as its author advises " +
 		"under load; MaxFlushDelay 20 µs, as rueidis' manual suggests and as it is fastest here",
 	lacks:    "no fencing token, no bound on one call's wait but its context's, no lease per call; order of waiters is by chance",
-	color:    blue,
+	title:    "rueidislock",
 	commands: []string{"client|tracking", "hello"},
 	open:     func(work) Contestant { return &rueidisLock{} },
 }

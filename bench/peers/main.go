@@ -13,7 +13,7 @@
 //     the waiting times; shared.go catches two holders of one name, also across processes.
 //   - The ceiling, what Redis can do without any client library, is pipeline.go and redisbenchmark.go.
 //   - result.go puts a turn in relation to its pairs, summary.go takes medians; report.go writes the files, with the
-//     tables of markdown.go and the pictures of plot.go.
+//     tables of markdown.go and the pictures of plot.go. "go test -run Results . -update" draws both anew from results.json.
 //
 // contestant_*.go and wheellock.go hold one contestant each: its settings, and how it takes and gives back a lock. redisson.go has
 // bench/redisson do the works, in Java.

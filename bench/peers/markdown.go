@@ -3,19 +3,22 @@ package main
 import (
 	"cmp"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/wheellock/wheellock/internal/testkit/figures"
 )
 
 // markdown is the report for people.
-func (r *report) markdown(pictures []string) string {
+func (r *report) markdown(drawn []string) string {
 	out := &figures.Page{}
 	fmt.Fprintf(out, "# Side by side\n\n%s.\n`%s`: medians of up to %d rounds of %g s each, contestants in turns.\n\n",
 		r.Environment, r.Command, r.Rounds, r.Seconds)
 	out.WriteString(howToRead)
-	for _, file := range pictures {
-		fmt.Fprintf(out, "\n![%s](%s)\n", strings.TrimSuffix(file, ".svg"), file)
+	for _, p := range pictures {
+		if slices.Contains(drawn, p.file) {
+			fmt.Fprintf(out, "\n![%s](%s)\n", p.title, p.file)
+		}
 	}
 	for _, w := range r.works {
 		r.writeWork(out, w)

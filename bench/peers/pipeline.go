@@ -15,7 +15,6 @@ var (
 		name:     "ceiling",
 		settings: "no library: wheellock's scripts, one name per call, one bare connection with up to 1024 pairs under way",
 		lacks:    "everything: nobody gets a lock, replies are only checked",
-		color:    lightGrey,
 		drive:    func(url string) (loadDriver, error) { return openPipeline(url, 1) },
 		takes:    manyDistinct,
 	}
@@ -23,7 +22,6 @@ var (
 		name:     "ceiling x128",
 		settings: "the same with 128 names in every call, as many as wheellock sends at most",
 		lacks:    "the same",
-		color:    grey,
 		drive:    func(url string) (loadDriver, error) { return openPipeline(url, pipelineBatch) },
 		takes:    manyDistinct,
 	}

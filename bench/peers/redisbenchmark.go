@@ -19,7 +19,6 @@ var redisBenchmarkEntry = entry{
 	settings: "wheellock's scripts, one name per call, -P 64 -c 8; it cannot pair up calls, so acquire and release run one after the " +
 		"other; about one release in nine finds nothing to free",
 	lacks:   "everything: it is Redis' own load generator",
-	color:   paleGrey,
 	measure: runRedisBenchmark,
 	takes:   func(w work) bool { return w.ID == "distinct-1024" },
 }

@@ -23,7 +23,7 @@ func redissonEntry(jar string) entry {
 			"before hand-overs with one hot name; but for the hand-over its times are of whole pairs, its threads keep their names, and " +
 			"exclusion is not checked",
 		lacks:    "no order of waiters but with RFairLock, no fencing but with RFencedLock, nobody is told of a lost lock",
-		color:    purple,
+		title:    "Redisson (Java)",
 		commands: []string{"del", "subscribe", "unsubscribe", "ping", "hello"},
 		measure: func(ctx context.Context, s *session) (measurement, error) {
 			return runRedisson(ctx, s, jar)

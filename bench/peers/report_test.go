@@ -1,6 +1,10 @@
 package main
 
 import (
+	"bytes"
+	"encoding/json"
+	"flag"
+	"io"
 	"os"
 	"path/filepath"
 	"slices"
@@ -8,6 +12,8 @@ import (
 	"testing"
 	"time"
 )
+
+var update = flag.Bool("update", false, "draw the results anew")
 
 func TestRatiosAreTakenRoundByRound(t *testing.T) {
 	turn := func(contestant string, round int, pairs float64) Result {
@@ -69,7 +75,7 @@ func TestReport(t *testing.T) {
 	if err := r.write(&screen, folder); err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"12,345", "2.50 ms", "| redsync | void |", "**VOID**: hot-64, redsync, round 1", "2 hand-overs did not come", "![pairs](pairs.svg)"} {
+	for _, want := range []string{"12,345", "2.50 ms", "| redsync | void |", "**VOID**: hot-64, redsync, round 1", "2 hand-overs did not come", "![One contended lock: the p99 wait](wait.svg)"} {
 		if !strings.Contains(screen.String(), want) {
 			t.Errorf("the tables do not say %q:\n%s", want, &screen)
 		}
@@ -77,7 +83,7 @@ func TestReport(t *testing.T) {
 	if strings.Contains(screen.String(), "distinct-1:") {
 		t.Error("there is a table for a work that was not measured")
 	}
-	for _, file := range []string{"results.md", "results.json", "pairs.svg", "hot-p99.svg"} {
+	for _, file := range []string{"results.md", "results.json", "wait.svg", "handover.svg"} {
 		if info, err := os.Stat(filepath.Join(folder, file)); err != nil || info.Size() == 0 {
 			t.Errorf("%s: %v", file, err)
 		}
@@ -96,6 +102,37 @@ func TestFiguresArePlain(t *testing.T) {
 	for us, want := range map[float64]string{0: "-", 0.25: "250 ns", 12.34: "12.3 µs", 1500: "1.50 ms", 2e6: "2.00 s"} {
 		if got := microseconds(us); got != want {
 			t.Errorf("microseconds(%g) = %q, want %q", us, got, want)
+		}
+	}
+}
+
+// The pictures and tables in results are those of its figures: what is changed in the drawing is drawn again with -update.
+func TestResultsAreDrawnAsTheyStand(t *testing.T) {
+	text, err := os.ReadFile(filepath.Join("results", "results.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := report{works: allWorks, entries: append(contestants(), redissonEntry(""))}
+	if err := json.Unmarshal(text, &r); err != nil {
+		t.Fatal(err)
+	}
+	folder := t.TempDir()
+	if err := r.write(io.Discard, folder); err != nil {
+		t.Fatal(err)
+	}
+	for _, file := range []string{"results.md", "distinct.svg", "wait.svg", "handover.svg"} {
+		got, err := os.ReadFile(filepath.Join(folder, file))
+		if err != nil {
+			t.Fatal(err)
+		}
+		path := filepath.Join("results", file)
+		if *update {
+			if err := os.WriteFile(path, got, 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if want, err := os.ReadFile(path); err != nil || !bytes.Equal(got, want) {
+			t.Errorf("%s is not as it is drawn now (go test -update draws it anew): %v", path, err)
 		}
 	}
 }

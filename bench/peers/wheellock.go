@@ -4,7 +4,6 @@ package main
 
 import (
 	"context"
-	"image/color"
 
 	"github.com/wheellock/wheellock/engine"
 	"github.com/wheellock/wheellock/futures"
@@ -14,7 +13,7 @@ var wheellockEntry = entry{
 	name:     "wheellock",
 	settings: "Options as they come, with this Redis; Mutex, which is Redisson's RLock",
 	lacks:    "no quorum over several Redis in this work, as for the others; fencing needs FencedMutex, order across processes FairMutex",
-	color:    color.RGBA{R: 0xD5, G: 0x5E, A: 0xFF},
+	title:    "wheellock",
 	commands: []string{"hello", "subscribe", "unsubscribe", "ping"},
 	open:     func(w work) Contestant { return &wheellock{kind: w.Kind} },
 	takes:    func(work) bool { return true },

@@ -19,7 +19,12 @@ it is. Measure each side with --repeat 5: a side of one run has no ±.
   worse    the other way round
   overlap  some run of A is as good as some run of B: the change may be chance
 
-Exit code: 0 both could be read; 2 want two files; 3 one cannot be read.
+The loads must be the same: what is asked for, by how many, how fast, for how
+long it is held. The server, the machine, --async, --dispatchers, --handoff,
+--duration, --warmup and --seed may differ; the report says which do.
+
+Exit code: 0 they were compared; 2 want two files of one load; 3 one cannot be
+read.
 `
 
 // compare sets two files side by side. Its exit code does not depend on who is better: --fail is for that, with a limit that the user
@@ -42,6 +47,9 @@ func (s *session) compare(args []string) (exit int) {
 		}
 		sides[i] = report.Side{Name: path, Runs: runs}
 	}
-	report.Compare(s.stdout, sides[0], sides[1], widthOf(s.stdout))
+	if err := report.Compare(s.stdout, sides[0], sides[1], widthOf(s.stdout)); err != nil {
+		s.complain(err.Error())
+		return exitUsage
+	}
 	return exitOK
 }

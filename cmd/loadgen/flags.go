@@ -23,6 +23,7 @@ type settings struct {
 	masters []string         // URLs of the other servers of a quorum
 	json    string           // file; empty: none, "-": standard output
 	html    string           // file; empty: none
+	title   string           // of the results; empty: none
 	repeat  int
 	fail    []report.Threshold
 }
@@ -60,6 +61,7 @@ func define(s *settings) (*flag.FlagSet, []bound) {
 	s.redis.Define(flags)
 	flags.StringVar(&s.json, "json", "", "")
 	flags.StringVar(&s.html, "html", "", "")
+	flags.StringVar(&s.title, "title", "", "")
 	flags.BoolVar(&p.Async, "async", false, "")
 	flags.Uint64Var(&p.Seed, "seed", rand.Uint64N(1e6), "")
 	bounds := []bound{
@@ -70,14 +72,16 @@ func define(s *settings) (*flag.FlagSet, []bound) {
 	readers := map[string]reader{
 		"hold": duration(&p.Hold), "think": duration(&p.Think), "lease": duration(&p.Lease), "wait": duration(&p.Wait),
 		"duration": duration(&p.Duration), "warmup": duration(&p.Warmup), "handoff": handoff(&p.Handoff),
-		"rate": decimal(&p.Rate), "zipf": decimal(&p.Zipf), "readers": decimal(&p.Readers),
+		"zipf": decimal(&p.Zipf), "readers": decimal(&p.Readers),
 		"permits": count(&p.Permits), "check": count(&p.Check), "kind": kind(&p.Kind),
 	}
 	for _, b := range bounds {
 		*b.value = b.usual
 		readers[b.name] = count(b.value)
 	}
-	readers["workers"], readers["steps"] = growing(&p.From, &p.Workers), count(&p.Steps)
+	readers["workers"] = growing(count, &p.From, &p.Workers, "a whole number, such as 64, or two, such as 8..512")
+	readers["rate"] = growing(decimal, &p.FromRate, &p.Rate, "a number, such as 20k, or two, such as 1k..64k")
+	readers["steps"] = count(&p.Steps)
 	readers["fail"], readers["master"] = threshold(&s.fail), list(&s.masters)
 	for name, read := range readers {
 		flags.Func(name, "", read)
@@ -154,14 +158,14 @@ func checkPlan(p *load.Plan, given map[string]bool, complain func(string, ...any
 	checkCheck(p, given, complain)
 }
 
-// usualSteps is in how many steps callers grow.
+// usualSteps is in how many steps a load grows.
 const usualSteps = 5
 
-// checkSteps completes and checks how callers grow.
+// checkSteps completes and checks how callers or calls grow.
 func checkSteps(p *load.Plan, given map[string]bool, complain func(string, ...any)) {
-	if p.From == 0 {
+	if p.From == 0 && p.FromRate == 0 {
 		if given["steps"] {
-			complain("--steps %d: it belongs to callers that grow, such as --workers 8..512", p.Steps)
+			complain("--steps %d: it belongs to a load that grows, such as --workers 8..512 or --rate 1k..64k", p.Steps)
 		}
 		return
 	}
@@ -169,6 +173,9 @@ func checkSteps(p *load.Plan, given map[string]bool, complain func(string, ...an
 		p.Steps = usualSteps
 	}
 	switch {
+	case p.FromRate >= p.Rate && p.FromRate > 0:
+		complain("--rate %g..%g: it grows from the first to the second", p.FromRate, p.Rate)
+	case p.From == 0:
 	case p.From >= p.Workers:
 		complain("--workers %d..%d: they grow from the first to the second", p.From, p.Workers)
 	case p.From < p.Processes:

@@ -39,7 +39,7 @@
 //
 // It does the same for every kind of lock, semaphore and latch (--kind), with the check that fits each. Exit codes: 0 the lock kept its
 // promise; 1 it did not (two callers in one critical section, more permits out than there are, a fencing token that went back, a
-// key left behind, a waiter forgotten); 2 the flags are wrong; 3 the load could not run; 4 a --fail held.
+// key left behind, a waiter forgotten); 2 the flags are wrong; 3 the load could not run; 4 a --fail held; 5 a --rate was not reached.
 //
 // flags.go, kindflags.go and help.go read the flags, series.go is all runs with their verdict, session.go one run from the server's start
 // to what it left, which leftovers.go checks, and compare.go sets two results side by side. The load runs in this process (solo.go) or in several (crew.go, child.go). The packages below are
@@ -69,6 +69,7 @@ const (
 	exitFailed = 3 // the load could not run, or not to its end
 
 	exitThreshold = 4 // a --fail held
+	exitSaturated = 5 // a --rate was not reached
 )
 
 func main() { os.Exit(roles(os.Args[1:])) }

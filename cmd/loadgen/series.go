@@ -47,7 +47,8 @@ func (s *session) series() (runs []*report.Result, err error) {
 }
 
 // verdict is the exit code of runs. It says which --fail they do not pass. The order is that of gravity: a broken promise is reported
-// also if another run failed, and a --fail is judged only of runs that are all as they should be.
+// also if another run failed, and a --fail is judged only of runs that are all as they should be. A rate that grows is to find out up to where
+// it is reached, so a step that was saturated is no failure.
 func (s *session) verdict(runs []*report.Result) (exit int) {
 	switch {
 	case slices.ContainsFunc(runs, (*report.Result).Broken):
@@ -60,6 +61,9 @@ func (s *session) verdict(runs []*report.Result) (exit int) {
 			fmt.Fprintln(s.out, "\n"+report.Wrap("", why, s.width))
 			exit = exitThreshold
 		}
+	}
+	if exit == exitOK && s.settings.plan.FromRate == 0 && slices.ContainsFunc(runs, (*report.Result).Saturated) {
+		return exitSaturated
 	}
 	return exit
 }

@@ -63,15 +63,18 @@ func TestRepeatedRunsAndTheirComparison(t *testing.T) {
 	if err != nil || len(runs) != 3 || runs[0].Pairs == 0 || runs[2].Pairs == 0 {
 		t.Fatalf("%d runs, %v; want 3", len(runs), err)
 	}
-	if exit, _, said := program(t, nil, append(load, "--names", "7", "--json", after)...); exit != exitOK {
-		t.Fatalf("exit %d, said %s", exit, said)
+	other := filepath.Join(dir, "other.json")
+	for file, flags := range map[string][]string{after: {"--handoff", "off", "--title", "no handoff"}, other: {"--names", "7"}} {
+		if exit, _, said := program(t, nil, append(append(load, "--json", file), flags...)...); exit != exitOK {
+			t.Fatalf("exit %d, said %s", exit, said)
+		}
 	}
 
 	exit, out, said = program(t, nil, "compare", before, after)
 	if exit != exitOK || said != "" {
 		t.Errorf("compare: exit %d, said %q", exit, said)
 	}
-	wantSaid(t, out, "A "+before+", 3 runs of ", "B "+after+", 1 run of ", "The loads are not the same: names.", "A ± B ± change", "throughput ",
+	wantSaid(t, out, "A "+before+", 3 runs of ", "B "+after+" (no handoff), 1 run of ", "What differs: handoff.", "A ± B ± change", "throughput ",
 		"A side of one run has no spread")
 	wantFits(t, strings.ReplaceAll(out, dir, ""))
 
@@ -84,6 +87,7 @@ func TestRepeatedRunsAndTheirComparison(t *testing.T) {
 		{[]string{"compare", before, after, after}, exitUsage, "not 3"},
 		{[]string{"compare", before, "/nonexistent.json"}, exitFailed, "no such file"},
 		{[]string{"compare", before, os.Args[0]}, exitFailed, "is not what loadgen --json writes"},
+		{[]string{"compare", before, other}, exitUsage, "are different loads: names 16 and 7."},
 		{[]string{"compare", "--spread", before}, exitFailed, "no such file"},
 	} {
 		if exit, out, said := program(t, nil, bad.args...); exit != bad.exit || out != "" || !strings.Contains(said, bad.want) {
@@ -118,6 +122,34 @@ func TestThresholdsDecideTheExitCode(t *testing.T) {
 			t.Errorf("--fail %q: exit %d, want %d", c.fail, exit, c.exit)
 		}
 		wantSaid(t, out, c.want)
+	}
+}
+
+// One caller who holds each lock for 10 ms does no more than 100 of 2,000 calls a second, on any machine.
+func TestARateThatIsNotReached(t *testing.T) {
+	server := redistest.Start(t)
+	file := filepath.Join(t.TempDir(), "page.html")
+	load := []string{"--redis", server.URL(), "--workers", "1", "--hold", "10ms", "--warmup", "0", "--duration", "1s", "--html", file}
+	for _, c := range []struct {
+		args []string
+		exit int
+		want string
+	}{
+		{[]string{"--rate", "2k"}, exitSaturated, "asked 2,000/s, got "},
+		{[]string{"--rate", "2k", "--fail", "reached<98%"}, exitThreshold, "--fail reached<98%: it is "},
+		{[]string{"--rate", "1k..2k", "--steps", "2"}, exitOK, "asked 1,000/s, got "},
+	} {
+		exit, out, said := program(t, nil, append(load, c.args...)...)
+		if exit != c.exit {
+			t.Errorf("%q: exit %d, want %d; said %s", c.args, exit, c.exit, said)
+		}
+		wantSaid(t, out, c.want, "/s: saturated throughput", "no violation")
+		wantFits(t, out)
+		page, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		wantSaid(t, string(page), `<p class="verdict warn">asked `)
 	}
 }
 

@@ -81,7 +81,7 @@ func (s *session) measure() (result *report.Result, err error) {
 	s.plan = &p
 	s.announce()
 	s.facts = report.Facts{
-		Started: time.Now(), Plan: p, Died: make(map[int]string),
+		Title: s.settings.title, Started: time.Now(), Plan: p, Died: make(map[int]string),
 		Server: report.Server{Kind: s.target.Kind, Place: s.target.Where(), Product: s.target.Product, Version: s.target.Version, Meaning: s.target.Meaning()},
 	}
 	s.live = report.NewLive(s.out, &p, s.width)

@@ -73,16 +73,16 @@ func kind(k *load.Kind) reader {
 	}
 }
 
-// growing reads how many callers there are, or from how many to how many they grow.
-func growing(from, most *int) reader {
+// growing reads a value, or from which to which it grows.
+func growing[N int | float64](one func(*N) reader, from, most *N, want string) reader {
 	return func(text string) error {
 		first, last, grow := strings.Cut(text, "..")
 		if !grow {
 			*from = 0
-			return count(most)(text)
+			return one(most)(text)
 		}
-		if count(from)(first) != nil || count(most)(last) != nil || *from < 1 {
-			return errors.New("want a whole number, such as 64, or two, such as 8..512, from which to which they grow")
+		if one(from)(first) != nil || one(most)(last) != nil || *from <= 0 {
+			return errors.New("want " + want + ", from which to which it grows")
 		}
 		return nil
 	}

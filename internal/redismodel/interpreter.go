@@ -4,14 +4,16 @@ import (
 	"crypto/sha1"
 	"encoding/hex"
 	"strings"
+	"sync"
 	"unsafe"
 
 	lua "github.com/yuin/gopher-lua"
 	"github.com/yuin/gopher-lua/parse"
 )
 
-// Interpreter runs scripts. It keeps what it has compiled, so many Servers share one; one goroutine uses it.
+// Interpreter runs scripts, one at a time. It keeps what it has compiled, so many Servers share one.
 type Interpreter struct {
+	mu      sync.Mutex // guards the rest
 	state   *lua.LState
 	globals *lua.LTable
 	redis   *lua.LTable
@@ -96,6 +98,8 @@ func withoutArg(proto *lua.FunctionProto) {
 
 // eval runs a script for a server.
 func (in *Interpreter) eval(s *Server, text string, keys, args []string) Value {
+	in.mu.Lock()
+	defer in.mu.Unlock()
 	sc := in.compiled(text)
 	if sc.bad != "" {
 		return failure(sc.bad)

@@ -7,6 +7,7 @@
 package testkit
 
 import (
+	"flag"
 	"fmt"
 	"os"
 	"runtime"
@@ -29,8 +30,19 @@ var NotOurs = []goleak.Option{
 	goleak.IgnoreAnyFunction("github.com/wheellock/wheellock/internal/testkit.guardMemory"),
 }
 
+// together is how many parallel tests of a package run at once, if -parallel says nothing: most wait more than they compute.
+const together = "8"
+
 // Main runs the tests of a package, and fails them if they leave goroutines behind, but for NotOurs and those that are named besides.
 func Main(m *testing.M, besides ...goleak.Option) {
+	flag.Parse()
+	chosen := false
+	flag.Visit(func(f *flag.Flag) { chosen = chosen || f.Name == "test.parallel" })
+	if !chosen {
+		if err := flag.Set("test.parallel", together); err != nil {
+			panic(err) // the testing package has another flag now
+		}
+	}
 	go guardMemory()
 	goleak.VerifyTestMain(m, slices.Concat(NotOurs, besides)...)
 }

@@ -84,7 +84,7 @@ func (c *caller) granted(g grant, err error) (entered bool, rest time.Duration) 
 		c.mark = leasedMark(g.Deadline())
 	}
 	e := c.rig.proof.enter(c, now)
-	c.shard.entered(now.Sub(c.due), e)
+	c.shard.entered(c, now.Sub(c.due), e)
 	// With somebody inside whose lease is over, the counter in Redis would prove nothing.
 	every := c.rig.plan.Check
 	if c.check.on = every > 0 && e.countable && c.random.IntN(every) == 0; c.check.on {
@@ -177,6 +177,6 @@ func (c *caller) released(err error) {
 	case err != nil:
 		c.fail(err)
 	default:
-		c.shard.pair(c.place)
+		c.shard.pair(c)
 	}
 }

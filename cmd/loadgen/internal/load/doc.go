@@ -17,7 +17,7 @@
 // In a closed loop each caller asks again when its last call is over. A slow lock is then asked less often, and a stall of one second
 // shows as one slow call of each caller: what the callers would have asked for meanwhile is missing (coordinated omission).
 //
-// In an open loop (Plan.Rate) the schedule of pace.go says when each call is due, whatever the lock does:
+// In an open loop (Plan.Rate, which may grow from Plan.FromRate) the schedule of pace.go says when each call is due, whatever the lock does:
 //
 //  1. A free caller takes the next call of the schedule, and sleeps until the call is due.
 //  2. It asks for the lock. From due to asked is the start lag: near 0 on an idle machine, more if all callers were busy.

@@ -73,7 +73,7 @@ func Open(ctx context.Context, cfg Config) (*Rig, error) {
 	r := &Rig{
 		plan: p, process: cfg.Process, nameFor: cfg.NameFor, picker: newPicker(p.Names, p.Zipf), proof: proofOf(p.Kind),
 		limits: usualLimits, interval: time.Second,
-		pace: pace{rate: p.Rate, process: float64(cfg.Process), processes: float64(p.Processes)},
+		pace: pace{stretches: schedule(&p), process: float64(cfg.Process), processes: float64(p.Processes)},
 	}
 	r.waits, r.giveUp = context.WithCancel(context.Background())
 	if p.Lease > 0 {

@@ -152,6 +152,13 @@ func wantSoundRun(t *testing.T, plan *Plan, all samples) {
 	if pairs != measured.Counts.Pairs {
 		t.Errorf("callers count %d pairs together, the sample %d", pairs, measured.Counts.Pairs)
 	}
+	if times, c := &measured.Times, &measured.Counts; plan.Kind == RW {
+		if n := times.Readers.Count() + times.Writers.Count(); n != times.Acquire.Count() || times.Writers.Count() == 0 || c.Reads == 0 || c.Reads >= c.Pairs {
+			t.Errorf("%d readers and %d writers of %d, %d pairs of %d by readers: want all, and some of each", times.Readers.Count(), times.Writers.Count(), times.Acquire.Count(), c.Reads, c.Pairs)
+		}
+	} else if times.Readers.Count()+times.Writers.Count()+c.Reads != 0 {
+		t.Errorf("readers or writers of a %s: %+v", plan.Kind, c)
+	}
 	if lag := measured.Times.StartLag.Count(); (lag > 0) != (plan.Rate > 0) {
 		t.Errorf("%d start lags at rate %g", lag, plan.Rate)
 	}

@@ -27,7 +27,7 @@ func (r *Rig) Run(end, hurry context.Context, emit func(*Sample)) {
 	emit(s)
 }
 
-// phase lets the load run for a time, in steps with more and more callers, and cuts a sample every interval and at the end of each
+// phase lets the load run for a time, in steps with more and more callers or calls, and cuts a sample every interval and at the end of each
 // step. After a pause of the machine of more than half a sample the samples to come are later, or they would be over before they began.
 // False: end came before.
 func (r *Rig) phase(end context.Context, phase Phase, length time.Duration, steps int, emit func(*Sample)) (whole bool) {

@@ -28,6 +28,7 @@ func (p Phase) Before(o Phase) bool {
 // Counts are what callers did.
 type Counts struct {
 	Pairs       int64 `json:"pairs"`       // locked and unlocked
+	Reads       int64 `json:"reads"`       // of these, by readers of a read-write lock
 	Timeouts    int64 `json:"timeouts"`    // calls that gave up after --wait
 	Failed      int64 `json:"failed"`      // calls that ended in any other error
 	Overstayed  int64 `json:"overstayed"`  // sections whose hold ended before they did
@@ -55,6 +56,8 @@ func (b *Breaches) Broken() int64 {
 // Times are the durations that are recorded.
 type Times struct {
 	Acquire  figures.Histogram `json:"acquire"`   // from the call, in an open loop from when it was due, to the hold
+	Readers  figures.Histogram `json:"readers"`   // acquire, of those who read a read-write lock
+	Writers  figures.Histogram `json:"writers"`   // acquire, of those who write it
 	Handover figures.Histogram `json:"handover"`  // from Unlock to the hold of one who was waiting, in one process
 	Across   figures.Histogram `json:"across"`    // the same, from one process to another
 	StartLag figures.Histogram `json:"start_lag"` // open loop: from when a call was due to the call
@@ -64,7 +67,7 @@ type Times struct {
 }
 
 func (t *Times) reset() {
-	for _, h := range []*figures.Histogram{&t.Acquire, &t.Handover, &t.Across, &t.StartLag, &t.Check, &t.Overtaken} {
+	for _, h := range []*figures.Histogram{&t.Acquire, &t.Readers, &t.Writers, &t.Handover, &t.Across, &t.StartLag, &t.Check, &t.Overtaken} {
 		h.Reset()
 	}
 }

@@ -22,12 +22,18 @@ type shard struct {
 	_ [64]byte // neighbours do not share a cache line
 }
 
-// entered records a grant.
-func (s *shard) entered(acquire time.Duration, e entry) {
+// entered records a grant to a caller of this shard.
+func (s *shard) entered(c *caller, acquire time.Duration, e entry) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.counts.Sections++
 	s.times.Acquire.Record(acquire)
+	switch {
+	case c.reads:
+		s.times.Readers.Record(acquire)
+	case c.rig.plan.Kind == RW:
+		s.times.Writers.Record(acquire)
+	}
 	for _, found := range []struct {
 		is    bool
 		count *int64
@@ -73,11 +79,14 @@ func (s *shard) checked(c *check) {
 }
 
 // pair records one of a caller of this shard.
-func (s *shard) pair(caller int) {
+func (s *shard) pair(c *caller) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.counts.Pairs++
-	s.pairs[caller]++
+	s.pairs[c.place]++
+	if c.reads {
+		s.counts.Reads++
+	}
 }
 
 func (s *shard) count(what func(*Counts)) {

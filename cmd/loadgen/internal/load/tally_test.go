@@ -12,11 +12,11 @@ func TestTallyLosesNothing(t *testing.T) {
 	tally := newTally(3, writers)
 	var wg sync.WaitGroup
 	for w := range writers {
-		shard := &tally.shards[w%3]
+		shard, c := &tally.shards[w%3], &caller{rig: &Rig{}, place: w / 3, reads: w == 0}
 		wg.Go(func() {
 			for range records {
-				shard.entered(time.Microsecond, entry{countable: true, handover: time.Microsecond})
-				shard.pair(w / 3)
+				shard.entered(c, time.Microsecond, entry{countable: true, handover: time.Microsecond})
+				shard.pair(c)
 			}
 		})
 	}
@@ -40,6 +40,9 @@ func TestTallyLosesNothing(t *testing.T) {
 	if c := sum.Counts; c.Pairs != want || c.Sections != want {
 		t.Errorf("%d pairs, %d sections; want %d of each", c.Pairs, c.Sections, want)
 	}
+	if reads, times := sum.Counts.Reads, sum.Times.Readers.Count(); reads != records || times != records {
+		t.Errorf("%d pairs and %d times of the one that reads, want %d", reads, times, records)
+	}
 	if n := len(last.Callers); n != writers {
 		t.Errorf("pairs of %d callers, want %d", n, writers)
 	}
@@ -56,8 +59,9 @@ func TestTallyLosesNothing(t *testing.T) {
 func TestTallyCountsWhatItSaw(t *testing.T) {
 	tally := newTally(1, 1)
 	s := &tally.shards[0]
-	s.entered(1, entry{violated: true})
-	s.entered(1, entry{handover: 5, across: true})
+	c := &caller{rig: &Rig{}}
+	s.entered(c, 1, entry{violated: true})
+	s.entered(c, 1, entry{handover: 5, across: true})
 	s.begun(LateAfter)
 	s.begun(LateAfter + 1)
 	s.checked(&check{sure: true, fits: true})

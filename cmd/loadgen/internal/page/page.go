@@ -1,13 +1,5 @@
 // Package page writes results of loadgen as one page for a browser, which needs no other file and no network. page.html is its
-// template; charts.go says what is drawn, and chart.go and axis.go draw it.
-//
-// A chart becomes SVG in three steps:
-//
-//  1. charts.go takes values out of the results: seconds, callers or percentiles along x, pairs/s, callers or microseconds along y.
-//  2. An axis maps a value to its share of the axis, from 0 to 1, and chooses the ticks.
-//  3. A chart maps these shares to units of the drawing. The template calls its exported methods for lines, texts and points.
-//
-// There is no script: a browser shows the <title> of a point when the mouse is over it, and the style sheet scales the drawing.
+// template; charts.go says what is drawn: seconds, callers or percentiles along x, pairs/s, callers or microseconds along y.
 package page
 
 import (
@@ -21,26 +13,31 @@ import (
 
 	"github.com/wheellock/wheellock/cmd/loadgen/internal/load"
 	"github.com/wheellock/wheellock/cmd/loadgen/internal/report"
+	"github.com/wheellock/wheellock/internal/testkit/chart"
 	"github.com/wheellock/wheellock/internal/testkit/figures"
 )
 
 //go:embed page.html
 var text string
 
-var layout = template.Must(template.New("page").Funcs(template.FuncMap{"grouped": figures.Grouped}).Parse(text))
+var layout = template.Must(template.New("page").Funcs(template.FuncMap{"style": func() template.CSS { return chart.Style }}).Parse(text))
 
 // content is what the template shows.
 type content struct {
 	Title    string
+	Load     string // what was asked for; empty: that is the title
 	Started  string
 	Server   string
 	Machine  string
 	OK       bool
+	Headline string // of the first run that was saturated; else of the first
+	Warns    bool   // it is saturated
+	Best     string // what the tiles are of; empty: all
 	Problems []string
 	Notes    []string // what is right, or worth knowing
 	Tiles    []tile
-	Charts   []chart
-	Figures  []figure
+	Charts   []chart.Chart
+	Figures  []report.Figure
 	Several  bool // runs
 	Settings []pair
 	Proof    []pair
@@ -48,10 +45,7 @@ type content struct {
 }
 
 // tile is one of the few figures that are seen first.
-type tile struct{ Name, Value, Range string }
-
-// figure is a line of the table of all.
-type figure struct{ Name, Median, Least, Most string }
+type tile struct{ Name, Value, Unit, Range string }
 
 type pair struct{ Name, Value string }
 
@@ -59,12 +53,18 @@ type pair struct{ Name, Value string }
 func Write(w io.Writer, runs []*report.Result) error {
 	first := runs[0]
 	c := content{
-		Title: report.Describe(&first.Plan), Started: first.Started.Format(time.DateTime) + " UTC", Server: first.Server.Meaning,
+		Title: first.Title, Load: report.Describe(&first.Plan), Started: first.Started.Format(time.DateTime) + " UTC", Server: first.Server.Meaning,
 		Machine: fmt.Sprintf("%s, %s, %s/%s", figures.Number(int64(first.Machine.CPUs), "CPU"), first.Machine.Go, first.Machine.OS, first.Machine.Arch),
 		OK:      true, Several: len(runs) > 1, Charts: charts(runs), Settings: settings(first),
 	}
+	if c.Title == "" {
+		c.Title, c.Load = c.Load, ""
+	}
 	for i, r := range runs {
 		c.OK = c.OK && r.OK
+		if i == 0 || r.Saturated() && !c.Warns {
+			c.Headline, c.Warns = r.Headline(), r.Saturated()
+		}
 		whose := ""
 		if c.Several {
 			whose = fmt.Sprintf("run %d: ", i+1)
@@ -89,19 +89,27 @@ func Write(w io.Writer, runs []*report.Result) error {
 }
 
 // tiles are the metrics that are seen first.
-var tiles = []struct{ metric, name, unit string }{
-	{"throughput", "Throughput", " pairs/s"}, {"acquire.p50", "Acquire, median", ""}, {"acquire.p99", "Acquire, p99", ""},
-	{"acquire.p99.9", "Acquire, p99.9", ""}, {"handover.p50", "Hand-over, median", ""}, {"redis.cpu", "Redis CPU per pair", ""},
+var tiles = []struct{ metric, name string }{
+	{"throughput", "Throughput"}, {"acquire.p50", "Acquire, median"}, {"acquire.p99", "Acquire, p99"}, {"acquire.p99.9", "Acquire, p99.9"},
+	{"throughput.readers", "Readers"}, {"readers.p50", "Readers, median"}, {"readers.p99", "Readers, p99"},
+	{"throughput.writers", "Writers"}, {"writers.p50", "Writers, median"}, {"writers.p99", "Writers, p99"},
+	{"handover.p50", "Hand-over, median"}, {"redis.cpu", "Redis CPU"},
 }
 
+// figures fills tiles and table. The tiles of a load that grows are of its best step: a mean of all would be that of none.
 func (c *content) figures(runs []*report.Result) {
-	for _, f := range report.Figures(runs) {
-		c.Figures = append(c.Figures, figure{f.Name, f.Median, f.Least, f.Most})
+	of := ""
+	if best := runs[0].Best(); best != nil {
+		c.Best, of = "The best of "+figures.Number(int64(len(runs[0].Steps)), "step")+": "+best.Words(), best.Name()+": "
+	}
+	c.Figures = report.Figures(runs)
+	for _, f := range c.Figures {
 		for _, t := range tiles {
-			if t.metric != f.Name {
+			mixed := runs[0].Plan.Kind == load.RW && of == "" && strings.HasPrefix(f.Name, "acquire.") // of readers and writers
+			if of+t.metric != f.Name || mixed {
 				continue
 			}
-			shown := tile{Name: t.name, Value: f.Median + t.unit}
+			shown := tile{Name: t.name, Value: f.Median, Unit: f.Per}
 			if c.Several {
 				shown.Range = f.Least + " to " + f.Most
 			}
@@ -161,10 +169,11 @@ func settings(r *report.Result) (all []pair) {
 		}
 	}
 	add(true, "--kind", "%s", p.Kind)
-	add(p.Grows(), "--workers", "%d..%d in %d steps", p.From, p.Workers, p.Steps)
-	add(!p.Grows(), "--workers", "%s", figures.Grouped(int64(p.Workers)))
+	add(p.From > 0, "--workers", "%d..%d in %d steps", p.From, p.Workers, p.Steps)
+	add(p.From == 0, "--workers", "%s", figures.Grouped(int64(p.Workers)))
 	add(p.Async, "--async", "yes")
-	add(p.Rate > 0, "--rate", "%s calls/s", figures.Three(p.Rate))
+	add(p.FromRate > 0, "--rate", "%s..%s calls/s in %d steps", figures.Three(p.FromRate), figures.Three(p.Rate), p.Steps)
+	add(p.Rate > 0 && p.FromRate == 0, "--rate", "%s calls/s", figures.Three(p.Rate))
 	add(true, "--names", "%s", figures.Grouped(int64(p.Names)))
 	add(p.Zipf > 0, "--zipf", "%g", p.Zipf)
 	add(p.Kind == load.RW, "--readers", "%g", p.Readers)

@@ -4,7 +4,6 @@ import (
 	"encoding/xml"
 	"errors"
 	"io"
-	"math"
 	"regexp"
 	"strings"
 	"testing"
@@ -57,10 +56,10 @@ func want(t *testing.T, page string, words ...string) {
 
 func TestPageOfARun(t *testing.T) {
 	page := written(t, aResult(0))
-	want(t, page, "64 blocking callers · closed loop · 3 names", "private redis-server &lt;7.0&gt;", "The lock kept its promise", "2,000 pairs/s", "Throughput",
+	want(t, page, "64 blocking callers · closed loop · 3 names", "private redis-server &lt;7.0&gt;", "The lock kept its promise", "<dd>2,000 <span class=\"quiet\">pairs/s</span></dd>", "Throughput",
 		"Acquire latency over time", "Latency by percentile", "Callers that wait", "<th>Critical sections checked in memory</th><td>6,001</td>",
-		"<code>--seed</code></th><td>7</td>", "<th>acquire.p99.9</th>", "p50: 500 µs, second 1")
-	for _, word := range []string{"<script", "http:", "https:", "src=", "href=", "url(", "by callers", "NaN"} {
+		"<code>--seed</code></th><td>7</td>", "<th>acquire.p99.9 <span class=\"quiet\"></span></th>", "<th>throughput <span class=\"quiet\">pairs/s</span></th><td>2,000</td>", "p50: 500 µs, second 1")
+	for _, word := range []string{"<script", "http:", "https:", "src=", "href=", "url(", "by step", "NaN"} {
 		if strings.Contains(page, word) {
 			t.Errorf("the page has %q", word)
 		}
@@ -72,7 +71,7 @@ func TestPageOfRunsWhoseCallersGrow(t *testing.T) {
 	slow := 1000.0
 	other.PairsPerSecond = &slow
 	page := written(t, aResult(5), other)
-	want(t, page, "Throughput by callers", "Acquire latency by callers", "2 runs: figures are medians", "<dd>1,500 pairs/s</dd><dd class=\"range\">1,000 to 2,000</dd>",
+	want(t, page, "Throughput by step", "Acquire latency by step", "2 runs: figures are medians", "<h2>The best of 5 steps: 1 caller</h2>", "<dd>2,000 <span class=\"quiet\">pairs/s</span></dd><dd class=\"range\">2,000 to 2,000</dd>",
 		"<th>Pairs of lock and unlock</th><td>12,000</td>", "p99: 990 µs, 16 callers, run 2")
 }
 
@@ -116,38 +115,36 @@ func TestDrawings(t *testing.T) {
 	}
 }
 
-func TestGapsAreNotDrawn(t *testing.T) {
-	c := chart{x: axis{to: 2}, y: axis{to: 10}, lines: []line{{"a", 1, false, []point{{0, 0, ""}, {1, math.NaN(), ""}, {2, 10, ""}}}}}
-	if got, want := c.Strokes()[0].Path, "M58.0 210.0M466.0 10.0"; got != want {
-		t.Errorf("the path is %q, want %q", got, want)
-	}
+func TestPageOfARateThatWasNotReached(t *testing.T) {
+	r := aResult(0)
+	r.Title, r.Plan.Rate, r.Schedule = "A <title>", 2700, &report.Schedule{Asked: 2700, Got: 2000, Saturated: true}
+	page := written(t, aResult(0), r)
+	want(t, page, `<p class="verdict warn">asked 2,700/s, got 2,000/s: saturated</p>`, "The lock kept its promise")
+	want(t, written(t, r), "<title>loadgen: A &lt;title&gt;</title>", "<h1>A &lt;title&gt;</h1>\n<p>64 blocking callers", "Backlog")
 }
 
-func TestAxes(t *testing.T) {
-	plain := func(v float64) string { return short(v) }
-	for _, c := range []struct {
-		most float64
-		last string
-		n    int
-	}{{0, "1", 6}, {1, "1", 6}, {9, "10", 6}, {10, "10", 6}, {11, "15", 4}, {204_680, "250k", 6}, {1.2e6, "1.5M", 4}} {
-		a := linear(c.most, plain)
-		if last := a.ticks[len(a.ticks)-1]; last.text != c.last || last.value < c.most || len(a.ticks) != c.n {
-			t.Errorf("up to %g: %v", c.most, a.ticks)
-		}
+func TestPageOfARateThatGrows(t *testing.T) {
+	r := aResult(3)
+	r.Plan.FromRate, r.Plan.Rate, r.Plan.Steps = 1000, 4000, 3
+	for i := range r.Steps {
+		asked := []float64{1000, 2000, 4000}[i]
+		r.Steps[i].Schedule = &report.Schedule{Asked: asked, Got: min(asked, 2000), Saturated: i == 2}
+		r.Steps[i].PairsPerSecond, r.Steps[i].End = min(asked, 2000), float64(i+1)
 	}
-	a := logarithmic(3, 4000, tick)
-	if a.from != 1 || a.to != 10_000 || len(a.ticks) != 5 || a.ticks[3].text != "1 ms" {
-		t.Errorf("from 3 to 4000: %+v", a)
-	}
-	if at := a.at(100); math.Abs(at-0.5) > 1e-9 {
-		t.Errorf("100 lies at %g, want the middle", at)
-	}
-	if a := logarithmic(10, 10, tick); a.to <= a.from {
-		t.Errorf("of one value: %+v", a)
-	}
-	for us, want := range map[float64]string{0.1: "100 ns", 1: "1 µs", 100: "100 µs", 1e4: "10 ms", 1e6: "1 s"} {
-		if got := tick(us); got != want {
-			t.Errorf("tick(%g) = %q, want %q", us, got, want)
-		}
+	r.Schedule = r.Steps[2].Schedule
+	page := written(t, r)
+	want(t, page, "asked 4,000/s, got 2,000/s: saturated; reached 2,000/s", "<h2>The best of 3 steps: 2,000 calls/s</h2>", "Throughput by step",
+		"1,000..4,000 calls/s in 3 steps", "p99: 990 µs, 2,000 calls/s", "dashed: where a step begins, of so many calls/s", `class="step"`, ">4,000/s</text>")
+}
+
+func TestPageOfReadersAndWriters(t *testing.T) {
+	r := aResult(0)
+	r.Plan.Kind, r.Latency.Readers, r.Latency.Writers = load.RW, r.Latency.Acquire, r.Latency.Acquire
+	reads, writes := 1800.0, 200.0
+	r.ReadersPerSecond, r.WritersPerSecond = &reads, &writes
+	page := written(t, r)
+	want(t, page, "<dt>Writers, p99</dt>", "<dt>Readers</dt><dd>1,800 ", "writers: 1", "</span>readers</li>")
+	if strings.Contains(page, "<dt>Acquire") || strings.Contains(page, "</span>acquire</li>") {
+		t.Error("it has figures of readers and writers mixed")
 	}
 }

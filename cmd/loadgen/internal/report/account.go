@@ -13,6 +13,7 @@ import (
 
 // Facts are what a run knows besides the samples.
 type Facts struct {
+	Title        string
 	Started      time.Time
 	Plan         load.Plan
 	Server       Server
@@ -30,11 +31,11 @@ func (c *Collector) Account(f *Facts) *Result {
 	m := &c.measured
 	pairs := float64(m.Counts.Pairs)
 	r := &Result{
-		Format: Format, Started: f.Started.UTC().Truncate(time.Second), Server: f.Server, Plan: f.Plan, EndedEarly: f.EndedEarly,
+		Format: Format, Title: f.Title, Started: f.Started.UTC().Truncate(time.Second), Server: f.Server, Plan: f.Plan, EndedEarly: f.EndedEarly,
 		Machine: Machine{runtime.Version(), runtime.GOOS, runtime.GOARCH, runtime.NumCPU()},
 		Seconds: m.Elapsed.Seconds(), Pairs: m.Counts.Pairs, PairsPerSecond: figures.Share(pairs, m.Elapsed.Seconds()),
 		Latency: Latencies{
-			Acquire: latency(&m.Times.Acquire), Handover: latency(&m.Times.Handover),
+			Acquire: latency(&m.Times.Acquire), Readers: latency(&m.Times.Readers), Writers: latency(&m.Times.Writers), Handover: latency(&m.Times.Handover),
 			Across: latency(&m.Times.Across), StartLag: latency(&m.Times.StartLag), Check: latency(&m.Times.Check),
 			Overtaken: latency(&m.Times.Overtaken),
 		},
@@ -59,6 +60,11 @@ func (c *Collector) Account(f *Facts) *Result {
 	}
 	figures.Add(&r.Checks.Breaches, &c.unplaced) // a breach in the warm-up or in the drain is one too
 	r.Steps = c.stepsOf(&f.Plan)
+	r.Schedule = r.schedule(m)
+	if f.Plan.Kind == load.RW {
+		r.ReadersPerSecond = figures.Share(float64(m.Counts.Reads), m.Elapsed.Seconds())
+		r.WritersPerSecond = figures.Share(float64(m.Counts.Pairs-m.Counts.Reads), m.Elapsed.Seconds())
+	}
 	if m.Usage.CPU == 0 { // the system does not tell
 		r.Client.CPUPerPair = nil
 	}
@@ -183,7 +189,7 @@ func (c *Collector) stepsOf(p *load.Plan) []Step {
 	end := time.Duration(0)
 	for i := range c.steps {
 		end += c.steps[i].Elapsed
-		steps = append(steps, Step{p.Callers(i), secondOf(&c.steps[i], end)})
+		steps = append(steps, Step{p.Callers(i), scheduleOf(&c.steps[i], p, i), secondOf(&c.steps[i], end)})
 	}
 	return steps
 }

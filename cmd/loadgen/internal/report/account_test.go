@@ -21,7 +21,9 @@ func TestJSONSchema(t *testing.T) {
 			f.Died[1] = "killed"
 			f.KeysLeft, f.PermitsWrong = names(1), names(1)
 			c.endings[0].Stranded = names(1)
-			f.Plan.From, f.Plan.Steps = steps/2, steps
+			if f.Plan.Steps = steps; steps > 0 {
+				f.Plan.Kind, f.Plan.FromRate, f.Plan.Rate = load.RW, 1, 100
+			}
 		}))
 		if err != nil {
 			t.Fatal(err)

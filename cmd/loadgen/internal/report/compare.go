@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"maps"
+	"math"
 	"reflect"
 	"slices"
 	"strings"
@@ -19,15 +20,20 @@ type Side struct {
 	Runs []*Result
 }
 
-// Compare writes two results side by side: medians with their spread, and what changed. places is the width of a line, 0 that of a usual
-// terminal. Loads that differ are compared all the same, under a line that says in which settings: that may be what the user wants to
-// know. A metric that is 0 on both sides has no row.
-func Compare(w io.Writer, a, b Side, places int) {
+// Compare writes two results of one load side by side: medians with their spread, and what changed. places is the width of a line, 0 that of
+// a usual terminal. Different loads are an error, since their figures say nothing about each other. A metric that is 0 on both sides has no
+// row.
+func Compare(w io.Writer, a, b Side, places int) error {
+	differ, tuned := differences(a.Runs[0], b.Runs[0])
+	if len(differ) > 0 {
+		return fmt.Errorf("%s and %s are different loads: %s. Measure both with the same flags; the server, the machine, %s may differ",
+			a.Name, b.Name, strings.Join(differ, ", "), "--async, --dispatchers, --handoff, --duration, --warmup and --seed")
+	}
 	for i, side := range []Side{a, b} {
 		side.describe(w, []string{"A", "B"}[i], places)
 	}
-	if differ := differences(a.Runs[0], b.Runs[0]); len(differ) > 0 {
-		fmt.Fprintln(w, Wrap("", "The loads are not the same: "+strings.Join(differ, ", ")+".", places))
+	if len(tuned) > 0 {
+		fmt.Fprintln(w, Wrap("", "What differs: "+strings.Join(tuned, ", ")+".", places))
 	}
 	fmt.Fprintf(w, "\n  %-18s %9s %7s  %9s %7s  %8s\n", "", "A", "±", "B", "±", "change")
 	for _, m := range metricsOf(a.Runs[0]) {
@@ -36,18 +42,26 @@ func Compare(w io.Writer, a, b Side, places int) {
 		if !inA && !inB || (!inA || before.quiet()) && (!inB || after.quiet()) {
 			continue
 		}
+		changed := "n/a"
+		if inA && inB && before.Median != 0 {
+			changed = fmt.Sprintf("%+.1f%%", change(before, after))
+		}
 		row := fmt.Sprintf("  %-18s %s  %s  %8s  %s", m.Name, m.cell(before, inA, len(a.Runs)), m.cell(after, inB, len(b.Runs)),
-			change(before, after, inA && inB), m.verdict(before, after, inA && inB, len(a.Runs), len(b.Runs)))
+			changed, m.verdict(before, after, inA && inB, len(a.Runs), len(b.Runs)))
 		fmt.Fprintln(w, strings.TrimRight(row, " "))
 	}
 	if len(a.Runs) < 2 || len(b.Runs) < 2 {
 		fmt.Fprintf(w, "\n%s\n", Wrap("", "A side of one run has no spread: a difference may be chance. Measure with --repeat 5 to see how far runs are apart.", places))
 	}
+	return nil
 }
 
 func (s *Side) describe(w io.Writer, label string, places int) {
-	r := s.Runs[0]
-	fmt.Fprintln(w, Wrap(label+"  ", fmt.Sprintf("%s, %s of %s", s.Name, figures.Number(int64(len(s.Runs)), "run"), r.Started.Format(time.DateTime)), places))
+	r, name := s.Runs[0], s.Name
+	if r.Title != "" {
+		name += " (" + r.Title + ")"
+	}
+	fmt.Fprintln(w, Wrap(label+"  ", fmt.Sprintf("%s, %s of %s", name, figures.Number(int64(len(s.Runs)), "run"), r.Started.Format(time.DateTime)), places))
 	fmt.Fprintln(w, Wrap("   ", Describe(&r.Plan), places))
 	fmt.Fprintln(w, Wrap("   ", fmt.Sprintf("%s · %s, %s %s/%s", &r.Server,
 		figures.Number(int64(r.Machine.CPUs), "CPU"), r.Machine.Go, r.Machine.OS, r.Machine.Arch), places))
@@ -58,26 +72,40 @@ func (s *Side) describe(w io.Writer, label string, places int) {
 	}
 }
 
-// differences names the settings in which two loads differ, but for those that differ each time.
-func differences(a, b *Result) (names []string) {
+// tuned are the settings that two sides of a comparison may differ in: where the load runs, how the engine is set, and for how long.
+var tuned = []string{"server", "machine", "async", "dispatchers", "handoff", "duration", "warmup"}
+
+// differences says in which settings two loads differ, but for those that differ each time, and names those that are tuned.
+func differences(a, b *Result) (loads, settled []string) {
 	mine, theirs := settings(a), settings(b)
 	for _, name := range slices.Sorted(maps.Keys(mine)) {
-		if !reflect.DeepEqual(mine[name], theirs[name]) {
-			names = append(names, name)
+		switch {
+		case reflect.DeepEqual(mine[name], theirs[name]):
+		case slices.Contains(tuned, name):
+			settled = append(settled, name)
+		default:
+			loads = append(loads, fmt.Sprintf("%s %v and %v", name, mine[name], theirs[name]))
 		}
 	}
-	return names
+	return loads, settled
 }
 
-// settings are a plan, the machine and the kind of server by their names in the JSON.
+// settings are a plan, the machine and the kind of server by their names in the JSON; times are times.
 func settings(r *Result) map[string]any {
-	all := map[string]any{"server": r.Server.String(), "machine": r.Machine}
+	plan := map[string]any{}
 	text, err := json.Marshal(r.Plan)
 	if err == nil {
-		err = json.Unmarshal(text, &all)
+		err = json.Unmarshal(text, &plan)
 	}
 	if err != nil {
 		panic(err) // a plan is made of numbers and strings
+	}
+	all := map[string]any{"server": r.Server.String(), "machine": r.Machine}
+	for name, value := range plan {
+		if inTime, isTime := strings.CutSuffix(name, "_ns"); isTime {
+			name, value = inTime, time.Duration(value.(float64))
+		}
+		all[name] = value
 	}
 	delete(all, "prefix") // random in each run, as the seed is unless it was given
 	delete(all, "seed")
@@ -96,11 +124,13 @@ func (m *Metric) cell(s Spread, known bool, runs int) string {
 	return fmt.Sprintf("%9s %7s", m.unit.write(s.Median), figures.Shown(off, figures.Percent))
 }
 
-func change(before, after Spread, known bool) string {
-	if !known || before.Median == 0 {
-		return "n/a"
+// change is in percent, rounded as it is written: what would be written as 0.0 is none, and better or worse of nothing.
+func change(before, after Spread) float64 {
+	percent := math.Round(1000*(after.Median-before.Median)/before.Median) / 10
+	if percent == 0 {
+		return 0 // and not -0
 	}
-	return fmt.Sprintf("%+.1f%%", 100*(after.Median-before.Median)/before.Median)
+	return percent
 }
 
 // verdict says what a change means. Two sides of several runs overlap if the best run of one is as good as the worst of the other: then
@@ -108,7 +138,7 @@ func change(before, after Spread, known bool) string {
 // cases: in 2 of 252 for 5 runs. A side of one run has no range, so the verdict is that of the medians, and Compare warns of it.
 func (m *Metric) verdict(before, after Spread, known bool, runs ...int) string {
 	switch {
-	case !known || before.Median == after.Median:
+	case !known || before.Median == after.Median || before.Median != 0 && change(before, after) == 0:
 		return ""
 	case slices.Min(runs) > 1 && before.Min <= after.Max && after.Min <= before.Max:
 		return "overlap"

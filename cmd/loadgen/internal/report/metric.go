@@ -14,6 +14,7 @@ import (
 // Metric is one figure of a result, under the name by which --fail and the tables of several runs call it.
 type Metric struct {
 	Name  string
+	per   string // what it is counted in, where its value does not say it
 	unit  unit
 	rises bool                   // the larger the better
 	of    func(*Result) *float64 // nil: not measured
@@ -35,23 +36,26 @@ var (
 
 // Metrics are all metrics, but for the percentiles that a latency has besides these.
 var Metrics = append([]Metric{
-	{"throughput", number, true, func(r *Result) *float64 { return r.PairsPerSecond }},
+	{"throughput", "pairs/s", number, true, func(r *Result) *float64 { return r.PairsPerSecond }},
+	{"throughput.readers", "pairs/s", number, true, func(r *Result) *float64 { return r.ReadersPerSecond }},
+	{"throughput.writers", "pairs/s", number, true, func(r *Result) *float64 { return r.WritersPerSecond }},
+	{"reached", "of the calls due", share, true, func(r *Result) *float64 { return r.reached() }},
 }, append(latencies(), []Metric{
-	{"fairness", number, true, func(r *Result) *float64 { return jain(r.Fairness.Workers) }},
-	{"attempts", number, false, func(r *Result) *float64 { return r.Engine.AttemptsPerGrant }},
-	{"handoffs", share, true, func(r *Result) *float64 { return r.Engine.HandoffShare }},
-	{"redis.cpu", period, false, func(r *Result) *float64 { return r.Redis.CPUPerPair }},
-	{"redis.commands", number, false, func(r *Result) *float64 { return r.Redis.CommandsPerPair }},
-	{"redis.scripts", number, false, func(r *Result) *float64 { return r.Redis.ScriptsPerPair }},
-	{"client.cpu", period, false, func(r *Result) *float64 { return r.Client.CPUPerPair }},
-	{"client.allocs", number, false, func(r *Result) *float64 { return r.Client.AllocsPerPair }},
-	{"client.bytes", size, false, func(r *Result) *float64 { return r.Client.BytesPerPair }},
-	{"client.goroutines", number, false, func(r *Result) *float64 { return whole(r.Client.Goroutines) }},
-	{"timeouts", number, false, func(r *Result) *float64 { return whole(r.Calls.Timeouts) }},
-	{"failed", number, false, func(r *Result) *float64 { return whole(r.Calls.Failed) }},
-	{"overstayed", number, false, func(r *Result) *float64 { return whole(r.Calls.Overstayed) }},
-	{"late", number, false, func(r *Result) *float64 { return whole(r.Calls.Late) }},
-	{"not_started", number, false, func(r *Result) *float64 { return whole(r.Calls.NotStarted) }},
+	{"fairness", "Jain's index", number, true, func(r *Result) *float64 { return jain(r.Fairness.Workers) }},
+	{"attempts", "per grant", number, false, func(r *Result) *float64 { return r.Engine.AttemptsPerGrant }},
+	{"handoffs", "of grants", share, true, func(r *Result) *float64 { return r.Engine.HandoffShare }},
+	{"redis.cpu", "per pair", period, false, func(r *Result) *float64 { return r.Redis.CPUPerPair }},
+	{"redis.commands", "per pair", number, false, func(r *Result) *float64 { return r.Redis.CommandsPerPair }},
+	{"redis.scripts", "per pair", number, false, func(r *Result) *float64 { return r.Redis.ScriptsPerPair }},
+	{"client.cpu", "per pair", period, false, func(r *Result) *float64 { return r.Client.CPUPerPair }},
+	{"client.allocs", "per pair", number, false, func(r *Result) *float64 { return r.Client.AllocsPerPair }},
+	{"client.bytes", "per pair", size, false, func(r *Result) *float64 { return r.Client.BytesPerPair }},
+	{"client.goroutines", "at most", number, false, func(r *Result) *float64 { return whole(r.Client.Goroutines) }},
+	{"timeouts", "calls", number, false, func(r *Result) *float64 { return whole(r.Calls.Timeouts) }},
+	{"failed", "calls", number, false, func(r *Result) *float64 { return whole(r.Calls.Failed) }},
+	{"overstayed", "calls", number, false, func(r *Result) *float64 { return whole(r.Calls.Overstayed) }},
+	{"late", "calls", number, false, func(r *Result) *float64 { return whole(r.Calls.Late) }},
+	{"not_started", "calls", number, false, func(r *Result) *float64 { return whole(r.Calls.NotStarted) }},
 }...)...)
 
 // distributions are the latencies by their names in the JSON.
@@ -59,7 +63,8 @@ var distributions = []struct {
 	name string
 	of   func(*Latencies) *Latency
 }{
-	{"acquire", func(l *Latencies) *Latency { return l.Acquire }}, {"handover", func(l *Latencies) *Latency { return l.Handover }},
+	{"acquire", func(l *Latencies) *Latency { return l.Acquire }}, {"readers", func(l *Latencies) *Latency { return l.Readers }},
+	{"writers", func(l *Latencies) *Latency { return l.Writers }}, {"handover", func(l *Latencies) *Latency { return l.Handover }},
 	{"across", func(l *Latencies) *Latency { return l.Across }}, {"start_lag", func(l *Latencies) *Latency { return l.StartLag }},
 }
 
@@ -88,7 +93,7 @@ func latencyMetric(name string) (m Metric, known bool) {
 			continue
 		}
 		percentile, _ := strconv.ParseFloat(parts[3], 64)
-		return Metric{name, period, false, func(r *Result) *float64 {
+		return Metric{name, "", period, false, func(r *Result) *float64 {
 			l := d.of(&r.Latency)
 			switch {
 			case l == nil:
@@ -106,15 +111,15 @@ func latencyMetric(name string) (m Metric, known bool) {
 	return Metric{}, false
 }
 
-// metricsOf are all metrics of a load like this one: with those of its steps, if its callers grow. A step of another result is the same
-// only if it has as many callers; else it counts as not measured.
+// metricsOf are all metrics of a load like this one: with those of its steps, if it grows. A step of another result is the same only if it
+// has the same name; else it counts as not measured.
 func metricsOf(r *Result) []Metric {
 	all := slices.Clone(Metrics)
 	for i := range r.Steps {
-		callers := r.Steps[i].Callers
+		name := r.Steps[i].Name()
 		of := func(value func(*Step) float64) func(*Result) *float64 {
 			return func(r *Result) *float64 {
-				if i >= len(r.Steps) || r.Steps[i].Callers != callers {
+				if i >= len(r.Steps) || r.Steps[i].Name() != name {
 					return nil
 				}
 				v := value(&r.Steps[i])
@@ -122,8 +127,9 @@ func metricsOf(r *Result) []Metric {
 			}
 		}
 		all = append(all,
-			Metric{fmt.Sprintf("%d: throughput", callers), number, true, of(func(s *Step) float64 { return s.PairsPerSecond })},
-			Metric{fmt.Sprintf("%d: acquire.p99", callers), period, false, of(func(s *Step) float64 { return s.AcquireP99 })})
+			Metric{name + ": throughput", "pairs/s", number, true, of(func(s *Step) float64 { return s.PairsPerSecond })},
+			Metric{name + ": acquire.p50", "", period, false, of(func(s *Step) float64 { return s.AcquireP50 })},
+			Metric{name + ": acquire.p99", "", period, false, of(func(s *Step) float64 { return s.AcquireP99 })})
 	}
 	return all
 }

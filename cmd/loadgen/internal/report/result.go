@@ -18,6 +18,7 @@ const Format = 1
 // was nothing to measure it by.
 type Result struct {
 	Format     int       `json:"format"`
+	Title      string    `json:"title"` // that the user gave it; empty: none
 	Started    time.Time `json:"started"`
 	Machine    Machine   `json:"machine"`
 	Server     Server    `json:"server"`
@@ -28,6 +29,11 @@ type Result struct {
 	Pairs          int64    `json:"pairs"`
 	PairsPerSecond *float64 `json:"pairs_per_s"`
 
+	ReadersPerSecond *float64 `json:"readers_pairs_per_s"` // their part of it; null: not of a read-write lock
+	WritersPerSecond *float64 `json:"writers_pairs_per_s"`
+
+	Schedule *Schedule `json:"schedule"` // null: a closed loop
+
 	Latency  Latencies    `json:"latency"`
 	Fairness Fairnesses   `json:"fairness"`
 	Engine   EngineCounts `json:"engine"`
@@ -37,7 +43,7 @@ type Result struct {
 	Checks   Checks       `json:"checks"`
 
 	PerSecond []Second  `json:"per_second"`
-	Steps     []Step    `json:"steps"` // of a load whose callers grow
+	Steps     []Step    `json:"steps"` // of a load that grows
 	Processes []Process `json:"processes"`
 
 	OK       bool     `json:"ok"`
@@ -69,6 +75,8 @@ func (s *Server) String() string {
 // Latencies are in microseconds. Null: there were none.
 type Latencies struct {
 	Acquire  *Latency `json:"acquire"`   // from the call (open loop: from when it was due) to the hold
+	Readers  *Latency `json:"readers"`   // acquire, of those who read a read-write lock
+	Writers  *Latency `json:"writers"`   // acquire, of those who write it
 	Handover *Latency `json:"handover"`  // from Unlock to the hold of one who waited, in the same process
 	Across   *Latency `json:"across"`    // the same, in another process
 	StartLag *Latency `json:"start_lag"` // open loop: from when a call was due to the call
@@ -154,10 +162,35 @@ type Checks struct {
 	Stuck        int64    `json:"stuck"`         // calls that did not come back
 }
 
-// Step is what one step of a load did whose callers grow. End is when it ended in the measured time.
+// Step is what one step of a load that grows did. End is when it ended in the measured time.
 type Step struct {
-	Callers int `json:"callers"`
+	Callers  int       `json:"callers"`
+	Schedule *Schedule `json:"schedule"` // null: a closed loop, in which callers grow
 	Second
+}
+
+// Load is what grows from step to step: how many callers there are, or calls a second.
+func (s *Step) Load() float64 {
+	if s.Schedule != nil {
+		return s.Schedule.Asked
+	}
+	return float64(s.Callers)
+}
+
+// Name is that of a step, and Words say it: "8" and "8 callers", or "1,000/s" and "1,000 calls/s".
+func (s *Step) Name() string {
+	if s.Schedule != nil {
+		return figures.Three(s.Schedule.Asked) + "/s"
+	}
+	return fmt.Sprint(s.Callers)
+}
+
+// Words see Name.
+func (s *Step) Words() string {
+	if s.Schedule != nil {
+		return figures.Three(s.Schedule.Asked) + " calls/s"
+	}
+	return figures.Number(int64(s.Callers), "caller")
 }
 
 // Process is one process of the run.

@@ -22,7 +22,7 @@ func aPlan() load.Plan {
 func aSample(process int, phase load.Phase) *load.Sample {
 	s := &load.Sample{
 		Process: process, Phase: phase, Elapsed: time.Second,
-		Counts: load.Counts{Pairs: 1000, Sections: 1002, Timeouts: 2, Failed: 1, Overstayed: 1, Late: 3, Witnessed: 100, Unwitnessed: 1},
+		Counts: load.Counts{Pairs: 1000, Reads: 900, Sections: 1002, Timeouts: 2, Failed: 1, Overstayed: 1, Late: 3, Witnessed: 100, Unwitnessed: 1},
 		Engine: load.Engine{Granted: 1000, Handoffs: 250, Attempts: 800, Batches: 90},
 		Usage:  usage.Usage{CPU: 5 * time.Millisecond, Allocs: 12_000, Bytes: 1_500_000},
 		Errors: map[string]int64{"wheellock: no answer from Redis, the outcome is unknown": 1}, Waiting: 2, Backlog: 4, Goroutines: 30,
@@ -30,6 +30,8 @@ func aSample(process int, phase load.Phase) *load.Sample {
 	for i := range 1000 {
 		d := time.Duration(i+1) * time.Microsecond
 		s.Times.Acquire.Record(d)
+		s.Times.Readers.Record(d / 2)
+		s.Times.Writers.Record(3 * d)
 		s.Times.Handover.Record(d / 10)
 		s.Times.Across.Record(2 * d)
 		s.Times.StartLag.Record(d / 20)

@@ -49,6 +49,9 @@ func (r *Result) Short(w io.Writer, run, places int) {
 	if l := r.Latency.Acquire; l != nil {
 		text += fmt.Sprintf(", acquire p50 %s, p99 %s", figures.Micros(l.P50), figures.Micros(l.P99))
 	}
+	if headline := r.Headline(); headline != "" {
+		text = headline + "; " + text
+	}
 	if r.EndedEarly {
 		text += ", ended early"
 	}
@@ -59,14 +62,14 @@ func (r *Result) Short(w io.Writer, run, places int) {
 }
 
 // Figure is a metric over several runs, written for people.
-type Figure struct{ Name, Median, Least, Most, Spread string }
+type Figure struct{ Name, Per, Median, Least, Most, Spread string }
 
 // Figures are all metrics that say something of these runs.
 func Figures(runs []*Result) (all []Figure) {
 	for _, m := range metricsOf(runs[0]) {
 		if s, known := m.over(runs); known && !s.quiet() {
 			write := m.unit.write
-			all = append(all, Figure{m.Name, write(s.Median), write(s.Min), write(s.Max), figures.Shown(s.width(), figures.Percent)})
+			all = append(all, Figure{m.Name, m.per, write(s.Median), write(s.Min), write(s.Max), figures.Shown(s.width(), figures.Percent)})
 		}
 	}
 	return all

@@ -22,11 +22,14 @@ func Describe(p *load.Plan) string {
 	if p.Rate > 0 {
 		loop = fmt.Sprintf("open loop at %s calls/s", figures.Three(p.Rate))
 	}
+	if p.FromRate > 0 {
+		loop = fmt.Sprintf("open loop at %s to %s calls/s in %d steps", figures.Three(p.FromRate), figures.Three(p.Rate), p.Steps)
+	}
 	if p.Lease > 0 {
 		lease = fmt.Sprintf("leases of %v", p.Lease)
 	}
 	number := figures.Number(int64(p.Workers), callers)
-	if p.Grows() {
+	if p.From > 0 {
 		number = fmt.Sprintf("%d to %s in %d steps", p.From, number, p.Steps)
 	}
 	words := []string{number + kindOf(p), loop, figures.Number(int64(p.Names), "name")}
@@ -67,16 +70,31 @@ func kindOf(p *load.Plan) string {
 	}
 }
 
-// Table writes the result for people, in lines of so many places; 0 are those of a usual terminal.
+// Table writes the result for people, in lines of so many places; 0 are those of a usual terminal. What a saturated run says of itself is
+// yellow on a terminal.
 func (r *Result) Table(w io.Writer, places int) {
 	t := &table{w, places}
+	if headline := r.Headline(); headline != "" {
+		headline = Wrap("", headline, places)
+		if places > 0 && r.Saturated() {
+			headline = "\x1b[33m" + headline + "\x1b[m"
+		}
+		fmt.Fprintf(w, "%s\n\n", headline)
+	}
 	early := ""
 	if r.EndedEarly {
 		early = ", ended early"
 	}
 	t.row("throughput", "%s pairs/s   (%s in %.1f s%s)", figures.Shown(r.PairsPerSecond, figures.Three), figures.Number(r.Pairs, "pair"), r.Seconds, early)
+	if r.ReadersPerSecond != nil && r.WritersPerSecond != nil {
+		t.row("", "readers %s/s, writers %s/s", figures.Three(*r.ReadersPerSecond), figures.Three(*r.WritersPerSecond))
+	}
 	t.row("latency", "%9s %9s %9s %9s %9s", "p50", "p90", "p99", "p99.9", "max")
 	t.latency("acquire", r.Latency.Acquire)
+	if r.Plan.Kind == load.RW {
+		t.latency("  readers", r.Latency.Readers)
+		t.latency("  writers", r.Latency.Writers)
+	}
 	t.latency("hand-over", r.Latency.Handover)
 	if r.Plan.Processes > 1 {
 		t.latency("cross-process", r.Latency.Across)
@@ -117,15 +135,24 @@ func (t *table) latency(label string, l *Latency) {
 	t.row("  "+label, "%9s %9s %9s %9s %9s", figures.Micros(l.P50), figures.Micros(l.P90), figures.Micros(l.P99), figures.Micros(l.P999), figures.Micros(l.Max))
 }
 
-// steps lists the steps of a load whose callers grow.
+// steps lists the steps of a load that grows.
 func (r *Result) steps(t *table) {
 	if len(r.Steps) == 0 {
 		return
 	}
-	t.row("callers", "%9s %9s %9s %9s %9s %9s", "pairs/s", "p50", "p99", "max", "handoffs", "waiting")
+	grows, queue := "callers", "waiting"
+	if r.Plan.Rate > 0 {
+		grows, queue = "asked", "backlog"
+	}
+	const form = "%9s %9s %9s %9s %9s %9s"
+	t.row(grows, form, "pairs/s", "p50", "p99", "max", "handoffs", queue)
 	for _, s := range r.Steps {
-		t.row(fmt.Sprintf("%9s", figures.Grouped(int64(s.Callers))), "%9s %9s %9s %9s %9s %9s", figures.Grouped(int64(s.PairsPerSecond)), figures.Micros(s.AcquireP50),
-			figures.Micros(s.AcquireP99), figures.Micros(s.AcquireMax), figures.Shown(s.HandoffShare, figures.Percent), figures.Many(s.Waiting))
+		queue := s.Waiting
+		if r.Plan.Rate > 0 {
+			queue = s.Backlog
+		}
+		t.row(fmt.Sprintf("%11s", s.Name()), form, figures.Grouped(int64(s.PairsPerSecond)), figures.Micros(s.AcquireP50),
+			figures.Micros(s.AcquireP99), figures.Micros(s.AcquireMax), figures.Shown(s.HandoffShare, figures.Percent), figures.Many(queue))
 	}
 }
 
