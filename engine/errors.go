@@ -175,10 +175,17 @@ func (e *opError) Is(target error) bool { return e.passes && target == errPasses
 
 // told is an error and what is known of it besides.
 func told(err error, words string) string {
-	if words == "" {
-		return trim(err.Error())
+	text := trim(err.Error())
+	if err == ErrForeignKey {
+		if words != "" {
+			text += " (" + words + ")"
+		}
+		words = "take another name, or a prefix by Options.NameMapper; if it is another library's lock, see docs/MIGRATING.md"
 	}
-	return trim(err.Error()) + ": " + words
+	if words == "" {
+		return text
+	}
+	return text + ": " + words
 }
 
 // trim removes this package's prefix from an error that follows another one.
