@@ -21,9 +21,9 @@ type Outage struct {
 
 const (
 	// outageRest is between the first two lines about one outage, and between lines about outages that follow each other. Each
-	// further pause is outageGrowth times as long, up to outageEvery: lines come after 1 s, 5 s, 21 s, and then once a minute.
+	// further pause is outageFactor times as long, up to outageEvery: lines come after 1 s, 5 s, 21 s, and then once a minute.
 	outageRest   = time.Second
-	outageGrowth = 4
+	outageFactor = 4
 	outageEvery  = time.Minute
 )
 
@@ -60,7 +60,7 @@ func (o *Outage) fail(who any) (lasts time.Duration, failures int, tell bool) {
 	o.failed++
 	if tell = now.Sub(o.told) >= o.pause; tell {
 		if o.begun {
-			o.pause = min(o.pause*outageGrowth, outageEvery)
+			o.pause = min(o.pause*outageFactor, outageEvery)
 		}
 		o.told, o.begun = now, true
 	}
