@@ -25,11 +25,11 @@ var (
 	ErrHeld = errors.New("wheellock: held by another owner")
 	// ErrWaitTimeout means that WithWait is over and nothing is held. The caller may ask again.
 	//
-	// The error also says for how long the call waited and what was last known of the lock, and the latter does the error of a
-	// wait that ended with its context, too. It
-	// also Is [ErrHeld], with a [HeldError] for errors.As, if another owner had the lock; [ErrRefused] if the server
-	// refused for a reason that may pass; [ErrNotReplicated] if too few replicas had the grant; [ErrUncertain] if the
-	// answer was lost or came too late; and [ErrUnavailable] if there was no answer.
+	// The error says how long the call waited. It also says what was last known of the lock, as does the error of a wait that
+	// ended with its context: it also Is [ErrHeld], with a [HeldError] for errors.As, if another owner had the lock;
+	// [ErrRefused] if the server refused for a reason that may pass; [ErrNotReplicated] if too few replicas had the grant;
+	// [ErrUncertain] if the answer was lost or came too late; and [ErrUnavailable] if there was no answer, with the reason if
+	// Redis cannot be reached.
 	ErrWaitTimeout = errors.New("wheellock: wait timed out")
 )
 
