@@ -55,7 +55,7 @@ func (c *Cluster) Needs(addr string) bool {
 
 // join makes the nodes of a cluster.
 func (ns *nodes) join(from *Cluster) {
-	unassigned := &node{nodes: ns, link: link{state: linkDown, probeAt: gate.Never}}
+	unassigned := &node{nodes: ns, link: link{state: linkDown, cause: "no node of the cluster serves the hash slot", probeAt: gate.Never}}
 	unassigned.out.commands = new([gate.Ops][]gate.Command)
 	c := &cluster{Cluster: from, nodes: ns, slots: topology.NewTable(unassigned), unassigned: unassigned, survey: topology.NewSurvey(),
 		outage: ns.cfg.Outages.Of("survey")}
@@ -164,7 +164,7 @@ func (c *cluster) dismiss(now gate.Time) {
 		if n.serves() || n.usedAt >= c.survey.LastAnswer() || n.link.state == linkUp && now-n.usedAt < lingerTime || !n.quiet() {
 			continue
 		}
-		ns.cfg.Logger.Info("wheellock: node is not needed any more", "node", n.addr)
+		ns.cfg.Logger.Info("wheellock: node is not needed any more", n.where()...)
 		n.link.outage.Leave(n)
 		ns.cfg.Outages.Forget(n.linkName())
 		ns.cfg.Outages.Forget(n.messagesName())

@@ -27,7 +27,7 @@ func (e *ask) deliver(l *loop, now gate.Time) {
 		return
 	}
 	if w.Try && l.nodes.nobodyKnows(c) {
-		l.cfg.Gate.Answer(w, gate.Outcome{Why: gate.Down})
+		l.cfg.Gate.Answer(w, gate.Outcome{Why: gate.Down, ServerMessage: l.nodes.home(c.Slot).link.cause})
 		l.gates.stepped(c)
 		return
 	}

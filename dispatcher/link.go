@@ -24,6 +24,7 @@ type link struct {
 	tries   int
 	probeAt gate.Time         // when to probe next; Never: not at all. Set while a probe is out: its answer does not count
 	upAt    gate.Time         // when it was last found to work; before the first time long ago
+	cause   string            // linkDown: why, for the callers
 	outage  *reconnect.Outage // of all dispatchers that are linked to this server
 }
 
@@ -52,7 +53,7 @@ func (n *node) linkBroke(now gate.Time, err error) {
 	if n.nodes.cluster != nil {
 		n.nodes.cluster.survey.Hurry(now)
 	}
-	n.link.outage.Failed(n, cfg.Logger, "wheellock: connection to Redis broke", n.where("error", err)...)
+	n.link.outage.Failed(n, cfg.Logger, "wheellock: connection to Redis broke", n.where("error", rediserr.Text(err))...)
 }
 
 // probe sends a probe on an idle connection when it is time.
@@ -80,7 +81,8 @@ func (n *node) probed(now gate.Time, err error) {
 	}
 	if !rediserr.Alive(err) {
 		n.linkBroke(now, err) // if it was up until now
-		n.link.outage.Failed(n, logger, "wheellock: Redis cannot be reached", n.where("error", err)...)
+		n.link.cause = rediserr.Text(err)
+		n.link.outage.Failed(n, logger, "wheellock: Redis cannot be reached", n.where("error", n.link.cause)...)
 		n.become(linkDown)
 		n.link.probeAt = now + reconnect.Pause(n.link.tries)
 		n.link.tries++

@@ -86,7 +86,7 @@ func (n *node) listen() {
 	cfg := n.nodes.cfg
 	n.subscriber = subscriber.New(subscriber.Config{
 		Client: n.server.Client, Engine: cfg.UUID, Plain: cfg.Publish != "SPUBLISH", Sharded: cfg.Publish != "PUBLISH",
-		Cluster: n.nodes.cluster != nil, Logger: cfg.Logger, LogArgs: n.where(), Owner: n,
+		Cluster: n.nodes.cluster != nil, Logger: cfg.Logger, Where: n.where, Owner: n,
 		Outage: cfg.Outages.Of(n.messagesName()),
 	})
 }
@@ -126,12 +126,13 @@ func (n *node) alarm() gate.Time {
 // serves reports whether names depend on the node.
 func (n *node) serves() bool { return n.nodes.cluster == nil || n.nodes.cluster.slots.Count(n) > 0 }
 
-// where says to a logger which node it is about.
+// where says to a logger which server it is about. Any goroutine may call it once the node has a client.
 func (n *node) where(besides ...any) []any {
-	if n.addr == "" {
-		return besides
+	addr := n.addr
+	if addr == "" {
+		addr = topology.ServerOf(n.server.Client)
 	}
-	return append(besides, "node", n.addr)
+	return append([]any{"addr", addr}, besides...)
 }
 
 // linkName and messagesName name the outages that a node may notice.

@@ -176,7 +176,7 @@ func (n *node) bounceOp(now gate.Time, op int) {
 	for end := len(o.commands[op]); o.heads[op] < end; {
 		c := o.commands[op][o.heads[op]]
 		o.heads[op]++
-		c.Sent, c.Result, c.Reply = now, gate.NotSent, 0
+		c.Sent, c.Result, c.Reply, c.ServerMessage = now, gate.NotSent, 0, n.link.cause
 		n.nodes.gates.answer(now, &c)
 	}
 	o.left(op, 0)

@@ -55,7 +55,7 @@ func listeningTo(t *testing.T, c confirmations) *subscriber.Subscriber {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := subscriber.New(subscriber.Config{Client: client, Plain: true, Logger: slog.New(slog.DiscardHandler), Outage: &reconnect.Outage{}, Owner: c})
+	s := subscriber.New(subscriber.Config{Client: client, Plain: true, Logger: slog.New(slog.DiscardHandler), Outage: &reconnect.Outage{}, Where: (&node{addr: "a:1"}).where, Owner: c})
 	t.Cleanup(func() {
 		s.Close()
 		client.Close()

@@ -57,16 +57,16 @@ func (c *cluster) alarm() gate.Time {
 
 // surveyed takes the answer to a survey.
 func (c *cluster) surveyed(now gate.Time, from *connection) {
-	logger, addr := c.nodes.cfg.Logger, from.node.addr
+	logger := c.nodes.cfg.Logger
 	m := from.Map
 	from.Map = nil
 	if m == nil {
-		c.outage.Failed(c, logger, "wheellock: a node does not tell who serves what", "node", addr, "error", from.Err)
+		c.outage.Failed(c, logger, "wheellock: a node does not tell who serves what", from.node.where("error", from.Err)...)
 		c.survey.Failed(now)
 		return
 	}
 	c.survey.Answered(now)
-	c.outage.Over(c, logger, "wheellock: it is known again who serves what", "node", addr)
+	c.outage.Over(c, logger, "wheellock: it is known again who serves what", from.node.where()...)
 	c.adopt(now, m)
 	c.resettle(now)
 	if c.partlyDown() {

@@ -25,10 +25,11 @@ var (
 	ErrHeld = errors.New("wheellock: held by another owner")
 	// ErrWaitTimeout means that WithWait is over and nothing is held. The caller may ask again.
 	//
-	// The error also says what was last known of the lock, as does the error of a wait that ended with its context. It
-	// also Is [ErrHeld], with a [HeldError] for errors.As, if another owner had the lock; [ErrRefused] if the server
-	// refused for a reason that may pass; [ErrNotReplicated] if too few replicas had the grant; [ErrUncertain] if the
-	// answer was lost or came too late; and [ErrUnavailable] if there was no answer.
+	// The error says how long the call waited. It also says what was last known of the lock, as does the error of a wait that
+	// ended with its context: it also Is [ErrHeld], with a [HeldError] for errors.As, if another owner had the lock;
+	// [ErrRefused] if the server refused for a reason that may pass; [ErrNotReplicated] if too few replicas had the grant;
+	// [ErrUncertain] if the answer was lost or came too late; and [ErrUnavailable] if there was no answer, with the reason if
+	// Redis cannot be reached.
 	ErrWaitTimeout = errors.New("wheellock: wait timed out")
 )
 
@@ -107,24 +108,33 @@ func (e *HeldError) Is(target error) bool { return target == ErrHeld }
 // unmet is the error of a wait that ended without a grant: why it ended, and what was last known.
 type unmet struct {
 	why, last error
-	words     string // text of what was last known
+	words     string        // text of what was last known
+	wait      time.Duration // that of WithWait; 0: none
 }
 
-func (e *unmet) Error() string   { return trim(e.why.Error()) + ": " + e.words }
+func (e *unmet) Error() string {
+	text := trim(e.why.Error())
+	if e.why == ErrWaitTimeout {
+		text += fmt.Sprintf(" after %v", e.wait)
+	}
+	return text + ": " + e.words
+}
+
 func (e *unmet) Unwrap() []error { return []error{e.why, e.last} }
 
 // unmet returns the error of a wait for t that ended for that reason.
 func (t *operation) unmet(why error, out gate.Outcome) error {
-	switch out.Last {
-	case gate.Taken:
-		return &unmet{why, &HeldError{Name: t.name, TTL: out.TTL}, t.taken(out.TTL)}
-	case gate.Refused, gate.TooLate:
-		sentinel := sentinels[out.Last]
-		return &unmet{why, sentinel, trim(sentinel.Error()) + ": " + wordsOf(out)}
-	case gate.TooFew, gate.Doubtful:
-		return unmetAfter(why, sentinels[out.Last])
+	words := wordsOf(out)
+	switch {
+	case out.Last == gate.Taken:
+		return &unmet{why, &HeldError{Name: t.name, TTL: out.TTL}, t.taken(out.TTL), t.wait}
+	case out.Last == gate.Down && words == "":
+		return &unmet{why, ErrUnavailable, "no answer from Redis", t.wait}
+	case out.Last == gate.Down:
+		return &unmet{why, ErrUnavailable, "Redis cannot be reached: " + words, t.wait}
 	}
-	return &unmet{why, ErrUnavailable, "no answer from Redis"}
+	last := sentinels[out.Last]
+	return &unmet{why, last, told(last, words), t.wait}
 }
 
 func (t *operation) taken(ttl time.Duration) string {
@@ -142,29 +152,42 @@ func (t *operation) taken(ttl time.Duration) string {
 }
 
 // unmetAfter returns the error of a wait that ended after last had been the last answer.
-func unmetAfter(why, last error) error { return &unmet{why, last, trim(last.Error())} }
+func unmetAfter(why, last error, wait time.Duration) error {
+	return &unmet{why, last, trim(last.Error()), wait}
+}
 
 // opError says what was being done to which name. It is formatted only when it is read.
 type opError struct {
 	doing  string // "lock", "unlock", ...
 	name   string
 	err    error
-	words  string // the server message
+	words  string // the server message, or why there is none
 	passes bool   // the reason can pass by itself
 }
 
 func (e *opError) Error() string {
-	text := fmt.Sprintf("wheellock: %s %s: %s", e.doing, quote(e.name), trim(e.err.Error()))
-	if e.words != "" {
-		text += ": " + e.words
-	}
-	return text
+	return fmt.Sprintf("wheellock: %s %s: %s", e.doing, quote(e.name), told(e.err, e.words))
 }
 
 func (e *opError) Unwrap() error { return e.err }
 
 // Is makes it errPasses if waiting may help.
 func (e *opError) Is(target error) bool { return e.passes && target == errPasses }
+
+// told is an error and what is known of it besides.
+func told(err error, words string) string {
+	text := trim(err.Error())
+	if err == ErrForeignKey {
+		if words != "" {
+			text += " (" + words + ")"
+		}
+		words = "take another name, or a prefix by Options.NameMapper; if it is another library's lock, see docs/MIGRATING.md"
+	}
+	if words == "" {
+		return text
+	}
+	return text + ": " + words
+}
 
 // trim removes this package's prefix from an error that follows another one.
 func trim(text string) string {

@@ -24,31 +24,30 @@ func (e *Engine) CountDownLatch(name string) *CountDownLatch {
 // Cancellation and errors are as with [Mutex.Lock]. If the wait ends while the latch is not open, the error also Is
 // [ErrHeld].
 func (l *CountDownLatch) Wait(ctx context.Context, opts ...LockOption) error {
+	t := l.operation("wait for")
 	c := l.e.calls.get()
-	if err := l.fill(ctx, opts, &c.waiter); err != nil {
+	if err := t.fillWait(ctx, opts, &c.waiter); err != nil {
 		l.e.calls.put(c)
 		return err
 	}
-	t := l.operation("wait for")
 	return t.block(ctx, c, &observation{})
 }
 
 // WaitAsync is Wait without blocking. The end of ctx and the future's Cancel abandon it.
 func (l *CountDownLatch) WaitAsync(ctx context.Context, opts ...LockOption) *futures.Future[struct{}] {
 	r := &request[struct{}]{operation: l.operation("wait for")}
-	if err := l.fill(ctx, opts, &r.waiter); err != nil {
+	if err := r.fillWait(ctx, opts, &r.waiter); err != nil {
 		return futures.Settled(&l.e.callbacks, struct{}{}, err)
 	}
 	return r.start(ctx)
 }
 
-func (l *CountDownLatch) fill(ctx context.Context, opts []LockOption, w *gate.Waiter) error {
-	d, err := l.e.opts.read(opts, false, l.kind)
+func (t *operation) fillWait(ctx context.Context, opts []LockOption, w *gate.Waiter) error {
+	d, err := t.e.opts.read(opts, false, t.kind)
 	if err != nil {
-		t := l.operation("wait for")
 		return t.failed(err)
 	}
-	w.Until = l.e.until(ctx, false, d.wait)
+	w.Until = t.until(ctx, false, d.wait)
 	return nil
 }
 

@@ -142,14 +142,15 @@ func (o *Options) read(opts []LockOption, try bool, kind kindIndex) (demand, err
 }
 
 // until is when a request gives up; 0: never. One that asks only once waits for the answer for AnswerTimeout.
-func (e *Engine) until(ctx context.Context, try bool, wait time.Duration) gate.Time {
+func (t *operation) until(ctx context.Context, try bool, wait time.Duration) gate.Time {
+	t.wait = wait
 	if try {
-		wait = e.answerTime(ctx)
+		wait = t.e.answerTime(ctx)
 	}
 	if wait <= 0 {
 		return 0
 	}
-	return e.clock.Now() + wait
+	return t.e.clock.Now() + wait
 }
 
 // answerTime returns how long a call waits for an answer of Redis; 0: until it comes, or until ctx's own deadline.

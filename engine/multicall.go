@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"time"
 
@@ -16,7 +17,8 @@ type multiCall struct {
 	ctx     context.Context // ends with the caller's, and by Cancel
 	asking  context.Context // ends with the wait besides: a silent server must not prolong it
 	stop    context.CancelFunc
-	end     time.Time // of the wait; zero: it has none
+	wait    time.Duration // that of WithWait; 0: none
+	end     time.Time     // of the wait; zero: it has none
 	opts    []LockOption
 	tries   int
 	last    error // the last answer of any member
@@ -34,7 +36,7 @@ func (m *MultiLock) start(ctx context.Context, once bool, opts []LockOption) *fu
 	c.ctx, cancel = context.WithCancel(ctx)
 	c.asking, c.stop = c.ctx, cancel
 	if d.wait > 0 {
-		c.end = time.Now().Add(d.wait)
+		c.wait, c.end = d.wait, time.Now().Add(d.wait)
 		var ended context.CancelFunc
 		c.asking, ended = context.WithDeadline(c.ctx, c.end)
 		c.stop = func() { ended(); cancel() }
@@ -118,6 +120,9 @@ func (c *multiCall) refused(member int, err error) {
 		answer := c.m.members[member].LockAsync(c.ctx, c.waitOptions()...)
 		after(c.m.e, answer).Then(func([]*Hold, error) {
 			if held, err := answer.Result(); err != nil {
+				if over := (*unmet)(nil); errors.As(err, &over) {
+					over.wait = c.wait // of which the member's is the rest
+				}
 				c.settle(nil, err)
 			} else {
 				c.ask(member, held)
@@ -138,9 +143,9 @@ func (c *multiCall) waitOptions() []LockOption {
 func (c *multiCall) over() error {
 	switch {
 	case c.ctx.Err() != nil:
-		return c.m.failed(unmetAfter(endedBy(c.ctx), c.last))
+		return c.m.failed(unmetAfter(endedBy(c.ctx), c.last, 0))
 	case c.asking.Err() != nil:
-		return c.m.failed(unmetAfter(ErrWaitTimeout, c.last))
+		return c.m.failed(unmetAfter(ErrWaitTimeout, c.last, c.wait))
 	}
 	return nil
 }

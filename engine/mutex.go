@@ -143,7 +143,7 @@ func (t *operation) fill(ctx context.Context, n int, try bool, opts []LockOption
 		return t.failed(err)
 	}
 	w.N, w.Owner, w.Lease, w.Watch, w.Try, w.Write = int64(n), d.owner, d.lease, !d.fixed, try, t.kind == writeIndex
-	w.Least, w.Until = d.minHold, t.e.until(ctx, try, d.wait)
+	w.Least, w.Until = d.minHold, t.until(ctx, try, d.wait)
 	if d.age > 0 {
 		w.Since = max(t.e.clock.Now()-d.age, 1) // 0 means none
 	}

@@ -3,7 +3,6 @@ package engine
 import (
 	"context"
 	"errors"
-	"strings"
 
 	"github.com/redis/rueidis"
 
@@ -93,10 +92,10 @@ func direct[T any](ctx context.Context, t *operation, ask func(rueidis.Client) T
 
 // unread is a query that Redis did not answer.
 func (t *operation) unread(err error) error {
-	words, _ := rediserr.Said(err)
-	if strings.HasPrefix(words, "WRONGTYPE") {
+	v := rediserr.Judge(err)
+	if v.Fault == scripts.AnotherType {
 		return t.failed(ErrForeignKey)
 	}
-	passes := rediserr.Judge(err).Result == gate.Again || topology.IsRedirect(words)
-	return &opError{doing: t.doing, name: t.name, err: sentinels[rediserr.Explain(err)], words: words, passes: passes}
+	passes := v.Result == gate.Again || topology.IsRedirect(v.Message)
+	return &opError{doing: t.doing, name: t.name, err: sentinels[rediserr.Explain(err)], words: v.Message, passes: passes}
 }

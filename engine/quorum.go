@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"time"
 
@@ -90,7 +91,7 @@ func (q *QuorumLock) lock(ctx context.Context, opts []LockOption) (*Hold, error)
 	opts = append(withoutWait(opts), asPart)
 	if d.wait > 0 {
 		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeoutCause(ctx, d.wait, errQuorumWait)
+		ctx, cancel = context.WithTimeoutCause(ctx, d.wait, quorumWait(d.wait))
 		defer cancel()
 	}
 	turn, err := q.turn(ctx)
@@ -117,20 +118,25 @@ func (q *QuorumLock) lock(ctx context.Context, opts []LockOption) (*Hold, error)
 	}
 }
 
-// errQuorumWait is the cause with which the context of a Lock WithWait ends.
-var errQuorumWait = errors.New("wheellock: wait over")
+// quorumWait is the cause with which the context of a Lock WithWait ends.
+type quorumWait time.Duration
+
+func (w quorumWait) Error() string {
+	return fmt.Sprintf("wheellock: wait of %v over", time.Duration(w))
+}
 
 // gaveUp is the error of a Lock that ends with err after it was last refused with another.
 func (q *QuorumLock) gaveUp(ctx context.Context, err, refused error) error {
+	wait, over := context.Cause(ctx).(quorumWait)
 	switch {
-	case context.Cause(ctx) == errQuorumWait:
+	case over:
 		err = ErrWaitTimeout
 	case ctx.Err() != nil:
 		err = endedBy(ctx)
 	default:
 		return q.failed(err)
 	}
-	return q.failed(unmetAfter(err, refused))
+	return q.failed(unmetAfter(err, refused, time.Duration(wait)))
 }
 
 // TryLock asks every server once and does not wait. While this process holds the lock or callers of it wait, it fails

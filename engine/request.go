@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 	"sync"
+	"time"
 
 	"github.com/wheellock/wheellock/dispatcher"
 	"github.com/wheellock/wheellock/dispatcher/gate"
@@ -16,7 +17,8 @@ type operation struct {
 	name  string
 	doing string // "lock", "acquire", ...
 	kind  kindIndex
-	index uint8 // of the dispatcher, once it was sent
+	index uint8         // of the dispatcher, once it was sent
+	wait  time.Duration // WithWait, for the error of a request; 0: none
 }
 
 // dispatcher returns the one to which it was sent.

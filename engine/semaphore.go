@@ -117,9 +117,9 @@ func (s *Semaphore) Available(ctx context.Context) (int64, error) {
 	return t.count(ctx)
 }
 
-// fill checks a call and makes the waiter of its request. done: n is 0 and there is nothing to ask.
-func (s *Semaphore) fill(ctx context.Context, n int64, try bool, opts []LockOption, w *gate.Waiter) (done bool, err error) {
-	d, err := s.e.opts.read(opts, try, s.kind)
+// fillCount checks a call and makes the waiter of its request. done: n is 0 and there is nothing to ask.
+func (t *operation) fillCount(ctx context.Context, n int64, try bool, opts []LockOption, w *gate.Waiter) (done bool, err error) {
+	d, err := t.e.opts.read(opts, try, t.kind)
 	if err == nil {
 		err = checkCount("an acquire", n, 0)
 	}
@@ -127,26 +127,25 @@ func (s *Semaphore) fill(ctx context.Context, n int64, try bool, opts []LockOpti
 		err = endedBy(ctx)
 	}
 	if err == nil && n == 0 {
-		_, err = s.e.key(s.name, s.kind.machine())
+		_, err = t.e.key(t.name, t.kind.machine())
 		done = true
 	}
 	if err != nil {
-		t := s.operation("acquire")
 		return true, t.failed(err)
 	}
 	w.N, w.Try = n, try
-	w.Until = s.e.until(ctx, try, d.wait)
+	w.Until = t.until(ctx, try, d.wait)
 	return done, nil
 }
 
 func (s *Semaphore) block(ctx context.Context, n int64, try bool, opts []LockOption) error {
 	o := s.observe(opts)
+	t := s.operation("acquire")
 	c := s.e.calls.get()
-	done, err := s.fill(ctx, n, try, opts, &c.waiter)
+	done, err := t.fillCount(ctx, n, try, opts, &c.waiter)
 	if done {
 		s.e.calls.put(c)
 	} else {
-		t := s.operation("acquire")
 		err = t.block(ctx, c, &o)
 	}
 	o.done(nil, err)
@@ -156,7 +155,7 @@ func (s *Semaphore) block(ctx context.Context, n int64, try bool, opts []LockOpt
 func (s *Semaphore) async(ctx context.Context, n int64, try bool, opts []LockOption) *futures.Future[struct{}] {
 	o := s.observe(opts)
 	r := &request[struct{}]{operation: s.operation("acquire")}
-	done, err := s.fill(ctx, n, try, opts, &r.waiter)
+	done, err := r.fillCount(ctx, n, try, opts, &r.waiter)
 	if done {
 		return observed(o, futures.Settled(&s.e.callbacks, struct{}{}, err), nil)
 	}

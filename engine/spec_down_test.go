@@ -1,6 +1,9 @@
 package engine_test
 
 import (
+	"context"
+	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -78,4 +81,40 @@ func TestSpecTryLockWhileRedisIsDown(t *testing.T) {
 		b.redis.SetDown(false)
 		b.wantNil("Acquire of the waiter", testkit.ResultOf(waiter.Wait(b.Context())))
 	}))
+}
+
+// An error says for how long its call waited, and why Redis could not be reached.
+func TestErrorsWhileRedisIsDownSayWhy(t *testing.T) {
+	spec(engine.Options{}, func(b *bubble) {
+		m := b.Mutex("stock:7")
+		multi, err := engine.Multi(m, b.Mutex("stock:8"))
+		b.wantNil("Multi", err)
+		quorum, err := engine.Quorum("stock:9", b.Engine)
+		b.wantNil("Quorum", err)
+		b.goDown()
+		ctx, cancel := context.WithTimeout(b.Context(), 100*time.Millisecond)
+		defer cancel()
+		wait := engine.WithWait(100 * time.Millisecond)
+		const why, timedOut, notSent = "dial memory: connection refused", "wait timed out after 100ms: Redis cannot be reached: ", "not sent, Redis cannot be reached: "
+		for _, c := range []struct {
+			text string
+			err  error
+		}{
+			{`lock "stock:7": context deadline exceeded: Redis cannot be reached: `, testkit.ResultOf(m.Lock(ctx))},
+			{`lock "stock:7": ` + timedOut, testkit.ResultOf(m.Lock(b.Context(), wait))},
+			{`lock "stock:7": ` + timedOut, testkit.ResultOf(m.LockAsync(b.Context(), wait).Wait(b.Context()))},
+			{`lock "stock:7": ` + notSent, testkit.ResultOf(m.TryLock(b.Context()))},
+			{`inspect "stock:7": ` + notSent, testkit.ResultOf(m.Inspect(b.Context()))},
+			{`acquire "seats": ` + timedOut, b.Semaphore("seats").Acquire(b.Context(), 1, wait)},
+			{`wait for "gate": ` + timedOut, b.CountDownLatch("gate").Wait(b.Context(), wait)},
+			{`lock "stock:7": ` + timedOut, testkit.ResultOf(multi.Lock(b.Context(), wait))},
+			{`lock "stock:9": wait timed out after 100ms: `, testkit.ResultOf(quorum.Lock(b.Context(), wait))},
+		} {
+			if text := fmt.Sprint(c.err); !strings.HasPrefix(text, "wheellock: "+c.text) || !strings.HasSuffix(text, notSent+why) && !strings.HasSuffix(text, c.text+why) {
+				b.Errorf("%s, want %s%s", text, c.text, why)
+			}
+			b.wantIs("the error", c.err, engine.ErrUnavailable)
+		}
+		b.redis.SetDown(false)
+	})(t)
 }

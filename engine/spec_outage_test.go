@@ -10,8 +10,8 @@ import (
 	"github.com/wheellock/wheellock/engine"
 )
 
-// An outage is told when it begins, once a minute, and when it is over; by the link and by the subscriber, whichever of several
-// dispatchers notice it.
+// An outage is told when it begins, a second later with the reason, ever less often, and when it is over, each time with the address of
+// the server; by the link and by the subscriber, whichever of several dispatchers notice it.
 func TestAnOutageIsToldInAFewLines(t *testing.T) {
 	t.Parallel()
 	outage := func(dispatchers int, lasts time.Duration, each int) func(*testing.T) {
@@ -34,7 +34,12 @@ func TestAnOutageIsToldInAFewLines(t *testing.T) {
 			text := log.String()
 			for what, want := range map[string]int{
 				"Redis": each, "unlock messages": each,
-				`level=INFO msg="wheellock: Redis can be reached again" after=`: 1, `level=INFO msg="wheellock: unlock messages are heard again" after=`: 1,
+				`level=WARN msg="wheellock: connection to Redis broke" addr=enginetest:6379 error=`:                                               1,
+				`level=WARN msg="wheellock: Redis cannot be reached" addr=enginetest:6379 error="dial memory: connection refused" for=1.`:         1,
+				`level=INFO msg="wheellock: Redis can be reached again" addr=enginetest:6379 after=`:                                              1,
+				`level=WARN msg="wheellock: the connection for unlock messages broke" addr=enginetest:6379 error=`:                                1,
+				`level=WARN msg="wheellock: unlock messages cannot be heard" addr=enginetest:6379 error="dial memory: connection refused" for=1.`: 1,
+				`level=INFO msg="wheellock: unlock messages are heard again" addr=enginetest:6379 after=`:                                         1,
 			} {
 				if n := strings.Count(text, what); n != want {
 					b.Errorf("%d lines with %q, want %d", n, what, want)
@@ -45,7 +50,7 @@ func TestAnOutageIsToldInAFewLines(t *testing.T) {
 			}
 		})
 	}
-	t.Run("of 5s", outage(1, 5*time.Second, 2))
-	t.Run("of 150s", outage(1, 150*time.Second, 4))
-	t.Run("of 150s, seen by four dispatchers", outage(4, 150*time.Second, 4))
+	t.Run("of 4s", outage(1, 4*time.Second, 3))
+	t.Run("of 150s", outage(1, 150*time.Second, 7))
+	t.Run("of 150s, seen by four dispatchers", outage(4, 150*time.Second, 7))
 }

@@ -12,7 +12,7 @@ import (
 
 // What a server said last is told in its words, whatever ended the wait.
 func TestTheErrorOfAWaitHasTheWordsOfTheLastAnswer(t *testing.T) {
-	mutex := &operation{name: "stock:7", doing: "lock"}
+	mutex := &operation{name: "stock:7", doing: "lock", wait: 100 * time.Millisecond}
 	for _, c := range []struct {
 		last gate.Outcome
 		is   error
@@ -24,8 +24,10 @@ func TestTheErrorOfAWaitHasTheWordsOfTheLastAnswer(t *testing.T) {
 		{gate.Outcome{Last: gate.Refused, ServerMessage: "LOADING Redis is loading"}, ErrRefused, "refused by Redis: LOADING Redis is loading"},
 		{gate.Outcome{Last: gate.Refused, Fault: scripts.ReadOnly}, ErrRefused, "refused by Redis: " + scripts.ReadOnly.String()},
 		{gate.Outcome{Last: gate.Down}, ErrUnavailable, "no answer from Redis"},
+		{gate.Outcome{Last: gate.Down, ServerMessage: "dial tcp"}, ErrUnavailable, "Redis cannot be reached: dial tcp"},
+		{gate.Outcome{Last: gate.Doubtful, ServerMessage: "EOF"}, ErrUncertain, "no answer from Redis, the outcome is unknown: EOF"},
 	} {
-		for why, text := range map[error]string{context.DeadlineExceeded: "context deadline exceeded", ErrWaitTimeout: "wait timed out"} {
+		for why, text := range map[error]string{context.DeadlineExceeded: "context deadline exceeded", ErrWaitTimeout: "wait timed out after 100ms"} {
 			out := c.last
 			out.Why = gate.GaveUp
 			if why == ErrWaitTimeout {

@@ -97,8 +97,9 @@ func TestStatsAreThoseOfTheEngine(t *testing.T) {
 	server := redistest.Start(t)
 	metrics := newMetrics(t, wheelprom.Options{})
 	e := testkit.Connect(t, server.Addr(), func(o *engine.Options) { o.Observer = metrics.Observer() })
-	if _, there := gather(t, metrics)["wheellock_up"]; there {
-		t.Error("there are stats without an engine")
+	shown := gather(t, metrics)
+	if _, there := shown["wheellock_up"]; there || shown["wheellock_attached"].GetMetric()[0].GetGauge().GetValue() != 0 {
+		t.Error("there are stats without an engine, or nothing tells that there is none")
 	}
 	metrics.Attach(e)
 	h := testkit.MustLock(t, e.Mutex("a"))
@@ -113,6 +114,7 @@ func TestStatsAreThoseOfTheEngine(t *testing.T) {
 			t.Errorf("%s is %v, want %v", name, got, want)
 		}
 	}
+	want("wheellock_attached", 1)
 	want("wheellock_up", 1)
 	want("wheellock_held", 1)
 	want("wheellock_waiting", 1)

@@ -39,8 +39,12 @@ var stats = []stat{
 	counter("wheellock_callbacks_overflowed_total", "Callbacks that found no free worker for 50 ms.", func(s engine.Stats) int64 { return s.Overflowed }),
 }
 
-// Attach has the metrics of engine.Stats read from e, which should have m's Observer. Until then they are missing. The last
-// engine counts; nil takes it off.
+// attached shows on the page that Attach was forgotten.
+var attached = prometheus.NewDesc("wheellock_attached",
+	"1 after Metrics.Attach, else 0: then wheellock_up and the other metrics of an engine's Stats are missing.", nil, nil)
+
+// Attach has the metrics of engine.Stats read from e, which should have m's Observer. Until then they are missing, and
+// wheellock_attached is 0. The last engine counts; nil takes it off.
 func (m *Metrics) Attach(e *engine.Engine) { m.engine.Store(e) }
 
 // Describe implements prometheus.Collector.
@@ -48,6 +52,7 @@ func (m *Metrics) Describe(descs chan<- *prometheus.Desc) {
 	m.wait.Describe(descs)
 	m.hold.Describe(descs)
 	m.lost.Describe(descs)
+	descs <- attached
 	for _, s := range stats {
 		descs <- s.desc
 	}
@@ -60,8 +65,10 @@ func (m *Metrics) Collect(metrics chan<- prometheus.Metric) {
 	m.lost.Collect(metrics)
 	e := m.engine.Load()
 	if e == nil {
+		metrics <- prometheus.MustNewConstMetric(attached, prometheus.GaugeValue, 0)
 		return
 	}
+	metrics <- prometheus.MustNewConstMetric(attached, prometheus.GaugeValue, 1)
 	now := e.Stats()
 	for _, s := range stats {
 		metrics <- prometheus.MustNewConstMetric(s.desc, s.kind, s.value(now))

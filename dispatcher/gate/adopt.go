@@ -69,7 +69,7 @@ func (m *Mutex) adopted(now Time, c *Command) {
 	case c.Result == Unknown:
 		m.left(now)
 		m.contention.orphanAdopter(now, c, m.releaseOp())
-		answer(Outcome{Why: Doubtful})
+		answer(unprovedOutcome(c))
 	case c.Result == Answered && c.Reply == scripts.NotMine:
 		m.left(now)
 		answer(Outcome{Why: Lost})

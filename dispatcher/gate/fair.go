@@ -112,7 +112,7 @@ func (l *fairQueue) unsureInQueue(m *mutexLease, now Time, c *Command) {
 	if c.Args.FairAsk().Place == scripts.NoPlace {
 		l.leave(c.ID)
 	}
-	m.tell(Outcome{Why: Doubtful})
+	m.tell(unprovedOutcome(c))
 }
 
 // sleepInQueue is the rest of a refusal: the first waiters listen, and ask again in time to stay alive.

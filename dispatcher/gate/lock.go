@@ -145,7 +145,7 @@ func (q *lock) acquired(now Time, c *Command, t *ownership, release Op, tries *r
 	}
 	if c.Result == Unknown {
 		t.unsure(lateAfter(c.Sent))
-		q.inVain(now, c.ID, tries, Outcome{Why: Doubtful})
+		q.inVain(now, c.ID, tries, unprovedOutcome(c))
 		return notAcquired
 	}
 	if _, held := c.Reply.Held(); held && c.Result == Answered {

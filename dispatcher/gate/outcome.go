@@ -38,7 +38,7 @@ type Outcome struct {
 	TTL           time.Duration // Taken, also as Last: what the owner's lease has left; negative: no TTL
 	N             int64         // Granted, for changes: the script's answer
 	Fault         scripts.Fault // Refused, also as Last, and Foreign, when a script said so
-	ServerMessage string        // Refused, also as Last: the server's own words, when it said so at top level; TooLate: how late
+	ServerMessage string        // Refused, also as Last: the server's own words, when it said so at top level; Down and Doubtful, likewise: why; TooLate: how late
 	Passes        bool          // Refused: the reason can pass by itself
 }
 

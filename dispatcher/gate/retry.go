@@ -41,7 +41,7 @@ func within(pause, lease time.Duration) time.Duration {
 // server's clock is known by then.
 func declined(c *Command, tries *retries) (out Outcome, pause time.Duration) {
 	if c.Result == NotSent {
-		return Outcome{Why: Down}, deniedPause
+		return unprovedOutcome(c), deniedPause
 	}
 	_, late := c.Reply.Late()
 	if late = late && c.Result == Answered; late && *tries == 0 {
@@ -69,9 +69,9 @@ func refusal(c *Command) Outcome {
 func unfreed(c *Command, tries *retries) (out Outcome, pause time.Duration) {
 	switch c.Result {
 	case NotSent:
-		return Outcome{Why: Down}, deniedPause
+		return unprovedOutcome(c), deniedPause
 	case Unknown:
-		return Outcome{Why: Down}, tries.next(c.ID)
+		return Outcome{Why: Down, ServerMessage: c.ServerMessage}, tries.next(c.ID)
 	}
 	if out = refusal(c); out.final() {
 		return out, deniedPause
@@ -83,9 +83,9 @@ func unfreed(c *Command, tries *retries) (out Outcome, pause time.Duration) {
 func unprovedOutcome(c *Command) Outcome {
 	switch c.Result {
 	case NotSent:
-		return Outcome{Why: Down}
+		return Outcome{Why: Down, ServerMessage: c.ServerMessage}
 	case Unknown:
-		return Outcome{Why: Doubtful}
+		return Outcome{Why: Doubtful, ServerMessage: c.ServerMessage}
 	case UnderReplicated:
 		return Outcome{Why: TooFew}
 	}

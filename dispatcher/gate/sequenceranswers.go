@@ -81,7 +81,7 @@ func (l *sequencer) unchanged(now Time, c *Command) {
 	l.unavailable(now, c)
 	switch {
 	case !l.changes.queue[0].lasting() && c.Result == NotSent:
-		l.giveUp(Outcome{Why: Down})
+		l.giveUp(unprovedOutcome(c))
 	case c.Result == NotSent: // as if it had not been tried: by the next time there may be more of it
 		l.changes.n, l.call = 0, Command{}
 	case !passing || !l.changes.queue[0].lasting() || l.denied != 0 && now >= l.denied+refusalTime:
@@ -102,7 +102,7 @@ func (l *sequencer) unanswered(now Time, c *Command) {
 	}
 	l.cfg.Stats.Uncertain.Inc()
 	l.callAt = now + l.pause()
-	l.tell(Outcome{Why: Doubtful})
+	l.tell(unprovedOutcome(c))
 }
 
 // unreplicated is a call that ran, but too few replicas have what it did. What it took goes back.
@@ -124,8 +124,9 @@ func (l *sequencer) unavailable(now Time, c *Command) {
 		l.note(out)
 		return
 	}
-	l.tell(Outcome{Why: Down})
-	l.changes.turnAway(Outcome{Why: Down})
+	out := unprovedOutcome(c)
+	l.tell(out)
+	l.changes.turnAway(out)
 	l.callAt = now + deniedPause
 }
 

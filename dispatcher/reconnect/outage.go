@@ -6,23 +6,25 @@ import (
 	"time"
 )
 
-// Outage tells the log of something that fails again and again: when it begins, once a minute while it lasts, and when it
-// is over, however often it is tried meanwhile. Several may notice it, each under a key of its own: the first to fail tells that it
+// Outage tells the log of something that fails again and again: when it begins, what fails a second later, then less and less
+// often while it lasts, and when it is over, however often it is tried meanwhile. Several may notice it, each under a key of its own: the first to fail tells that it
 // begins, and the last for whom it is over tells that. Any goroutine may use it. The zero value is ready.
 type Outage struct {
 	mu      sync.Mutex       // guards the rest; nothing is logged under it
 	failing map[any]struct{} // who
 	since   time.Time        // when it began
 	told    time.Time        // the last line
+	pause   time.Duration    // how long no line follows it
 	failed  int              // how often since it began
 	begun   bool             // its beginning was told
 }
 
 const (
-	// outageEvery is between two lines about one outage.
-	outageEvery = time.Minute
-	// outageRest is between lines about outages that follow each other.
-	outageRest = time.Second
+	// outageRest is between the first two lines about one outage, and between lines about outages that follow each other. Each
+	// further pause is outageFactor times as long, up to outageEvery: lines come after 1 s, 5 s, 21 s, and then once a minute.
+	outageRest   = time.Second
+	outageFactor = 4
+	outageEvery  = time.Minute
 )
 
 // Failed notes one failure. A line after the first failure also says how long it has lasted and how often it has failed.
@@ -39,8 +41,8 @@ func (o *Outage) Failed(who any, logger *slog.Logger, what string, args ...any) 
 
 // Over notes the end of the outage, if there is one for who calls.
 func (o *Outage) Over(who any, logger *slog.Logger, what string, args ...any) {
-	if lasted, tell := o.end(who); tell {
-		logger.Info(what, append(args, "after", lasted.Round(time.Millisecond))...)
+	if lasted, failures, tell := o.end(who); tell {
+		logger.Info(what, append(args, "after", lasted.Round(time.Millisecond), "failures", failures)...)
 	}
 }
 
@@ -52,31 +54,33 @@ func (o *Outage) fail(who any) (lasts time.Duration, failures int, tell bool) {
 	defer o.mu.Unlock()
 	now := time.Now()
 	if len(o.failing) == 0 {
-		o.since, o.failed, o.failing = now, 0, make(map[any]struct{})
+		o.since, o.failed, o.pause, o.failing = now, 0, outageRest, make(map[any]struct{})
 	}
 	o.failing[who] = struct{}{}
 	o.failed++
-	since := now.Sub(o.told)
-	if tell = since >= outageRest && (!o.begun || since >= outageEvery); tell {
+	if tell = now.Sub(o.told) >= o.pause; tell {
+		if o.begun {
+			o.pause = min(o.pause*outageFactor, outageEvery)
+		}
 		o.told, o.begun = now, true
 	}
 	return now.Sub(o.since), o.failed, tell
 }
 
-func (o *Outage) end(who any) (lasted time.Duration, tell bool) {
+func (o *Outage) end(who any) (lasted time.Duration, failures int, tell bool) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if _, is := o.failing[who]; !is {
-		return 0, false
+		return 0, 0, false
 	}
 	if delete(o.failing, who); len(o.failing) > 0 {
-		return 0, false
+		return 0, 0, false
 	}
 	now := time.Now()
 	if tell = o.begun; tell {
 		o.told, o.begun = now, false
 	}
-	return now.Sub(o.since), tell
+	return now.Sub(o.since), o.failed, tell
 }
 
 // Outages are those of one engine: what its dispatchers notice of one server is one outage. Any goroutine may use them. Nil Outages

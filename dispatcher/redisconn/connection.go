@@ -3,6 +3,7 @@ package redisconn
 import (
 	"context"
 	"errors"
+	"fmt"
 	"time"
 
 	"github.com/redis/rueidis"
@@ -265,7 +266,7 @@ func (c *Connection) probe() {
 	}
 	loaded, err := Load(ctx, c.dedicated.open(c.cfg.Clock.Now(), c.server), c.cfg.Clock)
 	if ctx.Err() != nil && err != nil {
-		err = errors.Join(errSilent, err)
+		err = fmt.Errorf("%w: %w", errSilent, err)
 	}
 	c.Err = err
 	if err == nil {

@@ -7,6 +7,7 @@ import (
 	"github.com/redis/rueidis"
 
 	"github.com/wheellock/wheellock/dispatcher/gate"
+	"github.com/wheellock/wheellock/dispatcher/rediserr"
 	"github.com/wheellock/wheellock/dispatcher/wire"
 	"github.com/wheellock/wheellock/wheel"
 )
@@ -25,17 +26,25 @@ func Load(ctx context.Context, client rueidis.CoreClient, clock *wheel.Clock) (*
 	loaded.at = clock.Now()
 	millis, err := serverMillis(results[0])
 	if err != nil {
-		return nil, fmt.Errorf("TIME: %w", err)
+		return nil, refused("TIME", err)
 	}
 	loaded.serverMillis = millis
 	results = results[1:]
 	for op := range wire.Scripts {
 		if loaded.digests[op], err = results[0].ToString(); err != nil {
-			return nil, fmt.Errorf("SCRIPT LOAD: %w", err)
+			return nil, refused("SCRIPT LOAD", err)
 		}
 		results = results[1:]
 	}
 	return loaded, nil
+}
+
+// refused is err with the command that the server refused, if it did.
+func refused(command string, err error) error {
+	if _, said := rediserr.Said(err); !said {
+		return err
+	}
+	return fmt.Errorf("%s: %w", command, err)
 }
 
 // appendLoads appends the commands that load the scripts, in the order of wire.Scripts.

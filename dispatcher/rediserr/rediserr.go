@@ -19,7 +19,7 @@ import (
 // Verdict is what an error says about the command it answers.
 type Verdict struct {
 	Result  gate.Result
-	Message string        // the server's own
+	Message string        // the server's own, or why it could not be reached
 	Reload  bool          // the script is not loaded: load it and send again
 	Link    bool          // the connection is gone
 	Split   bool          // a call with many names: it may be about some of them
@@ -46,12 +46,24 @@ func Said(err error) (message string, ok bool) {
 	return plain(redisErr.Error()), true
 }
 
+// Text returns the text of an error in one line. It is fit for an error of the engine: servers quote the arguments of a command that
+// they do not know, and one of AUTH is the password.
+func Text(err error) string {
+	if message, ok := Said(err); ok {
+		return message
+	}
+	return strings.ReplaceAll(err.Error(), "\n", ": ")
+}
+
 // inScript is what servers add to an error that came out of a script: until Redis 6.2 before the error, since 7.0 behind.
 var inScript = regexp.MustCompile(`^ERR Error running script .*@user_script: ?\d+: -?| script: [0-9a-f]{40}, on @\S+$`)
 
-// plain returns a message without what the server adds about the script: a digest and a line number mean nothing to
-// somebody who has not written the script.
-func plain(message string) string { return strings.TrimSpace(inScript.ReplaceAllString(message, "")) }
+// plain returns a message without what the server adds about the script, since a digest and a line number mean nothing to
+// somebody who has not written the script, and without the arguments of a command that the server does not know.
+func plain(message string) string {
+	message, _, _ = strings.Cut(message, ", with args beginning with:")
+	return strings.TrimSpace(inScript.ReplaceAllString(message, ""))
+}
 
 // Judge decides what became of a command that was answered with err. It has the table in ARCHITECTURE.md.
 func Judge(err error) Verdict {
@@ -79,11 +91,11 @@ func Judge(err error) Verdict {
 		return Verdict{Result: gate.Again, Message: err.Error()}
 	}
 	if dial := (*net.OpError)(nil); errors.As(err, &dial) && dial.Op == "dial" {
-		return Verdict{Result: gate.NotSent, Link: true}
+		return Verdict{Result: gate.NotSent, Message: Text(err), Link: true}
 	}
 	// Anything else broke the connection after the command was handed to it; whether it was written is not
 	// known, so it counts as written.
-	return Verdict{Result: gate.Unknown, Link: true}
+	return Verdict{Result: gate.Unknown, Message: Text(err), Link: true}
 }
 
 // absent are the beginnings of messages of servers that are there, but will not serve scripts.

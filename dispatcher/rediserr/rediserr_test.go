@@ -1,6 +1,7 @@
 package rediserr
 
 import (
+	"errors"
 	"testing"
 
 	"github.com/redis/rueidis"
@@ -48,6 +49,7 @@ func TestMessagesOutOfAScriptAreJudgedAsAnyOther(t *testing.T) {
 
 func TestPlainMessage(t *testing.T) {
 	for message, want := range map[string]string{
+		"ERR unknown command 'AUTH', with args beginning with: 'locks' 'secret' ":                                                                       "ERR unknown command 'AUTH'",
 		"NOREPLICAS Not enough good replicas to write.":                                                                                                 "NOREPLICAS Not enough good replicas to write.",
 		"NOREPLICAS Not enough good replicas to write. script: 1fe1c6e4b8b2a6cfe2e6a2b8a6f6a5a3e8f1c2d4, on @user_script:12.":                           "NOREPLICAS Not enough good replicas to write.",
 		"ERR Error running script (call to f_1fe1c6e4b8b2a6cfe2e6a2b8a6f6a5a3e8f1c2d4): @user_script:12: @user_script: 12: -OOM command not allowed.":   "OOM command not allowed.",
@@ -57,5 +59,13 @@ func TestPlainMessage(t *testing.T) {
 		if got := plain(message); got != want {
 			t.Errorf("plain(%q) = %q, want %q", message, got, want)
 		}
+	}
+}
+
+// A text that goes into an error of the engine is one line.
+func TestText(t *testing.T) {
+	err := errors.Join(errors.New("sentinel-1: refused"), errors.New("sentinel-2: refused"))
+	if got, want := Text(err), "sentinel-1: refused: sentinel-2: refused"; got != want {
+		t.Errorf("Text = %q, want %q", got, want)
 	}
 }

@@ -17,6 +17,7 @@ import (
 	"github.com/redis/rueidis"
 
 	"github.com/wheellock/wheellock/dispatcher/reconnect"
+	"github.com/wheellock/wheellock/dispatcher/rediserr"
 	"github.com/wheellock/wheellock/dispatcher/topology"
 )
 
@@ -28,8 +29,8 @@ type Config struct {
 	Sharded bool   // SSUBSCRIBE; the two name spaces are separate in Redis
 	Cluster bool   // the node may come to serve a channel no more
 	Logger  *slog.Logger
-	Outage  *reconnect.Outage // of the connection, and of those of other subscribers to the same server
-	LogArgs []any             // which node it is about
+	Outage  *reconnect.Outage          // of the connection, and of those of other subscribers to the same server
+	Where   func(besides ...any) []any // arguments of a log record: which server it is about, and these
 	Owner   Owner
 }
 
@@ -133,7 +134,11 @@ func (s *Subscriber) run(ctx context.Context) {
 			}
 		}
 		if err := s.listen(ctx); err != nil && ctx.Err() == nil {
-			s.cfg.Outage.Failed(s, s.cfg.Logger, "wheellock: the connection for unlock messages broke", s.about("error", err)...)
+			what := "wheellock: the connection for unlock messages broke"
+			if s.heardFor == 0 {
+				what = "wheellock: unlock messages cannot be heard"
+			}
+			s.cfg.Outage.Failed(s, s.cfg.Logger, what, s.cfg.Where("error", rediserr.Text(err))...)
 			if s.cfg.Cluster {
 				s.cfg.Owner.Broke()
 			}
@@ -187,7 +192,7 @@ func (s *Subscriber) listen(ctx context.Context) error {
 	}
 	since := time.Now()
 	defer func() { s.heardFor = max(time.Since(since), 1) }()
-	s.cfg.Outage.Over(s, s.cfg.Logger, "wheellock: unlock messages are heard again", s.about()...)
+	s.cfg.Outage.Over(s, s.cfg.Logger, "wheellock: unlock messages are heard again", s.cfg.Where()...)
 	for {
 		select {
 		case <-ctx.Done():
@@ -234,6 +239,3 @@ func (s *Subscriber) follow(conn rueidis.DedicatedClient, wants []want) error {
 	}
 	return s.unsubscribe(conn, off)
 }
-
-// about returns the arguments of a log record: which node it is about, and these.
-func (s *Subscriber) about(args ...any) []any { return append(args, s.cfg.LogArgs...) }

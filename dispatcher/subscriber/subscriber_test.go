@@ -49,6 +49,7 @@ func open(t *testing.T, option rueidis.ClientOption, cfg Config) (*Subscriber, *
 	}
 	o := &owner{told: make(chan string, 100)}
 	cfg.Client, cfg.Owner, cfg.Logger, cfg.Outage = client, o, slog.New(slog.DiscardHandler), &reconnect.Outage{}
+	cfg.Where = func(besides ...any) []any { return besides }
 	s := New(cfg)
 	t.Cleanup(func() {
 		s.Close()

@@ -15,9 +15,15 @@ var ErrSwitched = errors.New("the sentinels have made another server the master"
 // returns nothing.
 func MasterOf(client rueidis.Client) string {
 	if client.Mode() == rueidis.ClientModeSentinel {
-		for addr := range client.Nodes() {
-			return addr
-		}
+		return ServerOf(client)
+	}
+	return ""
+}
+
+// ServerOf returns the address of the server that a client of one server talks to.
+func ServerOf(client rueidis.Client) string {
+	for addr := range client.Nodes() {
+		return addr
 	}
 	return ""
 }

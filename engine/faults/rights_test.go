@@ -224,7 +224,7 @@ func TestFaultCredentialsRotate(t *testing.T) {
 	testkit.CheckQuiet(t, server, e, 0)
 }
 
-// A key that holds something else is left alone, and named for what it is.
+// A key that holds something else is left alone, and the error says what it is and what to do.
 func TestFaultForeignKey(t *testing.T) {
 	server := redistest.Start(t)
 	e := testkit.Connect(t, server.Addr())
@@ -247,7 +247,7 @@ func TestFaultForeignKey(t *testing.T) {
 				if _, err := lock(testkit.Soon(t)); !errors.Is(err, engine.ErrForeignKey) || errors.Is(err, engine.ErrUnavailable) {
 					t.Errorf("%v, want ErrForeignKey", err)
 				} else {
-					testkit.Mentions(t, err, what)
+					testkit.Mentions(t, err, "is not this kind of lock (it is a "+what, "Options.NameMapper", "docs/MIGRATING.md")
 				}
 			}
 			if _, err := e.Mutex("key").Inspect(testkit.Soon(t)); what != "hash" && !errors.Is(err, engine.ErrForeignKey) {
