@@ -29,7 +29,11 @@ func (s *Server) answer(c *session, args []string) bool {
 	if name != "PING" {
 		s.commands++
 	}
-	if s.listening(c, name, args[1:]) {
+	if s.hears != nil {
+		s.hears(args)
+	}
+	v, refused := s.trouble.refuses(name, s.now())
+	if !refused && s.listening(c, name, args[1:]) {
 		return true
 	}
 	if name == "QUIT" {
@@ -40,7 +44,6 @@ func (s *Server) answer(c *session, args []string) bool {
 		c.pending = s.hello(c, args)
 		return true
 	}
-	v, refused := s.trouble.refuses(name, s.now())
 	if !refused {
 		v = s.run(name, args)
 	}

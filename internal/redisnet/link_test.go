@@ -114,6 +114,61 @@ func TestLinkLoses(t *testing.T) {
 	})
 }
 
+// A command whose answer gets lost has run, and so does what was sent behind it.
+func TestLinkSwallowsAnAnswer(t *testing.T) {
+	converse(t, func(d *dialogue) {
+		d.l.Down.Swallow(1, func(args []string) bool { return args[0] == "SET" })
+		d.say("EXISTS", "x")
+		d.say("SET", "x", "1")
+		d.say("SET", "y", "1")
+		d.hear(0, ":0")
+		if _, err := d.in.ReadByte(); err == nil {
+			t.Error("the connection lives on")
+		}
+		if n := d.s.Do("EXISTS", "x", "y").Int; n != 2 || d.l.Down.Swallows() != 0 {
+			t.Errorf("%d commands ran, %d answers are still to get lost", n, d.l.Down.Swallows())
+		}
+	})
+}
+
+func TestLinkSaysWhatTheServerDoesNot(t *testing.T) {
+	converse(t, func(d *dialogue) {
+		d.l.Down.Spoil([]byte("+NO\r\n"))
+		d.say("PING")
+		d.hear(0, "+NO")
+		d.l.Say([]byte("+MORE\r\n"))
+		d.say("PING")
+		d.hear(0, "+MORE", "+PONG")
+	})
+}
+
+func TestServerIsBusy(t *testing.T) {
+	converse(t, func(d *dialogue) {
+		d.s.Busy(true)
+		for _, command := range [][]string{{"PING"}, {"SUBSCRIBE", "x"}} {
+			d.say(command...)
+			d.hear(0, "-BUSY Redis is busy running a script. You can only call SCRIPT KILL or SHUTDOWN NOSAVE.")
+		}
+		d.s.Busy(false)
+		d.say("PING")
+		d.hear(0, "+PONG")
+	})
+}
+
+func TestServerClockSteps(t *testing.T) {
+	converse(t, func(d *dialogue) {
+		d.s.Do("SET", "x", "1", "PX", "1000")
+		d.s.Step(-time.Hour)
+		if left := d.s.Do("PTTL", "x").Int; left != 3601_000 {
+			t.Errorf("PTTL = %d", left)
+		}
+		d.s.Step(2 * time.Hour)
+		if left := d.s.Do("PTTL", "x").Int; left != -2 {
+			t.Errorf("PTTL = %d", left)
+		}
+	})
+}
+
 func TestServerTellsPlainAndShardedChannelsApart(t *testing.T) {
 	converse(t, func(d *dialogue) {
 		d.say("SUBSCRIBE", "x")

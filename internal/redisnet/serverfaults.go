@@ -1,6 +1,7 @@
 package redisnet
 
 import (
+	"strings"
 	"time"
 
 	"github.com/wheellock/wheellock/internal/redismodel"
@@ -12,14 +13,32 @@ type trouble struct {
 	behind   int           // commands until it refuses writes
 	words    string        // in which it will
 	slowTime time.Duration // how long TIME is on its way to the server, and what comes behind it
+	busy     bool          // a script runs without end
 }
 
 // refuses is the answer of a server that cannot serve.
 func (t *trouble) refuses(name string, now time.Time) (redismodel.Value, bool) {
-	if now.Before(t.loading) && name != "PING" && name != "CLIENT" && name != "AUTH" {
+	if now.Before(t.loading) && name != "PING" && name != "CLIENT" && name != "AUTH" && !strings.HasSuffix(name, "SUBSCRIBE") {
 		return failure("LOADING Redis is loading the dataset in memory"), true
 	}
+	if t.busy && name != "HELLO" && name != "AUTH" && name != "DISCARD" && name != "QUIT" {
+		return failure("BUSY Redis is busy running a script. You can only call SCRIPT KILL or SHUTDOWN NOSAVE."), true
+	}
 	return redismodel.Value{}, false
+}
+
+// Busy has it answer BUSY, as while a script runs without end.
+func (s *Server) Busy(on bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.trouble.busy = on
+}
+
+// Step has its clock jump.
+func (s *Server) Step(d time.Duration) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.stepped += d
 }
 
 // Refuse has it refuse writes, as redismodel.Server.Refuse.

@@ -5,6 +5,7 @@ package virtual
 import (
 	"context"
 	"log/slog"
+	"math/rand/v2"
 	"slices"
 	"sync"
 	"testing"
@@ -43,6 +44,17 @@ func Test(t *testing.T, test func(w *World)) {
 		w.Server = w.Serve("redis")
 		test(w)
 	})
+}
+
+// Seeds is Test once for each of so many seeds, until one fails, which it names. What it does by chance it asks random.
+func Seeds(t *testing.T, seeds int, test func(w *World, random *rand.Rand)) {
+	t.Helper()
+	for seed := range uint64(seeds) {
+		Test(t, func(w *World) { test(w, rand.New(rand.NewPCG(seed, seed))) })
+		if t.Failed() {
+			t.Fatalf("with seed %d", seed)
+		}
+	}
 }
 
 // Serve starts another server.
