@@ -5,6 +5,7 @@ import (
 	"context"
 	"io"
 	"slices"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -183,6 +184,24 @@ func TestServerTellsPlainAndShardedChannelsApart(t *testing.T) {
 		}
 		if got := d.s.Subscriptions(); !slices.Equal(got, []string{"client x"}) {
 			t.Errorf("Subscriptions = %q", got)
+		}
+	})
+}
+
+func TestServerLosesMessagesAndListeners(t *testing.T) {
+	converse(t, func(d *dialogue) {
+		d.say("HELLO", "3")
+		d.say("SUBSCRIBE", "x")
+		synctest.Wait()
+		lost := 0
+		d.s.LoseMessages(func() bool { lost++; return lost == 1 })
+		d.s.Do("PUBLISH", "x", "first")
+		d.s.Do("PUBLISH", "x", "second")
+		if n := d.s.KillListeners(); n != 1 {
+			t.Errorf("%d connections listened", n)
+		}
+		if b, _ := io.ReadAll(d.in); lost != 2 || strings.Contains(string(b), "first") {
+			t.Errorf("of %d messages %q arrived", lost, b)
 		}
 	})
 }

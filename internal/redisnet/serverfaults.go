@@ -89,6 +89,27 @@ func (s *Server) Load(d time.Duration) {
 	s.trouble.loading = s.now().Add(d)
 }
 
+// KillListeners breaks the connections that listen to something, as CLIENT KILL TYPE pubsub does, and returns how many there were.
+func (s *Server) KillListeners() (n int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, c := range s.order {
+		if len(c.channels) > 0 {
+			c.conn.cut()
+			n++
+		}
+	}
+	return n
+}
+
+// LoseMessages has those messages vanish of which lost says so, which is asked for each that somebody is to hear; nil: none. lost
+// must not use the Server.
+func (s *Server) LoseMessages(lost func() bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.mute = lost
+}
+
 // FlushScripts has it forget the scripts.
 func (s *Server) FlushScripts() {
 	s.mu.Lock()

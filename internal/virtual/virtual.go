@@ -22,25 +22,21 @@ import (
 // travel is how long bytes are on their way, each way: time goes on between a call and its answer.
 const travel = 250 * time.Microsecond
 
-// interpreters have compiled the scripts; each serves one test at a time.
+// interpreters have compiled the scripts; each serves one server at a time.
 var interpreters = sync.Pool{New: func() any { return redismodel.NewInterpreter() }}
 
 // World is one test's servers and engines. Its methods are for the goroutine of the test.
 type World struct {
 	T      *testing.T // of the bubble
 	Server *redisnet.Server
-
-	in *redismodel.Interpreter
 }
 
 // Test runs test in a bubble, with one server. It may run beside others (t.Parallel before it). What test has opened is closed
 // when it returns, and no goroutine may be left then.
 func Test(t *testing.T, test func(w *World)) {
 	t.Helper()
-	in := interpreters.Get().(*redismodel.Interpreter)
-	defer interpreters.Put(in)
 	synctest.Test(t, func(t *testing.T) {
-		w := &World{T: t, in: in}
+		w := &World{T: t}
 		w.Server = w.Serve("redis")
 		test(w)
 	})
@@ -59,10 +55,12 @@ func Seeds(t *testing.T, seeds int, test func(w *World, random *rand.Rand)) {
 
 // Serve starts another server.
 func (w *World) Serve(name string) *redisnet.Server {
-	s := redisnet.New(name, w.in)
+	in := interpreters.Get().(*redismodel.Interpreter)
+	s := redisnet.New(name, in)
 	w.T.Cleanup(func() {
 		s.Stop() // a connection may have been lost without a word
 		synctest.Wait()
+		interpreters.Put(in)
 	})
 	return s
 }
