@@ -77,13 +77,6 @@ func (c *contest) enter(n int) {
 	}
 }
 
-// await returns when it is over, or the test has failed.
-func (s *stage) await(over func() bool) {
-	for !s.Failed() && !over() {
-		time.Sleep(time.Millisecond)
-	}
-}
-
 // A lost answer must not make an owner twice, nor two owners, nor strand a name: whatever is asked again is
 // asked under the same owner id.
 func TestFaultSwallowedAnswerHasOneEffect(t *testing.T) {

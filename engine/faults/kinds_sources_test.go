@@ -16,6 +16,10 @@ func (l lockSource) get(ctx context.Context, opts ...engine.LockOption) (taken, 
 	return held(l.Lock(ctx, opts...))
 }
 
+func (l lockSource) try(ctx context.Context, opts ...engine.LockOption) (taken, error) {
+	return held(l.TryLock(ctx, opts...))
+}
+
 func (l lockSource) async(ctx context.Context) under { return pending(l.LockAsync(ctx)) }
 
 func held(h *engine.Hold, err error) (taken, error) {
@@ -63,6 +67,10 @@ func (p somePermits) get(ctx context.Context, opts ...engine.LockOption) (taken,
 	return held(p.Acquire(ctx, p.n, opts...))
 }
 
+func (p somePermits) try(ctx context.Context, opts ...engine.LockOption) (taken, error) {
+	return held(p.TryAcquire(ctx, p.n, opts...))
+}
+
 func (p somePermits) async(ctx context.Context) under { return pending(p.AcquireAsync(ctx, p.n)) }
 
 // someOfSemaphore takes n permits.
@@ -85,6 +93,10 @@ func (s someOfSemaphore) get(ctx context.Context, opts ...engine.LockOption) (ta
 	return taken{back: s.give}, s.Acquire(ctx, s.n, opts...)
 }
 
+func (s someOfSemaphore) try(ctx context.Context, opts ...engine.LockOption) (taken, error) {
+	return taken{back: s.give}, s.TryAcquire(ctx, s.n, opts...)
+}
+
 func (s someOfSemaphore) async(ctx context.Context) under {
 	f := s.AcquireAsync(ctx, s.n)
 	return under{f.Cancel, func(ctx context.Context) (taken, error) { return taken{back: s.give}, testkit.ResultOf(f.Wait(ctx)) }}
@@ -101,15 +113,19 @@ func (l latchWait) get(ctx context.Context, opts ...engine.LockOption) (taken, e
 	return taken{back: nothing}, l.Wait(ctx, opts...)
 }
 
+func (l latchWait) try(ctx context.Context, opts ...engine.LockOption) (taken, error) {
+	return l.get(ctx, opts...) // there is no other way
+}
+
 func (l latchWait) async(ctx context.Context) under {
 	f := l.WaitAsync(ctx)
 	return under{f.Cancel, func(ctx context.Context) (taken, error) { return taken{back: nothing}, testkit.ResultOf(f.Wait(ctx)) }}
 }
 
 // latchSet shuts a latch, and opens it.
-type latchSet struct{ *engine.CountDownLatch }
+type latchSet struct{ latchWait }
 
-func latchShut(e []*engine.Engine, name string) source { return latchSet{e[0].CountDownLatch(name)} }
+func latchShut(e []*engine.Engine, name string) source { return latchSet{latchWait{e[0].CountDownLatch(name)}} }
 
 func (l latchSet) get(ctx context.Context, _ ...engine.LockOption) (taken, error) {
 	set, err := l.TrySetCount(ctx, 1)
@@ -118,5 +134,3 @@ func (l latchSet) get(ctx context.Context, _ ...engine.LockOption) (taken, error
 	}
 	return taken{back: l.CountDown}, err
 }
-
-func (l latchSet) async(context.Context) under { panic("there is no asynchronous way to shut a latch") }
