@@ -167,6 +167,12 @@ func (l *Link) Cut() {
 	l.each(func(client, _ *conn) { client.cut() })
 }
 
+// Hold has nothing that is sent, either way, arrive before that time: a partition.
+func (l *Link) Hold(until time.Time) {
+	l.Up.Hold(until)
+	l.Down.Hold(until)
+}
+
 // HoldUp has what clients send on the connections of now arrive at that time at the earliest; who connects anew is not held up.
 func (l *Link) HoldUp(until time.Time) {
 	l.each(func(client, _ *conn) { client.hold(until) })
