@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -22,6 +23,7 @@ type rounds struct {
 	testing.TB
 	*kind
 	*chance
+	owners func(name string) []string // in Redis; nil: nobody looks
 	inside atomic.Int64
 	grants atomic.Int64
 	token  atomic.Int64 // the largest of a fenced lock
@@ -56,6 +58,11 @@ func (r *rounds) once(engines []*engine.Engine, name string) {
 			r.Errorf("token %d after %d", token, before)
 		}
 	}
+	if r.owned && r.owners != nil {
+		if owners, want := r.owners(name), []string{got.hold.TenureID(), "1"}; !slices.Equal(owners, want) {
+			r.Errorf("in Redis stands %q, want %q", owners, want)
+		}
+	}
 	r.pause(2 * time.Millisecond)
 	r.inside.Add(-1)
 	if err := testkit.Patiently(got.back); err != nil {
@@ -72,7 +79,7 @@ func fencing(got taken) (int64, bool) {
 
 // compete has so many callers take a name of the stage until it is time, a third of them of the process that has no faults.
 func (s *stage) compete(callers int, name string, until func() bool) *rounds {
-	r := &rounds{TB: s.T, kind: &s.kind, chance: &s.chance}
+	r := &rounds{TB: s.T, kind: &s.kind, chance: &s.chance, owners: s.Owners}
 	var wg sync.WaitGroup
 	for i := range callers {
 		wg.Go(func() {

@@ -125,7 +125,9 @@ func (l latchWait) async(ctx context.Context) under {
 // latchSet shuts a latch, and opens it.
 type latchSet struct{ latchWait }
 
-func latchShut(e []*engine.Engine, name string) source { return latchSet{latchWait{e[0].CountDownLatch(name)}} }
+func latchShut(e []*engine.Engine, name string) source {
+	return latchSet{latchWait{e[0].CountDownLatch(name)}}
+}
 
 func (l latchSet) get(ctx context.Context, _ ...engine.LockOption) (taken, error) {
 	set, err := l.TrySetCount(ctx, 1)

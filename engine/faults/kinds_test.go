@@ -27,6 +27,7 @@ type kind struct {
 	servers int                        // it needs
 	room    int64                      // how many may be inside at once; 0: none ever is
 	holders bool                       // who are told of a loss
+	owned   bool                       // the key is a hash of its owner
 	permits bool                       // its names must be given room permits
 	keys    func(name string) []string // that stand while it is held
 	source  func(engines []*engine.Engine, name string) source
@@ -73,7 +74,7 @@ var kindsOfAll = []kind{
 func itself(name string) []string { return []string{name} }
 
 func lockKind(name string, lock func(*engine.Engine, string) *engine.Mutex) kind {
-	return kind{name: name, servers: 1, room: 1, holders: true, keys: itself,
+	return kind{name: name, servers: 1, room: 1, holders: true, owned: name != "writer" && name != "reader", keys: itself,
 		source: func(e []*engine.Engine, name string) source { return lockSource{lock(e[0], name)} }}
 }
 

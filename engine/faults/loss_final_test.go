@@ -49,7 +49,7 @@ func TestLossIsFinalForErrAndContext(t *testing.T) {
 			h := testkit.MustLock(w.T, e.Mutex(name))
 			ctx := h.Context(parent)
 			child, cancel := context.WithCancel(ctx)
-			l.Hold(time.Now().Add(500*time.Millisecond))
+			l.Hold(time.Now().Add(500 * time.Millisecond))
 			for deadline := h.Deadline(); time.Now().Before(deadline); deadline = h.Deadline() {
 				time.Sleep(time.Until(deadline))
 			}

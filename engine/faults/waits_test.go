@@ -76,7 +76,9 @@ func TestALeaseShorterThanTheRoundTripIsTold(t *testing.T) {
 		source := s.source(s.ours, "stock:7")
 		for doing, ask := range map[string]func(context.Context) (taken, error){
 			"asked once": func(ctx context.Context) (taken, error) { return source.try(ctx, short) },
-			"waiting":    func(ctx context.Context) (taken, error) { return source.get(ctx, short, engine.WithWait(500*time.Millisecond)) },
+			"waiting": func(ctx context.Context) (taken, error) {
+				return source.get(ctx, short, engine.WithWait(500*time.Millisecond))
+			},
 		} {
 			calls, began := s.countScripts(), time.Now()
 			_, err := ask(testkit.Soon(s.T))
