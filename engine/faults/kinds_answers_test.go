@@ -50,7 +50,7 @@ func (r *rounds) once(engines []*engine.Engine, name string) {
 		return
 	}
 	r.grants.Add(1)
-	if n := r.inside.Add(1); n > r.room {
+	if n := r.inside.Add(got.room); n > r.room {
 		r.Errorf("%d are inside, of %d", n, r.room)
 	}
 	if token, fenced := fencing(got); fenced {
@@ -64,7 +64,7 @@ func (r *rounds) once(engines []*engine.Engine, name string) {
 		}
 	}
 	r.pause(2 * time.Millisecond)
-	r.inside.Add(-1)
+	r.inside.Add(-got.room)
 	if err := testkit.Patiently(got.back); err != nil {
 		r.Errorf("give back: %v", err)
 	}
@@ -77,18 +77,22 @@ func fencing(got taken) (int64, bool) {
 	return got.hold.Token()
 }
 
-// compete has so many callers take a name of the stage until it is time, a third of them of the process that has no faults.
-func (s *stage) compete(callers int, name string, until func() bool) *rounds {
+// compete has six callers take a name of the stage for so long, a third of them of the process that has no faults. mend ends the faults
+// then, or who still waits meets them again and again.
+func (s *stage) compete(name string, runs time.Duration, mend func()) *rounds {
 	r := &rounds{TB: s.T, kind: &s.kind, chance: &s.chance, owners: s.Owners}
+	until := time.Now().Add(runs)
 	var wg sync.WaitGroup
-	for i := range callers {
+	for i := range 6 {
 		wg.Go(func() {
-			for !s.T.Failed() && !until() {
+			for !s.T.Failed() && time.Now().Before(until) {
 				r.once([][]*engine.Engine{s.ours, s.ours, s.theirs}[i%3], name)
 				s.pause(10 * time.Millisecond)
 			}
 		})
 	}
+	time.Sleep(runs)
+	mend()
 	wg.Wait()
 	return r
 }
@@ -136,11 +140,11 @@ func TestFaultKindsSwallowedAnswersHaveOneEffect(t *testing.T) {
 			for _, l := range s.links {
 				lost.oneIn(2+s.below(4), &s.chance, &l.Down)
 			}
-			until := time.Now().Add(2 * time.Second)
-			r := s.compete(6, "stock:7", func() bool { return time.Now().After(until) })
-			for _, l := range s.links {
-				l.Down.Swallow(0, nil)
-			}
+			r := s.compete("stock:7", 2*time.Second, func() {
+				for _, l := range s.links {
+					l.Down.Swallow(0, nil)
+				}
+			})
 			s.T.Logf("%d grants", r.grants.Load())
 			s.checkQuiet()
 		}, testkit.Lease(time.Hour), func(o *engine.Options) { o.HandoffTime = time.Millisecond }) // the more is asked of Redis

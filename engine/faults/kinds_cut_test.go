@@ -1,6 +1,7 @@
 package faults_test
 
 import (
+	"sync"
 	"testing"
 	"time"
 
@@ -34,15 +35,19 @@ func TestFaultKindsCutAtAnyByte(t *testing.T) {
 	onEveryKind(t, testkit.Times(t, 200, 5), isHeld, func(s *stage) {
 		s.stock("stock:7")
 		stop := make(chan struct{})
-		go s.cutting(stop)
-		until := time.Now().Add(1500 * time.Millisecond)
-		r := s.compete(6, "stock:7", func() bool { return time.Now().After(until) })
-		close(stop)
+		var cutter sync.WaitGroup
+		cutter.Go(func() { s.cutting(stop) })
+		r := s.compete("stock:7", 1500*time.Millisecond, func() {
+			close(stop)
+			cutter.Wait()
+			for _, l := range s.links {
+				l.CutBehind(-1, false)
+				l.CutBehind(-1, true)
+			}
+		})
 		var unknown int64
-		for i, l := range s.links {
-			l.CutBehind(-1, false)
-			l.CutBehind(-1, true)
-			unknown += s.ours[i].Stats().Uncertain
+		for _, e := range s.ours {
+			unknown += e.Stats().Uncertain
 		}
 		s.T.Logf("%d grants; of %d commands nobody knew whether they had run", r.grants.Load(), unknown)
 		if r.grants.Load() < 20 || unknown == 0 {

@@ -44,6 +44,7 @@ type source interface {
 // taken is what a source has given. hold is nil where there are no holders.
 type taken struct {
 	hold *engine.Hold
+	room int64 // that it takes
 	back func(ctx context.Context) error
 }
 
