@@ -23,7 +23,7 @@ type rounds struct {
 	testing.TB
 	*kind
 	*chance
-	owners func(name string) []string // in Redis; nil: nobody looks
+	look   func(name string) (owners []string, ttl time.Duration) // what stands in Redis
 	inside atomic.Int64
 	grants atomic.Int64
 	token  atomic.Int64 // the largest of a fenced lock
@@ -58,15 +58,25 @@ func (r *rounds) once(engines []*engine.Engine, name string) {
 			r.Errorf("token %d after %d", token, before)
 		}
 	}
-	if r.owned && r.owners != nil {
-		if owners, want := r.owners(name), []string{got.hold.TenureID(), "1"}; !slices.Equal(owners, want) {
-			r.Errorf("in Redis stands %q, want %q", owners, want)
-		}
+	if r.owned {
+		r.check(got.hold)
 	}
 	r.pause(2 * time.Millisecond)
 	r.inside.Add(-got.room)
 	if err := testkit.Patiently(got.back); err != nil {
 		r.Errorf("give back: %v", err)
+	}
+}
+
+// check checks that Redis has what a hold believes.
+func (r *rounds) check(h *engine.Hold) {
+	deadline := h.Deadline()
+	owners, ttl := r.look(h.Name())
+	if want := []string{h.TenureID(), "1"}; !slices.Equal(owners, want) {
+		r.Errorf("in Redis stands %q, want %q", owners, want)
+	}
+	if now := time.Now(); deadline.After(now.Add(ttl)) {
+		r.Errorf("the hold lasts for %v, its key for %v", deadline.Sub(now), ttl)
 	}
 }
 
@@ -80,7 +90,7 @@ func fencing(got taken) (int64, bool) {
 // compete has six callers take a name of the stage for so long, a third of them of the process that has no faults. mend ends the faults
 // then, or who still waits meets them again and again.
 func (s *stage) compete(name string, runs time.Duration, mend func()) *rounds {
-	r := &rounds{TB: s.T, kind: &s.kind, chance: &s.chance, owners: s.Owners}
+	r := &rounds{TB: s.T, kind: &s.kind, chance: &s.chance, look: func(name string) ([]string, time.Duration) { return s.Owners(name), s.ttl(name) }}
 	until := time.Now().Add(runs)
 	var wg sync.WaitGroup
 	for i := range 6 {

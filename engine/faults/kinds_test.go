@@ -2,7 +2,6 @@ package faults_test
 
 import (
 	"context"
-	"fmt"
 	"math/rand/v2"
 	"slices"
 	"strconv"
@@ -180,20 +179,25 @@ func (s *stage) standsOn(name string) (n int) {
 	return n
 }
 
-// left lists what stands in Redis although nobody has anything: all but permits that are complete, receipts,
+// left are those keys that stand in Redis although nobody has anything: all but permits that are complete, receipts,
 // which end by themselves, and fencing tokens, which stand for ever.
+func left(keys []string, get func(key string) string) []string {
+	return slices.DeleteFunc(keys, func(key string) bool {
+		return strings.Contains(key, ":wheellock:receipt:") || strings.HasSuffix(key, ":wheellock:claims") ||
+			strings.HasPrefix(key, "redisson_lock_token:") || get(key) == strconv.Itoa(several)
+	})
+}
+
 func (s *stage) left() (keys []string) {
-	for i, server := range s.servers {
-		for _, key := range server.Keys() {
-			switch {
-			case strings.Contains(key, ":wheellock:receipt:"), strings.HasSuffix(key, ":wheellock:claims"), strings.HasPrefix(key, "redisson_lock_token:"):
-			case s.permits && server.Do("TYPE", key).Str == "string" && server.Do("GET", key).Str == strconv.Itoa(several):
-			default:
-				keys = append(keys, fmt.Sprintf("%d/%s", i, key))
-			}
-		}
+	for _, server := range s.servers {
+		keys = append(keys, left(server.Keys(), func(key string) string { return server.Do("GET", key).Str })...)
 	}
 	return keys
+}
+
+// ttl is how long a key lives at most.
+func (s *stage) ttl(key string) time.Duration {
+	return time.Duration(s.Server.Do("PTTL", key).Int+1) * time.Millisecond // PTTL cuts
 }
 
 // listeners counts the channels somebody listens to.
