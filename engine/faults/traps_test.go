@@ -30,12 +30,12 @@ import (
 //	extend touches the wrong key                             TestFaultTrapExtendTouchesItsOwnKey
 //	EVALSHA after a restart                                  TestFaultRestartWithoutPersistence, TestFaultScriptsFlushed
 //	a client's wall clock in Redis                           TestFaultTrapNoWallClockInScripts
-//	a repeated acquire that locks itself out                 TestFaultSwallowedAnswerHasOneEffect/acquire
+//	a repeated acquire that locks itself out                 TestFaultKindsSwallowedAnswersHaveOneEffect
 //	a stale unlock that deletes the next lock                TestFaultTrapStaleUnlockSparesTheNext
 //	busy loop after a lost event                             TestFaultTrapWaitingIsQuiet
 //	cancelling that hangs                                    TestFaultTrapCancelReturnsAtOnce
 //	order of waiters by the second                           TestSpecOrder
-//	waiter cancelled exactly when granted                    TestFaultCancelledCallsLeaveNothing, TestFaultCancelledWaiterSwallowsNoHandoff
+//	waiter cancelled exactly when granted                    TestFaultKindsCancelledCallsLeaveNothing, TestFaultCancelledWaiterSwallowsNoHandoff
 //	messages held up by one slow receiver                    TestFaultTrapSlowCallbackHoldsUpNobody
 //	timers that are never stopped                            TestFaultTrapNothingIsLeftOfUnlockedHolds
 //	unlock with a context that has ended                     TestFaultTrapUnlockWithEndedContext

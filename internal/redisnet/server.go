@@ -28,7 +28,7 @@ type Server struct {
 	next     func()                   // nil, or called when a client's script has run
 	nextOf   string                   // whose
 	hears    func(args []string)      // nil, or called before each command of a client
-	mute     func() bool              // whether a message to one listener is lost; nil: none is
+	drops    func() bool              // whether a message to one listener is lost; nil: none is
 	unknown  map[string]int           // commands that it does not know
 }
 
@@ -199,7 +199,7 @@ func (s *Server) publish(name, message string, sharded bool) {
 		kind = "smessage"
 	}
 	for _, c := range s.order {
-		if _, is := c.channels[channel{name, sharded}]; is && (s.mute == nil || !s.mute()) {
+		if _, is := c.channels[channel{name, sharded}]; is && (s.drops == nil || !s.drops()) {
 			c.tell(appendPush(nil, c.resp3, kind, name, message))
 		}
 	}

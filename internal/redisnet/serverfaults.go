@@ -107,7 +107,7 @@ func (s *Server) KillListeners() (n int) {
 func (s *Server) LoseMessages(lost func() bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.mute = lost
+	s.drops = lost
 }
 
 // FlushScripts has it forget the scripts.
