@@ -32,6 +32,26 @@ func TestServerSetLatency(t *testing.T) {
 			}
 		})
 	})
+	t.Run("is spent twice by the first call of an engine, and by one after a second without calls", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			e, s := enginetest.New(t, engine.Options{})
+			const d = 70 * time.Millisecond
+			s.SetLatency(d)
+			for _, c := range []struct {
+				when  string
+				pause time.Duration
+				want  time.Duration
+			}{{"first", 0, 2 * d}, {"second", 0, d}, {"after half a second", time.Second / 2, d}, {"after a second", time.Second, 2 * d}} {
+				time.Sleep(c.pause)
+				before := time.Now()
+				h := lock(t, e, "stock:7")
+				if took := time.Since(before); took != c.want {
+					t.Errorf("the Lock %s took %v, want %v", c.when, took, c.want)
+				}
+				h.Unlock(t.Context())
+			}
+		})
+	})
 	t.Run("is that of a round trip, not of a command", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			e, s := enginetest.New(t, engine.Options{})
