@@ -11,8 +11,9 @@ import (
 // answer; 0, as at the beginning, ends that. Unlock messages are not delayed. With more than [engine.Options].AnswerTimeout
 // the answers come too late for the engine.
 //
-// A call takes one round trip, such as a Lock of a free name. The first call of an engine takes two, because it opens a
-// connection; so does a call after a second without any, because it tries the connection first.
+// A call takes one round trip, such as a Lock of a free name. A call that opens a connection takes two: the first one of an
+// engine, and one that finds no idle connection. So does a call after a second without any, which tries the connection
+// first.
 func (s *Server) SetLatency(d time.Duration) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
