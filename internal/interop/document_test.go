@@ -61,7 +61,7 @@ func TestExampleOfGoAndJava(t *testing.T) {
 		t.Fatal(err)
 	}
 	server := redistest.Start(t)
-	server.MustDo("SET", "stock:7", "200")
+	server.MustDo("SET", "stock:7:count", "200")
 	var programs sync.WaitGroup
 	for _, words := range [][]string{
 		{"java", "-cp", filepath.Join(filepath.Dir(driver), "lib", "*"), "../../examples/gojava/src/main/java/TakeStock.java", server.URL(), "100"},
@@ -74,7 +74,7 @@ func TestExampleOfGoAndJava(t *testing.T) {
 		})
 	}
 	programs.Wait()
-	if left := server.MustDo("GET", "stock:7").Text; left != "0" {
+	if left := server.MustDo("GET", "stock:7:count").Text; left != "0" {
 		t.Errorf("%s items are left", left)
 	}
 }
