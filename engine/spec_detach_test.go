@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/wheellock/wheellock/engine"
-	"github.com/wheellock/wheellock/internal/virtual"
 )
 
 // mutexes are the kinds whose names can stay taken without a hold.

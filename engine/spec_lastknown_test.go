@@ -8,9 +8,9 @@ import (
 	"time"
 
 	"github.com/wheellock/wheellock/engine"
+	"github.com/wheellock/wheellock/engine/enginetest"
 	"github.com/wheellock/wheellock/internal/redistest"
 	"github.com/wheellock/wheellock/internal/testkit"
-	"github.com/wheellock/wheellock/internal/virtual"
 )
 
 // waitable is a way to wait for something of a kind that another process has.
@@ -190,7 +190,7 @@ func TestTheErrorOfAWaitSaysWhatWasLastKnown(t *testing.T) {
 // invariant: answered-once
 func TestAWaitThatEndsInTheMomentOfItsGrantLeavesNothing(t *testing.T) {
 	t.Parallel()
-	e, redis := virtual.New(t, engine.Options{})
+	e, redis := enginetest.New(t, engine.Options{})
 	other, err := redis.Open(t.Context(), engine.Options{})
 	if err != nil {
 		t.Fatal(err)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strconv"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -15,6 +16,7 @@ import (
 	"github.com/wheellock/wheellock/engine"
 	"github.com/wheellock/wheellock/internal/redismodel"
 	"github.com/wheellock/wheellock/internal/redisnet"
+	"github.com/wheellock/wheellock/scripts"
 )
 
 // Redis is a server that all engines of a test use, for tests that say at which nanosecond something happens: nothing is ever on its
@@ -98,6 +100,7 @@ func (s *Redis) Keys() []string {
 	slices.Sort(keys)
 	return keys
 }
+
 // NoPermission is what Redis says to a user without the right to a key.
 const NoPermission = "NOPERM No permissions to access a key"
 
@@ -108,4 +111,15 @@ func (s *Redis) LoseAnswer() {
 			l.Cut()
 		}
 	})
+}
+
+// Occupy takes a lock as a program that is no engine does. vacate gives it back, and wakes who listens.
+func (s *Redis) Occupy(name string, lease time.Duration) (vacate func()) {
+	const owner = "00000000-0000-4000-8000-000000000000:1"
+	s.Do("HSET", name, owner, "1")
+	s.Do("PEXPIRE", name, strconv.FormatInt(lease.Milliseconds(), 10))
+	return func() {
+		s.Do("DEL", name)
+		s.Do("PUBLISH", scripts.LockChannel(name), "0")
+	}
 }
