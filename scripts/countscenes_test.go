@@ -112,6 +112,11 @@ var permitScenes = []scene{
 		[]any{"PUBLISH", 0, engineBytes, 7, 0, 3, idOf(1) + idOf(2) + idOf(1), nobody}, pool(0, false, 1, 2)},
 	{"set permits that expire", scripts.PermitSet, pooled(3, 2, 1), permitKeys, []any{"PUBLISH", 0, 7, 9, nobody}, counts(0, "7")},
 	{"set fewer permits than are held", scripts.PermitSet, pooled(1, 2, 1), permitKeys, []any{"PUBLISH", 0, 7, 1, nobody}, counts(0, "-1")},
+	{"set permits to none", scripts.PermitSet, nil, permitKeys, []any{"PUBLISH", 0, 7, 0, nobody}, counts(0, "0")},
+	{"delete permits without a number", scripts.PermitDelete, func(b *box) {
+		pooled(0, 2, 1)(b)
+		b.must("DEL", one)
+	}, permitKeys, []any{"PUBLISH", 0, 7, 0, nobody}, counts(1, "")},
 	{"delete permits that expire", scripts.PermitDelete, pooled(3, 2, 1), permitKeys, []any{"PUBLISH", 0, 7, 0, nobody}, func(o *outcome) {
 		o.Helper()
 		if counts(1, "")(o); o.granted(1) {

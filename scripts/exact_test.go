@@ -45,7 +45,7 @@ var exactly = map[string]exact{
 	"take": {2, "", 2}, "take too many": {0, "", 0}, "give": {1, "7", 0}, "add": {1, "-2", 0}, "set": {1, "5", 1}, "drain": {5, "", 5},
 	"count down": {0, "", 0}, "count down to 0": {0, "0", 0}, "count down by more than is left": {0, "0", 0}, "set a latch": {1, "1", 1}, "delete a latch": {1, "1", 1},
 	"set for a minute": {1, "5", 1}, "delete a semaphore": {1, "", 1}, "set permits that expire": {1, "9", 0}, "set fewer permits than are held": {1, "1", 0},
-	"delete permits that expire": {1, "", 1},
+	"delete permits that expire": {1, "", 1}, "set permits to none": {1, "0", 0}, "delete permits without a number": {1, "", 1},
 	"add permits that expire":    {1, "1", 0},
 
 	"take permits": {1, "", 1}, "take permits that are over": {1, "1", 1}, "take too many, some are over": {sometime, "2", sometime},
@@ -135,7 +135,7 @@ var goesOn = []string{
 	"read again", "read again without its key", "write again", "renew a reader", "renew a reader without its key",
 	"release the last reader", "release a reader beside another", "release a reader beside a dead one", "release a writer", "release a writer that reads",
 	"downgrade", "downgrade a writer that reads", "downgrade again", "release to the next of ours", "release to nobody", "leave",
-	"give", "count down", "count down to 0", "count down by more than is left", "delete a latch", "delete a semaphore", "delete permits that expire", "take too many, some are over",
+	"give", "count down", "count down to 0", "count down by more than is left", "delete a latch", "delete a semaphore", "delete permits that expire", "delete permits without a number", "take too many, some are over",
 	"take permits again", "renew permits", "free permits", "free permits by their ids, one of them twice", "count permits of which some are over",
 }
 
