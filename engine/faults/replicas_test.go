@@ -170,7 +170,7 @@ func TestFaultAllReplicas(t *testing.T) {
 	mustRenew(t, h)
 	testkit.MustUnlock(t, h)
 	second.Freeze()
-	if err := answered(func() error { return testkit.ResultOf(e.Mutex("order").TryLock(testkit.Soon(t))) }); !errors.Is(err, engine.ErrNotReplicated) {
+	if err := answered(func() error { return testkit.ResultOf(e.Mutex("stalled").TryLock(testkit.Soon(t))) }); !errors.Is(err, engine.ErrNotReplicated) {
 		t.Errorf("while one of two stands still: %v, want ErrNotReplicated", err)
 	}
 	second.Kill()
