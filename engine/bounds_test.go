@@ -638,6 +638,17 @@ var questions = map[string]func(w *world) func(context.Context) error{
 			return err
 		}
 	},
+	"Semaphore.TrySetPermitsFor": func(w *world) func(context.Context) error {
+		return func(ctx context.Context) error {
+			_, err := w.ours[0].Semaphore("slots").TrySetPermitsFor(ctx, 1, time.Minute)
+			return err
+		}
+	},
+	"Semaphore.Delete":       func(w *world) func(context.Context) error { return told(w.ours[0].Semaphore("slots").Delete) },
+	"PermitSemaphore.Delete": func(w *world) func(context.Context) error { return told(w.ours[0].PermitSemaphore("slots").Delete) },
+	"PermitSemaphore.SetPermits": func(w *world) func(context.Context) error {
+		return func(ctx context.Context) error { return w.ours[0].PermitSemaphore("slots").SetPermits(ctx, 1) }
+	},
 	"PermitSemaphore.Available": func(w *world) func(context.Context) error { return told(w.ours[0].PermitSemaphore("slots").Available) },
 	"PermitSemaphore.Acquired":  func(w *world) func(context.Context) error { return told(w.ours[0].PermitSemaphore("slots").Acquired) },
 	"PermitSemaphore.AddPermits": func(w *world) func(context.Context) error {

@@ -108,6 +108,24 @@ func TestFaultEveryCallCountsOnce(t *testing.T) {
 	if n, err := s.Drain(testkit.Soon(t)); n != 10 || err != nil {
 		t.Errorf("Drain = %d, %v, want 10", n, err)
 	}
+	lose(scripts.DeletePermits)
+	if deleted, err := s.Delete(testkit.Soon(t)); !deleted || err != nil {
+		t.Errorf("Delete = %t, %v, want true", deleted, err)
+	}
+	lose(scripts.SetPermits)
+	if set, err := s.TrySetPermitsFor(testkit.Soon(t), 4, 50*time.Second); !set || err != nil {
+		t.Errorf("TrySetPermitsFor = %t, %v, want true", set, err)
+	}
+	p := e.PermitSemaphore("desks")
+	lose(scripts.PermitSet)
+	check(t, "SetPermits", p.SetPermits(testkit.Soon(t), 4))
+	if n, err := p.Available(testkit.Soon(t)); n != 4 || err != nil {
+		t.Errorf("Available = %d, %v, want 4", n, err)
+	}
+	lose(scripts.PermitDelete)
+	if deleted, err := p.Delete(testkit.Soon(t)); !deleted || err != nil {
+		t.Errorf("Delete = %t, %v, want true", deleted, err)
+	}
 	lose(scripts.SetCount)
 	if set, err := l.TrySetCount(testkit.Soon(t), 2); !set || err != nil {
 		t.Errorf("TrySetCount = %t, %v, want true", set, err)
@@ -125,7 +143,7 @@ func TestFaultEveryCallCountsOnce(t *testing.T) {
 		t.Errorf("%d answers were lost, want %d", n, lost)
 	}
 	for _, key := range server.Keys() {
-		if ttl := server.MustDo("PTTL", key).Int; key != "pool" && (ttl <= 0 || ttl > 60_000) {
+		if ttl := server.MustDo("PTTL", key).Int; ttl <= 0 || ttl > 60_000 {
 			t.Errorf("%s is left behind for %d ms", key, ttl)
 		}
 	}

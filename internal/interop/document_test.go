@@ -1,9 +1,11 @@
 package interop
 
 import (
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"sync"
 	"testing"
 
@@ -51,6 +53,89 @@ func TestProgramsOfTheDocument(t *testing.T) {
 		t.Errorf("%s pieces are left", left)
 	}
 }
+
+// TestKindsOfTheDocument runs what docs/JAVA.md has about other kinds, in Java and in Go.
+func TestKindsOfTheDocument(t *testing.T) {
+	t.Parallel()
+	requireJava(t)
+	driver, err := jar()
+	if err != nil {
+		t.Fatal(err)
+	}
+	server, dir := redistest.Start(t), t.TempDir()
+	for _, c := range []struct {
+		language, file, frame string
+		words                 []string
+	}{
+		{"java", "Kinds.java", javaFrame, []string{"java", "-cp", filepath.Join(filepath.Dir(driver), "lib", "*")}},
+		{"go", "kinds.go", goFrame, []string{"go", "run"}},
+	} {
+		path := filepath.Join(dir, c.file)
+		if err := os.WriteFile(path, []byte(fmt.Sprintf(c.frame, testkit.CodeBlocks(t, "docs/JAVA.md", c.language)[1])), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		words := append(c.words, path, server.URL())
+		if said, err := exec.Command(words[0], words[1:]...).CombinedOutput(); err != nil || !strings.Contains(string(said), "prints on two") {
+			t.Errorf("%q: %v\n%s", words, err, said)
+		}
+		if free := server.MustDo("GET", "printers").Text; free != "3" {
+			t.Errorf("after %s %s printers are free", c.language, free)
+		}
+	}
+	if server.MustDo("EXISTS", "prices").Int != 0 {
+		t.Error("somebody still reads")
+	}
+}
+
+const (
+	javaFrame = `
+import org.redisson.Redisson;
+import org.redisson.api.*;
+import org.redisson.config.Config;
+
+public class Kinds {
+    public static void main(String[] args) throws Exception {
+        Config config = new Config();
+        config.useSingleServer().setAddress(args[0]);
+        RedissonClient redisson = Redisson.create(config);
+        read(redisson);
+        print(redisson);
+        redisson.shutdown();
+    }
+
+%s
+}
+`
+	goFrame = `package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log"
+	"os"
+
+	"github.com/wheellock/wheellock/engine"
+)
+
+func main() {
+	ctx := context.Background()
+	opts, err := engine.ParseURL(os.Args[1])
+	if err != nil {
+		log.Fatal(err)
+	}
+	e, err := engine.Open(ctx, opts)
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer e.Close()
+	if err := errors.Join(read(ctx, e), print(ctx, e)); err != nil {
+		log.Fatal(err)
+	}
+}
+
+%s`
+)
 
 // The example in examples/gojava takes from one stock by both libraries.
 func TestExampleOfGoAndJava(t *testing.T) {
