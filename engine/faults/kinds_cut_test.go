@@ -32,7 +32,7 @@ func (s *stage) cutting(stop <-chan struct{}) {
 // is left behind does not go away by itself, and keeps out who comes next.
 func TestFaultKindsCutAtAnyByte(t *testing.T) {
 	t.Parallel()
-	onEveryKind(t, testkit.Times(t, 200, 5), isHeld, func(s *stage) {
+	onEveryKind(t, testkit.Times(t, 200, 3), isHeld, func(s *stage) {
 		s.stock("stock:7")
 		stop := make(chan struct{})
 		var cutter sync.WaitGroup

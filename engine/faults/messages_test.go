@@ -162,7 +162,7 @@ func TestFaultFloodOfMessages(t *testing.T) {
 	t.Parallel()
 	virtual.Test(t, func(w *virtual.World) {
 		e, _ := w.Connect()
-		const names, messages = 20, 20_000
+		const names, messages = 20, 5000
 		for i := range names {
 			name := fmt.Sprint("wait:", i)
 			w.Take(name, time.Hour)
