@@ -40,11 +40,14 @@ func (s *Server) answer(c *session, args []string) bool {
 		c.pending = appendValue(c.pending, ok, c.resp3)
 		return false
 	}
-	if name == "HELLO" {
+	if name == "HELLO" && s.trouble.noHello == "" {
 		c.pending = s.hello(c, args)
 		return true
 	}
-	if !refused {
+	switch {
+	case name == "HELLO":
+		v = failure(s.trouble.noHello)
+	case !refused:
 		v = s.run(name, args)
 	}
 	if s.next != nil && c.client == s.nextOf && strings.HasPrefix(name, "EVAL") {
