@@ -14,6 +14,7 @@ import (
 
 // A name is data: one that is called as a command is changes nothing for other names, whatever errors they meet.
 func TestANameIsNeverTakenForACommand(t *testing.T) {
+	t.Parallel()
 	server := redistest.Start(t)
 	e := testkit.Connect(t, server.Addr())
 	server.MustDo("RPUSH", "list", "1")
