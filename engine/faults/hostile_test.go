@@ -66,7 +66,7 @@ type hostility struct {
 // connect finds a dead link fast.
 func (h *hostility) connect(change ...func(*engine.Options)) {
 	h.e, h.l = h.Connect(append(change, func(o *engine.Options) {
-		o.Redis.ConnWriteTimeout, o.Redis.Dialer.KeepAlive = 200*time.Millisecond, 100*time.Millisecond
+		o.Redis.ConnWriteTimeout, o.Redis.Dialer.KeepAlive = time.Second, 100*time.Millisecond
 	})...)
 }
 
