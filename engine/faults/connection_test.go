@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"sync"
 	"testing"
 	"time"
@@ -74,6 +75,9 @@ func TestFaultConnectionCutEvery30ms(t *testing.T) {
 					}
 					if err == nil {
 						hold(fmt.Sprint("caller ", i))
+						if got := w.Owners(name); h.Err() == nil && !slices.Equal(got, []string{h.TenureID(), "1"}) {
+							w.T.Errorf("%s is held, and in Redis stands %q", h, got)
+						}
 						err = h.Unlock(testkit.Soon(w.T))
 					}
 					if err != nil {
