@@ -65,6 +65,7 @@ func TestAMessageIsNeverTakenForAReply(t *testing.T) {
 		w.Free("second")
 		w.Server.Do("PUBLISH", scripts.LockChannel("second"), "0")
 		mustGet(w.T, waits)
+		w.Server.Hear(nil)
 		if hellos > 0 || l.Open() == 0 {
 			w.T.Errorf("%d connections were made anew", hellos)
 		}

@@ -104,6 +104,7 @@ func TestFaultTrapNoRenewalAfterUnlock(t *testing.T) {
 			testkit.MustEnd(w.T, h)
 		}
 		time.Sleep(500 * time.Millisecond) // two more renewals would come
+		w.Server.Hear(nil)
 		if renewals == 0 || len(released) != len(holds) || late > 0 {
 			w.T.Errorf("%d renewals, %d released, of which %d were renewed afterwards", renewals, len(released), late)
 		}
@@ -236,6 +237,7 @@ func TestFaultTrapStaleUnlockSparesTheNext(t *testing.T) {
 			if _, err := freed.Wait(testkit.Soon(w.T)); err != nil {
 				w.T.Errorf("unlock: %v", err)
 			}
+			w.Server.Hear(nil)
 			if got, want := w.Owners(name), []string{virtual.Outsider, "1"}; !slices.Equal(got, want) || releases != 2 {
 				w.T.Errorf("after %d releases in Redis stands %q, want %q", releases, got, want)
 			}
