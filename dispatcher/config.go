@@ -28,7 +28,7 @@ type Config struct {
 	Declared   bool               // no script may touch a key that its call does not declare
 	ProbeTime  time.Duration      // how long a probe of a broken link may take
 
-	Replicas    int           // how many replicas must have what is granted or renewed before it counts
+	Replicas    int           // how many replicas must have what is granted or renewed before it counts; redisconn.AllReplicas: all that are connected
 	ReplicaTime time.Duration // how long they have for it
 	Fsync       time.Duration // how long the server has to get it on its disk; 0: that is not asked for
 }

@@ -38,12 +38,18 @@ func (t *operation) decide(ctx context.Context, ch gate.Change) (int64, error) {
 }
 
 // setCount is decide for a call that gives a name a count. False: the name has one. what says in errors what is counted.
-func (t *operation) setCount(ctx context.Context, op gate.Op, what string, n int64) (bool, error) {
-	if err := checkCount(what, n, 0); err != nil {
+func (t *operation) setCount(ctx context.Context, op gate.Op, what string, a gate.CountArgs) (bool, error) {
+	if err := checkCount(what, a.N, 0); err != nil {
 		return false, t.failed(err)
 	}
-	set, err := t.decide(ctx, gate.ChangeCount(op, n))
+	set, err := t.decide(ctx, gate.Change{Op: op, Args: a.Args()})
 	return set == 1, err
+}
+
+// delete is decide for a call that deletes a name. False: there is none.
+func (t *operation) delete(ctx context.Context, op gate.Op) (bool, error) {
+	deleted, err := t.decide(ctx, gate.ChangeCount(op, 0))
+	return deleted == 1, err
 }
 
 // addPermits is decide for a call that changes the number of permits.

@@ -98,7 +98,7 @@ func (o *Options) replicaTime() time.Duration {
 // dead.
 func (o *Options) mostFsync() time.Duration {
 	most := o.Redis.ConnWriteTimeout * 3 / 4
-	if o.Replicas > 0 {
+	if o.Replicas != 0 {
 		most -= o.replicaTime()
 	}
 	return max(most.Truncate(time.Millisecond), 0)

@@ -78,8 +78,10 @@ var (
 	_ func(*engine.Semaphore, context.Context, int64) error                                           = (*engine.Semaphore).Release
 	_ func(*engine.Semaphore, context.Context, int64) *futures.Future[struct{}]                       = (*engine.Semaphore).ReleaseAsync
 	_ func(*engine.Semaphore, context.Context, int64) (bool, error)                                   = (*engine.Semaphore).TrySetPermits
+	_ func(*engine.Semaphore, context.Context, int64, time.Duration) (bool, error)                    = (*engine.Semaphore).TrySetPermitsFor
 	_ func(*engine.Semaphore, context.Context, int64) error                                           = (*engine.Semaphore).AddPermits
 	_ func(*engine.Semaphore, context.Context) (int64, error)                                         = (*engine.Semaphore).Drain
+	_ func(*engine.Semaphore, context.Context) (bool, error)                                          = (*engine.Semaphore).Delete
 	_ func(*engine.Semaphore, context.Context) (int64, error)                                         = (*engine.Semaphore).Available
 
 	_ func(*engine.Engine, string) *engine.PermitSemaphore                                                    = (*engine.Engine).PermitSemaphore
@@ -89,7 +91,9 @@ var (
 	_ func(*engine.PermitSemaphore, context.Context, int, ...engine.LockOption) *futures.Future[*engine.Hold] = (*engine.PermitSemaphore).TryAcquireAsync
 	_ func(*engine.PermitSemaphore, context.Context, ...string) error                                         = (*engine.PermitSemaphore).Release
 	_ func(*engine.PermitSemaphore, context.Context, int64) (bool, error)                                     = (*engine.PermitSemaphore).TrySetPermits
+	_ func(*engine.PermitSemaphore, context.Context, int64) error                                             = (*engine.PermitSemaphore).SetPermits
 	_ func(*engine.PermitSemaphore, context.Context, int64) error                                             = (*engine.PermitSemaphore).AddPermits
+	_ func(*engine.PermitSemaphore, context.Context) (bool, error)                                            = (*engine.PermitSemaphore).Delete
 	_ func(*engine.PermitSemaphore, context.Context) (int64, error)                                           = (*engine.PermitSemaphore).Available
 	_ func(*engine.PermitSemaphore, context.Context) (int64, error)                                           = (*engine.PermitSemaphore).Acquired
 	_ func(*engine.Hold) []string                                                                             = (*engine.Hold).PermitIDs

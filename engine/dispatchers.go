@@ -114,7 +114,7 @@ type counters struct {
 // is seeded by the system, so that nobody can make one up who does not read the claims. nil: the engine has no claims, for what it
 // is given must be on replicas or on a disk first.
 func claimCodes(o *Options) func() int64 {
-	if o.Replicas > 0 || o.Fsync > 0 {
+	if o.Replicas != 0 || o.Fsync > 0 {
 		return nil
 	}
 	var seed [32]byte

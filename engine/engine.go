@@ -201,7 +201,7 @@ func runID(ctx context.Context, client rueidis.Client) []string {
 func (e *Engine) checkRights(ctx context.Context, client rueidis.Client) error {
 	rights := redisconn.Rights{
 		Client: client, UUID: e.uuid, Publish: e.opts.PubSub.publish(),
-		Cluster: e.clusters != nil, Wait: e.opts.Replicas > 0, Fsync: e.opts.Fsync > 0, Declared: e.opts.DeclaredKeysOnly,
+		Cluster: e.clusters != nil, Replicas: e.opts.Replicas, Fsync: e.opts.Fsync > 0, Declared: e.opts.DeclaredKeysOnly,
 	}
 	missing, err := rights.Find(ctx)
 	if err != nil {

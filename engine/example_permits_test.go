@@ -39,10 +39,11 @@ func ExampleEngine_PermitSemaphore() {
 	<-work.Done()
 	fmt.Println("the work ends:", errors.Is(context.Cause(work), engine.ErrUnlocked))
 
+	sessions.SetPermits(ctx, 5) // the supplier allows more of them
 	free, _ := sessions.Available(ctx)
 	fmt.Println("free:", free)
 	// Output:
 	// a third one: true
 	// the work ends: true
-	// free: 2
+	// free: 5
 }

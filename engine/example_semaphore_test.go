@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/wheellock/wheellock/engine"
 	"github.com/wheellock/wheellock/engine/enginetest"
@@ -32,6 +33,27 @@ func ExampleEngine_Semaphore() {
 	// Output:
 	// another large job: true
 	// free: 3
+}
+
+// A user may ask three times in a minute: the first question of a minute makes its permits, which nobody gives back.
+func ExampleSemaphore_TrySetPermitsFor() {
+	ctx := context.Background()
+	redis := enginetest.Start()
+	defer redis.Close()
+	e, _ := redis.Open(ctx, engine.Options{})
+	defer e.Close()
+
+	questions := e.Semaphore("questions:user:7")
+	for range 4 {
+		questions.TrySetPermitsFor(ctx, 3, time.Minute)
+		err := questions.TryAcquire(ctx, 1)
+		fmt.Println("too many:", errors.Is(err, engine.ErrHeld))
+	}
+	// Output:
+	// too many: false
+	// too many: false
+	// too many: false
+	// too many: true
 }
 
 // A job starts when three shards are ready.

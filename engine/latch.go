@@ -77,13 +77,12 @@ func (l *CountDownLatch) Count(ctx context.Context) (int64, error) {
 // changed. Like Delete it fails with [ErrNotSent] while the link is down; other errors are as with CountDown.
 func (l *CountDownLatch) TrySetCount(ctx context.Context, n int64) (bool, error) {
 	t := l.operation("set the count of")
-	return t.setCount(ctx, gate.SetCount, "a count", n)
+	return t.setCount(ctx, gate.SetCount, "a count", gate.CountArgs{N: n})
 }
 
 // Delete deletes the latch. The waiters of engines return; Redisson's own waiters sleep on. False means that there was
 // none.
 func (l *CountDownLatch) Delete(ctx context.Context) (bool, error) {
 	t := l.operation("delete")
-	deleted, err := t.decide(ctx, gate.ChangeCount(gate.DeleteCount, 0))
-	return deleted == 1, err
+	return t.delete(ctx, gate.DeleteCount)
 }

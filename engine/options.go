@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"github.com/redis/rueidis"
+
+	"github.com/wheellock/wheellock/dispatcher/redisconn"
 )
 
 // Options say how an [Engine] works. The zero value works, against 127.0.0.1:6379. Printing or marshalling Options
@@ -104,6 +106,8 @@ type Options struct {
 	// again: TryLock fails with [ErrNotReplicated], and Lock goes on asking for as long as it may wait. A hold whose
 	// renewals too few acknowledge ends at its Deadline. Needs the right to WAIT. Default 0: the master's answer is
 	// enough.
+	//
+	// [AllReplicas] stands for all that are connected when the lock is taken, also for none.
 	Replicas int
 
 	// Fsync is how long a server that writes an append-only file may take to have a grant on its disk before the grant
@@ -148,6 +152,18 @@ type Options struct {
 	// handler is told how many. Close waits for the handler for at most 100 ms. Default nil: no records.
 	Logger *slog.Logger
 }
+
+// AllReplicas as [Options].Replicas stands for every replica that is connected when the lock is taken. The master is asked with
+// each batch of commands which those are, which needs the right to ROLE besides. A replica counts as connected once it has
+// acknowledged anything: one that is still loading does not count.
+//
+// With no replica connected a lock is granted, as by Redisson's checkLockSyncedSlaves. So a master that a failover or a broken
+// network has left without replicas goes on granting locks alone, and a failover can lose them. A number, or the server's
+// min-replicas-to-write, prevents that.
+//
+// A replica that leaves holds up the grants that are under way for the time that replicas have. One that stands still lets
+// nothing be granted until the master disconnects it (repl-timeout). Redisson is content when one of several has the lock.
+const AllReplicas = redisconn.AllReplicas
 
 // PubSub is the kind of Redis' channels for unlock messages. Plain and sharded channels are separate: all processes
 // that share locks must use the same kind.
@@ -243,8 +259,8 @@ func (o Options) withDefaults() (Options, error) {
 	if o.Dispatchers = orDefault(o.Dispatchers, 1); o.Dispatchers < 1 || o.Dispatchers > maxDispatchers {
 		complain("Dispatchers %d: must be from 1 to %d", o.Dispatchers, maxDispatchers)
 	}
-	if o.Replicas < 0 {
-		complain("Replicas %d: must not be negative", o.Replicas)
+	if o.Replicas < AllReplicas {
+		complain("Replicas %d: must not be negative, but for AllReplicas", o.Replicas)
 	}
 	if o.PubSub > PubSubBoth {
 		complain("PubSub %d: unknown", o.PubSub)
@@ -269,7 +285,7 @@ func (o *Options) patience() time.Duration {
 	switch {
 	case o.AnswerTimeout < 0:
 		return 0
-	case o.Replicas > 0:
+	case o.Replicas != 0:
 		return o.AnswerTimeout + o.replicaTime() + o.Fsync
 	}
 	return o.AnswerTimeout + o.Fsync

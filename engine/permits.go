@@ -98,7 +98,18 @@ func (p *PermitSemaphore) Release(ctx context.Context, ids ...string) error {
 // [Semaphore.Release].
 func (p *PermitSemaphore) TrySetPermits(ctx context.Context, n int64) (bool, error) {
 	t := p.operation("set permits")
-	return t.setCount(ctx, gate.SetPermits, "permits", n)
+	return t.setCount(ctx, gate.SetPermits, "permits", gate.CountArgs{N: n})
+}
+
+// SetPermits makes the number of permits n, from 0 to 2^50, those that are held among them. The number of free permits
+// may then be below 0 until enough are released: no hold ends. Errors are as with TrySetPermits.
+func (p *PermitSemaphore) SetPermits(ctx context.Context, n int64) error {
+	t := p.operation("set permits")
+	if err := checkCount("permits", n, 0); err != nil {
+		return t.failed(err)
+	}
+	_, err := t.decide(ctx, gate.ChangeCount(gate.PermitSet, n))
+	return err
 }
 
 // AddPermits changes the number of permits by n, from -2^50 to 2^50. The number of free permits may then be below 0 until
@@ -106,6 +117,15 @@ func (p *PermitSemaphore) TrySetPermits(ctx context.Context, n int64) (bool, err
 func (p *PermitSemaphore) AddPermits(ctx context.Context, n int64) error {
 	t := p.operation("add permits")
 	return t.addPermits(ctx, gate.PermitAdd, n)
+}
+
+// Delete deletes the semaphore, and with it the permits that are held: it has none then, as if it was never given any.
+// False means that there was nothing to delete. Waiters wait on. Each holder loses its [Hold] at the next renewal, or at
+// once with [Options].WatchLoss; until then it works without a permit, so new permits should come later than that. Errors
+// are as with TrySetPermits.
+func (p *PermitSemaphore) Delete(ctx context.Context) (bool, error) {
+	t := p.operation("delete")
+	return t.delete(ctx, gate.PermitDelete)
 }
 
 // Available returns how many permits are free, after it has reclaimed those whose lease is over. It does not pass

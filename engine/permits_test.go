@@ -127,6 +127,44 @@ func TestPermits(t *testing.T) {
 		b.wantEnded(h, engine.ErrLost, engine.ErrClosed)
 		b.wantPermits(b.PermitSemaphore("pool"), 3, 0)
 	}))
+	t.Run("are set to a number, with those that are held, and wake who waits, in any process", spec(engine.Options{}, func(b *bubble) {
+		p := b.PermitSemaphore("pool")
+		b.wantNil("SetPermits", p.SetPermits(b.Context(), 1))
+		h := b.acquire(p, 1)
+		next := b.another(engine.Options{PollCap: time.Hour}).PermitSemaphore("pool").AcquireAsync(b.Context(), 2)
+		synctest.Wait()
+		b.wantNil("SetPermits", p.SetPermits(b.Context(), 3))
+		if !settled(next) {
+			b.Error("who waited was not woken")
+		}
+		b.wantPermits(p, 0, 3)
+		b.wantNil("SetPermits", p.SetPermits(b.Context(), 1))
+		b.wantPermits(p, -2, 3)
+		b.wantHeld(h)
+		b.unlock(h)
+		b.wantPermits(p, -1, 2)
+		b.wantIs("SetPermits(-1)", p.SetPermits(b.Context(), -1), engine.ErrInvalid)
+	}))
+	t.Run("are deleted with those that are held, whose holders are told", spec(engine.Options{}, func(b *bubble) {
+		p := b.permitPool(b.Engine, 2)
+		h, other := b.acquire(p, 1), b.acquire(b.another(engine.Options{}).PermitSemaphore("pool"), 1)
+		waits := p.AcquireAsync(b.Context(), 2)
+		synctest.Wait()
+		for _, want := range []bool{true, false} {
+			if deleted, err := p.Delete(b.Context()); deleted != want || err != nil {
+				b.Errorf("Delete = %t, %v, want %t", deleted, err, want)
+			}
+		}
+		b.wantPermits(p, 0, 0)
+		time.Sleep(10 * time.Second)
+		b.wantEnded(h, engine.ErrLost)
+		b.wantEnded(other, engine.ErrLost)
+		b.permitPool(b.Engine, 2) // what was lost does not come back to them
+		if !settled(waits) {
+			b.Error("who waited was not woken by new permits")
+		}
+		b.wantPermits(p, 0, 2)
+	}))
 	t.Run("end with MaxHold", spec(engine.Options{MaxHold: time.Minute}, func(b *bubble) {
 		p := b.permitPool(b.Engine, 1)
 		h := b.acquire(p, 1)

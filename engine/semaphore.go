@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"time"
 
 	"github.com/wheellock/wheellock/dispatcher/gate"
 	"github.com/wheellock/wheellock/futures"
@@ -93,7 +94,19 @@ func (s *Semaphore) ReleaseAsync(ctx context.Context, n int64) *futures.Future[s
 // Release.
 func (s *Semaphore) TrySetPermits(ctx context.Context, n int64) (bool, error) {
 	t := s.operation("set permits")
-	return t.setCount(ctx, gate.SetPermits, "permits", n)
+	return t.setCount(ctx, gate.SetPermits, "permits", gate.CountArgs{N: n})
+}
+
+// TrySetPermitsFor is TrySetPermits for permits that live for ttl: then the semaphore has none, as if it was never given
+// any, whoever acquired them; what is released later makes new ones. AddPermits and Drain end the time to live, and the
+// permits stay. ttl is positive and at most [MaxLease], rounded up to whole milliseconds; otherwise the call fails with
+// [ErrInvalid].
+func (s *Semaphore) TrySetPermitsFor(ctx context.Context, n int64, ttl time.Duration) (bool, error) {
+	t := s.operation("set permits")
+	if ttl <= 0 || ttl > MaxLease {
+		return false, t.failed(invalid("a time to live of %v: must be positive and at most %v", ttl, MaxLease))
+	}
+	return t.setCount(ctx, gate.SetPermits, "permits", gate.CountArgs{N: n, TTL: ceilMillis(ttl)})
 }
 
 // AddPermits changes the number of permits by n, from -2^50 to 2^50. The number of free permits may then be below 0 until
@@ -108,6 +121,13 @@ func (s *Semaphore) AddPermits(ctx context.Context, n int64) error {
 func (s *Semaphore) Drain(ctx context.Context) (int64, error) {
 	t := s.operation("drain")
 	return t.decide(ctx, gate.ChangeCount(gate.DrainPermits, 0))
+}
+
+// Delete deletes the semaphore: it has no permits then, as if it was never given any. False means that it had never been
+// given any. Waiters wait on, and what is released later makes new permits. Errors are as with TrySetPermits.
+func (s *Semaphore) Delete(ctx context.Context) (bool, error) {
+	t := s.operation("delete")
+	return t.delete(ctx, gate.DeletePermits)
 }
 
 // Available returns how many permits are free. It does not pass through the semaphore's own queue, so its answer may be

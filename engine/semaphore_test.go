@@ -73,6 +73,48 @@ func TestSemaphorePermits(t *testing.T) {
 			b.permits(s, 0)
 		}
 	}))
+	t.Run("that live for a time are gone then, whoever has them", spec(engine.Options{}, func(b *bubble) {
+		s := b.Semaphore("pool")
+		for _, want := range []bool{true, false} {
+			if set, err := s.TrySetPermitsFor(b.Context(), 3, time.Minute); set != want || err != nil {
+				b.Errorf("TrySetPermitsFor = %t, %v, want %t", set, err, want)
+			}
+		}
+		b.wantNil("Acquire", s.Acquire(b.Context(), 2))
+		b.wantNil("Release", s.Release(b.Context(), 1))
+		time.Sleep(time.Minute - time.Millisecond)
+		b.permits(s, 2)
+		time.Sleep(time.Millisecond)
+		b.permits(s, 0)
+		b.setPermits(s, 1)
+		time.Sleep(time.Hour)
+		b.permits(s, 1)
+	}))
+	t.Run("that live for a time stay once some are added", spec(engine.Options{}, func(b *bubble) {
+		s := b.Semaphore("pool")
+		if set, err := s.TrySetPermitsFor(b.Context(), 1, time.Minute); !set || err != nil {
+			b.Errorf("TrySetPermitsFor = %t, %v", set, err)
+		}
+		b.wantNil("AddPermits", s.AddPermits(b.Context(), 1))
+		time.Sleep(time.Hour)
+		b.permits(s, 2)
+	}))
+	t.Run("are deleted, and who waits goes on waiting", spec(engine.Options{}, func(b *bubble) {
+		s := b.Semaphore("pool")
+		b.setPermits(s, 2)
+		f := b.another(engine.Options{}).Semaphore("pool").AcquireAsync(b.Context(), 3)
+		synctest.Wait()
+		for _, want := range []bool{true, false} {
+			if deleted, err := s.Delete(b.Context()); deleted != want || err != nil {
+				b.Errorf("Delete = %t, %v, want %t", deleted, err, want)
+			}
+		}
+		b.permits(s, 0)
+		b.setPermits(s, 3)
+		if !settled(f) {
+			b.Error("who waited was not woken by new permits")
+		}
+	}))
 	t.Run("stay with who acquired them when the engine is closed", spec(engine.Options{}, func(b *bubble) {
 		other := b.another(engine.Options{})
 		s := other.Semaphore("pool")
@@ -224,6 +266,8 @@ func TestSemaphoreTryAcquire(t *testing.T) {
 		b.wantIs("the error", err, engine.ErrNotSent)
 		_, err = s.Drain(b.Context())
 		b.wantIs("the error", err, engine.ErrNotSent)
+		_, err = s.Delete(b.Context())
+		b.wantIs("the error", err, engine.ErrNotSent)
 		if settled(released) {
 			b.Error("a release did not wait for the link")
 		}
@@ -258,6 +302,11 @@ func TestSemaphoreCallsThatCannotBeRight(t *testing.T) {
 		if _, err := s.TrySetPermits(ctx, -1); !errors.Is(err, engine.ErrInvalid) {
 			b.Errorf("TrySetPermits(-1): %v, want ErrInvalid", err)
 		}
+		for _, ttl := range []time.Duration{0, -1, engine.MaxLease + 1} {
+			if _, err := s.TrySetPermitsFor(ctx, 1, ttl); !errors.Is(err, engine.ErrInvalid) {
+				b.Errorf("TrySetPermitsFor(%v): %v, want ErrInvalid", ttl, err)
+			}
+		}
 	}))
 	t.Run("none of nothing is granted at once", spec(engine.Options{}, func(b *bubble) {
 		s := b.Semaphore("pool")
@@ -287,6 +336,8 @@ func TestSemaphoreCallsThatCannotBeRight(t *testing.T) {
 		b.wantIs("Context", s.Release(b.Context(), 1), engine.ErrForeignKey)
 		b.wantIs("Context", s.AddPermits(b.Context(), 1), engine.ErrForeignKey)
 		_, err := s.Available(b.Context())
+		b.wantIs("the error", err, engine.ErrForeignKey)
+		_, err = s.Delete(b.Context())
 		b.wantIs("the error", err, engine.ErrForeignKey)
 		b.unlock(h)
 	}))

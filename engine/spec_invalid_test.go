@@ -74,7 +74,7 @@ func TestSpecInvalid(t *testing.T) {
 			"a negative lease":                    {Lease: -time.Second},
 			"a lease of 31 days":                  {Lease: 31 * day},
 			"a negative MaxHold":                  {MaxHold: -1},
-			"replicas to wait for":                {Replicas: -1},
+			"replicas to wait for":                {Replicas: -2},
 			"a HandoffTime over a tenth of Lease": {Lease: time.Second, HandoffTime: 101 * time.Millisecond},
 			"a PollCap of 9ms":                    {PollCap: 9 * time.Millisecond},
 			"a negative PollCap":                  {PollCap: -time.Second},

@@ -233,13 +233,13 @@ func TestCacheFillRendersOnce(t *testing.T) {
 func TestTwoGoProcessesShareTheStock(t *testing.T) {
 	t.Parallel()
 	server := redistest.Start(t)
-	server.MustDo("SET", "stock:7", "200")
+	server.MustDo("SET", "stock:7:count", "200")
 	for _, p := range []*program{start(t, "gojava", server), start(t, "gojava", server)} {
 		if lines := p.ends(); !slices.Equal(lines, []string{"go: took 100"}) {
 			t.Errorf("it said %q", lines)
 		}
 	}
-	if left := server.MustDo("GET", "stock:7").Text; left != "0" {
+	if left := server.MustDo("GET", "stock:7:count").Text; left != "0" {
 		t.Errorf("%s items are left", left)
 	}
 }

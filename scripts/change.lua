@@ -1,28 +1,38 @@
 -- change.lua: change numbers, the permits of semaphores or the counts of latches. VERB, which stands before this text, says how.
--- KEYS[2i-1], KEYS[2i]              semaphore or latch, an integer; this engine's receipt
+-- KEYS[2i-1], KEYS[2i]              semaphore or latch, an integer; this engine's receipt. Of permit_set and permit_delete there are
+--                                   three: permits, an integer; those held, a sorted set; the receipt
 -- ARGV[1], ARGV[2]                  PUBLISH, SPUBLISH or BOTH; notAfter
--- ARGV[3i], ARGV[3i+1], ARGV[3i+2]  number of the call; permits, or the count; channel
+-- ARGV[3i], ARGV[3i+1], ARGV[3i+2]  number of the call; permits, or the count, of set_permits also "permits,ms to live"; channel
 -- reply per name: LATE - now; a fault; or by verb:
 --   give, add_permits, permit_add   subscribers woken, >= 0; -2 changed, but this user may not publish
+--   permit_set                      the same; 0 there were so many
 --   set_permits, set_count          1 set; 0 there was a number, perhaps 0 or less
 --   drain_permits                   how many they were, negative when they were below 0
 --   count_down                      0 counted, or there is no latch
---   delete_count                    1 deleted; 0 there was none
+--   delete_count, delete_permits    1 deleted; 0 there was none
+--   permit_delete                   the same
 local KEYS, ARGV = KEYS, ARGV
+local HELD = VERB == 'permit_set' or VERB == 'permit_delete'
+local DELETES = string.find(VERB, 'delete', 1, true)
 local tardy = late(ARGV[2])
 if tardy then return tardy end
 
--- setOnce gives a name a number if it has none.
-local function setOnce(key, receipt, id, there, number, channel, message)
+-- setOnce gives a name a number if it has none. by is "number" or "number,ms to live".
+local function setOnce(key, receipt, id, there, by, channel, message)
 	if there then return note(receipt, id, 0) or 0 end
-	return once(receipt, id, 1, function() return call('SET', key, number) end, function()
-		publish(ARGV[1], channel, message)
+	local number, life = string.match(by, '^(%d+),?(%d*)$')
+	return once(receipt, id, 1, function()
+		if life ~= '' then return call('SET', key, number, 'PX', life) end
+		return call('SET', key, number)
+	end, function()
+		publish(ARGV[1], channel, message or number)
 		return 1
 	end)
 end
 
--- change changes one name, which has the number n, or none. by is how many permits, or how often to count down.
-local function change(key, receipt, id, n, there, by, channel)
+-- change changes one name, which has the number n, or none, and so many permits that are taken. by is how many permits, or how often
+-- to count down.
+local function change(key, held, receipt, id, n, there, taken, by, channel)
 	if VERB == 'give' then -- a semaphore that is not there is made
 		if n + tonumber(by) >= EXACT then return RANGE end
 		mayGrow(receipt)
@@ -39,17 +49,23 @@ local function change(key, receipt, id, n, there, by, channel)
 			return 0
 		end)
 	elseif VERB == 'set_permits' then
-		return setOnce(key, receipt, id, there, by, channel, by)
+		return setOnce(key, receipt, id, there, by, channel)
 	elseif VERB == 'set_count' then -- the message 1 says that something has changed: waiters look again
 		return setOnce(key, receipt, id, there, by, channel, '1')
 	elseif VERB == 'drain_permits' then
 		if not there then return note(receipt, id, 0) or 0 end
 		return once(receipt, id, n, function() return call('SET', key, '0') end)
-	elseif VERB == 'delete_count' then
-		if not there then return note(receipt, id, 0) or 0 end
+	elseif VERB == 'permit_set' then -- so many with those that are taken. The message is how many, as Redisson's
+		local more = tonumber(by) - taken - n
+		if there and more == 0 then return note(receipt, id, 0) or 0 end
+		return once(receipt, id, 0, function() return call('INCRBY', key, string.format('%.0f', more)) end, function()
+			return publish(ARGV[1], channel, by)
+		end)
+	elseif DELETES then -- who waits for permits goes on waiting
+		if not there and taken == 0 then return note(receipt, id, 0) or 0 end
 		mayGrow(receipt)
-		return once(receipt, id, 1, function() return call('DEL', key) end, function()
-			publish(ARGV[1], channel, '1')
+		return once(receipt, id, 1, function() return call('DEL', key, held or key) end, function()
+			if VERB == 'delete_count' then publish(ARGV[1], channel, '1') end
 			return 1
 		end)
 	end
@@ -65,11 +81,14 @@ local function change(key, receipt, id, n, there, by, channel)
 	end)
 end
 
-return each(#KEYS / 2, function(i)
-	local key, receipt, id = KEYS[2 * i - 1], KEYS[2 * i], ARGV[3 * i]
+local width = HELD and 3 or 2
+return each(#KEYS / width, function(i)
+	local key, held, receipt, id = KEYS[width * (i - 1) + 1], HELD and KEYS[3 * i - 1], KEYS[width * i], ARGV[3 * i]
 	local before = earlier(receipt, id)
 	if before then return before end
 	local n, there = number(key)
-	if not n and not (VERB == 'delete_count' and there == RANGE) then return there end
-	return change(key, receipt, id, n, there, ARGV[3 * i + 1], ARGV[3 * i + 2])
+	if not n and not (DELETES and there == RANGE) then return there end
+	local taken = held and call('ZCARD', held) or 0
+	if type(taken) == 'table' then return fault(taken, held) end
+	return change(key, held, receipt, id, n, there, taken, ARGV[3 * i + 1], ARGV[3 * i + 2])
 end)

@@ -23,16 +23,17 @@ var count string
 // The scripts of semaphores and latches. What they hold has no owner in Redis, so each call that changes
 // something leaves a receipt (receipt.lua): sent twice, it has its effect once.
 var (
-	Take         = Script{"take", prelude + receipt + take}
-	Give         = changing("give")
-	AddPermits   = changing("add_permits")
-	SetPermits   = changing("set_permits")
-	DrainPermits = changing("drain_permits")
-	CountDown    = changing("count_down")
-	SetCount     = changing("set_count")
-	DeleteCount  = changing("delete_count")
-	GetCount     = Script{"look", prelude + receipt + look}
-	Count        = Script{"count", prelude + receipt + count}
+	Take          = Script{"take", prelude + receipt + take}
+	Give          = changing("give")
+	AddPermits    = changing("add_permits")
+	SetPermits    = changing("set_permits")
+	DrainPermits  = changing("drain_permits")
+	CountDown     = changing("count_down")
+	SetCount      = changing("set_count")
+	DeleteCount   = changing("delete_count")
+	DeletePermits = changing("delete_permits")
+	GetCount      = Script{"look", prelude + receipt + look}
+	Count         = Script{"count", prelude + receipt + count}
 )
 
 // changing is the script of a verb of change.lua.

@@ -4,6 +4,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/wheellock/wheellock/scripts"
 )
@@ -41,6 +42,13 @@ var countingScenes = []scene{
 	{"count down by more than is left", scripts.CountDown, counted(1), countKeys, []any{"PUBLISH", 0, 7, 2, nobody}, counts(0, "")},
 	{"set a latch", scripts.SetCount, nil, countKeys, []any{"PUBLISH", 0, 7, 5, nobody}, counts(1, "5")},
 	{"delete a latch", scripts.DeleteCount, counted(5), countKeys, []any{"PUBLISH", 0, 7, 0, nobody}, counts(1, "")},
+	{"set for a minute", scripts.SetPermits, nil, countKeys, []any{"PUBLISH", 0, 7, "5,60000", nobody}, func(o *outcome) {
+		o.Helper()
+		if counts(1, "5")(o); o.granted(1) {
+			o.lasts(one, time.Minute)
+		}
+	}},
+	{"delete a semaphore", scripts.DeletePermits, counted(5), countKeys, []any{"PUBLISH", 0, 7, 0, nobody}, counts(1, "")},
 	{"add permits that expire", scripts.PermitAdd, counted(5), countKeys, []any{"PUBLISH", 0, 7, 1, nobody}, counts(0, "6")},
 }
 
@@ -102,6 +110,19 @@ var permitScenes = []scene{
 	{"free permits", scripts.PermitFree, pooled(3, 2, 1), permitKeys, []any{"PUBLISH", 0, engineBytes, 7, 1, 2, "", nobody}, pool(0, false, 1, 2)},
 	{"free permits by their ids, one of them twice", scripts.PermitFree, pooled(3, 3, 1), permitKeys,
 		[]any{"PUBLISH", 0, engineBytes, 7, 0, 3, idOf(1) + idOf(2) + idOf(1), nobody}, pool(0, false, 1, 2)},
+	{"set permits that expire", scripts.PermitSet, pooled(3, 2, 1), permitKeys, []any{"PUBLISH", 0, 7, 9, nobody}, counts(0, "7")},
+	{"set fewer permits than are held", scripts.PermitSet, pooled(1, 2, 1), permitKeys, []any{"PUBLISH", 0, 7, 1, nobody}, counts(0, "-1")},
+	{"set permits to none", scripts.PermitSet, nil, permitKeys, []any{"PUBLISH", 0, 7, 0, nobody}, counts(0, "0")},
+	{"delete permits without a number", scripts.PermitDelete, func(b *box) {
+		pooled(0, 2, 1)(b)
+		b.must("DEL", one)
+	}, permitKeys, []any{"PUBLISH", 0, 7, 0, nobody}, counts(1, "")},
+	{"delete permits that expire", scripts.PermitDelete, pooled(3, 2, 1), permitKeys, []any{"PUBLISH", 0, 7, 0, nobody}, func(o *outcome) {
+		o.Helper()
+		if counts(1, "")(o); o.granted(1) {
+			o.want(o.must("EXISTS", permitKeys[1]), "0", "those held")
+		}
+	}},
 	{"count permits of which some are over", countOnly, pooled(3, 3, 3), permitKeys[:2], []any{"PUBLISH", nobody}, func(o *outcome) {
 		if o.reply == 0 {
 			o.want(o.must("ZCARD", permitKeys[1]), "1", "answer ", o.reply, ": held")

@@ -115,7 +115,7 @@ func (d *duel) command() []string {
 	case "fair":
 		return c.fair()
 	case "sem":
-		return c.counting(scripts.SemaphoreChannel, scripts.Take, scripts.Give, scripts.AddPermits, scripts.SetPermits, scripts.DrainPermits)
+		return c.counting(scripts.SemaphoreChannel, scripts.Take, scripts.Give, scripts.AddPermits, scripts.SetPermits, scripts.DrainPermits, scripts.DeletePermits)
 	case "latch":
 		return c.counting(scripts.LatchChannel, scripts.GetCount, scripts.CountDown, scripts.SetCount, scripts.DeleteCount)
 	default:
@@ -310,7 +310,14 @@ func (c *call) counting(channel func(string) string, among ...scripts.Script) []
 			if strings.Contains(c.script.Name, "add") && c.IntN(2) == 0 {
 				n = -n
 			}
-			c.key(name, receipt(name)).fresh().arg(strconv.Itoa(n), channel(name))
+			by := strconv.Itoa(n)
+			if c.script.Name == scripts.SetPermits.Name {
+				by += oneOf(c.duel, []string{"", ",3600000"})
+			}
+			if c.key(name); c.script.Name == scripts.PermitSet.Name || c.script.Name == scripts.PermitDelete.Name {
+				c.key(scripts.PermitsKey(name))
+			}
+			c.key(receipt(name)).fresh().arg(by, channel(name))
 		})
 	}
 }
@@ -318,7 +325,7 @@ func (c *call) counting(channel func(string) string, among ...scripts.Script) []
 func (c *call) permits() []string {
 	receipt := func(name string) string { return scripts.ReceiptKey(name, c.engine) }
 	held, channel, half := scripts.PermitsKey, scripts.SemaphoreChannel, scripts.PermitBytes(c.engine)
-	c.script = oneOf(c.duel, []scripts.Script{scripts.SetPermits, scripts.PermitAdd, scripts.PermitTake, scripts.PermitTake, scripts.PermitRenew, scripts.PermitFree, scripts.PermitCount})
+	c.script = oneOf(c.duel, []scripts.Script{scripts.SetPermits, scripts.PermitAdd, scripts.PermitSet, scripts.PermitDelete, scripts.PermitTake, scripts.PermitTake, scripts.PermitRenew, scripts.PermitFree, scripts.PermitCount})
 	switch c.script.Name {
 	case "permit_take":
 		c.arg("PUBLISH").until().arg(half)

@@ -44,7 +44,9 @@ var exactly = map[string]exact{
 
 	"take": {2, "", 2}, "take too many": {0, "", 0}, "give": {1, "7", 0}, "add": {1, "-2", 0}, "set": {1, "5", 1}, "drain": {5, "", 5},
 	"count down": {0, "", 0}, "count down to 0": {0, "0", 0}, "count down by more than is left": {0, "0", 0}, "set a latch": {1, "1", 1}, "delete a latch": {1, "1", 1},
-	"add permits that expire": {1, "1", 0},
+	"set for a minute": {1, "5", 1}, "delete a semaphore": {1, "", 1}, "set permits that expire": {1, "9", 0}, "set fewer permits than are held": {1, "1", 0},
+	"delete permits that expire": {1, "", 1}, "set permits to none": {1, "0", 0}, "delete permits without a number": {1, "", 1},
+	"add permits that expire":    {1, "1", 0},
 
 	"take permits": {1, "", 1}, "take permits that are over": {1, "1", 1}, "take too many, some are over": {sometime, "2", sometime},
 	"take permits again": {1, "", 1}, "renew permits": {1, "", 1}, "free permits": {1, "2", 0},
@@ -133,7 +135,7 @@ var goesOn = []string{
 	"read again", "read again without its key", "write again", "renew a reader", "renew a reader without its key",
 	"release the last reader", "release a reader beside another", "release a reader beside a dead one", "release a writer", "release a writer that reads",
 	"downgrade", "downgrade a writer that reads", "downgrade again", "release to the next of ours", "release to nobody", "leave",
-	"give", "count down", "count down to 0", "count down by more than is left", "delete a latch", "take too many, some are over",
+	"give", "count down", "count down to 0", "count down by more than is left", "delete a latch", "delete a semaphore", "delete permits that expire", "delete permits without a number", "take too many, some are over",
 	"take permits again", "renew permits", "free permits", "free permits by their ids, one of them twice", "count permits of which some are over",
 }
 
@@ -168,6 +170,9 @@ func TestCountsThatAreThereOrNot(t *testing.T) {
 		{"permits are set once", scripts.SetPermits, "0", 5, "0", "0"},
 		{"a latch is set once", scripts.SetCount, "1", 5, "0", "1"},
 		{"a latch that is not there is not deleted", scripts.DeleteCount, "", 0, "0", ""},
+		{"nor is a semaphore", scripts.DeletePermits, "", 0, "0", ""},
+		{"nor are permits that expire", scripts.PermitDelete, "", 0, "0", ""},
+		{"of which there are so many none are made", scripts.PermitSet, "5", 5, "0", "5"},
 		{"nor counted down", scripts.CountDown, "", 1, "0", ""},
 		{"a latch that is open is deleted without a word", scripts.CountDown, "0", 1, "0", ""},
 		{"no permits are drained", scripts.DrainPermits, "", 0, "0", ""},
@@ -176,20 +181,23 @@ func TestCountsThatAreThereOrNot(t *testing.T) {
 		{"none are added without a word", scripts.PermitAdd, "5", 0, "0", "5"},
 	} {
 		t.Run(c.what, func(t *testing.T) {
-			b := b.fresh(t)
+			b, keys := b.fresh(t), countKeys
+			if layouts[c.script.Name].keys == 3 {
+				keys = permitKeys
+			}
 			if c.before != "" {
 				b.must("SET", one, c.before)
 			}
 			refused := answering(c.script, "SET", "{ err = "+strconv.Quote(refusals[scripts.OutOfMem])+" }")
-			b.want(b.eval(refused, countKeys, "PUBLISH", 0, 7, c.n, nobody), fault(scripts.OutOfMem), "the call when Redis refuses the receipt")
+			b.want(b.eval(refused, keys, "PUBLISH", 0, 7, c.n, nobody), fault(scripts.OutOfMem), "the call when Redis refuses the receipt")
 			b.want(b.thing(one).value, c.before, "the number")
 			for range 2 {
-				b.want(b.eval(c.script, countKeys, "PUBLISH", 0, 7, c.n, nobody), c.reply, "the call")
+				b.want(b.eval(c.script, keys, "PUBLISH", 0, 7, c.n, nobody), c.reply, "the call")
 			}
 			b.want(b.thing(one).value, c.after, "the number")
 			b.want(b.thing(countKeys[1]).value, "7:"+c.reply, "the receipt")
 			b.want(b.said(nobody, heard), "", "the channel")
-			b.want(b.eval(c.script, countKeys, "PUBLISH", 0, 6, c.n, nobody), "0", "a call that was overtaken")
+			b.want(b.eval(c.script, keys, "PUBLISH", 0, 6, c.n, nobody), "0", "a call that was overtaken")
 			b.want(b.thing(one).value, c.after, "the number")
 		})
 	}

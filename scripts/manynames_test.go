@@ -27,7 +27,7 @@ var layouts = map[string]layout{
 	"take": {2, 1, 3, false}, "give": {2, 2, 3, false}, "add_permits": {2, 2, 3, false}, "set_permits": {2, 2, 3, false},
 	"drain_permits": {2, 2, 3, false}, "count_down": {2, 2, 3, false}, "set_count": {2, 2, 3, false}, "delete_count": {2, 2, 3, false},
 	"look": {1, 0, 0, false}, "permit_take": {3, 3, 5, false}, "permit_renew": {1, 1, 1, false}, "permit_free": {3, 3, 5, false},
-	"permit_add": {2, 2, 3, false},
+	"permit_add": {2, 2, 3, false}, "permit_set": {3, 2, 3, false}, "permit_delete": {3, 2, 3, false}, "delete_permits": {2, 2, 3, false},
 }
 
 // alone are the calls that do for one name each what a command does for all of its names.

@@ -26,11 +26,13 @@ var permitCount string
 
 // The scripts of permits that expire. They are set by that of semaphores.
 var (
-	PermitTake  = Script{"permit_take", prelude + receipt + permits + permitTake}
-	PermitRenew = Script{"permit_renew", prelude + receipt + permits + permitRenew}
-	PermitFree  = Script{"permit_free", prelude + receipt + permits + permitFree}
-	PermitAdd   = changing("permit_add")
-	PermitCount = Script{"permit_count", prelude + receipt + permits + permitCount}
+	PermitTake   = Script{"permit_take", prelude + receipt + permits + permitTake}
+	PermitRenew  = Script{"permit_renew", prelude + receipt + permits + permitRenew}
+	PermitFree   = Script{"permit_free", prelude + receipt + permits + permitFree}
+	PermitAdd    = changing("permit_add")
+	PermitSet    = changing("permit_set")
+	PermitDelete = changing("permit_delete")
+	PermitCount  = Script{"permit_count", prelude + receipt + permits + permitCount}
 )
 
 // PermitsKey is the sorted set of the permits that are held.

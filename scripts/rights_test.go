@@ -85,4 +85,5 @@ var all = []scripts.Script{
 	scripts.FairAsk, scripts.FairRelease, scripts.FairLeave,
 	scripts.Take, scripts.Give, scripts.AddPermits, scripts.SetPermits, scripts.DrainPermits, scripts.CountDown, scripts.SetCount,
 	scripts.DeleteCount, scripts.GetCount, scripts.PermitTake, scripts.PermitRenew, scripts.PermitFree, scripts.PermitAdd, scripts.PermitCount,
+	scripts.DeletePermits, scripts.PermitSet, scripts.PermitDelete,
 }

@@ -2,6 +2,8 @@ package wheelcron_test
 
 import (
 	"errors"
+	"slices"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -77,17 +79,18 @@ func TestALateSchedulerRunsNothingTwice(t *testing.T) {
 	}
 }
 
-// Two schedulers whose clocks differ run a job that takes no time at each tick once: the one whose clock is late finds it locked.
-func TestEachTickOnce(t *testing.T) {
+// Two schedulers of a DurationJob count from their own starts. The one that is due later leaves the run of each period out, although the
+// job has been free for long; and runs it when the other one does no more.
+func TestOneRunAPeriod(t *testing.T) {
 	t.Parallel()
-	const period, minHold = time.Hour, time.Second
+	const period = time.Hour
 	redis := redistest.Start(t)
 	ran, refused := make(chan int, 2), make(chan error, 2)
 	listen := gocron.WithEventListeners(gocron.AfterLockError(func(_ uuid.UUID, _ string, err error) { refused <- err }))
 	var clocks [2]*clockwork.FakeClock
 	for i := range clocks {
 		clocks[i] = clockwork.NewFakeClock()
-		scheduleBy(t, clocks[i], newLocker(t, redis, wheelcron.LockerOptions{MinHold: minHold}), gocron.DurationJob(period), func() { ran <- i }, listen)
+		scheduleBy(t, clocks[i], newLocker(t, redis, wheelcron.LockerOptions{MinHold: -1}), gocron.DurationJob(period), func() { ran <- i }, listen)
 	}
 	tick := func(i int) {
 		t.Helper()
@@ -96,32 +99,44 @@ func TestEachTickOnce(t *testing.T) {
 		}
 		clocks[i].Advance(period)
 	}
-	const ticks = 3
-	late := 0
-	for range ticks {
-		began := time.Now()
-		tick(0)
-		if i := testkit.Receive(t, "a run", ran); i != 0 {
-			t.Fatal("a scheduler runs the job before its time")
+	runs := func(i int) {
+		t.Helper()
+		tick(i)
+		if by := testkit.Receive(t, "a run", ran); by != i {
+			t.Fatalf("scheduler %d ran the job, want %d", by, i)
 		}
-		tick(1)
+		awaitFree(t, redis)
+	}
+	leavesOut := func(i int) {
+		t.Helper()
+		tick(i)
 		select {
 		case err := <-refused:
-			late++
-			if !errors.Is(err, engine.ErrHeld) {
-				t.Errorf("%v, want ErrHeld", err)
+			if !errors.Is(err, wheelcron.ErrRan) {
+				t.Errorf("%v, want ErrRan", err)
 			}
-		case <-ran: // right only if this machine was so slow that MinHold is over
-			if took := time.Since(began); took < minHold {
-				t.Errorf("the job ran twice within %v", took)
-			}
+		case <-ran:
+			t.Fatal("the job ran twice in a period")
 		}
-		redistest.Await(t, "the job to be free", func() bool { return len(redis.Keys()) == 0 })
 	}
-	if late == 0 {
-		t.Errorf("in none of %d ticks a second scheduler came while the job was locked", ticks)
+	for range 3 {
+		runs(0)
+		leavesOut(1)
 	}
+	runs(1) // scheduler 0 is gone
+	runs(1)
+	leavesOut(0) // it is back
+	runs(0)
+	leavesOut(1)
 }
+
+// awaitFree waits until the job is free, of which the fencing counter stays.
+func awaitFree(t *testing.T, redis *redistest.Server) {
+	t.Helper()
+	redistest.Await(t, "the job to be free", func() bool { return !slices.ContainsFunc(redis.Keys(), isLock) })
+}
+
+func isLock(key string) bool { return strings.HasSuffix(key, ":report") }
 
 func TestAJobIsFreeAfterMinHold(t *testing.T) {
 	t.Parallel()
@@ -133,13 +148,13 @@ func TestAJobIsFreeAfterMinHold(t *testing.T) {
 			locker := newLocker(t, redis, wheelcron.LockerOptions{MinHold: minHold, Prefix: "jobs:"})
 			before := time.Now() // the grant comes later, and MinHold counts from it
 			schedule(t, locker, now, func() {
-				if keys := redis.Keys(); len(keys) != 1 || keys[0] != "jobs:report" {
+				if keys := redis.Keys(); !slices.Contains(keys, "jobs:report") {
 					t.Errorf("keys %q", keys)
 				}
 				began <- struct{}{}
 			})
 			testkit.Receive(t, "a run", began)
-			redistest.Await(t, "the job to be free", func() bool { return len(redis.Keys()) == 0 })
+			awaitFree(t, redis)
 			if took := time.Since(before); minHold == 0 && took < 450*time.Millisecond {
 				t.Errorf("the job was free %v after the scheduler started", took)
 			}

@@ -8,7 +8,10 @@ package wheelcron
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"math"
+	"sync"
 	"time"
 
 	"github.com/go-co-op/gocron/v2"
@@ -19,9 +22,8 @@ import (
 // LockerOptions say how runs of jobs are locked. The zero value works.
 type LockerOptions struct {
 	// MinHold is how long a job stays locked at least, counted from the grant of the lock, also if the run takes less, or its process
-	// ends ([engine.WithMinHold]). It has to be longer than the schedulers are apart in time: a scheduler whose clock is late by more
-	// finds the job free and runs it again. And it has to be shorter than the pause between two runs, of which the second would be
-	// left out. At most [engine.MaxLease]. Default 500ms; negative: none.
+	// ends ([engine.WithMinHold]). It has to be longer than two schedulers take to ask Redis for the same run. And it has to be shorter
+	// than the pause between two runs, of which the second would be left out. At most [engine.MaxLease]. Default 500ms; negative: none.
 	MinHold time.Duration
 
 	// Prefix and the name of a job are the name of its lock. Default "gocron:".
@@ -30,11 +32,18 @@ type LockerOptions struct {
 
 const defaultMinHold = 500 * time.Millisecond
 
-// Locker is a gocron.Locker. Any number of schedulers may use it.
+// ErrRan means that another scheduler has run the job since it was last due in this one.
+var ErrRan = errors.New("wheelcron: another scheduler has run the job since it was last due here")
+
+// Locker is a gocron.Locker. Each scheduler needs one of its own.
 type Locker struct {
 	e      *engine.Engine
 	prefix string
 	how    []engine.LockOption
+	made   int64 // when, in the unit of tokens
+
+	mu   sync.Mutex       // guards seen
+	seen map[string]int64 // by job: its last token when it was last due here
 }
 
 var _ gocron.Locker = (*Locker)(nil)
@@ -53,7 +62,7 @@ func NewLocker(e *engine.Engine, opts LockerOptions) (*Locker, error) {
 	if opts.MinHold == 0 {
 		opts.MinHold = defaultMinHold
 	}
-	l := &Locker{e: e, prefix: opts.Prefix}
+	l := &Locker{e: e, prefix: opts.Prefix, made: time.Now().UnixMicro(), seen: make(map[string]int64)}
 	if opts.MinHold > 0 {
 		l.how = []engine.LockOption{engine.WithMinHold(opts.MinHold)}
 	}
@@ -61,13 +70,44 @@ func NewLocker(e *engine.Engine, opts LockerOptions) (*Locker, error) {
 }
 
 // Lock takes the lock of a job for one run. It does not wait: if another scheduler has it, the error is [engine.ErrHeld], and
-// gocron leaves this run out. So it does if Redis cannot serve.
+// gocron leaves this run out. So it does if Redis cannot serve, and with [ErrRan] if another scheduler had the lock since the previous
+// Lock of the job, or since NewLocker before the first: schedulers that are late, or that count a DurationJob from a start of their
+// own, ask when the run of this period is over.
+//
+// Therefore two schedulers that have a job every hour run it an hour apart, whoever runs it. What tells is the fencing token, which
+// each run makes larger. Before the first Lock the time of NewLocker stands for it, because a token is not below the time of its
+// grant; for the first run alone the clocks of this process and of Redis must agree.
 func (l *Locker) Lock(ctx context.Context, job string) (gocron.Lock, error) {
-	hold, err := l.e.Mutex(l.prefix+job).TryLock(ctx, l.how...)
+	m := l.e.FencedMutex(l.prefix + job)
+	before, err := m.Inspect(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if before.Token > l.see(job, before.Token) && !before.Locked {
+		return nil, ErrRan
+	}
+	hold, err := m.TryLock(ctx, l.how...)
+	if after, unknown := m.Inspect(ctx); unknown == nil {
+		l.see(job, after.Token)
+	} else {
+		l.see(job, math.MaxInt64) // rather a run too many than one too few
+	}
 	if err != nil {
 		return nil, err
 	}
 	return run{hold}, nil
+}
+
+// see notes the last token of a job, and returns the one before.
+func (l *Locker) see(job string, token int64) (before int64) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	before, again := l.seen[job]
+	if !again {
+		before = l.made
+	}
+	l.seen[job] = token
+	return before
 }
 
 // run is the lock of one run of a job.

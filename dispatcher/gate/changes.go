@@ -17,7 +17,7 @@ type Change struct {
 }
 
 // ChangeCount is a change of a count, by n or to n.
-func ChangeCount(op Op, n int64) Change { return Change{Op: op, Args: CountArgs{n}.Args()} }
+func ChangeCount(op Op, n int64) Change { return Change{Op: op, Args: CountArgs{N: n}.Args()} }
 
 // lasting reports whether the change is to be made as soon as Redis can be reached, as the release of a lock
 // is: who gives something back does not wait to repeat it. The others fail at once while the link is down.
@@ -45,7 +45,7 @@ func (cs *changes) next() Command {
 		if sum > mostMerged {
 			break
 		}
-		c.Args = CountArgs{sum}.Args()
+		c.Args = CountArgs{N: sum}.Args()
 	}
 	return c
 }

@@ -183,13 +183,14 @@ func (a Args) PermitRenew() PermitRenewArgs {
 }
 
 // CountArgs are those of what changes the count of a semaphore, of permits or of a latch: Give, CountDown, AddPermits,
-// PermitAdd, SetPermits, DrainPermits, SetCount, DeleteCount.
+// PermitAdd, PermitSet, SetPermits, DrainPermits, SetCount, and what deletes it: DeletePermits, PermitDelete, DeleteCount.
 type CountArgs struct {
-	N int64 // by how much, or to what
+	N   int64         // by how much, or to what
+	TTL time.Duration // SetPermits: how long they live; 0: there is no end
 }
 
-func (a CountArgs) Args() Args  { return Args{n: a.N} }
-func (a Args) Count() CountArgs { return CountArgs{N: a.n} }
+func (a CountArgs) Args() Args  { return Args{n: a.N, number: uint64(a.TTL)} }
+func (a Args) Count() CountArgs { return CountArgs{N: a.n, TTL: time.Duration(a.number)} }
 
 func oneIf(is bool) uint64 {
 	if is {

@@ -79,6 +79,9 @@ const (
 	DrainPermits
 	SetCount
 	DeleteCount
+	DeletePermits
+	PermitSet
+	PermitDelete
 	Adopt
 	Acquire
 	AcquireClaim // leaves a claim, if it is refused
@@ -103,6 +106,7 @@ var opNames = [Ops]string{
 	FairRelease: "fair release", FairLeave: "fair leave",
 	Give: "give", CountDown: "count down", AddPermits: "add permits", SetPermits: "set permits", DrainPermits: "drain permits",
 	SetCount: "set count", DeleteCount: "delete count",
+	DeletePermits: "delete permits", PermitSet: "permit set", PermitDelete: "permit delete",
 	Acquire: "acquire", AcquireClaim: "acquire claim", AcquireFenced: "acquire fenced", FairAsk: "fair ask", Take: "take", GetCount: "look", CountWaiters: "count waiters",
 }
 

@@ -2,6 +2,8 @@ package redisconn
 
 import (
 	"context"
+	"io"
+	"net"
 	"slices"
 	"strconv"
 	"testing"
@@ -208,6 +210,67 @@ func TestUnreplicated(t *testing.T) {
 	r.connection.Class = ReplicatedCommands
 	if batch := r.run(Carry, acquires(1, 1)...); batch[0].Result != gate.UnderReplicated {
 		t.Errorf("result %v, want UnderReplicated", batch[0].Result)
+	}
+}
+
+// All replicas that are connected: how many those are is asked with each batch.
+// invariant: replicas-acknowledge
+func TestAllReplicas(t *testing.T) {
+	r := newRig(t, func(cfg *Config) { cfg.Replicas = AllReplicas }).ready()
+	r.connection.Class = ReplicatedCommands
+	id := uint64(1)
+	granted := func(within time.Duration) bool {
+		t.Helper()
+		r.connection.cfg.ReplicaTime = within
+		id++
+		batch := acquires(1, id)
+		batch[0].Entry.Name += ":" + strconv.FormatUint(id, 10)
+		switch result := r.run(Carry, batch...)[0].Result; result {
+		case gate.Answered, gate.UnderReplicated:
+			return result == gate.Answered
+		default:
+			t.Fatalf("result %v, error %v", result, r.connection.Err)
+			return false
+		}
+	}
+	const short, long = 100 * time.Millisecond, 10 * time.Second
+	replicas := func() []redistest.Reply { return r.server.MustDo("ROLE").Items[2].Items }
+	if !granted(long) {
+		t.Error("not granted without a replica")
+	}
+	first := redistest.StartReplica(t, r.server)
+	if !granted(long) {
+		t.Error("not granted when a replica has come")
+	}
+	first.Freeze()
+	if granted(short) {
+		t.Error("granted while the replica stands still")
+	}
+	first.Thaw()
+	if !granted(long) {
+		t.Error("not granted when it goes on")
+	}
+	second := redistest.StartReplica(t, r.server)
+	second.Freeze()
+	if granted(short) {
+		t.Error("granted while the second of two, which has come, stands still")
+	}
+	second.Kill()
+	redistest.Await(t, "the master to notice", func() bool { return len(replicas()) == 1 })
+	redistest.Await(t, "a grant when the second has left", func() bool { return granted(short) })
+
+	reader, err := net.Dial("tcp", r.server.Addr())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer reader.Close()
+	if _, err := io.WriteString(reader, "SYNC\r\n"); err != nil {
+		t.Fatal(err)
+	}
+	go io.Copy(io.Discard, reader)
+	redistest.Await(t, "a client that reads the stream", func() bool { return len(replicas()) == 2 })
+	if !granted(long) || r.connection.dedicated.replicas != 1 {
+		t.Errorf("with a client that only reads the stream %d replicas are waited for", r.connection.dedicated.replicas)
 	}
 }
 

@@ -21,6 +21,8 @@ type dedicated struct {
 	usedAt gate.Time
 	fresh  bool // nothing has come over it yet
 	stale  bool // another one to this node broke: this one is not to be relied upon
+
+	replicas int // as many as were connected when it was asked last
 }
 
 // restTime is how long a connection may be idle before the client may have found it dead: the client looks once a second.

@@ -15,12 +15,12 @@ import (
 // Rights finds out which commands a user may not run, or the server does not have, by running each on a key and a
 // channel that nobody uses. It cannot find out rights to keys and channels, because no names are known yet.
 type Rights struct {
-	Client  rueidis.Client
-	UUID    string // the engine's
-	Publish string // PUBLISH, SPUBLISH or BOTH
-	Cluster bool
-	Wait    bool // whether replicas are waited for
-	Fsync   bool // whether the disk is
+	Client   rueidis.Client
+	UUID     string // the engine's
+	Publish  string // PUBLISH, SPUBLISH or BOTH
+	Cluster  bool
+	Replicas int  // how many replicas are waited for
+	Fsync    bool // whether the disk is
 
 	Declared bool // no script may touch a key that its call does not declare
 }
@@ -97,7 +97,10 @@ func (r *Rights) Find(ctx context.Context) (*Missing, error) {
 	if r.Cluster { // CLUSTER SLOTS has been asked before
 		try("asking", r.Client.Do(ctx, b.Asking().Build()).Error())
 	}
-	if r.Wait {
+	if r.Replicas == AllReplicas {
+		try("role", r.Client.Do(ctx, b.Role().Build()).Error())
+	}
+	if r.Replicas != 0 {
 		try("wait", r.Client.Do(ctx, b.Arbitrary("WAIT", "0", "1").Build()).Error())
 	}
 	if r.Fsync {

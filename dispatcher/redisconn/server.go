@@ -20,7 +20,7 @@ type Config struct {
 	Digests     *Digests
 	WatchLoss   bool          // after a grant or renewal, have Redis tell when the key changes
 	ProbeTime   time.Duration // how long a probe may take
-	Replicas    int           // how many replicas must have what is granted or renewed before it counts
+	Replicas    int           // how many replicas must have what is granted or renewed before it counts; AllReplicas: all that are connected
 	ReplicaTime time.Duration // how long they have for it
 	Fsync       time.Duration // how long the server has to get it on its disk; 0: that is not asked for
 	Cluster     bool

@@ -181,25 +181,26 @@ var operations = [gate.Ops]operation{
 			w.lockChannel(c)
 		}
 	}},
-	gate.GetCount:     {&scripts.GetCount, nil, func(*Writer, *gate.Command) {}},
-	gate.Give:         permits(&scripts.Give),
-	gate.AddPermits:   permits(&scripts.AddPermits),
-	gate.PermitAdd:    permits(&scripts.PermitAdd),
-	gate.SetPermits:   permits(&scripts.SetPermits),
-	gate.DrainPermits: permits(&scripts.DrainPermits),
-	gate.CountDown:    counts(&scripts.CountDown),
-	gate.SetCount:     counts(&scripts.SetCount),
-	gate.DeleteCount:  counts(&scripts.DeleteCount),
+	gate.GetCount:      {&scripts.GetCount, nil, func(*Writer, *gate.Command) {}},
+	gate.Give:          changes(&scripts.Give, (*Writer).receipt, scripts.SemaphoreChannel),
+	gate.AddPermits:    changes(&scripts.AddPermits, (*Writer).receipt, scripts.SemaphoreChannel),
+	gate.SetPermits:    changes(&scripts.SetPermits, (*Writer).receipt, scripts.SemaphoreChannel),
+	gate.DrainPermits:  changes(&scripts.DrainPermits, (*Writer).receipt, scripts.SemaphoreChannel),
+	gate.DeletePermits: changes(&scripts.DeletePermits, (*Writer).receipt, scripts.SemaphoreChannel),
+	gate.PermitAdd:     changes(&scripts.PermitAdd, (*Writer).receipt, scripts.SemaphoreChannel),
+	gate.PermitSet:     changes(&scripts.PermitSet, (*Writer).held, scripts.SemaphoreChannel),
+	gate.PermitDelete:  changes(&scripts.PermitDelete, (*Writer).held, scripts.SemaphoreChannel),
+	gate.CountDown:     changes(&scripts.CountDown, (*Writer).receipt, scripts.LatchChannel),
+	gate.SetCount:      changes(&scripts.SetCount, (*Writer).receipt, scripts.LatchChannel),
+	gate.DeleteCount:   changes(&scripts.DeleteCount, (*Writer).receipt, scripts.LatchChannel),
 }
 
-// permits writes a change of a semaphore.
-func permits(s *scripts.Script) operation {
-	return operation{s, publishUntil, func(w *Writer, c *gate.Command) { w.change(c, scripts.SemaphoreChannel) }}
-}
-
-// counts writes a change of a latch.
-func counts(s *scripts.Script) operation {
-	return operation{s, publishUntil, func(w *Writer, c *gate.Command) { w.change(c, scripts.LatchChannel) }}
+// changes writes a change of a semaphore or a latch, whose other keys are these.
+func changes(s *scripts.Script, keys func(*Writer, *gate.Command), channel func(string) string) operation {
+	return operation{s, publishUntil, func(w *Writer, c *gate.Command) {
+		keys(w, c)
+		w.change(c, channel)
+	}}
 }
 
 func release(w *Writer, c *gate.Command) {

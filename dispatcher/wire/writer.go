@@ -98,9 +98,13 @@ func (w *Writer) receipt(c *gate.Command) {
 
 // change writes what a name without owners is changed by.
 func (w *Writer) change(c *gate.Command, channel func(string) string) {
-	w.receipt(c)
+	a := c.Args.Count()
 	w.number(int64(c.ID))
-	w.number(c.Args.Count().N)
+	w.text = strconv.AppendInt(w.text, a.N, 10)
+	if a.TTL > 0 {
+		w.text = strconv.AppendInt(append(w.text, ','), a.TTL.Milliseconds(), 10)
+	}
+	w.end()
 	w.string(channel(c.Entry.Name))
 }
 

@@ -12,13 +12,19 @@
 //   - Redis cannot be reached: [Server.SetDown];
 //   - Redis is slow: [Server.SetLatency];
 //   - one call fails, because Redis is out of memory, because a right is missing, or because the connection broke before
-//     the answer: [Server.FailNext].
+//     the answer: [Server.FailNext], or for a renewal or an unlock alone [Server.FailNextRenewal] and
+//     [Server.FailNextUnlock].
 //
 // [Server.Open] opens a second engine on the same server, which counts as another process.
 //
 // Inside a bubble of testing/synctest everything runs on the bubble's clock: a lease of 30 seconds ends when the test
 // has slept for 30 seconds, which takes no real time. Call New inside the bubble, with the bubble's T, whose Cleanup
-// also runs inside.
+// also runs inside. If the engine was opened outside, the program ends with
+//
+//	fatal error: send on synctest channel from outside bubble
+//
+// and with the T or the context of the test around the bubble it ends with a similar error: close, or select, instead of
+// send.
 //
 // A test that checks for leaked goroutines (go.uber.org/goleak, with VerifyTestMain) needs no exceptions: none is left
 // after the engine and the server are closed. For that, importing this package releases the default pool of package

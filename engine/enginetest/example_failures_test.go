@@ -58,7 +58,7 @@ func ExampleServer_FailNext() {
 	redis.FailNext("stock:7", enginetest.LostAnswer)
 	hold, err := e.Mutex("stock:7").Lock(ctx) // asks again
 	fmt.Println("Lock:", err)
-	redis.FailNext("stock:7", enginetest.LostAnswer)
+	redis.FailNextUnlock("stock:7", enginetest.LostAnswer)
 	fmt.Println("Unlock:", hold.Unlock(ctx)) // is repeated
 	fmt.Println("left behind:", redis.Keys())
 	// Output:

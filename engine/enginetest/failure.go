@@ -53,39 +53,82 @@ const (
 // [engine.Semaphore.Available]. Further FailNext are for the calls after that, in their order. OutOfMemory waits for a call
 // that needs memory, the others take any. The calls of other names that travel in the same command fail likewise, as with
 // Redis, but for OutOfMemory. With a NameMapper, name is the mapped one.
-func (s *Server) FailNext(name string, f CallFailure) {
-	if f < OutOfMemory || f > LostAnswer {
-		panic(fmt.Sprintf("enginetest: FailNext(%q, %v): there is no such failure", name, f))
+func (s *Server) FailNext(name string, f CallFailure) { s.fail("FailNext", name, anyCall, f) }
+
+// FailNextRenewal is FailNext for the next renewal of a lock or permit, by the watchdog or by [engine.Hold.Extend]. It
+// comes before what FailNext says of any call. OutOfMemory panics: a server without memory goes on renewing.
+func (s *Server) FailNextRenewal(name string, f CallFailure) {
+	s.fail("FailNextRenewal", name, renewal, f)
+}
+
+// FailNextUnlock is FailNextRenewal for the next unlock, which may also be one by which an engine cleans up after a call
+// whose outcome it does not know.
+func (s *Server) FailNextUnlock(name string, f CallFailure) {
+	s.fail("FailNextUnlock", name, unlock, f)
+}
+
+func (s *Server) fail(method, name string, of operation, f CallFailure) {
+	if f < OutOfMemory || f > LostAnswer || f == OutOfMemory && of != anyCall {
+		panic(fmt.Sprintf("enginetest: %s(%q, %v): there is no such failure", method, name, f))
 	}
 	s.failures.mu.Lock()
 	defer s.failures.mu.Unlock()
-	s.failures.next[name] = append(s.failures.next[name], f)
+	t := target{name, of}
+	s.failures.next[t] = append(s.failures.next[t], f)
+}
+
+// operation is what a call does.
+type operation int
+
+const (
+	anyCall operation = iota
+	renewal
+	unlock
+)
+
+// operations are those of the scripts that renew or unlock, by digest.
+var operations = map[string]operation{
+	digest(scripts.Renew.Text): renewal, digest(scripts.RenewRead.Text): renewal, digest(scripts.Confirm.Text): renewal,
+	digest(scripts.PermitRenew.Text): renewal,
+	digest(scripts.Release.Text):     unlock, digest(scripts.ReleaseClaim.Text): unlock, digest(scripts.FairRelease.Text): unlock,
+	digest(scripts.ReleaseRead.Text): unlock, digest(scripts.ReleaseWrite.Text): unlock, digest(scripts.Downgrade.Text): unlock,
+	digest(scripts.PermitFree.Text): unlock,
+}
+
+// target are the calls about a name, of one operation or of any.
+type target struct {
+	name string
+	of   operation
 }
 
 // failures are those of the calls to come.
 type failures struct {
 	mu   sync.Mutex               // guards the rest; the commands of a script take it while miniredis holds its own
-	next map[string][]CallFailure // by name, in their order
+	next map[target][]CallFailure // in their order
 	run  scriptRun
 }
 
-// takeLocked takes the failure that is next for a name, if it is one of these.
-func (f *failures) takeLocked(name string, any ...CallFailure) (next CallFailure, fails bool) {
-	queue := f.next[name]
-	if len(queue) == 0 || !slices.Contains(any, queue[0]) {
-		return 0, false
+// takeLocked takes the failure that is next for an operation and a name, if it is one of these.
+func (f *failures) takeLocked(of operation, isName func(string) bool, any ...CallFailure) (next CallFailure, fails bool) {
+	for t, queue := range f.next {
+		if t.of == of && isName(t.name) && len(queue) > 0 && slices.Contains(any, queue[0]) {
+			f.next[t] = queue[1:]
+			return queue[0], true
+		}
 	}
-	f.next[name] = queue[1:]
-	return queue[0], true
+	return 0, false
 }
 
 // take takes the failure that is next for one of a script's keys.
-func (f *failures) take(keys []string) (next CallFailure, fails bool) {
+func (f *failures) take(of operation, keys []string) (next CallFailure, fails bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	for _, key := range keys {
-		if next, fails = f.takeLocked(key, NoPermission, LostAnswer); fails {
-			return next, true
+		isName := func(name string) bool { return key == name || key == scripts.PermitsKey(name) } // which stands alone in a renewal
+		for _, of := range []operation{of, anyCall} {
+			if next, fails = f.takeLocked(of, isName, NoPermission, LostAnswer); fails {
+				return next, true
+			}
 		}
 	}
 	return 0, false
@@ -97,7 +140,7 @@ func (s *Server) fails(peer *server.Peer, args []string) bool {
 	if err != nil || len(args) < 2+keys {
 		return false
 	}
-	f, fails := s.failures.take(args[2 : 2+keys])
+	f, fails := s.failures.take(operations[args[0]], args[2:2+keys])
 	switch {
 	case !fails:
 		return false
@@ -145,11 +188,10 @@ func (f *failures) refuses(run any, key string, needs bool) bool {
 	if slices.Contains(f.run.wrote, key) {
 		return false
 	}
-	for name := range f.next {
-		if needs && belongs(key, name) {
-			if _, fails := f.takeLocked(name, OutOfMemory); fails {
-				return true
-			}
+	if needs {
+		isName := func(name string) bool { return belongs(key, name) }
+		if _, fails := f.takeLocked(anyCall, isName, OutOfMemory); fails {
+			return true
 		}
 	}
 	f.run.wrote = append(f.run.wrote, key)

@@ -1,6 +1,7 @@
 package enginetest_test
 
 import (
+	"context"
 	"errors"
 	"strings"
 	"testing"
@@ -90,26 +91,92 @@ func TestServerFailNext(t *testing.T) {
 		})
 	})
 	t.Run("of no such kind panics", func(t *testing.T) {
-		defer func() {
-			if said, _ := recover().(string); !strings.Contains(said, "there is no such failure") {
-				t.Errorf("it said %q", said)
-			}
-		}()
 		_, s := enginetest.New(t, engine.Options{})
-		s.FailNext("stock:7", 0)
+		for method, fail := range map[string]func(){
+			"FailNext":        func() { s.FailNext("stock:7", 0) },
+			"FailNextRenewal": func() { s.FailNextRenewal("stock:7", enginetest.OutOfMemory) },
+			"FailNextUnlock":  func() { s.FailNextUnlock("stock:7", enginetest.OutOfMemory) },
+		} {
+			func() {
+				defer func() {
+					if said, _ := recover().(string); !strings.Contains(said, method+"(") || !strings.Contains(said, "there is no such failure") {
+						t.Errorf("%s said %q", method, said)
+					}
+				}()
+				fail()
+			}()
+		}
 	})
+}
+
+// kinds are all kinds of locks.
+var kinds = map[string]func(*engine.Engine) engine.Locker{
+	"Mutex":       func(e *engine.Engine) engine.Locker { return e.Mutex("stock:7") },
+	"FairMutex":   func(e *engine.Engine) engine.Locker { return e.FairMutex("stock:7") },
+	"FencedMutex": func(e *engine.Engine) engine.Locker { return e.FencedMutex("stock:7") },
+	"SpinMutex":   func(e *engine.Engine) engine.Locker { return e.SpinMutex("stock:7") },
+	"Reader":      func(e *engine.Engine) engine.Locker { return e.RWMutex("stock:7").Reader() },
+	"Writer":      func(e *engine.Engine) engine.Locker { return e.RWMutex("stock:7").Writer() },
+}
+
+// The failures of a renewal and of an unlock leave every other call alone, come in whatever order they were asked for, and are
+// outlasted.
+func TestServerFailNextOfAnOperation(t *testing.T) {
+	for what, locker := range kinds {
+		t.Run(what, func(t *testing.T) {
+			failRenewalAndUnlock(t, func(ctx context.Context, e *engine.Engine) (*engine.Hold, error) { return locker(e).Lock(ctx) })
+		})
+	}
+	t.Run("PermitSemaphore", func(t *testing.T) {
+		failRenewalAndUnlock(t, func(ctx context.Context, e *engine.Engine) (*engine.Hold, error) {
+			if _, err := e.PermitSemaphore("stock:7").TrySetPermits(ctx, 1); err != nil {
+				return nil, err
+			}
+			return e.PermitSemaphore("stock:7").Acquire(ctx, 1)
+		})
+	})
+}
+
+func failRenewalAndUnlock(t *testing.T, lock func(context.Context, *engine.Engine) (*engine.Hold, error)) {
+	for _, failure := range []enginetest.CallFailure{enginetest.NoPermission, enginetest.LostAnswer} {
+		synctest.Test(t, func(t *testing.T) {
+			e, s := enginetest.New(t, engine.Options{})
+			wantLost := func(when string, want int64) {
+				t.Helper()
+				if got := e.Stats().Uncertain; failure == enginetest.LostAnswer && got != want {
+					t.Errorf("%s: %d answers were lost, want %d", when, got, want)
+				}
+			}
+			s.FailNextUnlock("stock:7", failure)
+			s.FailNextRenewal("stock:7", failure)
+			h, err := lock(t.Context(), e)
+			if err != nil {
+				t.Fatalf("%v: %v", failure, err)
+			}
+			wantLost("locked", 0)
+			time.Sleep(time.Minute)
+			wantLost("renewed", 1)
+			if err := h.Err(); err != nil {
+				t.Errorf("%v: Err after a minute: %v", failure, err)
+			}
+			before := time.Now()
+			err = h.Unlock(t.Context())
+			wantLost("unlocked", 2)
+			if failed := time.Since(before) > 0 || err != nil; failure == enginetest.NoPermission && !failed {
+				t.Errorf("the unlock was not refused")
+			}
+			time.Sleep(time.Minute)
+			if again, err := lock(t.Context(), e); err != nil {
+				t.Errorf("%v: Lock after the unlock: %v", failure, err)
+			} else {
+				again.Unlock(t.Context())
+			}
+		})
+	}
 }
 
 // Every kind of lock outlasts a lost answer and a Redis that is out of memory.
 func TestFailuresOfEveryKind(t *testing.T) {
-	kinds := map[string]func(*engine.Engine) engine.Locker{
-		"Mutex":       func(e *engine.Engine) engine.Locker { return e.Mutex("stock:7") },
-		"FairMutex":   func(e *engine.Engine) engine.Locker { return e.FairMutex("stock:7") },
-		"FencedMutex": func(e *engine.Engine) engine.Locker { return e.FencedMutex("stock:7") },
-		"SpinMutex":   func(e *engine.Engine) engine.Locker { return e.SpinMutex("stock:7") },
-		"Reader":      func(e *engine.Engine) engine.Locker { return e.RWMutex("stock:7").Reader() },
-		"Writer":      func(e *engine.Engine) engine.Locker { return e.RWMutex("stock:7").Writer() },
-	}
 	for what, locker := range kinds {
 		t.Run(what, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {

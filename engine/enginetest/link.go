@@ -7,9 +7,13 @@ import (
 	"time"
 )
 
-// SetLatency makes every command that is sent from now on arrive d later, and so every answer; 0, as at the beginning,
-// ends that. Unlock messages are not delayed. With more than [engine.Options].AnswerTimeout the answers come too late
-// for the engine.
+// SetLatency makes d the time of a round trip: every command that is sent from now on arrives d later, and so does its
+// answer; 0, as at the beginning, ends that. Unlock messages are not delayed. With more than [engine.Options].AnswerTimeout
+// the answers come too late for the engine.
+//
+// A call takes one round trip, such as a Lock of a free name. A call that opens a connection takes two: the first one of an
+// engine, and one that finds no idle connection. So does a call after a second without any, which tries the connection
+// first.
 func (s *Server) SetLatency(d time.Duration) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

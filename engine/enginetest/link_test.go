@@ -17,10 +17,13 @@ func TestServerSetLatency(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			e, s := enginetest.New(t, engine.Options{})
 			lock(t, e, "stock:8") // makes the connection
+			synctest.Wait()       // until it is idle: a call that finds none makes another
 			s.SetLatency(70 * time.Millisecond)
 			before := time.Now()
 			h := lock(t, e, "stock:7")
+			synctest.Wait()
 			h.Unlock(t.Context())
+			synctest.Wait()
 			if took := time.Since(before); took != 140*time.Millisecond {
 				t.Errorf("Lock and Unlock took %v, want 140ms", took)
 			}
@@ -29,6 +32,28 @@ func TestServerSetLatency(t *testing.T) {
 			lock(t, e, "stock:7")
 			if took := time.Since(before); took != 0 {
 				t.Errorf("Lock took %v without latency, want none", took)
+			}
+		})
+	})
+	t.Run("is spent twice by the first call of an engine, and by one after a second without calls", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			e, s := enginetest.New(t, engine.Options{})
+			const d = 70 * time.Millisecond
+			s.SetLatency(d)
+			for _, c := range []struct {
+				when  string
+				pause time.Duration
+				want  time.Duration
+			}{{"first", 0, 2 * d}, {"second", 0, d}, {"after half a second", time.Second / 2, d}, {"after a second", time.Second, 2 * d}} {
+				time.Sleep(c.pause)
+				synctest.Wait()
+				before := time.Now()
+				h := lock(t, e, "stock:7")
+				if took := time.Since(before); took != c.want {
+					t.Errorf("the Lock %s took %v, want %v", c.when, took, c.want)
+				}
+				synctest.Wait()
+				h.Unlock(t.Context())
 			}
 		})
 	})

@@ -46,7 +46,7 @@ func Start() *Server {
 	s := &Server{
 		redis: miniredis.NewMiniRedis(), start: time.Now(), runID: fmt.Sprintf("%040x", servers.Inc()),
 		links: make(map[*link]struct{}), tracking: make(map[*server.Peer]struct{}), clients: make(map[*server.Peer]client),
-		failures: failures{next: make(map[string][]CallFailure)}, scripts: make(map[string]string), loaded: make(map[string]bool),
+		failures: failures{next: make(map[target][]CallFailure)}, scripts: make(map[string]string), loaded: make(map[string]bool),
 	}
 	s.redis.SetTime(s.start)
 	s.redis.ClockTTL(true)
@@ -150,15 +150,20 @@ func (s *Server) before(peer *server.Peer, command string, args ...string) (done
 
 // keep keeps a script until it is called, and returns its digest. An engine loads every script when it is opened, and a
 // test calls a few of them: to parse all of them took most of the time of a test.
-func (s *Server) keep(script string) (digest string) {
-	sum := sha1.Sum([]byte(script))
-	digest = hex.EncodeToString(sum[:])
+func (s *Server) keep(script string) (sum string) {
+	sum = digest(script)
 	s.loading.Lock()
 	defer s.loading.Unlock()
-	if !s.loaded[digest] {
-		s.scripts[digest] = script
+	if !s.loaded[sum] {
+		s.scripts[sum] = script
 	}
-	return digest
+	return sum
+}
+
+// digest is what Redis calls a script.
+func digest(script string) string {
+	sum := sha1.Sum([]byte(script))
+	return hex.EncodeToString(sum[:])
 }
 
 // load loads a script that was kept. Who calls it at the same time waits until it is loaded.

@@ -15,7 +15,7 @@ func TestACommandThatTheServerLacksIsNamedAtOpen(t *testing.T) {
 	t.Parallel()
 	for _, command := range []string{
 		"EVAL", "EVALSHA", "SCRIPT", "TIME", "PTTL", "PEXPIRE", "HSET", "HGETALL", "SET", "ZADD", "LPOS", "PUBLISH", "PUBSUB",
-		"SUBSCRIBE", "UNSUBSCRIBE", "WAIT", "SPUBLISH", "SSUBSCRIBE",
+		"SUBSCRIBE", "UNSUBSCRIBE", "WAIT", "ROLE", "SPUBLISH", "SSUBSCRIBE",
 	} {
 		t.Run(command, func(t *testing.T) {
 			server := redistest.Start(t, "--rename-command", command, "")
@@ -23,6 +23,8 @@ func TestACommandThatTheServerLacksIsNamedAtOpen(t *testing.T) {
 			switch command {
 			case "WAIT":
 				opts.Replicas = 1
+			case "ROLE":
+				opts.Replicas = engine.AllReplicas
 			case "SPUBLISH", "SSUBSCRIBE":
 				opts.PubSub = engine.PubSubBoth
 			}
@@ -36,7 +38,7 @@ func TestACommandThatTheServerLacksIsNamedAtOpen(t *testing.T) {
 		server := redistest.Start(t, "--rename-command", "PUBLISH", "", "--rename-command", "HDEL", "")
 		mustNotOpen(t, testkit.OptionsFor(server.Addr()), engine.ErrRefused, "hdel", "publish", "rename-command")
 	})
-	for _, command := range []string{"WAIT", "SPUBLISH", "CLUSTER"} {
+	for _, command := range []string{"WAIT", "ROLE", "SPUBLISH", "CLUSTER"} {
 		t.Run("what is not needed may be missing: "+command, func(t *testing.T) {
 			server := redistest.Start(t, "--rename-command", command, "")
 			e := testkit.Connect(t, server.Addr())

@@ -318,12 +318,13 @@ func TestLeastPrivilege(t *testing.T) {
 		}
 	})
 	for option, opts := range map[string]engine.Options{
-		"PubSub":            {PubSub: engine.PubSubBoth},
-		"WatchLoss":         {WatchLoss: true},
-		"Replicas":          {Replicas: 1, Lease: time.Minute},
-		"Redis.SelectDB":    {Redis: rueidis.ClientOption{SelectDB: 1}},
-		"Redis.AlwaysRESP2": {Redis: rueidis.ClientOption{AlwaysRESP2: true}},
-		"Fsync":             {Fsync: 1500 * time.Millisecond},
+		"PubSub":                       {PubSub: engine.PubSubBoth},
+		"WatchLoss":                    {WatchLoss: true},
+		"Replicas":                     {Replicas: 1, Lease: time.Minute},
+		"Replicas: engine.AllReplicas": {Replicas: engine.AllReplicas, Lease: time.Minute},
+		"Redis.SelectDB":               {Redis: rueidis.ClientOption{SelectDB: 1}},
+		"Redis.AlwaysRESP2":            {Redis: rueidis.ClientOption{AlwaysRESP2: true}},
+		"Fsync":                        {Fsync: 1500 * time.Millisecond},
 	} {
 		t.Run("grows with "+option, func(t *testing.T) {
 			t.Parallel()

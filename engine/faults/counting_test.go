@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/wheellock/wheellock/engine"
 	"github.com/wheellock/wheellock/internal/redistest"
@@ -43,6 +44,24 @@ func TestFaultEveryCallCountsOnce(t *testing.T) {
 		if n, err := s.Drain(testkit.Soon(w.T)); n != 10 || err != nil {
 			w.T.Errorf("Drain = %d, %v, want 10", n, err)
 		}
+		lose(scripts.DeletePermits)
+		if deleted, err := s.Delete(testkit.Soon(w.T)); !deleted || err != nil {
+			w.T.Errorf("Delete = %t, %v, want true", deleted, err)
+		}
+		lose(scripts.SetPermits)
+		if set, err := s.TrySetPermitsFor(testkit.Soon(w.T), 4, 50*time.Second); !set || err != nil {
+			w.T.Errorf("TrySetPermitsFor = %t, %v, want true", set, err)
+		}
+		p := e.PermitSemaphore("desks")
+		lose(scripts.PermitSet)
+		check(w.T, "SetPermits", p.SetPermits(testkit.Soon(w.T), 4))
+		if n, err := p.Available(testkit.Soon(w.T)); n != 4 || err != nil {
+			w.T.Errorf("Available = %d, %v, want 4", n, err)
+		}
+		lose(scripts.PermitDelete)
+		if deleted, err := p.Delete(testkit.Soon(w.T)); !deleted || err != nil {
+			w.T.Errorf("Delete = %t, %v, want true", deleted, err)
+		}
 		lose(scripts.SetCount)
 		if set, err := l.TrySetCount(testkit.Soon(w.T), 2); !set || err != nil {
 			w.T.Errorf("TrySetCount = %t, %v, want true", set, err)
@@ -60,7 +79,7 @@ func TestFaultEveryCallCountsOnce(t *testing.T) {
 			w.T.Errorf("%d answers were lost, want %d", n, lost)
 		}
 		for _, key := range w.Server.Keys() {
-			if ttl := w.Server.Do("PTTL", key).Int; key != "pool" && (ttl <= 0 || ttl > 60_000) {
+			if ttl := w.Server.Do("PTTL", key).Int; ttl <= 0 || ttl > 60_000 {
 				w.T.Errorf("%s is left behind for %d ms", key, ttl)
 			}
 		}

@@ -158,6 +158,32 @@ func TestFaultReplicasMissing(t *testing.T) {
 	}
 }
 
+// All replicas that are connected, which changes: with none the master's answer is enough; one that has come, and stands still, is
+// waited for; one that has left is not.
+// invariant: replicas-acknowledge
+func TestFaultAllReplicas(t *testing.T) {
+	t.Parallel()
+	master := redistest.Start(t)
+	e := testkit.Connect(t, master.Addr(), testkit.Replicas(engine.AllReplicas), testkit.Lease(3*time.Second))
+	h := testkit.MustLock(t, e.Mutex("held"))
+	first, second := redistest.StartReplica(t, master), redistest.StartReplica(t, master)
+	mustRenew(t, h)
+	testkit.MustUnlock(t, h)
+	second.Freeze()
+	if err := answered(func() error { return testkit.ResultOf(e.Mutex("stalled").TryLock(testkit.Soon(t))) }); !errors.Is(err, engine.ErrNotReplicated) {
+		t.Errorf("while one of two stands still: %v, want ErrNotReplicated", err)
+	}
+	second.Kill()
+	order := testkit.MustLock(t, e.Mutex("order"))
+	if !slices.Equal(testkit.Owners(first, "order"), []string{order.TenureID(), "1"}) {
+		t.Error("the replica that has stayed does not have the lock")
+	}
+	first.Kill()
+	testkit.MustUnlock(t, testkit.MustLock(t, e.Mutex("alone")))
+	testkit.MustUnlock(t, order)
+	testkit.CheckQuiet(t, master, e, 0)
+}
+
 // What is renewed, extended and handed on with enough replicas is as without them.
 func TestFaultReplicasEnough(t *testing.T) {
 	t.Parallel()
@@ -247,10 +273,10 @@ func TestFaultReplicasHoldUpNoRelease(t *testing.T) {
 // invariant: replicas-acknowledge
 func TestFaultReplicasHaveWhatIsHeld(t *testing.T) {
 	t.Parallel()
-	for range testkit.Times(t, 50, 2) {
+	for round := range testkit.Times(t, 50, 2) {
 		master := redistest.Start(t)
 		both := []*redistest.Server{redistest.StartReplica(t, master), redistest.StartReplica(t, master)}
-		e := testkit.Connect(t, master.Addr(), testkit.Replicas(2))
+		e := testkit.Connect(t, master.Addr(), testkit.Replicas([]int{2, engine.AllReplicas}[round%2]))
 		ctx, stop := context.WithCancel(t.Context()) // which ends when the test fails, before the engine is closed
 		var mu sync.Mutex                            // guards holds
 		var holds []*engine.Hold
@@ -294,17 +320,20 @@ func TestFaultReplicasInACluster(t *testing.T) {
 	t.Parallel()
 	c := redistest.StartCluster(t, 3, 1)
 	enough, tooMany := testkit.Join(t, c, testkit.Replicas(1)), testkit.Join(t, c, testkit.Replicas(2), testkit.Lease(3*time.Second))
+	all := testkit.Join(t, c, testkit.Replicas(engine.AllReplicas))
 	var callers sync.WaitGroup
 	for _, name := range testkit.Spread("order", 12) {
 		callers.Go(func() {
-			h, err := enough.Mutex(name).Lock(context.Background())
-			if err == nil {
-				err = testkit.Patiently(h.Unlock)
+			for _, e := range []*engine.Engine{enough, all} {
+				h, err := e.Mutex(name).Lock(context.Background())
+				if err == nil {
+					err = testkit.Patiently(h.Unlock)
+				}
+				if err != nil {
+					t.Errorf("%s, with a replica: %v", name, err)
+				}
 			}
-			if err != nil {
-				t.Errorf("%s, with a replica: %v", name, err)
-			}
-			err = answered(func() error { return testkit.ResultOf(tooMany.Mutex(name).TryLock(testkit.Soon(t))) })
+			err := answered(func() error { return testkit.ResultOf(tooMany.Mutex(name).TryLock(testkit.Soon(t))) })
 			if !errors.Is(err, engine.ErrNotReplicated) {
 				t.Errorf("%s, with one of two: %v, want ErrNotReplicated", name, err)
 			}

@@ -42,10 +42,11 @@ func TestFaultMissingCommandIsNamedAtOpen(t *testing.T) {
 		change func(*engine.Options)
 		rule   []string
 	}{
-		"default":   {func(*engine.Options) {}, testkit.AclRule(t)},
-		"PubSub":    {func(o *engine.Options) { o.PubSub = engine.PubSubBoth }, slices.Concat(testkit.AclRule(t), testkit.AclBesides(t, "PubSub"))},
-		"Replicas":  {func(o *engine.Options) { o.Replicas = 1 }, slices.Concat(testkit.AclRule(t), testkit.AclBesides(t, "Replicas"))},
-		"WatchLoss": {func(o *engine.Options) { o.WatchLoss = true }, slices.Concat(testkit.AclRule(t), testkit.AclBesides(t, "WatchLoss"))},
+		"default":     {func(*engine.Options) {}, testkit.AclRule(t)},
+		"PubSub":      {func(o *engine.Options) { o.PubSub = engine.PubSubBoth }, slices.Concat(testkit.AclRule(t), testkit.AclBesides(t, "PubSub"))},
+		"Replicas":    {func(o *engine.Options) { o.Replicas = 1 }, slices.Concat(testkit.AclRule(t), testkit.AclBesides(t, "Replicas"))},
+		"AllReplicas": {func(o *engine.Options) { o.Replicas = engine.AllReplicas }, slices.Concat(testkit.AclRule(t), testkit.AclBesides(t, "Replicas: engine.AllReplicas"))},
+		"WatchLoss":   {func(o *engine.Options) { o.WatchLoss = true }, slices.Concat(testkit.AclRule(t), testkit.AclBesides(t, "WatchLoss"))},
 	} {
 		t.Run(name, func(t *testing.T) {
 			for _, right := range c.rule {

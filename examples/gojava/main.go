@@ -40,14 +40,14 @@ func run(ctx context.Context, url string, take int) error {
 	}
 	defer client.Close()
 
-	lock := e.Mutex("stock:7:lock") // redisson.getLock("stock:7:lock")
+	lock := e.Mutex("stock:7") // redisson.getLock("stock:7")
 	for range take {
 		err := engine.Do(ctx, lock, func(ctx context.Context, _ *engine.Hold) error {
-			stock, err := client.Do(ctx, client.B().Get().Key("stock:7").Build()).AsInt64()
+			stock, err := client.Do(ctx, client.B().Get().Key("stock:7:count").Build()).AsInt64()
 			if err != nil && !rueidis.IsRedisNil(err) {
 				return err
 			}
-			return client.Do(ctx, client.B().Set().Key("stock:7").Value(strconv.FormatInt(stock-1, 10)).Build()).Error()
+			return client.Do(ctx, client.B().Set().Key("stock:7:count").Value(strconv.FormatInt(stock-1, 10)).Build()).Error()
 		})
 		if err != nil {
 			return err

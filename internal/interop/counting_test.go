@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"testing"
+	"time"
 
 	"github.com/wheellock/wheellock/engine"
 	"github.com/wheellock/wheellock/internal/redistest"
@@ -60,6 +61,20 @@ func TestSemaphoreWithRedisson(t *testing.T) {
 	if got := java.Do("available semaphore permits"); got != "3" {
 		t.Errorf("Redisson sees %s permits, want 3", got)
 	}
+	t.Run("who deletes it on one side deletes it on the other", func(t *testing.T) {
+		if deleted, err := s.Delete(ctx); !deleted || err != nil || java.Do("set-permits semaphore permits 1 60000") != "true" {
+			t.Errorf("Delete = %t, %v, or Redisson still sees permits", deleted, err)
+		}
+		if ttl := server.MustDo("PTTL", "permits").Int; ttl <= 0 || java.Do("delete semaphore permits") != "true" {
+			t.Errorf("Redisson's permits live for %d ms, or cannot be deleted", ttl)
+		}
+		if set, err := s.TrySetPermitsFor(ctx, 2, time.Minute); !set || err != nil || java.Do("available semaphore permits") != "2" {
+			t.Errorf("TrySetPermitsFor after Redisson's delete = %t, %v", set, err)
+		}
+		if ttl := server.MustDo("PTTL", "permits").Int; ttl <= 0 || ttl > 60_000 {
+			t.Errorf("our permits live for %d ms", ttl)
+		}
+	})
 }
 
 func TestLatchWithRedisson(t *testing.T) {
@@ -159,4 +174,37 @@ func TestPermitsWithRedisson(t *testing.T) {
 	if ids := h.PermitIDs(); len(ids) != 1 || java.Do("release permit desks %s", ids[0]) != "" {
 		t.Errorf("Redisson released our permit %v badly", ids)
 	}
+	t.Run("our SetPermits wakes Redisson, and Redisson's ours", func(t *testing.T) {
+		java.Do("acquire permit desks t3 1") // the last one
+		theirs := java.Start("acquire permit desks t4 1")
+		awaitListener(t, server, "desks")
+		if err := p.SetPermits(ctx, 3); err != nil {
+			t.Fatal(err)
+		}
+		woken(t, theirs, "Redisson's waiter")
+		ours := p.AcquireAsync(ctx, 2)
+		awaitListener(t, server, "desks")
+		java.Do("resize permit desks 5")
+		within, cancel := context.WithTimeout(ctx, byMessage)
+		defer cancel()
+		if _, err := ours.Wait(within); err != nil {
+			t.Fatal(err)
+		}
+		if held, free := java.Do("acquired permit desks"), java.Do("available permit desks"); held != "5" || free != "0" {
+			t.Errorf("Redisson sees %s permits taken and %s free, want 5 and 0", held, free)
+		}
+	})
+	t.Run("who deletes it on one side deletes it on the other", func(t *testing.T) {
+		if deleted, err := p.Delete(ctx); !deleted || err != nil || java.Do("acquired permit desks") != "0" || java.Do("delete permit desks") != "false" {
+			t.Errorf("Delete = %t, %v, or Redisson still sees permits", deleted, err)
+		}
+		java.Do("resize permit desks 2")
+		java.Do("acquire permit desks t5 1")
+		if java.Do("delete permit desks") != "true" {
+			t.Error("Redisson did not delete it")
+		}
+		if n, err := p.Acquired(ctx); n != 0 || err != nil {
+			t.Errorf("Acquired after Redisson's delete = %d, %v", n, err)
+		}
+	})
 }

@@ -1,9 +1,11 @@
 package interop
 
 import (
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"sync"
 	"testing"
 
@@ -52,6 +54,89 @@ func TestProgramsOfTheDocument(t *testing.T) {
 	}
 }
 
+// TestKindsOfTheDocument runs what docs/JAVA.md has about other kinds, in Java and in Go.
+func TestKindsOfTheDocument(t *testing.T) {
+	t.Parallel()
+	requireJava(t)
+	driver, err := jar()
+	if err != nil {
+		t.Fatal(err)
+	}
+	server, dir := redistest.Start(t), t.TempDir()
+	for _, c := range []struct {
+		language, file, frame string
+		words                 []string
+	}{
+		{"java", "Kinds.java", javaFrame, []string{"java", "-cp", filepath.Join(filepath.Dir(driver), "lib", "*")}},
+		{"go", "kinds.go", goFrame, []string{"go", "run"}},
+	} {
+		path := filepath.Join(dir, c.file)
+		if err := os.WriteFile(path, []byte(fmt.Sprintf(c.frame, testkit.CodeBlocks(t, "docs/JAVA.md", c.language)[1])), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		words := append(c.words, path, server.URL())
+		if said, err := exec.Command(words[0], words[1:]...).CombinedOutput(); err != nil || !strings.Contains(string(said), "prints on two") {
+			t.Errorf("%q: %v\n%s", words, err, said)
+		}
+		if free := server.MustDo("GET", "printers").Text; free != "3" {
+			t.Errorf("after %s %s printers are free", c.language, free)
+		}
+	}
+	if server.MustDo("EXISTS", "prices").Int != 0 {
+		t.Error("somebody still reads")
+	}
+}
+
+const (
+	javaFrame = `
+import org.redisson.Redisson;
+import org.redisson.api.*;
+import org.redisson.config.Config;
+
+public class Kinds {
+    public static void main(String[] args) throws Exception {
+        Config config = new Config();
+        config.useSingleServer().setAddress(args[0]);
+        RedissonClient redisson = Redisson.create(config);
+        read(redisson);
+        print(redisson);
+        redisson.shutdown();
+    }
+
+%s
+}
+`
+	goFrame = `package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log"
+	"os"
+
+	"github.com/wheellock/wheellock/engine"
+)
+
+func main() {
+	ctx := context.Background()
+	opts, err := engine.ParseURL(os.Args[1])
+	if err != nil {
+		log.Fatal(err)
+	}
+	e, err := engine.Open(ctx, opts)
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer e.Close()
+	if err := errors.Join(read(ctx, e), print(ctx, e)); err != nil {
+		log.Fatal(err)
+	}
+}
+
+%s`
+)
+
 // The example in examples/gojava takes from one stock by both libraries.
 func TestExampleOfGoAndJava(t *testing.T) {
 	t.Parallel()
@@ -61,7 +146,7 @@ func TestExampleOfGoAndJava(t *testing.T) {
 		t.Fatal(err)
 	}
 	server := redistest.Start(t)
-	server.MustDo("SET", "stock:7", "200")
+	server.MustDo("SET", "stock:7:count", "200")
 	var programs sync.WaitGroup
 	for _, words := range [][]string{
 		{"java", "-cp", filepath.Join(filepath.Dir(driver), "lib", "*"), "../../examples/gojava/src/main/java/TakeStock.java", server.URL(), "100"},
@@ -74,7 +159,7 @@ func TestExampleOfGoAndJava(t *testing.T) {
 		})
 	}
 	programs.Wait()
-	if left := server.MustDo("GET", "stock:7").Text; left != "0" {
+	if left := server.MustDo("GET", "stock:7:count").Text; left != "0" {
 		t.Errorf("%s items are left", left)
 	}
 }

@@ -57,11 +57,16 @@ var scenes = []scene{
 	{what: "permits are taken and given back", commands: "set-permits semaphore a 3; acquire semaphore a t1 2; release semaphore a 1", want: []string{"redisson_sc:{a} 3", "redisson_sc:{a} 2"}},
 	{what: "permits are added and taken away", commands: "add-permits semaphore a 4; add-permits semaphore a -9; release semaphore a 2", want: []string{"redisson_sc:{a} 4", "redisson_sc:{a} -5", "redisson_sc:{a} -3"}},
 	{what: "permits are drained", commands: "set-permits semaphore a 3; drain semaphore a", want: []string{"redisson_sc:{a} 3"}},
+	{what: "permits are given for a minute", commands: "set-permits semaphore a 3 60000; set-permits semaphore a 5 60000", want: []string{"redisson_sc:{a} 3"}},
+	{what: "a semaphore is deleted, and once more", commands: "set-permits semaphore a 3; delete semaphore a; delete semaphore a", want: []string{"redisson_sc:{a} 3"}},
 
 	{what: "permits that expire are given", commands: "set-permits permit a 3; set-permits permit a 5", want: []string{"redisson_sc:{a} 3"}},
 	{what: "one of them is freed", commands: "set-permits permit a 3; acquire permit a t1 1; release permit a $", want: []string{"redisson_sc:{a} 3", "redisson_sc:{a} 3"}},
 	{what: "two of them are freed, at once", commands: "set-permits permit a 5; acquire permit a t1 2; release permit a $", want: []string{"redisson_sc:{a} 5", "redisson_sc:{a} 2"}},
 	{what: "permits that expire are added and taken away", commands: "set-permits permit a 2; add-permits permit a 3; add-permits permit a -1", want: []string{"redisson_sc:{a} 2", "redisson_sc:{a} 3"}},
+	{what: "permits that expire are set, and once more", commands: "resize permit a 3; acquire permit a t1 1; resize permit a 7; resize permit a 7; resize permit a 1",
+		want: []string{"redisson_sc:{a} 3", "redisson_sc:{a} 7", "redisson_sc:{a} 1"}},
+	{what: "permits that expire are deleted, and once more", commands: "set-permits permit a 3; acquire permit a t1 1; delete permit a; delete permit a", want: []string{"redisson_sc:{a} 3"}},
 	{what: "permits that have expired are found", commands: "set-permits permit a 5; expired a; available permit a", want: []string{"redisson_sc:{a} 5", "redisson_sc:{a} 7"}},
 
 	{what: "a latch is set and counted down, and once too often", commands: "set-count a 2; set-count a 3; count-down a; count-down a; count-down a", want: []string{"redisson_countdownlatch__channel__{a} 1", "redisson_countdownlatch__channel__{a} 0"}},

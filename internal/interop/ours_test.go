@@ -76,9 +76,14 @@ func (o *Ours) obey(w []string) (string, error) {
 	case "release permit":
 		return "", o.thread("").PermitSemaphore(w[2]).Release(ctx, strings.Split(w[3], ",")...)
 	case "set-permits semaphore":
+		if w[4] != "" {
+			return answer(o.thread("").Semaphore(w[2]).TrySetPermitsFor(ctx, number(w[3]), millis(w[4])))
+		}
 		return answer(o.thread("").Semaphore(w[2]).TrySetPermits(ctx, number(w[3])))
 	case "set-permits permit":
 		return answer(o.thread("").PermitSemaphore(w[2]).TrySetPermits(ctx, number(w[3])))
+	case "resize permit":
+		return "", o.thread("").PermitSemaphore(w[2]).SetPermits(ctx, number(w[3]))
 	case "add-permits semaphore":
 		return "", o.thread("").Semaphore(w[2]).AddPermits(ctx, number(w[3]))
 	case "add-permits permit":
@@ -89,6 +94,10 @@ func (o *Ours) obey(w []string) (string, error) {
 		return answer(o.thread("").Semaphore(w[2]).Available(ctx))
 	case "available permit":
 		return answer(o.thread("").PermitSemaphore(w[2]).Available(ctx))
+	case "delete semaphore":
+		return answer(o.thread("").Semaphore(w[2]).Delete(ctx))
+	case "delete permit":
+		return answer(o.thread("").PermitSemaphore(w[2]).Delete(ctx))
 	case "delete latch":
 		return answer(o.thread("").CountDownLatch(w[2]).Delete(ctx))
 	}

@@ -76,7 +76,7 @@ func readTable(t *testing.T) (table [][]string) {
 		t.Fatal(err)
 	}
 	_, rows, _ := strings.Cut(string(text), "\n## What each version shares\n")
-	_, rows, _ = strings.Cut(rows, "\n\n|")
+	_, rows, _ = strings.Cut(rows, "\n\n| settings")
 	rows, _, _ = strings.Cut(rows, "\n\n")
 	for row := range strings.SplitSeq(rows, "\n") {
 		cells := strings.Split(strings.Trim(row, "| "), "|")
@@ -96,7 +96,7 @@ func (s *setting) run(t *testing.T, version string) string {
 	}
 	var missing bool
 	if p.java, missing = startVersion(t, version, append(flags, "--redis", p.urls())...); missing {
-		return "not there"
+		return "missing"
 	}
 	t.Cleanup(p.java.Kill) // who is not woken would keep it
 	p.Engine = openAt(t, p.addrs(), s.ours)
@@ -121,14 +121,14 @@ func sentence(seen map[string]string) string {
 		by[what] = append(by[what], turn.kind)
 	}
 	if len(whats) == 0 {
-		return "all"
+		return "works"
 	}
 	for i, what := range whats {
 		who := strings.Join(by[what], ", ")
 		if len(by[what]) > len(turns())/2 {
 			who = "all but " + strings.Join(by[""], ", ") // the rest has words of its own
 		}
-		whats[i] = who + ": " + what
+		whats[i] = what + ": " + who
 	}
 	return strings.Join(whats, "; ")
 }
@@ -198,7 +198,7 @@ func (s *setting) handOvers(t *testing.T, p *pair, from string, holder, waiter p
 	time.Sleep(s.holds)
 	for kind, wait := range waits {
 		if len(wait) > 0 {
-			seen[kind] = "no"
+			seen[kind] = "not excluded"
 		}
 		if said, ok := read(<-holder.Start("%s", gives[kind])); !ok {
 			t.Logf("%s: %s: %s", kind, gives[kind], said)
@@ -255,7 +255,7 @@ func (p *pair) begin(w turn, holder, waiter party, gives map[string]string, wait
 			return notThere(told)
 		}
 		if told != w.told {
-			return "no"
+			return "not excluded"
 		}
 	}
 	gives[w.kind], waits[w.kind] = strings.ReplaceAll(w.gives, "$", said), waiter.Start("%s", w.waits)
@@ -265,7 +265,7 @@ func (p *pair) begin(w turn, holder, waiter party, gives map[string]string, wait
 // notThere says so of a kind that a version of Redisson does not have.
 func notThere(said string) string {
 	if strings.HasPrefix(said, "NoSuchMethodError") || strings.HasPrefix(said, "NoClassDefFoundError") {
-		return "not there"
+		return "missing"
 	}
 	return said
 }

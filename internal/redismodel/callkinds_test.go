@@ -175,7 +175,14 @@ func (c *caller) counting(names []string, channel func(string) string, among ...
 			if strings.Contains(c.script.Name, "add") && c.IntN(2) == 0 {
 				n = -n
 			}
-			c.key(name, receipt(name)).fresh().arg(strconv.Itoa(n), channel(name))
+			by := strconv.Itoa(n)
+			if c.script.Name == scripts.SetPermits.Name {
+				by += c.one("", ",1", ",60000")
+			}
+			if c.key(name); c.script.Name == scripts.PermitSet.Name || c.script.Name == scripts.PermitDelete.Name {
+				c.key(scripts.PermitsKey(name))
+			}
+			c.key(receipt(name)).fresh().arg(by, channel(name))
 		})
 	}
 }
@@ -183,7 +190,7 @@ func (c *caller) counting(names []string, channel func(string) string, among ...
 func (c *caller) permits(names []string) {
 	receipt := func(name string) string { return scripts.ReceiptKey(name, c.engine) }
 	held, channel, half := scripts.PermitsKey, scripts.SemaphoreChannel, scripts.PermitBytes(c.engine)
-	switch c.pick(scripts.SetPermits, scripts.PermitAdd, scripts.PermitTake, scripts.PermitTake, scripts.PermitTake, scripts.PermitRenew, scripts.PermitFree, scripts.PermitFree, scripts.PermitCount) {
+	switch c.pick(scripts.SetPermits, scripts.PermitAdd, scripts.PermitSet, scripts.PermitDelete, scripts.PermitTake, scripts.PermitTake, scripts.PermitTake, scripts.PermitRenew, scripts.PermitFree, scripts.PermitFree, scripts.PermitCount) {
 	case "permit_take":
 		c.how().until().arg(half).each(names, func(name string) {
 			c.key(name, held(name), receipt(name)).fresh()

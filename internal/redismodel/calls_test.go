@@ -18,6 +18,7 @@ var all = []scripts.Script{
 	scripts.FairAsk, scripts.FairRelease, scripts.FairLeave,
 	scripts.Take, scripts.Give, scripts.AddPermits, scripts.SetPermits, scripts.DrainPermits, scripts.CountDown, scripts.SetCount, scripts.DeleteCount,
 	scripts.GetCount, scripts.Count, scripts.PermitTake, scripts.PermitRenew, scripts.PermitFree, scripts.PermitAdd, scripts.PermitCount,
+	scripts.DeletePermits, scripts.PermitSet, scripts.PermitDelete,
 }
 
 const engine1, engine2 = "11111111-1111-1111-1111-111111111111", "22222222-2222-2222-2222-222222222222"
@@ -168,7 +169,7 @@ func (c *caller) next() {
 	case "fair":
 		c.fair(names)
 	case "sem":
-		c.counting(names, scripts.SemaphoreChannel, scripts.Take, scripts.Give, scripts.AddPermits, scripts.SetPermits, scripts.DrainPermits, scripts.Count)
+		c.counting(names, scripts.SemaphoreChannel, scripts.Take, scripts.Give, scripts.AddPermits, scripts.SetPermits, scripts.DrainPermits, scripts.DeletePermits, scripts.Count)
 	case "latch":
 		c.counting(names, scripts.LatchChannel, scripts.GetCount, scripts.CountDown, scripts.SetCount, scripts.DeleteCount)
 	default:

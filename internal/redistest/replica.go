@@ -3,6 +3,7 @@ package redistest
 import (
 	"errors"
 	"net"
+	"slices"
 	"strconv"
 	"testing"
 
@@ -49,6 +50,11 @@ func (s *Server) awaitSync(master *redisserver.Admin) {
 	want := offset(told, "master_repl_offset")
 	Await(s.tb, "replica "+s.Addr()+" in step with its master", func() bool {
 		return offset(s.Do("INFO", "replication"), "slave_repl_offset") >= want
+	})
+	Await(s.tb, "the acknowledgement of replica "+s.Addr(), func() bool { // the first may be of nothing
+		master.Do("WAIT", "1000", "1")
+		replicas := master.Do("ROLE").Items[2].Items
+		return !slices.ContainsFunc(replicas, func(one Reply) bool { return one.Texts()[2] == "0" })
 	})
 }
 

@@ -121,9 +121,9 @@ func rows(t *testing.T, document, heading string) (table [][]string) {
 	section, _, _ = strings.Cut(section, "\n## ")
 	for line := range strings.SplitSeq(section, "\n") {
 		if inside, isRow := strings.CutPrefix(line, "| "); isRow {
-			cells := strings.Split(strings.TrimSuffix(inside, "|"), "|")
+			cells := strings.Split(strings.ReplaceAll(strings.TrimSuffix(inside, "|"), `\|`, "\x00"), "|")
 			for i := range cells {
-				cells[i] = strings.TrimSpace(cells[i])
+				cells[i] = strings.ReplaceAll(strings.TrimSpace(cells[i]), "\x00", "|")
 			}
 			table = append(table, cells)
 		}

@@ -80,8 +80,8 @@ var engineTests = []struct {
 }{
 	{"fair fair_ask fair_leave fair_release", regexp.MustCompile(`^TestFair`)},
 	{"rw acquire_read acquire_write release_read release_write renew_read downgrade", regexp.MustCompile(`^TestRW`)},
-	{"receipt permits permit_take permit_free permit_renew permit_add permit_count", regexp.MustCompile(`^Test(Held)?Permit`)},
-	{"receipt take give add_permits set_permits drain_permits count", regexp.MustCompile(`^TestSemaphore`)},
+	{"receipt permits permit_take permit_free permit_renew permit_add permit_set permit_delete permit_count", regexp.MustCompile(`^Test(Held)?Permit`)},
+	{"receipt take give add_permits set_permits drain_permits delete_permits count", regexp.MustCompile(`^TestSemaphore`)},
 	{"receipt count_down set_count delete_count look count", regexp.MustCompile(`^TestLatch`)},
 }
 

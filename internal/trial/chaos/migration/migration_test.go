@@ -27,13 +27,24 @@ type work func(context.Context) error
 // version is a program that does work under a lock, once.
 type version func(context.Context, *engine.Engine, work) error
 
-// versions are those of one program, in a process, on the way from another library. The last one is after, for all.
-type versions struct{ before, both version }
+// versions are those of one program, in a process, on the way from another library.
+type versions struct{ before, both, after version }
 
 func after(ctx context.Context, e *engine.Engine, restock work) error {
 	return engine.Do(ctx, e.Mutex("locks:stock:7"), func(ctx context.Context, _ *engine.Hold) error {
 		return restock(ctx) // ctx ends if the lock is lost
 	})
+}
+
+func tryAfter(ctx context.Context, e *engine.Engine, restock work) error {
+	hold, err := e.Mutex("locks:stock:7").TryLock(ctx)
+	if errors.Is(err, engine.ErrHeld) {
+		return nil // another process restocks
+	} else if err != nil {
+		return err
+	}
+	defer hold.Unlock(ctx)
+	return restock(hold.Context(ctx)) // this context ends if the lock is lost
 }
 
 // stage is one of the versions.
@@ -72,7 +83,7 @@ func newFleet(t *testing.T, from func(t *testing.T, addr string) versions) *flee
 	for range 4 {
 		v := from(t, redis.Addr())
 		e := testkit.Connect(t, redis.Addr(), func(o *engine.Options) { o.AnswerTimeout = -1 }) // a machine may stand still for a second
-		f.processes = append(f.processes, &process{e: e, runs: [stages]version{v.before, v.both, after}})
+		f.processes = append(f.processes, &process{e: e, runs: [stages]version{v.before, v.both, v.after}})
 	}
 	for _, p := range f.processes {
 		f.start(p, before)
@@ -145,6 +156,7 @@ func (f *fleet) awaitTurns() {
 
 var libraries = map[string]func(*testing.T, string) versions{
 	"redsync": redsyncFleet, "redislock": redislockFleet, "rueidislock": rueidislockFleet,
+	"redsync, trying": redsyncTryFleet, "redislock, trying": redislockTryFleet, "rueidislock, trying": rueidislockTryFleet,
 }
 
 // In both steps of docs/MIGRATING.md no two processes are ever in the critical section at once, whatever versions run beside each other.

@@ -2,6 +2,7 @@ package migration
 
 import (
 	"context"
+	"errors"
 	"testing"
 	"time"
 
@@ -37,11 +38,42 @@ func redsyncBoth(ctx context.Context, rs *redsync.Redsync, e *engine.Engine, res
 
 // redsyncFleet are the versions of a program that comes from redsync.
 func redsyncFleet(t *testing.T, addr string) versions {
-	client := redis.NewClient(&redis.Options{Addr: addr})
-	t.Cleanup(func() { client.Close() })
-	rs := redsync.New(goredis.NewPool(client))
+	rs := newRedsync(t, addr)
 	return versions{
 		before: func(ctx context.Context, _ *engine.Engine, w work) error { return redsyncBefore(ctx, rs, w) },
 		both:   func(ctx context.Context, e *engine.Engine, w work) error { return redsyncBoth(ctx, rs, e, w) },
+		after:  after,
 	}
+}
+
+func redsyncTry(ctx context.Context, rs *redsync.Redsync, restock work) error {
+	old := rs.NewMutex("stock:7", redsync.WithExpiry(30*time.Second))
+	err := old.TryLockContext(ctx)
+	if taken := new(redsync.ErrTaken); errors.As(err, &taken) {
+		return nil // another process restocks
+	} else if err != nil {
+		return err
+	}
+	defer old.UnlockContext(ctx)
+	return restock(ctx)
+}
+
+func redsyncTryBoth(ctx context.Context, rs *redsync.Redsync, e *engine.Engine, restock work) error {
+	return redsyncTry(ctx, rs, func(ctx context.Context) error { return tryAfter(ctx, e, restock) })
+}
+
+// redsyncTryFleet are the versions of one that does not wait.
+func redsyncTryFleet(t *testing.T, addr string) versions {
+	rs := newRedsync(t, addr)
+	return versions{
+		before: func(ctx context.Context, _ *engine.Engine, w work) error { return redsyncTry(ctx, rs, w) },
+		both:   func(ctx context.Context, e *engine.Engine, w work) error { return redsyncTryBoth(ctx, rs, e, w) },
+		after:  tryAfter,
+	}
+}
+
+func newRedsync(t *testing.T, addr string) *redsync.Redsync {
+	client := redis.NewClient(&redis.Options{Addr: addr})
+	t.Cleanup(func() { client.Close() })
+	return redsync.New(goredis.NewPool(client))
 }

@@ -2,6 +2,7 @@ package migration
 
 import (
 	"context"
+	"errors"
 	"testing"
 	"time"
 
@@ -9,6 +10,8 @@ import (
 	"github.com/redis/rueidis/rueidislock"
 
 	"github.com/wheellock/wheellock/engine"
+	"github.com/wheellock/wheellock/internal/redistest"
+	"github.com/wheellock/wheellock/internal/testkit"
 )
 
 func rueidislockBefore(ctx context.Context, locker rueidislock.Locker, restock work) error {
@@ -33,8 +36,44 @@ func rueidislockBoth(ctx context.Context, locker rueidislock.Locker, e *engine.E
 
 // rueidislockFleet are the versions of a program that comes from rueidislock.
 func rueidislockFleet(t *testing.T, addr string) versions {
+	asking := askingAgain{newRueidislock(t, rueidis.ClientOption{InitAddress: []string{addr}})}
+	return versions{
+		before: func(ctx context.Context, _ *engine.Engine, w work) error { return rueidislockBefore(ctx, asking, w) },
+		both:   func(ctx context.Context, e *engine.Engine, w work) error { return rueidislockBoth(ctx, asking, e, w) },
+		after:  after,
+	}
+}
+
+func rueidislockTry(ctx context.Context, locker rueidislock.Locker, restock work) error {
+	ctx, unlock, err := locker.TryWithContext(ctx, "stock:7")
+	if errors.Is(err, rueidislock.ErrNotLocked) {
+		return nil // another process restocks
+	} else if err != nil {
+		return err
+	}
+	defer unlock()
+	return restock(ctx)
+}
+
+func rueidislockTryBoth(ctx context.Context, locker rueidislock.Locker, e *engine.Engine, restock work) error {
+	return rueidislockTry(ctx, locker, func(ctx context.Context) error { return tryAfter(ctx, e, restock) })
+}
+
+// rueidislockTryFleet are the versions of one that does not wait.
+func rueidislockTryFleet(t *testing.T, addr string) versions {
+	locker := newRueidislock(t, rueidis.ClientOption{InitAddress: []string{addr}})
+	return versions{
+		before: func(ctx context.Context, _ *engine.Engine, w work) error { return rueidislockTry(ctx, locker, w) },
+		both: func(ctx context.Context, e *engine.Engine, w work) error {
+			return rueidislockTryBoth(ctx, locker, e, w)
+		},
+		after: tryAfter,
+	}
+}
+
+func newRueidislock(t *testing.T, redis rueidis.ClientOption) rueidislock.Locker {
 	locker, err := rueidislock.NewLocker(rueidislock.LockerOption{
-		ClientOption: rueidis.ClientOption{InitAddress: []string{addr}},
+		ClientOption: redis,
 		KeyMajority:  1, NoLoopTracking: true, // as its README says for one Redis
 		KeyValidity: 30 * time.Second, TryNextAfter: time.Second, // for a busy machine
 	})
@@ -42,11 +81,26 @@ func rueidislockFleet(t *testing.T, addr string) versions {
 		t.Fatal(err)
 	}
 	t.Cleanup(locker.Close)
-	asking := askingAgain{locker}
-	return versions{
-		before: func(ctx context.Context, _ *engine.Engine, w work) error { return rueidislockBefore(ctx, asking, w) },
-		both:   func(ctx context.Context, e *engine.Engine, w work) error { return rueidislockBoth(ctx, asking, e, w) },
+	return locker
+}
+
+// The options of rueidislock's client are those of an engine.
+func TestRueidislocksClientOptionOpensAnEngine(t *testing.T) {
+	t.Parallel()
+	server := redistest.Start(t)
+	server.MustDo("ACL", "SETUSER", "app", "on", ">secret", "~*", "&*", "+@all")
+	redis := rueidis.ClientOption{InitAddress: []string{server.Addr()}, Username: "app", Password: "secret", ClientName: "stock"}
+	_, unlock, err := newRueidislock(t, redis).TryWithContext(t.Context(), "stock:7")
+	if err != nil {
+		t.Fatal(err)
 	}
+	defer unlock()
+	e, err := engine.Open(t.Context(), engine.Options{Redis: redis})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { e.Close() })
+	testkit.MustUnlock(t, testkit.MustLock(t, e.Mutex("locks:stock:7")))
 }
 
 // askingAgain does not sleep for ever where rueidislock does: when a try is refused, a goroutine may take the waiter's channel out of the

@@ -14,8 +14,8 @@ public class TakeStock {
         config.useSingleServer().setAddress(url);
         RedissonClient redisson = Redisson.create(config);
         try {
-            RLock lock = redisson.getLock("stock:7:lock"); // e.Mutex("stock:7:lock")
-            RBucket<String> stock = redisson.getBucket("stock:7", StringCodec.INSTANCE);
+            RLock lock = redisson.getLock("stock:7"); // e.Mutex("stock:7")
+            RBucket<String> stock = redisson.getBucket("stock:7:count", StringCodec.INSTANCE);
             for (int i = 0; i < take; i++) {
                 lock.lock();
                 try {

@@ -20,9 +20,8 @@ final class SemaphoreVerbs {
         return List.of(
                 new Verb("acquire kind name thread n [waitMs [leaseMs]]", this::acquire),
                 new Verb("release kind name n|ids", this::release),
-                new Verb("set-permits kind name n", a -> "" + (isPermit(a)
-                        ? permit(a).trySetPermits(a.count("n"))
-                        : semaphore(a).trySetPermits(a.count("n")))),
+                new Verb("set-permits kind name n [ttlMs]", this::setPermits),
+                new Verb("resize kind name n", this::resize),
                 new Verb("add-permits kind name n", this::addPermits),
                 new Verb("drain kind name", a -> "" + semaphore(a).drainPermits()),
                 new Verb("available kind name", a -> "" + (isPermit(a)
@@ -84,6 +83,18 @@ final class SemaphoreVerbs {
         } else {
             permit(a).release(List.of(ids));
         }
+        return "";
+    }
+
+    private String setPermits(Arguments a) {
+        if (a.has("ttlMs")) {
+            return "" + semaphore(a).trySetPermits(a.count("n"), Duration.ofMillis(a.number("ttlMs")));
+        }
+        return "" + (isPermit(a) ? permit(a).trySetPermits(a.count("n")) : semaphore(a).trySetPermits(a.count("n")));
+    }
+
+    private String resize(Arguments a) {
+        permit(a).setPermits(a.count("n"));
         return "";
     }
 
