@@ -42,7 +42,7 @@ func (s *Server) answer(c *session, args []string) bool {
 		c.pending = appendValue(c.pending, ok, c.resp3)
 		return false
 	}
-	if name == "HELLO" {
+	if name == "HELLO" && s.trouble.noHello == "" {
 		c.pending = s.hello(c, args)
 		return true
 	}
@@ -51,6 +51,8 @@ func (s *Server) answer(c *session, args []string) bool {
 	}
 	switch {
 	case refused:
+	case name == "HELLO":
+		v = failure(s.trouble.noHello)
 	case name == "CLIENT":
 		v = s.client(c, args[1:])
 	default:

@@ -15,6 +15,7 @@ type trouble struct {
 	denied   map[string][]string // by key, the words in which the next calls about it are refused
 	slowTime time.Duration       // how long TIME is on its way to the server, and what comes behind it
 	busy     bool                // a script runs without end
+	noHello  string              // the words in which it refuses HELLO; "": it does not
 }
 
 // refuses is the answer of a server that cannot serve.
@@ -33,6 +34,13 @@ func (s *Server) Busy(on bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.trouble.busy = on
+}
+
+// WithoutHello has it speak RESP2 only, and refuse HELLO in these words.
+func (s *Server) WithoutHello(words string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.trouble.noHello = words
 }
 
 // Step has its clock jump.

@@ -29,6 +29,8 @@ var interpreters = sync.Pool{New: func() any { return redismodel.NewInterpreter(
 type World struct {
 	T      *testing.T // of the bubble
 	Server *redisnet.Server
+
+	realTime bool
 }
 
 // Test runs test in a bubble, with one server. It may run beside others (t.Parallel before it). What test has opened is closed
@@ -40,6 +42,13 @@ func Test(t *testing.T, test func(w *World)) {
 		w.Server = w.Serve("redis")
 		test(w)
 	})
+}
+
+// InRealTime is Test without a bubble, for what waits while it has a mutex, as rueidis with RESP2: there time in a bubble stands still.
+func InRealTime(t *testing.T, test func(w *World)) {
+	w := &World{T: t, realTime: true}
+	w.Server = w.Serve("redis")
+	test(w)
 }
 
 // Seeds is Test once for each of so many seeds, until one fails, which it names. What it does by chance it asks random.
@@ -59,8 +68,10 @@ func (w *World) Serve(name string) *redisnet.Server {
 	s := redisnet.New(name, in)
 	w.T.Cleanup(func() {
 		s.Stop() // a connection may have been lost without a word
-		synctest.Wait()
-		interpreters.Put(in)
+		if !w.realTime {
+			synctest.Wait()
+			interpreters.Put(in)
+		}
 	})
 	return s
 }
