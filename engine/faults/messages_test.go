@@ -60,9 +60,6 @@ func wakeUps(w *virtual.World, e *engine.Engine, rounds int) (median, worst time
 // pollTime is the longest wait for what nobody is told of: the poll cap, less than half of it more by chance, and the answer.
 const pollTime = 2*time.Second + 100*time.Millisecond
 
-// pollSlack is what a busy machine gets on top of the poll cap.
-const pollSlack = 3 * time.Second
-
 // A message that is lost with its connection costs at most the poll cap.
 func TestFaultSubscriberKilledEvery200ms(t *testing.T) {
 	t.Parallel()
