@@ -315,7 +315,7 @@ func TestTop(t *testing.T) {
 	p.begin(t)
 	redistest.Await(t, "two changes of owner", func() bool {
 		h := testkit.MustLock(t, hot)
-		time.Sleep(50 * time.Millisecond)
+		time.Sleep(50 * time.Millisecond) // sleeps: how long each owner has it
 		testkit.MustUnlock(t, h)
 		text, _ := os.ReadFile(file.Name())
 		return strings.Contains(string(text), `"changes":2},{"name":"cold"`)

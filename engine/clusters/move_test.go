@@ -85,7 +85,7 @@ func (c *contenders) pair(l engine.Locker, inside *atomic.Int32) bool {
 	if n := inside.Add(1); n != 1 && !shared {
 		c.t.Errorf("%d hold %s", n, l.Name())
 	}
-	time.Sleep(50 * time.Microsecond)
+	time.Sleep(50 * time.Microsecond) // sleeps: how long it is held
 	inside.Add(-1)
 	if err := h.Unlock(ctx); err != nil {
 		c.t.Errorf("Unlock(%s): %v", l.Name(), err)

@@ -349,7 +349,7 @@ func TestRWOutsideWriterGetsIn(t *testing.T) {
 				if err != nil {
 					return
 				}
-				time.Sleep(rand.N(read)) // not in step, or they would end together
+				time.Sleep(rand.N(read)) // sleeps: how long it reads: not in step, or they would end together
 				testkit.MustUnlock(t, h)
 			}
 		})
