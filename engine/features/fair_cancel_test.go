@@ -136,6 +136,7 @@ func lockBriefly(t *testing.T, m *engine.Mutex, d time.Duration) {
 }
 
 func TestFairCloseLeavesTheQueue(t *testing.T) {
+	t.Parallel()
 	s := redistest.Start(t)
 	another := testkit.Connect(t, s.Addr())
 	held := testkit.MustLock(t, another.FairMutex(fairName))
