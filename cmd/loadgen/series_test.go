@@ -157,6 +157,7 @@ func TestARateThatIsNotReached(t *testing.T) {
 }
 
 func TestGrowingCallers(t *testing.T) {
+	t.Parallel()
 	server := redistest.Start(t)
 	for _, processes := range []string{"1", "2"} {
 		t.Run(processes+" processes", func(t *testing.T) {

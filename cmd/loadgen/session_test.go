@@ -126,6 +126,7 @@ func TestRunAloneStartsAServerAndLeavesNothing(t *testing.T) {
 }
 
 func TestRunWithoutAServerOnThePath(t *testing.T) {
+	t.Parallel()
 	for _, processes := range []string{"1", "2"} {
 		t.Run(processes+" processes", func(t *testing.T) {
 			t.Parallel()

@@ -85,6 +85,7 @@ func lockedShell(t *testing.T, url, script string, flags ...string) (*program, d
 
 // While Redis does not answer, the command is ended before anybody else can have the lock.
 func TestPartition(t *testing.T) {
+	t.Parallel()
 	for name, script := range map[string]string{"a command that ends by TERM": polite, "a command that ignores TERM": stubborn} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -413,6 +413,7 @@ func TestWhatIsNoRedisEndsNoCommand(t *testing.T) {
 
 // A server that loads its data for an hour does not keep who does not want to wait.
 func TestLockOfAServerThatDoesNotServeYet(t *testing.T) {
+	t.Parallel()
 	url := answering(t, "-LOADING Redis is loading the dataset in memory\r\n")
 	for _, wait := range []string{"--try", "--wait=1ms"} {
 		t.Run(wait, func(t *testing.T) {
