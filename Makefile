@@ -25,9 +25,10 @@ test: ## all that a change must pass, as CI runs it
 prepare:
 	@.ci/prepare
 
-check: prepare static ## what to run all the time: gofmt, vet, staticcheck, unit tests, specifications, documents; about a minute
-	@echo "== go test, without the suites that break things"
-	@$(GO) test -vet=off ./futures ./wheel/... ./dispatcher/... ./scripts ./engine ./internal/vocabulary
+check: prepare static ## what to run all the time: gofmt, vet, staticcheck, unit tests, specifications, documents; half a minute
+	@# Left out: the packages that break servers, some of the worlds and seeds (-short), the SQL of docs/FENCING.md.
+	@echo "== go test -short, without the suites that break things"
+	@$(GO) test -vet=off -short -skip 'TestFencingDocument$$' ./futures ./wheel/... ./dispatcher/... ./scripts ./engine ./internal/vocabulary
 
 static:
 	@echo "== gofmt"

@@ -7,7 +7,7 @@ import (
 )
 
 var (
-	// waiting are the folders whose tests wait for events. Those of engine/faults are left out.
+	// waiting are the folders whose tests wait for events.
 	waiting = regexp.MustCompile(`^(cmd|contrib|dispatcher|engine|futures|scripts|wheel)/`)
 	// virtualTime are the words of functions that sleep in a bubble of testing/synctest.
 	virtualTime = regexp.MustCompile(`synctest|virtual\.|\bbubble\b|\b[sS]pec[A-Z]?\w*\(|\bonFleet\(|\.observe\(|\binBubble\(`)
@@ -20,7 +20,7 @@ func TestSleepsHaveAReason(t *testing.T) {
 	t.Parallel()
 	found := 0
 	for _, path := range files(t, "_test.go") {
-		if !waiting.MatchString(path) || strings.HasPrefix(path, "engine/faults/") {
+		if !waiting.MatchString(path) {
 			continue
 		}
 		for _, decl := range endOfDecl.Split(read(t, path), -1) {
