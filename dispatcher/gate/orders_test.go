@@ -86,7 +86,8 @@ func (b *board) moves() []move {
 // state is all that what happens next depends on.
 func (b *board) state(seed maphash.Seed) uint64 {
 	var s strings.Builder
-	fmt.Fprint(&s, b.now, b.redis.keys[stock], len(b.redis.listeners[stock]), b.a.wishes, len(b.a.messages), b.a.cfg.LastID, b.a.cfg.Epoch)
+	k, taken := b.redis.key(stock)
+	fmt.Fprint(&s, b.now, k, taken, len(b.redis.listeners[stockChannel]), b.a.wishes, len(b.a.messages), b.a.cfg.LastID, b.a.cfg.Epoch)
 	for _, c := range append(slices.Clone(b.a.outbox), b.lost...) {
 		fmt.Fprint(&s, c.Op, c.ID, c.Args, c.Lease, c.Sent, c.Command.Epoch, c.left, c.ran, c.Reply, "|")
 	}

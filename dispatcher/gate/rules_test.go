@@ -34,7 +34,7 @@ func (w *world) check() {
 			p.checkAlarm(p.entries[name])
 		}
 		p.checkWaiters()
-		for name := range p.world.redis.keys {
+		for name := range w.redis.standing() {
 			p.checkKey(name)
 		}
 	}
@@ -217,14 +217,12 @@ func (w *world) checkQuiet() {
 			w.broken(fmt.Sprintf("%s still has machines for %v", p.uuid, p.names()))
 		}
 	}
-	for name, listeners := range w.redis.listeners {
+	for channel, listeners := range w.redis.listeners {
 		if len(listeners) > 0 {
-			w.broken(fmt.Sprintf("%d still listen for %s", len(listeners), name))
+			w.broken(fmt.Sprintf("%d still listen for %s", len(listeners), channel))
 		}
 	}
-	for name := range w.redis.keys {
-		if w.redis.key(name) != nil {
-			w.broken(fmt.Sprintf("%s is left locked by %s", name, w.redis.owner(name)))
-		}
+	if keys := w.redis.left(); len(keys) > 0 {
+		w.broken(fmt.Sprintf("%q are left in Redis", keys))
 	}
 }

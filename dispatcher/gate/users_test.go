@@ -142,8 +142,8 @@ func (s *storm) retire(p *site) {
 	s.at(p, s.upTo(200*time.Millisecond), func() {
 		p.process.close()
 		s.at(p, LateWindow+time.Second, func() { // the loop waits no longer, and the connection closes
-			for _, name := range sortedKeys(s.redis.listeners) {
-				s.redis.unsubscribe(name, p.process)
+			for _, channel := range sortedKeys(s.redis.listeners) {
+				s.redis.unsubscribe(channel, p.process)
 			}
 			p.wishes, p.messages, p.asking, p.mail, p.ended = nil, nil, 0, 0, true
 		})
@@ -169,7 +169,6 @@ func (s *storm) stranger() {
 // clear is the end of all misfortune.
 func (s *storm) clear() {
 	s.over = true
-	s.redis.fault = 0
 	for _, p := range s.sites {
 		p.thawsAt = min(p.thawsAt, s.now)
 	}

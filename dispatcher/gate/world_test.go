@@ -11,7 +11,7 @@ import (
 // seed, says so. Everything that happens is written down, and every rule is checked after every step.
 type world struct {
 	now          time.Duration // real time since the world began
-	redis        *simRedis
+	redis        *redis
 	kind         Kind // of its names
 	procs        []*process
 	diary        strings.Builder
@@ -40,7 +40,7 @@ func newWorld(t *testing.T) *world {
 
 func bareWorld() *world {
 	w := &world{now: time.Second, tokens: make(map[int64]bool)}
-	w.redis = newSimRedis(w)
+	w.redis = newRedis(&w.now)
 	return w
 }
 
@@ -58,7 +58,7 @@ func (w *world) pass(d time.Duration) { w.passTo(w.now + d) }
 func (w *world) passTo(at time.Duration) {
 	for {
 		next := at
-		for _, k := range w.redis.keys {
+		for _, k := range w.redis.standing() {
 			if gone := time.Duration(k.until+1-serverEpoch) * time.Millisecond; gone > w.now {
 				next = min(next, gone)
 			}
