@@ -24,6 +24,7 @@ func (c *inFlightCommand) run() {
 	c.send()
 	c.from.encoder.Decode(&c.Command, c.from.world.redis.run(c.written))
 	c.ran = true
+	c.from.world.arrivals()
 	c.from.world.note("  redis: %v %d of %s for %s: %d", c.Op, c.ID, c.Entry.Name, c.from.uuid, c.Reply)
 }
 

@@ -3,8 +3,9 @@ package gate
 import (
 	"flag"
 	"fmt"
-	"slices"
 	"testing"
+
+	"github.com/wheellock/wheellock/scripts"
 )
 
 var rwSeeds = flag.Int("rwseeds", 0, "how many seeds TestRWReplay replays; 0: 150, or 30 with -short or -race")
@@ -28,7 +29,7 @@ func TestRWReplay(t *testing.T) {
 					p.closed = true
 					p.step("closes", func(fx *Effects) { p.rw.Close(w.now, fx) })
 					p.wishes, p.listens = nil, false // its connection closes with the engine
-					w.redis.listeners = slices.DeleteFunc(w.redis.listeners, func(other *rwProcess) bool { return other == p })
+					w.redis.unsubscribe(scripts.RWChannel(stock), p)
 				}
 			}
 			w.settle()

@@ -16,7 +16,7 @@ func newStorm(seed uint64, kind Kind, broken func(rule string)) *storm {
 		s.replica, s.alone, s.strict = make(map[string]lockKey), pick(replicas, 0.05, 0.3), false
 	}
 	s.world.broken = broken
-	s.world.lossy = s.losses > 0
+	s.world.lossy, s.world.orderly = s.losses > 0, s.strict
 	s.ends = s.now + pick(r, 300*time.Millisecond, time.Second, 3*time.Second)
 	lease := pick(r, 100*time.Millisecond, 300*time.Millisecond, time.Second, 10*time.Second)
 	for _, uuid := range []string{"A", "B", "C"}[:1+r.IntN(3)] {

@@ -20,6 +20,9 @@ type world struct {
 	replica      map[string]lockKey // what a replica has of which it was said so; nil: there is none
 	lossy        bool               // keys vanish behind everybody's back: who holds them is not promised to know
 
+	orderly bool     // nothing goes wrong, so a fair lock is granted in the order of arrival
+	line    []string // of a fair lock: who stands in its queue or has taken it from there, in that order
+
 	token   int64          // the last fencing token a caller was given
 	tokens  map[int64]bool // all of them
 	granted []*caller      // since somebody last looked
