@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-var depthFlag = flag.Int("gate.depth", 0, "how many events in a row TestEveryOrder plays; 0: 5, or 4 with -short or -race")
+var depthFlag = flag.Int("gate.depth", 0, "how many events in a row TestEveryOrder plays; 0: 4, or 5 with -gate.long")
 
 // board is a process with two callers, and all that can happen to them next.
 type board struct {
@@ -188,10 +188,7 @@ func (b *board) rest() (broken string) {
 func TestEveryOrder(t *testing.T) {
 	depth := *depthFlag
 	if depth == 0 {
-		depth = 5
-		if few() {
-			depth = 4
-		}
+		depth = usually(4, 5)
 	}
 	for name, want := range beginnings {
 		for _, taken := range []bool{false, true} {
