@@ -121,7 +121,12 @@ func (s *storm) serve(p *site) {
 	}
 	for ; p.mail < len(p.messages); p.mail++ {
 		s.at(p, s.upTo(s.latency), func() {
-			if p.mail > 0 { // else the connection broke
+			switch {
+			case p.mail == 0: // the connection broke
+			case s.chance(s.faults / 4): // a node of a cluster does not get every message
+				p.mail--
+				p.messages = p.messages[1:]
+			default:
 				p.mail--
 				p.listen()
 			}
