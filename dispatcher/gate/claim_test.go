@@ -38,7 +38,7 @@ func TestClaimScenes(t *testing.T) {
 			given 1                          -> b: granted until 1.98s
 			after 50ms                       -> renew 2 10m0s
 			again CLUSTERDOWN
-			after 1s                         -> (40ms) renew 2 10m0s; (950ms) unsubscribe redisson_lock__channel:{stock}`,
+			after 1s                         -> (40ms) renew 2 10m0s; (940ms) b at risk: doubtful; (950ms) unsubscribe redisson_lock__channel:{stock}`,
 		"what wakes waiters of Redisson beside a code wakes nobody here": claimed + `
 			redisson
 			given 9                          -> acquire claim 2 3s n 1002

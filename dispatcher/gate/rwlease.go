@@ -92,7 +92,7 @@ func (g *rwLease) renewAt() Time {
 // asserted again every third of that, and the deadline is never further away.
 func (g *rwLease) confirm(now Time, c *Command, cfg *Config) {
 	g.extent = max(g.extent, c.Sent+c.Lease-margin(c.Lease))
-	g.ownership.confirm(now, c, g.counted(c.Lease, cfg))
+	g.ownership.confirm(now, c, g.counted(c.Lease, cfg), cfg.Stats)
 	if !g.Watch {
 		g.RenewAt = c.Sent + cfg.Lease/3
 	}
@@ -150,6 +150,13 @@ func (gs rwLeases) admit(w *Waiter) bool {
 // exclude reports whether somebody holds the name with whom who asks for it, perhaps to write, cannot have it.
 func (gs rwLeases) exclude(write bool) bool {
 	return slices.ContainsFunc(gs, func(g *rwLease) bool { return g.holds != nil && (write || g.write) })
+}
+
+// wait notes that all renewals that are due have to wait for the answer to one from now on.
+func (gs rwLeases) wait(now Time) {
+	for _, g := range gs {
+		g.RenewAt = max(g.RenewAt, now)
+	}
 }
 
 func (gs *rwLeases) remove(g *rwLease) {
