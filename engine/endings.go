@@ -14,7 +14,7 @@ type endings struct {
 	done     chan struct{} // nil until Done is called
 	contexts map[*binding]struct{}
 	wanted   chan struct{} // nil until Wanted is called
-	wantedOf *Hold         // the hold of several locks that this is a part of, and whose Wanted was called; else nil
+	whole    *Hold         // the hold of several locks that this is a part of; else nil
 
 	endless    context.Context // the child of all parents that never end; nil until one is made
 	endEndless context.CancelCauseFunc
@@ -53,7 +53,7 @@ func (h *Hold) end(why gate.Why) bool {
 		return false
 	}
 	if why == gate.Lost || why == gate.TooLong {
-		defer h.e.losses.note(h, why) // when its contexts have ended
+		defer h.e.losses.noteLoss(h, why) // when its contexts have ended
 	}
 	l := h.endings.Load()
 	if l == nil {
