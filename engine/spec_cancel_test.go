@@ -11,9 +11,9 @@ import (
 	"time"
 
 	"github.com/wheellock/wheellock/engine"
-	"github.com/wheellock/wheellock/engine/enginetest"
 	"github.com/wheellock/wheellock/futures"
 	"github.com/wheellock/wheellock/internal/testkit"
+	"github.com/wheellock/wheellock/internal/virtual"
 )
 
 func TestSpecCancel(t *testing.T) {
@@ -288,7 +288,7 @@ func TestSpecGrantUnderAContextThatHasEnded(t *testing.T) {
 		time.AfterFunc(60*time.Millisecond, func() { ctx.ended.Store(true) })
 		ctx.found = sync.OnceFunc(func() { // when the permits are here
 			for range 3 {
-				b.redis.FailNext("slots", enginetest.NoPermission)
+				b.redis.Deny("slots", virtual.NoPermission)
 			}
 		})
 		b.wantIs("Acquire", s.Acquire(ctx, 2), context.Canceled)

@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/wheellock/wheellock/engine"
-	"github.com/wheellock/wheellock/engine/enginetest"
 )
 
 // mutexes are the kinds whose names can stay taken without a hold.
@@ -299,7 +298,7 @@ func TestSpecDetach(t *testing.T) {
 	})
 	eachMutex(t, "is not needed: after an Adopt whose answer is lost the name is free", engine.Options{}, func(b *bubble, of func(*engine.Engine, string) *engine.Mutex) {
 		h := b.lock(of(b.Engine, "stock:7"))
-		b.redis.FailNext("stock:7", enginetest.LostAnswer)
+		b.redis.LoseAnswer()
 		_, err := of(b.Engine, "stock:7").Adopt(b.Context(), h.TenureID())
 		b.wantIs("Adopt", err, engine.ErrUncertain)
 		b.wantEnded(h, engine.ErrLost)

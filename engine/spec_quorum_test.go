@@ -10,8 +10,8 @@ import (
 	"time"
 
 	"github.com/wheellock/wheellock/engine"
-	"github.com/wheellock/wheellock/engine/enginetest"
 	"github.com/wheellock/wheellock/internal/testkit"
+	"github.com/wheellock/wheellock/internal/virtual"
 )
 
 // majority is a test of a QuorumLock on three servers in memory. Its bubble is that of the first.
@@ -19,14 +19,14 @@ type majority struct {
 	*bubble
 	lock    *engine.QuorumLock
 	engines []*engine.Engine
-	servers []*enginetest.Server
+	servers []*virtual.Redis
 }
 
 func specQuorum(opts engine.Options, test func(q *majority)) func(*testing.T) {
 	return spec(opts, func(b *bubble) {
-		q := &majority{bubble: b, engines: []*engine.Engine{b.Engine}, servers: []*enginetest.Server{b.redis}}
+		q := &majority{bubble: b, engines: []*engine.Engine{b.Engine}, servers: []*virtual.Redis{b.redis}}
 		for range 2 {
-			e, s := enginetest.New(b.T, opts)
+			e, s := virtual.New(b.T, opts)
 			q.engines, q.servers = append(q.engines, e), append(q.servers, s)
 		}
 		var err error
@@ -42,9 +42,7 @@ func (q *majority) slow(i int, d time.Duration) { q.servers[i].SetLatency(d) }
 // occupied has another owner take the name on a server.
 func (q *majority) occupied(i int) (vacate func()) {
 	q.Helper()
-	vacate, err := q.servers[i].Occupy("stock:7", time.Hour)
-	q.wantNil("Occupy", err)
-	return vacate
+	return q.servers[i].Occupy("stock:7", time.Hour)
 }
 
 // wantOn fails the test unless h stands on these servers, by what it says itself and by the keys.
@@ -535,8 +533,8 @@ func TestSpecQuorumCountsServersThatHaveIt(t *testing.T) {
 	for n := range 3 {
 		fail := func(q *majority) {
 			for i := range n {
-				q.servers[i].FailNext("stock:7", enginetest.NoPermission)
-				q.servers[i].FailNext("stock:7", enginetest.NoPermission)
+				q.servers[i].Deny("stock:7", virtual.NoPermission)
+				q.servers[i].Deny("stock:7", virtual.NoPermission)
 			}
 		}
 		judged := func(q *majority, what string, err error) {
@@ -577,14 +575,14 @@ func TestSpecQuorumCountsServersThatHaveIt(t *testing.T) {
 	t.Run("in Unlock on a bare majority, refused by one", specQuorum(engine.Options{}, func(q *majority) {
 		q.occupied(2)
 		h := q.take()
-		q.servers[0].FailNext("stock:7", enginetest.NoPermission)
+		q.servers[0].Deny("stock:7", virtual.NoPermission)
 		q.wantIs("Unlock", h.Unlock(q.Context()), engine.ErrRefused)
 	}))
 	t.Run("in a MultiLock, refused by one", specQuorum(engine.Options{}, func(q *majority) {
 		multi, err := engine.Multi(q.engines[0].Mutex("a"), q.engines[1].Mutex("b"))
 		q.wantNil("Multi", err)
 		for _, i := range []int{0, 1} {
-			refused := func() { q.servers[i].FailNext(string(rune('a'+i)), enginetest.NoPermission) }
+			refused := func() { q.servers[i].Deny(string(rune('a'+i)), virtual.NoPermission) }
 			refused()
 			q.wantIs("TryLock", testkit.ResultOf(multi.TryLock(q.Context())), engine.ErrRefused)
 			h := q.bubble.lock(multi, engine.WithLease(time.Minute))

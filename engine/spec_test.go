@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/wheellock/wheellock/engine"
-	"github.com/wheellock/wheellock/engine/enginetest"
+	"github.com/wheellock/wheellock/internal/virtual"
 )
 
 // The spec_*_test.go files say what the engine does as time goes by: each test is a promise of the
@@ -24,7 +24,7 @@ const manyLeases = 10 * time.Minute
 type bubble struct {
 	*testing.T
 	*engine.Engine
-	redis *enginetest.Server
+	redis *virtual.Redis
 }
 
 // spec makes a test that runs in a bubble, beside others: what is slow in one does not move the clock of another.
@@ -40,7 +40,7 @@ func spec(opts engine.Options, test func(b *bubble)) func(*testing.T) {
 func specAlone(opts engine.Options, test func(b *bubble)) func(*testing.T) {
 	return func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
-			e, redis := enginetest.New(t, opts)
+			e, redis := virtual.New(t, opts)
 			test(&bubble{t, e, redis})
 		})
 	}

@@ -13,7 +13,7 @@ import (
 
 	"github.com/wheellock/wheellock/engine"
 	"github.com/wheellock/wheellock/engine/elect"
-	"github.com/wheellock/wheellock/engine/enginetest"
+	"github.com/wheellock/wheellock/internal/virtual"
 )
 
 // These tests say what an election does as time goes by. They run in bubbles of testing/synctest on a Redis in memory.
@@ -23,7 +23,7 @@ const name = "scheduler"
 // bubble is one test: a server, and candidates with an engine each.
 type bubble struct {
 	*testing.T
-	redis *enginetest.Server
+	redis *virtual.Redis
 	opts  engine.Options
 }
 
@@ -31,8 +31,7 @@ func spec(opts engine.Options, test func(b *bubble)) func(*testing.T) {
 	return func(t *testing.T) {
 		t.Parallel()
 		synctest.Test(t, func(t *testing.T) {
-			redis := enginetest.Start()
-			t.Cleanup(redis.Close)
+			redis := virtual.Start(t)
 			test(&bubble{t, redis, opts})
 		})
 	}

@@ -3,9 +3,11 @@ package redisnet
 import (
 	"crypto/sha1"
 	"encoding/hex"
+	"fmt"
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/wheellock/wheellock/internal/redismodel"
 )
@@ -42,6 +44,13 @@ func (s *Server) answer(c *session, args []string) bool {
 	}
 	v, refused := s.trouble.refuses(name, s.now())
 	if !refused {
+		v, refused = s.denies(name, args)
+	}
+	switch {
+	case refused:
+	case name == "CLIENT":
+		v = s.client(c, args[1:])
+	default:
 		v = s.run(name, args)
 	}
 	if s.next != nil && c.client == s.nextOf && strings.HasPrefix(name, "EVAL") {
@@ -60,6 +69,9 @@ func (s *Server) hello(c *session, args []string) []byte {
 	if len(args) > 1 {
 		c.resp3 = args[1] == "3"
 	}
+	if i := slices.Index(args, "SETNAME"); i >= 0 && i+1 < len(args) {
+		c.name = args[i+1]
+	}
 	kind, items := byte('*'), 2
 	if c.resp3 {
 		kind, items = '%', 1
@@ -74,7 +86,7 @@ func (s *Server) hello(c *session, args []string) []byte {
 // run is every command that has one answer.
 func (s *Server) run(name string, args []string) redismodel.Value {
 	switch name {
-	case "AUTH", "SELECT", "CLIENT", "READONLY", "ASKING":
+	case "AUTH", "SELECT", "READONLY", "ASKING":
 		return ok
 	case "DISCARD":
 		return failure("ERR DISCARD without MULTI")
@@ -101,6 +113,21 @@ func (s *Server) run(name string, args []string) redismodel.Value {
 		s.unknown[name]++
 	}
 	return v
+}
+
+// client is CLIENT: what a connection says of itself, and what it may ask of others.
+func (s *Server) client(c *session, args []string) redismodel.Value {
+	switch strings.ToUpper(args[0]) {
+	case "TRACKING":
+		c.tracking = true
+	case "LIST":
+		var lines strings.Builder
+		for _, one := range s.order {
+			fmt.Fprintf(&lines, "addr=memory:0 name=%s age=%d\n", one.name, int(time.Since(one.since).Seconds()))
+		}
+		return text(lines.String())
+	}
+	return ok
 }
 
 func (s *Server) script(args []string) redismodel.Value {

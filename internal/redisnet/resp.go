@@ -88,6 +88,11 @@ func appendPush(b []byte, resp3 bool, items ...any) []byte {
 			b = appendText(b, item)
 		case int:
 			b = appendHeader(b, ':', item)
+		case []string:
+			b = appendHeader(b, '*', len(item))
+			for _, one := range item {
+				b = appendText(b, one)
+			}
 		default:
 			b = appendValue(b, redismodel.Value{}, resp3)
 		}

@@ -1,6 +1,7 @@
 package redisnet
 
 import (
+	"crypto/sha1"
 	"fmt"
 	"sync"
 	"time"
@@ -64,6 +65,18 @@ func (s *Server) AtNextScript(client string, f func()) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.next, s.nextOf = f, client
+}
+
+// Lose deletes a key as an operator's DEL does, and tells the connections that asked to be told of changed keys.
+func (s *Server) Lose(key string) {
+	s.Do("DEL", key)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, c := range s.order {
+		if c.tracking {
+			c.tell(appendPush(nil, c.resp3, "invalidate", []string{key}))
+		}
+	}
 }
 
 // Look calls f with the model.
@@ -154,7 +167,7 @@ func (s *Server) down() bool {
 
 // serve begins to serve a connection; false: it is down. ended is called when it has ended.
 func (s *Server) serve(client string, conn *conn, ended func()) bool {
-	c := &session{s: s, client: client, conn: conn, channels: make(map[channel]struct{})}
+	c := &session{s: s, client: client, conn: conn, since: time.Now(), channels: make(map[channel]struct{})}
 	s.mu.Lock()
 	if s.stopped {
 		s.mu.Unlock()
@@ -172,7 +185,7 @@ func (s *Server) serve(client string, conn *conn, ended func()) bool {
 	return true
 }
 
-func (s *Server) runID() string { return fmt.Sprintf("%s%038x", s.Name[:1], s.runs) }
+func (s *Server) runID() string { return fmt.Sprintf("%x", sha1.Sum(fmt.Append(nil, s.Name, s.runs))) }
 
 func (s *Server) subscribers(name string, sharded bool) (n int) {
 	for _, c := range s.order {

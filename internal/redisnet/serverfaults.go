@@ -8,10 +8,11 @@ import (
 
 // trouble is what a server does wrong, besides refusing writes.
 type trouble struct {
-	loading  time.Time     // until then everything is LOADING
-	behind   int           // commands until it refuses writes
-	words    string        // in which it will
-	slowTime time.Duration // how long TIME is on its way to the server, and what comes behind it
+	loading  time.Time           // until then everything is LOADING
+	behind   int                 // commands until it refuses writes
+	words    string              // in which it will
+	denied   map[string][]string // by key, the words in which the next calls about it are refused
+	slowTime time.Duration       // how long TIME is on its way to the server, and what comes behind it
 }
 
 // refuses is the answer of a server that cannot serve.
@@ -110,4 +111,28 @@ func (s *Server) Start(with *Saved) {
 	clear(s.scripts)
 	s.stopped = false
 	s.runs++
+}
+
+// Deny has it refuse the next call of a script about a key in these words: nothing runs. More of them are for the calls after that.
+func (s *Server) Deny(key, words string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.trouble.denied == nil {
+		s.trouble.denied = make(map[string][]string)
+	}
+	s.trouble.denied[key] = append(s.trouble.denied[key], words)
+}
+
+// denies is the answer to a call of a script about a key that is denied.
+func (s *Server) denies(name string, args []string) (redismodel.Value, bool) {
+	if name != "EVALSHA" || len(args) < 3 {
+		return redismodel.Value{}, false
+	}
+	for _, key := range args[3:] {
+		if words := s.trouble.denied[key]; len(words) > 0 {
+			s.trouble.denied[key] = words[1:]
+			return failure(words[0]), true
+		}
+	}
+	return redismodel.Value{}, false
 }

@@ -1,11 +1,11 @@
-package enginetest_test
+package engine_test
 
 import (
 	"context"
 	"errors"
 	"go/ast"
 	"go/parser"
-	"go/token"
+	gotoken "go/token"
 	"maps"
 	"os"
 	"slices"
@@ -17,8 +17,8 @@ import (
 	"time"
 
 	"github.com/wheellock/wheellock/engine"
-	"github.com/wheellock/wheellock/engine/enginetest"
 	"github.com/wheellock/wheellock/futures"
+	"github.com/wheellock/wheellock/internal/virtual"
 )
 
 // Every call that can wait, times every way to bound it, for every kind: what the caller gets, and what stands in Redis then and in
@@ -28,7 +28,7 @@ import (
 // world is one test: servers, the engine of each on which calls are made, and another engine of each, which looks and competes.
 type world struct {
 	*testing.T
-	servers      []*enginetest.Server
+	servers      []*virtual.Redis
 	ours, theirs []*engine.Engine
 }
 
@@ -496,7 +496,7 @@ func (w *world) free(s *subject) {
 		if left := slices.DeleteFunc(server.Keys(), s.keeps); len(left) > 0 {
 			w.Errorf("keys are left: %q", left)
 		}
-		if left := server.Channels(); len(left) > 0 {
+		if left := server.Subscriptions(); len(left) > 0 {
 			w.Errorf("somebody listens to %q", left)
 		}
 		if stats := w.ours[i].Stats(); stats.Waiting != 0 || stats.Held != 0 {
@@ -509,7 +509,7 @@ func (w *world) free(s *subject) {
 func newWorld(t *testing.T, servers int) *world {
 	w := &world{T: t}
 	for range servers {
-		e, s := enginetest.New(t, engine.Options{})
+		e, s := virtual.New(t, engine.Options{})
 		other, err := s.Open(t.Context(), engine.Options{})
 		if err != nil {
 			t.Fatal(err)
@@ -799,7 +799,7 @@ func TestEveryCallThatTakesAContextHasARow(t *testing.T) {
 	for _, name := range waitsForNothing {
 		rows[name] = true
 	}
-	for _, name := range takingContexts(t, "..") {
+	for _, name := range takingContexts(t, ".") {
 		if !rows[name] {
 			t.Errorf("%s takes a context and has no row", name)
 		}
@@ -820,7 +820,7 @@ func takingContexts(t *testing.T, dir string) (names []string) {
 		if !strings.HasSuffix(file.Name(), ".go") || strings.HasSuffix(file.Name(), "_test.go") {
 			continue
 		}
-		parsed, err := parser.ParseFile(token.NewFileSet(), dir+"/"+file.Name(), nil, 0)
+		parsed, err := parser.ParseFile(gotoken.NewFileSet(), dir+"/"+file.Name(), nil, 0)
 		if err != nil {
 			t.Fatal(err)
 		}

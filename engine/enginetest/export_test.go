@@ -1,4 +1,0 @@
-package enginetest
-
-// Channels are the channels that somebody listens to.
-func (s *Server) Channels() []string { return s.redis.PubSubChannels("*") }
