@@ -22,10 +22,9 @@ type composite struct {
 	told    observedEnd
 	repairs *repairs // of a QuorumLock; nil: a part that has ended is not replaced
 
-	mu     sync.Mutex     // guards the rest; held while nothing is called but clocks
-	parts  []*Hold        // each in its place; nil: the server has none
-	atRisk map[*Hold]bool // those of which the renewal is overdue
-	over   bool           // they are given back, and no other joins
+	mu    sync.Mutex // guards the rest; held while nothing is called but clocks
+	parts []*Hold    // each in its place; nil: the server has none
+	over  bool       // they are given back, and no other joins
 }
 
 // End implements gate.Ender; no loop knows of composites.
@@ -52,23 +51,13 @@ func (of *handle) whole(c *composite) *Hold {
 // follow ends h when too few of its parts are left. It is told of the end of a part before that part's lock can be granted
 // again.
 func (c *composite) follow(h *Hold, i int, part *Hold) {
-	part.joined(h)
 	part.onEnd(func(cause error) {
 		if c.alive() < c.need {
 			c.endParts(h, cause)
 		} else {
 			c.miss(h, i, part, cause)
-			c.noteRisk(cause)
 		}
 	})
-}
-
-// joined notes of what this is a part.
-func (part *Hold) joined(h *Hold) {
-	l := part.listeners()
-	l.mu.Lock()
-	l.whole = h
-	l.mu.Unlock()
 }
 
 // join puts a part that was granted late into its place; false: h has ended, and whoever ended it does not know of the part.
@@ -84,10 +73,9 @@ func (c *composite) join(h *Hold, i int, part *Hold) bool {
 	stall.At("composite: part joined, not followed", h.e.uuid)
 	c.follow(h, i, part)
 	if l := h.endings.Load(); l != nil && l.watched() {
-		part.Wanted()
+		part.wantedFor(h)
 	}
 	told()
-	c.noteRisk(nil)
 	return true
 }
 
@@ -114,10 +102,8 @@ func (c *composite) close() []*Hold {
 	return c.present()
 }
 
-func (c *composite) alive() int { return living(c.all()) }
-
-func living(parts []*Hold) (n int) {
-	for _, part := range parts {
+func (c *composite) alive() (n int) {
+	for _, part := range c.all() {
 		if part.Err() == nil {
 			n++
 		}

@@ -14,7 +14,7 @@ type endings struct {
 	done     chan struct{} // nil until Done is called
 	contexts map[*binding]struct{}
 	wanted   chan struct{} // nil until Wanted is called
-	whole    *Hold         // the hold of several locks that this is a part of; else nil
+	wantedOf *Hold         // the hold of several locks that this is a part of, and whose Wanted was called; else nil
 
 	endless    context.Context // the child of all parents that never end; nil until one is made
 	endEndless context.CancelCauseFunc

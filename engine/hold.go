@@ -29,7 +29,7 @@ type Hold struct {
 }
 
 func newHold(e *Engine, name string, kind kindIndex) *Hold {
-	if e.observesHolds() {
+	if e.observesEnds() {
 		return newObservedHold(e, name, kind)
 	}
 	h := &Hold{e: e, name: name, kind: kind}

@@ -18,7 +18,7 @@ import (
 // A function is called on the goroutine that made a blocking call, before the call returns: Granted and Failed by Lock, for
 // instance, and Ended by Unlock, after the release was sent. It is called on the engine's callback workers for an asynchronous
 // call, for a hold that did not end by a call, and for Part and Risk. So a function may block, but then delays that caller, and it must be
-// safe for concurrent use. Risk is called for one hold after the other. For the same hold Granted is called before Risk, and Risk before Ended; there is no other order. A panic is treated
+// safe for concurrent use. Granted is called before Ended for the same hold, and Risk by turns for the danger and its end; there is no other order. A panic is treated
 // as one of a callback: it is logged and nothing else happens. After Close, calls for the holds that it ended may still
 // come.
 //
@@ -191,8 +191,7 @@ type observedEnd struct {
 	hold    *Hold
 	granted gate.Time
 	ended   gate.Time
-	state   atomic.Uint32 // firstMet and others
-	risky   bool          // Risk was told, and that it is over was not; owned by the worker that tells
+	first   atomic.Bool // one of the two was there
 }
 
 // observedEndOf returns what the Observer is to be told of the end of the hold; nil: nobody observes it.
@@ -201,26 +200,20 @@ func observedEndOf(h *Hold) *observedEnd {
 	case *observedHold:
 		return &by.told
 	case *composite:
-		if h.e.observesHolds() {
+		if h.e.observesEnds() {
 			return &by.told
 		}
 	}
 	return nil
 }
 
-// observesHolds reports whether an Observer is told of what becomes of holds.
-func (e *Engine) observesHolds() bool {
-	return e.observesRisks() || e.opts.Observer != nil && e.opts.Observer.Ended != nil
-}
+func (e *Engine) observesEnds() bool { return e.opts.Observer != nil && e.opts.Observer.Ended != nil }
 
 // wasGranted is called when Granted was told.
 func (o *observedEnd) wasGranted(at gate.Time) {
 	if o != nil {
 		o.granted = at
 		o.tell()
-		if o.hold.e.observesRisks() && o.isAtRisk() {
-			o.hold.e.risks.note(o, errorOf("renew", o.hold.name, gate.Outcome{Why: gate.Doubtful}))
-		}
 	}
 }
 
@@ -233,29 +226,20 @@ func (o *observedEnd) hasEnded(at gate.Time) {
 
 // tell tells of the end on this goroutine, tellSoon on a callback worker.
 func (o *observedEnd) tell() {
-	if o != nil && o.state.Or(firstMet)&firstMet != 0 {
+	if o != nil && o.first.Swap(true) {
 		o.Run()
 	}
 }
 
 func (o *observedEnd) tellSoon() {
-	if o != nil && o.state.Or(firstMet)&firstMet != 0 {
+	if o != nil && o.first.Swap(true) {
 		o.hold.e.callbacks.Go(o)
 	}
 }
 
-// Run tells of the end, or has that done by the worker that tells of a risk at this moment. It implements futures.Task.
+// Run tells of the end. It implements futures.Task.
 func (o *observedEnd) Run() {
-	if o.state.Or(endDue)&riskTold == 0 {
-		o.tellEnded()
-	}
-}
-
-func (o *observedEnd) tellEnded() {
 	h := o.hold
-	if h.e.opts.Observer.Ended == nil {
-		return
-	}
 	h.e.tell(func() { h.e.opts.Observer.Ended(End{h.name, h.kind.text(), max(o.ended-o.granted, 0), h.cause()}) })
 }
 

@@ -46,7 +46,6 @@ func (c *composite) miss(h *Hold, i int, gone *Hold, err error) {
 		return
 	}
 	c.parts[i] = nil
-	delete(c.atRisk, gone)
 	s := &c.repairs.servers[i]
 	told := c.noted(h, i, err)
 	if !errors.Is(err, ErrClosed) && !errors.Is(err, ErrMaxHold) { // after which no part can be had there

@@ -15,7 +15,6 @@ type Hold struct {
 	*engine.Hold
 	t    *Tracer
 	span trace.Span
-	key  spanKey
 	stop func() bool // ends the watch over the end of the hold; false: that has begun
 }
 
@@ -30,8 +29,6 @@ func (r *request) hold(granted *engine.Hold) *Hold {
 	if token, fenced := granted.Token(); fenced {
 		h.span.SetAttributes(tokenKey.Int64(token))
 	}
-	h.key = keyOf(granted.Name(), r.kind, granted.TenureID())
-	r.t.spans.add(h)
 	// A context of package context costs no goroutine until it ends.
 	h.stop = context.AfterFunc(granted.Context(context.Background()), h.ended)
 	return h
@@ -39,7 +36,6 @@ func (r *request) hold(granted *engine.Hold) *Hold {
 
 // ended ends the span of a hold that has ended.
 func (h *Hold) ended() {
-	h.t.spans.remove(h)
 	err := h.Hold.Err()
 	outcome := engine.End{Err: err}.Outcome()
 	if outcome == "unlocked" {

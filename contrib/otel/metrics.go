@@ -42,8 +42,6 @@ const (
 	ownerKey   = attribute.Key("wheellock.lock.owner")
 	tokenKey   = attribute.Key("wheellock.lock.token")
 	outcomeKey = attribute.Key("wheellock.outcome")
-	leftKey    = attribute.Key("wheellock.lock.left")
-	causeKey   = attribute.Key("wheellock.cause")
 )
 
 // Options say how metrics are made. The zero value works.

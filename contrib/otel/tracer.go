@@ -17,17 +17,14 @@ import (
 // Tracer takes locks and makes spans of that. A request is the span "wheellock.wait", from the call to the grant or the error. What
 // was granted is the span "wheellock.hold", until the hold has ended; a child of it, "wheellock.unlock", is the release. The spans of wait
 // and hold are children of the caller's span. Any goroutine may use it.
-type Tracer struct {
-	tracer trace.Tracer
-	spans  spans
-}
+type Tracer struct{ tracer trace.Tracer }
 
 // NewTracer returns a tracer. Nil: of otel's global TracerProvider.
 func NewTracer(provider trace.TracerProvider) *Tracer {
 	if provider == nil {
 		provider = otel.GetTracerProvider()
 	}
-	return &Tracer{tracer: provider.Tracer(scope)}
+	return &Tracer{provider.Tracer(scope)}
 }
 
 // Lock is l.Lock with spans.
@@ -76,13 +73,12 @@ type request struct {
 	ctx   context.Context // of the caller
 	span  trace.Span
 	about trace.SpanStartEventOption // the name and the kind of the lock
-	kind  engine.Kind
 }
 
 func (t *Tracer) request(ctx context.Context, l lock) *request {
 	about := trace.WithAttributes(nameKey.String(valid(l.Name())), kindKey.String(string(l.Kind())))
 	_, span := t.tracer.Start(ctx, "wheellock.wait", about)
-	return &request{t, ctx, span, about, l.Kind()}
+	return &request{t, ctx, span, about}
 }
 
 // wait ends the request with the answer. If a span processor panics, nobody gets the hold, so it is unlocked.

@@ -21,10 +21,10 @@ func (m *mutexLease) tick(now Time) {
 	if m.t.phase == dead && m.ack != nil && now >= m.t.Deadline {
 		m.acknowledge(Outcome{Why: Doubtful}) // Unlock never blocks past the deadline
 	}
-	if !m.t.isDue(now, m.flight != None) {
+	if !m.t.isDue(now) {
 		return
 	}
-	if _, over := m.t.expired(now, m.flight != None, m.cfg.Stats); over {
+	if _, over := m.t.expired(now, m.cfg.Stats); over {
 		m.drop(now, nil)
 	}
 }

@@ -185,15 +185,8 @@ func (q *lock) inVain(now Time, id uint64, tries *retries, out Outcome) {
 // unrenewed is a renewal of t that proved nothing; growing is what waits for one.
 func (q *lock) unrenewed(now Time, c *Command, t *ownership, growing *growths) {
 	t.doubt(now, c, &q.tries)
-	q.inDanger(now, c, t)
+	t.inDanger(now, c, q.cfg.Stats)
 	growing.turnAway(q.cfg, unprovedOutcome(c), triesOnce)
-}
-
-// inDanger warns the watched holds of t if half of the time is over that they were given: c has proved nothing.
-func (q *lock) inDanger(now Time, c *Command, t *ownership) {
-	if now >= t.half() {
-		t.warn(q.cfg.Stats, unprovedOutcome(c))
-	}
 }
 
 // unreleased is a release of t, or a downgrade, that proved nothing: it is sent again after the pause, until the lease has

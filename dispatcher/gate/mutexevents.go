@@ -220,7 +220,7 @@ func (m *Mutex) giveUpClaim(now Time) {
 func (m *Mutex) NextAlarm() Time {
 	at := Never
 	if m.t.phase == ours {
-		at = m.t.nextDue(m.flight != None)
+		at = m.t.nextEnd()
 	}
 	if m.ack != nil && m.t.phase == dead {
 		at = min(at, m.t.Deadline)

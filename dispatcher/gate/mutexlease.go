@@ -263,7 +263,6 @@ func (m *mutexLease) renew(now Time, fx *Effects) bool {
 	default:
 		return false
 	}
-	m.t.RenewAt = now // since then it is on its way
 	m.send(Renew, m.t.ID, lease, fx)
 	return true
 }

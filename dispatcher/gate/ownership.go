@@ -36,8 +36,8 @@ type ownership struct {
 	holds   *Hold // newest first
 	soonest Time  // none of them ends by its own time before this
 	watched int32 // how many of them the watchdog keeps
-	handed  uint8 // how often the tenure was handed on since its last confirmation; aheadAfter: as often, or more
-	atRisk  bool  // the watched holds were told that a renewal is overdue, and nothing was confirmed since
+	handed  uint8 // how often the tenure was handed on since its last confirmation, up to aheadAfter
+	atRisk  bool  // its watched holds were told so, and nothing was confirmed since
 
 	phase     phase
 	suspected bool // it was suspected after the command in flight was asked for
@@ -46,7 +46,7 @@ type ownership struct {
 // ask begins an ownership under a fresh owner id.
 func (t *ownership) ask(id uint64, lease time.Duration, watch bool) {
 	t.Tenure = Tenure{ID: id, Lease: lease, Watch: watch}
-	t.phase, t.atRisk = asked, false
+	t.phase = asked
 }
 
 // askFor prepares the repetition of an acquire whose answer was lost, under the same owner id, for w.
@@ -62,11 +62,11 @@ func (t *ownership) declined() {
 	}
 }
 
-// confirm counts the lease from when c left, and begins to count handoffs anew. Nobody is at risk any more.
+// confirm counts the lease from when c left, and begins to count handoffs anew. No hold is at risk any more.
 func (t *ownership) confirm(now Time, c *Command, lease time.Duration, stats *Stats) {
 	t.Tenure.confirm(now, c, lease)
 	t.handed = 0
-	t.safe(stats)
+	t.risk(stats, Outcome{})
 }
 
 // doubt notes a renewal that proved nothing: the ownership is doubtful, so that it is not handed on, and it is asked for
@@ -165,9 +165,9 @@ func (t *ownership) add(h *Hold, stats *Stats) {
 	t.soonest = min(t.soonest, h.until)
 	if h.watch {
 		t.watched++
-	}
-	if t.atRisk {
-		h.warn(stats, Outcome{Why: Doubtful})
+		if t.atRisk {
+			h.risk(stats, Outcome{Why: Doubtful})
+		}
 	}
 }
 
@@ -211,20 +211,16 @@ func (t *ownership) endAll(stats *Stats, why Why) {
 	}
 }
 
-// isDue reports whether the time of a hold may be over, or that of the ownership, or whether a renewal is overdue; out: a command of
-// the name is on its way.
-func (t *ownership) isDue(now Time, out bool) bool { return t.phase == ours && now >= t.nextDue(out) }
+// isDue reports whether the time of a hold may be over, or that of the ownership.
+func (t *ownership) isDue(now Time) bool { return t.phase == ours && now >= t.nextEnd() }
 
-// expired ends the holds whose time is over, and warns those that are at risk. ended: there were some. over: the ownership is over by that, and is to be
+// expired ends the holds whose time is over. ended: there were some. over: the ownership is over by that, and is to be
 // freed. What ended by its own lease is released, and not left to its TTL (rule 1).
-func (t *ownership) expired(now Time, out bool, stats *Stats) (ended, over bool) {
+func (t *ownership) expired(now Time, stats *Stats) (ended, over bool) {
 	if now >= t.Deadline {
 		ended = t.holds != nil
 		t.endAll(stats, Lost)
 		return ended, true
-	}
-	if now >= t.riskAt(out) {
-		t.warn(stats, Outcome{Why: Doubtful})
 	}
 	ended = t.expire(now, stats)
 	return ended, ended && t.holds == nil
@@ -268,9 +264,6 @@ func (t *ownership) nextEnd() Time {
 	}
 	return min(t.Deadline, t.soonest)
 }
-
-// nextDue is when time alone changes something about the holds; out: a command of the name is on its way.
-func (t *ownership) nextDue(out bool) Time { return min(t.nextEnd(), t.riskAt(out)) }
 
 // follow passes the tenure's new deadline on to its holds.
 func (t *ownership) follow() {

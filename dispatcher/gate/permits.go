@@ -12,8 +12,6 @@ type Permits struct {
 	watch          bool // whether the hold that is asked for is watched
 	renewAt        Time // no hold is to be renewed earlier
 	endAt          Time // no hold ends earlier, and nobody who unlocks must be answered earlier
-	riskAt         Time // no hold is at risk earlier
-	unanswered     Time // since when calls have been on their way, at the longest, that got no answer yet
 	sent           Time // when the call that is being answered left
 	now            Time
 	renewals       retries // in vain
@@ -25,7 +23,7 @@ type permit struct {
 	h          *Hold
 	n          int64
 	extend     time.Duration // the lease that Extend asked for; 0: nothing
-	atRisk     bool          // it was told that its renewal is overdue, and was not renewed since
+	atRisk     bool          // it was told so, and was not renewed since
 	pendingAck               // of Extend
 }
 
@@ -46,7 +44,7 @@ func (o *pendingUnlock) Settle(out Outcome) bool {
 func newPermits() Machine { return &Permits{} }
 
 func (m *Permits) reset(cfg *Config) {
-	*m = Permits{sequencer: m.sequencer, renewAt: Never, endAt: Never, riskAt: Never}
+	*m = Permits{sequencer: m.sequencer, renewAt: Never, endAt: Never}
 	m.sequencer.reset(cfg, m)
 }
 
@@ -72,7 +70,7 @@ func (m *Permits) heard(now Time, c *Command, fx *Effects) {
 		return
 	}
 	p := &permit{Tenure: Tenure{ID: c.ID, Lease: c.Lease, Watch: m.watch}, n: c.Args.PermitTake().N}
-	p.Deadline, p.RenewAt, p.Confirmed = c.Sent+c.Lease-margin(c.Lease), Never, now
+	p.Deadline, p.RenewAt = c.Sent+c.Lease-margin(c.Lease), Never
 	if m.watch {
 		p.RenewAt = c.Sent + c.Lease/3
 	}
@@ -125,7 +123,6 @@ func (m *Permits) declined(now Time, ttl time.Duration, fx *Effects) {
 func (m *Permits) expect(p *permit) {
 	m.renewAt = min(m.renewAt, p.RenewAt)
 	m.endAt = min(m.endAt, p.Deadline, p.h.until)
-	m.riskAt = min(m.riskAt, m.overdueAt(p))
 }
 
 // free frees the permits of a hold that is over.
@@ -156,17 +153,11 @@ func (m *Permits) tell(p *permit, why Why) {
 	m.end(p, nil)
 }
 
-// tick ends what time has ended, and warns those that are at risk.
+// tick ends what time has ended.
 func (m *Permits) tick(now Time) {
-	if now >= m.endAt {
-		m.endDue(now)
+	if now < m.endAt {
+		return
 	}
-	if now >= m.riskAt {
-		m.warnDue(now)
-	}
-}
-
-func (m *Permits) endDue(now Time) {
 	m.endAt = Never
 	for _, p := range m.held {
 		switch {

@@ -105,7 +105,7 @@ func TestPermitScenes(t *testing.T) {
 			a until                          -> 1.434s
 			after 335ms                      -> (333ms) permit renew 3 1,1,1000; 1s
 			lost
-			after 800ms                      -> (20ms) permit renew 3 1,1,1000; 1s; (160ms) a at risk: doubtful; (655ms) a ends: lost
+			after 800ms                      -> (20ms) permit renew 3 1,1,1000; 1s; (655ms) a ends: lost
 			answer 1                         -> permit free 4 next 1 n 1
 			idle                             -> false`,
 		"an unlocking caller waits no longer than its hold would have lasted": `
@@ -500,7 +500,7 @@ func TestPermitScenes(t *testing.T) {
 			a locks                          -> permit take 1 1s n 1
 			answer 1                         -> a: granted until 500ms
 			a until                          -> 500ms
-			after 600ms                      -> (333ms) permit renew 2 1,1,1000; 1s; (495ms) a at risk: doubtful; (500ms) a ends: too long
+			after 600ms                      -> (333ms) permit renew 2 1,1,1000; 1s; (500ms) a ends: too long
 			answer 1                         -> permit free 3 next 1 n 1`,
 		"nothing will be heard any more": `
 			a locks                          -> permit take 1 1s n 1

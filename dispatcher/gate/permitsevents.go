@@ -17,7 +17,7 @@ func (m *Permits) Ask(now Time, w *Waiter, fx *Effects) {
 func (m *Permits) Answer(now Time, c *Command, fx *Effects) {
 	m.now, m.sent = now, c.Sent
 	m.tick(now)
-	m.inDanger(now, c)
+	m.inDanger(c)
 	m.sequencer.Answer(now, c, fx)
 }
 
@@ -162,9 +162,6 @@ func (m *Permits) Wake(now Time, fx *Effects) {
 // NextAlarm is the first instant at which time alone changes something.
 func (m *Permits) NextAlarm() Time {
 	at := min(m.sequencer.NextAlarm(), m.endAt)
-	if m.out {
-		return min(at, m.riskAt)
-	}
 	if m.call.Op == None {
 		at = min(at, m.renewAt)
 	}

@@ -20,17 +20,17 @@ func (m *Permits) left(now Time) (Change, bool) {
 	if now < m.renewAt {
 		return Change{}, false
 	}
-	m.renewAt, m.riskAt = Never, Never
+	m.renewAt = Never
 	r := &renewal{m: m}
 	shortest, holds := Never, []byte(nil)
 	for _, p := range m.held {
 		if p.RenewAt <= now && len(r.some) < mostRenewed {
-			p.RenewAt, m.unanswered = Never, now // until the answer
+			p.RenewAt = Never // until the answer
 			r.some = append(r.some, p)
 			shortest = min(shortest, p.Lease)
 			holds = scripts.AppendPermitHold(holds, p.ID, p.n, max(p.extend, p.renewLease()))
 		}
-		m.renewAt, m.riskAt = min(m.renewAt, p.RenewAt), min(m.riskAt, m.overdueAt(p))
+		m.renewAt = min(m.renewAt, p.RenewAt)
 	}
 	return Change{Op: PermitRenew, Args: PermitRenewArgs{scripts.PermitHolds(holds)}.Args(), Lease: shortest, Ack: r}, len(r.some) > 0
 }
@@ -69,55 +69,23 @@ func (r *renewal) Settle(out Outcome) bool {
 	return true
 }
 
-// overdueAt is when p is at risk unless the call comes back that is on its way; Never: it was told, or nobody renews it.
-func (m *Permits) overdueAt(p *permit) Time {
-	switch {
-	case !p.Watch || p.atRisk:
-		return Never
-	case p.RenewAt == Never:
-		return p.Tenure.overdueAt(m.unanswered)
-	}
-	return p.Tenure.overdueAt(max(m.unanswered, p.RenewAt))
-}
-
-// warnDue warns the holds that are at risk because a call does not come back.
-func (m *Permits) warnDue(now Time) {
-	m.riskAt = Never
-	if !m.out {
-		m.unanswered = now
-	}
-	for _, p := range m.held {
-		if now >= m.overdueAt(p) {
-			m.warn(p, Outcome{Why: Doubtful})
-		}
-		m.riskAt = min(m.riskAt, m.overdueAt(p))
-	}
-}
-
-// inDanger warns those that c was to renew, which has proved nothing, if half of the time is over that they were given.
-func (m *Permits) inDanger(now Time, c *Command) {
+// inDanger tells those that c was to renew, and has not, if their renewal is overdue.
+func (m *Permits) inDanger(c *Command) {
 	if c.Op != PermitRenew || c.Result == Answered && c.Reply.Fault() == scripts.None {
 		return
 	}
-	m.unanswered = now
 	for _, p := range m.held {
-		if p.Watch && p.RenewAt == Never && now >= p.half() {
-			m.warn(p, unprovedOutcome(c))
+		if p.Watch && p.RenewAt == Never && !p.atRisk && m.now >= p.half() {
+			p.atRisk = true
+			p.h.risk(m.cfg.Stats, unprovedOutcome(c))
 		}
-	}
-}
-
-func (m *Permits) warn(p *permit, why Outcome) {
-	if !p.atRisk {
-		p.atRisk = true
-		p.h.warn(m.cfg.Stats, why)
 	}
 }
 
 func (m *Permits) renewed(p *permit) {
 	if p.atRisk {
 		p.atRisk = false
-		p.h.safe(m.cfg.Stats)
+		p.h.risk(m.cfg.Stats, Outcome{})
 	}
 	p.RenewAt = Never
 	lease := p.extend
@@ -126,7 +94,7 @@ func (m *Permits) renewed(p *permit) {
 		p.RenewAt = m.sent + p.Lease/3
 	}
 	if lease > 0 {
-		p.Deadline, p.Confirmed = max(p.Deadline, m.sent+lease-margin(lease)), m.now
+		p.Deadline = max(p.Deadline, m.sent+lease-margin(lease))
 		if !p.Watch {
 			p.h.until = max(p.h.until, p.Deadline)
 		}

@@ -1,71 +1,43 @@
 package gate
 
-// Warned is an Ender whose holder is told when a renewal is overdue, before the hold is lost by it (invariant: warned-once).
-//
-// A renewal is overdue when half of the time is over that the last confirmation gave, and since then a command has come back in vain,
-// or has been on its way for a tenth of that time. The watchdog's first attempt leaves after a third of the lease. So what is over within
-// a sixth of the lease is not told, and whoever is told has half of the lease left, or three tenths if the last attempt before failed just before that. The second condition is for a
-// process that stood still: its first command afterwards may find all well.
+// Warned is an Ender whose holder is told that the renewal of its hold is overdue, before the hold is lost (invariant: warned-once).
+// It is when a renewal has come back without a confirmation and only half of the lease is left, or less.
 type Warned interface {
 	Ender
-	AtRisk(why Outcome) // the renewal is overdue, because of why; neither blocks nor runs code of users
-	Renewed()           // it was renewed after all; likewise
+	// Risk tells why it is overdue; Granted: it was renewed after all. It does not block.
+	Risk(why Outcome)
 }
 
-// half is when half of the time is over that the last confirmation gave.
-func (t *Tenure) half() Time { return t.Confirmed + (t.Deadline-t.Confirmed)/2 }
+// half is when half of the lease is left.
+func (t *Tenure) half() Time { return t.Deadline - t.Lease/2 }
 
-// overdueAt is when a renewal that has been on its way since then is overdue.
-func (t *Tenure) overdueAt(since Time) Time {
-	return max(t.half(), since+(t.Deadline-t.Confirmed)/10)
-}
-
-// riskAt is when the watched holds are at risk unless a command comes back that is on its way; Never: they are told, or none is.
-func (t *ownership) riskAt(out bool) Time {
-	if !out || t.watched == 0 || t.atRisk {
-		return Never
+// inDanger tells the watched holds if their renewal is overdue: c has confirmed nothing.
+func (t *ownership) inDanger(now Time, c *Command, stats *Stats) {
+	if now >= t.half() {
+		t.risk(stats, unprovedOutcome(c))
 	}
-	return t.overdueAt(t.RenewAt)
 }
 
-// warn tells the watched holds that they are at risk, unless that was done since the last confirmation.
-func (t *ownership) warn(stats *Stats, why Outcome) {
-	if t.atRisk {
+// risk tells the watched holds, unless they know, that they are at risk because of why, or, if that is Granted, no more.
+func (t *ownership) risk(stats *Stats, why Outcome) {
+	if t.atRisk == (why.Why != Granted) {
 		return
 	}
-	t.atRisk = true
+	t.atRisk = !t.atRisk
 	for h := t.holds; h != nil; h = h.next {
-		h.warn(stats, why)
+		if h.watch {
+			h.risk(stats, why)
+		}
 	}
 }
 
-// safe tells those that were told so that they are not at risk any more.
-func (t *ownership) safe(stats *Stats) {
-	if !t.atRisk {
-		return
+func (h *Hold) risk(stats *Stats, why Outcome) {
+	if why.Why == Granted {
+		stats.AtRisk.Dec()
+	} else {
+		stats.AtRisk.Inc()
 	}
-	t.atRisk = false
-	for h := t.holds; h != nil; h = h.next {
-		h.safe(stats)
-	}
-}
-
-func (h *Hold) warn(stats *Stats, why Outcome) {
-	if !h.watch {
-		return
-	}
-	stats.AtRisk.Inc()
 	if by, is := h.By.(Warned); is {
-		by.AtRisk(why)
-	}
-}
-
-func (h *Hold) safe(stats *Stats) {
-	if !h.watch {
-		return
-	}
-	stats.AtRisk.Dec()
-	if by, is := h.By.(Warned); is {
-		by.Renewed()
+		by.Risk(why)
 	}
 }

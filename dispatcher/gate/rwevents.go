@@ -117,7 +117,7 @@ func (r *RW) NextAlarm() Time {
 	at := r.contention.nextAlarm(r.flight == None)
 	for _, g := range r.leases {
 		if g.phase == ours {
-			at = min(at, g.nextDue(r.flight != None))
+			at = min(at, g.nextEnd())
 		}
 		if g.ack != nil {
 			at = min(at, g.Deadline)

@@ -86,10 +86,10 @@ func (r *rwHolds) tick(now Time) {
 		if g.ack != nil && now >= g.Deadline {
 			g.acknowledge(Outcome{Why: Doubtful}) // Unlock never blocks past the deadline
 		}
-		if !g.isDue(now, r.flight != None) {
+		if !g.isDue(now) {
 			continue
 		}
-		ended, over := g.expired(now, r.flight != None, r.cfg.Stats)
+		ended, over := g.expired(now, r.cfg.Stats)
 		if ended {
 			r.ended(g)
 		}

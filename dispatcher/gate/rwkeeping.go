@@ -7,7 +7,6 @@ func (r *RW) renew(now Time, fx *Effects) bool {
 	for _, g := range r.leases {
 		if g.lowering() && now >= g.askAt {
 			g.torn = true // until the answer says what is
-			r.leases.wait(now)
 			r.send(Downgrade, g, g.remainingLease(now), fx)
 			return true
 		}
@@ -17,7 +16,6 @@ func (r *RW) renew(now Time, fx *Effects) bool {
 			if g.write {
 				op = RenewWrite
 			}
-			r.leases.wait(now)
 			r.send(op, g, max(lease, g.remainingLease(now)), fx)
 			return true
 		}
@@ -99,7 +97,7 @@ func (r *RW) lowered(now Time, g *rwLease, c *Command) {
 	case g.phase == ours:
 		g.Doubt = true
 		g.askAt = now + r.unreleased(c, &g.ownership, &g.pendingAck)
-		r.inDanger(now, c, &g.ownership)
+		g.inDanger(now, c, r.cfg.Stats)
 	}
 }
 

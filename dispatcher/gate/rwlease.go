@@ -152,13 +152,6 @@ func (gs rwLeases) exclude(write bool) bool {
 	return slices.ContainsFunc(gs, func(g *rwLease) bool { return g.holds != nil && (write || g.write) })
 }
 
-// wait notes that all renewals that are due have to wait for the answer to one from now on.
-func (gs rwLeases) wait(now Time) {
-	for _, g := range gs {
-		g.RenewAt = max(g.RenewAt, now)
-	}
-}
-
 func (gs *rwLeases) remove(g *rwLease) {
 	*gs = slices.DeleteFunc(*gs, func(other *rwLease) bool { return other == g })
 }

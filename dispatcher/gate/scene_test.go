@@ -76,16 +76,16 @@ func (a *actor) End(why Why) {
 	a.s.say("%s ends: %s", a.name, whyNames[why])
 }
 
-func (a *actor) AtRisk(why Outcome) { a.warned(true, "at risk: "+tellOf(why)) }
-func (a *actor) Renewed()           { a.warned(false, "is renewed") }
-
-// warned is a warning or its end, which come in turn, while it holds. invariant: warned-once
-func (a *actor) warned(risky bool, text string) {
-	if a.risky == risky || !a.hold.alive || !a.hold.watch {
-		a.s.t.Errorf("%s %s, at risk %t, alive %t, watched %t", a.name, text, a.risky, a.hold.alive, a.hold.watch)
+// Risk is a warning or its end, which come in turn, while it holds. invariant: warned-once
+func (a *actor) Risk(why Outcome) {
+	if a.risky == (why.Why != Granted) || !a.hold.alive || !a.hold.watch {
+		a.s.t.Errorf("%s is told %s, at risk %t, alive %t, watched %t", a.name, tellOf(why), a.risky, a.hold.alive, a.hold.watch)
 	}
-	a.risky = risky
-	a.s.say("%s %s", a.name, text)
+	if a.risky = !a.risky; a.risky {
+		a.s.say("%s at risk: %s", a.name, tellOf(why))
+	} else {
+		a.s.say("%s is renewed", a.name)
+	}
 }
 
 func (a *actor) Wanted() { a.s.say("%s: is wanted", a.name) }

@@ -83,7 +83,7 @@ func TestStayScenes(t *testing.T) {
 			answer 1                         -> a: granted until 4.95s
 			after 34ms                       -> (33ms) renew 1 100ms
 			answer 1
-			after 4970ms                     -> (33ms) renew 1 100ms; (2.458s) a at risk: doubtful; (4.916s) a ends: lost
+			after 4970ms                     -> (33ms) renew 1 100ms; (4.916s) a ends: lost
 			answer 1                         -> release 1
 			alarm                            -> none
 			after 10s`,
