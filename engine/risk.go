@@ -10,11 +10,12 @@ import (
 // Risk says that the renewal of a hold is overdue: attempts have failed, and only half of the lease is left, or less. With a nil Err it
 // says that the hold was renewed after all. A hold that is not renewed is lost when Left is over.
 //
-// A hold is told once until it is renewed, and in this order; a Risk may still come after Ended. Each lock of a MultiLock or a
-// QuorumLock is told by itself, under its own name. A hold with a fixed lease is never at risk, because nobody renews it.
+// A hold is told once until it is renewed, and in this order; a Risk may still come after Ended. Of a MultiLock or a QuorumLock each
+// lock is told by itself, under its own name. A hold with a fixed lease is never at risk, because nobody renews it.
 //
-// A command to a server that falls silent fails after about two seconds. With a lease of less than SILENT s, a hold on such a server
-// may be lost without a Risk.
+// If Redis falls silent, an attempt fails only by a time-out. With a lease of 30 s a hold is told with 12 to 15 s left, and with any of
+// 5 s or more with a fifth of it at least. With a lease of less than 4 s, of which 1.5 s for connecting are half, it may be lost without
+// a Risk.
 type Risk struct {
 	Name  string // as it was given
 	Kind  Kind

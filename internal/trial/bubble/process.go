@@ -28,7 +28,6 @@ type process struct {
 	mu       sync.Mutex // guards the rest; never held while blocking
 	r        *rand.Rand // for points and travel
 	engines  []*engine.Engine
-	warned   []*warned       // the Observers of all lives
 	life     int             // how often it was started
 	alive    context.Context // ends when this life is to end
 	die      context.CancelFunc
@@ -81,7 +80,7 @@ func (p *process) open() error {
 func (p *process) connect(s *redisnet.Server, l *redisnet.Link) (*engine.Engine, error) {
 	defer p.opens()()
 	o := p.w.plan.options
-	o.Observer = p.w.observer(p)
+	o.Observer = p.observer()
 	o.Redis = rueidis.ClientOption{InitAddress: []string{s.Name + ":6379"}, DialCtxFn: l.Dial, ForceSingleClient: true}
 	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Minute)
 	defer cancel()

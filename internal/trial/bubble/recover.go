@@ -54,9 +54,6 @@ func (w *World) settle() {
 	}
 	for _, p := range w.processes {
 		p.overflows()
-		for _, told := range p.warned {
-			told.settled(p)
-		}
 	}
 	w.judge.lookForOrphans()
 	w.judge.look()
