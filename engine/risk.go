@@ -14,8 +14,8 @@ import (
 // lock is told by itself, under its own name. A hold with a fixed lease is never at risk, because nobody renews it.
 //
 // If Redis falls silent, an attempt fails only by a time-out. With a lease of 30 s a hold is told with 12 to 15 s left, and with any of
-// 5 s or more with a fifth of it at least. With a lease of less than 4 s, of which 1.5 s for connecting are half, it may be lost without
-// a Risk.
+// 5 s or more with a fifth of it at least. With a shorter one less may be left, and with one of less than 3 s, of which the 1.5 s for
+// connecting are half, it may be lost without a Risk.
 type Risk struct {
 	Name  string // as it was given
 	Kind  Kind
