@@ -13,6 +13,7 @@ import (
 	"github.com/wheellock/wheellock/engine"
 	"github.com/wheellock/wheellock/internal/redistest"
 	"github.com/wheellock/wheellock/internal/testkit"
+	"github.com/wheellock/wheellock/internal/virtual"
 	"github.com/wheellock/wheellock/scripts"
 )
 
@@ -77,80 +78,41 @@ func (c *contest) enter(n int) {
 	}
 }
 
-// await returns when it is over, or the test has failed.
-func (s *stage) await(over func() bool) {
-	for !s.Failed() && !over() {
-		time.Sleep(time.Millisecond)
-	}
-}
-
-// A lost answer must not make an owner twice, nor two owners, nor strand a name: whatever is asked again is
-// asked under the same owner id.
-func TestFaultSwallowedAnswerHasOneEffect(t *testing.T) {
-	t.Parallel()
-	for _, c := range []struct {
-		script  scripts.Script
-		handoff time.Duration
-	}{
-		{scripts.Acquire, -1}, {scripts.Release, -1}, {scripts.Confirm, time.Millisecond},
-	} {
-		t.Run(c.script.Name, func(t *testing.T) {
-			t.Parallel() // mostly it waits for late deliveries before it closes
-			script := c.script
-			server := redistest.Start(t)
-			proxy := redistest.NewProxy(t, server.Addr())
-			e := testkit.Connect(t, proxy.Addr(), func(o *engine.Options) { o.HandoffTime = c.handoff })
-			c := newContest(t, server, e, 4, false)
-			want := int64(testkit.Times(t, 2_000, 60))
-			proxy.SwallowReply(redistest.Swallow{Match: testkit.Runs(script), Nth: 2, Times: int(want)})
-			began := time.Now()
-			c.run(16, testkit.Reached(want, func() int64 { return proxy.Stats().Swallowed }))
-			if got := proxy.Stats().Swallowed; got < want {
-				t.Errorf("only %d of %d answers were swallowed in %v", got, want, time.Since(began))
-			}
-			t.Logf("%d answers swallowed under %d grants in %v", proxy.Stats().Swallowed, c.grants.Load(), time.Since(began).Round(time.Millisecond))
-			testkit.CheckQuiet(t, server, e, 0)
-		})
-	}
-}
-
 // A lost answer to a renewal is no loss: the renewal is asked for again until the deadline. Each answer that
 // is lost breaks the link, and each link that comes back has every hold verified, by a renewal: so answers are
 // lost one after the other, in runs that are shorter than the lease.
 func TestFaultSwallowedRenewalLosesNothing(t *testing.T) {
 	t.Parallel()
-	server := redistest.Start(t)
-	proxy := redistest.NewProxy(t, server.Addr())
-	e := testkit.Connect(t, proxy.Addr())
-	var holds []*engine.Hold
-	for i := range 40 {
-		holds = append(holds, testkit.MustLock(t, e.Mutex(fmt.Sprintf("renewed:%d", i))))
-	}
-	const run = 40 // every break of the link takes a tenth of a second, or several on a busy machine: of these there are fewer
-	want := int64(testkit.Times(t, 2_000, 5*run))
-	for over := testkit.Reached(want, func() int64 { return proxy.Stats().Swallowed }); !over() && !t.Failed(); {
-		before, swallowed, began := holds[0].Deadline(), proxy.Stats().Swallowed, time.Now()
-		renews, acquires := testkit.Runs(scripts.Renew), testkit.Runs(scripts.Acquire)
-		proxy.SwallowReply(redistest.Swallow{Match: func(args []string) bool { return renews(args) || acquires(args) }, Times: run})
-		another := e.Mutex("another").LockAsync(testkit.Soon(t)) // the first answer to be lost is this acquire's
-		redistest.Await(t, "the answers to be swallowed", func() bool {
-			return proxy.Stats().Swallowed == swallowed+run || time.Since(began) > 10*time.Second // a third of the lease
-		})
-		proxy.SwallowNothing()
-		redistest.Await(t, "a renewal", func() bool { return holds[0].Deadline().After(before) })
-		mustGet(t, another)
-	}
-	if got := proxy.Stats().Swallowed; got < want {
-		t.Errorf("only %d of %d answers were swallowed", got, want)
-	}
-	for _, h := range holds {
-		if err := h.Err(); err != nil {
-			t.Fatalf("%s: %v", h.Name(), err)
+	virtual.Test(t, func(w *virtual.World) {
+		e, l := w.Connect()
+		var holds []*engine.Hold
+		for i := range 40 {
+			holds = append(holds, testkit.MustLock(w.T, e.Mutex(fmt.Sprintf("renewed:%d", i))))
 		}
-		if got, want := testkit.Owners(server, h.Name()), []string{h.TenureID(), "1"}; !slices.Equal(got, want) {
-			t.Errorf("in Redis stands %q, want %q", got, want)
+		const run = 80 // takes about a third of the lease
+		renews := virtual.Runs(scripts.Renew)
+		for range testkit.Times(t, 250, 10) {
+			before := holds[0].Deadline()
+			l.Down.Swallow(run, renews)
+			for began := time.Now(); l.Down.Swallows() > 0; time.Sleep(10 * time.Millisecond) {
+				if time.Since(began) > 25*time.Second {
+					w.T.Fatalf("%d answers are still to be lost", l.Down.Swallows())
+				}
+			}
+			time.Sleep(10 * time.Second)
+			if !holds[0].Deadline().After(before) {
+				w.T.Error("not renewed")
+			}
 		}
-		testkit.MustUnlock(t, h)
-	}
-	testkit.CheckQuiet(t, server, e, 0)
+		for _, h := range holds {
+			if err := h.Err(); err != nil {
+				w.T.Fatalf("%s: %v", h.Name(), err)
+			}
+			if got, want := w.Owners(h.Name()), []string{h.TenureID(), "1"}; !slices.Equal(got, want) {
+				w.T.Errorf("in Redis stands %q, want %q", got, want)
+			}
+			testkit.MustUnlock(w.T, h)
+		}
+		w.Quiet(e, 0)
+	})
 }

@@ -1,18 +1,20 @@
 package faults_test
 
 import (
-	"slices"
+	"context"
 	"sync"
 	"testing"
 	"time"
 
 	"github.com/wheellock/wheellock/internal/redistest"
 	"github.com/wheellock/wheellock/internal/testkit"
+	"github.com/wheellock/wheellock/internal/virtual"
 	"github.com/wheellock/wheellock/scripts"
 )
 
 // A name is data: one that is called as a command is changes nothing for other names, whatever errors they meet.
 func TestANameIsNeverTakenForACommand(t *testing.T) {
+	t.Parallel()
 	server := redistest.Start(t)
 	e := testkit.Connect(t, server.Addr())
 	server.MustDo("RPUSH", "list", "1")
@@ -38,28 +40,35 @@ func TestANameIsNeverTakenForACommand(t *testing.T) {
 
 // A message is data: one that looks like a reply or a confirmation ends no connection.
 func TestAMessageIsNeverTakenForAReply(t *testing.T) {
-	server := redistest.Start(t)
-	e := testkit.Connect(t, server.Addr())
-	outside := testkit.NewOutsider(t, server.Addr())
-	opened := server.CommandCounts()["unsubscribe"]
-	outside.Take("first", time.Hour) // somebody waits for it and goes away, so that an UNSUBSCRIBE is sent
-	leaves := e.Mutex("first").LockAsync(t.Context())
-	redistest.Await(t, "a subscription", func() bool { return server.Subscriptions().Count() == 1 })
-	leaves.Cancel()
-	outside.Take("second", time.Hour)
-	waits := e.Mutex("second").LockAsync(testkit.Soon(t))
-	redistest.Await(t, "an UNSUBSCRIBE", func() bool {
-		return server.CommandCounts()["unsubscribe"] > opened && slices.Equal(server.Subscriptions().Channels, []string{scripts.LockChannel("second")})
+	t.Parallel()
+	virtual.Test(t, func(w *virtual.World) {
+		e, l := w.Connect()
+		w.Take("first", time.Hour) // somebody waits for it and goes away, so that an UNSUBSCRIBE is sent
+		leaves := e.Mutex("first").LockAsync(context.Background())
+		time.Sleep(time.Second)
+		leaves.Cancel()
+		w.Take("second", time.Hour)
+		waits := e.Mutex("second").LockAsync(context.Background())
+		time.Sleep(2 * time.Second)
+		if w.Listeners("first") != 0 || w.Listeners("second") != 1 {
+			w.T.Fatalf("the engine listens to %q", w.Server.Subscriptions())
+		}
+		hellos := 0
+		w.Server.Hear(func(args []string) {
+			if args[0] == "HELLO" {
+				hellos++
+			}
+		})
+		for _, text := range []string{"-B", "-BUSY x\r\n", "\r\n-ERR x\r\n", "+PONG\r\n", ">3\r\n$9\r\nsubscribe\r\n$1\r\nc\r\n:1\r\n", "*1000000000\r\n", ""} {
+			w.Server.Do("PUBLISH", scripts.LockChannel("second"), text)
+		}
+		w.Free("second")
+		w.Server.Do("PUBLISH", scripts.LockChannel("second"), "0")
+		mustGet(w.T, waits)
+		w.Server.Hear(nil)
+		if hellos > 0 || l.Open() == 0 {
+			w.T.Errorf("%d connections were made anew", hellos)
+		}
+		w.Quiet(e, 0, "first")
 	})
-	before := server.CommandCounts()
-	for _, text := range []string{"-B", "-BUSY x\r\n", "\r\n-ERR x\r\n", "+PONG\r\n", ">3\r\n$9\r\nsubscribe\r\n$1\r\nc\r\n:1\r\n", "*1000000000\r\n", ""} {
-		server.MustDo("PUBLISH", scripts.LockChannel("second"), text)
-	}
-	outside.Free("second")
-	server.MustDo("PUBLISH", scripts.LockChannel("second"), "0")
-	mustGet(t, waits)
-	after := server.CommandCounts()
-	if after["subscribe"] != before["subscribe"] {
-		t.Errorf("the connection that listens was made anew: %d times subscribed, before %d", after["subscribe"], before["subscribe"])
-	}
 }

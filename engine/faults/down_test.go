@@ -119,7 +119,7 @@ func heap() uint64 {
 // invariant: bounds-refuse-only-new-requests
 func TestFaultDownWhileCallsArrive(t *testing.T) {
 	server := redistest.Start(t)
-	calls := testkit.Times(t, 1_000_000, 50_000)
+	calls := testkit.Times(t, 1_000_000, 20_000)
 	most := calls / 4
 	e := testkit.Connect(t, server.Addr(), func(o *engine.Options) { o.MaxRequests = most })
 	testkit.MustUnlock(t, testkit.MustLock(t, e.Mutex("before")))
@@ -129,7 +129,7 @@ func TestFaultDownWhileCallsArrive(t *testing.T) {
 		return errors.Is(err, engine.ErrNotSent) && !e.Stats().Up
 	})
 	before := heap()
-	o := &outage{t: t, e: e, lasts: testkit.Lasting(t, 30*time.Second, 3*time.Second), began: time.Now()}
+	o := &outage{t: t, e: e, lasts: testkit.Lasting(t, 30*time.Second, time.Second), began: time.Now()}
 	o.come(calls)
 	grown := int64(heap()) - int64(before)
 	waiting := len(o.waits)

@@ -13,6 +13,7 @@ import (
 // Invariant: what stands at a name's key, whatever it is and however large, fails the calls about that name alone. All
 // questions of an engine share a connection, which must not end for an answer that is too large to be one of ours.
 func TestForeignKeysOfAnySizeCutNoConnection(t *testing.T) {
+	t.Parallel()
 	server := redistest.Start(t)
 	e := testkit.Connect(t, server.Addr())
 	server.MustDo("SET", "text", strings.Repeat("x", 2<<20))

@@ -9,6 +9,7 @@ import (
 	"github.com/redis/rueidis"
 
 	"github.com/wheellock/wheellock/engine"
+	"github.com/wheellock/wheellock/futures"
 	"github.com/wheellock/wheellock/internal/redistest"
 	"github.com/wheellock/wheellock/internal/testkit"
 )
@@ -54,13 +55,18 @@ func TestFsyncGrantsWhatSurvivesTheServer(t *testing.T) {
 			t.Parallel()
 			server := redistest.StartNewer(t, "--appendonly", "yes", "--appendfsync", policy)
 			e := testkit.Connect(t, server.Addr(), onDisk(1500*time.Millisecond))
-			var held []*engine.Hold
-			for _, name := range []string{"a", "b", "c"} {
-				held = append(held, testkit.MustLock(t, e.FencedMutex(name)))
+			names := []string{"a", "b", "c"}
+			var asked []*futures.Future[*engine.Hold]
+			for _, name := range names {
+				asked = append(asked, e.FencedMutex(name).LockAsync(testkit.Soon(t)))
+			}
+			held, err := futures.All(asked...).Wait(testkit.Soon(t))
+			if err != nil {
+				t.Fatal(err)
 			}
 			server.Kill()
 			server.Restart()
-			for i, name := range []string{"a", "b", "c"} {
+			for i, name := range names {
 				state, err := testkit.Connect(t, server.Addr()).FencedMutex(name).Inspect(testkit.Soon(t))
 				if err != nil || state.Owner != held[i].TenureID() {
 					t.Errorf("after the crash %s has %q, want %q (%v)", name, state.Owner, held[i].TenureID(), err)

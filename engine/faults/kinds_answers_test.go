@@ -4,50 +4,53 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math/rand/v2"
+	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/wheellock/wheellock/engine"
-	"github.com/wheellock/wheellock/internal/redistest"
+	"github.com/wheellock/wheellock/internal/redisnet"
 	"github.com/wheellock/wheellock/internal/testkit"
+	"github.com/wheellock/wheellock/internal/virtual"
+	"github.com/wheellock/wheellock/scripts"
 )
 
 // rounds is callers of several processes who take one name again and again, and check what its kind promises.
 type rounds struct {
-	*stage
+	testing.TB
+	*kind
+	*chance
+	look   func(name string) (owners []string, ttl time.Duration) // what stands in Redis
 	inside atomic.Int64
 	grants atomic.Int64
 	token  atomic.Int64 // the largest of a fenced lock
-
-	mu      sync.Mutex    // guards the next
-	longest time.Duration // that somebody waited
 }
 
-// once takes the name and gives it back; one in four callers goes away after a moment.
+// once takes the name and gives it back; one in four callers goes away after a moment, and one in three gives a lease of his own.
 func (r *rounds) once(engines []*engine.Engine, name string) {
 	ctx, cancel := context.WithTimeout(context.Background(), testkit.Patience)
 	defer cancel()
-	leaves := rand.IntN(4) == 0
+	leaves := r.below(4) == 0
 	if leaves {
-		ctx, cancel = context.WithTimeout(ctx, time.Duration(rand.IntN(4000))*time.Microsecond)
+		ctx, cancel = context.WithTimeout(ctx, time.Duration(r.below(4000))*time.Microsecond)
 		defer cancel()
 	}
-	asked := time.Now()
-	got, err := r.source(engines, name).get(ctx)
+	var opts []engine.LockOption
+	if r.holders && r.below(3) == 0 {
+		opts = append(opts, engine.WithLease(time.Hour+time.Duration(r.below(3))*time.Second))
+	}
+	got, err := r.source(engines, name).get(ctx, opts...)
 	if err != nil {
 		if !leaves || !errors.Is(err, context.DeadlineExceeded) {
 			r.Errorf("get: %v", err)
 		}
 		return
 	}
-	r.mu.Lock()
-	r.longest = max(r.longest, time.Since(asked))
-	r.mu.Unlock()
 	r.grants.Add(1)
-	if n := r.inside.Add(1); n > r.room {
+	if n := r.inside.Add(got.room); n > r.room {
 		r.Errorf("%d are inside, of %d", n, r.room)
 	}
 	if token, fenced := fencing(got); fenced {
@@ -55,9 +58,25 @@ func (r *rounds) once(engines []*engine.Engine, name string) {
 			r.Errorf("token %d after %d", token, before)
 		}
 	}
-	r.inside.Add(-1)
+	if r.owned {
+		r.check(got.hold)
+	}
+	r.pause(2 * time.Millisecond)
+	r.inside.Add(-got.room)
 	if err := testkit.Patiently(got.back); err != nil {
 		r.Errorf("give back: %v", err)
+	}
+}
+
+// check checks that Redis has what a hold believes.
+func (r *rounds) check(h *engine.Hold) {
+	deadline := h.Deadline()
+	owners, ttl := r.look(h.Name())
+	if want := []string{h.TenureID(), "1"}; !slices.Equal(owners, want) {
+		r.Errorf("in Redis stands %q, want %q", owners, want)
+	}
+	if now := time.Now(); deadline.After(now.Add(ttl)) {
+		r.Errorf("the hold lasts for %v, its key for %v", deadline.Sub(now), ttl)
 	}
 }
 
@@ -68,80 +87,121 @@ func fencing(got taken) (int64, bool) {
 	return got.hold.Token()
 }
 
-// Whatever answer of whatever script is lost, of asking, renewing or giving back: nothing is done twice, nobody is
+// compete has six callers take a name of the stage for so long, a third of them of the process that has no faults. mend ends the faults
+// then, or who still waits meets them again and again.
+func (s *stage) compete(name string, runs time.Duration, mend func()) *rounds {
+	r := &rounds{TB: s.T, kind: &s.kind, chance: &s.chance, look: func(name string) ([]string, time.Duration) { return s.Owners(name), s.ttl(name) }}
+	until := time.Now().Add(runs)
+	var wg sync.WaitGroup
+	for i := range 6 {
+		wg.Go(func() {
+			for !s.T.Failed() && time.Now().Before(until) {
+				r.once([][]*engine.Engine{s.ours, s.ours, s.theirs}[i%3], name)
+				s.pause(10 * time.Millisecond)
+			}
+		})
+	}
+	time.Sleep(runs)
+	mend()
+	wg.Wait()
+	return r
+}
+
+// whoLost are the scripts of which an answer got lost.
+type whoLost struct {
+	mu    sync.Mutex // guards times
+	times map[string]int
+}
+
+// oneIn has the answers of one call of a script in n get lost on a way, for ever.
+func (l *whoLost) oneIn(n int, c *chance, way *redisnet.Direction) {
+	way.Swallow(-1, func(args []string) bool {
+		if !strings.EqualFold(args[0], "EVALSHA") || c.below(n) > 0 {
+			return false
+		}
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		l.times[args[1]]++
+		return true
+	})
+}
+
+// require checks that answers of each of these scripts got lost.
+func (l *whoLost) require(t *testing.T, of ...scripts.Script) {
+	t.Helper()
+	for _, script := range of {
+		n := l.times[testkit.Digest(script)]
+		t.Logf("%d answers of %s got lost", n, script.Name)
+		if n == 0 {
+			t.Errorf("no answer of %s got lost", script.Name)
+		}
+	}
+}
+
+// Whatever answer of whatever script is lost, of asking, confirming or giving back: nothing is done twice, nobody is
 // let in beside another, no permit is lost or made, and nothing is left.
+// invariant: change-has-one-effect
 func TestFaultKindsSwallowedAnswersHaveOneEffect(t *testing.T) {
 	t.Parallel()
-	isHeld := func(k *kind) bool { return k.room > 0 }
-	onEveryKind(t, isHeld, func(s *stage) {
-		r := &rounds{stage: s}
-		s.stock("stock:7")
-		want := int64(testkit.Times(s, 1_000, 10))
-		for _, p := range s.proxies {
-			p.SwallowReply(redistest.Swallow{Match: redistest.Command("EVALSHA"), Nth: 4, Times: -1})
-		}
-		swallowed := func() (n int64) {
-			for _, p := range s.proxies {
-				n += p.Stats().Swallowed
+	lost := &whoLost{times: make(map[string]int)}
+	seeds := testkit.Times(t, 200, 4)
+	var ran atomic.Int64
+	t.Run("kinds", func(t *testing.T) {
+		onEveryKind(t, seeds, isHeld, func(s *stage) {
+			ran.Add(1)
+			s.stock("stock:7")
+			for _, l := range s.links {
+				lost.oneIn(2+s.below(4), &s.chance, &l.Down)
 			}
-			return n
-		}
-		began, over := time.Now(), testkit.Reached(want, swallowed)
-		var wg sync.WaitGroup
-		for i := range 12 {
-			wg.Go(func() {
-				engines := [][]*engine.Engine{s.ours, s.ours, s.theirs}[i%3]
-				for !s.Failed() && !over() {
-					r.once(engines, "stock:7")
+			r := s.compete("stock:7", 2*time.Second, func() {
+				for _, l := range s.links {
+					l.Down.Swallow(0, nil)
 				}
 			})
-		}
-		s.await(over)
-		for _, p := range s.proxies {
-			p.SwallowNothing() // lest one who still waits loses again and again
-		}
-		wg.Wait()
-		if n := swallowed(); n < want {
-			s.Errorf("only %d of %d answers were swallowed in %v", n, want, time.Since(began))
-		}
-		s.Logf("%d answers swallowed under %d grants in %v", swallowed(), r.grants.Load(), time.Since(began).Round(time.Millisecond))
-		s.checkQuiet()
-	}, func(o *engine.Options) { o.HandoffTime = time.Millisecond }) // the more is asked of Redis
+			s.T.Logf("%d grants", r.grants.Load())
+			s.checkQuiet()
+		}, testkit.Lease(time.Hour), func(o *engine.Options) { o.HandoffTime = time.Millisecond }) // the more is asked of Redis
+	})
+	if int(ran.Load()) == seeds*(len(kindsOfAll)-1) { // not if -run asked for some kinds only
+		lost.require(t, scripts.Acquire, scripts.Release, scripts.Confirm, scripts.Take, scripts.Give, scripts.PermitTake, scripts.PermitFree)
+	}
 }
 
 // A latch counts each call once, whatever answer is lost: it is opened by the last of those who count down, and nobody
 // passes before that.
 func TestFaultKindsLatchIsNotPassedEarly(t *testing.T) {
 	t.Parallel()
-	server := redistest.Start(t)
-	proxy := redistest.NewProxy(t, server.Addr())
-	e, other := testkit.Connect(t, proxy.Addr()), testkit.Connect(t, server.Addr())
-	proxy.SwallowReply(redistest.Swallow{Match: redistest.Command("EVALSHA"), Nth: 3, Times: -1})
-	for i := range testkit.Times(t, 500, 10) {
-		name := fmt.Sprintf("start:%d", i)
-		if set, err := e.CountDownLatch(name).TrySetCount(testkit.Soon(t), 3); !set || err != nil {
-			t.Fatalf("TrySetCount = %t, %v", set, err)
+	virtual.Test(t, func(w *virtual.World) {
+		e, l := w.Connect()
+		other, _ := w.Connect()
+		n := 0
+		l.Down.Swallow(-1, func(args []string) bool { n++; return strings.EqualFold(args[0], "EVALSHA") && n%3 == 0 })
+		for i := range testkit.Times(t, 5_000, 100) {
+			latch := e.CountDownLatch(fmt.Sprintf("start:%d", i))
+			if set, err := latch.TrySetCount(testkit.Soon(w.T), 3); !set || err != nil {
+				w.T.Fatalf("TrySetCount = %t, %v", set, err)
+			}
+			var opened atomic.Bool
+			var passed sync.WaitGroup
+			for _, waiter := range []*engine.Engine{e, other} {
+				passed.Go(func() {
+					if err := waiter.CountDownLatch(latch.Name()).Wait(testkit.Soon(w.T)); err != nil {
+						w.T.Errorf("Wait: %v", err)
+					} else if !opened.Load() {
+						w.T.Error("passed before it was opened")
+					}
+				})
+			}
+			for n := range 3 {
+				opened.Store(n == 2)
+				check(w.T, "CountDown", latch.CountDown(testkit.Soon(w.T)))
+			}
+			if passed.Wait(); w.T.Failed() {
+				return
+			}
 		}
-		var opened atomic.Bool
-		var passed sync.WaitGroup
-		for _, waiter := range []*engine.Engine{e, other} {
-			passed.Go(func() {
-				if err := waiter.CountDownLatch(name).Wait(testkit.Soon(t)); err != nil {
-					t.Errorf("Wait: %v", err)
-				} else if !opened.Load() {
-					t.Error("passed before it was opened")
-				}
-			})
+		if n := e.Stats().Uncertain; n == 0 {
+			w.T.Error("no answer was lost")
 		}
-		for n := range 3 {
-			opened.Store(n == 2)
-			check(t, "CountDown", e.CountDownLatch(name).CountDown(testkit.Soon(t)))
-		}
-		if passed.Wait(); t.Failed() {
-			return
-		}
-	}
-	if n := e.Stats().Uncertain; n == 0 {
-		t.Error("no answer was lost")
-	}
+	})
 }

@@ -3,6 +3,7 @@ package faults_test
 import (
 	"context"
 	"fmt"
+	"math/rand/v2"
 
 	"github.com/wheellock/wheellock/engine"
 	"github.com/wheellock/wheellock/futures"
@@ -16,13 +17,17 @@ func (l lockSource) get(ctx context.Context, opts ...engine.LockOption) (taken, 
 	return held(l.Lock(ctx, opts...))
 }
 
+func (l lockSource) try(ctx context.Context, opts ...engine.LockOption) (taken, error) {
+	return held(l.TryLock(ctx, opts...))
+}
+
 func (l lockSource) async(ctx context.Context) under { return pending(l.LockAsync(ctx)) }
 
 func held(h *engine.Hold, err error) (taken, error) {
 	if err != nil {
 		return taken{}, err
 	}
-	return taken{h, h.Unlock}, nil
+	return taken{h, 1, h.Unlock}, nil
 }
 
 func pending(f *futures.Future[*engine.Hold]) under {
@@ -52,7 +57,7 @@ type somePermits struct {
 }
 
 func permitSource(e []*engine.Engine, name string) source {
-	return somePermits{e[0].PermitSemaphore(name), 1}
+	return somePermits{e[0].PermitSemaphore(name), 1 + rand.IntN(2)}
 }
 
 func allPermits(e []*engine.Engine, name string) source {
@@ -60,10 +65,19 @@ func allPermits(e []*engine.Engine, name string) source {
 }
 
 func (p somePermits) get(ctx context.Context, opts ...engine.LockOption) (taken, error) {
-	return held(p.Acquire(ctx, p.n, opts...))
+	return p.sized(held(p.Acquire(ctx, p.n, opts...)))
+}
+
+func (p somePermits) try(ctx context.Context, opts ...engine.LockOption) (taken, error) {
+	return p.sized(held(p.TryAcquire(ctx, p.n, opts...)))
 }
 
 func (p somePermits) async(ctx context.Context) under { return pending(p.AcquireAsync(ctx, p.n)) }
+
+func (p somePermits) sized(got taken, err error) (taken, error) {
+	got.room = int64(p.n)
+	return got, err
+}
 
 // someOfSemaphore takes n permits.
 type someOfSemaphore struct {
@@ -72,7 +86,7 @@ type someOfSemaphore struct {
 }
 
 func semaphoreSource(e []*engine.Engine, name string) source {
-	return someOfSemaphore{e[0].Semaphore(name), 1}
+	return someOfSemaphore{e[0].Semaphore(name), 1 + rand.Int64N(2)}
 }
 
 func allOfSemaphore(e []*engine.Engine, name string) source {
@@ -82,12 +96,18 @@ func allOfSemaphore(e []*engine.Engine, name string) source {
 func (s someOfSemaphore) give(ctx context.Context) error { return s.Release(ctx, s.n) }
 
 func (s someOfSemaphore) get(ctx context.Context, opts ...engine.LockOption) (taken, error) {
-	return taken{back: s.give}, s.Acquire(ctx, s.n, opts...)
+	return taken{room: s.n, back: s.give}, s.Acquire(ctx, s.n, opts...)
+}
+
+func (s someOfSemaphore) try(ctx context.Context, opts ...engine.LockOption) (taken, error) {
+	return taken{room: s.n, back: s.give}, s.TryAcquire(ctx, s.n, opts...)
 }
 
 func (s someOfSemaphore) async(ctx context.Context) under {
 	f := s.AcquireAsync(ctx, s.n)
-	return under{f.Cancel, func(ctx context.Context) (taken, error) { return taken{back: s.give}, testkit.ResultOf(f.Wait(ctx)) }}
+	return under{f.Cancel, func(ctx context.Context) (taken, error) {
+		return taken{room: s.n, back: s.give}, testkit.ResultOf(f.Wait(ctx))
+	}}
 }
 
 // latchWait waits for a latch, and has nothing then.
@@ -101,15 +121,21 @@ func (l latchWait) get(ctx context.Context, opts ...engine.LockOption) (taken, e
 	return taken{back: nothing}, l.Wait(ctx, opts...)
 }
 
+func (l latchWait) try(ctx context.Context, opts ...engine.LockOption) (taken, error) {
+	return l.get(ctx, opts...) // there is no other way
+}
+
 func (l latchWait) async(ctx context.Context) under {
 	f := l.WaitAsync(ctx)
 	return under{f.Cancel, func(ctx context.Context) (taken, error) { return taken{back: nothing}, testkit.ResultOf(f.Wait(ctx)) }}
 }
 
 // latchSet shuts a latch, and opens it.
-type latchSet struct{ *engine.CountDownLatch }
+type latchSet struct{ latchWait }
 
-func latchShut(e []*engine.Engine, name string) source { return latchSet{e[0].CountDownLatch(name)} }
+func latchShut(e []*engine.Engine, name string) source {
+	return latchSet{latchWait{e[0].CountDownLatch(name)}}
+}
 
 func (l latchSet) get(ctx context.Context, _ ...engine.LockOption) (taken, error) {
 	set, err := l.TrySetCount(ctx, 1)
@@ -118,5 +144,3 @@ func (l latchSet) get(ctx context.Context, _ ...engine.LockOption) (taken, error
 	}
 	return taken{back: l.CountDown}, err
 }
-
-func (l latchSet) async(context.Context) under { panic("there is no asynchronous way to shut a latch") }

@@ -2,20 +2,23 @@ package faults_test
 
 import (
 	"context"
-	"fmt"
+	"math/rand/v2"
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/wheellock/wheellock/engine"
-	"github.com/wheellock/wheellock/internal/redistest"
+	"github.com/wheellock/wheellock/internal/redisnet"
 	"github.com/wheellock/wheellock/internal/testkit"
+	"github.com/wheellock/wheellock/internal/virtual"
 	"github.com/wheellock/wheellock/scripts"
 )
 
-// The fault_kinds*_test.go files hold every kind of synchroniser to the same rules. A kind is described here, once.
+// The kinds*_test.go files hold every kind of synchroniser to the same rules. A kind is described here, once.
 
 // kind is one of them.
 type kind struct {
@@ -23,6 +26,7 @@ type kind struct {
 	servers int                        // it needs
 	room    int64                      // how many may be inside at once; 0: none ever is
 	holders bool                       // who are told of a loss
+	owned   bool                       // the key is a hash of its owner
 	permits bool                       // its names must be given room permits
 	keys    func(name string) []string // that stand while it is held
 	source  func(engines []*engine.Engine, name string) source
@@ -32,12 +36,14 @@ type kind struct {
 // source is one name of a kind, in one process.
 type source interface {
 	get(ctx context.Context, opts ...engine.LockOption) (taken, error)
+	try(ctx context.Context, opts ...engine.LockOption) (taken, error)
 	async(ctx context.Context) under
 }
 
 // taken is what a source has given. hold is nil where there are no holders.
 type taken struct {
 	hold *engine.Hold
+	room int64 // that it takes
 	back func(ctx context.Context) error
 }
 
@@ -68,7 +74,7 @@ var kindsOfAll = []kind{
 func itself(name string) []string { return []string{name} }
 
 func lockKind(name string, lock func(*engine.Engine, string) *engine.Mutex) kind {
-	return kind{name: name, servers: 1, room: 1, holders: true, keys: itself,
+	return kind{name: name, servers: 1, room: 1, holders: true, owned: name != "writer" && name != "reader", keys: itself,
 		source: func(e []*engine.Engine, name string) source { return lockSource{lock(e[0], name)} }}
 }
 
@@ -93,36 +99,52 @@ func (k *kind) block(t *testing.T, engines []*engine.Engine, name string) taken 
 	return got
 }
 
-// stage is the servers of a kind, each behind a proxy, with one process that goes through the proxies and one that
-// does not.
+// chance draws for all goroutines of a test.
+type chance struct {
+	mu sync.Mutex // guards r
+	r  *rand.Rand
+}
+
+// below is a number from 0 to under n.
+func (c *chance) below(n int) int {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.r.IntN(n)
+}
+
+// pause lets up to d pass.
+func (c *chance) pause(d time.Duration) { time.Sleep(time.Duration(c.below(int(d)))) }
+
+// stage is the servers of a kind in virtual time, with one process that has faults on its ways to them and one that has none.
 type stage struct {
-	*testing.T
+	*virtual.World
 	kind
-	servers      []*redistest.Server
-	proxies      []*redistest.Proxy
+	chance
+	servers      []*redisnet.Server
+	links        []*redisnet.Link // of ours
 	ours, theirs []*engine.Engine
 }
 
-func newStage(t *testing.T, k kind, change ...func(*engine.Options)) *stage {
-	t.Helper()
-	s := &stage{T: t, kind: k}
-	for range k.servers {
-		server := redistest.Start(t)
-		proxy := redistest.NewProxy(t, server.Addr())
-		s.servers, s.proxies = append(s.servers, server), append(s.proxies, proxy)
-		s.ours = append(s.ours, testkit.Connect(t, proxy.Addr(), change...))
-		s.theirs = append(s.theirs, testkit.Connect(t, server.Addr(), change...))
+func newStage(w *virtual.World, random *rand.Rand, k kind, change ...func(*engine.Options)) *stage {
+	s := &stage{World: w, kind: k, chance: chance{r: random}, servers: []*redisnet.Server{w.Server}}
+	for i := range k.servers - 1 {
+		s.servers = append(s.servers, w.Serve(strconv.Itoa(i)))
+	}
+	for _, server := range s.servers {
+		e, l := w.ConnectTo(server, change...)
+		other, _ := w.ConnectTo(server, change...)
+		s.ours, s.links, s.theirs = append(s.ours, e), append(s.links, l), append(s.theirs, other)
 	}
 	return s
 }
 
-// onEveryKind runs a test for each kind that it is for, side by side: mostly they wait.
-func onEveryKind(t *testing.T, isFor func(*kind) bool, test func(s *stage), change ...func(*engine.Options)) {
+// onEveryKind runs a test for each kind that it is for, with so many seeds.
+func onEveryKind(t *testing.T, seeds int, isFor func(*kind) bool, test func(s *stage), change ...func(*engine.Options)) {
 	for _, k := range kindsOfAll {
 		if isFor(&k) {
 			t.Run(k.name, func(t *testing.T) {
 				t.Parallel()
-				test(newStage(t, k, change...))
+				virtual.Seeds(t, seeds, func(w *virtual.World, random *rand.Rand) { test(newStage(w, random, k, change...)) })
 			})
 		}
 	}
@@ -130,14 +152,15 @@ func onEveryKind(t *testing.T, isFor func(*kind) bool, test func(s *stage), chan
 
 func everything(*kind) bool { return true }
 
+func isHeld(k *kind) bool { return k.room > 0 }
+
 func (k *kind) hasHolders() bool { return k.holders }
 
 // stock gives names their permits, where the kind has some.
 func (s *stage) stock(names ...string) {
-	s.Helper()
 	for _, name := range names {
 		if s.permits {
-			s.servers[0].MustDo("SET", name, strconv.Itoa(several))
+			s.Server.Do("SET", name, strconv.Itoa(several))
 		}
 	}
 }
@@ -148,59 +171,75 @@ func (s *stage) stands(name string) bool { return s.standsOn(name) > len(s.serve
 // standsOn is on how many servers somebody has it. The last answers of a quorum come when it is long held.
 func (s *stage) standsOn(name string) (n int) {
 	for _, server := range s.servers {
-		if s.permits && server.MustDo("GET", name).Text != strconv.Itoa(several) ||
-			!s.permits && server.MustDo(append([]string{"EXISTS"}, s.keys(name)...)...).Int == int64(len(s.keys(name))) {
+		if s.permits && server.Do("GET", name).Str != strconv.Itoa(several) ||
+			!s.permits && server.Do(append([]string{"EXISTS"}, s.keys(name)...)...).Int == int64(len(s.keys(name))) {
 			n++
 		}
 	}
 	return n
 }
 
-// left lists what stands in Redis although nobody has anything: all but permits that are complete, receipts,
+// left are those keys that stand in Redis although nobody has anything: all but permits that are complete, receipts,
 // which end by themselves, and fencing tokens, which stand for ever.
+func left(keys []string, get func(key string) string) []string {
+	return slices.DeleteFunc(keys, func(key string) bool {
+		return strings.Contains(key, ":wheellock:receipt:") || strings.HasSuffix(key, ":wheellock:claims") ||
+			strings.HasPrefix(key, "redisson_lock_token:") || get(key) == strconv.Itoa(several)
+	})
+}
+
 func (s *stage) left() (keys []string) {
-	for i, server := range s.servers {
-		for _, key := range server.Keys() {
-			switch {
-			case strings.Contains(key, ":wheellock:receipt:"), strings.HasSuffix(key, ":wheellock:claims"), strings.HasPrefix(key, "redisson_lock_token:"):
-			case s.permits && server.MustDo("TYPE", key).Text == "string" && server.MustDo("GET", key).Text == strconv.Itoa(several):
-			default:
-				keys = append(keys, fmt.Sprintf("%d/%s", i, key))
-			}
-		}
+	for _, server := range s.servers {
+		keys = append(keys, left(server.Keys(), func(key string) string { return server.Do("GET", key).Str })...)
 	}
 	return keys
+}
+
+// ttl is how long a key lives at most.
+func (s *stage) ttl(key string) time.Duration {
+	return time.Duration(s.Server.Do("PTTL", key).Int+1) * time.Millisecond // PTTL cuts
 }
 
 // listeners counts the channels somebody listens to.
 func (s *stage) listeners() (n int) {
 	for _, server := range s.servers {
-		n += server.Subscriptions().Count()
+		n += len(server.Subscriptions())
 	}
 	return n
 }
 
+// countScripts counts the calls of scripts on the first server from now on.
+func (s *stage) countScripts() (calls func() int64) {
+	var n atomic.Int64
+	s.Server.Hear(func(args []string) {
+		if strings.EqualFold(args[0], "EVALSHA") {
+			n.Add(1)
+		}
+	})
+	return n.Load
+}
+
+// quietTime is after how long nothing may be left of what has ended, at the latest.
+const quietTime = 5 * time.Second
+
 // checkQuiet checks what must be true when all calls have ended: nothing is left, nobody waits, listens or holds.
 func (s *stage) checkQuiet() {
-	s.Helper()
-	called := time.Now()
+	s.T.Helper()
 	idle := func() bool {
 		return !slices.ContainsFunc(slices.Concat(s.ours, s.theirs), func(e *engine.Engine) bool {
 			stats := e.Stats()
 			return stats.Waiting != 0 || stats.Held != 0
 		})
 	}
-	for {
-		// One look decides: after it, a connection that was cut may be back, and listen once more before it stops.
+	for called := time.Now(); ; time.Sleep(100 * time.Millisecond) {
 		keys, channels, atRest := s.left(), s.listeners(), idle()
 		if len(keys) == 0 && channels == 0 && atRest {
-			break
+			s.T.Logf("quiet after %v", time.Since(called))
+			return
 		}
-		if time.Since(called) >= testkit.Patience {
-			s.Errorf("%d keys stand, for example %q; %d channels are listened to; idle: %t", len(keys), keys[:min(3, len(keys))], channels, atRest)
-			break
+		if time.Since(called) >= quietTime {
+			s.T.Errorf("%d keys stand, for example %q; %d channels are listened to; idle: %t", len(keys), keys[:min(3, len(keys))], channels, atRest)
+			return
 		}
-		time.Sleep(20 * time.Millisecond)
 	}
-	s.Logf("quiet after %v", time.Since(called).Round(time.Millisecond))
 }

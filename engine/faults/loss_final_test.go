@@ -3,13 +3,13 @@ package faults_test
 import (
 	"context"
 	"errors"
-	"fmt"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/wheellock/wheellock/engine"
-	"github.com/wheellock/wheellock/internal/redistest"
 	"github.com/wheellock/wheellock/internal/testkit"
+	"github.com/wheellock/wheellock/internal/virtual"
 )
 
 // Invariant: loss is final, and whoever finds a hold over, what is left of it in Redis is released.
@@ -19,31 +19,21 @@ import (
 // invariant: loss-is-final
 func TestLossIsFinalGivesLivingPartsBack(t *testing.T) {
 	t.Parallel()
-	a, b := redistest.Start(t), redistest.Start(t)
-	for round := range 4 {
-		t.Run(fmt.Sprint(round), func(t *testing.T) {
-			t.Parallel()
-			proxy := redistest.NewProxy(t, a.Addr())
-			e1 := testkit.Connect(t, proxy.Addr(), testkit.Lease(600*time.Millisecond))
-			e2 := testkit.Connect(t, b.Addr(), testkit.Lease(600*time.Millisecond))
-			name := fmt.Sprint("living part ", round)
-			m, err := engine.Multi(e1.Mutex("cut off"), e2.Mutex(name))
-			if err != nil {
-				t.Fatal(err)
+	for range 20 { // the loop and the holder wake up at one moment, in either order
+		virtual.Test(t, func(w *virtual.World) {
+			server := w.Serve("other")
+			e1, l := w.Connect(testkit.Lease(600 * time.Millisecond))
+			e2, _ := w.ConnectTo(server, testkit.Lease(600*time.Millisecond))
+			h := testkit.MustLock(w.T, testkit.Multi(w.T, e1.Mutex("cut off"), e2.Mutex("living part")))
+			l.Hold(time.Now().Add(time.Second))
+			time.Sleep(time.Until(h.Deadline()))
+			if err := h.Unlock(testkit.Soon(w.T)); !errors.Is(err, engine.ErrLost) {
+				w.T.Errorf("Unlock of a lost hold: %v", err)
 			}
-			h, err := m.Lock(testkit.Soon(t))
-			if err != nil {
-				t.Fatal(err)
+			time.Sleep(10 * time.Millisecond)
+			if keys, held := server.Keys(), e2.Stats().Held; len(keys) != 0 || held != 0 {
+				w.T.Errorf("of the living part stand %q and %d holds", keys, held)
 			}
-			proxy.BlackHole(redistest.Both, true)
-			time.Sleep(time.Until(h.Deadline()) - 2*time.Millisecond)
-			for h.Err() == nil { // not Done: the first look after the deadline is the holder's
-			}
-			if err := h.Unlock(testkit.Soon(t)); !errors.Is(err, engine.ErrLost) {
-				t.Errorf("Unlock of a lost hold: %v", err)
-			}
-			redistest.Await(t, "the living part to be given back", func() bool { return len(testkit.Owners(b, name)) == 0 && e2.Stats().Held == 0 })
-			proxy.BlackHole(redistest.Both, false)
 		})
 	}
 }
@@ -52,31 +42,29 @@ func TestLossIsFinalGivesLivingPartsBack(t *testing.T) {
 // processor to end it; and what a look at the clock has ended stays ended.
 // invariant: loss-is-final
 func TestLossIsFinalForErrAndContext(t *testing.T) {
-	server := redistest.Start(t)
-	proxy := redistest.NewProxy(t, server.Addr())
-	e := testkit.Connect(t, proxy.Addr(), testkit.Lease(300*time.Millisecond))
-	for name, parent := range map[string]context.Context{"endless parent": context.Background(), "parent that can end": t.Context()} {
-		t.Run(name, func(t *testing.T) {
-			h := testkit.MustLock(t, e.Mutex(name))
+	t.Parallel()
+	virtual.Test(t, func(w *virtual.World) {
+		e, l := w.Connect(testkit.Lease(300 * time.Millisecond))
+		for name, parent := range map[string]context.Context{"endless parent": context.Background(), "parent that can end": w.T.Context()} {
+			h := testkit.MustLock(w.T, e.Mutex(name))
 			ctx := h.Context(parent)
 			child, cancel := context.WithCancel(ctx)
-			defer cancel()
-			proxy.BlackHole(redistest.Both, true)
-			defer proxy.BlackHole(redistest.Both, false)
+			l.Hold(time.Now().Add(500 * time.Millisecond))
 			for deadline := h.Deadline(); time.Now().Before(deadline); deadline = h.Deadline() {
 				time.Sleep(time.Until(deadline))
 			}
 			if err := ctx.Err(); err != context.Canceled {
-				t.Errorf("at the deadline the context's Err is %v", err)
+				w.T.Errorf("%s: at the deadline the context's Err is %v", name, err)
 			}
 			if err := h.Err(); !errors.Is(err, engine.ErrLost) {
-				t.Errorf("Err is %v", err)
+				w.T.Errorf("%s: Err is %v", name, err)
 			}
-			<-ctx.Done()
-			<-child.Done()
-			if cause := context.Cause(child); !errors.Is(cause, engine.ErrLost) {
-				t.Errorf("the cause is %v", cause)
+			synctest.Wait()
+			if <-child.Done(); !errors.Is(context.Cause(child), engine.ErrLost) {
+				w.T.Errorf("%s: the cause is %v", name, context.Cause(child))
 			}
-		})
-	}
+			cancel()
+			time.Sleep(time.Second)
+		}
+	})
 }

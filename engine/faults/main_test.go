@@ -1,5 +1,6 @@
-// Package faults_test runs the engine on a real redis-server and breaks what lies between or behind: answers, connections, the
-// server and its rights. Each test is named for the rule that must hold.
+// Package faults_test breaks what lies between the engine and Redis, or behind: answers, connections, the server and its rights. What
+// can be broken in memory is broken there, in virtual time (internal/virtual); a real redis-server has the other faults. TESTING.md has
+// the table of them. Each test is named for the rule that must hold.
 //
 // How often a fault is injected is the full count times WHEELLOCK_SCALE. The default is small enough for every push; the full
 // count is

@@ -1,85 +1,62 @@
-//go:build unix
-
 package faults_test
 
 import (
+	"context"
 	"log/slog"
+	"math/rand/v2"
 	"strings"
-	"sync/atomic"
-	"syscall"
+	"sync"
 	"testing"
 	"time"
 
 	"github.com/wheellock/wheellock/engine"
 	"github.com/wheellock/wheellock/internal/redistest"
 	"github.com/wheellock/wheellock/internal/testkit"
+	"github.com/wheellock/wheellock/internal/virtual"
 )
 
-// Invariant: a turn of the loop ends whatever the link does. The server is killed while a lock is hot: held, waited for,
-// and handed on many times. What the process uses through the outage must be next to nothing, and callers go on when
-// the server is back.
+// Invariant: a turn of the loop ends whatever the link does. The server ends while a lock is hot: held, waited for,
+// and handed on many times. What the process does through the outage must be next to nothing, and callers go on when
+// the server is back. A loop that spins allocates, or keeps virtual time from going on. It runs beside no other test: it looks at memory.
 // invariant: loop-never-waits
 func TestFaultOutageUnderHotLockIsQuiet(t *testing.T) {
-	t.Parallel()
 	for name, lock := range map[string]func(*engine.Engine) *engine.Mutex{
 		"mutex":  func(e *engine.Engine) *engine.Mutex { return e.Mutex("hot") },
 		"fenced": func(e *engine.Engine) *engine.Mutex { return e.FencedMutex("hot") },
 	} {
-		t.Run(name, apart(func(t *testing.T) {
-			server := redistest.Start(t)
-			e := testkit.Connect(t, server.Addr(), testkit.Lease(3*time.Second))
-			var grants atomic.Int64
-			for range 64 {
-				go func() {
-					for t.Context().Err() == nil {
-						h, err := lock(e).Lock(t.Context())
-						if err != nil {
-							return // the test or the engine has ended
+		t.Run(name, func(t *testing.T) {
+			virtual.Seeds(t, 5, func(w *virtual.World, random *rand.Rand) {
+				e, _ := w.Connect(testkit.Lease(3 * time.Second))
+				ctx, stop := context.WithCancel(context.Background())
+				var callers sync.WaitGroup
+				for range 64 {
+					callers.Go(func() {
+						for ctx.Err() == nil {
+							if h, err := lock(e).Lock(ctx); err == nil {
+								time.Sleep(2 * time.Millisecond)
+								h.Unlock(ctx)
+							}
 						}
-						grants.Add(1)
-						time.Sleep(2 * time.Millisecond)
-						h.Unlock(t.Context())
+					})
+				}
+				for range 3 {
+					time.Sleep(100*time.Millisecond + time.Duration(random.Int64N(int64(10*time.Millisecond))))
+					w.Server.Stop()
+					time.Sleep(300 * time.Millisecond) // what was under way is answered
+					memory := allocated()
+					time.Sleep(10 * time.Second)
+					if grown := allocated() - memory; grown > 20<<20 {
+						w.T.Fatalf("in 10s without a server the process allocated %d MB", grown>>20)
 					}
-				}()
-			}
-			for range 3 {
-				before := grants.Load()
-				redistest.Await(t, "a name that is hot", func() bool { return grants.Load() > before+100 })
-				server.Kill()
-				time.Sleep(300 * time.Millisecond) // what was under way is answered
-				const lasts = time.Second
-				var cpu time.Duration
-				memory := allocated()
-				for range 3 { // on a slow machine what was under way takes longer
-					used := processorTime()
-					memory = allocated()
-					time.Sleep(lasts)
-					if cpu = processorTime() - used; cpu <= lasts/4 {
-						break
-					}
+					before := e.Stats().Granted
+					w.Server.Start(nil)
+					redistest.Await(w.T, "callers to go on", func() bool { return e.Stats().Granted > before+10 })
 				}
-				if cpu > lasts/4 { // of all that the process does; the engine's share is far less
-					t.Errorf("in %v without a server the process used %v of processor time", lasts, cpu)
-				}
-				if grown := allocated() - memory; grown > 20<<20 {
-					t.Errorf("in %v without a server the process allocated %d MB", lasts, grown>>20)
-				}
-				if t.Failed() {
-					t.FailNow() // it may take gigabytes if it goes on
-				}
-				server.Restart()
-				back := grants.Load()
-				redistest.Await(t, "callers to go on", func() bool { return grants.Load() > back+10 })
-			}
-		}))
+				stop()
+				callers.Wait()
+			})
+		})
 	}
-}
-
-// processorTime is what this process has used.
-func processorTime() time.Duration {
-	var r syscall.Rusage
-	syscall.Getrusage(syscall.RUSAGE_SELF, &r)
-	return time.Duration(r.Utime.Nano() + r.Stime.Nano())
 }
 
 // An outage of a server is told with its address and the reason, in the log and to a caller whose wait ends.

@@ -1,16 +1,10 @@
 package faults_test
 
 import (
-	"context"
 	"errors"
-	"math/rand/v2"
 	"slices"
-	"strconv"
 	"strings"
-	"sync"
-	"sync/atomic"
 	"testing"
-	"time"
 
 	"github.com/wheellock/wheellock/engine"
 	"github.com/wheellock/wheellock/internal/redistest"
@@ -18,72 +12,10 @@ import (
 	"github.com/wheellock/wheellock/scripts"
 )
 
-// Permits that are held come back whatever happened to the calls that took them, and no hold believes in
-// permits that it has not.
-// invariant: change-has-one-effect
-func TestFaultHeldPermitsAreNeitherLostNorMade(t *testing.T) {
-	t.Parallel()
-	const permits = 5
-	server := redistest.Start(t)
-	proxy := redistest.NewProxy(t, server.Addr())
-	e, other := testkit.Connect(t, proxy.Addr()), testkit.Connect(t, server.Addr())
-	server.MustDo("SET", "pool", strconv.Itoa(permits))
-	for _, s := range []scripts.Script{scripts.PermitTake, scripts.PermitFree} {
-		proxy.SwallowReply(redistest.Swallow{Match: testkit.Runs(s), Nth: 20, Times: testkit.Times(t, 1000, 20)})
-		before := e.Stats().Uncertain
-		lost := testkit.Reached(before+1, func() int64 { return e.Stats().Uncertain })
-		var inside, acquired atomic.Int64
-		until := time.Now().Add(testkit.Lasting(t, time.Minute, 2*time.Second))
-		var wg sync.WaitGroup
-		for i := range 24 {
-			wg.Go(func() {
-				p := []*engine.Engine{e, other}[i%2].PermitSemaphore("pool")
-				for (time.Now().Before(until) || !lost()) && !t.Failed() {
-					hold(t, p, 1+i%2, permits, &inside, &acquired)
-				}
-			})
-		}
-		wg.Wait()
-		proxy.SwallowNothing()
-		redistest.Await(t, "all permits to be back", func() bool { return server.MustDo("GET", "pool").Text == strconv.Itoa(permits) })
-		if n := server.MustDo("ZCARD", "{pool}:timeout").Int; n != 0 {
-			t.Errorf("%d permits are held by nobody", n)
-		}
-		if e.Stats().Uncertain == before {
-			t.Errorf("no answer of %s was lost", s.Name)
-		}
-		t.Logf("%d acquired", acquired.Load())
-	}
-}
-
-// hold is borrow with a Hold.
-func hold(t *testing.T, p *engine.PermitSemaphore, n int, permits int64, inside, acquired *atomic.Int64) {
-	ctx, cancel := context.WithTimeout(context.Background(), testkit.Patience)
-	defer cancel()
-	if rand.IntN(4) == 0 {
-		ctx, cancel = context.WithTimeout(ctx, time.Duration(rand.IntN(2000))*time.Microsecond)
-		defer cancel()
-	}
-	h, err := p.Acquire(ctx, n)
-	if err != nil {
-		if !errors.Is(err, context.DeadlineExceeded) {
-			t.Errorf("Acquire: %v", err)
-		}
-		return
-	}
-	acquired.Add(1)
-	if in := inside.Add(int64(n)); in > permits {
-		t.Errorf("%d permits are out, of %d", in, permits)
-	}
-	inside.Add(-int64(n))
-	if err := testkit.Patiently(h.Unlock); err != nil {
-		t.Errorf("Unlock: %v", err)
-	}
-}
-
 // Redisson's waiters let so many in as the message says: of one permit freed it is how many there are now, of
 // several and of new ones how many came.
 func TestPermitMessages(t *testing.T) {
+	t.Parallel()
 	server := redistest.Start(t)
 	proxy := redistest.NewProxy(t, server.Addr())
 	p, monitor := testkit.Connect(t, proxy.Addr()).PermitSemaphore("pool"), server.Monitor()
@@ -108,8 +40,9 @@ func TestPermitMessages(t *testing.T) {
 
 // The other party runs what Redisson's scripts run.
 func TestHeldPermitsBesideRedisson(t *testing.T) {
+	t.Parallel()
 	server := redistest.Start(t)
-	e := testkit.Connect(t, server.Addr(), func(o *engine.Options) { o.PollCap = time.Hour })
+	e := testkit.Connect(t, server.Addr(), testkit.OnlyMessages)
 	p := e.PermitSemaphore("pool")
 	if set, err := p.TrySetPermits(testkit.Soon(t), 2); !set || err != nil {
 		t.Fatalf("TrySetPermits = %t, %v", set, err)

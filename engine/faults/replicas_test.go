@@ -189,7 +189,7 @@ func TestFaultReplicasEnough(t *testing.T) {
 	t.Parallel()
 	master := redistest.Start(t)
 	redistest.StartReplica(t, master)
-	e := testkit.Connect(t, master.Addr(), testkit.Replicas(1), testkit.Lease(6*time.Second), func(o *engine.Options) { o.WatchLoss = true })
+	e := testkit.Connect(t, master.Addr(), testkit.Replicas(1), testkit.Lease(3*time.Second), func(o *engine.Options) { o.WatchLoss = true })
 	watched, fixed := testkit.MustLock(t, e.Mutex("watched")), testkit.MustLock(t, e.Mutex("fixed"), engine.WithLease(10*time.Second))
 	before := fixed.Deadline()
 	if err := fixed.Extend(testkit.Soon(t), time.Minute); err != nil || !fixed.Deadline().After(before.Add(30*time.Second)) {
@@ -201,7 +201,7 @@ func TestFaultReplicasEnough(t *testing.T) {
 		t.Errorf("a loss was told only after %v", took)
 	}
 	c := newContest(t, master, e, 4, true)
-	until := time.Now().Add(time.Second)
+	until := time.Now().Add(300 * time.Millisecond)
 	c.run(16, func() bool { return time.Now().After(until) })
 	if c.grants.Load() == 0 {
 		t.Error("nothing was granted")

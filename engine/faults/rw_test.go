@@ -1,70 +1,41 @@
 package faults_test
 
 import (
+	"math/rand/v2"
 	"testing"
 	"time"
 
 	"github.com/wheellock/wheellock/engine"
-	"github.com/wheellock/wheellock/internal/redistest"
 	"github.com/wheellock/wheellock/internal/testkit"
+	"github.com/wheellock/wheellock/internal/virtual"
 	"github.com/wheellock/wheellock/scripts"
 )
 
-// A lost answer makes nobody a reader or a writer twice, nor strands the lock.
-func TestFaultRWSwallowedAnswerHasOneEffect(t *testing.T) {
+// Readers and writers of one name beside each other, also those who go on reading when they have ceased to write: whatever answer is
+// lost, whenever calls are cancelled and subscriptions killed, a writer is alone, and nothing is left. Nobody polls.
+// invariant: readers-share-one-tenure
+func TestFaultRWUnderEveryFault(t *testing.T) {
 	t.Parallel()
-	for _, s := range []scripts.Script{scripts.AcquireRead, scripts.AcquireWrite, scripts.ReleaseRead, scripts.ReleaseWrite, scripts.Downgrade, scripts.RenewRead} {
-		t.Run(s.Name, func(t *testing.T) {
-			t.Parallel() // mostly it waits
-			server := redistest.Start(t)
-			proxy := redistest.NewProxy(t, server.Addr())
-			short := func(o *engine.Options) { o.HandoffTime = time.Millisecond } // the more is asked of Redis
-			e, other := testkit.Connect(t, proxy.Addr(), short), testkit.Connect(t, server.Addr(), short)
-			c := &testkit.RwContest{T: t, Engines: []*engine.Engine{e, e, e, other}}
-			want := int64(testkit.Times(t, 1_000, 16))
-			proxy.SwallowReply(redistest.Swallow{Match: testkit.Runs(s), Nth: 3, Times: int(want)})
-			began := time.Now()
-			c.Run(16, testkit.Reached(want, func() int64 { return proxy.Stats().Swallowed }))
-			if got := proxy.Stats().Swallowed; got < want {
-				t.Errorf("only %d of %d answers were swallowed in %v", got, want, time.Since(began))
+	lost := &whoLost{times: make(map[string]int)}
+	virtual.Seeds(t, testkit.Times(t, 400, 16), func(w *virtual.World, random *rand.Rand) {
+		c := &chance{r: random}
+		change := []func(*engine.Options){testkit.Lease(time.Hour), testkit.OnlyMessages, func(o *engine.Options) { o.HandoffTime = time.Millisecond }}
+		e, l := w.Connect(change...)
+		other, _ := w.Connect(change...)
+		contest := &testkit.RwContest{T: w.T, Engines: []*engine.Engine{e, e, e, other}, Cancel: c.below(2) == 0}
+		lost.oneIn(2+c.below(6), c, &l.Down)
+		kills := c.below(2) == 0
+		until := time.Now().Add(1500 * time.Millisecond)
+		contest.Run(8, func() bool {
+			if kills && c.below(20) == 0 {
+				w.Server.KillListeners()
 			}
-			t.Logf("%d answers swallowed under %d grants in %v", proxy.Stats().Swallowed, c.Grants.Load(), time.Since(began).Round(time.Millisecond))
-			testkit.CheckQuiet(t, server, e, 0)
+			time.Sleep(time.Duration(c.below(int(10 * time.Millisecond))))
+			return time.Now().After(until)
 		})
-	}
-}
-
-// Calls that are cancelled while queued, in flight or just granted leave nothing.
-func TestFaultRWCancelledCallsLeaveNothing(t *testing.T) {
-	t.Parallel()
-	server := redistest.Start(t)
-	proxy := redistest.NewProxy(t, server.Addr())
-	proxy.Latency(redistest.Both, time.Millisecond, time.Millisecond)
-	e, other := testkit.Connect(t, proxy.Addr()), testkit.Connect(t, server.Addr())
-	c := &testkit.RwContest{T: t, Engines: []*engine.Engine{e, e, e, other}, Cancel: true}
-	until := time.Now().Add(testkit.Lasting(t, 2*time.Minute, 3*time.Second))
-	c.Run(32, func() bool { return time.Now().After(until) })
-	t.Logf("%d grants", c.Grants.Load())
-	testkit.CheckQuiet(t, server, e, 0)
-}
-
-// Whoever waits when the subscription breaks is not stranded, although nobody polls here.
-func TestFaultRWKilledSubscriptionStrandsNobody(t *testing.T) {
-	t.Parallel()
-	server := redistest.Start(t)
-	e, other := testkit.Connect(t, server.Addr(), testkit.OnlyMessages), testkit.Connect(t, server.Addr(), testkit.OnlyMessages)
-	c := &testkit.RwContest{T: t, Engines: []*engine.Engine{e, other}}
-	until := time.Now().Add(testkit.Lasting(t, time.Minute, 3*time.Second))
-	stopped := make(chan struct{})
-	go func() {
-		defer close(stopped)
-		for time.Now().Before(until) {
-			server.KillClients("pubsub")
-			time.Sleep(20 * time.Millisecond)
-		}
-	}()
-	c.Run(16, func() bool { return time.Now().After(until) })
-	<-stopped
-	t.Logf("%d grants", c.Grants.Load())
-	testkit.CheckQuiet(t, server, e, 0)
+		l.Down.Swallow(0, nil)
+		w.T.Logf("%d grants", contest.Grants.Load())
+		w.Quiet(e, 0)
+	})
+	lost.require(t, scripts.AcquireRead, scripts.AcquireWrite, scripts.ReleaseRead, scripts.ReleaseWrite, scripts.Downgrade, scripts.RenewRead)
 }

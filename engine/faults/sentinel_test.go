@@ -23,28 +23,26 @@ import (
 	"github.com/wheellock/wheellock/scripts"
 )
 
-// switches are the ways in which another server becomes the master. Each returns when the sentinels have settled
-// and the old master follows the new one.
+// switches are the ways in which another server becomes the master. Each returns when the sentinels have settled; what it returns brings the
+// old master back, which then follows the new one.
 var switches = []struct {
 	name string
-	run  func(t *testing.T, s *redistest.Sentinel) (master *redistest.Server)
+	run  func(t *testing.T, s *redistest.Sentinel) (back func())
 }{
-	{"on demand", func(_ *testing.T, s *redistest.Sentinel) *redistest.Server { return s.Node(s.Failover()) }},
-	{"when the old one dies", func(_ *testing.T, s *redistest.Sentinel) *redistest.Server {
+	{"on demand", func(_ *testing.T, s *redistest.Sentinel) func() { s.Failover(); return func() {} }},
+	{"when the old one dies", func(_ *testing.T, s *redistest.Sentinel) func() {
 		old := s.Node(s.Master())
 		old.Kill()
 		s.AwaitMaster(old.Addr())
-		old.Restart()
-		return s.Node(s.AwaitMaster(old.Addr()))
+		return old.Restart
 	}},
-	{"when the old one stands still", func(_ *testing.T, s *redistest.Sentinel) *redistest.Server {
+	{"when the old one stands still", func(_ *testing.T, s *redistest.Sentinel) func() {
 		old := s.Node(s.Master())
 		old.Freeze()
 		s.AwaitMaster(old.Addr())
-		old.Thaw()
-		return s.Node(s.AwaitMaster(old.Addr()))
+		return old.Thaw
 	}},
-	{"while the sentinel that would say so stands still", func(t *testing.T, s *redistest.Sentinel) *redistest.Server {
+	{"while the sentinel that would say so stands still", func(t *testing.T, s *redistest.Sentinel) func() {
 		old := s.Master()
 		told := slices.MaxFunc(s.Sentinels, func(a, b *redistest.Server) int { return a.ClientCount("pubsub") - b.ClientCount("pubsub") })
 		asked := s.Sentinels[(slices.Index(s.Sentinels, told)+1)%len(s.Sentinels)]
@@ -58,7 +56,8 @@ var switches = []struct {
 			return false
 		})
 		told.Thaw()
-		return s.Node(s.AwaitMaster(old))
+		s.AwaitMaster(old)
+		return func() {}
 	}},
 }
 
@@ -134,26 +133,84 @@ func (s *siege) once(i int) {
 }
 
 // Whatever becomes of a master, the locks go on at the next one: who waits is served, who lost a lock is told,
-// tokens grow, messages are heard.
+// tokens grow, messages are heard. With Replicas as many as there are no lock is lost, whichever of them takes over.
+// invariant: replicas-acknowledge
 func TestFaultSentinelSwitch(t *testing.T) {
-	t.Parallel() // mostly it waits
-	s := redistest.StartSentinel(t, 2)
-	short := func(o *engine.Options) { o.Lease, o.PollCap = 6*time.Second, time.Hour } // only messages wake, and the end of a lease
-	e := bySentinel(t, s, short)
-	load := &siege{t: t, engines: []*engine.Engine{e, bySentinel(t, s, short)}}
-	kept, lost := 0, 0
-	for round := range testkit.Times(t, 50, len(switches)) {
-		way := switches[round%len(switches)]
-		t.Logf("round %d: another master %s", round, way.name)
-		k, l := load.through(s, round, func() *redistest.Server { return way.run(t, s) })
-		kept, lost = kept+k, lost+l
+	t.Parallel()
+	for _, way := range switches {
+		t.Run(way.name, func(t *testing.T) {
+			t.Parallel() // mostly it waits for sentinels
+			s := redistest.StartSentinel(t, 2)
+			short := func(o *engine.Options) { o.Lease, o.PollCap = 6*time.Second, time.Hour } // only messages wake, and the end of a lease
+			e := bySentinel(t, s, short)
+			load := &siege{t: t, engines: []*engine.Engine{e, bySentinel(t, s, short)}}
+			safe := &collection{t: t, e: bySentinel(t, s, testkit.Replicas(2))}
+			kept, lost := 0, 0
+			for round := range testkit.Times(t, 12, 1) {
+				check := safe.begin(round)
+				k, l := load.through(s, round, func() {
+					old := s.Master()
+					back := way.run(t, s)
+					check(s) // before one that died comes back empty: who asks it for a lock hears that there is none
+					back()
+					s.AwaitMaster(old)
+				})
+				kept, lost = kept+k, lost+l
+			}
+			t.Logf("%d grants, of which %d were lost; of the locks held through a switch %d were kept and %d lost; with Replicas %d were kept and none lost",
+				load.grants.Load(), load.lost.Load(), kept, lost, safe.kept)
+		})
 	}
-	t.Logf("%d grants, of which %d were lost; of the locks held through a switch %d were kept and %d lost",
-		load.grants.Load(), load.lost.Load(), kept, lost)
+}
+
+// collection is locks that every replica has.
+type collection struct {
+	t    *testing.T
+	e    *engine.Engine
+	kept int
+}
+
+// begin has callers take more and more locks. What it returns ends that, and looks for all that are held at the master of now.
+func (c *collection) begin(round int) (check func(*redistest.Sentinel)) {
+	t := c.t
+	ctx, stop := context.WithCancel(t.Context()) // which ends when the test fails
+	var mu sync.Mutex                            // guards holds
+	var holds []*engine.Hold
+	var callers sync.WaitGroup
+	for i := range 8 {
+		callers.Go(func() {
+			for n := 0; ctx.Err() == nil; n++ {
+				if h, err := c.e.Mutex(fmt.Sprintf("held:%d:%d:%d", round, i, n)).Lock(ctx); err == nil {
+					mu.Lock()
+					holds = append(holds, h)
+					mu.Unlock()
+				}
+				time.Sleep(20 * time.Millisecond)
+			}
+		})
+	}
+	redistest.Await(t, "locks to be held", func() bool { return c.e.Stats().Held > 50 })
+	return func(s *redistest.Sentinel) {
+		t.Helper()
+		stop()
+		callers.Wait()
+		master := s.Node(s.Master())
+		for _, h := range holds {
+			if h.Err() == nil && !slices.Equal(testkit.Owners(master, h.Name()), []string{h.TenureID(), "1"}) {
+				t.Errorf("%s is held, but not at the new master", h)
+			}
+		}
+		for _, h := range holds {
+			if err := h.Unlock(testkit.Soon(t)); err != nil && time.Now().Before(h.Deadline()) {
+				t.Errorf("unlock: %v", err)
+			}
+		}
+		c.kept += len(holds)
+	}
 }
 
 // through holds some locks and waits for one while there is a switch, and says how many it kept and lost.
-func (s *siege) through(sentinel *redistest.Sentinel, round int, change func() *redistest.Server) (kept, lost int) {
+func (s *siege) through(sentinel *redistest.Sentinel, round int, change func()) (kept, lost int) {
 	stop := s.begin(16)
 	defer stop()
 	t, e := s.t, s.engines[0]
@@ -181,7 +238,9 @@ func (s *siege) through(sentinel *redistest.Sentinel, round int, change func() *
 	redistest.Await(t, "grants by the new master", func() bool { return s.grants.Load() > before+100 })
 	stop()
 	redistest.Await(t, "nothing to be left", func() bool {
-		return !slices.ContainsFunc(master().Keys(), func(key string) bool { return !strings.HasPrefix(key, "redisson_lock_token:") })
+		return !slices.ContainsFunc(master().Keys(), func(key string) bool {
+			return !strings.HasPrefix(key, "redisson_lock_token:") && !strings.HasPrefix(key, "held:")
+		})
 	})
 	return kept, lost
 }
@@ -216,80 +275,6 @@ func waitFor(t *testing.T, s *redistest.Sentinel, e *engine.Engine, name string)
 	}
 }
 
-// With Replicas as many as there are no lock is lost, whichever of them takes over.
-// invariant: replicas-acknowledge
-func TestFaultSentinelSwitchLosesNoReplicatedLock(t *testing.T) {
-	t.Parallel() // mostly it waits for sentinels
-	s := redistest.StartSentinel(t, 2)
-	e := bySentinel(t, s, testkit.Replicas(2))
-	held := 0
-	for round := range testkit.Times(t, 50, len(switches)) {
-		var holds []*engine.Hold
-		ctx, stop := context.WithCancel(t.Context()) // which ends when the test fails
-		var mu sync.Mutex                            // guards holds
-		var callers sync.WaitGroup
-		for i := range 8 {
-			callers.Go(func() {
-				for n := 0; ctx.Err() == nil; n++ {
-					if h, err := e.Mutex(fmt.Sprintf("held:%d:%d:%d", round, i, n)).Lock(ctx); err == nil {
-						mu.Lock()
-						holds = append(holds, h)
-						mu.Unlock()
-					}
-					time.Sleep(5 * time.Millisecond)
-				}
-			})
-		}
-		redistest.Await(t, "locks to be held", func() bool { return e.Stats().Held > 100 })
-		way := switches[round%len(switches)]
-		t.Logf("round %d: another master %s", round, way.name)
-		way.run(t, s)
-		stop()
-		callers.Wait()
-		master := s.Node(s.Master())
-		for _, h := range holds {
-			if h.Err() == nil && !slices.Equal(testkit.Owners(master, h.Name()), []string{h.TenureID(), "1"}) {
-				t.Errorf("%s is held, but not at the new master", h)
-			}
-		}
-		for _, h := range holds {
-			if err := h.Unlock(testkit.Soon(t)); err != nil && time.Now().Before(h.Deadline()) {
-				t.Errorf("unlock: %v", err)
-			}
-		}
-		held += len(holds)
-	}
-	t.Logf("%d locks were held through switches, and none was lost", held)
-}
-
-// What was detached, and what stays taken, is at the new master when replicas had to have it.
-// invariant: detached-name-stays
-func TestFaultSentinelSwitchKeepsNamesTaken(t *testing.T) {
-	t.Parallel() // mostly it waits for sentinels
-	s := redistest.StartSentinel(t, 1)
-	e := bySentinel(t, s, testkit.Replicas(1))
-	stays := testkit.MustLock(t, e.Mutex("stays"), engine.WithMinHold(time.Hour))
-	id, err := testkit.MustLock(t, e.Mutex("detached")).Detach(testkit.Soon(t), time.Hour)
-	if err != nil {
-		t.Fatal(err)
-	}
-	testkit.MustUnlock(t, stays)
-	last := testkit.MustLock(t, e.Mutex("last")) // a replica that has it has all that came before
-	s.Node(s.Failover())
-	h, err := e.Mutex("detached").Adopt(testkit.Soon(t), id)
-	for errors.Is(err, engine.ErrUnavailable) && !errors.Is(err, engine.ErrUncertain) { // the switch is not over
-		h, err = e.Mutex("detached").Adopt(testkit.Soon(t), id)
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	if state, err := e.Mutex("stays").Inspect(testkit.Soon(t)); err != nil || !state.OwnerID.Detached || state.TTL < 59*time.Minute {
-		t.Errorf("after a min hold it is %+v, %v", state, err)
-	}
-	testkit.MustUnlock(t, h)
-	testkit.MustUnlock(t, last)
-}
-
 // The sentinels cannot reach the old master to make it a replica, but we can: no connection to it breaks. All the
 // same who lost a lock by the switch is told long before the next renewal, and messages of the new master are heard.
 func TestFaultSentinelOldMasterLivesOn(t *testing.T) {
@@ -320,31 +305,28 @@ func TestFaultSentinelOldMasterLivesOn(t *testing.T) {
 	}
 }
 
-// The sentinel's word that another server is the master is lost, and the old one lives on as a replica: the
-// sentinels are asked every two seconds.
-func TestFaultSentinelSwitchUnheard(t *testing.T) {
-	t.Parallel()
+// One switch, seen by engines that have different things to lose by it:
+//   - With Replicas what was detached, and what stays taken, is at the new master.
+//   - The sentinel's word that another server is the master is lost, and the old one lives on as a replica: the sentinels are asked every
+//     two seconds.
+//   - SECURITY.md says what a user may do at servers behind sentinels; without it Open fails and names it.
+//
+// invariant: detached-name-stays
+func TestFaultSentinelSwitchKeepsNamesTaken(t *testing.T) {
+	t.Parallel() // mostly it waits for sentinels
 	s := redistest.StartSentinel(t, 1)
+	safe := bySentinel(t, s, testkit.Replicas(1))
+	stays := testkit.MustLock(t, safe.Mutex("stays"), engine.WithMinHold(time.Hour))
+	id, err := testkit.MustLock(t, safe.Mutex("detached")).Detach(testkit.Soon(t), time.Hour)
+	if err != nil {
+		t.Fatal(err)
+	}
 	proxy := redistest.NewProxy(t, s.Sentinels[0].Addr())
 	proxy.LoseMessages(1)
-	e := bySentinel(t, s, func(o *engine.Options) { o.Redis.InitAddress = []string{proxy.Addr()} })
-	kept := testkit.MustLock(t, e.Mutex("kept"))
-	master := s.Node(s.Failover())
-	testkit.MustUnlock(t, kept)
-	h := testkit.MustLock(t, e.Mutex("new"))
-	if !slices.Equal(testkit.Owners(master, "new"), []string{h.TenureID(), "1"}) {
-		t.Error("the new master does not know the lock")
-	}
-	testkit.MustUnlock(t, h)
-}
-
-// SECURITY.md says what a user may do at servers behind sentinels; without it Open fails and names it.
-func TestFaultSentinelLeastPrivilege(t *testing.T) {
-	t.Parallel()
-	s := redistest.StartSentinel(t, 1)
+	deaf := bySentinel(t, s, func(o *engine.Options) { o.Redis.InitAddress = []string{proxy.Addr()} })
+	unheard := testkit.MustLock(t, deaf.Mutex("unheard"))
 	besides := testkit.AclBesides(t, "Redis.Sentinel")
-	options := func(rule ...string) engine.Options {
-		var opts engine.Options
+	limit := func(rule ...string) (opts engine.Options) {
 		for _, node := range s.Nodes {
 			opts = limitedTo(node, rule...)
 		}
@@ -352,19 +334,39 @@ func TestFaultSentinelLeastPrivilege(t *testing.T) {
 		opts.NameMapper = func(name string) string { return "app:" + name }
 		return opts
 	}
-	e := openLimited(t, options(slices.Concat(testkit.AclRule(t), besides)...))
-	h := testkit.MustLock(t, e.Mutex("stock:7"))
-	s.Failover()
+	limited := testkit.MustLock(t, openLimited(t, limit(slices.Concat(testkit.AclRule(t), besides)...)).Mutex("limited"))
+
+	testkit.MustUnlock(t, stays)
+	last := testkit.MustLock(t, safe.Mutex("last")) // a replica that has it has all that came before
+	master := s.Node(s.Failover())
+
+	h, err := safe.Mutex("detached").Adopt(testkit.Soon(t), id)
+	for errors.Is(err, engine.ErrUnavailable) && !errors.Is(err, engine.ErrUncertain) { // the switch is not over
+		h, err = safe.Mutex("detached").Adopt(testkit.Soon(t), id)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	if state, err := safe.Mutex("stays").Inspect(testkit.Soon(t)); err != nil || !state.OwnerID.Detached || state.TTL < 59*time.Minute {
+		t.Errorf("after a min hold it is %+v, %v", state, err)
+	}
+	for _, h := range []*engine.Hold{h, last, unheard, limited} {
+		testkit.MustUnlock(t, h)
+	}
+	h = testkit.MustLock(t, deaf.Mutex("new"))
+	if !slices.Equal(testkit.Owners(master, "new"), []string{h.TenureID(), "1"}) {
+		t.Error("the new master does not know the lock")
+	}
 	testkit.MustUnlock(t, h)
 	for _, right := range besides {
-		mustNotOpen(t, options(testkit.AclRule(t)...), engine.ErrRefused, strings.TrimPrefix(right, "+"))
+		mustNotOpen(t, limit(testkit.AclRule(t)...), engine.ErrRefused, strings.TrimPrefix(right, "+"))
 	}
+	openByURL(t, s)
 }
 
-// The form of a URL for Sentinel.
-func TestFaultSentinelURL(t *testing.T) {
-	t.Parallel()
-	s := redistest.StartSentinel(t, 1)
+// openByURL uses the form of a URL for Sentinel.
+func openByURL(t *testing.T, s *redistest.Sentinel) {
+	t.Helper()
 	url := "redis://" + s.Addrs()[0] + "?addr=" + s.Addrs()[1] + "&addr=" + s.Addrs()[2] + "&master_set="
 	opts, err := engine.ParseURL(url + redistest.MasterName)
 	if err != nil {

@@ -8,37 +8,45 @@ import (
 	"time"
 
 	"github.com/wheellock/wheellock/engine"
-	"github.com/wheellock/wheellock/internal/redistest"
 	"github.com/wheellock/wheellock/internal/testkit"
+	"github.com/wheellock/wheellock/internal/virtual"
 )
 
-// However many wait, and for however many names, an engine listens over one connection; and some time after the last
-// one was served it listens to nothing.
+// However many wait, and for however many names, an engine listens over one connection, also when that was killed; and some time after
+// the last one was served it listens to nothing.
 func TestSubscriptionsShareAConnectionAndEnd(t *testing.T) {
 	t.Parallel()
-	server := redistest.Start(t)
-	onlyMessages := func(o *engine.Options) { o.PollCap = time.Hour }
-	engines := []*engine.Engine{testkit.Connect(t, server.Addr(), onlyMessages), testkit.Connect(t, server.Addr(), onlyMessages)}
-	const names, waiters = 5, 32
-	var held []*engine.Hold
-	for i := range names {
-		held = append(held, testkit.MustLock(t, engines[0].Mutex(fmt.Sprint("stock:", i))))
-	}
-	var wg sync.WaitGroup
-	for i := range waiters {
-		wg.Go(func() {
-			err := engine.Do(testkit.Soon(t), engines[i%2].Mutex(fmt.Sprint("stock:", i%names)), func(context.Context, *engine.Hold) error { return nil })
-			check(t, "Do", err)
-		})
-	}
-	redistest.Await(t, "all names to be listened for", func() bool { return len(server.Subscriptions().Channels) == names })
-	redistest.Await(t, "all to wait", func() bool { return engines[0].Stats().Waiting+engines[1].Stats().Waiting == waiters })
-	if n := server.ClientCount("pubsub"); n > len(engines) {
-		t.Errorf("%d engines listen over %d connections", len(engines), n)
-	}
-	for _, h := range held {
-		testkit.MustUnlock(t, h)
-	}
-	wg.Wait()
-	redistest.Await(t, "nothing to be listened for", func() bool { return server.Subscriptions().Count() == 0 })
+	virtual.Test(t, func(w *virtual.World) {
+		e, _ := w.Connect(testkit.OnlyMessages)
+		other, _ := w.Connect(testkit.OnlyMessages)
+		engines := []*engine.Engine{e, other}
+		const names, waiters = 5, 32
+		for i := range names {
+			w.Take(fmt.Sprint("stock:", i), time.Hour)
+		}
+		var wg sync.WaitGroup
+		for i := range waiters {
+			wg.Go(func() {
+				err := engine.Do(testkit.Soon(w.T), engines[i%2].Mutex(fmt.Sprint("stock:", i%names)), func(context.Context, *engine.Hold) error { return nil })
+				check(w.T, "Do", err)
+			})
+		}
+		for range 2 {
+			time.Sleep(time.Second)
+			if n := e.Stats().Waiting + other.Stats().Waiting; n != waiters {
+				w.T.Errorf("%d wait", n)
+			}
+			if n := len(w.Server.Subscriptions()); n != names*len(engines) {
+				w.T.Errorf("%d channels are listened to", n)
+			}
+			if n := w.Server.KillListeners(); n != len(engines) {
+				w.T.Errorf("%d engines listen over %d connections", len(engines), n)
+			}
+		}
+		for i := range names {
+			w.Free(fmt.Sprint("stock:", i))
+		}
+		wg.Wait()
+		w.Quiet(e, 0)
+	})
 }

@@ -15,8 +15,9 @@ func TestFaultWatchLossHoweverItBecameOurs(t *testing.T) {
 	servers := map[string]func(testing.TB, ...string) *redistest.Server{"redis": redistest.Start, "a newer Redis": redistest.StartNewer}
 	for name, start := range servers {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			server := start(t)
-			e := testkit.Connect(t, server.Addr(), func(o *engine.Options) { o.WatchLoss, o.Lease = true, time.Hour })
+			e := testkit.Connect(t, server.Addr(), func(o *engine.Options) { o.WatchLoss, o.Lease, o.PollCap = true, time.Hour, 300*time.Millisecond })
 			outside := testkit.NewOutsider(t, server.Addr())
 			told := func(t *testing.T, h *engine.Hold, err error) {
 				t.Helper()

@@ -31,23 +31,28 @@ func (s *Server) answer(c *session, args []string) bool {
 	if name != "PING" {
 		s.commands++
 	}
-	if s.listening(c, name, args[1:]) {
+	if s.hears != nil {
+		s.hears(args)
+	}
+	v, refused := s.trouble.refuses(name, s.now())
+	if !refused && s.listening(c, name, args[1:]) {
 		return true
 	}
 	if name == "QUIT" {
 		c.pending = appendValue(c.pending, ok, c.resp3)
 		return false
 	}
-	if name == "HELLO" {
+	if name == "HELLO" && s.trouble.noHello == "" {
 		c.pending = s.hello(c, args)
 		return true
 	}
-	v, refused := s.trouble.refuses(name, s.now())
 	if !refused {
 		v, refused = s.denies(name, args)
 	}
 	switch {
 	case refused:
+	case name == "HELLO":
+		v = failure(s.trouble.noHello)
 	case name == "CLIENT":
 		v = s.client(c, args[1:])
 	default:

@@ -34,6 +34,7 @@ func pair(up, down *Direction) (client, server *conn) {
 func (c *conn) Read(b []byte) (int, error) { return c.in.read(b) }
 
 func (c *conn) Write(b []byte) (int, error) {
+	b = c.way.spoiled(b)
 	c.mu.Lock()
 	if late := c.way.lateness(b); late > 0 {
 		c.held = time.Now().Add(late)
@@ -107,6 +108,9 @@ func (c *conn) cut() {
 	c.in.reset(syscall.ECONNRESET)
 	c.out.reset(syscall.ECONNRESET)
 }
+
+// breakOff ends what this side says. What the other has said still arrives.
+func (c *conn) breakOff() { c.out.finish(syscall.ECONNRESET, time.Now()) }
 
 // cutBehind breaks it when so many more bytes have been written by this side; -1: not.
 func (c *conn) cutBehind(bytes int) {

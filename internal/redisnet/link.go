@@ -30,6 +30,9 @@ type Direction struct {
 	lossy time.Time            // what is sent before then vanishes
 	named string               // what is sent next with this in it arrives so much later, and what follows it on its connection; "": nothing
 	late  time.Duration
+	spoil []byte                   // goes in place of what is sent next; nil: nothing does
+	loses func(args []string) bool // whether the answer to this command gets lost; nil: none does
+	left  int                      // so often; under 0: without end
 }
 
 // NewLink makes a way to a server, for a client of that name.
@@ -71,11 +74,54 @@ func (d *Direction) lateness(b []byte) time.Duration {
 	return d.late
 }
 
+// Spoil has b go in place of what is sent next.
+func (d *Direction) Spoil(b []byte) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.spoil = b
+}
+
+// spoiled is what goes in place of b.
+func (d *Direction) spoiled(b []byte) []byte {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.spoil != nil {
+		b, d.spoil = d.spoil, nil
+	}
+	return b
+}
+
+// Swallow has the answers to so many commands get lost, of those that match; under 0: without end. The command has run. In place of the
+// answer its client gets a reset connection; what it had sent behind still reaches the server.
+func (d *Direction) Swallow(times int, match func(args []string) bool) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.left, d.loses = times, match
+}
+
+// Swallows is how many answers are still to get lost.
+func (d *Direction) Swallows() int {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.left
+}
+
+// swallows reports whether the answer to this command gets lost.
+func (d *Direction) swallows(args []string) bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.left == 0 || !d.loses(args) {
+		return false
+	}
+	d.left--
+	return true
+}
+
 // mend ends what is wrong with it.
 func (d *Direction) mend(delay func() time.Duration) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	d.delay, d.held, d.lossy, d.named = delay, time.Time{}, time.Time{}, ""
+	d.delay, d.held, d.lossy, d.named, d.spoil, d.left = delay, time.Time{}, time.Time{}, "", nil, 0
 }
 
 // Lose has what is sent before that time vanish, and all behind it on the same connection.
@@ -121,6 +167,12 @@ func (l *Link) Cut() {
 	l.each(func(client, _ *conn) { client.cut() })
 }
 
+// Hold has nothing that is sent, either way, arrive before that time: a partition.
+func (l *Link) Hold(until time.Time) {
+	l.Up.Hold(until)
+	l.Down.Hold(until)
+}
+
 // HoldUp has what clients send on the connections of now arrive at that time at the earliest; who connects anew is not held up.
 func (l *Link) HoldUp(until time.Time) {
 	l.each(func(client, _ *conn) { client.hold(until) })
@@ -135,6 +187,11 @@ func (l *Link) CutBehind(bytes int, answers bool) {
 			client.cutBehind(bytes)
 		}
 	})
+}
+
+// Say has the server's side say b on each connection.
+func (l *Link) Say(b []byte) {
+	l.each(func(_, server *conn) { server.Write(b) })
 }
 
 func (l *Link) each(do func(client, server *conn)) {

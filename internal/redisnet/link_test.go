@@ -5,6 +5,7 @@ import (
 	"context"
 	"io"
 	"slices"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -114,6 +115,61 @@ func TestLinkLoses(t *testing.T) {
 	})
 }
 
+// A command whose answer gets lost has run, and so does what was sent behind it.
+func TestLinkSwallowsAnAnswer(t *testing.T) {
+	converse(t, func(d *dialogue) {
+		d.l.Down.Swallow(1, func(args []string) bool { return args[0] == "SET" })
+		d.say("EXISTS", "x")
+		d.say("SET", "x", "1")
+		d.say("SET", "y", "1")
+		d.hear(0, ":0")
+		if _, err := d.in.ReadByte(); err == nil {
+			t.Error("the connection lives on")
+		}
+		if n := d.s.Do("EXISTS", "x", "y").Int; n != 2 || d.l.Down.Swallows() != 0 {
+			t.Errorf("%d commands ran, %d answers are still to get lost", n, d.l.Down.Swallows())
+		}
+	})
+}
+
+func TestLinkSaysWhatTheServerDoesNot(t *testing.T) {
+	converse(t, func(d *dialogue) {
+		d.l.Down.Spoil([]byte("+NO\r\n"))
+		d.say("PING")
+		d.hear(0, "+NO")
+		d.l.Say([]byte("+MORE\r\n"))
+		d.say("PING")
+		d.hear(0, "+MORE", "+PONG")
+	})
+}
+
+func TestServerIsBusy(t *testing.T) {
+	converse(t, func(d *dialogue) {
+		d.s.Busy(true)
+		for _, command := range [][]string{{"PING"}, {"SUBSCRIBE", "x"}} {
+			d.say(command...)
+			d.hear(0, "-BUSY Redis is busy running a script. You can only call SCRIPT KILL or SHUTDOWN NOSAVE.")
+		}
+		d.s.Busy(false)
+		d.say("PING")
+		d.hear(0, "+PONG")
+	})
+}
+
+func TestServerClockSteps(t *testing.T) {
+	converse(t, func(d *dialogue) {
+		d.s.Do("SET", "x", "1", "PX", "1000")
+		d.s.Step(-time.Hour)
+		if left := d.s.Do("PTTL", "x").Int; left != 3601_000 {
+			t.Errorf("PTTL = %d", left)
+		}
+		d.s.Step(2 * time.Hour)
+		if left := d.s.Do("PTTL", "x").Int; left != -2 {
+			t.Errorf("PTTL = %d", left)
+		}
+	})
+}
+
 func TestServerTellsPlainAndShardedChannelsApart(t *testing.T) {
 	converse(t, func(d *dialogue) {
 		d.say("SUBSCRIBE", "x")
@@ -128,6 +184,24 @@ func TestServerTellsPlainAndShardedChannelsApart(t *testing.T) {
 		}
 		if got := d.s.Subscriptions(); !slices.Equal(got, []string{"client x"}) {
 			t.Errorf("Subscriptions = %q", got)
+		}
+	})
+}
+
+func TestServerLosesMessagesAndListeners(t *testing.T) {
+	converse(t, func(d *dialogue) {
+		d.say("HELLO", "3")
+		d.say("SUBSCRIBE", "x")
+		synctest.Wait()
+		lost := 0
+		d.s.LoseMessages(func() bool { lost++; return lost == 1 })
+		d.s.Do("PUBLISH", "x", "first")
+		d.s.Do("PUBLISH", "x", "second")
+		if n := d.s.KillListeners(); n != 1 {
+			t.Errorf("%d connections listened", n)
+		}
+		if b, _ := io.ReadAll(d.in); lost != 2 || strings.Contains(string(b), "first") {
+			t.Errorf("of %d messages %q arrived", lost, b)
 		}
 	})
 }

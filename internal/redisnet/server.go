@@ -21,12 +21,15 @@ type Server struct {
 	runs     int        // how often it was started
 	stopped  bool
 	began    time.Time
-	rate     float64 // how much faster than true time its clock runs
+	rate     float64       // how much faster than true time its clock runs
+	stepped  time.Duration // how far its clock has jumped
 	trouble  trouble
 	commands int
 	after    func(*redismodel.Server) // nil, or called after each command
 	next     func()                   // nil, or called when a client's script has run
 	nextOf   string                   // whose
+	hears    func(args []string)      // nil, or called before each command of a client
+	drops    func() bool              // whether a message to one listener is lost; nil: none is
 	unknown  map[string]int           // commands that it does not know
 }
 
@@ -57,6 +60,13 @@ func (s *Server) After(f func(*redismodel.Server)) {
 		s.turn()
 		f(s.model)
 	}
+}
+
+// Hear has f told each command of a client before it runs; nil: nobody is. f must not use the Server.
+func (s *Server) Hear(f func(args []string)) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.hears = f
 }
 
 // AtNextScript has f called once, when the next script of a client has run and before it is answered; nil: no more. f must not use the
@@ -103,7 +113,7 @@ func (s *Server) Now() time.Time {
 }
 
 func (s *Server) now() time.Time {
-	return time.Now().Add(time.Duration(float64(time.Since(s.began)) * s.rate))
+	return time.Now().Add(time.Duration(float64(time.Since(s.began))*s.rate) + s.stepped)
 }
 
 // Drift has its clock run so much faster, 0.01 being 1 %, or slower.
@@ -202,7 +212,7 @@ func (s *Server) publish(name, message string, sharded bool) {
 		kind = "smessage"
 	}
 	for _, c := range s.order {
-		if _, is := c.channels[channel{name, sharded}]; is {
+		if _, is := c.channels[channel{name, sharded}]; is && (s.drops == nil || !s.drops()) {
 			c.tell(appendPush(nil, c.resp3, kind, name, message))
 		}
 	}

@@ -1,6 +1,7 @@
 package redisnet
 
 import (
+	"strings"
 	"time"
 
 	"github.com/wheellock/wheellock/internal/redismodel"
@@ -13,14 +14,40 @@ type trouble struct {
 	words    string              // in which it will
 	denied   map[string][]string // by key, the words in which the next calls about it are refused
 	slowTime time.Duration       // how long TIME is on its way to the server, and what comes behind it
+	busy     bool                // a script runs without end
+	noHello  string              // the words in which it refuses HELLO; "": it does not
 }
 
 // refuses is the answer of a server that cannot serve.
 func (t *trouble) refuses(name string, now time.Time) (redismodel.Value, bool) {
-	if now.Before(t.loading) && name != "PING" && name != "CLIENT" && name != "AUTH" {
+	if now.Before(t.loading) && name != "PING" && name != "CLIENT" && name != "AUTH" && !strings.HasSuffix(name, "SUBSCRIBE") {
 		return failure("LOADING Redis is loading the dataset in memory"), true
 	}
+	if t.busy && name != "HELLO" && name != "AUTH" && name != "DISCARD" && name != "QUIT" {
+		return failure("BUSY Redis is busy running a script. You can only call SCRIPT KILL or SHUTDOWN NOSAVE."), true
+	}
 	return redismodel.Value{}, false
+}
+
+// Busy has it answer BUSY, as while a script runs without end.
+func (s *Server) Busy(on bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.trouble.busy = on
+}
+
+// WithoutHello has it speak RESP2 only, and refuse HELLO in these words.
+func (s *Server) WithoutHello(words string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.trouble.noHello = words
+}
+
+// Step has its clock jump.
+func (s *Server) Step(d time.Duration) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.stepped += d
 }
 
 // Refuse has it refuse writes, as redismodel.Server.Refuse.
@@ -69,6 +96,27 @@ func (s *Server) Load(d time.Duration) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.trouble.loading = s.now().Add(d)
+}
+
+// KillListeners breaks the connections that listen to something, as CLIENT KILL TYPE pubsub does, and returns how many there were.
+func (s *Server) KillListeners() (n int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, c := range s.order {
+		if len(c.channels) > 0 {
+			c.conn.cut()
+			n++
+		}
+	}
+	return n
+}
+
+// LoseMessages has those messages vanish of which lost says so, which is asked for each that somebody is to hear; nil: none. lost
+// must not use the Server.
+func (s *Server) LoseMessages(lost func() bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.drops = lost
 }
 
 // FlushScripts has it forget the scripts.

@@ -39,9 +39,17 @@ func (c *session) run() {
 		if strings.EqualFold(args[0], "TIME") {
 			time.Sleep(c.s.slowness())
 		}
+		lost := c.conn.way.swallows(args)
 		c.s.mu.Lock()
+		if lost {
+			c.flush()
+		}
 		goes := c.s.answer(c, args)
-		if r.Buffered() == 0 || !goes {
+		switch {
+		case lost:
+			c.pending = c.pending[:0]
+			c.conn.breakOff()
+		case r.Buffered() == 0 || !goes:
 			c.flush()
 		}
 		c.s.mu.Unlock()

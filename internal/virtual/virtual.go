@@ -5,6 +5,7 @@ package virtual
 import (
 	"context"
 	"log/slog"
+	"math/rand/v2"
 	"slices"
 	"sync"
 	"testing"
@@ -21,7 +22,7 @@ import (
 // travel is how long bytes are on their way, each way: time goes on between a call and its answer.
 const travel = 250 * time.Microsecond
 
-// interpreters have compiled the scripts; each serves one test at a time.
+// interpreters have compiled the scripts; each serves one server at a time.
 var interpreters = sync.Pool{New: func() any { return redismodel.NewInterpreter() }}
 
 // World is one test's servers and engines. Its methods are for the goroutine of the test.
@@ -29,28 +30,48 @@ type World struct {
 	T      *testing.T // of the bubble
 	Server *redisnet.Server
 
-	in *redismodel.Interpreter
+	realTime bool
 }
 
 // Test runs test in a bubble, with one server. It may run beside others (t.Parallel before it). What test has opened is closed
 // when it returns, and no goroutine may be left then.
 func Test(t *testing.T, test func(w *World)) {
 	t.Helper()
-	in := interpreters.Get().(*redismodel.Interpreter)
-	defer interpreters.Put(in)
 	synctest.Test(t, func(t *testing.T) {
-		w := &World{T: t, in: in}
+		w := &World{T: t}
 		w.Server = w.Serve("redis")
 		test(w)
 	})
 }
 
+// InRealTime is Test without a bubble, for what waits while it has a mutex, as rueidis with RESP2: there time in a bubble stands still.
+func InRealTime(t *testing.T, test func(w *World)) {
+	w := &World{T: t, realTime: true}
+	w.Server = w.Serve("redis")
+	test(w)
+}
+
+// Seeds is Test once for each of so many seeds, until one fails, which it names. What it does by chance it asks random.
+func Seeds(t *testing.T, seeds int, test func(w *World, random *rand.Rand)) {
+	t.Helper()
+	for seed := range uint64(seeds) {
+		Test(t, func(w *World) { test(w, rand.New(rand.NewPCG(seed, seed))) })
+		if t.Failed() {
+			t.Fatalf("with seed %d", seed)
+		}
+	}
+}
+
 // Serve starts another server.
 func (w *World) Serve(name string) *redisnet.Server {
-	s := redisnet.New(name, w.in)
+	in := interpreters.Get().(*redismodel.Interpreter)
+	s := redisnet.New(name, in)
 	w.T.Cleanup(func() {
 		s.Stop() // a connection may have been lost without a word
-		synctest.Wait()
+		if !w.realTime {
+			synctest.Wait()
+			interpreters.Put(in)
+		}
 	})
 	return s
 }

@@ -10,7 +10,7 @@ import (
 )
 
 // TESTING.md goes from promises to invariants to tests. Every promise of docs/GUARANTEES.md is there, and each has a test; every invariant
-// is there, serves a promise, and is named at one of its tests; and every test that is named exists.
+// is there, serves a promise, and is named at one of its tests; every fault has a test; and every test that is named exists.
 func TestPromisesHaveTests(t *testing.T) {
 	t.Parallel()
 	document := read(t, "TESTING.md")
@@ -54,6 +54,11 @@ func TestPromisesHaveTests(t *testing.T) {
 		}
 		if !hasTest {
 			t.Errorf("no test holds the promise %q", promise)
+		}
+	}
+	for _, row := range rows(t, document, "Faults") {
+		if !testReference.MatchString(row[1] + row[2]) {
+			t.Errorf("no test has the fault %q", row[0])
 		}
 	}
 	for _, m := range regexp.MustCompile(`(?m)^### (.+)$`).FindAllStringSubmatch(read(t, "dispatcher/gate/INVARIANTS.md"), -1) {

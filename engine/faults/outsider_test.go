@@ -1,1 +1,0 @@
-package faults_test
