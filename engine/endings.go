@@ -53,7 +53,7 @@ func (h *Hold) end(why gate.Why) bool {
 		return false
 	}
 	if why == gate.Lost || why == gate.TooLong {
-		defer h.e.losses.note(h, why) // when its contexts have ended
+		defer h.e.losses.noteLoss(h, why) // when its contexts have ended
 	}
 	l := h.endings.Load()
 	if l == nil {

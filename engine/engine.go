@@ -70,7 +70,9 @@ type Engine struct {
 	suspects    suspects
 	callbacks   callbacks
 	log         *relay
-	losses      losses
+	losses      rationed
+	overdue     rationed
+	risks       risks
 	outages     reconnect.Outages
 	calls       calls
 	quorums     quorumQueues
@@ -106,7 +108,8 @@ func Open(ctx context.Context, opts Options) (*Engine, error) {
 	e.closing, e.close = context.WithCancel(context.Background())
 	opts.Logger, e.log = relayTo(opts.Logger)
 	if e.log.handler != slog.DiscardHandler {
-		e.losses.logger = opts.Logger
+		e.losses = rationed{logger: opts.Logger, most: lossLines, more: "wheellock: more locks were lost"}
+		e.overdue = rationed{logger: opts.Logger, most: 1, more: "wheellock: more renewals are overdue"}
 	}
 	opts.Redis.ClientName = opts.connectionName(e.uuid)
 	e.opts = opts
@@ -268,6 +271,7 @@ func (e *Engine) Close() error {
 	e.client.Close()
 	e.direct.Wait()
 	e.callbacks.close()
+	e.overdue.close()
 	e.losses.close()
 	e.log.flush()
 	return nil

@@ -8,14 +8,16 @@ import (
 	"github.com/wheellock/wheellock/dispatcher/gate"
 )
 
-// losses logs the locks that were lost: the first ones of each period one by one, the rest as a number at its end. So an
-// outage that ends 100,000 holds writes eleven lines.
-type losses struct {
+// rationed logs what befalls locks: the first ones of each period one by one, the rest as a number at its end. So an
+// outage that ends 100,000 holds writes eleven lines about locks that were lost, after two about renewals that were overdue.
+type rationed struct {
 	logger *slog.Logger // nil: nobody reads it
+	most   int          // how many are logged one by one
+	more   string       // the message of the number of the others
 
 	mu     sync.Mutex // guards the rest
 	told   int        // in this period
-	more   int        // in this period, not told one by one
+	others int        // in this period, not told one by one
 	timer  *time.Timer
 	closed bool
 }
@@ -23,12 +25,12 @@ type losses struct {
 const (
 	// lossLines is how many losses of a period are logged one by one.
 	lossLines = 10
-	// lossPeriod begins with a loss.
+	// lossPeriod begins with the first.
 	lossPeriod = 10 * time.Second
 )
 
-// note logs the loss of a hold that has just ended. It does not block. The loop or the holder calls it.
-func (l *losses) note(h *Hold, why gate.Why) {
+// noteLoss logs the loss of a hold that has just ended. It does not block. The loop or the holder calls it.
+func (l *rationed) noteLoss(h *Hold, why gate.Why) {
 	if l.logger == nil || !l.takes() {
 		return
 	}
@@ -37,8 +39,17 @@ func (l *losses) note(h *Hold, why gate.Why) {
 		"held", (now - h.since()).Round(time.Millisecond), "cause", lossOf(h, why, now))
 }
 
-// takes reports whether one more loss is logged by itself.
-func (l *losses) takes() bool {
+// noteRisk logs that the renewal of a hold is overdue. It does not block. The loop calls it.
+func (l *rationed) noteRisk(h *Hold, err error) {
+	if l.logger == nil || !l.takes() {
+		return
+	}
+	l.logger.Warn("wheellock: the renewal of a lock is overdue", "name", h.name, "kind", string(h.kind.text()),
+		"left", (h.core.Deadline() - h.e.clock.Now()).Round(time.Millisecond), "cause", err)
+}
+
+// takes reports whether one more is logged by itself.
+func (l *rationed) takes() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.closed {
@@ -47,8 +58,8 @@ func (l *losses) takes() bool {
 	if l.timer == nil {
 		l.timer = time.AfterFunc(lossPeriod, l.end)
 	}
-	if l.told == lossLines {
-		l.more++
+	if l.told == l.most {
+		l.others++
 		return false
 	}
 	l.told++
@@ -56,18 +67,18 @@ func (l *losses) takes() bool {
 }
 
 // end is the end of a period.
-func (l *losses) end() {
+func (l *rationed) end() {
 	l.mu.Lock()
-	more := l.more
-	l.told, l.more, l.timer = 0, 0, nil
+	others := l.others
+	l.told, l.others, l.timer = 0, 0, nil
 	l.mu.Unlock()
-	if more > 0 {
-		l.logger.Warn("wheellock: more locks were lost", "locks", more, "within", lossPeriod)
+	if others > 0 {
+		l.logger.Warn(l.more, "locks", others, "within", lossPeriod)
 	}
 }
 
 // close logs what is left.
-func (l *losses) close() {
+func (l *rationed) close() {
 	l.mu.Lock()
 	l.closed = true
 	timer := l.timer

@@ -17,18 +17,19 @@ import (
 //
 // A function is called on the goroutine that made a blocking call, before the call returns: Granted and Failed by Lock, for
 // instance, and Ended by Unlock, after the release was sent. It is called on the engine's callback workers for an asynchronous
-// call, for a hold that did not end by a call, and for Part. So a function may block, but then delays that caller, and it must be
-// safe for concurrent use. Granted is called before Ended for the same hold; there is no other order. A panic is treated
+// call, for a hold that did not end by a call, and for Part and Risk. So a function may block, but then delays that caller, and it must be
+// safe for concurrent use. Granted is called before Ended for the same hold, and Risk for one after the other; there is no other order. A panic is treated
 // as one of a callback: it is logged and nothing else happens. After Close, calls for the holds that it ended may still
 // come.
 //
 // Every kind is observed except latches, which grant nothing. A Semaphore has no holds, so only Granted and Failed are
-// called. A call of a MultiLock or a QuorumLock is observed as one, and the locks that it takes for that are not.
+// called. A call of a MultiLock or a QuorumLock is observed as one, and the locks that it takes for that are not, but for Risk.
 type Observer struct {
 	Granted func(Grant)   // a request was granted
 	Failed  func(Failure) // a call for a lock ended with an error
 	Ended   func(End)     // a hold ended
 	Part    func(Part)    // the hold of a QuorumLock lacks a server, or has it again
+	Risk    func(Risk)    // the renewal of a hold is overdue, or came after all
 }
 
 // Observers makes one Observer of several, for instance of metrics and traces. Each is told in this order, also when one
@@ -41,7 +42,7 @@ func Observers(all ...*Observer) *Observer {
 		case told == nil:
 			told = o
 		default:
-			told = &Observer{both(told.Granted, o.Granted), both(told.Failed, o.Failed), both(told.Ended, o.Ended), both(told.Part, o.Part)}
+			told = &Observer{both(told.Granted, o.Granted), both(told.Failed, o.Failed), both(told.Ended, o.Ended), both(told.Part, o.Part), both(told.Risk, o.Risk)}
 		}
 	}
 	return told

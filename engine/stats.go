@@ -16,6 +16,7 @@ type Stats struct {
 	Attempts   int64         `json:"attempts"`    // acquires sent
 	Waits      int64         `json:"waits"`       // acquires that found another owner, and waited
 	Lost       int64         `json:"lost"`        // holds that ended otherwise than by Unlock
+	AtRisk     int64         `json:"at_risk"`     // of those that are held, whose renewal is overdue: see Risk
 	Refused    int64         `json:"refused"`     // requests that failed with ErrOverloaded or ErrRefused
 	Uncertain  int64         `json:"uncertain"`   // commands whose answer was lost
 	Overflowed int64         `json:"overflowed"`  // callbacks that found no free worker for 50ms
@@ -36,6 +37,7 @@ func (e *Engine) Stats() Stats {
 		stats.Attempts += s.Attempts.Load()
 		stats.Waits += s.Waits.Load()
 		stats.Lost += s.Lost.Load()
+		stats.AtRisk += s.AtRisk.Load()
 		stats.Refused += s.Refused.Load()
 		stats.Uncertain += s.Uncertain.Load()
 		stats.Batches += s.Batches.Load()

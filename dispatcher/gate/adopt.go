@@ -48,7 +48,7 @@ func (m *Mutex) adopted(now Time, c *Command) {
 	switch {
 	case c.ran() && c.Reply.Granted():
 		m.t.phase, m.t.Deadline = ours, 0
-		m.t.confirm(now, c, c.Lease)
+		m.t.confirm(now, c, c.Lease, m.cfg.Stats)
 		m.fence(int64(c.Reply))
 		m.settleYield(false, now) // somebody had it
 		out := m.t.unusable(now, c, c.Lease)

@@ -37,7 +37,7 @@ func TestClaimScenes(t *testing.T) {
 			answer claimed 2s
 			given 1                          -> b: granted until 1.98s
 			after 50ms                       -> renew 2 10m0s
-			again CLUSTERDOWN
+			again CLUSTERDOWN                -> b at risk: refused for now "CLUSTERDOWN"
 			after 1s                         -> (40ms) renew 2 10m0s; (950ms) unsubscribe redisson_lock__channel:{stock}`,
 		"what wakes waiters of Redisson beside a code wakes nobody here": claimed + `
 			redisson
@@ -126,7 +126,7 @@ func TestClaimScenes(t *testing.T) {
 			given 1                          -> b: granted until 1.98s
 			after 19ms
 			after 1ms                        -> renew 2 3s
-			again LOADING`,
+			again LOADING                    -> b at risk: refused for now "LOADING"`,
 		"who has a least time has no claim": `
 			claims
 			b locks least 1s                 -> acquire 1 3s

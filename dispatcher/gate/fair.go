@@ -137,7 +137,7 @@ func (l *fairQueue) passedOn(m *mutexLease, now Time, c *Command) {
 	m.t.phase = ours
 	m.t.Tenure = Tenure{ID: c.Args.Release().Successor, Lease: c.Lease}
 	l.doubt(now, &m.t.Tenure)
-	m.t.confirm(now, c, c.Lease)
+	m.t.confirm(now, c, c.Lease, m.cfg.Stats)
 }
 
 // first reports whether w is the waiter with that place. In a lock without a queue any waiter is.

@@ -185,6 +185,7 @@ func (q *lock) inVain(now Time, id uint64, tries *retries, out Outcome) {
 // unrenewed is a renewal of t that proved nothing; growing is what waits for one.
 func (q *lock) unrenewed(now Time, c *Command, t *ownership, growing *growths) {
 	t.doubt(now, c, &q.tries)
+	t.inDanger(now, c, q.cfg.Stats)
 	growing.turnAway(q.cfg, unprovedOutcome(c), triesOnce)
 }
 
@@ -254,7 +255,7 @@ func (q *lock) grant(now Time, w *Waiter, t *ownership, limit Time) bool {
 		h.end()
 		return false
 	}
-	t.add(h)
+	t.add(h, q.cfg.Stats)
 	q.cfg.Stats.granted()
 	return true
 }

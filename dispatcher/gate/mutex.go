@@ -124,7 +124,7 @@ func (m *Mutex) confirmed(now Time, c *Command, fx *Effects) {
 			contention.outside = max(contention.outside-1, 0)
 		}
 		age := m.t.Confirmed
-		m.t.confirm(now, c, c.Lease)
+		m.t.confirm(now, c, c.Lease, m.cfg.Stats)
 		m.t.follow()
 		m.tries = 0
 		if contention.outside > 0 && now >= contention.yieldFree {
@@ -152,7 +152,7 @@ func (m *Mutex) turnOver(now Time) bool {
 
 // handedOn counts a grant without asking Redis.
 func (m *Mutex) handedOn(now Time) {
-	m.t.handed++
+	m.t.handed = min(m.t.handed+1, aheadAfter)
 	m.cfg.Stats.Handoffs.Inc()
 	if m.traits().polls {
 		m.contended().turns.hand(now)
@@ -207,7 +207,7 @@ func (m *Mutex) renewed(now Time, c *Command) {
 	switch c.proves(1) {
 	case standing:
 		m.tries = 0
-		m.t.confirm(now, c, c.Lease)
+		m.t.confirm(now, c, c.Lease, m.cfg.Stats)
 		m.growing().grown(c, &m.t, func(w *Waiter) { m.growInto(now, w) })
 		m.t.follow()
 	case absent:

@@ -89,7 +89,7 @@ func (m *Mutex) given(now Time, news News, fx *Effects) bool {
 	m.t.phase = ours
 	m.t.Ends = c.ends
 	m.queue.fair.doubt(now, &m.t.Tenure)
-	m.t.confirm(now, &as, claimTime)
+	m.t.confirm(now, &as, claimTime, m.cfg.Stats)
 	m.t.RenewAt = now + min(claimRenewal, (m.t.Deadline-now)/4)
 	m.contention.endClaim(c.id)
 	m.tries, m.again = 0, false

@@ -169,7 +169,7 @@ func (m *mutexLease) acquired(now Time, c *Command, fx *Effects) bool {
 		m.refused(now, c.Sent, ttl, fx)
 	case heldByUs:
 		m.contention.endClaim(c.ID)
-		m.t.confirm(now, c, c.Lease)
+		m.t.confirm(now, c, c.Lease, m.cfg.Stats)
 		m.fence(int64(c.Reply))
 		m.settleYield(true, now)
 		if m.givenInVain(now, c) {

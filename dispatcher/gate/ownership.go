@@ -33,10 +33,11 @@ const (
 // (sequenceranswers.go), so that no permit is ever in doubt, asked for twice, or left behind as an orphan.
 type ownership struct {
 	Tenure
-	holds   *Hold  // newest first
-	soonest Time   // none of them ends by its own time before this
-	watched int32  // how many of them the watchdog keeps
-	handed  uint16 // how often the tenure was handed on since its last confirmation
+	holds   *Hold // newest first
+	soonest Time  // none of them ends by its own time before this
+	watched int32 // how many of them the watchdog keeps
+	handed  uint8 // how often the tenure was handed on since its last confirmation, up to aheadAfter
+	atRisk  bool  // its watched holds were told so, and nothing was confirmed since
 
 	phase     phase
 	suspected bool // it was suspected after the command in flight was asked for
@@ -61,10 +62,11 @@ func (t *ownership) declined() {
 	}
 }
 
-// confirm counts the lease from when c left, and begins to count handoffs anew.
-func (t *ownership) confirm(now Time, c *Command, lease time.Duration) {
+// confirm counts the lease from when c left, and begins to count handoffs anew. No hold is at risk any more.
+func (t *ownership) confirm(now Time, c *Command, lease time.Duration, stats *Stats) {
 	t.Tenure.confirm(now, c, lease)
 	t.handed = 0
+	t.risk(stats, Outcome{})
 }
 
 // doubt notes a renewal that proved nothing: the ownership is doubtful, so that it is not handed on, and it is asked for
@@ -153,7 +155,7 @@ func (t *ownership) orphan(release Op) orphan {
 // The living holds of one ownership. A read lock has thousands: nothing but a renewal and the end of a hold's own time
 // walks through all of them.
 
-func (t *ownership) add(h *Hold) {
+func (t *ownership) add(h *Hold, stats *Stats) {
 	if t.holds == nil {
 		t.soonest = Never
 	} else {
@@ -163,6 +165,9 @@ func (t *ownership) add(h *Hold) {
 	t.soonest = min(t.soonest, h.until)
 	if h.watch {
 		t.watched++
+		if t.atRisk {
+			h.risk(stats, Outcome{Why: Doubtful})
+		}
 	}
 }
 
@@ -192,6 +197,9 @@ func (t *ownership) end(h *Hold, stats *Stats) {
 	stats.Held.Dec()
 	if h.watch {
 		t.watched--
+		if t.atRisk {
+			stats.AtRisk.Dec()
+		}
 	}
 	t.Watch = t.watched > 0 || t.holds == nil && t.Watch
 }

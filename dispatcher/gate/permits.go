@@ -23,6 +23,7 @@ type permit struct {
 	h          *Hold
 	n          int64
 	extend     time.Duration // the lease that Extend asked for; 0: nothing
+	atRisk     bool          // it was told so, and was not renewed since
 	pendingAck               // of Extend
 }
 
@@ -138,6 +139,9 @@ func (m *Permits) end(p *permit, ack Settler) {
 	delete(m.held, p.h)
 	p.h.alive = false
 	m.cfg.Stats.Held.Dec()
+	if p.atRisk {
+		m.cfg.Stats.AtRisk.Dec()
+	}
 	p.acknowledge(Outcome{Why: Lost})
 	m.free(p, ack)
 }

@@ -17,6 +17,7 @@ func (m *Permits) Ask(now Time, w *Waiter, fx *Effects) {
 func (m *Permits) Answer(now Time, c *Command, fx *Effects) {
 	m.now, m.sent = now, c.Sent
 	m.tick(now)
+	m.inDanger(c)
 	m.sequencer.Answer(now, c, fx)
 }
 

@@ -69,7 +69,24 @@ func (r *renewal) Settle(out Outcome) bool {
 	return true
 }
 
+// inDanger tells those that c was to renew, and has not, if their renewal is overdue.
+func (m *Permits) inDanger(c *Command) {
+	if c.Op != PermitRenew || c.Result == Answered && c.Reply.Fault() == scripts.None {
+		return
+	}
+	for _, p := range m.held {
+		if p.Watch && p.RenewAt == Never && !p.atRisk && m.now >= p.half() {
+			p.atRisk = true
+			p.h.risk(m.cfg.Stats, unprovedOutcome(c))
+		}
+	}
+}
+
 func (m *Permits) renewed(p *permit) {
+	if p.atRisk {
+		p.atRisk = false
+		p.h.risk(m.cfg.Stats, Outcome{})
+	}
 	p.RenewAt = Never
 	lease := p.extend
 	if p.Watch {

@@ -97,6 +97,7 @@ func (r *RW) lowered(now Time, g *rwLease, c *Command) {
 	case g.phase == ours:
 		g.Doubt = true
 		g.askAt = now + r.unreleased(c, &g.ownership, &g.pendingAck)
+		g.inDanger(now, c, r.cfg.Stats)
 	}
 }
 

@@ -92,7 +92,7 @@ func (g *rwLease) renewAt() Time {
 // asserted again every third of that, and the deadline is never further away.
 func (g *rwLease) confirm(now Time, c *Command, cfg *Config) {
 	g.extent = max(g.extent, c.Sent+c.Lease-margin(c.Lease))
-	g.ownership.confirm(now, c, g.counted(c.Lease, cfg))
+	g.ownership.confirm(now, c, g.counted(c.Lease, cfg), cfg.Stats)
 	if !g.Watch {
 		g.RenewAt = c.Sent + cfg.Lease/3
 	}

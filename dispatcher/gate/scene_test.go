@@ -39,6 +39,7 @@ type actor struct {
 	gone    bool
 	told    bool
 	granted bool
+	risky   bool
 }
 
 func (a *actor) Settle(out Outcome) bool {
@@ -73,6 +74,18 @@ func (a *actor) End(why Why) {
 		a.s.seen.lost++
 	}
 	a.s.say("%s ends: %s", a.name, whyNames[why])
+}
+
+// Risk is a warning or its end, which come in turn, while it holds. invariant: warned-once
+func (a *actor) Risk(why Outcome) {
+	if a.risky == (why.Why != Granted) || !a.hold.alive || !a.hold.watch {
+		a.s.t.Errorf("%s is told %s, at risk %t, alive %t, watched %t", a.name, tellOf(why), a.risky, a.hold.alive, a.hold.watch)
+	}
+	if a.risky = !a.risky; a.risky {
+		a.s.say("%s at risk: %s", a.name, tellOf(why))
+	} else {
+		a.s.say("%s is renewed", a.name)
+	}
 }
 
 func (a *actor) Wanted() { a.s.say("%s: is wanted", a.name) }
@@ -158,6 +171,15 @@ func playScene(t *testing.T, kind Kind, text string) {
 		} else {
 			right = false
 			played = append(played, fmt.Sprintf("%-32s -> %s\n\t\twant: %s", event, got, want))
+		}
+		var risky int64
+		for _, a := range s.actors {
+			if a.risky && a.hold.alive {
+				risky++
+			}
+		}
+		if got := cfg.Stats.AtRisk.Load(); got != risky {
+			t.Errorf("after %q: the Stats say that %d are at risk; there are %d", event, got, risky)
 		}
 		if differ := s.seen.compare(cfg.Stats, false, false); differ != "" {
 			t.Errorf("after %q: %s", event, differ)

@@ -16,6 +16,7 @@ type Stats struct {
 	Refused   Counter // requests that were turned away: by a bound, or by the server
 	Batches   Counter // pipelines sent
 	Lost      Counter // holds that ended otherwise than by Unlock
+	AtRisk    Counter // holds alive now whose renewal is overdue
 	Uncertain Counter // commands whose answer was lost
 }
 

@@ -80,6 +80,7 @@ func (p *process) open() error {
 func (p *process) connect(s *redisnet.Server, l *redisnet.Link) (*engine.Engine, error) {
 	defer p.opens()()
 	o := p.w.plan.options
+	o.Observer = p.observer()
 	o.Redis = rueidis.ClientOption{InitAddress: []string{s.Name + ":6379"}, DialCtxFn: l.Dial, ForceSingleClient: true}
 	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Minute)
 	defer cancel()

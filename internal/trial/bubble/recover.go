@@ -47,8 +47,8 @@ func (w *World) settle() {
 	for _, p := range w.processes {
 		engines, _ := p.all()
 		for i, e := range engines {
-			if s := e.Stats(); s.Held != 0 || s.Waiting != 0 || !s.Up {
-				w.violation("recover", "%v, engine %d: %d holds, %d waiters, up %t", p, i, s.Held, s.Waiting, s.Up)
+			if s := e.Stats(); s.Held != 0 || s.AtRisk != 0 || s.Waiting != 0 || !s.Up {
+				w.violation("recover", "%v, engine %d: %d holds, %d at risk, %d waiters, up %t", p, i, s.Held, s.AtRisk, s.Waiting, s.Up)
 			}
 		}
 	}

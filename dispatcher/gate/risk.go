@@ -1,0 +1,43 @@
+package gate
+
+// Warned is an Ender whose holder is told that the renewal of its hold is overdue, before the hold is lost (invariant: warned-once).
+// It is when a renewal has come back without a confirmation and only half of the lease is left, or less.
+type Warned interface {
+	Ender
+	// Risk tells why it is overdue; Granted: it was renewed after all. It does not block.
+	Risk(why Outcome)
+}
+
+// half is when half of the lease is left.
+func (t *Tenure) half() Time { return t.Deadline - t.Lease/2 }
+
+// inDanger tells the watched holds if their renewal is overdue: c has confirmed nothing.
+func (t *ownership) inDanger(now Time, c *Command, stats *Stats) {
+	if now >= t.half() {
+		t.risk(stats, unprovedOutcome(c))
+	}
+}
+
+// risk tells the watched holds, unless they know, that they are at risk because of why, or, if that is Granted, no more.
+func (t *ownership) risk(stats *Stats, why Outcome) {
+	if t.atRisk == (why.Why != Granted) {
+		return
+	}
+	t.atRisk = !t.atRisk
+	for h := t.holds; h != nil; h = h.next {
+		if h.watch {
+			h.risk(stats, why)
+		}
+	}
+}
+
+func (h *Hold) risk(stats *Stats, why Outcome) {
+	if why.Why == Granted {
+		stats.AtRisk.Dec()
+	} else {
+		stats.AtRisk.Inc()
+	}
+	if by, is := h.By.(Warned); is {
+		by.Risk(why)
+	}
+}

@@ -1,0 +1,85 @@
+package engine
+
+import (
+	"sync"
+	"time"
+
+	"github.com/wheellock/wheellock/dispatcher/gate"
+)
+
+// Risk says that the renewal of a hold is overdue: attempts have failed, and only half of the lease is left, or less. With a nil Err it
+// says that the hold was renewed after all. A hold that is not renewed is lost when Left is over.
+//
+// A hold is told once until it is renewed, and in this order; a Risk may still come after Ended. Of a MultiLock or a QuorumLock each
+// lock is told by itself, under its own name. A hold with a fixed lease is never at risk, because nobody renews it.
+//
+// If Redis falls silent, an attempt fails only by a time-out. With a lease of 30 s a hold is told with 12 to 15 s left, and with any of
+// 5 s or more with a fifth of it at least. With a shorter one less may be left, and with one of less than 3 s, of which the 1.5 s for
+// connecting are half, it may be lost without a Risk.
+type Risk struct {
+	Name  string // as it was given
+	Kind  Kind
+	Owner string        // [Hold.TenureID]: the owner field in Redis
+	Left  time.Duration // until [Hold.Deadline]
+	Err   error         // why it is not renewed: [ErrNotSent], [ErrUncertain], [ErrRefused] or [ErrNotReplicated]; nil: it was
+}
+
+// risks has the Observer told of holds that are at risk, one after the other: an outage puts all holds at risk at once, and must not
+// keep all callback workers busy.
+type risks struct {
+	mu    sync.Mutex // guards the rest
+	queue []risk     // its first is being told
+}
+
+// risk is a hold that is at risk because of err, or, if that is nil, not any more.
+type risk struct {
+	h   *Hold
+	err error
+}
+
+// Risk is called by the loop when the renewal of the hold is overdue, or came after all. They implement gate.Warned.
+func (h *held) Risk(why gate.Outcome)         { (*Hold)(h).risk(why) }
+func (o *observedHold) Risk(why gate.Outcome) { o.risk(why) }
+
+// The loop finds either by a type assertion, which would leave out what does not fit.
+var _, _ gate.Warned = (*held)(nil), (*observedHold)(nil)
+
+func (h *Hold) risk(why gate.Outcome) {
+	e, err := h.e, errorOf("renew", h.name, why)
+	if err != nil {
+		e.overdue.noteRisk(h, err)
+	}
+	if e.opts.Observer == nil || e.opts.Observer.Risk == nil {
+		return
+	}
+	e.risks.mu.Lock()
+	e.risks.queue = append(e.risks.queue, risk{h, err})
+	first := len(e.risks.queue) == 1
+	e.risks.mu.Unlock()
+	if first {
+		e.callbacks.Go(&e.risks)
+	}
+}
+
+// Run tells the Observer of the first in the queue, and leaves the next to another task. It implements futures.Task.
+func (r *risks) Run() {
+	r.mu.Lock()
+	k := r.queue[0]
+	r.mu.Unlock()
+	h := k.h
+	defer func() { // also if the Observer has ended the goroutine
+		r.mu.Lock()
+		r.queue[0] = risk{}
+		r.queue = r.queue[1:]
+		more := len(r.queue) > 0
+		r.mu.Unlock()
+		if more {
+			h.e.callbacks.Go(r)
+		}
+	}()
+	if h.ended.Load() == 0 {
+		h.e.tell(func() {
+			h.e.opts.Observer.Risk(Risk{h.name, h.kind.text(), h.TenureID(), time.Until(h.Deadline()), k.err})
+		})
+	}
+}
