@@ -75,7 +75,7 @@ servers: ## tests that decide, on each server that Debian and PyPI have; SERVERS
 
 figures: prepare ## what the race detector distorts: memory, allocations, times
 	@echo "== go test -v, for the figures"
-	@$(GO) test -v -run 'Allocations|TestScale|AnyMoment' -skip Renewals ./futures ./engine/scale ./engine/features
+	@$(GO) test -v -run 'Allocations|TestScale|AnyMoment' ./futures ./engine/scale ./engine/features
 
 cross: ## builds for other machines, 32-bit tests
 	@# go vet compiles all but what it looks at, which it type-checks, the tests too: nothing is left for go build to find. What vet
