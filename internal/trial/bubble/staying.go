@@ -37,7 +37,9 @@ func (j *judge) stays(one *held, began time.Time, least time.Duration) {
 	defer j.mu.Unlock()
 	ids := append(slices.Clone(one.ids), one.ids[0]+detachedSuffix)
 	j.staying = append(j.staying, stay{one.s, ids, until})
-	one.stays = time.Now().Add(least + j.w.plan.grace())
+	if most := time.Now().Add(least + j.w.plan.grace()); most.After(one.stays) {
+		one.stays = most
+	}
 	j.w.note("%v: %s stays taken by %v until %v", one.p, one.s.name, ids, until.Sub(j.w.began))
 }
 
