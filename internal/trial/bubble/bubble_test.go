@@ -23,7 +23,10 @@ var (
 	events = flag.Int("events", 200, "how many events are printed when something is wrong")
 )
 
-func init() { flag.StringVar(onlyKind, "kind", "", "the only kind of names, such as rw") }
+func init() {
+	flag.StringVar(onlyKind, "kind", "", "the only kind of names, such as rw")
+	flag.BoolVar(judgesOrder, "order", false, "judge the order of fair locks")
+}
 
 func TestMain(m *testing.M) {
 	flag.Parse()

