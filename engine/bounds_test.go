@@ -467,7 +467,7 @@ func (w *world) failed(s *subject, err, want error, began time.Time, after time.
 	}
 	w.took(began, after)
 	w.slowDown(0)
-	time.Sleep(2 * slow) // what was on its way arrives, and goes back
+	time.Sleep(2 * slow) // sleeps: in a bubble: what was on its way arrives, and goes back
 	w.free(s)
 }
 

@@ -78,7 +78,7 @@ func startPostgres(t *testing.T) *postgres {
 		<-process.Done()
 	})
 	p := &postgres{dir}
-	for until := time.Now().Add(time.Minute); ; time.Sleep(50 * time.Millisecond) {
+	for until := time.Now().Add(time.Minute); ; time.Sleep(50 * time.Millisecond) { // sleeps: the pace of questions
 		if _, err := p.command("-c", "SELECT 1").CombinedOutput(); err == nil {
 			return p
 		} else if time.Now().After(until) {
@@ -132,7 +132,7 @@ func (s *session) end(sql string) string {
 // await returns when a query answers with a word.
 func (p *postgres) await(t *testing.T, sql, want string) {
 	t.Helper()
-	for until := time.Now().Add(time.Minute); p.ask(sql) != want; time.Sleep(20 * time.Millisecond) {
+	for until := time.Now().Add(time.Minute); p.ask(sql) != want; time.Sleep(20 * time.Millisecond) { // sleeps: the pace of questions
 		if time.Now().After(until) {
 			t.Fatalf("%s is %q, want %q", sql, p.ask(sql), want)
 		}

@@ -33,8 +33,8 @@ func (s *shortLived) LockAsync(ctx context.Context, opts ...LockOption) *futures
 // spent returns a hold when it is over.
 func (s *shortLived) spent(h *Hold, err error) *Hold {
 	s.asked.Add(1)
-	for err == nil && h.Err() == nil {
-		time.Sleep(time.Millisecond)
+	if err == nil {
+		<-h.Done()
 	}
 	return h
 }

@@ -121,7 +121,7 @@ func TestMultiLockNeverDeadlocks(t *testing.T) {
 							inside[i] = h
 							mu.Unlock()
 						}
-						time.Sleep(time.Duration(random.IntN(200)) * time.Microsecond)
+						time.Sleep(time.Duration(random.IntN(200)) * time.Microsecond) // sleeps: how long it is held
 						mu.Lock()
 						defer mu.Unlock()
 						for _, i := range []int{x, y} {

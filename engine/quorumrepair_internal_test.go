@@ -52,7 +52,7 @@ func TestAQuorumThatWasLostIsNotRegained(t *testing.T) {
 	mustLock(t, engines[0].Mutex("another"), WithLease(MinLease)).onEnd(func(error) { close(stuck); <-release })
 	defer close(release)
 	<-stuck
-	time.Sleep(time.Until(parts[0].Deadline()))
+	time.Sleep(time.Until(parts[0].Deadline())) // sleeps: a lease that must run out on a real server
 	if ended := h.ended.Load(); ended != 0 {
 		t.Fatalf("somebody has noticed the loss: %d", ended)
 	}

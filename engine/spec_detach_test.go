@@ -257,7 +257,7 @@ func TestSpecDetach(t *testing.T) {
 		if s := b.state("stock:7"); s.Owner != adopted.TenureID() || s.Count != 1 || s.Owner == h.TenureID() {
 			b.Errorf("it is %+v", s)
 		}
-		time.Sleep(manyLeases)
+		time.Sleep(2 * time.Minute)
 		b.wantHeld(adopted)
 		here.wantWaiting()
 		there.wantWaiting()

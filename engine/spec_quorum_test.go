@@ -327,7 +327,7 @@ func TestSpecQuorumRepairsItself(t *testing.T) {
 	}))
 	t.Run("and lasts while its servers take turns to fail", specQuorum(engine.Options{}, func(q *majority) {
 		h := q.take()
-		for n := range 60 {
+		for n := range 15 {
 			s := q.servers[n%3]
 			s.SetDown(true)
 			s.Lose("stock:7")

@@ -37,7 +37,7 @@ func TestSpinMutex(t *testing.T) {
 							t.Error("two holders at once")
 						}
 						mu.Unlock()
-						time.Sleep(100 * time.Microsecond)
+						time.Sleep(100 * time.Microsecond) // sleeps: how long it is held
 						mu.Lock()
 						inside--
 						sections++

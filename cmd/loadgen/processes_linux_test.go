@@ -53,7 +53,7 @@ func TestRunTellsOfAChildThatDies(t *testing.T) {
 			t.Fatal(err)
 		}
 	}}
-	g.play("--redis", server.URL(), "--processes", "3", "--names", "3", "--hold", "1ms", "--lease", "700ms", "--warmup", "0", "--duration", "1h", "--json", file)
+	g.play("--redis", server.URL(), "--processes", "3", "--names", "3", "--workers", "12", "--hold", "5ms", "--lease", "700ms", "--warmup", "0", "--duration", "1h", "--json", file)
 	g.want(t, exitFailed, "died: signal: killed; the run ends here")
 	r := result(t, file)
 	if dead := slices.DeleteFunc(r.Processes, func(p report.Process) bool { return p.Died == "" }); len(dead) != 1 || dead[0].Died != "signal: killed" {
@@ -69,7 +69,8 @@ func TestRunTellsOfAChildThatDies(t *testing.T) {
 
 func TestRunTellsOfAServerThatDies(t *testing.T) {
 	redistest.Require(t, "redis-server")
-	temporary(t)
+	name, tmp, _ := strings.Cut(temporary(t), "=")
+	t.Setenv(name, tmp)
 	var g game
 	g.on = map[string]func(string){"phase=measured": func(string) {
 		keepers := childrenOf(t, os.Getpid(), keeperRole)
@@ -86,12 +87,12 @@ func TestRunTellsOfAServerThatDies(t *testing.T) {
 
 // Ctrl-C on a terminal goes to the whole group of processes. The load ends early, in order, and all goes.
 func TestCtrlC(t *testing.T) {
+	t.Parallel()
 	redistest.Require(t, "redis-server")
-	temporary(t)
 	for _, processes := range []string{"1", "2"} {
 		t.Run(processes+" processes", func(t *testing.T) {
-			cmd := exec.Command(os.Args[0], "--processes", processes, "--workers", "8", "--think", "1ms", "--duration", "1h", "--warmup", "100ms")
-			cmd.Env = append(os.Environ(), asProgram+"=1")
+			cmd := exec.Command(os.Args[0], "--processes", processes, "--workers", "8", "--think", "10ms", "--duration", "1h", "--warmup", "100ms")
+			cmd.Env = append(os.Environ(), asProgram+"=1", temporary(t))
 			cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
 			cmd.Stderr = os.Stderr
 			out, err := cmd.StdoutPipe()
@@ -132,6 +133,7 @@ func TestCtrlC(t *testing.T) {
 
 // A child whose parent is gone gives back its locks and ends.
 func TestChildWithoutAParent(t *testing.T) {
+	t.Parallel()
 	server := redistest.Start(t)
 	cmd := exec.Command(os.Args[0], childRole)
 	cmd.Stderr = os.Stderr

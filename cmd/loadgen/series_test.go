@@ -49,10 +49,11 @@ func wantFits(t *testing.T, text string) {
 }
 
 func TestRepeatedRunsAndTheirComparison(t *testing.T) {
+	t.Parallel()
 	server := redistest.Start(t)
 	dir := t.TempDir()
 	before, after := filepath.Join(dir, "before.json"), filepath.Join(dir, "after.json")
-	load := []string{"--redis", server.URL(), "--workers", "4", "--think", "2ms", "--warmup", "0", "--duration", "1s"}
+	load := []string{"--redis", server.URL(), "--workers", "4", "--think", "10ms", "--warmup", "0", "--duration", "500ms"}
 	exit, out, said := program(t, nil, append(load, "--repeat", "3", "--json", before)...)
 	if exit != exitOK {
 		t.Fatalf("exit %d, said %s", exit, said)
@@ -101,8 +102,9 @@ func TestRepeatedRunsAndTheirComparison(t *testing.T) {
 }
 
 func TestThresholdsDecideTheExitCode(t *testing.T) {
+	t.Parallel()
 	server := redistest.Start(t)
-	load := []string{"--redis", server.URL(), "--workers", "4", "--think", "2ms", "--warmup", "0", "--duration", "1s"}
+	load := []string{"--redis", server.URL(), "--workers", "4", "--think", "10ms", "--warmup", "0", "--duration", "500ms"}
 	for _, c := range []struct {
 		fail []string
 		exit int
@@ -127,9 +129,10 @@ func TestThresholdsDecideTheExitCode(t *testing.T) {
 
 // One caller who holds each lock for 10 ms does no more than 100 of 2,000 calls a second, on any machine.
 func TestARateThatIsNotReached(t *testing.T) {
+	t.Parallel()
 	server := redistest.Start(t)
 	file := filepath.Join(t.TempDir(), "page.html")
-	load := []string{"--redis", server.URL(), "--workers", "1", "--hold", "10ms", "--warmup", "0", "--duration", "1s", "--html", file}
+	load := []string{"--redis", server.URL(), "--workers", "1", "--hold", "10ms", "--warmup", "0", "--duration", "500ms", "--html", file}
 	for _, c := range []struct {
 		args []string
 		exit int
@@ -154,41 +157,45 @@ func TestARateThatIsNotReached(t *testing.T) {
 }
 
 func TestGrowingCallers(t *testing.T) {
+	t.Parallel()
 	server := redistest.Start(t)
-	file := filepath.Join(t.TempDir(), "result.json")
 	for _, processes := range []string{"1", "2"} {
-		exit, out, said := program(t, nil, "--redis", server.URL(), "--workers", "2..32", "--steps", "3", "--processes", processes, "--think", "1ms",
-			"--warmup", "100ms", "--duration", "4500ms", "--json", file)
-		if exit != exitOK {
-			t.Fatalf("exit %d, said %s", exit, said)
-		}
-		wantSaid(t, out, "2 to 32 blocking callers in 3 steps", "callers pairs/s p50 p99 max handoffs waiting", "no violation")
-		wantFits(t, out)
-		runs, err := report.ReadJSON(file)
-		if err != nil {
-			t.Fatal(err)
-		}
-		var callers []int
-		for _, s := range runs[0].Steps {
-			callers = append(callers, s.Callers)
-			// Callers who think for 1 ms cannot ask more often than once in that time.
-			if most := float64(s.Callers) * 1000; s.PairsPerSecond <= 0 || s.PairsPerSecond > most*1.05 {
-				t.Errorf("%d callers: %.0f pairs/s, want some and no more than %.0f", s.Callers, s.PairsPerSecond, most)
+		t.Run(processes+" processes", func(t *testing.T) {
+			t.Parallel()
+			file := filepath.Join(t.TempDir(), "result.json")
+			exit, out, said := program(t, nil, "--redis", server.URL(), "--workers", "2..32", "--steps", "3", "--processes", processes, "--think", "5ms",
+				"--warmup", "100ms", "--duration", "1500ms", "--json", file)
+			if exit != exitOK {
+				t.Fatalf("exit %d, said %s", exit, said)
 			}
-		}
-		if len(callers) != 3 || callers[0] != 2 || callers[1] != 8 || callers[2] != 32 {
-			t.Errorf("callers in steps: %v, want 2 8 32", callers)
-		}
-		if runs[0].Fairness.Workers != nil {
-			t.Error("fairness of callers of whom some came later")
-		}
+			wantSaid(t, out, "2 to 32 blocking callers in 3 steps", "callers pairs/s p50 p99 max handoffs waiting", "no violation")
+			wantFits(t, out)
+			runs, err := report.ReadJSON(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var callers []int
+			for _, s := range runs[0].Steps {
+				callers = append(callers, s.Callers)
+				// Callers who think for 5 ms cannot ask more often than once in that time.
+				if most := float64(s.Callers) * 200; s.PairsPerSecond <= 0 || s.PairsPerSecond > most*1.05 {
+					t.Errorf("%d callers: %.0f pairs/s, want some and no more than %.0f", s.Callers, s.PairsPerSecond, most)
+				}
+			}
+			if len(callers) != 3 || callers[0] != 2 || callers[1] != 8 || callers[2] != 32 {
+				t.Errorf("callers in steps: %v, want 2 8 32", callers)
+			}
+			if runs[0].Fairness.Workers != nil {
+				t.Error("fairness of callers of whom some came later")
+			}
+		})
 	}
 }
 
 func TestQuorumOnServersOfItsOwn(t *testing.T) {
+	t.Parallel()
 	redistest.Require(t, "redis-server")
-	temporary(t)
-	exit, out, said := program(t, nil, "--kind", "quorum", "--workers", "4", "--think", "5ms", "--warmup", "0", "--duration", "1s", "--processes", "2")
+	exit, out, said := program(t, []string{temporary(t)}, "--kind", "quorum", "--workers", "4", "--think", "10ms", "--warmup", "0", "--duration", "1s", "--processes", "2")
 	if exit != exitOK {
 		t.Errorf("exit %d, said %s", exit, said)
 	}
@@ -198,9 +205,10 @@ func TestQuorumOnServersOfItsOwn(t *testing.T) {
 
 // The password may come from the environment. It is neither shown nor used for a server of loadgen's own.
 func TestPasswordFromTheEnvironment(t *testing.T) {
+	t.Parallel()
 	server := redistest.Start(t, "--requirepass", "hunter2")
 	bare := strings.Replace(server.URL(), ":hunter2@", "", 1)
-	load := []string{"--workers", "2", "--think", "5ms", "--warmup", "0", "--duration", "1s"}
+	load := []string{"--workers", "2", "--think", "10ms", "--warmup", "0", "--duration", "300ms"}
 	for _, processes := range []string{"1", "2"} {
 		exit, out, said := program(t, []string{"WHEELLOCK_PASSWORD=hunter2"}, append(load, "--redis", bare, "--processes", processes)...)
 		if exit != exitOK || strings.Contains(out+said, "hunter2") {
@@ -218,6 +226,7 @@ func TestPasswordFromTheEnvironment(t *testing.T) {
 
 // What the engine knows of a connection that fails, loadgen says, in words for who uses flags.
 func TestConnectionErrorsSayWhatToDo(t *testing.T) {
+	t.Parallel()
 	server := redistest.Start(t)
 	url := server.URL()
 	server.Kill()
@@ -233,9 +242,10 @@ func TestConnectionErrorsSayWhatToDo(t *testing.T) {
 }
 
 func TestPageForABrowser(t *testing.T) {
+	t.Parallel()
 	server := redistest.Start(t)
 	file := filepath.Join(t.TempDir(), "page.html")
-	exit, _, said := program(t, nil, "--redis", server.URL(), "--workers", "4", "--think", "2ms", "--warmup", "0", "--duration", "1200ms", "--seed", "4711",
+	exit, _, said := program(t, nil, "--redis", server.URL(), "--workers", "4", "--think", "10ms", "--warmup", "0", "--duration", "500ms", "--seed", "4711",
 		"--html", file)
 	if exit != exitOK {
 		t.Fatalf("exit %d, said %s", exit, said)

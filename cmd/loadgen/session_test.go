@@ -79,34 +79,37 @@ func result(t *testing.T, path string) (r report.Result) {
 	return r
 }
 
-// temporary is a directory for temporary files, with a path short enough for unix sockets, that must be empty
-// at the end of the test.
-func temporary(t *testing.T) {
+// temporary is, for a program's environment, a directory for temporary files, with a path short enough for unix sockets, that must
+// be empty at the end of the test.
+func temporary(t *testing.T) (env string) {
 	t.Helper()
 	tmp, err := os.MkdirTemp("", "t")
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Setenv("TMPDIR", tmp)
 	t.Cleanup(func() {
 		if left, err := filepath.Glob(filepath.Join(tmp, "*")); err != nil || len(left) > 0 {
 			t.Errorf("left behind: %q, %v", left, err)
 		}
 		os.RemoveAll(tmp)
 	})
+	return "TMPDIR=" + tmp
 }
 
 // prefix is what the keys of a run begin with, from the line that says so.
 func prefix(line string) string { return regexp.MustCompile(`loadgen:\w+:`).FindString(line) }
 
 func TestRunAloneStartsAServerAndLeavesNothing(t *testing.T) {
+	t.Parallel()
 	redistest.Require(t, "redis-server")
 	file := filepath.Join(t.TempDir(), "result.json")
-	temporary(t)
-	var g game
-	g.play("--processes", "2", "--names", "2", "--workers", "8", "--think", "1ms", "--warmup", "100ms", "--duration", "3s", "--json", file)
-	g.want(t, exitOK, "no violation, no key left behind, nobody stranded")
-	if first, _, _ := strings.Cut(g.stdout.String(), "\n"); !regexp.MustCompile(`^loadgen: private redis-server \S+ on a unix socket: `).MatchString(first) {
+	exit, out, said := program(t, []string{temporary(t)},
+		"--processes", "2", "--names", "2", "--workers", "8", "--think", "5ms", "--warmup", "100ms", "--duration", "1500ms", "--json", file)
+	if exit != exitOK {
+		t.Errorf("exit %d, said %s", exit, said)
+	}
+	wantSaid(t, out, "no violation, no key left behind, nobody stranded")
+	if first, _, _ := strings.Cut(out, "\n"); !regexp.MustCompile(`^loadgen: private redis-server \S+ on a unix socket: `).MatchString(first) {
 		t.Errorf("the first line is %q", first)
 	}
 	r := result(t, file)
@@ -123,20 +126,26 @@ func TestRunAloneStartsAServerAndLeavesNothing(t *testing.T) {
 }
 
 func TestRunWithoutAServerOnThePath(t *testing.T) {
-	file := filepath.Join(t.TempDir(), "result.json")
-	t.Setenv("PATH", t.TempDir())
-	temporary(t)
+	t.Parallel()
 	for _, processes := range []string{"1", "2"} {
-		var g game
-		g.play("--processes", processes, "--workers", "8", "--think", "1ms", "--warmup", "0", "--duration", "3s", "--json", file)
-		g.want(t, exitOK, "loadgen: no redis-server on the PATH, so an emulation", "Redis           n/a")
-		if r := result(t, file); r.Pairs == 0 || r.Server.Kind != "embedded" {
-			t.Errorf("%d pairs, server %+v", r.Pairs, r.Server)
-		}
+		t.Run(processes+" processes", func(t *testing.T) {
+			t.Parallel()
+			file := filepath.Join(t.TempDir(), "result.json")
+			exit, out, said := program(t, []string{"PATH=" + t.TempDir(), temporary(t)},
+				"--processes", processes, "--workers", "8", "--think", "20ms", "--warmup", "0", "--duration", "1500ms", "--json", file)
+			if exit != exitOK {
+				t.Errorf("exit %d, said %s", exit, said)
+			}
+			wantSaid(t, out, "loadgen: no redis-server on the PATH, so an emulation", "Redis n/a")
+			if r := result(t, file); r.Pairs == 0 || r.Server.Kind != "embedded" {
+				t.Errorf("%d pairs, server %+v", r.Pairs, r.Server)
+			}
+		})
 	}
 }
 
 func TestRunAgainstANamedServerTouchesOnlyItsOwnKeys(t *testing.T) {
+	t.Parallel()
 	server := redistest.Start(t, "--requirepass", "hunter2")
 	server.MustDo("SET", "mine", "x")
 	for _, async := range []string{"--async=false", "--async"} {
@@ -152,7 +161,7 @@ func TestRunAgainstANamedServerTouchesOnlyItsOwnKeys(t *testing.T) {
 				}
 			},
 		}
-		g.play("--redis", server.URL(), async, "--hold", "5ms", "--warmup", "50ms", "--duration", "1200ms")
+		g.play("--redis", server.URL(), async, "--workers", "8", "--hold", "10ms", "--warmup", "50ms", "--duration", "1s")
 		g.want(t, exitOK, "your Redis", server.Addr(), "pairs/s")
 		if mine == "" || strings.Contains(g.stdout.String()+g.stderr.String(), "hunter2") {
 			t.Errorf("prefix %q; the password must not be shown:\n%s", mine, g.stdout.String())
@@ -166,6 +175,7 @@ func TestRunAgainstANamedServerTouchesOnlyItsOwnKeys(t *testing.T) {
 // Whatever the kind, a run proves it and leaves nothing. A second is long enough for a machine that stands still for a while. A run
 // in one process is left to the tests of load.
 func TestRunKinds(t *testing.T) {
+	t.Parallel()
 	server, second, third := redistest.Start(t), redistest.Start(t), redistest.Start(t)
 	server.MustDo("SET", "mine", "x")
 	t.Run("each", func(t *testing.T) {
@@ -175,7 +185,7 @@ func TestRunKinds(t *testing.T) {
 				var g game
 				own := ""
 				g.on = map[string]func(string){"every key of this run has": func(line string) { own = prefix(line) }}
-				args := []string{"--redis", server.URL(), "--kind", string(kind), "--names", "2", "--workers", "8", "--think", "2ms", "--hold", "1ms",
+				args := []string{"--redis", server.URL(), "--kind", string(kind), "--names", "2", "--workers", "8", "--think", "10ms", "--hold", "2ms",
 					"--processes", "2", "--warmup", "0", "--duration", "1s"}
 				if kind == load.Quorum {
 					args = append(args, "--master", second.URL(), "--master", third.URL())
@@ -197,6 +207,7 @@ func TestRunKinds(t *testing.T) {
 
 // Permits that are not all back in the end, or more than there were, are found out.
 func TestRunFindsPermitsThatAreLostOrMade(t *testing.T) {
+	t.Parallel()
 	server := redistest.Start(t)
 	for _, kind := range []string{"semaphore", "permits"} {
 		var g game
@@ -205,22 +216,22 @@ func TestRunFindsPermitsThatAreLostOrMade(t *testing.T) {
 			"every key of this run has": func(line string) { own = prefix(line) },
 			"phase=measured":            func(string) { server.MustDo("DECR", own+"0") },
 		}
-		g.play("--redis", server.URL(), "--kind", kind, "--names", "2", "--permits", "3", "--think", "5ms", "--warmup", "0", "--duration", "1200ms")
+		g.play("--redis", server.URL(), "--kind", kind, "--names", "2", "--permits", "3", "--think", "50ms", "--warmup", "0", "--duration", "1s")
 		g.want(t, exitBroken, "PERMITS LOST OR MADE: not all are back, or more: "+own+"0 (2 of 3)")
 	}
 }
 
 // A server nobody named is not used, wherever other programs would look for one.
 func TestRunAgainstNoServerThatNobodyNamed(t *testing.T) {
+	t.Parallel()
 	server := redistest.Start(t)
 	host, port, _ := strings.Cut(server.Addr(), ":")
-	for name, value := range map[string]string{"REDIS_URL": server.URL(), "REDIS_ADDR": server.Addr(), "REDIS_HOST": host, "REDIS_PORT": port} {
-		t.Setenv(name, value)
+	env := []string{"REDIS_URL=" + server.URL(), "REDIS_ADDR=" + server.Addr(), "REDIS_HOST=" + host, "REDIS_PORT=" + port, temporary(t)}
+	exit, out, said := program(t, env, "--workers", "8", "--think", "10ms", "--warmup", "0", "--duration", "500ms")
+	if exit != exitOK {
+		t.Errorf("exit %d, said %s", exit, said)
 	}
-	temporary(t)
-	var g game
-	g.play("--think", "5ms", "--warmup", "0", "--duration", "1s")
-	g.want(t, exitOK, "private redis-server")
+	wantSaid(t, out, "private redis-server")
 	if n := server.CommandCounts()["hello"]; n != 0 {
 		t.Errorf("%d clients came to the server that nobody named", n)
 	}
@@ -228,6 +239,7 @@ func TestRunAgainstNoServerThatNobodyNamed(t *testing.T) {
 
 // A lock that excludes nobody is found out: exit code 1, and it says so.
 func TestRunFindsALockThatDoesNotExclude(t *testing.T) {
+	t.Parallel()
 	server := redistest.Start(t)
 	file := filepath.Join(t.TempDir(), "result.json")
 	for _, async := range []string{"--async=false", "--async"} {
@@ -235,7 +247,7 @@ func TestRunFindsALockThatDoesNotExclude(t *testing.T) {
 		own := ""
 		g.on = map[string]func(string){"every key of this run has": func(line string) { own = prefix(line) }}
 		g.nameFor = func(caller, name int) string { return fmt.Sprintf("%s%d for caller %d alone", own, name, caller) }
-		g.play("--redis", server.URL(), async, "--names", "1", "--hold", "1ms", "--warmup", "0", "--duration", "1s", "--json", file)
+		g.play("--redis", server.URL(), async, "--names", "1", "--workers", "8", "--hold", "5ms", "--warmup", "0", "--duration", "500ms", "--json", file)
 		g.want(t, exitBroken, "EXCLUSION VIOLATED", "VIOLATED: ", "violations=")
 		if r := result(t, file); r.OK || r.Checks.Violations == 0 || len(r.Problems) == 0 {
 			t.Errorf("ok %t, checks %+v, problems %q", r.OK, r.Checks, r.Problems)
@@ -244,6 +256,7 @@ func TestRunFindsALockThatDoesNotExclude(t *testing.T) {
 }
 
 func TestRunFindsAKeyLeft(t *testing.T) {
+	t.Parallel()
 	server := redistest.Start(t)
 	var g game
 	orphan := ""
@@ -256,6 +269,7 @@ func TestRunFindsAKeyLeft(t *testing.T) {
 }
 
 func TestRunEndsEarly(t *testing.T) {
+	t.Parallel()
 	server := redistest.Start(t)
 	file := filepath.Join(t.TempDir(), "result.json")
 	for _, processes := range []string{"1", "2"} {
@@ -275,24 +289,26 @@ func TestRunEndsEarly(t *testing.T) {
 }
 
 func TestRunThatCannot(t *testing.T) {
+	t.Parallel()
 	server := redistest.Start(t)
 	url := strings.Replace(server.URL(), "redis://", "redis://:hunter2@", 1)
 	server.Kill()
-	temporary(t)
 	for _, args := range [][]string{
 		{"--redis", url}, {"--redis", url, "--processes", "2"}, {"--json", "/nonexistent/result.json"},
 	} {
-		var g game
-		g.play(args...)
-		g.want(t, exitFailed)
-		if said := g.stderr.String(); strings.Count(said, "\n") != 1 || !strings.HasPrefix(said, "loadgen: ") || strings.Contains(said, "hunter2") {
+		exit, _, said := program(t, []string{temporary(t)}, args...)
+		if exit != exitFailed {
+			t.Errorf("%q: exit %d, want %d", args, exit, exitFailed)
+		}
+		if strings.Count(said, "\n") != 1 || !strings.HasPrefix(said, "loadgen: ") || strings.Contains(said, "hunter2") {
 			t.Errorf("%q: said %q, want one line without the password", args, said)
 		}
 	}
 }
 
 func TestRunInterruptedBeforeItBegins(t *testing.T) {
-	temporary(t)
+	name, tmp, _ := strings.Cut(temporary(t), "=")
+	t.Setenv(name, tmp)
 	end, cancel := context.WithCancel(context.Background())
 	cancel()
 	for _, processes := range []string{"1", "2"} {
@@ -304,9 +320,10 @@ func TestRunInterruptedBeforeItBegins(t *testing.T) {
 }
 
 func TestRunWritesJSONToStandardOutput(t *testing.T) {
+	t.Parallel()
 	server := redistest.Start(t)
 	var g game
-	g.play("--redis", server.URL(), "--think", "5ms", "--warmup", "0", "--duration", "1s", "--json", "-")
+	g.play("--redis", server.URL(), "--think", "50ms", "--warmup", "0", "--duration", "500ms", "--json", "-")
 	var r report.Result
 	if err := json.Unmarshal(g.stdout.Bytes(), &r); err != nil || g.exit != exitOK {
 		t.Errorf("exit %d, %v, standard output:\n%s", g.exit, err, g.stdout.String())

@@ -57,10 +57,11 @@ func onTerminal(t *testing.T, columns int, args ...string) string {
 
 // Nothing is wider than the terminal, which would break it inside of words.
 func TestEverythingFitsTheTerminal(t *testing.T) {
+	t.Parallel()
 	server := redistest.Start(t)
 	for _, columns := range []int{80, 120} {
 		shown := onTerminal(t, columns, "--redis", server.URL(), "--workers", "4..64", "--steps", "3", "--kind", "permits", "--zipf", "0.99", "--names", "1k",
-			"--hold", "1ms", "--wait", "1ms", "--think", "100us", "--processes", "2", "--warmup", "200ms", "--duration", "1500ms")
+			"--hold", "1ms", "--wait", "1ms", "--think", "5ms", "--processes", "2", "--warmup", "200ms", "--duration", "1500ms")
 		if !strings.Contains(shown, "no violation") || !strings.Contains(shown, "acquire") {
 			t.Errorf("it shows:\n%s", shown)
 		}

@@ -85,6 +85,7 @@ func lockedShell(t *testing.T, url, script string, flags ...string) (*program, d
 
 // While Redis does not answer, the command is ended before anybody else can have the lock.
 func TestPartition(t *testing.T) {
+	t.Parallel()
 	for name, script := range map[string]string{"a command that ends by TERM": polite, "a command that ignores TERM": stubborn} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -125,10 +126,10 @@ func TestShortPartition(t *testing.T) {
 	t.Parallel()
 	server := redistest.Start(t)
 	proxy := redistest.NewProxy(t, server.Addr())
-	p, d := lockedShell(t, proxy.URL(), `echo group $$ >>$DIARY; until [ -e "$DIARY.done" ]; do sleep 0.02; done`, "--lease", "15s")
+	p, d := lockedShell(t, proxy.URL(), `echo group $$ >>$DIARY; until [ -e "$DIARY.done" ]; do sleep 0.02; done`, "--lease", "9s")
 	d.await(t, "group")
 	proxy.BlackHole(redistest.Both, true)
-	time.Sleep(3 * time.Second)
+	time.Sleep(2 * time.Second) // sleeps: how long the partition lasts
 	proxy.BlackHole(redistest.Both, false)
 	left := func() int64 { return server.MustDo("PTTL", "job").Int }
 	before := left()

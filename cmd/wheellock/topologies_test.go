@@ -37,6 +37,7 @@ var topologies = map[string]func(t *testing.T) []string{
 
 // Every command does its work on every topology.
 func TestEveryCommandOnEveryTopology(t *testing.T) {
+	t.Parallel()
 	for name, start := range topologies {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

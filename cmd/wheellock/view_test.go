@@ -315,7 +315,7 @@ func TestTop(t *testing.T) {
 	p.begin(t)
 	redistest.Await(t, "two changes of owner", func() bool {
 		h := testkit.MustLock(t, hot)
-		time.Sleep(50 * time.Millisecond)
+		time.Sleep(50 * time.Millisecond) // sleeps: how long each owner has it
 		testkit.MustUnlock(t, h)
 		text, _ := os.ReadFile(file.Name())
 		return strings.Contains(string(text), `"changes":2},{"name":"cold"`)
@@ -413,6 +413,7 @@ func TestWhatIsNoRedisEndsNoCommand(t *testing.T) {
 
 // A server that loads its data for an hour does not keep who does not want to wait.
 func TestLockOfAServerThatDoesNotServeYet(t *testing.T) {
+	t.Parallel()
 	url := answering(t, "-LOADING Redis is loading the dataset in memory\r\n")
 	for _, wait := range []string{"--try", "--wait=1ms"} {
 		t.Run(wait, func(t *testing.T) {

@@ -110,7 +110,7 @@ func TestOneOrderForAllProcesses(t *testing.T) {
 	redis, dir := redistest.Start(t), t.TempDir()
 	a := startAuthority(t, func(a *authority) {
 		for began := time.Now(); !waiting(redis) && a.orders.Load() == 1 && time.Since(began) < testkit.Patience; {
-			time.Sleep(time.Millisecond)
+			time.Sleep(time.Millisecond) // sleeps: the pace of questions
 		}
 	})
 	managers := make([]*manager, 3)
@@ -203,7 +203,7 @@ func TestExclusion(t *testing.T) {
 					if n := inside.Add(1); n != 1 {
 						t.Errorf("%d at once", n)
 					}
-					time.Sleep(100 * time.Microsecond)
+					time.Sleep(100 * time.Microsecond) // sleeps: how long it is held
 					inside.Add(-1)
 					if err := s.Unlock(testkit.Soon(t), "a"); err != nil {
 						t.Error(err)

@@ -31,7 +31,7 @@ func BenchmarkFleet(b *testing.B) {
 			wg.Go(func() {
 				value, _, err := g.Do(context.Background(), key, func(context.Context) ([]byte, error) {
 					runs.Add(1)
-					time.Sleep(50 * time.Millisecond)
+					time.Sleep(50 * time.Millisecond) // sleeps: how long the work takes
 					return []byte(key), nil
 				})
 				if string(value) != key || err != nil {

@@ -172,7 +172,7 @@ func TestOneRunAtATime(t *testing.T) {
 			if now := inside.Add(1); now != 1 {
 				t.Errorf("%d runs at once", now)
 			}
-			time.Sleep(5 * time.Millisecond)
+			time.Sleep(5 * time.Millisecond) // sleeps: how long a run takes
 			runs.Add(1)
 			inside.Add(-1)
 		})

@@ -77,7 +77,7 @@ func TestOneRequestOfAKeyAtATime(t *testing.T) {
 				if now := inside[key].Add(1); now != 1 {
 					t.Errorf("%d requests of key %d at once", now, key)
 				}
-				time.Sleep(100 * time.Microsecond)
+				time.Sleep(100 * time.Microsecond) // sleeps: how long the request takes
 				served[key].Add(1)
 				inside[key].Add(-1)
 			}
@@ -163,8 +163,8 @@ func TestRetryAfter(t *testing.T) {
 		}
 	}
 	b.begin(t, site, "a")
-	retryAfter("1") // nothing is known yet
-	time.Sleep(2100 * time.Millisecond)
+	retryAfter("1")                     // nothing is known yet
+	time.Sleep(2100 * time.Millisecond) // sleeps: how long the request takes
 	b.on <- struct{}{}
 	redistest.Await(t, "the lock to be free", func() bool { return len(redis.Keys()) == 0 })
 	b.begin(t, site, "a")

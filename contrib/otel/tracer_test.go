@@ -148,7 +148,7 @@ func TestTheSpanOfAWaitLastsAsLongAsIt(t *testing.T) {
 	w := newWorld(t)
 	taken := testkit.MustLock(t, w.Mutex("a"))
 	f := w.LockAsync(w.ctx, w.Mutex("a"))
-	time.Sleep(20 * time.Millisecond)
+	time.Sleep(20 * time.Millisecond) // sleeps: how long the wait lasts, at least
 	testkit.MustUnlock(t, taken)
 	h, err := f.Wait(w.ctx)
 	if err != nil {
@@ -249,7 +249,7 @@ func TestACancelledFutureLeavesNoLock(t *testing.T) {
 	w := newWorld(t)
 	for i := range 1000 {
 		f := w.LockAsync(w.ctx, w.Mutex("a"))
-		time.Sleep(time.Duration(i) * time.Microsecond / 4)
+		time.Sleep(time.Duration(i) * time.Microsecond / 4) // sleeps: so that the grant and the cancellation meet
 		if !f.Cancel() {
 			h, err := f.Result()
 			if err != nil {

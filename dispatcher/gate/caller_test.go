@@ -85,6 +85,7 @@ func (c *caller) Settle(out Outcome) bool {
 		}
 		c.counted = true
 		c.from.world.checkToken(c)
+		c.from.world.checkTurn(c)
 		c.from.world.granted = append(c.from.world.granted, c)
 	}
 	if !c.stays || out.Why == GaveUp { // else the machine may still hear that it is abandoned

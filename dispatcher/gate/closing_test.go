@@ -109,7 +109,7 @@ func TestClose(t *testing.T) {
 			if owner := w.redis.owner(stock); owner != "java:1" {
 				w.want(owner == "", "a free name; it is %s's", owner)
 			}
-			w.redis.unsubscribe(stock, a) // the connection closes
+			w.redis.unsubscribe(stockChannel, a) // the connection closes
 			a.wishes = nil
 			w.redis.free(stock, "java:1")
 			w.settle()

@@ -204,7 +204,7 @@ func (c *contest) redisson(threads int) *redisson {
 	for n := range threads {
 		r.threads = append(r.threads, c.stranger(n, 0, func(int) time.Duration { return 0 }))
 	}
-	c.redis.subscribe(stock, r)
+	c.redis.subscribe(stockChannel, r)
 	return r
 }
 

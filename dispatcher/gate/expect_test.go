@@ -69,7 +69,6 @@ const settleTime = 2 * time.Minute
 // settle lets everything go well from here on, everybody unlock what it gets, and time pass, until nothing is left
 // to happen. Then nothing may be left at all.
 func (w *world) settle() {
-	w.redis.fault = 0
 	for end := w.now + settleTime; w.now < end; {
 		if w.stir() {
 			continue

@@ -5,24 +5,26 @@ import "github.com/wheellock/wheellock/scripts"
 // inFlightCommand is a command on its way. What becomes of it is for the test, or the seed, to say.
 type inFlightCommand struct {
 	Command
-	from     *process
-	left     bool  // it was sent: Sent and notAfter stand
-	ran      bool  // it ran in Redis: Reply stands
-	notAfter int64 // the server's time after which an acquire does nothing
+	from *process
+	left bool // it was sent: Sent stands, and how it is written
+	ran  bool // it ran in Redis: Reply stands
+	written
 }
 
 // send is the connection taking the command, just before it is written.
 func (c *inFlightCommand) send() {
 	if !c.left {
-		c.left, c.Sent = true, c.from.now()
-		c.notAfter = c.from.world.redis.millis() + LateWindow.Milliseconds()
+		c.left = true
+		c.written = c.from.world.redis.write(&c.Command, c.from.encoder, c.from.now())
 	}
 }
 
 // run is its arrival in Redis, in time or long after everybody gave it up.
 func (c *inFlightCommand) run() {
 	c.send()
-	c.Reply, c.ran = c.from.world.redis.run(&c.Command, c.from.uuid, c.notAfter), true
+	c.from.encoder.Decode(&c.Command, c.from.world.redis.run(c.written))
+	c.ran = true
+	c.from.world.arrivals()
 	c.from.world.note("  redis: %v %d of %s for %s: %d", c.Op, c.ID, c.Entry.Name, c.from.uuid, c.Reply)
 }
 
@@ -38,8 +40,8 @@ func (c *inFlightCommand) answer() {
 // replicate is a replica having what was done to the name.
 func (c *inFlightCommand) replicate() {
 	w, name := c.from.world, c.Entry.Name
-	if k := w.redis.key(name); w.replica != nil && k != nil {
-		w.replica[name] = *k
+	if k, any := w.redis.key(name); w.replica != nil && any {
+		w.replica[name] = k
 	}
 }
 

@@ -1,14 +1,21 @@
 package gate
 
 import (
+	"flag"
 	"testing"
 
 	"go.uber.org/goleak"
 )
 
-// few reports whether to play only some of the worlds and seeds: with -short, and under the race detector, which makes
-// these tests eight times as slow and finds little in state machines without goroutines. make test plays all without it.
-func few() bool { return testing.Short() || raceDetector }
+var longFlag = flag.Bool("gate.long", false, "play ten times as many worlds, five times as many seeds, and longer orders of events")
+
+// usually is n, or long with -gate.long.
+func usually[N any](n, long N) N {
+	if *longFlag {
+		return long
+	}
+	return n
+}
 
 // oneMessage is a message that somebody published, and that says that something is to be had.
 var oneMessage = News{N: 1, Most: 1}

@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-var depthFlag = flag.Int("gate.depth", 0, "how many events in a row TestEveryOrder plays; 0: 5, or 4 with -short or -race")
+var depthFlag = flag.Int("gate.depth", 0, "how many events in a row TestEveryOrder plays; 0: 4, or 5 with -gate.long")
 
 // board is a process with two callers, and all that can happen to them next.
 type board struct {
@@ -86,7 +86,8 @@ func (b *board) moves() []move {
 // state is all that what happens next depends on.
 func (b *board) state(seed maphash.Seed) uint64 {
 	var s strings.Builder
-	fmt.Fprint(&s, b.now, b.redis.keys[stock], len(b.redis.listeners[stock]), b.a.wishes, len(b.a.messages), b.a.cfg.LastID, b.a.cfg.Epoch)
+	k, taken := b.redis.key(stock)
+	fmt.Fprint(&s, b.now, k, taken, len(b.redis.listeners[stockChannel]), b.a.wishes, len(b.a.messages), b.a.cfg.LastID, b.a.cfg.Epoch)
 	for _, c := range append(slices.Clone(b.a.outbox), b.lost...) {
 		fmt.Fprint(&s, c.Op, c.ID, c.Args, c.Lease, c.Sent, c.Command.Epoch, c.left, c.ran, c.Reply, "|")
 	}
@@ -187,10 +188,7 @@ func (b *board) rest() (broken string) {
 func TestEveryOrder(t *testing.T) {
 	depth := *depthFlag
 	if depth == 0 {
-		depth = 5
-		if few() {
-			depth = 4
-		}
+		depth = usually(4, 5)
 	}
 	for name, want := range beginnings {
 		for _, taken := range []bool{false, true} {

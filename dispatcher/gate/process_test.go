@@ -16,12 +16,13 @@ type process struct {
 	born  Time  // what its clock showed when the world began
 	cfg   *Config
 
-	entries  map[string]*Entry
-	heard    map[string]*Entry  // who listens, as the loop knows it
+	encoder  Encoder
+	entries  map[string]*Entry  // by name
+	heard    map[string]*Entry  // who listens to a channel, as the loop knows it
 	spare    []*Entry           // idle entries, to be used again
 	outbox   []*inFlightCommand // commands that were asked for and not answered yet
 	wishes   []wish             // subscriptions that were asked for and not made yet
-	messages []string           // heard by the connection, not yet by the machines
+	messages []string           // channels: heard by the connection, not yet by the machines
 	callers  []*caller
 	released map[uint64]bool // tenures whose release was asked for
 	ended    bool            // its connections are closed
@@ -31,8 +32,8 @@ type process struct {
 }
 
 type wish struct {
-	name string
-	on   bool
+	channel string
+	on      bool
 }
 
 // newProcess opens an engine with small numbers: a watchdog lease of a second.
@@ -40,11 +41,12 @@ func (w *world) newProcess(uuid string) *process {
 	p := &process{
 		world: w, uuid: uuid, born: time.Hour,
 		cfg: &Config{
-			Lease: time.Second, HandoffTime: 10 * time.Millisecond, PollCap: 2 * time.Second,
+			UUID: uuid, Lease: time.Second, HandoffTime: 10 * time.Millisecond, PollCap: 2 * time.Second, FairWaiterLease: fairWaiterLease,
 			Waits: wheel.NewSlots[*Waiter](1024, nil), Stats: &Stats{},
 		},
 		entries: make(map[string]*Entry), heard: make(map[string]*Entry), released: make(map[uint64]bool), given: make(map[string]uint64),
 	}
+	p.encoder = NewEncoder(uuid, p.cfg.FairWaiterLease)
 	w.procs = append(w.procs, p)
 	return p
 }
@@ -114,12 +116,12 @@ func (p *process) collect(fx *Effects) {
 		}
 	}
 	for _, s := range fx.Subscriptions {
-		p.world.note("%s   subscription to %s: %v", p.uuid, s.Entry.Name, s.On)
-		delete(p.heard, s.Entry.Name)
+		p.world.note("%s   subscription to %s: %v", p.uuid, s.Channel, s.On)
+		delete(p.heard, s.Channel)
 		if s.On {
-			p.heard[s.Entry.Name] = s.Entry
+			p.heard[s.Channel] = s.Entry
 		}
-		p.wishes = append(p.wishes, wish{s.Entry.Name, s.On})
+		p.wishes = append(p.wishes, wish{s.Channel, s.On})
 	}
 }
 
@@ -144,18 +146,22 @@ func (p *process) ring() {
 	}
 }
 
-// waitTick is the tick of the waits' slots.
-const waitTick = 10 * time.Millisecond
+const (
+	// waitTick is the tick of the waits' slots.
+	waitTick = 10 * time.Millisecond
+	// fairWaiterLease is how long Redis keeps the waiters of a fair lock whose engine says nothing.
+	fairWaiterLease = 600 * time.Millisecond
+)
 
 // hear implements hearer: the connection has a message, the machine not yet.
-func (p *process) hear(name string) { p.messages = append(p.messages, name) }
+func (p *process) hear(channel string) { p.messages = append(p.messages, channel) }
 
 // listen brings the oldest message to its machine.
 func (p *process) listen() {
-	name := p.messages[0]
+	channel := p.messages[0]
 	p.messages = p.messages[1:]
-	if c := p.heard[name]; c != nil {
-		p.step(c, func(m Machine, now Time, fx *Effects) { m.Message(now, oneMessage, fx) }, "hears of %s", name)
+	if c := p.heard[channel]; c != nil {
+		p.step(c, func(m Machine, now Time, fx *Effects) { m.Message(now, oneMessage, fx) }, "hears of %s", channel)
 	}
 }
 
@@ -164,19 +170,19 @@ func (p *process) subscribe() {
 	w := p.wishes[0]
 	p.wishes = p.wishes[1:]
 	if !w.on {
-		p.world.redis.unsubscribe(w.name, p)
+		p.world.redis.unsubscribe(w.channel, p)
 		return
 	}
-	p.world.redis.subscribe(w.name, p)
-	p.subscribed(w.name, "")
+	p.world.redis.subscribe(w.channel, p)
+	p.subscribed(w.channel, "")
 }
 
-func (p *process) subscribed(name, refusal string) {
-	if c := p.heard[name]; c != nil {
-		p.step(c, func(m Machine, now Time, fx *Effects) { m.Subscribed(now, refusal, fx) }, "subscribed to %s %s", name, refusal)
+func (p *process) subscribed(channel, refusal string) {
+	if c := p.heard[channel]; c != nil {
+		p.step(c, func(m Machine, now Time, fx *Effects) { m.Subscribed(now, refusal, fx) }, "subscribed to %s %s", channel, refusal)
 	}
 	if refusal != "" {
-		delete(p.heard, name)
+		delete(p.heard, channel)
 	}
 }
 

@@ -3,148 +3,163 @@ package gate
 import (
 	"slices"
 	"strconv"
+	"strings"
+	"sync/atomic"
 	"time"
 
+	"github.com/wheellock/wheellock/internal/redismodel"
 	"github.com/wheellock/wheellock/scripts"
 )
 
-// simRedis is what the scripts do, by the server's clock: scripts/*.lua line by line, for one owner per key.
-// scripts/contract_test.go holds the same lines against a real server.
-type simRedis struct {
-	world     *world
-	keys      map[string]*lockKey
-	listeners map[string][]hearer
-	echo      int              // how often each hears a message: 2 with PubSubBoth
-	last      map[string]int64 // the last fencing token given out
-	fault     scripts.Fault    // what every script answers instead of running; None: the server is well
+// redis is the server of a world: the real scripts on a Redis in memory, by the world's clock.
+type redis struct {
+	*redismodel.Server
+	now       *time.Duration      // of the world
+	listeners map[string][]hearer // by channel
+	echo      int                 // how often each hears a message: 2 with PubSubBoth
+
+	locks map[string]lockKey // what stood after so many writes
+	seen  int
 }
 
-// lockKey is a key: alive at until, the server's milliseconds, and gone one later.
+// lockKey is the key of a mutex: alive at until, the server's milliseconds, and gone one later.
 type lockKey struct {
 	owner string
 	until int64
 }
 
-// hearer hears the messages of a name.
-type hearer interface{ hear(name string) }
+// hearer hears the messages of a channel.
+type hearer interface{ hear(channel string) }
 
-// serverEpoch is the server's clock when the world begins, in ms.
-const serverEpoch = 1_700_000_000_000
-
-func newSimRedis(w *world) *simRedis {
-	return &simRedis{world: w, keys: make(map[string]*lockKey), listeners: make(map[string][]hearer), last: make(map[string]int64)}
+// Encoder is a wire.Encoder. That package imports this one, so wire_test.go, of package gate_test, sets NewEncoder.
+type Encoder interface {
+	Learn(serverMillis int64, at Time)
+	Encode(c *Command, sent Time) (text string, keys, args []string)
+	Decode(c *Command, answer int64)
 }
 
-func (r *simRedis) millis() int64 { return serverEpoch + r.world.now.Milliseconds() }
+// NewEncoder makes the encoder of an engine.
+var NewEncoder func(uuid string, fairWaiterLease time.Duration) Encoder
 
-// key is what stands under a name; nil: nothing.
-func (r *simRedis) key(name string) *lockKey {
-	k := r.keys[name]
-	if k != nil && r.millis() > k.until {
-		delete(r.keys, name)
-		return nil
+const (
+	// serverEpoch is the server's clock when the world begins, in ms.
+	serverEpoch = 1_700_000_000_000
+	// stockChannel is where the unlocking of stock is announced.
+	stockChannel = "redisson_lock__channel:{" + stock + "}"
+)
+
+// interpreters have compiled the scripts. Each runs one script at a time; some, so that parallel tests need not wait.
+var interpreters = [4]*redismodel.Interpreter{redismodel.NewInterpreter(), redismodel.NewInterpreter(), redismodel.NewInterpreter(), redismodel.NewInterpreter()}
+
+var lastInterpreter atomic.Uint32
+
+func newRedis(now *time.Duration) *redis {
+	in := interpreters[lastInterpreter.Add(1)%uint32(len(interpreters))]
+	r := &redis{Server: redismodel.New(in), now: now, listeners: make(map[string][]hearer), locks: make(map[string]lockKey)}
+	r.Subscribers = func(channel string, _ bool) int { return len(r.listeners[channel]) }
+	r.Publish = func(channel, _ string, _ bool) {
+		for _, l := range r.listeners[channel] {
+			for range max(r.echo, 1) {
+				l.hear(channel)
+			}
+		}
 	}
-	return k
+	return r
+}
+
+func (r *redis) millis() int64 { return serverEpoch + r.now.Milliseconds() }
+
+// do is a command of somebody who is not ours, or of the test.
+func (r *redis) do(words ...string) redismodel.Value {
+	r.Micros = serverEpoch*1000 + r.now.Microseconds()
+	return r.Do(words...)
+}
+
+// written is a command on its way, as the scripts get it.
+type written struct {
+	text       string
+	keys, args []string
+}
+
+// write writes a command that leaves now, by an engine that has just read the server's clock.
+func (r *redis) write(c *Command, by Encoder, now Time) written {
+	by.Learn(r.millis(), now)
+	text, keys, args := by.Encode(c, now)
+	return written{text, slices.Clone(keys), slices.Clone(args)}
+}
+
+// run is its arrival.
+func (r *redis) run(w written) int64 {
+	r.Micros = serverEpoch*1000 + r.now.Microseconds()
+	answer := r.Eval(w.text, w.keys, w.args)
+	if answer.Kind != redismodel.Int {
+		panic("a script answers " + answer.String())
+	}
+	return answer.Int
+}
+
+// standing are the mutexes that stand, or stood until now.
+func (r *redis) standing() map[string]lockKey {
+	if r.seen == r.Writes {
+		return r.locks
+	}
+	r.Micros, r.seen = serverEpoch*1000+r.now.Microseconds(), r.Writes
+	clear(r.locks)
+	for _, key := range r.Keys() {
+		if owners := r.Do("HKEYS", key).Array; len(owners) == 1 {
+			r.locks[key] = lockKey{owners[0].Str, r.Do("PEXPIRETIME", key).Int}
+		}
+	}
+	return r.locks
+}
+
+// key is the mutex of a name; false: it is free.
+func (r *redis) key(name string) (lockKey, bool) {
+	k, any := r.standing()[name]
+	return k, any && k.until >= r.millis()
 }
 
 // owner is who has the name; empty: nobody.
-func (r *simRedis) owner(name string) string {
-	if k := r.key(name); k != nil {
+func (r *redis) owner(name string) string {
+	if k, any := r.key(name); any {
 		return k.owner
 	}
 	return ""
 }
 
-func (k *lockKey) raise(until int64) { k.until = max(k.until, until) }
-
-// run is one script for one name.
-func (r *simRedis) run(c *Command, uuid string, notAfter int64) scripts.Reply {
-	if r.fault != scripts.None {
-		return faultReply(r.fault)
-	}
-	name, owner, now := c.Entry.Name, ownerOf(uuid, c.ID), r.millis()
-	if other := c.Args.Release().Owner; other != "" {
-		owner = other
-	}
-	until := now + c.Lease.Milliseconds()
-	k := r.key(name)
-	mine := k != nil && k.owner == owner
-	switch c.Op {
-	case Acquire, AcquireFenced:
-		switch {
-		case now > notAfter:
-			return scripts.Reply(-(1 << 52) - now)
-		case k == nil:
-			r.keys[name] = &lockKey{owner, until}
-		case !mine:
-			return scripts.Reply(-(k.until - now + 2))
-		default:
-			k.raise(until)
-		}
-		if c.Op == Acquire {
-			return 1
-		}
-		r.last[name] = max(r.last[name]+TokenBlock, serverEpoch*1000+r.world.now.Microseconds())
-		return scripts.Reply(r.last[name])
-	case Release, ReleaseQuietly:
-		if !mine {
-			return scripts.NotMine
-		}
-		delete(r.keys, name)
-		if c.Op == ReleaseQuietly {
-			return 0
-		}
-		return scripts.Reply(r.publish(name))
-	case Renew:
-		if !mine {
-			return scripts.NotMine
-		}
-		k.raise(until)
-		return 1
-	case Confirm:
-		if !mine {
-			return scripts.NotMine
-		}
-		k.raise(until)
-	}
-	return scripts.Reply(len(r.listeners[name]))
+// left are the keys that stand and do not belong there: all but fencing counters.
+func (r *redis) left() []string {
+	r.Micros = serverEpoch*1000 + r.now.Microseconds()
+	return slices.DeleteFunc(r.Keys(), func(key string) bool { return strings.HasPrefix(key, "redisson_lock_token:") })
 }
 
-func (r *simRedis) publish(name string) int {
-	for _, l := range r.listeners[name] {
-		for range max(r.echo, 1) {
-			l.hear(name)
-		}
-	}
-	return len(r.listeners[name])
-}
-
-func (r *simRedis) subscribe(name string, l hearer) {
-	if !slices.Contains(r.listeners[name], l) {
-		r.listeners[name] = append(r.listeners[name], l)
+func (r *redis) subscribe(channel string, l hearer) {
+	if !slices.Contains(r.listeners[channel], l) {
+		r.listeners[channel] = append(r.listeners[channel], l)
 	}
 }
 
-func (r *simRedis) unsubscribe(name string, l hearer) {
-	r.listeners[name] = slices.DeleteFunc(r.listeners[name], func(other hearer) bool { return other == l })
+func (r *redis) unsubscribe(channel string, l hearer) {
+	r.listeners[channel] = slices.DeleteFunc(r.listeners[channel], func(other hearer) bool { return other == l })
 }
 
 // take is a client that is not ours taking a free name, as Redisson's tryLock.
-func (r *simRedis) take(name, owner string, lease time.Duration) bool {
-	if r.key(name) != nil {
+func (r *redis) take(name, owner string, lease time.Duration) bool {
+	if r.owner(name) != "" {
 		return false
 	}
-	r.keys[name] = &lockKey{owner, r.millis() + lease.Milliseconds()}
+	r.do("HSET", name, owner, "1")
+	r.do("PEXPIRE", name, strconv.FormatInt(lease.Milliseconds(), 10))
 	return true
 }
 
 // free is that client's unlock. False: it had lost the name.
-func (r *simRedis) free(name, owner string) bool {
+func (r *redis) free(name, owner string) bool {
 	if r.owner(name) != owner {
 		return false
 	}
-	delete(r.keys, name)
-	r.publish(name)
+	r.do("DEL", name)
+	r.do("PUBLISH", scripts.LockChannel(name), "0")
 	return true
 }
 

@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/wheellock/wheellock/scripts"
 )
 
 // The rules that hold whatever happens, checked after every step and whenever a key has run out.
@@ -34,7 +36,7 @@ func (w *world) check() {
 			p.checkAlarm(p.entries[name])
 		}
 		p.checkWaiters()
-		for name := range p.world.redis.keys {
+		for name := range w.redis.standing() {
 			p.checkKey(name)
 		}
 	}
@@ -82,6 +84,34 @@ func (w *world) checkToken(c *caller) {
 	w.token, w.tokens[c.hold.Token] = c.hold.Token, true
 }
 
+// arrivals notes who has come into the queue of a fair lock, and forgets who has left it unserved.
+func (w *world) arrivals() {
+	if w.kind != FairKind {
+		return
+	}
+	var queue []string
+	for _, owner := range w.redis.do("LRANGE", scripts.FairQueue(stock), "0", "-1").Array {
+		queue = append(queue, owner.Str)
+		if !slices.Contains(w.line, owner.Str) {
+			w.line = append(w.line, owner.Str)
+		}
+	}
+	owner := w.redis.owner(stock)
+	w.line = slices.DeleteFunc(w.line, func(one string) bool { return one != owner && !slices.Contains(queue, one) })
+}
+
+// checkTurn (invariant: fair-queue-order): a fair lock is granted in the order in which its waiters came into the queue.
+func (w *world) checkTurn(c *caller) {
+	at := slices.Index(w.line, ownerOf(c.from.uuid, c.hold.Tenure))
+	if at < 0 {
+		return
+	}
+	if w.orderly && at > 0 {
+		w.broken(fmt.Sprintf("%v has the lock under %d, but before it came %q", c, c.hold.Tenure, w.line[:at]))
+	}
+	w.line = slices.Delete(w.line, at, at+1)
+}
+
 // checkCommand: one command in flight per name; a dead owner stays dead; a hold knows of its end before its
 // release is asked for.
 func (p *process) checkCommand(c *Command) {
@@ -90,8 +120,8 @@ func (p *process) checkCommand(c *Command) {
 			p.world.broken(fmt.Sprintf("%v %d while %v %d is in flight", c.Op, c.ID, other.Op, other.ID))
 		}
 	}
-	if c.Args.Release().Owner != "" && c.ID == 0 {
-		return // a stranger's, to be freed by force
+	if c.ID == 0 || c.Op == FairLeave {
+		return // a stranger's, to be freed by force; or places in a queue, not a tenure
 	}
 	if c.Op != traitsByKind[p.world.kind].release {
 		if p.released[c.ID] {
@@ -144,7 +174,7 @@ func (p *process) checkMachine(c *Entry) {
 	if m.queue.tail != last || n != m.queue.n || owned != m.queue.owned || tries != m.queue.tries {
 		p.world.broken(fmt.Sprintf("%s: the queue has %d waiters and counts %d", p.uuid, n, m.queue.n))
 	}
-	if some := m.queue.head != nil || m.ack != nil; some != (m.waitState != &noWaiters) || noWaiters != (waitState{}) {
+	if some := m.queue.head != nil || m.ack != nil || m.queue.fair != nil; some != (m.waitState != &noWaiters) || noWaiters != (waitState{}) {
 		p.world.broken(fmt.Sprintf("%s: somebody waits: %v; borrowed %+v, nobody is %+v", p.uuid, some, m.waitState, noWaiters))
 	}
 }
@@ -166,7 +196,7 @@ func (p *process) checkKey(name string) {
 	}
 	id, _ := strconv.ParseUint(digits, 10, 64)
 	for _, sent := range p.outbox {
-		if sent.Entry.Name == name && sent.ID == id {
+		if sent.Entry.Name == name && (sent.ID == id || sent.Op == FairRelease && sent.Args.Release().Successor == id) {
 			return
 		}
 	}
@@ -175,10 +205,23 @@ func (p *process) checkKey(name string) {
 		p.world.broken(fmt.Sprintf("%s has forgotten %s, which it holds in Redis under %d", p.uuid, name, id))
 	}
 	m := c.Machine.(*Mutex)
-	if m.t.phase != free && m.t.ID == id || m.contention != nil && slices.ContainsFunc(m.contention.orphans, func(g orphan) bool { return g.id == id }) {
+	if m.t.phase != free && m.t.ID == id || m.contention != nil && slices.ContainsFunc(m.contention.orphans, func(g orphan) bool { return g.id == id }) || m.queue.fair.knows(m.queue.head, id) {
 		return
 	}
 	p.world.broken(fmt.Sprintf("%s does not know that it holds %s in Redis under %d", p.uuid, name, id))
+}
+
+// knows reports whether a place in the queue of a fair lock is a waiter's, or will be given up.
+func (l *fairQueue) knows(head *Waiter, place uint64) bool {
+	if l == nil {
+		return false
+	}
+	for w := head; w != nil; w = w.next {
+		if w.place == place {
+			return true
+		}
+	}
+	return slices.ContainsFunc(slices.Concat(l.leaving, l.late, []places{l.out}), func(p places) bool { return p.first <= place && place < p.first+uint64(p.n) })
 }
 
 // checkWaiters: whoever waits for an answer is known to the machine of its name.
@@ -217,14 +260,12 @@ func (w *world) checkQuiet() {
 			w.broken(fmt.Sprintf("%s still has machines for %v", p.uuid, p.names()))
 		}
 	}
-	for name, listeners := range w.redis.listeners {
+	for channel, listeners := range w.redis.listeners {
 		if len(listeners) > 0 {
-			w.broken(fmt.Sprintf("%d still listen for %s", len(listeners), name))
+			w.broken(fmt.Sprintf("%d still listen for %s", len(listeners), channel))
 		}
 	}
-	for name := range w.redis.keys {
-		if w.redis.key(name) != nil {
-			w.broken(fmt.Sprintf("%s is left locked by %s", name, w.redis.owner(name)))
-		}
+	if keys := w.redis.left(); len(keys) > 0 {
+		w.broken(fmt.Sprintf("%q are left in Redis", keys))
 	}
 }

@@ -3,11 +3,12 @@ package gate
 import (
 	"flag"
 	"fmt"
-	"slices"
 	"testing"
+
+	"github.com/wheellock/wheellock/scripts"
 )
 
-var rwSeeds = flag.Int("rwseeds", 0, "how many seeds TestRWReplay replays; 0: 150, or 30 with -short or -race")
+var rwSeeds = flag.Int("rwseeds", 0, "how many seeds TestRWReplay replays; 0: 30, or 150 with -gate.long")
 
 var rwSeed = flag.Uint64("rwseed", 0, "replay one seed of TestRWReplay, and tell what happened")
 
@@ -28,7 +29,7 @@ func TestRWReplay(t *testing.T) {
 					p.closed = true
 					p.step("closes", func(fx *Effects) { p.rw.Close(w.now, fx) })
 					p.wishes, p.listens = nil, false // its connection closes with the engine
-					w.redis.listeners = slices.DeleteFunc(w.redis.listeners, func(other *rwProcess) bool { return other == p })
+					w.redis.unsubscribe(scripts.RWChannel(stock), p)
 				}
 			}
 			w.settle()
@@ -43,10 +44,7 @@ func TestRWReplay(t *testing.T) {
 	}
 	n := *rwSeeds
 	if n == 0 {
-		n = 150
-		if few() {
-			n = 30
-		}
+		n = usually(30, 150)
 	}
 	for seed := uint64(1); seed <= uint64(n); seed++ {
 		replay(seed)

@@ -2,10 +2,11 @@ package gate
 
 import (
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/wheellock/wheellock/scripts"
 )
 
 // rwProcess is one engine's loop.
@@ -13,6 +14,7 @@ type rwProcess struct {
 	w        *rwWorld
 	uuid     string
 	cfg      *Config
+	encoder  Encoder
 	entry    *Entry
 	rw       *RW
 	flight   *rwInFlight
@@ -27,9 +29,9 @@ type rwProcess struct {
 
 type rwInFlight struct {
 	Command
-	left     bool
-	ran      bool
-	notAfter time.Duration
+	left bool
+	ran  bool
+	written
 }
 
 // rwCaller is one request and what became of it.
@@ -165,10 +167,16 @@ func (p *rwProcess) extend(c *rwCaller) {
 
 // force is a ForceUnlock of an owner that stands in Redis now.
 func (p *rwProcess) force() {
-	owners := slices.Sorted(maps.Keys(p.w.redis.fields))
+	var owners []string
+	for _, field := range p.w.redis.do("HKEYS", stock).Array {
+		if field.Str != "mode" {
+			owners = append(owners, field.Str)
+		}
+	}
 	if len(owners) == 0 {
 		return
 	}
+	slices.Sort(owners)
 	var id uint64
 	for n := uint64(1); n <= p.cfg.LastID; n++ {
 		if ownerOf(p.uuid, n) == strings.TrimSuffix(owners[0], WriterSuffix) {
@@ -184,7 +192,7 @@ func (p *rwProcess) force() {
 func (p *rwProcess) carry(mishaps bool) {
 	f := p.flight
 	if !f.left {
-		f.left, f.Sent, f.notAfter = true, p.w.now, p.w.now+LateWindow
+		f.left, f.written = true, p.w.redis.write(&f.Command, p.encoder, p.w.now)
 	}
 	luck := p.w.IntN(100)
 	switch {
@@ -193,7 +201,7 @@ func (p *rwProcess) carry(mishaps bool) {
 		p.back(f)
 	case mishaps && luck < 10: // the link breaks; it ran, or may run yet
 		if !f.ran {
-			p.late = append(p.late, &rwInFlight{Command: f.Command, notAfter: f.notAfter})
+			p.late = append(p.late, &rwInFlight{Command: f.Command, written: f.written})
 		}
 		p.cfg.Epoch++
 		f.Result = Unknown
@@ -205,7 +213,8 @@ func (p *rwProcess) carry(mishaps bool) {
 		}
 		p.back(f)
 	case !f.ran:
-		f.Reply, f.ran = p.w.redis.run(&f.Command, p.uuid, f.notAfter), true
+		p.encoder.Decode(&f.Command, p.w.redis.run(f.written))
+		f.ran = true
 		p.w.note("  redis: %v %d for %s: %d", f.Op, f.ID, p.uuid, f.Reply)
 		p.w.check()
 	default:
@@ -245,18 +254,21 @@ func (p *rwProcess) back(f *rwInFlight) {
 func (p *rwProcess) runLate() {
 	l := p.late[0]
 	p.late = p.late[1:]
-	reply := p.w.redis.run(&l.Command, p.uuid, l.notAfter)
+	reply := p.w.redis.run(l.written)
 	p.w.note("  redis, late: %v %d for %s: %d", l.Op, l.ID, p.uuid, reply)
 	p.w.check()
 }
 
-func (p *rwProcess) hear() {
+// hear implements hearer.
+func (p *rwProcess) hear(string) { p.messages++ }
+
+func (p *rwProcess) listen() {
 	if len(p.wishes) > 0 {
 		on := p.wishes[0]
 		p.wishes = p.wishes[1:]
-		p.w.redis.listeners = slices.DeleteFunc(p.w.redis.listeners, func(other *rwProcess) bool { return other == p })
+		p.w.redis.unsubscribe(scripts.RWChannel(stock), p)
 		if p.listens = on; on {
-			p.w.redis.listeners = append(p.w.redis.listeners, p)
+			p.w.redis.subscribe(scripts.RWChannel(stock), p)
 			p.step("listens", func(fx *Effects) { p.rw.Subscribed(p.w.now, "", fx) })
 		}
 		return

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/wheellock/wheellock/scripts"
 	"github.com/wheellock/wheellock/wheel"
 )
 
@@ -15,18 +16,18 @@ type rwWorld struct {
 	*rand.Rand
 	t     *testing.T
 	now   time.Duration
-	redis *rwRedis
+	redis *redis
 	procs []*rwProcess
-	java  []*java
+	java  []*redissonRW
 	diary strings.Builder
 	lossy bool // the key vanishes at times
 }
 
 func newRWWorld(t *testing.T, seed uint64) *rwWorld {
 	w := &rwWorld{Rand: rand.New(rand.NewPCG(seed, 7)), t: t, now: time.Hour}
-	w.redis = &rwRedis{w: w, holds: make(map[string]time.Duration)}
+	w.redis = newRedis(&w.now)
 	for _, uuid := range []string{"a", "b"} {
-		p := &rwProcess{w: w, uuid: uuid, cfg: &Config{
+		p := &rwProcess{w: w, uuid: uuid, encoder: NewEncoder(uuid, 0), cfg: &Config{
 			Lease: time.Second, HandoffTime: 10 * time.Millisecond, PollCap: 2 * time.Second, Stats: &Stats{},
 			Waits: wheel.NewSlots[*Waiter](64, nil),
 		}}
@@ -34,7 +35,7 @@ func newRWWorld(t *testing.T, seed uint64) *rwWorld {
 		p.rw = p.entry.Machine.(*RW)
 		w.procs = append(w.procs, p)
 	}
-	w.java = []*java{{owner: "j:1"}, {owner: "j:2"}}
+	w.java = []*redissonRW{{redis: w.redis, owner: "j:1"}, {redis: w.redis, owner: "j:2"}}
 	return w
 }
 
@@ -50,7 +51,6 @@ func (w *rwWorld) broken(format string, args ...any) {
 
 // check is exclusion, that Redis knows of every living hold, and that nobody is forgotten.
 func (w *rwWorld) check() {
-	w.redis.settle()
 	var all []*rwCaller
 	for _, p := range w.procs {
 		for _, c := range p.callers {
@@ -92,14 +92,14 @@ func (w *rwWorld) checkHold(c *rwCaller) {
 	id := ownerOf(c.p.uuid, c.hold.Tenure)
 	writes, reads := w.redis.has(id+WriterSuffix), w.redis.has(id)
 	if !writes && (c.write || !reads) {
-		w.broken("%v holds under %s, but Redis has %v", c, id, w.redis.fields)
+		w.broken("%v holds under %s, but Redis has %v", c, id, w.redis.do("HGETALL", stock))
 	}
-	if reads && w.redis.holds[id] == 0 {
+	if reads && w.redis.do("EXISTS", scripts.HoldKey(stock, id)).Int == 0 {
 		w.broken("the hold key of %s is gone", id)
 	}
 	for _, j := range w.java {
 		if j.until > w.now && (c.write || j.write) {
-			w.broken("%v beside Redisson's %+v", c, *j)
+			w.broken("%v beside Redisson's %s", c, j.owner)
 		}
 	}
 }
@@ -155,7 +155,7 @@ func (w *rwWorld) turn(mishaps bool) {
 			p.carry(mishaps)
 		}
 	case n < 80:
-		p.hear()
+		p.listen()
 	case n < 83:
 		if len(p.late) > 0 {
 			p.runLate()
@@ -170,7 +170,7 @@ func (w *rwWorld) turn(mishaps bool) {
 		p.force()
 	case n < 91 && w.lossy:
 		w.note("the lock vanishes")
-		w.redis.clear()
+		w.redis.do("DEL", stock)
 	case n < 98:
 		w.pass(time.Duration(w.IntN(5000)) * time.Microsecond)
 	default:
@@ -182,20 +182,20 @@ func (w *rwWorld) javaTurn() {
 	j := w.java[w.IntN(len(w.java))]
 	switch w.IntN(4) {
 	case 0:
-		w.redis.take(j, w.IntN(2) == 0, time.Duration(500+w.IntN(500))*time.Millisecond) // not above the watchdog's, which Redisson's own renewals would lower
+		j.take(w.IntN(2) == 0, time.Duration(500+w.IntN(500))*time.Millisecond)
 	case 1:
-		w.redis.renew(j, time.Second)
+		j.renew(time.Second)
 	default:
-		w.redis.free(j)
+		j.free()
 	}
-	w.note("redisson: %+v; %s %v", *j, w.redis.mode, w.redis.fields)
+	w.note("redisson: %s until %v; %v", j.owner, j.until, w.redis.do("HGETALL", stock))
 	w.check()
 }
 
 // settle lets everything go well from here on and everybody unlock; then nothing may be left.
 func (w *rwWorld) settle() {
 	for _, j := range w.java {
-		w.redis.free(j)
+		j.free()
 	}
 	for range 4000 {
 		busy := false
@@ -207,7 +207,7 @@ func (w *rwWorld) settle() {
 			case p.flight != nil:
 				p.carry(false)
 			case len(p.wishes) > 0 || p.messages > 0:
-				p.hear()
+				p.listen()
 			case c != nil:
 				p.unlock(c)
 			default:
@@ -232,7 +232,7 @@ func (w *rwWorld) settle() {
 			w.broken("%s is left with %d tenures, %d owners, %d holds", p.uuid, len(p.rw.leases), len(p.rw.owners), p.cfg.Stats.Held.Load())
 		}
 	}
-	if w.redis.mode != "" || len(w.redis.listeners) > 0 {
-		w.broken("left in Redis: %s %v, %d listeners", w.redis.mode, w.redis.fields, len(w.redis.listeners))
+	if keys, listeners := w.redis.left(), w.redis.listeners[scripts.RWChannel(stock)]; len(keys)+len(listeners) > 0 {
+		w.broken("left in Redis: %q, %d listeners", keys, len(listeners))
 	}
 }

@@ -3,51 +3,13 @@ package gate
 import (
 	"fmt"
 	"math/rand/v2"
-	"strings"
+	"strconv"
 	"testing"
 	"time"
 
 	"github.com/wheellock/wheellock/scripts"
 	"github.com/wheellock/wheellock/wheel"
 )
-
-// counter is take.lua and give.lua on one semaphore: permits and a receipt per engine.
-type counter struct {
-	permits int64
-	last    [2]uint64
-	answer  [2]scripts.Reply
-}
-
-func (r *counter) run(engine int, c Command) scripts.Reply {
-	switch {
-	case c.ID == r.last[engine]:
-		return r.answer[engine]
-	case c.ID < r.last[engine]:
-		return 0
-	}
-	taken := int64(0)
-	if c.Op == Give {
-		r.permits += c.Args.Count().N
-	} else {
-		a := c.Args.Take()
-		for run := range strings.SplitSeq(strings.TrimSuffix(string(a.Runs), ","), ",") {
-			var want, callers int64
-			fmt.Sscanf(run, "%dx%d", &want, &callers)
-			for ; callers > 0 && r.permits-taken >= want; callers-- {
-				taken += want
-			}
-			if callers > 0 {
-				break
-			}
-		}
-		if taken == 0 && !a.Resent {
-			return 0
-		}
-		r.permits -= taken
-	}
-	r.last[engine], r.answer[engine] = c.ID, scripts.Reply(taken)
-	return scripts.Reply(taken)
-}
 
 // borrower is a caller of a semaphore.
 type borrower struct {
@@ -71,31 +33,34 @@ func (b *borrower) Settle(out Outcome) bool {
 type duel struct {
 	*rand.Rand
 	t        *testing.T
-	redis    counter
+	redis    *redis
 	now      Time
 	cfgs     [2]*Config
 	entries  [2]*Entry
-	boxes    [2][]Command // on their way
-	doubles  []double
+	encoders [2]Encoder
+	boxes    [2][]writtenCommand // on their way
+	doubles  []writtenCommand    // copies that arrive late
 	callers  [2][]*borrower
 	expected [2]int64 // released, and not answered yet
 	seen     [2]tally
 }
 
-// double is a copy that arrives late.
-type double struct {
+// writtenCommand is a command and what the script gets of it.
+type writtenCommand struct {
 	Command
-	engine int
-	until  Time
+	written
 }
 
 const poolSize = 5
 
 func newDuel(t *testing.T, seed uint64) *duel {
-	c := &duel{Rand: rand.New(rand.NewPCG(seed, 1)), t: t, now: time.Second, redis: counter{permits: poolSize}}
+	c := &duel{Rand: rand.New(rand.NewPCG(seed, 1)), t: t, now: time.Second}
+	c.redis = newRedis(&c.now)
+	c.redis.do("SET", stock, strconv.Itoa(poolSize))
 	for i := range c.entries {
 		c.cfgs[i] = &Config{Lease: time.Second, PollCap: 2 * time.Second, Stats: &Stats{}, Waits: wheel.NewSlots[*Waiter](64, func(wheel.Tick) {})}
 		c.entries[i] = NewEntry(stock, SemaphoreKind, c.cfgs[i])
+		c.encoders[i] = NewEncoder(fmt.Sprint("engine", i), 0)
 	}
 	return c
 }
@@ -106,9 +71,9 @@ func (c *duel) step(i int, event func(Machine, *Effects)) {
 	event(c.entries[i].Machine, &fx)
 	for _, commands := range fx.Commands {
 		for _, command := range commands {
-			command.Sent = c.now
 			c.seen[i].sent(&command)
-			c.boxes[i] = append(c.boxes[i], command)
+			text := c.redis.write(&command, c.encoders[i], c.now)
+			c.boxes[i] = append(c.boxes[i], writtenCommand{command, text})
 		}
 	}
 	if len(c.boxes[i]) > 1 {
@@ -132,15 +97,15 @@ func (c *duel) carry(i int, loss float64) {
 	case fate < loss/3: // lost on the way there, or only late
 		command.Result = Unknown
 		if c.IntN(4) > 0 {
-			c.doubles = append(c.doubles, double{command, i, command.Sent + LateWindow})
+			c.doubles = append(c.doubles, command)
 		}
 	case fate < loss*2/3: // lost on the way back
-		c.redis.run(i, command)
+		c.redis.run(command.written)
 		command.Result = Unknown
 	case fate < loss:
 		command.Result = NotSent
 	default:
-		command.Reply = c.redis.run(i, command)
+		c.encoders[i].Decode(&command.Command, c.redis.run(command.written))
 		if loss > 0 && fate > 0.9 {
 			command.Unreplicated()
 		}
@@ -148,9 +113,9 @@ func (c *duel) carry(i int, loss float64) {
 			c.step(1-i, func(m Machine, fx *Effects) { m.Message(c.now, oneMessage, fx) })
 		}
 	}
-	c.seen[i].back(&command)
+	c.seen[i].back(&command.Command)
 	granted := c.cfgs[i].Stats.Granted.Load()
-	c.step(i, func(m Machine, fx *Effects) { m.Answer(c.now, &command, fx) })
+	c.step(i, func(m Machine, fx *Effects) { m.Answer(c.now, &command.Command, fx) })
 	if command.Result == UnderReplicated && c.cfgs[i].Stats.Granted.Load() > granted {
 		c.t.Fatal("replicas-acknowledge: permits were granted that too few replicas know of")
 	}
@@ -176,12 +141,10 @@ func (c *duel) act() {
 	case 3:
 		c.release(i)
 	case 4:
-		for k := range c.doubles {
-			if d := c.doubles[k]; d.until > c.now {
-				c.redis.run(d.engine, d.Command)
-				c.doubles = append(c.doubles[:k], c.doubles[k+1:]...)
-				return
-			}
+		if len(c.doubles) > 0 {
+			c.redis.run(c.doubles[0].written)
+			c.doubles = c.doubles[1:]
+			return
 		}
 	case 5:
 		c.now += time.Duration(c.IntN(40)) * time.Millisecond
@@ -231,6 +194,15 @@ func (c *duel) wake() {
 	}
 }
 
+// permits are those in Redis.
+func (c *duel) permits() int64 {
+	n, err := strconv.ParseInt(c.redis.do("GET", stock).Str, 10, 64)
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	return n
+}
+
 // out is what callers have.
 func (c *duel) out() (n int64) {
 	for _, callers := range c.callers {
@@ -252,8 +224,8 @@ func (c *duel) check() {
 			c.t.Fatalf("engine %d, woken before its alarm, asks for %v", i, asked)
 		}
 	}
-	if c.redis.permits < 0 || c.redis.permits+c.out() > poolSize {
-		c.t.Fatalf("%d in Redis and %d with callers, of %d", c.redis.permits, c.out(), poolSize)
+	if permits := c.permits(); permits < 0 || permits+c.out() > poolSize {
+		c.t.Fatalf("%d in Redis and %d with callers, of %d", permits, c.out(), poolSize)
 	}
 }
 
@@ -286,8 +258,8 @@ func TestPermitsByReplay(t *testing.T) {
 					t.Errorf("engine %d: %d wait, idle %v", i, n, c.entries[i].Machine.Idle())
 				}
 			}
-			if c.redis.permits != poolSize || c.expected != [2]int64{} {
-				t.Errorf("%d permits in Redis, want %d; releases not answered: %v", c.redis.permits, poolSize, c.expected)
+			if c.permits() != poolSize || c.expected != [2]int64{} {
+				t.Errorf("%d permits in Redis, want %d; releases not answered: %v", c.permits(), poolSize, c.expected)
 			}
 		})
 	}
@@ -309,10 +281,10 @@ func TestARefusalNeverHidesWhatAnEarlierCopyTook(t *testing.T) {
 		command := c.boxes[0][0]
 		c.boxes[0] = nil
 		if ran {
-			reply = c.redis.run(0, command)
+			reply = scripts.Reply(c.redis.run(command.written))
 		}
 		command.Result, command.Reply = result, reply
-		c.step(0, func(m Machine, fx *Effects) { m.Answer(c.now, &command, fx) })
+		c.step(0, func(m Machine, fx *Effects) { m.Answer(c.now, &command.Command, fx) })
 	}
 	again := func(later time.Duration) {
 		c.now += later
@@ -324,7 +296,7 @@ func TestARefusalNeverHidesWhatAnEarlierCopyTook(t *testing.T) {
 	again(time.Second)
 	answer(true, Answered, 0) // 3. and once more, where they are not any more
 	if !b.granted {
-		t.Errorf("%d of %d permits are left, and nobody has the others", c.redis.permits, poolSize)
+		t.Errorf("%d of %d permits are left, and nobody has the others", c.permits(), poolSize)
 	}
 }
 
@@ -346,7 +318,7 @@ func TestPermitsOfNobodyAreGivenBackUntilRedisTakesThem(t *testing.T) {
 		command := c.boxes[0][0]
 		c.boxes[0] = nil
 		command.Result, command.Reply = Answered, scripts.Reply(-1<<51-scripts.Reply(scripts.NoPerm))
-		c.step(0, func(m Machine, fx *Effects) { m.Answer(c.now, &command, fx) })
+		c.step(0, func(m Machine, fx *Effects) { m.Answer(c.now, &command.Command, fx) })
 		at := c.entries[0].Machine.NextAlarm()
 		if len(c.boxes[0]) != 0 || at < c.now+100*time.Millisecond || at > c.now+2*time.Second || c.entries[0].Machine.Idle() {
 			t.Fatalf("refused, it sent %v at once, and would wake after %v", c.boxes[0], at-c.now)
@@ -355,7 +327,7 @@ func TestPermitsOfNobodyAreGivenBackUntilRedisTakesThem(t *testing.T) {
 		c.wake()
 	}
 	c.settle()
-	if c.redis.permits != poolSize || !c.entries[0].Machine.Idle() {
-		t.Errorf("%d of %d permits are there", c.redis.permits, poolSize)
+	if c.permits() != poolSize || !c.entries[0].Machine.Idle() {
+		t.Errorf("%d of %d permits are there", c.permits(), poolSize)
 	}
 }

@@ -6,12 +6,9 @@ import (
 	"time"
 )
 
-// contests plays each with some holds and some seeds; with -short or -race one seed.
+// contests plays each with some holds and one seed; with -gate.long three.
 func contests(t *testing.T, kind Kind, play func(t *testing.T, c *contest)) {
-	seeds := uint64(3)
-	if few() {
-		seeds = 1
-	}
+	seeds := usually[uint64](1, 3)
 	for _, hold := range []time.Duration{150 * time.Microsecond, 3 * time.Millisecond} {
 		for seed := range seeds {
 			t.Run(fmt.Sprintf("held for %v, seed %d", hold, seed), func(t *testing.T) {

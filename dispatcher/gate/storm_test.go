@@ -121,7 +121,12 @@ func (s *storm) serve(p *site) {
 	}
 	for ; p.mail < len(p.messages); p.mail++ {
 		s.at(p, s.upTo(s.latency), func() {
-			if p.mail > 0 { // else the connection broke
+			switch {
+			case p.mail == 0: // the connection broke
+			case s.chance(s.faults / 4): // a node of a cluster does not get every message
+				p.mail--
+				p.messages = p.messages[1:]
+			default:
 				p.mail--
 				p.listen()
 			}
@@ -244,8 +249,8 @@ func (s *storm) subscribe(p *site) {
 	p.asking--
 	if w := p.wishes[0]; w.on && s.chance(s.faults/10) {
 		p.wishes = p.wishes[1:]
-		s.redis.unsubscribe(w.name, p.process)
-		p.subscribed(w.name, "NOPERM no permissions to access a channel")
+		s.redis.unsubscribe(w.channel, p.process)
+		p.subscribed(w.channel, "NOPERM no permissions to access a channel")
 		return
 	}
 	p.subscribe()
@@ -272,8 +277,8 @@ func (s *storm) misfortune() {
 // breakSubscriber loses the connection for messages and all that was on it; it is made again.
 func (s *storm) breakSubscriber(p *site) {
 	s.note("%s loses its connection for messages", p.uuid)
-	for _, listeners := range sortedKeys(s.redis.listeners) {
-		s.redis.unsubscribe(listeners, p.process)
+	for _, channel := range sortedKeys(s.redis.listeners) {
+		s.redis.unsubscribe(channel, p.process)
 	}
 	p.messages, p.mail, p.subscriberDown = nil, 0, true
 	s.at(p, s.upTo(50*time.Millisecond), func() {
@@ -281,9 +286,9 @@ func (s *storm) breakSubscriber(p *site) {
 			return
 		}
 		p.subscriberDown = false
-		for _, name := range sortedKeys(p.heard) {
-			s.redis.subscribe(name, p.process)
-			p.subscribed(name, "")
+		for _, channel := range sortedKeys(p.heard) {
+			s.redis.subscribe(channel, p.process)
+			p.subscribed(channel, "")
 		}
 	})
 }
@@ -291,10 +296,10 @@ func (s *storm) breakSubscriber(p *site) {
 // lose is somebody deleting the key; some tell by a message, some processes hear of it otherwise.
 func (s *storm) lose(p *site) {
 	s.note("the key of %s is lost", stock)
-	delete(s.redis.keys, stock)
+	s.redis.do("DEL", stock)
 	switch s.rand.IntN(3) {
 	case 0:
-		s.redis.publish(stock)
+		s.redis.do("PUBLISH", stockChannel, "0")
 	case 1:
 		s.at(p, s.upTo(s.latency), p.suspect)
 	}

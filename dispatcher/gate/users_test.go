@@ -16,7 +16,7 @@ func newStorm(seed uint64, kind Kind, broken func(rule string)) *storm {
 		s.replica, s.alone, s.strict = make(map[string]lockKey), pick(replicas, 0.05, 0.3), false
 	}
 	s.world.broken = broken
-	s.world.lossy = s.losses > 0
+	s.world.lossy, s.world.orderly = s.losses > 0, s.strict
 	s.ends = s.now + pick(r, 300*time.Millisecond, time.Second, 3*time.Second)
 	lease := pick(r, 100*time.Millisecond, 300*time.Millisecond, time.Second, 10*time.Second)
 	for _, uuid := range []string{"A", "B", "C"}[:1+r.IntN(3)] {
@@ -142,8 +142,8 @@ func (s *storm) retire(p *site) {
 	s.at(p, s.upTo(200*time.Millisecond), func() {
 		p.process.close()
 		s.at(p, LateWindow+time.Second, func() { // the loop waits no longer, and the connection closes
-			for _, name := range sortedKeys(s.redis.listeners) {
-				s.redis.unsubscribe(name, p.process)
+			for _, channel := range sortedKeys(s.redis.listeners) {
+				s.redis.unsubscribe(channel, p.process)
 			}
 			p.wishes, p.messages, p.asking, p.mail, p.ended = nil, nil, 0, 0, true
 		})
@@ -169,7 +169,6 @@ func (s *storm) stranger() {
 // clear is the end of all misfortune.
 func (s *storm) clear() {
 	s.over = true
-	s.redis.fault = 0
 	for _, p := range s.sites {
 		p.thawsAt = min(p.thawsAt, s.now)
 	}

@@ -31,7 +31,7 @@ func TestRefusal(t *testing.T) {
 	t.Run("subscribes, and asks again once it listens", func(t *testing.T) {
 		w := newWorld(t)
 		a, c := refused(w)
-		w.want(len(a.wishes) == 1 && a.wishes[0] == wish{stock, true}, "one subscription; %v", a.wishes)
+		w.want(len(a.wishes) == 1 && a.wishes[0] == wish{stockChannel, true}, "one subscription; %v", a.wishes)
 		a.silent()
 		w.redis.free(stock, "java:1") // nobody hears it
 		a.subscribe()
@@ -113,10 +113,10 @@ func TestRefusal(t *testing.T) {
 	t.Run("and a reconnected subscription", func(t *testing.T) {
 		w := newWorld(t)
 		a, c := listeningTo(w)
-		w.redis.unsubscribe(stock, a)
+		w.redis.unsubscribe(stockChannel, a)
 		w.redis.free(stock, "java:1")
-		w.redis.subscribe(stock, a)
-		a.subscribed(stock, "")
+		w.redis.subscribe(stockChannel, a)
+		a.subscribed(stockChannel, "")
 		a.expect(Acquire).answer()
 		c.wantAnswer(Granted)
 		w.settle()
@@ -125,7 +125,7 @@ func TestRefusal(t *testing.T) {
 		w := newWorld(t)
 		a, c := refused(w)
 		a.wishes = nil
-		a.subscribed(stock, "NOPERM No permissions to access a channel")
+		a.subscribed(stockChannel, "NOPERM No permissions to access a channel")
 		c.wantAnswer(Refused)
 		w.redis.free(stock, "java:1")
 		w.settle()
@@ -213,9 +213,9 @@ func TestSubscriptionLingers(t *testing.T) {
 		a, _ := refused(w)
 		entry := a.entries[stock]
 		a.close()
-		a.subscribed(stock, "")
+		a.subscribed(stockChannel, "")
 		w.want(entry.Machine.Idle(), "nothing left to wait for")
-		w.redis.unsubscribe(stock, a)
+		w.redis.unsubscribe(stockChannel, a)
 		a.wishes = nil
 		w.redis.free(stock, "java:1")
 		w.settle()

@@ -11,7 +11,7 @@ import (
 // seed, says so. Everything that happens is written down, and every rule is checked after every step.
 type world struct {
 	now          time.Duration // real time since the world began
-	redis        *simRedis
+	redis        *redis
 	kind         Kind // of its names
 	procs        []*process
 	diary        strings.Builder
@@ -19,6 +19,9 @@ type world struct {
 	broken       func(rule string)  // a rule does not hold; does not return
 	replica      map[string]lockKey // what a replica has of which it was said so; nil: there is none
 	lossy        bool               // keys vanish behind everybody's back: who holds them is not promised to know
+
+	orderly bool     // nothing goes wrong, so a fair lock is granted in the order of arrival
+	line    []string // of a fair lock: who stands in its queue or has taken it from there, in that order
 
 	token   int64          // the last fencing token a caller was given
 	tokens  map[int64]bool // all of them
@@ -40,7 +43,7 @@ func newWorld(t *testing.T) *world {
 
 func bareWorld() *world {
 	w := &world{now: time.Second, tokens: make(map[int64]bool)}
-	w.redis = newSimRedis(w)
+	w.redis = newRedis(&w.now)
 	return w
 }
 
@@ -58,7 +61,7 @@ func (w *world) pass(d time.Duration) { w.passTo(w.now + d) }
 func (w *world) passTo(at time.Duration) {
 	for {
 		next := at
-		for _, k := range w.redis.keys {
+		for _, k := range w.redis.standing() {
 			if gone := time.Duration(k.until+1-serverEpoch) * time.Millisecond; gone > w.now {
 				next = min(next, gone)
 			}

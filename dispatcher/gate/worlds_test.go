@@ -8,7 +8,7 @@ import (
 
 var (
 	seedFlag   = flag.Uint64("gate.seed", 0, "play the worlds from this seed on; 0: from 1")
-	worldsFlag = flag.Int("gate.worlds", 0, "how many worlds to play of each kind; 0: a few thousand, fewer with -short or -race")
+	worldsFlag = flag.Int("gate.worlds", 0, "how many worlds to play of each kind; 0: 200, or 2000 with -gate.long")
 )
 
 // brokenRule is what a world panics with, so that it stops where it stands.
@@ -34,22 +34,19 @@ func play(seed uint64, kind Kind, unsubscribed bool) (diary, broken string) {
 	return
 }
 
-// TestWorlds plays thousands of short worlds, with and without faults. A failure names its seed, which plays
+// TestWorlds plays hundreds of short worlds, with and without faults. A failure names its seed, which plays
 // the same world again:
 //
 //	go test ./dispatcher/gate -run TestWorlds -gate.seed 1234 -gate.worlds 1
 //
-// invariant: one-command-per-name, released-owner-is-dead
+// invariant: one-command-per-name, released-owner-is-dead, fair-queue-order
 func TestWorlds(t *testing.T) {
-	for name, kind := range map[string]Kind{"mutex": MutexKind, "fenced": FencedKind, "spin": SpinKind} {
+	for name, kind := range map[string]Kind{"mutex": MutexKind, "fenced": FencedKind, "spin": SpinKind, "fair": FairKind} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			first, n := max(*seedFlag, 1), *worldsFlag
 			if n == 0 {
-				n = 2000
-				if few() {
-					n = 100
-				}
+				n = usually(200, 2000)
 			}
 			for seed := first; seed < first+uint64(n); seed++ {
 				if _, broken := play(seed, kind, true); broken != "" {

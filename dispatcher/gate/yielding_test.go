@@ -13,7 +13,7 @@ func TestOthersListen(t *testing.T) {
 		w := newWorld(t)
 		a, holder, next := heldBy(w, 2)
 		b := w.newProcess("B")
-		w.redis.subscribe(stock, b)
+		w.redis.subscribe(stockChannel, b)
 		a.age()
 		holder.unlock()
 		a.expect(Confirm).answer()
@@ -23,7 +23,7 @@ func TestOthersListen(t *testing.T) {
 		w.after(minYield)
 		a.expect(Acquire).answer()
 		next[0].wantAnswer(Granted)
-		w.redis.unsubscribe(stock, b)
+		w.redis.unsubscribe(stockChannel, b)
 		b.messages = nil
 		w.settle()
 	})
@@ -57,7 +57,7 @@ func TestOthersListen(t *testing.T) {
 		w := newWorld(t)
 		a, _ := listeningTo(w)
 		b := w.newProcess("B")
-		w.redis.subscribe(stock, b)
+		w.redis.subscribe(stockChannel, b)
 		second := a.lock()
 		a.cfg.RTT = 100 * time.Millisecond
 		w.redis.free(stock, "java:1")
@@ -75,7 +75,7 @@ func TestOthersListen(t *testing.T) {
 		a.expect(Acquire).answer()
 		second.wantAnswer(Granted)
 		w.want(a.entry(stock).Machine.(*Mutex).contention.yields == 0, "a yield that somebody took; it counts as in vain")
-		w.redis.unsubscribe(stock, b)
+		w.redis.unsubscribe(stockChannel, b)
 		b.messages = nil
 		w.settle()
 	})
@@ -83,7 +83,7 @@ func TestOthersListen(t *testing.T) {
 		w := newWorld(t)
 		a, holder, next := heldBy(w, 9)
 		b := w.newProcess("B")
-		w.redis.subscribe(stock, b)
+		w.redis.subscribe(stockChannel, b)
 		for _, c := range next[:yieldsInVain] {
 			a.age()
 			holder.unlock()
@@ -99,7 +99,7 @@ func TestOthersListen(t *testing.T) {
 		holder.unlock()
 		a.expect(Confirm).answer()
 		next[yieldsInVain].wantAnswer(Granted)
-		w.redis.unsubscribe(stock, b)
+		w.redis.unsubscribe(stockChannel, b)
 		b.messages = nil
 		w.settle()
 	})

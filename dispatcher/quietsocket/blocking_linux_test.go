@@ -74,7 +74,7 @@ func readBlockingSocket(t *testing.T) {
 			read <- err
 		}()
 		for range 3 {
-			time.Sleep(time.Millisecond) // for the reader to get into its call
+			time.Sleep(time.Millisecond) // sleeps: nobody can see whether a goroutine has come into its system call
 			runtime.GC()
 		}
 		if i < 2 {

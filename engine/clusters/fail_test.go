@@ -132,7 +132,7 @@ func TestClusterBlackHoleDelaysNobodyElse(t *testing.T) {
 	t.Parallel()
 	c := redistest.StartCluster(t, 3, 0)
 	proxy := redistest.NewProxy(t, c.Nodes[0].Addr())
-	e := testkit.Join(t, c, testkit.Lease(5*time.Second), viaProxy(c.Nodes[0], proxy))
+	e := testkit.Join(t, c, testkit.Lease(4*time.Second), viaProxy(c.Nodes[0], proxy))
 	behind := testkit.MustLock(t, e.Mutex(nameAt(t, c, "behind", c.Nodes[0])))
 	var kept []*engine.Hold
 	for _, node := range c.Nodes[1:] {
@@ -144,8 +144,8 @@ func TestClusterBlackHoleDelaysNobodyElse(t *testing.T) {
 	elsewhere := testkit.Join(t, c) // not behind the black hole: what this machine can do meanwhile
 	t.Cleanup(func() { others.finish() })
 	for _, node := range c.Nodes[1:] {
-		callers.contend(4, e.Mutex(nameAt(t, c, "busy", node)))
-		others.contend(4, elsewhere.Mutex(nameAt(t, c, "elsewhere", node)))
+		callers.contend(2, e.Mutex(nameAt(t, c, "busy", node)))
+		others.contend(2, elsewhere.Mutex(nameAt(t, c, "elsewhere", node)))
 	}
 	proxy.BlackHole(redistest.Both, true)
 	var waiting sync.WaitGroup

@@ -89,7 +89,7 @@ func (c *contenders) pair(l engine.Locker, inside *judge.Inside) bool {
 	if !inside.Enter(judge.Whole, weight) {
 		c.t.Errorf("more hold %s than may", l.Name())
 	}
-	time.Sleep(50 * time.Microsecond)
+	time.Sleep(50 * time.Microsecond) // sleeps: how long it is held
 	inside.Leave(weight)
 	if err := h.Unlock(ctx); err != nil {
 		c.t.Errorf("Unlock(%s): %v", l.Name(), err)

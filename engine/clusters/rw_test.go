@@ -82,8 +82,8 @@ func TestClusterReadersAndWritersWhileTheirSlotMoves(t *testing.T) {
 	for range testkit.Times(t, 100, 8) {
 		before := callers.Grants.Load()
 		move := c.BeginMove(slot, other(c, slot))
-		for move.Keys(1) > 0 { // the keys of one lock are apart for a while
-			time.Sleep(time.Millisecond)
+		for move.Keys(1) > 0 {
+			time.Sleep(time.Millisecond) // sleeps: how long the keys of one lock are apart
 		}
 		move.Finish()
 		redistest.Await(t, "grants after the move", func() bool { return callers.Grants.Load() > before+50 })

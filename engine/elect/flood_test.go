@@ -11,7 +11,7 @@ import (
 	"github.com/wheellock/wheellock/engine/internal/leaders"
 )
 
-// flooded is an election whose channel gets a message every 100 µs, and whose questions are answered after 200 µs.
+// flooded is an election whose channel gets a message every millisecond, and whose questions are answered after 200 µs.
 type flooded struct {
 	err error
 
@@ -21,7 +21,7 @@ type flooded struct {
 }
 
 func (f *flooded) ask(context.Context, any, string, *leaders.Note) (leaders.Note, bool, error) {
-	time.Sleep(200 * time.Microsecond)
+	time.Sleep(200 * time.Microsecond) // sleeps: in a bubble
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.asked++
@@ -38,7 +38,7 @@ func (f *flooded) elect() (asked int) {
 }
 
 func (f *flooded) listen(ctx context.Context, _ any, _ string, heard func()) error {
-	for wait(ctx, nil, 100*time.Microsecond); ctx.Err() == nil; wait(ctx, nil, 100*time.Microsecond) {
+	for wait(ctx, nil, time.Millisecond); ctx.Err() == nil; wait(ctx, nil, time.Millisecond) {
 		heard()
 	}
 	return nil
@@ -75,7 +75,7 @@ func TestMessagesMakeAnObserverAskAFewTimesASecond(t *testing.T) { // not beside
 				f.elect()
 				time.Sleep(10 * time.Second)
 				if asked := f.elect(); asked < 30 || asked > 50 {
-					t.Errorf("100,000 messages in 10 s led to %d questions, want about 40", asked)
+					t.Errorf("10,000 messages in 10 s led to %d questions, want about 40", asked)
 				}
 				time.Sleep(longestHeed + time.Millisecond)
 				if err == nil && len(seen) != 2 {

@@ -101,7 +101,7 @@ func TestForcedChanges(t *testing.T) {
 		}
 	})
 
-	changes, done := testkit.Times(t, 1000, 20), make(map[string]int)
+	changes, done := testkit.Times(t, 500, 10), make(map[string]int)
 	leader := testkit.Receive(t, "a first leader", h.began)
 	for i := range changes {
 		if i%10 == 9 {
@@ -185,7 +185,7 @@ func freeByForce(e *engine.Engine) {
 	_ = testkit.Patiently(func(ctx context.Context) error {
 		_, err := e.FencedMutex(name).ForceUnlock(ctx)
 		for err != nil && ctx.Err() == nil {
-			time.Sleep(10 * time.Millisecond)
+			time.Sleep(10 * time.Millisecond) // sleeps: the pace of questions
 			_, err = e.FencedMutex(name).ForceUnlock(ctx)
 		}
 		return err
@@ -194,6 +194,7 @@ func freeByForce(e *engine.Engine) {
 
 // TestHandOver measures a planned hand-over between processes: from the call of Resign to the call of the next lead.
 func TestHandOver(t *testing.T) {
+	t.Parallel()
 	server := redistest.Start(t)
 	began, leave := make(chan *elect.Election), make(chan struct{})
 	ctx, stop := context.WithCancel(context.Background())
@@ -217,8 +218,8 @@ func TestHandOver(t *testing.T) {
 	defer close(leave)
 	leader := testkit.Receive(t, "a first leader", began)
 	var took []time.Duration
-	for range testkit.Times(t, 1000, 50) {
-		time.Sleep(50 * time.Millisecond) // others campaign
+	for range testkit.Times(t, 1000, 20) {
+		time.Sleep(50 * time.Millisecond) // sleeps: the pace; faster, all would stand back
 		asked := time.Now()
 		resign(t, leader)
 		leader = testkit.Receive(t, "the next leader", began)

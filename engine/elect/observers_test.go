@@ -29,7 +29,7 @@ func TestManyWhoObserveLeaveLocksTheirConnections(t *testing.T) {
 	}
 	listening := func() int64 { return int64(server.ClientCount("pubsub")) }
 	for over := testkit.Reached(rueidis.DefaultPoolSize, listening); !over(); {
-		time.Sleep(20 * time.Millisecond) // so many connections are long to list
+		time.Sleep(20 * time.Millisecond) // sleeps: the pace of questions: so many connections are long to list
 	}
 	if n := listening(); n != rueidis.DefaultPoolSize {
 		t.Fatalf("%d listen, want %d", n, rueidis.DefaultPoolSize)

@@ -16,6 +16,7 @@ import (
 	"github.com/wheellock/wheellock/engine/elect"
 	"github.com/wheellock/wheellock/internal/redistest"
 	"github.com/wheellock/wheellock/internal/testkit"
+	"github.com/wheellock/wheellock/internal/virtual"
 	"github.com/wheellock/wheellock/scripts"
 )
 
@@ -183,16 +184,20 @@ func TestServers(t *testing.T) {
 // Every message is lost: the observer asks now and then.
 func TestObserveWithoutMessages(t *testing.T) {
 	t.Parallel()
-	server := redistest.Start(t)
-	deaf := redistest.NewProxy(t, server.Addr())
-	deaf.LoseMessages(1)
-	c := newContest(t, name, testkit.Connect(t, deaf.Addr()), testkit.Connect(t, server.Addr()), testkit.Connect(t, server.Addr()))
-	c.leads()
-	resign(t, c.leader)
-	t.Logf("told after %v", c.leads())
-	if lost := deaf.Stats().LostMessages; lost == 0 {
-		t.Error("no message was lost: the test proves nothing")
-	}
+	virtual.Test(t, func(w *virtual.World) {
+		lost := 0
+		w.Server.LoseMessages(func() bool { lost++; return true })
+		open := func() *engine.Engine { e, _ := w.Connect(); return e }
+		c := newContest(w.T, name, open(), open(), open())
+		c.leads()
+		resign(w.T, c.leader)
+		if told := c.leads(); told > 6*time.Second {
+			w.T.Errorf("told after %v, and it asks every 5 s", told)
+		}
+		if lost == 0 {
+			w.T.Error("no message was lost: the test proves nothing")
+		}
+	})
 }
 
 // The answers to Resign are lost: the leadership ends, the error says what is not known, and the engine frees the name.

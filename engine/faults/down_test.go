@@ -38,7 +38,7 @@ func (o *outage) come(calls int) {
 	for i := range callers {
 		wg.Go(func() {
 			for n := range calls / callers {
-				time.Sleep(time.Until(o.began.Add(o.lasts * time.Duration(n) / time.Duration(calls/callers))))
+				time.Sleep(time.Until(o.began.Add(o.lasts * time.Duration(n) / time.Duration(calls/callers)))) // sleeps: the pace of calls
 				m := o.e.Mutex(fmt.Sprintf("down:%d", (i+n*callers)%1000))
 				switch {
 				case n%2 == 0:
@@ -153,7 +153,7 @@ func TestFaultDownWhileCallsArrive(t *testing.T) {
 		})
 	}
 	for over := testkit.Reached(int64(waiting), after.Load); !over(); {
-		time.Sleep(time.Millisecond)
+		time.Sleep(time.Millisecond) // sleeps: the pace of questions
 	}
 	if _, err := futures.All(all...).Wait(testkit.Soon(t)); err != nil {
 		t.Fatal(err)

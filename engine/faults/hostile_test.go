@@ -170,7 +170,7 @@ func (h *hostility) whileSomebodyListens(change ...func(*engine.Options)) {
 			waiter = h.stillWaits(waiter)
 			return h.Listeners("taken") == 1
 		})
-		time.Sleep(5 * time.Millisecond) // the client is told so: what is said before it is could be the answer to its question
+		time.Sleep(5 * time.Millisecond) // sleeps: until the client knows that, which nobody can see: what is said before it is could be the answer to its question
 		h.l.Say([]byte(what))
 		h.works(what)
 	})

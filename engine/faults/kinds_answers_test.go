@@ -102,7 +102,7 @@ func (s *stage) compete(name string, runs time.Duration, mend func()) *rounds {
 			}
 		})
 	}
-	time.Sleep(runs)
+	time.Sleep(runs) // sleeps: how long the fault lasts
 	mend()
 	wg.Wait()
 	return r

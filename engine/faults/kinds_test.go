@@ -231,7 +231,7 @@ func (s *stage) checkQuiet() {
 			return stats.Waiting != 0 || stats.Held != 0
 		})
 	}
-	for called := time.Now(); ; time.Sleep(100 * time.Millisecond) {
+	for called := time.Now(); ; time.Sleep(100 * time.Millisecond) { // sleeps: the pace of questions
 		keys, channels, atRest := s.left(), s.listeners(), idle()
 		if len(keys) == 0 && channels == 0 && atRest {
 			s.T.Logf("quiet after %v", time.Since(called))

@@ -88,7 +88,7 @@ func TestFaultWatchLossTellsWithinARoundTrip(t *testing.T) {
 			var told []time.Duration
 			for range testkit.Times(t, 200, 10) {
 				h := testkit.MustLock(t, e.Mutex("watched"))
-				time.Sleep(rand.N(time.Millisecond))
+				time.Sleep(rand.N(time.Millisecond)) // sleeps: how long it is held
 				told = append(told, loses(t, server, h, r.remove))
 			}
 			reportTold(t, told)
@@ -143,7 +143,7 @@ func TestFaultWatchLossAfterEveryCommand(t *testing.T) {
 		first := testkit.MustLock(t, e.Mutex("passed"))
 		second := e.Mutex("passed").LockAsync(testkit.Soon(t))
 		redistest.Await(t, "the second to wait", func() bool { return e.Stats().Waiting == 1 })
-		time.Sleep(5 * time.Millisecond) // older than HandoffTime: to be confirmed
+		time.Sleep(5 * time.Millisecond) // sleeps: longer than HandoffTime, so it is to be confirmed
 		id := first.TenureID()
 		testkit.MustUnlock(t, first)
 		h, err := second.Wait(testkit.Soon(t))

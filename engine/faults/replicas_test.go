@@ -286,7 +286,7 @@ func TestFaultReplicasHaveWhatIsHeld(t *testing.T) {
 				for n := 0; ctx.Err() == nil; n++ {
 					h, err := e.Mutex(fmt.Sprintf("held:%d:%d", i, n)).Lock(ctx)
 					if err != nil {
-						time.Sleep(5 * time.Millisecond) // the master has died
+						time.Sleep(5 * time.Millisecond) // sleeps: the pace of calls: the master has died
 						continue
 					}
 					mu.Lock()

@@ -97,7 +97,7 @@ func (s *siege) begin(callers int) (stop func()) {
 		wg.Go(func() {
 			for ctx.Err() == nil && !s.t.Failed() {
 				s.once(i)
-				time.Sleep(rand.N(10 * time.Millisecond)) // or they take the machine, from the servers too
+				time.Sleep(rand.N(10 * time.Millisecond)) // sleeps: the pace of calls, or they take the machine, from the servers too
 			}
 		})
 	}
@@ -185,7 +185,7 @@ func (c *collection) begin(round int) (check func(*redistest.Sentinel)) {
 					holds = append(holds, h)
 					mu.Unlock()
 				}
-				time.Sleep(20 * time.Millisecond)
+				time.Sleep(20 * time.Millisecond) // sleeps: the pace of calls
 			}
 		})
 	}

@@ -41,7 +41,7 @@ func mustRefuse(t *testing.T, m *engine.Mutex, words string) {
 // mustWait checks that a call is still under way after it had time to fail.
 func mustWait[T any](t *testing.T, what string, f *futures.Future[T]) {
 	t.Helper()
-	time.Sleep(150 * time.Millisecond) // in virtual time, or more than an idle machine needs
+	time.Sleep(150 * time.Millisecond) // sleeps: what shows that it waits; in virtual time, or more than an idle machine needs
 	if _, err := f.Result(); !errors.Is(err, futures.ErrPending) {
 		t.Errorf("%s does not wait: %v", what, err)
 	}

@@ -24,7 +24,7 @@ func TestFaultWatchLossHoweverItBecameOurs(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				time.Sleep(100 * time.Millisecond) // a renewal of what was given to a claim
+				time.Sleep(100 * time.Millisecond) // sleeps: what was given to a claim is renewed at once
 				server.MustDo("DEL", h.Name())
 				select {
 				case <-h.Done():
@@ -57,7 +57,7 @@ func TestFaultWatchLossHoweverItBecameOurs(t *testing.T) {
 			t.Run("beside a reader who has left", func(t *testing.T) {
 				readers := e.RWMutex("read").Reader()
 				first := testkit.MustLock(t, readers)
-				time.Sleep(50 * time.Millisecond) // the next one asks Redis
+				time.Sleep(50 * time.Millisecond) // sleeps: longer than HandoffTime, so the next one asks Redis
 				second := testkit.MustLock(t, readers)
 				testkit.MustUnlock(t, first)
 				told(t, second, nil)

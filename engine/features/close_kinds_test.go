@@ -13,6 +13,7 @@ import (
 // Close sends gets no answer, so that the name is still in use when a call for another kind comes.
 // invariant: one-kind-per-name
 func TestCloseAnswersCallsForAnotherKind(t *testing.T) {
+	t.Parallel()
 	server := redistest.Start(t)
 	proxy := redistest.NewProxy(t, server.Addr())
 	e := testkit.Connect(t, proxy.Addr())

@@ -12,7 +12,7 @@ import (
 )
 
 func TestCloseAtAnyMoment(t *testing.T) {
-	atAnyMoment(t, 100, func(c *closing) {
+	atAnyMoment(t, 30, func(c *closing) {
 		if err := <-c.call(c.Close); err != nil {
 			c.Errorf("Close: %v", err)
 		}
@@ -22,7 +22,7 @@ func TestCloseAtAnyMoment(t *testing.T) {
 
 func TestShutdownAtAnyMoment(t *testing.T) {
 	t.Run("waits for holds to be unlocked", func(t *testing.T) {
-		atAnyMoment(t, 50, func(c *closing) {
+		atAnyMoment(t, 20, func(c *closing) {
 			ended := c.call(func() error { return c.Shutdown(c.Context()) })
 			for _, f := range c.calls { // in order, for whoever waited may have the lock after all
 				h, err := f.Wait(c.Context())
@@ -41,7 +41,7 @@ func TestShutdownAtAnyMoment(t *testing.T) {
 		})
 	})
 	t.Run("ends what is held when its context ends", func(t *testing.T) {
-		atAnyMoment(t, 50, func(c *closing) {
+		atAnyMoment(t, 20, func(c *closing) {
 			ctx, cancel := context.WithCancel(c.Context())
 			ended := c.call(func() error { return c.Shutdown(ctx) })
 			cancel()

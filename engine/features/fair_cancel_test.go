@@ -9,8 +9,10 @@ import (
 	"time"
 
 	"github.com/wheellock/wheellock/engine"
+	"github.com/wheellock/wheellock/internal/redisnet"
 	"github.com/wheellock/wheellock/internal/redistest"
 	"github.com/wheellock/wheellock/internal/testkit"
+	"github.com/wheellock/wheellock/internal/virtual"
 	"github.com/wheellock/wheellock/scripts"
 )
 
@@ -24,8 +26,7 @@ func checkFree(t *testing.T, s *redistest.Server, another *engine.Engine) {
 func TestFairCancelledWaiterLeavesTheQueue(t *testing.T) {
 	t.Parallel()
 	s := redistest.Start(t)
-	proxy := redistest.NewProxy(t, s.Addr())
-	e, another := testkit.Connect(t, proxy.Addr()), testkit.Connect(t, s.Addr())
+	e, another := testkit.Connect(t, s.Addr()), testkit.Connect(t, s.Addr())
 	m := e.FairMutex(fairName)
 
 	t.Run("when it has long stood there, in any order", func(t *testing.T) {
@@ -60,39 +61,60 @@ func TestFairCancelledWaiterLeavesTheQueue(t *testing.T) {
 		testkit.MustUnlock(t, held)
 		checkFree(t, s, another)
 	})
-	t.Run("at any moment of its way", func(t *testing.T) {
-		proxy.Latency(redistest.ClientToServer, time.Millisecond, time.Millisecond)
-		proxy.Latency(redistest.ServerToClient, time.Millisecond, time.Millisecond)
-		defer proxy.Latency(redistest.ClientToServer, 0, 0)
-		defer proxy.Latency(redistest.ServerToClient, 0, 0)
-		for range testkit.Times(t, 2_000, 60) {
-			var wg sync.WaitGroup
+}
+
+// checkNothing asserts that another process gets the lock, and that nothing is left.
+func checkNothing(w *virtual.World, another *engine.Engine) {
+	w.T.Helper()
+	testkit.MustUnlock(w.T, testkit.MustLock(w.T, another.FairMutex(fairName)))
+	w.Quiet(another, 0)
+}
+
+// Four wait for some milliseconds, while the lock goes from hand to hand and everything takes one or two, each way.
+func TestFairWaiterThatIsCancelledAtAnyMomentLeavesNothing(t *testing.T) {
+	t.Parallel()
+	virtual.Seeds(t, testkit.Times(t, 2_000, 40), func(w *virtual.World, random *rand.Rand) {
+		e, link := w.Connect()
+		another, _ := w.Connect()
+		for _, d := range []*redisnet.Direction{&link.Up, &link.Down} {
+			chance := rand.New(rand.NewPCG(random.Uint64(), 0))
+			d.Delay(func() time.Duration { return time.Millisecond + time.Duration(chance.IntN(1000))*time.Microsecond })
+		}
+		var wg sync.WaitGroup
+		for range 10 {
 			for range 4 {
-				wg.Go(func() { lockBriefly(t, m, rand.N(8*time.Millisecond)) })
+				wait := time.Duration(random.IntN(8000)) * time.Microsecond
+				wg.Go(func() { lockBriefly(w.T, e.FairMutex(fairName), wait) })
 			}
-			wg.Go(func() { lockBriefly(t, another.FairMutex(fairName), testkit.Patience) })
+			wg.Go(func() { lockBriefly(w.T, another.FairMutex(fairName), testkit.Patience) })
 			wg.Wait()
 		}
-		checkFree(t, s, another)
+		checkNothing(w, another)
 	})
+}
+
+// Three answers to a script are lost, of every two one.
+func TestFairWaiterThatIsCancelledWhileAnswersAreLostLeavesNothing(t *testing.T) {
+	t.Parallel()
 	for _, script := range []scripts.Script{scripts.FairAsk, scripts.FairRelease, scripts.FairLeave} {
-		t.Run("when answers are lost: "+script.Name, func(t *testing.T) {
-			want := proxy.Stats().Swallowed + int64(testkit.Times(t, 1_000, 20))
-			proxy.SwallowReply(redistest.Swallow{Match: testkit.Runs(script), Nth: 2, Times: -1})
-			over := testkit.Reached(want, func() int64 { return proxy.Stats().Swallowed })
-			for !over() && !t.Failed() {
-				var wg sync.WaitGroup
-				wg.Go(func() { lockBriefly(t, another.FairMutex(fairName), testkit.Patience) })
-				for range 4 {
-					wg.Go(func() { lockBriefly(t, m, rand.N(20*time.Millisecond)) })
+		t.Run(script.Name, func(t *testing.T) {
+			t.Parallel()
+			virtual.Seeds(t, testkit.Times(t, 1_000, 20), func(w *virtual.World, random *rand.Rand) {
+				e, link := w.Connect()
+				another, _ := w.Connect()
+				runs, chance := virtual.Runs(script), rand.New(rand.NewPCG(random.Uint64(), 0))
+				link.Down.Swallow(3, func(args []string) bool { return runs(args) && chance.IntN(2) == 0 })
+				for link.Down.Swallows() > 0 {
+					var wg sync.WaitGroup
+					wg.Go(func() { lockBriefly(w.T, another.FairMutex(fairName), testkit.Patience) })
+					for range 4 {
+						wait := time.Duration(random.IntN(20_000)) * time.Microsecond
+						wg.Go(func() { lockBriefly(w.T, e.FairMutex(fairName), wait) })
+					}
+					wg.Wait()
 				}
-				wg.Wait()
-			}
-			if got := proxy.Stats().Swallowed; got < want {
-				t.Errorf("swallowed %d answers, want %d", got, want)
-			}
-			proxy.SwallowNothing()
-			checkFree(t, s, another)
+				checkNothing(w, another)
+			})
 		})
 	}
 }
@@ -114,6 +136,7 @@ func lockBriefly(t *testing.T, m *engine.Mutex, d time.Duration) {
 }
 
 func TestFairCloseLeavesTheQueue(t *testing.T) {
+	t.Parallel()
 	s := redistest.Start(t)
 	another := testkit.Connect(t, s.Addr())
 	held := testkit.MustLock(t, another.FairMutex(fairName))

@@ -71,7 +71,7 @@ func newFairWaiters(t *testing.T, addr string) *fairWaiters {
 }
 
 // fairLife is FairWaiterLease in these tests: a process that stands still for two thirds of it may lose its places.
-const fairLife = 5 * time.Second
+const fairLife = 3 * time.Second
 
 func (w *fairWaiters) wait(n int) {
 	for range n {
@@ -208,7 +208,7 @@ func TestFairProcessesThatDieDelayAllByOneLease(t *testing.T) {
 	start := time.Now()
 	testkit.MustUnlock(t, held)
 	checkServed(t, s, queue)
-	// One lease for all. One for each process would be 30 s, one for each waiter minutes, and five minutes each for a
+	// One lease for all. One for each process would be 18 s, one for each waiter minutes, and five minutes each for a
 	// queue that skips them as Redisson does.
 	if took := time.Since(start); took > 4*fairLife {
 		t.Errorf("the rest was served after %v, want about %v", took, fairLife)

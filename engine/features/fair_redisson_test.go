@@ -182,6 +182,7 @@ func left(t *testing.T, s *redistest.Server, owner string) time.Duration {
 }
 
 func TestFairSharesTheQueueWithRedisson(t *testing.T) {
+	t.Parallel()
 	s := redistest.Start(t)
 	e := testkit.Connect(t, s.Addr())
 	m := e.FairMutex(fairName)
@@ -234,6 +235,7 @@ func TestFairDeadlinesSuitRedisson(t *testing.T) {
 		}
 	}
 	t.Run("the first of ours lives as long as one of its own", func(t *testing.T) {
+		t.Parallel()
 		s := redistest.Start(t)
 		e := testkit.Connect(t, s.Addr())
 		testkit.MustLock(t, e.FairMutex(fairName))
@@ -241,6 +243,7 @@ func TestFairDeadlinesSuitRedisson(t *testing.T) {
 		near(t, "ours", left(t, s, wantQueue(t, s, 1)[0]), redissons)
 	})
 	t.Run("they do not grow with the number of ours", func(t *testing.T) {
+		t.Parallel()
 		s := redistest.Start(t)
 		e := testkit.Connect(t, s.Addr())
 		testkit.MustLock(t, e.FairMutex(fairName))
@@ -253,6 +256,7 @@ func TestFairDeadlinesSuitRedisson(t *testing.T) {
 		near(t, "Redisson's behind them", left(t, s, j.owner), 2*redissons)
 	})
 	t.Run("behind Redisson's they outlive its turn", func(t *testing.T) {
+		t.Parallel()
 		s := redistest.Start(t)
 		e := testkit.Connect(t, s.Addr())
 		j, k := java(t, s.Addr(), "1", redissons), java(t, s.Addr(), "2", redissons)
@@ -270,6 +274,7 @@ func TestFairDeadlinesSuitRedisson(t *testing.T) {
 		redistest.Await(t, "our turn", func() bool { return e.Stats().Held == 1 })
 	})
 	t.Run("when ours have had their turn, Redisson's has its own wait left", func(t *testing.T) {
+		t.Parallel()
 		s := redistest.Start(t)
 		e := testkit.Connect(t, s.Addr())
 		held := testkit.MustLock(t, e.FairMutex(fairName))
@@ -286,6 +291,7 @@ func TestFairDeadlinesSuitRedisson(t *testing.T) {
 		near(t, "the second", left(t, s, k.owner), 30*time.Second+3*time.Minute)
 	})
 	t.Run("a queue that waits for long stays alive", func(t *testing.T) {
+		t.Parallel()
 		s := redistest.Start(t)
 		e := testkit.Connect(t, s.Addr(), func(o *engine.Options) { o.FairWaiterLease = 2 * time.Second })
 		held := testkit.MustLock(t, e.FairMutex(fairName))
@@ -310,6 +316,7 @@ func TestFairDeadlinesSuitRedisson(t *testing.T) {
 		checkFree(t, s, e)
 	})
 	t.Run("ours that Redisson has purged by mistake keep their turn", func(t *testing.T) {
+		t.Parallel()
 		s := redistest.Start(t)
 		e := testkit.Connect(t, s.Addr())
 		j := java(t, s.Addr(), "1", redissons)
@@ -355,6 +362,7 @@ func TestFairWaiterThatDied(t *testing.T) {
 		return owner
 	}
 	t.Run("delays ours by its engine's life, without busy asking", func(t *testing.T) {
+		t.Parallel()
 		s := redistest.Start(t)
 		e := testkit.Connect(t, s.Addr())
 		stand(s, time.Second, 5*time.Minute)
@@ -368,6 +376,7 @@ func TestFairWaiterThatDied(t *testing.T) {
 		}
 	})
 	t.Run("is skipped by Redisson alone when its deadline is over", func(t *testing.T) {
+		t.Parallel()
 		s := redistest.Start(t)
 		owner := stand(s, -time.Minute, 5*time.Minute)
 		j := java(t, s.Addr(), "1", 5*time.Minute)
@@ -382,6 +391,7 @@ func TestFairWaiterThatDied(t *testing.T) {
 		}
 	})
 	t.Run("is skipped for Redisson by one of ours", func(t *testing.T) {
+		t.Parallel()
 		s := redistest.Start(t)
 		stand(s, -time.Minute, 5*time.Minute)
 		j := java(t, s.Addr(), "1", 5*time.Minute)
@@ -399,6 +409,7 @@ func TestFairWaiterThatDied(t *testing.T) {
 // Redisson's waiter that gives up just when it was called calls nobody else: the next of its kind would sleep beside
 // a free lock until the last lease had run out, and ours behind it.
 func TestFairWaiterBehindAGiverUpIsCalled(t *testing.T) {
+	t.Parallel()
 	s := redistest.Start(t)
 	m := testkit.Connect(t, s.Addr(), func(o *engine.Options) { o.PollCap, o.FairWaiterLease = time.Hour, time.Second }).FairMutex(fairName)
 	held := testkit.MustLock(t, m)

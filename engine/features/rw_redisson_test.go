@@ -156,6 +156,7 @@ func (r *redisson) waitToWrite(ctx context.Context, listening chan<- struct{}) (
 // What one side does the other understands: fields, hold keys, TTLs and messages. Nobody polls here, so that
 // whoever gets in was told.
 func TestRWSpeaksWithRedisson(t *testing.T) {
+	t.Parallel()
 	server := redistest.Start(t)
 	e := testkit.Connect(t, server.Addr(), testkit.OnlyMessages)
 	for _, name := range []string{"stock:7", "stock:{7}:eu"} {
@@ -223,6 +224,7 @@ func TestRWSpeaksWithRedisson(t *testing.T) {
 // A writer that reads too becomes a reader that Java finds like one of its own.
 // invariant: readers-share-one-tenure
 func TestRWDowngradeAsRedissonSeesIt(t *testing.T) {
+	t.Parallel()
 	server := redistest.Start(t)
 	e := testkit.Connect(t, server.Addr())
 	java, rw, me := newRedisson(t, server, "stock:7"), e.RWMutex("stock:7"), engine.NewOwner()
@@ -250,6 +252,7 @@ func TestRWDowngradeAsRedissonSeesIt(t *testing.T) {
 // The TTL of a lock is that of the longest living hold: a reader that leaves lowers it, and whose client has died
 // does not keep a writer out.
 func TestRWReadersThatDied(t *testing.T) {
+	t.Parallel()
 	server := redistest.Start(t)
 	e := testkit.Connect(t, server.Addr())
 	java, rw := newRedisson(t, server, "stock:7"), e.RWMutex("stock:7")
@@ -302,6 +305,7 @@ func TestRWFixedLeaseIsAssertedAgain(t *testing.T) {
 // A thousand local readers are one hold in Redis: one script takes it, one gives it back.
 // invariant: readers-share-one-tenure
 func TestRWReadersCostTwoCommands(t *testing.T) {
+	t.Parallel()
 	server := redistest.Start(t)
 	e := testkit.Connect(t, server.Addr(), func(o *engine.Options) { o.HandoffTime = 3 * time.Second })
 	rw := e.RWMutex("stock:7")
@@ -349,7 +353,7 @@ func TestRWOutsideWriterGetsIn(t *testing.T) {
 				if err != nil {
 					return
 				}
-				time.Sleep(rand.N(read)) // not in step, or they would end together
+				time.Sleep(rand.N(read)) // sleeps: how long it reads: not in step, or they would end together
 				testkit.MustUnlock(t, h)
 			}
 		})

@@ -1,7 +1,12 @@
 package redismodel
 
 import (
+	"slices"
+	"strconv"
 	"testing"
+
+	"github.com/alicebob/miniredis/v2"
+	"github.com/alicebob/miniredis/v2/proto"
 
 	"github.com/wheellock/wheellock/scripts"
 )
@@ -59,6 +64,53 @@ func BenchmarkEval(b *testing.B) {
 			}
 		})
 	}
+}
+
+// BenchmarkPair is an acquire and its release, on both Redises in memory: the model is called, miniredis reached by a connection in memory.
+func BenchmarkPair(b *testing.B) {
+	pair := []call{benchCalls[0], benchCalls[len(benchCalls)-1]}
+	b.Run("redismodel", func(b *testing.B) {
+		s := New(NewInterpreter())
+		s.Micros = benchMicros
+		b.ReportAllocs()
+		for b.Loop() {
+			for _, c := range pair {
+				if answer := s.Eval(c.script.Text, c.keys, c.args); answer.Kind != Int {
+					b.Fatal(c.script.Name, answer)
+				}
+			}
+		}
+	})
+	b.Run("miniredis", func(b *testing.B) {
+		s := miniredis.NewMiniRedis()
+		defer s.Close()
+		conn, err := s.Dial()
+		if err != nil {
+			b.Fatal(err)
+		}
+		client := proto.NewClient(conn)
+		defer client.Close()
+		var words [][]string
+		for _, c := range pair {
+			digest, err := client.Do("SCRIPT", "LOAD", c.script.Text)
+			if err != nil {
+				b.Fatal(err)
+			}
+			sha, err := proto.ReadString(digest)
+			if err != nil {
+				b.Fatal(err)
+			}
+			words = append(words, slices.Concat([]string{"EVALSHA", sha, strconv.Itoa(len(c.keys))}, c.keys, c.args))
+		}
+		b.ReportAllocs()
+		for b.Loop() {
+			for _, w := range words {
+				if answer, err := client.Do(w...); err != nil || answer[0] != ':' {
+					b.Fatal(answer, err)
+				}
+			}
+		}
+	})
 }
 
 func BenchmarkSnapshotAndBack(b *testing.B) {

@@ -120,7 +120,7 @@ func (h *half) setDeadline(t time.Time) {
 // read waits for something to read.
 func (h *half) read(b []byte) (int, error) {
 	for {
-		n, err, next := h.try(b)
+		n, next, err := h.try(b)
 		if n > 0 || err != nil {
 			return n, err
 		}
@@ -138,15 +138,15 @@ func (h *half) read(b []byte) (int, error) {
 }
 
 // try reads what is there; else next is when there may be something, zero when that is not known.
-func (h *half) try(b []byte) (n int, err error, next time.Time) {
+func (h *half) try(b []byte) (n int, next time.Time, err error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	now := time.Now()
 	switch {
 	case h.closed:
-		return 0, net.ErrClosed, next
+		return 0, next, net.ErrClosed
 	case !h.deadline.IsZero() && !now.Before(h.deadline):
-		return 0, os.ErrDeadlineExceeded, next
+		return 0, next, os.ErrDeadlineExceeded
 	}
 	for len(h.queue) > 0 && n < len(b) && !h.queue[0].at.After(now) {
 		k := copy(b[n:], h.queue[0].data)
@@ -156,18 +156,18 @@ func (h *half) try(b []byte) (n int, err error, next time.Time) {
 		}
 	}
 	if n > 0 {
-		return n, nil, next
+		return n, next, nil
 	}
 	next = h.deadline
 	switch {
 	case len(h.queue) > 0:
 		next = sooner(next, h.queue[0].at)
 	case h.end != nil && !h.endAt.After(now):
-		return 0, h.end, next
+		return 0, next, h.end
 	case h.end != nil:
 		next = sooner(next, h.endAt)
 	}
-	return 0, nil, next
+	return 0, next, nil
 }
 
 // sooner is the earlier of two times, of which the first may be zero: none.

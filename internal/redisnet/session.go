@@ -15,7 +15,6 @@ type session struct {
 	since    time.Time
 	resp3    bool
 	channels map[channel]struct{}
-	asked    bool   // it listens, or did
 	name     string // as the client calls itself
 	tracking bool   // it asked to be told of changed keys
 	pending  []byte // answers that leave when nothing more is to be read

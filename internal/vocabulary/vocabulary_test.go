@@ -1,6 +1,6 @@
 // Package vocabulary checks the documents of this project. Identifiers and documents use the terms of ARCHITECTURE.md's glossary, and
 // none of the words that were retired (words_test.go). The files, commands and tests that documents name exist (documents_test.go), and
-// docs/OPERATIONS.md explains every message (messages_test.go).
+// docs/OPERATIONS.md explains every message (messages_test.go). Tests do not sleep for a fixed time without a reason (sleeps_test.go).
 package vocabulary
 
 import (

@@ -141,7 +141,7 @@ type tardy struct {
 
 func (w *tardy) get(ctx context.Context, opts []engine.LockOption) (grant, error) {
 	if w.calls.Add(1)%3 == 0 {
-		time.Sleep(20 * time.Millisecond)
+		time.Sleep(20 * time.Millisecond) // sleeps: how late it comes
 	}
 	return w.resource.get(ctx, opts)
 }
@@ -174,7 +174,7 @@ func TestRigOpensALatchAfterALateAnswer(t *testing.T) {
 		if m.Counts.Pairs > pairs { // calls are under way
 			pairs = m.Counts.Pairs
 			server.Freeze()
-			time.Sleep(50 * time.Millisecond)
+			time.Sleep(50 * time.Millisecond) // sleeps: how late answers come
 			server.Thaw()
 		}
 		return pairs > 200

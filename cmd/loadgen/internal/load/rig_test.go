@@ -377,7 +377,7 @@ func TestRigStepsLastAfterAPause(t *testing.T) {
 			return
 		}
 		if len(lasted) == 0 {
-			time.Sleep(3 * step)
+			time.Sleep(3 * step) // sleeps: how long the machine stands still
 		}
 		lasted[s.Step] += s.Elapsed
 	})

@@ -154,7 +154,7 @@ func TestPrivateServerGoesWithAKilledOwner(t *testing.T) {
 	if _, err := conn.Read(make([]byte, 1)); err != io.EOF && !errors.Is(err, syscall.ECONNRESET) {
 		t.Fatalf("reading from the server after its owner was killed: %v, want the end", err)
 	}
-	for deadline := time.Now().Add(time.Minute); ; time.Sleep(5 * time.Millisecond) { // directories send no events
+	for deadline := time.Now().Add(time.Minute); ; time.Sleep(5 * time.Millisecond) { // sleeps: the pace of questions: directories send no events
 		if left, _ := filepath.Glob(filepath.Join(tmp, "*")); len(left) == 0 {
 			return
 		} else if time.Now().After(deadline) {
