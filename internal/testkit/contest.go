@@ -94,7 +94,7 @@ func (c *RwContest) enter(weight int64) {
 	if !c.inside.Enter(judge.Whole, weight) {
 		c.T.Errorf("one of weight %d is not alone", weight)
 	}
-	time.Sleep(rand.N(200 * time.Microsecond))
+	time.Sleep(rand.N(200 * time.Microsecond)) // sleeps: how long it is held
 	c.inside.Leave(weight)
 }
 
