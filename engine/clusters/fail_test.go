@@ -8,11 +8,11 @@ import (
 	"net"
 	"slices"
 	"sync"
-	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/wheellock/wheellock/engine"
+	"github.com/wheellock/wheellock/internal/judge"
 	"github.com/wheellock/wheellock/internal/redistest"
 	"github.com/wheellock/wheellock/internal/testkit"
 )
@@ -151,7 +151,7 @@ func TestClusterBlackHoleDelaysNobodyElse(t *testing.T) {
 	var waiting sync.WaitGroup
 	for i := range 20 { // these wait for it to end
 		name := nameAt(t, c, fmt.Sprintf("stuck%d", i), c.Nodes[0])
-		waiting.Go(func() { stuck.pair(e.Mutex(name), new(atomic.Int32)) })
+		waiting.Go(func() { stuck.pair(e.Mutex(name), new(judge.Inside)) })
 	}
 	before, beside := callers.pairs.Load(), others.pairs.Load()
 	if err := testkit.MustEnd(t, behind); !errors.Is(err, engine.ErrLost) {

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/wheellock/wheellock/engine"
+	"github.com/wheellock/wheellock/internal/judge"
 	"github.com/wheellock/wheellock/internal/redistest"
 	"github.com/wheellock/wheellock/internal/testkit"
 	"github.com/wheellock/wheellock/scripts"
@@ -45,7 +46,7 @@ type contenders struct {
 	stopped chan struct{}
 	wg      sync.WaitGroup
 	pairs   atomic.Int64
-	holders sync.Map // *atomic.Int32 by name
+	holders sync.Map // *judge.Inside by name
 }
 
 // newContenders makes contenders that are gone at the end of the test at the latest, before the engines that were there first.
@@ -58,10 +59,10 @@ func newContenders(t *testing.T) *contenders {
 
 // contend has so many callers take a lock again and again.
 func (c *contenders) contend(callers int, l engine.Locker) {
-	inside, _ := c.holders.LoadOrStore(l.Name(), new(atomic.Int32))
+	inside, _ := c.holders.LoadOrStore(l.Name(), new(judge.Inside))
 	for range callers {
 		c.wg.Go(func() {
-			for c.pair(l, inside.(*atomic.Int32)) {
+			for c.pair(l, inside.(*judge.Inside)) {
 				select {
 				case <-c.stopped:
 					return
@@ -73,7 +74,7 @@ func (c *contenders) contend(callers int, l engine.Locker) {
 }
 
 // pair takes a lock and gives it back. False: something was wrong.
-func (c *contenders) pair(l engine.Locker, inside *atomic.Int32) bool {
+func (c *contenders) pair(l engine.Locker, inside *judge.Inside) bool {
 	ctx, cancel := context.WithTimeout(context.Background(), testkit.Patience)
 	defer cancel()
 	h, err := l.Lock(ctx)
@@ -81,12 +82,15 @@ func (c *contenders) pair(l engine.Locker, inside *atomic.Int32) bool {
 		c.t.Errorf("Lock(%s): %v", l.Name(), err)
 		return false
 	}
-	_, shared := l.(readers)
-	if n := inside.Add(1); n != 1 && !shared {
-		c.t.Errorf("%d hold %s", n, l.Name())
+	weight := int64(judge.Whole)
+	if _, shared := l.(readers); shared {
+		weight = 1
+	}
+	if !inside.Enter(judge.Whole, weight) {
+		c.t.Errorf("more hold %s than may", l.Name())
 	}
 	time.Sleep(50 * time.Microsecond) // sleeps: how long it is held
-	inside.Add(-1)
+	inside.Leave(weight)
 	if err := h.Unlock(ctx); err != nil {
 		c.t.Errorf("Unlock(%s): %v", l.Name(), err)
 		return false

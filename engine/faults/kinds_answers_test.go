@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/wheellock/wheellock/engine"
+	"github.com/wheellock/wheellock/internal/judge"
 	"github.com/wheellock/wheellock/internal/redisnet"
 	"github.com/wheellock/wheellock/internal/testkit"
 	"github.com/wheellock/wheellock/internal/virtual"
@@ -24,7 +25,7 @@ type rounds struct {
 	*kind
 	*chance
 	look   func(name string) (owners []string, ttl time.Duration) // what stands in Redis
-	inside atomic.Int64
+	inside judge.Inside
 	grants atomic.Int64
 	token  atomic.Int64 // the largest of a fenced lock
 }
@@ -50,8 +51,8 @@ func (r *rounds) once(engines []*engine.Engine, name string) {
 		return
 	}
 	r.grants.Add(1)
-	if n := r.inside.Add(got.room); n > r.room {
-		r.Errorf("%d are inside, of %d", n, r.room)
+	if !r.inside.Enter(r.room, got.room) {
+		r.Errorf("more are inside than %d", r.room)
 	}
 	if token, fenced := fencing(got); fenced {
 		if before := r.token.Swap(token); token <= before {
@@ -62,7 +63,7 @@ func (r *rounds) once(engines []*engine.Engine, name string) {
 		r.check(got.hold)
 	}
 	r.pause(2 * time.Millisecond)
-	r.inside.Add(-got.room)
+	r.inside.Leave(got.room)
 	if err := testkit.Patiently(got.back); err != nil {
 		r.Errorf("give back: %v", err)
 	}

@@ -4,12 +4,12 @@ import (
 	"errors"
 	"fmt"
 	"sync"
-	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/wheellock/wheellock/engine"
 	"github.com/wheellock/wheellock/futures"
+	"github.com/wheellock/wheellock/internal/judge"
 	"github.com/wheellock/wheellock/internal/redistest"
 	"github.com/wheellock/wheellock/internal/testkit"
 	"github.com/wheellock/wheellock/scripts"
@@ -54,7 +54,7 @@ func TestDispatchersExcludeAndCountEachOwnerOnce(t *testing.T) {
 	for i := range 4 {
 		names = append(names, ofEach(fmt.Sprintf("room%d", i))...)
 	}
-	inside := make([]atomic.Int32, len(names))
+	inside := make([]judge.Inside, len(names))
 	var tenures sync.Map // by id: the name
 	var wg sync.WaitGroup
 	for caller := range 8 * several {
@@ -66,13 +66,13 @@ func TestDispatchersExcludeAndCountEachOwnerOnce(t *testing.T) {
 					t.Error(err)
 					return
 				}
-				if n := inside[at].Add(1); n != 1 {
-					t.Errorf("%d callers have %s", n, names[at])
+				if !inside[at].Enter(judge.Whole, judge.Whole) {
+					t.Errorf("two callers have %s", names[at])
 				}
 				if other, seen := tenures.LoadOrStore(h.TenureID(), names[at]); seen && other != names[at] {
 					t.Errorf("%s and %s have the owner id %s", other, names[at], h.TenureID())
 				}
-				inside[at].Add(-1)
+				inside[at].Leave(judge.Whole)
 				// What a release gave to a claim has a lease of 2 s, which a busy machine may miss.
 				if err := testkit.Patiently(h.Unlock); err != nil && !testkit.IsAny(err, engine.ErrLost, engine.ErrUncertain) {
 					t.Error(err)

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/wheellock/wheellock/engine"
+	"github.com/wheellock/wheellock/internal/judge"
 )
 
 // Contested is the name that they compete for.
@@ -20,8 +21,7 @@ type RwContest struct {
 	T       *testing.T
 	Engines []*engine.Engine
 	Cancel  bool // a third of the calls is cancelled at some moment
-	readers atomic.Int32
-	writers atomic.Int32
+	inside  judge.Inside
 	Grants  atomic.Int64
 }
 
@@ -76,12 +76,7 @@ func (c *RwContest) read(rw *engine.RWMutex) {
 	if h == nil {
 		return
 	}
-	c.readers.Add(1)
-	time.Sleep(rand.N(200 * time.Microsecond))
-	if n := c.writers.Load(); n != 0 {
-		c.T.Errorf("%d writers beside a reader", n)
-	}
-	c.readers.Add(-1)
+	c.enter(1)
 	c.free(h)
 }
 
@@ -90,16 +85,17 @@ func (c *RwContest) write(rw *engine.RWMutex) {
 	if h == nil {
 		return
 	}
-	c.alone()
+	c.enter(judge.Whole)
 	c.free(h)
 }
 
-func (c *RwContest) alone() {
-	if w, r := c.writers.Add(1), c.readers.Load(); w != 1 || r != 0 {
-		c.T.Errorf("%d writers and %d readers at once", w, r)
+// enter is what a reader, of weight 1, or a writer does inside.
+func (c *RwContest) enter(weight int64) {
+	if !c.inside.Enter(judge.Whole, weight) {
+		c.T.Errorf("one of weight %d is not alone", weight)
 	}
-	time.Sleep(rand.N(200 * time.Microsecond))
-	c.writers.Add(-1)
+	time.Sleep(rand.N(200 * time.Microsecond)) // sleeps: how long it is held
+	c.inside.Leave(weight)
 }
 
 // lower writes, reads, and goes on reading when it has ceased to write.
@@ -109,17 +105,12 @@ func (c *RwContest) lower(rw *engine.RWMutex) {
 	if write == nil {
 		return
 	}
-	c.alone()
+	c.enter(judge.Whole)
 	read := c.take(rw.Reader(), me)
 	c.free(write)
 	if read == nil {
 		return
 	}
-	c.readers.Add(1)
-	time.Sleep(rand.N(200 * time.Microsecond))
-	if n := c.writers.Load(); n != 0 {
-		c.T.Errorf("%d writers beside a reader that wrote before", n)
-	}
-	c.readers.Add(-1)
+	c.enter(1)
 	c.free(read)
 }

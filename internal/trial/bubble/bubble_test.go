@@ -23,7 +23,10 @@ var (
 	events = flag.Int("events", 200, "how many events are printed when something is wrong")
 )
 
-func init() { flag.StringVar(onlyKind, "kind", "", "the only kind of names, such as rw") }
+func init() {
+	flag.StringVar(onlyKind, "kind", "", "the only kind of names, such as rw")
+	flag.BoolVar(judgesOrder, "order", false, "judge the order of fair locks")
+}
 
 func TestMain(m *testing.M) {
 	flag.Parse()
@@ -37,12 +40,12 @@ func TestBubble(t *testing.T) {
 	first := max(*seed, 1)
 	began := time.Now()
 	var virtual time.Duration
-	worlds := 0
+	worlds, pairs, gap := 0, 0, time.Duration(0)
 	in := redismodel.NewInterpreter()
 	for s := first; virtual < *length; s++ {
 		w := live(t, s, in)
 		virtual += w.lived
-		worlds++
+		worlds, pairs, gap = worlds+1, pairs+w.pairs, max(gap, w.gap)
 		if *trace {
 			t.Logf("seed %d:\n%s", s, w.list(mostEvents))
 		}
@@ -50,7 +53,8 @@ func TestBubble(t *testing.T) {
 			t.Fatalf("seed %d, after %d worlds:\n%s\n%s", s, worlds, w.list(*events), strings.Join(w.wrong, "\n"))
 		}
 	}
-	t.Logf("%d worlds from seed %d on, %.2f virtual hours in %v; stalls %t", worlds, first, virtual.Hours(), time.Since(began).Round(time.Millisecond), stalls)
+	t.Logf("%d worlds from seed %d on, %.2f virtual hours in %v; %d pairs in fair queues, longest gap %v; stalls %t", worlds, first, virtual.Hours(),
+		time.Since(began).Round(time.Millisecond), pairs, gap, stalls)
 }
 
 // live is the life of the world of a seed.

@@ -6,8 +6,8 @@ import (
 	"github.com/wheellock/wheellock/scripts"
 )
 
-// count judges the names that count. valid are the holds that are.
-func (j *judge) count(valid []*held) {
+// count judges the names that count.
+func (j *judge) count() {
 	for _, s := range j.w.subjects {
 		total, taken, unsure, void := s.tally.read()
 		if void {
@@ -15,7 +15,7 @@ func (j *judge) count(valid []*held) {
 		}
 		switch s.kind {
 		case permitKind:
-			j.countPermits(s, total, valid)
+			j.countPermits(s, total)
 		case semaphoreKind:
 			if free := j.number(s.name); free+taken > total+unsure && total > 0 {
 				j.w.violation("permits", "%s: %d of %d are free, %d are taken, %d may have been given", s.name, free, total, taken, unsure)
@@ -24,21 +24,12 @@ func (j *judge) count(valid []*held) {
 	}
 }
 
-// countPermits: what is held and what is free is what was set, at every moment; holds have no more.
-func (j *judge) countPermits(s *subject, total int64, valid []*held) {
+// countPermits: what is held and what is free is what was set, at every moment.
+func (j *judge) countPermits(s *subject, total int64) {
 	free, held := j.number(s.name), j.w.servers[0].Do("ZCARD", scripts.PermitsKey(s.name)).Int
 	if free+held != total {
 		j.w.violation("permits", "%s: %d are free and %d held, of %d", s.name, free, held, total)
 		s.tally.destroy()
-	}
-	granted := int64(0)
-	for _, one := range valid {
-		if one.s == s && !j.exempt(one) {
-			granted += int64(one.permits)
-		}
-	}
-	if granted > total {
-		j.w.violation("permits", "%s: holds have %d permits of %d", s.name, granted, total)
 	}
 }
 

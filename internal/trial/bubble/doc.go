@@ -6,7 +6,8 @@
 // (caller.go; locks.go, staying.go, permits.go and counts.go say what they do), and its faults (faults.go, faultkinds.go). A judge
 // checks the holds all the time, by true time, which is the bubble's own (judge.go, deadlines.go, orphans.go, staying.go,
 // wanted.go, tally.go). Every call has a bound (call.go). At the end all faults are repaired, and nothing may be left
-// (recover.go). record.go keeps the events, and prints them if something is wrong.
+// (recover.go); and the calls of all the time are brought before the rules of package judge that look back (history.go): tokens,
+// order, and names that were free while somebody waited. record.go keeps the events, and prints them if something is wrong.
 //
 // With the build tag wheellock_stall, pauses.go delays goroutines of the engines at named points, stops processes and
 // suspends machines, and clocks run at different speeds.

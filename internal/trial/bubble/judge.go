@@ -2,6 +2,7 @@ package bubble
 
 import (
 	"errors"
+	"fmt"
 	"math"
 	"slices"
 	"strings"
@@ -9,6 +10,7 @@ import (
 	"time"
 
 	"github.com/wheellock/wheellock/engine"
+	rules "github.com/wheellock/wheellock/internal/judge"
 	"github.com/wheellock/wheellock/internal/redismodel"
 )
 
@@ -27,11 +29,12 @@ type judge struct {
 	waited    map[*subject]time.Time // when somebody last waited who does not any more
 	ended     bool                   // some process has, and may have left a place in a fair queue
 	orphans   map[orphan]time.Time
+	past      map[*subject][]*held // all calls
 }
 
-// held is a hold that its caller has not given back.
+// held is a call for a name, and the hold that it was granted.
 type held struct {
-	h       *engine.Hold
+	h       *engine.Hold // nil: none
 	p       *process
 	s       *subject
 	shared  bool
@@ -40,19 +43,31 @@ type held struct {
 	permits int
 	ids     []string // its owner fields
 	wanted  wantedHint
-	granted time.Time
-	lacks   map[int]time.Time // since when it has no part on a server, of a majority
-	over    error             // what Err said when it was first not nil
+	tried   bool // it asked once and did not wait
+	again   bool // by an owner who had it
+	spared  bool // what it stands on was destroyed before it was heard of
+	token   int64
+
+	asked, answered, granted time.Time
+
+	free  time.Time         // from when on it surely was over
+	stays time.Time         // until when its name stays taken, at the latest
+	lacks map[int]time.Time // since when it has no part on a server, of a majority
+	over  error             // what Err said when it was first not nil
 }
 
 // add takes up a hold that was granted, and judges it.
 func (j *judge) add(one *held) {
 	one.ids, one.granted = strings.Split(one.h.TenureID(), ","), time.Now()
+	one.token, _ = one.h.Token()
 	j.mu.Lock()
 	j.holds = append(j.holds, one)
 	j.mu.Unlock()
 	j.w.note("%v %s holds %s by %v until %v", one.p, one.mode(), one.s.name, one.ids, one.h.Deadline().Sub(j.w.began))
 	j.look()
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	one.spared = j.exempt(one)
 }
 
 func (one *held) mode() string {
@@ -74,7 +89,12 @@ func (j *judge) drop(p *process) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	j.ended = true
-	j.holds = slices.DeleteFunc(j.holds, func(other *held) bool { return other.p == p })
+	j.holds = slices.DeleteFunc(j.holds, func(other *held) bool {
+		if other.p == p && other.free.IsZero() {
+			other.free = other.ends()
+		}
+		return other.p == p
+	})
 }
 
 // run looks at times drawn by chance, and when a hold is to end.
@@ -136,40 +156,40 @@ func (j *judge) look() {
 			j.note(one, err)
 			continue
 		}
-		valid = append(valid, one)
+		if !j.exempt(one) {
+			valid = append(valid, one)
+		}
 	}
 	for i, one := range valid {
-		if j.exempt(one) {
-			continue
-		}
-		for _, other := range valid[:i] {
-			if !j.exempt(other) && one.excludes(other) {
-				j.w.violation("exclusion", "%s is held by %v (%v, until %v) and by %v (%v, until %v)", one.s.name,
-					other.p, other.ids, other.h.Deadline().Sub(j.w.began), one.p, one.ids, one.h.Deadline().Sub(j.w.began))
-			}
+		others := slices.DeleteFunc(slices.Clone(valid[:i]), func(other *held) bool { return other.s != one.s })
+		total, _, _, void := one.s.tally.read()
+		if (one.permits == 0 || !void) && rules.Excludes(total, one, others...) {
+			j.w.violation("exclusion", "%v beside %v", one, others)
 		}
 		j.deadline(one)
 		j.whole(one)
 	}
-	j.count(valid)
+	j.count()
+}
+
+func (one *held) String() string {
+	if one.h == nil {
+		return fmt.Sprintf("%v asking for %s", one.p, one.s.name)
+	}
+	return fmt.Sprintf("%v having %s by %v (until %v, token %d)", one.p, one.s.name, one.ids, one.h.Deadline().Sub(one.p.w.began), one.token)
 }
 
 func (j *judge) note(one *held, err error) {
 	if one.over == nil {
 		one.over = err
+		if one.free.IsZero() {
+			one.free = one.ends()
+		}
 		j.w.note("%v: the hold of %s by %v is over: %v", one.p, one.s.name, one.ids, err)
 	}
 	if !errors.Is(err, engine.ErrLost) && !errors.Is(err, engine.ErrUnlocked) {
 		j.w.violation("errors", "%v: a hold ended with %v", one.p, err)
 	}
-}
-
-// excludes reports whether two holds must never be valid at once.
-func (one *held) excludes(other *held) bool {
-	if one.permits > 0 || one.shared && other.shared || one.owner != (engine.Owner{}) && one.owner == other.owner {
-		return false
-	}
-	return slices.ContainsFunc(one.s.parts, func(part string) bool { return slices.Contains(other.s.parts, part) })
 }
 
 // exempt reports whether what a hold stands on was destroyed: then no lock on Redis can keep its word.
@@ -202,13 +222,6 @@ func (j *judge) forcing(n int) {
 		j.w.servers[0].After(nil)
 	}
 	j.destroy(j.doomed.take())
-}
-
-// spared is exempt, for who does not judge.
-func (j *judge) spared(one *held) bool {
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	return j.exempt(one)
 }
 
 // destroy notes that what stands on a server now is about to be destroyed, in whole or in part.

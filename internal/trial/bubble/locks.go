@@ -65,20 +65,16 @@ func (c *caller) useLock(alive context.Context, s *subject, owner engine.Owner, 
 		least = spread(c.r, time.Millisecond, most)
 		opts = append(opts, engine.WithMinHold(least))
 	}
-	asked := c.w.judge.ask(c.p, s)
-	last := s.tally.token()
-	began := time.Now()
-	h, err := c.take(alive, s, l, owner, opts)
-	if err != nil {
-		asked()
-		return
-	}
-	one := c.granted(alive, &held{h: h, p: c.p, s: s, shared: shared, fixed: fixed, owner: owner}, asked, last)
-	if one == nil {
+	one := &held{p: c.p, s: s, shared: shared, fixed: fixed, owner: owner, again: depth > 0}
+	answered := c.w.judge.ask(one)
+	one.h, err = c.take(alive, one, l, opts)
+	has := err == nil && c.granted(alive, one)
+	answered()
+	if !has {
 		return
 	}
 	if least > 0 {
-		c.w.judge.stays(one, began, least)
+		c.w.judge.stays(one, one.asked, least)
 	}
 	c.have(alive, one, fixed, depth)
 	if s.kind.detachable() && owner == (engine.Owner{}) && c.r.IntN(6) == 0 {
@@ -88,30 +84,29 @@ func (c *caller) useLock(alive context.Context, s *subject, owner engine.Owner, 
 	}
 }
 
-// granted takes up a hold that was asked for. nil: its life is over.
-func (c *caller) granted(alive context.Context, one *held, asked func(), last int64) *held {
-	defer asked()
+// granted takes up a hold that was asked for. False: its life is over.
+func (c *caller) granted(alive context.Context, one *held) bool {
 	if alive.Err() != nil { // the judge has dropped what this life had
+		one.granted, one.free = time.Now(), one.ends()
 		one.h.UnlockAsync()
-		return nil
+		return false
 	}
 	c.w.judge.add(one)
-	one.s.tally.tokenAfter(c, one, last)
-	return one
+	return true
 }
 
 // take asks for a lock in one of all ways.
-func (c *caller) take(alive context.Context, s *subject, l engine.Locker, owner engine.Owner, opts []engine.LockOption) (h *engine.Hold, err error) {
+func (c *caller) take(alive context.Context, one *held, l engine.Locker, opts []engine.LockOption) (h *engine.Hold, err error) {
 	ctx, cancel := context.WithCancel(alive)
 	defer cancel()
 	wait := spread(c.r, time.Millisecond, 3*c.w.plan.lease)
 	ask := c.answerTime()
-	if s.kind == quorumKind { // each server has a tenth of the lease
+	if one.s.kind == quorumKind { // each server has a tenth of the lease
 		ask = max(ask, c.w.plan.lease/5)
 	}
 	how := c.r.IntN(8)
-	if how < 4 || how == 7 {
-		defer c.w.judge.waits(c.p, s, owner)()
+	if one.tried = how >= 4 && how != 7; !one.tried {
+		defer c.w.judge.waits(c.p, one.s, one.owner)()
 	}
 	switch how {
 	case 0, 1, 2:
@@ -227,7 +222,7 @@ func (c *caller) force(alive context.Context, s *subject, m *engine.Mutex) {
 // giveBack unlocks.
 func (c *caller) giveBack(one *held) {
 	c.w.judge.remove(one)
-	h, ctx := one.h, context.Background()
+	h, ctx, ends := one.h, context.Background(), one.ends()
 	what := "Unlock " + h.Name()
 	if c.r.IntN(8) == 0 {
 		ended, cancel := context.WithCancel(ctx)
@@ -243,6 +238,10 @@ func (c *caller) giveBack(one *held) {
 	} else {
 		err = c.call(c.answerTime(), what, func() error { return h.Unlock(ctx) })
 	}
+	if err == nil {
+		ends = time.Now()
+	}
+	c.w.judge.freed(one, ends)
 	if over := h.Err(); over == nil {
 		c.w.violation("unlock", "%v: Unlock of %s said %v, and Err is nil", c, h.Name(), err)
 	}

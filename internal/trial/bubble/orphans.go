@@ -24,8 +24,9 @@ const restTime = orphanTime + 2*time.Second
 // cleanTime is after how long an engine releases an acquire that got no answer: then it cannot run any more.
 const cleanTime = gate.LateWindow + 250*time.Millisecond
 
-// ask notes that a process asks for a name, until the function it returns is called: it may have an owner there.
-func (j *judge) ask(p *process, s *subject) (done func()) {
+// ask notes a call for a name, until the function it returns is called: its process may have an owner there.
+func (j *judge) ask(one *held) (answered func()) {
+	p, s := one.p, one.s
 	count := func(n int) {
 		j.mu.Lock()
 		defer j.mu.Unlock()
@@ -39,8 +40,13 @@ func (j *judge) ask(p *process, s *subject) (done func()) {
 			j.asking[p][part] += n
 		}
 	}
+	one.asked = time.Now()
+	j.record(one)
 	count(1)
-	return func() { count(-1) }
+	return func() {
+		one.answered = time.Now()
+		count(-1)
+	}
 }
 
 // lookForOrphans judges that no owner stays in Redis for whom nobody holds anything.

@@ -19,8 +19,8 @@ func (c *caller) usePermits(s *subject) {
 	if fixed {
 		opts = append(opts, engine.WithLease(spread(c.r, 10*time.Millisecond, 2*c.w.plan.lease)))
 	}
-	asked := c.w.judge.ask(c.p, s)
-	defer asked()
+	one := &held{p: c.p, s: s, permits: n}
+	defer c.w.judge.ask(one)()
 	var h *engine.Hold
 	var err error
 	if c.r.IntN(2) == 0 {
@@ -37,7 +37,7 @@ func (c *caller) usePermits(s *subject) {
 		h.UnlockAsync()
 		return
 	}
-	one := &held{h: h, p: c.p, s: s, permits: n}
+	one.h = h
 	s.tally.given(h.PermitIDs())
 	c.w.judge.add(one)
 	c.have(alive, one, fixed, 0)

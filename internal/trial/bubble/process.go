@@ -35,6 +35,7 @@ type process struct {
 	standing time.Time       // until then it does nothing
 	kept     time.Time       // until then it is kept from running, or some goroutine of it
 	troubled time.Time       // when something befell it last, or will have ended
+	troubles []span          // all that befell it
 	rests    time.Time       // until then none of its goroutines is kept at a point
 
 	paused atomic.Int64 // ns for which it was kept from running, or some goroutine of it
@@ -177,8 +178,21 @@ func (p *process) stands() bool {
 func (p *process) trouble(d time.Duration) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if until := time.Now().Add(d); until.After(p.troubled) {
+	until := time.Now().Add(d)
+	if until.After(p.troubled) {
 		p.troubled = until
+	}
+	p.disturbedLocked(until)
+}
+
+// disturbedLocked notes until when something disturbs it from now on.
+func (p *process) disturbedLocked(until time.Time) {
+	if last := len(p.troubles) - 1; last >= 0 && !time.Now().After(p.troubles[last].to) {
+		if until.After(p.troubles[last].to) {
+			p.troubles[last].to = until
+		}
+	} else {
+		p.troubles = append(p.troubles, span{time.Now(), until})
 	}
 }
 
@@ -249,6 +263,9 @@ func (p *process) restart(crash bool) {
 		p.kill()
 	}
 	p.overflows()
+	p.mu.Lock()
+	p.disturbedLocked(time.Now().Add(p.w.plan.mostStay())) // what it was about to get runs out
+	p.mu.Unlock()
 	p.die()
 	p.w.judge.drop(p)
 	if err := p.closeAll(engines); err != nil {

@@ -57,6 +57,7 @@ func (w *World) settle() {
 	}
 	w.judge.lookForOrphans()
 	w.judge.look()
+	w.judge.review()
 	w.queues()
 	before := w.commands()
 	time.Sleep(4 * time.Second)

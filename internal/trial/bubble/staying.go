@@ -37,6 +37,9 @@ func (j *judge) stays(one *held, began time.Time, least time.Duration) {
 	defer j.mu.Unlock()
 	ids := append(slices.Clone(one.ids), one.ids[0]+detachedSuffix)
 	j.staying = append(j.staying, stay{one.s, ids, until})
+	if most := time.Now().Add(least + j.w.plan.grace()); most.After(one.stays) {
+		one.stays = most
+	}
 	j.w.note("%v: %s stays taken by %v until %v", one.p, one.s.name, ids, until.Sub(j.w.began))
 }
 
@@ -100,7 +103,7 @@ func (d *detached) took(id string) int {
 func (c *caller) detach(one *held) {
 	c.w.judge.remove(one)
 	lease := spread(c.r, 10*time.Millisecond, c.w.plan.mostStay())
-	began := time.Now()
+	began, ends := time.Now(), one.ends()
 	var id string
 	err := c.call(c.answerTime(), fmt.Sprintf("Detach %s for %v", one.h.Name(), lease), func() (err error) {
 		id, err = one.h.Detach(context.Background(), lease)
@@ -114,7 +117,9 @@ func (c *caller) detach(one *held) {
 	}
 	if err == nil {
 		c.w.judge.stays(one, began, lease)
+		ends = time.Now()
 	}
+	c.w.judge.freed(one, ends.Add(lease))
 	if id != "" && c.r.IntN(4) > 0 {
 		one.s.detached.add(id)
 	}
@@ -138,15 +143,15 @@ func (c *caller) adopt(alive context.Context, s *subject) bool {
 		return false
 	}
 	c.w.judge.destroy([]string{id}) // whoever believes in it loses it
-	asked := c.w.judge.ask(c.p, s)
-	last := s.tally.token()
-	var h *engine.Hold
+	one := &held{p: c.p, s: s, tried: true}
+	answered := c.w.judge.ask(one)
 	err := c.call(c.answerTime(), "Adopt "+s.name+" of "+id, func() (err error) {
-		h, err = m.Adopt(alive, id)
+		one.h, err = m.Adopt(alive, id)
 		return err
 	})
+	has := err == nil && c.granted(alive, one)
+	answered()
 	if err != nil {
-		asked()
 		if errors.Is(err, engine.ErrHeld) {
 			c.w.violation("errors", "%v: Adopt: %v", c, err)
 		}
@@ -156,7 +161,7 @@ func (c *caller) adopt(alive context.Context, s *subject) bool {
 	if n := s.detached.took(id); n > 1 && strings.HasSuffix(id, detachedSuffix) && !void {
 		c.w.violation("adopt", "%v is the %dth to adopt %s", c, n, id)
 	}
-	if one := c.granted(alive, &held{h: h, p: c.p, s: s}, asked, last); one != nil {
+	if has {
 		c.have(alive, one, false, 0)
 		c.giveBack(one)
 	}

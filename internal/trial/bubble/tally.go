@@ -6,13 +6,12 @@ import (
 
 // tally is what is known of a name that counts: permits, semaphores, latches.
 type tally struct {
-	mu      sync.Mutex // guards the rest
-	total   int64      // that were set
-	taken   int64      // of a semaphore: by calls that said so, and not given back
-	unsure  int64      // given back or counted by calls of which nobody knows
-	void    bool       // data was destroyed
-	highest int64      // fencing token
-	ids     []string   // of permits that were granted last
+	mu     sync.Mutex // guards the rest
+	total  int64      // that were set
+	taken  int64      // of a semaphore: by calls that said so, and not given back
+	unsure int64      // given back or counted by calls of which nobody knows
+	void   bool       // data was destroyed
+	ids    []string   // of permits that were granted last
 }
 
 // destroy notes that what stood in Redis was destroyed.

@@ -29,6 +29,9 @@ type World struct {
 	done       chan struct{}
 	callers    sync.WaitGroup
 	others     sync.WaitGroup // judge, faults
+	pairs      int            // of calls for fair locks that were judged
+	gap        time.Duration  // the longest in which a name was free while somebody waited, and nothing befell anybody
+	troubles   []span         // of all processes, by their beginning
 }
 
 // subject is a name, of its kind.

@@ -195,15 +195,29 @@ func (h *history) blows(which func(blow) bool) []span {
 	return spans
 }
 
-// granted groups the holds by name.
-func (h *history) granted() map[*place][]*hold {
+// disturbed are the times in which something was broken, each until so much later.
+func (h *history) disturbed(later time.Duration) []span {
+	spans := h.blows(func(b blow) bool { return !b.fault.unnoticed })
+	for i := range spans {
+		spans[i].to = spans[i].to.plus(later)
+	}
+	return spans
+}
+
+// called groups some calls by name.
+func (h *history) called(which func(*hold) bool) map[*place][]*hold {
 	by := make(map[*place][]*hold)
 	for _, c := range h.calls {
-		if c.grantedAt != 0 && c.place.Kind != edges {
+		if which(c) {
 			by[c.place] = append(by[c.place], c)
 		}
 	}
 	return by
+}
+
+// granted groups the holds by name.
+func (h *history) granted() map[*place][]*hold {
+	return h.called(func(c *hold) bool { return c.grantedAt != 0 && c.place.Kind != edges })
 }
 
 // stalledIn reports whether a client or the machine stood still in some moment of a time.

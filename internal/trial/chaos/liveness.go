@@ -1,9 +1,9 @@
 package chaos
 
 import (
-	"cmp"
-	"slices"
 	"time"
+
+	"github.com/wheellock/wheellock/internal/judge"
 )
 
 // Bounds of what callers wait for, beside the stalls of the machine.
@@ -37,74 +37,41 @@ func (h *history) liveness() {
 	h.gaps()
 }
 
-// change is what happens to a name at an instant.
-type change struct {
-	at            instant
-	held, waiting int      // more or less
-	client        *process // that waits; nil: the change is of a hold
-}
-
 // gaps looks for names that nobody can have held while somebody waited for them.
 func (h *history) gaps() {
-	disturbed := []span{{0, h.phase.began.plus(settling)}}
-	for _, b := range h.phase.blows {
-		if b.fault.unnoticed {
-			continue
-		}
-		disturbed = append(disturbed, span{b.when.from, b.when.to.plus(settling)})
+	disturbed := append(h.disturbed(settling), span{0, h.phase.began.plus(settling)})
+	isLock := func(c *hold) bool {
+		return c.place.Permits == 0 && c.place.Kind != latches && c.place.Kind != edges && !c.client.wasKilled()
 	}
-	by := make(map[*place][]change)
-	for _, c := range h.calls {
-		if c.place.Permits == 0 && c.place.Kind != latches && c.place.Kind != edges && !c.client.wasKilled() {
-			by[c.place] = append(by[c.place], c.changes()...)
-		}
-	}
-	for p, changes := range by {
-		slices.SortFunc(changes, func(a, b change) int { return cmp.Compare(a.at, b.at) })
-		var held, waiting int
-		var since instant
-		waiters := make(map[*process]int) // of each client
-		for _, ch := range changes {
-			if gap := (span{since, ch.at}); held == 0 && waiting > 0 && !gap.touched(disturbed) {
-				h.figures.Gap = max(h.figures.Gap, ch.at.sub(since))
-				var slept time.Duration // of a client that waits: it may be the one whose turn it was
-				for client, n := range waiters {
-					if n > 0 {
-						slept = max(slept, gap.shared(h.stalls[client]))
-					}
-				}
-				if ch.at.sub(since) > stranded+max(slept, gap.shared(h.phase.stalls))+gap.shared(h.phase.faints) {
-					h.fail("liveness", "%s was free from %d for %v while %d waited for it", p.Name, since, ch.at.sub(since), waiting)
-				}
+	for p, calls := range h.called(isLock) {
+		for gap := range judge.Gaps(calls) {
+			free := span{instant(gap.From), instant(gap.To)}
+			if free.touched(disturbed) {
+				continue
 			}
-			wasGap := held == 0 && waiting > 0
-			held, waiting = held+ch.held, waiting+ch.waiting
-			waiters[ch.client] += ch.waiting
-			if !wasGap {
-				since = ch.at
+			length, slept := free.to.sub(free.from), free.shared(h.phase.stalls)
+			for _, c := range gap.Waiting { // it may be the one whose turn it was
+				slept = max(slept, free.shared(h.stalls[c.client]))
+			}
+			h.figures.Gap = max(h.figures.Gap, length)
+			if length > stranded+slept+free.shared(h.phase.faints) {
+				h.fail("liveness", "%s was free from %d for %v while %d waited for it", p.Name, free.from, length, len(gap.Waiting))
 			}
 		}
 	}
 }
 
-// changes are those that a call makes to its name.
-func (c *hold) changes() []change {
-	var all []change
-	if at := c.answeredAt(); at != 0 && c.way != tried {
-		all = append(all, change{at: c.calledAt, waiting: 1, client: c.client}, change{at: at, waiting: -1, client: c.client})
-	}
-	if c.grantedAt != 0 {
-		end := max(c.deadline.plus(100*time.Millisecond), c.endedAt)
-		if c.unlockedAt != 0 {
-			end = c.unlockedAt
-			if c.unlocked != 0 {
-				end = max(end, c.deadline)
-			}
+// freeAt is when the hold surely was over, for all that is known.
+func (c *hold) freeAt() instant {
+	end := max(c.deadline.plus(100*time.Millisecond), c.endedAt)
+	if c.unlockedAt != 0 {
+		end = c.unlockedAt
+		if c.unlocked != 0 {
+			end = max(end, c.deadline)
 		}
-		if c.place.Kind == stays {
-			end = max(end, c.grantedAt.plus(least))
-		}
-		all = append(all, change{at: c.grantedAt, held: 1}, change{at: max(end, c.grantedAt), held: -1})
 	}
-	return all
+	if c.place.Kind == stays {
+		end = max(end, c.grantedAt.plus(least))
+	}
+	return end
 }

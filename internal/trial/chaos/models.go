@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"github.com/anishathalye/porcupine"
+
+	"github.com/wheellock/wheellock/internal/judge"
 )
 
 // step is an operation on a name, as the models see it: a grant, or its end.
@@ -90,7 +92,7 @@ func (c *hold) outlived(later []*hold) instant {
 		if o.calledAt > first {
 			break // and so are all behind it
 		}
-		if o.calledAt > c.grantedAt && c.excludes(o) {
+		if o.calledAt > c.grantedAt && judge.Excludes(int64(c.place.Permits), c, o) {
 			first = min(first, o.grantedAt)
 		}
 	}

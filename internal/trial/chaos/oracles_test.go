@@ -84,6 +84,10 @@ func TestOracles(t *testing.T) {
 	check("two writers, by intervals", writers, writers.h.exclusion, "exclusion")
 	check("two writers, by porcupine", writers, writers.h.models, "porcupine")
 
+	mixed := pair(rws, 40)
+	mixed.h.calls[0].write = true
+	check("a reader beside a writer", mixed, mixed.h.exclusion, "exclusion")
+
 	many := newHistory(permits)
 	for i := range 4 {
 		many.call(i, 0, 0, 10, unlockedIn(50, 55))
@@ -112,6 +116,13 @@ func TestOracles(t *testing.T) {
 	forged.call(0, 0, 0, 10, withToken(2000), unlockedIn(20, 25))
 	forged.h.counters = map[string]int64{forged.h.phase.places[0].Name: 1999}
 	check("a token that Redis has not made", forged, forged.h.tokens, "tokens")
+	again := newHistory(fenced)
+	for range 2 {
+		again.call(1, 0, 0, 10, withToken(7), unlockedIn(50, 55), func(c *hold) { c.owner = "one" })
+	}
+	check("an owner who enters again", again, again.h.tokens, "")
+	both := pair(fenced, 40, withToken(7))
+	check("a token twice at the same time", both, both.h.tokens, "tokens")
 	check("a token twice", repeated, repeated.h.tokens, "tokens")
 	check("a token that falls", falling, falling.h.tokens, "tokens")
 	check("a token that falls, by porcupine", falling, falling.h.models, "porcupine")

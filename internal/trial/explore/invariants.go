@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/wheellock/wheellock/dispatcher/gate"
+	"github.com/wheellock/wheellock/internal/judge"
 	"github.com/wheellock/wheellock/scripts"
 )
 
@@ -99,13 +100,19 @@ func (s *state) checkExclusion(a, b *caller) {
 	if a.name != b.name || s.w.Kind == gate.PermitKind || a.isLossy() || b.isLossy() {
 		return
 	}
-	if s.w.Kind == gate.RWKind && !a.kept.write && !b.kept.write {
-		return
-	}
-	if a.e == b.e && a.kept.owner != 0 && a.kept.owner == b.kept.owner {
+	if !judge.Excludes(0, a, b) {
 		return
 	}
 	s.violate("exclusion", "%v and %v hold %s at the same time", a, b, nameOf(a.name))
+}
+
+// Judged is the call as package judge sees it.
+func (c *caller) Judged() judge.Call {
+	call := judge.Call{Shared: c.s.w.Kind == gate.RWKind && !c.kept.write}
+	if c.kept.owner != 0 {
+		call.Owner = [2]any{c.e, c.kept.owner}
+	}
+	return call
 }
 
 func (c *caller) isLossy() bool {

@@ -1,0 +1,139 @@
+package bubble
+
+import (
+	"cmp"
+	"slices"
+	"time"
+
+	"github.com/wheellock/wheellock/engine"
+	rules "github.com/wheellock/wheellock/internal/judge"
+)
+
+// at is a time as package judge counts it.
+func (w *World) at(t time.Time) rules.Time {
+	if t.IsZero() {
+		return 0
+	}
+	return rules.Time(t.Sub(w.began))
+}
+
+// Judged is the call as package judge sees it.
+func (one *held) Judged() rules.Call {
+	w := one.p.w
+	call := rules.Call{Shared: one.shared, Permits: int64(one.permits), Tried: one.tried, Asked: w.at(one.asked), Answered: w.at(one.answered), Granted: w.at(one.granted),
+		Free: max(w.at(one.free), w.at(one.stays)), Token: one.token}
+	if one.owner != (engine.Owner{}) {
+		call.Owner = one.owner
+	}
+	return call
+}
+
+// grace is how much later than its holder's deadline a lease may end in Redis: an acquire was on its way, deadlines have a margin, and
+// clocks run at different speeds.
+func (p *plan) grace() time.Duration { return 100*time.Millisecond + p.lease/20 }
+
+// ends is when what a hold stands on in Redis ends by itself, at the latest.
+func (one *held) ends() time.Time {
+	return time.Now().Add(max(0, one.p.clock.truly(time.Until(one.h.Deadline()))) + one.p.w.plan.grace())
+}
+
+// record keeps a call for the review.
+func (j *judge) record(one *held) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if j.past == nil {
+		j.past = make(map[*subject][]*held)
+	}
+	j.past[one.s] = append(j.past[one.s], one)
+}
+
+// freed notes that a hold surely is over from some time on.
+func (j *judge) freed(one *held, at time.Time) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if one.free.IsZero() {
+		one.free = at
+	}
+}
+
+const (
+	// stranded is how long a name may be free while somebody waits.
+	stranded = 1500 * time.Millisecond
+	// inLine is how long a call for a fair lock may take until it stands in the queue.
+	inLine = 500 * time.Millisecond
+)
+
+// span is a time in which something befell a process.
+type span struct{ from, to time.Time }
+
+// settling is after how long everything is as if nothing had befallen a process: what is uncertain has been released, and who died
+// stands in no queue.
+func (w *World) settling() time.Duration {
+	return orphanTime + cmp.Or(w.plan.options.FairWaiterLease, 5*time.Second)
+}
+
+// quiet is the longest part of a time in which nothing befell some processes, nor had for settling.
+func (w *World) quiet(from, to rules.Time, settling time.Duration, processes ...*process) (longest time.Duration) {
+	var troubles []span
+	for _, p := range processes {
+		troubles = append(troubles, p.troubles...)
+	}
+	slices.SortFunc(troubles, func(a, b span) int { return a.from.Compare(b.from) })
+	for _, t := range troubles {
+		longest = max(longest, time.Duration(min(w.at(t.from), to)-from))
+		from = max(from, w.at(t.to.Add(settling)))
+	}
+	return max(longest, time.Duration(to-from))
+}
+
+// review brings all calls before the rules of package judge that look back.
+func (j *judge) review() {
+	for s, calls := range j.past {
+		switch s.kind {
+		case fencedKind:
+			for one, other := range rules.Tokens(calls) {
+				if !one.spared {
+					j.w.violation("tokens", "%v after %v", one, other)
+				}
+			}
+		case fairKind:
+			if *judgesOrder {
+				j.order(calls)
+			}
+		}
+		if s.kind <= rwKind {
+			j.gaps(calls)
+		}
+	}
+}
+
+// judgesOrder has the order of fair locks judged, too: a caller who asks again at once after a call that gave up is overtaken.
+var judgesOrder = new(bool)
+
+// order judges that nobody is overtaken in the queue of a fair lock while nothing befalls anybody.
+func (j *judge) order(calls []*held) {
+	for pair, overtaken := range rules.Order(calls, inLine) {
+		a, b := pair[0], pair[1]
+		from, to := j.w.at(a.asked), j.w.at(b.granted)
+		if b.again || j.w.quiet(from, to, j.w.settling(), j.w.processes...) < time.Duration(to-from) {
+			continue
+		}
+		j.w.pairs++
+		if overtaken {
+			j.w.violation("order", "%v before %v, asking since %v", b, a, a.asked.Sub(j.w.began))
+		}
+	}
+}
+
+// gaps judges that no name is free for long while somebody waits for it in peace.
+func (j *judge) gaps(calls []*held) {
+	for gap := range rules.Gaps(calls) {
+		if time.Duration(gap.To-gap.From) <= j.w.gap {
+			continue
+		}
+		j.w.gap = max(j.w.gap, j.w.quiet(gap.From, gap.To, j.w.settling(), j.w.processes...))
+		if j.w.gap > stranded {
+			j.w.violation("liveness", "from %v until %v nobody had what they wanted: %v", time.Duration(gap.From), time.Duration(gap.To), gap.Waiting)
+		}
+	}
+}
