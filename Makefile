@@ -54,16 +54,15 @@ oldest: ## go vet of what users import, with the oldest Go that its go.mod allow
 		GOTOOLCHAIN=go$$version $(GO) -C $$module vet ./... || exit 1; \
 	done
 
-race: prepare ## the tests under the race detector, but for what has no goroutines; V=1 names each
-	@echo "== go test -race, all but scripts and dispatcher/gate, which have no goroutines"
-	@# Most tests wait for a Redis of their own: more packages and tests at once than two processors can compute. What measures
-	@# memory is for make figures; make lint has vetted all.
-	@$(GO) test -race -vet=off -parallel 6 -timeout 15m -skip 'TestScaleOf(ManyHolds|HoldsAndWaiters)$$' $(if $(V),-v) \
-		$$($(GO) list ./... | grep -vE '/(scripts|dispatcher/gate)$$')
+race: prepare ## the tests under the race detector, but for what has no goroutines and the programs; V=1 names each
+	@echo "== go test -race, all but scripts and dispatcher/gate, which have no goroutines, and the programs as processes"
+	@# What measures memory is for make figures; make lint has vetted all.
+	@$(GO) test -race -vet=off -timeout 15m -skip 'TestScaleOf(ManyHolds|HoldsAndWaiters)$$' $(if $(V),-v) \
+		$$($(GO) list ./... | grep -vE '/(scripts|dispatcher/gate|cmd/loadgen|cmd/wheellock)$$')
 
-plain: prepare ## without it: scripts, dispatcher/gate, and goroutines stalled at named points
-	@echo "== go test ./scripts ./dispatcher/gate"
-	@$(GO) test -vet=off $(if $(V),-v) ./scripts ./dispatcher/gate
+plain: prepare ## without it: scripts, dispatcher/gate, the programs, and goroutines stalled at named points
+	@echo "== go test ./scripts ./dispatcher/gate ./cmd/loadgen ./cmd/wheellock"
+	@$(GO) test -vet=off $(if $(V),-v) ./scripts ./dispatcher/gate ./cmd/loadgen ./cmd/wheellock
 	@echo "== go test -tags wheellock_stall, with goroutines stalled at named points"
 	@$(GO) test -tags wheellock_stall -run Stalled $(if $(V),-v) ./dispatcher ./engine/faults
 
