@@ -25,7 +25,6 @@ var (
 
 func init() {
 	flag.StringVar(onlyKind, "kind", "", "the only kind of names, such as rw")
-	flag.BoolVar(judgesOrder, "order", false, "judge the order of fair locks")
 }
 
 func TestMain(m *testing.M) {

@@ -97,9 +97,7 @@ func (j *judge) review() {
 				}
 			}
 		case fairKind:
-			if *judgesOrder {
-				j.order(calls)
-			}
+			j.order(calls)
 		}
 		if s.kind <= rwKind {
 			j.gaps(calls)
@@ -107,15 +105,13 @@ func (j *judge) review() {
 	}
 }
 
-// judgesOrder has the order of fair locks judged, too: a caller who asks again at once after a call that gave up is overtaken.
-var judgesOrder = new(bool)
-
-// order judges that nobody is overtaken in the queue of a fair lock while nothing befalls anybody.
+// order judges that nobody is overtaken in the queue of a fair lock while nothing befalls anybody. A lease that is over before its
+// answer has come is granted in vain, and its caller joins the queue again.
 func (j *judge) order(calls []*held) {
 	for pair, overtaken := range rules.Order(calls, inLine) {
 		a, b := pair[0], pair[1]
 		from, to := j.w.at(a.asked), j.w.at(b.granted)
-		if b.again || j.w.quiet(from, to, j.w.settling(), j.w.processes...) < time.Duration(to-from) {
+		if b.again || a.fixed && a.lease < inLine || j.w.quiet(from, to, j.w.settling(), j.w.processes...) < time.Duration(to-from) {
 			continue
 		}
 		j.w.pairs++

@@ -38,7 +38,8 @@ type held struct {
 	p       *process
 	s       *subject
 	shared  bool
-	fixed   bool // its lease is one that nobody renews
+	fixed   bool          // its lease is one that nobody renews
+	lease   time.Duration // if it is
 	owner   engine.Owner
 	permits int
 	ids     []string // its owner fields

@@ -38,6 +38,7 @@ var bugs = []string{
 	"a step of a MultiLock that waits for a callback worker",
 	"an engine that closes its first dispatcher only",
 	"an end of a hold that goes to the first dispatcher",
+	"a fair lock that is given to the second of its queue",
 }
 
 // The worlds find the bugs that there have been. There is no test for any of them here.

@@ -111,14 +111,15 @@ func (j *judge) lookAtWanted() {
 }
 
 // isWanted judges that somebody has waited since a holder, who was just told so, got its lock. What has befallen somebody may have left a
-// subscription behind, and who dies leaves its place in a fair queue.
+// subscription behind, and who dies leaves its place in a fair queue. Who gives up while its question is on its way stands in Redis until
+// the answer has come and it has left.
 func (j *judge) isWanted(one *held) {
 	for _, p := range j.w.processes {
 		if p.well() < listenTime {
 			return
 		}
 	}
-	if one.s.kind == fairKind && j.ended || !j.waited[one.s].Before(one.granted) {
+	if one.s.kind == fairKind && j.ended || !j.waited[one.s].Before(one.granted.Add(-4*j.w.plan.travel)) {
 		return
 	}
 	for other := range j.waiting {
