@@ -105,13 +105,20 @@ func (j *judge) review() {
 	}
 }
 
-// order judges that nobody is overtaken in the queue of a fair lock while nothing befalls anybody. A lease that is over before its
-// answer has come is granted in vain, and its caller joins the queue again.
+// inVain reports whether a call of a's process may have been granted in vain until some time, because its lease was over before its
+// answer had come. Its engine gives up the places of all its callers then, whose numbers follow that one, and they join the queue again.
+func inVain(calls []*held, a *held, until time.Time) bool {
+	return slices.ContainsFunc(calls, func(c *held) bool {
+		return c.p == a.p && c.fixed && c.lease < inLine && c.asked.Before(until) && (c.answered.IsZero() || c.answered.After(a.asked))
+	})
+}
+
+// order judges that nobody is overtaken in the queue of a fair lock while nothing befalls anybody.
 func (j *judge) order(calls []*held) {
 	for pair, overtaken := range rules.Order(calls, inLine) {
 		a, b := pair[0], pair[1]
 		from, to := j.w.at(a.asked), j.w.at(b.granted)
-		if b.again || a.fixed && a.lease < inLine || j.w.quiet(from, to, j.w.settling(), j.w.processes...) < time.Duration(to-from) {
+		if b.again || inVain(calls, a, b.granted) || j.w.quiet(from, to, j.w.settling(), j.w.processes...) < time.Duration(to-from) {
 			continue
 		}
 		j.w.pairs++
