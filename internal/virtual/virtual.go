@@ -17,6 +17,7 @@ import (
 	"github.com/wheellock/wheellock/engine"
 	"github.com/wheellock/wheellock/internal/redismodel"
 	"github.com/wheellock/wheellock/internal/redisnet"
+	"github.com/wheellock/wheellock/internal/testkit"
 )
 
 // travel is how long bytes are on their way, each way: time goes on between a call and its answer.
@@ -51,9 +52,13 @@ func InRealTime(t *testing.T, test func(w *World)) {
 	test(w)
 }
 
-// Seeds is Test once for each of so many seeds, until one fails, which it names. What it does by chance it asks random.
+// Seeds is Test once for each of so many seeds, until one fails, which it names; a quarter of them under the race detector, where a
+// world costs ten times as much. What test does by chance it asks random.
 func Seeds(t *testing.T, seeds int, test func(w *World, random *rand.Rand)) {
 	t.Helper()
+	if testkit.RaceDetector {
+		seeds = max(1, seeds/4)
+	}
 	for seed := range uint64(seeds) {
 		Test(t, func(w *World) { test(w, rand.New(rand.NewPCG(seed, seed))) })
 		if t.Failed() {

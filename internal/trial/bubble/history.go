@@ -128,10 +128,18 @@ func (j *judge) order(calls []*held) {
 	}
 }
 
+// keptInVain reports whether a name may be taken at some time by a call that got nothing: it was granted when its caller had given up, and
+// stays taken for its least time.
+func (w *World) keptInVain(calls []*held, at rules.Time) bool {
+	return slices.ContainsFunc(calls, func(c *held) bool {
+		return c.least > 0 && c.granted.IsZero() && w.at(c.asked) < at && (c.answered.IsZero() || at < w.at(c.answered.Add(w.settling()+c.least)))
+	})
+}
+
 // gaps judges that no name is free for long while somebody waits for it in peace.
 func (j *judge) gaps(calls []*held) {
 	for gap := range rules.Gaps(calls) {
-		if time.Duration(gap.To-gap.From) <= j.w.gap {
+		if time.Duration(gap.To-gap.From) <= j.w.gap || j.w.keptInVain(calls, gap.To) {
 			continue
 		}
 		j.w.gap = max(j.w.gap, j.w.quiet(gap.From, gap.To, j.w.settling(), j.w.processes...))

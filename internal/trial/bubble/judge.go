@@ -40,6 +40,7 @@ type held struct {
 	shared  bool
 	fixed   bool          // its lease is one that nobody renews
 	lease   time.Duration // if it is
+	least   time.Duration // for which its name stays taken, whatever becomes of it
 	owner   engine.Owner
 	permits int
 	ids     []string // its owner fields

@@ -67,7 +67,7 @@ func (c *caller) useLock(alive context.Context, s *subject, owner engine.Owner, 
 		least = spread(c.r, time.Millisecond, most)
 		opts = append(opts, engine.WithMinHold(least))
 	}
-	one := &held{p: c.p, s: s, shared: shared, fixed: fixed, lease: lease, owner: owner, again: depth > 0}
+	one := &held{p: c.p, s: s, shared: shared, fixed: fixed, lease: lease, least: least, owner: owner, again: depth > 0}
 	answered := c.w.judge.ask(one)
 	one.h, err = c.take(alive, one, l, opts)
 	has := err == nil && c.granted(alive, one)
