@@ -41,6 +41,8 @@ func (e *Engine) SpinMutex(name string) *Mutex { return &Mutex{handle{e, name, s
 // provided that an engine like this one waits or unlocks. Java services alone skip such a waiter when they would skip
 // one of their own: up to five minutes after the one before it was served (Redisson's fairLockWaitTimeout).
 //
+// A lease that is shorter than a round trip is granted in vain. Then all waiters of that process join the queue again, at its end.
+//
 // TryLock takes the lock if nobody has it and nobody waits; it never joins the queue. Use only FairMutex on such a
 // name: other kinds would take the lock past the queue. By Redisson's rule "a" and "{a}" have one queue, so while one
 // of them is in use the other is [ErrInvalid].
