@@ -77,7 +77,7 @@ func readTable(t *testing.T) (table [][]string) {
 	}
 	_, rows, _ := strings.Cut(string(text), "\n## What each version shares\n")
 	_, rows, _ = strings.Cut(rows, "\n\n| settings")
-	rows, _, _ = strings.Cut(rows, "\n\n")
+	rows, _, _ = strings.Cut("| settings"+rows, "\n\n")
 	for row := range strings.SplitSeq(rows, "\n") {
 		cells := strings.Split(strings.Trim(row, "| "), "|")
 		for i := range cells {
