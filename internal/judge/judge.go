@@ -8,6 +8,7 @@ package judge
 import (
 	"cmp"
 	"sync/atomic"
+	"time"
 )
 
 // Time is a reading of the one clock of a history, in nanoseconds. 0: it never came.
@@ -24,6 +25,13 @@ type Call struct {
 	Free                     Time // from then on it surely was over
 	Token                    int64
 }
+
+const (
+	// Stranded is how long a name may be free while somebody waits, and nothing is broken.
+	Stranded = 1500 * time.Millisecond
+	// InLine is how long a call for a fair lock may take until it stands in the queue, by a link that works.
+	InLine = 500 * time.Millisecond
+)
 
 // Judged is what a harness keeps of a call.
 type Judged interface {

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/wheellock/wheellock/internal/redismodel"
+	"github.com/wheellock/wheellock/internal/redisnet"
 	"github.com/wheellock/wheellock/internal/testkit"
 	"github.com/wheellock/wheellock/scripts"
 )
@@ -14,8 +15,10 @@ import (
 const Outsider = "0b7d4c7e-0000-4000-8000-00000000feed:1"
 
 // Try has the other program ask once for a lock on w.Server.
-func (w *World) Try(name string, lease time.Duration) (taken bool) {
-	w.Server.Look(func(s *redismodel.Server) {
+func (w *World) Try(name string, lease time.Duration) (taken bool) { return try(w.Server, name, lease) }
+
+func try(server *redisnet.Server, name string, lease time.Duration) (taken bool) {
+	server.Look(func(s *redismodel.Server) {
 		v := s.Eval(testkit.RedissonAcquire, []string{name}, []string{strconv.FormatInt(lease.Milliseconds(), 10), Outsider})
 		taken = v.Kind == redismodel.Nil
 	})
@@ -31,8 +34,10 @@ func (w *World) Take(name string, lease time.Duration) {
 }
 
 // Free gives back what was taken and wakes who listens; false: it was not the other program's.
-func (w *World) Free(name string) (freed bool) {
-	w.Server.Look(func(s *redismodel.Server) {
+func (w *World) Free(name string) (freed bool) { return free(w.Server, name) }
+
+func free(server *redisnet.Server, name string) (freed bool) {
+	server.Look(func(s *redismodel.Server) {
 		v := s.Eval(testkit.RedissonRelease, []string{name, scripts.LockChannel(name)}, []string{"0", Outsider})
 		freed = v.Kind == redismodel.Int
 	})

@@ -4,19 +4,13 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"strconv"
 	"sync"
 	"sync/atomic"
 	"testing"
-	"testing/synctest"
 	"time"
 
-	"github.com/redis/rueidis"
-
 	"github.com/wheellock/wheellock/engine"
-	"github.com/wheellock/wheellock/internal/redismodel"
 	"github.com/wheellock/wheellock/internal/redisnet"
-	"github.com/wheellock/wheellock/scripts"
 )
 
 // Redis is a server that all engines of a test use, for tests that say at which nanosecond something happens: nothing is ever on its
@@ -34,14 +28,7 @@ var started atomic.Uint64
 
 // Start starts one in the bubble of a test, until the test ends.
 func Start(tb testing.TB) *Redis {
-	in := interpreters.Get().(*redismodel.Interpreter)
-	s := &Redis{Server: redisnet.New(fmt.Sprint("redis", started.Add(1)), in)}
-	tb.Cleanup(func() {
-		s.Stop() // a connection may have been lost without a word
-		synctest.Wait()
-		interpreters.Put(in)
-	})
-	return s
+	return &Redis{Server: serve(tb, fmt.Sprint("redis", started.Add(1)), true)}
 }
 
 // New starts a server, and opens an engine on it.
@@ -59,7 +46,7 @@ func New(tb testing.TB, opts engine.Options) (*engine.Engine, *Redis) {
 // Open opens another engine. The caller closes it.
 func (s *Redis) Open(ctx context.Context, opts engine.Options) (*engine.Engine, error) {
 	l := redisnet.NewLink("client", s.Server)
-	opts.Redis = rueidis.ClientOption{InitAddress: []string{"enginetest:6379"}, DialCtxFn: l.Dial, ForceSingleClient: true}
+	opts.Redis = by(l, "enginetest")
 	s.mu.Lock()
 	s.links = append(s.links, l)
 	s.mend(l)
@@ -115,11 +102,6 @@ func (s *Redis) LoseAnswer() {
 
 // Occupy takes a lock as a program that is no engine does. vacate gives it back, and wakes who listens.
 func (s *Redis) Occupy(name string, lease time.Duration) (vacate func()) {
-	const owner = "00000000-0000-4000-8000-000000000000:1"
-	s.Do("HSET", name, owner, "1")
-	s.Do("PEXPIRE", name, strconv.FormatInt(lease.Milliseconds(), 10))
-	return func() {
-		s.Do("DEL", name)
-		s.Do("PUBLISH", scripts.LockChannel(name), "0")
-	}
+	try(s.Server, name, lease)
+	return func() { free(s.Server, name) }
 }

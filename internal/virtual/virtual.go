@@ -68,17 +68,25 @@ func Seeds(t *testing.T, seeds int, test func(w *World, random *rand.Rand)) {
 }
 
 // Serve starts another server.
-func (w *World) Serve(name string) *redisnet.Server {
+func (w *World) Serve(name string) *redisnet.Server { return serve(w.T, name, !w.realTime) }
+
+// serve starts a server until the end of a test.
+func serve(tb testing.TB, name string, inBubble bool) *redisnet.Server {
 	in := interpreters.Get().(*redismodel.Interpreter)
 	s := redisnet.New(name, in)
-	w.T.Cleanup(func() {
+	tb.Cleanup(func() {
 		s.Stop() // a connection may have been lost without a word
-		if !w.realTime {
+		if inBubble {
 			synctest.Wait()
 			interpreters.Put(in)
 		}
 	})
 	return s
+}
+
+// by is how an engine comes to a server by this way, which it knows by that name.
+func by(l *redisnet.Link, server string) rueidis.ClientOption {
+	return rueidis.ClientOption{InitAddress: []string{server + ":6379"}, DialCtxFn: l.Dial, ForceSingleClient: true}
 }
 
 // Connect opens an engine on w.Server, for as long as the test lasts, with the way that it reaches the server by.
@@ -93,7 +101,7 @@ func (w *World) ConnectTo(s *redisnet.Server, change ...func(*engine.Options)) (
 	l := redisnet.NewLink("client", s)
 	l.Mend(func() time.Duration { return travel })
 	opts := engine.Options{
-		Redis:  rueidis.ClientOption{InitAddress: []string{s.Name + ":6379"}, DialCtxFn: l.Dial, ForceSingleClient: true},
+		Redis:  by(l, s.Name),
 		Logger: slog.New(slog.NewTextHandler(w.T.Output(), nil)),
 	}
 	for _, c := range change {

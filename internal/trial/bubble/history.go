@@ -56,13 +56,6 @@ func (j *judge) freed(one *held, at time.Time) {
 	}
 }
 
-const (
-	// stranded is how long a name may be free while somebody waits.
-	stranded = 1500 * time.Millisecond
-	// inLine is how long a call for a fair lock may take until it stands in the queue.
-	inLine = 500 * time.Millisecond
-)
-
 // span is a time in which something befell a process.
 type span struct{ from, to time.Time }
 
@@ -109,13 +102,13 @@ func (j *judge) review() {
 // answer had come. Its engine gives up the places of all its callers then, whose numbers follow that one, and they join the queue again.
 func inVain(calls []*held, a *held, until time.Time) bool {
 	return slices.ContainsFunc(calls, func(c *held) bool {
-		return c.p == a.p && c.fixed && c.lease < inLine && c.asked.Before(until) && (c.answered.IsZero() || c.answered.After(a.asked))
+		return c.p == a.p && c.fixed && c.lease < rules.InLine && c.asked.Before(until) && (c.answered.IsZero() || c.answered.After(a.asked))
 	})
 }
 
 // order judges that nobody is overtaken in the queue of a fair lock while nothing befalls anybody.
 func (j *judge) order(calls []*held) {
-	for pair, overtaken := range rules.Order(calls, inLine) {
+	for pair, overtaken := range rules.Order(calls, rules.InLine) {
 		a, b := pair[0], pair[1]
 		from, to := j.w.at(a.asked), j.w.at(b.granted)
 		if b.again || inVain(calls, a, b.granted) || j.w.quiet(from, to, j.w.settling(), j.w.processes...) < time.Duration(to-from) {
@@ -143,7 +136,7 @@ func (j *judge) gaps(calls []*held) {
 			continue
 		}
 		j.w.gap = max(j.w.gap, j.w.quiet(gap.From, gap.To, j.w.settling(), j.w.processes...))
-		if j.w.gap > stranded {
+		if j.w.gap > rules.Stranded {
 			j.w.violation("liveness", "from %v until %v nobody had what they wanted: %v", time.Duration(gap.From), time.Duration(gap.To), gap.Waiting)
 		}
 	}

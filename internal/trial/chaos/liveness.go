@@ -10,7 +10,6 @@ import (
 const (
 	late     = 2 * time.Second         // after a call's own bound
 	settling = 1500 * time.Millisecond // after a fault, until everything is as if it had not been
-	stranded = 1500 * time.Millisecond // with a name free, the network working and somebody waiting
 )
 
 // liveness checks that nobody was left behind: every call of a living client was answered, those with a bound soon
@@ -54,7 +53,7 @@ func (h *history) gaps() {
 				slept = max(slept, free.shared(h.stalls[c.client]))
 			}
 			h.figures.Gap = max(h.figures.Gap, length)
-			if length > stranded+slept+free.shared(h.phase.faints) {
+			if length > judge.Stranded+slept+free.shared(h.phase.faints) {
 				h.fail("liveness", "%s was free from %d for %v while %d waited for it", p.Name, free.from, length, len(gap.Waiting))
 			}
 		}
