@@ -1,7 +1,6 @@
 package engine
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -100,12 +99,7 @@ func (e *Engine) reachNode(ctx context.Context, o rueidis.ClientOption, addr str
 
 // prepareNode prepares a master by a client, which it closes if it cannot.
 func (e *Engine) prepareNode(ctx context.Context, client rueidis.Client) (*redisconn.Loaded, error) {
-	loaded, err := redisconn.Load(ctx, client, e.clock)
-	if err == nil || rediserr.Lacking(err) {
-		e.opts.choosePubSub(ctx, client)
-		e.servers = append(e.servers, runID(ctx, client)...)
-		err = cmp.Or(e.checkRights(ctx, client), err)
-	}
+	loaded, err := e.load(ctx, client)
 	if err != nil {
 		client.Close()
 	}

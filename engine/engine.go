@@ -165,11 +165,8 @@ func (e *Engine) prepare(ctx context.Context, o rueidis.ClientOption) (*rediscon
 	var loaded *redisconn.Loaded
 	if client.Mode() == rueidis.ClientModeCluster {
 		loaded, err = e.prepareCluster(ctx, o)
-	} else if loaded, err = redisconn.Load(ctx, client, e.clock); err == nil || rediserr.Lacking(err) {
-		e.servers = runID(ctx, client)
-		if err = cmp.Or(e.checkRights(ctx, client), err); err == nil && !o.ForceSingleClient && ofCluster(ctx, client) {
-			err = errUnseen
-		}
+	} else if loaded, err = e.load(ctx, client); err == nil && !o.ForceSingleClient && ofCluster(ctx, client) {
+		err = errUnseen
 	}
 	if err != nil {
 		if masters, is := topology.AtSentinel(ctx, client); is {
@@ -179,6 +176,19 @@ func (e *Engine) prepare(ctx context.Context, o rueidis.ClientOption) (*rediscon
 		return nil, err
 	}
 	return loaded, nil
+}
+
+// load loads the scripts into a server and checks the rights there: all of them, also if one is missing for loading.
+func (e *Engine) load(ctx context.Context, client rueidis.Client) (*redisconn.Loaded, error) {
+	loaded, err := redisconn.Load(ctx, client, e.clock)
+	if err != nil && !rediserr.Lacking(err) {
+		return nil, err
+	}
+	if e.clusters != nil {
+		e.opts.choosePubSub(ctx, client)
+	}
+	e.servers = append(e.servers, runID(ctx, client)...)
+	return loaded, cmp.Or(e.checkRights(ctx, client), err)
 }
 
 // disconnect closes the clients that the dispatchers would have owned.

@@ -72,6 +72,9 @@ func (r *risks) Run() {
 		r.queue[0] = risk{}
 		r.queue = r.queue[1:]
 		more := len(r.queue) > 0
+		if !more {
+			r.queue = nil // an outage has made it long
+		}
 		r.mu.Unlock()
 		if more {
 			h.e.callbacks.Go(r)

@@ -153,10 +153,9 @@ const (
 	InQueue     FairPlace = "OLD" // it has joined
 )
 
-var tried = regexp.MustCompile(`(?m)^\t?try\('([^']+)'`)
-
 // Tried are the commands that Rights tries when messages are published by publish: PUBLISH, SPUBLISH or BOTH.
 func Tried(publish string) []string {
+	tried := regexp.MustCompile(`(?m)^\t?try\('([^']+)'`) // here, for it is seldom asked
 	var names []string
 	for _, found := range tried.FindAllStringSubmatch(Rights.Text, -1) {
 		name := found[1]
