@@ -7,8 +7,9 @@ import (
 )
 
 // Outage tells the log of something that fails again and again: when it begins, what fails a second later, then less and less
-// often while it lasts, and when it is over, however often it is tried meanwhile. Several may notice it, each under a key of its own: the first to fail tells that it
-// begins, and the last for whom it is over tells that. Any goroutine may use it. The zero value is ready.
+// often while it lasts, and when it is over, however often it is tried meanwhile. Several may notice it, each under a key of its
+// own: the first to fail tells that it begins, and the last for whom it is over tells that. Any goroutine may use it. The zero
+// value is ready.
 type Outage struct {
 	mu      sync.Mutex       // guards the rest; nothing is logged under it
 	failing map[any]struct{} // who
