@@ -13,9 +13,9 @@ import (
 // A hold is told once until it is renewed, and in this order; a Risk may still come after Ended. Of a MultiLock or a QuorumLock each
 // lock is told by itself, under its own name. A hold with a fixed lease is never at risk, because nobody renews it.
 //
-// If Redis falls silent, an attempt fails only by a time-out. With a lease of 30 s a hold is told with 12 to 15 s left, and with any of
-// 5 s or more with a fifth of it at least. With a shorter one less may be left, and with one of less than 3 s, of which the 1.5 s for
-// connecting are half, it may be lost without a Risk.
+// If Redis falls silent, an attempt fails only by a time-out, and so may the connection that is dialled after it, twice. With a lease of
+// 30 s a hold is told with 7 to 15 s left, mostly with 12 or more, and with any of 10 s or more it is told before the loss. With a
+// shorter one, of which these time-outs are a larger part, it may be lost without a Risk.
 type Risk struct {
 	Name  string // as it was given
 	Kind  Kind
