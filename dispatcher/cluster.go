@@ -100,7 +100,7 @@ func (c *cluster) nodeAt(now gate.Time, addr string) *node {
 	return n
 }
 
-// adopt takes over who serves what of the share. Hash slots that the map does not mention stay where they were.
+// adopt takes over which node serves each hash slot of the share. Slots that the map does not mention stay where they were.
 func (c *cluster) adopt(now gate.Time, m *topology.Map) {
 	c.Map = m
 	for _, r := range m.Within(c.First, c.Last).Ranges {
@@ -124,7 +124,7 @@ func (c *cluster) share() {
 	}
 }
 
-// flush asks who serves what, when it is time, and sends what the machines asked for.
+// flush asks which node serves what, when it is time, and sends what the machines asked for.
 func (c *cluster) flush(now gate.Time) {
 	c.inquire(now)
 	for more, pass := true, 0; more && pass < maxPasses; more, pass = c.nodes.gates.asked(), pass+1 { // what a node that is down gives back may ask for something else
@@ -201,7 +201,7 @@ func (c *cluster) follow(now gate.Time, from *node, command *gate.Command) {
 	to.out.put(&sent)
 }
 
-// learn notes who serves a hash slot, as a node that does not serve it has said.
+// learn notes the node that serves a hash slot, as another node has said.
 func (c *cluster) learn(now gate.Time, r topology.Redirect) *node {
 	n := c.nodeAt(now, r.Addr)
 	c.slots.Give(r.Slot, n)

@@ -9,7 +9,7 @@ import (
 )
 
 // A renewal, or another alarm of a machine, is kept in two layers. In the slots it costs a list entry, however far away
-// it is. A few ticks before it is due it moves to a heap, whose nearest alarm one timer meets exactly.
+// it is. A few ticks before it is due it moves to a heap; one timer meets the nearest alarm of the heap exactly.
 //
 // The loop is woken for a slot by the waker, and by the same timer, wheel.Grace later, should the waker fail.
 
@@ -25,9 +25,9 @@ const (
 	minAlarm = time.Millisecond
 )
 
-// deadlines is when machines are to be woken, and who waits until when.
+// deadlines keeps the alarms of the machines and the time-outs of the waiters.
 type deadlines struct {
-	gates *gates     // whose machines are woken
+	gates *gates     // has the machines that are woken
 	clock *turnClock // by which the loop takes turns
 
 	slots *wheel.Slots[*gate.Entry]
@@ -51,7 +51,7 @@ func (ds *deadlines) makeSlots() {
 	ds.gates.cfg.Waits = ds.waits
 }
 
-// run says who wakes the loop: the waker, and the timer for what is near.
+// run sets what wakes the loop: the waker, and the timer for near alarms.
 func (ds *deadlines) run(waker *wheel.Waker, wake func()) {
 	ds.wakeAt = waker.Sleeper(wake).At
 	ds.near.start(wake)
@@ -121,7 +121,7 @@ func (ds *deadlines) forget(c *gate.Entry) {
 // aim sets the timer for what is due next: an alarm, a look at the slots, or also.
 func (ds *deadlines) aim(now, also gate.Time) { ds.near.aim(now, min(also, ds.nextLook(now))) }
 
-// ringDue wakes the machines whose alarms are due.
+// ringDue wakes the machines that have an alarm due.
 func (ds *deadlines) ringDue(now gate.Time) {
 	if tick := wheel.Floor(now, Tick); !ds.slots.Quiet(tick) {
 		for c := range ds.slots.Due(tick) {
@@ -138,7 +138,7 @@ func (ds *deadlines) ringDue(now gate.Time) {
 	}
 }
 
-// giveUpDue settles the waiters whose wait has timed out. It comes after the mail: an answer that is there counts,
+// giveUpDue settles the waiters that have timed out. It comes after the mail: an answer that is there counts,
 // also when this process stood still meanwhile.
 func (ds *deadlines) giveUpDue(now gate.Time) {
 	tick := wheel.Floor(now, Tick)
@@ -153,14 +153,14 @@ func (ds *deadlines) giveUpDue(now gate.Time) {
 	ds.acks.giveUp(tick)
 }
 
-// Ack is who waits for the answer to an unlock, an extension, a force or a change, and for how long. When that time is
-// over the loop answers in Redis's place; what was sent runs its course, and its answer is heard by nobody. It costs a
+// Ack is a caller that waits a limited time for the answer to an unlock, an extension, a force or a change. When that time is
+// over the loop answers in Redis's place; what was sent runs its course, and its answer is dropped. It costs a
 // place in a slot, as a wait does, not a timer.
 type Ack struct {
 	By     gate.Settler
 	Within time.Duration // counted from when the loop hears of it; 0: as long as it takes
 
-	// Owned by loop until By is settled; then by whoever was settled.
+	// Owned by loop until By is settled; then by the caller.
 	place   wheel.Timer[*Ack]
 	slots   *wheel.Slots[*Ack]
 	at      *bool // while the event is read that brought it: where to note that it is settled
@@ -172,7 +172,7 @@ type Ack struct {
 const ackSlots = 512
 
 // Overdue reports whether time has settled it: then the answer is still to come, and it must not be used again.
-// Only who was settled by it may ask.
+// Only the caller that was settled by it may ask.
 func (a *Ack) Overdue() bool { return a.overdue }
 
 // Settle is the answer. It implements gate.Settler.
@@ -190,7 +190,7 @@ func (a *Ack) Settle(out gate.Outcome) bool {
 	return a.By.Settle(out)
 }
 
-// acks is those who wait for an answer for a time.
+// acks are the callers that wait a limited time for an answer.
 type acks struct {
 	slots   *wheel.Slots[*Ack]
 	settled bool // the ack of the event that is being read
@@ -214,7 +214,7 @@ func (as *acks) await(now gate.Time, ack gate.Settler, step func()) {
 	as.slots.Put(&a.place, wheel.Ceil(now+a.Within, Tick))
 }
 
-// giveUp answers those whose time is over, in Redis's place.
+// giveUp answers the callers that have waited long enough, in Redis's place.
 func (as *acks) giveUp(tick wheel.Tick) {
 	for a := range as.slots.Due(tick) {
 		a.overdue = true
@@ -255,11 +255,11 @@ const (
 // goroutine runs.
 //
 // It may not run: preemption, SIGSTOP or a suspended machine can make now older than the truth by any time. So the loop may
-// trust now only where an older time is the safe side, or where it does not matter for who holds a lock:
+// trust now only where an older time is the safe side, or where it does not matter for exclusion:
 //
 //   - A lease counts from Sent, which is read before the command is written: earlier is safe.
 //   - Whether a hold is valid its holder decides, by a reading of its own (engine.Hold.Err). What the loop takes for alive
-//     with an old now is over for the holder, who tells the loop so; loss is final by one compare-and-swap.
+//     with an old now is over for the holder, which tells the loop so; loss is final by one compare-and-swap.
 //   - A hold that is granted with an old now has its deadline from Sent, and may be over when it is handed out: its first
 //     look at the clock says so.
 //   - When a key has surely run out (Tenure.Ends) is counted from when the answer was taken back, after the command had run.

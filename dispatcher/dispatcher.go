@@ -1,25 +1,25 @@
 // Package dispatcher carries requests for locks to Redis and brings the answers back.
 //
 // A Dispatcher (this file) is the handle of a loop (loop.go), one goroutine that owns everything else. An engine has one or more,
-// which share nothing but clock and waker: each name belongs to one of them for life. Whoever uses the handle leaves an event in the
-// loop's mailbox (mailbox.go), and so do the connections and subscribers of the nodes. Each event is a type whose deliver method tells
-// the part of the loop that it is for (events.go):
+// which share nothing but clock and waker: each name belongs to one of them for life. Users of the handle leave events in the
+// loop's mailbox (mailbox.go), and so do the connections and subscribers of the nodes. Each event is a type, and its deliver method
+// tells the part of the loop that it is for (events.go):
 //
 //	gates      the live names with their machines, and what these ask for (gates.go; names.go)
 //	deadlines  when a machine is to be woken, or a caller to be told that its time is over (deadlines.go; near.go)
 //	routes     which gates listen to a channel, and at which node (routes.go)
 //	nodes      the servers: of each its outbox, connections, link and subscriber (nodes.go; node.go, pipeline.go, link.go)
-//	cluster    who serves which hash slot; a single server has none (cluster.go; survey.go)
+//	cluster    which node serves which hash slot; a single server has none (cluster.go; survey.go)
 //
 // In a turn the loop takes all mail that waits. The commands that the gates ask for wait in the outbox of the node that serves
 // the name and leave on its next idle connection (pipeline.go). turnyield.go lets callers run before a turn.
 //
-// The packages below, whose imports point one way:
+// The packages below; their imports point one way:
 //
 //	redisconn    one connection that carries batches to one Redis; loading scripts; rights of the user
 //	wire         commands to calls of scripts, answers to replies
 //	subscriber   the connection that hears unlock messages
-//	topology     who serves which hash slot; who is the master
+//	topology     which node serves which hash slot; which is the master
 //	rediserr     what an error of Redis means
 //	reconnect    when a broken connection is made again
 //	respguard    ends a connection before a server can end the process

@@ -199,7 +199,7 @@ func (e suspectNode) deliver(l *loop, now gate.Time) {
 	}
 }
 
-// settle answers who waits, if anybody does.
+// settle answers ack, if it is not nil.
 func settle(ack gate.Settler, why gate.Why) {
 	if ack != nil {
 		ack.Settle(gate.Outcome{Why: why})

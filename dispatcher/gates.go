@@ -5,8 +5,8 @@ import (
 	"github.com/wheellock/wheellock/scripts"
 )
 
-// gates is the entries of the live names with their machines, and what these have asked for in this turn. Whoever tells a machine
-// of an event passes fx to it, and then calls stepped.
+// gates is the entries of the live names with their machines, and what these have asked for in this turn. A caller that passes an
+// event to a machine passes fx with it, and then calls stepped.
 type gates struct {
 	cfg     *gate.Config
 	hashed  bool // in a cluster: an entry has the hash slot of its name
@@ -36,7 +36,7 @@ func (g *gates) entry(name string, kind gate.Kind) (*gate.Entry, gate.Why) {
 
 // aliasLives reports whether a name that is asked for as "a" lives as "{a}", or the other way round. By Redisson's rule both
 // have the same derived keys. Two fair mutexes would share one queue, and a permit semaphore would reclaim the permits of
-// the other. The other kinds share only channels, whose messages are hints, and a counter, which grows for both.
+// the other. The other kinds share only channels, where messages are hints, and a counter, which grows for both.
 func (g *gates) aliasLives(name string, kind gate.Kind) bool {
 	if kind != gate.FairKind && kind != gate.PermitKind {
 		return false

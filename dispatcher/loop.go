@@ -153,7 +153,7 @@ func (l *loop) finished() bool {
 	return l.gates.names.live == 0 || l.nodes.down()
 }
 
-// end settles whoever still waits, and stops what the dispatcher started.
+// end settles all that still wait, and stops what the dispatcher started.
 func (l *loop) end() {
 	for c := range l.gates.names.all() {
 		c.Machine.Wake(gate.Centuries, &l.gates.fx)

@@ -13,7 +13,7 @@ type event interface {
 	deliver(l *loop, now gate.Time)
 }
 
-// refusable is an event whose sender waits for an answer.
+// refusable is an event with a sender that waits for an answer.
 type refusable interface {
 	// refuse answers in place of deliver: the dispatcher has ended.
 	refuse()
@@ -93,7 +93,7 @@ func (m *mailbox) addAndUnlock(e event) {
 	m.queue.events = append(m.queue.events, e)
 	first := len(m.queue.events) == 1
 	m.mu.Unlock()
-	if first { // whoever made the queue non-empty has woken the loop, or is about to
+	if first { // the sender of the first event wakes the loop
 		m.wakeUp()
 	}
 }

@@ -8,7 +8,7 @@ import (
 	"github.com/wheellock/wheellock/dispatcher/gate"
 )
 
-// names is the entries of all live names: a hash table whose buckets are chained through the entries. It grows by one
+// names is the entries of all live names: a hash table with buckets that are chained through the entries. It grows by one
 // bucket with each entry that finds it full (linear hashing; Litwin, VLDB 1980), so that a name takes two pointers
 // however many there are, and no turn of the loop pays for the growth of all. A map takes 30 to 60 bytes for each:
 // it holds the header of the name, which the entry has too, and is half empty after it has grown.
@@ -87,7 +87,7 @@ func (ns *names) link(c *gate.Entry) {
 	c.Next, *head = *head, c
 }
 
-// grow adds a bucket and shares the entries out of the one whose hashes end in the same bits but for the first.
+// grow adds a bucket and splits the one that has the hashes with the same last bits but for the first.
 func (ns *names) grow() {
 	added := ns.buckets
 	if added%len(page{}) == 0 {

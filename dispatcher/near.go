@@ -27,7 +27,7 @@ const (
 )
 
 // add sets the alarm of an entry at its Due. The entry's former alarm stays in the heap, stale, until it is due; when more
-// than half of the heap may be stale, it is cleared of them, so that an entry whose alarm changes all the time cannot make
+// than half of the heap may be stale, it is cleared of them, so that an entry that changes its alarm all the time cannot make
 // it grow without bound.
 func (n *nearby) add(c *gate.Entry) {
 	heap.Push(&n.alarms, nearAlarm{c.Due, c})
@@ -37,7 +37,7 @@ func (n *nearby) add(c *gate.Entry) {
 	}
 }
 
-// clean keeps one alarm for each entry whose Due it is.
+// clean keeps one alarm for each entry: the one at its Due.
 func (n *nearby) clean() {
 	kept := make(map[*gate.Entry]bool, len(n.alarms)/2)
 	n.alarms = slices.DeleteFunc(n.alarms, func(a nearAlarm) bool {

@@ -18,7 +18,7 @@ type routes struct {
 // Most channels have one entry; but Redisson's channel names let two names, "a" and "{a}", share one channel.
 type route struct {
 	entries []*gate.Entry
-	node    *node // nil: nowhere, until it is known who serves the hash slot
+	node    *node // nil: nowhere, until it is known which node serves the hash slot
 	hops    uint8 // how often it was sent to another node since it was last heard
 }
 

@@ -36,7 +36,7 @@ func All[T any](fs ...*Future[T]) *Future[[]T] {
 
 type all[T any] struct {
 	future   Future[[]T]
-	missing  atomic.Int64 // branches without an answer; who takes it to zero settles
+	missing  atomic.Int64 // branches without an answer; the one that takes it to zero settles
 	failed   atomic.Bool  // some branch has an error
 	values   []T          // each element belongs to its branch until missing is zero
 	branches []branch[T]  // cleared by settle once no Cancelled can come, to let go of the sources

@@ -9,12 +9,12 @@ var (
 	// ErrPending is what Result returns while there is no answer. Nothing is wrong; ask later, or wait.
 	ErrPending = errors.New("futures: pending")
 
-	// ErrGoexit is in the answer of a future from Then or Map whose callback did not return because it called
+	// ErrGoexit is in the answer of a future from Then or Map if the callback did not return because it called
 	// runtime.Goexit, as testing.T.FailNow does.
 	ErrGoexit = errors.New("futures: callback ended by runtime.Goexit")
 )
 
-// PanicError is in the answer of a future from Then or Map whose callback panicked.
+// PanicError is in the answer of a future from Then or Map if the callback panicked.
 type PanicError struct {
 	Value any    // what panic was called with
 	Stack []byte // of the goroutine that panicked, as runtime/debug.Stack formats it

@@ -12,7 +12,7 @@ type Runner interface {
 	Go(t Task)
 }
 
-// Task is a callback whose answer is there. A [Runner] calls Run once. Run does not panic, whatever the callback does.
+// Task is a callback that is ready to run: its answer is there. A [Runner] calls Run once. Run does not panic, whatever the callback does.
 //
 // Task is machinery, for code that makes futures.
 type Task interface {

@@ -82,7 +82,7 @@ func (c *Clock) ahead(t time.Time, since time.Duration) time.Duration {
 }
 
 // Suspended returns the suspension found so far, which only grows. Several loops can each compare it with
-// what they saw last, whoever of them called the Check that found more.
+// what they saw last, no matter which of them called the Check that found more.
 func (c *Clock) Suspended() time.Duration {
 	return time.Duration(c.suspended.Load())
 }

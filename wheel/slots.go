@@ -84,8 +84,8 @@ func (s *Slots[T]) Remove(e *Timer[T]) {
 
 // Due opens all slots up to now and yields the Value of each entry that is due, once, the entry already out
 // of its slot: slot after slot, within a slot in the order they were put there. The body may Put and Remove
-// any entry, those still to come in the same loop too. Who breaks out finds the rest in the next Due, and has
-// to call it without being woken. After a long time away it looks at each slot once, not at each
+// any entry, those still to come in the same loop too. A caller that breaks out finds the rest in the next
+// Due, and has to call it without being woken. After a long time away it looks at each slot once, not at each
 // tick. A now before the last one opens nothing.
 func (s *Slots[T]) Due(now Tick) iter.Seq[T] {
 	return func(yield func(T) bool) {

@@ -3,7 +3,7 @@ package wheel
 import "time"
 
 // Tick counts lengths of time since the start of a Clock: with a length of 50ms, tick 3 lasts from 150ms to
-// 200ms. Whoever shares ticks shares the length.
+// 200ms. Parts that exchange ticks share the length.
 type Tick int64
 
 // Floor returns the tick that at lies in: the argument of Due for now.

@@ -15,9 +15,9 @@ import (
 // wheel delays anything by more than that, and nobody has to watch over the wheel:
 //
 //  1. The wall clock is set back. Timers in the wheel fire late, by as much; new ones fire at once.
-//  2. Or the wheel stands still, and keeps whoever adds a timer. Only the Waker's goroutine does, and is lost with it.
+//  2. Or the wheel stands still, and a goroutine that adds a timer never returns. Only the Waker's does, and is lost with it.
 //  3. The loop calls At and goes on: At does not block, and drops what nobody takes.
-//  4. The loop's own timer wakes it. It looks at its Clock, not at who woke it, and opens the slots that are due.
+//  4. The loop's own timer wakes it. It looks at its Clock, not at the source of the wake-up, and opens the slots that are due.
 type Waker struct {
 	clock   *Clock
 	length  time.Duration // of a tick

@@ -78,7 +78,7 @@ func (q *socket) Read(b []byte) (int, error) {
 }
 
 // tell reports whether the runtime is to be told of the next call. It is asked before every call, also before the one that
-// reads what a read has waited for: after a long wait the monitor is asleep, and who gets the answer may compute.
+// reads what a read has waited for: after a long wait the monitor is asleep, and the goroutine that gets the answer may compute.
 func (q *socket) tell() bool {
 	now := time.Now()
 	if now.Sub(q.shown) < monitorTime {

@@ -8,11 +8,11 @@ import (
 
 // Outage tells the log of something that fails again and again: when it begins, what fails a second later, then less and less
 // often while it lasts, and when it is over, however often it is tried meanwhile. Several may notice it, each under a key of its
-// own: the first to fail tells that it begins, and the last for whom it is over tells that. Any goroutine may use it. The zero
+// own: the first to fail tells that it begins, and the last to find it over tells that. Any goroutine may use it. The zero
 // value is ready.
 type Outage struct {
 	mu      sync.Mutex       // guards the rest; nothing is logged under it
-	failing map[any]struct{} // who
+	failing map[any]struct{} // the keys of those that fail
 	since   time.Time        // when it began
 	told    time.Time        // the last line
 	pause   time.Duration    // how long no line follows it
@@ -40,14 +40,14 @@ func (o *Outage) Failed(who any, logger *slog.Logger, what string, args ...any) 
 	logger.Warn(what, args...)
 }
 
-// Over notes the end of the outage, if there is one for who calls.
+// Over notes that the outage is over for who, if it was one.
 func (o *Outage) Over(who any, logger *slog.Logger, what string, args ...any) {
 	if lasted, failures, tell := o.end(who); tell {
 		logger.Info(what, append(args, "after", lasted.Round(time.Millisecond), "failures", failures)...)
 	}
 }
 
-// Leave is for who will neither fail nor work any more.
+// Leave takes out who, which will neither fail nor work any more.
 func (o *Outage) Leave(who any) { o.end(who) }
 
 func (o *Outage) fail(who any) (lasts time.Duration, failures int, tell bool) {
@@ -91,7 +91,7 @@ type Outages struct {
 	all map[string]*Outage
 }
 
-// Of returns the outage of something, such as the link to a server, to all who ask for it the same one.
+// Of returns the outage of something, such as the link to a server: the same one to every caller.
 func (s *Outages) Of(what string) *Outage {
 	if s == nil {
 		return &Outage{}
@@ -107,7 +107,7 @@ func (s *Outages) Of(what string) *Outage {
 	return s.all[what]
 }
 
-// Forget is for what is not needed any more. Who has its outage keeps it; who asks for it later gets another one.
+// Forget drops an outage that is not needed any more. A caller that has it keeps it; a later call of Of returns another one.
 func (s *Outages) Forget(what string) {
 	if s == nil {
 		return

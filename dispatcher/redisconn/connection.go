@@ -52,7 +52,7 @@ type Task uint8
 const (
 	Carry  Task = iota // carry a batch
 	Probe              // see whether the server is there, and load the scripts
-	Survey             // ask who serves what in a cluster
+	Survey             // ask which node serves which hash slot
 )
 
 // rounds is how often a part of a batch is sent at most: as it is, after its script was loaded, one by one, without claims, and at
@@ -275,7 +275,7 @@ func (c *Connection) probe() {
 	}
 }
 
-// survey asks the server who serves what.
+// survey asks the server which node serves which hash slot.
 func (c *Connection) survey() {
 	ctx, cancel := context.WithTimeout(c.server.ctx, surveyTime)
 	defer cancel()

@@ -14,7 +14,7 @@ import (
 // Between the call and the read somebody may have deleted a key, and Redis does not tell of that. The answer to the read
 // does, for it is the number of keys that exist.
 type watch struct {
-	calls []wire.Call // whose keys are read, in the order of the reads
+	calls []wire.Call // in the order in which their keys are read
 	keys  []string    // of one of them
 	sent  int         // how many commands that took
 	gone  []string    // names that may have lost their keys between call and read

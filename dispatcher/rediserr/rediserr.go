@@ -27,7 +27,7 @@ type Verdict struct {
 	Fault   scripts.Fault // what a script should have answered: then that is the answer
 }
 
-// The beginnings of errors of the server whose command surely did not run. Any other error came out of a script. Our
+// The beginnings of errors of the server that say that the command did not run. Any other error came out of a script. Our
 // scripts turn the errors of their commands into replies, so such a script did not get as far as a write.
 var (
 	passing = []string{"LOADING", "BUSY", "TRYAGAIN", "CLUSTERDOWN", "MASTERDOWN", "READONLY", "NOREPLICAS", "MISCONF", "OOM", "UNKILLABLE", "NOTBUSY", "ERR max number of clients"}
@@ -59,7 +59,7 @@ func Text(err error) string {
 var inScript = regexp.MustCompile(`^ERR Error running script .*@user_script: ?\d+: -?| script: [0-9a-f]{40}, on @\S+$`)
 
 // plain returns a message without what the server adds about the script, since a digest and a line number mean nothing to
-// somebody who has not written the script, and without the arguments of a command that the server does not know.
+// somebody that has not written the script, and without the arguments of a command that the server does not know.
 func plain(message string) string {
 	message, _, _ = strings.Cut(message, ", with args beginning with:")
 	return strings.TrimSpace(inScript.ReplaceAllString(message, ""))

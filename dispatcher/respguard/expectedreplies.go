@@ -13,9 +13,9 @@ type reply uint8
 
 const (
 	plainReply     reply = iota // by one value
-	wideReply                   // by one value, which may be large: who serves what in a cluster, or what a key holds
+	wideReply                   // by one value, which may be large: the map of a cluster, or what a key holds
 	longReply                   // by one string, which may be long: the connections of the server
-	helloReply                  // by one value, whose type tells which protocol the connection speaks from then on
+	helloReply                  // by one value; its type tells which protocol the connection speaks from then on
 	filledReply                 // by a list that is not empty
 	pairReply                   // by a list of two at least
 	subscription                // by a confirmation for each channel, or by one error
@@ -38,7 +38,7 @@ type expectedReplies struct {
 	from  int // of queue: what lies before has been taken
 
 	// Owned by the reader.
-	head      expectedReply // whose replies come next
+	head      expectedReply // the command that is answered next
 	confirmed bool          // some of head's channels are confirmed, others not yet
 	refused   bool          // head's UNSUBSCRIBE was refused, so that the answer to its PING comes next
 	resp3     bool
@@ -100,7 +100,7 @@ func (o *expectedReplies) answered(typ byte, text []byte) error {
 // rueidis takes BUSY and LOADING for what the PING was told. A server that is busy with a script refuses both
 // commands: the second refusal then belongs to nothing, and rueidis panics. A server that refuses the PING alone, by
 // MISCONF or MASTERDOWN, has rueidis wait for an answer that never comes. So these end the connection. What is left: a
-// missing right (NOPERM), what a cluster says of a channel whose hash slot has left (MOVED) or is served by nobody
+// missing right (NOPERM), what a cluster says of a channel if its hash slot has left (MOVED) or is served by nobody
 // (CLUSTERDOWN), that there was no subscription, because it had been refused (NOSUB, of Valkey 8.0), and that the server
 // has no such command. These leave the PING alone, and a node may go on saying them:
 // were they the end, the other channels would be cut off each time.
@@ -120,8 +120,8 @@ func (o *expectedReplies) unsubscribing(typ byte, text []byte) error {
 // harmless are the first words of those refusals of an UNSUBSCRIBE that leave the PING behind it alone.
 var harmless = []string{"NOPERM", "MOVED", "CLUSTERDOWN", "NOSUB", "ERR unknown command"}
 
-// isPong reports whether a reply is one that rueidis takes for the answer to the PING behind an UNSUBSCRIBE. A list is
-// one whose first element has been looked at already.
+// isPong reports whether a reply is one that rueidis takes for the answer to the PING behind an UNSUBSCRIBE. A list is one, because
+// its first element has been looked at already.
 func isPong(typ byte, text []byte) bool {
 	switch typ {
 	case '+':

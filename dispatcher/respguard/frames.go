@@ -46,7 +46,7 @@ type frames struct {
 // textBytes is how much is kept of an error, and of the first elements of a push.
 const textBytes = 256
 
-// list is one whose values are not complete.
+// list is a list that is not complete.
 type list struct {
 	left      int
 	attribute bool

@@ -70,7 +70,7 @@ func dial(ctx context.Context, addr string, dialer *net.Dialer, config *tls.Conf
 	}
 }
 
-// guarded is a connection whose both directions are followed. As rueidis does, one goroutine at a time reads it, and one
+// guarded is a connection that is followed in both directions. As rueidis does, one goroutine at a time reads it, and one
 // writes it.
 type guarded struct {
 	net.Conn

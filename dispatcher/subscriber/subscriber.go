@@ -1,7 +1,7 @@
 // Package subscriber hears unlock messages.
 //
 // A Subscriber (subscriber.go) is one goroutine with a connection of its own, made when the first channel is wanted:
-// messages must not share a connection with commands, whose answers a flood of messages would delay. It subscribes and
+// messages must not share a connection with commands, because a flood of messages would delay the answers. It subscribes and
 // unsubscribes in bulk (subscribe.go), and collects what it hears (news.go) until the loop looks.
 //
 // Loss: messages are hints. After every reconnect the subscriber listens to everything again and says so, because what

@@ -195,7 +195,7 @@ var operations = [gate.Ops]operation{
 	gate.DeleteCount:   changes(&scripts.DeleteCount, (*Writer).receipt, scripts.LatchChannel),
 }
 
-// changes writes a change of a semaphore or a latch, whose other keys are these.
+// changes writes a change of a semaphore or a latch; keys are its other keys.
 func changes(s *scripts.Script, keys func(*Writer, *gate.Command), channel func(string) string) operation {
 	return operation{s, publishUntil, func(w *Writer, c *gate.Command) {
 		keys(w, c)
@@ -208,7 +208,7 @@ func release(w *Writer, c *gate.Command) {
 	w.lockChannel(c)
 }
 
-// releasing writes who is to lose the name.
+// releasing writes the owner that is to lose the name.
 func releasing(w *Writer, c *gate.Command) {
 	if owner := c.Args.Release().Owner; owner != "" {
 		w.string(owner)
@@ -217,7 +217,7 @@ func releasing(w *Writer, c *gate.Command) {
 	}
 }
 
-// fairLife writes the deadline, whose waiters these are, how long waiters of a fair lock live, and how to wake others.
+// fairLife writes the deadline, the engine of the waiters, how long waiters of a fair lock live, and how to wake others.
 func fairLife(w *Writer) {
 	notAfter(w)
 	w.string(w.settings.UUID)
@@ -225,7 +225,7 @@ func fairLife(w *Writer) {
 	publish(w)
 }
 
-// fairWake writes how to wake others, and whose waiters are ours.
+// fairWake writes how to wake others, and how to tell our waiters from those of others.
 func fairWake(w *Writer) {
 	publish(w)
 	w.string(w.settings.UUID)

@@ -33,7 +33,7 @@ type Writer struct {
 	asking bool // it goes with ASKING
 }
 
-// NewWriter returns a writer for the server whose clock this is.
+// NewWriter returns a writer for the server with that clock.
 func NewWriter(s *Settings, clock *ServerClock) *Writer { return &Writer{settings: s, clock: clock} }
 
 // Write returns the keys and arguments of a call that is sent now, and sets Sent of its commands, which are batch. The
