@@ -81,7 +81,7 @@ func (t *operation) changeAsync(ctx context.Context, ch gate.Change) *futures.Fu
 	return c.promise.Future()
 }
 
-// pendingChange is a change whose caller has a future.
+// pendingChange is a change with a future for its caller.
 type pendingChange struct {
 	operation
 	promise futures.Promise[struct{}]

@@ -17,7 +17,7 @@ import (
 	"github.com/wheellock/wheellock/scripts"
 )
 
-// errUnseen is the error for a cluster that the client took for a single server because it was not told who serves what.
+// errUnseen is the error for a cluster that the client took for a single server because it was not told which node serves what.
 var errUnseen = refusal{errors.New("this is a node of a Redis Cluster, but this user may not ask for the others: grant +cluster|slots, from Redis 8 on +cluster|shards, or set Redis.ForceSingleClient to use this node alone")}
 
 // ofCluster reports whether a server says that it is a node of a cluster. HELLO needs no right; if it does not exist,
@@ -33,7 +33,7 @@ func ofCluster(ctx context.Context, client rueidis.Client) bool {
 	return text == "cluster"
 }
 
-// askTime is the time limit for asking one node of a cluster who serves what.
+// askTime is the time limit for asking one node of a cluster for its map.
 const askTime = 2 * time.Second
 
 // prepareCluster connects each dispatcher to every master that it needs, each by a client of its own, loads the scripts and checks
@@ -66,7 +66,7 @@ func (e *Engine) prepareCluster(ctx context.Context, o rueidis.ClientOption) (lo
 	return loaded, nil
 }
 
-// askTopology asks the nodes that a client knows, one after the other, who serves what.
+// askTopology asks the nodes that a client knows, one after the other, which node serves what.
 func askTopology(ctx context.Context, client rueidis.Client) (t *topology.Map, err error) {
 	for addr, node := range client.Nodes() {
 		asking, cancel := context.WithTimeout(ctx, askTime)
@@ -136,7 +136,7 @@ func refused(err error) bool {
 	return said && !strings.HasPrefix(words, "LOADING") || errors.Is(err, ErrRefused)
 }
 
-// clustered returns an error for a key whose kind cannot be used in a cluster with it: all keys of a name must share a hash
+// clustered returns an error for a key of a kind that cannot be used in a cluster with it: all keys of a name must share a hash
 // slot.
 func clustered(key string, kind gate.Kind) error {
 	if kind == gate.LatchKind && !scripts.LatchTogether(key) {

@@ -60,7 +60,7 @@ func (c *composite) follow(h *Hold, i int, part *Hold) {
 	})
 }
 
-// join puts a part that was granted late into its place; false: h has ended, and whoever ended it does not know of the part.
+// join puts a part that was granted late into its place; false: h has ended before the part was known.
 func (c *composite) join(h *Hold, i int, part *Hold) bool {
 	c.mu.Lock()
 	if c.over {

@@ -49,7 +49,7 @@ func (o *Options) connection() error {
 	r.DisableCache = true
 	r.DisableRetry = true // the engine alone decides what is sent twice
 	r.BlockingPipeline = -1
-	r.BlockingPoolSize = math.MaxInt32 // of 1,024, those who observe elections could have them all, and locks none
+	r.BlockingPoolSize = math.MaxInt32 // of 1,024, observers of elections could take all, and leave locks none
 	r.RingScaleEachConn = 8
 	r.ReadBufferEachConn, r.WriteBufferEachConn = 128<<10, 128<<10
 	respguard.Guard(r)

@@ -5,7 +5,7 @@ import (
 	"sync"
 )
 
-// contexts abandons asynchronous requests whose context has ended. Requests that share a context share
+// contexts abandons asynchronous requests when their context has ended. Requests that share a context share
 // one entry, so that 100,000 of them cost one registration and no goroutine.
 //
 // A context may be of a user type. Its methods run neither under mu nor on the loop, which forgets requests. So a goroutine,
@@ -90,7 +90,7 @@ func (c *contexts) forget(r *watched) {
 	c.unlink(r)
 	if g.first == nil {
 		c.drop(g)
-		if g.stop != nil { // else whoever makes the registration ends it
+		if g.stop != nil { // else the caller that makes the registration ends it
 			c.unregister(g.stop)
 		}
 	}
@@ -141,7 +141,7 @@ func (c *contexts) drop(g *group) {
 	}
 }
 
-// end abandons a group whose context has ended.
+// end abandons a group: its context has ended.
 func (c *contexts) end(g *group) {
 	ended := endedBy(g.ctx)
 	for {

@@ -11,7 +11,7 @@ import (
 // mostOwner is how long an owner id may be, in bytes: Redisson's and the engine's have 38 to 75.
 const mostOwner = 256
 
-// Detach ends the hold without freeing the name. The name stays taken for lease from now on, for whoever has the id:
+// Detach ends the hold without freeing the name. The name stays taken for lease from now on, for any caller that has the id:
 // another process, or this one after a restart, goes on with [Mutex.Adopt]. Nobody renews it meanwhile; it is free when
 // lease is over, or by ForceUnlock. What [WithMinHold] has left counts if it is longer. Bounds of lease are as for [WithLease].
 // A failover right after Detach may forget it, also with [Options].Replicas: then the name stays taken for what the hold's own
@@ -23,7 +23,7 @@ const mostOwner = 256
 //   - [ErrUncertain], [ErrRefused]: as in Unlock. The engine goes on, so the id comes with the error: Adopt tells whether
 //     the name was detached.
 //   - [ErrLost] or [ErrUnlocked]: the hold had ended before.
-//   - [ErrInvalid]: a lease out of bounds, a hold whose Owner has others, or a hold of anything but a Mutex, which the
+//   - [ErrInvalid]: a lease out of bounds, a hold with an Owner that has others, or a hold of anything but a Mutex, which the
 //     Reader and the Writer of a RWMutex are not. The hold goes on.
 func (h *Hold) Detach(ctx context.Context, lease time.Duration) (id string, err error) {
 	if !h.kind.detachable() {
@@ -53,11 +53,11 @@ func (h *Hold) Detach(ctx context.Context, lease time.Duration) (id string, err 
 
 // Adopt takes the place of the owner that has the lock under that id, which Detach returned: the caller holds the lock, under
 // a fresh owner id, and a fenced lock gives a new token. It also takes the place of any other owner, such as a Redisson
-// client, a process that died or a hold of this engine, by the owner that [Mutex.Inspect] shows. Whoever held the lock under that
-// id loses it, and learns of it as after [Mutex.ForceUnlock]: in this engine before Adopt asks Redis, so also if Adopt then fails. Of
-// several who adopt the same id one succeeds.
+// client, a process that died or a hold of this engine, by the owner that [Mutex.Inspect] shows. The holder under that id loses
+// the lock, and learns of it as after [Mutex.ForceUnlock]: in this engine before Adopt asks Redis, so also if Adopt then fails. Of
+// several callers that adopt the same id one succeeds.
 //
-// Adopt asks Redis once, as TryLock does, and goes before callers who wait. Options and errors are as with TryLock, but for
+// Adopt asks Redis once, as TryLock does, and goes before callers that wait. Options and errors are as with TryLock, but for
 // [ErrLost]: nobody has the lock under that id any more. [ErrHeld] is never returned. After [ErrUncertain] and the end of
 // ctx the engine releases what the command may have taken, so the lock may then be free.
 func (m *Mutex) Adopt(ctx context.Context, id string, opts ...LockOption) (*Hold, error) {

@@ -111,7 +111,7 @@ type counters struct {
 }
 
 // claimCodes draws the codes by which a dispatcher knows that a release has given it a lock. They come from a generator of ciphers that
-// is seeded by the system, so that nobody can make one up who does not read the claims. nil: the engine has no claims, for what it
+// is seeded by the system, so that only a reader of the claims can know one. nil: the engine has no claims, for what it
 // is given must be on replicas or on a disk first.
 func claimCodes(o *Options) func() int64 {
 	if o.Replicas != 0 || o.Fsync > 0 {

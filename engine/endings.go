@@ -14,7 +14,7 @@ type endings struct {
 	done     chan struct{} // nil until Done is called
 	contexts map[*binding]struct{}
 	wanted   chan struct{} // nil until Wanted is called
-	wantedOf *Hold         // the hold of several locks that this is a part of, and whose Wanted was called; else nil
+	wantedOf *Hold         // the hold of several locks that this is a part of, if its Wanted was called; else nil
 
 	endless    context.Context // the child of all parents that never end; nil until one is made
 	endEndless context.CancelCauseFunc
@@ -209,7 +209,7 @@ func (c *holdContext) Value(key any) any {
 	return c.parent.Value(key)
 }
 
-// unbind forgets a binding whose parent has ended.
+// unbind forgets a binding: its parent has ended.
 func (l *endings) unbind(b *binding) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -102,7 +102,7 @@ func (a *acknowledgement) Settle(out gate.Outcome) bool {
 	return a.promise.Settle(struct{}{}, closedOr("unlock", a.name, out, errClosedHold))
 }
 
-// leave ends the hold for its holder, who is doing that, and who has the Observer told. An error means that it had ended before.
+// leave ends the hold because its holder did doing; the caller has the Observer told. An error means that it had ended before.
 func (h *Hold) leave(doing string) error {
 	now := h.e.clock.Now()
 	if h.over(now) { // after a suspension the release finds out in Redis
@@ -116,7 +116,7 @@ func (h *Hold) leave(doing string) error {
 	return nil
 }
 
-// lose ends a hold whose time is over (invariant: loss-is-final). Its holder may find that first, by a look at the clock, or
+// lose ends a hold when its time is over (invariant: loss-is-final). Its holder may find that first, by a look at the clock, or
 // the loop (End); the compare-and-swap in finish decides between them. A renewal that is answered afterwards changes nothing,
 // because lose tells the loop to release what the renewal may have prolonged. Without that, a lock would leak for ever:
 //
@@ -135,7 +135,7 @@ func (h *Hold) lose() {
 	h.dispatcher().Unlock(&h.core, nil)
 }
 
-// overdue is why a hold whose Deadline has passed is over: by MaxHold, if that set the Deadline.
+// overdue is why a hold is over after its Deadline: by MaxHold, if that set the Deadline.
 func overdue(h *Hold) gate.Why {
 	if most := h.e.opts.MaxHold; most > 0 && h.core.Watched() && h.core.Deadline() >= h.core.Since()+most {
 		return gate.TooLong
@@ -188,7 +188,7 @@ func (h *Hold) cause() error {
 // Deadline returns when the hold ends unless it is renewed. It counts from the moment at which the command that took or
 // renewed the lock was sent, less a margin of 1 % of the lease, at least 5 ms.
 //
-// A lock that the release of another engine has given to a caller who waited has two seconds at most until it is renewed
+// A lock that the release of another engine has given to a waiting caller has two seconds at most until it is renewed
 // for the first time, 50 ms later.
 func (h *Hold) Deadline() time.Time {
 	if c := h.composite(); c != nil {

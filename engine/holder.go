@@ -44,7 +44,7 @@ func (e *Engine) number(owner string) uint64 {
 	return id.Number
 }
 
-// Holder is who is behind an owner id. Its JSON names are part of the API.
+// Holder describes the process behind an owner id. Its JSON names are part of the API.
 type Holder struct {
 	ID          OwnerID   `json:"id"`
 	Identity    string    `json:"identity"`       // its engine's [Options].Identity
@@ -53,12 +53,12 @@ type Holder struct {
 	Connections int       `json:"connections"`    // how many it has to that server, without those that are subscribed; 0: the rest is not known
 }
 
-// Holder tells who is behind an owner id: a [Hold.TenureID] of any engine on this Redis, State.Owner of any lock, or an
+// Holder returns what is known of the process behind an owner id: a [Hold.TenureID] of any engine on this Redis, State.Owner of any lock, or an
 // [Engine.ID]. It looks for the id in the names of the server's connections (CLIENT LIST), in a cluster of one master
 // after the other.
 //
-// If no connection has the id, Connections is 0 and only ID is known: the owner is a Redisson client, whose connections do
-// not tell its id, an engine with the Identity "-", or a process that has ended or is cut off. Redisson's number is that of
+// If no connection has the id, Connections is 0 and only ID is known: the owner is a Redisson client, which does not name
+// its connections after its id, an engine with the Identity "-", or a process that has ended or is cut off. Redisson's number is that of
 // the thread.
 //
 // The user needs the right to CLIENT LIST. The answer grows with the number of the server's connections and takes the
@@ -142,10 +142,10 @@ func (h *Holder) add(line string, now time.Time) {
 	}
 }
 
-// The name of every connection is "<Redis.ClientName>/<engine id>/<identity>", by which [Engine.Holder] finds who is behind
-// an owner id. A name in Redis has no other bytes than those from '!' to '~'.
+// The name of every connection is "<Redis.ClientName>/<engine id>/<identity>", by which [Engine.Holder] finds the process
+// behind an owner id. A name in Redis has no other bytes than those from '!' to '~'.
 
-// noIdentity is the Identity of engines whose connections tell neither identity nor id.
+// noIdentity is the Identity of engines that tell neither identity nor id in the names of their connections.
 const noIdentity = "-"
 
 // maxIdentity is how long an identity may be, in bytes: each connection is a line of CLIENT LIST.

@@ -25,7 +25,7 @@ func init() {
 	}
 }
 
-// leader asks who leads, after the note is written if there is one.
+// leader asks for the leader, after the note is written if there is one.
 func (t *operation) leader(ctx context.Context, note *leaders.Note) (leaders.Note, error) {
 	r, err := t.query(ctx, leaderScript, func(key string) (keys, args []string) {
 		if note != nil {

@@ -26,7 +26,7 @@ type Locker interface {
 	TryLockAsync(ctx context.Context, opts ...LockOption) *futures.Future[*Hold]
 
 	keys() ([]lockKey, error) // what it locks
-	home() *Engine            // whose options and workers it uses
+	home() *Engine            // the engine: its options and workers are used
 }
 
 // Do locks l, runs fn and unlocks, even if fn panics. The context that fn gets ends when the lock is lost; fn must then

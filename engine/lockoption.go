@@ -54,12 +54,12 @@ func WithLease(d time.Duration) LockOption { return LockOption{leaseOption, int6
 // ends.
 func WithWait(d time.Duration) LockOption { return LockOption{waitOption, int64(d)} }
 
-// WithOwner makes the call in the name of o. It is the only way to re-enter a lock: a caller whose o holds the lock is
-// granted at once, and the lock is free when all holds of o are unlocked. Default: every call is its own owner.
+// WithOwner makes the call in the name of o. It is the only way to re-enter a lock: a caller is granted at once if o
+// holds the lock, and the lock is free when all holds of o are unlocked. Default: every call is its own owner.
 func WithOwner(o Owner) LockOption { return LockOption{ownerOption, int64(o.id)} }
 
 // WithMinHold keeps the name taken until d after the grant, even if it is unlocked earlier, if the process ends, or if the
-// engine is closed. It is for a job that is to run once although the clocks of those who start it differ. d is from 1 ms to
+// engine is closed. It is for a job that is to run once although several machines start it and their clocks differ. d is from 1 ms to
 // [MaxLease], rounded up to whole milliseconds, and with [WithLease] at most the lease; otherwise the call fails with
 // [ErrInvalid].
 //

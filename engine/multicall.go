@@ -139,7 +139,7 @@ func (c *multiCall) waitOptions() []LockOption {
 	return append(slices.Clone(c.opts), WithWait(max(time.Until(c.end), time.Nanosecond)))
 }
 
-// over is the error of a call whose context, or whose wait, has ended; nil: neither has.
+// over is the error of a call if its context, or its wait, has ended; nil: neither has.
 func (c *multiCall) over() error {
 	switch {
 	case c.ctx.Err() != nil:

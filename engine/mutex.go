@@ -17,7 +17,7 @@ type Mutex struct{ handle }
 // counter of "a".
 func (e *Engine) Mutex(name string) *Mutex { return &Mutex{handle{e, name, mutexIndex}} }
 
-// FencedMutex returns the fenced lock of a name, Redisson's RFencedLock. It is a Mutex whose holds have a [Hold.Token],
+// FencedMutex returns the fenced lock of a name, Redisson's RFencedLock. It is a Mutex, and its holds have a [Hold.Token],
 // a number that grows with each new owner. Send the token with every write, and have the store refuse numbers that are
 // lower than the highest it has seen. Then a holder that was paused past its lease can do no harm. A re-entry keeps the
 // token.
@@ -99,7 +99,7 @@ func (m *Mutex) TryLock(ctx context.Context, opts ...LockOption) (*Hold, error) 
 // LockAsync is Lock without blocking: it returns at once, and the future gets Lock's hold or error. A waiting future
 // costs no goroutine. The end of ctx and the future's Cancel abandon the request; a grant that comes later goes to the
 // next waiter or is released. A future that has its Hold keeps it when ctx ends, however late somebody looks: the engine
-// cannot know of whom else the future tells, so who made the call must unlock it. The same is true of a grant that comes in the
+// cannot know where else the future is read, so the caller must unlock the hold. The same is true of a grant that comes in the
 // moment in which ctx ends, before the engine is told. A caller that only stops waiting for the future still gets the lock.
 // Callbacks of the future run on the engine's workers and may block.
 func (m *Mutex) LockAsync(ctx context.Context, opts ...LockOption) *futures.Future[*Hold] {

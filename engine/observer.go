@@ -163,7 +163,7 @@ func observed[T any](o observation, f *futures.Future[T], w *gate.Waiter) *futur
 	return f
 }
 
-// observedHold is a Hold whose end an Observer is told of, and what is to be told, in one allocation.
+// observedHold is a Hold with what an Observer is told at its end, in one allocation.
 type observedHold struct {
 	Hold
 	told observedEnd
@@ -185,7 +185,7 @@ func (o *observedHold) Wanted() { o.tellWanted() }
 var _, _ gate.Wanter = (*held)(nil), (*observedHold)(nil)
 
 // observedEnd is the end of a hold, for the Observer, and the task that tells of it. Two things come first, in any order: that
-// Granted was told, and that the hold has ended. Whoever is the second tells. The part of a MultiLock has no Granted, so
+// Granted was told, and that the hold has ended. The second of them tells. The part of a MultiLock has no Granted, so
 // nobody tells of its end.
 type observedEnd struct {
 	hold    *Hold
@@ -279,7 +279,7 @@ func (g Grant) Outcome() string {
 //   - "wait_timeout": [WithWait] or the context's deadline was over while another owner had the lock.
 //   - "held": another owner had the lock, and the call did not wait.
 //   - "gone": an Adopt found that nobody has the lock under that owner id.
-//   - "failed": anything else, such as a context whose Err is none of package context.
+//   - "failed": anything else, such as a context with an Err that is none of package context.
 func (f Failure) Outcome() string { return wordOf(f.Err, failures) }
 
 // Outcome says in a word why the hold ended, for metrics: "unlocked"; "max_hold" for [ErrMaxHold]; "closed" if its engine

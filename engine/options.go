@@ -20,7 +20,7 @@ import (
 type Options struct {
 	// Redis says how to connect. The engine honours InitAddress, Username, Password, AuthCredentialsFn, SelectDB,
 	// ClientName, TLSConfig, Dialer, DialCtxFn, DialFn, ConnWriteTimeout, Sentinel, ShuffleInit and ForceSingleClient;
-	// AlwaysPipelining, with which goroutines of the client read each connection; and AlwaysRESP2, for a server whose
+	// AlwaysPipelining, which has goroutines of the client read each connection; and AlwaysRESP2, for a server whose
 	// RESP3 is not to be used (the engine itself detects a server without RESP3). DisableCache and DisableRetry are
 	// what the engine sets anyway. Any other field that is set is an error, because the engine depends on its value.
 	//
@@ -29,7 +29,7 @@ type Options struct {
 	// those of the sentinels. The engine listens to them and also asks them every two seconds, unless
 	// Sentinel.TopologyRefreshInterval says otherwise.
 	Redis rueidis.ClientOption
-	// Identity says who we are, for people: [Engine.Holder] and CLIENT LIST show it. It is a part of the names of the
+	// Identity is the name of this process, for people: [Engine.Holder] and CLIENT LIST show it. It is a part of the names of the
 	// connections, "<Redis.ClientName>/<Engine.ID>/<Identity>", and of nothing else: keys and owner fields are
 	// Redisson's. Up to 128 visible ASCII characters, which is what Redis has in names; any other is [ErrInvalid].
 	// Default: program@host:pid, with "_" in place of other characters. "-" for none: then the name is
@@ -103,8 +103,8 @@ type Options struct {
 	// promote a replica that never had it.
 	//
 	// The replicas have a tenth of Lease, at most a second. A grant that too few acknowledged in that time is released
-	// again: TryLock fails with [ErrNotReplicated], and Lock goes on asking for as long as it may wait. A hold whose
-	// renewals too few acknowledge ends at its Deadline. Needs the right to WAIT. Default 0: the master's answer is
+	// again: TryLock fails with [ErrNotReplicated], and Lock goes on asking for as long as it may wait. If too few
+	// acknowledge the renewals of a hold it ends at its Deadline. Needs the right to WAIT. Default 0: the master's answer is
 	// enough.
 	//
 	// [AllReplicas] stands for all that are connected when the lock is taken, also for none.

@@ -69,7 +69,7 @@ func (h *Hold) PermitIDs() []string {
 	return ids
 }
 
-// Release frees permits by their ids, whoever holds them: all of them, or none and [ErrLost] if one is not held any
+// Release frees permits by their ids, also those of other holders: all of them, or none and [ErrLost] if one is not held any
 // more. An id that is given twice counts once. The id of a living Hold of this engine counts as held: once the other ids
 // are freed, that Hold ends with [ErrUnlocked] and all its permits are freed, with ErrLost if Redis had lost them before;
 // prefer [Hold.Unlock]. ctx, [Options].AnswerTimeout and other errors are as with [Semaphore.Release].
@@ -128,7 +128,7 @@ func (p *PermitSemaphore) Delete(ctx context.Context) (bool, error) {
 	return t.delete(ctx, gate.PermitDelete)
 }
 
-// Available returns how many permits are free, after it has reclaimed those whose lease is over. It does not pass
+// Available returns how many permits are free, after it has reclaimed those with a lease that is over. It does not pass
 // through the semaphore's own queue. ctx and errors are as with [Mutex.Inspect].
 func (p *PermitSemaphore) Available(ctx context.Context) (int64, error) {
 	free, _, err := p.counts(ctx)

@@ -12,7 +12,7 @@ type quorumQueues struct {
 }
 
 type quorumQueue struct {
-	token chan struct{} // capacity 1; the caller whose send succeeded has the turn. Senders are served in their order.
+	token chan struct{} // capacity 1; the caller that has sent has the turn. Senders are served in their order.
 	users int
 }
 

@@ -11,13 +11,13 @@ import (
 // Semaphore is a number of permits under one name, as Redisson's RSemaphore on the same name. Any goroutine may use it.
 // Any number of handles on one name are the same semaphore.
 //
-// A semaphore has no holders: Redis knows how many permits there are, and not who took them. So a permit does not come
+// A semaphore has no holders: Redis knows how many permits there are, and not which process took them. So a permit does not come
 // back when a process dies, nobody is told when the key is deleted, Close gives back nothing that was acquired, and a
 // caller may Release permits that it did not acquire. [PermitSemaphore] has holders.
 //
 // No call takes or gives twice, however often it had to be sent. A permit that was taken for a caller that has gone
 // goes to the next waiter or back. Two limits remain: a failover to a replica without the last writes may undo them;
-// and a take whose answer was lost, and that gets no other answer within 50 s, may have lost its permits.
+// and a take that lost its answer, and gets no other answer within 50 s, may have lost its permits.
 //
 // A semaphore that was never given permits has none. Numbers of permits are from 0 to 2^50; Redisson counts them in 32
 // bits.
@@ -98,7 +98,7 @@ func (s *Semaphore) TrySetPermits(ctx context.Context, n int64) (bool, error) {
 }
 
 // TrySetPermitsFor is TrySetPermits for permits that live for ttl: then the semaphore has none, as if it was never given
-// any, whoever acquired them; what is released later makes new ones. AddPermits and Drain end the time to live, and the
+// any, even if some are acquired; what is released later makes new ones. AddPermits and Drain end the time to live, and the
 // permits stay. ttl is positive and at most [MaxLease], rounded up to whole milliseconds; otherwise the call fails with
 // [ErrInvalid].
 func (s *Semaphore) TrySetPermitsFor(ctx context.Context, n int64, ttl time.Duration) (bool, error) {

@@ -20,14 +20,14 @@ type State struct {
 	Ours    bool          `json:"ours"`           // the owner is a tenure of this engine
 	Owner   string        `json:"owner"`          // the owner field: the TenureID of a Hold, if it is one of an engine
 	OwnerID OwnerID       `json:"owner_id"`       // its parts; zero if it does not have the usual form
-	Count   int           `json:"count"`          // the owner's hold count in Redis: 1 for an engine's, whose re-entries are counted in the process
+	Count   int           `json:"count"`          // the owner's hold count in Redis: 1 for an engine's: its re-entries are counted in the process
 	TTL     time.Duration `json:"ttl"`            // what the lease has left; negative: the key has no TTL
 	Token   int64         `json:"token"`          // the last fencing token, if the lock is fenced
 	Kind    Kind          `json:"kind"`           // what the keys in Redis look like, see Inspect; empty: nothing, or nothing that is known
 	Since   time.Time     `json:"since,omitzero"` // when the oldest hold of this process was granted, to 0.1 s; zero unless Ours
 }
 
-// Inspect asks Redis who has the lock. It does not pass through the lock's own queue, so its answer may be older than
+// Inspect asks Redis for the owner of the lock. It does not pass through the lock's own queue, so its answer may be older than
 // that of a Lock that has returned meanwhile. If ctx has no deadline, it waits for [Options].AnswerTimeout. Errors are
 // those of the group [ErrUnavailable], [ErrForeignKey], [ErrInvalid] and [ErrClosed].
 //
@@ -76,7 +76,7 @@ func (m *Mutex) inspect(ctx context.Context, shape bool) (State, []string, error
 	return state, owners, err
 }
 
-// shapeKeys are the keys whose types tell kinds apart: the lock's own, and what only one kind has.
+// shapeKeys are the keys that tell kinds apart by their types: the lock's own, and what only one kind has.
 func shapeKeys(key string) []string {
 	return []string{key, scripts.FairQueue(key), scripts.TokenKey(key), scripts.PermitsKey(key)}
 }
@@ -204,8 +204,8 @@ func (m *Mutex) ForceUnlock(ctx context.Context) (bool, error) {
 	return m.forceUnlock(ctx, func(string) bool { return true })
 }
 
-// ForceUnlockOwners is ForceUnlock of these owners alone, by their [State].Owner, so that a decision about a holder frees no
-// one else who has the lock by then. False means that none of them has it. No owner at all is [ErrInvalid].
+// ForceUnlockOwners is ForceUnlock of these owners alone, by their [State].Owner, so that a decision about a holder frees
+// nobody else that has the lock by then. False means that none of them has it. No owner at all is [ErrInvalid].
 func (m *Mutex) ForceUnlockOwners(ctx context.Context, owners ...string) (bool, error) {
 	if len(owners) == 0 {
 		t := m.operation("force-unlock")

@@ -16,9 +16,9 @@ type Stats struct {
 	Attempts   int64         `json:"attempts"`    // acquires sent
 	Waits      int64         `json:"waits"`       // acquires that found another owner, and waited
 	Lost       int64         `json:"lost"`        // holds that ended otherwise than by Unlock
-	AtRisk     int64         `json:"at_risk"`     // of those that are held, whose renewal is overdue: see Risk
+	AtRisk     int64         `json:"at_risk"`     // of those that are held: their renewal is overdue, see Risk
 	Refused    int64         `json:"refused"`     // requests that failed with ErrOverloaded or ErrRefused
-	Uncertain  int64         `json:"uncertain"`   // commands whose answer was lost
+	Uncertain  int64         `json:"uncertain"`   // commands without an answer: it was lost
 	Overflowed int64         `json:"overflowed"`  // callbacks that found no free worker for 50ms
 	Batches    int64         `json:"batches"`     // pipelines sent
 	OldestHold time.Duration `json:"oldest_hold"` // how long the oldest living hold has been held; 0: none

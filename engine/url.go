@@ -39,7 +39,7 @@ func ParseURL(text string) (Options, error) {
 		return Options{}, err
 	}
 	if private {
-		parsed.Sentinel.TLSConfig = parsed.TLSConfig // the same: whom to trust holds for both
+		parsed.Sentinel.TLSConfig = parsed.TLSConfig // the same: both trust the same servers
 	}
 	return Options{Redis: parsed}, nil
 }

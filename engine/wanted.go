@@ -1,19 +1,19 @@
 package engine
 
 // Wanted returns a channel that is closed when somebody else has waited for the lock since it was granted: a caller of this
-// process, of another one, or a Redisson client. It is for a holder that can stop early. Whoever waited may have given up again.
+// process, of another one, or a Redisson client. It is for a holder that can stop early. The waiter may have given up again.
 // The channel is closed once, at most, and stays open when the hold ends.
 //
 // Callers of this process are seen at once. Of others Redis is asked every 250 ms, from the first call of Wanted on: for a
 // [Engine.FairMutex] at once, for other kinds when the hold is two seconds old, because a process listens for a second after its
-// last caller has got the lock or given up. A hold whose Wanted is not called costs nothing.
+// last caller has got the lock or given up. Without a call of Wanted a hold costs nothing.
 //
 // These are taken for waiters, although they do not wait: a process that stopped, or lost its network, while it listened, until
 // Redis closes its connection; an engine that died in the queue of a FairMutex, until its place is skipped; and a client that
 // subscribes to the lock's channel by itself.
 //
-// These are not seen: whoever waits for a [Engine.SpinMutex] in another process, or may not subscribe, because it polls; whoever
-// waits for permits or for a [QuorumLock]. Readers are not told of readers of their process, which are let in beside them. For a
+// These are not seen: a waiter for a [Engine.SpinMutex] in another process, or one that may not subscribe, because it polls; a
+// waiter for permits or for a [QuorumLock]. Readers are not told of readers of their process, which are let in beside them. For a
 // hold of several locks, somebody waits for one of them by itself, or as a member of a [MultiLock].
 func (h *Hold) Wanted() <-chan struct{} {
 	l := h.listeners()
@@ -44,7 +44,7 @@ func (l *endings) watched() bool {
 	return l.wanted != nil
 }
 
-// wantedFor has h told of those who wait for its part.
+// wantedFor has h told of the waiters for its part.
 func (part *Hold) wantedFor(h *Hold) {
 	l := part.listeners()
 	l.mu.Lock()
