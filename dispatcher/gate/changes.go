@@ -20,7 +20,7 @@ type Change struct {
 func ChangeCount(op Op, n int64) Change { return Change{Op: op, Args: CountArgs{N: n}.Args()} }
 
 // lasting reports whether the change is to be made as soon as Redis can be reached, as the release of a lock
-// is: who gives something back does not wait to repeat it. The others fail at once while the link is down.
+// is: a caller that gives something back does not wait to repeat it. The others fail at once while the link is down.
 func (c *Change) lasting() bool { return c.adds() || c.Op == PermitFree }
 
 // adds reports whether two such changes are as good as one of both together.
@@ -100,7 +100,7 @@ func changed(c *Command) Outcome {
 }
 
 const (
-	// receiptTime is for how long after it was sent first a call is sent again, by the clock of whoever sends it (Command.LeaveBy): its
+	// receiptTime is for how long after it was sent first a call is sent again, by the clock of its sender (Command.LeaveBy): its
 	// receipt lies in Redis for 60 s, and a copy may be on its way for LateWindow.
 	receiptTime = 50 * time.Second
 	// refusalTime is for how long a lasting change is repeated that the server refuses for a reason that may pass.

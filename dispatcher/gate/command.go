@@ -74,7 +74,7 @@ type Args struct {
 
 // ReleaseArgs are those of every release, also of readers, of writers, and of a fair lock.
 type ReleaseArgs struct {
-	Owner     string // who is to be released when it is not one of ours; else empty, and the command's ID says who
+	Owner     string // the owner to be released when it is not one of ours; else empty, and it is the command's ID
 	Own       int64  // how many of the subscribers of the channel are ours
 	Successor uint64 // FairRelease: the place of ours that gets the lock when it is its turn, with the command's Lease; 0: none
 }
@@ -100,8 +100,8 @@ func (a Args) Adopt() AdoptArgs { return AdoptArgs{Owner: a.text} }
 
 // AcquireReadArgs are those of an AcquireRead.
 type AcquireReadArgs struct {
-	Yields bool  // the readers let others come first who listen to the channel
-	Own    int64 // how many of those who listen are we ourselves
+	Yields bool  // the readers let the other listeners of the channel come first
+	Own    int64 // how many of the listeners are we ourselves
 }
 
 func (a AcquireReadArgs) Args() Args {
@@ -144,7 +144,7 @@ func (a Args) FairLeave() FairLeaveArgs { return FairLeaveArgs{N: a.n} }
 
 // TakeArgs are those of a Take.
 type TakeArgs struct {
-	Runs   scripts.Runs // who wants how many permits
+	Runs   scripts.Runs // how many permits each waiter wants
 	Resent bool         // the call was sent before
 }
 

@@ -23,7 +23,7 @@ type Config struct {
 	Epoch          uint32                // of the link to Redis: grows when it breaks. Owned by the loop.
 	RTT            time.Duration         // smoothed time of a round trip. Owned by the loop.
 	LastID         uint64                // the number of the newest tenure; those of an engine's dispatchers begin far apart. Owned by the loop.
-	Waits          *wheel.Slots[*Waiter] // of those who gave a WithWait. Owned by the loop.
+	Waits          *wheel.Slots[*Waiter] // those with a WithWait. Owned by the loop.
 	idleWaitStates []*waitState          // to be borrowed. Owned by the loop.
 	Stats          *Stats
 }
@@ -56,8 +56,8 @@ func (cfg *Config) putWaitState(s *waitState) {
 	}
 }
 
-// sleep is how long a refused waiter sleeps when no message comes: to the end of the owner's lease, whose last
-// millisecond is still its own, or for the poll cap, less a jitter drawn from seed.
+// sleep is how long a refused waiter sleeps when no message comes: to the end of the owner's lease, of which the
+// last millisecond is still its own, or for the poll cap, less a jitter drawn from seed.
 func (cfg *Config) sleep(ttl time.Duration, seed uint64) time.Duration {
 	sleep := cfg.PollCap - jitter(seed, cfg.PollCap/4)
 	if ttl >= 0 {

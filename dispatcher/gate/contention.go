@@ -10,10 +10,10 @@ import (
 type contention struct {
 	subscription
 	yielding
-	turns  turns       // of a name whose waiters poll
+	turns  turns       // of a name with waiters that poll
 	keep   Time        // until when the turns are remembered, although nobody wants the name here; Never: they are not
 	theirs otherLease  // of the owner that refused us
-	last   *lastAnswer // about those who wait
+	last   *lastAnswer // about the waiters
 
 	spins  uint8  // refusals in a row, of a waiter that polls
 	tokens tokens // a fenced tenure's
@@ -119,7 +119,7 @@ func (as *adoptions) takeFor(c *Command, t *Tenure) *Waiter {
 	return w
 }
 
-// turnAdoptersAway answers all who want to take the place of another owner than that one.
+// turnAdoptersAway answers all waiters that want to take the place of another owner than that one.
 func (c *contention) turnAdoptersAway(cfg *Config, why Why, but string) {
 	if c == nil {
 		return
@@ -158,7 +158,7 @@ func (c *contention) pause(now Time, heard, waiters int32, cfg *Config) time.Dur
 }
 
 // pausePolling is how long we leave a freed name to others that poll. The end of our turn counts also if nobody waits
-// here at this moment: callers that come again soon have the name as much as those who wait.
+// here at this moment: callers that come again soon have the name as much as those that wait.
 func (c *contention) pausePolling(now Time, waiters int32, seed uint64, cfg *Config) time.Duration {
 	if c == nil {
 		return 0

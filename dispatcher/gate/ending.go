@@ -80,7 +80,7 @@ func (m *mutexLease) releaseOp() Op {
 	return m.traits().release
 }
 
-// released is the answer to the release of the tenure. True: it took the lock for our next waiter, who stands at the head of the
+// released is the answer to the release of the tenure. True: it took the lock for our next waiter, the head of the
 // queue in Redis, and the tenure is to be handed out.
 func (m *mutexLease) released(now Time, c *Command, fx *Effects) bool {
 	if c.ran() && c.Reply == scripts.Passed {
@@ -102,7 +102,7 @@ func (m *mutexLease) released(now Time, c *Command, fx *Effects) bool {
 	m.orphaned(&m.t, c.Sent, m.releaseOp())
 	if c.Reply != scripts.NotMine {
 		switch {
-		case m.queue.fair != nil: // a fair lock is left to whose turn it is
+		case m.queue.fair != nil: // a fair lock is left to the head of the queue in Redis
 			m.queue.fair.outOfTurn(m, now, fx)
 		case given: // we have our turn when it is that of our claim
 		case m.traits().polls:

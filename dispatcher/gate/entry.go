@@ -49,8 +49,8 @@ type Kind uint8
 // The kinds.
 const (
 	MutexKind  Kind = iota
-	FencedKind      // a mutex whose tenures have fencing tokens
-	SpinKind        // a mutex whose waiters poll
+	FencedKind      // a mutex with a fencing token for each tenure
+	SpinKind        // a mutex with waiters that poll
 	FairKind        // a mutex that serves in the order of arrival, across processes
 	SemaphoreKind
 	LatchKind
@@ -84,13 +84,13 @@ type Machine interface {
 	// What the events that are written once (waiting.go) need of the kind.
 	pump(now Time, fx *Effects)   // sends the next command of the name, if one is due; every event ends with it
 	forget(w *Waiter) bool        // takes out a waiter; false: it does not wait
-	closeUp(now Time)             // lets in who may come in now that a waiter before them has gone
-	turnAllAway()                 // answers all who wait with Closed
-	askAgain()                    // notes that whoever waits is to ask, whatever was answered before
+	closeUp(now Time)             // lets in the waiters that may come in now that one before them has gone
+	turnAllAway()                 // answers all waiters with Closed
+	askAgain()                    // notes that the waiters are to ask, whatever was answered before
 	lastOutcome(now Time) Outcome // what is known of the name, as the answer to a waiter that gives up
 }
 
-// Lockable is the machine of a kind whose callers have a Hold, with a lease, until they unlock it.
+// Lockable is the machine of a kind that gives its callers a Hold, with a lease, until they unlock it.
 type Lockable interface {
 	Machine
 	Unlock(now Time, h *Hold, ack Settler, fx *Effects) // ack may be nil
@@ -98,19 +98,19 @@ type Lockable interface {
 	Oldest() Time // when the oldest living hold was granted; Never: none
 }
 
-// Wantable is the machine of a kind whose holders can be told that somebody else waits for the name.
+// Wantable is the machine of a kind that can tell its holders that somebody else waits for the name.
 type Wantable interface {
 	Lockable
 	Wanted(now Time, h *Hold, fx *Effects) // h.By is a Wanter
 }
 
-// Detachable is the machine of a kind whose names can outlive their holds.
+// Detachable is the machine of a kind with names that can outlive their holds.
 type Detachable interface {
 	Lockable
 	Detach(now Time, h *Hold, lease time.Duration, ack Settler, fx *Effects) // its owner field gets DetachedSuffix
 }
 
-// Forcible is the machine of a kind whose owners can be freed by force.
+// Forcible is the machine of a kind with owners that can be freed by force.
 type Forcible interface {
 	Lockable
 	Force(now Time, owner string, id uint64, ack Settler, fx *Effects) // free this owner; id is its number when it is ours, else 0

@@ -6,12 +6,12 @@ import (
 	"github.com/wheellock/wheellock/scripts"
 )
 
-// A fair mutex is a mutex whose waiters stand in a queue in Redis, which decides who is next: nothing is handed on
+// A fair mutex is a mutex with a queue in Redis, which decides which waiter is next: nothing is handed on
 // without asking it. Its release takes the lock for the first waiter of this process in the same script when it is the
 // turn of that waiter, or for the head of the queue, if its engine claims it (claim.go). This file is the strategy that the Mutex
 // consults; fairqueue.go keeps the places.
 
-// askInQueue asks whether it is our turn, brings in those who do not stand in the queue yet, and says that we live.
+// askInQueue asks whether it is our turn, adds the waiters that have no place in the queue yet, and says that we live.
 func (l *fairQueue) askInQueue(m *mutexLease, now Time, fx *Effects) {
 	w := m.queue.head
 	if w == nil || now < m.askTime() && (l.next == nil || now < l.joinAt) {
@@ -98,8 +98,8 @@ func (l *fairQueue) asks(m *mutexLease, c *Command) *retries {
 	return &m.tries
 }
 
-// unsureInQueue is a lost answer: whoever was to join may stand in the queue, and whoever asked may have the
-// lock. The same command is sent again; for those who go away meanwhile, places are given up, and once more when
+// unsureInQueue is a lost answer: the waiters that were to join may have places, and the first may have the
+// lock. The same command is sent again; for waiters that go away meanwhile, places are given up, and once more when
 // nothing can bring them back.
 func (l *fairQueue) unsureInQueue(m *mutexLease, now Time, c *Command) {
 	l.unsure(c.Sent)
@@ -122,7 +122,7 @@ func (l *fairQueue) sleepInQueue(m *mutexLease, now Time, sleep time.Duration, f
 	l.listen(&m.Entry, m.queue.head, m.cfg, fx)
 }
 
-// successor puts into a release for whom the lock is to be taken when it is our turn.
+// successor puts into a release the waiter that is to get the lock when it is our turn.
 func (l *fairQueue) successor(m *mutexLease, c *Command) {
 	w := m.queue.head
 	if l != nil && w != nil && w != l.next && !w.Try && w.Least == 0 {
@@ -143,7 +143,7 @@ func (l *fairQueue) passedOn(m *mutexLease, now Time, c *Command) {
 // first reports whether w is the waiter with that place. In a lock without a queue any waiter is.
 func (l *fairQueue) first(w *Waiter, place uint64) bool { return l == nil || w.place == place }
 
-// takenInVain has all who wait join anew when the first of them does not get the lock that was taken under its number: the lock is
+// takenInVain has all waiters join anew when the first of them does not get the lock that was taken under its number: the lock is
 // given back, or was freed by force.
 func (l *fairQueue) takenInVain(m *mutexLease, now Time, id uint64) {
 	if w := m.queue.head; l != nil && w != nil && id != 0 && w.place == id {
@@ -151,7 +151,7 @@ func (l *fairQueue) takenInVain(m *mutexLease, now Time, id uint64) {
 	}
 }
 
-// admitted is the waiter for whom the tenure was taken, out of the queue; nil: it waits no longer, and the queue in Redis says who is
+// admitted is the waiter that the tenure was taken for, out of the queue; nil: it waits no longer, and the queue in Redis says which is
 // next.
 func (l *fairQueue) admitted(m *mutexLease, now Time) *Waiter {
 	w := m.queue.head

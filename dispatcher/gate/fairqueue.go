@@ -30,7 +30,7 @@ type fairQueue struct {
 	leaves  retries // likewise
 	freshAt Time    // when the engine must say again that it lives
 
-	left      []uint64 // places whose channels are to be given up
+	left      []uint64 // places that are to give up their channels
 	listening int32    // how many waiters have been given a subscriber
 	confirmed bool     // a channel was subscribed to at some time
 	denied    bool     // this user may not listen: the poll cap is all there is
@@ -57,7 +57,7 @@ const (
 	forgotten = 5 * time.Minute
 )
 
-// arrived notes a waiter who was put at the end of the queue.
+// arrived notes a waiter that was put at the end of the queue.
 func (l *fairQueue) arrived(w *Waiter) {
 	if l.next == nil && !w.Try {
 		l.next = w
@@ -87,8 +87,8 @@ func (l *fairQueue) unlisten(w *Waiter, place uint64) {
 // hurry ends all pauses.
 func (l *fairQueue) hurry() { l.joinAt, l.leaveAt, l.stays, l.leaves = 0, 0, 0, 0 }
 
-// startOver gives up the places of all who wait, from head on, and has them join again. The number of the first is that of a
-// tenure whose release is sent (rule 4):
+// startOver gives up the places of all waiters, from head on, and has them join again. The number of the first is that of a
+// tenure that is being released (rule 4):
 //
 //  1. The release gets no answer. A copy of it is on its way.
 //  2. The first waiter asks under the same number, and gets the lock.
@@ -119,7 +119,7 @@ func (l *fairQueue) leave(place uint64) {
 	l.leaving = append(l.leaving, places{first: place, n: 1})
 }
 
-// lasting is the first waiter from w on who does not ask only once.
+// lasting is the first waiter from w on that does not ask only once.
 func lasting(w *Waiter) *Waiter {
 	for w != nil && w.Try {
 		w = w.next
@@ -127,7 +127,7 @@ func lasting(w *Waiter) *Waiter {
 	return w
 }
 
-// joining gives places to those who are to join, and says which.
+// joining gives places to the waiters that are to join, and returns them.
 func (l *fairQueue) joining(cfg *Config) (first uint64, n int64) {
 	if l.next == nil {
 		return 0, 0
@@ -148,7 +148,7 @@ func (l *fairQueue) joining(cfg *Config) (first uint64, n int64) {
 	return first, n
 }
 
-// joined notes that those who were to join stand.
+// joined notes that the waiters that were to join have their places.
 func (l *fairQueue) joined(c *Command) {
 	asked := c.Args.FairAsk()
 	for w := l.next; w != nil && w.place >= asked.First && w.place < asked.First+uint64(asked.Joining); w = l.next {
@@ -229,7 +229,7 @@ func (cfg *Config) channelOf(e *Entry, place uint64) string {
 	return scripts.FairChannel(e.Name, cfg.UUID+":"+strconv.FormatUint(place, 10))
 }
 
-// unsubscribe gives up the channels of those who do not wait any more.
+// unsubscribe gives up the channels of waiters that have gone.
 func (l *fairQueue) unsubscribe(e *Entry, cfg *Config, fx *Effects) {
 	for _, place := range l.left {
 		fx.Subscriptions = append(fx.Subscriptions, SubscriptionChange{Entry: e, Channel: cfg.channelOf(e, place)})

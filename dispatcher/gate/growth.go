@@ -44,7 +44,7 @@ func (gs *growths) grown(c *Command, t *ownership, enter func(*Waiter)) {
 			now = append(now, g)
 		}
 	}
-	*gs = left // first: who is let in may ask for more
+	*gs = left // first: a caller that is let in may ask for more
 	for _, g := range now {
 		switch {
 		case g.w != nil:
@@ -58,7 +58,7 @@ func (gs *growths) grown(c *Command, t *ownership, enter func(*Waiter)) {
 	}
 }
 
-// forget leaves out a re-entry whose caller waits no longer. False: it is not among them.
+// forget leaves out a re-entry: its caller waits no longer. False: it is not among them.
 func (gs *growths) forget(w *Waiter) bool {
 	if gs == nil {
 		return false

@@ -77,7 +77,7 @@ func (h *Hold) owner() uint64 {
 	return h.holdCount.owner
 }
 
-// end is the end of h, also of one whose caller had gone when it was granted.
+// end is the end of h, also if its caller had gone when it was granted.
 func (h *Hold) end() {
 	h.alive = false
 	h.holdCount.add(-1)

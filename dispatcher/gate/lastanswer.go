@@ -2,8 +2,8 @@ package gate
 
 import "time"
 
-// lastAnswer is the last answer about those who wait for a name; nil: there was none. It is made when there is one,
-// so that a name for which nobody waits stays small.
+// lastAnswer is the last answer about the waiters for a name; nil: there was none. It is made when there is one,
+// so that a name without waiters stays small.
 type lastAnswer struct {
 	Outcome
 	notBefore Time // when the name may be asked for again at the earliest, whatever is published: it was given back

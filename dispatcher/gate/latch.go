@@ -2,7 +2,7 @@ package gate
 
 import "github.com/wheellock/wheellock/scripts"
 
-// Latch is the machine of a count-down latch: all who wait are let through when the count is 0.
+// Latch is the machine of a count-down latch: all waiters are let through when the count is 0.
 type Latch struct{ sequencer }
 
 func newLatch() Machine { return &Latch{} }
@@ -15,7 +15,7 @@ func (l *Latch) Ask(now Time, w *Waiter, fx *Effects) {
 	l.sequencer.Ask(now, w, fx)
 }
 
-// ask looks at the count, for all who wait now. An answer is of no use to those who come later: it may be
+// ask looks at the count, for all that wait now. An answer is of no use to those that come later: it may be
 // older than they are.
 func (l *Latch) ask() Command {
 	for w := l.queue.tail; w != nil && !w.asked; w = w.prev {
@@ -24,7 +24,7 @@ func (l *Latch) ask() Command {
 	return Command{Op: GetCount}
 }
 
-// heard lets through those for whom it looked, if the latch is open.
+// heard lets through the waiters that it looked for, if the latch is open.
 func (l *Latch) heard(now Time, c *Command, fx *Effects) {
 	l.tries = 0
 	w := l.queue.head

@@ -106,7 +106,7 @@ func (q *lock) send(op Op, id uint64, lease time.Duration, fx *Effects) *Command
 	return c
 }
 
-// publishing are the operations whose message comes back to us.
+// publishing are the operations that publish a message, which comes back to us.
 var publishing = [Ops]bool{Detach: true, Release: true, ReleaseClaim: true, ReleaseRead: true, ReleaseWrite: true, Downgrade: true}
 
 // releaseOrphan sends the release of an orphan that is due.
@@ -134,7 +134,7 @@ type acquisition uint8
 const (
 	heldByUs    acquisition = iota // perhaps in vain
 	heldByOther                    // the waiters sleep
-	notAcquired                    // nothing is known of it, or it did nothing; whoever waits was told, and asks again
+	notAcquired                    // nothing is known of it, or it did nothing; the waiters were told, and ask again
 )
 
 // acquired takes the answer to an acquire of t; release is how its owner is released.
@@ -190,7 +190,7 @@ func (q *lock) unrenewed(now Time, c *Command, t *ownership, growing *growths) {
 }
 
 // unreleased is a release of t, or a downgrade, that proved nothing: it is sent again after the pause, until the lease has
-// surely run out. Whoever asks only once does not wait for that; ack hears of it if it is no use to wait.
+// surely run out. A caller that asks only once does not wait for that; ack hears of it if it is no use to wait.
 func (q *lock) unreleased(c *Command, t *ownership, ack *pendingAck) (pause time.Duration) {
 	out, pause := t.unreleased(c, &q.tries)
 	if out.final() {
@@ -201,7 +201,7 @@ func (q *lock) unreleased(c *Command, t *ownership, ack *pendingAck) (pause time
 	return pause
 }
 
-// hinted is a message that whoever waits may be granted the name now. A refusal that is on its way waits until heedAt.
+// hinted handles a message that the name may be free: the waiters ask again. A refusal that is on its way waits until heedAt.
 func (q *lock) hinted(now Time) {
 	switch at := q.heedAt(); {
 	case q.queue.head == nil:
@@ -260,7 +260,7 @@ func (q *lock) grant(now Time, w *Waiter, t *ownership, limit Time) bool {
 	return true
 }
 
-// turnAwayTries answers those who ask only once, and cannot have the name beside the hold of that owner, which has just begun.
+// turnAwayTries answers the callers that ask only once, and cannot have the name beside the hold of that owner, which has just begun.
 func (q *lock) turnAwayTries(ttl time.Duration, owner uint64, write bool) {
 	q.turnAway(Outcome{Why: Taken, TTL: ttl}, func(w *Waiter) bool {
 		return w.Try && (write || w.Write) && (w.Owner == 0 || w.Owner != owner) // its own re-enter

@@ -4,8 +4,8 @@ package gate
 //
 // free -> asked when somebody wants in; asked -> ours when granted, -> free when refused (mutexlease.go);
 // ours -> ours by handing on; ours -> dead when the last hold ended; dead -> free when the release was answered (ending.go).
-// The lease has its own type; here is who holds under it: who gets it next, who shares it by re-entry, and when it is left to
-// others. mutexevents.go has the events.
+// The lease has its own type; here are the holds under it: which waiter gets it next, which share it by re-entry, and when it is left
+// to others. mutexevents.go has the events.
 type Mutex struct {
 	mutexLease
 }
@@ -22,7 +22,7 @@ func (m *Mutex) reset(cfg *Config) {
 // aheadAfter handoffs a confirmation is sent ahead of time, so that a busy name need not wait for it.
 const aheadAfter = 4
 
-// admit lets the first waiter in for whom the tenure was taken by c, straight from the answer.
+// admit lets in the first waiter that the tenure was taken for by c, straight from the answer.
 func (m *Mutex) admit(now Time, c *Command, fx *Effects) {
 	if ack, forced := m.contention.forced(m.t.ID); forced {
 		m.drop(now, ack)
@@ -145,7 +145,7 @@ func (m *Mutex) mayKeep(now Time) bool {
 	return m.cfg.HandoffTime > 0 && m.contended().keeps(now, m.traits().polls, m.cfg) && !m.turnOver(now)
 }
 
-// turnOver reports whether it is the turn of others, who have shown that they want the name.
+// turnOver reports whether it is the turn of others, which have shown that they want the name.
 func (m *Mutex) turnOver(now Time) bool {
 	return m.contention.turnOver(now, m.queue.n+1, m.traits().polls, m.cfg)
 }
@@ -161,7 +161,7 @@ func (m *Mutex) handedOn(now Time) {
 	}
 }
 
-// reenter lets a caller in whose Owner has a living hold (rule 5). False: it has none.
+// reenter lets a caller in if its Owner has a living hold (rule 5). False: it has none.
 func (m *Mutex) reenter(now Time, w *Waiter) bool {
 	first := m.t.holdOf(w.Owner)
 	if first == nil {

@@ -7,7 +7,7 @@ import (
 )
 
 // mutexLease is the one lease of a mutex in Redis: it is asked for and kept, and given back (ending.go), in the order of arrival
-// here or in that of a queue in Redis (fair.go). Who holds under it is decided above, by Mutex.
+// here or in that of a queue in Redis (fair.go). The holds under it are Mutex's.
 type mutexLease struct {
 	lock
 	t ownership
@@ -68,7 +68,7 @@ func (m *mutexLease) forget(w *Waiter) bool {
 	return m.waiting.forget(w) || m.growing().forget(w) || m.contention != nil && m.contention.adopting.forget(w)
 }
 
-// requeue has a re-entry whose Owner holds nothing any more wait like anybody.
+// requeue has a re-entry wait like any caller: its Owner holds nothing any more.
 func (m *mutexLease) requeue(now Time, w *Waiter) {
 	if w.Try && (m.t.holds != nil || m.queue.lasting() > 0) {
 		m.cfg.Answer(w, Outcome{Why: Taken, TTL: m.ttl(now)})
@@ -135,7 +135,7 @@ func (m *mutexLease) question(w *Waiter) (op Op, id uint64) {
 	return op, m.cfg.LastID
 }
 
-// repeats is the operation that asks again for the tenure whose acquire got no answer.
+// repeats is the operation that asks again for the tenure after an acquire without an answer.
 func (m *mutexLease) repeats() Op {
 	if m.claims() && m.contention.claim.asked == m.t.ID {
 		return AcquireClaim
@@ -203,7 +203,7 @@ func (m *mutexLease) refused(now, sent Time, ttl time.Duration, fx *Effects) {
 }
 
 // givenInVain gives back what c took if its lease was over when the answer came, or too few replicas have it. A
-// grant that is read after its own deadline is not handed out. Waiters ask again after a pause; whoever asks only once is told.
+// grant that is read after its own deadline is not handed out. Waiters ask again after a pause; a caller that asks only once is told.
 func (m *mutexLease) givenInVain(now Time, c *Command) bool {
 	out := m.t.unusable(now, c, c.Lease)
 	if out.Why == Granted {
@@ -216,7 +216,7 @@ func (m *mutexLease) givenInVain(now Time, c *Command) bool {
 	return true
 }
 
-// askAgain has whoever waits ask, unless the lock is ours.
+// askAgain has the waiters ask, unless the lock is ours.
 func (m *mutexLease) askAgain() { m.again = m.t.phase != ours && m.queue.head != nil }
 
 // heard is a hint that the lock was freed. While we hold it, it is a hint that we do not.

@@ -24,7 +24,7 @@ type orphans []orphan
 
 func (gs *orphans) add(g orphan) { *gs = append(*gs, g) }
 
-// due is an orphan whose time has come; nil: there is none.
+// due is an orphan that is to be released now; nil: there is none.
 func (gs orphans) due(now Time) *orphan {
 	for i := range gs {
 		if now >= gs[i].at {
@@ -59,7 +59,7 @@ func (gs orphans) nextAlarm() Time {
 	return at
 }
 
-// settleAll answers those who wait for a release of which nothing more will be heard.
+// settleAll answers the callers that wait for a release that will get no more answers.
 func (gs *orphans) settleAll(out Outcome) {
 	for i := range *gs {
 		settle((*gs)[i].ack, out)

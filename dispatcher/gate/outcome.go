@@ -47,14 +47,14 @@ func (out Outcome) final() bool {
 	return out.Why == Foreign || out.Why == Refused && !out.Passes
 }
 
-// Unanswered is the answer in Redis's place to who waits only so long for one.
+// Unanswered is the answer in Redis's place to a caller that waits a limited time for one.
 var Unanswered = Outcome{Why: Doubtful, ServerMessage: "there was no answer within AnswerTimeout"}
 
 // Settler is a caller waiting for an outcome.
 type Settler interface {
 	// Settle answers, and is called once. False: the caller has gone; nothing was handed over.
 	// It does not block (rule 17) and runs no code of users. A waiter that it
-	// answered is its caller's again, who may use it for another call: the loop must not look at it any more.
+	// answered is its caller's again, which may use it for another call: the loop must not look at it any more.
 	Settle(Outcome) bool
 }
 
@@ -76,7 +76,7 @@ func (unwanted) Settle(Outcome) bool { return true }
 // pendingAck is the callers of Unlock and Force that wait for the answer to a release.
 type pendingAck struct{ ack Settler }
 
-// owe has ack, which may be nil, hear of the next answer, besides those to whom it is owed already.
+// owe registers ack, if it is not nil, for the next answer.
 func (p *pendingAck) owe(ack Settler) {
 	switch {
 	case ack == nil:

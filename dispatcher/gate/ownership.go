@@ -18,8 +18,8 @@ const (
 
 // ownership is one tenure from the first question for it until it is surely gone from Redis, with its living holds.
 // Every kind that asks for owners in Redis uses it: a Mutex has one, an RW one for its writer or up to maxShares for
-// its readers. It answers an event with what follows; the kind knows who may hold, which operations acquire, renew and
-// release, and who is to be told.
+// its readers. It answers an event with what follows; the kind knows which callers may hold, which operations acquire, renew
+// and release, and which callers are to be told.
 //
 //	free  -> asked  ask
 //	asked -> ours   granted
@@ -49,7 +49,7 @@ func (t *ownership) ask(id uint64, lease time.Duration, watch bool) {
 	t.phase = asked
 }
 
-// askFor prepares the repetition of an acquire whose answer was lost, under the same owner id, for w.
+// askFor prepares the repetition of an acquire that lost its answer, under the same owner id, for w.
 func (t *ownership) askFor(w *Waiter) {
 	t.Lease, t.Watch = max(t.Lease, w.Lease), w.Watch && w.Lease >= t.Lease
 }
@@ -214,7 +214,7 @@ func (t *ownership) endAll(stats *Stats, why Why) {
 // isDue reports whether the time of a hold may be over, or that of the ownership.
 func (t *ownership) isDue(now Time) bool { return t.phase == ours && now >= t.nextEnd() }
 
-// expired ends the holds whose time is over. ended: there were some. over: the ownership is over by that, and is to be
+// expired ends the holds that are over by time. ended: there were some. over: the ownership is over by that, and is to be
 // freed. What ended by its own lease is released, and not left to its TTL (rule 1).
 func (t *ownership) expired(now Time, stats *Stats) (ended, over bool) {
 	if now >= t.Deadline {
@@ -226,7 +226,7 @@ func (t *ownership) expired(now Time, stats *Stats) (ended, over bool) {
 	return ended, ended && t.holds == nil
 }
 
-// expire ends the holds whose own time is over.
+// expire ends the holds that are over by their own time.
 func (t *ownership) expire(now Time, stats *Stats) (ended bool) {
 	if t.holds == nil || now < t.soonest {
 		return false

@@ -2,7 +2,7 @@ package gate
 
 import "time"
 
-// Permits is the machine of a semaphore whose permits are held: each hold has some, under ids of its own,
+// Permits is the machine of a semaphore with permits that are held: each hold has some, under ids of its own,
 // for a lease of its own. One call asks for the hold at the head of the queue (permit_take.lua); one call
 // renews up to 48 holds (permit_renew.lua).
 type Permits struct {
@@ -11,7 +11,7 @@ type Permits struct {
 	pendingUnlocks []*pendingUnlock
 	watch          bool // whether the hold that is asked for is watched
 	renewAt        Time // no hold is to be renewed earlier
-	endAt          Time // no hold ends earlier, and nobody who unlocks must be answered earlier
+	endAt          Time // no hold ends earlier, and no caller of Unlock must be answered earlier
 	sent           Time // when the call that is being answered left
 	now            Time
 	renewals       retries // in vain
@@ -63,7 +63,7 @@ func (m *Permits) reask(c *Command) {
 	c.Args = PermitTakeArgs{N: c.Args.PermitTake().N, Resent: true}.Args()
 }
 
-// heard grants what was taken to the first who wants just that, or frees it.
+// heard grants what was taken to the first waiter that wants just that, or frees it.
 func (m *Permits) heard(now Time, c *Command, fx *Effects) {
 	if ttl, held := c.Reply.Held(); held {
 		m.declined(now, ttl, fx)
@@ -109,7 +109,7 @@ func (m *Permits) declined(now Time, ttl time.Duration, fx *Effects) {
 	case w == nil:
 	case m.again || !w.asked:
 		m.askAt = now
-	case w.Try: // and with it all who want as much
+	case w.Try: // and with it all that want as much
 		m.cfg.Stats.Waits.Inc()
 		want := w.N
 		m.turnAway(Outcome{Why: Taken, TTL: ttl}, func(w *Waiter) bool { return w.Try && w.N >= want })

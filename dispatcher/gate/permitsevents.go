@@ -184,5 +184,5 @@ func (m *Permits) Oldest() Time {
 
 func (m *Permits) channel() func(string) string { return scripts.SemaphoreChannel }
 
-// lost is a question whose answer will never come. Its permits end by their lease.
+// lost is a question that will get no answer. Its permits end by their lease.
 func (m *Permits) lost() {}

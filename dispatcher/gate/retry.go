@@ -12,7 +12,7 @@ type retries uint8
 const (
 	// retryPause is the first pause: some round trips.
 	retryPause = 20 * time.Millisecond
-	// longestPause makes six to eight attempts a second of what stays in vain, and who waits hears of the end of a
+	// longestPause makes six to eight attempts a second of what stays in vain, and a waiter learns of the end of a
 	// fault within as long.
 	longestPause = 160 * time.Millisecond
 	// deniedPause is between attempts at what the server refuses for a reason that does not pass by itself, and of

@@ -1,6 +1,6 @@
 package gate
 
-// Warned is an Ender whose holder is told that the renewal of its hold is overdue, before the hold is lost (invariant: warned-once).
+// Warned is an Ender with a holder that is told that the renewal of its hold is overdue, before the hold is lost (invariant: warned-once).
 // It is when a renewal has come back without a confirmation and only half of the lease is left, or less.
 type Warned interface {
 	Ender

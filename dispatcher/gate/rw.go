@@ -8,18 +8,18 @@ import (
 
 // RW is the machine of a read-write lock.
 //
-// Readers of this process share a tenure: who comes while it is joinable costs no command (rwenter.go). When that
+// Readers of this process share a tenure: a reader that comes while it is joinable costs no command (rwenter.go). When that
 // time is over later readers ask under a second tenure, and when there are two, for the newer one again.
-// Such a question finds out who else listens: while this process reads, nobody but a writer has reason
+// Such a question finds out which others listen: while this process reads, nobody but a writer has reason
 // to wait, so that the readers let it come first and wait until what runs has ended. A writer has a tenure alone;
 // it is handed on from writer to writer, and reads of its own Owner live under it, to become an ordinary read
 // tenure when the last write ends, by a downgrade (rwkeeping.go).
 //
-// Here, requests are served in the order of arrival. Readers who follow each other enter together. A reader that
-// comes while a writer waits, waits behind it; only who reads or writes already, by its Owner, is let in at once.
+// Here, requests are served in the order of arrival. Readers that follow each other enter together. A reader that
+// comes while a writer waits, waits behind it; only a caller that reads or writes already, by its Owner, is let in at once.
 type RW struct {
 	rwHolds
-	inFlight *rwLease // whom the command in flight is about; nil: an orphan
+	inFlight *rwLease // the one that the command in flight is about; nil: an orphan
 
 	yieldsToWriters bool    // it, asking for readers, is for nothing if others listen
 	asks            retries // for the head of the queue, in vain
@@ -150,11 +150,11 @@ func (r *RW) begun(now Time, g *rwLease, c *Command) {
 	r.drop(now, g, ack)
 }
 
-// refused is an acquire that found another owner, or others whom readers let come first: the waiters sleep until a
+// refused is an acquire that found another owner, or others that readers let come first: the waiters sleep until a
 // message, the end of a lease, the end of our own reading or the poll cap.
 func (r *RW) refused(now, sent Time, ttl time.Duration, seed uint64, fx *Effects) {
 	r.asks = 0
-	if r.lock.refused(now, sent, ttl, seed, r.leases.reads()) { // beside our own readers nobody writes: who listens has taken nothing
+	if r.lock.refused(now, sent, ttl, seed, r.leases.reads()) { // beside our own readers nobody writes: a listener has taken nothing
 		r.contention.want(&r.Entry, scripts.RWChannel, fx)
 	}
 }
@@ -196,13 +196,13 @@ func (r *RW) confirmed(now Time, g *rwLease, c *Command, fx *Effects) {
 	}
 }
 
-// mayYield reports whether readers let outside writers come first: not an Owner that reads already, who would wait
+// mayYield reports whether readers let outside writers come first: not an Owner that reads already, which would wait
 // for itself, and not after nobody took what we left to others.
 func (r *RW) mayYield(now Time, w *Waiter) bool {
 	return now >= r.contention.yieldFree && (w.Owner == 0 || r.owners[w.Owner] == nil)
 }
 
-// letWritersPass bounds how long readers wait, beside those of ours who read, for others who listen: these may wait to write,
+// letWritersPass bounds how long readers wait, beside our own that read, for others that listen: these may wait to write,
 // or only listen, and a hold may last for hours. It is a yield of the longest kind, for a writer gets in only when all
 // reads that run have ended; it was in vain when we read still. After yieldsInVain of them readers rest from waiting.
 func (r *RW) letWritersPass(now Time) {

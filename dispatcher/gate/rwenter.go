@@ -19,7 +19,7 @@ func (r *rwHolds) grant(now Time, w *Waiter, g *rwLease) bool {
 	return true
 }
 
-// join lets a reader in beside those who read already, without asking Redis. True: w is settled.
+// join lets a reader in beside those that read already, without asking Redis. True: w is settled.
 func (r *rwHolds) join(now Time, w *Waiter) bool {
 	for _, g := range r.leases {
 		if g.joinable(now, r.cfg) && g.lasts(now, w) {
@@ -34,7 +34,7 @@ func (r *rwHolds) join(now Time, w *Waiter) bool {
 	return false
 }
 
-// closeUp lets in the readers at the head of the queue who may join: a writer before them has gone.
+// closeUp lets in the readers at the head of the queue that may join: a writer before them has gone.
 func (r *rwHolds) closeUp(now Time) {
 	for w := r.queue.head; w != nil && !w.Write; w = r.queue.head {
 		i := slices.IndexFunc(r.leases, func(g *rwLease) bool { return g.joinable(now, r.cfg) && g.lasts(now, w) })
@@ -50,7 +50,7 @@ func (r *rwHolds) closeUp(now Time) {
 	r.readmit(now)
 }
 
-// admit lets in those for whom g was asked for with this lease, straight from the answer: one writer, or the
+// admit lets in the waiters that g was asked for with this lease, straight from the answer: one writer, or the
 // readers at the head of the queue.
 func (r *rwHolds) admit(now Time, g *rwLease, c *Command) {
 	for w := r.queue.head; w != nil && w.Write == g.write && g.covers(w, c); w = r.queue.head {
@@ -84,7 +84,7 @@ func (r *rwHolds) readmit(now Time) {
 	}
 }
 
-// reenter deals with a caller whose Owner has a living hold (rule 5). False: it has none. A reader that wants to
+// reenter deals with a caller if its Owner has a living hold (rule 5). False: it has none. A reader that wants to
 // write would wait for itself, and is told so.
 func (r *rwHolds) reenter(now Time, w *Waiter) bool {
 	p := r.owners[w.Owner]

@@ -103,7 +103,7 @@ func (r *RW) pump(now Time, fx *Effects) {
 		}
 	}
 	r.thin(now)
-	r.seeWaiters(r.queue.writers > 0 || r.queue.lasting() > 0 && !r.leases.reads()) // who reads is let in beside readers
+	r.seeWaiters(r.queue.writers > 0 || r.queue.lasting() > 0 && !r.leases.reads()) // a reader is let in beside readers
 	if r.flight != None || r.renew(now, fx) || r.free(now, fx) || r.releaseOrphan(now, fx) {
 		return
 	}

@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// rwHolds is who holds a read-write lock here, and under which tenures: who comes in beside whom, and what ends. How Redis is
-// asked, and who is next, is decided above, by RW.
+// rwHolds are the holds of a read-write lock here, and their tenures: it decides which callers come in beside which, and what ends.
+// RW decides how Redis is asked, and which waiter is next.
 type rwHolds struct {
 	lock
 	own    ample
@@ -124,7 +124,7 @@ func (r *rwHolds) gone(now Time, g *rwLease, c *Command) {
 	r.orphaned(&g.ownership, c.Sent, releaseOf(g.writer))
 }
 
-// requeue has a re-entry whose Owner writes no more wait like anybody.
+// requeue has a re-entry wait like any caller: its Owner writes no more.
 func (r *rwHolds) requeue(now Time, w *Waiter) {
 	switch {
 	case w.Owner != 0 && r.reenter(now, w): // it still reads

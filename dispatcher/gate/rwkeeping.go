@@ -69,7 +69,7 @@ func (r *RW) reconnected(now Time) {
 	r.suspectAt(now, now)
 }
 
-// lowered is the answer to a downgrade: the writer is a reader now, beside whom others may read. It may have ended
+// lowered is the answer to a downgrade: the writer is a reader now, and others may read beside it. It may have ended
 // altogether meanwhile; then it is released as what it is.
 func (r *RW) lowered(now Time, g *rwLease, c *Command) {
 	r.heardBy(c)

@@ -147,7 +147,7 @@ func (gs rwLeases) admit(w *Waiter) bool {
 	return true
 }
 
-// exclude reports whether somebody holds the name with whom who asks for it, perhaps to write, cannot have it.
+// exclude reports whether the name is held in a way that excludes another caller, which may want to write.
 func (gs rwLeases) exclude(write bool) bool {
 	return slices.ContainsFunc(gs, func(g *rwLease) bool { return g.holds != nil && (write || g.write) })
 }

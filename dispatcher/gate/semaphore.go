@@ -5,7 +5,7 @@ import "github.com/wheellock/wheellock/scripts"
 // Semaphore is the machine of a counting semaphore without owners.
 //
 // One call takes for as many waiters from the front as there are permits (take.lua). What it took is
-// unassigned until it is handed out, to the first who wants it: so permits that were taken for a caller who has gone
+// unassigned until it is handed out, to the first that wants it: so permits that were taken for a caller that has gone
 // meanwhile go to the next, or back.
 type Semaphore struct {
 	sequencer
@@ -64,7 +64,7 @@ func (s *Semaphore) ask() Command {
 	return Command{Op: Take, Args: TakeArgs{Runs: scripts.Runs(runs)}.Args()}
 }
 
-// reask takes for those who wait now.
+// reask takes for those that wait now.
 func (s *Semaphore) reask(c *Command) {
 	c.Args = TakeArgs{Runs: s.ask().Args.Take().Runs, Resent: true}.Args()
 }
@@ -87,7 +87,7 @@ func (s *Semaphore) heard(now Time, c *Command, fx *Effects) {
 	case w == nil:
 	case s.again || !w.asked: // Redis has not been asked for these
 		s.askAt = now
-	case w.Try: // it was refused, and with it all who want as much
+	case w.Try: // it was refused, and with it all that want as much
 		s.cfg.Stats.Waits.Inc()
 		want := w.N
 		s.turnAway(Outcome{Why: Taken, TTL: -1}, func(w *Waiter) bool { return w.Try && w.asked && w.N >= want })
@@ -128,7 +128,7 @@ func (s *Semaphore) NextAlarm() Time {
 	return at
 }
 
-// lost is a question whose answer will never come: what it took for those at the head is gone, and they are told.
+// lost is a question that will get no answer: what it took for those at the head is gone, and they are told.
 func (s *Semaphore) lost() {
 	s.turnAway(Outcome{Why: Doubtful}, func(w *Waiter) bool { return w.asked })
 }

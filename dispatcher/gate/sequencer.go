@@ -1,6 +1,6 @@
 package gate
 
-// sequencer is what the machines of names without owners share: who waits, what is to be changed, and the one
+// sequencer is what the machines of names without owners share: the waiters, what is to be changed, and the one
 // call that is under way. A call has a number, and whatever happens to its answer it is sent again under
 // that number until Redis has said what it did (rule 22); only then comes the next.
 type sequencer struct {
@@ -34,7 +34,7 @@ func (l *sequencer) reset(cfg *Config, r countedKind) {
 
 // Ask is a caller that wants in.
 func (l *sequencer) Ask(now Time, w *Waiter, fx *Effects) {
-	if w.Try && l.queue.lasting() > 0 { // those who wait come first
+	if w.Try && l.queue.lasting() > 0 { // those that wait come first
 		l.cfg.Answer(w, Outcome{Why: Taken, TTL: -1})
 		return
 	}
@@ -117,7 +117,7 @@ func (l *sequencer) repeat(now Time, fx *Effects) {
 	case l.unsure != 0 && now >= l.unsure+receiptTime:
 		l.giveUp(Outcome{Why: Doubtful})
 	case now >= l.callAt:
-		if l.changes.n == 0 { // the same question, for those who wait now
+		if l.changes.n == 0 { // the same question, for those that wait now
 			l.kind.reask(&l.call)
 		}
 		l.send(fx)

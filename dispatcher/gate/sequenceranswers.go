@@ -116,7 +116,7 @@ func (l *sequencer) unreplicated(now Time, c *Command) {
 	l.kind.giveBack(c)
 }
 
-// unavailable tells those who ask only once that there is nobody to answer.
+// unavailable tells the callers that ask only once that there is nobody to answer.
 func (l *sequencer) unavailable(now Time, c *Command) {
 	if c.Result != NotSent {
 		out := refusal(c)

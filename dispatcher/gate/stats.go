@@ -16,8 +16,8 @@ type Stats struct {
 	Refused   Counter // requests that were turned away: by a bound, or by the server
 	Batches   Counter // pipelines sent
 	Lost      Counter // holds that ended otherwise than by Unlock
-	AtRisk    Counter // holds alive now whose renewal is overdue
-	Uncertain Counter // commands whose answer was lost
+	AtRisk    Counter // holds alive now with a renewal that is overdue
+	Uncertain Counter // commands that lost their answer
 }
 
 func (s *Stats) granted() {
@@ -27,7 +27,7 @@ func (s *Stats) granted() {
 
 // Counter is an atomic.Int64 that may be a field anywhere. On 32-bit machines an atomic operation on a
 // number that does not lie on an 8-byte boundary panics, and there go.uber.org/atomic, unlike sync/atomic,
-// leaves the boundary to whoever orders the fields.
+// leaves the boundary to the order of the fields.
 type Counter struct {
 	_ [0]std.Int64 // takes no room; the compiler aligns what contains it
 	atomic.Int64

@@ -2,11 +2,11 @@ package gate
 
 import "time"
 
-// A name may stay taken after its last hold has ended, because it was detached for somebody who adopts it, or because a
+// A name may stay taken after its last hold has ended, because it was detached for another caller to adopt, or because a
 // caller asked for a least time (Waiter.Least). Then no release is sent: the owner field passes to one that no engine renews
 // (DetachedSuffix), and the key runs out by its TTL (invariant: detached-name-stays).
 
-// DetachedSuffix follows the owner field of a tenure whose name was detached: "<uuid>:<number>:detached".
+// DetachedSuffix follows the owner field of a tenure that was detached: "<uuid>:<number>:detached".
 const DetachedSuffix = ":detached"
 
 // stay is for how long a name is to stay taken when the last hold of its tenure has ended.

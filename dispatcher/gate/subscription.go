@@ -133,14 +133,14 @@ func (l *subscription) foreign(news News) bool {
 const (
 	// vainQuestions is how many questions in a row may find nothing changed before messages are heeded less often.
 	vainQuestions = 10
-	// Then a message leads to a question 1 ms after the last one at the earliest, doubling to 16 ms: whoever floods a
+	// Then a message leads to a question 1 ms after the last one at the earliest, doubling to 16 ms: a flood on a
 	// channel makes each engine ask for a name 60 times a second at most.
 	firstHeed   = time.Millisecond
 	longestHeed = 16 * time.Millisecond
 )
 
-// found notes what a question has found: whether anything had changed since the one before. Somebody who has taken the
-// lock meanwhile is a change, so that a lock over which many compete is asked for as often as it is freed.
+// found notes what a question has found: whether anything had changed since the one before. Another owner of the
+// lock is a change, so that a lock over which many compete is asked for as often as it is freed.
 func (l *subscription) found(now Time, changed bool) {
 	if changed {
 		l.vain, l.heedAt = 0, 0
@@ -160,7 +160,7 @@ func (l *subscription) found(now Time, changed bool) {
 	l.heedAt = now + pause
 }
 
-// publishing notes that a command leaves whose message will come back to us. It is noted when it leaves:
+// publishing notes that a command leaves that publishes a message, which will come back to us. It is noted when it leaves:
 // the message and the answer come on two connections, and the message may well be first.
 func (l *subscription) publishing() {
 	if l.state == subscribed {

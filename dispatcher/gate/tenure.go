@@ -30,7 +30,7 @@ func (t *Tenure) confirm(now Time, c *Command, lease time.Duration) {
 	t.Confirmed, t.Epoch, t.Doubt = now, c.Epoch, false
 }
 
-// unusable is why nobody can be given the tenure that c took, of whose lease so much counts; Granted: it can be given. A grant that
+// unusable is why nobody can be given the tenure that c took, if so much of its lease counts; Granted: it can be given. A grant that
 // is read after its own deadline is not handed out.
 func (t *Tenure) unusable(now Time, c *Command, lease time.Duration) Outcome {
 	switch {
@@ -79,7 +79,7 @@ func lateAfter(sent Time) Time { return sent + LateWindow + 250*time.Millisecond
 func margin(lease time.Duration) time.Duration { return max(lease/100, 5*time.Millisecond) }
 
 // TokenBlock is how many fencing tokens a tenure has: one for each grant by which it is handed on. Re-entry
-// takes none. A tenure whose tokens are used up is freed and taken anew.
+// takes none. A tenure that has used up its tokens is freed and taken anew.
 const TokenBlock = 64
 
 // tokens are those a tenure has left.

@@ -14,7 +14,7 @@ type Waiter struct {
 	Hold   *Hold         // what the request becomes when it is granted; nil: By is a Maker
 	Owner  uint64        // the caller's Owner; 0: an owner of its own
 	Lease  time.Duration // whole milliseconds
-	Least  time.Duration // the name stays taken for so long after the grant, whoever unlocks; 0: as long as it is held
+	Least  time.Duration // the name stays taken for so long after the grant, even if it is unlocked; 0: as long as it is held
 	Adopts string        // the owner field that it wants to take the place of; empty: the name is to be free
 	N      int64         // how many permits
 	Until  Time          // when it gives up; 0: never. Of a Try: for how long it waits for the answer
@@ -114,7 +114,7 @@ func (q *Queue) push(w *Waiter) {
 	}
 }
 
-// pushFront lets w in before everybody who waits.
+// pushFront lets w in before all waiters.
 func (q *Queue) pushFront(w *Waiter) {
 	if q.head == nil {
 		q.push(w)

@@ -1,14 +1,13 @@
 package gate
 
-// waiting is a live name for which callers may wait, and how Redis is asked for them: who waits, what Redis last said,
-// when to ask again, what those hear who give up, and the subscription by which the name's freeing is heard of. The
-// machine of every kind is built around one.
+// waiting is the part that all kinds share: the queue of callers, the last answer from Redis, the time of the next question,
+// the outcome of a caller that gives up, and the subscription to unlock messages. The machine of every kind is built around one.
 //
 // A Mutex, of which there may be a million, borrows its wait state while somebody waits and makes its contention state
 // when callers compete. The other kinds have both from the beginning (ample).
 type waiting struct {
 	Entry
-	*waitState             // who waits; noWaiters: nobody
+	*waitState             // the waiters; noWaiters: none
 	cfg        *Config     // shared by all names
 	contention *contention // nil: there has been no contention
 	askAt      Time        // when the next acquire, or in a Mutex the repetition of a release, may leave
@@ -71,8 +70,8 @@ func (q *waiting) turnAway(out Outcome, chosen func(*Waiter) bool) {
 	}
 }
 
-// tell passes an answer on to those whom it concerns: to those who ask only once, and to everybody if it is no use to
-// wait. It is noted for those who go on waiting.
+// tell passes an answer on to the callers that ask only once, and to all if it is no use to wait. It is noted for those that
+// go on waiting.
 func (q *waiting) tell(out Outcome) {
 	if out.Why == Granted { // nothing is to be said yet
 		return
@@ -81,7 +80,7 @@ func (q *waiting) tell(out Outcome) {
 	q.note(out)
 }
 
-// note keeps an answer for those who wait: they hear of it when they give up.
+// note keeps an answer for the waiters: they are told it when they give up.
 func (q *waiting) note(out Outcome) {
 	if q.queue.head != nil {
 		c := q.contended()
@@ -124,8 +123,8 @@ func (q *waiting) declined(now Time, c *Command, tries *retries) {
 	q.tell(out)
 }
 
-// gaveBack is a grant that is given back: whoever waits asks again after a pause, whatever is published meanwhile;
-// whoever asks only once is told.
+// gaveBack is a grant that is given back: the waiters ask again after a pause, whatever is published meanwhile;
+// a caller that asks only once is told.
 func (q *waiting) gaveBack(now Time, id uint64, tries *retries, out Outcome) {
 	pause := tries.next(id)
 	q.tell(out)
@@ -143,10 +142,10 @@ func (q *waiting) thin(now Time) {
 
 // The events that are the same for every kind.
 
-// Abandon gives up a waiter whose caller waits no longer.
+// Abandon gives up a waiter: its caller waits no longer.
 func (q *waiting) Abandon(now Time, w *Waiter, fx *Effects) { q.endWait(now, w, GaveUp, fx) }
 
-// Timeout gives up a waiter whose Until is over.
+// Timeout gives up a waiter that has waited until its Until.
 func (q *waiting) Timeout(now Time, w *Waiter, fx *Effects) { q.endWait(now, w, TimedOut, fx) }
 
 // endWait answers a waiter that waits no longer. One that has had its answer is left alone.
@@ -159,7 +158,7 @@ func (q *waiting) endWait(now Time, w *Waiter, why Why, fx *Effects) {
 }
 
 // Subscribed is the subscription being confirmed, perhaps again after a reconnect, or refused. What was published before it
-// stood is lost, so that whoever waits asks again.
+// stood is lost, so that the waiters ask again.
 func (q *waiting) Subscribed(now Time, refusal string, fx *Effects) {
 	c := q.contention
 	switch {
@@ -177,7 +176,7 @@ func (q *waiting) Subscribed(now Time, refusal string, fx *Effects) {
 	q.Machine.pump(now, fx)
 }
 
-// Drain turns everybody away who waits; holds go on, and can be extended, and what is to be given back is still given.
+// Drain turns all waiters away; holds go on, and can be extended, and what is to be given back is still given.
 func (q *waiting) Drain(now Time, fx *Effects) {
 	q.Machine.turnAllAway()
 	q.Machine.pump(now, fx)
