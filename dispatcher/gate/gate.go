@@ -16,7 +16,8 @@
 //   - The kinds are built on these. A Mutex (mutexevents.go, mutex.go) has the holds under a mutexLease (mutexlease.go, ending.go;
 //     adopt.go for names that outlive their holds), which fairqueue.go and fair.go put into the order of a queue in Redis. An RW
 //     (rwevents.go, rw.go, rwkeeping.go) asks for the callers that rwHolds lets in (rwholds.go, rwenter.go) under each rwLease
-//     (rwlease.go). The names without owners are built around a sequencer (sequencer.go, sequenceranswers.go, changes.go): Semaphore, Latch, Permits.
+//     (rwlease.go). The names without owners are built around a sequencer (sequencer.go, sequenceranswers.go, changes.go): Semaphore,
+//     Latch, Permits.
 //
 // The loop that owns the entries calls one method per event and says what time it is. The machine changes its state,
 // and at the end of the event, once, sends what is due. It answers by settling waiters and by appending Commands and
