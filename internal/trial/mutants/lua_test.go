@@ -1,6 +1,8 @@
 package main
 
 import (
+	"maps"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -129,4 +131,37 @@ func TestEveryScriptHasMutants(t *testing.T) {
 		keys[m.Key()] = true
 	}
 	t.Logf("%d mutants", len(all))
+}
+
+// A script that no Script is known to have would get mutants that are put in nowhere, and survive.
+func TestEveryScriptIsKnown(t *testing.T) {
+	folder := filepath.Join("..", "..", "..", "scripts")
+	s, err := readScripts(folder)
+	if err != nil {
+		t.Fatal(err)
+	}
+	known := make(map[string]bool)
+	for _, files := range s.made {
+		for _, file := range files {
+			known[file] = true
+		}
+	}
+	files, err := filepath.Glob(filepath.Join(folder, "*.lua"))
+	if err != nil || len(files) == 0 {
+		t.Fatalf("%d scripts: %v", len(files), err)
+	}
+	for _, file := range files {
+		if name := filepath.Base(file); !known[name] {
+			t.Errorf("%s is in no Script", name)
+		}
+	}
+	scripts := strings.Fields(strings.Join(slices.Collect(maps.Values(worldScripts)), " "))
+	for _, of := range engineTests {
+		scripts = append(scripts, strings.Fields(of.scripts)...)
+	}
+	for _, name := range scripts {
+		if !known[name+".lua"] {
+			t.Errorf("there is no %s.lua", name)
+		}
+	}
 }

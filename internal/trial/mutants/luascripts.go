@@ -51,11 +51,15 @@ func readScripts(dir string) (*luaScripts, error) {
 			}
 		}
 	}
+	makers := makersOfScripts(code)
 	for _, file := range code {
 		ast.Inspect(file, func(n ast.Node) bool {
 			spec, is := n.(*ast.ValueSpec)
-			if is && len(spec.Values) == 1 && isScript(spec.Values[0]) {
-				for name := range identifiers(spec.Values[0]) {
+			if !is || len(spec.Values) != 1 {
+				return true
+			}
+			if made := scriptIn(spec.Values[0], makers); made != nil {
+				for name := range identifiers(made) {
 					if files[name] != "" {
 						s.made[spec.Names[0].Name] = append(s.made[spec.Names[0].Name], files[name])
 					}
@@ -68,13 +72,38 @@ func readScripts(dir string) (*luaScripts, error) {
 	return s, nil
 }
 
-func isScript(e ast.Expr) bool {
-	literal, is := e.(*ast.CompositeLit)
-	if !is {
-		return false
+// makersOfScripts are the functions that return a Script, by their names.
+func makersOfScripts(code []*ast.File) map[string]*ast.FuncDecl {
+	makers := make(map[string]*ast.FuncDecl)
+	for _, file := range code {
+		for _, d := range file.Decls {
+			f, is := d.(*ast.FuncDecl)
+			if is && f.Recv == nil && f.Type.Results != nil && len(f.Type.Results.List) == 1 && isNamed(f.Type.Results.List[0].Type, "Script") {
+				makers[f.Name.Name] = f
+			}
+		}
 	}
-	name, is := literal.Type.(*ast.Ident)
-	return is && name.Name == "Script"
+	return makers
+}
+
+// scriptIn is the code that makes a Script: the literal, or the function that is called; nil: e is none.
+func scriptIn(e ast.Expr, makers map[string]*ast.FuncDecl) ast.Node {
+	switch e := e.(type) {
+	case *ast.CompositeLit:
+		if isNamed(e.Type, "Script") {
+			return e
+		}
+	case *ast.CallExpr:
+		if name, is := e.Fun.(*ast.Ident); is && makers[name.Name] != nil {
+			return makers[name.Name]
+		}
+	}
+	return nil
+}
+
+func isNamed(e ast.Expr, name string) bool {
+	id, is := e.(*ast.Ident)
+	return is && id.Name == name
 }
 
 // identifiers are the names in a piece of code.

@@ -80,9 +80,9 @@ var engineTests = []struct {
 }{
 	{"fair fair_ask fair_leave fair_release", regexp.MustCompile(`^TestFair`)},
 	{"rw acquire_read acquire_write release_read release_write renew_read downgrade", regexp.MustCompile(`^TestRW`)},
-	{"receipt permits permit_take permit_free permit_renew permit_add permit_set permit_delete permit_count", regexp.MustCompile(`^Test(Held)?Permit`)},
-	{"receipt take give add_permits set_permits drain_permits delete_permits count", regexp.MustCompile(`^TestSemaphore`)},
-	{"receipt count_down set_count delete_count look count", regexp.MustCompile(`^TestLatch`)},
+	{"receipt permits permit_take permit_free permit_renew change permit_count", regexp.MustCompile(`^Test(Held)?Permit`)},
+	{"receipt take change get_count count", regexp.MustCompile(`^TestSemaphore`)},
+	{"receipt change get_count count", regexp.MustCompile(`^TestLatch`)},
 }
 
 // engineKillers are those tests, which run the scripts on a real server.
@@ -155,9 +155,9 @@ var worldScripts = map[string]string{
 	"fenced":     "prelude tokens acquire_fenced claim acquire_claim release_claim release renew confirm pass detach adopt",
 	"fair":       "prelude claim fair fair_ask fair_release fair_leave renew",
 	"read-write": "prelude rw acquire_read acquire_write release_read release_write renew_read renew confirm downgrade",
-	"permits":    "prelude receipt permits permit_take permit_free permit_renew permit_add",
-	"semaphore":  "prelude receipt take give",
-	"latch":      "prelude receipt look count_down",
+	"permits":    "prelude receipt permits permit_take permit_free permit_renew change",
+	"semaphore":  "prelude receipt take change",
+	"latch":      "prelude receipt get_count change",
 }
 
 // runsIn reports whether a script runs in the world of a run of the explorer, which ends with the name of its kind, or has it inside.
