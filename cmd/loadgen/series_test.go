@@ -177,7 +177,7 @@ func TestGrowingCallers(t *testing.T) {
 			var callers []int
 			for _, s := range runs[0].Steps {
 				callers = append(callers, s.Callers)
-				// Callers who think for 5 ms cannot ask more often than once in that time.
+				// A caller that pauses for 5 ms asks at most once in that time.
 				if most := float64(s.Callers) * 200; s.PairsPerSecond <= 0 || s.PairsPerSecond > most*1.05 {
 					t.Errorf("%d callers: %.0f pairs/s, want some and no more than %.0f", s.Callers, s.PairsPerSecond, most)
 				}

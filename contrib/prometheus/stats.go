@@ -30,7 +30,7 @@ var stats = []stat{
 	}),
 	gauge("wheellock_held", "Holds that have not ended.", func(s engine.Stats) float64 { return float64(s.Held) }),
 	gauge("wheellock_waiting", "Requests that are not answered yet.", func(s engine.Stats) float64 { return float64(s.Waiting) }),
-	gauge("wheellock_at_risk", "Holds whose renewal is overdue: they are lost unless it comes.", func(s engine.Stats) float64 { return float64(s.AtRisk) }),
+	gauge("wheellock_at_risk", "Holds with an overdue renewal: they are lost unless it comes.", func(s engine.Stats) float64 { return float64(s.AtRisk) }),
 	gauge("wheellock_oldest_hold_seconds", "How long the oldest living hold has been held; 0 if there is none.", func(s engine.Stats) float64 { return s.OldestHold.Seconds() }),
 	counter("wheellock_handoffs_total", "Grants without a question to Redis.", func(s engine.Stats) int64 { return s.Handoffs }),
 	counter("wheellock_acquires_total", "Acquires sent to Redis.", func(s engine.Stats) int64 { return s.Attempts }),

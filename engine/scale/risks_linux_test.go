@@ -14,7 +14,7 @@ import (
 	"github.com/wheellock/wheellock/internal/testkit"
 )
 
-// An outage puts all holds at risk. Each is told once, one after the other, and the log has a few lines. Who is well again is told so.
+// An outage puts all holds at risk. Each is told once, one after the other, and the log has a few lines. Each is told when it was renewed.
 // invariant: warned-once
 func TestScaleOfHoldsAtRisk(t *testing.T) {
 	n, lease := testkit.Times(t, 200_000, 20_000), 10*time.Second

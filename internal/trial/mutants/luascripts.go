@@ -58,11 +58,9 @@ func readScripts(dir string) (*luaScripts, error) {
 			if !is || len(spec.Values) != 1 {
 				return true
 			}
-			if made := scriptIn(spec.Values[0], makers); made != nil {
-				for name := range identifiers(made) {
-					if files[name] != "" {
-						s.made[spec.Names[0].Name] = append(s.made[spec.Names[0].Name], files[name])
-					}
+			for name := range identifiers(scriptIn(spec.Values[0], makers)) {
+				if files[name] != "" {
+					s.made[spec.Names[0].Name] = append(s.made[spec.Names[0].Name], files[name])
 				}
 			}
 			return true
@@ -86,7 +84,7 @@ func makersOfScripts(code []*ast.File) map[string]*ast.FuncDecl {
 	return makers
 }
 
-// scriptIn is the code that makes a Script: the literal, or the function that is called; nil: e is none.
+// scriptIn is the code that makes a Script: the literal, or the function that is called; an empty block if e makes none.
 func scriptIn(e ast.Expr, makers map[string]*ast.FuncDecl) ast.Node {
 	switch e := e.(type) {
 	case *ast.CompositeLit:
@@ -98,7 +96,7 @@ func scriptIn(e ast.Expr, makers map[string]*ast.FuncDecl) ast.Node {
 			return makers[name.Name]
 		}
 	}
-	return nil
+	return &ast.BlockStmt{}
 }
 
 func isNamed(e ast.Expr, name string) bool {
