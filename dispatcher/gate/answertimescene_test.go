@@ -51,9 +51,9 @@ func TestAnswerTimeScenes(t *testing.T) {
 // invariant: handoff-only-while-fresh
 func TestASuspicionPostponesNothing(t *testing.T) {
 	for at, want := range map[Time]Time{4: 4, 5: 5, 6: 5} {
-		o := ownership{phase: ours, Tenure: Tenure{RenewAt: 5}}
-		if o.suspect(at); o.RenewAt != want || !o.Doubt {
-			t.Errorf("suspected at %d, to be renewed at 5: renewed at %d, doubtful %v", at, o.RenewAt, o.Doubt)
+		o := Lease{phase: ours, Tenure: Tenure{Next: 5}}
+		if o.suspect(at); o.Next != want || !o.Doubt {
+			t.Errorf("suspected at %d, to be renewed at 5: renewed at %d, doubtful %v", at, o.Next, o.Doubt)
 		}
 	}
 }

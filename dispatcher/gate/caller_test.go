@@ -100,7 +100,7 @@ func (c *caller) End(why Why) {
 	if c.over || !c.counted {
 		c.from.world.broken("a hold was ended twice, or was none")
 	}
-	for _, release := range c.from.fx.Commands[traitsByKind[c.from.world.kind].release] {
+	for _, release := range c.from.fx.Commands[traitsByKind[c.from.world.kind].write.release] {
 		if release.ID == c.hold.Tenure {
 			c.from.world.broken("the release was asked for before the hold was told of its end")
 		}

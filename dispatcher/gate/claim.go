@@ -74,14 +74,14 @@ type claim struct {
 // mayClaim reports whether w can have a lock that is renewed soon after it is given.
 func (w *Waiter) mayClaim() bool { return w.Watch && w.Least == 0 && w.Lease >= claimTime && !w.Try }
 
-// note notes that an acquire was refused, and whether it has left a claim. If it could not, one that stood before stands as
+// claimed notes that an acquire was refused, and whether it has left a claim. If it could not, one that stood before stands as
 // it did. An owner id of which a release is to be sent claims nothing any more: it was freed by force, or a copy of an acquire may
 // still arrive.
-func (c *contention) note(now Time, asked *Command, code int64) {
-	cl := &c.claim
+func (r *rivals) claimed(now Time, asked *Command, code int64) {
+	cl := &r.claim
 	switch {
-	case c.orphans.of(asked.ID) >= 0:
-		c.endClaim(asked.ID)
+	case r.orphans.of(asked.ID) >= 0:
+		r.endClaim(asked.ID)
 	case asked.Reply.Claimed():
 		cl.id, cl.code, cl.sent, cl.epoch = asked.ID, code, asked.Sent, asked.Epoch
 		cl.ends = now + claimTime + 2*margin(claimTime)
@@ -102,9 +102,56 @@ func (cl *claim) heard(news *News) bool {
 func (c *Command) Unclaimed(op Op) Op {
 	switch op {
 	case AcquireClaim:
-		return c.Entry.traits().acquire
+		return c.Entry.traits().write.acquire
 	case ReleaseClaim:
-		return c.Entry.traits().release
+		return c.Entry.traits().write.release
 	}
 	return None
+}
+
+// claims reports whether waiters of this name may have claims.
+func (l *Lock) claims() bool {
+	return l.cfg.Code != nil && l.traits().claims && l.contest.rivals != &noRivals
+}
+
+// given takes the lock that a release has given to our claim, if one of the codes says so. When it cannot be taken here, a question
+// finds it, which is asked at once: a fenced one needs its tokens, and what was claimed over another link is not believed.
+func (l *Lock) given(now Time, news News, fx *Effects) bool {
+	if !l.claims() || !l.contest.rivals.claim.heard(&news) {
+		return false
+	}
+	l.tick(now)
+	r, g, w := l.contest.rivals, &l.lease, l.contest.queue.head
+	c, f := &r.claim, l.contest.queue.fair
+	if l.traits().fenced || g.phase != free || l.flight != None || c.epoch != l.cfg.Epoch || w == nil || !w.mayClaim() ||
+		f != nil && w.place != c.id || now >= c.sent+claimTime-margin(claimTime) {
+		l.again = g.phase != ours && w != nil
+		return false
+	}
+	as := Command{Op: AcquireClaim, ID: c.id, Lease: claimTime, Sent: c.sent, Epoch: c.epoch}
+	g.ask(c.id, w.Lease, w.Watch, true)
+	g.phase, g.Ends = ours, c.ends
+	if f != nil {
+		f.doubt(now, &g.Tenure)
+	}
+	l.confirm(now, g, &as)
+	g.Next = now + min(claimRenewal, (g.Deadline-now)/4)
+	r.endClaim(c.id)
+	l.again = false
+	l.settleYield(false, now)   // somebody had it
+	as.Lease = g.Deadline - now // what is left of it
+	l.handOut(now, g, &as)
+	return true
+}
+
+// giveUpClaim has a claim removed that nobody wants any more.
+func (l *Lock) giveUpClaim(now Time) {
+	if !l.claims() || l.contest.rivals.claim.id == 0 || l.lease.phase != free || l.contest.queue.lasting() > 0 {
+		return
+	}
+	r := l.contest.rivals
+	if now < r.claim.ends && l.contest.queue.fair == nil { // a place that is given up takes its claim along
+		r.orphans.add(orphan{id: r.claim.id, op: ReleaseClaim, at: now, ends: r.claim.ends})
+	}
+	r.claim.id = 0
 }

@@ -20,12 +20,12 @@ type Config struct {
 
 	FairWaiterLease time.Duration // how long the places of an engine that died stand in a fair queue
 
-	Epoch          uint32                // of the link to Redis: grows when it breaks. Owned by the loop.
-	RTT            time.Duration         // smoothed time of a round trip. Owned by the loop.
-	LastID         uint64                // the number of the newest tenure; those of an engine's dispatchers begin far apart. Owned by the loop.
-	Waits          *wheel.Slots[*Waiter] // those with a WithWait. Owned by the loop.
-	idleWaitStates []*waitState          // to be borrowed. Owned by the loop.
-	Stats          *Stats
+	Epoch        uint32                // of the link to Redis: grows when it breaks. Owned by the loop.
+	RTT          time.Duration         // smoothed time of a round trip. Owned by the loop.
+	LastID       uint64                // the number of the newest tenure; those of an engine's dispatchers begin far apart. Owned by the loop.
+	Waits        *wheel.Slots[*Waiter] // those with a WithWait. Owned by the loop.
+	idleContests []*contest            // to be borrowed. Owned by the loop.
+	Stats        *Stats
 }
 
 // Answer settles a waiter and stops its timer. False: its caller has gone.
@@ -37,22 +37,23 @@ func (cfg *Config) Answer(w *Waiter, out Outcome) bool {
 	return w.By.Settle(out)
 }
 
-// maxIdleWaitStates bounds those that are kept for the next names: 128 kB.
-const maxIdleWaitStates = 2048
+// maxIdleContests bounds those that are kept for the next names: 160 kB.
+const maxIdleContests = 2048
 
-func (cfg *Config) takeWaitState() *waitState {
-	last := len(cfg.idleWaitStates) - 1
+func (cfg *Config) takeContest() *contest {
+	last := len(cfg.idleContests) - 1
 	if last < 0 {
-		return &waitState{}
+		return &contest{rivals: &noRivals}
 	}
-	s := cfg.idleWaitStates[last]
-	cfg.idleWaitStates = cfg.idleWaitStates[:last]
-	return s
+	c := cfg.idleContests[last]
+	cfg.idleContests = cfg.idleContests[:last]
+	return c
 }
 
-func (cfg *Config) putWaitState(s *waitState) {
-	if len(cfg.idleWaitStates) < maxIdleWaitStates {
-		cfg.idleWaitStates = append(cfg.idleWaitStates, s)
+func (cfg *Config) putContest(c *contest) {
+	if len(cfg.idleContests) < maxIdleContests {
+		c.askAt = 0
+		cfg.idleContests = append(cfg.idleContests, c)
 	}
 }
 

@@ -8,9 +8,9 @@ import (
 	"time"
 )
 
-// contest is engines of ours whose callers fight for one name with clients that are not ours, in simulated time. Everybody
+// rivalry is engines of ours whose callers fight for one name with clients that are not ours, in simulated time. Everybody
 // asks again right after it has unlocked.
-type contest struct {
+type rivalry struct {
 	*world
 	rand  *rand.Rand
 	lines timeline
@@ -27,8 +27,8 @@ type contest struct {
 // roundTrip is how long a command and its answer take at most.
 const roundTrip = 300 * time.Microsecond
 
-func newContest(t *testing.T, seed uint64, kind Kind, hold time.Duration) *contest {
-	c := &contest{
+func newContest(t *testing.T, seed uint64, kind Kind, hold time.Duration) *rivalry {
+	c := &rivalry{
 		world: newWorld(t), rand: rand.New(rand.NewPCG(seed, 3)), hold: hold,
 		wakes: make(map[*process]time.Duration), sent: make(map[*inFlightCommand]bool), ours: make(map[*process]int),
 		mail: make(map[*process]int), asked: make(map[*process]int),
@@ -38,7 +38,7 @@ func newContest(t *testing.T, seed uint64, kind Kind, hold time.Duration) *conte
 }
 
 // engine is a process with so many callers.
-func (c *contest) engine(uuid string, callers int) *process {
+func (c *rivalry) engine(uuid string, callers int) *process {
 	p := c.newProcess(uuid)
 	p.cfg.Lease, p.cfg.RTT = 30*time.Second, roundTrip
 	c.wakes[p] = Never
@@ -48,17 +48,17 @@ func (c *contest) engine(uuid string, callers int) *process {
 	return p
 }
 
-func (c *contest) after(d time.Duration, do func()) { c.lines.plan(c.now+d, do) }
+func (c *rivalry) after(d time.Duration, do func()) { c.lines.plan(c.now+d, do) }
 
-func (c *contest) upTo(d time.Duration) time.Duration {
+func (c *rivalry) upTo(d time.Duration) time.Duration {
 	return time.Duration(c.rand.Int64N(int64(d) + 1))
 }
 
 // trip is how long something takes one way.
-func (c *contest) trip() time.Duration { return roundTrip/4 + c.upTo(roundTrip/4) }
+func (c *rivalry) trip() time.Duration { return roundTrip/4 + c.upTo(roundTrip/4) }
 
 // run plays for so long.
-func (c *contest) run(d time.Duration) {
+func (c *rivalry) run(d time.Duration) {
 	ends := c.now + d
 	for {
 		for _, p := range c.procs {
@@ -76,7 +76,7 @@ func (c *contest) run(d time.Duration) {
 }
 
 // serve plans what follows from what a process has just asked for.
-func (c *contest) serve(p *process) {
+func (c *rivalry) serve(p *process) {
 	for _, caller := range c.granted {
 		c.use(caller)
 	}
@@ -107,7 +107,7 @@ func (c *contest) serve(p *process) {
 }
 
 // use is a caller of ours that keeps its hold for a while and then wants the next.
-func (c *contest) use(holder *caller) {
+func (c *rivalry) use(holder *caller) {
 	p := holder.from
 	c.ours[p]++
 	c.after(c.hold+time.Microsecond, func() {
@@ -119,7 +119,7 @@ func (c *contest) use(holder *caller) {
 
 // stranger is a thread of a client that is not ours.
 type stranger struct {
-	*contest
+	*rivalry
 	owner   string
 	think   time.Duration // before it wants the name again, at most
 	sleep   func(refusals int) time.Duration
@@ -130,8 +130,8 @@ type stranger struct {
 	longest time.Duration // wait
 }
 
-func (c *contest) stranger(n int, think time.Duration, sleep func(refusals int) time.Duration) *stranger {
-	s := &stranger{contest: c, owner: fmt.Sprint("java:", n), think: think, sleep: sleep}
+func (c *rivalry) stranger(n int, think time.Duration, sleep func(refusals int) time.Duration) *stranger {
+	s := &stranger{rivalry: c, owner: fmt.Sprint("java:", n), think: think, sleep: sleep}
 	c.after(c.upTo(20*time.Millisecond), s.want)
 	return s
 }
@@ -161,7 +161,7 @@ func (s *stranger) ask() {
 }
 
 // begin forgets what has been counted so far.
-func (c *contest) begin(all ...*stranger) {
+func (c *rivalry) begin(all ...*stranger) {
 	clear(c.ours)
 	c.drawn, c.last = 0, c.now
 	for _, s := range all {
@@ -179,7 +179,7 @@ func (s *stranger) waited() time.Duration {
 
 // spinner is a thread in Redisson's RSpinLock: it sleeps 1 ms, then twice as long and a little more each time, up to
 // 128 ms.
-func (c *contest) spinner(n int, think time.Duration) *stranger {
+func (c *rivalry) spinner(n int, think time.Duration) *stranger {
 	var next time.Duration
 	return c.stranger(n, think, func(refusals int) time.Duration {
 		if refusals == 1 {
@@ -195,12 +195,12 @@ func (c *contest) spinner(n int, think time.Duration) *stranger {
 
 // redisson is threads in Redisson's RLock: the client listens, and each message wakes one of them.
 type redisson struct {
-	*contest
+	*rivalry
 	threads []*stranger
 }
 
-func (c *contest) redisson(threads int) *redisson {
-	r := &redisson{contest: c}
+func (c *rivalry) redisson(threads int) *redisson {
+	r := &redisson{rivalry: c}
 	for n := range threads {
 		r.threads = append(r.threads, c.stranger(n, 0, func(int) time.Duration { return 0 }))
 	}

@@ -6,7 +6,7 @@ import (
 )
 
 // failLast answers the command of this kind that was sent last.
-func failLast(m *Mutex, now Time, fx *Effects, op Op, result Result) {
+func failLast(m *Lock, now Time, fx *Effects, op Op, result Result) {
 	sent := fx.Commands[op]
 	c := sent[len(sent)-1]
 	c.Sent, c.Result = now-time.Millisecond, result

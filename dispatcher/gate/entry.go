@@ -80,14 +80,6 @@ type Machine interface {
 
 	entry() *Entry     // around which it is built
 	reset(cfg *Config) // as new, but for its entry
-
-	// What the events that are written once (waiting.go) need of the kind.
-	pump(now Time, fx *Effects)   // sends the next command of the name, if one is due; every event ends with it
-	forget(w *Waiter) bool        // takes out a waiter; false: it does not wait
-	closeUp(now Time)             // lets in the waiters that may come in now that one before them has gone
-	turnAllAway()                 // answers all waiters with Closed
-	askAgain()                    // notes that the waiters are to ask, whatever was answered before
-	lastOutcome(now Time) Outcome // what is known of the name, as the answer to a waiter that gives up
 }
 
 // Lockable is the machine of a kind that gives its callers a Hold, with a lease, until they unlock it.
@@ -121,25 +113,3 @@ type Counting interface {
 	Machine
 	Change(now Time, c Change, fx *Effects)
 }
-
-// traits is what a kind changes in a mutex.
-type traits struct {
-	acquire, release Op
-	fenced           bool // grants have fencing tokens
-	polls            bool // waiters poll: nobody publishes, nobody listens
-	fair             bool // waiters stand in a queue in Redis
-	claims           bool // a release can give it to a waiter of another engine
-}
-
-// acquires and releases report whether an operation is one of the kind's.
-func (k *traits) acquires(op Op) bool { return op == k.acquire || op == AcquireClaim }
-func (k *traits) releases(op Op) bool { return op == k.release || op == ReleaseClaim }
-
-var traitsByKind = [...]traits{
-	MutexKind:  {acquire: Acquire, release: Release, claims: true},
-	FencedKind: {acquire: AcquireFenced, release: Release, fenced: true, claims: true},
-	SpinKind:   {acquire: Acquire, release: ReleaseQuietly, polls: true},
-	FairKind:   {acquire: FairAsk, release: FairRelease, fair: true, claims: true},
-}
-
-func (e *Entry) traits() *traits { return &traitsByKind[e.Kind] }

@@ -12,217 +12,218 @@ import (
 // consults; fairqueue.go keeps the places.
 
 // askInQueue asks whether it is our turn, adds the waiters that have no place in the queue yet, and says that we live.
-func (l *fairQueue) askInQueue(m *mutexLease, now Time, fx *Effects) {
-	w := m.queue.head
-	if w == nil || now < m.askTime() && (l.next == nil || now < l.joinAt) {
-		return
+func (f *fairQueue) askInQueue(l *Lock, now Time, fx *Effects) bool {
+	w := l.contest.queue.head
+	if w == nil || now < l.contest.askTime(l.again) && (f.next == nil || now < f.joinAt) {
+		return false
 	}
 	place := scripts.InQueue
 	switch w {
-	case l.next:
+	case f.next:
 		place = scripts.FirstToJoin
 	default:
 		if w.Try {
 			place = scripts.NoPlace
-			m.cfg.LastID++
-			w.place = m.cfg.LastID
+			l.cfg.LastID++
+			w.place = l.cfg.LastID
 		}
 	}
-	first, n := l.joining(m.cfg)
-	m.t.ask(w.place, w.Lease, w.Watch)
-	l.doubt(now, &m.t.Tenure)
-	m.cfg.Stats.Attempts.Inc()
+	first, n := f.joining(l.cfg)
+	l.again = false
+	l.lease.ask(w.place, w.Lease, w.Watch, true)
+	f.doubt(now, &l.lease.Tenure)
+	l.cfg.Stats.Attempts.Inc()
 	args := FairAskArgs{Place: place, First: first, Joining: n}
-	if m.cfg.Code != nil && place == scripts.InQueue && w.heard && w.mayClaim() {
-		args.Code = m.cfg.Code()
+	if l.cfg.Code != nil && place == scripts.InQueue && w.heard && w.mayClaim() {
+		args.Code = l.cfg.Code()
 	}
-	m.send(FairAsk, w.place, w.takes(w.Lease), fx).Args = args.Args()
+	l.send(FairAsk, w.place, w.takes(w.Lease), fx).Args = args.Args()
+	return true
 }
 
 // doubt notes for a fresh tenure that a command without an answer may still take the lock for it.
-func (l *fairQueue) doubt(now Time, t *Tenure) {
-	if l != nil && l.lateAt > now {
-		t.unsure(l.lateAt)
+func (f *fairQueue) doubt(now Time, t *Tenure) {
+	if f.lateAt > now {
+		t.unsure(f.lateAt)
 	}
 }
 
 // stayInQueue does the same while we hold the lock, without asking for it.
-func (l *fairQueue) stayInQueue(m *mutexLease, now Time, fx *Effects) bool {
-	if l == nil || m.queue.head == nil || (l.next == nil || now < l.joinAt) && now < l.freshAt {
+func (f *fairQueue) stayInQueue(l *Lock, now Time, fx *Effects) bool {
+	if l.contest.queue.head == nil || (f.next == nil || now < f.joinAt) && now < f.freshAt {
 		return false
 	}
-	first, n := l.joining(m.cfg)
-	m.send(FairAsk, 0, 0, fx).Args = FairAskArgs{Place: scripts.InQueue, First: first, Joining: n}.Args()
+	first, n := f.joining(l.cfg)
+	l.send(FairAsk, 0, 0, fx).Args = FairAskArgs{Place: scripts.InQueue, First: first, Joining: n}.Args()
 	return true
 }
 
 // answeredInQueue is the answer to both. False: the lock is ours.
-func (l *fairQueue) answeredInQueue(m *mutexLease, now Time, c *Command, fx *Effects) bool {
+func (f *fairQueue) answeredInQueue(l *Lock, now Time, c *Command, fx *Effects) bool {
 	_, late := c.Reply.Late()
 	ran := c.ran() && !late && c.Reply.Fault() == scripts.None
 	if ran {
-		l.joined(c)
-		l.freshAt, l.joinAt = c.Sent+m.cfg.FairWaiterLease/3, 0
+		f.joined(c)
+		f.freshAt, f.joinAt = c.Sent+l.cfg.FairWaiterLease/3, 0
 	}
 	switch {
-	case ran && c.Reply.Granted():
+	case ran && c.Reply.Granted() && c.ID != 0:
 		return false
 	case c.Result == Unknown:
-		l.unsureInQueue(m, now, c)
+		f.unsureInQueue(l, now, c)
 	case ran && c.ID == 0:
-		l.stays = 0
+		f.stays = 0
 	case ran:
-		m.t.phase = free
+		l.lease.phase = free
 		if c.Reply.Claimed() {
-			m.contended().note(now, c, c.Args.FairAsk().Code)
+			l.rivals().claimed(now, c, c.Args.FairAsk().Code)
 		}
 		ttl, _ := c.Reply.Held()
-		m.refused(now, c.Sent, ttl, fx)
+		l.refused(now, c.Sent, ttl, l.lease.ID, fx)
 	default:
-		out, pause := declined(c, l.asks(m, c))
-		l.joinAt = now + pause
-		l.freshAt = max(l.freshAt, l.joinAt)
+		out, pause := declined(c, f.asks(l, c))
+		f.joinAt = now + pause
+		f.freshAt = max(f.freshAt, f.joinAt)
 		if c.ID != 0 {
-			m.t.phase, m.askAt = free, l.joinAt
+			l.lease.phase, l.contest.askAt = free, f.joinAt
 		}
-		m.tell(out)
+		l.contest.tell(l.cfg, out)
 	}
 	return true
 }
 
 // asks counts the attempts in vain at what c does: asking for the lock, or staying in the queue while we hold it.
-func (l *fairQueue) asks(m *mutexLease, c *Command) *retries {
+func (f *fairQueue) asks(l *Lock, c *Command) *retries {
 	if c.ID == 0 {
-		return &l.stays
+		return &f.stays
 	}
-	return &m.tries
+	return &l.tries
 }
 
 // unsureInQueue is a lost answer: the waiters that were to join may have places, and the first may have the
 // lock. The same command is sent again; for waiters that go away meanwhile, places are given up, and once more when
 // nothing can bring them back.
-func (l *fairQueue) unsureInQueue(m *mutexLease, now Time, c *Command) {
-	l.unsure(c.Sent)
-	l.joinAt = now + l.asks(m, c).next(c.ID)
-	l.freshAt = max(l.freshAt, l.joinAt)
+func (f *fairQueue) unsureInQueue(l *Lock, now Time, c *Command) {
+	f.unsure(c.Sent)
+	f.joinAt = now + f.asks(l, c).next(c.ID)
+	f.freshAt = max(f.freshAt, f.joinAt)
 	if c.ID == 0 {
 		return
 	}
-	m.t.phase, m.askAt = free, l.joinAt
+	l.lease.phase, l.contest.askAt = free, f.joinAt
 	if c.Args.FairAsk().Place == scripts.NoPlace {
-		l.leave(c.ID)
+		f.leave(c.ID)
 	}
-	m.tell(unprovedOutcome(c))
+	l.contest.tell(l.cfg, unprovedOutcome(c))
 }
 
 // sleepInQueue is the rest of a refusal: the first waiters listen, and ask again in time to stay alive.
-func (l *fairQueue) sleepInQueue(m *mutexLease, now Time, sleep time.Duration, fx *Effects) {
-	third := m.cfg.FairWaiterLease / 3
-	m.askAt = now + min(sleep, third-jitter(m.t.ID, third/4))
-	l.listen(&m.Entry, m.queue.head, m.cfg, fx)
+func (f *fairQueue) sleepInQueue(l *Lock, now Time, sleep time.Duration, fx *Effects) {
+	third := l.cfg.FairWaiterLease / 3
+	l.contest.askAt = now + min(sleep, third-jitter(l.lease.ID, third/4))
+	f.listen(&l.Entry, l.contest.queue.head, l.cfg, fx)
 }
 
 // successor puts into a release the waiter that is to get the lock when it is our turn.
-func (l *fairQueue) successor(m *mutexLease, c *Command) {
-	w := m.queue.head
-	if l != nil && w != nil && w != l.next && !w.Try && w.Least == 0 {
+func (f *fairQueue) successor(l *Lock, c *Command) {
+	w := l.contest.queue.head
+	if w != nil && w != f.next && !w.Try && w.Least == 0 {
 		c.Args, c.Lease = ReleaseArgs{Successor: w.place}.Args(), w.Lease
 	}
 }
 
 // passedOn is the answer to a release that took the lock for our next waiter.
-func (l *fairQueue) passedOn(m *mutexLease, now Time, c *Command) {
-	m.acknowledge(Outcome{})
-	m.orphaned(&m.t, c.Sent, m.traits().release)
-	m.t.phase = ours
-	m.t.Tenure = Tenure{ID: c.Args.Release().Successor, Lease: c.Lease}
-	l.doubt(now, &m.t.Tenure)
-	m.t.confirm(now, c, c.Lease, m.cfg.Stats)
+func (f *fairQueue) passedOn(l *Lock, now Time, c *Command) {
+	g := &l.lease
+	l.contest.owed.acknowledge(Outcome{})
+	l.orphaned(g, c.Sent)
+	g.ask(c.Args.Release().Successor, c.Lease, false, true)
+	g.phase = ours
+	f.doubt(now, &g.Tenure)
+	l.confirm(now, g, c)
+	l.handOut(now, g, c)
 }
-
-// first reports whether w is the waiter with that place. In a lock without a queue any waiter is.
-func (l *fairQueue) first(w *Waiter, place uint64) bool { return l == nil || w.place == place }
 
 // takenInVain has all waiters join anew when the first of them does not get the lock that was taken under its number: the lock is
 // given back, or was freed by force.
-func (l *fairQueue) takenInVain(m *mutexLease, now Time, id uint64) {
-	if w := m.queue.head; l != nil && w != nil && id != 0 && w.place == id {
-		l.startOver(w, max(now, m.askTime()))
+func (f *fairQueue) takenInVain(l *Lock, now Time, id uint64) {
+	if w := l.contest.queue.head; w != nil && id != 0 && w.place == id {
+		f.startOver(w, max(now, l.contest.askTime(l.again)))
 	}
 }
 
 // admitted is the waiter that the tenure was taken for, out of the queue; nil: it waits no longer, and the queue in Redis says which is
 // next.
-func (l *fairQueue) admitted(m *mutexLease, now Time) *Waiter {
-	w := m.queue.head
-	if w == nil || w.place != m.t.ID {
+func (f *fairQueue) admitted(l *Lock, now Time) *Waiter {
+	w := l.contest.queue.head
+	if w == nil || w.place != l.lease.ID {
 		return nil
 	}
-	m.t.Watch = w.Watch
+	l.lease.Watch = w.Watch
 	w.place = 0 // it stands in the queue no more
-	l.returned()
-	if now < l.lateAt {
-		l.returning = m.t.ID
+	f.returned()
+	if now < f.lateAt {
+		f.returning = l.lease.ID
 	}
 	if w.heard {
-		l.unlisten(w, m.t.ID)
+		f.unlisten(w, l.lease.ID)
 	}
-	m.queue.remove(w)
+	l.contest.queue.remove(w)
 	return w
 }
 
 // leaveQueue gives up places in the queue. Not twice in a row while somebody wants to ask.
-func (l *fairQueue) leaveQueue(m *mutexLease, now Time, fx *Effects) bool {
-	if l.turnGiven && m.t.phase == free && m.queue.head != nil && (m.again || now >= m.askAt) {
-		l.turnGiven = false
+func (f *fairQueue) leaveQueue(l *Lock, now Time, fx *Effects) bool {
+	if f.turnGiven && l.lease.phase == free && l.contest.queue.head != nil && (l.again || now >= l.contest.askAt) {
+		f.turnGiven = false
 		return false
 	}
-	if l.turnGiven = l.give(now); !l.turnGiven {
+	if f.turnGiven = f.give(now); !f.turnGiven {
 		return false
 	}
-	again := m.again
-	m.send(FairLeave, l.out.first, 0, fx).Args = FairLeaveArgs{l.out.n}.Args()
-	m.again = again // leaving asks nothing
+	again := l.again
+	l.send(FairLeave, f.out.first, 0, fx).Args = FairLeaveArgs{f.out.n}.Args()
+	l.again = again // leaving asks nothing
 	return true
 }
 
 // subscribedInQueue is one of our channels being confirmed, perhaps again, or refused.
-func (l *fairQueue) subscribedInQueue(m *mutexLease, now Time, refusal string) {
+func (f *fairQueue) subscribedInQueue(l *Lock, now Time, refusal string) {
 	if refusal != "" {
-		if !l.confirmed {
-			m.turnAway(Outcome{Why: Refused, ServerMessage: refusal}, everyone)
+		if !f.confirmed {
+			l.contest.turnAway(l.cfg, Outcome{Why: Refused, ServerMessage: refusal}, everyone)
 		}
-		l.denied = true
+		f.denied = true
 		return
 	}
 	// What was published before is lost. One question is enough for channels that were confirmed together.
-	if !l.confirmed || l.heardAt != now {
-		m.askAgain()
+	if !f.confirmed || f.heardAt != now {
+		l.askAgain()
 	}
-	l.confirmed, l.heardAt = true, now
+	f.confirmed, f.heardAt = true, now
 }
 
 // outOfTurn is a release after which it was not our turn, as the queue in Redis has it: our first waiter listens
 // for the turn, and asks when it can hear.
-func (l *fairQueue) outOfTurn(m *mutexLease, now Time, fx *Effects) {
-	if m.queue.head == nil {
+func (f *fairQueue) outOfTurn(l *Lock, now Time, fx *Effects) {
+	if l.contest.queue.head == nil {
 		return
 	}
-	if m.queue.head.place == 0 { // it has no place until it asks
-		m.askAt = now
+	if l.contest.queue.head.place == 0 { // it has no place until it asks
+		l.contest.askAt = now
 		return
 	}
-	l.sleepInQueue(m, now, m.cfg.PollCap, fx)
+	f.sleepInQueue(l, now, l.cfg.PollCap, fx)
 }
 
-// fairAlarm is when something about the queue is due.
-func (l *fairQueue) fairAlarm(m *mutexLease) Time {
-	if l == nil || m.t.phase == dead {
+// alarm is when something about the queue is due.
+func (f *fairQueue) alarm(l *Lock) Time {
+	if l.lease.phase == dead {
 		return Never
 	}
-	at := l.nextAlarm()
-	if m.t.phase == ours && m.queue.head != nil {
-		at = min(at, l.freshAt)
+	at := f.nextAlarm()
+	if l.lease.phase == ours && l.contest.queue.head != nil {
+		at = min(at, f.freshAt)
 	}
 	return at
 }

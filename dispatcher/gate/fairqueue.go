@@ -11,8 +11,8 @@ import (
 // the number of the tenure that it will become; its places are in the order of its waiters. All that can be done
 // for many waiters is done in one command: joining, leaving, and staying alive, which the engine does as one.
 //
-// It is the strategy of a fair mutex. A mutex consults it when it asks, is answered, and releases; nil is the strategy of
-// the other mutexes, which serve in the order of arrival here: what is asked of it for every mutex does nothing then.
+// It is the strategy of a fair mutex. A Lock consults it when it asks, is answered, and releases. The other locks have none: they serve in
+// the order of arrival here.
 type fairQueue struct {
 	next *Waiter // the first waiter without a place in Redis, as far as is known: those before it have one
 
@@ -58,34 +58,34 @@ const (
 )
 
 // arrived notes a waiter that was put at the end of the queue.
-func (l *fairQueue) arrived(w *Waiter) {
-	if l.next == nil && !w.Try {
-		l.next = w
+func (f *fairQueue) arrived(w *Waiter) {
+	if f.next == nil && !w.Try {
+		f.next = w
 	}
 }
 
 // gone notes a waiter that is about to be taken out of the queue. Its place in Redis is given up.
-func (l *fairQueue) gone(w *Waiter) {
-	if l.next == w {
-		l.next = lasting(w.next)
+func (f *fairQueue) gone(w *Waiter) {
+	if f.next == w {
+		f.next = lasting(w.next)
 	}
 	if w.heard {
-		l.unlisten(w, w.place)
+		f.unlisten(w, w.place)
 	}
 	if w.place != 0 && !w.Try {
-		l.leave(w.place)
+		f.leave(w.place)
 	}
 	w.place = 0
 }
 
-func (l *fairQueue) unlisten(w *Waiter, place uint64) {
+func (f *fairQueue) unlisten(w *Waiter, place uint64) {
 	w.heard = false
-	l.listening--
-	l.left = append(l.left, place)
+	f.listening--
+	f.left = append(f.left, place)
 }
 
 // hurry ends all pauses.
-func (l *fairQueue) hurry() { l.joinAt, l.leaveAt, l.stays, l.leaves = 0, 0, 0, 0 }
+func (f *fairQueue) hurry() { f.joinAt, f.leaveAt, f.stays, f.leaves = 0, 0, 0, 0 }
 
 // startOver gives up the places of all waiters, from head on, and has them join again. The number of the first is that of a
 // tenure that is being released (rule 4):
@@ -95,28 +95,28 @@ func (l *fairQueue) hurry() { l.joinAt, l.leaveAt, l.stays, l.leaves = 0, 0, 0, 
 //  3. The copy arrives and frees it.
 //
 // The others follow the first, for places are in the order of their numbers.
-func (l *fairQueue) startOver(head *Waiter, joinAt Time) {
-	l.next, l.joinAt = lasting(head), joinAt
-	for w := l.next; w != nil; w = lasting(w.next) {
+func (f *fairQueue) startOver(head *Waiter, joinAt Time) {
+	f.next, f.joinAt = lasting(head), joinAt
+	for w := f.next; w != nil; w = lasting(w.next) {
 		if w.heard {
-			l.unlisten(w, w.place)
+			f.unlisten(w, w.place)
 		}
 		if w.place != 0 {
-			l.leave(w.place)
+			f.leave(w.place)
 			w.place = 0
 		}
 	}
 }
 
 // leave has a place given up.
-func (l *fairQueue) leave(place uint64) {
-	if last := len(l.leaving) - 1; last >= 0 {
-		if p := &l.leaving[last]; p.first+uint64(p.n) == place && p.n < maxLeave && p.ends == 0 {
+func (f *fairQueue) leave(place uint64) {
+	if last := len(f.leaving) - 1; last >= 0 {
+		if p := &f.leaving[last]; p.first+uint64(p.n) == place && p.n < maxLeave && p.ends == 0 {
 			p.n++
 			return
 		}
 	}
-	l.leaving = append(l.leaving, places{first: place, n: 1})
+	f.leaving = append(f.leaving, places{first: place, n: 1})
 }
 
 // lasting is the first waiter from w on that does not ask only once.
@@ -128,12 +128,12 @@ func lasting(w *Waiter) *Waiter {
 }
 
 // joining gives places to the waiters that are to join, and returns them.
-func (l *fairQueue) joining(cfg *Config) (first uint64, n int64) {
-	if l.next == nil {
+func (f *fairQueue) joining(cfg *Config) (first uint64, n int64) {
+	if f.next == nil {
 		return 0, 0
 	}
-	fresh := l.next.place == 0
-	for w := l.next; w != nil && n < maxJoin; w = lasting(w.next) {
+	fresh := f.next.place == 0
+	for w := f.next; w != nil && n < maxJoin; w = lasting(w.next) {
 		if fresh && w.place == 0 {
 			cfg.LastID++
 			w.place = cfg.LastID
@@ -149,76 +149,72 @@ func (l *fairQueue) joining(cfg *Config) (first uint64, n int64) {
 }
 
 // joined notes that the waiters that were to join have their places.
-func (l *fairQueue) joined(c *Command) {
+func (f *fairQueue) joined(c *Command) {
 	asked := c.Args.FairAsk()
-	for w := l.next; w != nil && w.place >= asked.First && w.place < asked.First+uint64(asked.Joining); w = l.next {
-		l.next = lasting(w.next)
+	for w := f.next; w != nil && w.place >= asked.First && w.place < asked.First+uint64(asked.Joining); w = f.next {
+		f.next = lasting(w.next)
 	}
 }
 
 // unsure notes that the answer to a command about the queue was lost.
-func (l *fairQueue) unsure(sent Time) {
-	if l != nil {
-		l.lateAt = max(l.lateAt, lateAfter(sent))
-	}
-}
+func (f *fairQueue) unsure(sent Time) { f.lateAt = max(f.lateAt, lateAfter(sent)) }
 
 // give takes the next places that are to be given up.
-func (l *fairQueue) give(now Time) bool {
-	if len(l.leaving) == 0 && len(l.late) > 0 && now >= l.late[0].at {
-		l.leaving = append(l.leaving, l.late[0])
-		l.late = l.late[1:]
+func (f *fairQueue) give(now Time) bool {
+	if len(f.leaving) == 0 && len(f.late) > 0 && now >= f.late[0].at {
+		f.leaving = append(f.leaving, f.late[0])
+		f.late = f.late[1:]
 	}
-	if len(l.leaving) == 0 || now < l.leaveAt {
+	if len(f.leaving) == 0 || now < f.leaveAt {
 		return false
 	}
-	l.out, l.leaving = l.leaving[0], l.leaving[1:]
+	f.out, f.leaving = f.leaving[0], f.leaving[1:]
 	return true
 }
 
 // returned has the place of the tenure that is released given up, if a command without an answer may have put it back into the
 // queue, or may yet: everybody behind it would wait until the liveness of this engine is over. Not earlier, for giving up a
 // place also frees what its owner holds.
-func (l *fairQueue) returned() {
-	if l != nil && l.returning != 0 {
-		l.late = append(l.late, places{first: l.returning, n: 1, at: l.lateAt})
-		l.returning = 0
+func (f *fairQueue) returned() {
+	if f.returning != 0 {
+		f.late = append(f.late, places{first: f.returning, n: 1, at: f.lateAt})
+		f.returning = 0
 	}
 }
 
 // given is the answer to the command that gave places up.
-func (l *fairQueue) given(now Time, c *Command) {
+func (f *fairQueue) given(now Time, c *Command) {
 	fault := c.Reply.Fault()
 	if c.Result == Answered && fault == scripts.None {
-		l.leaves = 0
-		if l.lateAt > c.Sent { // somebody may still put them in
-			l.late = append(l.late, places{first: l.out.first, n: l.out.n, at: l.lateAt})
+		f.leaves = 0
+		if f.lateAt > c.Sent { // somebody may still put them in
+			f.late = append(f.late, places{first: f.out.first, n: f.out.n, at: f.lateAt})
 		}
 		return
 	}
-	_, pause := unfreed(c, &l.leaves)
-	l.leaveAt = now + pause
+	_, pause := unfreed(c, &f.leaves)
+	f.leaveAt = now + pause
 	switch refused := c.Result != NotSent && c.Result != Unknown; {
 	case !refused: // however long Redis cannot be reached: the queue may have no end of life
-	case l.out.ends == 0:
-		l.out.ends = now + forgotten
-	case now >= l.out.ends:
+	case f.out.ends == 0:
+		f.out.ends = now + forgotten
+	case now >= f.out.ends:
 		return
 	}
-	l.leaving = append([]places{l.out}, l.leaving...)
+	f.leaving = append([]places{f.out}, f.leaving...)
 }
 
 // listen gives the first waiters a subscriber, for the message that says that it is their turn.
-func (l *fairQueue) listen(e *Entry, head *Waiter, cfg *Config, fx *Effects) {
-	if l.denied || head.heard && l.listening > maxListening/2 {
+func (f *fairQueue) listen(e *Entry, head *Waiter, cfg *Config, fx *Effects) {
+	if f.denied || head.heard && f.listening > maxListening/2 {
 		return
 	}
 	n := 0
-	for w := lasting(head); w != nil && w != l.next && n < maxListening; w = lasting(w.next) {
+	for w := lasting(head); w != nil && w != f.next && n < maxListening; w = lasting(w.next) {
 		n++
 		if !w.heard {
 			w.heard = true
-			l.listening++
+			f.listening++
 			fx.Subscriptions = append(fx.Subscriptions, SubscriptionChange{Entry: e, Channel: cfg.channelOf(e, w.place), On: true})
 		}
 	}
@@ -230,27 +226,27 @@ func (cfg *Config) channelOf(e *Entry, place uint64) string {
 }
 
 // unsubscribe gives up the channels of waiters that have gone.
-func (l *fairQueue) unsubscribe(e *Entry, cfg *Config, fx *Effects) {
-	for _, place := range l.left {
+func (f *fairQueue) unsubscribe(e *Entry, cfg *Config, fx *Effects) {
+	for _, place := range f.left {
 		fx.Subscriptions = append(fx.Subscriptions, SubscriptionChange{Entry: e, Channel: cfg.channelOf(e, place)})
 	}
-	l.left = l.left[:0]
+	f.left = f.left[:0]
 }
 
 // nextAlarm is when something about the queue is due while no command is in flight.
-func (l *fairQueue) nextAlarm() Time {
+func (f *fairQueue) nextAlarm() Time {
 	at := Never
-	if len(l.leaving) > 0 {
-		at = l.leaveAt
-	} else if len(l.late) > 0 {
-		at = max(l.late[0].at, l.leaveAt)
+	if len(f.leaving) > 0 {
+		at = f.leaveAt
+	} else if len(f.late) > 0 {
+		at = max(f.late[0].at, f.leaveAt)
 	}
-	if l.next != nil {
-		at = min(at, l.joinAt)
+	if f.next != nil {
+		at = min(at, f.joinAt)
 	}
 	return at
 }
 
-func (l *fairQueue) idle() bool {
-	return l == nil || len(l.leaving) == 0 && len(l.late) == 0
+func (f *fairQueue) idle() bool {
+	return len(f.leaving) == 0 && len(f.late) == 0
 }

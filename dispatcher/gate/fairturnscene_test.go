@@ -43,7 +43,7 @@ func TestAlarmsOfWhatIsGivenBack(t *testing.T) {
 		t.Errorf("a late place is given up at %d, want 9", at)
 	}
 	s := NewEntry("stock", SemaphoreKind, &Config{Stats: &Stats{}}).Machine.(*Semaphore)
-	s.unassigned, s.giveAt, s.contention.linger = 1, 9, 5
+	s.unassigned, s.giveAt, s.rivals.linger = 1, 9, 5
 	if at := s.NextAlarm(); at != 5 {
 		t.Errorf("woken at %d, want 5, when the subscription ends", at)
 	}

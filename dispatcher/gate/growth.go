@@ -5,9 +5,9 @@ import (
 	"time"
 )
 
-// growth is a re-entry or an extension that needs more of the lease than the tenure has: it is granted
-// only after a renewal says so (rule 2).
+// growth is a re-entry or an extension that needs more of a lease than it has: it is granted only after a renewal says so (rule 2).
 type growth struct {
+	of    *Lease
 	w     *Waiter // a re-entry; else nil
 	h     *Hold   // the hold to extend
 	lease time.Duration
@@ -15,42 +15,56 @@ type growth struct {
 	ack   Settler
 }
 
-// growths are those of one tenure. A nil *growths has none.
+// growths are those of one name.
 type growths []growth
 
 func (gs *growths) add(g growth) { *gs = append(*gs, g) }
 
 // lease is the largest that somebody waits for.
-func (gs *growths) lease() (lease time.Duration, some bool) {
-	if gs == nil {
-		return 0, false
-	}
-	for _, g := range *gs {
-		lease = max(lease, g.lease)
-	}
-	return lease, len(*gs) > 0
-}
-
-// grown settles what a renewal of t with c's lease has made possible; enter lets re-entries in.
-func (gs *growths) grown(c *Command, t *ownership, enter func(*Waiter)) {
-	if gs == nil {
-		return
-	}
-	var now, left growths
-	for _, g := range *gs {
-		if g.lease > c.Lease || c.Sent < g.since {
-			left = append(left, g)
-		} else {
-			now = append(now, g)
+func (gs growths) lease(of *Lease) (lease time.Duration, some bool) {
+	for _, g := range gs {
+		if g.of == of {
+			lease, some = max(lease, g.lease), true
 		}
 	}
-	*gs = left // first: a caller that is let in may ask for more
-	for _, g := range now {
+	return lease, some
+}
+
+// take takes out those that chosen picks.
+func (gs *growths) take(chosen func(g *growth) bool) (taken growths) {
+	if len(*gs) == 0 {
+		return nil
+	}
+	*gs = slices.DeleteFunc(*gs, func(g growth) bool {
+		picked := chosen(&g)
+		if picked {
+			taken = append(taken, g)
+		}
+		return picked
+	})
+	return taken
+}
+
+// forget leaves out a re-entry: its caller waits no longer. False: it is not among them.
+func (gs *growths) forget(w *Waiter) bool {
+	return len(gs.take(func(g *growth) bool { return g.w == w })) > 0
+}
+
+// turnAway answers the re-entries under a lease, or under any if that is nil, that chosen picks, and forgets them.
+func (gs *growths) turnAway(cfg *Config, of *Lease, out Outcome, chosen func(*Waiter) bool) {
+	for _, g := range gs.take(func(g *growth) bool { return (of == nil || g.of == of) && g.w != nil && chosen(g.w) }) {
+		cfg.Answer(g.w, out)
+	}
+}
+
+// grown settles what a renewal of a lease by c has made possible; enter lets re-entries in.
+func (gs *growths) grown(c *Command, of *Lease, enter func(*Waiter)) {
+	for _, g := range gs.take(func(g *growth) bool { return g.of == of && g.lease <= c.Lease && c.Sent >= g.since }) {
 		switch {
 		case g.w != nil:
 			enter(g.w)
 		case g.h.alive:
-			g.h.prolong(c.Sent+g.lease-margin(g.lease), &t.Tenure)
+			g.h.prolong(c.Sent+g.lease-margin(g.lease), &of.Tenure)
 			settle(g.ack, Outcome{})
 		default:
 			settle(g.ack, Outcome{Why: g.h.why})
@@ -58,41 +72,10 @@ func (gs *growths) grown(c *Command, t *ownership, enter func(*Waiter)) {
 	}
 }
 
-// forget leaves out a re-entry: its caller waits no longer. False: it is not among them.
-func (gs *growths) forget(w *Waiter) bool {
-	if gs == nil {
-		return false
-	}
-	i := slices.IndexFunc(*gs, func(g growth) bool { return g.w == w })
-	if i >= 0 {
-		*gs = slices.Delete(*gs, i, i+1)
-	}
-	return i >= 0
-}
-
-// turnAway answers the re-entries that chosen picks and forgets them.
-func (gs *growths) turnAway(cfg *Config, out Outcome, chosen func(*Waiter) bool) {
-	if gs == nil {
-		return
-	}
-	*gs = slices.DeleteFunc(*gs, func(g growth) bool {
-		if g.w == nil || !chosen(g.w) {
-			return false
-		}
-		cfg.Answer(g.w, out)
-		return true
-	})
-}
-
-// abort ends what waited for a tenure that has ended: extensions are lost, re-entries go to the queue like
+// abort ends what waited for a lease that has ended: extensions are lost, re-entries go to the queue like
 // anybody's requests.
-func (gs *growths) abort(queue func(*Waiter)) {
-	if gs == nil {
-		return
-	}
-	growing := *gs
-	*gs = nil
-	for _, g := range growing {
+func (gs *growths) abort(of *Lease, queue func(*Waiter)) {
+	for _, g := range gs.take(func(g *growth) bool { return g.of == of }) {
 		if g.w == nil {
 			settle(g.ack, Outcome{Why: g.h.why})
 		} else {

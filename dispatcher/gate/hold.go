@@ -18,7 +18,7 @@ type Hold struct {
 	Token     int64      // fencing token; 0: none
 	holdCount *holdCount // the holds of the same Owner; nil: it has none
 	watch     bool       // the watchdog renews it
-	write     bool       // of a read-write lock: it excludes
+	write     bool       // it excludes others, as every hold of a mutex does
 
 	// Owned by the loop.
 	alive bool
@@ -58,7 +58,7 @@ func (c *holdCount) count() int32 {
 func (h *Hold) Watched() bool { return h.watch }
 
 // Write reports whether it is a writer's hold of a read-write lock.
-func (h *Hold) Write() bool { return h.write }
+func (h *Hold) Write() bool { return h.write && h.Entry.Kind == RWKind }
 
 // Since is when the hold was granted, to 0.1 s.
 func (h *Hold) Since() Time { return Time(h.since) * sinceUnit }

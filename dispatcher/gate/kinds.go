@@ -2,8 +2,8 @@ package gate
 
 // machines make the machine of a kind.
 var machines = [...]func() Machine{
-	MutexKind: newMutex, FencedKind: newMutex, SpinKind: newMutex, FairKind: newMutex,
-	SemaphoreKind: newSemaphore, LatchKind: newLatch, PermitKind: newPermits, RWKind: newRW,
+	MutexKind: newLock, FencedKind: newLock, SpinKind: newLock, FairKind: newLock, RWKind: newRW,
+	SemaphoreKind: newSemaphore, LatchKind: newLatch, PermitKind: newPermits,
 }
 
 // NewEntry makes the entry and the machine of a name.
@@ -17,11 +17,9 @@ func NewEntry(name string, kind Kind, cfg *Config) *Entry {
 
 // What each machine can do.
 var (
-	_ Forcible   = (*Mutex)(nil)
-	_ Wantable   = (*Mutex)(nil)
-	_ Detachable = (*Mutex)(nil)
-	_ Forcible   = (*RW)(nil)
-	_ Wantable   = (*RW)(nil)
+	_ Forcible   = (*Lock)(nil)
+	_ Wantable   = (*Lock)(nil)
+	_ Detachable = (*Lock)(nil)
 	_ Lockable   = (*Permits)(nil)
 	_ Counting   = (*Permits)(nil)
 	_ Counting   = (*Semaphore)(nil)

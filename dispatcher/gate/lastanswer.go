@@ -2,8 +2,7 @@ package gate
 
 import "time"
 
-// lastAnswer is the last answer about the waiters for a name; nil: there was none. It is made when there is one,
-// so that a name without waiters stays small.
+// lastAnswer is the last answer about the waiters for a name; Down: there was none.
 type lastAnswer struct {
 	Outcome
 	notBefore Time // when the name may be asked for again at the earliest, whatever is published: it was given back
@@ -11,46 +10,12 @@ type lastAnswer struct {
 
 // outcome is what is known of the name, as the answer to a waiter that gives up; freeAt is when the owner's lease ends.
 func (l *lastAnswer) outcome(now, freeAt Time) Outcome {
-	if l == nil {
-		return Outcome{Last: Down}
-	}
 	out := l.Outcome
 	out.Last = l.Why
 	if out.Last == Taken {
 		out.TTL = timeLeft(now, freeAt)
 	}
 	return out
-}
-
-// earliest is when the name may be asked for again after a grant that was given back.
-func (l *lastAnswer) earliest() Time {
-	if l == nil {
-		return 0
-	}
-	return l.notBefore
-}
-
-// hurry forgets that a grant was given back.
-func (l *lastAnswer) hurry() {
-	if l != nil {
-		l.notBefore = 0
-	}
-}
-
-// forget is as if there had been no answer.
-func (l *lastAnswer) forget() {
-	if l != nil {
-		*l = lastAnswer{Outcome: Outcome{Why: Down}}
-	}
-}
-
-// noted is l with a new answer.
-func (l *lastAnswer) noted(out Outcome) *lastAnswer {
-	if l == nil {
-		l = &lastAnswer{}
-	}
-	l.Outcome = out
-	return l
 }
 
 // otherLease is what Redis last said of the lease of another owner: that it ends between two instants, for what was left of it

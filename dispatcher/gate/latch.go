@@ -18,7 +18,7 @@ func (l *Latch) Ask(now Time, w *Waiter, fx *Effects) {
 // ask looks at the count, for all that wait now. An answer is of no use to those that come later: it may be
 // older than they are.
 func (l *Latch) ask() Command {
-	for w := l.queue.tail; w != nil && !w.asked; w = w.prev {
+	for w := l.contest.queue.tail; w != nil && !w.asked; w = w.prev {
 		w.asked = true
 	}
 	return Command{Op: GetCount}
@@ -27,18 +27,18 @@ func (l *Latch) ask() Command {
 // heard lets through the waiters that it looked for, if the latch is open.
 func (l *Latch) heard(now Time, c *Command, fx *Effects) {
 	l.tries = 0
-	w := l.queue.head
-	for ; w != nil && w.asked && c.Reply == 0; w = l.queue.head {
-		l.queue.remove(w)
+	w := l.contest.queue.head
+	for ; w != nil && w.asked && c.Reply == 0; w = l.contest.queue.head {
+		l.contest.queue.remove(w)
 		if l.cfg.Answer(w, Outcome{}) {
 			l.cfg.Stats.Granted.Inc()
-			l.contention.found(now, true)
+			l.rivals.found(now, true)
 		}
 	}
 	switch {
 	case w == nil:
 	case l.again || !w.asked:
-		l.askAt = now
+		l.contest.askAt = now
 	default:
 		l.refused(now, -1, fx)
 	}

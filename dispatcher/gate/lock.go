@@ -1,107 +1,217 @@
 package gate
 
-import "time"
+import (
+	"iter"
+	"time"
 
-// lock is a name that has owners in Redis: what a Mutex and an RW do alike, however many owners of ours there may be at once
-// and whom they let in. The owners themselves are the kind's, which tells of them when it is asked (lockKind).
-type lock struct{ waiting }
+	"github.com/wheellock/wheellock/scripts"
+)
 
-// lockKind is what differs between the kinds in the events below.
-type lockKind interface {
-	Machine
-	tick(now Time)                                                                // ends what time has ended
-	heard(now Time)                                                               // somebody else has freed the name
-	suspectAt(now, at Time)                                                       // has Redis asked at that time at the latest whether our owners are there
-	reconnected(now Time)                                                         // the link is there again: all is asked for anew
-	expel(now Time, owner string, id uint64, ack Settler) (release Op, ours bool) // frees an owner of ours; else says how it is released
-	endHolds(now Time, why Why)                                                   // ends all holds and frees their owners
-}
-
-func (q *lock) kind() lockKind { return q.Machine.(lockKind) }
-
-// Message is a hint that the lock was freed.
-func (q *lock) Message(now Time, news News, fx *Effects) {
-	if !q.contended().foreign(news) {
-		return
-	}
-	k := q.kind()
-	k.tick(now)
-	q.settleYield(false, now) // somebody had it, to free it
-	k.heard(now)
-	k.pump(now, fx)
-}
-
-// Suspect asks Redis at once whether our owners are still there; until the answer nothing is handed on, and nobody joins
-// (rule 8). The answer to a command that is on its way proves nothing:
+// Lock is the machine of a lock: of a mutex, which one owner has at a time, or of a read-write lock, which one writer has or many
+// readers. A caller of a mutex is a writer here: it excludes all others.
 //
-//  1. A renewal runs in Redis. Its answer is on its way.
-//  2. Somebody deletes the key, and the message of that arrives here first.
-//  3. The answer says that the owner was there. Were that a proof, the tenure would be handed on.
-func (q *lock) Suspect(now Time, fx *Effects) {
-	k := q.kind()
-	k.suspectAt(now, now)
-	k.pump(now, fx)
+//	caller          Lock                    Redis
+//	Ask         ->  acquire 30s         ->
+//	                                    <-  granted
+//	a Hold      <-
+//	                renew after 10s     ->
+//	                                    <-  renewed
+//	Unlock      ->  release             ->
+//
+// Events come in by the methods of lockevents.go and answers.go. At the end of each, advance (advance.go) sends what is due. What is
+// asked is in asking.go, which waiter gets the lock in granting.go and handing.go, how it is kept in keeping.go, how it is given
+// back in freeing.go; reading.go has what only readers need.
+type Lock struct {
+	Entry
+	cfg     *Config  // shared by all names
+	contest *contest // who waits, and what is known of rivals; noContest: nobody, nothing
+	lease   Lease    // what is ours in Redis, or may be
 }
 
-// LinkUp is the end of a break of the link: holds are verified, waiters ask again.
-func (q *lock) LinkUp(now Time, fx *Effects) {
-	k := q.kind()
-	k.tick(now)
-	q.hurry(now)
-	q.tries = 0
-	if q.contention != nil {
-		q.contention.orphans.hurry(now)
+func newLock() Machine { return &Lock{contest: &noContest} }
+
+func (l *Lock) reset(cfg *Config) {
+	rw := l.contest.rw
+	*l = Lock{Entry: l.Entry, cfg: cfg, contest: &noContest}
+	switch {
+	case rw != nil:
+		rw.reset(cfg)
+		l.contest = &rw.contest
+	case l.traits().fair:
+		l.own().queue.fair = &fairQueue{}
 	}
-	k.reconnected(now)
-	k.pump(now, fx)
 }
 
-// Force frees an owner. When it is one of ours, its holds end first; when it is one that was granted in Redis but not here
-// yet, it is never handed out.
-func (q *lock) Force(now Time, owner string, id uint64, ack Settler, fx *Effects) {
-	k := q.kind()
-	k.tick(now)
-	if release, ours := k.expel(now, owner, id, ack); !ours {
-		q.contended().orphans.add(orphan{owner: owner, id: id, op: release, at: now, ack: ack})
+// traits is what the kind of a lock decides.
+type traits struct {
+	write, read ops                 // of leases that exclude others, and that do not
+	channel     func(string) string // where it is announced that the lock is free
+	fenced      bool                // grants have fencing tokens
+	polls       bool                // waiters poll: nobody publishes, nobody listens
+	fair        bool                // waiters stand in a queue in Redis
+	claims      bool                // a release can give it to a waiter of another engine
+}
+
+// ops are the operations about one lease.
+type ops struct{ acquire, renew, confirm, release Op }
+
+// ops are those of a lease that excludes others, or that does not.
+func (l *Lock) ops(write bool) *ops {
+	if k := l.traits(); !write && l.contest.rw != nil {
+		return &k.read
+	} else {
+		return &k.write
 	}
-	k.pump(now, fx)
 }
 
-// Wake is the alarm.
-func (q *lock) Wake(now Time, fx *Effects) {
-	k := q.kind()
-	k.tick(now)
-	if c := q.contention; c != nil {
-		if now >= Centuries {
-			c.orphans.settleAll(Outcome{Why: Closed})
+var mutexOps = ops{acquire: Acquire, renew: Renew, confirm: Confirm, release: Release}
+
+var traitsByKind = [...]traits{
+	MutexKind:  {write: mutexOps, channel: scripts.LockChannel, claims: true},
+	FencedKind: {write: ops{AcquireFenced, Renew, Confirm, Release}, channel: scripts.LockChannel, fenced: true, claims: true},
+	SpinKind:   {write: ops{Acquire, Renew, Confirm, ReleaseQuietly}, channel: scripts.LockChannel, polls: true},
+	FairKind:   {write: ops{FairAsk, Renew, Confirm, FairRelease}, channel: scripts.LockChannel, fair: true, claims: true},
+	RWKind: {
+		write: ops{AcquireWrite, RenewWrite, ConfirmWrite, ReleaseWrite}, read: ops{AcquireRead, RenewRead, ConfirmRead, ReleaseRead},
+		channel: scripts.RWChannel,
+	},
+}
+
+func (e *Entry) traits() *traits { return &traitsByKind[e.Kind] }
+
+// own is the contest of l, to be written to.
+func (l *Lock) own() *contest {
+	if l.contest == &noContest {
+		l.contest = l.cfg.takeContest()
+	}
+	return l.contest
+}
+
+// rivals are those of l, made if there were none.
+func (l *Lock) rivals() *rivals { return l.own().competing(l.cfg) }
+
+// returnContest gives a contest that was borrowed back when nothing is in it any more.
+func (l *Lock) returnContest() {
+	c := l.contest
+	if c.queue.head == nil && c.owed.ack == nil && c.rivals == &noRivals && c.queue.fair == nil && l.lease.phase != asked && c != &noContest {
+		l.contest = &noContest
+		l.cfg.putContest(c)
+	}
+}
+
+// leases are those that are ours in Redis, or may be, the oldest first.
+func (l *Lock) leases() iter.Seq[*Lease] {
+	return func(yield func(*Lease) bool) {
+		first, second := &l.lease, (*Lease)(nil)
+		if rw := l.contest.rw; rw != nil {
+			if second = &rw.second; second.phase != free && second.ID < first.ID {
+				first, second = second, first
+			}
 		}
-		c.forget(now)
-		if q.queue.lasting() == 0 {
-			c.expire(now, &q.Entry, fx)
+		if first.phase != free && !yield(first) {
+			return
+		}
+		if second != nil && second.phase != free {
+			yield(second)
 		}
 	}
-	k.pump(now, fx)
 }
 
-// Close turns everybody away, ends all holds and frees everything.
-func (q *lock) Close(now Time, fx *Effects) {
-	k := q.kind()
-	k.turnAllAway()
-	if c := q.contention; c != nil {
-		c.subscription.close()
-		c.keep, c.turns = Never, turns{}
+// leaseOf is the one with this number; nil: there is none any more.
+func (l *Lock) leaseOf(id uint64) *Lease {
+	for g := range l.leases() {
+		if g.ID == id {
+			return g
+		}
 	}
-	k.endHolds(now, Closed)
-	k.pump(now, fx)
+	return nil
 }
+
+// any reports whether one of the leases is like that.
+func (l *Lock) any(is func(*Lease) bool) bool {
+	for g := range l.leases() {
+		if is(g) {
+			return true
+		}
+	}
+	return false
+}
+
+// owed is the callers that wait for the release of g.
+func (l *Lock) owed(g *Lease) *pendingAck {
+	if rw := l.contest.rw; rw != nil && g == &rw.second {
+		return &rw.owed
+	}
+	return &l.contest.owed
+}
+
+// owe has ack, which may be nil, hear of the release of g.
+func (l *Lock) owe(g *Lease, ack Settler) {
+	if ack != nil {
+		l.own()
+		l.owed(g).owe(ack)
+	}
+}
+
+// tries counts the questions for the head of the queue that were in vain. A mutex has one lease, and one count for all that is in vain.
+func (l *Lock) asks() *retries {
+	if rw := l.contest.rw; rw != nil {
+		return &rw.asks
+	}
+	return &l.tries
+}
+
+// askFrom notes when the next question may leave. If nobody waits and nothing is known of rivals, any time will do.
+func (l *Lock) askFrom(at Time) {
+	if l.contest != &noContest {
+		l.contest.askAt = at
+	}
+}
+
+// ttl is what the leases of ours have left, or what was last heard of the lease of others.
+func (l *Lock) ttl(now Time) time.Duration {
+	at, held := Time(0), false
+	for g := range l.leases() {
+		if g.phase == ours {
+			at, held = max(at, g.Deadline), true
+		}
+	}
+	if !held {
+		at = l.contest.rivals.theirs.ends
+	}
+	return timeLeft(now, at)
+}
+
+// lastOutcome is what is known of the name, as the answer to a waiter that gives up.
+func (l *Lock) lastOutcome(now Time) Outcome {
+	if l.Oldest() != Never {
+		return Outcome{Last: Taken, TTL: l.ttl(now)}
+	}
+	return l.contest.lastOutcome(now)
+}
+
+// Oldest is when the oldest living hold was granted.
+func (l *Lock) Oldest() Time {
+	oldest := Never
+	for g := range l.leases() {
+		oldest = min(oldest, g.oldest())
+	}
+	return oldest
+}
+
+// Waiting is how many callers wait for the name.
+func (l *Lock) Waiting() int { return int(l.contest.queue.n) }
 
 // send adds the one command of the name. The caller may fill in more, at once.
-func (q *lock) send(op Op, id uint64, lease time.Duration, fx *Effects) *Command {
+func (l *Lock) send(op Op, id uint64, lease time.Duration, fx *Effects) *Command {
+	for g := range l.leases() {
+		g.suspected = false
+	}
 	c := fx.add(op)
-	c.Entry, c.Op, c.ID, c.Lease, c.Epoch = &q.Entry, op, id, lease, q.cfg.Epoch
-	q.flight = op
-	if publishing[op] && q.contention != nil {
-		q.contention.publishing()
+	c.Entry, c.Op, c.ID, c.Lease, c.Epoch = &l.Entry, op, id, lease, l.cfg.Epoch
+	l.flight = op
+	if publishing[op] && l.contest.rivals != &noRivals {
+		l.contest.rivals.publishing()
 	}
 	return c
 }
@@ -109,160 +219,32 @@ func (q *lock) send(op Op, id uint64, lease time.Duration, fx *Effects) *Command
 // publishing are the operations that publish a message, which comes back to us.
 var publishing = [Ops]bool{Detach: true, Release: true, ReleaseClaim: true, ReleaseRead: true, ReleaseWrite: true, Downgrade: true}
 
-// releaseOrphan sends the release of an orphan that is due.
-func (q *lock) releaseOrphan(now Time, fx *Effects) bool {
-	o := q.contention.orphans.due(now)
-	if o == nil {
-		return false
-	}
-	q.send(o.op, o.id, 0, fx).Args = q.contention.releaseArgs(o.op, o.owner)
-	q.again = q.queue.head != nil
-	return true
-}
-
-// returned is the command in flight coming back.
-func (q *lock) returned(c *Command) {
-	q.flight = None
+// returned is the command in flight coming back. orphan: it was the release of one.
+func (l *Lock) returned(c *Command) (orphan bool) {
+	l.flight = None
 	if c.Result == Unknown {
-		q.cfg.Stats.Uncertain.Inc()
+		l.cfg.Stats.Uncertain.Inc()
 	}
+	r := l.contest.rivals
+	if orphan = r.releasing; orphan {
+		r.releasing = false
+	}
+	return orphan
 }
 
-// acquisition is what an answer to an acquire has led to.
-type acquisition uint8
-
-const (
-	heldByUs    acquisition = iota // perhaps in vain
-	heldByOther                    // the waiters sleep
-	notAcquired                    // nothing is known of it, or it did nothing; the waiters were told, and ask again
-)
-
-// acquired takes the answer to an acquire of t; release is how its owner is released.
-func (q *lock) acquired(now Time, c *Command, t *ownership, release Op, tries *retries) acquisition {
-	if c.ran() && c.Reply.Granted() {
-		t.phase, t.Deadline, q.again = ours, 0, false
-		return heldByUs
+// releaseOp is how the lease with this number is released. An engine that has not been refused the name does not know whether others
+// have claims. Its release wakes them. A fair lock is asked for and released by scripts of its own.
+func (l *Lock) releaseOp(id uint64, write bool) Op {
+	if l.claims() && (l.contest.rivals.state == subscribed || id != 0 && l.contest.rivals.claim.asked == id) {
+		return ReleaseClaim
 	}
-	if c.Result == Unknown {
-		t.unsure(lateAfter(c.Sent))
-		q.inVain(now, c.ID, tries, unprovedOutcome(c))
-		return notAcquired
-	}
-	if _, held := c.Reply.Held(); held && c.Result == Answered {
-		t.phase = free
-		q.orphaned(t, c.Sent, release)
-		return heldByOther
-	}
-	t.declined()
-	q.declined(now, c, tries)
-	return notAcquired
+	return l.ops(write).release
 }
 
-// refused is an acquire, sent then, that found another owner: the waiters sleep until a message, the end of that owner's
-// lease or the poll cap. nobody is whether this proves that none of the others took what we yielded. False: nobody waits.
-func (q *lock) refused(now, sent Time, ttl time.Duration, seed uint64, nobody bool) bool {
-	q.cfg.Stats.Waits.Inc()
-	q.tell(Outcome{Why: Taken, TTL: ttl})
-	q.settleYield(nobody, now)
-	if q.queue.head == nil {
-		return false
+// orphaned has the owner of g released once more if an acquire of it may arrive after a command that was sent then; see Lease.orphan.
+func (l *Lock) orphaned(g *Lease, sent Time) {
+	if g.Unsure > sent {
+		l.rivals().orphans.add(g.orphan(l.releaseOp(g.ID, g.writer)))
 	}
-	c := q.contended()
-	c.found(now, c.theirs.heard(now, sent, ttl))
-	q.askAt = now + q.cfg.sleep(ttl, seed)
-	if q.again && now < c.heedAt {
-		q.again, q.askAt = false, min(q.askAt, c.heedAt)
-	}
-	return true
-}
-
-// inVain is a question to which there is no answer that counts.
-func (q *lock) inVain(now Time, id uint64, tries *retries, out Outcome) {
-	q.askAt = now + tries.next(id)
-	q.tell(out)
-}
-
-// unrenewed is a renewal of t that proved nothing; growing is what waits for one.
-func (q *lock) unrenewed(now Time, c *Command, t *ownership, growing *growths) {
-	t.doubt(now, c, &q.tries)
-	t.inDanger(now, c, q.cfg.Stats)
-	growing.turnAway(q.cfg, unprovedOutcome(c), triesOnce)
-}
-
-// unreleased is a release of t, or a downgrade, that proved nothing: it is sent again after the pause, until the lease has
-// surely run out. A caller that asks only once does not wait for that; ack hears of it if it is no use to wait.
-func (q *lock) unreleased(c *Command, t *ownership, ack *pendingAck) (pause time.Duration) {
-	out, pause := t.unreleased(c, &q.tries)
-	if out.final() {
-		ack.acknowledge(out)
-	}
-	q.turnAway(out, triesOnce)
-	q.note(out)
-	return pause
-}
-
-// hinted handles a message that the name may be free: the waiters ask again. A refusal that is on its way waits until heedAt.
-func (q *lock) hinted(now Time) {
-	switch at := q.heedAt(); {
-	case q.queue.head == nil:
-		q.again = false
-	case now < at && q.flight == None:
-		q.askAt = min(q.askAt, at)
-	default:
-		q.again = true
-	}
-}
-
-// heedAt is from when on messages lead to questions.
-func (q *lock) heedAt() Time {
-	if q.contention == nil {
-		return 0
-	}
-	return q.contention.heedAt
-}
-
-// heardBy is how many others heard the message of a release.
-func (q *lock) heardBy(c *Command) int32 {
-	if q.contention == nil {
-		return int32(max(c.Reply, 0))
-	}
-	others, sure := q.contention.heardBy(c.Reply)
-	q.again = q.again || !sure && q.queue.head != nil
-	return others
-}
-
-// settleYield notes whether somebody took what we yielded.
-func (q *lock) settleYield(nobody bool, now Time) {
-	if q.contention != nil {
-		q.contention.settleYield(nobody, now)
-	}
-}
-
-// orphaned has the owner of t released once more if an acquire of it may arrive after a command that was sent then; see
-// ownership.orphan.
-func (q *lock) orphaned(t *ownership, sent Time, release Op) {
-	if t.Unsure > sent {
-		q.contended().orphans.add(t.orphan(release))
-	}
-	t.Unsure = 0
-}
-
-// grant makes w a holder under t, until limit at the latest if its lease is a fixed one. False: its caller had gone. Either way w
-// is not the loop's any more.
-func (q *lock) grant(now Time, w *Waiter, t *ownership, limit Time) bool {
-	h := w.begin(now, &t.Tenure, limit, q.cfg.MaxHold)
-	if !q.cfg.Answer(w, Outcome{}) {
-		h.end()
-		return false
-	}
-	t.add(h, q.cfg.Stats)
-	q.cfg.Stats.granted()
-	return true
-}
-
-// turnAwayTries answers the callers that ask only once, and cannot have the name beside the hold of that owner, which has just begun.
-func (q *lock) turnAwayTries(ttl time.Duration, owner uint64, write bool) {
-	q.turnAway(Outcome{Why: Taken, TTL: ttl}, func(w *Waiter) bool {
-		return w.Try && (write || w.Write) && (w.Owner == 0 || w.Owner != owner) // its own re-enter
-	})
+	g.Unsure = 0
 }

@@ -851,7 +851,7 @@ func TestMutexScenes(t *testing.T) {
 			answer 1                         -> a: granted until 295ms
 			c locks
 			b locks owner 7 lease 900ms try  -> renew 1 900ms
-			answer not-mine                  -> a ends: lost; b: taken for 295ms; acquire 2 1s`,
+			answer not-mine                  -> a ends: lost; b: taken; acquire 2 1s`,
 		"an extension has an end of its own": `
 			a locks owner 7 lease 300ms      -> acquire 1 300ms
 			answer 1                         -> a: granted until 295ms

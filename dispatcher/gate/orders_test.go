@@ -95,18 +95,16 @@ func (b *board) state(seed maphash.Seed) uint64 {
 		fmt.Fprint(&s, c.answered, c.gone, c.out.Why, c.unlocked, c.over, c.hold.Tenure, c.hold.alive, c.hold.until, c.hold.Deadline(), "|")
 	}
 	if c := b.a.entries[stock]; c != nil {
-		m := c.Machine.(*Mutex)
-		fmt.Fprint(&s, m.t.phase, m.flight, m.again, m.t.suspected, m.askAt, m.t.Tenure, m.t.watched, m.ack != nil)
-		for w := m.queue.head; w != nil; w = w.next {
+		m := c.Machine.(*Lock)
+		fmt.Fprint(&s, m.lease.phase, m.flight, m.again, m.lease.suspected, m.contest.askAt, m.lease.Tenure, m.lease.watched, m.contest.owed.ack != nil)
+		for w := m.contest.queue.head; w != nil; w = w.next {
 			fmt.Fprint(&s, w.By)
 		}
-		if m.contention != nil {
-			contention := *m.contention
-			contention.growing, contention.orphans = nil, nil
-			fmt.Fprint(&s, contention, len(m.contention.growing))
-			for _, g := range m.contention.orphans {
-				fmt.Fprint(&s, g.id, g.at, g.ends)
-			}
+		rivals := *m.contest.rivals
+		rivals.growing, rivals.orphans = nil, nil
+		fmt.Fprint(&s, rivals, len(m.contest.rivals.growing))
+		for _, g := range m.contest.rivals.orphans {
+			fmt.Fprint(&s, g.id, g.at, g.ends)
 		}
 	}
 	return maphash.String(seed, s.String())

@@ -8,7 +8,7 @@ import (
 )
 
 // answerLast answers the newest command of an operation, sent a millisecond ago, and empties the outbox.
-func answerLast(m *Mutex, op Op, now Time, fx *Effects, reply scripts.Reply) {
+func answerLast(m *Lock, op Op, now Time, fx *Effects, reply scripts.Reply) {
 	sent := fx.Commands[op]
 	c := sent[len(sent)-1]
 	*fx = Effects{}
@@ -18,7 +18,7 @@ func answerLast(m *Mutex, op Op, now Time, fx *Effects, reply scripts.Reply) {
 
 // contested is a name that this process has just freed: one caller waits for it, and it listens. The release
 // is on its way.
-func contested(t *testing.T, fx *Effects, echo int32) (*Mutex, *reuser) {
+func contested(t *testing.T, fx *Effects, echo int32) (*Lock, *reuser) {
 	_, m := settledGate()
 	m.cfg.HandoffTime, m.cfg.Echo = 0, echo
 	first, second := asks(0), asks(0)
@@ -87,8 +87,8 @@ func TestSuspicionOutlivesTheCommandOnItsWay(t *testing.T) {
 			t.Fatalf("renewals after the answer = %d, want 1", n)
 		}
 		answerLast(m, Renew, 12*time.Second, fx, 1)
-		if n := len(fx.Commands[Renew]); n != 0 || m.t.Doubt {
-			t.Errorf("renewals after the second answer = %d, doubt = %v; want none", n, m.t.Doubt)
+		if n := len(fx.Commands[Renew]); n != 0 || m.lease.Doubt {
+			t.Errorf("renewals after the second answer = %d, doubt = %v; want none", n, m.lease.Doubt)
 		}
 	})
 	t.Run("a grant is verified", func(t *testing.T) {

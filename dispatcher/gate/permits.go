@@ -50,7 +50,7 @@ func (m *Permits) reset(cfg *Config) {
 
 // ask is for the head of the queue alone.
 func (m *Permits) ask() Command {
-	w := m.queue.head
+	w := m.contest.queue.head
 	for other := w; other != nil; other = other.next {
 		other.asked = other == w
 	}
@@ -70,21 +70,21 @@ func (m *Permits) heard(now Time, c *Command, fx *Effects) {
 		return
 	}
 	p := &permit{Tenure: Tenure{ID: c.ID, Lease: c.Lease, Watch: m.watch}, n: c.Args.PermitTake().N}
-	p.Deadline, p.RenewAt = c.Sent+c.Lease-margin(c.Lease), Never
+	p.Deadline, p.Next = c.Sent+c.Lease-margin(c.Lease), Never
 	if m.watch {
-		p.RenewAt = c.Sent + c.Lease/3
+		p.Next = c.Sent + c.Lease/3
 	}
-	m.askAt = now
+	m.contest.askAt = now
 	if now >= p.Deadline { // a grant read after its own deadline is not handed out
-		m.gaveBack(now, m.cfg.LastID, &m.tries, overdue(now, c, c.Lease))
+		m.contest.gaveBack(now, m.cfg, m.cfg.LastID, &m.tries, overdue(now, c, c.Lease))
 		m.free(p, nil)
 		return
 	}
 	m.tries = 0
 	granted := false
-	for w := m.queue.head; !granted && w != nil && w.N == p.n && w.Lease == p.Lease && w.Watch == p.Watch; w = m.queue.head {
+	for w := m.contest.queue.head; !granted && w != nil && w.N == p.n && w.Lease == p.Lease && w.Watch == p.Watch; w = m.contest.queue.head {
 		p.h = w.begin(now, &p.Tenure, p.Deadline, m.cfg.MaxHold)
-		m.queue.remove(w)
+		m.contest.queue.remove(w)
 		granted = m.cfg.Answer(w, Outcome{})
 		p.h.alive = granted
 	}
@@ -97,23 +97,23 @@ func (m *Permits) heard(now Time, c *Command, fx *Effects) {
 	}
 	m.held[p.h] = p
 	m.cfg.Stats.granted()
-	m.contention.found(now, true)
+	m.rivals.found(now, true)
 	m.expect(p)
 }
 
 // declined is too few permits: the waiters sleep until news comes, the first of the held ones ends, or the poll cap.
 func (m *Permits) declined(now Time, ttl time.Duration, fx *Effects) {
 	m.tries = 0
-	w := m.queue.head
+	w := m.contest.queue.head
 	switch {
 	case w == nil:
 	case m.again || !w.asked:
-		m.askAt = now
+		m.contest.askAt = now
 	case w.Try: // and with it all that want as much
 		m.cfg.Stats.Waits.Inc()
 		want := w.N
-		m.turnAway(Outcome{Why: Taken, TTL: ttl}, func(w *Waiter) bool { return w.Try && w.N >= want })
-		m.askAt = now
+		m.contest.turnAway(m.cfg, Outcome{Why: Taken, TTL: ttl}, func(w *Waiter) bool { return w.Try && w.N >= want })
+		m.contest.askAt = now
 	default:
 		m.refused(now, ttl, fx)
 	}
@@ -121,7 +121,7 @@ func (m *Permits) declined(now Time, ttl time.Duration, fx *Effects) {
 
 // expect notes when something is to be done about p.
 func (m *Permits) expect(p *permit) {
-	m.renewAt = min(m.renewAt, p.RenewAt)
+	m.renewAt = min(m.renewAt, p.Next)
 	m.endAt = min(m.endAt, p.Deadline, p.h.until)
 }
 

@@ -119,7 +119,7 @@ func (m *Permits) Extend(now Time, h *Hold, lease time.Duration, ack Settler, fx
 	case p == nil:
 		settle(ack, Outcome{Why: Lost})
 	default: // the answer to one before may be on its way, or be asked for again
-		p.extend, p.RenewAt, m.renewAt = max(p.extend, lease), now, now
+		p.extend, p.Next, m.renewAt = max(p.extend, lease), now, now
 		p.owe(ack)
 	}
 	m.pump(now, fx)
@@ -141,7 +141,7 @@ func (m *Permits) LinkUp(now Time, fx *Effects) {
 // verify has Redis asked whether all holds are there.
 func (m *Permits) verify(now Time) {
 	for _, p := range m.held {
-		p.RenewAt, m.renewAt = now, now
+		p.Next, m.renewAt = now, now
 	}
 }
 

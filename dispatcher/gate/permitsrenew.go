@@ -24,13 +24,13 @@ func (m *Permits) left(now Time) (Change, bool) {
 	r := &renewal{m: m}
 	shortest, holds := Never, []byte(nil)
 	for _, p := range m.held {
-		if p.RenewAt <= now && len(r.some) < mostRenewed {
-			p.RenewAt = Never // until the answer
+		if p.Next <= now && len(r.some) < mostRenewed {
+			p.Next = Never // until the answer
 			r.some = append(r.some, p)
 			shortest = min(shortest, p.Lease)
 			holds = scripts.AppendPermitHold(holds, p.ID, p.n, max(p.extend, p.renewLease()))
 		}
-		m.renewAt = min(m.renewAt, p.RenewAt)
+		m.renewAt = min(m.renewAt, p.Next)
 	}
 	return Change{Op: PermitRenew, Args: PermitRenewArgs{scripts.PermitHolds(holds)}.Args(), Lease: shortest, Ack: r}, len(r.some) > 0
 }
@@ -54,7 +54,7 @@ func (r *renewal) Settle(out Outcome) bool {
 		switch {
 		case m.held[p.h] != p: // it ended meanwhile
 		case out.Why != Granted: // doubtful; asked for again until its deadline
-			p.RenewAt = m.now + within(pause, p.Lease)
+			p.Next = m.now + within(pause, p.Lease)
 			if p.ack != nil && out.Why != Down {
 				p.acknowledge(out)
 				p.extend = 0
@@ -75,7 +75,7 @@ func (m *Permits) inDanger(c *Command) {
 		return
 	}
 	for _, p := range m.held {
-		if p.Watch && p.RenewAt == Never && !p.atRisk && m.now >= p.half() {
+		if p.Watch && p.Next == Never && !p.atRisk && m.now >= p.half() {
 			p.atRisk = true
 			p.h.risk(m.cfg.Stats, unprovedOutcome(c))
 		}
@@ -87,11 +87,11 @@ func (m *Permits) renewed(p *permit) {
 		p.atRisk = false
 		p.h.risk(m.cfg.Stats, Outcome{})
 	}
-	p.RenewAt = Never
+	p.Next = Never
 	lease := p.extend
 	if p.Watch {
 		lease = max(lease, p.Lease)
-		p.RenewAt = m.sent + p.Lease/3
+		p.Next = m.sent + p.Lease/3
 	}
 	if lease > 0 {
 		p.Deadline = max(p.Deadline, m.sent+lease-margin(lease))

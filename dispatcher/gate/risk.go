@@ -12,14 +12,14 @@ type Warned interface {
 func (t *Tenure) half() Time { return t.Deadline - t.Lease/2 }
 
 // inDanger tells the watched holds if their renewal is overdue: c has confirmed nothing.
-func (t *ownership) inDanger(now Time, c *Command, stats *Stats) {
+func (t *Lease) inDanger(now Time, c *Command, stats *Stats) {
 	if now >= t.half() {
 		t.risk(stats, unprovedOutcome(c))
 	}
 }
 
 // risk tells the watched holds, unless they know, that they are at risk because of why, or, if that is Granted, no more.
-func (t *ownership) risk(stats *Stats, why Outcome) {
+func (t *Lease) risk(stats *Stats, why Outcome) {
 	if t.atRisk == (why.Why != Granted) {
 		return
 	}

@@ -2,6 +2,7 @@ package gate
 
 import (
 	"fmt"
+	"reflect"
 	"slices"
 	"strconv"
 	"strings"
@@ -123,7 +124,7 @@ func (p *process) checkCommand(c *Command) {
 	if c.ID == 0 || c.Op == FairLeave {
 		return // a stranger's, to be freed by force; or places in a queue, not a tenure
 	}
-	if c.Op != traitsByKind[p.world.kind].release {
+	if c.Op != traitsByKind[p.world.kind].write.release {
 		if p.released[c.ID] {
 			p.world.broken(fmt.Sprintf("%v %d: its release was sent before", c.Op, c.ID))
 		}
@@ -142,7 +143,7 @@ func (p *process) checkCommand(c *Command) {
 
 // checkMachine: a machine that owes anything will be woken or answered.
 func (p *process) checkMachine(c *Entry) {
-	m := c.Machine.(*Mutex)
+	m := c.Machine.(*Lock)
 	inFlight := false
 	for _, sent := range p.outbox {
 		inFlight = inFlight || sent.Entry == c
@@ -150,18 +151,18 @@ func (p *process) checkMachine(c *Entry) {
 	if inFlight != (m.flight != None) {
 		p.world.broken(fmt.Sprintf("%s: flight is %v, in flight: %v", p.uuid, m.flight, inFlight))
 	}
-	if m.Waiting() > 0 && m.t.holds == nil && !inFlight && m.NextAlarm() == Never {
+	if m.Waiting() > 0 && m.lease.holds == nil && !inFlight && m.NextAlarm() == Never {
 		p.world.broken(fmt.Sprintf("%s: somebody waits and nothing will ever happen", p.uuid))
 	}
 	var n, owned, tries int32
 	var last *Waiter
-	for w := m.queue.head; w != nil; w = w.next {
+	for w := m.contest.queue.head; w != nil; w = w.next {
 		if w.prev != last || !w.queued || w.By.(*caller).answered {
 			p.world.broken(fmt.Sprintf("%s: the queue is torn at %v", p.uuid, w.By))
 		}
 		n++
 		if w.Owner != 0 {
-			if m.t.holdOf(w.Owner) != nil {
+			if m.lease.holdOf(w.Owner) != nil {
 				p.world.broken(fmt.Sprintf("%v waits although its owner holds", w.By))
 			}
 			owned++
@@ -171,11 +172,12 @@ func (p *process) checkMachine(c *Entry) {
 		}
 		last = w
 	}
-	if m.queue.tail != last || n != m.queue.n || owned != m.queue.owned || tries != m.queue.tries {
-		p.world.broken(fmt.Sprintf("%s: the queue has %d waiters and counts %d", p.uuid, n, m.queue.n))
+	if m.contest.queue.tail != last || n != m.contest.queue.n || owned != m.contest.queue.owned || tries != m.contest.queue.tries {
+		p.world.broken(fmt.Sprintf("%s: the queue has %d waiters and counts %d", p.uuid, n, m.contest.queue.n))
 	}
-	if some := m.queue.head != nil || m.ack != nil || m.queue.fair != nil; some != (m.waitState != &noWaiters) || noWaiters != (waitState{}) {
-		p.world.broken(fmt.Sprintf("%s: somebody waits: %v; borrowed %+v, nobody is %+v", p.uuid, some, m.waitState, noWaiters))
+	some := m.contest.queue.head != nil || m.contest.owed.ack != nil || m.contest.queue.fair != nil || m.contest.rivals != &noRivals || m.lease.phase == asked
+	if some != (m.contest != &noContest) || noContest != (contest{rivals: &noRivals}) || !reflect.DeepEqual(noRivals, newRivals(&Config{})) {
+		p.world.broken(fmt.Sprintf("%s: somebody waits: %v; borrowed %+v, nobody is %+v %+v", p.uuid, some, m.contest, noContest, noRivals))
 	}
 }
 
@@ -204,8 +206,8 @@ func (p *process) checkKey(name string) {
 	if c == nil {
 		p.world.broken(fmt.Sprintf("%s has forgotten %s, which it holds in Redis under %d", p.uuid, name, id))
 	}
-	m := c.Machine.(*Mutex)
-	if m.t.phase != free && m.t.ID == id || m.contention != nil && slices.ContainsFunc(m.contention.orphans, func(g orphan) bool { return g.id == id }) || m.queue.fair.knows(m.queue.head, id) {
+	m := c.Machine.(*Lock)
+	if m.leaseOf(id) != nil || m.contest.rivals.orphans.of(id) >= 0 || m.contest.queue.fair.knows(m.contest.queue.head, id) {
 		return
 	}
 	p.world.broken(fmt.Sprintf("%s does not know that it holds %s in Redis under %d", p.uuid, name, id))
@@ -230,12 +232,10 @@ func (p *process) checkWaiters() {
 		if c.answered || c.gone {
 			continue
 		}
-		m := c.waiter.Entry.Machine.(*Mutex)
+		m := c.waiter.Entry.Machine.(*Lock)
 		known := c.waiter.queued
-		if m.contention != nil {
-			for _, g := range m.contention.growing {
-				known = known || g.w == c.waiter
-			}
+		for _, g := range m.contest.rivals.growing {
+			known = known || g.w == c.waiter
 		}
 		if !known {
 			p.world.broken(fmt.Sprintf("%v was forgotten", c))

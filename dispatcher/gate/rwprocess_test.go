@@ -16,7 +16,7 @@ type rwProcess struct {
 	cfg      *Config
 	encoder  Encoder
 	entry    *Entry
-	rw       *RW
+	rw       *Lock
 	flight   *rwInFlight
 	late     []*rwInFlight // lost, and may run yet
 	wishes   []bool
@@ -119,10 +119,7 @@ func (p *rwProcess) checkRelease(c *Command) {
 
 func (p *rwProcess) knows(c *rwCaller) bool {
 	known := c.waiter.queued
-	for _, g := range p.rw.leases {
-		known = known || slices.ContainsFunc(g.growing, func(g growth) bool { return g.w == c.waiter })
-	}
-	return known
+	return known || slices.ContainsFunc(p.rw.contest.rivals.growing, func(g growth) bool { return g.w == c.waiter })
 }
 
 func (p *rwProcess) ask() {

@@ -409,9 +409,9 @@ func TestRWScenes(t *testing.T) {
 			a unlocks                        -> release read 1
 			not-sent
 			after 990ms                      -> a ok: doubtful
-			b locks try
+			b locks try                      -> release read 1
 			c locks
-			after 3s                         -> (10ms) release read 1
+			after 3s
 			answer 1`,
 		"an unlock that was lost and refused": `
 			a locks write                    -> acquire write 1 1s
@@ -424,8 +424,8 @@ func TestRWScenes(t *testing.T) {
 			answer 1                         -> b: granted until 1.01s
 			b unlocks                        -> release read 2
 			denied NOPERM                    -> b ok: refused "NOPERM"
-			c locks try
-			after 1s                         -> release read 2
+			c locks try                      -> release read 2
+			after 1s
 			answer 0
 			idle                             -> false`,
 		"an extension": `

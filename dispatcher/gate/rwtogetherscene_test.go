@@ -107,10 +107,9 @@ func TestRWTogetherScenes(t *testing.T) {
 
 func TestTheOldestOfTwoTenures(t *testing.T) {
 	for _, since := range [][2]uint32{{1, 5}, {5, 1}} {
-		var r rwHolds
-		for _, at := range since {
-			r.leases = append(r.leases, &rwLease{ownership: ownership{holds: &Hold{since: at}}})
-		}
+		r := NewEntry("stock:7", RWKind, &Config{Stats: &Stats{}}).Machine.(*Lock)
+		r.lease = Lease{phase: ours, holds: &Hold{since: since[0]}}
+		r.contest.rw.second = Lease{phase: ours, holds: &Hold{since: since[1]}}
 		if got := r.Oldest(); got != sinceUnit {
 			t.Errorf("granted at %v: the oldest at %v, want %v", since, got, sinceUnit)
 		}

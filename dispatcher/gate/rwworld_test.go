@@ -3,6 +3,7 @@ package gate
 import (
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -32,7 +33,7 @@ func newRWWorld(t *testing.T, seed uint64) *rwWorld {
 			Waits: wheel.NewSlots[*Waiter](64, nil),
 		}}
 		p.entry = NewEntry("stock:7", RWKind, p.cfg)
-		p.rw = p.entry.Machine.(*RW)
+		p.rw = p.entry.Machine.(*Lock)
 		w.procs = append(w.procs, p)
 	}
 	w.java = []*redissonRW{{redis: w.redis, owner: "j:1"}, {redis: w.redis, owner: "j:2"}}
@@ -228,8 +229,8 @@ func (w *rwWorld) settle() {
 				w.broken("the Unlock of %v was acknowledged %d times", c, c.acks)
 			}
 		}
-		if !p.rw.Idle() || len(p.rw.owners) > 0 || p.cfg.Stats.Held.Load() != 0 {
-			w.broken("%s is left with %d tenures, %d owners, %d holds", p.uuid, len(p.rw.leases), len(p.rw.owners), p.cfg.Stats.Held.Load())
+		if !p.rw.Idle() || len(p.rw.contest.rw.owners) > 0 || p.cfg.Stats.Held.Load() != 0 {
+			w.broken("%s is left with %d tenures, %d owners, %d holds", p.uuid, len(slices.Collect(p.rw.leases())), len(p.rw.contest.rw.owners), p.cfg.Stats.Held.Load())
 		}
 	}
 	if keys, listeners := w.redis.left(), w.redis.listeners[scripts.RWChannel(stock)]; len(keys)+len(listeners) > 0 {

@@ -10,14 +10,14 @@ import (
 // readers is a read-write lock that a caller of ours reads, while somebody outside listens to its channel for ever.
 type readers struct {
 	*testing.T
-	r   *RW
+	r   *Lock
 	fx  *Effects
 	now Time
 }
 
 func newReaders(t *testing.T) *readers {
 	_, m := settledGate()
-	x := &readers{T: t, r: NewEntry("stock:7", RWKind, m.cfg).Machine.(*RW), fx: &Effects{}, now: time.Second}
+	x := &readers{T: t, r: NewEntry("stock:7", RWKind, m.cfg).Machine.(*Lock), fx: &Effects{}, now: time.Second}
 	x.read()
 	x.answer()
 	x.now += m.cfg.HandoffTime

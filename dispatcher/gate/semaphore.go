@@ -47,7 +47,7 @@ const mostTaken = 1 << 51
 func (s *Semaphore) ask() Command {
 	runs := make([]byte, 0, 32)
 	sum := int64(0)
-	w := s.queue.head
+	w := s.contest.queue.head
 	for served := 0; w != nil && served < mostServed && sum+w.N <= mostTaken; {
 		want, run := w.N, int64(0)
 		for ; w != nil && w.N == want && served < mostServed && sum+want <= mostTaken; w = w.next {
@@ -73,25 +73,25 @@ func (s *Semaphore) reask(c *Command) {
 func (s *Semaphore) heard(now Time, c *Command, fx *Effects) {
 	s.tries = 0
 	s.unassigned += int64(c.Reply)
-	for w := s.queue.head; w != nil && w.N <= s.unassigned; w = s.queue.head {
+	for w := s.contest.queue.head; w != nil && w.N <= s.unassigned; w = s.contest.queue.head {
 		n := w.N
-		s.queue.remove(w)
+		s.contest.queue.remove(w)
 		if s.cfg.Answer(w, Outcome{}) {
 			s.unassigned -= n
 			s.cfg.Stats.Granted.Inc()
-			s.contention.found(now, true)
+			s.rivals.found(now, true)
 		}
 	}
-	w := s.queue.head
+	w := s.contest.queue.head
 	switch {
 	case w == nil:
 	case s.again || !w.asked: // Redis has not been asked for these
-		s.askAt = now
+		s.contest.askAt = now
 	case w.Try: // it was refused, and with it all that want as much
 		s.cfg.Stats.Waits.Inc()
 		want := w.N
-		s.turnAway(Outcome{Why: Taken, TTL: -1}, func(w *Waiter) bool { return w.Try && w.asked && w.N >= want })
-		s.askAt = now
+		s.contest.turnAway(s.cfg, Outcome{Why: Taken, TTL: -1}, func(w *Waiter) bool { return w.Try && w.asked && w.N >= want })
+		s.contest.askAt = now
 	default:
 		s.refused(now, -1, fx)
 	}
@@ -130,7 +130,7 @@ func (s *Semaphore) NextAlarm() Time {
 
 // lost is a question that will get no answer: what it took for those at the head is gone, and they are told.
 func (s *Semaphore) lost() {
-	s.turnAway(Outcome{Why: Doubtful}, func(w *Waiter) bool { return w.asked })
+	s.contest.turnAway(s.cfg, Outcome{Why: Doubtful}, func(w *Waiter) bool { return w.asked })
 }
 
 func (s *Semaphore) giveBack(c *Command) { s.unassigned += int64(c.Reply) }

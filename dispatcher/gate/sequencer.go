@@ -4,8 +4,10 @@ package gate
 // call that is under way. A call has a number, and whatever happens to its answer it is sent again under
 // that number until Redis has said what it did (rule 22); only then comes the next.
 type sequencer struct {
-	waiting
-	own     ample
+	Entry
+	cfg     *Config
+	contest contest
+	rivals  rivals
 	kind    countedKind
 	changes changes
 
@@ -28,25 +30,25 @@ type countedKind interface {
 }
 
 func (l *sequencer) reset(cfg *Config, r countedKind) {
-	*l = sequencer{waiting: l.waiting, kind: r}
-	l.begin(cfg, &l.own)
+	*l = sequencer{Entry: l.Entry, cfg: cfg, kind: r}
+	l.contest.begin(cfg, &l.rivals)
 }
 
 // Ask is a caller that wants in.
 func (l *sequencer) Ask(now Time, w *Waiter, fx *Effects) {
-	if w.Try && l.queue.lasting() > 0 { // those that wait come first
+	if w.Try && l.contest.queue.lasting() > 0 { // those that wait come first
 		l.cfg.Answer(w, Outcome{Why: Taken, TTL: -1})
 		return
 	}
-	if l.queue.head == nil {
-		l.askAt = min(l.askAt, now)
-		l.contention.last.forget()
+	if l.contest.queue.head == nil {
+		l.contest.askAt = min(l.contest.askAt, now)
+		l.rivals.last = lastAnswer{Outcome: Outcome{Why: Down}}
 	}
 	if w.Try { // it does not wait for the end of a pause
 		l.callAt = min(l.callAt, now)
 	}
 	w.asked = false
-	l.queue.push(w)
+	l.contest.queue.push(w)
 	l.pump(now, fx)
 }
 
@@ -63,7 +65,7 @@ func (l *sequencer) Change(now Time, c Change, fx *Effects) {
 // Every event ends with it.
 func (l *sequencer) pump(now Time, fx *Effects) {
 	l.advance(now, fx)
-	l.thin(now)
+	l.rivals.thin(now, l.contest.queue.lasting() > 0)
 }
 
 func (l *sequencer) advance(now Time, fx *Effects) {
@@ -84,9 +86,9 @@ func (l *sequencer) advance(now Time, fx *Effects) {
 		if now >= l.callAt {
 			l.start(l.changes.next(), fx)
 		}
-	case l.queue.head == nil:
+	case l.contest.queue.head == nil:
 		l.again = false
-	case now >= l.askTime():
+	case now >= l.contest.askTime(l.again):
 		l.again = false
 		l.cfg.Stats.Attempts.Inc()
 		l.start(l.kind.ask(), fx)
@@ -106,7 +108,7 @@ func (l *sequencer) start(c Command, fx *Effects) {
 func (l *sequencer) send(fx *Effects) {
 	l.out = true
 	if l.call.Op == Give || l.call.Op == PermitFree {
-		l.contention.publishing()
+		l.rivals.publishing()
 	}
 	*fx.add(l.call.Op) = l.call
 }
@@ -136,28 +138,57 @@ func (l *sequencer) giveUp(out Outcome) {
 
 // forget takes out a waiter. Redis may have been asked for more than is wanted now, and so have given nothing: those behind
 // are asked for anew.
-func (l *sequencer) forget(w *Waiter) bool {
-	l.again = l.again || w.queued && w.asked
-	return l.waiting.forget(w)
+func (l *sequencer) forget(w *Waiter) (waited bool) {
+	waited = w.queued
+	l.again = l.again || waited && w.asked
+	l.contest.queue.remove(w)
+	return waited
 }
 
-func (l *sequencer) askAgain() { l.again = true }
+// Abandon gives up a waiter: its caller waits no longer.
+func (l *sequencer) Abandon(now Time, w *Waiter, fx *Effects) { l.endWait(now, w, GaveUp, fx) }
+
+// Timeout gives up a waiter that has waited until its Until.
+func (l *sequencer) Timeout(now Time, w *Waiter, fx *Effects) { l.endWait(now, w, TimedOut, fx) }
+
+// endWait answers a waiter that waits no longer. One that has had its answer is left alone.
+func (l *sequencer) endWait(now Time, w *Waiter, why Why, fx *Effects) {
+	if l.forget(w) {
+		l.cfg.endWait(w, why, l.contest.lastOutcome(now))
+	}
+	l.pump(now, fx)
+}
+
+// Subscribed is the subscription being confirmed, perhaps again after a reconnect, or refused.
+func (l *sequencer) Subscribed(now Time, refusal string, fx *Effects) {
+	l.again = l.contest.subscribed(l.cfg, refusal) || l.again
+	l.pump(now, fx)
+}
+
+// Drain turns all waiters away; what is to be given back is still given.
+func (l *sequencer) Drain(now Time, fx *Effects) {
+	l.contest.turnAway(l.cfg, Outcome{Why: Closed}, everyone)
+	l.pump(now, fx)
+}
+
+// Waiting is how many callers wait for the name.
+func (l *sequencer) Waiting() int { return int(l.contest.queue.n) }
 
 // Message is news on the channel: that a latch has changed, or how many permits there are now, or how many came.
 func (l *sequencer) Message(now Time, news News, fx *Effects) {
-	if l.contention.foreign(news) && (l.Kind == LatchKind || news.Most > 0) {
+	if l.rivals.foreign(news) && (l.Kind == LatchKind || news.Most > 0) {
 		l.heed(now, fx)
 	}
 }
 
 // heed is a hint by a message. What nobody is granted by counts as a message in vain.
 func (l *sequencer) heed(now Time, fx *Effects) {
-	l.contention.found(now, false)
-	if now >= l.contention.heedAt {
+	l.rivals.found(now, false)
+	if now >= l.rivals.heedAt {
 		l.hint(now, fx)
 		return
 	}
-	l.askAt, l.contention.missed = min(l.askAt, l.contention.heedAt), l.out
+	l.contest.askAt, l.rivals.missed = min(l.contest.askAt, l.rivals.heedAt), l.out
 	l.pump(now, fx)
 }
 
@@ -172,15 +203,15 @@ func (l *sequencer) Suspect(now Time, fx *Effects) { l.hint(now, fx) }
 
 // LinkUp is the end of a break of the link.
 func (l *sequencer) LinkUp(now Time, fx *Effects) {
-	l.askAt, l.callAt = min(l.askAt, now), min(l.callAt, now)
+	l.contest.askAt, l.callAt = min(l.contest.askAt, now), min(l.callAt, now)
 	l.tries, l.changes.tries = 0, 0
-	l.contention.last.hurry()
+	l.contest.hurry(now)
 	l.hint(now, fx)
 }
 
 // Close is Drain, for good.
 func (l *sequencer) Close(now Time, fx *Effects) {
-	l.contention.subscription.close()
+	l.rivals.subscription.close()
 	l.Drain(now, fx)
 }
 
@@ -190,15 +221,15 @@ func (l *sequencer) Wake(now Time, fx *Effects) {
 		l.end()
 		return
 	}
-	if l.queue.lasting() == 0 {
-		l.contention.expire(now, &l.Entry, fx)
+	if l.contest.queue.lasting() == 0 {
+		l.rivals.expire(now, &l.Entry, fx)
 	}
 	l.pump(now, fx)
 }
 
 // end settles what nobody will work on any more.
 func (l *sequencer) end() {
-	l.turnAway(Outcome{Why: Closed}, everyone)
+	l.contest.turnAway(l.cfg, Outcome{Why: Closed}, everyone)
 	if l.call.Op != None && l.changes.n > 0 && (l.out || l.unsure != 0) {
 		l.giveUp(Outcome{Why: Doubtful})
 	}
@@ -207,7 +238,7 @@ func (l *sequencer) end() {
 
 // NextAlarm is the first instant at which time alone changes something.
 func (l *sequencer) NextAlarm() Time {
-	at := l.contention.linger
+	at := l.rivals.linger
 	switch {
 	case l.out:
 	case l.call.Op != None:
@@ -217,13 +248,13 @@ func (l *sequencer) NextAlarm() Time {
 		}
 	case l.changes.queue != nil:
 		at = min(at, l.callAt)
-	case l.queue.head != nil:
-		at = min(at, l.askTime())
+	case l.contest.queue.head != nil:
+		at = min(at, l.contest.askTime(l.again))
 	}
 	return at
 }
 
 // Idle reports whether the entry can be forgotten.
 func (l *sequencer) Idle() bool {
-	return l.call.Op == None && l.queue.head == nil && l.changes.queue == nil && l.contention.state == unsubscribed
+	return l.call.Op == None && l.contest.queue.head == nil && l.changes.queue == nil && l.rivals.state == unsubscribed
 }

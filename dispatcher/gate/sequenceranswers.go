@@ -50,7 +50,7 @@ func (l *sequencer) answered(now Time, c *Command, fx *Effects) {
 		l.changes.tries = 0
 		l.changes.settle(changed(c))
 		l.call = Command{}
-		l.again = l.queue.head != nil
+		l.again = l.contest.queue.head != nil
 	}
 }
 
@@ -58,20 +58,20 @@ func (l *sequencer) answered(now Time, c *Command, fx *Effects) {
 // when the first of the held permits comes back, if nobody renews it; negative: that is not known.
 func (l *sequencer) refused(now Time, ttl time.Duration, fx *Effects) {
 	l.cfg.Stats.Waits.Inc()
-	l.tries, l.contention.theirs.ends = 0, leaseEnd(now, ttl)
-	l.tell(Outcome{Why: Taken, TTL: -1})
-	l.askAt = now + l.cfg.sleep(ttl, l.cfg.LastID)
-	if l.contention.missed {
-		l.contention.missed, l.askAt = false, min(l.askAt, max(now, l.contention.heedAt))
+	l.tries, l.rivals.theirs.ends = 0, leaseEnd(now, ttl)
+	l.contest.tell(l.cfg, Outcome{Why: Taken, TTL: -1})
+	l.contest.askAt = now + l.cfg.sleep(ttl, l.cfg.LastID)
+	if l.rivals.missed {
+		l.rivals.missed, l.contest.askAt = false, min(l.contest.askAt, max(now, l.rivals.heedAt))
 	}
-	l.contention.want(&l.Entry, l.kind.channel(), fx)
+	l.rivals.want(&l.Entry, l.kind.channel(), fx)
 }
 
 // unasked is a question that surely took nothing, for another reason than that there is nothing.
 func (l *sequencer) unasked(now Time, c *Command) {
 	l.call = Command{}
 	l.unavailable(now, c)
-	l.declined(now, c, &l.tries)
+	l.contest.declined(now, l.cfg, c, &l.tries)
 }
 
 // unchanged is a change that surely was not made. Those that last are tried again.
@@ -102,7 +102,7 @@ func (l *sequencer) unanswered(now Time, c *Command) {
 	}
 	l.cfg.Stats.Uncertain.Inc()
 	l.callAt = now + l.pause()
-	l.tell(unprovedOutcome(c))
+	l.contest.tell(l.cfg, unprovedOutcome(c))
 }
 
 // unreplicated is a call that ran, but too few replicas have what it did. What it took goes back.
@@ -112,7 +112,7 @@ func (l *sequencer) unreplicated(now Time, c *Command) {
 		l.changes.settle(Outcome{Why: TooFew})
 		return
 	}
-	l.gaveBack(now, l.cfg.LastID, &l.tries, Outcome{Why: TooFew})
+	l.contest.gaveBack(now, l.cfg, l.cfg.LastID, &l.tries, Outcome{Why: TooFew})
 	l.kind.giveBack(c)
 }
 
@@ -120,12 +120,12 @@ func (l *sequencer) unreplicated(now Time, c *Command) {
 func (l *sequencer) unavailable(now Time, c *Command) {
 	if c.Result != NotSent {
 		out := refusal(c)
-		l.turnAway(out, triesOnce)
-		l.note(out)
+		l.contest.turnAway(l.cfg, out, triesOnce)
+		l.contest.note(l.cfg, out)
 		return
 	}
 	out := unprovedOutcome(c)
-	l.tell(out)
+	l.contest.tell(l.cfg, out)
 	l.changes.turnAway(out)
 	l.callAt = now + deniedPause
 }
@@ -142,8 +142,8 @@ func (l *sequencer) unpublish(c *Command) {
 	if !c.ran() {
 		reply = 0
 	}
-	if _, sure := l.contention.heardBy(reply); !sure {
-		l.again = l.queue.head != nil
+	if _, sure := l.rivals.heardBy(reply); !sure {
+		l.again = l.contest.queue.head != nil
 	}
 }
 
@@ -152,7 +152,7 @@ func (l *sequencer) unpublish(c *Command) {
 func (l *sequencer) late(now Time, c *Command) {
 	out, pause := declined(c, l.retries())
 	l.callAt = now + pause
-	l.tell(out)
+	l.contest.tell(l.cfg, out)
 }
 
 // retries counts the attempts at the call under way, or at others like it.

@@ -34,15 +34,15 @@ func asks(owner uint64) *reuser {
 	return r
 }
 
-func settledGate() (*Entry, *Mutex) {
+func settledGate() (*Entry, *Lock) {
 	cfg := &Config{Lease: 30 * time.Second, HandoffTime: 10 * time.Millisecond, PollCap: 2 * time.Second, Stats: &Stats{}}
 	cfg.Waits = wheel.NewSlots[*Waiter](64, func(wheel.Tick) {})
 	c := NewEntry("stock:7", MutexKind, cfg)
-	return c, c.Machine.(*Mutex)
+	return c, c.Machine.(*Lock)
 }
 
 // answerAcquire answers the acquire in flight.
-func answerAcquire(m *Mutex, now Time, fx *Effects, reply scripts.Reply) {
+func answerAcquire(m *Lock, now Time, fx *Effects, reply scripts.Reply) {
 	sent := fx.Commands[Acquire]
 	c := sent[len(sent)-1]
 	c.Sent, c.Result, c.Reply = now-time.Millisecond, Answered, reply

@@ -7,7 +7,7 @@ import (
 )
 
 // contests plays each with some holds and one seed; with -gate.long three.
-func contests(t *testing.T, kind Kind, play func(t *testing.T, c *contest)) {
+func contests(t *testing.T, kind Kind, play func(t *testing.T, c *rivalry)) {
 	seeds := usually[uint64](1, 3)
 	for _, hold := range []time.Duration{150 * time.Microsecond, 3 * time.Millisecond} {
 		for seed := range seeds {
@@ -21,7 +21,7 @@ func contests(t *testing.T, kind Kind, play func(t *testing.T, c *contest)) {
 
 // wantShares: the others have at least a third of the grants that would be theirs if every caller had as many, and we
 // at least a fifth.
-func (c *contest) wantShares(t *testing.T, p *process, callers int, theirs []*stranger) {
+func (c *rivalry) wantShares(t *testing.T, p *process, callers int, theirs []*stranger) {
 	t.Helper()
 	ours, others := c.ours[p], 0
 	for _, s := range theirs {
@@ -42,7 +42,7 @@ func TestPollersGetTheirShareOfASpinLock(t *testing.T) {
 	for _, threads := range []int{1, 4} {
 		for _, callers := range []int{2, 8} {
 			t.Run(fmt.Sprintf("%d pollers, %d callers", threads, callers), func(t *testing.T) {
-				contests(t, SpinKind, func(t *testing.T, c *contest) {
+				contests(t, SpinKind, func(t *testing.T, c *rivalry) {
 					p, all := c.engine("A", callers), []*stranger(nil)
 					for n := range threads {
 						all = append(all, c.spinner(n, 0))
@@ -63,7 +63,7 @@ func TestPollersGetTheirShareOfASpinLock(t *testing.T) {
 // TestFreshPollerGetsInWithinASecond: also when nobody outside has wanted the name for long.
 // invariant: others-get-a-turn
 func TestFreshPollerGetsInWithinASecond(t *testing.T) {
-	contests(t, SpinKind, func(t *testing.T, c *contest) {
+	contests(t, SpinKind, func(t *testing.T, c *rivalry) {
 		c.engine("A", 8)
 		s := c.spinner(0, 6*time.Second)
 		c.run(30 * time.Second)
@@ -79,7 +79,7 @@ func TestWaitersOfOthersGetTheirShare(t *testing.T) {
 	for _, threads := range []int{1, 4} {
 		for _, callers := range []int{2, 8} {
 			t.Run(fmt.Sprintf("%d waiters, %d callers", threads, callers), func(t *testing.T) {
-				contests(t, MutexKind, func(t *testing.T, c *contest) {
+				contests(t, MutexKind, func(t *testing.T, c *rivalry) {
 					p, r := c.engine("A", callers), c.redisson(threads)
 					c.run(time.Second)
 					c.begin(r.threads...)

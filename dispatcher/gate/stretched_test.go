@@ -18,7 +18,7 @@ func (r *stretching) last(op Op) *Command {
 // stretching is a tenure of a fixed lease of 10s, taken at 1s.
 type stretching struct {
 	*testing.T
-	m     *Mutex
+	m     *Lock
 	fx    *Effects
 	owner *reuser
 }

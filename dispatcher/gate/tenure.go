@@ -10,7 +10,7 @@ type Tenure struct {
 	ID        uint64
 	Lease     time.Duration
 	Deadline  Time   // when it ends for us: sent + lease - margin of the last command that confirmed it
-	RenewAt   Time   // when the watchdog renews it
+	Next      Time   // when the next command about it may leave: its renewal, or its release
 	Confirmed Time   // when the last answer said that it is ours
 	Unsure    Time   // until when an acquire that got no answer may still run in Redis; 0: none such
 	Ends      Time   // when the key has surely run out in Redis, if nothing more is sent for it
@@ -25,7 +25,7 @@ type Tenure struct {
 // it was asked for, the tenure still belongs to the link before.
 func (t *Tenure) confirm(now Time, c *Command, lease time.Duration) {
 	t.Deadline = max(t.Deadline, c.Sent+lease-margin(lease))
-	t.RenewAt = c.Sent + t.Lease/3
+	t.Next = c.Sent + t.Lease/3
 	t.carried(now, c.Lease)
 	t.Confirmed, t.Epoch, t.Doubt = now, c.Epoch, false
 }
@@ -51,7 +51,7 @@ func overdue(now Time, c *Command, lease time.Duration) Outcome {
 
 // watch has the watchdog renew the tenure, with that lease, from when it was confirmed.
 func (t *Tenure) watch(lease time.Duration, confirmed Time) {
-	t.Watch, t.Lease, t.RenewAt = true, lease, confirmed+lease/3
+	t.Watch, t.Lease, t.Next = true, lease, confirmed+lease/3
 }
 
 // carried notes that a command with this lease has run by then, or may have: the key's TTL counts from there.

@@ -30,7 +30,7 @@ func TestTurnsEnd(t *testing.T) {
 		}
 	}
 	for handed, over := range map[int32]bool{firstGrants - 1: false, firstGrants: true} {
-		c := contention{turns: turns{began: now, window: now, handed: handed, known: unmet}}
+		c := rivals{turns: turns{began: now, window: now, handed: handed, known: unmet}}
 		if pause := c.pausePolling(now, 0, 1, cfg); pause > 0 != over {
 			t.Errorf("after %d grants for one caller the name is left alone for %v", handed, pause)
 		}
@@ -95,17 +95,16 @@ func TestPausesOfTurns(t *testing.T) {
 
 // A freed name is left alone although nobody waits here only for others that poll, or that have it for a grant at a time.
 func TestPausing(t *testing.T) {
-	var none *contention
 	short := yielding{yield: minYield, shorts: shortAfter}
 	for name, c := range map[string]struct {
-		c    *contention
+		c    *rivals
 		want bool
 	}{
-		"no contention":            {none, false},
-		"a turn ended":             {&contention{turns: turns{pause: true}}, true},
-		"a yield":                  {&contention{yielding: yielding{yield: minYield}}, false},
-		"a yield after short ones": {&contention{yielding: short}, true},
-		"short ones":               {&contention{yielding: yielding{shorts: shortAfter}}, false},
+		"no rivals":                {&noRivals, false},
+		"a turn ended":             {&rivals{turns: turns{pause: true}}, true},
+		"a yield":                  {&rivals{yielding: yielding{yield: minYield}}, false},
+		"a yield after short ones": {&rivals{yielding: short}, true},
+		"short ones":               {&rivals{yielding: yielding{shorts: shortAfter}}, false},
 	} {
 		if got := c.c.pausing(); got != c.want {
 			t.Errorf("%s: %v, want %v", name, got, c.want)
@@ -143,7 +142,7 @@ func TestTurnsAreBounded(t *testing.T) {
 		}
 	}
 	for waiters, least := range map[int32]time.Duration{2: commonSpin, 1000: firstSpin / 2} {
-		c := contention{}
+		c := rivals{}
 		for n := range 300 { // more than a byte counts
 			if sleep := c.spin(waiters, 7); n >= mostSpins && sleep < least {
 				t.Fatalf("%d waiters sleep for %v after %d refusals, want %v at least", waiters, sleep, n, least)

@@ -35,60 +35,60 @@ type wanting struct {
 }
 
 // mayWant is when whoever is counted has waited for h.
-func (q *lock) mayWant(h *Hold) Time {
-	if q.Kind == FairKind {
+func (l *Lock) mayWant(h *Hold) Time {
+	if l.Kind == FairKind {
 		return h.Since()
 	}
 	return h.Since() + listenerAge
 }
 
 // lookAlarm is when Redis is to be asked; Never: nobody wants to know, or nobody knows.
-func (q *lock) lookAlarm() Time {
+func (l *Lock) lookAlarm() Time {
 	at := Never
-	if c := q.contention; c != nil && q.Kind != SpinKind {
-		for _, h := range c.wanting.holds {
-			at = min(at, max(q.mayWant(h), c.wanting.lookAt))
+	if l.Kind != SpinKind {
+		for _, h := range l.contest.rivals.wanting.holds {
+			at = min(at, max(l.mayWant(h), l.contest.rivals.wanting.lookAt))
 		}
 	}
 	return at
 }
 
 // Wanted has the holder of h told when somebody else waits for the name.
-func (q *lock) Wanted(now Time, h *Hold, fx *Effects) {
+func (l *Lock) Wanted(now Time, h *Hold, fx *Effects) {
 	if h.alive {
-		w := &q.contended().wanting
+		w := &l.rivals().wanting
 		w.holds, w.lookAt = append(w.holds, h), now
 	}
-	q.Machine.pump(now, fx)
+	l.advance(now, fx)
 }
 
-// seeWaiters tells of those who wait here, if any do, and forgets holds that have ended.
-func (q *lock) seeWaiters(any bool) {
-	if q.contention != nil {
-		q.contention.wanting.tell(func(*Hold) bool { return any })
-	}
+// seeWaiters tells of those who wait here, if any do, and forgets holds that have ended. A reader is let in beside readers.
+func (l *Lock) seeWaiters() {
+	q := &l.contest.queue
+	any := q.writers > 0 || q.lasting() > 0 && !l.reads()
+	l.contest.rivals.wanting.tell(func(*Hold) bool { return any })
 }
 
 // countWaiters asks Redis who waits, if it is time.
-func (q *lock) countWaiters(now Time, fx *Effects) bool {
-	if now < q.lookAlarm() {
+func (l *Lock) countWaiters(now Time, fx *Effects) bool {
+	if now < l.lookAlarm() {
 		return false
 	}
-	q.contention.wanting.lookAt = now + wantedPause
-	q.send(CountWaiters, 0, 0, fx)
+	l.contest.rivals.wanting.lookAt = now + wantedPause
+	l.send(CountWaiters, 0, 0, fx)
 	return true
 }
 
 // countedWaiters is the answer.
-func (q *lock) countedWaiters(c *Command) {
+func (l *Lock) countedWaiters(c *Command) {
 	if c.Result != Answered {
 		return
 	}
 	others := int64(c.Reply)
-	if q.Kind != FairKind {
-		others -= q.contention.ownWhenSent(c.Sent)
+	if l.Kind != FairKind {
+		others -= l.contest.rivals.ownWhenSent(c.Sent)
 	}
-	q.contention.wanting.tell(func(h *Hold) bool { return others > 0 && c.Sent >= q.mayWant(h) })
+	l.contest.rivals.wanting.tell(func(h *Hold) bool { return others > 0 && c.Sent >= l.mayWant(h) })
 }
 
 // tell tells those that are wanted, and forgets them and those that have ended.

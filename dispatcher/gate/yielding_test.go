@@ -74,7 +74,7 @@ func TestOthersListen(t *testing.T) {
 		a.listen()
 		a.expect(Acquire).answer()
 		second.wantAnswer(Granted)
-		w.want(a.entry(stock).Machine.(*Mutex).contention.yields == 0, "a yield that somebody took; it counts as in vain")
+		w.want(a.entry(stock).Machine.(*Lock).contest.rivals.yields == 0, "a yield that somebody took; it counts as in vain")
 		w.redis.unsubscribe(stockChannel, b)
 		b.messages = nil
 		w.settle()

@@ -41,17 +41,15 @@ func (e *engine) belief() belief {
 	if e.dead || e.cells[0] == nil {
 		return b
 	}
-	mutex := reflect.ValueOf(e.cells[0].Machine).Elem()
-	tenure := mutex.FieldByName("t")
-	if b.phase = phases[tenure.FieldByName("phase").Uint()]; b.phase != free {
-		b.id, b.deadline = tenure.FieldByName("ID").Uint()-firstID, gate.Time(tenure.FieldByName("Deadline").Int())
+	lock := reflect.ValueOf(e.cells[0].Machine).Elem()
+	lease := lock.FieldByName("lease")
+	if b.phase = phases[lease.FieldByName("phase").Uint()]; b.phase != free {
+		b.id, b.deadline = lease.FieldByName("ID").Uint()-firstID, gate.Time(lease.FieldByName("Deadline").Int())
 	}
-	b.waits = ops[gate.Op(mutex.FieldByName("flight").Uint())]
-	if contention := mutex.FieldByName("contention"); !contention.IsNil() {
-		orphans := contention.Elem().FieldByName("orphans")
-		for i := range orphans.Len() {
-			b.orphans = append(b.orphans, orphans.Index(i).FieldByName("id").Uint()-firstID)
-		}
+	b.waits = ops[gate.Op(lock.FieldByName("flight").Uint())]
+	orphans := lock.FieldByName("contest").Elem().FieldByName("rivals").Elem().FieldByName("orphans")
+	for i := range orphans.Len() {
+		b.orphans = append(b.orphans, orphans.Index(i).FieldByName("id").Uint()-firstID)
 	}
 	return b
 }

@@ -5,18 +5,19 @@ import (
 	"time"
 )
 
-// contention is what a name needs only while callers compete for it. A mutex makes it when that begins, so that a name for
-// which nobody competes stays small. What is asked of a nil *contention is answered as if there were nothing of all this.
-type contention struct {
+// rivals is what is known of other processes that want a name, and what more than to hold it our callers want of it. It is made when
+// that begins, so that a name for which nobody competes stays small.
+type rivals struct {
 	subscription
 	yielding
-	turns  turns       // of a name with waiters that poll
-	keep   Time        // until when the turns are remembered, although nobody wants the name here; Never: they are not
-	theirs otherLease  // of the owner that refused us
-	last   *lastAnswer // about the waiters
+	turns  turns      // of a name with waiters that poll
+	keep   Time       // until when the turns are remembered, although nobody wants the name here; Never: they are not
+	theirs otherLease // of the owner that refused us
+	last   lastAnswer // about the waiters
 
-	spins  uint8  // refusals in a row, of a waiter that polls
-	tokens tokens // a fenced tenure's
+	spins     uint8  // refusals in a row, of a waiter that polls
+	releasing bool   // the command in flight releases an orphan
+	tokens    tokens // a fenced tenure's
 
 	growing  growths
 	orphans  orphans
@@ -26,68 +27,69 @@ type contention struct {
 	wanting  wanting
 }
 
+func newRivals(cfg *Config) rivals {
+	return rivals{subscription: newSubscription(cfg), keep: Never, last: lastAnswer{Outcome: Outcome{Why: Down}}}
+}
+
+// noRivals is those of a name that nobody competes for. It is never written to.
+var noRivals = newRivals(&Config{})
+
 // nextAlarm is when the first of these is due; free: orphans may be released.
-func (c *contention) nextAlarm(free bool) Time {
+func (r *rivals) nextAlarm(free bool) Time {
 	if free {
-		return min(c.linger, c.keep, c.orphans.nextAlarm())
+		return min(r.linger, r.keep, r.orphans.nextAlarm())
 	}
-	return min(c.linger, c.keep)
+	return min(r.linger, r.keep)
 }
 
 // enter notes that the name is ours.
-func (c *contention) enter(now Time, cfg *Config) {
-	c.yielding.enter(now, cfg)
-	c.turns.enter(now)
-	c.found(now, true)
-	c.spins = 0
+func (r *rivals) enter(now Time, cfg *Config) {
+	r.yielding.enter(now, cfg)
+	r.turns.enter(now)
+	r.found(now, true)
+	r.spins = 0
 }
 
 // forget ends the memory of the turns when it is time.
-func (c *contention) forget(now Time) {
-	if now >= c.keep {
-		c.keep = Never
+func (r *rivals) forget(now Time) {
+	if now >= r.keep {
+		r.keep = Never
 	}
 }
 
-func (c *contention) idle() bool {
-	return c.state == unsubscribed && c.keep == Never && len(c.orphans) == 0
+func (r *rivals) idle() bool {
+	return r.state == unsubscribed && r.keep == Never && len(r.orphans) == 0
 }
 
 // forced reports whether the tenure of this number was to be freed by force before the answer came that it is ours.
-func (c *contention) forced(id uint64) (ack Settler, forced bool) {
-	if c == nil {
-		return nil, false
-	}
-	o, forced := c.orphans.take(id)
+func (r *rivals) forced(id uint64) (ack Settler, forced bool) {
+	o, forced := r.orphans.take(id)
 	return o.ack, forced
 }
 
 // endClaim forgets the claim of a tenure that is ours, or is released.
-func (c *contention) endClaim(id uint64) {
-	if c != nil && c.claim.id == id {
-		c.claim.id = 0
+func (r *rivals) endClaim(id uint64) {
+	if id != 0 && r.claim.id == id {
+		r.claim.id = 0
 	}
 }
 
 // stayFor is for how long the name is to stay taken from now on.
-func (c *contention) stayFor(now Time) time.Duration {
-	if c == nil {
-		return 0
-	}
-	return max(c.stay.lease, c.stay.least, ceilMillis(c.stay.until-now))
+func (r *rivals) stayFor(now Time) time.Duration {
+	return max(r.stay.lease, r.stay.least, ceilMillis(r.stay.until-now))
 }
 
 // stayNoLonger has the name freed at once.
-func (c *contention) stayNoLonger() {
-	if c != nil {
-		c.stay = stay{}
+func (r *rivals) stayNoLonger() {
+	if r.stay != (stay{}) {
+		r.stay = stay{}
 	}
 }
 
 // releaseArgs are those of a release of ours, or of that owner, if it is not empty.
-func (c *contention) releaseArgs(op Op, owner string) Args {
+func (r *rivals) releaseArgs(op Op, owner string) Args {
 	a := ReleaseArgs{Owner: owner}
-	if op == ReleaseClaim && c.state == subscribed {
+	if op == ReleaseClaim && r.state == subscribed {
 		a.Own = 1
 	}
 	return a.Args()
@@ -120,11 +122,11 @@ func (as *adoptions) takeFor(c *Command, t *Tenure) *Waiter {
 }
 
 // turnAdoptersAway answers all waiters that want to take the place of another owner than that one.
-func (c *contention) turnAdoptersAway(cfg *Config, why Why, but string) {
-	if c == nil {
+func (r *rivals) turnAdoptersAway(cfg *Config, why Why, but string) {
+	if len(r.adopting) == 0 {
 		return
 	}
-	c.adopting = slices.DeleteFunc(c.adopting, func(w *Waiter) bool {
+	r.adopting = slices.DeleteFunc(r.adopting, func(w *Waiter) bool {
 		away := w.Adopts != but
 		if away {
 			cfg.Answer(w, Outcome{Why: why})
@@ -134,50 +136,46 @@ func (c *contention) turnAdoptersAway(cfg *Config, why Why, but string) {
 }
 
 // What a process that hands a mutex on among its own callers leaves to other processes: to those that listen by yielding
-// (yielding.go), to those that poll by taking turns (turns.go). Without contention there is nothing to leave.
+// (yielding.go), to those that poll by taking turns (turns.go). Without rivals there is nothing to leave.
 
 // turnOver reports whether it is the turn of others, who have shown that they want the name; callers is how many of ours
 // have it or want it.
-func (c *contention) turnOver(now Time, callers int32, polls bool, cfg *Config) bool {
-	switch {
-	case c == nil:
-		return false
-	case polls:
-		return c.turns.over(now, callers, cfg)
-	default:
-		return c.yielding.over(callers)
+func (r *rivals) turnOver(now Time, callers int32, polls bool, cfg *Config) bool {
+	if polls {
+		return r.turns.over(now, callers, cfg)
 	}
+	return r.yielding.over(callers)
 }
 
 // pause is how long we leave a name to others that listen; heard of them heard of its release, and waiters of ours wait.
-func (c *contention) pause(now Time, heard, waiters int32, cfg *Config) time.Duration {
-	if c == nil || waiters == 0 && !c.yielding.short() { // no pause is kept that nobody is in
+func (r *rivals) pause(now Time, heard, waiters int32, cfg *Config) time.Duration {
+	if r == &noRivals || waiters == 0 && !r.yielding.short() { // no pause is kept that nobody is in
 		return 0
 	}
-	return c.yielding.pause(now, heard, cfg)
+	return r.yielding.pause(now, heard, cfg)
 }
 
 // pausePolling is how long we leave a freed name to others that poll. The end of our turn counts also if nobody waits
 // here at this moment: callers that come again soon have the name as much as those that wait.
-func (c *contention) pausePolling(now Time, waiters int32, seed uint64, cfg *Config) time.Duration {
-	if c == nil {
+func (r *rivals) pausePolling(now Time, waiters int32, seed uint64, cfg *Config) time.Duration {
+	if r == &noRivals {
 		return 0
 	}
-	c.turns.left = now
-	c.keep = c.turns.settled()
+	r.turns.left = now
+	r.keep = r.turns.settled()
 	switch {
-	case c.turnOver(now, waiters+1, true, cfg):
-		return c.turns.leave(now, seed)
+	case r.turnOver(now, waiters+1, true, cfg):
+		return r.turns.leave(now, seed)
 	case waiters == 0:
 		return 0
 	default:
-		return c.spin(waiters, seed)
+		return r.spin(waiters, seed)
 	}
 }
 
 // pausing reports whether a freed name is left to others although nobody waits here.
-func (c *contention) pausing() bool {
-	return c != nil && (c.turns.pause || c.yield != 0 && c.short())
+func (r *rivals) pausing() bool {
+	return r.turns.pause || r.yield != 0 && r.short()
 }
 
 // Between the questions of a waiter that polls: 1 ms doubling to 128 ms as Redisson's spin lock, a part of it random.
@@ -194,14 +192,14 @@ const (
 )
 
 // spin is how long so many waiters sleep after a refusal. seed is for the jitter.
-func (c *contention) spin(waiters int32, seed uint64) time.Duration {
-	sleep := min(firstSpin<<c.spins, longestSpin)
+func (r *rivals) spin(waiters int32, seed uint64) time.Duration {
+	sleep := min(firstSpin<<r.spins, longestSpin)
 	if waiters > 1 {
-		sleep = min(firstSpin<<(c.spins/commonTries), commonSpin)
-		if c.spins == mostSpins {
+		sleep = min(firstSpin<<(r.spins/commonTries), commonSpin)
+		if r.spins == mostSpins {
 			sleep = max(min(longestSpin/time.Duration(waiters), 2*commonSpin), firstSpin)
 		}
 	}
-	c.spins = min(c.spins+1, mostSpins)
+	r.spins = min(r.spins+1, mostSpins)
 	return sleep - jitter(seed, sleep/2)
 }

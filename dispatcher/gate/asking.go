@@ -1,0 +1,159 @@
+package gate
+
+import "time"
+
+// room reports whether w could be granted the name beside what is ours. What is being freed is settled first (rule 4).
+func (l *Lock) room(w *Waiter) bool {
+	return !l.any(func(g *Lease) bool { return w.Write || g.write || g.phase != ours })
+}
+
+// ask sends the next question for the head of the queue, if it is time.
+func (l *Lock) ask(now Time, fx *Effects) bool {
+	if f := l.contest.queue.fair; f != nil {
+		return l.lease.phase == free && f.askInQueue(l, now, fx)
+	}
+	w := l.contest.queue.head
+	if w == nil || now < l.contest.askTime(l.again) || !l.room(w) {
+		return false
+	}
+	l.again = false
+	g, op, id := &l.lease, l.ops(w.Write).acquire, uint64(0)
+	if rw := l.contest.rw; rw != nil {
+		if g = rw.vacant(l, now, w); g == nil {
+			l.askToJoin(now, fx)
+			return true
+		}
+	} else {
+		op, id = l.question(w)
+	}
+	if id == 0 {
+		l.cfg.LastID++
+		id = l.cfg.LastID
+	}
+	lease := w.Lease
+	if !w.Watch && !w.Write {
+		lease = l.need()
+	}
+	g.ask(id, lease, w.Watch, w.Write)
+	l.sendAcquire(op, g, w.takes(lease), fx)
+	return true
+}
+
+// question is how the next acquire for w asks, and under which number; 0: a fresh one. As long as a claim stands its owner id is asked for.
+func (l *Lock) question(w *Waiter) (op Op, id uint64) {
+	r := l.contest.rivals
+	if l.claims() && (r.claim.id != 0 || r.state == subscribed && w.mayClaim()) {
+		return AcquireClaim, r.claim.id
+	}
+	return l.ops(true).acquire, 0
+}
+
+// reask repeats an acquire of which an answer was lost, under the same owner id: asking twice is harmless. If nobody wants it any
+// more, what it may have taken is released.
+func (l *Lock) reask(now Time, fx *Effects) bool {
+	for g := range l.leases() {
+		if g.phase != asked || now < l.contest.askTime(l.again) {
+			continue
+		}
+		w := l.contest.queue.head
+		if w == nil || w.Write != g.write {
+			g.Deadline = 0
+			l.drop(now, g, nil)
+			return false
+		}
+		l.again = false
+		op := l.ops(g.write).acquire
+		if l.claims() && l.contest.rivals.claim.asked == g.ID {
+			op = AcquireClaim
+		}
+		if rw := l.contest.rw; rw != nil {
+			rw.yieldsToWriters = false
+		}
+		g.askFor(w)
+		l.sendAcquire(op, g, w.takes(g.Lease), fx)
+		return true
+	}
+	return false
+}
+
+// sendAcquire sends an acquire of g.
+func (l *Lock) sendAcquire(op Op, g *Lease, lease time.Duration, fx *Effects) {
+	l.cfg.Stats.Attempts.Inc()
+	c := l.send(op, g.ID, lease, fx)
+	switch op {
+	case AcquireClaim:
+		c.Args = ClaimArgs{Code: l.cfg.Code()}.Args()
+		of := &l.contest.rivals.claim
+		of.asked = g.ID
+		g.Ends = max(g.Ends, of.ends)
+	case AcquireRead:
+		c.Args = AcquireReadArgs{l.contest.rw.yieldsToWriters, l.contest.rivals.ownSubscriptions()}.Args()
+	}
+}
+
+// acquired is the answer to an acquire.
+func (l *Lock) acquired(now Time, g *Lease, c *Command, fx *Effects) {
+	if f := l.contest.queue.fair; f != nil && f.answeredInQueue(l, now, c, fx) {
+		return
+	}
+	ttl, held := c.Reply.Held()
+	switch {
+	case c.ran() && c.Reply.Granted():
+		g.phase, g.Deadline, l.again = ours, 0, false
+		l.contest.rivals.endClaim(c.ID)
+		l.taken(now, g, c)
+		l.settleYield(true, now)
+		l.handOut(now, g, c)
+	case c.Result == Unknown:
+		g.unsure(lateAfter(c.Sent))
+		l.contest.inVain(now, l.cfg, c.ID, l.asks(), unprovedOutcome(c))
+	case held && c.Result == Answered:
+		g.phase = free
+		l.orphaned(g, c.Sent)
+		if c.Op == AcquireClaim {
+			l.contest.rivals.claimed(now, c, c.Args.Claim().Code)
+		}
+		l.refused(now, c.Sent, ttl, g.ID, fx)
+	default:
+		g.declined()
+		l.contest.declined(now, l.cfg, c, l.asks())
+	}
+}
+
+// refused is an acquire, sent then, that found another owner, or other processes that readers let come first: the waiters sleep until a
+// message, the end of that owner's lease, the end of our own reading, or the poll cap.
+func (l *Lock) refused(now, sent Time, ttl time.Duration, seed uint64, fx *Effects) {
+	*l.asks() = 0
+	l.cfg.Stats.Waits.Inc()
+	l.contest.tell(l.cfg, Outcome{Why: Taken, TTL: ttl})
+	l.settleYield(l.reads(), now) // beside our own readers nobody writes: a listener has taken nothing
+	if l.contest.queue.head == nil {
+		return
+	}
+	r, q := l.rivals(), &l.contest.queue
+	r.found(now, r.theirs.heard(now, sent, ttl))
+	sleep := l.cfg.sleep(ttl, seed)
+	l.contest.askAt = now + sleep
+	if l.again && now < r.heedAt {
+		l.again, l.contest.askAt = false, min(l.contest.askAt, r.heedAt)
+	}
+	r.turns.taken = true
+	switch k := l.traits(); {
+	case k.polls:
+		l.contest.askAt = now + min(r.spin(q.n, seed), sleep)
+	case q.fair != nil:
+		q.fair.sleepInQueue(l, now, sleep, fx)
+	default:
+		r.want(&l.Entry, k.channel, fx)
+	}
+	if rw := l.contest.rw; rw != nil && rw.yieldsToWriters { // else another owner has the name, whatever we take our readers for
+		l.letWritersPass(now)
+	}
+}
+
+// settleYield notes whether somebody took what we yielded; nobody: that is proved not to be so.
+func (l *Lock) settleYield(nobody bool, now Time) {
+	if r := l.contest.rivals; r.yield != 0 {
+		r.settleYield(nobody, now)
+	}
+}
