@@ -1,30 +1,38 @@
-// Package gate is what one name is and does next: state machines without I/O, goroutines or clocks.
+// Package gate decides, for one name, what to ask of Redis and which caller to grant.
 //
-// From the bottom up:
+// A Machine is the state machine of one name. Its events are: a caller asks (Ask), waits no longer (Abandon) or gives back (Unlock),
+// Redis answers (Answer), a message arrives (Message), an alarm is due (Wake). Each event takes the current time, changes the state, and
+// fills in Effects: commands to send and channels to listen to; callers are answered at once. A machine does no I/O, starts no goroutine
+// and reads no clock, so that a test can replay any order of events, and internal/trial/explore tries all of them.
 //
-//   - A Command is what a machine asks of Redis for its name, and how it went; each operation has its own type of arguments
-//     (command.go).
-//   - Callers are Waiters in a Queue (waiter.go), and hear an Outcome (outcome.go). A granted Waiter becomes a Hold (hold.go) of a
-//     tenure.
-//   - An Entry is one live name; its Machine is the state machine of its Kind (entry.go, kinds.go).
-//   - ownership.go has the lifecycle of one tenure in Redis, from the first question for it until it is surely gone, and its living
-//     holds; tenure.go counts its lease, growth.go keeps what needs more of its lease, orphans.go what may be left of it.
-//   - contention.go has what a name needs only while callers compete for it, or want more than to hold it: subscription.go, claim.go,
-//     stay.go, wanted.go, lastanswer.go (what Redis last said), and what is left to other processes (yielding.go, turns.go).
-//   - waiting.go has the callers of one name, and the events that are the same for every kind; retry.go has the pauses, and what
-//     waiters hear meanwhile. lock.go adds what a mutex and a read-write lock do alike.
-//   - The kinds are built on these. A Mutex (mutexevents.go, mutex.go) has the holds under a mutexLease (mutexlease.go, ending.go;
-//     adopt.go for names that outlive their holds), which fairqueue.go and fair.go put into the order of a queue in Redis. An RW
-//     (rwevents.go, rw.go, rwkeeping.go) asks for the callers that rwHolds lets in (rwholds.go, rwenter.go) under each rwLease
-//     (rwlease.go). The names without owners are built around a sequencer (sequencer.go, sequenceranswers.go, changes.go): Semaphore,
-//     Latch, Permits.
+// The dispatcher owns the machines of its names and calls them from one goroutine. It keeps each in an Entry.
 //
-// The loop that owns the entries calls one method per event and says what time it is. The machine changes its state,
-// and at the end of the event, once, sends what is due. It answers by settling waiters and by appending Commands and
-// subscription wishes to Effects. A machine can so be replayed from a list of events.
+//	caller          Lock                    Redis
+//	Ask         ->  acquire 30s         ->
+//	                                    <-  granted
+//	a Hold      <-
+//	                renew after 10s     ->
+//	                                    <-  renewed
+//	Unlock      ->  release             ->
 //
-// Rules that bind every machine (numbers as in INVARIANTS.md): at most one command in flight per name
-// (11); an owner id is dead once its release was sent (4); loss is final (3).
+// A Lock is the machine of mutexes and read-write locks; Semaphore, Latch and Permits are those of names that have a count.
+//
+// # Leases
+//
+// A Lease is one owner field in Redis. It counts from the moment at which its acquire was sent, so it ends here before it ends there. An
+// owner id is not used again once its release was sent: a late copy of that release could free a lock that somebody holds
+// (invariant: released-owner-is-dead). While it is not known whether an owner id is in Redis, nothing else is asked for its name.
+//
+// # Competition
+//
+// The callers that wait here stand in the queue of a contest. rivals is what is known of other processes that want the name: the
+// subscription to its channel, what Redis last said, claims, and the turns that this process leaves to others. A name for which nobody
+// waits, and which has no rivals, has neither: it shares noContest and noRivals.
+//
+// # Rules
+//
+// Three rules bind every machine (INVARIANTS.md has all): at most one command in flight for each name (11); an owner id is dead once its
+// release was sent (4); a loss is final (3).
 package gate
 
 import "time"

@@ -8,19 +8,11 @@ import (
 )
 
 // Lock is the machine of a lock: of a mutex, which one owner has at a time, or of a read-write lock, which one writer has or many
-// readers. A caller of a mutex is a writer here: it excludes all others.
+// readers. A caller of a mutex is a writer: it excludes all others.
 //
-//	caller          Lock                    Redis
-//	Ask         ->  acquire 30s         ->
-//	                                    <-  granted
-//	a Hold      <-
-//	                renew after 10s     ->
-//	                                    <-  renewed
-//	Unlock      ->  release             ->
-//
-// Events come in by the methods of lockevents.go and answers.go. At the end of each, advance (advance.go) sends what is due. What is
-// asked is in asking.go, which waiter gets the lock in granting.go and handing.go, how it is kept in keeping.go, how it is given
-// back in freeing.go; reading.go has what only readers need.
+// Its events are in lockevents.go and answers.go. Each ends with advance (advance.go), which sends what is due: a question for those
+// who wait (asking.go), a renewal (keeping.go), a release (freeing.go). granting.go says who holds, handing.go who gets a lease that
+// nobody holds any more, reading.go what only readers need. A fair lock leaves the order to a queue in Redis (fair.go).
 type Lock struct {
 	Entry
 	cfg     *Config  // shared by all names
@@ -153,7 +145,7 @@ func (l *Lock) owe(g *Lease, ack Settler) {
 	}
 }
 
-// tries counts the questions for the head of the queue that were in vain. A mutex has one lease, and one count for all that is in vain.
+// asks counts the questions for the head of the queue that were in vain. A mutex has one lease, and one count for all that is in vain.
 func (l *Lock) asks() *retries {
 	if rw := l.contest.rw; rw != nil {
 		return &rw.asks

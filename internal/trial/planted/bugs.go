@@ -8,7 +8,7 @@ var bugs = []Bug{
 			"	if freed == 1 and redis.call('HINCRBY', KEYS[i], ARGV[2 * i], -1) == 0 then freed = call('HDEL', KEYS[i], ARGV[2 * i]) end"},
 	}},
 	{"no second question once the subscription is confirmed", []edit{
-		{"dispatcher/gate/waiting.go", "		q.Machine.askAgain()\n", ""},
+		{"dispatcher/gate/lockevents.go", "refusal) {\n		l.askAgain()\n", "refusal) {\n"},
 	}},
 	{"a deadline that counts from the answer", []edit{
 		{"dispatcher/gate/tenure.go", "c.Sent+lease-margin(lease))", "now+lease-margin(lease))"},
@@ -21,12 +21,12 @@ var bugs = []Bug{
 	}},
 	{"a renewal after the unlock", []edit{
 		{"scripts/renew.lua", "	if mine == 0 then return -1 end", "	if mine == 0 then call('HSET', lock, ARGV[i], '1') end"},
-		{"dispatcher/gate/ending.go", "			m.askAt += m.contention.pause(now, heard, m.queue.n, m.cfg)\n		}\n", "			m.askAt += m.contention.pause(now, heard, m.queue.n, m.cfg)\n		}\n" +
-			"		if m.t.ID%16 == 0 {\n			m.send(Renew, m.t.ID, m.t.Lease, fx)\n		}\n"},
+		{"dispatcher/gate/freeing.go", "		l.askFrom(now + l.pause(now, g.ID, heard))\n", "		l.askFrom(now + l.pause(now, g.ID, heard))\n" +
+			"		if g.ID%16 == 0 {\n			l.send(Renew, g.ID, g.Lease, fx)\n		}\n"},
 	}},
 	{"a cancelled call that is forgotten", []edit{
-		{"dispatcher/gate/waiting.go", "	waited := w.queued\n	q.queue.remove(w)\n	return waited\n", "	return w.queued\n"},
-		{"dispatcher/gate/lock.go", "	if !q.cfg.Answer(w, Outcome{}) {\n		h.end()\n		return false\n	}\n", "	q.cfg.Answer(w, Outcome{})\n"},
+		{"dispatcher/gate/lockevents.go", "	l.contest.queue.remove(w)\n	if waited", "	if waited"},
+		{"dispatcher/gate/granting.go", "	if !l.cfg.Answer(w, Outcome{}) {\n		h.end()\n		l.left(owner)\n		return false\n	}\n", "	l.cfg.Answer(w, Outcome{})\n"},
 	}},
 	{"a change that has its effect twice", []edit{
 		{"scripts/receipt.lua", "	if last == number then return tonumber(answer) end\n", "	if last == number then return nil end\n"},
@@ -35,7 +35,7 @@ var bugs = []Bug{
 		{"scripts/acquire_read.lua", "	if found[1] == 'write' then return taken(ttl) end\n", ""},
 	}},
 	{"a confirmation in vain that is repeated at once", []edit{
-		{"dispatcher/gate/mutex.go", "w == nil || m.t.Doubt || m.t.handed", "w == nil || m.t.handed"},
+		{"dispatcher/gate/handing.go", "g.Doubt || g.handed", "g.handed"},
 		{"dispatcher/pipeline.go", "pass < maxPasses && !n.out.empty()", "!n.out.empty()"},
 		{"dispatcher/pipeline.go", "for end := len(o.commands[op]); o.heads[op] < end; {", "for o.heads[op] < len(o.commands[op]) {"},
 	}},
@@ -74,22 +74,22 @@ var bugs = []Bug{
 		{"engine/hold.go", "	h.dispatcher().Unlock(&h.core, nil)\n", ""},
 	}},
 	{"a TryLock whose lease is over when its answer comes, asked again", []edit{
-		{"dispatcher/gate/waiting.go", "	pause := tries.next(id)\n	q.tell(out)\n	if q.queue.head != nil {\n", "	pause := now - now\n	if q.contention != nil {\n"},
+		{"dispatcher/gate/contest.go", "	pause := tries.next(id)\n	c.tell(cfg, out)\n	if c.queue.head != nil {\n", "	pause := now - now\n	if c.rivals != &noRivals {\n"},
 		{"engine/lockoption.go", "		wait = t.e.answerTime(ctx)\n", "		wait = 0\n"},
 	}},
 	{"a permit_take that ignores that a lease was refused", []edit{
 		{"scripts/permit_take.lua", "			if refused then return refused end\n", ""},
 	}},
 	{"a number in a fair queue that is used again after its release", []edit{
-		{"dispatcher/gate/ending.go", "	m.queue.fair.takenInVain(m, now, m.t.ID)\n", ""},
-		{"dispatcher/gate/fair.go", "	if m.queue.head.place == 0 {", "	if m.queue.head.place == m.t.ID || m.queue.head.place == 0 {"},
+		{"dispatcher/gate/freeing.go", "	if f := l.contest.queue.fair; f != nil {\n		f.takenInVain(l, now, g.ID)\n	}\n", ""},
+		{"dispatcher/gate/fair.go", "	if l.contest.queue.head.place == 0 {", "	if l.contest.queue.head.place == l.lease.ID || l.contest.queue.head.place == 0 {"},
 	}},
 	{"a later waiter that stands before the first", []edit{
 		{"scripts/fair_ask.lua", "	if first and first ~= me and place ~= 'TRY' and engineOf(first) == engine and goBack(l, me) then first = me end\n", ""},
-		{"dispatcher/gate/ending.go", "	m.queue.fair.takenInVain(m, now, id)\n", ""},
+		{"dispatcher/gate/lockevents.go", "		if f := l.contest.queue.fair; f != nil {\n			f.takenInVain(l, now, id)\n		}\n", ""},
 	}},
 	{"a place that comes back and is not given up", []edit{
-		{"dispatcher/gate/fair.go", "		l.returning = m.t.ID\n", ""},
+		{"dispatcher/gate/fair.go", "		f.returning = l.lease.ID\n", ""},
 	}},
 	{"a least time that counts from an old reading of the clock", []edit{
 		{"dispatcher/gate/stay.go", "if s.least > 0 && now > s.asked {", "if s.least > 0 {"},
@@ -97,23 +97,23 @@ var bugs = []Bug{
 	}},
 	{"a least time that a crash cuts short", []edit{
 		{"dispatcher/gate/waiter.go", "{ return max(lease, w.Least) }", "{ return lease }"},
-		{"dispatcher/gate/mutex.go", " && w.Least <= c.Lease; w", "; w"},
+		{"dispatcher/gate/granting.go", " && w.Least <= c.Lease\n", "\n"},
 	}},
 	{"a lock that two adopt", []edit{
 		{"scripts/adopt.lua", "	if not found[1] and not found[2] then return -1 end\n", ""},
 		{"scripts/pass.lua", "	local timed = gone == 1 and call", "	local timed = call"},
 	}},
 	{"an adoption without an answer that nobody releases", []edit{
-		{"dispatcher/gate/adopt.go", "		m.contention.orphanAdopter(now, c, m.releaseOp())\n", ""},
+		{"dispatcher/gate/adopt.go", "		r.orphanAdopter(now, c, l.releaseOp(g.ID, g.write))\n", ""},
 	}},
 	{"a hold that its own engine adopts, and whose owner nobody releases", []edit{
-		{"dispatcher/gate/adopt.go", "	m.contention.orphans.add(old)\n", ""},
+		{"dispatcher/gate/adopt.go", "	r.orphans.add(old)\n", ""},
 	}},
 	{"an adoption of a hold of one's own engine that is turned away", []edit{
-		{"dispatcher/gate/adopt.go", "strconv.FormatUint(m.t.ID, 10))", "strconv.FormatUint(0, 10))"},
+		{"dispatcher/gate/adopt.go", "strconv.FormatUint(g.ID, 10))", "strconv.FormatUint(0, 10))"},
 	}},
 	{"a mutex that needs the key of its claims while its slot is open", []edit{
-		{"dispatcher/gate/claim.go", "	case AcquireClaim:\n		return c.Entry.traits().acquire\n	case ReleaseClaim:\n		return c.Entry.traits().release\n", ""},
+		{"dispatcher/gate/claim.go", "	case AcquireClaim:\n		return c.Entry.traits().write.acquire\n	case ReleaseClaim:\n		return c.Entry.traits().write.release\n", ""},
 	}},
 	{"a hold that lasts as long as its tenure", []edit{
 		{"dispatcher/gate/hold.go", "h.deadline.Store(int64(min(h.until, t.Deadline)))", "h.deadline.Store(int64(h.until))"},
@@ -122,7 +122,7 @@ var bugs = []Bug{
 		{"dispatcher/gate/tenure.go", "const LateWindow = 2 * time.Second", "const LateWindow = 2 * time.Hour"},
 	}},
 	{"a lease of what was claimed that counts from when it is heard of", []edit{
-		{"dispatcher/gate/mutexevents.go", "Lease: claimTime, Sent: c.sent, Epoch", "Lease: claimTime, Sent: now, Epoch"},
+		{"dispatcher/gate/claim.go", "Lease: claimTime, Sent: c.sent, Epoch", "Lease: claimTime, Sent: now, Epoch"},
 	}},
 	{"a message that is taken for a claim's whatever it says", []edit{
 		{"dispatcher/gate/claim.go", "!slices.Contains(news.codes[:news.kept], cl.code)", "slices.Index(news.codes[:news.kept], cl.code) < -1 || news.kept == 0"},
@@ -131,32 +131,32 @@ var bugs = []Bug{
 		{"scripts/release_claim.lua", "claim.ends - now), claim.owner)", "500), claim.owner)"},
 	}},
 	{"a claim that a forced release does not end", []edit{
-		{"dispatcher/gate/ending.go", "	m.contention.endClaim(id)\n", ""},
+		{"dispatcher/gate/lockevents.go", "		r.endClaim(id)\n", ""},
 	}},
 	{"a claim that nobody wants and nobody gives up", []edit{
-		{"dispatcher/gate/mutexevents.go", "	m.giveUpClaim(now)\n", ""},
+		{"dispatcher/gate/advance.go", "		l.giveUpClaim(now)\n", ""},
 	}},
 	{"a claim of a tenure that got no answer before", []edit{
-		{"dispatcher/gate/claim.go", "case c.orphans.of(asked.ID) >= 0:", "case c.orphans.of(asked.ID) >= 0 && c.orphans[c.orphans.of(asked.ID)].owner != \"\":"},
+		{"dispatcher/gate/claim.go", "case r.orphans.of(asked.ID) >= 0:", "case r.orphans.of(asked.ID) >= 0 && r.orphans[r.orphans.of(asked.ID)].owner != \"\":"},
 	}},
 	{"a claim that was freed by force and is asked for again", []edit{
-		{"dispatcher/gate/claim.go", "case c.orphans.of(asked.ID) >= 0:", "case c.orphans.of(asked.ID) >= 0 && c.orphans[c.orphans.of(asked.ID)].owner == \"\":"},
+		{"dispatcher/gate/claim.go", "case r.orphans.of(asked.ID) >= 0:", "case r.orphans.of(asked.ID) >= 0 && r.orphans[r.orphans.of(asked.ID)].owner == \"\":"},
 	}},
 	{"a least time under what is left of a claim", []edit{
-		{"dispatcher/gate/mutexevents.go", "	as.Lease = m.t.Deadline - now // what is left of it\n", ""},
+		{"dispatcher/gate/claim.go", "	as.Lease = g.Deadline - now // what is left of it\n", ""},
 	}},
 	{"a fair lock that is released to the claims of a mutex", []edit{
-		{"dispatcher/gate/ending.go", "m.contention.claim.asked != 0 && ", ""},
+		{"dispatcher/gate/lock.go", "id != 0 && ", ""},
 	}},
 	{"a code of a claim that its next question has, too", []edit{
-		{"dispatcher/gate/mutexlease.go", "		c.Args = ClaimArgs{Code: m.cfg.Code()}.Args()\n		of := &m.contention.claim\n", "		of := &m.contention.claim\n		if of.id != m.t.ID {\n			of.code = m.cfg.Code()\n		}\n		c.Args = ClaimArgs{Code: of.code}.Args()\n"},
+		{"dispatcher/gate/asking.go", "		c.Args = ClaimArgs{Code: l.cfg.Code()}.Args()\n		of := &l.contest.rivals.claim\n", "		of := &l.contest.rivals.claim\n		if of.id != g.ID {\n			of.code = l.cfg.Code()\n		}\n		c.Args = ClaimArgs{Code: of.code}.Args()\n"},
 	}},
 	{"a token that the given hold does not get anew", []edit{
 		{"scripts/acquire_claim.lua", "tokensof(counter, block, idle, micros)", "tokensof(counter, mine and 0 or block, idle, mine and 0 or micros)"},
 	}},
 	{"a fenced lock that takes its tokens from the message", []edit{
-		{"dispatcher/gate/mutexevents.go", "	if m.traits().fenced || m.t.phase", "	if m.t.phase"},
-		{"dispatcher/gate/mutexevents.go", "	m.t.RenewAt = now + min(claimRenewal", "	m.fence(news.Most)\n	m.t.RenewAt = now + min(claimRenewal"},
+		{"dispatcher/gate/claim.go", "	if l.traits().fenced || g.phase", "	if g.phase"},
+		{"dispatcher/gate/claim.go", "	g.Next = now + min(claimRenewal", "	r.tokens = tokens{news.Most - TokenBlock + 1, news.Most}\n	g.Next = now + min(claimRenewal"},
 	}},
 	{"a fair lock that is given to the second of its queue", []edit{
 		{"scripts/fair_release.lua", "give(l, now, head, how, channel)", "give(l, now, at(l, 1) or head, how, channel)"},
@@ -171,7 +171,7 @@ var bugs = []Bug{
 		{"engine/dispatchers.go", "h.e.dispatchers[h.core.Tenure>>numberBits]", "h.e.dispatchers[0]"},
 	}},
 	{"a holder that is never told of waiters of other processes", []edit{
-		{"dispatcher/gate/wanted.go", "return others > 0 && c.Sent >= q.mayWant(h)", "return others < 0"},
+		{"dispatcher/gate/wanted.go", "return others > 0 && c.Sent >= l.mayWant(h)", "return others < 0"},
 	}},
 	{"a holder that is told of those who waited for an earlier one", []edit{
 		{"dispatcher/gate/wanted.go", "return h.Since() + listenerAge", "return h.Since()"},
