@@ -43,7 +43,7 @@ func (l *Lock) NextAlarm() Time {
 		if g.phase == ours {
 			at = min(at, g.nextEnd())
 		}
-		if l.owed(g).ack != nil {
+		if l.acks(g).ack != nil {
 			at = min(at, g.Deadline)
 		}
 	}

@@ -52,7 +52,7 @@ func (l *Lock) tick(now Time) {
 	}
 	for g := range l.leases() {
 		if now >= g.Deadline {
-			l.owed(g).acknowledge(Outcome{Why: Doubtful}) // Unlock never blocks past the deadline
+			l.acks(g).acknowledge(Outcome{Why: Doubtful}) // Unlock never blocks past the deadline
 		}
 		if !g.isDue(now) {
 			continue

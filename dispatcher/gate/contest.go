@@ -5,7 +5,7 @@ package gate
 // machines have their own.
 type contest struct {
 	queue  Queue
-	owed   pendingAck // of the release that is due or on its way
+	acks   pendingAck // of the release that is due or on its way
 	askAt  Time       // when the next question for those who wait may leave
 	rivals *rivals    // noRivals: there have been none
 	rw     *readWrite // of a read-write lock; else nil

@@ -135,7 +135,7 @@ func (f *fairQueue) successor(l *Lock, c *Command) {
 // passedOn is the answer to a release that took the lock for our next waiter.
 func (f *fairQueue) passedOn(l *Lock, now Time, c *Command) {
 	g := &l.lease
-	l.contest.owed.acknowledge(Outcome{})
+	l.contest.acks.acknowledge(Outcome{})
 	l.orphaned(g, c.Sent)
 	g.ask(c.Args.Release().Successor, c.Lease, false, true)
 	g.phase = ours

@@ -4,7 +4,7 @@ import "github.com/wheellock/wheellock/scripts"
 
 // drop frees a lease of which no hold is left. ack waits for the answer.
 func (l *Lock) drop(now Time, g *Lease, ack Settler) {
-	l.owe(g, ack)
+	l.addAck(g, ack)
 	g.phase, g.Next = dead, now
 	l.contest.rivals.endClaim(g.ID)
 	if f := l.contest.queue.fair; f != nil {
@@ -30,7 +30,7 @@ func (l *Lock) endAll(g *Lease, why Why) {
 // gone is a lease that is not in Redis any more, as Redis says in answer to c.
 func (l *Lock) gone(now Time, g *Lease, c *Command) {
 	l.endAll(g, Lost)
-	l.owed(g).acknowledge(Outcome{Why: Lost})
+	l.acks(g).acknowledge(Outcome{Why: Lost})
 	l.forget(now, g)
 	l.contest.rivals.growing.abort(g, func(w *Waiter) { l.requeue(now, w) })
 	l.orphaned(g, c.Sent)
@@ -49,7 +49,7 @@ func (l *Lock) free(now Time, fx *Effects) bool {
 		switch {
 		case g.phase != dead:
 		case now >= g.Ends:
-			l.owed(g).acknowledge(Outcome{Why: Doubtful})
+			l.acks(g).acknowledge(Outcome{Why: Doubtful})
 			l.forget(now, g)
 		case now >= g.Next:
 			l.release(now, g, fx)
@@ -101,7 +101,7 @@ func (l *Lock) released(now Time, g *Lease, c *Command, fx *Effects) {
 		l.unreleased(now, g, c)
 		return
 	}
-	l.owed(g).acknowledge(Outcome{Why: why})
+	l.acks(g).acknowledge(Outcome{Why: why})
 	l.forget(now, g)
 	l.orphaned(g, c.Sent)
 	switch {
@@ -119,7 +119,7 @@ func (l *Lock) unreleased(now Time, g *Lease, c *Command) {
 	out, pause := g.unreleased(c, &l.tries)
 	g.Next = now + pause
 	if out.final() {
-		l.owed(g).acknowledge(out)
+		l.acks(g).acknowledge(out)
 	}
 	l.contest.turnAway(l.cfg, out, triesOnce)
 	l.contest.note(l.cfg, out)

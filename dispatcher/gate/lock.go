@@ -85,7 +85,7 @@ func (l *Lock) rivals() *rivals { return l.own().competing(l.cfg) }
 // returnContest gives a contest that was borrowed back when nothing is in it any more.
 func (l *Lock) returnContest() {
 	c := l.contest
-	if c.queue.head == nil && c.owed.ack == nil && c.rivals == &noRivals && c.queue.fair == nil && l.lease.phase != asked && c != &noContest {
+	if c.queue.head == nil && c.acks.ack == nil && c.rivals == &noRivals && c.queue.fair == nil && l.lease.phase != asked && c != &noContest {
 		l.contest = &noContest
 		l.cfg.putContest(c)
 	}
@@ -129,19 +129,19 @@ func (l *Lock) any(is func(*Lease) bool) bool {
 	return false
 }
 
-// owed is the callers that wait for the release of g.
-func (l *Lock) owed(g *Lease) *pendingAck {
+// acks is the callers that wait for the release of g.
+func (l *Lock) acks(g *Lease) *pendingAck {
 	if rw := l.contest.rw; rw != nil && g == &rw.second {
-		return &rw.owed
+		return &rw.acks
 	}
-	return &l.contest.owed
+	return &l.contest.acks
 }
 
-// owe has ack, which may be nil, hear of the release of g.
-func (l *Lock) owe(g *Lease, ack Settler) {
+// addAck has ack, which may be nil, hear of the release of g.
+func (l *Lock) addAck(g *Lease, ack Settler) {
 	if ack != nil {
 		l.own()
-		l.owed(g).owe(ack)
+		l.acks(g).add(ack)
 	}
 }
 

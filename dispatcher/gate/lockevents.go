@@ -56,17 +56,17 @@ func (l *Lock) Unlock(now Time, h *Hold, ack Settler, fx *Effects) {
 	case g == nil: // it ended while this was on its way
 		settle(ack, Outcome{Why: h.why})
 	case g.lowering() && h.write:
-		l.owe(g, ack)
+		l.addAck(g, ack)
 	case g.holds != nil:
 		settle(ack, Outcome{})
 	default:
 		if ack == InVain && h.holdCount == nil { // an Owner's other holds may have had least times
 			l.contest.rivals.stayNoLonger()
 		}
-		l.owe(g, ack)
+		l.addAck(g, ack)
 		l.decide(now, g, fx)
 		if g.phase != dead { // handed on, or about to be
-			l.owed(g).acknowledge(Outcome{})
+			l.acks(g).acknowledge(Outcome{})
 		}
 	}
 	l.advance(now, fx)

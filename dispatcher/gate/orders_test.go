@@ -96,7 +96,7 @@ func (b *board) state(seed maphash.Seed) uint64 {
 	}
 	if c := b.a.entries[stock]; c != nil {
 		m := c.Machine.(*Lock)
-		fmt.Fprint(&s, m.lease.phase, m.flight, m.again, m.lease.suspected, m.contest.askAt, m.lease.Tenure, m.lease.watched, m.contest.owed.ack != nil)
+		fmt.Fprint(&s, m.lease.phase, m.flight, m.again, m.lease.suspected, m.contest.askAt, m.lease.Tenure, m.lease.watched, m.contest.acks.ack != nil)
 		for w := m.contest.queue.head; w != nil; w = w.next {
 			fmt.Fprint(&s, w.By)
 		}

@@ -76,8 +76,8 @@ func (unwanted) Settle(Outcome) bool { return true }
 // pendingAck is the callers of Unlock and Force that wait for the answer to a release.
 type pendingAck struct{ ack Settler }
 
-// owe registers ack, if it is not nil, for the next answer.
-func (p *pendingAck) owe(ack Settler) {
+// add registers ack, if it is not nil, for the next answer.
+func (p *pendingAck) add(ack Settler) {
 	switch {
 	case ack == nil:
 	case p.ack == nil:

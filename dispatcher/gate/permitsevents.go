@@ -120,7 +120,7 @@ func (m *Permits) Extend(now Time, h *Hold, lease time.Duration, ack Settler, fx
 		settle(ack, Outcome{Why: Lost})
 	default: // the answer to one before may be on its way, or be asked for again
 		p.extend, p.Next, m.renewAt = max(p.extend, lease), now, now
-		p.owe(ack)
+		p.add(ack)
 	}
 	m.pump(now, fx)
 }

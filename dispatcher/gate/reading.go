@@ -20,7 +20,7 @@ type readWrite struct {
 	contest contest
 	rivals  rivals
 	second  Lease      // besides that of the Lock
-	owed    pendingAck // of its release
+	acks    pendingAck // of its release
 	owners  rwOwners
 	asks    retries // for the head of the queue, in vain
 
@@ -138,7 +138,7 @@ func (l *Lock) lowered(now Time, g *Lease, c *Command) {
 		if g.phase != ours {
 			return
 		}
-		l.owed(g).acknowledge(Outcome{})
+		l.acks(g).acknowledge(Outcome{})
 		if c.Result == UnderReplicated {
 			// Where the downgrade is not known, the keys run out when they would have.
 			g.Deadline = min(g.Deadline, c.Sent+c.Lease-margin(c.Lease))
