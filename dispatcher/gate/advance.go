@@ -15,7 +15,7 @@ func (l *Lock) next(now Time, fx *Effects) {
 	if f != nil {
 		f.unsubscribe(&l.Entry, l.cfg, fx)
 	}
-	for g := range l.leases() {
+	for g := l.first(); g != nil; g = l.after(g) {
 		if g.phase == ours && g.holds == nil {
 			l.decide(now, g, fx)
 		}
@@ -39,7 +39,7 @@ func (l *Lock) next(now Time, fx *Effects) {
 func (l *Lock) NextAlarm() Time {
 	r, settled := l.contest.rivals, !l.any(unsettled)
 	at := r.nextAlarm(settled && l.flight == None)
-	for g := range l.leases() {
+	for g := l.first(); g != nil; g = l.after(g) {
 		if g.phase == ours {
 			at = min(at, g.nextEnd())
 		}
@@ -50,7 +50,7 @@ func (l *Lock) NextAlarm() Time {
 	if l.flight != None {
 		return at
 	}
-	for g := range l.leases() {
+	for g := l.first(); g != nil; g = l.after(g) {
 		switch g.phase {
 		case ours:
 			_, growing := r.growing.lease(g)

@@ -36,7 +36,7 @@ func (l *Lock) Answer(now Time, c *Command, fx *Effects) {
 			l.renewed(now, g, c)
 		}
 	}
-	for g := range l.leases() {
+	for g := l.first(); g != nil; g = l.after(g) {
 		if g.suspected {
 			g.suspected = false
 			g.suspect(max(now, l.contest.rivals.heedAt))
@@ -50,7 +50,7 @@ func (l *Lock) tick(now Time) {
 	if s := &l.contest.rivals.stay; s.least > 0 {
 		s.count(now)
 	}
-	for g := range l.leases() {
+	for g := l.first(); g != nil; g = l.after(g) {
 		if now >= g.Deadline {
 			l.acks(g).acknowledge(Outcome{Why: Doubtful}) // Unlock never blocks past the deadline
 		}

@@ -51,7 +51,7 @@ func (l *Lock) question(w *Waiter) (op Op, id uint64) {
 // reask repeats an acquire of which an answer was lost, under the same owner id: asking twice is harmless. If nobody wants it any
 // more, what it may have taken is released.
 func (l *Lock) reask(now Time, fx *Effects) bool {
-	for g := range l.leases() {
+	for g := l.first(); g != nil; g = l.after(g) {
 		if g.phase != asked || now < l.contest.askTime(l.again) {
 			continue
 		}

@@ -45,7 +45,7 @@ func (l *Lock) forget(now Time, g *Lease) {
 
 // free sends the release of a lease that is dead, or forgets it: when no command can reach it and its lease has surely run out in Redis.
 func (l *Lock) free(now Time, fx *Effects) bool {
-	for g := range l.leases() {
+	for g := l.first(); g != nil; g = l.after(g) {
 		switch {
 		case g.phase != dead:
 		case now >= g.Ends:

@@ -28,7 +28,7 @@ func (l *Lock) counted(g *Lease, lease time.Duration) time.Duration {
 // renew sends the renewal or the downgrade that is due: the watchdog's, one that somebody waits for, or one that only looks whether the
 // lease is there.
 func (l *Lock) renew(now Time, fx *Effects) bool {
-	for g := range l.leases() {
+	for g := l.first(); g != nil; g = l.after(g) {
 		longer, growing := l.contest.rivals.growing.lease(g)
 		if now < g.renewAt(growing) {
 			continue

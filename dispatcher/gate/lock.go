@@ -1,7 +1,6 @@
 package gate
 
 import (
-	"iter"
 	"time"
 
 	"github.com/wheellock/wheellock/scripts"
@@ -91,27 +90,28 @@ func (l *Lock) returnContest() {
 	}
 }
 
-// leases are those that are ours in Redis, or may be, the oldest first.
-func (l *Lock) leases() iter.Seq[*Lease] {
-	return func(yield func(*Lease) bool) {
-		first, second := &l.lease, (*Lease)(nil)
-		if rw := l.contest.rw; rw != nil {
-			if second = &rw.second; second.phase != free && second.ID < first.ID {
-				first, second = second, first
-			}
-		}
-		if first.phase != free && !yield(first) {
-			return
-		}
-		if second != nil && second.phase != free {
-			yield(second)
-		}
+// first is the oldest lease that is ours in Redis, or may be; nil: there is none.
+func (l *Lock) first() *Lease {
+	if rw := l.contest.rw; rw != nil {
+		return rw.first(&l.lease)
 	}
+	if l.lease.phase == free {
+		return nil
+	}
+	return &l.lease
+}
+
+// after is the next younger one. g may have been freed meanwhile.
+func (l *Lock) after(g *Lease) *Lease {
+	if rw := l.contest.rw; rw != nil {
+		return rw.after(g, &l.lease)
+	}
+	return nil
 }
 
 // leaseOf is the one with this number; nil: there is none any more.
 func (l *Lock) leaseOf(id uint64) *Lease {
-	for g := range l.leases() {
+	for g := l.first(); g != nil; g = l.after(g) {
 		if g.ID == id {
 			return g
 		}
@@ -121,7 +121,7 @@ func (l *Lock) leaseOf(id uint64) *Lease {
 
 // any reports whether one of the leases is like that.
 func (l *Lock) any(is func(*Lease) bool) bool {
-	for g := range l.leases() {
+	for g := l.first(); g != nil; g = l.after(g) {
 		if is(g) {
 			return true
 		}
@@ -163,7 +163,7 @@ func (l *Lock) askFrom(at Time) {
 // ttl is what the leases of ours have left, or what was last heard of the lease of others.
 func (l *Lock) ttl(now Time) time.Duration {
 	at, held := Time(0), false
-	for g := range l.leases() {
+	for g := l.first(); g != nil; g = l.after(g) {
 		if g.phase == ours {
 			at, held = max(at, g.Deadline), true
 		}
@@ -185,7 +185,7 @@ func (l *Lock) lastOutcome(now Time) Outcome {
 // Oldest is when the oldest living hold was granted.
 func (l *Lock) Oldest() Time {
 	oldest := Never
-	for g := range l.leases() {
+	for g := l.first(); g != nil; g = l.after(g) {
 		oldest = min(oldest, g.oldest())
 	}
 	return oldest
@@ -196,7 +196,7 @@ func (l *Lock) Waiting() int { return int(l.contest.queue.n) }
 
 // send adds the one command of the name. The caller may fill in more, at once.
 func (l *Lock) send(op Op, id uint64, lease time.Duration, fx *Effects) *Command {
-	for g := range l.leases() {
+	for g := l.first(); g != nil; g = l.after(g) {
 		g.suspected = false
 	}
 	c := fx.add(op)

@@ -165,7 +165,7 @@ func (l *Lock) hinted(now Time) {
 
 // suspect has Redis asked at that time at the latest whether our owners are there.
 func (l *Lock) suspect(now, at Time) {
-	for g := range l.leases() {
+	for g := l.first(); g != nil; g = l.after(g) {
 		g.suspected = l.flight != None
 		g.suspect(max(now, at))
 	}
@@ -216,7 +216,7 @@ func (l *Lock) LinkUp(now Time, fx *Effects) {
 // hurry ends the pauses before the next question and before releases.
 func (l *Lock) hurry(now Time) {
 	l.contest.hurry(now)
-	for g := range l.leases() {
+	for g := l.first(); g != nil; g = l.after(g) {
 		if g.phase == dead {
 			g.Next = min(g.Next, now)
 		}
@@ -262,7 +262,7 @@ func (l *Lock) Close(now Time, fx *Effects) {
 		r.subscription.close()
 		r.keep, r.turns = Never, turns{}
 	}
-	for g := range l.leases() {
+	for g := l.first(); g != nil; g = l.after(g) {
 		if g.phase == ours {
 			l.lose(now, g, Closed, nil)
 		}

@@ -45,6 +45,30 @@ func (rw *readWrite) reset(cfg *Config) {
 	rw.contest.begin(cfg, &rw.rivals)
 }
 
+// first is the older of two leases, one of them rw's second; nil: both are gone.
+func (rw *readWrite) first(one *Lease) *Lease {
+	other := &rw.second
+	switch {
+	case one.phase == free && other.phase == free:
+		return nil
+	case one.phase == free || other.phase != free && other.ID < one.ID:
+		return other
+	}
+	return one
+}
+
+// after is the other of two leases, if it is younger than g.
+func (rw *readWrite) after(g, one *Lease) *Lease {
+	other := &rw.second
+	if g == other {
+		other = one
+	}
+	if other.phase == free || other.ID < g.ID {
+		return nil
+	}
+	return other
+}
+
 // vacant is where a new lease for w goes; nil: readers have two.
 func (rw *readWrite) vacant(l *Lock, now Time, w *Waiter) *Lease {
 	rw.yieldsToWriters = l.any(anyLease) && l.mayYield(now, w)
@@ -101,7 +125,7 @@ func (t *Lease) joinable(now Time, cfg *Config) bool {
 
 // join lets a reader in beside those that read already, without asking Redis. True: w is settled.
 func (l *Lock) join(now Time, w *Waiter) bool {
-	for g := range l.leases() {
+	for g := l.first(); g != nil; g = l.after(g) {
 		if g.joinable(now, l.cfg) && g.lasts(now, w) {
 			w.HandedOn = true
 			if l.letIn(now, w, g) {

@@ -3,7 +3,6 @@ package gate
 import (
 	"fmt"
 	"math/rand/v2"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -230,7 +229,7 @@ func (w *rwWorld) settle() {
 			}
 		}
 		if !p.rw.Idle() || len(p.rw.contest.rw.owners) > 0 || p.cfg.Stats.Held.Load() != 0 {
-			w.broken("%s is left with %d tenures, %d owners, %d holds", p.uuid, len(slices.Collect(p.rw.leases())), len(p.rw.contest.rw.owners), p.cfg.Stats.Held.Load())
+			w.broken("%s is left with leases in phase %d, %d owners, %d holds", p.uuid, p.rw.lease.phase+p.rw.contest.rw.second.phase, len(p.rw.contest.rw.owners), p.cfg.Stats.Held.Load())
 		}
 	}
 	if keys, listeners := w.redis.left(), w.redis.listeners[scripts.RWChannel(stock)]; len(keys)+len(listeners) > 0 {
