@@ -55,7 +55,7 @@ func (l *Lock) adopted(now Time, g *Lease, c *Command) {
 		g.phase, g.Deadline = ours, 0
 		l.taken(now, g, c)
 		l.settleYield(false, now) // somebody had it
-		out := g.unusable(now, c, c.Lease)
+		out := g.unusable(now, c, l.cfg)
 		ack, forced := r.forced(g.ID)
 		if forced {
 			out = Outcome{Why: Lost}

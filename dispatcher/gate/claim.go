@@ -134,7 +134,7 @@ func (l *Lock) given(now Time, news News, fx *Effects) bool {
 	if f != nil {
 		f.doubt(now, &g.Tenure)
 	}
-	l.confirm(now, g, &as)
+	g.confirm(now, &as, l.cfg)
 	g.Next = now + min(claimRenewal, (g.Deadline-now)/4)
 	r.endClaim(c.id)
 	l.again = false

@@ -140,7 +140,7 @@ func (f *fairQueue) passedOn(l *Lock, now Time, c *Command) {
 	g.ask(c.Args.Release().Successor, c.Lease, false, true)
 	g.phase = ours
 	f.doubt(now, &g.Tenure)
-	l.confirm(now, g, c)
+	g.confirm(now, c, l.cfg)
 	l.handOut(now, g, c)
 }
 

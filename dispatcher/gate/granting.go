@@ -2,7 +2,7 @@ package gate
 
 // taken notes that g is ours, by the answer c.
 func (l *Lock) taken(now Time, g *Lease, c *Command) {
-	l.confirm(now, g, c)
+	g.confirm(now, c, l.cfg)
 	if l.traits().fenced {
 		last := int64(c.Reply)
 		l.rivals().tokens = tokens{last - TokenBlock + 1, last}
@@ -14,7 +14,7 @@ func (l *Lock) taken(now Time, g *Lease, c *Command) {
 func (l *Lock) handOut(now Time, g *Lease, c *Command) {
 	r := l.contest.rivals
 	ack, forced := r.forced(g.ID)
-	switch out := g.unusable(now, c, l.counted(g, c.Lease)); {
+	switch out := g.unusable(now, c, l.cfg); {
 	case out.Why != Granted:
 		l.contest.gaveBack(now, l.cfg, g.ID, l.asks(), out)
 	case forced:

@@ -52,7 +52,7 @@ func (l *Lock) confirmed(now Time, g *Lease, c *Command, fx *Effects) {
 		r, age := l.rivals(), g.Confirmed
 		r.outside = max(int32(c.Reply)-int32(r.ownSubscriptions()), 0)
 		l.tries = 0
-		l.confirm(now, g, c)
+		g.confirm(now, c, l.cfg)
 		g.follow()
 		switch {
 		case !g.write:

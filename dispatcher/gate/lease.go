@@ -65,12 +65,47 @@ func (t *Lease) declined() {
 	}
 }
 
-// confirm counts the lease from when c left, and begins to count handoffs anew. No hold is at risk any more.
-func (t *Lease) confirm(now Time, c *Command, lease time.Duration, stats *Stats) {
-	t.Tenure.confirm(now, c, lease)
+// confirm counts the lease from when c left, and begins to count handoffs anew. No hold is at risk any more. If the link has broken
+// since c was asked for, the lease still belongs to the link before.
+//
+// A lease of readers that is longer than the watchdog's does not last by itself: Redisson's renewals of other readers lower the TTL of
+// the lock that they share to that of the watchdog. So it is asserted again every third of that, and the deadline is never further
+// away. A renewal does not let readers join for longer: an outside writer must get its turn.
+func (t *Lease) confirm(now Time, c *Command, cfg *Config) {
+	lease := t.counted(c.Lease, cfg)
+	t.extent = max(t.extent, c.Sent+c.Lease-margin(c.Lease))
+	t.Deadline = max(t.Deadline, c.Sent+lease-margin(lease))
+	t.carried(now, c.Lease)
+	t.Next = c.Sent + t.Lease/3
+	if !t.Watch {
+		t.Next = c.Sent + cfg.Lease/3
+	}
 	t.lowerFirst()
-	t.handed = 0
-	t.risk(stats, Outcome{})
+	if t.write {
+		t.Confirmed = now
+	}
+	t.Epoch, t.Doubt, t.handed = c.Epoch, false, 0
+	t.risk(cfg.Stats, Outcome{})
+}
+
+// counted is how much of a lease counts: of a reader's no more than the watchdog's.
+func (t *Lease) counted(lease time.Duration, cfg *Config) time.Duration {
+	if t.write {
+		return lease
+	}
+	return min(lease, cfg.Lease)
+}
+
+// unusable is why nobody can be given the lease that c took; Granted: it can be given. A grant that is read after its own deadline is not
+// handed out.
+func (t *Lease) unusable(now Time, c *Command, cfg *Config) Outcome {
+	switch {
+	case now >= t.Deadline:
+		return overdue(now, c, t.counted(c.Lease, cfg))
+	case c.Result == UnderReplicated:
+		return Outcome{Why: TooFew}
+	}
+	return Outcome{}
 }
 
 // doubt notes a renewal that proved nothing: the lease is doubtful, so that it is not handed on, and it is asked for

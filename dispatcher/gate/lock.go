@@ -9,9 +9,9 @@ import (
 // Lock is the machine of a lock: of a mutex, which one owner has at a time, or of a read-write lock, which one writer has or many
 // readers. A caller of a mutex is a writer: it excludes all others.
 //
-// Its events are in lockevents.go and answers.go. Each ends with advance (advance.go), which sends what is due: a question for those
-// who wait (asking.go), a renewal (keeping.go), a release (freeing.go). granting.go says who holds, handing.go who gets a lease that
-// nobody holds any more, reading.go what only readers need. A fair lock leaves the order to a queue in Redis (fair.go).
+// Its events are in lockevents.go. Each ends with advance (advance.go), which sends what is due: a question for the callers that wait
+// (asking.go), a renewal or a release (keeping.go). granting.go says which callers hold, handing.go which waiter gets a lease that nobody
+// holds any more, reading.go what only readers need. A fair lock leaves the order to a queue in Redis (fair.go).
 type Lock struct {
 	Entry
 	cfg     *Config  // shared by all names

@@ -63,7 +63,7 @@ func (rw *readWrite) after(g, one *Lease) *Lease {
 	if g == other {
 		other = one
 	}
-	if other.phase == free || other.ID < g.ID {
+	if other.phase == free || other.ID <= g.ID {
 		return nil
 	}
 	return other
@@ -171,7 +171,7 @@ func (l *Lock) lowered(now Time, g *Lease, c *Command) {
 			return
 		}
 		g.Deadline = 0 // a reader's may be nearer
-		l.confirm(now, g, c)
+		g.confirm(now, c, l.cfg)
 		g.follow()
 		g.Confirmed = c.Sent
 		l.closeUp(now)

@@ -21,27 +21,6 @@ type Tenure struct {
 	Stretched bool   // its key may have been given more than Lease: it is not handed on (rule 1)
 }
 
-// confirm counts the lease, or as much of it as counts, from when the command left that confirmed the tenure. If the link has broken since
-// it was asked for, the tenure still belongs to the link before.
-func (t *Tenure) confirm(now Time, c *Command, lease time.Duration) {
-	t.Deadline = max(t.Deadline, c.Sent+lease-margin(lease))
-	t.Next = c.Sent + t.Lease/3
-	t.carried(now, c.Lease)
-	t.Confirmed, t.Epoch, t.Doubt = now, c.Epoch, false
-}
-
-// unusable is why nobody can be given the tenure that c took, if so much of its lease counts; Granted: it can be given. A grant that
-// is read after its own deadline is not handed out.
-func (t *Tenure) unusable(now Time, c *Command, lease time.Duration) Outcome {
-	switch {
-	case now >= t.Deadline:
-		return overdue(now, c, lease)
-	case c.Result == UnderReplicated:
-		return Outcome{Why: TooFew}
-	}
-	return Outcome{}
-}
-
 // overdue is a grant of a lease that was over when the answer came.
 func overdue(now Time, c *Command, lease time.Duration) Outcome {
 	return Outcome{Why: TooLate, ServerMessage: fmt.Sprintf(

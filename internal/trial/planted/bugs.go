@@ -11,7 +11,7 @@ var bugs = []Bug{
 		{"dispatcher/gate/lockevents.go", "refusal) {\n		l.askAgain()\n", "refusal) {\n"},
 	}},
 	{"a deadline that counts from the answer", []edit{
-		{"dispatcher/gate/tenure.go", "c.Sent+lease-margin(lease))", "now+lease-margin(lease))"},
+		{"dispatcher/gate/lease.go", "c.Sent+lease-margin(lease))", "now+lease-margin(lease))"},
 	}},
 	{"a release that does not look who the owner is", []edit{
 		{"scripts/release.lua", "call('HDEL', KEYS[i], ARGV[2 * i])", "call('DEL', KEYS[i])"},
@@ -21,7 +21,7 @@ var bugs = []Bug{
 	}},
 	{"a renewal after the unlock", []edit{
 		{"scripts/renew.lua", "	if mine == 0 then return -1 end", "	if mine == 0 then call('HSET', lock, ARGV[i], '1') end"},
-		{"dispatcher/gate/freeing.go", "		l.askFrom(now + l.pause(now, g.ID, heard))\n", "		l.askFrom(now + l.pause(now, g.ID, heard))\n" +
+		{"dispatcher/gate/keeping.go", "		l.askFrom(now + l.pause(now, g.ID, heard))\n", "		l.askFrom(now + l.pause(now, g.ID, heard))\n" +
 			"		if g.ID%16 == 0 {\n			l.send(Renew, g.ID, g.Lease, fx)\n		}\n"},
 	}},
 	{"a cancelled call that is forgotten", []edit{
@@ -81,7 +81,7 @@ var bugs = []Bug{
 		{"scripts/permit_take.lua", "			if refused then return refused end\n", ""},
 	}},
 	{"a number in a fair queue that is used again after its release", []edit{
-		{"dispatcher/gate/freeing.go", "	if f := l.contest.queue.fair; f != nil {\n		f.takenInVain(l, now, g.ID)\n	}\n", ""},
+		{"dispatcher/gate/keeping.go", "	if f := l.contest.queue.fair; f != nil {\n		f.takenInVain(l, now, g.ID)\n	}\n", ""},
 		{"dispatcher/gate/fair.go", "	if l.contest.queue.head.place == 0 {", "	if l.contest.queue.head.place == l.lease.ID || l.contest.queue.head.place == 0 {"},
 	}},
 	{"a later waiter that stands before the first", []edit{
