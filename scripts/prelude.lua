@@ -49,6 +49,14 @@ local function clock()
 	return math.floor(microseconds() / 1000)
 end
 
+-- late answers a call that arrived after its notAfter, which is 0 if there is none; nil: the call is in time. now may be nil.
+local function late(notAfter, now)
+	local bound = tonumber(notAfter)
+	if bound == 0 then return nil end
+	now = now or clock()
+	if now > bound then return LATE - now end
+end
+
 -- taken is the answer to an acquire that found another owner. 2^42 ms, 139 years, stand for anything longer: the
 -- numbers beyond mean something else.
 local function taken(ttl)

@@ -5,14 +5,6 @@
 -- a late duplicate, whose answer nobody reads.
 local RECEIPT = 60000 -- ms; the engine asks again for at most 50 s
 
--- late answers a call that arrived after its notAfter; nil: the call is in time.
-local function late(notAfter)
-	local bound = tonumber(notAfter)
-	if bound == 0 then return nil end
-	local now = clock()
-	if now > bound then return LATE - now end
-end
-
 -- earlier is the answer that this call got when it ran before; nil: it did not.
 local function earlier(receipt, number)
 	local found = call('GET', receipt)
