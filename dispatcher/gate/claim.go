@@ -96,15 +96,3 @@ func (cl *claim) heard(news *News) bool {
 	cl.code = 0
 	return true
 }
-
-// Unclaimed is the operation that does what op does for c, but leaves no claim and gives nothing to one: it has fewer keys. None: there
-// is no such operation.
-func (c *Command) Unclaimed(op Op) Op {
-	switch op {
-	case AcquireClaim:
-		return c.Entry.traits().acquire
-	case ReleaseClaim:
-		return c.Entry.traits().release
-	}
-	return None
-}

@@ -2,8 +2,8 @@
 //
 // From the bottom up:
 //
-//   - A Command is what a machine asks of Redis for its name, and how it went; each operation has its own type of arguments
-//     (command.go).
+//   - A Command is what a machine asks of Redis for its name, and how it went; each operation has a row of everything that is to be
+//     known of it (operations.go), and its own type of arguments (command.go).
 //   - Callers are Waiters in a Queue (waiter.go), and hear an Outcome (outcome.go). A granted Waiter becomes a Hold (hold.go) of a
 //     tenure.
 //   - An Entry is one live name; its Machine is the state machine of its Kind (entry.go, kinds.go).
@@ -47,71 +47,6 @@ func jitter(seed uint64, span time.Duration) time.Duration {
 	seed = (seed ^ seed>>30) * 0xbf58476d1ce4e5b9
 	return time.Duration((seed ^ seed>>31) % uint64(span))
 }
-
-// Op is what a command does in Redis.
-type Op uint8
-
-// The operations, in the order in which a batch carries them: what keeps locks alive first, then what
-// frees them, then what takes new ones (rule 15).
-const (
-	None Op = iota
-	Renew
-	Confirm
-	RenewRead
-	RenewWrite
-	ConfirmRead
-	ConfirmWrite
-	Downgrade
-	PermitRenew
-	Detach
-	Release
-	ReleaseClaim   // gives it to a claim, if there is one
-	ReleaseQuietly // tells nobody
-	ReleaseRead
-	ReleaseWrite
-	PermitFree
-	FairRelease
-	FairLeave // the queue
-	Give
-	CountDown
-	AddPermits
-	PermitAdd
-	SetPermits
-	DrainPermits
-	SetCount
-	DeleteCount
-	DeletePermits
-	PermitSet
-	PermitDelete
-	Adopt
-	Acquire
-	AcquireClaim // leaves a claim, if it is refused
-	AcquireFenced
-	AcquireRead
-	AcquireWrite
-	PermitTake
-	FairAsk
-	Take
-	GetCount
-	CountWaiters
-	Ops
-)
-
-var opNames = [Ops]string{
-	None: "none", Renew: "renew", Confirm: "confirm",
-	RenewRead: "renew read", RenewWrite: "renew write", ConfirmRead: "confirm read", ConfirmWrite: "confirm write", Downgrade: "downgrade",
-	PermitRenew: "permit renew", PermitFree: "permit free", PermitAdd: "permit add", PermitTake: "permit take",
-	ReleaseRead: "release read", ReleaseWrite: "release write", AcquireRead: "acquire read", AcquireWrite: "acquire write",
-	Detach: "detach", Adopt: "adopt",
-	Release: "release", ReleaseClaim: "release claim", ReleaseQuietly: "release quietly",
-	FairRelease: "fair release", FairLeave: "fair leave",
-	Give: "give", CountDown: "count down", AddPermits: "add permits", SetPermits: "set permits", DrainPermits: "drain permits",
-	SetCount: "set count", DeleteCount: "delete count",
-	DeletePermits: "delete permits", PermitSet: "permit set", PermitDelete: "permit delete",
-	Acquire: "acquire", AcquireClaim: "acquire claim", AcquireFenced: "acquire fenced", FairAsk: "fair ask", Take: "take", GetCount: "look", CountWaiters: "count waiters",
-}
-
-func (o Op) String() string { return opNames[o] }
 
 // Result says how far a command got. Only Answered and UnderReplicated have a Reply.
 type Result uint8

@@ -100,14 +100,11 @@ func (q *lock) send(op Op, id uint64, lease time.Duration, fx *Effects) *Command
 	c := fx.add(op)
 	c.Entry, c.Op, c.ID, c.Lease, c.Epoch = &q.Entry, op, id, lease, q.cfg.Epoch
 	q.flight = op
-	if publishing[op] && q.contention != nil {
+	if Operations[op].publishes && q.contention != nil {
 		q.contention.publishing()
 	}
 	return c
 }
-
-// publishing are the operations that publish a message, which comes back to us.
-var publishing = [Ops]bool{Detach: true, Release: true, ReleaseClaim: true, ReleaseRead: true, ReleaseWrite: true, Downgrade: true}
 
 // releaseOrphan sends the release of an orphan that is due.
 func (q *lock) releaseOrphan(now Time, fx *Effects) bool {

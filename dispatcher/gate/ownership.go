@@ -93,7 +93,7 @@ func (t *ownership) suspect(at Time) {
 // prolonged notes what a command about the ownership, which has come back, may have done to its key. The kind calls it
 // before anything else: what is lost in this moment is released for as long as its key may stand.
 func (t *ownership) prolonged(now Time, c *Command) {
-	if c.ID != t.ID || !prolonging[c.Op] {
+	if c.ID != t.ID || !Operations[c.Op].prolongs {
 		return
 	}
 	switch c.Result {
@@ -102,11 +102,6 @@ func (t *ownership) prolonged(now Time, c *Command) {
 	case Unknown:
 		t.carried(now+LateWindow, c.Lease)
 	}
-}
-
-// prolonging are the operations that may raise the TTL of an owner that is there.
-var prolonging = [Ops]bool{
-	Renew: true, Confirm: true, RenewRead: true, RenewWrite: true, ConfirmRead: true, ConfirmWrite: true, Downgrade: true,
 }
 
 // fresh is rule 8: an ownership may be handed to another caller of this process without asking Redis, for a while after

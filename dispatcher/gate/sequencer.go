@@ -105,7 +105,7 @@ func (l *sequencer) start(c Command, fx *Effects) {
 
 func (l *sequencer) send(fx *Effects) {
 	l.out = true
-	if l.call.Op == Give || l.call.Op == PermitFree {
+	if Operations[l.call.Op].publishes {
 		l.contention.publishing()
 	}
 	*fx.add(l.call.Op) = l.call

@@ -113,7 +113,7 @@ var bugs = []Bug{
 		{"dispatcher/gate/adopt.go", "strconv.FormatUint(m.t.ID, 10))", "strconv.FormatUint(0, 10))"},
 	}},
 	{"a mutex that needs the key of its claims while its slot is open", []edit{
-		{"dispatcher/gate/claim.go", "	case AcquireClaim:\n		return c.Entry.traits().acquire\n	case ReleaseClaim:\n		return c.Entry.traits().release\n", ""},
+		{"dispatcher/gate/operations.go", "plain := Operations[op].unclaimed; plain != nil {", "plain := Operations[op].unclaimed; false {"},
 	}},
 	{"a hold that lasts as long as its tenure", []edit{
 		{"dispatcher/gate/hold.go", "h.deadline.Store(int64(min(h.until, t.Deadline)))", "h.deadline.Store(int64(h.until))"},
