@@ -1,13 +1,13 @@
--- claim.lua: is put between prelude.lua and the scripts of a lock whose waiting engines have claims. What a claim is.
+-- claim.lua: is put between prelude.lua and the scripts of locks to which waiting engines have claims. What a claim is.
 --
--- An engine whose acquire is refused leaves a claim in a hash beside the lock: "<owner> <code> <ends> <since>" in a field that is
+-- An engine that is refused a lock leaves a claim in a hash beside the lock: "<owner> <code> <ends> <since>" in a field that is
 -- the engine's uuid; ends in ms, since in microseconds. A release gives the lock to the owner of the oldest claim that stands,
 -- until ends, and publishes the code, by which that engine knows that it has the lock. An owner has the lock from such a release
 -- exactly as if its last acquire, which was refused, had taken the lock with a lease of CLAIM. The field began says since when
 -- the lock has been given from owner to owner without being free, in ms.
 local CLAIM = 2000 -- ms from the acquire on (gate.claimTime)
 local LEAST = CLAIM / 2 -- ms that must be left of a claim for a lock to be given to it
-local TURN = 100 -- ms; once in so long a lock is freed and not given: whoever polls for it leaves no trace
+local TURN = 100 -- ms; once in so long a lock is freed and not given: an engine that polls for it leaves no trace
 local MOST = 32 -- engines that have claims to one lock; the others are woken and ask
 local CLAIMED = -8796093022208 -- -(2^43)
 local GIVEN = 1125899906842625 -- 2^50 + 1
@@ -59,7 +59,7 @@ local function room(claims, now)
 end
 
 -- claim leaves a claim, or has the one that stands last longer, and reports whether it has: a claim that was refused may stand as
--- it was. Who has none is woken, and asks. A claim of a later owner of the same engine stays: then this call is a late copy.
+-- it was. An engine without a claim is woken, and asks. A claim of a later owner of the same engine stays: then this call is a late copy.
 local function claim(claims, owner, code, micros)
 	local engine, now = engineOf(owner), math.floor(micros / 1000)
 	local before = claimOf(claims, engine)
@@ -104,7 +104,7 @@ local function pass(lock, key, how, channel, claim, now)
 	call('HDEL', key, engineOf(claim.owner)) -- unchecked: as in drop
 	local heard = publish(how, channel, claim.code)
 	if heard >= 0 then return heard end
-	if how == 'BOTH' then return 0 end -- who listens one way may have heard of it
+	if how == 'BOTH' then return 0 end -- a subscriber of one way may have heard of it
 	call('HDEL', lock, claim.owner) -- unchecked: nobody has heard of it, and its lease is short
 	return nil
 end

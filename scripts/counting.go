@@ -33,11 +33,11 @@ var (
 	Count         = made("count", receipt, count)
 )
 
-// Runs says for whom take.lua takes permits: callers in the order of their queue, "<permits>x<how many>," for each run of
-// those who want the same.
+// Runs are the callers for which take.lua takes permits, in the order of their queue: "<permits>x<how many>," for each run of
+// those that want the same.
 type Runs string
 
-// AppendRun appends to Runs so many callers who want so many permits each.
+// AppendRun appends to Runs so many callers that want so many permits each.
 func AppendRun(runs []byte, permits, callers int64) []byte {
 	runs = append(strconv.AppendInt(runs, permits, 10), 'x')
 	return append(strconv.AppendInt(runs, callers, 10), ',')

@@ -1,8 +1,8 @@
 -- pass.lua: pass locks from one owner to another, without freeing them in between, by VERB:
 --   adopt      mutexes to fresh owners of this engine, which take the place of others. A fenced lock gets a block of tokens besides.
---   detach     mutexes to owners that no engine renews, and wake the waiters, who so learn how long the names stay taken. A lock that
+--   detach     mutexes to owners that no engine renews, and wake the waiters: they learn how long the names stay taken. A lock that
 --              was passed before is left as it is: how long it stays taken was said then.
---   downgrade  read-write locks from a writer whose write holds have ended, and which also reads, to that reader, and wake all waiters:
+--   downgrade  read-write locks from a writer that has no write holds any more, but reads, to that reader, and wake all waiters:
 --              other readers may enter.
 -- A repeated call after a lost answer finds that done.
 -- invariant: late-acquire-does-nothing, detached-name-stays
@@ -64,8 +64,7 @@ return each(#KEYS / 2, function(i)
 		local refused = downgrade(lock, other, old, fresh, found, lease)
 		if refused or not found[1] then return refused or 0 end
 		return publish(ARGV[1], channel, '1')
-	end
-	if adopts then
+	elseif adopts then
 		local token = other == lock and 1 or tokensof(other, tonumber(ARGV[2]), ARGV[3], micros)
 		if token < 0 then return token end
 		if found[2] then return prolong(lock, lease) or token end -- asked again
@@ -74,7 +73,7 @@ return each(#KEYS / 2, function(i)
 	local refused = found[1] and pass(lock, old, found[1], fresh, lease)
 	if refused then return refused end
 	if channel == '' then return 0 end
-	if other ~= lock then -- of those who wait for a fair lock only the first asks
+	if other ~= lock then -- of the waiters for a fair lock only the first asks
 		local head = call('LINDEX', other, 0)
 		if type(head) ~= 'string' then return 0 end
 		channel = channel .. ':' .. head

@@ -85,10 +85,10 @@ local function bound(lock, lease, ...)
 	return fault(reply, lock)
 end
 
--- Who speaks BOTH ways also listens both ways, and is one. Others may listen one way. So of the two counts the larger
+-- An engine that speaks BOTH ways also listens both ways, and is one. Others may listen one way. So of the two counts the larger
 -- one tells whether there are others.
 
--- publish wakes who listens and answers how many; NONE wakes nobody; -2 when this user may not publish on the channel.
+-- publish wakes the subscribers and answers how many; NONE wakes nobody; -2 when this user may not publish on the channel.
 local function publish(how, channel, message)
 	if how == 'NONE' then return 0 end
 	local heard = 0

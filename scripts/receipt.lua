@@ -2,7 +2,7 @@
 -- invariant: change-has-one-effect
 -- Each call has a growing number and leaves a receipt, "<number>:<answer>", in one key per name and engine. The engine has
 -- one call per name in flight and settles it before the next. So a receipt with a higher number means that this call is
--- a late duplicate, whose answer nobody reads.
+-- a late duplicate, and nobody reads its answer.
 local RECEIPT = 60000 -- ms; the engine asks again for at most 50 s
 
 -- earlier is the answer that this call got when it ran before; nil: it did not.

@@ -1,11 +1,11 @@
--- renew.lua: prolong locks that are still held by these owners, by VERB: renew mutexes and writers; confirm those whose tenure is
--- being handed on, and count who listens; renew_read the holds of these readers only, for the holds of others run out.
+-- renew.lua: prolong locks that are still held by these owners, by VERB: renew mutexes and writers; confirm those that are
+-- being handed on, and count the subscribers; renew_read the holds of these readers only, for the holds of others run out.
 --                 renew                         confirm                     renew_read
 -- KEYS per name   lock                          lock                        lock, the hold's key
 -- ARGV first                                    publish                     publish
 -- ARGV per name   owner                         owner, lease, channel       owner, lease, channel or empty
 -- ARGV last       one lease for all, or each
--- publish is PUBLISH, SPUBLISH or BOTH; leases are in ms; a channel is one whose subscribers are to be counted.
+-- publish is PUBLISH, SPUBLISH or BOTH; leases are in ms; the subscribers of a channel are counted.
 -- reply per name: 1 still held; with a channel its subscribers, >= 0; -1 not this owner's; a fault
 local KEYS, ARGV = KEYS, ARGV
 local reads, behind = VERB == 'renew_read', VERB == 'renew'

@@ -126,7 +126,7 @@ type FairPlace string
 // The places.
 const (
 	NoPlace     FairPlace = "TRY" // it stands in no queue: it asks once
-	FirstToJoin FairPlace = "NEW" // it is the first of those who join
+	FirstToJoin FairPlace = "NEW" // it is the first of those that join
 	InQueue     FairPlace = "OLD" // it has joined
 )
 
