@@ -1,31 +1,59 @@
--- acquire.lua: take mutexes. An owner id that has the lock already is granted again, so asking twice is harmless.
+-- acquire.lua: take mutexes. An owner id that has the lock already is granted again, so asking twice is harmless. VERB, which
+-- stands before this text, says what is given besides: acquire_fenced gives each tenure a block of fencing tokens, and
+-- acquire_claim gives a fenced lock tokens and leaves claims to locks that others have (claim.lua).
 -- invariant: late-acquire-does-nothing, reply-says-what-redis-holds
--- KEYS[i]              lock, a hash of owner -> hold count; none of them twice
--- ARGV[1]              notAfter: server time in ms after which nothing may be taken; 0: no bound
--- ARGV[i+1]            owner
--- after them           lease in ms: one for all, or one for each
--- reply per name: 1 granted; -(pttl+2) held by another owner; LATE - now; a fault
+--                 acquire                       acquire_fenced                    acquire_claim
+-- KEYS per name   lock                          lock, fencing counter             lock, claims, fencing counter or the lock again
+-- ARGV first      notAfter                      notAfter, block, idle             notAfter, block, idle
+-- ARGV per name   owner                         owner, lease                      owner, lease, code of its claim
+-- ARGV last       one lease for all, or each
+-- lock is a hash of owner -> hold count, and none comes twice; claims is a key of ours alone. notAfter is the server time in ms after
+-- which nothing may be taken, 0: no bound; block is how many tokens a tenure gets; after idle ms an unused counter expires, 0: never;
+-- leases are in ms.
+-- reply per name: 1 granted, of a fenced lock the last token of its block; -(pttl+2) held by another owner; CLAIMED - (pttl+2) the
+--                 same, and the claim stands for CLAIM from now; LATE - now; a fault
+-- A repeated call under the same owner id gets a fresh block of tokens: no caller has seen one of the first.
 local KEYS, ARGV = KEYS, ARGV
-local deadline = tonumber(ARGV[1])
-if deadline > 0 then
-	local now = clock()
-	if now > deadline then return LATE - now end
-end
+local plain, claiming = VERB == 'acquire', VERB == 'acquire_claim'
+local micros = not plain and microseconds()
+local tardy = late(ARGV[1], micros and math.floor(micros / 1000))
+if tardy then return tardy end
 
-local allFree = call('EXISTS', unpack(KEYS)) == 0 -- one look for all names; if it is refused, one at each
-local n = #KEYS
+local allFree = plain and call('EXISTS', unpack(KEYS)) == 0 -- one look for all names; if it is refused, one at each
+local width = plain and 1 or claiming and 3 or 2
+local n = #KEYS / width
 return each(n, function(i)
-	local lock, owner, lease = KEYS[i], ARGV[i + 1], ARGV[n + i + 1] or ARGV[n + 2]
-	local ttl = allFree and -2 or call('PTTL', lock)
-	if ttl == -2 then
+	local lock, owner, lease, claims, counter, code = KEYS[i], ARGV[i + 1], ARGV[n + i + 1] or ARGV[n + 2], nil, nil, nil
+	if not plain then
+		local at = width * (i - 1)
+		lock, counter, owner, lease = KEYS[at + 1], KEYS[at + width], ARGV[at + 4], ARGV[at + 5]
+		if claiming then claims, code = KEYS[at + 2], ARGV[at + 6] end
+	end
+	local ttl, mine = allFree and -2 or call('PTTL', lock), false
+	if type(ttl) == 'table' then return fault(ttl, lock) end
+	if ttl ~= -2 then
+		local found = call('HMGET', lock, owner, 'mode')
+		if found.err then return fault(found, lock) end
+		if found[2] then return foreign() end
+		if not found[1] then
+			return claiming and claim(claims, owner, code, micros) and CLAIMED + taken(ttl) or taken(ttl)
+		end
+		mine = true
+	end
+	local token = 1
+	if counter and counter ~= lock then
+		token = tokensof(counter, tonumber(ARGV[2]), ARGV[3], micros)
+		if token < 0 then return token end
+	end
+	local refused
+	if mine then
+		refused = prolong(lock, lease)
+	else
 		local reply = call('HSET', lock, owner, '1')
 		if reply ~= 1 then return fault(reply, lock) end
-		return bound(lock, lease, owner) or 1
+		refused = bound(lock, lease, owner)
 	end
-	if type(ttl) == 'table' then return fault(ttl, lock) end
-	local found = call('HMGET', lock, owner, 'mode')
-	if found.err then return fault(found, lock) end
-	if found[2] then return foreign() end
-	if not found[1] then return taken(ttl) end
-	return prolong(lock, lease) or 1
+	if refused then return refused end
+	if claiming then drop(claims, owner) end
+	return token
 end)

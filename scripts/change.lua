@@ -61,7 +61,7 @@ local function change(key, held, receipt, id, n, there, taken, by, channel)
 		return once(receipt, id, 0, function() return call('INCRBY', key, string.format('%.0f', more)) end, function()
 			return publish(ARGV[1], channel, by)
 		end)
-	elseif DELETES then -- who waits for permits goes on waiting
+	elseif DELETES then -- waiters for permits go on waiting
 		if not there and taken == 0 then return note(receipt, id, 0) or 0 end
 		mayGrow(receipt)
 		return once(receipt, id, 1, function() return call('DEL', key, held or key) end, function()

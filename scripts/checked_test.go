@@ -11,7 +11,7 @@ import (
 
 // changing are the functions of the scripts that write and answer by what fault they were refused. ask is not among them: it
 // keeps the fault itself.
-var changing = []string{"prolong", "prolonghold", "bound", "pass", "note", "reclaim", "extend", "live", "join", "take"}
+var changing = []string{"prolong", "prolonghold", "bound", "pass", "downgrade", "note", "reclaim", "extend", "live", "join", "take"}
 
 // used is what an expression stands behind whose value is used. Behind anything else it is a statement.
 var used = regexp.MustCompile(`(?:[=(,{\[<>+*/#.~-]|\b(?:return|and|or|not|in|if|elseif|while|until))\s*$`)

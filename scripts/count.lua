@@ -1,6 +1,22 @@
--- count.lua: the number of one name, a semaphore's permits or a latch's count.
--- KEYS[1]  the name
--- reply {code, number}: code 0, or a fault; number 0 when there is none
-local n, bad = number(KEYS[1])
-if not n then return { bad, 0 } end
-return { 0, n }
+-- count.lua: how much names without owners have, by VERB: count the number of one name, a semaphore's permits or a latch's count;
+-- permit_count the permits of one name that are free and that are held; look how far latches have still to be counted down.
+-- KEYS            the name; of permit_count permits, an integer, and those held, a sorted set; of look latches, many
+-- ARGV            of permit_count PUBLISH, SPUBLISH or BOTH, and the channel
+-- reply {code, number, held}: code 0, or a fault; number 0 when there is none; held of permit_count alone
+--       of look per name: the count, 0 when there is no latch; a fault
+local KEYS, ARGV = KEYS, ARGV
+if VERB == 'look' then
+	return each(#KEYS, function(i)
+		local left, bad = number(KEYS[i])
+		if not left then return bad end
+		return math.max(left, 0)
+	end)
+end
+local bad = VERB == 'permit_count' and reclaim(KEYS[1], KEYS[2], ARGV[1], ARGV[2], clock())
+if bad then return { bad, 0, 0 } end
+local free, wrong = number(KEYS[1])
+if VERB == 'count' then return { free and 0 or wrong, free or 0 } end
+if not free then return { wrong, 0, 0 } end
+local held = call('ZCARD', KEYS[2])
+if type(held) == 'table' then held = 0 end -- it was emptied just now, in a hash slot on its way
+return { 0, free, held }

@@ -1,4 +1,4 @@
--- count_waiters.lua: count who waits for locks, as a hint: the subscribers of their channels, or the queues of fair locks.
+-- count_waiters.lua: count the waiters for locks, as a hint: the subscribers of their channels, or the queues of fair locks.
 -- KEYS[2i-1], KEYS[2i]  lock; the queue of a fair lock, else the lock again
 -- ARGV[1]               PUBLISH, SPUBLISH or BOTH
 -- ARGV[i+1]             channel

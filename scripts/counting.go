@@ -14,38 +14,30 @@ var take string
 //go:embed change.lua
 var change string
 
-//go:embed get_count.lua
-var look string
-
 //go:embed count.lua
 var count string
 
 // The scripts of semaphores and latches. What they hold has no owner in Redis, so each call that changes
 // something leaves a receipt (receipt.lua): sent twice, it has its effect once.
 var (
-	Take          = Script{"take", prelude + receipt + take}
-	Give          = changing("give")
-	AddPermits    = changing("add_permits")
-	SetPermits    = changing("set_permits")
-	DrainPermits  = changing("drain_permits")
-	CountDown     = changing("count_down")
-	SetCount      = changing("set_count")
-	DeleteCount   = changing("delete_count")
-	DeletePermits = changing("delete_permits")
-	GetCount      = Script{"look", prelude + receipt + look}
-	Count         = Script{"count", prelude + receipt + count}
+	Take          = made("take", receipt, take)
+	Give          = made("give", receipt, change)
+	AddPermits    = made("add_permits", receipt, change)
+	SetPermits    = made("set_permits", receipt, change)
+	DrainPermits  = made("drain_permits", receipt, change)
+	CountDown     = made("count_down", receipt, change)
+	SetCount      = made("set_count", receipt, change)
+	DeleteCount   = made("delete_count", receipt, change)
+	DeletePermits = made("delete_permits", receipt, change)
+	GetCount      = made("look", receipt, count)
+	Count         = made("count", receipt, count)
 )
 
-// changing is the script of a verb of change.lua.
-func changing(verb string) Script {
-	return Script{verb, prelude + receipt + "local VERB = '" + verb + "'\n" + change}
-}
-
-// Runs says for whom take.lua takes permits: callers in the order of their queue, "<permits>x<how many>," for each run of
-// those who want the same.
+// Runs are the callers for which take.lua takes permits, in the order of their queue: "<permits>x<how many>," for each run of
+// those that want the same.
 type Runs string
 
-// AppendRun appends to Runs so many callers who want so many permits each.
+// AppendRun appends to Runs so many callers that want so many permits each.
 func AppendRun(runs []byte, permits, callers int64) []byte {
 	runs = append(strconv.AppendInt(runs, permits, 10), 'x')
 	return append(strconv.AppendInt(runs, callers, 10), ',')

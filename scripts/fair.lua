@@ -15,7 +15,7 @@ local function line(i)
 end
 
 -- ask runs a command about a lock's queue. One that is refused answers nil and leaves its fault in l.fault: no
--- script ends half-way for it. Who is next is told by the queue, but whether the lock is free only by its own key: a
+-- script ends half-way for it. The queue tells the next waiter, but only the lock's own key tells whether it is free: a
 -- queue that cannot be kept costs the order, never the lock.
 local function ask(l, command, key, ...)
 	local reply = call(command, key, ...)
@@ -71,9 +71,9 @@ local function lift(l, now, head, deadline)
 	end
 end
 
--- advance follows the leaving of a head of ours, whose deadline was old. One of Redisson's at the head now is
+-- advance follows the leaving of a head of ours, which had an old deadline. One of Redisson's at the head now is
 -- given what Redisson's arithmetic gives it: its own wait from now on, or from the end of the lease that runs;
--- whoever stands behind it keeps his distance. That is the only step that looks at all waiters.
+-- those behind it keep their distance. That is the only step that looks at all waiters.
 local function advance(l, now, old)
 	local head = at(l, 0)
 	if not head then
@@ -122,7 +122,7 @@ local function purge(l, now, engine, first)
 	end
 end
 
--- leave takes a waiter of ours out, wherever it stands. Redisson's behind it who counted from it get no longer
+-- leave takes a waiter of ours out, wherever it stands. Redisson's behind it that counted from it get no longer
 -- for it.
 local function leave(l, now, owner)
 	if at(l, 0) == owner then return pop(l, now, owner, now) end
@@ -137,7 +137,7 @@ local function leave(l, now, owner)
 	ask(l, 'ZREM', l.deadlines, owner)
 end
 
--- take gives a free lock to an owner whose turn it is: it is the head, or nobody waits. It answers 1, or the fault by which
+-- take gives a free lock to the owner that is next: it is the head, or nobody waits. It answers 1, or the fault by which
 -- Redis refused: then the lock is as free as it was.
 local function take(l, now, owner, lease)
 	local reply = call('HSET', l.lock, owner, '1')

@@ -7,7 +7,7 @@
 -- ARGV[2], [3]   the engine's uuid; for how long from now it lives, in ms
 -- ARGV[4]        PUBLISH, SPUBLISH or BOTH
 -- per name       7 arguments from ARGV[7i-2] on: the number that is to take the lock, 0 for none; its place: TRY it
---                stands in no queue, NEW it is the first of those who join, OLD it stands already; its lease in
+--                stands in no queue, NEW it is the first of those that join, OLD it stands already; its lease in
 --                ms; how many join, and the number of the first: the others' follow; channel; the code of its claim, 0 for none
 -- reply per name 1 taken; 0 nothing was to be taken; -(ms+2) not our turn for so long, unless somebody wakes us;
 --                CLAIMED - (ms+2) the same, and the claim stands for CLAIM from now; LATE - now; a fault
@@ -53,11 +53,11 @@ local function join(l, n, first, except)
 	local reply = call('ZADD', l.deadlines, unpack(scores))
 	if type(reply) == 'table' then return fault(reply, l.deadlines) end
 	if ask(l, 'RPUSH', l.queue, unpack(owners)) then return end
-	ask(l, 'ZREM', l.deadlines, unpack(owners)) -- who has a deadline is believed to stand
+	ask(l, 'ZREM', l.deadlines, unpack(owners)) -- a waiter with a deadline is believed to stand
 end
 
--- goBack puts a waiter to the head: Redisson purges only heads, so who stood and does not any more stood there. The deadline
--- comes last: who has one is believed to stand.
+-- goBack puts a waiter to the head: Redisson purges only heads, so a waiter that stood and does not any more stood there. The deadline
+-- comes last: a waiter with one is believed to stand.
 local function goBack(l, me)
 	return ask(l, 'LREM', l.queue, 0, me) and ask(l, 'LPUSH', l.queue, me)
 		and ask(l, 'ZADD', l.deadlines, string.format('%.0f', now + WAIT), me)
@@ -105,19 +105,19 @@ return each(#KEYS / 5, function(i)
 		if not at(l, 0) then forget(l) end -- it has come twice, and nobody waits
 		return prolong(l.lock, lease) or 1
 	end
-	if l.fault then return l.fault end -- who stands, or who is next, cannot be told
+	if l.fault then return l.fault end -- the order of the queue cannot be told
 	if not me then return 0 end
 	if ttl ~= -2 then return refuse(l, me, code, ttl) end
 	local first = not unqueued and at(l, 0)
-	-- A later one of ours may stand before our first, who had the lock and lost it while his answer was. Nobody asks for that one
-	-- as long as our first waits: it is his turn.
+	-- A later one of ours may stand before our first, which had the lock and lost it while its answer was under way. Nobody asks for
+	-- that one as long as our first waits: it is the turn of our first.
 	if first and first ~= me and place ~= 'TRY' and engineOf(first) == engine and goBack(l, me) then first = me end
 	if not first or first == me then
 		if code ~= '0' then drop(l.claims, me) end
 		return take(l, now, me, lease)
 	end
 	-- Redisson's waiter that gives up when it was just called tells nobody: the next one of its kind sleeps on beside
-	-- a free lock, until the lease would have run out. We who stand behind it ask now and then, and call it.
+	-- a free lock, until the lease would have run out. Those of us behind it ask now and then, and call it.
 	if place == 'OLD' and not lifeOf(l, first) then wake(l, first, how, ARGV[arg + 5]) end
 	local left = turn(l, first)
 	return l.fault or refuse(l, me, code, left)

@@ -1,5 +1,5 @@
 -- fair_leave.lua: take waiters of ours out of the queues of fair locks, with the claim of one of them, and free the locks they got
--- meanwhile. Who becomes the head of a free lock's queue is woken.
+-- meanwhile. The new head of a free lock's queue is woken.
 -- KEYS[5i-4..5i] as fair_ask.lua
 -- ARGV[1], [2]   PUBLISH, SPUBLISH or BOTH; the engine's uuid
 -- per name       3 arguments from ARGV[3i] on: how many leave, the number of the first, channel

@@ -1,5 +1,5 @@
 -- fair_release.lua: free fair locks if this owner has them, pass them on to the next of the same engine when it is
--- its turn, or else give them to whose turn it is, if its claim stands (claim.lua), or wake it. An owner that has no lock is taken out
+-- its turn, or else give them to the head of the queue, if its claim stands (claim.lua), or wake it. An owner that has no lock is taken out
 -- of the queue. Also frees a foreign owner by its id (force-unlock).
 -- KEYS[5i-4..5i] as fair_ask.lua
 -- ARGV[1], [2]   PUBLISH, SPUBLISH or BOTH; the engine's uuid

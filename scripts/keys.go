@@ -51,7 +51,7 @@ func apart(name, suffix string) string {
 // TokenKey is the fencing counter of a fenced mutex.
 func TokenKey(name string) string { return PrefixName("redisson_lock_token", name) }
 
-// LeaderKey is where the leader of an election is noted, beside the fenced mutex that decides who leads. Redisson does not know it.
+// LeaderKey is where the leader of an election is noted, beside the fenced mutex that decides the election. Redisson does not know it.
 func LeaderKey(name string) string { return SuffixName(name, "wheellock:leader") }
 
 // LeaderChannel is where a new leader is announced, with its term.
@@ -64,7 +64,7 @@ func RWChannel(name string) string { return PrefixName("redisson_rwlock", name) 
 // HoldKey is the key of a reader's first hold; the readers of an engine have no more.
 func HoldKey(name, owner string) string { return SuffixName(name, owner+":rwlock_timeout:1") }
 
-// FairQueue is the list of those who wait for a fair mutex, the next one first.
+// FairQueue is the list of waiters for a fair mutex, the next one first.
 func FairQueue(name string) string { return PrefixName("redisson_lock_queue", name) }
 
 // FairDeadlines is the sorted set of until when, in ms, they are believed to live.

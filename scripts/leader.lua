@@ -1,10 +1,10 @@
--- leader.lua: who leads an election. The holder of the election's lock also notes that it leads, or that it leads no more.
+-- leader.lua: note, and tell, the leader of an election. The holder of the election's lock also notes that it leads, or that it leads no more.
 -- KEYS[1] lock, a fenced mutex   KEYS[2] note of the leader: a hash of owner, term, identity, since
 -- ARGV    none to ask; else PUBLISH, SPUBLISH or BOTH, channel, owner of the lock, term, identity ('' when the term is over)
 -- reply {0, term, identity, since in ms of the server's clock}; {0} when nobody leads; {fault}
 --
 -- A note counts only while its owner has the lock: when the lock is free nobody leads, even if the note could not be deleted. Only
--- who has the lock writes a note. One owner may have several terms, one after the other (handoff); the older one does not
+-- the holder of the lock writes a note. One owner may have several terms, one after the other (handoff); the older one does not
 -- overwrite the note of the newer one, however late it comes.
 local lock, leader = KEYS[1], KEYS[2]
 local owner, term, identity = ARGV[3], ARGV[4], ARGV[5]
@@ -24,7 +24,7 @@ if owner and identity ~= '' and noted < tonumber(term) then
 		note = { owner, term, identity, string.format('%.0f', clock()) }
 		local set = call('HSET', leader, 'owner', owner, 'term', term, 'identity', identity, 'since', note[4])
 		if type(set) == 'table' then return { fault(set, leader) } end
-		publish(ARGV[1], ARGV[2], term) -- whoever hears nothing looks now and then
+		publish(ARGV[1], ARGV[2], term) -- an engine that hears nothing looks now and then
 	end
 end
 local held = note[1] and call('HEXISTS', lock, note[1]) or 0

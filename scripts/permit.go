@@ -21,18 +21,15 @@ var permitRenew string
 //go:embed permit_free.lua
 var permitFree string
 
-//go:embed permit_count.lua
-var permitCount string
-
 // The scripts of permits that expire. They are set by that of semaphores.
 var (
-	PermitTake   = Script{"permit_take", prelude + receipt + permits + permitTake}
-	PermitRenew  = Script{"permit_renew", prelude + receipt + permits + permitRenew}
-	PermitFree   = Script{"permit_free", prelude + receipt + permits + permitFree}
-	PermitAdd    = changing("permit_add")
-	PermitSet    = changing("permit_set")
-	PermitDelete = changing("permit_delete")
-	PermitCount  = Script{"permit_count", prelude + receipt + permits + permitCount}
+	PermitTake   = made("permit_take", receipt, permits, permitTake)
+	PermitRenew  = made("permit_renew", receipt, permits, permitRenew)
+	PermitFree   = made("permit_free", receipt, permits, permitFree)
+	PermitAdd    = made("permit_add", receipt, change)
+	PermitSet    = made("permit_set", receipt, change)
+	PermitDelete = made("permit_delete", receipt, change)
+	PermitCount  = made("permit_count", receipt, permits, count)
 )
 
 // PermitsKey is the sorted set of the permits that are held.

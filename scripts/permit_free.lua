@@ -1,4 +1,4 @@
--- permit_free.lua: free permits, whoever holds them, and wake who waits.
+-- permit_free.lua: free permits, also those of others, and wake the waiters.
 -- KEYS[3i-2], KEYS[3i-1], KEYS[3i]  permits, an integer; those held, a sorted set; this engine's receipt
 -- ARGV[1], ARGV[2], ARGV[3]         PUBLISH, SPUBLISH or BOTH; notAfter; the engine's 8 bytes
 -- ARGV[5i-1] ... ARGV[5i+3]         number of the call; number of the first id, 0: the ids are given; how many; the ids, 16 bytes each; channel

@@ -46,7 +46,7 @@ return each(#KEYS / 3, function(i)
 			return noted(receipt, id, fault(reply, held))
 		end
 		-- Last: in a hash slot on its way, a set that was emptied could not be filled again.
-		reclaim(key, held, ARGV[1], ARGV[5 * i + 3], now) -- unchecked: who asks next does it
+		reclaim(key, held, ARGV[1], ARGV[5 * i + 3], now) -- unchecked: the next call does it
 		local life = call('PTTL', key)
 		if type(life) == 'number' and life > 0 then -- a key with an end of life takes the held ones along
 			call('PEXPIRE', held, life) -- unchecked: else they end as they would have

@@ -17,7 +17,7 @@ local function ids(engine, first, n)
 	return all
 end
 
--- over is those that are held and whose time is over, id and score in turn; nil and a fault when Redis refuses to tell.
+-- over is those that are held beyond their time, id and score in turn; nil and a fault when Redis refuses to tell.
 local function over(held, now)
 	local ended = call('ZRANGE', held, '-inf', string.format('%.0f', now), 'BYSCORE', 'WITHSCORES')
 	if ended.err then return nil, fault(ended, held) end
@@ -32,7 +32,7 @@ local function putBack(held, removed)
 	end
 end
 
--- reclaim frees the permits whose time is over, and wakes who waits for them.
+-- reclaim frees the permits that are held beyond their time, and wakes the waiters.
 local function reclaim(key, held, how, channel, now)
 	local ended, bad = over(held, now)
 	if not ended then return bad end

@@ -49,6 +49,14 @@ local function clock()
 	return math.floor(microseconds() / 1000)
 end
 
+-- late answers a call that arrived after its notAfter, which is 0 if there is none; nil: the call is in time. now may be nil.
+local function late(notAfter, now)
+	local bound = tonumber(notAfter)
+	if bound == 0 then return nil end
+	now = now or clock()
+	if now > bound then return LATE - now end
+end
+
 -- taken is the answer to an acquire that found another owner. 2^42 ms, 139 years, stand for anything longer: the
 -- numbers beyond mean something else.
 local function taken(ttl)
@@ -77,10 +85,10 @@ local function bound(lock, lease, ...)
 	return fault(reply, lock)
 end
 
--- Who speaks BOTH ways also listens both ways, and is one. Others may listen one way. So of the two counts the larger
+-- An engine that speaks BOTH ways also listens both ways, and is one. Others may listen one way. So of the two counts the larger
 -- one tells whether there are others.
 
--- publish wakes who listens and answers how many; NONE wakes nobody; -2 when this user may not publish on the channel.
+-- publish wakes the subscribers and answers how many; NONE wakes nobody; -2 when this user may not publish on the channel.
 local function publish(how, channel, message)
 	if how == 'NONE' then return 0 end
 	local heard = 0

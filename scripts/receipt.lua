@@ -2,16 +2,8 @@
 -- invariant: change-has-one-effect
 -- Each call has a growing number and leaves a receipt, "<number>:<answer>", in one key per name and engine. The engine has
 -- one call per name in flight and settles it before the next. So a receipt with a higher number means that this call is
--- a late duplicate, whose answer nobody reads.
+-- a late duplicate, and nobody reads its answer.
 local RECEIPT = 60000 -- ms; the engine asks again for at most 50 s
-
--- late answers a call that arrived after its notAfter; nil: the call is in time.
-local function late(notAfter)
-	local bound = tonumber(notAfter)
-	if bound == 0 then return nil end
-	local now = clock()
-	if now > bound then return LATE - now end
-end
 
 -- earlier is the answer that this call got when it ran before; nil: it did not.
 local function earlier(receipt, number)

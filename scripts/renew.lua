@@ -1,14 +1,31 @@
--- renew.lua: prolong mutexes that are still held by these owners.
--- KEYS[i]      lock
--- ARGV[i]      owner
--- after them   lease in ms: one for all, or one for each
--- reply per name: 1 still held; -1 not this owner's; a fault
+-- renew.lua: prolong locks that are still held by these owners, by VERB: renew mutexes and writers; confirm those that are
+-- being handed on, and count the subscribers; renew_read the holds of these readers only, for the holds of others run out.
+--                 renew                         confirm                     renew_read
+-- KEYS per name   lock                          lock                        lock, the hold's key
+-- ARGV first                                    publish                     publish
+-- ARGV per name   owner                         owner, lease, channel       owner, lease, channel or empty
+-- ARGV last       one lease for all, or each
+-- publish is PUBLISH, SPUBLISH or BOTH; leases are in ms; the subscribers of a channel are counted.
+-- reply per name: 1 still held; with a channel its subscribers, >= 0; -1 not this owner's; a fault
 local KEYS, ARGV = KEYS, ARGV
-local n = #KEYS
+local reads, behind = VERB == 'renew_read', VERB == 'renew'
+local n = reads and #KEYS / 2 or #KEYS
 return each(n, function(i)
-	local lock = KEYS[i]
-	local mine = call('HEXISTS', lock, ARGV[i])
+	local lock, hold, owner, lease, channel = KEYS[i], nil, nil, nil, ''
+	if behind then
+		owner, lease = ARGV[i], ARGV[n + i] or ARGV[n + 1]
+	else
+		owner, lease, channel = ARGV[3 * i - 1], ARGV[3 * i], ARGV[3 * i + 1]
+		if reads then lock, hold = KEYS[2 * i - 1], KEYS[2 * i] end
+	end
+	local mine = call('HEXISTS', lock, owner)
 	if type(mine) == 'table' then return lostor(mine, lock) end
 	if mine == 0 then return -1 end
-	return prolong(lock, ARGV[n + i] or ARGV[n + 1]) or 1
+	local left = hold and call('PTTL', hold)
+	if type(left) == 'table' then return fault(left, hold) end
+	-- The lock first: a write that Redis allows at maxmemory, before that of the hold key.
+	local refused = prolong(lock, lease) or hold and prolonghold(hold, left, lease)
+	if refused then return refused end
+	if channel == '' then return 1 end
+	return listeners(ARGV[1], channel)
 end)

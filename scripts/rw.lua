@@ -5,14 +5,14 @@
 -- that hold's lease: when all these keys are gone, the readers in the hash are dead.
 
 -- holdkey names the key of a reader's nth hold. It is in the hash slot of the lock. Keys of this engine are declared. Keys of
--- others cannot be, because only the script sees who reads.
+-- others cannot be, because only the script sees the readers.
 local function holdkey(lock, owner, n)
 	local tag = string.find(lock, '{', 1, true) and lock or '{' .. lock .. '}'
 	return tag .. ':' .. owner .. ':rwlock_timeout:' .. n
 end
 
 -- prolonghold makes a hold key, which has left ms left, last for lease ms at least, and answers the fault by which Redis
--- refused. A lost one is made anew: without it the readers who leave would free the lock. Where maxmemory must not refuse
+-- refused. A lost one is made anew: without it the readers that leave would free the lock. Where maxmemory must not refuse
 -- that, the script has written something before.
 local function prolonghold(key, left, lease)
 	local reply

@@ -136,16 +136,20 @@ func TestAGrantIsAlwaysWritten(t *testing.T) {
 func TestTheUsualCallRunsFewCommands(t *testing.T) {
 	b := realBox(t)
 	for want, s := range map[string]scene{
-		"EXISTS HSET PEXPIRE": {"acquire", scripts.Acquire, nil, names, []any{0, "me:1", hour}, nil},
-		"HDEL PUBLISH":        {"release", scripts.Release, standing("me:1", "1"), names, []any{"PUBLISH", "me:1", nobody}, nil},
+		"EXISTS HSET PEXPIRE":            {"acquire", scripts.Acquire, nil, names, []any{0, "me:1", hour}, nil},
+		"TIME PTTL GET SET HSET PEXPIRE": {"acquire fenced", scripts.AcquireFenced, nil, []string{one, counter}, []any{0, 64, 0, "me:1", hour}, nil},
+		"TIME PTTL HSET PEXPIRE HGET":    {"acquire or claim", scripts.AcquireClaim, nil, claimNames, []any{0, 64, 0, "me:1", hour, 77}, nil},
+		"HDEL PUBLISH":                   {"release", scripts.Release, standing("me:1", "1"), names, []any{"PUBLISH", "me:1", nobody}, nil},
 		"TIME HDEL HGETALL PUBLISH": {"release where no claim stands", scripts.ReleaseClaim, func(b *box) {
 			standing("me:1", "1")(b)
 			b.must("HSET", claimNames[1], "you", "you:2 72 1 1")
 		}, claimNames[:2], []any{"PUBLISH", "me:1", nobody, 0}, nil},
-		"HEXISTS PEXPIRE":           {"renew", scripts.Renew, standing("me:1", "1"), names, []any{"me:1", hour}, nil},
-		"HMGET PTTL HSET PEXPIRE":   {"write", scripts.AcquireWrite, nil, names, []any{0, "me:1:write", hour}, nil},
-		"HEXISTS HLEN DEL PUBLISH":  {"release a writer", scripts.ReleaseWrite, standing("mode", "write", "me:1:write", "1"), names, []any{"PUBLISH", "me:1:write", nobody}, nil},
-		"HGET HLEN DEL DEL PUBLISH": {"release a reader", scripts.ReleaseRead, standing("mode", "read", "me:1", "1"), readNames, []any{"PUBLISH", 0, "me:1", nobody}, nil},
+		"HEXISTS PEXPIRE":                                           {"renew", scripts.Renew, standing("me:1", "1"), names, []any{"me:1", hour}, nil},
+		"HMGET HSET HDEL PEXPIRE PUBLISH":                           {"detach", scripts.Detach, standing("me:1", "1"), unfenced, detaching, nil},
+		"HEXISTS PEXPIRE PUBSUB":                                    {"confirm", scripts.Confirm, standing("me:1", "1"), names, []any{"PUBLISH", "me:1", hour, nobody}, nil},
+		"HMGET PTTL HSET PEXPIRE":                                   {"write", scripts.AcquireWrite, nil, names, []any{0, "me:1:write", hour}, nil},
+		"HGET HLEN DEL PUBLISH":                                     {"release a writer", scripts.ReleaseWrite, standing("mode", "write", "me:1:write", "1"), names, []any{"PUBLISH", "me:1:write", nobody}, nil},
+		"HGET HLEN DEL DEL PUBLISH":                                 {"release a reader", scripts.ReleaseRead, standing("mode", "read", "me:1", "1"), readNames, []any{"PUBLISH", 0, "me:1", nobody}, nil},
 		"TIME LINDEX PTTL LINDEX LINDEX LINDEX HSET PEXPIRE LINDEX": {"ask for a free fair lock", scripts.FairAsk, nil, fairKeys, asking(1, "NEW", 1, 1), nil},
 	} {
 		b := b.fresh(t)

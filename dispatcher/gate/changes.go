@@ -21,10 +21,7 @@ func ChangeCount(op Op, n int64) Change { return Change{Op: op, Args: CountArgs{
 
 // lasting reports whether the change is to be made as soon as Redis can be reached, as the release of a lock
 // is: a caller that gives something back does not wait to repeat it. The others fail at once while the link is down.
-func (c *Change) lasting() bool { return c.adds() || c.Op == PermitFree }
-
-// adds reports whether two such changes are as good as one of both together.
-func (c *Change) adds() bool { return c.Op == Give || c.Op == CountDown }
+func (c *Change) lasting() bool { return Operations[c.Op].lasting }
 
 // changes is a queue of them. The front ones, n of them, are the call under way.
 type changes struct {
@@ -40,7 +37,7 @@ const mostMerged = 1 << 51
 func (cs *changes) next() Command {
 	first := cs.queue[0]
 	c := Command{Op: first.Op, Args: first.Args, Lease: first.Lease}
-	for cs.n = 1; first.adds() && cs.n < len(cs.queue) && cs.queue[cs.n].Op == first.Op; cs.n++ {
+	for cs.n = 1; Operations[first.Op].adds && cs.n < len(cs.queue) && cs.queue[cs.n].Op == first.Op; cs.n++ {
 		sum := c.Args.Count().N + cs.queue[cs.n].Args.Count().N
 		if sum > mostMerged {
 			break

@@ -97,18 +97,6 @@ func (cl *claim) heard(news *News) bool {
 	return true
 }
 
-// Unclaimed is the operation that does what op does for c, but leaves no claim and gives nothing to one: it has fewer keys. None: there
-// is no such operation.
-func (c *Command) Unclaimed(op Op) Op {
-	switch op {
-	case AcquireClaim:
-		return c.Entry.traits().write.acquire
-	case ReleaseClaim:
-		return c.Entry.traits().write.release
-	}
-	return None
-}
-
 // claims reports whether waiters of this name may have claims.
 func (l *Lock) claims() bool {
 	return l.cfg.Code != nil && l.traits().claims && l.contest.rivals != &noRivals

@@ -34,7 +34,7 @@ func freed(reply scripts.Reply) bool { return reply >= 0 || reply == scripts.Pub
 // given reports whether a release gave the lock to a claim. Its reply is then how many heard of that.
 func (c *Command) given() bool {
 	heard, given := c.Reply.Given()
-	if given = given && (c.Op == ReleaseClaim || c.Op == FairRelease) && c.Result == Answered; given {
+	if given = given && Operations[c.Op].toClaim && c.Result == Answered; given {
 		c.Reply = heard
 	}
 	return given
@@ -223,28 +223,9 @@ func (fx *Effects) add(op Op) *Command {
 // alive. Whether they have is asked after the command ran. If they have not, it comes back as UnderReplicated: what it gave
 // is given back, and asked for again; what it prolonged ends when it would have ended without it.
 
-// confirming are the operations after which somebody has something that was not theirs before, or has it for longer.
-var confirming = [Ops]bool{
-	Renew: true, Confirm: true, RenewRead: true, RenewWrite: true, ConfirmRead: true, ConfirmWrite: true,
-	Downgrade: true, PermitRenew: true, FairRelease: true, Adopt: true, Acquire: true, AcquireClaim: true, AcquireFenced: true, AcquireRead: true,
-	AcquireWrite: true, PermitTake: true, FairAsk: true, Take: true,
-}
-
-// Confirms reports whether replicas are to have what the operation did before it counts.
-func (o Op) Confirms() bool { return confirming[o] }
-
 // Unreplicated notes that too few replicas have what c did. A refusal needs none.
 func (c *Command) Unreplicated() {
-	gave := confirming[c.Op] && c.Reply.Granted()
-	switch c.Op {
-	case Confirm, ConfirmRead, ConfirmWrite:
-		gave = c.Reply >= 0
-	case Downgrade:
-		gave = freed(c.Reply)
-	case FairRelease:
-		gave = c.Reply == scripts.Passed
-	}
-	if gave && c.Result == Answered {
+	if gives := Operations[c.Op].gives; gives != nil && gives(c.Reply) && c.Result == Answered {
 		c.Result = UnderReplicated
 	}
 }

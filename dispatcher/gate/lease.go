@@ -164,7 +164,7 @@ func (t *Lease) suspect(at Time) {
 // prolonged notes what a command about the lease, which has come back, may have done to its key. The kind calls it
 // before anything else: what is lost in this moment is released for as long as its key may stand.
 func (t *Lease) prolonged(now Time, c *Command) {
-	if c.ID != t.ID || !prolonging[c.Op] {
+	if c.ID != t.ID || !Operations[c.Op].prolongs {
 		return
 	}
 	switch c.Result {
@@ -175,12 +175,7 @@ func (t *Lease) prolonged(now Time, c *Command) {
 	}
 }
 
-// prolonging are the operations that may raise the TTL of an owner that is there.
-var prolonging = [Ops]bool{
-	Renew: true, Confirm: true, RenewRead: true, RenewWrite: true, ConfirmRead: true, ConfirmWrite: true, Downgrade: true,
-}
-
-// fresh is rule 8: an lease may be handed to another caller of this process without asking Redis, for a while after
+// fresh is rule 8: a lease may be handed to another caller of this process without asking Redis, for a while after
 // Redis confirmed it, unless something unusual was seen since or the link has broken since.
 func (t *Lease) fresh(now Time, cfg *Config) bool {
 	return now < t.Deadline && now-t.Confirmed < cfg.HandoffTime && !t.Doubt && t.Epoch == cfg.Epoch
@@ -194,7 +189,7 @@ func (t *Lease) fresh(now Time, cfg *Config) bool {
 //  1. The release leaves before the deadline. Its answer is lost.
 //  2. It is sent again. The owner is not there.
 //
-// The first release did it, for nothing else ends an lease before its deadline: the unlocking went well (rule 4).
+// The first release did it, for nothing else ends a lease before its deadline: the unlocking went well (rule 4).
 func (t *Lease) released(c *Command) (why Why, gone bool) {
 	switch {
 	case c.Result != Answered:

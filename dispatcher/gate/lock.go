@@ -202,14 +202,11 @@ func (l *Lock) send(op Op, id uint64, lease time.Duration, fx *Effects) *Command
 	c := fx.add(op)
 	c.Entry, c.Op, c.ID, c.Lease, c.Epoch = &l.Entry, op, id, lease, l.cfg.Epoch
 	l.flight = op
-	if publishing[op] && l.contest.rivals != &noRivals {
+	if Operations[op].publishes && l.contest.rivals != &noRivals {
 		l.contest.rivals.publishing()
 	}
 	return c
 }
-
-// publishing are the operations that publish a message, which comes back to us.
-var publishing = [Ops]bool{Detach: true, Release: true, ReleaseClaim: true, ReleaseRead: true, ReleaseWrite: true, Downgrade: true}
 
 // returned is the command in flight coming back. orphan: it was the release of one.
 func (l *Lock) returned(c *Command) (orphan bool) {

@@ -513,8 +513,8 @@ func (s *scene) lock(name string, words []string) {
 
 func (s *scene) change(name string, words []string) {
 	var c Change
-	for op, known := range opNames {
-		if strings.ReplaceAll(known, " ", "-") == words[0] {
+	for op := range Operations {
+		if strings.ReplaceAll(Op(op).String(), " ", "-") == words[0] {
 			c = ChangeCount(Op(op), s.number(words[1]))
 		}
 	}

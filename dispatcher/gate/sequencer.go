@@ -107,7 +107,7 @@ func (l *sequencer) start(c Command, fx *Effects) {
 
 func (l *sequencer) send(fx *Effects) {
 	l.out = true
-	if l.call.Op == Give || l.call.Op == PermitFree {
+	if Operations[l.call.Op].publishes {
 		l.rivals.publishing()
 	}
 	*fx.add(l.call.Op) = l.call

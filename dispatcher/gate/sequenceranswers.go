@@ -9,7 +9,7 @@ import (
 // Answer is the call coming back. It is settled, or sent again until it is.
 func (l *sequencer) Answer(now Time, c *Command, fx *Effects) {
 	l.out = false
-	if c.Op == Give || c.Op == PermitFree {
+	if Operations[c.Op].publishes {
 		l.unpublish(c)
 	}
 	fault := c.Reply.Fault()

@@ -178,7 +178,7 @@ func (c *Connection) encode(sent gate.Time, whole bool) {
 		keys, args := c.writer.Write(c.Batch[call.From:call.To], call, sent)
 		c.asking(call)
 		if whole {
-			c.pipe = append(c.pipe, b.Eval().Script(wire.Script(call.Op).Text).Numkeys(int64(len(keys))).Key(keys...).Arg(args...).Build())
+			c.pipe = append(c.pipe, b.Eval().Script(gate.Operations[call.Op].Script.Text).Numkeys(int64(len(keys))).Key(keys...).Arg(args...).Build())
 			continue
 		}
 		c.pipe = append(c.pipe, b.Evalsha().Sha1(digests[call.Op]).Numkeys(int64(len(keys))).Key(keys...).Arg(args...).Build())

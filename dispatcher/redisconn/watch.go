@@ -20,14 +20,6 @@ type watch struct {
 	gone  []string    // names that may have lost their keys between call and read
 }
 
-// watched are the operations after which a key may be ours.
-var watched = [gate.Ops]bool{
-	gate.Acquire: true, gate.AcquireClaim: true, gate.AcquireFenced: true, gate.Renew: true, gate.Confirm: true,
-	gate.Adopt: true, gate.FairAsk: true, gate.FairRelease: true, // for the next of ours
-	gate.AcquireRead: true, gate.RenewRead: true, gate.ConfirmRead: true, gate.Downgrade: true, gate.ReleaseRead: true, // others stay
-	gate.AcquireWrite: true, gate.RenewWrite: true, gate.ConfirmWrite: true,
-}
-
 // watch appends the reads to the pipeline.
 func (c *Connection) watch() {
 	w := &c.watching
@@ -36,7 +28,7 @@ func (c *Connection) watch() {
 		return
 	}
 	for _, call := range c.calls {
-		if !watched[call.Op] {
+		if !gate.Operations[call.Op].Ours {
 			continue
 		}
 		w.keys = w.keys[:0]

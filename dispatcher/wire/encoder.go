@@ -28,7 +28,7 @@ func (e *Encoder) Encode(c *gate.Command, sent gate.Time) (text string, keys, ar
 	one := [1]gate.Command{*c}
 	keys, args = e.writer.Write(one[:], Call{Op: c.Op, To: 1}, sent)
 	c.Sent = sent
-	return Script(c.Op).Text, keys, args
+	return gate.Operations[c.Op].Script.Text, keys, args
 }
 
 // Decode notes the integer that the script answered.

@@ -22,17 +22,14 @@ func (s *ServerClock) NotAfter(sent gate.Time) int64 {
 	return s.ahead.Load() + (sent + gate.LateWindow).Milliseconds()
 }
 
-// notAfter writes until when, by the server's clock, a script may take something (rule 12).
-func notAfter(w *Writer) { w.number(w.clock.NotAfter(w.sent)) }
-
-// leaveBy is notAfter for calls on semaphores, permits and latches, which may be sent again. One that leaves after its LeaveBy is
-// refused, and with it all that are sent together with it: the deadline counts from the earliest.
-func leaveBy(w *Writer) {
+// leaveBy is from when the deadline counts of calls on semaphores, permits and latches, which may be sent again. One that leaves after
+// its LeaveBy is refused, and with it all that are sent together with it: the deadline counts from the earliest.
+func (w *Writer) leaveBy() gate.Time {
 	from := w.sent
 	for i := range w.batch {
 		if by := w.batch[i].LeaveBy; by != 0 {
 			from = min(from, by)
 		}
 	}
-	w.number(w.clock.NotAfter(from))
+	return from
 }

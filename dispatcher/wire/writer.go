@@ -41,83 +41,63 @@ func NewWriter(s *Settings, clock *ServerClock) *Writer { return &Writer{setting
 func (w *Writer) Write(batch []gate.Command, c Call, sent gate.Time) (keys, args []string) {
 	w.keys, w.text, w.ends = w.keys[:0], w.text[:0], w.ends[:0]
 	w.batch, w.sent, w.asking = batch, sent, c.Asking
-	op := &operations[c.Op]
-	if op.head != nil {
-		op.head(w)
+	layout := &layouts[c.Op]
+	for _, write := range layout.head {
+		write(w, &batch[0])
 	}
 	for i := range batch {
 		batch[i].Sent = sent
-		w.keys = append(w.keys, batch[i].Entry.Name)
-		op.args(w, &batch[i])
+		for _, write := range layout.each {
+			write(w, &batch[i])
+		}
 	}
 	w.writeLeases()
 	w.cutArgs()
 	return w.keys, w.args
 }
 
-// owner writes the owner field of a tenure of ours.
-func (w *Writer) owner(id uint64) {
-	w.text = AppendOwner(w.text, w.settings.UUID, id)
+// owner writes the owner field of a tenure of ours, with what stands behind it.
+func (w *Writer) owner(id uint64, suffix string) {
+	w.text = append(AppendOwner(w.text, w.settings.UUID, id), suffix...)
 	w.end()
 }
 
-// detached writes what becomes of the owner field of a tenure of ours when its name is detached.
-func (w *Writer) detached(id uint64) {
-	w.text = append(AppendOwner(w.text, w.settings.UUID, id), gate.DetachedSuffix...)
-	w.end()
+// released writes the owner that is to lose the name.
+func (w *Writer) released(c *gate.Command, suffix string) {
+	if owner := c.Args.Release().Owner; owner != "" {
+		w.string(owner)
+	} else {
+		w.owner(c.ID, suffix)
+	}
 }
 
-// fairQueueOrLock names the queue of a fair lock; of another, the lock again.
-func (w *Writer) fairQueueOrLock(c *gate.Command) {
-	if c.Entry.Kind == gate.FairKind {
-		w.key(scripts.FairQueue(c.Entry.Name))
+// keyOf names the key that locks of this kind have besides; of another, the lock again.
+func (w *Writer) keyOf(kind gate.Kind, c *gate.Command, key func(name string) string) {
+	if c.Entry.Kind == kind {
+		w.key(key(c.Entry.Name))
 	} else {
 		w.key(c.Entry.Name)
 	}
 }
 
-// counterOrLock names the fencing counter of a fenced lock; of another, the lock again.
-func (w *Writer) counterOrLock(c *gate.Command) {
-	if c.Entry.Kind == gate.FencedKind {
-		w.key(scripts.TokenKey(c.Entry.Name))
-	} else {
-		w.key(c.Entry.Name)
-	}
-}
-
-// held names the set of the permits that are held, and the receipt.
-func (w *Writer) held(c *gate.Command) {
-	w.key(scripts.PermitsKey(c.Entry.Name))
-	w.receipt(c)
-}
-
-// receipt names the key of this engine's receipt.
-func (w *Writer) receipt(c *gate.Command) {
-	w.key(scripts.ReceiptKey(c.Entry.Name, w.settings.UUID))
-}
-
-// change writes what a name without owners is changed by.
-func (w *Writer) change(c *gate.Command, channel func(string) string) {
+// amount writes by how much a count changes, or what it is to be and for how long.
+func (w *Writer) amount(c *gate.Command) {
 	a := c.Args.Count()
-	w.number(int64(c.ID))
 	w.text = strconv.AppendInt(w.text, a.N, 10)
 	if a.TTL > 0 {
 		w.text = strconv.AppendInt(append(w.text, ','), a.TTL.Milliseconds(), 10)
 	}
 	w.end()
-	w.string(channel(c.Entry.Name))
 }
 
-// writer writes the owner field of a tenure of ours that writes.
-func (w *Writer) writer(id uint64) {
-	w.text = append(AppendOwner(w.text, w.settings.UUID, id), gate.WriterSuffix...)
-	w.end()
+// yields writes how many of a channel's subscribers are ours, if readers let the others come first; else -1.
+func (w *Writer) yields(c *gate.Command) {
+	if a := c.Args.AcquireRead(); a.Yields {
+		w.number(a.Own)
+	} else {
+		w.number(-1)
+	}
 }
-
-func (w *Writer) lease(c *gate.Command) { w.number(c.Lease.Milliseconds()) }
-
-// leaseBehind has the lease written behind everything else of the call.
-func (w *Writer) leaseBehind(c *gate.Command) { w.leases = append(w.leases, c.Lease) }
 
 // writeLeases writes them: one, if all are alike.
 func (w *Writer) writeLeases() {
@@ -135,16 +115,25 @@ func (w *Writer) lockChannel(c *gate.Command) {
 	w.end()
 }
 
-// key names another key of the command's name, after the name itself.
-func (w *Writer) key(key string) { w.keys = append(w.keys, key) }
-
-// fairKeys names the keys of a fair lock's queue.
-func (w *Writer) fairKeys(c *gate.Command) {
-	w.key(scripts.FairQueue(c.Entry.Name))
-	w.key(scripts.FairDeadlines(c.Entry.Name))
-	w.key(scripts.FairAlive(c.Entry.Name))
-	w.key(scripts.ClaimsKey(c.Entry.Name))
+// listened writes the channel of a mutex; nothing if nobody listens.
+func (w *Writer) listened(c *gate.Command) {
+	if c.Entry.Kind == gate.SpinKind {
+		w.string("")
+	} else {
+		w.lockChannel(c)
+	}
 }
+
+// waitersChannel writes the channel on which the waiters of a lock listen.
+func (w *Writer) waitersChannel(c *gate.Command) {
+	if c.Entry.Kind == gate.RWKind {
+		w.string(scripts.RWChannel(c.Entry.Name))
+	} else {
+		w.lockChannel(c)
+	}
+}
+
+func (w *Writer) key(key string) { w.keys = append(w.keys, key) }
 
 // holdKey names the key of a reader's hold: of this owner, or, if it is empty, of a tenure of ours.
 func (w *Writer) holdKey(c *gate.Command, owner string) {
@@ -153,8 +142,6 @@ func (w *Writer) holdKey(c *gate.Command, owner string) {
 	}
 	w.key(scripts.HoldKey(c.Entry.Name, owner))
 }
-
-func (w *Writer) rwChannel(c *gate.Command) { w.string(scripts.RWChannel(c.Entry.Name)) }
 
 func (w *Writer) string(text string) {
 	w.text = append(w.text, text...)

@@ -282,9 +282,9 @@ func (s *state) checkCommand(e *engine, c *gate.Command) {
 		slices.ContainsFunc(e.outbox, func(other gate.Command) bool { return other.Entry == c.Entry }) {
 		s.violate("one-command-per-name", "%v: %v of %s while another command is on its way", e, c.Op, c.Entry.Name)
 	}
-	switch c.Op {
-	case gate.Detach, gate.Release, gate.ReleaseClaim, gate.ReleaseQuietly, gate.FairRelease, gate.ReleaseRead, gate.ReleaseWrite:
-	case gate.FairLeave: // of places that may come back
+	switch {
+	case gate.Operations[c.Op].Releases:
+	case c.Op == gate.FairLeave: // of places that may come back
 		return
 	default:
 		s.checkReleased(e, c.Entry, c.ID, c.Op.String())

@@ -58,9 +58,11 @@ func readScripts(dir string) (*luaScripts, error) {
 			if !is || len(spec.Values) != 1 {
 				return true
 			}
-			for name := range identifiers(scriptIn(spec.Values[0], makers)) {
-				if files[name] != "" {
-					s.made[spec.Names[0].Name] = append(s.made[spec.Names[0].Name], files[name])
+			for _, part := range scriptIn(spec.Values[0], makers) {
+				for name := range identifiers(part) {
+					if files[name] != "" {
+						s.made[spec.Names[0].Name] = append(s.made[spec.Names[0].Name], files[name])
+					}
 				}
 			}
 			return true
@@ -84,19 +86,19 @@ func makersOfScripts(code []*ast.File) map[string]*ast.FuncDecl {
 	return makers
 }
 
-// scriptIn is the code that makes a Script: the literal, or the function that is called; an empty block if e makes none.
-func scriptIn(e ast.Expr, makers map[string]*ast.FuncDecl) ast.Node {
+// scriptIn is the code that makes a Script: the literal, or the call and the function that is called; nothing if e makes none.
+func scriptIn(e ast.Expr, makers map[string]*ast.FuncDecl) []ast.Node {
 	switch e := e.(type) {
 	case *ast.CompositeLit:
 		if isNamed(e.Type, "Script") {
-			return e
+			return []ast.Node{e}
 		}
 	case *ast.CallExpr:
 		if name, is := e.Fun.(*ast.Ident); is && makers[name.Name] != nil {
-			return makers[name.Name]
+			return []ast.Node{e, makers[name.Name]}
 		}
 	}
-	return &ast.BlockStmt{}
+	return nil
 }
 
 func isNamed(e ast.Expr, name string) bool {

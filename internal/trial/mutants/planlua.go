@@ -79,10 +79,10 @@ var engineTests = []struct {
 	tests   *regexp.Regexp
 }{
 	{"fair fair_ask fair_leave fair_release", regexp.MustCompile(`^TestFair`)},
-	{"rw acquire_read acquire_write release_read release_write renew_read downgrade", regexp.MustCompile(`^TestRW`)},
-	{"receipt permits permit_take permit_free permit_renew change permit_count", regexp.MustCompile(`^Test(Held)?Permit`)},
-	{"receipt take change get_count count", regexp.MustCompile(`^TestSemaphore`)},
-	{"receipt change get_count count", regexp.MustCompile(`^TestLatch`)},
+	{"rw acquire_rw release_rw renew pass", regexp.MustCompile(`^TestRW`)},
+	{"receipt permits permit_take permit_free permit_renew change count", regexp.MustCompile(`^Test(Held)?Permit`)},
+	{"receipt take change count", regexp.MustCompile(`^TestSemaphore`)},
+	{"receipt change count", regexp.MustCompile(`^TestLatch`)},
 }
 
 // engineKillers are those tests, which run the scripts on a real server.
@@ -149,15 +149,15 @@ func (s *luaScripts) embedding() string {
 
 // worldScripts are the scripts that each kind of lock runs in the explorer's worlds. Nobody there asks for the others.
 var worldScripts = map[string]string{
-	"mutex":      "prelude acquire release renew confirm pass detach tokens adopt",
-	"claims":     "prelude tokens claim acquire_claim release_claim acquire renew confirm pass detach adopt",
-	"spin":       "prelude acquire release renew confirm pass detach tokens adopt",
-	"fenced":     "prelude tokens acquire_fenced claim acquire_claim release_claim release renew confirm pass detach adopt",
+	"mutex":      "prelude acquire release renew pass tokens",
+	"claims":     "prelude tokens claim acquire release renew pass",
+	"spin":       "prelude acquire release renew pass tokens",
+	"fenced":     "prelude tokens acquire claim release renew pass",
 	"fair":       "prelude claim fair fair_ask fair_release fair_leave renew",
-	"read-write": "prelude rw acquire_read acquire_write release_read release_write renew_read renew confirm downgrade",
+	"read-write": "prelude rw acquire_rw release_rw renew pass",
 	"permits":    "prelude receipt permits permit_take permit_free permit_renew change",
 	"semaphore":  "prelude receipt take change",
-	"latch":      "prelude receipt get_count change",
+	"latch":      "prelude receipt count change",
 }
 
 // runsIn reports whether a script runs in the world of a run of the explorer, which ends with the name of its kind, or has it inside.

@@ -3,9 +3,9 @@ package planted
 // bugs are those that there have been, and those that locks have been made with.
 var bugs = []Bug{
 	{"an acquire that counts, sent twice", []edit{
-		{"scripts/acquire.lua", "	return prolong(lock, lease) or 1\n", "	redis.call('HINCRBY', lock, owner, 1)\n	return 1\n"},
-		{"scripts/release.lua", "local freed = call('HDEL', KEYS[i], ARGV[2 * i])", "local freed = call('HEXISTS', KEYS[i], ARGV[2 * i])\n" +
-			"	if freed == 1 and redis.call('HINCRBY', KEYS[i], ARGV[2 * i], -1) == 0 then freed = call('HDEL', KEYS[i], ARGV[2 * i]) end"},
+		{"scripts/acquire.lua", "		refused = prolong(lock, lease)\n", "		redis.call('HINCRBY', lock, owner, 1)\n"},
+		{"scripts/release.lua", "local freed = call('HDEL', lock, owner)", "local freed = call('HEXISTS', lock, owner)\n" +
+			"	if freed == 1 and redis.call('HINCRBY', lock, owner, -1) == 0 then freed = call('HDEL', lock, owner) end"},
 	}},
 	{"no second question once the subscription is confirmed", []edit{
 		{"dispatcher/gate/lockevents.go", "refusal) {\n		l.askAgain()\n", "refusal) {\n"},
@@ -14,13 +14,13 @@ var bugs = []Bug{
 		{"dispatcher/gate/lease.go", "c.Sent+lease-margin(lease))", "now+lease-margin(lease))"},
 	}},
 	{"a release that does not look who the owner is", []edit{
-		{"scripts/release.lua", "call('HDEL', KEYS[i], ARGV[2 * i])", "call('DEL', KEYS[i])"},
+		{"scripts/release.lua", "call('HDEL', lock, owner)", "call('DEL', lock)"},
 	}},
 	{"a token that INCR gives", []edit{
 		{"scripts/tokens.lua", "math.max((tonumber(last) or 0) + block, micros)", "(tonumber(last) or 0) + block"},
 	}},
 	{"a renewal after the unlock", []edit{
-		{"scripts/renew.lua", "	if mine == 0 then return -1 end", "	if mine == 0 then call('HSET', lock, ARGV[i], '1') end"},
+		{"scripts/renew.lua", "	if mine == 0 then return -1 end", "	if mine == 0 then call('HSET', lock, owner, '1') end"},
 		{"dispatcher/gate/keeping.go", "		l.askFrom(now + l.pause(now, g.ID, heard))\n", "		l.askFrom(now + l.pause(now, g.ID, heard))\n" +
 			"		if g.ID%16 == 0 {\n			l.send(Renew, g.ID, g.Lease, fx)\n		}\n"},
 	}},
@@ -32,7 +32,7 @@ var bugs = []Bug{
 		{"scripts/receipt.lua", "	if last == number then return tonumber(answer) end\n", "	if last == number then return nil end\n"},
 	}},
 	{"a reader let in beside the writer", []edit{
-		{"scripts/acquire_read.lua", "	if found[1] == 'write' then return taken(ttl) end\n", ""},
+		{"scripts/acquire_rw.lua", "		if found[1] == 'write' then return taken(ttl) end\n", ""},
 	}},
 	{"a confirmation in vain that is repeated at once", []edit{
 		{"dispatcher/gate/handing.go", "g.Doubt || g.handed", "g.handed"},
@@ -40,7 +40,7 @@ var bugs = []Bug{
 		{"dispatcher/pipeline.go", "for end := len(o.commands[op]); o.heads[op] < end; {", "for o.heads[op] < len(o.commands[op]) {"},
 	}},
 	{"an acquire that ignores that its TTL was refused", []edit{
-		{"scripts/acquire.lua", "	return prolong(lock, lease) or 1\n", "	prolong(lock, lease)\n	return 1\n"},
+		{"scripts/acquire.lua", "		refused = prolong(lock, lease)\n", "		prolong(lock, lease)\n"},
 	}},
 	{"a loss that the loop is not told of", []edit{
 		{"engine/hold.go", "		giveBack(c.close())\n		return\n", "		return\n"},
@@ -100,7 +100,7 @@ var bugs = []Bug{
 		{"dispatcher/gate/granting.go", " && w.Least <= c.Lease\n", "\n"},
 	}},
 	{"a lock that two adopt", []edit{
-		{"scripts/adopt.lua", "	if not found[1] and not found[2] then return -1 end\n", ""},
+		{"scripts/pass.lua", "	if not found[1] and not found[2] then return -1 end\n", ""},
 		{"scripts/pass.lua", "	local timed = gone == 1 and call", "	local timed = call"},
 	}},
 	{"an adoption without an answer that nobody releases", []edit{
@@ -113,7 +113,7 @@ var bugs = []Bug{
 		{"dispatcher/gate/adopt.go", "strconv.FormatUint(g.ID, 10))", "strconv.FormatUint(0, 10))"},
 	}},
 	{"a mutex that needs the key of its claims while its slot is open", []edit{
-		{"dispatcher/gate/claim.go", "	case AcquireClaim:\n		return c.Entry.traits().write.acquire\n	case ReleaseClaim:\n		return c.Entry.traits().write.release\n", ""},
+		{"dispatcher/gate/operations.go", "plain := Operations[op].unclaimed; plain != nil {", "plain := Operations[op].unclaimed; false {"},
 	}},
 	{"a hold that lasts as long as its tenure", []edit{
 		{"dispatcher/gate/hold.go", "h.deadline.Store(int64(min(h.until, t.Deadline)))", "h.deadline.Store(int64(h.until))"},
@@ -128,7 +128,7 @@ var bugs = []Bug{
 		{"dispatcher/gate/claim.go", "!slices.Contains(news.codes[:news.kept], cl.code)", "slices.Index(news.codes[:news.kept], cl.code) < -1 || news.kept == 0"},
 	}},
 	{"a lock that is given for less than its claim", []edit{
-		{"scripts/release_claim.lua", "claim.ends - now), claim.owner)", "500), claim.owner)"},
+		{"scripts/claim.lua", "claim.ends - now), claim.owner)", "500), claim.owner)"},
 	}},
 	{"a claim that a forced release does not end", []edit{
 		{"dispatcher/gate/lockevents.go", "		r.endClaim(id)\n", ""},
@@ -152,7 +152,7 @@ var bugs = []Bug{
 		{"dispatcher/gate/asking.go", "		c.Args = ClaimArgs{Code: l.cfg.Code()}.Args()\n		of := &l.contest.rivals.claim\n", "		of := &l.contest.rivals.claim\n		if of.id != g.ID {\n			of.code = l.cfg.Code()\n		}\n		c.Args = ClaimArgs{Code: of.code}.Args()\n"},
 	}},
 	{"a token that the given hold does not get anew", []edit{
-		{"scripts/acquire_claim.lua", "tokensof(counter, block, idle, micros)", "tokensof(counter, mine and 0 or block, idle, mine and 0 or micros)"},
+		{"scripts/acquire.lua", "tokensof(counter, tonumber(ARGV[2]), ARGV[3], micros)", "tokensof(counter, mine and 0 or tonumber(ARGV[2]), ARGV[3], mine and 0 or micros)"},
 	}},
 	{"a fenced lock that takes its tokens from the message", []edit{
 		{"dispatcher/gate/claim.go", "	if l.traits().fenced || g.phase", "	if g.phase"},

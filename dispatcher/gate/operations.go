@@ -1,0 +1,183 @@
+package gate
+
+import "github.com/wheellock/wheellock/scripts"
+
+// Op is what a command does in Redis.
+type Op uint8
+
+// The operations, in the order in which a batch carries them: what keeps locks alive first, then what
+// frees them, then what takes new ones (rule 15).
+const (
+	None Op = iota
+	Renew
+	Confirm
+	RenewRead
+	RenewWrite
+	ConfirmRead
+	ConfirmWrite
+	Downgrade
+	PermitRenew
+	Detach
+	Release
+	ReleaseClaim   // gives it to a claim, if there is one
+	ReleaseQuietly // tells nobody
+	ReleaseRead
+	ReleaseWrite
+	PermitFree
+	FairRelease
+	FairLeave // the queue
+	Give
+	CountDown
+	AddPermits
+	PermitAdd
+	SetPermits
+	DrainPermits
+	SetCount
+	DeleteCount
+	DeletePermits
+	PermitSet
+	PermitDelete
+	Adopt
+	Acquire
+	AcquireClaim // leaves a claim, if it is refused
+	AcquireFenced
+	AcquireRead
+	AcquireWrite
+	PermitTake
+	FairAsk
+	Take
+	GetCount
+	CountWaiters
+	Ops
+)
+
+// Operation is everything that is to be known of an operation.
+type Operation struct {
+	Name   string
+	Script *scripts.Script
+
+	// How a call of the script is written, in words that dispatcher/wire knows: the arguments that come once, and for each name its
+	// keys and its arguments, as the head of the script's file says. An operation with several keys can meet them apart while a hash
+	// slot moves.
+	Head, Keys, Args string
+
+	gives     func(scripts.Reply) bool // the replies by which a caller has something, or has it for longer; nil: none (rule 25)
+	unclaimed func(*traits) Op         // what does the same, but leaves no claim and gives nothing to one: it has fewer keys; nil: nothing
+
+	Ours      bool // the lock may be ours afterwards, also by a hold that was there before
+	Releases  bool // the owner id is dead once it was sent (rule 4)
+	prolongs  bool // the TTL of an owner that is there may be longer afterwards
+	toClaim   bool // it may give the lock to a claim, and says so
+	publishes bool // a message on the channel of the name, which comes back to us
+	lasting   bool // a change that is sent again until it is made (Change.lasting)
+	adds      bool // two such changes are as good as one of both together
+}
+
+// The words of all keys of a fair lock, and of what begins an acquire of a mutex that may give tokens.
+const (
+	fairKeys   = "name queue deadlines alive claims"
+	fencedHead = "notAfter block idle"
+)
+
+// Operations has a row for each operation.
+var Operations = [Ops]Operation{
+	None: {Name: "none"},
+
+	Renew:      {Name: "renew", Script: &scripts.Renew, Keys: "name", Args: "owner leaseBehind", gives: granted, Ours: true, prolongs: true},
+	Confirm:    {Name: "confirm", Script: &scripts.Confirm, Head: "publish", Keys: "name", Args: "owner lease lockChannel", gives: counted, Ours: true, prolongs: true},
+	RenewRead:  {Name: "renew read", Script: &scripts.RenewRead, Head: "publish", Keys: "name hold", Args: "owner lease nothing", gives: granted, Ours: true, prolongs: true},
+	RenewWrite: {Name: "renew write", Script: &scripts.Renew, Keys: "name", Args: "writer leaseBehind", gives: granted, Ours: true, prolongs: true},
+	ConfirmRead: {
+		Name: "confirm read", Script: &scripts.RenewRead, Head: "publish", Keys: "name hold", Args: "owner lease rwChannel",
+		gives: counted, Ours: true, prolongs: true,
+	},
+	ConfirmWrite: {Name: "confirm write", Script: &scripts.Confirm, Head: "publish", Keys: "name", Args: "writer lease rwChannel", gives: counted, Ours: true, prolongs: true},
+	Downgrade: {
+		Name: "downgrade", Script: &scripts.Downgrade, Head: "publish", Keys: "name hold", Args: "writer owner lease rwChannel",
+		gives: freed, Ours: true, prolongs: true, publishes: true,
+	},
+	PermitRenew: {Name: "permit renew", Script: &scripts.PermitRenew, Head: "engineBytes", Keys: "held", Args: "holds", gives: granted},
+
+	Detach:  {Name: "detach", Script: &scripts.Detach, Head: "publish", Keys: "name queue", Args: "owner detached lease listened", Releases: true, publishes: true},
+	Release: {Name: "release", Script: &scripts.Release, Head: "publish", Keys: "name", Args: "released lockChannel", Releases: true, publishes: true},
+	ReleaseClaim: {
+		Name: "release claim", Script: &scripts.ReleaseClaim, Head: "publish", Keys: "name claims", Args: "released lockChannel own",
+		Releases: true, publishes: true, toClaim: true, unclaimed: func(k *traits) Op { return k.write.release },
+	},
+	ReleaseQuietly: {Name: "release quietly", Script: &scripts.Release, Head: "quietly", Keys: "name", Args: "released lockChannel", Releases: true},
+	ReleaseRead: {
+		Name: "release read", Script: &scripts.ReleaseRead, Head: "publish declared", Keys: "name releasedHold", Args: "released rwChannel",
+		Ours: true, Releases: true, publishes: true,
+	},
+	ReleaseWrite: {Name: "release write", Script: &scripts.ReleaseWrite, Head: "publish", Keys: "name", Args: "releasedWriter rwChannel", Releases: true, publishes: true},
+	PermitFree: {
+		Name: "permit free", Script: &scripts.PermitFree, Head: "publish leaveBy engineBytes", Keys: "name held receipt",
+		Args: "number freedFirst freed freedIDs permitsChannel", publishes: true, lasting: true,
+	},
+	FairRelease: {
+		Name: "fair release", Script: &scripts.FairRelease, Head: "publish engine", Keys: fairKeys, Args: "released successor lease lockChannel",
+		gives: passed, Ours: true, Releases: true, toClaim: true,
+	},
+	FairLeave: {Name: "fair leave", Script: &scripts.FairLeave, Head: "publish engine", Keys: fairKeys, Args: "leaving number lockChannel"},
+
+	Give: {
+		Name: "give", Script: &scripts.Give, Head: "publish leaveBy", Keys: "name receipt", Args: "number amount permitsChannel",
+		publishes: true, lasting: true, adds: true,
+	},
+	CountDown: {
+		Name: "count down", Script: &scripts.CountDown, Head: "publish leaveBy", Keys: "name receipt", Args: "number amount latchChannel",
+		lasting: true, adds: true,
+	},
+	AddPermits:    {Name: "add permits", Script: &scripts.AddPermits, Head: "publish leaveBy", Keys: "name receipt", Args: "number amount permitsChannel"},
+	PermitAdd:     {Name: "permit add", Script: &scripts.PermitAdd, Head: "publish leaveBy", Keys: "name receipt", Args: "number amount permitsChannel"},
+	SetPermits:    {Name: "set permits", Script: &scripts.SetPermits, Head: "publish leaveBy", Keys: "name receipt", Args: "number amount permitsChannel"},
+	DrainPermits:  {Name: "drain permits", Script: &scripts.DrainPermits, Head: "publish leaveBy", Keys: "name receipt", Args: "number amount permitsChannel"},
+	SetCount:      {Name: "set count", Script: &scripts.SetCount, Head: "publish leaveBy", Keys: "name receipt", Args: "number amount latchChannel"},
+	DeleteCount:   {Name: "delete count", Script: &scripts.DeleteCount, Head: "publish leaveBy", Keys: "name receipt", Args: "number amount latchChannel"},
+	DeletePermits: {Name: "delete permits", Script: &scripts.DeletePermits, Head: "publish leaveBy", Keys: "name receipt", Args: "number amount permitsChannel"},
+	PermitSet:     {Name: "permit set", Script: &scripts.PermitSet, Head: "publish leaveBy", Keys: "name held receipt", Args: "number amount permitsChannel"},
+	PermitDelete:  {Name: "permit delete", Script: &scripts.PermitDelete, Head: "publish leaveBy", Keys: "name held receipt", Args: "number amount permitsChannel"},
+
+	Adopt:   {Name: "adopt", Script: &scripts.Adopt, Head: fencedHead, Keys: "name counter", Args: "adopted owner lease", gives: granted, Ours: true},
+	Acquire: {Name: "acquire", Script: &scripts.Acquire, Head: "notAfter", Keys: "name", Args: "owner leaseBehind", gives: granted, Ours: true},
+	AcquireClaim: {
+		Name: "acquire claim", Script: &scripts.AcquireClaim, Head: fencedHead, Keys: "name claims counter", Args: "owner lease code",
+		gives: granted, Ours: true, unclaimed: func(k *traits) Op { return k.write.acquire },
+	},
+	AcquireFenced: {Name: "acquire fenced", Script: &scripts.AcquireFenced, Head: fencedHead, Keys: "name counter", Args: "owner lease", gives: granted, Ours: true},
+	AcquireRead: {
+		Name: "acquire read", Script: &scripts.AcquireRead, Head: "notAfter publish", Keys: "name hold", Args: "owner lease rwChannel yields",
+		gives: granted, Ours: true,
+	},
+	AcquireWrite: {Name: "acquire write", Script: &scripts.AcquireWrite, Head: "notAfter", Keys: "name", Args: "writer lease", gives: granted, Ours: true},
+	PermitTake: {
+		Name: "permit take", Script: &scripts.PermitTake, Head: "publish leaveBy engineBytes", Keys: "name held receipt",
+		Args: "number resentPermits permits lease permitsChannel", gives: granted,
+	},
+	FairAsk: {
+		Name: "fair ask", Script: &scripts.FairAsk, Head: "notAfter engine life publish", Keys: fairKeys,
+		Args: "number place lease joining firstJoining lockChannel fairCode", gives: granted, Ours: true,
+	},
+	Take: {Name: "take", Script: &scripts.Take, Head: "leaveBy", Keys: "name receipt", Args: "number resent runs", gives: granted},
+
+	GetCount:     {Name: "look", Script: &scripts.GetCount, Keys: "name"},
+	CountWaiters: {Name: "count waiters", Script: &scripts.CountWaiters, Head: "publish", Keys: "name queue", Args: "waitersChannel"},
+}
+
+func (o Op) String() string { return Operations[o].Name }
+
+// Confirms reports whether replicas are to have what the operation did before it counts.
+func (o Op) Confirms() bool { return Operations[o].gives != nil }
+
+// Unclaimed is the operation that does what op does for c, but leaves no claim and gives nothing to one. None: there is no such operation.
+func (c *Command) Unclaimed(op Op) Op {
+	if plain := Operations[op].unclaimed; plain != nil {
+		return plain(c.Entry.traits())
+	}
+	return None
+}
+
+// What a reply says that gives something.
+func granted(r scripts.Reply) bool { return r.Granted() }
+func counted(r scripts.Reply) bool { return r >= 0 }
+func passed(r scripts.Reply) bool  { return r == scripts.Passed }
