@@ -72,7 +72,7 @@ func TestPlanted(t *testing.T) {
 // hunt runs the explorer with a bug in it, first what make test runs of it, and says what was found, and after how much.
 func hunt(binary string) string {
 	for _, args := range [][]string{{"^TestSearch$"}, {"^TestWalk$"}, {"^TestWalk$", "-walks", "50000"}, {"^TestSearch$", "-full"}} {
-		text, _ := exec.Command(binary, append([]string{"-test.v", "-test.run"}, args...)...).CombinedOutput()
+		text, _ := exec.Command(binary, append([]string{"-test.v", "-test.failfast", "-test.run"}, args...)...).CombinedOutput()
 		found := violated.FindSubmatchIndex(text)
 		if found == nil {
 			continue
