@@ -69,9 +69,9 @@ func (l *Lock) admit(now Time, g *Lease, c *Command) bool {
 }
 
 // covers reports whether w can have the lease as c took it.
-func (t *Lease) covers(w *Waiter, c *Command) bool {
-	if t.write {
-		return w.Watch == t.Watch && w.Lease == t.Lease && w.Least <= c.Lease
+func (l *Lease) covers(w *Waiter, c *Command) bool {
+	if l.write {
+		return w.Watch == l.Watch && w.Lease == l.Lease && w.Least <= c.Lease
 	}
 	return w.Lease <= c.Lease
 }

@@ -30,13 +30,13 @@ const sameLease = 2 * time.Millisecond
 
 // heard takes an answer to a question that was sent then. changed reports whether somebody has taken or prolonged the lock since
 // the answer before.
-func (l *otherLease) heard(now, sent Time, ttl time.Duration) (changed bool) {
-	was := *l
-	*l = otherLease{leaseEnd(now, ttl), now - sent}
-	if was.ends == Never || l.ends == Never {
-		return was.ends != l.ends
+func (o *otherLease) heard(now, sent Time, ttl time.Duration) (changed bool) {
+	was := *o
+	*o = otherLease{leaseEnd(now, ttl), now - sent}
+	if was.ends == Never || o.ends == Never {
+		return was.ends != o.ends
 	}
-	return l.ends-l.spread > was.ends+sameLease || was.ends-was.spread > l.ends+sameLease
+	return o.ends-o.spread > was.ends+sameLease || was.ends-was.spread > o.ends+sameLease
 }
 
 // leaseEnd is when a lease of which ttl is left ends; a negative one has no end.

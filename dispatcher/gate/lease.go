@@ -48,20 +48,20 @@ type Lease struct {
 }
 
 // ask begins a lease under a fresh owner id.
-func (t *Lease) ask(id uint64, lease time.Duration, watch, write bool) {
-	*t = Lease{Tenure: Tenure{ID: id, Lease: lease, Watch: watch}, phase: asked, writer: write, write: write}
+func (l *Lease) ask(id uint64, lease time.Duration, watch, write bool) {
+	*l = Lease{Tenure: Tenure{ID: id, Lease: lease, Watch: watch}, phase: asked, writer: write, write: write}
 }
 
 // askFor prepares the repetition of an acquire that lost its answer, under the same owner id, for w.
-func (t *Lease) askFor(w *Waiter) {
-	t.Lease, t.Watch = max(t.Lease, w.Lease), w.Watch && w.Lease >= t.Lease
+func (l *Lease) askFor(w *Waiter) {
+	l.Lease, l.Watch = max(l.Lease, w.Lease), w.Watch && w.Lease >= l.Lease
 }
 
 // declined is an acquire that surely did nothing. An acquire before it that got no answer may have taken the lock: then
 // the same owner asks again, or is released.
-func (t *Lease) declined() {
-	if t.Unsure == 0 {
-		t.phase = free
+func (l *Lease) declined() {
+	if l.Unsure == 0 {
+		l.phase = free
 	}
 }
 
@@ -71,26 +71,26 @@ func (t *Lease) declined() {
 // A lease of readers that is longer than the watchdog's does not last by itself: Redisson's renewals of other readers lower the TTL of
 // the lock that they share to that of the watchdog. So it is asserted again every third of that, and the deadline is never further
 // away. A renewal does not let readers join for longer: an outside writer must get its turn.
-func (t *Lease) confirm(now Time, c *Command, cfg *Config) {
-	lease := t.counted(c.Lease, cfg)
-	t.extent = max(t.extent, c.Sent+c.Lease-margin(c.Lease))
-	t.Deadline = max(t.Deadline, c.Sent+lease-margin(lease))
-	t.carried(now, c.Lease)
-	t.Next = c.Sent + t.Lease/3
-	if !t.Watch {
-		t.Next = c.Sent + cfg.Lease/3
+func (l *Lease) confirm(now Time, c *Command, cfg *Config) {
+	lease := l.counted(c.Lease, cfg)
+	l.extent = max(l.extent, c.Sent+c.Lease-margin(c.Lease))
+	l.Deadline = max(l.Deadline, c.Sent+lease-margin(lease))
+	l.carried(now, c.Lease)
+	l.Next = c.Sent + l.Lease/3
+	if !l.Watch {
+		l.Next = c.Sent + cfg.Lease/3
 	}
-	t.lowerFirst()
-	if t.write {
-		t.Confirmed = now
+	l.lowerFirst()
+	if l.write {
+		l.Confirmed = now
 	}
-	t.Epoch, t.Doubt, t.handed = c.Epoch, false, 0
-	t.risk(cfg.Stats, Outcome{})
+	l.Epoch, l.Doubt, l.handed = c.Epoch, false, 0
+	l.risk(cfg.Stats, Outcome{})
 }
 
 // counted is how much of a lease counts: of a reader's no more than the watchdog's.
-func (t *Lease) counted(lease time.Duration, cfg *Config) time.Duration {
-	if t.write {
+func (l *Lease) counted(lease time.Duration, cfg *Config) time.Duration {
+	if l.write {
 		return lease
 	}
 	return min(lease, cfg.Lease)
@@ -98,10 +98,10 @@ func (t *Lease) counted(lease time.Duration, cfg *Config) time.Duration {
 
 // unusable is why nobody can be given the lease that c took; Granted: it can be given. A grant that is read after its own deadline is not
 // handed out.
-func (t *Lease) unusable(now Time, c *Command, cfg *Config) Outcome {
+func (l *Lease) unusable(now Time, c *Command, cfg *Config) Outcome {
 	switch {
-	case now >= t.Deadline:
-		return overdue(now, c, t.counted(c.Lease, cfg))
+	case now >= l.Deadline:
+		return overdue(now, c, l.counted(c.Lease, cfg))
 	case c.Result == UnderReplicated:
 		return Outcome{Why: TooFew}
 	}
@@ -110,75 +110,75 @@ func (t *Lease) unusable(now Time, c *Command, cfg *Config) Outcome {
 
 // doubt notes a renewal that proved nothing: the lease is doubtful, so that it is not handed on, and it is asked for
 // again until its deadline.
-func (t *Lease) doubt(now Time, c *Command, tries *retries) {
-	t.Doubt = true
-	lease := t.Lease
-	if t.Deadline-now <= claimTime { // however long the lease is, several attempts fit into the last seconds; a claim has no more
+func (l *Lease) doubt(now Time, c *Command, tries *retries) {
+	l.Doubt = true
+	lease := l.Lease
+	if l.Deadline-now <= claimTime { // however long the lease is, several attempts fit into the last seconds; a claim has no more
 		lease = min(lease, claimTime)
 	}
-	t.Next = now + within(tries.next(t.ID), lease)
+	l.Next = now + within(tries.next(l.ID), lease)
 	if c.Result == NotSent {
-		t.Next = now + t.Lease/10 // LinkUp comes earlier
+		l.Next = now + l.Lease/10 // LinkUp comes earlier
 	}
-	t.lowerFirst()
+	l.lowerFirst()
 }
 
 // lowerFirst has a downgrade that is due go before the next renewal.
-func (t *Lease) lowerFirst() {
-	if t.lowering() {
-		t.Next = 0
+func (l *Lease) lowerFirst() {
+	if l.lowering() {
+		l.Next = 0
 	}
 }
 
 // renewAt is when to renew, or to lower, what is ours; Never: not by time alone. growing: somebody waits for more of it.
-func (t *Lease) renewAt(growing bool) Time {
+func (l *Lease) renewAt(growing bool) Time {
 	switch {
-	case t.phase != ours || t.holds == nil:
+	case l.phase != ours || l.holds == nil:
 		return Never
-	case growing && !t.Doubt && !t.lowering():
+	case growing && !l.Doubt && !l.lowering():
 		return 0
-	case t.Watch || t.Doubt || growing || t.Deadline < t.extent || t.lowering():
-		return t.Next
+	case l.Watch || l.Doubt || growing || l.Deadline < l.extent || l.lowering():
+		return l.Next
 	}
 	return Never
 }
 
 // lasts reports whether the lease lasts as long as w needs it.
-func (t *Lease) lasts(now Time, w *Waiter) bool {
+func (l *Lease) lasts(now Time, w *Waiter) bool {
 	switch {
-	case now+w.Least > t.Deadline:
+	case now+w.Least > l.Deadline:
 		return false
 	case w.Watch:
-		return t.Watch
+		return l.Watch
 	}
-	return now+w.Lease-margin(w.Lease) <= t.extent
+	return now+w.Lease-margin(w.Lease) <= l.extent
 }
 
 // suspect has Redis asked at that time at the latest whether the lease is there; nothing is handed on until then.
-func (t *Lease) suspect(at Time) {
-	if t.phase == ours {
-		t.Doubt, t.Next = true, min(t.Next, at)
+func (l *Lease) suspect(at Time) {
+	if l.phase == ours {
+		l.Doubt, l.Next = true, min(l.Next, at)
 	}
 }
 
 // prolonged notes what a command about the lease, which has come back, may have done to its key. The kind calls it
 // before anything else: what is lost in this moment is released for as long as its key may stand.
-func (t *Lease) prolonged(now Time, c *Command) {
-	if c.ID != t.ID || !Operations[c.Op].prolongs {
+func (l *Lease) prolonged(now Time, c *Command) {
+	if c.ID != l.ID || !Operations[c.Op].prolongs {
 		return
 	}
 	switch c.Result {
 	case Answered, UnderReplicated:
-		t.carried(now, c.Lease)
+		l.carried(now, c.Lease)
 	case Unknown:
-		t.carried(now+LateWindow, c.Lease)
+		l.carried(now+LateWindow, c.Lease)
 	}
 }
 
 // fresh is rule 8: a lease may be handed to another caller of this process without asking Redis, for a while after
 // Redis confirmed it, unless something unusual was seen since or the link has broken since.
-func (t *Lease) fresh(now Time, cfg *Config) bool {
-	return now < t.Deadline && now-t.Confirmed < cfg.HandoffTime && !t.Doubt && t.Epoch == cfg.Epoch
+func (l *Lease) fresh(now Time, cfg *Config) bool {
+	return now < l.Deadline && now-l.Confirmed < cfg.HandoffTime && !l.Doubt && l.Epoch == cfg.Epoch
 }
 
 // released takes the answer to a release. gone: nothing of the lease is left, but for an orphan; why is for the
@@ -190,20 +190,20 @@ func (t *Lease) fresh(now Time, cfg *Config) bool {
 //  2. It is sent again. The owner is not there.
 //
 // The first release did it, for nothing else ends a lease before its deadline: the unlocking went well (rule 4).
-func (t *Lease) released(c *Command) (why Why, gone bool) {
+func (l *Lease) released(c *Command) (why Why, gone bool) {
 	switch {
 	case c.Result != Answered:
 		return Doubtful, false
-	case freed(c.Reply) || c.Reply == scripts.NotMine && t.Resent:
+	case freed(c.Reply) || c.Reply == scripts.NotMine && l.Resent:
 		return Granted, true
 	}
 	return Lost, c.Reply == scripts.NotMine
 }
 
 // unreleased notes a release, or a downgrade, that proved nothing.
-func (t *Lease) unreleased(c *Command, tries *retries) (out Outcome, pause time.Duration) {
+func (l *Lease) unreleased(c *Command, tries *retries) (out Outcome, pause time.Duration) {
 	if c.Result == Unknown {
-		t.Resent = t.Resent || c.Sent < t.Deadline
+		l.Resent = l.Resent || c.Sent < l.Deadline
 	}
 	return unfreed(c, tries)
 }
@@ -214,35 +214,35 @@ func (t *Lease) unreleased(c *Command, tries *retries) (out Outcome, pause time.
 //  1. An acquire gets no answer; a copy of it waits somewhere in the network.
 //  2. The acquire is sent again and granted. Later the release frees the lock.
 //  3. The copy arrives and takes the lock, for nobody.
-func (t *Lease) orphan(release Op) orphan {
-	return orphan{id: t.ID, op: release, at: t.Unsure, ends: t.Ends}
+func (l *Lease) orphan(release Op) orphan {
+	return orphan{id: l.ID, op: release, at: l.Unsure, ends: l.Ends}
 }
 
 // The living holds of one lease. A read lock has thousands: nothing but a renewal and the end of a hold's own time
 // walks through all of them.
 
-func (t *Lease) add(h *Hold, stats *Stats) {
-	if t.holds == nil {
-		t.soonest = Never
+func (l *Lease) add(h *Hold, stats *Stats) {
+	if l.holds == nil {
+		l.soonest = Never
 	} else {
-		t.holds.prev = h
+		l.holds.prev = h
 	}
-	h.next, h.prev, t.holds = t.holds, nil, h
-	t.soonest = min(t.soonest, h.until)
+	h.next, h.prev, l.holds = l.holds, nil, h
+	l.soonest = min(l.soonest, h.until)
 	if h.write {
-		t.writes++
+		l.writes++
 	}
 	if h.watch {
-		t.watched++
-		if t.atRisk {
+		l.watched++
+		if l.atRisk {
 			h.risk(stats, Outcome{Why: Doubtful})
 		}
 	}
 }
 
 // holdOf is the newest hold of that Owner; nil: there is none.
-func (t *Lease) holdOf(owner uint64) *Hold {
-	for h := t.holds; h != nil && owner != 0; h = h.next {
+func (l *Lease) holdOf(owner uint64) *Hold {
+	for h := l.holds; h != nil && owner != 0; h = h.next {
 		if h.owner() == owner {
 			return h
 		}
@@ -252,9 +252,9 @@ func (t *Lease) holdOf(owner uint64) *Hold {
 
 // end takes a hold out. Without a watched hold the watchdog stops; but the last hold's tenure may be handed
 // on as it is.
-func (t *Lease) end(h *Hold, stats *Stats) {
+func (l *Lease) end(h *Hold, stats *Stats) {
 	if h.prev == nil {
-		t.holds = h.next
+		l.holds = h.next
 	} else {
 		h.prev.next = h.next
 	}
@@ -265,68 +265,68 @@ func (t *Lease) end(h *Hold, stats *Stats) {
 	h.end()
 	stats.Held.Dec()
 	if h.write {
-		t.writes--
-		t.lowerFirst()
+		l.writes--
+		l.lowerFirst()
 	}
 	if h.watch {
-		t.watched--
-		if t.atRisk {
+		l.watched--
+		if l.atRisk {
 			stats.AtRisk.Dec()
 		}
 	}
-	t.Watch = t.watched > 0 || t.holds == nil && t.Watch
+	l.Watch = l.watched > 0 || l.holds == nil && l.Watch
 }
 
 // endAll ends every hold and tells its holder.
-func (t *Lease) endAll(stats *Stats, why Why) {
-	for t.holds != nil {
-		t.tell(t.holds, stats, why)
+func (l *Lease) endAll(stats *Stats, why Why) {
+	for l.holds != nil {
+		l.tell(l.holds, stats, why)
 	}
 }
 
 // lowering reports whether the writes have ended and reads of the same Owner are left: a downgrade is due.
-func (t *Lease) lowering() bool { return t.phase == ours && t.write && t.writes == 0 && t.holds != nil }
+func (l *Lease) lowering() bool { return l.phase == ours && l.write && l.writes == 0 && l.holds != nil }
 
 // isDue reports whether the time of a hold may be over, or that of the lease.
-func (t *Lease) isDue(now Time) bool { return t.phase == ours && now >= t.nextEnd() }
+func (l *Lease) isDue(now Time) bool { return l.phase == ours && now >= l.nextEnd() }
 
 // expired ends the holds that are over by time. ended: there were some. over: the lease is over by that, and is to be
 // freed. What ended by its own lease is released, and not left to its TTL (rule 1).
-func (t *Lease) expired(now Time, stats *Stats) (ended, over bool) {
-	if now >= t.Deadline {
-		ended = t.holds != nil
-		t.endAll(stats, Lost)
+func (l *Lease) expired(now Time, stats *Stats) (ended, over bool) {
+	if now >= l.Deadline {
+		ended = l.holds != nil
+		l.endAll(stats, Lost)
 		return ended, true
 	}
-	ended = t.expire(now, stats)
-	return ended, ended && t.holds == nil
+	ended = l.expire(now, stats)
+	return ended, ended && l.holds == nil
 }
 
 // expire ends the holds that are over by their own time.
-func (t *Lease) expire(now Time, stats *Stats) (ended bool) {
-	if t.holds == nil || now < t.soonest {
+func (l *Lease) expire(now Time, stats *Stats) (ended bool) {
+	if l.holds == nil || now < l.soonest {
 		return false
 	}
-	t.soonest = Never
-	for h := t.holds; h != nil; {
+	l.soonest = Never
+	for h := l.holds; h != nil; {
 		next := h.next
 		if now >= h.until {
 			why := Lost
 			if h.watch {
 				why = TooLong
 			}
-			t.tell(h, stats, why)
+			l.tell(h, stats, why)
 			ended = true
 		} else {
-			t.soonest = min(t.soonest, h.until)
+			l.soonest = min(l.soonest, h.until)
 		}
 		h = next
 	}
 	return ended
 }
 
-func (t *Lease) tell(h *Hold, stats *Stats, why Why) {
-	t.end(h, stats)
+func (l *Lease) tell(h *Hold, stats *Stats, why Why) {
+	l.end(h, stats)
 	h.why = why
 	stats.Lost.Inc()
 	h.By.End(why)
@@ -334,23 +334,23 @@ func (t *Lease) tell(h *Hold, stats *Stats, why Why) {
 
 // nextEnd is when the first hold ends, unless the tenure is renewed; perhaps earlier, after a hold was
 // unlocked or extended.
-func (t *Lease) nextEnd() Time {
-	if t.holds == nil {
-		return t.Deadline
+func (l *Lease) nextEnd() Time {
+	if l.holds == nil {
+		return l.Deadline
 	}
-	return min(t.Deadline, t.soonest)
+	return min(l.Deadline, l.soonest)
 }
 
 // follow passes the tenure's new deadline on to its holds.
-func (t *Lease) follow() {
-	for h := t.holds; h != nil; h = h.next {
-		h.follow(&t.Tenure)
+func (l *Lease) follow() {
+	for h := l.holds; h != nil; h = h.next {
+		h.follow(&l.Tenure)
 	}
 }
 
-func (t *Lease) oldest() Time {
+func (l *Lease) oldest() Time {
 	oldest := Never
-	for h := t.holds; h != nil; h = h.next {
+	for h := l.holds; h != nil; h = h.next {
 		oldest = min(oldest, h.Since())
 	}
 	return oldest

@@ -22,77 +22,77 @@ type orphan struct {
 // orphans are those of one name.
 type orphans []orphan
 
-func (gs *orphans) add(g orphan) { *gs = append(*gs, g) }
+func (os *orphans) add(g orphan) { *os = append(*os, g) }
 
 // due is an orphan that is to be released now; nil: there is none.
-func (gs orphans) due(now Time) *orphan {
-	for i := range gs {
-		if now >= gs[i].at {
-			return &gs[i]
+func (os orphans) due(now Time) *orphan {
+	for i := range os {
+		if now >= os[i].at {
+			return &os[i]
 		}
 	}
 	return nil
 }
 
 // of is where the orphan of an owner of ours stands; -1: there is none.
-func (gs orphans) of(id uint64) int {
-	return slices.IndexFunc(gs, func(g orphan) bool { return g.id == id })
+func (os orphans) of(id uint64) int {
+	return slices.IndexFunc(os, func(g orphan) bool { return g.id == id })
 }
 
 // take takes the orphan of an owner of ours away.
-func (gs *orphans) take(id uint64) (orphan, bool) {
-	i := gs.of(id)
+func (os *orphans) take(id uint64) (orphan, bool) {
+	i := os.of(id)
 	if i < 0 {
 		return orphan{}, false
 	}
-	g := (*gs)[i]
-	*gs = slices.Delete(*gs, i, i+1)
+	g := (*os)[i]
+	*os = slices.Delete(*os, i, i+1)
 	return g, true
 }
 
 // nextAlarm is when the first of them is due.
-func (gs orphans) nextAlarm() Time {
+func (os orphans) nextAlarm() Time {
 	at := Never
-	for _, g := range gs {
+	for _, g := range os {
 		at = min(at, g.at)
 	}
 	return at
 }
 
 // settleAll answers the callers that wait for a release that will get no more answers.
-func (gs *orphans) settleAll(out Outcome) {
-	for i := range *gs {
-		settle((*gs)[i].ack, out)
-		(*gs)[i].ack = nil
+func (os *orphans) settleAll(out Outcome) {
+	for i := range *os {
+		settle((*os)[i].ack, out)
+		(*os)[i].ack = nil
 	}
 }
 
 // hurry has those released at once that were released in vain.
-func (gs orphans) hurry(now Time) {
-	for i := range gs {
-		if g := &gs[i]; g.tries > 0 {
+func (os orphans) hurry(now Time) {
+	for i := range os {
+		if g := &os[i]; g.tries > 0 {
 			g.at, g.tries = min(g.at, now), 0
 		}
 	}
 }
 
 // answered settles an orphan, or puts it off when its release proved nothing.
-func (gs *orphans) answered(now Time, c *Command) {
-	for i, g := range *gs {
+func (os *orphans) answered(now Time, c *Command) {
+	for i, g := range *os {
 		if g.id != c.ID || g.owner != c.Args.Release().Owner || g.op != c.Op {
 			continue
 		}
 		out := orphanOutcome(c)
 		if out.Why != Granted && out.Why != Lost && g.ack == nil && now < g.ends {
-			(*gs)[i].at = now + (*gs)[i].tries.next(g.id)
+			(*os)[i].at = now + (*os)[i].tries.next(g.id)
 			return
 		}
 		if c.Sent < g.late {
 			settle(g.ack, out)
-			(*gs)[i] = orphan{owner: g.owner, id: g.id, op: g.op, at: g.late, ends: g.ends}
+			(*os)[i] = orphan{owner: g.owner, id: g.id, op: g.op, at: g.late, ends: g.ends}
 			return
 		}
-		*gs = slices.Delete(*gs, i, i+1)
+		*os = slices.Delete(*os, i, i+1)
 		settle(g.ack, out)
 		return
 	}

@@ -8,33 +8,33 @@ import (
 )
 
 // Ask is a caller that wants permits.
-func (m *Permits) Ask(now Time, w *Waiter, fx *Effects) {
-	m.tick(now)
-	m.sequencer.Ask(now, w, fx)
+func (ps *Permits) Ask(now Time, w *Waiter, fx *Effects) {
+	ps.tick(now)
+	ps.sequencer.Ask(now, w, fx)
 }
 
 // Answer is the call coming back.
-func (m *Permits) Answer(now Time, c *Command, fx *Effects) {
-	m.now, m.sent = now, c.Sent
-	m.tick(now)
-	m.inDanger(c)
-	m.sequencer.Answer(now, c, fx)
+func (ps *Permits) Answer(now Time, c *Command, fx *Effects) {
+	ps.now, ps.sent = now, c.Sent
+	ps.tick(now)
+	ps.inDanger(c)
+	ps.sequencer.Answer(now, c, fx)
 }
 
 // Change frees permits by their ids, or makes more. All ids are freed or none: holds of ours end when the other permits are
 // freed.
-func (m *Permits) Change(now Time, c Change, fx *Effects) {
-	m.tick(now)
+func (ps *Permits) Change(now Time, c Change, fx *Effects) {
+	ps.tick(now)
 	if c.Op == PermitFree {
-		f := m.freeing(&c)
+		f := ps.freeing(&c)
 		if c.Args.PermitFree().N == 0 {
 			f.Settle(Outcome{})
-			m.pump(now, fx)
+			ps.pump(now, fx)
 			return
 		}
 		c.Ack = f
 	}
-	m.sequencer.Change(now, c, fx)
+	ps.sequencer.Change(now, c, fx)
 }
 
 // freeing is a PermitFree by ids: the holds of ours that have some of them end once the others, which are sent first, are freed.
@@ -45,11 +45,11 @@ type freeing struct {
 }
 
 // freeing takes the ids of our holds out of c.
-func (m *Permits) freeing(c *Change) *freeing {
-	f := &freeing{m: m, ack: c.Ack}
+func (ps *Permits) freeing(c *Change) *freeing {
+	f := &freeing{m: ps, ack: c.Ack}
 	ids, kept := c.Args.PermitFree().IDs, PermitFreeArgs{}
 	for i, number := range c.Numbers {
-		switch p := m.holder(number); {
+		switch p := ps.holder(number); {
 		case p == nil:
 			kept.IDs += ids.At(i)
 			kept.N++
@@ -81,11 +81,11 @@ func (f *freeing) Settle(out Outcome) bool {
 }
 
 // holder is the hold that has the permit with this number; nil: none of ours.
-func (m *Permits) holder(number uint64) *permit {
+func (ps *Permits) holder(number uint64) *permit {
 	if number == 0 {
 		return nil
 	}
-	for _, p := range m.held {
+	for _, p := range ps.held {
 		if number >= p.ID && number < p.ID+uint64(p.n) {
 			return p
 		}
@@ -94,95 +94,95 @@ func (m *Permits) holder(number uint64) *permit {
 }
 
 // Unlock ends a hold by its holder's wish.
-func (m *Permits) Unlock(now Time, h *Hold, ack Settler, fx *Effects) {
-	m.tick(now)
-	p := m.held[h]
+func (ps *Permits) Unlock(now Time, h *Hold, ack Settler, fx *Effects) {
+	ps.tick(now)
+	p := ps.held[h]
 	if p == nil {
 		settle(ack, Outcome{Why: Lost})
-		m.pump(now, fx)
+		ps.pump(now, fx)
 		return
 	}
 	o := &pendingUnlock{ack: ack, until: p.Deadline}
 	if ack != nil {
-		m.pendingUnlocks = append(m.pendingUnlocks, o)
-		m.endAt = min(m.endAt, o.until)
+		ps.pendingUnlocks = append(ps.pendingUnlocks, o)
+		ps.endAt = min(ps.endAt, o.until)
 	}
-	m.end(p, o)
-	m.pump(now, fx)
+	ps.end(p, o)
+	ps.pump(now, fx)
 }
 
 // Extend prolongs a hold with a fixed lease to now + lease; never shorter.
-func (m *Permits) Extend(now Time, h *Hold, lease time.Duration, ack Settler, fx *Effects) {
-	m.tick(now)
-	p := m.held[h]
+func (ps *Permits) Extend(now Time, h *Hold, lease time.Duration, ack Settler, fx *Effects) {
+	ps.tick(now)
+	p := ps.held[h]
 	switch {
 	case p == nil:
 		settle(ack, Outcome{Why: Lost})
 	default: // the answer to one before may be on its way, or be asked for again
-		p.extend, p.Next, m.renewAt = max(p.extend, lease), now, now
+		p.extend, p.Next, ps.renewAt = max(p.extend, lease), now, now
 		p.add(ack)
 	}
-	m.pump(now, fx)
+	ps.pump(now, fx)
 }
 
 // Suspect has all holds verified.
-func (m *Permits) Suspect(now Time, fx *Effects) {
-	m.verify(now)
-	m.sequencer.Suspect(now, fx)
+func (ps *Permits) Suspect(now Time, fx *Effects) {
+	ps.verify(now)
+	ps.sequencer.Suspect(now, fx)
 }
 
 // LinkUp has all holds verified, too.
-func (m *Permits) LinkUp(now Time, fx *Effects) {
-	m.tick(now)
-	m.verify(now)
-	m.sequencer.LinkUp(now, fx)
+func (ps *Permits) LinkUp(now Time, fx *Effects) {
+	ps.tick(now)
+	ps.verify(now)
+	ps.sequencer.LinkUp(now, fx)
 }
 
 // verify has Redis asked whether all holds are there.
-func (m *Permits) verify(now Time) {
-	for _, p := range m.held {
-		p.Next, m.renewAt = now, now
+func (ps *Permits) verify(now Time) {
+	for _, p := range ps.held {
+		p.Next, ps.renewAt = now, now
 	}
 }
 
 // Close ends all holds and frees their permits.
-func (m *Permits) Close(now Time, fx *Effects) {
-	for _, p := range m.held {
-		m.tell(p, Closed)
+func (ps *Permits) Close(now Time, fx *Effects) {
+	for _, p := range ps.held {
+		ps.tell(p, Closed)
 	}
-	m.sequencer.Close(now, fx)
+	ps.sequencer.Close(now, fx)
 }
 
 // Wake is the alarm.
-func (m *Permits) Wake(now Time, fx *Effects) {
-	m.tick(now)
-	m.sequencer.Wake(now, fx)
+func (ps *Permits) Wake(now Time, fx *Effects) {
+	ps.tick(now)
+	ps.sequencer.Wake(now, fx)
 }
 
 // NextAlarm is the first instant at which time alone changes something.
-func (m *Permits) NextAlarm() Time {
-	at := min(m.sequencer.NextAlarm(), m.endAt)
-	if m.call.Op == None {
-		at = min(at, m.renewAt)
+func (ps *Permits) NextAlarm() Time {
+	at := min(ps.sequencer.NextAlarm(), ps.endAt)
+	if ps.call.Op == None {
+		at = min(at, ps.renewAt)
 	}
 	return at
 }
 
 // Idle reports whether the entry can be forgotten.
-func (m *Permits) Idle() bool {
-	return len(m.held) == 0 && m.sequencer.Idle()
+func (ps *Permits) Idle() bool {
+	return len(ps.held) == 0 && ps.sequencer.Idle()
 }
 
 // Oldest is when the oldest living hold was granted.
-func (m *Permits) Oldest() Time {
+func (ps *Permits) Oldest() Time {
 	oldest := Never
-	for h := range m.held {
+	for h := range ps.held {
 		oldest = min(oldest, h.Since())
 	}
 	return oldest
 }
 
-func (m *Permits) channel() func(string) string { return scripts.SemaphoreChannel }
+func (ps *Permits) channel() func(string) string { return scripts.SemaphoreChannel }
 
 // lost is a question that will get no answer. Its permits end by their lease.
-func (m *Permits) lost() {}
+func (ps *Permits) lost() {}

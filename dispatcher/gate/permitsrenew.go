@@ -16,21 +16,21 @@ type renewal struct {
 const mostRenewed = 48
 
 // left is the renewal of those that are due.
-func (m *Permits) left(now Time) (Change, bool) {
-	if now < m.renewAt {
+func (ps *Permits) left(now Time) (Change, bool) {
+	if now < ps.renewAt {
 		return Change{}, false
 	}
-	m.renewAt = Never
-	r := &renewal{m: m}
+	ps.renewAt = Never
+	r := &renewal{m: ps}
 	shortest, holds := Never, []byte(nil)
-	for _, p := range m.held {
+	for _, p := range ps.held {
 		if p.Next <= now && len(r.some) < mostRenewed {
 			p.Next = Never // until the answer
 			r.some = append(r.some, p)
 			shortest = min(shortest, p.Lease)
 			holds = scripts.AppendPermitHold(holds, p.ID, p.n, max(p.extend, p.renewLease()))
 		}
-		m.renewAt = min(m.renewAt, p.Next)
+		ps.renewAt = min(ps.renewAt, p.Next)
 	}
 	return Change{Op: PermitRenew, Args: PermitRenewArgs{scripts.PermitHolds(holds)}.Args(), Lease: shortest, Ack: r}, len(r.some) > 0
 }
@@ -70,31 +70,31 @@ func (r *renewal) Settle(out Outcome) bool {
 }
 
 // inDanger tells those that c was to renew, and has not, if their renewal is overdue.
-func (m *Permits) inDanger(c *Command) {
+func (ps *Permits) inDanger(c *Command) {
 	if c.Op != PermitRenew || c.Result == Answered && c.Reply.Fault() == scripts.None {
 		return
 	}
-	for _, p := range m.held {
-		if p.Watch && p.Next == Never && !p.atRisk && m.now >= p.half() {
+	for _, p := range ps.held {
+		if p.Watch && p.Next == Never && !p.atRisk && ps.now >= p.half() {
 			p.atRisk = true
-			p.h.risk(m.cfg.Stats, unprovedOutcome(c))
+			p.h.risk(ps.cfg.Stats, unprovedOutcome(c))
 		}
 	}
 }
 
-func (m *Permits) renewed(p *permit) {
+func (ps *Permits) renewed(p *permit) {
 	if p.atRisk {
 		p.atRisk = false
-		p.h.risk(m.cfg.Stats, Outcome{})
+		p.h.risk(ps.cfg.Stats, Outcome{})
 	}
 	p.Next = Never
 	lease := p.extend
 	if p.Watch {
 		lease = max(lease, p.Lease)
-		p.Next = m.sent + p.Lease/3
+		p.Next = ps.sent + p.Lease/3
 	}
 	if lease > 0 {
-		p.Deadline = max(p.Deadline, m.sent+lease-margin(lease))
+		p.Deadline = max(p.Deadline, ps.sent+lease-margin(lease))
 		if !p.Watch {
 			p.h.until = max(p.h.until, p.Deadline)
 		}
@@ -102,5 +102,5 @@ func (m *Permits) renewed(p *permit) {
 	}
 	p.acknowledge(Outcome{})
 	p.extend = 0
-	m.expect(p)
+	ps.expect(p)
 }

@@ -119,8 +119,8 @@ func (l *Lock) need() time.Duration {
 func (l *Lock) reads() bool { return l.any(func(g *Lease) bool { return g.phase == ours && !g.write }) }
 
 // joinable is rule 8 for readers: they may join for a while after the lease was taken.
-func (t *Lease) joinable(now Time, cfg *Config) bool {
-	return t.phase == ours && !t.write && t.fresh(now, cfg)
+func (l *Lease) joinable(now Time, cfg *Config) bool {
+	return l.phase == ours && !l.write && l.fresh(now, cfg)
 }
 
 // join lets a reader in beside those that read already, without asking Redis. True: w is settled.

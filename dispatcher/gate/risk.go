@@ -12,19 +12,19 @@ type Warned interface {
 func (t *Tenure) half() Time { return t.Deadline - t.Lease/2 }
 
 // inDanger tells the watched holds if their renewal is overdue: c has confirmed nothing.
-func (t *Lease) inDanger(now Time, c *Command, stats *Stats) {
-	if now >= t.half() {
-		t.risk(stats, unprovedOutcome(c))
+func (l *Lease) inDanger(now Time, c *Command, stats *Stats) {
+	if now >= l.half() {
+		l.risk(stats, unprovedOutcome(c))
 	}
 }
 
 // risk tells the watched holds, unless they know, that they are at risk because of why, or, if that is Granted, no more.
-func (t *Lease) risk(stats *Stats, why Outcome) {
-	if t.atRisk == (why.Why != Granted) {
+func (l *Lease) risk(stats *Stats, why Outcome) {
+	if l.atRisk == (why.Why != Granted) {
 		return
 	}
-	t.atRisk = !t.atRisk
-	for h := t.holds; h != nil; h = h.next {
+	l.atRisk = !l.atRisk
+	for h := l.holds; h != nil; h = h.next {
 		if h.watch {
 			h.risk(stats, why)
 		}

@@ -21,11 +21,11 @@ type surplus struct {
 
 // Settle keeps those that Redis has refused: they are tried again as long as the engine lives. Where nobody knows whether
 // they were given, they are not given twice; and a key that holds something else has no permits.
-func (g *surplus) Settle(out Outcome) bool {
+func (s *surplus) Settle(out Outcome) bool {
 	if out.Why == Refused {
-		g.s.unassigned += g.n
+		s.s.unassigned += s.n
 	} else {
-		g.s.giveAt = 0
+		s.s.giveAt = 0
 	}
 	return true
 }

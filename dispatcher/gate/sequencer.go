@@ -29,232 +29,232 @@ type countedKind interface {
 	giveBack(c *Command)                     // its answer is UnderReplicated
 }
 
-func (l *sequencer) reset(cfg *Config, r countedKind) {
-	*l = sequencer{Entry: l.Entry, cfg: cfg, kind: r}
-	l.contest.begin(cfg, &l.rivals)
+func (s *sequencer) reset(cfg *Config, r countedKind) {
+	*s = sequencer{Entry: s.Entry, cfg: cfg, kind: r}
+	s.contest.begin(cfg, &s.rivals)
 }
 
 // Ask is a caller that wants in.
-func (l *sequencer) Ask(now Time, w *Waiter, fx *Effects) {
-	if w.Try && l.contest.queue.lasting() > 0 { // those that wait come first
-		l.cfg.Answer(w, Outcome{Why: Taken, TTL: -1})
+func (s *sequencer) Ask(now Time, w *Waiter, fx *Effects) {
+	if w.Try && s.contest.queue.lasting() > 0 { // those that wait come first
+		s.cfg.Answer(w, Outcome{Why: Taken, TTL: -1})
 		return
 	}
-	if l.contest.queue.head == nil {
-		l.contest.askAt = min(l.contest.askAt, now)
-		l.rivals.last = lastAnswer{Outcome: Outcome{Why: Down}}
+	if s.contest.queue.head == nil {
+		s.contest.askAt = min(s.contest.askAt, now)
+		s.rivals.last = lastAnswer{Outcome: Outcome{Why: Down}}
 	}
 	if w.Try { // it does not wait for the end of a pause
-		l.callAt = min(l.callAt, now)
+		s.callAt = min(s.callAt, now)
 	}
 	w.asked = false
-	l.contest.queue.push(w)
-	l.pump(now, fx)
+	s.contest.queue.push(w)
+	s.pump(now, fx)
 }
 
 // Change is a call that does not wait in line.
-func (l *sequencer) Change(now Time, c Change, fx *Effects) {
+func (s *sequencer) Change(now Time, c Change, fx *Effects) {
 	if !c.lasting() { // it does not wait for the end of a pause
-		l.callAt = min(l.callAt, now)
+		s.callAt = min(s.callAt, now)
 	}
-	l.changes.queue = append(l.changes.queue, c)
-	l.pump(now, fx)
+	s.changes.queue = append(s.changes.queue, c)
+	s.pump(now, fx)
 }
 
 // pump sends the next call, if one is due and none is on its way, and notes whether anybody still has to listen.
 // Every event ends with it.
-func (l *sequencer) pump(now Time, fx *Effects) {
-	l.advance(now, fx)
-	l.rivals.thin(now, l.contest.queue.lasting() > 0)
+func (s *sequencer) pump(now Time, fx *Effects) {
+	s.advance(now, fx)
+	s.rivals.thin(now, s.contest.queue.lasting() > 0)
 }
 
-func (l *sequencer) advance(now Time, fx *Effects) {
-	if l.out {
+func (s *sequencer) advance(now Time, fx *Effects) {
+	if s.out {
 		return
 	}
-	if l.call.Op != None {
-		l.repeat(now, fx)
+	if s.call.Op != None {
+		s.repeat(now, fx)
 	}
-	if l.call.Op != None {
+	if s.call.Op != None {
 		return
 	}
-	if c, due := l.kind.left(now); due {
-		l.changes.queue = append([]Change{c}, l.changes.queue...)
+	if c, due := s.kind.left(now); due {
+		s.changes.queue = append([]Change{c}, s.changes.queue...)
 	}
 	switch {
-	case l.changes.queue != nil:
-		if now >= l.callAt {
-			l.start(l.changes.next(), fx)
+	case s.changes.queue != nil:
+		if now >= s.callAt {
+			s.start(s.changes.next(), fx)
 		}
-	case l.contest.queue.head == nil:
-		l.again = false
-	case now >= l.contest.askTime(l.again):
-		l.again = false
-		l.cfg.Stats.Attempts.Inc()
-		l.start(l.kind.ask(), fx)
+	case s.contest.queue.head == nil:
+		s.again = false
+	case now >= s.contest.askTime(s.again):
+		s.again = false
+		s.cfg.Stats.Attempts.Inc()
+		s.start(s.kind.ask(), fx)
 	}
 }
 
-func (l *sequencer) start(c Command, fx *Effects) {
-	l.cfg.LastID++
-	c.Entry, c.ID = &l.Entry, l.cfg.LastID
+func (s *sequencer) start(c Command, fx *Effects) {
+	s.cfg.LastID++
+	c.Entry, c.ID = &s.Entry, s.cfg.LastID
 	if c.Op == PermitTake { // it gives numbers to its ids
-		l.cfg.LastID += uint64(c.Args.PermitTake().N) - 1
+		s.cfg.LastID += uint64(c.Args.PermitTake().N) - 1
 	}
-	l.call, l.unsure, l.denied = c, 0, 0
-	l.send(fx)
+	s.call, s.unsure, s.denied = c, 0, 0
+	s.send(fx)
 }
 
-func (l *sequencer) send(fx *Effects) {
-	l.out = true
-	if Operations[l.call.Op].publishes {
-		l.rivals.publishing()
+func (s *sequencer) send(fx *Effects) {
+	s.out = true
+	if Operations[s.call.Op].publishes {
+		s.rivals.publishing()
 	}
-	*fx.add(l.call.Op) = l.call
+	*fx.add(s.call.Op) = s.call
 }
 
 // repeat sends the call that is not settled once more, or gives it up.
-func (l *sequencer) repeat(now Time, fx *Effects) {
+func (s *sequencer) repeat(now Time, fx *Effects) {
 	switch {
-	case l.unsure != 0 && now >= l.unsure+receiptTime:
-		l.giveUp(Outcome{Why: Doubtful})
-	case now >= l.callAt:
-		if l.changes.n == 0 { // the same question, for those that wait now
-			l.kind.reask(&l.call)
+	case s.unsure != 0 && now >= s.unsure+receiptTime:
+		s.giveUp(Outcome{Why: Doubtful})
+	case now >= s.callAt:
+		if s.changes.n == 0 { // the same question, for those that wait now
+			s.kind.reask(&s.call)
 		}
-		l.send(fx)
+		s.send(fx)
 	}
 }
 
 // giveUp ends the call without an answer.
-func (l *sequencer) giveUp(out Outcome) {
-	if l.changes.n > 0 {
-		l.changes.settle(out)
+func (s *sequencer) giveUp(out Outcome) {
+	if s.changes.n > 0 {
+		s.changes.settle(out)
 	} else {
-		l.kind.lost()
+		s.kind.lost()
 	}
-	l.call = Command{}
+	s.call = Command{}
 }
 
 // forget takes out a waiter. Redis may have been asked for more than is wanted now, and so have given nothing: those behind
 // are asked for anew.
-func (l *sequencer) forget(w *Waiter) (waited bool) {
+func (s *sequencer) forget(w *Waiter) (waited bool) {
 	waited = w.queued
-	l.again = l.again || waited && w.asked
-	l.contest.queue.remove(w)
+	s.again = s.again || waited && w.asked
+	s.contest.queue.remove(w)
 	return waited
 }
 
 // Abandon gives up a waiter: its caller waits no longer.
-func (l *sequencer) Abandon(now Time, w *Waiter, fx *Effects) { l.endWait(now, w, GaveUp, fx) }
+func (s *sequencer) Abandon(now Time, w *Waiter, fx *Effects) { s.endWait(now, w, GaveUp, fx) }
 
 // Timeout gives up a waiter that has waited until its Until.
-func (l *sequencer) Timeout(now Time, w *Waiter, fx *Effects) { l.endWait(now, w, TimedOut, fx) }
+func (s *sequencer) Timeout(now Time, w *Waiter, fx *Effects) { s.endWait(now, w, TimedOut, fx) }
 
 // endWait answers a waiter that waits no longer. One that has had its answer is left alone.
-func (l *sequencer) endWait(now Time, w *Waiter, why Why, fx *Effects) {
-	if l.forget(w) {
-		l.cfg.endWait(w, why, l.contest.lastOutcome(now))
+func (s *sequencer) endWait(now Time, w *Waiter, why Why, fx *Effects) {
+	if s.forget(w) {
+		s.cfg.endWait(w, why, s.contest.lastOutcome(now))
 	}
-	l.pump(now, fx)
+	s.pump(now, fx)
 }
 
 // Subscribed is the subscription being confirmed, perhaps again after a reconnect, or refused.
-func (l *sequencer) Subscribed(now Time, refusal string, fx *Effects) {
-	l.again = l.contest.subscribed(l.cfg, refusal) || l.again
-	l.pump(now, fx)
+func (s *sequencer) Subscribed(now Time, refusal string, fx *Effects) {
+	s.again = s.contest.subscribed(s.cfg, refusal) || s.again
+	s.pump(now, fx)
 }
 
 // Drain turns all waiters away; what is to be given back is still given.
-func (l *sequencer) Drain(now Time, fx *Effects) {
-	l.contest.turnAway(l.cfg, Outcome{Why: Closed}, everyone)
-	l.pump(now, fx)
+func (s *sequencer) Drain(now Time, fx *Effects) {
+	s.contest.turnAway(s.cfg, Outcome{Why: Closed}, everyone)
+	s.pump(now, fx)
 }
 
 // Waiting is how many callers wait for the name.
-func (l *sequencer) Waiting() int { return int(l.contest.queue.n) }
+func (s *sequencer) Waiting() int { return int(s.contest.queue.n) }
 
 // Message is news on the channel: that a latch has changed, or how many permits there are now, or how many came.
-func (l *sequencer) Message(now Time, news News, fx *Effects) {
-	if l.rivals.foreign(news) && (l.Kind == LatchKind || news.Most > 0) {
-		l.heed(now, fx)
+func (s *sequencer) Message(now Time, news News, fx *Effects) {
+	if s.rivals.foreign(news) && (s.Kind == LatchKind || news.Most > 0) {
+		s.heed(now, fx)
 	}
 }
 
 // heed is a hint by a message. What nobody is granted by counts as a message in vain.
-func (l *sequencer) heed(now Time, fx *Effects) {
-	l.rivals.found(now, false)
-	if now >= l.rivals.heedAt {
-		l.hint(now, fx)
+func (s *sequencer) heed(now Time, fx *Effects) {
+	s.rivals.found(now, false)
+	if now >= s.rivals.heedAt {
+		s.hint(now, fx)
 		return
 	}
-	l.contest.askAt, l.rivals.missed = min(l.contest.askAt, l.rivals.heedAt), l.out
-	l.pump(now, fx)
+	s.contest.askAt, s.rivals.missed = min(s.contest.askAt, s.rivals.heedAt), s.out
+	s.pump(now, fx)
 }
 
 // hint says that the next answer may be yes.
-func (l *sequencer) hint(now Time, fx *Effects) {
-	l.again = true
-	l.pump(now, fx)
+func (s *sequencer) hint(now Time, fx *Effects) {
+	s.again = true
+	s.pump(now, fx)
 }
 
 // Suspect is a change of the key by somebody else.
-func (l *sequencer) Suspect(now Time, fx *Effects) { l.hint(now, fx) }
+func (s *sequencer) Suspect(now Time, fx *Effects) { s.hint(now, fx) }
 
 // LinkUp is the end of a break of the link.
-func (l *sequencer) LinkUp(now Time, fx *Effects) {
-	l.contest.askAt, l.callAt = min(l.contest.askAt, now), min(l.callAt, now)
-	l.tries, l.changes.tries = 0, 0
-	l.contest.hurry(now)
-	l.hint(now, fx)
+func (s *sequencer) LinkUp(now Time, fx *Effects) {
+	s.contest.askAt, s.callAt = min(s.contest.askAt, now), min(s.callAt, now)
+	s.tries, s.changes.tries = 0, 0
+	s.contest.hurry(now)
+	s.hint(now, fx)
 }
 
 // Close is Drain, for good.
-func (l *sequencer) Close(now Time, fx *Effects) {
-	l.rivals.subscription.close()
-	l.Drain(now, fx)
+func (s *sequencer) Close(now Time, fx *Effects) {
+	s.rivals.subscription.close()
+	s.Drain(now, fx)
 }
 
 // Wake is the alarm.
-func (l *sequencer) Wake(now Time, fx *Effects) {
+func (s *sequencer) Wake(now Time, fx *Effects) {
 	if now >= Centuries {
-		l.end()
+		s.end()
 		return
 	}
-	if l.contest.queue.lasting() == 0 {
-		l.rivals.expire(now, &l.Entry, fx)
+	if s.contest.queue.lasting() == 0 {
+		s.rivals.expire(now, &s.Entry, fx)
 	}
-	l.pump(now, fx)
+	s.pump(now, fx)
 }
 
 // end settles what nobody will work on any more.
-func (l *sequencer) end() {
-	l.contest.turnAway(l.cfg, Outcome{Why: Closed}, everyone)
-	if l.call.Op != None && l.changes.n > 0 && (l.out || l.unsure != 0) {
-		l.giveUp(Outcome{Why: Doubtful})
+func (s *sequencer) end() {
+	s.contest.turnAway(s.cfg, Outcome{Why: Closed}, everyone)
+	if s.call.Op != None && s.changes.n > 0 && (s.out || s.unsure != 0) {
+		s.giveUp(Outcome{Why: Doubtful})
 	}
-	l.changes.settleAll(Outcome{Why: Down})
+	s.changes.settleAll(Outcome{Why: Down})
 }
 
 // NextAlarm is the first instant at which time alone changes something.
-func (l *sequencer) NextAlarm() Time {
-	at := l.rivals.linger
+func (s *sequencer) NextAlarm() Time {
+	at := s.rivals.linger
 	switch {
-	case l.out:
-	case l.call.Op != None:
-		at = min(at, l.callAt)
-		if l.unsure != 0 {
-			at = min(at, l.unsure+receiptTime)
+	case s.out:
+	case s.call.Op != None:
+		at = min(at, s.callAt)
+		if s.unsure != 0 {
+			at = min(at, s.unsure+receiptTime)
 		}
-	case l.changes.queue != nil:
-		at = min(at, l.callAt)
-	case l.contest.queue.head != nil:
-		at = min(at, l.contest.askTime(l.again))
+	case s.changes.queue != nil:
+		at = min(at, s.callAt)
+	case s.contest.queue.head != nil:
+		at = min(at, s.contest.askTime(s.again))
 	}
 	return at
 }
 
 // Idle reports whether the entry can be forgotten.
-func (l *sequencer) Idle() bool {
-	return l.call.Op == None && l.contest.queue.head == nil && l.changes.queue == nil && l.rivals.state == unsubscribed
+func (s *sequencer) Idle() bool {
+	return s.call.Op == None && s.contest.queue.head == nil && s.changes.queue == nil && s.rivals.state == unsubscribed
 }

@@ -69,64 +69,64 @@ const (
 const lingerTime = time.Second
 
 // want subscribes to a channel, unless that was done.
-func (l *subscription) want(e *Entry, channel func(string) string, fx *Effects) {
-	l.linger = Never
-	if l.state != unsubscribed {
+func (s *subscription) want(e *Entry, channel func(string) string, fx *Effects) {
+	s.linger = Never
+	if s.state != unsubscribed {
 		return
 	}
-	l.state, l.channel = subscribing, channel(e.Name)
-	fx.Subscriptions = append(fx.Subscriptions, SubscriptionChange{Entry: e, Channel: l.channel, On: true})
+	s.state, s.channel = subscribing, channel(e.Name)
+	fx.Subscriptions = append(fx.Subscriptions, SubscriptionChange{Entry: e, Channel: s.channel, On: true})
 }
 
 // thin starts the linger when nobody waits any more, and stops it when somebody does.
-func (l *subscription) thin(now Time, waiting bool) {
+func (s *subscription) thin(now Time, waiting bool) {
 	switch {
-	case l.state == unsubscribed:
+	case s.state == unsubscribed:
 	case waiting:
-		l.linger = Never
-	case l.linger == Never:
-		l.linger = now + lingerTime
+		s.linger = Never
+	case s.linger == Never:
+		s.linger = now + lingerTime
 	}
 }
 
 // expire ends the subscription when its linger is over.
-func (l *subscription) expire(now Time, e *Entry, fx *Effects) {
-	if now < l.linger {
+func (s *subscription) expire(now Time, e *Entry, fx *Effects) {
+	if now < s.linger {
 		return
 	}
-	l.linger = Never
-	if l.state != subscribeDenied && l.state != unsubscribed {
-		fx.Subscriptions = append(fx.Subscriptions, SubscriptionChange{Entry: e, Channel: l.channel})
+	s.linger = Never
+	if s.state != subscribeDenied && s.state != unsubscribed {
+		fx.Subscriptions = append(fx.Subscriptions, SubscriptionChange{Entry: e, Channel: s.channel})
 	}
-	l.state, l.ended = unsubscribed, now
+	s.state, s.ended = unsubscribed, now
 }
 
 // confirm notes that the subscription stands, perhaps again: what was published before is lost.
-func (l *subscription) confirm() { l.state, l.own = subscribed, 0 }
+func (s *subscription) confirm() { s.state, s.own = subscribed, 0 }
 
 // ownSubscriptions is how many of the channel's subscribers we are ourselves.
-func (l *subscription) ownSubscriptions() int64 {
-	if l.state == subscribed || l.state == subscribing {
+func (s *subscription) ownSubscriptions() int64 {
+	if s.state == subscribed || s.state == subscribing {
 		return 1
 	}
 	return 0
 }
 
 // ownWhenSent is how many of those that a command counted may have been ourselves.
-func (l *subscription) ownWhenSent(sent Time) int64 {
-	if l.ended != 0 && sent < l.ended+lingerTime {
+func (s *subscription) ownWhenSent(sent Time) int64 {
+	if s.ended != 0 && sent < s.ended+lingerTime {
 		return 1
 	}
-	return l.ownSubscriptions()
+	return s.ownSubscriptions()
 }
 
 // close forgets the subscription: the connection closes with the engine.
-func (l *subscription) close() { l.state, l.linger = unsubscribed, Never }
+func (s *subscription) close() { s.state, s.linger = unsubscribed, Never }
 
 // foreign takes messages; false: they are our own.
-func (l *subscription) foreign(news News) bool {
-	own := min(news.N, l.own)
-	l.own -= own
+func (s *subscription) foreign(news News) bool {
+	own := min(news.N, s.own)
+	s.own -= own
 	return news.N > own
 }
 
@@ -141,57 +141,57 @@ const (
 
 // found notes what a question has found: whether anything had changed since the one before. Another owner of the
 // lock is a change, so that a lock over which many compete is asked for as often as it is freed.
-func (l *subscription) found(now Time, changed bool) {
+func (s *subscription) found(now Time, changed bool) {
 	if changed {
-		l.vain, l.heedAt = 0, 0
+		s.vain, s.heedAt = 0, 0
 		return
 	}
-	if l.vain < vainQuestions {
-		l.vain++
+	if s.vain < vainQuestions {
+		s.vain++
 		return
 	}
-	if now < l.heedAt {
+	if now < s.heedAt {
 		return
 	}
-	pause := min(firstHeed<<(l.vain-vainQuestions), longestHeed)
+	pause := min(firstHeed<<(s.vain-vainQuestions), longestHeed)
 	if pause < longestHeed {
-		l.vain++
+		s.vain++
 	}
-	l.heedAt = now + pause
+	s.heedAt = now + pause
 }
 
 // publishing notes that a command leaves that publishes a message, which will come back to us. It is noted when it leaves:
 // the message and the answer come on two connections, and the message may well be first.
-func (l *subscription) publishing() {
-	if l.state == subscribed {
-		l.own += l.echo
-		l.published = true
+func (s *subscription) publishing() {
+	if s.state == subscribed {
+		s.own += s.echo
+		s.published = true
 	}
 }
 
 // heardBy is how many others heard the message of a command that n subscribers heard. sure is false when
 // somebody else's message may have been taken for ours.
-func (l *subscription) heardBy(n scripts.Reply) (others int32, sure bool) {
+func (s *subscription) heardBy(n scripts.Reply) (others int32, sure bool) {
 	heard := int32(max(n, 0))
-	if !l.published {
+	if !s.published {
 		return heard, true
 	}
 	if heard == 0 { // not even we did: there will be no message
-		return 0, l.unpublished()
+		return 0, s.unpublished()
 	}
-	l.published = false
+	s.published = false
 	return heard - 1, true
 }
 
 // unpublished is a command that may have published nothing. The message we were going to ignore may be
 // somebody else's, so nothing is ignored; our own, should it still come, costs one question too many.
-func (l *subscription) unpublished() (sure bool) {
-	if !l.published {
+func (s *subscription) unpublished() (sure bool) {
+	if !s.published {
 		return true
 	}
-	l.published = false
-	l.own -= l.echo
-	sure = l.own >= 0
-	l.own = max(l.own, 0)
+	s.published = false
+	s.own -= s.echo
+	sure = s.own >= 0
+	s.own = max(s.own, 0)
 	return sure
 }

@@ -162,7 +162,7 @@ var bugs = []Bug{
 		{"scripts/fair_release.lua", "give(l, now, head, how, channel)", "give(l, now, at(l, 1) or head, how, channel)"},
 	}},
 	{"a change that is sent again when its receipt has run out", []edit{
-		{"dispatcher/gate/sequenceranswers.go", "		l.call.LeaveBy = c.Sent + receiptTime // it may wait long for a connection, or the loop may stand still\n", ""},
+		{"dispatcher/gate/sequenceranswers.go", "		s.call.LeaveBy = c.Sent + receiptTime // it may wait long for a connection, or the loop may stand still\n", ""},
 	}},
 	{"an engine that closes its first dispatcher only", []edit{
 		{"engine/dispatchers.go", "	for _, d := range ds {\n		all.Go(d.Close)\n", "	for _, d := range ds[:1] {\n		all.Go(d.Close)\n"},
