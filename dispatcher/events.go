@@ -14,44 +14,44 @@ type ask struct {
 	kind   gate.Kind
 }
 
-func (e *ask) deliver(l *loop, now gate.Time) {
-	w := e.waiter
-	c, why := l.gates.entry(e.name, e.kind)
-	if c == nil {
+func (a *ask) deliver(l *loop, now gate.Time) {
+	w := a.waiter
+	e, why := l.gates.entry(a.name, a.kind)
+	if e == nil {
 		l.cfg.Gate.Answer(w, gate.Outcome{Why: why})
 		return
 	}
-	if int(c.Machine.Waiting()) >= l.cfg.MaxPerName {
+	if int(e.Machine.Waiting()) >= l.cfg.MaxPerName {
 		l.cfg.Gate.Answer(w, gate.Outcome{Why: gate.Overloaded})
-		l.gates.stepped(c)
+		l.gates.stepped(e)
 		return
 	}
-	if w.Try && l.nodes.nobodyKnows(c) {
-		l.cfg.Gate.Answer(w, gate.Outcome{Why: gate.Down, ServerMessage: l.nodes.home(c.Slot).link.cause})
-		l.gates.stepped(c)
+	if w.Try && l.nodes.nobodyKnows(e) {
+		l.cfg.Gate.Answer(w, gate.Outcome{Why: gate.Down, ServerMessage: l.nodes.home(e.Slot).link.cause})
+		l.gates.stepped(e)
 		return
 	}
-	w.Entry = c
+	w.Entry = e
 	if w.Hold != nil {
-		w.Hold.Entry = c
+		w.Hold.Entry = e
 	}
 	if w.Until != 0 {
 		w.Timer.Value = w
 		l.cfg.Gate.Waits.Put(&w.Timer, wheel.Ceil(w.Until, Tick))
 	}
-	c.Machine.Ask(now, w, &l.gates.fx)
-	l.gates.stepped(c)
+	e.Machine.Ask(now, w, &l.gates.fx)
+	l.gates.stepped(e)
 }
 
-func (e *ask) refuse() { e.waiter.By.Settle(gate.Outcome{Why: gate.Closed}) }
+func (a *ask) refuse() { a.waiter.By.Settle(gate.Outcome{Why: gate.Closed}) }
 
 // abandon is a caller that waits no longer.
 type abandon struct{ waiter *gate.Waiter }
 
-func (e abandon) deliver(l *loop, now gate.Time) {
-	if c := e.waiter.Entry; c != nil { // else it was turned away before any machine heard of it
-		c.Machine.Abandon(now, e.waiter, &l.gates.fx)
-		l.gates.stepped(c)
+func (a abandon) deliver(l *loop, now gate.Time) {
+	if e := a.waiter.Entry; e != nil { // else it was turned away before any machine heard of it
+		e.Machine.Abandon(now, a.waiter, &l.gates.fx)
+		l.gates.stepped(e)
 	}
 }
 
@@ -61,15 +61,15 @@ type unlock struct {
 	ack  gate.Settler // nil: nobody waits for the release
 }
 
-func (e *unlock) deliver(l *loop, now gate.Time) {
-	l.acks.await(now, e.ack, func() {
-		c := e.hold.Entry
-		c.Machine.(gate.Lockable).Unlock(now, e.hold, e.ack, &l.gates.fx) // a kind that gives holds takes them back
-		l.gates.stepped(c)
+func (u *unlock) deliver(l *loop, now gate.Time) {
+	l.acks.await(now, u.ack, func() {
+		e := u.hold.Entry
+		e.Machine.(gate.Lockable).Unlock(now, u.hold, u.ack, &l.gates.fx) // a kind that gives holds takes them back
+		l.gates.stepped(e)
 	})
 }
 
-func (e *unlock) refuse() { settle(e.ack, gate.Closed) }
+func (u *unlock) refuse() { settle(u.ack, gate.Closed) }
 
 // extend prolongs a hold with a fixed lease.
 type extend struct {
@@ -80,9 +80,9 @@ type extend struct {
 
 func (e *extend) deliver(l *loop, now gate.Time) {
 	l.acks.await(now, e.ack, func() {
-		c := e.hold.Entry
-		c.Machine.(gate.Lockable).Extend(now, e.hold, e.lease, e.ack, &l.gates.fx)
-		l.gates.stepped(c)
+		entry := e.hold.Entry
+		entry.Machine.(gate.Lockable).Extend(now, e.hold, e.lease, e.ack, &l.gates.fx)
+		l.gates.stepped(entry)
 	})
 }
 
@@ -95,29 +95,29 @@ type detach struct {
 	ack   gate.Settler
 }
 
-func (e *detach) deliver(l *loop, now gate.Time) {
-	l.acks.await(now, e.ack, func() {
-		c := e.hold.Entry
-		if m, can := c.Machine.(gate.Detachable); can {
-			m.Detach(now, e.hold, e.lease, e.ack, &l.gates.fx)
+func (d *detach) deliver(l *loop, now gate.Time) {
+	l.acks.await(now, d.ack, func() {
+		e := d.hold.Entry
+		if m, can := e.Machine.(gate.Detachable); can {
+			m.Detach(now, d.hold, d.lease, d.ack, &l.gates.fx)
 		} else {
-			settle(e.ack, gate.OtherKind)
+			settle(d.ack, gate.OtherKind)
 		}
-		l.gates.stepped(c)
+		l.gates.stepped(e)
 	})
 }
 
-func (e *detach) refuse() { settle(e.ack, gate.Closed) }
+func (d *detach) refuse() { settle(d.ack, gate.Closed) }
 
 // wanted has a holder told when somebody else waits.
 type wanted struct{ hold *gate.Hold }
 
-func (e wanted) deliver(l *loop, now gate.Time) {
-	c := e.hold.Entry
-	if m, can := c.Machine.(gate.Wantable); can {
-		m.Wanted(now, e.hold, &l.gates.fx)
+func (w wanted) deliver(l *loop, now gate.Time) {
+	e := w.hold.Entry
+	if m, can := e.Machine.(gate.Wantable); can {
+		m.Wanted(now, w.hold, &l.gates.fx)
 	}
-	l.gates.stepped(c)
+	l.gates.stepped(e)
 }
 
 // force frees the owner that stands in Redis for a name.
@@ -129,23 +129,23 @@ type force struct {
 	ack   gate.Settler
 }
 
-func (e *force) deliver(l *loop, now gate.Time) {
-	l.acks.await(now, e.ack, func() {
-		c, why := l.gates.entry(e.name, e.kind)
-		if c == nil {
-			settle(e.ack, why)
+func (f *force) deliver(l *loop, now gate.Time) {
+	l.acks.await(now, f.ack, func() {
+		e, why := l.gates.entry(f.name, f.kind)
+		if e == nil {
+			settle(f.ack, why)
 			return
 		}
-		if m, can := c.Machine.(gate.Forcible); can {
-			m.Force(now, e.owner, e.id, e.ack, &l.gates.fx)
+		if m, can := e.Machine.(gate.Forcible); can {
+			m.Force(now, f.owner, f.id, f.ack, &l.gates.fx)
 		} else {
-			settle(e.ack, gate.OtherKind)
+			settle(f.ack, gate.OtherKind)
 		}
-		l.gates.stepped(c)
+		l.gates.stepped(e)
 	})
 }
 
-func (e *force) refuse() { settle(e.ack, gate.Closed) }
+func (f *force) refuse() { settle(f.ack, gate.Closed) }
 
 // change changes a name without owners.
 type change struct {
@@ -154,47 +154,47 @@ type change struct {
 	change gate.Change
 }
 
-func (e *change) deliver(l *loop, now gate.Time) {
-	ack := e.change.Ack
+func (c *change) deliver(l *loop, now gate.Time) {
+	ack := c.change.Ack
 	l.acks.await(now, ack, func() {
 		if l.closing {
 			settle(ack, gate.Closed)
 			return
 		}
-		c, why := l.gates.entry(e.name, e.kind)
-		if c == nil {
+		e, why := l.gates.entry(c.name, c.kind)
+		if e == nil {
 			settle(ack, why)
 			return
 		}
-		if m, can := c.Machine.(gate.Counting); can {
-			m.Change(now, e.change, &l.gates.fx)
+		if m, can := e.Machine.(gate.Counting); can {
+			m.Change(now, c.change, &l.gates.fx)
 		} else {
 			settle(ack, gate.OtherKind)
 		}
-		l.gates.stepped(c)
+		l.gates.stepped(e)
 	})
 }
 
-func (e *change) refuse() { settle(e.change.Ack, gate.Closed) }
+func (c *change) refuse() { settle(c.change.Ack, gate.Closed) }
 
 // suspect says that the key of a name may have changed behind our back.
 type suspect struct{ name string }
 
-func (e suspect) deliver(l *loop, now gate.Time) {
-	if c := l.gates.names.find(e.name); c != nil {
-		c.Machine.Suspect(now, &l.gates.fx)
-		l.gates.stepped(c)
+func (s suspect) deliver(l *loop, now gate.Time) {
+	if e := l.gates.names.find(s.name); e != nil {
+		e.Machine.Suspect(now, &l.gates.fx)
+		l.gates.stepped(e)
 	}
 }
 
 // suspectNode says that the keys of all names of the node at this address may have changed behind our back.
 type suspectNode struct{ addr string }
 
-func (e suspectNode) deliver(l *loop, now gate.Time) {
-	for c := range l.gates.names.all() {
-		if l.nodes.home(c.Slot).addr == e.addr {
-			c.Machine.Suspect(now, &l.gates.fx)
-			l.gates.stepped(c)
+func (s suspectNode) deliver(l *loop, now gate.Time) {
+	for e := range l.gates.names.all() {
+		if l.nodes.home(e.Slot).addr == s.addr {
+			e.Machine.Suspect(now, &l.gates.fx)
+			l.gates.stepped(e)
 		}
 	}
 }
@@ -211,20 +211,20 @@ func settle(ack gate.Settler, why gate.Why) {
 // returned is a connection that is back with its answers.
 type returned struct{ connection *connection }
 
-func (e returned) deliver(*loop, gate.Time) { e.connection.node.returned(e.connection) }
+func (r returned) deliver(*loop, gate.Time) { r.connection.node.returned(r.connection) }
 
 // switched is Sentinel having made another server the master of a node.
 type switched struct{ node *node }
 
-func (e switched) deliver(_ *loop, now gate.Time) { e.node.switched(now) }
+func (s switched) deliver(_ *loop, now gate.Time) { s.node.switched(now) }
 
 // broken is a connection to an address that turned out to be broken, perhaps while nobody waited for an answer: is the server
 // still there?
 type broken struct{ addr string }
 
-func (e broken) deliver(l *loop, now gate.Time) {
+func (b broken) deliver(l *loop, now gate.Time) {
 	for _, n := range l.nodes.all {
-		if n.link.state == linkUp && (l.nodes.cluster == nil || n.addr == e.addr) {
+		if n.link.state == linkUp && (l.nodes.cluster == nil || n.addr == b.addr) {
 			n.link.probeAt = now
 		}
 	}
@@ -242,8 +242,8 @@ func (n *node) Broke()                        { n.nodes.mail.put(subscriberBroke
 // heard is messages, which the subscriber keeps until the loop takes them.
 type heard struct{ node *node }
 
-func (e heard) deliver(l *loop, now gate.Time) {
-	for channel, news := range e.node.subscriber.Hear() {
+func (h heard) deliver(l *loop, now gate.Time) {
+	for channel, news := range h.node.subscriber.Hear() {
 		l.routes.message(now, channel, news)
 	}
 }
@@ -254,13 +254,13 @@ type subscribed struct {
 	channels []string
 }
 
-func (e *subscribed) deliver(l *loop, now gate.Time) {
-	for _, channel := range e.channels {
-		if r, ok := l.routes.route(e.node, channel); ok {
-			l.routes.confirm(now, r, "")
-			if r.hops > 0 {
-				r.hops = 0
-				l.routes.heard[channel] = r
+func (s *subscribed) deliver(l *loop, now gate.Time) {
+	for _, channel := range s.channels {
+		if route, ok := l.routes.route(s.node, channel); ok {
+			l.routes.confirm(now, route, "")
+			if route.hops > 0 {
+				route.hops = 0
+				l.routes.heard[channel] = route
 			}
 		}
 	}
@@ -272,11 +272,11 @@ type refused struct {
 	channel, message string // message is the server's
 }
 
-func (e *refused) deliver(l *loop, now gate.Time) {
-	if r, ok := l.routes.route(e.node, e.channel); ok {
-		l.routes.confirm(now, r, e.message)
-		e.node.channels-- // nothing will be heard there, and nobody will say that it is over
-		delete(l.routes.heard, e.channel)
+func (r *refused) deliver(l *loop, now gate.Time) {
+	if route, ok := l.routes.route(r.node, r.channel); ok {
+		l.routes.confirm(now, route, r.message)
+		r.node.channels-- // nothing will be heard there, and nobody will say that it is over
+		delete(l.routes.heard, r.channel)
 	}
 }
 
@@ -286,9 +286,9 @@ type redirected struct {
 	channel, message string // message is the server's; empty: the node has ended the subscription by itself
 }
 
-func (e *redirected) deliver(l *loop, now gate.Time) {
-	if r, ok := l.routes.route(e.node, e.channel); ok {
-		l.nodes.cluster.reroute(now, e.channel, r, e.message)
+func (r *redirected) deliver(l *loop, now gate.Time) {
+	if route, ok := l.routes.route(r.node, r.channel); ok {
+		l.nodes.cluster.reroute(now, r.channel, route, r.message)
 	}
 }
 

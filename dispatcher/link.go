@@ -94,7 +94,7 @@ func (n *node) probed(now gate.Time, err error) {
 	n.link.outage.Over(n, logger, "wheellock: Redis can be reached again", n.where()...)
 	n.become(linkUp)
 	n.link.probeAt, n.link.upAt = gate.Never, now
-	n.nodes.gates.linkUp(now, func(c *gate.Entry) bool { return n.nodes.home(c.Slot) == n })
+	n.nodes.gates.linkUp(now, func(e *gate.Entry) bool { return n.nodes.home(e.Slot) == n })
 }
 
 // switched is another server being the master: everything is verified there, and listened to.

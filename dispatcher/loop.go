@@ -76,14 +76,14 @@ func (l *loop) run() {
 
 // settleAlarms sets the alarms of what has changed in this turn, and forgets the entries that are idle.
 func (l *loop) settleAlarms(now gate.Time) {
-	for _, c := range l.gates.changed {
-		c.Stepped = false
-		if c.Machine.Idle() {
-			l.deadlines.forget(c)
-			l.gates.forget(c)
+	for _, e := range l.gates.changed {
+		e.Stepped = false
+		if e.Machine.Idle() {
+			l.deadlines.forget(e)
+			l.gates.forget(e)
 			continue
 		}
-		l.deadlines.schedule(c, now)
+		l.deadlines.schedule(e, now)
 	}
 	l.gates.changed = again(l.gates.changed)
 	also := l.nodes.alarm()
@@ -102,29 +102,29 @@ type oldestQuery struct {
 	answer chan gate.Time // capacity 1
 }
 
-func (e oldestQuery) deliver(l *loop, _ gate.Time) {
+func (o oldestQuery) deliver(l *loop, _ gate.Time) {
 	oldest := gate.Never
-	if e.name == "" {
-		for c := range l.gates.names.all() {
-			oldest = min(oldest, c.Oldest())
+	if o.name == "" {
+		for e := range l.gates.names.all() {
+			oldest = min(oldest, e.Oldest())
 		}
-	} else if c := l.gates.names.find(e.name); c != nil {
-		oldest = c.Oldest()
+	} else if e := l.gates.names.find(o.name); e != nil {
+		oldest = e.Oldest()
 	}
-	e.answer <- oldest
+	o.answer <- oldest
 }
 
-func (e oldestQuery) refuse() { e.answer <- gate.Never }
+func (o oldestQuery) refuse() { o.answer <- gate.Never }
 
 // drain turns every waiter away.
 type drain struct{ drained chan struct{} } // closed when nothing is held any more
 
-func (e drain) deliver(l *loop, now gate.Time) {
-	l.draining = append(l.draining, e.drained)
+func (d drain) deliver(l *loop, now gate.Time) {
+	l.draining = append(l.draining, d.drained)
 	l.gates.each(func(m gate.Machine) { m.Drain(now, &l.gates.fx) })
 }
 
-func (e drain) refuse() { close(e.drained) }
+func (d drain) refuse() { close(d.drained) }
 
 // closing ends every wait and hold, and then the loop.
 type closing struct{}
@@ -155,11 +155,11 @@ func (l *loop) finished() bool {
 
 // end settles all that still wait, and stops what the dispatcher started.
 func (l *loop) end() {
-	for c := range l.gates.names.all() {
-		c.Machine.Wake(gate.Centuries, &l.gates.fx)
+	for e := range l.gates.names.all() {
+		e.Machine.Wake(gate.Centuries, &l.gates.fx)
 	}
-	for _, e := range l.mail.shutDown() {
-		if r, waits := e.(refusable); waits {
+	for _, event := range l.mail.shutDown() {
+		if r, waits := event.(refusable); waits {
 			r.refuse()
 		}
 	}

@@ -58,25 +58,25 @@ func (rs *routes) listen() {
 	rs.gates.fx.Subscriptions = again(rs.gates.fx.Subscriptions)
 }
 
-func (rs *routes) tuneIn(channel string, c *gate.Entry) {
+func (rs *routes) tuneIn(channel string, e *gate.Entry) {
 	r := rs.heard[channel]
-	if !slices.Contains(r.entries, c) {
-		r.entries = append(r.entries, c)
+	if !slices.Contains(r.entries, e) {
+		r.entries = append(r.entries, e)
 	}
 	to := r.node
 	if to == nil {
-		to = rs.home(c.Slot)
+		to = rs.home(e.Slot)
 	}
 	r.tune(channel, to)
 	rs.heard[channel] = r
 }
 
-func (rs *routes) tuneOut(channel string, c *gate.Entry) {
+func (rs *routes) tuneOut(channel string, e *gate.Entry) {
 	r, ok := rs.heard[channel]
 	if !ok {
 		return
 	}
-	r.entries = slices.DeleteFunc(r.entries, func(other *gate.Entry) bool { return other == c })
+	r.entries = slices.DeleteFunc(r.entries, func(other *gate.Entry) bool { return other == e })
 	if len(r.entries) > 0 {
 		rs.heard[channel] = r
 		return
@@ -108,9 +108,9 @@ func (rs *routes) startAt(n *node) {
 
 // message brings what was published to the gates of its channel.
 func (rs *routes) message(now gate.Time, channel string, news gate.News) {
-	for _, c := range rs.heard[channel].entries {
-		c.Machine.Message(now, news, &rs.gates.fx)
-		rs.gates.stepped(c)
+	for _, e := range rs.heard[channel].entries {
+		e.Machine.Message(now, news, &rs.gates.fx)
+		rs.gates.stepped(e)
 	}
 }
 
@@ -123,8 +123,8 @@ func (rs *routes) route(n *node, channel string) (route, bool) {
 
 // confirm tells the gates of a route that their channel is heard now. If the server refused, refusal is its message.
 func (rs *routes) confirm(now gate.Time, r route, refusal string) {
-	for _, c := range r.entries {
-		c.Machine.Subscribed(now, refusal, &rs.gates.fx)
-		rs.gates.stepped(c)
+	for _, e := range r.entries {
+		e.Machine.Subscribed(now, refusal, &rs.gates.fx)
+		rs.gates.stepped(e)
 	}
 }

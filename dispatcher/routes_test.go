@@ -15,11 +15,11 @@ import (
 
 // A user without rights to the channels of its names would otherwise leave an entry behind for each of them.
 func TestRefusedChannelIsForgotten(t *testing.T) {
-	c := gate.NewEntry("stock:7", gate.MutexKind, &gate.Config{Stats: &gate.Stats{}})
+	e := gate.NewEntry("stock:7", gate.MutexKind, &gate.Config{Stats: &gate.Stats{}})
 	l := newLoop(Config{Gate: &gate.Config{Stats: &gate.Stats{}}})
 	n := &node{}
 	for _, channel := range []string{"a", "b"} {
-		l.routes.heard[channel] = route{entries: []*gate.Entry{c}, node: n}
+		l.routes.heard[channel] = route{entries: []*gate.Entry{e}, node: n}
 	}
 	(&refused{n, "a", "NOPERM this user has no permissions to access one of the channels"}).deliver(l, 0)
 	(&subscribed{n, []string{"b"}}).deliver(l, 0)

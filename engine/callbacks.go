@@ -181,27 +181,27 @@ type callbackQueue struct {
 // callbackQueueRoom is the capacity that an empty queue keeps.
 const callbackQueueRoom = 4096
 
-func (l *callbackQueue) push(t futures.Task) { l.waiting = append(l.waiting, t) }
-func (l *callbackQueue) len() int            { return len(l.waiting) - l.first }
-func (l *callbackQueue) empty() bool         { return l.len() == 0 }
+func (c *callbackQueue) push(t futures.Task) { c.waiting = append(c.waiting, t) }
+func (c *callbackQueue) len() int            { return len(c.waiting) - c.first }
+func (c *callbackQueue) empty() bool         { return c.len() == 0 }
 
 // pop returns the first; nil if there is none.
-func (l *callbackQueue) pop() futures.Task {
-	if l.empty() {
+func (c *callbackQueue) pop() futures.Task {
+	if c.empty() {
 		return nil
 	}
-	t := l.waiting[l.first]
-	l.waiting[l.first] = nil
-	l.first++
+	t := c.waiting[c.first]
+	c.waiting[c.first] = nil
+	c.first++
 	switch {
-	case l.empty() && cap(l.waiting) > callbackQueueRoom:
-		*l = callbackQueue{}
-	case l.empty():
-		*l = callbackQueue{waiting: l.waiting[:0]}
-	case l.first > len(l.waiting)/2 && l.first > callbackQueueRoom: // a queue that is never empty would grow for ever
-		n := copy(l.waiting, l.waiting[l.first:])
-		clear(l.waiting[n:])
-		*l = callbackQueue{waiting: l.waiting[:n]}
+	case c.empty() && cap(c.waiting) > callbackQueueRoom:
+		*c = callbackQueue{}
+	case c.empty():
+		*c = callbackQueue{waiting: c.waiting[:0]}
+	case c.first > len(c.waiting)/2 && c.first > callbackQueueRoom: // a queue that is never empty would grow for ever
+		n := copy(c.waiting, c.waiting[c.first:])
+		clear(c.waiting[n:])
+		*c = callbackQueue{waiting: c.waiting[:n]}
 	}
 	return t
 }

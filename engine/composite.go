@@ -31,21 +31,21 @@ type composite struct {
 func (c *composite) End(gate.Why) {}
 
 // compose makes the Hold of a lock that consists of several.
-func (of *handle) compose(need int, parts []*Hold) *Hold {
-	return of.whole(&composite{need: need, parts: parts})
+func (h *handle) compose(need int, parts []*Hold) *Hold {
+	return h.whole(&composite{need: need, parts: parts})
 }
 
 // whole makes the Hold of the parts that c has.
-func (of *handle) whole(c *composite) *Hold {
-	h := &Hold{e: of.e, name: of.name, kind: of.kind}
-	c.since, c.told.hold = h.e.clock.Now(), h
-	h.core.By = c
+func (h *handle) whole(c *composite) *Hold {
+	hold := &Hold{e: h.e, name: h.name, kind: h.kind}
+	c.since, c.told.hold = hold.e.clock.Now(), hold
+	hold.core.By = c
 	for i, part := range slices.Clone(c.parts) {
 		if part != nil {
-			c.follow(h, i, part)
+			c.follow(hold, i, part)
 		}
 	}
-	return h
+	return hold
 }
 
 // follow ends h when too few of its parts are left. It is told of the end of a part before that part's lock can be granted
@@ -231,14 +231,14 @@ func backOff(ctx context.Context, try int, last error) error {
 	}
 }
 
-// returned is what a call returns that got h or err: if ctx has ended meanwhile, h goes back.
-func (of *handle) returned(ctx context.Context, o *observation, h *Hold, err error) (*Hold, error) {
+// returned returns what a call got: the hold, which is given back if ctx has ended meanwhile, or the error.
+func (h *handle) returned(ctx context.Context, o *observation, hold *Hold, err error) (*Hold, error) {
 	if err == nil && ctx.Err() != nil {
-		h.UnlockAsync()
-		h, err = nil, of.failed(endedBy(ctx))
+		hold.UnlockAsync()
+		hold, err = nil, h.failed(endedBy(ctx))
 	}
-	o.done(h, err)
-	return h, err
+	o.done(hold, err)
+	return hold, err
 }
 
 // inBackground makes an asynchronous call of a blocking one, by a goroutine. A grant after Cancel or the end of ctx is

@@ -52,26 +52,26 @@ type relayHandler struct {
 }
 
 // Enabled is always true: the goroutine asks the handler later.
-func (h *relayHandler) Enabled(context.Context, slog.Level) bool { return true }
+func (r *relayHandler) Enabled(context.Context, slog.Level) bool { return true }
 
 // Handle does not block.
-func (h *relayHandler) Handle(ctx context.Context, record slog.Record) error {
-	h.relay.put(relayed{ctx, h.within, record.Clone()})
+func (r *relayHandler) Handle(ctx context.Context, record slog.Record) error {
+	r.relay.put(relayed{ctx, r.within, record.Clone()})
 	return nil
 }
 
 // WithAttrs implements slog.Handler.
-func (h *relayHandler) WithAttrs(attrs []slog.Attr) slog.Handler {
-	return h.with(func(to slog.Handler) slog.Handler { return to.WithAttrs(attrs) })
+func (r *relayHandler) WithAttrs(attrs []slog.Attr) slog.Handler {
+	return r.with(func(to slog.Handler) slog.Handler { return to.WithAttrs(attrs) })
 }
 
 // WithGroup implements slog.Handler.
-func (h *relayHandler) WithGroup(name string) slog.Handler {
-	return h.with(func(to slog.Handler) slog.Handler { return to.WithGroup(name) })
+func (r *relayHandler) WithGroup(name string) slog.Handler {
+	return r.with(func(to slog.Handler) slog.Handler { return to.WithGroup(name) })
 }
 
-func (h *relayHandler) with(wrap func(slog.Handler) slog.Handler) slog.Handler {
-	return &relayHandler{h.relay, append(slices.Clip(h.within), wrap)}
+func (r *relayHandler) with(wrap func(slog.Handler) slog.Handler) slog.Handler {
+	return &relayHandler{r.relay, append(slices.Clip(r.within), wrap)}
 }
 
 func (r *relay) put(rec relayed) {

@@ -109,9 +109,9 @@ type observation struct {
 }
 
 // observe begins a request.
-func (of *handle) observe(opts []LockOption) (o observation) {
-	if by := of.e.opts.Observer; by != nil && !slices.ContainsFunc(opts, LockOption.isPart) {
-		o = observation{handle: *of, by: by, began: of.e.clock.Now()}
+func (h *handle) observe(opts []LockOption) (o observation) {
+	if by := h.e.opts.Observer; by != nil && !slices.ContainsFunc(opts, LockOption.isPart) {
+		o = observation{handle: *h, by: by, began: h.e.clock.Now()}
 	}
 	return o
 }

@@ -121,8 +121,8 @@ func (q *QuorumLock) lock(ctx context.Context, opts []LockOption) (*Hold, error)
 // quorumWait is the cause with which the context of a Lock WithWait ends.
 type quorumWait time.Duration
 
-func (w quorumWait) Error() string {
-	return fmt.Sprintf("wheellock: wait of %v over", time.Duration(w))
+func (q quorumWait) Error() string {
+	return fmt.Sprintf("wheellock: wait of %v over", time.Duration(q))
 }
 
 // gaveUp is the error of a Lock that ends with err after it was last refused with another.

@@ -38,19 +38,19 @@ func (h *Hold) Wanted() <-chan struct{} {
 }
 
 // watched reports whether Wanted was called.
-func (l *endings) watched() bool {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.wanted != nil
+func (e *endings) watched() bool {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.wanted != nil
 }
 
-// wantedFor has h told of the waiters for its part.
-func (part *Hold) wantedFor(h *Hold) {
-	l := part.listeners()
+// wantedFor has whole told of the waiters for h, a part of it.
+func (h *Hold) wantedFor(whole *Hold) {
+	l := h.listeners()
 	l.mu.Lock()
-	l.wantedOf = h
+	l.wantedOf = whole
 	l.mu.Unlock()
-	part.Wanted()
+	h.Wanted()
 }
 
 // tellWanted closes the channel of Wanted.

@@ -178,10 +178,10 @@ type countingWheel struct {
 	longest atomic.Int64
 }
 
-func (w *countingWheel) AfterFunc(delay time.Duration, task func()) *timingwheel.Timer {
-	w.added.Add(1)
-	w.longest.Store(max(w.longest.Load(), int64(delay)))
-	return w.timers.AfterFunc(delay, task)
+func (c *countingWheel) AfterFunc(delay time.Duration, task func()) *timingwheel.Timer {
+	c.added.Add(1)
+	c.longest.Store(max(c.longest.Load(), int64(delay)))
+	return c.timers.AfterFunc(delay, task)
 }
 
 // sickWheel behaves as the timing wheel does when its faults are reached.
@@ -192,19 +192,19 @@ type sickWheel struct {
 	added     atomic.Int64
 }
 
-func (w *sickWheel) Start() {}
+func (s *sickWheel) Start() {}
 
-func (w *sickWheel) AfterFunc(delay time.Duration, task func()) *timingwheel.Timer {
-	w.added.Add(1)
-	if w.add != nil {
-		w.add(delay, task)
+func (s *sickWheel) AfterFunc(delay time.Duration, task func()) *timingwheel.Timer {
+	s.added.Add(1)
+	if s.add != nil {
+		s.add(delay, task)
 	}
 	return nil
 }
 
-func (w *sickWheel) Stop() {
-	if w.keepsStop {
-		<-w.released
+func (s *sickWheel) Stop() {
+	if s.keepsStop {
+		<-s.released
 	}
 }
 

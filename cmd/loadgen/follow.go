@@ -112,10 +112,10 @@ func phaseOf(p *load.Plan) *phase {
 	return f
 }
 
-func (f *phase) enter(name load.Phase, all time.Duration) {
-	*f = phase{name: name, start: time.Now(), all: all}
+func (p *phase) enter(name load.Phase, all time.Duration) {
+	*p = phase{name: name, start: time.Now(), all: all}
 }
 
-func (f *phase) now() (load.Phase, time.Duration, time.Duration) {
-	return f.name, time.Since(f.start), f.all
+func (p *phase) now() (load.Phase, time.Duration, time.Duration) {
+	return p.name, time.Since(p.start), p.all
 }

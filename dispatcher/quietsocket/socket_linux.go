@@ -61,16 +61,16 @@ func Wrap(conn net.Conn) net.Conn {
 	return q
 }
 
-func (q *socket) Read(b []byte) (int, error) {
-	q.in.turn.Lock()
-	defer q.in.turn.Unlock()
+func (s *socket) Read(b []byte) (int, error) {
+	s.in.turn.Lock()
+	defer s.in.turn.Unlock()
 	if len(b) == 0 {
 		return 0, nil
 	}
-	n, err := q.in.move(b)
+	n, err := s.in.move(b)
 	switch {
 	case err != nil:
-		return 0, q.failed("read", err)
+		return 0, s.failed("read", err)
 	case n == 0:
 		return 0, io.EOF
 	}
@@ -79,23 +79,23 @@ func (q *socket) Read(b []byte) (int, error) {
 
 // tell reports whether the runtime is to be told of the next call. It is asked before every call, also before the one that
 // reads what a read has waited for: after a long wait the monitor is asleep, and the goroutine that gets the answer may compute.
-func (q *socket) tell() bool {
+func (s *socket) tell() bool {
 	now := time.Now()
-	if now.Sub(q.shown) < monitorTime {
+	if now.Sub(s.shown) < monitorTime {
 		return false
 	}
-	q.shown = now
-	q.monitors.Reset(monitorTime)
+	s.shown = now
+	s.monitors.Reset(monitorTime)
 	return true
 }
 
-func (q *socket) Write(b []byte) (written int, err error) {
-	q.out.turn.Lock()
-	defer q.out.turn.Unlock()
+func (s *socket) Write(b []byte) (written int, err error) {
+	s.out.turn.Lock()
+	defer s.out.turn.Unlock()
 	for written < len(b) {
-		n, err := q.out.move(b[written:])
+		n, err := s.out.move(b[written:])
 		if err != nil {
-			return written, q.failed("write", err)
+			return written, s.failed("write", err)
 		}
 		written += n
 	}
@@ -103,20 +103,20 @@ func (q *socket) Write(b []byte) (written int, err error) {
 }
 
 // Peek copies what waits to be read, as far as b holds it. 0: nothing does, or the connection has ended.
-func (q *socket) Peek(b []byte) int {
-	q.ahead.turn.Lock()
-	defer q.ahead.turn.Unlock()
-	n, err := q.ahead.move(b)
-	if err != nil || !q.ahead.seen {
+func (s *socket) Peek(b []byte) int {
+	s.ahead.turn.Lock()
+	defer s.ahead.turn.Unlock()
+	n, err := s.ahead.move(b)
+	if err != nil || !s.ahead.seen {
 		return 0
 	}
 	return n
 }
 
-func (q *socket) failed(what string, err error) error {
+func (s *socket) failed(what string, err error) error {
 	if errno, refused := err.(syscall.Errno); refused {
 		err = os.NewSyscallError(what, errno)
-		return &net.OpError{Op: what, Net: q.LocalAddr().Network(), Source: q.LocalAddr(), Addr: q.RemoteAddr(), Err: err}
+		return &net.OpError{Op: what, Net: s.LocalAddr().Network(), Source: s.LocalAddr(), Addr: s.RemoteAddr(), Err: err}
 	}
 	return err // closed, or past its deadline: an OpError already
 }

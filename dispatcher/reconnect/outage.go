@@ -92,27 +92,27 @@ type Outages struct {
 }
 
 // Of returns the outage of something, such as the link to a server: the same one to every caller.
-func (s *Outages) Of(what string) *Outage {
-	if s == nil {
+func (o *Outages) Of(what string) *Outage {
+	if o == nil {
 		return &Outage{}
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.all == nil {
-		s.all = make(map[string]*Outage)
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.all == nil {
+		o.all = make(map[string]*Outage)
 	}
-	if s.all[what] == nil {
-		s.all[what] = &Outage{}
+	if o.all[what] == nil {
+		o.all[what] = &Outage{}
 	}
-	return s.all[what]
+	return o.all[what]
 }
 
 // Forget drops an outage that is not needed any more. A caller that has it keeps it; a later call of Of returns another one.
-func (s *Outages) Forget(what string) {
-	if s == nil {
+func (o *Outages) Forget(what string) {
+	if o == nil {
 		return
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	delete(s.all, what)
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	delete(o.all, what)
 }

@@ -114,10 +114,10 @@ func New(e *engine.Engine, name string, opts Options) *Election {
 }
 
 // String names the election.
-func (el *Election) String() string { return fmt.Sprintf("election %q", el.name) }
+func (e *Election) String() string { return fmt.Sprintf("election %q", e.name) }
 
 // Format is String for every verb. Without it fmt would look into what other goroutines write.
-func (el *Election) Format(f fmt.State, _ rune) { fmt.Fprint(f, el.String()) }
+func (e *Election) Format(f fmt.State, _ rune) { fmt.Fprint(f, e.String()) }
 
 // Leader is who leads.
 type Leader struct {
@@ -131,40 +131,40 @@ type Leader struct {
 // Leader waits for the answer for AnswerTimeout of the engine.
 //
 // A process leads from a moment before its lead is called until the context of lead has ended and the name is free.
-func (el *Election) Leader(ctx context.Context) (Leader, error) {
-	leader, _, err := el.ask(ctx, nil)
+func (e *Election) Leader(ctx context.Context) (Leader, error) {
+	leader, _, err := e.ask(ctx, nil)
 	return leader, err
 }
 
 // Deadline returns when the leadership of this process ends unless it is renewed, as [engine.Hold.Deadline] does; zero if it does not
 // lead. It asks nobody.
-func (el *Election) Deadline() time.Time {
-	el.mu.Lock()
-	defer el.mu.Unlock()
-	if el.term == nil {
+func (e *Election) Deadline() time.Time {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.term == nil {
 		return time.Time{}
 	}
-	return slices.MinFunc([]time.Time{el.term.mutex.Deadline(), el.term.second.Deadline()}, time.Time.Compare)
+	return slices.MinFunc([]time.Time{e.term.mutex.Deadline(), e.term.second.Deadline()}, time.Time.Compare)
 }
 
 // ask asks who leads, after the note is written if there is one.
-func (el *Election) ask(ctx context.Context, note *leaders.Note) (leader Leader, passes bool, err error) {
-	if el.wrong != nil {
-		return Leader{}, false, el.failed(el.wrong)
+func (e *Election) ask(ctx context.Context, note *leaders.Note) (leader Leader, passes bool, err error) {
+	if e.wrong != nil {
+		return Leader{}, false, e.failed(e.wrong)
 	}
-	l, passes, err := leaders.Ask(ctx, el.e, el.name, note)
+	l, passes, err := leaders.Ask(ctx, e.e, e.name, note)
 	switch {
 	case err != nil:
 		return Leader{}, passes, err
 	case l.Term == 0:
-		return Leader{}, false, el.failed(ErrNoLeader)
+		return Leader{}, false, e.failed(ErrNoLeader)
 	}
 	return Leader{Term: l.Term, Identity: l.Identity, Since: l.Since}, false, nil
 }
 
 // failed says which election an error is about.
-func (el *Election) failed(err error) error {
-	return &electionError{el.name, err}
+func (e *Election) failed(err error) error {
+	return &electionError{e.name, err}
 }
 
 // electionError is formatted only when it is read: ErrNoLeader may be frequent.

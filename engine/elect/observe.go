@@ -29,21 +29,21 @@ const (
 // whenever its connection was broken. While messages come that tell of no new leader, it asks four times a second. It goes on while Redis cannot be reached. Besides ctx, these end it: the engine is
 // closed, the election is invalid, or Redis refuses for a reason that does not pass. [Election.Leader] then returns the
 // error.
-func (el *Election) Observe(ctx context.Context) iter.Seq[Leader] {
+func (e *Election) Observe(ctx context.Context) iter.Seq[Leader] {
 	return func(yield func(Leader) bool) {
-		if el.wrong != nil {
+		if e.wrong != nil {
 			return
 		}
 		ctx, stop := context.WithCancel(ctx)
 		wake, stopped := make(chan struct{}, 1), make(chan struct{})
 		go func() {
 			defer close(stopped)
-			el.listen(ctx, wake)
+			e.listen(ctx, wake)
 		}()
 		defer func() { stop(); <-stopped }()
 		last, pause := int64(0), time.Duration(0)
 		for ctx.Err() == nil {
-			leader, passes, err := el.ask(ctx, nil)
+			leader, passes, err := e.ask(ctx, nil)
 			next := lookEvery
 			switch {
 			case err == nil && leader.Term != last:
@@ -54,7 +54,7 @@ func (el *Election) Observe(ctx context.Context) iter.Seq[Leader] {
 			case passes:
 				next = askAgain
 			case err != nil && !errors.Is(err, ErrNoLeader) && ctx.Err() == nil:
-				el.opts.Logger.Warn("wheellock: cannot observe an election", "election", el.name, "error", err)
+				e.opts.Logger.Warn("wheellock: cannot observe an election", "election", e.name, "error", err)
 				return
 			}
 			wait(ctx, nil, pause)
@@ -68,7 +68,7 @@ func (el *Election) Observe(ctx context.Context) iter.Seq[Leader] {
 }
 
 // listen puts a token into wake whenever there may be a new leader.
-func (el *Election) listen(ctx context.Context, wake chan<- struct{}) {
+func (e *Election) listen(ctx context.Context, wake chan<- struct{}) {
 	heard := func() {
 		select {
 		case wake <- struct{}{}:
@@ -76,7 +76,7 @@ func (el *Election) listen(ctx context.Context, wake chan<- struct{}) {
 		}
 	}
 	for ctx.Err() == nil {
-		if err := leaders.Listen(ctx, el.e, el.name, heard); errors.Is(err, engine.ErrClosed) || errors.Is(err, engine.ErrInvalid) {
+		if err := leaders.Listen(ctx, e.e, e.name, heard); errors.Is(err, engine.ErrClosed) || errors.Is(err, engine.ErrInvalid) {
 			heard() // who asks now gets that error
 			return
 		}

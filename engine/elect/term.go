@@ -39,15 +39,15 @@ type term struct {
 type termKey struct{}
 
 // win waits until this process may lead. passes: to campaign again may help.
-func (el *Election) win(ctx context.Context) (t *term, passes bool, err error) {
-	t = &term{el: el, over: make(chan struct{})}
-	if t.mutex, err = t.lock(ctx, el.e.FencedMutex(el.name)); err != nil {
+func (e *Election) win(ctx context.Context) (t *term, passes bool, err error) {
+	t = &term{el: e, over: make(chan struct{})}
+	if t.mutex, err = t.lock(ctx, e.e.FencedMutex(e.name)); err != nil {
 		return nil, errors.Is(err, engine.ErrOverloaded), err
 	}
 	t.number, _ = t.mutex.Token()
 	ctx, t.end = context.WithCancelCause(context.WithValue(ctx, termKey{}, t))
 	t.ctx = t.mutex.Context(ctx)
-	if t.second, err = t.lock(t.ctx, el.e.Mutex(scripts.SuffixName(el.name, "leading"))); err == nil {
+	if t.second, err = t.lock(t.ctx, e.e.Mutex(scripts.SuffixName(e.name, "leading"))); err == nil {
 		t.ctx = t.second.Context(t.ctx)
 		passes, err = t.announce()
 	}
@@ -145,12 +145,12 @@ func (t *term) giveBack() {
 
 // unknown returns the error of a release whose fate is not known; nil: the lock is free. Redis may keep a lock that was lost, if the last
 // answers were, for a lease more. The second lock is ErrUnlocked only if run gave it back, because the mutex was lost.
-func (el *Election) unknown(err error) error {
+func (e *Election) unknown(err error) error {
 	switch {
 	case errors.Is(err, engine.ErrUnlocked):
 		return nil
 	case errors.Is(err, context.DeadlineExceeded):
-		return el.failed(fmt.Errorf("%w: %w", engine.ErrUncertain, err))
+		return e.failed(fmt.Errorf("%w: %w", engine.ErrUncertain, err))
 	}
 	return err
 }

@@ -30,8 +30,8 @@ const (
 )
 
 // String returns how Redis, or the network, calls it.
-func (f CallFailure) String() string {
-	switch f {
+func (c CallFailure) String() string {
+	switch c {
 	case OutOfMemory:
 		return "OOM"
 	case NoPermission:
@@ -39,7 +39,7 @@ func (f CallFailure) String() string {
 	case LostAnswer:
 		return "lost answer"
 	default:
-		return fmt.Sprintf("CallFailure(%d)", int(f))
+		return fmt.Sprintf("CallFailure(%d)", int(c))
 	}
 }
 

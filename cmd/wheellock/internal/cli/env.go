@@ -77,8 +77,8 @@ func (e *Env) Open(ctx context.Context, change func(*engine.Options)) (*engine.E
 // usageError is an error of the command line.
 type usageError struct{ error }
 
-func (e *usageError) Unwrap() error { return e.error }
-func (e *usageError) ExitCode() int { return ExitUsage }
+func (u *usageError) Unwrap() error { return u.error }
+func (u *usageError) ExitCode() int { return ExitUsage }
 
 // Usage complains of the command line.
 func (e *Env) Usage(format string, args ...any) (exit int) {
