@@ -66,12 +66,12 @@ func (ns *nodes) join(from *Cluster) {
 	elsewhere := &node{nodes: ns} // serves what is not of the share
 	for slot := range uint16(scripts.HashSlots) {
 		if slot < c.First || slot > c.Last {
-			c.slots.Give(slot, elsewhere)
+			c.slots.Assign(slot, elsewhere)
 		}
 	}
 	now := ns.cfg.Clock.Now()
 	c.adopt(now, from.Map)
-	c.slots.Settle()
+	c.slots.ClearMoved()
 	if c.partlyDown() {
 		c.survey.Hurry(now)
 	}
@@ -106,7 +106,7 @@ func (c *cluster) adopt(now gate.Time, m *topology.Map) {
 	for _, r := range m.Within(c.First, c.Last).Ranges {
 		n := c.nodeAt(now, r.Addr)
 		for slot := r.First; slot <= r.Last; slot++ {
-			c.slots.Give(slot, n)
+			c.slots.Assign(slot, n)
 		}
 	}
 	c.nodes.updateHealth()
@@ -137,11 +137,11 @@ func (c *cluster) flush(now gate.Time) {
 	c.dismiss(now)
 }
 
-// resettle brings what belongs to the names of moved hash slots to their new nodes: commands that have not left,
+// moveNames brings what belongs to the names of moved hash slots to their new nodes: commands that have not left,
 // channels, and word that their link is another, so that nothing which was confirmed by the old one is relied on.
-func (c *cluster) resettle(now gate.Time) {
+func (c *cluster) moveNames(now gate.Time) {
 	gates, routes := c.nodes.gates, c.nodes.routes
-	if c.slots.Settled() && !routes.unrouted {
+	if c.slots.NoneMoved() && !routes.unrouted {
 		return
 	}
 	for _, n := range c.nodes.all {
@@ -149,11 +149,11 @@ func (c *cluster) resettle(now gate.Time) {
 			return c.slots.Moved(command.Entry.Slot) && c.slots.Serves(command.Entry.Slot) != n
 		})
 	}
-	routes.retune()
+	routes.resubscribe()
 	gates.linkUp(now, func(entry *gate.Entry) bool {
 		return c.slots.Moved(entry.Slot) && c.slots.Serves(entry.Slot).link.state == linkUp // else it will hear when it is
 	})
-	c.slots.Settle()
+	c.slots.ClearMoved()
 }
 
 // dismiss closes nodes that serve nothing any more and have nothing left to do.
@@ -204,7 +204,7 @@ func (c *cluster) follow(now gate.Time, from *node, command *gate.Command) {
 // learn notes the node that serves a hash slot, as another node has said.
 func (c *cluster) learn(now gate.Time, r topology.Redirect) *node {
 	n := c.nodeAt(now, r.Addr)
-	c.slots.Give(r.Slot, n)
+	c.slots.Assign(r.Slot, n)
 	c.survey.Soon(now) // where one has moved, others may have
 	return n
 }
@@ -222,6 +222,6 @@ func (c *cluster) reroute(now gate.Time, channel string, r route, message string
 		to, c.nodes.routes.unrouted = nil, true // until the next survey
 		c.survey.Soon(now)
 	}
-	r.tune(channel, to)
-	c.nodes.routes.heard[channel] = r
+	r.subscribe(channel, to)
+	c.nodes.routes.byChannel[channel] = r
 }

@@ -121,8 +121,8 @@ func (d *deadlines) forget(e *gate.Entry) {
 // aim sets the timer for what is due next: an alarm, a look at the slots, or also.
 func (d *deadlines) aim(now, also gate.Time) { d.near.aim(now, min(also, d.nextLook(now))) }
 
-// ringDue wakes the machines that have an alarm due.
-func (d *deadlines) ringDue(now gate.Time) {
+// wakeDue wakes the machines that have an alarm due.
+func (d *deadlines) wakeDue(now gate.Time) {
 	if tick := wheel.Floor(now, Tick); !d.slots.Quiet(tick) {
 		for e := range d.slots.Due(tick) {
 			d.place(e, now)

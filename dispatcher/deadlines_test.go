@@ -29,7 +29,7 @@ func TestATickThatBeginsAfterItsWakeUpIsOpened(t *testing.T) {
 	a.waiter = gate.Waiter{By: a, Hold: &a.hold, Lease: 30 * time.Second, Watch: true, Until: 50 * time.Millisecond}
 
 	(&ask{&a.waiter, "stock:7", gate.MutexKind}).deliver(l, 0)
-	l.deadlines.ringDue(49 * time.Millisecond)
+	l.deadlines.wakeDue(49 * time.Millisecond)
 	l.deadlines.giveUpDue(49 * time.Millisecond)
 	if len(a.heard) != 0 {
 		t.Fatalf("before its time it heard %v", a.heard)

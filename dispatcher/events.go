@@ -7,7 +7,7 @@ import (
 	"github.com/wheellock/wheellock/wheel"
 )
 
-// ask is a caller that wants a name.
+// ask is the request of a caller for a name.
 type ask struct {
 	waiter *gate.Waiter
 	name   string
@@ -45,11 +45,11 @@ func (a *ask) deliver(l *loop, now gate.Time) {
 
 func (a *ask) refuse() { a.waiter.By.Settle(gate.Outcome{Why: gate.Closed}) }
 
-// abandon is a caller that waits no longer.
+// abandon ends the wait of a caller.
 type abandon struct{ waiter *gate.Waiter }
 
 func (a abandon) deliver(l *loop, now gate.Time) {
-	if e := a.waiter.Entry; e != nil { // else it was turned away before any machine heard of it
+	if e := a.waiter.Entry; e != nil { // else it was refused before any machine had it
 		e.Machine.Abandon(now, a.waiter, &l.gates.fx)
 		l.gates.stepped(e)
 	}
@@ -109,7 +109,7 @@ func (d *detach) deliver(l *loop, now gate.Time) {
 
 func (d *detach) refuse() { settle(d.ack, gate.Closed) }
 
-// wanted has a holder told when somebody else waits.
+// wanted asks for a notification of the holder when another caller waits.
 type wanted struct{ hold *gate.Hold }
 
 func (w wanted) deliver(l *loop, now gate.Time) {
@@ -120,7 +120,7 @@ func (w wanted) deliver(l *loop, now gate.Time) {
 	l.gates.stepped(e)
 }
 
-// force frees the owner that stands in Redis for a name.
+// force releases a name for the owner that Redis has, whether it is one of ours or not.
 type force struct {
 	name  string
 	kind  gate.Kind
@@ -177,7 +177,7 @@ func (c *change) deliver(l *loop, now gate.Time) {
 
 func (c *change) refuse() { settle(c.change.Ack, gate.Closed) }
 
-// suspect says that the key of a name may have changed behind our back.
+// suspect says that another client may have changed the key of a name.
 type suspect struct{ name string }
 
 func (s suspect) deliver(l *loop, now gate.Time) {
@@ -187,7 +187,7 @@ func (s suspect) deliver(l *loop, now gate.Time) {
 	}
 }
 
-// suspectNode says that the keys of all names of the node at this address may have changed behind our back.
+// suspectNode says that other clients may have changed the keys of all names of the node at this address.
 type suspectNode struct{ addr string }
 
 func (s suspectNode) deliver(l *loop, now gate.Time) {
@@ -206,20 +206,19 @@ func settle(ack gate.Settler, why gate.Why) {
 	}
 }
 
-// The rest is what nodes tell.
+// The rest are events that connections and subscribers of nodes put into the mailbox.
 
-// returned is a connection that is back with its answers.
+// returned is a connection whose batch has its answers.
 type returned struct{ connection *connection }
 
 func (r returned) deliver(*loop, gate.Time) { r.connection.node.returned(r.connection) }
 
-// switched is Sentinel having made another server the master of a node.
+// switched says that Sentinel made another server the master of a node.
 type switched struct{ node *node }
 
 func (s switched) deliver(_ *loop, now gate.Time) { s.node.switched(now) }
 
-// broken is a connection to an address that turned out to be broken, perhaps while nobody waited for an answer: is the server
-// still there?
+// broken says that a connection to an address broke, perhaps while no answer was expected. The loop probes the servers there.
 type broken struct{ addr string }
 
 func (b broken) deliver(l *loop, now gate.Time) {
@@ -230,25 +229,25 @@ func (b broken) deliver(l *loop, now gate.Time) {
 	}
 }
 
-// What the subscriber of a node tells: a node is its subscriber.Owner. These methods run on goroutines of the subscriber and
-// only leave events.
+// A node is the subscriber.Owner of its subscriber. These methods run on goroutines of the subscriber and only put events into
+// the mailbox.
 
-func (n *node) Heard()                        { n.nodes.mail.put(heard{n}) }
+func (n *node) Received()                     { n.nodes.mail.put(received{n}) }
 func (n *node) Subscribed(channels []string)  { n.nodes.mail.put(&subscribed{n, channels}) }
 func (n *node) Refused(channel, why string)   { n.nodes.mail.put(&refused{n, channel, why}) }
 func (n *node) Redirected(channel, to string) { n.nodes.mail.put(&redirected{n, channel, to}) }
 func (n *node) Broke()                        { n.nodes.mail.put(subscriberBroke{}) }
 
-// heard is messages, which the subscriber keeps until the loop takes them.
-type heard struct{ node *node }
+// received says that the subscriber of a node has messages, which it keeps until the loop takes them.
+type received struct{ node *node }
 
-func (h heard) deliver(l *loop, now gate.Time) {
-	for channel, news := range h.node.subscriber.Hear() {
+func (r received) deliver(l *loop, now gate.Time) {
+	for channel, news := range r.node.subscriber.Take() {
 		l.routes.message(now, channel, news)
 	}
 }
 
-// subscribed is channels that are heard now.
+// subscribed is a confirmation that messages of these channels arrive from now on.
 type subscribed struct {
 	node     *node
 	channels []string
@@ -260,13 +259,13 @@ func (s *subscribed) deliver(l *loop, now gate.Time) {
 			l.routes.confirm(now, route, "")
 			if route.hops > 0 {
 				route.hops = 0
-				l.routes.heard[channel] = route
+				l.routes.byChannel[channel] = route
 			}
 		}
 	}
 }
 
-// refused is a channel that this user may not listen to.
+// refused is a channel that the Redis user of this engine may not subscribe to.
 type refused struct {
 	node             *node
 	channel, message string // message is the server's
@@ -275,8 +274,8 @@ type refused struct {
 func (r *refused) deliver(l *loop, now gate.Time) {
 	if route, ok := l.routes.route(r.node, r.channel); ok {
 		l.routes.confirm(now, route, r.message)
-		r.node.channels-- // nothing will be heard there, and nobody will say that it is over
-		delete(l.routes.heard, r.channel)
+		r.node.channels-- // no message will arrive there, and no event will end it
+		delete(l.routes.byChannel, r.channel)
 	}
 }
 

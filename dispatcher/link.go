@@ -73,8 +73,8 @@ func (n *node) probed(now gate.Time, err error) {
 	logger := n.nodes.cfg.Logger
 	n.link.probing = false
 	if n.subscriber == nil && n.server.Client != nil { // the probe has made it
-		n.listen()
-		n.nodes.routes.startAt(n)
+		n.startSubscriber()
+		n.nodes.routes.subscribeAt(n)
 	}
 	if n.link.probeAt != gate.Never {
 		return

@@ -34,7 +34,7 @@ func newLoop(cfg Config) *loop {
 	l.clock = turnClock{Clock: cfg.Clock}
 	l.deadlines = deadlines{gates: &l.gates, clock: &l.clock, acks: &l.acks, lookAt: gate.Never}
 	l.deadlines.makeSlots()
-	l.routes = routes{gates: &l.gates, home: l.nodes.home, heard: make(map[string]route)}
+	l.routes = routes{gates: &l.gates, home: l.nodes.home, byChannel: make(map[string]route)}
 	l.nodes = nodes{cfg: &l.cfg, mail: l.mail, gates: &l.gates, routes: &l.routes}
 	return l
 }
@@ -50,7 +50,7 @@ func (l *loop) run() {
 		if l.turnYield.before(now, l.deadlines.near.next()) {
 			now = l.clock.Now()
 		}
-		l.deadlines.ringDue(now) // deadlines that are due come before mail (rule 19)
+		l.deadlines.wakeDue(now) // deadlines that are due come before mail (rule 19)
 		mail = l.mail.take(mail)
 		l.turnYield.after(now, len(mail.events))
 		for i, e := range mail.events {
@@ -61,11 +61,11 @@ func (l *loop) run() {
 		}
 		now = l.clock.Now()
 		stall.At("dispatcher: clock read, nothing sent", l.cfg.UUID)
-		l.deadlines.ringDue(now)
+		l.deadlines.wakeDue(now)
 		l.deadlines.giveUpDue(now)
 		l.routes.listen()
 		l.nodes.flush(now)
-		l.settleAlarms(now)
+		l.setAlarms(now)
 		l.nodes.launch()
 		if l.closing && l.finished() {
 			l.end()
@@ -74,8 +74,8 @@ func (l *loop) run() {
 	}
 }
 
-// settleAlarms sets the alarms of what has changed in this turn, and forgets the entries that are idle.
-func (l *loop) settleAlarms(now gate.Time) {
+// setAlarms sets the alarms of what has changed in this turn, and forgets the entries that are idle.
+func (l *loop) setAlarms(now gate.Time) {
 	for _, e := range l.gates.changed {
 		e.Stepped = false
 		if e.Machine.Idle() {

@@ -68,7 +68,7 @@ func (c *cluster) surveyed(now gate.Time, from *connection) {
 	c.survey.Answered(now)
 	c.outage.Over(c, logger, "wheellock: it is known again who serves what", from.node.where()...)
 	c.adopt(now, m)
-	c.resettle(now)
+	c.moveNames(now)
 	if c.partlyDown() {
 		c.survey.Retry(now)
 	}

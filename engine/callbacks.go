@@ -87,16 +87,16 @@ func (c *callbacks) unlock() {
 
 // work is a worker: it runs what is queued until nothing is.
 func (c *callbacks) work() {
-	left := false
+	done := false
 	defer func() {
-		if !left { // a callback has ended the goroutine
+		if !done { // a callback has ended the goroutine
 			c.gone()
 		}
 	}()
 	for t := c.take(true); t != nil; t = c.take(false) {
 		t.Run()
 	}
-	left = true
+	done = true
 }
 
 // take returns the next callback for a worker that is new or has run another; nil: the worker leaves.

@@ -42,7 +42,7 @@ func (h *Hold) finish(why gate.Why) bool {
 	}
 	if o := observedEndOf(h); o != nil {
 		o.hasEnded(h.e.clock.Now())
-		o.tellSoon()
+		o.notifySoon()
 	}
 	return true
 }

@@ -134,7 +134,7 @@ func (o *operation) unmet(why error, out gate.Outcome) error {
 		return &unmet{why, ErrUnavailable, "Redis cannot be reached: " + words, o.wait}
 	}
 	last := sentinels[out.Last]
-	return &unmet{why, last, told(last, words), o.wait}
+	return &unmet{why, last, described(last, words), o.wait}
 }
 
 func (o *operation) taken(ttl time.Duration) string {
@@ -166,7 +166,7 @@ type opError struct {
 }
 
 func (o *opError) Error() string {
-	return fmt.Sprintf("wheellock: %s %s: %s", o.doing, quote(o.name), told(o.err, o.words))
+	return fmt.Sprintf("wheellock: %s %s: %s", o.doing, quote(o.name), described(o.err, o.words))
 }
 
 func (o *opError) Unwrap() error { return o.err }
@@ -174,8 +174,8 @@ func (o *opError) Unwrap() error { return o.err }
 // Is makes it errPasses if waiting may help.
 func (o *opError) Is(target error) bool { return o.passes && target == errPasses }
 
-// told is an error and what is known of it besides.
-func told(err error, words string) string {
+// described returns the text of an error with words, which say what is known besides.
+func described(err error, words string) string {
 	text := trim(err.Error())
 	if err == ErrForeignKey {
 		if words != "" {

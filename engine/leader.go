@@ -55,7 +55,7 @@ func (o *operation) leader(ctx context.Context, note *leaders.Note) (leaders.Not
 
 // listen hears of new leaders until its connection breaks, or until the node that it listens to does not serve the channel any more.
 // The connection is its own: a flood of messages must not delay answers.
-func (o *operation) listen(ctx context.Context, heard func()) error {
+func (o *operation) listen(ctx context.Context, received func()) error {
 	key, err := o.e.key(o.name, o.kind.machine())
 	if err != nil {
 		return o.failed(err)
@@ -70,7 +70,7 @@ func (o *operation) listen(ctx context.Context, heard func()) error {
 	moved := make(chan struct{})
 	over := sync.OnceFunc(func() { close(moved) }) // a server may say so twice
 	broke := conn.SetPubSubHooks(rueidis.PubSubHooks{
-		OnMessage: func(rueidis.PubSubMessage) { heard() },
+		OnMessage: func(rueidis.PubSubMessage) { received() },
 		OnSubscription: func(s rueidis.PubSubSubscription) {
 			if s.Kind == "sunsubscribe" { // the only one there is
 				over()
@@ -91,7 +91,7 @@ func (o *operation) listen(ctx context.Context, heard func()) error {
 	if err != nil {
 		return o.unread(err)
 	}
-	heard() // what was published before is lost
+	received() // what was published before is lost
 	select {
 	case <-ctx.Done():
 		return nil

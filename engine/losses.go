@@ -16,7 +16,7 @@ type rationed struct {
 	more   string       // the message of the number of the others
 
 	mu     sync.Mutex // guards the rest
-	told   int        // in this period
+	logged int        // in this period
 	others int        // in this period, not told one by one
 	timer  *time.Timer
 	closed bool
@@ -58,11 +58,11 @@ func (r *rationed) takes() bool {
 	if r.timer == nil {
 		r.timer = time.AfterFunc(lossPeriod, r.end)
 	}
-	if r.told == r.most {
+	if r.logged == r.most {
 		r.others++
 		return false
 	}
-	r.told++
+	r.logged++
 	return true
 }
 
@@ -70,7 +70,7 @@ func (r *rationed) takes() bool {
 func (r *rationed) end() {
 	r.mu.Lock()
 	others := r.others
-	r.told, r.others, r.timer = 0, 0, nil
+	r.logged, r.others, r.timer = 0, 0, nil
 	r.mu.Unlock()
 	if others > 0 {
 		r.logger.Warn(r.more, "locks", others, "within", lossPeriod)

@@ -81,7 +81,7 @@ func (r *risks) Run() {
 		}
 	}()
 	if h.ended.Load() == 0 {
-		h.e.tell(func() {
+		h.e.notify(func() {
 			h.e.opts.Observer.Risk(Risk{h.name, h.kind.text(), h.TenureID(), time.Until(h.Deadline()), k.err})
 		})
 	}

@@ -53,7 +53,7 @@ func Wrap(conn net.Conn) net.Conn {
 		return conn
 	}
 	q := &socket{Conn: conn, monitors: time.AfterFunc(monitorTime, func() {})}
-	q.in.tell = q.tell
+	q.in.showDue = q.showDue
 	q.in.open(raw.Read, syscall.SYS_RECVFROM, syscall.MSG_DONTWAIT)
 	q.out.open(raw.Write, syscall.SYS_SENDTO, syscall.MSG_DONTWAIT|syscall.MSG_NOSIGNAL)
 	look := func(fd uintptr) { q.ahead.seen = q.ahead.ready(fd) }
@@ -77,9 +77,9 @@ func (s *socket) Read(b []byte) (int, error) {
 	return n, nil
 }
 
-// tell reports whether the runtime is to be told of the next call. It is asked before every call, also before the one that
+// showDue reports whether the next call has to be shown to the runtime. It is asked before every call, also before the one that
 // reads what a read has waited for: after a long wait the monitor is asleep, and the goroutine that gets the answer may compute.
-func (s *socket) tell() bool {
+func (s *socket) showDue() bool {
 	now := time.Now()
 	if now.Sub(s.shown) < monitorTime {
 		return false
@@ -123,14 +123,14 @@ func (s *socket) failed(what string, err error) error {
 
 // transfer moves bytes one way.
 type transfer struct {
-	turn  sync.Mutex
-	wait  func(ready func(fd uintptr) bool) error // calls ready again when the poller finds the socket ready
-	ready func(fd uintptr) bool
-	tell  func() bool // reports whether the runtime is told of the next call; nil: never
-	seen  bool        // of ahead: the last call did not find the socket empty
-	b     []byte
-	n     int
-	errno syscall.Errno
+	turn    sync.Mutex
+	wait    func(ready func(fd uintptr) bool) error // calls ready again when the poller finds the socket ready
+	ready   func(fd uintptr) bool
+	showDue func() bool // reports whether the runtime is told of the next call; nil: never
+	seen    bool        // of ahead: the last call did not find the socket empty
+	b       []byte
+	n       int
+	errno   syscall.Errno
 }
 
 func (t *transfer) open(wait func(func(uintptr) bool) error, trap, flags uintptr) {
@@ -139,7 +139,7 @@ func (t *transfer) open(wait func(func(uintptr) bool) error, trap, flags uintptr
 		for {
 			var n uintptr
 			var errno syscall.Errno
-			if t.tell != nil && t.tell() {
+			if t.showDue != nil && t.showDue() {
 				n, _, errno = syscall.Syscall6(trap, fd, uintptr(unsafe.Pointer(unsafe.SliceData(t.b))), uintptr(len(t.b)), flags, 0, 0)
 			} else {
 				n, _, errno = syscall.RawSyscall6(trap, fd, uintptr(unsafe.Pointer(unsafe.SliceData(t.b))), uintptr(len(t.b)), flags, 0, 0)

@@ -14,7 +14,7 @@ type Outage struct {
 	mu      sync.Mutex       // guards the rest; nothing is logged under it
 	failing map[any]struct{} // the keys of those that fail
 	since   time.Time        // when it began
-	told    time.Time        // the last line
+	logged  time.Time        // the last line
 	pause   time.Duration    // how long no line follows it
 	failed  int              // how often since it began
 	begun   bool             // its beginning was told
@@ -30,8 +30,8 @@ const (
 
 // Failed notes one failure. A line after the first failure also says how long it has lasted and how often it has failed.
 func (o *Outage) Failed(who any, logger *slog.Logger, what string, args ...any) {
-	lasts, failures, tell := o.fail(who)
-	if !tell {
+	lasts, failures, log := o.fail(who)
+	if !log {
 		return
 	}
 	if failures > 1 {
@@ -42,7 +42,7 @@ func (o *Outage) Failed(who any, logger *slog.Logger, what string, args ...any) 
 
 // Over notes that the outage is over for who, if it was one.
 func (o *Outage) Over(who any, logger *slog.Logger, what string, args ...any) {
-	if lasted, failures, tell := o.end(who); tell {
+	if lasted, failures, log := o.end(who); log {
 		logger.Info(what, append(args, "after", lasted.Round(time.Millisecond), "failures", failures)...)
 	}
 }
@@ -50,7 +50,7 @@ func (o *Outage) Over(who any, logger *slog.Logger, what string, args ...any) {
 // Leave takes out who, which will neither fail nor work any more.
 func (o *Outage) Leave(who any) { o.end(who) }
 
-func (o *Outage) fail(who any) (lasts time.Duration, failures int, tell bool) {
+func (o *Outage) fail(who any) (lasts time.Duration, failures int, log bool) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	now := time.Now()
@@ -59,16 +59,16 @@ func (o *Outage) fail(who any) (lasts time.Duration, failures int, tell bool) {
 	}
 	o.failing[who] = struct{}{}
 	o.failed++
-	if tell = now.Sub(o.told) >= o.pause; tell {
+	if log = now.Sub(o.logged) >= o.pause; log {
 		if o.begun {
 			o.pause = min(o.pause*outageFactor, outageEvery)
 		}
-		o.told, o.begun = now, true
+		o.logged, o.begun = now, true
 	}
-	return now.Sub(o.since), o.failed, tell
+	return now.Sub(o.since), o.failed, log
 }
 
-func (o *Outage) end(who any) (lasted time.Duration, failures int, tell bool) {
+func (o *Outage) end(who any) (lasted time.Duration, failures int, log bool) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if _, is := o.failing[who]; !is {
@@ -78,10 +78,10 @@ func (o *Outage) end(who any) (lasted time.Duration, failures int, tell bool) {
 		return 0, 0, false
 	}
 	now := time.Now()
-	if tell = o.begun; tell {
-		o.told, o.begun = now, false
+	if log = o.begun; log {
+		o.logged, o.begun = now, false
 	}
-	return now.Sub(o.since), o.failed, tell
+	return now.Sub(o.since), o.failed, log
 }
 
 // Outages are those of one engine: what its dispatchers notice of one server is one outage. Any goroutine may use them. Nil Outages

@@ -7,7 +7,7 @@ type requests struct {
 	state    requestState
 	number   int             // the header that is being read
 	args     int             // of the present command, still to come
-	given    int             // of the present command, in all
+	words    int             // of the present command, in all
 	skip     int             // bytes still to come of the present argument, with its CRLF
 	plain    int             // commands that have ended and are not noted yet
 	pings    bool            // the present command is the PING behind an UNSUBSCRIBE, which is no command of its own
@@ -41,7 +41,7 @@ func (r *requests) follow(b []byte) error {
 			r.state, r.number = commandNumber, 0
 			i++
 		case argumentStart:
-			if n := argument(b[i:]); n > 0 && r.given-r.args > 1 {
+			if n := argument(b[i:]); n > 0 && r.words-r.args > 1 {
 				i += n
 				r.argued()
 				break
@@ -61,7 +61,7 @@ func (r *requests) follow(b []byte) error {
 			}
 		default:
 			n := min(r.skip, len(b)-i)
-			if first := r.given - r.args; first < 2 {
+			if first := r.words - r.args; first < 2 {
 				r.keep(first, b[i:i+n])
 			}
 			i += n
@@ -90,7 +90,7 @@ func argument(b []byte) int {
 // counted is the end of a header.
 func (r *requests) counted() {
 	if r.state == commandNumber {
-		r.given, r.args, r.named, r.mored = r.number, r.number, 0, 0
+		r.words, r.args, r.named, r.mored = r.number, r.number, 0, 0
 		r.state = argumentStart
 		return
 	}
@@ -140,7 +140,7 @@ func (r *requests) command() expectedReply {
 	switch string(r.name[:r.named]) {
 	case "SUBSCRIBE", "PSUBSCRIBE", "SSUBSCRIBE":
 		r.expected.listens.Store(true)
-		return expectedReply{subscription, r.given - 1}
+		return expectedReply{subscription, r.words - 1}
 	case "UNSUBSCRIBE", "PUNSUBSCRIBE", "SUNSUBSCRIBE":
 		r.expected.listens.Store(true)
 		r.pings = true

@@ -38,7 +38,7 @@ type Config struct {
 // block.
 type Owner interface {
 	// Heard says that there is something for Hear to take.
-	Heard()
+	Received()
 	// Subscribed says that channels are heard now.
 	Subscribed(channels []string)
 	// Refused says that this user may not listen to a channel. message is the server's. The channel is given up.
@@ -180,7 +180,7 @@ func (s *Subscriber) listen(ctx context.Context) error {
 	conn, release := s.cfg.Client.Dedicate()
 	defer release()
 	defer conn.Close()
-	broke := conn.SetPubSubHooks(rueidis.PubSubHooks{OnMessage: s.hear, OnSubscription: s.ended})
+	broke := conn.SetPubSubHooks(rueidis.PubSubHooks{OnMessage: s.received, OnSubscription: s.ended})
 	stop := context.AfterFunc(ctx, conn.Close) // cuts a stuck call
 	defer stop()
 	all := make([]string, 0, len(s.channels))
