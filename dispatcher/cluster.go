@@ -70,10 +70,10 @@ func (ns *nodes) join(from *Cluster) {
 		}
 	}
 	now := ns.cfg.Clock.Now()
-	c.adopt(now, from.Map)
+	c.apply(now, from.Map)
 	c.slots.ClearMoved()
 	if c.partlyDown() {
-		c.survey.Hurry(now)
+		c.survey.SetDue(now)
 	}
 }
 
@@ -100,8 +100,8 @@ func (c *cluster) nodeAt(now gate.Time, addr string) *node {
 	return n
 }
 
-// adopt takes over which node serves each hash slot of the share. Slots that the map does not mention stay where they were.
-func (c *cluster) adopt(now gate.Time, m *topology.Map) {
+// apply takes over, from a survey, which node serves each hash slot of the share. Slots that the map does not mention stay where they were.
+func (c *cluster) apply(now gate.Time, m *topology.Map) {
 	c.Map = m
 	for _, r := range m.Within(c.First, c.Last).Ranges {
 		n := c.nodeAt(now, r.Addr)
@@ -112,8 +112,8 @@ func (c *cluster) adopt(now gate.Time, m *topology.Map) {
 	c.nodes.updateHealth()
 }
 
-// share puts what the machines asked for into the outboxes of the nodes that serve the names.
-func (c *cluster) share() {
+// distribute puts what the machines asked for into the outboxes of the nodes that serve the names.
+func (c *cluster) distribute() {
 	fx := &c.nodes.gates.fx
 	for op := range fx.Commands {
 		queue := fx.Commands[op]
@@ -126,15 +126,15 @@ func (c *cluster) share() {
 
 // flush asks which node serves what, when it is time, and sends what the machines asked for.
 func (c *cluster) flush(now gate.Time) {
-	c.inquire(now)
+	c.sendSurvey(now)
 	for more, pass := true, 0; more && pass < maxPasses; more, pass = c.nodes.gates.asked(), pass+1 { // what a node that is down gives back may ask for something else
-		c.share()
+		c.distribute()
 		for _, n := range c.nodes.all {
 			n.flush(now)
 		}
-		c.unassigned.bounce(now)
+		c.unassigned.answerUnsent(now)
 	}
-	c.dismiss(now)
+	c.closeUnused(now)
 }
 
 // moveNames brings what belongs to the names of moved hash slots to their new nodes: commands that have not left,
@@ -150,14 +150,14 @@ func (c *cluster) moveNames(now gate.Time) {
 		})
 	}
 	routes.resubscribe()
-	gates.linkUp(now, func(entry *gate.Entry) bool {
+	gates.reportLinkUp(now, func(entry *gate.Entry) bool {
 		return c.slots.Moved(entry.Slot) && c.slots.Serves(entry.Slot).link.state == linkUp // else it will hear when it is
 	})
 	c.slots.ClearMoved()
 }
 
-// dismiss closes nodes that serve nothing any more and have nothing left to do.
-func (c *cluster) dismiss(now gate.Time) {
+// closeUnused closes nodes that serve nothing any more and have nothing left to do.
+func (c *cluster) closeUnused(now gate.Time) {
 	ns := c.nodes
 	for i := 0; i < len(ns.all); i++ {
 		n := ns.all[i]
@@ -184,7 +184,7 @@ func (c *cluster) follow(now gate.Time, from *node, command *gate.Command) {
 	r, ok := topology.ReadRedirect(command.ServerMessage, from.addr)
 	if !ok || command.Hops >= maxHops {
 		command.Result = gate.Again
-		c.survey.Soon(now)
+		c.survey.Request(now)
 		c.nodes.gates.answer(now, command)
 		return
 	}
@@ -205,7 +205,7 @@ func (c *cluster) follow(now gate.Time, from *node, command *gate.Command) {
 func (c *cluster) learn(now gate.Time, r topology.Redirect) *node {
 	n := c.nodeAt(now, r.Addr)
 	c.slots.Assign(r.Slot, n)
-	c.survey.Soon(now) // where one has moved, others may have
+	c.survey.Request(now) // where one has moved, others may have
 	return n
 }
 
@@ -220,7 +220,7 @@ func (c *cluster) reroute(now gate.Time, channel string, r route, message string
 	to := c.slots.Serves(r.entries[0].Slot)
 	if r.hops > maxHops || message != "" && !moved {
 		to, c.nodes.routes.unrouted = nil, true // until the next survey
-		c.survey.Soon(now)
+		c.survey.Request(now)
 	}
 	r.subscribe(channel, to)
 	c.nodes.routes.byChannel[channel] = r

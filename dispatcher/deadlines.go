@@ -53,7 +53,7 @@ func (d *deadlines) makeSlots() {
 
 // run sets what wakes the loop: the waker, and the timer for near alarms.
 func (d *deadlines) run(waker *wheel.Waker, wake func()) {
-	d.wakeAt = waker.Sleeper(wake).At
+	d.wakeAt = waker.Sleeper(wake).Set
 	d.near.start(wake)
 }
 
@@ -118,8 +118,8 @@ func (d *deadlines) forget(e *gate.Entry) {
 	d.slots.Remove(&e.Alarm)
 }
 
-// aim sets the timer for what is due next: an alarm, a look at the slots, or also.
-func (d *deadlines) aim(now, also gate.Time) { d.near.aim(now, min(also, d.nextLook(now))) }
+// setTimer sets the timer for what is due next: an alarm, a look at the slots, or also.
+func (d *deadlines) setTimer(now, also gate.Time) { d.near.setTimer(now, min(also, d.nextLook(now))) }
 
 // wakeDue wakes the machines that have an alarm due.
 func (d *deadlines) wakeDue(now gate.Time) {

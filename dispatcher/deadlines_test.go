@@ -100,7 +100,7 @@ func TestFaultsOfTheWheelDelayNothing(t *testing.T) {
 		}
 	}
 	for name, wakeAt := range map[string]func(l *loop, at wheel.Tick){
-		"a wheel that is well":             func(l *loop, at wheel.Tick) { l.cfg.Waker.Sleeper(l.mail.wakeUp).At(at) },
+		"a wheel that is well":             func(l *loop, at wheel.Tick) { l.cfg.Waker.Sleeper(l.mail.wakeUp).Set(at) },
 		"a wheel that never fires":         func(*loop, wheel.Tick) {},
 		"a wheel that fires a minute late": after(time.Minute),
 		"a wheel that fires early":         after(-8 * time.Millisecond),
@@ -188,18 +188,18 @@ func TestAimLeavesAnEarlierTimerAlone(t *testing.T) {
 		var n nearby
 		fired := 0
 		n.start(func() { fired++ })
-		n.aim(0, 100*time.Millisecond)
-		n.aim(0, 200*time.Millisecond)
+		n.setTimer(0, 100*time.Millisecond)
+		n.setTimer(0, 200*time.Millisecond)
 		if n.set != 100*time.Millisecond {
 			t.Errorf("set for %v, want 100ms", n.set)
 		}
-		n.aim(0, 50*time.Millisecond)
+		n.setTimer(0, 50*time.Millisecond)
 		time.Sleep(60 * time.Millisecond)
 		synctest.Wait()
 		if fired != 1 {
 			t.Errorf("fired %d times, want once at 50ms", fired)
 		}
-		n.aim(60*time.Millisecond, 50*time.Millisecond) // overdue
+		n.setTimer(60*time.Millisecond, 50*time.Millisecond) // overdue
 		time.Sleep(minSleep)
 		synctest.Wait()
 		if fired != 2 {

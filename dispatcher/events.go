@@ -243,7 +243,7 @@ type received struct{ node *node }
 
 func (r received) deliver(l *loop, now gate.Time) {
 	for channel, news := range r.node.subscriber.Take() {
-		l.routes.message(now, channel, news)
+		l.routes.passMessage(now, channel, news)
 	}
 }
 
@@ -294,4 +294,4 @@ func (r *redirected) deliver(l *loop, now gate.Time) {
 // subscriberBroke is the end of the connection for messages to a node of a cluster.
 type subscriberBroke struct{}
 
-func (subscriberBroke) deliver(l *loop, now gate.Time) { l.nodes.cluster.survey.Soon(now) }
+func (subscriberBroke) deliver(l *loop, now gate.Time) { l.nodes.cluster.survey.Request(now) }

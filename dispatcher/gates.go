@@ -86,8 +86,8 @@ func (g *gates) answer(now gate.Time, c *gate.Command) {
 	g.stepped(entry)
 }
 
-// linkUp tells the machines of some entries that the link to their node is there again.
-func (g *gates) linkUp(now gate.Time, whose func(*gate.Entry) bool) {
+// reportLinkUp reports to the machines of some entries that the link to their node is up again.
+func (g *gates) reportLinkUp(now gate.Time, whose func(*gate.Entry) bool) {
 	for e := range g.names.all() {
 		if whose(e) {
 			e.Machine.LinkUp(now, &g.fx)
@@ -96,8 +96,8 @@ func (g *gates) linkUp(now gate.Time, whose func(*gate.Entry) bool) {
 	}
 }
 
-// each steps every machine.
-func (g *gates) each(step func(gate.Machine)) {
+// visit steps every machine.
+func (g *gates) visit(step func(gate.Machine)) {
 	for e := range g.names.all() {
 		step(e.Machine)
 		g.stepped(e)

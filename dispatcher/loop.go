@@ -47,12 +47,12 @@ func (l *loop) run() {
 		stall.At("dispatcher: woken", l.cfg.UUID)
 		now := l.clock.beginTurn()
 		stall.At("dispatcher: clock read, nothing due handled", l.cfg.UUID)
-		if l.turnYield.before(now, l.deadlines.near.next()) {
+		if l.turnYield.yield(now, l.deadlines.near.next()) {
 			now = l.clock.Now()
 		}
 		l.deadlines.wakeDue(now) // deadlines that are due come before mail (rule 19)
 		mail = l.mail.take(mail)
-		l.turnYield.after(now, len(mail.events))
+		l.turnYield.learn(now, len(mail.events))
 		for i, e := range mail.events {
 			if i%clockStride == clockStride-1 {
 				now = l.clock.Now()
@@ -66,7 +66,7 @@ func (l *loop) run() {
 		l.routes.listen()
 		l.nodes.flush(now)
 		l.setAlarms(now)
-		l.nodes.launch()
+		l.nodes.sendOff()
 		if l.closing && l.finished() {
 			l.end()
 			return
@@ -90,7 +90,7 @@ func (l *loop) setAlarms(now gate.Time) {
 	if l.closing {
 		also = min(also, l.closeBy)
 	}
-	l.deadlines.aim(now, also)
+	l.deadlines.setTimer(now, also)
 	if len(l.draining) > 0 && l.cfg.Gate.Stats.Held.Load() == 0 {
 		l.drained()
 	}
@@ -121,7 +121,7 @@ type drain struct{ drained chan struct{} } // closed when nothing is held any mo
 
 func (d drain) deliver(l *loop, now gate.Time) {
 	l.draining = append(l.draining, d.drained)
-	l.gates.each(func(m gate.Machine) { m.Drain(now, &l.gates.fx) })
+	l.gates.visit(func(m gate.Machine) { m.Drain(now, &l.gates.fx) })
 }
 
 func (d drain) refuse() { close(d.drained) }
@@ -138,7 +138,7 @@ func (closing) deliver(l *loop, now gate.Time) {
 	}
 	// now may be long ago, when the loop stood still: the time is for what comes from here on.
 	l.closing, l.closeBy = true, l.cfg.Clock.Now()+closeTime
-	l.gates.each(func(m gate.Machine) { m.Close(now, &l.gates.fx) })
+	l.gates.visit(func(m gate.Machine) { m.Close(now, &l.gates.fx) })
 }
 
 // finished reports whether nothing is left to free, or it is no use to try any longer. A connection that is still away when the

@@ -57,10 +57,10 @@ func (n *nearby) start(wake func()) {
 	n.timer.Stop()
 }
 
-// aim sets the timer for the nearest alarm, or for also when that is nearer. A timer that is set for an earlier time is
-// left alone: the turn that it brings aims again. Most turns move the nearest time, and setting a timer costs more than
+// setTimer sets the timer for the nearest alarm, or for also when that is nearer. A timer that is set for an earlier time is
+// left alone: the turn that it brings sets the timer again. Most turns move the nearest time, and setting a timer costs more than
 // such a turn now and then.
-func (n *nearby) aim(now, also gate.Time) {
+func (n *nearby) setTimer(now, also gate.Time) {
 	at := min(also, n.next())
 	if at == gate.Never || n.runs.Load() && n.set <= at {
 		return

@@ -79,9 +79,9 @@ func (ns *nodes) flush(now gate.Time) {
 	ns.cluster.flush(now)
 }
 
-// launch sends the connections off. It is the last of a turn: then the loop goes to sleep, and a connection runs where it ran, before
+// sendOff sends the connections off. It is the last of a turn: then the loop goes to sleep, and a connection runs where it ran, before
 // another processor is awake to take it over.
-func (ns *nodes) launch() {
+func (ns *nodes) sendOff() {
 	for _, c := range ns.leaving {
 		c.Start()
 	}

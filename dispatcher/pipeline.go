@@ -89,7 +89,7 @@ func (n *node) flush(now gate.Time) {
 	n.probe(now)
 	if n.link.state != linkUp {
 		if n.link.state == linkDown {
-			n.bounce(now)
+			n.answerUnsent(now)
 		}
 		return
 	}
@@ -125,7 +125,7 @@ func (n *node) returned(c *connection) {
 	}
 	n.carrying--
 	if c.Err != nil {
-		n.linkBroke(now, c.Err)
+		n.breakLink(now, c.Err)
 	} else if len(c.Batch) > 0 {
 		n.nodes.gates.measure(now - c.Batch[0].Sent)
 	}
@@ -155,23 +155,23 @@ func (n *node) answered(now gate.Time, c *gate.Command) {
 		return
 	case gate.Again:
 		if n.nodes.cluster != nil {
-			n.nodes.cluster.survey.Soon(now)
+			n.nodes.cluster.survey.Request(now)
 		}
 	}
 	n.nodes.gates.answer(now, c)
 }
 
-// bounce answers NotSent to the commands that wait while the link is down. A pass answers the commands that waited when it began;
+// answerUnsent answers NotSent to the commands that wait while the link is down. A pass answers the commands that waited when it began;
 // an answer may make a machine ask for another command, which the next pass answers.
-func (n *node) bounce(now gate.Time) {
+func (n *node) answerUnsent(now gate.Time) {
 	for pass := 0; pass < maxPasses && !n.out.empty(); pass++ {
 		for op := range n.out.commands {
-			n.bounceOp(now, op)
+			n.answerUnsentOp(now, op)
 		}
 	}
 }
 
-func (n *node) bounceOp(now gate.Time, op int) {
+func (n *node) answerUnsentOp(now gate.Time, op int) {
 	o := &n.out
 	for end := len(o.commands[op]); o.heads[op] < end; {
 		c := o.commands[op][o.heads[op]]

@@ -107,8 +107,8 @@ func (rs *routes) subscribeAt(n *node) {
 	}
 }
 
-// message passes messages to the machines of their channel.
-func (rs *routes) message(now gate.Time, channel string, news gate.News) {
+// passMessage passes messages to the machines of their channel.
+func (rs *routes) passMessage(now gate.Time, channel string, news gate.News) {
 	for _, e := range rs.byChannel[channel].entries {
 		e.Machine.Message(now, news, &rs.gates.fx)
 		rs.gates.stepped(e)

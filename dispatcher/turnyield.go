@@ -27,8 +27,8 @@ const (
 	nearAlarms = 5 * time.Millisecond
 )
 
-// before yields, unless that does not pay or an alarm is near, and reports whether it did.
-func (t *turnYield) before(now, alarm gate.Time) bool {
+// yield yields, unless that does not pay or an alarm is near, and reports whether it did.
+func (t *turnYield) yield(now, alarm gate.Time) bool {
 	t.began = 0
 	if now < t.notBefore || alarm-now < nearAlarms {
 		return false
@@ -38,8 +38,8 @@ func (t *turnYield) before(now, alarm gate.Time) bool {
 	return true
 }
 
-// after compares what the yield cost with the number of events that it brought.
-func (t *turnYield) after(now gate.Time, events int) {
+// learn compares what the yield cost with the number of events that it brought.
+func (t *turnYield) learn(now gate.Time, events int) {
 	if took := now - t.began; t.began != 0 && took > fairYieldCost*time.Duration(1+events) {
 		t.notBefore = now + yieldRest*took
 	}

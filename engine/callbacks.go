@@ -71,7 +71,7 @@ func (c *callbacks) wanted() bool {
 		// Whatever is queued now will then have waited for patience. So no callback has to note when it came, which
 		// would cost a reading of the clock for each.
 		c.overdue = c.queue.len()
-		c.timer = time.AfterFunc(patience, c.relieve)
+		c.timer = time.AfterFunc(patience, c.startExtra)
 	}
 	return false
 }
@@ -90,7 +90,7 @@ func (c *callbacks) work() {
 	done := false
 	defer func() {
 		if !done { // a callback has ended the goroutine
-			c.gone()
+			c.ended()
 		}
 	}()
 	for t := c.take(true); t != nil; t = c.take(false) {
@@ -116,15 +116,15 @@ func (c *callbacks) take(came bool) futures.Task {
 	return t
 }
 
-// gone is called for a worker that ended without leaving.
-func (c *callbacks) gone() {
+// ended is called for a worker that ended without leaving.
+func (c *callbacks) ended() {
 	c.mu.Lock()
 	c.working--
 	c.unlock()
 }
 
-// relieve gives goroutines to callbacks that have waited too long.
-func (c *callbacks) relieve() {
+// startExtra starts goroutines for callbacks that have waited too long.
+func (c *callbacks) startExtra() {
 	c.mu.Lock()
 	n := c.overdue
 	for range n {

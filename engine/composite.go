@@ -55,7 +55,7 @@ func (c *composite) follow(h *Hold, i int, part *Hold) {
 		if c.alive() < c.need {
 			c.endParts(h, cause)
 		} else {
-			c.miss(h, i, part, cause)
+			c.setMissing(h, i, part, cause)
 		}
 	})
 }
@@ -140,7 +140,7 @@ func (c *composite) deadline() time.Time {
 
 // unlock gives every part back. An error: too few of them were still held, or their answers did not come.
 func (c *composite) unlock(ctx context.Context) error {
-	return c.onEach(c.close(), func(part *Hold) error { return part.Unlock(ctx) })
+	return c.doAll(c.close(), func(part *Hold) error { return part.Unlock(ctx) })
 }
 
 func (c *composite) unlockAsync() *futures.Future[struct{}] {
@@ -164,11 +164,11 @@ func (c *composite) extend(ctx context.Context, lease time.Duration) error {
 	if c.repairs != nil {
 		c.noteLease(lease) // first: a part that joins afterwards sees it, and one that has joined is in all
 	}
-	return c.onEach(c.all(), func(part *Hold) error { return part.Extend(ctx, lease) })
+	return c.doAll(c.all(), func(part *Hold) error { return part.Extend(ctx, lease) })
 }
 
-// onEach calls do for all parts at once.
-func (c *composite) onEach(parts []*Hold, do func(*Hold) error) error {
+// doAll calls do for all parts at once.
+func (c *composite) doAll(parts []*Hold, do func(*Hold) error) error {
 	var wg sync.WaitGroup
 	errs := make([]error, len(parts))
 	for i, part := range parts {
@@ -237,7 +237,7 @@ func (h *handle) returned(ctx context.Context, o *observation, hold *Hold, err e
 		hold.UnlockAsync()
 		hold, err = nil, h.failed(endedBy(ctx))
 	}
-	o.done(hold, err)
+	o.notifyDone(hold, err)
 	return hold, err
 }
 

@@ -74,7 +74,7 @@ func (m *Mutex) Adopt(ctx context.Context, id string, opts ...LockOption) (*Hold
 	}
 	if err != nil {
 		m.e.calls.put(c)
-		o.done(nil, err)
+		o.notifyDone(nil, err)
 		return nil, err
 	}
 	c.waiter.Adopts = id

@@ -41,7 +41,7 @@ func (h *Hold) finish(why gate.Why) bool {
 		return false
 	}
 	if o := observedEndOf(h); o != nil {
-		o.hasEnded(h.e.clock.Now())
+		o.noteEnded(h.e.clock.Now())
 		o.notifySoon()
 	}
 	return true

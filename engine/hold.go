@@ -112,7 +112,7 @@ func (h *Hold) leave(doing string) error {
 	if !h.end(gate.Unlocked) {
 		return h.failed(doing, h.cause())
 	}
-	observedEndOf(h).hasEnded(now)
+	observedEndOf(h).noteEnded(now)
 	return nil
 }
 

@@ -119,7 +119,7 @@ func (h *handle) hold(ctx context.Context, doing string, n int, try bool, opts [
 	t := h.operation(doing)
 	if err := t.fill(ctx, n, try, opts, &c.waiter); err != nil {
 		h.e.calls.put(c)
-		o.done(nil, err)
+		o.notifyDone(nil, err)
 		return nil, err
 	}
 	return t.blockForHold(ctx, c, &o)

@@ -119,8 +119,8 @@ func (h *handle) observe(opts []LockOption) (o observation) {
 // asked notes how a request was granted. Its answer has come.
 func (o *observation) asked(w *gate.Waiter) { o.handedOn, o.reentry = w.HandedOn, w.Reentry }
 
-// done tells how a request ended; h is nil if it was not granted, or has no hold.
-func (o *observation) done(h *Hold, err error) {
+// notifyDone notifies the Observer of how a request ended; h is nil if it was not granted, or has no hold.
+func (o *observation) notifyDone(h *Hold, err error) {
 	if o.by == nil {
 		return
 	}
@@ -133,7 +133,7 @@ func (o *observation) done(h *Hold, err error) {
 		o.e.notify(func() { o.by.Granted(Grant{o.name, o.kind.text(), waited, o.handedOn, o.reentry}) })
 	}
 	if h != nil {
-		observedEndOf(h).wasGranted(now)
+		observedEndOf(h).noteGranted(now)
 	}
 }
 
@@ -158,7 +158,7 @@ func observed[T any](o observation, f *futures.Future[T], w *gate.Waiter) *futur
 			kept.asked(w)
 		}
 		h, _ := any(grant).(*Hold)
-		kept.done(h, err)
+		kept.notifyDone(h, err)
 	})
 	return f
 }
@@ -209,16 +209,16 @@ func observedEndOf(h *Hold) *observedEnd {
 
 func (e *Engine) observesEnds() bool { return e.opts.Observer != nil && e.opts.Observer.Ended != nil }
 
-// wasGranted is called after the Observer's Granted.
-func (o *observedEnd) wasGranted(at gate.Time) {
+// noteGranted is called after the Observer's Granted.
+func (o *observedEnd) noteGranted(at gate.Time) {
 	if o != nil {
 		o.granted = at
 		o.notify()
 	}
 }
 
-// hasEnded notes when the hold has ended. notify or notifySoon is called next.
-func (o *observedEnd) hasEnded(at gate.Time) {
+// noteEnded notes when the hold has ended. notify or notifySoon is called next.
+func (o *observedEnd) noteEnded(at gate.Time) {
 	if o != nil {
 		o.ended = at
 	}

@@ -37,9 +37,9 @@ func (r *repairs) renewed(i int) time.Duration {
 	return r.q.engines[i].opts.Lease
 }
 
-// miss notes that a server has no part, because of err, and has the server asked again while the hold lasts. gone is the part
-// that ended; nil: the server gave none.
-func (c *composite) miss(h *Hold, i int, gone *Hold, err error) {
+// setMissing notes that a server has no part, because of err, and has that server asked again while the hold lasts. gone is the part
+// that ended; nil: the server granted none.
+func (c *composite) setMissing(h *Hold, i int, gone *Hold, err error) {
 	c.mu.Lock()
 	if c.over || c.parts[i] != gone {
 		c.mu.Unlock()
@@ -100,7 +100,7 @@ func (c *composite) repair(h *Hold, i int) {
 // has ended, or has fallen below its majority without this part: what was lost is not regained.
 func (c *composite) answered(h *Hold, a answer) {
 	if a.err != nil {
-		c.miss(h, a.place, nil, a.err)
+		c.setMissing(h, a.place, nil, a.err)
 		return
 	}
 	stall.At("composite: part granted, not joined", h.e.uuid)

@@ -59,7 +59,7 @@ func (o *operation) blockForHold(ctx context.Context, c *call, observed *observa
 	if err != nil {
 		h = nil
 	}
-	observed.done(h, err)
+	observed.notifyDone(h, err)
 	return h, err
 }
 

@@ -168,7 +168,7 @@ func (s *Semaphore) block(ctx context.Context, n int64, try bool, opts []LockOpt
 	} else {
 		err = t.block(ctx, c, &o)
 	}
-	o.done(nil, err)
+	o.notifyDone(nil, err)
 	return err
 }
 

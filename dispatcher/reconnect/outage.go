@@ -40,8 +40,8 @@ func (o *Outage) Failed(who any, logger *slog.Logger, what string, args ...any) 
 	logger.Warn(what, args...)
 }
 
-// Over notes that the outage is over for who, if it was one.
-func (o *Outage) Over(who any, logger *slog.Logger, what string, args ...any) {
+// Ended notes that the outage is over for who, if it was one.
+func (o *Outage) Ended(who any, logger *slog.Logger, what string, args ...any) {
 	if lasted, failures, log := o.end(who); log {
 		logger.Info(what, append(args, "after", lasted.Round(time.Millisecond), "failures", failures)...)
 	}

@@ -43,7 +43,7 @@ func (r *requests) follow(b []byte) error {
 		case argumentStart:
 			if n := argument(b[i:]); n > 0 && r.words-r.args > 1 {
 				i += n
-				r.argued()
+				r.endArgument()
 				break
 			}
 			r.state, r.number = argumentNumber, 0
@@ -66,7 +66,7 @@ func (r *requests) follow(b []byte) error {
 			}
 			i += n
 			if r.skip -= n; r.skip == 0 {
-				r.argued()
+				r.endArgument()
 			}
 		}
 	}
@@ -107,8 +107,8 @@ func (r *requests) keep(argument int, text []byte) {
 	}
 }
 
-// argued is the end of an argument.
-func (r *requests) argued() {
+// endArgument handles the end of an argument.
+func (r *requests) endArgument() {
 	r.state = argumentStart
 	if r.args--; r.args > 0 {
 		return

@@ -192,7 +192,7 @@ func (s *Subscriber) listen(ctx context.Context) error {
 	}
 	since := time.Now()
 	defer func() { s.heardFor = max(time.Since(since), 1) }()
-	s.cfg.Outage.Over(s, s.cfg.Logger, "wheellock: unlock messages are heard again", s.cfg.Where()...)
+	s.cfg.Outage.Ended(s, s.cfg.Logger, "wheellock: unlock messages are heard again", s.cfg.Where()...)
 	for {
 		select {
 		case <-ctx.Done():

@@ -56,13 +56,13 @@ func (l *link) Write(p []byte) (int, error) {
 	l.transit = append(l.transit, packet{time.Now().Add(latency), bytes.Clone(p)})
 	if !l.carrying {
 		l.carrying = true
-		go l.carry()
+		go l.deliver()
 	}
 	return len(p), nil
 }
 
-// carry has packets arrive, in their order, until none is on its way.
-func (l *link) carry() {
+// deliver makes packets arrive, in their order, until none is on its way.
+func (l *link) deliver() {
 	for {
 		l.mu.Lock()
 		if len(l.transit) == 0 || l.over {

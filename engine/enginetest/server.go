@@ -124,7 +124,7 @@ func (s *Server) dial(_ context.Context, _ string, _ *net.Dialer, _ *tls.Config)
 // before runs before every command.
 func (s *Server) before(peer *server.Peer, command string, args ...string) (done bool) {
 	if command == "HELLO" {
-		s.greet(peer, args)
+		s.noteName(peer, args)
 	}
 	if !peer.Resp3 { // a command of a script, for which time stands still as in Redis, or a greeting
 		return s.refusesMemory(peer, command, args)
