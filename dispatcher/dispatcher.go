@@ -117,8 +117,8 @@ func (d *Dispatcher) SuspectNode(addr string) { d.mail.put(suspectNode{addr}) }
 // goroutine.
 func (d *Dispatcher) Up() bool { return d.up.Load() }
 
-// Broken says that a connection to this address turned out to be broken. Any goroutine; it does not block.
-func (d *Dispatcher) Broken(addr string) { d.mail.put(broken{addr}) }
+// ReportBroken says that a connection to this address turned out to be broken. Any goroutine; it does not block.
+func (d *Dispatcher) ReportBroken(addr string) { d.mail.put(broken{addr}) }
 
 // Stats are the counters of this dispatcher's gates. Any goroutine.
 func (d *Dispatcher) Stats() *gate.Stats { return d.stats }

@@ -63,7 +63,7 @@ func (l *loop) run() {
 		stall.At("dispatcher: clock read, nothing sent", l.cfg.UUID)
 		l.deadlines.wakeDue(now)
 		l.deadlines.giveUpDue(now)
-		l.routes.listen()
+		l.routes.applySubscriptions()
 		l.nodes.flush(now)
 		l.setAlarms(now)
 		l.nodes.sendOff()

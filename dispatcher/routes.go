@@ -46,9 +46,9 @@ func (r *route) unsubscribe(channel string) {
 	}
 }
 
-// listen carries out the subscriptions that the machines asked for. An entry that joins others on a channel gets a confirmation of
+// applySubscriptions carries out the subscriptions that the machines asked for. An entry that joins others on a channel gets a confirmation of
 // its own.
-func (rs *routes) listen() {
+func (rs *routes) applySubscriptions() {
 	for _, s := range rs.gates.fx.Subscriptions {
 		if s.On {
 			rs.subscribe(s.Channel, s.Entry)

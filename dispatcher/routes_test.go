@@ -116,7 +116,7 @@ func TestAChannelThatIsHeardAgainHasWaitersAskAgain(t *testing.T) {
 		l.gates.fx.Commands[gate.Acquire] = nil
 		question.Result, question.Reply = gate.Answered, -10_002
 		l.gates.answer(0, &question)
-		l.routes.listen()
+		l.routes.applySubscriptions()
 		for channel, r := range l.routes.byChannel {
 			r.hops = uint8(again) // it was sent on meanwhile
 			l.routes.byChannel[channel] = r

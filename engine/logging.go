@@ -92,12 +92,12 @@ func (r *relay) put(rec relayed) {
 func (r *relay) run() {
 	for records, dropped := r.take(); records != nil; records, dropped = r.take() {
 		for _, rec := range records {
-			r.handOn(rec)
+			r.forward(rec)
 		}
 		if dropped > 0 {
-			told := slog.NewRecord(time.Now(), slog.LevelWarn, "wheellock: log records were dropped, for the log handler is slow", 0)
-			told.AddAttrs(slog.Int("records", dropped))
-			r.handOn(relayed{ctx: context.Background(), record: told})
+			notice := slog.NewRecord(time.Now(), slog.LevelWarn, "wheellock: log records were dropped, for the log handler is slow", 0)
+			notice.AddAttrs(slog.Int("records", dropped))
+			r.forward(relayed{ctx: context.Background(), record: notice})
 		}
 	}
 }
@@ -118,13 +118,13 @@ func (r *relay) take() (records []relayed, dropped int) {
 	return records, dropped
 }
 
-func (r *relay) handOn(rec relayed) {
+func (r *relay) forward(rec relayed) {
 	to := r.handler
 	for _, wrap := range rec.within {
 		to = wrap(to)
 	}
 	if to.Enabled(rec.ctx, rec.record.Level) {
-		_ = to.Handle(rec.ctx, rec.record) // there is nobody to be told of its error
+		_ = to.Handle(rec.ctx, rec.record) // there is nobody to be notice of its error
 	}
 }
 

@@ -250,14 +250,14 @@ type partChange struct {
 }
 
 // notifySoon calls the Observer on a callback worker.
-func (t *partChange) notifySoon() {
-	if by := t.e.opts.Observer; by != nil && by.Part != nil {
-		t.e.callbacks.Go(t)
+func (p *partChange) notifySoon() {
+	if by := p.e.opts.Observer; by != nil && by.Part != nil {
+		p.e.callbacks.Go(p)
 	}
 }
 
 // Run implements futures.Task.
-func (t *partChange) Run() { t.e.notify(func() { t.e.opts.Observer.Part(t.Part) }) }
+func (p *partChange) Run() { p.e.notify(func() { p.e.opts.Observer.Part(p.Part) }) }
 
 // Outcome says in a word how the request ended, for metrics: "granted", or "reentry" if its Owner held the lock already.
 // The words are part of the API.

@@ -21,7 +21,7 @@ func (s *suspects) install(o *rueidis.ClientOption, watchLoss bool) {
 	copied := *s
 	respguard.Watch(o, func(addr string) {
 		for _, d := range copied.all() {
-			d.Broken(addr)
+			d.ReportBroken(addr)
 		}
 	})
 	if watchLoss {

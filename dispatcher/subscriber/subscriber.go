@@ -66,7 +66,7 @@ type Subscriber struct {
 
 	// Owned by run.
 	channels map[string]struct{}
-	heardFor time.Duration    // how long the last connection was listened to; 0: not at all
+	lasted   time.Duration    // how long the last connection had subscriptions; 0: it never had
 	refusals reconnect.Outage // of channels that this user may not listen to: these do not end
 }
 
@@ -135,7 +135,7 @@ func (s *Subscriber) run(ctx context.Context) {
 		}
 		if err := s.listen(ctx); err != nil && ctx.Err() == nil {
 			what := "wheellock: the connection for unlock messages broke"
-			if s.heardFor == 0 {
+			if s.lasted == 0 {
 				what = "wheellock: unlock messages cannot be heard"
 			}
 			s.cfg.Outage.Failed(s, s.cfg.Logger, what, s.cfg.Where("error", rediserr.Text(err))...)
@@ -143,9 +143,9 @@ func (s *Subscriber) run(ctx context.Context) {
 				s.cfg.Owner.Broke()
 			}
 			switch { // a connection that has heard nothing yet may have found no server
-			case s.heardFor >= reconnect.Steady:
+			case s.lasted >= reconnect.Steady:
 				tries = 0
-			case s.heardFor > 0:
+			case s.lasted > 0:
 				tries = min(tries, reconnect.Flaps)
 			}
 			pause(ctx, reconnect.Pause(tries))
@@ -176,7 +176,7 @@ func (s *Subscriber) note(wants []want) {
 
 // listen makes a connection, listens to every channel, and follows the wants until the connection breaks.
 func (s *Subscriber) listen(ctx context.Context) error {
-	s.heardFor = 0
+	s.lasted = 0
 	conn, release := s.cfg.Client.Dedicate()
 	defer release()
 	defer conn.Close()
@@ -191,7 +191,7 @@ func (s *Subscriber) listen(ctx context.Context) error {
 		return err
 	}
 	since := time.Now()
-	defer func() { s.heardFor = max(time.Since(since), 1) }()
+	defer func() { s.lasted = max(time.Since(since), 1) }()
 	s.cfg.Outage.Ended(s, s.cfg.Logger, "wheellock: unlock messages are heard again", s.cfg.Where()...)
 	for {
 		select {

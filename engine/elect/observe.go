@@ -38,7 +38,7 @@ func (e *Election) Observe(ctx context.Context) iter.Seq[Leader] {
 		wake, stopped := make(chan struct{}, 1), make(chan struct{})
 		go func() {
 			defer close(stopped)
-			e.listen(ctx, wake)
+			e.followLeader(ctx, wake)
 		}()
 		defer func() { stop(); <-stopped }()
 		last, pause := int64(0), time.Duration(0)
@@ -67,17 +67,17 @@ func (e *Election) Observe(ctx context.Context) iter.Seq[Leader] {
 	}
 }
 
-// listen puts a token into wake whenever there may be a new leader.
-func (e *Election) listen(ctx context.Context, wake chan<- struct{}) {
-	heard := func() {
+// followLeader puts a token into wake whenever there may be a new leader.
+func (e *Election) followLeader(ctx context.Context, wake chan<- struct{}) {
+	wakeUp := func() {
 		select {
 		case wake <- struct{}{}:
 		default:
 		}
 	}
 	for ctx.Err() == nil {
-		if err := leaders.Listen(ctx, e.e, e.name, heard); errors.Is(err, engine.ErrClosed) || errors.Is(err, engine.ErrInvalid) {
-			heard() // who asks now gets that error
+		if err := leaders.Listen(ctx, e.e, e.name, wakeUp); errors.Is(err, engine.ErrClosed) || errors.Is(err, engine.ErrInvalid) {
+			wakeUp() // who asks now gets that error
 			return
 		}
 		wait(ctx, nil, listenPace)
