@@ -6,9 +6,9 @@ import (
 	"time"
 )
 
-// Outage tells the log of something that fails again and again: when it begins, what fails a second later, then less and less
-// often while it lasts, and when it is over, however often it is tried meanwhile. Several may notice it, each under a key of its
-// own: the first to fail tells that it begins, and the last to find it over tells that. Any goroutine may use it. The zero
+// Outage logs that something fails again and again: its beginning, a second later that it goes on, then less and less often
+// while it lasts, and its end, however often it is tried meanwhile. Several goroutines may notice it, each under a key of its
+// own: the first failure logs the beginning, and the last key to recover logs the end. Any goroutine may use it. The zero
 // value is ready.
 type Outage struct {
 	mu      sync.Mutex       // guards the rest; nothing is logged under it
@@ -17,7 +17,7 @@ type Outage struct {
 	logged  time.Time        // the last line
 	pause   time.Duration    // how long no line follows it
 	failed  int              // how often since it began
-	begun   bool             // its beginning was told
+	begun   bool             // its beginning was logged
 }
 
 const (
@@ -29,8 +29,8 @@ const (
 )
 
 // Failed notes one failure. A line after the first failure also says how long it has lasted and how often it has failed.
-func (o *Outage) Failed(who any, logger *slog.Logger, what string, args ...any) {
-	lasts, failures, log := o.fail(who)
+func (o *Outage) Failed(key any, logger *slog.Logger, what string, args ...any) {
+	lasts, failures, log := o.fail(key)
 	if !log {
 		return
 	}
@@ -40,24 +40,24 @@ func (o *Outage) Failed(who any, logger *slog.Logger, what string, args ...any) 
 	logger.Warn(what, args...)
 }
 
-// Ended notes that the outage is over for who, if it was one.
-func (o *Outage) Ended(who any, logger *slog.Logger, what string, args ...any) {
-	if lasted, failures, log := o.end(who); log {
+// Ended notes that the outage is over for key, if key had failed.
+func (o *Outage) Ended(key any, logger *slog.Logger, what string, args ...any) {
+	if lasted, failures, log := o.end(key); log {
 		logger.Info(what, append(args, "after", lasted.Round(time.Millisecond), "failures", failures)...)
 	}
 }
 
-// Leave takes out who, which will neither fail nor work any more.
-func (o *Outage) Leave(who any) { o.end(who) }
+// Leave removes key, which will neither fail nor work any more.
+func (o *Outage) Leave(key any) { o.end(key) }
 
-func (o *Outage) fail(who any) (lasts time.Duration, failures int, log bool) {
+func (o *Outage) fail(key any) (lasts time.Duration, failures int, log bool) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	now := time.Now()
 	if len(o.failing) == 0 {
 		o.since, o.failed, o.pause, o.failing = now, 0, outageRest, make(map[any]struct{})
 	}
-	o.failing[who] = struct{}{}
+	o.failing[key] = struct{}{}
 	o.failed++
 	if log = now.Sub(o.logged) >= o.pause; log {
 		if o.begun {
@@ -68,13 +68,13 @@ func (o *Outage) fail(who any) (lasts time.Duration, failures int, log bool) {
 	return now.Sub(o.since), o.failed, log
 }
 
-func (o *Outage) end(who any) (lasted time.Duration, failures int, log bool) {
+func (o *Outage) end(key any) (lasted time.Duration, failures int, log bool) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	if _, is := o.failing[who]; !is {
+	if _, is := o.failing[key]; !is {
 		return 0, 0, false
 	}
-	if delete(o.failing, who); len(o.failing) > 0 {
+	if delete(o.failing, key); len(o.failing) > 0 {
 		return 0, 0, false
 	}
 	now := time.Now()

@@ -1,9 +1,8 @@
-// Package respguard stands between rueidis and every connection, and ends a connection before a server can end the
-// process or give a reply to the wrong command.
+// Package respguard ends a connection before a faulty server can end the process, or give a reply to the wrong command.
 //
-// Guard (guard.go) wraps what the client dials. What leaves is counted (requests.go). What comes must be RESP within
-// bounds (frames.go), and each reply must be expected (replies.go, expectedreplies.go), or the connection ends; the
-// client then makes another one. A server that has no RESP3 is found out in hello.go.
+// Guard wraps the connections that a client of rueidis dials. It counts the commands that leave. What arrives must be RESP within
+// bounds, and each reply must be expected; otherwise the connection ends, and the client makes another one. A server without RESP3
+// is recognised by its answer to HELLO.
 package respguard
 
 import (

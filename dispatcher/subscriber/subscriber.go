@@ -1,11 +1,11 @@
-// Package subscriber hears unlock messages.
+// Package subscriber receives unlock messages.
 //
-// A Subscriber (subscriber.go) is one goroutine with a connection of its own, made when the first channel is wanted:
-// messages must not share a connection with commands, because a flood of messages would delay the answers. It subscribes and
-// unsubscribes in bulk (subscribe.go), and collects what it hears (news.go) until the loop looks.
+// A Subscriber is one goroutine with a connection of its own, which it makes when the first channel is wanted. Messages do not share
+// a connection with commands, because a flood of messages would delay the answers. Channels are subscribed to in bulk, and the
+// messages of each channel are summed up until the loop takes them.
 //
-// Loss: messages are hints. After every reconnect the subscriber listens to everything again and says so, because what
-// was published meanwhile is lost; the gates then ask again.
+// Loss: messages are hints. After every reconnect the Subscriber subscribes to everything again and says so to its Owner, because
+// messages in between are lost; the machines then ask again.
 package subscriber
 
 import (

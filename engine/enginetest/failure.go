@@ -24,7 +24,7 @@ const (
 	// NoPermission is a user without the right to the key (NOPERM): nothing runs. Lock and TryLock get
 	// [engine.ErrRefused]; renewals and releases are repeated.
 	NoPermission
-	// LostAnswer is a connection that breaks after the server ran the call and before the answer came. Whoever asked
+	// LostAnswer is a connection that breaks after the server ran the call and before the answer came. The engine
 	// cannot know whether it ran: Lock asks again, TryLock gets [engine.ErrUncertain], renewals and releases are repeated.
 	LostAnswer
 )
@@ -62,7 +62,7 @@ func (s *Server) FailNextRenewal(name string, f CallFailure) {
 }
 
 // FailNextUnlock is FailNextRenewal for the next unlock, which may also be one by which an engine cleans up after a call
-// whose outcome it does not know.
+// with an unknown outcome.
 func (s *Server) FailNextUnlock(name string, f CallFailure) {
 	s.fail("FailNextUnlock", name, unlock, f)
 }

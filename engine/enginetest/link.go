@@ -76,7 +76,7 @@ func (l *link) deliver() {
 		select {
 		case <-time.After(time.Until(next.due)):
 			l.Conn.SetWriteDeadline(time.Time{}) // of a Write that is over for its caller
-			l.Conn.Write(next.data)              // who reads learns if the other end has gone
+			l.Conn.Write(next.data)              // the reader notices if the other end has gone
 		case <-l.closed:
 		}
 	}
