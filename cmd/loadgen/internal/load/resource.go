@@ -42,7 +42,7 @@ func held(h *engine.Hold, err error) (grant, error) {
 	return h, nil
 }
 
-// permits is one permit of a semaphore whose permits have holders.
+// permits is one permit of a semaphore with holders of permits.
 type permits struct{ *engine.PermitSemaphore }
 
 func (p permits) get(ctx context.Context, opts []engine.LockOption) (grant, error) {

@@ -49,7 +49,7 @@ func (w *waker) at(when Instant, wake func()) {
 	w.mu.Unlock()
 }
 
-// listen wakes whom the alarm is for, until the waker is stopped.
+// listen wakes the callers that the alarm is for, until the waker is stopped.
 func (w *waker) listen() {
 	defer close(w.ended)
 	var due []func()
@@ -76,7 +76,7 @@ func (w *waker) listen() {
 	}
 }
 
-// stop wakes everybody and ends the waker. It returns when all were woken. So a caller whose next call is due in an hour ends at once.
+// stop wakes everybody and ends the waker. It returns when all were woken. So a caller ends at once even if its next call is due in an hour.
 func (w *waker) stop() {
 	w.mu.Lock()
 	w.stopped = true

@@ -198,7 +198,7 @@ func percentiles(runs []*report.Result) chart.Chart {
 	}
 }
 
-// whose says which of several runs a point is of.
+// whose returns which of several runs a point belongs to.
 func whose(runs []*report.Result, i int) string {
 	if len(runs) == 1 {
 		return ""
