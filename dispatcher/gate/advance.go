@@ -92,9 +92,21 @@ func (l *Lock) next(now Time, fx *Effects) {
 		l.giveUpClaim(now)
 		l.makeWay(now)
 	}
+	settled := true
+	for g := l.first(); g != nil && l.flight == None; g = l.after(g) {
+		switch g.phase {
+		case ours:
+			l.renew(now, g, fx)
+		case asked:
+			l.reask(now, g, fx)
+		}
+		if g.phase == dead {
+			l.free(now, g, fx)
+		}
+		settled = settled && g.phase != asked && g.phase != dead
+	}
 	switch {
-	case l.flight != None || l.renew(now, fx) || l.reask(now, fx) || l.free(now, fx):
-	case l.any(unsettled): // its answer comes first (rule 4)
+	case l.flight != None || !settled: // what is not known to be ours or gone comes first (rule 4)
 	case l.adopt(fx) || l.releaseOrphan(now, fx) || l.ask(now, fx):
 	case f != nil && f.stayInQueue(l, now, fx) || l.countWaiters(now, fx):
 	default:
@@ -104,29 +116,23 @@ func (l *Lock) next(now Time, fx *Effects) {
 
 // NextAlarm is the first instant at which time alone changes something.
 func (l *Lock) NextAlarm() Time {
-	r, settled := l.contest.rivals, !l.any(unsettled)
-	at := r.nextAlarm(settled && l.flight == None)
+	r, at, settled := l.contest.rivals, Never, true
 	for g := l.first(); g != nil; g = l.after(g) {
-		if g.phase == ours {
-			at = min(at, g.nextEnd())
-		}
 		if l.acks(g).ack != nil {
 			at = min(at, g.Deadline)
 		}
+		if g.phase == ours {
+			at = min(at, g.nextEnd())
+		} else {
+			settled = false
+		}
+		if l.flight == None {
+			at = min(at, l.alarm(g))
+		}
 	}
+	at = min(at, r.nextAlarm(settled && l.flight == None))
 	if l.flight != None {
 		return at
-	}
-	for g := l.first(); g != nil; g = l.after(g) {
-		switch g.phase {
-		case ours:
-			_, growing := r.growing.lease(g)
-			at = min(at, g.renewAt(growing), r.stay.alarm())
-		case asked:
-			at = min(at, l.contest.askTime(l.again))
-		case dead:
-			at = min(at, g.Next, g.Ends)
-		}
 	}
 	if settled {
 		at = min(at, l.lookAlarm())
@@ -140,13 +146,21 @@ func (l *Lock) NextAlarm() Time {
 	return at
 }
 
+// alarm is when the next command about g may leave.
+func (l *Lock) alarm(g *Lease) Time {
+	switch g.phase {
+	case ours:
+		_, growing := l.contest.rivals.growing.lease(g)
+		return min(g.renewAt(growing), l.contest.rivals.stay.alarm())
+	case asked:
+		return l.contest.askTime(l.again)
+	default:
+		return min(g.Next, g.Ends)
+	}
+}
+
 // Idle reports whether the entry can be forgotten.
 func (l *Lock) Idle() bool {
 	f := l.contest.queue.fair
-	return l.flight == None && l.contest.queue.head == nil && !l.any(anyLease) && l.contest.rivals.idle() && (f == nil || f.idle())
+	return l.flight == None && l.contest.queue.head == nil && l.first() == nil && l.contest.rivals.idle() && (f == nil || f.idle())
 }
-
-func anyLease(*Lease) bool { return true }
-
-// unsettled reports whether it is not known whether a lease is ours or gone.
-func unsettled(g *Lease) bool { return g.phase == asked || g.phase == dead }

@@ -50,30 +50,26 @@ func (l *Lock) question(w *Waiter) (op Op, id uint64) {
 
 // reask repeats an acquire of which an answer was lost, under the same owner id: asking twice is harmless. If nobody wants it any
 // more, what it may have taken is released.
-func (l *Lock) reask(now Time, fx *Effects) bool {
-	for g := l.first(); g != nil; g = l.after(g) {
-		if g.phase != asked || now < l.contest.askTime(l.again) {
-			continue
-		}
-		w := l.contest.queue.head
-		if w == nil || w.Write != g.write {
-			g.Deadline = 0
-			l.drop(now, g, nil)
-			return false
-		}
-		l.again = false
-		op := l.ops(g.write).acquire
-		if l.claims() && l.contest.rivals.claim.asked == g.ID {
-			op = AcquireClaim
-		}
-		if rw := l.contest.rw; rw != nil {
-			rw.yieldsToWriters = false
-		}
-		g.askFor(w)
-		l.sendAcquire(op, g, w.takes(g.Lease), fx)
-		return true
+func (l *Lock) reask(now Time, g *Lease, fx *Effects) {
+	if now < l.contest.askTime(l.again) {
+		return
 	}
-	return false
+	w := l.contest.queue.head
+	if w == nil || w.Write != g.write {
+		g.Deadline = 0
+		l.drop(now, g, nil)
+		return
+	}
+	l.again = false
+	op := l.ops(g.write).acquire
+	if l.claims() && l.contest.rivals.claim.asked == g.ID {
+		op = AcquireClaim
+	}
+	if rw := l.contest.rw; rw != nil {
+		rw.yieldsToWriters = false
+	}
+	g.askFor(w)
+	l.sendAcquire(op, g, w.takes(g.Lease), fx)
 }
 
 // sendAcquire sends an acquire of g.

@@ -6,23 +6,18 @@ import (
 	"github.com/wheellock/wheellock/scripts"
 )
 
-// renew sends the renewal or the downgrade that is due: the watchdog's, one that somebody waits for, or one that only looks whether the
-// lease is there.
-func (l *Lock) renew(now Time, fx *Effects) bool {
-	for g := l.first(); g != nil; g = l.after(g) {
-		longer, growing := l.contest.rivals.growing.lease(g)
-		if now < g.renewAt(growing) {
-			continue
-		}
-		if g.lowering() {
-			g.torn = true // until the answer says what is
-			l.send(Downgrade, g.ID, l.keepLease(now, g), fx)
-		} else {
-			l.send(l.ops(g.write).renew, g.ID, max(longer, l.keepLease(now, g)), fx)
-		}
-		return true
+// renew sends the renewal or the downgrade of g that is due: the watchdog's, one that somebody waits for, or one that only looks whether
+// the lease is there.
+func (l *Lock) renew(now Time, g *Lease, fx *Effects) {
+	longer, growing := l.contest.rivals.growing.lease(g)
+	switch {
+	case now < g.renewAt(growing):
+	case g.lowering():
+		g.torn = true // until the answer says what is
+		l.send(Downgrade, g.ID, l.keepLease(now, g), fx)
+	default:
+		l.send(l.ops(g.write).renew, g.ID, max(longer, l.keepLease(now, g)), fx)
 	}
-	return false
 }
 
 // keepLease is the lease that a renewal asks for: the watchdog's; of a mutex with a fixed lease the shortest, for a script never lowers a
@@ -102,26 +97,18 @@ func (l *Lock) forget(now Time, g *Lease) {
 	l.contest.rivals.stayNoLonger()
 }
 
-// free sends the release of a lease that is dead, or forgets it: when no command can reach it and its lease has surely run out in Redis.
-func (l *Lock) free(now Time, fx *Effects) bool {
-	for g := l.first(); g != nil; g = l.after(g) {
-		switch {
-		case g.phase != dead:
-		case now >= g.Ends:
-			l.acks(g).acknowledge(Outcome{Why: Doubtful})
-			l.forget(now, g)
-		case now >= g.Next:
-			l.release(now, g, fx)
-			return true
-		}
-	}
-	return false
-}
-
-// release sends the release of g, or the command by which the name stays taken.
-func (l *Lock) release(now Time, g *Lease, fx *Effects) {
+// free sends the release of g that is dead, or the command by which the name stays taken; or it forgets it: when no command can reach it
+// and its lease has surely run out in Redis.
+func (l *Lock) free(now Time, g *Lease, fx *Effects) {
 	f := l.contest.queue.fair
-	if f != nil {
+	switch {
+	case now >= g.Ends:
+		l.acks(g).acknowledge(Outcome{Why: Doubtful})
+		l.forget(now, g)
+		return
+	case now < g.Next:
+		return
+	case f != nil:
 		f.returned()
 	}
 	l.again = false

@@ -196,9 +196,6 @@ func (l *Lock) Waiting() int { return int(l.contest.queue.n) }
 
 // send adds the one command of the name. The caller may fill in more, at once.
 func (l *Lock) send(op Op, id uint64, lease time.Duration, fx *Effects) *Command {
-	for g := l.first(); g != nil; g = l.after(g) {
-		g.suspected = false
-	}
 	c := fx.add(op)
 	c.Entry, c.Op, c.ID, c.Lease, c.Epoch = &l.Entry, op, id, lease, l.cfg.Epoch
 	l.flight = op

@@ -22,7 +22,7 @@ func (l *Lock) Ask(now Time, w *Waiter, fx *Effects) {
 		switch {
 		case w.Try: // it keeps no pause
 			l.hurry(now)
-		case q.lasting() == 0 && !l.any(anyLease) && !l.contest.rivals.pausing(): // no pause is kept that nobody is in
+		case q.lasting() == 0 && l.first() == nil && !l.contest.rivals.pausing(): // no pause is kept that nobody is in
 			l.contest.hurry(now)
 		}
 		l.own().queue.push(w)

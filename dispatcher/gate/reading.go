@@ -71,7 +71,7 @@ func (rw *readWrite) after(g, one *Lease) *Lease {
 
 // vacant is where a new lease for w goes; nil: readers have two.
 func (rw *readWrite) vacant(l *Lock, now Time, w *Waiter) *Lease {
-	rw.yieldsToWriters = l.any(anyLease) && l.mayYield(now, w)
+	rw.yieldsToWriters = l.first() != nil && l.mayYield(now, w)
 	switch free {
 	case l.lease.phase:
 		return &l.lease
