@@ -245,7 +245,7 @@ func (j join2) Unwrap() []error { return j[:] }
 var sentinels = map[gate.Why]error{
 	gate.Down: ErrNotSent, gate.Doubtful: ErrUncertain, gate.Refused: ErrRefused, gate.Foreign: ErrForeignKey,
 	gate.Lost: ErrLost, gate.TooLong: ErrMaxHold, gate.Unlocked: ErrUnlocked, gate.Closed: ErrClosed,
-	gate.Overloaded: ErrOverloaded, gate.Deadlock: ErrDeadlock, gate.TooFew: ErrNotReplicated, gate.TooLate: errTooLate,
+	gate.Overloaded: ErrOverloaded, gate.Deadlock: ErrDeadlock, gate.NotReplicated: ErrNotReplicated, gate.TooLate: errTooLate,
 	gate.OtherKind:  fmt.Errorf("%w: the name is in use as another kind of lock", ErrInvalid),
 	gate.AliasLives: fmt.Errorf("%w: the name is in use with braces around it, or without, and both have the same keys", ErrInvalid),
 }

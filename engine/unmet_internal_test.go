@@ -20,7 +20,7 @@ func TestTheErrorOfAWaitHasTheWordsOfTheLastAnswer(t *testing.T) {
 	}{
 		{gate.Outcome{Last: gate.Taken, TTL: 12 * time.Second}, ErrHeld, "held by another owner, lease ends in 12s"},
 		{gate.Outcome{Last: gate.Taken, TTL: -1}, ErrHeld, "held by another owner, without an end that is known"},
-		{gate.Outcome{Last: gate.TooFew}, ErrNotReplicated, "too few replicas acknowledged, or not synced to disk in time"},
+		{gate.Outcome{Last: gate.NotReplicated}, ErrNotReplicated, "too few replicas acknowledged, or not synced to disk in time"},
 		{gate.Outcome{Last: gate.Refused, ServerMessage: "LOADING Redis is loading"}, ErrRefused, "refused by Redis: LOADING Redis is loading"},
 		{gate.Outcome{Last: gate.Refused, Fault: scripts.ReadOnly}, ErrRefused, "refused by Redis: " + scripts.ReadOnly.String()},
 		{gate.Outcome{Last: gate.Down}, ErrUnavailable, "no answer from Redis"},

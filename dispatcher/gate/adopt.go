@@ -6,15 +6,15 @@ import (
 	"github.com/wheellock/wheellock/scripts"
 )
 
-// makeWay ends the lease, as force does, for a caller that wants to take its place, once no command of it is in flight. The
+// endForAdopter ends the lease, as force does, for a caller that wants to take its place, once no command of it is in flight. The
 // Adopt leaves first. The release that follows finds the owner id only if the Adopt has not taken it. Callers that want the place
 // of another owner are told that it is gone.
-func (l *Lock) makeWay(now Time) {
+func (l *Lock) endForAdopter(now Time) {
 	g, r := &l.lease, l.contest.rivals
 	if g.phase != ours || len(r.adopting) == 0 {
 		return
 	}
-	r.turnAdoptersAway(l.cfg, Lost, l.cfg.UUID+":"+strconv.FormatUint(g.ID, 10))
+	r.dismissAdopters(l.cfg, Lost, l.cfg.UUID+":"+strconv.FormatUint(g.ID, 10))
 	if len(r.adopting) == 0 || l.flight != None {
 		return
 	}
@@ -53,8 +53,8 @@ func (l *Lock) adopted(now Time, g *Lease, c *Command) {
 	switch {
 	case c.ran() && c.Reply.Granted():
 		g.phase, g.Deadline = ours, 0
-		l.taken(now, g, c)
-		l.settleYield(false, now) // somebody had it
+		l.confirmTaken(now, g, c)
+		l.endYield(false, now) // somebody had it
 		out := g.unusable(now, c, l.cfg)
 		ack, forced := r.forced(g.ID)
 		if forced {
@@ -66,20 +66,20 @@ func (l *Lock) adopted(now Time, g *Lease, c *Command) {
 			return
 		}
 		l.tries = 0
-		r.enter(now, l.cfg)
+		r.noteOurs(now, l.cfg)
 		if w != nil {
-			l.letIn(now, w, g)
+			l.admitOne(now, w, g)
 		}
 	case c.Result == Unknown:
 		l.forget(now, g)
-		r.orphanAdopter(now, c, l.releaseOp(g.ID, g.write))
+		r.trackAdopter(now, c, l.releaseOp(g.ID, g.write))
 		answer(unprovedOutcome(c))
 	case c.Result == Answered && c.Reply == scripts.NotMine:
 		l.forget(now, g)
 		answer(Outcome{Why: Lost})
 	default:
 		l.forget(now, g)
-		out, _ := declined(c, &l.tries)
+		out, _ := declinedOutcome(c, &l.tries)
 		if out.Why == Granted && w != nil { // it came too late, and is asked for again at once
 			r.adopting = append(r.adopting, w)
 			return
@@ -88,9 +88,9 @@ func (l *Lock) adopted(now Time, g *Lease, c *Command) {
 	}
 }
 
-// orphanAdopter has the fresh owner of an Adopt released that got no answer: now, and once more when it cannot arrive any
+// trackAdopter has the fresh owner of an Adopt released that got no answer: now, and once more when it cannot arrive any
 // more (rule 12).
-func (r *rivals) orphanAdopter(now Time, adopt *Command, release Op) {
+func (r *rivals) trackAdopter(now Time, adopt *Command, release Op) {
 	late := lateAfter(adopt.Sent)
 	r.orphans.add(orphan{id: adopt.ID, op: release, at: now, late: late, ends: late + adopt.Lease + 2*margin(adopt.Lease)})
 }

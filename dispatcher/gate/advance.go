@@ -5,27 +5,27 @@ func (l *Lock) Answer(now Time, c *Command, fx *Effects) {
 	orphan := l.returned(c)
 	g := l.leaseOf(c.ID)
 	if g != nil {
-		g.prolonged(now, c)
+		g.updateEnds(now, c)
 	}
-	l.tick(now)
+	l.endDue(now)
 	switch c.Op {
 	case CountWaiters:
 		l.countedWaiters(c)
 	case FairLeave:
-		l.contest.queue.fair.given(now, c)
+		l.contest.queue.fair.answeredLeave(now, c)
 	case Adopt:
 		l.adopted(now, g, c)
 	case Acquire, AcquireClaim, AcquireFenced, AcquireRead, AcquireWrite, FairAsk:
 		l.acquired(now, g, c, fx)
 	case Downgrade:
-		l.lowered(now, g, c)
+		l.downgraded(now, g, c)
 	case Detach, Release, ReleaseClaim, ReleaseQuietly, ReleaseRead, ReleaseWrite, FairRelease:
 		if !orphan {
 			l.released(now, g, c, fx)
 			break
 		}
-		c.given()
-		l.heardBy(c)
+		c.gaveToClaim()
+		l.listeners(c)
 		l.contest.rivals.orphans.answered(now, c)
 	case Confirm, ConfirmRead, ConfirmWrite:
 		if g != nil && g.phase == ours { // else it ended while the command was on its way
@@ -45,21 +45,21 @@ func (l *Lock) Answer(now Time, c *Command, fx *Effects) {
 	l.advance(now, fx)
 }
 
-// tick ends what time has ended. Every event that may grant something calls it first.
-func (l *Lock) tick(now Time) {
+// endDue ends what time has ended. Every event that may grant something calls it first.
+func (l *Lock) endDue(now Time) {
 	if s := &l.contest.rivals.stay; s.least > 0 {
 		s.count(now)
 	}
 	for g := l.first(); g != nil; g = l.after(g) {
 		if now >= g.Deadline {
-			l.acks(g).acknowledge(Outcome{Why: Doubtful}) // Unlock never blocks past the deadline
+			l.acks(g).settle(Outcome{Why: Doubtful}) // Unlock never blocks past the deadline
 		}
 		if !g.isDue(now) {
 			continue
 		}
-		ended, over := g.expired(now, l.cfg.Stats)
+		ended, over := g.endDue(now, l.cfg.Stats)
 		if rw := l.contest.rw; ended && rw != nil {
-			rw.owners.sweep()
+			rw.owners.forgetAllIdle()
 		}
 		if over {
 			l.drop(now, g, nil)
@@ -69,28 +69,28 @@ func (l *Lock) tick(now Time) {
 
 // advance moves the name on and lets go of what it needs no more. Every event ends with it.
 func (l *Lock) advance(now Time, fx *Effects) {
-	l.next(now, fx)
+	l.sendNext(now, fx)
 	if r := l.contest.rivals; r != &noRivals {
-		r.thin(now, l.contest.queue.lasting() > 0)
+		r.setLinger(now, l.contest.queue.lasting() > 0)
 	}
-	l.returnContest()
+	l.putIdleContest()
 }
 
-// next sends the next command of the name, if one is due and none is in flight.
-func (l *Lock) next(now Time, fx *Effects) {
+// sendNext sends the next command of the name, if one is due and none is in flight.
+func (l *Lock) sendNext(now Time, fx *Effects) {
 	f := l.contest.queue.fair
 	if f != nil {
 		f.unsubscribe(&l.Entry, l.cfg, fx)
 	}
 	for g := l.first(); g != nil; g = l.after(g) {
 		if g.phase == ours && g.holds == nil {
-			l.decide(now, g, fx)
+			l.passOrDrop(now, g, fx)
 		}
 	}
 	if l.contest.rivals != &noRivals {
-		l.seeWaiters()
-		l.giveUpClaim(now)
-		l.makeWay(now)
+		l.notifyOfWaiters()
+		l.abandonClaim(now)
+		l.endForAdopter(now)
 	}
 	settled := true
 	for g := l.first(); g != nil && l.flight == None; g = l.after(g) {
@@ -98,10 +98,10 @@ func (l *Lock) next(now Time, fx *Effects) {
 		case ours:
 			l.renew(now, g, fx)
 		case asked:
-			l.reask(now, g, fx)
+			l.repeatAcquire(now, g, fx)
 		}
 		if g.phase == dead {
-			l.free(now, g, fx)
+			l.release(now, g, fx)
 		}
 		settled = settled && g.phase != asked && g.phase != dead
 	}

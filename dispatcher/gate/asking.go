@@ -48,9 +48,9 @@ func (l *Lock) question(w *Waiter) (op Op, id uint64) {
 	return l.ops(true).acquire, 0
 }
 
-// reask repeats an acquire of which an answer was lost, under the same owner id: asking twice is harmless. If nobody wants it any
+// repeatAcquire repeats an acquire of which an answer was lost, under the same owner id: asking twice is harmless. If nobody wants it any
 // more, what it may have taken is released.
-func (l *Lock) reask(now Time, g *Lease, fx *Effects) {
+func (l *Lock) repeatAcquire(now Time, g *Lease, fx *Effects) {
 	if now < l.contest.askTime(l.again) {
 		return
 	}
@@ -96,38 +96,38 @@ func (l *Lock) acquired(now Time, g *Lease, c *Command, fx *Effects) {
 	switch {
 	case c.ran() && c.Reply.Granted():
 		g.phase, g.Deadline, l.again = ours, 0, false
-		l.contest.rivals.endClaim(c.ID)
-		l.taken(now, g, c)
-		l.settleYield(true, now)
-		l.handOut(now, g, c)
+		l.contest.rivals.forgetClaim(c.ID)
+		l.confirmTaken(now, g, c)
+		l.endYield(true, now)
+		l.admitOrDrop(now, g, c)
 	case c.Result == Unknown:
-		g.unsure(lateAfter(c.Sent))
-		l.contest.inVain(now, l.cfg, c.ID, l.asks(), unprovedOutcome(c))
+		g.unanswered(lateAfter(c.Sent))
+		l.contest.askedInVain(now, l.cfg, c.ID, l.askTries(), unprovedOutcome(c))
 	case held && c.Result == Answered:
 		g.phase = free
-		l.orphaned(g, c.Sent)
+		l.trackOrphan(g, c.Sent)
 		if c.Op == AcquireClaim {
-			l.contest.rivals.claimed(now, c, c.Args.Claim().Code)
+			l.contest.rivals.noteClaim(now, c, c.Args.Claim().Code)
 		}
 		l.refused(now, c.Sent, ttl, g.ID, fx)
 	default:
 		g.declined()
-		l.contest.declined(now, l.cfg, c, l.asks())
+		l.contest.declined(now, l.cfg, c, l.askTries())
 	}
 }
 
 // refused is an acquire, sent then, that found another owner, or other processes that readers let come first: the waiters sleep until a
 // message, the end of that owner's lease, the end of our own reading, or the poll cap.
 func (l *Lock) refused(now, sent Time, ttl time.Duration, seed uint64, fx *Effects) {
-	*l.asks() = 0
+	*l.askTries() = 0
 	l.cfg.Stats.Waits.Inc()
-	l.contest.tell(l.cfg, Outcome{Why: Taken, TTL: ttl})
-	l.settleYield(l.reads(), now) // beside our own readers nobody writes: a listener has taken nothing
+	l.contest.answerWaiters(l.cfg, Outcome{Why: Taken, TTL: ttl})
+	l.endYield(l.reads(), now) // beside our own readers nobody writes: a listener has taken nothing
 	if l.contest.queue.head == nil {
 		return
 	}
-	r, q := l.rivals(), &l.contest.queue
-	r.found(now, r.theirs.heard(now, sent, ttl))
+	r, q := l.ownRivals(), &l.contest.queue
+	r.noteFound(now, r.theirs.update(now, sent, ttl))
 	sleep := l.cfg.sleep(ttl, seed)
 	l.contest.askAt = now + sleep
 	if l.again && now < r.heedAt {
@@ -138,18 +138,18 @@ func (l *Lock) refused(now, sent Time, ttl time.Duration, seed uint64, fx *Effec
 	case k.polls:
 		l.contest.askAt = now + min(r.spin(q.n, seed), sleep)
 	case q.fair != nil:
-		q.fair.sleepInQueue(l, now, sleep, fx)
+		q.fair.pauseInQueue(l, now, sleep, fx)
 	default:
-		r.want(&l.Entry, k.channel, fx)
+		r.subscribe(&l.Entry, k.channel, fx)
 	}
 	if rw := l.contest.rw; rw != nil && rw.yieldsToWriters { // else another owner has the name, whatever we take our readers for
-		l.letWritersPass(now)
+		l.pauseForWriters(now)
 	}
 }
 
-// settleYield notes whether somebody took what we yielded; nobody: that is proved not to be so.
-func (l *Lock) settleYield(nobody bool, now Time) {
+// endYield notes whether somebody took what we yielded; nobody: that is proved not to be so.
+func (l *Lock) endYield(nobody bool, now Time) {
 	if r := l.contest.rivals; r.yield != 0 {
-		r.settleYield(nobody, now)
+		r.endYield(nobody, now)
 	}
 }

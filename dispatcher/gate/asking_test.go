@@ -31,8 +31,8 @@ func TestAsking(t *testing.T) {
 	t.Run("a poller sleeps for half of its time at least, and never longer", func(t *testing.T) {
 		_, m := settledGate()
 		for id := range uint64(200) {
-			m.lease.ID, m.rivals().spins = id, 3
-			if got := m.rivals().spin(m.contest.queue.n, m.lease.ID); got <= 4*firstSpin || got > 8*firstSpin {
+			m.lease.ID, m.ownRivals().spins = id, 3
+			if got := m.ownRivals().spin(m.contest.queue.n, m.lease.ID); got <= 4*firstSpin || got > 8*firstSpin {
 				t.Fatalf("tenure %d: it sleeps for %v, want more than %v and at most %v", id, got, 4*firstSpin, 8*firstSpin)
 			}
 		}

@@ -61,8 +61,8 @@ func (cs *changes) settle(out Outcome) {
 	cs.n = 0
 }
 
-// turnAway answers those that do not last, but for the call under way.
-func (cs *changes) turnAway(out Outcome) {
+// dismiss answers those that do not last, but for the call under way.
+func (cs *changes) dismiss(out Outcome) {
 	kept := cs.queue[:cs.n]
 	for _, c := range cs.queue[cs.n:] {
 		if c.lasting() {

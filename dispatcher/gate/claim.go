@@ -74,26 +74,26 @@ type claim struct {
 // mayClaim reports whether w can have a lock that is renewed soon after it is given.
 func (w *Waiter) mayClaim() bool { return w.Watch && w.Least == 0 && w.Lease >= claimTime && !w.Try }
 
-// claimed notes that an acquire was refused, and whether it has left a claim. If it could not, one that stood before stands as
+// noteClaim notes that an acquire was refused, and whether it has left a claim. If it could not, one that stood before stands as
 // it did. An owner id of which a release is to be sent claims nothing any more: it was freed by force, or a copy of an acquire may
 // still arrive.
-func (r *rivals) claimed(now Time, asked *Command, code int64) {
+func (r *rivals) noteClaim(now Time, asked *Command, code int64) {
 	cl := &r.claim
 	switch {
 	case r.orphans.of(asked.ID) >= 0:
-		r.endClaim(asked.ID)
+		r.forgetClaim(asked.ID)
 	case asked.Reply.Claimed():
 		cl.id, cl.code, cl.sent, cl.epoch = asked.ID, code, asked.Sent, asked.Epoch
 		cl.ends = now + claimTime + 2*margin(claimTime)
 	}
 }
 
-// heard reports whether one of the messages says that the lock was given to the claim.
-func (cl *claim) heard(news *News) bool {
-	if cl.id == 0 || !slices.Contains(news.codes[:news.kept], cl.code) {
+// takeCode reports whether one of the messages says that the lock was given to the claim.
+func (c *claim) takeCode(news *News) bool {
+	if c.id == 0 || !slices.Contains(news.codes[:news.kept], c.code) {
 		return false
 	}
-	cl.code = 0
+	c.code = 0
 	return true
 }
 
@@ -102,13 +102,13 @@ func (l *Lock) claims() bool {
 	return l.cfg.Code != nil && l.traits().claims && l.contest.rivals != &noRivals
 }
 
-// given takes the lock that a release has given to our claim, if one of the codes says so. When it cannot be taken here, a question
+// takeClaimed takes the lock that a release has given to our claim, if one of the codes says so. When it cannot be taken here, a question
 // finds it, which is asked at once: a fenced one needs its tokens, and what was claimed over another link is not believed.
-func (l *Lock) given(now Time, news News, fx *Effects) bool {
-	if !l.claims() || !l.contest.rivals.claim.heard(&news) {
+func (l *Lock) takeClaimed(now Time, news News, fx *Effects) bool {
+	if !l.claims() || !l.contest.rivals.claim.takeCode(&news) {
 		return false
 	}
-	l.tick(now)
+	l.endDue(now)
 	r, g, w := l.contest.rivals, &l.lease, l.contest.queue.head
 	c, f := &r.claim, l.contest.queue.fair
 	if l.traits().fenced || g.phase != free || l.flight != None || c.epoch != l.cfg.Epoch || w == nil || !w.mayClaim() ||
@@ -116,24 +116,24 @@ func (l *Lock) given(now Time, news News, fx *Effects) bool {
 		l.again = g.phase != ours && w != nil
 		return false
 	}
-	as := Command{Op: AcquireClaim, ID: c.id, Lease: claimTime, Sent: c.sent, Epoch: c.epoch}
+	acquire := Command{Op: AcquireClaim, ID: c.id, Lease: claimTime, Sent: c.sent, Epoch: c.epoch}
 	g.ask(c.id, w.Lease, w.Watch, true)
 	g.phase, g.Ends = ours, c.ends
 	if f != nil {
-		f.doubt(now, &g.Tenure)
+		f.noteUnsure(now, &g.Tenure)
 	}
-	g.confirm(now, &as, l.cfg)
+	g.confirm(now, &acquire, l.cfg)
 	g.Next = now + min(claimRenewal, (g.Deadline-now)/4)
-	r.endClaim(c.id)
+	r.forgetClaim(c.id)
 	l.again = false
-	l.settleYield(false, now)   // somebody had it
-	as.Lease = g.Deadline - now // what is left of it
-	l.handOut(now, g, &as)
+	l.endYield(false, now)           // somebody had it
+	acquire.Lease = g.Deadline - now // what is left of it
+	l.admitOrDrop(now, g, &acquire)
 	return true
 }
 
-// giveUpClaim has a claim removed that nobody wants any more.
-func (l *Lock) giveUpClaim(now Time) {
+// abandonClaim has a claim removed that nobody wants any more.
+func (l *Lock) abandonClaim(now Time) {
 	if !l.claims() || l.contest.rivals.claim.id == 0 || l.lease.phase != free || l.contest.queue.lasting() > 0 {
 		return
 	}

@@ -31,13 +31,13 @@ func (c *Command) ran() bool { return c.Result == Answered || c.Result == UnderR
 // freed reports whether a release or a downgrade has done what it should, also if nobody could be told of it.
 func freed(reply scripts.Reply) bool { return reply >= 0 || reply == scripts.PublishDenied }
 
-// given reports whether a release gave the lock to a claim. Its reply is then how many heard of that.
-func (c *Command) given() bool {
-	heard, given := c.Reply.Given()
-	if given = given && Operations[c.Op].toClaim && c.Result == Answered; given {
-		c.Reply = heard
+// gaveToClaim reports whether a release gave the lock to a claim. Its reply is then how many heard of that.
+func (c *Command) gaveToClaim() bool {
+	listeners, gave := c.Reply.Given()
+	if gave = gave && Operations[c.Op].toClaim && c.Result == Answered; gave {
+		c.Reply = listeners
 	}
-	return given
+	return gave
 }
 
 // verdict is what an answer proves about an ownership.
@@ -79,7 +79,7 @@ type ReleaseArgs struct {
 	Successor uint64 // FairRelease: the place of ours that gets the lock when it is its turn, with the command's Lease; 0: none
 }
 
-func (a ReleaseArgs) Args() Args    { return Args{text: a.Owner, number: a.Successor, n: a.Own} }
+func (r ReleaseArgs) Args() Args    { return Args{text: r.Owner, number: r.Successor, n: r.Own} }
 func (a Args) Release() ReleaseArgs { return ReleaseArgs{Owner: a.text, Own: a.n, Successor: a.number} }
 
 // ClaimArgs are those of an AcquireClaim.
@@ -87,7 +87,7 @@ type ClaimArgs struct {
 	Code int64 // what is published when the lock is given to the claim
 }
 
-func (a ClaimArgs) Args() Args  { return Args{n: a.Code} }
+func (c ClaimArgs) Args() Args  { return Args{n: c.Code} }
 func (a Args) Claim() ClaimArgs { return ClaimArgs{Code: a.n} }
 
 // AdoptArgs are those of an Adopt.
@@ -120,12 +120,12 @@ type FairAskArgs struct {
 	Code    int64             // what is published when the lock is given to the claim of ID; 0: it leaves none
 }
 
-func (a FairAskArgs) Args() Args {
-	text := string(a.Place)
-	if a.Code != 0 { // few questions have one: it needs no memory of all commands
-		text += " " + strconv.FormatInt(a.Code, 10)
+func (f FairAskArgs) Args() Args {
+	text := string(f.Place)
+	if f.Code != 0 { // few questions have one: it needs no memory of all commands
+		text += " " + strconv.FormatInt(f.Code, 10)
 	}
-	return Args{text: text, number: a.First, n: a.Joining}
+	return Args{text: text, number: f.First, n: f.Joining}
 }
 
 func (a Args) FairAsk() FairAskArgs {
@@ -139,7 +139,7 @@ type FairLeaveArgs struct {
 	N int64 // how many are given up
 }
 
-func (a FairLeaveArgs) Args() Args      { return Args{n: a.N} }
+func (f FairLeaveArgs) Args() Args      { return Args{n: f.N} }
 func (a Args) FairLeave() FairLeaveArgs { return FairLeaveArgs{N: a.n} }
 
 // TakeArgs are those of a Take.
@@ -148,7 +148,7 @@ type TakeArgs struct {
 	Resent bool         // the call was sent before
 }
 
-func (a TakeArgs) Args() Args { return Args{text: string(a.Runs), number: oneIf(a.Resent)} }
+func (t TakeArgs) Args() Args { return Args{text: string(t.Runs), number: oneIf(t.Resent)} }
 func (a Args) Take() TakeArgs { return TakeArgs{Runs: scripts.Runs(a.text), Resent: a.number == 1} }
 
 // PermitTakeArgs are those of a PermitTake. The command's ID is the number of the first permit; the others' follow.
@@ -157,7 +157,7 @@ type PermitTakeArgs struct {
 	Resent bool  // the call was sent before
 }
 
-func (a PermitTakeArgs) Args() Args       { return Args{n: a.N, number: oneIf(a.Resent)} }
+func (p PermitTakeArgs) Args() Args       { return Args{n: p.N, number: oneIf(p.Resent)} }
 func (a Args) PermitTake() PermitTakeArgs { return PermitTakeArgs{N: a.n, Resent: a.number == 1} }
 
 // PermitFreeArgs are those of a PermitFree: N permits of ours with numbers from First on, or those with IDs.
@@ -167,7 +167,7 @@ type PermitFreeArgs struct {
 	IDs   scripts.PermitIDs // N of them
 }
 
-func (a PermitFreeArgs) Args() Args { return Args{text: string(a.IDs), number: a.First, n: a.N} }
+func (p PermitFreeArgs) Args() Args { return Args{text: string(p.IDs), number: p.First, n: p.N} }
 func (a Args) PermitFree() PermitFreeArgs {
 	return PermitFreeArgs{N: a.n, First: a.number, IDs: scripts.PermitIDs(a.text)}
 }
@@ -177,7 +177,7 @@ type PermitRenewArgs struct {
 	Holds scripts.PermitHolds
 }
 
-func (a PermitRenewArgs) Args() Args { return Args{text: string(a.Holds)} }
+func (p PermitRenewArgs) Args() Args { return Args{text: string(p.Holds)} }
 func (a Args) PermitRenew() PermitRenewArgs {
 	return PermitRenewArgs{Holds: scripts.PermitHolds(a.text)}
 }
@@ -189,7 +189,7 @@ type CountArgs struct {
 	TTL time.Duration // SetPermits: how long they live; 0: there is no end
 }
 
-func (a CountArgs) Args() Args  { return Args{n: a.N, number: uint64(a.TTL)} }
+func (c CountArgs) Args() Args  { return Args{n: c.N, number: uint64(c.TTL)} }
 func (a Args) Count() CountArgs { return CountArgs{N: a.n, TTL: time.Duration(a.number)} }
 
 func oneIf(is bool) uint64 {
@@ -213,9 +213,9 @@ type Effects struct {
 }
 
 // add appends a command, which its sender fills in where it stands: a Command is too long to be copied twice.
-func (fx *Effects) add(op Op) *Command {
-	sent := append(fx.Commands[op], Command{})
-	fx.Commands[op] = sent
+func (e *Effects) add(op Op) *Command {
+	sent := append(e.Commands[op], Command{})
+	e.Commands[op] = sent
 	return &sent[len(sent)-1]
 }
 

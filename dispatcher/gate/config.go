@@ -29,10 +29,10 @@ type Config struct {
 }
 
 // Answer settles a waiter and stops its timer. False: its caller has gone.
-func (cfg *Config) Answer(w *Waiter, out Outcome) bool {
-	cfg.Waits.Remove(&w.Timer)
+func (c *Config) Answer(w *Waiter, out Outcome) bool {
+	c.Waits.Remove(&w.Timer)
 	if out.Why == Refused || out.Why == Foreign || out.Why == Overloaded {
-		cfg.Stats.Refused.Inc()
+		c.Stats.Refused.Inc()
 	}
 	return w.By.Settle(out)
 }
@@ -40,27 +40,27 @@ func (cfg *Config) Answer(w *Waiter, out Outcome) bool {
 // maxIdleContests bounds those that are kept for the next names: 160 kB.
 const maxIdleContests = 2048
 
-func (cfg *Config) takeContest() *contest {
-	last := len(cfg.idleContests) - 1
+func (c *Config) takeContest() *contest {
+	last := len(c.idleContests) - 1
 	if last < 0 {
 		return &contest{rivals: &noRivals}
 	}
-	c := cfg.idleContests[last]
-	cfg.idleContests = cfg.idleContests[:last]
-	return c
+	idle := c.idleContests[last]
+	c.idleContests = c.idleContests[:last]
+	return idle
 }
 
-func (cfg *Config) putContest(c *contest) {
-	if len(cfg.idleContests) < maxIdleContests {
-		c.askAt = 0
-		cfg.idleContests = append(cfg.idleContests, c)
+func (c *Config) putContest(idle *contest) {
+	if len(c.idleContests) < maxIdleContests {
+		idle.askAt = 0
+		c.idleContests = append(c.idleContests, idle)
 	}
 }
 
 // sleep is how long a refused waiter sleeps when no message comes: to the end of the owner's lease, of which the
 // last millisecond is still its own, or for the poll cap, less a jitter drawn from seed.
-func (cfg *Config) sleep(ttl time.Duration, seed uint64) time.Duration {
-	sleep := cfg.PollCap - jitter(seed, cfg.PollCap/4)
+func (c *Config) sleep(ttl time.Duration, seed uint64) time.Duration {
+	sleep := c.PollCap - jitter(seed, c.PollCap/4)
 	if ttl >= 0 {
 		sleep = min(sleep, ttl+time.Millisecond)
 	}

@@ -20,8 +20,8 @@ func (c *contest) begin(cfg *Config, own *rivals) {
 	*c = contest{rivals: own, rw: c.rw}
 }
 
-// competing are the rivals of c, made if there were none.
-func (c *contest) competing(cfg *Config) *rivals {
+// ownRivals are the rivals of c, made if there were none.
+func (c *contest) ownRivals(cfg *Config) *rivals {
 	if c.rivals == &noRivals {
 		made := newRivals(cfg)
 		c.rivals = &made
@@ -29,8 +29,8 @@ func (c *contest) competing(cfg *Config) *rivals {
 	return c.rivals
 }
 
-// turnAway answers every waiter that chosen picks and forgets it.
-func (c *contest) turnAway(cfg *Config, out Outcome, chosen func(*Waiter) bool) {
+// dismiss answers every waiter that chosen picks and forgets it.
+func (c *contest) dismiss(cfg *Config, out Outcome, chosen func(*Waiter) bool) {
 	for w := c.queue.head; w != nil; {
 		next := w.next
 		if chosen(w) {
@@ -41,20 +41,20 @@ func (c *contest) turnAway(cfg *Config, out Outcome, chosen func(*Waiter) bool) 
 	}
 }
 
-// tell passes an answer on to the callers that ask only once, and to all if it is no use to wait. It is noted for those that
+// answerWaiters passes an answer on to the callers that ask only once, and to all if it is no use to wait. It is noted for those that
 // go on waiting.
-func (c *contest) tell(cfg *Config, out Outcome) {
+func (c *contest) answerWaiters(cfg *Config, out Outcome) {
 	if out.Why == Granted { // nothing is to be said yet
 		return
 	}
-	c.turnAway(cfg, out, func(w *Waiter) bool { return w.Try || out.final() })
+	c.dismiss(cfg, out, func(w *Waiter) bool { return w.Try || out.final() })
 	c.note(cfg, out)
 }
 
 // note keeps an answer for the waiters: they are told it when they give up.
 func (c *contest) note(cfg *Config, out Outcome) {
 	if c.queue.head != nil {
-		c.competing(cfg).last.Outcome = out
+		c.ownRivals(cfg).last.Outcome = out
 	}
 }
 
@@ -71,8 +71,8 @@ func (c *contest) askTime(again bool) Time {
 	return max(c.askAt, c.rivals.last.notBefore)
 }
 
-// hurry ends the pause before the next question.
-func (c *contest) hurry(now Time) {
+// endPauses ends the pause before the next question.
+func (c *contest) endPauses(now Time) {
 	if c.askAt > now {
 		c.askAt = now
 	}
@@ -83,30 +83,30 @@ func (c *contest) hurry(now Time) {
 
 // declined is a question that surely did nothing, for another reason than another owner.
 func (c *contest) declined(now Time, cfg *Config, asked *Command, tries *retries) {
-	out, pause := declined(asked, tries)
+	out, pause := declinedOutcome(asked, tries)
 	c.askAt = now + pause
-	c.tell(cfg, out)
+	c.answerWaiters(cfg, out)
 }
 
-// inVain is a question to which there is no answer that counts.
-func (c *contest) inVain(now Time, cfg *Config, id uint64, tries *retries, out Outcome) {
+// askedInVain is a question to which there is no answer that counts.
+func (c *contest) askedInVain(now Time, cfg *Config, id uint64, tries *retries, out Outcome) {
 	c.askAt = now + tries.next(id)
-	c.tell(cfg, out)
+	c.answerWaiters(cfg, out)
 }
 
-// gaveBack is a grant that is given back: the waiters ask again after a pause, whatever is published meanwhile;
+// grantedInVain is a grant that is given back: the waiters ask again after a pause, whatever is published meanwhile;
 // a caller that asks only once is told.
-func (c *contest) gaveBack(now Time, cfg *Config, id uint64, tries *retries, out Outcome) {
+func (c *contest) grantedInVain(now Time, cfg *Config, id uint64, tries *retries, out Outcome) {
 	pause := tries.next(id)
-	c.tell(cfg, out)
+	c.answerWaiters(cfg, out)
 	if c.queue.head != nil {
 		c.rivals.last.notBefore = now + pause
 	}
 }
 
 // endWait answers a waiter that waits no longer; known is the last that was heard.
-func (cfg *Config) endWait(w *Waiter, why Why, known Outcome) {
-	cfg.Answer(w, w.gaveUp(why, known)) // last: a settled waiter is its caller's again
+func (c *Config) endWait(w *Waiter, why Why, known Outcome) {
+	c.Answer(w, w.endOutcome(why, known)) // last: a settled waiter is its caller's again
 }
 
 // subscribed is the subscription being confirmed, perhaps again after a reconnect, or refused. What was published before it
@@ -119,7 +119,7 @@ func (c *contest) subscribed(cfg *Config, refusal string) (again bool) {
 		r.confirm()
 		return true
 	case r.state == subscribing:
-		c.turnAway(cfg, Outcome{Why: Refused, ServerMessage: refusal}, everyone)
+		c.dismiss(cfg, Outcome{Why: Refused, ServerMessage: refusal}, everyone)
 		r.state = subscribeDenied
 	default:
 		r.state = subscribeDenied

@@ -14,12 +14,12 @@ import (
 // askInQueue asks whether it is our turn, adds the waiters that have no place in the queue yet, and says that we live.
 func (f *fairQueue) askInQueue(l *Lock, now Time, fx *Effects) bool {
 	w := l.contest.queue.head
-	if w == nil || now < l.contest.askTime(l.again) && (f.next == nil || now < f.joinAt) {
+	if w == nil || now < l.contest.askTime(l.again) && (f.toJoin == nil || now < f.joinAt) {
 		return false
 	}
 	place := scripts.InQueue
 	switch w {
-	case f.next:
+	case f.toJoin:
 		place = scripts.FirstToJoin
 	default:
 		if w.Try {
@@ -31,26 +31,26 @@ func (f *fairQueue) askInQueue(l *Lock, now Time, fx *Effects) bool {
 	first, n := f.joining(l.cfg)
 	l.again = false
 	l.lease.ask(w.place, w.Lease, w.Watch, true)
-	f.doubt(now, &l.lease.Tenure)
+	f.noteUnsure(now, &l.lease.Tenure)
 	l.cfg.Stats.Attempts.Inc()
 	args := FairAskArgs{Place: place, First: first, Joining: n}
-	if l.cfg.Code != nil && place == scripts.InQueue && w.heard && w.mayClaim() {
+	if l.cfg.Code != nil && place == scripts.InQueue && w.subscribed && w.mayClaim() {
 		args.Code = l.cfg.Code()
 	}
 	l.send(FairAsk, w.place, w.takes(w.Lease), fx).Args = args.Args()
 	return true
 }
 
-// doubt notes for a fresh tenure that a command without an answer may still take the lock for it.
-func (f *fairQueue) doubt(now Time, t *Tenure) {
+// noteUnsure notes for a fresh tenure that a command without an answer may still take the lock for it.
+func (f *fairQueue) noteUnsure(now Time, t *Tenure) {
 	if f.lateAt > now {
-		t.unsure(f.lateAt)
+		t.unanswered(f.lateAt)
 	}
 }
 
 // stayInQueue does the same while we hold the lock, without asking for it.
 func (f *fairQueue) stayInQueue(l *Lock, now Time, fx *Effects) bool {
-	if l.contest.queue.head == nil || (f.next == nil || now < f.joinAt) && now < f.freshAt {
+	if l.contest.queue.head == nil || (f.toJoin == nil || now < f.joinAt) && now < f.freshAt {
 		return false
 	}
 	first, n := f.joining(l.cfg)
@@ -70,42 +70,42 @@ func (f *fairQueue) answeredInQueue(l *Lock, now Time, c *Command, fx *Effects) 
 	case ran && c.Reply.Granted() && c.ID != 0:
 		return false
 	case c.Result == Unknown:
-		f.unsureInQueue(l, now, c)
+		f.unansweredInQueue(l, now, c)
 	case ran && c.ID == 0:
-		f.stays = 0
+		f.stayTries = 0
 	case ran:
 		l.lease.phase = free
 		if c.Reply.Claimed() {
-			l.rivals().claimed(now, c, c.Args.FairAsk().Code)
+			l.ownRivals().noteClaim(now, c, c.Args.FairAsk().Code)
 		}
 		ttl, _ := c.Reply.Held()
 		l.refused(now, c.Sent, ttl, l.lease.ID, fx)
 	default:
-		out, pause := declined(c, f.asks(l, c))
+		out, pause := declinedOutcome(c, f.tries(l, c))
 		f.joinAt = now + pause
 		f.freshAt = max(f.freshAt, f.joinAt)
 		if c.ID != 0 {
 			l.lease.phase, l.contest.askAt = free, f.joinAt
 		}
-		l.contest.tell(l.cfg, out)
+		l.contest.answerWaiters(l.cfg, out)
 	}
 	return true
 }
 
-// asks counts the attempts in vain at what c does: asking for the lock, or staying in the queue while we hold it.
-func (f *fairQueue) asks(l *Lock, c *Command) *retries {
+// tries counts the attempts in vain at what c does: asking for the lock, or staying in the queue while we hold it.
+func (f *fairQueue) tries(l *Lock, c *Command) *retries {
 	if c.ID == 0 {
-		return &f.stays
+		return &f.stayTries
 	}
 	return &l.tries
 }
 
-// unsureInQueue is a lost answer: the waiters that were to join may have places, and the first may have the
+// unansweredInQueue is a lost answer: the waiters that were to join may have places, and the first may have the
 // lock. The same command is sent again; for waiters that go away meanwhile, places are given up, and once more when
 // nothing can bring them back.
-func (f *fairQueue) unsureInQueue(l *Lock, now Time, c *Command) {
-	f.unsure(c.Sent)
-	f.joinAt = now + f.asks(l, c).next(c.ID)
+func (f *fairQueue) unansweredInQueue(l *Lock, now Time, c *Command) {
+	f.unanswered(c.Sent)
+	f.joinAt = now + f.tries(l, c).next(c.ID)
 	f.freshAt = max(f.freshAt, f.joinAt)
 	if c.ID == 0 {
 		return
@@ -114,20 +114,20 @@ func (f *fairQueue) unsureInQueue(l *Lock, now Time, c *Command) {
 	if c.Args.FairAsk().Place == scripts.NoPlace {
 		f.leave(c.ID)
 	}
-	l.contest.tell(l.cfg, unprovedOutcome(c))
+	l.contest.answerWaiters(l.cfg, unprovedOutcome(c))
 }
 
-// sleepInQueue is the rest of a refusal: the first waiters listen, and ask again in time to stay alive.
-func (f *fairQueue) sleepInQueue(l *Lock, now Time, sleep time.Duration, fx *Effects) {
+// pauseInQueue is the rest of a refusal: the first waiters listen, and ask again in time to stay alive.
+func (f *fairQueue) pauseInQueue(l *Lock, now Time, sleep time.Duration, fx *Effects) {
 	third := l.cfg.FairWaiterLease / 3
 	l.contest.askAt = now + min(sleep, third-jitter(l.lease.ID, third/4))
-	f.listen(&l.Entry, l.contest.queue.head, l.cfg, fx)
+	f.subscribe(&l.Entry, l.contest.queue.head, l.cfg, fx)
 }
 
-// successor puts into a release the waiter that is to get the lock when it is our turn.
-func (f *fairQueue) successor(l *Lock, c *Command) {
+// addSuccessor puts into a release the waiter that is to get the lock when it is our turn.
+func (f *fairQueue) addSuccessor(l *Lock, c *Command) {
 	w := l.contest.queue.head
-	if w != nil && w != f.next && !w.Try && w.Least == 0 {
+	if w != nil && w != f.toJoin && !w.Try && w.Least == 0 {
 		c.Args, c.Lease = ReleaseArgs{Successor: w.place}.Args(), w.Lease
 	}
 }
@@ -135,20 +135,20 @@ func (f *fairQueue) successor(l *Lock, c *Command) {
 // passedOn is the answer to a release that took the lock for our next waiter.
 func (f *fairQueue) passedOn(l *Lock, now Time, c *Command) {
 	g := &l.lease
-	l.contest.acks.acknowledge(Outcome{})
-	l.orphaned(g, c.Sent)
+	l.contest.acks.settle(Outcome{})
+	l.trackOrphan(g, c.Sent)
 	g.ask(c.Args.Release().Successor, c.Lease, false, true)
 	g.phase = ours
-	f.doubt(now, &g.Tenure)
+	f.noteUnsure(now, &g.Tenure)
 	g.confirm(now, c, l.cfg)
-	l.handOut(now, g, c)
+	l.admitOrDrop(now, g, c)
 }
 
-// takenInVain has all waiters join anew when the first of them does not get the lock that was taken under its number: the lock is
+// grantedInVain has all waiters join anew when the first of them does not get the lock that was taken under its number: the lock is
 // given back, or was freed by force.
-func (f *fairQueue) takenInVain(l *Lock, now Time, id uint64) {
+func (f *fairQueue) grantedInVain(l *Lock, now Time, id uint64) {
 	if w := l.contest.queue.head; w != nil && id != 0 && w.place == id {
-		f.startOver(w, max(now, l.contest.askTime(l.again)))
+		f.joinAnew(w, max(now, l.contest.askTime(l.again)))
 	}
 }
 
@@ -161,12 +161,12 @@ func (f *fairQueue) admitted(l *Lock, now Time) *Waiter {
 	}
 	l.lease.Watch = w.Watch
 	w.place = 0 // it stands in the queue no more
-	f.returned()
+	f.leaveReturning()
 	if now < f.lateAt {
 		f.returning = l.lease.ID
 	}
-	if w.heard {
-		f.unlisten(w, l.lease.ID)
+	if w.subscribed {
+		f.dropChannel(w, l.lease.ID)
 	}
 	l.contest.queue.remove(w)
 	return w
@@ -174,15 +174,15 @@ func (f *fairQueue) admitted(l *Lock, now Time) *Waiter {
 
 // leaveQueue gives up places in the queue. Not twice in a row while somebody wants to ask.
 func (f *fairQueue) leaveQueue(l *Lock, now Time, fx *Effects) bool {
-	if f.turnGiven && l.lease.phase == free && l.contest.queue.head != nil && (l.again || now >= l.contest.askAt) {
-		f.turnGiven = false
+	if f.justLeft && l.lease.phase == free && l.contest.queue.head != nil && (l.again || now >= l.contest.askAt) {
+		f.justLeft = false
 		return false
 	}
-	if f.turnGiven = f.give(now); !f.turnGiven {
+	if f.justLeft = f.takeLeaving(now); !f.justLeft {
 		return false
 	}
 	again := l.again
-	l.send(FairLeave, f.out.first, 0, fx).Args = FairLeaveArgs{f.out.n}.Args()
+	l.send(FairLeave, f.leavingNow.first, 0, fx).Args = FairLeaveArgs{f.leavingNow.n}.Args()
 	l.again = again // leaving asks nothing
 	return true
 }
@@ -191,21 +191,21 @@ func (f *fairQueue) leaveQueue(l *Lock, now Time, fx *Effects) bool {
 func (f *fairQueue) subscribedInQueue(l *Lock, now Time, refusal string) {
 	if refusal != "" {
 		if !f.confirmed {
-			l.contest.turnAway(l.cfg, Outcome{Why: Refused, ServerMessage: refusal}, everyone)
+			l.contest.dismiss(l.cfg, Outcome{Why: Refused, ServerMessage: refusal}, everyone)
 		}
 		f.denied = true
 		return
 	}
 	// What was published before is lost. One question is enough for channels that were confirmed together.
-	if !f.confirmed || f.heardAt != now {
+	if !f.confirmed || f.confirmedAt != now {
 		l.askAgain()
 	}
-	f.confirmed, f.heardAt = true, now
+	f.confirmed, f.confirmedAt = true, now
 }
 
-// outOfTurn is a release after which it was not our turn, as the queue in Redis has it: our first waiter listens
+// releasedToQueue is a release after which it was not our turn, as the queue in Redis has it: our first waiter listens
 // for the turn, and asks when it can hear.
-func (f *fairQueue) outOfTurn(l *Lock, now Time, fx *Effects) {
+func (f *fairQueue) releasedToQueue(l *Lock, now Time, fx *Effects) {
 	if l.contest.queue.head == nil {
 		return
 	}
@@ -213,7 +213,7 @@ func (f *fairQueue) outOfTurn(l *Lock, now Time, fx *Effects) {
 		l.contest.askAt = now
 		return
 	}
-	f.sleepInQueue(l, now, l.cfg.PollCap, fx)
+	f.pauseInQueue(l, now, l.cfg.PollCap, fx)
 }
 
 // alarm is when something about the queue is due.

@@ -14,27 +14,27 @@ import (
 // It is the strategy of a fair mutex. A Lock consults it when it asks, is answered, and releases. The other locks have none: they serve in
 // the order of arrival here.
 type fairQueue struct {
-	next *Waiter // the first waiter without a place in Redis, as far as is known: those before it have one
+	toJoin *Waiter // the first waiter without a place in Redis, as far as is known: those before it have one
 
-	leaving   []places // given up here, to be given up in Redis
-	out       places   // those that are being given up by the command in flight
-	late      []places // given up, once more when nothing can bring them back any more
-	lateAt    Time     // when that is, for commands without an answer
-	turnGiven bool     // the last command gave up places: others may have their turn
+	leaving    []places // given up here, to be given up in Redis
+	leavingNow places   // those that are being given up by the command in flight
+	late       []places // given up, once more when nothing can bring them back any more
+	lateAt     Time     // when that is, for commands without an answer
+	justLeft   bool     // the last command gave up places: others may have their turn
 
 	returning uint64 // the number of the tenure, if its place may come back; else 0
 
-	joinAt  Time    // when the next may join, after a command that proved nothing
-	leaveAt Time    // when the next may leave, likewise
-	stays   retries // while we hold the lock, in vain
-	leaves  retries // likewise
-	freshAt Time    // when the engine must say again that it lives
+	joinAt     Time    // when the next may join, after a command that proved nothing
+	leaveAt    Time    // when the next may leave, likewise
+	stayTries  retries // while we hold the lock, in vain
+	leaveTries retries // likewise
+	freshAt    Time    // when the engine must say again that it lives
 
-	left      []uint64 // places that are to give up their channels
-	listening int32    // how many waiters have been given a subscriber
-	confirmed bool     // a channel was subscribed to at some time
-	denied    bool     // this user may not listen: the poll cap is all there is
-	heardAt   Time     // when a subscription was confirmed last
+	dropped     []uint64 // places that are to give up their channels
+	listening   int32    // how many waiters have been given a subscriber
+	confirmed   bool     // a channel was subscribed to at some time
+	denied      bool     // this user may not listen: the poll cap is all there is
+	confirmedAt Time     // when a subscription was confirmed last
 }
 
 // places are n places from first on.
@@ -59,18 +59,18 @@ const (
 
 // arrived notes a waiter that was put at the end of the queue.
 func (f *fairQueue) arrived(w *Waiter) {
-	if f.next == nil && !w.Try {
-		f.next = w
+	if f.toJoin == nil && !w.Try {
+		f.toJoin = w
 	}
 }
 
-// gone notes a waiter that is about to be taken out of the queue. Its place in Redis is given up.
-func (f *fairQueue) gone(w *Waiter) {
-	if f.next == w {
-		f.next = lasting(w.next)
+// removed notes a waiter that is about to be taken out of the queue. Its place in Redis is given up.
+func (f *fairQueue) removed(w *Waiter) {
+	if f.toJoin == w {
+		f.toJoin = firstLasting(w.next)
 	}
-	if w.heard {
-		f.unlisten(w, w.place)
+	if w.subscribed {
+		f.dropChannel(w, w.place)
 	}
 	if w.place != 0 && !w.Try {
 		f.leave(w.place)
@@ -78,16 +78,16 @@ func (f *fairQueue) gone(w *Waiter) {
 	w.place = 0
 }
 
-func (f *fairQueue) unlisten(w *Waiter, place uint64) {
-	w.heard = false
+func (f *fairQueue) dropChannel(w *Waiter, place uint64) {
+	w.subscribed = false
 	f.listening--
-	f.left = append(f.left, place)
+	f.dropped = append(f.dropped, place)
 }
 
-// hurry ends all pauses.
-func (f *fairQueue) hurry() { f.joinAt, f.leaveAt, f.stays, f.leaves = 0, 0, 0, 0 }
+// endPauses ends all pauses.
+func (f *fairQueue) endPauses() { f.joinAt, f.leaveAt, f.stayTries, f.leaveTries = 0, 0, 0, 0 }
 
-// startOver gives up the places of all waiters, from head on, and has them join again. The number of the first is that of a
+// joinAnew gives up the places of all waiters, from head on, and has them join again. The number of the first is that of a
 // tenure that is being released (rule 4):
 //
 //  1. The release gets no answer. A copy of it is on its way.
@@ -95,11 +95,11 @@ func (f *fairQueue) hurry() { f.joinAt, f.leaveAt, f.stays, f.leaves = 0, 0, 0, 
 //  3. The copy arrives and frees it.
 //
 // The others follow the first, for places are in the order of their numbers.
-func (f *fairQueue) startOver(head *Waiter, joinAt Time) {
-	f.next, f.joinAt = lasting(head), joinAt
-	for w := f.next; w != nil; w = lasting(w.next) {
-		if w.heard {
-			f.unlisten(w, w.place)
+func (f *fairQueue) joinAnew(head *Waiter, joinAt Time) {
+	f.toJoin, f.joinAt = firstLasting(head), joinAt
+	for w := f.toJoin; w != nil; w = firstLasting(w.next) {
+		if w.subscribed {
+			f.dropChannel(w, w.place)
 		}
 		if w.place != 0 {
 			f.leave(w.place)
@@ -119,8 +119,8 @@ func (f *fairQueue) leave(place uint64) {
 	f.leaving = append(f.leaving, places{first: place, n: 1})
 }
 
-// lasting is the first waiter from w on that does not ask only once.
-func lasting(w *Waiter) *Waiter {
+// firstLasting is the first waiter from w on that does not ask only once.
+func firstLasting(w *Waiter) *Waiter {
 	for w != nil && w.Try {
 		w = w.next
 	}
@@ -129,11 +129,11 @@ func lasting(w *Waiter) *Waiter {
 
 // joining gives places to the waiters that are to join, and returns them.
 func (f *fairQueue) joining(cfg *Config) (first uint64, n int64) {
-	if f.next == nil {
+	if f.toJoin == nil {
 		return 0, 0
 	}
-	fresh := f.next.place == 0
-	for w := f.next; w != nil && n < maxJoin; w = lasting(w.next) {
+	fresh := f.toJoin.place == 0
+	for w := f.toJoin; w != nil && n < maxJoin; w = firstLasting(w.next) {
 		if fresh && w.place == 0 {
 			cfg.LastID++
 			w.place = cfg.LastID
@@ -151,16 +151,16 @@ func (f *fairQueue) joining(cfg *Config) (first uint64, n int64) {
 // joined notes that the waiters that were to join have their places.
 func (f *fairQueue) joined(c *Command) {
 	asked := c.Args.FairAsk()
-	for w := f.next; w != nil && w.place >= asked.First && w.place < asked.First+uint64(asked.Joining); w = f.next {
-		f.next = lasting(w.next)
+	for w := f.toJoin; w != nil && w.place >= asked.First && w.place < asked.First+uint64(asked.Joining); w = f.toJoin {
+		f.toJoin = firstLasting(w.next)
 	}
 }
 
-// unsure notes that the answer to a command about the queue was lost.
-func (f *fairQueue) unsure(sent Time) { f.lateAt = max(f.lateAt, lateAfter(sent)) }
+// unanswered notes that the answer to a command about the queue was lost.
+func (f *fairQueue) unanswered(sent Time) { f.lateAt = max(f.lateAt, lateAfter(sent)) }
 
-// give takes the next places that are to be given up.
-func (f *fairQueue) give(now Time) bool {
+// takeLeaving takes the next places that are to be given up.
+func (f *fairQueue) takeLeaving(now Time) bool {
 	if len(f.leaving) == 0 && len(f.late) > 0 && now >= f.late[0].at {
 		f.leaving = append(f.leaving, f.late[0])
 		f.late = f.late[1:]
@@ -168,52 +168,52 @@ func (f *fairQueue) give(now Time) bool {
 	if len(f.leaving) == 0 || now < f.leaveAt {
 		return false
 	}
-	f.out, f.leaving = f.leaving[0], f.leaving[1:]
+	f.leavingNow, f.leaving = f.leaving[0], f.leaving[1:]
 	return true
 }
 
-// returned has the place of the tenure that is released given up, if a command without an answer may have put it back into the
+// leaveReturning has the place of the tenure that is released given up, if a command without an answer may have put it back into the
 // queue, or may yet: everybody behind it would wait until the liveness of this engine is over. Not earlier, for giving up a
 // place also frees what its owner holds.
-func (f *fairQueue) returned() {
+func (f *fairQueue) leaveReturning() {
 	if f.returning != 0 {
 		f.late = append(f.late, places{first: f.returning, n: 1, at: f.lateAt})
 		f.returning = 0
 	}
 }
 
-// given is the answer to the command that gave places up.
-func (f *fairQueue) given(now Time, c *Command) {
+// answeredLeave is the answer to the command that gave places up.
+func (f *fairQueue) answeredLeave(now Time, c *Command) {
 	fault := c.Reply.Fault()
 	if c.Result == Answered && fault == scripts.None {
-		f.leaves = 0
+		f.leaveTries = 0
 		if f.lateAt > c.Sent { // somebody may still put them in
-			f.late = append(f.late, places{first: f.out.first, n: f.out.n, at: f.lateAt})
+			f.late = append(f.late, places{first: f.leavingNow.first, n: f.leavingNow.n, at: f.lateAt})
 		}
 		return
 	}
-	_, pause := unfreed(c, &f.leaves)
+	_, pause := unreleasedOutcome(c, &f.leaveTries)
 	f.leaveAt = now + pause
 	switch refused := c.Result != NotSent && c.Result != Unknown; {
 	case !refused: // however long Redis cannot be reached: the queue may have no end of life
-	case f.out.ends == 0:
-		f.out.ends = now + forgotten
-	case now >= f.out.ends:
+	case f.leavingNow.ends == 0:
+		f.leavingNow.ends = now + forgotten
+	case now >= f.leavingNow.ends:
 		return
 	}
-	f.leaving = append([]places{f.out}, f.leaving...)
+	f.leaving = append([]places{f.leavingNow}, f.leaving...)
 }
 
-// listen gives the first waiters a subscriber, for the message that says that it is their turn.
-func (f *fairQueue) listen(e *Entry, head *Waiter, cfg *Config, fx *Effects) {
-	if f.denied || head.heard && f.listening > maxListening/2 {
+// subscribe gives the first waiters a subscriber, for the message that says that it is their turn.
+func (f *fairQueue) subscribe(e *Entry, head *Waiter, cfg *Config, fx *Effects) {
+	if f.denied || head.subscribed && f.listening > maxListening/2 {
 		return
 	}
 	n := 0
-	for w := lasting(head); w != nil && w != f.next && n < maxListening; w = lasting(w.next) {
+	for w := firstLasting(head); w != nil && w != f.toJoin && n < maxListening; w = firstLasting(w.next) {
 		n++
-		if !w.heard {
-			w.heard = true
+		if !w.subscribed {
+			w.subscribed = true
 			f.listening++
 			fx.Subscriptions = append(fx.Subscriptions, SubscriptionChange{Entry: e, Channel: cfg.channelOf(e, w.place), On: true})
 		}
@@ -221,16 +221,16 @@ func (f *fairQueue) listen(e *Entry, head *Waiter, cfg *Config, fx *Effects) {
 }
 
 // channelOf is where a place hears that it is its turn.
-func (cfg *Config) channelOf(e *Entry, place uint64) string {
-	return scripts.FairChannel(e.Name, cfg.UUID+":"+strconv.FormatUint(place, 10))
+func (c *Config) channelOf(e *Entry, place uint64) string {
+	return scripts.FairChannel(e.Name, c.UUID+":"+strconv.FormatUint(place, 10))
 }
 
 // unsubscribe gives up the channels of waiters that have gone.
 func (f *fairQueue) unsubscribe(e *Entry, cfg *Config, fx *Effects) {
-	for _, place := range f.left {
+	for _, place := range f.dropped {
 		fx.Subscriptions = append(fx.Subscriptions, SubscriptionChange{Entry: e, Channel: cfg.channelOf(e, place)})
 	}
-	f.left = f.left[:0]
+	f.dropped = f.dropped[:0]
 }
 
 // nextAlarm is when something about the queue is due while no command is in flight.
@@ -241,7 +241,7 @@ func (f *fairQueue) nextAlarm() Time {
 	} else if len(f.late) > 0 {
 		at = max(f.late[0].at, f.leaveAt)
 	}
-	if f.next != nil {
+	if f.toJoin != nil {
 		at = min(at, f.joinAt)
 	}
 	return at

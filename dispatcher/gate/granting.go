@@ -1,27 +1,27 @@
 package gate
 
-// taken notes that g is ours, by the answer c.
-func (l *Lock) taken(now Time, g *Lease, c *Command) {
+// confirmTaken notes that g is ours, by the answer c.
+func (l *Lock) confirmTaken(now Time, g *Lease, c *Command) {
 	g.confirm(now, c, l.cfg)
 	if l.traits().fenced {
 		last := int64(c.Reply)
-		l.rivals().tokens = tokens{last - TokenBlock + 1, last}
+		l.ownRivals().tokens = tokens{last - TokenBlock + 1, last}
 	}
 }
 
-// handOut lets callers in under g, which c has just taken. What was taken in vain is given back: its lease was over when the answer came,
+// admitOrDrop lets callers in under g, which c has just taken. What was taken in vain is given back: its lease was over when the answer came,
 // too few replicas have it, or it was to be freed by force meanwhile.
-func (l *Lock) handOut(now Time, g *Lease, c *Command) {
+func (l *Lock) admitOrDrop(now Time, g *Lease, c *Command) {
 	r := l.contest.rivals
 	ack, forced := r.forced(g.ID)
 	switch out := g.unusable(now, c, l.cfg); {
 	case out.Why != Granted:
-		l.contest.gaveBack(now, l.cfg, g.ID, l.asks(), out)
+		l.contest.grantedInVain(now, l.cfg, g.ID, l.askTries(), out)
 	case forced:
 	default:
-		*l.asks() = 0
+		*l.askTries() = 0
 		l.askFrom(now)
-		l.entered(now, g, c)
+		l.noteOurs(now, g, c)
 		if l.admit(now, g, c) {
 			return
 		}
@@ -29,8 +29,8 @@ func (l *Lock) handOut(now Time, g *Lease, c *Command) {
 	l.drop(now, g, ack)
 }
 
-// entered notes that the name is ours, and nobody's else.
-func (l *Lock) entered(now Time, g *Lease, c *Command) {
+// noteOurs notes that the name is ours, and nobody's else.
+func (l *Lock) noteOurs(now Time, g *Lease, c *Command) {
 	if !g.write {
 		g.Confirmed = c.Sent
 	}
@@ -40,10 +40,10 @@ func (l *Lock) entered(now Time, g *Lease, c *Command) {
 	}
 	r.last.Outcome = Outcome{Why: Taken}
 	if l.contest.rw != nil {
-		r.found(now, true)
+		r.noteFound(now, true)
 		r.streak, r.outside = now, 0
 	} else {
-		r.enter(now, l.cfg)
+		r.noteOurs(now, l.cfg)
 	}
 }
 
@@ -52,7 +52,7 @@ func (l *Lock) entered(now Time, g *Lease, c *Command) {
 func (l *Lock) admit(now Time, g *Lease, c *Command) bool {
 	if f := l.contest.queue.fair; f != nil {
 		w := f.admitted(l, now)
-		return w != nil && l.letIn(now, w, g)
+		return w != nil && l.admitOne(now, w, g)
 	}
 	q := &l.contest.queue
 	for w := q.head; w != nil && w.Write == g.write && g.covers(w, c); w = q.head {
@@ -64,7 +64,7 @@ func (l *Lock) admit(now Time, g *Lease, c *Command) bool {
 			break
 		}
 	}
-	l.readmit(now)
+	l.admitReentries(now)
 	return true
 }
 
@@ -76,11 +76,11 @@ func (l *Lease) covers(w *Waiter, c *Command) bool {
 	return w.Lease <= c.Lease
 }
 
-// letIn makes w a holder, and lets in what else Owners that are in have queued. False: its caller had gone.
-func (l *Lock) letIn(now Time, w *Waiter, g *Lease) bool {
+// admitOne makes w a holder, and lets in what else Owners that are in have queued. False: its caller had gone.
+func (l *Lock) admitOne(now Time, w *Waiter, g *Lease) bool {
 	in := l.grant(now, w, g)
 	if in {
-		l.readmit(now)
+		l.admitReentries(now)
 	}
 	return in
 }
@@ -99,46 +99,46 @@ func (l *Lock) grant(now Time, w *Waiter, g *Lease) bool {
 	w.begin(now, &g.Tenure, g.extent, l.cfg.MaxHold)
 	if !l.cfg.Answer(w, Outcome{}) {
 		h.end()
-		l.left(owner)
+		l.forgetIdleOwner(owner)
 		return false
 	}
 	g.add(h, l.cfg.Stats)
-	l.cfg.Stats.granted()
+	l.cfg.Stats.countGrant()
 	if least > 0 {
-		l.rivals().stay.atLeast(now, least)
+		l.ownRivals().stay.addLeast(now, least)
 	}
 	if h.Token != 0 && h.Token == r.tokens.next {
 		r.tokens.next++ // put into a settled future: used up
 	}
 	if l.contest.queue.tries > 0 { // callers that ask only once, and cannot have the name beside h
-		l.contest.turnAway(l.cfg, Outcome{Why: Taken, TTL: l.ttl(now)}, func(w *Waiter) bool {
+		l.contest.dismiss(l.cfg, Outcome{Why: Taken, TTL: l.ttl(now)}, func(w *Waiter) bool {
 			return w.Try && (h.write || w.Write) && (w.Owner == 0 || w.Owner != owner) // its own re-enter
 		})
 	}
 	return true
 }
 
-// in reports whether an Owner has living holds, and whether one of them excludes others.
-func (l *Lock) in(owner uint64) (in, writes bool) {
+// holdsOf reports whether an Owner has living holds, and whether one of them excludes others.
+func (l *Lock) holdsOf(owner uint64) (some, writes bool) {
 	if rw := l.contest.rw; rw != nil {
 		p := rw.owners[owner]
 		return p != nil, p != nil && p.writes.count() > 0
 	}
-	in = l.lease.holdOf(owner) != nil
-	return in, in
+	some = l.lease.holdOf(owner) != nil
+	return some, some
 }
 
-// left forgets an Owner that holds nothing any more.
-func (l *Lock) left(owner uint64) {
+// forgetIdleOwner forgets an Owner that holds nothing any more.
+func (l *Lock) forgetIdleOwner(owner uint64) {
 	if rw := l.contest.rw; rw != nil {
-		rw.owners.left(owner)
+		rw.owners.forgetIdle(owner)
 	}
 }
 
 // reenter deals with a caller if its Owner has a living hold (rule 5). False: it has none. A reader that wants to write would wait for
 // itself, and is told so.
 func (l *Lock) reenter(now Time, w *Waiter) bool {
-	in, writes := l.in(w.Owner)
+	in, writes := l.holdsOf(w.Owner)
 	if !in {
 		return false
 	}
@@ -147,7 +147,7 @@ func (l *Lock) reenter(now Time, w *Waiter) bool {
 		return true
 	}
 	for g := l.first(); g != nil; g = l.after(g) {
-		if g.phase != ours || g.write && !g.lowering() && !writes {
+		if g.phase != ours || g.write && !g.downgradeDue() && !writes {
 			continue
 		}
 		if g.lasts(now, w) {
@@ -156,7 +156,7 @@ func (l *Lock) reenter(now Time, w *Waiter) bool {
 			return true
 		}
 		if writes {
-			l.rivals().growing.add(growth{of: g, w: w, lease: w.takes(w.Lease)})
+			l.ownRivals().growing.add(growth{of: g, w: w, lease: w.takes(w.Lease)})
 			if w.Try { // it does not wait for the end of a pause
 				g.Next = min(g.Next, now)
 			}
@@ -164,21 +164,21 @@ func (l *Lock) reenter(now Time, w *Waiter) bool {
 		}
 	}
 	if w.Try {
-		l.contest.hurry(now)
+		l.contest.endPauses(now)
 	}
 	l.contest.queue.pushFront(w)
 	return true
 }
 
-// readmit lets in what Owners that are in have queued besides (rule 5).
-func (l *Lock) readmit(now Time) {
+// admitReentries lets in what Owners that are in have queued besides (rule 5).
+func (l *Lock) admitReentries(now Time) {
 	if l.contest.queue.owned == 0 {
 		return
 	}
 	var in []*Waiter // out of the queue before the first is let in, which turns others away
 	for w := l.contest.queue.head; w != nil; {
 		next := w.next
-		if inside, _ := l.in(w.Owner); inside && w.Owner != 0 {
+		if inside, _ := l.holdsOf(w.Owner); inside && w.Owner != 0 {
 			l.contest.queue.remove(w)
 			in = append(in, w)
 		}
@@ -193,22 +193,22 @@ func (l *Lock) readmit(now Time) {
 func (l *Lock) requeue(now Time, w *Waiter) {
 	switch {
 	case w.Owner != 0 && l.reenter(now, w): // it still reads
-	case w.Try && l.shut(w.Write):
+	case w.Try && l.closedToTry(w.Write):
 		l.cfg.Answer(w, Outcome{Why: Taken, TTL: l.ttl(now)})
 	default:
-		l.own().queue.push(w)
+		l.ownContest().queue.push(w)
 	}
 }
 
-// shut reports whether a TryLock has no chance, by what lives and waits here.
-func (l *Lock) shut(write bool) bool {
+// closedToTry reports whether a TryLock has no chance, by what lives and waits here.
+func (l *Lock) closedToTry(write bool) bool {
 	q := &l.contest.queue
 	return write && q.lasting() > 0 || !write && q.writers > 0 || l.any(func(g *Lease) bool { return g.holds != nil && (write || g.write) })
 }
 
 // growInto grants a re-entry after the renewal it waited for, or queues it when its Owner excludes nobody now.
 func (l *Lock) growInto(now Time, g *Lease, w *Waiter) {
-	if _, writes := l.in(w.Owner); !writes {
+	if _, writes := l.holdsOf(w.Owner); !writes {
 		l.requeue(now, w)
 		return
 	}

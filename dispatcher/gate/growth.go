@@ -50,21 +50,21 @@ func (gs *growths) forget(w *Waiter) bool {
 	return len(gs.take(func(g *growth) bool { return g.w == w })) > 0
 }
 
-// turnAway answers the re-entries under a lease, or under any if that is nil, that chosen picks, and forgets them.
-func (gs *growths) turnAway(cfg *Config, of *Lease, out Outcome, chosen func(*Waiter) bool) {
+// dismiss answers the re-entries under a lease, or under any if that is nil, that chosen picks, and forgets them.
+func (gs *growths) dismiss(cfg *Config, of *Lease, out Outcome, chosen func(*Waiter) bool) {
 	for _, g := range gs.take(func(g *growth) bool { return (of == nil || g.of == of) && g.w != nil && chosen(g.w) }) {
 		cfg.Answer(g.w, out)
 	}
 }
 
-// grown settles what a renewal of a lease by c has made possible; enter lets re-entries in.
-func (gs *growths) grown(c *Command, of *Lease, enter func(*Waiter)) {
+// settleRenewed settles what a renewal of a lease by c has made possible; enter lets re-entries in.
+func (gs *growths) settleRenewed(c *Command, of *Lease, admit func(*Waiter)) {
 	for _, g := range gs.take(func(g *growth) bool { return g.of == of && g.lease <= c.Lease && c.Sent >= g.since }) {
 		switch {
 		case g.w != nil:
-			enter(g.w)
+			admit(g.w)
 		case g.h.alive:
-			g.h.prolong(c.Sent+g.lease-margin(g.lease), &of.Tenure)
+			g.h.extend(c.Sent+g.lease-margin(g.lease), &of.Tenure)
 			settle(g.ack, Outcome{})
 		default:
 			settle(g.ack, Outcome{Why: g.h.why})
@@ -72,14 +72,14 @@ func (gs *growths) grown(c *Command, of *Lease, enter func(*Waiter)) {
 	}
 }
 
-// abort ends what waited for a lease that has ended: extensions are lost, re-entries go to the queue like
+// settleEnded ends what waited for a lease that has ended: extensions are lost, re-entries go to the queue like
 // anybody's requests.
-func (gs *growths) abort(of *Lease, queue func(*Waiter)) {
+func (gs *growths) settleEnded(of *Lease, requeue func(*Waiter)) {
 	for _, g := range gs.take(func(g *growth) bool { return g.of == of }) {
 		if g.w == nil {
 			settle(g.ack, Outcome{Why: g.h.why})
 		} else {
-			queue(g.w)
+			requeue(g.w)
 		}
 	}
 }

@@ -41,17 +41,17 @@ type holdCount struct {
 	living atomic.Int32
 }
 
-func (c *holdCount) add(n int32) {
-	if c != nil {
-		c.living.Add(n)
+func (h *holdCount) add(n int32) {
+	if h != nil {
+		h.living.Add(n)
 	}
 }
 
-func (c *holdCount) count() int32 {
-	if c == nil {
+func (h *holdCount) count() int32 {
+	if h == nil {
 		return 0
 	}
-	return c.living.Load()
+	return h.living.Load()
 }
 
 // Watched reports whether the watchdog renews it.
@@ -86,8 +86,8 @@ func (h *Hold) end() {
 // sinceUnit is the unit of Hold.since.
 const sinceUnit = 100 * time.Millisecond
 
-// prolong moves the hold's own end to until; never nearer.
-func (h *Hold) prolong(until Time, t *Tenure) {
+// extend moves the hold's own end to until; never nearer.
+func (h *Hold) extend(until Time, t *Tenure) {
 	h.until = max(h.until, until)
 	h.follow(t)
 }

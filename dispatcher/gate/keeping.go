@@ -12,7 +12,7 @@ func (l *Lock) renew(now Time, g *Lease, fx *Effects) {
 	longer, growing := l.contest.rivals.growing.lease(g)
 	switch {
 	case now < g.renewAt(growing):
-	case g.lowering():
+	case g.downgradeDue():
 		g.torn = true // until the answer says what is
 		l.send(Downgrade, g.ID, l.keepLease(now, g), fx)
 	default:
@@ -30,8 +30,8 @@ func (l *Lock) keepLease(now Time, g *Lease) time.Duration {
 	case l.contest.rw == nil:
 		return time.Millisecond
 	}
-	left := max(g.extent-now, 0)
-	return (left + margin(left) + margin(left)/50 + 2*time.Millisecond).Truncate(time.Millisecond)
+	rest := max(g.extent-now, 0)
+	return (rest + margin(rest) + margin(rest)/50 + 2*time.Millisecond).Truncate(time.Millisecond)
 }
 
 // renewed is the answer to a renewal.
@@ -40,10 +40,10 @@ func (l *Lock) renewed(now Time, g *Lease, c *Command) {
 	case standing:
 		l.tries = 0
 		g.confirm(now, c, l.cfg)
-		l.contest.rivals.growing.grown(c, g, func(w *Waiter) { l.growInto(now, g, w) })
+		l.contest.rivals.growing.settleRenewed(c, g, func(w *Waiter) { l.growInto(now, g, w) })
 		g.follow()
 	case absent:
-		l.gone(now, g, c)
+		l.vanished(now, g, c)
 	default:
 		l.unrenewed(now, g, c)
 	}
@@ -51,20 +51,20 @@ func (l *Lock) renewed(now Time, g *Lease, c *Command) {
 
 // unrenewed is a renewal of g that proved nothing.
 func (l *Lock) unrenewed(now Time, g *Lease, c *Command) {
-	g.doubt(now, c, &l.tries)
-	g.inDanger(now, c, l.cfg.Stats)
-	l.contest.rivals.growing.turnAway(l.cfg, g, unprovedOutcome(c), triesOnce)
+	g.renewedInVain(now, c, &l.tries)
+	g.warnOverdue(now, c, l.cfg.Stats)
+	l.contest.rivals.growing.dismiss(l.cfg, g, unprovedOutcome(c), triesOnce)
 }
 
 // drop frees a lease of which no hold is left. ack waits for the answer.
 func (l *Lock) drop(now Time, g *Lease, ack Settler) {
 	l.addAck(g, ack)
 	g.phase, g.Next = dead, now
-	l.contest.rivals.endClaim(g.ID)
+	l.contest.rivals.forgetClaim(g.ID)
 	if f := l.contest.queue.fair; f != nil {
-		f.takenInVain(l, now, g.ID)
+		f.grantedInVain(l, now, g.ID)
 	}
-	l.contest.rivals.growing.abort(g, func(w *Waiter) { l.requeue(now, w) })
+	l.contest.rivals.growing.settleEnded(g, func(w *Waiter) { l.requeue(now, w) })
 }
 
 // lose ends all holds of a lease and frees it. Their contexts end before the release is sent (rule 3).
@@ -77,39 +77,39 @@ func (l *Lock) lose(now Time, g *Lease, why Why, ack Settler) {
 func (l *Lock) endAll(g *Lease, why Why) {
 	g.endAll(l.cfg.Stats, why)
 	if rw := l.contest.rw; rw != nil {
-		rw.owners.sweep()
+		rw.owners.forgetAllIdle()
 	}
 }
 
-// gone is a lease that is not in Redis any more, as Redis says in answer to c.
-func (l *Lock) gone(now Time, g *Lease, c *Command) {
+// vanished is a lease that is not in Redis any more, as Redis says in answer to c.
+func (l *Lock) vanished(now Time, g *Lease, c *Command) {
 	l.endAll(g, Lost)
-	l.acks(g).acknowledge(Outcome{Why: Lost})
+	l.acks(g).settle(Outcome{Why: Lost})
 	l.forget(now, g)
-	l.contest.rivals.growing.abort(g, func(w *Waiter) { l.requeue(now, w) })
-	l.orphaned(g, c.Sent)
+	l.contest.rivals.growing.settleEnded(g, func(w *Waiter) { l.requeue(now, w) })
+	l.trackOrphan(g, c.Sent)
 }
 
 // forget notes that nothing of a lease is in Redis any more.
 func (l *Lock) forget(now Time, g *Lease) {
 	g.phase = free
 	l.askFrom(now)
-	l.contest.rivals.stayNoLonger()
+	l.contest.rivals.endStay()
 }
 
-// free sends the release of g that is dead, or the command by which the name stays taken; or it forgets it: when no command can reach it
+// release sends the release of g that is dead, or the command by which the name stays taken; or it forgets it: when no command can reach it
 // and its lease has surely run out in Redis.
-func (l *Lock) free(now Time, g *Lease, fx *Effects) {
+func (l *Lock) release(now Time, g *Lease, fx *Effects) {
 	f := l.contest.queue.fair
 	switch {
 	case now >= g.Ends:
-		l.acks(g).acknowledge(Outcome{Why: Doubtful})
+		l.acks(g).settle(Outcome{Why: Doubtful})
 		l.forget(now, g)
 		return
 	case now < g.Next:
 		return
 	case f != nil:
-		f.returned()
+		f.leaveReturning()
 	}
 	l.again = false
 	if stay := l.contest.rivals.stayFor(now); stay > 0 {
@@ -119,7 +119,7 @@ func (l *Lock) free(now Time, g *Lease, fx *Effects) {
 	c := l.send(l.releaseOp(g.ID, g.write), g.ID, 0, fx)
 	c.Args = l.contest.rivals.releaseArgs(c.Op, "")
 	if f != nil {
-		f.successor(l, c)
+		f.addSuccessor(l, c)
 	}
 }
 
@@ -132,8 +132,8 @@ func (l *Lock) released(now Time, g *Lease, c *Command, fx *Effects) {
 		f.passedOn(l, now, c)
 		return
 	}
-	given := c.given()
-	heard := l.heardBy(c)
+	claimed := c.gaveToClaim()
+	listeners := l.listeners(c)
 	notMine := c.Result == Answered && c.Reply == scripts.NotMine
 	if notMine && g.torn {
 		g.torn, g.write, g.Next = false, false, now
@@ -142,20 +142,20 @@ func (l *Lock) released(now Time, g *Lease, c *Command, fx *Effects) {
 	why, gone := g.released(c)
 	if !gone {
 		if f != nil && c.Result == Unknown { // it may have taken the lock for the successor
-			f.unsure(c.Sent)
+			f.unanswered(c.Sent)
 		}
 		l.unreleased(now, g, c)
 		return
 	}
-	l.acks(g).acknowledge(Outcome{Why: why})
+	l.acks(g).settle(Outcome{Why: why})
 	l.forget(now, g)
-	l.orphaned(g, c.Sent)
+	l.trackOrphan(g, c.Sent)
 	switch {
 	case notMine:
 	case f != nil: // a fair lock is left to the head of the queue in Redis
-		f.outOfTurn(l, now, fx)
-	case !given: // else we have our turn when it is that of our claim
-		l.askFrom(now + l.pause(now, g.ID, heard))
+		f.releasedToQueue(l, now, fx)
+	case !claimed: // else we have our turn when it is that of our claim
+		l.askFrom(now + l.pause(now, g.ID, listeners))
 	}
 }
 
@@ -165,9 +165,9 @@ func (l *Lock) unreleased(now Time, g *Lease, c *Command) {
 	out, pause := g.unreleased(c, &l.tries)
 	g.Next = now + pause
 	if out.final() {
-		l.acks(g).acknowledge(out)
+		l.acks(g).settle(out)
 	}
-	l.contest.turnAway(l.cfg, out, triesOnce)
+	l.contest.dismiss(l.cfg, out, triesOnce)
 	l.contest.note(l.cfg, out)
 }
 
@@ -187,13 +187,13 @@ func (l *Lock) releaseOrphan(now Time, fx *Effects) bool {
 	return true
 }
 
-// heardBy is how many others heard the message of a release.
-func (l *Lock) heardBy(c *Command) int32 {
+// listeners is how many others heard the message of a release.
+func (l *Lock) listeners(c *Command) int32 {
 	r := l.contest.rivals
 	if r == &noRivals {
 		return int32(max(c.Reply, 0))
 	}
-	others, sure := r.heardBy(c.Reply)
+	others, sure := r.otherListeners(c.Reply)
 	l.again = l.again || !sure && l.contest.queue.head != nil
 	return others
 }

@@ -28,9 +28,9 @@ type otherLease struct {
 // sameLease is by how much the end of a lease may seem to move besides: Redis tells whole milliseconds.
 const sameLease = 2 * time.Millisecond
 
-// heard takes an answer to a question that was sent then. changed reports whether somebody has taken or prolonged the lock since
+// update takes an answer to a question that was sent then. changed reports whether somebody has taken or prolonged the lock since
 // the answer before.
-func (o *otherLease) heard(now, sent Time, ttl time.Duration) (changed bool) {
+func (o *otherLease) update(now, sent Time, ttl time.Duration) (changed bool) {
 	was := *o
 	*o = otherLease{leaseEnd(now, ttl), now - sent}
 	if was.ends == Never || o.ends == Never {

@@ -25,8 +25,8 @@ func TestOtherLeases(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			var l otherLease
-			l.heard(time.Hour, time.Hour, c.before)
-			if got := l.heard(time.Hour+time.Second, time.Hour+time.Second, c.then); got != c.changed {
+			l.update(time.Hour, time.Hour, c.before)
+			if got := l.update(time.Hour+time.Second, time.Hour+time.Second, c.then); got != c.changed {
 				t.Errorf("%v left, a second later %v: changed %v, want %v", c.before, c.then, got, c.changed)
 			}
 		})

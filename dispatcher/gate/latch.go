@@ -24,15 +24,15 @@ func (l *Latch) ask() Command {
 	return Command{Op: GetCount}
 }
 
-// heard lets through the waiters that it looked for, if the latch is open.
-func (l *Latch) heard(now Time, c *Command, fx *Effects) {
+// admit lets through the waiters that it looked for, if the latch is open.
+func (l *Latch) admit(now Time, c *Command, fx *Effects) {
 	l.tries = 0
 	w := l.contest.queue.head
 	for ; w != nil && w.asked && c.Reply == 0; w = l.contest.queue.head {
 		l.contest.queue.remove(w)
 		if l.cfg.Answer(w, Outcome{}) {
 			l.cfg.Stats.Granted.Inc()
-			l.rivals.found(now, true)
+			l.rivals.noteFound(now, true)
 		}
 	}
 	switch {
@@ -44,11 +44,11 @@ func (l *Latch) heard(now Time, c *Command, fx *Effects) {
 	}
 }
 
-func (l *Latch) reask(*Command) {}
+func (l *Latch) updateQuestion(*Command) {}
 
-func (l *Latch) left(Time) (Change, bool) { return Change{}, false }
+func (l *Latch) ownChange(Time) (Change, bool) { return Change{}, false }
 
-func (l *Latch) lost() {}
+func (l *Latch) dismissAsked() {}
 
 func (l *Latch) giveBack(*Command) {}
 

@@ -72,24 +72,24 @@ func (l *Lease) declined() {
 // the lock that they share to that of the watchdog. So it is asserted again every third of that, and the deadline is never further
 // away. A renewal does not let readers join for longer: an outside writer must get its turn.
 func (l *Lease) confirm(now Time, c *Command, cfg *Config) {
-	lease := l.counted(c.Lease, cfg)
+	lease := l.trustedLease(c.Lease, cfg)
 	l.extent = max(l.extent, c.Sent+c.Lease-margin(c.Lease))
 	l.Deadline = max(l.Deadline, c.Sent+lease-margin(lease))
-	l.carried(now, c.Lease)
+	l.moveEnds(now, c.Lease)
 	l.Next = c.Sent + l.Lease/3
 	if !l.Watch {
 		l.Next = c.Sent + cfg.Lease/3
 	}
-	l.lowerFirst()
+	l.scheduleDowngrade()
 	if l.write {
 		l.Confirmed = now
 	}
 	l.Epoch, l.Doubt, l.handed = c.Epoch, false, 0
-	l.risk(cfg.Stats, Outcome{})
+	l.warn(cfg.Stats, Outcome{})
 }
 
-// counted is how much of a lease counts: of a reader's no more than the watchdog's.
-func (l *Lease) counted(lease time.Duration, cfg *Config) time.Duration {
+// trustedLease is how much of a lease counts: of a reader's no more than the watchdog's.
+func (l *Lease) trustedLease(lease time.Duration, cfg *Config) time.Duration {
 	if l.write {
 		return lease
 	}
@@ -101,16 +101,16 @@ func (l *Lease) counted(lease time.Duration, cfg *Config) time.Duration {
 func (l *Lease) unusable(now Time, c *Command, cfg *Config) Outcome {
 	switch {
 	case now >= l.Deadline:
-		return overdue(now, c, l.counted(c.Lease, cfg))
+		return overdue(now, c, l.trustedLease(c.Lease, cfg))
 	case c.Result == UnderReplicated:
-		return Outcome{Why: TooFew}
+		return Outcome{Why: NotReplicated}
 	}
 	return Outcome{}
 }
 
-// doubt notes a renewal that proved nothing: the lease is doubtful, so that it is not handed on, and it is asked for
+// renewedInVain notes a renewal that proved nothing: the lease is doubtful, so that it is not handed on, and it is asked for
 // again until its deadline.
-func (l *Lease) doubt(now Time, c *Command, tries *retries) {
+func (l *Lease) renewedInVain(now Time, c *Command, tries *retries) {
 	l.Doubt = true
 	lease := l.Lease
 	if l.Deadline-now <= claimTime { // however long the lease is, several attempts fit into the last seconds; a claim has no more
@@ -120,12 +120,12 @@ func (l *Lease) doubt(now Time, c *Command, tries *retries) {
 	if c.Result == NotSent {
 		l.Next = now + l.Lease/10 // LinkUp comes earlier
 	}
-	l.lowerFirst()
+	l.scheduleDowngrade()
 }
 
-// lowerFirst has a downgrade that is due go before the next renewal.
-func (l *Lease) lowerFirst() {
-	if l.lowering() {
+// scheduleDowngrade has a downgrade that is due go before the next renewal.
+func (l *Lease) scheduleDowngrade() {
+	if l.downgradeDue() {
 		l.Next = 0
 	}
 }
@@ -135,9 +135,9 @@ func (l *Lease) renewAt(growing bool) Time {
 	switch {
 	case l.phase != ours || l.holds == nil:
 		return Never
-	case growing && !l.Doubt && !l.lowering():
+	case growing && !l.Doubt && !l.downgradeDue():
 		return 0
-	case l.Watch || l.Doubt || growing || l.Deadline < l.extent || l.lowering():
+	case l.Watch || l.Doubt || growing || l.Deadline < l.extent || l.downgradeDue():
 		return l.Next
 	}
 	return Never
@@ -161,17 +161,17 @@ func (l *Lease) suspect(at Time) {
 	}
 }
 
-// prolonged notes what a command about the lease, which has come back, may have done to its key. The kind calls it
+// updateEnds notes what a command about the lease, which has come back, may have done to its key. The kind calls it
 // before anything else: what is lost in this moment is released for as long as its key may stand.
-func (l *Lease) prolonged(now Time, c *Command) {
-	if c.ID != l.ID || !Operations[c.Op].prolongs {
+func (l *Lease) updateEnds(now Time, c *Command) {
+	if c.ID != l.ID || !Operations[c.Op].extends {
 		return
 	}
 	switch c.Result {
 	case Answered, UnderReplicated:
-		l.carried(now, c.Lease)
+		l.moveEnds(now, c.Lease)
 	case Unknown:
-		l.carried(now+LateWindow, c.Lease)
+		l.moveEnds(now+LateWindow, c.Lease)
 	}
 }
 
@@ -205,7 +205,7 @@ func (l *Lease) unreleased(c *Command, tries *retries) (out Outcome, pause time.
 	if c.Result == Unknown {
 		l.Resent = l.Resent || c.Sent < l.Deadline
 	}
-	return unfreed(c, tries)
+	return unreleasedOutcome(c, tries)
 }
 
 // orphan is the owner id of an lease that is gone, while an acquire of it may arrive after the command that found it
@@ -235,7 +235,7 @@ func (l *Lease) add(h *Hold, stats *Stats) {
 	if h.watch {
 		l.watched++
 		if l.atRisk {
-			h.risk(stats, Outcome{Why: Doubtful})
+			h.warn(stats, Outcome{Why: Doubtful})
 		}
 	}
 }
@@ -266,7 +266,7 @@ func (l *Lease) end(h *Hold, stats *Stats) {
 	stats.Held.Dec()
 	if h.write {
 		l.writes--
-		l.lowerFirst()
+		l.scheduleDowngrade()
 	}
 	if h.watch {
 		l.watched--
@@ -280,30 +280,32 @@ func (l *Lease) end(h *Hold, stats *Stats) {
 // endAll ends every hold and tells its holder.
 func (l *Lease) endAll(stats *Stats, why Why) {
 	for l.holds != nil {
-		l.tell(l.holds, stats, why)
+		l.lose(l.holds, stats, why)
 	}
 }
 
-// lowering reports whether the writes have ended and reads of the same Owner are left: a downgrade is due.
-func (l *Lease) lowering() bool { return l.phase == ours && l.write && l.writes == 0 && l.holds != nil }
+// downgradeDue reports whether the writes have ended and reads of the same Owner are left: a downgrade is due.
+func (l *Lease) downgradeDue() bool {
+	return l.phase == ours && l.write && l.writes == 0 && l.holds != nil
+}
 
 // isDue reports whether the time of a hold may be over, or that of the lease.
 func (l *Lease) isDue(now Time) bool { return l.phase == ours && now >= l.nextEnd() }
 
-// expired ends the holds that are over by time. ended: there were some. over: the lease is over by that, and is to be
+// endDue ends the holds that are over by time. ended: there were some. over: the lease is over by that, and is to be
 // freed. What ended by its own lease is released, and not left to its TTL (rule 1).
-func (l *Lease) expired(now Time, stats *Stats) (ended, over bool) {
+func (l *Lease) endDue(now Time, stats *Stats) (ended, over bool) {
 	if now >= l.Deadline {
 		ended = l.holds != nil
 		l.endAll(stats, Lost)
 		return ended, true
 	}
-	ended = l.expire(now, stats)
+	ended = l.endDueHolds(now, stats)
 	return ended, ended && l.holds == nil
 }
 
-// expire ends the holds that are over by their own time.
-func (l *Lease) expire(now Time, stats *Stats) (ended bool) {
+// endDueHolds ends the holds that are over by their own time.
+func (l *Lease) endDueHolds(now Time, stats *Stats) (ended bool) {
 	if l.holds == nil || now < l.soonest {
 		return false
 	}
@@ -315,7 +317,7 @@ func (l *Lease) expire(now Time, stats *Stats) (ended bool) {
 			if h.watch {
 				why = TooLong
 			}
-			l.tell(h, stats, why)
+			l.lose(h, stats, why)
 			ended = true
 		} else {
 			l.soonest = min(l.soonest, h.until)
@@ -325,7 +327,7 @@ func (l *Lease) expire(now Time, stats *Stats) (ended bool) {
 	return ended
 }
 
-func (l *Lease) tell(h *Hold, stats *Stats, why Why) {
+func (l *Lease) lose(h *Hold, stats *Stats, why Why) {
 	l.end(h, stats)
 	h.why = why
 	stats.Lost.Inc()

@@ -10,8 +10,8 @@ import (
 // readers. A caller of a mutex is a writer: it excludes all others.
 //
 // Its events are in lockevents.go. Each ends with advance (advance.go), which sends what is due: a question for the callers that wait
-// (asking.go), a renewal or a release (keeping.go). granting.go says which callers hold, handing.go which waiter gets a lease that nobody
-// holds any more, reading.go what only readers need. A fair lock leaves the order to a queue in Redis (fair.go).
+// (asking.go), a renewal or a release (keeping.go). granting.go says which callers hold, handoff.go which waiter gets a lease that nobody
+// holds any more, readwrite.go what only readers need. A fair lock leaves the order to a queue in Redis (fair.go).
 type Lock struct {
 	Entry
 	cfg     *Config  // shared by all names
@@ -29,7 +29,7 @@ func (l *Lock) reset(cfg *Config) {
 		rw.reset(cfg)
 		l.contest = &rw.contest
 	case l.traits().fair:
-		l.own().queue.fair = &fairQueue{}
+		l.ownContest().queue.fair = &fairQueue{}
 	}
 }
 
@@ -70,19 +70,19 @@ var traitsByKind = [...]traits{
 
 func (e *Entry) traits() *traits { return &traitsByKind[e.Kind] }
 
-// own is the contest of l, to be written to.
-func (l *Lock) own() *contest {
+// ownContest is the contest of l, to be written to.
+func (l *Lock) ownContest() *contest {
 	if l.contest == &noContest {
 		l.contest = l.cfg.takeContest()
 	}
 	return l.contest
 }
 
-// rivals are those of l, made if there were none.
-func (l *Lock) rivals() *rivals { return l.own().competing(l.cfg) }
+// ownRivals are those of l, made if there were none.
+func (l *Lock) ownRivals() *rivals { return l.ownContest().ownRivals(l.cfg) }
 
-// returnContest gives a contest that was borrowed back when nothing is in it any more.
-func (l *Lock) returnContest() {
+// putIdleContest gives a contest that was borrowed back when nothing is in it any more.
+func (l *Lock) putIdleContest() {
 	c := l.contest
 	if c.queue.head == nil && c.acks.ack == nil && c.rivals == &noRivals && c.queue.fair == nil && l.lease.phase != asked && c != &noContest {
 		l.contest = &noContest
@@ -140,15 +140,15 @@ func (l *Lock) acks(g *Lease) *pendingAck {
 // addAck has ack, which may be nil, hear of the release of g.
 func (l *Lock) addAck(g *Lease, ack Settler) {
 	if ack != nil {
-		l.own()
+		l.ownContest()
 		l.acks(g).add(ack)
 	}
 }
 
-// asks counts the questions for the head of the queue that were in vain. A mutex has one lease, and one count for all that is in vain.
-func (l *Lock) asks() *retries {
+// askTries counts the questions for the head of the queue that were in vain. A mutex has one lease, and one count for all that is in vain.
+func (l *Lock) askTries() *retries {
 	if rw := l.contest.rw; rw != nil {
-		return &rw.asks
+		return &rw.askTries
 	}
 	return &l.tries
 }
@@ -200,7 +200,7 @@ func (l *Lock) send(op Op, id uint64, lease time.Duration, fx *Effects) *Command
 	c.Entry, c.Op, c.ID, c.Lease, c.Epoch = &l.Entry, op, id, lease, l.cfg.Epoch
 	l.flight = op
 	if Operations[op].publishes && l.contest.rivals != &noRivals {
-		l.contest.rivals.publishing()
+		l.contest.rivals.notePublish()
 	}
 	return c
 }
@@ -227,10 +227,10 @@ func (l *Lock) releaseOp(id uint64, write bool) Op {
 	return l.ops(write).release
 }
 
-// orphaned has the owner of g released once more if an acquire of it may arrive after a command that was sent then; see Lease.orphan.
-func (l *Lock) orphaned(g *Lease, sent Time) {
+// trackOrphan has the owner of g released once more if an acquire of it may arrive after a command that was sent then; see Lease.orphan.
+func (l *Lock) trackOrphan(g *Lease, sent Time) {
 	if g.Unsure > sent {
-		l.rivals().orphans.add(g.orphan(l.releaseOp(g.ID, g.writer)))
+		l.ownRivals().orphans.add(g.orphan(l.releaseOp(g.ID, g.writer)))
 	}
 	g.Unsure = 0
 }

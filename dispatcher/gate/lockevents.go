@@ -7,25 +7,25 @@ import (
 
 // Ask is a caller that wants in.
 func (l *Lock) Ask(now Time, w *Waiter, fx *Effects) {
-	l.tick(now)
+	l.endDue(now)
 	w.Write = w.Write || l.contest.rw == nil
 	q := &l.contest.queue
 	switch {
 	case w.Adopts != "":
-		r := l.rivals()
+		r := l.ownRivals()
 		r.adopting = append(r.adopting, w)
 	case w.Owner != 0 && l.reenter(now, w):
 	case !w.Write && q.writers == 0 && l.join(now, w):
-	case w.Try && l.shut(w.Write): // rule 10: TryLock never takes a handoff
+	case w.Try && l.closedToTry(w.Write): // rule 10: TryLock never takes a handoff
 		l.cfg.Answer(w, Outcome{Why: Taken, TTL: l.ttl(now)})
 	default:
 		switch {
 		case w.Try: // it keeps no pause
-			l.hurry(now)
+			l.endPauses(now)
 		case q.lasting() == 0 && l.first() == nil && !l.contest.rivals.pausing(): // no pause is kept that nobody is in
-			l.contest.hurry(now)
+			l.contest.endPauses(now)
 		}
-		l.own().queue.push(w)
+		l.ownContest().queue.push(w)
 	}
 	l.advance(now, fx)
 }
@@ -44,29 +44,29 @@ func (l *Lock) endWait(now Time, w *Waiter, why Why, fx *Effects) {
 	if waited || r.growing.forget(w) || r.adopting.forget(w) {
 		l.cfg.endWait(w, why, l.lastOutcome(now))
 	}
-	l.closeUp(now)
+	l.admitJoinable(now)
 	l.advance(now, fx)
 }
 
 // Unlock ends a hold. The end of a writer's last write, while it reads too, waits for the downgrade.
 func (l *Lock) Unlock(now Time, h *Hold, ack Settler, fx *Effects) {
-	l.tick(now)
+	l.endDue(now)
 	g := l.ended(h)
 	switch {
 	case g == nil: // it ended while this was on its way
 		settle(ack, Outcome{Why: h.why})
-	case g.lowering() && h.write:
+	case g.downgradeDue() && h.write:
 		l.addAck(g, ack)
 	case g.holds != nil:
 		settle(ack, Outcome{})
 	default:
 		if ack == InVain && h.holdCount == nil { // an Owner's other holds may have had least times
-			l.contest.rivals.stayNoLonger()
+			l.contest.rivals.endStay()
 		}
 		l.addAck(g, ack)
-		l.decide(now, g, fx)
+		l.passOrDrop(now, g, fx)
 		if g.phase != dead { // handed on, or about to be
-			l.acks(g).acknowledge(Outcome{})
+			l.acks(g).settle(Outcome{})
 		}
 	}
 	l.advance(now, fx)
@@ -80,7 +80,7 @@ func (l *Lock) ended(h *Hold) *Lease {
 	g := l.leaseOf(h.Tenure)
 	g.end(h, l.cfg.Stats)
 	if rw := l.contest.rw; rw != nil {
-		rw.owners.left(h.owner())
+		rw.owners.forgetIdle(h.owner())
 	}
 	return g
 }
@@ -88,14 +88,14 @@ func (l *Lock) ended(h *Hold) *Lease {
 // Detach ends a hold and leaves the name to the owner field that DetachedSuffix makes of its tenure's, for lease from when Redis
 // has the command. Not while other holds of its Owner live: then the answer is Taken.
 func (l *Lock) Detach(now Time, h *Hold, lease time.Duration, ack Settler, fx *Effects) {
-	l.tick(now)
+	l.endDue(now)
 	switch g := l.ended(h); {
 	case g == nil: // it ended while this was on its way
 		settle(ack, Outcome{Why: h.why})
 	case g.holds != nil:
 		settle(ack, Outcome{Why: Taken})
 	default:
-		l.rivals().stay.lease = lease
+		l.ownRivals().stay.lease = lease
 		l.drop(now, g, ack)
 	}
 	l.advance(now, fx)
@@ -103,45 +103,45 @@ func (l *Lock) Detach(now Time, h *Hold, lease time.Duration, ack Settler, fx *E
 
 // Extend prolongs a hold with a fixed lease to now + lease; never shorter.
 func (l *Lock) Extend(now Time, h *Hold, lease time.Duration, ack Settler, fx *Effects) {
-	l.tick(now)
+	l.endDue(now)
 	g, until := l.leaseOf(h.Tenure), now+lease-margin(lease)
 	switch {
 	case !h.alive:
 		settle(ack, Outcome{Why: h.why})
 	case until <= g.extent:
-		h.prolong(until, &g.Tenure)
+		h.extend(until, &g.Tenure)
 		settle(ack, Outcome{})
 	default:
-		l.rivals().growing.add(growth{of: g, h: h, lease: lease, since: now, ack: ack})
+		l.ownRivals().growing.add(growth{of: g, h: h, lease: lease, since: now, ack: ack})
 	}
 	l.advance(now, fx)
 }
 
 // Message is a hint that the lock was freed, or says that it was given to our claim.
 func (l *Lock) Message(now Time, news News, fx *Effects) {
-	given := false
+	claimed := false
 	if l.contest.rw == nil { // where a 1 is for readers; here it is for waiters of Redisson
-		if given = l.given(now, news, fx); given {
+		if claimed = l.takeClaimed(now, news, fx); claimed {
 			news.N--
 		}
 		news.N -= news.ones
 	}
-	if l.rivals().foreign(news) {
-		l.tick(now)
-		l.settleYield(false, now) // somebody had it, to free it
-		l.freed(now)
+	if l.ownRivals().foreign(news) {
+		l.endDue(now)
+		l.endYield(false, now) // somebody had it, to free it
+		l.freedByOther(now)
 		l.advance(now, fx)
-	} else if given || l.again { // also if it was taken for our own message
+	} else if claimed || l.again { // also if it was taken for our own message
 		l.advance(now, fx)
 	}
 }
 
-// freed is a hint that the lock was freed by somebody else, and that what we have of it is not there.
-func (l *Lock) freed(now Time) {
+// freedByOther is a hint that the lock was freed by somebody else, and that what we have of it is not there.
+func (l *Lock) freedByOther(now Time) {
 	r, rw := l.contest.rivals, l.contest.rw
 	have := l.any(func(g *Lease) bool { return rw != nil || g.phase == ours })
 	if have {
-		r.found(now, false)
+		r.noteFound(now, false)
 	}
 	if rw != nil || !have {
 		l.hinted(now)
@@ -199,12 +199,12 @@ func (l *Lock) askAgain() {
 
 // LinkUp is the end of a break of the link: holds are verified, waiters ask again.
 func (l *Lock) LinkUp(now Time, fx *Effects) {
-	l.tick(now)
-	l.hurry(now)
-	*l.asks(), l.tries = 0, 0
-	l.contest.rivals.orphans.hurry(now)
+	l.endDue(now)
+	l.endPauses(now)
+	*l.askTries(), l.tries = 0, 0
+	l.contest.rivals.orphans.endPauses(now)
 	if f := l.contest.queue.fair; f != nil {
-		f.hurry()
+		f.endPauses()
 	}
 	l.askAgain()
 	if l.contest.rw != nil || l.lease.phase == ours {
@@ -213,9 +213,9 @@ func (l *Lock) LinkUp(now Time, fx *Effects) {
 	l.advance(now, fx)
 }
 
-// hurry ends the pauses before the next question and before releases.
-func (l *Lock) hurry(now Time) {
-	l.contest.hurry(now)
+// endPauses ends the pauses before the next question and before releases.
+func (l *Lock) endPauses(now Time) {
+	l.contest.endPauses(now)
 	for g := l.first(); g != nil; g = l.after(g) {
 		if g.phase == dead {
 			g.Next = min(g.Next, now)
@@ -226,17 +226,17 @@ func (l *Lock) hurry(now Time) {
 // Force frees an owner. When it is one of ours, its holds end first; when it is one that was granted in Redis but not here
 // yet, it is never handed out.
 func (l *Lock) Force(now Time, owner string, id uint64, ack Settler, fx *Effects) {
-	l.tick(now)
+	l.endDue(now)
 	write := l.contest.rw == nil || strings.HasSuffix(owner, WriterSuffix)
 	if g := l.leaseOf(id); g != nil && id != 0 && g.phase == ours && g.write == write {
-		l.contest.rivals.stayNoLonger()
+		l.contest.rivals.endStay()
 		l.lose(now, g, Lost, ack)
 	} else {
 		if f := l.contest.queue.fair; f != nil {
-			f.takenInVain(l, now, id)
+			f.grantedInVain(l, now, id)
 		}
-		r := l.rivals()
-		r.endClaim(id)
+		r := l.ownRivals()
+		r.forgetClaim(id)
 		r.orphans.add(orphan{owner: owner, id: id, op: l.releaseOp(l.lease.ID, write), at: now, ack: ack})
 	}
 	l.advance(now, fx)
@@ -244,20 +244,20 @@ func (l *Lock) Force(now Time, owner string, id uint64, ack Settler, fx *Effects
 
 // Drain turns all waiters away; holds go on, and can be extended, and what is to be given back is still given.
 func (l *Lock) Drain(now Time, fx *Effects) {
-	l.turnAllAway()
+	l.dismissAll()
 	l.advance(now, fx)
 }
 
-func (l *Lock) turnAllAway() {
+func (l *Lock) dismissAll() {
 	out := Outcome{Why: Closed}
-	l.contest.turnAway(l.cfg, out, everyone)
-	l.contest.rivals.growing.turnAway(l.cfg, nil, out, everyone)
-	l.contest.rivals.turnAdoptersAway(l.cfg, Closed, "")
+	l.contest.dismiss(l.cfg, out, everyone)
+	l.contest.rivals.growing.dismiss(l.cfg, nil, out, everyone)
+	l.contest.rivals.dismissAdopters(l.cfg, Closed, "")
 }
 
 // Close turns everybody away, ends all holds and frees everything.
 func (l *Lock) Close(now Time, fx *Effects) {
-	l.turnAllAway()
+	l.dismissAll()
 	if r := l.contest.rivals; r != &noRivals {
 		r.subscription.close()
 		r.keep, r.turns = Never, turns{}
@@ -272,14 +272,14 @@ func (l *Lock) Close(now Time, fx *Effects) {
 
 // Wake is the alarm.
 func (l *Lock) Wake(now Time, fx *Effects) {
-	l.tick(now)
+	l.endDue(now)
 	if r := l.contest.rivals; r != &noRivals {
 		if now >= Centuries {
 			r.orphans.settleAll(Outcome{Why: Closed})
 		}
-		r.forget(now)
+		r.forgetTurns(now)
 		if l.contest.queue.lasting() == 0 {
-			r.expire(now, &l.Entry, fx)
+			r.unsubscribeIdle(now, &l.Entry, fx)
 		}
 	}
 	l.advance(now, fx)

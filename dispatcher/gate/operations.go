@@ -66,7 +66,7 @@ type Operation struct {
 
 	Ours      bool // the lock may be ours afterwards, also by a hold that was there before
 	Releases  bool // the owner id is dead once it was sent (rule 4)
-	prolongs  bool // the TTL of an owner that is there may be longer afterwards
+	extends   bool // the TTL of an owner that is there may be longer afterwards
 	toClaim   bool // it may give the lock to a claim, and says so
 	publishes bool // a message on the channel of the name, which comes back to us
 	lasting   bool // a change that is sent again until it is made (Change.lasting)
@@ -83,18 +83,18 @@ const (
 var Operations = [Ops]Operation{
 	None: {Name: "none"},
 
-	Renew:      {Name: "renew", Script: &scripts.Renew, Keys: "name", Args: "owner leaseBehind", gives: granted, Ours: true, prolongs: true},
-	Confirm:    {Name: "confirm", Script: &scripts.Confirm, Head: "publish", Keys: "name", Args: "owner lease lockChannel", gives: counted, Ours: true, prolongs: true},
-	RenewRead:  {Name: "renew read", Script: &scripts.RenewRead, Head: "publish", Keys: "name hold", Args: "owner lease nothing", gives: granted, Ours: true, prolongs: true},
-	RenewWrite: {Name: "renew write", Script: &scripts.Renew, Keys: "name", Args: "writer leaseBehind", gives: granted, Ours: true, prolongs: true},
+	Renew:      {Name: "renew", Script: &scripts.Renew, Keys: "name", Args: "owner leaseBehind", gives: granted, Ours: true, extends: true},
+	Confirm:    {Name: "confirm", Script: &scripts.Confirm, Head: "publish", Keys: "name", Args: "owner lease lockChannel", gives: counted, Ours: true, extends: true},
+	RenewRead:  {Name: "renew read", Script: &scripts.RenewRead, Head: "publish", Keys: "name hold", Args: "owner lease nothing", gives: granted, Ours: true, extends: true},
+	RenewWrite: {Name: "renew write", Script: &scripts.Renew, Keys: "name", Args: "writer leaseBehind", gives: granted, Ours: true, extends: true},
 	ConfirmRead: {
 		Name: "confirm read", Script: &scripts.RenewRead, Head: "publish", Keys: "name hold", Args: "owner lease rwChannel",
-		gives: counted, Ours: true, prolongs: true,
+		gives: counted, Ours: true, extends: true,
 	},
-	ConfirmWrite: {Name: "confirm write", Script: &scripts.Confirm, Head: "publish", Keys: "name", Args: "writer lease rwChannel", gives: counted, Ours: true, prolongs: true},
+	ConfirmWrite: {Name: "confirm write", Script: &scripts.Confirm, Head: "publish", Keys: "name", Args: "writer lease rwChannel", gives: counted, Ours: true, extends: true},
 	Downgrade: {
 		Name: "downgrade", Script: &scripts.Downgrade, Head: "publish", Keys: "name hold", Args: "writer owner lease rwChannel",
-		gives: freed, Ours: true, prolongs: true, publishes: true,
+		gives: freed, Ours: true, extends: true, publishes: true,
 	},
 	PermitRenew: {Name: "permit renew", Script: &scripts.PermitRenew, Head: "engineBytes", Keys: "held", Args: "holds", gives: granted},
 

@@ -22,7 +22,7 @@ type orphan struct {
 // orphans are those of one name.
 type orphans []orphan
 
-func (os *orphans) add(g orphan) { *os = append(*os, g) }
+func (os *orphans) add(o orphan) { *os = append(*os, o) }
 
 // due is an orphan that is to be released now; nil: there is none.
 func (os orphans) due(now Time) *orphan {
@@ -36,7 +36,7 @@ func (os orphans) due(now Time) *orphan {
 
 // of is where the orphan of an owner of ours stands; -1: there is none.
 func (os orphans) of(id uint64) int {
-	return slices.IndexFunc(os, func(g orphan) bool { return g.id == id })
+	return slices.IndexFunc(os, func(o orphan) bool { return o.id == id })
 }
 
 // take takes the orphan of an owner of ours away.
@@ -45,16 +45,16 @@ func (os *orphans) take(id uint64) (orphan, bool) {
 	if i < 0 {
 		return orphan{}, false
 	}
-	g := (*os)[i]
+	o := (*os)[i]
 	*os = slices.Delete(*os, i, i+1)
-	return g, true
+	return o, true
 }
 
 // nextAlarm is when the first of them is due.
 func (os orphans) nextAlarm() Time {
 	at := Never
-	for _, g := range os {
-		at = min(at, g.at)
+	for _, o := range os {
+		at = min(at, o.at)
 	}
 	return at
 }
@@ -67,33 +67,33 @@ func (os *orphans) settleAll(out Outcome) {
 	}
 }
 
-// hurry has those released at once that were released in vain.
-func (os orphans) hurry(now Time) {
+// endPauses has those released at once that were released in vain.
+func (os orphans) endPauses(now Time) {
 	for i := range os {
-		if g := &os[i]; g.tries > 0 {
-			g.at, g.tries = min(g.at, now), 0
+		if o := &os[i]; o.tries > 0 {
+			o.at, o.tries = min(o.at, now), 0
 		}
 	}
 }
 
 // answered settles an orphan, or puts it off when its release proved nothing.
 func (os *orphans) answered(now Time, c *Command) {
-	for i, g := range *os {
-		if g.id != c.ID || g.owner != c.Args.Release().Owner || g.op != c.Op {
+	for i, o := range *os {
+		if o.id != c.ID || o.owner != c.Args.Release().Owner || o.op != c.Op {
 			continue
 		}
 		out := orphanOutcome(c)
-		if out.Why != Granted && out.Why != Lost && g.ack == nil && now < g.ends {
-			(*os)[i].at = now + (*os)[i].tries.next(g.id)
+		if out.Why != Granted && out.Why != Lost && o.ack == nil && now < o.ends {
+			(*os)[i].at = now + (*os)[i].tries.next(o.id)
 			return
 		}
-		if c.Sent < g.late {
-			settle(g.ack, out)
-			(*os)[i] = orphan{owner: g.owner, id: g.id, op: g.op, at: g.late, ends: g.ends}
+		if c.Sent < o.late {
+			settle(o.ack, out)
+			(*os)[i] = orphan{owner: o.owner, id: o.id, op: o.op, at: o.late, ends: o.ends}
 			return
 		}
 		*os = slices.Delete(*os, i, i+1)
-		settle(g.ack, out)
+		settle(o.ack, out)
 		return
 	}
 }

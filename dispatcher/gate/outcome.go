@@ -11,24 +11,24 @@ type Why uint8
 
 // The outcomes a machine tells. engine/errors.go turns them into errors.
 const (
-	Granted    Why = iota // also: unlocked, extended
-	Taken                 // another owner has it
-	TimedOut              // Until is over; Outcome.Last says what the last answer was
-	Down                  // not sent: the link is down
-	Doubtful              // no answer from Redis: the outcome is unknown
-	Refused               // the server said no
-	Foreign               // the key is not of this kind of lock
-	Lost                  // the lease ended, or the key was gone
-	TooLong               // MaxHold is over
-	Unlocked              // by its holder
-	Closed                // the engine closes
-	Overloaded            // too many wait already
-	OtherKind             // the name lives as another kind
-	AliasLives            // its alias lives, with which it would share keys
-	Deadlock              // its Owner reads, and would wait for itself
-	TooFew                // replicas have it: it was given back
-	TooLate               // the lease was over when its answer came, or it reached Redis too late: nothing is held
-	GaveUp                // its caller waits no longer; Outcome.Last says what the last answer was
+	Granted       Why = iota // also: unlocked, extended
+	Taken                    // another owner has it
+	TimedOut                 // Until is over; Outcome.Last says what the last answer was
+	Down                     // not sent: the link is down
+	Doubtful                 // no answer from Redis: the outcome is unknown
+	Refused                  // the server said no
+	Foreign                  // the key is not of this kind of lock
+	Lost                     // the lease ended, or the key was gone
+	TooLong                  // MaxHold is over
+	Unlocked                 // by its holder
+	Closed                   // the engine closes
+	Overloaded               // too many wait already
+	OtherKind                // the name lives as another kind
+	AliasLives               // its alias lives, with which it would share keys
+	Deadlock                 // its Owner reads, and would wait for itself
+	NotReplicated            // replicas have it: it was given back
+	TooLate                  // the lease was over when its answer came, or it reached Redis too late: nothing is held
+	GaveUp                   // its caller waits no longer; Outcome.Last says what the last answer was
 )
 
 // Outcome is an answer to a caller.
@@ -43,8 +43,8 @@ type Outcome struct {
 }
 
 // final reports whether it is no use to wait after this answer.
-func (out Outcome) final() bool {
-	return out.Why == Foreign || out.Why == Refused && !out.Passes
+func (o Outcome) final() bool {
+	return o.Why == Foreign || o.Why == Refused && !o.Passes
 }
 
 // Unanswered is the answer in Redis's place to a caller that waits a limited time for one.
@@ -87,8 +87,8 @@ func (p *pendingAck) add(ack Settler) {
 	}
 }
 
-// acknowledge answers them. It writes nothing if there are none, for a wait state without waiters is shared.
-func (p *pendingAck) acknowledge(out Outcome) {
+// settle answers them. It writes nothing if there are none, for a wait state without waiters is shared.
+func (p *pendingAck) settle(out Outcome) {
 	if ack := p.ack; ack != nil {
 		p.ack = nil
 		ack.Settle(out)

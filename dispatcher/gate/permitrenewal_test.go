@@ -19,7 +19,7 @@ func TestARenewalOfSeveralHolds(t *testing.T) {
 			h = &Hold{}
 			m.held[h] = &permit{h: h, n: 1, Tenure: Tenure{ID: uint64(i + 101), Lease: time.Second, Watch: true, Next: now + Time(i+1)}}
 		}
-		if c, due := m.left(now); !due || c.Lease != 2*time.Second || m.renewAt != now+1 {
+		if c, due := m.ownChange(now); !due || c.Lease != 2*time.Second || m.renewAt != now+1 {
 			t.Fatalf("due %v, as urgent as %v, the next in %v; want the lease of 2s, and 1ns", due, c.Lease, m.renewAt-now)
 		}
 	}

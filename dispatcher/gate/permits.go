@@ -58,15 +58,15 @@ func (ps *Permits) ask() Command {
 	return Command{Op: PermitTake, Lease: w.Lease, Args: PermitTakeArgs{N: w.N}.Args()}
 }
 
-// reask asks for the same: the ids are those that the call may have taken.
-func (ps *Permits) reask(c *Command) {
+// updateQuestion asks for the same: the ids are those that the call may have taken.
+func (ps *Permits) updateQuestion(c *Command) {
 	c.Args = PermitTakeArgs{N: c.Args.PermitTake().N, Resent: true}.Args()
 }
 
-// heard grants what was taken to the first waiter that wants just that, or frees it.
-func (ps *Permits) heard(now Time, c *Command, fx *Effects) {
+// admit grants what was taken to the first waiter that wants just that, or frees it.
+func (ps *Permits) admit(now Time, c *Command, fx *Effects) {
 	if ttl, held := c.Reply.Held(); held {
-		ps.declined(now, ttl, fx)
+		ps.refusedPermits(now, ttl, fx)
 		return
 	}
 	p := &permit{Tenure: Tenure{ID: c.ID, Lease: c.Lease, Watch: ps.watch}, n: c.Args.PermitTake().N}
@@ -76,8 +76,8 @@ func (ps *Permits) heard(now Time, c *Command, fx *Effects) {
 	}
 	ps.contest.askAt = now
 	if now >= p.Deadline { // a grant read after its own deadline is not handed out
-		ps.contest.gaveBack(now, ps.cfg, ps.cfg.LastID, &ps.tries, overdue(now, c, c.Lease))
-		ps.free(p, nil)
+		ps.contest.grantedInVain(now, ps.cfg, ps.cfg.LastID, &ps.tries, overdue(now, c, c.Lease))
+		ps.release(p, nil)
 		return
 	}
 	ps.tries = 0
@@ -89,20 +89,20 @@ func (ps *Permits) heard(now Time, c *Command, fx *Effects) {
 		p.h.alive = granted
 	}
 	if !granted {
-		ps.free(p, nil)
+		ps.release(p, nil)
 		return
 	}
 	if ps.held == nil {
 		ps.held = make(map[*Hold]*permit)
 	}
 	ps.held[p.h] = p
-	ps.cfg.Stats.granted()
-	ps.rivals.found(now, true)
-	ps.expect(p)
+	ps.cfg.Stats.countGrant()
+	ps.rivals.noteFound(now, true)
+	ps.schedule(p)
 }
 
-// declined is too few permits: the waiters sleep until news comes, the first of the held ones ends, or the poll cap.
-func (ps *Permits) declined(now Time, ttl time.Duration, fx *Effects) {
+// refusedPermits is too few permits: the waiters sleep until news comes, the first of the held ones ends, or the poll cap.
+func (ps *Permits) refusedPermits(now Time, ttl time.Duration, fx *Effects) {
 	ps.tries = 0
 	w := ps.contest.queue.head
 	switch {
@@ -111,27 +111,27 @@ func (ps *Permits) declined(now Time, ttl time.Duration, fx *Effects) {
 		ps.contest.askAt = now
 	case w.Try: // and with it all that want as much
 		ps.cfg.Stats.Waits.Inc()
-		want := w.N
-		ps.contest.turnAway(ps.cfg, Outcome{Why: Taken, TTL: ttl}, func(w *Waiter) bool { return w.Try && w.N >= want })
+		least := w.N
+		ps.contest.dismiss(ps.cfg, Outcome{Why: Taken, TTL: ttl}, func(w *Waiter) bool { return w.Try && w.N >= least })
 		ps.contest.askAt = now
 	default:
 		ps.refused(now, ttl, fx)
 	}
 }
 
-// expect notes when something is to be done about p.
-func (ps *Permits) expect(p *permit) {
+// schedule notes when something is to be done about p.
+func (ps *Permits) schedule(p *permit) {
 	ps.renewAt = min(ps.renewAt, p.Next)
 	ps.endAt = min(ps.endAt, p.Deadline, p.h.until)
 }
 
-// free frees the permits of a hold that is over.
-func (ps *Permits) free(p *permit, ack Settler) {
+// release frees the permits of a hold that is over.
+func (ps *Permits) release(p *permit, ack Settler) {
 	ps.changes.queue = append(ps.changes.queue, Change{Op: PermitFree, Args: PermitFreeArgs{N: p.n, First: p.ID}.Args(), Ack: ack})
 }
 
 func (ps *Permits) giveBack(c *Command) {
-	ps.free(&permit{Tenure: Tenure{ID: c.ID}, n: c.Args.PermitTake().N}, nil)
+	ps.release(&permit{Tenure: Tenure{ID: c.ID}, n: c.Args.PermitTake().N}, nil)
 }
 
 // end takes a hold out. Its permits are freed by the next call.
@@ -142,19 +142,19 @@ func (ps *Permits) end(p *permit, ack Settler) {
 	if p.atRisk {
 		ps.cfg.Stats.AtRisk.Dec()
 	}
-	p.acknowledge(Outcome{Why: Lost})
-	ps.free(p, ack)
+	p.settle(Outcome{Why: Lost})
+	ps.release(p, ack)
 }
 
-// tell ends a hold by anything but its holder's wish.
-func (ps *Permits) tell(p *permit, why Why) {
+// lose ends a hold by anything but its holder's wish.
+func (ps *Permits) lose(p *permit, why Why) {
 	ps.cfg.Stats.Lost.Inc()
 	p.h.By.End(why) // before its permits are freed (rule 3)
 	ps.end(p, nil)
 }
 
-// tick ends what time has ended.
-func (ps *Permits) tick(now Time) {
+// endDue ends what time has ended.
+func (ps *Permits) endDue(now Time) {
 	if now < ps.endAt {
 		return
 	}
@@ -162,23 +162,23 @@ func (ps *Permits) tick(now Time) {
 	for _, p := range ps.held {
 		switch {
 		case now >= p.Deadline || now >= p.h.until && !p.h.watch:
-			ps.tell(p, Lost)
+			ps.lose(p, Lost)
 		case now >= p.h.until:
-			ps.tell(p, TooLong)
+			ps.lose(p, TooLong)
 		default:
 			ps.endAt = min(ps.endAt, p.Deadline, p.h.until)
 		}
 	}
-	left := ps.pendingUnlocks[:0]
-	for _, o := range ps.pendingUnlocks {
-		if now >= o.until {
-			o.Settle(Outcome{Why: Doubtful}) // Unlock never blocks past the deadline
+	kept := ps.pendingUnlocks[:0]
+	for _, u := range ps.pendingUnlocks {
+		if now >= u.until {
+			u.Settle(Outcome{Why: Doubtful}) // Unlock never blocks past the deadline
 		}
-		if o.ack != nil {
-			left = append(left, o)
-			ps.endAt = min(ps.endAt, o.until)
+		if u.ack != nil {
+			kept = append(kept, u)
+			ps.endAt = min(ps.endAt, u.until)
 		}
 	}
-	clear(ps.pendingUnlocks[len(left):])
-	ps.pendingUnlocks = left
+	clear(ps.pendingUnlocks[len(kept):])
+	ps.pendingUnlocks = kept
 }

@@ -9,27 +9,27 @@ import (
 
 // Ask is a caller that wants permits.
 func (ps *Permits) Ask(now Time, w *Waiter, fx *Effects) {
-	ps.tick(now)
+	ps.endDue(now)
 	ps.sequencer.Ask(now, w, fx)
 }
 
 // Answer is the call coming back.
 func (ps *Permits) Answer(now Time, c *Command, fx *Effects) {
 	ps.now, ps.sent = now, c.Sent
-	ps.tick(now)
-	ps.inDanger(c)
+	ps.endDue(now)
+	ps.warnOverdue(c)
 	ps.sequencer.Answer(now, c, fx)
 }
 
 // Change frees permits by their ids, or makes more. All ids are freed or none: holds of ours end when the other permits are
 // freed.
 func (ps *Permits) Change(now Time, c Change, fx *Effects) {
-	ps.tick(now)
+	ps.endDue(now)
 	if c.Op == PermitFree {
 		f := ps.freeing(&c)
 		if c.Args.PermitFree().N == 0 {
 			f.Settle(Outcome{})
-			ps.pump(now, fx)
+			ps.advance(now, fx)
 			return
 		}
 		c.Ack = f
@@ -95,25 +95,25 @@ func (ps *Permits) holder(number uint64) *permit {
 
 // Unlock ends a hold by its holder's wish.
 func (ps *Permits) Unlock(now Time, h *Hold, ack Settler, fx *Effects) {
-	ps.tick(now)
+	ps.endDue(now)
 	p := ps.held[h]
 	if p == nil {
 		settle(ack, Outcome{Why: Lost})
-		ps.pump(now, fx)
+		ps.advance(now, fx)
 		return
 	}
-	o := &pendingUnlock{ack: ack, until: p.Deadline}
+	u := &pendingUnlock{ack: ack, until: p.Deadline}
 	if ack != nil {
-		ps.pendingUnlocks = append(ps.pendingUnlocks, o)
-		ps.endAt = min(ps.endAt, o.until)
+		ps.pendingUnlocks = append(ps.pendingUnlocks, u)
+		ps.endAt = min(ps.endAt, u.until)
 	}
-	ps.end(p, o)
-	ps.pump(now, fx)
+	ps.end(p, u)
+	ps.advance(now, fx)
 }
 
 // Extend prolongs a hold with a fixed lease to now + lease; never shorter.
 func (ps *Permits) Extend(now Time, h *Hold, lease time.Duration, ack Settler, fx *Effects) {
-	ps.tick(now)
+	ps.endDue(now)
 	p := ps.held[h]
 	switch {
 	case p == nil:
@@ -122,24 +122,24 @@ func (ps *Permits) Extend(now Time, h *Hold, lease time.Duration, ack Settler, f
 		p.extend, p.Next, ps.renewAt = max(p.extend, lease), now, now
 		p.add(ack)
 	}
-	ps.pump(now, fx)
+	ps.advance(now, fx)
 }
 
 // Suspect has all holds verified.
 func (ps *Permits) Suspect(now Time, fx *Effects) {
-	ps.verify(now)
+	ps.suspectAll(now)
 	ps.sequencer.Suspect(now, fx)
 }
 
 // LinkUp has all holds verified, too.
 func (ps *Permits) LinkUp(now Time, fx *Effects) {
-	ps.tick(now)
-	ps.verify(now)
+	ps.endDue(now)
+	ps.suspectAll(now)
 	ps.sequencer.LinkUp(now, fx)
 }
 
-// verify has Redis asked whether all holds are there.
-func (ps *Permits) verify(now Time) {
+// suspectAll has Redis asked whether all holds are there.
+func (ps *Permits) suspectAll(now Time) {
 	for _, p := range ps.held {
 		p.Next, ps.renewAt = now, now
 	}
@@ -148,14 +148,14 @@ func (ps *Permits) verify(now Time) {
 // Close ends all holds and frees their permits.
 func (ps *Permits) Close(now Time, fx *Effects) {
 	for _, p := range ps.held {
-		ps.tell(p, Closed)
+		ps.lose(p, Closed)
 	}
 	ps.sequencer.Close(now, fx)
 }
 
 // Wake is the alarm.
 func (ps *Permits) Wake(now Time, fx *Effects) {
-	ps.tick(now)
+	ps.endDue(now)
 	ps.sequencer.Wake(now, fx)
 }
 
@@ -184,5 +184,5 @@ func (ps *Permits) Oldest() Time {
 
 func (ps *Permits) channel() func(string) string { return scripts.SemaphoreChannel }
 
-// lost is a question that will get no answer. Its permits end by their lease.
-func (ps *Permits) lost() {}
+// dismissAsked is a question that will get no answer. Its permits end by their lease.
+func (ps *Permits) dismissAsked() {}

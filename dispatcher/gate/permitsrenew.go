@@ -15,8 +15,8 @@ type renewal struct {
 // mostRenewed is how many holds one call renews: its answer is a sum of powers of 2, below the codes of faults.
 const mostRenewed = 48
 
-// left is the renewal of those that are due.
-func (ps *Permits) left(now Time) (Change, bool) {
+// ownChange is the renewal of those that are due.
+func (ps *Permits) ownChange(now Time) (Change, bool) {
 	if now < ps.renewAt {
 		return Change{}, false
 	}
@@ -56,12 +56,12 @@ func (r *renewal) Settle(out Outcome) bool {
 		case out.Why != Granted: // doubtful; asked for again until its deadline
 			p.Next = m.now + within(pause, p.Lease)
 			if p.ack != nil && out.Why != Down {
-				p.acknowledge(out)
+				p.settle(out)
 				p.extend = 0
 			}
-			m.expect(p)
+			m.schedule(p)
 		case out.N>>k&1 == 0:
-			m.tell(p, Lost) // and what may be left of its permits is freed
+			m.lose(p, Lost) // and what may be left of its permits is freed
 		default:
 			m.renewed(p)
 		}
@@ -69,15 +69,15 @@ func (r *renewal) Settle(out Outcome) bool {
 	return true
 }
 
-// inDanger tells those that c was to renew, and has not, if their renewal is overdue.
-func (ps *Permits) inDanger(c *Command) {
+// warnOverdue tells those that c was to renew, and has not, if their renewal is overdue.
+func (ps *Permits) warnOverdue(c *Command) {
 	if c.Op != PermitRenew || c.Result == Answered && c.Reply.Fault() == scripts.None {
 		return
 	}
 	for _, p := range ps.held {
 		if p.Watch && p.Next == Never && !p.atRisk && ps.now >= p.half() {
 			p.atRisk = true
-			p.h.risk(ps.cfg.Stats, unprovedOutcome(c))
+			p.h.warn(ps.cfg.Stats, unprovedOutcome(c))
 		}
 	}
 }
@@ -85,7 +85,7 @@ func (ps *Permits) inDanger(c *Command) {
 func (ps *Permits) renewed(p *permit) {
 	if p.atRisk {
 		p.atRisk = false
-		p.h.risk(ps.cfg.Stats, Outcome{})
+		p.h.warn(ps.cfg.Stats, Outcome{})
 	}
 	p.Next = Never
 	lease := p.extend
@@ -100,7 +100,7 @@ func (ps *Permits) renewed(p *permit) {
 		}
 		p.h.follow(&p.Tenure)
 	}
-	p.acknowledge(Outcome{})
+	p.settle(Outcome{})
 	p.extend = 0
-	ps.expect(p)
+	ps.schedule(p)
 }

@@ -36,10 +36,10 @@ func within(pause, lease time.Duration) time.Duration {
 	return max(min(pause, lease/10), lease/50, 5*time.Millisecond)
 }
 
-// declined is what to say of an acquire that surely did nothing, for another reason than another owner, and how long
+// declinedOutcome is what to say of an acquire that surely did nothing, for another reason than another owner, and how long
 // to pause before the next. What came to Redis too late is first asked for again at once and nothing is said: the
 // server's clock is known by then.
-func declined(c *Command, tries *retries) (out Outcome, pause time.Duration) {
+func declinedOutcome(c *Command, tries *retries) (out Outcome, pause time.Duration) {
 	if c.Result == NotSent {
 		return unprovedOutcome(c), deniedPause
 	}
@@ -65,8 +65,8 @@ func refusal(c *Command) Outcome {
 	return out
 }
 
-// unfreed is what to say of a release that proved nothing, and how long to pause before the next.
-func unfreed(c *Command, tries *retries) (out Outcome, pause time.Duration) {
+// unreleasedOutcome is what to say of a release that proved nothing, and how long to pause before the next.
+func unreleasedOutcome(c *Command, tries *retries) (out Outcome, pause time.Duration) {
 	switch c.Result {
 	case NotSent:
 		return unprovedOutcome(c), deniedPause
@@ -87,7 +87,7 @@ func unprovedOutcome(c *Command) Outcome {
 	case Unknown:
 		return Outcome{Why: Doubtful, ServerMessage: c.ServerMessage}
 	case UnderReplicated:
-		return Outcome{Why: TooFew}
+		return Outcome{Why: NotReplicated}
 	}
 	return refusal(c)
 }

@@ -11,27 +11,27 @@ type Warned interface {
 // half is when half of the lease is left.
 func (t *Tenure) half() Time { return t.Deadline - t.Lease/2 }
 
-// inDanger tells the watched holds if their renewal is overdue: c has confirmed nothing.
-func (l *Lease) inDanger(now Time, c *Command, stats *Stats) {
+// warnOverdue tells the watched holds if their renewal is overdue: c has confirmed nothing.
+func (l *Lease) warnOverdue(now Time, c *Command, stats *Stats) {
 	if now >= l.half() {
-		l.risk(stats, unprovedOutcome(c))
+		l.warn(stats, unprovedOutcome(c))
 	}
 }
 
-// risk tells the watched holds, unless they know, that they are at risk because of why, or, if that is Granted, no more.
-func (l *Lease) risk(stats *Stats, why Outcome) {
+// warn tells the watched holds, unless they know, that they are at risk because of why, or, if that is Granted, no more.
+func (l *Lease) warn(stats *Stats, why Outcome) {
 	if l.atRisk == (why.Why != Granted) {
 		return
 	}
 	l.atRisk = !l.atRisk
 	for h := l.holds; h != nil; h = h.next {
 		if h.watch {
-			h.risk(stats, why)
+			h.warn(stats, why)
 		}
 	}
 }
 
-func (h *Hold) risk(stats *Stats, why Outcome) {
+func (h *Hold) warn(stats *Stats, why Outcome) {
 	if why.Why == Granted {
 		stats.AtRisk.Dec()
 	} else {

@@ -42,16 +42,16 @@ func (r *rivals) nextAlarm(free bool) Time {
 	return min(r.linger, r.keep)
 }
 
-// enter notes that the name is ours.
-func (r *rivals) enter(now Time, cfg *Config) {
-	r.yielding.enter(now, cfg)
-	r.turns.enter(now)
-	r.found(now, true)
+// noteOurs notes that the name is ours.
+func (r *rivals) noteOurs(now Time, cfg *Config) {
+	r.yielding.noteOurs(now, cfg)
+	r.turns.noteOurs(now)
+	r.noteFound(now, true)
 	r.spins = 0
 }
 
-// forget ends the memory of the turns when it is time.
-func (r *rivals) forget(now Time) {
+// forgetTurns ends the memory of the turns when it is time.
+func (r *rivals) forgetTurns(now Time) {
 	if now >= r.keep {
 		r.keep = Never
 	}
@@ -67,8 +67,8 @@ func (r *rivals) forced(id uint64) (ack Settler, forced bool) {
 	return o.ack, forced
 }
 
-// endClaim forgets the claim of a tenure that is ours, or is released.
-func (r *rivals) endClaim(id uint64) {
+// forgetClaim forgets the claim of a tenure that is ours, or is released.
+func (r *rivals) forgetClaim(id uint64) {
 	if id != 0 && r.claim.id == id {
 		r.claim.id = 0
 	}
@@ -79,8 +79,8 @@ func (r *rivals) stayFor(now Time) time.Duration {
 	return max(r.stay.lease, r.stay.least, ceilMillis(r.stay.until-now))
 }
 
-// stayNoLonger has the name freed at once.
-func (r *rivals) stayNoLonger() {
+// endStay has the name freed at once.
+func (r *rivals) endStay() {
 	if r.stay != (stay{}) {
 		r.stay = stay{}
 	}
@@ -121,8 +121,8 @@ func (as *adoptions) takeFor(c *Command, t *Tenure) *Waiter {
 	return w
 }
 
-// turnAdoptersAway answers all waiters that want to take the place of another owner than that one.
-func (r *rivals) turnAdoptersAway(cfg *Config, why Why, but string) {
+// dismissAdopters answers all waiters that want to take the place of another owner than that one.
+func (r *rivals) dismissAdopters(cfg *Config, why Why, but string) {
 	if len(r.adopting) == 0 {
 		return
 	}
@@ -148,11 +148,11 @@ func (r *rivals) turnOver(now Time, callers int32, polls bool, cfg *Config) bool
 }
 
 // pause is how long we leave a name to others that listen; heard of them heard of its release, and waiters of ours wait.
-func (r *rivals) pause(now Time, heard, waiters int32, cfg *Config) time.Duration {
+func (r *rivals) pause(now Time, listeners, waiters int32, cfg *Config) time.Duration {
 	if r == &noRivals || waiters == 0 && !r.yielding.short() { // no pause is kept that nobody is in
 		return 0
 	}
-	return r.yielding.pause(now, heard, cfg)
+	return r.yielding.pause(now, listeners, cfg)
 }
 
 // pausePolling is how long we leave a freed name to others that poll. The end of our turn counts also if nobody waits
@@ -161,7 +161,7 @@ func (r *rivals) pausePolling(now Time, waiters int32, seed uint64, cfg *Config)
 	if r == &noRivals {
 		return 0
 	}
-	r.turns.left = now
+	r.turns.freedAt = now
 	r.keep = r.turns.settled()
 	switch {
 	case r.turnOver(now, waiters+1, true, cfg):

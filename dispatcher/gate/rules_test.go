@@ -223,7 +223,7 @@ func (l *fairQueue) knows(head *Waiter, place uint64) bool {
 			return true
 		}
 	}
-	return slices.ContainsFunc(slices.Concat(l.leaving, l.late, []places{l.out}), func(p places) bool { return p.first <= place && place < p.first+uint64(p.n) })
+	return slices.ContainsFunc(slices.Concat(l.leaving, l.late, []places{l.leavingNow}), func(p places) bool { return p.first <= place && place < p.first+uint64(p.n) })
 }
 
 // checkWaiters: whoever waits for an answer is known to the machine of its name.

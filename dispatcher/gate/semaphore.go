@@ -64,13 +64,13 @@ func (s *Semaphore) ask() Command {
 	return Command{Op: Take, Args: TakeArgs{Runs: scripts.Runs(runs)}.Args()}
 }
 
-// reask takes for those that wait now.
-func (s *Semaphore) reask(c *Command) {
+// updateQuestion takes for those that wait now.
+func (s *Semaphore) updateQuestion(c *Command) {
 	c.Args = TakeArgs{Runs: s.ask().Args.Take().Runs, Resent: true}.Args()
 }
 
-// heard hands out what was taken.
-func (s *Semaphore) heard(now Time, c *Command, fx *Effects) {
+// admit hands out what was taken.
+func (s *Semaphore) admit(now Time, c *Command, fx *Effects) {
 	s.tries = 0
 	s.unassigned += int64(c.Reply)
 	for w := s.contest.queue.head; w != nil && w.N <= s.unassigned; w = s.contest.queue.head {
@@ -79,7 +79,7 @@ func (s *Semaphore) heard(now Time, c *Command, fx *Effects) {
 		if s.cfg.Answer(w, Outcome{}) {
 			s.unassigned -= n
 			s.cfg.Stats.Granted.Inc()
-			s.rivals.found(now, true)
+			s.rivals.noteFound(now, true)
 		}
 	}
 	w := s.contest.queue.head
@@ -90,7 +90,7 @@ func (s *Semaphore) heard(now Time, c *Command, fx *Effects) {
 	case w.Try: // it was refused, and with it all that want as much
 		s.cfg.Stats.Waits.Inc()
 		want := w.N
-		s.contest.turnAway(s.cfg, Outcome{Why: Taken, TTL: -1}, func(w *Waiter) bool { return w.Try && w.asked && w.N >= want })
+		s.contest.dismiss(s.cfg, Outcome{Why: Taken, TTL: -1}, func(w *Waiter) bool { return w.Try && w.asked && w.N >= want })
 		s.contest.askAt = now
 	default:
 		s.refused(now, -1, fx)
@@ -101,14 +101,14 @@ func (s *Semaphore) heard(now Time, c *Command, fx *Effects) {
 func (s *Semaphore) Change(now Time, c Change, fx *Effects) {
 	if c.Ack == InVain {
 		s.unassigned += c.Args.Count().N
-		s.pump(now, fx)
+		s.advance(now, fx)
 		return
 	}
 	s.sequencer.Change(now, c, fx)
 }
 
-// left gives back what nobody wants.
-func (s *Semaphore) left(now Time) (Change, bool) {
+// ownChange gives back what nobody wants.
+func (s *Semaphore) ownChange(now Time) (Change, bool) {
 	n := s.unassigned
 	if n == 0 || now < s.giveAt {
 		return Change{}, false
@@ -128,9 +128,9 @@ func (s *Semaphore) NextAlarm() Time {
 	return at
 }
 
-// lost is a question that will get no answer: what it took for those at the head is gone, and they are told.
-func (s *Semaphore) lost() {
-	s.contest.turnAway(s.cfg, Outcome{Why: Doubtful}, func(w *Waiter) bool { return w.asked })
+// dismissAsked is a question that will get no answer: what it took for those at the head is gone, and they are told.
+func (s *Semaphore) dismissAsked() {
+	s.contest.dismiss(s.cfg, Outcome{Why: Doubtful}, func(w *Waiter) bool { return w.asked })
 }
 
 func (s *Semaphore) giveBack(c *Command) { s.unassigned += int64(c.Reply) }

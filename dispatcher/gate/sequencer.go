@@ -11,21 +11,21 @@ type sequencer struct {
 	kind    countedKind
 	changes changes
 
-	call   Command // under way; Op None: nothing is
-	out    bool    // it is on its way; else it waits for callAt
-	unsure Time    // when it was sent and got no answer first; 0: it never did
-	denied Time    // when it was refused first, for a reason that may pass; 0: it never was
-	callAt Time    // when it, or the next change, may be sent
+	call     Command // under way; Op None: nothing is
+	inFlight bool    // it is on its way; else it waits for callAt
+	unsure   Time    // when it was sent and got no answer first; 0: it never did
+	denied   Time    // when it was refused first, for a reason that may pass; 0: it never was
+	callAt   Time    // when it, or the next change, may be sent
 }
 
 // countedKind is what differs between the kinds.
 type countedKind interface {
 	ask() Command                            // the question for those at the head of the queue
-	heard(now Time, c *Command, fx *Effects) // its answer
+	admit(now Time, c *Command, fx *Effects) // its answer
 	channel() func(string) string            // where news is announced
-	reask(c *Command)                        // the question is sent again: change it to what is wanted now
-	left(now Time) (Change, bool)            // what is to be changed besides what was asked for
-	lost()                                   // its answer will never come
+	updateQuestion(c *Command)               // the question is sent again: change it to what is wanted now
+	ownChange(now Time) (Change, bool)       // what is to be changed besides what was asked for
+	dismissAsked()                           // its answer will never come
 	giveBack(c *Command)                     // its answer is UnderReplicated
 }
 
@@ -49,7 +49,7 @@ func (s *sequencer) Ask(now Time, w *Waiter, fx *Effects) {
 	}
 	w.asked = false
 	s.contest.queue.push(w)
-	s.pump(now, fx)
+	s.advance(now, fx)
 }
 
 // Change is a call that does not wait in line.
@@ -58,18 +58,18 @@ func (s *sequencer) Change(now Time, c Change, fx *Effects) {
 		s.callAt = min(s.callAt, now)
 	}
 	s.changes.queue = append(s.changes.queue, c)
-	s.pump(now, fx)
-}
-
-// pump sends the next call, if one is due and none is on its way, and notes whether anybody still has to listen.
-// Every event ends with it.
-func (s *sequencer) pump(now Time, fx *Effects) {
 	s.advance(now, fx)
-	s.rivals.thin(now, s.contest.queue.lasting() > 0)
 }
 
+// advance sends the next call, if one is due and none is on its way, and notes whether anybody still has to listen.
+// Every event ends with it.
 func (s *sequencer) advance(now Time, fx *Effects) {
-	if s.out {
+	s.sendNext(now, fx)
+	s.rivals.setLinger(now, s.contest.queue.lasting() > 0)
+}
+
+func (s *sequencer) sendNext(now Time, fx *Effects) {
+	if s.inFlight {
 		return
 	}
 	if s.call.Op != None {
@@ -78,24 +78,24 @@ func (s *sequencer) advance(now Time, fx *Effects) {
 	if s.call.Op != None {
 		return
 	}
-	if c, due := s.kind.left(now); due {
+	if c, due := s.kind.ownChange(now); due {
 		s.changes.queue = append([]Change{c}, s.changes.queue...)
 	}
 	switch {
 	case s.changes.queue != nil:
 		if now >= s.callAt {
-			s.start(s.changes.next(), fx)
+			s.sendNew(s.changes.next(), fx)
 		}
 	case s.contest.queue.head == nil:
 		s.again = false
 	case now >= s.contest.askTime(s.again):
 		s.again = false
 		s.cfg.Stats.Attempts.Inc()
-		s.start(s.kind.ask(), fx)
+		s.sendNew(s.kind.ask(), fx)
 	}
 }
 
-func (s *sequencer) start(c Command, fx *Effects) {
+func (s *sequencer) sendNew(c Command, fx *Effects) {
 	s.cfg.LastID++
 	c.Entry, c.ID = &s.Entry, s.cfg.LastID
 	if c.Op == PermitTake { // it gives numbers to its ids
@@ -106,9 +106,9 @@ func (s *sequencer) start(c Command, fx *Effects) {
 }
 
 func (s *sequencer) send(fx *Effects) {
-	s.out = true
+	s.inFlight = true
 	if Operations[s.call.Op].publishes {
-		s.rivals.publishing()
+		s.rivals.notePublish()
 	}
 	*fx.add(s.call.Op) = s.call
 }
@@ -117,21 +117,21 @@ func (s *sequencer) send(fx *Effects) {
 func (s *sequencer) repeat(now Time, fx *Effects) {
 	switch {
 	case s.unsure != 0 && now >= s.unsure+receiptTime:
-		s.giveUp(Outcome{Why: Doubtful})
+		s.endCall(Outcome{Why: Doubtful})
 	case now >= s.callAt:
 		if s.changes.n == 0 { // the same question, for those that wait now
-			s.kind.reask(&s.call)
+			s.kind.updateQuestion(&s.call)
 		}
 		s.send(fx)
 	}
 }
 
-// giveUp ends the call without an answer.
-func (s *sequencer) giveUp(out Outcome) {
+// endCall ends the call without an answer.
+func (s *sequencer) endCall(out Outcome) {
 	if s.changes.n > 0 {
 		s.changes.settle(out)
 	} else {
-		s.kind.lost()
+		s.kind.dismissAsked()
 	}
 	s.call = Command{}
 }
@@ -156,19 +156,19 @@ func (s *sequencer) endWait(now Time, w *Waiter, why Why, fx *Effects) {
 	if s.forget(w) {
 		s.cfg.endWait(w, why, s.contest.lastOutcome(now))
 	}
-	s.pump(now, fx)
+	s.advance(now, fx)
 }
 
 // Subscribed is the subscription being confirmed, perhaps again after a reconnect, or refused.
 func (s *sequencer) Subscribed(now Time, refusal string, fx *Effects) {
 	s.again = s.contest.subscribed(s.cfg, refusal) || s.again
-	s.pump(now, fx)
+	s.advance(now, fx)
 }
 
 // Drain turns all waiters away; what is to be given back is still given.
 func (s *sequencer) Drain(now Time, fx *Effects) {
-	s.contest.turnAway(s.cfg, Outcome{Why: Closed}, everyone)
-	s.pump(now, fx)
+	s.contest.dismiss(s.cfg, Outcome{Why: Closed}, everyone)
+	s.advance(now, fx)
 }
 
 // Waiting is how many callers wait for the name.
@@ -177,36 +177,36 @@ func (s *sequencer) Waiting() int { return int(s.contest.queue.n) }
 // Message is news on the channel: that a latch has changed, or how many permits there are now, or how many came.
 func (s *sequencer) Message(now Time, news News, fx *Effects) {
 	if s.rivals.foreign(news) && (s.Kind == LatchKind || news.Most > 0) {
-		s.heed(now, fx)
+		s.hinted(now, fx)
 	}
 }
 
-// heed is a hint by a message. What nobody is granted by counts as a message in vain.
-func (s *sequencer) heed(now Time, fx *Effects) {
-	s.rivals.found(now, false)
+// hinted is a hint by a message. What nobody is granted by counts as a message in vain.
+func (s *sequencer) hinted(now Time, fx *Effects) {
+	s.rivals.noteFound(now, false)
 	if now >= s.rivals.heedAt {
-		s.hint(now, fx)
+		s.askAgain(now, fx)
 		return
 	}
-	s.contest.askAt, s.rivals.missed = min(s.contest.askAt, s.rivals.heedAt), s.out
-	s.pump(now, fx)
+	s.contest.askAt, s.rivals.missed = min(s.contest.askAt, s.rivals.heedAt), s.inFlight
+	s.advance(now, fx)
 }
 
-// hint says that the next answer may be yes.
-func (s *sequencer) hint(now Time, fx *Effects) {
+// askAgain says that the next answer may be yes.
+func (s *sequencer) askAgain(now Time, fx *Effects) {
 	s.again = true
-	s.pump(now, fx)
+	s.advance(now, fx)
 }
 
 // Suspect is a change of the key by somebody else.
-func (s *sequencer) Suspect(now Time, fx *Effects) { s.hint(now, fx) }
+func (s *sequencer) Suspect(now Time, fx *Effects) { s.askAgain(now, fx) }
 
 // LinkUp is the end of a break of the link.
 func (s *sequencer) LinkUp(now Time, fx *Effects) {
 	s.contest.askAt, s.callAt = min(s.contest.askAt, now), min(s.callAt, now)
 	s.tries, s.changes.tries = 0, 0
-	s.contest.hurry(now)
-	s.hint(now, fx)
+	s.contest.endPauses(now)
+	s.askAgain(now, fx)
 }
 
 // Close is Drain, for good.
@@ -218,20 +218,20 @@ func (s *sequencer) Close(now Time, fx *Effects) {
 // Wake is the alarm.
 func (s *sequencer) Wake(now Time, fx *Effects) {
 	if now >= Centuries {
-		s.end()
+		s.settleAll()
 		return
 	}
 	if s.contest.queue.lasting() == 0 {
-		s.rivals.expire(now, &s.Entry, fx)
+		s.rivals.unsubscribeIdle(now, &s.Entry, fx)
 	}
-	s.pump(now, fx)
+	s.advance(now, fx)
 }
 
-// end settles what nobody will work on any more.
-func (s *sequencer) end() {
-	s.contest.turnAway(s.cfg, Outcome{Why: Closed}, everyone)
-	if s.call.Op != None && s.changes.n > 0 && (s.out || s.unsure != 0) {
-		s.giveUp(Outcome{Why: Doubtful})
+// settleAll settles what nobody will work on any more.
+func (s *sequencer) settleAll() {
+	s.contest.dismiss(s.cfg, Outcome{Why: Closed}, everyone)
+	if s.call.Op != None && s.changes.n > 0 && (s.inFlight || s.unsure != 0) {
+		s.endCall(Outcome{Why: Doubtful})
 	}
 	s.changes.settleAll(Outcome{Why: Down})
 }
@@ -240,7 +240,7 @@ func (s *sequencer) end() {
 func (s *sequencer) NextAlarm() Time {
 	at := s.rivals.linger
 	switch {
-	case s.out:
+	case s.inFlight:
 	case s.call.Op != None:
 		at = min(at, s.callAt)
 		if s.unsure != 0 {

@@ -8,9 +8,9 @@ import (
 
 // Answer is the call coming back. It is settled, or sent again until it is.
 func (s *sequencer) Answer(now Time, c *Command, fx *Effects) {
-	s.out = false
+	s.inFlight = false
 	if Operations[c.Op].publishes {
-		s.unpublish(c)
+		s.published(c)
 	}
 	fault := c.Reply.Fault()
 	_, late := c.Reply.Late()
@@ -20,18 +20,18 @@ func (s *sequencer) Answer(now Time, c *Command, fx *Effects) {
 	case c.Result == UnderReplicated:
 		s.unreplicated(now, c)
 	case c.Result == Answered && late: // this copy did nothing; an earlier one may have
-		s.late(now, c)
+		s.refusedLate(now, c)
 	case c.Result == Answered && (fault == scripts.None || !s.doubtful(now, fault)):
 		s.answered(now, c, fx)
 	case s.unsure != 0: // this copy did nothing either
 		s.callAt = now + s.pause()
-		s.unavailable(now, c)
+		s.answerCallers(now, c)
 	case s.changes.n > 0:
 		s.unchanged(now, c)
 	default:
 		s.unasked(now, c)
 	}
-	s.pump(now, fx)
+	s.advance(now, fx)
 }
 
 // answered is an answer of the script.
@@ -41,7 +41,7 @@ func (s *sequencer) answered(now Time, c *Command, fx *Effects) {
 	case s.changes.n == 0 && fault == scripts.None:
 		s.call = Command{}
 		s.again = s.again || s.unsure != 0 // it may be the answer to a question for others
-		s.kind.heard(now, c, fx)
+		s.kind.admit(now, c, fx)
 	case s.changes.n == 0:
 		s.unasked(now, c)
 	case fault != scripts.None && fault.Passing():
@@ -59,18 +59,18 @@ func (s *sequencer) answered(now Time, c *Command, fx *Effects) {
 func (s *sequencer) refused(now Time, ttl time.Duration, fx *Effects) {
 	s.cfg.Stats.Waits.Inc()
 	s.tries, s.rivals.theirs.ends = 0, leaseEnd(now, ttl)
-	s.contest.tell(s.cfg, Outcome{Why: Taken, TTL: -1})
+	s.contest.answerWaiters(s.cfg, Outcome{Why: Taken, TTL: -1})
 	s.contest.askAt = now + s.cfg.sleep(ttl, s.cfg.LastID)
 	if s.rivals.missed {
 		s.rivals.missed, s.contest.askAt = false, min(s.contest.askAt, max(now, s.rivals.heedAt))
 	}
-	s.rivals.want(&s.Entry, s.kind.channel(), fx)
+	s.rivals.subscribe(&s.Entry, s.kind.channel(), fx)
 }
 
 // unasked is a question that surely took nothing, for another reason than that there is nothing.
 func (s *sequencer) unasked(now Time, c *Command) {
 	s.call = Command{}
-	s.unavailable(now, c)
+	s.answerCallers(now, c)
 	s.contest.declined(now, s.cfg, c, &s.tries)
 }
 
@@ -78,14 +78,14 @@ func (s *sequencer) unasked(now Time, c *Command) {
 func (s *sequencer) unchanged(now Time, c *Command) {
 	fault := c.Reply.Fault()
 	passing := c.Result == Again || c.Result == Answered && fault.Passing()
-	s.unavailable(now, c)
+	s.answerCallers(now, c)
 	switch {
 	case !s.changes.queue[0].lasting() && c.Result == NotSent:
-		s.giveUp(unprovedOutcome(c))
+		s.endCall(unprovedOutcome(c))
 	case c.Result == NotSent: // as if it had not been tried: by the next time there may be more of it
 		s.changes.n, s.call = 0, Command{}
 	case !passing || !s.changes.queue[0].lasting() || s.denied != 0 && now >= s.denied+refusalTime:
-		s.giveUp(refusal(c))
+		s.endCall(refusal(c))
 	default:
 		if s.denied == 0 {
 			s.denied = now
@@ -102,31 +102,31 @@ func (s *sequencer) unanswered(now Time, c *Command) {
 	}
 	s.cfg.Stats.Uncertain.Inc()
 	s.callAt = now + s.pause()
-	s.contest.tell(s.cfg, unprovedOutcome(c))
+	s.contest.answerWaiters(s.cfg, unprovedOutcome(c))
 }
 
 // unreplicated is a call that ran, but too few replicas have what it did. What it took goes back.
 func (s *sequencer) unreplicated(now Time, c *Command) {
 	s.call = Command{}
 	if s.changes.n > 0 {
-		s.changes.settle(Outcome{Why: TooFew})
+		s.changes.settle(Outcome{Why: NotReplicated})
 		return
 	}
-	s.contest.gaveBack(now, s.cfg, s.cfg.LastID, &s.tries, Outcome{Why: TooFew})
+	s.contest.grantedInVain(now, s.cfg, s.cfg.LastID, &s.tries, Outcome{Why: NotReplicated})
 	s.kind.giveBack(c)
 }
 
-// unavailable tells the callers that ask only once that there is nobody to answer.
-func (s *sequencer) unavailable(now Time, c *Command) {
+// answerCallers tells the callers that ask only once that there is nobody to answer.
+func (s *sequencer) answerCallers(now Time, c *Command) {
 	if c.Result != NotSent {
 		out := refusal(c)
-		s.contest.turnAway(s.cfg, out, triesOnce)
+		s.contest.dismiss(s.cfg, out, triesOnce)
 		s.contest.note(s.cfg, out)
 		return
 	}
 	out := unprovedOutcome(c)
-	s.contest.tell(s.cfg, out)
-	s.changes.turnAway(out)
+	s.contest.answerWaiters(s.cfg, out)
+	s.changes.dismiss(out)
 	s.callAt = now + deniedPause
 }
 
@@ -136,23 +136,23 @@ func (s *sequencer) doubtful(now Time, fault scripts.Fault) bool {
 	return s.unsure != 0 && (now < lateAfter(s.unsure) || s.changes.n == 0 && fault.Passing())
 }
 
-// unpublish is a Give coming back: its message is known as ours, or was none.
-func (s *sequencer) unpublish(c *Command) {
+// published is a Give coming back: its message is known as ours, or was none.
+func (s *sequencer) published(c *Command) {
 	reply := c.Reply
 	if !c.ran() {
 		reply = 0
 	}
-	if _, sure := s.rivals.heardBy(reply); !sure {
+	if _, sure := s.rivals.otherListeners(reply); !sure {
 		s.again = s.contest.queue.head != nil
 	}
 }
 
-// late is a call that came to Redis too late: the server's clock is known by then, and it is sent again at once,
+// refusedLate is a call that came to Redis too late: the server's clock is known by then, and it is sent again at once,
 // after a pause if that was in vain.
-func (s *sequencer) late(now Time, c *Command) {
-	out, pause := declined(c, s.retries())
+func (s *sequencer) refusedLate(now Time, c *Command) {
+	out, pause := declinedOutcome(c, s.retries())
 	s.callAt = now + pause
-	s.contest.tell(s.cfg, out)
+	s.contest.answerWaiters(s.cfg, out)
 }
 
 // retries counts the attempts at the call under way, or at others like it.

@@ -20,7 +20,7 @@ type Stats struct {
 	Uncertain Counter // commands that lost their answer
 }
 
-func (s *Stats) granted() {
+func (s *Stats) countGrant() {
 	s.Held.Inc()
 	s.Granted.Inc()
 }

@@ -18,7 +18,7 @@ type stay struct {
 	asked Time          // what the clock showed when they were granted
 }
 
-// atLeast has the name stay taken for least from the grant on, which is in this event. The event's time may be long ago, for the
+// addLeast has the name stay taken for least from the grant on, which is in this event. The event's time may be long ago, for the
 // loop may have stood still after it had read the clock:
 //
 //  1. The loop reads the clock and is paused for a second.
@@ -26,7 +26,7 @@ type stay struct {
 //  3. The least time, counted from that reading, is over a second too early.
 //
 // So it counts from the next reading.
-func (s *stay) atLeast(now Time, least time.Duration) {
+func (s *stay) addLeast(now Time, least time.Duration) {
 	s.least, s.asked = max(s.least, least), now
 }
 

@@ -68,8 +68,8 @@ const (
 // lingerTime is how long a subscription outlives its last waiter, for hot names.
 const lingerTime = time.Second
 
-// want subscribes to a channel, unless that was done.
-func (s *subscription) want(e *Entry, channel func(string) string, fx *Effects) {
+// subscribe subscribes to a channel, unless that was done.
+func (s *subscription) subscribe(e *Entry, channel func(string) string, fx *Effects) {
 	s.linger = Never
 	if s.state != unsubscribed {
 		return
@@ -78,8 +78,8 @@ func (s *subscription) want(e *Entry, channel func(string) string, fx *Effects) 
 	fx.Subscriptions = append(fx.Subscriptions, SubscriptionChange{Entry: e, Channel: s.channel, On: true})
 }
 
-// thin starts the linger when nobody waits any more, and stops it when somebody does.
-func (s *subscription) thin(now Time, waiting bool) {
+// setLinger starts the linger when nobody waits any more, and stops it when somebody does.
+func (s *subscription) setLinger(now Time, waiting bool) {
 	switch {
 	case s.state == unsubscribed:
 	case waiting:
@@ -89,8 +89,8 @@ func (s *subscription) thin(now Time, waiting bool) {
 	}
 }
 
-// expire ends the subscription when its linger is over.
-func (s *subscription) expire(now Time, e *Entry, fx *Effects) {
+// unsubscribeIdle ends the subscription when its linger is over.
+func (s *subscription) unsubscribeIdle(now Time, e *Entry, fx *Effects) {
 	if now < s.linger {
 		return
 	}
@@ -139,9 +139,9 @@ const (
 	longestHeed = 16 * time.Millisecond
 )
 
-// found notes what a question has found: whether anything had changed since the one before. Another owner of the
+// noteFound notes what a question has found: whether anything had changed since the one before. Another owner of the
 // lock is a change, so that a lock over which many compete is asked for as often as it is freed.
-func (s *subscription) found(now Time, changed bool) {
+func (s *subscription) noteFound(now Time, changed bool) {
 	if changed {
 		s.vain, s.heedAt = 0, 0
 		return
@@ -160,27 +160,27 @@ func (s *subscription) found(now Time, changed bool) {
 	s.heedAt = now + pause
 }
 
-// publishing notes that a command leaves that publishes a message, which will come back to us. It is noted when it leaves:
+// notePublish notes that a command leaves that publishes a message, which will come back to us. It is noted when it leaves:
 // the message and the answer come on two connections, and the message may well be first.
-func (s *subscription) publishing() {
+func (s *subscription) notePublish() {
 	if s.state == subscribed {
 		s.own += s.echo
 		s.published = true
 	}
 }
 
-// heardBy is how many others heard the message of a command that n subscribers heard. sure is false when
+// otherListeners is how many others heard the message of a command that n subscribers heard. sure is false when
 // somebody else's message may have been taken for ours.
-func (s *subscription) heardBy(n scripts.Reply) (others int32, sure bool) {
-	heard := int32(max(n, 0))
+func (s *subscription) otherListeners(n scripts.Reply) (others int32, sure bool) {
+	listeners := int32(max(n, 0))
 	if !s.published {
-		return heard, true
+		return listeners, true
 	}
-	if heard == 0 { // not even we did: there will be no message
+	if listeners == 0 { // not even we did: there will be no message
 		return 0, s.unpublished()
 	}
 	s.published = false
-	return heard - 1, true
+	return listeners - 1, true
 }
 
 // unpublished is a command that may have published nothing. The message we were going to ignore may be

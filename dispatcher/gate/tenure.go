@@ -33,8 +33,8 @@ func (t *Tenure) watch(lease time.Duration, confirmed Time) {
 	t.Watch, t.Lease, t.Next = true, lease, confirmed+lease/3
 }
 
-// carried notes that a command with this lease has run by then, or may have: the key's TTL counts from there.
-func (t *Tenure) carried(by Time, lease time.Duration) {
+// moveEnds notes that a command with this lease has run by then, or may have: the key's TTL counts from there.
+func (t *Tenure) moveEnds(by Time, lease time.Duration) {
 	t.Ends = max(t.Ends, by+lease+2*margin(lease))
 	t.Stretched = t.Stretched || lease > t.Lease
 }
@@ -43,10 +43,10 @@ func (t *Tenure) carried(by Time, lease time.Duration) {
 // afterwards by the server's clock (rule 12). A link that takes longer than this is no link.
 const LateWindow = 2 * time.Second
 
-// unsure notes that an acquire without an answer may still run until then.
-func (t *Tenure) unsure(until Time) {
+// unanswered notes that an acquire without an answer may still run until then.
+func (t *Tenure) unanswered(until Time) {
 	t.Unsure = until
-	t.carried(until, t.Lease)
+	t.moveEnds(until, t.Lease)
 }
 
 // lateAfter is when an acquire sent then cannot run any more. A quarter of a second allows for what the engine
@@ -64,4 +64,4 @@ const TokenBlock = 64
 // tokens are those a tenure has left.
 type tokens struct{ next, last int64 }
 
-func (t *tokens) left() bool { return t.next <= t.last }
+func (t *tokens) any() bool { return t.next <= t.last }

@@ -30,15 +30,15 @@ const (
 
 // turns is the time that a process shares with others that poll.
 type turns struct {
-	began  Time  // this turn; 0: none did
-	handed int32 // grants in it without asking Redis
-	left   Time  // when we last freed the name
-	met    Time  // when we last got it back from others
-	window Time  // when we last came back after a pollWindow
-	pause  bool  // the name is left to others
-	taken  bool  // since we left it we found others there
-	trials uint8 // how many very short turns are left
-	known  uint8 // how many more pauses in vain it takes until others are taken to be gone; 0: they are
+	began   Time  // this turn; 0: none did
+	handed  int32 // grants in it without asking Redis
+	freedAt Time  // when we last freed the name
+	met     Time  // when we last got it back from others
+	window  Time  // when we last came back after a pollWindow
+	pause   bool  // the name is left to others
+	taken   bool  // since we left it we found others there
+	trials  uint8 // how many very short turns are left
+	known   uint8 // how many more pauses in vain it takes until others are taken to be gone; 0: they are
 }
 
 // over reports whether the turn is over. Nobody's turn ends who never kept the name from others by handing it on.
@@ -59,8 +59,8 @@ func (t *turns) over(now Time, callers int32, cfg *Config) bool {
 	return int64(t.handed) >= int64(firstGrants*callers)<<longer || now-t.began >= firstTurn*cfg.HandoffTime<<longer
 }
 
-// hand counts a grant without asking Redis.
-func (t *turns) hand(now Time) {
+// countHandoff counts a grant without asking Redis.
+func (t *turns) countHandoff(now Time) {
 	if t.began == 0 {
 		t.began, t.window = now, now
 	}
@@ -83,10 +83,10 @@ func (t *turns) leave(now Time, seed uint64) time.Duration {
 	return min(minYield+since+since/4+jitter(seed, since/4), pollWindow)
 }
 
-// enter notes that the name is ours.
-func (t *turns) enter(now Time) {
+// noteOurs notes that the name is ours.
+func (t *turns) noteOurs(now Time) {
 	switch {
-	case t.began == 0 || now-t.left >= pollWindow:
+	case t.began == 0 || now-t.freedAt >= pollWindow:
 		t.window, t.trials = now, trials+1
 	case !t.taken && !t.pause: // it was left only because nobody waited here
 		return
@@ -109,5 +109,5 @@ func (t *turns) settled() Time {
 	if t.began == 0 || t.known == 0 && t.handed == 0 {
 		return Never
 	}
-	return t.left + pollWindow
+	return t.freedAt + pollWindow
 }

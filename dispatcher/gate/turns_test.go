@@ -40,23 +40,23 @@ func TestTurnsEnd(t *testing.T) {
 // Others who were met are taken to be gone after so many pauses in vain; then two short turns follow each that are tried twice as often.
 func TestOthersAreForgotten(t *testing.T) {
 	const now = time.Hour
-	met := turns{began: now, window: now, left: now, known: 2, pause: true}
-	met.enter(now)
+	met := turns{began: now, window: now, freedAt: now, known: 2, pause: true}
+	met.noteOurs(now)
 	if met.known != 1 || met.trials != 0 {
 		t.Errorf("after a pause in vain: %+v", met)
 	}
 	met.pause = true
-	met.enter(now)
+	met.noteOurs(now)
 	if met.known != 0 || met.trials != 2*trials {
 		t.Errorf("after the last pause in vain: %+v", met)
 	}
 	met.pause = true
-	met.enter(now)
+	met.noteOurs(now)
 	if met.trials != 2*trials-1 {
 		t.Errorf("after a trial: %+v", met)
 	}
-	left := turns{began: now, window: now, left: now - pollWindow, known: 3}
-	left.enter(now)
+	left := turns{began: now, window: now, freedAt: now - pollWindow, known: 3}
+	left.noteOurs(now)
 	if left.known != 3 {
 		t.Errorf("after a time in which nobody wanted it: %+v", left)
 	}
@@ -82,10 +82,10 @@ func TestPausesOfTurns(t *testing.T) {
 		t    turns
 		kept bool
 	}{
-		"there was no turn":     {turns{left: now, known: 1, handed: 1}, false},
-		"nothing to be kept":    {turns{began: now, left: now}, false},
-		"others were met":       {turns{began: now, left: now, known: 1}, true},
-		"grants were handed on": {turns{began: now, left: now, handed: 1}, true},
+		"there was no turn":     {turns{freedAt: now, known: 1, handed: 1}, false},
+		"nothing to be kept":    {turns{began: now, freedAt: now}, false},
+		"others were met":       {turns{began: now, freedAt: now, known: 1}, true},
+		"grants were handed on": {turns{began: now, freedAt: now, handed: 1}, true},
 	} {
 		if got := c.t.settled(); got == now+pollWindow != c.kept || got == Never == c.kept {
 			t.Errorf("%s: remembered until %v", name, got)
@@ -114,7 +114,7 @@ func TestPausing(t *testing.T) {
 
 // A tenure has its tokens to the last.
 func TestTokensAreUsedToTheLast(t *testing.T) {
-	if !(&tokens{64, 64}).left() || (&tokens{65, 64}).left() {
+	if !(&tokens{64, 64}).any() || (&tokens{65, 64}).any() {
 		t.Error("the last token of a block is not the last that is used")
 	}
 }
@@ -136,8 +136,8 @@ func TestTurnsAreBounded(t *testing.T) {
 		t.Errorf("others were met long ago: left alone for %v, want %v", got, pollWindow)
 	}
 	for before, after := range map[uint8]uint8{0: 0, 1: 0, 2: 1} {
-		tried := turns{began: now, left: now, pause: true, trials: before}
-		if tried.enter(now); tried.trials != after {
+		tried := turns{began: now, freedAt: now, pause: true, trials: before}
+		if tried.noteOurs(now); tried.trials != after {
 			t.Errorf("after %d trials %d are left, want %d", before, tried.trials, after)
 		}
 	}

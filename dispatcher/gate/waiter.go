@@ -30,7 +30,7 @@ type Waiter struct {
 	// Owned by the loop.
 	queued     bool
 	asked      bool   // Redis was asked for it, and has not answered
-	heard      bool   // it listens, in the queue of a fair lock in Redis
+	subscribed bool   // it listens, in the queue of a fair lock in Redis
 	place      uint64 // there; 0: it does not stand in it
 	Entry      *Entry
 	Timer      wheel.Timer[*Waiter] // for Until
@@ -78,9 +78,9 @@ func (w *Waiter) fits(t *Tenure) bool {
 // takes is the lease of the command that takes the name for w: whatever becomes of its holder, the name stays taken for Least.
 func (w *Waiter) takes(lease time.Duration) time.Duration { return max(lease, w.Least) }
 
-// gaveUp is the answer to a waiter that waits no longer, from what is known of its name. A waiter that asks only once
+// endOutcome is the answer to a waiter that waits no longer, from what is known of its name. A waiter that asks only once
 // was asked for, perhaps, and heard nothing.
-func (w *Waiter) gaveUp(why Why, known Outcome) Outcome {
+func (w *Waiter) endOutcome(why Why, known Outcome) Outcome {
 	switch {
 	case w.Try && why == TimedOut:
 		return Unanswered
@@ -130,7 +130,7 @@ func (q *Queue) remove(w *Waiter) {
 		return
 	}
 	if q.fair != nil {
-		q.fair.gone(w)
+		q.fair.removed(w)
 	}
 	if w.prev == nil {
 		q.head = w.next

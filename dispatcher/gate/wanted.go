@@ -34,8 +34,8 @@ type wanting struct {
 	lookAt Time // when Redis may be asked, again
 }
 
-// mayWant is when whoever is counted has waited for h.
-func (l *Lock) mayWant(h *Hold) Time {
+// countableFrom is when whoever is counted has waited for h.
+func (l *Lock) countableFrom(h *Hold) Time {
 	if l.Kind == FairKind {
 		return h.Since()
 	}
@@ -47,7 +47,7 @@ func (l *Lock) lookAlarm() Time {
 	at := Never
 	if l.Kind != SpinKind {
 		for _, h := range l.contest.rivals.wanting.holds {
-			at = min(at, max(l.mayWant(h), l.contest.rivals.wanting.lookAt))
+			at = min(at, max(l.countableFrom(h), l.contest.rivals.wanting.lookAt))
 		}
 	}
 	return at
@@ -56,17 +56,17 @@ func (l *Lock) lookAlarm() Time {
 // Wanted has the holder of h told when somebody else waits for the name.
 func (l *Lock) Wanted(now Time, h *Hold, fx *Effects) {
 	if h.alive {
-		w := &l.rivals().wanting
+		w := &l.ownRivals().wanting
 		w.holds, w.lookAt = append(w.holds, h), now
 	}
 	l.advance(now, fx)
 }
 
-// seeWaiters tells of those who wait here, if any do, and forgets holds that have ended. A reader is let in beside readers.
-func (l *Lock) seeWaiters() {
+// notifyOfWaiters tells of those who wait here, if any do, and forgets holds that have ended. A reader is let in beside readers.
+func (l *Lock) notifyOfWaiters() {
 	q := &l.contest.queue
 	any := q.writers > 0 || q.lasting() > 0 && !l.reads()
-	l.contest.rivals.wanting.tell(func(*Hold) bool { return any })
+	l.contest.rivals.wanting.notify(func(*Hold) bool { return any })
 }
 
 // countWaiters asks Redis who waits, if it is time.
@@ -88,11 +88,11 @@ func (l *Lock) countedWaiters(c *Command) {
 	if l.Kind != FairKind {
 		others -= l.contest.rivals.ownWhenSent(c.Sent)
 	}
-	l.contest.rivals.wanting.tell(func(h *Hold) bool { return others > 0 && c.Sent >= l.mayWant(h) })
+	l.contest.rivals.wanting.notify(func(h *Hold) bool { return others > 0 && c.Sent >= l.countableFrom(h) })
 }
 
-// tell tells those that are wanted, and forgets them and those that have ended.
-func (w *wanting) tell(wanted func(*Hold) bool) {
+// notify tells those that are wanted, and forgets them and those that have ended.
+func (w *wanting) notify(wanted func(*Hold) bool) {
 	w.holds = slices.DeleteFunc(w.holds, func(h *Hold) bool {
 		if h.alive && !wanted(h) {
 			return false

@@ -31,11 +31,11 @@ type yielding struct {
 	handed    int32         // grants without asking Redis since we have the name
 	yields    uint8         // how many yields more were in vain than were taken
 	shorts    uint8         // how many turns of others were short, less one for each that was not or was in vain
-	unheard   bool          // the yield under way is for somebody who does not listen
+	forPoller bool          // the yield under way is for somebody who does not listen
 	taken     bool          // the last yield was taken
 	yield     time.Duration // the one that is under way; 0: none
 	yieldFree Time          // until when we do not yield
-	seen      Time          // when we saw that it was
+	takenAt   Time          // when we saw that it was
 	shortEnds Time          // until when our turns are short
 	pollEnds  Time          // until when somebody is taken to poll
 }
@@ -65,9 +65,9 @@ func (y *yielding) short() bool { return y.shorts >= shortAfter }
 func (y *yielding) over(callers int32) bool { return y.short() && y.handed >= max(callers/3, 1) }
 
 // pause is how long to leave a name, whose freeing so many others heard, to them.
-func (y *yielding) pause(now Time, heard int32, cfg *Config) time.Duration {
-	if heard <= 0 {
-		return y.pauseUnheard(now, cfg)
+func (y *yielding) pause(now Time, listeners int32, cfg *Config) time.Duration {
+	if listeners <= 0 {
+		return y.pauseForPollers(now, cfg)
 	}
 	if now < y.yieldFree {
 		return 0
@@ -77,25 +77,25 @@ func (y *yielding) pause(now Time, heard int32, cfg *Config) time.Duration {
 	return y.yield
 }
 
-// pauseUnheard is the pause at the end of a streak for whoever polls without listening. It meets them by chance: to let them
+// pauseForPollers is the pause at the end of a streak for whoever polls without listening. It meets them by chance: to let them
 // in for certain, it would have to be as long as their sleep.
-func (y *yielding) pauseUnheard(now Time, cfg *Config) time.Duration {
+func (y *yielding) pauseForPollers(now Time, cfg *Config) time.Duration {
 	if cfg.HandoffTime <= 0 || y.streak == 0 || now-y.streak < y.longest(now, cfg) {
 		return 0
 	}
-	y.yield, y.unheard = minYield, true
+	y.yield, y.forPoller = minYield, true
 	if now < y.pollEnds {
 		y.yield = max(minYield, cfg.HandoffTime/4)
 	}
 	return y.yield
 }
 
-// settleYield notes whether somebody took what we yielded.
-func (y *yielding) settleYield(nobody bool, now Time) {
+// endYield notes whether somebody took what we yielded.
+func (y *yielding) endYield(nobody bool, now Time) {
 	switch {
 	case y.yield == 0:
 		return
-	case y.unheard:
+	case y.forPoller:
 		if !nobody {
 			y.pollEnds = now + pollMemory
 		}
@@ -108,20 +108,20 @@ func (y *yielding) settleYield(nobody bool, now Time) {
 			y.yieldFree = now + restLength*y.yield
 		}
 	default:
-		y.taken, y.seen = true, now
+		y.taken, y.takenAt = true, now
 		y.yields -= min(y.yields, 1)
 	}
-	y.yield, y.unheard = 0, false
+	y.yield, y.forPoller = 0, false
 }
 
-// enter notes that the name is ours. Who kept it for a while hands it on among its own callers, as we do: two processes
+// noteOurs notes that the name is ours. Who kept it for a while hands it on among its own callers, as we do: two processes
 // with short turns would spend their time on messages. Where both have begun to, neither finds out about the other, so
 // after a while we try long turns, which the other sees.
-func (y *yielding) enter(now Time, cfg *Config) {
+func (y *yielding) noteOurs(now Time, cfg *Config) {
 	switch {
 	case y.short() && now >= y.shortEnds:
 		y.shorts = shortAfter - 2
-	case y.taken && now-y.seen >= cfg.HandoffTime/2:
+	case y.taken && now-y.takenAt >= cfg.HandoffTime/2:
 		y.shorts -= min(y.shorts, 1)
 	case y.taken:
 		if y.shorts = min(y.shorts+1, shortMost); y.shorts == shortAfter {

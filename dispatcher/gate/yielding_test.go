@@ -110,7 +110,7 @@ func TestOthersListen(t *testing.T) {
 			if length := y.pause(now, 1, cfg); length != 0 {
 				lengths = append(lengths, length/time.Millisecond)
 				now += length
-				y.settleYield(length < 60*time.Millisecond, now)
+				y.endYield(length < 60*time.Millisecond, now)
 			}
 		}
 		if want := []time.Duration{2, 4, 8, 16, 32, 64, 32, 64}; !slices.Equal(lengths, want) {
@@ -123,7 +123,7 @@ func TestOthersListen(t *testing.T) {
 		for now = time.Second; now < time.Minute; now += time.Millisecond {
 			length := y.pause(now, 1, cfg)
 			yielded, now = yielded+length, now+length
-			y.settleYield(true, now)
+			y.endYield(true, now)
 		}
 		if yielded > (now-time.Second)*3/10 {
 			t.Errorf("%v of %v", yielded, now-time.Second)

@@ -11,16 +11,16 @@ func TestYieldsGrowAndShrink(t *testing.T) {
 	const now = time.Hour
 
 	polled := yielding{streak: now - cfg.HandoffTime, pollEnds: now + 1}
-	if got := polled.pauseUnheard(now, cfg); got != cfg.HandoffTime/4 {
+	if got := polled.pauseForPollers(now, cfg); got != cfg.HandoffTime/4 {
 		t.Errorf("somebody polls: a pause of %v, want a quarter of HandoffTime", got)
 	}
 	longest := yielding{yield: longestYield, yields: yieldsInVain}
-	longest.settleYield(true, now)
+	longest.endYield(true, now)
 	if longest.yields != yieldsInVain || longest.yieldFree != now+restLength*longestYield {
 		t.Errorf("after the longest yield, in vain: %+v", longest)
 	}
 	longer := yielding{yield: longestYield / 2, yields: yieldsInVain}
-	longer.settleYield(true, now)
+	longer.endYield(true, now)
 	if longer.yields != yieldsInVain+1 {
 		t.Errorf("after a yield in vain that was not the longest: %+v", longer)
 	}
@@ -30,16 +30,16 @@ func TestYieldsGrowAndShrink(t *testing.T) {
 		y             yielding
 		shorts, after uint8
 	}{
-		{"others had it for a moment", yielding{taken: true, seen: now - cfg.HandoffTime/2 + 1}, 1, 2},
-		{"others had it for a while", yielding{taken: true, seen: now - cfg.HandoffTime/2}, 2, 1},
-		{"others had it for a while, the first time", yielding{taken: true, seen: now - time.Second}, 0, 0},
-		{"others had it for a moment, often", yielding{taken: true, seen: now}, shortAfter - 1, shortAfter},
+		{"others had it for a moment", yielding{taken: true, takenAt: now - cfg.HandoffTime/2 + 1}, 1, 2},
+		{"others had it for a while", yielding{taken: true, takenAt: now - cfg.HandoffTime/2}, 2, 1},
+		{"others had it for a while, the first time", yielding{taken: true, takenAt: now - time.Second}, 0, 0},
+		{"others had it for a moment, often", yielding{taken: true, takenAt: now}, shortAfter - 1, shortAfter},
 		{"nobody had it", yielding{}, 2, 2},
-		{"turns are short", yielding{taken: true, seen: now, shortEnds: now + 1}, shortAfter, shortAfter + 1},
-		{"turns were short for long", yielding{taken: true, seen: now, shortEnds: now - 1}, shortAfter, shortAfter - 2},
+		{"turns are short", yielding{taken: true, takenAt: now, shortEnds: now + 1}, shortAfter, shortAfter + 1},
+		{"turns were short for long", yielding{taken: true, takenAt: now, shortEnds: now - 1}, shortAfter, shortAfter - 2},
 	} {
 		c.y.shorts = c.shorts
-		if c.y.enter(now, cfg); c.y.shorts != c.after {
+		if c.y.noteOurs(now, cfg); c.y.shorts != c.after {
 			t.Errorf("%s: %d short turns after %d, want %d", c.name, c.y.shorts, c.shorts, c.after)
 		}
 		if ends := c.y.shortEnds == now+shortTime; ends != (c.after == shortAfter && c.shorts < c.after) {
@@ -74,17 +74,17 @@ func TestYieldsAreBounded(t *testing.T) {
 	}
 	cfg := &Config{HandoffTime: minYield}
 	polled := yielding{streak: now - cfg.HandoffTime, pollEnds: now + 1}
-	if got := polled.pauseUnheard(now, cfg); got != minYield {
+	if got := polled.pauseForPollers(now, cfg); got != minYield {
 		t.Errorf("somebody polls, and turns are short: a pause of %v, want %v", got, minYield)
 	}
 	for before, after := range map[uint8]uint8{0: 0, 1: 0, 5: 4} {
 		y := yielding{yield: minYield, shorts: before}
-		if y.settleYield(true, now); y.shorts != after {
+		if y.endYield(true, now); y.shorts != after {
 			t.Errorf("a yield in vain after %d short turns: %d, want %d", before, y.shorts, after)
 		}
 	}
-	most := yielding{taken: true, seen: now, shorts: shortMost, shortEnds: now + 1}
-	if most.enter(now, cfg); most.shorts != shortMost {
+	most := yielding{taken: true, takenAt: now, shorts: shortMost, shortEnds: now + 1}
+	if most.noteOurs(now, cfg); most.shorts != shortMost {
 		t.Errorf("%d short turns, want %d at most", most.shorts, shortMost)
 	}
 }

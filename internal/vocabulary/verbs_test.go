@@ -17,15 +17,17 @@ var todo = []string{"scripts", "dispatcher/wire"}
 // meaning.
 const plainVerbs = `abandon add advance append apply arm assign await bind block break change check choose clean clear complete connect count delete detach disconnect
 	distribute do drain drop encode fill flush follow force format forward go grow guard handle init install invalidate keep learn link load lock log make
-	mark measure move open park pass pause place pop prepare push query read remove request reroute reset resubscribe retry schedule set share show store
+	mark measure move open park pass pause place pop prepare push query read remove repeat request requeue reroute reset resubscribe retry reuse schedule set share show store
 	swap track unbind unlink unlock unregister unsubscribe update visit wait want watch withdraw work write yield`
 
 // others are names that are no verbs, with the reason.
 var others = map[string]string{
-	"At":     "stall.At marks a point in the code, and reads as one",
-	"Risk":   "an interface of gate: what happened to a hold",
-	"Wanted": "an interface of gate: what happened to a hold",
-	"onEnd":  "on, for a function that is to be called then, as everywhere",
+	"At":      "stall.At marks a point in the code, and reads as one",
+	"Risk":    "an interface of gate: what happened to a hold",
+	"Wanted":  "an interface of gate: what happened to a hold",
+	"Message": "an event of gate.Machine",
+	"Timeout": "an event of gate.Machine",
+	"onEnd":   "on, for a function that is to be called then, as everywhere",
 }
 
 // A function that returns nothing acts, so its name begins with a verb: one of ARCHITECTURE.md's glossary, or a plain one. A participle

@@ -21,12 +21,12 @@ var bugs = []Bug{
 	}},
 	{"a renewal after the unlock", []edit{
 		{"scripts/renew.lua", "	if mine == 0 then return -1 end", "	if mine == 0 then call('HSET', lock, owner, '1') end"},
-		{"dispatcher/gate/keeping.go", "		l.askFrom(now + l.pause(now, g.ID, heard))\n", "		l.askFrom(now + l.pause(now, g.ID, heard))\n" +
+		{"dispatcher/gate/keeping.go", "		l.askFrom(now + l.pause(now, g.ID, listeners))\n", "		l.askFrom(now + l.pause(now, g.ID, listeners))\n" +
 			"		if g.ID%16 == 0 {\n			l.send(Renew, g.ID, g.Lease, fx)\n		}\n"},
 	}},
 	{"a cancelled call that is forgotten", []edit{
 		{"dispatcher/gate/lockevents.go", "	l.contest.queue.remove(w)\n	if waited", "	if waited"},
-		{"dispatcher/gate/granting.go", "	if !l.cfg.Answer(w, Outcome{}) {\n		h.end()\n		l.left(owner)\n		return false\n	}\n", "	l.cfg.Answer(w, Outcome{})\n"},
+		{"dispatcher/gate/granting.go", "	if !l.cfg.Answer(w, Outcome{}) {\n		h.end()\n		l.forgetIdleOwner(owner)\n		return false\n	}\n", "	l.cfg.Answer(w, Outcome{})\n"},
 	}},
 	{"a change that has its effect twice", []edit{
 		{"scripts/receipt.lua", "	if last == number then return tonumber(answer) end\n", "	if last == number then return nil end\n"},
@@ -35,7 +35,7 @@ var bugs = []Bug{
 		{"scripts/acquire_rw.lua", "		if found[1] == 'write' then return taken(ttl) end\n", ""},
 	}},
 	{"a confirmation in vain that is repeated at once", []edit{
-		{"dispatcher/gate/handing.go", "g.Doubt || g.handed", "g.handed"},
+		{"dispatcher/gate/handoff.go", "g.Doubt || g.handed", "g.handed"},
 		{"dispatcher/pipeline.go", "pass < maxPasses && !n.out.empty()", "!n.out.empty()"},
 		{"dispatcher/pipeline.go", "for end := len(o.commands[op]); o.heads[op] < end; {", "for o.heads[op] < len(o.commands[op]) {"},
 	}},
@@ -74,19 +74,19 @@ var bugs = []Bug{
 		{"engine/hold.go", "	h.dispatcher().Unlock(&h.core, nil)\n", ""},
 	}},
 	{"a TryLock whose lease is over when its answer comes, asked again", []edit{
-		{"dispatcher/gate/contest.go", "	pause := tries.next(id)\n	c.tell(cfg, out)\n	if c.queue.head != nil {\n", "	pause := now - now\n	if c.rivals != &noRivals {\n"},
+		{"dispatcher/gate/contest.go", "	pause := tries.next(id)\n	c.answerWaiters(cfg, out)\n	if c.queue.head != nil {\n", "	pause := now - now\n	if c.rivals != &noRivals {\n"},
 		{"engine/lockoption.go", "		wait = o.e.answerTime(ctx)\n", "		wait = 0\n"},
 	}},
 	{"a permit_take that ignores that a lease was refused", []edit{
 		{"scripts/permit_take.lua", "			if refused then return refused end\n", ""},
 	}},
 	{"a number in a fair queue that is used again after its release", []edit{
-		{"dispatcher/gate/keeping.go", "	if f := l.contest.queue.fair; f != nil {\n		f.takenInVain(l, now, g.ID)\n	}\n", ""},
+		{"dispatcher/gate/keeping.go", "	if f := l.contest.queue.fair; f != nil {\n		f.grantedInVain(l, now, g.ID)\n	}\n", ""},
 		{"dispatcher/gate/fair.go", "	if l.contest.queue.head.place == 0 {", "	if l.contest.queue.head.place == l.lease.ID || l.contest.queue.head.place == 0 {"},
 	}},
 	{"a later waiter that stands before the first", []edit{
 		{"scripts/fair_ask.lua", "	if first and first ~= me and place ~= 'TRY' and engineOf(first) == engine and goBack(l, me) then first = me end\n", ""},
-		{"dispatcher/gate/lockevents.go", "		if f := l.contest.queue.fair; f != nil {\n			f.takenInVain(l, now, id)\n		}\n", ""},
+		{"dispatcher/gate/lockevents.go", "		if f := l.contest.queue.fair; f != nil {\n			f.grantedInVain(l, now, id)\n		}\n", ""},
 	}},
 	{"a place that comes back and is not given up", []edit{
 		{"dispatcher/gate/fair.go", "		f.returning = l.lease.ID\n", ""},
@@ -104,7 +104,7 @@ var bugs = []Bug{
 		{"scripts/pass.lua", "	local timed = gone == 1 and call", "	local timed = call"},
 	}},
 	{"an adoption without an answer that nobody releases", []edit{
-		{"dispatcher/gate/adopt.go", "		r.orphanAdopter(now, c, l.releaseOp(g.ID, g.write))\n", ""},
+		{"dispatcher/gate/adopt.go", "		r.trackAdopter(now, c, l.releaseOp(g.ID, g.write))\n", ""},
 	}},
 	{"a hold that its own engine adopts, and whose owner nobody releases", []edit{
 		{"dispatcher/gate/adopt.go", "	r.orphans.add(old)\n", ""},
@@ -125,16 +125,16 @@ var bugs = []Bug{
 		{"dispatcher/gate/claim.go", "Lease: claimTime, Sent: c.sent, Epoch", "Lease: claimTime, Sent: now, Epoch"},
 	}},
 	{"a message that is taken for a claim's whatever it says", []edit{
-		{"dispatcher/gate/claim.go", "!slices.Contains(news.codes[:news.kept], cl.code)", "slices.Index(news.codes[:news.kept], cl.code) < -1 || news.kept == 0"},
+		{"dispatcher/gate/claim.go", "!slices.Contains(news.codes[:news.kept], c.code)", "slices.Index(news.codes[:news.kept], c.code) < -1 || news.kept == 0"},
 	}},
 	{"a lock that is given for less than its claim", []edit{
 		{"scripts/claim.lua", "claim.ends - now), claim.owner)", "500), claim.owner)"},
 	}},
 	{"a claim that a forced release does not end", []edit{
-		{"dispatcher/gate/lockevents.go", "		r.endClaim(id)\n", ""},
+		{"dispatcher/gate/lockevents.go", "		r.forgetClaim(id)\n", ""},
 	}},
 	{"a claim that nobody wants and nobody gives up", []edit{
-		{"dispatcher/gate/advance.go", "		l.giveUpClaim(now)\n", ""},
+		{"dispatcher/gate/advance.go", "		l.abandonClaim(now)\n", ""},
 	}},
 	{"a claim of a tenure that got no answer before", []edit{
 		{"dispatcher/gate/claim.go", "case r.orphans.of(asked.ID) >= 0:", "case r.orphans.of(asked.ID) >= 0 && r.orphans[r.orphans.of(asked.ID)].owner != \"\":"},
@@ -143,7 +143,7 @@ var bugs = []Bug{
 		{"dispatcher/gate/claim.go", "case r.orphans.of(asked.ID) >= 0:", "case r.orphans.of(asked.ID) >= 0 && r.orphans[r.orphans.of(asked.ID)].owner == \"\":"},
 	}},
 	{"a least time under what is left of a claim", []edit{
-		{"dispatcher/gate/claim.go", "	as.Lease = g.Deadline - now // what is left of it\n", ""},
+		{"dispatcher/gate/claim.go", "	acquire.Lease = g.Deadline - now // what is left of it\n", ""},
 	}},
 	{"a fair lock that is released to the claims of a mutex", []edit{
 		{"dispatcher/gate/lock.go", "id != 0 && ", ""},
@@ -171,7 +171,7 @@ var bugs = []Bug{
 		{"engine/dispatchers.go", "h.e.dispatchers[h.core.Tenure>>numberBits]", "h.e.dispatchers[0]"},
 	}},
 	{"a holder that is never told of waiters of other processes", []edit{
-		{"dispatcher/gate/wanted.go", "return others > 0 && c.Sent >= l.mayWant(h)", "return others < 0"},
+		{"dispatcher/gate/wanted.go", "return others > 0 && c.Sent >= l.countableFrom(h)", "return others < 0"},
 	}},
 	{"a holder that is told of those who waited for an earlier one", []edit{
 		{"dispatcher/gate/wanted.go", "return h.Since() + listenerAge", "return h.Since()"},

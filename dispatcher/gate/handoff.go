@@ -5,9 +5,9 @@ import "time"
 // aheadAfter handoffs a confirmation is sent ahead of time, so that a busy name need not wait for it.
 const aheadAfter = 4
 
-// decide says what becomes of a lease that nobody holds: the next waiter gets it at once if it is fresh, or after one script confirmed it;
+// passOrDrop says what becomes of a lease that nobody holds: the next waiter gets it at once if it is fresh, or after one script confirmed it;
 // else it is freed.
-func (l *Lock) decide(now Time, g *Lease, fx *Effects) {
+func (l *Lock) passOrDrop(now Time, g *Lease, fx *Effects) {
 	q := &l.contest.queue
 	if q.fair != nil || l.contest.rivals.stayFor(now) > 0 { // the queue in Redis decides, or nobody is to have it
 		l.drop(now, g, nil)
@@ -16,8 +16,8 @@ func (l *Lock) decide(now Time, g *Lease, fx *Effects) {
 	for w := q.head; w != nil && l.fits(w, g) && g.fresh(now, l.cfg) && !l.turnOver(now); w = q.head {
 		q.remove(w)
 		w.HandedOn = true
-		if l.letIn(now, w, g) {
-			l.handedOn(now, g)
+		if l.admitOne(now, w, g) {
+			l.countHandoff(now, g)
 			l.confirmAhead(now, fx)
 			return
 		}
@@ -32,7 +32,7 @@ func (l *Lock) decide(now Time, g *Lease, fx *Effects) {
 
 // fits reports whether w can have g as it stands in Redis (rules 1 and 20), as far as tokens go.
 func (l *Lock) fits(w *Waiter, g *Lease) bool {
-	return g.write && !g.torn && w.Write && w.fits(&g.Tenure) && (!l.traits().fenced || l.contest.rivals.tokens.left())
+	return g.write && !g.torn && w.Write && w.fits(&g.Tenure) && (!l.traits().fenced || l.contest.rivals.tokens.any())
 }
 
 // confirmAhead confirms a tenure that changes hands fast when half of its HandoffTime is over. A doubtful tenure is not
@@ -49,7 +49,7 @@ func (l *Lock) confirmAhead(now Time, fx *Effects) {
 func (l *Lock) confirmed(now Time, g *Lease, c *Command, fx *Effects) {
 	switch c.proves(0) {
 	case standing:
-		r, age := l.rivals(), g.Confirmed
+		r, age := l.ownRivals(), g.Confirmed
 		r.outside = max(int32(c.Reply)-int32(r.ownSubscriptions()), 0)
 		l.tries = 0
 		g.confirm(now, c, l.cfg)
@@ -61,7 +61,7 @@ func (l *Lock) confirmed(now Time, g *Lease, c *Command, fx *Effects) {
 			g.Confirmed = age // others wait: this tenure is not handed on for longer
 		}
 	case absent:
-		l.gone(now, g, c)
+		l.vanished(now, g, c)
 	default:
 		l.unrenewed(now, g, c)
 		switch {
@@ -69,16 +69,16 @@ func (l *Lock) confirmed(now Time, g *Lease, c *Command, fx *Effects) {
 			l.drop(now, g, nil)
 		case g.write:
 		case c.Result == Unknown || c.Result == UnderReplicated:
-			l.contest.inVain(now, l.cfg, c.ID, l.asks(), unprovedOutcome(c))
+			l.contest.askedInVain(now, l.cfg, c.ID, l.askTries(), unprovedOutcome(c))
 		default:
-			l.contest.declined(now, l.cfg, c, l.asks())
+			l.contest.declined(now, l.cfg, c, l.askTries())
 		}
 	}
 }
 
 // mayKeep reports whether this process may keep the name for its next waiter after the tenure has aged.
 func (l *Lock) mayKeep(now Time) bool {
-	return l.cfg.HandoffTime > 0 && l.rivals().keeps(now, l.traits().polls, l.cfg) && !l.turnOver(now)
+	return l.cfg.HandoffTime > 0 && l.ownRivals().keeps(now, l.traits().polls, l.cfg) && !l.turnOver(now)
 }
 
 // turnOver reports whether it is the turn of others, which have shown that they want the name.
@@ -86,22 +86,22 @@ func (l *Lock) turnOver(now Time) bool {
 	return l.contest.rivals.turnOver(now, l.contest.queue.n+1, l.traits().polls, l.cfg)
 }
 
-// handedOn counts a grant without asking Redis.
-func (l *Lock) handedOn(now Time, g *Lease) {
+// countHandoff counts a grant without asking Redis.
+func (l *Lock) countHandoff(now Time, g *Lease) {
 	g.handed = min(g.handed+1, aheadAfter)
 	l.cfg.Stats.Handoffs.Inc()
 	if l.traits().polls {
-		l.rivals().turns.hand(now)
+		l.ownRivals().turns.countHandoff(now)
 	} else if r := l.contest.rivals; r != &noRivals {
 		r.yielding.handed++
 	}
 }
 
 // pause is how long a name that was freed is left to others, of which so many heard that it was.
-func (l *Lock) pause(now Time, seed uint64, heard int32) time.Duration {
+func (l *Lock) pause(now Time, seed uint64, listeners int32) time.Duration {
 	n := l.contest.queue.n
 	if l.traits().polls {
 		return l.contest.rivals.pausePolling(now, n, seed, l.cfg)
 	}
-	return l.contest.rivals.pause(now, heard, n, l.cfg)
+	return l.contest.rivals.pause(now, listeners, n, l.cfg)
 }

@@ -17,12 +17,12 @@ import (
 // Here, requests are served in the order of arrival. Readers that follow each other enter together. A reader that comes while a writer
 // waits, waits behind it; only a caller that reads or writes already, by its Owner, is let in at once.
 type readWrite struct {
-	contest contest
-	rivals  rivals
-	second  Lease      // besides that of the Lock
-	acks    pendingAck // of its release
-	owners  rwOwners
-	asks    retries // for the head of the queue, in vain
+	contest  contest
+	rivals   rivals
+	second   Lease      // besides that of the Lock
+	acks     pendingAck // of its release
+	owners   rwOwners
+	askTries retries // for the head of the queue, in vain
 
 	yieldsToWriters bool // the command in flight, asking for readers, is for nothing if others listen
 }
@@ -40,14 +40,14 @@ func newRW() Machine {
 	return &all.Lock
 }
 
-func (rw *readWrite) reset(cfg *Config) {
-	*rw = readWrite{contest: contest{rw: rw}}
-	rw.contest.begin(cfg, &rw.rivals)
+func (r *readWrite) reset(cfg *Config) {
+	*r = readWrite{contest: contest{rw: r}}
+	r.contest.begin(cfg, &r.rivals)
 }
 
 // first is the older of two leases, one of them rw's second; nil: both are gone.
-func (rw *readWrite) first(one *Lease) *Lease {
-	other := &rw.second
+func (r *readWrite) first(one *Lease) *Lease {
+	other := &r.second
 	switch {
 	case one.phase == free && other.phase == free:
 		return nil
@@ -58,8 +58,8 @@ func (rw *readWrite) first(one *Lease) *Lease {
 }
 
 // after is the other of two leases, if it is younger than g.
-func (rw *readWrite) after(g, one *Lease) *Lease {
-	other := &rw.second
+func (r *readWrite) after(g, one *Lease) *Lease {
+	other := &r.second
 	if g == other {
 		other = one
 	}
@@ -70,13 +70,13 @@ func (rw *readWrite) after(g, one *Lease) *Lease {
 }
 
 // vacant is where a new lease for w goes; nil: readers have two.
-func (rw *readWrite) vacant(l *Lock, now Time, w *Waiter) *Lease {
-	rw.yieldsToWriters = l.first() != nil && l.mayYield(now, w)
+func (r *readWrite) vacant(l *Lock, now Time, w *Waiter) *Lease {
+	r.yieldsToWriters = l.first() != nil && l.mayYield(now, w)
 	switch free {
 	case l.lease.phase:
 		return &l.lease
-	case rw.second.phase:
-		return &rw.second
+	case r.second.phase:
+		return &r.second
 	}
 	return nil
 }
@@ -98,7 +98,7 @@ func (l *Lock) confirmedForReaders(now Time, g *Lease, c *Command, fx *Effects) 
 		l.refused(now, c.Sent, g.Deadline-now, g.ID, fx)
 		return
 	}
-	rw.asks = 0
+	rw.askTries = 0
 	g.Confirmed = c.Sent
 	l.admit(now, g, c)
 }
@@ -128,7 +128,7 @@ func (l *Lock) join(now Time, w *Waiter) bool {
 	for g := l.first(); g != nil; g = l.after(g) {
 		if g.joinable(now, l.cfg) && g.lasts(now, w) {
 			w.HandedOn = true
-			if l.letIn(now, w, g) {
+			if l.admitOne(now, w, g) {
 				l.cfg.Stats.Handoffs.Inc()
 			}
 			return true
@@ -137,8 +137,8 @@ func (l *Lock) join(now Time, w *Waiter) bool {
 	return false
 }
 
-// closeUp lets in the readers at the head of the queue that may join: a writer before them has gone.
-func (l *Lock) closeUp(now Time) {
+// admitJoinable lets in the readers at the head of the queue that may join: a writer before them has gone.
+func (l *Lock) admitJoinable(now Time) {
 	q := &l.contest.queue
 	for w := q.head; w != nil && !w.Write; w = q.head {
 		q.remove(w)
@@ -148,21 +148,21 @@ func (l *Lock) closeUp(now Time) {
 		}
 	}
 	if l.contest.rw != nil {
-		l.readmit(now)
+		l.admitReentries(now)
 	}
 }
 
-// lowered is the answer to a downgrade: the writer is a reader now, and others may read beside it. It may have ended altogether
+// downgraded is the answer to a downgrade: the writer is a reader now, and others may read beside it. It may have ended altogether
 // meanwhile; then it is released as what it is.
-func (l *Lock) lowered(now Time, g *Lease, c *Command) {
-	l.heardBy(c)
+func (l *Lock) downgraded(now Time, g *Lease, c *Command) {
+	l.listeners(c)
 	switch {
 	case c.ran() && freed(c.Reply):
 		g.write, g.torn = false, false
 		if g.phase != ours {
 			return
 		}
-		l.acks(g).acknowledge(Outcome{})
+		l.acks(g).settle(Outcome{})
 		if c.Result == UnderReplicated {
 			// Where the downgrade is not known, the keys run out when they would have.
 			g.Deadline = min(g.Deadline, c.Sent+c.Lease-margin(c.Lease))
@@ -174,28 +174,28 @@ func (l *Lock) lowered(now Time, g *Lease, c *Command) {
 		g.confirm(now, c, l.cfg)
 		g.follow()
 		g.Confirmed = c.Sent
-		l.closeUp(now)
+		l.admitJoinable(now)
 	case g.phase != ours:
 	case c.Result == Answered && c.Reply == scripts.NotMine:
-		l.gone(now, g, c)
+		l.vanished(now, g, c)
 	default:
 		g.Doubt = true
 		l.unreleased(now, g, c)
-		g.inDanger(now, c, l.cfg.Stats)
+		g.warnOverdue(now, c, l.cfg.Stats)
 	}
 }
 
 // mayYield reports whether readers let outside writers come first: not an Owner that reads already, which would wait
 // for itself, and not after nobody took what we left to others.
 func (l *Lock) mayYield(now Time, w *Waiter) bool {
-	in, _ := l.in(w.Owner)
+	in, _ := l.holdsOf(w.Owner)
 	return now >= l.contest.rivals.yieldFree && (w.Owner == 0 || !in)
 }
 
-// letWritersPass bounds how long readers wait, beside our own that read, for others that listen: these may wait to write,
+// pauseForWriters bounds how long readers wait, beside our own that read, for others that listen: these may wait to write,
 // or only listen, and a hold may last for hours. It is a yield of the longest kind, for a writer gets in only when all
 // reads that run have ended; it was in vain when we read still. After yieldsInVain of them readers rest from waiting.
-func (l *Lock) letWritersPass(now Time) {
+func (l *Lock) pauseForWriters(now Time) {
 	switch r := l.contest.rivals; {
 	case l.contest.queue.head == nil || !l.reads():
 	case now < r.yieldFree:
@@ -209,42 +209,42 @@ func (l *Lock) letWritersPass(now Time) {
 // ownerHolds is the living holds of one Owner.
 type ownerHolds struct{ reads, writes holdCount }
 
-func (p *ownerHolds) of(write bool) *holdCount {
+func (o *ownerHolds) of(write bool) *holdCount {
 	if write {
-		return &p.writes
+		return &o.writes
 	}
-	return &p.reads
+	return &o.reads
 }
 
 // rwOwners are the Owners with living holds.
 type rwOwners map[uint64]*ownerHolds
 
 // holdCount is that of an Owner's next hold.
-func (all *rwOwners) holdCount(owner uint64, write bool) *holdCount {
+func (rs *rwOwners) holdCount(owner uint64, write bool) *holdCount {
 	if owner == 0 {
 		return nil
 	}
-	p := (*all)[owner]
+	p := (*rs)[owner]
 	if p == nil {
 		p = &ownerHolds{reads: holdCount{owner: owner}, writes: holdCount{owner: owner}}
-		if *all == nil {
-			*all = make(rwOwners)
+		if *rs == nil {
+			*rs = make(rwOwners)
 		}
-		(*all)[owner] = p
+		(*rs)[owner] = p
 	}
 	return p.of(write)
 }
 
-// left forgets an Owner that holds nothing any more.
-func (all rwOwners) left(owner uint64) {
-	if p := all[owner]; p != nil && p.reads.count() == 0 && p.writes.count() == 0 {
-		delete(all, owner)
+// forgetIdle forgets an Owner that holds nothing any more.
+func (rs rwOwners) forgetIdle(owner uint64) {
+	if p := rs[owner]; p != nil && p.reads.count() == 0 && p.writes.count() == 0 {
+		delete(rs, owner)
 	}
 }
 
-// sweep forgets all Owners that hold nothing any more.
-func (all rwOwners) sweep() {
-	for owner := range all {
-		all.left(owner)
+// forgetAllIdle forgets all Owners that hold nothing any more.
+func (rs rwOwners) forgetAllIdle() {
+	for owner := range rs {
+		rs.forgetIdle(owner)
 	}
 }
