@@ -6,9 +6,9 @@ import (
 	"github.com/wheellock/wheellock/scripts"
 )
 
-// endForAdopter ends the lease, as force does, for a caller that wants to take its place, once no command of it is in flight. The
-// Adopt leaves first. The release that follows finds the owner id only if the Adopt has not taken it. Callers that want the place
-// of another owner are told that it is gone.
+// endForAdopter ends the lease, as Force does, if a caller of this engine wants to adopt the name from the hold that has it, once no
+// command about the lease is in flight. The Adopt leaves first. The release that follows finds the owner id only if the Adopt has not taken
+// it. Callers that want to adopt from another owner get Lost.
 func (l *Lock) endForAdopter(now Time) {
 	g, r := &l.lease, l.contest.rivals
 	if g.phase != ours || len(r.adopting) == 0 {
@@ -21,13 +21,13 @@ func (l *Lock) endForAdopter(now Time) {
 	op := l.releaseOp(g.ID, g.write)
 	l.lose(now, g, Lost, nil)
 	l.forget(now, g)
-	old := g.orphan(op) // one for the owner id: of two, each answer that nothing was sent would put the other off
+	old := g.orphan(op) // one for the owner id: with two, each answer NotSent would delay the other's release
 	old.at, old.late = now, g.Unsure
 	g.Unsure = 0
 	r.orphans.add(old)
 }
 
-// adopt asks for the first caller that wants to take the place of another owner.
+// adopt sends an Adopt for the first caller that wants to adopt the name.
 func (l *Lock) adopt(fx *Effects) bool {
 	if l.lease.phase != free || len(l.contest.rivals.adopting) == 0 {
 		return false
@@ -41,7 +41,7 @@ func (l *Lock) adopt(fx *Effects) bool {
 	return true
 }
 
-// adopted is the answer to an Adopt. Whatever it is, the caller hears of it: it asks once.
+// adopted handles the answer to an Adopt. The caller gets it, whatever it is: an adoption is asked for once.
 func (l *Lock) adopted(now Time, g *Lease, c *Command) {
 	r := l.contest.rivals
 	w := r.adopting.takeFor(c, &g.Tenure) // nil: it waits no longer
@@ -54,7 +54,7 @@ func (l *Lock) adopted(now Time, g *Lease, c *Command) {
 	case c.ran() && c.Reply.Granted():
 		g.phase, g.Deadline = ours, 0
 		l.confirmTaken(now, g, c)
-		l.endYield(false, now) // somebody had it
+		l.endYield(false, now) // another process had the name
 		out := g.unusable(now, c, l.cfg)
 		ack, forced := r.forced(g.ID)
 		if forced {
@@ -80,7 +80,7 @@ func (l *Lock) adopted(now Time, g *Lease, c *Command) {
 	default:
 		l.forget(now, g)
 		out, _ := declinedOutcome(c, &l.tries)
-		if out.Why == Granted && w != nil { // it came too late, and is asked for again at once
+		if out.Why == Granted && w != nil { // the Adopt came to Redis too late, and is sent again at once
 			r.adopting = append(r.adopting, w)
 			return
 		}
@@ -88,8 +88,8 @@ func (l *Lock) adopted(now Time, g *Lease, c *Command) {
 	}
 }
 
-// trackAdopter has the fresh owner of an Adopt released that got no answer: now, and once more when it cannot arrive any
-// more (rule 12).
+// trackAdopter has the fresh owner id of an Adopt without an answer released: now, and once more when the Adopt cannot arrive any more
+// (rule 12).
 func (r *rivals) trackAdopter(now Time, adopt *Command, release Op) {
 	late := lateAfter(adopt.Sent)
 	r.orphans.add(orphan{id: adopt.ID, op: release, at: now, late: late, ends: late + adopt.Lease + 2*margin(adopt.Lease)})

@@ -1,6 +1,6 @@
 package gate
 
-// Answer is the command in flight coming back.
+// Answer handles the answer to the command in flight.
 func (l *Lock) Answer(now Time, c *Command, fx *Effects) {
 	orphan := l.returned(c)
 	g := l.leaseOf(c.ID)
@@ -28,7 +28,7 @@ func (l *Lock) Answer(now Time, c *Command, fx *Effects) {
 		l.listeners(c)
 		l.contest.rivals.orphans.answered(now, c)
 	case Confirm, ConfirmRead, ConfirmWrite:
-		if g != nil && g.phase == ours { // else it ended while the command was on its way
+		if g != nil && g.phase == ours { // else the lease ended while the command was on its way
 			l.confirmed(now, g, c, fx)
 		}
 	default:
@@ -45,7 +45,7 @@ func (l *Lock) Answer(now Time, c *Command, fx *Effects) {
 	l.advance(now, fx)
 }
 
-// endDue ends what time has ended. Every event that may grant something calls it first.
+// endDue ends the holds and leases with a deadline that has passed. Every event that may grant something calls it first.
 func (l *Lock) endDue(now Time) {
 	if s := &l.contest.rivals.stay; s.least > 0 {
 		s.count(now)
@@ -67,7 +67,7 @@ func (l *Lock) endDue(now Time) {
 	}
 }
 
-// advance moves the name on and lets go of what it needs no more. Every event ends with it.
+// advance sends the next command, and gives back what the name does not need any more. Every event ends with it.
 func (l *Lock) advance(now Time, fx *Effects) {
 	l.sendNext(now, fx)
 	if r := l.contest.rivals; r != &noRivals {
@@ -106,7 +106,7 @@ func (l *Lock) sendNext(now Time, fx *Effects) {
 		settled = settled && g.phase != asked && g.phase != dead
 	}
 	switch {
-	case l.flight != None || !settled: // what is not known to be ours or gone comes first (rule 4)
+	case l.flight != None || !settled: // a lease that may or may not be in Redis is settled first (rule 4)
 	case l.adopt(fx) || l.releaseOrphan(now, fx) || l.ask(now, fx):
 	case f != nil && f.stayInQueue(l, now, fx) || l.countWaiters(now, fx):
 	default:
@@ -114,7 +114,7 @@ func (l *Lock) sendNext(now Time, fx *Effects) {
 	}
 }
 
-// NextAlarm is the first instant at which time alone changes something.
+// NextAlarm is when the machine must be woken if no event comes before.
 func (l *Lock) NextAlarm() Time {
 	r, at, settled := l.contest.rivals, Never, true
 	for g := l.first(); g != nil; g = l.after(g) {
@@ -159,7 +159,7 @@ func (l *Lock) alarm(g *Lease) Time {
 	}
 }
 
-// Idle reports whether the entry can be forgotten.
+// Idle reports whether the machine has nothing to do and nothing to remember.
 func (l *Lock) Idle() bool {
 	f := l.contest.queue.fair
 	return l.flight == None && l.contest.queue.head == nil && l.first() == nil && l.contest.rivals.idle() && (f == nil || f.idle())

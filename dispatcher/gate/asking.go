@@ -2,12 +2,12 @@ package gate
 
 import "time"
 
-// room reports whether w could be granted the name beside what is ours. What is being freed is settled first (rule 4).
+// room reports whether w could have the name beside the leases of this process. A lease that is being released is settled first (rule 4).
 func (l *Lock) room(w *Waiter) bool {
 	return !l.any(func(g *Lease) bool { return w.Write || g.write || g.phase != ours })
 }
 
-// ask sends the next question for the head of the queue, if it is time.
+// ask sends the next acquire for the head of the queue, if it is time.
 func (l *Lock) ask(now Time, fx *Effects) bool {
 	if f := l.contest.queue.fair; f != nil {
 		return l.lease.phase == free && f.askInQueue(l, now, fx)
@@ -39,7 +39,7 @@ func (l *Lock) ask(now Time, fx *Effects) bool {
 	return true
 }
 
-// question is how the next acquire for w asks, and under which number; 0: a fresh one. As long as a claim stands its owner id is asked for.
+// question is the operation of the next acquire for w, and its owner id; 0: a fresh one. While a claim stands, its owner id is used.
 func (l *Lock) question(w *Waiter) (op Op, id uint64) {
 	r := l.contest.rivals
 	if l.claims() && (r.claim.id != 0 || r.state == subscribed && w.mayClaim()) {
@@ -48,8 +48,8 @@ func (l *Lock) question(w *Waiter) (op Op, id uint64) {
 	return l.ops(true).acquire, 0
 }
 
-// repeatAcquire repeats an acquire of which an answer was lost, under the same owner id: asking twice is harmless. If nobody wants it any
-// more, what it may have taken is released.
+// repeatAcquire sends an acquire again that got no answer, under the same owner id: the script does nothing if that owner has the lock. If
+// no waiter wants the lease any more, it is released instead.
 func (l *Lock) repeatAcquire(now Time, g *Lease, fx *Effects) {
 	if now < l.contest.askTime(l.again) {
 		return
@@ -87,7 +87,7 @@ func (l *Lock) sendAcquire(op Op, g *Lease, lease time.Duration, fx *Effects) {
 	}
 }
 
-// acquired is the answer to an acquire.
+// acquired handles the answer to an acquire.
 func (l *Lock) acquired(now Time, g *Lease, c *Command, fx *Effects) {
 	if f := l.contest.queue.fair; f != nil && f.answeredInQueue(l, now, c, fx) {
 		return
@@ -116,13 +116,13 @@ func (l *Lock) acquired(now Time, g *Lease, c *Command, fx *Effects) {
 	}
 }
 
-// refused is an acquire, sent then, that found another owner, or other processes that readers let come first: the waiters sleep until a
-// message, the end of that owner's lease, the end of our own reading, or the poll cap.
+// refused handles the refusal of a question that was sent then: another owner has the name, or readers have to let other processes come
+// first. The waiters sleep until a message, the end of the other owner's lease, the end of our own reads, or the poll cap.
 func (l *Lock) refused(now, sent Time, ttl time.Duration, seed uint64, fx *Effects) {
 	*l.askTries() = 0
 	l.cfg.Stats.Waits.Inc()
 	l.contest.answerWaiters(l.cfg, Outcome{Why: Taken, TTL: ttl})
-	l.endYield(l.reads(), now) // beside our own readers nobody writes: a listener has taken nothing
+	l.endYield(l.reads(), now) // while we read, nobody writes: a listener has taken nothing
 	if l.contest.queue.head == nil {
 		return
 	}
@@ -142,12 +142,12 @@ func (l *Lock) refused(now, sent Time, ttl time.Duration, seed uint64, fx *Effec
 	default:
 		r.subscribe(&l.Entry, k.channel, fx)
 	}
-	if rw := l.contest.rw; rw != nil && rw.yieldsToWriters { // else another owner has the name, whatever we take our readers for
+	if rw := l.contest.rw; rw != nil && rw.yieldsToWriters { // else another owner has the name, whatever this process believes of its readers
 		l.pauseForWriters(now)
 	}
 }
 
-// endYield notes whether somebody took what we yielded; nobody: that is proved not to be so.
+// endYield notes, if this process yielded the name, whether another process took it. nobody: none did, as is proved.
 func (l *Lock) endYield(nobody bool, now Time) {
 	if r := l.contest.rivals; r.yield != 0 {
 		r.endYield(nobody, now)

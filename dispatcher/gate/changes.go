@@ -6,12 +6,11 @@ import (
 	"github.com/wheellock/wheellock/scripts"
 )
 
-// Change is one call on a name without owners that does not wait in line: it gives permits back, counts a
-// latch down, and the like.
+// Change is one call on a name without owners that does not wait in the queue: it gives permits back, counts a latch down, and the like.
 type Change struct {
 	Op      Op
 	Args    Args
-	Numbers []uint64      // PermitFree: for each of its IDs its number when it is one of ours, else 0
+	Numbers []uint64      // PermitFree: for each of its IDs its number when it is a permit of this engine, else 0
 	Lease   time.Duration // PermitRenew: the shortest lease that it renews
 	Ack     Settler       // may be nil
 }
@@ -19,21 +18,21 @@ type Change struct {
 // ChangeCount is a change of a count, by n or to n.
 func ChangeCount(op Op, n int64) Change { return Change{Op: op, Args: CountArgs{N: n}.Args()} }
 
-// lasting reports whether the change is to be made as soon as Redis can be reached, as the release of a lock
-// is: a caller that gives something back does not wait to repeat it. The others fail at once while the link is down.
+// lasting reports whether the change is kept until Redis can be reached, as the release of a lock is. The others fail at once while the
+// link is down: their caller can repeat them.
 func (c *Change) lasting() bool { return Operations[c.Op].lasting }
 
-// changes is a queue of them. The front ones, n of them, are the call under way.
+// changes is a queue of changes. The first n of them are the call under way.
 type changes struct {
 	queue []Change
 	n     int
 	tries retries
 }
 
-// mostMerged bounds what one call gives: sums must stay whole numbers in Lua.
+// mostMerged bounds the sum of one call: it must stay a whole number in Lua.
 const mostMerged = 1 << 51
 
-// next makes the next call: one change, or as many as do the same and add up.
+// next makes the next call, from one change or from several that do the same and add up.
 func (cs *changes) next() Command {
 	first := cs.queue[0]
 	c := Command{Op: first.Op, Args: first.Args, Lease: first.Lease}
@@ -47,7 +46,7 @@ func (cs *changes) next() Command {
 	return c
 }
 
-// settle ends the call under way and answers for it.
+// settle ends the call under way, and answers its callers.
 func (cs *changes) settle(out Outcome) {
 	done := cs.queue[:cs.n]
 	for _, c := range done {
@@ -61,7 +60,7 @@ func (cs *changes) settle(out Outcome) {
 	cs.n = 0
 }
 
-// dismiss answers those that do not last, but for the call under way.
+// dismiss answers and removes the changes that are not lasting. The call under way stays.
 func (cs *changes) dismiss(out Outcome) {
 	kept := cs.queue[:cs.n]
 	for _, c := range cs.queue[cs.n:] {
@@ -78,13 +77,13 @@ func (cs *changes) dismiss(out Outcome) {
 	}
 }
 
-// settleAll answers for everything, whether under way or not.
+// settleAll answers the callers of all changes, under way or not.
 func (cs *changes) settleAll(out Outcome) {
 	cs.n = len(cs.queue)
 	cs.settle(out)
 }
 
-// changed is the answer to a change that ran, or was refused by its script.
+// changed is the outcome of a change that ran, or that its script refused.
 func changed(c *Command) Outcome {
 	fault := c.Reply.Fault()
 	if fault == scripts.None && c.Op == PermitFree && c.Reply == scripts.NotMine {
@@ -97,9 +96,9 @@ func changed(c *Command) Outcome {
 }
 
 const (
-	// receiptTime is for how long after it was sent first a call is sent again, by the clock of its sender (Command.LeaveBy): its
-	// receipt lies in Redis for 60 s, and a copy may be on its way for LateWindow.
+	// receiptTime is how long a call is sent again after it was first sent, by the clock of its sender (Command.LeaveBy): its receipt lies
+	// in Redis for 60 s, and a copy may be on its way for LateWindow.
 	receiptTime = 50 * time.Second
-	// refusalTime is for how long a lasting change is repeated that the server refuses for a reason that may pass.
+	// refusalTime is how long a lasting change is repeated while the server refuses it for a reason that may pass.
 	refusalTime = 30 * time.Second
 )

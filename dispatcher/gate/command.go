@@ -8,30 +8,30 @@ import (
 	"github.com/wheellock/wheellock/scripts"
 )
 
-// Command is one name's share of a batch: what a machine wants done, and, coming back, how it went.
+// Command is what a machine wants Redis to do for its name and, on the way back, the result.
 type Command struct {
 	Entry         *Entry
-	ID            uint64 // the tenure's number: the owner field is "<engine uuid>:<number>"; FairAsk, FairLeave: a place's; without owner, the call's
+	ID            uint64 // the number in the owner field "<engine uuid>:<number>"; FairAsk, FairLeave: of a place; without owners: of the call
 	Lease         time.Duration
-	Args          Args // what Op needs besides
+	Args          Args // the other arguments of Op
 	Sent          Time // just before it was sent; a lease counts from here
-	LeaveBy       Time // one that leaves later is refused as late, if its script looks; 0: it may leave at any time
+	LeaveBy       Time // the script refuses it as late if it leaves later than this; 0: it may leave at any time
 	ServerMessage string
 	Reply         scripts.Reply
-	Epoch         uint32 // of the link, when it was asked for
+	Epoch         uint32 // of the link, when the machine asked for it
 	Op            Op
 	Result
 	Hops   uint8 // how often it was sent to another node; the dispatcher's
-	Asking bool  // another node has sent it, once, to one that does not serve the name yet; the dispatcher's
+	Asking bool  // a node redirected it, for this one time, to a node that does not serve the name yet; the dispatcher's
 }
 
-// ran reports whether c has run in Redis and Reply is its answer.
+// ran reports whether the script ran and Reply is its answer.
 func (c *Command) ran() bool { return c.Result == Answered || c.Result == UnderReplicated }
 
-// freed reports whether a release or a downgrade has done what it should, also if nobody could be told of it.
+// freed reports whether a release or a downgrade did its work, even if it was not allowed to publish that.
 func freed(reply scripts.Reply) bool { return reply >= 0 || reply == scripts.PublishDenied }
 
-// gaveToClaim reports whether a release gave the lock to a claim. Its reply is then how many heard of that.
+// gaveToClaim reports whether a release gave the lock to a claim. Reply is then the number of subscribers that received the message.
 func (c *Command) gaveToClaim() bool {
 	listeners, gave := c.Reply.Given()
 	if gave = gave && Operations[c.Op].toClaim && c.Result == Answered; gave {
@@ -40,17 +40,17 @@ func (c *Command) gaveToClaim() bool {
 	return gave
 }
 
-// verdict is what an answer proves about an ownership.
+// verdict is what an answer proves about a lease.
 type verdict uint8
 
 const (
 	unproved verdict = iota // nothing: the command is to be sent again
-	standing                // it is there
-	absent                  // it is not there
+	standing                // the lease is in Redis
+	absent                  // it is not
 )
 
-// proves is what the answer to a renewal or a confirmation proves; least is the smallest reply that says "it is there".
-// An answer that too few replicas know of proves nothing.
+// proves is what the answer to a renewal or a confirmation proves; least is the smallest reply that says that the lease is there. An answer
+// that too few replicas acknowledged proves nothing.
 func (c *Command) proves(least scripts.Reply) verdict {
 	switch {
 	case c.Result != Answered:
@@ -63,20 +63,20 @@ func (c *Command) proves(least scripts.Reply) verdict {
 	return unproved
 }
 
-// Args are the arguments of one operation: a value of the type below that is named for it. The machine packs them (the
-// method Args of that type), dispatcher/wire unpacks them (the method of Args that is named for the operation) and writes
-// them as the script expects. All types share this memory, so that a command is small and takes no allocation.
+// Args are the arguments of one operation. Each operation has a type of its own below, for example ReleaseArgs: the machine packs it by the
+// method Args, dispatcher/wire unpacks it by the method of Args with the operation's name. All types share the fields of Args, so that a
+// command is small and takes no allocation.
 type Args struct {
 	text   string
 	number uint64
 	n      int64
 }
 
-// ReleaseArgs are those of every release, also of readers, of writers, and of a fair lock.
+// ReleaseArgs are those of every release: of mutexes, readers, writers and fair locks.
 type ReleaseArgs struct {
-	Owner     string // the owner to be released when it is not one of ours; else empty, and it is the command's ID
-	Own       int64  // how many of the subscribers of the channel are ours
-	Successor uint64 // FairRelease: the place of ours that gets the lock when it is its turn, with the command's Lease; 0: none
+	Owner     string // the owner field to release when it is not one of this engine; else empty, and the command's ID says which
+	Own       int64  // how many subscribers of the channel are this engine's
+	Successor uint64 // FairRelease: the place of this engine that gets the lock if it is its turn, with the command's Lease; 0: none
 }
 
 func (r ReleaseArgs) Args() Args    { return Args{text: r.Owner, number: r.Successor, n: r.Own} }
@@ -84,7 +84,7 @@ func (a Args) Release() ReleaseArgs { return ReleaseArgs{Owner: a.text, Own: a.n
 
 // ClaimArgs are those of an AcquireClaim.
 type ClaimArgs struct {
-	Code int64 // what is published when the lock is given to the claim
+	Code int64 // the message that is published when a release gives the lock to the claim
 }
 
 func (c ClaimArgs) Args() Args  { return Args{n: c.Code} }
@@ -92,7 +92,7 @@ func (a Args) Claim() ClaimArgs { return ClaimArgs{Code: a.n} }
 
 // AdoptArgs are those of an Adopt.
 type AdoptArgs struct {
-	Owner string // the owner field that the command's ID takes the place of
+	Owner string // the owner field that the command's ID replaces
 }
 
 func (a AdoptArgs) Args() Args  { return Args{text: a.Owner} }
@@ -100,8 +100,8 @@ func (a Args) Adopt() AdoptArgs { return AdoptArgs{Owner: a.text} }
 
 // AcquireReadArgs are those of an AcquireRead.
 type AcquireReadArgs struct {
-	Yields bool  // the readers let the other listeners of the channel come first
-	Own    int64 // how many of the listeners are we ourselves
+	Yields bool  // the readers let other listeners of the channel come first
+	Own    int64 // how many listeners are this engine's
 }
 
 func (a AcquireReadArgs) Args() Args {
@@ -114,15 +114,15 @@ func (a Args) AcquireRead() AcquireReadArgs { return AcquireReadArgs{Yields: a.n
 
 // FairAskArgs are those of a FairAsk. The command's ID is the place that asks for the lock; 0: none does.
 type FairAskArgs struct {
-	Place   scripts.FairPlace // where ID stands in the queue
+	Place   scripts.FairPlace // the position of ID in the queue
 	First   uint64            // the first place that joins
-	Joining int64             // how many join; the places of the others follow First
-	Code    int64             // what is published when the lock is given to the claim of ID; 0: it leaves none
+	Joining int64             // the number of places that join: First and those that follow it
+	Code    int64             // the message that is published when a release gives the lock to the claim of ID; 0: it leaves no claim
 }
 
 func (f FairAskArgs) Args() Args {
 	text := string(f.Place)
-	if f.Code != 0 { // few questions have one: it needs no memory of all commands
+	if f.Code != 0 { // few questions have a code, so it gets no field in the Args of all commands
 		text += " " + strconv.FormatInt(f.Code, 10)
 	}
 	return Args{text: text, number: f.First, n: f.Joining}
@@ -136,7 +136,7 @@ func (a Args) FairAsk() FairAskArgs {
 
 // FairLeaveArgs are those of a FairLeave. The command's ID is the first place that is given up.
 type FairLeaveArgs struct {
-	N int64 // how many are given up
+	N int64 // how many places are given up
 }
 
 func (f FairLeaveArgs) Args() Args      { return Args{n: f.N} }
@@ -160,10 +160,10 @@ type PermitTakeArgs struct {
 func (p PermitTakeArgs) Args() Args       { return Args{n: p.N, number: oneIf(p.Resent)} }
 func (a Args) PermitTake() PermitTakeArgs { return PermitTakeArgs{N: a.n, Resent: a.number == 1} }
 
-// PermitFreeArgs are those of a PermitFree: N permits of ours with numbers from First on, or those with IDs.
+// PermitFreeArgs are those of a PermitFree: N permits of this engine with numbers from First on, or those in IDs.
 type PermitFreeArgs struct {
 	N     int64
-	First uint64            // 0: IDs says which
+	First uint64            // 0: those in IDs
 	IDs   scripts.PermitIDs // N of them
 }
 
@@ -182,11 +182,11 @@ func (a Args) PermitRenew() PermitRenewArgs {
 	return PermitRenewArgs{Holds: scripts.PermitHolds(a.text)}
 }
 
-// CountArgs are those of what changes the count of a semaphore, of permits or of a latch: Give, CountDown, AddPermits,
-// PermitAdd, PermitSet, SetPermits, DrainPermits, SetCount, and what deletes it: DeletePermits, PermitDelete, DeleteCount.
+// CountArgs are those of the operations that change a count: Give, CountDown, AddPermits, PermitAdd, PermitSet, SetPermits, DrainPermits,
+// SetCount; and of those that delete it: DeletePermits, PermitDelete, DeleteCount.
 type CountArgs struct {
-	N   int64         // by how much, or to what
-	TTL time.Duration // SetPermits: how long they live; 0: there is no end
+	N   int64         // the difference, or the new count
+	TTL time.Duration // SetPermits: how long the count lives; 0: it has no end
 }
 
 func (c CountArgs) Args() Args  { return Args{n: c.N, number: uint64(c.TTL)} }
@@ -199,31 +199,30 @@ func oneIf(is bool) uint64 {
 	return 0
 }
 
-// SubscriptionChange is a wish of an entry about a channel on which its freeing is announced.
+// SubscriptionChange asks the dispatcher to subscribe an entry to a channel, or to end that.
 type SubscriptionChange struct {
 	Entry   *Entry
 	Channel string
 	On      bool
 }
 
-// Effects collects what the machines want done outside.
+// Effects collects what the machines ask of the dispatcher.
 type Effects struct {
 	Commands      [Ops][]Command
 	Subscriptions []SubscriptionChange
 }
 
-// add appends a command, which its sender fills in where it stands: a Command is too long to be copied twice.
+// add appends a command and returns it, for the caller to fill in: a Command is too long to be copied twice.
 func (e *Effects) add(op Op) *Command {
 	sent := append(e.Commands[op], Command{})
 	e.Commands[op] = sent
 	return &sent[len(sent)-1]
 }
 
-// Rule 25: with Options.Replicas a grant counts only when so many replicas have it, and so does what keeps one
-// alive. Whether they have is asked after the command ran. If they have not, it comes back as UnderReplicated: what it gave
-// is given back, and asked for again; what it prolonged ends when it would have ended without it.
+// Rule 25: with Options.Replicas a grant or a renewal counts only if so many replicas acknowledge it. That is asked after the command ran.
+// If too few do, the command comes back as UnderReplicated: a grant is given back and asked for again, a renewal moves no deadline.
 
-// Unreplicated notes that too few replicas have what c did. A refusal needs none.
+// Unreplicated records that too few replicas acknowledged c. A refusal needs no replicas.
 func (c *Command) Unreplicated() {
 	if gives := Operations[c.Op].gives; gives != nil && gives(c.Reply) && c.Result == Answered {
 		c.Result = UnderReplicated

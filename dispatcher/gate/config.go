@@ -6,25 +6,24 @@ import (
 	"github.com/wheellock/wheellock/wheel"
 )
 
-// Config is what the machines of one dispatcher share. It does not change after the engine was opened,
-// but for the fields that say so.
+// Config is what the machines of one dispatcher share. After the engine was opened only the fields that the loop owns change.
 type Config struct {
 	Lease       time.Duration // the watchdog's lease
-	HandoffTime time.Duration // how long a tenure is handed on after its last confirmation; 0: never
-	PollCap     time.Duration // how long a waiter sleeps at most before it asks again
-	Echo        int32         // how often a message of ours comes back to us; 0: once
-	MaxHold     time.Duration // how long a watched hold lasts at most; 0: no bound
+	HandoffTime time.Duration // how long after a confirmation a lease may be handed on; 0: never
+	PollCap     time.Duration // the longest sleep of a waiter before it asks again
+	Echo        int32         // how many copies of an own message come back; 0: one
+	MaxHold     time.Duration // the longest time of a watched hold; 0: no bound
 	UUID        string        // the engine's: owner fields are "<UUID>:<number>"
 
-	Code func() int64 // draws the code of a claim: a secret, from 2 on, another one each time; nil: there are no claims. Owned by the loop.
+	Code func() int64 // draws the code of a claim: a secret, at least 2, never the same; nil: there are no claims. Owned by the loop.
 
 	FairWaiterLease time.Duration // how long the places of an engine that died stand in a fair queue
 
 	Epoch        uint32                // of the link to Redis: grows when it breaks. Owned by the loop.
 	RTT          time.Duration         // smoothed time of a round trip. Owned by the loop.
-	LastID       uint64                // the number of the newest tenure; those of an engine's dispatchers begin far apart. Owned by the loop.
-	Waits        *wheel.Slots[*Waiter] // those with a WithWait. Owned by the loop.
-	idleContests []*contest            // to be borrowed. Owned by the loop.
+	LastID       uint64                // the newest owner number; the dispatchers of an engine have ranges of their own. Owned by the loop.
+	Waits        *wheel.Slots[*Waiter] // the waiters that have a WithWait. Owned by the loop.
+	idleContests []*contest            // to be taken by the next contested names. Owned by the loop.
 	Stats        *Stats
 }
 
@@ -37,7 +36,7 @@ func (c *Config) Answer(w *Waiter, out Outcome) bool {
 	return w.By.Settle(out)
 }
 
-// maxIdleContests bounds those that are kept for the next names: 160 kB.
+// maxIdleContests bounds the contests that are kept for other names: 160 kB.
 const maxIdleContests = 2048
 
 func (c *Config) takeContest() *contest {
@@ -57,8 +56,8 @@ func (c *Config) putContest(idle *contest) {
 	}
 }
 
-// sleep is how long a refused waiter sleeps when no message comes: to the end of the owner's lease, of which the
-// last millisecond is still its own, or for the poll cap, less a jitter drawn from seed.
+// sleep is how long a refused waiter sleeps if no message comes: to the end of the owner's lease, and a millisecond more because the last
+// one is still the owner's, or for the poll cap less a jitter drawn from seed.
 func (c *Config) sleep(ttl time.Duration, seed uint64) time.Duration {
 	sleep := c.PollCap - jitter(seed, c.PollCap/4)
 	if ttl >= 0 {

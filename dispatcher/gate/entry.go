@@ -6,27 +6,27 @@ import (
 	"github.com/wheellock/wheellock/wheel"
 )
 
-// Entry is one live name. Its machine is built around it, so that both are one piece of memory. The loop keeps it in
-// its table of names while the machine is not Idle.
+// Entry is one live name. Its machine contains it, so that both are one piece of memory. The loop keeps it in its table of names until the
+// machine is Idle.
 type Entry struct {
 	Name    string
 	Machine Machine
-	Next    *Entry              // the loop's: in that table
-	Alarm   wheel.Timer[*Entry] // the loop's
-	Due     Time                // when the machine wants to be woken next, as the loop last heard
-	Slot    uint16              // the hash slot of the name; only in a cluster
+	Next    *Entry              // the next in the loop's table
+	Alarm   wheel.Timer[*Entry] // the loop's, for Due
+	Due     Time                // when the machine wants to be woken next, as the loop read it last
+	Slot    uint16              // the hash slot of the name; used only in a cluster
 	Kind    Kind
 	Stepped bool // stepped in this turn of the loop
-	Free    bool // it serves no name any more, or not yet another
+	Free    bool // no name has it at present
 
 	// The machine's.
-	flight Op   // the command in flight (rule 11: at most one)
-	again  bool // a hint came that the next answer may be yes: a refusal asks at once
+	flight Op   // the command in flight; None: there is none (rule 11: at most one)
+	again  bool // a hint came that the next answer may be yes: after a refusal the machine asks at once
 	tries  retries
 }
 
-// Reuse makes an idle entry serve another name. Events about its former holds and waiters find them not
-// alive and not queued, and do nothing.
+// Reuse makes an idle entry serve another name. Events about its earlier holds and waiters find them not alive and not queued, and do
+// nothing.
 func (e *Entry) Reuse(name string, cfg *Config) {
 	*e = Entry{Name: name, Kind: e.Kind, Due: Never, Machine: e.Machine}
 	e.Alarm.Value = e
@@ -43,72 +43,72 @@ func (e *Entry) Oldest() Time {
 	return Never
 }
 
-// Kind is the kind of synchroniser a name is used as; a live name has one.
+// Kind is what a name is used as: a kind of lock, of semaphore, or a latch. A live name has one kind.
 type Kind uint8
 
 // The kinds.
 const (
 	MutexKind  Kind = iota
-	FencedKind      // a mutex with a fencing token for each tenure
-	SpinKind        // a mutex with waiters that poll
-	FairKind        // a mutex that serves in the order of arrival, across processes
+	FencedKind      // a mutex with a fencing token for each grant
+	SpinKind        // a mutex with waiters that poll instead of listening
+	FairKind        // a mutex that is granted in the order of arrival, across processes
 	SemaphoreKind
 	LatchKind
 	PermitKind
 	RWKind // a read-write lock
 )
 
-// Machine is the state machine of one name. Every method is one event; fx takes what it leads to. What the machines of some
-// kinds can do besides is in Lockable, Forcible and Counting.
+// Machine is the state machine of one name. Each method of the first two groups is an event: it changes the state and adds to fx what is to
+// be done outside. Lockable, Wantable, Detachable, Forcible and Counting are what the machines of some kinds can do besides.
 type Machine interface {
-	Ask(now Time, w *Waiter, fx *Effects)     // a caller wants in
-	Abandon(now Time, w *Waiter, fx *Effects) // its caller waits no longer: it is answered with GaveUp, unless it was answered before
-	Timeout(now Time, w *Waiter, fx *Effects) // its Until is over
+	Ask(now Time, w *Waiter, fx *Effects)     // a caller asks for the name
+	Abandon(now Time, w *Waiter, fx *Effects) // the waiter gives up: it gets GaveUp, unless it has its answer
+	Timeout(now Time, w *Waiter, fx *Effects) // the waiter's Until has passed: it gets TimedOut, unless it has its answer
 
 	Answer(now Time, c *Command, fx *Effects)         // the command in flight came back
-	Message(now Time, news News, fx *Effects)         // something was published on the name's channel
-	Subscribed(now Time, refusal string, fx *Effects) // refusal: the server's words, or empty
-	Suspect(now Time, fx *Effects)                    // the key may have been changed by somebody else
-	LinkUp(now Time, fx *Effects)                     // the link to Redis is there again
-	Drain(now Time, fx *Effects)                      // the engine takes no more: turn the waiters away
-	Close(now Time, fx *Effects)                      // the engine closes: settle all, release all
+	Message(now Time, news News, fx *Effects)         // messages came on the name's channel
+	Subscribed(now Time, refusal string, fx *Effects) // the subscription stands; refusal, if not empty: it was refused, in the server's words
+	Suspect(now Time, fx *Effects)                    // another program may have changed the key
+	LinkUp(now Time, fx *Effects)                     // the link to Redis works again
+	Drain(now Time, fx *Effects)                      // the engine takes no more requests: the waiters get Closed
+	Close(now Time, fx *Effects)                      // the engine closes: settle all callers, release all leases
 	Wake(now Time, fx *Effects)                       // the alarm is due
 
-	NextAlarm() Time // when to Wake; Never: not at all
-	Waiting() int    // how many wait
-	Idle() bool      // nothing is held, asked, owed or listened to
+	NextAlarm() Time // when to call Wake; Never: not at all
+	Waiting() int    // how many callers wait
+	Idle() bool      // the entry can be forgotten: no lease, waiter, command or subscription is left
 
-	entry() *Entry     // around which it is built
-	reset(cfg *Config) // as new, but for its entry
+	entry() *Entry     // the Entry that the machine contains
+	reset(cfg *Config) // makes the machine as new, but for its entry
 }
 
-// Lockable is the machine of a kind that gives its callers a Hold, with a lease, until they unlock it.
+// Lockable is the machine of a kind that grants holds with a lease.
 type Lockable interface {
 	Machine
 	Unlock(now Time, h *Hold, ack Settler, fx *Effects) // ack may be nil
 	Extend(now Time, h *Hold, lease time.Duration, ack Settler, fx *Effects)
-	Oldest() Time // when the oldest living hold was granted; Never: none
+	Oldest() Time // when the oldest living hold was granted; Never: there is none
 }
 
-// Wantable is the machine of a kind that can tell its holders that somebody else waits for the name.
+// Wantable is the machine of a kind that can notify its holders that another caller waits for the name.
 type Wantable interface {
 	Lockable
 	Wanted(now Time, h *Hold, fx *Effects) // h.By is a Wanter
 }
 
-// Detachable is the machine of a kind with names that can outlive their holds.
+// Detachable is the machine of a kind that can keep a name taken after its hold has ended.
 type Detachable interface {
 	Lockable
 	Detach(now Time, h *Hold, lease time.Duration, ack Settler, fx *Effects) // its owner field gets DetachedSuffix
 }
 
-// Forcible is the machine of a kind with owners that can be freed by force.
+// Forcible is the machine of a kind with owners that can be released by force.
 type Forcible interface {
 	Lockable
-	Force(now Time, owner string, id uint64, ack Settler, fx *Effects) // free this owner; id is its number when it is ours, else 0
+	Force(now Time, owner string, id uint64, ack Settler, fx *Effects) // release this owner; id is its number if it is one of this engine, else 0
 }
 
-// Counting is the machine of a kind of which Redis keeps a count.
+// Counting is the machine of a kind that is a count in Redis.
 type Counting interface {
 	Machine
 	Change(now Time, c Change, fx *Effects)

@@ -6,12 +6,12 @@ import (
 	"github.com/wheellock/wheellock/scripts"
 )
 
-// A fair mutex is a mutex with a queue in Redis, which decides which waiter is next: nothing is handed on
-// without asking it. Its release takes the lock for the first waiter of this process in the same script when it is the
-// turn of that waiter, or for the head of the queue, if its engine claims it (claim.go). This file is the strategy that the Mutex
-// consults; fairqueue.go keeps the places.
+// A fair mutex has a queue in Redis, which decides which waiter is next, so its lease is not handed on inside the process. In the same script
+// as the release, Redis takes the lock for the first waiter of this process if it is that waiter's turn, or else for the head of the queue
+// if the head has a claim (claim.go). The Lock calls the methods below where a fair mutex differs; fairqueue.go keeps the places.
 
-// askInQueue asks whether it is our turn, adds the waiters that have no place in the queue yet, and says that we live.
+// askInQueue sends a FairAsk: it asks for the lock for the first waiter, adds the waiters without a place to the queue, and renews the
+// liveness of this engine.
 func (f *fairQueue) askInQueue(l *Lock, now Time, fx *Effects) bool {
 	w := l.contest.queue.head
 	if w == nil || now < l.contest.askTime(l.again) && (f.toJoin == nil || now < f.joinAt) {
@@ -41,14 +41,14 @@ func (f *fairQueue) askInQueue(l *Lock, now Time, fx *Effects) bool {
 	return true
 }
 
-// noteUnsure notes for a fresh tenure that a command without an answer may still take the lock for it.
+// noteUnsure records for a new lease that a command without an answer may still take the lock for its owner.
 func (f *fairQueue) noteUnsure(now Time, t *Tenure) {
 	if f.lateAt > now {
 		t.unanswered(f.lateAt)
 	}
 }
 
-// stayInQueue does the same while we hold the lock, without asking for it.
+// stayInQueue sends a FairAsk that only adds waiters and renews the liveness, while this process has the lock.
 func (f *fairQueue) stayInQueue(l *Lock, now Time, fx *Effects) bool {
 	if l.contest.queue.head == nil || (f.toJoin == nil || now < f.joinAt) && now < f.freshAt {
 		return false
@@ -58,7 +58,7 @@ func (f *fairQueue) stayInQueue(l *Lock, now Time, fx *Effects) bool {
 	return true
 }
 
-// answeredInQueue is the answer to both. False: the lock is ours.
+// answeredInQueue handles the answer to a FairAsk. False: it granted the lock.
 func (f *fairQueue) answeredInQueue(l *Lock, now Time, c *Command, fx *Effects) bool {
 	_, late := c.Reply.Late()
 	ran := c.ran() && !late && c.Reply.Fault() == scripts.None
@@ -92,7 +92,7 @@ func (f *fairQueue) answeredInQueue(l *Lock, now Time, c *Command, fx *Effects) 
 	return true
 }
 
-// tries counts the attempts in vain at what c does: asking for the lock, or staying in the queue while we hold it.
+// tries counts the failures in a row of FairAsks like c: of those that ask for the lock, or of those that do not.
 func (f *fairQueue) tries(l *Lock, c *Command) *retries {
 	if c.ID == 0 {
 		return &f.stayTries
@@ -100,9 +100,9 @@ func (f *fairQueue) tries(l *Lock, c *Command) *retries {
 	return &l.tries
 }
 
-// unansweredInQueue is a lost answer: the waiters that were to join may have places, and the first may have the
-// lock. The same command is sent again; for waiters that go away meanwhile, places are given up, and once more when
-// nothing can bring them back.
+// unansweredInQueue handles a FairAsk without an answer: the waiters that were to join may have places, and the first may have the lock.
+// The same command is sent again. The places of waiters that give up meanwhile are given up at once, and again when nothing can bring them
+// back.
 func (f *fairQueue) unansweredInQueue(l *Lock, now Time, c *Command) {
 	f.unanswered(c.Sent)
 	f.joinAt = now + f.tries(l, c).next(c.ID)
@@ -117,14 +117,14 @@ func (f *fairQueue) unansweredInQueue(l *Lock, now Time, c *Command) {
 	l.contest.answerWaiters(l.cfg, unprovedOutcome(c))
 }
 
-// pauseInQueue is the rest of a refusal: the first waiters listen, and ask again in time to stay alive.
+// pauseInQueue has the first waiters listen after a refusal, and sets the time of the next question, early enough for the liveness.
 func (f *fairQueue) pauseInQueue(l *Lock, now Time, sleep time.Duration, fx *Effects) {
 	third := l.cfg.FairWaiterLease / 3
 	l.contest.askAt = now + min(sleep, third-jitter(l.lease.ID, third/4))
 	f.subscribe(&l.Entry, l.contest.queue.head, l.cfg, fx)
 }
 
-// addSuccessor puts into a release the waiter that is to get the lock when it is our turn.
+// addSuccessor adds to a release the waiter of this process that gets the lock if it is its turn.
 func (f *fairQueue) addSuccessor(l *Lock, c *Command) {
 	w := l.contest.queue.head
 	if w != nil && w != f.toJoin && !w.Try && w.Least == 0 {
@@ -132,7 +132,7 @@ func (f *fairQueue) addSuccessor(l *Lock, c *Command) {
 	}
 }
 
-// passedOn is the answer to a release that took the lock for our next waiter.
+// passedOn handles the answer to a release that took the lock for our next waiter.
 func (f *fairQueue) passedOn(l *Lock, now Time, c *Command) {
 	g := &l.lease
 	l.contest.acks.settle(Outcome{})
@@ -144,23 +144,23 @@ func (f *fairQueue) passedOn(l *Lock, now Time, c *Command) {
 	l.admitOrDrop(now, g, c)
 }
 
-// grantedInVain has all waiters join anew when the first of them does not get the lock that was taken under its number: the lock is
-// given back, or was freed by force.
+// grantedInVain has all waiters join again if the first of them does not get the lock that was taken under its number, because it is given
+// back or was released by force.
 func (f *fairQueue) grantedInVain(l *Lock, now Time, id uint64) {
 	if w := l.contest.queue.head; w != nil && id != 0 && w.place == id {
 		f.joinAnew(w, max(now, l.contest.askTime(l.again)))
 	}
 }
 
-// admitted is the waiter that the tenure was taken for, out of the queue; nil: it waits no longer, and the queue in Redis says which is
-// next.
+// admitted removes from the queue the waiter that the lease was taken for, and returns it; nil: it has given up, and the queue in Redis
+// decides who is next.
 func (f *fairQueue) admitted(l *Lock, now Time) *Waiter {
 	w := l.contest.queue.head
 	if w == nil || w.place != l.lease.ID {
 		return nil
 	}
 	l.lease.Watch = w.Watch
-	w.place = 0 // it stands in the queue no more
+	w.place = 0 // the lock was granted, so the place is gone
 	f.leaveReturning()
 	if now < f.lateAt {
 		f.returning = l.lease.ID
@@ -172,7 +172,7 @@ func (f *fairQueue) admitted(l *Lock, now Time) *Waiter {
 	return w
 }
 
-// leaveQueue gives up places in the queue. Not twice in a row while somebody wants to ask.
+// leaveQueue sends a FairLeave for places that are to be given up, but not twice in a row while a question is due.
 func (f *fairQueue) leaveQueue(l *Lock, now Time, fx *Effects) bool {
 	if f.justLeft && l.lease.phase == free && l.contest.queue.head != nil && (l.again || now >= l.contest.askAt) {
 		f.justLeft = false
@@ -187,7 +187,7 @@ func (f *fairQueue) leaveQueue(l *Lock, now Time, fx *Effects) bool {
 	return true
 }
 
-// subscribedInQueue is one of our channels being confirmed, perhaps again, or refused.
+// subscribedInQueue handles the confirmation of one of our channels, which comes again after a reconnect, or its refusal.
 func (f *fairQueue) subscribedInQueue(l *Lock, now Time, refusal string) {
 	if refusal != "" {
 		if !f.confirmed {
@@ -196,15 +196,15 @@ func (f *fairQueue) subscribedInQueue(l *Lock, now Time, refusal string) {
 		f.denied = true
 		return
 	}
-	// What was published before is lost. One question is enough for channels that were confirmed together.
+	// Messages from before the confirmation are lost. One question is enough for channels that were confirmed together.
 	if !f.confirmed || f.confirmedAt != now {
 		l.askAgain()
 	}
 	f.confirmed, f.confirmedAt = true, now
 }
 
-// releasedToQueue is a release after which it was not our turn, as the queue in Redis has it: our first waiter listens
-// for the turn, and asks when it can hear.
+// releasedToQueue handles a release that left the lock to the queue in Redis, because it was not our turn: our first waiter listens for its
+// turn, and asks when it has subscribed.
 func (f *fairQueue) releasedToQueue(l *Lock, now Time, fx *Effects) {
 	if l.contest.queue.head == nil {
 		return
@@ -216,7 +216,7 @@ func (f *fairQueue) releasedToQueue(l *Lock, now Time, fx *Effects) {
 	f.pauseInQueue(l, now, l.cfg.PollCap, fx)
 }
 
-// alarm is when something about the queue is due.
+// alarm is when the next command about the queue is due.
 func (f *fairQueue) alarm(l *Lock) Time {
 	if l.lease.phase == dead {
 		return Never

@@ -7,64 +7,63 @@ import (
 	"github.com/wheellock/wheellock/scripts"
 )
 
-// fairQueue is where a process stands in the queue of a fair lock in Redis. Each waiter has a place of its own there,
-// the number of the tenure that it will become; its places are in the order of its waiters. All that can be done
-// for many waiters is done in one command: joining, leaving, and staying alive, which the engine does as one.
+// fairQueue is the places of this process in the queue of a fair lock in Redis. Each waiter has a place of its own, with the owner number
+// that it will have as owner. The places are in the order of the waiters. One command joins, leaves or stays alive for many waiters at
+// once.
 //
-// It is the strategy of a fair mutex. A Lock consults it when it asks, is answered, and releases. The other locks have none: they serve in
-// the order of arrival here.
+// Only a fair mutex has a fairQueue. All other locks grant in the order of arrival in this process.
 type fairQueue struct {
-	toJoin *Waiter // the first waiter without a place in Redis, as far as is known: those before it have one
+	toJoin *Waiter // the first waiter without a place, as far as is known: those before it have one
 
-	leaving    []places // given up here, to be given up in Redis
-	leavingNow places   // those that are being given up by the command in flight
-	late       []places // given up, once more when nothing can bring them back any more
-	lateAt     Time     // when that is, for commands without an answer
-	justLeft   bool     // the last command gave up places: others may have their turn
+	leaving    []places // places that are to be given up in Redis
+	leavingNow places   // the places that the command in flight gives up
+	late       []places // places to give up when no command can bring them back any more
+	lateAt     Time     // when the last command without an answer cannot run any more
+	justLeft   bool     // the last command gave up places: a question comes before the next
 
-	returning uint64 // the number of the tenure, if its place may come back; else 0
+	returning uint64 // the owner number of the lease, if its place may come back; else 0
 
-	joinAt     Time    // when the next may join, after a command that proved nothing
-	leaveAt    Time    // when the next may leave, likewise
-	stayTries  retries // while we hold the lock, in vain
-	leaveTries retries // likewise
-	freshAt    Time    // when the engine must say again that it lives
+	joinAt     Time    // when the next waiters may join, after a FairAsk that failed
+	leaveAt    Time    // when the next places may be given up, after a FairLeave that failed
+	stayTries  retries // failures in a row of FairAsks while we hold the lock
+	leaveTries retries // failures in a row of FairLeaves
+	freshAt    Time    // when the engine must renew its liveness
 
-	dropped     []uint64 // places that are to give up their channels
-	listening   int32    // how many waiters have been given a subscriber
-	confirmed   bool     // a channel was subscribed to at some time
-	denied      bool     // this user may not listen: the poll cap is all there is
-	confirmedAt Time     // when a subscription was confirmed last
+	dropped     []uint64 // places with channels to unsubscribe from
+	listening   int32    // how many waiters have a channel
+	confirmed   bool     // a channel has been confirmed
+	denied      bool     // this user may not subscribe: the waiters ask after the poll cap
+	confirmedAt Time     // when a channel was confirmed last
 }
 
-// places are n places from first on.
+// places are the n places from first on.
 type places struct {
 	first uint64
 	n     int64
 	at    Time // when they may be given up
-	ends  Time // when their deadline in Redis is over for certain; 0: Redis has not refused them yet
+	ends  Time // when Redis has surely forgotten them; 0: it has not refused to remove them yet
 }
 
 const (
-	// maxJoin and maxLeave are how many places one command takes or gives up: a fraction of a millisecond of the
-	// server's time. Leaving looks for each in the queue.
+	// maxJoin and maxLeave bound the places of one command, to a fraction of a millisecond of the server's time. Leaving searches the queue
+	// for each place.
 	maxJoin  = 128
 	maxLeave = 16
-	// maxListening is how many waiters of a process listen: only the head of the whole queue is called, which is the
-	// first of its process; the others are given a subscriber ahead of time, a few at once.
+	// maxListening bounds the waiters of a process that listen. A message goes to the head of the whole queue, which is the first waiter of
+	// its process. The next few subscribe ahead of time, together.
 	maxListening = 8
-	// forgotten is when the deadline of a place in Redis is over, whatever happened (WAIT in scripts/fair.lua).
+	// forgotten is how long a place can stand in Redis, whatever happened (WAIT in scripts/fair.lua).
 	forgotten = 5 * time.Minute
 )
 
-// arrived notes a waiter that was put at the end of the queue.
+// arrived notes a waiter that was added at the end of the queue.
 func (f *fairQueue) arrived(w *Waiter) {
 	if f.toJoin == nil && !w.Try {
 		f.toJoin = w
 	}
 }
 
-// removed notes a waiter that is about to be taken out of the queue. Its place in Redis is given up.
+// removed notes a waiter that leaves the queue, and gives up its place in Redis.
 func (f *fairQueue) removed(w *Waiter) {
 	if f.toJoin == w {
 		f.toJoin = firstLasting(w.next)
@@ -87,14 +86,14 @@ func (f *fairQueue) dropChannel(w *Waiter, place uint64) {
 // endPauses ends all pauses.
 func (f *fairQueue) endPauses() { f.joinAt, f.leaveAt, f.stayTries, f.leaveTries = 0, 0, 0, 0 }
 
-// joinAnew gives up the places of all waiters, from head on, and has them join again. The number of the first is that of a
-// tenure that is being released (rule 4):
+// joinAnew gives up the places of all waiters from head on, and has them join again. It is called when the number of the first is that of
+// an owner that is being released. That number must not be used again (rule 4):
 //
 //  1. The release gets no answer. A copy of it is on its way.
 //  2. The first waiter asks under the same number, and gets the lock.
 //  3. The copy arrives and frees it.
 //
-// The others follow the first, for places are in the order of their numbers.
+// The others must follow the first, because places are in the order of their numbers.
 func (f *fairQueue) joinAnew(head *Waiter, joinAt Time) {
 	f.toJoin, f.joinAt = firstLasting(head), joinAt
 	for w := f.toJoin; w != nil; w = firstLasting(w.next) {
@@ -108,7 +107,7 @@ func (f *fairQueue) joinAnew(head *Waiter, joinAt Time) {
 	}
 }
 
-// leave has a place given up.
+// leave adds a place to those that are to be given up.
 func (f *fairQueue) leave(place uint64) {
 	if last := len(f.leaving) - 1; last >= 0 {
 		if p := &f.leaving[last]; p.first+uint64(p.n) == place && p.n < maxLeave && p.ends == 0 {
@@ -127,7 +126,7 @@ func firstLasting(w *Waiter) *Waiter {
 	return w
 }
 
-// joining gives places to the waiters that are to join, and returns them.
+// joining gives places to the waiters that are to join, and returns these.
 func (f *fairQueue) joining(cfg *Config) (first uint64, n int64) {
 	if f.toJoin == nil {
 		return 0, 0
@@ -148,7 +147,7 @@ func (f *fairQueue) joining(cfg *Config) (first uint64, n int64) {
 	return first, n
 }
 
-// joined notes that the waiters that were to join have their places.
+// joined notes that the waiters of a FairAsk have their places.
 func (f *fairQueue) joined(c *Command) {
 	asked := c.Args.FairAsk()
 	for w := f.toJoin; w != nil && w.place >= asked.First && w.place < asked.First+uint64(asked.Joining); w = f.toJoin {
@@ -156,10 +155,10 @@ func (f *fairQueue) joined(c *Command) {
 	}
 }
 
-// unanswered notes that the answer to a command about the queue was lost.
+// unanswered notes that a command about the queue got no answer.
 func (f *fairQueue) unanswered(sent Time) { f.lateAt = max(f.lateAt, lateAfter(sent)) }
 
-// takeLeaving takes the next places that are to be given up.
+// takeLeaving takes the next places that are to be given up. False: there are none, or it is too early.
 func (f *fairQueue) takeLeaving(now Time) bool {
 	if len(f.leaving) == 0 && len(f.late) > 0 && now >= f.late[0].at {
 		f.leaving = append(f.leaving, f.late[0])
@@ -172,9 +171,9 @@ func (f *fairQueue) takeLeaving(now Time) bool {
 	return true
 }
 
-// leaveReturning has the place of the tenure that is released given up, if a command without an answer may have put it back into the
-// queue, or may yet: everybody behind it would wait until the liveness of this engine is over. Not earlier, for giving up a
-// place also frees what its owner holds.
+// leaveReturning has the place of a lease given up when the lease is released, if a command without an answer may put it back into the
+// queue: everybody behind it would wait until the liveness of this engine is over. It is not done earlier, because giving up a place also
+// frees the lock if its owner has it.
 func (f *fairQueue) leaveReturning() {
 	if f.returning != 0 {
 		f.late = append(f.late, places{first: f.returning, n: 1, at: f.lateAt})
@@ -182,12 +181,12 @@ func (f *fairQueue) leaveReturning() {
 	}
 }
 
-// answeredLeave is the answer to the command that gave places up.
+// answeredLeave handles the answer to a FairLeave.
 func (f *fairQueue) answeredLeave(now Time, c *Command) {
 	fault := c.Reply.Fault()
 	if c.Result == Answered && fault == scripts.None {
 		f.leaveTries = 0
-		if f.lateAt > c.Sent { // somebody may still put them in
+		if f.lateAt > c.Sent { // a command may still put them back
 			f.late = append(f.late, places{first: f.leavingNow.first, n: f.leavingNow.n, at: f.lateAt})
 		}
 		return
@@ -195,7 +194,7 @@ func (f *fairQueue) answeredLeave(now Time, c *Command) {
 	_, pause := unreleasedOutcome(c, &f.leaveTries)
 	f.leaveAt = now + pause
 	switch refused := c.Result != NotSent && c.Result != Unknown; {
-	case !refused: // however long Redis cannot be reached: the queue may have no end of life
+	case !refused: // repeated for as long as Redis cannot be reached, for the queue may not expire
 	case f.leavingNow.ends == 0:
 		f.leavingNow.ends = now + forgotten
 	case now >= f.leavingNow.ends:
@@ -204,7 +203,7 @@ func (f *fairQueue) answeredLeave(now Time, c *Command) {
 	f.leaving = append([]places{f.leavingNow}, f.leaving...)
 }
 
-// subscribe gives the first waiters a subscriber, for the message that says that it is their turn.
+// subscribe gives the first waiters a channel each, for the message that it is their turn.
 func (f *fairQueue) subscribe(e *Entry, head *Waiter, cfg *Config, fx *Effects) {
 	if f.denied || head.subscribed && f.listening > maxListening/2 {
 		return
@@ -220,12 +219,12 @@ func (f *fairQueue) subscribe(e *Entry, head *Waiter, cfg *Config, fx *Effects) 
 	}
 }
 
-// channelOf is where a place hears that it is its turn.
+// channelOf is the channel on which a place receives its turn.
 func (c *Config) channelOf(e *Entry, place uint64) string {
 	return scripts.FairChannel(e.Name, c.UUID+":"+strconv.FormatUint(place, 10))
 }
 
-// unsubscribe gives up the channels of waiters that have gone.
+// unsubscribe ends the subscriptions of places that are gone.
 func (f *fairQueue) unsubscribe(e *Entry, cfg *Config, fx *Effects) {
 	for _, place := range f.dropped {
 		fx.Subscriptions = append(fx.Subscriptions, SubscriptionChange{Entry: e, Channel: cfg.channelOf(e, place)})
@@ -233,7 +232,7 @@ func (f *fairQueue) unsubscribe(e *Entry, cfg *Config, fx *Effects) {
 	f.dropped = f.dropped[:0]
 }
 
-// nextAlarm is when something about the queue is due while no command is in flight.
+// nextAlarm is when the next command about places is due.
 func (f *fairQueue) nextAlarm() Time {
 	at := Never
 	if len(f.leaving) > 0 {

@@ -1,9 +1,9 @@
 // Package gate decides, for one name, what to ask of Redis and which caller to grant.
 //
-// A Machine is the state machine of one name. Its events are: a caller asks (Ask), waits no longer (Abandon) or gives back (Unlock),
-// Redis answers (Answer), a message arrives (Message), an alarm is due (Wake). Each event takes the current time, changes the state, and
-// fills in Effects: commands to send and channels to listen to; callers are answered at once. A machine does no I/O, starts no goroutine
-// and reads no clock, so that a test can replay any order of events, and internal/trial/explore tries all of them.
+// A Machine is the state machine of one name. Its events are: a caller asks (Ask), gives up (Abandon) or gives back (Unlock), Redis answers
+// (Answer), a message arrives (Message), an alarm is due (Wake). Each event takes the current time, changes the state, and adds to Effects
+// the commands to send and the channels to subscribe to. Callers are answered at once. A machine does no I/O, starts no goroutine and reads
+// no clock, so a test can replay any order of events, and internal/trial/explore tries all of them.
 //
 // The dispatcher owns the machines of its names and calls them from one goroutine. It keeps each in an Entry.
 //
@@ -15,19 +15,19 @@
 //	                                    <-  renewed
 //	Unlock      ->  release             ->
 //
-// A Lock is the machine of mutexes and read-write locks; Semaphore, Latch and Permits are those of names that have a count.
+// A Lock is the machine of mutexes and read-write locks. Semaphore, Latch and Permits are the machines of names that are a count in Redis.
 //
 // # Leases
 //
 // A Lease is one owner field in Redis. It counts from the moment at which its acquire was sent, so it ends here before it ends there. An
-// owner id is not used again once its release was sent: a late copy of that release could free a lock that somebody holds
-// (invariant: released-owner-is-dead). While it is not known whether an owner id is in Redis, nothing else is asked for its name.
+// owner id is not used again once its release was sent: a late copy of that release could free the lock under its next holder (invariant:
+// released-owner-is-dead). While it is not known whether an owner id is in Redis, the machine asks for nothing else.
 //
 // # Competition
 //
-// The callers that wait here stand in the queue of a contest. rivals is what is known of other processes that want the name: the
-// subscription to its channel, what Redis last said, claims, and the turns that this process leaves to others. A name for which nobody
-// waits, and which has no rivals, has neither: it shares noContest and noRivals.
+// The callers that wait in this process stand in the queue of a contest. rivals is what is known of other processes that want the name: the
+// subscription to its channel, the last answer of Redis, claims, and the turns that this process leaves to others. A name without waiters
+// and rivals has neither of its own: it shares noContest and noRivals.
 //
 // # Rules
 //
@@ -43,11 +43,10 @@ type Time = time.Duration
 // Never is later than every instant.
 const Never Time = 1<<63 - 1
 
-// Centuries is when everything is over: a Wake then settles what nobody will work on any more.
+// Centuries is the time of a last Wake, which settles all callers that are left.
 const Centuries Time = 1 << 62
 
-// jitter spreads the sleepers of many processes; it is drawn from the number of the tenure, so that a
-// replay draws the same.
+// jitter spreads the sleeps of many processes. It is drawn from seed, which is a number of the machine, so that a replay draws the same.
 func jitter(seed uint64, span time.Duration) time.Duration {
 	if span <= 0 {
 		return 0
@@ -56,16 +55,16 @@ func jitter(seed uint64, span time.Duration) time.Duration {
 	return time.Duration((seed ^ seed>>31) % uint64(span))
 }
 
-// Result says how far a command got. Only Answered and UnderReplicated have a Reply.
+// Result says how far a command came. Only Answered and UnderReplicated have a Reply.
 type Result uint8
 
-// What can become of a command (the error table of dispatcher/rediserr decides).
+// The results of a command (the error table of dispatcher/rediserr decides).
 const (
 	Answered        Result = iota // the script ran
-	NotSent                       // it surely never left: the link is down
-	Again                         // it surely did not run, and the reason will pass: LOADING, BUSY, ...
-	Denied                        // it surely did not run, and will not: NOAUTH, NOPERM, ...
-	Unknown                       // it left and no answer came: it may have run, or may yet
-	UnderReplicated               // it ran, but too few replicas have what it did (rule 25)
-	Redirected                    // it surely did not run: another node serves the name. The dispatcher sends it there; no machine sees this
+	NotSent                       // it surely did not leave: the link is down
+	Again                         // it surely did not run, for a reason that will pass: LOADING, BUSY, ...
+	Denied                        // it surely did not run, for a reason that will not pass: NOAUTH, NOPERM, ...
+	Unknown                       // it left and got no answer: it may have run, or may still run
+	UnderReplicated               // it ran, but too few replicas acknowledged it (rule 25)
+	Redirected                    // it surely did not run: another node serves the name. The dispatcher sends it there; no machine gets this
 )

@@ -1,6 +1,6 @@
 package gate
 
-// confirmTaken notes that g is ours, by the answer c.
+// confirmTaken handles the first confirmation of g, by the answer c to its acquire.
 func (l *Lock) confirmTaken(now Time, g *Lease, c *Command) {
 	g.confirm(now, c, l.cfg)
 	if l.traits().fenced {
@@ -9,8 +9,8 @@ func (l *Lock) confirmTaken(now Time, g *Lease, c *Command) {
 	}
 }
 
-// admitOrDrop lets callers in under g, which c has just taken. What was taken in vain is given back: its lease was over when the answer came,
-// too few replicas have it, or it was to be freed by force meanwhile.
+// admitOrDrop grants g, which c has just taken, to the waiters that it is for. It drops g if the lease was over when the answer came, if
+// too few replicas acknowledged it, or if it was released by force meanwhile.
 func (l *Lock) admitOrDrop(now Time, g *Lease, c *Command) {
 	r := l.contest.rivals
 	ack, forced := r.forced(g.ID)
@@ -29,7 +29,7 @@ func (l *Lock) admitOrDrop(now Time, g *Lease, c *Command) {
 	l.drop(now, g, ack)
 }
 
-// noteOurs notes that the name is ours, and nobody's else.
+// noteOurs records that this process has the name now.
 func (l *Lock) noteOurs(now Time, g *Lease, c *Command) {
 	if !g.write {
 		g.Confirmed = c.Sent
@@ -47,8 +47,8 @@ func (l *Lock) noteOurs(now Time, g *Lease, c *Command) {
 	}
 }
 
-// admit lets in the waiters that g was taken for by c, straight from the answer: one that excludes others, or the readers at the head of
-// the queue. False: the queue in Redis has given the lock to one that waits no longer, and says which is next.
+// admit grants g, which c has taken or confirmed, to the first waiter if it is a writer, or to the readers at the head of the queue. False:
+// the lock is fair, its waiter has given up, and the queue in Redis decides who is next.
 func (l *Lock) admit(now Time, g *Lease, c *Command) bool {
 	if f := l.contest.queue.fair; f != nil {
 		w := f.admitted(l, now)
@@ -68,7 +68,7 @@ func (l *Lock) admit(now Time, g *Lease, c *Command) bool {
 	return true
 }
 
-// covers reports whether w can have the lease as c took it.
+// covers reports whether w can have the lease that c took.
 func (l *Lease) covers(w *Waiter, c *Command) bool {
 	if l.write {
 		return w.Watch == l.Watch && w.Lease == l.Lease && w.Least <= c.Lease
@@ -76,7 +76,7 @@ func (l *Lease) covers(w *Waiter, c *Command) bool {
 	return w.Lease <= c.Lease
 }
 
-// admitOne makes w a holder, and lets in what else Owners that are in have queued. False: its caller had gone.
+// admitOne grants g to w, and then to what its Owner has queued besides. False: the caller of w has gone.
 func (l *Lock) admitOne(now Time, w *Waiter, g *Lease) bool {
 	in := l.grant(now, w, g)
 	if in {
@@ -85,12 +85,12 @@ func (l *Lock) admitOne(now Time, w *Waiter, g *Lease) bool {
 	return in
 }
 
-// grant makes w a holder under g. False: its caller had gone. Either way w is not the loop's any more.
+// grant makes w a hold of g. False: the caller of w has gone. Either way w does not belong to the loop any more.
 func (l *Lock) grant(now Time, w *Waiter, g *Lease) bool {
 	h, owner, least, r := w.hold(), w.Owner, w.Least, l.contest.rivals
 	if rw := l.contest.rw; rw != nil {
 		h.holdCount = rw.owners.holdCount(owner, w.Write)
-	} else if first := g.holdOf(owner); first != nil { // re-entry is not a new owner
+	} else if first := g.holdOf(owner); first != nil { // a re-entry has the token of the first hold
 		h.holdCount, h.Token = first.holdCount, first.Token
 	}
 	if h.Token == 0 && l.traits().fenced {
@@ -108,17 +108,17 @@ func (l *Lock) grant(now Time, w *Waiter, g *Lease) bool {
 		l.ownRivals().stay.addLeast(now, least)
 	}
 	if h.Token != 0 && h.Token == r.tokens.next {
-		r.tokens.next++ // put into a settled future: used up
+		r.tokens.next++ // a token that was put into a settled future is used up
 	}
-	if l.contest.queue.tries > 0 { // callers that ask only once, and cannot have the name beside h
+	if l.contest.queue.tries > 0 { // callers that ask only once and cannot have the name beside h
 		l.contest.dismiss(l.cfg, Outcome{Why: Taken, TTL: l.ttl(now)}, func(w *Waiter) bool {
-			return w.Try && (h.write || w.Write) && (w.Owner == 0 || w.Owner != owner) // its own re-enter
+			return w.Try && (h.write || w.Write) && (w.Owner == 0 || w.Owner != owner) // a call of the same Owner re-enters
 		})
 	}
 	return true
 }
 
-// holdsOf reports whether an Owner has living holds, and whether one of them excludes others.
+// holdsOf reports whether an Owner has living holds, and whether one of them is a writer's.
 func (l *Lock) holdsOf(owner uint64) (some, writes bool) {
 	if rw := l.contest.rw; rw != nil {
 		p := rw.owners[owner]
@@ -128,15 +128,15 @@ func (l *Lock) holdsOf(owner uint64) (some, writes bool) {
 	return some, some
 }
 
-// forgetIdleOwner forgets an Owner that holds nothing any more.
+// forgetIdleOwner forgets an Owner that has no hold any more.
 func (l *Lock) forgetIdleOwner(owner uint64) {
 	if rw := l.contest.rw; rw != nil {
 		rw.owners.forgetIdle(owner)
 	}
 }
 
-// reenter deals with a caller if its Owner has a living hold (rule 5). False: it has none. A reader that wants to write would wait for
-// itself, and is told so.
+// reenter grants w at once, or after a renewal, if its Owner has a living hold (rule 5). False: it has none. A reader that wants to write
+// would wait for itself, and gets Deadlock.
 func (l *Lock) reenter(now Time, w *Waiter) bool {
 	in, writes := l.holdsOf(w.Owner)
 	if !in {
@@ -170,12 +170,12 @@ func (l *Lock) reenter(now Time, w *Waiter) bool {
 	return true
 }
 
-// admitReentries lets in what Owners that are in have queued besides (rule 5).
+// admitReentries grants the queued requests of Owners that have a living hold (rule 5).
 func (l *Lock) admitReentries(now Time) {
 	if l.contest.queue.owned == 0 {
 		return
 	}
-	var in []*Waiter // out of the queue before the first is let in, which turns others away
+	var in []*Waiter // all leave the queue before the first is granted, which may dismiss others
 	for w := l.contest.queue.head; w != nil; {
 		next := w.next
 		if inside, _ := l.holdsOf(w.Owner); inside && w.Owner != 0 {
@@ -189,10 +189,10 @@ func (l *Lock) admitReentries(now Time) {
 	}
 }
 
-// requeue has a re-entry wait like any caller: its Owner excludes nobody any more.
+// requeue treats a re-entry like any request, because the hold that it would have entered has ended.
 func (l *Lock) requeue(now Time, w *Waiter) {
 	switch {
-	case w.Owner != 0 && l.reenter(now, w): // it still reads
+	case w.Owner != 0 && l.reenter(now, w): // its Owner still has a read hold
 	case w.Try && l.closedToTry(w.Write):
 		l.cfg.Answer(w, Outcome{Why: Taken, TTL: l.ttl(now)})
 	default:
@@ -200,13 +200,13 @@ func (l *Lock) requeue(now Time, w *Waiter) {
 	}
 }
 
-// closedToTry reports whether a TryLock has no chance, by what lives and waits here.
+// closedToTry reports whether a TryLock must fail, by the holds and waiters of this process.
 func (l *Lock) closedToTry(write bool) bool {
 	q := &l.contest.queue
 	return write && q.lasting() > 0 || !write && q.writers > 0 || l.any(func(g *Lease) bool { return g.holds != nil && (write || g.write) })
 }
 
-// growInto grants a re-entry after the renewal it waited for, or queues it when its Owner excludes nobody now.
+// growInto grants a re-entry after the renewal that it waited for, or queues it if its Owner has no writer's hold any more.
 func (l *Lock) growInto(now Time, g *Lease, w *Waiter) {
 	if _, writes := l.holdsOf(w.Owner); !writes {
 		l.requeue(now, w)

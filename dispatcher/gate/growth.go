@@ -5,13 +5,13 @@ import (
 	"time"
 )
 
-// growth is a re-entry or an extension that needs more of a lease than it has: it is granted only after a renewal says so (rule 2).
+// growth is a re-entry or an extension that needs a longer lease than there is: it is granted only after a renewal was answered (rule 2).
 type growth struct {
 	of    *Lease
 	w     *Waiter // a re-entry; else nil
-	h     *Hold   // the hold to extend
+	h     *Hold   // an extension: the hold to extend
 	lease time.Duration
-	since Time // an extension counts from here
+	since Time // an extension: the new lease counts from here
 	ack   Settler
 }
 
@@ -20,7 +20,7 @@ type growths []growth
 
 func (gs *growths) add(g growth) { *gs = append(*gs, g) }
 
-// lease is the largest that somebody waits for.
+// lease is the longest that a growth of this Lease waits for. some: there is one.
 func (gs growths) lease(of *Lease) (lease time.Duration, some bool) {
 	for _, g := range gs {
 		if g.of == of {
@@ -30,7 +30,7 @@ func (gs growths) lease(of *Lease) (lease time.Duration, some bool) {
 	return lease, some
 }
 
-// take takes out those that chosen picks.
+// take removes and returns the growths that chosen picks.
 func (gs *growths) take(chosen func(g *growth) bool) (taken growths) {
 	if len(*gs) == 0 {
 		return nil
@@ -45,19 +45,19 @@ func (gs *growths) take(chosen func(g *growth) bool) (taken growths) {
 	return taken
 }
 
-// forget leaves out a re-entry: its caller waits no longer. False: it is not among them.
+// forget removes a re-entry that has given up. False: it is not there.
 func (gs *growths) forget(w *Waiter) bool {
 	return len(gs.take(func(g *growth) bool { return g.w == w })) > 0
 }
 
-// dismiss answers the re-entries under a lease, or under any if that is nil, that chosen picks, and forgets them.
+// dismiss removes the re-entries that chosen picks, and answers them: those of one Lease, or all if of is nil.
 func (gs *growths) dismiss(cfg *Config, of *Lease, out Outcome, chosen func(*Waiter) bool) {
 	for _, g := range gs.take(func(g *growth) bool { return (of == nil || g.of == of) && g.w != nil && chosen(g.w) }) {
 		cfg.Answer(g.w, out)
 	}
 }
 
-// settleRenewed settles what a renewal of a lease by c has made possible; enter lets re-entries in.
+// settleRenewed grants what the renewal c made possible; admit grants a re-entry.
 func (gs *growths) settleRenewed(c *Command, of *Lease, admit func(*Waiter)) {
 	for _, g := range gs.take(func(g *growth) bool { return g.of == of && g.lease <= c.Lease && c.Sent >= g.since }) {
 		switch {
@@ -72,8 +72,7 @@ func (gs *growths) settleRenewed(c *Command, of *Lease, admit func(*Waiter)) {
 	}
 }
 
-// settleEnded ends what waited for a lease that has ended: extensions are lost, re-entries go to the queue like
-// anybody's requests.
+// settleEnded settles the growths of a Lease that has ended: extensions are lost, requeue treats re-entries like any request.
 func (gs *growths) settleEnded(of *Lease, requeue func(*Waiter)) {
 	for _, g := range gs.take(func(g *growth) bool { return g.of == of }) {
 		if g.w == nil {

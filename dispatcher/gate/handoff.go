@@ -2,14 +2,14 @@ package gate
 
 import "time"
 
-// aheadAfter handoffs a confirmation is sent ahead of time, so that a busy name need not wait for it.
+// aheadAfter is the number of handoffs after which a confirmation is sent ahead of time, so that a busy name need not wait for it.
 const aheadAfter = 4
 
-// passOrDrop says what becomes of a lease that nobody holds: the next waiter gets it at once if it is fresh, or after one script confirmed it;
-// else it is freed.
+// passOrDrop handles a lease without a hold. The next waiter gets it, at once if the lease is fresh, or after a script confirmed it. If
+// there is no such waiter, the lease is dropped.
 func (l *Lock) passOrDrop(now Time, g *Lease, fx *Effects) {
 	q := &l.contest.queue
-	if q.fair != nil || l.contest.rivals.stayFor(now) > 0 { // the queue in Redis decides, or nobody is to have it
+	if q.fair != nil || l.contest.rivals.stayFor(now) > 0 { // the queue in Redis decides, or the name stays taken
 		l.drop(now, g, nil)
 		return
 	}
@@ -25,18 +25,18 @@ func (l *Lock) passOrDrop(now Time, g *Lease, fx *Effects) {
 	switch w := q.head; {
 	case w == nil || !l.fits(w, g) || !l.mayKeep(now):
 		l.drop(now, g, nil)
-	case l.flight == None: // else its answer decides
+	case l.flight == None: // else the answer to that command comes here again
 		l.send(l.ops(true).confirm, g.ID, g.Lease, fx)
 	}
 }
 
-// fits reports whether w can have g as it stands in Redis (rules 1 and 20), as far as tokens go.
+// fits reports whether w can have g as it stands in Redis (rules 1 and 20), and whether a token is left.
 func (l *Lock) fits(w *Waiter, g *Lease) bool {
 	return g.write && !g.torn && w.Write && w.fits(&g.Tenure) && (!l.traits().fenced || l.contest.rivals.tokens.any())
 }
 
-// confirmAhead confirms a tenure that changes hands fast when half of its HandoffTime is over. A doubtful tenure is not
-// confirmed ahead: the command that made it doubtful came back in vain, and is repeated when its pause is over.
+// confirmAhead confirms a lease that changes hands fast when half of its HandoffTime is over. A doubtful lease is not confirmed ahead: the
+// command that made it doubtful failed, and is repeated after its pause.
 func (l *Lock) confirmAhead(now Time, fx *Effects) {
 	g, w := &l.lease, l.contest.queue.head
 	if l.flight != None || w == nil || g.phase != ours || g.Doubt || g.handed < aheadAfter || !w.Write || !w.fits(&g.Tenure) || now-g.Confirmed < l.cfg.HandoffTime/2 || !l.mayKeep(now) {
@@ -45,7 +45,7 @@ func (l *Lock) confirmAhead(now Time, fx *Effects) {
 	l.send(l.ops(true).confirm, g.ID, g.Lease, fx)
 }
 
-// confirmed is the answer to a confirmation: of a lease that nobody holds or is handed on, or of one that readers want to join.
+// confirmed handles the answer to a confirmation: of a lease without a hold, of one that is handed on, or of one that readers want to join.
 func (l *Lock) confirmed(now Time, g *Lease, c *Command, fx *Effects) {
 	switch c.proves(0) {
 	case standing:
@@ -58,14 +58,14 @@ func (l *Lock) confirmed(now Time, g *Lease, c *Command, fx *Effects) {
 		case !g.write:
 			l.confirmedForReaders(now, g, c, fx)
 		case r.outside > 0 && now >= r.yieldFree:
-			g.Confirmed = age // others wait: this tenure is not handed on for longer
+			g.Confirmed = age // others wait: this lease is not handed on for longer
 		}
 	case absent:
 		l.vanished(now, g, c)
 	default:
 		l.unrenewed(now, g, c)
 		switch {
-		case g.write && g.holds == nil: // nobody holds it: better freed than doubtful
+		case g.write && g.holds == nil: // without a hold it is better released than doubtful
 			l.drop(now, g, nil)
 		case g.write:
 		case c.Result == Unknown || c.Result == UnderReplicated:
@@ -76,17 +76,17 @@ func (l *Lock) confirmed(now Time, g *Lease, c *Command, fx *Effects) {
 	}
 }
 
-// mayKeep reports whether this process may keep the name for its next waiter after the tenure has aged.
+// mayKeep reports whether this process may confirm a lease that is not fresh any more, to hand it on.
 func (l *Lock) mayKeep(now Time) bool {
 	return l.cfg.HandoffTime > 0 && l.ownRivals().keeps(now, l.traits().polls, l.cfg) && !l.turnOver(now)
 }
 
-// turnOver reports whether it is the turn of others, which have shown that they want the name.
+// turnOver reports whether the name must be left to other processes, which have shown that they want it.
 func (l *Lock) turnOver(now Time) bool {
 	return l.contest.rivals.turnOver(now, l.contest.queue.n+1, l.traits().polls, l.cfg)
 }
 
-// countHandoff counts a grant without asking Redis.
+// countHandoff counts a grant that asked nothing of Redis.
 func (l *Lock) countHandoff(now Time, g *Lease) {
 	g.handed = min(g.handed+1, aheadAfter)
 	l.cfg.Stats.Handoffs.Inc()
@@ -97,7 +97,7 @@ func (l *Lock) countHandoff(now Time, g *Lease) {
 	}
 }
 
-// pause is how long a name that was freed is left to others, of which so many heard that it was.
+// pause is how long to leave a name to other processes after a release that so many listeners received.
 func (l *Lock) pause(now Time, seed uint64, listeners int32) time.Duration {
 	n := l.contest.queue.n
 	if l.traits().polls {

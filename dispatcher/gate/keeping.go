@@ -6,23 +6,23 @@ import (
 	"github.com/wheellock/wheellock/scripts"
 )
 
-// renew sends the renewal or the downgrade of g that is due: the watchdog's, one that somebody waits for, or one that only looks whether
-// the lease is there.
+// renew sends the renewal or the downgrade of g that is due. If no caller needs a longer lease and the watchdog does not keep g, the
+// renewal only asks whether the lease is there.
 func (l *Lock) renew(now Time, g *Lease, fx *Effects) {
 	longer, growing := l.contest.rivals.growing.lease(g)
 	switch {
 	case now < g.renewAt(growing):
 	case g.downgradeDue():
-		g.torn = true // until the answer says what is
+		g.torn = true // until the answer says what it is
 		l.send(Downgrade, g.ID, l.keepLease(now, g), fx)
 	default:
 		l.send(l.ops(g.write).renew, g.ID, max(longer, l.keepLease(now, g)), fx)
 	}
 }
 
-// keepLease is the lease that a renewal asks for: the watchdog's; of a mutex with a fixed lease the shortest, for a script never lowers a
-// TTL; else what fixed leases have left and a little more, so that the deadline that follows from it, a margin earlier, is not before
-// their end.
+// keepLease is the lease that a renewal of g asks for. With the watchdog it is the watchdog's. A mutex with a fixed lease asks for the
+// shortest, because scripts never lower a TTL. A read-write lock asks for what its fixed leases have left, and a little more: the deadline
+// that follows from it, a margin earlier, must not lie before their end.
 func (l *Lock) keepLease(now Time, g *Lease) time.Duration {
 	switch {
 	case g.Watch:
@@ -34,7 +34,7 @@ func (l *Lock) keepLease(now Time, g *Lease) time.Duration {
 	return (rest + margin(rest) + margin(rest)/50 + 2*time.Millisecond).Truncate(time.Millisecond)
 }
 
-// renewed is the answer to a renewal.
+// renewed handles the answer to a renewal.
 func (l *Lock) renewed(now Time, g *Lease, c *Command) {
 	switch c.proves(1) {
 	case standing:
@@ -49,14 +49,14 @@ func (l *Lock) renewed(now Time, g *Lease, c *Command) {
 	}
 }
 
-// unrenewed is a renewal of g that proved nothing.
+// unrenewed handles a renewal that proved nothing.
 func (l *Lock) unrenewed(now Time, g *Lease, c *Command) {
 	g.renewedInVain(now, c, &l.tries)
 	g.warnOverdue(now, c, l.cfg.Stats)
 	l.contest.rivals.growing.dismiss(l.cfg, g, unprovedOutcome(c), triesOnce)
 }
 
-// drop frees a lease of which no hold is left. ack waits for the answer.
+// drop begins the release of a lease without holds. ack gets the answer.
 func (l *Lock) drop(now Time, g *Lease, ack Settler) {
 	l.addAck(g, ack)
 	g.phase, g.Next = dead, now
@@ -67,13 +67,13 @@ func (l *Lock) drop(now Time, g *Lease, ack Settler) {
 	l.contest.rivals.growing.settleEnded(g, func(w *Waiter) { l.requeue(now, w) })
 }
 
-// lose ends all holds of a lease and frees it. Their contexts end before the release is sent (rule 3).
+// lose ends all holds of a lease and begins its release. Their contexts end before the release is sent (rule 3).
 func (l *Lock) lose(now Time, g *Lease, why Why, ack Settler) {
 	l.endAll(g, why)
 	l.drop(now, g, ack)
 }
 
-// endAll ends all holds of a lease and tells their holders.
+// endAll ends all holds of a lease for the reason why.
 func (l *Lock) endAll(g *Lease, why Why) {
 	g.endAll(l.cfg.Stats, why)
 	if rw := l.contest.rw; rw != nil {
@@ -81,7 +81,7 @@ func (l *Lock) endAll(g *Lease, why Why) {
 	}
 }
 
-// vanished is a lease that is not in Redis any more, as Redis says in answer to c.
+// vanished handles a lease that is not in Redis any more, as the answer c says.
 func (l *Lock) vanished(now Time, g *Lease, c *Command) {
 	l.endAll(g, Lost)
 	l.acks(g).settle(Outcome{Why: Lost})
@@ -90,15 +90,15 @@ func (l *Lock) vanished(now Time, g *Lease, c *Command) {
 	l.trackOrphan(g, c.Sent)
 }
 
-// forget notes that nothing of a lease is in Redis any more.
+// forget records that nothing of a lease is in Redis any more.
 func (l *Lock) forget(now Time, g *Lease) {
 	g.phase = free
 	l.askFrom(now)
 	l.contest.rivals.endStay()
 }
 
-// release sends the release of g that is dead, or the command by which the name stays taken; or it forgets it: when no command can reach it
-// and its lease has surely run out in Redis.
+// release sends the release of g, which is dead, or a Detach if the name stays taken. It forgets g when its TTL has surely run out in Redis
+// and no command can reach it any more.
 func (l *Lock) release(now Time, g *Lease, fx *Effects) {
 	f := l.contest.queue.fair
 	switch {
@@ -123,9 +123,10 @@ func (l *Lock) release(now Time, g *Lease, fx *Effects) {
 	}
 }
 
-// released is the answer to the release of g. It may have taken the lock for our next waiter, the head of the queue in Redis.
+// released handles the answer to the release of g. A fair release may have taken the lock for our next waiter, the head of the queue in
+// Redis.
 //
-// A read-write lock of which a downgrade got no answer is released as a writer's. If Redis does not have that, the downgrade ran.
+// A read-write lock with a downgrade that got no answer is released as a writer's. If Redis has no such owner, the downgrade ran.
 func (l *Lock) released(now Time, g *Lease, c *Command, fx *Effects) {
 	f := l.contest.queue.fair
 	if c.ran() && c.Reply == scripts.Passed {
@@ -152,15 +153,15 @@ func (l *Lock) released(now Time, g *Lease, c *Command, fx *Effects) {
 	l.trackOrphan(g, c.Sent)
 	switch {
 	case notMine:
-	case f != nil: // a fair lock is left to the head of the queue in Redis
+	case f != nil: // the head of the queue in Redis has its turn
 		f.releasedToQueue(l, now, fx)
-	case !claimed: // else we have our turn when it is that of our claim
+	case !claimed: // else the next turn of this process is that of its claim
 		l.askFrom(now + l.pause(now, g.ID, listeners))
 	}
 }
 
-// unreleased is a release of g, or a downgrade, that proved nothing: it is sent again after a pause, until the lease has surely run out.
-// A caller that asks only once does not wait for that; the caller of Unlock hears of it if it is no use to wait.
+// unreleased handles a release or a downgrade of g that proved nothing: it is sent again after a pause, until the TTL has surely run out.
+// Callers that ask only once do not wait for that. The callers of Unlock get the answer now if a later one will be no better.
 func (l *Lock) unreleased(now Time, g *Lease, c *Command) {
 	out, pause := g.unreleased(c, &l.tries)
 	g.Next = now + pause
@@ -187,7 +188,7 @@ func (l *Lock) releaseOrphan(now Time, fx *Effects) bool {
 	return true
 }
 
-// listeners is how many others heard the message of a release.
+// listeners is how many subscribers of other processes received the message of a release.
 func (l *Lock) listeners(c *Command) int32 {
 	r := l.contest.rivals
 	if r == &noRivals {

@@ -1,6 +1,6 @@
 package gate
 
-// machines make the machine of a kind.
+// machines has a function for each kind, which makes its machine.
 var machines = [...]func() Machine{
 	MutexKind: newLock, FencedKind: newLock, SpinKind: newLock, FairKind: newLock, RWKind: newRW,
 	SemaphoreKind: newSemaphore, LatchKind: newLatch, PermitKind: newPermits,
@@ -15,7 +15,7 @@ func NewEntry(name string, kind Kind, cfg *Config) *Entry {
 	return e
 }
 
-// What each machine can do.
+// The further interfaces of the machines.
 var (
 	_ Forcible   = (*Lock)(nil)
 	_ Wantable   = (*Lock)(nil)

@@ -2,13 +2,13 @@ package gate
 
 import "time"
 
-// lastAnswer is the last answer about the waiters for a name; Down: there was none.
+// lastAnswer is the last answer of Redis about the waiters for a name; Down: there was none.
 type lastAnswer struct {
 	Outcome
-	notBefore Time // when the name may be asked for again at the earliest, whatever is published: it was given back
+	notBefore Time // after a grant that was given back: no question leaves before, whatever is published
 }
 
-// outcome is what is known of the name, as the answer to a waiter that gives up; freeAt is when the owner's lease ends.
+// outcome is the last answer, for a waiter that gives up; freeAt is when the owner's lease ends.
 func (l *lastAnswer) outcome(now, freeAt Time) Outcome {
 	out := l.Outcome
 	out.Last = l.Why
@@ -18,18 +18,18 @@ func (l *lastAnswer) outcome(now, freeAt Time) Outcome {
 	return out
 }
 
-// otherLease is what Redis last said of the lease of another owner: that it ends between two instants, for what was left of it
-// was true at a time between the sending of the question and its answer.
+// otherLease is the end of another owner's lease, as Redis said last. It lies between two instants, because the TTL was true at some time
+// between the sending of the question and its answer.
 type otherLease struct {
-	ends   Time          // at the latest; Never: it has no end
-	spread time.Duration // it may be so much earlier
+	ends   Time          // at the latest; Never: the key has no TTL
+	spread time.Duration // the end may be so much earlier
 }
 
-// sameLease is by how much the end of a lease may seem to move besides: Redis tells whole milliseconds.
+// sameLease is how far the end of one lease may seem to move between two answers: Redis gives whole milliseconds.
 const sameLease = 2 * time.Millisecond
 
-// update takes an answer to a question that was sent then. changed reports whether somebody has taken or prolonged the lock since
-// the answer before.
+// update records the TTL in the answer to a question that was sent then. changed reports whether another owner has taken the lock or
+// renewed its lease since the answer before.
 func (o *otherLease) update(now, sent Time, ttl time.Duration) (changed bool) {
 	was := *o
 	*o = otherLease{leaseEnd(now, ttl), now - sent}
@@ -39,7 +39,7 @@ func (o *otherLease) update(now, sent Time, ttl time.Duration) (changed bool) {
 	return o.ends-o.spread > was.ends+sameLease || was.ends-was.spread > o.ends+sameLease
 }
 
-// leaseEnd is when a lease of which ttl is left ends; a negative one has no end.
+// leaseEnd is when a lease with this TTL ends; a negative TTL means never.
 func leaseEnd(now Time, ttl time.Duration) Time {
 	if ttl < 0 {
 		return Never
@@ -47,7 +47,7 @@ func leaseEnd(now Time, ttl time.Duration) Time {
 	return now + ttl
 }
 
-// timeLeft is what is left of a lease that ends then; negative when it has no end.
+// timeLeft is the time until the end of a lease; negative: it has no end.
 func timeLeft(now, end Time) time.Duration {
 	if end == Never {
 		return -1

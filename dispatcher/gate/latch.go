@@ -2,21 +2,20 @@ package gate
 
 import "github.com/wheellock/wheellock/scripts"
 
-// Latch is the machine of a count-down latch: all waiters are let through when the count is 0.
+// Latch is the machine of a count-down latch: when the count is 0, all waiters are granted.
 type Latch struct{ sequencer }
 
 func newLatch() Machine { return &Latch{} }
 
 func (l *Latch) reset(cfg *Config) { l.sequencer.reset(cfg, l) }
 
-// Ask is a caller that waits for the latch. It looks for itself, whatever was heard before.
+// Ask is a caller that waits for the latch. Redis is asked for it, whatever earlier answers were.
 func (l *Latch) Ask(now Time, w *Waiter, fx *Effects) {
 	l.again = true
 	l.sequencer.Ask(now, w, fx)
 }
 
-// ask looks at the count, for all that wait now. An answer is of no use to those that come later: it may be
-// older than they are.
+// ask reads the count for all that wait now. The answer does not serve callers that come later: it may be older than their call.
 func (l *Latch) ask() Command {
 	for w := l.contest.queue.tail; w != nil && !w.asked; w = w.prev {
 		w.asked = true
@@ -24,7 +23,7 @@ func (l *Latch) ask() Command {
 	return Command{Op: GetCount}
 }
 
-// admit lets through the waiters that it looked for, if the latch is open.
+// admit grants the waiters that the question was for, if the count is 0.
 func (l *Latch) admit(now Time, c *Command, fx *Effects) {
 	l.tries = 0
 	w := l.contest.queue.head

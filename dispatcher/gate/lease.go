@@ -6,44 +6,44 @@ import (
 	"github.com/wheellock/wheellock/scripts"
 )
 
-// phase is what is known in this process of a lease in Redis.
+// phase is what this process knows of a lease in Redis.
 type phase uint8
 
 const (
-	free  phase = iota // it is surely gone, or was never asked for
-	asked              // an acquire was sent; whether it took the lock is not known
-	ours               // it stands until its deadline
-	dead               // it must go: a release is to be sent, or was sent
+	free  phase = iota // it is surely not there
+	asked              // an acquire was sent; it may have taken the lock
+	ours               // it is there until its deadline
+	dead               // it is to be released: a release will be sent, or was sent
 )
 
-// Lease is one tenure from the first question for it until it is surely gone from Redis, with its living holds. A mutex has one, a
-// read-write lock one for its writer or up to two for its readers. It answers an event with what follows; the Lock decides which
-// callers hold, and what is asked of Redis.
+// Lease is a tenure with its living holds, from the first acquire until it is surely gone from Redis. A mutex has one Lease. A read-write
+// lock has one for its writer or up to two for its readers. A Lease records what happened; the Lock decides which callers hold and what to
+// ask of Redis.
 //
 //	free  -> asked  ask
 //	asked -> ours   granted
 //	asked -> free   refused; declined, unless an acquire before this one got no answer
 //	ours  -> ours   renewed: kept, or doubtful until the next answer
-//	ours  -> free   gone: Redis says that the owner is not there
+//	ours  -> free   vanished: Redis says that the owner is not there
 //	ours  -> dead   drop: the last hold ended, or the deadline passed
-//	dead  -> free   released, or Ends passed: no command can reach it, and its lease has run out in Redis
+//	dead  -> free   released, or Ends passed: no command can reach it, and its TTL has run out in Redis
 //
-// The permits of Permits have no Lease: their one call is repeated under its number until Redis has answered
-// (sequenceranswers.go), so that no permit is ever in doubt, asked for twice, or left behind as an orphan.
+// Permits has no Lease: its one call is repeated under its number until Redis has answered (sequenceranswers.go), so that no permit is ever
+// in doubt, asked for twice, or left behind as an orphan.
 type Lease struct {
 	Tenure
-	extent  Time  // when its keys run out, less a margin, if nobody lowers their TTL: of readers Redisson may. Else as Deadline
+	extent  Time  // when its keys run out, less a margin, if nobody lowers their TTL, as Redisson may do to readers; never before Deadline
 	holds   *Hold // newest first
-	soonest Time  // none of them ends by its own time before this
-	watched int32 // how many of them the watchdog keeps
-	writes  int32 // how many of them exclude others
-	handed  uint8 // how often the tenure was handed on since its last confirmation, up to aheadAfter
-	atRisk  bool  // its watched holds were told so, and nothing was confirmed since
+	soonest Time  // no hold ends by its own time before this
+	watched int32 // how many holds the watchdog keeps
+	writes  int32 // how many holds are a writer's
+	handed  uint8 // handoffs since the last confirmation, up to aheadAfter
+	atRisk  bool  // its watched holds were warned, and nothing was confirmed since
 
 	phase     phase
-	suspected bool // it was suspected after the command in flight was asked for
-	writer    bool // it was taken to exclude others, as every lease of a mutex is
-	write     bool // in Redis it excludes others, unless it is torn
+	suspected bool // Suspect came while a command was in flight, so the answer to that proves nothing
+	writer    bool // it was taken for a writer, as every lease of a mutex is
+	write     bool // in Redis it is a writer's, unless it is torn
 	torn      bool // a downgrade got no answer: it may be a reader's
 }
 
@@ -52,25 +52,25 @@ func (l *Lease) ask(id uint64, lease time.Duration, watch, write bool) {
 	*l = Lease{Tenure: Tenure{ID: id, Lease: lease, Watch: watch}, phase: asked, writer: write, write: write}
 }
 
-// askFor prepares the repetition of an acquire that lost its answer, under the same owner id, for w.
+// askFor prepares an acquire that got no answer to be sent again for w, under the same owner id.
 func (l *Lease) askFor(w *Waiter) {
 	l.Lease, l.Watch = max(l.Lease, w.Lease), w.Watch && w.Lease >= l.Lease
 }
 
-// declined is an acquire that surely did nothing. An acquire before it that got no answer may have taken the lock: then
-// the same owner asks again, or is released.
+// declined handles an acquire that surely did nothing. If an earlier one got no answer, that may have taken the lock: then the same owner
+// asks again, or is released.
 func (l *Lease) declined() {
 	if l.Unsure == 0 {
 		l.phase = free
 	}
 }
 
-// confirm counts the lease from when c left, and begins to count handoffs anew. No hold is at risk any more. If the link has broken
-// since c was asked for, the lease still belongs to the link before.
+// confirm moves the deadline to follow from the sending of c, and makes the lease fresh. No hold is at risk any more. If the link has
+// broken since c was asked for, the lease still belongs to the link before.
 //
-// A lease of readers that is longer than the watchdog's does not last by itself: Redisson's renewals of other readers lower the TTL of
-// the lock that they share to that of the watchdog. So it is asserted again every third of that, and the deadline is never further
-// away. A renewal does not let readers join for longer: an outside writer must get its turn.
+// A lease of readers that is longer than the watchdog's may be cut: Redisson's renewals of other readers lower the TTL of the shared lock
+// to that of the watchdog. So it is renewed every third of the watchdog's lease, and the deadline is never further away than that. A
+// renewal gives readers no more time to join, because an outside writer must get its turn.
 func (l *Lease) confirm(now Time, c *Command, cfg *Config) {
 	lease := l.trustedLease(c.Lease, cfg)
 	l.extent = max(l.extent, c.Sent+c.Lease-margin(c.Lease))
@@ -88,7 +88,7 @@ func (l *Lease) confirm(now Time, c *Command, cfg *Config) {
 	l.warn(cfg.Stats, Outcome{})
 }
 
-// trustedLease is how much of a lease counts: of a reader's no more than the watchdog's.
+// trustedLease is how much of a lease counts: of a reader's at most the watchdog's.
 func (l *Lease) trustedLease(lease time.Duration, cfg *Config) time.Duration {
 	if l.write {
 		return lease
@@ -96,8 +96,7 @@ func (l *Lease) trustedLease(lease time.Duration, cfg *Config) time.Duration {
 	return min(lease, cfg.Lease)
 }
 
-// unusable is why nobody can be given the lease that c took; Granted: it can be given. A grant that is read after its own deadline is not
-// handed out.
+// unusable is why the lease that c took cannot be granted; Granted: it can. A grant that is read after its own deadline is not passed on.
 func (l *Lease) unusable(now Time, c *Command, cfg *Config) Outcome {
 	switch {
 	case now >= l.Deadline:
@@ -108,12 +107,11 @@ func (l *Lease) unusable(now Time, c *Command, cfg *Config) Outcome {
 	return Outcome{}
 }
 
-// renewedInVain notes a renewal that proved nothing: the lease is doubtful, so that it is not handed on, and it is asked for
-// again until its deadline.
+// renewedInVain handles a renewal that proved nothing. The lease is doubtful, so it is not handed on; it is renewed until its deadline.
 func (l *Lease) renewedInVain(now Time, c *Command, tries *retries) {
 	l.Doubt = true
 	lease := l.Lease
-	if l.Deadline-now <= claimTime { // however long the lease is, several attempts fit into the last seconds; a claim has no more
+	if l.Deadline-now <= claimTime { // however long the lease is, several attempts fit into the last seconds, which are all that a claim has
 		lease = min(lease, claimTime)
 	}
 	l.Next = now + within(tries.next(l.ID), lease)
@@ -123,14 +121,14 @@ func (l *Lease) renewedInVain(now Time, c *Command, tries *retries) {
 	l.scheduleDowngrade()
 }
 
-// scheduleDowngrade has a downgrade that is due go before the next renewal.
+// scheduleDowngrade makes a downgrade that is due go before the next renewal.
 func (l *Lease) scheduleDowngrade() {
 	if l.downgradeDue() {
 		l.Next = 0
 	}
 }
 
-// renewAt is when to renew, or to lower, what is ours; Never: not by time alone. growing: somebody waits for more of it.
+// renewAt is when to renew or to downgrade the lease; Never: not because of time alone. growing: a growth waits for the renewal.
 func (l *Lease) renewAt(growing bool) Time {
 	switch {
 	case l.phase != ours || l.holds == nil:
@@ -154,15 +152,15 @@ func (l *Lease) lasts(now Time, w *Waiter) bool {
 	return now+w.Lease-margin(w.Lease) <= l.extent
 }
 
-// suspect has Redis asked at that time at the latest whether the lease is there; nothing is handed on until then.
+// suspect makes Redis be asked whether the lease is there, at that time at the latest. The lease is not handed on before the answer.
 func (l *Lease) suspect(at Time) {
 	if l.phase == ours {
 		l.Doubt, l.Next = true, min(l.Next, at)
 	}
 }
 
-// updateEnds notes what a command about the lease, which has come back, may have done to its key. The kind calls it
-// before anything else: what is lost in this moment is released for as long as its key may stand.
+// updateEnds moves Ends if the command, which has come back, may have set the TTL anew. It must run before the event ends any hold: a
+// release is repeated until Ends.
 func (l *Lease) updateEnds(now Time, c *Command) {
 	if c.ID != l.ID || !Operations[c.Op].extends {
 		return
@@ -175,21 +173,21 @@ func (l *Lease) updateEnds(now Time, c *Command) {
 	}
 }
 
-// fresh is rule 8: a lease may be handed to another caller of this process without asking Redis, for a while after
-// Redis confirmed it, unless something unusual was seen since or the link has broken since.
+// fresh is rule 8: for a while after a confirmation the lease may be handed on without asking Redis, unless something unusual was seen
+// since, or the link has broken.
 func (l *Lease) fresh(now Time, cfg *Config) bool {
 	return now < l.Deadline && now-l.Confirmed < cfg.HandoffTime && !l.Doubt && l.Epoch == cfg.Epoch
 }
 
-// released takes the answer to a release. gone: nothing of the lease is left, but for an orphan; why is for the
-// caller of Unlock. Else the release is sent again, until Ends.
+// released handles the answer to a release. gone: nothing of the lease is left but perhaps an orphan; why is the answer to Unlock.
+// Otherwise the release is sent again, until Ends.
 //
-// A release that Redis answers with "not this owner's" after one without an answer:
+// "Not the owner" is a success if an earlier release left before the deadline:
 //
 //  1. The release leaves before the deadline. Its answer is lost.
 //  2. It is sent again. The owner is not there.
 //
-// The first release did it, for nothing else ends a lease before its deadline: the unlocking went well (rule 4).
+// Nothing else ends a lease before its deadline, so the first release did (rule 4).
 func (l *Lease) released(c *Command) (why Why, gone bool) {
 	switch {
 	case c.Result != Answered:
@@ -200,7 +198,7 @@ func (l *Lease) released(c *Command) (why Why, gone bool) {
 	return Lost, c.Reply == scripts.NotMine
 }
 
-// unreleased notes a release, or a downgrade, that proved nothing.
+// unreleased handles a release or a downgrade that proved nothing.
 func (l *Lease) unreleased(c *Command, tries *retries) (out Outcome, pause time.Duration) {
 	if c.Result == Unknown {
 		l.Resent = l.Resent || c.Sent < l.Deadline
@@ -208,18 +206,16 @@ func (l *Lease) unreleased(c *Command, tries *retries) (out Outcome, pause time.
 	return unreleasedOutcome(c, tries)
 }
 
-// orphan is the owner id of an lease that is gone, while an acquire of it may arrive after the command that found it
-// gone or freed it: it is released once more when none can (rule 12).
+// orphan is the owner id of a lease that is gone, if an acquire of it may still arrive. It is released once more when none can (rule 12):
 //
-//  1. An acquire gets no answer; a copy of it waits somewhere in the network.
-//  2. The acquire is sent again and granted. Later the release frees the lock.
+//  1. An acquire gets no answer. A copy of it waits somewhere in the network.
+//  2. The acquire is sent again and granted. Later a release frees the lock.
 //  3. The copy arrives and takes the lock, for nobody.
 func (l *Lease) orphan(release Op) orphan {
 	return orphan{id: l.ID, op: release, at: l.Unsure, ends: l.Ends}
 }
 
-// The living holds of one lease. A read lock has thousands: nothing but a renewal and the end of a hold's own time
-// walks through all of them.
+// The holds of a lease are a list, because readers may have thousands. Only a renewal and the end of a hold's own time walk through all.
 
 func (l *Lease) add(h *Hold, stats *Stats) {
 	if l.holds == nil {
@@ -240,7 +236,7 @@ func (l *Lease) add(h *Hold, stats *Stats) {
 	}
 }
 
-// holdOf is the newest hold of that Owner; nil: there is none.
+// holdOf is the newest hold of an Owner; nil: it has none.
 func (l *Lease) holdOf(owner uint64) *Hold {
 	for h := l.holds; h != nil && owner != 0; h = h.next {
 		if h.owner() == owner {
@@ -250,8 +246,7 @@ func (l *Lease) holdOf(owner uint64) *Hold {
 	return nil
 }
 
-// end takes a hold out. Without a watched hold the watchdog stops; but the last hold's tenure may be handed
-// on as it is.
+// end removes a hold. Without watched holds the watchdog stops, unless h was the last hold: the lease may be handed on as it is.
 func (l *Lease) end(h *Hold, stats *Stats) {
 	if h.prev == nil {
 		l.holds = h.next
@@ -277,23 +272,23 @@ func (l *Lease) end(h *Hold, stats *Stats) {
 	l.Watch = l.watched > 0 || l.holds == nil && l.Watch
 }
 
-// endAll ends every hold and tells its holder.
+// endAll ends every hold for the reason why.
 func (l *Lease) endAll(stats *Stats, why Why) {
 	for l.holds != nil {
 		l.lose(l.holds, stats, why)
 	}
 }
 
-// downgradeDue reports whether the writes have ended and reads of the same Owner are left: a downgrade is due.
+// downgradeDue reports whether all writes have ended and reads of the same Owner are left.
 func (l *Lease) downgradeDue() bool {
 	return l.phase == ours && l.write && l.writes == 0 && l.holds != nil
 }
 
-// isDue reports whether the time of a hold may be over, or that of the lease.
+// isDue reports whether the end of a hold or of the lease may have come.
 func (l *Lease) isDue(now Time) bool { return l.phase == ours && now >= l.nextEnd() }
 
-// endDue ends the holds that are over by time. ended: there were some. over: the lease is over by that, and is to be
-// freed. What ended by its own lease is released, and not left to its TTL (rule 1).
+// endDue ends the holds that are over by time. ended: there were some. over: the lease has no hold left, and is to be released. A lease
+// that ends by a fixed lease of its holds is released, and not left to its TTL (rule 1).
 func (l *Lease) endDue(now Time, stats *Stats) (ended, over bool) {
 	if now >= l.Deadline {
 		ended = l.holds != nil
@@ -334,8 +329,7 @@ func (l *Lease) lose(h *Hold, stats *Stats, why Why) {
 	h.By.End(why)
 }
 
-// nextEnd is when the first hold ends, unless the tenure is renewed; perhaps earlier, after a hold was
-// unlocked or extended.
+// nextEnd is when the first hold ends unless the lease is renewed. It may be too early after a hold was unlocked or extended.
 func (l *Lease) nextEnd() Time {
 	if l.holds == nil {
 		return l.Deadline
@@ -343,7 +337,7 @@ func (l *Lease) nextEnd() Time {
 	return min(l.Deadline, l.soonest)
 }
 
-// follow passes the tenure's new deadline on to its holds.
+// follow passes the deadline of the lease on to its holds.
 func (l *Lease) follow() {
 	for h := l.holds; h != nil; h = h.next {
 		h.follow(&l.Tenure)

@@ -6,17 +6,17 @@ import (
 	"github.com/wheellock/wheellock/scripts"
 )
 
-// Lock is the machine of a lock: of a mutex, which one owner has at a time, or of a read-write lock, which one writer has or many
-// readers. A caller of a mutex is a writer: it excludes all others.
+// Lock is the machine of a mutex, which one owner has at a time, and of a read-write lock, which one writer has or many readers. A caller
+// of a mutex is a writer: it excludes all others.
 //
-// Its events are in lockevents.go. Each ends with advance (advance.go), which sends what is due: a question for the callers that wait
-// (asking.go), a renewal or a release (keeping.go). granting.go says which callers hold, handoff.go which waiter gets a lease that nobody
-// holds any more, readwrite.go what only readers need. A fair lock leaves the order to a queue in Redis (fair.go).
+// Its events are in lockevents.go. Each event ends with advance (advance.go), which sends the next command that is due: an acquire for the
+// waiters (asking.go), a renewal or a release (keeping.go). granting.go grants a lease to waiters, handoff.go passes a lease without holds
+// to the next waiter, readwrite.go has what only readers need. A fair lock leaves the order to a queue in Redis (fair.go).
 type Lock struct {
 	Entry
 	cfg     *Config  // shared by all names
-	contest *contest // who waits, and what is known of rivals; noContest: nobody, nothing
-	lease   Lease    // what is ours in Redis, or may be
+	contest *contest // the waiters, and what is known of rivals; noContest: there are none
+	lease   Lease    // what this process has in Redis, or may have
 }
 
 func newLock() Machine { return &Lock{contest: &noContest} }
@@ -33,20 +33,20 @@ func (l *Lock) reset(cfg *Config) {
 	}
 }
 
-// traits is what the kind of a lock decides.
+// traits are what the kind of a lock decides.
 type traits struct {
-	write, read ops                 // of leases that exclude others, and that do not
-	channel     func(string) string // where it is announced that the lock is free
+	write, read ops                 // the operations of a writer's lease, and of a reader's
+	channel     func(string) string // the channel on which a release is published
 	fenced      bool                // grants have fencing tokens
-	polls       bool                // waiters poll: nobody publishes, nobody listens
+	polls       bool                // waiters poll: nothing is published, and nobody listens
 	fair        bool                // waiters stand in a queue in Redis
-	claims      bool                // a release can give it to a waiter of another engine
+	claims      bool                // a release can give the lock to a waiter of another engine
 }
 
 // ops are the operations about one lease.
 type ops struct{ acquire, renew, confirm, release Op }
 
-// ops are those of a lease that excludes others, or that does not.
+// ops are the operations of a writer's lease, or of a reader's.
 func (l *Lock) ops(write bool) *ops {
 	if k := l.traits(); !write && l.contest.rw != nil {
 		return &k.read
@@ -70,7 +70,7 @@ var traitsByKind = [...]traits{
 
 func (e *Entry) traits() *traits { return &traitsByKind[e.Kind] }
 
-// ownContest is the contest of l, to be written to.
+// ownContest returns the contest of l, to be written to. It takes one if there was none.
 func (l *Lock) ownContest() *contest {
 	if l.contest == &noContest {
 		l.contest = l.cfg.takeContest()
@@ -78,10 +78,10 @@ func (l *Lock) ownContest() *contest {
 	return l.contest
 }
 
-// ownRivals are those of l, made if there were none.
+// ownRivals returns the rivals of l, to be written to. It makes them if there were none.
 func (l *Lock) ownRivals() *rivals { return l.ownContest().ownRivals(l.cfg) }
 
-// putIdleContest gives a contest that was borrowed back when nothing is in it any more.
+// putIdleContest gives the contest back to its pool when nothing is left in it.
 func (l *Lock) putIdleContest() {
 	c := l.contest
 	if c.queue.head == nil && c.acks.ack == nil && c.rivals == &noRivals && c.queue.fair == nil && l.lease.phase != asked && c != &noContest {
@@ -90,7 +90,7 @@ func (l *Lock) putIdleContest() {
 	}
 }
 
-// first is the oldest lease that is ours in Redis, or may be; nil: there is none.
+// first is the oldest lease; nil: there is none.
 func (l *Lock) first() *Lease {
 	if rw := l.contest.rw; rw != nil {
 		return rw.first(&l.lease)
@@ -101,7 +101,7 @@ func (l *Lock) first() *Lease {
 	return &l.lease
 }
 
-// after is the next younger one. g may have been freed meanwhile.
+// after is the next lease after g, by age; nil: there is none. g itself may be free.
 func (l *Lock) after(g *Lease) *Lease {
 	if rw := l.contest.rw; rw != nil {
 		return rw.after(g, &l.lease)
@@ -109,7 +109,7 @@ func (l *Lock) after(g *Lease) *Lease {
 	return nil
 }
 
-// leaseOf is the one with this number; nil: there is none any more.
+// leaseOf is the lease with this owner number; nil: there is none any more.
 func (l *Lock) leaseOf(id uint64) *Lease {
 	for g := l.first(); g != nil; g = l.after(g) {
 		if g.ID == id {
@@ -119,7 +119,7 @@ func (l *Lock) leaseOf(id uint64) *Lease {
 	return nil
 }
 
-// any reports whether one of the leases is like that.
+// any reports whether is holds for one of the leases.
 func (l *Lock) any(is func(*Lease) bool) bool {
 	for g := l.first(); g != nil; g = l.after(g) {
 		if is(g) {
@@ -129,7 +129,7 @@ func (l *Lock) any(is func(*Lease) bool) bool {
 	return false
 }
 
-// acks is the callers that wait for the release of g.
+// acks are the callers that wait for the release of g.
 func (l *Lock) acks(g *Lease) *pendingAck {
 	if rw := l.contest.rw; rw != nil && g == &rw.second {
 		return &rw.acks
@@ -137,7 +137,7 @@ func (l *Lock) acks(g *Lease) *pendingAck {
 	return &l.contest.acks
 }
 
-// addAck has ack, which may be nil, hear of the release of g.
+// addAck registers ack, if it is not nil, for the release of g.
 func (l *Lock) addAck(g *Lease, ack Settler) {
 	if ack != nil {
 		l.ownContest()
@@ -145,7 +145,7 @@ func (l *Lock) addAck(g *Lease, ack Settler) {
 	}
 }
 
-// askTries counts the questions for the head of the queue that were in vain. A mutex has one lease, and one count for all that is in vain.
+// askTries counts the failures in a row of questions for waiters. A mutex has one count for all its commands.
 func (l *Lock) askTries() *retries {
 	if rw := l.contest.rw; rw != nil {
 		return &rw.askTries
@@ -153,14 +153,14 @@ func (l *Lock) askTries() *retries {
 	return &l.tries
 }
 
-// askFrom notes when the next question may leave. If nobody waits and nothing is known of rivals, any time will do.
+// askFrom sets when the next question may leave. Without waiters and rivals there is nothing to set.
 func (l *Lock) askFrom(at Time) {
 	if l.contest != &noContest {
 		l.contest.askAt = at
 	}
 }
 
-// ttl is what the leases of ours have left, or what was last heard of the lease of others.
+// ttl is how long the name is taken: by the leases of this process, or by another owner as Redis said last.
 func (l *Lock) ttl(now Time) time.Duration {
 	at, held := Time(0), false
 	for g := l.first(); g != nil; g = l.after(g) {
@@ -174,7 +174,7 @@ func (l *Lock) ttl(now Time) time.Duration {
 	return timeLeft(now, at)
 }
 
-// lastOutcome is what is known of the name, as the answer to a waiter that gives up.
+// lastOutcome is the last answer about the name, for a waiter that gives up.
 func (l *Lock) lastOutcome(now Time) Outcome {
 	if l.Oldest() != Never {
 		return Outcome{Last: Taken, TTL: l.ttl(now)}
@@ -194,7 +194,7 @@ func (l *Lock) Oldest() Time {
 // Waiting is how many callers wait for the name.
 func (l *Lock) Waiting() int { return int(l.contest.queue.n) }
 
-// send adds the one command of the name. The caller may fill in more, at once.
+// send adds the command of the name to fx. Its caller may fill in more of it, at once.
 func (l *Lock) send(op Op, id uint64, lease time.Duration, fx *Effects) *Command {
 	c := fx.add(op)
 	c.Entry, c.Op, c.ID, c.Lease, c.Epoch = &l.Entry, op, id, lease, l.cfg.Epoch
@@ -205,7 +205,7 @@ func (l *Lock) send(op Op, id uint64, lease time.Duration, fx *Effects) *Command
 	return c
 }
 
-// returned is the command in flight coming back. orphan: it was the release of one.
+// returned records that the command in flight has come back. orphan: it was the release of one.
 func (l *Lock) returned(c *Command) (orphan bool) {
 	l.flight = None
 	if c.Result == Unknown {
@@ -218,8 +218,8 @@ func (l *Lock) returned(c *Command) (orphan bool) {
 	return orphan
 }
 
-// releaseOp is how the lease with this number is released. An engine that has not been refused the name does not know whether others
-// have claims. Its release wakes them. A fair lock is asked for and released by scripts of its own.
+// releaseOp is the operation that releases this owner id. An engine that was never refused the name does not know whether others have
+// claims, so its plain release wakes them all.
 func (l *Lock) releaseOp(id uint64, write bool) Op {
 	if l.claims() && (l.contest.rivals.state == subscribed || id != 0 && l.contest.rivals.claim.asked == id) {
 		return ReleaseClaim
@@ -227,7 +227,7 @@ func (l *Lock) releaseOp(id uint64, write bool) Op {
 	return l.ops(write).release
 }
 
-// trackOrphan has the owner of g released once more if an acquire of it may arrive after a command that was sent then; see Lease.orphan.
+// trackOrphan has the owner id of g released once more if an acquire of it may arrive after a command that was sent then; see Lease.orphan.
 func (l *Lock) trackOrphan(g *Lease, sent Time) {
 	if g.Unsure > sent {
 		l.ownRivals().orphans.add(g.orphan(l.releaseOp(g.ID, g.writer)))

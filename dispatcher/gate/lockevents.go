@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// Ask is a caller that wants in.
+// Ask is a caller that wants the name.
 func (l *Lock) Ask(now Time, w *Waiter, fx *Effects) {
 	l.endDue(now)
 	w.Write = w.Write || l.contest.rw == nil
@@ -20,9 +20,9 @@ func (l *Lock) Ask(now Time, w *Waiter, fx *Effects) {
 		l.cfg.Answer(w, Outcome{Why: Taken, TTL: l.ttl(now)})
 	default:
 		switch {
-		case w.Try: // it keeps no pause
+		case w.Try: // it waits for no pause
 			l.endPauses(now)
-		case q.lasting() == 0 && l.first() == nil && !l.contest.rivals.pausing(): // no pause is kept that nobody is in
+		case q.lasting() == 0 && l.first() == nil && !l.contest.rivals.pausing(): // the pause was for earlier waiters
 			l.contest.endPauses(now)
 		}
 		l.ownContest().queue.push(w)
@@ -30,14 +30,14 @@ func (l *Lock) Ask(now Time, w *Waiter, fx *Effects) {
 	l.advance(now, fx)
 }
 
-// Abandon gives up a waiter: its caller waits no longer.
+// Abandon ends the wait of a caller that gives up.
 func (l *Lock) Abandon(now Time, w *Waiter, fx *Effects) { l.endWait(now, w, GaveUp, fx) }
 
-// Timeout gives up a waiter that has waited until its Until.
+// Timeout ends the wait of a caller when its Until has passed.
 func (l *Lock) Timeout(now Time, w *Waiter, fx *Effects) { l.endWait(now, w, TimedOut, fx) }
 
-// endWait answers a waiter that waits no longer, also one that waits for a renewal or for the place of another owner. One that
-// has had its answer is left alone.
+// endWait answers a waiter: one of the queue, one that waits for a renewal, or one that wants to adopt. A waiter that has its answer is
+// left alone.
 func (l *Lock) endWait(now Time, w *Waiter, why Why, fx *Effects) {
 	waited, r := w.queued, l.contest.rivals
 	l.contest.queue.remove(w)
@@ -48,12 +48,12 @@ func (l *Lock) endWait(now Time, w *Waiter, why Why, fx *Effects) {
 	l.advance(now, fx)
 }
 
-// Unlock ends a hold. The end of a writer's last write, while it reads too, waits for the downgrade.
+// Unlock ends a hold. If it is the last write of an Owner that also reads, ack waits for the downgrade.
 func (l *Lock) Unlock(now Time, h *Hold, ack Settler, fx *Effects) {
 	l.endDue(now)
 	g := l.ended(h)
 	switch {
-	case g == nil: // it ended while this was on its way
+	case g == nil: // it ended while the event was on its way
 		settle(ack, Outcome{Why: h.why})
 	case g.downgradeDue() && h.write:
 		l.addAck(g, ack)
@@ -65,14 +65,14 @@ func (l *Lock) Unlock(now Time, h *Hold, ack Settler, fx *Effects) {
 		}
 		l.addAck(g, ack)
 		l.passOrDrop(now, g, fx)
-		if g.phase != dead { // handed on, or about to be
+		if g.phase != dead { // it was handed on, or will be
 			l.acks(g).settle(Outcome{})
 		}
 	}
 	l.advance(now, fx)
 }
 
-// ended ends a hold by its holder's wish, and returns the lease that it was of; nil: it has ended before.
+// ended ends a hold that its holder gives back, and returns its lease; nil: it has ended before.
 func (l *Lock) ended(h *Hold) *Lease {
 	if !h.alive {
 		return nil
@@ -85,12 +85,12 @@ func (l *Lock) ended(h *Hold) *Lease {
 	return g
 }
 
-// Detach ends a hold and leaves the name to the owner field that DetachedSuffix makes of its tenure's, for lease from when Redis
-// has the command. Not while other holds of its Owner live: then the answer is Taken.
+// Detach ends a hold and leaves the name taken for lease, under the owner field with DetachedSuffix. The time counts from when Redis has
+// the command. If other holds of its Owner live, the answer is Taken and the name is not detached.
 func (l *Lock) Detach(now Time, h *Hold, lease time.Duration, ack Settler, fx *Effects) {
 	l.endDue(now)
 	switch g := l.ended(h); {
-	case g == nil: // it ended while this was on its way
+	case g == nil: // it ended while the event was on its way
 		settle(ack, Outcome{Why: h.why})
 	case g.holds != nil:
 		settle(ack, Outcome{Why: Taken})
@@ -101,7 +101,7 @@ func (l *Lock) Detach(now Time, h *Hold, lease time.Duration, ack Settler, fx *E
 	l.advance(now, fx)
 }
 
-// Extend prolongs a hold with a fixed lease to now + lease; never shorter.
+// Extend moves the end of a hold with a fixed lease to now + lease, unless it is later already.
 func (l *Lock) Extend(now Time, h *Hold, lease time.Duration, ack Settler, fx *Effects) {
 	l.endDue(now)
 	g, until := l.leaseOf(h.Tenure), now+lease-margin(lease)
@@ -117,10 +117,10 @@ func (l *Lock) Extend(now Time, h *Hold, lease time.Duration, ack Settler, fx *E
 	l.advance(now, fx)
 }
 
-// Message is a hint that the lock was freed, or says that it was given to our claim.
+// Message handles messages: that the lock was freed, or that a release gave it to our claim.
 func (l *Lock) Message(now Time, news News, fx *Effects) {
 	claimed := false
-	if l.contest.rw == nil { // where a 1 is for readers; here it is for waiters of Redisson
+	if l.contest.rw == nil { // of a read-write lock a 1 is for readers; of a mutex it is for waiters of Redisson
 		if claimed = l.takeClaimed(now, news, fx); claimed {
 			news.N--
 		}
@@ -128,15 +128,15 @@ func (l *Lock) Message(now Time, news News, fx *Effects) {
 	}
 	if l.ownRivals().foreign(news) {
 		l.endDue(now)
-		l.endYield(false, now) // somebody had it, to free it
+		l.endYield(false, now) // another process had the name, for it freed it
 		l.freedByOther(now)
 		l.advance(now, fx)
-	} else if claimed || l.again { // also if it was taken for our own message
+	} else if claimed || l.again { // also if the message was taken for our own
 		l.advance(now, fx)
 	}
 }
 
-// freedByOther is a hint that the lock was freed by somebody else, and that what we have of it is not there.
+// freedByOther handles a message that another process freed the lock. What this process believes to have may be gone.
 func (l *Lock) freedByOther(now Time) {
 	r, rw := l.contest.rivals, l.contest.rw
 	have := l.any(func(g *Lease) bool { return rw != nil || g.phase == ours })
@@ -151,7 +151,8 @@ func (l *Lock) freedByOther(now Time) {
 	}
 }
 
-// hinted handles a message that the name may be free: the waiters ask again. A refusal that is on its way waits until heedAt.
+// hinted handles a message that the name may be free: the waiters ask again. If a question is on its way, its refusal leads to the next
+// one, not before heedAt.
 func (l *Lock) hinted(now Time) {
 	switch at := l.contest.rivals.heedAt; {
 	case l.contest.queue.head == nil:
@@ -163,7 +164,7 @@ func (l *Lock) hinted(now Time) {
 	}
 }
 
-// suspect has Redis asked at that time at the latest whether our owners are there.
+// suspect makes Redis be asked whether our leases are there, at that time at the latest.
 func (l *Lock) suspect(now, at Time) {
 	for g := l.first(); g != nil; g = l.after(g) {
 		g.suspected = l.flight != None
@@ -171,18 +172,18 @@ func (l *Lock) suspect(now, at Time) {
 	}
 }
 
-// Suspect asks Redis at once whether our owners are still there; until the answer nothing is handed on, and nobody joins
-// (rule 8). The answer to a command that is on its way proves nothing:
+// Suspect asks Redis at once whether our leases are still there. Until the answer nothing is handed on, and no reader joins (rule 8). The
+// answer to a command that is on its way proves nothing:
 //
 //  1. A renewal runs in Redis. Its answer is on its way.
-//  2. Somebody deletes the key, and the message of that arrives here first.
-//  3. The answer says that the owner was there. Were that a proof, the tenure would be handed on.
+//  2. Another program deletes the key, and the message of that arrives here first.
+//  3. The answer says that the owner was there. If that were a proof, the lease would be handed on.
 func (l *Lock) Suspect(now Time, fx *Effects) {
 	l.suspect(now, now)
 	l.advance(now, fx)
 }
 
-// Subscribed is the subscription of the name, or one of a waiter in the queue of a fair lock.
+// Subscribed handles the confirmation or the refusal of the name's channel, or of one of a waiter in a fair queue.
 func (l *Lock) Subscribed(now Time, refusal string, fx *Effects) {
 	if f := l.contest.queue.fair; f != nil {
 		f.subscribedInQueue(l, now, refusal)
@@ -192,12 +193,12 @@ func (l *Lock) Subscribed(now Time, refusal string, fx *Effects) {
 	l.advance(now, fx)
 }
 
-// askAgain has the waiters ask, unless the lock is ours.
+// askAgain makes the waiters ask, unless a mutex is ours.
 func (l *Lock) askAgain() {
 	l.again = l.contest.queue.head != nil && !l.any(func(g *Lease) bool { return g.phase == ours && l.contest.rw == nil })
 }
 
-// LinkUp is the end of a break of the link: holds are verified, waiters ask again.
+// LinkUp handles the end of an outage: our leases are verified, and the waiters ask again.
 func (l *Lock) LinkUp(now Time, fx *Effects) {
 	l.endDue(now)
 	l.endPauses(now)
@@ -223,8 +224,8 @@ func (l *Lock) endPauses(now Time) {
 	}
 }
 
-// Force frees an owner. When it is one of ours, its holds end first; when it is one that was granted in Redis but not here
-// yet, it is never handed out.
+// Force releases an owner. If it has a lease of this process, its holds end first. If Redis has granted it and the answer is still on its
+// way, it is never granted here.
 func (l *Lock) Force(now Time, owner string, id uint64, ack Settler, fx *Effects) {
 	l.endDue(now)
 	write := l.contest.rw == nil || strings.HasSuffix(owner, WriterSuffix)
@@ -242,7 +243,7 @@ func (l *Lock) Force(now Time, owner string, id uint64, ack Settler, fx *Effects
 	l.advance(now, fx)
 }
 
-// Drain turns all waiters away; holds go on, and can be extended, and what is to be given back is still given.
+// Drain dismisses all waiters. Holds go on and can be extended, and releases are still sent.
 func (l *Lock) Drain(now Time, fx *Effects) {
 	l.dismissAll()
 	l.advance(now, fx)
@@ -255,7 +256,7 @@ func (l *Lock) dismissAll() {
 	l.contest.rivals.dismissAdopters(l.cfg, Closed, "")
 }
 
-// Close turns everybody away, ends all holds and frees everything.
+// Close dismisses all waiters, ends all holds and releases all leases.
 func (l *Lock) Close(now Time, fx *Effects) {
 	l.dismissAll()
 	if r := l.contest.rivals; r != &noRivals {
@@ -270,7 +271,7 @@ func (l *Lock) Close(now Time, fx *Effects) {
 	l.advance(now, fx)
 }
 
-// Wake is the alarm.
+// Wake handles the alarm.
 func (l *Lock) Wake(now Time, fx *Effects) {
 	l.endDue(now)
 	if r := l.contest.rivals; r != &noRivals {

@@ -2,11 +2,11 @@ package gate
 
 import "github.com/wheellock/wheellock/scripts"
 
-// Op is what a command does in Redis.
+// Op is an operation: what a command does in Redis.
 type Op uint8
 
-// The operations, in the order in which a batch carries them: what keeps locks alive first, then what
-// frees them, then what takes new ones (rule 15).
+// The operations, in the order in which a batch carries them: first those that keep locks, then those that free them, then those that take
+// new ones (rule 15).
 const (
 	None Op = iota
 	Renew
@@ -19,13 +19,13 @@ const (
 	PermitRenew
 	Detach
 	Release
-	ReleaseClaim   // gives it to a claim, if there is one
-	ReleaseQuietly // tells nobody
+	ReleaseClaim   // gives the lock to a claim, if there is one
+	ReleaseQuietly // publishes nothing
 	ReleaseRead
 	ReleaseWrite
 	PermitFree
 	FairRelease
-	FairLeave // the queue
+	FairLeave // gives up places in the queue
 	Give
 	CountDown
 	AddPermits
@@ -39,7 +39,7 @@ const (
 	PermitDelete
 	Adopt
 	Acquire
-	AcquireClaim // leaves a claim, if it is refused
+	AcquireClaim // leaves a claim if it is refused
 	AcquireFenced
 	AcquireRead
 	AcquireWrite
@@ -51,29 +51,28 @@ const (
 	Ops
 )
 
-// Operation is everything that is to be known of an operation.
+// Operation is everything that the engine knows of an operation.
 type Operation struct {
 	Name   string
 	Script *scripts.Script
 
-	// How a call of the script is written, in words that dispatcher/wire knows: the arguments that come once, and for each name its
-	// keys and its arguments, as the head of the script's file says. An operation with several keys can meet them apart while a hash
-	// slot moves.
+	// How a call of the script is written, in the words of dispatcher/wire: the arguments that come once, and for each name its keys and
+	// its arguments, as the head of the script's file says. The keys of one name may lie apart while a hash slot moves.
 	Head, Keys, Args string
 
-	gives     func(scripts.Reply) bool // the replies by which a caller has something, or has it for longer; nil: none (rule 25)
-	unclaimed func(*traits) Op         // what does the same, but leaves no claim and gives nothing to one: it has fewer keys; nil: nothing
+	gives     func(scripts.Reply) bool // the replies after which a caller has something, or has it for longer; nil: none (rule 25)
+	unclaimed func(*traits) Op         // the operation that does the same without claims, and has fewer keys; nil: none
 
-	Ours      bool // the lock may be ours afterwards, also by a hold that was there before
+	Ours      bool // the lock may be ours afterwards, perhaps by a hold from before
 	Releases  bool // the owner id is dead once it was sent (rule 4)
-	extends   bool // the TTL of an owner that is there may be longer afterwards
-	toClaim   bool // it may give the lock to a claim, and says so
-	publishes bool // a message on the channel of the name, which comes back to us
-	lasting   bool // a change that is sent again until it is made (Change.lasting)
-	adds      bool // two such changes are as good as one of both together
+	extends   bool // it may set the TTL of the owner anew
+	toClaim   bool // it may give the lock to a claim; the reply says so
+	publishes bool // it publishes on the name's channel, so that the message comes back to us
+	lasting   bool // a change that is sent until it is made (Change.lasting)
+	adds      bool // two such changes may be sent as one, with their sum
 }
 
-// The words of all keys of a fair lock, and of what begins an acquire of a mutex that may give tokens.
+// The keys of a fair lock, and the first arguments of an acquire that may give tokens.
 const (
 	fairKeys   = "name queue deadlines alive claims"
 	fencedHead = "notAfter block idle"
@@ -166,10 +165,10 @@ var Operations = [Ops]Operation{
 
 func (o Op) String() string { return Operations[o].Name }
 
-// Confirms reports whether replicas are to have what the operation did before it counts.
+// Confirms reports whether replicas must acknowledge the operation before it counts.
 func (o Op) Confirms() bool { return Operations[o].gives != nil }
 
-// Unclaimed is the operation that does what op does for c, but leaves no claim and gives nothing to one. None: there is no such operation.
+// Unclaimed is the operation that does the same as op without claims; None: there is no such operation.
 func (c *Command) Unclaimed(op Op) Op {
 	if plain := Operations[op].unclaimed; plain != nil {
 		return plain(c.Entry.traits())
@@ -177,7 +176,7 @@ func (c *Command) Unclaimed(op Op) Op {
 	return None
 }
 
-// What a reply says that gives something.
+// The replies that give something.
 func granted(r scripts.Reply) bool { return r.Granted() }
 func counted(r scripts.Reply) bool { return r >= 0 }
 func passed(r scripts.Reply) bool  { return r == scripts.Passed }

@@ -6,16 +6,16 @@ import (
 	"github.com/wheellock/wheellock/scripts"
 )
 
-// orphan is an owner id that may appear in Redis although nobody wants it, or a foreign one that is to be
-// freed: it is released at its time, once no other command is in flight.
+// orphan is an owner id that may appear in Redis although no caller wants it, or another owner that is to be freed by force. It is released
+// at its time, when no other command is in flight.
 type orphan struct {
-	owner string // not one of ours; else empty
+	owner string // the owner field, if it is not one of this engine; else empty
 	id    uint64
-	op    Op // how it is released
+	op    Op // the operation that releases it
 	tries retries
 	at    Time
 	late  Time // when it is released once more, because it may appear until then; 0: once is enough
-	ends  Time // when its key has surely run out
+	ends  Time // when its TTL has surely run out
 	ack   Settler
 }
 
@@ -34,12 +34,12 @@ func (os orphans) due(now Time) *orphan {
 	return nil
 }
 
-// of is where the orphan of an owner of ours stands; -1: there is none.
+// of is the index of the orphan with an owner number of this engine; -1: there is none.
 func (os orphans) of(id uint64) int {
 	return slices.IndexFunc(os, func(o orphan) bool { return o.id == id })
 }
 
-// take takes the orphan of an owner of ours away.
+// take removes and returns the orphan with an owner number of this engine.
 func (os *orphans) take(id uint64) (orphan, bool) {
 	i := os.of(id)
 	if i < 0 {
@@ -59,7 +59,7 @@ func (os orphans) nextAlarm() Time {
 	return at
 }
 
-// settleAll answers the callers that wait for a release that will get no more answers.
+// settleAll answers the callers that wait for a release, which will get no answer any more.
 func (os *orphans) settleAll(out Outcome) {
 	for i := range *os {
 		settle((*os)[i].ack, out)
@@ -67,7 +67,7 @@ func (os *orphans) settleAll(out Outcome) {
 	}
 }
 
-// endPauses has those released at once that were released in vain.
+// endPauses makes orphans with a failed release due at once.
 func (os orphans) endPauses(now Time) {
 	for i := range os {
 		if o := &os[i]; o.tries > 0 {
@@ -76,7 +76,7 @@ func (os orphans) endPauses(now Time) {
 	}
 }
 
-// answered settles an orphan, or puts it off when its release proved nothing.
+// answered handles the answer to the release of an orphan: it is gone, or due again after a pause.
 func (os *orphans) answered(now Time, c *Command) {
 	for i, o := range *os {
 		if o.id != c.ID || o.owner != c.Args.Release().Owner || o.op != c.Op {

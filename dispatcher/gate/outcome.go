@@ -6,67 +6,67 @@ import (
 	"github.com/wheellock/wheellock/scripts"
 )
 
-// Why is what became of a request or a hold.
+// Why is the result of a request or the reason for the end of a hold.
 type Why uint8
 
-// The outcomes a machine tells. engine/errors.go turns them into errors.
+// The results. engine/errors.go turns them into errors.
 const (
 	Granted       Why = iota // also: unlocked, extended
 	Taken                    // another owner has it
-	TimedOut                 // Until is over; Outcome.Last says what the last answer was
-	Down                     // not sent: the link is down
-	Doubtful                 // no answer from Redis: the outcome is unknown
-	Refused                  // the server said no
+	TimedOut                 // the waiter's Until has passed; Outcome.Last is the last answer
+	Down                     // the command was not sent: the link is down
+	Doubtful                 // Redis did not answer: what it did is not known
+	Refused                  // the server refused
 	Foreign                  // the key is not of this kind of lock
-	Lost                     // the lease ended, or the key was gone
-	TooLong                  // MaxHold is over
-	Unlocked                 // by its holder
+	Lost                     // the lease ran out, or the key was gone
+	TooLong                  // the hold lasted for MaxHold
+	Unlocked                 // the holder gave it back
 	Closed                   // the engine closes
-	Overloaded               // too many wait already
+	Overloaded               // MaxWaitersPerName callers wait already
 	OtherKind                // the name lives as another kind
-	AliasLives               // its alias lives, with which it would share keys
-	Deadlock                 // its Owner reads, and would wait for itself
-	NotReplicated            // replicas have it: it was given back
-	TooLate                  // the lease was over when its answer came, or it reached Redis too late: nothing is held
-	GaveUp                   // its caller waits no longer; Outcome.Last says what the last answer was
+	AliasLives               // a name with the same derived keys lives
+	Deadlock                 // its Owner has a read hold, and would wait for itself
+	NotReplicated            // too few replicas acknowledged it; it was released again
+	TooLate                  // the lease was over when the answer came, or the command reached Redis too late: nothing is held
+	GaveUp                   // the caller gave up; Outcome.Last is the last answer
 )
 
 // Outcome is an answer to a caller.
 type Outcome struct {
 	Why           Why
-	Last          Why           // TimedOut and GaveUp: the last answer, with what belongs to it; Down: Redis did not answer
-	TTL           time.Duration // Taken, also as Last: what the owner's lease has left; negative: no TTL
+	Last          Why           // TimedOut and GaveUp: the last answer; the other fields belong to it; Down: Redis did not answer
+	TTL           time.Duration // Taken, also as Last: what is left of the owner's lease; negative: it has no TTL
 	N             int64         // Granted, for changes: the script's answer
-	Fault         scripts.Fault // Refused, also as Last, and Foreign, when a script said so
-	ServerMessage string        // Refused, also as Last: the server's own words, when it said so at top level; Down and Doubtful, likewise: why; TooLate: how late
-	Passes        bool          // Refused: the reason can pass by itself
+	Fault         scripts.Fault // Foreign and Refused, also as Last: the script's fault, if a script refused
+	ServerMessage string        // Refused, also as Last: the error that the server answered; Down and Doubtful: the reason; TooLate: how late it was
+	Passes        bool          // Refused: the reason may pass by itself
 }
 
-// final reports whether it is no use to wait after this answer.
+// final reports whether later answers will be no better.
 func (o Outcome) final() bool {
 	return o.Why == Foreign || o.Why == Refused && !o.Passes
 }
 
-// Unanswered is the answer in Redis's place to a caller that waits a limited time for one.
+// Unanswered is the answer to a caller that waits a limited time for Redis, when that is over.
 var Unanswered = Outcome{Why: Doubtful, ServerMessage: "there was no answer within AnswerTimeout"}
 
-// Settler is a caller waiting for an outcome.
+// Settler is a caller that waits for an outcome.
 type Settler interface {
-	// Settle answers, and is called once. False: the caller has gone; nothing was handed over.
-	// It does not block (rule 17) and runs no code of users. A waiter that it
-	// answered is its caller's again, which may use it for another call: the loop must not look at it any more.
+	// Settle passes the outcome to the caller. It is called once, does not block (rule 18) and runs no code of users. False: the caller has
+	// gone, and has nothing. A settled Waiter belongs to its caller, which may use it for another call: the loop must not look at it any
+	// more.
 	Settle(Outcome) bool
 }
 
-// settle answers a caller, which may be nil.
+// settle answers ack, if it is not nil.
 func settle(ack Settler, out Outcome) {
 	if ack != nil {
 		ack.Settle(out)
 	}
 }
 
-// InVain is the caller of an Unlock, or of a Change that gives permits, for a grant that comes too late for its caller: no least
-// time keeps the name taken, and the permits are given however often Redis refuses them.
+// InVain is the ack of an Unlock, or of a Change that gives permits, by which a caller that has gone returns its grant: no least time keeps
+// the name taken, and the permits are given however often Redis refuses them.
 var InVain Settler = unwanted{}
 
 type unwanted struct{}
@@ -87,7 +87,7 @@ func (p *pendingAck) add(ack Settler) {
 	}
 }
 
-// settle answers them. It writes nothing if there are none, for a wait state without waiters is shared.
+// settle answers the callers. Without callers it writes nothing, because noContest is shared.
 func (p *pendingAck) settle(out Outcome) {
 	if ack := p.ack; ack != nil {
 		p.ack = nil

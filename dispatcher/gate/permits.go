@@ -2,19 +2,18 @@ package gate
 
 import "time"
 
-// Permits is the machine of a semaphore with permits that are held: each hold has some, under ids of its own,
-// for a lease of its own. One call asks for the hold at the head of the queue (permit_take.lua); one call
-// renews up to 48 holds (permit_renew.lua).
+// Permits is the machine of a semaphore with leases: each hold has permits with ids of their own, for a lease of its own. One call takes
+// permits for the head of the queue (permit_take.lua). One call renews up to 48 holds (permit_renew.lua).
 type Permits struct {
 	sequencer
 	held           map[*Hold]*permit
 	pendingUnlocks []*pendingUnlock
-	watch          bool // whether the hold that is asked for is watched
-	renewAt        Time // no hold is to be renewed earlier
-	endAt          Time // no hold ends earlier, and no caller of Unlock must be answered earlier
-	sent           Time // when the call that is being answered left
+	watch          bool // the watchdog is to keep the hold that is asked for
+	renewAt        Time // when the next hold is to be renewed, or earlier
+	endAt          Time // when the next hold ends or the next caller of Unlock must be answered, or earlier
+	sent           Time // when the call left that is being answered
 	now            Time
-	renewals       retries // in vain
+	renewals       retries // failures in a row
 }
 
 // permit is a hold and its permits in Redis: ids from Tenure.ID on, n of them.
@@ -22,9 +21,9 @@ type permit struct {
 	Tenure
 	h          *Hold
 	n          int64
-	extend     time.Duration // the lease that Extend asked for; 0: nothing
-	atRisk     bool          // it was told so, and was not renewed since
-	pendingAck               // of Extend
+	extend     time.Duration // the lease that Extend asked for; 0: none
+	atRisk     bool          // its holder was warned, and it was not renewed since
+	pendingAck               // the callers of Extend
 }
 
 // pendingUnlock is an Unlock that waits for the answer, at most until its hold would have ended.
@@ -48,7 +47,7 @@ func (ps *Permits) reset(cfg *Config) {
 	ps.sequencer.reset(cfg, ps)
 }
 
-// ask is for the head of the queue alone.
+// ask takes permits for the head of the queue alone.
 func (ps *Permits) ask() Command {
 	w := ps.contest.queue.head
 	for other := w; other != nil; other = other.next {
@@ -58,12 +57,12 @@ func (ps *Permits) ask() Command {
 	return Command{Op: PermitTake, Lease: w.Lease, Args: PermitTakeArgs{N: w.N}.Args()}
 }
 
-// updateQuestion asks for the same: the ids are those that the call may have taken.
+// updateQuestion leaves the question as it is: the permits that it may have taken have its ids.
 func (ps *Permits) updateQuestion(c *Command) {
 	c.Args = PermitTakeArgs{N: c.Args.PermitTake().N, Resent: true}.Args()
 }
 
-// admit grants what was taken to the first waiter that wants just that, or frees it.
+// admit grants the permits that were taken to the first waiter that wants just these, or frees them.
 func (ps *Permits) admit(now Time, c *Command, fx *Effects) {
 	if ttl, held := c.Reply.Held(); held {
 		ps.refusedPermits(now, ttl, fx)
@@ -75,7 +74,7 @@ func (ps *Permits) admit(now Time, c *Command, fx *Effects) {
 		p.Next = c.Sent + c.Lease/3
 	}
 	ps.contest.askAt = now
-	if now >= p.Deadline { // a grant read after its own deadline is not handed out
+	if now >= p.Deadline { // a grant that is read after its own deadline is not passed on
 		ps.contest.grantedInVain(now, ps.cfg, ps.cfg.LastID, &ps.tries, overdue(now, c, c.Lease))
 		ps.release(p, nil)
 		return
@@ -101,7 +100,8 @@ func (ps *Permits) admit(now Time, c *Command, fx *Effects) {
 	ps.schedule(p)
 }
 
-// refusedPermits is too few permits: the waiters sleep until news comes, the first of the held ones ends, or the poll cap.
+// refusedPermits handles the answer that too few permits are free. The waiters sleep until a message, the end of the first hold, or the
+// poll cap.
 func (ps *Permits) refusedPermits(now Time, ttl time.Duration, fx *Effects) {
 	ps.tries = 0
 	w := ps.contest.queue.head
@@ -119,13 +119,13 @@ func (ps *Permits) refusedPermits(now Time, ttl time.Duration, fx *Effects) {
 	}
 }
 
-// schedule notes when something is to be done about p.
+// schedule sets the times at which p is renewed and ends.
 func (ps *Permits) schedule(p *permit) {
 	ps.renewAt = min(ps.renewAt, p.Next)
 	ps.endAt = min(ps.endAt, p.Deadline, p.h.until)
 }
 
-// release frees the permits of a hold that is over.
+// release frees the permits of a hold that has ended.
 func (ps *Permits) release(p *permit, ack Settler) {
 	ps.changes.queue = append(ps.changes.queue, Change{Op: PermitFree, Args: PermitFreeArgs{N: p.n, First: p.ID}.Args(), Ack: ack})
 }
@@ -134,7 +134,7 @@ func (ps *Permits) giveBack(c *Command) {
 	ps.release(&permit{Tenure: Tenure{ID: c.ID}, n: c.Args.PermitTake().N}, nil)
 }
 
-// end takes a hold out. Its permits are freed by the next call.
+// end ends a hold. Its permits are freed by the next call.
 func (ps *Permits) end(p *permit, ack Settler) {
 	delete(ps.held, p.h)
 	p.h.alive = false
@@ -146,14 +146,14 @@ func (ps *Permits) end(p *permit, ack Settler) {
 	ps.release(p, ack)
 }
 
-// lose ends a hold by anything but its holder's wish.
+// lose ends a hold that its holder has not given back.
 func (ps *Permits) lose(p *permit, why Why) {
 	ps.cfg.Stats.Lost.Inc()
 	p.h.By.End(why) // before its permits are freed (rule 3)
 	ps.end(p, nil)
 }
 
-// endDue ends what time has ended.
+// endDue ends the holds with a deadline that has passed.
 func (ps *Permits) endDue(now Time) {
 	if now < ps.endAt {
 		return

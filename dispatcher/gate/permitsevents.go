@@ -13,7 +13,7 @@ func (ps *Permits) Ask(now Time, w *Waiter, fx *Effects) {
 	ps.sequencer.Ask(now, w, fx)
 }
 
-// Answer is the call coming back.
+// Answer handles the answer to the call on its way.
 func (ps *Permits) Answer(now Time, c *Command, fx *Effects) {
 	ps.now, ps.sent = now, c.Sent
 	ps.endDue(now)
@@ -21,7 +21,7 @@ func (ps *Permits) Answer(now Time, c *Command, fx *Effects) {
 	ps.sequencer.Answer(now, c, fx)
 }
 
-// Change frees permits by their ids, or makes more. All ids are freed or none: holds of ours end when the other permits are
+// Change changes the count, or frees permits by their ids. It frees all ids or none: holds of this engine end when the other permits were
 // freed.
 func (ps *Permits) Change(now Time, c Change, fx *Effects) {
 	ps.endDue(now)
@@ -37,14 +37,15 @@ func (ps *Permits) Change(now Time, c Change, fx *Effects) {
 	ps.sequencer.Change(now, c, fx)
 }
 
-// freeing is a PermitFree by ids: the holds of ours that have some of them end once the others, which are sent first, are freed.
+// freeing is a PermitFree by ids. The permits of other engines are freed first; then the holds of this engine that have some of the ids
+// end.
 type freeing struct {
 	m    *Permits
 	ours []*permit
 	ack  Settler
 }
 
-// freeing takes the ids of our holds out of c.
+// freeing takes the ids of this engine's holds out of c.
 func (ps *Permits) freeing(c *Change) *freeing {
 	f := &freeing{m: ps, ack: c.Ack}
 	ids, kept := c.Args.PermitFree().IDs, PermitFreeArgs{}
@@ -61,12 +62,12 @@ func (ps *Permits) freeing(c *Change) *freeing {
 	return f
 }
 
-// Settle is the answer for the permits of others. The holds of ours end first and are freed then (rule 3), with all that they
-// have. It implements Settler.
+// Settle handles the answer for the permits of other engines. It ends the holds of this engine, and then frees all their permits (rule 3).
+// It implements Settler.
 func (f *freeing) Settle(out Outcome) bool {
 	m, ended := f.m, false
 	for _, p := range f.ours {
-		if out.Why == Granted && m.held[p.h] == p { // it may have ended meanwhile
+		if out.Why == Granted && m.held[p.h] == p { // else it has ended meanwhile
 			p.h.By.End(Unlocked)
 			m.end(p, nil)
 			ended = true
@@ -80,7 +81,7 @@ func (f *freeing) Settle(out Outcome) bool {
 	return true
 }
 
-// holder is the hold that has the permit with this number; nil: none of ours.
+// holder is the hold that has the permit with this number; nil: none of this engine.
 func (ps *Permits) holder(number uint64) *permit {
 	if number == 0 {
 		return nil
@@ -93,7 +94,7 @@ func (ps *Permits) holder(number uint64) *permit {
 	return nil
 }
 
-// Unlock ends a hold by its holder's wish.
+// Unlock ends a hold that its holder gives back.
 func (ps *Permits) Unlock(now Time, h *Hold, ack Settler, fx *Effects) {
 	ps.endDue(now)
 	p := ps.held[h]
@@ -111,14 +112,14 @@ func (ps *Permits) Unlock(now Time, h *Hold, ack Settler, fx *Effects) {
 	ps.advance(now, fx)
 }
 
-// Extend prolongs a hold with a fixed lease to now + lease; never shorter.
+// Extend moves the end of a hold with a fixed lease to now + lease, unless it is later already.
 func (ps *Permits) Extend(now Time, h *Hold, lease time.Duration, ack Settler, fx *Effects) {
 	ps.endDue(now)
 	p := ps.held[h]
 	switch {
 	case p == nil:
 		settle(ack, Outcome{Why: Lost})
-	default: // the answer to one before may be on its way, or be asked for again
+	default: // even if the renewal for an earlier Extend is on its way, or will be repeated
 		p.extend, p.Next, ps.renewAt = max(p.extend, lease), now, now
 		p.add(ack)
 	}
@@ -138,7 +139,7 @@ func (ps *Permits) LinkUp(now Time, fx *Effects) {
 	ps.sequencer.LinkUp(now, fx)
 }
 
-// suspectAll has Redis asked whether all holds are there.
+// suspectAll makes Redis be asked whether all holds are there.
 func (ps *Permits) suspectAll(now Time) {
 	for _, p := range ps.held {
 		p.Next, ps.renewAt = now, now
@@ -153,13 +154,13 @@ func (ps *Permits) Close(now Time, fx *Effects) {
 	ps.sequencer.Close(now, fx)
 }
 
-// Wake is the alarm.
+// Wake handles the alarm.
 func (ps *Permits) Wake(now Time, fx *Effects) {
 	ps.endDue(now)
 	ps.sequencer.Wake(now, fx)
 }
 
-// NextAlarm is the first instant at which time alone changes something.
+// NextAlarm is when the machine must be woken if no event comes before.
 func (ps *Permits) NextAlarm() Time {
 	at := min(ps.sequencer.NextAlarm(), ps.endAt)
 	if ps.call.Op == None {
@@ -168,7 +169,7 @@ func (ps *Permits) NextAlarm() Time {
 	return at
 }
 
-// Idle reports whether the entry can be forgotten.
+// Idle reports whether the machine has nothing to do and nothing to remember.
 func (ps *Permits) Idle() bool {
 	return len(ps.held) == 0 && ps.sequencer.Idle()
 }
@@ -184,5 +185,5 @@ func (ps *Permits) Oldest() Time {
 
 func (ps *Permits) channel() func(string) string { return scripts.SemaphoreChannel }
 
-// dismissAsked is a question that will get no answer. Its permits end by their lease.
+// dismissAsked does nothing: permits that a lost call took end by their lease.
 func (ps *Permits) dismissAsked() {}

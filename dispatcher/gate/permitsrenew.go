@@ -6,16 +6,16 @@ import (
 	"github.com/wheellock/wheellock/scripts"
 )
 
-// renewal is the holds of one call that renews.
+// renewal is the holds that one call renews.
 type renewal struct {
 	m    *Permits
 	some []*permit
 }
 
-// mostRenewed is how many holds one call renews: its answer is a sum of powers of 2, below the codes of faults.
+// mostRenewed is how many holds one call renews: its answer is a sum of powers of 2, and must stay below the codes of faults.
 const mostRenewed = 48
 
-// ownChange is the renewal of those that are due.
+// ownChange is the renewal of the holds that are due.
 func (ps *Permits) ownChange(now Time) (Change, bool) {
 	if now < ps.renewAt {
 		return Change{}, false
@@ -35,7 +35,8 @@ func (ps *Permits) ownChange(now Time) (Change, bool) {
 	return Change{Op: PermitRenew, Args: PermitRenewArgs{scripts.PermitHolds(holds)}.Args(), Lease: shortest, Ack: r}, len(r.some) > 0
 }
 
-// renewLease is the lease to renew a hold with: a fixed one is only looked for.
+// renewLease is the lease that a renewal of p asks for. For a fixed lease it is the shortest: the renewal only asks whether the permits are
+// there.
 func (p *permit) renewLease() time.Duration {
 	if p.Watch {
 		return p.Lease
@@ -43,17 +44,17 @@ func (p *permit) renewLease() time.Duration {
 	return time.Millisecond
 }
 
-// Settle is the answer to a renewal. It implements Settler.
+// Settle handles the answer to a renewal. It implements Settler.
 func (r *renewal) Settle(out Outcome) bool {
 	m := r.m
-	pause := m.renewals.next(m.cfg.LastID) // the same for all, so that one call asks for them again
+	pause := m.renewals.next(m.cfg.LastID) // the same for all, so that one call renews them together again
 	if out.Why == Granted {
 		m.renewals = 0
 	}
 	for k, p := range r.some {
 		switch {
-		case m.held[p.h] != p: // it ended meanwhile
-		case out.Why != Granted: // doubtful; asked for again until its deadline
+		case m.held[p.h] != p: // it has ended meanwhile
+		case out.Why != Granted: // not known: renewed again until the deadline
 			p.Next = m.now + within(pause, p.Lease)
 			if p.ack != nil && out.Why != Down {
 				p.settle(out)
@@ -61,7 +62,7 @@ func (r *renewal) Settle(out Outcome) bool {
 			}
 			m.schedule(p)
 		case out.N>>k&1 == 0:
-			m.lose(p, Lost) // and what may be left of its permits is freed
+			m.lose(p, Lost) // frees what may be left of its permits
 		default:
 			m.renewed(p)
 		}
@@ -69,7 +70,7 @@ func (r *renewal) Settle(out Outcome) bool {
 	return true
 }
 
-// warnOverdue tells those that c was to renew, and has not, if their renewal is overdue.
+// warnOverdue warns the holders of holds that c was to renew and did not, if their renewal is overdue.
 func (ps *Permits) warnOverdue(c *Command) {
 	if c.Op != PermitRenew || c.Result == Answered && c.Reply.Fault() == scripts.None {
 		return

@@ -6,25 +6,25 @@ import (
 	"github.com/wheellock/wheellock/scripts"
 )
 
-// readWrite is what a read-write lock has besides.
+// readWrite is what a read-write lock has and a mutex has not.
 //
-// Readers of this process share a tenure: a reader that comes while it is joinable costs no command. When that time is over later readers
-// ask under a second tenure, and when there are two, for the newer one again. Such a question finds out which others listen: while this
-// process reads, nobody but a writer has reason to wait, so that the readers let it come first and wait until what runs has ended. A
-// writer has a tenure alone; it is handed on from writer to writer, and reads of its own Owner live under it, to become an ordinary read
-// tenure when the last write ends, by a downgrade.
+// The readers of this process share a lease: a reader that comes while the lease is joinable costs no command. Later readers ask under a
+// second lease and, when there are two, ask whether the newer one stands. Such a question also counts the other listeners. While this
+// process reads, only writers have a reason to listen, so the readers let them come first: they wait until the reads that run have ended. A
+// writer has a lease alone. It is handed on from writer to writer. Reads of the writer's own Owner live under it; when the last write ends,
+// a downgrade makes it a lease of readers.
 //
-// Here, requests are served in the order of arrival. Readers that follow each other enter together. A reader that comes while a writer
-// waits, waits behind it; only a caller that reads or writes already, by its Owner, is let in at once.
+// Requests of this process are granted in the order of arrival. Readers that follow each other are granted together. A reader that comes
+// while a writer waits, waits behind the writer. Only the call of an Owner with a living hold is granted at once.
 type readWrite struct {
 	contest  contest
 	rivals   rivals
-	second   Lease      // besides that of the Lock
-	acks     pendingAck // of its release
+	second   Lease      // besides Lock.lease
+	acks     pendingAck // of the release of second
 	owners   rwOwners
-	askTries retries // for the head of the queue, in vain
+	askTries retries // failures in a row of questions for the head of the queue
 
-	yieldsToWriters bool // the command in flight, asking for readers, is for nothing if others listen
+	yieldsToWriters bool // the question in flight is for readers, and must fail if others listen
 }
 
 // WriterSuffix ends the owner field of a writer, as in Redisson.
@@ -45,7 +45,7 @@ func (r *readWrite) reset(cfg *Config) {
 	r.contest.begin(cfg, &r.rivals)
 }
 
-// first is the older of two leases, one of them rw's second; nil: both are gone.
+// first is the older of two leases, one and r.second; nil: both are free.
 func (r *readWrite) first(one *Lease) *Lease {
 	other := &r.second
 	switch {
@@ -57,7 +57,7 @@ func (r *readWrite) first(one *Lease) *Lease {
 	return one
 }
 
-// after is the other of two leases, if it is younger than g.
+// after is the other of two leases, if it is not free and younger than g.
 func (r *readWrite) after(g, one *Lease) *Lease {
 	other := &r.second
 	if g == other {
@@ -69,7 +69,7 @@ func (r *readWrite) after(g, one *Lease) *Lease {
 	return other
 }
 
-// vacant is where a new lease for w goes; nil: readers have two.
+// vacant is the free lease that a question for w can begin; nil: readers have two already.
 func (r *readWrite) vacant(l *Lock, now Time, w *Waiter) *Lease {
 	r.yieldsToWriters = l.first() != nil && l.mayYield(now, w)
 	switch free {
@@ -81,7 +81,7 @@ func (r *readWrite) vacant(l *Lock, now Time, w *Waiter) *Lease {
 	return nil
 }
 
-// askToJoin asks whether the newer of two leases stands, and for as long as the readers at the head of the queue need.
+// askToJoin asks whether the newer of two leases stands, and sets the TTL that the readers at the head of the queue need.
 func (l *Lock) askToJoin(now Time, fx *Effects) {
 	g := &l.lease
 	if second := &l.contest.rw.second; second.ID > g.ID {
@@ -91,7 +91,7 @@ func (l *Lock) askToJoin(now Time, fx *Effects) {
 	l.send(ConfirmRead, g.ID, max(l.need(), l.keepLease(now, g)), fx)
 }
 
-// confirmedForReaders is the answer to that.
+// confirmedForReaders handles the answer that the lease stands.
 func (l *Lock) confirmedForReaders(now Time, g *Lease, c *Command, fx *Effects) {
 	rw := l.contest.rw
 	if rw.yieldsToWriters && l.contest.rivals.outside > 0 {
@@ -103,7 +103,7 @@ func (l *Lock) confirmedForReaders(now Time, g *Lease, c *Command, fx *Effects) 
 	l.admit(now, g, c)
 }
 
-// need is the lease for the readers at the head of the queue: the watchdog's, or the longest of fixed ones.
+// need is the lease for the readers at the head of the queue: the watchdog's, or the longest of their fixed leases.
 func (l *Lock) need() time.Duration {
 	head := l.contest.queue.head
 	lease := head.Lease
@@ -115,7 +115,7 @@ func (l *Lock) need() time.Duration {
 	return lease
 }
 
-// reads reports whether readers of ours have the name.
+// reads reports whether readers of this process have the name.
 func (l *Lock) reads() bool { return l.any(func(g *Lease) bool { return g.phase == ours && !g.write }) }
 
 // joinable is rule 8 for readers: they may join for a while after the lease was taken.
@@ -123,7 +123,7 @@ func (l *Lease) joinable(now Time, cfg *Config) bool {
 	return l.phase == ours && !l.write && l.fresh(now, cfg)
 }
 
-// join lets a reader in beside those that read already, without asking Redis. True: w is settled.
+// join grants a reader a lease of readers, without asking Redis. False: none is joinable, or none lasts long enough.
 func (l *Lock) join(now Time, w *Waiter) bool {
 	for g := l.first(); g != nil; g = l.after(g) {
 		if g.joinable(now, l.cfg) && g.lasts(now, w) {
@@ -137,7 +137,7 @@ func (l *Lock) join(now Time, w *Waiter) bool {
 	return false
 }
 
-// admitJoinable lets in the readers at the head of the queue that may join: a writer before them has gone.
+// admitJoinable grants the readers at the head of the queue that may join, after the writer before them has gone.
 func (l *Lock) admitJoinable(now Time) {
 	q := &l.contest.queue
 	for w := q.head; w != nil && !w.Write; w = q.head {
@@ -152,8 +152,8 @@ func (l *Lock) admitJoinable(now Time) {
 	}
 }
 
-// downgraded is the answer to a downgrade: the writer is a reader now, and others may read beside it. It may have ended altogether
-// meanwhile; then it is released as what it is.
+// downgraded handles the answer to a downgrade: the writer is a reader now, and others may read beside it. If its last hold has ended
+// meanwhile, it is released as a reader's.
 func (l *Lock) downgraded(now Time, g *Lease, c *Command) {
 	l.listeners(c)
 	switch {
@@ -164,13 +164,13 @@ func (l *Lock) downgraded(now Time, g *Lease, c *Command) {
 		}
 		l.acks(g).settle(Outcome{})
 		if c.Result == UnderReplicated {
-			// Where the downgrade is not known, the keys run out when they would have.
+			// Replicas that lack the downgrade let the keys run out when they would have without it.
 			g.Deadline = min(g.Deadline, c.Sent+c.Lease-margin(c.Lease))
 			g.follow()
 			l.unrenewed(now, g, c)
 			return
 		}
-		g.Deadline = 0 // a reader's may be nearer
+		g.Deadline = 0 // a reader's deadline may be nearer
 		g.confirm(now, c, l.cfg)
 		g.follow()
 		g.Confirmed = c.Sent
@@ -185,16 +185,16 @@ func (l *Lock) downgraded(now Time, g *Lease, c *Command) {
 	}
 }
 
-// mayYield reports whether readers let outside writers come first: not an Owner that reads already, which would wait
-// for itself, and not after nobody took what we left to others.
+// mayYield reports whether a reader lets writers of other processes come first. An Owner that reads already would wait for itself. After
+// yields that no writer took, readers rest from yielding.
 func (l *Lock) mayYield(now Time, w *Waiter) bool {
 	in, _ := l.holdsOf(w.Owner)
 	return now >= l.contest.rivals.yieldFree && (w.Owner == 0 || !in)
 }
 
-// pauseForWriters bounds how long readers wait, beside our own that read, for others that listen: these may wait to write,
-// or only listen, and a hold may last for hours. It is a yield of the longest kind, for a writer gets in only when all
-// reads that run have ended; it was in vain when we read still. After yieldsInVain of them readers rest from waiting.
+// pauseForWriters bounds the time that readers wait for other listeners while this process reads: these may be writers, or listen without
+// waiting, and a hold may last for hours. The wait is a yield of the longest kind, because a writer gets in only when all reads that run
+// have ended. It was in vain if this process still reads then. After yieldsInVain of them readers rest from yielding.
 func (l *Lock) pauseForWriters(now Time) {
 	switch r := l.contest.rivals; {
 	case l.contest.queue.head == nil || !l.reads():
@@ -206,7 +206,7 @@ func (l *Lock) pauseForWriters(now Time) {
 	}
 }
 
-// ownerHolds is the living holds of one Owner.
+// ownerHolds counts the living holds of one Owner.
 type ownerHolds struct{ reads, writes holdCount }
 
 func (o *ownerHolds) of(write bool) *holdCount {
@@ -219,7 +219,7 @@ func (o *ownerHolds) of(write bool) *holdCount {
 // rwOwners are the Owners with living holds.
 type rwOwners map[uint64]*ownerHolds
 
-// holdCount is that of an Owner's next hold.
+// holdCount is the count for the next hold of an Owner.
 func (rs *rwOwners) holdCount(owner uint64, write bool) *holdCount {
 	if owner == 0 {
 		return nil
@@ -235,14 +235,14 @@ func (rs *rwOwners) holdCount(owner uint64, write bool) *holdCount {
 	return p.of(write)
 }
 
-// forgetIdle forgets an Owner that holds nothing any more.
+// forgetIdle forgets an Owner that has no hold any more.
 func (rs rwOwners) forgetIdle(owner uint64) {
 	if p := rs[owner]; p != nil && p.reads.count() == 0 && p.writes.count() == 0 {
 		delete(rs, owner)
 	}
 }
 
-// forgetAllIdle forgets all Owners that hold nothing any more.
+// forgetAllIdle forgets all Owners that have no hold any more.
 func (rs rwOwners) forgetAllIdle() {
 	for owner := range rs {
 		rs.forgetIdle(owner)

@@ -5,23 +5,21 @@ import (
 	"time"
 )
 
-// retries is how often in a row something was asked for in vain. It says how long to pause before the next attempt.
-// An answer that is no failure starts it anew, and so does a link that is there again.
+// retries is the number of failures in a row of one thing that is asked for. It sets the pause before the next attempt. An answer that is
+// no failure sets it to 0, and so does the end of an outage.
 type retries uint8
 
 const (
-	// retryPause is the first pause: some round trips.
+	// retryPause is the first pause: a few round trips.
 	retryPause = 20 * time.Millisecond
-	// longestPause makes six to eight attempts a second of what stays in vain, and a waiter learns of the end of a
-	// fault within as long.
+	// longestPause makes six to eight attempts a second while the failures go on. A waiter learns of the end of a fault within this time.
 	longestPause = 160 * time.Millisecond
-	// deniedPause is between attempts at what the server refuses for a reason that does not pass by itself, and of
-	// what waits for LinkUp, which comes earlier.
+	// deniedPause is the pause after a refusal for a reason that does not pass by itself, and while the link is down, which LinkUp ends
+	// earlier.
 	deniedPause = time.Second
 )
 
-// next is the pause before the next attempt: retryPause doubling to longestPause, up to a quarter less by a jitter
-// drawn from seed.
+// next is the pause before the next attempt: retryPause, doubling to longestPause, less a jitter of up to a quarter drawn from seed.
 func (r *retries) next(seed uint64) time.Duration {
 	pause := min(retryPause<<min(*r, 8), longestPause)
 	if *r < 255 {
@@ -30,15 +28,14 @@ func (r *retries) next(seed uint64) time.Duration {
 	return pause - jitter(seed+uint64(*r), pause/4)
 }
 
-// within is the pause before the next attempt at what keeps a lease alive: several attempts fit into what a failed renewal
-// leaves of the lease, and a long lease, of which there may be very many, is asked for less often.
+// within is the pause before the next renewal of this lease: several attempts fit into the rest of the lease after a failed renewal. A long
+// lease, of which a process may have very many, is renewed less often.
 func within(pause, lease time.Duration) time.Duration {
 	return max(min(pause, lease/10), lease/50, 5*time.Millisecond)
 }
 
-// declinedOutcome is what to say of an acquire that surely did nothing, for another reason than another owner, and how long
-// to pause before the next. What came to Redis too late is first asked for again at once and nothing is said: the
-// server's clock is known by then.
+// declinedOutcome is the answer to an acquire that surely did nothing, for another reason than another owner, and the pause before the next
+// attempt. After a first one that came to Redis too late there is neither: the answer has told the engine the server's clock.
 func declinedOutcome(c *Command, tries *retries) (out Outcome, pause time.Duration) {
 	if c.Result == NotSent {
 		return unprovedOutcome(c), deniedPause
@@ -55,7 +52,7 @@ func declinedOutcome(c *Command, tries *retries) (out Outcome, pause time.Durati
 	return refusal(c), pause
 }
 
-// refusal is a no of the server: by a script's fault, or in its own words.
+// refusal is the outcome of a command that the server refused, by a script's fault or by an error of its own.
 func refusal(c *Command) Outcome {
 	fault := c.Reply.Fault()
 	out := Outcome{Why: Refused, Fault: fault, ServerMessage: c.ServerMessage, Passes: c.Result == Again || fault.Passing()}
@@ -65,7 +62,7 @@ func refusal(c *Command) Outcome {
 	return out
 }
 
-// unreleasedOutcome is what to say of a release that proved nothing, and how long to pause before the next.
+// unreleasedOutcome is the answer to a release that proved nothing, and the pause before the next attempt.
 func unreleasedOutcome(c *Command, tries *retries) (out Outcome, pause time.Duration) {
 	switch c.Result {
 	case NotSent:
@@ -79,7 +76,7 @@ func unreleasedOutcome(c *Command, tries *retries) (out Outcome, pause time.Dura
 	return out, tries.next(c.ID)
 }
 
-// unprovedOutcome is what to say of a command that proved nothing.
+// unprovedOutcome is the answer to a command that proved nothing.
 func unprovedOutcome(c *Command) Outcome {
 	switch c.Result {
 	case NotSent:

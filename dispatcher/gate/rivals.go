@@ -5,19 +5,19 @@ import (
 	"time"
 )
 
-// rivals is what is known of other processes that want a name, and what more than to hold it our callers want of it. It is made when
-// that begins, so that a name for which nobody competes stays small.
+// rivals is what is known of other processes that want a name, and what callers of this process want besides holding it. It is made when
+// the first of these begins, so that a name without competition stays small.
 type rivals struct {
 	subscription
 	yielding
 	turns  turns      // of a name with waiters that poll
-	keep   Time       // until when the turns are remembered, although nobody wants the name here; Never: they are not
-	theirs otherLease // of the owner that refused us
+	keep   Time       // how long the turns are remembered without waiters here; Never: they are not
+	theirs otherLease // the lease of the owner that refused us
 	last   lastAnswer // about the waiters
 
-	spins     uint8  // refusals in a row, of a waiter that polls
-	releasing bool   // the command in flight releases an orphan
-	tokens    tokens // a fenced tenure's
+	spins     uint8  // refusals in a row of waiters that poll
+	releasing bool   // the command in flight is the release of an orphan
+	tokens    tokens // of a fenced lease
 
 	growing  growths
 	orphans  orphans
@@ -31,7 +31,7 @@ func newRivals(cfg *Config) rivals {
 	return rivals{subscription: newSubscription(cfg), keep: Never, last: lastAnswer{Outcome: Outcome{Why: Down}}}
 }
 
-// noRivals is those of a name that nobody competes for. It is never written to.
+// noRivals are those of every name without competition. They are shared, and never written to.
 var noRivals = newRivals(&Config{})
 
 // nextAlarm is when the first of these is due; free: orphans may be released.
@@ -42,7 +42,7 @@ func (r *rivals) nextAlarm(free bool) Time {
 	return min(r.linger, r.keep)
 }
 
-// noteOurs notes that the name is ours.
+// noteOurs records that this process has the name now.
 func (r *rivals) noteOurs(now Time, cfg *Config) {
 	r.yielding.noteOurs(now, cfg)
 	r.turns.noteOurs(now)
@@ -61,32 +61,32 @@ func (r *rivals) idle() bool {
 	return r.state == unsubscribed && r.keep == Never && len(r.orphans) == 0
 }
 
-// forced reports whether the tenure of this number was to be freed by force before the answer came that it is ours.
+// forced reports whether an owner was to be released by force before the answer to its acquire came.
 func (r *rivals) forced(id uint64) (ack Settler, forced bool) {
 	o, forced := r.orphans.take(id)
 	return o.ack, forced
 }
 
-// forgetClaim forgets the claim of a tenure that is ours, or is released.
+// forgetClaim forgets the claim of an owner id that has the lock, or is to be released.
 func (r *rivals) forgetClaim(id uint64) {
 	if id != 0 && r.claim.id == id {
 		r.claim.id = 0
 	}
 }
 
-// stayFor is for how long the name is to stay taken from now on.
+// stayFor is how long the name is to stay taken from now on.
 func (r *rivals) stayFor(now Time) time.Duration {
 	return max(r.stay.lease, r.stay.least, ceilMillis(r.stay.until-now))
 }
 
-// endStay has the name freed at once.
+// endStay lets the name be free when it is released.
 func (r *rivals) endStay() {
 	if r.stay != (stay{}) {
 		r.stay = stay{}
 	}
 }
 
-// releaseArgs are those of a release of ours, or of that owner, if it is not empty.
+// releaseArgs are the arguments of a release: of this owner field, or of the command's ID if it is empty.
 func (r *rivals) releaseArgs(op Op, owner string) Args {
 	a := ReleaseArgs{Owner: owner}
 	if op == ReleaseClaim && r.state == subscribed {
@@ -95,11 +95,11 @@ func (r *rivals) releaseArgs(op Op, owner string) Args {
 	return a.Args()
 }
 
-// adoptions are the callers that want to take the place of an owner that stands in Redis, each under a fresh owner id. They do
-// not stand in the queue: the name is not free, and nobody in the queue could have it instead. Each asks once.
+// adoptions are the callers that want to adopt the name from an owner in Redis, each under a fresh owner id. They are not in the queue: the
+// name is not free, and no other waiter could have it. Each asks once.
 type adoptions []*Waiter
 
-// forget leaves out a caller that waits no longer. False: it is not among them.
+// forget removes a caller that has given up. False: it is not there.
 func (as *adoptions) forget(w *Waiter) bool {
 	i := slices.Index(*as, w)
 	if i >= 0 {
@@ -108,7 +108,7 @@ func (as *adoptions) forget(w *Waiter) bool {
 	return i >= 0
 }
 
-// takeFor takes out the first that wants the place for which c asked, under t, or under one that is alike; nil: there is none.
+// takeFor removes and returns the first caller that c asked for under t, or that wants the same; nil: there is none.
 func (as *adoptions) takeFor(c *Command, t *Tenure) *Waiter {
 	i := slices.IndexFunc(*as, func(w *Waiter) bool {
 		return w.Adopts == c.Args.Adopt().Owner && w.Lease == t.Lease && w.Watch == t.Watch && w.Least <= c.Lease
@@ -121,7 +121,7 @@ func (as *adoptions) takeFor(c *Command, t *Tenure) *Waiter {
 	return w
 }
 
-// dismissAdopters answers all waiters that want to take the place of another owner than that one.
+// dismissAdopters answers and removes all that want to adopt from another owner than the one in but.
 func (r *rivals) dismissAdopters(cfg *Config, why Why, but string) {
 	if len(r.adopting) == 0 {
 		return
@@ -135,11 +135,11 @@ func (r *rivals) dismissAdopters(cfg *Config, why Why, but string) {
 	})
 }
 
-// What a process that hands a mutex on among its own callers leaves to other processes: to those that listen by yielding
-// (yielding.go), to those that poll by taking turns (turns.go). Without rivals there is nothing to leave.
+// A process that hands a mutex on among its own callers leaves it to other processes from time to time: to listeners by yielding
+// (yielding.go), to pollers by turns (turns.go). Without rivals there is nothing to leave.
 
-// turnOver reports whether it is the turn of others, who have shown that they want the name; callers is how many of ours
-// have it or want it.
+// turnOver reports whether the name must be left to other processes, which have shown that they want it; callers is how many of this
+// process have it or want it.
 func (r *rivals) turnOver(now Time, callers int32, polls bool, cfg *Config) bool {
 	if polls {
 		return r.turns.over(now, callers, cfg)
@@ -147,16 +147,16 @@ func (r *rivals) turnOver(now Time, callers int32, polls bool, cfg *Config) bool
 	return r.yielding.over(callers)
 }
 
-// pause is how long we leave a name to others that listen; heard of them heard of its release, and waiters of ours wait.
+// pause is how long to leave a name to the listeners that received its release, while so many waiters are here.
 func (r *rivals) pause(now Time, listeners, waiters int32, cfg *Config) time.Duration {
-	if r == &noRivals || waiters == 0 && !r.yielding.short() { // no pause is kept that nobody is in
+	if r == &noRivals || waiters == 0 && !r.yielding.short() { // no waiter would keep the pause
 		return 0
 	}
 	return r.yielding.pause(now, listeners, cfg)
 }
 
-// pausePolling is how long we leave a freed name to others that poll. The end of our turn counts also if nobody waits
-// here at this moment: callers that come again soon have the name as much as those that wait.
+// pausePolling is how long to leave a released name to pollers. The end of a turn counts even if no caller waits here at this moment:
+// callers that soon come again have the name as much as those that wait.
 func (r *rivals) pausePolling(now Time, waiters int32, seed uint64, cfg *Config) time.Duration {
 	if r == &noRivals {
 		return 0
@@ -173,17 +173,16 @@ func (r *rivals) pausePolling(now Time, waiters int32, seed uint64, cfg *Config)
 	}
 }
 
-// pausing reports whether a freed name is left to others although nobody waits here.
+// pausing reports whether a free name is left to others although no caller waits here.
 func (r *rivals) pausing() bool {
 	return r.turns.pause || r.yield != 0 && r.short()
 }
 
-// Between the questions of a waiter that polls: 1 ms doubling to 128 ms as Redisson's spin lock, a part of it random.
+// The sleep of a waiter that polls: 1 ms doubling to 128 ms, as in Redisson's spin lock, a part of it random.
 //
-// One question is for all waiters of this process. Several of them ask more often at first, commonTries times after
-// each sleep up to commonSpin: a caller that has just unlocked asks again within one round trip, and most questions of
-// the waiters miss the moment in which the name is free. After mostSpins refusals, about 200 ms, they ask every twice
-// commonSpin, or as often as so many pollers would.
+// One question is for all waiters of this process. Several waiters ask more often at first, commonTries times after each sleep up to
+// commonSpin: a caller that has just unlocked asks again within one round trip, and most questions of the waiters miss the moment in which
+// the name is free. After mostSpins refusals, about 200 ms, they ask every twice commonSpin, or as often as so many separate pollers would.
 const (
 	firstSpin   = time.Millisecond
 	commonSpin  = 8 * time.Millisecond

@@ -4,23 +4,22 @@ import "github.com/wheellock/wheellock/scripts"
 
 // Semaphore is the machine of a counting semaphore without owners.
 //
-// One call takes for as many waiters from the front as there are permits (take.lua). What it took is
-// unassigned until it is handed out, to the first that wants it: so permits that were taken for a caller that has gone
-// meanwhile go to the next, or back.
+// One call takes permits for as many waiters from the head of the queue as there are permits for (take.lua). The permits are unassigned
+// until a waiter is granted them. If a waiter has given up meanwhile, its permits go to the next one, or back to Redis.
 type Semaphore struct {
 	sequencer
-	unassigned int64 // taken, and nobody's yet
-	giveAt     Time  // when unassigned ones may be given back
+	unassigned int64 // taken from Redis, and not granted
+	giveAt     Time  // when unassigned permits may be given back
 }
 
-// surplus is unassigned permits that are being given back.
+// surplus is unassigned permits that a call gives back.
 type surplus struct {
 	s *Semaphore
 	n int64
 }
 
-// Settle keeps those that Redis has refused: they are tried again as long as the engine lives. Where nobody knows whether
-// they were given, they are not given twice; and a key that holds something else has no permits.
+// Settle keeps the permits if Redis has refused them: they are given again for as long as the engine lives. If the call got no answer, they
+// are not given twice. If the key holds something else, there is nothing to give them to.
 func (s *surplus) Settle(out Outcome) bool {
 	if out.Why == Refused {
 		s.s.unassigned += s.n
@@ -37,13 +36,13 @@ func (s *Semaphore) reset(cfg *Config) {
 	s.sequencer.reset(cfg, s)
 }
 
-// mostServed is how many callers one call takes for at most.
+// mostServed is how many waiters one call takes permits for.
 const mostServed = 128
 
-// mostTaken bounds what one call takes: sums must stay whole numbers in Lua.
+// mostTaken bounds the sum of one call: it must stay a whole number in Lua.
 const mostTaken = 1 << 51
 
-// ask takes for those at the head of the queue.
+// ask takes permits for the waiters at the head of the queue.
 func (s *Semaphore) ask() Command {
 	runs := make([]byte, 0, 32)
 	sum := int64(0)
@@ -58,18 +57,18 @@ func (s *Semaphore) ask() Command {
 		}
 		runs = scripts.AppendRun(runs, want, run)
 	}
-	for ; w != nil && w.asked; w = w.next { // of a question that is asked again for others
+	for ; w != nil && w.asked; w = w.next { // the earlier question was for more waiters
 		w.asked = false
 	}
 	return Command{Op: Take, Args: TakeArgs{Runs: scripts.Runs(runs)}.Args()}
 }
 
-// updateQuestion takes for those that wait now.
+// updateQuestion takes permits for those that wait now.
 func (s *Semaphore) updateQuestion(c *Command) {
 	c.Args = TakeArgs{Runs: s.ask().Args.Take().Runs, Resent: true}.Args()
 }
 
-// admit hands out what was taken.
+// admit grants the permits that were taken.
 func (s *Semaphore) admit(now Time, c *Command, fx *Effects) {
 	s.tries = 0
 	s.unassigned += int64(c.Reply)
@@ -97,7 +96,7 @@ func (s *Semaphore) admit(now Time, c *Command, fx *Effects) {
 	}
 }
 
-// Change is that of every counted kind, but permits that were taken in vain are nobody's again.
+// Change changes the count. Permits that were taken for a caller that has gone become unassigned instead.
 func (s *Semaphore) Change(now Time, c Change, fx *Effects) {
 	if c.Ack == InVain {
 		s.unassigned += c.Args.Count().N
@@ -107,19 +106,19 @@ func (s *Semaphore) Change(now Time, c Change, fx *Effects) {
 	s.sequencer.Change(now, c, fx)
 }
 
-// ownChange gives back what nobody wants.
+// ownChange gives unassigned permits back.
 func (s *Semaphore) ownChange(now Time) (Change, bool) {
 	n := s.unassigned
 	if n == 0 || now < s.giveAt {
 		return Change{}, false
 	}
-	s.unassigned, s.giveAt = 0, now+deniedPause // for the case that it is refused
+	s.unassigned, s.giveAt = 0, now+deniedPause // giveAt: if Redis refuses them
 	c := ChangeCount(Give, n)
 	c.Ack = &surplus{s, n}
 	return c, true
 }
 
-// NextAlarm is the first instant at which time alone changes something.
+// NextAlarm is when the machine must be woken if no event comes before.
 func (s *Semaphore) NextAlarm() Time {
 	at := s.sequencer.NextAlarm()
 	if s.unassigned > 0 && s.call.Op == None {
@@ -128,7 +127,7 @@ func (s *Semaphore) NextAlarm() Time {
 	return at
 }
 
-// dismissAsked is a question that will get no answer: what it took for those at the head is gone, and they are told.
+// dismissAsked answers the waiters of a question that will get no answer: the permits that it took are lost.
 func (s *Semaphore) dismissAsked() {
 	s.contest.dismiss(s.cfg, Outcome{Why: Doubtful}, func(w *Waiter) bool { return w.asked })
 }
@@ -137,5 +136,5 @@ func (s *Semaphore) giveBack(c *Command) { s.unassigned += int64(c.Reply) }
 
 func (s *Semaphore) channel() func(string) string { return scripts.SemaphoreChannel }
 
-// Idle reports whether the entry can be forgotten.
+// Idle reports whether the machine has nothing to do and nothing to remember.
 func (s *Semaphore) Idle() bool { return s.sequencer.Idle() && s.unassigned == 0 }

@@ -1,8 +1,8 @@
 package gate
 
-// sequencer is what the machines of names without owners share: the waiters, what is to be changed, and the one
-// call that is under way. A call has a number, and whatever happens to its answer it is sent again under
-// that number until Redis has said what it did (rule 22); only then comes the next.
+// sequencer is the part that the machines of names without owners share: the waiters, the changes, and the one call under way. A call has a
+// number. If its answer is lost, it is sent again under that number until Redis has said what it did (rule 22). Only then the next call is
+// made.
 type sequencer struct {
 	Entry
 	cfg     *Config
@@ -11,22 +11,22 @@ type sequencer struct {
 	kind    countedKind
 	changes changes
 
-	call     Command // under way; Op None: nothing is
-	inFlight bool    // it is on its way; else it waits for callAt
-	unsure   Time    // when it was sent and got no answer first; 0: it never did
-	denied   Time    // when it was refused first, for a reason that may pass; 0: it never was
-	callAt   Time    // when it, or the next change, may be sent
+	call     Command // under way; Op None: there is none
+	inFlight bool    // the call has left; else it waits for callAt
+	unsure   Time    // when the call was first sent without getting an answer; 0: it never was
+	denied   Time    // when the call was first refused, for a reason that may pass; 0: it never was
+	callAt   Time    // when the call, or the next change, may be sent
 }
 
-// countedKind is what differs between the kinds.
+// countedKind is the part that each kind has for itself.
 type countedKind interface {
-	ask() Command                            // the question for those at the head of the queue
-	admit(now Time, c *Command, fx *Effects) // its answer
-	channel() func(string) string            // where news is announced
+	ask() Command                            // the question for the head of the queue
+	admit(now Time, c *Command, fx *Effects) // handles the answer to the question
+	channel() func(string) string            // the channel of the name's messages
 	updateQuestion(c *Command)               // the question is sent again: change it to what is wanted now
-	ownChange(now Time) (Change, bool)       // what is to be changed besides what was asked for
-	dismissAsked()                           // its answer will never come
-	giveBack(c *Command)                     // its answer is UnderReplicated
+	ownChange(now Time) (Change, bool)       // a change that no caller asked for, if one is due
+	dismissAsked()                           // the question will get no answer
+	giveBack(c *Command)                     // the answer to the question is UnderReplicated
 }
 
 func (s *sequencer) reset(cfg *Config, r countedKind) {
@@ -34,9 +34,9 @@ func (s *sequencer) reset(cfg *Config, r countedKind) {
 	s.contest.begin(cfg, &s.rivals)
 }
 
-// Ask is a caller that wants in.
+// Ask is a caller that wants to be granted something.
 func (s *sequencer) Ask(now Time, w *Waiter, fx *Effects) {
-	if w.Try && s.contest.queue.lasting() > 0 { // those that wait come first
+	if w.Try && s.contest.queue.lasting() > 0 { // callers that wait come first
 		s.cfg.Answer(w, Outcome{Why: Taken, TTL: -1})
 		return
 	}
@@ -52,7 +52,7 @@ func (s *sequencer) Ask(now Time, w *Waiter, fx *Effects) {
 	s.advance(now, fx)
 }
 
-// Change is a call that does not wait in line.
+// Change is a caller that wants a change, which does not wait in the queue.
 func (s *sequencer) Change(now Time, c Change, fx *Effects) {
 	if !c.lasting() { // it does not wait for the end of a pause
 		s.callAt = min(s.callAt, now)
@@ -61,8 +61,7 @@ func (s *sequencer) Change(now Time, c Change, fx *Effects) {
 	s.advance(now, fx)
 }
 
-// advance sends the next call, if one is due and none is on its way, and notes whether anybody still has to listen.
-// Every event ends with it.
+// advance sends the next call if one is due and none is on its way, and sets when the subscription ends. Every event ends with it.
 func (s *sequencer) advance(now Time, fx *Effects) {
 	s.sendNext(now, fx)
 	s.rivals.setLinger(now, s.contest.queue.lasting() > 0)
@@ -98,7 +97,7 @@ func (s *sequencer) sendNext(now Time, fx *Effects) {
 func (s *sequencer) sendNew(c Command, fx *Effects) {
 	s.cfg.LastID++
 	c.Entry, c.ID = &s.Entry, s.cfg.LastID
-	if c.Op == PermitTake { // it gives numbers to its ids
+	if c.Op == PermitTake { // its permits have numbers, too
 		s.cfg.LastID += uint64(c.Args.PermitTake().N) - 1
 	}
 	s.call, s.unsure, s.denied = c, 0, 0
@@ -113,7 +112,7 @@ func (s *sequencer) send(fx *Effects) {
 	*fx.add(s.call.Op) = s.call
 }
 
-// repeat sends the call that is not settled once more, or gives it up.
+// repeat sends a call without an answer again, or gives up.
 func (s *sequencer) repeat(now Time, fx *Effects) {
 	switch {
 	case s.unsure != 0 && now >= s.unsure+receiptTime:
@@ -136,8 +135,7 @@ func (s *sequencer) endCall(out Outcome) {
 	s.call = Command{}
 }
 
-// forget takes out a waiter. Redis may have been asked for more than is wanted now, and so have given nothing: those behind
-// are asked for anew.
+// forget removes a waiter. The question may have been for more than the others want, and so may have taken nothing: Redis is asked again.
 func (s *sequencer) forget(w *Waiter) (waited bool) {
 	waited = w.queued
 	s.again = s.again || waited && w.asked
@@ -145,13 +143,13 @@ func (s *sequencer) forget(w *Waiter) (waited bool) {
 	return waited
 }
 
-// Abandon gives up a waiter: its caller waits no longer.
+// Abandon ends the wait of a caller that gives up.
 func (s *sequencer) Abandon(now Time, w *Waiter, fx *Effects) { s.endWait(now, w, GaveUp, fx) }
 
-// Timeout gives up a waiter that has waited until its Until.
+// Timeout ends the wait of a caller when its Until has passed.
 func (s *sequencer) Timeout(now Time, w *Waiter, fx *Effects) { s.endWait(now, w, TimedOut, fx) }
 
-// endWait answers a waiter that waits no longer. One that has had its answer is left alone.
+// endWait answers a waiter. One that has its answer is left alone.
 func (s *sequencer) endWait(now Time, w *Waiter, why Why, fx *Effects) {
 	if s.forget(w) {
 		s.cfg.endWait(w, why, s.contest.lastOutcome(now))
@@ -159,13 +157,13 @@ func (s *sequencer) endWait(now Time, w *Waiter, why Why, fx *Effects) {
 	s.advance(now, fx)
 }
 
-// Subscribed is the subscription being confirmed, perhaps again after a reconnect, or refused.
+// Subscribed handles the confirmation of the name's channel, which comes again after a reconnect, or its refusal.
 func (s *sequencer) Subscribed(now Time, refusal string, fx *Effects) {
 	s.again = s.contest.subscribed(s.cfg, refusal) || s.again
 	s.advance(now, fx)
 }
 
-// Drain turns all waiters away; what is to be given back is still given.
+// Drain dismisses all waiters. Changes that give something back are still sent.
 func (s *sequencer) Drain(now Time, fx *Effects) {
 	s.contest.dismiss(s.cfg, Outcome{Why: Closed}, everyone)
 	s.advance(now, fx)
@@ -174,14 +172,14 @@ func (s *sequencer) Drain(now Time, fx *Effects) {
 // Waiting is how many callers wait for the name.
 func (s *sequencer) Waiting() int { return int(s.contest.queue.n) }
 
-// Message is news on the channel: that a latch has changed, or how many permits there are now, or how many came.
+// Message handles messages: a latch has changed, or there are permits.
 func (s *sequencer) Message(now Time, news News, fx *Effects) {
 	if s.rivals.foreign(news) && (s.Kind == LatchKind || news.Most > 0) {
 		s.hinted(now, fx)
 	}
 }
 
-// hinted is a hint by a message. What nobody is granted by counts as a message in vain.
+// hinted handles a message. It counts as found nothing, until a caller is granted something.
 func (s *sequencer) hinted(now Time, fx *Effects) {
 	s.rivals.noteFound(now, false)
 	if now >= s.rivals.heedAt {
@@ -192,16 +190,16 @@ func (s *sequencer) hinted(now Time, fx *Effects) {
 	s.advance(now, fx)
 }
 
-// askAgain says that the next answer may be yes.
+// askAgain makes Redis be asked, because the answer may be yes now.
 func (s *sequencer) askAgain(now Time, fx *Effects) {
 	s.again = true
 	s.advance(now, fx)
 }
 
-// Suspect is a change of the key by somebody else.
+// Suspect is a change of the key by another program.
 func (s *sequencer) Suspect(now Time, fx *Effects) { s.askAgain(now, fx) }
 
-// LinkUp is the end of a break of the link.
+// LinkUp is the end of an outage.
 func (s *sequencer) LinkUp(now Time, fx *Effects) {
 	s.contest.askAt, s.callAt = min(s.contest.askAt, now), min(s.callAt, now)
 	s.tries, s.changes.tries = 0, 0
@@ -209,13 +207,13 @@ func (s *sequencer) LinkUp(now Time, fx *Effects) {
 	s.askAgain(now, fx)
 }
 
-// Close is Drain, for good.
+// Close dismisses all waiters, for good.
 func (s *sequencer) Close(now Time, fx *Effects) {
 	s.rivals.subscription.close()
 	s.Drain(now, fx)
 }
 
-// Wake is the alarm.
+// Wake handles the alarm.
 func (s *sequencer) Wake(now Time, fx *Effects) {
 	if now >= Centuries {
 		s.settleAll()
@@ -227,7 +225,7 @@ func (s *sequencer) Wake(now Time, fx *Effects) {
 	s.advance(now, fx)
 }
 
-// settleAll settles what nobody will work on any more.
+// settleAll answers all callers that are left: the engine ends.
 func (s *sequencer) settleAll() {
 	s.contest.dismiss(s.cfg, Outcome{Why: Closed}, everyone)
 	if s.call.Op != None && s.changes.n > 0 && (s.inFlight || s.unsure != 0) {
@@ -236,7 +234,7 @@ func (s *sequencer) settleAll() {
 	s.changes.settleAll(Outcome{Why: Down})
 }
 
-// NextAlarm is the first instant at which time alone changes something.
+// NextAlarm is when the machine must be woken if no event comes before.
 func (s *sequencer) NextAlarm() Time {
 	at := s.rivals.linger
 	switch {
@@ -254,7 +252,7 @@ func (s *sequencer) NextAlarm() Time {
 	return at
 }
 
-// Idle reports whether the entry can be forgotten.
+// Idle reports whether the machine has nothing to do and nothing to remember.
 func (s *sequencer) Idle() bool {
 	return s.call.Op == None && s.contest.queue.head == nil && s.changes.queue == nil && s.rivals.state == unsubscribed
 }

@@ -6,7 +6,7 @@ import (
 	"github.com/wheellock/wheellock/scripts"
 )
 
-// Answer is the call coming back. It is settled, or sent again until it is.
+// Answer handles the answer to the call: the call is settled, or sent again.
 func (s *sequencer) Answer(now Time, c *Command, fx *Effects) {
 	s.inFlight = false
 	if Operations[c.Op].publishes {
@@ -34,13 +34,13 @@ func (s *sequencer) Answer(now Time, c *Command, fx *Effects) {
 	s.advance(now, fx)
 }
 
-// answered is an answer of the script.
+// answered handles an answer of the script.
 func (s *sequencer) answered(now Time, c *Command, fx *Effects) {
 	fault := c.Reply.Fault()
 	switch {
 	case s.changes.n == 0 && fault == scripts.None:
 		s.call = Command{}
-		s.again = s.again || s.unsure != 0 // it may be the answer to a question for others
+		s.again = s.again || s.unsure != 0 // the question that took something may have been for others
 		s.kind.admit(now, c, fx)
 	case s.changes.n == 0:
 		s.unasked(now, c)
@@ -54,8 +54,8 @@ func (s *sequencer) answered(now Time, c *Command, fx *Effects) {
 	}
 }
 
-// refused is an answer that those at the head cannot be served: they sleep until news comes, or the poll cap. ttl is
-// when the first of the held permits comes back, if nobody renews it; negative: that is not known.
+// refused handles an answer that the head of the queue cannot be granted what it wants: the waiters sleep until a message, or the poll cap.
+// ttl is when the first permit comes back if its hold is not renewed; negative: not known.
 func (s *sequencer) refused(now Time, ttl time.Duration, fx *Effects) {
 	s.cfg.Stats.Waits.Inc()
 	s.tries, s.rivals.theirs.ends = 0, leaseEnd(now, ttl)
@@ -67,14 +67,14 @@ func (s *sequencer) refused(now Time, ttl time.Duration, fx *Effects) {
 	s.rivals.subscribe(&s.Entry, s.kind.channel(), fx)
 }
 
-// unasked is a question that surely took nothing, for another reason than that there is nothing.
+// unasked handles a question that surely took nothing, because it did not run.
 func (s *sequencer) unasked(now Time, c *Command) {
 	s.call = Command{}
 	s.answerCallers(now, c)
 	s.contest.declined(now, s.cfg, c, &s.tries)
 }
 
-// unchanged is a change that surely was not made. Those that last are tried again.
+// unchanged handles a change that surely was not made. A lasting change is sent again.
 func (s *sequencer) unchanged(now Time, c *Command) {
 	fault := c.Reply.Fault()
 	passing := c.Result == Again || c.Result == Answered && fault.Passing()
@@ -82,7 +82,7 @@ func (s *sequencer) unchanged(now Time, c *Command) {
 	switch {
 	case !s.changes.queue[0].lasting() && c.Result == NotSent:
 		s.endCall(unprovedOutcome(c))
-	case c.Result == NotSent: // as if it had not been tried: by the next time there may be more of it
+	case c.Result == NotSent: // the next call may add up more of them
 		s.changes.n, s.call = 0, Command{}
 	case !passing || !s.changes.queue[0].lasting() || s.denied != 0 && now >= s.denied+refusalTime:
 		s.endCall(refusal(c))
@@ -94,7 +94,7 @@ func (s *sequencer) unchanged(now Time, c *Command) {
 	}
 }
 
-// unanswered is an answer that was lost: the call is sent again until there is one.
+// unanswered handles a lost answer: the call is sent again until there is one.
 func (s *sequencer) unanswered(now Time, c *Command) {
 	if s.unsure == 0 {
 		s.unsure = c.Sent
@@ -105,7 +105,7 @@ func (s *sequencer) unanswered(now Time, c *Command) {
 	s.contest.answerWaiters(s.cfg, unprovedOutcome(c))
 }
 
-// unreplicated is a call that ran, but too few replicas have what it did. What it took goes back.
+// unreplicated handles a call that ran, but that too few replicas acknowledged. What it took goes back.
 func (s *sequencer) unreplicated(now Time, c *Command) {
 	s.call = Command{}
 	if s.changes.n > 0 {
@@ -116,7 +116,7 @@ func (s *sequencer) unreplicated(now Time, c *Command) {
 	s.kind.giveBack(c)
 }
 
-// answerCallers tells the callers that ask only once that there is nobody to answer.
+// answerCallers answers the callers that do not wait, after a call that surely did not run.
 func (s *sequencer) answerCallers(now Time, c *Command) {
 	if c.Result != NotSent {
 		out := refusal(c)
@@ -130,13 +130,13 @@ func (s *sequencer) answerCallers(now Time, c *Command) {
 	s.callAt = now + deniedPause
 }
 
-// doubtful reports whether an earlier copy of the call may still run, or may have run in spite of this fault: a question
-// that took something writes also when it is asked again, so a server that refuses writes does not say what it took.
+// doubtful reports whether an earlier copy of the call may still run, or may have run in spite of this fault. A question writes even if it
+// only repeats what it took before, so the fault that writes are refused does not say what it took.
 func (s *sequencer) doubtful(now Time, fault scripts.Fault) bool {
 	return s.unsure != 0 && (now < lateAfter(s.unsure) || s.changes.n == 0 && fault.Passing())
 }
 
-// published is a Give coming back: its message is known as ours, or was none.
+// published handles the answer to an operation that publishes: its message is one of our own, if there was one.
 func (s *sequencer) published(c *Command) {
 	reply := c.Reply
 	if !c.ran() {
@@ -147,15 +147,15 @@ func (s *sequencer) published(c *Command) {
 	}
 }
 
-// refusedLate is a call that came to Redis too late: the server's clock is known by then, and it is sent again at once,
-// after a pause if that was in vain.
+// refusedLate handles a call that came to Redis too late. The answer has told the engine the server's clock, so the call is sent again at
+// once, and after a pause if that fails, too.
 func (s *sequencer) refusedLate(now Time, c *Command) {
 	out, pause := declinedOutcome(c, s.retries())
 	s.callAt = now + pause
 	s.contest.answerWaiters(s.cfg, out)
 }
 
-// retries counts the attempts at the call under way, or at others like it.
+// retries counts the failures in a row of calls like the one under way.
 func (s *sequencer) retries() *retries {
 	if s.changes.n > 0 {
 		return &s.changes.tries
@@ -163,7 +163,7 @@ func (s *sequencer) retries() *retries {
 	return &s.tries
 }
 
-// pause is how long to wait before the next attempt at the call under way.
+// pause is the pause before the next attempt at the call under way.
 func (s *sequencer) pause() time.Duration {
 	pause := s.retries().next(s.cfg.LastID)
 	if s.changes.n > 0 && s.call.Lease > 0 {

@@ -7,20 +7,21 @@ import (
 	"github.com/wheellock/wheellock/scripts"
 )
 
-// News is the messages that came on a channel since it was last looked at.
+// News is the messages that came on a channel since the loop last looked.
 type News struct {
 	N    int32 // how many
-	Most int64 // the largest number that one of them said
+	Most int64 // the largest number in them
 
-	codes [mostCodes]int64 // what the first of them said that may be the code of a claim
-	ones  int32            // how many said 1
+	codes [mostCodes]int64 // the first numbers that may be the code of a claim
+	ones  int32            // how many were a 1
 	kept  uint8
 }
 
-// mostCodes is how many are kept. A name has one claim here. If others fill the channel, its code may be lost as any message may be.
+// mostCodes is how many codes are kept. A process has one claim of a name. If others flood the channel, its code may be lost, as any
+// message may.
 const mostCodes = 4
 
-// Add notes a message, which said that number. On the channel of a mutex a 1 is for waiters of Redisson (scripts/release_claim.lua).
+// Add adds a message with that number. On the channel of a mutex a 1 is for waiters of Redisson (scripts/release_claim.lua).
 func (n *News) Add(said int64) {
 	if n.N == 0 || said > n.Most {
 		n.Most = said
@@ -31,24 +32,24 @@ func (n *News) Add(said int64) {
 			n.ones++
 		}
 	}
-	if said > 1 && n.kept < mostCodes { // not one of Redisson's
+	if said > 1 && n.kept < mostCodes { // Redisson's numbers are 0 and 1
 		n.codes[n.kept] = said
 		n.kept++
 	}
 }
 
-// subscription is a name's subscription to one channel, and what is known of our own messages on it.
+// subscription is a name's subscription to its channel, and what is known of our own messages on it.
 type subscription struct {
 	channel   string
-	linger    Time  // when the subscription ends if nobody waits
-	ended     Time  // when it ended last; Redis hears of that later
-	heedAt    Time  // from when on a message leads to a question again
-	own       int32 // our own messages that have not come back yet
-	echo      int32 // how often each of them comes back
+	linger    Time  // when the subscription ends if no caller waits
+	ended     Time  // when it ended last; Redis learns of that later
+	heedAt    Time  // when a message may lead to a question again
+	own       int32 // messages of ours that have not come back yet
+	echo      int32 // how many copies of each come back
 	state     subscriptionState
-	published bool  // the release in flight is one of them
-	missed    bool  // a message that was not heeded came while a question was on its way: it asks at heedAt
-	vain      uint8 // questions in a row that a message may have led to and that found nothing changed
+	published bool  // the command in flight publishes one of them
+	missed    bool  // a message before heedAt came while a question was on its way: the next one leaves at heedAt
+	vain      uint8 // questions in a row that a message may have caused, and that found nothing changed
 }
 
 func newSubscription(cfg *Config) subscription {
@@ -59,16 +60,16 @@ func newSubscription(cfg *Config) subscription {
 type subscriptionState uint8
 
 const (
-	unsubscribed    subscriptionState = iota // not subscribed
-	subscribing                              // subscription asked for
+	unsubscribed    subscriptionState = iota // there is none
+	subscribing                              // asked for
 	subscribed                               // confirmed
-	subscribeDenied                          // this user may not listen: the poll cap is all there is
+	subscribeDenied                          // this user may not subscribe: the waiters ask after the poll cap
 )
 
-// lingerTime is how long a subscription outlives its last waiter, for hot names.
+// lingerTime is how long a subscription outlives its last waiter: hot names need it again soon.
 const lingerTime = time.Second
 
-// subscribe subscribes to a channel, unless that was done.
+// subscribe asks for the channel, unless that was done.
 func (s *subscription) subscribe(e *Entry, channel func(string) string, fx *Effects) {
 	s.linger = Never
 	if s.state != unsubscribed {
@@ -78,7 +79,7 @@ func (s *subscription) subscribe(e *Entry, channel func(string) string, fx *Effe
 	fx.Subscriptions = append(fx.Subscriptions, SubscriptionChange{Entry: e, Channel: s.channel, On: true})
 }
 
-// setLinger starts the linger when nobody waits any more, and stops it when somebody does.
+// setLinger sets the end of the subscription when no caller waits any more, and cancels it when one does.
 func (s *subscription) setLinger(now Time, waiting bool) {
 	switch {
 	case s.state == unsubscribed:
@@ -101,10 +102,10 @@ func (s *subscription) unsubscribeIdle(now Time, e *Entry, fx *Effects) {
 	s.state, s.ended = unsubscribed, now
 }
 
-// confirm notes that the subscription stands, perhaps again: what was published before is lost.
+// confirm records that the subscription stands, perhaps again: messages from before are lost.
 func (s *subscription) confirm() { s.state, s.own = subscribed, 0 }
 
-// ownSubscriptions is how many of the channel's subscribers we are ourselves.
+// ownSubscriptions is how many of the channel's subscribers are this process.
 func (s *subscription) ownSubscriptions() int64 {
 	if s.state == subscribed || s.state == subscribing {
 		return 1
@@ -112,7 +113,7 @@ func (s *subscription) ownSubscriptions() int64 {
 	return 0
 }
 
-// ownWhenSent is how many of those that a command counted may have been ourselves.
+// ownWhenSent is how many of the subscribers that a command counted may have been this process.
 func (s *subscription) ownWhenSent(sent Time) int64 {
 	if s.ended != 0 && sent < s.ended+lingerTime {
 		return 1
@@ -120,10 +121,10 @@ func (s *subscription) ownWhenSent(sent Time) int64 {
 	return s.ownSubscriptions()
 }
 
-// close forgets the subscription: the connection closes with the engine.
+// close forgets the subscription: its connection closes with the engine.
 func (s *subscription) close() { s.state, s.linger = unsubscribed, Never }
 
-// foreign takes messages; false: they are our own.
+// foreign reports whether one of the messages is not our own.
 func (s *subscription) foreign(news News) bool {
 	own := min(news.N, s.own)
 	s.own -= own
@@ -131,16 +132,16 @@ func (s *subscription) foreign(news News) bool {
 }
 
 const (
-	// vainQuestions is how many questions in a row may find nothing changed before messages are heeded less often.
+	// vainQuestions is how many questions in a row may find nothing changed before messages lead to fewer questions.
 	vainQuestions = 10
-	// Then a message leads to a question 1 ms after the last one at the earliest, doubling to 16 ms: a flood on a
-	// channel makes each engine ask for a name 60 times a second at most.
+	// From then on a message leads to a question at the earliest 1 ms after the last one, doubling to 16 ms: if a channel is flooded, each
+	// engine asks for the name at most 60 times a second.
 	firstHeed   = time.Millisecond
 	longestHeed = 16 * time.Millisecond
 )
 
-// noteFound notes what a question has found: whether anything had changed since the one before. Another owner of the
-// lock is a change, so that a lock over which many compete is asked for as often as it is freed.
+// noteFound records whether a question found a change since the one before. Another owner is a change, so a lock with many rivals is asked
+// for as often as it is freed.
 func (s *subscription) noteFound(now Time, changed bool) {
 	if changed {
 		s.vain, s.heedAt = 0, 0
@@ -160,8 +161,8 @@ func (s *subscription) noteFound(now Time, changed bool) {
 	s.heedAt = now + pause
 }
 
-// notePublish notes that a command leaves that publishes a message, which will come back to us. It is noted when it leaves:
-// the message and the answer come on two connections, and the message may well be first.
+// notePublish records that a command leaves that publishes a message, which will come back to us. It is called when the command leaves,
+// because the message may come before the answer, on another connection.
 func (s *subscription) notePublish() {
 	if s.state == subscribed {
 		s.own += s.echo
@@ -169,22 +170,22 @@ func (s *subscription) notePublish() {
 	}
 }
 
-// otherListeners is how many others heard the message of a command that n subscribers heard. sure is false when
-// somebody else's message may have been taken for ours.
+// otherListeners is how many subscribers of other processes received the message of a command that n subscribers received. sure is false if
+// a message of another process may have been taken for ours.
 func (s *subscription) otherListeners(n scripts.Reply) (others int32, sure bool) {
 	listeners := int32(max(n, 0))
 	if !s.published {
 		return listeners, true
 	}
-	if listeners == 0 { // not even we did: there will be no message
+	if listeners == 0 { // our own subscriber received nothing: no message will come back
 		return 0, s.unpublished()
 	}
 	s.published = false
 	return listeners - 1, true
 }
 
-// unpublished is a command that may have published nothing. The message we were going to ignore may be
-// somebody else's, so nothing is ignored; our own, should it still come, costs one question too many.
+// unpublished records that a command may have published nothing. The next message may be another process's, so none is ignored any more. If
+// our own comes after all, it costs one question too many.
 func (s *subscription) unpublished() (sure bool) {
 	if !s.published {
 		return true

@@ -12,32 +12,32 @@ type Waiter struct {
 	// Set by the caller before it asks.
 	By     Settler
 	Hold   *Hold         // what the request becomes when it is granted; nil: By is a Maker
-	Owner  uint64        // the caller's Owner; 0: an owner of its own
+	Owner  uint64        // the caller's Owner, for re-entry; 0: none
 	Lease  time.Duration // whole milliseconds
-	Least  time.Duration // the name stays taken for so long after the grant, even if it is unlocked; 0: as long as it is held
-	Adopts string        // the owner field that it wants to take the place of; empty: the name is to be free
+	Least  time.Duration // how long the name stays taken after the grant, even if it is unlocked earlier; 0: no longer than it is held
+	Adopts string        // adopt the name from this owner field; empty: the name is to be free
 	N      int64         // how many permits
-	Until  Time          // when it gives up; 0: never. Of a Try: for how long it waits for the answer
-	Since  Time          // when the hold began of which this one is a late part; 0: it begins when it is granted
+	Until  Time          // when it gives up; 0: never. Of a Try: how long it waits for the answer
+	Since  Time          // when the hold began that this one is a late part of; 0: it begins with the grant
 	Watch  bool          // the watchdog renews
-	Try    bool          // asks once
-	Write  bool          // of a read-write lock: to exclude
+	Try    bool          // it asks once
+	Write  bool          // it wants to exclude all other owners, as every caller of a mutex does
 
 	// Set by the loop before it is granted.
-	HandedOn bool // in the tenure of another hold
+	HandedOn bool // the lease was handed on from another hold
 	Reentry  bool // its Owner has a hold
 
 	// Owned by the loop.
 	queued     bool
-	asked      bool   // Redis was asked for it, and has not answered
-	subscribed bool   // it listens, in the queue of a fair lock in Redis
-	place      uint64 // there; 0: it does not stand in it
+	asked      bool   // the question on its way, or the last one, is for it
+	subscribed bool   // it has a channel in the fair queue
+	place      uint64 // in the fair queue; 0: none
 	Entry      *Entry
 	Timer      wheel.Timer[*Waiter] // for Until
 	next, prev *Waiter
 }
 
-// Maker is a caller that makes its hold only when it is granted one, so that waiting costs less memory.
+// Maker is a caller that makes its hold only when it is granted, so that waiting costs less memory.
 type Maker interface{ Hold() *Hold }
 
 // hold is what w becomes.
@@ -49,8 +49,8 @@ func (w *Waiter) hold() *Hold {
 	return w.Hold
 }
 
-// begin makes w a hold of t, from now on, that ends by limit at the latest if it has a fixed lease. It is the first of its
-// Owner unless it was given a hold count.
+// begin makes w a hold of t from now on. With a fixed lease it ends at limit at the latest. It is the first of its Owner unless it has a
+// hold count already.
 func (w *Waiter) begin(now Time, t *Tenure, limit Time, maxHold time.Duration) *Hold {
 	h := w.hold()
 	if h.holdCount == nil && w.Owner != 0 {
@@ -70,16 +70,16 @@ func (w *Waiter) begin(now Time, t *Tenure, limit Time, maxHold time.Duration) *
 	return h
 }
 
-// fits reports whether w can have a tenure as it stands in Redis, without a change of lease (rule 1).
+// fits reports whether w can have t as it stands in Redis, without a change of lease (rule 1).
 func (w *Waiter) fits(t *Tenure) bool {
 	return w.Watch && t.Watch && w.Lease == t.Lease && w.Least == 0 && !t.Stretched
 }
 
-// takes is the lease of the command that takes the name for w: whatever becomes of its holder, the name stays taken for Least.
+// takes is the lease of a command that takes the name for w: the name must stay taken for Least even if the process dies.
 func (w *Waiter) takes(lease time.Duration) time.Duration { return max(lease, w.Least) }
 
-// endOutcome is the answer to a waiter that waits no longer, from what is known of its name. A waiter that asks only once
-// was asked for, perhaps, and heard nothing.
+// endOutcome is the answer to a waiter that gives up or has to, from the last answer about its name. A waiter that asks only once may have
+// got no answer.
 func (w *Waiter) endOutcome(why Why, known Outcome) Outcome {
 	switch {
 	case w.Try && why == TimedOut:
@@ -91,13 +91,13 @@ func (w *Waiter) endOutcome(why Why, known Outcome) Outcome {
 	return known
 }
 
-// Queue is the waiters of one name, in order of arrival.
+// Queue is the waiters of one name, in the order of arrival.
 type Queue struct {
 	head, tail *Waiter
 	n, owned   int32      // how many wait; how many of them have an Owner
 	tries      int32      // how many of them ask only once
 	writers    int32      // how many of them want to exclude
-	fair       *fairQueue // where they stand in Redis, when the lock is fair; else nil
+	fair       *fairQueue // their places in Redis, if the lock is fair; else nil
 }
 
 func (q *Queue) push(w *Waiter) {
@@ -114,7 +114,7 @@ func (q *Queue) push(w *Waiter) {
 	}
 }
 
-// pushFront lets w in before all waiters.
+// pushFront puts w before all waiters.
 func (q *Queue) pushFront(w *Waiter) {
 	if q.head == nil {
 		q.push(w)
@@ -159,7 +159,7 @@ func (q *Queue) count(w *Waiter, by int32) {
 	}
 }
 
-// lasting is how many of the waiters wait for as long as it takes.
+// lasting is how many waiters do not ask only once.
 func (q *Queue) lasting() int32 { return q.n - q.tries }
 
 func everyone(*Waiter) bool    { return true }

@@ -6,35 +6,35 @@ import (
 )
 
 const (
-	// wantedPause is between the questions whether other processes wait for a name.
+	// wantedPause is between two questions whether other processes wait for a name.
 	wantedPause = 250 * time.Millisecond
-	// listenerAge is how old a hold is when a subscriber is somebody who has waited for it. A subscription outlives its last waiter
-	// by lingerTime; the rest is for the end of the subscription on its way to Redis.
+	// listenerAge is the age of a hold from which on every subscriber has waited for it. A subscription outlives its last waiter by
+	// lingerTime; the rest is for the end of the subscription on its way to Redis.
 	listenerAge = 2 * lingerTime
 )
 
-// Wanter is an Ender whose holder may ask to be told that somebody else waits for the name.
+// Wanter is an Ender that can be notified that another caller waits for the name.
 type Wanter interface {
 	Ender
-	// Wanted tells it, once. It does not block.
+	// Wanted notifies it, once. It does not block.
 	Wanted()
 }
 
-// wanting is the holds whose holders want to be told that somebody else has waited since they were granted. Who waits here is seen
-// at once. Others are counted in Redis: the places in the queue of a fair lock, which a waiter that goes gives up, or those who
-// listen to the name's channel. Whoever polls leaves no trace.
+// wanting is the holds that are to be notified when another caller waits for the name that did not wait before them. Waiters of this
+// process are known at once. Other processes are counted in Redis: by the places in the queue of a fair lock, which a waiter that gives up
+// leaves, or by the subscribers of the name's channel. Pollers leave no trace.
 //
-// Who listens to a channel when a hold is younger than listenerAge may be nobody:
+// A subscriber may be nobody's when a hold is younger than listenerAge:
 //
 //  1. B waits and subscribes. A unlocks, and B has the lock.
 //  2. B unlocks. Its subscription stays for lingerTime.
-//  3. A locks, and counts one who listens.
+//  3. A locks, and counts one subscriber.
 type wanting struct {
 	holds  []*Hold
-	lookAt Time // when Redis may be asked, again
+	lookAt Time // when Redis may be asked next
 }
 
-// countableFrom is when whoever is counted has waited for h.
+// countableFrom is the time from which on the others in Redis have waited for h.
 func (l *Lock) countableFrom(h *Hold) Time {
 	if l.Kind == FairKind {
 		return h.Since()
@@ -42,7 +42,7 @@ func (l *Lock) countableFrom(h *Hold) Time {
 	return h.Since() + listenerAge
 }
 
-// lookAlarm is when Redis is to be asked; Never: nobody wants to know, or nobody knows.
+// lookAlarm is when Redis is to be asked; Never: no holder wants to know, or the others cannot be counted.
 func (l *Lock) lookAlarm() Time {
 	at := Never
 	if l.Kind != SpinKind {
@@ -53,7 +53,7 @@ func (l *Lock) lookAlarm() Time {
 	return at
 }
 
-// Wanted has the holder of h told when somebody else waits for the name.
+// Wanted has the holder of h notified when another caller waits for the name.
 func (l *Lock) Wanted(now Time, h *Hold, fx *Effects) {
 	if h.alive {
 		w := &l.ownRivals().wanting
@@ -62,14 +62,14 @@ func (l *Lock) Wanted(now Time, h *Hold, fx *Effects) {
 	l.advance(now, fx)
 }
 
-// notifyOfWaiters tells of those who wait here, if any do, and forgets holds that have ended. A reader is let in beside readers.
+// notifyOfWaiters notifies the holders if a caller waits here, and forgets holds that have ended. A reader waits for no readers.
 func (l *Lock) notifyOfWaiters() {
 	q := &l.contest.queue
 	any := q.writers > 0 || q.lasting() > 0 && !l.reads()
 	l.contest.rivals.wanting.notify(func(*Hold) bool { return any })
 }
 
-// countWaiters asks Redis who waits, if it is time.
+// countWaiters asks Redis how many others wait, if it is time.
 func (l *Lock) countWaiters(now Time, fx *Effects) bool {
 	if now < l.lookAlarm() {
 		return false
@@ -79,7 +79,7 @@ func (l *Lock) countWaiters(now Time, fx *Effects) bool {
 	return true
 }
 
-// countedWaiters is the answer.
+// countedWaiters handles the answer.
 func (l *Lock) countedWaiters(c *Command) {
 	if c.Result != Answered {
 		return
@@ -91,7 +91,7 @@ func (l *Lock) countedWaiters(c *Command) {
 	l.contest.rivals.wanting.notify(func(h *Hold) bool { return others > 0 && c.Sent >= l.countableFrom(h) })
 }
 
-// notify tells those that are wanted, and forgets them and those that have ended.
+// notify notifies the holders of the holds that are wanted. It forgets these and the holds that have ended.
 func (w *wanting) notify(wanted func(*Hold) bool) {
 	w.holds = slices.DeleteFunc(w.holds, func(h *Hold) bool {
 		if h.alive && !wanted(h) {

@@ -3,45 +3,45 @@ package gate
 import "time"
 
 const (
-	// streakLimit times HandoffTime is how long a process keeps a name at most before it frees it once,
-	// even if nobody is heard: pollers do not subscribe (rule 9: zero proves nothing).
+	// streakLimit times HandoffTime is how long a process keeps a name at most before it frees it once, even if no other listener is known:
+	// pollers do not subscribe (rule 9: zero proves nothing).
 	streakLimit = 10
-	// A yield that nobody takes is followed by one twice as long, up to longestYield: whoever is far away, or gets
-	// no processor, needs longer to ask. A yield that was taken is followed by one half as long.
+	// A yield that nobody takes is followed by one twice as long, up to longestYield: a process that is far away, or short of processors,
+	// needs longer to ask. A yield that was taken is followed by one half as long.
 	minYield     = 2 * time.Millisecond
 	longestYield = 128 * time.Millisecond
-	// yieldsInVain is after how many yields that nobody took we rest from yielding, for restLength times the last:
-	// who listens does not always wait, for a subscription outlives its waiters.
+	// yieldsInVain is the number of yields in vain after which the process rests from yielding, for restLength times the last: a listener
+	// does not always wait, because a subscription outlives its waiters.
 	yieldsInVain = 4
 	restLength   = 3
-	// Our turns are short from when shortAfter more yields than not were taken by others who soon gave the name back:
-	// each turn of the others is one grant, as Redisson's are. shortMost bounds the count. After shortTime it is set
-	// back, so that two of our turns are long.
+	// Our turns are short when shortAfter more yields than not were taken by others that soon gave the name back: each turn of the others
+	// is one grant, as Redisson's are. shortMost bounds the count. After shortTime the count is set back, so that two of our turns are
+	// long.
 	shortAfter = 4
 	shortMost  = shortAfter + 1
 	shortTime  = 2 * time.Second
-	// pollMemory is how long somebody who was not heard, but took what we left alone, is taken to poll.
+	// pollMemory is how long an unknown process counts as a poller that took the name after a release without listeners.
 	pollMemory = 2 * time.Second
 )
 
-// yielding is what a process owes to others that want a name it keeps (rule 9).
+// yielding is how a process lets others have a name that it keeps (rule 9).
 type yielding struct {
-	streak    Time          // when this process last began to hold the name without a break
-	outside   int32         // how many others listened at the last count
-	handed    int32         // grants without asking Redis since we have the name
-	yields    uint8         // how many yields more were in vain than were taken
-	shorts    uint8         // how many turns of others were short, less one for each that was not or was in vain
-	forPoller bool          // the yield under way is for somebody who does not listen
+	streak    Time          // when this process last began to have the name without a break
+	outside   int32         // how many other subscribers the last count found
+	handed    int32         // handoffs since this process has the name
+	yields    uint8         // yields in vain, less those that were taken
+	shorts    uint8         // short turns of others, less those that were long or in vain
+	forPoller bool          // the yield under way is for a process that does not listen
 	taken     bool          // the last yield was taken
-	yield     time.Duration // the one that is under way; 0: none
-	yieldFree Time          // until when we do not yield
-	takenAt   Time          // when we saw that it was
-	shortEnds Time          // until when our turns are short
-	pollEnds  Time          // until when somebody is taken to poll
+	yield     time.Duration // the yield under way; 0: there is none
+	yieldFree Time          // when this process yields again
+	takenAt   Time          // when the last yield was found to be taken
+	shortEnds Time          // until then our turns are short
+	pollEnds  Time          // until then an unknown poller counts as there
 }
 
-// keeps reports whether this process may keep the name for its next waiter: not while others listen, and
-// never for longer than a streak may last. A name whose waiters poll has turns instead of streaks.
+// keeps reports whether this process may keep the name for its next waiter: not while others listen, and never for longer than a streak may
+// last. A name with waiters that poll has turns instead of streaks.
 func (y *yielding) keeps(now Time, polls bool, cfg *Config) bool {
 	if y.streak == 0 {
 		y.streak = now
@@ -57,14 +57,14 @@ func (y *yielding) longest(now Time, cfg *Config) time.Duration {
 	return streakLimit * cfg.HandoffTime
 }
 
-// short reports whether others, who listen, have the name for one grant at a time.
+// short reports whether the others, which listen, have the name for one grant at a time.
 func (y *yielding) short() bool { return y.shorts >= shortAfter }
 
-// over reports whether so many callers here have had as many grants as is fair: about a third of them one each, for the
-// others are at least one, and some of our turns are long.
+// over reports whether this process has had its fair share of grants for so many callers: one for about a third of them. The others get at
+// least one grant in their turn, and some of our turns are long.
 func (y *yielding) over(callers int32) bool { return y.short() && y.handed >= max(callers/3, 1) }
 
-// pause is how long to leave a name, whose freeing so many others heard, to them.
+// pause is how long to leave the name to so many others that received its release.
 func (y *yielding) pause(now Time, listeners int32, cfg *Config) time.Duration {
 	if listeners <= 0 {
 		return y.pauseForPollers(now, cfg)
@@ -77,8 +77,8 @@ func (y *yielding) pause(now Time, listeners int32, cfg *Config) time.Duration {
 	return y.yield
 }
 
-// pauseForPollers is the pause at the end of a streak for whoever polls without listening. It meets them by chance: to let them
-// in for certain, it would have to be as long as their sleep.
+// pauseForPollers is the pause at the end of a streak for pollers that do not listen. It meets them by chance: to let them in for certain
+// it would have to be as long as their sleep.
 func (y *yielding) pauseForPollers(now Time, cfg *Config) time.Duration {
 	if cfg.HandoffTime <= 0 || y.streak == 0 || now-y.streak < y.longest(now, cfg) {
 		return 0
@@ -90,7 +90,7 @@ func (y *yielding) pauseForPollers(now Time, cfg *Config) time.Duration {
 	return y.yield
 }
 
-// endYield notes whether somebody took what we yielded.
+// endYield ends the yield under way, and notes whether another process took the name.
 func (y *yielding) endYield(nobody bool, now Time) {
 	switch {
 	case y.yield == 0:
@@ -114,9 +114,9 @@ func (y *yielding) endYield(nobody bool, now Time) {
 	y.yield, y.forPoller = 0, false
 }
 
-// noteOurs notes that the name is ours. Who kept it for a while hands it on among its own callers, as we do: two processes
-// with short turns would spend their time on messages. Where both have begun to, neither finds out about the other, so
-// after a while we try long turns, which the other sees.
+// noteOurs records that this process has the name now. A process that kept it for a while hands it on among its own callers, as we do. Two
+// processes with short turns would spend their time on messages. When both have short turns, neither finds out about the other, so after a
+// while we try long turns, which the other sees.
 func (y *yielding) noteOurs(now Time, cfg *Config) {
 	switch {
 	case y.short() && now >= y.shortEnds:
