@@ -6,6 +6,8 @@ import (
 	"github.com/wheellock/wheellock/scripts"
 )
 
+// Adoption: a caller takes over a name that stands under another owner field, of a detached lease or of a hold of its own engine.
+
 // endForAdopter ends the lease, as Force does, if a caller of this engine wants to adopt the name from the hold that has it, once no
 // command about the lease is in flight. The Adopt leaves first. The release that follows finds the owner id only if the Adopt has not taken
 // it. Callers that want to adopt from another owner get Lost.

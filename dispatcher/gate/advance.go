@@ -1,5 +1,8 @@
 package gate
 
+// The order of a Lock's work. An event first ends what is over by time (endDue), then does its own part, and last sends the next command that is
+// due (advance). Answer finds the handler of an answer.
+
 // Answer handles the answer to the command in flight.
 func (l *Lock) Answer(now Time, c *Command, fx *Effects) {
 	orphan := l.returned(c)

@@ -2,6 +2,8 @@ package gate
 
 import "time"
 
+// What a Lock asks of Redis for its waiters, and how long they sleep after a refusal.
+
 // room reports whether w could have the name beside the leases of this process. A lease that is being released is settled first (rule 4).
 func (l *Lock) room(w *Waiter) bool {
 	return !l.any(func(g *Lease) bool { return w.Write || g.write || g.phase != ours })
@@ -84,35 +86,6 @@ func (l *Lock) sendAcquire(op Op, g *Lease, lease time.Duration, fx *Effects) {
 		g.Ends = max(g.Ends, of.ends)
 	case AcquireRead:
 		c.Args = AcquireReadArgs{l.contest.rw.yieldsToWriters, l.contest.rivals.ownSubscriptions()}.Args()
-	}
-}
-
-// acquired handles the answer to an acquire.
-func (l *Lock) acquired(now Time, g *Lease, c *Command, fx *Effects) {
-	if f := l.contest.queue.fair; f != nil && f.answeredInQueue(l, now, c, fx) {
-		return
-	}
-	ttl, held := c.Reply.Held()
-	switch {
-	case c.ran() && c.Reply.Granted():
-		g.phase, g.Deadline, l.again = ours, 0, false
-		l.contest.rivals.forgetClaim(c.ID)
-		l.confirmTaken(now, g, c)
-		l.endYield(true, now)
-		l.admitOrDrop(now, g, c)
-	case c.Result == Unknown:
-		g.unanswered(lateAfter(c.Sent))
-		l.contest.askedInVain(now, l.cfg, c.ID, l.askTries(), unprovedOutcome(c))
-	case held && c.Result == Answered:
-		g.phase = free
-		l.trackOrphan(g, c.Sent)
-		if c.Op == AcquireClaim {
-			l.contest.rivals.noteClaim(now, c, c.Args.Claim().Code)
-		}
-		l.refused(now, c.Sent, ttl, g.ID, fx)
-	default:
-		g.declined()
-		l.contest.declined(now, l.cfg, c, l.askTries())
 	}
 }
 

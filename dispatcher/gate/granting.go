@@ -1,5 +1,36 @@
 package gate
 
+// How a lease becomes holds: the answer to its acquire, the waiters that it is granted to, and re-entry.
+
+// acquired handles the answer to an acquire.
+func (l *Lock) acquired(now Time, g *Lease, c *Command, fx *Effects) {
+	if f := l.contest.queue.fair; f != nil && f.answeredInQueue(l, now, c, fx) {
+		return
+	}
+	ttl, held := c.Reply.Held()
+	switch {
+	case c.ran() && c.Reply.Granted():
+		g.phase, g.Deadline, l.again = ours, 0, false
+		l.contest.rivals.forgetClaim(c.ID)
+		l.confirmTaken(now, g, c)
+		l.endYield(true, now)
+		l.admitOrDrop(now, g, c)
+	case c.Result == Unknown:
+		g.unanswered(lateAfter(c.Sent))
+		l.contest.askedInVain(now, l.cfg, c.ID, l.askTries(), unprovedOutcome(c))
+	case held && c.Result == Answered:
+		g.phase = free
+		l.trackOrphan(g, c.Sent)
+		if c.Op == AcquireClaim {
+			l.contest.rivals.noteClaim(now, c, c.Args.Claim().Code)
+		}
+		l.refused(now, c.Sent, ttl, g.ID, fx)
+	default:
+		g.declined()
+		l.contest.declined(now, l.cfg, c, l.askTries())
+	}
+}
+
 // confirmTaken handles the first confirmation of g, by the answer c to its acquire.
 func (l *Lock) confirmTaken(now Time, g *Lease, c *Command) {
 	g.confirm(now, c, l.cfg)

@@ -2,6 +2,8 @@ package gate
 
 import "time"
 
+// How a lease without holds passes to the next waiter of this process, without a new acquire.
+
 // aheadAfter is the number of handoffs after which a confirmation is sent ahead of time, so that a busy name need not wait for it.
 const aheadAfter = 4
 

@@ -6,6 +6,8 @@ import (
 	"github.com/wheellock/wheellock/scripts"
 )
 
+// What a Lock does about a lease that it has: renewals and, at its end, the release.
+
 // renew sends the renewal or the downgrade of g that is due. If no caller needs a longer lease and the watchdog does not keep g, the
 // renewal only asks whether the lease is there.
 func (l *Lock) renew(now Time, g *Lease, fx *Effects) {

@@ -5,6 +5,8 @@ import (
 	"time"
 )
 
+// The events of a Lock. Answer is in advance.go.
+
 // Ask is a caller that wants the name.
 func (l *Lock) Ask(now Time, w *Waiter, fx *Effects) {
 	l.endDue(now)

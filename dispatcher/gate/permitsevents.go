@@ -7,6 +7,8 @@ import (
 	"github.com/wheellock/wheellock/scripts"
 )
 
+// The events of Permits.
+
 // Ask is a caller that wants permits.
 func (ps *Permits) Ask(now Time, w *Waiter, fx *Effects) {
 	ps.endDue(now)

@@ -6,6 +6,8 @@ import (
 	"github.com/wheellock/wheellock/scripts"
 )
 
+// What a sequencer does with the answer to its call.
+
 // Answer handles the answer to the call: the call is settled, or sent again.
 func (s *sequencer) Answer(now Time, c *Command, fx *Effects) {
 	s.inFlight = false
