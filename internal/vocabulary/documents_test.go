@@ -1,6 +1,7 @@
 package vocabulary
 
 import (
+	"go/ast"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -194,4 +195,26 @@ func anchors(document string) (all []string) {
 func exists(path string) bool {
 	_, err := os.Stat(filepath.Join(root, path))
 	return err == nil
+}
+
+// A function that the tour of the code names is in the file that it names.
+func TestTheTourLeadsToFunctions(t *testing.T) {
+	t.Parallel()
+	_, tour, _ := strings.Cut(read(t, "ARCHITECTURE.md"), "\n## A tour of the code\n")
+	tour, _, _ = strings.Cut(tour, "\n## ")
+	lines := regexp.MustCompile("(?m)^[0-9]+\\. (`.+`) \\(([a-z/]+\\.go)").FindAllStringSubmatch(tour, -1)
+	if len(lines) == 0 {
+		t.Fatal("the tour names no function")
+	}
+	for _, line := range lines {
+		for _, m := range regexp.MustCompile("`(?:([A-Za-z]+)\\.)?([A-Za-z]+)`").FindAllStringSubmatch(line[1], -1) {
+			found := slices.ContainsFunc(parse(t, line[2]).Decls, func(d ast.Decl) bool {
+				f, is := d.(*ast.FuncDecl)
+				return is && f.Name.Name == m[2] && receiverType(f) == m[1]
+			})
+			if !found {
+				t.Errorf("%s has no %s", line[2], strings.Trim(m[0], "`"))
+			}
+		}
+	}
 }

@@ -72,18 +72,26 @@ func TestReceiversBeginAsTheirTypes(t *testing.T) {
 		if d.Recv == nil || len(d.Recv.List[0].Names) == 0 {
 			continue
 		}
-		var first string
-		ast.Inspect(d.Recv.List[0].Type, func(n ast.Node) bool {
-			if id, is := n.(*ast.Ident); is && first == "" {
-				first = strings.ToLower(id.Name[:1])
-			}
-			return true
-		})
+		first := strings.ToLower(receiverType(d)[:1])
 		name := d.Recv.List[0].Names[0].Name
 		if name != "_" && name != first && !(len(name) == 2 && name == first+"s") {
 			t.Errorf("%s: the receiver of %s is %s, want %s", path, d.Name.Name, name, first)
 		}
 	}
+}
+
+// receiverType is the name of a method's type; empty: d is no method.
+func receiverType(d *ast.FuncDecl) (name string) {
+	if d.Recv == nil {
+		return ""
+	}
+	ast.Inspect(d.Recv.List[0].Type, func(n ast.Node) bool {
+		if id, is := n.(*ast.Ident); is && name == "" {
+			name = id.Name
+		}
+		return true
+	})
+	return name
 }
 
 // functions yields the functions of the product, each with its file: without tests and todo.
