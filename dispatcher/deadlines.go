@@ -44,33 +44,33 @@ type deadlines struct {
 const slots = 2048
 
 // makeSlots makes all slots; each asks for a wake-up when its first entry comes.
-func (ds *deadlines) makeSlots() {
-	ds.slots = wheel.NewSlots[*gate.Entry](slots, ds.arm)
-	ds.waits = wheel.NewSlots[*gate.Waiter](slots, ds.arm)
-	ds.acks.slots = wheel.NewSlots[*Ack](ackSlots, ds.arm)
-	ds.gates.cfg.Waits = ds.waits
+func (d *deadlines) makeSlots() {
+	d.slots = wheel.NewSlots[*gate.Entry](slots, d.arm)
+	d.waits = wheel.NewSlots[*gate.Waiter](slots, d.arm)
+	d.acks.slots = wheel.NewSlots[*Ack](ackSlots, d.arm)
+	d.gates.cfg.Waits = d.waits
 }
 
 // run sets what wakes the loop: the waker, and the timer for near alarms.
-func (ds *deadlines) run(waker *wheel.Waker, wake func()) {
-	ds.wakeAt = waker.Sleeper(wake).At
-	ds.near.start(wake)
+func (d *deadlines) run(waker *wheel.Waker, wake func()) {
+	d.wakeAt = waker.Sleeper(wake).Set
+	d.near.start(wake)
 }
 
 // arm has the loop woken for a slot that has just got its first entry.
-func (ds *deadlines) arm(at wheel.Tick) {
-	ds.wakeAt(at)
-	ds.lookAt = min(ds.lookAt, at.Begin(Tick)+wheel.Grace, ds.clock.checked+lookEvery)
+func (d *deadlines) arm(at wheel.Tick) {
+	d.wakeAt(at)
+	d.lookAt = min(d.lookAt, at.Begin(Tick)+wheel.Grace, d.clock.checked+lookEvery)
 }
 
 // nextLook is when the loop is to open slots whether it was woken for them or not. Once that time has come, the next one
 // is sought: the first slot that holds anything, and no more than lookEvery away. Never: all slots are empty.
-func (ds *deadlines) nextLook(now gate.Time) gate.Time {
-	if ds.lookAt > now {
-		return ds.lookAt
+func (d *deadlines) nextLook(now gate.Time) gate.Time {
+	if d.lookAt > now {
+		return d.lookAt
 	}
-	ds.lookAt = min(firstLook(ds.slots, now), firstLook(ds.acks.slots, now), firstLook(ds.waits, now))
-	return ds.lookAt
+	d.lookAt = min(firstLook(d.slots, now), firstLook(d.acks.slots, now), firstLook(d.waits, now))
+	return d.lookAt
 }
 
 func firstLook[T any](s *wheel.Slots[T], now gate.Time) gate.Time {
@@ -86,71 +86,71 @@ func firstLook[T any](s *wheel.Slots[T], now gate.Time) gate.Time {
 }
 
 // schedule puts the next alarm of an entry where it belongs: into a slot, or, when it is near, into the heap.
-func (ds *deadlines) schedule(c *gate.Entry, now gate.Time) {
-	at := c.Machine.NextAlarm()
-	if at == c.Due {
+func (d *deadlines) schedule(e *gate.Entry, now gate.Time) {
+	at := e.Machine.NextAlarm()
+	if at == e.Due {
 		return
 	}
-	if c.Due == woken {
+	if e.Due == woken {
 		at = max(at, now+minAlarm)
 	}
-	c.Due = at
+	e.Due = at
 	if at == gate.Never {
-		ds.slots.Remove(&c.Alarm)
+		d.slots.Remove(&e.Alarm)
 		return
 	}
-	ds.place(c, now)
+	d.place(e, now)
 }
 
-func (ds *deadlines) place(c *gate.Entry, now gate.Time) {
-	tick := wheel.Floor(c.Due, Tick) - lead
+func (d *deadlines) place(e *gate.Entry, now gate.Time) {
+	tick := wheel.Floor(e.Due, Tick) - lead
 	if tick > wheel.Floor(now, Tick) {
-		ds.slots.Put(&c.Alarm, tick)
+		d.slots.Put(&e.Alarm, tick)
 		return
 	}
-	ds.slots.Remove(&c.Alarm)
-	ds.near.add(c)
+	d.slots.Remove(&e.Alarm)
+	d.near.add(e)
 }
 
 // forget takes out the alarm of an idle entry.
-func (ds *deadlines) forget(c *gate.Entry) {
-	c.Due = gate.Never
-	ds.slots.Remove(&c.Alarm)
+func (d *deadlines) forget(e *gate.Entry) {
+	e.Due = gate.Never
+	d.slots.Remove(&e.Alarm)
 }
 
-// aim sets the timer for what is due next: an alarm, a look at the slots, or also.
-func (ds *deadlines) aim(now, also gate.Time) { ds.near.aim(now, min(also, ds.nextLook(now))) }
+// setTimer sets the timer for what is due next: an alarm, a look at the slots, or also.
+func (d *deadlines) setTimer(now, also gate.Time) { d.near.setTimer(now, min(also, d.nextLook(now))) }
 
-// ringDue wakes the machines that have an alarm due.
-func (ds *deadlines) ringDue(now gate.Time) {
-	if tick := wheel.Floor(now, Tick); !ds.slots.Quiet(tick) {
-		for c := range ds.slots.Due(tick) {
-			ds.place(c, now)
+// wakeDue wakes the machines that have an alarm due.
+func (d *deadlines) wakeDue(now gate.Time) {
+	if tick := wheel.Floor(now, Tick); !d.slots.Quiet(tick) {
+		for e := range d.slots.Due(tick) {
+			d.place(e, now)
 		}
 	}
-	for len(ds.near.alarms) > 0 && ds.near.alarms[0].at <= now {
-		next := heap.Pop(&ds.near.alarms).(nearAlarm)
-		if c := next.entry; !next.stale() {
-			c.Due = woken
-			c.Machine.Wake(now, &ds.gates.fx)
-			ds.gates.stepped(c)
+	for len(d.near.alarms) > 0 && d.near.alarms[0].at <= now {
+		next := heap.Pop(&d.near.alarms).(nearAlarm)
+		if e := next.entry; !next.stale() {
+			e.Due = woken
+			e.Machine.Wake(now, &d.gates.fx)
+			d.gates.stepped(e)
 		}
 	}
 }
 
 // giveUpDue settles the waiters that have timed out. It comes after the mail: an answer that is there counts,
 // also when this process stood still meanwhile.
-func (ds *deadlines) giveUpDue(now gate.Time) {
+func (d *deadlines) giveUpDue(now gate.Time) {
 	tick := wheel.Floor(now, Tick)
-	if ds.waits.Quiet(tick) && ds.acks.slots.Quiet(tick) {
+	if d.waits.Quiet(tick) && d.acks.slots.Quiet(tick) {
 		return
 	}
-	for w := range ds.waits.Due(tick) {
-		c := w.Entry
-		c.Machine.Timeout(now, w, &ds.gates.fx)
-		ds.gates.stepped(c) // w may serve another call already
+	for w := range d.waits.Due(tick) {
+		e := w.Entry
+		e.Machine.Timeout(now, w, &d.gates.fx)
+		d.gates.stepped(e) // w may serve another call already
 	}
-	ds.acks.giveUp(tick)
+	d.acks.giveUp(tick)
 }
 
 // Ack is a caller that waits a limited time for the answer to an unlock, an extension, a force or a change. When that time is
@@ -230,17 +230,17 @@ type turnClock struct {
 }
 
 // beginTurn reads the clock at the beginning of a turn, every now and then after a look for suspension, which takes longer.
-func (c *turnClock) beginTurn() gate.Time {
-	now := c.Now()
-	if now-c.checked < checkEvery {
+func (t *turnClock) beginTurn() gate.Time {
+	now := t.Now()
+	if now-t.checked < checkEvery {
 		return now
 	}
-	if now-c.measured >= lookEvery {
-		c.Check()
-		c.measured = now
+	if now-t.measured >= lookEvery {
+		t.Check()
+		t.measured = now
 	}
-	c.checked = c.Checked()
-	return c.checked
+	t.checked = t.Checked()
+	return t.checked
 }
 
 const (

@@ -29,8 +29,8 @@ const (
 // add sets the alarm of an entry at its Due. The entry's former alarm stays in the heap, stale, until it is due; when more
 // than half of the heap may be stale, it is cleared of them, so that an entry that changes its alarm all the time cannot make
 // it grow without bound.
-func (n *nearby) add(c *gate.Entry) {
-	heap.Push(&n.alarms, nearAlarm{c.Due, c})
+func (n *nearby) add(e *gate.Entry) {
+	heap.Push(&n.alarms, nearAlarm{e.Due, e})
 	if len(n.alarms) > max(n.most, minNear) {
 		n.clean()
 		n.most = 2 * len(n.alarms)
@@ -57,10 +57,10 @@ func (n *nearby) start(wake func()) {
 	n.timer.Stop()
 }
 
-// aim sets the timer for the nearest alarm, or for also when that is nearer. A timer that is set for an earlier time is
-// left alone: the turn that it brings aims again. Most turns move the nearest time, and setting a timer costs more than
+// setTimer sets the timer for the nearest alarm, or for also when that is nearer. A timer that is set for an earlier time is
+// left alone: the turn that it brings sets the timer again. Most turns move the nearest time, and setting a timer costs more than
 // such a turn now and then.
-func (n *nearby) aim(now, also gate.Time) {
+func (n *nearby) setTimer(now, also gate.Time) {
 	at := min(also, n.next())
 	if at == gate.Never || n.runs.Load() && n.set <= at {
 		return
@@ -85,18 +85,18 @@ type nearAlarm struct {
 }
 
 // stale reports whether the entry's Due has changed since.
-func (a nearAlarm) stale() bool { return a.entry.Due != a.at || a.entry.Alarm.In() }
+func (n nearAlarm) stale() bool { return n.entry.Due != n.at || n.entry.Alarm.In() }
 
 type nearHeap []nearAlarm
 
-func (h nearHeap) Len() int           { return len(h) }
-func (h nearHeap) Less(i, j int) bool { return h[i].at < h[j].at }
-func (h nearHeap) Swap(i, j int)      { h[i], h[j] = h[j], h[i] }
-func (h *nearHeap) Push(x any)        { *h = append(*h, x.(nearAlarm)) }
-func (h *nearHeap) Pop() any {
-	old := *h
+func (n nearHeap) Len() int           { return len(n) }
+func (n nearHeap) Less(i, j int) bool { return n[i].at < n[j].at }
+func (n nearHeap) Swap(i, j int)      { n[i], n[j] = n[j], n[i] }
+func (n *nearHeap) Push(x any)        { *n = append(*n, x.(nearAlarm)) }
+func (n *nearHeap) Pop() any {
+	old := *n
 	last := old[len(old)-1]
 	old[len(old)-1] = nearAlarm{}
-	*h = old[:len(old)-1]
+	*n = old[:len(old)-1]
 	return last
 }

@@ -19,7 +19,7 @@ import (
 type composite struct {
 	need    int
 	since   gate.Time // when it was granted
-	told    observedEnd
+	ending  observedEnd
 	repairs *repairs // of a QuorumLock; nil: a part that has ended is not replaced
 
 	mu    sync.Mutex // guards the rest; held while nothing is called but clocks
@@ -31,21 +31,21 @@ type composite struct {
 func (c *composite) End(gate.Why) {}
 
 // compose makes the Hold of a lock that consists of several.
-func (of *handle) compose(need int, parts []*Hold) *Hold {
-	return of.whole(&composite{need: need, parts: parts})
+func (h *handle) compose(need int, parts []*Hold) *Hold {
+	return h.whole(&composite{need: need, parts: parts})
 }
 
 // whole makes the Hold of the parts that c has.
-func (of *handle) whole(c *composite) *Hold {
-	h := &Hold{e: of.e, name: of.name, kind: of.kind}
-	c.since, c.told.hold = h.e.clock.Now(), h
-	h.core.By = c
+func (h *handle) whole(c *composite) *Hold {
+	hold := &Hold{e: h.e, name: h.name, kind: h.kind}
+	c.since, c.ending.hold = hold.e.clock.Now(), hold
+	hold.core.By = c
 	for i, part := range slices.Clone(c.parts) {
 		if part != nil {
-			c.follow(h, i, part)
+			c.follow(hold, i, part)
 		}
 	}
-	return h
+	return hold
 }
 
 // follow ends h when too few of its parts are left. It is told of the end of a part before that part's lock can be granted
@@ -55,7 +55,7 @@ func (c *composite) follow(h *Hold, i int, part *Hold) {
 		if c.alive() < c.need {
 			c.endParts(h, cause)
 		} else {
-			c.miss(h, i, part, cause)
+			c.setMissing(h, i, part, cause)
 		}
 	})
 }
@@ -68,14 +68,14 @@ func (c *composite) join(h *Hold, i int, part *Hold) bool {
 		return false
 	}
 	c.parts[i] = part
-	told := c.noted(h, i, nil)
+	notify := c.noteMissing(h, i, nil)
 	c.mu.Unlock()
 	stall.At("composite: part joined, not followed", h.e.uuid)
 	c.follow(h, i, part)
 	if l := h.endings.Load(); l != nil && l.watched() {
 		part.wantedFor(h)
 	}
-	told()
+	notify()
 	return true
 }
 
@@ -140,7 +140,7 @@ func (c *composite) deadline() time.Time {
 
 // unlock gives every part back. An error: too few of them were still held, or their answers did not come.
 func (c *composite) unlock(ctx context.Context) error {
-	return c.settle(c.close(), func(part *Hold) error { return part.Unlock(ctx) })
+	return c.doAll(c.close(), func(part *Hold) error { return part.Unlock(ctx) })
 }
 
 func (c *composite) unlockAsync() *futures.Future[struct{}] {
@@ -148,10 +148,10 @@ func (c *composite) unlockAsync() *futures.Future[struct{}] {
 	for _, part := range c.close() {
 		answers = append(answers, part.UnlockAsync())
 	}
-	e := c.told.hold.e
+	e := c.ending.hold.e
 	p := futures.New[struct{}](&e.callbacks, nil)
 	after(e, answers...).Then(func([]struct{}, error) {
-		p.Settle(struct{}{}, c.judge(len(answers), func(i int) error {
+		p.Settle(struct{}{}, c.combine(len(answers), func(i int) error {
 			_, err := answers[i].Result()
 			return err
 		}))
@@ -162,24 +162,24 @@ func (c *composite) unlockAsync() *futures.Future[struct{}] {
 // extend prolongs every part.
 func (c *composite) extend(ctx context.Context, lease time.Duration) error {
 	if c.repairs != nil {
-		c.prolong(lease) // first: a part that joins afterwards sees it, and one that has joined is in all
+		c.noteLease(lease) // first: a part that joins afterwards sees it, and one that has joined is in all
 	}
-	return c.settle(c.all(), func(part *Hold) error { return part.Extend(ctx, lease) })
+	return c.doAll(c.all(), func(part *Hold) error { return part.Extend(ctx, lease) })
 }
 
-// settle does something to these parts at once.
-func (c *composite) settle(parts []*Hold, do func(*Hold) error) error {
+// doAll calls do for all parts at once.
+func (c *composite) doAll(parts []*Hold, do func(*Hold) error) error {
 	var wg sync.WaitGroup
 	errs := make([]error, len(parts))
 	for i, part := range parts {
 		wg.Go(func() { errs[i] = do(part) })
 	}
 	wg.Wait()
-	return c.judge(len(parts), func(i int) error { return errs[i] })
+	return c.combine(len(parts), func(i int) error { return errs[i] })
 }
 
-// judge returns nil if the outcomes of n parts are good for as many as are needed.
-func (c *composite) judge(n int, outcome func(int) error) error {
+// combine returns nil if the outcomes of n parts are good for as many as are needed.
+func (c *composite) combine(n int, outcome func(int) error) error {
 	var failed []error
 	for i := range n {
 		if err := outcome(i); err != nil {
@@ -231,14 +231,14 @@ func backOff(ctx context.Context, try int, last error) error {
 	}
 }
 
-// returned is what a call returns that got h or err: if ctx has ended meanwhile, h goes back.
-func (of *handle) returned(ctx context.Context, o *observation, h *Hold, err error) (*Hold, error) {
+// returned returns what a call got: the hold, which is given back if ctx has ended meanwhile, or the error.
+func (h *handle) returned(ctx context.Context, o *observation, hold *Hold, err error) (*Hold, error) {
 	if err == nil && ctx.Err() != nil {
-		h.UnlockAsync()
-		h, err = nil, of.failed(endedBy(ctx))
+		hold.UnlockAsync()
+		hold, err = nil, h.failed(endedBy(ctx))
 	}
-	o.done(h, err)
-	return h, err
+	o.notifyDone(hold, err)
+	return hold, err
 }
 
 // inBackground makes an asynchronous call of a blocking one, by a goroutine. A grant after Cancel or the end of ctx is

@@ -23,31 +23,31 @@ func (e *Engine) CountDownLatch(name string) *CountDownLatch {
 // Wait returns nil when the count is 0, also if ctx ends in that moment: there is nothing to give back. [WithWait] bounds the wait; [WithLease] and [WithOwner] are [ErrInvalid].
 // Cancellation and errors are as with [Mutex.Lock]. If the wait ends while the latch is not open, the error also Is
 // [ErrHeld].
-func (l *CountDownLatch) Wait(ctx context.Context, opts ...LockOption) error {
-	t := l.operation("wait for")
-	c := l.e.calls.get()
-	if err := t.fillWait(ctx, opts, &c.waiter); err != nil {
-		l.e.calls.put(c)
+func (c *CountDownLatch) Wait(ctx context.Context, opts ...LockOption) error {
+	t := c.operation("wait for")
+	call := c.e.calls.get()
+	if err := t.fillWait(ctx, opts, &call.waiter); err != nil {
+		c.e.calls.put(call)
 		return err
 	}
-	return t.block(ctx, c, &observation{})
+	return t.block(ctx, call, &observation{})
 }
 
 // WaitAsync is Wait without blocking. The end of ctx and the future's Cancel abandon it.
-func (l *CountDownLatch) WaitAsync(ctx context.Context, opts ...LockOption) *futures.Future[struct{}] {
-	r := &request[struct{}]{operation: l.operation("wait for")}
+func (c *CountDownLatch) WaitAsync(ctx context.Context, opts ...LockOption) *futures.Future[struct{}] {
+	r := &request[struct{}]{operation: c.operation("wait for")}
 	if err := r.fillWait(ctx, opts, &r.waiter); err != nil {
-		return futures.Settled(&l.e.callbacks, struct{}{}, err)
+		return futures.Settled(&c.e.callbacks, struct{}{}, err)
 	}
 	return r.start(ctx)
 }
 
-func (t *operation) fillWait(ctx context.Context, opts []LockOption, w *gate.Waiter) error {
-	d, err := t.e.opts.read(opts, false, t.kind)
+func (o *operation) fillWait(ctx context.Context, opts []LockOption, w *gate.Waiter) error {
+	d, err := o.e.opts.read(opts, false, o.kind)
 	if err != nil {
-		return t.failed(err)
+		return o.failed(err)
 	}
-	w.Until = t.until(ctx, false, d.wait)
+	w.Until = o.until(ctx, false, d.wait)
 	return nil
 }
 
@@ -60,29 +60,29 @@ func (t *operation) fillWait(ctx context.Context, opts []LockOption, w *gate.Wai
 //     to 50 s after the first lost answer. The caller must not repeat the call.
 //   - [ErrRefused]: the server refused it. Nothing was counted.
 //   - [ErrInvalid], [ErrForeignKey] and [ErrClosed].
-func (l *CountDownLatch) CountDown(ctx context.Context) error {
-	t := l.operation("count down")
+func (c *CountDownLatch) CountDown(ctx context.Context) error {
+	t := c.operation("count down")
 	_, err := t.change(ctx, gate.ChangeCount(gate.CountDown, 1))
 	return err
 }
 
 // Count returns what is still to be counted down. It does not pass through the latch's own queue, so its answer may be
 // older than that of a call that has returned meanwhile. ctx and errors are as with [Mutex.Inspect].
-func (l *CountDownLatch) Count(ctx context.Context) (int64, error) {
-	t := l.operation("count")
+func (c *CountDownLatch) Count(ctx context.Context) (int64, error) {
+	t := c.operation("count")
 	return t.count(ctx)
 }
 
 // TrySetCount sets the count to n, from 0 to 2^50, if there is none. False means that there is one, and that nothing
 // changed. Like Delete it fails with [ErrNotSent] while the link is down; other errors are as with CountDown.
-func (l *CountDownLatch) TrySetCount(ctx context.Context, n int64) (bool, error) {
-	t := l.operation("set the count of")
+func (c *CountDownLatch) TrySetCount(ctx context.Context, n int64) (bool, error) {
+	t := c.operation("set the count of")
 	return t.setCount(ctx, gate.SetCount, "a count", gate.CountArgs{N: n})
 }
 
 // Delete deletes the latch. The waiters of engines return; Redisson's own waiters sleep on. False means that there was
 // none.
-func (l *CountDownLatch) Delete(ctx context.Context) (bool, error) {
-	t := l.operation("delete")
+func (c *CountDownLatch) Delete(ctx context.Context) (bool, error) {
+	t := c.operation("delete")
 	return t.delete(ctx, gate.DeleteCount)
 }

@@ -30,11 +30,11 @@ type lockKey struct {
 
 // same reports whether two keys are one in Redis, as far as the servers tell: through one engine, or through two on the
 // same database of the same server.
-func (k lockKey) same(other lockKey) bool {
-	if k.key != other.key || k.e == other.e {
-		return k == other
+func (l lockKey) same(other lockKey) bool {
+	if l.key != other.key || l.e == other.e {
+		return l == other
 	}
-	return k.e.database == other.e.database && slices.ContainsFunc(k.e.servers, func(id string) bool { return slices.Contains(other.e.servers, id) })
+	return l.e.database == other.e.database && slices.ContainsFunc(l.e.servers, func(id string) bool { return slices.Contains(other.e.servers, id) })
 }
 
 // Multi makes one lock of several. It fails with [ErrInvalid] if there is none, if one is nil, or if two lock the same

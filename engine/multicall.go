@@ -48,33 +48,33 @@ func (m *MultiLock) start(ctx context.Context, once bool, opts []LockOption) *fu
 }
 
 // Cancelled implements futures.Canceler. What is granted afterwards is given back.
-func (c *multiCall) Cancelled() { c.stop() }
+func (m *multiCall) Cancelled() { m.stop() }
 
 // settle answers the call.
-func (c *multiCall) settle(h *Hold, err error) {
-	c.stop()
-	if !c.promise.Settle(h, err) && h != nil {
+func (m *multiCall) settle(h *Hold, err error) {
+	m.stop()
+	if !m.promise.Settle(h, err) && h != nil {
 		h.UnlockAsync()
 	}
 }
 
 // ask asks all members but the first, which is held already if it is not -1.
-func (c *multiCall) ask(first int, held *Hold) {
+func (m *multiCall) ask(first int, held *Hold) {
 	var answers []*futures.Future[*Hold]
-	for i, l := range c.m.members {
+	for i, l := range m.m.members {
 		if i != first {
-			answers = append(answers, l.TryLockAsync(c.asking, c.opts...))
+			answers = append(answers, l.TryLockAsync(m.asking, m.opts...))
 		}
 	}
-	after(c.m.e, answers...).Then(func([]*Hold, error) { c.answered(first, held, answers) })
+	after(m.m.e, answers...).Then(func([]*Hold, error) { m.answered(first, held, answers) })
 }
 
 // answered reads the answers of all members. In case one was not granted, the others are given back.
-func (c *multiCall) answered(first int, held *Hold, answers []*futures.Future[*Hold]) {
+func (m *multiCall) answered(first int, held *Hold, answers []*futures.Future[*Hold]) {
 	var holds []*Hold
 	var err error
 	refused := -1 // the first member that was not granted, or the first with which it is no use to wait
-	for i := range c.m.members {
+	for i := range m.m.members {
 		h, failed := held, error(nil)
 		if i != first {
 			h, failed = answers[0].Result()
@@ -88,86 +88,86 @@ func (c *multiCall) answered(first int, held *Hold, answers []*futures.Future[*H
 	}
 	if err != nil {
 		giveBack(holds)
-		c.refused(refused, err)
+		m.refused(refused, err)
 		return
 	}
-	h := c.m.compose(len(holds), holds)
+	h := m.m.compose(len(holds), holds)
 	if h.Err() == nil {
-		c.settle(h, nil)
+		m.settle(h, nil)
 		return
 	}
 	giveBack(holds)
-	if err = c.m.tooLate(h); c.once {
-		c.settle(nil, err)
+	if err = m.m.tooLate(h); m.once {
+		m.settle(nil, err)
 		return
 	}
-	c.pause(err, func() { c.ask(-1, nil) })
+	m.pause(err, func() { m.ask(-1, nil) })
 }
 
 // refused goes on after a member was not granted: the call waits for that member, and then asks for the others.
-func (c *multiCall) refused(member int, err error) {
+func (m *multiCall) refused(member int, err error) {
 	switch {
-	case c.once:
-		c.settle(nil, err)
+	case m.once:
+		m.settle(nil, err)
 		return
-	case c.ctx.Err() != nil: // err may come from a member that was not asked any more
-		c.settle(nil, c.over())
+	case m.ctx.Err() != nil: // err may come from a member that was not asked any more
+		m.settle(nil, m.over())
 		return
-	case c.asking.Err() == nil || passing(err):
-		c.last = err
+	case m.asking.Err() == nil || passing(err):
+		m.last = err
 	}
-	c.pause(err, func() {
-		answer := c.m.members[member].LockAsync(c.ctx, c.waitOptions()...)
-		after(c.m.e, answer).Then(func([]*Hold, error) {
+	m.pause(err, func() {
+		answer := m.m.members[member].LockAsync(m.ctx, m.waitOptions()...)
+		after(m.m.e, answer).Then(func([]*Hold, error) {
 			if held, err := answer.Result(); err != nil {
 				if over := (*unmet)(nil); errors.As(err, &over) {
-					over.wait = c.wait // of which the member's is the rest
+					over.wait = m.wait // of which the member's is the rest
 				}
-				c.settle(nil, err)
+				m.settle(nil, err)
 			} else {
-				c.ask(member, held)
+				m.ask(member, held)
 			}
 		})
 	})
 }
 
 // waitOptions are those of the wait for one member. After the end of the wait a minimal one is left.
-func (c *multiCall) waitOptions() []LockOption {
-	if c.end.IsZero() {
-		return c.opts
+func (m *multiCall) waitOptions() []LockOption {
+	if m.end.IsZero() {
+		return m.opts
 	}
-	return append(slices.Clone(c.opts), WithWait(max(time.Until(c.end), time.Nanosecond)))
+	return append(slices.Clone(m.opts), WithWait(max(time.Until(m.end), time.Nanosecond)))
 }
 
 // over is the error of a call if its context, or its wait, has ended; nil: neither has.
-func (c *multiCall) over() error {
+func (m *multiCall) over() error {
 	switch {
-	case c.ctx.Err() != nil:
-		return c.m.failed(unmetAfter(endedBy(c.ctx), c.last, 0))
-	case c.asking.Err() != nil:
-		return c.m.failed(unmetAfter(ErrWaitTimeout, c.last, c.wait))
+	case m.ctx.Err() != nil:
+		return m.m.failed(unmetAfter(endedBy(m.ctx), m.last, 0))
+	case m.asking.Err() != nil:
+		return m.m.failed(unmetAfter(ErrWaitTimeout, m.last, m.wait))
 	}
 	return nil
 }
 
 // pause goes on after a while, which ends early with the wait. If err, the last answer, does not pass, it is the answer of the
 // call.
-func (c *multiCall) pause(err error, next func()) {
-	if over := c.over(); over != nil {
-		c.settle(nil, over)
+func (m *multiCall) pause(err error, next func()) {
+	if over := m.over(); over != nil {
+		m.settle(nil, over)
 		return
 	}
 	if !passing(err) {
-		c.settle(nil, err)
+		m.settle(nil, err)
 		return
 	}
-	c.last = err
-	pause, stop := context.WithTimeout(c.asking, backOffTime(c.tries, err))
-	c.tries++
+	m.last = err
+	pause, stop := context.WithTimeout(m.asking, backOffTime(m.tries, err))
+	m.tries++
 	context.AfterFunc(pause, func() {
 		stop()
-		if over := c.over(); over != nil {
-			c.settle(nil, over)
+		if over := m.over(); over != nil {
+			m.settle(nil, over)
 			return
 		}
 		next()

@@ -119,7 +119,7 @@ func (h *handle) hold(ctx context.Context, doing string, n int, try bool, opts [
 	t := h.operation(doing)
 	if err := t.fill(ctx, n, try, opts, &c.waiter); err != nil {
 		h.e.calls.put(c)
-		o.done(nil, err)
+		o.notifyDone(nil, err)
 		return nil, err
 	}
 	return t.blockForHold(ctx, c, &o)
@@ -136,18 +136,18 @@ func (h *handle) holdAsync(ctx context.Context, doing string, n int, try bool, o
 }
 
 // fill checks a call for a hold and makes the waiter of its request.
-func (t *operation) fill(ctx context.Context, n int, try bool, opts []LockOption, w *gate.Waiter) error {
-	d, err := t.e.opts.read(opts, try, t.kind)
-	if err == nil && t.kind == permitsIndex && (n < 1 || n > maxPermits) {
+func (o *operation) fill(ctx context.Context, n int, try bool, opts []LockOption, w *gate.Waiter) error {
+	d, err := o.e.opts.read(opts, try, o.kind)
+	if err == nil && o.kind == permitsIndex && (n < 1 || n > maxPermits) {
 		err = invalid("an acquire of %d: must be from 1 to %d", n, maxPermits)
 	}
 	if err != nil {
-		return t.failed(err)
+		return o.failed(err)
 	}
-	w.N, w.Owner, w.Lease, w.Watch, w.Try, w.Write = int64(n), d.owner, d.lease, !d.fixed, try, t.kind == writeIndex
-	w.Least, w.Until = d.minHold, t.until(ctx, try, d.wait)
+	w.N, w.Owner, w.Lease, w.Watch, w.Try, w.Write = int64(n), d.owner, d.lease, !d.fixed, try, o.kind == writeIndex
+	w.Least, w.Until = d.minHold, o.until(ctx, try, d.wait)
 	if d.age > 0 {
-		w.Since = max(t.e.clock.Now()-d.age, 1) // 0 means none
+		w.Since = max(o.e.clock.Now()-d.age, 1) // 0 means none
 	}
 	return nil
 }

@@ -21,20 +21,20 @@ var (
 
 // count reads the integer at the name's key without the dispatcher; 0 if there is none. It uses a script, because a key
 // of another type may have a value of any size.
-func (t *operation) count(ctx context.Context) (int64, error) {
-	r, err := t.query(ctx, countScript, func(key string) (keys, args []string) { return []string{key}, nil })
+func (o *operation) count(ctx context.Context) (int64, error) {
+	r, err := o.query(ctx, countScript, func(key string) (keys, args []string) { return []string{key}, nil })
 	if err != nil {
 		return 0, err
 	}
 	parts, err := r.AsIntSlice()
 	if err != nil || len(parts) != 2 {
-		return 0, t.unread(err)
+		return 0, o.unread(err)
 	}
-	return parts[1], t.faulty(parts[0])
+	return parts[1], o.faulty(parts[0])
 }
 
 // faulty returns the error of a script's reply code; nil: none.
-func (t *operation) faulty(code int64) error {
+func (o *operation) faulty(code int64) error {
 	fault := scripts.Reply(code).Fault()
 	if fault == scripts.None {
 		return nil
@@ -43,7 +43,7 @@ func (t *operation) faulty(code int64) error {
 	if _, foreign := fault.Foreign(); foreign {
 		sentinel = ErrForeignKey
 	}
-	return &opError{doing: t.doing, name: t.name, err: sentinel, words: fault.String(), passes: fault.Passing()}
+	return &opError{doing: o.doing, name: o.name, err: sentinel, words: fault.String(), passes: fault.Passing()}
 }
 
 // errUnanswered is why the context of a query ends when AnswerTimeout is over.
@@ -51,13 +51,13 @@ var errUnanswered = errors.New("wheellock: not answered in time")
 
 // query runs one script about the name without the dispatcher; of says its keys and arguments. Its answer may be older than that of a
 // call that has returned meanwhile.
-func (t *operation) query(ctx context.Context, script *rueidis.Lua, of func(key string) (keys, args []string)) (rueidis.RedisResult, error) {
-	key, err := t.e.key(t.name, t.kind.machine())
+func (o *operation) query(ctx context.Context, script *rueidis.Lua, of func(key string) (keys, args []string)) (rueidis.RedisResult, error) {
+	key, err := o.e.key(o.name, o.kind.machine())
 	if err != nil {
-		return rueidis.RedisResult{}, t.failed(err)
+		return rueidis.RedisResult{}, o.failed(err)
 	}
 	keys, args := of(key)
-	return direct(ctx, t, func(c rueidis.Client) rueidis.RedisResult { return script.Exec(context.Background(), c, keys, args) })
+	return direct(ctx, o, func(c rueidis.Client) rueidis.RedisResult { return script.Exec(context.Background(), c, keys, args) })
 }
 
 // direct asks Redis without the dispatcher. The error is one of t if there is no answer in time.
@@ -91,11 +91,11 @@ func direct[T any](ctx context.Context, t *operation, ask func(rueidis.Client) T
 }
 
 // unread is a query that Redis did not answer.
-func (t *operation) unread(err error) error {
+func (o *operation) unread(err error) error {
 	v := rediserr.Judge(err)
 	if v.Fault == scripts.AnotherType {
-		return t.failed(ErrForeignKey)
+		return o.failed(ErrForeignKey)
 	}
 	passes := v.Result == gate.Again || topology.IsRedirect(v.Message)
-	return &opError{doing: t.doing, name: t.name, err: sentinels[rediserr.Explain(err)], words: v.Message, passes: passes}
+	return &opError{doing: o.doing, name: o.name, err: sentinels[rediserr.Explain(err)], words: v.Message, passes: passes}
 }

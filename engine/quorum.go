@@ -121,8 +121,8 @@ func (q *QuorumLock) lock(ctx context.Context, opts []LockOption) (*Hold, error)
 // quorumWait is the cause with which the context of a Lock WithWait ends.
 type quorumWait time.Duration
 
-func (w quorumWait) Error() string {
-	return fmt.Sprintf("wheellock: wait of %v over", time.Duration(w))
+func (q quorumWait) Error() string {
+	return fmt.Sprintf("wheellock: wait of %v over", time.Duration(q))
 }
 
 // gaveUp is the error of a Lock that ends with err after it was last refused with another.
@@ -232,7 +232,7 @@ func (q *QuorumLock) attempt(ctx context.Context, d demand, opts []LockOption) (
 	if granted < q.need() || !inTime {
 		stop()
 		giveBack(parts)
-		q.late(answers, left, nil, stop)
+		q.takeLate(answers, left, nil, stop)
 		if granted < q.need() {
 			return nil, q.verdict(errs)
 		}
@@ -243,20 +243,20 @@ func (q *QuorumLock) attempt(ctx context.Context, d demand, opts []LockOption) (
 		c.repairs.servers[i].asked = began
 	}
 	h := q.whole(c)
-	q.late(answers, left, h, stop)
+	q.takeLate(answers, left, h, stop)
 	if h.Err() != nil { // the answers were too slow: the lease is already over
 		return nil, &opError{doing: "lock", name: q.name, err: errTooLate, words: "the lease was over before a majority had answered: ask with a longer lease"}
 	}
 	for i, err := range errs {
 		if err != nil {
-			c.miss(h, i, nil, err)
+			c.setMissing(h, i, nil, err)
 		}
 	}
 	return h, nil
 }
 
-// late takes up the answers that are still to come: a grant joins h while h lasts, and is given back otherwise.
-func (q *QuorumLock) late(answers <-chan answer, n int, h *Hold, stop context.CancelFunc) {
+// takeLate takes the answers that are still to come: a grant joins h while h lasts, and is given back otherwise.
+func (q *QuorumLock) takeLate(answers <-chan answer, n int, h *Hold, stop context.CancelFunc) {
 	if n == 0 {
 		stop()
 		return

@@ -101,7 +101,7 @@ func TestAQuorumThatWasRefusedTakesNothing(t *testing.T) {
 	answers := make(chan answer, 1)
 	answers <- answer{hold: part}
 	stopped := make(chan struct{})
-	q.late(answers, 1, nil, func() { close(stopped) })
+	q.takeLate(answers, 1, nil, func() { close(stopped) })
 	<-stopped
 	if part.Err() == nil {
 		t.Error("the part is held")

@@ -22,119 +22,119 @@ type operation struct {
 }
 
 // dispatcher returns the one to which it was sent.
-func (t *operation) dispatcher() *dispatcher.Dispatcher { return t.e.dispatchers[t.index] }
+func (o *operation) dispatcher() *dispatcher.Dispatcher { return o.e.dispatchers[o.index] }
 
-func (t *operation) failed(err error) error { return &opError{doing: t.doing, name: t.name, err: err} }
+func (o *operation) failed(err error) error { return &opError{doing: o.doing, name: o.name, err: err} }
 
 // send puts a waiter into the mailbox of the name's loop, within bounds. If ctx has ended, even while NameMapper ran, nothing
 // is sent.
-func (t *operation) send(ctx context.Context, w *gate.Waiter) error {
-	e := t.e
-	key, err := e.key(t.name, t.kind.machine())
+func (o *operation) send(ctx context.Context, w *gate.Waiter) error {
+	e := o.e
+	key, err := e.key(o.name, o.kind.machine())
 	if err == nil && ctx.Err() != nil {
 		err = endedBy(ctx)
 	}
 	if err != nil {
-		return t.failed(err)
+		return o.failed(err)
 	}
 	if e.waiting.Add(1) > int64(e.opts.MaxRequests) {
 		e.waiting.Add(-1)
 		e.overloaded.Inc()
-		return t.failed(ErrOverloaded)
+		return o.failed(ErrOverloaded)
 	}
-	t.index = e.dispatchers.index(key)
-	if !t.dispatcher().Ask(key, t.kind.machine(), w) {
+	o.index = e.dispatchers.index(key)
+	if !o.dispatcher().Ask(key, o.kind.machine(), w) {
 		e.waiting.Add(-1)
-		return t.failed(ErrClosed)
+		return o.failed(ErrClosed)
 	}
 	return nil
 }
 
 // blockForHold is block for a request that becomes a hold when it is granted.
-func (t *operation) blockForHold(ctx context.Context, c *call, o *observation) (*Hold, error) {
-	h := newHold(t.e, t.name, t.kind)
+func (o *operation) blockForHold(ctx context.Context, c *call, observed *observation) (*Hold, error) {
+	h := newHold(o.e, o.name, o.kind)
 	h.permits = int16(c.waiter.N)
 	c.waiter.Hold = &h.core
-	err := t.block(ctx, c, o)
+	err := o.block(ctx, c, observed)
 	if err != nil {
 		h = nil
 	}
-	o.done(h, err)
+	observed.notifyDone(h, err)
 	return h, err
 }
 
 // block sends c's waiter and waits for the answer. The caller must not use c afterwards.
-func (t *operation) block(ctx context.Context, c *call, o *observation) error {
+func (o *operation) block(ctx context.Context, c *call, observed *observation) error {
 	c.waiter.By = c
-	if err := t.send(ctx, &c.waiter); err != nil {
-		t.e.calls.put(c)
+	if err := o.send(ctx, &c.waiter); err != nil {
+		o.e.calls.put(c)
 		return err
 	}
 	answered := c.wait(ctx)
-	stall.At("call: waited, request not abandoned", t.e.uuid)
+	stall.At("call: waited, request not abandoned", o.e.uuid)
 	if !answered {
 		// The loop settles the waiter, with what was last known or with a grant that came first. If the mailbox is shut,
 		// all waiters have been settled.
-		t.dispatcher().Abandon(&c.waiter)
+		o.dispatcher().Abandon(&c.waiter)
 		<-c.done
 	}
-	t.e.waiting.Add(-1)
+	o.e.waiting.Add(-1)
 	var over error
 	if c.out.Why == gate.GaveUp {
 		over = endedBy(ctx)
 	}
-	err := t.answer(c.out, over)
+	err := o.answer(c.out, over)
 	if err == nil && ctx.Err() != nil {
-		err = t.inVain(ctx, &c.waiter)
+		err = o.inVain(ctx, &c.waiter)
 	}
-	o.asked(&c.waiter)
+	observed.asked(&c.waiter)
 	if answered || c.out.Why == gate.GaveUp { // otherwise the loop has yet to read the Abandon event
-		t.e.calls.put(c)
+		o.e.calls.put(c)
 	}
 	return err
 }
 
 // inVain gives back what w was granted, because ctx has ended meanwhile, and returns the error of that. An open latch gives nothing.
-func (t *operation) inVain(ctx context.Context, w *gate.Waiter) error {
-	switch t.kind {
+func (o *operation) inVain(ctx context.Context, w *gate.Waiter) error {
+	switch o.kind {
 	case latchIndex:
 		return nil
 	case semaphoreIndex:
-		if key, err := t.e.key(t.name, gate.SemaphoreKind); err == nil {
-			t.dispatcher().Change(key, gate.SemaphoreKind, gate.ChangeCount(gate.Give, w.N), gate.InVain)
+		if key, err := o.e.key(o.name, gate.SemaphoreKind); err == nil {
+			o.dispatcher().Change(key, gate.SemaphoreKind, gate.ChangeCount(gate.Give, w.N), gate.InVain)
 		}
 	default:
-		t.dispatcher().Unlock(w.Hold, gate.InVain)
+		o.dispatcher().Unlock(w.Hold, gate.InVain)
 	}
-	return t.failed(endedBy(ctx))
+	return o.failed(endedBy(ctx))
 }
 
 // answer returns the error of a request's outcome. over is the error of its context, if the end of the context ended the wait.
-func (t *operation) answer(out gate.Outcome, over error) error {
+func (o *operation) answer(out gate.Outcome, over error) error {
 	switch out.Why {
 	case gate.TimedOut:
-		return t.failed(t.unmet(ErrWaitTimeout, out))
+		return o.failed(o.unmet(ErrWaitTimeout, out))
 	case gate.GaveUp:
-		return t.failed(t.unmet(over, out))
+		return o.failed(o.unmet(over, out))
 	}
-	return errorOf(t.doing, t.name, out)
+	return errorOf(o.doing, o.name, out)
 }
 
 // confirm sends an event to the loop and waits for its acknowledgement, which may have a number. If ctx ends first, what the event
 // asks for still goes on, and the error is ErrUncertain and the context's; after AnswerTimeout it is ErrUncertain alone. gone is
 // the error if the engine closes.
-func (t *operation) confirm(ctx context.Context, gone error, send func(gate.Settler) bool) (int64, error) {
-	c := t.e.calls.get()
-	c.ack = dispatcher.Ack{By: c, Within: t.e.answerTime(ctx)}
+func (o *operation) confirm(ctx context.Context, gone error, send func(gate.Settler) bool) (int64, error) {
+	c := o.e.calls.get()
+	c.ack = dispatcher.Ack{By: c, Within: o.e.answerTime(ctx)}
 	if !send(&c.ack) {
-		t.e.calls.put(c)
-		return 0, t.failed(gone)
+		o.e.calls.put(c)
+		return 0, o.failed(gone)
 	}
 	if !c.wait(ctx) {
-		return 0, t.failed(join2{ErrUncertain, endedBy(ctx)})
+		return 0, o.failed(join2{ErrUncertain, endedBy(ctx)})
 	}
-	answer, err := c.out.N, closedOr(t.doing, t.name, c.out, gone)
-	t.e.calls.put(c)
+	answer, err := c.out.N, closedOr(o.doing, o.name, c.out, gone)
+	o.e.calls.put(c)
 	return answer, err
 }
 

@@ -138,8 +138,8 @@ func (s *Semaphore) Available(ctx context.Context) (int64, error) {
 }
 
 // fillCount checks a call and makes the waiter of its request. done: n is 0 and there is nothing to ask.
-func (t *operation) fillCount(ctx context.Context, n int64, try bool, opts []LockOption, w *gate.Waiter) (done bool, err error) {
-	d, err := t.e.opts.read(opts, try, t.kind)
+func (o *operation) fillCount(ctx context.Context, n int64, try bool, opts []LockOption, w *gate.Waiter) (done bool, err error) {
+	d, err := o.e.opts.read(opts, try, o.kind)
 	if err == nil {
 		err = checkCount("an acquire", n, 0)
 	}
@@ -147,14 +147,14 @@ func (t *operation) fillCount(ctx context.Context, n int64, try bool, opts []Loc
 		err = endedBy(ctx)
 	}
 	if err == nil && n == 0 {
-		_, err = t.e.key(t.name, t.kind.machine())
+		_, err = o.e.key(o.name, o.kind.machine())
 		done = true
 	}
 	if err != nil {
-		return true, t.failed(err)
+		return true, o.failed(err)
 	}
 	w.N, w.Try = n, try
-	w.Until = t.until(ctx, try, d.wait)
+	w.Until = o.until(ctx, try, d.wait)
 	return done, nil
 }
 
@@ -168,7 +168,7 @@ func (s *Semaphore) block(ctx context.Context, n int64, try bool, opts []LockOpt
 	} else {
 		err = t.block(ctx, c, &o)
 	}
-	o.done(nil, err)
+	o.notifyDone(nil, err)
 	return err
 }
 

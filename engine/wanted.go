@@ -18,14 +18,14 @@ package engine
 func (h *Hold) Wanted() <-chan struct{} {
 	l := h.listeners()
 	l.mu.Lock()
-	told, first := l.wanted, l.wanted == nil
+	waits, first := l.wanted, l.wanted == nil
 	if first {
-		told = make(chan struct{})
-		l.wanted = told
+		waits = make(chan struct{})
+		l.wanted = waits
 	}
 	l.mu.Unlock()
 	if !first {
-		return told
+		return waits
 	}
 	if c := h.composite(); c != nil {
 		for _, part := range c.all() {
@@ -34,27 +34,27 @@ func (h *Hold) Wanted() <-chan struct{} {
 	} else {
 		h.dispatcher().Wanted(&h.core)
 	}
-	return told
+	return waits
 }
 
 // watched reports whether Wanted was called.
-func (l *endings) watched() bool {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.wanted != nil
+func (e *endings) watched() bool {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.wanted != nil
 }
 
-// wantedFor has h told of the waiters for its part.
-func (part *Hold) wantedFor(h *Hold) {
-	l := part.listeners()
+// wantedFor makes the waiters for h, a part of whole, close the channel of whole's Wanted.
+func (h *Hold) wantedFor(whole *Hold) {
+	l := h.listeners()
 	l.mu.Lock()
-	l.wantedOf = h
+	l.wantedOf = whole
 	l.mu.Unlock()
-	part.Wanted()
+	h.Wanted()
 }
 
-// tellWanted closes the channel of Wanted.
-func (h *Hold) tellWanted() {
+// notifyWanted closes the channel of Wanted.
+func (h *Hold) notifyWanted() {
 	l := h.listeners()
 	l.mu.Lock()
 	whole := l.wantedOf
@@ -63,7 +63,7 @@ func (h *Hold) tellWanted() {
 	}
 	l.mu.Unlock()
 	if whole != nil {
-		whole.tellWanted()
+		whole.notifyWanted()
 	}
 }
 
@@ -77,4 +77,4 @@ func closed(c chan struct{}) bool {
 }
 
 // Wanted is called by the loop when somebody else waits. It implements gate.Wanter.
-func (h *held) Wanted() { (*Hold)(h).tellWanted() }
+func (h *held) Wanted() { (*Hold)(h).notifyWanted() }
