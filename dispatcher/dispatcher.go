@@ -6,7 +6,7 @@
 // tells the part of the loop that it is for (events.go):
 //
 //	gates      the live names with their machines, and what these ask for (gates.go; names.go)
-//	deadlines  when a machine is to be woken, or a caller to be told that its time is over (deadlines.go; near.go)
+//	deadlines  when a machine is to be woken, or a caller to be told that its time is over (deadlines.go; looptimer.go)
 //	routes     which gates listen to a channel, and at which node (routes.go)
 //	nodes      the servers: of each its outbox, connections, link and subscriber (nodes.go; node.go, pipeline.go, link.go)
 //	cluster    which node serves which hash slot; a single server has none (cluster.go; survey.go)

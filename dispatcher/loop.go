@@ -32,7 +32,7 @@ func newLoop(cfg Config) *loop {
 	l := &loop{cfg: cfg, mail: newMailbox(), done: make(chan struct{})}
 	l.gates = gates{cfg: cfg.Gate, hashed: cfg.Cluster != nil, names: newNames()}
 	l.clock = turnClock{Clock: cfg.Clock}
-	l.deadlines = deadlines{gates: &l.gates, clock: &l.clock, acks: &l.acks, lookAt: gate.Never}
+	l.deadlines = deadlines{gates: &l.gates, clock: &l.clock, acks: &l.acks, lookAt: gate.Never, nearAt: gate.Never}
 	l.deadlines.makeSlots()
 	l.routes = routes{gates: &l.gates, home: l.nodes.home, heard: make(map[string]route)}
 	l.nodes = nodes{cfg: &l.cfg, mail: l.mail, gates: &l.gates, routes: &l.routes}
@@ -47,7 +47,7 @@ func (l *loop) run() {
 		stall.At("dispatcher: woken", l.cfg.UUID)
 		now := l.clock.beginTurn()
 		stall.At("dispatcher: clock read, nothing due handled", l.cfg.UUID)
-		if l.turnYield.before(now, l.deadlines.near.next()) {
+		if l.turnYield.before(now, l.deadlines.nearAt) {
 			now = l.clock.Now()
 		}
 		l.deadlines.ringDue(now) // deadlines that are due come before mail (rule 19)
@@ -165,7 +165,7 @@ func (l *loop) end() {
 	}
 	l.nodes.up.Store(false)
 	l.drained()
-	l.deadlines.near.timer.Stop()
+	l.deadlines.timer.timer.Stop()
 	l.nodes.stop()
 }
 
