@@ -1,8 +1,6 @@
 package dispatcher
 
 import (
-	"time"
-
 	"github.com/wheellock/wheellock/dispatcher/gate"
 	"github.com/wheellock/wheellock/wheel"
 )
@@ -17,20 +15,22 @@ type ask struct {
 func (e *ask) deliver(l *loop, now gate.Time) {
 	w := e.waiter
 	c, why := l.gates.entry(e.name, e.kind)
-	if c == nil {
+	switch {
+	case c == nil:
 		l.cfg.Gate.Answer(w, gate.Outcome{Why: why})
 		return
-	}
-	if int(c.Machine.Waiting()) >= l.cfg.MaxPerName {
+	case int(c.Machine.Waiting()) >= l.cfg.MaxPerName:
 		l.cfg.Gate.Answer(w, gate.Outcome{Why: gate.Overloaded})
-		l.gates.stepped(c)
-		return
-	}
-	if w.Try && l.nodes.nobodyKnows(c) {
+	case w.Try && l.nodes.nobodyKnows(c):
 		l.cfg.Gate.Answer(w, gate.Outcome{Why: gate.Down, ServerMessage: l.nodes.home(c.Slot).link.cause})
-		l.gates.stepped(c)
-		return
+	default:
+		l.admit(now, c, w)
 	}
+	l.gates.stepped(c)
+}
+
+// admit has the machine of an entry asked by a waiter.
+func (l *loop) admit(now gate.Time, c *gate.Entry, w *gate.Waiter) {
 	w.Entry = c
 	if w.Hold != nil {
 		w.Hold.Entry = c
@@ -40,7 +40,6 @@ func (e *ask) deliver(l *loop, now gate.Time) {
 		l.cfg.Gate.Waits.Put(&w.Timer, wheel.Ceil(w.Until, Tick))
 	}
 	c.Machine.Ask(now, w, &l.gates.fx)
-	l.gates.stepped(c)
 }
 
 func (e *ask) refuse() { e.waiter.By.Settle(gate.Outcome{Why: gate.Closed}) }
@@ -71,111 +70,52 @@ func (e *unlock) deliver(l *loop, now gate.Time) {
 
 func (e *unlock) refuse() { settle(e.ack, gate.Closed) }
 
-// extend prolongs a hold with a fixed lease.
-type extend struct {
-	hold  *gate.Hold
-	lease time.Duration
-	ack   gate.Settler
+// request is what a caller asks of the machine of a name, other than the name itself.
+type request struct {
+	hold *gate.Hold // whose name it is; nil: name and kind say it
+	name string
+	kind gate.Kind
+	ack  gate.Settler // nil: nobody waits for an answer
+	do   func(m gate.Machine, now gate.Time, fx *gate.Effects) (can bool)
 }
 
-func (e *extend) deliver(l *loop, now gate.Time) {
-	l.acks.await(now, e.ack, func() {
-		c := e.hold.Entry
-		c.Machine.(gate.Lockable).Extend(now, e.hold, e.lease, e.ack, &l.gates.fx)
-		l.gates.stepped(c)
-	})
-}
-
-func (e *extend) refuse() { settle(e.ack, gate.Closed) }
-
-// detach ends a hold and leaves its name taken.
-type detach struct {
-	hold  *gate.Hold
-	lease time.Duration
-	ack   gate.Settler
-}
-
-func (e *detach) deliver(l *loop, now gate.Time) {
-	l.acks.await(now, e.ack, func() {
-		c := e.hold.Entry
-		if m, can := c.Machine.(gate.Detachable); can {
-			m.Detach(now, e.hold, e.lease, e.ack, &l.gates.fx)
-		} else {
-			settle(e.ack, gate.OtherKind)
+// by is what a machine of this sort does, as a request says it. Machines of other kinds cannot do it.
+func by[M gate.Machine](do func(m M, now gate.Time, fx *gate.Effects)) func(gate.Machine, gate.Time, *gate.Effects) bool {
+	return func(m gate.Machine, now gate.Time, fx *gate.Effects) bool {
+		able, can := m.(M)
+		if can {
+			do(able, now, fx)
 		}
-		l.gates.stepped(c)
-	})
-}
-
-func (e *detach) refuse() { settle(e.ack, gate.Closed) }
-
-// wanted has a holder told when somebody else waits.
-type wanted struct{ hold *gate.Hold }
-
-func (e wanted) deliver(l *loop, now gate.Time) {
-	c := e.hold.Entry
-	if m, can := c.Machine.(gate.Wantable); can {
-		m.Wanted(now, e.hold, &l.gates.fx)
+		return can
 	}
-	l.gates.stepped(c)
 }
 
-// force frees the owner that stands in Redis for a name.
-type force struct {
-	name  string
-	kind  gate.Kind
-	owner string
-	id    uint64 // the number of owner when it is one of ours, else 0
-	ack   gate.Settler
-}
-
-func (e *force) deliver(l *loop, now gate.Time) {
+func (e *request) deliver(l *loop, now gate.Time) {
 	l.acks.await(now, e.ack, func() {
-		c, why := l.gates.entry(e.name, e.kind)
+		c, why := e.entry(l)
 		if c == nil {
 			settle(e.ack, why)
 			return
 		}
-		if m, can := c.Machine.(gate.Forcible); can {
-			m.Force(now, e.owner, e.id, e.ack, &l.gates.fx)
-		} else {
+		if !e.do(c.Machine, now, &l.gates.fx) {
 			settle(e.ack, gate.OtherKind)
 		}
 		l.gates.stepped(c)
 	})
 }
 
-func (e *force) refuse() { settle(e.ack, gate.Closed) }
-
-// change changes a name without owners.
-type change struct {
-	name   string
-	kind   gate.Kind
-	change gate.Change
+// entry returns the entry that is asked. Nil, and why: there is none.
+func (e *request) entry(l *loop) (*gate.Entry, gate.Why) {
+	switch {
+	case e.hold != nil:
+		return e.hold.Entry, 0
+	case l.closing:
+		return nil, gate.Closed
+	}
+	return l.gates.entry(e.name, e.kind)
 }
 
-func (e *change) deliver(l *loop, now gate.Time) {
-	ack := e.change.Ack
-	l.acks.await(now, ack, func() {
-		if l.closing {
-			settle(ack, gate.Closed)
-			return
-		}
-		c, why := l.gates.entry(e.name, e.kind)
-		if c == nil {
-			settle(ack, why)
-			return
-		}
-		if m, can := c.Machine.(gate.Counting); can {
-			m.Change(now, e.change, &l.gates.fx)
-		} else {
-			settle(ack, gate.OtherKind)
-		}
-		l.gates.stepped(c)
-	})
-}
-
-func (e *change) refuse() { settle(e.change.Ack, gate.Closed) }
+func (e *request) refuse() { settle(e.ack, gate.Closed) }
 
 // suspect says that the key of a name may have changed behind our back.
 type suspect struct{ name string }
