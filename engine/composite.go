@@ -3,7 +3,6 @@ package engine
 import (
 	"context"
 	"errors"
-	"math/rand/v2"
 	"slices"
 	"strings"
 	"sync"
@@ -29,11 +28,6 @@ type composite struct {
 
 // End implements gate.Ender; no loop knows of composites.
 func (c *composite) End(gate.Why) {}
-
-// compose makes the Hold of a lock that consists of several.
-func (of *handle) compose(need int, parts []*Hold) *Hold {
-	return of.whole(&composite{need: need, parts: parts})
-}
 
 // whole makes the Hold of the parts that c has.
 func (of *handle) whole(c *composite) *Hold {
@@ -207,59 +201,4 @@ func giveBack(holds []*Hold) {
 			h.UnlockAsync()
 		}
 	}
-}
-
-// backOffTime is a random time that grows with the tries, so that two callers that collided do not collide again: up to
-// 80 ms if another owner had the lock, and up to 160 ms after any other error.
-func backOffTime(try int, last error) time.Duration {
-	longest := time.Millisecond << min(try, 7)
-	if errors.Is(last, ErrHeld) {
-		longest = min(longest, 64*time.Millisecond)
-	}
-	return longest/4 + time.Duration(rand.Int64N(int64(longest)))
-}
-
-// backOff sleeps for the backOffTime.
-func backOff(ctx context.Context, try int, last error) error {
-	timer := time.NewTimer(backOffTime(try, last))
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return nil
-	case <-ctx.Done():
-		return endedBy(ctx)
-	}
-}
-
-// returned is what a call returns that got h or err: if ctx has ended meanwhile, h goes back.
-func (of *handle) returned(ctx context.Context, o *observation, h *Hold, err error) (*Hold, error) {
-	if err == nil && ctx.Err() != nil {
-		h.UnlockAsync()
-		h, err = nil, of.failed(endedBy(ctx))
-	}
-	o.done(h, err)
-	return h, err
-}
-
-// inBackground makes an asynchronous call of a blocking one, by a goroutine. A grant after Cancel or the end of ctx is
-// given back.
-func inBackground(ctx context.Context, e *Engine, lock func(context.Context) (*Hold, error)) *futures.Future[*Hold] {
-	ctx, cancel := context.WithCancel(ctx)
-	p := futures.New[*Hold](&e.callbacks, canceler(cancel))
-	go func() {
-		defer cancel()
-		h, err := lock(ctx)
-		if !p.Settle(h, err) && h != nil {
-			h.UnlockAsync()
-		}
-	}()
-	return p.Future()
-}
-
-type canceler context.CancelFunc
-
-func (c canceler) Cancelled() { c() }
-
-func withoutWait(opts []LockOption) []LockOption {
-	return slices.DeleteFunc(slices.Clone(opts), func(o LockOption) bool { return o.which == waitOption })
 }

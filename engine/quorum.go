@@ -3,12 +3,11 @@ package engine
 import (
 	"context"
 	"errors"
-	"fmt"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/wheellock/wheellock/dispatcher/gate"
-	"github.com/wheellock/wheellock/futures"
 )
 
 // QuorumLock is a lock that is held on the majority of several independent Redis servers (Redlock; Redisson's
@@ -27,13 +26,12 @@ import (
 // is freed alone is taken again.
 //
 // It is no safer against pauses than a Mutex. It has no fencing token, because tokens of several servers have no common
-// order. A server that restarts without its data within a lease forgets the part that it granted. It is not reentrant.
-// Callers of one process queue in the process, and waiting costs a goroutine. Processes ask again after random pauses,
-// because no message can tell of a majority.
-type QuorumLock struct {
-	handle
-	engines []*Engine
-}
+// order. A server that restarts without its data within a lease forgets the part that it granted. It is not reentrant:
+// [WithOwner] is [ErrInvalid]. Callers of one process queue in the process, and TryLock fails with [ErrHeld] at once while
+// there are any, or one holds the lock. Processes ask again after random pauses, because no message can tell of a majority. If
+// none granted the lock, the error Is ErrHeld if any server said that another owner has it, unless too many servers failed for
+// reasons that do not pass.
+type QuorumLock struct{ several }
 
 // Quorum makes a lock on the majority of engines, which must be on different servers. It fails with [ErrInvalid] if
 // there is no engine, if one is nil, or if two are on the same server, as far as the servers tell.
@@ -42,6 +40,7 @@ func Quorum(name string, engines ...*Engine) (*QuorumLock, error) {
 		return nil, invalid("a QuorumLock on no servers")
 	}
 	servers := make(map[string]bool)
+	var members []Locker
 	for _, e := range engines {
 		if e == nil {
 			return nil, invalid("a QuorumLock with a nil engine")
@@ -55,136 +54,9 @@ func Quorum(name string, engines ...*Engine) (*QuorumLock, error) {
 		if _, err := e.key(name, gate.MutexKind); err != nil {
 			return nil, err
 		}
+		members = append(members, e.Mutex(name))
 	}
-	return &QuorumLock{handle{engines[0], name, quorumIndex}, append([]*Engine(nil), engines...)}, nil
-}
-
-func (q *QuorumLock) keys() (all []lockKey, err error) {
-	for _, e := range q.engines {
-		key, err := e.key(q.name, gate.MutexKind)
-		if err != nil {
-			return nil, err
-		}
-		all = append(all, lockKey{e, key})
-	}
-	return all, nil
-}
-
-// Kind returns [KindQuorum].
-func (q *QuorumLock) Kind() Kind { return KindQuorum }
-
-func (q *QuorumLock) need() int { return len(q.engines)/2 + 1 }
-
-// Lock waits until a majority is held. Leases, cancellation and errors are as with [Mutex.Lock]; [WithOwner] is
-// [ErrInvalid].
-func (q *QuorumLock) Lock(ctx context.Context, opts ...LockOption) (*Hold, error) {
-	o := q.observe(opts)
-	h, err := q.lock(ctx, opts)
-	return q.returned(ctx, &o, h, err)
-}
-
-func (q *QuorumLock) lock(ctx context.Context, opts []LockOption) (*Hold, error) {
-	d, err := q.check(ctx, opts, false)
-	if err != nil {
-		return nil, err
-	}
-	opts = append(withoutWait(opts), asPart)
-	if d.wait > 0 {
-		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeoutCause(ctx, d.wait, quorumWait(d.wait))
-		defer cancel()
-	}
-	turn, err := q.turn(ctx)
-	if err != nil {
-		return nil, err
-	}
-	refused := error(ErrUnavailable)
-	for try := 0; ; try++ {
-		h, err := q.attempt(ctx, d, opts)
-		if err == nil {
-			turn.passAfter(h)
-			return h, nil
-		}
-		if ctx.Err() == nil {
-			refused = err
-		}
-		if ctx.Err() == nil && passing(err) {
-			err = backOff(ctx, try, err)
-		}
-		if err != nil && (ctx.Err() != nil || !passing(err)) {
-			turn.pass()
-			return nil, q.gaveUp(ctx, err, refused)
-		}
-	}
-}
-
-// quorumWait is the cause with which the context of a Lock WithWait ends.
-type quorumWait time.Duration
-
-func (w quorumWait) Error() string {
-	return fmt.Sprintf("wheellock: wait of %v over", time.Duration(w))
-}
-
-// gaveUp is the error of a Lock that ends with err after it was last refused with another.
-func (q *QuorumLock) gaveUp(ctx context.Context, err, refused error) error {
-	wait, over := context.Cause(ctx).(quorumWait)
-	switch {
-	case over:
-		err = ErrWaitTimeout
-	case ctx.Err() != nil:
-		err = endedBy(ctx)
-	default:
-		return q.failed(err)
-	}
-	return q.failed(unmetAfter(err, refused, time.Duration(wait)))
-}
-
-// TryLock asks every server once and does not wait. While this process holds the lock or callers of it wait, it fails
-// with [ErrHeld] at once. If no majority granted it, the error Is ErrHeld if any server said that another owner has it,
-// unless too many servers failed for reasons that do not pass. Other errors are as with [Mutex.TryLock].
-func (q *QuorumLock) TryLock(ctx context.Context, opts ...LockOption) (*Hold, error) {
-	o := q.observe(opts)
-	h, err := q.tryLock(ctx, opts)
-	return q.returned(ctx, &o, h, err)
-}
-
-func (q *QuorumLock) tryLock(ctx context.Context, opts []LockOption) (*Hold, error) {
-	d, err := q.check(ctx, opts, true)
-	if err != nil {
-		return nil, err
-	}
-	turn, free := q.tryTurn()
-	if !free {
-		return nil, &HeldError{Name: q.name, TTL: -1}
-	}
-	h, err := q.attempt(ctx, d, append(slices.Clip(opts), asPart))
-	if err != nil {
-		turn.pass()
-		return nil, err
-	}
-	turn.passAfter(h)
-	return h, nil
-}
-
-// LockAsync is Lock on a goroutine of its own. The end of ctx and the future's Cancel abandon it.
-func (q *QuorumLock) LockAsync(ctx context.Context, opts ...LockOption) *futures.Future[*Hold] {
-	return inBackground(ctx, q.e, func(ctx context.Context) (*Hold, error) { return q.Lock(ctx, opts...) })
-}
-
-// TryLockAsync is TryLock on a goroutine of its own. Cancellation is as with LockAsync.
-func (q *QuorumLock) TryLockAsync(ctx context.Context, opts ...LockOption) *futures.Future[*Hold] {
-	return inBackground(ctx, q.e, func(ctx context.Context) (*Hold, error) { return q.TryLock(ctx, opts...) })
-}
-
-func (q *QuorumLock) check(ctx context.Context, opts []LockOption, try bool) (demand, error) {
-	d, err := q.e.opts.read(opts, try, q.kind)
-	if err == nil && ctx.Err() != nil {
-		err = endedBy(ctx)
-	}
-	if err != nil {
-		err = q.failed(err)
-	}
-	return d, err
+	return &QuorumLock{several{handle{engines[0], name, quorumIndex}, members, len(engines)/2 + 1, (*severalCall).askServers}}, nil
 }
 
 // silence is how long a server may take to answer: a server that is cut off must not use up the lease that the others have
@@ -193,30 +65,120 @@ func silence(lease time.Duration) time.Duration { return max(lease/10, 10*time.M
 
 // answer is the answer of one server.
 type answer struct {
-	place int // of the server in q.engines
+	place int // of the server among the members
 	hold  *Hold
 	err   error
 	end   time.Time // when a fixed lease was to end
 }
 
-// attempt asks every server once, under fresh owner ids. It returns as soon as a majority granted the lock or can no longer
+// turn is the right to ask the servers, and then to hold the lock: one caller of this process has it at a time.
+type turn struct {
+	of    *turns
+	name  string
+	begin func() // called when the turn has come, by a goroutine of its own
+}
+
+// turns are the callers of an engine's QuorumLocks by name, in their order: the first has the turn.
+type turns struct {
+	mu     sync.Mutex
+	queues map[string][]*turn
+}
+
+// enter joins the queue, and returns how many are before t. If there are any, a call that asks only once does not join.
+func (t *turn) enter(once bool) (before int) {
+	t.of.mu.Lock()
+	defer t.of.mu.Unlock()
+	if t.of.queues == nil {
+		t.of.queues = make(map[string][]*turn)
+	}
+	queue := t.of.queues[t.name]
+	if once && len(queue) > 0 {
+		return len(queue)
+	}
+	t.of.queues[t.name] = append(queue, t)
+	if len(queue) == 0 {
+		go t.begin()
+	}
+	return len(queue)
+}
+
+// leave takes t out of the queue, and the next caller may ask. waiting: only if the turn has not come. False: it is not taken out.
+func (t *turn) leave(waiting bool) bool {
+	t.of.mu.Lock()
+	defer t.of.mu.Unlock()
+	queue := t.of.queues[t.name]
+	i := slices.Index(queue, t)
+	if i < 0 || waiting && i == 0 {
+		return false
+	}
+	if queue = slices.Delete(queue, i, i+1); len(queue) == 0 {
+		delete(t.of.queues, t.name)
+		return true
+	}
+	t.of.queues[t.name] = queue
+	if i == 0 {
+		go queue[0].begin()
+	}
+	return true
+}
+
+// last has the turn left when h ends; nil: now.
+func (t *turn) last(h *Hold) {
+	if h == nil {
+		t.leave(false)
+		return
+	}
+	h.onEnd(func(error) { t.leave(false) })
+}
+
+// askServers asks the servers of a QuorumLock when its turn has come. While a majority has not answered, that costs a goroutine.
+func (c *severalCall) askServers() {
+	c.turn = &turn{&c.e.quorums, c.name, c.attempt}
+	taken := &HeldError{Name: c.name, TTL: -1}
+	switch before := c.turn.enter(c.once); {
+	case before == 0:
+	case c.once:
+		c.settle(nil, taken)
+	default:
+		context.AfterFunc(c.asking, func() {
+			if c.turn.leave(true) {
+				c.last = taken
+				c.settle(nil, c.over())
+			}
+		})
+	}
+}
+
+// attempt asks the servers, again and again unless once.
+func (c *severalCall) attempt() {
+	switch h, err := c.majority(); {
+	case err == nil:
+		c.settle(h, nil)
+	case c.once:
+		c.settle(nil, err)
+	default:
+		c.pause(err, c.attempt)
+	}
+}
+
+// majority asks every server once, under fresh owner ids. It returns as soon as a majority granted the lock or can no longer
 // grant it. A later grant joins the Hold, or is given back. The end of ctx ends the questions until then and not
 // afterwards: callers end their contexts when they have what they wanted, and the hold would lack the servers that are later.
-func (q *QuorumLock) attempt(ctx context.Context, d demand, opts []LockOption) (*Hold, error) {
-	began := time.Now()
-	asking, stop := context.WithTimeout(context.WithoutCancel(ctx), silence(d.lease))
-	undecided := context.AfterFunc(ctx, stop)
-	n := len(q.engines)
+func (c *severalCall) majority() (*Hold, error) {
+	began, lease := time.Now(), c.demand.lease
+	asking, stop := context.WithTimeout(context.WithoutCancel(c.ctx), silence(lease))
+	undecided := context.AfterFunc(c.asking, stop)
+	n := len(c.members)
 	answers := make(chan answer, n)
-	for i, e := range q.engines {
+	for i, l := range c.members {
 		go func() {
-			h, err := e.Mutex(q.name).TryLock(asking, opts...)
-			answers <- answer{i, h, err, began.Add(d.lease)}
+			h, err := l.TryLock(asking, c.opts...)
+			answers <- answer{i, h, err, began.Add(lease)}
 		}()
 	}
 	parts, errs := make([]*Hold, n), make([]error, n) // of each server one of the two, or neither
 	granted, refused := 0, 0
-	for granted < q.need() && refused <= n-q.need() {
+	for granted < c.need && refused <= n-c.need {
 		a := <-answers
 		parts[a.place], errs[a.place] = a.hold, a.err
 		switch {
@@ -224,39 +186,39 @@ func (q *QuorumLock) attempt(ctx context.Context, d demand, opts []LockOption) (
 			granted++
 			continue
 		case errors.Is(a.err, context.Canceled): // by the end of ctx
-			errs[a.place] = q.failed(endedBy(ctx))
+			errs[a.place] = endedBy(c.asking)
 		}
 		refused++
 	}
 	inTime, left := undecided(), n-granted-refused
-	if granted < q.need() || !inTime {
+	if granted < c.need || !inTime {
 		stop()
 		giveBack(parts)
-		q.late(answers, left, nil, stop)
-		if granted < q.need() {
-			return nil, q.verdict(errs)
+		late(answers, left, nil, stop)
+		if granted < c.need {
+			return nil, c.verdict(errs)
 		}
-		return nil, q.failed(endedBy(ctx))
+		return nil, c.failed(endedBy(c.asking))
 	}
-	c := &composite{need: q.need(), parts: parts, repairs: &repairs{q: q, fixed: d.fixed, lease: d.lease, end: began.Add(d.lease), servers: make([]missing, n)}}
-	for i := range c.repairs.servers {
-		c.repairs.servers[i].asked = began
+	r := &repairs{of: c.several, fixed: c.demand.fixed, lease: lease, end: began.Add(lease), servers: make([]missing, n)}
+	for i := range r.servers {
+		r.servers[i].asked = began
 	}
-	h := q.whole(c)
-	q.late(answers, left, h, stop)
+	h := c.whole(&composite{need: c.need, parts: parts, repairs: r})
+	late(answers, left, h, stop)
 	if h.Err() != nil { // the answers were too slow: the lease is already over
-		return nil, &opError{doing: "lock", name: q.name, err: errTooLate, words: "the lease was over before a majority had answered: ask with a longer lease"}
+		return nil, c.tooLate(h)
 	}
 	for i, err := range errs {
 		if err != nil {
-			c.miss(h, i, nil, err)
+			h.composite().miss(h, i, nil, err)
 		}
 	}
 	return h, nil
 }
 
 // late takes up the answers that are still to come: a grant joins h while h lasts, and is given back otherwise.
-func (q *QuorumLock) late(answers <-chan answer, n int, h *Hold, stop context.CancelFunc) {
+func late(answers <-chan answer, n int, h *Hold, stop context.CancelFunc) {
 	if n == 0 {
 		stop()
 		return
@@ -276,23 +238,25 @@ func (q *QuorumLock) late(answers <-chan answer, n int, h *Hold, stop context.Ca
 
 // verdict returns the error if no majority was reached: ErrHeld if any server said so, unless so many servers failed for
 // reasons that do not pass that asking again is useless. A server that did not answer in time counts as uncertain.
-func (q *QuorumLock) verdict(errs []error) error {
-	var final []error
+func (s *several) verdict(errs []error) error {
+	var said, final []error
 	for _, err := range errs {
+		if err == nil {
+			continue
+		}
+		said = append(said, s.bare(err))
 		if errors.Is(err, ErrClosed) || errors.Is(err, ErrInvalid) || errors.Is(err, ErrForeignKey) || errors.Is(err, ErrRefused) && !passing(err) {
-			final = append(final, err)
+			final = append(final, s.bare(err))
 		}
 	}
-	if len(q.engines)-len(final) < q.need() {
-		return errors.Join(final...)
+	if len(s.members)-len(final) < s.need {
+		return s.failed(errors.Join(final...))
 	}
-	for _, err := range errs {
-		if errors.Is(err, ErrHeld) {
-			return err
-		}
+	if i := slices.IndexFunc(errs, func(err error) bool { return errors.Is(err, ErrHeld) }); i >= 0 {
+		return errs[i]
 	}
-	if !slices.ContainsFunc(errs, passing) { // such as the end of the time that one server has
-		errs = append([]error{ErrUncertain}, errs...)
+	if !slices.ContainsFunc(said, passing) { // such as the end of the time that one server has
+		said = append([]error{ErrUncertain}, said...)
 	}
-	return q.failed(errors.Join(errs...))
+	return s.failed(errors.Join(said...))
 }
