@@ -11,18 +11,18 @@ import (
 const mostPermits = 1 << 50
 
 // checkCount checks how many permits or counts a call names.
-func checkCount(what string, n, least int64) error {
-	if n < least || n > mostPermits {
-		return invalid("%s of %d: must be from %d to %d", what, n, least, int64(mostPermits))
+func checkCount(what string, n, least, most int64) error {
+	if n < least || n > most {
+		return invalid("%s of %d: must be from %d to %d", what, n, least, most)
 	}
 	return nil
 }
 
 // change makes a change on a name without owners and returns the script's answer (invariant: change-has-one-effect).
 func (t *operation) change(ctx context.Context, ch gate.Change) (int64, error) {
-	key, err := t.e.key(t.name, t.kind.machine())
+	key, err := t.key()
 	if err != nil {
-		return 0, t.failed(err)
+		return 0, err
 	}
 	return t.confirm(ctx, ErrClosed, func(ack gate.Settler) bool {
 		return t.e.dispatchers.of(key).Change(key, t.kind.machine(), ch, ack)
@@ -39,7 +39,7 @@ func (t *operation) decide(ctx context.Context, ch gate.Change) (int64, error) {
 
 // setCount is decide for a call that gives a name a count. False: the name has one. what says in errors what is counted.
 func (t *operation) setCount(ctx context.Context, op gate.Op, what string, a gate.CountArgs) (bool, error) {
-	if err := checkCount(what, a.N, 0); err != nil {
+	if err := checkCount(what, a.N, 0, mostPermits); err != nil {
 		return false, t.failed(err)
 	}
 	set, err := t.decide(ctx, gate.Change{Op: op, Args: a.Args()})
@@ -54,7 +54,7 @@ func (t *operation) delete(ctx context.Context, op gate.Op) (bool, error) {
 
 // addPermits is decide for a call that changes the number of permits.
 func (t *operation) addPermits(ctx context.Context, op gate.Op, n int64) error {
-	if err := checkCount("an addition", n, -mostPermits); err != nil {
+	if err := checkCount("an addition", n, -mostPermits, mostPermits); err != nil {
 		return t.failed(err)
 	}
 	_, err := t.decide(ctx, gate.ChangeCount(op, n))
@@ -63,9 +63,9 @@ func (t *operation) addPermits(ctx context.Context, op gate.Op, n int64) error {
 
 // changeAsync is change without blocking.
 func (t *operation) changeAsync(ctx context.Context, ch gate.Change) *futures.Future[struct{}] {
-	key, err := t.e.key(t.name, t.kind.machine())
+	key, err := t.key()
 	if err != nil {
-		return futures.Settled(&t.e.callbacks, struct{}{}, t.failed(err))
+		return futures.Settled(&t.e.callbacks, struct{}{}, err)
 	}
 	c := &pendingChange{operation: *t}
 	c.watched.by = c

@@ -24,31 +24,13 @@ func (e *Engine) CountDownLatch(name string) *CountDownLatch {
 // Cancellation and errors are as with [Mutex.Lock]. If the wait ends while the latch is not open, the error also Is
 // [ErrHeld].
 func (l *CountDownLatch) Wait(ctx context.Context, opts ...LockOption) error {
-	t := l.operation("wait for")
-	c := l.e.calls.get()
-	if err := t.fillWait(ctx, opts, &c.waiter); err != nil {
-		l.e.calls.put(c)
-		return err
-	}
-	return t.block(ctx, c, &observation{})
+	_, err := l.take(ctx, "wait for", 0, false, opts)
+	return err
 }
 
 // WaitAsync is Wait without blocking. The end of ctx and the future's Cancel abandon it.
 func (l *CountDownLatch) WaitAsync(ctx context.Context, opts ...LockOption) *futures.Future[struct{}] {
-	r := &request[struct{}]{operation: l.operation("wait for")}
-	if err := r.fillWait(ctx, opts, &r.waiter); err != nil {
-		return futures.Settled(&l.e.callbacks, struct{}{}, err)
-	}
-	return r.start(ctx)
-}
-
-func (t *operation) fillWait(ctx context.Context, opts []LockOption, w *gate.Waiter) error {
-	d, err := t.e.opts.read(opts, false, t.kind)
-	if err != nil {
-		return t.failed(err)
-	}
-	w.Until = t.until(ctx, false, d.wait)
-	return nil
+	return takeAsync[struct{}](ctx, &l.handle, "wait for", 0, false, opts)
 }
 
 // CountDown lowers the count by one. At 0 the latch is deleted and all waiters return. Without a latch it does nothing.

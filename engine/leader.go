@@ -56,9 +56,9 @@ func (t *operation) leader(ctx context.Context, note *leaders.Note) (leaders.Not
 // listen hears of new leaders until its connection breaks, or until the node that it listens to does not serve the channel any more.
 // The connection is its own: a flood of messages must not delay answers.
 func (t *operation) listen(ctx context.Context, heard func()) error {
-	key, err := t.e.key(t.name, t.kind.machine())
+	key, err := t.key()
 	if err != nil {
-		return t.failed(err)
+		return err
 	}
 	if !t.e.enter() {
 		return t.failed(ErrClosed)

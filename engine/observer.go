@@ -110,7 +110,7 @@ type observation struct {
 
 // observe begins a request.
 func (of *handle) observe(opts []LockOption) (o observation) {
-	if by := of.e.opts.Observer; by != nil && !slices.ContainsFunc(opts, LockOption.isPart) {
+	if by := of.e.opts.Observer; by != nil && of.kind != latchIndex && !slices.ContainsFunc(opts, LockOption.isPart) {
 		o = observation{handle: *of, by: by, began: of.e.clock.Now()}
 	}
 	return o

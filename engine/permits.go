@@ -34,7 +34,7 @@ const maxPermits = 1000
 // the order of arrival. Permits cannot be re-entered: [WithOwner] is [ErrInvalid]. Leases, cancellation and errors are
 // as with [Mutex.Lock].
 func (p *PermitSemaphore) Acquire(ctx context.Context, n int, opts ...LockOption) (*Hold, error) {
-	return p.hold(ctx, "acquire", n, false, opts)
+	return p.take(ctx, "acquire", int64(n), false, opts)
 }
 
 // TryAcquire asks once and does not wait. If fewer than n permits are free, or callers of this process wait, the error
@@ -42,18 +42,18 @@ func (p *PermitSemaphore) Acquire(ctx context.Context, n int, opts ...LockOption
 // it waits for the answer for [Options].AnswerTimeout and then fails with [ErrUncertain]. Other errors are as with
 // [Mutex.TryLock].
 func (p *PermitSemaphore) TryAcquire(ctx context.Context, n int, opts ...LockOption) (*Hold, error) {
-	return p.hold(ctx, "acquire", n, true, opts)
+	return p.take(ctx, "acquire", int64(n), true, opts)
 }
 
 // AcquireAsync is Acquire without blocking. The end of ctx and the future's Cancel abandon it; permits that come later
 // go to the next waiter or back.
 func (p *PermitSemaphore) AcquireAsync(ctx context.Context, n int, opts ...LockOption) *futures.Future[*Hold] {
-	return p.holdAsync(ctx, "acquire", n, false, opts)
+	return takeAsync[*Hold](ctx, &p.handle, "acquire", int64(n), false, opts)
 }
 
 // TryAcquireAsync is TryAcquire without blocking. Cancellation is as with AcquireAsync.
 func (p *PermitSemaphore) TryAcquireAsync(ctx context.Context, n int, opts ...LockOption) *futures.Future[*Hold] {
-	return p.holdAsync(ctx, "acquire", n, true, opts)
+	return takeAsync[*Hold](ctx, &p.handle, "acquire", int64(n), true, opts)
 }
 
 // PermitIDs returns the ids of the hold's permits in Redis, 32 hex digits each, as Redisson's; nil for the hold of a
@@ -105,7 +105,7 @@ func (p *PermitSemaphore) TrySetPermits(ctx context.Context, n int64) (bool, err
 // may then be below 0 until enough are released: no hold ends. Errors are as with TrySetPermits.
 func (p *PermitSemaphore) SetPermits(ctx context.Context, n int64) error {
 	t := p.operation("set permits")
-	if err := checkCount("permits", n, 0); err != nil {
+	if err := checkCount("permits", n, 0, mostPermits); err != nil {
 		return t.failed(err)
 	}
 	_, err := t.decide(ctx, gate.ChangeCount(gate.PermitSet, n))

@@ -52,9 +52,9 @@ var errUnanswered = errors.New("wheellock: not answered in time")
 // query runs one script about the name without the dispatcher; of says its keys and arguments. Its answer may be older than that of a
 // call that has returned meanwhile.
 func (t *operation) query(ctx context.Context, script *rueidis.Lua, of func(key string) (keys, args []string)) (rueidis.RedisResult, error) {
-	key, err := t.e.key(t.name, t.kind.machine())
+	key, err := t.key()
 	if err != nil {
-		return rueidis.RedisResult{}, t.failed(err)
+		return rueidis.RedisResult{}, err
 	}
 	keys, args := of(key)
 	return direct(ctx, t, func(c rueidis.Client) rueidis.RedisResult { return script.Exec(context.Background(), c, keys, args) })

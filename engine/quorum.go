@@ -29,7 +29,7 @@ import (
 // order. A server that restarts without its data within a lease forgets the part that it granted. It is not reentrant:
 // [WithOwner] is [ErrInvalid]. Callers of one process queue in the process, and TryLock fails with [ErrHeld] at once while
 // there are any, or one holds the lock. Processes ask again after random pauses, because no message can tell of a majority. If
-// none granted the lock, the error Is ErrHeld if any server said that another owner has it, unless too many servers failed for
+// no majority granted it, the error Is ErrHeld if any server said that another owner has it, unless too many servers failed for
 // reasons that do not pass.
 type QuorumLock struct{ several }
 

@@ -26,16 +26,30 @@ func (t *operation) dispatcher() *dispatcher.Dispatcher { return t.e.dispatchers
 
 func (t *operation) failed(err error) error { return &opError{doing: t.doing, name: t.name, err: err} }
 
-// send puts a waiter into the mailbox of the name's loop, within bounds. If ctx has ended, even while NameMapper ran, nothing
-// is sent.
+// key returns the key of the name.
+func (t *operation) key() (string, error) {
+	key, err := t.e.key(t.name, t.kind.machine())
+	if err != nil {
+		return "", t.failed(err)
+	}
+	return key, nil
+}
+
+// keyToAsk is key for a call that sends nothing if ctx has ended, even while NameMapper ran.
+func (t *operation) keyToAsk(ctx context.Context) (string, error) {
+	key, err := t.key()
+	if err == nil && ctx.Err() != nil {
+		err = t.failed(endedBy(ctx))
+	}
+	return key, err
+}
+
+// send puts a waiter into the mailbox of the name's loop, within bounds.
 func (t *operation) send(ctx context.Context, w *gate.Waiter) error {
 	e := t.e
-	key, err := e.key(t.name, t.kind.machine())
-	if err == nil && ctx.Err() != nil {
-		err = endedBy(ctx)
-	}
+	key, err := t.keyToAsk(ctx)
 	if err != nil {
-		return t.failed(err)
+		return err
 	}
 	if e.waiting.Add(1) > int64(e.opts.MaxRequests) {
 		e.waiting.Add(-1)
@@ -50,13 +64,63 @@ func (t *operation) send(ctx context.Context, w *gate.Waiter) error {
 	return nil
 }
 
-// blockForHold is block for a request that becomes a hold when it is granted.
-func (t *operation) blockForHold(ctx context.Context, c *call, o *observation) (*Hold, error) {
-	h := newHold(t.e, t.name, t.kind)
-	h.permits = int16(c.waiter.N)
-	c.waiter.Hold = &h.core
-	err := t.block(ctx, c, o)
+// take makes a request and waits for the answer: for a hold, or nil of a kind that gives none. n is how many permits it is to
+// have.
+func (h *handle) take(ctx context.Context, doing string, n int64, try bool, opts []LockOption) (*Hold, error) {
+	o := h.observe(opts)
+	c := h.e.calls.get()
+	t := h.operation(doing)
+	if done, err := t.fill(ctx, n, try, opts, &c.waiter); done {
+		h.e.calls.put(c)
+		o.done(nil, err)
+		return nil, err
+	}
+	return t.blockForGrant(ctx, c, &o)
+}
+
+// takeAsync is take without blocking. The Hold is made when it is granted.
+func takeAsync[T any](ctx context.Context, h *handle, doing string, n int64, try bool, opts []LockOption) *futures.Future[T] {
+	o := h.observe(opts)
+	r := &request[T]{operation: h.operation(doing)}
+	if done, err := r.fill(ctx, n, try, opts, &r.waiter); done {
+		var none T
+		return observed(o, futures.Settled(&h.e.callbacks, none, err), nil)
+	}
+	return observed(o, r.start(ctx), &r.waiter)
+}
+
+// fill checks a request and makes its waiter. done: there is nothing to ask, because of an error, or for no permits of a Semaphore.
+func (t *operation) fill(ctx context.Context, n int64, try bool, opts []LockOption, w *gate.Waiter) (done bool, err error) {
+	d, err := t.e.opts.read(opts, try, t.kind)
+	switch {
+	case err != nil:
+	case t.kind == permitsIndex:
+		err = checkCount("an acquire", n, 1, maxPermits)
+	case t.kind == semaphoreIndex:
+		if err = checkCount("an acquire", n, 0, mostPermits); err == nil && n == 0 {
+			_, err = t.keyToAsk(ctx)
+			return true, err
+		}
+	}
 	if err != nil {
+		return true, t.failed(err)
+	}
+	w.N, w.Owner, w.Lease, w.Watch, w.Try, w.Write = n, d.owner, d.lease, !d.fixed, try, t.kind == writeIndex
+	w.Least, w.Until = d.minHold, t.until(ctx, try, d.wait)
+	if d.age > 0 {
+		w.Since = max(t.e.clock.Now()-d.age, 1) // 0 means none
+	}
+	return false, nil
+}
+
+// blockForGrant is block for a request that becomes a hold when it is granted, if its kind gives any.
+func (t *operation) blockForGrant(ctx context.Context, c *call, o *observation) (h *Hold, err error) {
+	if t.kind.holds() {
+		h = newHold(t.e, t.name, t.kind)
+		h.permits = int16(c.waiter.N)
+		c.waiter.Hold = &h.core
+	}
+	if err = t.block(ctx, c, o); err != nil {
 		h = nil
 	}
 	o.done(h, err)
