@@ -1,6 +1,8 @@
 package dispatcher
 
 import (
+	"time"
+
 	"github.com/wheellock/wheellock/dispatcher/gate"
 	"github.com/wheellock/wheellock/wheel"
 )
@@ -70,42 +72,18 @@ func (e *unlock) deliver(l *loop, now gate.Time) {
 
 func (e *unlock) refuse() { settle(e.ack, gate.Closed) }
 
-// request is what a caller asks of the machine of a name, other than the name itself.
-type request struct {
+// target is the name that a request of a caller is about, other than one to have it.
+type target struct {
 	hold *gate.Hold // whose name it is; nil: name and kind say it
 	name string
 	kind gate.Kind
 	ack  gate.Settler // nil: nobody waits for an answer
-	do   func(m gate.Machine, now gate.Time, fx *gate.Effects) (can bool)
 }
 
-// by is what a machine of this sort does, as a request says it. Machines of other kinds cannot do it.
-func by[M gate.Machine](do func(m M, now gate.Time, fx *gate.Effects)) func(gate.Machine, gate.Time, *gate.Effects) bool {
-	return func(m gate.Machine, now gate.Time, fx *gate.Effects) bool {
-		able, can := m.(M)
-		if can {
-			do(able, now, fx)
-		}
-		return can
-	}
-}
+func (e *target) refuse() { settle(e.ack, gate.Closed) }
 
-func (e *request) deliver(l *loop, now gate.Time) {
-	l.acks.await(now, e.ack, func() {
-		c, why := e.entry(l)
-		if c == nil {
-			settle(e.ack, why)
-			return
-		}
-		if !e.do(c.Machine, now, &l.gates.fx) {
-			settle(e.ack, gate.OtherKind)
-		}
-		l.gates.stepped(c)
-	})
-}
-
-// entry returns the entry that is asked. Nil, and why: there is none.
-func (e *request) entry(l *loop) (*gate.Entry, gate.Why) {
+// entry returns the entry of the name. Nil, and why: there is none.
+func (e *target) entry(l *loop) (*gate.Entry, gate.Why) {
 	switch {
 	case e.hold != nil:
 		return e.hold.Entry, 0
@@ -115,7 +93,70 @@ func (e *request) entry(l *loop) (*gate.Entry, gate.Why) {
 	return l.gates.entry(e.name, e.kind)
 }
 
-func (e *request) refuse() { settle(e.ack, gate.Closed) }
+// step has the machine of a name do something, if it is of a sort that can.
+func step[M gate.Machine](l *loop, now gate.Time, of *target, do func(M)) {
+	l.acks.await(now, of.ack, func() {
+		c, why := of.entry(l)
+		if c == nil {
+			settle(of.ack, why)
+			return
+		}
+		if m, can := c.Machine.(M); can {
+			do(m)
+		} else {
+			settle(of.ack, gate.OtherKind)
+		}
+		l.gates.stepped(c)
+	})
+}
+
+// extend prolongs a hold with a fixed lease.
+type extend struct {
+	target
+	lease time.Duration
+}
+
+func (e *extend) deliver(l *loop, now gate.Time) {
+	step(l, now, &e.target, func(m gate.Lockable) { m.Extend(now, e.hold, e.lease, e.ack, &l.gates.fx) })
+}
+
+// detach ends a hold and leaves its name taken.
+type detach struct {
+	target
+	lease time.Duration
+}
+
+func (e *detach) deliver(l *loop, now gate.Time) {
+	step(l, now, &e.target, func(m gate.Detachable) { m.Detach(now, e.hold, e.lease, e.ack, &l.gates.fx) })
+}
+
+// wanted has a holder told when somebody else waits.
+type wanted struct{ target }
+
+func (e *wanted) deliver(l *loop, now gate.Time) {
+	step(l, now, &e.target, func(m gate.Wantable) { m.Wanted(now, e.hold, &l.gates.fx) })
+}
+
+// force frees the owner that stands in Redis for a name.
+type force struct {
+	target
+	owner string
+	id    uint64 // the number of owner when it is one of ours, else 0
+}
+
+func (e *force) deliver(l *loop, now gate.Time) {
+	step(l, now, &e.target, func(m gate.Forcible) { m.Force(now, e.owner, e.id, e.ack, &l.gates.fx) })
+}
+
+// change changes a name without owners.
+type change struct {
+	target
+	change gate.Change
+}
+
+func (e *change) deliver(l *loop, now gate.Time) {
+	step(l, now, &e.target, func(m gate.Counting) { m.Change(now, e.change, &l.gates.fx) })
+}
 
 // suspect says that the key of a name may have changed behind our back.
 type suspect struct{ name string }
