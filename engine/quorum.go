@@ -71,82 +71,74 @@ type answer struct {
 	end   time.Time // when a fixed lease was to end
 }
 
-// turn is the right to ask the servers, and then to hold the lock: one caller of this process has it at a time.
-type turn struct {
-	of    *turns
-	name  string
-	begin func() // called when the turn has come, by a goroutine of its own
-}
-
-// turns are the callers of an engine's QuorumLocks by name, in their order: the first has the turn.
+// turns are the calls for an engine's QuorumLocks by name, in their order. The first has the turn: it may ask the servers, and then
+// hold the lock.
 type turns struct {
 	mu     sync.Mutex
-	queues map[string][]*turn
+	queues map[string][]*severalCall
 }
 
-// enter joins the queue, and returns how many are before t. If there are any, a call that asks only once does not join.
-func (t *turn) enter(once bool) (before int) {
-	t.of.mu.Lock()
-	defer t.of.mu.Unlock()
-	if t.of.queues == nil {
-		t.of.queues = make(map[string][]*turn)
+// enter joins the queue, and returns how many are before c. If there are any, a call that asks only once does not join.
+func (ts *turns) enter(c *severalCall) (before int) {
+	ts.mu.Lock()
+	defer ts.mu.Unlock()
+	if ts.queues == nil {
+		ts.queues = make(map[string][]*severalCall)
 	}
-	queue := t.of.queues[t.name]
-	if once && len(queue) > 0 {
-		return len(queue)
-	}
-	t.of.queues[t.name] = append(queue, t)
-	if len(queue) == 0 {
-		go t.begin()
+	queue := ts.queues[c.name]
+	if len(queue) == 0 || !c.once {
+		ts.queues[c.name] = append(queue, c)
 	}
 	return len(queue)
 }
 
-// leave takes t out of the queue, and the next caller may ask. waiting: only if the turn has not come. False: it is not taken out.
-func (t *turn) leave(waiting bool) bool {
-	t.of.mu.Lock()
-	defer t.of.mu.Unlock()
-	queue := t.of.queues[t.name]
-	i := slices.Index(queue, t)
+// leave takes c out of the queue, and the next call may ask. waiting: only if its turn has not come. False: it is not taken out.
+func (ts *turns) leave(c *severalCall, waiting bool) bool {
+	ts.mu.Lock()
+	defer ts.mu.Unlock()
+	queue := ts.queues[c.name]
+	i := slices.Index(queue, c)
 	if i < 0 || waiting && i == 0 {
 		return false
 	}
 	if queue = slices.Delete(queue, i, i+1); len(queue) == 0 {
-		delete(t.of.queues, t.name)
+		delete(ts.queues, c.name)
 		return true
 	}
-	t.of.queues[t.name] = queue
+	ts.queues[c.name] = queue
 	if i == 0 {
-		go queue[0].begin()
+		go queue[0].attempt()
 	}
 	return true
 }
 
-// last has the turn left when h ends; nil: now.
-func (t *turn) last(h *Hold) {
-	if h == nil {
-		t.leave(false)
-		return
-	}
-	h.onEnd(func(error) { t.leave(false) })
-}
-
 // askServers asks the servers of a QuorumLock when its turn has come. While a majority has not answered, that costs a goroutine.
 func (c *severalCall) askServers() {
-	c.turn = &turn{&c.e.quorums, c.name, c.attempt}
-	taken := &HeldError{Name: c.name, TTL: -1}
-	switch before := c.turn.enter(c.once); {
+	switch before := c.e.quorums.enter(c); {
 	case before == 0:
+		go c.attempt()
 	case c.once:
-		c.settle(nil, taken)
+		c.settle(nil, c.hasTurn())
 	default:
 		context.AfterFunc(c.asking, func() {
-			if c.turn.leave(true) {
-				c.last = taken
+			if c.e.quorums.leave(c, true) {
+				c.last = c.hasTurn()
 				c.settle(nil, c.over())
 			}
 		})
 	}
+}
+
+// hasTurn is the error for a call while another one has the turn.
+func (s *several) hasTurn() error { return &HeldError{Name: s.name, TTL: -1} }
+
+// passTurn lets the next call of this process ask when h has ended; nil: now.
+func (c *severalCall) passTurn(h *Hold) {
+	if h == nil {
+		c.e.quorums.leave(c, false)
+		return
+	}
+	h.onEnd(func(error) { c.e.quorums.leave(c, false) })
 }
 
 // attempt asks the servers, again and again unless once.
@@ -176,18 +168,21 @@ func (c *severalCall) majority() (*Hold, error) {
 			answers <- answer{i, h, err, began.Add(lease)}
 		}()
 	}
-	parts, errs := make([]*Hold, n), make([]error, n) // of each server one of the two, or neither
+	parts, errs := make([]*Hold, n), []error(nil) // of each server one of the two, or neither
 	granted, refused := 0, 0
 	for granted < c.need && refused <= n-c.need {
 		a := <-answers
-		parts[a.place], errs[a.place] = a.hold, a.err
-		switch {
-		case a.err == nil:
+		if parts[a.place] = a.hold; a.err == nil {
 			granted++
 			continue
-		case errors.Is(a.err, context.Canceled): // by the end of ctx
-			errs[a.place] = endedBy(c.asking)
 		}
+		if errors.Is(a.err, context.Canceled) { // by the end of ctx
+			a.err = endedBy(c.asking)
+		}
+		if errs == nil {
+			errs = make([]error, n)
+		}
+		errs[a.place] = a.err
 		refused++
 	}
 	inTime, left := undecided(), n-granted-refused

@@ -77,7 +77,6 @@ type severalCall struct {
 	asking  context.Context // ends with the wait besides: a silent server must not prolong it
 	stop    context.CancelFunc
 	end     time.Time // of the wait; zero: it has none
-	turn    *turn     // of a QuorumLock
 	tries   int
 	last    error // the last answer of any member
 	promise futures.Promise[*Hold]
@@ -117,8 +116,8 @@ func (c *severalCall) Cancelled() { c.stop() }
 // settle answers the call.
 func (c *severalCall) settle(h *Hold, err error) {
 	c.stop()
-	if c.turn != nil {
-		c.turn.last(h)
+	if c.kind == quorumIndex {
+		c.passTurn(h)
 	}
 	if !c.promise.Settle(h, err) && h != nil {
 		h.UnlockAsync()
