@@ -45,13 +45,18 @@ func (of *handle) whole(c *composite) *Hold {
 // follow ends h when too few of its parts are left. It is told of the end of a part before that part's lock can be granted
 // again.
 func (c *composite) follow(h *Hold, i int, part *Hold) {
-	part.onEnd(func(cause error) {
-		if c.alive() < c.need {
-			c.endParts(h, cause)
-		} else {
-			c.miss(h, i, part, cause)
-		}
-	})
+	if !part.joins(h, i) {
+		c.ended(h, i, part)
+	}
+}
+
+// ended is called when a part of h has ended.
+func (c *composite) ended(h *Hold, i int, part *Hold) {
+	if c.alive() < c.need {
+		c.endParts(h, part.Err())
+	} else {
+		c.miss(h, i, part, part.Err())
+	}
 }
 
 // join puts a part that was granted late into its place; false: h has ended before the part was known.
@@ -67,7 +72,7 @@ func (c *composite) join(h *Hold, i int, part *Hold) bool {
 	stall.At("composite: part joined, not followed", h.e.uuid)
 	c.follow(h, i, part)
 	if l := h.endings.Load(); l != nil && l.watched() {
-		part.wantedFor(h)
+		part.Wanted()
 	}
 	told()
 	return true

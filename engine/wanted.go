@@ -29,7 +29,7 @@ func (h *Hold) Wanted() <-chan struct{} {
 	}
 	if c := h.composite(); c != nil {
 		for _, part := range c.all() {
-			part.wantedFor(h)
+			part.Wanted()
 		}
 	} else {
 		h.dispatcher().Wanted(&h.core)
@@ -44,20 +44,11 @@ func (l *endings) watched() bool {
 	return l.wanted != nil
 }
 
-// wantedFor has h told of the waiters for its part.
-func (part *Hold) wantedFor(h *Hold) {
-	l := part.listeners()
-	l.mu.Lock()
-	l.wantedOf = h
-	l.mu.Unlock()
-	part.Wanted()
-}
-
 // tellWanted closes the channel of Wanted.
 func (h *Hold) tellWanted() {
 	l := h.listeners()
 	l.mu.Lock()
-	whole := l.wantedOf
+	whole := l.whole
 	if l.wanted != nil && !closed(l.wanted) {
 		close(l.wanted)
 	}
