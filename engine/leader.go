@@ -27,18 +27,17 @@ func init() {
 
 // leader asks for the leader, after the note is written if there is one.
 func (t *operation) leader(ctx context.Context, note *leaders.Note) (leaders.Note, error) {
-	r, err := t.query(ctx, leaderScript, func(key string) (keys, args []string) {
+	parts, err := query(ctx, t, leaderScript, func(key string) (keys, args []string) {
 		if note != nil {
 			args = []string{t.e.opts.PubSub.publish(), scripts.LeaderChannel(key), note.Owner, strconv.FormatInt(note.Term, 10), note.Identity}
 		}
 		return []string{key, scripts.LeaderKey(key)}, args
-	})
+	}, rueidis.RedisResult.ToArray)
+	if err == nil && len(parts) == 0 {
+		err = t.unread(nil)
+	}
 	if err != nil {
 		return leaders.Note{}, err
-	}
-	parts, err := r.ToArray()
-	if err != nil || len(parts) == 0 {
-		return leaders.Note{}, t.unread(err)
 	}
 	code, _ := parts[0].AsInt64()
 	if err := t.faulty(code); err != nil || len(parts) < 4 {

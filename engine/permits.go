@@ -143,18 +143,11 @@ func (p *PermitSemaphore) Acquired(ctx context.Context) (int64, error) {
 
 func (p *PermitSemaphore) counts(ctx context.Context) (free, held int64, err error) {
 	t := p.operation("count permits")
-	r, err := t.query(ctx, permitCountScript, func(key string) (keys, args []string) {
+	counts, err := t.counts(ctx, permitCountScript, 2, func(key string) (keys, args []string) {
 		return []string{key, scripts.PermitsKey(key)}, []string{p.e.opts.PubSub.publish(), scripts.SemaphoreChannel(key)}
 	})
 	if err != nil {
 		return 0, 0, err
 	}
-	parts, err := r.AsIntSlice()
-	if err != nil || len(parts) != 3 {
-		return 0, 0, t.unread(err)
-	}
-	if err := t.faulty(parts[0]); err != nil {
-		return 0, 0, err
-	}
-	return parts[1], parts[2], nil
+	return counts[0], counts[1], nil
 }

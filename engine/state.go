@@ -53,7 +53,7 @@ func (m *Mutex) inspect(ctx context.Context, shape bool) (State, []string, error
 	if err != nil {
 		return State{}, nil, err
 	}
-	answers, err := direct(ctx, &t, func(c rueidis.Client) []rueidis.RedisResult {
+	answers, err := direct(ctx, &t, func(c rueidis.Client) ([]rueidis.RedisResult, error) {
 		keys := []string{key}
 		if m.kind == fencedIndex {
 			keys = append(keys, scripts.TokenKey(key))
@@ -64,7 +64,7 @@ func (m *Mutex) inspect(ctx context.Context, shape bool) (State, []string, error
 				commands = append(commands, c.B().Type().Key(key).Build())
 			}
 		}
-		return c.DoMulti(context.Background(), commands...)
+		return c.DoMulti(context.Background(), commands...), nil
 	})
 	if err != nil {
 		return State{}, nil, err
