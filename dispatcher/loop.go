@@ -44,9 +44,9 @@ func (l *loop) run() {
 	defer close(l.done)
 	mail := new(batch)
 	for range l.mail.wake { // by an event, the waker, or the loop's own timer
-		stall.At("dispatcher: woken", l.cfg.UUID)
+		stall.At("dispatcher: woken", l.cfg.Gate.UUID)
 		now := l.clock.beginTurn()
-		stall.At("dispatcher: clock read, nothing due handled", l.cfg.UUID)
+		stall.At("dispatcher: clock read, nothing due handled", l.cfg.Gate.UUID)
 		if l.turnYield.before(now, l.deadlines.nearAt) {
 			now = l.clock.Now()
 		}
@@ -60,7 +60,7 @@ func (l *loop) run() {
 			e.deliver(l, now)
 		}
 		now = l.clock.Now()
-		stall.At("dispatcher: clock read, nothing sent", l.cfg.UUID)
+		stall.At("dispatcher: clock read, nothing sent", l.cfg.Gate.UUID)
 		l.deadlines.ringDue(now)
 		l.deadlines.giveUpDue(now)
 		l.routes.listen()
