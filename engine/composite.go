@@ -150,10 +150,11 @@ func (c *composite) unlockAsync() *futures.Future[struct{}] {
 	e := c.told.hold.e
 	p := futures.New[struct{}](&e.callbacks, nil)
 	after(e, answers...).Then(func([]struct{}, error) {
-		p.Settle(struct{}{}, c.judge(len(answers), func(i int) error {
-			_, err := answers[i].Result()
-			return err
-		}))
+		errs := make([]error, len(answers))
+		for i, answer := range answers {
+			_, errs[i] = answer.Result()
+		}
+		p.Settle(struct{}{}, c.judge(errs))
 	})
 	return p.Future()
 }
@@ -174,18 +175,13 @@ func (c *composite) settle(parts []*Hold, do func(*Hold) error) error {
 		wg.Go(func() { errs[i] = do(part) })
 	}
 	wg.Wait()
-	return c.judge(len(parts), func(i int) error { return errs[i] })
+	return c.judge(errs)
 }
 
-// judge returns nil if the outcomes of n parts are good for as many as are needed.
-func (c *composite) judge(n int, outcome func(int) error) error {
-	var failed []error
-	for i := range n {
-		if err := outcome(i); err != nil {
-			failed = append(failed, err)
-		}
-	}
-	if n-len(failed) >= c.need {
+// judge returns nil if as many parts as are needed have no error.
+func (c *composite) judge(errs []error) error {
+	failed := slices.DeleteFunc(slices.Clone(errs), func(err error) bool { return err == nil })
+	if len(errs)-len(failed) >= c.need {
 		return nil
 	}
 	return errors.Join(failed...)

@@ -3,6 +3,7 @@ package engine
 import (
 	crypto "crypto/rand"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"sync"
 
@@ -73,12 +74,7 @@ func (h *Hold) dispatcher() *dispatcher.Dispatcher { return h.e.dispatchers[h.co
 
 // up reports whether all links work.
 func (ds dispatchers) up() bool {
-	for _, d := range ds {
-		if !d.Up() {
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc(ds, func(d *dispatcher.Dispatcher) bool { return !d.Up() })
 }
 
 // oldest returns when the oldest living hold was granted, or gate.Never.

@@ -112,7 +112,7 @@ func (ts *turns) leave(c *severalCall, waiting bool) bool {
 	return true
 }
 
-// askServers asks the servers of a QuorumLock when its turn has come. While a majority has not answered, that costs a goroutine.
+// askServers asks the servers of a QuorumLock when its turn has come. Until all have answered, that costs a goroutine.
 func (c *severalCall) askServers() {
 	switch before := c.e.quorums.enter(c); {
 	case before == 0:
@@ -141,9 +141,58 @@ func (c *severalCall) passTurn(h *Hold) {
 	h.onEnd(func(error) { c.e.quorums.leave(c, false) })
 }
 
-// attempt asks the servers, again and again unless once.
+// attempt asks every server once, under fresh owner ids. The call is answered, or asks again later, as soon as a majority granted the
+// lock or can no longer grant it. A later grant joins the Hold, or is given back. The end of ctx ends the questions until then and not
+// afterwards: callers end their contexts when they have what they wanted, and the hold would lack the servers that are later.
 func (c *severalCall) attempt() {
-	switch h, err := c.majority(); {
+	began, n := time.Now(), len(c.members)
+	asking, stop := context.WithTimeout(context.WithoutCancel(c.ctx), silence(c.demand.lease))
+	defer stop()
+	undecided := context.AfterFunc(c.asking, stop)
+	answers := make(chan answer, n)
+	for i, l := range c.members {
+		go func() {
+			h, err := l.TryLock(asking, c.opts...)
+			if c.asking.Err() != nil && errors.Is(err, context.Canceled) {
+				err = endedBy(c.asking)
+			}
+			answers <- answer{i, h, err, began.Add(c.demand.lease)}
+		}()
+	}
+	parts, errs := make([]*Hold, n), make([]error, n) // of each server one of the two, or neither
+	granted, refused := 0, 0
+	for granted < c.need && refused <= n-c.need {
+		a := <-answers
+		if parts[a.place], errs[a.place] = a.hold, a.err; a.err == nil {
+			granted++
+		} else {
+			refused++
+		}
+	}
+	var h *Hold
+	var err error
+	switch inTime := undecided(); {
+	case granted < c.need:
+		giveBack(parts)
+		err = c.verdict(errs)
+	case !inTime:
+		giveBack(parts)
+		err = c.failed(endedBy(c.asking))
+	default:
+		h, err = c.granted(began, parts, errs)
+	}
+	if err != nil {
+		stop()
+	}
+	c.attempted(h, err)
+	for range n - granted - refused {
+		late(h, <-answers)
+	}
+}
+
+// attempted answers the call, or has it ask again.
+func (c *severalCall) attempted(h *Hold, err error) {
+	switch {
 	case err == nil:
 		c.settle(h, nil)
 	case c.once:
@@ -153,54 +202,13 @@ func (c *severalCall) attempt() {
 	}
 }
 
-// majority asks every server once, under fresh owner ids. It returns as soon as a majority granted the lock or can no longer
-// grant it. A later grant joins the Hold, or is given back. The end of ctx ends the questions until then and not
-// afterwards: callers end their contexts when they have what they wanted, and the hold would lack the servers that are later.
-func (c *severalCall) majority() (*Hold, error) {
-	began, lease := time.Now(), c.demand.lease
-	asking, stop := context.WithTimeout(context.WithoutCancel(c.ctx), silence(lease))
-	undecided := context.AfterFunc(c.asking, stop)
-	n := len(c.members)
-	answers := make(chan answer, n)
-	for i, l := range c.members {
-		go func() {
-			h, err := l.TryLock(asking, c.opts...)
-			answers <- answer{i, h, err, began.Add(lease)}
-		}()
-	}
-	parts, errs := make([]*Hold, n), []error(nil) // of each server one of the two, or neither
-	granted, refused := 0, 0
-	for granted < c.need && refused <= n-c.need {
-		a := <-answers
-		if parts[a.place] = a.hold; a.err == nil {
-			granted++
-			continue
-		}
-		if errors.Is(a.err, context.Canceled) { // by the end of ctx
-			a.err = endedBy(c.asking)
-		}
-		if errs == nil {
-			errs = make([]error, n)
-		}
-		errs[a.place] = a.err
-		refused++
-	}
-	inTime, left := undecided(), n-granted-refused
-	if granted < c.need || !inTime {
-		stop()
-		giveBack(parts)
-		late(answers, left, nil, stop)
-		if granted < c.need {
-			return nil, c.verdict(errs)
-		}
-		return nil, c.failed(endedBy(c.asking))
-	}
-	r := &repairs{of: c.several, fixed: c.demand.fixed, lease: lease, end: began.Add(lease), servers: make([]missing, n)}
+// granted makes the Hold of the parts that a majority has granted. The other servers are asked again.
+func (c *severalCall) granted(began time.Time, parts []*Hold, errs []error) (*Hold, error) {
+	r := &repairs{of: c.several, fixed: c.demand.fixed, lease: c.demand.lease, end: began.Add(c.demand.lease), servers: make([]missing, len(parts))}
 	for i := range r.servers {
 		r.servers[i].asked = began
 	}
 	h := c.whole(&composite{need: c.need, parts: parts, repairs: r})
-	late(answers, left, h, stop)
 	if h.Err() != nil { // the answers were too slow: the lease is already over
 		return nil, c.tooLate(h)
 	}
@@ -212,23 +220,13 @@ func (c *severalCall) majority() (*Hold, error) {
 	return h, nil
 }
 
-// late takes up the answers that are still to come: a grant joins h while h lasts, and is given back otherwise.
-func late(answers <-chan answer, n int, h *Hold, stop context.CancelFunc) {
-	if n == 0 {
-		stop()
-		return
+// late takes up an answer that has come after the majority's: a grant joins h while h lasts, and is given back otherwise, or if h is nil.
+func late(h *Hold, a answer) {
+	if h != nil {
+		h.composite().answered(h, a)
+	} else if a.err == nil {
+		a.hold.UnlockAsync()
 	}
-	go func() {
-		defer stop()
-		for range n {
-			a := <-answers
-			if h != nil {
-				h.composite().answered(h, a)
-			} else if a.err == nil {
-				a.hold.UnlockAsync()
-			}
-		}
-	}()
 }
 
 // verdict returns the error if no majority was reached: ErrHeld if any server said so, unless so many servers failed for

@@ -93,16 +93,8 @@ func TestAQuorumTakesNoPartWhileItsPartsAreGivenBack(t *testing.T) {
 func TestAQuorumThatWasRefusedTakesNothing(t *testing.T) {
 	t.Parallel()
 	e := openEach(t, 1)[0]
-	q, err := Quorum("stock:7", e)
-	if err != nil {
-		t.Fatal(err)
-	}
-	part := mustLock(t, e.Mutex(q.name))
-	answers := make(chan answer, 1)
-	answers <- answer{hold: part}
-	stopped := make(chan struct{})
-	late(answers, 1, nil, func() { close(stopped) })
-	<-stopped
+	part := mustLock(t, e.Mutex("stock:7"))
+	late(nil, answer{hold: part})
 	if part.Err() == nil {
 		t.Error("the part is held")
 	}
