@@ -31,7 +31,7 @@ func (k lockKey) same(other lockKey) bool {
 	if k.key != other.key || k.e == other.e {
 		return k == other
 	}
-	return k.e.database == other.e.database && slices.ContainsFunc(k.e.servers, func(id string) bool { return slices.Contains(other.e.servers, id) })
+	return k.e.database == other.e.database && k.e.onServerOf(other.e)
 }
 
 // Multi makes one lock of several. It fails with [ErrInvalid] if there is none, if one is nil, or if two lock the same

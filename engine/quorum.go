@@ -39,17 +39,13 @@ func Quorum(name string, engines ...*Engine) (*QuorumLock, error) {
 	if len(engines) == 0 {
 		return nil, invalid("a QuorumLock on no servers")
 	}
-	servers := make(map[string]bool)
 	var members []Locker
-	for _, e := range engines {
+	for i, e := range engines {
 		if e == nil {
 			return nil, invalid("a QuorumLock with a nil engine")
 		}
-		for _, id := range append(e.servers[:len(e.servers):len(e.servers)], e.uuid) { // if the server does not tell, at least no engine may appear twice
-			if servers[id] {
-				return nil, invalid("a QuorumLock with two engines on the same server")
-			}
-			servers[id] = true
+		if slices.ContainsFunc(engines[:i], e.onServerOf) {
+			return nil, invalid("a QuorumLock with two engines on the same server")
 		}
 		if _, err := e.key(name, gate.MutexKind); err != nil {
 			return nil, err

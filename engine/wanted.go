@@ -49,21 +49,13 @@ func (h *Hold) tellWanted() {
 	l := h.listeners()
 	l.mu.Lock()
 	whole := l.whole
-	if l.wanted != nil && !closed(l.wanted) {
+	if l.wanted != nil && !l.told {
+		l.told = true
 		close(l.wanted)
 	}
 	l.mu.Unlock()
 	if whole != nil {
 		whole.tellWanted()
-	}
-}
-
-func closed(c chan struct{}) bool {
-	select {
-	case <-c:
-		return true
-	default:
-		return false
 	}
 }
 
