@@ -72,29 +72,29 @@ func (e *unlock) deliver(l *loop, now gate.Time) {
 
 func (e *unlock) refuse() { settle(e.ack, gate.Closed) }
 
-// target is the name that a request of a caller is about, other than one to have it.
-type target struct {
+// nameRequest is what all requests about a name have in common, but for those to have it.
+type nameRequest struct {
 	hold *gate.Hold // whose name it is; nil: name and kind say it
 	name string
 	kind gate.Kind
 	ack  gate.Settler // nil: nobody waits for an answer
 }
 
-func (e *target) refuse() { settle(e.ack, gate.Closed) }
+func (n *nameRequest) refuse() { settle(n.ack, gate.Closed) }
 
 // entry returns the entry of the name. Nil, and why: there is none.
-func (e *target) entry(l *loop) (*gate.Entry, gate.Why) {
+func (n *nameRequest) entry(l *loop) (*gate.Entry, gate.Why) {
 	switch {
-	case e.hold != nil:
-		return e.hold.Entry, 0
+	case n.hold != nil:
+		return n.hold.Entry, 0
 	case l.closing:
 		return nil, gate.Closed
 	}
-	return l.gates.entry(e.name, e.kind)
+	return l.gates.entry(n.name, n.kind)
 }
 
 // step has the machine of a name do something, if it is of a sort that can.
-func step[M gate.Machine](l *loop, now gate.Time, of *target, do func(M)) {
+func step[M gate.Machine](l *loop, now gate.Time, of *nameRequest, do func(M)) {
 	l.acks.await(now, of.ack, func() {
 		c, why := of.entry(l)
 		if c == nil {
@@ -112,50 +112,50 @@ func step[M gate.Machine](l *loop, now gate.Time, of *target, do func(M)) {
 
 // extend prolongs a hold with a fixed lease.
 type extend struct {
-	target
+	nameRequest
 	lease time.Duration
 }
 
 func (e *extend) deliver(l *loop, now gate.Time) {
-	step(l, now, &e.target, func(m gate.Lockable) { m.Extend(now, e.hold, e.lease, e.ack, &l.gates.fx) })
+	step(l, now, &e.nameRequest, func(m gate.Lockable) { m.Extend(now, e.hold, e.lease, e.ack, &l.gates.fx) })
 }
 
 // detach ends a hold and leaves its name taken.
 type detach struct {
-	target
+	nameRequest
 	lease time.Duration
 }
 
 func (e *detach) deliver(l *loop, now gate.Time) {
-	step(l, now, &e.target, func(m gate.Detachable) { m.Detach(now, e.hold, e.lease, e.ack, &l.gates.fx) })
+	step(l, now, &e.nameRequest, func(m gate.Detachable) { m.Detach(now, e.hold, e.lease, e.ack, &l.gates.fx) })
 }
 
 // wanted has a holder told when somebody else waits.
-type wanted struct{ target }
+type wanted struct{ nameRequest }
 
 func (e *wanted) deliver(l *loop, now gate.Time) {
-	step(l, now, &e.target, func(m gate.Wantable) { m.Wanted(now, e.hold, &l.gates.fx) })
+	step(l, now, &e.nameRequest, func(m gate.Wantable) { m.Wanted(now, e.hold, &l.gates.fx) })
 }
 
 // force frees the owner that stands in Redis for a name.
 type force struct {
-	target
+	nameRequest
 	owner string
 	id    uint64 // the number of owner when it is one of ours, else 0
 }
 
 func (e *force) deliver(l *loop, now gate.Time) {
-	step(l, now, &e.target, func(m gate.Forcible) { m.Force(now, e.owner, e.id, e.ack, &l.gates.fx) })
+	step(l, now, &e.nameRequest, func(m gate.Forcible) { m.Force(now, e.owner, e.id, e.ack, &l.gates.fx) })
 }
 
 // change changes a name without owners.
 type change struct {
-	target
+	nameRequest
 	change gate.Change
 }
 
 func (e *change) deliver(l *loop, now gate.Time) {
-	step(l, now, &e.target, func(m gate.Counting) { m.Change(now, e.change, &l.gates.fx) })
+	step(l, now, &e.nameRequest, func(m gate.Counting) { m.Change(now, e.change, &l.gates.fx) })
 }
 
 // suspect says that the key of a name may have changed behind our back.

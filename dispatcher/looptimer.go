@@ -19,21 +19,21 @@ type loopTimer struct {
 const minSleep = 100 * time.Microsecond
 
 // start makes the timer, which calls wake.
-func (t *loopTimer) start(wake func()) {
-	t.timer = time.AfterFunc(time.Hour, func() {
-		t.runs.Store(false)
+func (l *loopTimer) start(wake func()) {
+	l.timer = time.AfterFunc(time.Hour, func() {
+		l.runs.Store(false)
 		wake()
 	})
-	t.timer.Stop()
+	l.timer.Stop()
 }
 
 // aim sets the timer. A timer that is set for an earlier time is left alone: the turn that it brings aims again. Most turns
 // move the nearest time, and setting a timer costs more than such a turn now and then.
-func (t *loopTimer) aim(now, at gate.Time) {
-	if at == gate.Never || t.runs.Load() && t.set <= at {
+func (l *loopTimer) aim(now, at gate.Time) {
+	if at == gate.Never || l.runs.Load() && l.set <= at {
 		return
 	}
-	t.set = at
-	t.runs.Store(true) // before Reset: the timer may fire at once
-	t.timer.Reset(max(at-now, minSleep))
+	l.set = at
+	l.runs.Store(true) // before Reset: the timer may fire at once
+	l.timer.Reset(max(at-now, minSleep))
 }

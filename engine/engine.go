@@ -75,7 +75,7 @@ type Engine struct {
 	risks       risks
 	outages     reconnect.Outages
 	calls       calls
-	quorums     turns
+	quorums     quorumQueues
 	servers     []string // the run_id of the server, or of all masters of a cluster, as far as they tell
 	database    int      // on that server
 	contexts    contexts

@@ -65,7 +65,7 @@ func Multi(locks ...Locker) (*MultiLock, error) {
 	members := slices.Clone(locks)
 	slices.SortStableFunc(members, func(a, b Locker) int { return strings.Compare(a.Name(), b.Name()) })
 	whole := handle{members[0].home(), strings.Join(names, ","), multiIndex}
-	return &MultiLock{several{whole, members, len(members), (*severalCall).askAll}}, nil
+	return &MultiLock{several{whole, members, len(members), (*compositeCall).askAll}}, nil
 }
 
 // All makes one lock of the Mutexes of many names, such as all accounts of a transfer. It is [Multi] of e.Mutex of each name,
@@ -80,25 +80,25 @@ func (e *Engine) All(names ...string) (*MultiLock, error) {
 }
 
 // askAll asks all members of a MultiLock.
-func (c *severalCall) askAll() { c.askOthers(-1, nil) }
+func (c *compositeCall) askAll() { c.askOthers(-1, nil) }
 
 // askOthers asks all members but the first, which is held already if it is not -1.
-func (c *severalCall) askOthers(first int, held *Hold) {
+func (c *compositeCall) askOthers(first int, held *Hold) {
 	var answers []*futures.Future[*Hold]
-	for i, l := range c.members {
+	for i, l := range c.lock.members {
 		if i != first {
 			answers = append(answers, l.TryLockAsync(c.asking, c.opts...))
 		}
 	}
-	after(c.e, answers...).Then(func([]*Hold, error) { c.answered(first, held, answers) })
+	after(c.lock.e, answers...).Then(func([]*Hold, error) { c.answered(first, held, answers) })
 }
 
 // answered reads the answers of all members. In case one was not granted, the others are given back.
-func (c *severalCall) answered(first int, held *Hold, answers []*futures.Future[*Hold]) {
+func (c *compositeCall) answered(first int, held *Hold, answers []*futures.Future[*Hold]) {
 	var holds []*Hold
 	var err error
 	refused := -1 // the first member that was not granted, or the first with which it is no use to wait
-	for i := range c.members {
+	for i := range c.lock.members {
 		h, failed := held, error(nil)
 		if i != first {
 			h, failed = answers[0].Result()
@@ -115,13 +115,13 @@ func (c *severalCall) answered(first int, held *Hold, answers []*futures.Future[
 		c.refused(refused, err)
 		return
 	}
-	h := c.whole(&composite{need: c.need, parts: holds})
+	h := c.lock.whole(&composite{need: c.lock.need, parts: holds})
 	if h.Err() == nil {
 		c.settle(h, nil)
 		return
 	}
 	giveBack(holds)
-	if err = c.tooLate(h); c.once {
+	if err = c.lock.tooLate(h); c.once {
 		c.settle(nil, err)
 		return
 	}
@@ -129,7 +129,7 @@ func (c *severalCall) answered(first int, held *Hold, answers []*futures.Future[
 }
 
 // refused goes on after a member was not granted: the call waits for that member, and then asks for the others.
-func (c *severalCall) refused(member int, err error) {
+func (c *compositeCall) refused(member int, err error) {
 	switch {
 	case c.once:
 		c.settle(nil, err)
@@ -141,8 +141,8 @@ func (c *severalCall) refused(member int, err error) {
 		c.last = err
 	}
 	c.pause(err, func() {
-		answer := c.members[member].LockAsync(c.ctx, c.waitOptions()...)
-		after(c.e, answer).Then(func([]*Hold, error) {
+		answer := c.lock.members[member].LockAsync(c.ctx, c.waitOptions()...)
+		after(c.lock.e, answer).Then(func([]*Hold, error) {
 			if held, err := answer.Result(); err != nil {
 				if over := (*unmet)(nil); errors.As(err, &over) {
 					over.wait = c.demand.wait // of which the member's is the rest
@@ -156,7 +156,7 @@ func (c *severalCall) refused(member int, err error) {
 }
 
 // waitOptions are those of the wait for one member. After the end of the wait a minimal one is left.
-func (c *severalCall) waitOptions() []LockOption {
+func (c *compositeCall) waitOptions() []LockOption {
 	if c.end.IsZero() {
 		return c.opts
 	}

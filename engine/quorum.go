@@ -52,7 +52,7 @@ func Quorum(name string, engines ...*Engine) (*QuorumLock, error) {
 		}
 		members = append(members, e.Mutex(name))
 	}
-	return &QuorumLock{several{handle{engines[0], name, quorumIndex}, members, len(engines)/2 + 1, (*severalCall).askServers}}, nil
+	return &QuorumLock{several{handle{engines[0], name, quorumIndex}, members, len(engines)/2 + 1, (*compositeCall).askServers}}, nil
 }
 
 // silence is how long a server may take to answer: a server that is cut off must not use up the lease that the others have
@@ -67,41 +67,41 @@ type answer struct {
 	end   time.Time // when a fixed lease was to end
 }
 
-// turns are the calls for an engine's QuorumLocks by name, in their order. The first has the turn: it may ask the servers, and then
+// quorumQueues are the calls for an engine's QuorumLocks by name, in their order. The first has the turn: it may ask the servers, and then
 // hold the lock.
-type turns struct {
+type quorumQueues struct {
 	mu     sync.Mutex
-	queues map[string][]*severalCall
+	queues map[string][]*compositeCall
 }
 
 // enter joins the queue, and returns how many are before c. If there are any, a call that asks only once does not join.
-func (ts *turns) enter(c *severalCall) (before int) {
-	ts.mu.Lock()
-	defer ts.mu.Unlock()
-	if ts.queues == nil {
-		ts.queues = make(map[string][]*severalCall)
+func (q *quorumQueues) enter(c *compositeCall) (before int) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if q.queues == nil {
+		q.queues = make(map[string][]*compositeCall)
 	}
-	queue := ts.queues[c.name]
+	queue := q.queues[c.lock.name]
 	if len(queue) == 0 || !c.once {
-		ts.queues[c.name] = append(queue, c)
+		q.queues[c.lock.name] = append(queue, c)
 	}
 	return len(queue)
 }
 
 // leave takes c out of the queue, and the next call may ask. waiting: only if its turn has not come. False: it is not taken out.
-func (ts *turns) leave(c *severalCall, waiting bool) bool {
-	ts.mu.Lock()
-	defer ts.mu.Unlock()
-	queue := ts.queues[c.name]
+func (q *quorumQueues) leave(c *compositeCall, waiting bool) bool {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	queue := q.queues[c.lock.name]
 	i := slices.Index(queue, c)
 	if i < 0 || waiting && i == 0 {
 		return false
 	}
 	if queue = slices.Delete(queue, i, i+1); len(queue) == 0 {
-		delete(ts.queues, c.name)
+		delete(q.queues, c.lock.name)
 		return true
 	}
-	ts.queues[c.name] = queue
+	q.queues[c.lock.name] = queue
 	if i == 0 {
 		go queue[0].attempt()
 	}
@@ -109,16 +109,16 @@ func (ts *turns) leave(c *severalCall, waiting bool) bool {
 }
 
 // askServers asks the servers of a QuorumLock when its turn has come. Until all have answered, that costs a goroutine.
-func (c *severalCall) askServers() {
-	switch before := c.e.quorums.enter(c); {
+func (c *compositeCall) askServers() {
+	switch before := c.lock.e.quorums.enter(c); {
 	case before == 0:
 		go c.attempt()
 	case c.once:
-		c.settle(nil, c.hasTurn())
+		c.settle(nil, c.lock.hasTurn())
 	default:
 		context.AfterFunc(c.asking, func() {
-			if c.e.quorums.leave(c, true) {
-				c.last = c.hasTurn()
+			if c.lock.e.quorums.leave(c, true) {
+				c.last = c.lock.hasTurn()
 				c.settle(nil, c.over())
 			}
 		})
@@ -129,24 +129,24 @@ func (c *severalCall) askServers() {
 func (s *several) hasTurn() error { return &HeldError{Name: s.name, TTL: -1} }
 
 // passTurn lets the next call of this process ask when h has ended; nil: now.
-func (c *severalCall) passTurn(h *Hold) {
+func (c *compositeCall) passTurn(h *Hold) {
 	if h == nil {
-		c.e.quorums.leave(c, false)
+		c.lock.e.quorums.leave(c, false)
 		return
 	}
-	h.onEnd(func(error) { c.e.quorums.leave(c, false) })
+	h.onEnd(func(error) { c.lock.e.quorums.leave(c, false) })
 }
 
 // attempt asks every server once, under fresh owner ids. The call is answered, or asks again later, as soon as a majority granted the
 // lock or can no longer grant it. A later grant joins the Hold, or is given back. The end of ctx ends the questions until then and not
 // afterwards: callers end their contexts when they have what they wanted, and the hold would lack the servers that are later.
-func (c *severalCall) attempt() {
-	began, n := time.Now(), len(c.members)
+func (c *compositeCall) attempt() {
+	began, n := time.Now(), len(c.lock.members)
 	asking, stop := context.WithTimeout(context.WithoutCancel(c.ctx), silence(c.demand.lease))
 	defer stop()
 	undecided := context.AfterFunc(c.asking, stop)
 	answers := make(chan answer, n)
-	for i, l := range c.members {
+	for i, l := range c.lock.members {
 		go func() {
 			h, err := l.TryLock(asking, c.opts...)
 			if c.asking.Err() != nil && errors.Is(err, context.Canceled) {
@@ -157,7 +157,7 @@ func (c *severalCall) attempt() {
 	}
 	parts, errs := make([]*Hold, n), make([]error, n) // of each server one of the two, or neither
 	granted, refused := 0, 0
-	for granted < c.need && refused <= n-c.need {
+	for granted < c.lock.need && refused <= n-c.lock.need {
 		a := <-answers
 		if parts[a.place], errs[a.place] = a.hold, a.err; a.err == nil {
 			granted++
@@ -168,12 +168,12 @@ func (c *severalCall) attempt() {
 	var h *Hold
 	var err error
 	switch inTime := undecided(); {
-	case granted < c.need:
+	case granted < c.lock.need:
 		giveBack(parts)
-		err = c.verdict(errs)
+		err = c.lock.verdict(errs)
 	case !inTime:
 		giveBack(parts)
-		err = c.failed(endedBy(c.asking))
+		err = c.lock.failed(endedBy(c.asking))
 	default:
 		h, err = c.granted(began, parts, errs)
 	}
@@ -187,7 +187,7 @@ func (c *severalCall) attempt() {
 }
 
 // attempted answers the call, or has it ask again.
-func (c *severalCall) attempted(h *Hold, err error) {
+func (c *compositeCall) attempted(h *Hold, err error) {
 	switch {
 	case err == nil:
 		c.settle(h, nil)
@@ -199,14 +199,14 @@ func (c *severalCall) attempted(h *Hold, err error) {
 }
 
 // granted makes the Hold of the parts that a majority has granted. The other servers are asked again.
-func (c *severalCall) granted(began time.Time, parts []*Hold, errs []error) (*Hold, error) {
-	r := &repairs{of: c.several, fixed: c.demand.fixed, lease: c.demand.lease, end: began.Add(c.demand.lease), servers: make([]missing, len(parts))}
+func (c *compositeCall) granted(began time.Time, parts []*Hold, errs []error) (*Hold, error) {
+	r := &repairs{of: c.lock, fixed: c.demand.fixed, lease: c.demand.lease, end: began.Add(c.demand.lease), servers: make([]missing, len(parts))}
 	for i := range r.servers {
 		r.servers[i].asked = began
 	}
-	h := c.whole(&composite{need: c.need, parts: parts, repairs: r})
+	h := c.lock.whole(&composite{need: c.lock.need, parts: parts, repairs: r})
 	if h.Err() != nil { // the answers were too slow: the lease is already over
-		return nil, c.tooLate(h)
+		return nil, c.lock.tooLate(h)
 	}
 	for i, err := range errs {
 		if err != nil {

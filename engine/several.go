@@ -15,7 +15,7 @@ type several struct {
 	handle
 	members []Locker
 	need    int
-	ask     func(*severalCall) // asks the members, from the beginning
+	ask     func(*compositeCall) // asks the members, from the beginning
 }
 
 func (s *several) keys() (all []lockKey, err error) {
@@ -66,10 +66,10 @@ func (s *several) block(ctx context.Context, once bool, opts []LockOption) (*Hol
 	return h, err
 }
 
-// severalCall is one call for several, from the call to its answer. No goroutine waits for it: the one that has the last answer
+// compositeCall is one call for several, from the call to its answer. No goroutine waits for it: the one that has the last answer
 // of the members asks the next question.
-type severalCall struct {
-	*several
+type compositeCall struct {
+	lock    *several
 	once    bool // it does not wait
 	demand  demand
 	opts    []LockOption    // for members
@@ -91,7 +91,7 @@ func (s *several) start(ctx context.Context, once bool, opts []LockOption) *futu
 	if err != nil {
 		return futures.Settled[*Hold](&s.e.callbacks, nil, s.failed(err))
 	}
-	c := &severalCall{several: s, once: once, demand: d, opts: forParts(opts), last: ErrUnavailable}
+	c := &compositeCall{lock: s, once: once, demand: d, opts: forParts(opts), last: ErrUnavailable}
 	c.ctx, c.stop = context.WithCancel(ctx)
 	c.asking = c.ctx
 	if d.wait > 0 {
@@ -111,12 +111,12 @@ func forParts(opts []LockOption) []LockOption {
 }
 
 // Cancelled implements futures.Canceler. What is granted afterwards is given back.
-func (c *severalCall) Cancelled() { c.stop() }
+func (c *compositeCall) Cancelled() { c.stop() }
 
 // settle answers the call.
-func (c *severalCall) settle(h *Hold, err error) {
+func (c *compositeCall) settle(h *Hold, err error) {
 	c.stop()
-	if c.kind == quorumIndex {
+	if c.lock.kind == quorumIndex {
 		c.passTurn(h)
 	}
 	if !c.promise.Settle(h, err) && h != nil {
@@ -125,19 +125,19 @@ func (c *severalCall) settle(h *Hold, err error) {
 }
 
 // over is the error of a call if its context, or its wait, has ended; nil: neither has.
-func (c *severalCall) over() error {
+func (c *compositeCall) over() error {
 	switch {
 	case c.ctx.Err() != nil:
-		return c.failed(c.unmetAfter(endedBy(c.ctx), c.last, 0))
+		return c.lock.failed(c.lock.unmetAfter(endedBy(c.ctx), c.last, 0))
 	case c.asking.Err() != nil:
-		return c.failed(c.unmetAfter(ErrWaitTimeout, c.last, c.demand.wait))
+		return c.lock.failed(c.lock.unmetAfter(ErrWaitTimeout, c.last, c.demand.wait))
 	}
 	return nil
 }
 
 // pause goes on after a while, which ends early with the wait. If err, the last answer, does not pass, it is the answer of the
 // call.
-func (c *severalCall) pause(err error, next func()) {
+func (c *compositeCall) pause(err error, next func()) {
 	if over := c.over(); over != nil {
 		c.settle(nil, over)
 		return
