@@ -66,14 +66,14 @@ func (ns *nodes) join(from *Cluster) {
 	elsewhere := &node{nodes: ns} // serves what is not of the share
 	for slot := range uint16(scripts.HashSlots) {
 		if slot < c.First || slot > c.Last {
-			c.slots.Give(slot, elsewhere)
+			c.slots.Assign(slot, elsewhere)
 		}
 	}
 	now := ns.cfg.Clock.Now()
-	c.adopt(now, from.Map)
-	c.slots.Settle()
+	c.apply(now, from.Map)
+	c.slots.ClearMoved()
 	if c.partlyDown() {
-		c.survey.Hurry(now)
+		c.survey.SetDue(now)
 	}
 }
 
@@ -100,20 +100,20 @@ func (c *cluster) nodeAt(now gate.Time, addr string) *node {
 	return n
 }
 
-// adopt takes over which node serves each hash slot of the share. Slots that the map does not mention stay where they were.
-func (c *cluster) adopt(now gate.Time, m *topology.Map) {
+// apply takes over, from a survey, which node serves each hash slot of the share. Slots that the map does not mention stay where they were.
+func (c *cluster) apply(now gate.Time, m *topology.Map) {
 	c.Map = m
 	for _, r := range m.Within(c.First, c.Last).Ranges {
 		n := c.nodeAt(now, r.Addr)
 		for slot := r.First; slot <= r.Last; slot++ {
-			c.slots.Give(slot, n)
+			c.slots.Assign(slot, n)
 		}
 	}
 	c.nodes.updateHealth()
 }
 
-// share puts what the machines asked for into the outboxes of the nodes that serve the names.
-func (c *cluster) share() {
+// distribute puts what the machines asked for into the outboxes of the nodes that serve the names.
+func (c *cluster) distribute() {
 	fx := &c.nodes.gates.fx
 	for op := range fx.Commands {
 		queue := fx.Commands[op]
@@ -126,22 +126,22 @@ func (c *cluster) share() {
 
 // flush asks which node serves what, when it is time, and sends what the machines asked for.
 func (c *cluster) flush(now gate.Time) {
-	c.inquire(now)
+	c.sendSurvey(now)
 	for more, pass := true, 0; more && pass < maxPasses; more, pass = c.nodes.gates.asked(), pass+1 { // what a node that is down gives back may ask for something else
-		c.share()
+		c.distribute()
 		for _, n := range c.nodes.all {
 			n.flush(now)
 		}
-		c.unassigned.bounce(now)
+		c.unassigned.answerUnsent(now)
 	}
-	c.dismiss(now)
+	c.closeUnused(now)
 }
 
-// resettle brings what belongs to the names of moved hash slots to their new nodes: commands that have not left,
+// moveNames brings what belongs to the names of moved hash slots to their new nodes: commands that have not left,
 // channels, and word that their link is another, so that nothing which was confirmed by the old one is relied on.
-func (c *cluster) resettle(now gate.Time) {
+func (c *cluster) moveNames(now gate.Time) {
 	gates, routes := c.nodes.gates, c.nodes.routes
-	if c.slots.Settled() && !routes.unrouted {
+	if c.slots.NoneMoved() && !routes.unrouted {
 		return
 	}
 	for _, n := range c.nodes.all {
@@ -149,15 +149,15 @@ func (c *cluster) resettle(now gate.Time) {
 			return c.slots.Moved(command.Entry.Slot) && c.slots.Serves(command.Entry.Slot) != n
 		})
 	}
-	routes.retune()
-	gates.linkUp(now, func(entry *gate.Entry) bool {
+	routes.resubscribe()
+	gates.reportLinkUp(now, func(entry *gate.Entry) bool {
 		return c.slots.Moved(entry.Slot) && c.slots.Serves(entry.Slot).link.state == linkUp // else it will hear when it is
 	})
-	c.slots.Settle()
+	c.slots.ClearMoved()
 }
 
-// dismiss closes nodes that serve nothing any more and have nothing left to do.
-func (c *cluster) dismiss(now gate.Time) {
+// closeUnused closes nodes that serve nothing any more and have nothing left to do.
+func (c *cluster) closeUnused(now gate.Time) {
 	ns := c.nodes
 	for i := 0; i < len(ns.all); i++ {
 		n := ns.all[i]
@@ -184,7 +184,7 @@ func (c *cluster) follow(now gate.Time, from *node, command *gate.Command) {
 	r, ok := topology.ReadRedirect(command.ServerMessage, from.addr)
 	if !ok || command.Hops >= maxHops {
 		command.Result = gate.Again
-		c.survey.Soon(now)
+		c.survey.Request(now)
 		c.nodes.gates.answer(now, command)
 		return
 	}
@@ -204,8 +204,8 @@ func (c *cluster) follow(now gate.Time, from *node, command *gate.Command) {
 // learn notes the node that serves a hash slot, as another node has said.
 func (c *cluster) learn(now gate.Time, r topology.Redirect) *node {
 	n := c.nodeAt(now, r.Addr)
-	c.slots.Give(r.Slot, n)
-	c.survey.Soon(now) // where one has moved, others may have
+	c.slots.Assign(r.Slot, n)
+	c.survey.Request(now) // where one has moved, others may have
 	return n
 }
 
@@ -220,8 +220,8 @@ func (c *cluster) reroute(now gate.Time, channel string, r route, message string
 	to := c.slots.Serves(r.entries[0].Slot)
 	if r.hops > maxHops || message != "" && !moved {
 		to, c.nodes.routes.unrouted = nil, true // until the next survey
-		c.survey.Soon(now)
+		c.survey.Request(now)
 	}
-	r.tune(channel, to)
-	c.nodes.routes.heard[channel] = r
+	r.subscribe(channel, to)
+	c.nodes.routes.byChannel[channel] = r
 }

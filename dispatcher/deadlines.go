@@ -51,34 +51,34 @@ type deadlines struct {
 const slots = 2048
 
 // makeSlots makes all slots; each asks for a wake-up when its first entry comes.
-func (ds *deadlines) makeSlots() {
-	ds.slots = wheel.NewSlots[*gate.Entry](slots, ds.arm)
-	ds.near = wheel.NewSlots[*gate.Entry](nearSlots, nil)
-	ds.waits = wheel.NewSlots[*gate.Waiter](slots, ds.arm)
-	ds.acks.slots = wheel.NewSlots[*Ack](ackSlots, ds.arm)
-	ds.gates.cfg.Waits = ds.waits
+func (d *deadlines) makeSlots() {
+	d.slots = wheel.NewSlots[*gate.Entry](slots, d.arm)
+	d.near = wheel.NewSlots[*gate.Entry](nearSlots, nil)
+	d.waits = wheel.NewSlots[*gate.Waiter](slots, d.arm)
+	d.acks.slots = wheel.NewSlots[*Ack](ackSlots, d.arm)
+	d.gates.cfg.Waits = d.waits
 }
 
 // run sets what wakes the loop: the waker, and the timer for near alarms.
-func (ds *deadlines) run(waker *wheel.Waker, wake func()) {
-	ds.wakeAt = waker.Sleeper(wake).At
-	ds.timer.start(wake)
+func (d *deadlines) run(waker *wheel.Waker, wake func()) {
+	d.wakeAt = waker.Sleeper(wake).Set
+	d.timer.start(wake)
 }
 
 // arm has the loop woken for a slot that has just got its first entry.
-func (ds *deadlines) arm(at wheel.Tick) {
-	ds.wakeAt(at)
-	ds.lookAt = min(ds.lookAt, at.Begin(Tick)+wheel.Grace, ds.clock.checked+lookEvery)
+func (d *deadlines) arm(at wheel.Tick) {
+	d.wakeAt(at)
+	d.lookAt = min(d.lookAt, at.Begin(Tick)+wheel.Grace, d.clock.checked+lookEvery)
 }
 
 // nextLook is when the loop is to open slots whether it was woken for them or not. Once that time has come, the next one
 // is sought: the first slot that holds anything, and no more than lookEvery away. Never: all slots are empty.
-func (ds *deadlines) nextLook(now gate.Time) gate.Time {
-	if ds.lookAt > now {
-		return ds.lookAt
+func (d *deadlines) nextLook(now gate.Time) gate.Time {
+	if d.lookAt > now {
+		return d.lookAt
 	}
-	ds.lookAt = min(firstLook(ds.slots, now), firstLook(ds.acks.slots, now), firstLook(ds.waits, now))
-	return ds.lookAt
+	d.lookAt = min(firstLook(d.slots, now), firstLook(d.acks.slots, now), firstLook(d.waits, now))
+	return d.lookAt
 }
 
 func firstLook[T any](s *wheel.Slots[T], now gate.Time) gate.Time {
@@ -90,77 +90,77 @@ func firstLook[T any](s *wheel.Slots[T], now gate.Time) gate.Time {
 }
 
 // schedule puts the next alarm of an entry where it belongs.
-func (ds *deadlines) schedule(c *gate.Entry, now gate.Time) {
-	at := c.Machine.NextAlarm()
-	if at == c.Due {
+func (d *deadlines) schedule(e *gate.Entry, now gate.Time) {
+	at := e.Machine.NextAlarm()
+	if at == e.Due {
 		return
 	}
-	if c.Due == woken {
+	if e.Due == woken {
 		at = max(at, now+minAlarm)
 	}
-	c.Due = at
+	e.Due = at
 	if at == gate.Never {
-		c.Alarm.Remove()
+		e.Alarm.Remove()
 		return
 	}
-	ds.place(c, now)
+	d.place(e, now)
 }
 
-func (ds *deadlines) place(c *gate.Entry, now gate.Time) {
-	if tick := wheel.Floor(c.Due, Tick) - lead; tick > wheel.Floor(now, Tick) {
-		ds.slots.Put(&c.Alarm, tick)
+func (d *deadlines) place(e *gate.Entry, now gate.Time) {
+	if tick := wheel.Floor(e.Due, Tick) - lead; tick > wheel.Floor(now, Tick) {
+		d.slots.Put(&e.Alarm, tick)
 		return
 	}
-	tick := wheel.Ceil(c.Due, nearTick)
-	ds.near.Put(&c.Alarm, tick)
-	ds.nearAt = min(ds.nearAt, tick.Begin(nearTick))
+	tick := wheel.Ceil(e.Due, nearTick)
+	d.near.Put(&e.Alarm, tick)
+	d.nearAt = min(d.nearAt, tick.Begin(nearTick))
 }
 
 // forget takes out the alarm of an idle entry.
-func (ds *deadlines) forget(c *gate.Entry) {
-	c.Due = gate.Never
-	c.Alarm.Remove()
+func (d *deadlines) forget(e *gate.Entry) {
+	e.Due = gate.Never
+	e.Alarm.Remove()
 }
 
-// aim sets the timer for what is due next: an alarm, a look at the slots, or also.
-func (ds *deadlines) aim(now, also gate.Time) {
-	ds.timer.aim(now, min(also, ds.nearAt, ds.nextLook(now)))
+// setTimer sets the timer for what is due next: an alarm, a look at the slots, or also.
+func (d *deadlines) setTimer(now, also gate.Time) {
+	d.timer.setTimer(now, min(also, d.nearAt, d.nextLook(now)))
 }
 
-// ringDue wakes the machines that have an alarm due.
-func (ds *deadlines) ringDue(now gate.Time) {
-	if tick := wheel.Floor(now, Tick); !ds.slots.Quiet(tick) {
-		for c := range ds.slots.Due(tick) {
-			ds.place(c, now)
+// wakeDue wakes the machines that have an alarm due.
+func (d *deadlines) wakeDue(now gate.Time) {
+	if tick := wheel.Floor(now, Tick); !d.slots.Quiet(tick) {
+		for e := range d.slots.Due(tick) {
+			d.place(e, now)
 		}
 	}
-	if now < ds.nearAt {
+	if now < d.nearAt {
 		return
 	}
-	for c := range ds.near.Due(wheel.Floor(now, nearTick)) {
-		c.Due = woken
-		c.Machine.Wake(now, &ds.gates.fx)
-		ds.gates.stepped(c)
+	for e := range d.near.Due(wheel.Floor(now, nearTick)) {
+		e.Due = woken
+		e.Machine.Wake(now, &d.gates.fx)
+		d.gates.stepped(e)
 	}
-	ds.nearAt = gate.Never
-	if tick, any := ds.near.Next(); any {
-		ds.nearAt = tick.Begin(nearTick)
+	d.nearAt = gate.Never
+	if tick, any := d.near.Next(); any {
+		d.nearAt = tick.Begin(nearTick)
 	}
 }
 
 // giveUpDue settles the waiters that have timed out. It comes after the mail: an answer that is there counts,
 // also when this process stood still meanwhile.
-func (ds *deadlines) giveUpDue(now gate.Time) {
+func (d *deadlines) giveUpDue(now gate.Time) {
 	tick := wheel.Floor(now, Tick)
-	if ds.waits.Quiet(tick) && ds.acks.slots.Quiet(tick) {
+	if d.waits.Quiet(tick) && d.acks.slots.Quiet(tick) {
 		return
 	}
-	for w := range ds.waits.Due(tick) {
-		c := w.Entry
-		c.Machine.Timeout(now, w, &ds.gates.fx)
-		ds.gates.stepped(c) // w may serve another call already
+	for w := range d.waits.Due(tick) {
+		e := w.Entry
+		e.Machine.Timeout(now, w, &d.gates.fx)
+		d.gates.stepped(e) // w may serve another call already
 	}
-	ds.acks.giveUp(tick)
+	d.acks.giveUp(tick)
 }
 
 // Ack is a caller that waits a limited time for the answer to an unlock, an extension, a force or a change. When that time is
@@ -237,17 +237,17 @@ type turnClock struct {
 }
 
 // beginTurn reads the clock at the beginning of a turn, every now and then after a look for suspension, which takes longer.
-func (c *turnClock) beginTurn() gate.Time {
-	now := c.Now()
-	if now-c.checked < checkEvery {
+func (t *turnClock) beginTurn() gate.Time {
+	now := t.Now()
+	if now-t.checked < checkEvery {
 		return now
 	}
-	if now-c.measured >= lookEvery {
-		c.Check()
-		c.measured = now
+	if now-t.measured >= lookEvery {
+		t.Check()
+		t.measured = now
 	}
-	c.checked = c.Checked()
-	return c.checked
+	t.checked = t.Checked()
+	return t.checked
 }
 
 const (

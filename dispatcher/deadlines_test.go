@@ -29,7 +29,7 @@ func TestATickThatBeginsAfterItsWakeUpIsOpened(t *testing.T) {
 	a.waiter = gate.Waiter{By: a, Hold: &a.hold, Lease: 30 * time.Second, Watch: true, Until: 50 * time.Millisecond}
 
 	(&ask{&a.waiter, "stock:7", gate.MutexKind}).deliver(l, 0)
-	l.deadlines.ringDue(49 * time.Millisecond)
+	l.deadlines.wakeDue(49 * time.Millisecond)
 	l.deadlines.giveUpDue(49 * time.Millisecond)
 	if len(a.heard) != 0 {
 		t.Fatalf("before its time it heard %v", a.heard)
@@ -72,24 +72,24 @@ type dozer struct {
 	woken  []gate.Time
 }
 
-func (m *dozer) Wake(now gate.Time, _ *gate.Effects) {
-	m.woken = append(m.woken, now)
-	m.alarms = m.alarms[1:]
+func (d *dozer) Wake(now gate.Time, _ *gate.Effects) {
+	d.woken = append(d.woken, now)
+	d.alarms = d.alarms[1:]
 }
 
-func (m *dozer) NextAlarm() gate.Time {
-	if len(m.alarms) == 0 {
+func (d *dozer) NextAlarm() gate.Time {
+	if len(d.alarms) == 0 {
 		return gate.Never
 	}
-	return m.alarms[0]
+	return d.alarms[0]
 }
 
-func (m *dozer) Idle() bool { return false }
+func (d *dozer) Idle() bool { return false }
 
 // do is an event that runs a function on the loop.
 type do func(now gate.Time)
 
-func (f do) deliver(_ *loop, now gate.Time) { f(now) }
+func (d do) deliver(_ *loop, now gate.Time) { d(now) }
 
 // No fault of the timing wheel delays the alarm of a machine, nor an answer in Redis's place by more than a tick and
 // wheel.Grace: a wheel is a hint, and the loop's own timer wakes it, too.
@@ -100,7 +100,7 @@ func TestFaultsOfTheWheelDelayNothing(t *testing.T) {
 		}
 	}
 	for name, wakeAt := range map[string]func(l *loop, at wheel.Tick){
-		"a wheel that is well":             func(l *loop, at wheel.Tick) { l.cfg.Waker.Sleeper(l.mail.wakeUp).At(at) },
+		"a wheel that is well":             func(l *loop, at wheel.Tick) { l.cfg.Waker.Sleeper(l.mail.wakeUp).Set(at) },
 		"a wheel that never fires":         func(*loop, wheel.Tick) {},
 		"a wheel that fires a minute late": after(time.Minute),
 		"a wheel that fires early":         after(-8 * time.Millisecond),
@@ -127,9 +127,9 @@ func TestFaultsOfTheWheelDelayNothing(t *testing.T) {
 					9999 * time.Millisecond, 20 * time.Second, 41 * time.Second, time.Minute, 2 * time.Hour,
 				}
 				m := &dozer{alarms: alarms}
-				c := gate.NewEntry("stock:7", gate.MutexKind, l.cfg.Gate)
-				c.Machine = m
-				l.mail.put(do(func(gate.Time) { l.gates.stepped(c) }))
+				e := gate.NewEntry("stock:7", gate.MutexKind, l.cfg.Gate)
+				e.Machine = m
+				l.mail.put(do(func(gate.Time) { l.gates.stepped(e) }))
 				var answered gate.Time
 				ack := &Ack{Within: 3 * time.Second, By: settler(func() { answered = l.cfg.Clock.Now() })}
 				l.mail.put(do(func(now gate.Time) { l.acks.await(now, ack, func() {}) }))
@@ -153,7 +153,7 @@ func TestFaultsOfTheWheelDelayNothing(t *testing.T) {
 
 type settler func()
 
-func (f settler) Settle(gate.Outcome) bool { f(); return true }
+func (s settler) Settle(gate.Outcome) bool { s(); return true }
 
 // While anything is due later the loop looks once a second, and while nothing is it sleeps.
 func TestTheLoopLooksForSuspensionWhileAnythingIsDue(t *testing.T) {
@@ -166,9 +166,9 @@ func TestTheLoopLooksForSuspensionWhileAnythingIsDue(t *testing.T) {
 		})
 		l.turn(t)
 		m := &dozer{alarms: []gate.Time{time.Minute}}
-		c := gate.NewEntry("stock:7", gate.MutexKind, l.cfg.Gate)
-		c.Machine = m
-		l.mail.put(do(func(gate.Time) { l.gates.stepped(c) }))
+		e := gate.NewEntry("stock:7", gate.MutexKind, l.cfg.Gate)
+		e.Machine = m
+		l.mail.put(do(func(gate.Time) { l.gates.stepped(e) }))
 		time.Sleep(30*time.Second + lookEvery/2)
 		synctest.Wait()
 		if n := looks.Load(); n < 30 {
@@ -188,18 +188,18 @@ func TestAimLeavesAnEarlierTimerAlone(t *testing.T) {
 		var n loopTimer
 		fired := 0
 		n.start(func() { fired++ })
-		n.aim(0, 100*time.Millisecond)
-		n.aim(0, 200*time.Millisecond)
+		n.setTimer(0, 100*time.Millisecond)
+		n.setTimer(0, 200*time.Millisecond)
 		if n.set != 100*time.Millisecond {
 			t.Errorf("set for %v, want 100ms", n.set)
 		}
-		n.aim(0, 50*time.Millisecond)
+		n.setTimer(0, 50*time.Millisecond)
 		time.Sleep(60 * time.Millisecond)
 		synctest.Wait()
 		if fired != 1 {
 			t.Errorf("fired %d times, want once at 50ms", fired)
 		}
-		n.aim(60*time.Millisecond, 50*time.Millisecond) // overdue
+		n.setTimer(60*time.Millisecond, 50*time.Millisecond) // overdue
 		time.Sleep(minSleep)
 		synctest.Wait()
 		if fired != 2 {

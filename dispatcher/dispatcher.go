@@ -1,33 +1,24 @@
 // Package dispatcher carries requests for locks to Redis and brings the answers back.
 //
-// A Dispatcher (this file) is the handle of a loop (loop.go), one goroutine that owns everything else. An engine has one or more,
-// which share nothing but clock and waker: each name belongs to one of them for life. Users of the handle leave events in the
-// loop's mailbox (mailbox.go), and so do the connections and subscribers of the nodes. Each event is a type, and its deliver method
-// tells the part of the loop that it is for (events.go):
+// A Dispatcher is the handle of a loop: one goroutine that owns the state machines of its names, and the connections to the Redis
+// nodes that serve them. An engine has one or more dispatchers, which share a clock and a waker; a name has the same one for life.
+// Callers, connections and subscribers put events into the mailbox of the loop, and the loop is the only reader.
 //
-//	gates      the live names with their machines, and what these ask for (gates.go; names.go)
-//	deadlines  when a machine is to be woken, or a caller to be told that its time is over (deadlines.go; looptimer.go)
-//	routes     which gates listen to a channel, and at which node (routes.go)
-//	nodes      the servers: of each its outbox, connections, link and subscriber (nodes.go; node.go, pipeline.go, link.go)
-//	cluster    which node serves which hash slot; a single server has none (cluster.go; survey.go)
+//	caller          loop                     connection          Redis
+//	Ask         ->  steps the machine    ->  batch           ->  scripts
+//	                                     <-  returned        <-  answers
+//	a Hold      <-  steps the machine
 //
-// In a turn the loop takes all mail that waits. The commands that the gates ask for wait in the outbox of the node that serves
-// the name and leave on its next idle connection (pipeline.go). turnyield.go lets callers run before a turn.
+// In a turn the loop takes all events that wait. The commands that the machines ask for wait in the outbox of their node, and leave
+// on its next idle connection: what comes while all connections are busy makes the next batch.
 //
-// The packages below; their imports point one way:
+// The loop has these parts, each in a file of its name: gates (the live names), deadlines (when to wake a machine, or to answer a
+// caller whose wait is over), routes (the channels that machines are subscribed to), nodes (the servers, each with its outbox,
+// connections, link and subscriber) and cluster (which node serves which hash slot).
 //
-//	redisconn    one connection that carries batches to one Redis; loading scripts; rights of the user
-//	wire         commands to calls of scripts, answers to replies
-//	subscriber   the connection that hears unlock messages
-//	topology     which node serves which hash slot; which is the master
-//	rediserr     what an error of Redis means
-//	reconnect    when a broken connection is made again
-//	respguard    ends a connection before a server can end the process
-//	quietsocket  sockets that do not wake the runtime's monitor
-//
-// Order: a name has at most one command in flight, so a batch needs no order inside.
-// Loss: when the link breaks, commands that surely did not leave come back as NotSent, others as Unknown;
-// the gates decide what that means for a lock. Nothing is retried behind their back.
+// Order: a name has at most one command in flight, so the commands of a batch may run in any order.
+// Loss: when a connection breaks, commands that surely were not sent are answered with NotSent, others with Unknown;
+// the machines decide what that means for a lock. The dispatcher repeats nothing by itself.
 //
 // The package is the engine's own: it may change with any release.
 package dispatcher
@@ -117,8 +108,8 @@ func (d *Dispatcher) SuspectNode(addr string) { d.mail.put(suspectNode{addr}) }
 // goroutine.
 func (d *Dispatcher) Up() bool { return d.up.Load() }
 
-// Broken says that a connection to this address turned out to be broken. Any goroutine; it does not block.
-func (d *Dispatcher) Broken(addr string) { d.mail.put(broken{addr}) }
+// ReportBroken says that a connection to this address turned out to be broken. Any goroutine; it does not block.
+func (d *Dispatcher) ReportBroken(addr string) { d.mail.put(broken{addr}) }
 
 // Stats are the counters of this dispatcher's gates. Any goroutine.
 func (d *Dispatcher) Stats() *gate.Stats { return d.stats }

@@ -7,52 +7,52 @@ import (
 	"github.com/wheellock/wheellock/wheel"
 )
 
-// ask is a caller that wants a name.
+// ask is the request of a caller for a name.
 type ask struct {
 	waiter *gate.Waiter
 	name   string
 	kind   gate.Kind
 }
 
-func (e *ask) deliver(l *loop, now gate.Time) {
-	w := e.waiter
-	c, why := l.gates.entry(e.name, e.kind)
+func (a *ask) deliver(l *loop, now gate.Time) {
+	w := a.waiter
+	e, why := l.gates.entry(a.name, a.kind)
 	switch {
-	case c == nil:
+	case e == nil:
 		l.cfg.Gate.Answer(w, gate.Outcome{Why: why})
 		return
-	case int(c.Machine.Waiting()) >= l.cfg.MaxPerName:
+	case int(e.Machine.Waiting()) >= l.cfg.MaxPerName:
 		l.cfg.Gate.Answer(w, gate.Outcome{Why: gate.Overloaded})
-	case w.Try && l.nodes.nobodyKnows(c):
-		l.cfg.Gate.Answer(w, gate.Outcome{Why: gate.Down, ServerMessage: l.nodes.home(c.Slot).link.cause})
+	case w.Try && l.nodes.nobodyKnows(e):
+		l.cfg.Gate.Answer(w, gate.Outcome{Why: gate.Down, ServerMessage: l.nodes.home(e.Slot).link.cause})
 	default:
-		l.admit(now, c, w)
+		l.admit(now, e, w)
 	}
-	l.gates.stepped(c)
+	l.gates.stepped(e)
 }
 
 // admit has the machine of an entry asked by a waiter.
-func (l *loop) admit(now gate.Time, c *gate.Entry, w *gate.Waiter) {
-	w.Entry = c
+func (l *loop) admit(now gate.Time, e *gate.Entry, w *gate.Waiter) {
+	w.Entry = e
 	if w.Hold != nil {
-		w.Hold.Entry = c
+		w.Hold.Entry = e
 	}
 	if w.Until != 0 {
 		w.Timer.Value = w
 		l.cfg.Gate.Waits.Put(&w.Timer, wheel.Ceil(w.Until, Tick))
 	}
-	c.Machine.Ask(now, w, &l.gates.fx)
+	e.Machine.Ask(now, w, &l.gates.fx)
 }
 
-func (e *ask) refuse() { e.waiter.By.Settle(gate.Outcome{Why: gate.Closed}) }
+func (a *ask) refuse() { a.waiter.By.Settle(gate.Outcome{Why: gate.Closed}) }
 
-// abandon is a caller that waits no longer.
+// abandon ends the wait of a caller.
 type abandon struct{ waiter *gate.Waiter }
 
-func (e abandon) deliver(l *loop, now gate.Time) {
-	if c := e.waiter.Entry; c != nil { // else it was turned away before any machine heard of it
-		c.Machine.Abandon(now, e.waiter, &l.gates.fx)
-		l.gates.stepped(c)
+func (a abandon) deliver(l *loop, now gate.Time) {
+	if e := a.waiter.Entry; e != nil { // else it was refused before any machine had it
+		e.Machine.Abandon(now, a.waiter, &l.gates.fx)
+		l.gates.stepped(e)
 	}
 }
 
@@ -62,15 +62,15 @@ type unlock struct {
 	ack  gate.Settler // nil: nobody waits for the release
 }
 
-func (e *unlock) deliver(l *loop, now gate.Time) {
-	l.acks.await(now, e.ack, func() {
-		c := e.hold.Entry
-		c.Machine.(gate.Lockable).Unlock(now, e.hold, e.ack, &l.gates.fx) // a kind that gives holds takes them back
-		l.gates.stepped(c)
+func (u *unlock) deliver(l *loop, now gate.Time) {
+	l.acks.await(now, u.ack, func() {
+		e := u.hold.Entry
+		e.Machine.(gate.Lockable).Unlock(now, u.hold, u.ack, &l.gates.fx) // a kind that gives holds takes them back
+		l.gates.stepped(e)
 	})
 }
 
-func (e *unlock) refuse() { settle(e.ack, gate.Closed) }
+func (u *unlock) refuse() { settle(u.ack, gate.Closed) }
 
 // nameRequest is what all requests about a name have in common, but for those to have it.
 type nameRequest struct {
@@ -96,17 +96,17 @@ func (n *nameRequest) entry(l *loop) (*gate.Entry, gate.Why) {
 // step has the machine of a name do something, if it is of a sort that can.
 func step[M gate.Machine](l *loop, now gate.Time, of *nameRequest, do func(M)) {
 	l.acks.await(now, of.ack, func() {
-		c, why := of.entry(l)
-		if c == nil {
+		e, why := of.entry(l)
+		if e == nil {
 			settle(of.ack, why)
 			return
 		}
-		if m, can := c.Machine.(M); can {
+		if m, can := e.Machine.(M); can {
 			do(m)
 		} else {
 			settle(of.ack, gate.OtherKind)
 		}
-		l.gates.stepped(c)
+		l.gates.stepped(e)
 	})
 }
 
@@ -137,7 +137,7 @@ func (e *wanted) deliver(l *loop, now gate.Time) {
 	step(l, now, &e.nameRequest, func(m gate.Wantable) { m.Wanted(now, e.hold, &l.gates.fx) })
 }
 
-// force frees the owner that stands in Redis for a name.
+// force releases a name for the owner that Redis has, whether it is one of ours or not.
 type force struct {
 	nameRequest
 	owner string
@@ -161,21 +161,21 @@ func (e *change) deliver(l *loop, now gate.Time) {
 // suspect says that the key of a name may have changed behind our back.
 type suspect struct{ name string }
 
-func (e suspect) deliver(l *loop, now gate.Time) {
-	if c := l.gates.names.find(e.name); c != nil {
-		c.Machine.Suspect(now, &l.gates.fx)
-		l.gates.stepped(c)
+func (s suspect) deliver(l *loop, now gate.Time) {
+	if e := l.gates.names.find(s.name); e != nil {
+		e.Machine.Suspect(now, &l.gates.fx)
+		l.gates.stepped(e)
 	}
 }
 
-// suspectNode says that the keys of all names of the node at this address may have changed behind our back.
+// suspectNode says that other clients may have changed the keys of all names of the node at this address.
 type suspectNode struct{ addr string }
 
-func (e suspectNode) deliver(l *loop, now gate.Time) {
-	for c := range l.gates.names.all() {
-		if l.nodes.home(c.Slot).addr == e.addr {
-			c.Machine.Suspect(now, &l.gates.fx)
-			l.gates.stepped(c)
+func (s suspectNode) deliver(l *loop, now gate.Time) {
+	for e := range l.gates.names.all() {
+		if l.nodes.home(e.Slot).addr == s.addr {
+			e.Machine.Suspect(now, &l.gates.fx)
+			l.gates.stepped(e)
 		}
 	}
 }
@@ -187,77 +187,76 @@ func settle(ack gate.Settler, why gate.Why) {
 	}
 }
 
-// The rest is what nodes tell.
+// The rest are events that connections and subscribers of nodes put into the mailbox.
 
-// returned is a connection that is back with its answers.
+// returned is a connection whose batch has its answers.
 type returned struct{ connection *connection }
 
-func (e returned) deliver(*loop, gate.Time) { e.connection.node.returned(e.connection) }
+func (r returned) deliver(*loop, gate.Time) { r.connection.node.returned(r.connection) }
 
-// switched is Sentinel having made another server the master of a node.
+// switched says that Sentinel made another server the master of a node.
 type switched struct{ node *node }
 
-func (e switched) deliver(_ *loop, now gate.Time) { e.node.switched(now) }
+func (s switched) deliver(_ *loop, now gate.Time) { s.node.switched(now) }
 
-// broken is a connection to an address that turned out to be broken, perhaps while nobody waited for an answer: is the server
-// still there?
+// broken says that a connection to an address broke, perhaps while no answer was expected. The loop probes the servers there.
 type broken struct{ addr string }
 
-func (e broken) deliver(l *loop, now gate.Time) {
+func (b broken) deliver(l *loop, now gate.Time) {
 	for _, n := range l.nodes.all {
-		if n.link.state == linkUp && (l.nodes.cluster == nil || n.addr == e.addr) {
+		if n.link.state == linkUp && (l.nodes.cluster == nil || n.addr == b.addr) {
 			n.link.probeAt = now
 		}
 	}
 }
 
-// What the subscriber of a node tells: a node is its subscriber.Owner. These methods run on goroutines of the subscriber and
-// only leave events.
+// A node is the subscriber.Owner of its subscriber. These methods run on goroutines of the subscriber and only put events into
+// the mailbox.
 
-func (n *node) Heard()                        { n.nodes.mail.put(heard{n}) }
+func (n *node) Received()                     { n.nodes.mail.put(received{n}) }
 func (n *node) Subscribed(channels []string)  { n.nodes.mail.put(&subscribed{n, channels}) }
 func (n *node) Refused(channel, why string)   { n.nodes.mail.put(&refused{n, channel, why}) }
 func (n *node) Redirected(channel, to string) { n.nodes.mail.put(&redirected{n, channel, to}) }
 func (n *node) Broke()                        { n.nodes.mail.put(subscriberBroke{}) }
 
-// heard is messages, which the subscriber keeps until the loop takes them.
-type heard struct{ node *node }
+// received says that the subscriber of a node has messages, which it keeps until the loop takes them.
+type received struct{ node *node }
 
-func (e heard) deliver(l *loop, now gate.Time) {
-	for channel, news := range e.node.subscriber.Hear() {
-		l.routes.message(now, channel, news)
+func (r received) deliver(l *loop, now gate.Time) {
+	for channel, news := range r.node.subscriber.Take() {
+		l.routes.passMessage(now, channel, news)
 	}
 }
 
-// subscribed is channels that are heard now.
+// subscribed is a confirmation that messages of these channels arrive from now on.
 type subscribed struct {
 	node     *node
 	channels []string
 }
 
-func (e *subscribed) deliver(l *loop, now gate.Time) {
-	for _, channel := range e.channels {
-		if r, ok := l.routes.route(e.node, channel); ok {
-			l.routes.confirm(now, r, "")
-			if r.hops > 0 {
-				r.hops = 0
-				l.routes.heard[channel] = r
+func (s *subscribed) deliver(l *loop, now gate.Time) {
+	for _, channel := range s.channels {
+		if route, ok := l.routes.route(s.node, channel); ok {
+			l.routes.confirm(now, route, "")
+			if route.hops > 0 {
+				route.hops = 0
+				l.routes.byChannel[channel] = route
 			}
 		}
 	}
 }
 
-// refused is a channel that this user may not listen to.
+// refused is a channel that the Redis user of this engine may not subscribe to.
 type refused struct {
 	node             *node
 	channel, message string // message is the server's
 }
 
-func (e *refused) deliver(l *loop, now gate.Time) {
-	if r, ok := l.routes.route(e.node, e.channel); ok {
-		l.routes.confirm(now, r, e.message)
-		e.node.channels-- // nothing will be heard there, and nobody will say that it is over
-		delete(l.routes.heard, e.channel)
+func (r *refused) deliver(l *loop, now gate.Time) {
+	if route, ok := l.routes.route(r.node, r.channel); ok {
+		l.routes.confirm(now, route, r.message)
+		r.node.channels-- // no message will arrive there, and no event will end it
+		delete(l.routes.byChannel, r.channel)
 	}
 }
 
@@ -267,13 +266,13 @@ type redirected struct {
 	channel, message string // message is the server's; empty: the node has ended the subscription by itself
 }
 
-func (e *redirected) deliver(l *loop, now gate.Time) {
-	if r, ok := l.routes.route(e.node, e.channel); ok {
-		l.nodes.cluster.reroute(now, e.channel, r, e.message)
+func (r *redirected) deliver(l *loop, now gate.Time) {
+	if route, ok := l.routes.route(r.node, r.channel); ok {
+		l.nodes.cluster.reroute(now, r.channel, route, r.message)
 	}
 }
 
 // subscriberBroke is the end of the connection for messages to a node of a cluster.
 type subscriberBroke struct{}
 
-func (subscriberBroke) deliver(l *loop, now gate.Time) { l.nodes.cluster.survey.Soon(now) }
+func (subscriberBroke) deliver(l *loop, now gate.Time) { l.nodes.cluster.survey.Request(now) }

@@ -35,7 +35,7 @@ type granter struct {
 	cfg *gate.Config
 }
 
-func (m *granter) Ask(_ gate.Time, w *gate.Waiter, _ *gate.Effects) { m.cfg.Answer(w, gate.Outcome{}) }
+func (g *granter) Ask(_ gate.Time, w *gate.Waiter, _ *gate.Effects) { g.cfg.Answer(w, gate.Outcome{}) }
 
 // A waiter that is answered while it asks is its caller's again: its time must not be noted after that, or it would run out for
 // whatever the caller uses the waiter for next.
@@ -43,8 +43,8 @@ func (m *granter) Ask(_ gate.Time, w *gate.Waiter, _ *gate.Effects) { m.cfg.Answ
 func TestTheTimeOfAWaiterThatIsAnsweredAtOnceIsForgotten(t *testing.T) {
 	l := loopOf(func(wheel.Tick) {})
 	w := &gate.Waiter{By: &asker{}, Until: time.Second}
-	c, _ := l.gates.entry("stock:7", gate.MutexKind)
-	c.Machine = &granter{c.Machine, l.cfg.Gate}
+	e, _ := l.gates.entry("stock:7", gate.MutexKind)
+	e.Machine = &granter{e.Machine, l.cfg.Gate}
 	(&ask{w, "stock:7", gate.MutexKind}).deliver(l, 0)
 	if w.Timer.In() {
 		t.Error("the waiter has a time")

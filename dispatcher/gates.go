@@ -18,20 +18,20 @@ type gates struct {
 
 // entry finds the entry of a name, or makes it. Nil, and why: the name lives as another kind, or its alias lives (rule 6).
 func (g *gates) entry(name string, kind gate.Kind) (*gate.Entry, gate.Why) {
-	c := g.names.find(name)
+	e := g.names.find(name)
 	switch {
-	case c == nil && g.aliasLives(name, kind):
+	case e == nil && g.aliasLives(name, kind):
 		return nil, gate.AliasLives
-	case c == nil:
-		c = g.unused(name, kind)
+	case e == nil:
+		e = g.unused(name, kind)
 		if g.hashed {
-			c.Slot = scripts.HashSlot(name)
+			e.Slot = scripts.HashSlot(name)
 		}
-		g.names.add(c)
-	case c.Kind != kind:
+		g.names.add(e)
+	case e.Kind != kind:
 		return nil, gate.OtherKind
 	}
-	return c, 0
+	return e, 0
 }
 
 // aliasLives reports whether a name that is asked for as "a" lives as "{a}", or the other way round. By Redisson's rule both
@@ -54,28 +54,28 @@ func (g *gates) unused(name string, kind gate.Kind) *gate.Entry {
 	if last < 0 || g.free[last].Kind != kind {
 		return gate.NewEntry(name, kind, g.cfg)
 	}
-	c := g.free[last]
+	e := g.free[last]
 	g.free = g.free[:last]
-	c.Reuse(name, g.cfg)
-	return c
+	e.Reuse(name, g.cfg)
+	return e
 }
 
 // forget lets an idle entry serve another name.
-func (g *gates) forget(c *gate.Entry) {
-	g.names.remove(c)
-	c.Free = true
+func (g *gates) forget(e *gate.Entry) {
+	g.names.remove(e)
+	e.Free = true
 	if len(g.free) < maxFree {
-		g.free = append(g.free, c)
+		g.free = append(g.free, e)
 	}
 }
 
 // stepped notes that an entry has changed; its alarm is set at the end of the turn. A spare one has not, whatever
 // event came for it: the event of a caller that went away while it was answered is read when the name is idle and
 // forgotten. Were the entry forgotten again, two names would get the same entry, or one that lives would lose its own.
-func (g *gates) stepped(c *gate.Entry) {
-	if !c.Stepped && !c.Free {
-		c.Stepped = true
-		g.changed = append(g.changed, c)
+func (g *gates) stepped(e *gate.Entry) {
+	if !e.Stepped && !e.Free {
+		e.Stepped = true
+		g.changed = append(g.changed, e)
 	}
 }
 
@@ -86,21 +86,21 @@ func (g *gates) answer(now gate.Time, c *gate.Command) {
 	g.stepped(entry)
 }
 
-// linkUp tells the machines of some entries that the link to their node is there again.
-func (g *gates) linkUp(now gate.Time, whose func(*gate.Entry) bool) {
-	for c := range g.names.all() {
-		if whose(c) {
-			c.Machine.LinkUp(now, &g.fx)
-			g.stepped(c)
+// reportLinkUp reports to the machines of some entries that the link to their node is up again.
+func (g *gates) reportLinkUp(now gate.Time, whose func(*gate.Entry) bool) {
+	for e := range g.names.all() {
+		if whose(e) {
+			e.Machine.LinkUp(now, &g.fx)
+			g.stepped(e)
 		}
 	}
 }
 
-// each steps every machine.
-func (g *gates) each(step func(gate.Machine)) {
-	for c := range g.names.all() {
-		step(c.Machine)
-		g.stepped(c)
+// visit steps every machine.
+func (g *gates) visit(step func(gate.Machine)) {
+	for e := range g.names.all() {
+		step(e.Machine)
+		g.stepped(e)
 	}
 }
 

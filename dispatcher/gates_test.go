@@ -35,7 +35,7 @@ func TestALateEventFreesNoEntryTwice(t *testing.T) {
 		l.gates.fx.Commands[gate.Acquire] = l.gates.fx.Commands[gate.Acquire][:0]
 		c.Result, c.Reply = gate.Answered, -10_002
 		l.gates.answer(0, &c)
-		l.settleAlarms(l.clock.Now())
+		l.setAlarms(l.clock.Now())
 	}
 
 	first := request("stock:7")
@@ -45,7 +45,7 @@ func TestALateEventFreesNoEntryTwice(t *testing.T) {
 		t.Fatalf("%d names live and %d entries are free, want 0 and 1", l.gates.names.live, len(l.gates.free))
 	}
 	abandon{&first.waiter}.deliver(l, 0)
-	l.settleAlarms(l.clock.Now())
+	l.setAlarms(l.clock.Now())
 	if n := len(l.gates.free); n != 1 {
 		t.Errorf("%d entries are free after the event, want 1", n)
 	}

@@ -19,7 +19,7 @@ const (
 
 // link watches whether a node can be reached. The loop owns it.
 type link struct {
-	state   linkState // change it by node.become
+	state   linkState // change it by node.setLink
 	probing bool
 	tries   int
 	probeAt gate.Time         // when to probe next; Never: not at all. Set while a probe is out: its answer does not count
@@ -28,19 +28,19 @@ type link struct {
 	outage  *reconnect.Outage // of all dispatchers that are linked to this server
 }
 
-func (n *node) become(s linkState) {
+func (n *node) setLink(s linkState) {
 	n.link.state = s
 	n.nodes.updateHealth()
 }
 
-// linkBroke notes that a batch came back with a broken connection.
-func (n *node) linkBroke(now gate.Time, err error) {
+// breakLink notes that a batch came back with a broken connection.
+func (n *node) breakLink(now gate.Time, err error) {
 	cfg := n.nodes.cfg
 	if n.link.state != linkUp {
 		return
 	}
 	cfg.Gate.Epoch++ // what was confirmed before is not handed on (rule 8)
-	n.become(linkShaky)
+	n.setLink(linkShaky)
 	if n.link.probeAt = now; now-n.link.upAt >= reconnect.Steady {
 		n.link.tries = 0
 	} else {
@@ -48,10 +48,10 @@ func (n *node) linkBroke(now gate.Time, err error) {
 		n.link.tries = min(n.link.tries+1, reconnect.Flaps)
 	}
 	for _, c := range n.idle {
-		c.Distrust()
+		c.MarkStale()
 	}
 	if n.nodes.cluster != nil {
-		n.nodes.cluster.survey.Hurry(now)
+		n.nodes.cluster.survey.SetDue(now)
 	}
 	n.link.outage.Failed(n, cfg.Logger, "wheellock: connection to Redis broke", n.where("error", rediserr.Text(err))...)
 }
@@ -73,17 +73,17 @@ func (n *node) probed(now gate.Time, err error) {
 	logger := n.nodes.cfg.Logger
 	n.link.probing = false
 	if n.subscriber == nil && n.server.Client != nil { // the probe has made it
-		n.listen()
-		n.nodes.routes.startAt(n)
+		n.startSubscriber()
+		n.nodes.routes.subscribeAt(n)
 	}
 	if n.link.probeAt != gate.Never {
 		return
 	}
 	if !rediserr.Alive(err) {
-		n.linkBroke(now, err) // if it was up until now
+		n.breakLink(now, err) // if it was up until now
 		n.link.cause = rediserr.Text(err)
 		n.link.outage.Failed(n, logger, "wheellock: Redis cannot be reached", n.where("error", n.link.cause)...)
-		n.become(linkDown)
+		n.setLink(linkDown)
 		n.link.probeAt = now + reconnect.Pause(n.link.tries)
 		n.link.tries++
 		return
@@ -91,15 +91,15 @@ func (n *node) probed(now gate.Time, err error) {
 	if n.link.state == linkUp {
 		return
 	}
-	n.link.outage.Over(n, logger, "wheellock: Redis can be reached again", n.where()...)
-	n.become(linkUp)
+	n.link.outage.Ended(n, logger, "wheellock: Redis can be reached again", n.where()...)
+	n.setLink(linkUp)
 	n.link.probeAt, n.link.upAt = gate.Never, now
-	n.nodes.gates.linkUp(now, func(c *gate.Entry) bool { return n.nodes.home(c.Slot) == n })
+	n.nodes.gates.reportLinkUp(now, func(e *gate.Entry) bool { return n.nodes.home(e.Slot) == n })
 }
 
 // switched is another server being the master: everything is verified there, and listened to.
 func (n *node) switched(now gate.Time) {
-	n.linkBroke(now, topology.ErrSwitched)
+	n.breakLink(now, topology.ErrSwitched)
 	n.link.probeAt = now
 	n.subscriber.Move()
 }

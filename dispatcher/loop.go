@@ -34,7 +34,7 @@ func newLoop(cfg Config) *loop {
 	l.clock = turnClock{Clock: cfg.Clock}
 	l.deadlines = deadlines{gates: &l.gates, clock: &l.clock, acks: &l.acks, lookAt: gate.Never, nearAt: gate.Never}
 	l.deadlines.makeSlots()
-	l.routes = routes{gates: &l.gates, home: l.nodes.home, heard: make(map[string]route)}
+	l.routes = routes{gates: &l.gates, home: l.nodes.home, byChannel: make(map[string]route)}
 	l.nodes = nodes{cfg: &l.cfg, mail: l.mail, gates: &l.gates, routes: &l.routes}
 	return l
 }
@@ -47,12 +47,12 @@ func (l *loop) run() {
 		stall.At("dispatcher: woken", l.cfg.Gate.UUID)
 		now := l.clock.beginTurn()
 		stall.At("dispatcher: clock read, nothing due handled", l.cfg.Gate.UUID)
-		if l.turnYield.before(now, l.deadlines.nearAt) {
+		if l.turnYield.yield(now, l.deadlines.nearAt) {
 			now = l.clock.Now()
 		}
-		l.deadlines.ringDue(now) // deadlines that are due come before mail (rule 19)
+		l.deadlines.wakeDue(now) // deadlines that are due come before mail (rule 19)
 		mail = l.mail.take(mail)
-		l.turnYield.after(now, len(mail.events))
+		l.turnYield.learn(now, len(mail.events))
 		for i, e := range mail.events {
 			if i%clockStride == clockStride-1 {
 				now = l.clock.Now()
@@ -61,12 +61,12 @@ func (l *loop) run() {
 		}
 		now = l.clock.Now()
 		stall.At("dispatcher: clock read, nothing sent", l.cfg.Gate.UUID)
-		l.deadlines.ringDue(now)
+		l.deadlines.wakeDue(now)
 		l.deadlines.giveUpDue(now)
-		l.routes.listen()
+		l.routes.applySubscriptions()
 		l.nodes.flush(now)
-		l.settleAlarms(now)
-		l.nodes.launch()
+		l.setAlarms(now)
+		l.nodes.sendOff()
 		if l.closing && l.finished() {
 			l.end()
 			return
@@ -74,23 +74,23 @@ func (l *loop) run() {
 	}
 }
 
-// settleAlarms sets the alarms of what has changed in this turn, and forgets the entries that are idle.
-func (l *loop) settleAlarms(now gate.Time) {
-	for _, c := range l.gates.changed {
-		c.Stepped = false
-		if c.Machine.Idle() {
-			l.deadlines.forget(c)
-			l.gates.forget(c)
+// setAlarms sets the alarms of what has changed in this turn, and forgets the entries that are idle.
+func (l *loop) setAlarms(now gate.Time) {
+	for _, e := range l.gates.changed {
+		e.Stepped = false
+		if e.Machine.Idle() {
+			l.deadlines.forget(e)
+			l.gates.forget(e)
 			continue
 		}
-		l.deadlines.schedule(c, now)
+		l.deadlines.schedule(e, now)
 	}
 	l.gates.changed = again(l.gates.changed)
 	also := l.nodes.alarm()
 	if l.closing {
 		also = min(also, l.closeBy)
 	}
-	l.deadlines.aim(now, also)
+	l.deadlines.setTimer(now, also)
 	if len(l.draining) > 0 && l.cfg.Gate.Stats.Held.Load() == 0 {
 		l.drained()
 	}
@@ -102,29 +102,29 @@ type oldestQuery struct {
 	answer chan gate.Time // capacity 1
 }
 
-func (e oldestQuery) deliver(l *loop, _ gate.Time) {
+func (o oldestQuery) deliver(l *loop, _ gate.Time) {
 	oldest := gate.Never
-	if e.name == "" {
-		for c := range l.gates.names.all() {
-			oldest = min(oldest, c.Oldest())
+	if o.name == "" {
+		for e := range l.gates.names.all() {
+			oldest = min(oldest, e.Oldest())
 		}
-	} else if c := l.gates.names.find(e.name); c != nil {
-		oldest = c.Oldest()
+	} else if e := l.gates.names.find(o.name); e != nil {
+		oldest = e.Oldest()
 	}
-	e.answer <- oldest
+	o.answer <- oldest
 }
 
-func (e oldestQuery) refuse() { e.answer <- gate.Never }
+func (o oldestQuery) refuse() { o.answer <- gate.Never }
 
 // drain turns every waiter away.
 type drain struct{ drained chan struct{} } // closed when nothing is held any more
 
-func (e drain) deliver(l *loop, now gate.Time) {
-	l.draining = append(l.draining, e.drained)
-	l.gates.each(func(m gate.Machine) { m.Drain(now, &l.gates.fx) })
+func (d drain) deliver(l *loop, now gate.Time) {
+	l.draining = append(l.draining, d.drained)
+	l.gates.visit(func(m gate.Machine) { m.Drain(now, &l.gates.fx) })
 }
 
-func (e drain) refuse() { close(e.drained) }
+func (d drain) refuse() { close(d.drained) }
 
 // closing ends every wait and hold, and then the loop.
 type closing struct{}
@@ -138,7 +138,7 @@ func (closing) deliver(l *loop, now gate.Time) {
 	}
 	// now may be long ago, when the loop stood still: the time is for what comes from here on.
 	l.closing, l.closeBy = true, l.cfg.Clock.Now()+closeTime
-	l.gates.each(func(m gate.Machine) { m.Close(now, &l.gates.fx) })
+	l.gates.visit(func(m gate.Machine) { m.Close(now, &l.gates.fx) })
 }
 
 // finished reports whether nothing is left to free, or it is no use to try any longer. A connection that is still away when the
@@ -155,11 +155,11 @@ func (l *loop) finished() bool {
 
 // end settles all that still wait, and stops what the dispatcher started.
 func (l *loop) end() {
-	for c := range l.gates.names.all() {
-		c.Machine.Wake(gate.Centuries, &l.gates.fx)
+	for e := range l.gates.names.all() {
+		e.Machine.Wake(gate.Centuries, &l.gates.fx)
 	}
-	for _, e := range l.mail.shutDown() {
-		if r, waits := e.(refusable); waits {
+	for _, event := range l.mail.shutDown() {
+		if r, waits := event.(refusable); waits {
 			r.refuse()
 		}
 	}

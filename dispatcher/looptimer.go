@@ -27,9 +27,9 @@ func (l *loopTimer) start(wake func()) {
 	l.timer.Stop()
 }
 
-// aim sets the timer. A timer that is set for an earlier time is left alone: the turn that it brings aims again. Most turns
+// setTimer sets the timer. A timer that is set for an earlier time is left alone: the turn that it brings sets it again. Most turns
 // move the nearest time, and setting a timer costs more than such a turn now and then.
-func (l *loopTimer) aim(now, at gate.Time) {
+func (l *loopTimer) setTimer(now, at gate.Time) {
 	if at == gate.Never || l.runs.Load() && l.set <= at {
 		return
 	}

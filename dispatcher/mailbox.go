@@ -30,8 +30,8 @@ type batch struct {
 	unlocks []unlock
 }
 
-// again empties a batch that was delivered, for the next one.
-func (b *batch) again() {
+// reset empties a batch that was delivered, for the next one.
+func (b *batch) reset() {
 	b.events, b.asks, b.unlocks = again(b.events), again(b.asks), again(b.unlocks)
 }
 
@@ -108,7 +108,7 @@ func (m *mailbox) wakeUp() {
 
 // take swaps the queue for the batch delivered last, so two batches serve for ever.
 func (m *mailbox) take(spare *batch) *batch {
-	spare.again()
+	spare.reset()
 	m.mu.Lock()
 	mail := m.queue
 	m.queue = spare

@@ -27,40 +27,40 @@ func newNames() names {
 }
 
 // find returns the entry of a name; nil: it is not live.
-func (ns *names) find(name string) *gate.Entry {
-	c := *ns.bucket(name)
-	for c != nil && c.Name != name {
-		c = c.Next
+func (n *names) find(name string) *gate.Entry {
+	e := *n.bucket(name)
+	for e != nil && e.Name != name {
+		e = e.Next
 	}
-	return c
+	return e
 }
 
 // add takes the entry of a name that is not live yet.
-func (ns *names) add(c *gate.Entry) {
-	if ns.live == ns.buckets {
-		ns.grow()
+func (n *names) add(e *gate.Entry) {
+	if n.live == n.buckets {
+		n.grow()
 	}
-	ns.live++
-	ns.link(c)
+	n.live++
+	n.link(e)
 }
 
 // remove forgets an entry.
-func (ns *names) remove(c *gate.Entry) {
-	at := ns.bucket(c.Name)
-	for *at != c {
+func (n *names) remove(e *gate.Entry) {
+	at := n.bucket(e.Name)
+	for *at != e {
 		at = &(*at).Next
 	}
-	*at, c.Next = c.Next, nil
-	ns.live--
+	*at, e.Next = e.Next, nil
+	n.live--
 }
 
 // all yields every entry. The body must not add or remove any.
-func (ns *names) all() iter.Seq[*gate.Entry] {
+func (n *names) all() iter.Seq[*gate.Entry] {
 	return func(yield func(*gate.Entry) bool) {
-		for _, p := range ns.pages {
-			for _, c := range p {
-				for ; c != nil; c = c.Next {
-					if !yield(c) {
+		for _, p := range n.pages {
+			for _, e := range p {
+				for ; e != nil; e = e.Next {
+					if !yield(e) {
 						return
 					}
 				}
@@ -71,35 +71,35 @@ func (ns *names) all() iter.Seq[*gate.Entry] {
 
 // bucket is the head of the chain of a name: by as many bits of its hash as number all buckets, or by one less while
 // that bucket is still to come.
-func (ns *names) bucket(name string) **gate.Entry {
-	mask := 1<<bits.Len(uint(ns.buckets-1)) - 1
-	i := int(maphash.String(ns.seed, name)) & mask
-	if i >= ns.buckets {
+func (n *names) bucket(name string) **gate.Entry {
+	mask := 1<<bits.Len(uint(n.buckets-1)) - 1
+	i := int(maphash.String(n.seed, name)) & mask
+	if i >= n.buckets {
 		i &= mask >> 1
 	}
-	return ns.at(i)
+	return n.at(i)
 }
 
-func (ns *names) at(i int) **gate.Entry { return &ns.pages[i/len(page{})][i%len(page{})] }
+func (n *names) at(i int) **gate.Entry { return &n.pages[i/len(page{})][i%len(page{})] }
 
-func (ns *names) link(c *gate.Entry) {
-	head := ns.bucket(c.Name)
-	c.Next, *head = *head, c
+func (n *names) link(e *gate.Entry) {
+	head := n.bucket(e.Name)
+	e.Next, *head = *head, e
 }
 
 // grow adds a bucket and splits the one that has the hashes with the same last bits but for the first.
-func (ns *names) grow() {
-	added := ns.buckets
+func (n *names) grow() {
+	added := n.buckets
 	if added%len(page{}) == 0 {
-		ns.pages = append(ns.pages, new(page))
+		n.pages = append(n.pages, new(page))
 	}
-	ns.buckets++
-	full := ns.at(added - 1<<(bits.Len(uint(added))-1))
-	c := *full
+	n.buckets++
+	full := n.at(added - 1<<(bits.Len(uint(added))-1))
+	e := *full
 	*full = nil
-	for c != nil {
-		next := c.Next
-		ns.link(c)
-		c = next
+	for e != nil {
+		next := e.Next
+		n.link(e)
+		e = next
 	}
 }

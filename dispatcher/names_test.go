@@ -19,16 +19,16 @@ func TestNamesAreAMap(t *testing.T) {
 			adds = 1
 		}
 		name := strconv.Itoa(rng.IntN(20_000))
-		c := model[name]
-		if got := ns.find(name); got != c {
-			t.Fatalf("seed %d, step %d: %q is at %p, want %p", seed, step, name, got, c)
+		e := model[name]
+		if got := ns.find(name); got != e {
+			t.Fatalf("seed %d, step %d: %q is at %p, want %p", seed, step, name, got, e)
 		}
 		switch {
-		case c == nil && rng.IntN(5) < adds:
+		case e == nil && rng.IntN(5) < adds:
 			model[name] = &gate.Entry{Name: name}
 			ns.add(model[name])
-		case c != nil && rng.IntN(5) >= adds:
-			ns.remove(c)
+		case e != nil && rng.IntN(5) >= adds:
+			ns.remove(e)
 			delete(model, name)
 		}
 		if ns.live != len(model) {
@@ -39,11 +39,11 @@ func TestNamesAreAMap(t *testing.T) {
 		t.Errorf("%d pages, want growth", len(ns.pages))
 	}
 	seen := make(map[*gate.Entry]bool)
-	for c := range ns.all() {
-		if model[c.Name] != c || seen[c] {
-			t.Errorf("seed %d: %q, seen before: %v, live: %v", seed, c.Name, seen[c], model[c.Name] == c)
+	for e := range ns.all() {
+		if model[e.Name] != e || seen[e] {
+			t.Errorf("seed %d: %q, seen before: %v, live: %v", seed, e.Name, seen[e], model[e.Name] == e)
 		}
-		seen[c] = true
+		seen[e] = true
 	}
 	if len(seen) != len(model) {
 		t.Errorf("seed %d: %d entries, want %d", seed, len(seen), len(model))
@@ -63,7 +63,7 @@ func TestNamesStayApart(t *testing.T) {
 	longest := 0
 	for i := range ns.buckets {
 		chain := 0
-		for c := *ns.at(i); c != nil; c = c.Next {
+		for e := *ns.at(i); e != nil; e = e.Next {
 			chain++
 		}
 		longest = max(longest, chain)

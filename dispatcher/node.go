@@ -58,7 +58,7 @@ func newNode(ns *nodes, addr string, client rueidis.Client, loaded *redisconn.Lo
 	}
 	n.link.outage = ns.cfg.Outages.Of(n.linkName())
 	if client != nil {
-		n.listen()
+		n.startSubscriber()
 	}
 	if ns.connections.Replicas == 0 && ns.connections.Fsync == 0 {
 		n.addConnections(connectionsPerNode, redisconn.AllCommands)
@@ -81,8 +81,8 @@ func (n *node) addConnections(count int, class redisconn.Class) {
 	}
 }
 
-// listen starts the subscriber. The node has a client.
-func (n *node) listen() {
+// startSubscriber starts the subscriber. The node has a client.
+func (n *node) startSubscriber() {
 	cfg, publish := n.nodes.cfg, n.nodes.connections.Publish
 	n.subscriber = subscriber.New(subscriber.Config{
 		Client: n.server.Client, Engine: cfg.Gate.UUID, Plain: publish != "SPUBLISH", Sharded: publish != "PUBLISH",
@@ -91,8 +91,8 @@ func (n *node) listen() {
 	})
 }
 
-// hear listens to a channel, or does not any more.
-func (n *node) hear(channel string, on bool) {
+// subscribe subscribes to a channel, or unsubscribes if on is false.
+func (n *node) subscribe(channel string, on bool) {
 	if n.subscriber != nil {
 		n.subscriber.Want(channel, on)
 	}

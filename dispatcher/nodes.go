@@ -53,8 +53,8 @@ func (ns *nodes) home(slot uint16) *node {
 
 // nobodyKnows reports whether a name may be free or held: its node cannot be reached, and no hold of ours excludes
 // others. Then other waiters of this process say nothing about the name either.
-func (ns *nodes) nobodyKnows(c *gate.Entry) bool {
-	return ns.home(c.Slot).link.state == linkDown && (c.Kind == gate.PermitKind || c.Oldest() == gate.Never)
+func (ns *nodes) nobodyKnows(e *gate.Entry) bool {
+	return ns.home(e.Slot).link.state == linkDown && (e.Kind == gate.PermitKind || e.Oldest() == gate.Never)
 }
 
 // flush puts what the machines asked for on idle connections.
@@ -66,9 +66,9 @@ func (ns *nodes) flush(now gate.Time) {
 	ns.cluster.flush(now)
 }
 
-// launch sends the connections off. It is the last of a turn: then the loop goes to sleep, and a connection runs where it ran, before
+// sendOff sends the connections off. It is the last of a turn: then the loop goes to sleep, and a connection runs where it ran, before
 // another processor is awake to take it over.
-func (ns *nodes) launch() {
+func (ns *nodes) sendOff() {
 	for _, c := range ns.leaving {
 		c.Start()
 	}

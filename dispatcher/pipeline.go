@@ -8,11 +8,11 @@ import (
 	"github.com/wheellock/wheellock/wheel/stall"
 )
 
-// outbox is what waits to be sent to one node, by operation. The outbox of a single server is the very slice into which
+// outbox has the commands that wait to be sent to one node, by operation. The outbox of a single server is the very slice into which
 // the machines write: there is nothing to distribute.
 type outbox struct {
 	commands *[gate.Ops][]gate.Command
-	heads    [gate.Ops]int // how much of commands has left already
+	heads    [gate.Ops]int // how many of commands have been sent already
 }
 
 // maxBatch is how many names one connection carries at once: its answers are seen only when all are there. With twice as
@@ -29,14 +29,14 @@ func (o *outbox) fill(batch []gate.Command, class redisconn.Class) []gate.Comman
 		}
 		from := o.heads[op]
 		batch = append(batch, (*queue)[from:from+take]...)
-		o.left(op, take)
+		o.advance(op, take)
 	}
 	return batch
 }
 
-// left notes that so many commands of an operation have left. When more have left than wait, those that wait move to
-// the front: a queue that is never empty would grow for ever.
-func (o *outbox) left(op, n int) {
+// advance removes n commands from the front of an operation's queue. When more were removed than wait, those that wait move to
+// the front of the slice: without that, a queue that is never empty would grow for ever.
+func (o *outbox) advance(op, n int) {
 	o.heads[op] += n
 	queue := o.commands[op]
 	switch waiting := len(queue) - o.heads[op]; {
@@ -83,13 +83,13 @@ func (o *outbox) withdraw(fx *gate.Effects, misplaced func(*gate.Command) bool) 
 // whatever the machines ask for.
 const maxPasses = 4
 
-// flush sends as much as the idle connections take. What is left over leaves when a connection returns; until then mail
-// collects, and that is the batch.
+// flush sends as much as the idle connections take. The rest is sent when a connection returns; the events that arrive until
+// then make the next batch.
 func (n *node) flush(now gate.Time) {
 	n.probe(now)
 	if n.link.state != linkUp {
 		if n.link.state == linkDown {
-			n.bounce(now)
+			n.answerUnsent(now)
 		}
 		return
 	}
@@ -109,7 +109,7 @@ func (n *node) flush(now gate.Time) {
 	}
 }
 
-// returned steps the gates with the answers of a connection.
+// returned steps the machines with the answers of a connection.
 func (n *node) returned(c *connection) {
 	cfg := n.nodes.cfg
 	n.idle = append(n.idle, c)
@@ -125,7 +125,7 @@ func (n *node) returned(c *connection) {
 	}
 	n.carrying--
 	if c.Err != nil {
-		n.linkBroke(now, c.Err)
+		n.breakLink(now, c.Err)
 	} else if len(c.Batch) > 0 {
 		n.nodes.gates.measure(now - c.Batch[0].Sent)
 	}
@@ -143,7 +143,7 @@ func (n *node) returned(c *connection) {
 // ClockRead is the point between the loop's reading of the clock and what it does with an answer.
 const ClockRead = "dispatcher: clock read, answer not handled"
 
-// answered is a command that has come back.
+// answered handles a command with its answer.
 func (n *node) answered(now gate.Time, c *gate.Command) {
 	switch c.Result {
 	case gate.Answered:
@@ -155,23 +155,23 @@ func (n *node) answered(now gate.Time, c *gate.Command) {
 		return
 	case gate.Again:
 		if n.nodes.cluster != nil {
-			n.nodes.cluster.survey.Soon(now)
+			n.nodes.cluster.survey.Request(now)
 		}
 	}
 	n.nodes.gates.answer(now, c)
 }
 
-// bounce answers what waits to be sent while the link is down: in each pass what waited when the pass began, for the
-// answer to one command may ask for another.
-func (n *node) bounce(now gate.Time) {
+// answerUnsent answers NotSent to the commands that wait while the link is down. A pass answers the commands that waited when it began;
+// an answer may make a machine ask for another command, which the next pass answers.
+func (n *node) answerUnsent(now gate.Time) {
 	for pass := 0; pass < maxPasses && !n.out.empty(); pass++ {
 		for op := range n.out.commands {
-			n.bounceOp(now, op)
+			n.answerUnsentOp(now, op)
 		}
 	}
 }
 
-func (n *node) bounceOp(now gate.Time, op int) {
+func (n *node) answerUnsentOp(now gate.Time, op int) {
 	o := &n.out
 	for end := len(o.commands[op]); o.heads[op] < end; {
 		c := o.commands[op][o.heads[op]]
@@ -179,5 +179,5 @@ func (n *node) bounceOp(now gate.Time, op int) {
 		c.Sent, c.Result, c.Reply, c.ServerMessage = now, gate.NotSent, 0, n.link.cause
 		n.nodes.gates.answer(now, &c)
 	}
-	o.left(op, 0)
+	o.advance(op, 0)
 }

@@ -6,26 +6,26 @@ import (
 	"github.com/wheellock/wheellock/dispatcher/gate"
 )
 
-// routes says which entries listen to a channel.
+// routes maps each wanted channel to the entries that are subscribed to it, and to the node that serves it.
 type routes struct {
-	gates    *gates
-	home     func(slot uint16) *node // the node that serves a hash slot now
-	heard    map[string]route        // by channel
-	unrouted bool                    // some channels have no node
+	gates     *gates
+	home      func(slot uint16) *node // the node that serves a hash slot now
+	byChannel map[string]route        // the channels that machines want
+	unrouted  bool                    // some channels have no node
 }
 
 // route is one channel: its entries, and the node at which the dispatcher listens to it, which serves their hash slot.
 // Most channels have one entry; but Redisson's channel names let two names, "a" and "{a}", share one channel.
 type route struct {
 	entries []*gate.Entry
-	node    *node // nil: nowhere, until it is known which node serves the hash slot
-	hops    uint8 // how often it was sent to another node since it was last heard
+	node    *node // nil: none, until a survey says which node serves the hash slot
+	hops    uint8 // how often it was sent to another node since its last confirmation
 }
 
-// tune listens at another node, or at the same node anew.
-func (r *route) tune(channel string, to *node) {
+// subscribe subscribes at a node, which may be the same one again, and unsubscribes at the one before.
+func (r *route) subscribe(channel string, to *node) {
 	if r.node != to {
-		r.leave(channel)
+		r.unsubscribe(channel)
 	}
 	if to == nil {
 		return
@@ -34,97 +34,98 @@ func (r *route) tune(channel string, to *node) {
 		to.channels++
 	}
 	r.node = to
-	to.hear(channel, true)
+	to.subscribe(channel, true)
 }
 
-// leave stops listening.
-func (r *route) leave(channel string) {
+// unsubscribe unsubscribes at the node of the route, if it has one.
+func (r *route) unsubscribe(channel string) {
 	if r.node != nil {
-		r.node.hear(channel, false)
+		r.node.subscribe(channel, false)
 		r.node.channels--
 		r.node = nil
 	}
 }
 
-// listen passes on to the subscribers what the machines want to hear. An entry that joins others on a channel has it confirmed anew.
-func (rs *routes) listen() {
+// applySubscriptions carries out the subscriptions that the machines asked for. An entry that joins others on a channel gets a confirmation of
+// its own.
+func (rs *routes) applySubscriptions() {
 	for _, s := range rs.gates.fx.Subscriptions {
 		if s.On {
-			rs.tuneIn(s.Channel, s.Entry)
+			rs.subscribe(s.Channel, s.Entry)
 		} else {
-			rs.tuneOut(s.Channel, s.Entry)
+			rs.unsubscribe(s.Channel, s.Entry)
 		}
 	}
 	rs.gates.fx.Subscriptions = again(rs.gates.fx.Subscriptions)
 }
 
-func (rs *routes) tuneIn(channel string, c *gate.Entry) {
-	r := rs.heard[channel]
-	if !slices.Contains(r.entries, c) {
-		r.entries = append(r.entries, c)
+func (rs *routes) subscribe(channel string, e *gate.Entry) {
+	r := rs.byChannel[channel]
+	if !slices.Contains(r.entries, e) {
+		r.entries = append(r.entries, e)
 	}
 	to := r.node
 	if to == nil {
-		to = rs.home(c.Slot)
+		to = rs.home(e.Slot)
 	}
-	r.tune(channel, to)
-	rs.heard[channel] = r
+	r.subscribe(channel, to)
+	rs.byChannel[channel] = r
 }
 
-func (rs *routes) tuneOut(channel string, c *gate.Entry) {
-	r, ok := rs.heard[channel]
+func (rs *routes) unsubscribe(channel string, e *gate.Entry) {
+	r, ok := rs.byChannel[channel]
 	if !ok {
 		return
 	}
-	r.entries = slices.DeleteFunc(r.entries, func(other *gate.Entry) bool { return other == c })
+	r.entries = slices.DeleteFunc(r.entries, func(other *gate.Entry) bool { return other == e })
 	if len(r.entries) > 0 {
-		rs.heard[channel] = r
+		rs.byChannel[channel] = r
 		return
 	}
-	r.leave(channel)
-	delete(rs.heard, channel)
+	r.unsubscribe(channel)
+	delete(rs.byChannel, channel)
 }
 
-// retune listens to every channel at the node that serves its hash slot now.
-func (rs *routes) retune() {
+// resubscribe moves every channel to the node that serves its hash slot now.
+func (rs *routes) resubscribe() {
 	rs.unrouted = false
-	for channel, r := range rs.heard {
+	for channel, r := range rs.byChannel {
 		if to := rs.home(r.entries[0].Slot); r.node != to {
 			r.hops = 0
-			r.tune(channel, to)
-			rs.heard[channel] = r
+			r.subscribe(channel, to)
+			rs.byChannel[channel] = r
 		}
 	}
 }
 
-// startAt has a node listen to the channels that wait for its subscriber, which it has just got.
-func (rs *routes) startAt(n *node) {
-	for channel, r := range rs.heard {
+// subscribeAt subscribes, at a node that has just got its subscriber, to the channels that waited for that.
+func (rs *routes) subscribeAt(n *node) {
+	for channel, r := range rs.byChannel {
 		if r.node == n {
-			n.hear(channel, true)
+			n.subscribe(channel, true)
 		}
 	}
 }
 
-// message brings what was published to the gates of its channel.
-func (rs *routes) message(now gate.Time, channel string, news gate.News) {
-	for _, c := range rs.heard[channel].entries {
-		c.Machine.Message(now, news, &rs.gates.fx)
-		rs.gates.stepped(c)
+// passMessage passes messages to the machines of their channel.
+func (rs *routes) passMessage(now gate.Time, channel string, news gate.News) {
+	for _, e := range rs.byChannel[channel].entries {
+		e.Machine.Message(now, news, &rs.gates.fx)
+		rs.gates.stepped(e)
 	}
 }
 
-// route finds the route of a channel that a node speaks of. False: the channel has moved on, or is not wanted any more;
-// then what the node says has no meaning.
+// route returns the route of a channel. False: the channel has another node now, or is not wanted any more, and the caller
+// ignores what node n sent about it.
 func (rs *routes) route(n *node, channel string) (route, bool) {
-	r, ok := rs.heard[channel]
+	r, ok := rs.byChannel[channel]
 	return r, ok && r.node == n
 }
 
-// confirm tells the gates of a route that their channel is heard now. If the server refused, refusal is its message.
+// confirm passes the confirmation of a subscription to the machines of a route. If the server refused, refusal is its message.
 func (rs *routes) confirm(now gate.Time, r route, refusal string) {
-	for _, c := range r.entries {
-		c.Machine.Subscribed(now, refusal, &rs.gates.fx)
-		rs.gates.stepped(c)
+	for _, e := range r.entries {
+		e.Machine.Subscribed(now, refusal, &rs.gates.fx)
+		rs.gates.stepped(e)
 	}
 }

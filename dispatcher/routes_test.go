@@ -15,23 +15,23 @@ import (
 
 // A user without rights to the channels of its names would otherwise leave an entry behind for each of them.
 func TestRefusedChannelIsForgotten(t *testing.T) {
-	c := gate.NewEntry("stock:7", gate.MutexKind, &gate.Config{Stats: &gate.Stats{}})
+	e := gate.NewEntry("stock:7", gate.MutexKind, &gate.Config{Stats: &gate.Stats{}})
 	l := newLoop(Config{Gate: &gate.Config{Stats: &gate.Stats{}}})
 	n := &node{}
 	for _, channel := range []string{"a", "b"} {
-		l.routes.heard[channel] = route{entries: []*gate.Entry{c}, node: n}
+		l.routes.byChannel[channel] = route{entries: []*gate.Entry{e}, node: n}
 	}
 	(&refused{n, "a", "NOPERM this user has no permissions to access one of the channels"}).deliver(l, 0)
 	(&subscribed{n, []string{"b"}}).deliver(l, 0)
-	if l.routes.heard["a"].entries != nil || l.routes.heard["b"].entries == nil {
-		t.Errorf("still heard are %v, want b alone", l.routes.heard)
+	if l.routes.byChannel["a"].entries != nil || l.routes.byChannel["b"].entries == nil {
+		t.Errorf("still heard are %v, want b alone", l.routes.byChannel)
 	}
 }
 
 // confirmations are the channels that a subscriber says are heard.
 type confirmations chan string
 
-func (c confirmations) Heard()                    {}
+func (c confirmations) Received()                 {}
 func (c confirmations) Refused(_, _ string)       {}
 func (c confirmations) Redirected(_, _ string)    {}
 func (c confirmations) Broke()                    {}
@@ -76,7 +76,7 @@ func TestAChannelIsConfirmedForEachWhoJoins(t *testing.T) {
 	l := newLoop(Config{Gate: &gate.Config{Stats: &gate.Stats{}}})
 	l.nodes.all = []*node{n}
 	for _, name := range []string{"a", "{a}"} {
-		l.routes.tuneIn("channel", gate.NewEntry(name, gate.MutexKind, l.cfg.Gate))
+		l.routes.subscribe("channel", gate.NewEntry(name, gate.MutexKind, l.cfg.Gate))
 		c.want(t, "channel")
 	}
 	if n.channels != 1 {
@@ -90,9 +90,9 @@ func TestANodeListensToWhatWasWantedBefore(t *testing.T) {
 	n := &node{}
 	l := newLoop(Config{Gate: &gate.Config{Stats: &gate.Stats{}}})
 	l.nodes.all = []*node{n}
-	l.routes.tuneIn("channel", gate.NewEntry("a", gate.MutexKind, l.cfg.Gate))
+	l.routes.subscribe("channel", gate.NewEntry("a", gate.MutexKind, l.cfg.Gate))
 	n.subscriber = listeningTo(t, c)
-	l.routes.startAt(n)
+	l.routes.subscribeAt(n)
 	c.want(t, "channel")
 }
 
@@ -116,12 +116,12 @@ func TestAChannelThatIsHeardAgainHasWaitersAskAgain(t *testing.T) {
 		l.gates.fx.Commands[gate.Acquire] = nil
 		question.Result, question.Reply = gate.Answered, -10_002
 		l.gates.answer(0, &question)
-		l.routes.listen()
-		for channel, r := range l.routes.heard {
+		l.routes.applySubscriptions()
+		for channel, r := range l.routes.byChannel {
 			r.hops = uint8(again) // it was sent on meanwhile
-			l.routes.heard[channel] = r
+			l.routes.byChannel[channel] = r
 			(&subscribed{n, []string{channel}}).deliver(l, 0)
-			if r := l.routes.heard[channel]; r.hops != 0 {
+			if r := l.routes.byChannel[channel]; r.hops != 0 {
 				t.Errorf("a channel that is heard was sent on %d times, want 0", r.hops)
 			}
 		}

@@ -7,9 +7,9 @@ import (
 	"github.com/wheellock/wheellock/dispatcher/redisconn"
 )
 
-// inquire sends a survey that is due, on an idle connection of a node that can be reached. If no node can, it tries the
+// sendSurvey sends a survey that is due, on an idle connection of a node that can be reached. If no node can, it tries the
 // addresses of the beginning, and those of masters that serve other shares.
-func (c *cluster) inquire(now gate.Time) {
+func (c *cluster) sendSurvey(now gate.Time) {
 	s := &c.survey
 	if !s.Due(now) {
 		return
@@ -66,9 +66,9 @@ func (c *cluster) surveyed(now gate.Time, from *connection) {
 		return
 	}
 	c.survey.Answered(now)
-	c.outage.Over(c, logger, "wheellock: it is known again who serves what", from.node.where()...)
-	c.adopt(now, m)
-	c.resettle(now)
+	c.outage.Ended(c, logger, "wheellock: it is known again who serves what", from.node.where()...)
+	c.apply(now, m)
+	c.moveNames(now)
 	if c.partlyDown() {
 		c.survey.Retry(now)
 	}

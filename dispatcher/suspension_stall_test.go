@@ -26,9 +26,9 @@ func TestStalledMachineWakesWhatIsOverdue(t *testing.T) {
 		l := loopOf(func(wheel.Tick) {})
 		l.turn(t)
 		m := &dozer{alarms: []gate.Time{time.Hour}}
-		c := gate.NewEntry("stock:7", gate.MutexKind, l.cfg.Gate)
-		c.Machine = m
-		l.mail.put(do(func(gate.Time) { l.gates.stepped(c) }))
+		e := gate.NewEntry("stock:7", gate.MutexKind, l.cfg.Gate)
+		e.Machine = m
+		l.mail.put(do(func(gate.Time) { l.gates.stepped(e) }))
 		time.Sleep(2500 * time.Millisecond)
 		suspended.Store(int64(time.Hour))
 		time.Sleep(lookEvery)

@@ -27,20 +27,20 @@ const (
 	nearAlarms = 5 * time.Millisecond
 )
 
-// before yields, unless that does not pay or an alarm is near, and reports whether it did.
-func (c *turnYield) before(now, alarm gate.Time) bool {
-	c.began = 0
-	if now < c.notBefore || alarm-now < nearAlarms {
+// yield yields, unless that does not pay or an alarm is near, and reports whether it did.
+func (t *turnYield) yield(now, alarm gate.Time) bool {
+	t.began = 0
+	if now < t.notBefore || alarm-now < nearAlarms {
 		return false
 	}
-	c.began = now
+	t.began = now
 	runtime.Gosched()
 	return true
 }
 
-// after compares what the yield cost with the number of events that it brought.
-func (c *turnYield) after(now gate.Time, events int) {
-	if took := now - c.began; c.began != 0 && took > fairYieldCost*time.Duration(1+events) {
-		c.notBefore = now + yieldRest*took
+// learn compares what the yield cost with the number of events that it brought.
+func (t *turnYield) learn(now gate.Time, events int) {
+	if took := now - t.began; t.began != 0 && took > fairYieldCost*time.Duration(1+events) {
+		t.notBefore = now + yieldRest*took
 	}
 }

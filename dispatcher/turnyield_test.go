@@ -11,22 +11,22 @@ import (
 // is short of processors, nor while a deadline is near.
 func TestYieldHasAPrice(t *testing.T) {
 	c := &turnYield{}
-	shown := c.before
+	shown := c.yield
 	now := time.Second
 	if !shown(now, gate.Never) {
 		t.Fatal("the first was not shown")
 	}
-	c.after(now+time.Millisecond, 100) // 10 µs for each
+	c.learn(now+time.Millisecond, 100) // 10 µs for each
 	if now += time.Millisecond; !shown(now, gate.Never) {
 		t.Error("one that had paid was not repeated")
 	}
 	if shown(now, now+time.Millisecond) {
 		t.Error("one was shown with an alarm to come in a millisecond")
 	}
-	if c.after(now+time.Second, 0); !shown(now, gate.Never) {
+	if c.learn(now+time.Second, 0); !shown(now, gate.Never) {
 		t.Error("one that was not shown was judged")
 	}
-	c.after(now+10*time.Millisecond, 3)
+	c.learn(now+10*time.Millisecond, 3)
 	if now += 10 * time.Millisecond; shown(now+yieldRest*9*time.Millisecond, gate.Never) {
 		t.Error("one that had cost 10 ms was repeated within a second")
 	}

@@ -304,10 +304,10 @@ type unheard struct {
 	ended atomic.Bool
 }
 
-func (c *unheard) Done() <-chan struct{} { return c.done }
+func (u *unheard) Done() <-chan struct{} { return u.done }
 
-func (c *unheard) Err() error {
-	if c.ended.Load() {
+func (u *unheard) Err() error {
+	if u.ended.Load() {
 		return context.Canceled
 	}
 	return nil

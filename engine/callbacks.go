@@ -71,7 +71,7 @@ func (c *callbacks) wanted() bool {
 		// Whatever is queued now will then have waited for patience. So no callback has to note when it came, which
 		// would cost a reading of the clock for each.
 		c.overdue = c.queue.len()
-		c.timer = time.AfterFunc(patience, c.relieve)
+		c.timer = time.AfterFunc(patience, c.startExtra)
 	}
 	return false
 }
@@ -87,16 +87,16 @@ func (c *callbacks) unlock() {
 
 // work is a worker: it runs what is queued until nothing is.
 func (c *callbacks) work() {
-	left := false
+	done := false
 	defer func() {
-		if !left { // a callback has ended the goroutine
-			c.gone()
+		if !done { // a callback has ended the goroutine
+			c.ended()
 		}
 	}()
 	for t := c.take(true); t != nil; t = c.take(false) {
 		t.Run()
 	}
-	left = true
+	done = true
 }
 
 // take returns the next callback for a worker that is new or has run another; nil: the worker leaves.
@@ -116,15 +116,15 @@ func (c *callbacks) take(came bool) futures.Task {
 	return t
 }
 
-// gone is called for a worker that ended without leaving.
-func (c *callbacks) gone() {
+// ended is called for a worker that ended without leaving.
+func (c *callbacks) ended() {
 	c.mu.Lock()
 	c.working--
 	c.unlock()
 }
 
-// relieve gives goroutines to callbacks that have waited too long.
-func (c *callbacks) relieve() {
+// startExtra starts goroutines for callbacks that have waited too long.
+func (c *callbacks) startExtra() {
 	c.mu.Lock()
 	n := c.overdue
 	for range n {
@@ -181,27 +181,27 @@ type callbackQueue struct {
 // callbackQueueRoom is the capacity that an empty queue keeps.
 const callbackQueueRoom = 4096
 
-func (l *callbackQueue) push(t futures.Task) { l.waiting = append(l.waiting, t) }
-func (l *callbackQueue) len() int            { return len(l.waiting) - l.first }
-func (l *callbackQueue) empty() bool         { return l.len() == 0 }
+func (c *callbackQueue) push(t futures.Task) { c.waiting = append(c.waiting, t) }
+func (c *callbackQueue) len() int            { return len(c.waiting) - c.first }
+func (c *callbackQueue) empty() bool         { return c.len() == 0 }
 
 // pop returns the first; nil if there is none.
-func (l *callbackQueue) pop() futures.Task {
-	if l.empty() {
+func (c *callbackQueue) pop() futures.Task {
+	if c.empty() {
 		return nil
 	}
-	t := l.waiting[l.first]
-	l.waiting[l.first] = nil
-	l.first++
+	t := c.waiting[c.first]
+	c.waiting[c.first] = nil
+	c.first++
 	switch {
-	case l.empty() && cap(l.waiting) > callbackQueueRoom:
-		*l = callbackQueue{}
-	case l.empty():
-		*l = callbackQueue{waiting: l.waiting[:0]}
-	case l.first > len(l.waiting)/2 && l.first > callbackQueueRoom: // a queue that is never empty would grow for ever
-		n := copy(l.waiting, l.waiting[l.first:])
-		clear(l.waiting[n:])
-		*l = callbackQueue{waiting: l.waiting[:n]}
+	case c.empty() && cap(c.waiting) > callbackQueueRoom:
+		*c = callbackQueue{}
+	case c.empty():
+		*c = callbackQueue{waiting: c.waiting[:0]}
+	case c.first > len(c.waiting)/2 && c.first > callbackQueueRoom: // a queue that is never empty would grow for ever
+		n := copy(c.waiting, c.waiting[c.first:])
+		clear(c.waiting[n:])
+		*c = callbackQueue{waiting: c.waiting[:n]}
 	}
 	return t
 }

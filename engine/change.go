@@ -19,64 +19,64 @@ func checkCount(what string, n, least, most int64) error {
 }
 
 // change makes a change on a name without owners and returns the script's answer (invariant: change-has-one-effect).
-func (t *operation) change(ctx context.Context, ch gate.Change) (int64, error) {
-	key, err := t.key()
+func (o *operation) change(ctx context.Context, ch gate.Change) (int64, error) {
+	key, err := o.key()
 	if err != nil {
 		return 0, err
 	}
-	return t.confirm(ctx, ErrClosed, func(ack gate.Settler) bool {
-		return t.e.dispatchers.of(key).Change(key, t.kind.machine(), ch, ack)
+	return o.confirm(ctx, ErrClosed, func(ack gate.Settler) bool {
+		return o.e.dispatchers.of(key).Change(key, o.kind.machine(), ch, ack)
 	})
 }
 
 // decide is change for calls that send nothing if ctx has ended.
-func (t *operation) decide(ctx context.Context, ch gate.Change) (int64, error) {
+func (o *operation) decide(ctx context.Context, ch gate.Change) (int64, error) {
 	if ctx.Err() != nil {
-		return 0, t.failed(endedBy(ctx))
+		return 0, o.failed(endedBy(ctx))
 	}
-	return t.change(ctx, ch)
+	return o.change(ctx, ch)
 }
 
 // setCount is decide for a call that gives a name a count. False: the name has one. what says in errors what is counted.
-func (t *operation) setCount(ctx context.Context, op gate.Op, what string, a gate.CountArgs) (bool, error) {
+func (o *operation) setCount(ctx context.Context, op gate.Op, what string, a gate.CountArgs) (bool, error) {
 	if err := checkCount(what, a.N, 0, mostPermits); err != nil {
-		return false, t.failed(err)
+		return false, o.failed(err)
 	}
-	set, err := t.decide(ctx, gate.Change{Op: op, Args: a.Args()})
+	set, err := o.decide(ctx, gate.Change{Op: op, Args: a.Args()})
 	return set == 1, err
 }
 
 // delete is decide for a call that deletes a name. False: there is none.
-func (t *operation) delete(ctx context.Context, op gate.Op) (bool, error) {
-	deleted, err := t.decide(ctx, gate.ChangeCount(op, 0))
+func (o *operation) delete(ctx context.Context, op gate.Op) (bool, error) {
+	deleted, err := o.decide(ctx, gate.ChangeCount(op, 0))
 	return deleted == 1, err
 }
 
 // addPermits is decide for a call that changes the number of permits.
-func (t *operation) addPermits(ctx context.Context, op gate.Op, n int64) error {
+func (o *operation) addPermits(ctx context.Context, op gate.Op, n int64) error {
 	if err := checkCount("an addition", n, -mostPermits, mostPermits); err != nil {
-		return t.failed(err)
+		return o.failed(err)
 	}
-	_, err := t.decide(ctx, gate.ChangeCount(op, n))
+	_, err := o.decide(ctx, gate.ChangeCount(op, n))
 	return err
 }
 
 // changeAsync is change without blocking.
-func (t *operation) changeAsync(ctx context.Context, ch gate.Change) *futures.Future[struct{}] {
-	key, err := t.key()
+func (o *operation) changeAsync(ctx context.Context, ch gate.Change) *futures.Future[struct{}] {
+	key, err := o.key()
 	if err != nil {
-		return futures.Settled(&t.e.callbacks, struct{}{}, err)
+		return futures.Settled(&o.e.callbacks, struct{}{}, err)
 	}
-	c := &pendingChange{operation: *t}
+	c := &pendingChange{operation: *o}
 	c.watched.by = c
-	c.promise.Init(&t.e.callbacks, nil)
-	if !t.e.dispatchers.of(key).Change(key, t.kind.machine(), ch, c) {
-		c.promise.Settle(struct{}{}, t.failed(ErrClosed))
+	c.promise.Init(&o.e.callbacks, nil)
+	if !o.e.dispatchers.of(key).Change(key, o.kind.machine(), ch, c) {
+		c.promise.Settle(struct{}{}, o.failed(ErrClosed))
 		return c.promise.Future()
 	}
-	t.e.contexts.watch(ctx, &c.watched)
+	o.e.contexts.watch(ctx, &c.watched)
 	if c.promise.Settled() { // the answer came before watch
-		t.e.contexts.forget(&c.watched)
+		o.e.contexts.forget(&c.watched)
 	}
 	return c.promise.Future()
 }
@@ -89,12 +89,12 @@ type pendingChange struct {
 }
 
 // Settle implements gate.Settler.
-func (c *pendingChange) Settle(out gate.Outcome) bool {
-	c.e.contexts.forget(&c.watched)
-	return c.promise.Settle(struct{}{}, errorOf(c.doing, c.name, out))
+func (p *pendingChange) Settle(out gate.Outcome) bool {
+	p.e.contexts.forget(&p.watched)
+	return p.promise.Settle(struct{}{}, errorOf(p.doing, p.name, out))
 }
 
 // ended is called at the end of its context.
-func (c *pendingChange) ended(err error) {
-	c.promise.Settle(struct{}{}, c.failed(join2{ErrUncertain, err}))
+func (p *pendingChange) ended(err error) {
+	p.promise.Settle(struct{}{}, p.failed(join2{ErrUncertain, err}))
 }

@@ -102,7 +102,7 @@ func (e *Engine) reachNode(ctx context.Context, o rueidis.ClientOption, addr str
 
 // connectNode makes a client of one node. The node need not be reachable yet: the client dials when it is used.
 func connectNode(ctx context.Context, noticed suspects, o rueidis.ClientOption, addr string) (rueidis.Client, error) {
-	noticed.hear(&o, addr)
+	noticed.watchKeys(&o, addr)
 	o.InitAddress, o.ForceSingleClient, o.ShuffleInit = []string{addr}, true, false
 	client, err := connect(ctx, o)
 	if client != nil {

@@ -18,7 +18,7 @@ import (
 type composite struct {
 	need    int
 	since   gate.Time // when it was granted
-	told    observedEnd
+	ending  observedEnd
 	repairs *repairs // of a QuorumLock; nil: a part that has ended is not replaced
 
 	mu    sync.Mutex // guards the rest; held while nothing is called but clocks
@@ -30,16 +30,16 @@ type composite struct {
 func (c *composite) End(gate.Why) {}
 
 // whole makes the Hold of the parts that c has.
-func (of *handle) whole(c *composite) *Hold {
-	h := &Hold{e: of.e, name: of.name, kind: of.kind}
-	c.since, c.told.hold = h.e.clock.Now(), h
-	h.core.By = c
+func (h *handle) whole(c *composite) *Hold {
+	hold := &Hold{e: h.e, name: h.name, kind: h.kind}
+	c.since, c.ending.hold = hold.e.clock.Now(), hold
+	hold.core.By = c
 	for i, part := range slices.Clone(c.parts) {
 		if part != nil {
-			c.follow(h, i, part)
+			c.follow(hold, i, part)
 		}
 	}
-	return h
+	return hold
 }
 
 // follow ends h when too few of its parts are left. It is told of the end of a part before that part's lock can be granted
@@ -55,7 +55,7 @@ func (c *composite) ended(h *Hold, i int, part *Hold) {
 	if c.alive() < c.need {
 		c.endParts(h, part.Err())
 	} else {
-		c.miss(h, i, part, part.Err())
+		c.setMissing(h, i, part, part.Err())
 	}
 }
 
@@ -67,14 +67,14 @@ func (c *composite) join(h *Hold, i int, part *Hold) bool {
 		return false
 	}
 	c.parts[i] = part
-	told := c.noted(h, i, nil)
+	notify := c.noteMissing(h, i, nil)
 	c.mu.Unlock()
 	stall.At("composite: part joined, not followed", h.e.uuid)
 	c.follow(h, i, part)
 	if l := h.endings.Load(); l != nil && l.watched() {
 		part.Wanted()
 	}
-	told()
+	notify()
 	return true
 }
 
@@ -139,7 +139,7 @@ func (c *composite) deadline() time.Time {
 
 // unlock gives every part back. An error: too few of them were still held, or their answers did not come.
 func (c *composite) unlock(ctx context.Context) error {
-	return c.settle(c.close(), func(part *Hold) error { return part.Unlock(ctx) })
+	return c.doAll(c.close(), func(part *Hold) error { return part.Unlock(ctx) })
 }
 
 func (c *composite) unlockAsync() *futures.Future[struct{}] {
@@ -147,14 +147,14 @@ func (c *composite) unlockAsync() *futures.Future[struct{}] {
 	for _, part := range c.close() {
 		answers = append(answers, part.UnlockAsync())
 	}
-	e := c.told.hold.e
+	e := c.ending.hold.e
 	p := futures.New[struct{}](&e.callbacks, nil)
 	after(e, answers...).Then(func([]struct{}, error) {
 		errs := make([]error, len(answers))
 		for i, answer := range answers {
 			_, errs[i] = answer.Result()
 		}
-		p.Settle(struct{}{}, c.judge(errs))
+		p.Settle(struct{}{}, c.combine(errs))
 	})
 	return p.Future()
 }
@@ -162,24 +162,24 @@ func (c *composite) unlockAsync() *futures.Future[struct{}] {
 // extend prolongs every part.
 func (c *composite) extend(ctx context.Context, lease time.Duration) error {
 	if c.repairs != nil {
-		c.prolong(lease) // first: a part that joins afterwards sees it, and one that has joined is in all
+		c.noteLease(lease) // first: a part that joins afterwards sees it, and one that has joined is in all
 	}
-	return c.settle(c.all(), func(part *Hold) error { return part.Extend(ctx, lease) })
+	return c.doAll(c.all(), func(part *Hold) error { return part.Extend(ctx, lease) })
 }
 
-// settle does something to these parts at once.
-func (c *composite) settle(parts []*Hold, do func(*Hold) error) error {
+// doAll calls do for all parts at once.
+func (c *composite) doAll(parts []*Hold, do func(*Hold) error) error {
 	var wg sync.WaitGroup
 	errs := make([]error, len(parts))
 	for i, part := range parts {
 		wg.Go(func() { errs[i] = do(part) })
 	}
 	wg.Wait()
-	return c.judge(errs)
+	return c.combine(errs)
 }
 
-// judge returns nil if as many parts as are needed have no error.
-func (c *composite) judge(errs []error) error {
+// combine returns nil if as many parts as are needed have no error.
+func (c *composite) combine(errs []error) error {
 	failed := slices.DeleteFunc(slices.Clone(errs), func(err error) bool { return err == nil })
 	if len(errs)-len(failed) >= c.need {
 		return nil

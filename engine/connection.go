@@ -33,9 +33,9 @@ var honoured = map[string]bool{
 func (o *Options) connection() error {
 	r := &o.Redis
 	var complaints []error
-	given := reflect.ValueOf(*r)
-	for i := range given.NumField() {
-		if field := given.Type().Field(i).Name; !honoured[field] && !given.Field(i).IsZero() {
+	settings := reflect.ValueOf(*r)
+	for i := range settings.NumField() {
+		if field := settings.Type().Field(i).Name; !honoured[field] && !settings.Field(i).IsZero() {
 			complaints = append(complaints, invalid("Redis.%s is set: the engine depends on its own value", field))
 		}
 	}

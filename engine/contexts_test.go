@@ -20,11 +20,11 @@ type ownContext struct {
 	free    chan struct{}
 }
 
-func (c *ownContext) Done() <-chan struct{} { return c.done }
+func (o *ownContext) Done() <-chan struct{} { return o.done }
 
-func (c *ownContext) AfterFunc(func()) (stop func() bool) {
-	c.watched()
-	return func() bool { <-c.free; return true }
+func (o *ownContext) AfterFunc(func()) (stop func() bool) {
+	o.watched()
+	return func() bool { <-o.free; return true }
 }
 
 // invariant: loop-never-waits

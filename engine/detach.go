@@ -40,7 +40,7 @@ func (h *Hold) Detach(ctx context.Context, lease time.Duration) (id string, err 
 	if err := h.leave("detach"); err != nil {
 		return "", err
 	}
-	defer observedEndOf(h).tell()
+	defer observedEndOf(h).notify()
 	err = h.confirm(ctx, "detach", func(ack gate.Settler) bool { return h.dispatcher().Detach(&h.core, lease, ack) })
 	switch {
 	case errors.Is(err, ErrHeld): // another hold of its Owner was granted at this moment
@@ -74,7 +74,7 @@ func (m *Mutex) Adopt(ctx context.Context, id string, opts ...LockOption) (*Hold
 	}
 	if err != nil {
 		m.e.calls.put(c)
-		o.done(nil, err)
+		o.notifyDone(nil, err)
 		return nil, err
 	}
 	c.waiter.Adopts = id

@@ -44,8 +44,8 @@ func (h *Hold) finish(why gate.Why) bool {
 		return false
 	}
 	if o := observedEndOf(h); o != nil {
-		o.hasEnded(h.e.clock.Now())
-		o.tellSoon()
+		o.noteEnded(h.e.clock.Now())
+		o.notifySoon()
 	}
 	return true
 }
@@ -136,14 +136,14 @@ func (h *Hold) bind(b *binding) bool {
 }
 
 // bind is Hold.bind. The caller holds l.mu.
-func (l *endings) bind(h *Hold, b *binding) bool {
+func (e *endings) bind(h *Hold, b *binding) bool {
 	if h.ended.Load() != 0 {
 		return false
 	}
-	if l.contexts == nil {
-		l.contexts = make(map[*binding]struct{})
+	if e.contexts == nil {
+		e.contexts = make(map[*binding]struct{})
 	}
-	l.contexts[b] = struct{}{}
+	e.contexts[b] = struct{}{}
 	return true
 }
 
@@ -196,42 +196,42 @@ type holdContext struct {
 }
 
 // Err is never nil after the hold's Deadline. The first end, of the hold or of the parent, decides Err and cause.
-func (c *holdContext) Err() error {
-	if c.Context.Err() == nil {
+func (h *holdContext) Err() error {
+	if h.Context.Err() == nil {
 		switch {
-		case c.parent.Err() != nil:
-			c.cancel(context.Cause(c.parent))
-		case c.h.Err() != nil:
-			c.cancel(c.h.cause())
+		case h.parent.Err() != nil:
+			h.cancel(context.Cause(h.parent))
+		case h.h.Err() != nil:
+			h.cancel(h.h.cause())
 		default:
 			return nil
 		}
 	}
-	if c.h.ended.Load() != 0 && context.Cause(c.Context) == c.h.cause() {
+	if h.h.ended.Load() != 0 && context.Cause(h.Context) == h.h.cause() {
 		return context.Canceled
 	}
-	return c.parent.Err()
+	return h.parent.Err()
 }
 
 // Deadline is the parent's, because the hold's moves with each renewal.
-func (c *holdContext) Deadline() (time.Time, bool) { return c.parent.Deadline() }
+func (h *holdContext) Deadline() (time.Time, bool) { return h.parent.Deadline() }
 
 // Value is the parent's, except for the keys by which package context finds its own contexts.
-func (c *holdContext) Value(key any) any {
-	if key == (parentOf{c.h}) {
-		return c.parent
+func (h *holdContext) Value(key any) any {
+	if key == (parentOf{h.h}) {
+		return h.parent
 	}
-	if own := c.Context.Value(key); own != nil {
+	if own := h.Context.Value(key); own != nil {
 		return own
 	}
-	return c.parent.Value(key)
+	return h.parent.Value(key)
 }
 
 // unbind forgets a binding: its parent has ended.
-func (l *endings) unbind(b *binding) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	delete(l.contexts, b)
+func (e *endings) unbind(b *binding) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	delete(e.contexts, b)
 }
 
 // parentOf is the key under which a context finds the parent of the hold's context that it was derived from.

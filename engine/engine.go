@@ -113,7 +113,7 @@ func Open(ctx context.Context, opts Options) (*Engine, error) {
 	}
 	opts.Redis.ClientName = opts.connectionName(e.uuid)
 	e.opts = opts
-	e.suspects.ask(&opts.Redis, opts.WatchLoss)
+	e.suspects.install(&opts.Redis, opts.WatchLoss)
 	e.replicaTime, e.database = opts.replicaTime(), opts.Redis.SelectDB
 	e.patience = opts.patience()
 	e.opts.Redis = rueidis.ClientOption{InitAddress: opts.Redis.InitAddress} // no secrets where fmt could print them
@@ -130,7 +130,7 @@ func Open(ctx context.Context, opts Options) (*Engine, error) {
 	for i := range opts.Dispatchers {
 		e.dispatchers = append(e.dispatchers, dispatcher.New(e.dispatcherConfig(i), loaded))
 	}
-	e.suspects.tell(e.dispatchers)
+	e.suspects.start(e.dispatchers)
 	return e, nil
 }
 

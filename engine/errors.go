@@ -95,15 +95,15 @@ type HeldError struct {
 }
 
 // Error names the lock and the time that its lease has left.
-func (e *HeldError) Error() string {
-	if e.TTL < 0 {
-		return fmt.Sprintf("wheellock: %s is taken, and has no end that is known", quote(e.Name))
+func (h *HeldError) Error() string {
+	if h.TTL < 0 {
+		return fmt.Sprintf("wheellock: %s is taken, and has no end that is known", quote(h.Name))
 	}
-	return fmt.Sprintf("wheellock: %s is held by another owner, lease ends in %v", quote(e.Name), e.TTL.Round(time.Millisecond))
+	return fmt.Sprintf("wheellock: %s is held by another owner, lease ends in %v", quote(h.Name), h.TTL.Round(time.Millisecond))
 }
 
 // Is makes a HeldError an ErrHeld.
-func (e *HeldError) Is(target error) bool { return target == ErrHeld }
+func (h *HeldError) Is(target error) bool { return target == ErrHeld }
 
 // unmet is the error of a wait that ended without a grant: why it ended, and what was last known.
 type unmet struct {
@@ -112,38 +112,38 @@ type unmet struct {
 	wait      time.Duration // that of WithWait; 0: none
 }
 
-func (e *unmet) Error() string {
-	text := trim(e.why.Error())
-	if e.why == ErrWaitTimeout {
-		text += fmt.Sprintf(" after %v", e.wait)
+func (u *unmet) Error() string {
+	text := trim(u.why.Error())
+	if u.why == ErrWaitTimeout {
+		text += fmt.Sprintf(" after %v", u.wait)
 	}
-	return text + ": " + e.words
+	return text + ": " + u.words
 }
 
-func (e *unmet) Unwrap() []error { return []error{e.why, e.last} }
+func (u *unmet) Unwrap() []error { return []error{u.why, u.last} }
 
 // unmet returns the error of a wait for t that ended for that reason.
-func (t *operation) unmet(why error, out gate.Outcome) error {
+func (o *operation) unmet(why error, out gate.Outcome) error {
 	words := wordsOf(out)
 	switch {
 	case out.Last == gate.Taken:
-		return &unmet{why, &HeldError{Name: t.name, TTL: out.TTL}, t.taken(out.TTL), t.wait}
+		return &unmet{why, &HeldError{Name: o.name, TTL: out.TTL}, o.taken(out.TTL), o.wait}
 	case out.Last == gate.Down && words == "":
-		return &unmet{why, ErrUnavailable, "no answer from Redis", t.wait}
+		return &unmet{why, ErrUnavailable, "no answer from Redis", o.wait}
 	case out.Last == gate.Down:
-		return &unmet{why, ErrUnavailable, "Redis cannot be reached: " + words, t.wait}
+		return &unmet{why, ErrUnavailable, "Redis cannot be reached: " + words, o.wait}
 	}
 	last := sentinels[out.Last]
-	return &unmet{why, last, told(last, words), t.wait}
+	return &unmet{why, last, described(last, words), o.wait}
 }
 
-func (t *operation) taken(ttl time.Duration) string {
+func (o *operation) taken(ttl time.Duration) string {
 	switch {
-	case t.kind == latchIndex:
+	case o.kind == latchIndex:
 		return "it is not open"
-	case t.kind == semaphoreIndex, t.kind == permitsIndex && ttl < 0:
+	case o.kind == semaphoreIndex, o.kind == permitsIndex && ttl < 0:
 		return "too few permits are free"
-	case t.kind == permitsIndex:
+	case o.kind == permitsIndex:
 		return fmt.Sprintf("too few permits are free, the next lease ends in %v", ttl.Round(time.Millisecond))
 	case ttl < 0:
 		return "held by another owner, without an end that is known"
@@ -173,20 +173,20 @@ type opError struct {
 	passes bool   // the reason can pass by itself
 }
 
-func (e *opError) Error() string {
-	if e.doing == "" {
-		return "wheellock: " + told(e.err, e.words)
+func (o *opError) Error() string {
+	if o.doing == "" {
+		return "wheellock: " + described(o.err, o.words)
 	}
-	return fmt.Sprintf("wheellock: %s %s: %s", e.doing, quote(e.name), told(e.err, e.words))
+	return fmt.Sprintf("wheellock: %s %s: %s", o.doing, quote(o.name), described(o.err, o.words))
 }
 
-func (e *opError) Unwrap() error { return e.err }
+func (o *opError) Unwrap() error { return o.err }
 
 // Is makes it errPasses if waiting may help.
-func (e *opError) Is(target error) bool { return e.passes && target == errPasses }
+func (o *opError) Is(target error) bool { return o.passes && target == errPasses }
 
-// told is an error and what is known of it besides.
-func told(err error, words string) string {
+// described returns the text of an error with words, which say what is known besides.
+func described(err error, words string) string {
 	text := trim(err.Error())
 	if err == ErrForeignKey {
 		if words != "" {

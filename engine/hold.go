@@ -55,7 +55,7 @@ func (h *Hold) Unlock(ctx context.Context) error {
 	if err := h.leave("unlock"); err != nil {
 		return err
 	}
-	defer observedEndOf(h).tell()
+	defer observedEndOf(h).notify()
 	if c := h.composite(); c != nil {
 		return c.unlock(ctx)
 	}
@@ -79,7 +79,7 @@ func (h *Hold) UnlockAsync() *futures.Future[struct{}] {
 	if err := h.leave("unlock"); err != nil {
 		return futures.Settled(&h.e.callbacks, struct{}{}, err)
 	}
-	defer observedEndOf(h).tellSoon()
+	defer observedEndOf(h).notifySoon()
 	if c := h.composite(); c != nil {
 		return c.unlockAsync()
 	}
@@ -112,7 +112,7 @@ func (h *Hold) leave(doing string) error {
 	if !h.end(gate.Unlocked) {
 		return h.failed(doing, h.cause())
 	}
-	observedEndOf(h).hasEnded(now)
+	observedEndOf(h).noteEnded(now)
 	return nil
 }
 

@@ -42,29 +42,29 @@ func (l *CountDownLatch) WaitAsync(ctx context.Context, opts ...LockOption) *fut
 //     to 50 s after the first lost answer. The caller must not repeat the call.
 //   - [ErrRefused]: the server refused it. Nothing was counted.
 //   - [ErrInvalid], [ErrForeignKey] and [ErrClosed].
-func (l *CountDownLatch) CountDown(ctx context.Context) error {
-	t := l.operation("count down")
+func (c *CountDownLatch) CountDown(ctx context.Context) error {
+	t := c.operation("count down")
 	_, err := t.change(ctx, gate.ChangeCount(gate.CountDown, 1))
 	return err
 }
 
 // Count returns what is still to be counted down. It does not pass through the latch's own queue, so its answer may be
 // older than that of a call that has returned meanwhile. ctx and errors are as with [Mutex.Inspect].
-func (l *CountDownLatch) Count(ctx context.Context) (int64, error) {
-	t := l.operation("count")
+func (c *CountDownLatch) Count(ctx context.Context) (int64, error) {
+	t := c.operation("count")
 	return t.count(ctx)
 }
 
 // TrySetCount sets the count to n, from 0 to 2^50, if there is none. False means that there is one, and that nothing
 // changed. Like Delete it fails with [ErrNotSent] while the link is down; other errors are as with CountDown.
-func (l *CountDownLatch) TrySetCount(ctx context.Context, n int64) (bool, error) {
-	t := l.operation("set the count of")
+func (c *CountDownLatch) TrySetCount(ctx context.Context, n int64) (bool, error) {
+	t := c.operation("set the count of")
 	return t.setCount(ctx, gate.SetCount, "a count", gate.CountArgs{N: n})
 }
 
 // Delete deletes the latch. The waiters of engines return; Redisson's own waiters sleep on. False means that there was
 // none.
-func (l *CountDownLatch) Delete(ctx context.Context) (bool, error) {
-	t := l.operation("delete")
+func (c *CountDownLatch) Delete(ctx context.Context) (bool, error) {
+	t := c.operation("delete")
 	return t.delete(ctx, gate.DeleteCount)
 }

@@ -19,57 +19,57 @@ func init() {
 		leader, err := t.leader(ctx, note)
 		return leader, errors.Is(err, errPasses) || errors.Is(err, ErrUncertain) || errors.Is(err, ErrNotSent), err
 	}
-	leaders.Listen = func(ctx context.Context, e any, name string, heard func()) error {
+	leaders.Listen = func(ctx context.Context, e any, name string, notify func()) error {
 		t := operation{e: e.(*Engine), name: name, doing: "observe", kind: fencedIndex}
-		return t.listen(ctx, heard)
+		return t.listen(ctx, notify)
 	}
 }
 
 // leader asks for the leader, after the note is written if there is one.
-func (t *operation) leader(ctx context.Context, note *leaders.Note) (leaders.Note, error) {
-	parts, err := query(ctx, t, leaderScript, func(key string) (keys, args []string) {
+func (o *operation) leader(ctx context.Context, note *leaders.Note) (leaders.Note, error) {
+	parts, err := query(ctx, o, leaderScript, func(key string) (keys, args []string) {
 		if note != nil {
-			args = []string{t.e.opts.PubSub.publish(), scripts.LeaderChannel(key), note.Owner, strconv.FormatInt(note.Term, 10), note.Identity}
+			args = []string{o.e.opts.PubSub.publish(), scripts.LeaderChannel(key), note.Owner, strconv.FormatInt(note.Term, 10), note.Identity}
 		}
 		return []string{key, scripts.LeaderKey(key)}, args
 	}, rueidis.RedisResult.ToArray)
 	if err == nil && len(parts) == 0 {
-		err = t.unread(nil)
+		err = o.unread(nil)
 	}
 	if err != nil {
 		return leaders.Note{}, err
 	}
 	code, _ := parts[0].AsInt64()
-	if err := t.faulty(code); err != nil || len(parts) < 4 {
+	if err := o.faulty(code); err != nil || len(parts) < 4 {
 		return leaders.Note{}, err
 	}
 	term, bad := parts[1].AsInt64()
 	identity, badder := parts[2].ToString()
 	millis, worst := parts[3].AsInt64()
 	if err := errors.Join(bad, badder, worst); err != nil {
-		return leaders.Note{}, &opError{doing: t.doing, name: t.name, err: ErrForeignKey}
+		return leaders.Note{}, &opError{doing: o.doing, name: o.name, err: ErrForeignKey}
 	}
 	return leaders.Note{Term: term, Identity: identity, Since: time.UnixMilli(millis)}, nil
 }
 
 // listen hears of new leaders until its connection breaks, or until the node that it listens to does not serve the channel any more.
 // The connection is its own: a flood of messages must not delay answers.
-func (t *operation) listen(ctx context.Context, heard func()) error {
-	key, err := t.key()
+func (o *operation) listen(ctx context.Context, received func()) error {
+	key, err := o.key()
 	if err != nil {
 		return err
 	}
-	if !t.e.enter() {
-		return t.failed(ErrClosed)
+	if !o.e.enter() {
+		return o.failed(ErrClosed)
 	}
-	defer t.e.leave()
-	conn, release := t.e.client.Dedicate()
+	defer o.e.leave()
+	conn, release := o.e.client.Dedicate()
 	defer release()
 	defer conn.Close()
 	moved := make(chan struct{})
 	over := sync.OnceFunc(func() { close(moved) }) // a server may say so twice
 	broke := conn.SetPubSubHooks(rueidis.PubSubHooks{
-		OnMessage: func(rueidis.PubSubMessage) { heard() },
+		OnMessage: func(rueidis.PubSubMessage) { received() },
 		OnSubscription: func(s rueidis.PubSubSubscription) {
 			if s.Kind == "sunsubscribe" { // the only one there is
 				over()
@@ -78,9 +78,9 @@ func (t *operation) listen(ctx context.Context, heard func()) error {
 	})
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
-	defer context.AfterFunc(t.e.closing, stop)()
+	defer context.AfterFunc(o.e.closing, stop)()
 	defer context.AfterFunc(ctx, conn.Close)() // cuts a stuck call
-	channel, how := scripts.LeaderChannel(key), t.e.opts.PubSub.publish()
+	channel, how := scripts.LeaderChannel(key), o.e.opts.PubSub.publish()
 	if how != "PUBLISH" { // first: in a cluster it chooses the node, and any node has the other messages
 		err = conn.Do(context.Background(), conn.B().Ssubscribe().Channel(channel).Build()).Error()
 	}
@@ -88,9 +88,9 @@ func (t *operation) listen(ctx context.Context, heard func()) error {
 		err = conn.Do(context.Background(), conn.B().Subscribe().Channel(channel).Build()).Error()
 	}
 	if err != nil {
-		return t.unread(err)
+		return o.unread(err)
 	}
-	heard() // what was published before is lost
+	received() // what was published before is lost
 	select {
 	case <-ctx.Done():
 		return nil

@@ -33,7 +33,7 @@ var asPart = LockOption{which: partOption}
 // asLatePart is asPart for a hold of that age: MaxHold counts from the beginning of the whole.
 func asLatePart(age time.Duration) LockOption { return LockOption{partOption, int64(age)} }
 
-func (o LockOption) isPart() bool { return o.which == partOption }
+func (l LockOption) isPart() bool { return l.which == partOption }
 
 // The bounds of a lease. Below 10 ms, the margin that makes a deadline safe would use up the lease.
 const (
@@ -142,15 +142,15 @@ func (o *Options) read(opts []LockOption, try bool, kind kindIndex) (demand, err
 }
 
 // until is when a request gives up; 0: never. One that asks only once waits for the answer for AnswerTimeout.
-func (t *operation) until(ctx context.Context, try bool, wait time.Duration) gate.Time {
-	t.wait = wait
+func (o *operation) until(ctx context.Context, try bool, wait time.Duration) gate.Time {
+	o.wait = wait
 	if try {
-		wait = t.e.answerTime(ctx)
+		wait = o.e.answerTime(ctx)
 	}
 	if wait <= 0 {
 		return 0
 	}
-	return t.e.clock.Now() + wait
+	return o.e.clock.Now() + wait
 }
 
 // answerTime returns how long a call waits for an answer of Redis; 0: until it comes, or until ctx's own deadline.

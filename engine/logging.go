@@ -52,26 +52,26 @@ type relayHandler struct {
 }
 
 // Enabled is always true: the goroutine asks the handler later.
-func (h *relayHandler) Enabled(context.Context, slog.Level) bool { return true }
+func (r *relayHandler) Enabled(context.Context, slog.Level) bool { return true }
 
 // Handle does not block.
-func (h *relayHandler) Handle(ctx context.Context, record slog.Record) error {
-	h.relay.put(relayed{ctx, h.within, record.Clone()})
+func (r *relayHandler) Handle(ctx context.Context, record slog.Record) error {
+	r.relay.put(relayed{ctx, r.within, record.Clone()})
 	return nil
 }
 
 // WithAttrs implements slog.Handler.
-func (h *relayHandler) WithAttrs(attrs []slog.Attr) slog.Handler {
-	return h.with(func(to slog.Handler) slog.Handler { return to.WithAttrs(attrs) })
+func (r *relayHandler) WithAttrs(attrs []slog.Attr) slog.Handler {
+	return r.with(func(to slog.Handler) slog.Handler { return to.WithAttrs(attrs) })
 }
 
 // WithGroup implements slog.Handler.
-func (h *relayHandler) WithGroup(name string) slog.Handler {
-	return h.with(func(to slog.Handler) slog.Handler { return to.WithGroup(name) })
+func (r *relayHandler) WithGroup(name string) slog.Handler {
+	return r.with(func(to slog.Handler) slog.Handler { return to.WithGroup(name) })
 }
 
-func (h *relayHandler) with(wrap func(slog.Handler) slog.Handler) slog.Handler {
-	return &relayHandler{h.relay, append(slices.Clip(h.within), wrap)}
+func (r *relayHandler) with(wrap func(slog.Handler) slog.Handler) slog.Handler {
+	return &relayHandler{r.relay, append(slices.Clip(r.within), wrap)}
 }
 
 func (r *relay) put(rec relayed) {
@@ -92,12 +92,12 @@ func (r *relay) put(rec relayed) {
 func (r *relay) run() {
 	for records, dropped := r.take(); records != nil; records, dropped = r.take() {
 		for _, rec := range records {
-			r.handOn(rec)
+			r.forward(rec)
 		}
 		if dropped > 0 {
-			told := slog.NewRecord(time.Now(), slog.LevelWarn, "wheellock: log records were dropped, for the log handler is slow", 0)
-			told.AddAttrs(slog.Int("records", dropped))
-			r.handOn(relayed{ctx: context.Background(), record: told})
+			notice := slog.NewRecord(time.Now(), slog.LevelWarn, "wheellock: log records were dropped, for the log handler is slow", 0)
+			notice.AddAttrs(slog.Int("records", dropped))
+			r.forward(relayed{ctx: context.Background(), record: notice})
 		}
 	}
 }
@@ -118,13 +118,13 @@ func (r *relay) take() (records []relayed, dropped int) {
 	return records, dropped
 }
 
-func (r *relay) handOn(rec relayed) {
+func (r *relay) forward(rec relayed) {
 	to := r.handler
 	for _, wrap := range rec.within {
 		to = wrap(to)
 	}
 	if to.Enabled(rec.ctx, rec.record.Level) {
-		_ = to.Handle(rec.ctx, rec.record) // there is nobody to be told of its error
+		_ = to.Handle(rec.ctx, rec.record) // there is nobody to be notice of its error
 	}
 }
 

@@ -38,7 +38,7 @@ type stuckHandler struct {
 	free chan struct{}
 }
 
-func (h stuckHandler) Enabled(context.Context, slog.Level) bool { <-h.free; return true }
+func (s stuckHandler) Enabled(context.Context, slog.Level) bool { <-s.free; return true }
 
 func TestTheRelayBoundsWhatWaitsAndTellsWhatItDropped(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -16,7 +16,7 @@ type rationed struct {
 	more   string       // the message of the number of the others
 
 	mu     sync.Mutex // guards the rest
-	told   int        // in this period
+	logged int        // in this period
 	others int        // in this period, not told one by one
 	timer  *time.Timer
 	closed bool
@@ -30,61 +30,61 @@ const (
 )
 
 // noteLoss logs the loss of a hold that has just ended. It does not block. The loop or the holder calls it.
-func (l *rationed) noteLoss(h *Hold, why gate.Why) {
-	if l.logger == nil || !l.takes() {
+func (r *rationed) noteLoss(h *Hold, why gate.Why) {
+	if r.logger == nil || !r.takes() {
 		return
 	}
 	now := h.e.clock.Now()
-	l.logger.Warn("wheellock: a lock was lost", "name", h.name, "kind", string(h.kind.text()),
+	r.logger.Warn("wheellock: a lock was lost", "name", h.name, "kind", string(h.kind.text()),
 		"held", (now - h.since()).Round(time.Millisecond), "cause", lossOf(h, why, now))
 }
 
 // noteRisk logs that the renewal of a hold is overdue. It does not block. The loop calls it.
-func (l *rationed) noteRisk(h *Hold, err error) {
-	if l.logger == nil || !l.takes() {
+func (r *rationed) noteRisk(h *Hold, err error) {
+	if r.logger == nil || !r.takes() {
 		return
 	}
-	l.logger.Warn("wheellock: the renewal of a lock is overdue", "name", h.name, "kind", string(h.kind.text()),
+	r.logger.Warn("wheellock: the renewal of a lock is overdue", "name", h.name, "kind", string(h.kind.text()),
 		"left", (h.core.Deadline() - h.e.clock.Now()).Round(time.Millisecond), "cause", err)
 }
 
 // takes reports whether one more is logged by itself.
-func (l *rationed) takes() bool {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.closed {
+func (r *rationed) takes() bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.closed {
 		return false
 	}
-	if l.timer == nil {
-		l.timer = time.AfterFunc(lossPeriod, l.end)
+	if r.timer == nil {
+		r.timer = time.AfterFunc(lossPeriod, r.end)
 	}
-	if l.told == l.most {
-		l.others++
+	if r.logged == r.most {
+		r.others++
 		return false
 	}
-	l.told++
+	r.logged++
 	return true
 }
 
 // end is the end of a period.
-func (l *rationed) end() {
-	l.mu.Lock()
-	others := l.others
-	l.told, l.others, l.timer = 0, 0, nil
-	l.mu.Unlock()
+func (r *rationed) end() {
+	r.mu.Lock()
+	others := r.others
+	r.logged, r.others, r.timer = 0, 0, nil
+	r.mu.Unlock()
 	if others > 0 {
-		l.logger.Warn(l.more, "locks", others, "within", lossPeriod)
+		r.logger.Warn(r.more, "locks", others, "within", lossPeriod)
 	}
 }
 
 // close logs what is left.
-func (l *rationed) close() {
-	l.mu.Lock()
-	l.closed = true
-	timer := l.timer
-	l.mu.Unlock()
+func (r *rationed) close() {
+	r.mu.Lock()
+	r.closed = true
+	timer := r.timer
+	r.mu.Unlock()
 	if timer != nil && timer.Stop() {
-		l.end()
+		r.end()
 	}
 }
 

@@ -27,11 +27,11 @@ type lockKey struct {
 
 // same reports whether two keys are one in Redis, as far as the servers tell: through one engine, or through two on the
 // same database of the same server.
-func (k lockKey) same(other lockKey) bool {
-	if k.key != other.key || k.e == other.e {
-		return k == other
+func (l lockKey) same(other lockKey) bool {
+	if l.key != other.key || l.e == other.e {
+		return l == other
 	}
-	return k.e.database == other.e.database && k.e.onServerOf(other.e)
+	return l.e.database == other.e.database && l.e.onServerOf(other.e)
 }
 
 // Multi makes one lock of several. It fails with [ErrInvalid] if there is none, if one is nil, or if two lock the same

@@ -35,17 +35,17 @@ type Observer struct {
 // Observers makes one Observer of several, for instance of metrics and traces. Each is told in this order, also when one
 // before it panicked. Those that are nil are left out; of none it is nil.
 func Observers(all ...*Observer) *Observer {
-	var told *Observer
+	var joined *Observer
 	for _, o := range all {
 		switch {
 		case o == nil:
-		case told == nil:
-			told = o
+		case joined == nil:
+			joined = o
 		default:
-			told = &Observer{both(told.Granted, o.Granted), both(told.Failed, o.Failed), both(told.Ended, o.Ended), both(told.Part, o.Part), both(told.Risk, o.Risk)}
+			joined = &Observer{both(joined.Granted, o.Granted), both(joined.Failed, o.Failed), both(joined.Ended, o.Ended), both(joined.Part, o.Part), both(joined.Risk, o.Risk)}
 		}
 	}
-	return told
+	return joined
 }
 
 // both calls first and then second.
@@ -109,9 +109,9 @@ type observation struct {
 }
 
 // observe begins a request.
-func (of *handle) observe(opts []LockOption) (o observation) {
-	if by := of.e.opts.Observer; by != nil && of.kind != latchIndex && !slices.ContainsFunc(opts, LockOption.isPart) {
-		o = observation{handle: *of, by: by, began: of.e.clock.Now()}
+func (h *handle) observe(opts []LockOption) (o observation) {
+	if by := h.e.opts.Observer; by != nil && h.kind != latchIndex && !slices.ContainsFunc(opts, LockOption.isPart) {
+		o = observation{handle: *h, by: by, began: h.e.clock.Now()}
 	}
 	return o
 }
@@ -119,8 +119,8 @@ func (of *handle) observe(opts []LockOption) (o observation) {
 // asked notes how a request was granted. Its answer has come.
 func (o *observation) asked(w *gate.Waiter) { o.handedOn, o.reentry = w.HandedOn, w.Reentry }
 
-// done tells how a request ended; h is nil if it was not granted, or has no hold.
-func (o *observation) done(h *Hold, err error) {
+// notifyDone notifies the Observer of how a request ended; h is nil if it was not granted, or has no hold.
+func (o *observation) notifyDone(h *Hold, err error) {
 	if o.by == nil {
 		return
 	}
@@ -128,17 +128,17 @@ func (o *observation) done(h *Hold, err error) {
 	waited := now - o.began
 	switch {
 	case err != nil && o.by.Failed != nil:
-		o.e.tell(func() { o.by.Failed(Failure{o.name, o.kind.text(), waited, err}) })
+		o.e.notify(func() { o.by.Failed(Failure{o.name, o.kind.text(), waited, err}) })
 	case err == nil && o.by.Granted != nil:
-		o.e.tell(func() { o.by.Granted(Grant{o.name, o.kind.text(), waited, o.handedOn, o.reentry}) })
+		o.e.notify(func() { o.by.Granted(Grant{o.name, o.kind.text(), waited, o.handedOn, o.reentry}) })
 	}
 	if h != nil {
-		observedEndOf(h).wasGranted(now)
+		observedEndOf(h).noteGranted(now)
 	}
 }
 
-// tell calls the Observer.
-func (e *Engine) tell(call func()) {
+// notify calls the Observer.
+func (e *Engine) notify(call func()) {
 	defer func() {
 		if p := recover(); p != nil {
 			e.callbacks.HandlePanic(&futures.PanicError{Value: p, Stack: debug.Stack()})
@@ -147,18 +147,18 @@ func (e *Engine) tell(call func()) {
 	call()
 }
 
-// observed has the answer of an asynchronous request told; w is its waiter, nil if it never was one.
+// observed has the Observer notified of the answer of an asynchronous request; w is its waiter, nil if it never was one.
 func observed[T any](o observation, f *futures.Future[T], w *gate.Waiter) *futures.Future[T] {
 	if o.by == nil {
 		return f
 	}
-	told := o // o itself would be allocated for every request
+	kept := o // o itself would be allocated for every request
 	f.Then(func(grant T, err error) {
 		if err == nil && w != nil { // otherwise the loop may still have it
-			told.asked(w)
+			kept.asked(w)
 		}
 		h, _ := any(grant).(*Hold)
-		told.done(h, err)
+		kept.notifyDone(h, err)
 	})
 	return f
 }
@@ -166,12 +166,12 @@ func observed[T any](o observation, f *futures.Future[T], w *gate.Waiter) *futur
 // observedHold is a Hold with what an Observer is told at its end, in one allocation.
 type observedHold struct {
 	Hold
-	told observedEnd
+	ending observedEnd
 }
 
 func newObservedHold(e *Engine, name string, kind kindIndex) *Hold {
 	o := &observedHold{Hold: Hold{e: e, name: name, kind: kind}}
-	o.core.By, o.told.hold = o, &o.Hold
+	o.core.By, o.ending.hold = o, &o.Hold
 	return &o.Hold
 }
 
@@ -179,7 +179,7 @@ func newObservedHold(e *Engine, name string, kind kindIndex) *Hold {
 func (o *observedHold) End(why gate.Why) { o.finish(why) }
 
 // Wanted is called by the loop when somebody else waits. It implements gate.Wanter; that of Hold, which it hides, does not.
-func (o *observedHold) Wanted() { o.tellWanted() }
+func (o *observedHold) Wanted() { o.notifyWanted() }
 
 // The loop takes either for a gate.Wanter without looking.
 var _, _ gate.Wanter = (*held)(nil), (*observedHold)(nil)
@@ -198,10 +198,10 @@ type observedEnd struct {
 func observedEndOf(h *Hold) *observedEnd {
 	switch by := h.core.By.(type) {
 	case *observedHold:
-		return &by.told
+		return &by.ending
 	case *composite:
 		if h.e.observesEnds() {
-			return &by.told
+			return &by.ending
 		}
 	}
 	return nil
@@ -209,29 +209,29 @@ func observedEndOf(h *Hold) *observedEnd {
 
 func (e *Engine) observesEnds() bool { return e.opts.Observer != nil && e.opts.Observer.Ended != nil }
 
-// wasGranted is called when Granted was told.
-func (o *observedEnd) wasGranted(at gate.Time) {
+// noteGranted is called after the Observer's Granted.
+func (o *observedEnd) noteGranted(at gate.Time) {
 	if o != nil {
 		o.granted = at
-		o.tell()
+		o.notify()
 	}
 }
 
-// hasEnded notes when the hold has ended. tell or tellSoon is called next.
-func (o *observedEnd) hasEnded(at gate.Time) {
+// noteEnded notes when the hold has ended. notify or notifySoon is called next.
+func (o *observedEnd) noteEnded(at gate.Time) {
 	if o != nil {
 		o.ended = at
 	}
 }
 
-// tell tells of the end on this goroutine, tellSoon on a callback worker.
-func (o *observedEnd) tell() {
+// notify reports the end to the Observer on this goroutine, notifySoon on a callback worker.
+func (o *observedEnd) notify() {
 	if o != nil && o.first.Swap(true) {
 		o.Run()
 	}
 }
 
-func (o *observedEnd) tellSoon() {
+func (o *observedEnd) notifySoon() {
 	if o != nil && o.first.Swap(true) {
 		o.hold.e.callbacks.Go(o)
 	}
@@ -240,24 +240,24 @@ func (o *observedEnd) tellSoon() {
 // Run tells of the end. It implements futures.Task.
 func (o *observedEnd) Run() {
 	h := o.hold
-	h.e.tell(func() { h.e.opts.Observer.Ended(End{h.name, h.kind.text(), max(o.ended-o.granted, 0), h.cause()}) })
+	h.e.notify(func() { h.e.opts.Observer.Ended(End{h.name, h.kind.text(), max(o.ended-o.granted, 0), h.cause()}) })
 }
 
-// toldPart is a Part, and the task that tells the Observer of it.
-type toldPart struct {
+// partChange is a Part, and the task that notifies the Observer of it.
+type partChange struct {
 	e *Engine
 	Part
 }
 
-// tellSoon tells on a callback worker.
-func (t *toldPart) tellSoon() {
-	if by := t.e.opts.Observer; by != nil && by.Part != nil {
-		t.e.callbacks.Go(t)
+// notifySoon calls the Observer on a callback worker.
+func (p *partChange) notifySoon() {
+	if by := p.e.opts.Observer; by != nil && by.Part != nil {
+		p.e.callbacks.Go(p)
 	}
 }
 
 // Run implements futures.Task.
-func (t *toldPart) Run() { t.e.tell(func() { t.e.opts.Observer.Part(t.Part) }) }
+func (p *partChange) Run() { p.e.notify(func() { p.e.opts.Observer.Part(p.Part) }) }
 
 // Outcome says in a word how the request ended, for metrics: "granted", or "reentry" if its Owner held the lock already.
 // The words are part of the API.

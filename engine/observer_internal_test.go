@@ -14,7 +14,7 @@ func TestWithoutAnObserverNothingIsPaid(t *testing.T) {
 	if got := testing.AllocsPerRun(100, func() {
 		o := h.observe(opts)
 		o.asked(&w)
-		o.done(nil, nil)
+		o.notifyDone(nil, nil)
 	}); got != 0 {
 		t.Errorf("%v allocations, want 0", got)
 	}

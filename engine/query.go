@@ -21,8 +21,8 @@ var (
 
 // count reads the integer at the name's key without the dispatcher; 0 if there is none. It uses a script, because a key
 // of another type may have a value of any size.
-func (t *operation) count(ctx context.Context) (int64, error) {
-	counts, err := t.counts(ctx, countScript, 1, func(key string) (keys, args []string) { return []string{key}, nil })
+func (o *operation) count(ctx context.Context) (int64, error) {
+	counts, err := o.counts(ctx, countScript, 1, func(key string) (keys, args []string) { return []string{key}, nil })
 	if err != nil {
 		return 0, err
 	}
@@ -30,19 +30,19 @@ func (t *operation) count(ctx context.Context) (int64, error) {
 }
 
 // counts are the n numbers that a script tells of the name.
-func (t *operation) counts(ctx context.Context, script *rueidis.Lua, n int, of func(key string) (keys, args []string)) ([]int64, error) {
-	parts, err := query(ctx, t, script, of, rueidis.RedisResult.AsIntSlice)
+func (o *operation) counts(ctx context.Context, script *rueidis.Lua, n int, of func(key string) (keys, args []string)) ([]int64, error) {
+	parts, err := query(ctx, o, script, of, rueidis.RedisResult.AsIntSlice)
 	if err != nil {
 		return nil, err
 	}
 	if len(parts) != 1+n {
-		return nil, t.unread(nil)
+		return nil, o.unread(nil)
 	}
-	return parts[1:], t.faulty(parts[0])
+	return parts[1:], o.faulty(parts[0])
 }
 
 // faulty returns the error of a script's reply code; nil: none.
-func (t *operation) faulty(code int64) error {
+func (o *operation) faulty(code int64) error {
 	fault := scripts.Reply(code).Fault()
 	if fault == scripts.None {
 		return nil
@@ -51,7 +51,7 @@ func (t *operation) faulty(code int64) error {
 	if _, foreign := fault.Foreign(); foreign {
 		sentinel = ErrForeignKey
 	}
-	return &opError{doing: t.doing, name: t.name, err: sentinel, words: fault.String(), passes: fault.Passing()}
+	return &opError{doing: o.doing, name: o.name, err: sentinel, words: fault.String(), passes: fault.Passing()}
 }
 
 // errUnanswered is why the context of a query ends when AnswerTimeout is over.
@@ -107,11 +107,11 @@ func direct[T any](ctx context.Context, t *operation, ask func(rueidis.Client) (
 }
 
 // unread is a query that Redis did not answer.
-func (t *operation) unread(err error) error {
+func (o *operation) unread(err error) error {
 	v := rediserr.Judge(err)
 	if v.Fault == scripts.AnotherType {
-		return t.failed(ErrForeignKey)
+		return o.failed(ErrForeignKey)
 	}
 	passes := v.Result == gate.Again || topology.IsRedirect(v.Message)
-	return &opError{doing: t.doing, name: t.name, err: sentinels[rediserr.Explain(err)], words: v.Message, passes: passes}
+	return &opError{doing: o.doing, name: o.name, err: sentinels[rediserr.Explain(err)], words: v.Message, passes: passes}
 }

@@ -182,7 +182,7 @@ func (c *compositeCall) attempt() {
 	}
 	c.attempted(h, err)
 	for range n - granted - refused {
-		late(h, <-answers)
+		takeLate(h, <-answers)
 	}
 }
 
@@ -210,14 +210,14 @@ func (c *compositeCall) granted(began time.Time, parts []*Hold, errs []error) (*
 	}
 	for i, err := range errs {
 		if err != nil {
-			h.composite().miss(h, i, nil, err)
+			h.composite().setMissing(h, i, nil, err)
 		}
 	}
 	return h, nil
 }
 
-// late takes up an answer that has come after the majority's: a grant joins h while h lasts, and is given back otherwise, or if h is nil.
-func late(h *Hold, a answer) {
+// takeLate takes up an answer that has come after the majority's: a grant joins h while h lasts, and is given back otherwise, or if h is nil.
+func takeLate(h *Hold, a answer) {
 	if h != nil {
 		h.composite().answered(h, a)
 	} else if a.err == nil {

@@ -25,7 +25,7 @@ type repairs struct {
 // missing is what is known of a server that has no part, or had none.
 type missing struct {
 	asked time.Time   // the last time
-	noted bool        // the Observer is told that it has no part
+	noted bool        // the Observer was notified that it has no part
 	timer *time.Timer // asks it again; nil: it was never without a part
 }
 
@@ -37,9 +37,9 @@ func (r *repairs) renewed(i int) time.Duration {
 	return r.of.members[i].home().opts.Lease
 }
 
-// miss notes that a server has no part, because of err, and has the server asked again while the hold lasts. gone is the part
-// that ended; nil: the server gave none.
-func (c *composite) miss(h *Hold, i int, gone *Hold, err error) {
+// setMissing notes that a server has no part, because of err, and has that server asked again while the hold lasts. gone is the part
+// that ended; nil: the server granted none.
+func (c *composite) setMissing(h *Hold, i int, gone *Hold, err error) {
 	c.mu.Lock()
 	if c.over || c.parts[i] != gone {
 		c.mu.Unlock()
@@ -47,7 +47,7 @@ func (c *composite) miss(h *Hold, i int, gone *Hold, err error) {
 	}
 	c.parts[i] = nil
 	s := &c.repairs.servers[i]
-	told := c.noted(h, i, err)
+	notify := c.noteMissing(h, i, err)
 	if !errors.Is(err, ErrClosed) && !errors.Is(err, ErrMaxHold) { // after which no part can be had there
 		lease := c.repairs.renewed(i)
 		pause := time.Until(s.asked.Add(lease / renewals))
@@ -57,18 +57,19 @@ func (c *composite) miss(h *Hold, i int, gone *Hold, err error) {
 		s.timer = time.AfterFunc(pause, func() { c.repair(h, i) })
 	}
 	c.mu.Unlock()
-	told()
+	notify()
 }
 
-// noted notes whether a server has its part; err: why not. The function that it returns tells the Observer if that is new. c.mu is held.
-func (c *composite) noted(h *Hold, i int, err error) func() {
+// noteMissing notes whether a server has its part; err says why not. The function that it returns notifies the Observer if that is
+// new. c.mu is held.
+func (c *composite) noteMissing(h *Hold, i int, err error) func() {
 	s := &c.repairs.servers[i]
 	if s.noted == (err != nil) {
 		return func() {}
 	}
 	s.noted = err != nil
-	told := &toldPart{h.e, Part{h.name, h.kind.text(), i, len(c.present()), len(c.parts), err}}
-	return told.tellSoon
+	change := &partChange{h.e, Part{h.name, h.kind.text(), i, len(c.present()), len(c.parts), err}}
+	return change.notifySoon
 }
 
 // renewals is how often a server is asked for a missing part in the time of a lease: as often as it is asked to renew one.
@@ -99,7 +100,7 @@ func (c *composite) repair(h *Hold, i int) {
 // has ended, or has fallen below its majority without this part: what was lost is not regained.
 func (c *composite) answered(h *Hold, a answer) {
 	if a.err != nil {
-		c.miss(h, a.place, nil, a.err)
+		c.setMissing(h, a.place, nil, a.err)
 		return
 	}
 	stall.At("composite: part granted, not joined", h.e.uuid)
@@ -115,8 +116,8 @@ func (c *composite) answered(h *Hold, a answer) {
 	}
 }
 
-// prolong notes that the hold is extended, for parts that are granted from now on.
-func (c *composite) prolong(lease time.Duration) {
+// noteLease notes the lease of an extended hold, for parts that are granted from now on.
+func (c *composite) noteLease(lease time.Duration) {
 	if _, err := wholeMillis(lease); err != nil { // as the parts will say
 		return
 	}

@@ -94,7 +94,7 @@ func TestAQuorumThatWasRefusedTakesNothing(t *testing.T) {
 	t.Parallel()
 	e := openEach(t, 1)[0]
 	part := mustLock(t, e.Mutex("stock:7"))
-	late(nil, answer{hold: part})
+	takeLate(nil, answer{hold: part})
 	if part.Err() == nil {
 		t.Error("the part is held")
 	}

@@ -22,44 +22,44 @@ type operation struct {
 }
 
 // dispatcher returns the one to which it was sent.
-func (t *operation) dispatcher() *dispatcher.Dispatcher { return t.e.dispatchers[t.index] }
+func (o *operation) dispatcher() *dispatcher.Dispatcher { return o.e.dispatchers[o.index] }
 
-func (t *operation) failed(err error) error { return &opError{doing: t.doing, name: t.name, err: err} }
+func (o *operation) failed(err error) error { return &opError{doing: o.doing, name: o.name, err: err} }
 
 // key returns the key of the name.
-func (t *operation) key() (string, error) {
-	key, err := t.e.key(t.name, t.kind.machine())
+func (o *operation) key() (string, error) {
+	key, err := o.e.key(o.name, o.kind.machine())
 	if err != nil {
-		return "", t.failed(err)
+		return "", o.failed(err)
 	}
 	return key, nil
 }
 
 // keyToAsk is key for a call that sends nothing if ctx has ended, even while NameMapper ran.
-func (t *operation) keyToAsk(ctx context.Context) (string, error) {
-	key, err := t.key()
+func (o *operation) keyToAsk(ctx context.Context) (string, error) {
+	key, err := o.key()
 	if err == nil && ctx.Err() != nil {
-		err = t.failed(endedBy(ctx))
+		err = o.failed(endedBy(ctx))
 	}
 	return key, err
 }
 
 // send puts a waiter into the mailbox of the name's loop, within bounds.
-func (t *operation) send(ctx context.Context, w *gate.Waiter) error {
-	e := t.e
-	key, err := t.keyToAsk(ctx)
+func (o *operation) send(ctx context.Context, w *gate.Waiter) error {
+	e := o.e
+	key, err := o.keyToAsk(ctx)
 	if err != nil {
 		return err
 	}
 	if e.waiting.Add(1) > int64(e.opts.MaxRequests) {
 		e.waiting.Add(-1)
 		e.overloaded.Inc()
-		return t.failed(ErrOverloaded)
+		return o.failed(ErrOverloaded)
 	}
-	t.index = e.dispatchers.index(key)
-	if !t.dispatcher().Ask(key, t.kind.machine(), w) {
+	o.index = e.dispatchers.index(key)
+	if !o.dispatcher().Ask(key, o.kind.machine(), w) {
 		e.waiting.Add(-1)
-		return t.failed(ErrClosed)
+		return o.failed(ErrClosed)
 	}
 	return nil
 }
@@ -72,7 +72,7 @@ func (h *handle) take(ctx context.Context, doing string, n int64, try bool, opts
 	t := h.operation(doing)
 	if done, err := t.fill(ctx, n, try, opts, &c.waiter); done {
 		h.e.calls.put(c)
-		o.done(nil, err)
+		o.notifyDone(nil, err)
 		return nil, err
 	}
 	return t.blockForGrant(ctx, c, &o)
@@ -90,115 +90,115 @@ func takeAsync[T any](ctx context.Context, h *handle, doing string, n int64, try
 }
 
 // fill checks a request and makes its waiter. done: there is nothing to ask, because of an error, or for no permits of a Semaphore.
-func (t *operation) fill(ctx context.Context, n int64, try bool, opts []LockOption, w *gate.Waiter) (done bool, err error) {
-	d, err := t.e.opts.read(opts, try, t.kind)
+func (o *operation) fill(ctx context.Context, n int64, try bool, opts []LockOption, w *gate.Waiter) (done bool, err error) {
+	d, err := o.e.opts.read(opts, try, o.kind)
 	switch {
 	case err != nil:
-	case t.kind == permitsIndex:
+	case o.kind == permitsIndex:
 		err = checkCount("an acquire", n, 1, maxPermits)
-	case t.kind == semaphoreIndex:
+	case o.kind == semaphoreIndex:
 		if err = checkCount("an acquire", n, 0, mostPermits); err == nil && n == 0 {
-			_, err = t.keyToAsk(ctx)
+			_, err = o.keyToAsk(ctx)
 			return true, err
 		}
 	}
 	if err != nil {
-		return true, t.failed(err)
+		return true, o.failed(err)
 	}
-	w.N, w.Owner, w.Lease, w.Watch, w.Try, w.Write = n, d.owner, d.lease, !d.fixed, try, t.kind == writeIndex
-	w.Least, w.Until = d.minHold, t.until(ctx, try, d.wait)
+	w.N, w.Owner, w.Lease, w.Watch, w.Try, w.Write = n, d.owner, d.lease, !d.fixed, try, o.kind == writeIndex
+	w.Least, w.Until = d.minHold, o.until(ctx, try, d.wait)
 	if d.age > 0 {
-		w.Since = max(t.e.clock.Now()-d.age, 1) // 0 means none
+		w.Since = max(o.e.clock.Now()-d.age, 1) // 0 means none
 	}
 	return false, nil
 }
 
 // blockForGrant is block for a request that becomes a hold when it is granted, if its kind gives any.
-func (t *operation) blockForGrant(ctx context.Context, c *call, o *observation) (h *Hold, err error) {
-	if t.kind.holds() {
-		h = newHold(t.e, t.name, t.kind)
+func (o *operation) blockForGrant(ctx context.Context, c *call, observed *observation) (h *Hold, err error) {
+	if o.kind.holds() {
+		h = newHold(o.e, o.name, o.kind)
 		h.permits = int16(c.waiter.N)
 		c.waiter.Hold = &h.core
 	}
-	if err = t.block(ctx, c, o); err != nil {
+	if err = o.block(ctx, c, observed); err != nil {
 		h = nil
 	}
-	o.done(h, err)
+	observed.notifyDone(h, err)
 	return h, err
 }
 
 // block sends c's waiter and waits for the answer. The caller must not use c afterwards.
-func (t *operation) block(ctx context.Context, c *call, o *observation) error {
+func (o *operation) block(ctx context.Context, c *call, observed *observation) error {
 	c.waiter.By = c
-	if err := t.send(ctx, &c.waiter); err != nil {
-		t.e.calls.put(c)
+	if err := o.send(ctx, &c.waiter); err != nil {
+		o.e.calls.put(c)
 		return err
 	}
 	answered := c.wait(ctx)
-	stall.At("call: waited, request not abandoned", t.e.uuid)
+	stall.At("call: waited, request not abandoned", o.e.uuid)
 	if !answered {
 		// The loop settles the waiter, with what was last known or with a grant that came first. If the mailbox is shut,
 		// all waiters have been settled.
-		t.dispatcher().Abandon(&c.waiter)
+		o.dispatcher().Abandon(&c.waiter)
 		<-c.done
 	}
-	t.e.waiting.Add(-1)
+	o.e.waiting.Add(-1)
 	var over error
 	if c.out.Why == gate.GaveUp {
 		over = endedBy(ctx)
 	}
-	err := t.answer(c.out, over)
+	err := o.answer(c.out, over)
 	if err == nil && ctx.Err() != nil {
-		err = t.inVain(ctx, &c.waiter)
+		err = o.inVain(ctx, &c.waiter)
 	}
-	o.asked(&c.waiter)
+	observed.asked(&c.waiter)
 	if answered || c.out.Why == gate.GaveUp { // otherwise the loop has yet to read the Abandon event
-		t.e.calls.put(c)
+		o.e.calls.put(c)
 	}
 	return err
 }
 
 // inVain gives back what w was granted, because ctx has ended meanwhile, and returns the error of that. An open latch gives nothing.
-func (t *operation) inVain(ctx context.Context, w *gate.Waiter) error {
-	switch t.kind {
+func (o *operation) inVain(ctx context.Context, w *gate.Waiter) error {
+	switch o.kind {
 	case latchIndex:
 		return nil
 	case semaphoreIndex:
-		if key, err := t.e.key(t.name, gate.SemaphoreKind); err == nil {
-			t.dispatcher().Change(key, gate.SemaphoreKind, gate.ChangeCount(gate.Give, w.N), gate.InVain)
+		if key, err := o.e.key(o.name, gate.SemaphoreKind); err == nil {
+			o.dispatcher().Change(key, gate.SemaphoreKind, gate.ChangeCount(gate.Give, w.N), gate.InVain)
 		}
 	default:
-		t.dispatcher().Unlock(w.Hold, gate.InVain)
+		o.dispatcher().Unlock(w.Hold, gate.InVain)
 	}
-	return t.failed(endedBy(ctx))
+	return o.failed(endedBy(ctx))
 }
 
 // answer returns the error of a request's outcome. over is the error of its context, if the end of the context ended the wait.
-func (t *operation) answer(out gate.Outcome, over error) error {
+func (o *operation) answer(out gate.Outcome, over error) error {
 	switch out.Why {
 	case gate.TimedOut:
-		return t.failed(t.unmet(ErrWaitTimeout, out))
+		return o.failed(o.unmet(ErrWaitTimeout, out))
 	case gate.GaveUp:
-		return t.failed(t.unmet(over, out))
+		return o.failed(o.unmet(over, out))
 	}
-	return errorOf(t.doing, t.name, out)
+	return errorOf(o.doing, o.name, out)
 }
 
 // confirm sends an event to the loop and waits for its acknowledgement, which may have a number. If ctx ends first, what the event
 // asks for still goes on, and the error is ErrUncertain and the context's; after AnswerTimeout it is ErrUncertain alone. gone is
 // the error if the engine closes.
-func (t *operation) confirm(ctx context.Context, gone error, send func(gate.Settler) bool) (int64, error) {
-	c := t.e.calls.get()
-	c.ack = dispatcher.Ack{By: c, Within: t.e.answerTime(ctx)}
+func (o *operation) confirm(ctx context.Context, gone error, send func(gate.Settler) bool) (int64, error) {
+	c := o.e.calls.get()
+	c.ack = dispatcher.Ack{By: c, Within: o.e.answerTime(ctx)}
 	if !send(&c.ack) {
-		t.e.calls.put(c)
-		return 0, t.failed(gone)
+		o.e.calls.put(c)
+		return 0, o.failed(gone)
 	}
 	if !c.wait(ctx) {
-		return 0, t.failed(join2{ErrUncertain, endedBy(ctx)})
+		return 0, o.failed(join2{ErrUncertain, endedBy(ctx)})
 	}
-	answer, err := c.out.N, closedOr(t.doing, t.name, c.out, gone)
-	t.e.calls.put(c)
+	answer, err := c.out.N, closedOr(o.doing, o.name, c.out, gone)
+	o.e.calls.put(c)
 	return answer, err
 }
 

@@ -31,20 +31,20 @@ type risks struct {
 	queue []risk     // its first is being told
 }
 
-// risk is a hold that is at risk because of err, or, if that is nil, not any more.
+// risk is a hold that is at risk because of err; nil: it was renewed, and is not at risk any more.
 type risk struct {
 	h   *Hold
 	err error
 }
 
 // Risk is called by the loop when the renewal of the hold is overdue, or came after all. They implement gate.Warned.
-func (h *held) Risk(why gate.Outcome)         { (*Hold)(h).risk(why) }
-func (o *observedHold) Risk(why gate.Outcome) { o.risk(why) }
+func (h *held) Risk(why gate.Outcome)         { (*Hold)(h).noteRisk(why) }
+func (o *observedHold) Risk(why gate.Outcome) { o.noteRisk(why) }
 
 // The loop finds either by a type assertion, which would leave out what does not fit.
 var _, _ gate.Warned = (*held)(nil), (*observedHold)(nil)
 
-func (h *Hold) risk(why gate.Outcome) {
+func (h *Hold) noteRisk(why gate.Outcome) {
 	e, err := h.e, errorOf("renew", h.name, why)
 	if err != nil {
 		e.overdue.noteRisk(h, err)
@@ -81,7 +81,7 @@ func (r *risks) Run() {
 		}
 	}()
 	if h.ended.Load() == 0 {
-		h.e.tell(func() {
+		h.e.notify(func() {
 			h.e.opts.Observer.Risk(Risk{h.name, h.kind.text(), h.TenureID(), time.Until(h.Deadline()), k.err})
 		})
 	}

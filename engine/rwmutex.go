@@ -25,7 +25,7 @@ func (e *Engine) RWMutex(name string) *RWMutex { return &RWMutex{handle{e, name,
 // Reader returns the lock for reading. Its TryLock fails while a writer of this process holds the lock or waits for it.
 // Its Inspect finds it locked in read mode, or if a writer of Redisson's also reads. With several readers, State.Owner
 // is one of them, of this engine if possible.
-func (rw *RWMutex) Reader() *Mutex { return &Mutex{handle{rw.e, rw.name, readIndex}} }
+func (r *RWMutex) Reader() *Mutex { return &Mutex{handle{r.e, r.name, readIndex}} }
 
 // Writer returns the lock for writing, which excludes all callers but its own Owner.
-func (rw *RWMutex) Writer() *Mutex { return &Mutex{handle{rw.e, rw.name, writeIndex}} }
+func (r *RWMutex) Writer() *Mutex { return &Mutex{handle{r.e, r.name, writeIndex}} }

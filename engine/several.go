@@ -62,7 +62,7 @@ func (s *several) block(ctx context.Context, once bool, opts []LockOption) (*Hol
 		h.UnlockAsync()
 		h, err = nil, s.failed(endedBy(ctx))
 	}
-	o.done(h, err)
+	o.notifyDone(h, err)
 	return h, err
 }
 

@@ -185,12 +185,12 @@ func (b *bubble) endsUnheard() *endsUnheard {
 	return ctx
 }
 
-func (c *endsUnheard) Done() <-chan struct{} { return c.done }
+func (e *endsUnheard) Done() <-chan struct{} { return e.done }
 
-func (c *endsUnheard) Err() error {
-	if looked := c.looked.Add(1); c.ended.Load() || c.after > 0 && looked > c.after {
-		if c.found != nil {
-			c.found()
+func (e *endsUnheard) Err() error {
+	if looked := e.looked.Add(1); e.ended.Load() || e.after > 0 && looked > e.after {
+		if e.found != nil {
+			e.found()
 		}
 		return context.Canceled
 	}

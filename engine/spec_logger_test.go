@@ -16,17 +16,17 @@ type blockingHandler struct {
 	free    chan struct{}
 }
 
-func (h blockingHandler) wait() {
+func (b blockingHandler) wait() {
 	select {
-	case h.entered <- struct{}{}:
+	case b.entered <- struct{}{}:
 	default:
 	}
-	<-h.free
+	<-b.free
 }
 
-func (h blockingHandler) Enabled(context.Context, slog.Level) bool { h.wait(); return true }
-func (h blockingHandler) Handle(context.Context, slog.Record) error {
-	h.wait()
+func (b blockingHandler) Enabled(context.Context, slog.Level) bool { b.wait(); return true }
+func (b blockingHandler) Handle(context.Context, slog.Record) error {
+	b.wait()
 	return nil
 }
 

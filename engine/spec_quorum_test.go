@@ -37,49 +37,49 @@ func specQuorum(opts engine.Options, test func(q *majority)) func(*testing.T) {
 }
 
 // slow makes the way to a server so long, and back.
-func (q *majority) slow(i int, d time.Duration) { q.servers[i].SetLatency(d) }
+func (m *majority) slow(i int, d time.Duration) { m.servers[i].SetLatency(d) }
 
 // occupied has another owner take the name on a server.
-func (q *majority) occupied(i int) (vacate func()) {
-	q.Helper()
-	return q.servers[i].Occupy("stock:7", time.Hour)
+func (m *majority) occupied(i int) (vacate func()) {
+	m.Helper()
+	return m.servers[i].Occupy("stock:7", time.Hour)
 }
 
 // wantOn fails the test unless h stands on these servers, by what it says itself and by the keys.
-func (q *majority) wantOn(h *engine.Hold, servers ...int) {
-	q.Helper()
-	q.wantHeld(h)
+func (m *majority) wantOn(h *engine.Hold, servers ...int) {
+	m.Helper()
+	m.wantHeld(h)
 	held, all := h.Parts()
 	var on []int
-	for i, e := range q.engines {
-		if state, err := e.Mutex("stock:7").Inspect(q.Context()); err == nil && state.Ours {
+	for i, e := range m.engines {
+		if state, err := e.Mutex("stock:7").Inspect(m.Context()); err == nil && state.Ours {
 			on = append(on, i)
 		}
 	}
 	if held != len(servers) || all != 3 || !slices.Equal(on, servers) {
-		q.Errorf("after %v: %d of %d parts, keys on %v; want %v", q.since(), held, all, on, servers)
+		m.Errorf("after %v: %d of %d parts, keys on %v; want %v", m.since(), held, all, on, servers)
 	}
 }
 
 // wantFree fails the test unless no server has the name.
-func (q *majority) wantFree() {
-	q.Helper()
+func (m *majority) wantFree() {
+	m.Helper()
 	synctest.Wait()
-	for i, s := range q.servers {
+	for i, s := range m.servers {
 		if keys := s.Keys(); len(keys) > 0 {
-			q.Errorf("server %d has %q, want nothing", i, keys)
+			m.Errorf("server %d has %q, want nothing", i, keys)
 		}
 	}
 }
 
 var bubbleEpoch = time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC)
 
-func (q *majority) since() time.Duration { return time.Since(bubbleEpoch) }
+func (m *majority) since() time.Duration { return time.Since(bubbleEpoch) }
 
 // take takes the lock, which must be free, and returns when all servers have answered that are not slow.
-func (q *majority) take(opts ...engine.LockOption) *engine.Hold {
-	q.Helper()
-	h := q.bubble.lock(q.lock, opts...)
+func (m *majority) take(opts ...engine.LockOption) *engine.Hold {
+	m.Helper()
+	h := m.bubble.lock(m.lock, opts...)
 	synctest.Wait()
 	return h
 }

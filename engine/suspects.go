@@ -14,26 +14,26 @@ type suspects struct {
 	watchLoss bool
 }
 
-// ask makes the client notice. For WatchLoss it tracks the keys that its connection reads. NOLOOP: Redis sends no messages about
+// install makes a client with these options report what it notices. For WatchLoss it tracks the keys that its connection reads. NOLOOP: Redis sends no messages about
 // its own writes.
-func (s *suspects) ask(o *rueidis.ClientOption, watchLoss bool) {
+func (s *suspects) install(o *rueidis.ClientOption, watchLoss bool) {
 	s.to, s.watchLoss = &atomic.Pointer[dispatchers]{}, watchLoss
-	told := *s
+	copied := *s
 	respguard.Watch(o, func(addr string) {
-		for _, d := range told.all() {
-			d.Broken(addr)
+		for _, d := range copied.all() {
+			d.ReportBroken(addr)
 		}
 	})
 	if watchLoss {
 		o.DisableCache = false
 		o.ClientTrackingOptions = []string{"NOLOOP"}
-		s.hear(o, "")
+		s.watchKeys(o, "")
 	}
 }
 
-// hear receives a client's messages about keys. node is the address of a cluster's node; empty: a single server, or the client of
+// watchKeys receives a client's messages about keys. node is the address of a cluster's node; empty: a single server, or the client of
 // a cluster that is used only for queries.
-func (s suspects) hear(o *rueidis.ClientOption, node string) {
+func (s suspects) watchKeys(o *rueidis.ClientOption, node string) {
 	if !s.watchLoss {
 		return
 	}
@@ -64,4 +64,4 @@ func (s suspects) all() dispatchers {
 	return nil
 }
 
-func (s *suspects) tell(ds dispatchers) { s.to.Store(&ds) }
+func (s *suspects) start(ds dispatchers) { s.to.Store(&ds) }

@@ -18,14 +18,14 @@ package engine
 func (h *Hold) Wanted() <-chan struct{} {
 	l := h.listeners()
 	l.mu.Lock()
-	told, first := l.wanted, l.wanted == nil
+	waits, first := l.wanted, l.wanted == nil
 	if first {
-		told = make(chan struct{})
-		l.wanted = told
+		waits = make(chan struct{})
+		l.wanted = waits
 	}
 	l.mu.Unlock()
 	if !first {
-		return told
+		return waits
 	}
 	if c := h.composite(); c != nil {
 		for _, part := range c.all() {
@@ -34,18 +34,18 @@ func (h *Hold) Wanted() <-chan struct{} {
 	} else {
 		h.dispatcher().Wanted(&h.core)
 	}
-	return told
+	return waits
 }
 
 // watched reports whether Wanted was called.
-func (l *endings) watched() bool {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.wanted != nil
+func (e *endings) watched() bool {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.wanted != nil
 }
 
-// tellWanted closes the channel of Wanted.
-func (h *Hold) tellWanted() {
+// notifyWanted closes the channel of Wanted.
+func (h *Hold) notifyWanted() {
 	l := h.listeners()
 	l.mu.Lock()
 	whole := l.whole
@@ -55,9 +55,9 @@ func (h *Hold) tellWanted() {
 	}
 	l.mu.Unlock()
 	if whole != nil {
-		whole.tellWanted()
+		whole.notifyWanted()
 	}
 }
 
 // Wanted is called by the loop when somebody else waits. It implements gate.Wanter.
-func (h *held) Wanted() { (*Hold)(h).tellWanted() }
+func (h *held) Wanted() { (*Hold)(h).notifyWanted() }

@@ -25,14 +25,14 @@ type then[T any] struct {
 }
 
 // answered implements owner.
-func (d *then[T]) answered() { d.source.run(d) }
+func (t *then[T]) answered() { t.source.run(t) }
 
 // Run implements Task.
-func (d *then[T]) Run() {
-	fn := d.fn
-	d.fn = nil // it may have captured much
-	v, err := d.source.Result()
-	d.run(v, err, func() (T, error) { fn(v, err); return v, err })
+func (t *then[T]) Run() {
+	fn := t.fn
+	t.fn = nil // it may have captured much
+	v, err := t.source.Result()
+	t.run(v, err, func() (T, error) { fn(v, err); return v, err })
 }
 
 // Map calls fn once with the answer of f, as [Future.Then] does, and returns a future for fn's results. If fn does not
@@ -51,15 +51,15 @@ type mapped[T, U any] struct {
 }
 
 // answered implements owner.
-func (d *mapped[T, U]) answered() { d.source.run(d) }
+func (m *mapped[T, U]) answered() { m.source.run(m) }
 
 // Run implements Task.
-func (d *mapped[T, U]) Run() {
-	fn := d.fn
-	d.fn = nil // it may have captured much
-	v, err := d.source.Result()
+func (m *mapped[T, U]) Run() {
+	fn := m.fn
+	m.fn = nil // it may have captured much
+	v, err := m.source.Result()
 	var zero U
-	d.run(zero, err, func() (U, error) { return fn(v, err) })
+	m.run(zero, err, func() (U, error) { return fn(v, err) })
 }
 
 // derived is a future made from another one by a callback. It costs one allocation with all that it needs.

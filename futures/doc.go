@@ -7,15 +7,15 @@
 //		...
 //	})
 //
-// [Future.Cancel] says that nobody wants the answer any more. Giving up in Wait does not: the answer may still come,
+// [Future.Cancel] ends the request. The end of Wait's context ends only that Wait: the answer may still come,
 // and take effect.
 //
 // Callers of the engine need only Future, Map, All and the errors. The rest is machinery, for code that makes futures:
-// a [Promise] settles one, a [Canceler] hears of its cancellation, and a [Runner] with its [Task], [Parkers] and
+// a [Promise] settles one, a [Canceler] is called when it is cancelled, and a [Runner] with its [Task], [Parkers] and
 // [PanicHandler] runs callbacks.
 //
-// Promises of the implementation: Settle and Cancel compete by one compare-and-swap; the loser changes nothing and is
-// told so. The answer is published first, then the waiters are served in the order in which they came. Settle runs no
+// Promises of the implementation: Settle and Cancel compete by one compare-and-swap; the loser changes nothing and
+// gets false. The answer can be read first, then the waiters are woken in the order in which they came. Settle runs no
 // code of users and does not block; callbacks go to the Runner. The package starts no goroutine, except for callbacks
 // of a future without a Runner. A waiter is a struct in a queue: it costs no goroutine and no timer.
 package futures

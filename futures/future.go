@@ -82,7 +82,7 @@ func (f *Future[T]) Cancel() bool {
 	}
 	canceler := f.canceler
 	var zero T
-	f.publish(zero, context.Canceled)
+	f.complete(zero, context.Canceled)
 	if canceler != nil {
 		canceler.Cancelled()
 	}
@@ -93,12 +93,12 @@ func (f *Future[T]) settle(v T, err error) bool {
 	if !f.state.CompareAndSwap(pending, claimed) {
 		return false
 	}
-	f.publish(v, err)
+	f.complete(v, err)
 	return true
 }
 
-// publish makes the answer readable and serves the queue. Only the goroutine that moved state to claimed may call it.
-func (f *Future[T]) publish(v T, err error) {
+// complete makes the answer readable and wakes the waiters in the queue. Only the goroutine that moved state to claimed may call it.
+func (f *Future[T]) complete(v T, err error) {
 	f.value, f.err = v, err
 	f.canceler = nil // it will not be called any more; it need not stay in memory as long as the answer
 	f.state.Store(answered)

@@ -188,10 +188,10 @@ type inOrder struct {
 	tasks []futures.Task
 }
 
-func (r *inOrder) Go(t futures.Task) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.tasks = append(r.tasks, t)
+func (i *inOrder) Go(t futures.Task) {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	i.tasks = append(i.tasks, t)
 }
 
 // TestStressOfParkers waits on many futures at once with few parkers going round: a stale wake-up would

@@ -20,36 +20,36 @@ type waiters struct {
 	first *waiter
 }
 
-func (q *waiters) push(w *waiter) {
-	if q.first == nil {
+func (ws *waiters) push(w *waiter) {
+	if ws.first == nil {
 		w.next, w.prev = w, w
-		q.first = w
+		ws.first = w
 		return
 	}
-	last := q.first.prev
-	w.next, w.prev = q.first, last
-	last.next, q.first.prev = w, w
+	last := ws.first.prev
+	w.next, w.prev = ws.first, last
+	last.next, ws.first.prev = w, w
 }
 
 // pop returns nil when the queue is empty.
-func (q *waiters) pop() *waiter {
-	w := q.first
+func (ws *waiters) pop() *waiter {
+	w := ws.first
 	if w != nil {
-		q.remove(w)
+		ws.remove(w)
 	}
 	return w
 }
 
 // remove returns false when w is in no queue. It must not be in another one.
-func (q *waiters) remove(w *waiter) bool {
+func (ws *waiters) remove(w *waiter) bool {
 	if w.next == nil {
 		return false
 	}
 	switch {
 	case w.next == w:
-		q.first = nil
-	case q.first == w:
-		q.first = w.next
+		ws.first = nil
+	case ws.first == w:
+		ws.first = w.next
 	}
 	w.prev.next, w.next.prev = w.next, w.prev
 	w.next, w.prev = nil, nil

@@ -15,11 +15,11 @@ type plantedGauge struct {
 	broken atomic.Bool
 }
 
-func (g *plantedGauge) read() (time.Duration, bool) {
-	return time.Duration(g.ahead.Load()), !g.broken.Load()
+func (p *plantedGauge) read() (time.Duration, bool) {
+	return time.Duration(p.ahead.Load()), !p.broken.Load()
 }
 
-func (g *plantedGauge) move(by time.Duration) { g.ahead.Add(int64(by)) }
+func (p *plantedGauge) move(by time.Duration) { p.ahead.Add(int64(by)) }
 
 func plantedClock() (*Clock, *plantedGauge) {
 	g := new(plantedGauge)

@@ -14,13 +14,13 @@ type Timer[T any] struct {
 }
 
 // In says whether e is in a slot.
-func (e *Timer[T]) In() bool { return e.next != nil }
+func (t *Timer[T]) In() bool { return t.next != nil }
 
-// Remove takes e out of its slot. It does nothing when e is in no slot. A slot that becomes empty is still opened.
-func (e *Timer[T]) Remove() {
-	if e.In() {
-		e.prev.next, e.next.prev = e.next, e.prev
-		e.next, e.prev = nil, nil
+// Remove takes t out of its slot. It does nothing when t is in no slot. A slot that becomes empty is still opened.
+func (t *Timer[T]) Remove() {
+	if t.In() {
+		t.prev.next, t.next.prev = t.next, t.prev
+		t.next, t.prev = nil, nil
 	}
 }
 
@@ -125,22 +125,22 @@ func (s *Slots[T]) slot(t Tick) *Timer[T] { return &s.heads[t&Tick(len(s.heads)-
 // A Timer that heads a ring is never yielded: it is both ends of the list, so that Remove has no special
 // case and need not know the slot.
 
-func (e *Timer[T]) clear()      { e.next, e.prev = e, e }
-func (e *Timer[T]) empty() bool { return e.next == e }
+func (t *Timer[T]) clear()      { t.next, t.prev = t, t }
+func (t *Timer[T]) empty() bool { return t.next == t }
 
 // push links last at the end of the ring headed by e.
-func (e *Timer[T]) push(last *Timer[T]) {
-	last.prev, last.next = e.prev, e
-	e.prev.next, e.prev = last, last
+func (t *Timer[T]) push(last *Timer[T]) {
+	last.prev, last.next = t.prev, t
+	t.prev.next, t.prev = last, last
 }
 
 // pushAll moves the entries of another ring to the end of the ring headed by e.
-func (e *Timer[T]) pushAll(other *Timer[T]) {
+func (t *Timer[T]) pushAll(other *Timer[T]) {
 	if other.empty() {
 		return
 	}
 	first, last := other.next, other.prev
-	first.prev, last.next = e.prev, e
-	e.prev.next, e.prev = first, last
+	first.prev, last.next = t.prev, t
+	t.prev.next, t.prev = first, last
 	other.clear()
 }

@@ -22,45 +22,45 @@ type naiveEntry struct {
 	put      int
 }
 
-func (m *naive) remove(id int) {
+func (n *naive) remove(id int) {
 	same := func(e naiveEntry) bool { return e.id == id }
-	m.waiting = slices.DeleteFunc(m.waiting, same)
-	m.due = slices.DeleteFunc(m.due, same)
+	n.waiting = slices.DeleteFunc(n.waiting, same)
+	n.due = slices.DeleteFunc(n.due, same)
 }
 
-func (m *naive) put(id int, at Tick) {
-	m.remove(id)
-	m.place(id, max(at, m.opened+1))
+func (n *naive) put(id int, at Tick) {
+	n.remove(id)
+	n.place(id, max(at, n.opened+1))
 }
 
-func (m *naive) place(id int, at Tick) {
-	m.puts++
-	m.waiting = append(m.waiting, naiveEntry{id, at, min(at, m.opened+m.horizon), m.puts})
+func (n *naive) place(id int, at Tick) {
+	n.puts++
+	n.waiting = append(n.waiting, naiveEntry{id, at, min(at, n.opened+n.horizon), n.puts})
 }
 
-func (m *naive) open(now Tick) {
+func (n *naive) open(now Tick) {
 	opens := func(e naiveEntry) bool { return e.slot <= now }
-	slices.SortFunc(m.waiting, func(a, b naiveEntry) int {
+	slices.SortFunc(n.waiting, func(a, b naiveEntry) int {
 		return cmp.Or(cmp.Compare(a.slot, b.slot), cmp.Compare(a.put, b.put))
 	})
-	for _, e := range m.waiting {
+	for _, e := range n.waiting {
 		if opens(e) {
-			m.due = append(m.due, e)
+			n.due = append(n.due, e)
 		}
 	}
-	m.waiting = slices.DeleteFunc(m.waiting, opens)
-	m.opened = max(m.opened, now)
+	n.waiting = slices.DeleteFunc(n.waiting, opens)
+	n.opened = max(n.opened, now)
 }
 
 // next returns the next entry that is due, or -1.
-func (m *naive) next() int {
-	for len(m.due) > 0 {
-		e := m.due[0]
-		m.due = m.due[1:]
-		if e.at <= m.opened {
+func (n *naive) next() int {
+	for len(n.due) > 0 {
+		e := n.due[0]
+		n.due = n.due[1:]
+		if e.at <= n.opened {
 			return e.id
 		}
-		m.place(e.id, e.at)
+		n.place(e.id, e.at)
 	}
 	return -1
 }

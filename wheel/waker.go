@@ -85,9 +85,9 @@ func newWaker(clock *Clock, length time.Duration, wheel timers) *Waker {
 // Sleeper returns a loop's own, for as long as the Waker lives. wake is called by goroutines of the wheel and must not block.
 func (w *Waker) Sleeper(wake func()) *Sleeper { return &Sleeper{waker: w, wake: wake} }
 
-// At has the loop woken when tick t begins, or soon when it has begun. A tick that is more than 25 s away is woken for
+// Set has the loop woken when tick t begins, or soon when it has begun. A tick that is more than 25 s away is woken for
 // early. At never blocks, and any goroutine may call it.
-func (s *Sleeper) At(t Tick) {
+func (s *Sleeper) Set(t Tick) {
 	select {
 	case s.waker.orders <- order{s, t}:
 	default: // the wheel stands still

@@ -81,7 +81,7 @@ func sleepUntil(c *Clock, at time.Duration) {
 func TestWaker(t *testing.T) {
 	t.Run("wakes once when the tick has begun", inBubble(func(t *testing.T) {
 		w, s := openWaker(t)
-		w.At(20)
+		w.Set(20)
 		sleepUntil(s.clock, time.Minute)
 		if len(s.all()) != 1 || s.within(Tick(20).Begin(tick), onTime) != 1 {
 			t.Errorf("woken at %v, want once from %v on", s.all(), Tick(20).Begin(tick))
@@ -90,8 +90,8 @@ func TestWaker(t *testing.T) {
 	t.Run("wakes soon for a tick that has begun", inBubble(func(t *testing.T) {
 		w, s := openWaker(t)
 		sleepUntil(s.clock, time.Second)
-		w.At(20)
-		w.At(-3)
+		w.Set(20)
+		w.Set(-3)
 		sleepUntil(s.clock, time.Minute)
 		if len(s.all()) != 2 || s.within(time.Second, onTime) != 2 {
 			t.Errorf("woken at %v, want twice from 1s on", s.all())
@@ -99,7 +99,7 @@ func TestWaker(t *testing.T) {
 	}))
 	t.Run("wakes early for a tick beyond its reach", inBubble(func(t *testing.T) {
 		w, s := openWaker(t)
-		w.At(Ceil(time.Hour, tick))
+		w.Set(Ceil(time.Hour, tick))
 		sleepUntil(s.clock, 2*time.Hour)
 		if len(s.all()) != 1 || s.within(longestDelay, onTime) != 1 {
 			t.Errorf("woken at %v, want once from %v on", s.all(), longestDelay)
@@ -109,7 +109,7 @@ func TestWaker(t *testing.T) {
 		w, s := openWaker(t)
 		sleepUntil(s.clock, time.Hour)
 		at := Ceil(time.Hour+300*time.Millisecond, tick)
-		w.At(at)
+		w.Set(at)
 		sleepUntil(s.clock, time.Hour+time.Minute)
 		if len(s.all()) != 1 || s.within(at.Begin(tick), onTime) != 1 {
 			t.Errorf("woken at %v, want once from %v on", s.all(), at.Begin(tick))
@@ -118,7 +118,7 @@ func TestWaker(t *testing.T) {
 	t.Run("adds no timer beyond the longest delay, and keeps an idle wheel going", inBubble(func(t *testing.T) {
 		wheel := &countingWheel{timers: newTimingWheel()}
 		w := newWakerOfOne(NewClock(), func() {}, wheel)
-		w.At(Ceil(longestDelay*3/2, tick))
+		w.Set(Ceil(longestDelay*3/2, tick))
 		time.Sleep(time.Minute + time.Second)
 		w.Close()
 		if longest := time.Duration(wheel.longest.Load()); longest > longestDelay+wheelEarly {
@@ -155,7 +155,7 @@ func TestWaker(t *testing.T) {
 					mu.Lock()
 					ticks = append(ticks, at)
 					mu.Unlock()
-					w.At(at)
+					w.Set(at)
 				}
 			})
 		}
@@ -178,10 +178,10 @@ type countingWheel struct {
 	longest atomic.Int64
 }
 
-func (w *countingWheel) AfterFunc(delay time.Duration, task func()) *timingwheel.Timer {
-	w.added.Add(1)
-	w.longest.Store(max(w.longest.Load(), int64(delay)))
-	return w.timers.AfterFunc(delay, task)
+func (c *countingWheel) AfterFunc(delay time.Duration, task func()) *timingwheel.Timer {
+	c.added.Add(1)
+	c.longest.Store(max(c.longest.Load(), int64(delay)))
+	return c.timers.AfterFunc(delay, task)
 }
 
 // sickWheel behaves as the timing wheel does when its faults are reached.
@@ -192,19 +192,19 @@ type sickWheel struct {
 	added     atomic.Int64
 }
 
-func (w *sickWheel) Start() {}
+func (s *sickWheel) Start() {}
 
-func (w *sickWheel) AfterFunc(delay time.Duration, task func()) *timingwheel.Timer {
-	w.added.Add(1)
-	if w.add != nil {
-		w.add(delay, task)
+func (s *sickWheel) AfterFunc(delay time.Duration, task func()) *timingwheel.Timer {
+	s.added.Add(1)
+	if s.add != nil {
+		s.add(delay, task)
 	}
 	return nil
 }
 
-func (w *sickWheel) Stop() {
-	if w.keepsStop {
-		<-w.released
+func (s *sickWheel) Stop() {
+	if s.keepsStop {
+		<-s.released
 	}
 }
 
@@ -217,7 +217,7 @@ func TestSickWheel(t *testing.T) {
 		w := newWakerOfOne(NewClock(), func() {}, sick)
 		start := time.Now()
 		for at := range Tick(10 * maxOrders) {
-			w.At(at)
+			w.Set(at)
 		}
 		wantDuration(t, "At takes", time.Since(start), 0)
 		synctest.Wait() // for the first timer to be added
@@ -245,7 +245,7 @@ func TestSickWheel(t *testing.T) {
 		sick := &sickWheel{}
 		w := newWakerOfOne(NewClock(), func() {}, sick)
 		for at := range Tick(2 * maxPending) {
-			w.At(at)
+			w.Set(at)
 			synctest.Wait()
 		}
 		w.Close()
@@ -258,7 +258,7 @@ func TestSickWheel(t *testing.T) {
 		s := &sleeper{clock: NewClock()}
 		w := newWakerOfOne(s.clock, s.wake, well)
 		for at := range Tick(2 * maxPending) {
-			w.At(at)
+			w.Set(at)
 			synctest.Wait()
 		}
 		w.Close()
@@ -270,12 +270,12 @@ func TestSickWheel(t *testing.T) {
 		sick := &sickWheel{}
 		w := newWakerOfOne(NewClock(), func() {}, sick)
 		for at := range Tick(2 * maxPending) {
-			w.At(at)
+			w.Set(at)
 			synctest.Wait()
 		}
 		sick.add = func(_ time.Duration, task func()) { task() }
 		s := &sleeper{clock: NewClock()}
-		w.Waker.Sleeper(s.wake).At(1)
+		w.Waker.Sleeper(s.wake).Set(1)
 		synctest.Wait()
 		w.Close()
 		if n := len(s.all()); n != 1 {
@@ -286,8 +286,8 @@ func TestSickWheel(t *testing.T) {
 		sick := &sickWheel{add: func(_ time.Duration, task func()) { go task() }}
 		s := &sleeper{clock: NewClock()}
 		w := newWakerOfOne(s.clock, s.wake, sick)
-		w.At(100)
-		w.At(200)
+		w.Set(100)
+		w.Set(200)
 		time.Sleep(10 * time.Second)
 		w.Close()
 		if n := sick.added.Load(); n != 2 || len(s.all()) != 2 {
@@ -299,14 +299,14 @@ func TestSickWheel(t *testing.T) {
 func TestWakerCloses(t *testing.T) {
 	t.Run("at once when the wheel is well", inBubble(func(t *testing.T) {
 		w, s := openWaker(t)
-		w.At(30)
+		w.Set(30)
 		sleepUntil(s.clock, time.Second)
 		start := time.Now()
 		if !w.Close() {
 			t.Error("Close says that the wheel is stuck")
 		}
 		wantDuration(t, "Close takes", time.Since(start), 0)
-		w.At(40)
+		w.Set(40)
 		sleepUntil(s.clock, time.Minute)
 		if len(s.all()) != 0 {
 			t.Errorf("woken at %v after Close", s.all())

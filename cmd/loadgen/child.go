@@ -42,7 +42,7 @@ type answer struct {
 	Error  string       `json:"error,omitempty"`  // the child ends
 }
 
-// orphaned is how long a child whose parent is gone may take to give back its locks.
+// orphaned is how long a child may take to give back its locks when its parent is gone.
 const orphaned = 20 * time.Second
 
 // openTime is how long a process may take to connect. While the server does not answer it is asked again.

@@ -27,7 +27,7 @@ Exit code: 0 they were compared; 2 want two files of one load; 3 one cannot be
 read.
 `
 
-// compare sets two files side by side. Its exit code does not depend on who is better: --fail is for that, with a limit that the user
+// compare sets two files side by side. Its exit code does not depend on which is better: --fail is for that, with a limit that the user
 // chose.
 func (s *session) compare(args []string) (exit int) {
 	if len(args) == 1 && slices.Contains([]string{"-h", "-help", "--help"}, args[0]) {

@@ -30,7 +30,7 @@ type crew struct {
 	news    chan event
 	length  time.Duration // of warm-up and measured time
 	limit   time.Duration // how much longer it may take to end
-	late    *time.Timer   // kills who takes longer
+	late    *time.Timer   // kills a process that takes longer
 }
 
 // member is one child. Its reader goroutine passes on what it says, and reaps it.
@@ -115,7 +115,7 @@ func (m *member) await(s *session) error {
 }
 
 // read passes on what the child says until it has ended. A child that has sent its last sample has done all, however it ends;
-// any other has died, and whoever awaits it, or counts on its samples, is told so. The last event is always that it is gone.
+// any other has died, and that is reported to what awaits it, or counts on its samples. The last event is always that it is gone.
 func (m *member) read(news chan<- event) {
 	complete, failure := false, ""
 	for {
@@ -176,7 +176,7 @@ func (c *crew) begin() error {
 
 func (c *crew) events() <-chan event { return c.news }
 
-// stop tells all to stop. Who has not ended a good while later is killed, and so reported as dead.
+// stop has all processes stop. One that has not ended a good while later is killed, and so reported as dead.
 func (c *crew) stop(hurry bool) {
 	for _, m := range c.members {
 		m.Say(order{Stop: true, Hurry: hurry})

@@ -9,7 +9,7 @@ import (
 	"github.com/wheellock/wheellock/cmd/loadgen/internal/target"
 )
 
-// follow shows what the callers do until the last has ended, and passes on who wants them to end before: the first Ctrl-C, the
+// follow shows what the callers do until the last has ended, and passes on what ends them before: the first Ctrl-C, the
 // second, or a server of our own that has ended. A nil channel is one that has spoken and is not heard again.
 func (s *session) follow(callers callers) (problems []string) {
 	end, hurry := s.end.Done(), s.hurry.Done()
@@ -87,7 +87,7 @@ func (s *session) read() target.Reading {
 	return s.target.Read(ctx)
 }
 
-// whose names a process, when there are several.
+// whose names a process, if there are several.
 func (s *session) whose(process int) string {
 	if s.plan.Processes == 1 {
 		return ""
@@ -112,10 +112,10 @@ func phaseOf(p *load.Plan) *phase {
 	return f
 }
 
-func (f *phase) enter(name load.Phase, all time.Duration) {
-	*f = phase{name: name, start: time.Now(), all: all}
+func (p *phase) enter(name load.Phase, all time.Duration) {
+	*p = phase{name: name, start: time.Now(), all: all}
 }
 
-func (f *phase) now() (load.Phase, time.Duration, time.Duration) {
-	return f.name, time.Since(f.start), f.all
+func (p *phase) now() (load.Phase, time.Duration, time.Duration) {
+	return p.name, time.Since(p.start), p.all
 }

@@ -26,8 +26,8 @@ func checkKind(p *load.Plan, given map[string]bool, complain func(string, ...any
 	case p.Kind.HasPermits() && !given["permits"]:
 		p.Permits = usualPermits
 	}
-	// A reader or a permit whose lease is over is still counted as inside by its cell, so the next owner, who is there by right, would
-	// be reported as one too many.
+	// The cell still counts a reader or a permit after the end of its lease as inside, so the next owner would be reported as one too
+	// many, although it is there by right.
 	if given["lease"] && (p.Kind == load.Semaphore || p.Kind == load.Latch) {
 		complain("--lease with --kind %s: it has no holders whose lease could end", p.Kind)
 	} else if given["lease"] && p.Kind.Shares() {

@@ -8,8 +8,8 @@ import (
 	"github.com/wheellock/wheellock/cmd/loadgen/internal/load"
 )
 
-// leftovers lists the keys of this run that are still there although nobody holds them, and the names whose
-// permits are not all back. When a process died, its locks may stand until their leases are over. What remains
+// leftovers lists the keys of this run that are still there although nobody holds them, and the names
+// without all of their permits. When a process died, its locks may stand until their leases are over. What remains
 // by right, such as the counters of the checks, is removed: it is ours.
 func (s *session) leftovers() (locks, permits []string, err error) {
 	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)

@@ -36,19 +36,19 @@ func openSolo(s *session) (callers, error) {
 }
 
 // begin runs the load. Its last event says that the process is gone; then the channel is closed, and follow returns.
-func (c *solo) begin() error {
+func (s *solo) begin() error {
 	go func() {
-		defer close(c.news)
-		defer c.control.stop(true) // frees the contexts
-		c.rig.Run(c.control.end, c.control.hurry, func(s *load.Sample) { c.news <- event{sample: s} })
-		c.news <- event{gone: true}
+		defer close(s.news)
+		defer s.control.stop(true) // frees the contexts
+		s.rig.Run(s.control.end, s.control.hurry, func(sample *load.Sample) { s.news <- event{sample: sample} })
+		s.news <- event{gone: true}
 	}()
 	return nil
 }
 
-func (c *solo) events() <-chan event { return c.news }
+func (s *solo) events() <-chan event { return s.news }
 
-func (c *solo) stop(hurry bool) { c.control.stop(hurry) }
+func (s *solo) stop(hurry bool) { s.control.stop(hurry) }
 
 // control is how a load is told to end. Its contexts do not descend from those of Ctrl-C: follow decides what a Ctrl-C means, and a
 // server that has ended stops the load the same way.

@@ -53,7 +53,7 @@ func Wrap(conn net.Conn) net.Conn {
 		return conn
 	}
 	q := &socket{Conn: conn, monitors: time.AfterFunc(monitorTime, func() {})}
-	q.in.tell = q.tell
+	q.in.showDue = q.showDue
 	q.in.open(raw.Read, syscall.SYS_RECVFROM, syscall.MSG_DONTWAIT)
 	q.out.open(raw.Write, syscall.SYS_SENDTO, syscall.MSG_DONTWAIT|syscall.MSG_NOSIGNAL)
 	look := func(fd uintptr) { q.ahead.seen = q.ahead.ready(fd) }
@@ -61,41 +61,41 @@ func Wrap(conn net.Conn) net.Conn {
 	return q
 }
 
-func (q *socket) Read(b []byte) (int, error) {
-	q.in.turn.Lock()
-	defer q.in.turn.Unlock()
+func (s *socket) Read(b []byte) (int, error) {
+	s.in.turn.Lock()
+	defer s.in.turn.Unlock()
 	if len(b) == 0 {
 		return 0, nil
 	}
-	n, err := q.in.move(b)
+	n, err := s.in.move(b)
 	switch {
 	case err != nil:
-		return 0, q.failed("read", err)
+		return 0, s.failed("read", err)
 	case n == 0:
 		return 0, io.EOF
 	}
 	return n, nil
 }
 
-// tell reports whether the runtime is to be told of the next call. It is asked before every call, also before the one that
+// showDue reports whether the next call has to be shown to the runtime. It is asked before every call, also before the one that
 // reads what a read has waited for: after a long wait the monitor is asleep, and the goroutine that gets the answer may compute.
-func (q *socket) tell() bool {
+func (s *socket) showDue() bool {
 	now := time.Now()
-	if now.Sub(q.shown) < monitorTime {
+	if now.Sub(s.shown) < monitorTime {
 		return false
 	}
-	q.shown = now
-	q.monitors.Reset(monitorTime)
+	s.shown = now
+	s.monitors.Reset(monitorTime)
 	return true
 }
 
-func (q *socket) Write(b []byte) (written int, err error) {
-	q.out.turn.Lock()
-	defer q.out.turn.Unlock()
+func (s *socket) Write(b []byte) (written int, err error) {
+	s.out.turn.Lock()
+	defer s.out.turn.Unlock()
 	for written < len(b) {
-		n, err := q.out.move(b[written:])
+		n, err := s.out.move(b[written:])
 		if err != nil {
-			return written, q.failed("write", err)
+			return written, s.failed("write", err)
 		}
 		written += n
 	}
@@ -103,34 +103,34 @@ func (q *socket) Write(b []byte) (written int, err error) {
 }
 
 // Peek copies what waits to be read, as far as b holds it. 0: nothing does, or the connection has ended.
-func (q *socket) Peek(b []byte) int {
-	q.ahead.turn.Lock()
-	defer q.ahead.turn.Unlock()
-	n, err := q.ahead.move(b)
-	if err != nil || !q.ahead.seen {
+func (s *socket) Peek(b []byte) int {
+	s.ahead.turn.Lock()
+	defer s.ahead.turn.Unlock()
+	n, err := s.ahead.move(b)
+	if err != nil || !s.ahead.seen {
 		return 0
 	}
 	return n
 }
 
-func (q *socket) failed(what string, err error) error {
+func (s *socket) failed(what string, err error) error {
 	if errno, refused := err.(syscall.Errno); refused {
 		err = os.NewSyscallError(what, errno)
-		return &net.OpError{Op: what, Net: q.LocalAddr().Network(), Source: q.LocalAddr(), Addr: q.RemoteAddr(), Err: err}
+		return &net.OpError{Op: what, Net: s.LocalAddr().Network(), Source: s.LocalAddr(), Addr: s.RemoteAddr(), Err: err}
 	}
 	return err // closed, or past its deadline: an OpError already
 }
 
 // transfer moves bytes one way.
 type transfer struct {
-	turn  sync.Mutex
-	wait  func(ready func(fd uintptr) bool) error // calls ready again when the poller finds the socket ready
-	ready func(fd uintptr) bool
-	tell  func() bool // reports whether the runtime is told of the next call; nil: never
-	seen  bool        // of ahead: the last call did not find the socket empty
-	b     []byte
-	n     int
-	errno syscall.Errno
+	turn    sync.Mutex
+	wait    func(ready func(fd uintptr) bool) error // calls ready again when the poller finds the socket ready
+	ready   func(fd uintptr) bool
+	showDue func() bool // reports whether the runtime is told of the next call; nil: never
+	seen    bool        // of ahead: the last call did not find the socket empty
+	b       []byte
+	n       int
+	errno   syscall.Errno
 }
 
 func (t *transfer) open(wait func(func(uintptr) bool) error, trap, flags uintptr) {
@@ -139,7 +139,7 @@ func (t *transfer) open(wait func(func(uintptr) bool) error, trap, flags uintptr
 		for {
 			var n uintptr
 			var errno syscall.Errno
-			if t.tell != nil && t.tell() {
+			if t.showDue != nil && t.showDue() {
 				n, _, errno = syscall.Syscall6(trap, fd, uintptr(unsafe.Pointer(unsafe.SliceData(t.b))), uintptr(len(t.b)), flags, 0, 0)
 			} else {
 				n, _, errno = syscall.RawSyscall6(trap, fd, uintptr(unsafe.Pointer(unsafe.SliceData(t.b))), uintptr(len(t.b)), flags, 0, 0)

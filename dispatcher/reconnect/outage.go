@@ -6,18 +6,18 @@ import (
 	"time"
 )
 
-// Outage tells the log of something that fails again and again: when it begins, what fails a second later, then less and less
-// often while it lasts, and when it is over, however often it is tried meanwhile. Several may notice it, each under a key of its
-// own: the first to fail tells that it begins, and the last to find it over tells that. Any goroutine may use it. The zero
+// Outage logs that something fails again and again: its beginning, a second later that it goes on, then less and less often
+// while it lasts, and its end, however often it is tried meanwhile. Several goroutines may notice it, each under a key of its
+// own: the first failure logs the beginning, and the last key to recover logs the end. Any goroutine may use it. The zero
 // value is ready.
 type Outage struct {
 	mu      sync.Mutex       // guards the rest; nothing is logged under it
 	failing map[any]struct{} // the keys of those that fail
 	since   time.Time        // when it began
-	told    time.Time        // the last line
+	logged  time.Time        // the last line
 	pause   time.Duration    // how long no line follows it
 	failed  int              // how often since it began
-	begun   bool             // its beginning was told
+	begun   bool             // its beginning was logged
 }
 
 const (
@@ -29,9 +29,9 @@ const (
 )
 
 // Failed notes one failure. A line after the first failure also says how long it has lasted and how often it has failed.
-func (o *Outage) Failed(who any, logger *slog.Logger, what string, args ...any) {
-	lasts, failures, tell := o.fail(who)
-	if !tell {
+func (o *Outage) Failed(key any, logger *slog.Logger, what string, args ...any) {
+	lasts, failures, log := o.fail(key)
+	if !log {
 		return
 	}
 	if failures > 1 {
@@ -40,48 +40,48 @@ func (o *Outage) Failed(who any, logger *slog.Logger, what string, args ...any) 
 	logger.Warn(what, args...)
 }
 
-// Over notes that the outage is over for who, if it was one.
-func (o *Outage) Over(who any, logger *slog.Logger, what string, args ...any) {
-	if lasted, failures, tell := o.end(who); tell {
+// Ended notes that the outage is over for key, if key had failed.
+func (o *Outage) Ended(key any, logger *slog.Logger, what string, args ...any) {
+	if lasted, failures, log := o.end(key); log {
 		logger.Info(what, append(args, "after", lasted.Round(time.Millisecond), "failures", failures)...)
 	}
 }
 
-// Leave takes out who, which will neither fail nor work any more.
-func (o *Outage) Leave(who any) { o.end(who) }
+// Leave removes key, which will neither fail nor work any more.
+func (o *Outage) Leave(key any) { o.end(key) }
 
-func (o *Outage) fail(who any) (lasts time.Duration, failures int, tell bool) {
+func (o *Outage) fail(key any) (lasts time.Duration, failures int, log bool) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	now := time.Now()
 	if len(o.failing) == 0 {
 		o.since, o.failed, o.pause, o.failing = now, 0, outageRest, make(map[any]struct{})
 	}
-	o.failing[who] = struct{}{}
+	o.failing[key] = struct{}{}
 	o.failed++
-	if tell = now.Sub(o.told) >= o.pause; tell {
+	if log = now.Sub(o.logged) >= o.pause; log {
 		if o.begun {
 			o.pause = min(o.pause*outageFactor, outageEvery)
 		}
-		o.told, o.begun = now, true
+		o.logged, o.begun = now, true
 	}
-	return now.Sub(o.since), o.failed, tell
+	return now.Sub(o.since), o.failed, log
 }
 
-func (o *Outage) end(who any) (lasted time.Duration, failures int, tell bool) {
+func (o *Outage) end(key any) (lasted time.Duration, failures int, log bool) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	if _, is := o.failing[who]; !is {
+	if _, is := o.failing[key]; !is {
 		return 0, 0, false
 	}
-	if delete(o.failing, who); len(o.failing) > 0 {
+	if delete(o.failing, key); len(o.failing) > 0 {
 		return 0, 0, false
 	}
 	now := time.Now()
-	if tell = o.begun; tell {
-		o.told, o.begun = now, false
+	if log = o.begun; log {
+		o.logged, o.begun = now, false
 	}
-	return now.Sub(o.since), o.failed, tell
+	return now.Sub(o.since), o.failed, log
 }
 
 // Outages are those of one engine: what its dispatchers notice of one server is one outage. Any goroutine may use them. Nil Outages
@@ -92,27 +92,27 @@ type Outages struct {
 }
 
 // Of returns the outage of something, such as the link to a server: the same one to every caller.
-func (s *Outages) Of(what string) *Outage {
-	if s == nil {
+func (o *Outages) Of(what string) *Outage {
+	if o == nil {
 		return &Outage{}
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.all == nil {
-		s.all = make(map[string]*Outage)
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.all == nil {
+		o.all = make(map[string]*Outage)
 	}
-	if s.all[what] == nil {
-		s.all[what] = &Outage{}
+	if o.all[what] == nil {
+		o.all[what] = &Outage{}
 	}
-	return s.all[what]
+	return o.all[what]
 }
 
 // Forget drops an outage that is not needed any more. A caller that has it keeps it; a later call of Of returns another one.
-func (s *Outages) Forget(what string) {
-	if s == nil {
+func (o *Outages) Forget(what string) {
+	if o == nil {
 		return
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	delete(s.all, what)
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	delete(o.all, what)
 }

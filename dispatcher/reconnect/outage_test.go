@@ -20,7 +20,7 @@ func TestOutagesAreToldSeldom(t *testing.T) {
 		for range 1000 { // 10 s
 			o.Failed(t, logger, "down")
 			time.Sleep(5 * time.Millisecond)
-			o.Over(t, logger, "up")
+			o.Ended(t, logger, "up")
 			time.Sleep(5 * time.Millisecond)
 		}
 		if n := lines(); n < 2 || n > 20 {
@@ -34,8 +34,8 @@ func TestOutagesAreToldSeldom(t *testing.T) {
 		if n := lines(); n != 13 { // after 0 s, 1 s, 5 s, 21 s and 81 s, and then each minute
 			t.Errorf("%d lines about an outage of 10 min", n)
 		}
-		o.Over(t, logger, "up")
-		o.Over(t, logger, "up")
+		o.Ended(t, logger, "up")
+		o.Ended(t, logger, "up")
 		if n := lines(); n != 1 {
 			t.Errorf("%d lines about its end", n)
 		}
@@ -63,13 +63,13 @@ func TestAnOutageIsToldOnceHoweverManyNoticeIt(t *testing.T) {
 		if lines := said(); strings.Count(lines, "\n") != 1 {
 			t.Errorf("three notice an outage: %s", lines)
 		}
-		o.Over(0, logger, "up")
-		o.Over(3, logger, "up")
+		o.Ended(0, logger, "up")
+		o.Ended(3, logger, "up")
 		o.Leave(1)
 		if lines := said(); lines != "" {
 			t.Errorf("one still fails: %s", lines)
 		}
-		o.Over(2, logger, "up")
+		o.Ended(2, logger, "up")
 		if lines := said(); !strings.Contains(lines, "after=30s failures=3") {
 			t.Errorf("the last does not fail any more: %q", lines)
 		}

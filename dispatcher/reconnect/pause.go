@@ -1,5 +1,5 @@
-// Package reconnect says when a connection that broke is made again (pause.go), and what is logged about it meanwhile
-// (outage.go). The loop uses it for its probes, and the subscriber for its connection.
+// Package reconnect says how long to wait before a broken connection is made again (Pause), and limits what is logged meanwhile
+// (Outage). The loop uses both for its links, and a subscriber for its connection.
 package reconnect
 
 import (

@@ -84,8 +84,8 @@ func (c *Connection) Stop() { close(c.work) }
 // Wait returns when the connection's goroutine has ended.
 func (c *Connection) Wait() { <-c.stopped }
 
-// Distrust has an idle connection dial anew: another one to its server broke.
-func (c *Connection) Distrust() { c.dedicated.stale = true }
+// MarkStale makes an idle connection dial again before its next use, because another one to its server broke.
+func (c *Connection) MarkStale() { c.dedicated.stale = true }
 
 // TakeTime has the server learn what its clock showed, if this connection asked.
 func (c *Connection) TakeTime() {
@@ -97,7 +97,7 @@ func (c *Connection) TakeTime() {
 
 func (c *Connection) run() {
 	defer close(c.stopped)
-	defer c.dedicated.hangUp()
+	defer c.dedicated.disconnect()
 	for range c.work {
 		c.Err = nil
 		switch c.Task {
@@ -110,7 +110,7 @@ func (c *Connection) run() {
 		}
 		c.AskTime = false
 		if c.Err != nil {
-			c.dedicated.hangUp()
+			c.dedicated.disconnect()
 		}
 		suspects := c.suspects()
 		stall.At("connection: answered, loop not told", c.cfg.UUID)
@@ -176,7 +176,7 @@ func (c *Connection) encode(sent gate.Time, whole bool) {
 	digests, b := c.cfg.Digests.of.Load(), c.server.Client.B()
 	for _, call := range c.calls {
 		keys, args := c.writer.Write(c.Batch[call.From:call.To], call, sent)
-		c.asking(call)
+		c.sendAsking(call)
 		if whole {
 			c.pipe = append(c.pipe, b.Eval().Script(wire.Script(call.Op).Text).Numkeys(int64(len(keys))).Key(keys...).Arg(args...).Build())
 			continue
@@ -185,8 +185,8 @@ func (c *Connection) encode(sent gate.Time, whole bool) {
 	}
 }
 
-// asking says that the next command is for a hash slot which the node does not serve yet.
-func (c *Connection) asking(call wire.Call) {
+// sendAsking sends ASKING: the next command is for a hash slot which the node does not serve yet.
+func (c *Connection) sendAsking(call wire.Call) {
 	if call.Asking {
 		c.pipe = append(c.pipe, c.server.Client.B().Asking().Build())
 	}

@@ -159,7 +159,7 @@ func TestConnection(t *testing.T) {
 		if r.connection.dedicated.own != own {
 			t.Error("it dials for each batch")
 		}
-		r.connection.Distrust()
+		r.connection.MarkStale()
 		r.run(Carry, acquires(1, 1)...)
 		if r.connection.dedicated.own == own {
 			t.Error("the connection is the same")

@@ -32,7 +32,7 @@ const restTime = time.Second
 func (d *dedicated) open(now gate.Time, s *Server) rueidis.CoreClient {
 	at := topology.MasterOf(s.Client)
 	if d.stale || d.at != at {
-		d.hangUp()
+		d.disconnect()
 	}
 	if d.own != nil && now-d.usedAt > restTime { // the client takes back any, and gives out none that is dead
 		d.kept()
@@ -52,13 +52,13 @@ func (d *dedicated) open(now gate.Time, s *Server) rueidis.CoreClient {
 // in: then each use of it returns the error of the login.
 func (d *dedicated) proved(well bool) {
 	if d.fresh && !well {
-		d.hangUp()
+		d.disconnect()
 	}
 	d.fresh = false
 }
 
-// hangUp closes the connection, if it is open.
-func (d *dedicated) hangUp() {
+// disconnect closes the connection, if it is open.
+func (d *dedicated) disconnect() {
 	if d.own != nil {
 		d.kept()
 		d.own.Close()

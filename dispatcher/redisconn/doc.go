@@ -1,10 +1,9 @@
-// Package redisconn is the connections on which commands travel to one Redis.
+// Package redisconn sends batches of commands to one Redis and reads the answers.
 //
-// A Connection (connection.go) is one goroutine that carries one batch at a time: it writes the calls of package wire as
-// one pipeline on a connection of its own (dedicated.go), reads the answers, sends again what surely did not run, and
-// gives the batch back. On other errands it probes the server and loads the scripts (load.go), or asks which node
-// serves what in a cluster. replicas.go waits for replicas, watch.go has Redis tell when a key changes. What all connections
-// to one Redis share is a Server (server.go). Rights finds out what a user may not run (rights.go).
+// A Connection is one goroutine that carries one batch at a time. It writes the calls of package wire as one pipeline, reads the
+// answers, sends again what surely did not run, and returns the batch. Between batches it probes the server, loads the scripts,
+// or asks a node of a cluster which node serves which hash slot. Connections to one Redis share a Server. Rights finds out which
+// commands the Redis user lacks.
 //
 // The loop owns a Connection while it is idle; the Connection's goroutine owns it from Start until it calls returned.
 package redisconn

@@ -114,12 +114,12 @@ func (r *Rights) Find(ctx context.Context) (*Missing, error) {
 	if err := r.Client.Do(ctx, b.Ping().Build()).Error(); rediserr.IsAbsent(err) {
 		try("ping", err)
 	}
-	r.listening(ctx, channel, try)
+	r.checkListening(ctx, channel, try)
 	return m, nil
 }
 
-// listening tries what the subscriber does, on a connection of its own as it has one.
-func (r *Rights) listening(ctx context.Context, channel string, try func(string, error)) {
+// checkListening tries to subscribe, on a connection of its own as the subscriber has one.
+func (r *Rights) checkListening(ctx context.Context, channel string, try func(string, error)) {
 	conn, release := r.Client.Dedicate()
 	defer release()
 	defer conn.Close()

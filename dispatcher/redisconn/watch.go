@@ -43,7 +43,7 @@ func (c *Connection) watch() {
 		for i := call.From; i < call.To; i++ {
 			w.keys = append(w.keys, c.Batch[i].Entry.Name)
 		}
-		c.asking(call)
+		c.sendAsking(call)
 		c.pipe = append(c.pipe, c.server.Client.B().Exists().Key(w.keys...).Build())
 		w.calls = append(w.calls, call)
 		w.sent += call.Commands()

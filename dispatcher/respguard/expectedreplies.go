@@ -45,53 +45,53 @@ type expectedReplies struct {
 }
 
 // add notes commands that are about to leave.
-func (o *expectedReplies) add(d expectedReply) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	if last := len(o.queue) - 1; last >= o.from && d.how == plainReply && o.queue[last].how == plainReply {
-		o.queue[last].n += d.n
+func (e *expectedReplies) add(d expectedReply) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if last := len(e.queue) - 1; last >= e.from && d.how == plainReply && e.queue[last].how == plainReply {
+		e.queue[last].n += d.n
 		return
 	}
-	if o.from > 0 && (o.from == len(o.queue) || len(o.queue) == cap(o.queue) && 2*o.from >= len(o.queue)) {
-		n := copy(o.queue, o.queue[o.from:]) // a queue that is never empty would grow for ever
-		o.queue, o.from = o.queue[:n], 0
+	if e.from > 0 && (e.from == len(e.queue) || len(e.queue) == cap(e.queue) && 2*e.from >= len(e.queue)) {
+		n := copy(e.queue, e.queue[e.from:]) // a queue that is never empty would grow for ever
+		e.queue, e.from = e.queue[:n], 0
 	}
-	o.queue = append(o.queue, d)
+	e.queue = append(e.queue, d)
 }
 
 // any reports whether a reply is expected, and makes head the one that is.
-func (o *expectedReplies) any() bool {
-	if o.head.n > 0 {
+func (e *expectedReplies) any() bool {
+	if e.head.n > 0 {
 		return true
 	}
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	if o.from == len(o.queue) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.from == len(e.queue) {
 		return false
 	}
-	o.head = o.queue[o.from]
-	o.from++
+	e.head = e.queue[e.from]
+	e.from++
 	return true
 }
 
 // answered takes one in-band reply of which any has told. text is the beginning of an error or a simple string.
-func (o *expectedReplies) answered(typ byte, text []byte) error {
-	switch o.head.how {
+func (e *expectedReplies) answered(typ byte, text []byte) error {
+	switch e.head.how {
 	case plainReply, wideReply, longReply, filledReply, pairReply:
-		o.head.n--
+		e.head.n--
 		return nil
 	case helloReply:
-		o.resp3 = typ == '%' || o.resp3 && (typ == '-' || typ == '!')
-		o.head.n--
+		e.resp3 = typ == '%' || e.resp3 && (typ == '-' || typ == '!')
+		e.head.n--
 		return nil
 	case subscription: // rueidis panics at another reply, or loses count
-		if o.confirmed || typ != '-' && typ != '!' {
+		if e.confirmed || typ != '-' && typ != '!' {
 			return protocolError("a reply in place of the confirmation of a subscription")
 		}
-		o.head.n = 0
+		e.head.n = 0
 		return nil
 	default:
-		return o.unsubscribing(typ, text)
+		return e.unsubscribing(typ, text)
 	}
 }
 
@@ -104,14 +104,14 @@ func (o *expectedReplies) answered(typ byte, text []byte) error {
 // (CLUSTERDOWN), that there was no subscription, because it had been refused (NOSUB, of Valkey 8.0), and that the server
 // has no such command. These leave the PING alone, and a node may go on saying them:
 // were they the end, the other channels would be cut off each time.
-func (o *expectedReplies) unsubscribing(typ byte, text []byte) error {
+func (e *expectedReplies) unsubscribing(typ byte, text []byte) error {
 	switch {
 	case isPong(typ, text):
-		o.head.n, o.refused = 0, false
+		e.head.n, e.refused = 0, false
 		return nil
-	case o.refused || typ != '-':
+	case e.refused || typ != '-':
 	case slices.ContainsFunc(harmless, func(first string) bool { return bytes.HasPrefix(text, []byte(first)) }):
-		o.refused = true
+		e.refused = true
 		return nil
 	}
 	return errRefused
@@ -134,24 +134,24 @@ func isPong(typ byte, text []byte) bool {
 }
 
 // fits reports whether a list of this length answers head: rueidis looks at elements of some without counting them.
-func (o *expectedReplies) fits(length int) error {
-	if length >= 0 && (o.head.how == filledReply && length < 1 || o.head.how == pairReply && length < 2) {
+func (e *expectedReplies) fits(length int) error {
+	if length >= 0 && (e.head.how == filledReply && length < 1 || e.head.how == pairReply && length < 2) {
 		return errLength
 	}
 	return nil
 }
 
 // push takes a push, or what stands for one in RESP2, by its first element and its length.
-func (o *expectedReplies) push(kind []byte, length int) error {
+func (e *expectedReplies) push(kind []byte, length int) error {
 	switch string(kind) {
 	case "subscribe", "psubscribe", "ssubscribe":
-		if !o.any() || o.head.how != subscription || length != confirmationLength {
+		if !e.any() || e.head.how != subscription || length != confirmationLength {
 			return protocolError("the confirmation of a subscription that nobody asked for")
 		}
-		o.head.n--
-		o.confirmed = o.head.n > 0
+		e.head.n--
+		e.confirmed = e.head.n > 0
 	case "unsubscribe", "punsubscribe", "sunsubscribe": // a node of a cluster says so by itself, too
-		if o.confirmed || length != confirmationLength { // rueidis would count it as one of the confirmations
+		if e.confirmed || length != confirmationLength { // rueidis would count it as one of the confirmations
 			return protocolError("the end of a subscription between confirmations")
 		}
 	}

@@ -65,8 +65,8 @@ const (
 // protocolError is why a connection cannot be used any more.
 type protocolError string
 
-func (e protocolError) Error() string {
-	return "wheellock: the server broke the protocol: " + string(e)
+func (p protocolError) Error() string {
+	return "wheellock: the server broke the protocol: " + string(p)
 }
 
 var (

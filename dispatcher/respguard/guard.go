@@ -1,9 +1,8 @@
-// Package respguard stands between rueidis and every connection, and ends a connection before a server can end the
-// process or give a reply to the wrong command.
+// Package respguard ends a connection before a faulty server can end the process, or give a reply to the wrong command.
 //
-// Guard (guard.go) wraps what the client dials. What leaves is counted (requests.go). What comes must be RESP within
-// bounds (frames.go), and each reply must be expected (replies.go, expectedreplies.go), or the connection ends; the
-// client then makes another one. A server that has no RESP3 is found out in hello.go.
+// Guard wraps the connections that a client of rueidis dials. It counts the commands that leave. What arrives must be RESP within
+// bounds, and each reply must be expected; otherwise the connection ends, and the client makes another one. A server without RESP3
+// is recognised by its answer to HELLO.
 package respguard
 
 import (
@@ -22,9 +21,9 @@ import (
 // (replies.go), and ends the connection before a server can end the process. A broken connection is made again, and
 // listens again.
 func Guard(o *rueidis.ClientOption) {
-	given, old := o.DialCtxFn, o.DialFn
+	dialCtx, old := o.DialCtxFn, o.DialFn
 	o.DialCtxFn = func(ctx context.Context, addr string, dialer *net.Dialer, config *tls.Config) (net.Conn, error) {
-		conn, err := dial(ctx, addr, dialer, config, given, old)
+		conn, err := dial(ctx, addr, dialer, config, dialCtx, old)
 		if err != nil {
 			return nil, unsent(err)
 		}
@@ -56,11 +55,11 @@ func unsent(err error) error {
 
 // dial is what rueidis would have done.
 func dial(ctx context.Context, addr string, dialer *net.Dialer, config *tls.Config,
-	given func(context.Context, string, *net.Dialer, *tls.Config) (net.Conn, error),
+	dialCtx func(context.Context, string, *net.Dialer, *tls.Config) (net.Conn, error),
 	old func(string, *net.Dialer, *tls.Config) (net.Conn, error)) (net.Conn, error) {
 	switch {
-	case given != nil:
-		return given(ctx, addr, dialer, config)
+	case dialCtx != nil:
+		return dialCtx(ctx, addr, dialer, config)
 	case old != nil:
 		return old(addr, dialer, config)
 	case config != nil:
@@ -79,11 +78,11 @@ type guarded struct {
 	out      requests
 	ended    func() // see Watch; nil: nobody watches
 
-	reading sync.Mutex // guards the rest
-	in      replies
-	failed  error // why it cannot be read any more
-	told    bool  // it has answered
-	ahead   [1024]byte
+	reading  sync.Mutex // guards the rest
+	in       replies
+	failed   error // why it cannot be read any more
+	answered bool  // the server has sent something
+	ahead    [1024]byte
 }
 
 // peeker is a connection of which can be seen what waits to be read. It does not block; under 1: nothing is seen.
@@ -104,12 +103,12 @@ func (g *guarded) Write(b []byte) (int, error) {
 		return 0, err
 	}
 	n, err := g.Conn.Write(b)
-	g.judge(err)
+	g.reportEnd(err)
 	return n, err
 }
 
-// judge tells of the end of the connection, unless we have closed it.
-func (g *guarded) judge(err error) {
+// reportEnd reports the end of the connection, unless we have closed it.
+func (g *guarded) reportEnd(err error) {
 	if err != nil && g.ended != nil && !errors.Is(err, net.ErrClosed) {
 		g.ended()
 	}
@@ -124,7 +123,7 @@ func (g *guarded) unasked() error {
 		return nil
 	}
 	defer g.reading.Unlock()
-	if !g.told || g.expected.any() {
+	if !g.answered || g.expected.any() {
 		return nil
 	}
 	n := g.peeks.Peek(g.ahead[:])
@@ -144,9 +143,9 @@ func (g *guarded) Read(b []byte) (int, error) {
 		return 0, g.failed
 	}
 	n, err := g.Conn.Read(b)
-	g.judge(err)
+	g.reportEnd(err)
 	if n > 0 {
-		g.told = true
+		g.answered = true
 		if n, g.failed = g.follow(b, n); g.failed != nil {
 			return 0, g.failed
 		}

@@ -7,7 +7,7 @@ type requests struct {
 	state    requestState
 	number   int             // the header that is being read
 	args     int             // of the present command, still to come
-	given    int             // of the present command, in all
+	words    int             // of the present command, in all
 	skip     int             // bytes still to come of the present argument, with its CRLF
 	plain    int             // commands that have ended and are not noted yet
 	pings    bool            // the present command is the PING behind an UNSUBSCRIBE, which is no command of its own
@@ -31,46 +31,46 @@ const (
 )
 
 // follow reads bytes that are about to leave.
-func (q *requests) follow(b []byte) error {
+func (r *requests) follow(b []byte) error {
 	for i := 0; i < len(b); {
-		switch q.state {
+		switch r.state {
 		case commandStart:
 			if b[i] != '*' {
 				return protocolError("the client wrote no command")
 			}
-			q.state, q.number = commandNumber, 0
+			r.state, r.number = commandNumber, 0
 			i++
 		case argumentStart:
-			if n := argument(b[i:]); n > 0 && q.given-q.args > 1 {
+			if n := argument(b[i:]); n > 0 && r.words-r.args > 1 {
 				i += n
-				q.argued()
+				r.endArgument()
 				break
 			}
-			q.state, q.number = argumentNumber, 0
+			r.state, r.number = argumentNumber, 0
 			i++
 		case commandNumber, argumentNumber:
 			for i < len(b) && b[i]-'0' <= 9 {
-				q.number = q.number*10 + int(b[i]-'0')
+				r.number = r.number*10 + int(b[i]-'0')
 				i++
 			}
 			if i < len(b) {
 				if b[i] == '\n' {
-					q.counted()
+					r.counted()
 				}
 				i++
 			}
 		default:
-			n := min(q.skip, len(b)-i)
-			if first := q.given - q.args; first < 2 {
-				q.keep(first, b[i:i+n])
+			n := min(r.skip, len(b)-i)
+			if first := r.words - r.args; first < 2 {
+				r.keep(first, b[i:i+n])
 			}
 			i += n
-			if q.skip -= n; q.skip == 0 {
-				q.argued()
+			if r.skip -= n; r.skip == 0 {
+				r.endArgument()
 			}
 		}
 	}
-	q.flush()
+	r.flush()
 	return nil
 }
 
@@ -88,75 +88,75 @@ func argument(b []byte) int {
 }
 
 // counted is the end of a header.
-func (q *requests) counted() {
-	if q.state == commandNumber {
-		q.given, q.args, q.named, q.mored = q.number, q.number, 0, 0
-		q.state = argumentStart
+func (r *requests) counted() {
+	if r.state == commandNumber {
+		r.words, r.args, r.named, r.mored = r.number, r.number, 0, 0
+		r.state = argumentStart
 		return
 	}
-	q.skip, q.state = q.number+len("\r\n"), argumentText
+	r.skip, r.state = r.number+len("\r\n"), argumentText
 }
 
 // keep keeps the beginning of the first two arguments; some of their CRLF may be among it.
-func (q *requests) keep(argument int, text []byte) {
-	text = text[:max(0, min(len(text), q.skip-len("\r\n")))]
+func (r *requests) keep(argument int, text []byte) {
+	text = text[:max(0, min(len(text), r.skip-len("\r\n")))]
 	if argument == 0 {
-		q.named += copy(q.name[q.named:], text)
+		r.named += copy(r.name[r.named:], text)
 	} else {
-		q.mored += copy(q.more[q.mored:], text)
+		r.mored += copy(r.more[r.mored:], text)
 	}
 }
 
-// argued is the end of an argument.
-func (q *requests) argued() {
-	q.state = argumentStart
-	if q.args--; q.args > 0 {
+// endArgument handles the end of an argument.
+func (r *requests) endArgument() {
+	r.state = argumentStart
+	if r.args--; r.args > 0 {
 		return
 	}
-	q.state = commandStart
-	if q.pings {
-		q.pings = false
+	r.state = commandStart
+	if r.pings {
+		r.pings = false
 		return
 	}
-	d := q.command()
+	d := r.command()
 	if d.how == plainReply {
-		q.plain++
+		r.plain++
 		return
 	}
-	q.flush()
-	q.expected.add(d)
+	r.flush()
+	r.expected.add(d)
 }
 
 // flush notes the plain commands so far.
-func (q *requests) flush() {
-	if q.plain > 0 {
-		q.expected.add(expectedReply{plainReply, q.plain})
-		q.plain = 0
+func (r *requests) flush() {
+	if r.plain > 0 {
+		r.expected.add(expectedReply{plainReply, r.plain})
+		r.plain = 0
 	}
 }
 
 // command says how the present command is answered. The names are as rueidis writes them.
-func (q *requests) command() expectedReply {
-	switch string(q.name[:q.named]) {
+func (r *requests) command() expectedReply {
+	switch string(r.name[:r.named]) {
 	case "SUBSCRIBE", "PSUBSCRIBE", "SSUBSCRIBE":
-		q.expected.listens.Store(true)
-		return expectedReply{subscription, q.given - 1}
+		r.expected.listens.Store(true)
+		return expectedReply{subscription, r.words - 1}
 	case "UNSUBSCRIBE", "PUNSUBSCRIBE", "SUNSUBSCRIBE":
-		q.expected.listens.Store(true)
-		q.pings = true
+		r.expected.listens.Store(true)
+		r.pings = true
 		return expectedReply{unsubscription, 1}
 	case "HELLO":
 		return expectedReply{helloReply, 1}
 	case "CLUSTER", "EVAL":
 		return expectedReply{wideReply, 1}
 	case "CLIENT":
-		if string(q.more[:q.mored]) == "LIST" {
+		if string(r.more[:r.mored]) == "LIST" {
 			return expectedReply{longReply, 1}
 		}
 	case "ROLE": // rueidis looks at the first element
 		return expectedReply{filledReply, 1}
 	case "SENTINEL":
-		if string(q.more[:q.mored]) == "GET-MASTER-ADDR-BY-NAME" { // and here at the second
+		if string(r.more[:r.mored]) == "GET-MASTER-ADDR-BY-NAME" { // and here at the second
 			return expectedReply{pairReply, 1}
 		}
 		return expectedReply{wideReply, 1}

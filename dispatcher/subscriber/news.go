@@ -10,21 +10,21 @@ import (
 	"github.com/wheellock/wheellock/wheel/stall"
 )
 
-// news is what was heard since the loop looked, summed up by channel. So what a flood of messages takes is bounded by the
-// channels that are listened to.
+// news sums up, by channel, the messages since the loop last took them. So a flood of messages takes memory for the subscribed
+// channels only.
 type news struct {
-	mu          sync.Mutex // guards the rest; held for one entry or a swap
-	heard, read map[string]gate.News
+	mu           sync.Mutex // guards the rest; held for one entry or a swap
+	unread, read map[string]gate.News
 }
 
 // maxRead is how many channels an emptied map may have had that is used again.
 const maxRead = 8192
 
 func newNews() news {
-	return news{heard: make(map[string]gate.News), read: make(map[string]gate.News)}
+	return news{unread: make(map[string]gate.News), read: make(map[string]gate.News)}
 }
 
-// add notes a message. first: it is the first since the last take.
+// add records a message; first reports whether it is the first since the last take.
 func (n *news) add(channel, message string) (first bool) {
 	said, err := strconv.ParseInt(message, 10, 64)
 	if err != nil { // not Redisson's; news all the same
@@ -32,10 +32,10 @@ func (n *news) add(channel, message string) (first bool) {
 	}
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	first = len(n.heard) == 0
-	news := n.heard[channel]
+	first = len(n.unread) == 0
+	news := n.unread[channel]
 	news.Add(said)
-	n.heard[channel] = news
+	n.unread[channel] = news
 	return first
 }
 
@@ -47,18 +47,17 @@ func (n *news) take() map[string]gate.News {
 		n.read = make(map[string]gate.News)
 	}
 	clear(n.read)
-	n.heard, n.read = n.read, n.heard
+	n.unread, n.read = n.read, n.unread
 	return n.read
 }
 
-// hear is what somebody published. The owner is told once that there is something to hear, however much comes until it
-// looks.
-func (s *Subscriber) hear(m rueidis.PubSubMessage) {
+// received handles a message. The owner is notified once, however many messages arrive until it takes them.
+func (s *Subscriber) received(m rueidis.PubSubMessage) {
 	if s.news.add(m.Channel, m.Message) {
 		stall.At("subscriber: message heard, loop not told", s.cfg.Engine)
-		s.cfg.Owner.Heard()
+		s.cfg.Owner.Received()
 	}
 }
 
-// Hear takes what was heard. It is valid until the next call.
-func (s *Subscriber) Hear() map[string]gate.News { return s.news.take() }
+// Take returns the messages since the last call. The map is valid until the next call.
+func (s *Subscriber) Take() map[string]gate.News { return s.news.take() }

@@ -60,13 +60,13 @@ func (s *Subscriber) subscribePlain(conn rueidis.DedicatedClient, channels []str
 // subscribeSharded listens to sharded channels, with a command for each, because each has its hash slot. The loop looks for
 // the nodes of channels that this node does not serve.
 func (s *Subscriber) subscribeSharded(conn rueidis.DedicatedClient, channels []string) error {
-	heard := channels[:0]
+	confirmed := channels[:0]
 	for i, r := range s.each(conn, channels, ssubscribe) {
 		err, channel := r.Error(), channels[i]
 		message, _ := rediserr.Said(err)
 		switch {
 		case err == nil:
-			heard = append(heard, channel)
+			confirmed = append(confirmed, channel)
 		case rediserr.Judge(err).Result == gate.Denied && !(s.cfg.Cluster && topology.IsRedirect(message)):
 			s.refuse(channel, err)
 		case s.cfg.Cluster && message != "":
@@ -76,7 +76,7 @@ func (s *Subscriber) subscribeSharded(conn rueidis.DedicatedClient, channels []s
 			return err
 		}
 	}
-	s.report(heard)
+	s.report(confirmed)
 	return nil
 }
 

@@ -1,11 +1,11 @@
-// Package subscriber hears unlock messages.
+// Package subscriber receives unlock messages.
 //
-// A Subscriber (subscriber.go) is one goroutine with a connection of its own, made when the first channel is wanted:
-// messages must not share a connection with commands, because a flood of messages would delay the answers. It subscribes and
-// unsubscribes in bulk (subscribe.go), and collects what it hears (news.go) until the loop looks.
+// A Subscriber is one goroutine with a connection of its own, which it makes when the first channel is wanted. Messages do not share
+// a connection with commands, because a flood of messages would delay the answers. Channels are subscribed to in bulk, and the
+// messages of each channel are summed up until the loop takes them.
 //
-// Loss: messages are hints. After every reconnect the subscriber listens to everything again and says so, because what
-// was published meanwhile is lost; the gates then ask again.
+// Loss: messages are hints. After every reconnect the Subscriber subscribes to everything again and says so to its Owner, because
+// messages in between are lost; the machines then ask again.
 package subscriber
 
 import (
@@ -38,7 +38,7 @@ type Config struct {
 // block.
 type Owner interface {
 	// Heard says that there is something for Hear to take.
-	Heard()
+	Received()
 	// Subscribed says that channels are heard now.
 	Subscribed(channels []string)
 	// Refused says that this user may not listen to a channel. message is the server's. The channel is given up.
@@ -66,7 +66,7 @@ type Subscriber struct {
 
 	// Owned by run.
 	channels map[string]struct{}
-	heardFor time.Duration    // how long the last connection was listened to; 0: not at all
+	lasted   time.Duration    // how long the last connection had subscriptions; 0: it never had
 	refusals reconnect.Outage // of channels that this user may not listen to: these do not end
 }
 
@@ -135,7 +135,7 @@ func (s *Subscriber) run(ctx context.Context) {
 		}
 		if err := s.listen(ctx); err != nil && ctx.Err() == nil {
 			what := "wheellock: the connection for unlock messages broke"
-			if s.heardFor == 0 {
+			if s.lasted == 0 {
 				what = "wheellock: unlock messages cannot be heard"
 			}
 			s.cfg.Outage.Failed(s, s.cfg.Logger, what, s.cfg.Where("error", rediserr.Text(err))...)
@@ -143,9 +143,9 @@ func (s *Subscriber) run(ctx context.Context) {
 				s.cfg.Owner.Broke()
 			}
 			switch { // a connection that has heard nothing yet may have found no server
-			case s.heardFor >= reconnect.Steady:
+			case s.lasted >= reconnect.Steady:
 				tries = 0
-			case s.heardFor > 0:
+			case s.lasted > 0:
 				tries = min(tries, reconnect.Flaps)
 			}
 			pause(ctx, reconnect.Pause(tries))
@@ -176,11 +176,11 @@ func (s *Subscriber) note(wants []want) {
 
 // listen makes a connection, listens to every channel, and follows the wants until the connection breaks.
 func (s *Subscriber) listen(ctx context.Context) error {
-	s.heardFor = 0
+	s.lasted = 0
 	conn, release := s.cfg.Client.Dedicate()
 	defer release()
 	defer conn.Close()
-	broke := conn.SetPubSubHooks(rueidis.PubSubHooks{OnMessage: s.hear, OnSubscription: s.ended})
+	broke := conn.SetPubSubHooks(rueidis.PubSubHooks{OnMessage: s.received, OnSubscription: s.ended})
 	stop := context.AfterFunc(ctx, conn.Close) // cuts a stuck call
 	defer stop()
 	all := make([]string, 0, len(s.channels))
@@ -191,8 +191,8 @@ func (s *Subscriber) listen(ctx context.Context) error {
 		return err
 	}
 	since := time.Now()
-	defer func() { s.heardFor = max(time.Since(since), 1) }()
-	s.cfg.Outage.Over(s, s.cfg.Logger, "wheellock: unlock messages are heard again", s.cfg.Where()...)
+	defer func() { s.lasted = max(time.Since(since), 1) }()
+	s.cfg.Outage.Ended(s, s.cfg.Logger, "wheellock: unlock messages are heard again", s.cfg.Where()...)
 	for {
 		select {
 		case <-ctx.Done():

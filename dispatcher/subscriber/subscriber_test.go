@@ -17,7 +17,7 @@ import (
 // owner writes down what it is told.
 type owner struct{ told chan string }
 
-func (o *owner) Heard() { o.told <- "heard" }
+func (o *owner) Received() { o.told <- "heard" }
 func (o *owner) Subscribed(channels []string) {
 	channels = slices.Sorted(slices.Values(channels))
 	o.told <- "subscribed " + strings.Join(channels, " ")
@@ -74,7 +74,7 @@ func TestSubscriber(t *testing.T) {
 		server, s, o := listening(t, "a", "b")
 		server.MustDo("PUBLISH", "a", "0")
 		o.want(t, "heard")
-		if news := s.Hear(); news["a"].N != 1 || len(news) != 1 {
+		if news := s.Take(); news["a"].N != 1 || len(news) != 1 {
 			t.Errorf("heard %v, want one message on a", news)
 		}
 		s.Want("a", false)

@@ -1,9 +1,8 @@
-// Package topology says which Redis serves a name, and how the dispatcher learns that another one does.
+// Package topology finds out which Redis serves a name.
 //
-// In a cluster a node tells a Map of all hash slots (map.go), or redirects one command (redirect.go). The loop keeps
-// what it was told in a Table (table.go) and asks again by the schedule of a Survey (survey.go). With Sentinel a
-// Follower notices that another server is the master (follower.go).
+// In a cluster, a Map is the answer of one node to the question which node serves which hash slot, and a Redirect the refusal of one
+// command by a node that does not serve its slot. The loop keeps what it learned in a Table, and asks again by the schedule of a
+// Survey. With Sentinel, a Follower notices that another server has become the master.
 //
-// Map, Table, Redirect and Survey are values: they have no goroutine, lock or clock. The loop owns them and says what
-// time it is.
+// Map, Table, Redirect and Survey are values: they have no goroutine, lock or clock. The loop owns them and passes the time.
 package topology

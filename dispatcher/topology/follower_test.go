@@ -17,9 +17,9 @@ type sentinelClient struct {
 	master atomic.String
 }
 
-func (c *sentinelClient) Mode() rueidis.ClientMode { return c.mode }
-func (c *sentinelClient) Nodes() map[string]rueidis.Client {
-	return maps.Collect(func(yield func(string, rueidis.Client) bool) { yield(c.master.Load(), nil) })
+func (s *sentinelClient) Mode() rueidis.ClientMode { return s.mode }
+func (s *sentinelClient) Nodes() map[string]rueidis.Client {
+	return maps.Collect(func(yield func(string, rueidis.Client) bool) { yield(s.master.Load(), nil) })
 }
 
 func TestFollower(t *testing.T) {

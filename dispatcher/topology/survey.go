@@ -25,14 +25,14 @@ const (
 // NewSurvey returns a schedule with nothing to ask.
 func NewSurvey() Survey { return Survey{dueAt: gate.Never} }
 
-// Hurry makes the next question due at that time at the latest.
-func (s *Survey) Hurry(at gate.Time) { s.dueAt = min(s.dueAt, at) }
+// SetDue makes the next question due at that time at the latest.
+func (s *Survey) SetDue(at gate.Time) { s.dueAt = min(s.dueAt, at) }
 
-// Soon makes a question due, but not right after the last one.
-func (s *Survey) Soon(now gate.Time) { s.Hurry(max(now, s.sent+surveyEvery)) }
+// Request makes a question due, but not right after the last one.
+func (s *Survey) Request(now gate.Time) { s.SetDue(max(now, s.sent+surveyEvery)) }
 
 // Retry makes a question due after a pause, because something still fails.
-func (s *Survey) Retry(now gate.Time) { s.Hurry(now + surveyPause) }
+func (s *Survey) Retry(now gate.Time) { s.SetDue(now + surveyPause) }
 
 // Due reports whether a question is to be sent now.
 func (s *Survey) Due(now gate.Time) bool { return !s.away && now >= s.dueAt }

@@ -22,18 +22,18 @@ func TestSurvey(t *testing.T) {
 	})
 	t.Run("asks at once at first, and then once in surveyEvery", func(t *testing.T) {
 		s := NewSurvey()
-		s.Soon(10 * time.Second)
+		s.Request(10 * time.Second)
 		due(t, &s, 10*time.Second)
 		s.Sent(10 * time.Second)
 		s.Answered(10*time.Second + 1)
-		s.Soon(10*time.Second + 2)
+		s.Request(10*time.Second + 2)
 		due(t, &s, 10*time.Second+surveyEvery)
 	})
 	t.Run("asks one question at a time", func(t *testing.T) {
 		s := NewSurvey()
-		s.Hurry(time.Second)
+		s.SetDue(time.Second)
 		s.Sent(time.Second)
-		s.Hurry(time.Second + 1)
+		s.SetDue(time.Second + 1)
 		if s.Due(time.Minute) || s.Alarm() != gate.Never {
 			t.Error("due while a question is under way")
 		}
@@ -45,11 +45,11 @@ func TestSurvey(t *testing.T) {
 	})
 	t.Run("asks again after a pause when it was not answered", func(t *testing.T) {
 		s := NewSurvey()
-		s.Hurry(time.Second)
+		s.SetDue(time.Second)
 		s.Sent(time.Second)
 		s.Failed(3 * time.Second)
 		due(t, &s, 3*time.Second+surveyPause)
-		s.Hurry(3 * time.Second) // a link broke
+		s.SetDue(3 * time.Second) // a link broke
 		due(t, &s, 3*time.Second)
 	})
 }

@@ -24,8 +24,8 @@ func (t *Table[N]) Serves(slot uint16) N { return t.nodes[slot] }
 // Count returns how many hash slots a node serves.
 func (t *Table[N]) Count(n N) int { return t.count[n] }
 
-// Give lets a node serve a hash slot from now on.
-func (t *Table[N]) Give(slot uint16, to N) {
+// Assign records that a node serves a hash slot from now on.
+func (t *Table[N]) Assign(slot uint16, to N) {
 	from := t.nodes[slot]
 	if from == to {
 		return
@@ -38,11 +38,11 @@ func (t *Table[N]) Give(slot uint16, to N) {
 	t.moved[slot] = true
 }
 
-// Moved reports whether a hash slot was given to another node since the last Settle.
+// Moved reports whether a hash slot was assigned to another node since the last ClearMoved.
 func (t *Table[N]) Moved(slot uint16) bool { return t.moved[slot] }
 
-// Settled reports whether no hash slot has moved since the last Settle.
-func (t *Table[N]) Settled() bool { return len(t.moved) == 0 }
+// NoneMoved reports whether no hash slot has moved since the last ClearMoved.
+func (t *Table[N]) NoneMoved() bool { return len(t.moved) == 0 }
 
-// Settle forgets which hash slots have moved: their names have been told.
-func (t *Table[N]) Settle() { clear(t.moved) }
+// ClearMoved forgets which hash slots have moved. The caller has moved their names.
+func (t *Table[N]) ClearMoved() { clear(t.moved) }

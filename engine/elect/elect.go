@@ -16,7 +16,7 @@
 // the lease, and only then gives back the second lock, which the next leader waits for. What no lock on Redis can
 // promise is in docs/GUARANTEES.md.
 //
-// Who leads: [Election.Leader] and [Election.Observe] tell, also to processes that never call Run. The leader is noted
+// [Election.Leader] and [Election.Observe] return the leader, also to processes that never call Run. The leader is noted
 // in a key beside the mutex's, in the same hash slot. The note counts only while its writer has the mutex.
 //
 // Everything works on a single server, with Sentinel, and in a Redis Cluster.
@@ -47,7 +47,7 @@ var (
 
 // Options say how an [Election] works. The zero value works.
 type Options struct {
-	// Identity is who this process is for those who ask who leads: 1 to 1,024 bytes of any content. Default
+	// Identity is the name of this process in [Leader]: 1 to 1,024 bytes of any content. Default
 	// "program@host:pid".
 	Identity string
 	// Lease is how long Redis keeps the leadership of a process that died. It is renewed every third of it. Whole
@@ -87,8 +87,8 @@ func invalid(format string, args ...any) error {
 	return fmt.Errorf("%w: "+format, append([]any{engine.ErrInvalid}, args...)...)
 }
 
-// Election is one candidate for the leadership of a name, and a view of who leads. Any goroutine may use it. Making one
-// costs nothing and asks nobody.
+// Election is one candidate for the leadership of a name, and a view of its leader. Any goroutine may use it. Making one
+// costs nothing and sends nothing.
 type Election struct {
 	e     *engine.Engine
 	name  string
@@ -114,57 +114,57 @@ func New(e *engine.Engine, name string, opts Options) *Election {
 }
 
 // String names the election.
-func (el *Election) String() string { return fmt.Sprintf("election %q", el.name) }
+func (e *Election) String() string { return fmt.Sprintf("election %q", e.name) }
 
 // Format is String for every verb. Without it fmt would look into what other goroutines write.
-func (el *Election) Format(f fmt.State, _ rune) { fmt.Fprint(f, el.String()) }
+func (e *Election) Format(f fmt.State, _ rune) { fmt.Fprint(f, e.String()) }
 
-// Leader is who leads.
+// Leader is the process that leads.
 type Leader struct {
 	Term     int64     // the fencing token
 	Identity string    // Options.Identity of the leader
 	Since    time.Time // by the clock of the server
 }
 
-// Leader asks Redis who leads. The error Is [ErrNoLeader] if nobody does; else it is of the group
+// Leader asks Redis for the leader. The error Is [ErrNoLeader] if there is none; else it is of the group
 // [engine.ErrUnavailable], [engine.ErrForeignKey], [engine.ErrInvalid] or [engine.ErrClosed]. If ctx has no deadline,
 // Leader waits for the answer for AnswerTimeout of the engine.
 //
 // A process leads from a moment before its lead is called until the context of lead has ended and the name is free.
-func (el *Election) Leader(ctx context.Context) (Leader, error) {
-	leader, _, err := el.ask(ctx, nil)
+func (e *Election) Leader(ctx context.Context) (Leader, error) {
+	leader, _, err := e.ask(ctx, nil)
 	return leader, err
 }
 
 // Deadline returns when the leadership of this process ends unless it is renewed, as [engine.Hold.Deadline] does; zero if it does not
 // lead. It asks nobody.
-func (el *Election) Deadline() time.Time {
-	el.mu.Lock()
-	defer el.mu.Unlock()
-	if el.term == nil {
+func (e *Election) Deadline() time.Time {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.term == nil {
 		return time.Time{}
 	}
-	return slices.MinFunc([]time.Time{el.term.mutex.Deadline(), el.term.second.Deadline()}, time.Time.Compare)
+	return slices.MinFunc([]time.Time{e.term.mutex.Deadline(), e.term.second.Deadline()}, time.Time.Compare)
 }
 
-// ask asks who leads, after the note is written if there is one.
-func (el *Election) ask(ctx context.Context, note *leaders.Note) (leader Leader, passes bool, err error) {
-	if el.wrong != nil {
-		return Leader{}, false, el.failed(el.wrong)
+// ask asks Redis for the leader. If note is not nil, it is written first.
+func (e *Election) ask(ctx context.Context, note *leaders.Note) (leader Leader, passes bool, err error) {
+	if e.wrong != nil {
+		return Leader{}, false, e.failed(e.wrong)
 	}
-	l, passes, err := leaders.Ask(ctx, el.e, el.name, note)
+	l, passes, err := leaders.Ask(ctx, e.e, e.name, note)
 	switch {
 	case err != nil:
 		return Leader{}, passes, err
 	case l.Term == 0:
-		return Leader{}, false, el.failed(ErrNoLeader)
+		return Leader{}, false, e.failed(ErrNoLeader)
 	}
 	return Leader{Term: l.Term, Identity: l.Identity, Since: l.Since}, false, nil
 }
 
 // failed says which election an error is about.
-func (el *Election) failed(err error) error {
-	return &electionError{el.name, err}
+func (e *Election) failed(err error) error {
+	return &electionError{e.name, err}
 }
 
 // electionError is formatted only when it is read: ErrNoLeader may be frequent.

@@ -16,34 +16,35 @@ const (
 	listenPace = 250 * time.Millisecond // between a subscription that ended and the next
 
 	// After a message that told of no new leader, the next leads to a question 1 ms after the last one at the earliest, doubling to
-	// 250 ms: whoever floods the channel makes each observer ask four times a second.
+	// 250 ms: a flood of messages makes each observer ask at most four times a second.
 	firstHeed   = time.Millisecond
 	longestHeed = 250 * time.Millisecond
 )
 
-// Observe yields who leads, and then every new leader it learns of, until ctx ends. Of leaders in quick succession it
-// may skip some, but never the last: whoever goes on leading is yielded. It yields nothing while nobody leads; if the
-// same process leads again, it yields it again, with its new term.
+// Observe yields the leader, and then every new leader it learns of, until ctx ends. Of leaders in quick succession it
+// may skip some, but never the last. It yields nothing while there is no leader; if the same process leads again, it yields that
+// process again, with its new term.
 //
 // A message from the new leader wakes the observer. In case messages are lost, it also asks every five seconds, and
-// whenever its connection was broken. While messages come that tell of no new leader, it asks four times a second. It goes on while Redis cannot be reached. Besides ctx, these end it: the engine is
+// whenever its connection was broken. While messages come without a new leader, it asks four times a second. It goes on while Redis cannot
+// be reached. Besides ctx, these end it: the engine is
 // closed, the election is invalid, or Redis refuses for a reason that does not pass. [Election.Leader] then returns the
 // error.
-func (el *Election) Observe(ctx context.Context) iter.Seq[Leader] {
+func (e *Election) Observe(ctx context.Context) iter.Seq[Leader] {
 	return func(yield func(Leader) bool) {
-		if el.wrong != nil {
+		if e.wrong != nil {
 			return
 		}
 		ctx, stop := context.WithCancel(ctx)
 		wake, stopped := make(chan struct{}, 1), make(chan struct{})
 		go func() {
 			defer close(stopped)
-			el.listen(ctx, wake)
+			e.followLeader(ctx, wake)
 		}()
 		defer func() { stop(); <-stopped }()
 		last, pause := int64(0), time.Duration(0)
 		for ctx.Err() == nil {
-			leader, passes, err := el.ask(ctx, nil)
+			leader, passes, err := e.ask(ctx, nil)
 			next := lookEvery
 			switch {
 			case err == nil && leader.Term != last:
@@ -54,7 +55,7 @@ func (el *Election) Observe(ctx context.Context) iter.Seq[Leader] {
 			case passes:
 				next = askAgain
 			case err != nil && !errors.Is(err, ErrNoLeader) && ctx.Err() == nil:
-				el.opts.Logger.Warn("wheellock: cannot observe an election", "election", el.name, "error", err)
+				e.opts.Logger.Warn("wheellock: cannot observe an election", "election", e.name, "error", err)
 				return
 			}
 			wait(ctx, nil, pause)
@@ -67,17 +68,17 @@ func (el *Election) Observe(ctx context.Context) iter.Seq[Leader] {
 	}
 }
 
-// listen puts a token into wake whenever there may be a new leader.
-func (el *Election) listen(ctx context.Context, wake chan<- struct{}) {
-	heard := func() {
+// followLeader puts a token into wake whenever there may be a new leader.
+func (e *Election) followLeader(ctx context.Context, wake chan<- struct{}) {
+	wakeUp := func() {
 		select {
 		case wake <- struct{}{}:
 		default:
 		}
 	}
 	for ctx.Err() == nil {
-		if err := leaders.Listen(ctx, el.e, el.name, heard); errors.Is(err, engine.ErrClosed) || errors.Is(err, engine.ErrInvalid) {
-			heard() // who asks now gets that error
+		if err := leaders.Listen(ctx, e.e, e.name, wakeUp); errors.Is(err, engine.ErrClosed) || errors.Is(err, engine.ErrInvalid) {
+			wakeUp() // the question that follows gets that error
 			return
 		}
 		wait(ctx, nil, listenPace)

@@ -28,56 +28,56 @@ const standBack = 500 * time.Millisecond
 // When ctx ends Run returns an error that Is ctx.Err() and context.Cause(ctx), joined with lead's, if lead was running
 // and its error is another one. The other errors are [engine.ErrInvalid], also if Run of this Election is running
 // already; [engine.ErrRefused] for a reason that does not pass; [engine.ErrForeignKey]; and [engine.ErrClosed].
-func (el *Election) Run(ctx context.Context, lead func(ctx context.Context, term int64) error) error {
-	if err := el.begin(lead == nil); err != nil {
-		return el.failed(err)
+func (e *Election) Run(ctx context.Context, lead func(ctx context.Context, term int64) error) error {
+	if err := e.begin(lead == nil); err != nil {
+		return e.failed(err)
 	}
-	defer el.finish()
+	defer e.finish()
 	for {
-		again, err := el.campaign(ctx, lead)
+		again, err := e.campaign(ctx, lead)
 		if !again {
 			return err
 		}
 		if err != nil {
-			el.opts.Logger.Warn("wheellock: campaigns again", "election", el.name, "error", err)
+			e.opts.Logger.Warn("wheellock: campaigns again", "election", e.name, "error", err)
 		}
 		wait(ctx, nil, standBack)
 	}
 }
 
 // begin checks that Run may run.
-func (el *Election) begin(withoutLead bool) error {
-	el.mu.Lock()
-	defer el.mu.Unlock()
+func (e *Election) begin(withoutLead bool) error {
+	e.mu.Lock()
+	defer e.mu.Unlock()
 	switch {
-	case el.wrong != nil:
-		return el.wrong
+	case e.wrong != nil:
+		return e.wrong
 	case withoutLead:
 		return invalid("lead is nil")
-	case el.running:
+	case e.running:
 		return invalid("Run is running already: use an Election for each candidate")
 	}
-	el.running = true
+	e.running = true
 	return nil
 }
 
-func (el *Election) finish() {
-	el.mu.Lock()
-	defer el.mu.Unlock()
-	el.running = false
+func (e *Election) finish() {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.running = false
 }
 
 // campaign waits for one term and leads. again: Run goes on after err.
-func (el *Election) campaign(ctx context.Context, lead func(context.Context, int64) error) (again bool, err error) {
-	t, passes, err := el.win(ctx)
+func (e *Election) campaign(ctx context.Context, lead func(context.Context, int64) error) (again bool, err error) {
+	t, passes, err := e.win(ctx)
 	if err != nil {
 		return passes && ctx.Err() == nil, err
 	}
-	el.set(t)
-	defer el.set(nil)
-	el.opts.Logger.Info("wheellock: leads", "election", el.name, "term", t.number)
+	e.set(t)
+	defer e.set(nil)
+	e.opts.Logger.Info("wheellock: leads", "election", e.name, "term", t.number)
 	led, err := t.run(lead)
-	el.opts.Logger.Info("wheellock: leads no more", "election", el.name, "term", t.number, "cause", context.Cause(t.ctx))
+	e.opts.Logger.Info("wheellock: leads no more", "election", e.name, "term", t.number, "cause", context.Cause(t.ctx))
 	switch {
 	case led:
 		return err == nil, err
@@ -87,7 +87,7 @@ func (el *Election) campaign(ctx context.Context, lead func(context.Context, int
 		}
 		return true, err
 	}
-	ended := el.failed(endedBy(ctx))
+	ended := e.failed(endedBy(ctx))
 	if err == nil || errors.Is(ended, err) || errors.Is(err, ctx.Err()) || errors.Is(err, context.Cause(ctx)) {
 		return false, ended
 	}
@@ -103,10 +103,10 @@ func endedBy(ctx context.Context) error {
 	return fmt.Errorf("%w: %w", err, cause)
 }
 
-func (el *Election) set(t *term) {
-	el.mu.Lock()
-	defer el.mu.Unlock()
-	el.term = t
+func (e *Election) set(t *term) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.term = t
 }
 
 // Resign ends the leadership of this process. The context of lead ends first, with [ErrResigned]; when lead has
@@ -121,13 +121,13 @@ func (el *Election) set(t *term) {
 //   - ctx.Err() and context.Cause(ctx) if ctx ended before: the name is freed when lead has returned.
 //
 // Inside lead, return nil instead. Resign with the context of lead, or with a child of it, does not wait for lead.
-func (el *Election) Resign(ctx context.Context) error {
-	if el.wrong != nil {
-		return el.failed(el.wrong)
+func (e *Election) Resign(ctx context.Context) error {
+	if e.wrong != nil {
+		return e.failed(e.wrong)
 	}
-	el.mu.Lock()
-	t := el.term
-	el.mu.Unlock()
+	e.mu.Lock()
+	t := e.term
+	e.mu.Unlock()
 	if t == nil {
 		return nil
 	}
@@ -141,6 +141,6 @@ func (el *Election) Resign(ctx context.Context) error {
 	case <-t.over:
 		return t.err
 	case <-ctx.Done():
-		return el.failed(fmt.Errorf("resign: %w", endedBy(ctx)))
+		return e.failed(fmt.Errorf("resign: %w", endedBy(ctx)))
 	}
 }

@@ -13,8 +13,8 @@ import (
 	"github.com/wheellock/wheellock/scripts"
 )
 
-// term is one term of this process. It has two locks, the mutex of the election, whose token is the term's number, and a
-// second one. Without the second lock two processes could lead for a third of a lease:
+// term is one term of this process. It has two locks, the mutex of the election and a second one. The token of the mutex is the
+// term's number. Without the second lock two processes could lead for a third of a lease:
 //
 //  1. Somebody deletes the key of the mutex. The engine of its holder does not know that yet.
 //  2. The next candidate gets the mutex and leads.
@@ -39,15 +39,15 @@ type term struct {
 type termKey struct{}
 
 // win waits until this process may lead. passes: to campaign again may help.
-func (el *Election) win(ctx context.Context) (t *term, passes bool, err error) {
-	t = &term{el: el, over: make(chan struct{})}
-	if t.mutex, err = t.lock(ctx, el.e.FencedMutex(el.name)); err != nil {
+func (e *Election) win(ctx context.Context) (t *term, passes bool, err error) {
+	t = &term{el: e, over: make(chan struct{})}
+	if t.mutex, err = t.lock(ctx, e.e.FencedMutex(e.name)); err != nil {
 		return nil, errors.Is(err, engine.ErrOverloaded), err
 	}
 	t.number, _ = t.mutex.Token()
 	ctx, t.end = context.WithCancelCause(context.WithValue(ctx, termKey{}, t))
 	t.ctx = t.mutex.Context(ctx)
-	if t.second, err = t.lock(t.ctx, el.e.Mutex(scripts.SuffixName(el.name, "leading"))); err == nil {
+	if t.second, err = t.lock(t.ctx, e.e.Mutex(scripts.SuffixName(e.name, "leading"))); err == nil {
 		t.ctx = t.second.Context(t.ctx)
 		passes, err = t.announce()
 	}
@@ -89,8 +89,8 @@ func keep(h *engine.Hold, lease time.Duration) {
 	}
 }
 
-// announce notes in Redis that this process leads, and tells who observes. lead runs only after it: whoever asks from
-// then on is told of this leader.
+// announce notes in Redis that this process leads, and publishes that to observers. lead runs only after it, so every question
+// from then on is answered with this leader.
 func (t *term) announce() (passes bool, err error) {
 	for {
 		leader, passes, err := t.el.ask(t.ctx, &leaders.Note{Owner: t.mutex.TenureID(), Term: t.number, Identity: t.el.opts.Identity})
@@ -110,7 +110,7 @@ func (t *term) announce() (passes bool, err error) {
 // run calls lead and gives the locks back when it has returned. led: lead returned before its context ended.
 func (t *term) run(lead func(context.Context, int64) error) (led bool, err error) {
 	defer t.giveBack()
-	// Who takes the mutex by force does not wait for lead to return, only for the end of its context.
+	// After a ForceUnlock of the mutex the next leader does not wait for lead to return, only for the end of its context.
 	defer context.AfterFunc(t.mutex.Context(context.Background()), func() {
 		_ = t.ctx.Err() // ends it by the cause of the mutex, if it has not ended yet
 		t.second.UnlockAsync()
@@ -122,7 +122,7 @@ func (t *term) run(lead func(context.Context, int64) error) (led bool, err error
 // answerTime bounds how long the answers to the release are waited for. The engine goes on releasing.
 const answerTime = time.Second
 
-// giveBack frees the second lock and then the mutex, so that who gets the mutex finds the second lock free.
+// giveBack frees the second lock and then the mutex, so that the next owner of the mutex finds the second lock free.
 func (t *term) giveBack() {
 	t.end(nil)
 	_ = t.ctx.Err()
@@ -143,14 +143,14 @@ func (t *term) giveBack() {
 	}
 }
 
-// unknown returns the error of a release whose fate is not known; nil: the lock is free. Redis may keep a lock that was lost, if the last
+// unknown returns the error of a release that may not have run; nil: the lock is free. Redis may keep a lock that was lost, if the last
 // answers were, for a lease more. The second lock is ErrUnlocked only if run gave it back, because the mutex was lost.
-func (el *Election) unknown(err error) error {
+func (e *Election) unknown(err error) error {
 	switch {
 	case errors.Is(err, engine.ErrUnlocked):
 		return nil
 	case errors.Is(err, context.DeadlineExceeded):
-		return el.failed(fmt.Errorf("%w: %w", engine.ErrUncertain, err))
+		return e.failed(fmt.Errorf("%w: %w", engine.ErrUncertain, err))
 	}
 	return err
 }

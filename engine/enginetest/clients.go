@@ -15,8 +15,8 @@ type client struct {
 	since time.Time
 }
 
-// greet notes the name that a client gives itself in HELLO.
-func (s *Server) greet(peer *server.Peer, args []string) {
+// noteName notes the name of a client, which the client sets by HELLO.
+func (s *Server) noteName(peer *server.Peer, args []string) {
 	i := slices.Index(args, "SETNAME")
 	if i < 0 || i+1 == len(args) {
 		return

@@ -24,14 +24,14 @@ const (
 	// NoPermission is a user without the right to the key (NOPERM): nothing runs. Lock and TryLock get
 	// [engine.ErrRefused]; renewals and releases are repeated.
 	NoPermission
-	// LostAnswer is a connection that breaks after the server ran the call and before the answer came. Whoever asked
+	// LostAnswer is a connection that breaks after the server ran the call and before the answer came. The engine
 	// cannot know whether it ran: Lock asks again, TryLock gets [engine.ErrUncertain], renewals and releases are repeated.
 	LostAnswer
 )
 
 // String returns how Redis, or the network, calls it.
-func (f CallFailure) String() string {
-	switch f {
+func (c CallFailure) String() string {
+	switch c {
 	case OutOfMemory:
 		return "OOM"
 	case NoPermission:
@@ -39,7 +39,7 @@ func (f CallFailure) String() string {
 	case LostAnswer:
 		return "lost answer"
 	default:
-		return fmt.Sprintf("CallFailure(%d)", int(f))
+		return fmt.Sprintf("CallFailure(%d)", int(c))
 	}
 }
 
@@ -62,7 +62,7 @@ func (s *Server) FailNextRenewal(name string, f CallFailure) {
 }
 
 // FailNextUnlock is FailNextRenewal for the next unlock, which may also be one by which an engine cleans up after a call
-// whose outcome it does not know.
+// with an unknown outcome.
 func (s *Server) FailNextUnlock(name string, f CallFailure) {
 	s.fail("FailNextUnlock", name, unlock, f)
 }

@@ -56,13 +56,13 @@ func (l *link) Write(p []byte) (int, error) {
 	l.transit = append(l.transit, packet{time.Now().Add(latency), bytes.Clone(p)})
 	if !l.carrying {
 		l.carrying = true
-		go l.carry()
+		go l.deliver()
 	}
 	return len(p), nil
 }
 
-// carry has packets arrive, in their order, until none is on its way.
-func (l *link) carry() {
+// deliver makes packets arrive, in their order, until none is on its way.
+func (l *link) deliver() {
 	for {
 		l.mu.Lock()
 		if len(l.transit) == 0 || l.over {
@@ -76,7 +76,7 @@ func (l *link) carry() {
 		select {
 		case <-time.After(time.Until(next.due)):
 			l.Conn.SetWriteDeadline(time.Time{}) // of a Write that is over for its caller
-			l.Conn.Write(next.data)              // who reads learns if the other end has gone
+			l.Conn.Write(next.data)              // the reader notices if the other end has gone
 		case <-l.closed:
 		}
 	}

@@ -26,7 +26,7 @@ return 'taken'`
 )
 
 // Occupy takes a lock as a program elsewhere would that is not in this test, such as one with Redisson: a Mutex, FencedMutex
-// or SpinMutex. Nobody renews its lease. vacate unlocks it, which wakes those who wait; it may be called twice, and does
+// or SpinMutex. Nobody renews its lease. vacate unlocks it, which wakes waiters; it may be called twice, and does
 // nothing when the lease is over. With a NameMapper, name is the mapped one.
 //
 // The error Is [engine.ErrHeld] if the name is taken already, and [engine.ErrInvalid] if it is empty or lease is under a

@@ -31,8 +31,8 @@ type Server struct {
 	down     bool
 	latency  time.Duration
 	links    map[*link]struct{}
-	tracking map[*server.Peer]struct{} // who asked to be told of changed keys
-	clients  map[*server.Peer]client   // who has a name
+	tracking map[*server.Peer]struct{} // the clients with CLIENT TRACKING
+	clients  map[*server.Peer]client   // the clients that have set a name
 
 	loading sync.Mutex        // guards the next two; held while a script is parsed
 	scripts map[string]string // by digest: loaded by an engine, and called by none
@@ -101,7 +101,7 @@ func (s *Server) connection() rueidis.ClientOption {
 		InitAddress:       []string{"enginetest:6379"},
 		DialCtxFn:         s.dial,
 		ForceSingleClient: true, // the server would pass for a cluster of one
-		AlwaysPipelining:  true, // its connections hold nothing: who writes must not be who reads
+		AlwaysPipelining:  true, // its connections hold nothing: writer and reader must be different goroutines
 	}
 }
 
@@ -124,7 +124,7 @@ func (s *Server) dial(_ context.Context, _ string, _ *net.Dialer, _ *tls.Config)
 // before runs before every command.
 func (s *Server) before(peer *server.Peer, command string, args ...string) (done bool) {
 	if command == "HELLO" {
-		s.greet(peer, args)
+		s.noteName(peer, args)
 	}
 	if !peer.Resp3 { // a command of a script, for which time stands still as in Redis, or a greeting
 		return s.refusesMemory(peer, command, args)
@@ -138,7 +138,7 @@ func (s *Server) before(peer *server.Peer, command string, args ...string) (done
 		return s.fails(peer, args)
 	case command == "CLIENT" && len(args) > 1 && args[0] == "TRACKING":
 		s.track(peer)
-	case command == "CLIENT" && len(args) > 0 && args[0] == "LIST": // by which engine.Holder finds who has an id
+	case command == "CLIENT" && len(args) > 0 && args[0] == "LIST": // by which engine.Holder finds the client of an id
 		peer.WriteBulk(s.list())
 	case command == "INFO": // by which engine.Quorum tells servers apart
 		peer.WriteBulk("# Server\r\nrun_id:" + s.runID + "\r\n")
@@ -166,7 +166,7 @@ func digest(script string) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// load loads a script that was kept. Who calls it at the same time waits until it is loaded.
+// load loads a script that was kept. A second caller waits until it is loaded.
 func (s *Server) load(digest string) {
 	s.loading.Lock()
 	defer s.loading.Unlock()

@@ -115,23 +115,23 @@ type whoLost struct {
 }
 
 // oneIn has the answers of one call of a script in n get lost on a way, for ever.
-func (l *whoLost) oneIn(n int, c *chance, way *redisnet.Direction) {
+func (w *whoLost) oneIn(n int, c *chance, way *redisnet.Direction) {
 	way.Swallow(-1, func(args []string) bool {
 		if !strings.EqualFold(args[0], "EVALSHA") || c.below(n) > 0 {
 			return false
 		}
-		l.mu.Lock()
-		defer l.mu.Unlock()
-		l.times[args[1]]++
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		w.times[args[1]]++
 		return true
 	})
 }
 
 // require checks that answers of each of these scripts got lost.
-func (l *whoLost) require(t *testing.T, of ...scripts.Script) {
+func (w *whoLost) require(t *testing.T, of ...scripts.Script) {
 	t.Helper()
 	for _, script := range of {
-		n := l.times[testkit.Digest(script)]
+		n := w.times[testkit.Digest(script)]
 		t.Logf("%d answers of %s got lost", n, script.Name)
 		if n == 0 {
 			t.Errorf("no answer of %s got lost", script.Name)

@@ -64,18 +64,18 @@ func allPermits(e []*engine.Engine, name string) source {
 	return somePermits{e[0].PermitSemaphore(name), several}
 }
 
-func (p somePermits) get(ctx context.Context, opts ...engine.LockOption) (taken, error) {
-	return p.sized(held(p.Acquire(ctx, p.n, opts...)))
+func (s somePermits) get(ctx context.Context, opts ...engine.LockOption) (taken, error) {
+	return s.sized(held(s.Acquire(ctx, s.n, opts...)))
 }
 
-func (p somePermits) try(ctx context.Context, opts ...engine.LockOption) (taken, error) {
-	return p.sized(held(p.TryAcquire(ctx, p.n, opts...)))
+func (s somePermits) try(ctx context.Context, opts ...engine.LockOption) (taken, error) {
+	return s.sized(held(s.TryAcquire(ctx, s.n, opts...)))
 }
 
-func (p somePermits) async(ctx context.Context) under { return pending(p.AcquireAsync(ctx, p.n)) }
+func (s somePermits) async(ctx context.Context) under { return pending(s.AcquireAsync(ctx, s.n)) }
 
-func (p somePermits) sized(got taken, err error) (taken, error) {
-	got.room = int64(p.n)
+func (s somePermits) sized(got taken, err error) (taken, error) {
+	got.room = int64(s.n)
 	return got, err
 }
 

@@ -73,20 +73,20 @@ func newFairWaiters(t *testing.T, addr string) *fairWaiters {
 // fairLife is FairWaiterLease in these tests: a process that stands still for two thirds of it may lose its places.
 const fairLife = 3 * time.Second
 
-func (w *fairWaiters) wait(n int) {
+func (f *fairWaiters) wait(n int) {
 	for range n {
-		w.done.Add(1)
-		w.e.FairMutex(fairName).LockAsync(context.Background()).Then(func(h *engine.Hold, err error) {
-			defer w.done.Done()
+		f.done.Add(1)
+		f.e.FairMutex(fairName).LockAsync(context.Background()).Then(func(h *engine.Hold, err error) {
+			defer f.done.Done()
 			if err != nil {
-				w.t.Errorf("Lock: %v", err)
+				f.t.Errorf("Lock: %v", err)
 				return
 			}
-			if err := w.client.Do(context.Background(), w.client.B().Rpush().Key(servedKey).Element(h.TenureID()).Build()).Error(); err != nil {
-				w.t.Errorf("RPUSH: %v", err)
+			if err := f.client.Do(context.Background(), f.client.B().Rpush().Key(servedKey).Element(h.TenureID()).Build()).Error(); err != nil {
+				f.t.Errorf("RPUSH: %v", err)
 			}
 			if err := testkit.Patiently(h.Unlock); err != nil {
-				w.t.Errorf("Unlock: %v", err)
+				f.t.Errorf("Unlock: %v", err)
 			}
 		})
 	}
@@ -117,7 +117,7 @@ func startOther(t *testing.T, addr string) *otherProcess {
 	return p
 }
 
-func (p *otherProcess) wait(n int) { fmt.Fprintln(p.in, n) }
+func (o *otherProcess) wait(n int) { fmt.Fprintln(o.in, n) }
 
 // awaitLength waits until a list is that long, for as long as it grows: a busy machine may take a while for thousands.
 func awaitLength(t *testing.T, s *redistest.Server, list string, n int64) {

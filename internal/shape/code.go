@@ -1,14 +1,17 @@
 package shape
 
 import (
+	"errors"
 	"fmt"
 	"go/ast"
 	"go/parser"
 	"go/token"
+	"go/types"
 	"io/fs"
 	"maps"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -53,71 +56,69 @@ func (c *code) under(folder string) (some []*packages.Package) {
 	return some
 }
 
-func (c *code) figures() ([]figure, error) {
-	up, err := c.upward()
-	if err != nil {
-		return nil, err
+func (c *code) figures() (all []figure, err error) {
+	most := func(what string, is, most int, where ...any) {
+		all = append(all, figure{what, is, most, fmt.Sprint(where...)})
 	}
-	median, most := c.functions()
-	biggest, methods := c.biggest()
-	figures := []figure{
-		{"functions of the product, lines: median / 95 %", fmt.Sprintf("%d / %d", median, most), "at most 9 / 34", median <= 9 && most <= 34},
-		{"imports between folders of the tree that run back up", fmt.Sprint(len(up), " ", up), "none", len(up) == 0},
-		{"methods of the biggest type", fmt.Sprintf("%s, %d", biggest, methods), "at most 35", methods <= 35},
+	lines := func(what string, limit int, suffix *regexp.Regexp, folders ...string) {
+		n := 0
+		err = errors.Join(err, c.walk(folders, suffix, func(_, text string) error { n += strings.Count(text, "\n"); return nil }))
+		most(what, n, limit)
 	}
-	for _, folder := range []string{"dispatcher/gate", "dispatcher", "cmd/loadgen"} {
-		share := c.comments(folder)
-		figures = append(figures, figure{"comments of " + folder + ", share of lines", fmt.Sprintf("%d %%", share), "14 to 28 %", share >= 14 && share <= 28})
+	gate := c.packages["dispatcher/gate"]
+	methods, name := c.biggest(callable)
+	most("methods that can be called on a type, promoted ones with them", methods, 60, name)
+	depth, name := c.biggest(embedding)
+	most("depth of embedding in the product", depth, 2, name)
+	up, upErr := c.upward()
+	most("imports between folders of the tree that run back up", len(up), 0, up)
+	places, wordsErr := c.riddles()
+	most("packages and documents with over 1 who, whom, whose, whoever in 1,000 words", len(places), 0, places)
+	tables := c.tables()
+	most("tables of operations", len(tables), 1, tables)
+	scripts, constants := 0, 0
+	err = errors.Join(upErr, wordsErr, c.walk([]string{"scripts"}, lua, func(string, string) error { scripts++; return nil }))
+	most("Lua files", scripts, 26)
+	for _, name := range gate.Types.Scope().Names() {
+		if of, is := gate.Types.Scope().Lookup(name).(*types.Const); is && !strings.HasPrefix(of.Type().String(), module) { // no enumeration
+			constants++
+		}
 	}
-	for _, p := range c.under("dispatcher") {
-		uses := c.uses(p)
-		back, all := backward(uses), len(uses)
-		name := strings.TrimPrefix(p.PkgPath, module+"/")
-		figures = append(figures, figure{"uses between files of " + name + " that run back up", fmt.Sprintf("%d of %d", back, all), "under 20", back < 20})
+	most("constants of gate", constants, 40)
+	most("receivers of gate that may be nil", c.nilReceivers(gate), 8)
+	lines("lines of the core, Go and Lua", 19_500, sources, product...)
+	lines("lines of laboratory and tools", 30_000, golang, harness...)
+	lines("lines of tests", 52_000, tests, folders...)
+	return all, err
+}
+
+// product yields the packages of what users get.
+func (c *code) product(yield func(*packages.Package) bool) {
+	for _, folder := range product {
+		for _, p := range c.under(folder) {
+			if !yield(p) {
+				return
+			}
+		}
 	}
-	own, err := c.lines(product)
-	if err != nil {
-		return nil, err
-	}
-	other, err := c.lines(harness)
-	return append(figures,
-		figure{"lines of the product", fmt.Sprint(own), "under 13,000", own < 13_000},
-		figure{"lines of the harness", fmt.Sprint(other), "under 13,500", other < 13_500},
-	), err
 }
 
 // declared yields every function of the product, with its package.
 func (c *code) declared(yield func(*packages.Package, *ast.FuncDecl) bool) {
-	for _, folder := range product {
-		for _, p := range c.under(folder) {
-			for _, f := range p.Syntax {
-				for _, d := range f.Decls {
-					if d, ok := d.(*ast.FuncDecl); ok && !yield(p, d) {
-						return
-					}
+	for p := range c.product {
+		for _, f := range p.Syntax {
+			for _, d := range f.Decls {
+				if d, ok := d.(*ast.FuncDecl); ok && !yield(p, d) {
+					return
 				}
 			}
 		}
 	}
 }
 
-// functions are how many lines a function of the product has: half of them at most median, 95 of 100 at most most.
-func (c *code) functions() (median, most int) {
-	var lines []int
-	for _, d := range c.declared {
-		if d.Body != nil {
-			lines = append(lines, c.line(d.End())-c.line(d.Pos())+1)
-		}
-	}
-	slices.Sort(lines)
-	return lines[len(lines)/2], lines[len(lines)*95/100]
-}
-
-func (c *code) line(at token.Pos) int { return c.fset.Position(at).Line }
-
 // upward are the imports that lead from a lower folder of the tree to a higher one, in any of its modules and without tests.
 func (c *code) upward() (up []string, err error) {
-	err = c.walk(folders, func(path string, text []byte) error {
+	err = c.walk(folders, golang, func(path, text string) error {
 		file, err := parser.ParseFile(token.NewFileSet(), path, text, parser.ImportsOnly)
 		if err != nil {
 			return err
@@ -139,22 +140,6 @@ func top(path string) string {
 	return name
 }
 
-// biggest is the type of the product with the most methods of its own.
-func (c *code) biggest() (name string, most int) {
-	count := make(map[string]int)
-	for p, d := range c.declared {
-		if d.Recv != nil {
-			count[p.Name+"."+receiver(d)]++
-		}
-	}
-	for n, k := range count {
-		if k > most || k == most && n < name {
-			name, most = n, k
-		}
-	}
-	return name, most
-}
-
 // receiver is the name of the type that a method is of.
 func receiver(d *ast.FuncDecl) string {
 	t := d.Recv.List[0].Type
@@ -172,47 +157,27 @@ func receiver(d *ast.FuncDecl) string {
 	}
 }
 
-// comments is how many of a hundred lines have a comment.
-func (c *code) comments(folder string) int {
-	with, all := 0, 0
-	for _, p := range c.under(folder) {
-		for _, f := range p.Syntax {
-			seen := make(map[int]bool)
-			for _, group := range f.Comments {
-				for _, one := range group.List {
-					for l := c.line(one.Pos()); l <= c.line(one.End()); l++ {
-						seen[l] = true
-					}
-				}
-			}
-			with += len(seen)
-			all += c.line(f.End())
-		}
-	}
-	return 100 * with / max(all, 1)
-}
+// What walk looks for.
+var (
+	golang  = regexp.MustCompile(`\.go$`)
+	lua     = regexp.MustCompile(`\.lua$`)
+	sources = regexp.MustCompile(`\.(go|lua)$`)
+	prose   = regexp.MustCompile(`\.(go|lua|md)$`)
+	tests   = regexp.MustCompile(`_test\.go$`)
+)
 
-// lines are how many lines of Go stand below folders, without tests.
-func (c *code) lines(folders []string) (n int, err error) {
-	err = c.walk(folders, func(_ string, text []byte) error {
-		n += strings.Count(string(text), "\n")
-		return nil
-	})
-	return n, err
-}
-
-// walk calls visit with every file of Go below folders that is no test, and its path below the root.
-func (c *code) walk(folders []string, visit func(path string, text []byte) error) error {
+// walk calls visit with every file below folders that which matches, and its path below the root. Tests have to be asked for.
+func (c *code) walk(folders []string, which *regexp.Regexp, visit func(path, text string) error) error {
 	for _, folder := range folders {
 		err := fs.WalkDir(os.DirFS(c.root), folder, func(path string, _ fs.DirEntry, err error) error {
-			if err != nil || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") || strings.Contains(path, "/testdata/") {
+			if err != nil || !which.MatchString(path) || tests.MatchString(path) != (which == tests) || strings.Contains(path, "/testdata/") {
 				return err
 			}
 			text, err := os.ReadFile(filepath.Join(c.root, path))
 			if err != nil {
 				return err
 			}
-			return visit(path, text)
+			return visit(path, string(text))
 		})
 		if err != nil {
 			return err

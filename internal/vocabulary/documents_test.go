@@ -81,33 +81,33 @@ var testReference = regexp.MustCompile("`([a-z0-9/]+)\\.((?:Test|Fuzz)[A-Za-z0-9
 // testSources are the sources of packages, by directory.
 type testSources map[string]string
 
-func (in testSources) of(t *testing.T, where string) string {
+func (ts testSources) of(t *testing.T, where string) string {
 	t.Helper()
-	if in[where] == "" {
+	if ts[where] == "" {
 		paths, err := filepath.Glob(filepath.Join(root, where, "*.go"))
 		if err != nil {
 			t.Fatal(err)
 		}
 		for _, path := range paths {
-			in[where] += read(t, path[len(root):])
+			ts[where] += read(t, path[len(root):])
 		}
 	}
-	return in[where]
+	return ts[where]
 }
 
 // require reports a test that does not exist. A subtest exists if its name is a string in the package.
-func (in testSources) require(t *testing.T, reference []string) {
+func (ts testSources) require(t *testing.T, reference []string) {
 	t.Helper()
-	source, name, sub := in.of(t, reference[1]), reference[2], reference[3]
+	source, name, sub := ts.of(t, reference[1]), reference[2], reference[3]
 	if !strings.Contains(source, "\nfunc "+name+"(") || sub != "" && !strings.Contains(source, `"`+sub+`"`) {
 		t.Errorf("TESTING.md names %s, which does not exist", reference[0])
 	}
 }
 
 // names reports whether a test names an invariant, in the comment above it or inside.
-func (in testSources) names(t *testing.T, reference []string, invariant string) bool {
+func (ts testSources) names(t *testing.T, reference []string, invariant string) bool {
 	t.Helper()
-	before, after, found := strings.Cut(in.of(t, reference[1]), "\nfunc "+reference[2]+"(")
+	before, after, found := strings.Cut(ts.of(t, reference[1]), "\nfunc "+reference[2]+"(")
 	comment := before[strings.LastIndex(before, "\n\n")+1:]
 	body, _, _ := strings.Cut(after, "\n}\n")
 	named := regexp.MustCompile(`\binvariants?: ([a-z-]+, )*` + invariant + `\b`)

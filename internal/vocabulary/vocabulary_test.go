@@ -1,5 +1,5 @@
 // Package vocabulary checks the documents of this project. Identifiers and documents use the terms of ARCHITECTURE.md's glossary, and
-// none of the words that were retired (words_test.go). The files, commands and tests that documents name exist (documents_test.go), and
+// none of the words that were retired (words_test.go); functions that act begin with a verb of one meaning (verbs_test.go). The files, commands and tests that documents name exist (documents_test.go), and
 // docs/OPERATIONS.md explains every message (messages_test.go). Tests do not sleep for a fixed time without a reason (sleeps_test.go).
 package vocabulary
 
@@ -67,10 +67,13 @@ func TestNoRetiredWordIsUsed(t *testing.T) {
 		}
 	}
 	for _, path := range files(t, ".go") {
-		where := filepath.ToSlash(filepath.Dir(path))
-		check(path, where, identifiers, parts(strings.TrimSuffix(filepath.Base(path), ".go")))
+		where, in := filepath.ToSlash(filepath.Dir(path)), identifiers
+		if follows(path) {
+			in |= ofProduct
+		}
+		check(path, where, in, parts(strings.TrimSuffix(filepath.Base(path), ".go")))
 		for _, name := range declared(parse(t, path)) {
-			check(path+": "+name, where, identifiers, parts(name))
+			check(path+": "+name, where, in, parts(name))
 		}
 	}
 	word := regexp.MustCompile(`\pL+`)

@@ -13,6 +13,7 @@ type places int
 const (
 	identifiers places = 1 << iota // as a whole part of a declared identifier or of a file's name
 	documents                      // as a whole word in a Markdown file
+	ofProduct                      // as identifiers, but only in the product without its tests and todo
 	everywhere  = identifiers | documents
 )
 
@@ -21,6 +22,7 @@ var words = []retired{
 	{"adrift", "unrouted", everywhere},
 	{"astray", "redirected", everywhere},
 	{"bell", "alarm", everywhere},
+	{"bounce", "answer with NotSent", ofProduct},
 	{"breed", "kind traits", everywhere},
 	{"buried", "expired", everywhere},
 	{"calm", "quiet period, recovery", everywhere},
@@ -36,9 +38,12 @@ var words = []retired{
 	{"exorcise", "release an orphan", everywhere},
 	{"floor", "layer", documents},
 	{"ghost", "orphan", everywhere},
+	{"given", "the noun", ofProduct},
 	{"grip", "lease of readers or of a writer", everywhere},
 	{"growth", "longer lease of a re-entry", identifiers},
 	{"haunt", "track an orphan", everywhere},
+	{"hear", "subscribe, receive", ofProduct},
+	{"heard", "received, subscribed, unread", ofProduct},
 	{"heir", "successor", everywhere},
 	{"house", "project", documents},
 	{"hush", "unsubscribe", everywhere},
@@ -50,13 +55,18 @@ var words = []retired{
 	{"loose", "unassigned", identifiers},
 	{"mute", "publish denied, silent", everywhere},
 	{"nowhere", "unassigned", identifiers},
+	{"owe", "expect", ofProduct},
 	{"owed", "pending, expected", identifiers},
 	{"paper", "document", everywhere},
 	{"parcel", "chunk, operation", everywhere},
 	{"presence", "owner's holds", identifiers},
+	{"prolong", "extend, renew", ofProduct},
 	{"room", "package, capacity", documents},
 	{"rung", "due, stepped", identifiers},
 	{"stint", "streak", everywhere},
+	{"tell", "notify, report, log", ofProduct},
+	{"told", "notified, reported, logged", ofProduct},
+	{"tune", "subscribe", ofProduct},
 	{"twin", "alias", everywhere},
 	{"ware", "resource, workload", everywhere},
 	{"weather", "update of health, network faults", everywhere},

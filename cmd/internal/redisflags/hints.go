@@ -19,5 +19,5 @@ var hints = strings.NewReplacer(
 	"\nwheellock: ", "\n", // of several errors
 )
 
-// Explain is what an error of the engine says, with advice for who uses a program with these flags.
+// Explain is what an error of the engine says, with advice for users of a program with these flags.
 func Explain(err error) string { return hints.Replace(strings.TrimPrefix(err.Error(), "wheellock: ")) }

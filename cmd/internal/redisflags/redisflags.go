@@ -31,7 +31,7 @@ const URLVariable = "WHEELLOCK_REDIS"
 // PasswordVariable is the environment variable with the password, where neither the URL nor a file has one. Without it redis-cli's is taken.
 const PasswordVariable = "WHEELLOCK_PASSWORD"
 
-// Define declares the flags, without the one for the URL, whose default is the program's matter.
+// Define declares the flags, without the one for the URL: its default is the program's matter.
 func (f *Flags) Define(flags *flag.FlagSet) {
 	flags.StringVar(&f.User, "user", "", "the `USER` to log in as, in place of the URL's")
 	flags.StringVar(&f.PasswordFile, "password-file", "", "`FILE` whose first line is the password, in place of the URL's; without both, "+PasswordVariable+" or REDISCLI_AUTH is it")
@@ -67,7 +67,7 @@ func (f *Flags) Options() (engine.Options, error) {
 	return o, err
 }
 
-// secure sets whom to trust, and what to show.
+// secure sets the certificates to trust, and the one to show.
 func (f *Flags) secure(c *tls.Config) error {
 	if c == nil {
 		return errors.New("--cacert, --cert and --key are for TLS: want a URL that begins with rediss://")

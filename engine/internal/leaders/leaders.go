@@ -16,10 +16,10 @@ type Note struct {
 
 // What package engine sets. engine is an *engine.Engine, name the name of a fenced mutex.
 var (
-	// Ask returns who leads. With a note it first writes the note, if its owner has the lock. passes: the reason of the
+	// Ask returns the leader. With a note it first writes the note, if its owner has the lock. passes: the reason of the
 	// error can pass by itself.
 	Ask func(ctx context.Context, engine any, name string, note *Note) (leader Note, passes bool, err error)
-	// Listen calls heard, which must not block, when it has begun to listen for new leaders, and whenever there is one. It
+	// Listen calls notify, which must not block, when it has begun to listen for new leaders, and whenever there is one. It
 	// returns when the subscription has ended, or with ctx.
-	Listen func(ctx context.Context, engine any, name string, heard func()) error
+	Listen func(ctx context.Context, engine any, name string, notify func()) error
 )

@@ -103,26 +103,26 @@ func modulesIn(clone string) (all []released, err error) {
 }
 
 // publish writes what a proxy has of the module.
-func (m *released) publish(proxy, version string) error {
-	file, err := modfile.Parse("go.mod", m.text, nil)
+func (r *released) publish(proxy, version string) error {
+	file, err := modfile.Parse("go.mod", r.text, nil)
 	if err != nil {
 		return err
 	}
-	for _, r := range file.Require {
-		if strings.HasPrefix(r.Mod.Path, "github.com/wheellock/wheellock") && r.Mod.Version != version {
-			return fmt.Errorf("its go.mod requires %s, and has to require %s", r.Mod, version)
+	for _, required := range file.Require {
+		if strings.HasPrefix(required.Mod.Path, "github.com/wheellock/wheellock") && required.Mod.Version != version {
+			return fmt.Errorf("its go.mod requires %s, and has to require %s", required.Mod, version)
 		}
 	}
-	dir := filepath.Join(proxy, m.path, "@v")
+	dir := filepath.Join(proxy, r.path, "@v")
 	var packed bytes.Buffer
-	if err := zip.CreateFromDir(&packed, module.Version{Path: m.path, Version: version}, m.dir); err != nil {
+	if err := zip.CreateFromDir(&packed, module.Version{Path: r.path, Version: version}, r.dir); err != nil {
 		return err
 	}
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return err
 	}
 	for name, text := range map[string][]byte{
-		"list": []byte(version + "\n"), version + ".info": fmt.Appendf(nil, `{"Version":%q}`, version), version + ".mod": m.text, version + ".zip": packed.Bytes(),
+		"list": []byte(version + "\n"), version + ".info": fmt.Appendf(nil, `{"Version":%q}`, version), version + ".mod": r.text, version + ".zip": packed.Bytes(),
 	} {
 		if err := os.WriteFile(filepath.Join(dir, name), text, 0o600); err != nil {
 			return err
@@ -132,9 +132,9 @@ func (m *released) publish(proxy, version string) error {
 }
 
 // use has a program get the module and import it.
-func (m *released) use(dir, proxy, version string) error {
-	imported := m.path
-	if m.path == "github.com/wheellock/wheellock" { // the top has no package
+func (r *released) use(dir, proxy, version string) error {
+	imported := r.path
+	if r.path == "github.com/wheellock/wheellock" { // the top has no package
 		imported += "/engine"
 	}
 	if err := os.RemoveAll(dir); err != nil {
@@ -155,7 +155,7 @@ func (m *released) use(dir, proxy, version string) error {
 		"GOPROXY=" + proxy + "," + strings.TrimSpace(string(usual)), "GONOSUMDB=github.com/wheellock/*", "GOFLAGS=-mod=mod", "GOWORK=off",
 		"GOMODCACHE=" + filepath.Join(filepath.Dir(dir), "cache"), // ours are not to stay in the usual one
 	}
-	for _, args := range [][]string{{"mod", "init", "example.com/program"}, {"get", m.path + "@" + version}, {"vet", "."}} {
+	for _, args := range [][]string{{"mod", "init", "example.com/program"}, {"get", r.path + "@" + version}, {"vet", "."}} {
 		if err := run(dir, settings, "go", args...); err != nil {
 			return err
 		}

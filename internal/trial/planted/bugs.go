@@ -75,7 +75,7 @@ var bugs = []Bug{
 	}},
 	{"a TryLock whose lease is over when its answer comes, asked again", []edit{
 		{"dispatcher/gate/waiting.go", "	pause := tries.next(id)\n	q.tell(out)\n	if q.queue.head != nil {\n", "	pause := now - now\n	if q.contention != nil {\n"},
-		{"engine/lockoption.go", "		wait = t.e.answerTime(ctx)\n", "		wait = 0\n"},
+		{"engine/lockoption.go", "		wait = o.e.answerTime(ctx)\n", "		wait = 0\n"},
 	}},
 	{"a permit_take that ignores that a lease was refused", []edit{
 		{"scripts/permit_take.lua", "			if refused then return refused end\n", ""},

@@ -13,8 +13,8 @@ func newAlarm() (alarm, error) {
 	return goTimer{t}, nil
 }
 
-func (t goTimer) set(d time.Duration) { t.timer.Reset(max(d, 0)) }
+func (g goTimer) set(d time.Duration) { g.timer.Reset(max(d, 0)) }
 
-func (t goTimer) wait() { <-t.timer.C }
+func (g goTimer) wait() { <-g.timer.C }
 
-func (t goTimer) close() { t.timer.Stop() }
+func (g goTimer) close() { g.timer.Stop() }

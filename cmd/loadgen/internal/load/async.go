@@ -30,61 +30,61 @@ func newChain(c *caller) *chain {
 }
 
 // toPlan takes the next call, and asks for the lock when the call is due.
-func (ch *chain) toPlan() {
-	if !ch.rig.isEnding() {
-		if left := ch.untilDue(); left > 0 {
-			ch.rig.waker.at(ch.due, ch.ask)
+func (c *chain) toPlan() {
+	if !c.rig.isEnding() {
+		if left := c.untilDue(); left > 0 {
+			c.rig.waker.at(c.due, c.ask)
 			return
 		}
 	}
-	ch.toAsk()
+	c.toAsk()
 }
 
 // toAsk asks for the lock, unless the run ends: then the chain ends here, the only place where it does.
-func (ch *chain) toAsk() {
-	if ch.rig.isEnding() {
-		ch.rig.running.Done()
+func (c *chain) toAsk() {
+	if c.rig.isEnding() {
+		c.rig.running.Done()
 		return
 	}
-	ch.begin()
-	ch.resource.getAsync(ch.rig.waits, ch.rig.terms, ch)
+	c.begin()
+	c.resource.getAsync(c.rig.waits, c.rig.terms, c)
 }
 
 // toEnter is the answer: a grant, or an error after which the chain may rest.
-func (ch *chain) toEnter(g grant, err error) {
-	entered, rest := ch.granted(g, err)
+func (c *chain) toEnter(g grant, err error) {
+	entered, rest := c.granted(g, err)
 	if !entered {
-		ch.rest(rest)
+		c.rest(rest)
 		return
 	}
-	if ch.rig.plan.Hold > 0 {
-		ch.until = Now() + Instant(ch.rig.plan.Hold)
+	if c.rig.plan.Hold > 0 {
+		c.until = Now() + Instant(c.rig.plan.Hold)
 	}
-	ch.toStay()
+	c.toStay()
 }
 
 // toStay leaves the section when it is time, and else looks again before long.
-func (ch *chain) toStay() {
-	if ch.rig.plan.Hold > 0 {
-		if left := ch.until.Sub(Now()); left > 0 && !ch.mustLeave() {
-			ch.rig.waker.at(Now()+Instant(min(left, glance)), ch.stay)
+func (c *chain) toStay() {
+	if c.rig.plan.Hold > 0 {
+		if left := c.until.Sub(Now()); left > 0 && !c.mustLeave() {
+			c.rig.waker.at(Now()+Instant(min(left, glance)), c.stay)
 			return
 		}
 	}
-	ch.leave()
-	ch.giveBack()
+	c.leave()
+	c.giveBack()
 }
 
-func (ch *chain) toFinish(_ struct{}, err error) {
-	ch.released(err)
-	ch.rest(ch.rig.plan.Think)
+func (c *chain) toFinish(_ struct{}, err error) {
+	c.released(err)
+	c.rest(c.rig.plan.Think)
 }
 
 // rest goes on with the next call after d.
-func (ch *chain) rest(d time.Duration) {
+func (c *chain) rest(d time.Duration) {
 	if d > 0 {
-		ch.rig.waker.at(Now()+Instant(d), ch.plan)
+		c.rig.waker.at(Now()+Instant(d), c.plan)
 		return
 	}
-	ch.toPlan()
+	c.toPlan()
 }

@@ -85,7 +85,7 @@ func (c *caller) granted(g grant, err error) (entered bool, rest time.Duration) 
 	}
 	e := c.rig.proof.enter(c, now)
 	c.shard.entered(c, now.Sub(c.due), e)
-	// With somebody inside whose lease is over, the counter in Redis would prove nothing.
+	// With a holder inside after the end of its lease, the counter in Redis would prove nothing.
 	every := c.rig.plan.Check
 	if c.check.on = every > 0 && e.countable && c.random.IntN(every) == 0; c.check.on {
 		c.enterWitness()

@@ -11,11 +11,11 @@ type cell struct {
 	inside   atomic.Int64 // the weights of sections that have entered and not left; an exclusive one weighs 1
 	tainted  atomic.Bool  // the counter in Redis is not to be trusted any more
 	last     atomic.Int32 // 1 + the process that released last
-	mark     atomic.Int64 // of who entered last, 0 when that one has left
+	mark     atomic.Int64 // of the last holder, 0 when it has left
 	released atomic.Int64 // Instant at which the last holder called Unlock; 0: never
 
 	token  atomic.Int64 // the largest that a holder had
-	latest atomic.Int64 // of all who have got it, the Instant at which the last to ask did
+	latest atomic.Int64 // of all that have got it, the Instant at which the last to ask did
 	shut   atomic.Int64 // number of the last shutting of a latch
 	opened atomic.Int64 // and of the last one that was opened
 
@@ -34,13 +34,13 @@ func leasedMark(deadline time.Time) mark { return mark(at(deadline)) }
 
 func (m mark) excludes(now Instant) bool { return m&unbounded != 0 || Instant(m) > now }
 
-// entry is what somebody finds who enters.
+// entry is what a holder finds when it enters.
 type entry struct {
-	countable  bool          // all who are inside are so by right: no lease of theirs is over
-	violated   bool          // somebody is inside who excludes us, or there are too many
+	countable  bool          // all inside are there by right: no lease of theirs is over
+	violated   bool          // a holder is inside that excludes us, or there are too many
 	early      bool          // a latch was passed that nobody had opened
 	tokenBack  bool          // the fencing token is not larger than one before
-	disordered bool          // somebody who asked long after us was served before
+	disordered bool          // a caller that asked long after us was served before
 	overtaken  time.Duration // how much later that one had asked; 0: nobody was served too early
 	handover   time.Duration // since the holder before called Unlock; 0: nobody did while we waited
 	across     bool          // that holder was in another process
@@ -51,7 +51,7 @@ func (e *entry) add(o *entry) {
 	e.violated = e.violated || o.violated
 }
 
-// enter is called with a hold in hands, at now. Who enters last is the only one who may be inside by right,
+// enter is called with a hold in hands, at now. The last to enter is the only one that may be inside by right,
 // so comparing with that mark finds the first overlap of any two holds.
 //
 // It errs on the side of the lock: a lease that ends between the grant and now counts as having ended before.
@@ -63,7 +63,7 @@ func (c *cell) enter(m mark, now, asked Instant, process int) entry {
 	return e
 }
 
-// passed notes from whom the lock came.
+// passed notes the previous holder of the lock.
 func (c *cell) passed(e *entry, now, asked Instant, process int) {
 	if released := Instant(c.released.Load()); released != 0 && asked <= released {
 		e.handover = max(now.Sub(released), 1)
@@ -112,7 +112,7 @@ func (c *cell) grows(token int64) bool {
 	}
 }
 
-// overtaken is by how much somebody who asked later was served before one who asked at asked.
+// overtaken is how much later than asked a caller had asked that was served before.
 func (c *cell) overtaken(asked Instant) time.Duration {
 	for {
 		latest := c.latest.Load()

@@ -33,6 +33,6 @@
 //  3. B is granted the lock, and swaps its mark in. If the lock excludes, that is after 2, and B finds 0 too.
 //
 // If B finds A's mark, A had not called Unlock yet, so both are in the critical section: a violation. The comparison uses no
-// clock, except for a hold with a fixed lease, whose mark says when it ends. An overlap is not seen if A clears its mark before B puts
+// clock, except for a hold with a fixed lease: its mark says when it ends. An overlap is not seen if A clears its mark before B puts
 // its own in; with a Hold above 0 that is rare.
 package load

@@ -7,13 +7,13 @@ import (
 
 // limits are the times of a drain, and of other judgements. They are a value so that tests need not wait as long.
 type limits struct {
-	patience time.Duration // for as long everybody who still waits may get the lock
+	patience time.Duration // for as long every waiter may still get the lock
 	recent   time.Duration // a name that was released so short a time ago is in use
 	stranded time.Duration // a name that is free for so long has forgotten its waiters: the engine asks again every 2s
 	comeBack time.Duration // a cancelled call that has not returned by then is stuck
 
-	// And, at any time: a fair lock that went to one who asked so much later was given out of turn. Whoever asks
-	// takes his place in Redis a moment later, and loses it for a while when his process stands still for longer
+	// And, at any time: a fair lock that went to one who asked so much later was given out of turn. A caller
+	// gets its place in Redis a moment after it asked, and loses it for a while when its process stands still for longer
 	// than engine.Options.FairWaiterLease, 5s.
 	overtaking time.Duration
 }
@@ -25,7 +25,7 @@ var usualLimits = limits{
 // lookEvery is how often the drain looks for waiters.
 const lookEvery = 10 * time.Millisecond
 
-// drain ends a run whose callers begin no new calls:
+// drain ends a run after its callers began their last calls:
 //
 //  1. For limits.patience, waiters may get the lock as before.
 //  2. While a waiter's name is free, but not yet for as long as proves anything, the drain waits on.
@@ -64,7 +64,7 @@ func (r *Rig) drain(hurry context.Context) *Ending {
 	return ending
 }
 
-// undecided reports whether waiting longer can show something about those who wait.
+// undecided reports whether waiting longer can show something about the waiters.
 func (r *Rig) undecided(start Instant) bool {
 	now := Now()
 	if now.Sub(start) < r.limits.patience {
@@ -79,7 +79,7 @@ func (r *Rig) undecided(start Instant) bool {
 	return false
 }
 
-// judge sorts those who still wait. surely: they were given the time to show what becomes of them.
+// judge sorts the waiters that are left. surely: they had enough time for an answer.
 func (r *Rig) judge(start Instant, ending *Ending, surely bool) {
 	now, limit := Now(), r.limit()
 	for _, c := range r.callers {

@@ -27,7 +27,7 @@ const (
 // Kinds are all of them, in the order in which they are explained.
 var Kinds = []Kind{Mutex, Fair, Fenced, Spin, RW, Multi, Quorum, Semaphore, Permits, Latch}
 
-// Shares reports whether several may be inside at once, who are counted.
+// Shares reports whether several may be inside at once, and are counted.
 func (k Kind) Shares() bool { return k == RW || k.HasPermits() }
 
 // HasPermits reports whether a name has permits, which must all be back in the end.

@@ -139,11 +139,11 @@ type tardy struct {
 	calls atomic.Int64
 }
 
-func (w *tardy) get(ctx context.Context, opts []engine.LockOption) (grant, error) {
-	if w.calls.Add(1)%3 == 0 {
+func (t *tardy) get(ctx context.Context, opts []engine.LockOption) (grant, error) {
+	if t.calls.Add(1)%3 == 0 {
 		time.Sleep(20 * time.Millisecond) // sleeps: how late it comes
 	}
-	return w.resource.get(ctx, opts)
+	return t.resource.get(ctx, opts)
 }
 
 // A latch that is deleted under those who wait lets them pass before it was opened.

@@ -7,7 +7,7 @@ import (
 	"github.com/wheellock/wheellock/engine"
 )
 
-// latch is a latch whose callers shut it when it is open, and wait for it when it is shut. Who has shut it
+// latch is a latch that its callers shut when it is open, and wait for when it is shut. The caller that shut it
 // opens it again, by counting down. Each shutting has a number, the same in all processes.
 type latch struct {
 	*engine.CountDownLatch
@@ -37,8 +37,8 @@ func (l latch) getAsync(ctx context.Context, opts []engine.LockOption, ch *chain
 // longestAnswer is for how long the engine asks again when answers are lost, and a bit.
 const longestAnswer = time.Minute
 
-// shut shuts the latch, or reads which shutting stands. A number that is read stands in Redis already: who
-// asks from now on passes only when that one is open. Whoever has shut it must learn of it, however late, or nobody opens it.
+// shut shuts the latch, or reads which shutting stands. A number that is read stands in Redis already: a caller that
+// asks from now on passes only when that one is open. The caller that shut it must learn of it, however late, or nobody opens it.
 func (l latch) shut() (pass, error) {
 	ctx, stop := context.WithTimeout(context.Background(), longestAnswer)
 	defer stop()
@@ -56,7 +56,7 @@ type pass struct {
 	shut   bool
 }
 
-// early reports whether one who waited has passed before the latch was opened.
+// early reports whether a waiter has passed before the latch was opened.
 func (p pass) early() bool { return !p.shut && p.cell.opened.Load() < p.number }
 
 // Unlock opens the latch if this caller has shut it.

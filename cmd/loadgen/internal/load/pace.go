@@ -7,7 +7,7 @@ import (
 )
 
 // pace is the schedule of an open loop. Calls are due at even distances from the start of the run, never
-// from the end of an earlier call: a slow lock does not slow down those who want it. The processes of a run
+// from the end of an earlier call: a slow lock does not slow down its callers. The processes of a run
 // take turns on one schedule. Any goroutine may use it.
 type pace struct {
 	stretches          []stretch // nil: closed loop, calls are due at once

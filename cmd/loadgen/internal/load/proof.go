@@ -39,7 +39,7 @@ func (alone) enter(c *caller, now Instant) entry {
 	case Fenced:
 		token, fenced := c.hold.(*engine.Hold).Token()
 		grows := fenced && cells[0].grows(token)
-		e.tokenBack = !grows && c.hold.Err() == nil // one whose lease is over may come after its successor
+		e.tokenBack = !grows && c.hold.Err() == nil // a hold without a lease may come after its successor
 	case Fair:
 		e.overtaken = cells[0].overtaken(c.asked)
 		e.disordered = e.overtaken > r.limits.overtaking

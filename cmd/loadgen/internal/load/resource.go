@@ -42,7 +42,7 @@ func held(h *engine.Hold, err error) (grant, error) {
 	return h, nil
 }
 
-// permits is one permit of a semaphore whose permits have holders.
+// permits is one permit of a semaphore with holders of permits.
 type permits struct{ *engine.PermitSemaphore }
 
 func (p permits) get(ctx context.Context, opts []engine.LockOption) (grant, error) {
@@ -71,13 +71,13 @@ func (s semaphore) Err() error { return nil }
 func (s semaphore) Deadline() time.Time { return time.Time{} }
 
 // giveBack gives back what a chain has got.
-func (ch *chain) giveBack() {
-	switch g := ch.hold.(type) {
+func (c *chain) giveBack() {
+	switch g := c.hold.(type) {
 	case *engine.Hold:
-		g.UnlockAsync().Then(ch.onReleased)
+		g.UnlockAsync().Then(c.onReleased)
 	case semaphore:
-		g.ReleaseAsync(context.Background(), 1).Then(ch.onReleased)
+		g.ReleaseAsync(context.Background(), 1).Then(c.onReleased)
 	default: // there is no asynchronous way to count down
-		go func() { ch.toFinish(struct{}{}, g.Unlock(context.Background())) }()
+		go func() { c.toFinish(struct{}{}, g.Unlock(context.Background())) }()
 	}
 }

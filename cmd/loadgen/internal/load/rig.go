@@ -49,7 +49,7 @@ type Rig struct {
 	failures failures
 	ending   atomic.Bool // no new call is to begin, and sections are to end
 	waits    context.Context
-	giveUp   context.CancelFunc // ends waits: whoever still waits for a lock stops doing so
+	giveUp   context.CancelFunc // ends all waits for locks
 	running  counted
 	limits   limits
 	interval time.Duration // between samples
@@ -106,7 +106,7 @@ func Open(ctx context.Context, cfg Config) (*Rig, error) {
 	return r, nil
 }
 
-// connect opens the engines. The witness has connections of its own: checks must not wait behind the commands whose effect they check.
+// connect opens the engines. The witness has connections of its own: checks must not wait behind the commands that they check.
 func (r *Rig) connect(ctx context.Context, cfg *Config) (err error) {
 	defer func() {
 		if err != nil {
@@ -172,7 +172,7 @@ func (r *Rig) reachable() bool {
 
 func (r *Rig) isEnding() bool { return r.ending.Load() }
 
-// start sets the callers of this step going, but for those who were there before. Their ids grow, so the first that belongs to a later
+// start sets the callers of this step going, but for those of earlier steps. Their ids grow, so the first that belongs to a later
 // step ends the search.
 func (r *Rig) start() {
 	for _, c := range r.callers[r.started:] {

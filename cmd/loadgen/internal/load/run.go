@@ -11,7 +11,7 @@ import (
 
 // Run runs the load: the warm-up, the measured time, the drain; once. It hands a Sample to emit every second,
 // and at the end of each phase; the last has an Ending. When end ends, so does the phase that is under way,
-// and the drain begins. When hurry ends, the drain waits for nobody, and does not judge who still waits.
+// and the drain begins. When hurry ends, the drain waits for nobody, and does not judge the waiters.
 // When Run returns, its engine is closed and all it held is freed, unless calls are stuck.
 func (r *Rig) Run(end, hurry context.Context, emit func(*Sample)) {
 	r.last = cut{at: time.Now(), usage: usage.Now()}

@@ -56,14 +56,14 @@ func (b *Breaches) Broken() int64 {
 // Times are the durations that are recorded.
 type Times struct {
 	Acquire  figures.Histogram `json:"acquire"`   // from the call, in an open loop from when it was due, to the hold
-	Readers  figures.Histogram `json:"readers"`   // acquire, of those who read a read-write lock
-	Writers  figures.Histogram `json:"writers"`   // acquire, of those who write it
-	Handover figures.Histogram `json:"handover"`  // from Unlock to the hold of one who was waiting, in one process
+	Readers  figures.Histogram `json:"readers"`   // acquire, of the readers of a read-write lock
+	Writers  figures.Histogram `json:"writers"`   // acquire, of its writers
+	Handover figures.Histogram `json:"handover"`  // from Unlock to the hold of a waiter of the same process
 	Across   figures.Histogram `json:"across"`    // the same, from one process to another
 	StartLag figures.Histogram `json:"start_lag"` // open loop: from when a call was due to the call
 	Check    figures.Histogram `json:"check"`     // what a check in Redis adds to its section
 
-	Overtaken figures.Histogram `json:"overtaken"` // fair locks: how much later one had asked who was served before
+	Overtaken figures.Histogram `json:"overtaken"` // fair locks: how much later a caller had asked that was served before
 }
 
 func (t *Times) reset() {

@@ -102,7 +102,7 @@ func overstayed(c *Counts) { c.Overstayed++ }
 // tally is all shards.
 type tally struct {
 	shards []shard
-	spare  *Times // empty; owned by who takes
+	spare  *Times // empty; owned by the goroutine that takes
 }
 
 // newTally makes shards for so many callers. The i-th caller is the (i / shards)-th of shard i % shards.

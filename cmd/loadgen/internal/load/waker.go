@@ -35,36 +35,36 @@ func newWaker() (*waker, error) {
 }
 
 // at has wake called at a time, or at once when the waker is stopped before.
-func (b *waker) at(when Instant, wake func()) {
-	b.mu.Lock()
-	if b.stopped {
-		b.mu.Unlock()
+func (w *waker) at(when Instant, wake func()) {
+	w.mu.Lock()
+	if w.stopped {
+		w.mu.Unlock()
 		wake()
 		return
 	}
-	b.push(sleeper{when, wake})
-	if b.heap[0].at == when {
-		b.alarm.set(when.Sub(Now()))
+	w.push(sleeper{when, wake})
+	if w.heap[0].at == when {
+		w.alarm.set(when.Sub(Now()))
 	}
-	b.mu.Unlock()
+	w.mu.Unlock()
 }
 
-// listen wakes whom the alarm is for, until the waker is stopped.
-func (b *waker) listen() {
-	defer close(b.ended)
+// listen wakes the callers that the alarm is for, until the waker is stopped.
+func (w *waker) listen() {
+	defer close(w.ended)
 	var due []func()
 	for {
-		b.alarm.wait()
-		b.mu.Lock()
+		w.alarm.wait()
+		w.mu.Lock()
 		now := Now()
-		for len(b.heap) > 0 && (b.stopped || b.heap[0].at <= now) {
-			due = append(due, b.pop())
+		for len(w.heap) > 0 && (w.stopped || w.heap[0].at <= now) {
+			due = append(due, w.pop())
 		}
-		if len(b.heap) > 0 {
-			b.alarm.set(b.heap[0].at.Sub(now))
+		if len(w.heap) > 0 {
+			w.alarm.set(w.heap[0].at.Sub(now))
 		}
-		stopped := b.stopped
-		b.mu.Unlock()
+		stopped := w.stopped
+		w.mu.Unlock()
 		for i, wake := range due {
 			wake()
 			due[i] = nil
@@ -76,46 +76,46 @@ func (b *waker) listen() {
 	}
 }
 
-// stop wakes everybody and ends the waker. It returns when all were woken. So a caller whose next call is due in an hour ends at once.
-func (b *waker) stop() {
-	b.mu.Lock()
-	b.stopped = true
-	b.alarm.set(0)
-	b.mu.Unlock()
-	<-b.ended
-	b.alarm.close()
+// stop wakes everybody and ends the waker. It returns when all were woken. So a caller ends at once even if its next call is due in an hour.
+func (w *waker) stop() {
+	w.mu.Lock()
+	w.stopped = true
+	w.alarm.set(0)
+	w.mu.Unlock()
+	<-w.ended
+	w.alarm.close()
 }
 
 // push and pop keep the heap. (container/heap would box each sleeper.)
-func (b *waker) push(s sleeper) {
-	b.heap = append(b.heap, s)
-	for i := len(b.heap) - 1; i > 0; {
+func (w *waker) push(s sleeper) {
+	w.heap = append(w.heap, s)
+	for i := len(w.heap) - 1; i > 0; {
 		parent := (i - 1) / 2
-		if b.heap[parent].at <= b.heap[i].at {
+		if w.heap[parent].at <= w.heap[i].at {
 			return
 		}
-		b.heap[parent], b.heap[i] = b.heap[i], b.heap[parent]
+		w.heap[parent], w.heap[i] = w.heap[i], w.heap[parent]
 		i = parent
 	}
 }
 
-func (b *waker) pop() (wake func()) {
-	wake = b.heap[0].wake
-	last := len(b.heap) - 1
-	b.heap[0] = b.heap[last]
-	b.heap[last] = sleeper{}
-	b.heap = b.heap[:last]
+func (w *waker) pop() (wake func()) {
+	wake = w.heap[0].wake
+	last := len(w.heap) - 1
+	w.heap[0] = w.heap[last]
+	w.heap[last] = sleeper{}
+	w.heap = w.heap[:last]
 	for i := 0; ; {
 		least := i
 		for child := 2*i + 1; child <= 2*i+2 && child < last; child++ {
-			if b.heap[child].at < b.heap[least].at {
+			if w.heap[child].at < w.heap[least].at {
 				least = child
 			}
 		}
 		if least == i {
 			return wake
 		}
-		b.heap[i], b.heap[least] = b.heap[least], b.heap[i]
+		w.heap[i], w.heap[least] = w.heap[least], w.heap[i]
 		i = least
 	}
 }

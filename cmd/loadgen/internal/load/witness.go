@@ -16,7 +16,7 @@ type witness struct {
 	prefix string
 	shares bool          // others may be inside, too
 	room   int64         // how many
-	life   time.Duration // of a counter whose process was killed
+	life   time.Duration // of a counter of a killed process
 }
 
 func newWitness(o rueidis.ClientOption, plan *Plan) (*witness, error) {

@@ -99,7 +99,7 @@ func linesOf(runs []*report.Result, moments func(*report.Result) []moment, what 
 		for i, r := range runs {
 			l := chart.Line{Name: o.name, Colour: o.colour, Faint: i > 0}
 			for _, m := range moments(r) {
-				l.Points = append(l.Points, chart.Point{X: m.x, Y: o.of(m.of), Text: fmt.Sprintf("%s, %s%s", write(o.of(m.of)), m.where, whose(runs, i))})
+				l.Points = append(l.Points, chart.Point{X: m.x, Y: o.of(m.of), Text: fmt.Sprintf("%s, %s%s", write(o.of(m.of)), m.where, runOf(runs, i))})
 			}
 			lines = append(lines, l)
 		}
@@ -179,7 +179,7 @@ func percentiles(runs []*report.Result) chart.Chart {
 			for at := 0.0; at <= deepest; at += 0.05 {
 				percentile := 100 * (1 - math.Pow(10, -at))
 				value := float64(h.HDR.Percentile(percentile)) / float64(time.Microsecond)
-				l.Points = append(l.Points, chart.Point{X: at, Y: positive(value), Text: fmt.Sprintf("%s, p%.5g%s", figures.Micros(value), percentile, whose(runs, i))})
+				l.Points = append(l.Points, chart.Point{X: at, Y: positive(value), Text: fmt.Sprintf("%s, p%.5g%s", figures.Micros(value), percentile, runOf(runs, i))})
 			}
 			lines = append(lines, l)
 		}
@@ -198,8 +198,8 @@ func percentiles(runs []*report.Result) chart.Chart {
 	}
 }
 
-// whose says which of several runs a point is of.
-func whose(runs []*report.Result, i int) string {
+// runOf returns which of several runs a point belongs to.
+func runOf(runs []*report.Result, i int) string {
 	if len(runs) == 1 {
 		return ""
 	}

@@ -104,10 +104,10 @@ func redisCosts(read *target.Reading, m *load.Sample, checks []string) RedisCost
 	return costs
 }
 
-// fairness compares callers, and processes. In an open loop a caller that is free takes the next call that is due, so that who
-// gets how many says nothing about the lock.
+// fairness compares callers, and processes. In an open loop a caller that is free takes the next call that is due, so that
+// the share of each says nothing about the lock.
 func (c *Collector) fairness(f *Facts) (fair Fairnesses) {
-	if f.Plan.Rate == 0 && !f.Plan.Grows() { // who came later has less
+	if f.Plan.Rate == 0 && !f.Plan.Grows() { // callers of later steps have less
 		fair.Workers = fairness(c.measured.Callers)
 	}
 	var processes []int64

@@ -75,14 +75,14 @@ func (s *Server) String() string {
 // Latencies are in microseconds. Null: there were none.
 type Latencies struct {
 	Acquire  *Latency `json:"acquire"`   // from the call (open loop: from when it was due) to the hold
-	Readers  *Latency `json:"readers"`   // acquire, of those who read a read-write lock
-	Writers  *Latency `json:"writers"`   // acquire, of those who write it
-	Handover *Latency `json:"handover"`  // from Unlock to the hold of one who waited, in the same process
+	Readers  *Latency `json:"readers"`   // acquire, of the readers of a read-write lock
+	Writers  *Latency `json:"writers"`   // acquire, of its writers
+	Handover *Latency `json:"handover"`  // from Unlock to the hold of a waiter of the same process
 	Across   *Latency `json:"across"`    // the same, in another process
 	StartLag *Latency `json:"start_lag"` // open loop: from when a call was due to the call
 	Check    *Latency `json:"check"`     // what a check in Redis adds to its critical section
 
-	Overtaken *Latency `json:"overtaken"` // fair locks: how much later one had asked who was served before
+	Overtaken *Latency `json:"overtaken"` // fair locks: how much later a caller had asked that was served before
 }
 
 // Latency is a distribution.
@@ -98,7 +98,7 @@ type Latency struct {
 }
 
 // Fairnesses say how evenly the pairs were spread. Null: there is only one, or (workers of an open loop,
-// who take whatever is due) it means nothing.
+// which take the call that is due) it means nothing.
 type Fairnesses struct {
 	Workers   *Fairness `json:"workers"`
 	Processes *Fairness `json:"processes"`

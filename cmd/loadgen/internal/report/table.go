@@ -115,7 +115,7 @@ func (r *Result) Table(w io.Writer, places int) {
 	}
 }
 
-// table writes rows: a label of 15 places, then text, whose further lines begin below the text.
+// table writes rows: a label of 15 places, then text; its further lines begin below the text.
 type table struct {
 	w      io.Writer
 	places int // of a line
@@ -156,7 +156,7 @@ func (r *Result) steps(t *table) {
 	}
 }
 
-// spread says who got how much, and how much Redis was asked for it.
+// spread says how much each caller got, and how much Redis was asked for it.
 func (r *Result) spread(t *table) {
 	fair := func(f *Fairness, of string) string {
 		return fmt.Sprintf("%.3f over %s (least %s, most %s pairs)", f.Jain, figures.Number(int64(f.Of), of), figures.Grouped(f.Least), figures.Grouped(f.Most))
@@ -175,7 +175,7 @@ func (r *Result) spread(t *table) {
 	t.row("handoffs", "%s of grants, without asking Redis", figures.Shown(r.Engine.HandoffShare, figures.Percent))
 }
 
-// costs says what a pair cost the server and the clients. A server whose counters cannot be read, as one that refuses INFO, has no
+// costs says what a pair cost the server and the clients. A server without readable counters, as one that refuses INFO, has no
 // line of zeros.
 func (r *Result) costs(t *table) {
 	if r.Redis.Known {

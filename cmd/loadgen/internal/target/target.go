@@ -18,7 +18,7 @@ import (
 	"github.com/wheellock/wheellock/internal/testkit/resp"
 )
 
-// Kind says whose Redis it is.
+// Kind says where the Redis comes from.
 type Kind string
 
 // The kinds.

@@ -77,8 +77,8 @@ func (e *Env) Open(ctx context.Context, change func(*engine.Options)) (*engine.E
 // usageError is an error of the command line.
 type usageError struct{ error }
 
-func (e *usageError) Unwrap() error { return e.error }
-func (e *usageError) ExitCode() int { return ExitUsage }
+func (u *usageError) Unwrap() error { return u.error }
+func (u *usageError) ExitCode() int { return ExitUsage }
 
 // Usage complains of the command line.
 func (e *Env) Usage(format string, args ...any) (exit int) {
@@ -145,7 +145,7 @@ func Printable(text string) string {
 	return b.String()
 }
 
-// Event writes v to Stderr as one line of JSON, if JSON is wanted: for commands whose Stdout is not ours.
+// Event writes v to Stderr as one line of JSON, if JSON is wanted: for commands that do not own Stdout.
 func (e *Env) Event(v any) {
 	if e.JSON {
 		e.encode(e.Stderr, v)
@@ -158,7 +158,7 @@ func (e *Env) Value(v any) { e.encode(e.Stdout, v) }
 func (e *Env) encode(w io.Writer, v any) {
 	encoder := json.NewEncoder(w)
 	encoder.SetEscapeHTML(false)
-	_ = encoder.Encode(v) // whoever read it has gone
+	_ = encoder.Encode(v) // its reader has gone
 }
 
 // Named is the name of a lock in what --json tells. JSON is text: encoding/json writes U+FFFD for bytes that are no UTF-8.

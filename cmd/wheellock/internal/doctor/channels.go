@@ -11,7 +11,7 @@ import (
 // lockChannels are the beginnings of all channels of locks, semaphores and latches.
 var lockChannels = []string{scripts.LockChannel(""), scripts.RWChannel(""), scripts.SemaphoreChannel(""), scripts.LatchChannel("")}
 
-// channels looks who in a cluster listens to plain channels: engines publish on sharded ones if the cluster has them.
+// channels looks for subscribers of plain channels in a cluster: engines publish on sharded ones if the cluster has them.
 func channels(n *node) []Finding {
 	switch {
 	case !n.isCluster():

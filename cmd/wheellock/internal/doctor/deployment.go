@@ -109,7 +109,7 @@ func (d *deployment) find() error {
 	return d.add(d.opts.Redis.InitAddress[:1], nil)
 }
 
-// askMap asks the nodes of a cluster, one after the other, who serves what.
+// askMap asks the nodes of a cluster, one after the other, which node serves which hash slot.
 func (d *deployment) askMap() (err error) {
 	ctx, stop := context.WithTimeout(d.ctx, askTime)
 	defer stop()

@@ -33,7 +33,7 @@ func Catch(parent context.Context) (context.Context, *Signals) {
 	return s.ctx, s
 }
 
-// notify asks for signals, but not for those that whoever started us had ignored (as nohup does).
+// notify asks for signals, but not for those that were ignored when this process was started (as nohup does).
 func (s *Signals) notify(signals []os.Signal) {
 	for _, one := range signals {
 		if !signal.Ignored(one) {

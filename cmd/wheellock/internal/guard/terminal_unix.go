@@ -46,7 +46,7 @@ func (t *terminal) isOurs() bool { return t.holder() == syscall.Getpgrp() }
 
 // give lets a process group read from it.
 func (t *terminal) give(group int) {
-	signal.Ignore(syscall.SIGTTOU) // who gives it away must not be stopped for not having it
+	signal.Ignore(syscall.SIGTTOU) // a process that gives it away must not be stopped for not having it
 	_ = unix.IoctlSetPointerInt(int(t.Fd()), unix.TIOCSPGRP, group)
 	signal.Reset(syscall.SIGTTOU)
 }

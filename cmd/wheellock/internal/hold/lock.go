@@ -145,7 +145,7 @@ func (l *lock) take(ctx context.Context, env *cli.Env, e *engine.Engine) (*engin
 	return m.Lock(ctx, options...)
 }
 
-// waits tells a person, after a second, who has the lock that they wait for. It asks until it is told.
+// waits prints, after a second, the holder of the lock that is waited for. It asks until it knows the holder.
 func (l *lock) waits(ctx context.Context, env *cli.Env, m *engine.Mutex, e *engine.Engine) {
 	var state engine.State
 	for err := error(nil); err != nil || !state.Locked || state.Ours; {

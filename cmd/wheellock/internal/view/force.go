@@ -108,7 +108,7 @@ func ask(ctx context.Context, env *cli.Env, question string) (yes bool) {
 	}
 }
 
-// free takes the lock from its owners, and from nobody who has it since.
+// free takes the lock from its owners, and from no owner that got it since.
 func (l *Lock) free(ctx context.Context, e *engine.Engine) (freed bool, err error) {
 	m := e.Mutex(l.Name)
 	switch l.Kind {

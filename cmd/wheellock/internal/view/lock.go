@@ -32,7 +32,7 @@ type Lock struct {
 	Waiting *int64      `json:"waiting,omitempty"` // processes that wait for it; nil: ls does not ask, or may not
 	Queue   []Owner     `json:"queue,omitempty"`   // of a fair lock: the next one first, a thousand at most
 	Queued  int64       `json:"queued,omitempty"`  // how long the queue is
-	Leader  string      `json:"leader,omitempty"`  // of an election: who leads
+	Leader  string      `json:"leader,omitempty"`  // of an election: its leader
 	Since   *time.Time  `json:"since,omitempty"`   // of an election: since when; of a fenced lock: since when its process has it
 	Renewal string      `json:"renewal,omitempty"` // what a second look found
 	Foreign string      `json:"foreign,omitempty"`
@@ -55,7 +55,7 @@ var ownerField = regexp.MustCompile(`^([0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a
 // ownerPattern is what all owner fields match, for Redis.
 const ownerPattern = "????????-????-????-????-????????????:*"
 
-// who is the owner as people know it.
+// who returns the owner as people know it.
 func (o *Owner) who() string {
 	if o.Identity != "" {
 		return o.Identity
@@ -71,7 +71,7 @@ func (o *Owner) know(clients map[string]client) {
 	}
 }
 
-// channels is where those listen who wait for it. If its kind is not known, these are the channels of all kinds.
+// channels are the channels to which its waiters are subscribed. If its kind is not known, these are the channels of all kinds.
 func (l *Lock) channels() []string {
 	switch l.Kind {
 	case engine.KindRead, engine.KindWrite:
@@ -84,7 +84,7 @@ func (l *Lock) channels() []string {
 	return []string{scripts.LockChannel(l.Name)}
 }
 
-// queue returns who waits for a fair lock, the next one first: a thousand at most.
+// queue returns the waiters for a fair lock, the next one first: a thousand at most.
 func (r *redis) queue(ctx context.Context, name string) (queue []Owner) {
 	ids, _ := r.Do(ctx, r.B().Lrange().Key(scripts.FairQueue(name)).Start(0).Stop(999).Build()).AsStrSlice()
 	for _, id := range ids {
@@ -238,7 +238,7 @@ func (r *redis) inspect(ctx context.Context, name string) (*Lock, error) {
 	return l, nil
 }
 
-// lead finds out since when the lock is held, and who leads, in case it is an election's.
+// lead finds out since when the lock is held, and its leader, in case it is an election's.
 func (r *redis) lead(ctx context.Context, l *Lock) {
 	// The server takes tokens from its clock, in microseconds (scripts/tokens.lua). Redisson counts from 1.
 	if since := time.UnixMicro(l.Token); l.Kind == engine.KindFenced && since.Year() >= 2020 && since.Before(time.Now()) {

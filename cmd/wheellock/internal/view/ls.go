@@ -178,7 +178,7 @@ func noURL(name string) error {
 	return nil
 }
 
-// holder is who holds the lock, in a few words.
+// holder describes the holder of the lock in a few words.
 func (l *Lock) holder() string {
 	if len(l.Owners) == 0 {
 		return fmt.Sprintf("%d held, %d free", l.Holders, *l.Free)
