@@ -26,13 +26,13 @@ func (a *ask) deliver(l *loop, now gate.Time) {
 	case w.Try && l.nodes.nobodyKnows(e):
 		l.cfg.Gate.Answer(w, gate.Outcome{Why: gate.Down, ServerMessage: l.nodes.home(e.Slot).link.cause})
 	default:
-		l.admit(now, e, w)
+		l.askMachine(now, e, w)
 	}
 	l.gates.stepped(e)
 }
 
-// admit has the machine of an entry asked by a waiter.
-func (l *loop) admit(now gate.Time, e *gate.Entry, w *gate.Waiter) {
+// askMachine has the machine of an entry asked by a waiter.
+func (l *loop) askMachine(now gate.Time, e *gate.Entry, w *gate.Waiter) {
 	w.Entry = e
 	if w.Hold != nil {
 		w.Hold.Entry = e
@@ -93,8 +93,8 @@ func (n *nameRequest) entry(l *loop) (*gate.Entry, gate.Why) {
 	return l.gates.entry(n.name, n.kind)
 }
 
-// step has the machine of a name do something, if it is of a sort that can.
-func step[M gate.Machine](l *loop, now gate.Time, of *nameRequest, do func(M)) {
+// apply has the machine of a name do something, if it is of a sort that can.
+func apply[M gate.Machine](l *loop, now gate.Time, of *nameRequest, do func(M)) {
 	l.acks.await(now, of.ack, func() {
 		e, why := of.entry(l)
 		if e == nil {
@@ -117,7 +117,7 @@ type extend struct {
 }
 
 func (e *extend) deliver(l *loop, now gate.Time) {
-	step(l, now, &e.nameRequest, func(m gate.Lockable) { m.Extend(now, e.hold, e.lease, e.ack, &l.gates.fx) })
+	apply(l, now, &e.nameRequest, func(m gate.Lockable) { m.Extend(now, e.hold, e.lease, e.ack, &l.gates.fx) })
 }
 
 // detach ends a hold and leaves its name taken.
@@ -126,15 +126,15 @@ type detach struct {
 	lease time.Duration
 }
 
-func (e *detach) deliver(l *loop, now gate.Time) {
-	step(l, now, &e.nameRequest, func(m gate.Detachable) { m.Detach(now, e.hold, e.lease, e.ack, &l.gates.fx) })
+func (d *detach) deliver(l *loop, now gate.Time) {
+	apply(l, now, &d.nameRequest, func(m gate.Detachable) { m.Detach(now, d.hold, d.lease, d.ack, &l.gates.fx) })
 }
 
 // wanted has a holder told when somebody else waits.
 type wanted struct{ nameRequest }
 
-func (e *wanted) deliver(l *loop, now gate.Time) {
-	step(l, now, &e.nameRequest, func(m gate.Wantable) { m.Wanted(now, e.hold, &l.gates.fx) })
+func (w *wanted) deliver(l *loop, now gate.Time) {
+	apply(l, now, &w.nameRequest, func(m gate.Wantable) { m.Wanted(now, w.hold, &l.gates.fx) })
 }
 
 // force releases a name for the owner that Redis has, whether it is one of ours or not.
@@ -144,8 +144,8 @@ type force struct {
 	id    uint64 // the number of owner when it is one of ours, else 0
 }
 
-func (e *force) deliver(l *loop, now gate.Time) {
-	step(l, now, &e.nameRequest, func(m gate.Forcible) { m.Force(now, e.owner, e.id, e.ack, &l.gates.fx) })
+func (f *force) deliver(l *loop, now gate.Time) {
+	apply(l, now, &f.nameRequest, func(m gate.Forcible) { m.Force(now, f.owner, f.id, f.ack, &l.gates.fx) })
 }
 
 // change changes a name without owners.
@@ -154,8 +154,8 @@ type change struct {
 	change gate.Change
 }
 
-func (e *change) deliver(l *loop, now gate.Time) {
-	step(l, now, &e.nameRequest, func(m gate.Counting) { m.Change(now, e.change, &l.gates.fx) })
+func (c *change) deliver(l *loop, now gate.Time) {
+	apply(l, now, &c.nameRequest, func(m gate.Counting) { m.Change(now, c.change, &l.gates.fx) })
 }
 
 // suspect says that the key of a name may have changed behind our back.

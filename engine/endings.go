@@ -14,7 +14,7 @@ type endings struct {
 	done     chan struct{} // nil until Done is called
 	contexts map[*binding]struct{}
 	wanted   chan struct{} // nil until Wanted is called
-	told     bool          // wanted is closed
+	notified bool          // wanted is closed
 
 	whole *Hold // the hold of several locks of which this is a part; nil: of none
 	place int   // of the part in it

@@ -23,14 +23,14 @@ func (e *Engine) CountDownLatch(name string) *CountDownLatch {
 // Wait returns nil when the count is 0, also if ctx ends in that moment: there is nothing to give back. [WithWait] bounds the wait; [WithLease] and [WithOwner] are [ErrInvalid].
 // Cancellation and errors are as with [Mutex.Lock]. If the wait ends while the latch is not open, the error also Is
 // [ErrHeld].
-func (l *CountDownLatch) Wait(ctx context.Context, opts ...LockOption) error {
-	_, err := l.take(ctx, "wait for", 0, false, opts)
+func (c *CountDownLatch) Wait(ctx context.Context, opts ...LockOption) error {
+	_, err := c.take(ctx, "wait for", 0, false, opts)
 	return err
 }
 
 // WaitAsync is Wait without blocking. The end of ctx and the future's Cancel abandon it.
-func (l *CountDownLatch) WaitAsync(ctx context.Context, opts ...LockOption) *futures.Future[struct{}] {
-	return takeAsync[struct{}](ctx, &l.handle, "wait for", 0, false, opts)
+func (c *CountDownLatch) WaitAsync(ctx context.Context, opts ...LockOption) *futures.Future[struct{}] {
+	return takeAsync[struct{}](ctx, &c.handle, "wait for", 0, false, opts)
 }
 
 // CountDown lowers the count by one. At 0 the latch is deleted and all waiters return. Without a latch it does nothing.

@@ -52,7 +52,7 @@ func Quorum(name string, engines ...*Engine) (*QuorumLock, error) {
 		}
 		members = append(members, e.Mutex(name))
 	}
-	return &QuorumLock{several{handle{engines[0], name, quorumIndex}, members, len(engines)/2 + 1, (*compositeCall).askServers}}, nil
+	return &QuorumLock{several{handle{engines[0], name, quorumIndex}, members, len(engines)/2 + 1, (*compositeCall).askInTurn}}, nil
 }
 
 // silence is how long a server may take to answer: a server that is cut off must not use up the lease that the others have
@@ -103,16 +103,16 @@ func (q *quorumQueues) leave(c *compositeCall, waiting bool) bool {
 	}
 	q.queues[c.lock.name] = queue
 	if i == 0 {
-		go queue[0].attempt()
+		go queue[0].askServers()
 	}
 	return true
 }
 
-// askServers asks the servers of a QuorumLock when its turn has come. Until all have answered, that costs a goroutine.
-func (c *compositeCall) askServers() {
+// askInTurn asks the servers of a QuorumLock when its turn has come. Until all have answered, that costs a goroutine.
+func (c *compositeCall) askInTurn() {
 	switch before := c.lock.e.quorums.enter(c); {
 	case before == 0:
-		go c.attempt()
+		go c.askServers()
 	case c.once:
 		c.settle(nil, c.lock.hasTurn())
 	default:
@@ -137,10 +137,10 @@ func (c *compositeCall) passTurn(h *Hold) {
 	h.onEnd(func(error) { c.lock.e.quorums.leave(c, false) })
 }
 
-// attempt asks every server once, under fresh owner ids. The call is answered, or asks again later, as soon as a majority granted the
+// askServers asks every server once, under fresh owner ids. The call is answered, or asks again later, as soon as a majority granted the
 // lock or can no longer grant it. A later grant joins the Hold, or is given back. The end of ctx ends the questions until then and not
 // afterwards: callers end their contexts when they have what they wanted, and the hold would lack the servers that are later.
-func (c *compositeCall) attempt() {
+func (c *compositeCall) askServers() {
 	began, n := time.Now(), len(c.lock.members)
 	asking, stop := context.WithTimeout(context.WithoutCancel(c.ctx), silence(c.demand.lease))
 	defer stop()
@@ -194,7 +194,7 @@ func (c *compositeCall) attempted(h *Hold, err error) {
 	case c.once:
 		c.settle(nil, err)
 	default:
-		c.pause(err, c.attempt)
+		c.pause(err, c.askServers)
 	}
 }
 

@@ -49,8 +49,8 @@ func (h *Hold) notifyWanted() {
 	l := h.listeners()
 	l.mu.Lock()
 	whole := l.whole
-	if l.wanted != nil && !l.told {
-		l.told = true
+	if l.wanted != nil && !l.notified {
+		l.notified = true
 		close(l.wanted)
 	}
 	l.mu.Unlock()
