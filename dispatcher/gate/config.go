@@ -30,7 +30,7 @@ type Config struct {
 
 // Answer settles a waiter and stops its timer. False: its caller has gone.
 func (cfg *Config) Answer(w *Waiter, out Outcome) bool {
-	cfg.Waits.Remove(&w.Timer)
+	w.Timer.Remove()
 	if out.Why == Refused || out.Why == Foreign || out.Why == Overloaded {
 		cfg.Stats.Refused.Inc()
 	}
