@@ -50,7 +50,7 @@ func (f *fairQueue) doubt(now Time, t *Tenure) {
 
 // stayInQueue does the same while we hold the lock, without asking for it.
 func (f *fairQueue) stayInQueue(l *Lock, now Time, fx *Effects) bool {
-	if l.contest.queue.head == nil || (f.next == nil || now < f.joinAt) && now < f.freshAt {
+	if l.lease.phase != ours || l.contest.queue.head == nil || (f.next == nil || now < f.joinAt) && now < f.freshAt {
 		return false
 	}
 	first, n := f.joining(l.cfg)
