@@ -1,21 +1,26 @@
 package dispatcher
 
 import (
-	"container/heap"
 	"time"
 
 	"github.com/wheellock/wheellock/dispatcher/gate"
 	"github.com/wheellock/wheellock/wheel"
 )
 
-// A renewal, or another alarm of a machine, is kept in two layers. In the slots it costs a list entry, however far away
-// it is. A few ticks before it is due it moves to a heap; one timer meets the nearest alarm of the heap exactly.
+// A renewal, or another alarm of a machine, waits in slots of one Tick, however far away it is. A few ticks before it is due it
+// moves to slots of one nearTick, of which one timer meets the first.
 //
-// The loop is woken for a slot by the waker, and by the same timer, wheel.Grace later, should the waker fail.
+// The loop is woken for a slot of one Tick by the waker, and by the same timer, wheel.Grace later, should the waker fail.
 
-// lead is how many ticks before it is due an alarm leaves its slot for the heap: slots open up to 12 ms late,
-// up to wheel.Grace when the waker fails, and the end of a lease must be met exactly.
-const lead = 3
+const (
+	// lead is how many ticks before it is due an alarm moves to the near slots: the others open up to 12 ms late, up to
+	// wheel.Grace when the waker fails, and the end of a lease must be met.
+	lead = 3
+	// nearTick is how late the timer is aimed at most for an alarm: a twentieth of the least margin of a lease.
+	nearTick = 250 * time.Microsecond
+	// nearSlots times nearTick is a horizon of 64 ms: more than lead.
+	nearSlots = 256
+)
 
 const (
 	// woken is the Due of an entry that was woken in this turn, so that schedule sets its alarm anew.
@@ -31,12 +36,14 @@ type deadlines struct {
 	clock *turnClock // by which the loop takes turns
 
 	slots *wheel.Slots[*gate.Entry]
-	near  nearby
+	near  *wheel.Slots[*gate.Entry]
 	waits *wheel.Slots[*gate.Waiter] // until when callers wait
 	acks  *acks
+	timer loopTimer
 
 	wakeAt func(wheel.Tick) // asks the engine's waker
 	lookAt gate.Time        // when to open slots without having been woken; Never: nothing is due later
+	nearAt gate.Time        // no near alarm is due before
 }
 
 // slots times Tick is the horizon of the slots, 20 s: longer than a renewal interval or a wait usually is, and within
@@ -46,6 +53,7 @@ const slots = 2048
 // makeSlots makes all slots; each asks for a wake-up when its first entry comes.
 func (d *deadlines) makeSlots() {
 	d.slots = wheel.NewSlots[*gate.Entry](slots, d.arm)
+	d.near = wheel.NewSlots[*gate.Entry](nearSlots, nil)
 	d.waits = wheel.NewSlots[*gate.Waiter](slots, d.arm)
 	d.acks.slots = wheel.NewSlots[*Ack](ackSlots, d.arm)
 	d.gates.cfg.Waits = d.waits
@@ -54,7 +62,7 @@ func (d *deadlines) makeSlots() {
 // run sets what wakes the loop: the waker, and the timer for near alarms.
 func (d *deadlines) run(waker *wheel.Waker, wake func()) {
 	d.wakeAt = waker.Sleeper(wake).Set
-	d.near.start(wake)
+	d.timer.start(wake)
 }
 
 // arm has the loop woken for a slot that has just got its first entry.
@@ -74,18 +82,14 @@ func (d *deadlines) nextLook(now gate.Time) gate.Time {
 }
 
 func firstLook[T any](s *wheel.Slots[T], now gate.Time) gate.Time {
-	if s.Len() == 0 {
+	tick, any := s.Next()
+	if !any {
 		return gate.Never
 	}
-	at := now + lookEvery
-	for tick := range s.Occupied() {
-		at = min(at, tick.Begin(Tick)+wheel.Grace)
-		break
-	}
-	return at
+	return min(now+lookEvery, tick.Begin(Tick)+wheel.Grace)
 }
 
-// schedule puts the next alarm of an entry where it belongs: into a slot, or, when it is near, into the heap.
+// schedule puts the next alarm of an entry where it belongs.
 func (d *deadlines) schedule(e *gate.Entry, now gate.Time) {
 	at := e.Machine.NextAlarm()
 	if at == e.Due {
@@ -96,30 +100,32 @@ func (d *deadlines) schedule(e *gate.Entry, now gate.Time) {
 	}
 	e.Due = at
 	if at == gate.Never {
-		d.slots.Remove(&e.Alarm)
+		e.Alarm.Remove()
 		return
 	}
 	d.place(e, now)
 }
 
 func (d *deadlines) place(e *gate.Entry, now gate.Time) {
-	tick := wheel.Floor(e.Due, Tick) - lead
-	if tick > wheel.Floor(now, Tick) {
+	if tick := wheel.Floor(e.Due, Tick) - lead; tick > wheel.Floor(now, Tick) {
 		d.slots.Put(&e.Alarm, tick)
 		return
 	}
-	d.slots.Remove(&e.Alarm)
-	d.near.add(e)
+	tick := wheel.Ceil(e.Due, nearTick)
+	d.near.Put(&e.Alarm, tick)
+	d.nearAt = min(d.nearAt, tick.Begin(nearTick))
 }
 
 // forget takes out the alarm of an idle entry.
 func (d *deadlines) forget(e *gate.Entry) {
 	e.Due = gate.Never
-	d.slots.Remove(&e.Alarm)
+	e.Alarm.Remove()
 }
 
 // setTimer sets the timer for what is due next: an alarm, a look at the slots, or also.
-func (d *deadlines) setTimer(now, also gate.Time) { d.near.setTimer(now, min(also, d.nextLook(now))) }
+func (d *deadlines) setTimer(now, also gate.Time) {
+	d.timer.setTimer(now, min(also, d.nearAt, d.nextLook(now)))
+}
 
 // wakeDue wakes the machines that have an alarm due.
 func (d *deadlines) wakeDue(now gate.Time) {
@@ -128,13 +134,17 @@ func (d *deadlines) wakeDue(now gate.Time) {
 			d.place(e, now)
 		}
 	}
-	for len(d.near.alarms) > 0 && d.near.alarms[0].at <= now {
-		next := heap.Pop(&d.near.alarms).(nearAlarm)
-		if e := next.entry; !next.stale() {
-			e.Due = woken
-			e.Machine.Wake(now, &d.gates.fx)
-			d.gates.stepped(e)
-		}
+	if now < d.nearAt {
+		return
+	}
+	for e := range d.near.Due(wheel.Floor(now, nearTick)) {
+		e.Due = woken
+		e.Machine.Wake(now, &d.gates.fx)
+		d.gates.stepped(e)
+	}
+	d.nearAt = gate.Never
+	if tick, any := d.near.Next(); any {
+		d.nearAt = tick.Begin(nearTick)
 	}
 }
 
@@ -162,7 +172,6 @@ type Ack struct {
 
 	// Owned by loop until By is settled; then by the caller.
 	place   wheel.Timer[*Ack]
-	slots   *wheel.Slots[*Ack]
 	at      *bool // while the event is read that brought it: where to note that it is settled
 	settled bool
 	overdue bool
@@ -184,9 +193,7 @@ func (a *Ack) Settle(out gate.Outcome) bool {
 	if a.at != nil {
 		*a.at = true
 	}
-	if a.place.In() {
-		a.slots.Remove(&a.place)
-	}
+	a.place.Remove()
 	return a.By.Settle(out)
 }
 
@@ -210,7 +217,7 @@ func (as *acks) await(now gate.Time, ack gate.Settler, step func()) {
 	if as.settled {
 		return
 	}
-	a.at, a.slots, a.place.Value = nil, as.slots, a
+	a.at, a.place.Value = nil, a
 	as.slots.Put(&a.place, wheel.Ceil(now+a.Within, Tick))
 }
 

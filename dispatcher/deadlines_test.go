@@ -59,8 +59,8 @@ func (l *loop) turn(t *testing.T) {
 	l.nodes.all = []*node{n}
 	l.cfg.Waker = wheel.NewWaker(l.cfg.Clock, Tick)
 	t.Cleanup(func() { l.cfg.Waker.Close() })
-	if l.deadlines.near.timer == nil {
-		l.deadlines.near.start(l.mail.wakeUp)
+	if l.deadlines.timer.timer == nil {
+		l.deadlines.timer.start(l.mail.wakeUp)
 	}
 	t.Cleanup(l.start().Close)
 }
@@ -160,7 +160,7 @@ func TestTheLoopLooksForSuspensionWhileAnythingIsDue(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := loopOf(func(wheel.Tick) {})
 		var looks atomic.Int32
-		l.deadlines.near.start(func() {
+		l.deadlines.timer.start(func() {
 			looks.Inc()
 			l.mail.wakeUp()
 		})
@@ -185,7 +185,7 @@ func TestTheLoopLooksForSuspensionWhileAnythingIsDue(t *testing.T) {
 // A timer that is set for an earlier time is left alone, and one that has fired is set again.
 func TestAimLeavesAnEarlierTimerAlone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var n nearby
+		var n loopTimer
 		fired := 0
 		n.start(func() { fired++ })
 		n.setTimer(0, 100*time.Millisecond)
@@ -208,29 +208,6 @@ func TestAimLeavesAnEarlierTimerAlone(t *testing.T) {
 	})
 }
 
-// An entry whose alarm changes all the time leaves stale alarms behind: they must not make the heap grow without bound.
-func TestNearAlarmsAreBounded(t *testing.T) {
-	var n nearby
-	entries := make([]gate.Entry, 10)
-	for i := range 100_000 {
-		e := &entries[i%len(entries)]
-		e.Due = gate.Time(i % 1000)
-		n.add(e)
-	}
-	if len(n.alarms) > 2*minNear {
-		t.Errorf("%d alarms are kept for %d entries", len(n.alarms), len(entries))
-	}
-	for i := range entries {
-		found := false
-		for _, a := range n.alarms {
-			found = found || a.entry == &entries[i] && !a.stale()
-		}
-		if !found {
-			t.Errorf("the alarm of entry %d is lost", i)
-		}
-	}
-}
-
 // Whoever waits for an answer for a time hears one answer: Redis's, or, when that time is over, none; never both.
 // invariant: answered-once
 func TestAnAckIsSettledOnce(t *testing.T) {
@@ -249,8 +226,8 @@ func TestAnAckIsSettledOnce(t *testing.T) {
 		as, a := newAcks(), &asker{}
 		ack := &Ack{By: a, Within: time.Second}
 		as.await(0, ack, func() { ack.Settle(gate.Outcome{}) })
-		if n := as.slots.Len(); n != 0 {
-			t.Errorf("%d acks have a place in the slots, which are their callers' again", n)
+		if ack.place.In() {
+			t.Error("the ack has a place in the slots, and is its caller's again")
 		}
 		as.giveUp(wheel.Floor(2*time.Second, Tick))
 		if len(a.heard) != 1 || ack.Overdue() {
@@ -280,7 +257,7 @@ func TestAnAckIsSettledOnce(t *testing.T) {
 		as.await(0, a, func() {})
 		as.await(0, nil, func() {})
 		as.giveUp(wheel.Floor(gate.Centuries, Tick))
-		if len(a.heard) != 0 || as.slots.Len() != 0 {
+		if len(a.heard) != 0 || ack.place.In() {
 			t.Errorf("it heard %v", a.heard)
 		}
 	})

@@ -72,29 +72,29 @@ func (d *Dispatcher) Unlock(h *gate.Hold, ack gate.Settler) bool {
 
 // Extend prolongs a hold with a fixed lease. False: the dispatcher has ended. Any goroutine.
 func (d *Dispatcher) Extend(h *gate.Hold, lease time.Duration, ack gate.Settler) bool {
-	return d.mail.put(&extend{h, lease, ack})
+	return d.mail.put(&extend{nameRequest{hold: h, ack: ack}, lease})
 }
 
 // Detach ends a hold and leaves its name taken for lease; ack hears how that went. False: the dispatcher has ended. Any
 // goroutine.
 func (d *Dispatcher) Detach(h *gate.Hold, lease time.Duration, ack gate.Settler) bool {
-	return d.mail.put(&detach{h, lease, ack})
+	return d.mail.put(&detach{nameRequest{hold: h, ack: ack}, lease})
 }
 
 // Wanted has h.By, a gate.Wanter, told when somebody else waits for the name. Any goroutine.
-func (d *Dispatcher) Wanted(h *gate.Hold) { d.mail.put(wanted{h}) }
+func (d *Dispatcher) Wanted(h *gate.Hold) { d.mail.put(&wanted{nameRequest{hold: h}}) }
 
 // Force frees the owner that stands in Redis for a name; id is its number when it is one of ours, else 0.
 // False: the dispatcher has ended. Any goroutine.
 func (d *Dispatcher) Force(name string, kind gate.Kind, owner string, id uint64, ack gate.Settler) bool {
-	return d.mail.put(&force{name, kind, owner, id, ack})
+	return d.mail.put(&force{nameRequest{name: name, kind: kind, ack: ack}, owner, id})
 }
 
 // Change makes a change on a name without owners; ack hears how it went. False: the dispatcher has ended.
 // Any goroutine.
 func (d *Dispatcher) Change(name string, kind gate.Kind, c gate.Change, ack gate.Settler) bool {
 	c.Ack = ack
-	return d.mail.put(&change{name, kind, c})
+	return d.mail.put(&change{nameRequest{name: name, kind: kind, ack: ack}, c})
 }
 
 // Suspect says that the key of a name may have changed behind our back. Any goroutine; it does not block.

@@ -17,20 +17,22 @@ type ask struct {
 func (a *ask) deliver(l *loop, now gate.Time) {
 	w := a.waiter
 	e, why := l.gates.entry(a.name, a.kind)
-	if e == nil {
+	switch {
+	case e == nil:
 		l.cfg.Gate.Answer(w, gate.Outcome{Why: why})
 		return
-	}
-	if int(e.Machine.Waiting()) >= l.cfg.MaxPerName {
+	case int(e.Machine.Waiting()) >= l.cfg.MaxPerName:
 		l.cfg.Gate.Answer(w, gate.Outcome{Why: gate.Overloaded})
-		l.gates.stepped(e)
-		return
-	}
-	if w.Try && l.nodes.nobodyKnows(e) {
+	case w.Try && l.nodes.nobodyKnows(e):
 		l.cfg.Gate.Answer(w, gate.Outcome{Why: gate.Down, ServerMessage: l.nodes.home(e.Slot).link.cause})
-		l.gates.stepped(e)
-		return
+	default:
+		l.askMachine(now, e, w)
 	}
+	l.gates.stepped(e)
+}
+
+// askMachine has the machine of an entry asked by a waiter.
+func (l *loop) askMachine(now gate.Time, e *gate.Entry, w *gate.Waiter) {
 	w.Entry = e
 	if w.Hold != nil {
 		w.Hold.Entry = e
@@ -40,7 +42,6 @@ func (a *ask) deliver(l *loop, now gate.Time) {
 		l.cfg.Gate.Waits.Put(&w.Timer, wheel.Ceil(w.Until, Tick))
 	}
 	e.Machine.Ask(now, w, &l.gates.fx)
-	l.gates.stepped(e)
 }
 
 func (a *ask) refuse() { a.waiter.By.Settle(gate.Outcome{Why: gate.Closed}) }
@@ -71,113 +72,93 @@ func (u *unlock) deliver(l *loop, now gate.Time) {
 
 func (u *unlock) refuse() { settle(u.ack, gate.Closed) }
 
-// extend prolongs a hold with a fixed lease.
-type extend struct {
-	hold  *gate.Hold
-	lease time.Duration
-	ack   gate.Settler
+// nameRequest is what all requests about a name have in common, but for those to have it.
+type nameRequest struct {
+	hold *gate.Hold // whose name it is; nil: name and kind say it
+	name string
+	kind gate.Kind
+	ack  gate.Settler // nil: nobody waits for an answer
 }
 
-func (e *extend) deliver(l *loop, now gate.Time) {
-	l.acks.await(now, e.ack, func() {
-		entry := e.hold.Entry
-		entry.Machine.(gate.Lockable).Extend(now, e.hold, e.lease, e.ack, &l.gates.fx)
-		l.gates.stepped(entry)
-	})
+func (n *nameRequest) refuse() { settle(n.ack, gate.Closed) }
+
+// entry returns the entry of the name. Nil, and why: there is none.
+func (n *nameRequest) entry(l *loop) (*gate.Entry, gate.Why) {
+	switch {
+	case n.hold != nil:
+		return n.hold.Entry, 0
+	case l.closing:
+		return nil, gate.Closed
+	}
+	return l.gates.entry(n.name, n.kind)
 }
 
-func (e *extend) refuse() { settle(e.ack, gate.Closed) }
-
-// detach ends a hold and leaves its name taken.
-type detach struct {
-	hold  *gate.Hold
-	lease time.Duration
-	ack   gate.Settler
-}
-
-func (d *detach) deliver(l *loop, now gate.Time) {
-	l.acks.await(now, d.ack, func() {
-		e := d.hold.Entry
-		if m, can := e.Machine.(gate.Detachable); can {
-			m.Detach(now, d.hold, d.lease, d.ack, &l.gates.fx)
+// apply has the machine of a name do something, if it is of a sort that can.
+func apply[M gate.Machine](l *loop, now gate.Time, of *nameRequest, do func(M)) {
+	l.acks.await(now, of.ack, func() {
+		e, why := of.entry(l)
+		if e == nil {
+			settle(of.ack, why)
+			return
+		}
+		if m, can := e.Machine.(M); can {
+			do(m)
 		} else {
-			settle(d.ack, gate.OtherKind)
+			settle(of.ack, gate.OtherKind)
 		}
 		l.gates.stepped(e)
 	})
 }
 
-func (d *detach) refuse() { settle(d.ack, gate.Closed) }
+// extend prolongs a hold with a fixed lease.
+type extend struct {
+	nameRequest
+	lease time.Duration
+}
 
-// wanted asks for a notification of the holder when another caller waits.
-type wanted struct{ hold *gate.Hold }
+func (e *extend) deliver(l *loop, now gate.Time) {
+	apply(l, now, &e.nameRequest, func(m gate.Lockable) { m.Extend(now, e.hold, e.lease, e.ack, &l.gates.fx) })
+}
 
-func (w wanted) deliver(l *loop, now gate.Time) {
-	e := w.hold.Entry
-	if m, can := e.Machine.(gate.Wantable); can {
-		m.Wanted(now, w.hold, &l.gates.fx)
-	}
-	l.gates.stepped(e)
+// detach ends a hold and leaves its name taken.
+type detach struct {
+	nameRequest
+	lease time.Duration
+}
+
+func (d *detach) deliver(l *loop, now gate.Time) {
+	apply(l, now, &d.nameRequest, func(m gate.Detachable) { m.Detach(now, d.hold, d.lease, d.ack, &l.gates.fx) })
+}
+
+// wanted has a holder told when somebody else waits.
+type wanted struct{ nameRequest }
+
+func (w *wanted) deliver(l *loop, now gate.Time) {
+	apply(l, now, &w.nameRequest, func(m gate.Wantable) { m.Wanted(now, w.hold, &l.gates.fx) })
 }
 
 // force releases a name for the owner that Redis has, whether it is one of ours or not.
 type force struct {
-	name  string
-	kind  gate.Kind
+	nameRequest
 	owner string
 	id    uint64 // the number of owner when it is one of ours, else 0
-	ack   gate.Settler
 }
 
 func (f *force) deliver(l *loop, now gate.Time) {
-	l.acks.await(now, f.ack, func() {
-		e, why := l.gates.entry(f.name, f.kind)
-		if e == nil {
-			settle(f.ack, why)
-			return
-		}
-		if m, can := e.Machine.(gate.Forcible); can {
-			m.Force(now, f.owner, f.id, f.ack, &l.gates.fx)
-		} else {
-			settle(f.ack, gate.OtherKind)
-		}
-		l.gates.stepped(e)
-	})
+	apply(l, now, &f.nameRequest, func(m gate.Forcible) { m.Force(now, f.owner, f.id, f.ack, &l.gates.fx) })
 }
-
-func (f *force) refuse() { settle(f.ack, gate.Closed) }
 
 // change changes a name without owners.
 type change struct {
-	name   string
-	kind   gate.Kind
+	nameRequest
 	change gate.Change
 }
 
 func (c *change) deliver(l *loop, now gate.Time) {
-	ack := c.change.Ack
-	l.acks.await(now, ack, func() {
-		if l.closing {
-			settle(ack, gate.Closed)
-			return
-		}
-		e, why := l.gates.entry(c.name, c.kind)
-		if e == nil {
-			settle(ack, why)
-			return
-		}
-		if m, can := e.Machine.(gate.Counting); can {
-			m.Change(now, c.change, &l.gates.fx)
-		} else {
-			settle(ack, gate.OtherKind)
-		}
-		l.gates.stepped(e)
-	})
+	apply(l, now, &c.nameRequest, func(m gate.Counting) { m.Change(now, c.change, &l.gates.fx) })
 }
 
-func (c *change) refuse() { settle(c.change.Ack, gate.Closed) }
-
-// suspect says that another client may have changed the key of a name.
+// suspect says that the key of a name may have changed behind our back.
 type suspect struct{ name string }
 
 func (s suspect) deliver(l *loop, now gate.Time) {

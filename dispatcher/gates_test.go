@@ -22,8 +22,8 @@ func TestALateEventFreesNoEntryTwice(t *testing.T) {
 	l := newLoop(Config{Gate: cfg, Clock: wheel.NewClock(), MaxPerName: 1})
 	l.nodes.all = []*node{{}}
 	l.deadlines.wakeAt = func(wheel.Tick) {}
-	l.deadlines.near.start(func() {})
-	defer l.deadlines.near.timer.Stop()
+	l.deadlines.timer.start(func() {})
+	defer l.deadlines.timer.timer.Stop()
 	request := func(name string) *leaver {
 		caller := &leaver{gate.Waiter{Lease: 30 * time.Second, Watch: true, Try: true}}
 		caller.waiter.By, caller.waiter.Hold = caller, &gate.Hold{}

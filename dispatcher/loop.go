@@ -32,7 +32,7 @@ func newLoop(cfg Config) *loop {
 	l := &loop{cfg: cfg, mail: newMailbox(), done: make(chan struct{})}
 	l.gates = gates{cfg: cfg.Gate, hashed: cfg.Cluster != nil, names: newNames()}
 	l.clock = turnClock{Clock: cfg.Clock}
-	l.deadlines = deadlines{gates: &l.gates, clock: &l.clock, acks: &l.acks, lookAt: gate.Never}
+	l.deadlines = deadlines{gates: &l.gates, clock: &l.clock, acks: &l.acks, lookAt: gate.Never, nearAt: gate.Never}
 	l.deadlines.makeSlots()
 	l.routes = routes{gates: &l.gates, home: l.nodes.home, byChannel: make(map[string]route)}
 	l.nodes = nodes{cfg: &l.cfg, mail: l.mail, gates: &l.gates, routes: &l.routes}
@@ -44,10 +44,10 @@ func (l *loop) run() {
 	defer close(l.done)
 	mail := new(batch)
 	for range l.mail.wake { // by an event, the waker, or the loop's own timer
-		stall.At("dispatcher: woken", l.cfg.UUID)
+		stall.At("dispatcher: woken", l.cfg.Gate.UUID)
 		now := l.clock.beginTurn()
-		stall.At("dispatcher: clock read, nothing due handled", l.cfg.UUID)
-		if l.turnYield.yield(now, l.deadlines.near.next()) {
+		stall.At("dispatcher: clock read, nothing due handled", l.cfg.Gate.UUID)
+		if l.turnYield.yield(now, l.deadlines.nearAt) {
 			now = l.clock.Now()
 		}
 		l.deadlines.wakeDue(now) // deadlines that are due come before mail (rule 19)
@@ -60,7 +60,7 @@ func (l *loop) run() {
 			e.deliver(l, now)
 		}
 		now = l.clock.Now()
-		stall.At("dispatcher: clock read, nothing sent", l.cfg.UUID)
+		stall.At("dispatcher: clock read, nothing sent", l.cfg.Gate.UUID)
 		l.deadlines.wakeDue(now)
 		l.deadlines.giveUpDue(now)
 		l.routes.applySubscriptions()
@@ -165,7 +165,7 @@ func (l *loop) end() {
 	}
 	l.nodes.up.Store(false)
 	l.drained()
-	l.deadlines.near.timer.Stop()
+	l.deadlines.timer.timer.Stop()
 	l.nodes.stop()
 }
 

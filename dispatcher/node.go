@@ -60,7 +60,7 @@ func newNode(ns *nodes, addr string, client rueidis.Client, loaded *redisconn.Lo
 	if client != nil {
 		n.startSubscriber()
 	}
-	if ns.cfg.Replicas == 0 && ns.cfg.Fsync == 0 {
+	if ns.connections.Replicas == 0 && ns.connections.Fsync == 0 {
 		n.addConnections(connectionsPerNode, redisconn.AllCommands)
 	} else {
 		n.addConnections(connectionsPerNode, redisconn.OtherCommands)
@@ -83,9 +83,9 @@ func (n *node) addConnections(count int, class redisconn.Class) {
 
 // startSubscriber starts the subscriber. The node has a client.
 func (n *node) startSubscriber() {
-	cfg := n.nodes.cfg
+	cfg, publish := n.nodes.cfg, n.nodes.connections.Publish
 	n.subscriber = subscriber.New(subscriber.Config{
-		Client: n.server.Client, Engine: cfg.UUID, Plain: cfg.Publish != "SPUBLISH", Sharded: cfg.Publish != "PUBLISH",
+		Client: n.server.Client, Engine: cfg.Gate.UUID, Plain: publish != "SPUBLISH", Sharded: publish != "PUBLISH",
 		Cluster: n.nodes.cluster != nil, Logger: cfg.Logger, Where: n.where, Owner: n,
 		Outage: cfg.Outages.Of(n.messagesName()),
 	})

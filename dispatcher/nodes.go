@@ -8,7 +8,6 @@ import (
 
 	"github.com/wheellock/wheellock/dispatcher/gate"
 	"github.com/wheellock/wheellock/dispatcher/redisconn"
-	"github.com/wheellock/wheellock/dispatcher/wire"
 )
 
 // nodes is the servers that serve names: one, or those of a cluster.
@@ -31,29 +30,17 @@ type nodes struct {
 // connect starts the nodes. loaded is what Load said of one of them.
 func (ns *nodes) connect(loaded *redisconn.Loaded) {
 	ns.digests.Store(loaded)
-	ns.connections = ns.connectionConfig()
+	conns := &ns.connections
+	*conns = ns.cfg.Connections
+	conns.Clock, conns.Digests = ns.cfg.Clock, &ns.digests
+	conns.Suspect = func(name string) { ns.mail.put(suspect{name}) }
 	if c := ns.cfg.Cluster; c != nil {
+		conns.Cluster, conns.Connect = true, c.Connect
 		ns.join(c)
 		return
 	}
 	ns.all = []*node{newNode(ns, "", ns.cfg.Client, loaded)}
 	ns.updateHealth()
-}
-
-func (ns *nodes) connectionConfig() redisconn.Config {
-	c := ns.cfg
-	conns := redisconn.Config{
-		Settings: wire.Settings{
-			UUID: c.UUID, Publish: c.Publish, FenceTTL: c.FenceTTL, FairWaiterLease: c.Gate.FairWaiterLease, Declared: c.Declared,
-		},
-		Clock: c.Clock, Digests: &ns.digests, WatchLoss: c.WatchLoss, ProbeTime: c.ProbeTime,
-		Replicas: c.Replicas, ReplicaTime: c.ReplicaTime, Fsync: c.Fsync,
-		Suspect: func(name string) { ns.mail.put(suspect{name}) },
-	}
-	if c.Cluster != nil {
-		conns.Cluster, conns.Connect = true, c.Cluster.Connect
-	}
-	return conns
 }
 
 // home is the node that serves a hash slot.

@@ -133,7 +133,7 @@ func (n *node) returned(c *connection) {
 		if i%clockStride == 0 {
 			now = cfg.Clock.Now()
 		}
-		stall.At(ClockRead, cfg.UUID)
+		stall.At(ClockRead, cfg.Gate.UUID)
 		n.answered(now, &c.Batch[i])
 	}
 	clear(c.Batch)

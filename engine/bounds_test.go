@@ -819,6 +819,38 @@ func TestEveryCallThatTakesAContextHasARow(t *testing.T) {
 
 // takingContexts are the exported functions and methods of the package in dir whose first parameter is a context.
 func takingContexts(t *testing.T, dir string) (names []string) {
+	parsed := parse(t, dir)
+	types := embedders(parsed)
+	for _, file := range parsed {
+		for _, d := range file.Decls {
+			f, is := d.(*ast.FuncDecl)
+			if !is || !f.Name.IsExported() || len(f.Type.Params.List) == 0 {
+				continue
+			}
+			if first, is := f.Type.Params.List[0].Type.(*ast.SelectorExpr); !is || first.Sel.Name != "Context" {
+				continue
+			}
+			if f.Recv == nil {
+				names = append(names, f.Name.Name)
+				continue
+			}
+			receiver := f.Recv.List[0].Type
+			if pointer, is := receiver.(*ast.StarExpr); is {
+				receiver = pointer.X
+			}
+			if of, is := receiver.(*ast.Ident); is {
+				for _, name := range append(types[of.Name], of.Name) {
+					if ast.IsExported(name) {
+						names = append(names, name+"."+f.Name.Name)
+					}
+				}
+			}
+		}
+	}
+	return names
+}
+
+func parse(t *testing.T, dir string) (parsed []*ast.File) {
 	files, err := os.ReadDir(dir)
 	if err != nil {
 		t.Fatal(err)
@@ -827,32 +859,33 @@ func takingContexts(t *testing.T, dir string) (names []string) {
 		if !strings.HasSuffix(file.Name(), ".go") || strings.HasSuffix(file.Name(), "_test.go") {
 			continue
 		}
-		parsed, err := parser.ParseFile(gotoken.NewFileSet(), dir+"/"+file.Name(), nil, 0)
+		f, err := parser.ParseFile(gotoken.NewFileSet(), dir+"/"+file.Name(), nil, 0)
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, d := range parsed.Decls {
-			f, is := d.(*ast.FuncDecl)
-			if !is || !f.Name.IsExported() || len(f.Type.Params.List) == 0 {
-				continue
-			}
-			if first, is := f.Type.Params.List[0].Type.(*ast.SelectorExpr); !is || first.Sel.Name != "Context" {
-				continue
-			}
-			name := f.Name.Name
-			if f.Recv != nil {
-				receiver := f.Recv.List[0].Type
-				if pointer, is := receiver.(*ast.StarExpr); is {
-					receiver = pointer.X
-				}
-				of, is := receiver.(*ast.Ident)
-				if !is || !of.IsExported() {
-					continue
-				}
-				name = of.Name + "." + name
-			}
-			names = append(names, name)
-		}
+		parsed = append(parsed, f)
 	}
-	return names
+	return parsed
+}
+
+// embedders are the types that embed a type, and so have its methods.
+func embedders(parsed []*ast.File) map[string][]string {
+	types := map[string][]string{}
+	for _, file := range parsed {
+		ast.Inspect(file, func(n ast.Node) bool {
+			spec, is := n.(*ast.TypeSpec)
+			if !is {
+				return true
+			}
+			if of, is := spec.Type.(*ast.StructType); is {
+				for _, field := range of.Fields.List {
+					if embedded, is := field.Type.(*ast.Ident); is && field.Names == nil {
+						types[embedded.Name] = append(types[embedded.Name], spec.Name.Name)
+					}
+				}
+			}
+			return true
+		})
+	}
+	return types
 }

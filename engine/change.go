@@ -11,18 +11,18 @@ import (
 const mostPermits = 1 << 50
 
 // checkCount checks how many permits or counts a call names.
-func checkCount(what string, n, least int64) error {
-	if n < least || n > mostPermits {
-		return invalid("%s of %d: must be from %d to %d", what, n, least, int64(mostPermits))
+func checkCount(what string, n, least, most int64) error {
+	if n < least || n > most {
+		return invalid("%s of %d: must be from %d to %d", what, n, least, most)
 	}
 	return nil
 }
 
 // change makes a change on a name without owners and returns the script's answer (invariant: change-has-one-effect).
 func (o *operation) change(ctx context.Context, ch gate.Change) (int64, error) {
-	key, err := o.e.key(o.name, o.kind.machine())
+	key, err := o.key()
 	if err != nil {
-		return 0, o.failed(err)
+		return 0, err
 	}
 	return o.confirm(ctx, ErrClosed, func(ack gate.Settler) bool {
 		return o.e.dispatchers.of(key).Change(key, o.kind.machine(), ch, ack)
@@ -39,7 +39,7 @@ func (o *operation) decide(ctx context.Context, ch gate.Change) (int64, error) {
 
 // setCount is decide for a call that gives a name a count. False: the name has one. what says in errors what is counted.
 func (o *operation) setCount(ctx context.Context, op gate.Op, what string, a gate.CountArgs) (bool, error) {
-	if err := checkCount(what, a.N, 0); err != nil {
+	if err := checkCount(what, a.N, 0, mostPermits); err != nil {
 		return false, o.failed(err)
 	}
 	set, err := o.decide(ctx, gate.Change{Op: op, Args: a.Args()})
@@ -54,7 +54,7 @@ func (o *operation) delete(ctx context.Context, op gate.Op) (bool, error) {
 
 // addPermits is decide for a call that changes the number of permits.
 func (o *operation) addPermits(ctx context.Context, op gate.Op, n int64) error {
-	if err := checkCount("an addition", n, -mostPermits); err != nil {
+	if err := checkCount("an addition", n, -mostPermits, mostPermits); err != nil {
 		return o.failed(err)
 	}
 	_, err := o.decide(ctx, gate.ChangeCount(op, n))
@@ -63,9 +63,9 @@ func (o *operation) addPermits(ctx context.Context, op gate.Op, n int64) error {
 
 // changeAsync is change without blocking.
 func (o *operation) changeAsync(ctx context.Context, ch gate.Change) *futures.Future[struct{}] {
-	key, err := o.e.key(o.name, o.kind.machine())
+	key, err := o.key()
 	if err != nil {
-		return futures.Settled(&o.e.callbacks, struct{}{}, o.failed(err))
+		return futures.Settled(&o.e.callbacks, struct{}{}, err)
 	}
 	c := &pendingChange{operation: *o}
 	c.watched.by = c

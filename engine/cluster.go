@@ -86,24 +86,18 @@ func (e *Engine) reachNode(ctx context.Context, o rueidis.ClientOption, addr str
 			continue
 		}
 		client, err := connectNode(ctx, e.suspects, o, addr)
-		if err == nil && loaded == nil {
-			loaded, err = e.prepareNode(ctx, client)
-		}
 		if err != nil {
 			return nil, err
+		}
+		if loaded == nil {
+			if loaded, err = e.load(ctx, client); err != nil {
+				client.Close()
+				return nil, err
+			}
 		}
 		c.Reached = append(c.Reached, dispatcher.Reached{Addr: addr, Client: client, Loaded: loaded})
 	}
 	return loaded, nil
-}
-
-// prepareNode prepares a master by a client, which it closes if it cannot.
-func (e *Engine) prepareNode(ctx context.Context, client rueidis.Client) (*redisconn.Loaded, error) {
-	loaded, err := e.load(ctx, client)
-	if err != nil {
-		client.Close()
-	}
-	return loaded, err
 }
 
 // connectNode makes a client of one node. The node need not be reachable yet: the client dials when it is used.

@@ -3,7 +3,6 @@ package engine
 import (
 	"context"
 	"errors"
-	"math/rand/v2"
 	"slices"
 	"strings"
 	"sync"
@@ -30,11 +29,6 @@ type composite struct {
 // End implements gate.Ender; no loop knows of composites.
 func (c *composite) End(gate.Why) {}
 
-// compose makes the Hold of a lock that consists of several.
-func (h *handle) compose(need int, parts []*Hold) *Hold {
-	return h.whole(&composite{need: need, parts: parts})
-}
-
 // whole makes the Hold of the parts that c has.
 func (h *handle) whole(c *composite) *Hold {
 	hold := &Hold{e: h.e, name: h.name, kind: h.kind}
@@ -51,13 +45,18 @@ func (h *handle) whole(c *composite) *Hold {
 // follow ends h when too few of its parts are left. It is told of the end of a part before that part's lock can be granted
 // again.
 func (c *composite) follow(h *Hold, i int, part *Hold) {
-	part.onEnd(func(cause error) {
-		if c.alive() < c.need {
-			c.endParts(h, cause)
-		} else {
-			c.setMissing(h, i, part, cause)
-		}
-	})
+	if !part.joins(h, i) {
+		c.ended(h, i, part)
+	}
+}
+
+// ended is called when a part of h has ended.
+func (c *composite) ended(h *Hold, i int, part *Hold) {
+	if c.alive() < c.need {
+		c.endParts(h, part.Err())
+	} else {
+		c.setMissing(h, i, part, part.Err())
+	}
 }
 
 // join puts a part that was granted late into its place; false: h has ended before the part was known.
@@ -73,7 +72,7 @@ func (c *composite) join(h *Hold, i int, part *Hold) bool {
 	stall.At("composite: part joined, not followed", h.e.uuid)
 	c.follow(h, i, part)
 	if l := h.endings.Load(); l != nil && l.watched() {
-		part.wantedFor(h)
+		part.Wanted()
 	}
 	notify()
 	return true
@@ -151,10 +150,11 @@ func (c *composite) unlockAsync() *futures.Future[struct{}] {
 	e := c.ending.hold.e
 	p := futures.New[struct{}](&e.callbacks, nil)
 	after(e, answers...).Then(func([]struct{}, error) {
-		p.Settle(struct{}{}, c.combine(len(answers), func(i int) error {
-			_, err := answers[i].Result()
-			return err
-		}))
+		errs := make([]error, len(answers))
+		for i, answer := range answers {
+			_, errs[i] = answer.Result()
+		}
+		p.Settle(struct{}{}, c.combine(errs))
 	})
 	return p.Future()
 }
@@ -175,18 +175,13 @@ func (c *composite) doAll(parts []*Hold, do func(*Hold) error) error {
 		wg.Go(func() { errs[i] = do(part) })
 	}
 	wg.Wait()
-	return c.combine(len(parts), func(i int) error { return errs[i] })
+	return c.combine(errs)
 }
 
-// combine returns nil if the outcomes of n parts are good for as many as are needed.
-func (c *composite) combine(n int, outcome func(int) error) error {
-	var failed []error
-	for i := range n {
-		if err := outcome(i); err != nil {
-			failed = append(failed, err)
-		}
-	}
-	if n-len(failed) >= c.need {
+// combine returns nil if as many parts as are needed have no error.
+func (c *composite) combine(errs []error) error {
+	failed := slices.DeleteFunc(slices.Clone(errs), func(err error) bool { return err == nil })
+	if len(errs)-len(failed) >= c.need {
 		return nil
 	}
 	return errors.Join(failed...)
@@ -207,59 +202,4 @@ func giveBack(holds []*Hold) {
 			h.UnlockAsync()
 		}
 	}
-}
-
-// backOffTime is a random time that grows with the tries, so that two callers that collided do not collide again: up to
-// 80 ms if another owner had the lock, and up to 160 ms after any other error.
-func backOffTime(try int, last error) time.Duration {
-	longest := time.Millisecond << min(try, 7)
-	if errors.Is(last, ErrHeld) {
-		longest = min(longest, 64*time.Millisecond)
-	}
-	return longest/4 + time.Duration(rand.Int64N(int64(longest)))
-}
-
-// backOff sleeps for the backOffTime.
-func backOff(ctx context.Context, try int, last error) error {
-	timer := time.NewTimer(backOffTime(try, last))
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return nil
-	case <-ctx.Done():
-		return endedBy(ctx)
-	}
-}
-
-// returned returns what a call got: the hold, which is given back if ctx has ended meanwhile, or the error.
-func (h *handle) returned(ctx context.Context, o *observation, hold *Hold, err error) (*Hold, error) {
-	if err == nil && ctx.Err() != nil {
-		hold.UnlockAsync()
-		hold, err = nil, h.failed(endedBy(ctx))
-	}
-	o.notifyDone(hold, err)
-	return hold, err
-}
-
-// inBackground makes an asynchronous call of a blocking one, by a goroutine. A grant after Cancel or the end of ctx is
-// given back.
-func inBackground(ctx context.Context, e *Engine, lock func(context.Context) (*Hold, error)) *futures.Future[*Hold] {
-	ctx, cancel := context.WithCancel(ctx)
-	p := futures.New[*Hold](&e.callbacks, canceler(cancel))
-	go func() {
-		defer cancel()
-		h, err := lock(ctx)
-		if !p.Settle(h, err) && h != nil {
-			h.UnlockAsync()
-		}
-	}()
-	return p.Future()
-}
-
-type canceler context.CancelFunc
-
-func (c canceler) Cancelled() { c() }
-
-func withoutWait(opts []LockOption) []LockOption {
-	return slices.DeleteFunc(slices.Clone(opts), func(o LockOption) bool { return o.which == waitOption })
 }

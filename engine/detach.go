@@ -64,7 +64,7 @@ func (m *Mutex) Adopt(ctx context.Context, id string, opts ...LockOption) (*Hold
 	o := m.observe(opts)
 	c := m.e.calls.get()
 	t := m.operation("lock")
-	err := t.fill(ctx, 0, true, opts, &c.waiter) // what is wrong with options is told as by TryLock
+	_, err := t.fill(ctx, 0, true, opts, &c.waiter) // what is wrong with options is told as by TryLock
 	t.doing = "adopt"
 	if err == nil && !m.kind.detachable() {
 		err = t.failed(invalid("only a mutex can be adopted, not a %s", m.kind.noun()))
@@ -78,5 +78,5 @@ func (m *Mutex) Adopt(ctx context.Context, id string, opts ...LockOption) (*Hold
 		return nil, err
 	}
 	c.waiter.Adopts = id
-	return t.blockForHold(ctx, c, &o)
+	return t.blockForGrant(ctx, c, &o)
 }

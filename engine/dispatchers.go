@@ -3,11 +3,14 @@ package engine
 import (
 	crypto "crypto/rand"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"sync"
 
 	"github.com/wheellock/wheellock/dispatcher"
 	"github.com/wheellock/wheellock/dispatcher/gate"
+	"github.com/wheellock/wheellock/dispatcher/redisconn"
+	"github.com/wheellock/wheellock/dispatcher/wire"
 	"github.com/wheellock/wheellock/scripts"
 )
 
@@ -29,10 +32,11 @@ const (
 func (e *Engine) dispatcherConfig(i int) dispatcher.Config {
 	o := &e.opts
 	cfg := dispatcher.Config{
-		Client: e.client, Clock: e.clock, Waker: e.waker, Logger: o.Logger, Outages: &e.outages, UUID: e.uuid,
-		Replicas: o.Replicas, ReplicaTime: e.replicaTime, Fsync: o.Fsync,
-		Publish: o.PubSub.publish(), WatchLoss: o.WatchLoss, FenceTTL: o.FenceTTL, MaxPerName: o.MaxWaitersPerName, ProbeTime: o.Lease / 3,
-		Declared: o.DeclaredKeysOnly,
+		Client: e.client, Clock: e.clock, Waker: e.waker, Logger: o.Logger, Outages: &e.outages, MaxPerName: o.MaxWaitersPerName,
+		Connections: redisconn.Config{
+			Settings:  wire.Settings{UUID: e.uuid, Publish: o.PubSub.publish(), FenceTTL: o.FenceTTL, FairWaiterLease: o.FairWaiterLease, Declared: o.DeclaredKeysOnly},
+			WatchLoss: o.WatchLoss, ProbeTime: o.Lease / 3, Replicas: o.Replicas, ReplicaTime: e.replicaTime, Fsync: o.Fsync,
+		},
 		Gate: &gate.Config{
 			UUID: e.uuid, LastID: uint64(i) << numberBits, Code: claimCodes(o), FairWaiterLease: o.FairWaiterLease,
 			Lease: o.Lease, HandoffTime: max(o.HandoffTime, 0), PollCap: o.PollCap, Echo: o.PubSub.echo(), MaxHold: o.MaxHold, Stats: &new(counters).Stats,
@@ -70,12 +74,7 @@ func (h *Hold) dispatcher() *dispatcher.Dispatcher { return h.e.dispatchers[h.co
 
 // up reports whether all links work.
 func (ds dispatchers) up() bool {
-	for _, d := range ds {
-		if !d.Up() {
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc(ds, func(d *dispatcher.Dispatcher) bool { return !d.Up() })
 }
 
 // oldest returns when the oldest living hold was granted, or gate.Never.

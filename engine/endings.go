@@ -14,7 +14,10 @@ type endings struct {
 	done     chan struct{} // nil until Done is called
 	contexts map[*binding]struct{}
 	wanted   chan struct{} // nil until Wanted is called
-	wantedOf *Hold         // the hold of several locks that this is a part of, if its Wanted was called; else nil
+	notified bool          // wanted is closed
+
+	whole *Hold // the hold of several locks of which this is a part; nil: of none
+	place int   // of the part in it
 
 	endless    context.Context // the child of all parents that never end; nil until one is made
 	endEndless context.CancelCauseFunc
@@ -60,7 +63,7 @@ func (h *Hold) end(why gate.Why) bool {
 		return true
 	}
 	l.mu.Lock()
-	contexts := l.contexts
+	contexts, whole, place := l.contexts, l.whole, l.place
 	l.contexts = nil
 	if l.done != nil {
 		close(l.done)
@@ -72,6 +75,9 @@ func (h *Hold) end(why gate.Why) bool {
 		if b.stop != nil {
 			stops = append(stops, b.stop)
 		}
+	}
+	if whole != nil {
+		whole.composite().ended(whole, place, h)
 	}
 	if len(stops) > 0 { // they call methods of the parents, which may be user types; this may be the loop
 		go func() {
@@ -107,6 +113,18 @@ func (h *Hold) onEnd(f func(error)) {
 	if !h.bind(b) {
 		f(h.Err())
 	}
+}
+
+// joins makes h a part of another hold, which is told of its end; false: it has ended.
+func (h *Hold) joins(whole *Hold, place int) bool {
+	l := h.listeners()
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if h.ended.Load() != 0 {
+		return false
+	}
+	l.whole, l.place = whole, place
+	return true
 }
 
 // bind makes b a listener; false: the hold has ended.

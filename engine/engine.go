@@ -211,6 +211,11 @@ func runID(ctx context.Context, client rueidis.Client) []string {
 	return nil
 }
 
+// onServerOf reports whether two engines are one, or on the same server as far as the servers tell.
+func (e *Engine) onServerOf(other *Engine) bool {
+	return e == other || slices.ContainsFunc(e.servers, func(id string) bool { return slices.Contains(other.servers, id) })
+}
+
 func (e *Engine) checkRights(ctx context.Context, client rueidis.Client) error {
 	rights := redisconn.Rights{
 		Client: client, UUID: e.uuid, Publish: e.opts.PubSub.publish(),

@@ -152,13 +152,21 @@ func (o *operation) taken(ttl time.Duration) string {
 }
 
 // unmetAfter returns the error of a wait that ended after last had been the last answer.
-func unmetAfter(why, last error, wait time.Duration) error {
-	return &unmet{why, last, trim(last.Error()), wait}
+func (h *handle) unmetAfter(why, last error, wait time.Duration) error {
+	return &unmet{why, last, trim(h.bare(last).Error()), wait}
+}
+
+// bare is an error that does not say once more what is to be locked.
+func (h *handle) bare(err error) error {
+	if op, is := err.(*opError); is && op.name == h.name {
+		return &opError{err: op.err, words: op.words, passes: op.passes}
+	}
+	return err
 }
 
 // opError says what was being done to which name. It is formatted only when it is read.
 type opError struct {
-	doing  string // "lock", "unlock", ...
+	doing  string // "lock", "unlock", ...; empty: another error around it says that, and the name
 	name   string
 	err    error
 	words  string // the server message, or why there is none
@@ -166,6 +174,9 @@ type opError struct {
 }
 
 func (o *opError) Error() string {
+	if o.doing == "" {
+		return "wheellock: " + described(o.err, o.words)
+	}
 	return fmt.Sprintf("wheellock: %s %s: %s", o.doing, quote(o.name), described(o.err, o.words))
 }
 

@@ -78,22 +78,11 @@ func (e *Engine) Holder(ctx context.Context, id string) (Holder, error) {
 	if owner.Client == "" || strings.ContainsAny(owner.Client, ", \n/") || !ok && strings.Contains(id, ":") {
 		return Holder{}, t.failed(invalid("an owner id is <client>:<number>"))
 	}
-	type answer struct {
-		holder Holder
-		err    error
-	}
-	a, err := direct(ctx, &t, func(c rueidis.Client) answer {
+	return direct(ctx, &t, func(c rueidis.Client) (Holder, error) {
 		h := Holder{ID: owner}
 		err := h.find(c)
-		return answer{h, err}
+		return h, err
 	})
-	if err != nil {
-		return Holder{}, err
-	}
-	if a.err != nil {
-		return Holder{}, t.unread(a.err)
-	}
-	return a.holder, nil
 }
 
 // find looks for h's connections at one node after the other: an engine is connected to all masters. The error: they are

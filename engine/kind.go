@@ -63,5 +63,8 @@ func (k kindIndex) text() Kind         { return kinds[k].Kind }
 func (k kindIndex) noun() string       { return kinds[k].noun }
 func (k kindIndex) machine() gate.Kind { return kinds[k].machine }
 
+// holds reports whether what is granted is a Hold.
+func (k kindIndex) holds() bool { return k != semaphoreIndex && k != latchIndex }
+
 // detachable reports whether a name of this kind can stay taken without a hold.
 func (k kindIndex) detachable() bool { return k <= fairIndex }

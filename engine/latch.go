@@ -24,31 +24,13 @@ func (e *Engine) CountDownLatch(name string) *CountDownLatch {
 // Cancellation and errors are as with [Mutex.Lock]. If the wait ends while the latch is not open, the error also Is
 // [ErrHeld].
 func (c *CountDownLatch) Wait(ctx context.Context, opts ...LockOption) error {
-	t := c.operation("wait for")
-	call := c.e.calls.get()
-	if err := t.fillWait(ctx, opts, &call.waiter); err != nil {
-		c.e.calls.put(call)
-		return err
-	}
-	return t.block(ctx, call, &observation{})
+	_, err := c.take(ctx, "wait for", 0, false, opts)
+	return err
 }
 
 // WaitAsync is Wait without blocking. The end of ctx and the future's Cancel abandon it.
 func (c *CountDownLatch) WaitAsync(ctx context.Context, opts ...LockOption) *futures.Future[struct{}] {
-	r := &request[struct{}]{operation: c.operation("wait for")}
-	if err := r.fillWait(ctx, opts, &r.waiter); err != nil {
-		return futures.Settled(&c.e.callbacks, struct{}{}, err)
-	}
-	return r.start(ctx)
-}
-
-func (o *operation) fillWait(ctx context.Context, opts []LockOption, w *gate.Waiter) error {
-	d, err := o.e.opts.read(opts, false, o.kind)
-	if err != nil {
-		return o.failed(err)
-	}
-	w.Until = o.until(ctx, false, d.wait)
-	return nil
+	return takeAsync[struct{}](ctx, &c.handle, "wait for", 0, false, opts)
 }
 
 // CountDown lowers the count by one. At 0 the latch is deleted and all waiters return. Without a latch it does nothing.

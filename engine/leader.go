@@ -27,18 +27,17 @@ func init() {
 
 // leader asks for the leader, after the note is written if there is one.
 func (o *operation) leader(ctx context.Context, note *leaders.Note) (leaders.Note, error) {
-	r, err := o.query(ctx, leaderScript, func(key string) (keys, args []string) {
+	parts, err := query(ctx, o, leaderScript, func(key string) (keys, args []string) {
 		if note != nil {
 			args = []string{o.e.opts.PubSub.publish(), scripts.LeaderChannel(key), note.Owner, strconv.FormatInt(note.Term, 10), note.Identity}
 		}
 		return []string{key, scripts.LeaderKey(key)}, args
-	})
+	}, rueidis.RedisResult.ToArray)
+	if err == nil && len(parts) == 0 {
+		err = o.unread(nil)
+	}
 	if err != nil {
 		return leaders.Note{}, err
-	}
-	parts, err := r.ToArray()
-	if err != nil || len(parts) == 0 {
-		return leaders.Note{}, o.unread(err)
 	}
 	code, _ := parts[0].AsInt64()
 	if err := o.faulty(code); err != nil || len(parts) < 4 {
@@ -56,9 +55,9 @@ func (o *operation) leader(ctx context.Context, note *leaders.Note) (leaders.Not
 // listen hears of new leaders until its connection breaks, or until the node that it listens to does not serve the channel any more.
 // The connection is its own: a flood of messages must not delay answers.
 func (o *operation) listen(ctx context.Context, received func()) error {
-	key, err := o.e.key(o.name, o.kind.machine())
+	key, err := o.key()
 	if err != nil {
-		return o.failed(err)
+		return err
 	}
 	if !o.e.enter() {
 		return o.failed(ErrClosed)

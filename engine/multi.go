@@ -1,10 +1,10 @@
 package engine
 
 import (
-	"context"
 	"errors"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/wheellock/wheellock/futures"
 )
@@ -17,10 +17,7 @@ import (
 //
 // Its Hold ends when the first of its parts is lost; the others are then given back. Members may be of any kind and of
 // several engines.
-type MultiLock struct {
-	handle
-	members []Locker // in the order of their keys
-}
+type MultiLock struct{ several }
 
 // lockKey is a key that a lock locks. No two members of a MultiLock may have the same one.
 type lockKey struct {
@@ -34,7 +31,7 @@ func (l lockKey) same(other lockKey) bool {
 	if l.key != other.key || l.e == other.e {
 		return l == other
 	}
-	return l.e.database == other.e.database && slices.ContainsFunc(l.e.servers, func(id string) bool { return slices.Contains(other.e.servers, id) })
+	return l.e.database == other.e.database && l.e.onServerOf(other.e)
 }
 
 // Multi makes one lock of several. It fails with [ErrInvalid] if there is none, if one is nil, or if two lock the same
@@ -67,7 +64,8 @@ func Multi(locks ...Locker) (*MultiLock, error) {
 	}
 	members := slices.Clone(locks)
 	slices.SortStableFunc(members, func(a, b Locker) int { return strings.Compare(a.Name(), b.Name()) })
-	return &MultiLock{handle{members[0].home(), strings.Join(names, ","), multiIndex}, members}, nil
+	whole := handle{members[0].home(), strings.Join(names, ","), multiIndex}
+	return &MultiLock{several{whole, members, len(members), (*compositeCall).askAll}}, nil
 }
 
 // All makes one lock of the Mutexes of many names, such as all accounts of a transfer. It is [Multi] of e.Mutex of each name,
@@ -81,58 +79,86 @@ func (e *Engine) All(names ...string) (*MultiLock, error) {
 	return Multi(locks...)
 }
 
-func (m *MultiLock) keys() (all []lockKey, err error) {
-	for _, l := range m.members {
-		keys, err := l.keys()
-		if err != nil {
-			return nil, err
+// askAll asks all members of a MultiLock.
+func (c *compositeCall) askAll() { c.askOthers(-1, nil) }
+
+// askOthers asks all members but the first, which is held already if it is not -1.
+func (c *compositeCall) askOthers(first int, held *Hold) {
+	var answers []*futures.Future[*Hold]
+	for i, l := range c.lock.members {
+		if i != first {
+			answers = append(answers, l.TryLockAsync(c.asking, c.opts...))
 		}
-		all = append(all, keys...)
 	}
-	return all, nil
+	after(c.lock.e, answers...).Then(func([]*Hold, error) { c.answered(first, held, answers) })
 }
 
-// Kind returns [KindMulti].
-func (m *MultiLock) Kind() Kind { return KindMulti }
-
-// Lock waits until all members are held. opts apply to every member, [WithWait] to the whole call. Cancellation and
-// errors are as with [Mutex.Lock], with the errors of the member that was asked last.
-func (m *MultiLock) Lock(ctx context.Context, opts ...LockOption) (*Hold, error) {
-	return m.block(ctx, false, opts)
-}
-
-// TryLock asks for all members once and does not wait. Its error is that of a member that was not granted, as with
-// [Mutex.TryLock]; the others are given back.
-func (m *MultiLock) TryLock(ctx context.Context, opts ...LockOption) (*Hold, error) {
-	return m.block(ctx, true, opts)
-}
-
-func (m *MultiLock) block(ctx context.Context, once bool, opts []LockOption) (*Hold, error) {
-	o := m.observe(opts)
-	h, err := m.start(ctx, once, opts).Wait(context.Background()) // ctx ends the call itself
-	return m.returned(ctx, &o, h, err)
-}
-
-// LockAsync is Lock without blocking. A waiting future costs no goroutine. The end of ctx and the future's Cancel abandon it.
-func (m *MultiLock) LockAsync(ctx context.Context, opts ...LockOption) *futures.Future[*Hold] {
-	return observed(m.observe(opts), m.start(ctx, false, opts), nil)
-}
-
-// TryLockAsync is TryLock without blocking. Cancellation is as with LockAsync.
-func (m *MultiLock) TryLockAsync(ctx context.Context, opts ...LockOption) *futures.Future[*Hold] {
-	return observed(m.observe(opts), m.start(ctx, true, opts), nil)
-}
-
-// tooLate returns the error if one member was lost while the others were asked.
-func (m *MultiLock) tooLate(h *Hold) error {
-	if errors.Is(h.Err(), ErrClosed) {
-		return m.failed(ErrClosed)
+// answered reads the answers of all members. In case one was not granted, the others are given back.
+func (c *compositeCall) answered(first int, held *Hold, answers []*futures.Future[*Hold]) {
+	var holds []*Hold
+	var err error
+	refused := -1 // the first member that was not granted, or the first with which it is no use to wait
+	for i := range c.lock.members {
+		h, failed := held, error(nil)
+		if i != first {
+			h, failed = answers[0].Result()
+			answers = answers[1:]
+		}
+		if failed == nil {
+			holds = append(holds, h)
+		} else if refused < 0 || !passing(failed) && passing(err) {
+			refused, err = i, failed
+		}
 	}
-	return &opError{doing: "lock", name: m.name, err: errTooLate, words: "the lease of a member was over before all were held: ask with a longer lease"}
+	if err != nil {
+		giveBack(holds)
+		c.refused(refused, err)
+		return
+	}
+	h := c.lock.whole(&composite{need: c.lock.need, parts: holds})
+	if h.Err() == nil {
+		c.settle(h, nil)
+		return
+	}
+	giveBack(holds)
+	if err = c.lock.tooLate(h); c.once {
+		c.settle(nil, err)
+		return
+	}
+	c.pause(err, c.askAll)
 }
 
-// passing reports whether a member that said err is worth waiting for.
-func passing(err error) bool {
-	return errors.Is(err, ErrHeld) || errors.Is(err, ErrNotSent) || errors.Is(err, ErrUncertain) ||
-		errors.Is(err, ErrNotReplicated) || errors.Is(err, errPasses)
+// refused goes on after a member was not granted: the call waits for that member, and then asks for the others.
+func (c *compositeCall) refused(member int, err error) {
+	switch {
+	case c.once:
+		c.settle(nil, err)
+		return
+	case c.ctx.Err() != nil: // err may come from a member that was not asked any more
+		c.settle(nil, c.over())
+		return
+	case c.asking.Err() == nil || passing(err):
+		c.last = err
+	}
+	c.pause(err, func() {
+		answer := c.lock.members[member].LockAsync(c.ctx, c.waitOptions()...)
+		after(c.lock.e, answer).Then(func([]*Hold, error) {
+			if held, err := answer.Result(); err != nil {
+				if over := (*unmet)(nil); errors.As(err, &over) {
+					over.wait = c.demand.wait // of which the member's is the rest
+				}
+				c.settle(nil, err)
+			} else {
+				c.askOthers(member, held)
+			}
+		})
+	})
+}
+
+// waitOptions are those of the wait for one member. After the end of the wait a minimal one is left.
+func (c *compositeCall) waitOptions() []LockOption {
+	if c.end.IsZero() {
+		return c.opts
+	}
+	return append(slices.Clone(c.opts), WithWait(max(time.Until(c.end), time.Nanosecond)))
 }

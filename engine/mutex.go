@@ -3,7 +3,6 @@ package engine
 import (
 	"context"
 
-	"github.com/wheellock/wheellock/dispatcher/gate"
 	"github.com/wheellock/wheellock/futures"
 )
 
@@ -52,9 +51,10 @@ func (e *Engine) FairMutex(name string) *Mutex { return &Mutex{handle{e, name, f
 func (m *Mutex) Kind() Kind { return m.kind.text() }
 
 func (m *Mutex) keys() ([]lockKey, error) {
-	key, err := m.e.key(m.name, m.kind.machine())
+	t := m.operation("lock")
+	key, err := t.key()
 	if err != nil {
-		return nil, m.failed(err)
+		return nil, err
 	}
 	return []lockKey{{m.e, key}}, nil
 }
@@ -75,7 +75,7 @@ func (m *Mutex) keys() ([]lockKey, error) {
 //   - [ErrInvalid], [ErrForeignKey] and [ErrDeadlock] for errors of the caller.
 //   - [ErrClosed] if the engine closes.
 func (m *Mutex) Lock(ctx context.Context, opts ...LockOption) (*Hold, error) {
-	return m.hold(ctx, "lock", 0, false, opts)
+	return m.take(ctx, "lock", 0, false, opts)
 }
 
 // TryLock asks Redis once and does not wait for another owner. While this process holds the lock or callers of it wait
@@ -93,7 +93,7 @@ func (m *Mutex) Lock(ctx context.Context, opts ...LockOption) (*Hold, error) {
 //   - ctx.Err() and context.Cause(ctx) if ctx ended.
 //   - [ErrOverloaded], [ErrInvalid], [ErrForeignKey], [ErrDeadlock] and [ErrClosed] as with Lock.
 func (m *Mutex) TryLock(ctx context.Context, opts ...LockOption) (*Hold, error) {
-	return m.hold(ctx, "lock", 0, true, opts)
+	return m.take(ctx, "lock", 0, true, opts)
 }
 
 // LockAsync is Lock without blocking: it returns at once, and the future gets Lock's hold or error. A waiting future
@@ -103,51 +103,11 @@ func (m *Mutex) TryLock(ctx context.Context, opts ...LockOption) (*Hold, error) 
 // moment in which ctx ends, before the engine is told. A caller that only stops waiting for the future still gets the lock.
 // Callbacks of the future run on the engine's workers and may block.
 func (m *Mutex) LockAsync(ctx context.Context, opts ...LockOption) *futures.Future[*Hold] {
-	return m.holdAsync(ctx, "lock", 0, false, opts)
+	return takeAsync[*Hold](ctx, &m.handle, "lock", 0, false, opts)
 }
 
 // TryLockAsync is TryLock without blocking: it returns at once, and the future gets TryLock's hold or error.
 // Cancellation is as with LockAsync.
 func (m *Mutex) TryLockAsync(ctx context.Context, opts ...LockOption) *futures.Future[*Hold] {
-	return m.holdAsync(ctx, "lock", 0, true, opts)
-}
-
-// hold asks for a hold and waits for the answer. n is how many permits it is to have; 0: it is that of a lock.
-func (h *handle) hold(ctx context.Context, doing string, n int, try bool, opts []LockOption) (*Hold, error) {
-	o := h.observe(opts)
-	c := h.e.calls.get()
-	t := h.operation(doing)
-	if err := t.fill(ctx, n, try, opts, &c.waiter); err != nil {
-		h.e.calls.put(c)
-		o.notifyDone(nil, err)
-		return nil, err
-	}
-	return t.blockForHold(ctx, c, &o)
-}
-
-// holdAsync is hold without blocking. The Hold is made when it is granted.
-func (h *handle) holdAsync(ctx context.Context, doing string, n int, try bool, opts []LockOption) *futures.Future[*Hold] {
-	o := h.observe(opts)
-	r := &request[*Hold]{operation: h.operation(doing)}
-	if err := r.fill(ctx, n, try, opts, &r.waiter); err != nil {
-		return observed(o, futures.Settled[*Hold](&h.e.callbacks, nil, err), nil)
-	}
-	return observed(o, r.start(ctx), &r.waiter)
-}
-
-// fill checks a call for a hold and makes the waiter of its request.
-func (o *operation) fill(ctx context.Context, n int, try bool, opts []LockOption, w *gate.Waiter) error {
-	d, err := o.e.opts.read(opts, try, o.kind)
-	if err == nil && o.kind == permitsIndex && (n < 1 || n > maxPermits) {
-		err = invalid("an acquire of %d: must be from 1 to %d", n, maxPermits)
-	}
-	if err != nil {
-		return o.failed(err)
-	}
-	w.N, w.Owner, w.Lease, w.Watch, w.Try, w.Write = int64(n), d.owner, d.lease, !d.fixed, try, o.kind == writeIndex
-	w.Least, w.Until = d.minHold, o.until(ctx, try, d.wait)
-	if d.age > 0 {
-		w.Since = max(o.e.clock.Now()-d.age, 1) // 0 means none
-	}
-	return nil
+	return takeAsync[*Hold](ctx, &m.handle, "lock", 0, true, opts)
 }

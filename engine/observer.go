@@ -110,7 +110,7 @@ type observation struct {
 
 // observe begins a request.
 func (h *handle) observe(opts []LockOption) (o observation) {
-	if by := h.e.opts.Observer; by != nil && !slices.ContainsFunc(opts, LockOption.isPart) {
+	if by := h.e.opts.Observer; by != nil && h.kind != latchIndex && !slices.ContainsFunc(opts, LockOption.isPart) {
 		o = observation{handle: *h, by: by, began: h.e.clock.Now()}
 	}
 	return o

@@ -213,70 +213,51 @@ const (
 // withDefaults fills in what is zero and reports every complaint at once.
 func (o Options) withDefaults() (Options, error) {
 	var complaints []error
-	complain := func(format string, args ...any) { complaints = append(complaints, invalid(format, args...)) }
-
+	require := func(good bool, format string, args ...any) {
+		if !good {
+			complaints = append(complaints, invalid(format, args...))
+		}
+	}
 	o.Lease = orDefault(o.Lease, defaultLease)
 	if o.Lease < minWatchedLease || o.Lease > MaxLease {
-		complain("Lease %v: must be from %v to %v", o.Lease, minWatchedLease, MaxLease)
+		require(false, "Lease %v: must be from %v to %v", o.Lease, minWatchedLease, MaxLease)
 		o.Lease = defaultLease
 	}
 	o.Lease = ceilMillis(o.Lease)
 	o.FairWaiterLease = orDefault(o.FairWaiterLease, defaultFairWaiterLease)
-	if o.FairWaiterLease < minWatchedLease || o.FairWaiterLease > time.Hour {
-		complain("FairWaiterLease %v: must be from %v to 1h", o.FairWaiterLease, minWatchedLease)
-	}
+	require(o.FairWaiterLease >= minWatchedLease && o.FairWaiterLease <= time.Hour, "FairWaiterLease %v: must be from %v to 1h", o.FairWaiterLease, minWatchedLease)
 	o.FairWaiterLease = ceilMillis(o.FairWaiterLease)
 	o.HandoffTime = orDefault(o.HandoffTime, min(defaultHandoffTime, o.Lease/10))
-	if o.HandoffTime > o.Lease/10 {
-		complain("HandoffTime %v: at most a tenth of Lease, %v", o.HandoffTime, o.Lease/10)
-	}
-	o.PollCap = orDefault(o.PollCap, defaultPollCap)
+	require(o.HandoffTime <= o.Lease/10, "HandoffTime %v: at most a tenth of Lease, %v", o.HandoffTime, o.Lease/10)
 	o.AnswerTimeout = orDefault(o.AnswerTimeout, min(defaultAnswerTimeout, o.Lease/3))
-	if o.AnswerTimeout > 0 && o.AnswerTimeout < 10*time.Millisecond {
-		complain("AnswerTimeout %v: at least 10ms, or negative for no bound", o.AnswerTimeout)
-	}
-	o.AnswerTimeout = min(o.AnswerTimeout, longest)
-	if o.PollCap < 10*time.Millisecond {
-		complain("PollCap %v: at least 10ms", o.PollCap)
-	}
-	o.PollCap, o.MaxHold = min(o.PollCap, longest), min(o.MaxHold, longest)
-	if o.MaxHold < 0 {
-		complain("MaxHold %v: must not be negative", o.MaxHold)
-	}
-	if o.FenceTTL != 0 && o.FenceTTL < time.Second {
-		complain("FenceTTL %v: at least 1s, or 0 for no end", o.FenceTTL)
-	}
+	require(o.AnswerTimeout <= 0 || o.AnswerTimeout >= 10*time.Millisecond, "AnswerTimeout %v: at least 10ms, or negative for no bound", o.AnswerTimeout)
+	o.PollCap = orDefault(o.PollCap, defaultPollCap)
+	require(o.PollCap >= 10*time.Millisecond, "PollCap %v: at least 10ms", o.PollCap)
+	require(o.MaxHold >= 0, "MaxHold %v: must not be negative", o.MaxHold)
+	o.AnswerTimeout, o.PollCap, o.MaxHold = min(o.AnswerTimeout, longest), min(o.PollCap, longest), min(o.MaxHold, longest)
+	require(o.FenceTTL == 0 || o.FenceTTL >= time.Second, "FenceTTL %v: at least 1s, or 0 for no end", o.FenceTTL)
 	for _, bound := range []struct {
 		name  string
 		value *int
 		usual int
 	}{{"MaxRequests", &o.MaxRequests, 1 << 18}, {"MaxWaitersPerName", &o.MaxWaitersPerName, 1 << 17}, {"Callbacks", &o.Callbacks, 256}} {
 		*bound.value = orDefault(*bound.value, bound.usual)
-		if *bound.value < 1 {
-			complain("%s %d: must be positive", bound.name, *bound.value)
-		}
+		require(*bound.value > 0, "%s %d: must be positive", bound.name, *bound.value)
 	}
-	if o.Dispatchers = orDefault(o.Dispatchers, 1); o.Dispatchers < 1 || o.Dispatchers > maxDispatchers {
-		complain("Dispatchers %d: must be from 1 to %d", o.Dispatchers, maxDispatchers)
-	}
-	if o.Replicas < AllReplicas {
-		complain("Replicas %d: must not be negative, but for AllReplicas", o.Replicas)
-	}
-	if o.PubSub > PubSubBoth {
-		complain("PubSub %d: unknown", o.PubSub)
-	}
+	o.Dispatchers = orDefault(o.Dispatchers, 1)
+	require(o.Dispatchers >= 1 && o.Dispatchers <= maxDispatchers, "Dispatchers %d: must be from 1 to %d", o.Dispatchers, maxDispatchers)
+	require(o.Replicas >= AllReplicas, "Replicas %d: must not be negative, but for AllReplicas", o.Replicas)
+	require(o.PubSub <= PubSubBoth, "PubSub %d: unknown", o.PubSub)
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
 	o.Identity = orDefault(o.Identity, defaultIdentity())
-	if err := checkIdentity(o.Identity); err != nil {
-		complaints = append(complaints, err)
+	wrong := o.connection()
+	if most := o.mostFsync(); wrong == nil {
+		require(o.Fsync >= 0 && o.Fsync%time.Millisecond == 0 && o.Fsync <= most,
+			"Fsync %v: must be whole milliseconds, at most %v with this Lease and Redis.ConnWriteTimeout", o.Fsync, most)
 	}
-	if err := o.connection(); err != nil {
-		complaints = append(complaints, err)
-	} else if most := o.mostFsync(); o.Fsync < 0 || o.Fsync%time.Millisecond != 0 || o.Fsync > most {
-		complain("Fsync %v: must be whole milliseconds, at most %v with this Lease and Redis.ConnWriteTimeout", o.Fsync, most)
-	}
+	complaints = append(complaints, checkIdentity(o.Identity), wrong)
 	return o, errors.Join(complaints...)
 }
 

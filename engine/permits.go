@@ -34,7 +34,7 @@ const maxPermits = 1000
 // the order of arrival. Permits cannot be re-entered: [WithOwner] is [ErrInvalid]. Leases, cancellation and errors are
 // as with [Mutex.Lock].
 func (p *PermitSemaphore) Acquire(ctx context.Context, n int, opts ...LockOption) (*Hold, error) {
-	return p.hold(ctx, "acquire", n, false, opts)
+	return p.take(ctx, "acquire", int64(n), false, opts)
 }
 
 // TryAcquire asks once and does not wait. If fewer than n permits are free, or callers of this process wait, the error
@@ -42,18 +42,18 @@ func (p *PermitSemaphore) Acquire(ctx context.Context, n int, opts ...LockOption
 // it waits for the answer for [Options].AnswerTimeout and then fails with [ErrUncertain]. Other errors are as with
 // [Mutex.TryLock].
 func (p *PermitSemaphore) TryAcquire(ctx context.Context, n int, opts ...LockOption) (*Hold, error) {
-	return p.hold(ctx, "acquire", n, true, opts)
+	return p.take(ctx, "acquire", int64(n), true, opts)
 }
 
 // AcquireAsync is Acquire without blocking. The end of ctx and the future's Cancel abandon it; permits that come later
 // go to the next waiter or back.
 func (p *PermitSemaphore) AcquireAsync(ctx context.Context, n int, opts ...LockOption) *futures.Future[*Hold] {
-	return p.holdAsync(ctx, "acquire", n, false, opts)
+	return takeAsync[*Hold](ctx, &p.handle, "acquire", int64(n), false, opts)
 }
 
 // TryAcquireAsync is TryAcquire without blocking. Cancellation is as with AcquireAsync.
 func (p *PermitSemaphore) TryAcquireAsync(ctx context.Context, n int, opts ...LockOption) *futures.Future[*Hold] {
-	return p.holdAsync(ctx, "acquire", n, true, opts)
+	return takeAsync[*Hold](ctx, &p.handle, "acquire", int64(n), true, opts)
 }
 
 // PermitIDs returns the ids of the hold's permits in Redis, 32 hex digits each, as Redisson's; nil for the hold of a
@@ -105,7 +105,7 @@ func (p *PermitSemaphore) TrySetPermits(ctx context.Context, n int64) (bool, err
 // may then be below 0 until enough are released: no hold ends. Errors are as with TrySetPermits.
 func (p *PermitSemaphore) SetPermits(ctx context.Context, n int64) error {
 	t := p.operation("set permits")
-	if err := checkCount("permits", n, 0); err != nil {
+	if err := checkCount("permits", n, 0, mostPermits); err != nil {
 		return t.failed(err)
 	}
 	_, err := t.decide(ctx, gate.ChangeCount(gate.PermitSet, n))
@@ -143,18 +143,11 @@ func (p *PermitSemaphore) Acquired(ctx context.Context) (int64, error) {
 
 func (p *PermitSemaphore) counts(ctx context.Context) (free, held int64, err error) {
 	t := p.operation("count permits")
-	r, err := t.query(ctx, permitCountScript, func(key string) (keys, args []string) {
+	counts, err := t.counts(ctx, permitCountScript, 2, func(key string) (keys, args []string) {
 		return []string{key, scripts.PermitsKey(key)}, []string{p.e.opts.PubSub.publish(), scripts.SemaphoreChannel(key)}
 	})
 	if err != nil {
 		return 0, 0, err
 	}
-	parts, err := r.AsIntSlice()
-	if err != nil || len(parts) != 3 {
-		return 0, 0, t.unread(err)
-	}
-	if err := t.faulty(parts[0]); err != nil {
-		return 0, 0, err
-	}
-	return parts[1], parts[2], nil
+	return counts[0], counts[1], nil
 }

@@ -22,15 +22,23 @@ var (
 // count reads the integer at the name's key without the dispatcher; 0 if there is none. It uses a script, because a key
 // of another type may have a value of any size.
 func (o *operation) count(ctx context.Context) (int64, error) {
-	r, err := o.query(ctx, countScript, func(key string) (keys, args []string) { return []string{key}, nil })
+	counts, err := o.counts(ctx, countScript, 1, func(key string) (keys, args []string) { return []string{key}, nil })
 	if err != nil {
 		return 0, err
 	}
-	parts, err := r.AsIntSlice()
-	if err != nil || len(parts) != 2 {
-		return 0, o.unread(err)
+	return counts[0], nil
+}
+
+// counts are the n numbers that a script tells of the name.
+func (o *operation) counts(ctx context.Context, script *rueidis.Lua, n int, of func(key string) (keys, args []string)) ([]int64, error) {
+	parts, err := query(ctx, o, script, of, rueidis.RedisResult.AsIntSlice)
+	if err != nil {
+		return nil, err
 	}
-	return parts[1], o.faulty(parts[0])
+	if len(parts) != 1+n {
+		return nil, o.unread(nil)
+	}
+	return parts[1:], o.faulty(parts[0])
 }
 
 // faulty returns the error of a script's reply code; nil: none.
@@ -49,30 +57,35 @@ func (o *operation) faulty(code int64) error {
 // errUnanswered is why the context of a query ends when AnswerTimeout is over.
 var errUnanswered = errors.New("wheellock: not answered in time")
 
-// query runs one script about the name without the dispatcher; of says its keys and arguments. Its answer may be older than that of a
-// call that has returned meanwhile.
-func (o *operation) query(ctx context.Context, script *rueidis.Lua, of func(key string) (keys, args []string)) (rueidis.RedisResult, error) {
-	key, err := o.e.key(o.name, o.kind.machine())
+// query runs one script about the name without the dispatcher, and reads its reply; of says its keys and arguments. The answer may be
+// older than that of a call that has returned meanwhile.
+func query[T any](ctx context.Context, t *operation, script *rueidis.Lua, of func(key string) (keys, args []string), read func(rueidis.RedisResult) (T, error)) (none T, err error) {
+	key, err := t.key()
 	if err != nil {
-		return rueidis.RedisResult{}, o.failed(err)
+		return none, err
 	}
 	keys, args := of(key)
-	return direct(ctx, o, func(c rueidis.Client) rueidis.RedisResult { return script.Exec(context.Background(), c, keys, args) })
+	return direct(ctx, t, func(c rueidis.Client) (T, error) { return read(script.Exec(context.Background(), c, keys, args)) })
 }
 
-// direct asks Redis without the dispatcher. The error is one of t if there is no answer in time.
-func direct[T any](ctx context.Context, t *operation, ask func(rueidis.Client) T) (none T, err error) {
+// direct asks Redis without the dispatcher. The error is one of t if Redis does not answer, or not in time.
+func direct[T any](ctx context.Context, t *operation, ask func(rueidis.Client) (T, error)) (none T, err error) {
 	if ctx.Err() != nil {
 		return none, t.failed(endedBy(ctx))
 	}
 	if !t.e.enter() {
 		return none, t.failed(ErrClosed)
 	}
+	type answer struct {
+		value T
+		err   error
+	}
 	// A caller's context never reaches the client: its deadline would be put on the shared connection.
-	answer := make(chan T, 1)
+	answered := make(chan answer, 1)
 	go func() {
 		defer t.e.leave()
-		answer <- ask(t.e.client)
+		value, err := ask(t.e.client)
+		answered <- answer{value, err}
 	}()
 	if within := t.e.answerTime(ctx); within > 0 {
 		var stop context.CancelFunc
@@ -80,8 +93,11 @@ func direct[T any](ctx context.Context, t *operation, ask func(rueidis.Client) T
 		defer stop()
 	}
 	select {
-	case r := <-answer:
-		return r, nil
+	case a := <-answered:
+		if a.err != nil {
+			return none, t.unread(a.err)
+		}
+		return a.value, nil
 	case <-ctx.Done():
 		if context.Cause(ctx) == errUnanswered {
 			return none, errorOf(t.doing, t.name, gate.Unanswered)

@@ -3,12 +3,11 @@ package engine
 import (
 	"context"
 	"errors"
-	"fmt"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/wheellock/wheellock/dispatcher/gate"
-	"github.com/wheellock/wheellock/futures"
 )
 
 // QuorumLock is a lock that is held on the majority of several independent Redis servers (Redlock; Redisson's
@@ -27,13 +26,12 @@ import (
 // is freed alone is taken again.
 //
 // It is no safer against pauses than a Mutex. It has no fencing token, because tokens of several servers have no common
-// order. A server that restarts without its data within a lease forgets the part that it granted. It is not reentrant.
-// Callers of one process queue in the process, and waiting costs a goroutine. Processes ask again after random pauses,
-// because no message can tell of a majority.
-type QuorumLock struct {
-	handle
-	engines []*Engine
-}
+// order. A server that restarts without its data within a lease forgets the part that it granted. It is not reentrant:
+// [WithOwner] is [ErrInvalid]. Callers of one process queue in the process, and TryLock fails with [ErrHeld] at once while
+// there are any, or one holds the lock. Processes ask again after random pauses, because no message can tell of a majority. If
+// no majority granted it, the error Is ErrHeld if any server said that another owner has it, unless too many servers failed for
+// reasons that do not pass.
+type QuorumLock struct{ several }
 
 // Quorum makes a lock on the majority of engines, which must be on different servers. It fails with [ErrInvalid] if
 // there is no engine, if one is nil, or if two are on the same server, as far as the servers tell.
@@ -41,150 +39,20 @@ func Quorum(name string, engines ...*Engine) (*QuorumLock, error) {
 	if len(engines) == 0 {
 		return nil, invalid("a QuorumLock on no servers")
 	}
-	servers := make(map[string]bool)
-	for _, e := range engines {
+	var members []Locker
+	for i, e := range engines {
 		if e == nil {
 			return nil, invalid("a QuorumLock with a nil engine")
 		}
-		for _, id := range append(e.servers[:len(e.servers):len(e.servers)], e.uuid) { // if the server does not tell, at least no engine may appear twice
-			if servers[id] {
-				return nil, invalid("a QuorumLock with two engines on the same server")
-			}
-			servers[id] = true
+		if slices.ContainsFunc(engines[:i], e.onServerOf) {
+			return nil, invalid("a QuorumLock with two engines on the same server")
 		}
 		if _, err := e.key(name, gate.MutexKind); err != nil {
 			return nil, err
 		}
+		members = append(members, e.Mutex(name))
 	}
-	return &QuorumLock{handle{engines[0], name, quorumIndex}, append([]*Engine(nil), engines...)}, nil
-}
-
-func (q *QuorumLock) keys() (all []lockKey, err error) {
-	for _, e := range q.engines {
-		key, err := e.key(q.name, gate.MutexKind)
-		if err != nil {
-			return nil, err
-		}
-		all = append(all, lockKey{e, key})
-	}
-	return all, nil
-}
-
-// Kind returns [KindQuorum].
-func (q *QuorumLock) Kind() Kind { return KindQuorum }
-
-func (q *QuorumLock) need() int { return len(q.engines)/2 + 1 }
-
-// Lock waits until a majority is held. Leases, cancellation and errors are as with [Mutex.Lock]; [WithOwner] is
-// [ErrInvalid].
-func (q *QuorumLock) Lock(ctx context.Context, opts ...LockOption) (*Hold, error) {
-	o := q.observe(opts)
-	h, err := q.lock(ctx, opts)
-	return q.returned(ctx, &o, h, err)
-}
-
-func (q *QuorumLock) lock(ctx context.Context, opts []LockOption) (*Hold, error) {
-	d, err := q.check(ctx, opts, false)
-	if err != nil {
-		return nil, err
-	}
-	opts = append(withoutWait(opts), asPart)
-	if d.wait > 0 {
-		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeoutCause(ctx, d.wait, quorumWait(d.wait))
-		defer cancel()
-	}
-	turn, err := q.turn(ctx)
-	if err != nil {
-		return nil, err
-	}
-	refused := error(ErrUnavailable)
-	for try := 0; ; try++ {
-		h, err := q.attempt(ctx, d, opts)
-		if err == nil {
-			turn.passAfter(h)
-			return h, nil
-		}
-		if ctx.Err() == nil {
-			refused = err
-		}
-		if ctx.Err() == nil && passing(err) {
-			err = backOff(ctx, try, err)
-		}
-		if err != nil && (ctx.Err() != nil || !passing(err)) {
-			turn.pass()
-			return nil, q.gaveUp(ctx, err, refused)
-		}
-	}
-}
-
-// quorumWait is the cause with which the context of a Lock WithWait ends.
-type quorumWait time.Duration
-
-func (q quorumWait) Error() string {
-	return fmt.Sprintf("wheellock: wait of %v over", time.Duration(q))
-}
-
-// gaveUp is the error of a Lock that ends with err after it was last refused with another.
-func (q *QuorumLock) gaveUp(ctx context.Context, err, refused error) error {
-	wait, over := context.Cause(ctx).(quorumWait)
-	switch {
-	case over:
-		err = ErrWaitTimeout
-	case ctx.Err() != nil:
-		err = endedBy(ctx)
-	default:
-		return q.failed(err)
-	}
-	return q.failed(unmetAfter(err, refused, time.Duration(wait)))
-}
-
-// TryLock asks every server once and does not wait. While this process holds the lock or callers of it wait, it fails
-// with [ErrHeld] at once. If no majority granted it, the error Is ErrHeld if any server said that another owner has it,
-// unless too many servers failed for reasons that do not pass. Other errors are as with [Mutex.TryLock].
-func (q *QuorumLock) TryLock(ctx context.Context, opts ...LockOption) (*Hold, error) {
-	o := q.observe(opts)
-	h, err := q.tryLock(ctx, opts)
-	return q.returned(ctx, &o, h, err)
-}
-
-func (q *QuorumLock) tryLock(ctx context.Context, opts []LockOption) (*Hold, error) {
-	d, err := q.check(ctx, opts, true)
-	if err != nil {
-		return nil, err
-	}
-	turn, free := q.tryTurn()
-	if !free {
-		return nil, &HeldError{Name: q.name, TTL: -1}
-	}
-	h, err := q.attempt(ctx, d, append(slices.Clip(opts), asPart))
-	if err != nil {
-		turn.pass()
-		return nil, err
-	}
-	turn.passAfter(h)
-	return h, nil
-}
-
-// LockAsync is Lock on a goroutine of its own. The end of ctx and the future's Cancel abandon it.
-func (q *QuorumLock) LockAsync(ctx context.Context, opts ...LockOption) *futures.Future[*Hold] {
-	return inBackground(ctx, q.e, func(ctx context.Context) (*Hold, error) { return q.Lock(ctx, opts...) })
-}
-
-// TryLockAsync is TryLock on a goroutine of its own. Cancellation is as with LockAsync.
-func (q *QuorumLock) TryLockAsync(ctx context.Context, opts ...LockOption) *futures.Future[*Hold] {
-	return inBackground(ctx, q.e, func(ctx context.Context) (*Hold, error) { return q.TryLock(ctx, opts...) })
-}
-
-func (q *QuorumLock) check(ctx context.Context, opts []LockOption, try bool) (demand, error) {
-	d, err := q.e.opts.read(opts, try, q.kind)
-	if err == nil && ctx.Err() != nil {
-		err = endedBy(ctx)
-	}
-	if err != nil {
-		err = q.failed(err)
-	}
-	return d, err
+	return &QuorumLock{several{handle{engines[0], name, quorumIndex}, members, len(engines)/2 + 1, (*compositeCall).askInTurn}}, nil
 }
 
 // silence is how long a server may take to answer: a server that is cut off must not use up the lease that the others have
@@ -193,106 +61,191 @@ func silence(lease time.Duration) time.Duration { return max(lease/10, 10*time.M
 
 // answer is the answer of one server.
 type answer struct {
-	place int // of the server in q.engines
+	place int // of the server among the members
 	hold  *Hold
 	err   error
 	end   time.Time // when a fixed lease was to end
 }
 
-// attempt asks every server once, under fresh owner ids. It returns as soon as a majority granted the lock or can no longer
-// grant it. A later grant joins the Hold, or is given back. The end of ctx ends the questions until then and not
+// quorumQueues are the calls for an engine's QuorumLocks by name, in their order. The first has the turn: it may ask the servers, and then
+// hold the lock.
+type quorumQueues struct {
+	mu     sync.Mutex
+	queues map[string][]*compositeCall
+}
+
+// enter joins the queue, and returns how many are before c. If there are any, a call that asks only once does not join.
+func (q *quorumQueues) enter(c *compositeCall) (before int) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if q.queues == nil {
+		q.queues = make(map[string][]*compositeCall)
+	}
+	queue := q.queues[c.lock.name]
+	if len(queue) == 0 || !c.once {
+		q.queues[c.lock.name] = append(queue, c)
+	}
+	return len(queue)
+}
+
+// leave takes c out of the queue, and the next call may ask. waiting: only if its turn has not come. False: it is not taken out.
+func (q *quorumQueues) leave(c *compositeCall, waiting bool) bool {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	queue := q.queues[c.lock.name]
+	i := slices.Index(queue, c)
+	if i < 0 || waiting && i == 0 {
+		return false
+	}
+	if queue = slices.Delete(queue, i, i+1); len(queue) == 0 {
+		delete(q.queues, c.lock.name)
+		return true
+	}
+	q.queues[c.lock.name] = queue
+	if i == 0 {
+		go queue[0].askServers()
+	}
+	return true
+}
+
+// askInTurn asks the servers of a QuorumLock when its turn has come. Until all have answered, that costs a goroutine.
+func (c *compositeCall) askInTurn() {
+	switch before := c.lock.e.quorums.enter(c); {
+	case before == 0:
+		go c.askServers()
+	case c.once:
+		c.settle(nil, c.lock.hasTurn())
+	default:
+		context.AfterFunc(c.asking, func() {
+			if c.lock.e.quorums.leave(c, true) {
+				c.last = c.lock.hasTurn()
+				c.settle(nil, c.over())
+			}
+		})
+	}
+}
+
+// hasTurn is the error for a call while another one has the turn.
+func (s *several) hasTurn() error { return &HeldError{Name: s.name, TTL: -1} }
+
+// passTurn lets the next call of this process ask when h has ended; nil: now.
+func (c *compositeCall) passTurn(h *Hold) {
+	if h == nil {
+		c.lock.e.quorums.leave(c, false)
+		return
+	}
+	h.onEnd(func(error) { c.lock.e.quorums.leave(c, false) })
+}
+
+// askServers asks every server once, under fresh owner ids. The call is answered, or asks again later, as soon as a majority granted the
+// lock or can no longer grant it. A later grant joins the Hold, or is given back. The end of ctx ends the questions until then and not
 // afterwards: callers end their contexts when they have what they wanted, and the hold would lack the servers that are later.
-func (q *QuorumLock) attempt(ctx context.Context, d demand, opts []LockOption) (*Hold, error) {
-	began := time.Now()
-	asking, stop := context.WithTimeout(context.WithoutCancel(ctx), silence(d.lease))
-	undecided := context.AfterFunc(ctx, stop)
-	n := len(q.engines)
+func (c *compositeCall) askServers() {
+	began, n := time.Now(), len(c.lock.members)
+	asking, stop := context.WithTimeout(context.WithoutCancel(c.ctx), silence(c.demand.lease))
+	defer stop()
+	undecided := context.AfterFunc(c.asking, stop)
 	answers := make(chan answer, n)
-	for i, e := range q.engines {
+	for i, l := range c.lock.members {
 		go func() {
-			h, err := e.Mutex(q.name).TryLock(asking, opts...)
-			answers <- answer{i, h, err, began.Add(d.lease)}
+			h, err := l.TryLock(asking, c.opts...)
+			if c.asking.Err() != nil && errors.Is(err, context.Canceled) {
+				err = endedBy(c.asking)
+			}
+			answers <- answer{i, h, err, began.Add(c.demand.lease)}
 		}()
 	}
 	parts, errs := make([]*Hold, n), make([]error, n) // of each server one of the two, or neither
 	granted, refused := 0, 0
-	for granted < q.need() && refused <= n-q.need() {
+	for granted < c.lock.need && refused <= n-c.lock.need {
 		a := <-answers
-		parts[a.place], errs[a.place] = a.hold, a.err
-		switch {
-		case a.err == nil:
+		if parts[a.place], errs[a.place] = a.hold, a.err; a.err == nil {
 			granted++
-			continue
-		case errors.Is(a.err, context.Canceled): // by the end of ctx
-			errs[a.place] = q.failed(endedBy(ctx))
+		} else {
+			refused++
 		}
-		refused++
 	}
-	inTime, left := undecided(), n-granted-refused
-	if granted < q.need() || !inTime {
-		stop()
+	var h *Hold
+	var err error
+	switch inTime := undecided(); {
+	case granted < c.lock.need:
 		giveBack(parts)
-		q.takeLate(answers, left, nil, stop)
-		if granted < q.need() {
-			return nil, q.verdict(errs)
-		}
-		return nil, q.failed(endedBy(ctx))
+		err = c.lock.verdict(errs)
+	case !inTime:
+		giveBack(parts)
+		err = c.lock.failed(endedBy(c.asking))
+	default:
+		h, err = c.granted(began, parts, errs)
 	}
-	c := &composite{need: q.need(), parts: parts, repairs: &repairs{q: q, fixed: d.fixed, lease: d.lease, end: began.Add(d.lease), servers: make([]missing, n)}}
-	for i := range c.repairs.servers {
-		c.repairs.servers[i].asked = began
+	if err != nil {
+		stop()
 	}
-	h := q.whole(c)
-	q.takeLate(answers, left, h, stop)
+	c.attempted(h, err)
+	for range n - granted - refused {
+		takeLate(h, <-answers)
+	}
+}
+
+// attempted answers the call, or has it ask again.
+func (c *compositeCall) attempted(h *Hold, err error) {
+	switch {
+	case err == nil:
+		c.settle(h, nil)
+	case c.once:
+		c.settle(nil, err)
+	default:
+		c.pause(err, c.askServers)
+	}
+}
+
+// granted makes the Hold of the parts that a majority has granted. The other servers are asked again.
+func (c *compositeCall) granted(began time.Time, parts []*Hold, errs []error) (*Hold, error) {
+	r := &repairs{of: c.lock, fixed: c.demand.fixed, lease: c.demand.lease, end: began.Add(c.demand.lease), servers: make([]missing, len(parts))}
+	for i := range r.servers {
+		r.servers[i].asked = began
+	}
+	h := c.lock.whole(&composite{need: c.lock.need, parts: parts, repairs: r})
 	if h.Err() != nil { // the answers were too slow: the lease is already over
-		return nil, &opError{doing: "lock", name: q.name, err: errTooLate, words: "the lease was over before a majority had answered: ask with a longer lease"}
+		return nil, c.lock.tooLate(h)
 	}
 	for i, err := range errs {
 		if err != nil {
-			c.setMissing(h, i, nil, err)
+			h.composite().setMissing(h, i, nil, err)
 		}
 	}
 	return h, nil
 }
 
-// takeLate takes the answers that are still to come: a grant joins h while h lasts, and is given back otherwise.
-func (q *QuorumLock) takeLate(answers <-chan answer, n int, h *Hold, stop context.CancelFunc) {
-	if n == 0 {
-		stop()
-		return
+// takeLate takes up an answer that has come after the majority's: a grant joins h while h lasts, and is given back otherwise, or if h is nil.
+func takeLate(h *Hold, a answer) {
+	if h != nil {
+		h.composite().answered(h, a)
+	} else if a.err == nil {
+		a.hold.UnlockAsync()
 	}
-	go func() {
-		defer stop()
-		for range n {
-			a := <-answers
-			if h != nil {
-				h.composite().answered(h, a)
-			} else if a.err == nil {
-				a.hold.UnlockAsync()
-			}
-		}
-	}()
 }
 
 // verdict returns the error if no majority was reached: ErrHeld if any server said so, unless so many servers failed for
 // reasons that do not pass that asking again is useless. A server that did not answer in time counts as uncertain.
-func (q *QuorumLock) verdict(errs []error) error {
-	var final []error
+func (s *several) verdict(errs []error) error {
+	var said, final []error
 	for _, err := range errs {
+		if err == nil {
+			continue
+		}
+		said = append(said, s.bare(err))
 		if errors.Is(err, ErrClosed) || errors.Is(err, ErrInvalid) || errors.Is(err, ErrForeignKey) || errors.Is(err, ErrRefused) && !passing(err) {
-			final = append(final, err)
+			final = append(final, s.bare(err))
 		}
 	}
-	if len(q.engines)-len(final) < q.need() {
-		return errors.Join(final...)
+	if len(s.members)-len(final) < s.need {
+		return s.failed(errors.Join(final...))
 	}
-	for _, err := range errs {
-		if errors.Is(err, ErrHeld) {
-			return err
-		}
+	if i := slices.IndexFunc(errs, func(err error) bool { return errors.Is(err, ErrHeld) }); i >= 0 {
+		return errs[i]
 	}
-	if !slices.ContainsFunc(errs, passing) { // such as the end of the time that one server has
-		errs = append([]error{ErrUncertain}, errs...)
+	if !slices.ContainsFunc(said, passing) { // such as the end of the time that one server has
+		said = append([]error{ErrUncertain}, said...)
 	}
-	return q.failed(errors.Join(errs...))
+	return s.failed(errors.Join(said...))
 }

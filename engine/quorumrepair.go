@@ -13,13 +13,13 @@ import (
 // renews a part, a server without one is asked again after a third of the lease, and for one that it has lost not before all other
 // parts were due for a renewal. Only a server without a part has a timer.
 type repairs struct {
-	q     *QuorumLock
+	of    *several
 	fixed bool
 
 	// Guarded by the mutex of the composite.
 	lease   time.Duration // of a fixed lease; otherwise each engine has its own
 	end     time.Time     // of a fixed lease: no part is asked for beyond it
-	servers []missing     // in the order of q.engines
+	servers []missing     // in the order of the members
 }
 
 // missing is what is known of a server that has no part, or had none.
@@ -34,7 +34,7 @@ func (r *repairs) renewed(i int) time.Duration {
 	if r.fixed {
 		return r.lease
 	}
-	return r.q.engines[i].opts.Lease
+	return r.of.members[i].home().opts.Lease
 }
 
 // setMissing notes that a server has no part, because of err, and has that server asked again while the hold lasts. gone is the part
@@ -92,7 +92,7 @@ func (c *composite) repair(h *Hold, i int) {
 	}
 	ctx, stop := context.WithTimeout(context.Background(), silence(lease))
 	defer stop()
-	a.hold, a.err = r.q.engines[i].Mutex(r.q.name).TryLock(ctx, opts...)
+	a.hold, a.err = r.of.members[i].TryLock(ctx, opts...)
 	c.answered(h, a)
 }
 

@@ -44,7 +44,7 @@ func TestAQuorumThatWasLostIsNotRegained(t *testing.T) {
 		t.Fatal(err)
 	}
 	parts := []*Hold{mustLock(t, engines[0].Mutex(q.name), WithLease(2*time.Second)), mustLock(t, engines[1].Mutex(q.name)), nil}
-	h := q.whole(&composite{need: 2, parts: parts, repairs: &repairs{q: q, servers: make([]missing, 3)}})
+	h := q.whole(&composite{need: 2, parts: parts, repairs: &repairs{of: &q.several, servers: make([]missing, 3)}})
 	late := mustLock(t, engines[2].Mutex(q.name))
 
 	// The loop of the first engine is kept from noticing that its part is over, from long before.
@@ -76,7 +76,7 @@ func TestAQuorumTakesNoPartWhileItsPartsAreGivenBack(t *testing.T) {
 		t.Fatal(err)
 	}
 	parts := []*Hold{mustLock(t, engines[0].Mutex(q.name)), mustLock(t, engines[1].Mutex(q.name)), nil}
-	h := q.whole(&composite{need: 2, parts: parts, repairs: &repairs{q: q, servers: make([]missing, 3)}})
+	h := q.whole(&composite{need: 2, parts: parts, repairs: &repairs{of: &q.several, servers: make([]missing, 3)}})
 	late := mustLock(t, engines[2].Mutex(q.name))
 	if given := h.composite().close(); len(given) != 2 {
 		t.Errorf("%d parts to be given back, want 2", len(given))
@@ -93,16 +93,8 @@ func TestAQuorumTakesNoPartWhileItsPartsAreGivenBack(t *testing.T) {
 func TestAQuorumThatWasRefusedTakesNothing(t *testing.T) {
 	t.Parallel()
 	e := openEach(t, 1)[0]
-	q, err := Quorum("stock:7", e)
-	if err != nil {
-		t.Fatal(err)
-	}
-	part := mustLock(t, e.Mutex(q.name))
-	answers := make(chan answer, 1)
-	answers <- answer{hold: part}
-	stopped := make(chan struct{})
-	q.takeLate(answers, 1, nil, func() { close(stopped) })
-	<-stopped
+	part := mustLock(t, e.Mutex("stock:7"))
+	takeLate(nil, answer{hold: part})
 	if part.Err() == nil {
 		t.Error("the part is held")
 	}

@@ -26,16 +26,30 @@ func (o *operation) dispatcher() *dispatcher.Dispatcher { return o.e.dispatchers
 
 func (o *operation) failed(err error) error { return &opError{doing: o.doing, name: o.name, err: err} }
 
-// send puts a waiter into the mailbox of the name's loop, within bounds. If ctx has ended, even while NameMapper ran, nothing
-// is sent.
+// key returns the key of the name.
+func (o *operation) key() (string, error) {
+	key, err := o.e.key(o.name, o.kind.machine())
+	if err != nil {
+		return "", o.failed(err)
+	}
+	return key, nil
+}
+
+// keyToAsk is key for a call that sends nothing if ctx has ended, even while NameMapper ran.
+func (o *operation) keyToAsk(ctx context.Context) (string, error) {
+	key, err := o.key()
+	if err == nil && ctx.Err() != nil {
+		err = o.failed(endedBy(ctx))
+	}
+	return key, err
+}
+
+// send puts a waiter into the mailbox of the name's loop, within bounds.
 func (o *operation) send(ctx context.Context, w *gate.Waiter) error {
 	e := o.e
-	key, err := e.key(o.name, o.kind.machine())
-	if err == nil && ctx.Err() != nil {
-		err = endedBy(ctx)
-	}
+	key, err := o.keyToAsk(ctx)
 	if err != nil {
-		return o.failed(err)
+		return err
 	}
 	if e.waiting.Add(1) > int64(e.opts.MaxRequests) {
 		e.waiting.Add(-1)
@@ -50,13 +64,63 @@ func (o *operation) send(ctx context.Context, w *gate.Waiter) error {
 	return nil
 }
 
-// blockForHold is block for a request that becomes a hold when it is granted.
-func (o *operation) blockForHold(ctx context.Context, c *call, observed *observation) (*Hold, error) {
-	h := newHold(o.e, o.name, o.kind)
-	h.permits = int16(c.waiter.N)
-	c.waiter.Hold = &h.core
-	err := o.block(ctx, c, observed)
+// take makes a request and waits for the answer: for a hold, or nil of a kind that gives none. n is how many permits it is to
+// have.
+func (h *handle) take(ctx context.Context, doing string, n int64, try bool, opts []LockOption) (*Hold, error) {
+	o := h.observe(opts)
+	c := h.e.calls.get()
+	t := h.operation(doing)
+	if done, err := t.fill(ctx, n, try, opts, &c.waiter); done {
+		h.e.calls.put(c)
+		o.notifyDone(nil, err)
+		return nil, err
+	}
+	return t.blockForGrant(ctx, c, &o)
+}
+
+// takeAsync is take without blocking. The Hold is made when it is granted.
+func takeAsync[T any](ctx context.Context, h *handle, doing string, n int64, try bool, opts []LockOption) *futures.Future[T] {
+	o := h.observe(opts)
+	r := &request[T]{operation: h.operation(doing)}
+	if done, err := r.fill(ctx, n, try, opts, &r.waiter); done {
+		var none T
+		return observed(o, futures.Settled(&h.e.callbacks, none, err), nil)
+	}
+	return observed(o, r.start(ctx), &r.waiter)
+}
+
+// fill checks a request and makes its waiter. done: there is nothing to ask, because of an error, or for no permits of a Semaphore.
+func (o *operation) fill(ctx context.Context, n int64, try bool, opts []LockOption, w *gate.Waiter) (done bool, err error) {
+	d, err := o.e.opts.read(opts, try, o.kind)
+	switch {
+	case err != nil:
+	case o.kind == permitsIndex:
+		err = checkCount("an acquire", n, 1, maxPermits)
+	case o.kind == semaphoreIndex:
+		if err = checkCount("an acquire", n, 0, mostPermits); err == nil && n == 0 {
+			_, err = o.keyToAsk(ctx)
+			return true, err
+		}
+	}
 	if err != nil {
+		return true, o.failed(err)
+	}
+	w.N, w.Owner, w.Lease, w.Watch, w.Try, w.Write = n, d.owner, d.lease, !d.fixed, try, o.kind == writeIndex
+	w.Least, w.Until = d.minHold, o.until(ctx, try, d.wait)
+	if d.age > 0 {
+		w.Since = max(o.e.clock.Now()-d.age, 1) // 0 means none
+	}
+	return false, nil
+}
+
+// blockForGrant is block for a request that becomes a hold when it is granted, if its kind gives any.
+func (o *operation) blockForGrant(ctx context.Context, c *call, observed *observation) (h *Hold, err error) {
+	if o.kind.holds() {
+		h = newHold(o.e, o.name, o.kind)
+		h.permits = int16(c.waiter.N)
+		c.waiter.Hold = &h.core
+	}
+	if err = o.block(ctx, c, observed); err != nil {
 		h = nil
 	}
 	observed.notifyDone(h, err)

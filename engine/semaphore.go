@@ -33,7 +33,8 @@ func (e *Engine) Semaphore(name string) *Semaphore {
 // [WithLease] and [WithOwner] are [ErrInvalid], because permits of a Semaphore have neither. Waiting, cancellation and
 // errors are as with [Mutex.Lock]; while too few permits are free, the error of a wait that ends Is [ErrHeld].
 func (s *Semaphore) Acquire(ctx context.Context, n int64, opts ...LockOption) error {
-	return s.block(ctx, n, false, opts)
+	_, err := s.take(ctx, "acquire", n, false, opts)
+	return err
 }
 
 // TryAcquire asks once and does not wait. If fewer than n permits are free, or callers of this process wait, the error
@@ -41,18 +42,19 @@ func (s *Semaphore) Acquire(ctx context.Context, n int64, opts ...LockOption) er
 // deadline, it waits for the answer for [Options].AnswerTimeout and then fails with [ErrUncertain]. Other errors are as
 // with [Mutex.TryLock].
 func (s *Semaphore) TryAcquire(ctx context.Context, n int64, opts ...LockOption) error {
-	return s.block(ctx, n, true, opts)
+	_, err := s.take(ctx, "acquire", n, true, opts)
+	return err
 }
 
 // AcquireAsync is Acquire without blocking. The end of ctx and the future's Cancel abandon it; permits that come later
 // go to the next waiter or back.
 func (s *Semaphore) AcquireAsync(ctx context.Context, n int64, opts ...LockOption) *futures.Future[struct{}] {
-	return s.async(ctx, n, false, opts)
+	return takeAsync[struct{}](ctx, &s.handle, "acquire", n, false, opts)
 }
 
 // TryAcquireAsync is TryAcquire without blocking. Cancellation is as with AcquireAsync.
 func (s *Semaphore) TryAcquireAsync(ctx context.Context, n int64, opts ...LockOption) *futures.Future[struct{}] {
-	return s.async(ctx, n, true, opts)
+	return takeAsync[struct{}](ctx, &s.handle, "acquire", n, true, opts)
 }
 
 // Release gives n permits to the semaphore: acquired ones, or new ones. With n = 0 it does nothing.
@@ -66,7 +68,7 @@ func (s *Semaphore) TryAcquireAsync(ctx context.Context, n int64, opts ...LockOp
 //   - [ErrInvalid], [ErrForeignKey] and [ErrClosed].
 func (s *Semaphore) Release(ctx context.Context, n int64) error {
 	t := s.operation("release")
-	if err := checkCount("a release", n, 0); err != nil {
+	if err := checkCount("a release", n, 0, mostPermits); err != nil {
 		return t.failed(err)
 	}
 	if n == 0 {
@@ -80,7 +82,7 @@ func (s *Semaphore) Release(ctx context.Context, n int64) error {
 // release. AnswerTimeout does not apply.
 func (s *Semaphore) ReleaseAsync(ctx context.Context, n int64) *futures.Future[struct{}] {
 	t := s.operation("release")
-	if err := checkCount("a release", n, 0); err != nil || n == 0 {
+	if err := checkCount("a release", n, 0, mostPermits); err != nil || n == 0 {
 		if err != nil {
 			err = t.failed(err)
 		}
@@ -135,49 +137,4 @@ func (s *Semaphore) Delete(ctx context.Context) (bool, error) {
 func (s *Semaphore) Available(ctx context.Context) (int64, error) {
 	t := s.operation("count permits")
 	return t.count(ctx)
-}
-
-// fillCount checks a call and makes the waiter of its request. done: n is 0 and there is nothing to ask.
-func (o *operation) fillCount(ctx context.Context, n int64, try bool, opts []LockOption, w *gate.Waiter) (done bool, err error) {
-	d, err := o.e.opts.read(opts, try, o.kind)
-	if err == nil {
-		err = checkCount("an acquire", n, 0)
-	}
-	if err == nil && ctx.Err() != nil {
-		err = endedBy(ctx)
-	}
-	if err == nil && n == 0 {
-		_, err = o.e.key(o.name, o.kind.machine())
-		done = true
-	}
-	if err != nil {
-		return true, o.failed(err)
-	}
-	w.N, w.Try = n, try
-	w.Until = o.until(ctx, try, d.wait)
-	return done, nil
-}
-
-func (s *Semaphore) block(ctx context.Context, n int64, try bool, opts []LockOption) error {
-	o := s.observe(opts)
-	t := s.operation("acquire")
-	c := s.e.calls.get()
-	done, err := t.fillCount(ctx, n, try, opts, &c.waiter)
-	if done {
-		s.e.calls.put(c)
-	} else {
-		err = t.block(ctx, c, &o)
-	}
-	o.notifyDone(nil, err)
-	return err
-}
-
-func (s *Semaphore) async(ctx context.Context, n int64, try bool, opts []LockOption) *futures.Future[struct{}] {
-	o := s.observe(opts)
-	r := &request[struct{}]{operation: s.operation("acquire")}
-	done, err := r.fillCount(ctx, n, try, opts, &r.waiter)
-	if done {
-		return observed(o, futures.Settled(&s.e.callbacks, struct{}{}, err), nil)
-	}
-	return observed(o, r.start(ctx), nil)
 }

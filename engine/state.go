@@ -49,11 +49,11 @@ func (m *Mutex) Inspect(ctx context.Context) (State, error) {
 // inspect is Inspect, with the owners that ForceUnlock frees. shape: the kind is wanted, too.
 func (m *Mutex) inspect(ctx context.Context, shape bool) (State, []string, error) {
 	t := m.operation("inspect")
-	key, err := m.e.key(m.name, m.kind.machine())
+	key, err := t.key()
 	if err != nil {
-		return State{}, nil, t.failed(err)
+		return State{}, nil, err
 	}
-	answers, err := direct(ctx, &t, func(c rueidis.Client) []rueidis.RedisResult {
+	answers, err := direct(ctx, &t, func(c rueidis.Client) ([]rueidis.RedisResult, error) {
 		keys := []string{key}
 		if m.kind == fencedIndex {
 			keys = append(keys, scripts.TokenKey(key))
@@ -64,7 +64,7 @@ func (m *Mutex) inspect(ctx context.Context, shape bool) (State, []string, error
 				commands = append(commands, c.B().Type().Key(key).Build())
 			}
 		}
-		return c.DoMulti(context.Background(), commands...)
+		return c.DoMulti(context.Background(), commands...), nil
 	})
 	if err != nil {
 		return State{}, nil, err

@@ -29,7 +29,7 @@ func (h *Hold) Wanted() <-chan struct{} {
 	}
 	if c := h.composite(); c != nil {
 		for _, part := range c.all() {
-			part.wantedFor(h)
+			part.Wanted()
 		}
 	} else {
 		h.dispatcher().Wanted(&h.core)
@@ -44,35 +44,18 @@ func (e *endings) watched() bool {
 	return e.wanted != nil
 }
 
-// wantedFor makes the waiters for h, a part of whole, close the channel of whole's Wanted.
-func (h *Hold) wantedFor(whole *Hold) {
-	l := h.listeners()
-	l.mu.Lock()
-	l.wantedOf = whole
-	l.mu.Unlock()
-	h.Wanted()
-}
-
 // notifyWanted closes the channel of Wanted.
 func (h *Hold) notifyWanted() {
 	l := h.listeners()
 	l.mu.Lock()
-	whole := l.wantedOf
-	if l.wanted != nil && !closed(l.wanted) {
+	whole := l.whole
+	if l.wanted != nil && !l.notified {
+		l.notified = true
 		close(l.wanted)
 	}
 	l.mu.Unlock()
 	if whole != nil {
 		whole.notifyWanted()
-	}
-}
-
-func closed(c chan struct{}) bool {
-	select {
-	case <-c:
-		return true
-	default:
-		return false
 	}
 }
 

@@ -326,3 +326,15 @@ func TestClaimsOfAliasesAreApart(t *testing.T) {
 		t.Errorf("both have %s", a)
 	}
 }
+
+// A late copy of a release takes no claim away that a later owner of its engine has left.
+// invariant: released-owner-is-dead
+func TestAReleaseLeavesTheClaimOfALaterOwner(t *testing.T) {
+	onBoth(t, func(t *testing.T, b *box) {
+		claimed(standing("java:1", "1"), "me:2")(b)
+		b.want(b.eval(scripts.ReleaseClaim, claimNames[:2], "PUBLISH", "me:1", nobody, 0), "-1", "the release")
+		b.want(b.must("HEXISTS", claimNames[1], "me"), "1", "the claim")
+		b.want(b.eval(scripts.ReleaseClaim, claimNames[:2], "PUBLISH", "me:2", nobody, 0), "-1", "the release of that owner")
+		b.want(b.must("HEXISTS", claimNames[1], "me"), "0", "its claim")
+	})
+}

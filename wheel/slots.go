@@ -16,6 +16,14 @@ type Timer[T any] struct {
 // In says whether e is in a slot.
 func (t *Timer[T]) In() bool { return t.next != nil }
 
+// Remove takes t out of its slot. It does nothing when t is in no slot. A slot that becomes empty is still opened.
+func (t *Timer[T]) Remove() {
+	if t.In() {
+		t.prev.next, t.next.prev = t.next, t.prev
+		t.next, t.prev = nil, nil
+	}
+}
+
 // Slots orders entries by the tick at which they are due. It has no goroutine, lock or clock: one event
 // loop owns it and says what tick it is, so a test can turn it by hand. The waker behind it says "look", and may say so
 // early, late, twice or never: the loop has a timer of its own besides, for Slots asks only once for each tick.
@@ -26,7 +34,6 @@ type Slots[T any] struct {
 	heads  []Timer[T] // slot of tick t: the ring at t modulo length; a head's at is the tick last armed there
 	due    Timer[T]   // ring of the entries in opened slots, not yet yielded or moved on
 	opened Tick       // the last tick opened; the slots hold the ticks after it
-	count  int
 	arm    func(Tick)
 }
 
@@ -50,14 +57,10 @@ func NewSlots[T any](n int, arm func(Tick)) *Slots[T] {
 	return s
 }
 
-// Put makes e due at a tick; an e that is in a slot moves. When that tick is opened already, e is due at the
+// Put makes e due at a tick; an e that is in a slot, of whichever Slots, moves. When that tick is opened already, e is due at the
 // next one, so that an entry put again by the body of a Due loop does not come round in the same loop.
 func (s *Slots[T]) Put(e *Timer[T], at Tick) {
-	if e.In() {
-		e.unlink()
-	} else {
-		s.count++
-	}
+	e.Remove()
 	e.at = max(at, s.opened+1)
 	s.place(e)
 }
@@ -73,15 +76,6 @@ func (s *Slots[T]) place(e *Timer[T]) {
 	}
 }
 
-// Remove takes e out of its slot, which must be one of s. It does nothing when e is in no slot. A slot that becomes empty is
-// still opened.
-func (s *Slots[T]) Remove(e *Timer[T]) {
-	if e.In() {
-		e.unlink()
-		s.count--
-	}
-}
-
 // Due opens all slots up to now and yields the Value of each entry that is due, once, the entry already out
 // of its slot: slot after slot, within a slot in the order they were put there. The body may Put and Remove
 // any entry, those still to come in the same loop too. A caller that breaks out finds the rest in the next
@@ -92,12 +86,11 @@ func (s *Slots[T]) Due(now Tick) iter.Seq[T] {
 		s.open(now)
 		for !s.due.empty() {
 			e := s.due.next
-			e.unlink()
+			e.Remove()
 			if e.at > s.opened { // was beyond the horizon
 				s.place(e)
 				continue
 			}
-			s.count--
 			if !yield(e.Value) {
 				return
 			}
@@ -117,33 +110,23 @@ func (s *Slots[T]) open(now Tick) {
 	s.opened = max(s.opened, now)
 }
 
-// Occupied yields the ticks of the slots that hold entries, soonest first. It looks at every slot up to the last one
-// that is taken from it.
-func (s *Slots[T]) Occupied() iter.Seq[Tick] {
-	return func(yield func(Tick) bool) {
-		for t := s.opened + 1; t <= s.opened+Tick(len(s.heads)); t++ {
-			if !s.slot(t).empty() && !yield(t) {
-				return
-			}
+// Next returns the tick of the first slot that holds entries, after a look at every slot before it. False: none does.
+func (s *Slots[T]) Next() (Tick, bool) {
+	for t := s.opened + 1; t <= s.opened+Tick(len(s.heads)); t++ {
+		if !s.slot(t).empty() {
+			return t, true
 		}
 	}
+	return 0, false
 }
-
-// Len returns the number of entries in slots.
-func (s *Slots[T]) Len() int { return s.count }
 
 func (s *Slots[T]) slot(t Tick) *Timer[T] { return &s.heads[t&Tick(len(s.heads)-1)] }
 
-// A Timer that heads a ring is never yielded: it is both ends of the list, so that unlink has no special
+// A Timer that heads a ring is never yielded: it is both ends of the list, so that Remove has no special
 // case and need not know the slot.
 
 func (t *Timer[T]) clear()      { t.next, t.prev = t, t }
 func (t *Timer[T]) empty() bool { return t.next == t }
-
-func (t *Timer[T]) unlink() {
-	t.prev.next, t.next.prev = t.next, t.prev
-	t.next, t.prev = nil, nil
-}
 
 // push links last at the end of the ring headed by e.
 func (t *Timer[T]) push(last *Timer[T]) {

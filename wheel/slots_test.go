@@ -69,8 +69,8 @@ func TestSlots(t *testing.T) {
 		for range 3 {
 			s.Put(&l[0].place, 7)
 			s.Put(&l[1].place, 7)
-			s.Remove(&l[0].place)
-			s.Remove(&l[1].place)
+			l[0].place.Remove()
+			l[1].place.Remove()
 		}
 		wantArmed(t, 7)
 	})
@@ -144,7 +144,7 @@ func TestSlots(t *testing.T) {
 		var got []int
 		for due := range s.Due(1) {
 			got = append(got, due.id)
-			s.Remove(&l[1].place)
+			l[1].place.Remove()
 			s.Put(&l[2].place, 6)
 		}
 		wantIDs(t, "Due(1)", got, 0, 3)
@@ -158,10 +158,10 @@ func TestSlots(t *testing.T) {
 		for range s.Due(1) {
 			break
 		}
-		if s.Len() != 2 || !l[1].place.In() {
-			t.Errorf("Len = %d, In = %v after one of three, want 2, true", s.Len(), l[1].place.In())
+		if !l[1].place.In() || !l[2].place.In() {
+			t.Error("after one of three the others are in no slot")
 		}
-		s.Remove(&l[1].place)
+		l[1].place.Remove()
 		wantIDs(t, "Due(1)", ids(s.Due(1)), 2)
 	})
 	t.Run("is quiet when nothing is to be opened or yielded", func(t *testing.T) {
@@ -191,29 +191,31 @@ func TestSlots(t *testing.T) {
 	})
 	t.Run("removes what is in no slot without harm", func(t *testing.T) {
 		s, l := setup(8)
-		s.Remove(&l[0].place)
+		l[0].place.Remove()
 		s.Put(&l[0].place, 1)
-		s.Remove(&l[0].place)
-		s.Remove(&l[0].place)
-		if s.Len() != 0 || l[0].place.In() {
-			t.Errorf("Len = %d, In = %v, want 0, false", s.Len(), l[0].place.In())
+		l[0].place.Remove()
+		l[0].place.Remove()
+		if l[0].place.In() {
+			t.Error("it is in a slot")
 		}
 	})
-	t.Run("names the occupied slots, soonest first", func(t *testing.T) {
+	t.Run("names the first slot that holds anything", func(t *testing.T) {
 		s, l := setup(8)
 		ids(s.Due(4))
 		s.Put(&l[0].place, 30)
 		s.Put(&l[1].place, 6)
 		s.Put(&l[2].place, 9)
-		s.Remove(&l[2].place)
-		if got := slices.Collect(s.Occupied()); !slices.Equal(got, []Tick{6, 12}) {
-			t.Errorf("Occupied = %v, want [6 12]", got)
+		l[2].place.Remove()
+		if got, any := s.Next(); got != 6 || !any {
+			t.Errorf("Next = %v, %v, want 6", got, any)
 		}
-		for at := range s.Occupied() {
-			if at != 6 {
-				t.Errorf("Occupied begins with %d, want 6", at)
-			}
-			break
+		l[1].place.Remove()
+		if got, any := s.Next(); got != 12 || !any {
+			t.Errorf("Next = %v, %v, want 12: the furthest slot", got, any)
+		}
+		l[0].place.Remove()
+		if got, any := s.Next(); any {
+			t.Errorf("Next = %v, although all are empty", got)
 		}
 	})
 	t.Run("works with one slot and without an alarm", func(t *testing.T) {
@@ -239,7 +241,7 @@ func TestSlotsDoNotAllocate(t *testing.T) {
 		for i, l := range leases {
 			s.Put(&l.place, now+Tick(i))
 		}
-		s.Remove(&leases[50].place)
+		leases[50].place.Remove()
 		for range s.Due(now) {
 		}
 	})

@@ -134,7 +134,7 @@ func (c *caller) abandon() {
 	if c.waiter.Entry == nil {
 		return
 	}
-	p.cfg.Waits.Remove(&c.waiter.Timer)
+	c.waiter.Timer.Remove()
 	p.step(c.waiter.Entry, func(m Machine, now Time, fx *Effects) { m.Abandon(now, c.waiter, fx) }, "abandons %v", c)
 	if c.stays && !c.answered {
 		p.world.broken("a caller that waits no longer was not answered")

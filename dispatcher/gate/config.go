@@ -29,7 +29,7 @@ type Config struct {
 
 // Answer settles a waiter and stops its timer. False: its caller has gone.
 func (c *Config) Answer(w *Waiter, out Outcome) bool {
-	c.Waits.Remove(&w.Timer)
+	w.Timer.Remove()
 	if out.Why == Refused || out.Why == Foreign || out.Why == Overloaded {
 		c.Stats.Refused.Inc()
 	}

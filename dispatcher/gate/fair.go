@@ -50,7 +50,7 @@ func (f *fairQueue) noteUnsure(now Time, t *Tenure) {
 
 // stayInQueue sends a FairAsk that only adds waiters and renews the liveness, while this process has the lock.
 func (f *fairQueue) stayInQueue(l *Lock, now Time, fx *Effects) bool {
-	if l.contest.queue.head == nil || (f.toJoin == nil || now < f.joinAt) && now < f.freshAt {
+	if l.lease.phase != ours || l.contest.queue.head == nil || (f.toJoin == nil || now < f.joinAt) && now < f.freshAt {
 		return false
 	}
 	first, n := f.joining(l.cfg)

@@ -57,6 +57,13 @@ func TestFairScenes(t *testing.T) {
 			d locks                          -> fair ask 0 OLD next 3 n 1
 			c unlocks
 			answer 1                         -> fair release 2 1s next 3`,
+		"a first waiter says that it lives by its question alone, however late the answer before came": `
+			a locks                          -> fair ask 1 NEW 1s next 1 n 1
+			answer held 50s                  -> subscribe redisson_lock__channel:{stock}:u:1
+			subscribed                       -> fair ask 1 OLD 1s
+			after 1s
+			answer held 50s
+			suspect`,
 		"a waiter that comes while the lock is held joins": `
 			a locks                          -> fair ask 1 NEW 1s next 1 n 1
 			answer 1                         -> a: granted until 990ms

@@ -105,7 +105,7 @@ func TestAnAnswerStopsNoTimerOfTheNextCall(t *testing.T) {
 	a.waiter.By = a
 	cfg.Waits.Put(&a.waiter.Timer, 3)
 	cfg.Answer(&a.waiter, Outcome{})
-	if !a.waiter.Timer.In() || cfg.Waits.Len() != 1 {
+	if !a.waiter.Timer.In() {
 		t.Error("the next call has no time")
 	}
 }

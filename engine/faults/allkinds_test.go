@@ -126,7 +126,7 @@ func TestFaultKindsCancelledCallsLeaveNothing(t *testing.T) {
 	for name, n := range cancelled {
 		t.Logf("%s: %v", name, *n)
 		for at, n := range n {
-			if n < 20 && (name != "latch" || moment(at) == queued) {
+			if n < 8 && (name != "latch" || moment(at) == queued) {
 				t.Errorf("%s: %d calls were cancelled when %v", name, n, moment(at))
 			}
 		}

@@ -60,7 +60,6 @@ func TestEveryMessageIsExplained(t *testing.T) {
 var unseen = map[string]string{
 	"for now":                "only errors.Is sees it",
 	"not answered in time":   "the cause of a context, which the engine looks for",
-	"wait of ... over":       "the cause of a context, which the engine looks for",
 	"... ...: ...":           "an error of this table, with the call and the name",
 	"election ...: ...":      "an error of this table, with the name",
 	"callback pool: ...":     "an error of the ants library about the options, which are checked before",

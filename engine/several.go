@@ -1,0 +1,184 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"math/rand/v2"
+	"slices"
+	"time"
+
+	"github.com/wheellock/wheellock/futures"
+)
+
+// several is a lock that consists of others: it is held while at least need of its members are.
+type several struct {
+	handle
+	members []Locker
+	need    int
+	ask     func(*compositeCall) // asks the members, from the beginning
+}
+
+func (s *several) keys() (all []lockKey, err error) {
+	for _, l := range s.members {
+		keys, err := l.keys()
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, keys...)
+	}
+	return all, nil
+}
+
+// Kind returns [KindMulti] or [KindQuorum].
+func (s *several) Kind() Kind { return s.kind.text() }
+
+// Lock waits until the lock is held. opts apply to every member, [WithWait] to the whole call. Leases, cancellation and
+// errors are as with [Mutex.Lock], with the errors of the members that were asked last.
+func (s *several) Lock(ctx context.Context, opts ...LockOption) (*Hold, error) {
+	return s.block(ctx, false, opts)
+}
+
+// TryLock asks every member once and does not wait. If too few were granted, it gives them back, and the error is of a
+// member that was not, as with [Mutex.TryLock].
+func (s *several) TryLock(ctx context.Context, opts ...LockOption) (*Hold, error) {
+	return s.block(ctx, true, opts)
+}
+
+// LockAsync is Lock without blocking. A waiting future costs no goroutine. The end of ctx and the future's Cancel abandon it.
+func (s *several) LockAsync(ctx context.Context, opts ...LockOption) *futures.Future[*Hold] {
+	return observed(s.observe(opts), s.start(ctx, false, opts), nil)
+}
+
+// TryLockAsync is TryLock without blocking. Cancellation is as with LockAsync.
+func (s *several) TryLockAsync(ctx context.Context, opts ...LockOption) *futures.Future[*Hold] {
+	return observed(s.observe(opts), s.start(ctx, true, opts), nil)
+}
+
+// block is a call that waits. A hold that has come goes back if ctx has ended meanwhile.
+func (s *several) block(ctx context.Context, once bool, opts []LockOption) (*Hold, error) {
+	o := s.observe(opts)
+	h, err := s.start(ctx, once, opts).Wait(context.Background()) // ctx ends the call itself
+	if err == nil && ctx.Err() != nil {
+		h.UnlockAsync()
+		h, err = nil, s.failed(endedBy(ctx))
+	}
+	o.notifyDone(h, err)
+	return h, err
+}
+
+// compositeCall is one call for several, from the call to its answer. No goroutine waits for it: the one that has the last answer
+// of the members asks the next question.
+type compositeCall struct {
+	lock    *several
+	once    bool // it does not wait
+	demand  demand
+	opts    []LockOption    // for members
+	ctx     context.Context // ends with the caller's, by Cancel, and when the call is settled
+	asking  context.Context // ends with the wait besides: a silent server must not prolong it
+	stop    context.CancelFunc
+	end     time.Time // of the wait; zero: it has none
+	tries   int
+	last    error // the last answer of any member
+	promise futures.Promise[*Hold]
+}
+
+// start makes the call; once: it does not wait.
+func (s *several) start(ctx context.Context, once bool, opts []LockOption) *futures.Future[*Hold] {
+	d, err := s.e.opts.read(opts, once, s.kind)
+	if err == nil && ctx.Err() != nil {
+		err = endedBy(ctx)
+	}
+	if err != nil {
+		return futures.Settled[*Hold](&s.e.callbacks, nil, s.failed(err))
+	}
+	c := &compositeCall{lock: s, once: once, demand: d, opts: forParts(opts), last: ErrUnavailable}
+	c.ctx, c.stop = context.WithCancel(ctx)
+	c.asking = c.ctx
+	if d.wait > 0 {
+		c.end = time.Now().Add(d.wait)
+		asking, ended := context.WithDeadline(c.ctx, c.end)
+		cancel := c.stop
+		c.asking, c.stop = asking, func() { ended(); cancel() }
+	}
+	c.promise.Init(&s.e.callbacks, c)
+	s.ask(c)
+	return c.promise.Future()
+}
+
+// forParts are the options of the questions to members.
+func forParts(opts []LockOption) []LockOption {
+	return append(slices.DeleteFunc(slices.Clone(opts), func(o LockOption) bool { return o.which == waitOption }), asPart)
+}
+
+// Cancelled implements futures.Canceler. What is granted afterwards is given back.
+func (c *compositeCall) Cancelled() { c.stop() }
+
+// settle answers the call.
+func (c *compositeCall) settle(h *Hold, err error) {
+	c.stop()
+	if c.lock.kind == quorumIndex {
+		c.passTurn(h)
+	}
+	if !c.promise.Settle(h, err) && h != nil {
+		h.UnlockAsync()
+	}
+}
+
+// over is the error of a call if its context, or its wait, has ended; nil: neither has.
+func (c *compositeCall) over() error {
+	switch {
+	case c.ctx.Err() != nil:
+		return c.lock.failed(c.lock.unmetAfter(endedBy(c.ctx), c.last, 0))
+	case c.asking.Err() != nil:
+		return c.lock.failed(c.lock.unmetAfter(ErrWaitTimeout, c.last, c.demand.wait))
+	}
+	return nil
+}
+
+// pause goes on after a while, which ends early with the wait. If err, the last answer, does not pass, it is the answer of the
+// call.
+func (c *compositeCall) pause(err error, next func()) {
+	if over := c.over(); over != nil {
+		c.settle(nil, over)
+		return
+	}
+	if !passing(err) {
+		c.settle(nil, err)
+		return
+	}
+	c.last = err
+	pause, stop := context.WithTimeout(c.asking, backOffTime(c.tries, err))
+	c.tries++
+	context.AfterFunc(pause, func() {
+		stop()
+		if over := c.over(); over != nil {
+			c.settle(nil, over)
+			return
+		}
+		next()
+	})
+}
+
+// backOffTime is a random time that grows with the tries, so that two callers that collided do not collide again: up to
+// 80 ms if another owner had the lock, and up to 160 ms after any other error.
+func backOffTime(try int, last error) time.Duration {
+	longest := time.Millisecond << min(try, 7)
+	if errors.Is(last, ErrHeld) {
+		longest = min(longest, 64*time.Millisecond)
+	}
+	return longest/4 + time.Duration(rand.Int64N(int64(longest)))
+}
+
+// passing reports whether a member that said err is worth waiting for.
+func passing(err error) bool {
+	return errors.Is(err, ErrHeld) || errors.Is(err, ErrNotSent) || errors.Is(err, ErrUncertain) ||
+		errors.Is(err, ErrNotReplicated) || errors.Is(err, errPasses)
+}
+
+// tooLate returns the error if too few members were left when the last of them had answered.
+func (s *several) tooLate(h *Hold) error {
+	if errors.Is(h.Err(), ErrClosed) {
+		return s.failed(ErrClosed)
+	}
+	return &opError{doing: "lock", name: s.name, err: errTooLate, words: "a lease was over before enough members had answered: ask with a longer lease"}
+}
