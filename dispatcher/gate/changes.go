@@ -29,8 +29,8 @@ type changes struct {
 	tries retries
 }
 
-// mostMerged bounds the sum of one call: it must stay a whole number in Lua.
-const mostMerged = 1 << 51
+// maxSum bounds the permits of one call: their sum must stay a whole number in Lua.
+const maxSum = 1 << 51
 
 // next makes the next call, from one change or from several that do the same and add up.
 func (cs *changes) next() Command {
@@ -38,7 +38,7 @@ func (cs *changes) next() Command {
 	c := Command{Op: first.Op, Args: first.Args, Lease: first.Lease}
 	for cs.n = 1; Operations[first.Op].adds && cs.n < len(cs.queue) && cs.queue[cs.n].Op == first.Op; cs.n++ {
 		sum := c.Args.Count().N + cs.queue[cs.n].Args.Count().N
-		if sum > mostMerged {
+		if sum > maxSum {
 			break
 		}
 		c.Args = CountArgs{N: sum}.Args()

@@ -39,17 +39,14 @@ func (s *Semaphore) reset(cfg *Config) {
 // mostServed is how many waiters one call takes permits for.
 const mostServed = 128
 
-// mostTaken bounds the sum of one call: it must stay a whole number in Lua.
-const mostTaken = 1 << 51
-
 // ask takes permits for the waiters at the head of the queue.
 func (s *Semaphore) ask() Command {
 	runs := make([]byte, 0, 32)
 	sum := int64(0)
 	w := s.contest.queue.head
-	for served := 0; w != nil && served < mostServed && sum+w.N <= mostTaken; {
+	for served := 0; w != nil && served < mostServed && sum+w.N <= maxSum; {
 		want, run := w.N, int64(0)
-		for ; w != nil && w.N == want && served < mostServed && sum+want <= mostTaken; w = w.next {
+		for ; w != nil && w.N == want && served < mostServed && sum+want <= maxSum; w = w.next {
 			w.asked = true
 			run++
 			served++
