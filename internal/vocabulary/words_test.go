@@ -29,7 +29,7 @@ var words = []retired{
 	{"cargo", "class of command", everywhere},
 	{"census", "oldest hold query", everywhere},
 	{"courtesy", "yield before a turn", everywhere},
-	{"crowd", "contention state, contenders", everywhere},
+	{"crowd", "contest, rivals", everywhere},
 	{"deafen", "unsubscribe", everywhere},
 	{"deafened", "unsubscribed", everywhere},
 	{"duties", "pending work", everywhere},
@@ -93,7 +93,6 @@ var exceptions = []exception{
 var shared = map[string]string{
 	"Config":    "the settings of the package",
 	"Kind":      "engine: the kind of a lock, as text; dispatcher/gate: the kind of its machine",
-	"Mutex":     "engine: the lock as users see it; dispatcher/gate: its state machine",
 	"Options":   "what users set: of an engine, of an election",
 	"Semaphore": "engine: the semaphore as users see it; dispatcher/gate: its state machine",
 	"Server":    "dispatcher/redisconn: what is known of a server; engine/enginetest: an in-memory server",
