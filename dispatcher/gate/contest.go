@@ -14,8 +14,8 @@ type contest struct {
 // noContest is the contest of every Lock without waiters and rivals. It is shared, and never written to.
 var noContest = contest{rivals: &noRivals}
 
-// begin resets c, with own as its rivals.
-func (c *contest) begin(cfg *Config, own *rivals) {
+// reset makes c as new, with own as its rivals.
+func (c *contest) reset(cfg *Config, own *rivals) {
 	*own = newRivals(cfg)
 	*c = contest{rivals: own, rw: c.rw}
 }

@@ -53,7 +53,7 @@ func (l *Lock) renewed(now Time, g *Lease, c *Command) {
 
 // unrenewed handles a renewal that proved nothing.
 func (l *Lock) unrenewed(now Time, g *Lease, c *Command) {
-	g.renewedInVain(now, c, &l.tries)
+	g.unrenewed(now, c, &l.tries)
 	g.warnOverdue(now, c, l.cfg.Stats)
 	l.contest.rivals.growing.dismiss(l.cfg, g, unprovedOutcome(c), triesOnce)
 }

@@ -107,8 +107,8 @@ func (l *Lease) unusable(now Time, c *Command, cfg *Config) Outcome {
 	return Outcome{}
 }
 
-// renewedInVain handles a renewal that proved nothing. The lease is doubtful, so it is not handed on; it is renewed until its deadline.
-func (l *Lease) renewedInVain(now Time, c *Command, tries *retries) {
+// unrenewed handles a renewal that proved nothing. The lease is doubtful, so it is not handed on; it is renewed until its deadline.
+func (l *Lease) unrenewed(now Time, c *Command, tries *retries) {
 	l.Doubt = true
 	lease := l.Lease
 	if l.Deadline-now <= claimTime { // however long the lease is, several attempts fit into the last seconds, which are all that a claim has

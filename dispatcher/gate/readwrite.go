@@ -42,7 +42,7 @@ func newRW() Machine {
 
 func (r *readWrite) reset(cfg *Config) {
 	*r = readWrite{contest: contest{rw: r}}
-	r.contest.begin(cfg, &r.rivals)
+	r.contest.reset(cfg, &r.rivals)
 }
 
 // first is the older of two leases, one and r.second; nil: both are free.

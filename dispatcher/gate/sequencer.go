@@ -31,7 +31,7 @@ type countedKind interface {
 
 func (s *sequencer) reset(cfg *Config, r countedKind) {
 	*s = sequencer{Entry: s.Entry, cfg: cfg, kind: r}
-	s.contest.begin(cfg, &s.rivals)
+	s.contest.reset(cfg, &s.rivals)
 }
 
 // Ask is a caller that wants to be granted something.
