@@ -9,7 +9,7 @@ func early(m Machine, now Time, fx *Effects) (asked []Op) {
 	}
 	m.Wake(now, fx)
 	for op := range fx.Commands {
-		if len(fx.Commands[op]) > 0 && Op(op) != Confirm {
+		if len(fx.Commands[op]) > 0 && Op(op) != Confirm && Op(op) != ConfirmWrite {
 			asked = append(asked, Op(op))
 		}
 	}

@@ -137,8 +137,9 @@ func (f *fairQueue) passedOn(l *Lock, now Time, c *Command) {
 	g := &l.lease
 	l.contest.acks.settle(Outcome{})
 	l.trackOrphan(g, c.Sent)
+	suspected := g.suspected // while the release was on its way
 	g.ask(c.Args.Release().Successor, c.Lease, false, true)
-	g.phase = ours
+	g.phase, g.suspected = ours, suspected
 	f.noteUnsure(now, &g.Tenure)
 	g.confirm(now, c, l.cfg)
 	l.admitOrDrop(now, g, c)

@@ -81,6 +81,15 @@ func TestFairDoubtScenes(t *testing.T) {
 			after 20ms                       -> (18ms) fair ask 0 OLD next 2 n 1
 			answer held 1s                   -> fair ask 0 OLD next 3 n 1
 			answer held 1s`,
+		"the key may be gone when a release passes the lock on": `
+			a locks                          -> fair ask 1 NEW 1s next 1 n 1
+			b locks
+			answer 1                         -> a: granted until 990ms; fair ask 0 OLD next 2 n 1
+			answer held 1s
+			a unlocks                        -> fair release 1 1s next 2
+			suspect
+			answer passed                    -> a ok: granted; b: granted until 990ms; renew 2 1s
+			answer not-mine                  -> b ends: lost`,
 		"sixteen places are given up at once": `
 			callers 20                       -> fair ask 1 NEW 1s next 1 n 1
 			answer held 5s                   -> fair ask 1 OLD 1s next 2 n 19; subscribe redisson_lock__channel:{stock}:u:1

@@ -281,6 +281,16 @@ func TestFairScenes(t *testing.T) {
 			after 40ms
 			answer 0                         -> fair ask 4 NEW 1s next 4 n 1
 			answer 1                         -> b: granted until 1.05s`,
+		"who has lost its place joins at once beside who has taken the place of another owner": `
+			a locks                          -> fair ask 1 NEW 1s next 1 n 1
+			answer held 5s                   -> subscribe redisson_lock__channel:{stock}:u:1
+			b locks                          -> fair ask 1 OLD 1s next 2 n 1
+			alone 1                          -> fair release 1; unsubscribe redisson_lock__channel:{stock}:u:1
+			answer 1                         -> fair leave 1 n 2
+			answer 0
+			c locks adopts u:9               -> adopt 3 u:9 1s
+			after 50ms
+			answer 1                         -> c: granted until 990ms; fair ask 0 OLD next 4 n 2`,
 		"force": `
 			a locks                          -> fair ask 1 NEW 1s next 1 n 1
 			b locks

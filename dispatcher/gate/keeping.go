@@ -64,6 +64,7 @@ func (l *Lock) drop(now Time, g *Lease, ack Settler) {
 	g.phase, g.Next = dead, now
 	l.contest.rivals.forgetClaim(g.ID)
 	if f := l.contest.queue.fair; f != nil {
+		l.askFrom(now) // when the release is answered
 		f.grantedInVain(l, now, g.ID)
 	}
 	l.contest.rivals.growing.settleEnded(g, func(w *Waiter) { l.requeue(now, w) })

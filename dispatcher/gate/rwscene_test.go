@@ -1143,6 +1143,18 @@ func TestRWScenes(t *testing.T) {
 			c locks lease 2s
 			answer 1                         -> a: granted until 990ms; b: granted until 990ms; acquire read 2 2s yields to others than 0
 			after 1s                         -> (990ms) b ends: lost; a ends: lost`,
+		"a lock that changes hands fast among writers is confirmed ahead of time": `
+			a locks write                    -> acquire write 1 1s
+			callers 5 write
+			answer 1                         -> a: granted until 990ms
+			a unlocks                        -> caller0: granted until 990ms, handed on; a ok: granted
+			caller0 unlocks                  -> caller1: granted until 990ms, handed on; caller0 ok: granted
+			caller1 unlocks                  -> caller2: granted until 990ms, handed on; caller1 ok: granted
+			caller2 unlocks                  -> caller3: granted until 990ms, handed on; caller2 ok: granted
+			stall 6ms                        -> confirm write 1 1s
+			answer 0
+			stall 8ms
+			caller3 unlocks                  -> caller4: granted until 996ms, handed on; caller3 ok: granted`,
 	} {
 		t.Run(name, func(t *testing.T) { playScene(t, RWKind, text) })
 	}

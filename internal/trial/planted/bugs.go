@@ -81,7 +81,7 @@ var bugs = []Bug{
 		{"scripts/permit_take.lua", "			if refused then return refused end\n", ""},
 	}},
 	{"a number in a fair queue that is used again after its release", []edit{
-		{"dispatcher/gate/keeping.go", "	if f := l.contest.queue.fair; f != nil {\n		f.grantedInVain(l, now, g.ID)\n	}\n", ""},
+		{"dispatcher/gate/keeping.go", "		f.grantedInVain(l, now, g.ID)\n", ""},
 		{"dispatcher/gate/fair.go", "	if l.contest.queue.head.place == 0 {", "	if l.contest.queue.head.place == l.lease.ID || l.contest.queue.head.place == 0 {"},
 	}},
 	{"a later waiter that stands before the first", []edit{
