@@ -39,6 +39,7 @@ func (c *Config) Answer(w *Waiter, out Outcome) bool {
 // maxIdleContests bounds the contests that are kept for other names: 160 kB.
 const maxIdleContests = 2048
 
+// takeContest takes a contest from the pool, or makes one.
 func (c *Config) takeContest() *contest {
 	last := len(c.idleContests) - 1
 	if last < 0 {
@@ -49,6 +50,7 @@ func (c *Config) takeContest() *contest {
 	return idle
 }
 
+// putContest gives an empty contest back to the pool.
 func (c *Config) putContest(idle *contest) {
 	if len(c.idleContests) < maxIdleContests {
 		idle.askAt = 0

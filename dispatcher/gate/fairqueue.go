@@ -77,6 +77,7 @@ func (f *fairQueue) removed(w *Waiter) {
 	w.place = 0
 }
 
+// dropChannel ends the subscription of a waiter that had a channel; place is where it stood.
 func (f *fairQueue) dropChannel(w *Waiter, place uint64) {
 	w.subscribed = false
 	f.listening--

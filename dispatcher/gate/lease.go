@@ -217,6 +217,7 @@ func (l *Lease) orphan(release Op) orphan {
 
 // The holds of a lease are a list, because readers may have thousands. Only a renewal and the end of a hold's own time walk through all.
 
+// add puts a hold into the list.
 func (l *Lease) add(h *Hold, stats *Stats) {
 	if l.holds == nil {
 		l.soonest = Never
@@ -322,6 +323,7 @@ func (l *Lease) endDueHolds(now Time, stats *Stats) (ended bool) {
 	return ended
 }
 
+// lose ends a hold that its holder has not given back.
 func (l *Lease) lose(h *Hold, stats *Stats, why Why) {
 	l.end(h, stats)
 	h.why = why

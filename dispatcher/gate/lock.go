@@ -21,6 +21,7 @@ type Lock struct {
 
 func newLock() Machine { return &Lock{contest: &noContest} }
 
+// reset makes l as new. A read-write lock keeps its contest, which is one piece of memory with it.
 func (l *Lock) reset(cfg *Config) {
 	rw := l.contest.rw
 	*l = Lock{Entry: l.Entry, cfg: cfg, contest: &noContest}

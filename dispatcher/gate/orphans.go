@@ -98,6 +98,7 @@ func (os *orphans) answered(now Time, c *Command) {
 	}
 }
 
+// orphanOutcome is the answer to the release of an orphan.
 func orphanOutcome(c *Command) Outcome {
 	switch {
 	case c.Result == Answered && freed(c.Reply):

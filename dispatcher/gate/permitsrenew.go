@@ -83,6 +83,7 @@ func (ps *Permits) warnOverdue(c *Command) {
 	}
 }
 
+// renewed moves the deadline of a hold that the call renewed.
 func (ps *Permits) renewed(p *permit) {
 	if p.atRisk {
 		p.atRisk = false

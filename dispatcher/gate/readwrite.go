@@ -30,6 +30,7 @@ type readWrite struct {
 // WriterSuffix ends the owner field of a writer, as in Redisson.
 const WriterSuffix = ":write"
 
+// newRW makes the machine of a read-write lock: a Lock with a contest of its own, in one piece of memory.
 func newRW() Machine {
 	all := &struct {
 		Lock

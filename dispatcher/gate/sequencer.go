@@ -67,6 +67,7 @@ func (s *sequencer) advance(now Time, fx *Effects) {
 	s.rivals.setLinger(now, s.contest.queue.lasting() > 0)
 }
 
+// sendNext sends the call that is due, if none is on its way: one without an answer again, a change, or a question.
 func (s *sequencer) sendNext(now Time, fx *Effects) {
 	if s.inFlight {
 		return
@@ -94,6 +95,7 @@ func (s *sequencer) sendNext(now Time, fx *Effects) {
 	}
 }
 
+// sendNew sends a new call, under the next number.
 func (s *sequencer) sendNew(c Command, fx *Effects) {
 	s.cfg.LastID++
 	c.Entry, c.ID = &s.Entry, s.cfg.LastID
@@ -104,6 +106,7 @@ func (s *sequencer) sendNew(c Command, fx *Effects) {
 	s.send(fx)
 }
 
+// send sends the call under way.
 func (s *sequencer) send(fx *Effects) {
 	s.inFlight = true
 	if Operations[s.call.Op].publishes {

@@ -100,6 +100,7 @@ type Queue struct {
 	fair       *fairQueue // their places in Redis, if the lock is fair; else nil
 }
 
+// push puts w behind all waiters.
 func (q *Queue) push(w *Waiter) {
 	w.queued, w.next, w.prev = true, nil, q.tail
 	if q.tail == nil {
@@ -125,6 +126,7 @@ func (q *Queue) pushFront(w *Waiter) {
 	q.count(w, 1)
 }
 
+// remove takes w out of the queue, if it is there.
 func (q *Queue) remove(w *Waiter) {
 	if !w.queued {
 		return
