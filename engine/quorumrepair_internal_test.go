@@ -7,6 +7,7 @@ import (
 
 	"github.com/redis/rueidis"
 
+	"github.com/wheellock/wheellock/dispatcher/gate"
 	"github.com/wheellock/wheellock/internal/redistest"
 )
 
@@ -43,14 +44,17 @@ func TestAQuorumThatWasLostIsNotRegained(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	parts := []*Hold{mustLock(t, engines[0].Mutex(q.name), WithLease(2*time.Second)), mustLock(t, engines[1].Mutex(q.name)), nil}
-	h := q.whole(&composite{need: 2, parts: parts, repairs: &repairs{of: &q.several, servers: make([]missing, 3)}})
+	blocker := mustLock(t, engines[0].Mutex("another"))
+	stuck, release := make(chan struct{}), make(chan struct{})
+	blocker.onEnd(func(error) { close(stuck); <-release })
+	defer close(release)
+	parts := []*Hold{nil, mustLock(t, engines[1].Mutex(q.name)), nil}
 	late := mustLock(t, engines[2].Mutex(q.name))
+	parts[0] = mustLock(t, engines[0].Mutex(q.name), WithLease(2*time.Second))
+	h := q.whole(&composite{need: 2, parts: parts, repairs: &repairs{of: &q.several, servers: make([]missing, 3)}})
 
 	// The loop of the first engine is kept from noticing that its part is over, from long before.
-	stuck, release := make(chan struct{}), make(chan struct{})
-	mustLock(t, engines[0].Mutex("another"), WithLease(MinLease)).onEnd(func(error) { close(stuck); <-release })
-	defer close(release)
+	blocker.dispatcher().Force(blocker.name, gate.MutexKind, blocker.TenureID(), blocker.core.Tenure, nil)
 	<-stuck
 	time.Sleep(time.Until(parts[0].Deadline())) // sleeps: a lease that must run out on a real server
 	if ended := h.ended.Load(); ended != 0 {
