@@ -23,13 +23,19 @@ local allFree = plain and call('EXISTS', unpack(KEYS)) == 0 -- one look for all 
 local width = plain and 1 or claiming and 3 or 2
 local n = #KEYS / width
 return each(n, function(i)
-	local lock, owner, lease, claims, counter, code = KEYS[i], ARGV[i + 1], ARGV[n + i + 1] or ARGV[n + 2], nil, nil, nil
+	local lock, owner, lease = KEYS[i], ARGV[i + 1], ARGV[n + i + 1] or ARGV[n + 2]
+	if allFree then
+		local reply = call('HSET', lock, owner, '1')
+		if reply ~= 1 then return fault(reply, lock) end
+		return bound(lock, lease, owner) or 1
+	end
+	local claims, counter, code
 	if not plain then
 		local at = width * (i - 1)
 		lock, counter, owner, lease = KEYS[at + 1], KEYS[at + width], ARGV[at + 4], ARGV[at + 5]
 		if claiming then claims, code = KEYS[at + 2], ARGV[at + 6] end
 	end
-	local ttl, mine = allFree and -2 or call('PTTL', lock), false
+	local ttl, mine = call('PTTL', lock), false
 	if type(ttl) == 'table' then return fault(ttl, lock) end
 	if ttl ~= -2 then
 		local found = call('HMGET', lock, owner, 'mode')

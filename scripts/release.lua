@@ -18,12 +18,13 @@ return each(gives and #KEYS / 2 or #KEYS, function(i)
 		lock, claims, owner, channel = KEYS[2 * i - 1], KEYS[2 * i], ARGV[3 * i - 1], ARGV[3 * i]
 	end
 	local freed = call('HDEL', lock, owner) -- a write that Redis allows at maxmemory; the key goes with its last field
+	if freed == 1 and not gives then return publish(how, channel, '0') end
 	if freed == 0 then
 		if gives then drop(claims, owner) end
 		return -1
 	end
 	if freed ~= 1 then return lostor(freed, lock) end
-	local heard = gives and giveOldest(lock, claims, how, channel, tonumber(ARGV[3 * i + 1]), owner, now)
+	local heard = giveOldest(lock, claims, how, channel, tonumber(ARGV[3 * i + 1]), owner, now)
 	if heard then return GIVEN + heard end
 	return publish(how, channel, '0')
 end)

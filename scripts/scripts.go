@@ -80,7 +80,23 @@ var rights string
 // made is the script of a verb: texts behind prelude.lua, the last of which is told the verb. A file that does several things asks for it.
 func made(verb string, texts ...string) Script {
 	last := len(texts) - 1
-	return Script{verb, prelude + strings.Join(texts[:last], "") + "local VERB = '" + verb + "'\n" + texts[last]}
+	return Script{verb, withCalled(prelude+strings.Join(texts[:last], ""), "local VERB = '"+verb+"'\n"+texts[last])}
+}
+
+// withCalled is body behind those functions of text that are called: Lua makes each function anew in every call of a script.
+func withCalled(text, body string) string {
+	for {
+		at := strings.LastIndex(text, "\nlocal function ") + 1
+		if at == 0 {
+			return text + body
+		}
+		function, behind, _ := strings.Cut(text[at:], "\nend\n")
+		name, _, _ := strings.Cut(strings.TrimPrefix(function, "local function "), "(")
+		if body = behind + body; strings.Contains(body, name+"(") {
+			body = function + "\nend\n" + body
+		}
+		text = text[:at]
+	}
 }
 
 // The scripts of the reentrant lock. Releasing by an owner id that Inspect found is the force-unlock: it
