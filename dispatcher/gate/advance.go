@@ -109,8 +109,8 @@ func (l *Lock) sendNext(now Time, fx *Effects) {
 		settled = settled && g.phase != asked && g.phase != dead
 	}
 	switch {
-	case l.flight != None || !settled: // a lease that may or may not be in Redis is settled first (rule 4)
-	case l.adopt(fx) || l.releaseOrphan(now, fx) || l.ask(now, fx):
+	case l.flight != None:
+	case settled && (l.adopt(fx) || l.releaseOrphan(now, fx) || l.ask(now, fx)): // else a lease may or may not be in Redis (rule 4)
 	case f != nil && f.stayInQueue(l, now, fx) || l.countWaiters(now, fx):
 	default:
 		l.confirmAhead(now, fx)
@@ -137,9 +137,7 @@ func (l *Lock) NextAlarm() Time {
 	if l.flight != None {
 		return at
 	}
-	if settled {
-		at = min(at, l.lookAlarm())
-	}
+	at = min(at, l.lookAlarm())
 	if f := l.contest.queue.fair; f != nil {
 		at = min(at, f.alarm(l))
 	}
