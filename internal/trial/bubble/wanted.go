@@ -81,6 +81,12 @@ func (c *caller) untilWanted(alive context.Context, one *held) {
 func (j *judge) lookAtWanted() {
 	j.mu.Lock()
 	defer j.mu.Unlock()
+	for other := range j.waiting {
+		// Beside holds of its own process it cannot have the name, and nobody elsewhere hears of it: a writer behind our readers.
+		if slices.ContainsFunc(j.holds, func(own *held) bool { return own.p == other.p && own.s == other.s }) {
+			other.since = time.Now()
+		}
+	}
 	for _, one := range j.holds {
 		if one.wanted.told == nil || one.over != nil || one.wanted.judged {
 			continue
@@ -96,10 +102,6 @@ func (j *judge) lookAtWanted() {
 			continue
 		}
 		for other := range j.waiting {
-			// Beside holds of its own process it cannot have the name, and nobody elsewhere hears of it: a writer behind our readers.
-			if slices.ContainsFunc(j.holds, func(own *held) bool { return own.p == other.p && own.s == other.s }) {
-				other.since = time.Now()
-			}
 			if other.s != one.s || time.Since(other.since) < wantedTime || other.p.well() < 2*wantedTime ||
 				one.owner != (engine.Owner{}) && one.owner == other.owner || one.s.kind == spinKind && one.p != other.p {
 				continue
