@@ -126,9 +126,9 @@ type Options struct {
 	// DeclaredKeysOnly lets no script touch a key that its call does not declare, for servers and proxies that refuse
 	// that (Dragonfly, for one). By default only the release of a read lock touches undeclared keys: it looks whether
 	// the other readers of the lock are alive, at keys that only the script can know. Without that look, a reader that
-	// leaves beside other readers leaves the lock to its TTL. Then, if a reader's process has died, writers wait for up
-	// to the longest lease of a reader after the last living one has left. Nothing else changes. Channels are not keys,
-	// and never declared. Default false.
+	// leaves beside other readers leaves the lock to its TTL. Then, once a reader's process has died, or was cut off from
+	// Redis for longer than its lease, writers wait until nobody has read for the longest lease of a reader. Nothing else
+	// changes. Channels are not keys, and never declared. Default false.
 	DeclaredKeysOnly bool
 
 	// PubSub says which channels announce an unlock. Default [PubSubAuto]. All processes that share locks must use the

@@ -93,7 +93,7 @@ func (j *judge) review() {
 			j.order(calls)
 		}
 		if s.kind <= rwKind {
-			j.gaps(calls)
+			j.gaps(s, calls)
 		}
 	}
 }
@@ -129,13 +129,23 @@ func (w *World) keptInVain(calls []*held, at rules.Time) bool {
 	})
 }
 
+// leftToTTL is for how long readers who have died may keep writers out after the last living one has left: where nobody looks whether they
+// live, for the longest lease that a reader asks for.
+func (w *World) leftToTTL(s *subject) time.Duration {
+	if s.kind == rwKind && w.plan.options.DeclaredKeysOnly {
+		return 2 * w.plan.lease
+	}
+	return 0
+}
+
 // gaps judges that no name is free for long while somebody waits for it in peace.
-func (j *judge) gaps(calls []*held) {
+func (j *judge) gaps(s *subject, calls []*held) {
 	for gap := range rules.Gaps(calls) {
-		if time.Duration(gap.To-gap.From) <= j.w.gap || j.w.keptInVain(calls, gap.To) {
+		from := gap.From + rules.Time(j.w.leftToTTL(s))
+		if time.Duration(gap.To-from) <= j.w.gap || j.w.keptInVain(calls, gap.To) {
 			continue
 		}
-		j.w.gap = max(j.w.gap, j.w.quiet(gap.From, gap.To, j.w.settling(), j.w.processes...))
+		j.w.gap = max(j.w.gap, j.w.quiet(from, gap.To, j.w.settling(), j.w.processes...))
 		if j.w.gap > rules.Stranded {
 			j.w.violation("liveness", "from %v until %v nobody had what they wanted: %v", time.Duration(gap.From), time.Duration(gap.To), gap.Waiting)
 		}

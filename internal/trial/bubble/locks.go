@@ -108,7 +108,7 @@ func (c *caller) take(alive context.Context, one *held, l engine.Locker, opts []
 	}
 	how := c.r.IntN(8)
 	if one.tried = how >= 4 && how != 7; !one.tried {
-		defer c.w.judge.waits(c.p, one.s, one.owner)()
+		defer c.w.judge.waits(one)()
 	}
 	switch how {
 	case 0, 1, 2:

@@ -17,9 +17,7 @@ type wantedHint struct {
 
 // waiting is a caller that waits for a name.
 type waiting struct {
-	p     *process
-	s     *subject
-	owner engine.Owner
+	*held
 	since time.Time
 }
 
@@ -34,8 +32,8 @@ const (
 )
 
 // waits notes that somebody waits, until the function it returns is called.
-func (j *judge) waits(p *process, s *subject, owner engine.Owner) (done func()) {
-	one := &waiting{p, s, owner, time.Now()}
+func (j *judge) waits(of *held) (done func()) {
+	one := &waiting{of, time.Now()}
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	if j.waiting == nil {
@@ -49,7 +47,7 @@ func (j *judge) waits(p *process, s *subject, owner engine.Owner) (done func()) 
 		if j.waited == nil {
 			j.waited = make(map[*subject]time.Time)
 		}
-		j.waited[s] = time.Now()
+		j.waited[of.s] = time.Now()
 	}
 }
 
@@ -81,6 +79,12 @@ func (c *caller) untilWanted(alive context.Context, one *held) {
 func (j *judge) lookAtWanted() {
 	j.mu.Lock()
 	defer j.mu.Unlock()
+	for other := range j.waiting {
+		// Beside holds of its own process it cannot have the name, and nobody elsewhere hears of it: a writer behind our readers.
+		if slices.ContainsFunc(j.holds, func(own *held) bool { return own.p == other.p && own.s == other.s }) {
+			other.since = time.Now()
+		}
+	}
 	for _, one := range j.holds {
 		if one.wanted.told == nil || one.over != nil || one.wanted.judged {
 			continue
@@ -96,11 +100,8 @@ func (j *judge) lookAtWanted() {
 			continue
 		}
 		for other := range j.waiting {
-			// Beside holds of its own process it cannot have the name, and nobody elsewhere hears of it: a writer behind our readers.
-			if slices.ContainsFunc(j.holds, func(own *held) bool { return own.p == other.p && own.s == other.s }) {
-				other.since = time.Now()
-			}
 			if other.s != one.s || time.Since(other.since) < wantedTime || other.p.well() < 2*wantedTime ||
+				one.shared && other.shared || // a reader waits for no readers: it may be let in, and ask for too short a lease to have it
 				one.owner != (engine.Owner{}) && one.owner == other.owner || one.s.kind == spinKind && one.p != other.p {
 				continue
 			}
