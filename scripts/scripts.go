@@ -85,15 +85,19 @@ func made(verb string, texts ...string) Script {
 
 // withCalled is body behind those functions of text that are called: Lua makes each function anew in every call of a script.
 func withCalled(text, body string) string {
+	parts := []string{body} // the last first
 	for {
 		at := strings.LastIndex(text, "\nlocal function ") + 1
 		if at == 0 {
-			return text + body
+			parts = append(parts, text)
+			slices.Reverse(parts)
+			return strings.Join(parts, "")
 		}
 		function, behind, _ := strings.Cut(text[at:], "\nend\n")
-		name, _, _ := strings.Cut(strings.TrimPrefix(function, "local function "), "(")
-		if body = behind + body; strings.Contains(body, name+"(") {
-			body = function + "\nend\n" + body
+		call := function[len("local function ") : strings.IndexByte(function, '(')+1]
+		parts = append(parts, behind)
+		if slices.ContainsFunc(parts, func(part string) bool { return strings.Contains(part, call) }) {
+			parts = append(parts, text[at:len(text)-len(behind)])
 		}
 		text = text[:at]
 	}
