@@ -10,10 +10,9 @@ import (
 )
 
 // MultiLock is several locks that are taken together, all or nothing, as Redisson's RedissonMultiLock. Its name is the names
-// of the members, with commas between. It asks all
-// members at once without waiting. If one is taken, it gives the others back, waits for that one, and asks for the
-// others again while it has it. So it never holds some members while it waits for others, and two MultiLocks of the
-// same members in any order cannot deadlock.
+// of the members, with commas between. It asks all members at once without waiting. If one is taken, it gives the others back, waits for
+// that one, and asks for the others again while it has it. So it never holds some members while it waits for others, and two MultiLocks
+// of the same members in any order cannot deadlock.
 //
 // Its Hold ends when the first of its parts is lost; the others are then given back. Members may be of any kind and of
 // several engines.

@@ -54,7 +54,7 @@ func (s *session) take(e *event, phase *phase) {
 	var complete []*load.Sample
 	switch {
 	case e.note != "":
-		s.live.Note("%s%s", s.whose(e.process), e.note)
+		s.live.Note("%s%s", s.prefix(e.process), e.note)
 	case e.gone:
 		complete = s.sums.Gone(e.process)
 	case e.sample != nil:
@@ -87,8 +87,8 @@ func (s *session) read() target.Reading {
 	return s.target.Read(ctx)
 }
 
-// whose names a process, if there are several.
-func (s *session) whose(process int) string {
+// prefix names the process that a note is about; empty: there is only one.
+func (s *session) prefix(process int) string {
 	if s.plan.Processes == 1 {
 		return ""
 	}

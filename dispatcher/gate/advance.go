@@ -61,8 +61,8 @@ func (l *Lock) endDue(now Time) {
 			continue
 		}
 		ended, over := g.endDue(now, l.cfg.Stats)
-		if rw := l.contest.rw; ended && rw != nil {
-			rw.owners.forgetAllIdle()
+		if ended {
+			l.forgetIdleOwners()
 		}
 		if over {
 			l.drop(now, g, nil)

@@ -166,6 +166,15 @@ func (l *Lock) forgetIdleOwner(owner uint64) {
 	}
 }
 
+// forgetIdleOwners forgets all Owners that have no hold any more.
+func (l *Lock) forgetIdleOwners() {
+	if rw := l.contest.rw; rw != nil {
+		for owner := range rw.owners {
+			rw.owners.forgetIdle(owner)
+		}
+	}
+}
+
 // reenter grants w at once, or after a renewal, if its Owner has a living hold (rule 5). False: it has none. A reader that wants to write
 // would wait for itself, and gets Deadlock.
 func (l *Lock) reenter(now Time, w *Waiter) bool {

@@ -79,9 +79,7 @@ func (l *Lock) lose(now Time, g *Lease, why Why, ack Settler) {
 // endAll ends all holds of a lease for the reason why.
 func (l *Lock) endAll(g *Lease, why Why) {
 	g.endAll(l.cfg.Stats, why)
-	if rw := l.contest.rw; rw != nil {
-		rw.owners.forgetAllIdle()
-	}
+	l.forgetIdleOwners()
 }
 
 // vanished handles a lease that is not in Redis any more, as the answer c says.

@@ -49,11 +49,11 @@ type ops struct{ acquire, renew, confirm, release Op }
 
 // ops are the operations of a writer's lease, or of a reader's.
 func (l *Lock) ops(write bool) *ops {
-	if k := l.traits(); !write && l.contest.rw != nil {
-		return &k.read
-	} else {
+	k := l.traits()
+	if write || l.contest.rw == nil {
 		return &k.write
 	}
+	return &k.read
 }
 
 var mutexOps = ops{acquire: Acquire, renew: Renew, confirm: Confirm, release: Release}

@@ -81,9 +81,7 @@ func (l *Lock) ended(h *Hold) *Lease {
 	}
 	g := l.leaseOf(h.Tenure)
 	g.end(h, l.cfg.Stats)
-	if rw := l.contest.rw; rw != nil {
-		rw.owners.forgetIdle(h.owner())
-	}
+	l.forgetIdleOwner(h.owner())
 	return g
 }
 

@@ -242,10 +242,3 @@ func (rs rwOwners) forgetIdle(owner uint64) {
 		delete(rs, owner)
 	}
 }
-
-// forgetAllIdle forgets all Owners that have no hold any more.
-func (rs rwOwners) forgetAllIdle() {
-	for owner := range rs {
-		rs.forgetIdle(owner)
-	}
-}

@@ -12,7 +12,7 @@ type limits struct {
 	stranded time.Duration // a name that is free for so long has forgotten its waiters: the engine asks again every 2s
 	comeBack time.Duration // a cancelled call that has not returned by then is stuck
 
-	// And, at any time: a fair lock that went to one who asked so much later was given out of turn. A caller
+	// And, at any time: a fair lock was given out of turn if its new holder asked so much later than a caller that still waits. A caller
 	// gets its place in Redis a moment after it asked, and loses it for a while when its process stands still for longer
 	// than engine.Options.FairWaiterLease, 5s.
 	overtaking time.Duration
